@@ -20,7 +20,7 @@ static double share(size_t part, size_t whole)
 	return whole ? (double)part / (double)whole : NAN;
 }
 
-/* Sums, to be divided in the end. */
+/* Counts and sums over the pairs. */
 struct tally {
 	size_t near, far, hit, covered;
 	double error, bias;
@@ -63,7 +63,8 @@ int np_accuracy_score(const struct np_scored *s, size_t n,
 	got.mean_points = got.n ? t.error / (double)got.n : NAN;
 	got.bias_points = got.n ? t.bias / (double)got.n : NAN;
 	got.median_points = median(t.errors, got.n);
-	got.max_points = got.n ? t.errors[got.n - 1] : NAN; /* sorted now */
+	got.max_points = got.n ? t.errors[got.n - 1] :
+				 NAN; /* median() sorted them */
 	got.within_near = share(t.near, got.n);
 	got.beyond_far = share(t.far, got.n);
 	got.recall = share(t.hit, got.n_harm);

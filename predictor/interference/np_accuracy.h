@@ -1,45 +1,45 @@
 /*
- * How good are predictions?  Scores of predicted against measured slowdowns.
- * Errors are differences in percentage points, as in the source.
+ * Accuracy of predictions: predicted compared with measured slowdowns.  Errors
+ * are differences in percentage points, as in the source.
  */
 #ifndef NP_ACCURACY_H
 #define NP_ACCURACY_H
 
 #include <stddef.h>
 
-#define NP_ACCURACY_NEAR 10.0 /* points: close enough */
-#define NP_ACCURACY_FAR 20.0  /* points: badly wrong */
-#define NP_ACCURACY_HARM 0.10 /* a slowdown that matters */
+#define NP_ACCURACY_NEAR 10.0 /* points: an accurate prediction */
+#define NP_ACCURACY_FAR 20.0  /* points: a badly wrong prediction */
+#define NP_ACCURACY_HARM 0.10 /* slowdown from which a pair is harmful */
 
-/* Fractions.  An interval that was not given has NaN ends. */
+/* All are fractions.  low and high are NaN if there is no interval. */
 struct np_scored {
 	double predicted, low, high;
 	double measured;
 };
 
-/* Shares are fractions, NaN where nothing can be counted. */
+/* Shares are fractions, and NaN if their denominator is 0. */
 struct np_score {
 	size_t n; /* pairs with a prediction and a measurement */
 	double mean_points, median_points, max_points; /* absolute errors */
 	double bias_points;  /* mean of predicted - measured */
 	double within_near, beyond_far;
-	size_t n_harm, n_called; /* measured, and predicted, harmful */
-	double recall, precision; /* of pairs that are harmful */
+	size_t n_harm, n_called;  /* pairs measured, predicted as harmful */
+	double recall, precision; /* of the classification as harmful */
 	size_t n_intervals;
-	double coverage;     /* intervals that hold the measured value */
+	double coverage;     /* share of intervals with the measured value */
 	double width_points; /* median width of the intervals */
 };
 
 /*
- * Score s[n]; those with a NaN prediction or measurement are left out.
- * Returns 0 or -ENOMEM.
+ * Score s[n], without pairs whose prediction or measurement is NaN.  Returns 0
+ * or -ENOMEM.
  */
 int np_accuracy_score(const struct np_scored *s, size_t n,
 		      struct np_score *out);
 
 /*
- * The constant with the least mean absolute error, which knows the answers:
- * the median of the measured, NaN without any.  Returns 0 or -ENOMEM.
+ * The constant with the least mean absolute error, as a baseline: the median of
+ * the measured slowdowns, or NaN if there are none.  Returns 0 or -ENOMEM.
  */
 int np_accuracy_best_constant(const struct np_scored *s, size_t n,
 			      double *out);

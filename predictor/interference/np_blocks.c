@@ -1,15 +1,16 @@
 /*
- * What blocks say of each level, how well, and whether that can be believed.
+ * Estimation of slowdowns from blocks, their errors, and the selection of the
+ * next block.
  *
- * x scatters within a run, s, and the mean of a level in a phase between runs,
- * t.  With n blocks, m of them of each run that has any, the error of the mean
- * is
+ * Let s be the standard deviation of x within a run, and t that of the mean of a
+ * level and phase between runs.  If m blocks of each run add up to n, the
+ * variance of the mean is
  *	s^2 / n + t^2 * sum(m^2) / n^2
- * s is pooled over the runs of all levels and phases.  t is the moment estimate
- * of an unbalanced one-way layout (Searle, Casella, McCulloch, Variance
- * Components, 1992, 3.6), moderated as in np_noise.h by what is usual; what
- * makes two runs differ may be the same for all of their levels, so that r runs
- * tell it with r - 1 degrees of freedom.  Those of the sum are Satterthwaite's.
+ * s is pooled over all levels, phases and runs.  t is the moment estimator of an
+ * unbalanced one-way layout (Searle, Casella, McCulloch, Variance Components,
+ * 1992, 3.6), combined with a prior as in np_noise.h.  A run can differ from
+ * another in all of its levels alike, so r runs have r - 1 degrees of freedom.
+ * Those of the sum follow from Satterthwaite's formula.
  */
 #include "np_blocks.h"
 
@@ -27,47 +28,47 @@
 #define NP_BLOCKS_NO_PHASE ((size_t)-1)
 
 enum np_blocks_use {
-	NP_BLOCK_ALONE,	  /* without a level */
-	NP_BLOCK_COUNTS,  /* its x is known */
-	NP_BLOCK_QUIET,	  /* where there was nothing to slow */
-	NP_BLOCK_DROPPED, /* its neighbours, or it, are not of one phase */
-	NP_BLOCK_EDGE,	  /* it has not both neighbours */
+	NP_BLOCK_ALONE,	  /* without load */
+	NP_BLOCK_COUNTS,  /* x is known */
+	NP_BLOCK_QUIET,	  /* in a phase without traffic to slow down */
+	NP_BLOCK_DROPPED, /* it and its neighbours are not of one phase */
+	NP_BLOCK_EDGE,	  /* a neighbour is missing */
 };
 
 struct np_blocks_point {
 	enum np_blocks_use use;
 	size_t phase; /* or NP_BLOCKS_NO_PHASE */
-	double x;     /* log(1 + slowdown); 0 where that is not known */
+	double x;     /* log(1 + slowdown); 0 if unknown */
 };
 
-/* The blocks of a level in a phase. */
+/* The blocks of one level in one phase. */
 struct np_blocks_cell {
 	struct np_moments x;
 	double speed;	/* sum of exp(-x) */
-	double within;	/* squares of x around the means of its runs */
-	double squares; /* sum of squared numbers of blocks of a run */
+	double within;	/* sum of squared differences from the runs' means */
+	double squares; /* sum over the runs of (number of blocks)^2 */
 	size_t n_runs;
 };
 
-/* Everything about n blocks; free with blocks_sorted_free(). */
+/* The classification of all blocks; free with blocks_sorted_free(). */
 struct np_blocks_sorted {
 	struct np_blocks_point *point; /* of each block */
 	struct np_blocks_cell *cell;   /* of level, phase after phase */
 	struct np_blocks_phase phase[NP_BLOCKS_PHASES];
 	size_t n_phases;
-	double top_rate; /* of unloaded blocks; 0: there are none */
-	size_t n_alone;	 /* unloaded blocks */
+	double top_rate; /* highest rate of an unloaded block, or 0 */
+	size_t n_alone;	 /* number of unloaded blocks */
 };
 
 static void blocks_sorted_free(struct np_blocks_sorted *s);
 
-/* Which phase each block is of, and what it says. */
+/* Assignment of blocks to phases. */
 
-/* Phases as ranges of log(rate), and which is the quiet one. */
+/* Phases as ranges of log(rate). */
 struct ranges {
 	double low[NP_BLOCKS_PHASES], high[NP_BLOCKS_PHASES];
-	size_t n, quiet; /* quiet: its number, or NP_BLOCKS_NO_PHASE */
-	double floor;	 /* rates below are quiet */
+	size_t n, quiet; /* index of the quiet phase, or NP_BLOCKS_NO_PHASE */
+	double floor;	 /* lower rates are quiet */
 };
 
 static bool is_alone(const struct np_block *b)
@@ -89,7 +90,7 @@ static void add_range(struct ranges *r, const double *sorted, size_t n)
 	r->high[r->n++] = sorted[n - 1];
 }
 
-/* v[n]: log rates of unloaded blocks that are not quiet; sorts them. */
+/* Find the phases from log(rate) of the unloaded blocks v[n], and sort v. */
 static void find_ranges(double *v, size_t n, size_t n_quiet, struct ranges *r)
 {
 	size_t from = 0;
@@ -142,7 +143,7 @@ static int find_phases(const struct np_block *b, size_t n,
 	return 0;
 }
 
-/* A loaded block between two unloaded ones of its run. */
+/* True if a loaded block has an unloaded block of its run on both sides. */
 static bool has_neighbours(const struct np_block *b, size_t n, size_t i)
 {
 	return i > 0 && i + 1 < n && is_alone(&b[i - 1]) &&
@@ -150,7 +151,7 @@ static bool has_neighbours(const struct np_block *b, size_t n, size_t i)
 	       b[i + 1].run == b[i].run;
 }
 
-/* b is the loaded block, with both its neighbours beside it. */
+/* Classify the loaded block *b, whose neighbours are b[-1] and b[1]. */
 static struct np_blocks_point judge_loaded(const struct np_block *b,
 					   const struct ranges *r)
 {
@@ -168,7 +169,7 @@ static struct np_blocks_point judge_loaded(const struct np_block *b,
 	}
 	before = log(b[-1].rate);
 	after = log(b[1].rate);
-	/* Nothing at all: the program may have paused by itself. */
+	/* If there was no traffic at all, the program may have paused. */
 	if (fabs(after - before) > NP_BLOCKS_APART || b->rate <= 0 ||
 	    b->rate < r->floor)
 		return p;
@@ -177,7 +178,7 @@ static struct np_blocks_point judge_loaded(const struct np_block *b,
 	return p;
 }
 
-/* x of the run under way, of every cell: into the cells. */
+/* Add the moments of a finished run to the cells, and clear them. */
 static void end_run(struct np_moments *here, struct np_blocks_cell *cell,
 		    size_t n_cells)
 {
@@ -226,7 +227,7 @@ static void judge_all(const struct np_block *b, size_t n,
 	}
 }
 
-/* Time and rate of the phases, had there been no levels. */
+/* Time and rate of the phases without load. */
 static void weigh_phases(const struct np_block *b, size_t n,
 			 const struct ranges *r, struct np_blocks_sorted *s)
 {
@@ -286,11 +287,11 @@ static void blocks_sorted_free(struct np_blocks_sorted *s)
 	*s = (struct np_blocks_sorted){ .n_phases = 0 };
 }
 
-#define LEAST_RATE 1e4	/* bytes/s: less is not the program's work */
-#define CALL_BYTES 1e4	/* for which a call stands: one a second is the least */
-#define LEAST_DROPPED 3 /* before it is said of a program */
-#define LEAST_REPEATS 2 /* degrees of freedom of the scatter */
-#define LEAST_WITHIN 4  /* the same, for blocks of single runs */
+#define LEAST_RATE 1e4	/* bytes/s below which a program is silent */
+#define CALL_BYTES 1e4	/* an MPI call counts as so many bytes: 1/s suffices */
+#define LEAST_DROPPED 3 /* dropped blocks before NP_BLOCKS_RESTLESS */
+#define LEAST_REPEATS 2 /* degrees of freedom needed to judge the scatter */
+#define LEAST_WITHIN 4	/* the same, for the scatter within runs */
 
 static const char *const words[] = {
 	[NP_BLOCKS_FEW] = "too few blocks so far",
@@ -308,9 +309,9 @@ const char *np_blocks_words(enum np_blocks_verdict verdict)
 	return words[verdict];
 }
 
-/* How blocks scatter in a run, and runs between each other: sd of x. */
+/* Standard deviations of x and their degrees of freedom. */
 struct error {
-	double all, all_df; /* of all repeats; NaN and 0: there are none */
+	double all, all_df; /* all repeats; NaN and 0 if there are none */
 	double within, within_df;
 	double between, between_df;
 };
@@ -320,7 +321,7 @@ static double square(double x)
 	return x * x;
 }
 
-/* t^2 by the cells that more than one run is in; 0: none, or it is not seen. */
+/* Estimate t^2 from the cells with more than one run; 0 if there are none. */
 static double between_blocks(const struct np_blocks_sorted *s, size_t n_cells,
 			     double within)
 {
@@ -339,7 +340,10 @@ static double between_blocks(const struct np_blocks_sorted *s, size_t n_cells,
 	return weight > 0 ? fmax(sum / weight, 0) : 0;
 }
 
-/* In runs; where these repeat too little, in all, with what runs differ by. */
+/*
+ * The scatter within runs.  If too few blocks were repeated within a run, use the
+ * scatter of all repeats, which includes differences between runs.
+ */
 static struct error repeats(const struct np_blocks_sorted *s,
 				      size_t n_cells)
 {
@@ -390,10 +394,11 @@ static struct error scatter(const struct np_blocks_sorted *s,
 	return e;
 }
 
-/* Slowdowns of phases add up by the time alone in each. */
+/* Sums over the phases, weighted by the time of each without load. */
 struct sums {
 	double weight, mean, n;
-	double within, between; /* variance; sd, as a run is in all phases */
+	double within;	/* variance */
+	double between; /* sd: a run differs in all phases alike */
 };
 
 static void add_phase(const struct np_blocks_phase *p,
@@ -414,7 +419,7 @@ static void add_phase(const struct np_blocks_phase *p,
 	a->n += n;
 }
 
-/* Is a phase one that each level has to be measured in? */
+/* True if each level must be measured in this phase. */
 static bool matters(const struct np_blocks_phase *p)
 {
 	return p->rate > 0 && p->share >= NP_BLOCKS_SHARE;
@@ -445,7 +450,7 @@ static void bound(const struct error *e, const struct sums *a,
 	l->half = half(sqrt(within), e->within_df);
 }
 
-/* The mean over phases of one level, whose cells these are. */
+/* The mean over the phases for one level, whose cells are given. */
 static void judge_level(const struct np_blocks_sorted *s,
 			const struct np_blocks_cell *cell,
 			const struct error *e, struct np_blocks_level *l)
@@ -464,7 +469,7 @@ static void judge_level(const struct np_blocks_sorted *s,
 		bound(e, &a, l);
 }
 
-/* By how much a block made the run longer, at most; seconds. */
+/* Upper limit of the time by which a block prolonged the run, seconds. */
 static double blocks_lost_sec(const struct np_block *b,
 			      const struct np_blocks_point *p)
 {
@@ -487,7 +492,7 @@ static enum np_blocks_verdict verdict(const struct np_blocks_sorted *s,
 						 NP_BLOCKS_USABLE;
 }
 
-/* np_blocks_estimate() of what is sorted. */
+/* The estimates for classified blocks. */
 static void blocks_judge(const struct np_block *b, size_t n,
 			 const struct np_mean *whole,
 			 const struct np_blocks_sorted *s,
@@ -531,7 +536,7 @@ static int estimate(const struct np_block *b, size_t n,
 	return 0;
 }
 
-/* Those of the runs in which all have calls, with these for bytes. */
+/* Copy the runs whose blocks all have MPI calls, with calls as the rate. */
 static size_t list_calls(const struct np_block *b, size_t n,
 			 struct np_block *out)
 {
@@ -569,7 +574,7 @@ static double distance(const struct np_blocks_level *a,
 	return count > 0 ? sum / count : NAN;
 }
 
-/* calls: as many levels, and what is said of them. */
+/* Choose between the estimates by bytes and those by MPI calls. */
 static void blocks_choose(struct np_blocks_level *level, struct np_blocks *o,
 			  const struct np_blocks_level *calls, size_t n_levels,
 			  struct np_blocks *by_calls)
@@ -613,7 +618,7 @@ int np_blocks_estimate(const struct np_block *b, size_t n,
 	return rc;
 }
 
-/* Which block comes next. */
+/* Selection of the next block. */
 
 #define GOLDEN_RATIO 0.61803398874989485
 
@@ -623,9 +628,9 @@ struct plan {
 	size_t n;
 	const struct np_blocks_sorted *s;
 	const struct np_blocks_level *level;
-	size_t phase; /* in which the run is */
+	size_t phase; /* current phase of the run */
 	size_t last;  /* level of the run's last loaded block */
-	double left_sec; /* that the run may still lose */
+	double left_sec; /* time that the run may still lose */
 };
 
 static size_t blocks_here(const struct plan *a, size_t level)
@@ -633,7 +638,7 @@ static size_t blocks_here(const struct plan *a, size_t level)
 	return a->s->cell[level * NP_BLOCKS_PHASES + a->phase].x.n;
 }
 
-/* After n blocks in a phase. */
+/* True if a level with n blocks in the current phase needs another. */
 static bool needs_more(const struct np_blocks_level *l, size_t n)
 {
 	return n < NP_BLOCKS_LEAST ||
@@ -649,7 +654,7 @@ static double may_cost_sec(const struct plan *a, size_t level)
 	return a->p->block_sec * fmax(m->mean, 0) / (1 + fmax(m->mean, 0));
 }
 
-/* How often level came next after the last one. */
+/* How often this level has followed the level a->last. */
 static size_t followed(const struct plan *a, size_t level)
 {
 	size_t before = NP_BLOCKS_NO_LEVEL, count = 0;
@@ -665,15 +670,15 @@ static size_t followed(const struct plan *a, size_t level)
 	return count;
 }
 
-/* Where no reason decides: strong and mild in turn. */
-static double whim(size_t level)
+/* Tie breaker that alternates between strong and weak levels. */
+static double tie_order(size_t level)
 {
 	double x = (double)(level + 1) * GOLDEN_RATIO;
 
 	return x - floor(x);
 }
 
-/* Those that need a block here most: how many it has. */
+/* The least number of blocks in this phase of a level that needs more. */
 static size_t fewest(const struct plan *a)
 {
 	size_t least = SIZE_MAX;
@@ -700,7 +705,7 @@ static void plan_choose(const struct plan *a, struct np_blocks_next *next)
 		} else if (f < best_followed ||
 			   (f == best_followed &&
 			    next->level != NP_BLOCKS_NO_LEVEL &&
-			    whim(i) < whim(next->level))) {
+			    tie_order(i) < tie_order(next->level))) {
 			best_followed = f;
 			next->level = i;
 		}
@@ -708,7 +713,7 @@ static void plan_choose(const struct plan *a, struct np_blocks_next *next)
 	next->waits &= next->level == NP_BLOCKS_NO_LEVEL;
 }
 
-/* Everywhere; or it makes no sense to go on. */
+/* True if no level needs more blocks, or the program is too irregular. */
 static bool is_complete(const struct plan *a, const struct np_blocks *o)
 {
 	if (o->verdict == NP_BLOCKS_RESTLESS &&
@@ -720,7 +725,7 @@ static bool is_complete(const struct plan *a, const struct np_blocks *o)
 	return true;
 }
 
-/* The level of the last loaded block; and what the run has lost so far. */
+/* Set *last to the level of the last loaded block; return the lost time. */
 static double look_back(const struct plan *a, size_t n_here, size_t *last)
 {
 	double lost = 0;

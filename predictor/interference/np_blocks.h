@@ -1,31 +1,32 @@
 /*
- * A degradation curve from inside a run: the run is cut into blocks of a few
- * seconds, every second one beside an interference level, and the speed of the
- * program in each is read off its own traffic.  Pure.
+ * The sensitivity curve of a program from a single run.  Pure.
  *
- * An iterative program sends the same in every iteration, so that the bytes a
- * second that it moves are proportional to its progress.  A block beside a
- * level lies between two without one, whose rates r1 and r2 say how fast the
- * program would have been:
+ * The run is divided into blocks: measurement intervals of a few seconds, every
+ * second one of them under a load level.  (They are not called intervals, since
+ * confidence intervals are also computed here.)  The speed of the program in a
+ * block follows from its own traffic: an iterative program sends the same amount
+ * in every iteration, so its bytes per second are proportional to its progress.
+ * A loaded block lies between two unloaded ones with rates r1 and r2, which tell
+ * how fast the program would have been without load.  With its own rate r,
  *	x = (log r1 + log r2) / 2 - log r
- * is the block's log(1 + slowdown), free of any steady drift.
+ * is the log(1 + slowdown) of the block, unaffected by a steady drift.
  *
- * Programs that do different things in turn have different rates: the rates
- * of unloaded blocks, sorted, fall into phases where neighbours are further
- * apart than NP_BLOCKS_APART; a phase has two such blocks at least.  A loaded
- * block belongs to the phase of both its neighbours, and counts for nothing
- * where these differ.  Blocks are equal pieces of time, in which the speeds
- * exp(-x) add up: one over their mean is how much longer a run beside the level
- * would take.  A level's slowdown is the mean of its slowdowns in the phases,
- * weighted with the time that each would take without levels; a phase with next
- * to no traffic cannot be slowed.
+ * A program with phases has several rates.  The rates of the unloaded blocks are
+ * sorted, and a new phase begins where two neighbours differ by more than
+ * NP_BLOCKS_APART; a phase has at least two unloaded blocks.  A loaded block
+ * belongs to the phase of both its neighbours, and is dropped if these differ.
+ * Blocks have equal lengths, so their speeds exp(-x) are averaged: the inverse
+ * of the mean is the factor by which a run under that level takes longer.  The
+ * slowdown by a level is the mean over the phases, weighted by the time of each
+ * phase without load.  A phase with almost no traffic cannot be slowed down.
  *
- * MPI calls say the same as bytes do, where they are counted.  Where both can be
- * believed they have to agree, and that counts whose repeats scatter less.
+ * The number of MPI calls per second, if counted, serves in the same way.  If
+ * bytes and calls both give usable results, they must agree, and the one that
+ * varies less is used.
  *
- * Own derivation.  x scatters around the means of level and phase within a run,
- * and these from run to run, which no number of blocks of one run tells
- * (np_blocks.c); intervals are Student's, of both.
+ * Own derivation.  x varies between the blocks of a run, and its mean between
+ * runs.  The latter cannot be estimated from the blocks of one run, see
+ * np_blocks.c.  The confidence intervals are Student's and include both.
  */
 #ifndef NP_BLOCKS_H
 #define NP_BLOCKS_H
@@ -37,105 +38,107 @@
 #include "np_mean.h"
 
 #define NP_BLOCKS_NO_LEVEL ((size_t)-1)
-#define NP_BLOCKS_APART 0.22	/* log of rates: a quarter more */
-#define NP_BLOCKS_QUIET 0.01	/* of the highest rate: next to no traffic */
-#define NP_BLOCKS_PHASES 8	/* at most */
-#define NP_BLOCKS_SHARE 0.1	/* of the time: less is no phase to wait for */
-#define NP_BLOCKS_DISAGREE 0.25 /* scatter of x: repeats do not agree */
-#define NP_BLOCKS_DIFFER_BY 0.1 /* mean distance of x by bytes and by calls */
-#define NP_BLOCKS_LEAST 2	/* blocks of each level */
-#define NP_BLOCKS_MOST 8	/* and in each phase, however they scatter */
-#define NP_BLOCKS_GOOD 0.05	/* half an interval of x that is good enough */
+#define NP_BLOCKS_APART 0.22	/* gap in log(rate) between phases: 25 % */
+#define NP_BLOCKS_QUIET 0.01	/* share of the top rate: almost no traffic */
+#define NP_BLOCKS_PHASES 8	/* maximum number of phases */
+#define NP_BLOCKS_SHARE 0.1	/* phases of a smaller share need no blocks */
+#define NP_BLOCKS_DISAGREE 0.25 /* sd of x above which blocks disagree */
+#define NP_BLOCKS_DIFFER_BY 0.1 /* largest mean |x by bytes - x by calls| */
+#define NP_BLOCKS_LEAST 2	/* blocks needed per level and phase */
+#define NP_BLOCKS_MOST 8	/* maximum number of these */
+#define NP_BLOCKS_GOOD 0.05	/* half width of x's interval that suffices */
 
 struct np_block {
-	uint32_t run; /* blocks of one run stand together, in order of time */
-	size_t level; /* its number, or NP_BLOCKS_NO_LEVEL */
-	double sec;   /* that it took, with the pause before; > 0 */
-	double rate;  /* of the program's own traffic, bytes/s, >= 0 */
-	double calls; /* of MPI, per second, >= 0; NaN: not counted */
+	uint32_t run; /* the blocks of a run are adjacent, in order of time */
+	size_t level; /* index of the load level, or NP_BLOCKS_NO_LEVEL */
+	double sec;   /* duration with the pause before it, > 0 */
+	double rate;  /* the program's own traffic, bytes/s, >= 0 */
+	double calls; /* MPI calls per second, >= 0; NaN: not counted */
 };
 
 enum np_blocks_verdict {
 	NP_BLOCKS_FEW,	    /* no level has been repeated yet */
-	NP_BLOCKS_SILENT,   /* the program sends next to nothing */
-	NP_BLOCKS_RESTLESS, /* its traffic changes faster than blocks do */
-	NP_BLOCKS_SCATTER,  /* blocks of one level do not agree */
-	NP_BLOCKS_DIFFER,   /* bytes and calls do not agree */
+	NP_BLOCKS_SILENT,   /* the program sends almost nothing */
+	NP_BLOCKS_RESTLESS, /* the traffic changes within a few blocks */
+	NP_BLOCKS_SCATTER,  /* the blocks of a level disagree */
+	NP_BLOCKS_DIFFER,   /* bytes and MPI calls disagree */
 	NP_BLOCKS_USABLE,
 };
 
-/* One sentence for pages. */
+/* The verdict in words, for output. */
 const char *np_blocks_words(enum np_blocks_verdict verdict);
 
 struct np_blocks_phase {
-	double rate;  /* mean of unloaded blocks, bytes/s; 0: quiet */
-	double share; /* of the time without levels, 0 .. 1 */
+	double rate;  /* mean of the unloaded blocks, bytes/s; 0: quiet */
+	double share; /* of the run time without load, 0 .. 1 */
 };
 
 struct np_blocks_level {
 	/*
-	 * Of n blocks that counted; sd / sqrt(n) is the error of the mean, that
-	 * between runs included.  Not measured (n == 0) until it has been in
-	 * every phase of at least NP_BLOCKS_SHARE.
+	 * Mean over n blocks.  sd / sqrt(n) is the standard error, with the
+	 * variation between runs.  n is 0 until the level has a block in every
+	 * phase of at least NP_BLOCKS_SHARE.
 	 */
 	struct np_mean slowdown;
-	double error, df; /* of log(1 + slowdown): sd, degrees of freedom */
-	double low, high; /* the 95 % interval of these */
-	double half;	  /* half of one by the blocks alone, in the same */
-	size_t least;	  /* blocks in the phase where it has fewest */
+	double error, df; /* log(1 + slowdown): sd, degrees of freedom */
+	double low, high; /* 95 % confidence interval of the slowdown */
+	double half;	  /* half width of log(1 + slowdown)'s interval, without
+			     the variation between runs */
+	size_t least;	  /* least number of blocks in a phase */
 };
 
 struct np_blocks {
 	enum np_blocks_verdict verdict;
-	size_t n_runs, n_loaded, n_dropped; /* dropped: of the loaded */
-	double sec;	 /* of all blocks */
-	double lost_sec; /* by which levels made runs longer */
-	double scatter;	 /* sd of x; NaN: nothing was repeated */
+	size_t n_runs, n_loaded;
+	size_t n_dropped; /* loaded blocks that could not be used */
+	double sec;	  /* duration of all blocks */
+	double lost_sec;  /* time by which the load prolonged the runs */
+	double scatter;	  /* sd of x; NaN: no level was repeated */
 	double between;	 /* sd of log(1 + slowdown) between runs */
-	bool by_calls;	 /* not by bytes */
-	double apart;	 /* mean distance of log(1 + slowdown) by bytes and by
-			    calls; NaN: not both are known */
+	bool by_calls;	 /* MPI calls were used instead of bytes */
+	double apart;	 /* mean difference of log(1 + slowdown) by bytes and by
+			    calls; NaN: one of them is unknown */
 	struct np_blocks_phase phase[NP_BLOCKS_PHASES];
 	size_t n_phases;
 };
 
 /*
- * b[n]: of all runs of the workload; level[n_levels] is filled, also where the
- * verdict is not NP_BLOCKS_USABLE: then for the curious only.
- * whole[n_levels]: slowdowns of whole runs, whose repeats tell how much runs
- * differ; NULL: there are none.
- * Calls count where all blocks of a run have them.
- * Returns 0, -EINVAL (a level, time or rate out of range) or -ENOMEM.
+ * Estimate the slowdown by each level from the blocks b[n] of all runs of a
+ * workload.  whole[n_levels] holds slowdowns of whole runs, which show how much
+ * runs differ; it may be NULL.  MPI calls are used from runs in which every block
+ * has them.  level[n_levels] is always filled in, but must not be relied upon
+ * unless the verdict is NP_BLOCKS_USABLE.  Returns 0, -EINVAL (a level, time or
+ * rate out of range) or -ENOMEM.
  */
 int np_blocks_estimate(const struct np_block *b, size_t n,
 		       const struct np_mean *whole,
 		       struct np_blocks_level *level, size_t n_levels,
 		       struct np_blocks *out);
 
-/* ---- which block comes next ---- */
+/* ---- selection of the next block ---- */
 
 struct np_blocks_plan {
 	size_t n_levels;
-	double block_sec; /* what one takes, with the pause that goes before */
-	double share;	  /* of a run by which it may become longer, 0 .. 1 */
+	double block_sec; /* duration of a block with the pause before it */
+	double share;	  /* share by which a run may be prolonged, 0 .. 1 */
 };
 
 struct np_blocks_next {
 	size_t level;  /* or NP_BLOCKS_NO_LEVEL */
-	bool complete; /* no level needs more: the picture is good enough */
-	bool waits;    /* for the run to last, as its share is used up */
+	bool complete; /* no level needs another block */
+	bool waits;    /* no load now, because the share is used up */
 };
 
 /*
- * The block that follows b[n], the last n_here of which are of the run that is
- * under way, run_sec old.  Every loaded block lies between unloaded ones.
- * Levels with fewest blocks come first, of these one that has seldom followed
- * the one before, itself last of all.
+ * Select the next block of a run that is run_sec old and that b[n]'s last n_here
+ * blocks belong to.  Every loaded block is followed by an unloaded one.  Levels
+ * with the fewest blocks are preferred, and of these the level that has followed
+ * the previous one least often.
  *
- * A loaded block may cost all its time where its level is not known yet, else
- * what it has cost before; with what the run has lost, that stays within share
- * of what it would have taken alone.
- * Returns as np_blocks_estimate().
+ * A block is assumed to cost its whole duration if its level is unknown, and
+ * what the level cost before otherwise.  This cost and what the run has already
+ * lost must not exceed share of the run time without load.  Returns as
+ * np_blocks_estimate() does.
  */
 int np_blocks_plan_next(const struct np_blocks_plan *p,
 			const struct np_block *b, size_t n, size_t n_here,

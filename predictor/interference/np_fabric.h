@@ -1,10 +1,11 @@
 /*
- * One fabric as the models see it: what a leaf's latencies are when idle and
- * under each interference level, how the levels slow each other, and how much
- * of an interferer is felt from afar.
+ * Inputs of the models: the calibration of one fabric, and what was measured of
+ * one program on it.
  *
- * Plain data, filled in by whoever measured or read it, and borrowed by the
- * models.  Anything may be missing.
+ * A fabric holds the probe latencies of an idle leaf switch and of each load
+ * level, the slowdowns of the levels by each other, and the sharing coefficient
+ * for each distance between two jobs.  These structures are plain data that the
+ * caller fills in and owns; any part may be missing.
  */
 #ifndef NP_FABRIC_H
 #define NP_FABRIC_H
@@ -17,7 +18,7 @@
 
 #define NP_FABRIC_MAX_LEVELS 512
 
-/* Where the interferer is, seen from the victim. */
+/* Where the interfering job runs, relative to the victim. */
 enum np_scope {
 	NP_SCOPE_NODE,	 /* on the same nodes */
 	NP_SCOPE_LEAF,	 /* on other nodes of the same leaf switch */
@@ -25,16 +26,16 @@ enum np_scope {
 	NP_N_SCOPES
 };
 
-/* "node", "leaf" and "uplink", then NULL; "?" of what is none of them. */
+/* "node", "leaf", "uplink", NULL; np_scope_name() returns "?" for others. */
 extern const char *const np_scope_names[NP_N_SCOPES + 1];
 const char *np_scope_name(enum np_scope scope);
 
-/* One configuration of CompressionB, as measured. */
+/* One load level: a configuration of CompressionB. */
 struct np_fabric_level {
 	const char *name;
-	struct np_latency latency; /* of the probes beside it */
-	/* That a process of it sends in a round, if it does nothing else; 0: it
-	 * does, or this is not known. */
+	struct np_latency latency; /* of probes under this load */
+	/* Bytes that a process sends per round, if it does nothing but send;
+	 * otherwise, or if unknown, 0. */
 	double round_bytes;
 };
 
@@ -47,71 +48,71 @@ struct np_fabric {
 	size_t n_levels;
 
 	/*
-	 * Slowdown of level i beside level j at [i * n_levels + j], measured
-	 * as (rounds per second alone / beside) - 1.  NULL: none measured.
+	 * [i * n_levels + j] is the slowdown of level i under level j:
+	 * rounds per second alone over rounds per second under load, less 1.
+	 * NULL if none was measured.
 	 */
 	const struct np_mean *beside;
 
 	/*
-	 * Share k of the speed loss in the curves that an interferer at this
-	 * scope causes: s' = (1 - k) + k s.  1 at the scope where the curves
-	 * were taken, 0 where nothing is felt.
+	 * Sharing coefficient k of each scope.  If the curves predict a relative
+	 * speed s, an interfering job at this scope leaves (1 - k) + k s.  k is
+	 * 1 at the scope where the curves were measured, and 0 without effect.
 	 */
 	struct np_mean coupling[NP_N_SCOPES];
 };
 
 /*
- * Returns 0, or -EINVAL with err: what np_latency_check() and np_bins_check()
- * refuse, a slowdown at or below -1, a coupling that is negative, not finite
- * or above NP_COUPLING_MAX, too many levels, a level without a name.
+ * Check a fabric.  Returns 0, or -EINVAL with err: np_latency_check() or
+ * np_bins_check() fails, a slowdown is not above -1, a sharing coefficient is
+ * negative, not finite or above NP_COUPLING_MAX, there are too many levels, or a
+ * level has no name.
  */
 #define NP_COUPLING_MAX 10.0
 int np_fabric_check(const struct np_fabric *f, struct np_err *err);
 
 /*
- * The 95 % interval of a coupling (Student's t, cut at 0), and whether the
- * interferer makes no difference there: 0 is in the interval and its upper end
- * is below NP_COUPLING_NONE.  One that was measured only once has no interval:
- * false, and no difference cannot be told.
+ * np_coupling_interval() computes the 95 % interval of a sharing coefficient by
+ * Student's t, with negative values cut to 0.  It returns false if the
+ * coefficient was measured fewer than two times.
+ *
+ * np_coupling_none() returns true if a job at that scope certainly has no
+ * effect: the interval includes 0 and ends below NP_COUPLING_NONE.
  */
 #define NP_COUPLING_NONE 0.1
 bool np_coupling_interval(const struct np_mean *k, double *low, double *high);
 bool np_coupling_none(const struct np_mean *k);
 
-/*
- * One application as the models see it.  Plain data, borrowed by the models;
- * anything may be missing.
- */
+/* What was measured of one program on a fabric. */
 
 struct np_response;
 
 struct np_program {
-	const char *name; /* for messages, and the seed of its bootstrap */
+	const char *name; /* for messages and the seed of the bootstrap */
 
-	/* Probe latencies beside it, in the fabric's bins. */
+	/* Probe latencies while it runs, in the fabric's bins. */
 	struct np_latency latency;
 
 	/*
-	 * curve[i]: slowdown of this application beside level i (what it
-	 * suffers).  pressure[i]: slowdown of level i beside this application
-	 * (what it inflicts).  n_levels of the fabric each; NULL: none.
+	 * Sensitivity: curve[i] is the slowdown of this program under level i.
+	 * Impact: pressure[i] is the slowdown of level i by this program.  Both
+	 * have n_levels elements, or are NULL if nothing was measured.
 	 */
 	const struct np_mean *curve;
 	const struct np_mean *pressure;
 
 	/*
-	 * Of its trace: np_response.h, which takes latencies in seconds.
-	 * NULL: there is none, and untraced says why, if not that nobody has
-	 * recorded one.
+	 * Response of its trace to additional latency in seconds
+	 * (np_response.h).  NULL if there is none; untraced is then the reason,
+	 * or NULL if no trace was recorded.
 	 */
 	const struct np_response *response;
 	const char *untraced;
 };
 
 /*
- * Check an application against the fabric it was measured on.  Returns 0, or
- * -EINVAL with err: what np_latency_check() refuses, a slowdown at or below
- * -1.
+ * Check a program against the fabric it was measured on.  Returns 0, or -EINVAL
+ * with err: np_latency_check() fails, or a slowdown is not above -1.
  */
 int np_program_check(const struct np_program *a, const struct np_fabric *f,
 		      struct np_err *err);

@@ -11,18 +11,20 @@
 #include "np_response.h"
 
 /*
- * What the mixture models share.  A co-runner is described by weights over the
- * idle fabric and its levels, x[0] and x[1 + level], that sum to 1, and a
- * victim answers with its speed or its slowdown at each.
+ * Common part of the mixture models.
+ *
+ * A co-runner is described by weights for the idle fabric, x[0], and for each
+ * load level, x[1 + level].  They are not negative and sum to 1.  The victim's
+ * response is its speed or its slowdown under each level.
  */
 
-/* How the victim's answers to the parts of a mixture are averaged. */
+/* How the victim's responses to the parts of a mixture are averaged. */
 enum np_average {
-	NP_AVERAGE_HARMONIC,   /* speeds: 1/(1+d) = sum w_i / (1 + d_i) */
-	NP_AVERAGE_LOG,	       /* logarithms of 1 + d */
+	NP_AVERAGE_HARMONIC, /* speeds: 1/(1+d) = sum w_i / (1 + d_i) */
+	NP_AVERAGE_LOG,	     /* log(1+d) = sum w_i log(1 + d_i) */
 };
 
-/* Gather the columns in use into work; they are few, and then contiguous. */
+/* Solve for some of the columns, copied together into v->work. */
 static int solve_some(struct np_data *v, const double *gram, const double *h,
 		      double *x)
 {
@@ -47,11 +49,11 @@ static int solve_some(struct np_data *v, const double *gram, const double *h,
 }
 
 /*
- * Solve the fit for the columns v->col (and idle) of normal equations gram,
- * (n_levels + 1) square, and h (n_levels + 1).
- * x, n_levels + 1: the weights, 0 elsewhere; if v->warm also the guess.
- * Uses the first (n_levels + 1)^2 + 2 (n_levels + 1) doubles of v->work.
- * Returns 0, or -errno with v->err.
+ * Solve the normal equations gram x = h with x >= 0 for the idle fabric and the
+ * levels in v->col.  gram is (n_levels + 1) square; h and x have n_levels + 1
+ * elements.  Weights of other levels become 0.  If v->warm is set, x also holds
+ * the initial guess.  Uses the first (n_levels + 1)^2 + 2 (n_levels + 1) doubles
+ * of v->work.  Returns 0, or -errno with v->err.
  */
 static int weights_solve(struct np_data *v, const double *gram,
 			 const double *h, double *x)
@@ -64,7 +66,7 @@ static int weights_solve(struct np_data *v, const double *gram,
 	return solve_some(v, gram, h, x);
 }
 
-/* The same, and scale the weights to sum 1. */
+/* Like weights_solve(), and scale the weights so that they sum to 1. */
 static int weights_fit(struct np_data *v, const double *gram,
 		       const double *h, double *x)
 {
@@ -84,7 +86,7 @@ static int weights_fit(struct np_data *v, const double *gram,
 	return 0;
 }
 
-/* Copy the victim's curve, as the average wants it, into y[n_levels]. */
+/* Copy the victim's curve into y[n_levels], in the form to be averaged. */
 static void weights_curve(const struct np_data *v, enum np_average how,
 			  double *y)
 {
@@ -101,7 +103,7 @@ static void weights_curve(const struct np_data *v, enum np_average how,
 	}
 }
 
-/* log(1 + slowdown) of the mixture x of answers y. */
+/* log(1 + slowdown) for the weights x and the responses y. */
 static double weights_join(const struct np_data *v, enum np_average how,
 			   const double *x, const double *y)
 {
@@ -113,8 +115,8 @@ static double weights_join(const struct np_data *v, enum np_average how,
 }
 
 /*
- * The look-up models of [C]: the co-runner slows the victim as much as the
- * level whose latencies resemble its own the most.  x[0] is that level.
+ * The look-up models of [C]: the co-runner is taken to slow the victim as much
+ * as the level whose probe latencies are most similar.  x[0] is that level.
  */
 
 enum np_lookup { /* variant of the model */
@@ -123,7 +125,7 @@ enum np_lookup { /* variant of the model */
 	NP_LOOKUP_PDF,
 };
 
-/* Scores nearer than this, relatively, are ties. */
+/* Scores whose relative difference is smaller than this are equal. */
 #define TIE 1e-12
 
 static double overlap(const struct np_data_latency *a,
@@ -133,7 +135,7 @@ static double overlap(const struct np_data_latency *a,
 			       fmax(a->mean - a->sd, b->mean - b->sd));
 }
 
-/* Sum over bins of the product of the masses. */
+/* Sum over the bins of the product of both probabilities. */
 static double product(const double *a, const double *b, size_t n)
 {
 	double sum = a[0] * b[0];
@@ -143,7 +145,7 @@ static double product(const double *a, const double *b, size_t n)
 	return sum;
 }
 
-/* How much level j resembles the co-runner: more is better. */
+/* Similarity of level j to the co-runner; greater is more similar. */
 static double score(enum np_lookup how, const struct np_data *v, size_t j)
 {
 	const struct np_data_latency *co = &v->co->latency;
@@ -164,7 +166,7 @@ static double mean_gap(const struct np_data *v, size_t j)
 	return fabs(v->co->latency.mean - v->fabric->level[j].mean);
 }
 
-/* Ties go to the nearer mean, then to the earlier level. */
+/* Equal scores are decided by the nearer mean, then by the level's index. */
 static size_t best(enum np_lookup how, const struct np_data *v, double *top)
 {
 	size_t at = v->col->at[0];
@@ -200,7 +202,7 @@ static int lookup_describe(struct np_data *v, double *x)
 	double top;
 
 	x[0] = (double)best((enum np_lookup)v->model->variant, v, &top);
-	/* Nothing in common with any level: only the means are left. */
+	/* No overlap with any level: compare the means instead. */
 	if (top == 0 && v->model->variant != NP_LOOKUP_AVERAGE) {
 		x[0] = (double)best(NP_LOOKUP_AVERAGE, v, &top);
 		v->flags |= NP_PRED_NO_OVERLAP;
@@ -226,14 +228,14 @@ static int lookup_join(struct np_data *v, const double *x, const double *y,
 }
 
 /*
- * The queue model of [C]: the co-runner's utilisation of the switch, by the
- * Pollaczek-Khinchine formula from the mean latency beside it, read on the
- * victim's curve over the utilisation of the levels.
+ * The queue model of [C]: estimate the co-runner's utilisation of the switch
+ * from its mean probe latency (Pollaczek-Khinchine), and read the slowdown from
+ * the victim's curve over the utilisations of the levels.
  *
- * x[0]: the co-runner's utilisation; y: the victim's curve (np_queue.h).
+ * x[0] is the co-runner's utilisation; y is the victim's curve (np_queue.h).
  */
 
-/* Utilisation at a mean latency; -EINVAL with v->err if there is none. */
+/* Utilisation at this mean latency; -EINVAL with v->err if undefined. */
 static int rho_of(const struct np_data *v, double mean, double *rho)
 {
 	const struct np_data_latency *idle = &v->fabric->idle;
@@ -275,29 +277,30 @@ static int queue_join(struct np_data *v, const double *x, const double *y,
 }
 
 /*
- * The co-runner as that mixture of levels and idle time whose latency
- * distribution is its own (own derivation, doc/validation/methods.md): a program with
- * phases or bursts is, for a victim that lives through them, one steady level
- * after the other.
+ * Model "mixture" (own derivation, doc/validation/methods.md).
+ *
+ * To a victim, a co-runner with phases or bursts looks like a sequence of
+ * steady load levels.  The co-runner is therefore described by the mixture of
+ * levels and idle time whose latency distribution is closest to its own:
  *
  *	min over w >= 0 of  sum_b g_b (sum_i w_i F_i(b) - F_B(b))^2
  *			    + (10 (sum w - 1))^2 + (1e-3)^2 |w|^2
  *
- * F: cumulative distributions; g_b = log(e[b+1] / e[b]), so that every octave
- * of latency counts alike.
+ * F are cumulative distributions over the bins b with edges e, and
+ * g_b = log(e[b+1] / e[b]) gives every octave of latency the same weight.
  */
 
 double np_mixture_bin_weight(const struct np_bins *bins, size_t bin)
 {
 	double lo = bins->edge[bin], hi = bins->edge[bin + 1];
 
-	/* All distributions are 1 at the end of the last bin. */
+	/* Every distribution reaches 1 at the end of the last bin. */
 	if (bin + 1 == bins->n)
 		return 0;
 	return lo > 0 ? log(hi / lo) : log(2);
 }
 
-/* One that has no distribution adds nothing. */
+/* Stands for the distribution of a level that has none. */
 static const double nothing[NP_BINS_MAX];
 
 static const double *cdf_of(const struct np_data_fabric *f, size_t i)
@@ -307,7 +310,7 @@ static const double *cdf_of(const struct np_data_fabric *f, size_t i)
 	return cdf ? cdf : nothing;
 }
 
-/* Four sums at once: each waits for its own last step, not for the others. */
+/* Four independent sums at a time, so that their additions can overlap. */
 static void four_products(const double *const f[4], const double *w,
 			  size_t from, size_t n_bins, double *to)
 {
@@ -339,7 +342,7 @@ void np_mixture_products(const struct np_data_fabric *f, const double *w,
 	}
 }
 
-/* h = F' G F_B, plus the equation for the sum. */
+/* h = F' G F_B, plus the term of the equation "the weights sum to 1". */
 static void mixture_right_side(const struct np_data *v, double *h)
 {
 	const struct np_data_fabric *f = v->fabric;
@@ -355,7 +358,8 @@ static void mixture_right_side(const struct np_data *v, double *h)
 static int mixture_describe(struct np_data *v, double *x)
 {
 	size_t n = v->fabric->n_levels;
-	double *h = v->work + NP_MODEL_WORK(n) - (n + 1); /* out of the way */
+	double *h =
+		v->work + NP_MODEL_WORK(n) - (n + 1); /* unused by the fit */
 	double top = 0;
 
 	mixture_right_side(v, h);
@@ -375,34 +379,36 @@ static int mixture_respond(struct np_data *v, double *y)
 static int mixture_join(struct np_data *v, const double *x, const double *y,
 			double *log_slow)
 {
-	*log_slow = weights_join(v, NP_AVERAGE_HARMONIC, x,
-				 y);
+	*log_slow = weights_join(v, NP_AVERAGE_HARMONIC, x, y);
 	return 0;
 }
 
 /*
- * Cross-calibrated mixture (own derivation, doc/validation/methods.md): the co-runner as
- * that mixture of levels and idle time which slows the levels as it does.
- * The levels are working victims that were there anyway, in its calibration.
+ * Model "cross" (own derivation, doc/validation/methods.md).
+ *
+ * The co-runner is described by the mixture of levels and idle time that slows
+ * the levels themselves as much as the co-runner slows them.  The levels act as
+ * victims whose behaviour under each other is known from the calibration:
  *
  *	min over w >= 0 of
  *	sum_i (log(1 + CA[i,b]) - sum_j w_j log(1 + CC[i,j]))^2
  *	+ (3 (sum w - 1))^2
  *
- * The victim's side and the averages are those of the other mixture.
+ * The victim's response and the average are those of model "mixture".
  *
- * open: the sum of the weights is drawn to 1, but not bound to it, so that a
- * co-runner may press like more than the strongest level; several of them add
- * alike.  With s, the mean square of a column of log(1 + CC), the last term is
- *	0.3 s (sum w - 1)^2 + 0.1 s |w|^2 without idle
- * and logarithms are averaged.  Both factors are those with the least error
- * when levels are left out (doc/validation/methods.md).
+ * A variant, "open", is a member of the ensemble.  It draws the sum of the
+ * weights towards 1 without enforcing it, so that a co-runner can be stronger
+ * than the strongest level, and several co-runners add up in the same way.
+ * With s, the mean square of a column of log(1 + CC), its last term is
+ *	0.3 s (sum w - 1)^2 + 0.1 s |w|^2 (without the idle fabric)
+ * and it averages logarithms.  Both factors gave the least error when levels
+ * were left out (doc/validation/methods.md).
  */
 
 #define OPEN_SUM 0.3
 #define OPEN_RIDGE 0.1
 
-/* h over the rows in use; h[0] is the idle fabric, which slows nothing. */
+/* Compute h over v->row; h[0] is the idle fabric, which slows nothing. */
 static void cross_right_side(const struct np_data *v, double sum, double *h)
 {
 	size_t n = v->fabric->n_levels;
@@ -413,7 +419,7 @@ static void cross_right_side(const struct np_data *v, double sum, double *h)
 			  v->row->at, v->row->n);
 }
 
-/* Add level i's row to the normal equations, or with sign -1 take it out. */
+/* Add level i's row to the normal equations; with sign -1, subtract it. */
 static void add_row(const struct np_data *v, size_t i, double sign,
 		    double *gram)
 {
@@ -426,8 +432,9 @@ static void add_row(const struct np_data *v, size_t i, double sign,
 }
 
 /*
- * The normal equations of the rows in use: the fabric's less those that are
- * not, or where these are the most, which would cancel, from the start.
+ * The normal equations of the rows in v->row.  Unused rows are subtracted from
+ * those of the whole fabric.  If most rows are unused, the subtraction would
+ * cancel significant digits, so the used rows are added up instead.
  */
 static const double *gram_of_rows(const struct np_data *v, double *gram)
 {
@@ -453,8 +460,8 @@ static const double *gram_of_rows(const struct np_data *v, double *gram)
 }
 
 /*
- * Does it press, over all rows, more than any level does?  The last levels, in
- * most calibrations the strongest, come first.
+ * True if the co-runner slows the levels more, summed over all rows, than any
+ * level does.  The search starts at the last level, usually the strongest.
  */
 static bool beyond(const struct np_data *v)
 {
@@ -487,7 +494,10 @@ static int cross_describe(struct np_data *v, double *x)
 	return weights_fit(v, gram_of_rows(v, gram), h, x);
 }
 
-/* Put the open model's terms in place of the other's; returns the sum's. */
+/*
+ * Replace the last term of "cross" in the normal equations by that of "open".
+ * Returns the factor of (sum w - 1)^2.
+ */
 static double open_gram(const struct np_data *v, const double *from,
 			double *gram)
 {
@@ -520,19 +530,22 @@ static int open_describe(struct np_data *v, double *x)
 }
 
 /*
- * The victim's side of the factorisation (own derivation, doc/validation/methods.md).
+ * Models "victim" and "twosided" (own derivation, doc/validation/methods.md).
  *
- * victim: the victim as a non-negative sum of levels, which suffers as they
- * do: v >= 0 with log(1 + AC[a,j]) = sum_i v_i log(1 + CC[i,j]) for all j, so
+ * victim: describe the victim, too, as a non-negative sum of levels, by what it
+ * suffers under each level: v >= 0 with
+ *	log(1 + AC[a,j]) = sum_i v_i log(1 + CC[i,j]) for all j
+ * and predict
  *	log(1 + d) = sum_i v_i log(1 + CA[i,b])
  *
- * twosided: both sides.  What the mixture of the cross model does not explain
- * of the co-runner's pressure is read through the victim's sum:
+ * twosided: combine both descriptions.  The part of the co-runner's impact that
+ * the mixture of "cross" does not explain is applied through the victim's sum:
  *	log(1 + d) = cross(a, b) + sum_i v_i (log(1 + CA[i,b]) - fit_i(b))
- * (the idea of augmented synthetic controls: either side mends the other).
+ * as augmented synthetic controls do, where each description corrects the
+ * errors of the other.
  */
 
-/* Shrinks v a little, as rows of levels resemble each other. */
+/* Regularises v, because the rows of similar levels are nearly equal. */
 #define RIDGE 0.1
 
 static int victim_describe(struct np_data *v, double *x)
@@ -543,7 +556,7 @@ static int victim_describe(struct np_data *v, double *x)
 	return 0;
 }
 
-/* Add level j's column to the normal equations, or with -1 take it out. */
+/* Add level j's column to the normal equations; with sign -1, subtract it. */
 static void add_column(const struct np_data *v, size_t j, double sign,
 		       double *gram)
 {
@@ -557,8 +570,9 @@ static void add_column(const struct np_data *v, size_t j, double sign,
 }
 
 /*
- * n_row square: the fabric's, in gram less what is not in use, or from the
- * start.
+ * The normal equations of the victim's fit, v->row->n square: those of the whole
+ * fabric with the unused columns subtracted, or, if few columns are used, the
+ * sum of these.
  */
 static const double *gram_of_columns(const struct np_data *v, double *gram)
 {
@@ -585,7 +599,7 @@ static const double *gram_of_columns(const struct np_data *v, double *gram)
 	return gram;
 }
 
-/* h = CC log(1 + AC), over the rows and columns in use. */
+/* h = CC log(1 + AC), over v->row and v->col. */
 static void victim_right_side(const struct np_data *v, double *h)
 {
 	size_t n = v->fabric->n_levels;
@@ -627,7 +641,7 @@ static int victim_join(struct np_data *v, const double *x, const double *y,
 	return 0;
 }
 
-/* x: weights as in cross (n + 1), then what they leave unexplained (n). */
+/* x: weights of cross (n + 1), then the unexplained impact on levels (n). */
 static int twosided_describe(struct np_data *v, double *x)
 {
 	size_t n = v->fabric->n_levels, used[n + 1], n_used = 0;
@@ -636,7 +650,7 @@ static int twosided_describe(struct np_data *v, double *x)
 
 	memset(left, 0, n * sizeof(*left));
 	for (size_t j = 0; !rc && j < n; j++)
-		if (x[1 + j] > 0) /* few are */
+		if (x[1 + j] > 0) /* most weights are 0 */
 			used[n_used++] = j;
 	for (size_t r = 0; !rc && r < v->row->n; r++) {
 		size_t i = v->row->at[r];
@@ -650,7 +664,7 @@ static int twosided_describe(struct np_data *v, double *x)
 	return rc;
 }
 
-/* y: the curve (n), then the victim as a sum of levels (n). */
+/* y: the victim's curve (n), then the victim as a sum of levels (n). */
 static int twosided_respond(struct np_data *v, double *y)
 {
 	size_t n = v->fabric->n_levels;
@@ -659,7 +673,7 @@ static int twosided_respond(struct np_data *v, double *y)
 	return respond(v, RIDGE, y + n);
 }
 
-/* The logarithms' average and what it leaves, which lie side by side. */
+/* Both dot products in one, since their operands are adjacent. */
 static int twosided_join(struct np_data *v, const double *x, const double *y,
 			 double *log_slow)
 {
@@ -667,13 +681,13 @@ static int twosided_join(struct np_data *v, const double *x, const double *y,
 	return 0;
 }
 
-#define CLOSE 1e-8
-#define STEPS 50
-#define LEAST 0.03162277660168379 /* the root of 1e-3: it ends at once */
+#define CLOSE 1e-8 /* relative step at which Newton's method stops */
+#define STEPS 50   /* of Newton's method, at most */
+#define LEAST 0.03162277660168379 /* sqrt(1 + p) at the lowest speed, 1e-3 */
 
 /*
- * z of a program whose slowdown is d, root_other = sqrt(1 + e); what runs faster
- * beside another does so by chance.
+ * z of a program with slowdown d whose co-runner has sqrt(1 + e) = root_other.
+ * A negative slowdown is noise and does not change the other's traffic.
  */
 static double full_pace(double d, double root_other)
 {
@@ -684,7 +698,7 @@ static double full_pace(double d, double root_other)
 
 void np_pace_of(double log_slow, double log_other, double *z, double *z_other)
 {
-	/* sqrt(1 + d) - 1, and of e; d follows without a loss where it is small */
+	/* u = sqrt(1 + d) - 1 and v likewise; accurate for small slowdowns */
 	double u = expm1(0.5 * log_slow), v = expm1(0.5 * log_other);
 
 	*z = full_pace(u * (2 + u), 1 + v);
@@ -698,10 +712,10 @@ static double root_of(double z)
 }
 
 /*
- * With u = sqrt(1 + d) - 1 and e put in,
+ * Eliminating e and writing u = sqrt(1 + d) - 1 gives
  *	(1 + u + q) d^2 = p^2 (1 + u),  d = u (2 + u)
- * whose difference is convex in u > 0.  The first guess is not below the root,
- * as e >= q / sqrt(1 + p), so Newton's steps come down to it.
+ * The difference of both sides is convex for u > 0.  Since e >= q / sqrt(1 + p),
+ * the initial guess is not below the root, and Newton's method descends to it.
  */
 void np_pace_both(double z, double z_other, double log_slow[2])
 {
@@ -731,19 +745,20 @@ void np_pace_both(double z, double z_other, double log_slow[2])
 }
 
 /*
- * Both ways at once (own derivation, doc/validation/methods.md): what a program presses
- * falls as it is slowed itself.  The twosided model says of either program
- * what it would suffer if the other kept its pace, p and q, from levels that
- * are compared on that scale; np_pace_both() says what they suffer together.
+ * Model "mutual", the default (own derivation, doc/validation/methods.md).
  *
- * x and y alike: a program as a co-runner (weights n + 1, unexplained n), then
- * as a victim (curve n, sum of levels n).
+ * A program that is slowed down offers less traffic.  "twosided" predicts for
+ * each program the slowdown it would have if the other kept its full speed, on
+ * the scale of np_pace_of(), and np_pace_both() turns the two into the slowdowns
+ * that they have together.
+ *
+ * x and y have the same layout: the program as a co-runner (weights n + 1,
+ * unexplained impact n), then as a victim (curve n, sum of levels n).
  */
 
 /*
- * The view in which a is either program.  back: asked the other way round, so
- * that rows and columns, the levels that are known of the co-runner and of the
- * victim, change places.
+ * The inputs with program a in both roles.  If back is set, the roles of victim
+ * and co-runner are exchanged, and so are the sets of levels known for each.
  */
 static struct np_data view_of(const struct np_data *v,
 			      const struct np_data_program *a, bool back)
@@ -777,7 +792,7 @@ static int mutual_describe(struct np_data *v, double *x)
 	return rc;
 }
 
-/* How hard the victim presses is another question, and its flags, too. */
+/* Flags about the victim as a co-runner do not concern this prediction. */
 static int mutual_respond(struct np_data *v, double *y)
 {
 	struct np_data as_co = view_of(v, v->victim, true);
@@ -810,16 +825,18 @@ static int mutual_join(struct np_data *v, const double *x, const double *y,
 }
 
 /*
- * The members' answers, averaged as logarithms with weights that the levels
- * choose: one set for co-runners within what the levels cover, another for
- * those beyond, where the members differ most.  Each level beside each other
- * is predicted as if both were programs; the weights are the non-negative
- * ones, summing to 1, under which the members together come nearest.
+ * Model "ensemble": the weighted mean of the members' log(1 + slowdown).
+ *
+ * The weights come from the calibration: every level under every other level is
+ * predicted as if both were programs, and the weights are the non-negative ones
+ * with sum 1 that minimise the error (ensemble_weigh() in np_predict.c).  One
+ * set serves co-runners within the range of the levels, another those beyond
+ * it, where the members differ most.
  */
 
 /*
- * x: weights as in twosided (n + 1), unexplained pressure (n), pressure (n),
- * weights as in open (n + 1)
+ * x: weights of twosided (n + 1), unexplained impact (n), impact (n), weights
+ * of open (n + 1)
  */
 static int ensemble_describe(struct np_data *v, double *x)
 {
@@ -831,7 +848,7 @@ static int ensemble_describe(struct np_data *v, double *x)
 	return rc ? rc : open_describe(v, x + 3 * n + 1);
 }
 
-/* y: log curve (n), victim shrunk (n), speeds (n), victim (n) */
+/* y: log curve (n), regularised sum of levels (n), speeds (n), sum (n) */
 static int ensemble_respond(struct np_data *v, double *y)
 {
 	size_t n = v->fabric->n_levels;
@@ -843,7 +860,7 @@ static int ensemble_respond(struct np_data *v, double *y)
 	return victim_respond(v, y + 3 * n);
 }
 
-/* log(1 + slowdown) as each member has it. */
+/* log(1 + slowdown) as predicted by each member. */
 static void ensemble_members(struct np_data *v, const double *x,
 			     const double *y, double out[NP_MODEL_MEMBERS])
 {
@@ -871,25 +888,27 @@ static int ensemble_join(struct np_data *v, const double *x, const double *y,
 }
 
 /*
- * The victim's own execution graph under the latency that the co-runner adds
- * (own derivation, doc/validation/methods.md).  The probes beside the co-runner say how
- * latencies are distributed; what they exceed those of the idle fabric by,
- * quantile by quantile, is added to each message of the victim, and speeds are
- * averaged, as a network stays in one state for longer than one message:
+ * Model "tolerance": replay the victim's execution graph under the additional
+ * latency that the co-runner causes (own derivation, doc/validation/methods.md).
+ *
+ * The additional latency is the difference between the co-runner's probe
+ * latencies and those of the idle fabric, quantile by quantile.  It is added to
+ * each message of the victim.  Speeds are averaged over the quantiles, because
+ * the network stays in one state for longer than one message:
  *
  *	1/(1 + d_A) = mean over q of 1/R_A(Q_B(q) - Q_idle(q), g)
  *
- * R_A: np_response.h.  g: how much longer a byte takes, which a level shows
- * that does nothing but send much: 1 + its slowdown by the co-runner, of the
- * level that sends most.
+ * R_A is the response of np_response.h, and g the factor by which a byte takes
+ * longer: 1 + the slowdown, by the co-runner, of the send-only level with the
+ * most bytes per round.
  *
- * x: the excess at each quantile, in seconds, then g.
+ * x: the additional latency at each quantile, in seconds, then g.
  */
 
-enum { NP_TOLERANCE_MEASURED, NP_TOLERANCE_FELT }; /* variant of the model */
+enum { NP_TOLERANCE_MEASURED, NP_TOLERANCE_FELT }; /* np_model.variant */
 #define NP_TOLERANCE_QUANTILES 32
 
-/* The latency below which this share is; linear within a bin. */
+/* The latency quantile for a share of 0 to 1; linear within a bin. */
 static double quantile(const struct np_bins *bins, const double *cdf,
 		       double share)
 {
@@ -906,14 +925,14 @@ static double quantile(const struct np_bins *bins, const double *cdf,
 	return low + (high - low) * (share - below) / (cdf[b] - below);
 }
 
-/* How much longer a level's rounds take beside the co-runner; 1: not known. */
+/* Factor by which the co-runner slows a level's rounds; 1 if unknown. */
 static double rounds(struct np_data *v, size_t level)
 {
 	return level < v->fabric->n_levels ? exp(v->co->log_pressure[level]) :
 					     1;
 }
 
-/* What is not known is 1. */
+/* Factor g of the time per byte; 1 if unknown. */
 static double gap_times(struct np_data *v)
 {
 	double times = rounds(v, v->fabric->bulk_level);
@@ -923,7 +942,10 @@ static double gap_times(struct np_data *v)
 	return fmax(1, times);
 }
 
-/* Keep the shape of the excess, but let its mean be what is felt elsewhere. */
+/*
+ * Variant "tolerance-felt": keep the shape of the additional latency, but limit
+ * its mean to the delay that the level with the shortest rounds suffered.
+ */
 static int scale_to_felt(struct np_data *v, double *x)
 {
 	double times = rounds(v, v->fabric->brief_level), sum = 0, felt;
@@ -1040,7 +1062,7 @@ const struct np_model np_models[] = {
 
 const size_t np_n_models = NP_ARRAY_SIZE(np_models);
 
-/* Models of earlier releases, so that whoever asks for one learns its end. */
+/* Models of earlier releases, for the error message. */
 static const char *const retired[] = {
 	"average-jaccard", "pdf-cosine", "wasserstein", "queue-min",
 	"queue-isotonic", "queue-interp", "queue-mutual",

@@ -1,13 +1,12 @@
 /*
- * The prediction models, by name.
+ * The table of prediction models, and the interface between them and the
+ * driver in np_predict.c.
  *
- * Every model answers the same question, how much a program slows beside
- * co-runners, in three steps: it describes the co-runners (by an index, or as
- * a mixture of interference levels), prepares the victim's response (its curve
- * over the same axis), and joins the two.  The first two are done once per
- * program, so that a matrix of programs costs little more than its joins.
- * np_predict.h puts the question; this header is the table, and the contract
- * between that driver and the models.
+ * Every model predicts how much a program slows down under co-runners, in
+ * three steps.  It describes the co-runners (by an index, or as a mixture of
+ * load levels), prepares the victim's response (its sensitivity curve over the
+ * same axis), and joins the two.  The first two steps run once per program, so
+ * predicting all pairs of n programs costs little more than the joins.
  *
  * Sources: [C] Casas, Bronevetsky, active measurement of switch utilisation;
  * all others are derived in doc/validation/methods.md.
@@ -23,68 +22,69 @@
 #include "np_fabric.h"
 
 /*
- * The scale on which model mutual compares slowdowns.
+ * The scale on which model "mutual" compares slowdowns.
  *
- * Two programs beside each other slow each other's traffic, too: what slows
- * the one half presses less on the other.  Of a pair that take d and e longer,
+ * Two programs that share a switch slow each other, so each offers less
+ * traffic than it does alone.  Let their measured slowdowns be d and e, and let
+ * a program's traffic fall with the square root of its speed.  Then
  *	p = d sqrt(1 + e),  q = e sqrt(1 + d)
- * is what each would suffer if the other kept its pace, were its traffic to
- * fall with the square root of its speed.  (p, q) and (d, e) determine each
- * other.  On the scale,
+ * are the slowdowns they would have if the other kept its full speed.  (p, q)
+ * and (d, e) determine each other.  The fits use
  *	z = 2 (sqrt(1 + p) - 1)
- * which is p where it is small and grows as its root.  Own derivation; both
- * exponents were chosen with measured pairs (doc/validation/methods.md).
+ * which equals p for small p and grows with its square root.  Own derivation;
+ * both exponents were chosen with measured pairs (doc/validation/methods.md).
  */
 
-/* Both z of a pair from log(1 + slowdown) of either; finite. */
+/* Compute z of both programs from log(1 + slowdown) of both; all finite. */
 void np_pace_of(double log_slow, double log_other, double *z, double *z_other);
 
-/* log(1 + slowdown) of a program and of the other from both z; finite. */
+/* The inverse: log_slow[0] belongs to z, log_slow[1] to z_other; all finite. */
 void np_pace_both(double z, double z_other, double log_slow[2]);
 
 struct np_model;
 struct np_nnls;
 
-/* What a model cannot do without. */
+/* The data that a model requires. */
 enum np_need {
 	NP_NEED_IDLE = 1 << 0,	   /* latency of the idle fabric */
-	NP_NEED_LATENCY = 1 << 1,  /* latency beside levels and co-runners */
-	NP_NEED_HIST = 1 << 2,	   /* their histograms as well */
-	NP_NEED_CURVE = 1 << 3,	   /* the victim's slowdown beside levels */
-	NP_NEED_PRESSURE = 1 << 4, /* the levels' slowdown beside co-runners */
-	NP_NEED_BESIDE = 1 << 5,   /* the levels' slowdown beside each other */
-	NP_NEED_CO_CURVE = 1 << 6,    /* the co-runner's curve, too */
-	NP_NEED_OWN_PRESSURE = 1 << 7, /* the victim's pressure, too: the fits
-					  are made on the scale of np_model.h */
-	NP_NEED_TRACE = 1 << 8,	      /* the victim's trace */
+	NP_NEED_LATENCY = 1 << 1,  /* latency under levels and co-runners */
+	NP_NEED_HIST = 1 << 2,	   /* histograms of these latencies */
+	NP_NEED_CURVE = 1 << 3,	   /* slowdown of the victim under levels */
+	NP_NEED_PRESSURE = 1 << 4, /* slowdown of the levels by co-runners */
+	NP_NEED_BESIDE = 1 << 5,   /* slowdown of the levels by each other */
+	NP_NEED_CO_CURVE = 1 << 6, /* slowdown of co-runners under levels */
+	NP_NEED_OWN_PRESSURE = 1 << 7, /* slowdown of the levels by the victim;
+					  fits then use the scale above */
+	NP_NEED_TRACE = 1 << 8, /* response curve of the victim's trace */
 };
 
-/* What should be known about an answer. */
+/* Qualifications of a prediction. */
 enum np_pred_flag {
-	NP_PRED_CLAMPED = 1 << 0,  /* the answer was cut to what can be */
-	NP_PRED_BEYOND = 1 << 1,   /* the co-runner is stronger or weaker than
-				      every level: end of the curve taken */
-	NP_PRED_FELL_BACK = 1 << 2,   /* another model answered, see model */
-	NP_PRED_NO_OVERLAP = 1 << 3,  /* intervals or histograms that never
-					 meet: nearest mean taken */
-	NP_PRED_NO_COUPLING = 1 << 4, /* scope not measured: taken as 1 */
-	NP_PRED_PARTIAL = 1 << 5,     /* levels left out for want of data */
-	NP_PRED_ONE_PROBE = 1 << 6,   /* a latency set of one sample: sd 0 */
-	NP_PRED_NO_INTERVAL = 1 << 7, /* none asked for, or model zero */
-	NP_PRED_NOISE_ONLY = 1 << 8,  /* the interval knows nothing of the
+	NP_PRED_CLAMPED = 1 << 0,   /* limited to a physically possible value */
+	NP_PRED_BEYOND = 1 << 1,    /* the co-runner is stronger or weaker than
+				      every level: end of the curve used */
+	NP_PRED_FELL_BACK = 1 << 2, /* another model answered, see model */
+	NP_PRED_NO_OVERLAP = 1 << 3,  /* no latency interval or histogram bin in
+					 common: nearest mean used */
+	NP_PRED_NO_COUPLING = 1 << 4, /* no sharing coefficient for this scope:
+					 1 assumed */
+	NP_PRED_PARTIAL = 1 << 5,   /* some levels excluded for lack of data */
+	NP_PRED_ONE_PROBE = 1 << 6, /* some latencies have one sample: sd 0 */
+	NP_PRED_NO_INTERVAL = 1 << 7, /* not requested, or model "zero" */
+	NP_PRED_NOISE_ONLY = 1 << 8,  /* the interval does not include the
 					 model's own error */
-	NP_PRED_NO_PRESSURE = 1 << 9,  /* what the co-runner takes of the
-					  bandwidth is not known */
-	NP_PRED_ONE_LEVEL = 1 << 10,   /* without one of the levels it would be
-					  quite another answer */
-	NP_PRED_PAST_LEVELS = 1 << 11, /* the co-runner slows a level more than
-					  every level does */
+	NP_PRED_NO_PRESSURE = 1 << 9, /* the bandwidth that the co-runner takes
+					  is unknown */
+	NP_PRED_ONE_LEVEL = 1 << 10,  /* the answer changes a lot without one of
+					  the levels */
+	NP_PRED_PAST_LEVELS = 1 << 11, /* the co-runner slows some level more
+					  than any level does */
 };
 
-/* With one of these, nothing is to be decided by the answer. */
+/* Predictions with one of these flags must not be acted upon. */
 #define NP_PRED_DOUBTFUL (NP_PRED_ONE_LEVEL | NP_PRED_PAST_LEVELS)
 
-/* Latencies as one set of numbers: measured, or drawn by the bootstrap. */
+/* A latency distribution, measured or resampled; seconds. */
 struct np_data_latency {
 	double mean, sd;
 	const double *cdf; /* n_bins; NULL unless the model needs it */
@@ -96,44 +96,44 @@ struct np_data_fabric {
 	struct np_data_latency idle;
 	double idle_min;
 	const struct np_data_latency *level;
-	/* Of levels that only send, those that send most and least in a round;
-	 * n_levels: not known. */
+	/* The send-only levels with most and fewest bytes per round;
+	 * n_levels if unknown. */
 	size_t bulk_level, brief_level;
 	const double *log_beside; /* log(1 + CC[i][j]), 0 if unknown */
 	const double *fit_beside; /* the same, on the scale of the fits */
-	const double *bin_weight; /* of the mixture, per bin; NULL: no bins */
+	const double *bin_weight; /* mixture weight per bin; NULL: no bins */
 	/* Normal equations of the fits, (n_levels + 1) square, idle first. */
 	const double *gram_cross, *gram_mixture;
-	const double *gram_victim; /* of the victim's side, n_levels square */
+	const double *gram_victim; /* victim side of the fits, n_levels square */
 };
 
-/* Unknown slowdowns are 0 here; col and row say which ones count. */
+/* Unknown slowdowns are 0 here; np_data.col and np_data.row list the known. */
 struct np_data_program {
 	struct np_data_latency latency;
 	const double *log_curve;    /* log(1 + slowdown), per level */
 	const double *log_pressure; /* log(1 + slowdown of the level) */
 	const double *fit_curve, *fit_pressure; /* on the scale of the fits */
-	const struct np_response *response; /* NULL: there is no trace */
+	const struct np_response *response; /* NULL: no trace was recorded */
 };
 
-/* Some of the fabric's levels, rising. */
+/* A subset of the fabric's levels, in ascending order. */
 struct np_levels {
 	size_t n;
-	uint16_t at[NP_FABRIC_MAX_LEVELS]; /* short, as questions copy it */
+	uint16_t at[NP_FABRIC_MAX_LEVELS]; /* narrow because it is copied often */
 };
 
-/* One question with one set of numbers. */
+/* The inputs of one evaluation of a model. */
 struct np_data {
-	const struct np_model *model; /* that is asked */
-	/* The array to fill holds the answer to almost the same question. */
+	const struct np_model *model;
+	/* The output array holds a similar solution: start iterating there. */
 	bool warm;
 	const struct np_data_fabric *fabric;
 	const struct np_data_program *victim;
-	const struct np_data_program *co; /* all co-runners as one */
+	const struct np_data_program *co; /* all co-runners combined */
 	size_t n_co;
-	const struct np_levels *col; /* whose effect on the victim is known */
-	const struct np_levels *row; /* on which the co-runner's effect is */
-	const struct np_levels *co_col; /* whose effect on co is known */
+	const struct np_levels *col; /* levels with known effect on victim */
+	const struct np_levels *row; /* levels on which co's effect is known */
+	const struct np_levels *co_col; /* levels with known effect on co */
 	struct np_nnls *nnls;  /* for n_levels + 1 unknowns */
 	double *work;	       /* NP_MODEL_WORK(n_levels) doubles */
 	const double *ensemble; /* weights of the ensemble's members */
@@ -143,40 +143,41 @@ struct np_data {
 
 #define NP_MODEL_MEMBERS 4
 
-/* Doubles that a model may use as v->work. */
+/* Number of doubles in np_data.work. */
 #define NP_MODEL_WORK(n_levels) (2 * ((n_levels) + 2) * ((n_levels) + 4))
 
 /* Each step returns 0 or -errno with v->err. */
 struct np_model {
 	const char *name, *help;
 	unsigned needs; /* enum np_need */
-	const char *fallback; /* asked where needs are not met; NULL: none */
+	const char *fallback; /* model to use if needs are not met, or NULL */
 
-	/* Describe v->co in x; must not look at v->victim. */
+	/* Describe v->co in x.  Must not use v->victim. */
 	int (*describe)(struct np_data *v, double *x);
 
-	/* Prepare v->victim's response in y; must not look at v->co. */
+	/* Prepare the response of v->victim in y.  Must not use v->co. */
 	int (*respond)(struct np_data *v, double *y);
 
-	/* *log_slow: log(1 + slowdown), finite, from the two. */
+	/* Set *log_slow to log(1 + slowdown), finite, from x and y. */
 	int (*join)(struct np_data *v, const double *x, const double *y,
 		    double *log_slow);
 
-	/* Doubles in x and in y: per_level * n_levels + fixed. */
+	/* Number of doubles in x and in y: per_level * n_levels + fixed. */
 	size_t per_level, fixed;
-	int variant; /* the model's own business */
+	int variant; /* private to the model */
 	/*
-	 * The same for both ways of a pair: log_slow[1] is that of x's program
-	 * beside y's, whose sides it takes to be these: where rows are columns,
-	 * x of a program is its y.  NULL: one by one.
+	 * Predict both programs of a pair at once: log_slow[0] is that of the
+	 * victim, log_slow[1] that of the co-runner.  A model that offers this
+	 * must use the same numbers for x and y of a program whenever row and
+	 * col are equal.  NULL if not supported.
 	 */
 	int (*join_both)(struct np_data *v, const double *x, const double *y,
 			 double *log_slow);
 	/*
-	 * log(1 + slowdown) as each member has it, of a model that averages
-	 * NP_MODEL_MEMBERS of them with the weights in v->ensemble: a first set
-	 * for co-runners within what the levels cover, a second for those
-	 * beyond.  NULL: it has no members.
+	 * For a model that averages NP_MODEL_MEMBERS others: the log(1 +
+	 * slowdown) of each.  v->ensemble holds two sets of weights, the first
+	 * for co-runners within the range of the levels, the second for those
+	 * beyond it.  NULL for other models.
 	 */
 	void (*members)(struct np_data *v, const double *x, const double *y,
 			double *log_slow);
@@ -193,27 +194,27 @@ extern const size_t np_n_models;
 #define NP_MODEL_DEFAULT "mutual"
 
 /*
- * The model of that name.  NULL if there is none: err lists the names, or says
- * that this model was retired.
+ * Find a model by name.  Returns NULL with err if there is none; err lists the
+ * existing names, or says that the model was retired.
  */
 const struct np_model *np_model_find(const char *name, struct np_err *err);
 
 /*
- * What the normal equations of the fits are made of, for np_draw.c.
+ * Constants and sums of the normal equations, which np_bootstrap.c prepares.
  *
- * Weights of "the weights sum to 1", in the fits of cross and mixture, and the
- * ridge of mixture.
+ * NP_CROSS_SUM and NP_MIXTURE_SUM weigh the equation "all weights sum to 1" in
+ * the fits of models cross and mixture; NP_MIXTURE_RIDGE regularises the latter.
  */
 #define NP_CROSS_SUM 3.0
 #define NP_MIXTURE_SUM 10.0
 #define NP_MIXTURE_RIDGE 1e-3
 
-/* How much a bin of the latency distributions counts. */
+/* Weight of one latency bin in the mixture's fit. */
 double np_mixture_bin_weight(const struct np_bins *bins, size_t bin);
 
 /*
- * Add the products of the distributions of the idle fabric and then of levels,
- * n in all, with w, which has a number for each bin.
+ * Add to to[0..n-1] the dot products of w, one number per bin, with the latency
+ * distributions of the idle fabric (to[0]) and of the first n - 1 levels.
  */
 void np_mixture_products(const struct np_data_fabric *f, const double *w,
 			 size_t n, double *to);

@@ -9,7 +9,7 @@ static bool known(const level_t *l)
 	return !isnan(l->pressure);
 }
 
-/* Distance to the nearest pressure at which there is a run. */
+/* Distance of level i to the nearest level that has a run. */
 static double gap(const level_t *level, size_t n, size_t i)
 {
 	double least = INFINITY;
@@ -21,7 +21,7 @@ static double gap(const level_t *level, size_t n, size_t i)
 	return least;
 }
 
-/* The hardest (sign 1) or mildest (-1) of those whose pressure is known. */
+/* The level with the greatest (sign 1) or least (-1) known impact, or -1. */
 static long extreme(const level_t *level, size_t n, double sign)
 {
 	long best = -1;
@@ -45,7 +45,7 @@ static long widest_gap(const level_t *level, size_t n)
 		if (level[i].run_sec.n || !known(&level[i]))
 			continue;
 		here = gap(level, n, i);
-		/* of equals the harder one: curves are steeper there */
+		/* prefer the greater impact, where curves are steeper */
 		if (here > widest || (here == widest && level[i].pressure >
 				      level[best].pressure)) {
 			widest = here;
@@ -79,8 +79,8 @@ static double relative_sd(const struct np_mean *m)
 }
 
 /*
- * Relative standard error of a mean; one run scatters as much as those alone
- * do, or, where even that is not known, by nobody knows how much.
+ * Relative standard error of a mean.  A single run is assumed to vary as much as
+ * the runs alone, by fallback, or by 100 % if that is unknown, too.
  */
 static double error(const struct np_mean *m, double fallback)
 {

@@ -1,10 +1,11 @@
 /*
- * Which run does a degradation curve need most?  Pure.
+ * Measurement planner: which run does a sensitivity curve need next?  Pure.
  *
- * First two runs alone, as every slowdown rests on them; then every level
- * once: the one that presses hardest, the mildest, and then always the one in
- * the largest gap of pressure; then alone up to its number; then again where
- * the mean is known worst.
+ * Two runs alone come first, because every slowdown is relative to them.  Then
+ * each level is run once: the one with the greatest impact, the one with the
+ * least, and then always the one in the largest gap between those done.  The
+ * remaining runs alone follow, and finally repetitions of the runs whose mean
+ * has the largest relative error.
  */
 #ifndef NP_NEED_H
 #define NP_NEED_H
@@ -14,24 +15,24 @@
 #include "np_mean.h"
 
 #define NP_NEED_ALONE (-1L)    /* a run without a level */
-#define NP_NEED_COMPLETE (-2L) /* nothing any more */
+#define NP_NEED_COMPLETE (-2L) /* no further run is needed */
 
-#define NP_NEED_RUNS 2 /* beside each level, */
-#define NP_NEED_RUNS_ALONE 3 /* and alone: unless told otherwise */
+#define NP_NEED_RUNS 2	     /* default number of runs under each level */
+#define NP_NEED_RUNS_ALONE 3 /* default number of runs alone */
 
 struct np_need_level {
 	/*
-	 * How hard it presses, on any rising scale, evenly spaced where it is
-	 * to be covered evenly; NaN: not known, served last.
+	 * Impact of the level on any increasing scale; equal distances on it
+	 * are covered evenly.  NaN if unknown: such levels come last.
 	 */
 	double pressure;
-	struct np_mean run_sec; /* run times beside it; planned ones count in n */
+	struct np_mean run_sec; /* run times under it; n includes planned runs */
 };
 
 /*
- * alone: run times without a level.  want: runs beside each level (at least
- * one); want_alone likewise.  Returns the index of a level, NP_NEED_ALONE or
- * NP_NEED_COMPLETE.
+ * Choose the next run.  alone holds the run times without load; want is the
+ * number of runs under each level, want_alone that of runs alone.  Returns the
+ * index of a level, NP_NEED_ALONE or NP_NEED_COMPLETE.
  */
 long np_need_next(const struct np_need_level *level, size_t n_levels,
 		  const struct np_mean *alone, unsigned want,

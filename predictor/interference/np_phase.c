@@ -7,12 +7,12 @@
 #include <gsl/gsl_sort.h>
 
 #define MAX_ROUNDS 30
-#define LEAST_SD 0.01 /* of x: no clock is better than 1 % of a latency */
+#define LEAST_SD 0.01 /* of x: latencies are not measured better than 1 % */
 
 struct points {
 	size_t n;
 	double width_sec;
-	double noise; /* variance of x that the samples let expect */
+	double noise; /* variance of x expected from the samples */
 	double x[NP_SERIES_MAX];
 };
 
@@ -23,7 +23,7 @@ struct model {
 	double loglik;
 };
 
-/* Moments of `width` windows from i on. */
+/* Moments of width windows, starting at window i. */
 static struct np_moments window_at(const struct np_series *s, size_t i,
 				   size_t width)
 {
@@ -94,7 +94,7 @@ static double loglik_steady(const struct points *p)
 	return sum;
 }
 
-/* Where to cut so that the squares within both parts are least (Otsu). */
+/* The threshold with least variance within both parts (Otsu's method). */
 static double first_cut(const struct points *p)
 {
 	double sorted[NP_SERIES_MAX], total = 0, low = 0, best = -1, cut = 0;
@@ -136,7 +136,7 @@ static bool estimate(const struct points *p, const unsigned char *state,
 	return true;
 }
 
-/* The likeliest path of states, and its likelihood. */
+/* The most likely sequence of states, and its likelihood. */
 static void viterbi(const struct points *p, struct model *m,
 		    unsigned char *state)
 {
@@ -166,7 +166,7 @@ static void viterbi(const struct points *p, struct model *m,
 		state[i - 1] = from[i][state[i]];
 }
 
-/* False if no second state is left. */
+/* Returns false if only one state remains. */
 static bool fit(const struct points *p, struct model *m, unsigned char *state)
 {
 	unsigned char before[NP_SERIES_MAX];

@@ -1,27 +1,26 @@
 /*
  * Does a program use the network steadily, or in phases?
  *
- * A pure function of the latency windows of a run.  Two descriptions of the
- * sequence of x = log(mean latency of a window) compete:
+ * A pure function of the latency windows of a run.  Two models of the sequence
+ * x = log(mean latency of a window) are compared:
  *
- *	steady:	   x ~ N(m, v), each window on its own
+ *	steady:	   x ~ N(m, v), windows independent
  *	in phases: a two-state Markov chain, x ~ N(m_state, v) with
- *		   m_quiet < m_busy, the path of states found by Viterbi and
- *		   re-estimation
+ *		   m_quiet < m_busy; the sequence of states is found by the
+ *		   Viterbi algorithm and re-estimation
  *
- * v is never taken below what the samples inside the windows let expect of
- * their means (sd^2 / (n mean^2), and 1 %), so that windows which only look
- * different by chance stay one state.  Phases are seen where
- *	- the second description is more likely by more than BIC's price of its
- *	  three parameters, 3/2 log(windows);
- *	- busy is at least NP_PHASE_RATIO times quiet, and the two states lie at
- *	  least NP_PHASE_APART standard deviations apart;
- *	- both last NP_PHASE_DWELL windows on average: shorter ones are bursts
- *	  that belong to steady use;
- *	- at least NP_PHASE_QUIET of the time is quiet: start-up and end of a
- *	  steady program are no phases.
- * Windows with less than NP_PHASE_PROBES samples merge with their successors
- * by widening all windows, as a mean of fewer says more about chance.
+ * The variance v is at least that expected of the windows' means from the
+ * samples inside them (sd^2 / (n mean^2), and 1 %), so that random differences
+ * between windows do not make a second state.  Phases are reported if
+ *	- the gain in log likelihood exceeds BIC's penalty for three more
+ *	  parameters, 3/2 log(windows);
+ *	- the busy latency is at least NP_PHASE_RATIO times the quiet one, and the
+ *	  states are at least NP_PHASE_APART standard deviations apart;
+ *	- both states last NP_PHASE_DWELL windows on average; shorter ones are
+ *	  bursts of a steady program;
+ *	- at least NP_PHASE_QUIET of the time is quiet, so that the start and end
+ *	  of a steady program do not count as phases.
+ * If windows have fewer than NP_PHASE_PROBES samples, all windows are widened.
  */
 #ifndef NP_PHASE_H
 #define NP_PHASE_H
@@ -45,12 +44,12 @@ enum np_phase_kind {
 
 struct np_phases {
 	enum np_phase_kind kind;
-	size_t n_windows;  /* looked at */
+	size_t n_windows;  /* number of windows examined */
 	double window_sec; /* their width */
-	/* The rest is 0 unless kind is NP_PHASE_PHASES. */
+	/* The members below are 0 unless kind is NP_PHASE_PHASES. */
 	double busy_share;	/* of the time, 0 .. 1 */
 	double quiet_sec, busy_sec; /* typical latency in each state */
-	size_t n_busy;		/* busy periods */
+	size_t n_busy;		    /* number of busy periods */
 	double busy_period_sec; /* their mean length */
 };
 

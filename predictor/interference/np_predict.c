@@ -8,100 +8,102 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics.h>
 
-#include "np_draw.h"
+#include "np_bootstrap.h"
 #include "np_model.h"
 #include "np_nnls.h"
 #include "np_rng.h"
 
-/* The levels in use for one question; see struct np_data. */
+/* The levels used for one prediction; see struct np_data. */
 struct np_basis {
 	struct np_levels col, row, co_col;
 };
 
 /*
- * A model misses a heavy slowdown by more than a light one.  Its misses are
- * taken as growing with this much plus log(1 + slowdown): of the values tried,
- * that which makes the levels' own misses most likely (doc/validation/methods.md).
+ * The error of a model grows with the slowdown.  Its standard deviation is taken
+ * as proportional to NP_MISS_FLOOR + log(1 + slowdown).  Of the floors tried,
+ * this one has the greatest likelihood for the errors made on the levels
+ * themselves (doc/validation/methods.md).
  */
 #define NP_MISS_FLOOR 0.2
 
 /*
- * An answer is asked for again with one part of the levels left out at a time;
- * up to so many levels, a part is one of them.  With fewer than NP_LESS_LEVELS
- * left there is nothing to compare an answer with.
+ * Each prediction is repeated with one group of levels left out at a time.  There
+ * are NP_LESS_PARTS groups; with at most that many levels, a group is one level.
+ * At least NP_LESS_LEVELS levels must remain.
  */
 #define NP_LESS_PARTS 8
 #define NP_LESS_LEVELS 3
 
-/* Does it describe programs by what they and levels do to each other? */
+/* True if the model uses the mutual slowdowns of programs and levels. */
 static inline bool np_model_is_of_levels(const struct np_model *m)
 {
 	return m->needs & NP_NEED_PRESSURE && m->needs & NP_NEED_BESIDE;
 }
 
-/* A level that was left out, and by how much the model missed it. */
-struct np_miss {
-	double log_slow; /* as predicted */
-	double error;	 /* measured - predicted, of log(1 + slowdown) */
-	bool beyond;	 /* predicted with NP_PRED_BEYOND */
+/* The model's error for one level that was left out of the fit. */
+struct np_error_left_out {
+	double log_slow; /* predicted log(1 + slowdown) */
+	double error;	 /* measured - predicted log(1 + slowdown) */
+	bool beyond;	 /* the prediction had NP_PRED_BEYOND */
 };
 
-/* Of a question, as a co-runner or as the victim. */
+/* The two roles of a program in a prediction. */
 enum np_side { NP_CO, NP_VICTIM, NP_SIDES };
 
-struct np_half {
+struct np_term {
 	bool ready;
 	struct np_basis use;
-	double *z; /* one row of np_model_dim() per view */
-	unsigned flags; /* of view 0 */
-	/* Row k: the first row of z without part k of the levels, if any. */
+	double *z;	/* np_model_dim() doubles for each bootstrap sample */
+	unsigned flags; /* of sample 0, the measured values */
+	/* Row k: the first row of z without group k of the levels. */
 	double *less;
 	bool has_less[NP_LESS_PARTS];
-	struct np_miss *miss;
+	struct np_error_left_out *miss;
 	size_t n_miss;
 };
 
-/* One program made ready, and its halves of questions: np_predict.c. */
-struct np_ready {
+/* One program, its bootstrap samples, and its terms in both roles. */
+struct np_prepared {
 	const struct np_program *app;
-	struct np_draw_program draw;
-	struct np_half half[NP_SIDES]; /* which share z where it is the same */
+	struct np_bootstrap_program bootstrap;
+	struct np_term term[NP_SIDES]; /* these share z if it is the same */
 };
 
-/* Each level as if it were a program, for one choice of levels in use. */
-struct np_level_halves {
+/* The terms of the levels, treated as programs, for one choice of levels. */
+struct np_level_terms {
 	bool ready;
 	struct np_basis use;
-	double *z[NP_SIDES]; /* one row of np_model_dim() per level */
-	int *rc[NP_SIDES];   /* 0 where there is a row */
-	unsigned *flags;     /* of NP_CO */
+	double *z[NP_SIDES]; /* np_model_dim() doubles for each level */
+	int *rc[NP_SIDES];   /* 0 for levels that have a term */
+	unsigned *flags;     /* of the levels as co-runners */
 };
 
 struct np_predictor {
 	const struct np_fabric *f;
 	const struct np_model *m;
 	struct np_predict_opt opt;
-	struct np_draw_opt draw;
+	struct np_bootstrap_opt bootstrap;
 	size_t n, dim; /* levels; np_model_dim() */
-	struct np_draw_fabric fabric;
-	struct np_data_program *level; /* the levels as programs, as measured */
+	struct np_bootstrap_fabric fabric;
+	struct np_data_program *level; /* the levels as programs, measured */
 	double *level_store;
-	struct np_level_halves halves;
+	struct np_level_terms level_terms;
 	struct np_nnls *nnls;
 	double *work, *ensemble;
-	double *sample; /* views */
-	struct np_predictor *fallback; /* made when first asked */
+	double *answers; /* predictions for each bootstrap sample */
+	struct np_predictor *fallback; /* created on first use */
 };
 
-/* Rows and columns of what the levels do to each other, being trimmed. */
-struct table {
+/* The matrix of mutual slowdowns of the levels, while incomplete rows and
+ * columns are removed from it. */
+struct matrix {
 	const bool *known; /* n x n */
 	size_t n;
 	struct np_basis *use;
-	bool mutual; /* it is asked both ways */
+	bool mutual; /* an entry counts only if its transpose is known, too */
 };
 
-static bool hole(const struct table *t, size_t i, size_t j)
+static bool is_unknown(const struct matrix *t, size_t i, size_t j)
 {
 	return !t->known[i * t->n + j] ||
 	       (t->mutual && !t->known[j * t->n + i]);
@@ -135,22 +137,23 @@ static bool basis_equal(const struct np_basis *a, const struct np_basis *b)
 	       levels_equal(&a->co_col, &b->co_col);
 }
 
-/* Those of level k, as a row of the columns in use or the other way. */
-static size_t holes(const struct table *t, size_t k, bool is_row)
+/* Number of unknown entries in row k or, if is_row is false, in column k. */
+static size_t count_unknown(const struct matrix *t, size_t k, bool is_row)
 {
 	const struct np_levels *l = is_row ? &t->use->col : &t->use->row;
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->n; i++)
-		n += is_row ? hole(t, k, l->at[i]) : hole(t, l->at[i], k);
+		n += is_row ? is_unknown(t, k, l->at[i]) :
+			      is_unknown(t, l->at[i], k);
 	return n;
 }
 
-/* Leave out the row or column with most holes, until there are none. */
+/* Remove the row or column with most unknown entries until none is left. */
 static void trim(const struct np_predictor *p, struct np_basis *use)
 {
-	const struct table t = { p->fabric.has_beside, p->n, use,
-				 p->m->needs & NP_NEED_OWN_PRESSURE };
+	const struct matrix t = { p->fabric.has_beside, p->n, use,
+				  p->m->needs & NP_NEED_OWN_PRESSURE };
 	struct np_levels *from;
 
 	if (p->fabric.whole)
@@ -163,7 +166,7 @@ static void trim(const struct np_predictor *p, struct np_basis *use)
 			struct np_levels *l = is_row ? &use->row : &use->col;
 
 			for (size_t i = 0; i < l->n; i++) {
-				size_t n = holes(&t, l->at[i], is_row);
+				size_t n = count_unknown(&t, l->at[i], is_row);
 
 				if (n <= worst)
 					continue;
@@ -177,15 +180,15 @@ static void trim(const struct np_predictor *p, struct np_basis *use)
 	} while (from);
 }
 
-enum whose { VICTIM, CO_RUNNER, FABRIC };
+enum owner { VICTIM, CO_RUNNER, FABRIC };
 
-/* What a model may need, what somebody has then, and what is said if not. */
+/* For each requirement of a model: whose data it is, and the error message. */
 static const struct {
 	unsigned need;
-	enum whose whose;
+	enum owner owner;
 	unsigned has;
 	const char *what;
-} lacks[] = {
+} requirements[] = {
 	{ NP_NEED_CURVE, VICTIM, NP_NEED_CURVE,
 	  "no slowdown beside any level" },
 	{ NP_NEED_TRACE, VICTIM, NP_NEED_TRACE, "no trace" },
@@ -197,8 +200,7 @@ static const struct {
 	  "how much it slows the levels was not measured" },
 	{ NP_NEED_CO_CURVE, CO_RUNNER, NP_NEED_CURVE,
 	  "no slowdown beside any level" },
-	{ NP_NEED_IDLE, FABRIC, NP_NEED_IDLE,
-	  "no latency of the idle fabric" },
+	{ NP_NEED_IDLE, FABRIC, NP_NEED_IDLE, "no latency of the idle fabric" },
 	{ NP_NEED_LATENCY, FABRIC, NP_NEED_LATENCY,
 	  "no latency beside any level" },
 	{ NP_NEED_HIST, FABRIC, NP_NEED_HIST,
@@ -208,22 +210,23 @@ static const struct {
 };
 
 static int check(const struct np_predictor *p, unsigned needs,
-		 const struct np_ready *a, const struct np_ready *co,
+		 const struct np_prepared *a, const struct np_prepared *co,
 		 struct np_err *err)
 {
-	const unsigned has[] = { a->draw.has, co->draw.has, p->fabric.has };
+	const unsigned has[] = { a->bootstrap.has, co->bootstrap.has,
+				 p->fabric.has };
 	const char *const name[] = { a->app->name, co->app->name, p->f->name };
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(lacks); i++) {
-		const char *what = lacks[i].what;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(requirements); i++) {
+		const char *what = requirements[i].what;
 
-		if (!(needs & lacks[i].need) ||
-		    has[lacks[i].whose] & lacks[i].has)
+		if (!(needs & requirements[i].need) ||
+		    has[requirements[i].owner] & requirements[i].has)
 			continue;
-		if (lacks[i].need == NP_NEED_TRACE && a->app->untraced)
+		if (requirements[i].need == NP_NEED_TRACE && a->app->untraced)
 			what = a->app->untraced;
-		return np_errf(err, -ENODATA, "%s: %s", name[lacks[i].whose],
-			       what);
+		return np_errf(err, -ENODATA, "%s: %s",
+			       name[requirements[i].owner], what);
 	}
 	return 0;
 }
@@ -235,23 +238,24 @@ static bool level_serves(const struct np_predictor *p, size_t i,
 	       (!(needs & NP_NEED_HIST) || p->fabric.has_hist[i]);
 }
 
-/* Is the victim known beside level i, as far as it has to be? */
-static bool serves_victim(const struct np_draw_program *va, size_t i,
+/* True if the victim has the required measurements for level i. */
+static bool serves_victim(const struct np_bootstrap_program *va, size_t i,
 			  unsigned needs)
 {
 	return va->has_curve[i] &&
 	       (!(needs & NP_NEED_OWN_PRESSURE) || va->has_pressure[i]);
 }
 
-static bool serves_co(const struct np_draw_program *cb, size_t i,
+static bool serves_co(const struct np_bootstrap_program *cb, size_t i,
 		      unsigned needs)
 {
 	return cb->has_pressure[i] &&
 	       (!(needs & NP_NEED_CO_CURVE) || cb->has_curve[i]);
 }
 
-static void fill(const struct np_predictor *p, const struct np_draw_program *va,
-		 const struct np_draw_program *cb, unsigned needs,
+static void fill(const struct np_predictor *p,
+		 const struct np_bootstrap_program *va,
+		 const struct np_bootstrap_program *cb, unsigned needs,
 		 struct np_basis *use)
 {
 	use->col.n = use->row.n = use->co_col.n = 0;
@@ -269,7 +273,7 @@ static void fill(const struct np_predictor *p, const struct np_draw_program *va,
 		trim(p, use);
 }
 
-/* Rows and columns of the levels that were all run beside each other. */
+/* The levels whose mutual slowdowns are all known. */
 static void basis_levels(const struct np_predictor *p, struct np_basis *use)
 {
 	use->col.n = use->row.n = use->co_col.n = 0;
@@ -280,22 +284,23 @@ static void basis_levels(const struct np_predictor *p, struct np_basis *use)
 	trim(p, use);
 }
 
-/* The levels that serve a question.  -ENODATA or -EDOM with err. */
-static int basis_choose(const struct np_predictor *p,
-			const struct np_ready *a, const struct np_ready *co,
-			size_t n_co, struct np_basis *use,
-			struct np_err *err)
+/* Select the levels for one prediction.  -ENODATA or -EDOM with err. */
+static int basis_select(const struct np_predictor *p,
+			const struct np_prepared *a,
+			const struct np_prepared *co, size_t n_co,
+			struct np_basis *use, struct np_err *err)
 {
 	unsigned needs = p->m->needs;
 	int rc;
 
-	if (n_co > 1) /* the fixed point is for two; latencies add over idle */
+	/* mutual slowdown is defined for two; latencies add up over idle */
+	if (n_co > 1)
 		needs = (needs & ~(unsigned)NP_NEED_CO_CURVE) |
 			(needs & NP_NEED_LATENCY ? NP_NEED_IDLE : 0);
 	rc = check(p, needs, a, co, err);
 	if (rc)
 		return rc;
-	fill(p, &a->draw, &co->draw, needs, use);
+	fill(p, &a->bootstrap, &co->bootstrap, needs, use);
 	if (needs & NP_NEED_CURVE && !use->col.n)
 		return np_errf(err, -ENODATA, "%s: no level beside which it "
 			       "ran has what model %s needs", a->app->name,
@@ -310,36 +315,42 @@ static int basis_choose(const struct np_predictor *p,
 	return 0;
 }
 
-/* What a model is given of them; the programs are to be added. */
-static void basis_data(const struct np_predictor *p,
-		       const struct np_basis *use, size_t replicate,
-		       struct np_data *v)
+/* Fill in the inputs of a model, except for the two programs. */
+static void basis_inputs(const struct np_predictor *p,
+			 const struct np_basis *use, size_t replicate,
+			 struct np_data *v)
 {
 	*v = (struct np_data){
 		.model = p->m,
-		.fabric = &p->fabric.view[replicate], .n_co = 1,
-		.col = &use->col, .row = &use->row, .co_col = &use->co_col,
-		.nnls = p->nnls, .work = p->work, .ensemble = p->ensemble,
+		.fabric = &p->fabric.sample[replicate],
+		.n_co = 1,
+		.col = &use->col,
+		.row = &use->row,
+		.co_col = &use->co_col,
+		.nnls = p->nnls,
+		.work = p->work,
+		.ensemble = p->ensemble,
 	};
 }
 
 /*
- * The weights of a model's members: each level beside each other is predicted
- * as if both were programs, and the weights are those, not negative and of sum
- * 1, under which the members together come nearest.  One set is for co-runners
- * within what the levels cover, another for those beyond.
+ * Weights of an ensemble's members.  Every level under every other level is
+ * predicted as if both were programs.  The weights are the non-negative ones
+ * with sum 1 that minimise the squared error, separately for co-runners within
+ * the range of the levels and beyond it.
  */
 
 #define K NP_MODEL_MEMBERS
-#define SUM 100.0 /* weight of "the weights sum to 1" */
-#define RIDGE 0.3 /* pull towards equal weights, where levels are few */
+#define SUM 100.0 /* weight of the equation "the weights sum to 1" */
+#define RIDGE \
+	0.3 /* pull towards equal weights, for calibrations of few levels */
 
 /* Normal equations of one set of weights. */
 struct stack {
 	double gram[K * K], h[K];
 };
 
-static void start(struct stack *s)
+static void stack_init(struct stack *s)
 {
 	for (size_t i = 0; i < K; i++) {
 		for (size_t j = 0; j < K; j++)
@@ -349,7 +360,7 @@ static void start(struct stack *s)
 	}
 }
 
-static void weigh_add(struct stack *s, const double member[K], double measured)
+static void stack_add(struct stack *s, const double member[K], double measured)
 {
 	double scale = 1 / (NP_MISS_FLOOR + fabs(measured));
 
@@ -361,7 +372,7 @@ static void weigh_add(struct stack *s, const double member[K], double measured)
 	}
 }
 
-/* Level i beside level k, with neither in its own role among the levels. */
+/* Predict level i under level k, from fits that exclude both. */
 static void one_pair(struct np_predictor *p, const struct np_basis *all,
 		     size_t i, size_t k, struct stack stack[2])
 {
@@ -371,7 +382,7 @@ static void one_pair(struct np_predictor *p, const struct np_basis *all,
 
 	levels_drop(&use.row, i);
 	levels_drop(&use.col, k);
-	basis_data(p, &use, 0, &v);
+	basis_inputs(p, &use, 0, &v);
 	v.victim = &p->level[i];
 	v.co = &p->level[k];
 	memset(x, 0, sizeof(x));
@@ -379,12 +390,12 @@ static void one_pair(struct np_predictor *p, const struct np_basis *all,
 	if (p->m->describe(&v, x) || p->m->respond(&v, y))
 		return;
 	p->m->members(&v, x, y, member);
-	weigh_add(&stack[v.flags & NP_PRED_BEYOND ? 1 : 0], member,
+	stack_add(&stack[v.flags & NP_PRED_BEYOND ? 1 : 0], member,
 		  p->level[i].log_curve[k]);
 }
 
-static int solve(struct np_predictor *p, const struct stack *s, double *w,
-		 struct np_err *err)
+static int stack_solve(struct np_predictor *p, const struct stack *s, double *w,
+		       struct np_err *err)
 {
 	double sum = 0;
 	int rc = np_nnls_solve(p->nnls, s->gram, K, 0, s->h, K, w, false,
@@ -397,7 +408,7 @@ static int solve(struct np_predictor *p, const struct stack *s, double *w,
 	return rc;
 }
 
-/* np_model.c: weights of its members, if it is asked. */
+/* Compute the weights, if the model has members. */
 static int ensemble_weigh(struct np_predictor *p, struct np_err *err)
 {
 	struct stack stack[2];
@@ -410,19 +421,19 @@ static int ensemble_weigh(struct np_predictor *p, struct np_err *err)
 	if (!p->ensemble)
 		return np_errf(err, -ENOMEM, "no memory for the ensemble");
 	basis_levels(p, &all);
-	start(&stack[0]);
-	start(&stack[1]);
+	stack_init(&stack[0]);
+	stack_init(&stack[1]);
 	for (size_t i = 0; i < all.row.n && all.col.n > 2; i++)
 		for (size_t k = 0; k < all.col.n; k++)
 			one_pair(p, &all, all.row.at[i], all.col.at[k], stack);
-	rc = solve(p, &stack[0], p->ensemble, err);
-	return rc ? rc : solve(p, &stack[1], p->ensemble + K, err);
+	rc = stack_solve(p, &stack[0], p->ensemble, err);
+	return rc ? rc : stack_solve(p, &stack[1], p->ensemble + K, err);
 }
 
-/* The levels as programs: rows of what they suffer, columns of what they do. */
+/* Treat the levels as programs: their rows are curves, their columns impacts. */
 static int predictor_make_levels(struct np_predictor *p)
 {
-	const struct np_data_fabric *f = &p->fabric.view[0];
+	const struct np_data_fabric *f = &p->fabric.sample[0];
 	size_t n = p->n;
 	double *column, *fit_column;
 
@@ -451,9 +462,9 @@ static int predictor_make_levels(struct np_predictor *p)
 	return 0;
 }
 
-static int make_halves(struct np_predictor *p)
+static int alloc_level_terms(struct np_predictor *p)
 {
-	struct np_level_halves *s = &p->halves;
+	struct np_level_terms *s = &p->level_terms;
 
 	s->flags = calloc(p->n + 1, sizeof(*s->flags));
 	for (int side = 0; side < NP_SIDES; side++) {
@@ -467,16 +478,16 @@ static int make_halves(struct np_predictor *p)
 
 static int make(struct np_predictor *p, struct np_err *err)
 {
-	int rc = np_draw_fabric(p->f, &p->draw, &p->fabric, err);
+	int rc = np_bootstrap_fabric(p->f, &p->bootstrap, &p->fabric, err);
 
 	if (rc)
 		return rc;
 	p->nnls = np_nnls_new(p->n + 1 > NP_MODEL_MEMBERS ? p->n + 1 :
 			      NP_MODEL_MEMBERS);
 	p->work = malloc(NP_MODEL_WORK(p->n) * sizeof(double));
-	p->sample = malloc(3 * p->fabric.n * sizeof(double));
-	if (!p->nnls || !p->work || !p->sample || predictor_make_levels(p) ||
-	    make_halves(p))
+	p->answers = malloc(3 * p->fabric.n * sizeof(double));
+	if (!p->nnls || !p->work || !p->answers || predictor_make_levels(p) ||
+	    alloc_level_terms(p))
 		return np_errf(err, -ENOMEM, "%s: no memory for a predictor",
 			       p->f->name);
 	return ensemble_weigh(p, err);
@@ -504,7 +515,7 @@ int np_predictor_new(const struct np_fabric *f, const struct np_model *m,
 	p->opt = *opt;
 	p->n = f->n_levels;
 	p->dim = np_model_dim(m, p->n);
-	p->draw = (struct np_draw_opt){
+	p->bootstrap = (struct np_bootstrap_opt){
 		.replicates = opt->replicates,
 		.seed = opt->seed,
 		.needs = m->needs,
@@ -518,10 +529,7 @@ int np_predictor_new(const struct np_fabric *f, const struct np_model *m,
 	return 0;
 }
 
-/*
- * The predictor of the model that answers where this one's
- * data is missing; *out is NULL if there is none.
- */
+/* The predictor of the fallback model; *out is NULL if there is none. */
 static int predictor_fallback(struct np_predictor *p,
 			      struct np_predictor **out, struct np_err *err)
 {
@@ -546,49 +554,50 @@ void np_predictor_free(struct np_predictor *p)
 	if (!p)
 		return;
 	np_predictor_free(p->fallback);
-	np_draw_fabric_free(&p->fabric);
+	np_bootstrap_fabric_free(&p->fabric);
 	np_nnls_free(p->nnls);
 	free(p->level);
 	free(p->level_store);
 	for (int side = 0; side < NP_SIDES; side++) {
-		free(p->halves.z[side]);
-		free(p->halves.rc[side]);
+		free(p->level_terms.z[side]);
+		free(p->level_terms.rc[side]);
 	}
-	free(p->halves.flags);
+	free(p->level_terms.flags);
 	free(p->work);
-	free(p->sample);
+	free(p->answers);
 	free(p->ensemble);
 	free(p);
 }
 
 /*
- * One program's half of a question, for all replicates, and by how much the
- * model misses what is known of that program when one level at a time is left
- * out.  A level is itself a program whose slowdowns are known: the victim's
- * beside it, and its own beside the co-runner.  So each shows by how much the
- * model would have missed it, with neither the level nor any pair of programs
- * among what the model was given.
+ * Terms of one program.
+ *
+ * The term of a program is its description as a co-runner or its response as a
+ * victim, for every bootstrap sample.  With it go the errors that the model
+ * makes for this program when one level at a time is left out: a level is a
+ * program whose slowdowns are known, so the prediction for the victim under it,
+ * or for it under the co-runner, can be compared with the measurement.
  */
 
-/* The levels that tell of a program on that side. */
+/* The levels that describe a program in that role. */
 static struct np_levels *levels_of(struct np_basis *use, enum np_side side)
 {
 	return side == NP_VICTIM ? &use->col : &use->row;
 }
 
-/* What a model is given where level k tells nothing of that side. */
-static void data_without(const struct np_predictor *p,
-			 const struct np_basis *use, enum np_side side,
-			 size_t k, struct np_basis *less, struct np_data *v)
+/* The inputs of a model when level k is left out for that role. */
+static void inputs_without(const struct np_predictor *p,
+			   const struct np_basis *use, enum np_side side,
+			   size_t k, struct np_basis *less, struct np_data *v)
 {
 	*less = *use;
 	levels_drop(levels_of(less, side), k);
-	basis_data(p, less, 0, v);
+	basis_inputs(p, less, 0, v);
 }
 
-static int half_ask(const struct np_predictor *p, enum np_side side,
-		    const struct np_data_program *a, struct np_data *v, double *z,
-		    bool warm)
+static int term_compute(const struct np_predictor *p, enum np_side side,
+			const struct np_data_program *a, struct np_data *v,
+			double *z, bool warm)
 {
 	v->warm = warm;
 	if (side == NP_VICTIM) {
@@ -608,11 +617,11 @@ static bool all_known(const bool *known, size_t stride,
 	return true;
 }
 
-/* Can level k stand for a program on that side, with the levels in use? */
-static bool can_stand(const struct np_predictor *p, const struct np_basis *use,
-		      enum np_side side, size_t k)
+/* True if level k is known well enough to act as a program in that role. */
+static bool can_act_as(const struct np_predictor *p, const struct np_basis *use,
+		       enum np_side side, size_t k)
 {
-	const struct np_draw_fabric *d = &p->fabric;
+	const struct np_bootstrap_fabric *d = &p->fabric;
 	const bool *row = d->has_beside + k * p->n;
 	unsigned needs = p->m->needs;
 
@@ -624,43 +633,44 @@ static bool can_stand(const struct np_predictor *p, const struct np_basis *use,
 	       all_known(row, 1, &use->co_col);
 }
 
-/* Level k as that side of a question, were it not among the other's levels. */
-static int level_half(struct np_predictor *p, const struct np_basis *use,
+/* The term of level k in that role, from fits that exclude level k. */
+static int level_term(struct np_predictor *p, const struct np_basis *use,
 		      enum np_side side, size_t k)
 {
-	struct np_level_halves *h = &p->halves;
+	struct np_level_terms *h = &p->level_terms;
 	struct np_basis less;
 	struct np_data v;
 	int rc;
 
-	if (!can_stand(p, use, side, k))
+	if (!can_act_as(p, use, side, k))
 		return -1;
-	data_without(p, use, !side, k, &less, &v);
+	inputs_without(p, use, !side, k, &less, &v);
 	if (!less.col.n)
 		return -1;
-	rc = half_ask(p, side, &p->level[k], &v, h->z[side] + k * p->dim, false);
+	rc = term_compute(p, side, &p->level[k], &v, h->z[side] + k * p->dim,
+			  false);
 	if (side == NP_CO)
 		h->flags[k] = v.flags;
 	return rc;
 }
 
-static void half_make_levels(struct np_predictor *p, const struct np_basis *use)
+static void term_make_levels(struct np_predictor *p, const struct np_basis *use)
 {
-	struct np_level_halves *h = &p->halves;
+	struct np_level_terms *h = &p->level_terms;
 
 	if (h->ready && basis_equal(&h->use, use))
 		return;
 	h->use = *use;
 	for (size_t k = 0; k < p->n; k++)
 		for (int side = 0; side < NP_SIDES; side++)
-			h->rc[side][k] = level_half(p, use, side, k);
+			h->rc[side][k] = level_term(p, use, side, k);
 	h->ready = true;
 }
 
-static void half_note(struct np_half *s, double measured, double predicted,
-		      unsigned flags)
+static void term_add_error(struct np_term *s, double measured, double predicted,
+			   unsigned flags)
 {
-	struct np_miss *m = &s->miss[s->n_miss];
+	struct np_error_left_out *m = &s->miss[s->n_miss];
 
 	if (!isfinite(predicted))
 		return;
@@ -670,15 +680,15 @@ static void half_note(struct np_half *s, double measured, double predicted,
 	s->n_miss++;
 }
 
-/* The program beside each level that it was measured beside, or it beside. */
+/* Predict the program with each level left out, and keep the errors. */
 static void leave_out(struct np_predictor *p, enum np_side side,
-		      const struct np_draw_program *d, size_t n_co,
-		      struct np_half *s)
+		      const struct np_bootstrap_program *d, size_t n_co,
+		      struct np_term *s)
 {
-	const struct np_data_program *a = &d->view[0];
-	const struct np_level_halves *h = &p->halves;
+	const struct np_data_program *a = &d->sample[0];
+	const struct np_level_terms *h = &p->level_terms;
 
-	half_make_levels(p, &s->use);
+	term_make_levels(p, &s->use);
 	for (size_t k = 0; k < p->n; k++) {
 		const double *level = h->z[!side] + k * p->dim;
 		struct np_basis less;
@@ -687,20 +697,22 @@ static void leave_out(struct np_predictor *p, enum np_side side,
 
 		if (h->rc[!side][k])
 			continue;
-		data_without(p, &s->use, side, k, &less, &v);
+		inputs_without(p, &s->use, side, k, &less, &v);
 		if (side == NP_VICTIM ? less.col.n == s->use.col.n :
 					!d->has_pressure[k])
-			continue; /* was not measured */
+			continue; /* not measured with this level */
 		v.n_co = n_co;
-		memcpy(z, s->z, sizeof(z)); /* that of all levels is near */
-		if (half_ask(p, side, a, &v, z, true) ||
+		memcpy(z, s->z, sizeof(z)); /* initial guess: all levels */
+		if (term_compute(p, side, a, &v, z, true) ||
 		    p->m->join(&v, side == NP_VICTIM ? level : z,
 			       side == NP_VICTIM ? z : level, &log_slow))
 			continue;
 		if (side == NP_VICTIM)
-			half_note(s, a->log_curve[k], log_slow, h->flags[k]);
+			term_add_error(s, a->log_curve[k], log_slow,
+				       h->flags[k]);
 		else
-			half_note(s, a->log_pressure[k], log_slow, v.flags);
+			term_add_error(s, a->log_pressure[k], log_slow,
+				       v.flags);
 	}
 }
 
@@ -717,13 +729,12 @@ static void drop_part(struct np_basis *use, size_t n_levels, size_t part)
 }
 
 /*
- * The half once more without each part of the levels, as if that had never
- * been measured, for np_predict.c to see what rests on it.  What a level tells
- * of the victim and of the co-runner is left out together.
+ * Compute the term again without each group of levels, as if that group had not
+ * been measured at all, neither for the victim nor for the co-runner.
  */
 static void make_less(struct np_predictor *p, enum np_side side,
 		      const struct np_data_program *a, size_t n_co,
-		      struct np_half *s)
+		      struct np_term *s)
 {
 	for (size_t k = 0; k < NP_LESS_PARTS; k++) {
 		double *z = s->less + k * p->dim;
@@ -731,21 +742,21 @@ static void make_less(struct np_predictor *p, enum np_side side,
 		struct np_data v;
 
 		drop_part(&less, p->n, k);
-		basis_data(p, &less, 0, &v);
+		basis_inputs(p, &less, 0, &v);
 		v.n_co = n_co;
-		memcpy(z, s->z, p->dim * sizeof(*z)); /* which is near */
+		memcpy(z, s->z, p->dim * sizeof(*z)); /* initial guess */
 		s->has_less[k] = less.col.n >= NP_LESS_LEVELS &&
 				 less.row.n >= NP_LESS_LEVELS &&
 				 !basis_equal(&less, &s->use) &&
-				 !half_ask(p, side, a, &v, z, true);
+				 !term_compute(p, side, a, &v, z, true);
 	}
 }
 
 /*
- * The two halves of a program are the same numbers, with these levels in use
- * and a model that answers both ways at once.
+ * True if the program's terms in both roles are the same numbers, so that one of
+ * them need not be computed; see np_model.join_both.
  */
-static bool same(const struct np_predictor *p, const struct np_half *other,
+static bool same(const struct np_predictor *p, const struct np_term *other,
 		 const struct np_basis *use)
 {
 	return p->m->join_both && other->ready &&
@@ -753,9 +764,12 @@ static bool same(const struct np_predictor *p, const struct np_half *other,
 	       levels_equal(&use->row, &use->col);
 }
 
-/* *n: how many views are to be done; one alone tells the flags. */
+/*
+ * Allocate the term s or share that of the other role.  *n is the number of
+ * samples to compute: 1, for the flags, if the term is shared.
+ */
 static int begin(struct np_predictor *p, const struct np_basis *use,
-		 const struct np_half *other, struct np_half *s, size_t *n,
+		 const struct np_term *other, struct np_term *s, size_t *n,
 		 struct np_err *err)
 {
 	*n = p->fabric.n;
@@ -784,8 +798,8 @@ static int begin(struct np_predictor *p, const struct np_basis *use,
 	return 0;
 }
 
-/* A replicate starts from the measured one's answer, which is near. */
-static double *row(const struct np_predictor *p, struct np_half *s, size_t r)
+/* Row r of the term, initialised with the solution of the measured values. */
+static double *row(const struct np_predictor *p, struct np_term *s, size_t r)
 {
 	double *z = s->z + r * p->dim;
 
@@ -795,48 +809,48 @@ static double *row(const struct np_predictor *p, struct np_half *s, size_t r)
 }
 
 /*
- * One half of a program that is drawn, with what leaving levels out
- * says about it; from memory if the levels are those of before.  n_co: of the
- * victim 1.
+ * Compute the term of a program in one role, unless it exists for the same
+ * levels.  The program must have its bootstrap samples.  n_co is 1 for a victim.
  */
-static int half_make(struct np_predictor *p, struct np_ready *a,
-		     enum np_side side, size_t n_co,
-		     const struct np_basis *use, struct np_err *err)
+static int term_make(struct np_predictor *p, struct np_prepared *a,
+		     enum np_side side, size_t n_co, const struct np_basis *use,
+		     struct np_err *err)
 {
-	struct np_half *s = &a->half[side];
+	struct np_term *s = &a->term[side];
 	struct np_data v;
 	size_t n;
 	int rc;
 
 	if (s->ready && basis_equal(&s->use, use))
 		return 0;
-	rc = begin(p, use, &a->half[!side], s, &n, err);
+	rc = begin(p, use, &a->term[!side], s, &n, err);
 	for (size_t r = 0; !rc && r < n; r++) {
-		basis_data(p, use, r, &v);
+		basis_inputs(p, use, r, &v);
 		v.n_co = n_co;
 		v.err = err;
-		rc = half_ask(p, side, &a->draw.view[r], &v, row(p, s, r), r > 0);
+		rc = term_compute(p, side, &a->bootstrap.sample[r], &v,
+				  row(p, s, r), r > 0);
 		if (!r)
 			s->flags = v.flags;
 	}
 	if (rc)
 		return rc;
-	if (s->less == a->half[!side].less)
-		memcpy(s->has_less, a->half[!side].has_less,
+	if (s->less == a->term[!side].less)
+		memcpy(s->has_less, a->term[!side].has_less,
 		       sizeof(s->has_less));
 	else if (np_model_is_of_levels(p->m))
-		make_less(p, side, &a->draw.view[0], n_co, s);
+		make_less(p, side, &a->bootstrap.sample[0], n_co, s);
 	if (p->opt.replicates)
-		leave_out(p, side, &a->draw, n_co, s);
+		leave_out(p, side, &a->bootstrap, n_co, s);
 	s->ready = true;
 	return 0;
 }
 
-static void half_free(struct np_ready *a, enum np_side side)
+static void term_free(struct np_prepared *a, enum np_side side)
 {
-	struct np_half *s = &a->half[side];
+	struct np_term *s = &a->term[side];
 
-	if (s->z != a->half[!side].z) {
+	if (s->z != a->term[!side].z) {
 		free(s->z);
 		free(s->less);
 	}
@@ -846,37 +860,40 @@ static void half_free(struct np_ready *a, enum np_side side)
 	s->ready = false;
 }
 
-/* Programs made ready for questions, and one question answered from them. */
+/* Predictions from the terms of two programs. */
 
-/* Below this speed an answer says "stands still", not how still. */
+/* Lowest relative speed that is predicted. */
 #define SPEED_MIN 1e-3
 
-static void ready_free(struct np_ready *r)
+static void prepared_free(struct np_prepared *r)
 {
-	np_draw_program_free(&r->draw);
-	half_free(r, NP_CO);
-	half_free(r, NP_VICTIM);
+	np_bootstrap_program_free(&r->bootstrap);
+	term_free(r, NP_CO);
+	term_free(r, NP_VICTIM);
 }
 
 /*
- * For one that np_program_check() takes; r is all 0 before.  Its numbers are
- * drawn when they are needed.  Free also after a failure.
+ * Initialise r, which must be all 0, for a program that passed
+ * np_program_check().  Its bootstrap samples are drawn later, by ready_draw().
+ * r must be freed even if this fails.
  */
-static int ready_make(struct np_predictor *p, const struct np_program *a,
-		      struct np_ready *r, struct np_err *err)
+static int prepared_init(struct np_predictor *p, const struct np_program *a,
+			 struct np_prepared *r, struct np_err *err)
 {
 	r->app = a;
-	return np_draw_known(a, p->f, &r->draw, err);
+	return np_bootstrap_known(a, p->f, &r->bootstrap, err);
 }
 
-static int ready_draw(struct np_predictor *p, struct np_ready *r,
-		      struct np_err *err)
+static int prepared_sample(struct np_predictor *p, struct np_prepared *r,
+			   struct np_err *err)
 {
-	return r->draw.view ? 0 : np_draw_views(r->app, p->f, &p->draw,
-						&r->draw, err);
+	return r->bootstrap.sample ?
+		       0 :
+		       np_bootstrap_samples(r->app, p->f, &p->bootstrap,
+					    &r->bootstrap, err);
 }
 
-/* The effect of the scope on log(1 + slowdown). */
+/* Apply the sharing coefficient k to log(1 + slowdown). */
 static double couple(double log_slow, double k, unsigned *flags)
 {
 	double speed = 1 - k + k * exp(-log_slow);
@@ -888,31 +905,33 @@ static double couple(double log_slow, double k, unsigned *flags)
 	return -log(speed);
 }
 
-/* Replicate s of the victim beside replicate r of the co-runner. */
-static void question(const struct np_predictor *p, const struct np_ready *a,
-		     size_t s, const struct np_ready *co, size_t r, size_t n_co,
-		     struct np_data *v)
+/* Inputs for sample s of the victim and sample r of the co-runner. */
+static void set_inputs(const struct np_predictor *p,
+		       const struct np_prepared *a, size_t s,
+		       const struct np_prepared *co, size_t r, size_t n_co,
+		       struct np_data *v)
 {
-	basis_data(p, &co->half[NP_CO].use, r, v);
-	v->victim = &a->draw.view[s];
-	v->co = &co->draw.view[r];
+	basis_inputs(p, &co->term[NP_CO].use, r, v);
+	v->victim = &a->bootstrap.sample[s];
+	v->co = &co->bootstrap.sample[r];
 	v->n_co = n_co;
 }
 
-/* Of slowdowns; NaN: there are none. */
+/* A range of slowdowns; NaN if empty. */
 struct range {
 	double low, high;
 };
 
 /*
- * What the answer would be if a part of the levels had not been measured, for
- * each: an answer that rests on one of them is as wrong as that may be.
+ * The range of the predictions when each group of levels is left out in turn.  A
+ * wide range means that the prediction depends on a single level.
  */
-static void leave_levels_out(struct np_predictor *p, const struct np_ready *a,
-			     const struct np_ready *co, size_t n_co,
+static void leave_levels_out(struct np_predictor *p,
+			     const struct np_prepared *a,
+			     const struct np_prepared *co, size_t n_co,
 			     enum np_scope scope, struct range *out)
 {
-	const struct np_half *x = &co->half[NP_CO], *y = &a->half[NP_VICTIM];
+	const struct np_term *x = &co->term[NP_CO], *y = &a->term[NP_VICTIM];
 	const struct np_mean *k = &p->f->coupling[scope];
 	double kappa = np_mean_known(k) ? k->mean : 1;
 
@@ -923,12 +942,12 @@ static void leave_levels_out(struct np_predictor *p, const struct np_ready *a,
 
 		if (!x->has_less[i] || !y->has_less[i])
 			continue;
-		question(p, a, 0, co, 0, n_co, &v);
+		set_inputs(p, a, 0, co, 0, n_co, &v);
 		if (p->m->join(&v, x->less + i * p->dim, y->less + i * p->dim,
 			       &z) || !isfinite(z))
 			continue;
 		z = expm1(couple(z, kappa, &ignored));
-		out->low = fmin(out->low, z); /* a number beside NaN */
+		out->low = fmin(out->low, z); /* fmin() ignores NaN */
 		out->high = fmax(out->high, z);
 	}
 }
@@ -957,32 +976,34 @@ static void couple_all(struct np_predictor *p, enum np_scope scope,
 	np_rng_free(rng);
 }
 
-/* Join replicate s of the victim's half with replicate r of the co-runner's. */
-static int ready_join(struct np_predictor *p, const struct np_ready *a,
-		      size_t s, const struct np_ready *co, size_t r,
-		      size_t n_co, double *log_slow, unsigned *flags)
+/* Join sample s of the victim's term with sample r of the co-runner's. */
+static int prepared_join(struct np_predictor *p, const struct np_prepared *a,
+			 size_t s, const struct np_prepared *co, size_t r,
+			 size_t n_co, double *log_slow, unsigned *flags)
 {
 	struct np_data v;
 	int rc;
 
-	question(p, a, s, co, r, n_co, &v);
+	set_inputs(p, a, s, co, r, n_co, &v);
 	v.flags = *flags;
-	rc = p->m->join(&v, co->half[NP_CO].z + r * p->dim,
-			a->half[NP_VICTIM].z + s * p->dim, log_slow);
+	rc = p->m->join(&v, co->term[NP_CO].z + r * p->dim,
+			a->term[NP_VICTIM].z + s * p->dim, log_slow);
 	*flags = v.flags;
 	return rc;
 }
 
-static void describe_use(const struct np_predictor *p, const struct np_ready *a,
-			 const struct np_ready *co, struct np_prediction *out)
+static void describe_use(const struct np_predictor *p,
+			 const struct np_prepared *a,
+			 const struct np_prepared *co,
+			 struct np_prediction *out)
 {
-	const struct np_basis *use = &co->half[NP_CO].use;
+	const struct np_basis *use = &co->term[NP_CO].use;
 
 	out->model = p->m;
 	out->used = p->m->needs;
 	out->n_curve = use->col.n;
 	out->n_pressure = use->row.n;
-	out->n_left_out = co->half[NP_CO].n_miss + a->half[NP_VICTIM].n_miss;
+	out->n_left_out = co->term[NP_CO].n_miss + a->term[NP_VICTIM].n_miss;
 	if (p->m->needs & NP_NEED_LATENCY)
 		out->n_probes = co->app->latency.all.n;
 	if ((p->m->needs & NP_NEED_CURVE && use->col.n < p->n) ||
@@ -990,7 +1011,7 @@ static void describe_use(const struct np_predictor *p, const struct np_ready *a,
 		out->flags |= NP_PRED_PARTIAL;
 }
 
-/* A model that looks at nothing has nothing to be uncertain about. */
+/* A model that uses no data, such as "zero", has no interval. */
 static bool with_interval(const struct np_predictor *p)
 {
 	return p->opt.replicates && p->m->needs;
@@ -1001,8 +1022,8 @@ static double scale_of(double log_slow)
 	return NP_MISS_FLOOR + fabs(log_slow);
 }
 
-/* Misses of predictions of the same kind, scaled. */
-static size_t collect(const struct np_half *s, bool beyond, double *to)
+/* Collect the scaled errors of predictions with the same NP_PRED_BEYOND. */
+static size_t collect(const struct np_term *s, bool beyond, double *to)
 {
 	size_t n = 0;
 
@@ -1013,8 +1034,8 @@ static size_t collect(const struct np_half *s, bool beyond, double *to)
 	return n;
 }
 
-/* Add the model's own error to the replicates of n views, the point first. */
-static void widen(const struct np_half *x, const struct np_half *y,
+/* Add the model's own error to the samples 1 to n - 1 of a prediction. */
+static void widen(const struct np_term *x, const struct np_term *y,
 		  double *log_slow, size_t n, unsigned *flags)
 {
 	double miss[2 * NP_FABRIC_MAX_LEVELS], scale = scale_of(log_slow[0]);
@@ -1027,14 +1048,14 @@ static void widen(const struct np_half *x, const struct np_half *y,
 		return;
 	}
 	for (size_t r = 1; r < n; r++) {
-		/* The golden ratio spreads the misses over replicates. */
+		/* Multiples of the golden ratio use all errors evenly. */
 		double u = fmod((double)r * 0.6180339887498949, 1);
 
 		log_slow[r] += scale * miss[(size_t)(u * (double)n_miss)];
 	}
 }
 
-/* Sorts the replicates. */
+/* The interval of a prediction and its n - 1 samples, which are sorted. */
 static void interval(double *log_slow, size_t n, double *low, double *high)
 {
 	const double tail = (1 - NP_PREDICT_COVERAGE) / 2;
@@ -1047,26 +1068,27 @@ static void interval(double *log_slow, size_t n, double *low, double *high)
 					  z, 1, n - 1, 1 - tail)));
 }
 
-static unsigned flags_of(const struct np_predictor *p, const struct np_ready *a,
-			 const struct np_ready *co)
+static unsigned flags_of(const struct np_predictor *p,
+			 const struct np_prepared *a,
+			 const struct np_prepared *co)
 {
-	return co->half[NP_CO].flags | a->half[NP_VICTIM].flags |
-	       a->draw.flags | co->draw.flags | p->fabric.flags;
+	return co->term[NP_CO].flags | a->term[NP_VICTIM].flags |
+	       a->bootstrap.flags | co->bootstrap.flags | p->fabric.flags;
 }
 
 /*
- * Does the co-runner slow a level more than every level does?  Then the answer
- * lies outside of all that was measured.
+ * True if the co-runner slows some level clearly more than any level does.  The
+ * prediction is then an extrapolation.
  */
 static bool is_past_levels(const struct np_predictor *p,
-			   const struct np_ready *co)
+			   const struct np_prepared *co)
 {
-	const struct np_levels *row = &co->half[NP_CO].use.row;
-	const double *pressure = co->draw.view[0].log_pressure;
+	const struct np_levels *row = &co->term[NP_CO].use.row;
+	const double *pressure = co->bootstrap.sample[0].log_pressure;
 
 	for (size_t i = 0; i < row->n; i++) {
-		const double *beside = p->fabric.view[0].log_beside +
-				       row->at[i] * p->n;
+		const double *beside =
+			p->fabric.sample[0].log_beside + row->at[i] * p->n;
 
 		if (pressure[row->at[i]] > gsl_stats_max(beside, 1, p->n) +
 					   NP_PREDICT_DOUBT_PAST)
@@ -1076,11 +1098,11 @@ static bool is_past_levels(const struct np_predictor *p,
 }
 
 /*
- * What the answer itself shows to be wrong with it.  *less: as answered with
- * a part of the levels left out.
+ * Consistency checks of a prediction.  Returns flags of NP_PRED_DOUBTFUL, and in
+ * *less the range of the predictions with some levels left out.
  */
-static unsigned doubts(struct np_predictor *p, const struct np_ready *a,
-		       const struct np_ready *co, size_t n_co,
+static unsigned doubts(struct np_predictor *p, const struct np_prepared *a,
+		       const struct np_prepared *co, size_t n_co,
 		       enum np_scope scope, double log_slow, struct range *less)
 {
 	unsigned flags = 0;
@@ -1098,11 +1120,11 @@ static unsigned doubts(struct np_predictor *p, const struct np_ready *a,
 	return flags;
 }
 
-/* The answer from what the model said of each view, or its rc. */
-static int ready_answer(struct np_predictor *p, const struct np_ready *a,
-			const struct np_ready *co, size_t n_co, enum np_scope scope,
-			int rc, double *z, struct np_prediction *out,
-			struct np_err *err)
+/* Fill in *out from the model's result for every sample, or return rc. */
+static int prepared_answer(struct np_predictor *p, const struct np_prepared *a,
+			   const struct np_prepared *co, size_t n_co,
+			   enum np_scope scope, int rc, double *z,
+			   struct np_prediction *out, struct np_err *err)
 {
 	struct range less;
 
@@ -1112,7 +1134,7 @@ static int ready_answer(struct np_predictor *p, const struct np_ready *a,
 			       p->m->name);
 	describe_use(p, a, co, out);
 	if (with_interval(p))
-		widen(&co->half[NP_CO], &a->half[NP_VICTIM], z, p->fabric.n,
+		widen(&co->term[NP_CO], &a->term[NP_VICTIM], z, p->fabric.n,
 		      &out->flags);
 	couple_all(p, scope, z, out);
 	out->flags |= doubts(p, a, co, n_co, scope, z[0], &less);
@@ -1122,34 +1144,35 @@ static int ready_answer(struct np_predictor *p, const struct np_ready *a,
 		return 0;
 	}
 	interval(z, p->fabric.n, &out->low, &out->high);
-	out->low = fmin(out->low, less.low); /* a number beside NaN */
+	out->low = fmin(out->low, less.low); /* fmin() ignores NaN */
 	out->high = fmax(out->high, less.high);
 	return 0;
 }
 
-/* Both sides of a question. */
-static int make_sides(struct np_predictor *p, struct np_ready *a,
-		      struct np_ready *co, size_t n_co, struct np_err *err)
+/* Compute the terms of both programs. */
+static int make_sides(struct np_predictor *p, struct np_prepared *a,
+		      struct np_prepared *co, size_t n_co, struct np_err *err)
 {
 	struct np_basis use;
-	int rc = basis_choose(p, a, co, n_co, &use, err);
+	int rc = basis_select(p, a, co, n_co, &use, err);
 
 	if (!rc)
-		rc = ready_draw(p, a, err);
+		rc = prepared_sample(p, a, err);
 	if (!rc)
-		rc = ready_draw(p, co, err);
+		rc = prepared_sample(p, co, err);
 	if (!rc)
-		rc = half_make(p, co, NP_CO, n_co, &use, err);
-	return rc ? rc : half_make(p, a, NP_VICTIM, 1, &use, err);
+		rc = term_make(p, co, NP_CO, n_co, &use, err);
+	return rc ? rc : term_make(p, a, NP_VICTIM, 1, &use, err);
 }
 
-/* The answer for two that are ready; -ENODATA as basis_choose() says. */
-static int ready_pair(struct np_predictor *p, struct np_ready *a,
-		      struct np_ready *co, size_t n_co, enum np_scope scope,
-		      struct np_prediction *out, struct np_err *err)
+/* Predict a under co.  Returns -ENODATA as basis_choose() does. */
+static int prepared_pair(struct np_predictor *p, struct np_prepared *a,
+			 struct np_prepared *co, size_t n_co,
+			 enum np_scope scope, struct np_prediction *out,
+			 struct np_err *err)
 {
 	int rc = make_sides(p, a, co, n_co, err);
-	double *z = p->sample;
+	double *z = p->answers;
 
 	if (rc)
 		return rc;
@@ -1158,23 +1181,23 @@ static int ready_pair(struct np_predictor *p, struct np_ready *a,
 	for (size_t r = 0; !rc && r < p->fabric.n; r++) {
 		unsigned ignored = out->flags;
 
-		rc = ready_join(p, a, r, co, r, n_co, &z[r],
-				r ? &ignored : &out->flags);
+		rc = prepared_join(p, a, r, co, r, n_co, &z[r],
+				   r ? &ignored : &out->flags);
 	}
-	return ready_answer(p, a, co, n_co, scope, rc, z, out, err);
+	return prepared_answer(p, a, co, n_co, scope, rc, z, out, err);
 }
 
 /*
- * Both ways of a pair, each with its rc: out[0] is a beside b.  False if they
- * have to be asked one by one.
+ * Predict both programs of a pair: out[0] is a under b, out[1] is b under a,
+ * each with its own rc.  Returns false if the model cannot do both at once.
  */
-static bool ready_both(struct np_predictor *p, struct np_ready *a,
-		       struct np_ready *b, enum np_scope scope,
-		       struct np_prediction *const out[2], int rc[2])
+static bool prepared_both(struct np_predictor *p, struct np_prepared *a,
+			  struct np_prepared *b, enum np_scope scope,
+			  struct np_prediction *const out[2], int rc[2])
 {
-	const struct np_half *x = &b->half[NP_CO], *y = &a->half[NP_VICTIM];
-	const struct np_basis *back = &a->half[NP_CO].use;
-	double *z = p->sample, *z_back = z + p->fabric.n;
+	const struct np_term *x = &b->term[NP_CO], *y = &a->term[NP_VICTIM];
+	const struct np_basis *back = &a->term[NP_CO].use;
+	double *z = p->answers, *z_back = z + p->fabric.n;
 	int joined = 0;
 
 	if (!p->m->join_both || make_sides(p, a, b, 1, NULL) ||
@@ -1186,7 +1209,7 @@ static bool ready_both(struct np_predictor *p, struct np_ready *a,
 		double both[2];
 		struct np_data v;
 
-		question(p, a, r, b, r, 1, &v);
+		set_inputs(p, a, r, b, r, 1, &v);
 		joined = p->m->join_both(&v, x->z + r * p->dim,
 					 y->z + r * p->dim, both);
 		z[r] = both[0];
@@ -1196,44 +1219,45 @@ static bool ready_both(struct np_predictor *p, struct np_ready *a,
 		(struct np_prediction){ .low = NAN, .high = NAN };
 	out[0]->flags = flags_of(p, a, b);
 	out[1]->flags = flags_of(p, b, a);
-	rc[0] = ready_answer(p, a, b, 1, scope, joined, z, out[0], NULL);
-	rc[1] = ready_answer(p, b, a, 1, scope, joined, z_back, out[1], NULL);
+	rc[0] = prepared_answer(p, a, b, 1, scope, joined, z, out[0], NULL);
+	rc[1] = prepared_answer(p, b, a, 1, scope, joined, z_back, out[1],
+				NULL);
 	return true;
 }
 
 /*
- * Which measurement would narrow the interval most?  The variance of the
- * answer is taken apart by redrawing one half at a time.
+ * The measurement that would narrow the interval most.  The variance of the
+ * prediction is attributed to the victim or the co-runner by resampling only one
+ * of them, and then to a level by its correlation with the prediction.
  */
 
-/* One question, answered and now taken apart. */
 struct advice_task {
 	struct np_predictor *p;
-	const struct np_ready *a, *co;
-	size_t n_co, n; /* co-runners; replicates */
-	double *z;	/* n answers */
+	const struct np_prepared *a, *co;
+	size_t n_co, n; /* numbers of co-runners and of bootstrap samples */
+	double *z;	/* n predictions */
 };
 
-/* Answers while only one half is redrawn; their variance. */
-static double redraw(struct advice_task *t, bool victim)
+/* Predict with one program resampled, the other as measured; the variance. */
+static double resample(struct advice_task *t, bool victim)
 {
 	unsigned ignored = 0;
 
 	for (size_t r = 0; r < t->n; r++)
-		if (ready_join(t->p, t->a, victim ? r + 1 : 0, t->co,
-			       victim ? 0 : r + 1, t->n_co, &t->z[r],
-			       &ignored))
+		if (prepared_join(t->p, t->a, victim ? r + 1 : 0, t->co,
+				  victim ? 0 : r + 1, t->n_co, &t->z[r],
+				  &ignored))
 			return 0;
 	return gsl_stats_variance(t->z, 1, t->n);
 }
 
 static const double *input(const struct advice_task *t, size_t r, bool victim)
 {
-	return victim ? t->a->draw.view[r + 1].log_curve :
-			t->co->draw.view[r + 1].log_pressure;
+	return victim ? t->a->bootstrap.sample[r + 1].log_curve :
+			t->co->bootstrap.sample[r + 1].log_pressure;
 }
 
-/* Variance of the answers in t->z that goes along with level i's number. */
+/* The part of the variance of t->z explained by the slowdown of level i. */
 static double explained(const struct advice_task *t, bool victim, size_t i,
 			double *work)
 {
@@ -1248,10 +1272,10 @@ static double explained(const struct advice_task *t, bool victim, size_t i,
 	return var * var;
 }
 
-/* The level whose number moves the answer most; *sum: what all explain. */
+/* The level that explains most variance; *sum is that of all levels. */
 static size_t strongest(const struct advice_task *t, bool victim, double *sum)
 {
-	const struct np_basis *use = &t->co->half[NP_CO].use;
+	const struct np_basis *use = &t->co->term[NP_CO].use;
 	const struct np_levels *list = victim ? &use->col : &use->row;
 	size_t at = 0;
 	double top = -1, *work = t->z + t->n, e;
@@ -1268,8 +1292,9 @@ static size_t strongest(const struct advice_task *t, bool victim, double *sum)
 	return at;
 }
 
-/* Variance of what the model misses when levels are left out. */
-static double missed(const struct np_half *x, const struct np_half *y)
+/* Mean squared error of the predictions with one level left out. */
+static double mean_squared_error(const struct np_term *x,
+				 const struct np_term *y)
 {
 	double sum = 0;
 	size_t n = x->n_miss + y->n_miss;
@@ -1281,12 +1306,12 @@ static double missed(const struct np_half *x, const struct np_half *y)
 	return n ? sum / (double)n : 0;
 }
 
-/* How far level i is from the co-runners, on the model's own scale. */
+/* Distance of level i from the co-runners, in the units of the model. */
 static double distance(const struct advice_task *t, size_t i)
 {
-	const struct np_data_fabric *f = &t->p->fabric.view[0];
-	const struct np_data_program *co = &t->co->draw.view[0];
-	const struct np_basis *use = &t->co->half[NP_CO].use;
+	const struct np_data_fabric *f = &t->p->fabric.sample[0];
+	const struct np_data_program *co = &t->co->bootstrap.sample[0];
+	const struct np_basis *use = &t->co->term[NP_CO].use;
 	double sum = 0;
 
 	if (!(t->p->m->needs & NP_NEED_PRESSURE))
@@ -1297,10 +1322,10 @@ static double distance(const struct advice_task *t, size_t i)
 	return fabs(sum);
 }
 
-/* The level most like the co-runners, among all or those of the curve. */
+/* The level nearest to the co-runners, of all or of those in the curve. */
 static size_t nearest(const struct advice_task *t, bool of_curve)
 {
-	const struct np_basis *use = &t->co->half[NP_CO].use;
+	const struct np_basis *use = &t->co->term[NP_CO].use;
 	size_t n = of_curve ? use->col.n : t->p->n, at = 0;
 	double best = INFINITY;
 
@@ -1322,7 +1347,7 @@ static double coupling_var(const struct np_predictor *p, enum np_scope scope,
 	const struct np_mean *k = &p->f->coupling[scope];
 	double loss = 1 - exp(-log_slow);
 
-	/* One that was never measured has its own flag. */
+	/* A coefficient that was never measured has NP_PRED_NO_COUPLING. */
 	return k->n && isfinite(k->sd) ? loss * loss * k->sd * k->sd / k->n : 0;
 }
 
@@ -1331,7 +1356,7 @@ static void advise_curve(struct advice_task *t, struct np_prediction *out)
 	double sum;
 
 	out->more = NP_MORE_CURVE;
-	redraw(t, true);
+	resample(t, true);
 	out->more_level = strongest(t, true, &sum);
 }
 
@@ -1341,7 +1366,7 @@ static void advise_co(struct advice_task *t, double var,
 	double sum;
 	size_t level;
 
-	redraw(t, false);
+	resample(t, false);
 	if (t->p->m->needs & NP_NEED_LATENCY) {
 		out->more = NP_MORE_LATENCY;
 		return;
@@ -1351,23 +1376,23 @@ static void advise_co(struct advice_task *t, double var,
 	out->more_level = level;
 }
 
-/* Fill in out->more, for an answer that is otherwise complete. */
-static void advise(struct np_predictor *p, const struct np_ready *a,
-		   const struct np_ready *co, size_t n_co,
+/* Set out->more of a prediction that is otherwise complete. */
+static void advise(struct np_predictor *p, const struct np_prepared *a,
+		   const struct np_prepared *co, size_t n_co,
 		   enum np_scope scope, struct np_prediction *out)
 {
-	struct advice_task t = { p, a, co, n_co, p->opt.replicates, p->sample };
+	struct advice_task t = { p, a, co, n_co, p->opt.replicates, p->answers };
 	double curve, press, model, k;
 	size_t like;
 
 	if (!(p->m->needs & NP_NEED_CURVE))
 		return;
 	like = nearest(&t, false);
-	curve = redraw(&t, true);
-	press = redraw(&t, false);
-	model = missed(&co->half[NP_CO], &a->half[NP_VICTIM]);
+	curve = resample(&t, true);
+	press = resample(&t, false);
+	model = mean_squared_error(&co->term[NP_CO], &a->term[NP_VICTIM]);
 	k = coupling_var(p, scope, log1p(out->slowdown));
-	if (!a->draw.has_curve[like]) {
+	if (!a->bootstrap.has_curve[like]) {
 		out->more = NP_MORE_CURVE;
 		out->more_level = like;
 	} else if (k > fmax(curve, fmax(press, model))) {
@@ -1382,11 +1407,11 @@ static void advise(struct np_predictor *p, const struct np_ready *a,
 	}
 }
 
-/* Many pairs at once: what they have in common is computed once. */
+/* Predictions of many pairs, which share the terms of their programs. */
 
 /*
- * Co-runners asked about together: few enough that their sides stay in the
- * cache, while the victims' sides, which do not fit, pass by.
+ * Number of co-runners processed together, so that their terms stay in the
+ * processor's cache while the terms of all victims are read once.
  */
 #define BLOCK 8
 
@@ -1395,16 +1420,16 @@ struct matrix_task {
 	const struct np_program *const *app;
 	size_t n;
 	enum np_scope scope;
-	bool around;	/* only pairs that the first program is one of */
+	bool around; /* only pairs that include app[0] */
 	bool fell_back;
-	bool left;	/* some pairs had no answer for want of data */
-	size_t *order;	/* in which programs are asked about */
-	bool *known;	/* of each: beside which levels, and these beside it */
+	bool left;     /* some pairs lack data for this model */
+	size_t *order; /* order in which programs are processed */
+	bool *known; /* per program: levels in its curve, then in its impact */
 	struct np_prediction *out;
 	int *rc;
 };
 
-/* Where the answer goes. */
+/* Index of the result for v under c. */
 static size_t place(const struct matrix_task *t, size_t v, size_t c)
 {
 	return t->around && v ? t->n - 1 + v : v * t->n + c;
@@ -1415,8 +1440,8 @@ static size_t pairs(const struct matrix_task *t)
 	return t->around ? 2 * t->n - 1 : t->n * t->n;
 }
 
-/* What became of one pair.  Returns 0 or -ENOMEM. */
-static int matrix_note(struct matrix_task *t, size_t at, int rc)
+/* Record the result of one pair.  Returns 0 or -ENOMEM. */
+static int matrix_record(struct matrix_task *t, size_t at, int rc)
 {
 	if (!rc && t->fell_back)
 		t->out[at].flags |= NP_PRED_FELL_BACK;
@@ -1426,11 +1451,12 @@ static int matrix_note(struct matrix_task *t, size_t at, int rc)
 }
 
 /*
- * One pair, if it is still without an answer, and with it the other way round
- * if the model answers both at once.  Returns 0 or -ENOMEM.
+ * Predict one pair unless that was done, and the reverse pair with it if the
+ * model supports that.  Returns 0 or -ENOMEM.
  */
-static int cell(struct matrix_task *t, size_t v, struct np_ready *victim,
-		size_t c, struct np_ready *co)
+static int matrix_pair(struct matrix_task *t, size_t v,
+		       struct np_prepared *victim, size_t c,
+		       struct np_prepared *co)
 {
 	size_t at = place(t, v, c), back = place(t, c, v);
 	struct np_prediction *const out[2] = { &t->out[at], &t->out[back] };
@@ -1438,16 +1464,17 @@ static int cell(struct matrix_task *t, size_t v, struct np_ready *victim,
 
 	if (t->rc[at] != -ENODATA)
 		return 0;
-	if (v == c || !ready_both(t->p, victim, co, t->scope, out, rc))
-		return matrix_note(t, at, ready_pair(t->p, victim, co, 1, t->scope,
-						     out[0], NULL));
-	matrix_note(t, at, rc[0]);
-	return matrix_note(t, back, rc[1]);
+	if (v == c || !prepared_both(t->p, victim, co, t->scope, out, rc))
+		return matrix_record(t, at,
+				     prepared_pair(t->p, victim, co, 1,
+						   t->scope, out[0], NULL));
+	matrix_record(t, at, rc[0]);
+	return matrix_record(t, back, rc[1]);
 }
 
 /*
- * Halves of a question serve the next one if that has the same levels in use:
- * programs that are known beside the same levels follow each other.
+ * Terms can be reused only for the same choice of levels, so programs that were
+ * measured with the same levels are processed one after the other.
  */
 static int by_levels(const void *x, const void *y, void *arg)
 {
@@ -1459,7 +1486,7 @@ static int by_levels(const void *x, const void *y, void *arg)
 	return diff ? diff : (i > j) - (i < j);
 }
 
-static void know(const struct np_mean *m, size_t n, bool *known)
+static void mark_known(const struct np_mean *m, size_t n, bool *known)
 {
 	for (size_t i = 0; m && i < n; i++)
 		known[i] = np_mean_known(&m[i]);
@@ -1475,15 +1502,15 @@ static int make_order(struct matrix_task *t)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->n; i++) {
 		t->order[i] = i;
-		know(t->app[i]->curve, n, t->known + 2 * n * i);
-		know(t->app[i]->pressure, n, t->known + 2 * n * i + n);
+		mark_known(t->app[i]->curve, n, t->known + 2 * n * i);
+		mark_known(t->app[i]->pressure, n, t->known + 2 * n * i + n);
 	}
 	qsort_r(t->order, t->n, sizeof(*t->order), by_levels, t);
 	return 0;
 }
 
-/* Is there a pair with it that has no answer yet? */
-static bool is_asked(const struct matrix_task *t, size_t i)
+/* True if a pair with program i has no prediction yet. */
+static bool is_pending(const struct matrix_task *t, size_t i)
 {
 	for (size_t j = 0; j < t->n; j++)
 		if (t->rc[place(t, i, j)] == -ENODATA ||
@@ -1492,50 +1519,50 @@ static bool is_asked(const struct matrix_task *t, size_t i)
 	return false;
 }
 
-static int matrix_pass(struct matrix_task *t, struct np_ready *ready,
+static int matrix_pass(struct matrix_task *t, struct np_prepared *ready,
 		       struct np_err *err)
 {
 	const size_t *order = t->order;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < t->n; i++)
-		if (is_asked(t, i))
-			rc = ready_make(t->p, t->app[i], &ready[i], err);
+		if (is_pending(t, i))
+			rc = prepared_init(t->p, t->app[i], &ready[i], err);
 	for (size_t from = 0; !rc && from < t->n; from += BLOCK) {
 		size_t n = from + BLOCK < t->n ? BLOCK : t->n - from;
 
 		for (size_t at = 0; !rc && at < t->n * n; at++) {
 			size_t v = order[at / n], c = order[from + at % n];
 
-			rc = cell(t, v, &ready[v], c, &ready[c]);
+			rc = matrix_pair(t, v, &ready[v], c, &ready[c]);
 		}
-		for (size_t k = from; k < from + n; k++) /* not asked again */
-			half_free(&ready[order[k]], NP_CO);
+		for (size_t k = from; k < from + n; k++) /* no longer needed */
+			term_free(&ready[order[k]], NP_CO);
 	}
 	return rc;
 }
 
-/* Each other is needed once, for both ways. */
-static int around_pass(struct matrix_task *t, struct np_ready *ready,
+/* Each of the other programs is needed once, for both pairs with app[0]. */
+static int around_pass(struct matrix_task *t, struct np_prepared *ready,
 		       struct np_err *err)
 {
-	struct np_ready *first = &ready[0], *other = &ready[1];
-	int rc = ready_make(t->p, t->app[0], first, err);
+	struct np_prepared *first = &ready[0], *other = &ready[1];
+	int rc = prepared_init(t->p, t->app[0], first, err);
 
 	if (!rc)
-		rc = cell(t, 0, first, 0, first);
+		rc = matrix_pair(t, 0, first, 0, first);
 	for (size_t k = 0; !rc && k < t->n; k++) {
 		size_t i = t->order[k];
 
 		if (!i || (t->rc[place(t, 0, i)] != -ENODATA &&
 			   t->rc[place(t, i, 0)] != -ENODATA))
 			continue;
-		rc = ready_make(t->p, t->app[i], other, err);
+		rc = prepared_init(t->p, t->app[i], other, err);
 		if (!rc)
-			rc = cell(t, 0, first, i, other);
+			rc = matrix_pair(t, 0, first, i, other);
 		if (!rc)
-			rc = cell(t, i, other, 0, first);
-		ready_free(other);
+			rc = matrix_pair(t, i, other, 0, first);
+		prepared_free(other);
 	}
 	return rc;
 }
@@ -1543,20 +1570,20 @@ static int around_pass(struct matrix_task *t, struct np_ready *ready,
 static int pass(struct matrix_task *t, struct np_err *err)
 {
 	size_t n = t->around ? 2 : t->n;
-	struct np_ready *ready = calloc(n, sizeof(*ready));
+	struct np_prepared *ready = calloc(n, sizeof(*ready));
 	int rc = -ENOMEM;
 
 	if (ready)
 		rc = t->around ? around_pass(t, ready, err) :
 				 matrix_pass(t, ready, err);
 	for (size_t i = 0; ready && i < n; i++)
-		ready_free(&ready[i]);
+		prepared_free(&ready[i]);
 	free(ready);
 	return rc;
 }
 
-/* One model after the other, until nothing is left. */
-static int matrix_ask(struct matrix_task *t, struct np_err *err)
+/* Ask the model, then its fallbacks for the pairs that remain. */
+static int matrix_predict(struct matrix_task *t, struct np_err *err)
 {
 	int rc = pass(t, err);
 
@@ -1574,7 +1601,7 @@ static int matrix_ask(struct matrix_task *t, struct np_err *err)
 	return rc;
 }
 
-static int check_and_ask(struct matrix_task *t, struct np_err *err)
+static int check_and_predict(struct matrix_task *t, struct np_err *err)
 {
 	int rc = 0;
 
@@ -1583,7 +1610,7 @@ static int check_and_ask(struct matrix_task *t, struct np_err *err)
 	if (!rc)
 		rc = make_order(t);
 	if (!rc)
-		rc = matrix_ask(t, err);
+		rc = matrix_predict(t, err);
 	free(t->order);
 	free(t->known);
 	return rc == -ENOMEM ? np_errf(err, rc, "no memory for the pairs of "
@@ -1600,7 +1627,7 @@ static int matrix_answer(struct matrix_task *t, struct np_err *err)
 		};
 		t->rc[i] = -ENODATA;
 	}
-	return check_and_ask(t, err);
+	return check_and_predict(t, err);
 }
 
 int np_predict_matrix(struct np_predictor *p,
@@ -1629,35 +1656,37 @@ int np_predict_around(struct np_predictor *p,
 	return matrix_answer(&t, err);
 }
 
-/* Nobody beside it: no slowdown, and nothing uncertain about that. */
-static void alone(const struct np_predictor *p, struct np_prediction *out)
+/* Without co-runners the slowdown is 0, and certain. */
+static void no_co_runner(const struct np_predictor *p,
+			 struct np_prediction *out)
 {
 	*out = (struct np_prediction){ .model = p->m, .coupling = 1 };
 }
 
-/* All co-runners as one program that is ready. */
-static int make_sum(struct np_predictor *p, struct np_ready *one, size_t n_co,
-		    struct np_program *app, struct np_ready *sum,
-		    struct np_err *err)
+/* Combine all co-runners into one program. */
+static int make_sum(struct np_predictor *p, struct np_prepared *one,
+		    size_t n_co, struct np_program *app,
+		    struct np_prepared *sum, struct np_err *err)
 {
-	const struct np_draw_program *draw[n_co];
+	const struct np_bootstrap_program *bootstrap[n_co];
 	int rc;
 
 	*app = *one[0].app;
 	for (size_t i = 0; i < n_co; i++) {
-		rc = ready_draw(p, &one[i], err);
+		rc = prepared_sample(p, &one[i], err);
 		if (rc)
 			return rc;
-		draw[i] = &one[i].draw;
+		bootstrap[i] = &one[i].bootstrap;
 		if (one[i].app->latency.all.n < app->latency.all.n)
 			*app = *one[i].app;
 	}
-	*sum = (struct np_ready){ .app = app };
-	return np_draw_sum(draw, n_co, &p->fabric, &sum->draw, err);
+	*sum = (struct np_prepared){ .app = app };
+	return np_bootstrap_sum(bootstrap, n_co, &p->fabric, &sum->bootstrap,
+				err);
 }
 
-/* Of several co-runners, the one that least is known about. */
-static size_t least_known(const struct np_ready *one, size_t n_co,
+/* The co-runner with the fewest measurements of the kind in out->more. */
+static size_t least_known(const struct np_prepared *one, size_t n_co,
 			  const struct np_prediction *out)
 {
 	uint64_t least = UINT64_MAX;
@@ -1676,25 +1705,26 @@ static size_t least_known(const struct np_ready *one, size_t n_co,
 	return at;
 }
 
-static int predict_ready(struct np_predictor *p, struct np_ready *a,
-			 struct np_ready *co, size_t n_co, enum np_scope scope,
-			 struct np_prediction *out, struct np_err *err)
+static int predict_prepared(struct np_predictor *p, struct np_prepared *a,
+			    struct np_prepared *co, size_t n_co,
+			    enum np_scope scope, struct np_prediction *out,
+			    struct np_err *err)
 {
-	struct np_ready sum = { 0 };
+	struct np_prepared sum = { 0 };
 	struct np_program app;
 	int rc = 0;
 
 	if (n_co > 1)
 		rc = make_sum(p, co, n_co, &app, &sum, err);
 	if (!rc)
-		rc = ready_pair(p, a, n_co > 1 ? &sum : co, n_co, scope,
-				out, err);
+		rc = prepared_pair(p, a, n_co > 1 ? &sum : co, n_co, scope, out,
+				   err);
 	if (!rc && p->opt.replicates)
 		advise(p, a, n_co > 1 ? &sum : co, n_co, scope, out);
 	if (!rc && (out->more == NP_MORE_LATENCY ||
 		    out->more == NP_MORE_PRESSURE))
 		out->more_co = least_known(co, n_co, out);
-	ready_free(&sum);
+	prepared_free(&sum);
 	return rc;
 }
 
@@ -1710,13 +1740,13 @@ static int check_all(const struct np_predictor *p,
 	return rc;
 }
 
-/* Without fallback. */
+/* Predict with this model only, without its fallback. */
 static int predict_one(struct np_predictor *p, const struct np_program *victim,
 		       const struct np_program *const *co, size_t n_co,
 		       enum np_scope scope, struct np_prediction *out,
 		       struct np_err *err)
 {
-	struct np_ready a = { 0 }, *ready = calloc(n_co, sizeof(*ready));
+	struct np_prepared a = { 0 }, *ready = calloc(n_co, sizeof(*ready));
 	int rc;
 
 	if (!ready)
@@ -1724,23 +1754,26 @@ static int predict_one(struct np_predictor *p, const struct np_program *victim,
 			       n_co);
 	rc = check_all(p, victim, co, n_co, err);
 	if (!rc)
-		rc = ready_make(p, victim, &a, err);
+		rc = prepared_init(p, victim, &a, err);
 	for (size_t i = 0; !rc && i < n_co; i++)
-		rc = ready_make(p, co[i], &ready[i], err);
+		rc = prepared_init(p, co[i], &ready[i], err);
 	if (!rc)
-		rc = predict_ready(p, &a, ready, n_co, scope, out, err);
+		rc = predict_prepared(p, &a, ready, n_co, scope, out, err);
 	for (size_t i = 0; i < n_co; i++)
-		ready_free(&ready[i]);
-	ready_free(&a);
+		prepared_free(&ready[i]);
+	prepared_free(&a);
 	free(ready);
 	return rc;
 }
 
-/* What the fallback's answer says about what is missing for a better one. */
-static void say_fell_back(const struct np_predictor *p,
-			  const struct np_program *victim,
-			  const struct np_program *const *co, size_t n_co,
-			  struct np_prediction *out)
+/*
+ * Set the flags of a fallback's prediction, and in out->more the measurement
+ * that the preferred model p lacks.
+ */
+static void explain_fallback(const struct np_predictor *p,
+			     const struct np_program *victim,
+			     const struct np_program *const *co, size_t n_co,
+			     struct np_prediction *out)
 {
 	out->flags |= NP_PRED_FELL_BACK;
 	if (!(p->fabric.has & NP_NEED_BESIDE)) {
@@ -1758,11 +1791,11 @@ static void say_fell_back(const struct np_predictor *p,
 		}
 	for (size_t i = 0; p->m->needs & NP_NEED_OWN_PRESSURE && i < p->n; i++)
 		if (!victim->pressure || !victim->pressure[i].n) {
-			out->more = NP_MORE_CURVE; /* a run gives both */
+			out->more = NP_MORE_CURVE; /* one run measures both */
 			out->more_level = i;
 			return;
 		}
-	/* Runs beside levels without one alone make no curve. */
+	/* Runs under levels make no curve unless there is a run alone. */
 	if (p->m->needs & NP_NEED_CO_CURVE) {
 		out->more = NP_MORE_LATENCY;
 		out->more_co = 0;
@@ -1782,7 +1815,7 @@ int np_predict(struct np_predictor *p, const struct np_program *victim,
 	int rc, rc2;
 
 	if (!n_co) {
-		alone(p, out);
+		no_co_runner(p, out);
 		return 0;
 	}
 	rc = predict_one(p, victim, co, n_co, scope, &got, err);
@@ -1794,7 +1827,7 @@ int np_predict(struct np_predictor *p, const struct np_program *victim,
 			rc = np_predict(other, victim, co, n_co, scope, &got,
 					err);
 			if (!rc)
-				say_fell_back(p, victim, co, n_co, &got);
+				explain_fallback(p, victim, co, n_co, &got);
 		}
 	}
 	if (!rc)

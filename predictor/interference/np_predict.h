@@ -1,12 +1,17 @@
 /*
- * How much does a program slow beside others?  One model on one fabric, with
- * a 90 % interval, what the answer rests on, and what would narrow it most.
+ * Predict how much a program slows down when other programs share its leaf
+ * switch: one model on one fabric, with a 90 % interval, the data it used, and
+ * the measurement that would narrow the interval most.
  *
- * The interval holds three things: the noise of the measurements (bootstrap,
- * np_draw.h), the model's own error, found by leaving one level out at a time
- * (the victim beside that level, and that level beside the co-runner, were
- * both measured, so each tells by how much the model would have missed it),
- * and the uncertainty of the coupling.  No pair of programs is needed.
+ * The interval covers three sources of error:
+ *
+ *   - noise of the measurements, by a bootstrap (np_bootstrap.h);
+ *   - the model's own error, estimated by leaving out one load level at a
+ *     time.  Both the victim under that level and that level under the
+ *     co-runner were measured, so each shows how far off the model is;
+ *   - uncertainty of the sharing coefficient.
+ *
+ * No measured pair of programs is needed for any of them.
  */
 #ifndef NP_PREDICT_H
 #define NP_PREDICT_H
@@ -19,15 +24,17 @@
 #include "np_fabric.h"
 #include "np_model.h"
 
-#define NP_PREDICT_REPLICATES 100 /* a good default */
+#define NP_PREDICT_REPLICATES 100 /* default number of bootstrap samples */
 #define NP_PREDICT_MAX_REPLICATES 10000
 #define NP_PREDICT_COVERAGE 0.90
 
 /*
- * When an answer is doubtful.  A part of the levels left out moves log(1 +
- * slowdown) by more than this share of itself (and NP_MISS_FLOOR), and the
- * slowdown by so much; or the co-runner slows a level by so much more, as a
- * logarithm, than every level does.  doc/validation/methods.md says how well that tells.
+ * A prediction is doubtful in two cases.  Either leaving out some of the load
+ * levels changes log(1 + slowdown) by more than NP_PREDICT_DOUBT_SHARE of its
+ * value plus 0.2, and the slowdown itself by more than
+ * NP_PREDICT_DOUBT_POINTS.  Or the co-runner slows some level, in units of
+ * log(1 + slowdown), by NP_PREDICT_DOUBT_PAST more than any other level does.
+ * doc/validation/methods.md shows how well these two tests work.
  */
 #define NP_PREDICT_DOUBT_SHARE 0.3
 #define NP_PREDICT_DOUBT_POINTS 0.10
@@ -36,57 +43,61 @@
 struct np_predict_opt {
 	size_t replicates; /* bootstrap samples; 0: no interval */
 	uint64_t seed;	   /* the same seed gives the same interval */
-	bool strict;	   /* an error instead of another model's answer */
+	bool strict;	   /* fail instead of falling back to another model */
 };
 
 /* The measurement that would narrow the interval most. */
 enum np_more {
-	NP_MORE_NOTHING,      /* no interval, or nothing to gain */
-	NP_MORE_CURVE,	      /* the victim beside level more_level */
-	NP_MORE_PRESSURE,     /* co-runner more_co beside level more_level */
-	NP_MORE_LATENCY,      /* co-runner more_co alone */
-	NP_MORE_CALIBRATION,  /* the fabric's levels, again */
-	NP_MORE_LEVELS,	      /* further levels, around more_level */
-	NP_MORE_COUPLING,     /* the coupling at this scope */
+	NP_MORE_NOTHING,     /* no interval, or none would narrow it */
+	NP_MORE_CURVE,	     /* the victim under level more_level */
+	NP_MORE_PRESSURE,    /* co-runner more_co under level more_level */
+	NP_MORE_LATENCY,     /* co-runner more_co alone */
+	NP_MORE_CALIBRATION, /* the fabric's calibration, repeated */
+	NP_MORE_LEVELS,	     /* additional levels near more_level */
+	NP_MORE_COUPLING,    /* the sharing coefficient at this scope */
 };
 
 struct np_prediction {
 	double slowdown;
-	double low, high; /* NaN without an interval */
+	double low, high; /* 90 % interval; NaN if there is none */
 	unsigned flags;	  /* enum np_pred_flag */
-	const struct np_model *model; /* that answered */
+	const struct np_model *model; /* the model that answered */
 
-	/* What it used. */
+	/* The data it used. */
 	unsigned used;	     /* enum np_need */
-	size_t n_curve;	     /* levels of the victim's curve */
-	size_t n_pressure;   /* levels whose slowdown by the co-runners counts */
-	uint64_t n_probes;   /* least number of latencies of a co-runner */
-	size_t n_left_out;   /* levels whose omission told the model's error */
-	double coupling;
+	size_t n_curve;	     /* levels in the victim's sensitivity curve */
+	size_t n_pressure;   /* levels with a measured slowdown by co-runners */
+	uint64_t n_probes;   /* latency samples of the co-runner with fewest */
+	size_t n_left_out;   /* leave-one-out tests behind the model's error */
+	double coupling;     /* sharing coefficient applied, 0 to 1 */
 
 	enum np_more more;
-	size_t more_level, more_co; /* as far as more says; indices */
+	size_t more_level, more_co; /* indices; set where more refers to them */
 };
 
 struct np_predictor;
 
 /*
- * f is borrowed for the predictor's life; m from np_model.h.  One thread at a
- * time.  Returns 0, or with err: -EINVAL (np_fabric_check(), more than
- * NP_PREDICT_MAX_REPLICATES), -ENOMEM.
+ * Create a predictor.  f must outlive it; m is an entry of np_models.  A
+ * predictor may be used by one thread at a time.  Returns 0, or with err set:
+ * -EINVAL (np_fabric_check() fails, or more than NP_PREDICT_MAX_REPLICATES
+ * bootstrap samples) or -ENOMEM.
  */
 int np_predictor_new(const struct np_fabric *f, const struct np_model *m,
 		     const struct np_predict_opt *opt,
 		     struct np_predictor **out, struct np_err *err);
-void np_predictor_free(struct np_predictor *p); /* NULL is allowed */
+void np_predictor_free(struct np_predictor *p); /* p may be NULL */
 
 /*
- * The victim beside all n_co co-runners at once; none: no slowdown.
- * Returns 0 and fills *out, or with err:
- * -EINVAL  an application that np_program_check() refuses
- * -ENODATA something the model needs was not measured, and no other model can
- *	    answer (or strict): err says what, and of which program or level
- * -EDOM    measured, but no answer follows (fewer than two levels, ...)
+ * Predict the slowdown of the victim while all n_co co-runners run at once.
+ * Without co-runners the slowdown is 0.  Returns 0 and fills *out, or with err:
+ *
+ * -EINVAL  np_program_check() refuses one of the programs
+ * -ENODATA a measurement that the model needs is missing, and no other model
+ *	    can answer (or opt->strict is set); err names the measurement and
+ *	    the program or level
+ * -EDOM    the measurements exist but determine no answer, for example
+ *	    because there are fewer than two levels
  * -ELOOP, -ENOMEM
  */
 int np_predict(struct np_predictor *p, const struct np_program *victim,
@@ -95,10 +106,11 @@ int np_predict(struct np_predictor *p, const struct np_program *victim,
 	       struct np_err *err);
 
 /*
- * Every application beside every other and beside itself: out[v * n + c] is
- * app[v] beside app[c].  A pair without an answer has a NaN slowdown, no
- * model, and what np_predict() would have returned in rc[v * n + c]; more is
- * NP_MORE_NOTHING throughout.  Returns 0, -EINVAL or -ENOMEM with err.
+ * Predict all pairs of n programs, each with every other and with a second job
+ * of itself: out[v * n + c] is the slowdown of app[v] under app[c].  A pair
+ * that cannot be predicted has a NaN slowdown, a NULL model, and in
+ * rc[v * n + c] the value np_predict() would have returned.  The member more is
+ * always NP_MORE_NOTHING.  Returns 0, -EINVAL or -ENOMEM with err.
  */
 int np_predict_matrix(struct np_predictor *p,
 		      const struct np_program *const *app, size_t n,
@@ -106,9 +118,9 @@ int np_predict_matrix(struct np_predictor *p,
 		      struct np_err *err);
 
 /*
- * Of these pairs only those that app[0] is one of: out[c] is app[0] beside
- * app[c], and out[n - 1 + v], with v > 0, is app[v] beside app[0]; 2 n - 1 in
- * all, and as many in rc.  Returns as np_predict_matrix().
+ * Predict only the pairs that include app[0]: out[c] is the slowdown of app[0]
+ * under app[c], and out[n - 1 + v], for v > 0, is that of app[v] under app[0].
+ * out and rc have 2 n - 1 elements.  Returns as np_predict_matrix() does.
  */
 int np_predict_around(struct np_predictor *p,
 		      const struct np_program *const *app, size_t n,

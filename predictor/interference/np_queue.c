@@ -42,7 +42,7 @@ int np_queue_rho(const struct np_service *s, double w_sec, double *rho,
 	return 0;
 }
 
-/* Where things are in the array of doubles. */
+/* Elements at the start of a fitted curve; the knots follow. */
 enum { LO, HI, KNOTS, CONSTANT, SLOPE, HEAD };
 
 /* Insert a point into the sorted knots; an equal rho is averaged by weight. */
@@ -88,7 +88,7 @@ static void line(double *curve, const double *x, const double *y,
 	curve[KNOTS] = 0;
 }
 
-/* Pool adjacent violators: y becomes the nearest non-decreasing sequence. */
+/* Replace y by the nearest non-decreasing sequence (pool adjacent violators). */
 static void pool(double *y, double *w, size_t n)
 {
 	size_t len[n], blocks = 0;
@@ -108,7 +108,7 @@ static void pool(double *y, double *w, size_t n)
 		w[blocks] = weight;
 		len[blocks++] = count;
 	}
-	/* Spread the blocks again, from the end, where there is room. */
+	/* Expand the pooled values in place, starting from the end. */
 	for (size_t b = blocks, to = n; b-- > 0;)
 		for (size_t k = len[b]; k-- > 0;)
 			y[--to] = y[b];
@@ -140,7 +140,7 @@ int np_curve_fit(enum np_curve_shape shape, const double *rho,
 		return 0;
 	}
 	pool(y, w, knots);
-	for (size_t i = 0; i < knots; i++) /* close the gap behind the x */
+	for (size_t i = 0; i < knots; i++) /* move y directly behind x */
 		x[knots + i] = y[i];
 	return 0;
 }

@@ -6,7 +6,7 @@
 
 #include "np_predict.h"
 
-/* What is known of a level as a program, but for two levels. */
+/* The measurements of a level as a program, without those of two levels. */
 static void as_program(const struct np_fabric *f, size_t level,
 		       const size_t without[2], struct np_mean *curve,
 		       struct np_mean *pressure)
@@ -19,9 +19,9 @@ static void as_program(const struct np_fabric *f, size_t level,
 	}
 }
 
-/* Level v beside level c, from all others; NaN: there is no answer. */
-static double ask(struct np_predictor *p, const struct np_fabric *f, size_t v,
-		  size_t c, struct np_mean *scratch)
+/* Predict level v under level c from all other levels; NaN if impossible. */
+static double predict(struct np_predictor *p, const struct np_fabric *f,
+		      size_t v, size_t c, struct np_mean *scratch)
 {
 	const size_t without[2] = { v, c }, n = f->n_levels;
 	struct np_program a[2] = {
@@ -64,7 +64,7 @@ static void find_worst(const struct np_scored *s, size_t n,
 	}
 }
 
-/* The same, of one constant for all that was predicted. */
+/* Compute the errors of the model and of the best constant. */
 static int score(struct np_scored *s, size_t n, struct np_self_check *out)
 {
 	struct np_score got;
@@ -98,7 +98,7 @@ int np_self_check(const struct np_fabric *f, struct np_self_check *out,
 		  struct np_err *err)
 {
 	const struct np_predict_opt opt = { .strict = true, .seed = 1 };
-	struct np_fabric own = *f; /* where the levels ran, whatever is felt */
+	struct np_fabric own = *f; /* with a sharing coefficient of 1 */
 	size_t n = f->n_levels;
 	struct np_scored *s = calloc(n * n + 1, sizeof(*s));
 	struct np_mean *scratch = calloc(4 * n + 1, sizeof(*scratch));
@@ -115,8 +115,8 @@ int np_self_check(const struct np_fabric *f, struct np_self_check *out,
 		bool known = np_mean_known(&f->beside[i]);
 
 		s[i].measured = known ? f->beside[i].mean : NAN;
-		s[i].predicted = known ? ask(p, &own, i / n, i % n, scratch) :
-					 NAN;
+		s[i].predicted =
+			known ? predict(p, &own, i / n, i % n, scratch) : NAN;
 	}
 	if (!rc && f->beside)
 		rc = score(s, n, out);

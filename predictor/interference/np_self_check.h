@@ -1,8 +1,10 @@
 /*
- * Does a calibration agree with itself?  Its levels are programs of which all
- * is known, so each can be predicted beside each other from the others alone.
- * Where the default model misses them by as much as a constant does, nothing
- * that it says of programs on this fabric can be trusted.
+ * Consistency check of a calibration.
+ *
+ * The load levels are programs whose slowdowns by each other are all known, so
+ * each pair of levels can be predicted from the other levels and compared with
+ * the measurement.  If the default model predicts them hardly better than a
+ * constant does, its predictions of programs on this fabric cannot be trusted.
  */
 #ifndef NP_SELF_CHECK_H
 #define NP_SELF_CHECK_H
@@ -13,28 +15,29 @@
 #include "np_fabric.h"
 
 struct np_self_check {
-	size_t n;		/* pairs of levels that were predicted */
-	double mean_points;	/* absolute error, percentage points */
-	double constant_points; /* of the best constant */
-	size_t worst;		/* the level that is missed most; an index */
-	double worst_points;	/* as victim or as co-runner, on average */
+	size_t n;		/* number of pairs of levels predicted */
+	double mean_points;	/* mean absolute error, percentage points */
+	double constant_points; /* that of the best constant */
+	size_t worst;		/* index of the level with the largest error */
+	double worst_points;	/* its mean error, as victim and co-runner */
 };
 
 /*
- * A calibration is in doubt if its levels are missed by more than so many points
- * and more than this share of what the best constant misses them by: the 15 in
+ * A calibration is doubtful if the mean error exceeds NP_SELF_CHECK_POINTS and
+ * NP_SELF_CHECK_SHARE of the error of the best constant.  The 15 calibrations in
  * doc/validation/pairs have shares of 0.20 to 0.41.
  */
 #define NP_SELF_CHECK_POINTS 5.0
 #define NP_SELF_CHECK_SHARE 0.5
 
 /*
- * n is 0 where too few levels were measured beside each other.  Returns 0, or
- * with err: -EINVAL (np_fabric_check()) or -ENOMEM.
+ * Check a calibration.  out->n is 0 if too few pairs of levels were measured.
+ * Returns 0, or with err: -EINVAL (np_fabric_check() fails) or -ENOMEM.
  */
 int np_self_check(const struct np_fabric *f, struct np_self_check *out,
 		  struct np_err *err);
 
+/* True if the calibration is doubtful as defined above. */
 bool np_self_check_doubts(const struct np_self_check *c);
 
 #endif

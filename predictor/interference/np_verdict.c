@@ -24,7 +24,7 @@ double np_verdict_slower(const struct np_hist *h, double sec)
 		return 0;
 	for (size_t i = bin + 1; i < NP_HIST_BINS; i++)
 		above += (double)np_hist_count(h, i);
-	/* Inside the bin as np_hist_quantile() has it. */
+	/* Interpolate within the bin as np_hist_quantile() does. */
 	if (bin == 0)
 		part = 1 - sec / hi;
 	else if (bin < NP_HIST_BINS - 1)
@@ -63,7 +63,7 @@ static enum np_use use_of(const struct np_verdict *v)
 	return thresholds[i].use;
 }
 
-/* Bytes a second of a node; NaN: not counted. */
+/* Bytes per second and node; NaN if not counted. */
 static double rate_of(const struct np_verdict_traffic *t)
 {
 	return t->node_sec > 0 ? t->bytes / t->node_sec : NAN;
@@ -71,18 +71,18 @@ static double rate_of(const struct np_verdict_traffic *t)
 
 static bool is_silent(double rate)
 {
-	return rate < NP_VERDICT_SILENT; /* NaN is not */
+	return rate < NP_VERDICT_SILENT; /* false for NaN */
 }
 
-/* An idle run on which much was sent was none. */
+/* A run with much traffic is not an idle baseline. */
 static bool has_baseline(const struct np_verdict_in *in)
 {
-	/* NaN, where nothing was counted, is not more. */
+	/* The rate is NaN if nothing was counted: accept the baseline. */
 	return in->idle_hist && in->idle_moments.n >= NP_VERDICT_PROBES &&
 	       !(rate_of(&in->idle_traffic) >= NP_VERDICT_BUSY);
 }
 
-/* What speaks against what the latencies say. */
+/* A reason to distrust the latencies. */
 static enum np_doubt doubt_of(const struct np_verdict_in *in,
 			      const struct np_verdict *v, enum np_use use)
 {
@@ -111,7 +111,7 @@ void np_verdict_make(const struct np_verdict_in *in, struct np_verdict *out)
 	if (!in->hist || in->moments.n < NP_VERDICT_PROBES)
 		return;
 	out->doubt = NP_DOUBT_BASELINE;
-	/* The queue fails for latencies of zero only, which no network has. */
+	/* np_queue_service() fails only for latencies of 0. */
 	if (!has_baseline(in) ||
 	    np_queue_service(&in->idle_moments, &service, NULL) ||
 	    np_queue_rho(&service, in->moments.mean, &v.rho, NULL))

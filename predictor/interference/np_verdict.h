@@ -1,42 +1,40 @@
 /*
- * The verdict on a profile: from the numbers to what a user is told.
- * A pure function; the words are the caller's.
+ * How heavily does a program use the network?  A pure function from the numbers
+ * of a profile to a verdict; the caller puts it into words.
  *
- * A probe counts as delayed if it is slower than 95 % of the idle probes and
- * 1.25 times their median.  delayed_share is the share of such probes beyond
- * the share that idle itself has, (P - P_idle) / (1 - P_idle).  It alone would
- * call a shift of 3 % heavy where idle is very quiet, and the mean alone would
- * do so for one lost packet in a thousand.  So both the share of the delayed
- * and the size of the delay have to say so:
+ * A probe is delayed if it is slower than 95 % of the idle probes and than 1.25
+ * times their median.  delayed_share is the share P of such probes, corrected
+ * for the share among idle probes: (P - P_idle) / (1 - P_idle).  On a very quiet
+ * fabric, delayed_share alone would call a shift of 3 % heavy, and the mean
+ * latency alone would do so for one lost packet in a thousand.  Therefore both
+ * must reach a threshold:
  *
  *			delayed_share	rho (np_queue.h, 1/mu = mean of idle)
  *	moderately	>= 0.10		>= 0.10
  *	heavily		>= 0.35		>= 0.30
  *	saturating	>= 0.90		>= 0.95
  *
- * and lightly otherwise.  Latencies are one witness; the other are the byte
- * counters of the network devices of the nodes.  Where there is no idle
- * network to compare the latencies with, or the two witnesses contradict each
- * other, the use is not known, and a doubt says why:
+ * and the use is light otherwise.  The byte counters of the nodes' network
+ * devices are checked against the latencies.  If there is no idle baseline, or
+ * the two contradict each other, the use is unknown, with a reason:
  *
  *	latencies	bytes of a node		verdict
- *	not compared	any			unknown: no baseline
- *	light		next to none		light
- *	more		next to none		unknown: something else delays
+ *	no baseline	any			unknown: no baseline
+ *	light		almost none		light
+ *	more		almost none		unknown: delays have another cause
  *	light		a full link		unknown: the baseline is wrong
- *	light		more, and idle shared	unknown: no baseline
- *	any other	more			what the latencies say
- *	any		not counted		the same, as a guess
+ *	light		more, baseline shared	unknown: no baseline
+ *	any other	more			as the latencies say
+ *	any		not counted		as the latencies say, a guess
  *
- * Idle is shared where other jobs had nodes on its leaf switches: it may have
- * been slower than an idle network, but not faster.
- * An idle network on which a node moved NP_VERDICT_BUSY was none, and is no
- * baseline.
+ * A baseline is shared if other jobs had nodes on its leaf switches.  It can be
+ * slower than an idle network, but not faster.  An idle run during which a node
+ * transferred NP_VERDICT_BUSY is not used as a baseline.
  *
- * The thresholds come from real packets on one leaf
- * with 14 loads of known utilisation (t/data/leaf-latencies.txt): delayed_share
- * grew with the utilisation (0.22 at 9 %, about 0.35 at half, 0.9 when full),
- * while rho, which takes arrivals for Poisson, was above 0.6 for all of them.
+ * The thresholds come from measurements on one leaf switch with 14 loads of
+ * known utilisation (t/data/leaf-latencies.txt).  There, delayed_share grew with
+ * the utilisation (0.22 at 9 %, about 0.35 at half, 0.9 when full), while rho,
+ * which assumes Poisson arrivals, was above 0.6 for all of them.
  */
 #ifndef NP_VERDICT_H
 #define NP_VERDICT_H
@@ -48,18 +46,19 @@
 #include "np_moments.h"
 #include "np_phase.h"
 
-#define NP_VERDICT_PROBES 30 /* fewer say nothing, of program or idle */
+/* Least number of latencies, of the program and of the idle fabric. */
+#define NP_VERDICT_PROBES 30
 /*
- * A node that sends and receives less than this, bytes a second, moves next to
- * nothing: 0.4 % of a link of 100 Mbit/s.
+ * A node that transfers fewer bytes per second in both directions is silent.
+ * This is 0.4 % of a 100 Mbit/s link.
  */
 #define NP_VERDICT_SILENT 50e3
 /*
- * Idle nodes move less than this: daemons of the system may send a little, and
- * to what is wide enough for more it is nothing.
+ * A node that transfers at least this many bytes per second is not idle.  System
+ * daemons send less.
  */
 #define NP_VERDICT_BUSY 1e6
-/* Share of what its link carries in one direction at which it is full. */
+/* A link is full above this share of its capacity in one direction. */
 #define NP_VERDICT_FULL 0.8
 
 enum np_use {
@@ -73,61 +72,62 @@ enum np_use {
 /* Why the use is unknown. */
 enum np_doubt {
 	NP_DOUBT_NONE,
-	NP_DOUBT_PROBES,   /* there are too few */
-	NP_DOUBT_BASELINE, /* there is no idle network to compare with */
-	NP_DOUBT_SILENT,   /* delays, yet the nodes moved next to nothing */
-	NP_DOUBT_FULL,	   /* no delays, yet the nodes' links were full */
+	NP_DOUBT_PROBES,   /* too few probes */
+	NP_DOUBT_BASELINE, /* no idle baseline */
+	NP_DOUBT_SILENT,   /* delays, although the nodes sent almost nothing */
+	NP_DOUBT_FULL,	   /* no delays, although the nodes' links were full */
 };
 
-/* What the program was compared with. */
+/* What the program's latencies were compared with. */
 enum np_against {
-	NP_AGAINST_NOTHING, /* too few probes, or no idle network */
+	NP_AGAINST_NOTHING, /* too few probes, or no idle baseline */
 	NP_AGAINST_IDLE,
 };
 
-/* Counters of nodes' network devices; node_sec 0: not counted. */
+/* Byte counters of the nodes' network devices. */
 struct np_verdict_traffic {
-	double node_sec, bytes; /* both ways, less those of the probes */
+	double node_sec; /* sum of the nodes' times; 0: nothing was counted */
+	double bytes;	 /* both directions, without those of the probes */
 };
 
 struct np_verdict_in {
-	/* Samples of runs without interference; moments.n is 0 if none. */
+	/* Latencies of runs without load; moments.n is 0 if there are none. */
 	const struct np_hist *hist;
 	struct np_moments moments;
-	/* The idle network; idle_moments.n is 0 if not measured. */
+	/* Latencies of the idle fabric; idle_moments.n is 0 if unknown. */
 	const struct np_hist *idle_hist;
 	struct np_moments idle_moments;
-	/* Beside the latencies of the program, and beside those of idle. */
+	/* Traffic while these latencies were measured. */
 	struct np_verdict_traffic traffic, idle_traffic;
-	bool idle_shared; /* other jobs were on the leaves of all idle runs */
-	double link; /* what a node's carries one way, bytes/s; 0: not known */
+	bool idle_shared; /* other jobs shared the leaves of all idle runs */
+	double link; /* capacity of a node's link, bytes/s one way; 0: unknown */
 	struct np_phases phases;
-	size_t n_level_runs; /* runs beside an interference level */
+	size_t n_level_runs; /* runs under a load level */
 };
 
 struct np_verdict {
 	enum np_use use;
 	enum np_doubt doubt; /* NONE unless use is UNKNOWN */
-	bool guess;	     /* of one witness: bytes were not counted */
-	double rate;	     /* of a node, bytes/s; NaN: not counted */
+	bool guess;	     /* bytes were not counted, latencies decided */
+	double rate;	     /* per node, bytes/s; NaN: not counted */
 	enum np_against against;
-	/* The rest is 0 against NP_AGAINST_NOTHING. */
+	/* The members below are 0 for NP_AGAINST_NOTHING. */
 	double delayed_sec;   /* a probe is delayed if slower than this */
 	double delayed_share; /* 0 .. 1 */
-	/* Share of probes slower than idle's p95 (0.05 if idle) and p99
-	 * (0.01). */
+	/* Share of probes above the idle fabric's 95th and 99th percentile;
+	 * 0.05 and 0.01 for an idle program. */
 	double beyond_p95, beyond_p99;
-	double excess;	      /* mean / reference - 1 */
-	double rho;	      /* the index, 0 .. 1 */
+	double excess; /* mean latency / mean idle latency - 1 */
+	double rho;    /* estimated utilisation, 0 .. 1 (np_queue.h) */
 	enum np_phase_kind phases;
 	double busy_share; /* of the time; NP_PHASE_PHASES only */
-	bool interference; /* measured beside a level, too */
+	bool interference; /* there are runs under a load level */
 };
 
-/* in is borrowed.  Always gives an answer; NP_USE_UNKNOWN is one. */
+/* Cannot fail; the verdict can be NP_USE_UNKNOWN. */
 void np_verdict_make(const struct np_verdict_in *in, struct np_verdict *out);
 
-/* The share of the samples that are slower than sec; 0 for an empty one. */
+/* The share of latencies above sec; 0 for an empty histogram. */
 double np_verdict_slower(const struct np_hist *h, double sec);
 
 #endif

@@ -1,17 +1,17 @@
-#include "np_draw.h"
+#include "np_bootstrap.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_noise.h"
 #include "np_model.h"
+#include "np_noise.h"
 
-/* log(1 + slowdown), not below what NP_DRAW_LEAST gives. */
+/* log(1 + slowdown) of a slowdown raised to NP_BOOTSTRAP_LEAST. */
 static double draw_log(double slowdown)
 {
-	return log1p(fmax(slowdown, NP_DRAW_LEAST));
+	return log1p(fmax(slowdown, NP_BOOTSTRAP_LEAST));
 }
 
 static void draw_cdf(const double *count, size_t n_bins, struct np_rng *r,
@@ -26,13 +26,14 @@ static void draw_cdf(const double *count, size_t n_bins, struct np_rng *r,
 		counts[b] = np_rng_count(r, count[b]);
 		sum += counts[b];
 	}
-	/* A few samples may all be drawn away: then nothing was learned. */
+	/* With few latencies, all counts can be 0: keep the measured ones. */
 	np_latency_cdf(sum > 0 ? counts : count, n_bins, cdf);
 }
 
 /*
- * One latency set: as measured if r is NULL, else redrawn.  cdf: room for
- * n_bins, or NULL if no histogram is wanted; counts: scratch of n_bins.
+ * Prepare one latency distribution: measured if r is NULL, else resampled.  cdf
+ * has room for n_bins numbers, or is NULL if no histogram is needed; counts is
+ * scratch space of the same size.
  */
 static void draw_latency(const struct np_latency *l, size_t n_bins,
 			 struct np_rng *r, double *cdf, double *counts,
@@ -54,24 +55,24 @@ static void draw_latency(const struct np_latency *l, size_t n_bins,
 	out->cdf = cdf;
 }
 
-void np_draw_fabric_free(struct np_draw_fabric *d)
+void np_bootstrap_fabric_free(struct np_bootstrap_fabric *d)
 {
-	free(d->view);
+	free(d->sample);
 	free(d->has_beside);
 	free(d->level);
 	free(d->store);
-	*d = (struct np_draw_fabric){ 0 };
+	*d = (struct np_bootstrap_fabric){ 0 };
 }
 
-void np_draw_program_free(struct np_draw_program *d)
+void np_bootstrap_program_free(struct np_bootstrap_program *d)
 {
-	free(d->view);
+	free(d->sample);
 	free(d->has_curve);
 	free(d->store);
-	*d = (struct np_draw_program){ 0 };
+	*d = (struct np_bootstrap_program){ 0 };
 }
 
-/* Levels that only send: that which sends most, or least, in a round. */
+/* The send-only level with most, or fewest, bytes per round. */
 static size_t sender(const struct np_fabric *f, bool most)
 {
 	size_t at = f->n_levels;
@@ -86,16 +87,16 @@ static size_t sender(const struct np_fabric *f, bool most)
 	return at;
 }
 
-/* One fabric being drawn. */
+/* State while the samples of a fabric are drawn. */
 struct fabric_task {
 	const struct np_fabric *f;
-	const struct np_draw_opt *opt;
-	struct np_draw_fabric *d;
+	const struct np_bootstrap_opt *opt;
+	struct np_bootstrap_fabric *d;
 	struct np_rng *rng;
-	size_t n, bins;	/* levels; bins, 0 if no histogram is wanted */
-	double *log, *noise; /* of levels beside each other, and of the means */
-	double *weight; /* of the mixture, per bin */
-	double *next;	/* where the next view's numbers go */
+	size_t n, bins;	     /* levels; bins, 0 if no histogram is needed */
+	double *log, *noise; /* log(1 + CC) and the sd of its means */
+	double *weight;	     /* of the mixture, per bin */
+	double *next;	     /* unused part of d->store */
 	double counts[NP_BINS_MAX];
 };
 
@@ -107,9 +108,9 @@ static double *take(struct fabric_task *t, size_t n)
 	return p;
 }
 
-static void fabric_know(struct fabric_task *t)
+static void fabric_mark_known(struct fabric_task *t)
 {
-	struct np_draw_fabric *d = t->d;
+	struct np_bootstrap_fabric *d = t->d;
 
 	if (t->f->idle.all.n)
 		d->has |= NP_NEED_IDLE;
@@ -137,8 +138,8 @@ static void fabric_know(struct fabric_task *t)
 	}
 }
 
-/* What is the same in all views. */
-static void know_constants(struct fabric_task *t)
+/* Prepare what all samples have in common. */
+static void prepare_constants(struct fabric_task *t)
 {
 	const struct np_mean *m = t->f->beside;
 	size_t n2 = t->n * t->n;
@@ -196,13 +197,12 @@ static void gram_cross(struct fabric_task *t, struct np_data_fabric *v)
 
 		for (size_t i = 0; i < n; i++)
 			for (size_t j = 0; j < n; j++)
-				g[(i + 1) * (n + 1) + j + 1] +=
-					row[i] * row[j];
+				g[(i + 1) * (n + 1) + j + 1] += row[i] * row[j];
 	}
 	v->gram_cross = g;
 }
 
-/* Rows of levels against each other. */
+/* Products of all pairs of rows of levels. */
 static void gram_victim(struct fabric_task *t, struct np_data_fabric *v)
 {
 	size_t n = t->n;
@@ -248,7 +248,7 @@ static void gram_mixture(struct fabric_task *t, struct np_data_fabric *v)
 
 static void fabric_draw_one(struct fabric_task *t, size_t r)
 {
-	struct np_data_fabric *v = &t->d->view[r];
+	struct np_data_fabric *v = &t->d->sample[r];
 	struct np_data_latency *level = t->d->level + r * t->n;
 	struct np_rng *rng = r ? t->rng : NULL;
 
@@ -276,9 +276,9 @@ static void fabric_draw_one(struct fabric_task *t, size_t r)
 	}
 }
 
-static int fabric_room(struct fabric_task *t)
+static int fabric_alloc(struct fabric_task *t)
 {
-	struct np_draw_fabric *d = t->d;
+	struct np_bootstrap_fabric *d = t->d;
 	size_t n = t->n, n1 = n + 1, per = n1 * t->bins + n * n;
 
 	if (t->bins)
@@ -288,12 +288,12 @@ static int fabric_room(struct fabric_task *t)
 	if (t->opt->needs & NP_NEED_BESIDE)
 		per += n * n + n1 * n1;
 	d->n = 1 + t->opt->replicates;
-	d->view = calloc(d->n, sizeof(*d->view));
+	d->sample = calloc(d->n, sizeof(*d->sample));
 	d->level = calloc(d->n * n + 1, sizeof(*d->level));
 	d->has_beside = calloc(n * n + 2 * n + 1, sizeof(bool));
-	d->store = malloc((d->n * per + t->bins + 2 * n * n + 1) *
-			  sizeof(double));
-	if (!d->view || !d->level || !d->has_beside || !d->store)
+	d->store =
+		malloc((d->n * per + t->bins + 2 * n * n + 1) * sizeof(double));
+	if (!d->sample || !d->level || !d->has_beside || !d->store)
 		return -ENOMEM;
 	d->has_latency = d->has_beside + n * n;
 	d->has_hist = d->has_latency + n;
@@ -301,49 +301,52 @@ static int fabric_room(struct fabric_task *t)
 	return 0;
 }
 
-int np_draw_fabric(const struct np_fabric *f, const struct np_draw_opt *opt,
-		   struct np_draw_fabric *d, struct np_err *err)
+int np_bootstrap_fabric(const struct np_fabric *f,
+			const struct np_bootstrap_opt *opt,
+			struct np_bootstrap_fabric *d, struct np_err *err)
 {
 	struct fabric_task t = { .f = f, .opt = opt, .d = d, .n = f->n_levels };
 
-	*d = (struct np_draw_fabric){ 0 };
+	*d = (struct np_bootstrap_fabric){ 0 };
 	if (opt->needs & NP_NEED_HIST && f->bins)
 		t.bins = f->bins->n;
 	t.rng = np_rng_new(opt->seed, f->name);
-	if (!t.rng || fabric_room(&t)) {
+	if (!t.rng || fabric_alloc(&t)) {
 		np_rng_free(t.rng);
-		np_draw_fabric_free(d);
-		return np_errf(err, -ENOMEM, "%s: no memory for %zu bootstrap "
-			       "samples", f->name, opt->replicates);
+		np_bootstrap_fabric_free(d);
+		return np_errf(err, -ENOMEM,
+			       "%s: no memory for %zu bootstrap "
+			       "samples",
+			       f->name, opt->replicates);
 	}
-	fabric_know(&t);
-	know_constants(&t);
+	fabric_mark_known(&t);
+	prepare_constants(&t);
 	for (size_t r = 0; r < d->n; r++)
 		fabric_draw_one(&t, r);
 	np_rng_free(t.rng);
 	return 0;
 }
 
-/* Room for the numbers of one view, in the order they are taken. */
-static size_t per_view(size_t n_levels, size_t bins, unsigned needs)
+/* Number of doubles in one sample. */
+static size_t per_sample(size_t n_levels, size_t bins, unsigned needs)
 {
 	return 2 * n_levels + bins +
 	       (needs & NP_NEED_OWN_PRESSURE ? 2 * n_levels : 0);
 }
 
-static int program_room(struct np_draw_program *d, size_t views,
-			size_t n_levels, size_t bins, unsigned needs)
+static int program_alloc(struct np_bootstrap_program *d, size_t samples,
+			 size_t n_levels, size_t bins, unsigned needs)
 {
-	d->n = views;
-	d->view = calloc(views, sizeof(*d->view));
-	d->store = malloc((views * per_view(n_levels, bins, needs) + 1) *
+	d->n = samples;
+	d->sample = calloc(samples, sizeof(*d->sample));
+	d->store = malloc((samples * per_sample(n_levels, bins, needs) + 1) *
 			  sizeof(double));
-	return d->view && d->store ? 0 : -ENOMEM;
+	return d->sample && d->store ? 0 : -ENOMEM;
 }
 
-static int room_known(struct np_draw_program *d, size_t n_levels)
+static int alloc_known(struct np_bootstrap_program *d, size_t n_levels)
 {
-	*d = (struct np_draw_program){ .n = 0 };
+	*d = (struct np_bootstrap_program){ .n = 0 };
 	d->has_curve = calloc(2 * n_levels + 1, sizeof(bool));
 	if (!d->has_curve)
 		return -ENOMEM;
@@ -351,8 +354,8 @@ static int room_known(struct np_draw_program *d, size_t n_levels)
 	return 0;
 }
 
-static unsigned program_know(const struct np_mean *m, size_t n, bool *known,
-			     unsigned need)
+static unsigned program_mark_known(const struct np_mean *m, size_t n,
+				   bool *known, unsigned need)
 {
 	unsigned has = 0;
 
@@ -364,7 +367,7 @@ static unsigned program_know(const struct np_mean *m, size_t n, bool *known,
 	return has;
 }
 
-/* log(1 + slowdown) of the measured ones, 0 for the others; noise of means. */
+/* log(1 + slowdown), 0 if not measured, and the sd of its means. */
 static void make_logs(const struct np_mean *m, size_t n, const bool *known,
 		      double *log, double *noise)
 {
@@ -386,7 +389,7 @@ static void draw_logs(const double *log, const double *noise, size_t n,
 	}
 }
 
-/* Both halves of what the program and each level do to each other. */
+/* The slowdowns of program and levels by each other, on the fits' scale. */
 static void pace(struct np_data_program *v, size_t n, double *to)
 {
 	for (size_t i = 0; i < n; i++)
@@ -396,12 +399,12 @@ static void pace(struct np_data_program *v, size_t n, double *to)
 	v->fit_pressure = to + n;
 }
 
-/* One application being drawn. */
+/* State while the samples of a program are drawn. */
 struct program_task {
 	const struct np_program *a;
 	const bool *known; /* has_curve, has_pressure */
 	size_t n, bins;
-	double *log, *noise; /* of the curve, and of the pressure */
+	double *log, *noise; /* of the curve (n), then of the impact (n) */
 };
 
 static void program_draw_one(const struct program_task *t, struct np_rng *r,
@@ -413,15 +416,15 @@ static void program_draw_one(const struct program_task *t, struct np_rng *r,
 	draw_logs(t->log, t->noise, t->n, t->known, r, curve);
 	draw_logs(t->log + t->n, t->noise + t->n, t->n, t->known + t->n, r,
 		  pressure);
-	draw_latency(&t->a->latency, t->bins, r, t->bins ? cdf : NULL,
-		     counts, &v->latency);
+	draw_latency(&t->a->latency, t->bins, r, t->bins ? cdf : NULL, counts,
+		     &v->latency);
 	v->log_curve = v->fit_curve = curve;
 	v->log_pressure = v->fit_pressure = pressure;
 	v->response = t->a->response;
 }
 
 static void draw_all(struct program_task *t, struct np_rng *r, unsigned needs,
-		     struct np_draw_program *d)
+		     struct np_bootstrap_program *d)
 {
 	const struct np_program *a = t->a;
 	double *next = d->store;
@@ -430,23 +433,24 @@ static void draw_all(struct program_task *t, struct np_rng *r, unsigned needs,
 	make_logs(a->pressure, t->n, d->has_pressure, t->log + t->n,
 		  t->noise + t->n);
 	for (size_t i = 0; i < d->n; i++) {
-		program_draw_one(t, i ? r : NULL, next, &d->view[i]);
-		next += per_view(t->n, t->bins, needs);
+		program_draw_one(t, i ? r : NULL, next, &d->sample[i]);
+		next += per_sample(t->n, t->bins, needs);
 		if (needs & NP_NEED_OWN_PRESSURE)
-			pace(&d->view[i], t->n, next - 2 * t->n);
+			pace(&d->sample[i], t->n, next - 2 * t->n);
 	}
 }
 
-int np_draw_known(const struct np_program *a, const struct np_fabric *f,
-		  struct np_draw_program *d, struct np_err *err)
+int np_bootstrap_known(const struct np_program *a, const struct np_fabric *f,
+		       struct np_bootstrap_program *d, struct np_err *err)
 {
 	size_t n = f->n_levels;
 
-	if (room_known(d, n))
+	if (alloc_known(d, n))
 		return np_errf(err, -ENOMEM, "%s: no memory for %zu levels",
 			       a->name, n);
-	d->has = program_know(a->curve, n, d->has_curve, NP_NEED_CURVE) |
-		 program_know(a->pressure, n, d->has_pressure, NP_NEED_PRESSURE);
+	d->has = program_mark_known(a->curve, n, d->has_curve, NP_NEED_CURVE) |
+		 program_mark_known(a->pressure, n, d->has_pressure,
+				    NP_NEED_PRESSURE);
 	if (a->latency.all.n)
 		d->has |= NP_NEED_LATENCY |
 			  (a->latency.count ? NP_NEED_HIST : 0);
@@ -457,11 +461,13 @@ int np_draw_known(const struct np_program *a, const struct np_fabric *f,
 	return 0;
 }
 
-int np_draw_views(const struct np_program *a, const struct np_fabric *f,
-		  const struct np_draw_opt *opt, struct np_draw_program *d,
-		  struct np_err *err)
+int np_bootstrap_samples(const struct np_program *a, const struct np_fabric *f,
+			 const struct np_bootstrap_opt *opt,
+			 struct np_bootstrap_program *d, struct np_err *err)
 {
-	struct program_task t = { .a = a, .known = d->has_curve, .n = f->n_levels };
+	struct program_task t = { .a = a,
+				  .known = d->has_curve,
+				  .n = f->n_levels };
 	struct np_rng *r = opt->replicates ? np_rng_new(opt->seed, a->name) :
 					     NULL;
 	int rc = -ENOMEM;
@@ -470,7 +476,8 @@ int np_draw_views(const struct np_program *a, const struct np_fabric *f,
 		t.bins = f->bins->n;
 	t.log = malloc((4 * t.n + 1) * sizeof(double));
 	if (t.log && (r || !opt->replicates))
-		rc = program_room(d, 1 + opt->replicates, t.n, t.bins, opt->needs);
+		rc = program_alloc(d, 1 + opt->replicates, t.n, t.bins,
+				   opt->needs);
 	if (!rc) {
 		t.noise = t.log + 2 * t.n;
 		draw_all(&t, r, opt->needs, d);
@@ -478,10 +485,11 @@ int np_draw_views(const struct np_program *a, const struct np_fabric *f,
 	free(t.log);
 	np_rng_free(r);
 	return rc ? np_errf(err, rc, "%s: no memory for %zu bootstrap samples",
-			    a->name, opt->replicates) : 0;
+			    a->name, opt->replicates) :
+		    0;
 }
 
-/* Add one more co-runner's replicate to the sum in v, whose numbers are to. */
+/* Add one sample of a co-runner to the sum v, whose numbers are at to. */
 static void add_one(struct np_data_program *v, const struct np_data_program *co,
 		    const struct np_data_fabric *f, size_t bins, double *to)
 {
@@ -490,9 +498,10 @@ static void add_one(struct np_data_program *v, const struct np_data_program *co,
 
 	for (size_t i = 0; i < f->n_levels; i++)
 		to[f->n_levels + i] += co->log_pressure[i];
-	v->latency.mean = fmax(v->latency.mean + co->latency.mean - idle,
-			       f->idle_min);
-	v->latency.sd = sqrt(fmax(0, v->latency.sd * v->latency.sd +
+	v->latency.mean =
+		fmax(v->latency.mean + co->latency.mean - idle, f->idle_min);
+	v->latency.sd =
+		sqrt(fmax(0, v->latency.sd * v->latency.sd +
 				     co->latency.sd * co->latency.sd - var));
 	if (v->latency.cdf && co->latency.cdf) {
 		np_latency_add(f->bins, v->latency.cdf, co->latency.cdf, idle,
@@ -501,7 +510,7 @@ static void add_one(struct np_data_program *v, const struct np_data_program *co,
 	}
 }
 
-/* Start the sum as a copy of the first co-runner, without its curve. */
+/* Initialise the sum with the first co-runner, without its curve. */
 static void copy_one(struct np_data_program *v,
 		     const struct np_data_program *co, size_t n, size_t bins,
 		     double *to)
@@ -510,20 +519,20 @@ static void copy_one(struct np_data_program *v,
 	v->log_curve = memset(to, 0, n * sizeof(*to));
 	v->log_pressure = memcpy(to + n, co->log_pressure, n * sizeof(*to));
 	if (co->latency.cdf)
-		v->latency.cdf = memcpy(to + 2 * n, co->latency.cdf,
-					bins * sizeof(*to));
+		v->latency.cdf =
+			memcpy(to + 2 * n, co->latency.cdf, bins * sizeof(*to));
 }
 
 /*
- * For the fits, all co-runners press together, and slow down as one of them
- * does on average.
+ * For the fits, the impact of all co-runners is the sum of their impacts, and
+ * their sensitivity curve is the mean of their curves.
  */
-static void add_fit(const struct np_draw_program *const *co, size_t n_co,
-		    size_t view, size_t n, double *to)
+static void add_fit(const struct np_bootstrap_program *const *co, size_t n_co,
+		    size_t sample, size_t n, double *to)
 {
 	memset(to, 0, 2 * n * sizeof(*to));
 	for (size_t c = 0; c < n_co; c++) {
-		const struct np_data_program *one = &co[c]->view[view];
+		const struct np_data_program *one = &co[c]->sample[sample];
 
 		for (size_t i = 0; i < n; i++) {
 			to[i] += one->fit_curve[i] / (double)n_co;
@@ -532,18 +541,18 @@ static void add_fit(const struct np_draw_program *const *co, size_t n_co,
 	}
 }
 
-int np_draw_sum(const struct np_draw_program *const *co, size_t n_co,
-		const struct np_draw_fabric *f, struct np_draw_program *d,
-		struct np_err *err)
+int np_bootstrap_sum(const struct np_bootstrap_program *const *co, size_t n_co,
+		     const struct np_bootstrap_fabric *f,
+		     struct np_bootstrap_program *d, struct np_err *err)
 {
-	size_t n = f->view[0].n_levels, views = co[0]->n;
-	size_t bins = f->view[0].bins ? f->view[0].bins->n : 0;
+	size_t n = f->sample[0].n_levels, samples = co[0]->n;
+	size_t bins = f->sample[0].bins ? f->sample[0].bins->n : 0;
 	const unsigned needs = NP_NEED_OWN_PRESSURE;
-	size_t step = per_view(n, bins, needs);
+	size_t step = per_sample(n, bins, needs);
 	unsigned has = ~0u;
 
-	if (room_known(d, n) || program_room(d, views, n, bins, needs)) {
-		np_draw_program_free(d);
+	if (alloc_known(d, n) || program_alloc(d, samples, n, bins, needs)) {
+		np_bootstrap_program_free(d);
 		return np_errf(err, -ENOMEM, "no memory for %zu co-runners",
 			       n_co);
 	}
@@ -556,17 +565,17 @@ int np_draw_sum(const struct np_draw_program *const *co, size_t n_co,
 			d->has_pressure[i] &= co[c]->has_pressure[i];
 	}
 	d->has = has & ~(unsigned)NP_NEED_CURVE;
-	for (size_t r = 0; r < views; r++) {
+	for (size_t r = 0; r < samples; r++) {
 		double *to = d->store + r * step;
 		double *fit = to + step - 2 * n;
 
-		copy_one(&d->view[r], &co[0]->view[r], n, bins, to);
+		copy_one(&d->sample[r], &co[0]->sample[r], n, bins, to);
 		for (size_t c = 1; c < n_co; c++)
-			add_one(&d->view[r], &co[c]->view[r], &f->view[r],
+			add_one(&d->sample[r], &co[c]->sample[r], &f->sample[r],
 				bins, to);
 		add_fit(co, n_co, r, n, fit);
-		d->view[r].fit_curve = fit;
-		d->view[r].fit_pressure = fit + n;
+		d->sample[r].fit_curve = fit;
+		d->sample[r].fit_pressure = fit + n;
 	}
 	return 0;
 }

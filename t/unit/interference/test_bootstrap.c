@@ -1,9 +1,9 @@
 /* Bootstrap samples: what might as well have been measured. */
-#include "t.h"
-#include "np_draw.h"
+#include "np_bootstrap.h"
 #include "np_noise.h"
 #include "np_rng.h"
 #include "some_fabric.h"
+#include "t.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,11 +16,9 @@ static const struct {
 	double pooled, want; /* sd of log(1 + mean) */
 } noise[] = {
 	{ "one run: all from its like", { 1, 0.5, NAN }, 0.03, 0.03 },
-	{ "unknown sd: the same, over more runs", { 4, 0.5, NAN }, 0.03,
-	  0.015 },
+	{ "unknown sd: the same, over more runs", { 4, 0.5, NAN }, 0.03, 0.015 },
 	{ "many runs: its own", { 1000001, 1.0, 2.0 }, 0.03, 1e-3 },
-	{ "few runs: between the two", { 5, 1.0, 0.2 }, 0.02,
-	  0.0322490 },
+	{ "few runs: between the two", { 5, 1.0, 0.2 }, 0.02, 0.0322490 },
 };
 
 static void test_noise(void)
@@ -77,8 +75,9 @@ static void test_counts_scatter_as_poisson(void)
 			sum += c;
 			squares += (c - n) * (c - n);
 		}
-		T_ROW(counts[i].name, t_close(sum / 20000, n, 0.02) &&
-		      t_close(squares / 20000, n, 0.05));
+		T_ROW(counts[i].name,
+		      t_close(sum / 20000, n, 0.02) &&
+			      t_close(squares / 20000, n, 0.05));
 	}
 	np_rng_free(r);
 }
@@ -88,32 +87,32 @@ static void test_counts_scatter_as_poisson(void)
 /* Mean and sd over the replicates of log(1 + slowdown) beside level 1. */
 static void test_replicates_scatter_as_measured(void)
 {
-	const struct np_draw_opt opt = { VIEWS - 1, 1, NP_NEED_HIST };
+	const struct np_bootstrap_opt opt = { VIEWS - 1, 1, NP_NEED_HIST };
 	double sum = 0, squares = 0, mean = log1p(0.3), cdf = 0, latency = 0;
-	struct np_draw_program d;
+	struct np_bootstrap_program d;
 
 	some_fabric(&s);
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		s.curve[2][i] = (struct np_mean){ 4, 0.3, 0.13 };
 	s.program_count[2][4] = 100; /* beside 100 in bin 3 */
-	T_CHECK(!np_draw_known(&s.a[2], &s.f, &d, NULL) &&
-		!np_draw_views(&s.a[2], &s.f, &opt, &d, NULL));
-	T_CHECK(d.n == VIEWS && t_close(d.view[0].log_curve[1], mean, 1e-12));
-	T_CHECK(t_close(d.view[0].latency.cdf[3], 0.5, 1e-12));
+	T_CHECK(!np_bootstrap_known(&s.a[2], &s.f, &d, NULL) &&
+		!np_bootstrap_samples(&s.a[2], &s.f, &opt, &d, NULL));
+	T_CHECK(d.n == VIEWS && t_close(d.sample[0].log_curve[1], mean, 1e-12));
+	T_CHECK(t_close(d.sample[0].latency.cdf[3], 0.5, 1e-12));
 	for (size_t i = 1; i < VIEWS; i++) {
-		double x = d.view[i].log_curve[1] - mean;
+		double x = d.sample[i].log_curve[1] - mean;
 
 		sum += x;
 		squares += x * x;
-		cdf += d.view[i].latency.cdf[3] / (VIEWS - 1);
-		latency += d.view[i].latency.mean / (VIEWS - 1);
-		T_CHECK(d.view[i].latency.cdf[SF_BINS - 1] == 1);
+		cdf += d.sample[i].latency.cdf[3] / (VIEWS - 1);
+		latency += d.sample[i].latency.mean / (VIEWS - 1);
+		T_CHECK(d.sample[i].latency.cdf[SF_BINS - 1] == 1);
 	}
 	T_CHECK(fabs(sum / (VIEWS - 1)) < 0.003);
 	T_CHECK(t_close(sqrt(squares / (VIEWS - 1)), 0.05, 0.1));
 	T_CHECK(t_close(cdf, 0.5, 0.01));
 	T_CHECK(t_close(latency, 8, 0.01));
-	np_draw_program_free(&d);
+	np_bootstrap_program_free(&d);
 }
 
 static const struct t_case cases[] = {

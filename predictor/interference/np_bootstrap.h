@@ -1,0 +1,86 @@
+/*
+ * Bootstrap samples of a fabric and of programs.
+ *
+ * Sample 0 holds the measured values.  Every further sample is resampled from
+ * them and could have been measured just as well: slowdowns from the
+ * distribution of their mean (np_noise.h), means and standard deviations of
+ * latencies from theirs, and histograms bin by bin.  The same seed and name give
+ * the same samples on every machine, whatever the order of the calls.
+ *
+ * Slowdowns below NP_BOOTSTRAP_LEAST are raised to it, so that logarithms exist.
+ */
+#ifndef NP_BOOTSTRAP_H
+#define NP_BOOTSTRAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_fabric.h"
+#include "np_model.h"
+#include "np_rng.h"
+
+#define NP_BOOTSTRAP_LEAST (-0.5)
+
+struct np_bootstrap_opt {
+	size_t replicates; /* samples in addition to the measured values */
+	uint64_t seed;
+	unsigned needs; /* enum np_need: the parts to prepare */
+};
+
+struct np_bootstrap_fabric {
+	/* enum np_need: IDLE; LATENCY, HIST and BESIDE of at least one level */
+	unsigned has;
+	size_t n;		       /* 1 + replicates */
+	struct np_data_fabric *sample; /* sample[0] holds the measured values */
+	bool *has_latency, *has_hist;  /* per level */
+	bool *has_beside;	       /* [i * n_levels + j] */
+	bool whole;		       /* every element of has_beside is set */
+	unsigned flags;		       /* enum np_pred_flag */
+	struct np_data_latency *level;
+	double *store;
+};
+
+struct np_bootstrap_program {
+	unsigned has; /* enum np_need: LATENCY, HIST, CURVE, PRESSURE, TRACE */
+	size_t n;
+	struct np_data_program *sample;
+	bool *has_curve, *has_pressure; /* per level */
+	unsigned flags;
+	double *store;
+};
+
+/*
+ * Prepare a fabric that passed np_fabric_check().  Returns 0 and fills *d, to be
+ * freed with np_bootstrap_fabric_free(), or -ENOMEM with err.
+ */
+int np_bootstrap_fabric(const struct np_fabric *f,
+			const struct np_bootstrap_opt *opt,
+			struct np_bootstrap_fabric *d, struct np_err *err);
+
+/*
+ * Prepare a program that passed np_program_check(), in two steps, because many
+ * predictions fail after the first: np_bootstrap_known() finds out what was
+ * measured, np_bootstrap_samples() draws the samples.  Both return 0 and fill
+ * *d, to be freed with np_bootstrap_program_free(), or -ENOMEM with err.
+ */
+int np_bootstrap_known(const struct np_program *a, const struct np_fabric *f,
+		       struct np_bootstrap_program *d, struct np_err *err);
+int np_bootstrap_samples(const struct np_program *a, const struct np_fabric *f,
+			 const struct np_bootstrap_opt *opt,
+			 struct np_bootstrap_program *d, struct np_err *err);
+
+/*
+ * Combine several co-runners into one, sample by sample.  Impacts add up as
+ * log(1 + CA), latencies as differences from the idle fabric.  The sum has what
+ * all of them have, except a sensitivity curve; the fits use the mean of theirs.
+ * Returns as above.
+ */
+int np_bootstrap_sum(const struct np_bootstrap_program *const *co, size_t n_co,
+		     const struct np_bootstrap_fabric *f,
+		     struct np_bootstrap_program *d, struct np_err *err);
+
+void np_bootstrap_fabric_free(struct np_bootstrap_fabric *d);
+void np_bootstrap_program_free(struct np_bootstrap_program *d);
+
+#endif
