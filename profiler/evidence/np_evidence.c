@@ -753,11 +753,12 @@ static bool other_period(const struct np_record *r, double period_sec)
 }
 
 /* How bad a run's latencies are: all of the lowest rank are used. */
-#define RANK_WORKLOAD 8u /* it is not known which */
-#define RANK_PERIOD 4u	 /* of the probes: another */
-#define RANK_NEIGHBOURS 2u
-#define RANK_QUIET 1u /* nobody asked for this record of the idle network */
-#define RANK_NONE 16u
+#define RANK_WORKLOAD 16u  /* it is not known which */
+#define RANK_PERIOD 8u	   /* of the probes: another */
+#define RANK_NEIGHBOURS 4u /* other jobs shared the leaf switches */
+#define RANK_QUIET 2u	   /* idle latencies from quiet moments of a run */
+#define RANK_CALIBRATION 1u /* idle latencies from a calibration */
+#define RANK_NONE 32u
 
 struct latencies {
 	struct np_evidence *e;
@@ -787,7 +788,8 @@ static unsigned rank_of(const struct latencies *l, size_t i)
 	if (other_period(r, l->period_sec))
 		rank |= RANK_PERIOD;
 	if (l->is_idle && r->source)
-		rank |= RANK_QUIET;
+		rank |= source_of(r) == NP_SOURCE_CALIBRATION ?
+			RANK_CALIBRATION : RANK_QUIET;
 	return rank;
 }
 
@@ -813,7 +815,7 @@ static double slowest_of(const struct latencies *l, unsigned rank)
 {
 	double fastest = INFINITY;
 
-	if (!(rank & RANK_QUIET))
+	if (!(rank & (RANK_QUIET | RANK_CALIBRATION)))
 		return INFINITY;
 	for (size_t i = 0; i < l->runs->n; i++)
 		if (rank_of(l, i) == rank)

@@ -75,15 +75,30 @@ struct np_record *np_idle_of_calibration(const struct np_calibration *c,
 	return NULL;
 }
 
+/* Preference among baselines with the same period; a lower one is better. */
+static int source_rank(const struct np_sample *s)
+{
+	static const int rank[] = {
+		[NP_SOURCE_RUN] = 0,
+		[NP_SOURCE_CALIBRATION] = 1,
+		[NP_SOURCE_QUIET] = 2,
+	};
+
+	return rank[s->source];
+}
+
 /*
- * Runs that were made for it come before quiet moments of others.  Of these the
- * own are before those of somebody else; but a like period comes first.
+ * A baseline with the period of the run's probes is better than one with
+ * another period.  Among these, idle runs are better than a calibration, and a
+ * calibration, which measures an idle leaf switch for seconds, is better than
+ * the few latencies from quiet moments of flagged runs.  Otherwise the user's
+ * own baseline, which comes first, is kept.
  */
 static bool is_better(const struct np_sample *s, const struct np_sample *than)
 {
 	if (!than->n_runs || s->other_period != than->other_period)
 		return !than->n_runs || than->other_period;
-	return than->source && !s->source;
+	return source_rank(s) < source_rank(than);
 }
 
 static int find_idle(struct np_profile *p, const struct np_runs *const *idle,

@@ -95,6 +95,64 @@ static void test_what_counts(void)
 		np_record_free(run[i]);
 }
 
+/* The source of the baseline of a flagged run, from own and others' idle runs. */
+static void test_which_baseline_is_used(void)
+{
+	static const struct {
+		const char *name, *own, *others;
+		enum np_sample_source want;
+	} rows[] = {
+		{ "a calibration comes before one's own quiet moments",
+		  "quiet", "calibration", NP_SOURCE_CALIBRATION },
+		{ "an idle run of others comes before one's own quiet moments",
+		  "quiet", NULL, NP_SOURCE_RUN },
+		{ "an idle run of others comes before one's own calibration",
+		  "calibration", NULL, NP_SOURCE_RUN },
+		{ "one's own idle run comes before a calibration", NULL,
+		  "calibration", NP_SOURCE_RUN },
+		{ "one's own calibration comes before quiet moments of others",
+		  "calibration", "quiet", NP_SOURCE_CALIBRATION },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_record *app = new_run(NULL, 60, 5e-5, 1);
+		struct np_record *own = new_run(rows[i].own, 60, 2e-5, 2);
+		struct np_record *other = new_run(rows[i].others, 60, 2e-5, 3);
+		struct np_runs runs = { .app = "fft", .run = &app, .n = 1 };
+		struct np_runs a = { .app = NP_IDLE_APP, .run = &own, .n = 1 };
+		struct np_runs b = { .app = NP_IDLE_APP, .run = &other, .n = 1 };
+		const struct np_runs *const idle[] = { &a, &b };
+		struct np_profile p;
+
+		strcpy(app->app, "fft");
+		T_CHECK(!np_profile_make(&runs, idle, 2, NOW, &p));
+		T_ROW(rows[i].name, p.idle.n_runs == 1 &&
+				    p.idle.source == rows[i].want);
+		np_profile_free(&p);
+		np_record_free(app);
+		np_record_free(own);
+		np_record_free(other);
+	}
+}
+
+static void test_both_kinds_in_one_list(void)
+{
+	struct np_record *run[] = {
+		new_run("quiet", 40, 1e-5, 1),
+		new_run("calibration", 40, 2e-5, 2),
+	};
+	struct np_runs runs = { .app = NP_IDLE_APP, .run = run, .n = 2 };
+	struct np_profile p;
+
+	T_CHECK(!np_profile_make(&runs, NULL, 0, NOW, &p));
+	T_ROW("a calibration is not mixed with quiet moments",
+	      p.ev.latency.n_runs == 1 &&
+	      p.ev.latency.source == NP_SOURCE_CALIBRATION);
+	np_profile_free(&p);
+	np_record_free(run[0]);
+	np_record_free(run[1]);
+}
+
 static void test_calibration(void)
 {
 	double count[NP_HIST_BINS] = { 0 };
@@ -127,6 +185,9 @@ static const struct t_case cases[] = {
 	{ "an idle run that was made for it comes before quiet moments",
 	  test_what_counts },
 	{ "a calibration says what the idle network is", test_calibration },
+	{ "the best baseline is used", test_which_baseline_is_used },
+	{ "baselines of different sources are not mixed",
+	  test_both_kinds_in_one_list },
 	{ NULL, NULL },
 };
 T_SUITE(idle, cases)
