@@ -56,6 +56,8 @@ struct np_blocks_sorted {
 	struct np_blocks_cell *cell;   /* of level, phase after phase */
 	struct np_blocks_phase phase[NP_BLOCKS_PHASES];
 	size_t n_phases;
+	double alone_squares; /* sum of x^2 of unloaded blocks */
+	size_t n_alone_x;     /* number of these; see add_unloaded() */
 	double top_rate; /* highest rate of an unloaded block, or 0 */
 	size_t n_alone;	 /* number of unloaded blocks */
 };
@@ -227,6 +229,41 @@ static void judge_all(const struct np_block *b, size_t n,
 	}
 }
 
+/*
+ * The scatter of unloaded blocks.  One that lies between two others of its run
+ * and phase has an x like a loaded block, and without noise it would be 0.
+ */
+static void add_unloaded(const struct np_block *b, size_t n,
+			 const struct ranges *r, struct np_blocks_sorted *s)
+{
+	size_t at[3], seen = 0; /* the last unloaded blocks of a run and phase */
+
+	for (size_t i = 0; i < n; i++) {
+		size_t phase = s->point[i].phase;
+		double x;
+
+		if (i && b[i].run != b[i - 1].run)
+			seen = 0;
+		if (!is_alone(&b[i]))
+			continue;
+		if (phase == NP_BLOCKS_NO_PHASE || phase == r->quiet ||
+		    (seen && s->point[at[seen - 1]].phase != phase))
+			seen = 0;
+		if (phase == NP_BLOCKS_NO_PHASE || phase == r->quiet)
+			continue;
+		at[seen++] = i;
+		if (seen < 3)
+			continue;
+		x = (log(b[at[0]].rate) + log(b[at[2]].rate)) / 2 -
+		    log(b[at[1]].rate);
+		s->alone_squares += x * x;
+		s->n_alone_x++;
+		at[0] = at[1];
+		at[1] = at[2];
+		seen = 2;
+	}
+}
+
 /* Time and rate of the phases without load. */
 static void weigh_phases(const struct np_block *b, size_t n,
 			 const struct ranges *r, struct np_blocks_sorted *s)
@@ -271,6 +308,7 @@ static int blocks_sort(const struct np_block *b, size_t n, size_t n_levels,
 		rc = find_phases(b, n, &s, &r);
 	if (!rc) {
 		judge_all(b, n, &r, &s, here, n_cells);
+		add_unloaded(b, n, &r, &s);
 		weigh_phases(b, n, &r, &s);
 		*out = s;
 	} else {
@@ -341,6 +379,24 @@ static double between_blocks(const struct np_blocks_sorted *s, size_t n_cells,
 }
 
 /*
+ * Before levels have been repeated, the unloaded blocks show how much blocks
+ * scatter.  Two of their x share two blocks, which halves the degrees of freedom.
+ * They cannot show that loaded blocks disagree, so a large scatter is not used.
+ */
+static void use_unloaded(const struct np_blocks_sorted *s, struct error *e)
+{
+	double df = (double)s->n_alone_x / 2, sd;
+
+	if (df < LEAST_REPEATS)
+		return;
+	sd = sqrt(s->alone_squares / (double)s->n_alone_x);
+	if (sd > NP_BLOCKS_DISAGREE)
+		return;
+	e->all = e->within = fmax(sd, NP_NOISE_DEFAULT);
+	e->all_df = e->within_df = df;
+}
+
+/*
  * The scatter within runs.  If too few blocks were repeated within a run, use the
  * scatter of all repeats, which includes differences between runs.
  */
@@ -371,6 +427,8 @@ static struct error repeats(const struct np_blocks_sorted *s,
 		e.within = NP_NOISE_DEFAULT;
 		e.within_df = NP_NOISE_PRIOR;
 	}
+	if (e.all_df < LEAST_REPEATS)
+		use_unloaded(s, &e);
 	return e;
 }
 
@@ -678,6 +736,34 @@ static double tie_order(size_t level)
 	return x - floor(x);
 }
 
+/* Distance to the nearest level with a block in this phase, as an index. */
+static size_t gap(const struct plan *a, size_t level)
+{
+	size_t least = SIZE_MAX;
+
+	for (size_t k = 0; k < a->p->n_levels; k++) {
+		size_t far = k > level ? k - level : level - k;
+
+		if (blocks_here(a, k) && far < least)
+			least = far;
+	}
+	return least;
+}
+
+/*
+ * Which of two equally needed levels comes first?  As long as levels have no
+ * block, the one in the largest gap, starting with the last and strongest, so
+ * that a short run covers the whole range.
+ */
+static bool precedes(const struct plan *a, size_t level, size_t other)
+{
+	size_t here = gap(a, level), there = gap(a, other);
+
+	if (blocks_here(a, level))
+		return tie_order(level) < tie_order(other);
+	return here != there ? here > there : level > other;
+}
+
 /* The least number of blocks in this phase of a level that needs more. */
 static size_t fewest(const struct plan *a)
 {
@@ -705,7 +791,7 @@ static void plan_choose(const struct plan *a, struct np_blocks_next *next)
 		} else if (f < best_followed ||
 			   (f == best_followed &&
 			    next->level != NP_BLOCKS_NO_LEVEL &&
-			    tie_order(i) < tie_order(next->level))) {
+			    precedes(a, i, next->level))) {
 			best_followed = f;
 			next->level = i;
 		}

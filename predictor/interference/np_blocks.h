@@ -24,6 +24,10 @@
  * bytes and calls both give usable results, they must agree, and the one that
  * varies less is used.
  *
+ * How much x varies within a run is estimated from repeated blocks of a level.
+ * Until there are enough of these, it is estimated from the unloaded blocks: one
+ * between two others has an x as well, which would be 0 without noise.
+ *
  * Own derivation.  x varies between the blocks of a run, and its mean between
  * runs.  The latter cannot be estimated from the blocks of one run, see
  * np_blocks.c.  The confidence intervals are Student's and include both.
@@ -57,7 +61,7 @@ struct np_block {
 };
 
 enum np_blocks_verdict {
-	NP_BLOCKS_FEW,	    /* no level has been repeated yet */
+	NP_BLOCKS_FEW,	    /* too few blocks to know how much they scatter */
 	NP_BLOCKS_SILENT,   /* the program sends almost nothing */
 	NP_BLOCKS_RESTLESS, /* the traffic changes within a few blocks */
 	NP_BLOCKS_SCATTER,  /* the blocks of a level disagree */
@@ -133,7 +137,8 @@ struct np_blocks_next {
  * Select the next block of a run that is run_sec old and that b[n]'s last n_here
  * blocks belong to.  Every loaded block is followed by an unloaded one.  Levels
  * with the fewest blocks are preferred, and of these the level that has followed
- * the previous one least often.
+ * the previous one least often.  The first blocks cover the range of the levels:
+ * the last level, the first, one in the middle, and so on.
  *
  * A block is assumed to cost its whole duration if its level is unknown, and
  * what the level cost before otherwise.  This cost and what the run has already
