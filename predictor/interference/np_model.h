@@ -79,10 +79,12 @@ enum np_pred_flag {
 					  the levels */
 	NP_PRED_PAST_LEVELS = 1 << 11, /* the co-runner slows some level more
 					  than any level does */
+	NP_PRED_WIDE = 1 << 12, /* the interval is too wide to decide by */
 };
 
 /* Predictions with one of these flags must not be acted upon. */
-#define NP_PRED_DOUBTFUL (NP_PRED_ONE_LEVEL | NP_PRED_PAST_LEVELS)
+#define NP_PRED_DOUBTFUL \
+	(NP_PRED_ONE_LEVEL | NP_PRED_PAST_LEVELS | NP_PRED_WIDE)
 
 /* A latency distribution, measured or resampled; seconds. */
 struct np_data_latency {

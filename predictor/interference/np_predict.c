@@ -1120,6 +1120,16 @@ static unsigned doubts(struct np_predictor *p, const struct np_prepared *a,
 	return flags;
 }
 
+static bool is_wide(const struct np_prediction *out)
+{
+	double log_slow = log1p(out->slowdown);
+	double up = log1p(out->high) - log_slow;
+	double down = log_slow - log1p(out->low);
+
+	return out->high - out->low > NP_PREDICT_DOUBT_POINTS &&
+	       fmax(up, down) > NP_PREDICT_DOUBT_WIDTH * scale_of(log_slow);
+}
+
 /* Fill in *out from the model's result for every sample, or return rc. */
 static int prepared_answer(struct np_predictor *p, const struct np_prepared *a,
 			   const struct np_prepared *co, size_t n_co,
@@ -1146,6 +1156,8 @@ static int prepared_answer(struct np_predictor *p, const struct np_prepared *a,
 	interval(z, p->fabric.n, &out->low, &out->high);
 	out->low = fmin(out->low, less.low); /* fmin() ignores NaN */
 	out->high = fmax(out->high, less.high);
+	if (np_model_is_of_levels(p->m) && is_wide(out))
+		out->flags |= NP_PRED_WIDE;
 	return 0;
 }
 

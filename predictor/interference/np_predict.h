@@ -29,16 +29,20 @@
 #define NP_PREDICT_COVERAGE 0.90
 
 /*
- * A prediction is doubtful in two cases.  Either leaving out some of the load
+ * A prediction is doubtful in three cases.  Either leaving out some of the load
  * levels changes log(1 + slowdown) by more than NP_PREDICT_DOUBT_SHARE of its
  * value plus 0.2, and the slowdown itself by more than
  * NP_PREDICT_DOUBT_POINTS.  Or the co-runner slows some level, in units of
  * log(1 + slowdown), by NP_PREDICT_DOUBT_PAST more than any other level does.
- * doc/validation/methods.md shows how well these two tests work.
+ * Or, if there is an interval, it is wider than NP_PREDICT_DOUBT_POINTS and one of
+ * its ends differs from the prediction, in the same units, by more than
+ * NP_PREDICT_DOUBT_WIDTH of its value plus 0.2.
+ * doc/validation/methods.md shows how well these tests work.
  */
 #define NP_PREDICT_DOUBT_SHARE 0.3
 #define NP_PREDICT_DOUBT_POINTS 0.10
 #define NP_PREDICT_DOUBT_PAST 0.1
+#define NP_PREDICT_DOUBT_WIDTH 1.2
 
 struct np_predict_opt {
 	size_t replicates; /* bootstrap samples; 0: no interval */

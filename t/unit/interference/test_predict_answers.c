@@ -109,6 +109,14 @@ static void like_the_second(void)
 	}
 }
 
+/* Two runs beside each level, which differ by as much as they are slowed. */
+static void hardly_known(void)
+{
+	like_the_second();
+	for (size_t i = 0; i < SF_LEVELS; i++)
+		s.curve[2][i] = (struct np_mean){ 2, s.curve[2][i].mean, 2 };
+}
+
 static void test_doubts(void)
 {
 	static const struct {
@@ -122,6 +130,8 @@ static void test_doubts(void)
 		  co_far_stronger, NP_PRED_PAST_LEVELS },
 		{ "what a single level tells is", "cross", one_level_tells,
 		  NP_PRED_ONE_LEVEL },
+		{ "a curve that is hardly known gives too wide an interval",
+		  "cross", hardly_known, NP_PRED_WIDE },
 		{ "who looks at no levels knows no doubt", "zero",
 		  co_far_stronger, 0 },
 	};
@@ -135,8 +145,8 @@ static void test_doubts(void)
 			!ask(rows[i].model, true, 0, &q, NULL));
 		T_ROW(rows[i].name, rows[i].doubts ?
 		      p.flags & rows[i].doubts : !(p.flags & NP_PRED_DOUBTFUL));
-		T_ROW("with and without an interval",
-		      (p.flags & NP_PRED_DOUBTFUL) ==
+		T_ROW("with and without an interval, but for its width",
+		      (p.flags & NP_PRED_DOUBTFUL & ~NP_PRED_WIDE) ==
 		      (q.flags & NP_PRED_DOUBTFUL));
 		if (p.flags & NP_PRED_ONE_LEVEL)
 			T_ROW("and its interval tells", p.low < 0.01);
