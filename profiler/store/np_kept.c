@@ -13,34 +13,34 @@
 #include "np_store.h"
 #include "np_text.h"
 
-#define MAGIC UINT64_C(0x33747065704b504e) /* and the order of bytes */
+#define MAGIC UINT64_C(0x33747065704b504e) /* also tells the byte order */
 
-/* A file: this, and then entries, sorted by name. */
+/* A file consists of this header and its entries, sorted by name. */
 struct head {
 	uint64_t magic, basis, n;
 	uint64_t sum; /* np_kept_sum() of the entries */
 };
 
-/* Then the name with its 0, and the data. */
+/* Followed by the name with its final 0, and the data. */
 struct entry_head {
 	uint64_t state;
-	uint32_t name_len, len; /* name_len with the 0 */
+	uint32_t name_len, len; /* name_len counts the final 0 */
 };
 
 struct entry {
-	const char *name, *data; /* in text; else both malloc'ed */
+	const char *name, *data; /* point into text, or malloc'ed if own */
 	size_t len;
 	uint64_t state;
 	bool used, own;
 };
 
 struct np_kept {
-	struct np_dir dir; /* fd -1: there is none */
+	struct np_dir dir; /* fd -1: no cache directory */
 	char file[64];
 	uint64_t basis;
-	char *text; /* of the file that was read */
+	char *text; /* content of the file that was read */
 	struct entry *e;
-	size_t n_read, n; /* read ones first, sorted by name */
+	size_t n_read, n; /* entries read from the file come first, by name */
 	bool changed;
 };
 
@@ -56,10 +56,10 @@ uint64_t np_kept_sum(const char *at, size_t len)
 	return np_hash(sum, at, len);
 }
 
-/* --- where --- */
+/* ---- the directory ---- */
 
-/* The caller's, and without these bits of its mode; else it is closed. */
-static int own_only(int fd, mode_t without)
+/* fd, if the caller owns it and its mode has none of these bits; else -1. */
+static int check_owner(int fd, mode_t without)
 {
 	struct stat st;
 
@@ -70,7 +70,7 @@ static int own_only(int fd, mode_t without)
 	return -1;
 }
 
-/* $XDG_CACHE_HOME or ~/.cache, which may be a link to where there is room. */
+/* $XDG_CACHE_HOME or ~/.cache, which may be a link to a larger disk. */
 static int open_cache(void)
 {
 	const char *cache = secure_getenv("XDG_CACHE_HOME");
@@ -84,7 +84,7 @@ static int open_cache(void)
 		     given ? "" : "/.cache") >= (int)sizeof(path))
 		return -1;
 	mkdir(path, 0700);
-	return own_only(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0);
+	return check_owner(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0);
 }
 
 static int open_dir(void)
@@ -97,10 +97,10 @@ static int open_dir(void)
 	fd = openat(cache, "netprof", O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 		    O_CLOEXEC);
 	close(cache);
-	return own_only(fd, S_IWGRP | S_IWOTH);
+	return check_owner(fd, S_IWGRP | S_IWOTH);
 }
 
-static int add(struct np_kept *k, struct entry e)
+static int add_entry(struct np_kept *k, struct entry e)
 {
 	if (np_array_more(&k->e, k->n, sizeof(*k->e)))
 		return -ENOMEM;
@@ -108,9 +108,9 @@ static int add(struct np_kept *k, struct entry e)
 	return 0;
 }
 
-/* --- reading --- */
+/* ---- reading ---- */
 
-/* The entry at *at, if it is whole; moves on. */
+/* Take the entry at *at, if it is complete, and advance *at. */
 static bool next_entry(const char **at, const char *end, struct entry *e)
 {
 	struct entry_head h;
@@ -146,7 +146,7 @@ static void parse(struct np_kept *k, const char *at, size_t len)
 		return;
 	while (k->n < h.n && next_entry(&at, end, &e) &&
 	       (!k->n || strcmp(k->e[k->n - 1].name, e.name) < 0) &&
-	       !add(k, e)) {
+	       !add_entry(k, e)) {
 	}
 	if (k->n < h.n || at != end)
 		k->n = 0;
@@ -167,7 +167,7 @@ static void read_file(struct np_kept *k)
 		parse(k, k->text, (size_t)len);
 }
 
-/* What another program made may mean something else. */
+/* Another program may give the same bytes another meaning. */
 static uint64_t hash_program(uint64_t hash)
 {
 	uint64_t id[4] = { 0 };
@@ -201,7 +201,7 @@ struct np_kept *np_kept_open(const struct np_store *s, const char *what,
 	return k;
 }
 
-/* --- results --- */
+/* ---- results ---- */
 
 uint64_t np_kept_state(uint64_t seed, const struct np_store_stamp *stamp,
 		       size_t n)
@@ -222,7 +222,7 @@ static int by_name(const void *a, const void *b)
 		      ((const struct entry *)b)->name);
 }
 
-static struct entry *find(struct np_kept *k, const char *name)
+static struct entry *find_entry(struct np_kept *k, const char *name)
 {
 	const struct entry like = { .name = name };
 
@@ -233,7 +233,7 @@ static struct entry *find(struct np_kept *k, const char *name)
 const char *np_kept_find(struct np_kept *k, const char *name, uint64_t state,
 			 size_t *len)
 {
-	struct entry *e = state ? find(k, name) : NULL;
+	struct entry *e = state ? find_entry(k, name) : NULL;
 
 	if (!e || e->state != state)
 		return NULL;
@@ -245,14 +245,14 @@ const char *np_kept_find(struct np_kept *k, const char *name, uint64_t state,
 int np_kept_put(struct np_kept *k, const char *name, uint64_t state, char *data,
 		size_t len)
 {
-	struct entry *former = find(k, name), e = {
+	struct entry *former = find_entry(k, name), e = {
 		.name = k ? strdup(name) : NULL, .data = data, .len = len,
 		.state = state, .used = true, .own = true,
 	};
 
 	if (former)
 		former->state = 0;
-	if (!e.name || len > UINT32_MAX || add(k, e)) {
+	if (!e.name || len > UINT32_MAX || add_entry(k, e)) {
 		free((char *)e.name);
 		free(data);
 		return -ENOMEM;
@@ -261,15 +261,18 @@ int np_kept_put(struct np_kept *k, const char *name, uint64_t state, char *data,
 	return 0;
 }
 
-/* --- writing --- */
+/* ---- writing ---- */
 
 static size_t bytes_of(const struct entry *e)
 {
 	return sizeof(struct entry_head) + strlen(e->name) + 1 + e->len;
 }
 
-/* Those that nobody asked for go when there is no room. */
-static size_t choose(struct np_kept *k, size_t *n)
+/*
+ * Choose the entries to write.  If there is no room for all of them, drop those
+ * that nobody asked for in this process.  Returns their size, 0: too large.
+ */
+static size_t choose_entries(struct np_kept *k, size_t *n)
 {
 	size_t all = sizeof(struct head), used = all, bytes;
 	bool rest;
@@ -304,7 +307,7 @@ static char *put_entry(char *to, const struct entry *e)
 static void write_file(struct np_kept *k)
 {
 	struct head h = { .magic = MAGIC, .basis = k->basis };
-	size_t n, bytes = choose(k, &n);
+	size_t n, bytes = choose_entries(k, &n);
 	char *text = bytes ? malloc(bytes) : NULL, *to = text;
 
 	if (!text)
@@ -340,9 +343,9 @@ void np_kept_close(struct np_kept *k)
 	free(k);
 }
 
-/* --- what results are made of --- */
+/* ---- serialising results ---- */
 
-/* Read: NULL where there is not so much. */
+/* Take size bytes of input; NULL if there are not so many. */
 static const char *take(struct np_pack *p, size_t size)
 {
 	const char *at = p->at;
@@ -355,8 +358,8 @@ static const char *take(struct np_pack *p, size_t size)
 	return at;
 }
 
-/* Write x, or read into it; zeroes where it is bad. */
-static void pass(struct np_pack *p, void *x, size_t size)
+/* Write x, or read into it; x becomes all zero if the input is bad. */
+static void transfer(struct np_pack *p, void *x, size_t size)
 {
 	const char *at = p->f ? NULL : take(p, size);
 
@@ -370,14 +373,14 @@ static void pass(struct np_pack *p, void *x, size_t size)
 
 uint64_t np_pack_count(struct np_pack *p, uint64_t n, uint64_t max)
 {
-	pass(p, &n, sizeof(n));
+	transfer(p, &n, sizeof(n));
 	p->bad |= !p->f && n > max;
 	return p->bad ? 0 : n;
 }
 
 double np_pack_real(struct np_pack *p, double x)
 {
-	pass(p, &x, sizeof(x));
+	transfer(p, &x, sizeof(x));
 	return x;
 }
 

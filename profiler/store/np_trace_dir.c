@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-#define MAX_TRACES 4096 /* looked at */
+#define MAX_TRACES 4096 /* in one directory */
 #define MAX_SCAN 65536	/* entries of a directory */
-#define MAX_APPS 1024	/* of a user */
+#define MAX_APPS 1024	/* of one user */
 
-/* One step down, where nobody else can have put something; closes at. */
-static int step_down(int at, const char *name)
+/* Open a subdirectory that the caller owns, made if missing; closes at. */
+static int open_below(int at, const char *name)
 {
 	struct stat st;
 	int fd = -1, rc;
@@ -35,8 +35,9 @@ static int step_down(int at, const char *name)
 }
 
 /*
- * A directory by its path.  A symbolic link at its end is followed if it is
- * root's or one's own: others can make one where all may write.
+ * Open a directory by its path.  A symbolic link at the end of the path is
+ * followed only if root or the caller owns it: in a directory like /tmp others
+ * can make one.
  */
 static int open_top(const char *dir)
 {
@@ -73,14 +74,14 @@ int np_trace_dir_open(const char *dir, const char *sub)
 	}
 	while (fd >= 0 && (name = strsep(&rest, "/")))
 		if (*name)
-			fd = step_down(fd, name);
+			fd = open_below(fd, name);
 	return fd;
 }
 
 struct trace {
 	char name[NAME_MAX + 1];
 	struct timespec made;
-	size_t app; /* of those of a user */
+	size_t app; /* index into struct user_traces.app */
 };
 
 static int newest_first(const void *a, const void *b)
@@ -101,7 +102,7 @@ static bool is_trace(const char *name)
 	       !strcmp(name + n - end, NP_TRACE_SUFFIX);
 }
 
-/* A stream of its own for the directory; fd stays. */
+/* A directory stream of its own; closing it leaves fd open. */
 static DIR *stream_of(int fd)
 {
 	int own = openat(fd, ".", OPEN_DIR);
@@ -112,8 +113,8 @@ static DIR *stream_of(int fd)
 	return d;
 }
 
-/* Only what its user owns, and no symbolic link; the newest first. */
-static size_t look(int fd, uid_t uid, struct trace *t)
+/* List the traces that uid owns, newest first; symbolic links are ignored. */
+static size_t list_traces(int fd, uid_t uid, struct trace *t)
 {
 	DIR *d = stream_of(fd);
 	struct dirent *e;
@@ -138,7 +139,7 @@ static size_t look(int fd, uid_t uid, struct trace *t)
 int np_trace_dir_newest(int fd, uid_t uid, char name[NAME_MAX + 1])
 {
 	struct trace *t = calloc(MAX_TRACES, sizeof(*t));
-	int rc = !t ? -ENOMEM : look(fd, uid, t) ? 0 : -ENOENT;
+	int rc = !t ? -ENOMEM : list_traces(fd, uid, t) ? 0 : -ENOENT;
 
 	if (!rc)
 		strcpy(name, t->name);
@@ -146,7 +147,7 @@ int np_trace_dir_newest(int fd, uid_t uid, char name[NAME_MAX + 1])
 	return rc;
 }
 
-/* What was made of the trace: np_traced.h. */
+/* Remove the analysis of a trace (np_traced.h) that lies beside it. */
 static void remove_curve(int at, const char *name)
 {
 	char curve[NAME_MAX + 8];
@@ -156,7 +157,7 @@ static void remove_curve(int at, const char *name)
 	unlinkat(at, curve, 0);
 }
 
-/* The files of ranks, and then the directory, if nothing else is in it. */
+/* Remove the per-rank files, then the directory if it is empty. */
 static void remove_trace(int at, const char *name)
 {
 	int fd = openat(at, name, OPEN_DIR);
@@ -174,11 +175,11 @@ static void remove_trace(int at, const char *name)
 		remove_curve(at, name);
 }
 
-/* All but the newest. */
+/* Remove all but the newest keep traces in an application's directory. */
 static void remove_older(int app, unsigned keep)
 {
 	struct trace *t = calloc(MAX_TRACES, sizeof(*t));
-	size_t n = t ? look(app, geteuid(), t) : 0;
+	size_t n = t ? list_traces(app, geteuid(), t) : 0;
 
 	for (size_t i = keep; i < n; i++)
 		remove_trace(app, t[i].name);
@@ -187,12 +188,12 @@ static void remove_older(int app, unsigned keep)
 
 void np_trace_dir_prune(int dir, unsigned keep)
 {
-	int above = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int parent = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (above < 0)
+	if (parent < 0)
 		return;
-	remove_older(above, keep);
-	close(above);
+	remove_older(parent, keep);
+	close(parent);
 }
 
 void np_trace_dir_clear(int app)
@@ -200,19 +201,19 @@ void np_trace_dir_clear(int app)
 	remove_older(app, 0);
 }
 
-/* A user's directory of the store, as it is gone through. */
-struct of_user {
+/* All traces in a user's directory of the store. */
+struct user_traces {
 	char app[MAX_APPS][NAME_MAX + 1];
 	size_t n_apps;
-	struct trace *t; /* MAX_TRACES */
+	struct trace *t; /* room for MAX_TRACES */
 	size_t n;
 };
 
-static void look_at_app(struct of_user *u, int above, const char *name)
+static void list_app(struct user_traces *u, int parent, const char *name)
 {
-	int fd = openat(above, name, OPEN_DIR);
+	int fd = openat(parent, name, OPEN_DIR);
 	struct trace *t = fd < 0 ? NULL : calloc(MAX_TRACES, sizeof(*t));
-	size_t n = t ? look(fd, geteuid(), t) : 0;
+	size_t n = t ? list_traces(fd, geteuid(), t) : 0;
 
 	for (size_t i = 0; i < n && u->n < MAX_TRACES; i++) {
 		t[i].app = u->n_apps;
@@ -225,23 +226,23 @@ static void look_at_app(struct of_user *u, int above, const char *name)
 		close(fd);
 }
 
-static void look_at_user(struct of_user *u, int above)
+static void list_user(struct user_traces *u, int parent)
 {
-	DIR *d = stream_of(above);
+	DIR *d = stream_of(parent);
 	struct dirent *e;
 	size_t seen = 0;
 
 	while (d && u->n_apps < MAX_APPS && seen++ < MAX_SCAN &&
 	       (e = readdir(d)))
 		if (e->d_name[0] != '.')
-			look_at_app(u, above, e->d_name);
+			list_app(u, parent, e->d_name);
 	if (d)
 		closedir(d);
 }
 
-static void remove_of(int above, const char *app, const char *name)
+static void remove_from(int parent, const char *app, const char *name)
 {
-	int fd = openat(above, app, OPEN_DIR);
+	int fd = openat(parent, app, OPEN_DIR);
 
 	if (fd < 0)
 		return;
@@ -258,23 +259,23 @@ static bool is_own(int fd)
 
 size_t np_trace_dir_prune_user(int dir, unsigned keep)
 {
-	int above = openat(dir, "../..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct of_user *u = calloc(1, sizeof(*u));
+	int parent = openat(dir, "../..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct user_traces *u = calloc(1, sizeof(*u));
 	size_t removed = 0;
 
 	if (u)
 		u->t = calloc(MAX_TRACES, sizeof(*u->t));
-	if (above >= 0 && is_own(above) && u && u->t) {
-		look_at_user(u, above);
+	if (parent >= 0 && is_own(parent) && u && u->t) {
+		list_user(u, parent);
 		if (u->n)
 			qsort(u->t, u->n, sizeof(*u->t), newest_first);
 		for (size_t i = keep; i < u->n; i++, removed++)
-			remove_of(above, u->app[u->t[i].app], u->t[i].name);
+			remove_from(parent, u->app[u->t[i].app], u->t[i].name);
 	}
 	if (u)
 		free(u->t);
 	free(u);
-	if (above >= 0)
-		close(above);
+	if (parent >= 0)
+		close(parent);
 	return removed;
 }

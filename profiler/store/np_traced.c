@@ -17,15 +17,15 @@
 #include "np_trace_dir.h"
 
 #define MAX_SCAN 65536	   /* entries of a directory */
-#define MAX_TIMES 1e15	   /* a run over that without delay */
-#define MAX_ADDED_SEC 1e12
+#define MAX_TIMES 1e15	   /* run time, relative to that without delay */
+#define MAX_ADDED_SEC 1e12 /* latency */
 #define N_TIMES ((size_t)NP_RESPONSE_GAPS * NP_RESPONSE_LATENCIES)
 
 static const struct np_field net_fields[] = {
 	NP_FIELD(np_loggps, NP_F_REAL, L_ns, NP_LOGGPS_MAX, NP_F_NEEDED),
 	NP_FIELD(np_loggps, NP_F_REAL, o_ns, NP_LOGGPS_MAX, NP_F_NEEDED),
 	NP_FIELD(np_loggps, NP_F_REAL, G_ns, NP_LOGGPS_MAX, NP_F_NEEDED),
-	/* 0: never, which is more than JSON can say. */
+	/* No rendezvous is 0 in the file; the number in memory is too large. */
 	NP_FIELD(np_loggps, NP_F_U64, S, NP_JSON_COUNT, 0),
 	NP_FIELD(np_loggps, NP_F_BOOL, first_byte_free, 1, 0),
 	NP_FIELD(np_loggps, NP_F_REAL, g_ns, NP_LOGGPS_MAX, 0),
@@ -110,8 +110,8 @@ int np_traced_put(const struct np_traced *t, char **out, struct np_err *err)
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 }
 
-/* What a table cannot say. */
-static int check(const struct np_jat *in, const struct np_traced *t)
+/* Check what the field table cannot express. */
+static int check_lists(const struct np_jat *in, const struct np_traced *t)
 {
 	if (t->n_zones && t->n_zones != NP_TRACED_ZONES)
 		return np_jat_refuse(in, "zones", "3 of them");
@@ -133,7 +133,7 @@ int np_traced_get(const char *text, size_t len, const char *where,
 		 np_fields_parse(&in, text, len, &t, &traced_table);
 
 	if (!rc)
-		rc = check(&in, &t);
+		rc = check_lists(&in, &t);
 	if (!t.net.S)
 		t.net.S = NP_LOGGPS_NO_RENDEZVOUS;
 	if (rc)
@@ -150,8 +150,8 @@ void np_traced_free(struct np_traced *t)
 	*t = (struct np_traced){ 0 };
 }
 
-/* JOB.STEP.trace as JOB.STEP.curve; -ENOENT: it is called otherwise. */
-static int path_of(const char *trace, char *buf, size_t len)
+/* JOB.STEP.trace to JOB.STEP.curve; -ENOENT: the path has another ending. */
+static int curve_path(const char *trace, char *buf, size_t len)
 {
 	size_t n = strlen(trace), end = strlen(NP_TRACE_SUFFIX);
 
@@ -167,7 +167,7 @@ int np_traced_load(const char *trace, uid_t uid, struct np_traced *out,
 	char path[PATH_MAX], *text = NULL;
 	struct stat st;
 	ssize_t len;
-	int fd, rc = path_of(trace, path, sizeof(path));
+	int fd, rc = curve_path(trace, path, sizeof(path));
 
 	if (rc)
 		return rc;
@@ -183,7 +183,7 @@ int np_traced_load(const char *trace, uid_t uid, struct np_traced *out,
 	return rc;
 }
 
-static bool owns(const char *path)
+static bool owns_directory(const char *path)
 {
 	struct stat st;
 
@@ -195,18 +195,18 @@ bool np_traced_is_own(const char *trace)
 {
 	char path[PATH_MAX], *slash;
 
-	if (path_of(trace, path, sizeof(path)) || !owns(trace))
+	if (curve_path(trace, path, sizeof(path)) || !owns_directory(trace))
 		return false;
 	slash = strrchr(path, '/');
 	strcpy(slash ? slash : path, slash ? "" : ".");
-	return owns(*path ? path : "/");
+	return owns_directory(*path ? path : "/");
 }
 
 int np_traced_save(const char *trace, const struct np_traced *t,
 		   struct np_err *err)
 {
 	char path[PATH_MAX], *text;
-	int rc = path_of(trace, path, sizeof(path));
+	int rc = curve_path(trace, path, sizeof(path));
 
 	if (!rc && !np_traced_is_own(trace))
 		rc = -EACCES;
