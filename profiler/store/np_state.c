@@ -1,4 +1,7 @@
-/* state.json of placement/: written whole, read as a stranger's. */
+/*
+ * What the placement leaves for commands: its state, and the jobs that ended.
+ * Files are written by slurmctld and read as untrusted input.
+ */
 #include "np_state.h"
 
 #include <errno.h>
@@ -7,15 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "np_app.h"
 #include "np_fields.h"
+#include "np_shares.h"
 #include "np_store.h"
 
-/* The state of placement, and jobs that ended, as netprof-placement(5) says. */
+/* ---- JSON, see netprof-placement(5) ---- */
 
-#define MAX_SLOWDOWN 1e6 /* a crowd's forecast may be anything */
+#define MAX_SLOWDOWN 1e6 /* a forecast for many jobs can exceed any number */
 #define MAX_TEXT 1023
 
 #define U32(s, name, ...) NP_FIELD(s, NP_F_U32, name, UINT32_MAX, __VA_ARGS__)
@@ -138,7 +143,7 @@ static const struct np_field ended_fields[] = {
 };
 static const struct np_fields ended_table = NP_FIELDS(ended_fields, np_ended);
 
-static int cannot(struct np_err *err, int rc, const char *what)
+static int cannot_write(struct np_err *err, int rc, const char *what)
 {
 	return np_errf(err, rc, "%s: %s", what, rc == -ENOMEM ?
 		       "out of memory" : "a number that is not finite");
@@ -149,7 +154,7 @@ int np_state_put(const struct np_state *s, char **out, struct np_err *err)
 	struct np_jput o = { .rc = 0 };
 
 	np_fields_write(&o, s, &state_table, out);
-	return o.rc ? cannot(err, o.rc, "state of placement") : 0;
+	return o.rc ? cannot_write(err, o.rc, "state of placement") : 0;
 }
 
 int np_state_get(const char *text, size_t len, const char *where,
@@ -175,7 +180,7 @@ void np_state_free(struct np_state *s)
 	*s = (struct np_state){ .n_jobs = 0 };
 }
 
-/* The first n neighbours of all; the others are counted. */
+/* Keep the first n neighbours and count the others. */
 static void list_neighbours(struct np_ended *some, const struct np_ended *all,
 			    size_t n)
 {
@@ -186,7 +191,8 @@ static void list_neighbours(struct np_ended *some, const struct np_ended *all,
 						    UINT32_MAX;
 }
 
-int np_ended_put(const struct np_ended *e, char **out, struct np_err *err)
+/* One line; *out is malloc'ed. */
+static int ended_put(const struct np_ended *e, char **out, struct np_err *err)
 {
 	size_t n = e->n_neighbours < NP_ENDED_PUT_NEIGHBOURS ?
 		   e->n_neighbours : NP_ENDED_PUT_NEIGHBOURS;
@@ -197,12 +203,12 @@ int np_ended_put(const struct np_ended *e, char **out, struct np_err *err)
 	list_neighbours(&some, e, n);
 	while (!np_fields_print(&o, &some, &ended_table, &line) &&
 	       strlen(line) > NP_ENDED_PUT_LINE && n) {
-		free(line); /* long names of leaves: the first ones do */
+		free(line); /* long names of leaf switches: keep fewer */
 		n /= 2;
 		list_neighbours(&some, e, n);
 	}
 	if (o.rc)
-		return cannot(err, o.rc, "job that ended");
+		return cannot_write(err, o.rc, "job that ended");
 	*out = line;
 	return 0;
 }
@@ -226,6 +232,8 @@ void np_ended_free(struct np_ended *e)
 	*e = (struct np_ended){ .id = 0 };
 }
 
+/* ---- state.json ---- */
+
 #define STATE "state.json"
 
 int np_state_save(const char *store_dir, const struct np_state *s, mode_t mode,
@@ -240,7 +248,7 @@ int np_state_save(const char *store_dir, const struct np_state *s, mode_t mode,
 	rc = np_dir_open_placement(store_dir, true, &d, err);
 	if (!rc) {
 		np_file_remove_stale(&d);
-		/* Whatever the umask: netprof reads it for everybody. */
+		/* Whatever the umask: everybody's netprof reads it. */
 		rc = np_file_write(&d, STATE, text, strlen(text), mode, err);
 		np_dir_close(&d);
 	}
@@ -248,12 +256,12 @@ int np_state_save(const char *store_dir, const struct np_state *s, mode_t mode,
 	return rc;
 }
 
-static bool is_ours(const char *name)
+static bool is_placement_file(const char *name)
 {
 	return !strcmp(name, STATE) || np_is_ended_name(name);
 }
 
-/* O_NONBLOCK: a FIFO must not hang. */
+/* O_NONBLOCK: opening a FIFO must not block. */
 static int set_mode(const struct np_dir *d, const char *name, mode_t mode)
 {
 	int fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
@@ -280,7 +288,7 @@ int np_state_set_mode(const char *store_dir, mode_t mode, struct np_err *err)
 
 	if (rc)
 		return rc == -ENOENT ? 0 : np_errf(err, rc, "%s", why.text);
-	rc = np_dir_names(&d, is_ours, &names, &n, NULL, err);
+	rc = np_dir_names(&d, is_placement_file, &names, &n, NULL, err);
 	for (size_t i = 0; i < n; i++) {
 		int e = set_mode(&d, names[i], mode);
 
@@ -314,6 +322,355 @@ int np_state_load(const char *store_dir, struct np_state *out,
 	else
 		rc = np_state_get(text, (size_t)len, STATE, out, err);
 	free(text);
+	np_dir_close(&d);
+	return rc;
+}
+
+/* ---- ended-YYYYMMDD.jsonl: the jobs that ended on that day (UTC) ---- */
+
+#define NAME_LEN sizeof(NP_ENDED_SHAPE)
+#define MAX_TOLD 16 /* users that are reported for one file */
+
+struct np_ended_day {
+	char name[NAME_LEN]; /* of the file; "": nothing was written yet */
+	struct np_shares shares;    /* bytes of each user */
+	struct np_numbers told;	    /* users that were reported as full */
+};
+
+int np_ended_day_new(struct np_ended_day **out)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	(*out)->shares.limit = NP_ENDED_MAX_DAY;
+	return 0;
+}
+
+void np_ended_day_free(struct np_ended_day *day)
+{
+	if (!day)
+		return;
+	np_shares_free(&day->shares);
+	np_numbers_free(&day->told);
+	free(day);
+}
+
+static void name_of_day(time_t t, char name[NAME_LEN])
+{
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	if (!strftime(name, NAME_LEN, "ended-%Y%m%d.jsonl", &tm))
+		strcpy(name, NP_ENDED_SHAPE);
+}
+
+/*
+ * Clocks are sometimes wrong.  A clock that is some days ahead creates that
+ * many files, but none of the last NP_ENDED_KEEP_DAYS is removed for them:
+ * files with a date in the future do not count until that day.
+ */
+static void remove_old(const struct np_dir *d, time_t now)
+{
+	char first[NAME_LEN], today[NAME_LEN], **names;
+	size_t n, newer = 0;
+
+	if (np_dir_names(d, np_is_ended_name, &names, &n, NULL, NULL))
+		return;
+	name_of_day(now - NP_ENDED_KEEP_DAYS * 86400, first);
+	name_of_day(now, today);
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(names[i], first) < 0 && newer >= NP_ENDED_KEEP_FILES)
+			unlinkat(d->fd, names[i], 0);
+		newer += strcmp(names[i], today) <= 0;
+	}
+	np_names_free(names, n);
+}
+
+/*
+ * The name of today's file.  A day before all existing files is a wrong clock:
+ * a file of that day would be the first to be removed, so use the newest one.
+ */
+static void name_to_write(const struct np_dir *d, time_t now,
+			  char name[NAME_LEN])
+{
+	char **names;
+	size_t n;
+
+	name_of_day(now, name);
+	if (!faccessat(d->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) ||
+	    np_dir_names(d, np_is_ended_name, &names, &n, NULL, NULL))
+		return;
+	if (n > 1 && strcmp(name, names[n - 1]) < 0)
+		strcpy(name, names[0]);
+	np_names_free(names, n);
+}
+
+/* Open today's file.  *fresh: it was created. */
+static int open_day(const struct np_dir *d, const char *name, mode_t mode,
+		    bool *fresh, size_t *size)
+{
+	const int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK |
+			  O_NOCTTY | O_CLOEXEC;
+	struct stat st;
+	int fd = openat(d->fd, name, flags | O_CREAT | O_EXCL, mode);
+	int rc = 0;
+
+	*fresh = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = openat(d->fd, name, flags);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		rc = -errno;
+	else if (!S_ISREG(st.st_mode))
+		rc = -EACCES;
+	else if ((st.st_mode & 0777) != mode && fchmod(fd, mode))
+		rc = -errno;
+	if (rc)
+		close(fd);
+	else
+		*size = (size_t)st.st_size;
+	return rc ? rc : fd;
+}
+
+/* A quote inside a JSON text is escaped, so this matches only the member. */
+static bool uid_of_line(const char *line, uint32_t *uid)
+{
+	static const char key[] = "\"uid\":";
+	const char *at = strstr(line, key);
+
+	if (!at)
+		return false;
+	*uid = (uint32_t)strtoul(at + sizeof(key) - 1, NULL, 10);
+	return true;
+}
+
+/* Count what an earlier process wrote, in a file that still has room. */
+static void count_lines(struct np_ended_day *day, int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	FILE *f = copy < 0 ? NULL : fdopen(copy, "r");
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t len;
+	uint32_t uid;
+
+	if (!f) {
+		if (copy >= 0)
+			close(copy);
+		return;
+	}
+	rewind(f);
+	while ((len = getline(&line, &room, f)) > 0)
+		if (uid_of_line(line, &uid))
+			np_shares_add(&day->shares, uid, (uint64_t)len);
+	free(line);
+	fclose(f);
+}
+
+static void begin_day(struct np_ended_day *day, const char *name, int fd,
+		      size_t size)
+{
+	if (strcmp(day->name, name)) {
+		strcpy(day->name, name);
+		np_shares_clear(&day->shares);
+		np_numbers_clear(&day->told);
+		if (size && size < NP_ENDED_MAX_DAY)
+			count_lines(day, fd);
+	}
+	/* What another slurmctld wrote takes room, too. */
+	if (day->shares.used < size)
+		day->shares.used = size;
+}
+
+/* Report each user once, and no more than MAX_TOLD of them. */
+static int no_room(struct np_ended_day *day, uint32_t uid, struct np_err *err)
+{
+	size_t told = day->told.n;
+
+	if (told == MAX_TOLD ||
+	    np_numbers_get(&day->told, &uid, sizeof(uid)) != told)
+		return -ENOBUFS;
+	return np_errf(err, -ENOBUFS, "%s: ended jobs of uid %u are left out "
+		       "from now on: they fill the share of one user of the "
+		       "%u MiB for a day%s", day->name, uid,
+		       NP_ENDED_MAX_DAY >> 20, told + 1 < MAX_TOLD ? "" :
+		       "; further users are not named");
+}
+
+/* True after a writer died, or its disk filled up, in the middle of a line. */
+static bool ends_in_line(int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	char last = '\n';
+
+	return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
+}
+
+/* One write(): then two writers do not mix their lines. */
+static int write_line(int fd, const char *line)
+{
+	bool broken = ends_in_line(fd);
+	size_t len = strlen(line) + broken;
+	char *text = NULL;
+	ssize_t put;
+
+	if (broken && asprintf(&text, "\n%s", line) < 0)
+		return -ENOMEM;
+	do
+		put = write(fd, text ? text : line, len);
+	while (put < 0 && errno == EINTR);
+	free(text);
+	if (put < 0 || fsync(fd))
+		return -errno;
+	return (size_t)put == len ? 0 : -ENOSPC;
+}
+
+static int append(const struct np_dir *d, struct np_ended_day *day,
+		  uint32_t uid, const char *line, mode_t mode,
+		  struct np_err *err)
+{
+	time_t now = time(NULL);
+	char name[NAME_LEN];
+	size_t size = 0;
+	bool fresh, room = true;
+	int fd, rc;
+
+	name_to_write(d, now, name);
+	fd = open_day(d, name, mode, &fresh, &size);
+	rc = fd < 0 ? fd : 0;
+	if (!rc) {
+		begin_day(day, name, fd, size);
+		room = np_shares_take(&day->shares, uid, strlen(line));
+	}
+	if (!rc && room)
+		rc = write_line(fd, line);
+	if (fd >= 0)
+		close(fd);
+	if (!rc && fresh) {
+		remove_old(d, now);
+		rc = np_file_sync_dir(d);
+	}
+	if (rc)
+		return np_errf(err, rc, "cannot write %s/%s: %s", d->path,
+			       name, strerror(-rc));
+	return room ? 0 : no_room(day, uid, err);
+}
+
+int np_ended_append(const char *store_dir, struct np_ended_day *day,
+		    const struct np_ended *e, mode_t mode, struct np_err *err)
+{
+	struct np_dir d;
+	char *line;
+	int rc = ended_put(e, &line, err);
+
+	if (rc)
+		return rc;
+	rc = np_dir_open_placement(store_dir, true, &d, err);
+	if (!rc) {
+		rc = append(&d, day, e->uid, line, mode, err);
+		np_dir_close(&d);
+	}
+	free(line);
+	return rc;
+}
+
+struct job_query {
+	uint32_t id, task;
+	char digits[16]; /* id as text: lines without it are not parsed */
+};
+
+static bool matches(const struct job_query *w, const struct np_ended *e)
+{
+	if (w->task == NP_ENDED_NO_TASK)
+		return e->id == w->id;
+	return e->array == w->id && e->task == w->task;
+}
+
+static bool find_in_line(const char *line, size_t len,
+			 const struct job_query *w, struct np_ended *out)
+{
+	if (len > NP_ENDED_MAX_LINE ||
+	    !memmem(line, len, w->digits, strlen(w->digits)) ||
+	    np_ended_get(line, len, out))
+		return false;
+	if (matches(w, out))
+		return true;
+	np_ended_free(out);
+	return false;
+}
+
+/*
+ * Search from the last line: a requeued job has several, the last one counts.
+ */
+static bool find_in_text(const char *text, size_t len,
+			 const struct job_query *w, struct np_ended *out)
+{
+	while (len) {
+		const char *nl = memrchr(text, '\n', len);
+		size_t start = nl ? (size_t)(nl - text) + 1 : 0;
+
+		if (find_in_line(text + start, len - start, w, out))
+			return true;
+		len = nl ? (size_t)(nl - text) : 0;
+	}
+	return false;
+}
+
+static int find_in_file(const struct np_dir *d, const char *name,
+			const struct job_query *w, struct np_ended *out,
+			struct np_err *err)
+{
+	char *text;
+	bool cut;
+	ssize_t len = np_file_read_end(d, name, NP_STATE_MAX_BYTES, &text, &cut,
+				       err);
+	bool found;
+
+	if (len < 0)
+		return (int)len;
+	found = find_in_text(text, (size_t)len, w, out);
+	free(text);
+	return found ? 0 : -ENOENT;
+}
+
+/* An unreadable day does not hide the other days. */
+static int find_in_days(const struct np_dir *d, const struct job_query *w,
+		struct np_ended *out, struct np_err *err)
+{
+	struct np_err why = NP_ERR_INIT;
+	char **names;
+	size_t n;
+	int rc = np_dir_names(d, np_is_ended_name, &names, &n, NULL, err);
+	int worst = -ENOENT;
+
+	if (rc)
+		return rc;
+	rc = -ENOENT;
+	for (size_t i = 0; rc && i < n && i < 2 * NP_ENDED_KEEP_DAYS; i++) {
+		rc = find_in_file(d, names[i], w, out, &why);
+		if (rc && rc != -ENOENT)
+			worst = rc;
+	}
+	np_names_free(names, n);
+	if (!rc)
+		return 0;
+	if (worst != -ENOENT)
+		return np_errf(err, worst, "%s", why.text);
+	return np_errf(err, -ENOENT, "%s: no record of this job", d->path);
+}
+
+int np_ended_find(const char *store_dir, uint32_t id, uint32_t task,
+		  struct np_ended *out, struct np_err *err)
+{
+	struct job_query w = { .id = id, .task = task };
+	struct np_dir d;
+	int rc = np_dir_open_placement(store_dir, false, &d, err);
+
+	if (rc)
+		return rc;
+	snprintf(w.digits, sizeof(w.digits), "%u", id);
+	rc = find_in_days(&d, &w, out, err);
 	np_dir_close(&d);
 	return rc;
 }

@@ -1,14 +1,14 @@
 /*
- * What the placement in slurmctld knows and decided, for netprof status and
+ * What the placement in slurmctld knows and has decided, for netprof status and
  * netprof explain:
  *
- *	STORE/placement/state.json	the last decision
- *	STORE/placement/ended-YYYYMMDD.jsonl	jobs that ended, one a line
+ *	STORE/placement/state.json	the latest decision
+ *	STORE/placement/ended-YYYYMMDD.jsonl	jobs that ended, one per line
  *
- * The thread in slurmctld writes them (temporary file, fsync, rename; the
- * second one by appending whole lines), the CLI reads them; see
- * netprof-placement(5).  placement/ belongs to SlurmUser.  Texts are owned by
- * the structures they are in; NULL counts as "".
+ * The thread in slurmctld writes both, the first by replacing the file, the
+ * second by appending whole lines; the commands read them.  The members are
+ * described in netprof-placement(5).  placement/ belongs to SlurmUser.
+ * Texts are owned by the structure that they are in; NULL counts as "".
  */
 #ifndef NP_STATE_H
 #define NP_STATE_H
@@ -21,176 +21,181 @@
 #include "np_err.h"
 
 #define NP_STATE_SCHEMA 1
-#define NP_STATE_MAX_BYTES (64u << 20) /* of a file that is read */
+#define NP_STATE_MAX_BYTES (64u << 20) /* read of one file */
 #define NP_STATE_MAX_CAUSES 16	       /* of one job */
-#define NP_STATE_MAX_CLAIMS 64	       /* that do not hold */
-#define NP_STATE_WHY_MAX 191	       /* of one, in words */
-#define NP_ENDED_MAX_NEIGHBOURS 256    /* of one job, in what is read */
-#define NP_ENDED_PUT_NEIGHBOURS 32     /* in what is written: the first ones */
-#define NP_ENDED_PUT_LINE 16384	       /* bytes with them; fewer then */
-#define NP_ENDED_MAX_DAY NP_STATE_MAX_BYTES /* of a file that is written */
+#define NP_STATE_MAX_CLAIMS 64	       /* denied claims */
+#define NP_STATE_WHY_MAX 191	       /* bytes of the reason of a denial */
+#define NP_ENDED_MAX_NEIGHBOURS 256    /* of one job, when reading */
+#define NP_ENDED_PUT_NEIGHBOURS 32     /* the same, when writing */
+#define NP_ENDED_PUT_LINE 16384	       /* bytes; fewer neighbours then */
+#define NP_ENDED_MAX_DAY NP_STATE_MAX_BYTES /* written to the file of a day */
 #define NP_ENDED_KEEP_DAYS 30
 #define NP_ENDED_KEEP_FILES 40
 
-/* Why a leaf is closed to a job. */
+/* Why a leaf switch is not allowed to a job. */
 struct np_state_cause {
 	char *leaf;
-	uint32_t other;	   /* job id it is kept away from */
+	uint32_t other;	   /* id of the job to be kept apart from */
 	char *other_app;
-	uint32_t victim;   /* job id that would be slowed; 0: itself, new */
+	uint32_t victim;   /* id of the job that would be slowed; 0: this one */
 	double slowdown;   /* predicted, fraction */
 };
 
 struct np_state_job {
 	uint32_t id;
-	uint32_t array, task; /* array 0: no array */
+	uint32_t array, task; /* array 0: not part of an array */
 	uint32_t uid;
-	char *app;	/* "": not known */
-	bool known;	/* there is a usable profile */
+	char *app;	/* "": unknown */
+	bool known;	/* a usable profile exists */
 	char *partition;
-	char *mode;	/* "enforce" */
-	bool pending;	/* else it runs */
+	char *mode;	/* of placement, for example "enforce" */
+	bool pending;	/* else running */
 	uint32_t n_nodes;
-	char *leaves;	/* running: where it is; confined: where it may go;
-			   a hostlist expression of switches; "": any */
+	char *leaves;	/* hostlist expression of leaf switches: where a running
+			   job is, or where a restricted one may go; "": any */
 	char *action;	/* pending: "none", "anywhere", "confine", "defer" */
-	bool applied;	/* false: advice */
-	double until;	/* deferred: date; 0: not */
-	double held_sec;
-	double start;	/* running: date */
+	bool applied;	/* false: advice only */
+	double until;	/* date until which the job is held; 0: not held */
+	double held_sec; /* how long it was held so far */
+	double start;	/* date; of a running job */
 	char *text;	/* the decision in one line */
 	struct np_state_cause *cause;
 	size_t n_causes;
 };
 
-/* A published name that a user's jobs go by and may not. */
+/* A denied claim: a user's jobs use a published name without authorisation. */
 struct np_state_claim {
 	uint32_t uid;
 	char *app;
-	uint32_t n_jobs; /* that count as unknown */
-	bool refuted;	 /* by own runs, else barred by Claim= */
+	uint32_t n_jobs; /* jobs that count as unknown because of it */
+	bool refuted;	 /* by the user's own runs; else denied by Claim= */
 	char *why;
 };
 
 struct np_state_leaf {
 	char *name;
-	uint32_t n_nodes, n_idle, n_away; /* away: down, drained */
-	uint32_t n_jobs, n_known;	  /* that run on it */
+	uint32_t n_nodes, n_idle, n_away; /* n_away: down or drained nodes */
+	uint32_t n_jobs, n_known;	  /* running jobs; those with profile */
 	double strain; /* worst predicted slowdown of a job there, fraction */
 };
 
 struct np_state {
-	double date;	      /* when the decision was taken */
-	double interval_sec;  /* between two of them */
+	double date;	      /* of the decision */
+	double interval_sec;  /* between two decisions */
 	char *cluster;
 	char *slurm_version, *netprof_version;
-	char *controller;     /* host */
+	char *controller;     /* host name */
 	char *mode;	      /* of the default partition */
 	char *fabric;	      /* np_catalog_fabric() */
-	char *trouble;	      /* "", or what keeps it from working fully */
+	char *trouble;	      /* why it does not work fully, or "" */
 	double max_slowdown, max_defer_sec;
 	uint32_t n_profiles;
-	double decide_sec;    /* the last decision took */
+	double decide_sec;    /* duration of the latest decision */
 	struct np_state_leaf *leaf;
 	size_t n_leaves;
-	struct np_state_job *job; /* known, or decided about */
+	struct np_state_job *job; /* with a profile, or with a decision */
 	size_t n_jobs;
-	struct np_state_claim *claim; /* that do not hold */
+	struct np_state_claim *claim; /* denied claims */
 	size_t n_claims;
-	uint32_t more_denied; /* jobs with claims beyond these */
+	uint32_t more_denied; /* jobs with denied claims beyond these */
 };
 
-/* A neighbour that a job had. */
+/* A job that shared leaf switches with an ended job. */
 struct np_ended_neighbour {
 	uint32_t id;
-	char *app;	    /* "": not known */
-	char *leaves;	    /* that they shared */
+	char *app;	    /* "": unknown */
+	char *leaves;	    /* that both used */
 	double overlap_sec;
-	double slowdown;    /* predicted of the job beside it alone */
+	double slowdown;    /* of the ended job, predicted for the pair alone */
 };
 
-/* A job that ended, with who was beside it. */
+/* A job that ended, with its neighbours. */
 struct np_ended {
 	uint32_t id, array, task, uid;
 	char *app, *partition, *leaves;
 	uint32_t n_nodes;
 	double submit, start, end; /* dates */
-	double held_sec; /* how long placement held it back */
-	double slowdown; /* predicted over its whole run, fraction */
+	double held_sec; /* how long placement held it before its start */
+	double slowdown; /* predicted over the whole run, fraction */
 	struct np_ended_neighbour *neighbour;
 	size_t n_neighbours;
-	uint32_t more_neighbours; /* that the line has no room for */
+	uint32_t more_neighbours; /* left out of the line */
 };
 
 /*
- * Write state.json; mode: of the file (0644, or 0640 where jobs are private).
- * The directory is made if it can be.  Returns 0 or -errno with err.
+ * Write state.json.  mode: of the file (0644, or 0640 where jobs are private).
+ * The directory is made if missing.  Returns 0 or -errno with err.
  */
 int np_state_save(const char *store_dir, const struct np_state *s, mode_t mode,
 		  struct np_err *err);
 
 /*
- * Read it.  Returns 0 (np_state_free()); -ENOENT: never written; -EACCES;
- * -EINVAL or -EFBIG: damaged, too large, or of a newer schema; with err.
+ * Read state.json.  Returns 0 (free with np_state_free()), or with err -ENOENT:
+ * never written; -EACCES; -EINVAL or -EFBIG: damaged, too large, or of a newer
+ * schema.
  */
 int np_state_load(const char *store_dir, struct np_state *out,
 		  struct np_err *err);
 void np_state_free(struct np_state *s);
 
 /*
- * Give all that was written so far this mode.  Returns 0, also where nothing
- * was, or what went wrong last, with err.
+ * Change the mode of all existing files.  Returns 0, also if there are none, or
+ * the last failure with err.
  */
 int np_state_set_mode(const char *store_dir, mode_t mode, struct np_err *err);
 
 /*
- * How much of the file of one day the jobs of each user fill: of
- * NP_ENDED_MAX_DAY bytes no user gets more than stays free (np_shares.h).
+ * How much of a day's file the jobs of each user fill.  A user may take at most
+ * as many of its NP_ENDED_MAX_DAY bytes as stay free (np_shares.h).
  */
 struct np_ended_day;
 int np_ended_day_new(struct np_ended_day **out); /* 0 or -ENOMEM */
 void np_ended_day_free(struct np_ended_day *day); /* NULL is allowed */
 
 /*
- * Append one job.  When a day begins, files older than NP_ENDED_KEEP_DAYS are
- * removed, but the newest NP_ENDED_KEEP_FILES stay whatever the clock says; and
- * where it is before all of several files, the line goes into the newest.
- * Returns 0; -ENOBUFS: the user's share of that file is used up, which err says
- * the first time of a user and a file and is empty afterwards; or another
- * -errno with err.
+ * Append one job.  At the first job of a day, files older than
+ * NP_ENDED_KEEP_DAYS are removed, except the newest NP_ENDED_KEEP_FILES, which
+ * stay whatever the clock says.  If the clock is behind all existing files, the
+ * line goes into the newest one. Returns 0; -ENOBUFS: the user's share of that
+ * file is used up (err is set only the first time for a user and file, and is
+ * empty afterwards); or another -errno with err.
  */
 int np_ended_append(const char *store_dir, struct np_ended_day *day,
 		    const struct np_ended *e, mode_t mode, struct np_err *err);
 
 /*
- * Find the latest entry of a job, or of a task of an array (array id and task;
- * task NO_TASK: id is a job id).  A damaged or half-written line is passed
- * over.  Returns 0 (np_ended_free()), -ENOENT, -EACCES or another -errno.
+ * Find the latest entry of a job, or of a task of an array job: array id and
+ * task; NP_ENDED_NO_TASK: id is a job id.  Damaged or incomplete lines are
+ * ignored.  Returns 0 (free with np_ended_free()), -ENOENT, -EACCES or another
+ * -errno.
  */
 #define NP_ENDED_NO_TASK UINT32_MAX
 int np_ended_find(const char *store_dir, uint32_t id, uint32_t task,
 		  struct np_ended *out, struct np_err *err);
 void np_ended_free(struct np_ended *e);
 
-/* ---- as JSON, for the files above ---- */
+/* ---- the same as JSON text ---- */
 
 #define NP_STATE_MAX_LEAVES 65536
 #define NP_STATE_MAX_JOBS 262144
-#define NP_ENDED_MAX_LINE (1u << 20)
+#define NP_ENDED_MAX_LINE (1u << 20) /* bytes, when reading */
 
 /*
- * All of it as text, one leaf or job a line; *out is malloc'ed.  Numbers beyond
- * what a reader takes are written as the last one it does.  Returns 0, -ENOMEM,
- * or -EINVAL with err (a number that is none).
+ * The whole state as text, one leaf switch or job per line; *out is malloc'ed.
+ * Numbers above a reader's limit are written as that limit.  Returns 0,
+ * -ENOMEM, or -EINVAL with err (a number that is not finite).  Exported for the
+ * tests.
  */
 int np_state_put(const struct np_state *s, char **out, struct np_err *err);
 
-/* text[len] is hostile.  Returns 0, -ENOMEM, or -EINVAL with err. */
+/*
+ * text[len] is hostile.  Returns 0, -ENOMEM, or -EINVAL with err.  Exported for
+ * the tests.
+ */
 int np_state_get(const char *text, size_t len, const char *where,
 		 struct np_state *out, struct np_err *err);
 
-/* One line; *out is malloc'ed.  A reader takes NP_ENDED_MAX_LINE bytes. */
-int np_ended_put(const struct np_ended *e, char **out, struct np_err *err);
+/* One line of a day's file; hostile, too.  Exported for the fuzz target. */
 int np_ended_get(const char *text, size_t len, struct np_ended *out);
 
 #endif
