@@ -1,4 +1,4 @@
-/* The applications of a store. */
+/* Reading, writing and pruning the runs of a store, and checking its owners. */
 #include "np_store.h"
 
 #include <ctype.h>
@@ -23,10 +23,10 @@
 #include "np_text.h"
 #include "np_trace_dir.h"
 
-/* Names of files in a store, and those that a directory has. */
+/* ---- names of files ---- */
 
-/* A cluster's name may hold what a file name should not. */
-static void file_part(const char *text, char *buf, size_t len)
+/* Copy text with every character replaced that a file name should not have. */
+static void sanitize(const char *text, char *buf, size_t len)
 {
 	size_t i;
 
@@ -39,8 +39,8 @@ static void file_part(const char *text, char *buf, size_t len)
 }
 
 /*
- * 20241121T013500Z-CLUSTER-JOB.STEP[+HET].json: in the order of time, and the
- * same each time that one run is written.
+ * 20241121T013500Z-CLUSTER-JOB.STEP[+HET].json: names sort by start time,
+ * and a run has the same name each time it is written.
  */
 void np_store_run_name(const struct np_record *r, char *buf, size_t len)
 {
@@ -50,8 +50,8 @@ void np_store_run_name(const struct np_record *r, char *buf, size_t len)
 
 	gmtime_r(&start, &tm);
 	strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &tm);
-	file_part(r->cluster && *r->cluster ? r->cluster : "cluster", cluster,
-		  sizeof(cluster));
+	sanitize(r->cluster && *r->cluster ? r->cluster : "cluster", cluster,
+		 sizeof(cluster));
 	if (r->het_component != NP_NO_VALUE)
 		snprintf(het, sizeof(het), "+%ld", r->het_component);
 	snprintf(buf, len, "%s-%s-%u.%u%s.json", when, cluster, r->job_id,
@@ -70,7 +70,7 @@ bool np_is_run_name(const char *name)
 	return name[0] != '.' && len > 5 && !strcmp(name + len - 5, ".json");
 }
 
-/* In the shape a '0' stands for any digit; what follows may be anything. */
+/* Does the name begin with the shape?  A '0' there stands for any digit. */
 static bool has_shape(const char *name, const char *shape)
 {
 	for (; *shape; shape++, name++)
@@ -80,7 +80,7 @@ static bool has_shape(const char *name, const char *shape)
 	return true;
 }
 
-/* Such a file that np_store_run_name() named: pruning touches no other. */
+/* A name that np_store_run_name() made: pruning touches no other file. */
 static bool is_own_run_name(const char *name)
 {
 	return has_shape(name, "00000000T000000Z-") && np_is_run_name(name);
@@ -123,7 +123,7 @@ static int scan(DIR *dir, bool (*want)(const char *name), char ***names,
 int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
 		 char ***names, size_t *n, bool *cut, struct np_err *err)
 {
-	/* A descriptor of its own: closedir() closes it. */
+	/* closedir() closes the descriptor, so it needs one of its own. */
 	int fd = openat(d->fd, ".", NP_OPEN_DIR), rc;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	char **found = NULL;
@@ -152,32 +152,36 @@ int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
 }
 
 /*
- * A user's directory that slurmctld cannot enter, as its owner's umask or
- * chmod(1) left it.  Its mode cannot be corrected: whoever is not in its group
- * would take its set-group-id bit away, and with it the group of what is made
- * below.  So an own new one takes its place, in one step, as a gap could be
- * squatted, and then what was in it.
+ * ---- repairing a user's directory that slurmctld cannot enter ----
  *
- * Killed in between, the old one is still there, as .mend-UID; the next writer
- * goes on.  Two at once do no harm: whatever is moved is in one of the two.
+ * A umask or chmod(1) may have closed a user's directory to slurmctld's group.
+ * The mode cannot simply be corrected: chmod() by a user who is not in that
+ * group clears the set-group-id bit, and files made below would get another
+ * group.  So a new directory takes its place in one atomic exchange (a gap
+ * could be taken by somebody else), and then receives the content of the old
+ * one.
+ *
+ * If this is interrupted, the old directory stays as .mend-UID and the next
+ * writer continues.  Two writers at once are harmless: each file is in one of
+ * the two directories.
  */
 
 #define SPARE ".mend-"
 #define READABLE (S_IRGRP | S_IXGRP)
 
-struct mend {
+struct repair {
 	int users;
 	uid_t uid;
 	char name[16], spare[24];
 };
 
 /*
- * mkdirat() with exactly this mode, whatever the umask says.  Not by chmod()
- * afterwards: it would take the set-group-id bit away from whoever is
- * not in the group, and with it the group of the files below.  The umask
- * belongs to the whole process; only programs with one thread write.
+ * mkdirat() with exactly this mode, whatever the umask.  A chmod() afterwards
+ * would clear the set-group-id bit if the caller is not in the group.  The
+ * umask belongs to the whole process, so only programs with one thread may
+ * write.
  */
-static int dir_mkdir(int at, const char *name, mode_t mode)
+static int mkdir_exact(int at, const char *name, mode_t mode)
 {
 	mode_t old = umask(~mode & 0777);
 	int rc = mkdirat(at, name, mode & 0777) ? -errno : 0;
@@ -189,7 +193,7 @@ static int dir_mkdir(int at, const char *name, mode_t mode)
 static void move_dir(int from_at, const char *from, int to_at, const char *to,
 		     bool deep);
 
-static void move_all(int from, int to, bool deep)
+static void move_content(int from, int to, bool deep)
 {
 	struct np_dir d = { .fd = from };
 	char **names;
@@ -199,12 +203,12 @@ static void move_all(int from, int to, bool deep)
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (renameat(from, names[i], to, names[i]) && deep)
-			/* a writer has made that application meanwhile */
+			/* another writer has made that application */
 			move_dir(from, names[i], to, names[i], false);
 	np_names_free(names, n);
 }
 
-/* What is in one directory goes to the other; then it goes, if it is empty. */
+/* Move everything into the other directory, then remove the first if empty. */
 static void move_dir(int from_at, const char *from, int to_at, const char *to,
 		     bool deep)
 {
@@ -212,7 +216,7 @@ static void move_dir(int from_at, const char *from, int to_at, const char *to,
 	int b = openat(to_at, to, NP_OPEN_DIR);
 
 	if (a >= 0 && b >= 0)
-		move_all(a, b, deep);
+		move_content(a, b, deep);
 	if (a >= 0)
 		close(a);
 	if (b >= 0)
@@ -220,21 +224,22 @@ static void move_dir(int from_at, const char *from, int to_at, const char *to,
 	unlinkat(from_at, from, AT_REMOVEDIR);
 }
 
-static bool is_own(const struct mend *m, const char *name, struct stat *st)
+static bool is_own_directory(const struct repair *m, const char *name,
+			     struct stat *st)
 {
 	return !fstatat(m->users, name, st, AT_SYMLINK_NOFOLLOW) &&
 	       S_ISDIR(st->st_mode) && st->st_uid == m->uid;
 }
 
-/* Of users/ and a directory in it: can that group not read it? */
-static bool dir_is_closed(const struct stat *users, const struct stat *st)
+/* Is a directory in users/ unreadable for the group of users/? */
+static bool is_closed(const struct stat *users, const struct stat *st)
 {
 	return users->st_mode & S_ISGID &&
 	       (st->st_mode & READABLE) != READABLE;
 }
 
-/* The name of one of that user that is being mended. */
-static bool dir_is_spare(const char *name, uid_t uid)
+/* Is it the name of a directory of that user that is being repaired? */
+static bool is_spare_name(const char *name, uid_t uid)
 {
 	char spare[24];
 
@@ -243,16 +248,17 @@ static bool dir_is_spare(const char *name, uid_t uid)
 }
 
 /*
- * False: another writer is at it, the spare one is no better, or this file
- * system cannot exchange; then root can mend it.
+ * Put a new directory in the place of the closed one.  False: another writer is
+ * doing it, the new directory is closed as well, or the file system cannot
+ * exchange; then root has to repair it.
  */
-static bool exchange(const struct mend *m, const struct stat *users)
+static bool exchange(const struct repair *m, const struct stat *users)
 {
 	struct stat st;
 
-	if (dir_mkdir(m->users, m->spare, NP_DIR_PRIVATE_MODE))
+	if (mkdir_exact(m->users, m->spare, NP_DIR_PRIVATE_MODE))
 		return false;
-	if (is_own(m, m->spare, &st) && !dir_is_closed(users, &st) &&
+	if (is_own_directory(m, m->spare, &st) && !is_closed(users, &st) &&
 	    !renameat2(m->users, m->spare, m->users, m->name, RENAME_EXCHANGE))
 		return true;
 	unlinkat(m->users, m->spare, AT_REMOVEDIR);
@@ -260,28 +266,28 @@ static bool exchange(const struct mend *m, const struct stat *users)
 }
 
 /*
- * And there: let slurmctld's group into the calling user's directory in
- * users/, an open descriptor.  What cannot be mended stays as it is.
+ * Open the calling user's directory to slurmctld's group; users is a descriptor
+ * of users/.  If that is impossible, everything stays as it is.
  */
-static void dir_mend(int users, uid_t uid)
+static void repair_directory(int users, uid_t uid)
 {
-	struct mend m = { .users = users, .uid = uid };
+	struct repair m = { .users = users, .uid = uid };
 	struct stat top, st;
 
 	snprintf(m.name, sizeof(m.name), "%u", uid);
 	snprintf(m.spare, sizeof(m.spare), SPARE "%u", uid);
 	if (fstat(users, &top))
 		return;
-	if (is_own(&m, m.spare, &st))
+	if (is_own_directory(&m, m.spare, &st))
 		move_dir(users, m.spare, users, m.name, true);
-	if (is_own(&m, m.name, &st) && dir_is_closed(&top, &st) &&
+	if (is_own_directory(&m, m.name, &st) && is_closed(&top, &st) &&
 	    exchange(&m, &top))
 		move_dir(users, m.spare, users, m.name, true);
 }
 
-/* The store itself, and its directories. */
+/* ---- the store and its directories ---- */
 
-#define USERS_MODE 03777 /* as /tmp, and what is made below takes its group */
+#define USERS_MODE 03777 /* like /tmp; what is made below inherits its group */
 #define PUBLIC_MODE 0755
 
 int np_store_open(const char *dir, struct np_store **out, struct np_err *err)
@@ -294,7 +300,7 @@ int np_store_open(const char *dir, struct np_store **out, struct np_err *err)
 		return np_errf(err, -ENOMEM, "%s: out of memory", dir);
 	s->max_runs = NP_CONF_MAX_RUNS;
 	s->dir = strdup(dir);
-	/* The administrator may have made the store itself a link. */
+	/* The administrator may have made the store itself a symbolic link. */
 	s->fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (!s->dir || s->fd < 0 || fstat(s->fd, &st)) {
 		rc = s->dir ? -errno : -ENOMEM;
@@ -329,7 +335,7 @@ void np_store_set_max_runs(struct np_store *s, uint32_t max_runs)
 		      max_runs;
 }
 
-/* May what uid owns be trusted in this directory? */
+/* Is a file or directory of uid trusted here? */
 static bool dir_trusts(const struct np_dir *d, uid_t uid)
 {
 	if (d->owner == NP_STORE_USER)
@@ -353,14 +359,14 @@ void np_dir_close(struct np_dir *d)
 
 static int make_dir(int at, const char *name, mode_t mode)
 {
-	int rc = dir_mkdir(at, name, mode);
+	int rc = mkdir_exact(at, name, mode);
 
 	return rc == -EEXIST ? 0 : rc;
 }
 
-/* Go one directory down: out->path and out->fd change. */
-static int descend(struct np_dir *d, const char *name, bool make, mode_t mode,
-		   struct np_err *err)
+/* Go one directory down, changing d->path and d->fd. */
+static int open_below(struct np_dir *d, const char *name, bool make,
+		      mode_t mode, struct np_err *err)
 {
 	size_t len = strlen(d->path);
 	int fd, rc;
@@ -404,8 +410,8 @@ static int check_owner(const struct np_dir *d, struct np_err *err)
 }
 
 /*
- * Made by root, users/ is as netprof-profile(5) describes it, with the group
- * of the store.  Anybody else who owns a store has it alone.
+ * Make users/.  If root makes it, it is as netprof-profile(5) describes, with
+ * the group of the store; anybody else's store is for its owner alone.
  */
 static int make_users(const struct np_store *s, struct np_err *err)
 {
@@ -425,9 +431,9 @@ static int make_users(const struct np_store *s, struct np_err *err)
 	return rc;
 }
 
-/* At the top of the store. */
-static int start(const struct np_store *s, enum np_store_owner owner, uid_t uid,
-		 struct np_dir *d, struct np_err *err)
+/* Begin at the top of the store. */
+static int begin_at_store(const struct np_store *s, enum np_store_owner owner,
+			  uid_t uid, struct np_dir *d, struct np_err *err)
 {
 	*d = (struct np_dir){ .owner = owner, .uid = uid,
 			      .store_owner = s->owner };
@@ -440,29 +446,29 @@ static int start(const struct np_store *s, enum np_store_owner owner, uid_t uid,
 	return 0;
 }
 
-/* Down to what belongs to whom it should. */
-static int step(struct np_dir *d, const char *name, bool make, mode_t mode,
-		struct np_err *err)
+/* Go one directory down and check its owner. */
+static int open_trusted(struct np_dir *d, const char *name, bool make,
+			mode_t mode, struct np_err *err)
 {
-	int rc = descend(d, name, make, mode, err);
+	int rc = open_below(d, name, make, mode, err);
 
 	return rc ? rc : check_owner(d, err);
 }
 
-/* Into users/. */
+/* Go to users/. */
 static int to_users(const struct np_store *s, struct np_dir *d, bool make,
 		    struct np_err *err)
 {
 	int rc = make ? make_users(s, err) : 0;
 
 	if (!rc)
-		rc = descend(d, NP_STORE_USERS, false, 0, err);
+		rc = open_below(d, NP_STORE_USERS, false, 0, err);
 	if (!rc && make)
-		dir_mend(d->fd, d->uid);
+		repair_directory(d->fd, d->uid);
 	return rc;
 }
 
-/* below: in the directory top, or NULL. */
+/* Open the directory top, or with below one in it. */
 static int open_dir(const struct np_store *s, enum np_store_owner owner,
 		    uid_t uid, const char *top, const char *below, bool make,
 		    struct np_dir *out, struct np_err *err)
@@ -470,16 +476,16 @@ static int open_dir(const struct np_store *s, enum np_store_owner owner,
 	mode_t mode = owner == NP_STORE_USER ? NP_DIR_PRIVATE_MODE :
 					       PUBLIC_MODE;
 	struct np_dir d;
-	int rc = start(s, owner, uid, &d, err);
+	int rc = begin_at_store(s, owner, uid, &d, err);
 
 	if (rc)
 		return rc;
 	if (owner == NP_STORE_USER)
 		rc = to_users(s, &d, make, err);
 	if (!rc)
-		rc = step(&d, top, make, mode, err);
+		rc = open_trusted(&d, top, make, mode, err);
 	if (!rc && below)
-		rc = step(&d, below, make, mode, err);
+		rc = open_trusted(&d, below, make, mode, err);
 	if (rc)
 		np_dir_close(&d);
 	else
@@ -510,18 +516,18 @@ static int open_placement(const struct np_store *s, bool make,
 {
 	struct np_dir d;
 	struct stat st;
-	int rc = start(s, NP_STORE_PUBLISHED, 0, &d, err);
+	int rc = begin_at_store(s, NP_STORE_PUBLISHED, 0, &d, err);
 	bool made;
 
 	if (rc)
 		return rc;
-	/* The umask belongs to all threads: the mode is set afterwards. */
+	/* The umask belongs to all threads: set the mode afterwards instead. */
 	made = make && !mkdirat(s->fd, NP_STORE_PLACEMENT, PUBLIC_MODE);
 	if (make && !made && errno != EEXIST)
 		rc = np_errf(err, -errno, "cannot make %s/%s: %s", s->dir,
 			     NP_STORE_PLACEMENT, strerror(errno));
 	if (!rc)
-		rc = descend(&d, NP_STORE_PLACEMENT, false, 0, err);
+		rc = open_below(&d, NP_STORE_PLACEMENT, false, 0, err);
 	if (!rc && ((made && fchmod(d.fd, PUBLIC_MODE)) || fstat(d.fd, &st)))
 		rc = np_errf(err, -errno, "%s: %s", d.path, strerror(errno));
 	if (rc) {
@@ -549,9 +555,9 @@ int np_dir_open_placement(const char *store_dir, bool make, struct np_dir *out,
 	return rc;
 }
 
-/* One file of the store: checked and read, or written whole. */
+/* ---- single files ---- */
 
-#define STALE_SEC 3600 /* no writer needs longer for one file */
+#define STALE_SEC 3600 /* no writer needs that long for one file */
 #define LOCK_WAIT_SEC 2
 #define LOCK_POLL_NS 10000000
 
@@ -567,8 +573,9 @@ static enum fault fault_of(const struct np_dir *d, const struct stat *st,
 }
 
 /*
- * No symbolic link, and no FIFO makes us wait: the first look avoids opening
- * what is no file at all, the second counts.
+ * Open a file without following a symbolic link or blocking on a FIFO.  The
+ * first check avoids opening what is not a regular file; the second one, on the
+ * descriptor, decides.
  */
 static int open_file(const struct np_dir *d, const char *name, size_t max_bytes,
 		     struct stat *st, enum fault *fault)
@@ -633,13 +640,13 @@ ssize_t np_reader_read(const struct np_reader *r, const char *name, char **text)
 		np_reader_skip(r, "%s/%s: skipped: %s, expected a regular file",
 			       dir, name, kind_of(st.st_mode));
 	else if (fault == FOREIGN)
-		np_reader_skip(r, "%s/%s: skipped: owned by uid %u, a foreign "
-			       "owner", dir, name, st.st_uid);
+		np_reader_skip(r, "%s/%s: skipped: owned by uid %u, who is not "
+			       "trusted here", dir, name, st.st_uid);
 	else if (fault == TOO_LARGE)
 		np_reader_skip(r, "%s/%s: skipped: %lld bytes, expected at "
 			       "most %zu", dir, name, (long long)st.st_size,
 			       r->max_bytes);
-	else if (len != -ENOENT) /* pruned since we saw its name: no news */
+	else if (len != -ENOENT) /* pruned since its name was read */
 		np_reader_skip(r, "%s/%s: skipped: %s", dir, name,
 			       strerror((int)-len));
 	return -EINVAL;
@@ -672,14 +679,14 @@ ssize_t np_file_read_end(const struct np_dir *d, const char *name, size_t max,
 	return len;
 }
 
-#define TMP 32 /* room for a temporary name */
+#define TMP 32 /* bytes of a temporary name */
 
 static int create_tmp(const struct np_dir *d, mode_t mode, char name[TMP])
 {
 	uint64_t id;
 	int fd;
 
-	/* Writers on many nodes share the directory: a pid is not enough. */
+	/* Writers on many nodes share the directory: a pid is not unique. */
 	do {
 		if (getrandom(&id, sizeof(id), 0) != sizeof(id))
 			return -EIO;
@@ -690,15 +697,15 @@ static int create_tmp(const struct np_dir *d, mode_t mode, char name[TMP])
 	return fd < 0 ? -errno : fd;
 }
 
-/* All of it into fd, synced; fd is closed. */
+/* Write all data to fd and sync it; closes fd. */
 static int fill(int fd, const void *data, size_t len, mode_t mode)
 {
 	int rc = np_write_all(fd, data, len);
 
-	/* Whatever the umask: the group reads, that is slurmctld. */
+	/* Whatever the umask: slurmctld's group has to read it. */
 	if (!rc && (fchmod(fd, mode) || fsync(fd)))
 		rc = -errno;
-	if (close(fd) && !rc) /* some file systems tell about quota here */
+	if (close(fd) && !rc) /* some file systems report EDQUOT only here */
 		rc = -errno;
 	return rc;
 }
@@ -725,14 +732,14 @@ int np_file_write(const struct np_dir *d, const char *name, const void *data,
 {
 	int rc = write_once(d, name, data, len, mode);
 
-	/* Taken away, as the clock jumped and it looked old. */
+	/* The clock jumped, so that somebody removed it as stale. */
 	if (rc == -ENOENT)
 		rc = write_once(d, name, data, len, mode);
 	return rc ? np_errf(err, rc, "cannot write %s/%s: %s", d->path, name,
 			    strerror(-rc)) : 0;
 }
 
-/* The directory of a path, opened; *name: what follows. */
+/* Open the directory of a path; *name: the last component. */
 static int open_directory(const char *path, const char **name)
 {
 	const char *slash = strrchr(path, '/');
@@ -791,15 +798,15 @@ int np_file_lock(int fd)
 	return -EWOULDBLOCK;
 }
 
-/* A directory that cannot be synced (some network file systems) is no loss. */
+/* Some network file systems cannot sync a directory; that is no error. */
 int np_file_sync_dir(const struct np_dir *d)
 {
 	return fsync(d->fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
 /*
- * Of two clocks that differ, this node's and the file server's, files go by
- * the latter, and so does the directory.
+ * The clocks of this node and of the file server may differ, so the age of a
+ * file is compared with the directory's time, which is the server's, too.
  */
 void np_file_remove_stale(const struct np_dir *d)
 {
@@ -817,7 +824,7 @@ void np_file_remove_stale(const struct np_dir *d)
 	np_names_free(names, n);
 }
 
-/* Who has a directory in users/, and whether it is theirs. */
+/* ---- the users who have a directory ---- */
 
 #define MODE (S_ISGID | NP_DIR_PRIVATE_MODE)
 
@@ -846,7 +853,7 @@ static int by_uid(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* users/, and the names in it that want() takes; *n 0 where there is none. */
+/* Open users/ and list the names that want() takes; *n 0 if it is missing. */
 static int open_users(const struct np_store *s, bool (*want)(const char *name),
 		      struct np_dir *d, char ***names, size_t *n, bool *cut,
 		      struct np_err *err)
@@ -868,7 +875,7 @@ static int open_users(const struct np_store *s, bool (*want)(const char *name),
 	return rc;
 }
 
-/* The uids among the names whose directories are their own. */
+/* The uids among these names that own their directory. */
 static size_t own_uids(int fd, char **names, size_t n, uid_t *uids)
 {
 	size_t count = 0;
@@ -931,13 +938,13 @@ static int count_name(struct np_store_census *c, const struct stat *users,
 	bool is_uid = uid_of_name(name, &uid);
 
 	if (is_uid && st->st_uid == uid) {
-		if (S_ISDIR(st->st_mode) && dir_is_closed(users, st) &&
+		if (S_ISDIR(st->st_mode) && is_closed(users, st) &&
 		    !c->n_closed++)
 			c->closed = uid;
 		return 0;
 	}
-	/* What root has there is not in anybody's way; nor is a mending. */
-	if (!is_uid && (!st->st_uid || dir_is_spare(name, st->st_uid)))
+	/* Root's entries are in nobody's way; nor is a repair going on. */
+	if (!is_uid && (!st->st_uid || is_spare_name(name, st->st_uid)))
 		return 0;
 	q = squatter(c, st->st_uid);
 	if (!q)
@@ -996,8 +1003,8 @@ void np_store_census_free(struct np_store_census *c)
 }
 
 /*
- * dir: of the user, or, just made, still root's, so that nobody but root could
- * have put anything in its place.
+ * Give a directory to its user.  dir belongs to the user already, or to root
+ * because it was just made; nobody but root could have put anything else there.
  */
 static int hand_over(int users, int dir, uid_t uid)
 {
@@ -1028,7 +1035,7 @@ int np_store_make_user(struct np_store *s, uid_t uid, bool *made,
 	*made = !mkdirat(users, name, 0700);
 	dir = *made || errno == EEXIST ? openat(users, name, NP_OPEN_DIR) : -1;
 	rc = dir < 0 ? -errno : hand_over(users, dir, uid);
-	if (rc && *made) /* root is nobody here, on some network file systems */
+	if (rc && *made) /* root is squashed, on some network file systems */
 		unlinkat(users, name, AT_REMOVEDIR);
 	if (dir >= 0)
 		close(dir);
@@ -1036,13 +1043,13 @@ int np_store_make_user(struct np_store *s, uid_t uid, bool *made,
 	if (!rc)
 		return 0;
 	return np_errf(err, rc, "%s/%s/%s: %s", s->dir, NP_STORE_USERS, name,
-		       *made ? "root cannot give it to its user" :
+		       *made ? "root cannot change its owner" :
 		       rc == -EEXIST || rc == -ENOTDIR || rc == -ELOOP ?
-		       "somebody else's, netprof check says how to mend it" :
+		       "belongs to another user, see netprof check" :
 		       strerror(-rc));
 }
 
-/* Reading the runs of an application: every file of it may be hostile. */
+/* ---- reading the runs of an application; any file may be hostile ---- */
 
 struct load {
 	struct np_reader from;
@@ -1067,7 +1074,7 @@ static int load_run(struct load *l, const char *name, struct np_record **out)
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc) {
-		/* ": what is wrong": a name alone would say too little. */
+		/* why begins with ": ", as the path is known only here. */
 		np_reader_skip(&l->from, "%s/%s: skipped%s", d->path, name,
 			       why.text);
 		return -EINVAL;
@@ -1082,7 +1089,7 @@ static int load_run(struct load *l, const char *name, struct np_record **out)
 	return 0;
 }
 
-static bool spent(const struct load *l)
+static bool is_limit_reached(const struct load *l)
 {
 	return l->leaves >= NP_STORE_MAX_LEAVES ||
 	       l->bytes >= NP_STORE_MAX_READ;
@@ -1095,9 +1102,9 @@ static int load_runs(struct load *l, char **names, size_t n,
 		struct np_record *r = NULL;
 		int rc;
 
-		if (runs->n == NP_CONF_MAX_RUNS || spent(l)) {
+		if (runs->n == NP_CONF_MAX_RUNS || is_limit_reached(l)) {
 			np_reader_skip(&l->from, "%s: %zu older %s not read, "
-				       "the newest %zu are enough",
+				       "beyond the newest %zu",
 				       l->from.dir->path, n - i, n - i == 1 ?
 				       "run is" : "runs are", runs->n);
 			return 0;
@@ -1114,7 +1121,9 @@ static int load_runs(struct load *l, char **names, size_t n,
 			return rc;
 		if (rc)
 			continue;
-		/* A directory that was renamed names all its runs. */
+		/*
+		 * The directory's name counts, so renaming it renames its runs.
+		 */
 		strcpy(r->app, runs->app);
 		l->leaves += r->n_leaves + 1;
 		runs->run[runs->n++] = r;
@@ -1193,10 +1202,10 @@ void np_runs_free(struct np_runs *runs)
 	runs->n = 0;
 }
 
-/* Writing a run, and pruning what there is. */
+/* ---- writing and pruning runs ---- */
 
 /*
- * Never the one that was just written: where the clock is behind, it is the
+ * Never remove the run that was just written: if the clock is behind, it is the
  * oldest by name.
  */
 static void remove_oldest(const struct np_dir *d, size_t max_runs,
@@ -1224,8 +1233,9 @@ static int write_run(const struct np_store *s, const struct np_dir *d,
 	if (rc || !fresh)
 		return rc;
 	/*
-	 * It only orders pruning.  Where a directory cannot be locked, two that
-	 * prune it do no harm, as both remove the same oldest runs.
+	 * The lock only serialises pruning.  Where a directory cannot be
+	 * locked, two processes at once are harmless: both remove the same
+	 * oldest runs.
 	 */
 	lock = np_file_lock(d->fd);
 	if (lock != -EWOULDBLOCK) {
@@ -1254,7 +1264,7 @@ static int save(struct np_store *s, enum np_store_owner owner,
 	if (!rc) {
 		rc = write_run(s, &d, name, text, err);
 		np_dir_close(&d);
-	} else if (rc == -ENOENT) { /* taken away in this moment */
+	} else if (rc == -ENOENT) { /* removed by somebody at this moment */
 		np_errf(err, rc, "profile store %s: %s", s->dir, strerror(-rc));
 	}
 	free(text);
@@ -1294,7 +1304,7 @@ static int remove_all(const struct np_dir *d, struct np_err *err)
 	np_names_free(names, n);
 	if (!rc && d->owner == NP_STORE_USER)
 		np_trace_dir_clear(d->fd);
-	/* What is left in it is not the store's, and keeps it. */
+	/* The directory stays if it holds files that are not the store's. */
 	if (!rc)
 		rmdir(d->path);
 	return rc;
@@ -1321,7 +1331,9 @@ int np_store_remove(struct np_store *s, enum np_store_owner owner,
 	return rc;
 }
 
-/* Is it a directory that belongs to whom it should? */
+/* ---- listing applications ---- */
+
+/* Is it a directory of a trusted owner? */
 static bool is_trusted(const struct np_dir *d, const char *name,
 		       struct stat *st)
 {
@@ -1329,7 +1341,7 @@ static bool is_trusted(const struct np_dir *d, const char *name,
 	       S_ISDIR(st->st_mode) && dir_trusts(d, st->st_uid);
 }
 
-/* Those of the names, of which the last is first, that can be trusted. */
+/* List those that are trusted; names[] is in descending order. */
 static int stamp_all(const struct np_dir *d, char *const *names, size_t n,
 		     struct np_store_app **apps, size_t *n_apps)
 {
@@ -1387,7 +1399,7 @@ struct np_store_stamp np_store_stamp(struct np_store *s,
 
 bool np_store_is_racy(const struct np_store_stamp *s)
 {
-	/* A clock of a file server that is ahead may well be racy, too. */
+	/* If the file server's clock is ahead, this is conservative. */
 	return (double)time(NULL) - (double)s->sec < NP_STORE_RACY_SEC;
 }
 

@@ -206,7 +206,7 @@ test_check_tells_who_takes_the_place_of_others() {
 	mkdir "$users/20001" && chown 23456 "$users/20001"
 	run netprof check --make-users 20001 20003
 	equal "one that is taken" "$RC $OUT" "1 made 0, 1 were there, 1 failed"
-	contains "which" "$ERR" "$users/20001: somebody else's"
+	contains "which" "$ERR" "$users/20001: belongs to another user"
 	equal "and not touched" "$(stat -c %u "$users/20001")" 23456
 }
 

@@ -218,7 +218,7 @@ static void test_made_beforehand_it_cannot_be_taken(void)
 		mode_of("12345") == 02750);
 	put("20001", MALLORY, 0755);
 	T_CHECK(np_store_make_user(s, 20001, &made, &err) == -EEXIST);
-	T_ROW(err.text, strstr(err.text, "users/20001: somebody else's"));
+	T_ROW(err.text, strstr(err.text, "users/20001: belongs to another user"));
 	T_CHECK(mode_of("20001") == 0755);
 	T_CHECK(!symlink(t_tmpdir(), in_users("20002")));
 	T_CHECK(np_store_make_user(s, 20002, &made, &err) < 0);
