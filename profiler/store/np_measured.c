@@ -1,16 +1,26 @@
-/* Files of pairs: what fabrics do to programs, and these to each other. */
+/*
+ * Files of measurements (netprof-pairs(5)): what all of them share; programs
+ * and pairs; calibrations; and pairs that are still being measured.
+ */
 #include "np_measured.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "np_array.h"
 #include "np_fields.h"
+#include "np_hostlist.h"
 #include "np_kind.h"
-#include "np_level.h"
 #include "np_read.h"
 #include "np_store.h"
+
+/* Slowdowns above the limit are no measurements; -1 would be no time at all. */
+#define SLOWDOWN_LEAST (-1 + 0x1p-53)
+#define SLOWDOWN_MAX 1e6
+
+/* ---- what files of pairs and calibrations share ---- */
 
 static const struct np_field name_fields[] = {
 	NP_FIELD(np_measured_name, NP_F_NAME, name, NP_MEASURED_NAME,
@@ -21,22 +31,24 @@ static const struct np_fields name_table =
 
 static const char *const formats[] = { "netprof-pairs", NULL };
 
+/* The format and schema of a file. */
 static const struct np_field head_fields[] = {
 	{ "format", NP_F_WORD, offsetof(struct np_measured_set, format),
 	  .words = formats },
 	{ "schema", NP_F_SCHEMA, .max = NP_MEASURED_SCHEMA },
 };
-const struct np_fields np_measured_head =
+static const struct np_fields head_table =
 	NP_FIELDS(head_fields, np_measured_set);
 
 #define NAMES NP_F_NEEDED | NP_F_NAMED
 
-static const struct np_field measured_program_fields[] = {
+/* The names of programs and levels. */
+static const struct np_field program_name_fields[] = {
 	NP_FIELD_LIST(np_measured_set, "programs", program, n_apps,
 		      NP_MEASURED_MAX_PROGRAMS, NAMES, &name_table),
 };
-const struct np_fields np_measured_programs =
-	NP_FIELDS(measured_program_fields, np_measured_set);
+static const struct np_fields programs_table =
+	NP_FIELDS(program_name_fields, np_measured_set);
 
 static const struct np_field level_fields[] = {
 	NP_FIELD_LIST(np_measured_set, "levels", level_name, fabric.n_levels,
@@ -55,30 +67,36 @@ static const struct np_field scope_fields[] = {
 };
 static const struct np_fields coupling_table = NP_FIELDS(scope_fields, np_mean);
 
+/* What is measured of the fabric, without programs. */
 static const struct np_field fabric_fields[] = {
 	{ "latency_bin_edges_sec", NP_F_NUMBERS,
 	  offsetof(struct np_measured_set, edge), NP_BINS_MAX + 1,
 	  .count = offsetof(struct np_measured_set, n_edges) },
 	{ "level_beside_level", NP_F_MEANS,
-	  offsetof(struct np_measured_set, fabric.beside), NP_SLOWDOWN_MAX,
-	  .min = NP_SLOWDOWN_LEAST,
+	  offsetof(struct np_measured_set, fabric.beside), SLOWDOWN_MAX,
+	  .min = SLOWDOWN_LEAST,
 	  .count = offsetof(struct np_measured_set, fabric.n_levels),
 	  .columns = offsetof(struct np_measured_set, fabric.n_levels) },
 	{ "coupling", NP_F_OBJECT,
 	  offsetof(struct np_measured_set, fabric.coupling),
 	  .of = &coupling_table },
 };
-const struct np_fields np_measured_fabric =
+static const struct np_fields fabric_table =
 	NP_FIELDS(fabric_fields, np_measured_set);
 
-int np_measured_open(struct np_jat *in, const char *text, size_t len,
-		     json_object **out)
+/*
+ * The object that text[len] is (json_object_put() it), of bounded size, and of
+ * this format and schema.  in may be used as long as room, which is
+ * NP_MEASURED_MAX_MEMORY, exists.
+ */
+static int open_set(struct np_jat *in, const char *text, size_t len,
+		    json_object **out)
 {
 	static const struct np_jlimits limits = {
 		NP_MEASURED_MAX_OBJECTS, NP_MEASURED_MAX_ARRAYS,
 		NP_MEASURED_MAX_ELEMENTS,
 	};
-	/* The format before its schema. */
+	/* Check the format before the schema, which depends on it. */
 	const struct np_fields format = { head_fields, 1, 0 };
 	struct np_measured_set head = { .format = 0 };
 	int rc = np_kind_check(text, len, NP_KIND_JSON, in->where, in->err);
@@ -100,13 +118,13 @@ int np_measured_open(struct np_jat *in, const char *text, size_t len,
 	     np_jget_fields(in, *out, &head, &format) :
 	     np_jat_refuse(in, "", "an object");
 	if (!rc)
-		rc = np_jget_fields(in, *out, &head, &np_measured_head);
+		rc = np_jget_fields(in, *out, &head, &head_table);
 	if (rc)
 		json_object_put(*out);
 	return rc;
 }
 
-/* Names must tell programs and levels apart, as probes go by them. */
+/* The members of "probes" are named by programs, levels and "idle". */
 static int check_names(const struct np_jat *in, const struct np_measured_set *s)
 {
 	size_t n = s->n_apps + s->fabric.n_levels;
@@ -126,7 +144,7 @@ static int check_names(const struct np_jat *in, const struct np_measured_set *s)
 	return 0;
 }
 
-/* What a level sends that does nothing else, as its name has it. */
+/* Bytes of a round of a level without a pause, by its name; else 0. */
 static double round_bytes(const char *name)
 {
 	struct np_level l;
@@ -139,7 +157,7 @@ static double round_bytes(const char *name)
 static int get_names(const struct np_jat *in, json_object *from,
 		     struct np_measured_set *s)
 {
-	int rc = np_jget_fields(in, from, s, &np_measured_programs);
+	int rc = np_jget_fields(in, from, s, &programs_table);
 
 	if (!rc)
 		rc = np_jget_fields(in, from, s, &level_table);
@@ -179,7 +197,7 @@ static int get_bins(struct np_jat *in, struct np_measured_set *s)
 	return 0;
 }
 
-/* Where it is missing, it is not measured. */
+/* A missing member means that it was not measured. */
 static int get_probe(const struct np_jat *in, json_object *probes,
 		     const char *name, struct np_latency *out)
 {
@@ -209,7 +227,7 @@ static int get_probes(const struct np_jat *in, json_object *from,
 	return rc;
 }
 
-/* The name of a set, or of its file: what is drawn at random follows it. */
+/* The name of a set, or of its file; it is the seed of random numbers. */
 static int get_name(const struct np_jat *in, json_object *from,
 		    struct np_measured_set *s)
 {
@@ -230,22 +248,27 @@ static int get_name(const struct np_jat *in, json_object *from,
 	return s->name ? 0 : -ENOMEM;
 }
 
-int np_measured_get(struct np_jat *in, json_object *from,
-		    struct np_measured_set *s)
+/*
+ * Read the name of a set, its programs, its levels, what is measured of the
+ * fabric, and the probes' latencies; sets in->n_bins.
+ */
+static int get_set(struct np_jat *in, json_object *from,
+		   struct np_measured_set *s)
 {
 	int rc = get_name(in, from, s);
 
 	if (!rc)
 		rc = get_names(in, from, s);
 	if (!rc)
-		rc = np_jget_fields(in, from, s, &np_measured_fabric);
+		rc = np_jget_fields(in, from, s, &fabric_table);
 	if (!rc)
 		rc = get_bins(in, s);
 	return rc ? rc : get_probes(in, from, s);
 }
 
-void np_measured_put_probes(struct np_jput *o, json_object *in,
-			    const struct np_measured_set *s)
+/* Write the member "probes". */
+static void put_probes(struct np_jput *o, json_object *in,
+		       const struct np_measured_set *s)
 {
 	json_object *probes = np_jput_new(o, in, "probes",
 					  json_object_new_object());
@@ -258,12 +281,12 @@ void np_measured_put_probes(struct np_jput *o, json_object *in,
 					&s->level[i].latency);
 }
 
-/* ---- programs beside others ---- */
+/* ---- programs under levels and in pairs ---- */
 
 #define SET(type, key, name, ...) \
 	{ key, type, offsetof(struct np_measured_set, name), __VA_ARGS__ }
 #define TABLE(key, name, rows, columns_) \
-	SET(NP_F_MEANS, key, name, NP_SLOWDOWN_MAX, .min = NP_SLOWDOWN_LEAST, \
+	SET(NP_F_MEANS, key, name, SLOWDOWN_MAX, .min = SLOWDOWN_LEAST, \
 	    .count = offsetof(struct np_measured_set, rows), \
 	    .columns = offsetof(struct np_measured_set, columns_))
 
@@ -274,7 +297,7 @@ static const struct np_field group_fields[] = {
 	  .max = NP_MEASURED_MAX_CO,
 	  .count = offsetof(struct np_measured_group, n_co),
 	  .text_max = NP_MEASURED_NAME },
-	NP_FIELD(np_measured_group, NP_F_MEAN, slowdown, NP_SLOWDOWN_MAX, 0,
+	NP_FIELD(np_measured_group, NP_F_MEAN, slowdown, SLOWDOWN_MAX, 0,
 		 -0.999),
 };
 static const struct np_fields group_table =
@@ -306,8 +329,8 @@ static void free_set(struct np_measured_set *s)
 	free(s->row);
 	free(s->level_name);
 	np_fields_free(s, &pair_table);
-	np_fields_free(s, &np_measured_fabric);
-	np_fields_free(s, &np_measured_programs);
+	np_fields_free(s, &fabric_table);
+	np_fields_free(s, &programs_table);
 }
 
 void np_measured_free(struct np_measured *m)
@@ -318,7 +341,7 @@ void np_measured_free(struct np_measured *m)
 	*m = (struct np_measured){ 0 };
 }
 
-/* A file has a row a level, a program its own of each. */
+/* The file has a row for each level; a program needs its own column. */
 static int give_tables(const struct np_jat *in, struct np_measured_set *s)
 {
 	size_t n = s->fabric.n_levels;
@@ -365,7 +388,7 @@ static int add_group(const struct np_jat *in, struct np_measured_set *s,
 	return rc;
 }
 
-/* The pairs that were measured, and the victims beside several at once. */
+/* List the measured pairs, and the programs with several co-runners. */
 static int give_rows(const struct np_jat *in, struct np_measured_set *s)
 {
 	size_t n = s->n_apps;
@@ -390,11 +413,11 @@ static int read_set(const struct np_jat *file, json_object *from,
 		    struct np_measured_set *s)
 {
 	struct np_jat in = *file;
-	int rc = np_measured_get(&in, from, s);
+	int rc = get_set(&in, from, s);
 
 	if (!rc)
 		rc = np_jget_fields(&in, from, s, &pair_table);
-	if (!rc && s->n_apps && !s->pair) /* a fabric alone has none */
+	if (!rc && s->n_apps && !s->pair) /* calibrations have no pairs */
 		rc = np_jat_refuse(&in, "program_beside_program",
 				   "a value: it is missing");
 	if (!rc)
@@ -440,7 +463,7 @@ int np_measured_parse(const char *text, size_t len, const char *where,
 	struct np_jat in = { .where = where, .err = err, .room = &room };
 	struct np_measured m = { 0 };
 	json_object *root;
-	int rc = np_measured_open(&in, text, len, &root);
+	int rc = open_set(&in, text, len, &root);
 
 	if (!rc) {
 		rc = read_all(&in, root, &m);
@@ -466,7 +489,269 @@ int np_measured_load(const char *path, struct np_measured *out,
 	return rc;
 }
 
-/* Pairs of programs as they are being measured. */
+/* ---- calibrations ---- */
+
+#define MESSAGE_MAX_BYTES (1u << 30)
+#define PERIOD_MAX_SEC 86400.0
+
+#define FIELD(type, name, max, flags) \
+	NP_FIELD(np_calibration, type, name, max, flags)
+#define WORD(name) FIELD(NP_F_TEXT, name, NP_JSON_WORD, NP_F_NEVER_NULL)
+#define NODES(name) FIELD(NP_F_TEXT, name, NP_JSON_HOSTLIST, NP_F_NEVER_NULL)
+
+static const struct np_field cal_fact_fields[] = {
+	WORD(cluster),
+	FIELD(NP_F_REAL, date, NP_JSON_DATE, 0),
+	WORD(netprof_version),
+	WORD(ucx_version),
+	WORD(transport),
+	FIELD(NP_F_U32, message_bytes, MESSAGE_MAX_BYTES, 0),
+	FIELD(NP_F_REAL, period_sec, PERIOD_MAX_SEC, NP_F_NINE),
+	{ "scope", NP_F_WORD, offsetof(struct np_calibration, scope),
+	  .flags = NP_F_KEPT, .words = np_scope_names },
+	{ "leaf", NP_F_TEXT, offsetof(struct np_calibration, leaf_name),
+	  NP_JSON_WORD, NP_F_NEVER_NULL },
+	NODES(victim_nodes),
+	NODES(level_nodes),
+	FIELD(NP_F_REAL, seconds, NP_JSON_ELAPSED_SEC, NP_F_NINE),
+	FIELD(NP_F_U32, repeats, UINT32_MAX, 0),
+};
+static const struct np_fields cal_fact_table =
+	NP_FIELDS(cal_fact_fields, np_calibration);
+
+#define LEVEL(type, name, max, ...) \
+	NP_FIELD(np_level, type, name, max, __VA_ARGS__)
+
+static const struct np_field cal_level_fields[] = {
+	LEVEL(NP_F_NAME, name, NP_LEVEL_NAME - 1, NP_F_NEEDED),
+	LEVEL(NP_F_U32, partners, NP_LEVEL_MAX_PARTNERS, 0, 1),
+	LEVEL(NP_F_U32, messages, NP_LEVEL_MAX_MESSAGES, 0, 1),
+	LEVEL(NP_F_REAL, pause_sec, NP_LEVEL_MAX_PAUSE_SEC,
+	      NP_F_NINE | NP_F_NAN),
+	LEVEL(NP_F_U32, bytes, NP_LEVEL_MAX_BYTES, 0, NP_LEVEL_MIN_BYTES),
+};
+static const struct np_fields cal_level_table =
+	NP_FIELDS(cal_level_fields, np_level);
+
+static const struct np_field cal_levels_fields[] = {
+	NP_FIELD_LIST(np_calibration, "levels", level, n_levels,
+		      NP_FABRIC_MAX_LEVELS, NP_F_NAMED, &cal_level_table),
+};
+static const struct np_fields cal_levels_table =
+	NP_FIELDS(cal_levels_fields, np_calibration);
+
+/* Read after the levels, because it has as many elements. */
+static const struct np_field alone_fields[] = {
+	{ "level_alone_round_sec", NP_F_MEANS,
+	  offsetof(struct np_calibration, alone_round_sec),
+	  NP_JSON_ELAPSED_SEC,
+	  .count = offsetof(struct np_calibration, n_levels) },
+};
+static const struct np_fields alone_table =
+	NP_FIELDS(alone_fields, np_calibration);
+
+static const struct np_field leaf_fields[] = {
+	NP_FIELD(np_calibration_leaf, NP_F_TEXT, name, NP_JSON_WORD,
+		 NP_F_NEVER_NULL),
+	NP_FIELD(np_calibration_leaf, NP_F_LATENCY, idle, 0),
+};
+static const struct np_fields leaf_table =
+	NP_FIELDS(leaf_fields, np_calibration_leaf);
+
+/* Without any effect, noise makes a gain as often as a loss. */
+#define LOSS(scope, key) \
+	{ key, NP_F_MEAN, (scope) * sizeof(struct np_mean), 1, \
+	  .min = -SLOWDOWN_MAX }
+
+static const struct np_field loss_fields[] = {
+	LOSS(NP_SCOPE_NODE, "node"),
+	LOSS(NP_SCOPE_LEAF, "leaf"),
+	LOSS(NP_SCOPE_UPLINK, "uplink"),
+};
+static const struct np_fields loss_table = NP_FIELDS(loss_fields, np_mean);
+
+static const struct np_field cal_result_fields[] = {
+	NP_FIELD_OF(np_calibration, NP_F_OBJECT, loss, &loss_table),
+	NP_FIELD_LIST(np_calibration, "leaves", leaf, n_leaves,
+		      NP_CALIBRATION_MAX_LEAVES, 0, &leaf_table),
+};
+static const struct np_fields cal_result_table =
+	NP_FIELDS(cal_result_fields, np_calibration);
+
+static const struct np_field other_fields[] = {
+	NP_FIELD(np_calibration_other, NP_F_TEXT, name, NP_JSON_WORD,
+		 NP_F_NEVER_NULL),
+	NP_FIELD(np_calibration_other, NP_F_MEAN, slows_by, SLOWDOWN_MAX, 0,
+		 SLOWDOWN_LEAST),
+	NP_FIELD(np_calibration_other, NP_F_LATENCY, probes, 0),
+};
+static const struct np_fields other_table =
+	NP_FIELDS(other_fields, np_calibration_other);
+
+static const struct np_field others_fields[] = {
+	NP_FIELD_LIST(np_calibration, "other_levels", other, n_others,
+		      NP_FABRIC_MAX_LEVELS, NP_F_NOT_EMPTY, &other_table),
+};
+static const struct np_fields others_table =
+	NP_FIELDS(others_fields, np_calibration);
+
+static const struct np_fields *const own_tables[] = {
+	&cal_fact_table, &cal_levels_table, &alone_table, &cal_result_table,
+	&others_table,
+};
+
+/* Complete the configuration of each level: from the file, or from its name. */
+static int check_levels(const struct np_jat *in, struct np_calibration *c)
+{
+	struct np_err why;
+
+	for (size_t i = 0; i < c->n_levels; i++) {
+		struct np_level *l = &c->level[i], named = *l;
+		struct np_jat sub = np_jat_element(in, "levels", i);
+
+		if (!l->partners && !l->messages && !l->bytes) {
+			if (np_level_parse(l->name, &named, NULL))
+				named.partners = 0;
+			strcpy(named.name, l->name);
+			*l = named;
+		} else if (!l->partners || !l->messages || !l->bytes ||
+			   isnan(l->pause_sec)) {
+			return np_jat_refuse(&sub, "", "partners, messages, "
+					     "pause_sec and bytes");
+		} else if (np_level_check(l, &why)) {
+			return np_errf(in->err, -EINVAL, "%s: levels[%zu]: %s",
+				       in->where, i, why.text);
+		}
+	}
+	return 0;
+}
+
+/* The levels that were slowed down ran on the victims' nodes. */
+static int count_alone_nodes(struct np_calibration *c)
+{
+	char **name;
+	int rc;
+
+	if (!c->victim_nodes)
+		return 0;
+	rc = np_hostlist_expand(c->victim_nodes, &name, &c->n_alone_nodes,
+				NULL);
+	if (rc)
+		c->n_alone_nodes = 0;
+	else
+		np_names_free(name, c->n_alone_nodes);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+static int read_own(const struct np_jat *in, json_object *root,
+		    struct np_calibration *c)
+{
+	struct np_mean *k = c->measured.set->fabric.coupling;
+	int rc = 0;
+
+	c->scope = NP_SCOPE_LEAF;
+	for (size_t i = 0; !rc && i < NP_ARRAY_SIZE(own_tables); i++)
+		rc = np_jget_fields(in, root, c, own_tables[i]);
+	if (!rc)
+		rc = check_levels(in, c);
+	if (!rc)
+		rc = count_alone_nodes(c);
+	if (!rc && !np_mean_known(&k[c->scope]))
+		k[c->scope] = (struct np_mean){ .n = 1, .mean = 1, .sd = 0 };
+	return rc ? rc : np_fabric_check(c->fabric, in->err);
+}
+
+int np_calibration_init(struct np_calibration *c, const char *path)
+{
+	*c = (struct np_calibration){ .path = strdup(path) };
+	c->measured.set = calloc(1, sizeof(*c->measured.set));
+	if (c->path && c->measured.set) {
+		c->measured.n_sets = 1;
+		c->fabric = &c->measured.set->fabric;
+		return 0;
+	}
+	np_calibration_free(c);
+	return -ENOMEM;
+}
+
+static int read_calibration(struct np_jat *in, json_object *root,
+			    struct np_calibration *c)
+{
+	struct np_measured_set *s = c->measured.set;
+	json_object *programs = json_object_object_get(root, "programs");
+	int rc;
+
+	/* Programs make a file of pairs long: refuse them before reading. */
+	if (json_object_is_type(programs, json_type_array) &&
+	    json_object_array_length(programs))
+		return np_jat_refuse(in, "programs", "none in a calibration");
+	rc = get_set(in, root, s);
+	return rc ? rc : read_own(in, root, c);
+}
+
+int np_calibration_parse(const char *json, size_t len, const char *path,
+			 struct np_calibration *out, struct np_err *err)
+{
+	size_t room = NP_MEASURED_MAX_MEMORY;
+	struct np_jat in = { .where = path, .err = err, .room = &room };
+	struct np_calibration c;
+	json_object *root;
+	int rc = open_set(&in, json, len, &root);
+
+	if (rc)
+		return rc;
+	rc = np_calibration_init(&c, path);
+	if (!rc)
+		rc = read_calibration(&in, root, &c);
+	json_object_put(root);
+	if (rc)
+		np_calibration_free(&c);
+	else
+		*out = c;
+	return rc == -ENOMEM ? np_errf(err, rc, "%s: no memory", path) : rc;
+}
+
+int np_calibration_write(const struct np_calibration *c, char **out,
+			 struct np_err *err)
+{
+	const struct np_measured_set *s = c->measured.set;
+	const struct {
+		const void *from;
+		const struct np_fields *fields;
+	} part[] = {
+		{ s, &head_table }, { c, &cal_fact_table },
+		{ s, &programs_table }, { c, &cal_levels_table },
+		{ s, &fabric_table }, { c, &alone_table },
+		{ c, &cal_result_table },
+	};
+	struct np_jput o = { { .where = "calibration", .err = err }, 1, 0 };
+	json_object *j = json_object_new_object();
+
+	if (!j)
+		return np_errf(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < NP_ARRAY_SIZE(part); i++)
+		np_jput_fields(&o, j, part[i].from, part[i].fields);
+	put_probes(&o, j, s);
+	np_jput_fields(&o, j, c, &others_table);
+	if (!o.rc) {
+		*out = strdup(json_object_to_json_string_ext(j,
+			JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED));
+		o.rc = *out ? 0 : -ENOMEM;
+	}
+	json_object_put(j);
+	return o.rc == -ENOMEM ? np_errf(err, o.rc, "out of memory") : o.rc;
+}
+
+void np_calibration_free(struct np_calibration *c)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(own_tables); i++)
+		np_fields_free(c, own_tables[i]);
+	np_measured_free(&c->measured);
+	free(c->path);
+	*c = (struct np_calibration){ .path = NULL };
+}
+
+/* ---- pairs that are being measured: reading and writing ---- */
 
 #define COMMAND_MAX 4096
 #define SETUP_MAX 65536
@@ -495,7 +780,7 @@ static const struct np_field pairs_program_fields[] = {
 static const struct np_fields program_table =
 	NP_FIELDS(pairs_program_fields, np_pairs_program);
 
-/* By enum np_pairs_kind. */
+/* The names of enum np_pairs_kind. */
 static const char *const kinds[] = {
 	"launch", "alone", "profile", "leaf", "apart", NULL
 };
@@ -531,7 +816,7 @@ static const struct np_fields own_table = NP_FIELDS(own_fields, np_pairs);
 	{ key, NP_F_MEANS, offsetof(struct s, name), most, .min = least, \
 	  .count = offsetof(struct s, rows), .columns = columns_ }
 #define SLOWDOWNS(s, key, name, rows, columns) \
-	MEANS(s, key, name, NP_SLOWDOWN_MAX, NP_SLOWDOWN_LEAST, rows, \
+	MEANS(s, key, name, SLOWDOWN_MAX, SLOWDOWN_LEAST, rows, \
 	      offsetof(struct s, columns))
 
 static const struct np_field result_fields[] = {
@@ -562,9 +847,9 @@ void np_pairs_free(struct np_pairs *p)
 	*p = (struct np_pairs){ .n_runs = 0 };
 }
 
-/* ---- writing ---- */
+/* ---- writing pairs ---- */
 
-/* What is known of programs beside levels, and of these beside programs. */
+/* Programs under levels, and levels under programs, as tables. */
 struct tables {
 	struct np_mean *curve, *pressure;
 	size_t n_programs, n_levels;
@@ -611,9 +896,9 @@ static void put_models(struct np_jput *o, json_object *j,
 	json_object *probes;
 
 	s.level = (struct np_fabric_level *)p->fabric->level;
-	np_jput_fields(o, j, &s, &np_measured_fabric);
+	np_jput_fields(o, j, &s, &fabric_table);
 	put_tables(o, j, p);
-	np_measured_put_probes(o, j, &s);
+	put_probes(o, j, &s);
 	if (!json_object_object_get_ex(j, "probes", &probes))
 		return;
 	o->at = probes_at;
@@ -642,7 +927,7 @@ int np_pairs_format(const struct np_pairs *p, char **out, struct np_err *err)
 
 	if (!j)
 		return np_errf(err, -ENOMEM, "out of memory");
-	np_jput_fields(&o, j, &head, &np_measured_head);
+	np_jput_fields(&o, j, &head, &head_table);
 	np_jput(&o, j, "levels", level_names(&o, p));
 	np_jput_fields(&o, j, p, &result_table);
 	if (p->fabric && p->app)
@@ -669,7 +954,7 @@ int np_pairs_save(const char *path, const struct np_pairs *p,
 	return rc;
 }
 
-/* ---- reading ---- */
+/* ---- reading pairs ---- */
 
 static bool is_program(const struct np_pairs *p, const char *name)
 {
@@ -699,7 +984,7 @@ static int check_runs(const struct np_jat *in, const struct np_pairs *p)
 	return 0;
 }
 
-/* The reader made room for these only; np_pairs_add() grows its own array. */
+/* np_pairs_add() grows the array; the codec allocated it with exact size. */
 static int make_room(struct np_pairs *p)
 {
 	struct np_pairs_run *run = p->run;
@@ -722,7 +1007,7 @@ int np_pairs_parse(const char *text, size_t len, const char *where,
 	struct np_jat in = { .where = where, .err = err, .room = &room };
 	struct np_pairs p = { .n_runs = 0 };
 	json_object *root;
-	int rc = np_measured_open(&in, text, len, &root);
+	int rc = open_set(&in, text, len, &root);
 
 	if (rc)
 		return rc;

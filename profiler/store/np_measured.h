@@ -1,34 +1,37 @@
 /*
- * Files of measured pairs: programs alone, beside interference levels and
- * beside each other, so that predictions can be compared with the truth, and
- * anybody's measurements can be put in.  netprof-pairs(5) describes them.
+ * Files of measured programs: alone, under load levels, and in pairs; and
+ * calibrations of fabrics, which are such files without programs.  Predictions
+ * are compared with them, and anybody can supply measurements in this form.
+ * netprof-pairs(5) describes it.
  *
  * A file is hostile input: its size, depth, counts and every number are
- * bounded, and every refusal says where.
+ * bounded, and an error names the member that is wrong.
  */
 #ifndef NP_MEASURED_H
 #define NP_MEASURED_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "np_err.h"
 #include "np_fabric.h"
-#include "np_fields.h"
+#include "np_latency.h"
+#include "np_level.h"
 
 #define NP_MEASURED_SCHEMA 1
 #define NP_MEASURED_MAX_BYTES (32u << 20)
-/* '{', '[' and ',' of a file; and what is kept of it. */
+/* Limits on '{', '[' and ',' in a file; and on the memory for its content. */
 #define NP_MEASURED_MAX_OBJECTS 131072
 #define NP_MEASURED_MAX_ARRAYS 524288
 #define NP_MEASURED_MAX_ELEMENTS 2097152
 #define NP_MEASURED_MAX_MEMORY (256u << 20)
 #define NP_MEASURED_MAX_PROGRAMS 1000
 #define NP_MEASURED_MAX_SETS 100
-#define NP_MEASURED_MAX_GROUPS 100000 /* victims beside several at once */
+#define NP_MEASURED_MAX_GROUPS 100000 /* programs with several co-runners */
 #define NP_MEASURED_MAX_CO 8
 #define NP_MEASURED_NAME 64 /* longest name */
 
-/* A victim beside co-runners; indices into app. */
+/* A program and its co-runners, as indices into app. */
 struct np_measured_case {
 	size_t victim, n_co, co[NP_MEASURED_MAX_CO];
 	struct np_mean slowdown;
@@ -38,28 +41,28 @@ struct np_measured_name {
 	char name[NP_MEASURED_NAME + 1];
 };
 
-/* As a file says it, by names. */
+/* The same by name, as the file has it. */
 struct np_measured_group {
 	char *victim, **co;
 	size_t n_co;
 	struct np_mean slowdown;
 };
 
-/* All of it is owned by the set. */
+/* One set of measurements, which owns everything in it. */
 struct np_measured_set {
 	char *name;
 	struct np_bins bins;
 	struct np_fabric fabric;
-	struct np_fabric_level *level; /* those of the fabric */
+	struct np_fabric_level *level; /* of fabric */
 	struct np_program *app;
-	struct np_mean *alone_sec; /* run time, per app; NULL: none */
+	struct np_mean *alone_sec; /* run time of each app; NULL: none */
 	size_t n_apps;
-	struct np_measured_case *row; /* those that were measured */
+	struct np_measured_case *row; /* measured pairs and groups */
 	size_t n_rows;
 
-	/* What the file holds, for its reader and writer. */
+	/* The content of the file, for reading and writing. */
 	unsigned format;
-	struct np_measured_name *program, *level_name; /* of app, of level */
+	struct np_measured_name *program, *level_name; /* as app, level */
 	struct np_mean *curve, *pressure, *pair; /* tables; NULL: none */
 	double *edge;
 	size_t n_edges;
@@ -73,71 +76,113 @@ struct np_measured {
 };
 
 /*
- * Read path.  Returns 0 (free with np_measured_free()), or with err: -EINVAL
- * (damaged or out of range, says where), -EPROTONOSUPPORT (newer schema),
- * -EFBIG, -ENOMEM, or what opening and reading gave.
+ * Read a file.  Returns 0 (free with np_measured_free()), or with err: -EINVAL
+ * (damaged or out of range, and where), -EPROTONOSUPPORT (newer schema),
+ * -EFBIG, -ENOMEM, or what opening and reading it returned.
  */
 int np_measured_load(const char *path, struct np_measured *out,
 		     struct np_err *err);
 
-/* The same from text[len]; where names the source in messages. */
+/* The same from text[len]; where names the source in messages.  For tests. */
 int np_measured_parse(const char *text, size_t len, const char *where,
 		      struct np_measured *out, struct np_err *err);
 
 void np_measured_free(struct np_measured *m);
 
+/* ---- calibrations, stored by np_fabric_store.h ---- */
+
+#define NP_CALIBRATION_MAX_LEAVES 4096
+
+/* Idle latencies under one leaf switch. */
+struct np_calibration_leaf {
+	const char *name;
+	struct np_latency idle; /* all.n is 0 if not measured */
+};
+
+/* Measurements of a level that was not chosen for the tables. */
+struct np_calibration_other {
+	const char *name;
+	struct np_mean slows_by; /* slowdown of the middle level */
+	struct np_latency probes;
+};
+
 /*
- * What files of pairs and calibrations share, for np_measured.c, np_measured.c and
- * np_fabric_store.c alone.
+ * One calibration, which owns everything in it.  Texts that the file lacks are
+ * "", numbers are 0.
  */
+struct np_calibration {
+	char *path;  /* of the file, for messages */
+	double date; /* of the measurement, seconds since 1970 */
+	char *cluster, *transport, *netprof_version, *ucx_version;
+	enum np_scope scope; /* of the load in sensitivity curves and tables;
+				leaf if the file does not say */
+	uint32_t message_bytes; /* of the probes */
+	double period_sec;	/* of the probes */
+	/* Where it was measured. */
+	char *leaf_name, *victim_nodes, *level_nodes;
+	double seconds;	  /* length of one measurement */
+	uint32_t repeats; /* of each measurement */
 
-/* Slowdowns beyond this are no measurement; -1 is no time at all. */
-#define NP_SLOWDOWN_LEAST (-1 + 0x1p-53)
-#define NP_SLOWDOWN_MAX 1e6
+	struct np_measured measured; /* one set, without programs */
+	/* The fabric of that set, for the models.  coupling[scope] is 1 if the
+	 * file does not have it. */
+	const struct np_fabric *fabric;
+	/* Configuration of each level; partners is 0 if unknown. */
+	struct np_level *level;
+	size_t n_levels;
+	/*
+	 * Duration of a round of each level when it runs alone, in seconds: n
+	 * measurements, one before each of that level under another, and their
+	 * scatter.  NULL: written by a version that did not store it.
+	 */
+	struct np_mean *alone_round_sec;
+	size_t n_alone_nodes; /* on which these ran; 0: unknown */
+	struct np_mean loss[NP_N_SCOPES]; /* of speed, for the coupling */
+	struct np_calibration_leaf *leaf;
+	size_t n_leaves;
+	struct np_calibration_other *other;
+	size_t n_others;
 
-/* Which format and schema; programs; what is measured of the fabric alone. */
-extern const struct np_fields np_measured_head, np_measured_programs,
-	np_measured_fabric;
+	/* Newer files that could not be used, and the reason for the newest. */
+	size_t n_skipped;
+	struct np_err skipped;
+};
 
 /*
- * The object that text[len] is (json_object_put() it), of bounded size, and of
- * this format and schema.  in may be used while room, of
- * NP_MEASURED_MAX_MEMORY, lasts.
+ * Parse one calibration; path names it in messages.  Returns 0, or with err
+ * what np_measured_parse() returns, also for programs in it, or an impossible
+ * scope, level, leaf or number.
  */
-int np_measured_open(struct np_jat *in, const char *text, size_t len,
-		     json_object **out);
+int np_calibration_parse(const char *text, size_t len, const char *path,
+			 struct np_calibration *out, struct np_err *err);
+/* The reverse; *out is malloc'ed.  Returns 0, -ENOMEM or -EINVAL with err. */
+int np_calibration_write(const struct np_calibration *c, char **out,
+			 struct np_err *err);
+
+/* An empty calibration, to be filled.  Returns 0 or -ENOMEM. */
+int np_calibration_init(struct np_calibration *c, const char *path);
+void np_calibration_free(struct np_calibration *c);
 
 /*
- * Its name, programs and levels, by name, with what probes saw; in->n_bins is
- * set.
- */
-int np_measured_get(struct np_jat *in, json_object *from,
-		    struct np_measured_set *s);
-
-/* The member "probes". */
-void np_measured_put_probes(struct np_jput *o, json_object *in,
-			    const struct np_measured_set *s);
-
-/*
- * Pairs of programs as they are being measured: every run with its time, and
- * what these runs say.  A file is one set of netprof-pairs(5) with its raw
- * runs, so that a measurement that was stopped goes on where it was, and
- * anybody can compute the slowdowns again.
+ * ---- pairs of programs while they are being measured ----
  *
- * A file is hostile input: its size, counts and numbers are bounded.
+ * netprof validate stores every run with its time and the results so far.  The
+ * file is one set of netprof-pairs(5) with its raw runs, so that an interrupted
+ * measurement can continue, and anybody can compute the slowdowns again.
+ * It is hostile input, too.
  */
 
 #define NP_PAIRS_MAX_BYTES (16u << 20)
 #define NP_PAIRS_MAX_PROGRAMS 64
 #define NP_PAIRS_MAX_RUNS 100000
 
-/* What a run was for. */
+/* Purpose of a run. */
 enum np_pairs_kind {
-	NP_PAIRS_LAUNCH,  /* of a program that does nothing, on its nodes */
+	NP_PAIRS_LAUNCH,  /* cost of srun: a program that does nothing */
 	NP_PAIRS_ALONE,
-	NP_PAIRS_PROFILE, /* by which netprof learns to know the program */
-	NP_PAIRS_LEAF,	  /* beside the co-runner, on one leaf */
-	NP_PAIRS_APART,	  /* beside it, which runs under another leaf */
+	NP_PAIRS_PROFILE, /* to make netprof's profile of the program */
+	NP_PAIRS_LEAF,	  /* with the co-runner under the same leaf switch */
+	NP_PAIRS_APART,	  /* with the co-runner under another leaf switch */
 };
 
 struct np_pairs_run {
@@ -145,7 +190,7 @@ struct np_pairs_run {
 	char *victim, *corunner; /* corunner NULL: none */
 	uint32_t repeat;
 	double start; /* seconds since 1970 */
-	double sec;   /* from the start of srun to its end */
+	double sec;   /* duration of srun */
 };
 
 struct np_pairs_program {
@@ -157,13 +202,13 @@ struct np_pairs_program {
 struct np_pairs_place {
 	char *cluster, *leaf, *transport;
 	char *victim_nodes, *corunner_nodes;
-	char *apart_nodes; /* under another leaf; NULL: there are none */
+	char *apart_nodes; /* under another leaf switch; NULL: there are none */
 };
 
-/* All is owned by it, but for fabric and app. */
+/* It owns everything but fabric and app. */
 struct np_pairs {
-	unsigned format; /* 0 */
-	char *name, *setup; /* setup: what must be equal to go on */
+	unsigned format; /* always 0 */
+	char *name, *setup; /* setup: must be equal to continue */
 	double date; /* of the newest run, seconds since 1970 */
 	struct np_pairs_place place;
 	struct np_pairs_program *program;
@@ -171,35 +216,38 @@ struct np_pairs {
 	struct np_pairs_run *run;
 	size_t n_runs;
 
-	/* Results, [victim * n_programs + co-runner]; NULL: none. */
+	/* Results, [victim * n_programs + co-runner]; NULL: not measured. */
 	struct np_mean *alone_sec, *beside, *apart;
 
 	/*
-	 * What the models go by, only written: NULL, or a calibration, and
-	 * what is known of each program on it.
+	 * Input of the models; only written.  fabric: a calibration, or NULL;
+	 * app: what is known of each program on it.
 	 */
 	const struct np_fabric *fabric;
-	const struct np_program *const *app; /* NULL: not known */
+	const struct np_program *const *app; /* element NULL: not known */
 };
 
-/* Takes over the texts of run, also on failure.  Returns 0 or -ENOMEM. */
+/* Add a run; p owns its texts, even after a failure.  Returns 0 or -ENOMEM. */
 int np_pairs_add(struct np_pairs *p, const struct np_pairs_run *run);
 
 /*
- * Read a file that np_pairs_save() wrote.  Returns 0 (np_pairs_free() it), or
- * with err: -EINVAL (damaged or out of range, says where), -EPROTONOSUPPORT
- * (newer schema), -EFBIG, -ENOMEM, or what opening and reading gave.
+ * Read a file that np_pairs_save() wrote.  Returns 0 (free with
+ * np_pairs_free()), or with err: -EINVAL (damaged or out of range, and where),
+ * -EPROTONOSUPPORT (newer schema), -EFBIG, -ENOMEM, or what opening and reading
+ * it returned.
  */
 int np_pairs_load(const char *path, struct np_pairs *out, struct np_err *err);
 
-/* The same from text[len]; where names the source in messages. */
+/* The same from text[len]; where names the source in messages.  For tests. */
 int np_pairs_parse(const char *text, size_t len, const char *where,
 		   struct np_pairs *out, struct np_err *err);
 
-/* malloc'ed text.  Returns 0, -EINVAL or -ENOMEM with err. */
+/*
+ * As text, malloc'ed.  Returns 0, or -EINVAL or -ENOMEM with err.  For tests.
+ */
 int np_pairs_format(const struct np_pairs *p, char **out, struct np_err *err);
 
-/* Write it, whole or not at all.  Returns 0 or -errno with err. */
+/* Write the file, completely or not at all.  Returns 0 or -errno with err. */
 int np_pairs_save(const char *path, const struct np_pairs *p,
 		  struct np_err *err);
 

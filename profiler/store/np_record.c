@@ -11,21 +11,19 @@
 #include "np_fields.h"
 #include "np_text.h"
 
-/*
- * Run records as JSON, schema 1: the members, see netprof-profile(5), and what
- * is asked of a record as a whole.
- */
+/* ---- JSON, schema 1: see netprof-profile(5) ---- */
 
 /*
- * Honest records stay far below; a hostile one takes about 100 MB, and 0.1 s.
+ * Real records stay far below; a hostile one costs its reader at most about
+ * 100 MB and 0.1 s.
  */
 static const struct np_jlimits limits = {
 	.objects = 32768, .arrays = 262144, .elements = 524288,
 };
 
 /*
- * Windows written for all leaves together, of some 45 bytes each; they merge in
- * pairs beyond.
+ * Windows written for all leaf switches together, about 45 bytes each; beyond
+ * that they are merged in pairs.
  */
 #define MAX_WINDOWS 16384
 
@@ -193,8 +191,8 @@ static const struct np_field record_fields[] = {
 static const struct np_fields record_table =
 	NP_FIELDS(record_fields, np_record);
 
-/* How many windows become one, so that a record of many leaves stays small. */
-static size_t merge_of(const struct np_record *r)
+/* How many windows are merged into one to keep the record small. */
+static size_t merge_factor(const struct np_record *r)
 {
 	size_t merge = 1, total;
 
@@ -227,7 +225,8 @@ static int out_of_memory(const char *where, struct np_err *err)
 int np_record_write(const struct np_record *r, const char *where, char **out,
 		    struct np_err *err)
 {
-	struct np_jput o = { { .where = where, .err = err }, merge_of(r), 0 };
+	struct np_jput o = { .at = { .where = where, .err = err },
+			     .merge = merge_factor(r) };
 	char *text = NULL;
 	int rc = np_fields_print(&o, r, &record_table, &text);
 
@@ -265,7 +264,9 @@ void np_record_free(struct np_record *r)
 	free(r);
 }
 
-#define NOTE_MAX 256 /* characters */
+/* ---- building a record ---- */
+
+#define NOTE_MAX 256 /* bytes */
 
 struct np_record *np_record_new(void)
 {
@@ -348,7 +349,7 @@ void np_record_note(struct np_record *r, const char *fmt, ...)
 		r->n_notes++;
 }
 
-/* A record without what is nobody else's business. */
+/* ---- publishing a record ---- */
 
 static void drop(char **text)
 {
@@ -356,14 +357,14 @@ static void drop(char **text)
 	*text = NULL;
 }
 
-/* For what may be empty but not missing. */
+/* Empty a text that must not be missing. */
 static void clear(char *text)
 {
 	if (text)
 		*text = '\0';
 }
 
-/* That somebody was there, and for how long, is all that is asked later. */
+/* Later only the presence of neighbours and the longest overlap matter. */
 static void strip_neighbours(struct np_record *r)
 {
 	double most = 0;
@@ -385,7 +386,7 @@ static void strip_neighbours(struct np_record *r)
 	r->neighbours->overlap_sec = most;
 }
 
-/* Directories tell of homes and projects. */
+/* Directories reveal home directories and projects. */
 static void strip_directory(char *path)
 {
 	char *slash = path ? strrchr(path, '/') : NULL;
@@ -405,6 +406,6 @@ void np_record_make_public(struct np_record *r, uid_t by)
 	if (r->level)
 		clear(r->level->nodes);
 	strip_neighbours(r);
-	while (r->n_notes) /* free text, of hosts and paths */
+	while (r->n_notes) /* free text with host names and paths */
 		free(r->notes[--r->n_notes]);
 }
