@@ -12,11 +12,12 @@
 #include "np_bits.h"
 #include "np_hostlist.h"
 #include "np_quantity.h"
-#include "np_rows.h"
+#include "np_sacct.h"
 #include "np_text.h"
 
-#define MAX_TEXT 1024 /* bytes of a name or a command that count */
-#define NO_TOPOLOGY "all"
+#define MAX_LINE 1048576 /* bytes of a row */
+#define MAX_TEXT 1024 /* bytes; longer names and commands are cut */
+#define NO_TOPOLOGY "all" /* name of the leaf switch without a topology */
 
 void np_acct_init(struct np_acct *h, double now)
 {
@@ -76,7 +77,7 @@ const char *np_acct_leaf(const struct np_acct *h, uint32_t number,
 
 /* ---- leaf switches ---- */
 
-/* The number of a node, which is on no leaf switch if it is new. */
+/* The number of a node; a new one has no leaf switch yet. */
 static uint32_t node_number(struct np_acct *h, const char *name)
 {
 	uint32_t n = number_of(&h->node_name, name);
@@ -91,15 +92,15 @@ static uint32_t node_number(struct np_acct *h, const char *name)
 	return n;
 }
 
-struct to_leaf {
+struct leaf_filler {
 	struct np_acct *h;
 	uint32_t leaf;
 };
 
-/* A node on two leaf switches counts for the first, as elsewhere. */
+/* A node of two leaf switches belongs to the first, as everywhere. */
 static int put_on_leaf(void *arg, const char *name)
 {
-	struct to_leaf *to = arg;
+	struct leaf_filler *to = arg;
 	uint32_t n = node_number(to->h, name);
 
 	if (n == NP_NO_NUMBER)
@@ -126,7 +127,7 @@ int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 			struct np_err *err)
 {
 	size_t n = t && t->n ? t->n : 1;
-	struct to_leaf to = { .h = h };
+	struct leaf_filler to = { .h = h };
 
 	h->leaf_size = calloc(n, sizeof(*h->leaf_size));
 	if (!h->leaf_size)
@@ -154,18 +155,20 @@ int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 
 enum column {
 	JOB_ID, RAW_ID, USER, PARTITION, STATE, SUBMIT, START, END, SUSPENDED,
-	N_NODES, N_CPUS, LIMIT, NODES, NAME, LINE, ELAPSED, N_COLUMNS
+	N_NODES, N_CPUS, LIMIT, NODES, NAME, LINE, N_COLUMNS
 };
 
-static const struct np_rows_column columns[N_COLUMNS] = {
-	[JOB_ID] = { "JobID", true }, [RAW_ID] = { "JobIDRaw", false },
-	[USER] = { "User", true }, [PARTITION] = { "Partition", false },
-	[STATE] = { "State", true }, [SUBMIT] = { "Submit", false },
-	[START] = { "Start", true }, [END] = { "End", true },
-	[SUSPENDED] = { "Suspended", false }, [N_NODES] = { "NNodes", true },
-	[N_CPUS] = { "NCPUS", false }, [LIMIT] = { "TimelimitRaw", false },
-	[NODES] = { "NodeList", true }, [NAME] = { "JobName", true },
-	[LINE] = { "SubmitLine", false }, [ELAPSED] = { "ElapsedRaw", false },
+static const char *const columns[N_COLUMNS] = {
+	[JOB_ID] = "JobID", [RAW_ID] = "JobIDRaw", [USER] = "User",
+	[PARTITION] = "Partition", [STATE] = "State", [SUBMIT] = "Submit",
+	[START] = "Start", [END] = "End", [SUSPENDED] = "Suspended",
+	[N_NODES] = "NNodes", [N_CPUS] = "NCPUS", [LIMIT] = "TimelimitRaw",
+	[NODES] = "NodeList", [NAME] = "JobName", [LINE] = "SubmitLine",
+};
+
+/* Output without one of these is refused. */
+static const enum column required[] = {
+	JOB_ID, USER, STATE, START, END, N_NODES, NODES, NAME,
 };
 
 struct reader {
@@ -197,7 +200,7 @@ static enum np_acct_state state_of(const char *text)
 	return NP_ACCT_OTHER;
 }
 
-/* Digits, up to the first of stop; false: there is no number. */
+/* Take digits from *p; false: there is no number. */
 static bool take_id(const char **p, uint32_t *out)
 {
 	uint64_t v = 0;
@@ -211,8 +214,8 @@ static bool take_id(const char **p, uint32_t *out)
 }
 
 /*
- * "12", "12_3", "12_[4-9]" (not started), "12+0"; steps, "12.batch", are no
- * jobs: false.
+ * Parse a job's id: "12", "12_3" or "12+0".  False for "12_[4-9]", which has
+ * not started, and for a step, "12.batch".
  */
 static bool read_id(char *const *value, struct np_acct_job *j)
 {
@@ -233,14 +236,14 @@ static bool read_id(char *const *value, struct np_acct_job *j)
 		if (!take_id(&p, &component))
 			return false;
 	}
-	return !*p && (!raw || !*raw || (take_id(&raw, &j->id) && !*raw));
+	return !*p && (!*raw || (take_id(&raw, &j->id) && !*raw));
 }
 
 static int refuse(const struct reader *r, size_t line, enum column c,
 		  const char *value, const char *expected, struct np_err *err)
 {
 	return np_errf(err, -EINVAL, "%s:%zu: %s \"%.64s\": expected %s",
-		       r->name, line, columns[c].name, value, expected);
+		       r->name, line, columns[c], value, expected);
 }
 
 static int read_times(const struct reader *r, char *const *value, size_t line,
@@ -257,18 +260,17 @@ static int read_times(const struct reader *r, char *const *value, size_t line,
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(dates); i++) {
 		const char *text = value[dates[i].c];
+		const char *end = np_sacct_date(text, false, dates[i].out);
 
-		*dates[i].out = NAN;
-		if (text && np_rows_date(text, dates[i].out))
+		if (!end || *end)
 			return refuse(r, line, dates[i].c, text, date, err);
 	}
-	j->limit_sec = NAN;
-	if (value[LIMIT] && np_rows_duration(value[LIMIT], &j->limit_sec))
+	if (np_sacct_duration(value[LIMIT], &j->limit_sec))
 		return refuse(r, line, LIMIT, value[LIMIT],
 			      "a number of minutes", err);
-	if (!value[SUSPENDED] || !*value[SUSPENDED])
+	if (!*value[SUSPENDED])
 		return 0;
-	if (np_rows_duration(value[SUSPENDED], &j->suspended_sec))
+	if (np_sacct_duration(value[SUSPENDED], &j->suspended_sec))
 		return refuse(r, line, SUSPENDED, value[SUSPENDED],
 			      "a time such as 01:02:03", err);
 	return 0;
@@ -284,7 +286,7 @@ static int read_numbers(const struct reader *r, char *const *value,
 			      "a number of nodes", err);
 	j->n_nodes = (uint32_t)n;
 	n = 0;
-	if (value[N_CPUS] && *value[N_CPUS] &&
+	if (*value[N_CPUS] &&
 	    np_whole_parse(value[N_CPUS], UINT32_MAX, &n))
 		return refuse(r, line, N_CPUS, value[N_CPUS],
 			      "a number of processors", err);
@@ -324,11 +326,9 @@ static int read_nodes(const struct reader *r, char *const *value, size_t line,
 				      NP_ACCT_MAX_NODES) : rc;
 }
 
-static int add_job(void *arg, char *const *value, size_t line,
+static int add_job(const struct reader *r, char *const *value, size_t line,
 		   struct np_err *err)
 {
-	static char none[] = "";
-	struct reader *r = arg;
 	struct np_acct *h = r->h;
 	struct np_acct_job j = { .id = 0 };
 	int rc;
@@ -339,7 +339,7 @@ static int add_job(void *arg, char *const *value, size_t line,
 	if (!rc)
 		rc = read_numbers(r, value, line, &j, err);
 	j.state = state_of(value[STATE]);
-	/* A job that was cancelled while it waited may have a date for both. */
+	/* A job that was cancelled while pending may have both dates, equal. */
 	if (rc || isnan(j.start) || !(j.end != j.start) ||
 	    !strcasecmp(value[NODES], "None assigned") || !*value[NODES])
 		return rc;
@@ -354,9 +354,8 @@ static int add_job(void *arg, char *const *value, size_t line,
 		return rc;
 	j.user = number_of(&h->text, value[USER]);
 	j.name = number_of(&h->text, value[NAME]);
-	j.partition = number_of(&h->text, value[PARTITION] ?
-				value[PARTITION] : none);
-	j.line = number_of(&h->text, value[LINE] ? value[LINE] : none);
+	j.partition = number_of(&h->text, value[PARTITION]);
+	j.line = number_of(&h->text, value[LINE]);
 	if (j.user == NP_NO_NUMBER || j.name == NP_NO_NUMBER ||
 	    j.partition == NP_NO_NUMBER || j.line == NP_NO_NUMBER ||
 	    np_array_room(&h->job, &h->job_room, h->n_jobs + 1,
@@ -366,15 +365,71 @@ static int add_job(void *arg, char *const *value, size_t line,
 	return 0;
 }
 
-int np_acct_read(struct np_acct *h, char *text, const char *name,
-		    const char *delimiter, struct np_err *err)
+/* Cut the next line off *text; NULL: there is none. */
+static char *next_line(char **text)
 {
-	struct reader r = { h, name };
-	struct np_rows_count n;
-	int rc = np_rows_read(text, name, delimiter, columns, N_COLUMNS,
-			      add_job, &r, &n, err);
+	char *line = *text;
+	size_t len = strcspn(line, "\n");
 
-	h->damaged += n.damaged;
+	if (!*line)
+		return NULL;
+	*text = line + len + (line[len] == '\n');
+	line[len] = '\0';
+	if (len && line[len - 1] == '\r')
+		line[len - 1] = '\0';
+	return line;
+}
+
+static int check_head(const char *name, const struct np_sacct_head *head,
+		      struct np_err *err)
+{
+	if (head->more)
+		return np_errf(err, -EINVAL, "%s:1: more than %d columns", name,
+			       NP_SACCT_MAX_COLUMNS);
+	if (head->twice != NP_SACCT_NONE)
+		return np_errf(err, -EINVAL, "%s:1: the column %s is there "
+			       "twice", name, columns[head->twice]);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(required); i++)
+		if (!head->has[required[i]])
+			return np_errf(err, -EINVAL, "%s:1: expected a line "
+				       "that names the columns, %s among them, "
+				       "as sacct --parsable2 prints it", name,
+				       columns[required[i]]);
+	return 0;
+}
+
+/* A row with another number of fields is damaged: it is counted, not used. */
+static int read_rows(const struct reader *r, char *text, const char *delimiter,
+		     struct np_err *err)
+{
+	char *line = next_line(&text), *value[N_COLUMNS];
+	struct np_sacct_head head;
+	int rc;
+
+	if (!line)
+		return 0;
+	np_sacct_read_head(line, delimiter, columns, N_COLUMNS, &head);
+	rc = check_head(r->name, &head, err);
+	for (size_t at = 2; !rc && (line = next_line(&text)); at++) {
+		if (!*line)
+			continue;
+		if (strlen(line) <= MAX_LINE &&
+		    np_sacct_read_row(line, delimiter, &head, value,
+				      N_COLUMNS) == head.n)
+			rc = add_job(r, value, at, err);
+		else
+			r->h->damaged++;
+	}
+	return rc;
+}
+
+int np_acct_read(struct np_acct *h, char *text, const char *name,
+		 const char *delimiter, struct np_err *err)
+{
+	const struct reader r = { h, name };
+	int rc = *delimiter ? read_rows(&r, text, delimiter, err) :
+		 np_errf(err, -EINVAL, "%s: expected a delimiter", name);
+
 	return rc == -ENOMEM ? np_errf(err, rc, "%s: out of memory", name) :
 			       rc;
 }
@@ -391,10 +446,10 @@ static int by_id(const void *a, const void *b)
 }
 
 /*
- * A job that was read twice is kept once, as it was last seen; earlier starts
- * of a job that was requeued are counted and kept, as they were on its nodes.
+ * Keep a job that was read twice once, as it was seen last.  Earlier starts of
+ * a requeued job are counted, and stay as they occupied nodes.
  */
-static void merge(struct np_acct *h)
+static void merge_duplicates(struct np_acct *h)
 {
 	size_t n = 0;
 
@@ -449,7 +504,7 @@ size_t np_acct_leaves(const struct np_acct *h, const struct np_acct_job *j,
 	return n;
 }
 
-/* Its leaf switches, sorted and each once, with a place for each. */
+/* Add a place for each leaf switch of a job; leaf: scratch space. */
 static int add_places(struct np_acct *h, uint32_t at, uint32_t *leaf,
 		      size_t *room)
 {
@@ -496,7 +551,7 @@ int np_acct_index(struct np_acct *h)
 	uint32_t *leaf;
 	int rc = 0;
 
-	merge(h);
+	merge_duplicates(h);
 	for (size_t i = 0; i < h->n_jobs; i++)
 		if (h->job[i].n_listed > most)
 			most = h->job[i].n_listed;
@@ -515,7 +570,7 @@ int np_acct_index(struct np_acct *h)
 	return rc;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 const struct np_acct_job *np_acct_find(const struct np_acct *h, uint32_t id,
 				      uint32_t task)
@@ -561,9 +616,9 @@ bool np_acct_job_same(const struct np_acct *h, const struct np_acct_job *a,
 	       np_acct_limit_class(a) == np_acct_limit_class(b);
 }
 
-/* Newest first; the array is short. */
-static void insert(const struct np_acct *h, uint32_t *out, size_t n,
-		   uint32_t job)
+/* Insert a job into a short array, newest first. */
+static void insert_newest(const struct np_acct *h, uint32_t *out, size_t n,
+			  uint32_t job)
 {
 	size_t i = n;
 
@@ -590,7 +645,7 @@ size_t np_acct_comparable(const struct np_acct *h,
 		if (n == max && h->job[out[n - 1]].start >= o->start)
 			continue;
 		n -= n == max;
-		insert(h, out, n++, (uint32_t)i);
+		insert_newest(h, out, n++, (uint32_t)i);
 	}
 	return n;
 }
@@ -616,7 +671,7 @@ static int by_weight(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* The first place of a leaf switch. */
+/* Index of the first place of a leaf switch, by bisection. */
 static size_t first_place(const struct np_acct *h, uint32_t leaf)
 {
 	size_t lo = 0, hi = h->n_places;
@@ -635,7 +690,7 @@ static size_t first_place(const struct np_acct *h, uint32_t leaf)
 struct beside {
 	struct np_acct_beside_job *list;
 	size_t n, room;
-	uint64_t *own; /* nodes of the job */
+	uint64_t *own; /* bit set of the job's nodes */
 };
 
 static int add_beside(const struct np_acct *h, const struct np_acct_job *j,
@@ -656,7 +711,8 @@ static int add_beside(const struct np_acct *h, const struct np_acct_job *j,
 		return -ENOMEM;
 	to->list[to->n++] = (struct np_acct_beside_job){
 		.job = p->job, .leaf = p->leaf, .nodes = p->nodes,
-		.from = from, .to = end, .same_node = shares_node(h, to->own, o),
+		.from = from, .to = end,
+		.same_node = shares_node(h, to->own, o),
 	};
 	return 0;
 }

@@ -1,10 +1,10 @@
 /*
- * What Slurm's accounting tells about jobs: who ran where and when, which runs
- * are comparable, and who shared a leaf switch with whom.
+ * What Slurm's accounting says about jobs: which ran where and when, which runs
+ * are comparable, and which jobs shared a leaf switch.
  *
- * Jobs come from one or more outputs of sacct (np_rows.h); a job that is in
+ * Jobs come from one or more outputs of sacct (np_sacct.h); a job that is in
  * several of them counts once.  Users choose the names of their jobs and write
- * batch scripts, so that all of it is hostile input.
+ * batch scripts, so all of it is hostile input.
  */
 #ifndef NP_ACCT_H
 #define NP_ACCT_H
@@ -31,21 +31,21 @@ enum np_acct_state {
 	NP_ACCT_REQUEUED,
 };
 
-/* One allocation.  Texts are numbers of np_acct_text(). */
+/* One allocation.  Texts are numbers for np_acct_text(). */
 struct np_acct_job {
-	uint32_t id, array, task; /* task NP_ACCT_NO_TASK: no array */
+	uint32_t id, array, task; /* task NP_ACCT_NO_TASK: not of an array */
 	uint32_t user, name, partition;
-	uint32_t line;	  /* command it was submitted by; "": not known */
+	uint32_t line;	  /* command that submitted it; text "": not known */
 	enum np_acct_state state;
-	double submit, start, end; /* dates; end NaN: it runs */
+	double submit, start, end; /* dates; end NaN: still running */
 	double suspended_sec;
 	double limit_sec; /* time limit; infinite: none, NaN: not known */
 	uint32_t n_nodes, cpus;
-	uint32_t requeues; /* earlier starts of the same job */
+	uint32_t requeues; /* earlier starts of this job */
 	size_t first_node, n_listed; /* in np_acct.node */
 };
 
-/* A job's part on a leaf switch. */
+/* A job on a leaf switch: on how many of its nodes. */
 struct np_acct_place {
 	uint32_t leaf, job, nodes;
 };
@@ -53,20 +53,20 @@ struct np_acct_place {
 struct np_acct {
 	struct np_acct_job *job;
 	size_t n_jobs, job_room;
-	uint32_t *node; /* of all jobs, numbers of node_name */
+	uint32_t *node; /* of all jobs, as numbers of node_name */
 	size_t n_nodes, node_room;
 	struct np_numbers text, node_name, leaf_name;
-	uint32_t *leaf_of;  /* of each node; NP_NO_NUMBER: not known */
+	uint32_t *leaf_of;  /* of each node; NP_NO_NUMBER: unknown */
 	size_t leaf_room;
-	uint32_t *leaf_size; /* nodes of each leaf switch */
+	uint32_t *leaf_size; /* number of nodes of each leaf switch */
 	struct np_acct_place *place; /* by leaf and start, np_acct_index() */
 	size_t n_places;
-	size_t damaged;	    /* rows that were left out */
-	double now;
+	size_t damaged;	    /* rows that could not be used */
+	double now;	    /* date; the end of running jobs */
 	bool one_leaf;	    /* no topology: all nodes count as one leaf */
 };
 
-/* Columns for sacct --format=, with and without those of later releases. */
+/* For sacct --format=; the second one needs a later release of Slurm. */
 #define NP_ACCT_FORMAT \
 	"JobID,JobIDRaw,User,Partition,State,Submit,Start,End,Suspended," \
 	"NNodes,NCPUS,TimelimitRaw,NodeList,JobName"
@@ -76,24 +76,28 @@ void np_acct_init(struct np_acct *h, double now);
 void np_acct_free(struct np_acct *h);
 
 /*
- * Leaf switches, before jobs are read.  t NULL or empty: there is no topology,
- * and all nodes count as being on one leaf.  0, -ENOMEM or -EINVAL with err.
+ * Set the leaf switches, before any job is read.  t NULL or empty: there is no
+ * topology, and all nodes count as being under one leaf switch.  Returns 0,
+ * -ENOMEM or -EINVAL with err.
  */
 int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 			struct np_err *err);
 
 /*
- * Add what sacct printed; text is changed.  Jobs that never started are left
- * out.  Returns 0, -EINVAL with name, line and what was expected, -E2BIG or
- * -ENOMEM.
+ * Add the output of sacct; text is changed.  Jobs that never started are
+ * ignored.  Returns 0, or with err -EINVAL (name, line and what was expected),
+ * -E2BIG or -ENOMEM.
  */
 int np_acct_read(struct np_acct *h, char *text, const char *name,
 		    const char *delimiter, struct np_err *err);
 
-/* Sort, count requeues and make place[]; after the last text. 0 or -ENOMEM. */
+/*
+ * Sort the jobs, count requeues and make place[]; call it after the last text.
+ * Returns 0 or -ENOMEM.
+ */
 int np_acct_index(struct np_acct *h);
 
-/* A text, into buf of len bytes, and made fit for people (np_text.h). */
+/* Copy a text into buf of len bytes, fit for a terminal (np_text.h). */
 const char *np_acct_text(const struct np_acct *h, uint32_t number,
 			    char *buf, size_t len);
 const char *np_acct_node(const struct np_acct *h, uint32_t number,
@@ -101,45 +105,47 @@ const char *np_acct_node(const struct np_acct *h, uint32_t number,
 const char *np_acct_leaf(const struct np_acct *h, uint32_t number,
 			    char *buf, size_t len);
 
-/* The last start of that job, or NULL.  task: NP_ACCT_NO_TASK, or of array id. */
+/* The last start of a job, or NULL.  task: of array job id, or NO_TASK. */
 const struct np_acct_job *np_acct_find(const struct np_acct *h, uint32_t id,
 				      uint32_t task);
 
-/* Run time without suspensions; of one that runs, so far. */
+/* Run time without suspensions; for a running job, so far. */
 double np_acct_job_sec(const struct np_acct *h, const struct np_acct_job *j);
 double np_acct_job_end(const struct np_acct *h, const struct np_acct_job *j);
 
-/* Limits of one class differ by less than a factor of four. */
+/*
+ * The class of its time limit; limits of a class differ by less than 4 times.
+ */
 int32_t np_acct_limit_class(const struct np_acct_job *j);
 
-/* Do they count as the same work: user, name, nodes, processors, limit? */
+/* Is it the same work: user, name, nodes, processors, limit? */
 bool np_acct_job_same(const struct np_acct *h, const struct np_acct_job *a,
 		  const struct np_acct_job *b);
 
 /*
- * Completed runs that are comparable with j, newest first, at most max indices
- * into h->job.  *any: how many there are.
+ * Completed runs that are comparable with j, newest first: at most max indices
+ * into h->job; returns how many.  *any: how many exist.
  */
 size_t np_acct_comparable(const struct np_acct *h,
 			     const struct np_acct_job *j, uint32_t *out,
 			     size_t max, size_t *any);
 
-/* Leaf switches of a job with its nodes there, at most max; how many.  Without
- * the number of the job. */
+/* Leaf switches of a job with its nodes there (job is not set), at most max;
+ * returns how many. */
 size_t np_acct_leaves(const struct np_acct *h, const struct np_acct_job *j,
 			 struct np_acct_place *out, size_t max);
 
-/* A job that was on the same leaf switch at the same time. */
+/* A job that used the same leaf switches at the same time as another one. */
 struct np_acct_beside_job {
-	uint32_t job, leaf;  /* the leaf where it had most nodes */
-	uint32_t nodes;	     /* of it on leaf switches of the job */
-	double from, to;     /* when it was beside it */
-	bool same_node;	     /* it had one of the job's nodes */
+	uint32_t job, leaf;  /* leaf: where it had most nodes */
+	uint32_t nodes;	     /* its nodes on leaf switches of the other job */
+	double from, to;     /* dates of the overlap */
+	bool same_node;	     /* it also had one of the other job's nodes */
 };
 
 /*
- * Those beside j, in the order of node-seconds beside it.  *out is malloc'ed.
- * 0 or -ENOMEM.
+ * The neighbours of j in descending order of node-seconds.  *out is malloc'ed.
+ * Returns 0 or -ENOMEM.
  */
 int np_acct_beside(const struct np_acct *h, const struct np_acct_job *j,
 		      struct np_acct_beside_job **out, size_t *n);

@@ -5,18 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "np_array.h"
 #include "np_read.h"
+#include "np_sacct.h"
 #include "np_text.h"
 
 #define MAX_SEC (INT64_C(1) << 40)
 #define MAX_RUN_SEC (1 << 30)
-#define MAX_FIELDS 256
 #define SWF_FIELDS 18
 
 const char *const np_queue_odd_text[NP_QUEUE_N_ODD] = {
@@ -25,7 +23,8 @@ const char *const np_queue_odd_text[NP_QUEUE_N_ODD] = {
 	[NP_QUEUE_RUNNING] = "Jobs still running, replayed as far as they ran",
 	[NP_QUEUE_UNSORTED] = "Jobs behind a later one, sorted",
 	[NP_QUEUE_NO_SIZE] = "Jobs without nodes or processors, left out",
-	[NP_QUEUE_NO_LIMIT] = "Jobs without a time limit, given twice what they ran",
+	[NP_QUEUE_NO_LIMIT] = "Jobs without a time limit, given twice what "
+			      "they ran",
 	[NP_QUEUE_OVER_LIMIT] = "Jobs that ran beyond their limit, cut to it",
 	[NP_QUEUE_RESERVATION] = "Jobs in a reservation, replayed as any other",
 	[NP_QUEUE_STEP] = "Lines of job steps, left out",
@@ -35,7 +34,7 @@ const char *const np_queue_odd_text[NP_QUEUE_N_ODD] = {
 				 "not have",
 };
 
-/* Columns of sacct. */
+/* Columns of sacct that are used. */
 enum column { C_JOBID, C_USER, C_ACCOUNT, C_NAME, C_PARTITION, C_SUBMIT,
 	      C_ELIGIBLE, C_START, C_END, C_ELAPSED, C_ELAPSED_RAW,
 	      C_TIMELIMIT, C_TIMELIMIT_RAW, C_NNODES, C_ALLOC_NODES,
@@ -54,8 +53,7 @@ struct reader {
 	const char *source;
 	size_t line, room, told;
 	enum { UNDECIDED, SWF, SACCT } kind;
-	int column[MAX_FIELDS]; /* enum column, or -1 */
-	int n_columns;
+	struct np_sacct_head head; /* of sacct, by enum column */
 	int64_t last_submit_sec;
 	np_queue_warn_f *warn;
 	void *arg;
@@ -80,7 +78,7 @@ const char *np_queue_text(const struct np_queue_log *q, uint32_t number,
 	return buf;
 }
 
-/* Counts a line that is of no use, and tells of the first ones. */
+/* Count a line that cannot be used, and report the first ones. */
 __attribute__((format(printf, 2, 3)))
 static int bad_line(struct reader *r, const char *fmt, ...)
 {
@@ -99,7 +97,7 @@ static int bad_line(struct reader *r, const char *fmt, ...)
 	return 0;
 }
 
-static int number_of(struct reader *r, const char *text, uint32_t *out)
+static int intern(struct reader *r, const char *text, uint32_t *out)
 {
 	*out = NP_QUEUE_NONE;
 	if (!*text)
@@ -118,12 +116,13 @@ static int add_job(struct reader *r, struct np_queue_job *j)
 	}
 	if (!j->limit_sec) {
 		q->odd[NP_QUEUE_NO_LIMIT] += !j->cancel_sec;
-		/* A job that is slowed is not to end by it. */
+		/* A slowed job must not hit a limit that it did not have. */
 		j->limit_sec = j->cancel_sec ? 3600 :
 			j->run_sec < MAX_RUN_SEC / 2 ? 2 * j->run_sec :
 						       MAX_RUN_SEC;
 	} else if (j->run_sec > j->limit_sec) {
-		/* Slurm looks every half minute, and then waits. */
+		/* Slurm checks every half minute, and then gives a grace
+		 * period. */
 		q->odd[NP_QUEUE_OVER_LIMIT] += j->run_sec - j->limit_sec > 120;
 		j->run_sec = j->limit_sec;
 	}
@@ -138,10 +137,10 @@ static int add_job(struct reader *r, struct np_queue_job *j)
 	return 0;
 }
 
-/* The Standard Workload Format. */
+/* ---- Standard Workload Format ---- */
 
 /* "; MaxProcs: 128" */
-static void take_header(struct reader *r, const char *line)
+static void read_swf_header(struct reader *r, const char *line)
 {
 	unsigned n;
 
@@ -152,8 +151,8 @@ static void take_header(struct reader *r, const char *line)
 		r->q->max_procs = n;
 }
 
-static int name_with(struct reader *r, const char *prefix, double number,
-		     uint32_t *out)
+static int intern_number(struct reader *r, const char *prefix, double number,
+			 uint32_t *out)
 {
 	char text[48];
 
@@ -161,10 +160,10 @@ static int name_with(struct reader *r, const char *prefix, double number,
 	if (number < 0)
 		return 0;
 	snprintf(text, sizeof(text), "%s%.0f", prefix, number);
-	return number_of(r, text, out);
+	return intern(r, text, out);
 }
 
-static uint32_t positive(double v)
+static uint32_t clamp_positive(double v)
 {
 	return v > 0 ? (uint32_t)(v < MAX_RUN_SEC ? v : MAX_RUN_SEC) : 0;
 }
@@ -173,7 +172,7 @@ enum swf { S_ID, S_SUBMIT, S_WAIT, S_RUN, S_PROCS, S_REQ_PROCS = 7, S_REQ_SEC,
 	   S_STATUS = 10, S_USER, S_GROUP, S_PROGRAM, S_QUEUE, S_AFTER = 16,
 	   S_THINK };
 
-static int take_swf(struct reader *r, char *line)
+static int read_swf_line(struct reader *r, char *line)
 {
 	double v[SWF_FIELDS];
 	struct np_queue_job j = { .after = NP_QUEUE_NONE };
@@ -194,15 +193,15 @@ static int take_swf(struct reader *r, char *line)
 	if (at[strspn(at, " \t\r")])
 		return bad_line(r, "more than %d fields", SWF_FIELDS);
 	if (v[S_SUBMIT] < 0 || v[S_ID] < 0)
-		return bad_line(r, "job %.0f submitted at %.0f s, expected 0 or "
-				"more", v[S_ID], v[S_SUBMIT]);
+		return bad_line(r, "job %.0f submitted at %.0f s, expected 0 "
+				"or more", v[S_ID], v[S_SUBMIT]);
 	j.id = (uint64_t)v[S_ID];
 	j.submit_sec = (int64_t)v[S_SUBMIT];
 	j.wait_sec = v[S_WAIT] < 0 ? -1 : (int64_t)v[S_WAIT];
-	j.run_sec = positive(v[S_RUN]);
-	j.limit_sec = positive(v[S_REQ_SEC]);
-	j.cpus = positive(v[S_PROCS] > 0 ? v[S_PROCS] : v[S_REQ_PROCS]);
-	j.think_sec = positive(v[S_THINK]);
+	j.run_sec = clamp_positive(v[S_RUN]);
+	j.limit_sec = clamp_positive(v[S_REQ_SEC]);
+	j.cpus = clamp_positive(v[S_PROCS] > 0 ? v[S_PROCS] : v[S_REQ_PROCS]);
+	j.think_sec = clamp_positive(v[S_THINK]);
 	if (v[S_AFTER] > 0 && v[S_AFTER] < (double)j.id)
 		j.after = (uint32_t)v[S_AFTER];
 	if (v[S_STATUS] == 5 && v[S_RUN] <= 0 && v[S_WAIT] >= 0) {
@@ -215,42 +214,29 @@ static int take_swf(struct reader *r, char *line)
 	}
 	if (!j.run_sec)
 		j.run_sec = 1;
-	rc = name_with(r, "user", v[S_USER], &j.user);
+	rc = intern_number(r, "user", v[S_USER], &j.user);
 	if (!rc)
-		rc = name_with(r, "group", v[S_GROUP], &j.account);
+		rc = intern_number(r, "group", v[S_GROUP], &j.account);
 	if (!rc)
-		rc = name_with(r, "program", v[S_PROGRAM], &j.name);
+		rc = intern_number(r, "program", v[S_PROGRAM], &j.name);
 	if (!rc)
-		rc = name_with(r, "queue", v[S_QUEUE], &j.partition);
+		rc = intern_number(r, "queue", v[S_QUEUE], &j.partition);
 	j.command = NP_QUEUE_NONE;
 	return rc ? rc : add_job(r, &j);
 }
 
-/* sacct. */
+/* ---- sacct ---- */
 
-static int take_columns(struct reader *r, char *line)
+static int read_head(struct reader *r, char *line)
 {
-	struct np_queue_log *q = r->q;
-	bool seen[N_COLUMNS] = { false };
-	char *save = line, *word;
+	const bool *has = r->head.has;
 
-	while ((word = strsep(&save, "|")) && r->n_columns < MAX_FIELDS) {
-		int c = N_COLUMNS;
-
-		while (c-- && strcasecmp(word, columns[c]))
-			;
-		if (c >= 0)
-			seen[c] = true;
-		else if (*word && strlen(q->unused) + strlen(word) + 3 <
-			 sizeof(q->unused))
-			sprintf(q->unused + strlen(q->unused), "%s%s",
-				*q->unused ? ", " : "", word);
-		r->column[r->n_columns++] = c;
-	}
-	q->priorities = seen[C_PRIORITY];
-	if (seen[C_JOBID] && seen[C_SUBMIT] &&
-	    (seen[C_ELAPSED] || seen[C_ELAPSED_RAW] ||
-	     (seen[C_START] && seen[C_END])))
+	np_sacct_read_head(line, "|", columns, N_COLUMNS, &r->head);
+	strcpy(r->q->unused, r->head.unused);
+	r->q->priorities = has[C_PRIORITY];
+	if (has[C_JOBID] && has[C_SUBMIT] &&
+	    (has[C_ELAPSED] || has[C_ELAPSED_RAW] ||
+	     (has[C_START] && has[C_END])))
 		return 0;
 	return np_errf(r->err, -EINVAL, "%s:%zu: expected the columns of sacct "
 		       "--parsable2, with JobID, Submit, Elapsed, NNodes and "
@@ -258,49 +244,24 @@ static int take_columns(struct reader *r, char *line)
 		       r->line);
 }
 
-/* "2024-06-12T14:03:05" or seconds; -1: none. */
+/*
+ * Seconds, or -1: none.  Dates are read as UTC in any time zone: only
+ * differences matter, and a log is replayed alike everywhere.
+ */
 static int64_t parse_date(const char *text)
 {
-	struct tm tm = { .tm_isdst = 0 };
-	char *end;
-	long long n;
+	double sec;
 
-	if (strptime(text, "%Y-%m-%dT%H:%M:%S", &tm)) {
-		int64_t sec = timegm(&tm);
-
-		return sec >= 0 && sec < MAX_SEC ? sec : -1;
-	}
-	n = strtoll(text, &end, 10);
-	return end != text && !*end && n >= 0 && n < MAX_SEC ? n : -1;
+	return np_sacct_date(text, true, &sec) && sec >= 0 ? (int64_t)sec : -1;
 }
 
-/* "1-02:03:04", "02:03:04" or "03:04", with fractions; -1: none. */
+/* Seconds, or -1: none.  A number without a colon would be minutes. */
 static int64_t parse_span(const char *text)
 {
-	long long day = 0, part[3] = { 0 };
-	const char *dash = strchr(text, '-');
-	char *end;
-	int n = 0;
+	double sec;
 
-	if (dash) {
-		day = strtoll(text, &end, 10);
-		if (end != dash || day < 0 || day > 100000)
-			return -1;
-		text = dash + 1;
-	}
-	do {
-		long long v = strtoll(text, &end, 10);
-
-		if (end == text || v < 0 || v > 1000000 || n == 3)
-			return -1;
-		part[n++] = v;
-		text = end + 1;
-	} while (*end == ':');
-	if ((*end && *end != '.') || n < 2)
-		return -1;
-	if (n == 2)
-		return part[0] * 60 + part[1];
-	return ((day * 24 + part[0]) * 60 + part[1]) * 60 + part[2];
+	return strchr(text, ':') && !np_sacct_duration(text, &sec) ?
+	       (int64_t)sec : -1;
 }
 
 static uint32_t parse_count(const char *text)
@@ -308,7 +269,7 @@ static uint32_t parse_count(const char *text)
 	char *end;
 	double v = strtod(text, &end);
 
-	/* "4K" of large machines */
+	/* sacct prints "4K" on large machines */
 	if (end != text && (*end == 'K' || *end == 'k'))
 		v *= 1000;
 	return end != text && v > 0 && v < 1e9 ? (uint32_t)v : 0;
@@ -351,9 +312,9 @@ static uint32_t limit_of(char *const *field)
 	return sec <= 0 ? 0 : sec < MAX_RUN_SEC ? (uint32_t)sec : MAX_RUN_SEC;
 }
 
-/* How long it ran, or when it was cancelled.  false: neither. */
-static bool take_course(struct reader *r, char *const *field,
-			struct np_queue_job *j)
+/* Set how long it ran, or when it was cancelled.  False: neither. */
+static bool read_times(struct reader *r, char *const *field,
+		       struct np_queue_job *j)
 {
 	const char *state = field[C_STATE];
 	int64_t start = parse_date(field[C_START]);
@@ -382,38 +343,33 @@ static bool take_course(struct reader *r, char *const *field,
 	return false;
 }
 
-static int take_names(struct reader *r, char **field, struct np_queue_job *j)
+static int read_names(struct reader *r, char **field, struct np_queue_job *j)
 {
 	char *comma = strchr(field[C_PARTITION], ',');
-	int rc = number_of(r, field[C_USER], &j->user);
+	int rc = intern(r, field[C_USER], &j->user);
 
 	if (comma) {
 		*comma = '\0';
 		r->q->odd[NP_QUEUE_SEVERAL]++;
 	}
 	if (!rc)
-		rc = number_of(r, field[C_ACCOUNT], &j->account);
+		rc = intern(r, field[C_ACCOUNT], &j->account);
 	if (!rc)
-		rc = number_of(r, field[C_NAME], &j->name);
+		rc = intern(r, field[C_NAME], &j->name);
 	if (!rc)
-		rc = number_of(r, field[C_SUBMIT_LINE], &j->command);
-	return rc ? rc : number_of(r, field[C_PARTITION], &j->partition);
+		rc = intern(r, field[C_SUBMIT_LINE], &j->command);
+	return rc ? rc : intern(r, field[C_PARTITION], &j->partition);
 }
 
-static int take_sacct(struct reader *r, char *line)
+static int read_sacct_line(struct reader *r, char *line)
 {
-	static char none[1];
 	struct np_queue_job j = { .after = NP_QUEUE_NONE, .wait_sec = -1 };
-	char *field[N_COLUMNS], *save = line, *word;
-	int n = 0, rc;
+	char *field[N_COLUMNS];
+	size_t n = np_sacct_read_row(line, "|", &r->head, field, N_COLUMNS);
+	int rc;
 
-	for (int i = 0; i < N_COLUMNS; i++)
-		field[i] = none;
-	for (; (word = strsep(&save, "|")); n++)
-		if (n < r->n_columns && r->column[n] >= 0)
-			field[r->column[n]] = word;
-	if (n < r->n_columns)
-		return bad_line(r, "%d columns, expected %d", n, r->n_columns);
+	if (n < r->head.n)
+		return bad_line(r, "%zu columns, expected %zu", n, r->head.n);
 	if (strchr(field[C_JOBID], '.')) {
 		r->q->odd[NP_QUEUE_STEP]++;
 		return 0;
@@ -427,14 +383,14 @@ static int take_sacct(struct reader *r, char *line)
 	j.nodes = first_count(field, C_NNODES, C_ALLOC_NODES, C_REQ_NODES);
 	j.cpus = first_count(field, C_ALLOC_CPUS, C_NCPUS, C_REQ_CPUS);
 	j.priority = parse_count(field[C_PRIORITY]);
-	if (!take_course(r, field, &j))
+	if (!read_times(r, field, &j))
 		return 0;
 	r->q->odd[NP_QUEUE_RESERVATION] += *field[C_RESERVATION] != '\0';
-	rc = take_names(r, field, &j);
+	rc = read_names(r, field, &j);
 	return rc ? rc : add_job(r, &j);
 }
 
-/* The whole. */
+/* ---- the whole log ---- */
 
 static bool is_text(const char *line)
 {
@@ -444,7 +400,7 @@ static bool is_text(const char *line)
 	return true;
 }
 
-static int take_line(struct reader *r, char *line)
+static int read_line(struct reader *r, char *line)
 {
 	size_t len = strlen(line);
 
@@ -462,13 +418,13 @@ static int take_line(struct reader *r, char *line)
 		return 0;
 	r->q->lines++;
 	if (r->kind != SACCT && line[strspn(line, " \t")] == ';') {
-		take_header(r, line);
+		read_swf_header(r, line);
 		r->kind = SWF;
 		return 0;
 	}
 	if (r->kind == UNDECIDED && strchr(line, '|')) {
 		r->kind = SACCT;
-		return take_columns(r, line);
+		return read_head(r, line);
 	}
 	if (r->kind == UNDECIDED &&
 	    !strspn(line + strspn(line, " \t"), "0123456789-"))
@@ -477,7 +433,8 @@ static int take_line(struct reader *r, char *line)
 			       "Workload Format", r->source, r->line, line);
 	if (r->kind == UNDECIDED)
 		r->kind = SWF;
-	return r->kind == SWF ? take_swf(r, line) : take_sacct(r, line);
+	return r->kind == SWF ? read_swf_line(r, line) :
+				read_sacct_line(r, line);
 }
 
 static int by_submission(const void *a, const void *b)
@@ -497,7 +454,7 @@ static int by_id(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* From numbers of jobs to indices. */
+/* Turn the ids in job.after into indices. */
 static int find_parents(struct np_queue_log *q)
 {
 	const struct np_queue_job **of = malloc((q->n + 1) * sizeof(*of));
@@ -531,13 +488,13 @@ static int read_lines(struct reader *r, gzFile f)
 	while (!rc && gzgets(f, line, NP_QUEUE_LINE)) {
 		size_t len = strlen(line);
 
-		/* Without an end of line it is cut, or has a NUL in it. */
+		/* A full buffer without an end of line: the line is longer. */
 		if (len == NP_QUEUE_LINE - 1 && line[len - 1] != '\n')
 			rc = np_errf(r->err, -EINVAL, "%s:%zu: a line of more "
 				     "than %d bytes", r->source, r->line + 1,
 				     NP_QUEUE_LINE - 2);
 		else
-			rc = take_line(r, line);
+			rc = read_line(r, line);
 	}
 	free(line);
 	if (rc)
@@ -548,7 +505,7 @@ static int read_lines(struct reader *r, gzFile f)
 			"valid gzip file", r->source);
 }
 
-static int finish(struct reader *r)
+static int finish_log(struct reader *r)
 {
 	struct np_queue_log *q = r->q;
 
@@ -577,7 +534,7 @@ int np_queue_log_read_fd(int fd, const char *source, np_queue_warn_f *warn,
 	rc = read_lines(&r, f);
 	gzclose(f);
 	if (!rc)
-		rc = finish(&r);
+		rc = finish_log(&r);
 	if (rc == -ENOMEM)
 		np_errf(err, rc, "%s: out of memory", source);
 	if (rc)

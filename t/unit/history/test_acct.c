@@ -158,6 +158,14 @@ static const struct {
 	{ "a number that is none", HEAD
 	  JOB("1", "a", "COMPLETED", "1000", "1100", "-2", "n0", "x"),
 	  "s:2: NNodes \"-2\": expected a number of nodes" },
+	{ "a required column is missing", "JobID|JobName\n1|a\n",
+	  "s:1: expected a line that names the columns, User among them, as "
+	  "sacct --parsable2 prints it" },
+	{ "a column twice", "JobID|NodeList|JobID\n1|n0|2\n",
+	  "s:1: the column JobID is there twice" },
+	{ "a message in place of a table", "sacct: error: no\n",
+	  "s:1: expected a line that names the columns, JobID among them, as "
+	  "sacct --parsable2 prints it" },
 };
 
 static void test_bad(void)
@@ -173,12 +181,46 @@ static void test_bad(void)
 	}
 }
 
+#define SHORT_HEAD "JobID|User|State|Start|End|NNodes|NodeList|JobName"
+#define SHORT(id, name) id "|a|COMPLETED|1000|1100|1|n0|" name
+
+static const struct {
+	const char *name, *text;
+	size_t n_jobs, damaged;
+} lines[] = {
+	{ "no text has no jobs", "", 0, 0 },
+	{ "a head alone", SHORT_HEAD "\n", 0, 0 },
+	{ "two rows", SHORT_HEAD "\n" SHORT("1", "x") "\n" SHORT("2", "x")
+	  "\n", 2, 0 },
+	{ "no end of the last line", SHORT_HEAD "\n" SHORT("1", "x"), 1, 0 },
+	{ "lines that end as on Windows",
+	  SHORT_HEAD "\r\n" SHORT("1", "x") "\r\n", 1, 0 },
+	{ "empty lines", SHORT_HEAD "\n\n" SHORT("1", "x") "\n", 1, 0 },
+	{ "a job's name with a delimiter costs its row alone", SHORT_HEAD "\n"
+	  SHORT("1", "a|b") "\n" SHORT("2", "x") "\n", 1, 1 },
+	{ "a row that is cut off", SHORT_HEAD "\n1|a|COMPLETED\n", 0, 1 },
+};
+
+static void test_lines(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_acct h;
+
+		T_ROW(lines[i].name, !read_all(&h, lines[i].text, true, &err));
+		T_ROW(lines[i].name, h.n_jobs == lines[i].n_jobs);
+		T_ROW(lines[i].name, h.damaged == lines[i].damaged);
+		np_acct_free(&h);
+	}
+}
+
 static const struct t_case cases[] = {
 	{ "jobs as sacct prints them", test_read },
 	{ "comparable runs", test_comparable },
 	{ "who was beside a job", test_beside },
 	{ "rows that are read twice count once", test_twice },
 	{ "values that are none are refused with their line", test_bad },
+	{ "lines in any form; damaged rows are counted", test_lines },
 	{ NULL, NULL },
 };
 

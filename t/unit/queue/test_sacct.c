@@ -1,0 +1,134 @@
+#include "t.h"
+#include "np_sacct.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const columns[] = { "JobID", "NodeList", "JobName" };
+
+/* A head and a row; "" stands for a column that is missing. */
+static const struct {
+	const char *name, *head, *row, *delimiter, *want, *unused;
+	size_t n_fields;
+} texts[] = {
+	{ "a row", "JobID|NodeList|JobName", "1|n[0-1]|a", "|", "1/n[0-1]/a",
+	  "", 3 },
+	{ "columns in another order, and more of them",
+	  "State|JobName|x|nodelist|JOBID", "CD|a||n0|7", "|", "7/n0/a",
+	  "State, x", 5 },
+	{ "a column that this release does not have", "JobID|NodeList",
+	  "1|n0", "|", "1/n0/", "", 2 },
+	{ "empty fields", "JobID|NodeList|JobName", "||", "|", "//", "", 3 },
+	{ "a job's name with a delimiter shows as one field more",
+	  "JobID|NodeList|JobName", "1|n0|a|b", "|", "1/n0/a", "", 4 },
+	{ "a row that is cut off has fewer fields", "JobID|NodeList|JobName",
+	  "1|n0", "|", "1/n0/", "", 2 },
+	{ "a name cannot forge fields of a secret delimiter",
+	  "JobID!x!NodeList!x!JobName", "1!x!n0!x!9|n9|evil", "!x!",
+	  "1/n0/9|n9|evil", "", 3 },
+	{ "a message in place of a table", "sacct: error: no", "x", "|", "//",
+	  "sacct: error: no", 1 },
+};
+
+static void test_read(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
+		char head[128], row[128], got[128], *value[3];
+		struct np_sacct_head h;
+		size_t n;
+
+		strcpy(head, texts[i].head);
+		strcpy(row, texts[i].row);
+		np_sacct_read_head(head, texts[i].delimiter, columns, 3, &h);
+		n = np_sacct_read_row(row, texts[i].delimiter, &h, value, 3);
+		snprintf(got, sizeof(got), "%s/%s/%s", value[0], value[1],
+			 value[2]);
+		T_ROW(texts[i].name, !strcmp(got, texts[i].want));
+		T_ROW(texts[i].name, n == texts[i].n_fields);
+		T_ROW(texts[i].name, !strcmp(h.unused, texts[i].unused));
+	}
+}
+
+static void test_head(void)
+{
+	char twice[] = "JobID|NodeList|JobID", many[2 * 300] = "";
+	struct np_sacct_head h;
+
+	np_sacct_read_head(twice, "|", columns, 3, &h);
+	T_CHECK(h.twice == 0 && h.has[0] && h.has[1] && !h.has[2]);
+	T_CHECK(h.n == 3 && !h.more);
+	memset(many, '|', sizeof(many) - 1);
+	np_sacct_read_head(many, "|", columns, 3, &h);
+	T_CHECK(h.twice == NP_SACCT_NONE && !h.has[0]);
+	T_CHECK(h.n == NP_SACCT_MAX_COLUMNS && h.more);
+}
+
+static const struct {
+	const char *name, *text;
+	int rc;
+	double sec;
+} times[] = {
+	{ "hours, minutes and seconds", "02:03:04", 0, 7384 },
+	{ "days", "1-02:03:04", 0, 93784 },
+	{ "minutes and seconds with a fraction", "03:04.500", 0, 184.5 },
+	{ "a number of minutes", "90", 0, 5400 },
+	{ "days and hours", "2-12", 0, 216000 },
+	{ "days, hours and minutes", "2-12:30", 0, 217800 },
+	{ "no limit", "UNLIMITED", 0, INFINITY },
+	{ "the limit of the partition", "Partition_Limit", 0, INFINITY },
+	{ "not known", "", 0, NAN },
+	{ "a word", "soon", -EINVAL, 0 },
+	{ "a negative time", "-3", -EINVAL, 0 },
+	{ "two days", "1-2-3", -EINVAL, 0 },
+	{ "too many parts", "1:2:3:4", -EINVAL, 0 },
+	{ "an exponent", "1e9", -EINVAL, 0 },
+	{ "half of a time", "1:", -EINVAL, 0 },
+	{ "a number beyond all dates", "99999999999999", -EINVAL, 0 },
+}, dates[] = {
+	{ "seconds since 1970", "1795600000", 0, 1795600000 },
+	{ "not yet", "Unknown", 0, NAN },
+	{ "none", "None", 0, NAN },
+	{ "a date without a time", "2026-11-25", -EINVAL, 0 },
+	{ "something behind it", "2026-11-25T10:00:00Z", -EINVAL, 0 },
+	{ "a day that is none", "2026-13-25T10:00:00", -EINVAL, 0 },
+};
+
+static bool same(double a, double b)
+{
+	return isnan(a) ? isnan(b) : a == b;
+}
+
+static void test_times(void)
+{
+	double got, later;
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(times); i++) {
+		int rc = np_sacct_duration(times[i].text, &got);
+
+		T_ROW(times[i].name, rc == times[i].rc);
+		T_ROW(times[i].name, rc || same(got, times[i].sec));
+	}
+	for (size_t i = 0; i < NP_ARRAY_SIZE(dates); i++) {
+		const char *end = np_sacct_date(dates[i].text, false, &got);
+		int rc = end && !*end ? 0 : -EINVAL;
+
+		T_ROW(dates[i].name, rc == dates[i].rc);
+		T_ROW(dates[i].name, rc || same(got, dates[i].sec));
+	}
+	T_CHECK(!!np_sacct_date("2026-11-25T10:00:00", false, &got));
+	T_CHECK(!!np_sacct_date("2026-11-25T10:01:05", false, &later));
+	T_CHECK(later - got == 65);
+	T_CHECK(!!np_sacct_date("2026-11-25T10:00:00", true, &got));
+	T_CHECK(got == 1795600800);
+}
+
+static const struct t_case cases[] = {
+	{ "columns are found by name; damaged rows are recognised", test_read },
+	{ "columns that are named twice, and too many of them", test_head },
+	{ "times as sacct prints them", test_times },
+	{ NULL, NULL },
+};
+
+T_SUITE(sacct, cases)
