@@ -1,12 +1,14 @@
 /*
- * JSON by tables: which members an object has, what they may hold and where
- * they are in a structure is said once, for writing, reading and freeing it.
- * Members are written in the order of the table.  Private to the store.
+ * JSON codec of the store.  A table of fields says which members an object has,
+ * what they may hold and where they are in a structure; reading, writing and
+ * freeing all follow the table.  Members are written in the order of the table.
+ * For the files of the store and of the analysis.
+ *
+ * In names, "jat" is a place in a file, "jget" reads and "jput" writes.
  */
 #ifndef NP_FIELDS_H
 #define NP_FIELDS_H
 
-#include <locale.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,15 +16,8 @@
 #include <json-c/json.h>
 
 #include "np_err.h"
-#include "np_hist.h"
-#include "np_latency.h"
-#include "np_mean.h"
-#include "np_moments.h"
 
-/*
- * Single values of JSON, written and read within bounds.
- */
-
+/* Limits on what any file may hold. */
 #define NP_JSON_WORD 255	/* bytes of a name */
 #define NP_JSON_PATH 4095
 #define NP_JSON_HOSTLIST 262144
@@ -31,194 +26,155 @@
 #define NP_JSON_ELAPSED_SEC (10 * 366 * 86400.0)
 #define NP_JSON_DATE 1e11	/* the year 5138 */
 
-/* Where something is, for messages. */
+/* ---- places and errors ---- */
+
+/* A place in a file, for messages; and what is left of the reader's limits. */
 struct np_jat {
 	const char *where; /* the file */
-	char at[128];	   /* "leaves[3]." */
+	char at[128];	   /* path of the object in it: "leaves[3]." */
 	struct np_err *err;
 	size_t *room;	   /* bytes that lists may still take; NULL: any */
-	size_t n_bins;	   /* of histograms of latencies */
+	size_t n_bins;	   /* bins of histograms, for np_field_codec */
 };
 
-/* calloc() out of the room; -ENOMEM, or -EFBIG where that does not do. */
+/* calloc() within the room.  Returns 0, -ENOMEM, or -EFBIG with err. */
 int np_jat_take(const struct np_jat *at, size_t n, size_t size, void *out);
 
-/* Inside a member that is an object, or an element of one that is a list. */
+/* The place inside a member that is an object, or inside a list's element. */
 struct np_jat np_jat_member(const struct np_jat *at, const char *key);
 struct np_jat np_jat_element(const struct np_jat *at, const char *key,
 			     size_t i);
 
-/* -EINVAL: "FILE: AT.KEY: expected WHAT" */
+/* -EINVAL with err: "FILE: AT.KEY: expected WHAT", or the range. */
 int np_jat_refuse(const struct np_jat *at, const char *key,
 		  const char *expected);
 int np_jat_range(const struct np_jat *at, const char *key, double got,
 		 double min, double max);
 
-/*
- * Writing.  The first failure (-ENOMEM, or -EINVAL with at.err for what no
- * reader would take) is kept; what follows does no harm.
- */
-struct np_jput {
-	struct np_jat at;
-	size_t merge; /* windows of a series that are written as one */
-	int rc;
-};
+/* ---- reading values; each returns 0, -EINVAL with err, or -ENOMEM ---- */
 
-/* Both take value over; NULL counts as out of memory. */
-void np_jput(struct np_jput *o, json_object *in, const char *key,
-	     json_object *value);
-void np_jput_append(struct np_jput *o, json_object *in, json_object *value);
-
-/* The same with an empty object or array; NULL after any failure. */
-json_object *np_jput_new(struct np_jput *o, json_object *in, const char *key,
-			 json_object *fresh);
-
-/* Keeps that failure; err may have been set for it. */
-void np_jput_fail(struct np_jput *o, int rc);
-
-/* Reading.  Each returns 0, -EINVAL with err, or -ENOMEM. */
-
-/* Parse strictly, of bounded depth.  json_object_put(*out). */
+/* Parse strictly, with bounded depth.  json_object_put(*out). */
 int np_jget_parse(const struct np_jat *in, const char *text, size_t len,
 		  json_object **out);
 
 /*
- * The same of one value after the other, so that a long list needs memory for
- * one element at a time.  Zeroed, it is closed.
- */
-struct np_jpull {
-	const struct np_jat *in;
-	const char *source; /* borrowed, and what was made of it */
-	char *text;
-	size_t source_len, len, at;
-	struct json_tokener *tok;
-};
-
-/*
- * The member "schema" of what must be an object, before anything else, as a
- * newer schema may mean anything.  -EPROTONOSUPPORT: it is newer than newest.
+ * Check the member "schema" of a value that has to be an object.  To be done
+ * first, as a newer schema may give any member another meaning.
+ * -EPROTONOSUPPORT: it is newer than newest.
  */
 int np_jget_schema(const struct np_jat *in, json_object *from, int newest);
 
+/* A whole number of 0 .. max; a number of min .. max. */
 int np_jget_count(const struct np_jat *in, const char *key, json_object *j,
 		  double max, uint64_t *out);
 int np_jget_real(const struct np_jat *in, const char *key, json_object *j,
 		 double min, double max, double *out);
-/* *out is clean and malloc'ed. */
+/* *out is malloc'ed, without control characters (np_text_clean()). */
 int np_jget_text(const struct np_jat *in, const char *key, json_object *j,
 		 size_t max, char **out);
-
-/*
- * A member that must be an array of at most max elements; *list is NULL if it
- * is missing.
- */
+/* A member that must be an array of at most max elements; NULL if missing. */
 int np_jget_list(const struct np_jat *in, json_object *from, const char *key,
 		 size_t max, json_object **list, size_t *n);
 
 /*
- * JSON text as every json-c reads it alike.
- *
- * json-c 0.17 and later refuse, when strict, every byte above 0x7f, and whole
- * numbers beyond 64 bits; those before cut such numbers.  So characters beyond
- * ASCII are escaped before they are parsed, and such numbers are refused.
- */
-
-/* Where text is damaged, and how. */
-struct np_jtext_damage {
-	size_t at;
-	const char *why;
-};
-
-/*
- * How much of what takes memory a text may have: a parser needs up to 900 bytes
- * for an object of two.
+ * Limits on a text before it is parsed: the parser needs up to 900 bytes of
+ * memory for an object of two.
  */
 struct np_jlimits {
 	size_t objects, arrays, elements; /* '{', '[' and ',' */
 };
-
-/* To be asked before parsing, as that is what takes the memory. */
 bool np_jtext_within(const char *text, size_t len,
 		     const struct np_jlimits *max);
 
-/*
- * What is measured, in JSON; key: of the member.
- *
- * Of records: histograms of latencies, and latencies over time.  samples: how
- * many there are, as the moments beside it say; other numbers are refused,
- * written and read.
- *
- * Of pairs, netprof-pairs(5): means, tables of them, and latencies with their
- * histograms.  in->n_bins says how many bins these have, and what a table or
- * histogram takes comes out of in->room.
- */
+/* ---- writing values ---- */
 
 /*
- * null, or {"n", "mean_sec", "sd_sec", "min_sec", "max_sec", and as histogram
- * "counts" or "bins", [[bin, count], ...]}.
+ * A writer keeps its first failure in rc: -ENOMEM, or -EINVAL with at.err for a
+ * value that no reader would accept.  All calls after that are harmless.
  */
-int np_jget_latency(const struct np_jat *in, const char *key, json_object *j,
-		    struct np_latency *out);
-void np_jput_latency(struct np_jput *o, json_object *in, const char *key,
-		     const struct np_latency *l);
+struct np_jput {
+	struct np_jat at;
+	size_t merge; /* windows merged into one, for np_field_codec */
+	int rc;
+};
+
+/*
+ * Add a value to an object or array, which owns it; NULL counts as out of
+ * memory.  Returns the value, or NULL after any failure so far.
+ */
+json_object *np_jput(struct np_jput *o, json_object *in, const char *key,
+		     json_object *value);
+json_object *np_jput_append(struct np_jput *o, json_object *in,
+			    json_object *value);
+
+/* Keep a failure: rc, whose err is set already; or np_jat_refuse(). */
+void np_jput_fail(struct np_jput *o, int rc);
+void np_jput_refuse(struct np_jput *o, const char *key, const char *expected);
+
+/*
+ * New values; NULL after keeping a failure if v is out of range.  A real number
+ * is the shortest of digits to enough digits that reads back as v.
+ */
+json_object *np_jput_count(struct np_jput *o, const char *key, double v,
+			   double max);
+json_object *np_jput_real(struct np_jput *o, const char *key, double v,
+			  double min, double max, int digits, int enough);
+/* Append [bin, n] to a list, for histograms. */
+void np_jput_bin(struct np_jput *o, json_object *list, const char *key,
+		 size_t bin, double n);
+
+/* ---- tables of fields ---- */
 
 enum np_field_type {
 	NP_F_SCHEMA, /* max: the newest that is read, and the one written */
 	NP_F_U32,
 	NP_F_U64,
-	NP_F_LONG, /* NP_NO_VALUE where it is missing */
+	NP_F_LONG, /* NP_NO_VALUE if missing */
 	NP_F_REAL,
 	NP_F_BOOL,
-	NP_F_TEXT, /* char *, NULL where it is missing */
-	NP_F_MOMENTS,
-	/* Those above are read first: what is refused for them costs little. */
+	NP_F_TEXT, /* char *, NULL if missing */
+	/* Those above are read first: refusing them costs little. */
 	NP_F_APP,    /* char [NP_APP_MAX + 1] */
-	NP_F_NAME,   /* char [max + 1]: without spaces, '|' and the like */
+	NP_F_NAME,   /* char [max + 1], without spaces and '|' */
 	NP_F_WORD,   /* an enum by its words */
-	NP_F_OBJECT, /* a structure, zero where it is missing */
-	NP_F_PART,   /* struct *, NULL where it is missing */
-	NP_F_LIST,   /* struct *, and how many */
-	NP_F_TEXTS,  /* char **, and how many */
-	NP_F_HIST,   /* struct np_hist *; of as many samples as count says */
-	NP_F_SERIES, /* struct np_series *; of no more than that */
-	NP_F_MEAN,   /* struct np_mean; null where it is not measured */
-	NP_F_MEANS,  /* struct np_mean *, NULL where they are missing: count
-			rows of columns, or count in a row */
-	NP_F_NUMBERS, /* double *, and how many; the last may be infinite;
-			min: what none is above */
-	NP_F_LATENCY, /* struct np_latency; null where it is not measured */
+	NP_F_OBJECT, /* a structure, all zero if missing */
+	NP_F_PART,   /* struct *, NULL if missing */
+	NP_F_LIST,   /* struct *, with its length */
+	NP_F_TEXTS,  /* char **, with its length */
+	NP_F_NUMBERS, /* double *, with its length; min: their upper limit; the
+			 last one may be null, which is infinite */
+	NP_F_CODEC,  /* anything, by functions of the caller; the last one */
 };
 
 enum np_field_flags {
-	NP_F_NEEDED = 1,     /* refused without it */
-	NP_F_NEVER_NULL = 2, /* text that is "" where it is missing */
-	NP_F_CLAMP = 4,	     /* written at the end of its range if beyond;
-				of a list the first ones are */
-	NP_F_NOT_EMPTY = 8,  /* a list that is left out where it is empty */
-	NP_F_NINE = 16,	     /* written with nine digits, as what is measured */
-	NP_F_NAN = 32,	     /* NaN where it is missing, and the reverse */
-	NP_F_KEPT = 64,	     /* as it was where it is missing */
-	NP_F_NAMED = 128,    /* of a list: a text is an element of which only
-				the first member is told */
+	NP_F_NEEDED = 1,     /* refused if missing */
+	NP_F_NEVER_NULL = 2, /* a text that is "" if missing */
+	NP_F_CLAMP = 4,	     /* limited to its range when written; a list is
+				cut */
+	NP_F_NOT_EMPTY = 8,  /* an empty list is not written */
+	NP_F_NINE = 16,	     /* nine digits are written: a measured value */
+	NP_F_NAN = 32,	     /* NaN if missing, and the reverse */
+	NP_F_KEPT = 64,	     /* unchanged if missing */
+	NP_F_NAMED = 128,    /* an element of a list may be a text, which is its
+				first member */
 };
 
 struct np_field {
 	const char *key;
 	enum np_field_type type;
 	size_t offset;
-	double max; /* of a number; length of a text, of a list */
+	double max; /* of a number; length of a text or list */
 	int flags;
-	double min; /* of NP_F_U32, NP_F_REAL, means; 0 of all others */
-	const struct np_fields *of; /* a structure's, a list's elements' */
-	size_t count; /* offset of how many: size_t, of samples uint64_t */
+	double min; /* of NP_F_U32, NP_F_REAL; else 0 */
+	const struct np_fields *of; /* of a structure, or of an element */
+	size_t count; /* offset of the length, a size_t */
 	union {
-		const char *bins; /* of a list: the member that says what the
-				     bins of its histograms are, or NULL */
-		const char *const *words; /* by the enum, then NULL */
+		const char *const *words; /* in the order of the enum; NULL */
+		const struct np_field_codec *codec;
 	};
 	union {
-		size_t text_max; /* of NP_F_TEXTS, of each */
-		size_t columns; /* of NP_F_MEANS: offset of how many, or 0 */
+		size_t text_max; /* NP_F_TEXTS: bytes of each */
+		size_t columns; /* for np_field_codec */
 	};
 };
 
@@ -227,49 +183,58 @@ struct np_fields {
 	size_t n, size; /* size: of the structure */
 };
 
+/*
+ * How a caller reads, writes and frees a member of its own type.  from and to
+ * are the JSON object and the structure that the member is in, so get() decides
+ * what a missing member means.  free() may be NULL; at is the member.
+ */
+struct np_field_codec {
+	int (*get)(const struct np_jat *in, const struct np_field *f,
+		   json_object *from, char *to);
+	void (*put)(struct np_jput *o, json_object *in,
+		    const struct np_field *f, const char *from);
+	void (*free)(char *at);
+};
+
 #define NP_FIELD(s, type, name, max, ...) \
 	{ #name, type, offsetof(struct s, name), max, __VA_ARGS__ }
 #define NP_FIELDS(table, s) \
 	{ table, NP_ARRAY_SIZE(table), sizeof(struct s) }
 
-/* of: np_fields of the structure, or of each element. */
+/* A structure, or a list of them, by the table of the structure. */
 #define NP_FIELD_OF(s, type, name, of) \
 	{ #name, type, offsetof(struct s, name), 0, 0, 0, of }
-#define NP_FIELD_LIST(s, key, name, n_name, max, flags, of, ...) \
+#define NP_FIELD_LIST(s, key, name, n_name, max, flags, of) \
 	{ key, NP_F_LIST, offsetof(struct s, name), max, flags, 0, of, \
-	  offsetof(struct s, n_name), __VA_ARGS__ }
+	  offsetof(struct s, n_name) }
 
 void np_jput_fields(struct np_jput *o, json_object *in, const void *from,
 		    const struct np_fields *fs);
 
 /*
- * to is all zero before, but for what NP_F_KEPT keeps; np_fields_free() it
- * also after a failure.
+ * to is all zero before, but for members with NP_F_KEPT.  After success and
+ * failure alike it has to be freed with np_fields_free().
  */
 int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
 		   const struct np_fields *fs);
 
-/* The same of a text: written, a line with its end, malloc'ed; o->rc. */
+/* The same as text; written on one line with its end, malloc'ed.  o->rc. */
 int np_fields_print(struct np_jput *o, const void *from,
 		    const struct np_fields *fs, char **out);
 int np_fields_parse(const struct np_jat *in, const char *text, size_t len,
 		    void *to, const struct np_fields *fs);
 
 /*
- * The same of a text whose last members are lists, which may be very long: an
- * element a line is written, and any layout is read.
+ * The same for a text whose last members may be very long lists: one element is
+ * in memory as JSON at a time.  An element is written per line; any layout is
+ * read.
  */
 int np_fields_write(struct np_jput *o, const void *from,
 		    const struct np_fields *fs, char **out);
 int np_fields_read(const struct np_jat *in, const char *text, size_t len,
 		   void *to, const struct np_fields *fs);
 
-extern const struct np_fields np_moments_fields;
-
-/* Can they be of samples, all of them up to max? */
-#define NP_NO_MOMENTS "moments that samples can have"
-
-/* free() all that a structure points to. */
+/* free() everything that a structure points to, and clear the pointers. */
 void np_fields_free(void *of, const struct np_fields *fs);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,384 @@
 /* Slowdowns above the limit are no measurements; -1 would be no time at all. */
 #define SLOWDOWN_LEAST (-1 + 0x1p-53)
 #define SLOWDOWN_MAX 1e6
+
+/* ---- means and latencies as JSON ---- */
+
+#define TIME_MAX 1e12 /* in any unit */
+
+/* Nine digits are all that a measurement is good for. */
+static json_object *new_measured(struct np_jput *o, const char *key, double v,
+				 double min, double max)
+{
+	return np_jput_real(o, key, v, min, max, 9, 9);
+}
+
+static void put_null(struct np_jput *o, json_object *in, const char *key)
+{
+	if (json_object_object_add(in, key, NULL))
+		np_jput_fail(o, -ENOMEM);
+}
+
+static int get_real(const struct np_jat *in, json_object *from, const char *key,
+		    double min, double max, double *out)
+{
+	json_object *j;
+
+	return json_object_object_get_ex(from, key, &j) ?
+	       np_jget_real(in, key, j, min, max, out) :
+	       np_jat_refuse(in, key, "a value: it is missing");
+}
+
+/* null, a number, or {"n", "mean", "sd"}; min and max bound the mean. */
+static int get_mean(const struct np_jat *in, const char *key, json_object *j,
+		    double min, double max, struct np_mean *out)
+{
+	struct np_jat sub = np_jat_member(in, key);
+	struct np_mean m = { .n = 1, .sd = NAN };
+	double n = 1;
+	int rc;
+
+	*out = (struct np_mean){ 0 };
+	if (!j)
+		return 0;
+	if (!json_object_is_type(j, json_type_object)) {
+		rc = np_jget_real(in, key, j, min, max, &m.mean);
+	} else {
+		rc = get_real(&sub, j, "n", 1, UINT32_MAX, &n);
+		if (!rc)
+			rc = get_real(&sub, j, "mean", min, max, &m.mean);
+		if (!rc && json_object_object_get_ex(j, "sd", NULL))
+			rc = get_real(&sub, j, "sd", 0, max, &m.sd);
+	}
+	m.n = (uint32_t)n;
+	if (!rc)
+		*out = m;
+	return rc;
+}
+
+static json_object *new_mean(struct np_jput *o, const char *key,
+			     const struct np_mean *m)
+{
+	json_object *j = json_object_new_object();
+
+	if (!j) {
+		np_jput_fail(o, -ENOMEM);
+		return NULL;
+	}
+	np_jput(o, j, "n", np_jput_count(o, key, m->n, UINT32_MAX));
+	np_jput(o, j, "mean", new_measured(o, key, m->mean, -1, 1e300));
+	if (!isnan(m->sd))
+		np_jput(o, j, "sd", new_measured(o, key, m->sd, 0, 1e300));
+	return j;
+}
+
+static void put_mean(struct np_jput *o, json_object *in,
+		     const struct np_field *f, const char *from)
+{
+	const struct np_mean *m = (const void *)(from + f->offset);
+
+	if (np_mean_known(m))
+		np_jput(o, in, f->key, new_mean(o, f->key, m));
+	else
+		put_null(o, in, f->key);
+}
+
+static int get_mean_field(const struct np_jat *in, const struct np_field *f,
+			  json_object *from, char *to)
+{
+	json_object *j;
+
+	return json_object_object_get_ex(from, f->key, &j) ?
+		       get_mean(in, f->key, j, f->min, f->max,
+				(void *)(to + f->offset)) :
+		       0;
+}
+
+/* struct np_mean; null if it is not measured. */
+static const struct np_field_codec mean_codec = { get_mean_field, put_mean,
+						  NULL };
+
+static size_t length_at(const char *of, size_t offset)
+{
+	return *(const size_t *)(of + offset);
+}
+
+/* It has to be an array of n elements. */
+static int check_array(const struct np_jat *in, const char *key, json_object *j,
+		       size_t n)
+{
+	char expected[64];
+
+	if (!json_object_is_type(j, json_type_array))
+		return np_jat_refuse(in, key, "an array");
+	if (json_object_array_length(j) == n)
+		return 0;
+	snprintf(expected, sizeof(expected), "%zu elements, not %zu", n,
+		 json_object_array_length(j));
+	return np_jat_refuse(in, key, expected);
+}
+
+static int get_row(const struct np_jat *in, const struct np_field *f,
+		   const char *key, json_object *j, size_t n,
+		   struct np_mean *out)
+{
+	int rc = check_array(in, key, j, n);
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		char at[96];
+
+		snprintf(at, sizeof(at), "%.63s[%zu]", key, i);
+		rc = get_mean(in, at, json_object_array_get_idx(j, i), f->min,
+			      f->max, &out[i]);
+	}
+	return rc;
+}
+
+static int get_means(const struct np_jat *in, const struct np_field *f,
+		     json_object *from, char *to)
+{
+	size_t rows = length_at(to, f->count);
+	size_t columns = f->columns ? length_at(to, f->columns) : 1;
+	struct np_mean **out = (void *)(to + f->offset);
+	json_object *j;
+	int rc;
+
+	if (!json_object_object_get_ex(from, f->key, &j) || !j)
+		return 0;
+	rc = check_array(in, f->key, j, rows);
+	if (!rc)
+		rc = np_jat_take(in, rows * columns + 1, sizeof(**out), out);
+	if (!f->columns)
+		return rc ? rc : get_row(in, f, f->key, j, rows, *out);
+	for (size_t r = 0; !rc && r < rows; r++) {
+		char at[64];
+
+		snprintf(at, sizeof(at), "%.40s[%zu]", f->key, r);
+		rc = get_row(in, f, at, json_object_array_get_idx(j, r),
+			     columns, *out + r * columns);
+	}
+	return rc;
+}
+
+static void put_means(struct np_jput *o, json_object *in,
+		      const struct np_field *f, const char *from)
+{
+	size_t rows = length_at(from, f->count);
+	size_t columns = f->columns ? length_at(from, f->columns) : 1;
+	const struct np_mean *m = *(struct np_mean *const *)(from + f->offset);
+	json_object *list, *row;
+
+	if (!m)
+		return;
+	list = np_jput(o, in, f->key, json_object_new_array());
+	row = list;
+	for (size_t i = 0; list && i < rows * columns && !o->rc; i++) {
+		if (f->columns && i % columns == 0)
+			row = np_jput_append(o, list, json_object_new_array());
+		if (row && json_object_array_add(row, np_mean_known(&m[i]) ?
+					new_mean(o, f->key, &m[i]) : NULL))
+			np_jput_fail(o, -ENOMEM);
+	}
+}
+
+static void free_means(char *at)
+{
+	free(*(struct np_mean **)at);
+	*(struct np_mean **)at = NULL;
+}
+
+/*
+ * struct np_mean *, NULL if missing: a row of count means, or with columns,
+ * count rows of that many.
+ */
+static const struct np_field_codec means_codec = { get_means, put_means,
+						   free_means };
+
+/* *out is unchanged if it is missing. */
+static int get_real_if(const struct np_jat *in, json_object *from,
+		       const char *key, double min, double *out)
+{
+	return json_object_object_get_ex(from, key, NULL) ?
+	       get_real(in, from, key, min, TIME_MAX, out) : 0;
+}
+
+static int get_latency_moments(const struct np_jat *in, json_object *j,
+			       struct np_moments *m)
+{
+	double n, sd = NAN;
+	int rc = get_real(in, j, "n", 1, NP_JSON_COUNT, &n);
+
+	if (!rc)
+		rc = get_real(in, j, "mean_sec", 0, TIME_MAX, &m->mean);
+	if (!rc && m->mean == 0)
+		rc = np_jat_refuse(in, "mean_sec", "more than 0, not 0");
+	if (!rc)
+		rc = get_real(in, j, "min_sec", 0, m->mean, &m->min);
+	m->max = m->mean; /* unless the file says it */
+	if (!rc)
+		rc = get_real_if(in, j, "max_sec", m->mean, &m->max);
+	if (!rc)
+		rc = get_real_if(in, j, "sd_sec", 0, &sd);
+	if (!rc && n > 1 && isnan(sd))
+		rc = np_jat_refuse(in, "sd_sec", "a value: it is missing");
+	if (rc)
+		return rc;
+	m->n = (uint64_t)n;
+	m->m2 = n > 1 ? sd * sd * (n - 1) : 0;
+	return 0;
+}
+
+static int get_counts(const struct np_jat *in, json_object *list, double *count)
+{
+	int rc = check_array(in, "counts", list, in->n_bins);
+
+	for (size_t i = 0; !rc && i < in->n_bins; i++)
+		rc = np_jget_real(in, "counts",
+				  json_object_array_get_idx(list, i), 0,
+				  NP_JSON_COUNT, &count[i]);
+	return rc;
+}
+
+/* [[bin, count], ...], as most bins are empty. */
+static int get_sparse_counts(const struct np_jat *in, json_object *from,
+			     double *count)
+{
+	json_object *list;
+	size_t n;
+	int rc = np_jget_list(in, from, "bins", in->n_bins, &list, &n);
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		json_object *pair = json_object_array_get_idx(list, i);
+		uint64_t bin;
+		double c;
+
+		rc = check_array(in, "bins", pair, 2);
+		if (!rc)
+			rc = np_jget_count(in, "bins",
+					   json_object_array_get_idx(pair, 0),
+					   (double)(in->n_bins - 1), &bin);
+		if (!rc)
+			rc = np_jget_real(in, "bins",
+					  json_object_array_get_idx(pair, 1), 0,
+					  NP_JSON_COUNT, &c);
+		if (!rc)
+			count[bin] += c;
+	}
+	return rc;
+}
+
+static int get_histogram(const struct np_jat *in, json_object *j, double **out)
+{
+	json_object *counts;
+	bool dense = json_object_object_get_ex(j, "counts", &counts);
+	int rc;
+
+	if (!dense && !json_object_object_get_ex(j, "bins", NULL))
+		return 0;
+	rc = np_jat_take(in, in->n_bins, sizeof(**out), out);
+	if (rc)
+		return rc;
+	return dense ? get_counts(in, counts, *out) :
+		       get_sparse_counts(in, j, *out);
+}
+
+/*
+ * null, or {"n", "mean_sec", "sd_sec", "min_sec", "max_sec"} with a histogram
+ * of in->n_bins, "counts" or "bins".
+ */
+static int get_latency(const struct np_jat *in, const char *key, json_object *j,
+		       struct np_latency *out)
+{
+	struct np_jat sub = np_jat_member(in, key);
+	const struct np_bins bins = { .n = in->n_bins };
+	struct np_err why = NP_ERR_INIT;
+	double *count = NULL;
+	char what[160];
+	int rc;
+
+	*out = (struct np_latency){ .count = NULL };
+	if (!j)
+		return 0;
+	if (!json_object_is_type(j, json_type_object))
+		return np_jat_refuse(in, key, "an object, or null");
+	rc = get_latency_moments(&sub, j, &out->all);
+	if (rc)
+		return rc;
+	rc = get_histogram(&sub, j, &count);
+	out->count = count; /* also after a failure, so that it is freed */
+	if (rc)
+		return rc;
+	snprintf(what, sizeof(what), "%s%s", in->at, key);
+	if (np_latency_check(out, &bins, what, &why))
+		rc = np_errf(in->err, -EINVAL, "%s: %s", in->where, why.text);
+	return rc;
+}
+
+static void put_counts(struct np_jput *o, json_object *in, const double *count)
+{
+	json_object *list = np_jput(o, in, "bins", json_object_new_array());
+
+	for (size_t i = 0; list && i < NP_HIST_BINS && !o->rc; i++)
+		if (count[i] > 0)
+			np_jput_bin(o, list, "bins", i, count[i]);
+}
+
+static void put_latency(struct np_jput *o, json_object *in, const char *key,
+			const struct np_latency *l)
+{
+	const struct {
+		const char *key;
+		double value;
+	} time[] = {
+		{ "mean_sec", l->all.mean },
+		{ "sd_sec", np_moments_sd(&l->all) },
+		{ "min_sec", l->all.min }, { "max_sec", l->all.max },
+	};
+	json_object *j;
+
+	if (!l->all.n) {
+		put_null(o, in, key);
+		return;
+	}
+	j = np_jput(o, in, key, json_object_new_object());
+	if (!j)
+		return;
+	np_jput(o, j, "n",
+		np_jput_count(o, key, (double)l->all.n, NP_JSON_COUNT));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(time); i++)
+		np_jput(o, j, time[i].key,
+			new_measured(o, key, time[i].value, 0, TIME_MAX));
+	if (l->count)
+		put_counts(o, j, l->count);
+}
+
+static int get_latency_field(const struct np_jat *in, const struct np_field *f,
+			     json_object *from, char *to)
+{
+	json_object *j;
+
+	return json_object_object_get_ex(from, f->key, &j) ?
+	       get_latency(in, f->key, j, (void *)(to + f->offset)) : 0;
+}
+
+static void put_latency_field(struct np_jput *o, json_object *in,
+			      const struct np_field *f, const char *from)
+{
+	put_latency(o, in, f->key, (const void *)(from + f->offset));
+}
+
+static void free_latency(char *at)
+{
+	struct np_latency *l = (void *)at;
+
+	free((void *)l->count);
+	l->count = NULL;
+}
+
+/* struct np_latency; null if it is not measured. */
+static const struct np_field_codec latency_codec = {
+	get_latency_field, put_latency_field, free_latency,
+};
 
 /* ---- what files of pairs and calibrations share ---- */
 
@@ -58,7 +437,8 @@ static const struct np_fields level_table =
 	NP_FIELDS(level_fields, np_measured_set);
 
 #define SCOPE(scope, key) \
-	{ key, NP_F_MEAN, (scope) * sizeof(struct np_mean), NP_COUPLING_MAX }
+	{ key, NP_F_CODEC, (scope) * sizeof(struct np_mean), NP_COUPLING_MAX, \
+	  .codec = &mean_codec }
 
 static const struct np_field scope_fields[] = {
 	SCOPE(NP_SCOPE_NODE, "node"),
@@ -72,9 +452,9 @@ static const struct np_field fabric_fields[] = {
 	{ "latency_bin_edges_sec", NP_F_NUMBERS,
 	  offsetof(struct np_measured_set, edge), NP_BINS_MAX + 1,
 	  .count = offsetof(struct np_measured_set, n_edges) },
-	{ "level_beside_level", NP_F_MEANS,
+	{ "level_beside_level", NP_F_CODEC,
 	  offsetof(struct np_measured_set, fabric.beside), SLOWDOWN_MAX,
-	  .min = SLOWDOWN_LEAST,
+	  .codec = &means_codec, .min = SLOWDOWN_LEAST,
 	  .count = offsetof(struct np_measured_set, fabric.n_levels),
 	  .columns = offsetof(struct np_measured_set, fabric.n_levels) },
 	{ "coupling", NP_F_OBJECT,
@@ -201,8 +581,7 @@ static int get_bins(struct np_jat *in, struct np_measured_set *s)
 static int get_probe(const struct np_jat *in, json_object *probes,
 		     const char *name, struct np_latency *out)
 {
-	return np_jget_latency(in, name, json_object_object_get(probes, name),
-			       out);
+	return get_latency(in, name, json_object_object_get(probes, name), out);
 }
 
 static int get_probes(const struct np_jat *in, json_object *from,
@@ -270,15 +649,15 @@ static int get_set(struct np_jat *in, json_object *from,
 static void put_probes(struct np_jput *o, json_object *in,
 		       const struct np_measured_set *s)
 {
-	json_object *probes = np_jput_new(o, in, "probes",
-					  json_object_new_object());
+	json_object *probes =
+		np_jput(o, in, "probes", json_object_new_object());
 
 	if (probes && s->fabric.idle.all.n)
-		np_jput_latency(o, probes, "idle", &s->fabric.idle);
+		put_latency(o, probes, "idle", &s->fabric.idle);
 	for (size_t i = 0; probes && i < s->fabric.n_levels; i++)
 		if (s->level[i].latency.all.n)
-			np_jput_latency(o, probes, s->level[i].name,
-					&s->level[i].latency);
+			put_latency(o, probes, s->level[i].name,
+				    &s->level[i].latency);
 }
 
 /* ---- programs under levels and in pairs ---- */
@@ -286,7 +665,8 @@ static void put_probes(struct np_jput *o, json_object *in,
 #define SET(type, key, name, ...) \
 	{ key, type, offsetof(struct np_measured_set, name), __VA_ARGS__ }
 #define TABLE(key, name, rows, columns_) \
-	SET(NP_F_MEANS, key, name, SLOWDOWN_MAX, .min = SLOWDOWN_LEAST, \
+	SET(NP_F_CODEC, key, name, SLOWDOWN_MAX, .min = SLOWDOWN_LEAST, \
+	    .codec = &means_codec, \
 	    .count = offsetof(struct np_measured_set, rows), \
 	    .columns = offsetof(struct np_measured_set, columns_))
 
@@ -297,8 +677,8 @@ static const struct np_field group_fields[] = {
 	  .max = NP_MEASURED_MAX_CO,
 	  .count = offsetof(struct np_measured_group, n_co),
 	  .text_max = NP_MEASURED_NAME },
-	NP_FIELD(np_measured_group, NP_F_MEAN, slowdown, SLOWDOWN_MAX, 0,
-		 -0.999),
+	NP_FIELD(np_measured_group, NP_F_CODEC, slowdown, SLOWDOWN_MAX, 0,
+		 -0.999, .codec = &mean_codec),
 };
 static const struct np_fields group_table =
 	NP_FIELDS(group_fields, np_measured_group);
@@ -307,7 +687,7 @@ static const struct np_field pair_fields[] = {
 	TABLE("program_beside_program", pair, n_apps, n_apps),
 	TABLE("program_beside_level", curve, n_apps, fabric.n_levels),
 	TABLE("level_beside_program", pressure, fabric.n_levels, n_apps),
-	SET(NP_F_MEANS, "alone_sec", alone_sec, 1e9,
+	SET(NP_F_CODEC, "alone_sec", alone_sec, 1e9, .codec = &means_codec,
 	    .count = offsetof(struct np_measured_set, n_apps)),
 	NP_FIELD_LIST(np_measured_set, "groups", group, n_groups,
 		      NP_MEASURED_MAX_GROUPS, 0, &group_table),
@@ -342,7 +722,7 @@ void np_measured_free(struct np_measured *m)
 }
 
 /* The file has a row for each level; a program needs its own column. */
-static int give_tables(const struct np_jat *in, struct np_measured_set *s)
+static int split_tables(const struct np_jat *in, struct np_measured_set *s)
 {
 	size_t n = s->fabric.n_levels;
 	struct np_mean *of = NULL;
@@ -374,8 +754,8 @@ static int find_program(const struct np_jat *in,
 		       name);
 }
 
-static int add_group(const struct np_jat *in, struct np_measured_set *s,
-		     const struct np_measured_group *g)
+static int add_group_case(const struct np_jat *in, struct np_measured_set *s,
+			  const struct np_measured_group *g)
 {
 	struct np_measured_case *c = &s->row[s->n_rows];
 	int rc = find_program(in, s, "victim", g->victim, &c->victim);
@@ -389,7 +769,7 @@ static int add_group(const struct np_jat *in, struct np_measured_set *s,
 }
 
 /* List the measured pairs, and the programs with several co-runners. */
-static int give_rows(const struct np_jat *in, struct np_measured_set *s)
+static int list_cases(const struct np_jat *in, struct np_measured_set *s)
 {
 	size_t n = s->n_apps;
 	int rc = np_jat_take(in, n * n + s->n_groups + 1, sizeof(*s->row),
@@ -404,7 +784,7 @@ static int give_rows(const struct np_jat *in, struct np_measured_set *s)
 	for (size_t i = 0; !rc && i < s->n_groups; i++) {
 		struct np_jat sub = np_jat_element(in, "groups", i);
 
-		rc = add_group(&sub, s, &s->group[i]);
+		rc = add_group_case(&sub, s, &s->group[i]);
 	}
 	return rc;
 }
@@ -421,8 +801,8 @@ static int read_set(const struct np_jat *file, json_object *from,
 		rc = np_jat_refuse(&in, "program_beside_program",
 				   "a value: it is missing");
 	if (!rc)
-		rc = give_tables(&in, s);
-	return rc ? rc : give_rows(&in, s);
+		rc = split_tables(&in, s);
+	return rc ? rc : list_cases(&in, s);
 }
 
 static int read_all(const struct np_jat *in, json_object *root,
@@ -542,9 +922,9 @@ static const struct np_fields cal_levels_table =
 
 /* Read after the levels, because it has as many elements. */
 static const struct np_field alone_fields[] = {
-	{ "level_alone_round_sec", NP_F_MEANS,
+	{ "level_alone_round_sec", NP_F_CODEC,
 	  offsetof(struct np_calibration, alone_round_sec),
-	  NP_JSON_ELAPSED_SEC,
+	  NP_JSON_ELAPSED_SEC, .codec = &means_codec,
 	  .count = offsetof(struct np_calibration, n_levels) },
 };
 static const struct np_fields alone_table =
@@ -553,15 +933,16 @@ static const struct np_fields alone_table =
 static const struct np_field leaf_fields[] = {
 	NP_FIELD(np_calibration_leaf, NP_F_TEXT, name, NP_JSON_WORD,
 		 NP_F_NEVER_NULL),
-	NP_FIELD(np_calibration_leaf, NP_F_LATENCY, idle, 0),
+	NP_FIELD(np_calibration_leaf, NP_F_CODEC, idle, 0,
+		 .codec = &latency_codec),
 };
 static const struct np_fields leaf_table =
 	NP_FIELDS(leaf_fields, np_calibration_leaf);
 
 /* Without any effect, noise makes a gain as often as a loss. */
 #define LOSS(scope, key) \
-	{ key, NP_F_MEAN, (scope) * sizeof(struct np_mean), 1, \
-	  .min = -SLOWDOWN_MAX }
+	{ key, NP_F_CODEC, (scope) * sizeof(struct np_mean), 1, \
+	  .codec = &mean_codec, .min = -SLOWDOWN_MAX }
 
 static const struct np_field loss_fields[] = {
 	LOSS(NP_SCOPE_NODE, "node"),
@@ -581,9 +962,10 @@ static const struct np_fields cal_result_table =
 static const struct np_field other_fields[] = {
 	NP_FIELD(np_calibration_other, NP_F_TEXT, name, NP_JSON_WORD,
 		 NP_F_NEVER_NULL),
-	NP_FIELD(np_calibration_other, NP_F_MEAN, slows_by, SLOWDOWN_MAX, 0,
-		 SLOWDOWN_LEAST),
-	NP_FIELD(np_calibration_other, NP_F_LATENCY, probes, 0),
+	NP_FIELD(np_calibration_other, NP_F_CODEC, slows_by, SLOWDOWN_MAX, 0,
+		 SLOWDOWN_LEAST, .codec = &mean_codec),
+	NP_FIELD(np_calibration_other, NP_F_CODEC, probes, 0,
+		 .codec = &latency_codec),
 };
 static const struct np_fields other_table =
 	NP_FIELDS(other_fields, np_calibration_other);
@@ -643,8 +1025,8 @@ static int count_alone_nodes(struct np_calibration *c)
 	return rc == -ENOMEM ? rc : 0;
 }
 
-static int read_own(const struct np_jat *in, json_object *root,
-		    struct np_calibration *c)
+static int read_calibration_tables(const struct np_jat *in, json_object *root,
+				   struct np_calibration *c)
 {
 	struct np_mean *k = c->measured.set->fabric.coupling;
 	int rc = 0;
@@ -686,7 +1068,7 @@ static int read_calibration(struct np_jat *in, json_object *root,
 	    json_object_array_length(programs))
 		return np_jat_refuse(in, "programs", "none in a calibration");
 	rc = get_set(in, root, s);
-	return rc ? rc : read_own(in, root, c);
+	return rc ? rc : read_calibration_tables(in, root, c);
 }
 
 int np_calibration_parse(const char *json, size_t len, const char *path,
@@ -813,7 +1195,8 @@ static const struct np_field own_fields[] = {
 static const struct np_fields own_table = NP_FIELDS(own_fields, np_pairs);
 
 #define MEANS(s, key, name, most, least, rows, columns_) \
-	{ key, NP_F_MEANS, offsetof(struct s, name), most, .min = least, \
+	{ key, NP_F_CODEC, offsetof(struct s, name), most, .min = least, \
+	  .codec = &means_codec, \
 	  .count = offsetof(struct s, rows), .columns = columns_ }
 #define SLOWDOWNS(s, key, name, rows, columns) \
 	MEANS(s, key, name, SLOWDOWN_MAX, SLOWDOWN_LEAST, rows, \
@@ -904,8 +1287,8 @@ static void put_models(struct np_jput *o, json_object *j,
 	o->at = probes_at;
 	for (size_t a = 0; a < p->n_programs; a++)
 		if (p->app[a] && p->app[a]->latency.all.n)
-			np_jput_latency(o, probes, p->program[a].name,
-					&p->app[a]->latency);
+			put_latency(o, probes, p->program[a].name,
+				    &p->app[a]->latency);
 	o->at = outside;
 }
 
@@ -914,8 +1297,9 @@ static json_object *level_names(struct np_jput *o, const struct np_pairs *p)
 	json_object *list = json_object_new_array();
 
 	for (size_t i = 0; list && p->fabric && i < p->fabric->n_levels; i++)
-		np_jput_append(o, list, json_object_new_string(
-				       p->fabric->level[i].name));
+		np_jput_append(
+			o, list,
+			json_object_new_string(p->fabric->level[i].name));
 	return list;
 }
 
@@ -985,7 +1369,7 @@ static int check_runs(const struct np_jat *in, const struct np_pairs *p)
 }
 
 /* np_pairs_add() grows the array; the codec allocated it with exact size. */
-static int make_room(struct np_pairs *p)
+static int grow_runs(struct np_pairs *p)
 {
 	struct np_pairs_run *run = p->run;
 	size_t n = p->n_runs;
@@ -1015,7 +1399,7 @@ int np_pairs_parse(const char *text, size_t len, const char *where,
 	if (!rc)
 		rc = check_runs(&in, &p);
 	if (!rc)
-		rc = make_room(&p);
+		rc = grow_runs(&p);
 	json_object_put(root);
 	if (rc)
 		np_pairs_free(&p);

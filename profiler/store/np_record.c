@@ -11,6 +11,367 @@
 #include "np_fields.h"
 #include "np_text.h"
 
+/* ---- moments ---- */
+
+#define NO_MOMENTS "moments that samples can have"
+
+#define MOMENT(type, name, max) \
+	NP_FIELD(np_moments, type, name, max, NP_F_NEEDED)
+
+static const struct np_field moments_fields[] = {
+	MOMENT(NP_F_U64, n, NP_JSON_COUNT),
+	MOMENT(NP_F_REAL, mean, NP_JSON_ELAPSED_SEC),
+	MOMENT(NP_F_REAL, m2, 1e300),
+	MOMENT(NP_F_REAL, min, NP_JSON_ELAPSED_SEC),
+	MOMENT(NP_F_REAL, max, NP_JSON_ELAPSED_SEC),
+};
+static const struct np_fields moments_table =
+	NP_FIELDS(moments_fields, np_moments);
+
+/* Can they be of samples, none of them above max? */
+static bool moments_fit(const struct np_moments *m, double max)
+{
+	return !m->n || (np_moments_valid(m) && m->max <= max);
+}
+
+static int get_moments(const struct np_jat *in, const struct np_field *f,
+		       json_object *from, char *to)
+{
+	const struct np_field object = {
+		f->key, NP_F_OBJECT, f->offset, .of = &moments_table,
+	};
+	const struct np_fields one = { &object, 1, 0 };
+	int rc = np_jget_fields(in, from, to, &one);
+
+	return rc || moments_fit((const void *)(to + f->offset), f->max) ? rc :
+	       np_jat_refuse(in, f->key, NO_MOMENTS);
+}
+
+static void put_moments(struct np_jput *o, json_object *in,
+			const struct np_field *f, const char *from)
+{
+	static const struct np_moments empty;
+	const struct np_moments *m = (const void *)(from + f->offset);
+	const struct np_field object = {
+		f->key, NP_F_OBJECT, .of = &moments_table,
+	};
+	const struct np_fields one = { &object, 1, 0 };
+
+	/* The range of an empty set is not defined. */
+	np_jput_fields(o, in, m->n ? m : &empty, &one);
+	if (!moments_fit(m, f->max))
+		np_jput_refuse(o, f->key, NO_MOMENTS);
+}
+
+/* struct np_moments, all zero if missing; max bounds the samples. */
+static const struct np_field_codec moments_codec = { get_moments, put_moments,
+						     NULL };
+
+/*
+ * ---- histograms and latencies over time ----
+ *
+ * Both are of as many samples as the moments beside them say; another number is
+ * refused, when reading and when writing.
+ */
+
+#define LEAST_WIDTH_SEC 1e-6
+#define TOO_MANY "at most latency.n samples"
+#define NOT_AS_MANY "as many samples as latency.n"
+#define NO_WINDOW "windows that samples can have"
+
+/* The bins of all histograms of a record; so far there are only our own. */
+static void put_bins(struct np_jput *o, json_object *in,
+		     const struct np_field *f, const char *from)
+{
+	json_object *j = np_jput(o, in, f->key, json_object_new_object());
+
+	(void)from;
+	if (!j)
+		return;
+	np_jput(o, j, "first_edge_sec",
+		np_jput_real(o, f->key, NP_HIST_FIRST_EDGE_SEC, 0, 1, 1, 17));
+	np_jput(o, j, "per_decade", json_object_new_int(NP_HIST_PER_DECADE));
+	np_jput(o, j, "bins", json_object_new_int(NP_HIST_BINS));
+}
+
+static int check_bins(const struct np_jat *in, json_object *from,
+		      const char *key)
+{
+	static const char *expected =
+		"the bins of this netprof (1e-07 s, 25 per decade, 177)";
+	uint64_t per_decade = 0, bins = 0;
+	json_object *j, *v;
+	double edge = 0;
+
+	if (!json_object_object_get_ex(from, key, &j) ||
+	    !json_object_is_type(j, json_type_object))
+		return np_jat_refuse(in, key, expected);
+	if (json_object_object_get_ex(j, "first_edge_sec", &v))
+		edge = json_object_get_double(v);
+	if (json_object_object_get_ex(j, "per_decade", &v))
+		per_decade = json_object_get_uint64(v);
+	if (json_object_object_get_ex(j, "bins", &v))
+		bins = json_object_get_uint64(v);
+	if (edge != NP_HIST_FIRST_EDGE_SEC ||
+	    per_decade != NP_HIST_PER_DECADE || bins != NP_HIST_BINS)
+		return np_jat_refuse(in, key, expected);
+	return 0;
+}
+
+_Static_assert(NP_HIST_BINS == 177, "check_bins() says 177");
+
+/* A record without leaf switches needs no bins. */
+static int get_bins(const struct np_jat *in, const struct np_field *f,
+		    json_object *from, char *to)
+{
+	json_object *leaves;
+
+	(void)to;
+	return json_object_object_get_ex(from, "leaves", &leaves) &&
+	       json_object_is_type(leaves, json_type_array) &&
+	       json_object_array_length(leaves) ?
+	       check_bins(in, from, f->key) : 0;
+}
+
+static const struct np_field_codec bins_codec = { get_bins, put_bins, NULL };
+
+/* The number of samples that the moments say. */
+static uint64_t n_samples(const struct np_field *f, const char *from)
+{
+	return *(const uint64_t *)(from + f->count);
+}
+
+/* [[bin, count], ...]; missing if the histogram is NULL or empty. */
+static void put_hist(struct np_jput *o, json_object *in,
+		     const struct np_field *f, const char *from)
+{
+	const struct np_hist *h = *(struct np_hist *const *)(from + f->offset);
+	uint64_t total = h ? np_hist_total(h) : 0;
+	json_object *list;
+
+	if (total != n_samples(f, from))
+		np_jput_refuse(o, f->key, NOT_AS_MANY);
+	if (!total)
+		return;
+	list = np_jput(o, in, f->key, json_object_new_array());
+	for (size_t i = 0; list && i < NP_HIST_BINS && !o->rc; i++)
+		if (np_hist_count(h, i))
+			np_jput_bin(o, list, f->key, i,
+				    (double)np_hist_count(h, i));
+}
+
+static int get_pair(const struct np_jat *in, const char *key, json_object *pair,
+		    struct np_hist *h, size_t *least_bin)
+{
+	uint64_t bin, n;
+	int rc;
+
+	if (!json_object_is_type(pair, json_type_array) ||
+	    json_object_array_length(pair) != 2)
+		return np_jat_refuse(in, key, "pairs of bin and count");
+	rc = np_jget_count(in, key, json_object_array_get_idx(pair, 0),
+			   NP_HIST_BINS - 1, &bin);
+	if (!rc)
+		rc = np_jget_count(in, key, json_object_array_get_idx(pair, 1),
+				   NP_JSON_COUNT, &n);
+	if (rc)
+		return rc;
+	if (bin < *least_bin)
+		return np_jat_refuse(in, key, "bins in rising order");
+	*least_bin = bin + 1;
+	return np_hist_add_bin(h, bin, n);
+}
+
+static int get_hist(const struct np_jat *in, const struct np_field *f,
+		    json_object *from, char *to)
+{
+	struct np_hist **out = (void *)(to + f->offset);
+	size_t n, least_bin = 0;
+	json_object *list;
+	int rc = np_jget_list(in, from, f->key, NP_HIST_BINS, &list, &n);
+
+	if (rc)
+		return rc;
+	if (n) {
+		*out = np_hist_new();
+		if (!*out)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = get_pair(in, f->key, json_object_array_get_idx(list, i),
+			      *out, &least_bin);
+	if (!rc && (n ? np_hist_total(*out) : 0) != n_samples(f, to))
+		rc = np_jat_refuse(in, f->key, NOT_AS_MANY);
+	return rc;
+}
+
+static void free_hist(char *at)
+{
+	np_hist_free(*(struct np_hist **)at);
+	*(struct np_hist **)at = NULL;
+}
+
+static const struct np_field_codec hist_codec = { get_hist, put_hist,
+						  free_hist };
+
+static json_object *window_real(struct np_jput *o, double v)
+{
+	return np_jput_real(o, "w", v, 0, NP_JSON_LATENCY_SEC, 6, 6);
+}
+
+static void put_window(struct np_jput *o, json_object *list,
+		       struct np_moments m)
+{
+	json_object *w =
+		np_jput_append(o, list, json_object_new_array_ext(4));
+
+	if (!w)
+		return;
+	np_jput_append(o, w, np_jput_count(o, "w", (double)m.n, NP_JSON_COUNT));
+	if (!m.n)
+		return;
+	/* By rounding, the mean of equal latencies may exceed them. */
+	np_jput_append(o, w, window_real(o, fmin(m.mean, m.max)));
+	np_jput_append(o, w, window_real(o, np_moments_sd(&m)));
+	np_jput_append(o, w, window_real(o, m.max));
+	m.min = m.mean; /* as its reader will see it */
+	m.m2 = 0;
+	if (!np_moments_valid(&m))
+		np_jput_refuse(o, "w", NO_WINDOW);
+}
+
+/*
+ * {"width_sec", "w": [[n, mean, sd, max], ...]} with 6 digits and without the
+ * minimum; missing if the series is NULL or empty.  o->merge windows are merged
+ * into one.
+ */
+static void put_series(struct np_jput *o, json_object *in,
+		       const struct np_field *f, const char *from)
+{
+	const struct np_series *s =
+		*(struct np_series *const *)(from + f->offset);
+	json_object *j, *list;
+	uint64_t total = 0;
+
+	if (!s || !s->n)
+		return;
+	j = np_jput(o, in, f->key, json_object_new_object());
+	if (!j)
+		return;
+	np_jput(o, j, "width_sec",
+		np_jput_real(o, "windows.width_sec",
+			     s->width_sec * (double)o->merge, LEAST_WIDTH_SEC,
+			     NP_JSON_ELAPSED_SEC, 1, 17));
+	list = np_jput(o, j, "w", json_object_new_array());
+	for (size_t i = 0; list && i < s->n && !o->rc; i += o->merge) {
+		struct np_moments m = s->w[i];
+
+		for (size_t k = 1; k < o->merge && i + k < s->n; k++)
+			np_moments_merge(&m, &s->w[i + k]);
+		put_window(o, list, m);
+		total += m.n;
+	}
+	if (total > n_samples(f, from))
+		np_jput_refuse(o, f->key, TOO_MANY);
+}
+
+/* The minimum of a window is not stored; the mean takes its place. */
+static int get_window_numbers(const struct np_jat *in, json_object *j,
+			      struct np_moments *m)
+{
+	double *const to[] = { &m->mean, &m->m2, &m->max }, sd;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < NP_ARRAY_SIZE(to); i++)
+		rc = np_jget_real(in, "w", json_object_array_get_idx(j, i + 1),
+				  0, NP_JSON_LATENCY_SEC, to[i]);
+	sd = m->m2;
+	m->m2 = sd * sd * (double)(m->n - 1);
+	m->min = m->mean;
+	return rc;
+}
+
+/* [n, mean, sd, max], or [0]. */
+static int get_window(const struct np_jat *in, json_object *j,
+		      struct np_moments *out)
+{
+	struct np_moments m = { 0 };
+	size_t len;
+	int rc;
+
+	if (!json_object_is_type(j, json_type_array))
+		return np_jat_refuse(in, "w", "arrays [n, mean, sd, max]");
+	len = json_object_array_length(j);
+	rc = np_jget_count(in, "w", json_object_array_get_idx(j, 0),
+			   NP_JSON_COUNT, &m.n);
+	if (rc)
+		return rc;
+	if (len != (m.n ? 4 : 1))
+		return np_jat_refuse(in, "w", "[n, mean, sd, max], or [0]");
+	rc = m.n ? get_window_numbers(in, j, &m) : 0;
+	if (rc)
+		return rc;
+	if (!np_moments_valid(&m))
+		return np_jat_refuse(in, "w", NO_WINDOW);
+	*out = m;
+	return 0;
+}
+
+static int get_width(const struct np_jat *in, json_object *j, double *out)
+{
+	static const char key[] = "windows.width_sec";
+	json_object *width;
+	int rc;
+
+	if (!json_object_object_get_ex(j, "width_sec", &width))
+		return np_jat_refuse(in, key, "a value");
+	rc = np_jget_real(in, key, width, 0, NP_JSON_ELAPSED_SEC, out);
+	if (!rc && *out < LEAST_WIDTH_SEC)
+		rc = np_jat_refuse(in, key, "1e-06 or more");
+	return rc;
+}
+
+static int get_series(const struct np_jat *in, const struct np_field *f,
+		      json_object *from, char *to)
+{
+	json_object *j, *list;
+	struct np_series *s;
+	uint64_t total = 0;
+	size_t n;
+	int rc;
+
+	if (!json_object_object_get_ex(from, f->key, &j))
+		return 0;
+	if (!json_object_is_type(j, json_type_object))
+		return np_jat_refuse(in, f->key, "an object");
+	rc = np_jget_list(in, j, "w", NP_SERIES_MAX, &list, &n);
+	if (rc || !n)
+		return rc;
+	/* calloc(): pages that are not touched take no memory. */
+	s = *(struct np_series **)(to + f->offset) = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	rc = get_width(in, j, &s->width_sec);
+	for (size_t i = 0; !rc && i < n; i++) {
+		rc = get_window(in, json_object_array_get_idx(list, i),
+				&s->w[i]);
+		total += s->w[i].n;
+	}
+	if (!rc && total > n_samples(f, to))
+		rc = np_jat_refuse(in, f->key, TOO_MANY);
+	s->n = n;
+	return rc;
+}
+
+static void free_series(char *at)
+{
+	free(*(struct np_series **)at);
+	*(struct np_series **)at = NULL;
+}
+
+static const struct np_field_codec series_codec = { get_series, put_series,
+						    free_series };
+
 /* ---- JSON, schema 1: see netprof-profile(5) ---- */
 
 /*
@@ -28,6 +389,8 @@ static const struct np_jlimits limits = {
 #define MAX_WINDOWS 16384
 
 #define FIELD NP_FIELD
+#define MOMENTS(s, name, max) \
+	NP_FIELD(s, NP_F_CODEC, name, max, .codec = &moments_codec)
 
 static const struct np_field probe_fields[] = {
 	FIELD(np_probe_run, NP_F_U32, message_bytes, UINT32_MAX, 0),
@@ -84,10 +447,8 @@ static const struct np_field level_fields[] = {
 	FIELD(np_level_run, NP_F_TEXT, nodes, NP_JSON_HOSTLIST,
 	      NP_F_NEVER_NULL),
 	FIELD(np_level_run, NP_F_U32, n_processes, UINT32_MAX, 0),
-	FIELD(np_level_run, NP_F_MOMENTS, alone_round_sec,
-	      NP_JSON_ELAPSED_SEC, 0),
-	FIELD(np_level_run, NP_F_MOMENTS, beside_round_sec,
-	      NP_JSON_ELAPSED_SEC, 0),
+	MOMENTS(np_level_run, alone_round_sec, NP_JSON_ELAPSED_SEC),
+	MOMENTS(np_level_run, beside_round_sec, NP_JSON_ELAPSED_SEC),
 };
 static const struct np_fields level_table =
 	NP_FIELDS(level_fields, np_level_run);
@@ -98,11 +459,13 @@ static const struct np_field leaf_fields[] = {
 	FIELD(np_leaf_run, NP_F_U32, n_nodes, NP_RECORD_MAX_NODES, 0),
 	FIELD(np_leaf_run, NP_F_U32, n_pairs, UINT32_MAX, 0),
 	FIELD(np_leaf_run, NP_F_TEXT, skipped, NP_JSON_WORD, 0),
-	FIELD(np_leaf_run, NP_F_MOMENTS, latency, NP_JSON_LATENCY_SEC, 0),
-	{ "hist", NP_F_HIST, offsetof(struct np_leaf_run, hist),
-	  .count = offsetof(struct np_leaf_run, latency.n) },
-	{ "windows", NP_F_SERIES, offsetof(struct np_leaf_run, windows),
-	  .count = offsetof(struct np_leaf_run, latency.n) },
+	MOMENTS(np_leaf_run, latency, NP_JSON_LATENCY_SEC),
+	{ "hist", NP_F_CODEC, offsetof(struct np_leaf_run, hist),
+	  .count = offsetof(struct np_leaf_run, latency.n),
+	  .codec = &hist_codec },
+	{ "windows", NP_F_CODEC, offsetof(struct np_leaf_run, windows),
+	  .count = offsetof(struct np_leaf_run, latency.n),
+	  .codec = &series_codec },
 };
 static const struct np_fields leaf_table =
 	NP_FIELDS(leaf_fields, np_leaf_run);
@@ -113,7 +476,7 @@ static const struct np_field block_fields[] = {
 	FIELD(np_block_run, NP_F_REAL, sec, NP_JSON_ELAPSED_SEC, 0),
 	FIELD(np_block_run, NP_F_REAL, rate, 1e15, 0),
 	FIELD(np_block_run, NP_F_REAL, calls, 1e12, NP_F_NAN),
-	FIELD(np_block_run, NP_F_MOMENTS, round_sec, NP_JSON_ELAPSED_SEC, 0),
+	MOMENTS(np_block_run, round_sec, NP_JSON_ELAPSED_SEC),
 };
 static const struct np_fields block_table =
 	NP_FIELDS(block_fields, np_block_run);
@@ -173,8 +536,9 @@ static const struct np_field record_fields[] = {
 	NP_FIELD_LIST(np_record, "nics", nics, n_nics, NP_RECORD_MAX_NICS, 0,
 		      &nic_table),
 	NP_FIELD_OF(np_record, NP_F_PART, level, &level_table),
+	{ "hist", NP_F_CODEC, .codec = &bins_codec },
 	NP_FIELD_LIST(np_record, "leaves", leaves, n_leaves,
-		      NP_RECORD_MAX_LEAVES, 0, &leaf_table, { "hist" }),
+		      NP_RECORD_MAX_LEAVES, 0, &leaf_table),
 	FIELD(np_record, NP_F_TEXT, blocks_scope, NP_JSON_WORD, 0),
 	FIELD(np_record, NP_F_U32, blocks_nodes, NP_RECORD_MAX_NODES, 0),
 	NP_FIELD_LIST(np_record, "blocks_alone", blocks_alone, n_blocks_alone,
