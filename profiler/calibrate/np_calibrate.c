@@ -1,13 +1,923 @@
+/*
+ * A calibration: the file that holds its state, steps by srun, measurements on
+ * steps, what these say, and the stages of the whole.  What is measured where
+ * is planned in np_calibrate_plan.c.
+ */
 #include "np_calibrate.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "np_array.h"
+#include "np_clock.h"
 #include "np_fabric_store.h"
+#include "np_read.h"
+#include "np_store.h"
 
-/* What the measurements of a calibration say; declared in np_calibrate.h. */
+/*
+ * ---- the state file ----
+ *
+ * Lines, with tabs between the fields:
+ *
+ *	netprof-calibration 1 BEGUN
+ *	SETUP
+ *	KEY	SAMPLE alone	SAMPLE beside
+ *
+ * A sample is "N MEAN M2 MIN MAX", followed for latencies by " BIN:COUNT ...".
+ */
+#define HEAD "netprof-calibration 1 "
+#define MAX_RESULTS 100000
+#define MAX_BYTES (64 << 20) /* of the file */
+
+int np_cal_state_init(struct np_cal_state *s, const char *setup, double begun)
+{
+	*s = (struct np_cal_state){ .setup = strdup(setup), .begun = begun };
+	return s->setup ? 0 : -ENOMEM;
+}
+
+static void sample_free(struct np_cal_sample *s)
+{
+	free(s->bins);
+	*s = (struct np_cal_sample){ .bins = NULL };
+}
+
+static void result_free(struct np_cal_result *r)
+{
+	sample_free(&r->alone);
+	sample_free(&r->beside);
+}
+
+void np_cal_state_free(struct np_cal_state *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		result_free(&s->result[i]);
+	free(s->result);
+	free(s->setup);
+	*s = (struct np_cal_state){ .setup = NULL };
+}
+
+/* The key is "idle LEAF" for the idle latencies.  NULL: not measured yet. */
+static const struct np_cal_result *state_find(const struct np_cal_state *s,
+					      const char *key)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (!strcmp(s->result[i].key, key))
+			return &s->result[i];
+	return NULL;
+}
+
+/* s owns r's bins from now on, even after a failure.  Returns 0 or -ENOMEM. */
+static int state_add(struct np_cal_state *s, struct np_cal_result *r)
+{
+	if (np_array_more(&s->result, s->n, sizeof(*s->result))) {
+		result_free(r);
+		return -ENOMEM;
+	}
+	s->result[s->n++] = *r;
+	return 0;
+}
+
+/* Merge a sample, with its bins if it has any.  Returns 0 or -ENOMEM. */
+static int sample_merge(struct np_cal_sample *to,
+			const struct np_cal_sample *from)
+{
+	if (from->bins && !to->bins) {
+		to->bins = calloc(NP_HIST_BINS, sizeof(*to->bins));
+		if (!to->bins)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; from->bins && i < NP_HIST_BINS; i++)
+		to->bins[i] += from->bins[i];
+	np_moments_merge(&to->sec, &from->sec);
+	return 0;
+}
+
+/* ---- writing the state ---- */
+
+static void put_sample(FILE *f, const struct np_cal_sample *s)
+{
+	const struct np_moments *m = &s->sec;
+
+	fprintf(f, "\t%" PRIu64 " %.17g %.17g %.17g %.17g", m->n, m->mean,
+		m->m2, m->n ? m->min : 0, m->n ? m->max : 0);
+	for (size_t i = 0; s->bins && i < NP_HIST_BINS; i++)
+		if (s->bins[i])
+			fprintf(f, " %zu:%" PRIu64, i, s->bins[i]);
+}
+
+char *np_cal_state_format(const struct np_cal_state *s)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	fprintf(f, HEAD "%.3f\n%s\n", s->begun, s->setup);
+	for (size_t i = 0; i < s->n; i++) {
+		fputs(s->result[i].key, f);
+		put_sample(f, &s->result[i].alone);
+		put_sample(f, &s->result[i].beside);
+		fputc('\n', f);
+	}
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* ---- reading the state ---- */
+
+static int parse_bins(char *text, struct np_cal_sample *s)
+{
+	char *save = NULL;
+	uint64_t sum = 0;
+
+	s->bins = calloc(NP_HIST_BINS, sizeof(*s->bins));
+	if (!s->bins)
+		return -ENOMEM;
+	for (char *w = strtok_r(text, " ", &save); w;
+	     w = strtok_r(NULL, " ", &save)) {
+		unsigned bin;
+		uint64_t count;
+
+		if (sscanf(w, "%u:%" SCNu64, &bin, &count) != 2 ||
+		    bin >= NP_HIST_BINS || count > s->sec.n)
+			return -EINVAL;
+		s->bins[bin] += count;
+		sum += count;
+	}
+	return sum == s->sec.n ? 0 : -EINVAL;
+}
+
+static int parse_sample(char *text, struct np_cal_sample *s)
+{
+	struct np_moments *m = &s->sec;
+	int used = 0;
+
+	if (!text || sscanf(text, "%" SCNu64 " %lf %lf %lf %lf%n", &m->n,
+			    &m->mean, &m->m2, &m->min, &m->max, &used) != 5 ||
+	    m->n > UINT32_MAX || (m->n && !np_moments_valid(m)))
+		return -EINVAL;
+	if (!text[used])
+		return 0;
+	return parse_bins(text + used, s);
+}
+
+static int parse_line(struct np_cal_state *s, char *line)
+{
+	struct np_cal_result r = { .key = "" };
+	char *save = NULL, *key = strtok_r(line, "\t", &save);
+	int rc;
+
+	if (!key || strlen(key) >= sizeof(r.key) || s->n >= MAX_RESULTS)
+		return -EINVAL;
+	strcpy(r.key, key);
+	rc = parse_sample(strtok_r(NULL, "\t", &save), &r.alone);
+	if (!rc)
+		rc = parse_sample(strtok_r(NULL, "\t", &save), &r.beside);
+	if (!rc && strtok_r(NULL, "\t", &save))
+		rc = -EINVAL;
+	if (rc) {
+		result_free(&r);
+		return rc;
+	}
+	return state_add(s, &r);
+}
+
+static int parse_lines(char *copy, struct np_cal_state *s, struct np_err *err)
+{
+	char *save = NULL, *line = strtok_r(copy, "\n", &save), *end;
+	unsigned at = 2;
+	int rc = 0;
+
+	if (!line || strncmp(line, HEAD, strlen(HEAD)))
+		return np_errf(err, -EINVAL, "line 1: expected \"" HEAD
+			       "DATE\"");
+	s->begun = strtod(line + strlen(HEAD), &end);
+	line = strtok_r(NULL, "\n", &save);
+	if (*end || !(s->begun >= 0 && s->begun < 1e12) || !line)
+		return np_errf(err, -EINVAL, "line 1 or 2: damaged");
+	s->setup = strdup(line);
+	if (!s->setup)
+		return np_errf(err, -ENOMEM, "out of memory");
+	while (!rc && (line = strtok_r(NULL, "\n", &save))) {
+		at++;
+		rc = parse_line(s, line);
+	}
+	return rc ? np_errf(err, rc, "line %u: %s", at, rc == -EINVAL ?
+			    "damaged" : "out of memory") : 0;
+}
+
+int np_cal_state_parse(const char *text, struct np_cal_state *out,
+		       struct np_err *err)
+{
+	struct np_cal_state s = { .setup = NULL };
+	char *copy = strdup(text);
+	int rc = copy ? parse_lines(copy, &s, err) :
+			np_errf(err, -ENOMEM, "out of memory");
+
+	free(copy);
+	if (rc)
+		np_cal_state_free(&s);
+	else
+		*out = s;
+	return rc;
+}
+
+/* ---- the state on disk ---- */
+
+int np_cal_state_load(const char *path, struct np_cal_state *out,
+		      struct np_err *err)
+{
+	struct np_err why = NP_ERR_INIT;
+	struct stat st = { .st_uid = 0 };
+	int fd = np_read_open(path, O_NOFOLLOW, &st), rc;
+	char *text = NULL;
+	ssize_t len;
+
+	if (fd == -ENOENT)
+		return fd;
+	if (fd == -EINVAL || (fd >= 0 && st.st_uid != 0 &&
+			      st.st_uid != geteuid()))
+		len = np_errf(err, -EACCES, "%s: expected a file of yours or "
+			      "of root; not trusted", path);
+	else if (fd >= 0 && st.st_size > MAX_BYTES)
+		len = np_errf(err, -EFBIG, "%s: larger than %d MiB", path,
+			      MAX_BYTES >> 20);
+	else
+		len = fd < 0 ? fd : np_read_text(fd, (size_t)st.st_size, &text);
+	if (fd >= 0)
+		close(fd);
+	if (len < 0)
+		return len == -EACCES || len == -EFBIG ? (int)len :
+		       np_errf(err, (int)len, "%s: %s", path,
+			       strerror((int)-len));
+	rc = np_cal_state_parse(text, out, &why);
+	free(text);
+	return rc ? np_errf(err, rc, "%s: %s", path, why.text) : 0;
+}
+
+int np_cal_state_save(const char *path, const struct np_cal_state *s,
+		      struct np_err *err)
+{
+	char *text = np_cal_state_format(s);
+	int rc =
+		text ? np_file_write_path(path, text, strlen(text), 0644, err) :
+		       np_errf(err, -ENOMEM, "cannot write %s: %s", path,
+			       strerror(ENOMEM));
+
+	free(text);
+	return rc;
+}
+
+/* ---- steps by srun ---- */
+
+#define TICK_SEC 0.25
+
+static double now_sec(void *ctx)
+{
+	(void)ctx;
+	return np_mono_sec();
+}
+
+static void step_command(const struct np_cal_srun *s,
+			 const struct np_cal_step *step, struct np_args *args)
+{
+	if (step->level)
+		np_sidecmd_level(args, &s->job, s->conf, step->level->name,
+				 step->nodes, step->n_nodes);
+	else
+		np_sidecmd_impact(args, &s->job, s->conf, step->nodes,
+				  step->n_nodes);
+	np_args_add(args, "--report-every=%gs", NP_CAL_WINDOW_SEC);
+	if (step->across)
+		np_args_add(args, "--across");
+}
+
+static int srun_start(void *ctx, int slot, const struct np_cal_step *step,
+		      struct np_err *err)
+{
+	struct np_cal_srun *s = ctx;
+	uint32_t processes = (uint32_t)step->n_nodes *
+			     (step->level ? 1 : s->conf->per_node);
+	struct np_args args;
+	int rc;
+
+	step_command(s, step, &args);
+	rc = np_sidestep_start(&s->step[slot], &args, s->env, processes, err);
+	np_args_free(&args);
+	s->running[slot] = !rc;
+	return rc;
+}
+
+/* Adds the slot to the reports of a step. */
+struct slot_reports {
+	int slot;
+	np_cal_report_f *f;
+	void *arg;
+};
+
+static void srun_on_report(const struct np_report *r, void *arg)
+{
+	const struct slot_reports *c = arg;
+
+	c->f(c->slot, r, c->arg);
+}
+
+static void read_slots(struct np_cal_srun *s, np_cal_report_f *f, void *arg)
+{
+	for (int i = 0; i < NP_CAL_SLOTS; i++) {
+		struct slot_reports c = { i, f, arg };
+
+		if (s->running[i])
+			np_sidestep_read(&s->step[i], srun_on_report, &c);
+	}
+}
+
+static void poll_slots(const struct np_cal_srun *s, double sec)
+{
+	struct pollfd p[NP_CAL_SLOTS];
+
+	for (int i = 0; i < NP_CAL_SLOTS; i++)
+		p[i] = (struct pollfd){ s->running[i] ? s->step[i].fd : -1,
+					POLLIN, 0 };
+	poll(p, NP_CAL_SLOTS, (int)ceil(fmax(sec, 0) * 1000));
+}
+
+static int report_end(const struct np_cal_srun *s, int slot, struct np_err *err)
+{
+	char cause[NP_ERR_LEN + 32];
+
+	np_sidestep_cause(&s->step[slot], cause, sizeof(cause));
+	return np_errf(err, -EPIPE, "a step of the calibration ended "
+		       "unexpectedly: %s", cause);
+}
+
+/*
+ * Slurm 22.05 takes a minute to end a job while one of its steps starts, so a
+ * stop requested by the user waits until no step is starting.
+ */
+static bool none_is_starting(const struct np_cal_srun *s,
+			     const bool up[NP_CAL_SLOTS])
+{
+	for (int i = 0; i < NP_CAL_SLOTS; i++)
+		if (s->running[i] && !up[i])
+			return false;
+	return true;
+}
+
+static int srun_wait(void *ctx, double until_sec, const bool up[NP_CAL_SLOTS],
+		     np_cal_report_f *f, void *arg, struct np_err *err)
+{
+	struct np_cal_srun *s = ctx;
+
+	poll_slots(s, fmin(until_sec - now_sec(ctx), TICK_SEC));
+	read_slots(s, f, arg);
+	if (*s->stop && none_is_starting(s, up))
+		return np_errf(err, -EINTR, "stopped");
+	for (int i = 0; i < NP_CAL_SLOTS; i++)
+		if (s->running[i] && np_sidestep_reap(&s->step[i]))
+			return report_end(s, i, err);
+	return 0;
+}
+
+static void srun_stop(void *ctx, int slot, np_cal_report_f *f, void *arg)
+{
+	struct np_cal_srun *s = ctx;
+	struct np_sidestep *step = &s->step[slot];
+	struct np_sidestep_end end = { .asked_sec = now_sec(ctx) };
+	int sig = SIGUSR1;
+
+	while (!np_sidestep_reap(step) && sig >= 0) {
+		if (sig)
+			np_sidestep_signal(step, sig);
+		poll_slots(s, 0.01);
+		read_slots(s, f, arg);
+		sig = np_sidestep_end_due(&end, now_sec(ctx));
+	}
+	read_slots(s, f, arg);
+	np_sidestep_close(step);
+	s->running[slot] = false;
+}
+
+const struct np_cal_ops np_cal_srun_ops = {
+	.now_sec = now_sec,
+	.start = srun_start,
+	.stop = srun_stop,
+	.wait = srun_wait,
+};
+
+/* ---- measurements ---- */
+
+#define UP_SEC 40.0	/* for all processes of a step to start */
+#define SETTLE_SEC 0.4	/* for rounds to reach a steady state, at least */
+#define SETTLE_MAX_SEC 5.0
+#define LATE_SEC 0.3	/* for the last window to be reported */
+#define MIN_ROUNDS 6	/* per process of the base; measure longer for them */
+#define LONGER 4.0	/* ... but at most this many times as long */
+#define SLACK_SEC 0.02	/* tolerance for the clocks of windows */
+#define MAX_WINDOWS 131072 /* of one measurement */
+
+struct slot {
+	bool running;
+	struct np_cal_step step;
+	double zero_sec; /* common start of its processes; NaN: none reported */
+	uint32_t n_ranks, hellos;
+};
+
+/* A report, with the start of its window on our clock. */
+struct window {
+	double from_sec;
+	struct np_report report;
+};
+
+/* Where a process of the survey runs, as it reports. */
+struct rank {
+	char node[NP_REPORT_WORD], leaf[NP_REPORT_WORD];
+};
+
+struct np_cal_run {
+	const struct np_cal_ops *ops;
+	void *ctx;
+	const struct np_cal_setup *setup;
+	const struct np_cal_sites *sites;
+	struct slot slot[NP_CAL_SLOTS];
+	struct window *window; /* of the base, since the current measurement */
+	size_t n_windows;
+	/* From the survey. */
+	bool surveys;
+	const char *all; /* borrowed */
+	size_t n_all;
+	struct rank *rank;
+	uint32_t n_ranks;
+	struct np_cal_node *node;
+	size_t n_nodes;
+	char transport[NP_REPORT_WORD], version[NP_REPORT_WORD];
+	int failed; /* -ENOMEM or -E2BIG while receiving reports */
+};
+
+struct np_cal_run *np_cal_run_new(const struct np_cal_ops *ops, void *ctx,
+				  const struct np_cal_setup *setup)
+{
+	struct np_cal_run *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->ops = ops;
+	r->ctx = ctx;
+	r->setup = setup;
+	return r;
+}
+
+/* ---- reports from the steps ---- */
+
+static void keep_rank(struct np_cal_run *r, const struct np_report *rep)
+{
+	if (!r->rank) {
+		if (rep->hello.n_ranks > 1u << 18)
+			return;
+		r->rank = calloc(rep->hello.n_ranks, sizeof(*r->rank));
+		if (!r->rank) {
+			r->failed = -ENOMEM;
+			return;
+		}
+		r->n_ranks = rep->hello.n_ranks;
+	}
+	if (rep->rank >= r->n_ranks)
+		return;
+	strcpy(r->rank[rep->rank].node, rep->hello.node);
+	strcpy(r->rank[rep->rank].leaf, rep->hello.leaf);
+	if (!r->transport[0])
+		strcpy(r->transport, rep->hello.transport);
+	strcpy(r->version, rep->hello.version);
+}
+
+static void keep_window(struct np_cal_run *r, const struct np_report *rep)
+{
+	int rc = r->n_windows == MAX_WINDOWS ? -E2BIG :
+		 np_array_more(&r->window, r->n_windows, sizeof(*r->window));
+
+	if (rc) {
+		r->failed = rc;
+		return;
+	}
+	r->window[r->n_windows].from_sec = r->slot[NP_CAL_BASE].zero_sec +
+					   rep->window.at_sec;
+	r->window[r->n_windows++].report = *rep;
+}
+
+static void run_on_report(int slot, const struct np_report *rep, void *arg)
+{
+	struct np_cal_run *r = arg;
+	struct slot *s = &r->slot[slot];
+
+	switch (rep->kind) {
+	case NP_REPORT_HELLO:
+		if (isnan(s->zero_sec))
+			s->zero_sec = r->ops->now_sec(r->ctx);
+		s->n_ranks = rep->hello.n_ranks;
+		s->hellos++;
+		if (r->surveys)
+			keep_rank(r, rep);
+		break;
+	case NP_REPORT_ROUND:
+	case NP_REPORT_LATENCY:
+		if (slot == NP_CAL_BASE && !isnan(s->zero_sec) &&
+		    (rep->kind == NP_REPORT_LATENCY) == !s->step.level)
+			keep_window(r, rep);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool is_up(const struct slot *s)
+{
+	return s->hellos && s->hellos >= s->n_ranks;
+}
+
+/* ---- starting and stopping steps ---- */
+
+static int say_failed(const struct np_cal_run *r, struct np_err *err)
+{
+	if (r->failed != -E2BIG)
+		return np_errf(err, r->failed, "out of memory");
+	return np_errf(err, r->failed, "%s on %s: more than %d reports of one "
+		       "measurement, expected fewer nodes or fewer --seconds",
+		       r->slot[NP_CAL_BASE].step.level ?
+		       r->slot[NP_CAL_BASE].step.level->name : "the probes",
+		       r->slot[NP_CAL_BASE].step.nodes, MAX_WINDOWS);
+}
+
+static int wait_until(struct np_cal_run *r, double until_sec,
+		      struct np_err *err)
+{
+	while (r->ops->now_sec(r->ctx) < until_sec) {
+		const bool up[] = { is_up(&r->slot[0]), is_up(&r->slot[1]) };
+		int rc = r->ops->wait(r->ctx, until_sec, up, run_on_report, r,
+				      err);
+
+		if (!rc && r->failed)
+			rc = say_failed(r, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int wait_for(struct np_cal_run *r, double sec, struct np_err *err)
+{
+	return wait_until(r, r->ops->now_sec(r->ctx) + sec, err);
+}
+
+static int wait_up(struct np_cal_run *r, int slot, struct np_err *err)
+{
+	double late_sec = r->ops->now_sec(r->ctx) + UP_SEC;
+	const struct slot *s = &r->slot[slot];
+	int rc = 0;
+
+	while (!rc && !is_up(s) && r->ops->now_sec(r->ctx) < late_sec)
+		rc = wait_for(r, 0.05, err);
+	if (rc || is_up(s))
+		return rc;
+	return np_errf(err, -ETIMEDOUT, "%s on %s: %u of its processes started "
+		       "within %g s", s->step.level ? s->step.level->name :
+		       "the probes", s->step.nodes, s->hellos, UP_SEC);
+}
+
+static void run_stop(struct np_cal_run *r, int slot)
+{
+	if (!r->slot[slot].running)
+		return;
+	r->ops->stop(r->ctx, slot, run_on_report, r);
+	r->slot[slot] = (struct slot){ .running = false };
+}
+
+static int run_start(struct np_cal_run *r, int slot,
+		     const struct np_cal_step *step, struct np_err *err)
+{
+	int rc;
+
+	run_stop(r, slot);
+	r->slot[slot] = (struct slot){ .step = *step, .zero_sec = NAN };
+	rc = r->ops->start(r->ctx, slot, step, err);
+	if (rc)
+		return rc;
+	r->slot[slot].running = true;
+	return wait_up(r, slot, err);
+}
+
+static bool same_step(const struct np_cal_step *a, const struct np_cal_step *b)
+{
+	return a->level == b->level && a->across == b->across &&
+	       !strcmp(a->nodes, b->nodes);
+}
+
+static int ensure_base(struct np_cal_run *r, const struct np_cal_step *step,
+		       struct np_err *err)
+{
+	int rc;
+
+	if (r->slot[NP_CAL_BASE].running &&
+	    same_step(&r->slot[NP_CAL_BASE].step, step))
+		return 0;
+	rc = run_start(r, NP_CAL_BASE, step, err);
+	return rc ? rc : wait_for(r, SETTLE_SEC, err);
+}
+
+static struct np_cal_step step_of(const struct np_cal_run *r, size_t level,
+				  const struct np_cal_hosts *hosts, bool across)
+{
+	return (struct np_cal_step){
+		.level = level == NP_CAL_NONE ? NULL : &r->setup->level[level],
+		.nodes = hosts->list, .n_nodes = hosts->n, .across = across,
+	};
+}
+
+static struct np_cal_step base_of(const struct np_cal_run *r,
+				  const struct np_cal_task *t)
+{
+	bool across = t->scope == NP_SCOPE_UPLINK;
+
+	if (t->kind == NP_CAL_IDLE)
+		return (struct np_cal_step){ .nodes = r->all,
+					     .n_nodes = r->n_all };
+	return step_of(r, t->victim, across ? &r->sites->victim_across :
+					      &r->sites->victim, across);
+}
+
+static struct np_cal_step aggressor_of(const struct np_cal_run *r,
+				       const struct np_cal_task *t)
+{
+	const struct np_cal_hosts *where = &r->sites->victim;
+
+	if (t->scope == NP_SCOPE_LEAF)
+		where = &r->sites->aggressor;
+	else if (t->scope == NP_SCOPE_UPLINK)
+		where = &r->sites->aggressor_across;
+	return step_of(r, t->aggressor, where, t->scope == NP_SCOPE_UPLINK);
+}
+
+/* ---- samples of a period ---- */
+
+/* Merge the windows of the base between two times; leaf NULL: of all leaves. */
+static int gather(const struct np_cal_run *r, double from_sec, double to_sec,
+		  const char *leaf, struct np_cal_sample *out)
+{
+	*out = (struct np_cal_sample){ .bins = NULL };
+	for (size_t i = 0; i < r->n_windows; i++) {
+		const struct window *w = &r->window[i];
+		const struct np_report *rep = &w->report;
+
+		if (w->from_sec < from_sec - SLACK_SEC ||
+		    w->from_sec + NP_CAL_WINDOW_SEC > to_sec + SLACK_SEC ||
+		    !np_moments_valid(&rep->window.sec))
+			continue;
+		if (leaf && (rep->rank >= r->n_ranks ||
+			     strcmp(r->rank[rep->rank].leaf, leaf)))
+			continue;
+		if (rep->window.n_bins && !out->bins) {
+			out->bins = calloc(NP_HIST_BINS, sizeof(*out->bins));
+			if (!out->bins)
+				return -ENOMEM;
+		}
+		for (size_t b = 0; b < rep->window.n_bins; b++)
+			out->bins[rep->window.bins[b].bin] +=
+				rep->window.bins[b].count;
+		np_moments_merge(&out->sec, &rep->window.sec);
+	}
+	return 0;
+}
+
+/* How long rounds take to reach a steady state: two rounds. */
+static double settle_sec(const struct np_cal_run *r, double from_sec,
+			 double to_sec)
+{
+	struct np_cal_sample s;
+	double sec = 0;
+
+	if (r->slot[NP_CAL_BASE].step.level &&
+	    !gather(r, from_sec, to_sec, NULL, &s)) {
+		sec = 2 * s.sec.mean;
+		sample_free(&s);
+	}
+	return fmin(fmax(sec, SETTLE_SEC), SETTLE_MAX_SEC);
+}
+
+/*
+ * Measure for sec, and longer while few rounds of a slow victim are complete.
+ * *to_sec: when it ended.
+ */
+static int measure(struct np_cal_run *r, double from_sec, double sec,
+		   double *to_sec, struct np_err *err)
+{
+	uint64_t want = MIN_ROUNDS * (uint64_t)r->slot[NP_CAL_BASE].n_ranks;
+	double until_sec = from_sec + sec, last_sec = from_sec + LONGER * sec;
+	int rc;
+
+	for (;;) {
+		struct np_cal_sample s;
+		uint64_t n;
+
+		rc = wait_until(r, until_sec, err);
+		if (rc)
+			return rc;
+		*to_sec = until_sec;
+		rc = gather(r, from_sec, until_sec, NULL, &s);
+		if (rc)
+			return np_errf(err, rc, "out of memory");
+		n = s.sec.n;
+		sample_free(&s);
+		if (!r->slot[NP_CAL_BASE].step.level || n >= want ||
+		    until_sec >= last_sec)
+			return 0;
+		until_sec = fmin(until_sec + sec / 2, last_sec);
+	}
+}
+
+/* ---- one measurement ---- */
+
+/* Start the aggressor, let the load settle, measure, and stop it. */
+
+static int measure_aggressor(struct np_cal_run *r, const struct np_cal_task *t,
+			     double settle, double *from_sec, double *to_sec,
+			     struct np_err *err)
+{
+	const struct np_cal_step step = aggressor_of(r, t);
+	int rc = run_start(r, NP_CAL_PRESS, &step, err);
+
+	if (!rc)
+		rc = wait_for(r, settle, err);
+	*from_sec = r->ops->now_sec(r->ctx);
+	if (!rc)
+		rc = measure(r, *from_sec, np_cal_beside_sec(r->setup, t),
+			     to_sec, err);
+	run_stop(r, NP_CAL_PRESS);
+	return rc;
+}
+
+static int add_result(struct np_cal_state *s, struct np_cal_result *res,
+		      struct np_err *err)
+{
+	return state_add(s, res) ? np_errf(err, -ENOMEM, "out of memory") : 0;
+}
+
+static int run_idle(struct np_cal_run *r, const struct np_cal_task *t,
+		    struct np_cal_state *s, struct np_err *err)
+{
+	struct np_cal_result whole = { .key = "idle" };
+	double from_sec = r->ops->now_sec(r->ctx), to_sec;
+	int rc = measure(r, from_sec, np_cal_alone_sec(r->setup, t), &to_sec,
+			 err);
+
+	if (!rc)
+		rc = wait_for(r, LATE_SEC, err);
+	for (size_t i = 0; !rc && i < r->n_nodes; i++) {
+		struct np_cal_result one = { .key = "" };
+		const char *leaf = r->node[i].leaf;
+
+		snprintf(one.key, sizeof(one.key), "idle %s",
+			 *leaf ? leaf : "-");
+		if (state_find(s, one.key))
+			continue;
+		rc = gather(r, from_sec, to_sec, leaf, &one.alone);
+		if (rc)
+			return np_errf(err, rc, "out of memory");
+		rc = add_result(s, &one, err);
+	}
+	return rc ? rc : add_result(s, &whole, err);
+}
+
+static int run_under_load(struct np_cal_run *r, const struct np_cal_task *t,
+			  struct np_cal_state *s, struct np_err *err)
+{
+	double alone_from = r->ops->now_sec(r->ctx), alone_to;
+	double from, to, settle;
+	struct np_cal_result res;
+	int rc = measure(r, alone_from, np_cal_alone_sec(r->setup, t),
+			 &alone_to, err);
+
+	if (rc)
+		return rc;
+	settle = settle_sec(r, alone_from, alone_to);
+	rc = measure_aggressor(r, t, settle, &from, &to, err);
+	/* This also lets rounds complete that began under the aggressor. */
+	if (!rc)
+		rc = wait_until(r, to + fmax(LATE_SEC,
+				settle_sec(r, from, to) / 2), err);
+	if (rc)
+		return rc;
+	memset(&res, 0, sizeof(res));
+	np_cal_key(r->setup, t, res.key);
+	if (gather(r, alone_from, alone_to, NULL, &res.alone) ||
+	    gather(r, from, to, NULL, &res.beside)) {
+		sample_free(&res.alone);
+		return np_errf(err, -ENOMEM, "out of memory");
+	}
+	return add_result(s, &res, err);
+}
+
+/*
+ * One measurement, into s.  That of idle adds one result for each leaf switch
+ * and an empty one named "idle".  Returns 0; -EINTR, -EPIPE, -ETIMEDOUT (a step
+ * does not start) or another -errno with err; s has complete results only.
+ */
+static int run_task(struct np_cal_run *r, const struct np_cal_task *t,
+		    struct np_cal_state *s, struct np_err *err)
+{
+	const struct np_cal_step base = base_of(r, t);
+	int rc = ensure_base(r, &base, err);
+
+	r->n_windows = 0;
+	if (!rc)
+		rc = t->kind == NP_CAL_IDLE ? run_idle(r, t, s, err) :
+					      run_under_load(r, t, s, err);
+	if (rc)
+		run_stop(r, NP_CAL_PRESS);
+	return rc;
+}
+
+/* ---- the survey of the allocation ---- */
+
+/* List each node once, in the order of ranks. */
+
+static int list_nodes(struct np_cal_run *r, struct np_err *err)
+{
+	r->node = calloc(r->n_ranks ? r->n_ranks : 1, sizeof(*r->node));
+	if (!r->node)
+		return np_errf(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < r->n_ranks; i++) {
+		const struct rank *at = &r->rank[i];
+		size_t k = 0;
+
+		while (k < r->n_nodes && strcmp(r->node[k].name, at->node))
+			k++;
+		if (k == r->n_nodes)
+			r->node[r->n_nodes++] = (struct np_cal_node){
+				at->node, at->leaf,
+			};
+	}
+	return 0;
+}
+
+int np_cal_run_survey(struct np_cal_run *r, const char *nodes, size_t n_nodes,
+		      struct np_cal_survey *out, struct np_err *err)
+{
+	const struct np_cal_step step = { .nodes = nodes, .n_nodes = n_nodes };
+	int rc;
+
+	r->all = nodes;
+	r->n_all = n_nodes;
+	r->surveys = true;
+	rc = run_start(r, NP_CAL_BASE, &step, err);
+	r->surveys = false;
+	if (!rc)
+		rc = list_nodes(r, err);
+	if (!rc)
+		rc = wait_for(r, SETTLE_SEC, err);
+	if (rc)
+		return rc;
+	*out = (struct np_cal_survey){
+		r->node, r->n_nodes, r->transport, r->version,
+	};
+	return 0;
+}
+
+static double run_now_sec(const struct np_cal_run *r)
+{
+	return r->ops->now_sec(r->ctx);
+}
+
+void np_cal_run_set_sites(struct np_cal_run *r,
+			  const struct np_cal_sites *sites)
+{
+	r->sites = sites;
+}
+
+void np_cal_run_free(struct np_cal_run *r)
+{
+	if (!r)
+		return;
+	run_stop(r, NP_CAL_PRESS);
+	run_stop(r, NP_CAL_BASE);
+	free(r->window);
+	free(r->rank);
+	free(r->node);
+	free(r);
+}
+
+/* ---- results ---- */
 
 static double slowdown(const struct np_cal_result *r)
 {
@@ -24,7 +934,7 @@ static const struct np_cal_result *result_of(const struct np_calibrate *c,
 	char key[NP_CAL_KEY];
 
 	np_cal_key(&c->setup, t, key);
-	return np_cal_state_find(c->state, key);
+	return state_find(c->state, key);
 }
 
 struct np_mean np_cal_matrix(const struct np_calibrate *c, enum np_scope scope,
@@ -67,7 +977,7 @@ struct np_mean np_cal_loss(const struct np_calibrate *c, enum np_scope scope)
 	return np_mean_of(&m);
 }
 
-/* By how many standard errors is more felt than NP_CAL_FELT?  Negative: less. */
+/* Standard errors by which the loss exceeds NP_CAL_FELT; negative: is below. */
 static double felt_for_certain(struct np_mean loss)
 {
 	return (loss.mean - NP_CAL_FELT) / (loss.sd / sqrt(loss.n));
@@ -105,10 +1015,10 @@ struct np_mean np_cal_coupling(const struct np_calibrate *c,
 }
 
 /*
- * The scope at which levels are to be measured: on other nodes of the leaf,
- * where there are some and their interference is felt for certain; else on the
- * same nodes.  What is not certain after all repeats is so little that levels on
- * other nodes would show the machine's other work rather than themselves.
+ * The scope at which levels are measured: on other nodes of the leaf switch, if
+ * there are some and the effect there is certain; else on the same nodes.  An
+ * effect that stays uncertain after all repeats is so small that other work of
+ * the machine would show rather than the levels.
  */
 static enum np_scope cal_best_scope(const struct np_calibrate *c)
 {
@@ -116,28 +1026,28 @@ static enum np_scope cal_best_scope(const struct np_calibrate *c)
 
 	if (!c->setup.has[NP_SCOPE_LEAF])
 		return NP_SCOPE_NODE;
-	/* Before it is measured, the more likely one. */
+	/* Before it is measured, assume the more likely one. */
 	return leaf.n && !(felt_for_certain(leaf) >= NP_CAL_CERTAIN) ?
 	       NP_SCOPE_NODE : NP_SCOPE_LEAF;
 }
 
-/* ---- as it is kept ---- */
+/* ---- results as a calibration ---- */
 
-static int text(const char *s, char **out)
+static int copy_text(const char *s, char **out)
 {
 	*out = strdup(s ? s : "");
 	return *out ? 0 : -ENOMEM;
 }
 
-/* Zeroed; there is always one more. */
-static void *list(size_t n, size_t size)
+/* A zeroed array with room for one more element, so that it is never empty. */
+static void *new_list(size_t n, size_t size)
 {
 	return calloc(n + 1, size);
 }
 
-static int latency(const struct np_cal_sample *s, struct np_latency *out)
+static int set_latency(const struct np_cal_sample *s, struct np_latency *out)
 {
-	double *count = s->bins ? list(NP_HIST_BINS, sizeof(*count)) : NULL;
+	double *count = s->bins ? new_list(NP_HIST_BINS, sizeof(*count)) : NULL;
 
 	if (s->bins && !count)
 		return -ENOMEM;
@@ -147,8 +1057,8 @@ static int latency(const struct np_cal_sample *s, struct np_latency *out)
 	return 0;
 }
 
-static int facts(const struct np_calibration_facts *f,
-		 struct np_calibration *out)
+static int set_facts(const struct np_calibration_facts *f,
+		     struct np_calibration *out)
 {
 	const struct np_cal_hosts *level = f->c->scope == NP_SCOPE_LEAF ?
 					   &f->sites->aggressor :
@@ -160,16 +1070,20 @@ static int facts(const struct np_calibration_facts *f,
 	out->scope = f->c->scope;
 	out->seconds = f->c->setup.seconds;
 	out->repeats = f->c->setup.repeats;
-	return text(f->cluster, &out->cluster) ||
-	       text(NP_VERSION, &out->netprof_version) ||
-	       text(f->ucx_version, &out->ucx_version) ||
-	       text(f->transport, &out->transport) ||
-	       text(f->sites->leaf, &out->leaf_name) ||
-	       text(f->sites->victim.list, &out->victim_nodes) ||
-	       text(level->list, &out->level_nodes) ? -ENOMEM : 0;
+	return copy_text(f->cluster, &out->cluster) ||
+			       copy_text(NP_VERSION, &out->netprof_version) ||
+			       copy_text(f->ucx_version, &out->ucx_version) ||
+			       copy_text(f->transport, &out->transport) ||
+			       copy_text(f->sites->leaf, &out->leaf_name) ||
+			       copy_text(f->sites->victim.list,
+					 &out->victim_nodes) ||
+			       copy_text(level->list, &out->level_nodes) ?
+		     -ENOMEM :
+		     0;
 }
 
-static void couplings(const struct np_calibrate *c, struct np_calibration *out)
+static void set_couplings(const struct np_calibrate *c,
+			  struct np_calibration *out)
 {
 	struct np_mean *k = out->measured.set->fabric.coupling;
 
@@ -177,13 +1091,13 @@ static void couplings(const struct np_calibrate *c, struct np_calibration *out)
 		k[i] = np_cal_coupling(c, c->scope, (enum np_scope)i);
 		out->loss[i] = np_cal_loss(c, (enum np_scope)i);
 	}
-	/* by definition */
+	/* 1 at the calibrated scope by definition */
 	k[c->scope] = (struct np_mean){ k[c->scope].n ? k[c->scope].n : 1, 1,
 					0 };
 }
 
-static const struct np_cal_result *probed(const struct np_calibrate *c,
-					  size_t level)
+static const struct np_cal_result *probe_result(const struct np_calibrate *c,
+						size_t level)
 {
 	const struct np_cal_task t = { NP_CAL_PROBE, c->scope, NP_CAL_NONE,
 				       level, 0 };
@@ -191,33 +1105,33 @@ static const struct np_cal_result *probed(const struct np_calibrate *c,
 	return result_of(c, &t);
 }
 
-static int chosen(const struct np_calibrate *c, struct np_calibration *out)
+static int set_levels(const struct np_calibrate *c, struct np_calibration *out)
 {
 	struct np_measured_set *s = out->measured.set;
 	size_t n = c->n_chosen;
-	struct np_mean *beside = list(n * n, sizeof(*beside));
+	struct np_mean *beside = new_list(n * n, sizeof(*beside));
 
 	s->fabric.beside = beside;
-	s->level = list(n, sizeof(*s->level));
-	out->level = list(n, sizeof(*out->level));
+	s->level = new_list(n, sizeof(*s->level));
+	out->level = new_list(n, sizeof(*out->level));
 	if (!beside || !s->level || !out->level)
 		return -ENOMEM;
 	s->fabric.n_levels = out->n_levels = n;
 	for (size_t v = 0; v < n; v++) {
-		const struct np_cal_result *r = probed(c, c->chosen[v]);
+		const struct np_cal_result *r = probe_result(c, c->chosen[v]);
 
 		out->level[v] = c->setup.level[c->chosen[v]];
 		s->level[v].name = out->level[v].name;
 		for (size_t p = 0; p < n; p++)
 			beside[v * n + p] = np_cal_matrix(c, c->scope,
 				c->chosen[v], c->chosen[p]);
-		if (r && latency(&r->beside, &s->level[v].latency))
+		if (r && set_latency(&r->beside, &s->level[v].latency))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* Means of a level's rounds alone, before each measurement of it pressed. */
+/* Mean duration of a level's rounds before each of its measurements. */
 static struct np_mean alone_round_sec(const struct np_calibrate *c,
 				      size_t level)
 {
@@ -235,38 +1149,38 @@ static struct np_mean alone_round_sec(const struct np_calibrate *c,
 	return np_mean_of(&m);
 }
 
-static int alone_rounds(const struct np_calibrate *c,
-			struct np_calibration *out)
+static int set_alone_rounds(const struct np_calibrate *c,
+			    struct np_calibration *out)
 {
-	out->alone_round_sec = list(c->n_chosen, sizeof(struct np_mean));
+	out->alone_round_sec = new_list(c->n_chosen, sizeof(struct np_mean));
 	for (size_t i = 0; out->alone_round_sec && i < c->n_chosen; i++)
 		out->alone_round_sec[i] = alone_round_sec(c, c->chosen[i]);
 	return out->alone_round_sec ? 0 : -ENOMEM;
 }
 
-/* What the same probes saw between the levels: like is compared with like. */
-static int idle(const struct np_calibrate *c, struct np_calibration *out)
+/* Idle latencies between the levels, so that like is compared with like. */
+static int set_idle(const struct np_calibrate *c, struct np_calibration *out)
 {
 	struct np_cal_sample all = { .bins = NULL };
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < c->setup.n_levels; i++) {
-		const struct np_cal_result *r = probed(c, i);
+		const struct np_cal_result *r = probe_result(c, i);
 
 		if (r)
-			rc = np_cal_sample_merge(&all, &r->alone);
+			rc = sample_merge(&all, &r->alone);
 	}
 	if (!rc)
-		rc = latency(&all, &out->measured.set->fabric.idle);
-	np_cal_sample_free(&all);
+		rc = set_latency(&all, &out->measured.set->fabric.idle);
+	sample_free(&all);
 	return rc;
 }
 
-static int leaves(const struct np_calibrate *c, struct np_calibration *out)
+static int set_leaves(const struct np_calibrate *c, struct np_calibration *out)
 {
 	int rc = 0;
 
-	out->leaf = list(c->state->n, sizeof(*out->leaf));
+	out->leaf = new_list(c->state->n, sizeof(*out->leaf));
 	if (!out->leaf)
 		return -ENOMEM;
 	for (size_t i = 0; !rc && i < c->state->n; i++) {
@@ -276,23 +1190,24 @@ static int leaves(const struct np_calibrate *c, struct np_calibration *out)
 		if (strncmp(r->key, "idle ", 5))
 			continue;
 		out->n_leaves++;
-		rc = text(strcmp(r->key, "idle -") ? r->key + 5 : "",
-			  (char **)&l->name);
+		rc = copy_text(strcmp(r->key, "idle -") ? r->key + 5 : "",
+			       (char **)&l->name);
 		if (!rc)
-			rc = latency(&r->alone, &l->idle);
+			rc = set_latency(&r->alone, &l->idle);
 	}
 	return rc;
 }
 
-static int others(const struct np_calibrate *c, struct np_calibration *out)
+static int set_other_levels(const struct np_calibrate *c,
+			    struct np_calibration *out)
 {
 	int rc = 0;
 
-	out->other = list(c->setup.n_levels, sizeof(*out->other));
+	out->other = new_list(c->setup.n_levels, sizeof(*out->other));
 	if (!out->other)
 		return -ENOMEM;
 	for (size_t i = 0, k = 0; !rc && i < c->setup.n_levels; i++) {
-		const struct np_cal_result *r = probed(c, i);
+		const struct np_cal_result *r = probe_result(c, i);
 		struct np_calibration_other *o = &out->other[out->n_others];
 
 		if (k < c->n_chosen && c->chosen[k] == i) {
@@ -302,9 +1217,9 @@ static int others(const struct np_calibrate *c, struct np_calibration *out)
 		out->n_others++;
 		o->slows_by = np_cal_matrix(c, c->scope,
 					    np_cal_middle(&c->setup), i);
-		rc = text(c->setup.level[i].name, (char **)&o->name);
+		rc = copy_text(c->setup.level[i].name, (char **)&o->name);
 		if (!rc && r)
-			rc = latency(&r->beside, &o->probes);
+			rc = set_latency(&r->beside, &o->probes);
 	}
 	return rc;
 }
@@ -322,10 +1237,10 @@ int np_calibrate_result(const struct np_calibration_facts *f, char **out,
 	rc = np_calibration_init(&c, "");
 	if (rc)
 		return np_errf(err, rc, "out of memory");
-	couplings(f->c, &c);
-	if (facts(f, &c) || chosen(f->c, &c) || alone_rounds(f->c, &c) ||
-	    idle(f->c, &c) ||
-	    leaves(f->c, &c) || others(f->c, &c))
+	set_couplings(f->c, &c);
+	if (set_facts(f, &c) || set_levels(f->c, &c) ||
+	    set_alone_rounds(f->c, &c) || set_idle(f->c, &c) ||
+	    set_leaves(f->c, &c) || set_other_levels(f->c, &c))
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	if (!rc)
 		rc = np_calibration_write(&c, out, err);
@@ -333,24 +1248,26 @@ int np_calibrate_result(const struct np_calibration_facts *f, char **out,
 	return rc;
 }
 
-/* Before so much is measured its time says little about the rest. */
+/* ---- the stages ---- */
+
+/* Seconds to measure before the pace is used to estimate the rest. */
 #define PACE_SEC 5.0
 
-struct course {
+struct progress {
 	struct np_calibrate *c;
-	double begun_sec;   /* when this call began */
-	double planned_sec; /* of what it has measured */
+	double begun_sec;   /* time of this call */
+	double planned_sec; /* planned length of what it has measured */
 	unsigned measured;
 };
 
-/* The levels of the matrix, by what is known now. */
-static void choose(struct np_calibrate *c)
+/* Choose the levels of the matrix by the results so far. */
+static void choose_levels(struct np_calibrate *c)
 {
 	const struct np_cal_setup *s = &c->setup;
 	struct np_calibrate once = *c;
 	double pressure[NP_CAL_MAX_LEVELS];
 
-	once.setup.repeats = 1; /* so that repeats do not change the choice */
+	once.setup.repeats = 1; /* later repeats must not change the choice */
 	for (size_t i = 0; i < s->n_levels; i++) {
 		struct np_mean m = np_cal_matrix(&once, c->scope,
 						 np_cal_middle(s), i);
@@ -360,13 +1277,13 @@ static void choose(struct np_calibrate *c)
 	c->n_chosen = np_cal_choose(pressure, s->n_levels, s->keep, c->chosen);
 }
 
-/* What this stage rests on. */
-static void decide(struct np_calibrate *c, int stage)
+/* Decide what this stage depends on. */
+static void decide_for_stage(struct np_calibrate *c, int stage)
 {
 	if (stage == NP_CAL_SECOND && !c->scope_given)
 		c->scope = cal_best_scope(c);
 	if (stage == NP_CAL_THIRD)
-		choose(c);
+		choose_levels(c);
 }
 
 static bool is_done(const struct np_calibrate *c, const struct np_cal_task *t)
@@ -374,12 +1291,12 @@ static bool is_done(const struct np_calibrate *c, const struct np_cal_task *t)
 	char key[NP_CAL_KEY];
 
 	np_cal_key(&c->setup, t, key);
-	return np_cal_state_find(c->state, key) != NULL;
+	return state_find(c->state, key) != NULL;
 }
 
-/* What is to be measured in this stage, as far as is known now. */
-static int plan(const struct np_calibrate *c, int stage,
-		struct np_cal_task **task, size_t *n)
+/* Plan this stage, as far as is known now. */
+static int plan_stage(const struct np_calibrate *c, int stage,
+		      struct np_cal_task **task, size_t *n)
 {
 	struct np_cal_setup s = c->setup;
 
@@ -395,7 +1312,7 @@ static int count_stage(const struct np_calibrate *c, int stage,
 	const struct np_cal_task *left = NULL;
 	struct np_cal_task *task;
 	size_t n;
-	int rc = plan(c, stage, &task, &n);
+	int rc = plan_stage(c, stage, &task, &n);
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		e->n++;
@@ -421,7 +1338,7 @@ int np_calibrate_estimate(const struct np_calibrate *c,
 	int rc = 0;
 
 	for (int stage = 0; !rc && stage < NP_CAL_STAGES; stage++) {
-		decide(&as_known, stage);
+		decide_for_stage(&as_known, stage);
 		rc = count_stage(&as_known, stage, &e);
 	}
 	if (!rc)
@@ -429,7 +1346,7 @@ int np_calibrate_estimate(const struct np_calibrate *c,
 	return rc;
 }
 
-static void tell(struct course *k, const struct np_cal_task *next)
+static void report_progress(struct progress *k, const struct np_cal_task *next)
 {
 	struct np_calibrate *c = k->c;
 	struct np_cal_estimate e;
@@ -440,7 +1357,7 @@ static void tell(struct course *k, const struct np_cal_task *next)
 	if (np_calibrate_estimate(c, &e))
 		return;
 	if (k->planned_sec > PACE_SEC)
-		pace = (np_cal_run_now_sec(c->run) - k->begun_sec) / k->planned_sec;
+		pace = (run_now_sec(c->run) - k->begun_sec) / k->planned_sec;
 	if (next)
 		np_cal_key(&c->setup, next, key);
 	p = (struct np_cal_progress){ e.n_done, e.n, e.left_sec * pace,
@@ -448,7 +1365,7 @@ static void tell(struct course *k, const struct np_cal_task *next)
 	c->progress(c->arg, &p);
 }
 
-static int run_stage(struct course *k, int stage, struct np_err *err)
+static int run_stage(struct progress *k, int stage, struct np_err *err)
 {
 	struct np_calibrate *c = k->c;
 	const struct np_cal_task *previous = NULL;
@@ -456,15 +1373,15 @@ static int run_stage(struct course *k, int stage, struct np_err *err)
 	size_t n;
 	int rc;
 
-	decide(c, stage);
-	rc = plan(c, stage, &task, &n);
+	decide_for_stage(c, stage);
+	rc = plan_stage(c, stage, &task, &n);
 	if (rc)
 		return np_errf(err, rc, "out of memory");
 	for (size_t i = 0; !rc && i < n; i++) {
 		if (is_done(c, &task[i]))
 			continue;
-		tell(k, &task[i]);
-		rc = np_cal_run_task(c->run, &task[i], c->state, err);
+		report_progress(k, &task[i]);
+		rc = run_task(c->run, &task[i], c->state, err);
 		if (!rc)
 			rc = c->save(c->arg, c->state, err);
 		k->planned_sec += np_cal_cost_sec(&c->setup, &task[i],
@@ -478,17 +1395,17 @@ static int run_stage(struct course *k, int stage, struct np_err *err)
 
 int np_calibrate_go(struct np_calibrate *c, struct np_err *err)
 {
-	struct course k = { c, np_cal_run_now_sec(c->run), 0, 0 };
+	struct progress k = { c, run_now_sec(c->run), 0, 0 };
 	int rc = 0;
 
 	for (int stage = 0; !rc && stage < NP_CAL_STAGES;) {
 		unsigned before = k.measured;
 
 		rc = run_stage(&k, stage, err);
-		/* The first one says itself whether it is enough. */
+		/* The first stage is repeated until its result is certain. */
 		stage += stage != NP_CAL_FIRST || k.measured == before;
 	}
 	if (!rc)
-		tell(&k, NULL);
+		report_progress(&k, NULL);
 	return rc;
 }

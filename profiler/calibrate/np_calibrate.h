@@ -1,6 +1,7 @@
 /*
- * The whole course of a calibration: stage after stage, saving after every
- * measurement, passing over what an earlier, interrupted one has measured.
+ * A calibration as a whole: stage after stage, saving after every measurement,
+ * and skipping what an earlier, interrupted calibration measured.  And what its
+ * measurements mean.
  */
 #ifndef NP_CALIBRATE_H
 #define NP_CALIBRATE_H
@@ -8,32 +9,32 @@
 #include "np_calibrate_run.h"
 #include "np_mean.h"
 
-/* Loss of speed below which an interferer is not felt. */
+/* A loss of speed below this counts as no effect. */
 #define NP_CAL_FELT 0.05
 
 struct np_cal_progress {
 	size_t n_done, n; /* measurements */
-	double left_sec;  /* about */
-	const char *key;  /* the one that comes next; NULL: none */
+	double left_sec;  /* estimated remaining time */
+	const char *key;  /* of the next measurement; NULL: none */
 };
 
 struct np_calibrate {
 	struct np_cal_setup setup;
-	struct np_cal_run *run;	    /* with its sites set */
-	struct np_cal_state *state; /* what is known; grows */
-	bool scope_given;	    /* else scope is an answer */
+	struct np_cal_run *run;	    /* after np_cal_run_set_sites() */
+	struct np_cal_state *state; /* results so far; grows */
+	bool scope_given;	    /* false: scope is determined by results */
 	enum np_scope scope;
-	size_t chosen[NP_CAL_MAX_LEVELS], n_chosen; /* an answer */
+	size_t chosen[NP_CAL_MAX_LEVELS], n_chosen; /* levels of the matrix */
 
-	/* After each measurement.  Returns 0 or -errno with err. */
+	/* Called after each measurement.  Returns 0 or -errno with err. */
 	int (*save)(void *arg, const struct np_cal_state *s,
 		    struct np_err *err);
-	/* Before the first measurement and after each. */
+	/* Called before the first measurement and after each. */
 	void (*progress)(void *arg, const struct np_cal_progress *p);
-	void *arg; /* of both */
+	void *arg; /* of both functions */
 };
 
-/* What is to be done, by the plan alone: measurements and seconds. */
+/* The extent of the plan, as far as is known: measurements and seconds. */
 struct np_cal_estimate {
 	size_t n, n_done;
 	double sec, left_sec;
@@ -43,15 +44,16 @@ int np_calibrate_estimate(const struct np_calibrate *c,
 
 /*
  * Measure everything that is not in the state yet.  Returns 0, or with err
- * -EINTR (the user wants to stop) or what np_cal_run_task() or save() gave:
- * in each case the state holds what was measured, and the same call goes on.
+ * -EINTR (the user wants to stop) or another failure of a measurement or of
+ * save().  In each case the state holds what was measured, and the same call
+ * continues.
  */
 int np_calibrate_go(struct np_calibrate *c, struct np_err *err);
 
-/* ---- what the measurements say ---- */
+/* ---- the results ---- */
 
 struct np_calibration_facts {
-	const struct np_calibrate *c; /* that has gone through */
+	const struct np_calibrate *c; /* completed */
 	const struct np_cal_sites *sites;
 	const char *cluster, *transport, *ucx_version;
 	double date;
@@ -60,35 +62,35 @@ struct np_calibration_facts {
 };
 
 /*
- * The calibration as np_fabric_store_save() wants it; *out: malloc'ed.
- * Returns 0, or with err -ENOMEM, or -ENODATA where something that must be
- * there was not heard at all.
+ * The calibration as text for np_fabric_store_save(); *out is malloc'ed.
+ * Returns 0, or with err -ENOMEM, or -ENODATA if a required measurement has no
+ * samples.
  */
 int np_calibrate_result(const struct np_calibration_facts *f, char **out,
 			struct np_err *err);
 
-/* Of level victim beside level aggressor, over all repeats. */
+/* Slowdown of level victim by level aggressor, over all repeats. */
 struct np_mean np_cal_matrix(const struct np_calibrate *c, enum np_scope scope,
 			     size_t victim, size_t aggressor);
 
-/* Loss of speed 1 - s of the middle level beside the strongest. */
+/* Loss of speed, 1 - s, of the middle level caused by the strongest. */
 struct np_mean np_cal_loss(const struct np_calibrate *c, enum np_scope scope);
 
 /*
- * Loss at a scope over the loss at the scope of reference, repeat by repeat,
- * within 0 .. NP_COUPLING_MAX.  Not measured (n == 0) where one of the two was
- * not, or where nothing is felt at the scope of reference.
+ * Sharing coefficient: the loss at a scope divided by the loss at the reference
+ * scope, repeat by repeat, limited to 0 .. NP_COUPLING_MAX.  Unknown (n is 0)
+ * if one of them was not measured, or if the reference shows no effect.
  */
 struct np_mean np_cal_coupling(const struct np_calibrate *c,
 			       enum np_scope reference, enum np_scope scope);
 
 /*
- * How often couplings are to be measured, by what is measured: until the loss
- * on the leaf is on one side of NP_CAL_FELT by NP_CAL_CERTAIN standard errors,
- * as all the rest is measured at the scope that this decides about.
+ * Number of repeats of the coupling measurements.  They are repeated until the
+ * loss on the leaf switch is above or below NP_CAL_FELT by NP_CAL_CERTAIN
+ * standard errors, because that decides the scope of all other measurements.
  */
 #define NP_CAL_CERTAIN 2
-#define NP_CAL_COUPLE_LEAST 3 /* fewer say nothing about their scatter */
+#define NP_CAL_COUPLE_LEAST 3 /* fewer give no estimate of the scatter */
 #define NP_CAL_COUPLE_MOST 12
 
 #endif

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As seen on a small cluster; only for telling people how long it takes. */
+/* Typical of a small cluster; only for estimates shown to the user. */
 #define START_SEC 0.8	/* srun until the processes run */
 #define STOP_SEC 0.2
-#define SETTLE_SEC 1.2	/* until rounds are as they will be, both ways */
+#define SETTLE_SEC 1.2	/* for rounds to reach a steady state, twice */
 
 size_t np_cal_middle(const struct np_cal_setup *s)
 {
@@ -40,9 +40,9 @@ double np_cal_alone_sec(const struct np_cal_setup *s,
 	switch (t->kind) {
 	case NP_CAL_IDLE:
 		return s->probe_seconds;
-	case NP_CAL_PROBE: /* one such before each level adds up */
+	case NP_CAL_PROBE: /* there is one before each level; they add up */
 		return fmax(s->probe_seconds / 4, fmin(s->probe_seconds, 1));
-	default: /* alone, rounds hardly scatter */
+	default: /* without an aggressor, rounds hardly scatter */
 		return fmax(s->seconds / 2, fmin(s->seconds, 1));
 	}
 }
@@ -89,7 +89,7 @@ void np_cal_key(const struct np_cal_setup *s, const struct np_cal_task *t,
 		 s->level[t->aggressor].name, t->repeat);
 }
 
-/* ---- the list ---- */
+/* ---- the plan ---- */
 
 struct plan_list {
 	struct np_cal_task *task;
@@ -101,7 +101,7 @@ static void plan_add(struct plan_list *l, struct np_cal_task t)
 	l->task[l->n++] = t;
 }
 
-static void first(const struct np_cal_setup *s, struct plan_list *l)
+static void plan_first(const struct np_cal_setup *s, struct plan_list *l)
 {
 	plan_add(l, (struct np_cal_task){ NP_CAL_IDLE, NP_SCOPE_NODE,
 					  NP_CAL_NONE, NP_CAL_NONE, 0 });
@@ -115,22 +115,22 @@ static void first(const struct np_cal_setup *s, struct plan_list *l)
 						    np_cal_strongest(s), r });
 }
 
-static void second(const struct np_cal_setup *s, enum np_scope scope,
-		   struct plan_list *l)
+static void plan_second(const struct np_cal_setup *s, enum np_scope scope,
+			struct plan_list *l)
 {
 	for (size_t i = 0; i < s->n_levels; i++)
 		plan_add(l, (struct np_cal_task){ NP_CAL_PROBE, scope,
 						  NP_CAL_NONE, i, 0 });
 	if (s->keep >= s->n_levels)
 		return;
-	/* The key is that of the matrix: it need not be measured again. */
+	/* These keys are also those of the matrix, so they are not repeated. */
 	for (size_t i = 0; i < s->n_levels; i++)
 		plan_add(l, (struct np_cal_task){ NP_CAL_BESIDE, scope,
 						  np_cal_middle(s), i, 0 });
 }
 
-static void third(const struct np_cal_setup *s, enum np_scope scope,
-		  const size_t *chosen, size_t n, struct plan_list *l)
+static void plan_third(const struct np_cal_setup *s, enum np_scope scope,
+		       const size_t *chosen, size_t n, struct plan_list *l)
 {
 	for (unsigned r = 0; r < s->repeats; r++)
 		for (size_t v = 0; v < n; v++)
@@ -152,17 +152,17 @@ int np_cal_plan(const struct np_cal_setup *s, enum np_cal_stage stage,
 	if (!l.task)
 		return -ENOMEM;
 	if (stage == NP_CAL_FIRST)
-		first(s, &l);
+		plan_first(s, &l);
 	else if (stage == NP_CAL_SECOND)
-		second(s, scope, &l);
+		plan_second(s, scope, &l);
 	else
-		third(s, scope, chosen, n_chosen, &l);
+		plan_third(s, scope, chosen, n_chosen, &l);
 	*out = l.task;
 	*n = l.n;
 	return 0;
 }
 
-/* ---- which nodes play which part ---- */
+/* ---- roles of nodes ---- */
 
 static size_t count_leaf(const struct np_cal_node *node, size_t n,
 			 const char *leaf)
@@ -174,9 +174,9 @@ static size_t count_leaf(const struct np_cal_node *node, size_t n,
 	return found;
 }
 
-/* The leaf with most nodes, but for `other`; the first of several. */
-static const char *largest(const struct np_cal_node *node, size_t n,
-			   const char *other)
+/* The leaf switch with most nodes except `other`; the first of several. */
+static const char *largest_leaf(const struct np_cal_node *node, size_t n,
+				const char *other)
 {
 	const char *best = NULL;
 	size_t most = 0;
@@ -192,9 +192,10 @@ static const char *largest(const struct np_cal_node *node, size_t n,
 	return best;
 }
 
-/* Add `want` nodes of a leaf, after the first `skip`, to a list. */
-static int take(const struct np_cal_node *node, size_t n, const char *leaf,
-		size_t skip, size_t want, struct np_cal_hosts *out)
+/* Append `want` nodes of a leaf switch, after the first `skip`, to a list. */
+static int append_nodes(const struct np_cal_node *node, size_t n,
+			const char *leaf, size_t skip, size_t want,
+			struct np_cal_hosts *out)
 {
 	for (size_t i = 0; i < n && want; i++) {
 		size_t len = out->list ? strlen(out->list) : 0;
@@ -220,45 +221,47 @@ static int take(const struct np_cal_node *node, size_t n, const char *leaf,
 	return 0;
 }
 
-static int take_across(const struct np_cal_node *node, size_t n,
-		       struct np_cal_sites *s, size_t half)
+static int append_across(const struct np_cal_node *node, size_t n,
+			 struct np_cal_sites *s, size_t half)
 {
-	const char *other = largest(node, n, s->leaf);
+	const char *other = largest_leaf(node, n, s->leaf);
 	size_t there = other ? count_leaf(node, n, other) / 2 : 0;
 	size_t each = half / 2 < there ? half / 2 : there;
 	int rc;
 
 	if (!each)
 		return 0;
-	rc = take(node, n, s->leaf, 0, each, &s->victim_across);
+	rc = append_nodes(node, n, s->leaf, 0, each, &s->victim_across);
 	if (!rc)
-		rc = take(node, n, other, 0, each, &s->victim_across);
+		rc = append_nodes(node, n, other, 0, each, &s->victim_across);
 	if (!rc)
-		rc = take(node, n, s->leaf, half, each, &s->aggressor_across);
+		rc = append_nodes(node, n, s->leaf, half, each,
+				  &s->aggressor_across);
 	if (!rc)
-		rc = take(node, n, other, each, each, &s->aggressor_across);
+		rc = append_nodes(node, n, other, each, each,
+				  &s->aggressor_across);
 	return rc;
 }
 
-static int fill(const struct np_cal_node *node, size_t n,
-		struct np_cal_sites *s)
+static int fill_sites(const struct np_cal_node *node, size_t n,
+		      struct np_cal_sites *s)
 {
 	size_t here = count_leaf(node, n, s->leaf);
 	size_t half = here / 2;
 	int rc;
 
 	if (here < 4)
-		return take(node, n, s->leaf, 0, here, &s->victim);
-	rc = take(node, n, s->leaf, 0, half, &s->victim);
+		return append_nodes(node, n, s->leaf, 0, here, &s->victim);
+	rc = append_nodes(node, n, s->leaf, 0, half, &s->victim);
 	if (!rc)
-		rc = take(node, n, s->leaf, half, half, &s->aggressor);
-	return rc ? rc : take_across(node, n, s, half);
+		rc = append_nodes(node, n, s->leaf, half, half, &s->aggressor);
+	return rc ? rc : append_across(node, n, s, half);
 }
 
 int np_cal_sites_make(const struct np_cal_node *node, size_t n,
 		      struct np_cal_sites *out, struct np_err *err)
 {
-	const char *leaf = largest(node, n, NULL);
+	const char *leaf = largest_leaf(node, n, NULL);
 	struct np_cal_sites s = { .leaf = NULL };
 	int rc;
 
@@ -266,7 +269,7 @@ int np_cal_sites_make(const struct np_cal_node *node, size_t n,
 		return np_errf(err, -ENODEV, "no two of the %zu nodes share a "
 			       "leaf switch: there is nothing to measure", n);
 	s.leaf = strdup(leaf);
-	rc = s.leaf ? fill(node, n, &s) : -ENOMEM;
+	rc = s.leaf ? fill_sites(node, n, &s) : -ENOMEM;
 	if (rc) {
 		np_cal_sites_free(&s);
 		return np_errf(err, rc, "out of memory");
@@ -299,11 +302,11 @@ bool np_cal_sites_have(const struct np_cal_sites *s, enum np_scope scope)
 	}
 }
 
-/* Which levels a calibration measures, and which of them it keeps. */
+/* ---- levels to measure ---- */
 
 /*
- * Only to order levels: bytes per second on a link of 1 GB/s where no message
- * takes less than 0.2 ms.
+ * Only for ordering levels: bytes per second on a link of 1 GB/s where a
+ * message takes at least 0.2 ms.
  */
 static double nominal_load(const struct np_level *l)
 {
@@ -322,8 +325,8 @@ static int by_load(const void *a, const void *b)
 		      ((const struct np_level *)b)->name);
 }
 
-static bool same(const struct np_level *a, const struct np_level *b,
-		 uint32_t most)
+static bool same_level(const struct np_level *a, const struct np_level *b,
+		       uint32_t most)
 {
 	uint32_t p = a->partners < most ? a->partners : most;
 	uint32_t q = b->partners < most ? b->partners : most;
@@ -335,14 +338,14 @@ static bool same(const struct np_level *a, const struct np_level *b,
 struct levels_list {
 	struct np_level *level;
 	size_t n;
-	uint32_t most; /* partners that there can be */
+	uint32_t most; /* partners that the ring allows */
 };
 
 static int levels_add(struct levels_list *l, const struct np_level *level,
 		      struct np_err *err)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (same(&l->level[i], level, l->most))
+		if (same_level(&l->level[i], level, l->most))
 			return 0;
 	if (l->n == NP_CAL_MAX_LEVELS)
 		return np_errf(err, -EINVAL, "more than %d levels",
@@ -437,10 +440,10 @@ int np_cal_levels_parse(const char *text, size_t n_nodes,
 	return 0;
 }
 
-/* ---- the choice ---- */
+/* ---- levels to keep ---- */
 
 struct rated {
-	double at; /* log(1 + slowdown); infinite: not known */
+	double at; /* log(1 + slowdown); infinite: unknown */
 	size_t level;
 	bool taken;
 };
@@ -454,7 +457,7 @@ static int by_at(const void *a, const void *b)
 	return x->level < y->level ? -1 : x->level > y->level;
 }
 
-/* The free level nearest to a place on the scale. */
+/* The free level nearest to a position on the scale. */
 static struct rated *nearest(struct rated *r, size_t n, double at)
 {
 	struct rated *best = NULL;
@@ -493,7 +496,7 @@ size_t np_cal_choose(const double *slowdown, size_t n, size_t keep,
 	qsort(r, n, sizeof(*r), by_at);
 	spread = keep < known ? keep : known;
 	for (; got < spread; got++) {
-		/* the ends first, so that both are among them */
+		/* the two ends first, so that both are chosen */
 		size_t k = got == 1 ? spread - 1 : got ? got - 1 : 0;
 		double part = spread > 1 ? (double)k / (double)(spread - 1) :
 					   1;

@@ -384,7 +384,7 @@ static void test_mishaps(void)
 	r.w.die_at_sec = 0;
 	r.w.silent = true;
 	T_CHECK(np_calibrate_go(&r.c, &err) == -ETIMEDOUT &&
-		strstr(err.text, "came up"));
+		strstr(err.text, "processes started"));
 	r.w.silent = false;
 	T_CHECK(!np_calibrate_go(&r.c, &err));
 	rig_free(&r);
