@@ -195,9 +195,9 @@ int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 
 /*
  * What the decision needs; np_press_unref().  What was not asked yet, has no
- * answer or a doubtful one (np_predict.h), or is at most 1 % (and MaxSlowdown) counts as harmless, and so does
- * where the coupling says that it makes no difference, or was not measured.
- * Returns 0 or -ENOMEM.
+ * answer or a doubtful one (np_predict.h), or is at most 1 % (and MaxSlowdown)
+ * counts as harmless, and so does where the coupling says that it makes no
+ * difference, or was not measured. Returns 0 or -ENOMEM.
  */
 int np_catalog_table(struct np_catalog *c, struct np_press **out,
 		     struct np_err *err);

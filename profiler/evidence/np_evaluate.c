@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One evaluation at work. */
-struct task {
+/* One evaluation. */
+struct evaluation {
 	const struct np_measured_set *s;
 	struct np_predictor *p;
 	const struct np_program **app;
@@ -14,9 +14,9 @@ struct task {
 	struct np_err *why;
 };
 
-/* Ask for this case alone. */
-static int ask(struct task *t, const struct np_measured_case *c,
-		  struct np_prediction *out)
+/* Predict one case. */
+static int predict_case(struct evaluation *t, const struct np_measured_case *c,
+			struct np_prediction *out)
 {
 	const struct np_program *co[NP_MEASURED_MAX_CO];
 	struct np_err why = NP_ERR_INIT;
@@ -31,9 +31,9 @@ static int ask(struct task *t, const struct np_measured_case *c,
 	return rc;
 }
 
-/* From the matrix where it has an answer; otherwise ask, if only for why. */
-static int one(struct task *t, const struct np_measured_case *c,
-	       struct np_prediction *out)
+/* Take the answer from the matrix if it has one; else ask, to learn why not. */
+static int evaluate_case(struct evaluation *t, const struct np_measured_case *c,
+			 struct np_prediction *out)
 {
 	size_t at = c->victim * t->s->n_apps + c->co[0];
 
@@ -44,7 +44,7 @@ static int one(struct task *t, const struct np_measured_case *c,
 		*out = t->pair[at];
 		return 0;
 	}
-	return ask(t, c, out);
+	return predict_case(t, c, out);
 }
 
 int np_evaluate(const struct np_measured_set *s, const struct np_model *m,
@@ -52,7 +52,7 @@ int np_evaluate(const struct np_measured_set *s, const struct np_model *m,
 		int *rc, struct np_err *why, struct np_err *err)
 {
 	size_t n = s->n_apps;
-	struct task t = { .s = s, .why = why };
+	struct evaluation t = { .s = s, .why = why };
 	int ret = np_predictor_new(&s->fabric, m, opt, &t.p, err);
 
 	if (ret)
@@ -69,7 +69,7 @@ int np_evaluate(const struct np_measured_set *s, const struct np_model *m,
 		ret = np_predict_matrix(t.p, t.app, n, NP_SCOPE_LEAF, t.pair,
 					t.pair_rc, err);
 	for (size_t i = 0; !ret && i < s->n_rows; i++)
-		rc[i] = one(&t, &s->row[i], &out[i]);
+		rc[i] = evaluate_case(&t, &s->row[i], &out[i]);
 	free(t.app);
 	free(t.pair);
 	free(t.pair_rc);

@@ -1,6 +1,6 @@
 /*
- * A model against measured pairs: what it predicts for every case of a set,
- * from what was measured alone and beside levels, never from the pairs.
+ * Tests a model against measured pairs: predicts every case of a set from what
+ * was measured alone and under load levels, never from the pairs themselves.
  */
 #ifndef NP_EVALUATE_H
 #define NP_EVALUATE_H
@@ -10,10 +10,9 @@
 #include "np_predict.h"
 
 /*
- * Predict s->row[i] into out[i], all n_rows of them; rc[i] is 0 or what
- * np_predict() returned, in which case the slowdown is NaN.  why gets the
- * first reason of a prediction that failed, and stays empty without.
- * Returns 0, or -EINVAL or -ENOMEM with err.
+ * Predict s->row[i] into out[i], for all n_rows cases.  rc[i] is 0, or the
+ * failure of np_predict(), and then the slowdown is NaN.  why: the reason of
+ * the first failure, or "". Returns 0, or -EINVAL or -ENOMEM with err.
  */
 int np_evaluate(const struct np_measured_set *s, const struct np_model *m,
 		const struct np_predict_opt *opt, struct np_prediction *out,

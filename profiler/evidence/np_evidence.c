@@ -1,3 +1,7 @@
+/*
+ * Run summaries: samples, intervals inside runs, which runs count, levels,
+ * latencies, and what of them models and levels still to be measured need.
+ */
 #include "np_evidence.h"
 
 #include <errno.h>
@@ -7,12 +11,14 @@
 
 #include "np_noise.h"
 
-/* What runs are compared with; "", 0 and NULL: not said. */
+/* What runs are compared with; "", 0 and NULL match any run. */
 struct np_evidence_fabric {
 	const char *cluster, *transport, *scope;
 	uint32_t message_bytes;
 	double period_sec;
 };
+
+/* ---- samples ---- */
 
 struct np_moments np_run_latency(const struct np_record *r)
 {
@@ -129,17 +135,19 @@ double np_sample_quantile(const struct np_sample *s, double q)
 {
 	if (!s->hist || !s->moments.n)
 		return 0;
-	/* A bin is wider than what is in it. */
+	/* A bin is wider than the samples in it. */
 	return fmin(fmax(np_hist_quantile(s->hist, q), s->moments.min),
 		    s->moments.max);
 }
+
+/* ---- measurement intervals ---- */
 
 struct levels {
 	const char *const *name, *const *scope;
 	size_t n;
 };
 
-/* l->n: not among them. */
+/* Index of a level, or l->n. */
 static size_t find_level(const struct levels *l, const char *name,
 			 const char *scope)
 {
@@ -151,9 +159,9 @@ static size_t find_level(const struct levels *l, const char *name,
 	return i;
 }
 
-/* False: of a level that is not among them, or damaged. */
-static bool convert(const struct np_record *r, size_t i, uint32_t run,
-		    const struct levels *l, struct np_block *out)
+/* False: the level is not listed, or the interval is damaged. */
+static bool convert_interval(const struct np_record *r, size_t i, uint32_t run,
+			     const struct levels *l, struct np_block *out)
 {
 	const struct np_block_run *b = &r->blocks[i];
 	size_t level = b->level ? find_level(l, b->level, r->blocks_scope) :
@@ -184,7 +192,7 @@ int np_run_blocks(const struct np_runs *runs, const enum np_run_use *use,
 		if (use[i] != NP_RUN_BLOCKS)
 			continue;
 		for (size_t k = 0; k < r->n_blocks; k++)
-			used += convert(r, k, run, &l, &b[used]);
+			used += convert_interval(r, k, run, &l, &b[used]);
 		run++;
 	}
 	*out = b;
@@ -192,8 +200,8 @@ int np_run_blocks(const struct np_runs *runs, const enum np_run_use *use,
 	return 0;
 }
 
-static const struct np_moments *alone_in(const struct np_record *r,
-					 const char *level, uint32_t n_nodes)
+static const struct np_moments *
+rounds_alone(const struct np_record *r, const char *level, uint32_t n_nodes)
 {
 	for (size_t i = 0; r->blocks_nodes == n_nodes &&
 	     i < r->n_blocks_alone; i++) {
@@ -212,14 +220,14 @@ const struct np_moments *np_run_blocks_alone(const struct np_runs *runs,
 					     const char *level,
 					     uint32_t n_nodes)
 {
-	const struct np_moments *m = r ? alone_in(r, level, n_nodes) : NULL;
+	const struct np_moments *m = r ? rounds_alone(r, level, n_nodes) : NULL;
 
 	for (size_t i = 0; !m && i < runs->n; i++)
 		if (use[i] == NP_RUN_BLOCKS)
-			m = alone_in(runs->run[i], level, n_nodes);
+			m = rounds_alone(runs->run[i], level, n_nodes);
 	return m;
 }
-
+/* The level's rounds in all intervals of r under it. */
 /* The level's rounds in all blocks of r beside it. */
 static struct np_moments run_blocks_beside(const struct np_record *r,
 					   const char *level)
@@ -233,11 +241,11 @@ static struct np_moments run_blocks_beside(const struct np_record *r,
 	return m;
 }
 
-/* How each run is used, and the choice of the workload. */
+/* ---- which runs count ---- */
 
 static const struct {
 	const char *name, *words;
-} uses[] = {
+} use_words[] = {
 	[NP_RUN_ALONE] = { "used", "alone" },
 	[NP_RUN_BESIDE] = { "level", "beside a level" },
 	[NP_RUN_TIME] = { "empty", "without latencies" },
@@ -256,12 +264,12 @@ static const struct {
 
 const char *np_run_use_name(enum np_run_use use)
 {
-	return uses[use].name;
+	return use_words[use].name;
 }
 
 const char *np_run_use_words(enum np_run_use use)
 {
-	return uses[use].words;
+	return use_words[use].words;
 }
 
 static bool other_text(const char *a, const char *b)
@@ -286,7 +294,7 @@ static bool is_calibrated(const char *name, const struct np_fabric *f)
 	return false;
 }
 
-/* What the run is good for, whatever its workload. */
+/* What the run can be used for, whatever its workload. */
 static enum np_run_use use_of(const struct np_record *r,
 			      const struct np_evidence_opt *opt,
 			      const struct np_evidence_fabric *f)
@@ -325,7 +333,7 @@ static bool same_level(const struct np_record *a, const struct np_record *b)
 	       !strcmp(a->level->scope, b->level->scope);
 }
 
-/* Runs that are used as one of these are chosen from. */
+/* The workload is chosen among runs that are used as one of mask. */
 struct candidates {
 	const struct np_runs *runs;
 	const enum np_run_use *use;
@@ -345,8 +353,8 @@ struct workload {
 	size_t n_levels, n_runs;
 };
 
-static struct workload measure(const struct candidates *c,
-			       const char *fingerprint)
+static struct workload measure_workload(const struct candidates *c,
+					const char *fingerprint)
 {
 	struct workload w = { .fingerprint = fingerprint };
 
@@ -365,8 +373,8 @@ static struct workload measure(const struct candidates *c,
 	return w;
 }
 
-/* Runs are newest first, so that of equals the newest stays. */
-static const char *choose(const struct candidates *c)
+/* Runs are newest first, so among equal workloads the newest wins. */
+static const char *choose_workload(const struct candidates *c)
 {
 	struct workload best = { 0 };
 
@@ -381,7 +389,7 @@ static const char *choose(const struct candidates *c)
 			k++;
 		if (k < i)
 			continue; /* measured already */
-		w = measure(c, f);
+		w = measure_workload(c, f);
 		if (w.n_levels > best.n_levels ||
 		    (w.n_levels == best.n_levels && w.n_runs > best.n_runs))
 			best = w;
@@ -389,11 +397,11 @@ static const char *choose(const struct candidates *c)
 	return best.fingerprint;
 }
 
-/* Says which runs count. */
-static void evidence_sort(const struct np_runs *runs,
-			  const struct np_evidence_opt *opt,
-			  const struct np_evidence_fabric *f,
-			  struct np_evidence *e)
+/* Decide for each run what it is used for. */
+static void decide_uses(const struct np_runs *runs,
+			const struct np_evidence_opt *opt,
+			const struct np_evidence_fabric *f,
+			struct np_evidence *e)
 {
 	struct candidates c = {
 		.runs = runs, .use = e->use,
@@ -403,7 +411,8 @@ static void evidence_sort(const struct np_runs *runs,
 
 	for (size_t i = 0; i < runs->n; i++)
 		e->use[i] = use_of(runs->run[i], opt, f);
-	e->fingerprint = opt->fingerprint ? opt->fingerprint : choose(&c);
+	e->fingerprint = opt->fingerprint ? opt->fingerprint :
+					    choose_workload(&c);
 	for (size_t i = 0; i < runs->n; i++) {
 		const struct np_record *r = runs->run[i];
 
@@ -413,13 +422,13 @@ static void evidence_sort(const struct np_runs *runs,
 		else if (e->use[i] == NP_RUN_ALONE && !np_run_latency(r).n)
 			e->use[i] = NP_RUN_TIME;
 	}
-	/* Only pages take anything from them. */
+	/* Only pages use these runs. */
 	c.mask = 1u << NP_RUN_NEIGHBOURS;
 	if (!e->fingerprint && !opt->calibration)
-		e->fingerprint = choose(&c);
+		e->fingerprint = choose_workload(&c);
 }
 
-/* Runs beside a level tell less of the fabric: only if there are no others. */
+/* A run under a level says less about the fabric: the second choice. */
 static const struct np_record *newest_measured(const struct np_runs *runs)
 {
 	const struct np_record *beside_level = NULL;
@@ -460,7 +469,7 @@ static struct np_evidence_fabric fabric_of(const struct np_evidence_opt *opt,
 	return f;
 }
 
-/* --- levels --- */
+/* ---- levels ---- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -482,7 +491,7 @@ static size_t list_blocks(struct np_evidence *e, const struct np_record *r,
 	return n;
 }
 
-/* Those of the calibration, or those that occur, each once. */
+/* List the calibration's levels, or each level that occurs once. */
 static int find_levels(struct np_evidence *e, const struct np_runs *runs,
 		       const struct np_evidence_opt *opt, const char *scope)
 {
@@ -526,21 +535,22 @@ static size_t level_of(const struct np_evidence *e, const struct np_record *r)
 	return i;
 }
 
-/* Relative variance of one run time; NAN: not repeated. */
-static double scatter(const struct np_moments *m)
+/* Relative variance of one run time; NaN: not repeated. */
+static double relative_variance(const struct np_moments *m)
 {
 	return m->n > 1 ? np_moments_var(m) / (m->mean * m->mean) : NAN;
 }
 
 /*
- * sd of one slowdown.  That of the mean is to come out as sd / sqrt(n), hence
- * the weight of the time alone, which all n runs share.  Where one of the two
- * was not repeated, it is taken to scatter as the other does.
+ * Standard deviation of one slowdown, such that the error of the mean is
+ * sd / sqrt(n).  All n runs share the time alone, hence its weight.  If one of
+ * the two times was not repeated, it is assumed to scatter like the other.
  */
 static double slowdown_sd(const struct np_moments *alone,
 			  const struct np_moments *beside)
 {
-	double a = scatter(alone), b = scatter(beside), n = (double)beside->n;
+	double a = relative_variance(alone), b = relative_variance(beside),
+	       n = (double)beside->n;
 
 	if (isnan(a))
 		a = b;
@@ -550,8 +560,8 @@ static double slowdown_sd(const struct np_moments *alone,
 	       sqrt(b + a * n / (double)alone->n);
 }
 
-static struct np_mean slowdown(const struct np_moments *alone,
-			       const struct np_moments *beside)
+static struct np_mean mean_slowdown(const struct np_moments *alone,
+				    const struct np_moments *beside)
 {
 	if (!alone->n || !beside->n)
 		return (struct np_mean){ 0 };
@@ -562,21 +572,21 @@ static struct np_mean slowdown(const struct np_moments *alone,
 	};
 }
 
-/* Run times alone and per level, and what the levels' rounds say. */
+/* Run times alone and per level, and the slowdown of the levels' rounds. */
 struct times {
 	const struct np_calibration *calibration; /* NULL: there is none */
 	struct np_moments alone, blocks, *beside, *pressure;
 };
 
-/* By more than this, nodes differ in more than how deep they sleep. */
+/* Rounds that differ by more than this factor ran on another kind of node. */
 #define OTHER_NODES 1.5
 
 /*
- * How long a round of this level takes alone.  The calibration counts levels
- * beside levels from its own rounds alone, so what is compared with them is
- * counted from the same: a short round alone depends on how deep processors
- * sleep, one beside traffic hardly does.  The run's own counts where the
- * calibration has none of such a ring, or where these nodes are others.
+ * The duration of a round of this level alone.  The calibration divides by its
+ * own rounds alone, so what is compared with it has to do the same: the
+ * duration of short rounds alone depends on how deeply processors sleep, under
+ * traffic it hardly does.  The run's own value is used if the calibration has
+ * none for a ring of this size, or if the nodes are of another kind.
  */
 static double alone_round(const struct np_calibration *c, size_t level,
 			  size_t n_processes, double own_sec)
@@ -591,7 +601,7 @@ static double alone_round(const struct np_calibration *c, size_t level,
 	return m->mean;
 }
 
-/* How much a run slowed a level.  0 s: such rounds are not known. */
+/* Record how much a run slowed a level; 0 s: such rounds are unknown. */
 static void add_rounds(struct times *t, size_t level, size_t n_processes,
 		       double alone_sec, double beside_sec)
 {
@@ -600,7 +610,7 @@ static void add_rounds(struct times *t, size_t level, size_t n_processes,
 		np_moments_add(&t->pressure[level], beside_sec / alone_sec - 1);
 }
 
-/* How a run with blocks slowed the levels of these. */
+/* Record how much a run with intervals slowed each level. */
 static void add_pressure(const struct np_evidence *e,
 			 const struct np_runs *runs, const struct np_record *r,
 			 struct times *t)
@@ -644,7 +654,7 @@ static void add_times(const struct np_evidence *e, const struct np_runs *runs,
 	}
 }
 
-/* The mean of whole runs is no better known than runs differ. */
+/* The error of a mean over runs is at least the scatter between runs. */
 static double error_of_runs(const struct np_evidence *e,
 			    const struct np_mean *m)
 {
@@ -652,9 +662,9 @@ static double error_of_runs(const struct np_evidence *e,
 		    e->blocks.between / sqrt(m->n));
 }
 
-/* What blocks say better than runs, or alone. */
-static void take_blocks(struct np_evidence *e,
-			const struct np_blocks_level *blocks)
+/* Use intervals if they are more precise than runs, or the only source. */
+static void use_intervals(struct np_evidence *e,
+			  const struct np_blocks_level *blocks)
 {
 	for (size_t i = 0; i < e->n_levels; i++) {
 		struct np_evidence_level *l = &e->level[i];
@@ -692,7 +702,7 @@ static int add_blocks(struct np_evidence *e, const struct np_runs *runs)
 		rc = np_blocks_estimate(b, n, e->mean, level, e->n_levels,
 					&e->blocks);
 	if (!rc && e->blocks.verdict == NP_BLOCKS_USABLE)
-		take_blocks(e, level);
+		use_intervals(e, level);
 	free(level);
 	free(name);
 	free(b);
@@ -710,12 +720,13 @@ static void fill_levels(struct np_evidence *e, const struct times *t)
 		struct np_evidence_level *l = &e->level[i];
 
 		l->run_sec = np_mean_of(&t->beside[i]);
-		e->mean[i] = l->slowdown = slowdown(&t->alone, &t->beside[i]);
+		e->mean[i] = l->slowdown =
+			mean_slowdown(&t->alone, &t->beside[i]);
 		e->mean[n + i] = l->pressure = np_mean_of(&t->pressure[i]);
 		e->n_curve += np_mean_known(&l->slowdown);
 		e->n_pressure += np_mean_known(&l->pressure);
 	}
-	/* How much run times scatter is a matter of the program, not of one
+	/* The scatter of run times is a property of the program, not of one
 	 * level. */
 	e->noise = np_noise_pooled(e->mean, n);
 	for (size_t i = 0; i < n; i++)
@@ -741,9 +752,9 @@ static int make_curve(struct np_evidence *e, const struct np_runs *runs,
 	return m && e->mean ? add_blocks(e, runs) : -ENOMEM;
 }
 
-/* --- latencies --- */
+/* ---- latencies ---- */
 
-/* A processor that sleeps longer between probes wakes up later. */
+/* A processor that sleeps longer between probes takes longer to wake up. */
 static bool other_period(const struct np_record *r, double period_sec)
 {
 	double x = r->probe.period_sec;
@@ -752,11 +763,11 @@ static bool other_period(const struct np_record *r, double period_sec)
 	       fabs(x - period_sec) > 1e-3 * fmax(x, period_sec);
 }
 
-/* How bad a run's latencies are: all of the lowest rank are used. */
-#define RANK_WORKLOAD 16u  /* it is not known which */
-#define RANK_PERIOD 8u	   /* of the probes: another */
-#define RANK_NEIGHBOURS 4u /* other jobs shared the leaf switches */
-#define RANK_QUIET 2u	   /* idle latencies from quiet moments of a run */
+/* Rank of a run's latencies, a sum: only those of the lowest rank are used. */
+#define RANK_WORKLOAD 16u   /* of an unknown workload */
+#define RANK_PERIOD 8u	    /* the probes had another period */
+#define RANK_NEIGHBOURS 4u  /* other jobs shared the leaf switches */
+#define RANK_QUIET 2u	    /* idle latencies from quiet intervals of a run */
 #define RANK_CALIBRATION 1u /* idle latencies from a calibration */
 #define RANK_NONE 32u
 
@@ -794,12 +805,12 @@ static unsigned rank_of(const struct latencies *l, size_t i)
 }
 
 /*
- * Quiet moments may have been busy ones of nodes that nobody measured: those
- * count whose latency is about that of the fastest.
+ * Nodes that nobody measured may have been busy during quiet intervals, so only
+ * intervals with about the latency of the fastest ones count.
  */
 #define QUIET_RATIO 2.0
 
-/* Of its slowest leaf: a mean would be that of a few late probes. */
+/* Median under the slowest leaf switch; a mean follows a few late probes. */
 static double median_of(const struct np_record *r)
 {
 	double sec = 0;
@@ -823,7 +834,7 @@ static double slowest_of(const struct latencies *l, unsigned rank)
 	return QUIET_RATIO * fastest;
 }
 
-static int take_latencies(struct latencies *l)
+static int use_latencies(struct latencies *l)
 {
 	struct np_evidence *e = l->e;
 	unsigned best = RANK_NONE;
@@ -850,7 +861,7 @@ static int take_latencies(struct latencies *l)
 	return rc;
 }
 
-/* --- for the models --- */
+/* ---- for the models ---- */
 
 static int make_program(struct np_evidence *e, const struct np_bins *bins)
 {
@@ -893,14 +904,14 @@ int np_evidence_make(const struct np_runs *runs,
 	if (!opt->calibration && !opt->like)
 		e.fabric = newest_measured(runs);
 	f = fabric_of(opt, e.fabric);
-	evidence_sort(runs, opt, &f, &e);
+	decide_uses(runs, opt, &f, &e);
 	rc = find_levels(&e, runs, opt, f.scope);
 	if (!rc)
 		rc = make_curve(&e, runs, opt->calibration);
 	l.for_models = opt->calibration;
 	l.period_sec = f.period_sec;
 	if (!rc)
-		rc = take_latencies(&l);
+		rc = use_latencies(&l);
 	for (size_t i = 0; i < runs->n; i++) {
 		e.count[e.use[i]]++;
 		e.n_used += e.use[i] < NP_RUN_FABRIC;
@@ -940,4 +951,195 @@ void np_evidence_free(struct np_evidence *e)
 	free(e->bin_count);
 	np_hist_free(e->latency.hist);
 	*e = (struct np_evidence){ .use = NULL };
+}
+
+/* ---- in few bytes, for the cache (np_kept.h) ---- */
+
+static void pack_moments(struct np_pack *p, struct np_moments *m)
+{
+	m->n = np_pack_count(p, m->n, UINT64_MAX);
+	m->mean = np_pack_real(p, m->mean);
+	m->m2 = np_pack_real(p, m->m2);
+	m->min = np_pack_real(p, m->min);
+	m->max = np_pack_real(p, m->max);
+}
+
+/* Most bins are empty, so each is preceded by its index. */
+static void pack_bins(struct np_pack *p, double *count)
+{
+	size_t n = 0;
+
+	for (size_t b = 0; count && b < NP_HIST_BINS; b++)
+		n += count[b] != 0;
+	n = np_pack_count(p, n, count ? NP_HIST_BINS : 0);
+	for (size_t b = 0; n; b++, n--) {
+		while (p->f && count[b] == 0)
+			b++;
+		b = np_pack_count(p, b, NP_HIST_BINS - 1);
+		count[b] = np_pack_real(p, count[b]);
+	}
+}
+
+/* Write or read e, which is all zero before reading.  Returns 0 or -ENOMEM. */
+static int pack_summary(struct np_pack *p, struct np_evidence *e,
+			size_t n_levels)
+{
+	for (int use = 0; use < NP_RUN_USES; use++)
+		e->count[use] = np_pack_count(p, e->count[use], SIZE_MAX);
+	e->n_used = np_pack_count(p, e->n_used, SIZE_MAX);
+	e->latency.n_runs = np_pack_count(p, e->latency.n_runs, SIZE_MAX);
+	e->latency.other_period = np_pack_count(p, e->latency.other_period, 1);
+	pack_moments(p, &e->latency.moments);
+	if (np_pack_count(p, e->bin_count != NULL, 1) && !p->f) {
+		e->bin_count = calloc(NP_HIST_BINS, sizeof(*e->bin_count));
+		if (!e->bin_count)
+			return -ENOMEM;
+	}
+	pack_bins(p, e->bin_count);
+	e->n_levels = np_pack_count(p, e->n_levels, n_levels);
+	p->bad |= e->n_levels != n_levels;
+	if (!p->f)
+		e->mean = calloc(2 * n_levels + 1, sizeof(*e->mean));
+	if (!e->mean)
+		return -ENOMEM;
+	for (size_t i = 0; i < 2 * n_levels; i++)
+		e->mean[i] = np_pack_mean(p, e->mean[i]);
+	return 0;
+}
+
+void np_evidence_pack(FILE *f, const struct np_evidence *e)
+{
+	struct np_pack p = { .f = f };
+	struct np_evidence same = *e;
+
+	pack_summary(&p, &same, e->n_levels);
+}
+
+/* Restore the models' view of it. */
+static void restore_program(struct np_evidence *e, const char *name)
+{
+	for (size_t i = 0; i < e->n_levels; i++) {
+		e->n_curve += np_mean_known(&e->mean[i]);
+		e->n_pressure += np_mean_known(&e->mean[e->n_levels + i]);
+	}
+	e->program = (struct np_program){
+		.name = name,
+		.latency = { e->latency.moments, e->bin_count },
+		.curve = e->n_curve ? e->mean : NULL,
+		.pressure = e->n_pressure ? e->mean + e->n_levels : NULL,
+	};
+}
+
+int np_evidence_unpack(struct np_pack *p, const struct np_fabric *fabric,
+		       const char *name, struct np_evidence *out)
+{
+	struct np_evidence e = { .n_used = 0 };
+	int rc = pack_summary(p, &e, fabric->n_levels);
+
+	p->bad |= e.bin_count && !np_bins_equal(fabric->bins, np_bins_own());
+	if (!rc)
+		restore_program(&e, name);
+	if (!rc && (p->bad || np_program_check(&e.program, fabric, NULL)))
+		rc = -EINVAL;
+	if (rc)
+		np_evidence_free(&e);
+	else
+		*out = e;
+	return rc;
+}
+
+/* ---- runs that a sensitivity curve has so far ---- */
+
+/*
+ * The impact of a level on others: the mean over the victims of
+ * log(1 + slowdown); NaN: not measured.
+ */
+static double level_impact(const struct np_fabric *f, size_t level)
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t v = 0; f->beside && v < f->n_levels; v++) {
+		const struct np_mean *m = &f->beside[v * f->n_levels + level];
+
+		if (np_mean_known(m) && m->mean > -1) {
+			sum += log1p(m->mean);
+			n++;
+		}
+	}
+	return n ? sum / (double)n : NAN;
+}
+
+int np_curve_levels_make(const struct np_calibration *c,
+			 struct np_curve_levels *out)
+{
+	size_t n = c ? c->fabric->n_levels : np_n_levels;
+	struct np_curve_levels l = {
+		.name = calloc(n + 1, sizeof(*l.name)),
+		.level = calloc(n + 1, sizeof(*l.level)), .n = n,
+	};
+
+	if (!l.name || !l.level) {
+		np_curve_levels_free(&l);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++) {
+		l.name[i] = c ? c->fabric->level[i].name : np_levels[i].name;
+		l.level[i].pressure = c ? level_impact(c->fabric, i) :
+					  (double)i;
+	}
+	*out = l;
+	return 0;
+}
+
+void np_curve_levels_free(struct np_curve_levels *l)
+{
+	free(l->name);
+	free(l->level);
+	*l = (struct np_curve_levels){ .n = 0 };
+}
+
+static bool is_level_at(const char *name, const char *at, const char *want_name,
+			const char *want_scope)
+{
+	return !strcmp(name, want_name) &&
+	       (!want_scope || !strcmp(at, want_scope));
+}
+
+/* Runs of the workload that have not ended yet; name NULL: without a level. */
+static uint32_t count_under_way(const struct np_evidence *e,
+				const struct np_runs *runs, const char *name,
+				const char *scope)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < runs->n; i++) {
+		const struct np_record *r = runs->run[i];
+		const struct np_level_run *l = r->level;
+
+		if (e->use[i] != NP_RUN_UNDER_WAY || !e->fingerprint ||
+		    !r->fingerprint || strcmp(r->fingerprint, e->fingerprint))
+			continue;
+		n += name ? l && is_level_at(l->name, l->scope, name, scope) :
+			    !l;
+	}
+	return n;
+}
+
+void np_curve_count(const struct np_evidence *e, const struct np_runs *runs,
+		    const char *scope, struct np_curve_levels *l,
+		    struct np_mean *alone)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct np_mean *m = &l->level[i].run_sec;
+
+		*m = (struct np_mean){ 0 };
+		for (size_t k = 0; k < e->n_levels; k++)
+			if (is_level_at(e->level[k].name, e->level[k].scope,
+					l->name[i], scope))
+				*m = e->level[k].run_sec;
+		m->n += count_under_way(e, runs, l->name[i], scope);
+	}
+	*alone = e->alone_sec;
+	alone->n += count_under_way(e, runs, NULL, NULL);
 }

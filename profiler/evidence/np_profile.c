@@ -6,6 +6,8 @@
 
 #include "np_verdict.h"
 
+/* ---- automatic records of the idle network ---- */
+
 bool np_idle_is_wanted(const struct np_runs *idle, const struct np_record *r,
 		       double now)
 {
@@ -24,7 +26,7 @@ bool np_idle_is_wanted(const struct np_runs *idle, const struct np_record *r,
 	return !enough;
 }
 
-static void copy(char **to, const char *from)
+static void copy_text(char **to, const char *from)
 {
 	*to = from && *from ? strdup(from) : NULL;
 }
@@ -58,11 +60,11 @@ struct np_record *np_idle_of_calibration(const struct np_calibration *c,
 	if (!r)
 		return NULL;
 	strcpy(r->app, NP_IDLE_APP);
-	copy(&r->source, np_sample_source_name(NP_SOURCE_CALIBRATION));
-	copy(&r->cluster, c->cluster);
-	copy(&r->probe.transport, c->transport);
-	copy(&r->netprof_version, c->netprof_version);
-	copy(&r->ucx_version, c->ucx_version);
+	copy_text(&r->source, np_sample_source_name(NP_SOURCE_CALIBRATION));
+	copy_text(&r->cluster, c->cluster);
+	copy_text(&r->probe.transport, c->transport);
+	copy_text(&r->netprof_version, c->netprof_version);
+	copy_text(&r->ucx_version, c->ucx_version);
 	r->probe.message_bytes = c->message_bytes;
 	r->probe.period_sec = c->period_sec;
 	r->start = c->date;
@@ -91,7 +93,7 @@ static int source_rank(const struct np_sample *s)
  * A baseline with the period of the run's probes is better than one with
  * another period.  Among these, idle runs are better than a calibration, and a
  * calibration, which measures an idle leaf switch for seconds, is better than
- * the few latencies from quiet moments of flagged runs.  Otherwise the user's
+ * the few latencies from quiet intervals of flagged runs.  Otherwise the user's
  * own baseline, which comes first, is kept.
  */
 static bool is_better(const struct np_sample *s, const struct np_sample *than)
@@ -124,14 +126,14 @@ static int find_idle(struct np_profile *p, const struct np_runs *const *idle,
 	return 0;
 }
 
-/* No period was asked for: all that there are. */
+/* Profiles ask for no probe period, so all periods count. */
 static bool has_latencies(const struct np_profile *p, size_t i)
 {
 	return p->ev.use[i] == NP_RUN_ALONE || p->ev.use[i] == NP_RUN_BLOCKS ||
 	       p->ev.use[i] == NP_RUN_LATENCY;
 }
 
-/* Phases of several runs, each weighted by its time. */
+/* The phases of several runs, weighted by their length. */
 struct phase_sum {
 	double sec[NP_PHASE_PHASES + 1]; /* by kind */
 	struct np_phases weighted;
@@ -174,7 +176,7 @@ static void mean_phases(const struct phase_sum *sum, struct np_phases *out)
 	out->window_sec = sum->weighted.window_sec;
 }
 
-/* Runs are judged one by one; the kind that was seen longer wins. */
+/* Runs are judged one by one; the kind of phases that lasted longer wins. */
 static void find_phases(struct np_profile *p)
 {
 	struct phase_sum sum = { { 0 } };
@@ -216,7 +218,7 @@ static void add_cost(struct np_profile *p)
 }
 
 /* The idle network is its own baseline. */
-static void judge(struct np_profile *p)
+static void make_verdict(struct np_profile *p)
 {
 	const struct np_sample *app = &p->ev.latency;
 	const struct np_sample *idle = p->is_idle ? app : &p->idle;
@@ -251,7 +253,7 @@ int np_profile_make(const struct np_runs *runs,
 	}
 	find_phases(&p);
 	add_cost(&p);
-	judge(&p);
+	make_verdict(&p);
 	*out = p;
 	return 0;
 }

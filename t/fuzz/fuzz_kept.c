@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "np_evidence_pack.h"
+#include "np_evidence.h"
 #include "np_kept.h"
 #include "np_text.h"
 

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_curve_count.h"
+#include "np_evidence.h"
 
 #include <math.h>
 #include <stdlib.h>

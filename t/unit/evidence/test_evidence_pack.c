@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_evidence_pack.h"
+#include "np_evidence.h"
 
 #include <errno.h>
 #include <glob.h>
