@@ -20,75 +20,78 @@
 #include "np_text.h"
 
 /*
- * A refresh goes by the sections of this file: the calibration; which
- * applications there are, and which changed; an application as the models see
- * it; what it does to others, and what these see.
+ * A refresh goes through sections of this file: it loads the calibration, lists
+ * the applications and finds changed ones, reads an application and summarises
+ * it for the models, and asks these for slowdowns.
+ *
+ * Names: a "wanted" application or owner is one that existing jobs use; a
+ * "place" is a directory whose problems are logged.
  */
 
-#define NP_CAT_PUBLISHED (-1) /* as an owner */
+#define NP_CAT_PUBLISHED (-1) /* owner of the published applications */
 #define NP_CAT_MAX_OWNERS 131072
 
-/* Whose, and which application; every item of a map begins with it. */
+/* Owner and application; the first member of every item of a map. */
 struct np_cat_key {
 	int64_t owner; /* uid, or NP_CAT_PUBLISHED */
 	char app[NP_APP_MAX + 1];
 };
 
-/* Items by key, sorted. */
+/* Items, sorted by key. */
 struct np_cat_map {
 	struct np_cat_key **item;
 	size_t n, room;
 };
 
-/* What was said of a place when it was last read, as hashes of lines. */
-struct np_said {
+/* Log lines about a place, as hashes: of its last reading, and of this one. */
+struct log_state {
 	uint64_t *old, *now;
 	size_t n_old, n_now;
 };
 
-/* Jobs of these are there. */
+/* Jobs of this owner and application exist, until a date. */
 struct np_cat_want {
 	struct np_cat_key key;
 	double until;
 };
 
-/* What was told of an owner's files within an hour. */
-struct np_cat_lines {
-	double until; /* the hour ends; 0: none has begun */
-	size_t told, untold;
+/* Log lines about an owner's files within an hour. */
+struct owner_lines {
+	double until; /* end of the hour; 0: no line yet */
+	size_t told, untold; /* logged, and only counted */
 };
 
-/* A user, or the published ones: a directory of applications. */
+/* A user, or the published applications: a directory in the store. */
 struct np_cat_owner {
 	struct np_cat_key key;
-	double due;	     /* to be looked at again */
-	double cost_sec;     /* of the last look */
-	double wanted_until; /* jobs of the user are there */
-	double paid_until;   /* before, no more is read */
-	uint64_t turn;	     /* when something was read last */
+	double due;	     /* time of the next look at the directory */
+	double cost_sec;     /* duration of the last look */
+	double wanted_until; /* jobs of the user exist until then */
+	double paid_until;   /* nothing more is read before then */
+	uint64_t turn;	     /* of the last reading; longest ago is next */
 	bool listed;	     /* has a directory */
-	struct np_said said;
-	struct np_cat_lines lines;
+	struct log_state said;
+	struct owner_lines lines;
 };
 
 struct np_cat_app {
 	struct np_cat_key key;
 	struct np_store_stamp stamp;
-	double wanted_until;
-	double again; /* to be read once more then, 0: not; np_store_is_racy() */
-	uint64_t turn;	/* when it was read last; 0: never */
-	bool stamped;	/* it was read since the stamp changed */
-	bool seen;	/* by the look that goes on */
+	double wanted_until; /* jobs of it exist until then */
+	double again; /* time to read again, as np_store_is_racy(); 0: not */
+	uint64_t turn;	/* of its last reading; 0: never read */
+	bool stamped;	/* it was read after the stamp changed */
+	bool seen;	/* by the look in progress */
 	bool there;	/* the last look saw it */
 	bool to_read;
-	bool known;	/* for the index */
-	bool usable;	/* evidence is of the calibration in use */
-	bool no_room;	/* there was no handle for it */
+	bool known;	/* goes into the index */
+	bool usable;	/* evidence is for the calibration in use */
+	bool no_room;	/* no handle was free for it */
 	int32_t handle; /* NP_PROFILE_UNKNOWN: none */
 	struct np_evidence evidence;
-	bool backed; /* a user's own, as in np_catalog.h */
+	bool backed; /* as in struct np_app_entry */
 	char refuted[NP_APP_WHY];
-	struct np_said said;
+	struct log_state said;
 };
 
 struct np_catalog {
@@ -99,51 +102,53 @@ struct np_catalog {
 
 	struct np_cat_map owners, apps, wants;
 	size_t n_to_read;
-	uint64_t turn;	/* of the last reading */
-	double uids_due;
+	uint64_t turn;	/* number of the last reading */
+	double uids_due; /* time of the next look at users/ */
 	double cost_sec;     /* of looking at every owner once */
-	double idle_until[2]; /* no owner is due before: any, wanted */
-	size_t cursor[2];
-	struct np_said uids_said;
+	double idle_until[2]; /* no owner is due before: [wanted only] */
+	size_t cursor[2];	/* last owner found: [wanted only] */
+	struct log_state uids_said;
 
 	bool calibrated;
 	struct np_calibration cal;
 	struct np_predictor *models;
 	struct np_store_stamp cal_stamp;
-	double cal_due, cal_again;
-	int cal_rc; /* of the last attempt */
+	double cal_due, cal_again; /* next look; second reading if racy, or 0 */
+	int cal_rc; /* of the last attempt to load it */
 	struct np_err cal_err;
-	struct np_said cal_said;
-	struct np_err fabric; /* what is in use, in words */
+	struct log_state cal_said;
+	struct np_err fabric; /* description of the calibration in use */
 
 	struct np_conflict *conflict;
 	struct np_cat_app *by_handle[NP_CONFLICT_MAX_PROFILES];
 	size_t n_handles;
-	bool asked_wanted, asked_all; /* nothing is missing */
-	bool ask_next; /* rather than read */
+	bool asked_wanted, asked_all; /* no answer of these is missing */
+	bool ask_next; /* ask before the next reading */
 
-	struct np_members members; /* who is in groups of Claim= */
+	struct np_members members; /* of groups named by Claim= */
 
-	bool trouble; /* nothing can be used */
-	struct np_err why; /* of the trouble */
+	bool trouble; /* nothing can be used, because of why */
+	struct np_err why;
 	bool changed; /* since the last refresh */
-	struct np_app_index *index; /* NULL: to be made anew */
+	struct np_app_index *index; /* NULL: out of date */
 
-	/* During a refresh. */
+	/* Valid during a refresh. */
 	struct np_store *store;
 	np_store_warn_f *warn;
 	void *warn_arg;
 	size_t n_warned;
-	struct np_said *saying;
-	struct np_cat_owner *teller; /* whose files that is about, or NULL */
+	struct log_state *saying; /* the place being read */
+	struct np_cat_owner *teller; /* its owner, or NULL */
 };
+
+/* ---- the index ---- */
 
 struct np_app_index {
 	atomic_uint refs;
 	int32_t unknown;
 	struct np_app_claims claims; /* its lists are owned */
 	size_t n;
-	struct np_app_entry entry[]; /* in the order of app_index_compare() */
+	struct np_app_entry entry[]; /* sorted by app_index_compare() */
 };
 
 static int app_index_compare(const void *a, const void *b)
@@ -158,15 +163,15 @@ static int app_index_compare(const void *a, const void *b)
 	return rc;
 }
 
-static void free_all(struct np_app_index *x)
+static void free_index(struct np_app_index *x)
 {
 	free((void *)x->claims.rule);
 	free((void *)x->claims.user);
 	free(x);
 }
 
-/* There is always one more. */
-static const void *copy(const void *list, size_t n, size_t size)
+/* A copy of a list, with room for one more, so that it is never NULL. */
+static const void *copy_list(const void *list, size_t n, size_t size)
 {
 	void *all = calloc(n + 1, size);
 
@@ -176,8 +181,8 @@ static const void *copy(const void *list, size_t n, size_t size)
 static int copy_claims(struct np_app_index *x, const struct np_app_claims *c)
 {
 	x->claims = *c;
-	x->claims.rule = copy(c->rule, c->n_rules, sizeof(*c->rule));
-	x->claims.user = copy(c->user, c->n_users, sizeof(*c->user));
+	x->claims.rule = copy_list(c->rule, c->n_rules, sizeof(*c->rule));
+	x->claims.user = copy_list(c->user, c->n_users, sizeof(*c->user));
 	return x->claims.rule && x->claims.user ? 0 : -ENOMEM;
 }
 
@@ -199,7 +204,7 @@ int np_app_index_new(const struct np_app_entry *entry, size_t n,
 	}
 	rc = claims ? copy_claims(x, claims) : 0;
 	if (rc)
-		free_all(x);
+		free_index(x);
 	else
 		*out = x;
 	return rc;
@@ -215,10 +220,10 @@ struct np_app_index *np_app_index_ref(struct np_app_index *x)
 void np_app_index_unref(struct np_app_index *x)
 {
 	if (x && atomic_fetch_sub(&x->refs, 1) == 1)
-		free_all(x);
+		free_index(x);
 }
 
-/* A published one, or a user's own. */
+/* The entry of a published profile, or of a user's own. */
 static const struct np_app_entry *entry_of(const struct np_app_index *x,
 					   const char *app, bool published,
 					   uint32_t uid)
@@ -313,7 +318,9 @@ size_t np_app_index_n(const struct np_app_index *x)
 	return x->n;
 }
 
-#define OWN_ERRORS 2.0
+/* ---- comparing a user's own runs with the published profile ---- */
+
+#define OWN_ERRORS 2.0 /* standard errors of the user's own mean */
 
 static enum np_backing latency_backs(const struct np_evidence *own,
 				     const struct np_evidence *published,
@@ -324,7 +331,7 @@ static enum np_backing latency_backs(const struct np_evidence *own,
 	const struct np_moments *all = &own->program.latency.all;
 	double spread;
 
-	/* At another period of the probes latencies are others. */
+	/* Latencies at another period of the probes cannot be compared. */
 	if (!np_mean_known(a) || !np_mean_known(b) ||
 	    own->latency.other_period || published->latency.other_period)
 		return NP_BACKING_NOTHING;
@@ -339,11 +346,11 @@ static enum np_backing latency_backs(const struct np_evidence *own,
 	return NP_BACKING_REFUTED;
 }
 
-/* One list of slowdowns against the other; NULL: none is known. */
-static enum np_backing list_backs(const struct np_mean *own,
-				  const struct np_mean *published,
-				  const struct np_fabric *f, const char *what,
-				  char *why, size_t len)
+/* Compare two lists of slowdowns; NULL: none is known. */
+static enum np_backing slowdowns_back(const struct np_mean *own,
+				      const struct np_mean *published,
+				      const struct np_fabric *f,
+				      const char *what, char *why, size_t len)
 {
 	enum np_backing backing = NP_BACKING_NOTHING;
 	size_t n = own && published ? f->n_levels : 0;
@@ -370,7 +377,7 @@ static enum np_backing list_backs(const struct np_mean *own,
 	return backing;
 }
 
-static enum np_backing most(enum np_backing a, enum np_backing b)
+static enum np_backing stronger(enum np_backing a, enum np_backing b)
 {
 	return a > b ? a : b;
 }
@@ -384,19 +391,17 @@ enum np_backing np_backing_judge(const struct np_evidence *own,
 	enum np_backing so_far = latency_backs(own, published, why, len);
 
 	if (so_far != NP_BACKING_REFUTED)
-		so_far = most(so_far, list_backs(a->curve, b->curve, f,
-						 "slowed by", why, len));
+		so_far =
+			stronger(so_far, slowdowns_back(a->curve, b->curve, f,
+							"slowed by", why, len));
 	if (so_far != NP_BACKING_REFUTED)
-		so_far = most(so_far, list_backs(a->pressure, b->pressure, f,
+		so_far = stronger(so_far,
+				  slowdowns_back(a->pressure, b->pressure, f,
 						 "slows", why, len));
 	return so_far;
 }
 
-/*
- * What the parts of the catalog have in common: items by owner and application,
- * sorted pointers, some thousand of them; what can be said of one; and the
- * handles of np_conflict.h.
- */
+/* ---- maps: sorted pointers to items by owner and application ---- */
 
 static int item_compare(const struct np_cat_key *k, int64_t owner,
 			const char *app)
@@ -406,7 +411,7 @@ static int item_compare(const struct np_cat_key *k, int64_t owner,
 	return strcmp(k->app, app);
 }
 
-/* Index of the first item not before the key. */
+/* Index of the first item that is not before the key. */
 static size_t cat_map_at(const struct np_cat_map *m, int64_t owner,
 			 const char *app)
 {
@@ -423,7 +428,7 @@ static size_t cat_map_at(const struct np_cat_map *m, int64_t owner,
 	return low;
 }
 
-/* NULL: not there. */
+/* Returns NULL if there is no such item. */
 static void *cat_map_find(const struct np_cat_map *m, int64_t owner,
 			  const char *app)
 {
@@ -433,7 +438,7 @@ static void *cat_map_find(const struct np_cat_map *m, int64_t owner,
 								   NULL;
 }
 
-/* A new item of size bytes, zeroed but for its key; NULL: no memory. */
+/* Add an item of size bytes, all zero except its key; NULL: out of memory. */
 static void *cat_map_add(struct np_cat_map *m, int64_t owner,
 			 const char *app, size_t size)
 {
@@ -453,7 +458,7 @@ static void *cat_map_add(struct np_cat_map *m, int64_t owner,
 	return k;
 }
 
-/* Take the i-th item out, and free() it. */
+/* Remove the i-th item and free() it. */
 static void cat_map_remove(struct np_cat_map *m, size_t i)
 {
 	free(m->item[i]);
@@ -468,6 +473,8 @@ static void cat_map_free(struct np_cat_map *m)
 	free(m->item);
 }
 
+/* ---- owners and applications ---- */
+
 static double catalog_now(const struct np_catalog *c)
 {
 	return c->clock->now_sec(c->clock);
@@ -478,7 +485,7 @@ static bool catalog_is_wanted(const struct np_catalog *c, double until)
 	return until && catalog_now(c) < until;
 }
 
-/* The index is out of date. */
+/* The index is out of date: drop it. */
 static void catalog_reindex(struct np_catalog *c)
 {
 	np_app_index_unref(c->index);
@@ -509,7 +516,7 @@ static struct np_cat_owner *catalog_owner(struct np_catalog *c,
 	return o;
 }
 
-/* Would it be served as if nothing had been read of it? */
+/* Would a new entry of this owner be equal, because all its reading is paid? */
 static bool catalog_is_settled(const struct np_catalog *c,
 			       const struct np_cat_owner *o)
 {
@@ -522,7 +529,7 @@ static void catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,
 	if (a->to_read != to_read)
 		c->n_to_read += to_read ? 1 : (size_t)-1;
 	a->to_read = to_read;
-	/* Until then its answers are not asked: see askable(). */
+	/* Its answers could not be asked before: see askable(). */
 	if (!to_read && !a->usable)
 		c->asked_wanted = c->asked_all = false;
 }
@@ -543,7 +550,7 @@ static const struct np_store_stamp *newer(const struct np_cat_app *a,
 	return x->nsec > y->nsec ? x : NULL;
 }
 
-/* Is a kept rather than b, where there is no room for both? */
+/* Does a keep its handle rather than b, if there is no room for both? */
 static bool catalog_outranks(const struct np_catalog *c,
 			     const struct np_cat_app *a,
 			     const struct np_cat_app *b)
@@ -558,7 +565,11 @@ static bool catalog_outranks(const struct np_catalog *c,
 	return x != y ? x > y : newer(a, b) != NULL;
 }
 
-/* ---- handles: fewer than applications, and they never go away ---- */
+/*
+ * ---- handles ----
+ *
+ * There are fewer handles than applications, and they never go away.
+ */
 
 static bool catalog_has_room(const struct np_catalog *c)
 {
@@ -570,7 +581,7 @@ static bool catalog_has_room(const struct np_catalog *c)
 	return false;
 }
 
-/* What is answered about it no longer holds. */
+/* Drop all answers about an application. */
 static void catalog_forget(struct np_catalog *c, const struct np_cat_app *a)
 {
 	if (a->handle == NP_PROFILE_UNKNOWN)
@@ -580,7 +591,7 @@ static void catalog_forget(struct np_catalog *c, const struct np_cat_app *a)
 	c->changed = true;
 }
 
-/* The handle that is needed least: of nobody, or of the last in rank. */
+/* The handle to reuse: one that is free, or that of the least important. */
 static uint32_t least_needed(const struct np_catalog *c)
 {
 	uint32_t least = 0;
@@ -596,7 +607,7 @@ static uint32_t least_needed(const struct np_catalog *c)
 	return least;
 }
 
-/* It loses its handle, and is not known until there is room again. */
+/* Take the handle away; the application is unknown until there is room. */
 static void evict(struct np_catalog *c, uint32_t handle)
 {
 	struct np_cat_app *a = c->by_handle[handle];
@@ -621,7 +632,7 @@ static bool is_trusted(const struct np_catalog *c, int64_t owner)
 	return owner == NP_CAT_PUBLISHED;
 }
 
-/* Give it a handle; a->no_room if others are kept rather. */
+/* Give it a handle; sets a->no_room if all others are more important. */
 static int catalog_take_handle(struct np_catalog *c, struct np_cat_app *a,
 			       struct np_err *err)
 {
@@ -654,19 +665,19 @@ static int catalog_take_handle(struct np_catalog *c, struct np_cat_app *a,
 	return 0;
 }
 
-/* Each trouble with a file is told once, as long as it is there. */
+/* ---- log lines: each problem with a file once, as long as it exists ---- */
 
 #define HOUR_SEC 3600.0
-#define MAX_LINES 256 /* of one place; np_store.h tells of a hundred files */
+#define MAX_LINES 256 /* of one place; np_store.h reports a hundred files */
 
-static void said_free(struct np_said *s)
+static void said_free(struct log_state *s)
 {
 	free(s->old);
 	free(s->now);
-	*s = (struct np_said){ .n_old = 0 };
+	*s = (struct log_state){ .n_old = 0 };
 }
 
-static bool is_in(const uint64_t *set, size_t n, uint64_t h)
+static bool has_hash(const uint64_t *set, size_t n, uint64_t h)
 {
 	for (size_t i = 0; i < n; i++)
 		if (set[i] == h)
@@ -674,16 +685,16 @@ static bool is_in(const uint64_t *set, size_t n, uint64_t h)
 	return false;
 }
 
-static void remember(struct np_said *s, uint64_t h)
+static void remember(struct log_state *s, uint64_t h)
 {
 	if (s->n_now == MAX_LINES ||
 	    np_array_resize(&s->now, s->n_now + 1, sizeof(*s->now)))
-		return; /* then it is told again */
+		return; /* then it will be logged again */
 	s->now[s->n_now++] = h;
 }
 
-/* Read a place of that owner (NULL: nobody's): tell of it, until end. */
-static void catalog_say_begin(struct np_catalog *c, struct np_said *place,
+/* Begin to read a place of that owner (or NULL). */
+static void catalog_log_begin(struct np_catalog *c, struct log_state *place,
 			      struct np_cat_owner *owner)
 {
 	c->saying = place;
@@ -692,9 +703,9 @@ static void catalog_say_begin(struct np_catalog *c, struct np_said *place,
 	place->now = NULL;
 }
 
-static void catalog_say_end(struct np_catalog *c)
+static void catalog_log_end(struct np_catalog *c)
 {
-	struct np_said *s = c->saying;
+	struct log_state *s = c->saying;
 
 	free(s->old);
 	s->old = s->now;
@@ -716,19 +727,19 @@ static void path_of(const struct np_catalog *c, const struct np_cat_owner *o,
 			(uint32_t)o->key.owner);
 }
 
-/* Is there room for another line in this refresh? */
-static bool tell(struct np_catalog *c, const char *line)
+/* Log a line; false: too many lines in this refresh. */
+static bool log_line(struct np_catalog *c, const char *line)
 {
 	if (c->n_warned > NP_CATALOG_MAX_WARNINGS)
 		return false;
 	if (c->warn)
 		c->warn(c->n_warned == NP_CATALOG_MAX_WARNINGS ?
-			"more files are skipped than are told" : line,
+			"more files were skipped than are reported" : line,
 			c->warn_arg);
 	return c->n_warned++ < NP_CATALOG_MAX_WARNINGS;
 }
 
-/* If the hour is over: how many lines were not told. */
+/* After the hour, log how many lines were only counted. */
 static void catalog_sum_up(struct np_catalog *c, struct np_cat_owner *o)
 {
 	struct np_err path, line;
@@ -737,20 +748,21 @@ static void catalog_sum_up(struct np_catalog *c, struct np_cat_owner *o)
 		return;
 	path_of(c, o, &path);
 	np_errf(&line, 0, "%.150s: %zu more files or directories were skipped "
-		"in the last hour than were told", path.text, o->lines.untold);
-	if (!o->lines.untold || tell(c, line.text))
-		o->lines = (struct np_cat_lines){ .until = 0 };
+		"in the last hour than were reported", path.text,
+		o->lines.untold);
+	if (!o->lines.untold || log_line(c, line.text))
+		o->lines = (struct owner_lines){ .until = 0 };
 }
 
-/* Returns whether it is told now, or counted. */
-static bool tell_of_owner(struct np_catalog *c, struct np_cat_owner *o,
-			  const char *line)
+/* Log or count a line about an owner's files; false: try again later. */
+static bool log_of_owner(struct np_catalog *c, struct np_cat_owner *o,
+			 const char *line)
 {
 	struct np_err path, last;
 
 	catalog_sum_up(c, o);
 	if (o->lines.told < NP_CATALOG_MAX_LINES) {
-		if (!tell(c, line))
+		if (!log_line(c, line))
 			return false;
 		if (!o->lines.until)
 			o->lines.until = catalog_now(c) + HOUR_SEC;
@@ -759,31 +771,31 @@ static bool tell_of_owner(struct np_catalog *c, struct np_cat_owner *o,
 	}
 	if (!o->lines.untold) {
 		path_of(c, o, &path);
-		np_errf(&last, 0, "%.150s: no more than %d lines are told in "
-			"an hour, the rest is counted", path.text,
+		np_errf(&last, 0, "%.150s: no more than %d lines are reported "
+			"in an hour, the rest is counted", path.text,
 			NP_CATALOG_MAX_LINES);
-		if (!tell(c, last.text))
+		if (!log_line(c, last.text))
 			return false;
 	}
 	o->lines.untold++;
 	return true;
 }
 
-/* Unless it was told before, or the owner has too many lines. */
-static void catalog_say(const char *line, void *catalog)
+/* Log a line, unless it was logged before or the owner has too many. */
+static void catalog_log(const char *line, void *catalog)
 {
 	struct np_catalog *c = catalog;
-	struct np_said *s = c->saying;
+	struct log_state *s = c->saying;
 	uint64_t h = np_hash(NP_HASH, line, strlen(line));
 
-	/* What is not told now is told when it is read again. */
-	if (!is_in(s->old, s->n_old, h) &&
-	    !(c->teller ? tell_of_owner(c, c->teller, line) : tell(c, line)))
+	/* A line that cannot be logged now is tried at the next reading. */
+	if (!has_hash(s->old, s->n_old, h) &&
+	    !(c->teller ? log_of_owner(c, c->teller, line) : log_line(c, line)))
 		return;
 	remember(s, h);
 }
 
-/* The calibration in use; another one means that all is read anew. */
+/* ---- the calibration: after a change, everything is read again ---- */
 
 #define LOOK_SEC 5.0
 
@@ -797,9 +809,9 @@ static void catalog_uncalibrate(struct np_catalog *c)
 	c->calibrated = false;
 }
 
-/* "coupling 0.91" of a scope, or what else is to be said of it. */
-static void say_coupling(const struct np_calibration *cal, enum np_scope scope,
-			 char *buf, size_t len)
+/* The sharing coefficient of a scope in words, for example "0.91". */
+static void coupling_text(const struct np_calibration *cal, enum np_scope scope,
+			  char *buf, size_t len)
 {
 	const struct np_mean *k = &cal->fabric->coupling[scope];
 
@@ -821,8 +833,8 @@ static void describe(struct np_catalog *c)
 	if (c->cal.date > 0 && gmtime_r(&t, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	for (int i = 0; i < NP_N_SCOPES; i++)
-		say_coupling(&c->cal, (enum np_scope)i, text[i],
-			     sizeof(text[i]));
+		coupling_text(&c->cal, (enum np_scope)i, text[i],
+			      sizeof(text[i]));
 	np_errf(&c->fabric, 0,
 		"of %s, cluster %.64s, %zu "
 		"levels at scope %.16s; coupling: %s %s, %s %s, %s %s",
@@ -831,8 +843,8 @@ static void describe(struct np_catalog *c)
 		text[1], names[2], text[2]);
 }
 
-/* Nothing that was derived from the former one holds. */
-static void judge_anew(struct np_catalog *c)
+/* Drop everything that was derived from the previous calibration. */
+static void drop_derived(struct np_catalog *c)
 {
 	for (size_t i = 0; i < c->apps.n; i++) {
 		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
@@ -841,7 +853,7 @@ static void judge_anew(struct np_catalog *c)
 		catalog_forget(c, a);
 		if (a->there)
 			catalog_set_to_read(c, a, true);
-		else /* read it when it is seen again */
+		else /* read it when it appears again */
 			a->stamp = (struct np_store_stamp){ .dev = 0 };
 	}
 	c->changed = true;
@@ -866,17 +878,17 @@ static int fabric_load(struct np_catalog *c, struct np_err *err)
 	c->cal = cal;
 	c->models = models;
 	c->calibrated = true;
-	catalog_say_begin(c, &c->cal_said, NULL);
+	catalog_log_begin(c, &c->cal_said, NULL);
 	if (cal.n_skipped)
-		catalog_say(cal.skipped.text, c);
-	catalog_say_end(c);
+		catalog_log(cal.skipped.text, c);
+	catalog_log_end(c);
 	describe(c);
 	return 0;
 }
 
-/* Is there another one than that which is in use, or failed? */
-static int look(struct np_catalog *c, double now, bool *other,
-		struct np_err *err)
+/* Is there a newer one than the one that is in use, or that failed? */
+static int look_at_calibration(struct np_catalog *c, double now, bool *other,
+			       struct np_err *err)
 {
 	struct np_store_stamp stamp;
 	int rc = np_fabric_store_look(c->store, c->cluster, &stamp, err);
@@ -897,7 +909,7 @@ static int look(struct np_catalog *c, double now, bool *other,
 	return 0;
 }
 
-/* Load the calibration if it is due; returns 0 or -errno with err. */
+/* Load the calibration if it is due.  Returns 0 or -errno with err. */
 static int catalog_calibrate(struct np_catalog *c, struct np_err *err)
 {
 	double now = catalog_now(c);
@@ -907,27 +919,27 @@ static int catalog_calibrate(struct np_catalog *c, struct np_err *err)
 	if (now < c->cal_due)
 		goto out;
 	c->cal_due = now + LOOK_SEC;
-	rc = look(c, now, &other, &c->cal_err);
+	rc = look_at_calibration(c, now, &other, &c->cal_err);
 	if (!rc && !other)
-		goto out; /* as it was */
+		goto out; /* unchanged */
 	if (!rc)
 		rc = fabric_load(c, &c->cal_err);
 	if (rc)
 		catalog_uncalibrate(c);
 	else
-		judge_anew(c);
-	if (rc && rc != -ENOENT && rc != -EINVAL) /* may pass by itself */
+		drop_derived(c);
+	if (rc && rc != -ENOENT && rc != -EINVAL) /* may be temporary */
 		c->cal_stamp = (struct np_store_stamp){ .dev = 0 };
 	c->cal_rc = rc;
 out:
 	return c->cal_rc ? np_errf(err, c->cal_rc, "%s", c->cal_err.text) : 0;
 }
 
-/* Which applications there are, and which changed: directories, no file. */
+/* ---- listing applications: only directories are opened, no files ---- */
 
 #define LOOK_WANTED_SEC 1.0
-#define MAX_COST 0.05 /* share of the time that looking may take */
-#define MAX_APPS 8192 /* of all owners; handles are fewer */
+#define MAX_COST 0.05 /* share of the time spent on looking */
+#define MAX_APPS 8192 /* of all owners; there are fewer handles */
 
 static bool is_urgent(const struct np_catalog *c, const struct np_cat_owner *o)
 {
@@ -936,8 +948,8 @@ static bool is_urgent(const struct np_catalog *c, const struct np_cat_owner *o)
 }
 
 /*
- * The next owner to look at, or NULL: in turn, from where the last one was
- * found, so that nobody starves.
+ * The next owner to look at, or NULL.  Owners take turns, starting after the
+ * last one found, so that none starves.
  */
 static struct np_cat_owner *catalog_due(struct np_catalog *c, bool wanted)
 {
@@ -963,15 +975,15 @@ static struct np_cat_owner *catalog_due(struct np_catalog *c, bool wanted)
 	return NULL;
 }
 
-/* The applications of an owner: from first, as many as are returned. */
+/* The range of an owner's applications: from *first, as many as returned. */
 static size_t apps_of(const struct np_catalog *c, int64_t owner, size_t *first)
 {
 	*first = cat_map_at(&c->apps, owner, "");
 	return cat_map_at(&c->apps, owner + 1, "") - *first;
 }
 
-/* It is no longer there.  A handle stays, so that it finds its own again. */
-static void gone(struct np_catalog *c, size_t i)
+/* It has disappeared.  It keeps its handle, and has it again if it returns. */
+static void remove_app(struct np_catalog *c, size_t i)
 {
 	struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
 
@@ -989,8 +1001,9 @@ static void gone(struct np_catalog *c, size_t i)
 	a->stamp = (struct np_store_stamp){ .dev = 0 };
 }
 
-/* Room for one that outranks a; it goes altogether. */
-static bool make_room(struct np_catalog *c, const struct np_cat_app *newcomer)
+/* Make room for a newcomer by removing a less important application. */
+static bool make_room_for(struct np_catalog *c,
+			  const struct np_cat_app *newcomer)
 {
 	struct np_cat_app *least = NULL;
 
@@ -1009,11 +1022,11 @@ static bool make_room(struct np_catalog *c, const struct np_cat_app *newcomer)
 		c->by_handle[least->handle] = NULL;
 		least->handle = NP_PROFILE_UNKNOWN;
 	}
-	gone(c, cat_map_at(&c->apps, least->key.owner, least->key.app));
+	remove_app(c, cat_map_at(&c->apps, least->key.owner, least->key.app));
 	return true;
 }
 
-static int appears(struct np_catalog *c, int64_t owner,
+static int add_app(struct np_catalog *c, int64_t owner,
 		   const struct np_store_app *found, struct np_cat_app **out)
 {
 	struct np_cat_want *w = cat_map_find(&c->wants, owner, found->name);
@@ -1023,7 +1036,7 @@ static int appears(struct np_catalog *c, int64_t owner,
 	}, *a;
 
 	*out = NULL;
-	if (!make_room(c, &like))
+	if (!make_room_for(c, &like))
 		return 0;
 	a = cat_map_add(&c->apps, owner, found->name, sizeof(*a));
 	if (!a)
@@ -1034,11 +1047,11 @@ static int appears(struct np_catalog *c, int64_t owner,
 	return 0;
 }
 
-static int see(struct np_catalog *c, int64_t owner,
-	       const struct np_store_app *found)
+static int update_app(struct np_catalog *c, int64_t owner,
+		      const struct np_store_app *found)
 {
 	struct np_cat_app *a = cat_map_find(&c->apps, owner, found->name);
-	int rc = a ? 0 : appears(c, owner, found, &a);
+	int rc = a ? 0 : add_app(c, owner, found, &a);
 
 	if (!a)
 		return rc;
@@ -1060,7 +1073,7 @@ static int see(struct np_catalog *c, int64_t owner,
 	return 0;
 }
 
-/* What a user has too many of: those wanted, then the newest. */
+/* An application that may be one too many: wanted ones first, then newest. */
 struct choice {
 	const struct np_store_app *app;
 	bool wanted;
@@ -1080,8 +1093,8 @@ static int wanted_then_newest(const void *p, const void *q)
 	return strcmp(x->app->name, y->app->name);
 }
 
-static int see_all(struct np_catalog *c, int64_t owner,
-		   const struct np_store_app *apps, size_t n)
+static int update_apps(struct np_catalog *c, int64_t owner,
+		       const struct np_store_app *apps, size_t n)
 {
 	size_t most = owner == NP_CAT_PUBLISHED ? NP_CONFLICT_MAX_PROFILES :
 						  NP_CATALOG_MAX_OF_USER;
@@ -1093,7 +1106,7 @@ static int see_all(struct np_catalog *c, int64_t owner,
 		struct np_cat_want *w =
 			cat_map_find(&c->wants, owner, apps[i].name);
 
-		/* How idle leaves are is no application. */
+		/* Runs of the idle network are no application. */
 		if (strcmp(apps[i].name, NP_IDLE_APP))
 			choice[n_choice++] = (struct choice){ &apps[i],
 				w && catalog_is_wanted(c, w->until) };
@@ -1101,20 +1114,20 @@ static int see_all(struct np_catalog *c, int64_t owner,
 	if (n_choice > most)
 		qsort(choice, n_choice, sizeof(*choice), wanted_then_newest);
 	for (size_t i = 0; !rc && i < n_choice && i < most; i++)
-		rc = see(c, owner, choice[i].app);
+		rc = update_app(c, owner, choice[i].app);
 	free(choice);
 	return rc;
 }
 
-static int update(struct np_catalog *c, int64_t owner,
-		  const struct np_store_app *apps, size_t n)
+static int update_owner(struct np_catalog *c, int64_t owner,
+			const struct np_store_app *apps, size_t n)
 {
 	size_t first, count = apps_of(c, owner, &first);
 	int rc;
 
 	for (size_t i = 0; i < count; i++)
 		((struct np_cat_app *)c->apps.item[first + i])->seen = false;
-	rc = see_all(c, owner, apps, n);
+	rc = update_apps(c, owner, apps, n);
 	if (rc)
 		return rc;
 	count = apps_of(c, owner, &first);
@@ -1123,14 +1136,14 @@ static int update(struct np_catalog *c, int64_t owner,
 
 		if (!a->seen && (a->there || a->known ||
 				 a->handle == NP_PROFILE_UNKNOWN))
-			gone(c, i);
+			remove_app(c, i);
 	}
 	return 0;
 }
 
-/* When to look again, so that looking takes a small share of the time. */
-static void schedule(struct np_catalog *c, struct np_cat_owner *o,
-		     double began)
+/* Schedule the next look, so that looking takes a small share of the time. */
+static void schedule_look(struct np_catalog *c, struct np_cat_owner *o,
+			  double began)
 {
 	double now = catalog_now(c);
 	bool wanted = catalog_is_wanted(c, o->wanted_until);
@@ -1158,21 +1171,22 @@ static int catalog_look(struct np_catalog *c, struct np_cat_owner *o,
 
 	if (rc && (public || rc == -ENOMEM))
 		return np_errf(err, rc, "%s", why.text);
-	/* One user's directory that is no use is that user's trouble. */
+	/* A user's unusable directory is a problem of that user alone. */
 	catalog_sum_up(c, o);
-	catalog_say_begin(c, &o->said, o);
+	catalog_log_begin(c, &o->said, o);
 	if (rc)
-		catalog_say(why.text, c);
-	catalog_say_end(c);
-	rc = update(c, o->key.owner, apps, n);
+		catalog_log(why.text, c);
+	catalog_log_end(c);
+	rc = update_owner(c, o->key.owner, apps, n);
 	free(apps);
-	schedule(c, o, began);
+	schedule_look(c, o, began);
 	return rc ? np_errf(err, rc, "catalog: out of memory") : 0;
 }
 
 /*
- * Users that are gone go, unless jobs of them are there.  Not before they may
- * come again as if for the first time: a directory is soon renamed and back.
+ * Remove users without a directory, unless jobs of them exist; and not before
+ * their reading is paid, because a directory can be renamed and back to get a
+ * fresh account.
  */
 static int update_owners(struct np_catalog *c, const uid_t *uids, size_t n)
 {
@@ -1194,7 +1208,7 @@ static int update_owners(struct np_catalog *c, const uid_t *uids, size_t n)
 		if (o->listed || is_urgent(c, o) || o->lines.until ||
 		    !catalog_is_settled(c, o))
 			continue;
-		rc = update(c, o->key.owner, NULL, 0);
+		rc = update_owner(c, o->key.owner, NULL, 0);
 		if (rc)
 			return rc;
 		c->cost_sec -= o->cost_sec;
@@ -1212,11 +1226,11 @@ static int catalog_look_uids(struct np_catalog *c, struct np_err *err)
 	size_t n = 0;
 	int rc;
 
-	catalog_say_begin(c, &c->uids_said, NULL);
-	rc = np_store_uids(c->store, &uids, &n, catalog_say, c, &why);
+	catalog_log_begin(c, &c->uids_said, NULL);
+	rc = np_store_uids(c->store, &uids, &n, catalog_log, c, &why);
 	if (rc && rc != -ENOMEM)
-		catalog_say(why.text, c);
-	catalog_say_end(c);
+		catalog_log(why.text, c);
+	catalog_log_end(c);
 	if (rc == -ENOMEM)
 		return np_errf(err, rc, "%s", why.text);
 	rc = update_owners(c, uids, n);
@@ -1226,8 +1240,8 @@ static int catalog_look_uids(struct np_catalog *c, struct np_err *err)
 	return rc ? np_errf(err, rc, "catalog: out of memory") : 0;
 }
 
-/* All are to be looked at anew, and none is there until then. */
-static void catalog_doubt(struct np_catalog *c)
+/* Forget what exists, and look at everything again. */
+static void catalog_forget_all(struct np_catalog *c)
 {
 	for (size_t i = 0; i < c->owners.n; i++)
 		((struct np_cat_owner *)c->owners.item[i])->due = 0;
@@ -1239,12 +1253,12 @@ static void catalog_doubt(struct np_catalog *c)
 	catalog_reindex(c);
 }
 
-/* Reading an application's runs; what the models see of them is kept. */
+/* ---- reading an application's runs, and keeping their summary ---- */
 
 /*
- * What an owner's profiles cost is paid off at a steady rate, and as long as
- * it is not, no more is read: who changes files all the time, or links huge
- * ones, leaves the time to others.
+ * Each reading costs its owner time at a steady rate, and no more is read
+ * before that time has passed.  So a user who changes files all the time, or
+ * links huge ones, leaves the time to others.
  */
 static bool may_read(const struct np_catalog *c, const struct np_cat_owner *o)
 {
@@ -1252,8 +1266,8 @@ static bool may_read(const struct np_catalog *c, const struct np_cat_owner *o)
 		     o->paid_until <= catalog_now(c));
 }
 
-static void charge(const struct np_catalog *c, struct np_cat_owner *o,
-		   size_t bytes)
+static void charge_owner(const struct np_catalog *c, struct np_cat_owner *o,
+			 size_t bytes)
 {
 	double saved = catalog_now(c) - NP_CATALOG_SAVED_SEC;
 
@@ -1262,15 +1276,15 @@ static void charge(const struct np_catalog *c, struct np_cat_owner *o,
 			NP_CATALOG_BYTES_PER_SEC;
 }
 
-/* The one to read first; and its owner. */
+/* The application to read first, and its owner. */
 struct candidate {
 	const struct np_cat_owner *owner;
 	struct np_cat_app *app;
 };
 
-/* Whose turn was longest ago, and what of it. */
-static bool before(const struct np_catalog *c, const struct candidate *a,
-		   const struct candidate *b)
+/* Is a before b: wanted first, then the owner whose turn was longest ago. */
+static bool is_before(const struct np_catalog *c, const struct candidate *a,
+		      const struct candidate *b)
 {
 	bool x = catalog_is_wanted(c, a->app->wanted_until);
 	bool y = catalog_is_wanted(c, b->app->wanted_until);
@@ -1284,7 +1298,7 @@ static bool before(const struct np_catalog *c, const struct candidate *a,
 	return catalog_outranks(c, a->app, b->app);
 }
 
-/* The next application to read, or NULL: owners take turns. */
+/* The next application to read, or NULL; owners take turns. */
 static struct np_cat_app *catalog_next(const struct np_catalog *c,
 				       bool wanted)
 {
@@ -1299,31 +1313,31 @@ static struct np_cat_app *catalog_next(const struct np_catalog *c,
 			at.owner = cat_map_find(&c->owners,
 						at.app->key.owner, "");
 		if (may_read(c, at.owner) &&
-		    (!best.app || before(c, &at, &best)))
+		    (!best.app || is_before(c, &at, &best)))
 			best = at;
 	}
 	return best.app;
 }
 
 /*
- * *bytes: that it took.
- * Returns 0, -ENODATA (said, if there is something to say) or -ENOMEM.
+ * Read and summarise; *bytes: how much was read.
+ * Returns 0, -ENODATA (logged if there is a reason) or -ENOMEM.
  */
-static int read_load(struct np_catalog *c, const struct np_cat_app *a,
-		     struct np_evidence *out, size_t *bytes)
+static int read_summary(struct np_catalog *c, const struct np_cat_app *a,
+			struct np_evidence *out, size_t *bytes)
 {
 	const struct np_evidence_opt opt = { .calibration = &c->cal };
 	struct np_err why = NP_ERR_INIT;
 	struct np_runs runs;
 	int rc = np_store_load(c->store, a->key.owner == NP_CAT_PUBLISHED ?
 			       NP_STORE_PUBLISHED : NP_STORE_USER,
-			       (uid_t)a->key.owner, a->key.app, catalog_say,
+			       (uid_t)a->key.owner, a->key.app, catalog_log,
 			       c, &runs, &why);
 
 	*bytes = rc ? 0 : runs.bytes;
 	if (!rc) {
 		rc = np_evidence_make(&runs, &opt, out);
-		if (!rc) /* a thousand runs are too much to keep */
+		if (!rc) /* a thousand runs are too much to keep in memory */
 			np_evidence_detach(out, a->key.app);
 		np_runs_free(&runs);
 		if (rc)
@@ -1336,13 +1350,13 @@ static int read_load(struct np_catalog *c, const struct np_cat_app *a,
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc && rc != -ENOENT)
-		catalog_say(why.text, c);
+		catalog_log(why.text, c);
 	return -ENODATA;
 }
 
-/* Its data are these, or none. */
-static int take(struct np_catalog *c, struct np_cat_app *a,
-		const struct np_evidence *s, struct np_err *err)
+/* Replace its summary; s NULL: it has none. */
+static int replace_summary(struct np_catalog *c, struct np_cat_app *a,
+			   const struct np_evidence *s, struct np_err *err)
 {
 	bool known = a->known;
 	int rc = 0;
@@ -1360,7 +1374,7 @@ static int take(struct np_catalog *c, struct np_cat_app *a,
 		catalog_drop_evidence(a);
 		a->known = false;
 	}
-	/* Other runs may back a name where those before did not. */
+	/* Other runs may back a name that the previous ones did not. */
 	if (a->known || known)
 		catalog_reindex(c);
 	return rc;
@@ -1374,32 +1388,34 @@ static int catalog_read(struct np_catalog *c, struct np_cat_app *a,
 	size_t bytes;
 	int rc;
 
-	catalog_say_begin(c, &a->said, o);
-	rc = read_load(c, a, &s, &bytes);
-	catalog_say_end(c);
+	catalog_log_begin(c, &a->said, o);
+	rc = read_summary(c, a, &s, &bytes);
+	catalog_log_end(c);
 	a->turn = ++c->turn;
 	if (o) {
 		o->turn = c->turn;
-		charge(c, o, bytes);
+		charge_owner(c, o, bytes);
 	}
 	if (rc == -ENOMEM)
 		return np_errf(err, rc, "%s: out of memory", a->key.app);
 	if (!a->stamped && np_store_is_racy(&a->stamp))
 		a->again = catalog_now(c) + NP_STORE_RACY_SEC;
 	a->stamped = true;
-	rc = take(c, a, rc ? NULL : &s, err);
+	rc = replace_summary(c, a, rc ? NULL : &s, err);
 	catalog_set_to_read(c, a, rc != 0);
 	return rc;
 }
 
+/* ---- asking the models ---- */
+
 #define WANTED_SEC 600.0
 #define MAX_WANTS 32768 /* two for each user and application */
-#define NEGLIGIBLE 0.01 /* such a slowdown is noise */
-#define SLICE 512 /* questions between two looks at the clock; some ms */
+#define NEGLIGIBLE 0.01 /* smaller slowdowns are noise */
+#define SLICE 512 /* questions between two looks at the clock; a few ms */
 
-/* A question to the default model, without interval. */
-static int answer(void *arg, uint32_t victim, uint32_t co,
-		      enum np_contact contact, double *slowdown)
+/* Predict a slowdown with the default model, without an interval. */
+static int predict(void *arg, uint32_t victim, uint32_t co,
+		   enum np_contact contact, double *slowdown)
 {
 	struct np_catalog *c = arg;
 	const struct np_cat_app *v = c->by_handle[victim];
@@ -1413,7 +1429,7 @@ static int answer(void *arg, uint32_t victim, uint32_t co,
 	c->changed = true;
 	if (!v || !x || !v->usable || !x->usable)
 		return -ENODATA;
-	/* That others are felt there is measured, never assumed. */
+	/* Interference at that scope has to be measured, not assumed. */
 	if (!np_mean_known(coupling))
 		return -ENODATA;
 	if (np_coupling_none(coupling)) {
@@ -1436,7 +1452,7 @@ int np_catalog_new(const char *store_dir, const char *cluster,
 		   struct np_err *err)
 {
 	struct np_catalog *c = calloc(1, sizeof(*c));
-	const struct np_oracle oracle = { answer, c };
+	const struct np_oracle oracle = { predict, c };
 
 	if (c) {
 		c->store_dir = strdup(store_dir);
@@ -1486,9 +1502,9 @@ void np_catalog_set_clock(struct np_catalog *c, const struct np_clock *clock)
 	c->clock = clock;
 }
 
-/* For what is not seen yet, remember it.  Is there news to be read? */
-static bool want(struct np_catalog *c, int64_t owner, const char *app,
-		 double until)
+/* Note that jobs exist, even of unseen ones.  Is something new to be read? */
+static bool note_want(struct np_catalog *c, int64_t owner, const char *app,
+		      double until)
 {
 	struct np_cat_want *w = cat_map_find(&c->wants, owner, app);
 	struct np_cat_app *a = cat_map_find(&c->apps, owner, app);
@@ -1528,8 +1544,8 @@ bool np_catalog_want(struct np_catalog *c, const char *app, uint32_t uid)
 		o->wanted_until = until;
 	if (np_claim_needs_groups(c->conf.claim, c->conf.n_claims))
 		np_members_want(&c->members, uid, now);
-	news |= want(c, NP_CAT_PUBLISHED, app, until);
-	return want(c, uid, app, until) || news;
+	news |= note_want(c, NP_CAT_PUBLISHED, app, until);
+	return note_want(c, uid, app, until) || news;
 }
 
 static void purge_wants(struct np_catalog *c)
@@ -1548,8 +1564,8 @@ static void purge_wants(struct np_catalog *c)
 }
 
 /*
- * Those whose answers can be had now.  That there is none for what is gone is
- * an answer; what is still to be read has to wait.
+ * List the handles that can be asked now.  For a missing application "no
+ * answer" is the answer; one that has yet to be read has to wait.
  */
 static size_t askable(const struct np_catalog *c, bool wanted, uint32_t *list)
 {
@@ -1566,7 +1582,7 @@ static size_t askable(const struct np_catalog *c, bool wanted, uint32_t *list)
 	return n;
 }
 
-static void ask(struct np_catalog *c, bool wanted)
+static void ask_models(struct np_catalog *c, bool wanted)
 {
 	uint32_t list[NP_CONFLICT_MAX_PROFILES];
 	size_t n = askable(c, wanted, list);
@@ -1579,7 +1595,9 @@ static void ask(struct np_catalog *c, bool wanted)
 		c->asked_all = true;
 }
 
-/* What is to be done next: what jobs wait for, then the rest. */
+/* ---- a refresh ---- */
+
+/* The next thing to do: first what jobs wait for, then the rest. */
 struct todo {
 	enum { NOTHING, LOOK, LOOK_UIDS, READ, ASK } what;
 	struct np_cat_owner *owner;
@@ -1587,7 +1605,7 @@ struct todo {
 	bool wanted;
 };
 
-static struct todo next(struct np_catalog *c)
+static struct todo next_todo(struct np_catalog *c)
 {
 	struct todo t = { .what = NOTHING };
 
@@ -1600,7 +1618,7 @@ static struct todo next(struct np_catalog *c)
 		else if ((t.owner = catalog_due(c, t.wanted)))
 			t.what = LOOK;
 		else if (c->ask_next && !asked)
-			t.what = ASK; /* who reads for ever asks, too */
+			t.what = ASK; /* also during endless reading */
 		else if ((t.app = catalog_next(c, t.wanted)))
 			t.what = READ;
 		else if (!asked)
@@ -1611,7 +1629,8 @@ static struct todo next(struct np_catalog *c)
 	return t;
 }
 
-static int run(struct np_catalog *c, const struct todo *t, struct np_err *err)
+static int run_todo(struct np_catalog *c, const struct todo *t,
+		    struct np_err *err)
 {
 	if (t->what == READ || t->what == ASK)
 		c->ask_next = t->what == READ;
@@ -1625,35 +1644,35 @@ static int run(struct np_catalog *c, const struct todo *t, struct np_err *err)
 	case READ:
 		return catalog_read(c, t->app, err);
 	case ASK:
-		ask(c, t->wanted);
+		ask_models(c, t->wanted);
 		break;
 	}
 	return 0;
 }
 
-static int work(struct np_catalog *c, double until, bool *more,
-		struct np_err *err)
+static int work_until(struct np_catalog *c, double until, bool *more,
+		      struct np_err *err)
 {
-	struct todo t = next(c);
+	struct todo t = next_todo(c);
 	int rc = 0;
 
 	do {
-		rc = run(c, &t, err);
+		rc = run_todo(c, &t, err);
 		if (!rc)
-			t = next(c);
+			t = next_todo(c);
 	} while (!rc && t.what != NOTHING && catalog_now(c) < until);
 	*more = !rc && t.what != NOTHING;
 	return rc;
 }
 
-/* Nothing of what was known can be relied on, until it is seen again. */
-static void give_up(struct np_catalog *c, const struct np_err *why)
+/* Nothing that was known is reliable until it is seen again. */
+static void mark_unusable(struct np_catalog *c, const struct np_err *why)
 {
 	c->why = *why;
 	if (c->trouble)
 		return;
 	c->trouble = true;
-	catalog_doubt(c);
+	catalog_forget_all(c);
 }
 
 static int refresh(struct np_catalog *c, double until, bool *more,
@@ -1665,7 +1684,7 @@ static int refresh(struct np_catalog *c, double until, bool *more,
 		return rc;
 	rc = catalog_calibrate(c, err);
 	if (!rc)
-		rc = work(c, until, more, err);
+		rc = work_until(c, until, more, err);
 	if (!rc && c->trouble) {
 		c->trouble = false;
 		catalog_reindex(c);
@@ -1675,7 +1694,7 @@ static int refresh(struct np_catalog *c, double until, bool *more,
 	return rc;
 }
 
-/* Ask for groups of users who have jobs. */
+/* Look up the groups of users who have jobs. */
 static void look_members(struct np_catalog *c, double until)
 {
 	const struct np_place_conf *p = &c->conf;
@@ -1700,7 +1719,7 @@ int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 	look_members(c, catalog_now(c) + budget_sec);
 	rc = refresh(c, catalog_now(c) + budget_sec, more, &why);
 	if (rc) {
-		give_up(c, &why);
+		mark_unusable(c, &why);
 		np_errf(err, rc, "%s", why.text);
 	}
 	*changed = c->changed;
@@ -1708,7 +1727,7 @@ int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 	return rc;
 }
 
-/* ---- what others see ---- */
+/* ---- results for the placement decision ---- */
 
 int np_catalog_table(struct np_catalog *c, struct np_press **out,
 		     struct np_err *err)
@@ -1719,8 +1738,8 @@ int np_catalog_table(struct np_catalog *c, struct np_press **out,
 }
 
 /*
- * Do a user's own runs back a published name, or contradict it?  What cannot be
- * compared at the moment is left as it was.
+ * Decide whether a user's own runs back or contradict a published name.  If
+ * they cannot be compared at the moment, nothing changes.
  */
 static void catalog_judge(struct np_catalog *c, struct np_cat_app *own)
 {
@@ -1740,7 +1759,7 @@ static void catalog_judge(struct np_catalog *c, struct np_cat_app *own)
 		own->refuted[0] = '\0';
 }
 
-/* Set backed and refuted of each application. */
+/* Set backed and refuted of each application of a user. */
 static void judge_claims(struct np_catalog *c)
 {
 	for (size_t i = 0; i < c->apps.n; i++) {
