@@ -38,9 +38,9 @@ np_validate_longer(const struct np_validate_program *p)
 	return p->longer.n ? &p->longer : &p->run;
 }
 
-/* ---- lines ---- */
+/* ---- parsing the list ---- */
 
-static void begin(struct np_words *w, struct np_validate_list *l)
+static void begin_program(struct np_words *w, struct np_validate_list *l)
 {
 	const char *name = np_words_at(w, 1);
 	struct np_level level;
@@ -52,11 +52,11 @@ static void begin(struct np_words *w, struct np_validate_list *l)
 		np_words_fail(w, -EINVAL, "%s", why.text);
 	else if (!strcmp(name, "idle") || !np_level_parse(name, &level, NULL))
 		np_words_fail(w, -EINVAL, "\"%s\": expected another name, as "
-			      "idle and the levels have theirs", name);
+			      "idle and the levels' names are reserved", name);
 	for (size_t i = 0; !w->rc && i < l->n; i++)
 		if (!strcmp(l->program[i].name, name))
-			np_words_fail(w, -EINVAL, "%s: there is one of that "
-				      "name", name);
+			np_words_fail(w, -EINVAL, "%s: a program of that name "
+				      "exists already", name);
 	if (!w->rc && l->n == NP_VALIDATE_MAX_PROGRAMS)
 		np_words_fail(w, -EINVAL, "more than %d programs",
 			      NP_VALIDATE_MAX_PROGRAMS);
@@ -76,7 +76,7 @@ static void take_words(struct np_words *w, struct np_validate_words *to,
 		       size_t most)
 {
 	if (to->n)
-		np_words_fail(w, -EINVAL, "%s: said before", w->word[0]);
+		np_words_fail(w, -EINVAL, "%s: given twice", w->word[0]);
 	else if (w->n < 2 || w->n - 1 > most)
 		np_words_fail(w, -EINVAL, "%s: expected 1 to %zu words",
 			      w->word[0], most);
@@ -115,8 +115,8 @@ static void take_directory(struct np_words *w, struct np_validate_program *p)
 	const char *path = np_words_at(w, 1);
 
 	if (w->n != 2 || *path != '/' || p->directory) {
-		np_words_fail(w, -EINVAL, "directory: expected one, once, from "
-			      "the root on");
+		np_words_fail(w, -EINVAL, "directory: expected one absolute "
+			      "path, once");
 		return;
 	}
 	p->directory = strdup(path);
@@ -124,12 +124,12 @@ static void take_directory(struct np_words *w, struct np_validate_program *p)
 		np_words_no_memory(w);
 }
 
-static void take_line(struct np_words *w, struct np_validate_list *l)
+static void parse_line(struct np_words *w, struct np_validate_list *l)
 {
 	struct np_validate_program *p = l->n ? &l->program[l->n - 1] : NULL;
 
 	if (np_words_is(w, 0, "program"))
-		begin(w, l);
+		begin_program(w, l);
 	else if (!p)
 		np_words_fail(w, -EINVAL, "\"%.40s\": expected program and its "
 			      "name first", w->word[0]);
@@ -155,8 +155,8 @@ static void take_line(struct np_words *w, struct np_validate_list *l)
 			      "or takes", w->word[0]);
 }
 
-/* What a program cannot do without. */
-static void check(struct np_words *w, const struct np_validate_list *l)
+/* Check that the list and each program are complete. */
+static void check_complete(struct np_words *w, const struct np_validate_list *l)
 {
 	if (!l->n)
 		np_words_fail(w, -EINVAL,
@@ -181,8 +181,8 @@ int np_validate_list_parse(const char *text, size_t len, const char *source,
 
 	np_words_open(&w, text, len, source, err);
 	while (np_words_next(&w))
-		take_line(&w, &l);
-	check(&w, &l);
+		parse_line(&w, &l);
+	check_complete(&w, &l);
 	if (w.rc)
 		np_validate_list_free(&l);
 	else
@@ -238,13 +238,14 @@ char *np_validate_list_text(const struct np_validate_list *l)
 	return text;
 }
 
-#define START_SEC 1.0 /* srun, until its step runs and when it ends */
-#define SLOWER 1.3    /* beside a co-runner, on one leaf, as a guess */
+/* ---- nodes ---- */
 
-/* Repeats of runs alone that begin what was interrupted; never the same. */
+#define START_SEC 1.0 /* of srun, before and after its step */
+#define SLOWER 1.3    /* guess of a run time with a co-runner */
+
+/* First repeat number of extra runs alone; plans never use it. */
 #define EXTRA 1000000u
 
-/* ---- nodes ---- */
 
 void np_validate_sites_free(struct np_validate_sites *s)
 {
@@ -255,15 +256,17 @@ void np_validate_sites_free(struct np_validate_sites *s)
 	*s = (struct np_validate_sites){ .leaf = NULL };
 }
 
-static void move(struct np_cal_hosts *to, struct np_cal_hosts *from)
+static void move_hosts(struct np_cal_hosts *to, struct np_cal_hosts *from)
 {
 	*to = *from;
 	*from = (struct np_cal_hosts){ .n = 0 };
 }
 
-/* Co-runners under another leaf have the place that they have in this one. */
-static int find_apart(const struct np_cal_node *node, size_t n, uint32_t most,
-		      struct np_validate_sites *s)
+/*
+ * Find nodes for co-runners under another leaf switch, placed as in this one.
+ */
+static int find_other_leaf(const struct np_cal_node *node, size_t n,
+			   uint32_t most, struct np_validate_sites *s)
 {
 	struct np_cal_node *rest = calloc(n + 1, sizeof(*rest));
 	struct np_cal_sites other;
@@ -280,9 +283,9 @@ static int find_apart(const struct np_cal_node *node, size_t n, uint32_t most,
 	if (rc)
 		return rc == -ENODEV ? 0 : rc;
 	if (other.aggressor.n >= most)
-		move(&s->apart, &other.aggressor);
+		move_hosts(&s->apart, &other.aggressor);
 	else if (!other.aggressor.n && other.victim.n >= most)
-		move(&s->apart, &other.victim);
+		move_hosts(&s->apart, &other.victim);
 	np_cal_sites_free(&other);
 	return 0;
 }
@@ -322,11 +325,11 @@ int np_validate_sites_make(const struct np_cal_node *node, size_t n,
 			most = l->program[i].nodes;
 	s.leaf = here.leaf;
 	here.leaf = NULL;
-	move(&s.victim, &here.victim);
-	move(&s.corunner, &here.aggressor);
+	move_hosts(&s.victim, &here.victim);
+	move_hosts(&s.corunner, &here.aggressor);
 	np_cal_sites_free(&here);
 	rc = check_fit(l, &s, err);
-	if (!rc && find_apart(node, n, most, &s))
+	if (!rc && find_other_leaf(node, n, most, &s))
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	if (rc)
 		np_validate_sites_free(&s);
@@ -348,13 +351,13 @@ char *np_validate_hosts(const struct np_cal_hosts *h, size_t want)
 
 /* ---- runs ---- */
 
-struct list {
+struct task_list {
 	struct np_validate_task *task;
 	size_t n;
 	int rc;
 	const struct np_validate_list *programs;
 	const struct np_pairs *done;
-	bool fresh; /* a run of this victim alone is in the list */
+	bool fresh; /* the list has a recent run of this victim alone */
 };
 
 static const char *name_of(const struct np_validate_list *l, size_t i)
@@ -367,7 +370,7 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-static bool is_done(const struct list *l, const struct np_validate_task *t)
+static bool is_done(const struct task_list *l, const struct np_validate_task *t)
 {
 	for (size_t i = 0; i < l->done->n_runs; i++) {
 		const struct np_pairs_run *r = &l->done->run[i];
@@ -380,7 +383,7 @@ static bool is_done(const struct list *l, const struct np_validate_task *t)
 	return false;
 }
 
-static void append(struct list *l, struct np_validate_task t)
+static void append_task(struct task_list *l, struct np_validate_task t)
 {
 	if (!l->rc)
 		l->rc = np_array_more(&l->task, l->n, sizeof(*l->task));
@@ -388,7 +391,7 @@ static void append(struct list *l, struct np_validate_task t)
 		l->task[l->n++] = t;
 }
 
-/* Of a run alone that no plan has had yet. */
+/* The repeat number of a further run alone, which no plan has used. */
 static uint32_t next_extra(const struct np_pairs *done, const char *victim)
 {
 	uint32_t next = EXTRA;
@@ -401,8 +404,8 @@ static uint32_t next_extra(const struct np_pairs *done, const char *victim)
 	return next;
 }
 
-static void add(struct list *l, enum np_pairs_kind kind, size_t victim,
-		size_t corunner, uint32_t repeat)
+static void add_task(struct task_list *l, enum np_pairs_kind kind,
+		     size_t victim, size_t corunner, uint32_t repeat)
 {
 	struct np_validate_task t = { kind, victim, corunner, repeat };
 
@@ -412,17 +415,18 @@ static void add(struct list *l, enum np_pairs_kind kind, size_t victim,
 		uint32_t extra = next_extra(l->done,
 					    name_of(l->programs, victim));
 
-		append(l, (struct np_validate_task){
-			NP_PAIRS_ALONE, victim, NP_CAL_NONE, extra });
+		append_task(l,
+			    (struct np_validate_task){ NP_PAIRS_ALONE, victim,
+						       NP_CAL_NONE, extra });
 		l->fresh = true;
 	}
-	append(l, t);
+	append_task(l, t);
 	if (kind == NP_PAIRS_ALONE)
 		l->fresh = true;
 }
 
-/* One victim beside all, in one repeat. */
-static void add_victim(struct list *l, size_t victim, uint32_t repeat,
+/* One victim with all co-runners, in one repeat. */
+static void add_victim(struct task_list *l, size_t victim, uint32_t repeat,
 		       bool apart)
 {
 	size_t n = l->programs->n;
@@ -431,13 +435,14 @@ static void add_victim(struct list *l, size_t victim, uint32_t repeat,
 	uint32_t alone = repeat * per_repeat;
 
 	l->fresh = false;
-	add(l, NP_PAIRS_ALONE, victim, NP_CAL_NONE, alone++);
+	add_task(l, NP_PAIRS_ALONE, victim, NP_CAL_NONE, alone++);
 	for (size_t c = 0; c < n; c++) {
-		add(l, NP_PAIRS_LEAF, victim, c, repeat);
+		add_task(l, NP_PAIRS_LEAF, victim, c, repeat);
 		if (apart && !repeat)
-			add(l, NP_PAIRS_APART, victim, c, 0);
+			add_task(l, NP_PAIRS_APART, victim, c, 0);
 		if ((c + 1) % NP_VALIDATE_STRETCH == 0 || c + 1 == n)
-			add(l, NP_PAIRS_ALONE, victim, NP_CAL_NONE, alone++);
+			add_task(l, NP_PAIRS_ALONE, victim, NP_CAL_NONE,
+				 alone++);
 	}
 }
 
@@ -445,13 +450,13 @@ int np_validate_plan(const struct np_validate_list *programs, uint32_t repeats,
 		     bool apart, const struct np_pairs *done,
 		     struct np_validate_task **out, size_t *n)
 {
-	struct list l = { .programs = programs, .done = done };
+	struct task_list l = { .programs = programs, .done = done };
 
 	for (size_t v = 0; v < programs->n; v++)
 		for (uint32_t r = 0; r < NP_VALIDATE_LAUNCHES; r++)
-			add(&l, NP_PAIRS_LAUNCH, v, NP_CAL_NONE, r);
+			add_task(&l, NP_PAIRS_LAUNCH, v, NP_CAL_NONE, r);
 	for (size_t v = 0; v < programs->n; v++)
-		add(&l, NP_PAIRS_PROFILE, v, NP_CAL_NONE, 0);
+		add_task(&l, NP_PAIRS_PROFILE, v, NP_CAL_NONE, 0);
 	for (uint32_t r = 0; r < repeats; r++)
 		for (size_t v = 0; v < programs->n; v++)
 			add_victim(&l, v, r, apart);
@@ -464,7 +469,7 @@ int np_validate_plan(const struct np_validate_list *programs, uint32_t repeats,
 	return 0;
 }
 
-/* The newest run alone, else what was said of it. */
+/* The newest run time alone, or else the expected one. */
 static double takes_sec(const struct np_validate_program *p,
 			const struct np_pairs *done)
 {
@@ -502,6 +507,8 @@ double np_validate_cost_sec(const struct np_validate_list *l,
 	return 2 * START_SEC + l->program[t->corunner].begins_sec + sec;
 }
 
+/* ---- results ---- */
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -516,8 +523,8 @@ static bool is_of(const struct np_pairs_run *r, enum np_pairs_kind kind,
 	       (!corunner || !strcmp(r->corunner, corunner));
 }
 
-/* Median time of its launches; 0 without any. */
-static int launch(const struct np_pairs *p, size_t app, double *out)
+/* Median duration of the launches; 0: there are none. */
+static int launch_time(const struct np_pairs *p, size_t app, double *out)
 {
 	double *sec = calloc(p->n_runs + 1, sizeof(*sec));
 	size_t n = 0;
@@ -534,8 +541,8 @@ static int launch(const struct np_pairs *p, size_t app, double *out)
 	return 0;
 }
 
-static void alone(const struct np_pairs *p, size_t app,
-		  struct np_validate_app *a)
+static void alone_time(const struct np_pairs *p, size_t app,
+		       struct np_validate_app *a)
 {
 	struct np_moments m = { .n = 0 };
 
@@ -551,14 +558,14 @@ static void alone(const struct np_pairs *p, size_t app,
 		a->drift = (m.max - m.min) / m.mean;
 }
 
-static double middle(const struct np_pairs_run *r)
+static double middle_of(const struct np_pairs_run *r)
 {
 	return r->start + r->sec / 2;
 }
 
-/* The run alone nearest in time; NULL: there is none. */
-static const struct np_pairs_run *nearest(const struct np_pairs *p,
-					  const struct np_pairs_run *to)
+/* The run alone that is nearest in time; NULL: there is none. */
+static const struct np_pairs_run *nearest_alone(const struct np_pairs *p,
+						const struct np_pairs_run *to)
 {
 	const struct np_pairs_run *best = NULL;
 
@@ -566,16 +573,16 @@ static const struct np_pairs_run *nearest(const struct np_pairs *p,
 		const struct np_pairs_run *r = &p->run[i];
 
 		if (is_of(r, NP_PAIRS_ALONE, to->victim, NULL) &&
-		    (!best || fabs(middle(r) - middle(to)) <
-			      fabs(middle(best) - middle(to))))
+		    (!best || fabs(middle_of(r) - middle_of(to)) <
+				      fabs(middle_of(best) - middle_of(to))))
 			best = r;
 	}
 	return best;
 }
 
 /*
- * Slowdowns of a pair's runs of a kind.  *between: how its first two differ,
- * NaN: there are no two.
+ * Slowdowns of a pair's runs of one kind.  *between: difference of the first
+ * two, NaN: there are not two.
  */
 static struct np_mean slowdowns(const struct np_pairs *p, size_t victim,
 				size_t corunner, enum np_pairs_kind kind,
@@ -593,7 +600,7 @@ static struct np_mean slowdowns(const struct np_pairs *p, size_t victim,
 
 		if (!is_of(r, kind, v, c))
 			continue;
-		base = nearest(p, r);
+		base = nearest_alone(p, r);
 		if (!base || base->sec <= launch_sec || r->sec <= launch_sec)
 			continue;
 		slowdown = (r->sec - launch_sec) / (base->sec - launch_sec) - 1;
@@ -610,8 +617,8 @@ struct sums {
 	double repeat, control;
 };
 
-static void take_pair(const struct np_pairs *p, size_t victim, size_t corunner,
-		      struct np_validate_result *r, struct sums *sums)
+static void judge_pair(const struct np_pairs *p, size_t victim, size_t corunner,
+		       struct np_validate_result *r, struct sums *sums)
 {
 	struct np_validate_pair *pair = &r->pair[victim * r->n_programs +
 						 corunner];
@@ -657,12 +664,12 @@ int np_validate_result_make(const struct np_pairs *p,
 	int rc = r.app && r.pair ? 0 : -ENOMEM;
 
 	for (size_t a = 0; !rc && a < n; a++) {
-		rc = launch(p, a, &r.app[a].launch_sec);
+		rc = launch_time(p, a, &r.app[a].launch_sec);
 		if (!rc)
-			alone(p, a, &r.app[a]);
+			alone_time(p, a, &r.app[a]);
 	}
 	for (size_t i = 0; !rc && i < n * n; i++)
-		take_pair(p, i / n, i % n, &r, &sums);
+		judge_pair(p, i / n, i % n, &r, &sums);
 	if (rc) {
 		np_validate_result_free(&r);
 		return rc;

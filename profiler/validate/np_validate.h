@@ -1,3 +1,7 @@
+/*
+ * netprof validate: the list of programs, the plan of runs, and what the
+ * measured runs say about pairs.  Pure, apart from reading the list.
+ */
 #ifndef NP_VALIDATE_H
 #define NP_VALIDATE_H
 
@@ -11,7 +15,7 @@
 #include "np_measured.h"
 
 /*
- * The programs that `netprof validate` measures, as people write them:
+ * ---- the list of programs, as users write it ----
  *
  *	program melt
  *	  nodes 4
@@ -20,7 +24,7 @@
  *	  run lmp -in in.melt
  *	  longer lmp -in in.melt.long
  *
- * Files are hostile input: whatever is no such list is refused with one line
+ * Files are hostile input: what is not such a list is refused with one line
  * that names file, line, value and what was expected.
  */
 
@@ -29,8 +33,8 @@
 #define NP_VALIDATE_MAX_WORDS 32 /* of a command */
 #define NP_VALIDATE_MAX_OPTIONS 12 /* of srun */
 #define NP_VALIDATE_MAX_NODES 65536
-#define NP_VALIDATE_MAX_TASKS 1024 /* on a node */
-#define NP_VALIDATE_BEGINS_SEC 5
+#define NP_VALIDATE_MAX_TASKS 1024 /* per node */
+#define NP_VALIDATE_BEGINS_SEC 5   /* default of begins_sec */
 
 struct np_validate_words {
 	char **word;
@@ -40,13 +44,13 @@ struct np_validate_words {
 struct np_validate_program {
 	char name[NP_APP_MAX + 1];
 	uint32_t nodes, per_node;
-	char *directory; /* NULL: the current one */
+	char *directory; /* NULL: the current directory */
 	struct np_validate_words srun, run;
-	/* The same work for longer, for its profile and as co-runner; n 0: as
-	 * run. */
+	/* The same work for longer, for the profile and as co-runner; n 0: the
+	 * same as run. */
 	struct np_validate_words longer;
-	double begins_sec; /* from its start until it communicates */
-	double takes_sec;  /* alone, as somebody expects; 0: not said */
+	double begins_sec; /* from its start to its first communication */
+	double takes_sec;  /* expected run time alone; 0: not given */
 };
 
 struct np_validate_list {
@@ -55,51 +59,52 @@ struct np_validate_list {
 };
 
 /*
- * text: len bytes; source names it in messages.  Returns 0 (free with
- * np_validate_list_free()), or with err -EINVAL or -ENOMEM.
+ * Parse a list of len bytes; source names it in messages.  Returns 0 (free with
+ * np_validate_list_free()), or with err -EINVAL or -ENOMEM.  For tests.
  */
 int np_validate_list_parse(const char *text, size_t len, const char *source,
 			   struct np_validate_list *out, struct np_err *err);
 
-/* The same from a regular file; also -errno of opening and reading it. */
+/* The same from a regular file; also -errno of opening and reading. */
 int np_validate_list_read(const char *path, struct np_validate_list *out,
 			  struct np_err *err);
 void np_validate_list_free(struct np_validate_list *l);
 
-/* The command as co-runner, and for the profile. */
+/* The command for a co-runner, and for the profile. */
 const struct np_validate_words *
 np_validate_longer(const struct np_validate_program *p);
 
 /*
- * One line for each program, malloc'ed: what must be the same for runs to be
- * compared.  NULL: out of memory.
+ * One line about all programs, malloc'ed, that must be equal for runs to be
+ * comparable.  NULL: out of memory.
  */
 char *np_validate_list_text(const struct np_validate_list *l);
 
 /*
- * What `netprof validate` runs, where, in which order, and how long it takes:
- * pure functions of the programs, the nodes and what has been run.
+ * ---- the plan: what runs where, in which order, and for how long ----
+ *
+ * Pure functions of the programs, the nodes and the runs so far.
  */
 
-#define NP_VALIDATE_LAUNCHES 3 /* of each program's layout */
-/* Pairs, with their controls, between two runs alone of their victim. */
+#define NP_VALIDATE_LAUNCHES 3 /* launches of each program's layout */
+/* Pairs, with their controls, between two runs of the victim alone. */
 #define NP_VALIDATE_STRETCH 2
-#define NP_VALIDATE_TAKES_SEC 30 /* where nobody says how long it takes */
-#define NP_VALIDATE_PROFILE_SEC 150 /* a long run beside levels, about */
+#define NP_VALIDATE_TAKES_SEC 30 /* default of takes_sec */
+#define NP_VALIDATE_PROFILE_SEC 150 /* typical long run under load levels */
 
 /* ---- nodes ---- */
 
 struct np_validate_sites {
-	char *leaf; /* where victims and co-runners are */
-	struct np_cal_hosts victim, corunner; /* as netprof calibrate has them */
-	struct np_cal_hosts apart; /* under another leaf; n 0: there is none */
+	char *leaf; /* leaf switch of the victims and co-runners */
+	struct np_cal_hosts victim, corunner; /* as netprof calibrate does */
+	struct np_cal_hosts apart; /* under another leaf switch; n 0: none */
 };
 
 /*
- * Returns 0 (free with np_validate_sites_free()), -ENODEV with err if no leaf
- * has two halves of two nodes or more, or some program does not fit into one;
- * -ENOMEM.  Without room for all co-runners under a second leaf, there is no
- * apart.
+ * Returns 0 (free with np_validate_sites_free()); -ENODEV with err if no leaf
+ * switch has two halves of two nodes or more, or some program does not fit into
+ * a half; -ENOMEM.  apart is empty if a second leaf switch has no room for all
+ * co-runners.
  */
 int np_validate_sites_make(const struct np_cal_node *node, size_t n,
 			   const struct np_validate_list *l,
@@ -107,8 +112,7 @@ int np_validate_sites_make(const struct np_cal_node *node, size_t n,
 void np_validate_sites_free(struct np_validate_sites *s);
 
 /*
- * The first want of the nodes of a role, "n0,n1", malloc'ed.  NULL: out of
- * memory.
+ * The first `want` nodes of a role, "n0,n1", malloc'ed.  NULL: out of memory.
  */
 char *np_validate_hosts(const struct np_cal_hosts *h, size_t want);
 
@@ -121,71 +125,71 @@ struct np_validate_task {
 };
 
 /*
- * Those that done, of the same programs, does not have: launches and profiles
- * of all programs, then repeat after repeat and victim after victim, each pair
- * followed in the first repeat by its control under two leaves (apart), and
- * runs of the victim alone before and after every NP_VALIDATE_STRETCH pairs.
- * A victim's pairs that are left begin with a run alone in any case, as those
- * that are done may be of another day.  *out: free() it.  Returns 0 or -ENOMEM.
+ * Plan the runs that done, of the same programs, lacks: launches and profiles
+ * of all programs; then repeat by repeat and victim by victim each pair, in the
+ * first repeat followed by its control under two leaf switches (apart), and the
+ * victim alone before and after every NP_VALIDATE_STRETCH pairs.  A victim's
+ * remaining pairs always begin with a run alone, because the earlier ones may
+ * be of another day.  *out: free() it.  Returns 0 or -ENOMEM.
  */
 int np_validate_plan(const struct np_validate_list *l, uint32_t repeats,
 		     bool apart, const struct np_pairs *done,
 		     struct np_validate_task **out, size_t *n);
 
-/* About how long it takes, by what is known of the program by now. */
+/* Estimated duration of a run, by the program's runs so far. */
 double np_validate_cost_sec(const struct np_validate_list *l,
 			    const struct np_pairs *done,
 			    const struct np_validate_task *t);
 
-/* What measured runs say of pairs: pure functions of the runs. */
+/* ---- results: pure functions of the measured runs ---- */
 
 /*
- * A pair under two leaves shares no switch, so its slowdown there is not that
- * of the network: up to this much of it is taken off, of a pair with more
- * nothing is believed.
+ * A pair under two leaf switches shares no switch, so its slowdown is not
+ * caused by the network.  Up to this much is subtracted; with more, the pair is
+ * refused.
  */
 #define NP_VALIDATE_CONTROL_MOST 0.05
 
 /*
- * Two runs of a pair that differ by more are told: one of them may have been
- * disturbed, or its co-runner may not have come up.
+ * A larger difference between two runs of a pair is reported: one of them may
+ * have been disturbed, or its co-runner may not have started.
  */
 #define NP_VALIDATE_REPEAT_MOST 0.20
 
 struct np_validate_pair {
-	struct np_mean slowdown; /* on one leaf, less that under two */
-	struct np_mean apart;	 /* under two leaves; n 0: not measured */
-	double between; /* how its first two runs differ; NaN: there are none */
-	bool refused; /* slowed too much there: slowdown has n 0 */
+	struct np_mean slowdown; /* on one leaf switch, less apart */
+	struct np_mean apart;	 /* under two leaf switches; n 0: unknown */
+	double between; /* difference of its first two runs; NaN: none */
+	bool refused; /* apart is too large: slowdown has n 0 */
 };
 
 struct np_validate_app {
-	double launch_sec; /* of srun without the program: taken off all runs */
+	double launch_sec; /* of srun, subtracted from all runs */
 	struct np_mean alone_sec;
-	double drift; /* of runs alone: longest less shortest, over the mean */
+	double drift; /* of runs alone: (longest - shortest) / mean */
 };
 
-/* Programs by their order in p. */
+/* Programs are in the order of p. */
 struct np_validate_result {
 	size_t n_programs;
 	struct np_validate_app *app;
 	struct np_validate_pair *pair; /* [victim * n_programs + co-runner] */
-	size_t n_pairs, n_refused, n_controls; /* that have a slowdown; ... */
-	/* Pairs that ran more than once, and how two such runs differ. */
+	size_t n_pairs, n_refused, n_controls; /* with a slowdown; ... */
+	/* Pairs that ran more than once, and the difference of two runs. */
 	size_t n_repeated;
-	double repeat_points; /* mean, in points of slowdown; NaN: none */
+	double repeat_points; /* mean, percentage points; NaN: none */
 	double control_mean, control_most; /* absolute, fractions; NaN: none */
 };
 
 /*
- * A run's time is compared with that run of its victim alone that was nearest
- * in time.  Returns 0 (free with np_validate_result_free()) or -ENOMEM.
+ * Each run is compared with that run of its victim alone that is nearest in
+ * time.  Returns 0 (free with np_validate_result_free()) or -ENOMEM.
  */
 int np_validate_result_make(const struct np_pairs *p,
 			    struct np_validate_result *out);
 void np_validate_result_free(struct np_validate_result *r);
 
-/* The results as tables of p, which owns them.  Returns 0 or -ENOMEM. */
+/* Store the results in tables of p, which owns them.  Returns 0 or -ENOMEM. */
 int np_validate_result_give(const struct np_validate_result *r,
 			    struct np_pairs *p);
 

@@ -64,14 +64,14 @@ static const struct {
 	{ "a name that profiles cannot have", "program a/b\n", "t:1: " },
 	{ "the name of idle", "program idle\n", "t:1: \"idle\"" },
 	{ "the name of a level", "program c3\n", "t:1: \"c3\"" },
-	{ "a name twice", A "program a\n", "t:4: a: there is one" },
+	{ "a name twice", A "program a\n", "t:4: a: a program" },
 	{ "no command", "program a\nnodes 2\n", "t:2: program a: expected a "
 	  "line with run" },
 	{ "no nodes", "program a\nrun x\n", "t:2: program a: expected a line "
 	  "with nodes" },
 	{ "zero nodes", "program a\nnodes 0\n", "t:2: nodes: expected" },
 	{ "nodes beyond any", "program a\nnodes 70000\n", "t:2: \"70000\"" },
-	{ "two commands", A "run y\n", "t:4: run: said before" },
+	{ "two commands", A "run y\n", "t:4: run: given twice" },
 	{ "an empty command", "program a\nrun\n", "t:2: run: expected 1 to" },
 	{ "a directory that depends", "program a\ndirectory x\n",
 	  "t:2: directory: expected" },
