@@ -7,13 +7,13 @@
 
 #include "np_numbers.h"
 
-#define LEAST 0.1	/* quantile of comparable runs that is least exposed */
-#define BASE 0.2	/* quantile of comparable runs that counts as normal */
-#define UNUSUAL 1.5	/* times the most that comparable runs had */
-#define FAR 3.0		/* times the other nodes of the run: one slow node */
-#define LEAST_CLOCK 0.03 /* of frequency; less is within what it always varies */
-#define LEAST_SPEED 0.05
-#define ERRORS 100.0	/* per second: a link that can hardly be used */
+#define LEAST 0.1	/* quantile of comparable runs: least exposed */
+#define BASE 0.2	/* quantile of comparable runs: normal */
+#define UNUSUAL 1.5	/* factor over the worst comparable run */
+#define FAR 3.0		/* factor over the run's other nodes: one slow node */
+#define LEAST_CLOCK 0.03 /* of frequency; less is normal variation */
+#define LEAST_SPEED 0.05 /* of a link's speed */
+#define ERRORS 100.0	/* per second: the link is hardly usable */
 
 const char *np_cause_name(enum np_cause c)
 {
@@ -24,7 +24,10 @@ const char *np_cause_name(enum np_cause c)
 	return names[c];
 }
 
-/* Of seconds of exposure; the first two lines are of the network. */
+/*
+ * Prior belief in the cost of a second of exposure.  The network has two: by
+ * occupied nodes, and by traffic.
+ */
 static const struct np_blame_prior by_occupation = { 0.1, 0.3 };
 static const struct np_blame_prior priors[NP_N_CAUSES] = {
 	[NP_CAUSE_NETWORK] = { 0.5, 1.0 }, [NP_CAUSE_LINK] = { 0.4, 0.6 },
@@ -34,28 +37,28 @@ static const struct np_blame_prior priors[NP_N_CAUSES] = {
 
 /* ---- values of a run ---- */
 
-/* Some signals are worse when they are lower. */
-static bool falls(enum np_signal s)
+/* Are lower values of this signal worse? */
+static bool is_worse_lower(enum np_signal s)
 {
 	return s == NP_SIGNAL_CLOCK || s == NP_SIGNAL_LINK_SPEED;
 }
 
-static double magnitude(enum np_signal s, double v)
+static double abs_if_signed(enum np_signal s, double v)
 {
 	return s == NP_SIGNAL_CLOCK_SKEW ? fabs(v) : v;
 }
 
-/* Of the worst of the run's own nodes; NaN: none has one. */
-static double worst(const struct np_seen *run, enum np_signal s,
-		    uint32_t *node)
+/* The value of the run's worst own node; NaN: none has a value. */
+static double worst_node(const struct np_seen *run, enum np_signal s,
+			 uint32_t *node)
 {
 	double w = NAN;
 
 	for (size_t i = 0; i < run->n; i++) {
-		double v = magnitude(s, run->node[i].value[s]);
+		double v = abs_if_signed(s, run->node[i].value[s]);
 
 		if (!run->node[i].own || isnan(v) ||
-		    (!isnan(w) && (falls(s) ? v >= w : v <= w)))
+		    (!isnan(w) && (is_worse_lower(s) ? v >= w : v <= w)))
 			continue;
 		w = v;
 		if (node)
@@ -64,7 +67,7 @@ static double worst(const struct np_seen *run, enum np_signal s,
 	return w;
 }
 
-/* Mean of the own nodes but one. */
+/* The mean over the run's own nodes except one. */
 static double others_mean(const struct np_seen *run, enum np_signal s,
 			  uint32_t but)
 {
@@ -87,7 +90,7 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Quantile of n values, which are sorted; NaN of none. */
+/* A quantile of n values, which become sorted; NaN if there are none. */
 static double quantile(double *v, size_t n, double q)
 {
 	if (!n)
@@ -99,8 +102,8 @@ static double quantile(double *v, size_t n, double q)
 /* ---- traffic ---- */
 
 struct traffic {
-	double own, others; /* of the leaf switch where others sent most */
-	double most;	    /* of both together on any of its leaf switches */
+	double own, others; /* under the leaf switch where others sent most */
+	double most;	    /* largest sum of both under one leaf switch */
 };
 
 static bool traffic_of(const struct np_seen *run, struct traffic *out)
@@ -112,7 +115,7 @@ static bool traffic_of(const struct np_seen *run, struct traffic *out)
 		uint32_t leaf = run->node[i].leaf;
 		double own = 0, others = 0;
 
-		/* Each leaf once: at its first node. */
+		/* Visit each leaf switch once, at its first node. */
 		for (size_t k = 0; k < run->n; k++) {
 			double v = run->node[k].value[NP_SIGNAL_TRAFFIC];
 
@@ -142,29 +145,29 @@ static bool traffic_of(const struct np_seen *run, struct traffic *out)
 
 struct work {
 	const struct np_seen *run;
-	size_t n; /* with the last */
+	size_t n; /* runs, with the one in question, which is last */
 	double *sec, *exposure, *value;
-	double usual; /* median run time of the comparable runs */
+	double usual; /* median run time of the comparable runs, seconds */
 };
 
 /*
- * Exposures are shares of time, times the usual run time and not the run's own:
- * a run that is slow for another reason is beside its neighbours for longer,
- * too, and that must not speak against them.
+ * An exposure is a share of time, multiplied by the usual run time instead of
+ * the run's own: a run that is slow for another reason is exposed to its
+ * neighbours for longer, and that must not count against them.
  */
 
 /*
- * A process that waits for a share of its time needs the rest for its work:
- * with half of the time it takes twice as long.
+ * Relative cost of waiting for a share of the time: the work has to be done in
+ * the rest, so a share of one half doubles the run time.
  */
-static double waiting(double share)
+static double waiting_cost(double share)
 {
 	double v = fmin(fmax(share, 0), 0.9);
 
 	return v / (1 - v);
 }
 
-static double *exposure(const struct work *w, size_t run, enum np_cause c)
+static double *exposure_at(const struct work *w, size_t run, enum np_cause c)
 {
 	return &w->exposure[run * NP_N_CAUSES + c];
 }
@@ -188,21 +191,21 @@ static void expose_network(const struct work *w, struct np_examined *out)
 			w->run[i].occupied_sec / w->run[i].sec :
 			known ? t.others / most : NAN;
 
-		*exposure(w, i, NP_CAUSE_NETWORK) = v;
+		*exposure_at(w, i, NP_CAUSE_NETWORK) = v;
 		if (!isnan(v) && i + 1 < w->n)
 			w->value[n++] = v;
 	}
-	/* What even the least exposed runs had is part of what is usual. */
+	/* What even the least exposed runs had is usual. */
 	least = quantile(w->value, n, LEAST);
 	for (size_t i = 0; i < w->n; i++) {
-		double v = *exposure(w, i, NP_CAUSE_NETWORK) - least;
+		double v = *exposure_at(w, i, NP_CAUSE_NETWORK) - least;
 
-		*exposure(w, i, NP_CAUSE_NETWORK) = isnan(v) ? NAN :
+		*exposure_at(w, i, NP_CAUSE_NETWORK) = isnan(v) ? NAN :
 			fmax(v, 0) * w->usual;
 	}
 }
 
-/* Seconds of waiting beyond what comparable runs have in the good case. */
+/* Seconds of waiting beyond what comparable runs have in good cases. */
 static void expose_wait(const struct work *w, enum np_cause c,
 			enum np_signal s, enum np_signal more)
 {
@@ -210,25 +213,25 @@ static void expose_wait(const struct work *w, enum np_cause c,
 	size_t n = 0;
 
 	for (size_t i = 0; i < w->n; i++) {
-		double v = worst(&w->run[i], s, NULL);
+		double v = worst_node(&w->run[i], s, NULL);
 		double add = more == NP_N_SIGNALS ? NAN :
-			     worst(&w->run[i], more, NULL);
+			     worst_node(&w->run[i], more, NULL);
 
 		v = isnan(v) ? add : isnan(add) ? v : v + add;
-		*exposure(w, i, c) = v;
+		*exposure_at(w, i, c) = v;
 		if (!isnan(v) && i + 1 < w->n)
 			w->value[n++] = v;
 	}
 	base = quantile(w->value, n, BASE);
 	for (size_t i = 0; i < w->n; i++) {
-		double v = *exposure(w, i, c) - base;
+		double v = *exposure_at(w, i, c) - base;
 
-		*exposure(w, i, c) = isnan(v) ? NAN :
-			w->usual * waiting(v);
+		*exposure_at(w, i, c) = isnan(v) ? NAN :
+			w->usual * waiting_cost(v);
 	}
 }
 
-/* How much of a signal that falls is missing on the worst node. */
+/* How much a signal of the worst node is below its usual value. */
 static void expose_fall(const struct work *w, enum np_cause c,
 			enum np_signal s, double least)
 {
@@ -236,29 +239,29 @@ static void expose_fall(const struct work *w, enum np_cause c,
 	size_t n = 0;
 
 	for (size_t i = 0; i + 1 < w->n; i++) {
-		double v = worst(&w->run[i], s, NULL);
+		double v = worst_node(&w->run[i], s, NULL);
 
 		if (v > 0)
 			w->value[n++] = v;
 	}
 	usual = quantile(w->value, n, 0.5);
 	for (size_t i = 0; i < w->n; i++) {
-		double v = worst(&w->run[i], s, NULL);
+		double v = worst_node(&w->run[i], s, NULL);
 		double missing = 1 - v / usual;
 
-		*exposure(w, i, c) = isnan(missing) ? NAN :
-			missing > least ? waiting(missing) * w->usual : 0;
+		*exposure_at(w, i, c) = isnan(missing) ? NAN :
+			missing > least ? waiting_cost(missing) * w->usual : 0;
 	}
 }
 
-/* Errors on a link count where there are more of them than ever before. */
+/* Errors on a link count if there are more than usual. */
 static void expose_errors(const struct work *w)
 {
 	double most = 0;
 	bool known = false;
 
 	for (size_t i = 0; i + 1 < w->n; i++) {
-		double v = worst(&w->run[i], NP_SIGNAL_NIC_ERRORS, NULL);
+		double v = worst_node(&w->run[i], NP_SIGNAL_NIC_ERRORS, NULL);
 
 		known |= !isnan(v);
 		w->value[i] = isnan(v) ? 0 : v;
@@ -267,8 +270,8 @@ static void expose_errors(const struct work *w)
 		return;
 	most = quantile(w->value, w->n - 1, 0.75);
 	for (size_t i = 0; i < w->n; i++) {
-		double v = worst(&w->run[i], NP_SIGNAL_NIC_ERRORS, NULL);
-		double *x = exposure(w, i, NP_CAUSE_LINK);
+		double v = worst_node(&w->run[i], NP_SIGNAL_NIC_ERRORS, NULL);
+		double *x = exposure_at(w, i, NP_CAUSE_LINK);
 		double part = fmin((v - most) / ERRORS, 1);
 
 		if (isnan(v))
@@ -278,22 +281,25 @@ static void expose_errors(const struct work *w)
 	}
 }
 
-/* ---- what is unusual ---- */
+/* ---- unusual signals ---- */
 
-static void look(const struct work *w, enum np_signal s, struct np_sign *out)
+static void judge_signal(const struct work *w, enum np_signal s,
+			 struct np_sign *out)
+
 {
 	double most = NAN, v, limit;
 	size_t n = 0;
 
 	out->node = NP_NO_NUMBER;
-	out->value = worst(&w->run[w->n - 1], s, &out->node);
+	out->value = worst_node(&w->run[w->n - 1], s, &out->node);
 	for (size_t i = 0; i + 1 < w->n; i++) {
-		v = worst(&w->run[i], s, NULL);
+		v = worst_node(&w->run[i], s, NULL);
 		if (isnan(v))
 			continue;
 		w->value[n++] = v;
-		most = isnan(most) ? v : falls(s) ? fmin(most, v) :
-						    fmax(most, v);
+		most = isnan(most)	 ? v :
+		       is_worse_lower(s) ? fmin(most, v) :
+					   fmax(most, v);
 	}
 	out->known = n && !isnan(out->value);
 	out->usual = quantile(w->value, n, 0.5);
@@ -302,12 +308,14 @@ static void look(const struct work *w, enum np_signal s, struct np_sign *out)
 		s == NP_SIGNAL_MEMORY_WAIT || s == NP_SIGNAL_IO_WAIT ? 0.02 :
 		s == NP_SIGNAL_CLOCK_SKEW ? 2 : 1;
 	v = out->value;
-	out->unusual = out->known && (falls(s) ?
-		v < (1 - LEAST_SPEED) * out->usual :
-		v > limit && v > UNUSUAL * out->usual &&
-		v > out->usual + 0.5 * (most - out->usual));
+	out->unusual =
+		out->known &&
+		(is_worse_lower(s) ?
+			 v < (1 - LEAST_SPEED) * out->usual :
+			 v > limit && v > UNUSUAL * out->usual &&
+				 v > out->usual + 0.5 * (most - out->usual));
 	if (s == NP_SIGNAL_TRAFFIC)
-		out->unusual = false; /* its own traffic accuses nobody */
+		out->unusual = false; /* its own traffic is no cause */
 }
 
 static const enum np_signal signal_of[NP_N_CAUSES] = {
@@ -319,7 +327,7 @@ static const enum np_signal signal_of[NP_N_CAUSES] = {
 	[NP_CAUSE_IO] = NP_SIGNAL_IO_WAIT,
 };
 
-/* Which node is the worst of a cause, and whether it stands alone. */
+/* Find the worst node for a cause, and whether it is the only bad one. */
 static void find_node(const struct work *w, struct np_examined *out,
 		      enum np_cause c)
 {
@@ -332,14 +340,15 @@ static void find_node(const struct work *w, struct np_examined *out,
 		return;
 	if (c == NP_CAUSE_LINK && !out->sign[s].unusual)
 		s = NP_SIGNAL_NIC_ERRORS;
-	v = worst(run, s, &out->node[c]);
+	v = worst_node(run, s, &out->node[c]);
 	rest = others_mean(run, s, out->node[c]);
-	out->one_node[c] = !isnan(rest) && (falls(s) ?
-		v < (1 - LEAST_SPEED) * rest : v > FAR * rest);
+	out->one_node[c] = !isnan(rest) &&
+			   (is_worse_lower(s) ? v < (1 - LEAST_SPEED) * rest :
+						v > FAR * rest);
 }
 
-static int examine(struct work *w, struct np_examined *out,
-		   struct np_err *err)
+static int examine_run(struct work *w, struct np_examined *out,
+		       struct np_err *err)
 {
 	struct np_blame_prior prior[NP_N_CAUSES];
 	int rc;
@@ -357,9 +366,10 @@ static int examine(struct work *w, struct np_examined *out,
 	memcpy(prior, priors, sizeof(prior));
 	if (!out->by_traffic)
 		prior[NP_CAUSE_NETWORK] = by_occupation;
-	memcpy(out->exposure, exposure(w, w->n - 1, 0), sizeof(out->exposure));
+	memcpy(out->exposure, exposure_at(w, w->n - 1, 0),
+	       sizeof(out->exposure));
 	for (int s = 0; s < NP_N_SIGNALS; s++)
-		look(w, (enum np_signal)s, &out->sign[s]);
+		judge_signal(w, (enum np_signal)s, &out->sign[s]);
 	for (int c = 0; c < NP_N_CAUSES; c++)
 		find_node(w, out, (enum np_cause)c);
 	rc = np_blame_run(w->sec, w->exposure, w->n - 1, NP_N_CAUSES, prior,
@@ -380,7 +390,7 @@ int np_examine(const struct np_seen *run, size_t n_runs,
 
 	*out = (struct np_examined){ .by_traffic = false };
 	if (w.sec && w.exposure && w.value)
-		rc = examine(&w, out, err);
+		rc = examine_run(&w, out, err);
 	else
 		np_errf(err, rc, "out of memory");
 	free(w.sec);

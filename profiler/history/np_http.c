@@ -53,7 +53,7 @@ static size_t take(char *data, size_t one, size_t n, void *arg)
 	return len;
 }
 
-/* The first line of the file; it goes into a header. */
+/* Read the token, the first line of its file, as a header. */
 static int read_token(struct np_http *h, struct np_err *err)
 {
 	const char *path = h->conf->token_file;
@@ -136,12 +136,12 @@ void np_http_free(struct np_http *h)
 	free(h);
 }
 
-/* A field of a form, from texts that are not escaped yet. */
+/* A field of a form, not escaped. */
 struct field {
 	const char *name, *value;
 };
 
-/* "query=sum%20by..." */
+/* The form as text, malloc'ed: "query=sum%20by..." */
 static char *form(struct np_http *h, const struct field *field,
 		  size_t n)
 {
@@ -181,7 +181,7 @@ static int judge(struct np_http *h, CURLcode code, const struct answer *a,
 	curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status == 401 || status == 403)
 		return np_errf(err, -EACCES, "%s: the server refuses (%ld): "
-			       "does it want a token (MetricsTokenFile) or a "
+			       "does it need a token (MetricsTokenFile) or a "
 			       "certificate (MetricsCertFile)?", url, status);
 	if (status == 404)
 		return np_errf(err, -ENOENT, "%s: no /api/v1/query there "
@@ -196,7 +196,7 @@ static int judge(struct np_http *h, CURLcode code, const struct answer *a,
 	return 0;
 }
 
-/* *text is also there where the server refuses with 400 and says why. */
+/* *text is also set if the server answers 400 and gives the reason. */
 static int post(struct np_http *h, const char *path,
 		const struct field *field, size_t n, char **text, size_t *len,
 		struct np_err *err)

@@ -12,9 +12,9 @@
 #include "np_numbers.h"
 #include "np_text.h"
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
-/* Letters, digits, ".", "-" and "_": nothing that a pattern gives a meaning. */
+/* Only characters that have no meaning in a regular expression. */
 static bool is_name(const char *name)
 {
 	if (!*name)
@@ -25,7 +25,7 @@ static bool is_name(const char *name)
 	return true;
 }
 
-/* instance=~"(n0|n1)([.:].*)?": whatever domain and port stand behind it. */
+/* instance=~"(n0|n1)([.:].*)?": with any domain and port. */
 static size_t put_nodes(FILE *f, const char *label, char *const *node,
 			size_t n)
 {
@@ -96,7 +96,7 @@ static int refuse(const struct answer *a, const char *what)
 		       "Prometheus' HTTP API gives it", a->where, what);
 }
 
-/* "n0.cluster:9100" is n0, unless a node is called n0.cluster. */
+/* "n0.cluster:9100" is node n0, unless there is a node n0.cluster. */
 static uint32_t find_node(const struct answer *a, const char *name)
 {
 	size_t whole = strcspn(name, ":"), first = strcspn(name, ".:");
@@ -105,7 +105,7 @@ static uint32_t find_node(const struct answer *a, const char *name)
 	return i != NP_NO_NUMBER ? i : np_numbers_find(&a->node, name, first);
 }
 
-/* [1795600000.123, "1.5"]; values may be "NaN" and "+Inf", which count as none. */
+/* [1795600000.123, "1.5"]; the values "NaN" and "+Inf" are ignored. */
 static int take_sample(const struct answer *a, uint32_t node,
 		       json_object *sample)
 {
@@ -144,7 +144,7 @@ static int take_series(const struct answer *a, json_object *series)
 		return refuse(a, "a series without labels");
 	if (!json_object_object_get_ex(metric, a->label, &name) ||
 	    !json_object_is_type(name, json_type_string))
-		return 0; /* an aggregate of the site's own: no node's */
+		return 0; /* an aggregate, not of a node */
 	node = find_node(a, json_object_get_string(name));
 	if (node == NP_NO_NUMBER) {
 		snprintf(a->other, NP_METRICS_LABEL, "%.*s",

@@ -1,7 +1,7 @@
 /*
- * What a metrics server knows of nodes, by the HTTP API of Prometheus: one
- * question per signal and leaf switch, one value per node and step.  Answers
- * are hostile input.
+ * What a metrics server knows about nodes, by the HTTP API of Prometheus: one
+ * query per signal and leaf switch, one value per node and step.  Answers are
+ * hostile input.
  */
 #ifndef NP_PROM_H
 #define NP_PROM_H
@@ -13,25 +13,25 @@
 
 #define NP_PROM_MAX_STEPS 240
 
-/* n_steps points in time, or with step_sec 0 the one that window_sec ends at. */
+/* n_steps points in time; with step_sec 0, the one that window_sec ends at. */
 struct np_prom_range {
 	double start, step_sec, window_sec;
 	size_t n_steps;
 };
 
 /*
- * The question as a query of PromQL, with $nodes, $label and $window filled in;
- * names that no host has are left out.  free() it; NULL: out of memory, or no
- * name is left.
+ * The query in PromQL, with $nodes, $label and $window replaced; names that no
+ * host can have are left out.  free() it; NULL: out of memory, or no name is
+ * left.
  */
 char *np_prom_query(const struct np_metrics_conf *c, const char *expression,
 		    char *const *node, size_t n, double window_sec);
 
 /*
- * An answer.  value: n nodes times n_steps, NaN where the answer says nothing;
- * where: for messages.  *other: what the label says of one that is none of the
- * nodes, or "".  Returns 0, -EINVAL with err (no such answer, or what the
- * server says is wrong with the question), -EFBIG or -ENOMEM.
+ * Parse an answer.  value: n nodes times n_steps, NaN where the answer has no
+ * value; where: for messages.  *other: a label that is none of the nodes, or
+ * "". Returns 0, -EFBIG, -ENOMEM, or -EINVAL with err (not such an answer, or
+ * the server reports an error in the query).
  */
 int np_prom_parse(const char *text, size_t len, const char *where,
 		  const char *label, char *const *node, size_t n,

@@ -9,41 +9,41 @@
 #include "np_moments.h"
 
 #define MOST_MEETINGS 32000000 /* of two jobs on a leaf switch: half a GiB */
-#define INTERVAL_SD 3.29 /* a 90 % interval, in standard deviations */
-#define PAIR_SD 4.0
-#define NODE_SD 4.5 /* standard deviations; of 10,000 nodes none by chance */
+#define INTERVAL_SD 3.29 /* width of a 90 % interval, in sd */
+#define PAIR_SD 4.0 /* sd above 0: of 10,000 pairs, none by chance */
+#define NODE_SD 4.5 /* sd above 0: of 10,000 nodes, none by chance */
 
 static const struct np_blame_prior prior = { 0.05, 0.3 };
 
-/* A job met another one on a leaf switch: x, seconds times share of nodes. */
+/* Two jobs shared a leaf switch; x: seconds, weighted by the share of nodes. */
 struct meeting {
 	uint32_t job, app, leaf;
 	float x;
 };
 
-/* What stays the same in comparable runs. */
+/* Properties that comparable runs share. */
 struct class_key {
 	uint32_t user, name, partition, nodes, cpus;
 	int32_t limit;
 };
 
 struct class {
-	uint32_t *run; /* jobs of it, by number */
+	uint32_t *run; /* its jobs, ascending */
 	size_t n;
 	double node_sec;
 };
 
 struct work {
 	const struct np_acct *h;
-	uint32_t *app;	 /* of each job, number of apps */
-	uint32_t *class; /* of each job, or NP_NO_NUMBER: not compared */
+	uint32_t *app;	 /* of each job, a number of apps */
+	uint32_t *class; /* of each job; NP_NO_NUMBER: not compared */
 	struct np_numbers apps, classes;
 	struct class *of; /* each class */
 	struct meeting *met;
 	size_t n_met, met_room;
-	size_t *first; /* meeting of each job */
+	size_t *first; /* of each job, its first meeting */
 	double *leaf_hours;
-	struct np_moments *node; /* of each: how much slower its runs were */
+	struct np_moments *node; /* how much slower its runs were, of each */
 	double *node_hours;
 	struct np_toll *out;
 };
@@ -87,7 +87,7 @@ static int classify(struct work *w)
 	return 0;
 }
 
-static int collect(struct work *w)
+static int collect_classes(struct work *w)
 {
 	w->of = calloc(w->classes.n + 1, sizeof(*w->of));
 	if (!w->of)
@@ -113,10 +113,10 @@ static int by_node_sec(const void *a, const void *b)
 	return (x->node_sec < y->node_sec) - (x->node_sec > y->node_sec);
 }
 
-/* ---- who met whom ---- */
+/* ---- meetings of jobs ---- */
 
-static int meet(struct work *w, const struct np_acct_place *victim,
-		const struct np_acct_place *other, double sec)
+static int add_meeting(struct work *w, const struct np_acct_place *victim,
+		       const struct np_acct_place *other, double sec)
 {
 	uint32_t size = w->h->one_leaf ? (uint32_t)w->h->node_name.n :
 		w->h->leaf_size[victim->leaf];
@@ -125,7 +125,7 @@ static int meet(struct work *w, const struct np_acct_place *victim,
 	if (w->class[victim->job] == NP_NO_NUMBER)
 		return 0;
 	if (w->n_met == MOST_MEETINGS)
-		return 0; /* what was seen so far has to do */
+		return 0; /* the meetings so far have to suffice */
 	if (np_array_room(&w->met, &w->met_room, w->n_met + 1,
 			  sizeof(*w->met)))
 		return -ENOMEM;
@@ -136,8 +136,8 @@ static int meet(struct work *w, const struct np_acct_place *victim,
 	return 0;
 }
 
-/* All places of one leaf switch, in the order of their start. */
-static int sweep(struct work *w, size_t from, size_t to, size_t *active)
+/* Find the meetings under one leaf switch, by start; active: scratch space. */
+static int find_on_leaf(struct work *w, size_t from, size_t to, size_t *active)
 {
 	const struct np_acct *h = w->h;
 	size_t n = 0;
@@ -158,9 +158,9 @@ static int sweep(struct work *w, size_t from, size_t to, size_t *active)
 			active[kept++] = active[k];
 			if (o->id == j->id)
 				continue;
-			rc = meet(w, &h->place[i], p, sec);
+			rc = add_meeting(w, &h->place[i], p, sec);
 			if (!rc)
-				rc = meet(w, p, &h->place[i], sec);
+				rc = add_meeting(w, p, &h->place[i], sec);
 		}
 		n = kept;
 		active[n++] = i;
@@ -187,7 +187,7 @@ static int find_meetings(struct work *w)
 		for (k = i; k < h->n_places &&
 		     h->place[k].leaf == h->place[i].leaf; k++)
 			;
-		rc = sweep(w, i, k, active);
+		rc = find_on_leaf(w, i, k, active);
 	}
 	free(active);
 	if (!rc && w->n_met)
@@ -216,7 +216,7 @@ static int by_x(const void *a, const void *b)
 	return (x->x < y->x) - (x->x > y->x);
 }
 
-/* The neighbours that its runs were beside most; how many. */
+/* The neighbours that were near its runs for longest; returns how many. */
 static size_t find_neighbours(const struct work *w, const struct class *c,
 			      struct np_numbers *seen, struct beside *list,
 			      size_t room, struct beside out[])
@@ -286,14 +286,14 @@ static void add_leaves(struct work *w, const struct class *c, uint32_t app,
 					w->h->job[c->run[r]].n_nodes / 3600;
 }
 
-/* How much slower each run was than the median, for each of its nodes. */
+/* Add to each node of each run how much slower that run was than the median. */
 static void add_nodes(struct work *w, const struct class *c, double usual)
 {
 	for (size_t r = 0; r < c->n; r++) {
 		const struct np_acct_job *j = &w->h->job[c->run[r]];
 		double slower = run_sec(w, c->run[r]) / usual - 1;
 
-		/* One job that hangs says nothing of its nodes. */
+		/* One job that hangs says little about its nodes. */
 		slower = fmin(slower, 2);
 		for (size_t i = 0; i < j->n_listed; i++) {
 			uint32_t node = w->h->node[j->first_node + i];
@@ -312,7 +312,7 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* One to compare all with; 0: no memory. */
+/* Median run time; 0: out of memory. */
 static double median_sec(const struct work *w, const struct class *c)
 {
 	double *sec = malloc(c->n * sizeof(*sec)), mid;
@@ -328,11 +328,12 @@ static double median_sec(const struct work *w, const struct class *c)
 }
 
 /*
- * Exposures are shares of time, times the usual run time (np_examine.c has the
- * reason), beyond that of the run that had least.
+ * Exposures are shares of time, multiplied by the usual run time (the reason is
+ * in np_examine.c), and counted from that of the least exposed run.
  */
-static void expose(const struct work *w, const struct class *c,
-		   const struct beside *by, size_t k, double usual, double *x)
+static void set_exposures(const struct work *w, const struct class *c,
+			  const struct beside *by, size_t k, double usual,
+			  double *x)
 {
 	for (size_t r = 0; r < c->n; r++)
 		for (size_t m = w->first[c->run[r]];
@@ -353,7 +354,7 @@ static void expose(const struct work *w, const struct class *c,
 	}
 }
 
-/* So far from 0 that among ten thousand pairs it is no chance. */
+/* Is a cost so far above 0 that among ten thousand pairs it is no chance? */
 static bool is_sure(const struct np_blame_range *r)
 {
 	double sd = (r->high - r->low) / INTERVAL_SD;
@@ -361,8 +362,9 @@ static bool is_sure(const struct np_blame_range *r)
 	return r->mean - PAIR_SD * sd > 0;
 }
 
-static int fit(struct work *w, const struct class *c, const struct beside *by,
-	       size_t k, double usual, double *sec, double *x)
+static int fit_class(struct work *w, const struct class *c,
+		     const struct beside *by, size_t k, double usual,
+		     double *sec, double *x)
 {
 	struct np_blame_range cost[NP_TOLL_NEIGHBOURS];
 	struct np_blame_range total[NP_TOLL_NEIGHBOURS];
@@ -371,7 +373,7 @@ static int fit(struct work *w, const struct class *c, const struct beside *by,
 	int rc;
 
 	memset(x, 0, c->n * k * sizeof(*x));
-	expose(w, c, by, k, usual, x);
+	set_exposures(w, c, by, k, usual, x);
 	for (size_t r = 0; r < c->n; r++) {
 		sec[r] = run_sec(w, c->run[r]);
 		for (size_t i = 0; i < k; i++)
@@ -389,7 +391,7 @@ static int fit(struct work *w, const struct class *c, const struct beside *by,
 	return rc == -ENOMEM ? rc : 0;
 }
 
-static int take_classes(struct work *w)
+static int fit_classes(struct work *w)
 {
 	size_t room = 65536, most = NP_TOLL_MOST_RUNS;
 	struct beside *list = malloc(room * sizeof(*list));
@@ -423,7 +425,7 @@ static int take_classes(struct work *w)
 		add_nodes(w, &c, usual);
 		k = find_neighbours(w, &c, &seen, list, room, by);
 		if (k)
-			rc = fit(w, &c, by, k, usual, sec, x);
+			rc = fit_class(w, &c, by, k, usual, sec, x);
 	}
 	np_numbers_free(&seen);
 	free(list);
@@ -513,7 +515,7 @@ static int sort_all(struct work *w)
 	return rc;
 }
 
-static void release(struct work *w)
+static void free_work(struct work *w)
 {
 	for (size_t i = 0; w->of && i < w->classes.n; i++)
 		free(w->of[i].run);
@@ -543,14 +545,14 @@ int np_toll_make(const struct np_acct *h, struct np_toll *out)
 	if (!rc)
 		rc = classify(&w);
 	if (!rc)
-		rc = collect(&w);
+		rc = collect_classes(&w);
 	if (!rc)
 		rc = find_meetings(&w);
 	if (!rc)
-		rc = take_classes(&w);
+		rc = fit_classes(&w);
 	if (!rc)
 		rc = sort_all(&w);
-	release(&w);
+	free_work(&w);
 	if (rc)
 		np_toll_free(out);
 	return rc;

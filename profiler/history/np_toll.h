@@ -1,11 +1,11 @@
 /*
- * What jobs cost each other over some days, from accounting alone: which
- * applications slow which others on shared leaf switches, on which leaf
- * switches, and on which nodes jobs are slower than elsewhere.  In node-hours.
+ * What jobs cost each other over some days, from accounting alone, in
+ * node-hours: which applications slow which others on shared leaf switches, on
+ * which leaf switches, and on which nodes jobs are slower than elsewhere.
  *
- * Runs of one class are alike (np_acct_job_same()); their run times are fitted
- * to how much of the time which neighbours were beside them (np_blame_costs()).
- * An application is a user's job name.  Pure.
+ * Runs of one class are comparable (np_acct_job_same()).  Their run times are
+ * fitted to the share of time for which each neighbour was near
+ * (np_blame_costs()).  An application is a user's job name.  Pure.
  */
 #ifndef NP_TOLL_H
 #define NP_TOLL_H
@@ -14,27 +14,27 @@
 #include "np_blame.h"
 
 #define NP_TOLL_LEAST_RUNS 5 /* of a class */
-#define NP_TOLL_LEAST_BESIDE 4 /* of these, beside a neighbour that counts */
+#define NP_TOLL_LEAST_BESIDE 4 /* of these runs, near a neighbour */
 #define NP_TOLL_MOST_RUNS 200 /* of a class, the newest */
 #define NP_TOLL_MOST_CLASSES 3000 /* those with most node-hours */
-#define NP_TOLL_NEIGHBOURS 8 /* of a class, those with most time beside it */
+#define NP_TOLL_NEIGHBOURS 8 /* of a class, those near it for longest */
 
-/* What runs of one application lost beside another one. */
+/* What runs of one application lost because of another one. */
 struct np_toll_pair {
 	uint32_t user, name, by_user, by_name; /* texts of np_acct */
-	uint32_t runs;			       /* of the one, beside the other */
+	uint32_t runs; /* of the first, near the second */
 	struct np_blame_range node_hours;
 };
 
 struct np_toll_leaf {
 	uint32_t leaf;
-	double node_hours; /* of all pairs there */
+	double node_hours; /* lost by all pairs there */
 };
 
 struct np_toll_node {
 	uint32_t node, runs;
-	struct np_blame_range slower; /* than the same runs elsewhere, 0.1: 10 % */
-	double node_hours;	      /* of its own and the nodes that waited */
+	struct np_blame_range slower; /* than elsewhere, 0.1: 10 % */
+	double node_hours; /* lost, with the nodes that waited for it */
 };
 
 struct np_toll {
@@ -44,14 +44,15 @@ struct np_toll {
 	size_t n_leaves;
 	struct np_toll_node *node;
 	size_t n_nodes;
-	size_t n_jobs, n_used;	/* that started; whose run times were compared */
+	size_t n_jobs, n_used;	/* that started; whose times were compared */
 	size_t n_classes;
 	double node_hours;	/* of all jobs */
 };
 
 /*
- * Pairs and nodes are kept where a wide interval is above 0, as there are many of
- * them.  0 or -ENOMEM.  np_toll_free().
+ * Because there are many pairs and nodes, one is listed only if a wide
+ * confidence interval of its cost is above 0.  Returns 0 or -ENOMEM; free with
+ * np_toll_free().
  */
 int np_toll_make(const struct np_acct *h, struct np_toll *out);
 void np_toll_free(struct np_toll *t);

@@ -75,7 +75,7 @@ test_a_metrics_server_that_fails_costs_the_metrics_alone() {
 		case $mode in
 		html) contains html "$(one_line <"$S/out")" 'expected JSON as Prometheus.* HTTP API answers, got "<!DOCTYPE html>' ;;
 		error) contains error "$(one_line <"$S/out")" 'the server says: parse error: unknown function' ;;
-		refuse | token) contains "$mode" "$(one_line <"$S/out")" 'the server refuses .401.: does it want a token' ;;
+		refuse | token) contains "$mode" "$(one_line <"$S/out")" 'the server refuses .401.: does it need a token' ;;
 		huge) contains huge "$(one_line <"$S/out")" 'an answer of more than 16 MiB' ;;
 		renamed) contains renamed "$(one_line <"$S/out")" 'other-n[0-3].cluster:9100' ;;
 		gaps) contains gaps "$(cat "$S/out")" 'It was not the' ;;
