@@ -103,6 +103,7 @@ static int sample_merge(struct np_cal_sample *to,
 
 /* ---- writing the state ---- */
 
+/* Write a sample; the range of an empty one is written as 0. */
 static void put_sample(FILE *f, const struct np_cal_sample *s)
 {
 	const struct np_moments *m = &s->sec;
@@ -138,6 +139,7 @@ char *np_cal_state_format(const struct np_cal_state *s)
 
 /* ---- reading the state ---- */
 
+/* The histogram of a sample; its counts have to sum up to n. */
 static int parse_bins(char *text, struct np_cal_sample *s)
 {
 	char *save = NULL;
@@ -160,6 +162,7 @@ static int parse_bins(char *text, struct np_cal_sample *s)
 	return sum == s->sec.n ? 0 : -EINVAL;
 }
 
+/* One sample, with its histogram if it has one. */
 static int parse_sample(char *text, struct np_cal_sample *s)
 {
 	struct np_moments *m = &s->sec;
@@ -174,6 +177,7 @@ static int parse_sample(char *text, struct np_cal_sample *s)
 	return parse_bins(text + used, s);
 }
 
+/* One result: key, sample alone, sample under the aggressor. */
 static int parse_line(struct np_cal_state *s, char *line)
 {
 	struct np_cal_result r = { .key = "" };
@@ -195,6 +199,7 @@ static int parse_line(struct np_cal_state *s, char *line)
 	return state_add(s, &r);
 }
 
+/* The whole file; copy is cut into lines. */
 static int parse_lines(char *copy, struct np_cal_state *s, struct np_err *err)
 {
 	char *save = NULL, *line = strtok_r(copy, "\n", &save), *end;
@@ -291,6 +296,7 @@ static double now_sec(void *ctx)
 	return np_mono_sec();
 }
 
+/* The command line of a step: the probes, or a level. */
 static void step_command(const struct np_cal_srun *s,
 			 const struct np_cal_step *step, struct np_args *args)
 {
@@ -328,6 +334,7 @@ struct slot_reports {
 	void *arg;
 };
 
+/* Pass a report on, with its slot. */
 static void srun_on_report(const struct np_report *r, void *arg)
 {
 	const struct slot_reports *c = arg;
@@ -335,6 +342,7 @@ static void srun_on_report(const struct np_report *r, void *arg)
 	c->f(c->slot, r, c->arg);
 }
 
+/* Pass on what all running steps have reported. */
 static void read_slots(struct np_cal_srun *s, np_cal_report_f *f, void *arg)
 {
 	for (int i = 0; i < NP_CAL_SLOTS; i++) {
@@ -345,6 +353,7 @@ static void read_slots(struct np_cal_srun *s, np_cal_report_f *f, void *arg)
 	}
 }
 
+/* Wait for reports of the running steps, at most sec seconds. */
 static void poll_slots(const struct np_cal_srun *s, double sec)
 {
 	struct pollfd p[NP_CAL_SLOTS];
@@ -355,6 +364,7 @@ static void poll_slots(const struct np_cal_srun *s, double sec)
 	poll(p, NP_CAL_SLOTS, (int)ceil(fmax(sec, 0) * 1000));
 }
 
+/* -EPIPE with err: a step ended that should still run. */
 static int report_end(const struct np_cal_srun *s, int slot, struct np_err *err)
 {
 	char cause[NP_ERR_LEN + 32];
@@ -482,6 +492,7 @@ struct np_cal_run *np_cal_run_new(const struct np_cal_ops *ops, void *ctx,
 
 /* ---- reports from the steps ---- */
 
+/* Remember where a process of the survey runs. */
 static void keep_rank(struct np_cal_run *r, const struct np_report *rep)
 {
 	if (!r->rank) {
@@ -503,6 +514,7 @@ static void keep_rank(struct np_cal_run *r, const struct np_report *rep)
 	strcpy(r->version, rep->hello.version);
 }
 
+/* Keep a report of the base for the current measurement. */
 static void keep_window(struct np_cal_run *r, const struct np_report *rep)
 {
 	int rc = r->n_windows == MAX_WINDOWS ? -E2BIG :
@@ -517,6 +529,7 @@ static void keep_window(struct np_cal_run *r, const struct np_report *rep)
 	r->window[r->n_windows++].report = *rep;
 }
 
+/* A report of a step: its start, or a window of samples of the base. */
 static void run_on_report(int slot, const struct np_report *rep, void *arg)
 {
 	struct np_cal_run *r = arg;
@@ -542,6 +555,7 @@ static void run_on_report(int slot, const struct np_report *rep, void *arg)
 	}
 }
 
+/* Have all processes of a step reported? */
 static bool is_up(const struct slot *s)
 {
 	return s->hellos && s->hellos >= s->n_ranks;
@@ -549,6 +563,7 @@ static bool is_up(const struct slot *s)
 
 /* ---- starting and stopping steps ---- */
 
+/* The failure while receiving reports, in words. */
 static int say_failed(const struct np_cal_run *r, struct np_err *err)
 {
 	if (r->failed != -E2BIG)
@@ -560,6 +575,7 @@ static int say_failed(const struct np_cal_run *r, struct np_err *err)
 		       r->slot[NP_CAL_BASE].step.nodes, MAX_WINDOWS);
 }
 
+/* Receive reports until a time of the steps' clock. */
 static int wait_until(struct np_cal_run *r, double until_sec,
 		      struct np_err *err)
 {
@@ -581,6 +597,7 @@ static int wait_for(struct np_cal_run *r, double sec, struct np_err *err)
 	return wait_until(r, r->ops->now_sec(r->ctx) + sec, err);
 }
 
+/* Wait until all processes of a step have reported their start. */
 static int wait_up(struct np_cal_run *r, int slot, struct np_err *err)
 {
 	double late_sec = r->ops->now_sec(r->ctx) + UP_SEC;
@@ -596,6 +613,7 @@ static int wait_up(struct np_cal_run *r, int slot, struct np_err *err)
 		       "the probes", s->step.nodes, s->hellos, UP_SEC);
 }
 
+/* Stop the step in a slot, if there is one. */
 static void run_stop(struct np_cal_run *r, int slot)
 {
 	if (!r->slot[slot].running)
@@ -604,6 +622,7 @@ static void run_stop(struct np_cal_run *r, int slot)
 	r->slot[slot] = (struct slot){ .running = false };
 }
 
+/* Replace the step in a slot and wait until it runs. */
 static int run_start(struct np_cal_run *r, int slot,
 		     const struct np_cal_step *step, struct np_err *err)
 {
@@ -624,6 +643,7 @@ static bool same_step(const struct np_cal_step *a, const struct np_cal_step *b)
 	       !strcmp(a->nodes, b->nodes);
 }
 
+/* Start the base of a measurement, unless it is running already. */
 static int ensure_base(struct np_cal_run *r, const struct np_cal_step *step,
 		       struct np_err *err)
 {
@@ -636,6 +656,7 @@ static int ensure_base(struct np_cal_run *r, const struct np_cal_step *step,
 	return rc ? rc : wait_for(r, SETTLE_SEC, err);
 }
 
+/* A step of a level, or of the probes, on the nodes of a role. */
 static struct np_cal_step step_of(const struct np_cal_run *r, size_t level,
 				  const struct np_cal_hosts *hosts, bool across)
 {
@@ -645,6 +666,7 @@ static struct np_cal_step step_of(const struct np_cal_run *r, size_t level,
 	};
 }
 
+/* The step that is measured. */
 static struct np_cal_step base_of(const struct np_cal_run *r,
 				  const struct np_cal_task *t)
 {
@@ -657,6 +679,10 @@ static struct np_cal_step base_of(const struct np_cal_run *r,
 					      &r->sites->victim, across);
 }
 
+/*
+ * The step that disturbs it: on the same nodes, on other nodes of the leaf
+ * switch, or across the uplink.
+ */
 static struct np_cal_step aggressor_of(const struct np_cal_run *r,
 				       const struct np_cal_task *t)
 {
@@ -767,12 +793,14 @@ static int measure_aggressor(struct np_cal_run *r, const struct np_cal_task *t,
 	return rc;
 }
 
+/* Add a result to the state; s owns it. */
 static int add_result(struct np_cal_state *s, struct np_cal_result *res,
 		      struct np_err *err)
 {
 	return state_add(s, res) ? np_errf(err, -ENOMEM, "out of memory") : 0;
 }
 
+/* Measure the probes without an aggressor: a result for each leaf switch. */
 static int run_idle(struct np_cal_run *r, const struct np_cal_task *t,
 		    struct np_cal_state *s, struct np_err *err)
 {
@@ -799,6 +827,7 @@ static int run_idle(struct np_cal_run *r, const struct np_cal_task *t,
 	return rc ? rc : add_result(s, &whole, err);
 }
 
+/* Measure the base alone, then under the aggressor. */
 static int run_under_load(struct np_cal_run *r, const struct np_cal_task *t,
 			  struct np_cal_state *s, struct np_err *err)
 {
@@ -919,6 +948,7 @@ void np_cal_run_free(struct np_cal_run *r)
 
 /* ---- results ---- */
 
+/* Relative increase of the mean under the aggressor; NaN: not measured. */
 static double slowdown(const struct np_cal_result *r)
 {
 	if (!r || !r->alone.sec.n || !r->beside.sec.n ||
@@ -983,6 +1013,7 @@ static double felt_for_certain(struct np_mean loss)
 	return (loss.mean - NP_CAL_FELT) / (loss.sd / sqrt(loss.n));
 }
 
+/* How often the coupling has to be measured, by the results so far. */
 static unsigned cal_couple_repeats(const struct np_calibrate *c)
 {
 	unsigned least = c->setup.repeats > NP_CAL_COUPLE_LEAST ?
@@ -1045,6 +1076,7 @@ static void *new_list(size_t n, size_t size)
 	return calloc(n + 1, size);
 }
 
+/* Turn a sample into latencies with their histogram. */
 static int set_latency(const struct np_cal_sample *s, struct np_latency *out)
 {
 	double *count = s->bins ? new_list(NP_HIST_BINS, sizeof(*count)) : NULL;
@@ -1057,6 +1089,7 @@ static int set_latency(const struct np_cal_sample *s, struct np_latency *out)
 	return 0;
 }
 
+/* What was measured where, and by which versions. */
 static int set_facts(const struct np_calibration_facts *f,
 		     struct np_calibration *out)
 {
@@ -1082,6 +1115,7 @@ static int set_facts(const struct np_calibration_facts *f,
 		     0;
 }
 
+/* Sharing coefficients and losses of speed at all scopes. */
 static void set_couplings(const struct np_calibrate *c,
 			  struct np_calibration *out)
 {
@@ -1096,6 +1130,7 @@ static void set_couplings(const struct np_calibrate *c,
 					0 };
 }
 
+/* The probes under a level; NULL: not measured. */
 static const struct np_cal_result *probe_result(const struct np_calibrate *c,
 						size_t level)
 {
@@ -1105,6 +1140,10 @@ static const struct np_cal_result *probe_result(const struct np_calibrate *c,
 	return result_of(c, &t);
 }
 
+/*
+ * The chosen levels, the matrix of their slowdowns, and the probes' latencies
+ * under them.
+ */
 static int set_levels(const struct np_calibrate *c, struct np_calibration *out)
 {
 	struct np_measured_set *s = out->measured.set;
@@ -1176,6 +1215,7 @@ static int set_idle(const struct np_calibrate *c, struct np_calibration *out)
 	return rc;
 }
 
+/* Idle latencies of each leaf switch. */
 static int set_leaves(const struct np_calibrate *c, struct np_calibration *out)
 {
 	int rc = 0;
@@ -1198,6 +1238,7 @@ static int set_leaves(const struct np_calibrate *c, struct np_calibration *out)
 	return rc;
 }
 
+/* What was measured of the levels that were not chosen. */
 static int set_other_levels(const struct np_calibrate *c,
 			    struct np_calibration *out)
 {
@@ -1286,6 +1327,7 @@ static void decide_for_stage(struct np_calibrate *c, int stage)
 		choose_levels(c);
 }
 
+/* Does the state have this measurement? */
 static bool is_done(const struct np_calibrate *c, const struct np_cal_task *t)
 {
 	char key[NP_CAL_KEY];
@@ -1306,6 +1348,7 @@ static int plan_stage(const struct np_calibrate *c, int stage,
 			   c->n_chosen, task, n);
 }
 
+/* Add the measurements of a stage to the estimate. */
 static int count_stage(const struct np_calibrate *c, int stage,
 		       struct np_cal_estimate *e)
 {
@@ -1346,6 +1389,7 @@ int np_calibrate_estimate(const struct np_calibrate *c,
 	return rc;
 }
 
+/* Report the progress, with the remaining time at the pace so far. */
 static void report_progress(struct progress *k, const struct np_cal_task *next)
 {
 	struct np_calibrate *c = k->c;
@@ -1365,6 +1409,7 @@ static void report_progress(struct progress *k, const struct np_cal_task *next)
 	c->progress(c->arg, &p);
 }
 
+/* Measure what is missing of a stage, saving after each measurement. */
 static int run_stage(struct progress *k, int stage, struct np_err *err)
 {
 	struct np_calibrate *c = k->c;

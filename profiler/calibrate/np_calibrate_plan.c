@@ -101,6 +101,7 @@ static void plan_add(struct plan_list *l, struct np_cal_task t)
 	l->task[l->n++] = t;
 }
 
+/* Idle latencies, then the coupling at each scope, repeat by repeat. */
 static void plan_first(const struct np_cal_setup *s, struct plan_list *l)
 {
 	plan_add(l, (struct np_cal_task){ NP_CAL_IDLE, NP_SCOPE_NODE,
@@ -115,6 +116,10 @@ static void plan_first(const struct np_cal_setup *s, struct plan_list *l)
 						    np_cal_strongest(s), r });
 }
 
+/*
+ * The probes under each level; and the impact of each level, unless all of them
+ * are in the matrix.
+ */
 static void plan_second(const struct np_cal_setup *s, enum np_scope scope,
 			struct plan_list *l)
 {
@@ -129,6 +134,7 @@ static void plan_second(const struct np_cal_setup *s, enum np_scope scope,
 						  np_cal_middle(s), i, 0 });
 }
 
+/* The matrix of the chosen levels. */
 static void plan_third(const struct np_cal_setup *s, enum np_scope scope,
 		       const size_t *chosen, size_t n, struct plan_list *l)
 {
@@ -164,6 +170,7 @@ int np_cal_plan(const struct np_cal_setup *s, enum np_cal_stage stage,
 
 /* ---- roles of nodes ---- */
 
+/* The number of nodes under a leaf switch. */
 static size_t count_leaf(const struct np_cal_node *node, size_t n,
 			 const char *leaf)
 {
@@ -221,6 +228,10 @@ static int append_nodes(const struct np_cal_node *node, size_t n,
 	return 0;
 }
 
+/*
+ * Rings across the uplink: half of each role's nodes, and as many nodes under
+ * the second largest leaf switch.
+ */
 static int append_across(const struct np_cal_node *node, size_t n,
 			 struct np_cal_sites *s, size_t half)
 {
@@ -243,6 +254,7 @@ static int append_across(const struct np_cal_node *node, size_t n,
 	return rc;
 }
 
+/* Assign the roles to the nodes of the leaf switch. */
 static int fill_sites(const struct np_cal_node *node, size_t n,
 		      struct np_cal_sites *s)
 {
@@ -325,6 +337,7 @@ static int by_load(const void *a, const void *b)
 		      ((const struct np_level *)b)->name);
 }
 
+/* Are two levels equal on a ring that allows so many partners? */
 static bool same_level(const struct np_level *a, const struct np_level *b,
 		       uint32_t most)
 {
@@ -341,6 +354,7 @@ struct levels_list {
 	uint32_t most; /* partners that the ring allows */
 };
 
+/* Add a level, unless an equal one is listed. */
 static int levels_add(struct levels_list *l, const struct np_level *level,
 		      struct np_err *err)
 {
@@ -354,6 +368,7 @@ static int levels_add(struct levels_list *l, const struct np_level *level,
 	return 0;
 }
 
+/* Add a level by its name. */
 static int add_named(struct levels_list *l, const char *name,
 		     struct np_err *err)
 {
@@ -363,6 +378,7 @@ static int add_named(struct levels_list *l, const char *name,
 	return rc ? rc : levels_add(l, &level, err);
 }
 
+/* Add the levels c0 to c7. */
 static int add_default(struct levels_list *l, struct np_err *err)
 {
 	int rc = 0;
@@ -395,6 +411,7 @@ static int add_all(struct levels_list *l, struct np_err *err)
 	return rc;
 }
 
+/* Add the levels of a comma-separated list. */
 static int add_list(struct levels_list *l, const char *text, struct np_err *err)
 {
 	char name[NP_LEVEL_NAME];

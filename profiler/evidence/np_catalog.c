@@ -151,6 +151,7 @@ struct np_app_index {
 	struct np_app_entry entry[]; /* sorted by app_index_compare() */
 };
 
+/* Order of entries: by name, published ones first, then by uid. */
 static int app_index_compare(const void *a, const void *b)
 {
 	const struct np_app_entry *x = a, *y = b;
@@ -178,6 +179,7 @@ static const void *copy_list(const void *list, size_t n, size_t size)
 	return all && n ? memcpy(all, list, n * size) : all;
 }
 
+/* Copy the rules and users, as the index outlives the configuration. */
 static int copy_claims(struct np_app_index *x, const struct np_app_claims *c)
 {
 	x->claims = *c;
@@ -253,6 +255,10 @@ static int by_uid(const void *a, const void *b)
 	return x->uid < y->uid ? -1 : x->uid > y->uid;
 }
 
+/*
+ * Does a user's claim on a published name hold?  Claim= decides first, then the
+ * user's own runs.
+ */
 static enum np_claim app_index_judge(const struct np_app_index *x,
 				     const char *app,
 				     const struct np_claimant *who)
@@ -322,6 +328,7 @@ size_t np_app_index_n(const struct np_app_index *x)
 
 #define OWN_ERRORS 2.0 /* standard errors of the user's own mean */
 
+/* Compare the mean latencies of a user's own runs and of the profile. */
 static enum np_backing latency_backs(const struct np_evidence *own,
 				     const struct np_evidence *published,
 				     char *why, size_t len)
@@ -480,6 +487,7 @@ static double catalog_now(const struct np_catalog *c)
 	return c->clock->now_sec(c->clock);
 }
 
+/* Do jobs exist until this date, which is not over yet? */
 static bool catalog_is_wanted(const struct np_catalog *c, double until)
 {
 	return until && catalog_now(c) < until;
@@ -500,6 +508,7 @@ static bool catalog_same_stamp(const struct np_store_stamp *a,
 	       a->nsec == b->nsec;
 }
 
+/* The state of an owner, new if unknown; NULL: too many, or no memory. */
 static struct np_cat_owner *catalog_owner(struct np_catalog *c,
 					  int64_t owner)
 {
@@ -523,6 +532,7 @@ static bool catalog_is_settled(const struct np_catalog *c,
 	return o->paid_until <= catalog_now(c) - NP_CATALOG_SAVED_SEC;
 }
 
+/* Mark an application to be read, or not; counts the marked ones. */
 static void catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,
 				bool to_read)
 {
@@ -540,6 +550,7 @@ static void catalog_drop_evidence(struct np_cat_app *a)
 	a->usable = false;
 }
 
+/* The stamp of a if it is newer than that of b; else NULL. */
 static const struct np_store_stamp *newer(const struct np_cat_app *a,
 					  const struct np_cat_app *b)
 {
@@ -571,6 +582,7 @@ static bool catalog_outranks(const struct np_catalog *c,
  * There are fewer handles than applications, and they never go away.
  */
 
+/* Is a handle free, or can one be taken from a missing application? */
 static bool catalog_has_room(const struct np_catalog *c)
 {
 	if (c->n_handles < NP_CONFLICT_MAX_PROFILES)
@@ -624,6 +636,7 @@ static void evict(struct np_catalog *c, uint32_t handle)
 	c->by_handle[handle] = NULL;
 }
 
+/* May this owner's profiles restrict the jobs of other users? */
 static bool is_trusted(const struct np_catalog *c, int64_t owner)
 {
 	for (size_t i = 0; i < c->conf.n_trusted; i++)
@@ -685,6 +698,7 @@ static bool has_hash(const uint64_t *set, size_t n, uint64_t h)
 	return false;
 }
 
+/* Remember a line of the place that is being read. */
 static void remember(struct log_state *s, uint64_t h)
 {
 	if (s->n_now == MAX_LINES ||
@@ -703,6 +717,7 @@ static void catalog_log_begin(struct np_catalog *c, struct log_state *place,
 	place->now = NULL;
 }
 
+/* The lines of this reading replace those of the previous one. */
 static void catalog_log_end(struct np_catalog *c)
 {
 	struct log_state *s = c->saying;
@@ -823,6 +838,7 @@ static void coupling_text(const struct np_calibration *cal, enum np_scope scope,
 		snprintf(buf, len, "%.2f", k->mean);
 }
 
+/* Describe the calibration in use, for np_catalog_fabric(). */
 static void describe(struct np_catalog *c)
 {
 	const char *const *names = np_scope_names;
@@ -859,6 +875,7 @@ static void drop_derived(struct np_catalog *c)
 	c->changed = true;
 }
 
+/* Load the newest calibration and make the models for it. */
 static int fabric_load(struct np_catalog *c, struct np_err *err)
 {
 	static const struct np_predict_opt opt = { .replicates = 0, .seed = 1 };
@@ -941,6 +958,7 @@ out:
 #define MAX_COST 0.05 /* share of the time spent on looking */
 #define MAX_APPS 8192 /* of all owners; there are fewer handles */
 
+/* Is this owner looked at every second: published, or with jobs? */
 static bool is_urgent(const struct np_catalog *c, const struct np_cat_owner *o)
 {
 	return o->key.owner == NP_CAT_PUBLISHED ||
@@ -1026,6 +1044,7 @@ static bool make_room_for(struct np_catalog *c,
 	return true;
 }
 
+/* Add an application that appeared; *out NULL: no room for it. */
 static int add_app(struct np_catalog *c, int64_t owner,
 		   const struct np_store_app *found, struct np_cat_app **out)
 {
@@ -1047,6 +1066,10 @@ static int add_app(struct np_catalog *c, int64_t owner,
 	return 0;
 }
 
+/*
+ * Compare a directory with what is known of its application, and mark it to be
+ * read after a change.
+ */
 static int update_app(struct np_catalog *c, int64_t owner,
 		      const struct np_store_app *found)
 {
@@ -1079,6 +1102,7 @@ struct choice {
 	bool wanted;
 };
 
+/* Order of a user's applications, if there are too many. */
 static int wanted_then_newest(const void *p, const void *q)
 {
 	const struct choice *x = p, *y = q;
@@ -1093,6 +1117,7 @@ static int wanted_then_newest(const void *p, const void *q)
 	return strcmp(x->app->name, y->app->name);
 }
 
+/* Update the applications of an owner, within the limit for one owner. */
 static int update_apps(struct np_catalog *c, int64_t owner,
 		       const struct np_store_app *apps, size_t n)
 {
@@ -1119,6 +1144,7 @@ static int update_apps(struct np_catalog *c, int64_t owner,
 	return rc;
 }
 
+/* Update all applications of an owner, and remove those that are gone. */
 static int update_owner(struct np_catalog *c, int64_t owner,
 			const struct np_store_app *apps, size_t n)
 {
@@ -1157,6 +1183,7 @@ static void schedule_look(struct np_catalog *c, struct np_cat_owner *o,
 	c->idle_until[true] = fmin(c->idle_until[true], o->due);
 }
 
+/* Look at the directory of one owner. */
 static int catalog_look(struct np_catalog *c, struct np_cat_owner *o,
 			struct np_err *err)
 {
@@ -1218,6 +1245,7 @@ static int update_owners(struct np_catalog *c, const uid_t *uids, size_t n)
 	return 0;
 }
 
+/* Look at users/, for owners that appeared or disappeared. */
 static int catalog_look_uids(struct np_catalog *c, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
@@ -1266,6 +1294,7 @@ static bool may_read(const struct np_catalog *c, const struct np_cat_owner *o)
 		     o->paid_until <= catalog_now(c));
 }
 
+/* Charge an owner for having read so many bytes. */
 static void charge_owner(const struct np_catalog *c, struct np_cat_owner *o,
 			 size_t bytes)
 {
@@ -1380,6 +1409,7 @@ static int replace_summary(struct np_catalog *c, struct np_cat_app *a,
 	return rc;
 }
 
+/* Read one application and replace its summary. */
 static int catalog_read(struct np_catalog *c, struct np_cat_app *a,
 			struct np_err *err)
 {
@@ -1548,6 +1578,7 @@ bool np_catalog_want(struct np_catalog *c, const char *app, uint32_t uid)
 	return note_want(c, uid, app, until) || news;
 }
 
+/* Forget applications without jobs. */
 static void purge_wants(struct np_catalog *c)
 {
 	size_t n = 0;
@@ -1582,6 +1613,7 @@ static size_t askable(const struct np_catalog *c, bool wanted, uint32_t *list)
 	return n;
 }
 
+/* Ask for a slice of missing answers, of wanted applications or of all. */
 static void ask_models(struct np_catalog *c, bool wanted)
 {
 	uint32_t list[NP_CONFLICT_MAX_PROFILES];
@@ -1605,6 +1637,7 @@ struct todo {
 	bool wanted;
 };
 
+/* What to do next: first for wanted applications, then for all. */
 static struct todo next_todo(struct np_catalog *c)
 {
 	struct todo t = { .what = NOTHING };
@@ -1629,6 +1662,7 @@ static struct todo next_todo(struct np_catalog *c)
 	return t;
 }
 
+/* Do one thing. */
 static int run_todo(struct np_catalog *c, const struct todo *t,
 		    struct np_err *err)
 {
@@ -1650,6 +1684,7 @@ static int run_todo(struct np_catalog *c, const struct todo *t,
 	return 0;
 }
 
+/* Do one thing after the other until a time; at least one. */
 static int work_until(struct np_catalog *c, double until, bool *more,
 		      struct np_err *err)
 {
@@ -1675,6 +1710,7 @@ static void mark_unusable(struct np_catalog *c, const struct np_err *why)
 	catalog_forget_all(c);
 }
 
+/* One refresh with an open store. */
 static int refresh(struct np_catalog *c, double until, bool *more,
 		   struct np_err *err)
 {
@@ -1770,6 +1806,7 @@ static void judge_claims(struct np_catalog *c)
 	}
 }
 
+/* Make the index of all known applications. */
 static int make_index(struct np_catalog *c, struct np_app_index **out)
 {
 	size_t n_apps = c->trouble ? 0 : c->apps.n, n = 0, n_users = 0;

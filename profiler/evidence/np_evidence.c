@@ -71,6 +71,7 @@ const char *np_sample_source_name(enum np_sample_source source)
 	return sources[source];
 }
 
+/* Where the latencies of a record are from. */
 static enum np_sample_source source_of(const struct np_record *r)
 {
 	if (!r->source)
@@ -79,6 +80,7 @@ static enum np_sample_source source_of(const struct np_record *r)
 	       NP_SOURCE_QUIET : NP_SOURCE_CALIBRATION;
 }
 
+/* Add a run's counters of one adapter to those of the same name. */
 static void add_nic(struct np_sample *s, const struct np_nic_run *r)
 {
 	struct np_sample_nic *nic = s->nic;
@@ -272,11 +274,13 @@ const char *np_run_use_words(enum np_run_use use)
 	return use_words[use].words;
 }
 
+/* Do two texts differ?  An unknown one matches any. */
 static bool other_text(const char *a, const char *b)
 {
 	return a && b && *a && *b && strcmp(a, b);
 }
 
+/* Is the run of another fabric than the one that is asked for? */
 static bool other_fabric(const struct np_record *r,
 			 const struct np_evidence_fabric *f)
 {
@@ -286,6 +290,7 @@ static bool other_fabric(const struct np_record *r,
 		r->probe.message_bytes != f->message_bytes);
 }
 
+/* Does the calibration have this level? */
 static bool is_calibrated(const char *name, const struct np_fabric *f)
 {
 	for (size_t i = 0; i < f->n_levels; i++)
@@ -353,6 +358,7 @@ struct workload {
 	size_t n_levels, n_runs;
 };
 
+/* Count the runs and the distinct levels of a workload. */
 static struct workload measure_workload(const struct candidates *c,
 					const char *fingerprint)
 {
@@ -447,6 +453,7 @@ static const struct np_record *newest_measured(const struct np_runs *runs)
 	return beside_level;
 }
 
+/* The fabric to compare runs with: of the calibration, or of a run. */
 static struct np_evidence_fabric fabric_of(const struct np_evidence_opt *opt,
 					   const struct np_record *newest)
 {
@@ -471,6 +478,7 @@ static struct np_evidence_fabric fabric_of(const struct np_evidence_opt *opt,
 
 /* ---- levels ---- */
 
+/* Order of levels: by name, then by scope. */
 static int by_name(const void *a, const void *b)
 {
 	const struct np_evidence_level *x = a, *y = b;
@@ -479,6 +487,7 @@ static int by_name(const void *a, const void *b)
 	return diff ? diff : strcmp(x->scope, y->scope);
 }
 
+/* Append the levels of a run's intervals to the list. */
 static size_t list_blocks(struct np_evidence *e, const struct np_record *r,
 			  size_t n)
 {
@@ -525,6 +534,7 @@ static int find_levels(struct np_evidence *e, const struct np_runs *runs,
 	return 0;
 }
 
+/* The index of a run's level, which is in the list. */
 static size_t level_of(const struct np_evidence *e, const struct np_record *r)
 {
 	size_t i = 0;
@@ -560,6 +570,7 @@ static double slowdown_sd(const struct np_moments *alone,
 	       sqrt(b + a * n / (double)alone->n);
 }
 
+/* The mean slowdown from run times alone and under a level. */
 static struct np_mean mean_slowdown(const struct np_moments *alone,
 				    const struct np_moments *beside)
 {
@@ -628,6 +639,7 @@ static void add_pressure(const struct np_evidence *e,
 	}
 }
 
+/* Sort the run times of all used runs by level. */
 static void add_times(const struct np_evidence *e, const struct np_runs *runs,
 		      struct times *t)
 {
@@ -682,6 +694,7 @@ static void use_intervals(struct np_evidence *e,
 	}
 }
 
+/* Estimate slowdowns from intervals inside runs, where there are some. */
 static int add_blocks(struct np_evidence *e, const struct np_runs *runs)
 {
 	struct np_blocks_level *level = calloc(e->n_levels + 1, sizeof(*level));
@@ -709,6 +722,7 @@ static int add_blocks(struct np_evidence *e, const struct np_runs *runs)
 	return rc;
 }
 
+/* Fill in what whole runs say about each level. */
 static void fill_levels(struct np_evidence *e, const struct times *t)
 {
 	size_t n = e->n_levels;
@@ -735,6 +749,7 @@ static void fill_levels(struct np_evidence *e, const struct times *t)
 					  &e->level[i].low, &e->level[i].high);
 }
 
+/* The sensitivity curve, and the slowdown of the levels' own rounds. */
 static int make_curve(struct np_evidence *e, const struct np_runs *runs,
 		      const struct np_calibration *calibration)
 {
@@ -778,6 +793,7 @@ struct latencies {
 	double period_sec;
 };
 
+/* The rank of a run's latencies; RANK_NONE: they cannot be used. */
 static unsigned rank_of(const struct latencies *l, size_t i)
 {
 	const struct np_record *r = l->runs->run[i];
@@ -822,6 +838,7 @@ static double median_of(const struct np_record *r)
 	return sec;
 }
 
+/* The largest median latency that still counts, for quiet intervals. */
 static double slowest_of(const struct latencies *l, unsigned rank)
 {
 	double fastest = INFINITY;
@@ -834,6 +851,7 @@ static double slowest_of(const struct latencies *l, unsigned rank)
 	return QUIET_RATIO * fastest;
 }
 
+/* Merge the latencies of all runs of the lowest rank. */
 static int use_latencies(struct latencies *l)
 {
 	struct np_evidence *e = l->e;
@@ -863,6 +881,7 @@ static int use_latencies(struct latencies *l)
 
 /* ---- for the models ---- */
 
+/* Make the models' view of the application. */
 static int make_program(struct np_evidence *e, const struct np_bins *bins)
 {
 	struct np_program *p = &e->program;
@@ -1099,6 +1118,7 @@ void np_curve_levels_free(struct np_curve_levels *l)
 	*l = (struct np_curve_levels){ .n = 0 };
 }
 
+/* Is it this level, at this scope (NULL: any)? */
 static bool is_level_at(const char *name, const char *at, const char *want_name,
 			const char *want_scope)
 {

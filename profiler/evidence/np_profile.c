@@ -31,6 +31,7 @@ static void copy_text(char **to, const char *from)
 	*to = from && *from ? strdup(from) : NULL;
 }
 
+/* Add the idle latencies as those of one leaf switch. */
 static bool fill_leaf(struct np_record *r, const char *name,
 		      const struct np_latency *idle)
 {
@@ -103,6 +104,7 @@ static bool is_better(const struct np_sample *s, const struct np_sample *than)
 	return source_rank(s) < source_rank(than);
 }
 
+/* Choose the best candidate for the idle reference. */
 static int find_idle(struct np_profile *p, const struct np_runs *const *idle,
 		     size_t n_idle, double now)
 {
@@ -140,6 +142,7 @@ struct phase_sum {
 	double longest_sec;
 };
 
+/* Add the phases of one run. */
 static void add_phases(struct phase_sum *sum, const struct np_phases *one)
 {
 	double sec = (double)one->n_windows * one->window_sec;
@@ -157,6 +160,7 @@ static void add_phases(struct phase_sum *sum, const struct np_phases *one)
 	}
 }
 
+/* The phases of all runs that have the winning kind. */
 static void mean_phases(const struct phase_sum *sum, struct np_phases *out)
 {
 	double steady = sum->sec[NP_PHASE_STEADY];
@@ -196,6 +200,7 @@ static void find_phases(struct np_profile *p)
 	mean_phases(&sum, &p->phases);
 }
 
+/* Sum up what the probes cost. */
 static void add_cost(struct np_profile *p)
 {
 	double cpu = 0;

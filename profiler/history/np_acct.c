@@ -39,6 +39,7 @@ void np_acct_free(struct np_acct *h)
 
 /* ---- texts ---- */
 
+/* The number of a text; a new text gets the next number. */
 static uint32_t number_of(struct np_numbers *x, const char *text)
 {
 	size_t len = strlen(text);
@@ -46,6 +47,7 @@ static uint32_t number_of(struct np_numbers *x, const char *text)
 	return np_numbers_get(x, text, len < MAX_TEXT ? len : MAX_TEXT);
 }
 
+/* Copy a text by its number, "" if unknown, without control characters. */
 static const char *text_of(const struct np_numbers *x, uint32_t number,
 			   char *buf, size_t len)
 {
@@ -114,6 +116,7 @@ static int put_on_leaf(void *arg, const char *name)
 	return 0;
 }
 
+/* Call each() for every host of a comma-separated list of expressions. */
 static int walk_list(const char *list, np_hostlist_f *each, void *arg)
 {
 	int rc = 0;
@@ -176,6 +179,7 @@ struct reader {
 	const char *name;
 };
 
+/* The state by the first word of sacct's column State. */
 static enum np_acct_state state_of(const char *text)
 {
 	static const struct {
@@ -239,6 +243,7 @@ static bool read_id(char *const *value, struct np_acct_job *j)
 	return !*p && (!*raw || (take_id(&raw, &j->id) && !*raw));
 }
 
+/* -EINVAL with err: name, line, column, value, and what was expected. */
 static int refuse(const struct reader *r, size_t line, enum column c,
 		  const char *value, const char *expected, struct np_err *err)
 {
@@ -246,6 +251,7 @@ static int refuse(const struct reader *r, size_t line, enum column c,
 		       r->name, line, columns[c], value, expected);
 }
 
+/* Parse the dates, the time limit and the suspended time of a row. */
 static int read_times(const struct reader *r, char *const *value, size_t line,
 		      struct np_acct_job *j, struct np_err *err)
 {
@@ -276,6 +282,7 @@ static int read_times(const struct reader *r, char *const *value, size_t line,
 	return 0;
 }
 
+/* Parse the numbers of nodes and processors of a row. */
 static int read_numbers(const struct reader *r, char *const *value,
 			size_t line, struct np_acct_job *j, struct np_err *err)
 {
@@ -294,6 +301,7 @@ static int read_numbers(const struct reader *r, char *const *value,
 	return 0;
 }
 
+/* Append a node to the list of the nodes of all jobs. */
 static int add_node(void *arg, const char *name)
 {
 	struct np_acct *h = arg;
@@ -309,6 +317,7 @@ static int add_node(void *arg, const char *name)
 	return 0;
 }
 
+/* Parse the list of nodes of a row; the job refers to its part of h->node. */
 static int read_nodes(const struct reader *r, char *const *value, size_t line,
 		      struct np_acct_job *j, struct np_err *err)
 {
@@ -326,6 +335,7 @@ static int read_nodes(const struct reader *r, char *const *value, size_t line,
 				      NP_ACCT_MAX_NODES) : rc;
 }
 
+/* Add the job of a row, unless it is a step or never ran. */
 static int add_job(const struct reader *r, char *const *value, size_t line,
 		   struct np_err *err)
 {
@@ -380,6 +390,7 @@ static char *next_line(char **text)
 	return line;
 }
 
+/* The first line must name every required column, and none of ours twice. */
 static int check_head(const char *name, const struct np_sacct_head *head,
 		      struct np_err *err)
 {
@@ -436,6 +447,7 @@ int np_acct_read(struct np_acct *h, char *text, const char *name,
 
 /* ---- order ---- */
 
+/* Order of jobs for merge_duplicates(): by id, then by start. */
 static int by_id(const void *a, const void *b)
 {
 	const struct np_acct_job *x = a, *y = b;
@@ -534,6 +546,7 @@ static int add_places(struct np_acct *h, uint32_t at, uint32_t *leaf,
 
 static const struct np_acct_job *sorted_jobs; /* for by_leaf() */
 
+/* Order of places: by leaf switch, then by start of the job. */
 static int by_leaf(const void *a, const void *b)
 {
 	const struct np_acct_place *x = a, *y = b;
@@ -650,6 +663,7 @@ size_t np_acct_comparable(const struct np_acct *h,
 	return n;
 }
 
+/* Does a job have one of these nodes?  own: bit set. */
 static bool shares_node(const struct np_acct *h, const uint64_t *own,
 			const struct np_acct_job *o)
 {
@@ -659,11 +673,13 @@ static bool shares_node(const struct np_acct *h, const uint64_t *own,
 	return false;
 }
 
+/* Node-seconds that a neighbour spent near the job. */
 static double weight(const struct np_acct_beside_job *b)
 {
 	return b->nodes * (b->to - b->from);
 }
 
+/* Descending order of node-seconds. */
 static int by_weight(const void *a, const void *b)
 {
 	double x = weight(a), y = weight(b);
@@ -693,6 +709,9 @@ struct beside {
 	uint64_t *own; /* bit set of the job's nodes */
 };
 
+/*
+ * Add a neighbour's part on one leaf switch, if the two jobs overlap in time.
+ */
 static int add_beside(const struct np_acct *h, const struct np_acct_job *j,
 		      const struct np_acct_place *p, struct beside *to)
 {

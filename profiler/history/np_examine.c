@@ -43,6 +43,7 @@ static bool is_worse_lower(enum np_signal s)
 	return s == NP_SIGNAL_CLOCK || s == NP_SIGNAL_LINK_SPEED;
 }
 
+/* A signal that may be wrong in both directions counts by its size. */
 static double abs_if_signed(enum np_signal s, double v)
 {
 	return s == NP_SIGNAL_CLOCK_SKEW ? fabs(v) : v;
@@ -106,6 +107,7 @@ struct traffic {
 	double most;	    /* largest sum of both under one leaf switch */
 };
 
+/* The traffic on the run's leaf switches; false: no value is known. */
 static bool traffic_of(const struct np_seen *run, struct traffic *out)
 {
 	bool known = false;
@@ -167,11 +169,16 @@ static double waiting_cost(double share)
 	return v / (1 - v);
 }
 
+/* The exposure of a run to a cause, in the matrix of all runs. */
 static double *exposure_at(const struct work *w, size_t run, enum np_cause c)
 {
 	return &w->exposure[run * NP_N_CAUSES + c];
 }
 
+/*
+ * Exposure to the network: by the traffic of others where it is known, else by
+ * the nodes that other jobs occupied.
+ */
 static void expose_network(const struct work *w, struct np_examined *out)
 {
 	struct traffic t;
@@ -283,6 +290,10 @@ static void expose_errors(const struct work *w)
 
 /* ---- unusual signals ---- */
 
+/*
+ * Compare a signal of the run with that of the comparable runs, and decide
+ * whether it is unusual.
+ */
 static void judge_signal(const struct work *w, enum np_signal s,
 			 struct np_sign *out)
 
@@ -347,6 +358,10 @@ static void find_node(const struct work *w, struct np_examined *out,
 						v > FAR * rest);
 }
 
+/*
+ * Set the exposures of all runs to all causes, and let np_blame_run() decide
+ * how much time each cause cost.
+ */
 static int examine_run(struct work *w, struct np_examined *out,
 		       struct np_err *err)
 {

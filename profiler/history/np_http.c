@@ -28,6 +28,7 @@ struct answer {
 	int rc;
 };
 
+/* Append a piece of the answer, for libcurl; 0 ends the transfer. */
 static size_t take(char *data, size_t one, size_t n, void *arg)
 {
 	struct answer *a = arg;
@@ -73,6 +74,7 @@ static int read_token(struct np_http *h, struct np_err *err)
 	return rc;
 }
 
+/* Set what is equal for all queries of a connection. */
 static void set_options(struct np_http *h)
 {
 	const struct np_metrics_conf *c = h->conf;
@@ -161,6 +163,7 @@ static char *form(struct np_http *h, const struct field *field,
 	return text;
 }
 
+/* Turn the result of a transfer, or its HTTP status, into an error. */
 static int judge(struct np_http *h, CURLcode code, const struct answer *a,
 		 struct np_err *err)
 {

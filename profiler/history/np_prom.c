@@ -44,6 +44,7 @@ static size_t put_nodes(FILE *f, const char *label, char *const *node,
 	return any;
 }
 
+/* Skip a word at *p; false: it is not there. */
 static bool takes(const char **p, const char *word)
 {
 	size_t len = strlen(word);
@@ -90,6 +91,7 @@ struct answer {
 	struct np_err *err;
 };
 
+/* -EINVAL with err: not an answer of the API. */
 static int refuse(const struct answer *a, const char *what)
 {
 	return np_errf(a->err, -EINVAL, "%s: %s: expected an answer as "
@@ -133,6 +135,7 @@ static int take_sample(const struct answer *a, uint32_t node,
 	return 0;
 }
 
+/* Store the values of one series, if it is of one of the nodes. */
 static int take_series(const struct answer *a, json_object *series)
 {
 	json_object *metric, *name, *samples;
@@ -163,6 +166,7 @@ static int take_series(const struct answer *a, json_object *series)
 	return rc;
 }
 
+/* Store the values of a whole answer. */
 static int take_answer(const struct answer *a, json_object *j)
 {
 	json_object *status, *data, *list, *error;
@@ -182,6 +186,7 @@ static int take_answer(const struct answer *a, json_object *j)
 	return rc;
 }
 
+/* Number the nodes, so that a label is found quickly. */
 static int name_nodes(struct answer *a, char *const *node, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -197,6 +202,7 @@ static int name_nodes(struct answer *a, char *const *node, size_t n)
 	return 0;
 }
 
+/* Check the size of an answer, parse it, and store its values. */
 static int parse(const struct answer *a, const char *text, size_t len)
 {
 	const struct np_jlimits most = {

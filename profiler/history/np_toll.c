@@ -48,6 +48,7 @@ struct work {
 	struct np_toll *out;
 };
 
+/* Run time of a job by its index, seconds. */
 static double run_sec(const struct work *w, uint32_t job)
 {
 	return np_acct_job_sec(w->h, &w->h->job[job]);
@@ -55,6 +56,7 @@ static double run_sec(const struct work *w, uint32_t job)
 
 /* ---- classes ---- */
 
+/* Assign each job its application, and each completed job its class. */
 static int classify(struct work *w)
 {
 	const struct np_acct *h = w->h;
@@ -87,6 +89,7 @@ static int classify(struct work *w)
 	return 0;
 }
 
+/* List the runs of each class, with their node-seconds. */
 static int collect_classes(struct work *w)
 {
 	w->of = calloc(w->classes.n + 1, sizeof(*w->of));
@@ -115,6 +118,7 @@ static int by_node_sec(const void *a, const void *b)
 
 /* ---- meetings of jobs ---- */
 
+/* Record that another job was near a job that is compared. */
 static int add_meeting(struct work *w, const struct np_acct_place *victim,
 		       const struct np_acct_place *other, double sec)
 {
@@ -177,6 +181,7 @@ static int by_job(const void *a, const void *b)
 	return (x->app > y->app) - (x->app < y->app);
 }
 
+/* Find the meetings on all leaf switches, and sort them by job. */
 static int find_meetings(struct work *w)
 {
 	const struct np_acct *h = w->h;
@@ -243,6 +248,7 @@ static size_t find_neighbours(const struct work *w, const struct class *c,
 	return n;
 }
 
+/* Index of an application in a list, or n. */
 static size_t index_of(const struct beside *list, size_t n, uint32_t app)
 {
 	size_t i = 0;
@@ -252,6 +258,7 @@ static size_t index_of(const struct beside *list, size_t n, uint32_t app)
 	return i;
 }
 
+/* Add a pair of applications with its cost in node-hours. */
 static int add_pair(struct work *w, const struct class *c, uint32_t app,
 		    size_t runs, const struct np_blame_range *total)
 {
@@ -273,6 +280,7 @@ static int add_pair(struct work *w, const struct class *c, uint32_t app,
 	return 0;
 }
 
+/* Distribute the cost of a pair over the leaf switches of its meetings. */
 static void add_leaves(struct work *w, const struct class *c, uint32_t app,
 		       double cost, double usual)
 {
@@ -362,6 +370,10 @@ static bool is_sure(const struct np_blame_range *r)
 	return r->mean - PAIR_SD * sd > 0;
 }
 
+/*
+ * Fit the run times of a class to its exposures, and add the pairs whose cost
+ * is certain.
+ */
 static int fit_class(struct work *w, const struct class *c,
 		     const struct beside *by, size_t k, double usual,
 		     double *sec, double *x)
@@ -391,6 +403,7 @@ static int fit_class(struct work *w, const struct class *c,
 	return rc == -ENOMEM ? rc : 0;
 }
 
+/* Compare the runs of each class, beginning with the largest classes. */
 static int fit_classes(struct work *w)
 {
 	size_t room = 65536, most = NP_TOLL_MOST_RUNS;
@@ -460,6 +473,7 @@ static int by_node(const void *a, const void *b)
 	       (x->node_hours > y->node_hours);
 }
 
+/* Keep the nodes on which runs were certainly slower than elsewhere. */
 static int keep_nodes(struct work *w)
 {
 	struct np_toll *t = w->out;
@@ -483,6 +497,7 @@ static int keep_nodes(struct work *w)
 	return 0;
 }
 
+/* Keep the leaf switches where some pair had a cost. */
 static int keep_leaves(struct work *w)
 {
 	struct np_toll *t = w->out;
@@ -499,6 +514,7 @@ static int keep_leaves(struct work *w)
 	return 0;
 }
 
+/* Sort all results by cost, the largest first. */
 static int sort_all(struct work *w)
 {
 	struct np_toll *t = w->out;
@@ -515,6 +531,7 @@ static int sort_all(struct work *w)
 	return rc;
 }
 
+/* Free everything but the results. */
 static void free_work(struct work *w)
 {
 	for (size_t i = 0; w->of && i < w->classes.n; i++)

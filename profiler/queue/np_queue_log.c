@@ -80,6 +80,7 @@ const char *np_queue_text(const struct np_queue_log *q, uint32_t number,
 
 /* Count a line that cannot be used, and report the first ones. */
 __attribute__((format(printf, 2, 3)))
+/* Count a line that cannot be used, and report the first ones. */
 static int bad_line(struct reader *r, const char *fmt, ...)
 {
 	char why[256];
@@ -97,6 +98,7 @@ static int bad_line(struct reader *r, const char *fmt, ...)
 	return 0;
 }
 
+/* The number of a text in q->text, or NP_QUEUE_NONE for "". */
 static int intern(struct reader *r, const char *text, uint32_t *out)
 {
 	*out = NP_QUEUE_NONE;
@@ -106,6 +108,7 @@ static int intern(struct reader *r, const char *text, uint32_t *out)
 	return *out == NP_QUEUE_NONE ? -ENOMEM : 0;
 }
 
+/* Add a job after filling in a missing limit and cutting an exceeded one. */
 static int add_job(struct reader *r, struct np_queue_job *j)
 {
 	struct np_queue_log *q = r->q;
@@ -151,6 +154,7 @@ static void read_swf_header(struct reader *r, const char *line)
 		r->q->max_procs = n;
 }
 
+/* The same for names that SWF only numbers: "user7". */
 static int intern_number(struct reader *r, const char *prefix, double number,
 			 uint32_t *out)
 {
@@ -163,6 +167,7 @@ static int intern_number(struct reader *r, const char *prefix, double number,
 	return intern(r, text, out);
 }
 
+/* A number of seconds or processors within limits; 0: unknown. */
 static uint32_t clamp_positive(double v)
 {
 	return v > 0 ? (uint32_t)(v < MAX_RUN_SEC ? v : MAX_RUN_SEC) : 0;
@@ -172,6 +177,7 @@ enum swf { S_ID, S_SUBMIT, S_WAIT, S_RUN, S_PROCS, S_REQ_PROCS = 7, S_REQ_SEC,
 	   S_STATUS = 10, S_USER, S_GROUP, S_PROGRAM, S_QUEUE, S_AFTER = 16,
 	   S_THINK };
 
+/* One job of the Standard Workload Format: 18 numbers. */
 static int read_swf_line(struct reader *r, char *line)
 {
 	double v[SWF_FIELDS];
@@ -227,6 +233,7 @@ static int read_swf_line(struct reader *r, char *line)
 
 /* ---- sacct ---- */
 
+/* Find the columns of sacct; some of them are required. */
 static int read_head(struct reader *r, char *line)
 {
 	const bool *has = r->head.has;
@@ -264,6 +271,7 @@ static int64_t parse_span(const char *text)
 	       (int64_t)sec : -1;
 }
 
+/* A number, perhaps with a unit; 0: none. */
 static uint32_t parse_count(const char *text)
 {
 	char *end;
@@ -275,6 +283,7 @@ static uint32_t parse_count(const char *text)
 	return end != text && v > 0 && v < 1e9 ? (uint32_t)v : 0;
 }
 
+/* The first known number of three columns that mean nearly the same. */
 static uint32_t first_count(char *const *field, enum column a, enum column b,
 			    enum column c)
 {
@@ -290,6 +299,7 @@ static bool state_is(const char *state, const char *name)
 	return !strncmp(state, name, strlen(name));
 }
 
+/* Run time by the columns that exist; -1: unknown. */
 static int64_t run_sec_of(char *const *field, int64_t start, int64_t end)
 {
 	int64_t sec = -1;
@@ -303,6 +313,7 @@ static int64_t run_sec_of(char *const *field, int64_t start, int64_t end)
 	return sec < MAX_RUN_SEC ? sec : MAX_RUN_SEC;
 }
 
+/* Time limit in seconds; 0: unknown or unlimited. */
 static uint32_t limit_of(char *const *field)
 {
 	int64_t sec = 60 * (int64_t)parse_count(field[C_TIMELIMIT_RAW]);
@@ -343,6 +354,7 @@ static bool read_times(struct reader *r, char *const *field,
 	return false;
 }
 
+/* Intern user, account, job name, command line and partition. */
 static int read_names(struct reader *r, char **field, struct np_queue_job *j)
 {
 	char *comma = strchr(field[C_PARTITION], ',');
@@ -361,6 +373,7 @@ static int read_names(struct reader *r, char **field, struct np_queue_job *j)
 	return rc ? rc : intern(r, field[C_PARTITION], &j->partition);
 }
 
+/* One row of sacct. */
 static int read_sacct_line(struct reader *r, char *line)
 {
 	struct np_queue_job j = { .after = NP_QUEUE_NONE, .wait_sec = -1 };
@@ -392,6 +405,7 @@ static int read_sacct_line(struct reader *r, char *line)
 
 /* ---- the whole log ---- */
 
+/* False: the line has control characters. */
 static bool is_text(const char *line)
 {
 	for (const char *p = line; *p; p++)
@@ -400,6 +414,7 @@ static bool is_text(const char *line)
 	return true;
 }
 
+/* Recognise the format by the first line, then read each line by it. */
 static int read_line(struct reader *r, char *line)
 {
 	size_t len = strlen(line);
@@ -480,6 +495,7 @@ static int find_parents(struct np_queue_log *q)
 	return 0;
 }
 
+/* Read all lines, from a plain or a gzip file. */
 static int read_lines(struct reader *r, gzFile f)
 {
 	char *line = malloc(NP_QUEUE_LINE);
@@ -505,6 +521,7 @@ static int read_lines(struct reader *r, gzFile f)
 			"valid gzip file", r->source);
 }
 
+/* Sort the jobs by submission and resolve their dependencies. */
 static int finish_log(struct reader *r)
 {
 	struct np_queue_log *q = r->q;

@@ -27,6 +27,7 @@ static char *next_field(char **line, const char *delimiter)
 	return field;
 }
 
+/* The caller's column of that name, or NP_SACCT_NONE. */
 static size_t find_column(const char *const *name, size_t n_names,
 			  const char *field)
 {

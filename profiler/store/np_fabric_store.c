@@ -56,6 +56,7 @@ static void dir_name(const char *cluster, char name[NP_APP_MAX + 1])
 		strcpy(name, NO_CLUSTER);
 }
 
+/* Remember the first skipped file of a cluster, which is the newest. */
 static void on_skip(const char *line, void *arg)
 {
 	struct skips *skips = arg;
@@ -85,6 +86,7 @@ static int look_at(struct search *s, const struct np_reader *from,
 	return 0;
 }
 
+/* Evaluate the files in the directory of one cluster. */
 static int search_cluster(struct search *s, const char *cluster,
 			  struct np_err *err)
 {
@@ -109,6 +111,7 @@ static int search_cluster(struct search *s, const char *cluster,
 	return rc;
 }
 
+/* Add up what was skipped, before the search goes on elsewhere. */
 static void next_cluster(struct search *s)
 {
 	if (!s->all.n)
@@ -117,6 +120,7 @@ static void next_cluster(struct search *s)
 	s->here = (struct skips){ 0 };
 }
 
+/* Evaluate the files of all clusters. */
 static int search_all(struct search *s, struct np_err *err)
 {
 	struct np_dir d;
@@ -237,6 +241,7 @@ static bool better(const struct best_calibration *b,
 	return a->date > b->c.date;
 }
 
+/* Keep a calibration if it is the best so far. */
 static int look_at_calibration(struct search *s, const char *text, size_t len,
 			       const char *path, struct np_err *err)
 {
@@ -262,6 +267,7 @@ static int look_at_calibration(struct search *s, const char *text, size_t len,
 	return rc;
 }
 
+/* A search for calibrations; scope is only for messages. */
 static struct search search_for(struct np_store *store, const char *cluster,
 				const char *scope)
 {
@@ -425,6 +431,7 @@ static int check_loggps(const struct np_jat *in, const struct np_loggps_fit *f)
 	return 0;
 }
 
+/* Parse and check LogGPS parameters. */
 static int get_loggps(const struct np_jat *in, const char *text, size_t len,
 		      struct np_loggps_record *out)
 {

@@ -37,6 +37,7 @@ static size_t escaped_len(int n)
 	return n == 4 ? 2 * ESCAPED : ESCAPED;
 }
 
+/* Write a character beyond ASCII as one or two \uXXXX. */
 static void escape(const char *p, int n, char *out)
 {
 	uint32_t c = np_text_code(p);
@@ -554,20 +555,10 @@ static void *pointer_at(const char *at)
 	return points;
 }
 
+/* Length of a list. */
 static size_t length_of(const struct np_field *f, const char *from)
 {
 	return *(const size_t *)(from + f->count);
-}
-
-/* Read a structure from a member or an element. */
-static int get_object(const struct np_jat *in, const char *key, json_object *j,
-		      void *at, const struct np_fields *of)
-{
-	struct np_jat sub = np_jat_member(in, key);
-
-	return json_object_is_type(j, json_type_object) ?
-	       np_jget_fields(&sub, j, at, of) :
-	       np_jat_refuse(in, key, "an object");
 }
 
 /* Write a structure into j; inside: its place. */
@@ -581,15 +572,6 @@ static void put_inside(struct np_jput *o, const struct np_jat *inside,
 	if (j)
 		np_jput_fields(o, j, from, fs);
 	o->at = outside;
-}
-
-static void put_object(struct np_jput *o, json_object *in, const char *key,
-		       const void *from, const struct np_fields *of)
-{
-	struct np_jat inside = np_jat_member(&o->at, key);
-
-	put_inside(o, &inside, np_jput(o, in, key, json_object_new_object()),
-		   from, of);
 }
 
 /* ---- numbers ---- */
@@ -608,6 +590,7 @@ static void put_schema(struct np_jput *o, json_object *in,
 	np_jput(o, in, f->key, json_object_new_int((int)f->max));
 }
 
+/* All whole numbers, by the type of the member. */
 static int get_count(const struct np_jat *in, const struct np_field *f,
 		     json_object *j, void *at)
 {
@@ -692,6 +675,7 @@ static void put_text(struct np_jput *o, json_object *in,
 		np_jput(o, in, f->key, new_text(text, (size_t)f->max));
 }
 
+/* An application name is checked, because it becomes part of a path. */
 static int get_app(const struct np_jat *in, const struct np_field *f,
 		   json_object *j, void *at)
 {
@@ -708,6 +692,7 @@ static int get_app(const struct np_jat *in, const struct np_field *f,
 	return rc;
 }
 
+/* Names go into tables with '|', so they cannot contain it. */
 static int get_name(const struct np_jat *in, const struct np_field *f,
 		    json_object *j, void *at)
 {
@@ -734,6 +719,7 @@ static void put_name(struct np_jput *o, json_object *in,
 	np_jput(o, in, f->key, json_object_new_string(from + f->offset));
 }
 
+/* One of the words, else an error that lists them. */
 static int get_word(const struct np_jat *in, const struct np_field *f,
 		    json_object *j, void *at)
 {
@@ -763,37 +749,36 @@ static void put_word(struct np_jput *o, json_object *in,
 
 /* ---- structures and lists ---- */
 
+/* A structure in place, or for NP_F_PART an allocated one. */
 static int get_structure(const struct np_jat *in, const struct np_field *f,
 			 json_object *j, void *at)
 {
-	return get_object(in, f->key, j, at, f->of);
+	struct np_jat sub = np_jat_member(in, f->key);
+	void *part = at;
+
+	if (f->type == NP_F_PART) {
+		part = calloc(1, f->of->size);
+		memcpy(at, &part, sizeof(part));
+	}
+	return !part ? -ENOMEM : json_object_is_type(j, json_type_object) ?
+	       np_jget_fields(&sub, j, part, f->of) :
+	       np_jat_refuse(in, f->key, "an object");
 }
 
 static void put_structure(struct np_jput *o, json_object *in,
 			  const struct np_field *f, const char *from)
 {
-	put_object(o, in, f->key, from + f->offset, f->of);
-}
-
-static int get_part(const struct np_jat *in, const struct np_field *f,
-		    json_object *j, void *at)
-{
-	void *part = calloc(1, f->of->size);
-
-	memcpy(at, &part, sizeof(part));
-	return part ? get_object(in, f->key, j, part, f->of) : -ENOMEM;
-}
-
-static void put_part(struct np_jput *o, json_object *in,
-		     const struct np_field *f, const char *from)
-{
-	const void *part = pointer_at(from + f->offset);
+	const char *at = from + f->offset;
+	const void *part = f->type == NP_F_PART ? pointer_at(at) : at;
+	struct np_jat inside = np_jat_member(&o->at, f->key);
 
 	if (part)
-		put_object(o, in, f->key, part, f->of);
+		put_inside(o, &inside, np_jput(o, in, f->key,
+					       json_object_new_object()),
+			   part, f->of);
 }
 
-/* *n: of all, how many may need freeing. */
+/* *n: how many elements may need freeing. */
 static int get_elements(const struct np_jat *in, const struct np_field *f,
 			json_object *list, size_t count, char *all, size_t *n)
 {
@@ -846,6 +831,7 @@ static void check_length(struct np_jput *o, const struct np_field *f, size_t n)
 	json_object_put(np_jput_count(o, f->key, (double)n, f->max));
 }
 
+/* Write a list, of structures or texts. */
 static void put_list(struct np_jput *o, json_object *in,
 		     const struct np_field *f, const char *from)
 {
@@ -874,6 +860,7 @@ static void put_list(struct np_jput *o, json_object *in,
 	}
 }
 
+/* A list of numbers, as np_fields.h describes it. */
 static int get_numbers(const struct np_jat *in, const struct np_field *f,
 		       json_object *from, char *to)
 {
@@ -929,7 +916,7 @@ static const struct type types[NP_F_CODEC] = {
 	[NP_F_NAME] = { get_name, .put = put_name },
 	[NP_F_WORD] = { get_word, .put = put_word },
 	[NP_F_OBJECT] = { get_structure, .put = put_structure },
-	[NP_F_PART] = { get_part, NULL, put_part, true },
+	[NP_F_PART] = { get_structure, NULL, put_structure, true },
 	[NP_F_LIST] = { NULL, get_list, put_list, true },
 	[NP_F_TEXTS] = { NULL, get_list, put_list, true },
 	[NP_F_NUMBERS] = { NULL, get_numbers, put_numbers, true },
@@ -1079,6 +1066,7 @@ static void print_object(struct np_jput *o, FILE *f, const void *from,
 	json_object_put(j);
 }
 
+/* Write a list to f, one element per line. */
 static void print_list(struct np_jput *o, FILE *f, const struct np_field *list,
 		       const char *from)
 {
@@ -1140,6 +1128,7 @@ static int pull_comma(struct pull *p, char end, bool *more)
 	       pull_damaged(p, "expected a comma or an end");
 }
 
+/* Read the next element of a list. */
 static int read_element(struct pull *p, const struct np_field *list, size_t i,
 			void *to)
 {
@@ -1196,6 +1185,7 @@ static int keep_member(struct pull *p, json_object *members, const char *key)
 	return rc;
 }
 
+/* Read the next member, at once if it is a list. */
 static int read_member(struct pull *p, json_object *members, const char *key,
 		       const struct np_fields *fs, char *to)
 {

@@ -87,6 +87,7 @@ static int open_cache(void)
 	return check_owner(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0);
 }
 
+/* Open or make the cache directory; -1: there is none. */
 static int open_dir(void)
 {
 	int cache = open_cache(), fd;
@@ -130,6 +131,7 @@ static bool next_entry(const char **at, const char *end, struct entry *e)
 	return true;
 }
 
+/* Take the entries of a file, or none if anything is wrong with it. */
 static void parse(struct np_kept *k, const char *at, size_t len)
 {
 	const char *end = at + len;
@@ -292,6 +294,7 @@ static size_t choose_entries(struct np_kept *k, size_t *n)
 	return bytes <= NP_KEPT_MAX_BYTES ? bytes : 0;
 }
 
+/* Serialise an entry; returns the end. */
 static char *put_entry(char *to, const struct entry *e)
 {
 	struct entry_head h = {
@@ -304,6 +307,7 @@ static char *put_entry(char *to, const struct entry *e)
 	return e->len ? mempcpy(to, e->data, e->len) : to;
 }
 
+/* Write the entries, sorted by name, to a new file. */
 static void write_file(struct np_kept *k)
 {
 	struct head h = { .magic = MAGIC, .basis = k->basis };

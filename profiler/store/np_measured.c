@@ -32,12 +32,14 @@ static json_object *new_measured(struct np_jput *o, const char *key, double v,
 	return np_jput_real(o, key, v, min, max, 9, 9);
 }
 
+/* null stands for what was not measured. */
 static void put_null(struct np_jput *o, json_object *in, const char *key)
 {
 	if (json_object_object_add(in, key, NULL))
 		np_jput_fail(o, -ENOMEM);
 }
 
+/* A number that must not be missing. */
 static int get_real(const struct np_jat *in, json_object *from, const char *key,
 		    double min, double max, double *out)
 {
@@ -75,6 +77,7 @@ static int get_mean(const struct np_jat *in, const char *key, json_object *j,
 	return rc;
 }
 
+/* A mean as an object; the sd is left out if it is not known. */
 static json_object *new_mean(struct np_jput *o, const char *key,
 			     const struct np_mean *m)
 {
@@ -137,6 +140,7 @@ static int check_array(const struct np_jat *in, const char *key, json_object *j,
 	return np_jat_refuse(in, key, expected);
 }
 
+/* A row of a table of means. */
 static int get_row(const struct np_jat *in, const struct np_field *f,
 		   const char *key, json_object *j, size_t n,
 		   struct np_mean *out)
@@ -221,6 +225,7 @@ static int get_real_if(const struct np_jat *in, json_object *from,
 	       get_real(in, from, key, min, TIME_MAX, out) : 0;
 }
 
+/* Number, mean and range of latencies; the sd may be missing for one. */
 static int get_latency_moments(const struct np_jat *in, json_object *j,
 			       struct np_moments *m)
 {
@@ -247,6 +252,7 @@ static int get_latency_moments(const struct np_jat *in, json_object *j,
 	return 0;
 }
 
+/* A dense histogram: a count for each bin. */
 static int get_counts(const struct np_jat *in, json_object *list, double *count)
 {
 	int rc = check_array(in, "counts", list, in->n_bins);
@@ -286,6 +292,7 @@ static int get_sparse_counts(const struct np_jat *in, json_object *from,
 	return rc;
 }
 
+/* The histogram in either form; none is allowed. */
 static int get_histogram(const struct np_jat *in, json_object *j, double **out)
 {
 	json_object *counts;
@@ -333,6 +340,7 @@ static int get_latency(const struct np_jat *in, const char *key, json_object *j,
 	return rc;
 }
 
+/* The histogram in the sparse form. */
 static void put_counts(struct np_jput *o, json_object *in, const double *count)
 {
 	json_object *list = np_jput(o, in, "bins", json_object_new_array());
@@ -342,6 +350,7 @@ static void put_counts(struct np_jput *o, json_object *in, const double *count)
 			np_jput_bin(o, list, "bins", i, count[i]);
 }
 
+/* Write latencies, or null. */
 static void put_latency(struct np_jput *o, json_object *in, const char *key,
 			const struct np_latency *l)
 {
@@ -534,6 +543,7 @@ static double round_bytes(const char *name)
 	return (double)l.partners * l.messages * l.bytes;
 }
 
+/* Read the names of programs and levels, and make their structures. */
 static int get_names(const struct np_jat *in, json_object *from,
 		     struct np_measured_set *s)
 {
@@ -558,6 +568,7 @@ static int get_names(const struct np_jat *in, json_object *from,
 	return check_names(in, s);
 }
 
+/* The bins of the histograms in this file: its own, or netprof's. */
 static int get_bins(struct np_jat *in, struct np_measured_set *s)
 {
 	struct np_err why;
@@ -584,6 +595,7 @@ static int get_probe(const struct np_jat *in, json_object *probes,
 	return get_latency(in, name, json_object_object_get(probes, name), out);
 }
 
+/* Read the probes' latencies: idle, under levels, under programs. */
 static int get_probes(const struct np_jat *in, json_object *from,
 		      struct np_measured_set *s)
 {
@@ -742,6 +754,7 @@ static int split_tables(const struct np_jat *in, struct np_measured_set *s)
 	return 0;
 }
 
+/* The index of a program by its name. */
 static int find_program(const struct np_jat *in,
 			const struct np_measured_set *s, const char *key,
 			const char *name, size_t *out)
@@ -754,6 +767,7 @@ static int find_program(const struct np_jat *in,
 		       name);
 }
 
+/* Add a measured group as a case. */
 static int add_group_case(const struct np_jat *in, struct np_measured_set *s,
 			  const struct np_measured_group *g)
 {
@@ -789,6 +803,7 @@ static int list_cases(const struct np_jat *in, struct np_measured_set *s)
 	return rc;
 }
 
+/* Read one set: what is common, then programs and pairs. */
 static int read_set(const struct np_jat *file, json_object *from,
 		    struct np_measured_set *s)
 {
@@ -805,6 +820,7 @@ static int read_set(const struct np_jat *file, json_object *from,
 	return rc ? rc : list_cases(&in, s);
 }
 
+/* Read all sets of a file, or the file as one set. */
 static int read_all(const struct np_jat *in, json_object *root,
 		    struct np_measured *m)
 {
@@ -1025,6 +1041,7 @@ static int count_alone_nodes(struct np_calibration *c)
 	return rc == -ENOMEM ? rc : 0;
 }
 
+/* Read what only calibrations have, and check the result. */
 static int read_calibration_tables(const struct np_jat *in, json_object *root,
 				   struct np_calibration *c)
 {
@@ -1245,6 +1262,7 @@ static const struct np_field table_fields[] = {
 };
 static const struct np_fields table_table = NP_FIELDS(table_fields, tables);
 
+/* Write the programs' tables, which the models keep by program. */
 static void put_tables(struct np_jput *o, json_object *j,
 		       const struct np_pairs *p)
 {
@@ -1270,6 +1288,7 @@ static void put_tables(struct np_jput *o, json_object *j,
 	np_fields_free(&t, &table_table);
 }
 
+/* Write what the models knew, so that predictions can be repeated. */
 static void put_models(struct np_jput *o, json_object *j,
 		       const struct np_pairs *p)
 {
@@ -1292,6 +1311,7 @@ static void put_models(struct np_jput *o, json_object *j,
 	o->at = outside;
 }
 
+/* The names of the levels, or an empty list. */
 static json_object *level_names(struct np_jput *o, const struct np_pairs *p)
 {
 	json_object *list = json_object_new_array();
@@ -1348,6 +1368,7 @@ static bool is_program(const struct np_pairs *p, const char *name)
 	return false;
 }
 
+/* Runs must name programs of the file. */
 static int check_runs(const struct np_jat *in, const struct np_pairs *p)
 {
 	for (size_t i = 0; i < p->n_runs; i++) {

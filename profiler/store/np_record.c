@@ -94,6 +94,7 @@ static void put_bins(struct np_jput *o, json_object *in,
 	np_jput(o, j, "bins", json_object_new_int(NP_HIST_BINS));
 }
 
+/* The bins must be our own, or the counts would mean something else. */
 static int check_bins(const struct np_jat *in, json_object *from,
 		      const char *key)
 {
@@ -160,6 +161,7 @@ static void put_hist(struct np_jput *o, json_object *in,
 				    (double)np_hist_count(h, i));
 }
 
+/* One [bin, count]; bins have to be ascending, so that each occurs once. */
 static int get_pair(const struct np_jat *in, const char *key, json_object *pair,
 		    struct np_hist *h, size_t *least_bin)
 {
@@ -214,11 +216,13 @@ static void free_hist(char *at)
 static const struct np_field_codec hist_codec = { get_hist, put_hist,
 						  free_hist };
 
+/* A number of a window: six digits keep a record small. */
 static json_object *window_real(struct np_jput *o, double v)
 {
 	return np_jput_real(o, "w", v, 0, NP_JSON_LATENCY_SEC, 6, 6);
 }
 
+/* Write a window as [n, mean, sd, max], or [0]. */
 static void put_window(struct np_jput *o, json_object *list,
 		       struct np_moments m)
 {
@@ -317,6 +321,7 @@ static int get_window(const struct np_jat *in, json_object *j,
 	return 0;
 }
 
+/* The width of the windows; a tiny one would make endless series. */
 static int get_width(const struct np_jat *in, json_object *j, double *out)
 {
 	static const char key[] = "windows.width_sec";
@@ -571,6 +576,7 @@ static size_t merge_factor(const struct np_record *r)
 	}
 }
 
+/* Limits on the text of a record, both read and written. */
 static int check_size(const struct np_jat *at, const char *text, size_t len)
 {
 	if (len > NP_RECORD_MAX_BYTES)

@@ -256,6 +256,7 @@ int np_state_save(const char *store_dir, const struct np_state *s, mode_t mode,
 	return rc;
 }
 
+/* Does placement write files of that name? */
 static bool is_placement_file(const char *name)
 {
 	return !strcmp(name, STATE) || np_is_ended_name(name);
@@ -355,6 +356,7 @@ void np_ended_day_free(struct np_ended_day *day)
 	free(day);
 }
 
+/* The name of the file of a day. */
 static void name_of_day(time_t t, char name[NAME_LEN])
 {
 	struct tm tm;
@@ -468,6 +470,7 @@ static void count_lines(struct np_ended_day *day, int fd)
 	fclose(f);
 }
 
+/* Count what the file holds, when the first job of a day is written. */
 static void begin_day(struct np_ended_day *day, const char *name, int fd,
 		      size_t size)
 {
@@ -526,6 +529,7 @@ static int write_line(int fd, const char *line)
 	return (size_t)put == len ? 0 : -ENOSPC;
 }
 
+/* Append a line to today's file, within the user's share of it. */
 static int append(const struct np_dir *d, struct np_ended_day *day,
 		  uint32_t uid, const char *line, mode_t mode,
 		  struct np_err *err)
@@ -580,6 +584,7 @@ struct job_query {
 	char digits[16]; /* id as text: lines without it are not parsed */
 };
 
+/* Is it the job, or the task of the array, that is asked for? */
 static bool matches(const struct job_query *w, const struct np_ended *e)
 {
 	if (w->task == NP_ENDED_NO_TASK)
@@ -587,6 +592,7 @@ static bool matches(const struct job_query *w, const struct np_ended *e)
 	return e->array == w->id && e->task == w->task;
 }
 
+/* Parse a line only if it contains the number. */
 static bool find_in_line(const char *line, size_t len,
 			 const struct job_query *w, struct np_ended *out)
 {
@@ -617,6 +623,7 @@ static bool find_in_text(const char *text, size_t len,
 	return false;
 }
 
+/* -ENOENT: the file has no entry of the job. */
 static int find_in_file(const struct np_dir *d, const char *name,
 			const struct job_query *w, struct np_ended *out,
 			struct np_err *err)

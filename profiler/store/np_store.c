@@ -102,6 +102,7 @@ static int last_first(const void *a, const void *b)
 	return strcmp(*(char *const *)b, *(char *const *)a);
 }
 
+/* Collect the names that want() takes. */
 static int scan(DIR *dir, bool (*want)(const char *name), char ***names,
 		size_t *n, bool *cut)
 {
@@ -193,6 +194,7 @@ static int mkdir_exact(int at, const char *name, mode_t mode)
 static void move_dir(int from_at, const char *from, int to_at, const char *to,
 		     bool deep);
 
+/* Move all entries of a directory into another one. */
 static void move_content(int from, int to, bool deep)
 {
 	struct np_dir d = { .fd = from };
@@ -224,6 +226,7 @@ static void move_dir(int from_at, const char *from, int to_at, const char *to,
 	unlinkat(from_at, from, AT_REMOVEDIR);
 }
 
+/* Is it a directory of that user? */
 static bool is_own_directory(const struct repair *m, const char *name,
 			     struct stat *st)
 {
@@ -357,6 +360,7 @@ void np_dir_close(struct np_dir *d)
 	d->fd = -1;
 }
 
+/* Make a directory; an existing one is fine. */
 static int make_dir(int at, const char *name, mode_t mode)
 {
 	int rc = mkdir_exact(at, name, mode);
@@ -392,6 +396,7 @@ static int open_below(struct np_dir *d, const char *name, bool make,
 	return 0;
 }
 
+/* -EACCES with err: the directory belongs to somebody else. */
 static int check_owner(const struct np_dir *d, struct np_err *err)
 {
 	struct stat st;
@@ -511,6 +516,7 @@ int np_dir_open_fabric(const struct np_store *s, const char *cluster, bool make,
 			make, out, err);
 }
 
+/* Open placement/, and trust its owner. */
 static int open_placement(const struct np_store *s, bool make,
 			  struct np_dir *out, struct np_err *err)
 {
@@ -564,6 +570,7 @@ int np_dir_open_placement(const char *store_dir, bool make, struct np_dir *out,
 /* Why a file must not be read. */
 enum fault { NONE, NO_FILE, FOREIGN, TOO_LARGE };
 
+/* Check what a file is before it is read. */
 static enum fault fault_of(const struct np_dir *d, const struct stat *st,
 			   size_t max_bytes)
 {
@@ -615,6 +622,7 @@ void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
 	r->warn(line, r->arg);
 }
 
+/* The kind of a file that is no regular file. */
 static const char *kind_of(mode_t mode)
 {
 	return S_ISLNK(mode) ? "a symbolic link" : S_ISFIFO(mode) ? "a FIFO" :
@@ -681,6 +689,7 @@ ssize_t np_file_read_end(const struct np_dir *d, const char *name, size_t max,
 
 #define TMP 32 /* bytes of a temporary name */
 
+/* Create a temporary file; returns its descriptor. */
 static int create_tmp(const struct np_dir *d, mode_t mode, char name[TMP])
 {
 	uint64_t id;
@@ -710,6 +719,7 @@ static int fill(int fd, const void *data, size_t len, mode_t mode)
 	return rc;
 }
 
+/* Write a file by way of a temporary one. */
 static int write_once(const struct np_dir *d, const char *name,
 		      const void *data, size_t len, mode_t mode)
 {
@@ -828,6 +838,7 @@ void np_file_remove_stale(const struct np_dir *d)
 
 #define MODE (S_ISGID | NP_DIR_PRIVATE_MODE)
 
+/* The uid that a name stands for; "007" is none. */
 static bool uid_of_name(const char *name, uid_t *uid)
 {
 	uint64_t v;
@@ -919,6 +930,7 @@ int np_store_uids(struct np_store *s, uid_t **uids, size_t *n,
 	return found ? 0 : np_errf(err, -ENOMEM, "%s: out of memory", s->dir);
 }
 
+/* The counts of a user, new if there are none. */
 static struct np_store_squatter *squatter(struct np_store_census *c, uid_t uid)
 {
 	for (size_t i = 0; i < c->n; i++)
@@ -930,6 +942,7 @@ static struct np_store_squatter *squatter(struct np_store_census *c, uid_t uid)
 	return &c->squatter[c->n++];
 }
 
+/* Count an entry of users/ that is not its owner's directory. */
 static int count_name(struct np_store_census *c, const struct stat *users,
 		      const char *name, const struct stat *st)
 {
@@ -955,6 +968,7 @@ static int count_name(struct np_store_census *c, const struct stat *users,
 	return 0;
 }
 
+/* Order of users by the names that they have taken. */
 static int most_taken(const void *a, const void *b)
 {
 	const struct np_store_squatter *x = a, *y = b;
@@ -1089,12 +1103,14 @@ static int load_run(struct load *l, const char *name, struct np_record **out)
 	return 0;
 }
 
+/* Has as much been read as one call may read? */
 static bool is_limit_reached(const struct load *l)
 {
 	return l->leaves >= NP_STORE_MAX_LEAVES ||
 	       l->bytes >= NP_STORE_MAX_READ;
 }
 
+/* Read runs, newest first, until enough are read or too many are bad. */
 static int load_runs(struct load *l, char **names, size_t n,
 		     struct np_runs *runs)
 {
@@ -1131,6 +1147,7 @@ static int load_runs(struct load *l, char **names, size_t n,
 	return 0;
 }
 
+/* Order of runs: by start, then by job and step. */
 static int newest_first(const void *a, const void *b)
 {
 	const struct np_record *x = *(struct np_record *const *)a;
@@ -1143,6 +1160,7 @@ static int newest_first(const void *a, const void *b)
 	return x->step_id < y->step_id ? 1 : x->step_id > y->step_id ? -1 : 0;
 }
 
+/* Read the runs in an open directory. */
 static int load_dir(struct load *l, struct np_runs *runs, struct np_err *err)
 {
 	char **names;
@@ -1222,6 +1240,7 @@ static void remove_oldest(const struct np_dir *d, size_t max_runs,
 	np_names_free(names, n);
 }
 
+/* Write a run's file, and prune if it is a new run. */
 static int write_run(const struct np_store *s, const struct np_dir *d,
 		     const char *name, const char *text, struct np_err *err)
 {
@@ -1247,6 +1266,7 @@ static int write_run(const struct np_store *s, const struct np_dir *d,
 	return 0;
 }
 
+/* Write a record, of the calling user or published. */
 static int save(struct np_store *s, enum np_store_owner owner,
 		const struct np_record *r, struct np_err *err)
 {
@@ -1283,6 +1303,7 @@ int np_store_publish(struct np_store *s, const struct np_record *r,
 	return save(s, NP_STORE_PUBLISHED, r, err);
 }
 
+/* Remove one file; a missing one is fine. */
 static int remove_file(const struct np_dir *d, const char *name,
 		       struct np_err *err)
 {
@@ -1291,6 +1312,7 @@ static int remove_file(const struct np_dir *d, const char *name,
 		       strerror(errno)) : 0;
 }
 
+/* Remove the runs and traces of an application, and its directory. */
 static int remove_all(const struct np_dir *d, struct np_err *err)
 {
 	char **names;

@@ -94,6 +94,7 @@ static int newest_first(const void *a, const void *b)
 	return (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
 }
 
+/* Does the name end like that of a trace? */
 static bool is_trace(const char *name)
 {
 	size_t n = strlen(name), end = strlen(NP_TRACE_SUFFIX);
@@ -209,6 +210,7 @@ struct user_traces {
 	size_t n;
 };
 
+/* Add the traces of one application to those of the user. */
 static void list_app(struct user_traces *u, int parent, const char *name)
 {
 	int fd = openat(parent, name, OPEN_DIR);
@@ -226,6 +228,7 @@ static void list_app(struct user_traces *u, int parent, const char *name)
 		close(fd);
 }
 
+/* List the traces of all applications of the user. */
 static void list_user(struct user_traces *u, int parent)
 {
 	DIR *d = stream_of(parent);
@@ -240,6 +243,7 @@ static void list_user(struct user_traces *u, int parent)
 		closedir(d);
 }
 
+/* Remove a trace by its application and its name. */
 static void remove_from(int parent, const char *app, const char *name)
 {
 	int fd = openat(parent, app, OPEN_DIR);

@@ -183,6 +183,7 @@ int np_traced_load(const char *trace, uid_t uid, struct np_traced *out,
 	return rc;
 }
 
+/* Does the caller own this directory? */
 static bool owns_directory(const char *path)
 {
 	struct stat st;

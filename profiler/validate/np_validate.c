@@ -40,6 +40,7 @@ np_validate_longer(const struct np_validate_program *p)
 
 /* ---- parsing the list ---- */
 
+/* Line "program NAME": begin a new program with its defaults. */
 static void begin_program(struct np_words *w, struct np_validate_list *l)
 {
 	const char *name = np_words_at(w, 1);
@@ -72,6 +73,7 @@ static void begin_program(struct np_words *w, struct np_validate_list *l)
 	strcpy(l->program[l->n++].name, name);
 }
 
+/* A line that is a command or options; each may be given once. */
 static void take_words(struct np_words *w, struct np_validate_words *to,
 		       size_t most)
 {
@@ -93,6 +95,7 @@ static void take_words(struct np_words *w, struct np_validate_words *to,
 		np_words_no_memory(w);
 }
 
+/* A line with one number. */
 static void take_count(struct np_words *w, uint32_t *to, uint32_t most)
 {
 	uint64_t n = np_words_count(w, 1, most);
@@ -103,6 +106,7 @@ static void take_count(struct np_words *w, uint32_t *to, uint32_t most)
 	*to = (uint32_t)n;
 }
 
+/* A line with one time. */
 static void take_time(struct np_words *w, double *to)
 {
 	*to = np_words_time(w, 1);
@@ -110,6 +114,7 @@ static void take_time(struct np_words *w, double *to)
 		np_words_fail(w, -EINVAL, "%s: expected one time", w->word[0]);
 }
 
+/* A line with the directory to run in. */
 static void take_directory(struct np_words *w, struct np_validate_program *p)
 {
 	const char *path = np_words_at(w, 1);
@@ -124,6 +129,7 @@ static void take_directory(struct np_words *w, struct np_validate_program *p)
 		np_words_no_memory(w);
 }
 
+/* One line of the list belongs to the program that was begun last. */
 static void parse_line(struct np_words *w, struct np_validate_list *l)
 {
 	struct np_validate_program *p = l->n ? &l->program[l->n - 1] : NULL;
@@ -203,6 +209,7 @@ int np_validate_list_read(const char *path, struct np_validate_list *out,
 	return rc;
 }
 
+/* Append words to the line that identifies the list. */
 static void put_words(FILE *f, const char *what,
 		      const struct np_validate_words *words)
 {
@@ -256,6 +263,7 @@ void np_validate_sites_free(struct np_validate_sites *s)
 	*s = (struct np_validate_sites){ .leaf = NULL };
 }
 
+/* Move nodes to another owner. */
 static void move_hosts(struct np_cal_hosts *to, struct np_cal_hosts *from)
 {
 	*to = *from;
@@ -290,6 +298,7 @@ static int find_other_leaf(const struct np_cal_node *node, size_t n,
 	return 0;
 }
 
+/* Does each program fit into half of the leaf switch? */
 static int check_fit(const struct np_validate_list *l,
 		     const struct np_validate_sites *s, struct np_err *err)
 {
@@ -360,6 +369,7 @@ struct task_list {
 	bool fresh; /* the list has a recent run of this victim alone */
 };
 
+/* Name of a program by its index; NULL: none. */
 static const char *name_of(const struct np_validate_list *l, size_t i)
 {
 	return i == NP_CAL_NONE ? NULL : l->program[i].name;
@@ -370,6 +380,7 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
+/* Is this run among those that are done? */
 static bool is_done(const struct task_list *l, const struct np_validate_task *t)
 {
 	for (size_t i = 0; i < l->done->n_runs; i++) {
@@ -383,6 +394,7 @@ static bool is_done(const struct task_list *l, const struct np_validate_task *t)
 	return false;
 }
 
+/* Append a run to the plan; the first failure is kept in l->rc. */
 static void append_task(struct task_list *l, struct np_validate_task t)
 {
 	if (!l->rc)
@@ -404,6 +416,10 @@ static uint32_t next_extra(const struct np_pairs *done, const char *victim)
 	return next;
 }
 
+/*
+ * Append a run unless it is done.  A pair whose victim has no recent run alone
+ * gets one before it.
+ */
 static void add_task(struct task_list *l, enum np_pairs_kind kind,
 		     size_t victim, size_t corunner, uint32_t repeat)
 {
@@ -516,6 +532,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Is it a run of this kind, victim and co-runner (NULL: any)? */
 static bool is_of(const struct np_pairs_run *r, enum np_pairs_kind kind,
 		  const char *victim, const char *corunner)
 {
@@ -541,6 +558,7 @@ static int launch_time(const struct np_pairs *p, size_t app, double *out)
 	return 0;
 }
 
+/* Mean and drift of the runs of a program alone. */
 static void alone_time(const struct np_pairs *p, size_t app,
 		       struct np_validate_app *a)
 {
@@ -558,6 +576,7 @@ static void alone_time(const struct np_pairs *p, size_t app,
 		a->drift = (m.max - m.min) / m.mean;
 }
 
+/* The date of the middle of a run. */
 static double middle_of(const struct np_pairs_run *r)
 {
 	return r->start + r->sec / 2;
@@ -617,6 +636,10 @@ struct sums {
 	double repeat, control;
 };
 
+/*
+ * Evaluate a pair: subtract its control, or refuse it if the control is too
+ * slow itself.
+ */
 static void judge_pair(const struct np_pairs *p, size_t victim, size_t corunner,
 		       struct np_validate_result *r, struct sums *sums)
 {
