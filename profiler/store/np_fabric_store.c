@@ -345,15 +345,16 @@ int np_fabric_store_save(struct np_store *s, const char *cluster, double date,
 
 #define MAX_SEC 3600.0
 
-#define U32(s, name, max) NP_FIELD(s, NP_F_U32, name, max, NP_F_NEEDED)
+#define U32(s, name, max) NP_FIELD(s, NP_F_U32, name, max, NP_F_REQUIRED)
 #define TEXT(name) \
 	NP_FIELD(np_loggps_record, NP_F_TEXT, name, NP_JSON_WORD, \
 		 NP_F_NEVER_NULL)
 #define SEC(name, least) \
-	NP_FIELD(np_loggps_value, NP_F_REAL, name, MAX_SEC, NP_F_NEEDED, least)
+	NP_FIELD(np_loggps_value, NP_F_REAL, name, MAX_SEC, NP_F_REQUIRED, \
+		 least)
 #define VALUE(name) \
 	{ #name, NP_F_OBJECT, offsetof(struct np_loggps_fit, name), 0, \
-	  NP_F_NEEDED, 0, &value_table }
+	  NP_F_REQUIRED, 0, &value_table }
 
 static const struct np_field value_fields[] = {
 	SEC(value, 0),
@@ -382,7 +383,8 @@ static const struct np_fields fit_table = NP_FIELDS(fit_fields, np_loggps_fit);
 
 static const struct np_field loggps_fields[] = {
 	{ "schema", NP_F_SCHEMA, .max = NP_LOGGPS_SCHEMA },
-	NP_FIELD(np_loggps_record, NP_F_REAL, date, NP_JSON_DATE, NP_F_NEEDED),
+	NP_FIELD(np_loggps_record, NP_F_REAL, date, NP_JSON_DATE,
+		 NP_F_REQUIRED),
 	TEXT(cluster),
 	TEXT(from),
 	TEXT(to),

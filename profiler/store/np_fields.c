@@ -631,15 +631,15 @@ static void put_real(struct np_jput *o, json_object *in,
 		     const struct np_field *f, const char *from)
 {
 	double v = *(const double *)(from + f->offset);
-	bool nine = f->flags & NP_F_NINE;
+	bool measured = f->flags & NP_F_MEASURED;
 
 	if (f->flags & NP_F_NAN && isnan(v))
 		return;
 	if (f->flags & NP_F_CLAMP)
 		v = v > f->max ? f->max : v < f->min ? f->min : v;
 	np_jput(o, in, f->key,
-		np_jput_real(o, f->key, v, f->min, f->max, nine ? 9 : 15,
-			     nine ? 9 : 17));
+		np_jput_real(o, f->key, v, f->min, f->max, measured ? 9 : 15,
+			     measured ? 9 : 17));
 }
 
 static int get_bool(const struct np_jat *in, const struct np_field *f,
@@ -749,14 +749,14 @@ static void put_word(struct np_jput *o, json_object *in,
 
 /* ---- structures and lists ---- */
 
-/* A structure in place, or for NP_F_PART an allocated one. */
+/* A structure in place, or for NP_F_POINTER an allocated one. */
 static int get_structure(const struct np_jat *in, const struct np_field *f,
 			 json_object *j, void *at)
 {
 	struct np_jat sub = np_jat_member(in, f->key);
 	void *part = at;
 
-	if (f->type == NP_F_PART) {
+	if (f->type == NP_F_POINTER) {
 		part = calloc(1, f->of->size);
 		memcpy(at, &part, sizeof(part));
 	}
@@ -769,7 +769,7 @@ static void put_structure(struct np_jput *o, json_object *in,
 			  const struct np_field *f, const char *from)
 {
 	const char *at = from + f->offset;
-	const void *part = f->type == NP_F_PART ? pointer_at(at) : at;
+	const void *part = f->type == NP_F_POINTER ? pointer_at(at) : at;
 	struct np_jat inside = np_jat_member(&o->at, f->key);
 
 	if (part)
@@ -795,7 +795,7 @@ static int get_elements(const struct np_jat *in, const struct np_field *f,
 		else if (json_object_is_type(j, json_type_object))
 			rc = np_jget_fields(&sub, j, all + i * f->of->size,
 					    f->of);
-		else if (f->flags & NP_F_NAMED)
+		else if (f->flags & NP_F_BY_NAME)
 			rc = types[f->of->field->type].get(
 				&sub, f->of->field, j, all + i * f->of->size);
 		else
@@ -814,7 +814,7 @@ static int get_list(const struct np_jat *in, const struct np_field *f,
 	void *all = NULL;
 	int rc = np_jget_list(in, from, f->key, (size_t)f->max, &list, &count);
 
-	if (!rc && !list && f->flags & NP_F_NEEDED)
+	if (!rc && !list && f->flags & NP_F_REQUIRED)
 		return np_jat_refuse(in, f->key, MISSING);
 	if (!rc && count)
 		rc = np_jat_take(in, count, size, &all);
@@ -916,7 +916,7 @@ static const struct type types[NP_F_CODEC] = {
 	[NP_F_NAME] = { get_name, .put = put_name },
 	[NP_F_WORD] = { get_word, .put = put_word },
 	[NP_F_OBJECT] = { get_structure, .put = put_structure },
-	[NP_F_PART] = { get_structure, NULL, put_structure, true },
+	[NP_F_POINTER] = { get_structure, NULL, put_structure, true },
 	[NP_F_LIST] = { NULL, get_list, put_list, true },
 	[NP_F_TEXTS] = { NULL, get_list, put_list, true },
 	[NP_F_NUMBERS] = { NULL, get_numbers, put_numbers, true },
@@ -926,7 +926,7 @@ static const struct type types[NP_F_CODEC] = {
 static int get_missing(const struct np_jat *in, const struct np_field *f,
 		       char *at)
 {
-	if (f->flags & NP_F_NEEDED)
+	if (f->flags & NP_F_REQUIRED)
 		return np_jat_refuse(in, f->key, MISSING);
 	if (f->flags & NP_F_NEVER_NULL) {
 		*(char **)at = strdup("");
@@ -936,7 +936,7 @@ static int get_missing(const struct np_jat *in, const struct np_field *f,
 		*(long *)at = NP_NO_VALUE;
 	if (f->flags & NP_F_NAN)
 		*(double *)at = NAN;
-	return f->type == NP_F_WORD && !(f->flags & NP_F_KEPT) ?
+	return f->type == NP_F_WORD && !(f->flags & NP_F_KEEP) ?
 	       get_word(in, f, NULL, NULL) : 0;
 }
 
@@ -1023,7 +1023,7 @@ void np_fields_free(void *of, const struct np_fields *fs)
 			continue;
 		points = pointer_at(at);
 		memset(at, 0, sizeof(points));
-		if (f->type == NP_F_PART && points)
+		if (f->type == NP_F_POINTER && points)
 			np_fields_free(points, f->of);
 		else if (f->type == NP_F_LIST || f->type == NP_F_TEXTS)
 			free_elements(of, f, points);

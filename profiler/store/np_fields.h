@@ -138,7 +138,7 @@ enum np_field_type {
 	NP_F_NAME,   /* char [max + 1], without spaces and '|' */
 	NP_F_WORD,   /* an enum by its words */
 	NP_F_OBJECT, /* a structure, all zero if missing */
-	NP_F_PART,   /* struct *, NULL if missing */
+	NP_F_POINTER, /* struct *, NULL if missing */
 	NP_F_LIST,   /* struct *, with its length */
 	NP_F_TEXTS,  /* char **, with its length */
 	NP_F_NUMBERS, /* double *, with its length; min: their upper limit; the
@@ -147,16 +147,15 @@ enum np_field_type {
 };
 
 enum np_field_flags {
-	NP_F_NEEDED = 1,     /* refused if missing */
+	NP_F_REQUIRED = 1,   /* refused if missing */
 	NP_F_NEVER_NULL = 2, /* a text that is "" if missing */
-	NP_F_CLAMP = 4,	     /* limited to its range when written; a list is
-				cut */
+	NP_F_CLAMP = 4,	     /* written within its range; a list is cut */
 	NP_F_NOT_EMPTY = 8,  /* an empty list is not written */
-	NP_F_NINE = 16,	     /* nine digits are written: a measured value */
+	NP_F_MEASURED = 16,  /* a measured value: nine digits are written */
 	NP_F_NAN = 32,	     /* NaN if missing, and the reverse */
-	NP_F_KEPT = 64,	     /* unchanged if missing */
-	NP_F_NAMED = 128,    /* an element of a list may be a text, which is its
-				first member */
+	NP_F_KEEP = 64,	     /* unchanged if missing */
+	NP_F_BY_NAME = 128,  /* an element of a list may be a text, which is
+				its first member */
 };
 
 struct np_field {
@@ -212,7 +211,7 @@ void np_jput_fields(struct np_jput *o, json_object *in, const void *from,
 		    const struct np_fields *fs);
 
 /*
- * to is all zero before, but for members with NP_F_KEPT.  After success and
+ * to is all zero before, but for members with NP_F_KEEP.  After success and
  * failure alike it has to be freed with np_fields_free().
  */
 int np_jget_fields(const struct np_jat *in, json_object *from, void *to,

@@ -412,7 +412,7 @@ static const struct np_field_codec latency_codec = {
 
 static const struct np_field name_fields[] = {
 	NP_FIELD(np_measured_name, NP_F_NAME, name, NP_MEASURED_NAME,
-		 NP_F_NEEDED),
+		 NP_F_REQUIRED),
 };
 static const struct np_fields name_table =
 	NP_FIELDS(name_fields, np_measured_name);
@@ -428,7 +428,7 @@ static const struct np_field head_fields[] = {
 static const struct np_fields head_table =
 	NP_FIELDS(head_fields, np_measured_set);
 
-#define NAMES NP_F_NEEDED | NP_F_NAMED
+#define NAMES NP_F_REQUIRED | NP_F_BY_NAME
 
 /* The names of programs and levels. */
 static const struct np_field program_name_fields[] = {
@@ -684,7 +684,7 @@ static void put_probes(struct np_jput *o, json_object *in,
 
 static const struct np_field group_fields[] = {
 	NP_FIELD(np_measured_group, NP_F_TEXT, victim, NP_MEASURED_NAME,
-		 NP_F_NEEDED),
+		 NP_F_REQUIRED),
 	{ "co", NP_F_TEXTS, offsetof(struct np_measured_group, co),
 	  .max = NP_MEASURED_MAX_CO,
 	  .count = offsetof(struct np_measured_group, n_co),
@@ -902,14 +902,14 @@ static const struct np_field cal_fact_fields[] = {
 	WORD(ucx_version),
 	WORD(transport),
 	FIELD(NP_F_U32, message_bytes, MESSAGE_MAX_BYTES, 0),
-	FIELD(NP_F_REAL, period_sec, PERIOD_MAX_SEC, NP_F_NINE),
+	FIELD(NP_F_REAL, period_sec, PERIOD_MAX_SEC, NP_F_MEASURED),
 	{ "scope", NP_F_WORD, offsetof(struct np_calibration, scope),
-	  .flags = NP_F_KEPT, .words = np_scope_names },
+	  .flags = NP_F_KEEP, .words = np_scope_names },
 	{ "leaf", NP_F_TEXT, offsetof(struct np_calibration, leaf_name),
 	  NP_JSON_WORD, NP_F_NEVER_NULL },
 	NODES(victim_nodes),
 	NODES(level_nodes),
-	FIELD(NP_F_REAL, seconds, NP_JSON_ELAPSED_SEC, NP_F_NINE),
+	FIELD(NP_F_REAL, seconds, NP_JSON_ELAPSED_SEC, NP_F_MEASURED),
 	FIELD(NP_F_U32, repeats, UINT32_MAX, 0),
 };
 static const struct np_fields cal_fact_table =
@@ -919,11 +919,11 @@ static const struct np_fields cal_fact_table =
 	NP_FIELD(np_level, type, name, max, __VA_ARGS__)
 
 static const struct np_field cal_level_fields[] = {
-	LEVEL(NP_F_NAME, name, NP_LEVEL_NAME - 1, NP_F_NEEDED),
+	LEVEL(NP_F_NAME, name, NP_LEVEL_NAME - 1, NP_F_REQUIRED),
 	LEVEL(NP_F_U32, partners, NP_LEVEL_MAX_PARTNERS, 0, 1),
 	LEVEL(NP_F_U32, messages, NP_LEVEL_MAX_MESSAGES, 0, 1),
 	LEVEL(NP_F_REAL, pause_sec, NP_LEVEL_MAX_PAUSE_SEC,
-	      NP_F_NINE | NP_F_NAN),
+	      NP_F_MEASURED | NP_F_NAN),
 	LEVEL(NP_F_U32, bytes, NP_LEVEL_MAX_BYTES, 0, NP_LEVEL_MIN_BYTES),
 };
 static const struct np_fields cal_level_table =
@@ -931,7 +931,7 @@ static const struct np_fields cal_level_table =
 
 static const struct np_field cal_levels_fields[] = {
 	NP_FIELD_LIST(np_calibration, "levels", level, n_levels,
-		      NP_FABRIC_MAX_LEVELS, NP_F_NAMED, &cal_level_table),
+		      NP_FABRIC_MAX_LEVELS, NP_F_BY_NAME, &cal_level_table),
 };
 static const struct np_fields cal_levels_table =
 	NP_FIELDS(cal_levels_fields, np_calibration);
@@ -1171,7 +1171,7 @@ static const struct np_fields place_table =
 
 static const struct np_field pairs_program_fields[] = {
 	NP_FIELD(np_pairs_program, NP_F_NAME, name, NP_MEASURED_NAME,
-		 NP_F_NEEDED),
+		 NP_F_REQUIRED),
 	NP_FIELD(np_pairs_program, NP_F_TEXT, command, COMMAND_MAX),
 	NP_FIELD(np_pairs_program, NP_F_U32, nodes, UINT32_MAX),
 	NP_FIELD(np_pairs_program, NP_F_U32, tasks_per_node, UINT32_MAX),
@@ -1186,14 +1186,14 @@ static const char *const kinds[] = {
 
 static const struct np_field run_fields[] = {
 	{ "kind", NP_F_WORD, offsetof(struct np_pairs_run, kind),
-	  .flags = NP_F_NEEDED, .words = kinds },
+	  .flags = NP_F_REQUIRED, .words = kinds },
 	NP_FIELD(np_pairs_run, NP_F_TEXT, victim, NP_MEASURED_NAME,
-		 NP_F_NEEDED),
+		 NP_F_REQUIRED),
 	NP_FIELD(np_pairs_run, NP_F_TEXT, corunner, NP_MEASURED_NAME),
 	NP_FIELD(np_pairs_run, NP_F_U32, repeat, UINT32_MAX),
-	NP_FIELD(np_pairs_run, NP_F_REAL, start, NP_JSON_DATE, NP_F_NEEDED),
+	NP_FIELD(np_pairs_run, NP_F_REAL, start, NP_JSON_DATE, NP_F_REQUIRED),
 	NP_FIELD(np_pairs_run, NP_F_REAL, sec, NP_JSON_ELAPSED_SEC,
-		 NP_F_NEEDED | NP_F_NINE),
+		 NP_F_REQUIRED | NP_F_MEASURED),
 };
 static const struct np_fields run_table = NP_FIELDS(run_fields, np_pairs_run);
 
@@ -1204,7 +1204,7 @@ static const struct np_field own_fields[] = {
 	{ "fabric", NP_F_OBJECT, offsetof(struct np_pairs, place),
 	  .of = &place_table },
 	NP_FIELD_LIST(np_pairs, "programs", program, n_programs,
-		      NP_PAIRS_MAX_PROGRAMS, NP_F_NEEDED | NP_F_NAMED,
+		      NP_PAIRS_MAX_PROGRAMS, NP_F_REQUIRED | NP_F_BY_NAME,
 		      &program_table),
 	NP_FIELD_LIST(np_pairs, "runs", run, n_runs, NP_PAIRS_MAX_RUNS, 0,
 		      &run_table),

@@ -16,7 +16,7 @@
 #define NO_MOMENTS "moments that samples can have"
 
 #define MOMENT(type, name, max) \
-	NP_FIELD(np_moments, type, name, max, NP_F_NEEDED)
+	NP_FIELD(np_moments, type, name, max, NP_F_REQUIRED)
 
 static const struct np_field moments_fields[] = {
 	MOMENT(NP_F_U64, n, NP_JSON_COUNT),
@@ -506,16 +506,16 @@ const char *const np_run_states[] = {
 
 static const struct np_field record_fields[] = {
 	{ "schema", NP_F_SCHEMA, .max = NP_RECORD_SCHEMA },
-	FIELD(np_record, NP_F_APP, app, NP_APP_MAX, NP_F_NEEDED),
+	FIELD(np_record, NP_F_APP, app, NP_APP_MAX, NP_F_REQUIRED),
 	{ "state", NP_F_WORD, offsetof(struct np_record, state),
 	  .words = np_run_states },
-	FIELD(np_record, NP_F_U32, uid, UINT32_MAX, NP_F_NEEDED),
+	FIELD(np_record, NP_F_U32, uid, UINT32_MAX, NP_F_REQUIRED),
 	FIELD(np_record, NP_F_TEXT, cluster, NP_JSON_WORD, 0),
-	FIELD(np_record, NP_F_U32, job_id, UINT32_MAX, NP_F_NEEDED),
+	FIELD(np_record, NP_F_U32, job_id, UINT32_MAX, NP_F_REQUIRED),
 	FIELD(np_record, NP_F_LONG, array_job_id, UINT32_MAX, 0),
 	FIELD(np_record, NP_F_LONG, array_task_id, UINT32_MAX, 0),
 	FIELD(np_record, NP_F_LONG, het_component, UINT32_MAX, 0),
-	FIELD(np_record, NP_F_U32, step_id, UINT32_MAX, NP_F_NEEDED),
+	FIELD(np_record, NP_F_U32, step_id, UINT32_MAX, NP_F_REQUIRED),
 	FIELD(np_record, NP_F_TEXT, executable, NP_JSON_PATH, 0),
 	FIELD(np_record, NP_F_TEXT, fingerprint, NP_JSON_WORD, 0),
 	FIELD(np_record, NP_F_U32, n_tasks, UINT32_MAX, 0),
@@ -525,8 +525,8 @@ static const struct np_field record_fields[] = {
 	FIELD(np_record, NP_F_TEXT, task_order, NP_JSON_WORD, 0),
 	FIELD(np_record, NP_F_TEXT, cpu_bind, NP_JSON_WORD, 0),
 	FIELD(np_record, NP_F_U32, cpus_per_task, UINT32_MAX, 0),
-	FIELD(np_record, NP_F_REAL, start, NP_JSON_DATE, NP_F_NEEDED),
-	FIELD(np_record, NP_F_REAL, end, NP_JSON_DATE, NP_F_NEEDED),
+	FIELD(np_record, NP_F_REAL, start, NP_JSON_DATE, NP_F_REQUIRED),
+	FIELD(np_record, NP_F_REAL, end, NP_JSON_DATE, NP_F_REQUIRED),
 	FIELD(np_record, NP_F_LONG, exit_code, 65535, 0),
 	FIELD(np_record, NP_F_REAL, alone_sec, NP_JSON_ELAPSED_SEC, 0),
 	FIELD(np_record, NP_F_BOOL, suspended, 0, 0),
@@ -540,7 +540,7 @@ static const struct np_field record_fields[] = {
 	NP_FIELD_OF(np_record, NP_F_OBJECT, traffic, &traffic_table),
 	NP_FIELD_LIST(np_record, "nics", nics, n_nics, NP_RECORD_MAX_NICS, 0,
 		      &nic_table),
-	NP_FIELD_OF(np_record, NP_F_PART, level, &level_table),
+	NP_FIELD_OF(np_record, NP_F_POINTER, level, &level_table),
 	{ "hist", NP_F_CODEC, .codec = &bins_codec },
 	NP_FIELD_LIST(np_record, "leaves", leaves, n_leaves,
 		      NP_RECORD_MAX_LEAVES, 0, &leaf_table),

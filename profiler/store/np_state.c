@@ -56,10 +56,10 @@ static const struct np_fields cause_table =
 	NP_FIELDS(cause_fields, np_state_cause);
 
 static const struct np_field job_fields[] = {
-	U32(np_state_job, id, NP_F_NEEDED),
+	U32(np_state_job, id, NP_F_REQUIRED),
 	U32(np_state_job, array, 0),
 	U32(np_state_job, task, 0),
-	U32(np_state_job, uid, NP_F_NEEDED),
+	U32(np_state_job, uid, NP_F_REQUIRED),
 	TEXT(np_state_job, app, NP_APP_MAX),
 	BOOL(np_state_job, known),
 	TEXT(np_state_job, partition, NP_JSON_WORD),
@@ -79,7 +79,7 @@ static const struct np_field job_fields[] = {
 static const struct np_fields job_table = NP_FIELDS(job_fields, np_state_job);
 
 static const struct np_field claim_fields[] = {
-	U32(np_state_claim, uid, NP_F_NEEDED),
+	U32(np_state_claim, uid, NP_F_REQUIRED),
 	TEXT(np_state_claim, app, NP_APP_MAX),
 	U32(np_state_claim, n_jobs, 0),
 	BOOL(np_state_claim, refuted),
@@ -113,7 +113,7 @@ static const struct np_field state_fields[] = {
 static const struct np_fields state_table = NP_FIELDS(state_fields, np_state);
 
 static const struct np_field neighbour_fields[] = {
-	U32(np_ended_neighbour, id, NP_F_NEEDED),
+	U32(np_ended_neighbour, id, NP_F_REQUIRED),
 	TEXT(np_ended_neighbour, app, NP_APP_MAX),
 	TEXT(np_ended_neighbour, leaves, NP_JSON_PATH),
 	REAL(np_ended_neighbour, overlap_sec, NP_JSON_ELAPSED_SEC),
@@ -124,10 +124,10 @@ static const struct np_fields neighbour_table =
 
 static const struct np_field ended_fields[] = {
 	SCHEMA,
-	U32(np_ended, id, NP_F_NEEDED),
+	U32(np_ended, id, NP_F_REQUIRED),
 	U32(np_ended, array, 0),
 	U32(np_ended, task, 0),
-	U32(np_ended, uid, NP_F_NEEDED),
+	U32(np_ended, uid, NP_F_REQUIRED),
 	TEXT(np_ended, app, NP_APP_MAX),
 	TEXT(np_ended, partition, NP_JSON_WORD),
 	TEXT(np_ended, leaves, NP_JSON_HOSTLIST),
@@ -565,7 +565,7 @@ int np_ended_append(const char *store_dir, struct np_ended_day *day,
 		    const struct np_ended *e, mode_t mode, struct np_err *err)
 {
 	struct np_dir d;
-	char *line;
+	char *line = NULL;
 	int rc = ended_put(e, &line, err);
 
 	if (rc)

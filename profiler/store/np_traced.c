@@ -22,9 +22,9 @@
 #define N_TIMES ((size_t)NP_RESPONSE_GAPS * NP_RESPONSE_LATENCIES)
 
 static const struct np_field net_fields[] = {
-	NP_FIELD(np_loggps, NP_F_REAL, L_ns, NP_LOGGPS_MAX, NP_F_NEEDED),
-	NP_FIELD(np_loggps, NP_F_REAL, o_ns, NP_LOGGPS_MAX, NP_F_NEEDED),
-	NP_FIELD(np_loggps, NP_F_REAL, G_ns, NP_LOGGPS_MAX, NP_F_NEEDED),
+	NP_FIELD(np_loggps, NP_F_REAL, L_ns, NP_LOGGPS_MAX, NP_F_REQUIRED),
+	NP_FIELD(np_loggps, NP_F_REAL, o_ns, NP_LOGGPS_MAX, NP_F_REQUIRED),
+	NP_FIELD(np_loggps, NP_F_REAL, G_ns, NP_LOGGPS_MAX, NP_F_REQUIRED),
 	/* No rendezvous is 0 in the file; the number in memory is too large. */
 	NP_FIELD(np_loggps, NP_F_U64, S, NP_JSON_COUNT, 0),
 	NP_FIELD(np_loggps, NP_F_BOOL, first_byte_free, 1, 0),
@@ -33,7 +33,7 @@ static const struct np_field net_fields[] = {
 static const struct np_fields net_table = NP_FIELDS(net_fields, np_loggps);
 
 static const struct np_field zone_fields[] = {
-	NP_FIELD(np_traced_zone, NP_F_REAL, longer, 1000, NP_F_NEEDED),
+	NP_FIELD(np_traced_zone, NP_F_REAL, longer, 1000, NP_F_REQUIRED),
 	NP_FIELD(np_traced_zone, NP_F_REAL, added_sec, MAX_ADDED_SEC, NP_F_NAN),
 };
 static const struct np_fields zone_table =
@@ -41,11 +41,12 @@ static const struct np_fields zone_table =
 
 static const struct np_field traced_fields[] = {
 	{ "schema", NP_F_SCHEMA, .max = NP_TRACED_SCHEMA },
-	NP_FIELD(np_traced, NP_F_REAL, date, NP_JSON_DATE, NP_F_NEEDED),
+	NP_FIELD(np_traced, NP_F_REAL, date, NP_JSON_DATE, NP_F_REQUIRED),
 	NP_FIELD(np_traced, NP_F_TEXT, netprof_version, NP_JSON_WORD,
 		 NP_F_NEVER_NULL),
 	NP_FIELD(np_traced, NP_F_TEXT, why, NP_JSON_PATH, NP_F_NEVER_NULL),
-	NP_FIELD(np_traced, NP_F_REAL, trace_bytes, NP_JSON_COUNT, NP_F_NEEDED),
+	NP_FIELD(np_traced, NP_F_REAL, trace_bytes, NP_JSON_COUNT,
+		 NP_F_REQUIRED),
 	NP_FIELD_OF(np_traced, NP_F_OBJECT, net, &net_table),
 	NP_FIELD_LIST(np_traced, "zones", zone, n_zones, NP_TRACED_ZONES, 0,
 		      &zone_table),

@@ -191,7 +191,7 @@ static void test_only_the_owner_of_the_store_is_trusted(void)
 		 t_store_dir);
 	T_CHECK(chown(path, 12345, -1) == 0);
 	T_CHECK(np_fabric_store_load(s, "hpc", NULL, &c, &err) == 0 &&
-		c.date == DATE && strstr(c.skipped.text, "foreign owner"));
+		c.date == DATE && strstr(c.skipped.text, "not trusted here"));
 	np_calibration_free(&c);
 	snprintf(path, sizeof(path), "%s/fabric/hpc", t_store_dir);
 	T_CHECK(chown(path, 12345, -1) == 0);
