@@ -74,7 +74,7 @@ PLUGIN_SRC := spank/spank_netprof.c spank/spank_options.c \
 	profiler/base/np_metrics_conf.c profiler/base/np_option.c \
 	profiler/base/np_place_conf.c profiler/base/np_quantity.c \
 	profiler/base/np_read.c profiler/probe/np_sideenv.c \
-	predictor/base/np_near.c predictor/base/np_text.c
+	predictor/base/np_text.c
 JOIN_SRC := spank/netprof-join.c spank/np_memory.c spank/np_watch.c \
 	profiler/base/np_children.c profiler/probe/np_sideenv.c
 CLI := $(wildcard cli/*.c)

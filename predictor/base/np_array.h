@@ -1,20 +1,95 @@
-/* Arrays that grow by one element at a time. */
+/*
+ * Containers: arrays that grow, indexes of keys that recur, and a limited
+ * amount that many users share.
+ */
 #ifndef NP_ARRAY_H
 #define NP_ARRAY_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* ---- arrays that grow ---- */
 
 /*
- * Room for one more of size bytes after the n that there are; array: the
- * address of a pointer, NULL for n 0, which nothing else makes longer; free()
- * it.  Returns 0 or -ENOMEM, and then nothing has changed.
+ * array: the address of a pointer to elements of size bytes, NULL for an empty
+ * array; free() it. All return 0 or -ENOMEM, and then nothing has changed.
+ */
+
+/*
+ * Make room for one more element after the n existing ones. The capacity is
+ * derived from n, so nothing else may resize the array.
  */
 int np_array_more(void *array, size_t n, size_t size);
 
-/* The same where *room, at first 0, says how many there is room for: n. */
+/* Make room for n elements. *room: the capacity, 0 at first. */
 int np_array_room(void *array, size_t *room, size_t n, size_t size);
 
-/* The same for room elements in all, which may be fewer than there are. */
+/* Make room for exactly `room` elements, perhaps fewer than there are. */
 int np_array_resize(void *array, size_t room, size_t size);
+
+/* ---- indexes ---- */
+
+/*
+ * Numbers for keys that recur: 0, 1, 2 ... in the order of first appearance.
+ * What is known of each key is in arrays of the caller, by that number.
+ */
+
+#define NP_NO_NUMBER UINT32_MAX
+
+/* Keys are compared as bytes. Empty when zeroed. */
+struct np_numbers {
+	size_t n;    /* number of keys */
+	size_t *end; /* end of each key in bytes */
+	char *bytes; /* all keys, one after the other */
+	size_t end_room, byte_room;
+	struct np_numbers_slot *slot; /* a hash table */
+	size_t n_slots;		      /* a power of two, or 0 */
+};
+
+/* The number of a key; NP_NO_NUMBER: it has none. */
+uint32_t np_numbers_find(const struct np_numbers *x, const void *key,
+			 size_t len);
+
+/* The same, with a new number for a new key; NP_NO_NUMBER: no memory. */
+uint32_t np_numbers_get(struct np_numbers *x, const void *key, size_t len);
+
+/* Remove all keys, but keep the memory. */
+void np_numbers_clear(struct np_numbers *x);
+void np_numbers_free(struct np_numbers *x);
+
+/* ---- fair shares ---- */
+
+/*
+ * A limited amount that many users draw from.
+ *
+ * A user may hold at most as much as stays free. One user alone thus gets half
+ * of the amount, n users who want all of it get 1/(n + 1) each, and something
+ * is always left for the next user.
+ */
+
+/* Nothing is taken when all but the limit is zero. */
+struct np_shares {
+	uint64_t limit, used;
+	struct np_numbers user;
+	uint64_t *held; /* by each user */
+	size_t room;
+};
+
+/*
+ * Take an amount for a user. Returns false, and changes nothing, if there is
+ * not enough. Without memory it returns true as long as the limit allows.
+ */
+bool np_shares_take(struct np_shares *s, uint32_t uid, uint64_t amount);
+
+/* True if np_shares_take() would succeed. */
+bool np_shares_left(const struct np_shares *s, uint32_t uid, uint64_t amount);
+
+/* Count what a user already holds, whether or not it is too much. */
+void np_shares_add(struct np_shares *s, uint32_t uid, uint64_t amount);
+
+/* Give everything back; keep the limit and the memory. */
+void np_shares_clear(struct np_shares *s);
+void np_shares_free(struct np_shares *s);
 
 #endif

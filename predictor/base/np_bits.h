@@ -1,6 +1,6 @@
 /*
- * Bitmaps of leaves, nodes and kinds of jobs: arrays of 64-bit words, bit i in
- * word i / 64.  Bits beyond the last index are 0.
+ * Bitmaps of leaves, nodes and kinds of jobs: arrays of 64-bit words, with bit
+ * i in word i / 64. Bits beyond the last index are 0.
  */
 #ifndef NP_BITS_H
 #define NP_BITS_H
@@ -11,7 +11,7 @@
 
 #define NP_BITS_WORD 64
 
-/* Words that n bits take. */
+/* Number of words for n bits. */
 static inline size_t np_bits_words(size_t n)
 {
 	return (n + NP_BITS_WORD - 1) / NP_BITS_WORD;
@@ -32,7 +32,10 @@ static inline void np_bits_clear(uint64_t *w, size_t i)
 	w[i / NP_BITS_WORD] &= ~(UINT64_C(1) << (i % NP_BITS_WORD));
 }
 
-/* How many bits of a word are 1; without popcnt the compiler calls a function. */
+/*
+ * Number of 1 bits in a word. Without the popcnt instruction the compiler would
+ * call a function.
+ */
 static inline uint32_t np_bits_ones(uint64_t x)
 {
 	x -= x >> 1 & UINT64_C(0x5555555555555555);
@@ -68,7 +71,7 @@ static inline bool np_bits_meet(const uint64_t *a, const uint64_t *b,
 	return false;
 }
 
-/* Every bit of a is in b. */
+/* True if every bit of a is also in b. */
 static inline bool np_bits_within(const uint64_t *a, const uint64_t *b,
 				  size_t words)
 {
@@ -84,14 +87,14 @@ static inline void np_bits_or(uint64_t *to, const uint64_t *a, size_t words)
 		to[k] |= a[k];
 }
 
-/* Clear what is beyond the last of n bits. */
+/* Clear the bits beyond the last of n bits. */
 static inline void np_bits_end(uint64_t *w, size_t n)
 {
 	if (n % NP_BITS_WORD)
 		w[n / NP_BITS_WORD] &= ~(~UINT64_C(0) << (n % NP_BITS_WORD));
 }
 
-/* The first bit at or after i; words * 64 if there is none. */
+/* Index of the first 1 bit at or after i; words * 64 if there is none. */
 static inline size_t np_bits_next(const uint64_t *w, size_t words, size_t i)
 {
 	size_t k = i / NP_BITS_WORD;
@@ -108,13 +111,13 @@ static inline size_t np_bits_next(const uint64_t *w, size_t words, size_t i)
 	return k * NP_BITS_WORD + (size_t)__builtin_ctzll(word);
 }
 
-/* The index of the lowest bit of w, which is word k of a bitmap; w is not 0. */
+/* Index of the lowest 1 bit of w, which is word k of a bitmap and not 0. */
 static inline uint32_t np_bits_at(size_t k, uint64_t w)
 {
 	return (uint32_t)(k * NP_BITS_WORD) + (uint32_t)__builtin_ctzll(w);
 }
 
-/* i = each bit of w in turn. */
+/* Loop over the 1 bits of w, with i as their index. */
 #define NP_BITS_EACH(i, w, words) \
 	for (size_t i = np_bits_next(w, words, 0); \
 	     i < (words) * NP_BITS_WORD; i = np_bits_next(w, words, i + 1))

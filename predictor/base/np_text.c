@@ -1,5 +1,6 @@
 #include "np_text.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +20,8 @@ int np_errf(struct np_err *err, int rc, const char *fmt, ...)
 	return rc;
 }
 
-/* What the first byte says. */
-static int announced(unsigned char c)
+/* Length of a character by its first byte; 0: not a first byte. */
+static int char_len(unsigned char c)
 {
 	return c < 0x80 ? 1 : c < 0xc0 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 :
 	       c < 0xf8 ? 4 : 0;
@@ -29,7 +30,7 @@ static int announced(unsigned char c)
 uint32_t np_text_code(const char *text)
 {
 	const unsigned char *p = (const unsigned char *)text;
-	int len = announced(p[0]);
+	int len = char_len(p[0]);
 	uint32_t c = len == 1 ? p[0] : p[0] & (0x7fu >> len);
 
 	for (int i = 1; i < len; i++)
@@ -37,12 +38,12 @@ uint32_t np_text_code(const char *text)
 	return c;
 }
 
-/* No overlong form, no surrogate, nothing above U+10FFFF. */
+/* Rejects overlong forms, surrogates and values above U+10FFFF. */
 int np_text_char(const char *text, size_t size)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *p = (const unsigned char *)text;
-	int len = announced(p[0]);
+	int len = char_len(p[0]);
 	uint32_t c;
 
 	if (len < 2)
@@ -50,7 +51,7 @@ int np_text_char(const char *text, size_t size)
 	for (int i = 1; i < len; i++) {
 		if ((size_t)i == size)
 			return -1;
-		if ((p[i] & 0xc0) != 0x80) /* a NUL ends it, too */
+		if ((p[i] & 0xc0) != 0x80) /* also stops at NUL */
 			return 0;
 	}
 	c = np_text_code(text);
@@ -65,12 +66,12 @@ bool np_text_is_plain(const char *p)
 		uint32_t first, last;
 	} no[] = {
 		{ 0x0000, 0x001f }, { 0x007f, 0x009f }, /* controls */
-		{ 0x00ad, 0x00ad }, /* a hyphen that is not seen */
+		{ 0x00ad, 0x00ad }, /* soft hyphen */
 		{ 0x061c, 0x061c }, /* Arabic letter mark */
-		{ 0x180e, 0x180e }, /* of no width */
-		{ 0x200b, 0x200f }, /* of no width, direction marks */
+		{ 0x180e, 0x180e }, /* zero width */
+		{ 0x200b, 0x200f }, /* zero width, direction marks */
 		{ 0x2028, 0x202e }, /* ends of lines, embedded directions */
-		{ 0x2060, 0x206f }, /* not seen, isolated directions */
+		{ 0x2060, 0x206f }, /* invisible, isolated directions */
 		{ 0xfeff, 0xfeff }, /* byte order mark */
 		{ 0xfff9, 0xfffb }, /* annotations */
 		{ 0xe0000, 0xe007f }, /* tags */
@@ -83,8 +84,8 @@ bool np_text_is_plain(const char *p)
 	return true;
 }
 
-/* As much of text as fits into max bytes; out may be text itself. */
-static void make_plain(const char *text, size_t max, char *out)
+/* Copy what fits into max bytes, made plain; out may be text itself. */
+static void copy_plain(const char *text, size_t max, char *out)
 {
 	size_t n = 0;
 	int len;
@@ -105,7 +106,7 @@ static void make_plain(const char *text, size_t max, char *out)
 
 void np_text_plain(char *text)
 {
-	make_plain(text, SIZE_MAX, text);
+	copy_plain(text, SIZE_MAX, text);
 }
 
 void np_text_print(char *buf, size_t len, const char *fmt, va_list ap)
@@ -120,7 +121,7 @@ char *np_text_clean(const char *text, size_t max)
 	char *clean = malloc(strnlen(text, max) + 1);
 
 	if (clean)
-		make_plain(text, max, clean);
+		copy_plain(text, max, clean);
 	return clean;
 }
 
@@ -131,4 +132,96 @@ uint64_t np_hash(uint64_t hash, const void *data, size_t len)
 	while (len--)
 		hash = (hash ^ *byte++) * UINT64_C(0x100000001b3);
 	return hash;
+}
+
+/* ---- suggestions for a mistyped name ---- */
+
+#define MAX_COMPARED 64 /* characters compared; longer names are cut */
+#define MAX_SUGGESTIONS 3
+#define FAR ((size_t)-1) /* too different for a suggestion */
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static int lower(char c)
+{
+	return tolower((unsigned char)c);
+}
+
+/* Optimal string alignment: Levenshtein distance with swaps of two letters. */
+size_t np_distance(const char *a, const char *b)
+{
+	size_t na = strnlen(a, MAX_COMPARED), nb = strnlen(b, MAX_COMPARED);
+	unsigned char d[MAX_COMPARED + 1][MAX_COMPARED + 1];
+
+	for (size_t i = 0; i <= na; i++)
+		d[i][0] = (unsigned char)i;
+	for (size_t k = 0; k <= nb; k++)
+		d[0][k] = (unsigned char)k;
+	for (size_t i = 1; i <= na; i++)
+		for (size_t k = 1; k <= nb; k++) {
+			size_t n = d[i - 1][k - 1] +
+				   (size_t)(lower(a[i - 1]) != lower(b[k - 1]));
+
+			n = smaller(n, smaller(d[i - 1][k], d[i][k - 1]) + 1u);
+			if (i > 1 && k > 1 &&
+			    lower(a[i - 1]) == lower(b[k - 2]) &&
+			    lower(a[i - 2]) == lower(b[k - 1]))
+				n = smaller(n, d[i - 2][k - 2] + 1u);
+			d[i][k] = (unsigned char)n;
+		}
+	return d[na][nb];
+}
+
+/* How different two names are; FAR: not worth a suggestion. */
+static size_t dissimilarity(const char *name, const char *other)
+{
+	size_t len = strlen(name), d = np_distance(name, other);
+
+	if (d <= (len < 6 ? 1 : len / 3) && d < len)
+		return d;
+	/* One is a part of the other. */
+	if (len >= 2 && strlen(other) >= 2 &&
+	    (strstr(other, name) || strstr(name, other)))
+		return MAX_COMPARED + d;
+	return FAR;
+}
+
+struct candidate {
+	const char *name;
+	size_t distance;
+};
+
+static int is_closer(const struct candidate *a, const struct candidate *b)
+{
+	return a->distance != b->distance ? a->distance < b->distance :
+					      strcmp(a->name, b->name) < 0;
+}
+
+void np_suggest(const char *name, const char *const *names, size_t n,
+		char *buf, size_t len)
+{
+	struct candidate best[MAX_SUGGESTIONS + 1];
+	size_t found = 0, used = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct candidate l = {
+			names[i], dissimilarity(name, names[i])
+		};
+		size_t at = found;
+
+		if (l.distance == FAR)
+			continue;
+		for (; at && is_closer(&l, &best[at - 1]); at--)
+			best[at] = best[at - 1];
+		best[at] = l;
+		found = smaller(found + 1, MAX_SUGGESTIONS);
+	}
+	buf[0] = '\0';
+	for (size_t i = 0; i < found && used < len; i++)
+		used += (size_t)snprintf(buf + used, len - used, "%s%s%s",
+			i == 0 ? "; did you mean " : i + 1 == found ? " or " :
+			", ", best[i].name, i + 1 == found ? "?" : "");
 }

@@ -1,10 +1,11 @@
 /*
- * Text from outside, made safe to store, to log and to print.
+ * Text from outside, made safe to store, to log and to print; hashes of text;
+ * and suggestions for mistyped names.
  *
- * One answer for all of it: what a terminal or a reader of a log could take
- * for anything but itself becomes '?'.  That is control characters (C0, DEL
- * and C1), characters that turn the direction of writing, end a line or show
- * nothing at all, and whatever is no valid UTF-8.
+ * Plain text is text that a terminal or a log reader cannot take for anything
+ * else. Everything else becomes '?': control characters (C0, DEL and C1),
+ * characters that change the direction of writing, end a line or are invisible,
+ * and invalid UTF-8.
  */
 #ifndef NP_TEXT_H
 #define NP_TEXT_H
@@ -14,36 +15,54 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the longest character. */
-#define NP_TEXT_CHAR 4
+/* ---- plain text ---- */
 
-/* In place: text grows no longer by it. */
+#define NP_TEXT_CHAR 4 /* bytes of the longest character */
+
+/* Make text plain in place; it does not grow. */
 void np_text_plain(char *text);
 
-/* vsnprintf() of len > 0 bytes, and then that: for all that goes to people. */
+/* vsnprintf() of len > 0 bytes, made plain: for all messages to people. */
 void np_text_print(char *buf, size_t len, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 
 /*
- * A copy of text, at most max bytes long and cut between characters.  free()
- * it.  NULL: out of memory.
+ * A plain copy of text, cut between characters to at most max bytes; free() it.
+ * NULL: out of memory.
  */
 char *np_text_clean(const char *text, size_t max);
 
 /*
- * Length of the character at p, of which len > 0 bytes may be read: 0 if there
- * is none (RFC 3629), -1 if these are only the beginning of one.
+ * Length of the UTF-8 character (RFC 3629) at p, of which len > 0 bytes may be
+ * read: 0 if it is invalid, -1 if it is incomplete.
  */
 int np_text_char(const char *p, size_t len);
 
-/* The number of that character, which is one: 0x20ac. */
+/* Code point of a valid character: 0x20ac. */
 uint32_t np_text_code(const char *p);
 
-/* May it be shown as it is? */
+/* True if a valid character is plain. */
 bool np_text_is_plain(const char *p);
 
-/* FNV-1a of len bytes, begun at NP_HASH or going on from another hash. */
+/* ---- hashes ---- */
+
+/* FNV-1a of len bytes, starting from NP_HASH or continuing another hash. */
 #define NP_HASH UINT64_C(0xcbf29ce484222325)
 uint64_t np_hash(uint64_t hash, const void *data, size_t len);
+
+/* ---- suggestions for a mistyped name ---- */
+
+/*
+ * Number of letters to insert, delete, replace or swap to turn a into b,
+ * ignoring case. Exported for the unit tests.
+ */
+size_t np_distance(const char *a, const char *b);
+
+/*
+ * Write "; did you mean a, b or c?" with those of the n names that are most
+ * similar to name, or "" if none is. Ignores case. Writes at most len bytes.
+ */
+void np_suggest(const char *name, const char *const *names, size_t n,
+		char *buf, size_t len);
 
 #endif

@@ -1,6 +1,6 @@
 /* Names that somebody may have meant. */
 #include "t.h"
-#include "np_near.h"
+#include "np_text.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_numbers.h"
+#include "np_array.h"
 
 #include <string.h>
 

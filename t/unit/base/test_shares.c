@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_shares.h"
+#include "np_array.h"
 
 #define LIMIT 100
 
