@@ -2,12 +2,121 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- our histogram ---- */
+
+struct np_hist {
+	uint64_t count[NP_HIST_BINS];
+};
+
+double np_hist_edge(size_t bin)
+{
+	if (bin == 0)
+		return 0.0;
+	if (bin >= NP_HIST_BINS)
+		return INFINITY;
+	return NP_HIST_FIRST_EDGE_SEC *
+	       pow(10.0, (double)(bin - 1) / NP_HIST_PER_DECADE);
+}
+
+struct np_hist *np_hist_new(void)
+{
+	return calloc(1, sizeof(struct np_hist));
+}
+
+void np_hist_free(struct np_hist *h)
+{
+	free(h);
+}
+
+size_t np_hist_bin_of(double sec)
+{
+	double pos;
+	size_t bin;
+
+	if (!(sec >= NP_HIST_FIRST_EDGE_SEC))
+		return 0;
+	pos = log10(sec / NP_HIST_FIRST_EDGE_SEC) * NP_HIST_PER_DECADE;
+	if (pos > NP_HIST_BINS - 2)
+		pos = NP_HIST_BINS - 2;
+	/* Rounding of the logarithm may pick the bin next to an edge. */
+	bin = (size_t)pos + 1;
+	if (sec < np_hist_edge(bin))
+		bin--;
+	else if (bin < NP_HIST_BINS - 1 && sec >= np_hist_edge(bin + 1))
+		bin++;
+	return bin;
+}
+
+int np_hist_add_bin(struct np_hist *h, size_t bin, uint64_t n)
+{
+	if (bin >= NP_HIST_BINS)
+		return -EINVAL;
+	h->count[bin] += n;
+	return 0;
+}
+
+void np_hist_merge(struct np_hist *h, const struct np_hist *other)
+{
+	for (size_t i = 0; i < NP_HIST_BINS; i++)
+		h->count[i] += other->count[i];
+}
+
+uint64_t np_hist_count(const struct np_hist *h, size_t bin)
+{
+	return bin < NP_HIST_BINS ? h->count[bin] : 0;
+}
+
+uint64_t np_hist_total(const struct np_hist *h)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < NP_HIST_BINS; i++)
+		sum += h->count[i];
+	return sum;
+}
+
+/* The point at fraction f of a bin, on a logarithmic axis if it has one. */
+static double inside_bin(size_t bin, double f)
+{
+	double lo = np_hist_edge(bin), hi = np_hist_edge(bin + 1);
+
+	if (bin == 0)
+		return f * hi;
+	if (bin == NP_HIST_BINS - 1)
+		return lo;
+	return lo * pow(hi / lo, f);
+}
+
+double np_hist_quantile(const struct np_hist *h, double q)
+{
+	double total = (double)np_hist_total(h), below = 0;
+	double want = fmin(fmax(q, 0), 1) * total;
+	size_t last = 0;
+
+	if (total <= 0)
+		return 0.0;
+	for (size_t i = 0; i < NP_HIST_BINS; i++) {
+		double n = (double)h->count[i];
+
+		if (n <= 0)
+			continue;
+		if (below + n >= want)
+			return inside_bin(i, (want - below) / n);
+		below += n;
+		last = i;
+	}
+	return inside_bin(last, 1.0);
+}
+
+/* ---- bins and distributions ---- */
 
 static double own_edge[NP_HIST_BINS + 1];
 static const struct np_bins own = { NP_HIST_BINS, own_edge };
 
-/* Filled before main(), so that threads only ever read it. */
+/* Filled before main(), so that threads only read it. */
 __attribute__((constructor)) static void fill_own_edges(void)
 {
 	for (size_t i = 0; i <= NP_HIST_BINS; i++)
@@ -32,7 +141,7 @@ int np_bins_check(const struct np_bins *bins, struct np_err *err)
 
 		if (!(hi > lo) || !isfinite(lo))
 			return np_errf(err, -EINVAL, "bin edge %zu is %g after "
-				       "%g, expected rising and finite before "
+				       "%g, expected ascending and finite before "
 				       "the last", i + 1, hi, lo);
 	}
 	return 0;
@@ -67,7 +176,7 @@ static int count_check(const double *count, size_t n, const char *what,
 		any |= count[i] > 0;
 	}
 	if (!any)
-		return np_errf(err, -EINVAL, "%s: histogram without a latency",
+		return np_errf(err, -EINVAL, "%s: histogram without samples",
 			       what);
 	return 0;
 }
@@ -83,7 +192,7 @@ int np_latency_check(const struct np_latency *l, const struct np_bins *bins,
 			       l->all.min, l->all.mean);
 	if (!np_moments_valid(&l->all))
 		return np_errf(err, -EINVAL, "%s: mean %g, sum of squares %g, "
-			       "range %g to %g contradict each other", what,
+			       "range %g to %g are inconsistent", what,
 			       l->all.mean, l->all.m2, l->all.min, l->all.max);
 	if (!l->count)
 		return 0;

@@ -5,19 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A gap that separates groups, of a typical distance to the nearest. */
-#define LEAST_GAP 0.1
+/* Least gap between groups, relative to a typical nearest distance. */
+#define MIN_GAP 0.1
 
-struct join {
-	size_t a, b; /* b goes into a */
+struct merge {
+	size_t a, b; /* b is merged into a */
 	double at;
 };
 
 struct tree {
 	size_t n;
 	double *d;	  /* between groups; NaN: not known */
-	size_t *size;	  /* of each; 0: joined into another */
-	struct join *join; /* n - 1 of them */
+	size_t *size;	  /* of each group; 0: merged into another */
+	struct merge *join; /* n - 1 of them */
 };
 
 static int compare(const void *a, const void *b)
@@ -33,8 +33,11 @@ static double median(double *v, size_t n)
 	return n ? v[n / 2] : NAN;
 }
 
-/* Distances less what each end adds to all of its own, in typical ones. */
-static int take_off(const double *dist, size_t n, double *d)
+/*
+ * Reduce distances by the share of either end, and scale them by a typical
+ * nearest distance.
+ */
+static int normalise(const double *dist, size_t n, double *d)
 {
 	double *nearest = malloc(2 * n * sizeof(*nearest)), *sorted, typical;
 
@@ -62,20 +65,23 @@ static int take_off(const double *dist, size_t n, double *d)
 	return 0;
 }
 
-/* The two groups that are nearest; false: there are none with a distance. */
-static int find_next(const struct tree *t, struct join *out)
+/* Find the two nearest groups; 0: no two have a known distance. */
+static int find_next(const struct tree *t, struct merge *out)
 {
-	*out = (struct join){ 0, 0, INFINITY };
+	*out = (struct merge){ 0, 0, INFINITY };
 	for (size_t i = 0; i < t->n; i++)
 		for (size_t j = i + 1; t->size[i] && j < t->n; j++)
 			if (t->size[j] && t->d[i * t->n + j] < out->at)
-				*out = (struct join){ i, j,
+				*out = (struct merge){ i, j,
 						      t->d[i * t->n + j] };
 	return out->b > 0;
 }
 
-/* The mean over all pairs of both; of what is not known the other's. */
-static void merge(struct tree *t, size_t a, size_t b)
+/*
+ * The distance of a merged group is the mean over all its pairs; if one is not
+ * known, that of the other group.
+ */
+static void merge_groups(struct tree *t, size_t a, size_t b)
 {
 	double na = (double)t->size[a], nb = (double)t->size[b];
 
@@ -96,14 +102,14 @@ static size_t join_all(struct tree *t)
 	size_t n = 0;
 
 	while (n + 1 < t->n && find_next(t, &t->join[n])) {
-		merge(t, t->join[n].a, t->join[n].b);
+		merge_groups(t, t->join[n].a, t->join[n].b);
 		n++;
 	}
 	return n;
 }
 
-/* How many joins are within groups: up to the first gap, or all. */
-static size_t find_gap(const struct join *join, size_t n)
+/* Number of joins within groups: those before the first gap, or all. */
+static size_t find_gap(const struct merge *join, size_t n)
 {
 	double top = -INFINITY;
 
@@ -112,7 +118,7 @@ static size_t find_gap(const struct join *join, size_t n)
 
 		top = fmax(top, join[k].at);
 		gap = join[k + 1].at - top;
-		if (gap > LEAST_GAP && gap > top - join[0].at)
+		if (gap > MIN_GAP && gap > top - join[0].at)
 			return k + 1;
 	}
 	return n;
@@ -120,11 +126,14 @@ static size_t find_gap(const struct join *join, size_t n)
 
 static size_t number(const struct tree *t, size_t n_joins, uint32_t *group)
 {
-	size_t *root = t->size, n = 0; /* of no more use */
+	size_t *root = t->size, n = 0; /* no longer needed */
 
 	for (size_t i = 0; i < t->n; i++)
 		root[i] = i;
-	/* The last join first: then each member sees its final root. */
+	/*
+	 * From the last join backwards, so that each member sees its final
+	 * root.
+	 */
 	for (size_t k = n_joins; k-- > 0; )
 		root[t->join[k].b] = root[t->join[k].a];
 	for (size_t i = 0; i < t->n; i++)
@@ -132,8 +141,8 @@ static size_t number(const struct tree *t, size_t n_joins, uint32_t *group)
 	return n;
 }
 
-static void tell_medians(const double *dist, size_t n, const uint32_t *group,
-			 double *scratch, struct np_linkage *out)
+static void set_medians(const double *dist, size_t n, const uint32_t *group,
+			double *scratch, struct np_linkage *out)
 {
 	for (int same = 0; same < 2; same++) {
 		size_t m = 0;
@@ -158,7 +167,7 @@ int np_linkage(const double *dist, size_t n, uint32_t *group,
 	t.d = malloc(n * n * sizeof(*t.d));
 	t.size = malloc(n * sizeof(*t.size));
 	t.join = malloc(n * sizeof(*t.join));
-	rc = t.d && t.size && t.join ? take_off(dist, n, t.d) : -ENOMEM;
+	rc = t.d && t.size && t.join ? normalise(dist, n, t.d) : -ENOMEM;
 	if (!rc) {
 		size_t n_joins;
 
@@ -167,7 +176,7 @@ int np_linkage(const double *dist, size_t n, uint32_t *group,
 		n_joins = join_all(&t);
 		n_joins = find_gap(t.join, n_joins);
 		out->n_groups = number(&t, n_joins, group);
-		tell_medians(dist, n, group, t.d, out);
+		set_medians(dist, n, group, t.d, out);
 	}
 	free(t.d);
 	free(t.size);

@@ -1,6 +1,6 @@
 /*
- * Groups of things that are near each other, by the distances of all pairs: which
- * nodes share a leaf switch, by their latencies.
+ * Groups of things that are close to each other, by their pairwise distances:
+ * which nodes share a leaf switch, by their latencies.
  */
 #ifndef NP_LINKAGE_H
 #define NP_LINKAGE_H
@@ -12,18 +12,23 @@
 
 struct np_linkage {
 	size_t n_groups;
-	double within, between; /* medians of distances; NaN: there are none */
+	double within, between; /* median distances; NaN: there are none */
 };
 
 /*
- * dist[i * n + j] is that of i and j, above 0 and the same both ways; NaN: not
- * known.  The distance to its nearest is taken off each first, half of it at each
- * end, as some are slower than others; one that is far from all is alone.  Then groups are joined by their mean distance, until the next
- * ones are further apart by a tenth of a distance, and by more than all that was
- * joined before.  group[i] gets 0, 1, ... in the order of first members.
- * Without such a gap all is one group.
- * Returns 0, -EINVAL (n is 0 or above NP_LINKAGE_MAX, or a thing has no distance)
- * or -ENOMEM.
+ * Group n things. dist[i * n + j]: the distance of i and j, above 0 and
+ * symmetric; NaN: not known.
+ *
+ * Some things are slower than others, so each distance is first reduced by half
+ * the distance of either end to its nearest neighbour. A thing that is far from
+ * all others therefore forms a group of its own. Groups are then joined by
+ * their mean distance, until the next ones are further apart by more than a
+ * tenth of a typical distance, and by more than the range of all joins before.
+ * Without such a gap everything is one group. group[i] is set to 0, 1, ... in
+ * the order of first members.
+ *
+ * Returns 0, -EINVAL (n is 0 or above NP_LINKAGE_MAX, or a thing has no known
+ * distance) or -ENOMEM.
  */
 int np_linkage(const double *dist, size_t n, uint32_t *group,
 	       struct np_linkage *out);

@@ -70,7 +70,7 @@ void np_series_init(struct np_series *s, double width_sec)
 	s->width_sec = width_sec;
 }
 
-static void halve(struct np_series *s)
+static void merge_pairs(struct np_series *s)
 {
 	size_t half = (s->n + 1) / 2;
 
@@ -94,12 +94,58 @@ int np_series_add(struct np_series *s, double at_sec,
 	if (!(at_sec >= 0 && at_sec < TEN_YEARS_SEC))
 		return -EINVAL;
 	while (at_sec >= s->width_sec * NP_SERIES_MAX)
-		halve(s);
+		merge_pairs(s);
 	i = (size_t)(at_sec / s->width_sec);
-	if (i >= NP_SERIES_MAX) /* the division rounded up */
+	if (i >= NP_SERIES_MAX) /* the division was rounded up */
 		i = NP_SERIES_MAX - 1;
 	if (i >= s->n)
 		s->n = i + 1;
 	np_moments_merge(&s->w[i], m);
 	return 0;
+}
+
+/* ---- noise of a measured slowdown ---- */
+
+double np_noise_freedom(const struct np_mean *m, double *square)
+{
+	double rel;
+
+	if (m->n < 2 || !isfinite(m->sd))
+		return 0;
+	rel = m->sd / (1 + m->mean);
+	*square = rel * rel;
+	return m->n - 1.0;
+}
+
+double np_noise_pooled(const struct np_mean *m, size_t n)
+{
+	double sum = NP_NOISE_DEFAULT * NP_NOISE_DEFAULT, df = 1, square = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double f = np_noise_freedom(&m[i], &square);
+
+		sum += f * square;
+		df += f;
+	}
+	return sqrt(sum / df);
+}
+
+double np_noise_of_mean(const struct np_mean *m, double pooled)
+{
+	double square = 0, f = np_noise_freedom(m, &square);
+	double var = (f * square + NP_NOISE_PRIOR * pooled * pooled) /
+		     (f + NP_NOISE_PRIOR);
+
+	return sqrt(var / m->n);
+}
+
+void np_noise_interval(const struct np_mean *m, double pooled, double *low,
+		       double *high)
+{
+	double square, df = NP_NOISE_PRIOR + np_noise_freedom(m, &square);
+	double half = gsl_cdf_tdist_Pinv(0.975, df) *
+		      np_noise_of_mean(m, pooled);
+
+	*low = expm1(log1p(m->mean) - half);
+	*high = expm1(log1p(m->mean) + half);
 }

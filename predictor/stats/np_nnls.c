@@ -5,34 +5,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_lanes.h"
-
-/* Share of a column's own square that must be left beside the others. */
+/*
+ * A column enters only if this share of its square is independent of the
+ * others.
+ */
 #define PIVOT_MIN 1e-13
-/* Gradients this small, relative to the largest |h|, count as zero. */
+/* Gradients below this, relative to the largest |h|, count as zero. */
 #define GRADIENT_MIN 1e-12
 
-/* Rows of the inverse are worked on in parts of so many numbers. */
+/* Rows of the inverse are processed in parts of this many numbers. */
 #define PART 4
 
 /*
- * The passive set's equations are L D L' with 1 on L's diagonal.  Kept is the
- * inverse of L, as in a product with it no number waits for another.
+ * The equations of the passive set are factored as L D L', with 1 on the
+ * diagonal of L. The inverse of L is stored, because in a product with it no
+ * number waits for another.
  */
 struct np_nnls {
-	size_t max, stride; /* stride: max in whole parts */
-	double *inverse; /* of L; rows end with the part of their diagonal */
-	double *share;	 /* of D */
-	double *step;	 /* along each row of the inverse, to the solution */
+	size_t max, stride; /* stride: max, rounded up to whole parts */
+	/* of L; each row ends with the part of its diagonal */
+	double *inverse;
+	/* 1 / D */
+	double *d_inverse;
+	/* coefficient of each row of the inverse in the solution */
+	double *step;
 	double *z;	 /* unconstrained solution on the passive set */
-	double *scale;	 /* of each unknown: 1 / its own square in A'A */
+	double *scale;	 /* 1 / the diagonal of A'A, by unknown */
 	double *work, *next;
-	size_t *set;	 /* passive set, in order of entry */
-	const double **row; /* of A'A, of each in the set */
-	size_t *refused; /* until x moves */
+	size_t *set;	 /* the passive set, in order of entry */
+	const double **row; /* row of A'A of each member of the set */
+	size_t *refused; /* rejected until x changes */
 };
 
-/* One call's problem, to keep argument lists short. */
+/* The problem of one call, to keep argument lists short. */
 struct problem {
 	struct np_nnls *s;
 	const double *gram, *h;
@@ -65,8 +70,8 @@ struct np_nnls *np_nnls_new(size_t n)
 		np_nnls_free(s);
 		return NULL;
 	}
-	s->share = s->inverse + n * s->stride;
-	s->step = s->share + s->stride;
+	s->d_inverse = s->inverse + n * s->stride;
+	s->step = s->d_inverse + s->stride;
 	s->z = s->step + s->stride;
 	s->scale = s->z + s->stride;
 	s->work = s->scale + s->stride;
@@ -85,7 +90,7 @@ void np_nnls_free(struct np_nnls *s)
 	free(s);
 }
 
-/* Row i of the inverse with g. */
+/* Dot product of row i of the inverse with g. */
 static double row_dot(const struct np_nnls *s, size_t i, const double *g)
 {
 	const double *row = s->inverse + i * s->stride;
@@ -99,7 +104,7 @@ static double row_dot(const struct np_nnls *s, size_t i, const double *g)
 	return s0[0] + s0[1];
 }
 
-/* The first k rows of the inverse, each so many times, added up. */
+/* Sum of the first k rows of the inverse, each times its factor. */
 static void add_rows(const struct np_nnls *s, const double *times, size_t k,
 		     double *to)
 {
@@ -117,7 +122,10 @@ static void add_rows(const struct np_nnls *s, const double *times, size_t k,
 	}
 }
 
-/* What an equation shares with those of the set, in whole parts. */
+/*
+ * The elements of a row of A'A that belong to the passive set, padded with 0 to
+ * whole parts.
+ */
 static void gather(const struct problem *p, const double *from, double *g)
 {
 	const size_t *set = p->s->set;
@@ -131,9 +139,9 @@ static void gather(const struct problem *p, const double *from, double *g)
 }
 
 /*
- * Append unknown t.  With g of gather(), the next row of L is l D^-1, where
- * l = L^-1 g, and of its inverse -l' D^-1 L^-1.
- * False if t depends on those within.
+ * Append unknown t to the passive set. With g from gather(), the next row of L
+ * is l D^-1, where l = L^-1 g, and that of its inverse is -l' D^-1 L^-1. False
+ * if t depends on the members.
  */
 static bool append(struct problem *p, size_t t)
 {
@@ -147,7 +155,7 @@ static bool append(struct problem *p, size_t t)
 	for (size_t i = 0; i < k; i++) {
 		double l = row_dot(s, i, s->work);
 
-		s->next[i] = -l * s->share[i];
+		s->next[i] = -l * s->d_inverse[i];
 		left += l * s->next[i];
 		f -= l * s->step[i];
 	}
@@ -156,20 +164,23 @@ static bool append(struct problem *p, size_t t)
 	add_rows(s, s->next, k, row);
 	for (size_t j = k; j < whole_parts(k + 1); j++)
 		row[j] = j == k;
-	s->share[k] = 1 / left;
+	s->d_inverse[k] = 1 / left;
 	s->step[k] = f / left;
 	s->row[p->k] = from;
 	s->set[p->k++] = t;
 	return true;
 }
 
-/* z: the least-squares solution on the passive set, signs free. */
+/* z: the least-squares solution on the passive set, regardless of sign. */
 static void solve_passive(struct problem *p)
 {
 	add_rows(p->s, p->s->step, p->k, p->s->z);
 }
 
-/* Keep of the passive set what is still positive, and redo what follows. */
+/*
+ * Keep the members of the passive set that are still positive, and refactor
+ * from the first one removed.
+ */
 static void refactor(struct problem *p)
 {
 	size_t *set = p->s->set, old = p->k, i = 0;
@@ -185,8 +196,11 @@ static void refactor(struct problem *p)
 	}
 }
 
-/* Move x towards z as far as it stays >= 0; what reaches 0 leaves the set. */
-static void step_to_border(struct problem *p)
+/*
+ * Move x towards z as long as it stays >= 0. Unknowns that reach 0 leave the
+ * passive set.
+ */
+static void step_to_boundary(struct problem *p)
 {
 	const double *z = p->s->z;
 	const size_t *set = p->s->set;
@@ -214,7 +228,7 @@ static void step_to_border(struct problem *p)
 	refactor(p);
 }
 
-static bool all_positive(const double *z, size_t k)
+static bool is_positive(const double *z, size_t k)
 {
 	for (size_t i = 0; i < k; i++)
 		if (!(z[i] > 0))
@@ -222,18 +236,21 @@ static bool all_positive(const double *z, size_t k)
 	return true;
 }
 
-/* From z on the passive set, shrink that until the answer is positive. */
-static void settle(struct problem *p)
+/* Shrink the passive set until the solution on it is positive. */
+static void make_feasible(struct problem *p)
 {
-	while (!all_positive(p->s->z, p->k)) {
-		step_to_border(p); /* at least one unknown leaves */
+	while (!is_positive(p->s->z, p->k)) {
+		step_to_boundary(p); /* at least one unknown leaves */
 		solve_passive(p);
 	}
 	for (size_t i = 0; i < p->k; i++)
 		p->x[p->s->set[i]] = p->s->z[i];
 }
 
-/* By how much those alone better the fit whose descent w is above min. */
+/*
+ * Improvement of the fit by each of these unknowns alone, if its descent w is
+ * above min; otherwise 0.
+ */
 static np_pair gain(np_pair w, double min, np_pair scale)
 {
 	const np_pair least = { min, min };
@@ -242,10 +259,11 @@ static np_pair gain(np_pair w, double min, np_pair scale)
 }
 
 /*
- * That of NP_LANES unknowns, from the given one on; w = h - A'A x, where x is z
- * of the passive set, as settle() leaves it.
+ * Improvement by NP_LANES unknowns from the given one on. w = h - A'A x, where
+ * x is z on the passive set, as make_feasible() leaves it.
  */
-static void gains(const struct problem *p, size_t from, double min, double *to)
+static void lane_gains(const struct problem *p, size_t from, double min,
+		       double *to)
 {
 	const double *h = p->h + from, *scale = p->s->scale + from;
 	np_pair s0 = np_pair_at(h), s1 = np_pair_at(h + 2);
@@ -279,7 +297,7 @@ static double gain_of(const struct problem *p, size_t j, double min)
 	return w > min ? w * w * p->s->scale[j] : 0;
 }
 
-/* The largest of four chains, which do not wait for each other. */
+/* The maximum, in four chains that do not wait for each other. */
 static double largest(const double *v, size_t n)
 {
 	double a = 0, b = 0, c = 0, d = 0;
@@ -299,17 +317,17 @@ static double largest(const double *v, size_t n)
 }
 
 /*
- * The unknown outside the passive set that betters the fit most, or n: none.
- * The steepest descent, which the book takes, prefers what has large numbers,
- * and has it leave again more often.
+ * The unknown outside the passive set that improves the fit most; n: none. The
+ * steepest descent of the book prefers unknowns with large coefficients, which
+ * then leave the set again more often.
  */
-static size_t next_in(struct problem *p, double min)
+static size_t next_to_enter(struct problem *p, double min)
 {
 	double *g = p->s->work, best;
 	size_t at = 0, to = p->n - p->n % NP_LANES;
 
 	for (size_t j = 0; j < to; j += NP_LANES)
-		gains(p, j, min, g);
+		lane_gains(p, j, min, g);
 	for (size_t j = to; j < p->n; j++)
 		g[j] = gain_of(p, j, min);
 	for (size_t i = 0; i < p->k; i++)
@@ -324,7 +342,7 @@ static size_t next_in(struct problem *p, double min)
 	return at;
 }
 
-/* Let t in.  False if rounding would send it straight out again. */
+/* Add t to the passive set. False if rounding would remove it at once. */
 static bool enter(struct problem *p, size_t t)
 {
 	if (append(p, t)) {
@@ -338,13 +356,13 @@ static bool enter(struct problem *p, size_t t)
 	return false;
 }
 
-static void start_warm(struct problem *p)
+static void start_from_guess(struct problem *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->x[i] > 0 && !append(p, i))
 			p->x[i] = 0;
 	solve_passive(p);
-	settle(p);
+	make_feasible(p);
 }
 
 static int check(const struct problem *p, bool warm, struct np_err *err)
@@ -381,17 +399,17 @@ int np_nnls_solve(struct np_nnls *s, const double *gram, size_t stride,
 	}
 	min *= GRADIENT_MIN;
 	if (warm)
-		start_warm(&p);
+		start_from_guess(&p);
 	else
 		memset(x, 0, n * sizeof(*x));
 	while (limit--) {
-		size_t t = next_in(&p, min);
+		size_t t = next_to_enter(&p, min);
 
 		if (t == n)
 			return 0;
 		if (!enter(&p, t))
 			continue;
-		settle(&p);
+		make_feasible(&p);
 		p.n_refused = 0;
 	}
 	return np_errf(err, -ELOOP, "least squares: no solution in %zu steps",

@@ -10,20 +10,24 @@
 
 #include "np_text.h"
 
-/* Above this, Poisson and normal are the same for our purpose, not for time. */
+/*
+ * Above this mean a normal distribution is close enough to Poisson, and faster.
+ */
 #define POISSON_MAX 20
 
 struct np_rng {
 	gsl_rng *gsl;
 };
 
-/* GSL's own handler aborts, which is not for a library to do. */
+/* GSL's default error handler aborts, which a library must not do. */
 __attribute__((constructor)) static void never_abort(void)
 {
 	gsl_set_error_handler_off();
 }
 
-/* So that a stream does not depend on what was drawn before it. */
+/*
+ * Seeds by name, so that a stream does not depend on what was drawn before it.
+ */
 static uint64_t hash(uint64_t seed, const char *name)
 {
 	uint64_t h = np_hash(NP_HASH ^ seed, name, strlen(name));

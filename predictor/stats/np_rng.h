@@ -1,4 +1,4 @@
-/* Random numbers for the bootstrap: the same on every machine, by name. */
+/* Random numbers for the bootstrap: reproducible on every machine, by name. */
 #ifndef NP_RNG_H
 #define NP_RNG_H
 
@@ -7,17 +7,19 @@
 
 struct np_rng;
 
-/* A stream of its own for each seed and name.  NULL: no memory. */
+/* An independent stream for each seed and name. NULL: out of memory. */
 struct np_rng *np_rng_new(uint64_t seed, const char *name);
 void np_rng_free(struct np_rng *r); /* NULL is allowed */
 
-/* Standard normal. */
+/* A standard normal number. */
 double np_rng_normal(struct np_rng *r);
 
-/* Index below n (> 0), all alike. */
+/* A uniformly distributed index below n (> 0). */
 size_t np_rng_below(struct np_rng *r, size_t n);
 
-/* Another count that the same cause might have given: Poisson with mean n. */
+/*
+ * Another count that the same cause might have produced: Poisson with mean n.
+ */
 double np_rng_count(struct np_rng *r, double n);
 
 #endif

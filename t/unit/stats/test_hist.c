@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_hist.h"
+#include "np_latency.h"
 
 #include <errno.h>
 #include <math.h>

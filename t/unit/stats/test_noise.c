@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_noise.h"
+#include "np_moments.h"
 
 #include <math.h>
 

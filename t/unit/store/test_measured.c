@@ -177,7 +177,7 @@ static const struct {
 	  "177 elements" },
 	{ "an empty histogram", NAMES PAIRS ",\"probes\":{\"c\":{\"n\":1,"
 	  "\"mean_sec\":1,\"min_sec\":1,\"bins\":[]}}}", -EINVAL,
-	  "histogram without a latency" },
+	  "histogram without samples" },
 	{ "edges that fall", NAMES PAIRS ",\"latency_bin_edges_sec\":[0,2,1]}",
 	  -EINVAL, "bin edge 2" },
 	{ "one edge", NAMES PAIRS ",\"latency_bin_edges_sec\":[0]}", -EINVAL,

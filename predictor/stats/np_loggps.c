@@ -1,19 +1,24 @@
-#include "np_response.h"
+#include "np_loggps.h"
 
 #include <math.h>
 
 #define LEAST_SEC 1e-6
 #define PER_DECADE 8.0
 
-const double np_response_gap[NP_RESPONSE_GAPS] = { 1, 1.25, 1.5, 2, 3, 4, 6, 8 };
+const double np_response_gap[NP_RESPONSE_GAPS] = {
+	1, 1.25, 1.5, 2, 3, 4, 6, 8
+};
 
-/* 0, then 1 us and eight in each decade, to 1.8 s. */
+/* 0, then 1 us, and from there eight points per decade up to 1.8 s. */
 double np_response_added_sec(size_t i)
 {
 	return i ? LEAST_SEC * pow(10, (double)(i - 1) / PER_DECADE) : 0;
 }
 
-/* The last point but one that is not above x, of n that at() gives. */
+/*
+ * Index of the last point, of n given by at(), that is not above x and has a
+ * successor; 0 if there is none.
+ */
 static size_t below(double (*at)(size_t), size_t n, double x)
 {
 	size_t i = 0;
@@ -28,7 +33,7 @@ static double gap_at(size_t i)
 	return np_response_gap[i];
 }
 
-/* On the line through two points. */
+/* Value at x of the line through two points. */
 static double line(double x0, double y0, double x1, double y1, double x)
 {
 	return y0 + (y1 - y0) * (x - x0) / (x1 - x0);
