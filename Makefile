@@ -67,14 +67,10 @@ PLUGIN_SRC := spank/spank_netprof.c spank/spank_options.c \
 	spank/np_invite.c spank/np_joiner.c spank/np_order.c spank/np_plan.c \
 	spank/np_program.c \
 	spank/np_script.c \
-	profiler/base/np_app.c profiler/base/np_args.c profiler/base/np_claim.c \
-	profiler/base/np_conf.c profiler/base/np_conf_key.c \
-	profiler/base/np_ids.c profiler/base/np_kind.c profiler/base/np_level.c \
+	profiler/base/np_app.c profiler/base/np_conf.c profiler/base/np_level.c \
 	profiler/base/np_loader.c profiler/base/np_log.c \
-	profiler/base/np_metrics_conf.c profiler/base/np_option.c \
-	profiler/base/np_place_conf.c profiler/base/np_quantity.c \
-	profiler/base/np_read.c profiler/probe/np_sideenv.c \
-	predictor/base/np_text.c
+	profiler/base/np_option.c profiler/base/np_read.c \
+	profiler/probe/np_sideenv.c predictor/base/np_text.c
 JOIN_SRC := spank/netprof-join.c spank/np_memory.c spank/np_watch.c \
 	profiler/base/np_children.c profiler/probe/np_sideenv.c
 CLI := $(wildcard cli/*.c)

@@ -11,8 +11,9 @@
 #include "np_children.h"
 
 #define NAME "netprof-calls"
-#define MOST_FDS 4096 /* that are looked at */
-#define SEEN_AS "/memfd:" NAME /* and that it has no place in a directory */
+#define MOST_FDS 4096 /* most descriptors inspected */
+/* as readlink(2) shows it, followed by " (deleted)" */
+#define SEEN_AS "/memfd:" NAME
 
 volatile uint64_t *np_calls_new(void)
 {
@@ -21,7 +22,10 @@ volatile uint64_t *np_calls_new(void)
 
 	if (fd < 0)
 		return NULL;
-	/* Whoever opens it cannot cut it: a call would end in SIGBUS. */
+	/*
+	 * Nobody who opens the page can shrink it, which would make the next
+	 * call end in SIGBUS.
+	 */
 	if (!ftruncate(fd, sizeof(uint64_t)) &&
 	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK))
 		map = mmap(NULL, sizeof(uint64_t), PROT_READ | PROT_WRITE,
@@ -30,7 +34,7 @@ volatile uint64_t *np_calls_new(void)
 		close(fd);
 		return NULL;
 	}
-	return map; /* the descriptor stays: it is what others find */
+	return map; /* the descriptor stays open, for others to find */
 }
 
 void np_calls_forget(volatile uint64_t *calls)
@@ -59,7 +63,7 @@ static bool read_count(int fds, const char *name, uint64_t *calls)
 	return got;
 }
 
-static bool look_at(pid_t pid, void *calls)
+static bool find_count(pid_t pid, void *calls)
 {
 	char path[32];
 	struct dirent *d;
@@ -78,5 +82,5 @@ static bool look_at(pid_t pid, void *calls)
 
 bool np_calls_find(pid_t pid, uint64_t *calls)
 {
-	return np_children_all(pid, look_at, calls);
+	return np_children_all(pid, find_count, calls);
 }

@@ -1,9 +1,10 @@
 /*
- * How many MPI calls a process has made, read from outside while it runs.
+ * Count of the MPI calls of a process, read by another process while it runs.
  *
- * What traces the process counts them in a page of memory that it shares under
- * a name (memfd_create(2)), which others of the same user find among its open
- * files.  It is gone with the process, however that ends.
+ * The tracing library in the process counts the calls in a page of memory that
+ * it shares under a name (memfd_create(2)). Other processes of the same user
+ * find the page among its open files. It disappears with the process, however
+ * that ends.
  */
 #ifndef NP_CALLS_H
 #define NP_CALLS_H
@@ -13,17 +14,19 @@
 #include <sys/types.h>
 
 /*
- * The caller's own count, which is 0: for one thread at a time.  NULL: there
- * cannot be any.
+ * Create the count of this process, starting at 0, to be incremented by one
+ * thread at a time. NULL: not possible.
  */
 volatile uint64_t *np_calls_new(void);
 
-/* The same page is another process's after fork(2): let go of it. */
+/*
+ * After fork(2) the child must let go of the page, which counts for its parent.
+ */
 void np_calls_forget(volatile uint64_t *calls);
 
 /*
- * The count of a process, or of the first of those that it has started.  False:
- * none of them has one, or it must not be looked at.
+ * Read the count of a process, or else of the first of its descendants that has
+ * one. False: none has a count, or they may not be inspected.
  */
 bool np_calls_find(pid_t pid, uint64_t *calls);
 

@@ -43,7 +43,7 @@ struct all {
 	size_t n;
 };
 
-static bool is_one_too_many(pid_t child, void *arg)
+static bool collect_child(pid_t child, void *arg)
 {
 	struct all *a = arg;
 
@@ -60,7 +60,7 @@ pid_t np_children_all(pid_t first, bool (*ask)(pid_t pid, void *arg), void *arg)
 	for (size_t i = 0; i < a.n; i++) {
 		if (ask(a.pid[i], arg))
 			return a.pid[i];
-		np_children_find(a.pid[i], is_one_too_many, &a);
+		np_children_find(a.pid[i], collect_child, &a);
 	}
 	return 0;
 }

@@ -1,8 +1,15 @@
 #include "np_clock.h"
 
+#include <errno.h>
 #include <math.h>
 #include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
+
+/* ---- the real clock ---- */
 
 static double now_sec(const struct np_clock *c)
 {
@@ -10,7 +17,10 @@ static double now_sec(const struct np_clock *c)
 	return np_mono_sec();
 }
 
-/* ppoll() and not poll(): a millisecond is ten times what we wait for. */
+/*
+ * ppoll(), because a millisecond, the unit of poll(), is ten times as long as
+ * the times waited for.
+ */
 static void wait(const struct np_clock *c, int fd, double until_sec)
 {
 	struct pollfd fds[2] = {
@@ -32,4 +42,57 @@ static void wait(const struct np_clock *c, int fd, double until_sec)
 void np_clock_init(struct np_clock *c, int attention_fd)
 {
 	*c = (struct np_clock){ now_sec, wait, attention_fd };
+}
+
+/* ---- being asked to stop ---- */
+
+static const int signals[] = { SIGUSR1, SIGTERM, SIGINT };
+static volatile sig_atomic_t requested, deferred;
+static int stop_fd = -1;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	if (!deferred)
+		_exit(0);
+	np_stop_ask();
+}
+
+void np_stop_ask(void)
+{
+	int saved = errno;
+
+	requested = 1;
+	if (stop_fd >= 0)
+		eventfd_write(stop_fd, 1);
+	errno = saved;
+}
+
+int np_stop_init(struct np_err *err)
+{
+	struct sigaction act = { .sa_handler = on_signal };
+
+	requested = deferred = 0;
+	stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (stop_fd < 0)
+		return np_errf(err, -errno, "eventfd: %s", strerror(errno));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], &act, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return 0;
+}
+
+void np_stop_defer(void)
+{
+	deferred = 1;
+}
+
+bool np_stop_asked(void)
+{
+	return requested;
+}
+
+int np_stop_fd(void)
+{
+	return stop_fd;
 }

@@ -1,11 +1,16 @@
 /*
- * Time, and waiting for it, as a table, so that tests can run the engines on
- * a clock of their own.
+ * Time, waiting, and being asked to stop.
+ *
+ * struct np_clock is a table of functions, so that the unit tests can run the
+ * measurement engines on a simulated clock.
  */
 #ifndef NP_CLOCK_H
 #define NP_CLOCK_H
 
+#include <stdbool.h>
 #include <time.h>
+
+#include "np_err.h"
 
 static inline double np_clock_sec(clockid_t clock)
 {
@@ -15,7 +20,7 @@ static inline double np_clock_sec(clockid_t clock)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Seconds since an arbitrary start; never goes back. */
+/* Seconds since an arbitrary moment; never goes back. */
 static inline double np_mono_sec(void)
 {
 	return np_clock_sec(CLOCK_MONOTONIC);
@@ -27,7 +32,7 @@ static inline double np_date_sec(void)
 	return np_clock_sec(CLOCK_REALTIME);
 }
 
-/* That clock's, so long from now. */
+/* The time sec seconds from now, on CLOCK_MONOTONIC. */
 static inline struct timespec np_mono_after(double sec)
 {
 	double at = np_mono_sec() + sec;
@@ -37,21 +42,40 @@ static inline struct timespec np_mono_after(double sec)
 }
 
 struct np_clock {
-	/* Seconds since an arbitrary start; never goes back. */
+	/* Seconds since an arbitrary moment; never goes back. */
 	double (*now_sec)(const struct np_clock *c);
 	/*
-	 * Sleep until that time (INFINITY: for ever), until fd is readable
-	 * (-1: none), or until somebody wants the program's attention.
-	 * May return early for no reason.
+	 * Sleep until that time (INFINITY: forever), until fd is readable (-1:
+	 * none), or until attention_fd is. May return early for no reason.
 	 */
 	void (*wait)(const struct np_clock *c, int fd, double until_sec);
-	int attention_fd; /* of the real clock: readable ends a wait; or -1 */
+	int attention_fd; /* of the real clock: ends a wait; or -1 */
 };
 
 /*
- * The real thing: CLOCK_MONOTONIC and ppoll(2).
- * attention_fd: np_stop_fd(), or -1.
+ * The real clock: CLOCK_MONOTONIC and ppoll(2). attention_fd: np_stop_fd(), or
+ * -1.
  */
 void np_clock_init(struct np_clock *c, int attention_fd);
+
+/* ---- being asked to stop, by SIGUSR1, SIGTERM or SIGINT ---- */
+
+/*
+ * Install the signal handlers; SIGPIPE is ignored. Until np_stop_defer() a
+ * signal ends the process at once with exit code 0. Nothing is lost by that,
+ * and the process may be stuck in a library that waits for other processes.
+ * Returns 0 or -errno with err.
+ */
+int np_stop_init(struct np_err *err);
+
+/* From now on a signal only makes np_stop_asked() true. */
+void np_stop_defer(void);
+bool np_stop_asked(void);
+
+/* Stop as if a signal had arrived. */
+void np_stop_ask(void);
+
+/* Becomes readable once the process is asked to stop: for np_clock_init(). */
+int np_stop_fd(void);
 
 #endif

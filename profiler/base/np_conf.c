@@ -3,11 +3,16 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
+#include "np_option.h"
 #include "np_read.h"
+#include "np_text.h"
 
 #ifndef NP_BINDIR
 #define NP_BINDIR "/usr/local/bin"
@@ -16,8 +21,658 @@
 #define NP_LIBEXECDIR "/usr/local/libexec/netprof"
 #endif
 
-#define MAX_KEY 32 /* shown of a name that is none */
+#define MAX_KEY 32 /* characters shown of an unknown key */
 #define MAX_FILE 65536 /* bytes; the sample has three thousand */
+
+#define SHOWN 80 /* characters shown of a value */
+#define MAX_USER 64
+
+/* ---- placement ---- */
+
+static const char *const mode_names[] = {
+	[NP_MODE_OFF] = "off",
+	[NP_MODE_ADVISE] = "advise",
+	[NP_MODE_PREFER] = "prefer",
+	[NP_MODE_ENFORCE] = "enforce",
+};
+
+const char *np_mode_name(enum np_mode mode)
+{
+	return mode_names[mode];
+}
+
+void np_place_conf_init(struct np_place_conf *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->mode = NP_MODE_OFF;
+	c->max_slowdown = 0.1;
+	c->max_defer_sec = 3600;
+	c->interval_sec = 2;
+}
+
+enum np_mode np_place_conf_mode(const struct np_place_conf *c,
+				const char *partition)
+{
+	for (size_t i = 0; partition && i < c->n_partitions; i++)
+		if (!strcmp(c->partition[i].name, partition))
+			return c->partition[i].mode;
+	return c->mode;
+}
+
+bool np_place_conf_at_work(const struct np_place_conf *c)
+{
+	if (c->mode != NP_MODE_OFF)
+		return true;
+	for (size_t i = 0; i < c->n_partitions; i++)
+		if (c->partition[i].mode != NP_MODE_OFF)
+			return true;
+	return false;
+}
+
+static bool rule_matches(const struct np_place_rule *r, const char *text)
+{
+	return text && *text &&
+	       strnlen(text, NP_PLACE_TEXT_MAX + 1) <= NP_PLACE_TEXT_MAX &&
+	       !fnmatch(r->pattern, text, 0);
+}
+
+const char *np_place_conf_app(const struct np_place_conf *c,
+			      const char *job_name, const char *comment)
+{
+	for (size_t i = 0; i < c->n_rules; i++)
+		if (rule_matches(&c->rule[i],
+				 c->rule[i].what == NP_PLACE_JOB_NAME ?
+				 job_name : comment))
+			return c->rule[i].app;
+	return NULL;
+}
+
+/* ---- metrics ---- */
+
+static const char *const signal_names[NP_N_SIGNALS] = {
+	"traffic", "cpu_wait", "steal", "clock", "memory_wait", "swap",
+	"io_wait", "nfs", "nic_errors", "link_speed", "retransmits",
+	"congestion", "clock_skew",
+};
+
+const char *np_signal_name(enum np_signal s)
+{
+	return signal_names[s];
+}
+
+#define RATE(metric) \
+	"sum by ($label) (rate(" metric "{$nodes}[$window]))"
+#define MOST(metric) \
+	"max by ($label) (rate(" metric "{$nodes}[$window]))"
+/* Leave out devices that are not links of the node to a switch. */
+#define NIC_RATE(metric) \
+	"sum by ($label) (rate(" metric "{$nodes,device!~\"lo|bond.*|br.*|" \
+	"docker.*|veth.*|virbr.*\"}[$window]))"
+
+static const struct {
+	const char *name;
+	const char *of[NP_N_SIGNALS];
+} tables[] = {
+	{
+		"node_exporter",
+		{
+			[NP_SIGNAL_TRAFFIC] =
+				NIC_RATE("node_network_receive_bytes_total")
+				" + "
+				NIC_RATE("node_network_transmit_bytes_total"),
+			[NP_SIGNAL_CPU_WAIT] =
+				MOST("node_pressure_cpu_waiting_seconds_total"),
+			[NP_SIGNAL_STEAL] =
+				"avg by ($label) (rate(node_cpu_seconds_total"
+				"{$nodes,mode=\"steal\"}[$window]))",
+			[NP_SIGNAL_CLOCK] =
+				"avg by ($label) (avg_over_time("
+				"node_cpu_scaling_frequency_hertz{$nodes}"
+				"[$window]))",
+			[NP_SIGNAL_MEMORY_WAIT] =
+				MOST("node_pressure_memory_waiting_seconds_"
+				     "total"),
+			[NP_SIGNAL_SWAP] =
+				RATE("node_vmstat_pswpin") " + "
+				RATE("node_vmstat_pswpout"),
+			[NP_SIGNAL_IO_WAIT] =
+				MOST("node_pressure_io_waiting_seconds_total"),
+			[NP_SIGNAL_NFS] =
+				RATE("node_nfs_rpc_retransmissions_total"),
+			[NP_SIGNAL_NIC_ERRORS] =
+				NIC_RATE("node_network_receive_errs_total")
+				" + "
+				NIC_RATE("node_network_transmit_errs_total")
+				" + "
+				NIC_RATE("node_network_receive_drop_total")
+				" + "
+				NIC_RATE("node_network_transmit_drop_total"),
+			[NP_SIGNAL_LINK_SPEED] =
+				"sum by ($label) (avg_over_time("
+				"node_network_speed_bytes{$nodes,device!~\"lo|"
+				"bond.*|br.*|docker.*|veth.*|virbr.*\"}"
+				"[$window]))",
+			[NP_SIGNAL_RETRANSMITS] =
+				RATE("node_netstat_Tcp_RetransSegs"),
+			[NP_SIGNAL_CLOCK_SKEW] =
+				"max by ($label) (node_time_seconds{$nodes} - "
+				"timestamp(node_time_seconds{$nodes}))",
+		},
+	},
+	{
+		"infiniband", /* the collector of that name in node_exporter */
+		{
+			[NP_SIGNAL_TRAFFIC] =
+				RATE("node_infiniband_port_data_received_bytes_"
+				     "total") " + "
+				RATE("node_infiniband_port_data_transmitted_"
+				     "bytes_total"),
+			[NP_SIGNAL_NIC_ERRORS] =
+				RATE("node_infiniband_port_errors_received_"
+				     "total") " + "
+				RATE("node_infiniband_port_discards_"
+				     "transmitted_total") " + "
+				RATE("node_infiniband_link_error_recovery_"
+				     "total"),
+			[NP_SIGNAL_LINK_SPEED] =
+				"sum by ($label) (avg_over_time("
+				"node_infiniband_rate_bytes_per_second{$nodes}"
+				"[$window]))",
+			[NP_SIGNAL_CONGESTION] =
+				RATE("node_infiniband_port_transmit_wait_"
+				     "total"),
+		},
+	},
+	{
+		"slingshot", /* Omnistat's collector for cxi devices */
+		{
+			[NP_SIGNAL_TRAFFIC] =
+				RATE("omnistat_network_cxi_rx_ok_octets") " + "
+				RATE("omnistat_network_cxi_tx_ok_octets"),
+			[NP_SIGNAL_NIC_ERRORS] =
+				RATE("omnistat_network_cxi_rx_bad_octets") " + "
+				RATE("omnistat_network_cxi_tx_bad_octets")
+				" + "
+				RATE("omnistat_network_cxi_pcs_uncorrected_cw"),
+			[NP_SIGNAL_CONGESTION] =
+				RATE("omnistat_network_cxi_pause_recv"),
+		},
+	},
+	{
+		"omnistat",
+		{
+			[NP_SIGNAL_TRAFFIC] =
+				RATE("omnistat_network_rx_bytes") " + "
+				RATE("omnistat_network_tx_bytes"),
+		},
+	},
+};
+
+void np_metrics_conf_init(struct np_metrics_conf *c)
+{
+	*c = (struct np_metrics_conf){
+		.label = "instance", .n_tables = 1, .interval_sec = 15,
+		.timeout_sec = 5,
+	};
+}
+
+int np_metrics_set_url(char *value, void *url, struct np_err *err)
+{
+	size_t len = strlen(value);
+
+	(void)err;
+	if (!strcmp(value, "none")) {
+		*(char *)url = '\0';
+		return 0;
+	}
+	for (size_t i = 0; i < len; i++)
+		if (!isgraph((unsigned char)value[i]))
+			return -EINVAL;
+	if ((strncmp(value, "http://", 7) && strncmp(value, "https://", 8)) ||
+	    len >= sizeof(((struct np_metrics_conf *)0)->url))
+		return -EINVAL;
+	while (len && value[len - 1] == '/')
+		value[--len] = '\0';
+	strcpy(url, value);
+	return 0;
+}
+
+/* [a-zA-Z_][a-zA-Z0-9_]* */
+int np_metrics_set_label(char *value, void *label, struct np_err *err)
+{
+	size_t len = strlen(value);
+
+	(void)err;
+	if (!len || len >= NP_METRICS_LABEL || isdigit((unsigned char)*value))
+		return -EINVAL;
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)value[i]) && value[i] != '_')
+			return -EINVAL;
+	strcpy(label, value);
+	return 0;
+}
+
+int np_metrics_set_tables(char *value, void *conf, struct np_err *err)
+{
+	struct np_metrics_conf *c = conf;
+	uint8_t list[NP_METRICS_TABLES];
+	uint32_t n = 0;
+
+	for (char *word; (word = strsep(&value, ",")); n++) {
+		size_t i = 0;
+
+		while (i < NP_ARRAY_SIZE(tables) &&
+		       strcmp(tables[i].name, word))
+			i++;
+		if (i == NP_ARRAY_SIZE(tables) || n == NP_METRICS_TABLES)
+			return np_errf(err, -EINVAL, "expected a list of "
+				       "tables, with commas: node_exporter, "
+				       "infiniband, slingshot, omnistat");
+		list[n] = (uint8_t)i;
+	}
+	memcpy(c->table, list, n);
+	c->n_tables = n;
+	return 0;
+}
+
+int np_metrics_add(char *value, void *conf, struct np_err *err)
+{
+	struct np_metrics_conf *c = conf;
+	char *colon = strchr(value, ':');
+	size_t len = colon ? (size_t)(colon - value) : 0, s = 0;
+
+	while (s < NP_N_SIGNALS && (strlen(signal_names[s]) != len ||
+				    strncmp(signal_names[s], value, len)))
+		s++;
+	if (s == NP_N_SIGNALS)
+		return np_errf(err, -EINVAL, "expected SIGNAL:EXPRESSION, a "
+			       "signal of netprof.conf(5) such as traffic");
+	if (!strstr(colon, "$nodes") ||
+	    strlen(colon + 1) >= NP_METRICS_EXPRESSION)
+		return np_errf(err, -EINVAL, "expected an expression of at "
+			       "most %d bytes that has $nodes in it",
+			       NP_METRICS_EXPRESSION - 1);
+	strcpy(c->own[s], colon + 1);
+	return 0;
+}
+
+const char *np_metrics_expression(const struct np_metrics_conf *c,
+				  enum np_signal s)
+{
+	if (c->own[s][0])
+		return c->own[s];
+	for (uint32_t i = 0; i < c->n_tables; i++)
+		if (tables[c->table[i]].of[s])
+			return tables[c->table[i]].of[s];
+	return NULL;
+}
+
+/* ---- values of keys ---- */
+
+static int set_yesno(char *v, void *field, struct np_err *err)
+{
+	(void)err;
+	if (strcasecmp(v, "yes") && strcasecmp(v, "no"))
+		return -EINVAL;
+	*(bool *)field = !strcasecmp(v, "yes");
+	return 0;
+}
+
+static int set_dir(char *v, void *field, struct np_err *err)
+{
+	(void)err;
+	if (v[0] != '/' || strlen(v) >= PATH_MAX)
+		return -EINVAL;
+	strcpy(field, v);
+	return 0;
+}
+
+static int set_trace_size(char *v, void *bytes, struct np_err *err)
+{
+	uint64_t n;
+
+	(void)err;
+	if (np_bytes_parse(v, &n) || n < 1 << 20 || n > 1ull << 40)
+		return -EINVAL;
+	*(uint64_t *)bytes = n;
+	return 0;
+}
+
+/* Passed to the probes in their environment, unchanged. */
+static int set_ucx(char *v, void *field, struct np_err *err)
+{
+	size_t len = strlen(v);
+
+	(void)err;
+	for (size_t i = 0; i < len; i++)
+		if (!isgraph((unsigned char)v[i]))
+			return -EINVAL;
+	if (len >= sizeof(((struct np_conf *)0)->transports))
+		return -EINVAL;
+	strcpy(field, v);
+	return 0;
+}
+
+int np_transport_parse(const char *text, struct np_transport *out)
+{
+	for (const char *c = text; *c; c++)
+		if (!isgraph((unsigned char)*c))
+			return -EINVAL;
+	*out = (struct np_transport){ NP_TRANSPORT_AUTO, "" };
+	if (!strcmp(text, "auto"))
+		return 0;
+	out->library = strncmp(text, "ofi:", 4) ? NP_TRANSPORT_UCX :
+						  NP_TRANSPORT_OFI;
+	if (!strcmp(text, "ucx"))
+		return 0;
+	if (out->library == NP_TRANSPORT_UCX && strncmp(text, "ucx:", 4))
+		return -EINVAL;
+	out->of = text + 4;
+	return *out->of && *out->of != '/' ? 0 : -EINVAL;
+}
+
+static int set_transport(char *v, void *field, struct np_err *err)
+{
+	struct np_transport how;
+
+	return np_transport_parse(v, &how) ? -EINVAL : set_ucx(v, field, err);
+}
+
+static int set_mode(char *v, void *field, struct np_err *err)
+{
+	(void)err;
+	for (enum np_mode mode = NP_MODE_OFF; mode <= NP_MODE_ENFORCE; mode++)
+		if (!strcasecmp(v, np_mode_name(mode))) {
+			*(enum np_mode *)field = mode;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int set_unknown(char *v, void *field, struct np_err *err)
+{
+	bool none = !strcasecmp(v, "none");
+
+	(void)err;
+	if (!none && np_app_check(v, NULL))
+		return -EINVAL;
+	strcpy(field, none ? "" : v);
+	return 0;
+}
+
+static bool is_partition(const char *name, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!isgraph((unsigned char)name[i]) || name[i] == ',')
+			return false;
+	return len && len <= NP_PLACE_NAME_MAX;
+}
+
+static int add_partition(char *v, void *conf, struct np_err *why)
+{
+	struct np_place_conf *c = conf;
+	char *colon = strrchr(v, ':');
+	size_t len = colon ? (size_t)(colon - v) : 0, i = 0;
+	enum np_mode mode;
+
+	if (!*v) {
+		memset(c->partition, 0, sizeof(c->partition));
+		c->n_partitions = 0;
+		return 0;
+	}
+	if (!is_partition(v, len) || set_mode(colon + 1, &mode, NULL))
+		return np_errf(why, -EINVAL, "expected PARTITION:MODE, with "
+			       "mode off, advise, prefer or enforce");
+	while (i < c->n_partitions &&
+	       (strlen(c->partition[i].name) != len ||
+		memcmp(c->partition[i].name, v, len)))
+		i++;
+	if (i == NP_PLACE_MAX_PARTITIONS)
+		return np_errf(why, -EINVAL, "too many, expected at most "
+			       "%d partitions", NP_PLACE_MAX_PARTITIONS);
+	memcpy(c->partition[i].name, v, len);
+	c->partition[i].mode = mode;
+	if (i == c->n_partitions)
+		c->n_partitions++;
+	return 0;
+}
+
+static int add_user(struct np_place_conf *c, const char *user,
+		    struct np_err *why)
+{
+	uint32_t uid;
+
+	if (np_uid_of(user, &uid))
+		return np_errf(why, -EINVAL, "unknown user \"%s\", expected "
+			       "uids or names of users, with commas", user);
+	for (size_t i = 0; i < c->n_trusted; i++)
+		if (c->trusted[i] == uid)
+			return 0;
+	if (c->n_trusted == NP_PLACE_MAX_TRUSTED)
+		return np_errf(why, -EINVAL, "too many at \"%s\", expected "
+			       "at most %d users", user, NP_PLACE_MAX_TRUSTED);
+	c->trusted[c->n_trusted++] = uid;
+	return 0;
+}
+
+static int add_users(char *v, void *conf, struct np_err *why)
+{
+	struct np_place_conf *c = conf;
+	size_t before = *v ? c->n_trusted : 0;
+	char user[MAX_USER + 1];
+	int rc = 0;
+
+	c->n_trusted = before;
+	for (char *next = v; !rc && *v; v = next) {
+		size_t len = strcspn(v, ",");
+
+		next = v + len + (v[len] == ',');
+		/* a truncated name might be another user */
+		if (len > MAX_USER) {
+			rc = np_errf(why, -EINVAL, "\"%.16s...\" has %zu "
+				     "characters, expected uids or names of at "
+				     "most %d", v, len, MAX_USER);
+			break;
+		}
+		memcpy(user, v, len);
+		user[len] = '\0';
+		rc = add_user(c, user, why);
+	}
+	while (c->n_trusted > before && rc)
+		c->trusted[--c->n_trusted] = 0;
+	return rc;
+}
+
+static void forget_rules(struct np_place_conf *c, enum np_place_what what)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_rules; i++)
+		if (c->rule[i].what != what)
+			c->rule[n++] = c->rule[i];
+	c->n_rules = n;
+}
+
+static int add_rule(struct np_place_conf *c, enum np_place_what what,
+		    const char *v, struct np_err *why)
+{
+	struct np_place_rule *r = &c->rule[c->n_rules];
+	const char *colon = strrchr(v, ':');
+	size_t len = colon ? (size_t)(colon - v) : 0;
+
+	if (!*v) {
+		forget_rules(c, what);
+		return 0;
+	}
+	if (!len || len > NP_PLACE_PATTERN_MAX)
+		return np_errf(why, -EINVAL, "expected PATTERN:APP, a pattern "
+			       "of 1 to %d characters", NP_PLACE_PATTERN_MAX);
+	if (np_app_check(colon + 1, why))
+		return -EINVAL;
+	if (c->n_rules == NP_PLACE_MAX_RULES)
+		return np_errf(why, -EINVAL, "too many, expected at most "
+			       "%d of JobNameApp and CommentApp together",
+			       NP_PLACE_MAX_RULES);
+	memset(r, 0, sizeof(*r));
+	r->what = what;
+	memcpy(r->pattern, v, len);
+	strcpy(r->app, colon + 1);
+	c->n_rules++;
+	return 0;
+}
+
+static int add_job_name(char *v, void *conf, struct np_err *why)
+{
+	return add_rule(conf, NP_PLACE_JOB_NAME, v, why);
+}
+
+static int add_comment(char *v, void *conf, struct np_err *why)
+{
+	return add_rule(conf, NP_PLACE_COMMENT, v, why);
+}
+
+static int add_claim(char *v, void *conf, struct np_err *why)
+{
+	struct np_place_conf *c = conf;
+
+	if (*v)
+		return np_claim_parse(v, c->claim, &c->n_claims, why);
+	memset(c->claim, 0, sizeof(c->claim));
+	c->n_claims = 0;
+	return 0;
+}
+
+static int set_path(char *v, void *field, struct np_err *err)
+{
+	if (!*v) {
+		*(char *)field = '\0';
+		return 0;
+	}
+	return set_dir(v, field, err);
+}
+
+/* ---- the table of keys ---- */
+
+struct key {
+	struct np_option o;
+	const char *expected; /* for messages; NULL: take() reports it */
+};
+
+static const struct key keys[] = {
+#define AT(field) offsetof(struct np_conf, field)
+#define KEY(name, kind, field, expected, min, max) \
+	{ { name, NP_OPTION_##kind, AT(field), min, max }, expected }
+#define SET(name, set, field, expected) \
+	{ { name, NP_OPTION_TAKE, AT(field), .take = set }, expected }
+#define ADD(name, add) { { name, NP_OPTION_TAKE, AT(place), .take = add } }
+	SET("Enabled", set_yesno, enabled, "yes or no"),
+	SET("Store", set_dir, store, "an absolute directory"),
+	SET("BinDir", set_dir, bindir, "an absolute directory"),
+	SET("LibexecDir", set_dir, libexecdir, "an absolute directory"),
+	KEY("Period", TIME, period_sec,
+	    "a time from 1ms to 1h with its unit, such as 100ms",
+	    NP_CONF_PERIOD_MIN_SEC, NP_CONF_PERIOD_MAX_SEC),
+	KEY("MessageSize", BYTES, message_bytes,
+	    "bytes from 8 to 1M, such as 1K", 8, 1 << 20),
+	KEY("ProcessesPerNode", COUNT, per_node, "1 or 2", 1, 2),
+	KEY("ProbeAfter", TIME, probe_after_sec,
+	    "a time from 0s to 1h with its unit, such as 2s", 0, 3600),
+	KEY("ProbePairs", COUNT, probe_pairs, "a number from 1 to 128",
+	    1, 128),
+	KEY("ProbeNodes", COUNT, probe_nodes, "a number from 2 to 256",
+	    2, 256),
+	KEY("LevelLeadIn", TIME, lead_in_sec,
+	    "a time from 0s to 1h with its unit, such as 2s", 0, 3600),
+	KEY("CalibrateShare", SHARE, calibrate_share,
+	    "a share from 0% to 100%, such as 20%", 0, 1),
+	SET("Transport", set_transport, transport, NP_TRANSPORT_EXPECTED),
+	SET("NetDevices", set_ucx, net_devices,
+	    "a list as for UCX_NET_DEVICES, such as eth0, without spaces"),
+	SET("Transports", set_ucx, transports,
+	    "a list as for UCX_TLS, such as tcp,self, without spaces"),
+	KEY("MaxRuns", COUNT, max_runs, "a number from 1 to 1000",
+	    1, NP_CONF_MAX_RUNS),
+	SET("TraceSize", set_trace_size, trace_bytes,
+	    "bytes from 1M to 1024G, such as 4G"),
+	KEY("MaxTraces", COUNT, max_traces, "a number from 1 to 1000",
+	    1, NP_CONF_MAX_RUNS),
+	SET("Placement", set_mode, place.mode,
+	    "off, advise, prefer or enforce"),
+	ADD("PlacementPartition", add_partition),
+	KEY("MaxSlowdown", SHARE, place.max_slowdown,
+	    "a share from 0% to 10000%, such as 10%", 0, 100),
+	KEY("MaxDefer", TIME, place.max_defer_sec,
+	    "a time from 1s to 8760h with its unit, such as 1h", 1,
+	    365 * 86400.0),
+	KEY("PlacementInterval", TIME, place.interval_sec,
+	    "a time from 100ms to 1h with its unit, such as 2s", 0.1, 3600),
+	SET("UnknownAs", set_unknown, place.unknown_as,
+	    "the name of a published application, or none"),
+	ADD("TrustedUsers", add_users),
+	ADD("JobNameApp", add_job_name),
+	ADD("CommentApp", add_comment),
+	ADD("Claim", add_claim),
+	SET("MetricsURL", np_metrics_set_url, metrics.url,
+	    "the address of a Prometheus server such as http://mon:9090, or "
+	    "none"),
+	SET("MetricsLabel", np_metrics_set_label, metrics.label,
+	    "the name of a label, such as instance"),
+	{ { "MetricsTable", NP_OPTION_TAKE, AT(metrics),
+	    .take = np_metrics_set_tables } },
+	{ { "Metric", NP_OPTION_TAKE, AT(metrics), .take = np_metrics_add } },
+	KEY("MetricsInterval", TIME, metrics.interval_sec,
+	    "a time from 1s to 1h with its unit, such as 15s", 1, 3600),
+	KEY("MetricsTimeout", TIME, metrics.timeout_sec,
+	    "a time from 100ms to 1m with its unit, such as 5s", 0.1, 60),
+	SET("MetricsTokenFile", set_path, metrics.token_file,
+	    "the absolute path of a file"),
+	SET("MetricsCertFile", set_path, metrics.cert_file,
+	    "the absolute path of a file"),
+	SET("MetricsKeyFile", set_path, metrics.key_file,
+	    "the absolute path of a file"),
+	SET("MetricsCAFile", set_path, metrics.ca_file,
+	    "the absolute path of a file"),
+#undef AT
+#undef KEY
+#undef SET
+#undef ADD
+};
+
+_Static_assert(NP_CONF_MAX_RUNS == 1000, "the text for MaxRuns says 1000");
+
+int np_conf_set_key(struct np_conf *c, const char *name, size_t nlen,
+		    char *value, struct np_err *err)
+{
+	struct np_err why = NP_ERR_INIT;
+	const struct key *k = keys;
+
+	while (k < keys + NP_ARRAY_SIZE(keys) &&
+	       (strlen(k->o.name) != nlen ||
+		strncasecmp(k->o.name, name, nlen)))
+		k++;
+	if (k == keys + NP_ARRAY_SIZE(keys))
+		return -ENOENT;
+	if (!np_option_set(&k->o, value, c, &why))
+		return 0;
+	return np_errf(err, -EINVAL, "%s=%.*s: %s%s", k->o.name, SHOWN, value,
+		       k->expected ? "expected " : "",
+		       k->expected ? k->expected : why.text);
+}
+
+/* "; did you mean Period?" for a key that does not exist, or "". */
+static void suggest(const char *name, size_t nlen, char *buf, size_t len)
+{
+	const char *names[NP_ARRAY_SIZE(keys)];
+	char typed[64];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(keys); i++)
+		names[i] = keys[i].o.name;
+	snprintf(typed, sizeof(typed), "%.*s", nlen < 63 ? (int)nlen : 63,
+		 name);
+	np_suggest(typed, names, NP_ARRAY_SIZE(keys), buf, len);
+}
+
+/* ---- settings and files ---- */
 
 void np_conf_init(struct np_conf *c)
 {
@@ -42,7 +697,7 @@ void np_conf_init(struct np_conf *c)
 	np_metrics_conf_init(&c->metrics);
 }
 
-/* The piece of text without the white space around it. */
+/* Strip white space at both ends: returns the start and adjusts *len. */
 static const char *trim(const char *text, size_t *len)
 {
 	while (*len && isspace((unsigned char)text[0]))
@@ -77,13 +732,13 @@ int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err)
 	rc = np_conf_set_key(c, name, nlen, value, err);
 	if (rc != -ENOENT)
 		return rc;
-	np_conf_suggest(name, nlen, like, sizeof(like));
+	suggest(name, nlen, like, sizeof(like));
 	return np_errf(err, -EINVAL,
 		       "%.*s=%.80s: no such key, see netprof.conf(5)%s", shown,
 		       name, value, like);
 }
 
-/* One line of a file: cut the comment, skip what is empty. */
+/* Apply one line of a file: remove the comment, skip it if it is empty. */
 static int apply_line(struct np_conf *c, char *line, size_t len,
 		      struct np_err *err)
 {
@@ -101,7 +756,7 @@ static int apply_line(struct np_conf *c, char *line, size_t len,
 	return n ? np_conf_set(c, line, err) : 0;
 }
 
-/* text[len] is followed by a NUL and is cut into lines. */
+/* text[len] is NUL; text is cut into lines in place. */
 static int apply_text(struct np_conf *c, char *text, size_t len,
 		      const char *path, struct np_err *err)
 {
@@ -132,7 +787,7 @@ int np_conf_load(struct np_conf *c, const char *path, struct np_err *err)
 	ssize_t len;
 	int fd;
 
-	/* O_NONBLOCK: a FIFO in place of the file must not hang a daemon. */
+	/* O_NONBLOCK: a FIFO in place of the file must not block a daemon. */
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return errno == ENOENT ? 0 :

@@ -1,85 +1,185 @@
 /*
- * netprof.conf: "Key=Value" lines as in slurm.conf; '#' starts a comment.
- * The same keys can be given to the SPANK plugin in plugstack.conf, which win.
+ * netprof.conf: "Key=Value" lines as in slurm.conf; '#' starts a comment. The
+ * same keys can be given to the SPANK plugin in plugstack.conf, where they
+ * override those of the file. netprof.conf(5) describes them.
+ *
+ * np_conf.c has one table of all keys, with the limits of each and the member
+ * that it sets. That table is the only place where the value of a key is
+ * parsed. No other file is read, but the names of users and groups in
+ * TrustedUsers and Claim are looked up when these keys are set.
  */
 #ifndef NP_CONF_H
 #define NP_CONF_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <limits.h>
 
+#include "np_app.h"
 #include "np_err.h"
-#include "np_metrics_conf.h"
-#include "np_place_conf.h"
+#include "np_snapshot.h"
 
 #ifndef NP_SYSCONFDIR
 #define NP_SYSCONFDIR "/etc/slurm"
 #endif
 #define NP_CONF_DEFAULT_PATH NP_SYSCONFDIR "/netprof.conf"
 #define NP_CONF_STORE "/var/lib/netprof"
-#define NP_CONF_MAX_RUNS 1000 /* kept and read per application, at most */
+#define NP_CONF_MAX_RUNS 1000 /* most runs kept and read per application */
+#define NP_CONF_PERIOD_MIN_SEC 1e-3
+#define NP_CONF_PERIOD_MAX_SEC 3600.0
 
-struct np_conf {
-	bool enabled;		 /* Enabled=yes|no */
-	char store[PATH_MAX];	 /* Store=DIR */
-	char bindir[PATH_MAX];	 /* BinDir=DIR, where the probes are installed */
-	char libexecdir[PATH_MAX]; /* LibexecDir=DIR */
-	double period_sec;	 /* Period=100ms, 1 ms to 1 h */
-	uint32_t message_bytes;	 /* MessageSize=1K, 8 to 1 MiB */
-	uint32_t per_node;	 /* ProcessesPerNode=1, 1 or 2, of calibrations */
-	double probe_after_sec;	 /* ProbeAfter=2s: of a step's life, see np_invite.h */
-	uint32_t probe_pairs;	 /* ProbePairs=2 a leaf, 1 to 128 */
-	uint32_t probe_nodes;	 /* ProbeNodes=32 of a step at most, 2 to 256 */
-	double calibrate_share;	 /* CalibrateShare=20% of a run, 0 .. 1 */
-	double lead_in_sec;	 /* LevelLeadIn=2s: a level alone before the step */
-	char transport[128];	 /* Transport=auto, see below */
-	char net_devices[128];	 /* NetDevices=eth0: UCX_NET_DEVICES */
-	char transports[128];	 /* Transports=tcp,self: UCX_TLS */
-	uint32_t max_runs;	 /* MaxRuns=1000 kept per application */
-	uint64_t trace_bytes;	 /* TraceSize=4G of a run, all ranks together */
-	uint32_t max_traces;	 /* MaxTraces=4 kept per application */
-	struct np_place_conf place; /* how jobs are placed */
-	struct np_metrics_conf metrics; /* where the site's metrics are */
+/* ---- placement ---- */
+
+#define NP_PLACE_MAX_PARTITIONS 64
+#define NP_PLACE_MAX_RULES 64
+#define NP_PLACE_MAX_TRUSTED 64
+#define NP_PLACE_NAME_MAX 63	 /* longest partition name */
+#define NP_PLACE_PATTERN_MAX 127 /* longest pattern */
+#define NP_PLACE_TEXT_MAX 1024	 /* longest job name or comment matched */
+
+/* Jobs whose name or comment matches pattern (fnmatch(3)) run app. */
+struct np_place_rule {
+	enum np_place_what { NP_PLACE_JOB_NAME, NP_PLACE_COMMENT } what;
+	char pattern[NP_PLACE_PATTERN_MAX + 1];
+	char app[NP_APP_MAX + 1];
 };
 
-/* The built-in defaults. */
-void np_conf_init(struct np_conf *c);
-
 /*
- * Apply one "Key=Value" (keys in any case).  Returns 0 or -EINVAL with err:
- * the key, the value and what was expected.
+ * Of a key that may be repeated, each occurrence adds to the earlier ones, and
+ * an empty value removes them.
  */
-int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err);
+struct np_place_conf {
+	enum np_mode mode; /* Placement=off|advise|prefer|enforce */
+	/* PlacementPartition=NAME:MODE; may be repeated */
+	struct {
+		char name[NP_PLACE_NAME_MAX + 1];
+		enum np_mode mode;
+	} partition[NP_PLACE_MAX_PARTITIONS];
+	size_t n_partitions;
+	double max_slowdown;  /* MaxSlowdown=10%, 0 to 100; a fraction */
+	double max_defer_sec; /* MaxDefer=1h, 1 s to 365 days */
+	/* PlacementInterval=2s, 100 ms to 1 h: between two decisions */
+	double interval_sec;
+	/* UnknownAs=APP, a published profile; "" (UnknownAs=none): no load */
+	char unknown_as[NP_APP_MAX + 1];
+	/*
+	 * TrustedUsers=USER,...: uids or names; may be repeated. Their own
+	 * profiles may move the jobs of other users, like published ones.
+	 */
+	uint32_t trusted[NP_PLACE_MAX_TRUSTED];
+	size_t n_trusted;
+	/*
+	 * JobNameApp=PATTERN:APP, CommentApp=PATTERN:APP; may be repeated. The
+	 * first rule that matches counts.
+	 */
+	struct np_place_rule rule[NP_PLACE_MAX_RULES];
+	size_t n_rules;
+	/* Claim=PATTERN:WHO,...; may be repeated */
+	struct np_claim_rule claim[NP_CLAIM_MAX_RULES];
+	size_t n_claims;
+};
+
+void np_place_conf_init(struct np_place_conf *c); /* Placement=off */
+
+/* Mode of a partition; of NULL the default mode. */
+enum np_mode np_place_conf_mode(const struct np_place_conf *c,
+				const char *partition);
+
+/* True if the mode of any partition is not off. */
+bool np_place_conf_at_work(const struct np_place_conf *c);
+
+/* "enforce" */
+const char *np_mode_name(enum np_mode mode);
 
 /*
- * The same of the key of that name, of nlen characters.  Returns also -ENOENT,
- * without err: there is no such key.
+ * Application of a job with this name and comment (NULL or "": none), by the
+ * rules; NULL: no rule matches. Texts of more than NP_PLACE_TEXT_MAX
+ * characters match no rule, because users choose them and the cost of matching
+ * must be bounded.
  */
-int np_conf_set_key(struct np_conf *c, const char *name, size_t nlen,
-		    char *value, struct np_err *err);
+const char *np_place_conf_app(const struct np_place_conf *c,
+			      const char *job_name, const char *comment);
 
-/* "; did you mean Period?" of a key that does not exist, or "". */
-void np_conf_suggest(const char *name, size_t nlen, char *buf, size_t len);
+/* ---- metrics ---- */
 
 /*
- * Apply a file.  A missing file is fine (0).  Lines in error are passed over;
- * the first of them is told, with file and line.  Returns 0, -EINVAL for such
- * a line, or another -errno.
+ * Where the site's metrics are, and their names there: the keys that start
+ * with "Metric".
+ *
+ * A signal is a quantity that netprof wants to know about a node. For each
+ * signal a row of a table has an expression in PromQL in which
+ *
+ *	$nodes	is the matcher of the nodes in question
+ *	$label	is the label that holds their names (MetricsLabel)
+ *	$window	is a duration: the run, or one step of a timeline
+ *
+ * and which yields one value per node. There are tables for common exporters,
+ * and sites can add rows of their own (Metric=SIGNAL:EXPRESSION).
  */
-int np_conf_load(struct np_conf *c, const char *path, struct np_err *err);
 
-/* The file that NETPROF_CONF names, or the default path. */
-const char *np_conf_path(void);
+enum np_signal {
+	NP_SIGNAL_TRAFFIC,     /* bytes per second, sent and received */
+	NP_SIGNAL_CPU_WAIT,    /* share of time a process waited for a CPU */
+	NP_SIGNAL_STEAL,       /* share of CPU time taken by the hypervisor */
+	NP_SIGNAL_CLOCK,       /* frequency of the CPUs, Hz */
+	NP_SIGNAL_MEMORY_WAIT, /* share of time a process waited for memory */
+	NP_SIGNAL_SWAP,	       /* pages per second */
+	NP_SIGNAL_IO_WAIT,     /* share of time a process waited for I/O */
+	NP_SIGNAL_NFS,	       /* retransmitted requests per second */
+	NP_SIGNAL_NIC_ERRORS,  /* errors and discards per second */
+	NP_SIGNAL_LINK_SPEED,  /* capacity of its links, bytes per second */
+	NP_SIGNAL_RETRANSMITS, /* TCP segments per second */
+	NP_SIGNAL_CONGESTION,  /* rate of a congestion counter of the adapter */
+	NP_SIGNAL_CLOCK_SKEW,  /* its date minus the server's, seconds */
+	NP_N_SIGNALS
+};
+
+/* "traffic", "cpu_wait" ... */
+const char *np_signal_name(enum np_signal s);
+
+#define NP_METRICS_EXPRESSION 1024 /* bytes of one, with its NUL */
+#define NP_METRICS_TABLES 8
+#define NP_METRICS_LABEL 64
+
+struct np_metrics_conf {
+	char url[1024]; /* MetricsURL; "": no metrics server */
+	char label[NP_METRICS_LABEL]; /* MetricsLabel=instance */
+	uint8_t table[NP_METRICS_TABLES]; /* MetricsTable, in that order */
+	uint32_t n_tables;
+	char own[NP_N_SIGNALS][NP_METRICS_EXPRESSION]; /* Metric=; "": none */
+	double interval_sec; /* MetricsInterval=15s between two samples */
+	double timeout_sec;  /* MetricsTimeout=5s for a response */
+	/* MetricsTokenFile, MetricsCertFile, MetricsKeyFile, MetricsCAFile */
+	char token_file[PATH_MAX], cert_file[PATH_MAX], key_file[PATH_MAX],
+	     ca_file[PATH_MAX];
+};
+
+void np_metrics_conf_init(struct np_metrics_conf *c);
 
 /*
- * Over which library the probes measure.  "ucx" or "ucx:TLS", TLS as for
- * UCX_TLS; "ofi:PROVIDER[/DEVICE]", of libfabric; "auto": by what the node has.
+ * Set the values of these keys; each returns 0 or -EINVAL, with err. The last
+ * three are exported for the unit tests.
+ */
+int np_metrics_set_url(char *value, void *url, struct np_err *err);
+int np_metrics_set_label(char *value, void *label, struct np_err *err);
+int np_metrics_set_tables(char *value, void *conf, struct np_err *err);
+int np_metrics_add(char *value, void *conf, struct np_err *err);
+
+/* Expression of a signal; NULL: no table has it. */
+const char *np_metrics_expression(const struct np_metrics_conf *c,
+				  enum np_signal s);
+
+/* ---- the transport of probes ---- */
+
+/*
+ * Network library that the probes use: "ucx" or "ucx:TLS", with TLS as in
+ * UCX_TLS; "ofi:PROVIDER[/DEVICE]", of libfabric; "auto": by the networks of
+ * the node.
  */
 struct np_transport {
 	enum { NP_TRANSPORT_AUTO, NP_TRANSPORT_UCX, NP_TRANSPORT_OFI } library;
-	const char *of; /* TLS or PROVIDER[/DEVICE] in the text; "": none */
+	const char *of; /* TLS or PROVIDER[/DEVICE], in the text; "": none */
 };
 #define NP_TRANSPORT_EXPECTED \
 	"auto, ucx, ucx:TRANSPORTS or ofi:PROVIDER[/DEVICE], without spaces"
@@ -87,9 +187,63 @@ struct np_transport {
 /* Returns 0 or -EINVAL. */
 int np_transport_parse(const char *text, struct np_transport *out);
 
+/* ---- all settings ---- */
+
+struct np_conf {
+	bool enabled;		   /* Enabled=yes|no */
+	char store[PATH_MAX];	   /* Store=DIR */
+	char bindir[PATH_MAX];	   /* BinDir=DIR, of the probes */
+	char libexecdir[PATH_MAX]; /* LibexecDir=DIR */
+	double period_sec;	   /* Period=100ms, 1 ms to 1 h */
+	uint32_t message_bytes;	   /* MessageSize=1K, 8 to 1 MiB */
+	uint32_t per_node;	   /* ProcessesPerNode=1, 1 or 2; calibrations */
+	/* ProbeAfter=2s: age of a step when probing starts; np_invite.h */
+	double probe_after_sec;
+	uint32_t probe_pairs;	   /* ProbePairs=2 per leaf, 1 to 128 */
+	uint32_t probe_nodes;	   /* ProbeNodes=32 most of a step, 2 to 256 */
+	double calibrate_share;	   /* CalibrateShare=20% of a run, 0 to 1 */
+	/* LevelLeadIn=2s: time a level runs alone before the step */
+	double lead_in_sec;
+	char transport[128];	   /* Transport=auto, see above */
+	char net_devices[128];	   /* NetDevices=eth0: UCX_NET_DEVICES */
+	char transports[128];	   /* Transports=tcp,self: UCX_TLS */
+	uint32_t max_runs;	   /* MaxRuns=1000 kept per application */
+	uint64_t trace_bytes;	   /* TraceSize=4G of a run, all ranks */
+	uint32_t max_traces;	   /* MaxTraces=4 kept per application */
+	struct np_place_conf place;
+	struct np_metrics_conf metrics;
+};
+
+/* Set the built-in defaults. */
+void np_conf_init(struct np_conf *c);
+
 /*
- * Defaults, then np_conf_path(), then NETPROF_STORE.  Returns 0; -EINVAL with
- * err for a line in error, when all others are applied; or another -errno.
+ * Apply one "Key=Value" (keys in any case). Returns 0, or -EINVAL with err: the
+ * key, the value and what was expected.
+ */
+int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err);
+
+/*
+ * The same for the key of that name, of nlen characters. Also returns -ENOENT,
+ * without err: there is no such key.
+ */
+int np_conf_set_key(struct np_conf *c, const char *name, size_t nlen,
+		    char *value, struct np_err *err);
+
+/*
+ * Apply a file; a missing file is fine (0). Lines in error are skipped, and the
+ * first of them is reported with file and line. Returns 0, -EINVAL for such a
+ * line, or another -errno. Exported for the unit tests.
+ */
+int np_conf_load(struct np_conf *c, const char *path, struct np_err *err);
+
+/* The file named by NETPROF_CONF, or the default path. */
+const char *np_conf_path(void);
+
+/*
+ * Apply the defaults, then np_conf_path(), then NETPROF_STORE. Returns 0;
+ * -EINVAL with err for a line in error, after all others were applied; or
+ * another -errno.
  */
 int np_conf_from_environment(struct np_conf *c, struct np_err *err);
 

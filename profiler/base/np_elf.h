@@ -1,33 +1,55 @@
 /*
- * What a shared object says of itself, read from its file: loading it would run
- * its code.  The file may be anything; reading is bounded.
+ * Facts about programs, read from their files: symbols of a shared object, and
+ * the MPI library of a process.
+ *
+ * A shared object is not loaded, because that would run its code, and the
+ * process is not stopped. The files may be anything; reading is bounded.
  */
 #ifndef NP_ELF_H
 #define NP_ELF_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "np_err.h"
 
+/* ---- shared objects ---- */
+
 /*
- * The bytes of a data symbol of a shared object of this machine, at most max.
- * Returns how many, or with err -errno: -ENOENT (no such file), -EINVAL (no
- * shared object of this machine, damaged), -ENODATA (no such symbol, or it
- * is not initialized).
+ * Read at most max bytes of a data symbol of a shared object for this
+ * machine. Returns their number, or with err -errno: -ENOENT (no such file),
+ * -EINVAL (not a shared object for this machine, or damaged), -ENODATA (no such
+ * symbol, or it is not initialised).
  */
 long np_elf_symbol(const char *path, const char *name, void *buf, size_t max,
 		   struct np_err *err);
 
-#define NP_ELF_CONSTANTS_MAX (16u << 20) /* bytes; what is larger is left out */
+#define NP_ELF_CONSTANTS_MAX (16u << 20) /* bytes; larger sections are skipped */
 
 /*
- * look() at each section of constants, until it returns true.  data is the
- * section's file bytes, which end anywhere, for that call.  Returns 0 (true
- * was returned), -ENODATA (it never was), or -ENOENT or -EINVAL as above.
+ * Call each() for every section of constants until it returns true. data: the
+ * bytes of the section in the file, valid during the call and not
+ * NUL-terminated. Returns 0 (each() returned true), -ENODATA (it never did), or
+ * -ENOENT or -EINVAL as above. Exported for the unit tests.
  */
 int np_elf_constants(const char *path,
-		     bool (*look)(const char *data, size_t len, void *arg),
+		     bool (*each)(const char *data, size_t len, void *arg),
 		     void *arg, struct np_err *err);
+
+/* ---- the MPI library of a process ---- */
+
+#define NP_MPI_TEXT 64
+
+/*
+ * The MPI library that a process, or one that it started, has mapped: "Open MPI
+ * 4.1.4", or "MPICH 4.0.2", which also stands for libraries derived from MPICH.
+ * False: none, or one that is linked statically, is not known here or may not
+ * be read.
+ */
+bool np_mpi_find(pid_t pid, char buf[NP_MPI_TEXT]);
+
+/* The same for a library, by its path. Exported for the unit tests. */
+bool np_mpi_of_library(const char *path, char buf[NP_MPI_TEXT]);
 
 #endif

@@ -9,8 +9,8 @@
 
 #include "np_array.h"
 
-#define NAME 255 /* bytes of a name; that of a switch is shorter */
-#define DEEPEST 8 /* brackets in one word */
+#define NAME 255 /* longest name, in bytes; switch names are shorter */
+#define DEEPEST 8 /* most brackets in one word */
 #define SEPARATORS ", \t\n" /* Slurm's */
 
 struct list {
@@ -29,13 +29,13 @@ static int add_name(void *arg, const char *name)
 struct walk {
 	np_hostlist_f *each;
 	void *arg;
-	char name[NAME + 1]; /* the one that is being put together */
+	char name[NAME + 1]; /* the name under construction */
 };
 
 static int expand(struct walk *l, size_t at, const char *word, size_t len,
 		  int depth);
 
-/* One number of a range after the other, each with the rest of the word. */
+/* Expand the numbers of a range, each followed by the rest of the word. */
 static int expand_range(struct walk *l, size_t at, unsigned long from,
 			unsigned long to, int digits, const char *rest,
 			size_t rest_len, int depth)
@@ -55,7 +55,7 @@ static int expand_range(struct walk *l, size_t at, unsigned long from,
 	return rc;
 }
 
-/* "0", "00-15"; the digits of the first say how wide all are. */
+/* Parse "0" or "00-15". The first number sets the width of all. */
 static int parse_range(const char *p, const char *end, unsigned long *from,
 		       unsigned long *to, int *digits)
 {
@@ -78,7 +78,7 @@ static int parse_range(const char *p, const char *end, unsigned long *from,
 	return stop == end ? 0 : -EINVAL;
 }
 
-/* word begins behind a bracket. */
+/* word starts after a bracket. */
 static int expand_bracket(struct walk *l, size_t at, const char *word,
 			  size_t len, int depth)
 {
@@ -119,7 +119,7 @@ static int expand(struct walk *l, size_t at, const char *word, size_t len,
 	return at + plain ? l->each(l->arg, l->name) : -EINVAL;
 }
 
-/* Up to the next of some characters that is in no brackets. */
+/* Length up to the first of these characters outside brackets. */
 static size_t word_len(const char *text, const char *ends)
 {
 	bool inside = false;
@@ -198,7 +198,7 @@ static int by_name(const void *a, const void *b)
 static void write_shared(size_t i, const char *name, char *buf, size_t len,
 			 size_t *used, size_t *cut)
 {
-	/* Room is kept for how many more there are. */
+	/* Keep room for " and N more". */
 	const size_t tail = 24, need = strlen(name) + !!i;
 
 	if (*cut || *used + need + tail >= len) {

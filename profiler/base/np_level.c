@@ -4,23 +4,25 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "np_quantity.h"
+#include "np_option.h"
 
 /*
- * A program feels a leaf by the size of its messages, and presses on it so.
+ * What a program notices of the load on a leaf, and how it loads the leaf,
+ * depends on the size of its messages. The levels therefore use different
+ * sizes.
  *
- * c0, c5 and c6 send one message at a time to either neighbour, of 64 bytes,
- * 4 KB and 16 KB, without a pause: what waits for each answer, as most programs
- * do.  c1 does so with small messages and a pause.
+ * c0, c5 and c6 send one message at a time to either neighbour, of 64 bytes, 4
+ * KB and 16 KB, without a pause, like most programs that wait for each answer.
+ * c1 does the same with small messages and a pause.
  *
- * c2 to c4 and c7 send 40 KB, as the source's do, several at a time.  With
- * T = P * M * (time of one message through the bottleneck), such a level uses
- * about T / (B + T) of it: 41, 75, 93 and 100 % of links on which 40 KB take
- * some 17 ms (8 nodes share a leaf of 80 Mbit/s, or 20 Mbit/s a node).  On a
- * fabric N times as fast those with a pause press N times less, and what is in
- * between is had with "P4:M10:B20us".
+ * c2 to c4 and c7 send messages of 40 KB, as in the paper, several at a time.
+ * With T = P * M * (time of one message through the bottleneck), such a level
+ * uses about T / (B + T) of it: 41, 75, 93 and 100 % of links on which 40 KB
+ * take some 17 ms (8 nodes share a leaf of 80 Mbit/s, or 20 Mbit/s per node).
+ * On a fabric N times as fast the levels with a pause cause N times less load;
+ * for loads in between use levels such as "P4:M10:B20us".
  *
- * In order of their nominal load (np_calibrate_plan.c).
+ * The table is in the order of nominal load (np_calibrate_plan.c).
  */
 const struct np_level np_levels[] = {
 	{ "c0", 2, 1, 0, 64 },
@@ -34,7 +36,7 @@ const struct np_level np_levels[] = {
 };
 const size_t np_n_levels = NP_ARRAY_SIZE(np_levels);
 
-static int bad(const char *text, struct np_err *err, const char *why)
+static int invalid(const char *text, struct np_err *err, const char *why)
 {
 	return np_errf(err, -EINVAL, "level \"%s\": %s; expected %s to %s, or "
 		       "P4:M10:B250us[:S40960]", text, why, np_levels[0].name,
@@ -82,12 +84,12 @@ int np_level_check(const struct np_level *l, struct np_err *err)
 		       l->partners, l->messages, NP_LEVEL_MAX_IN_FLIGHT);
 }
 
-/* "P4:M10:B250us:S40960", parts in any order, each at most once. */
+/* Parse "P4:M10:B250us:S40960": parts in any order, each at most once. */
 static int parse_parts(const char *text, struct np_level *l,
 		       struct np_err *err)
 {
 	char copy[NP_LEVEL_NAME], *save = NULL;
-	char seen[5] = ""; /* of "PMBS" */
+	char seen[5] = ""; /* letters of "PMBS" seen so far */
 
 	strcpy(copy, text);
 	for (char *part = strtok_r(copy, ":", &save); part;
@@ -95,13 +97,13 @@ static int parse_parts(const char *text, struct np_level *l,
 		const char *why = set_part(l, part);
 
 		if (why)
-			return bad(text, err, why);
+			return invalid(text, err, why);
 		if (strchr(seen, part[0]))
-			return bad(text, err, "a part is given twice");
+			return invalid(text, err, "a part is given twice");
 		strncat(seen, part, 1);
 	}
 	if (!strchr(seen, 'P') || !strchr(seen, 'M') || !strchr(seen, 'B'))
-		return bad(text, err, "P, M and B are required");
+		return invalid(text, err, "P, M and B are required");
 	return np_level_check(l, err);
 }
 
@@ -116,7 +118,7 @@ int np_level_parse(const char *text, struct np_level *out, struct np_err *err)
 			return 0;
 		}
 	if (strlen(text) >= sizeof(l.name))
-		return bad("...", err, "longer than 63 characters");
+		return invalid("...", err, "longer than 63 characters");
 	rc = parse_parts(text, &l, err);
 	if (rc)
 		return rc;

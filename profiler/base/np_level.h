@@ -1,8 +1,9 @@
 /*
- * Interference levels: the configurations of CompressionB.
+ * Load levels: the configurations of CompressionB.
  *
- * Every process sends M messages of S bytes to each of P partners around the
- * ring of nodes, receives as many, sleeps B, waits for all, and starts again.
+ * In each round every process sends M messages of S bytes to each of P partners
+ * around the ring of nodes, receives as many, sleeps for B, waits for all of
+ * them, and starts again.
  */
 #ifndef NP_LEVEL_H
 #define NP_LEVEL_H
@@ -13,34 +14,36 @@
 #include "np_err.h"
 
 #define NP_LEVEL_NAME 64
-#define NP_LEVEL_BYTES 40960 /* message size of the source */
+#define NP_LEVEL_BYTES 40960 /* message size in the CompressionB paper */
 
 #define NP_LEVEL_MAX_PARTNERS 1024
 #define NP_LEVEL_MAX_MESSAGES 1024
-#define NP_LEVEL_MAX_IN_FLIGHT 4096 /* P * M */
+#define NP_LEVEL_MAX_IN_FLIGHT 4096 /* most messages per round: P * M */
 #define NP_LEVEL_MAX_PAUSE_SEC 60.0
 #define NP_LEVEL_MIN_BYTES 8
 #define NP_LEVEL_MAX_BYTES (16u << 20)
 
 struct np_level {
-	char name[NP_LEVEL_NAME]; /* as asked for */
-	uint32_t partners;	  /* P, clipped to the nodes there are */
+	char name[NP_LEVEL_NAME]; /* as requested */
+	uint32_t partners;	  /* P, at most the number of other nodes */
 	uint32_t messages;	  /* M, per partner and round */
 	double pause_sec;	  /* B */
 	uint32_t bytes;		  /* S */
 };
 
-/* The named levels, of messages of 64 bytes to 40 KB; c7 saturates. */
+/* The named levels, with messages of 64 bytes to 40 KB; c7 saturates a leaf. */
 extern const struct np_level np_levels[];
 extern const size_t np_n_levels;
 
-/* Limits that concern several parts.  Returns 0 or -EINVAL with err. */
+/*
+ * Check the limits that concern several parts. Returns 0 or -EINVAL with err.
+ */
 int np_level_check(const struct np_level *l, struct np_err *err);
 
 /*
  * Parse a level: a name of the table, or "P4:M10:B250us[:S40960]" (B with a
- * unit of ns, us, ms or s).  Returns 0, or -EINVAL with err naming the value
- * and what is expected.
+ * unit of ns, us, ms or s). Returns 0, or -EINVAL with err: the value and what
+ * was expected.
  */
 int np_level_parse(const char *text, struct np_level *out, struct np_err *err);
 

@@ -14,8 +14,8 @@ struct objects {
 	size_t n;
 };
 
-/* No dlopen() in here: it would wait for the lock that is held. */
-static int note(struct dl_phdr_info *info, size_t size, void *arg)
+/* No dlopen() here: it would wait for the lock that dl_iterate_phdr() holds. */
+static int collect_path(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct objects *o = arg;
 
@@ -27,7 +27,10 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* SPANK plugins may be of another micro release, and are not Slurm's. */
+/*
+ * Not SPANK plugins, which are not Slurm's own and may be of another micro
+ * release.
+ */
 static bool is_slurms_own(const char *type)
 {
 	static const char *const own[] = {
@@ -42,7 +45,7 @@ static bool is_slurms_own(const char *type)
 	return false;
 }
 
-/* 0: it is no plugin of Slurm's. */
+/* 0: not one of Slurm's own plugins. */
 static uint32_t version_of(const char *path, int flags)
 {
 	void *object = dlopen(path, RTLD_LAZY | RTLD_LOCAL | flags);
@@ -60,7 +63,7 @@ static uint32_t version_of(const char *path, int flags)
 	return v;
 }
 
-/* Plugins are where Slurm's library is; this one is in all releases. */
+/* Slurm's plugins are next to its library, and every release has this one. */
 static uint32_t version_of_neighbour(void)
 {
 	void *function = dlsym(RTLD_DEFAULT, "slurm_info");
@@ -85,7 +88,7 @@ uint32_t np_loader_version(void)
 
 	if (!o)
 		return 0;
-	dl_iterate_phdr(note, o);
+	dl_iterate_phdr(collect_path, o);
 	for (size_t i = 0; i < o->n; i++) {
 		if (!v)
 			v = version_of(o->path[i], RTLD_NOLOAD);

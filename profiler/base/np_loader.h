@@ -1,8 +1,10 @@
 /*
- * Which Slurm loads a plugin of ours?  It takes only what says to be of its own
- * version, and a slurmctld that misses a plugin does not start.  So ours say
- * what is wanted to hear, and do nothing where they were built for a release
- * with other structures: within one release (major.minor) these stay the same.
+ * The version of the Slurm program that loads a plugin of ours.
+ *
+ * Slurm loads only plugins that report its own version, and a slurmctld without
+ * one of its plugins does not start. Therefore our plugins report the loader's
+ * version, and do nothing if they were built for a release with other
+ * structures. Within one release (major.minor) the structures stay the same.
  */
 #ifndef NP_LOADER_H
 #define NP_LOADER_H
@@ -11,18 +13,19 @@
 #include <stdint.h>
 
 /*
- * As Slurm numbers it (major << 16 | minor << 8 | micro), from a plugin of
- * Slurm's own that this process has loaded already, or from one beside Slurm's
- * library: sbatch has loaded none by then.  0: this is no program of Slurm's.
- * For a constructor: Slurm looks at the version after these have run.
+ * The version as Slurm encodes it (major << 16 | minor << 8 | micro), from one
+ * of Slurm's own plugins that this process has loaded, or from one next to
+ * Slurm's library, as sbatch has not loaded any yet. 0: this is not a Slurm
+ * program. To be called in a constructor: Slurm checks the version of a plugin
+ * after its constructors have run.
  */
 uint32_t np_loader_version(void);
 
-/* "22.05.8".  Returns buf. */
+/* "22.05.8"; returns buf. */
 #define NP_LOADER_TEXT 16
 const char *np_loader_text(uint32_t version, char buf[NP_LOADER_TEXT]);
 
-/* Is what was built for one version safe with the other? */
+/* True if a plugin built for one version is safe in a program of the other. */
 static inline bool np_loader_fits(uint32_t built, uint32_t loader)
 {
 	return built >> 8 == loader >> 8;

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /*
- * Slurmctld's group is to read it whatever the umask.  Not by chmod(), see
- * np_store.c.
+ * The group of slurmctld must be able to read the directory whatever the umask.
+ * Not by chmod(); np_store.c has the reason.
  */
 static void make_user_dir(int users, const char *uid)
 {
@@ -23,7 +23,7 @@ static void make_user_dir(int users, const char *uid)
 	umask(old);
 }
 
-/* The calling user's directory in the store, made if it is not there. */
+/* Open the calling user's directory in the store, creating it if needed. */
 static int open_user_dir(const char *store)
 {
 	int users, dir, flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -98,7 +98,7 @@ void np_log_line(char line[NP_LOG_LINE], const char *text)
 	snprintf(line, NP_LOG_LINE, "%s %s %.510s\n", when, host, text);
 }
 
-/* syslog(3) would wait for a daemon that has stopped reading. */
+/* Not syslog(3), which would wait for a daemon that has stopped reading. */
 void np_log_system(const char *text)
 {
 	static const struct sockaddr_un log = {

@@ -6,7 +6,7 @@
 
 #include "np_array.h"
 
-#define WANTED_SEC 60.0 /* a job was there so recently */
+#define WANTED_SEC 60.0 /* users without a job for longer are not asked about */
 
 void np_members_free(struct np_members *m)
 {
@@ -14,7 +14,7 @@ void np_members_free(struct np_members *m)
 	*m = (struct np_members){ .n = 0 };
 }
 
-/* Index of the first one that is not before uid. */
+/* Index of the first user that does not precede uid. */
 static size_t place_of(const struct np_members *m, uint32_t uid)
 {
 	size_t low = 0, high = m->n;
@@ -64,50 +64,55 @@ void np_members_want(struct np_members *m, uint32_t uid, double now)
 	m->at[i].wanted = now;
 }
 
-/* Who is in no group as there is no such user is known, too. */
-static bool ask(struct np_member *one, const struct np_claim_rule *rule,
-		size_t n, np_groups_f *groups_of, const struct np_clock *clock)
+/* A user that does not exist is known, too: to be in no group. */
+static bool query(struct np_member *one, const struct np_claim_rule *rule,
+		  size_t n, np_groups_f *groups_of,
+		  const struct np_clock *clock)
 {
 	uint32_t *gid = NULL;
 	size_t n_gids = 0;
 	int rc = groups_of(one->user.uid, &gid, &n_gids);
 	uint64_t groups = np_claim_groups(rule, n, gid, n_gids);
-	bool answered = !rc || rc == -ENOENT, news;
+	bool answered = !rc || rc == -ENOENT, changed;
 
 	free(gid);
 	one->due = clock->now_sec(clock) + (answered ? NP_MEMBERS_FRESH_SEC :
 						       NP_MEMBERS_RETRY_SEC);
 	if (!answered)
 		return false;
-	news = !one->known || one->user.groups != groups;
+	changed = !one->known || one->user.groups != groups;
 	one->user.groups = groups;
 	one->known = true;
-	return news;
+	return changed;
 }
 
+/*
+ * Two passes: the users never asked about get at least NP_MEMBERS_FIRST_SEC,
+ * even if `until` is earlier; then those whose answer is old.
+ */
 bool np_members_look(struct np_members *m, const struct np_claim_rule *rule,
 		     size_t n, np_groups_f *groups_of,
 		     const struct np_clock *clock, double until)
 {
 	double now = clock->now_sec(clock);
 	double first = now + NP_MEMBERS_FIRST_SEC;
-	bool news = false;
+	bool changed = false;
 
-	for (int again = 0; again < 2; again++) {
-		double end = again ? until : first > until ? first : until;
+	for (int refresh = 0; refresh < 2; refresh++) {
+		double end = refresh ? until : first > until ? first : until;
 
 		for (size_t i = 0; i < m->n; i++) {
 			struct np_member *one = &m->at[i];
 
-			if (one->known != again || one->due > now ||
+			if (one->known != refresh || one->due > now ||
 			    now - one->wanted > WANTED_SEC)
 				continue;
 			if (clock->now_sec(clock) >= end)
 				break;
-			news |= ask(one, rule, n, groups_of, clock);
+			changed |= query(one, rule, n, groups_of, clock);
 		}
 	}
-	return news;
+	return changed;
 }
 
 struct np_claim_user *np_members_known(const struct np_members *m, size_t *n)

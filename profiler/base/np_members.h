@@ -1,49 +1,53 @@
 /*
- * Who is in the groups that Claim= names: asked ahead, by the thread, for the
- * users whose jobs were seen, as the user database may be slow.
+ * Cache of the group membership of users, for the groups named in Claim=. The
+ * user database may be slow, so slurmctld's plugin asks it ahead of time, in a
+ * thread, for the users whose jobs it has seen.
  */
 #ifndef NP_MEMBERS_H
 #define NP_MEMBERS_H
 
-#include "np_claim.h"
+#include "np_app.h"
 #include "np_clock.h"
 
-#define NP_MEMBERS_MAX 16384	  /* users; who had no job for longest goes */
-#define NP_MEMBERS_FRESH_SEC 300  /* what is known holds for so long */
-#define NP_MEMBERS_RETRY_SEC 30	  /* where the database did not answer */
-#define NP_MEMBERS_FIRST_SEC 5.0  /* in one round, for those never asked */
+/* users; the one without a job for longest is dropped */
+#define NP_MEMBERS_MAX 16384
+#define NP_MEMBERS_FRESH_SEC 300  /* lifetime of an answer, seconds */
+#define NP_MEMBERS_RETRY_SEC 30	  /* seconds until a failed query is repeated */
+/* seconds per pass for users never asked about */
+#define NP_MEMBERS_FIRST_SEC 5.0
 
 struct np_member {
 	struct np_claim_user user;
-	double due, wanted;
-	bool known;
+	double due;	 /* when to ask again, on the clock */
+	double wanted;	 /* when a job of the user was last seen */
+	bool known;	 /* user.groups is valid */
 };
 
-/* Zeroed, it is empty. */
+/* Empty when zeroed. */
 struct np_members {
-	struct np_member *at; /* by uid */
+	struct np_member *at; /* sorted by uid */
 	size_t n;
 };
 
 void np_members_free(struct np_members *m);
 
-/* Jobs of this user are there.  Without memory it is not known. */
+/* A job of this user exists. Without memory the user stays unknown. */
 void np_members_want(struct np_members *m, uint32_t uid, double now);
 
-/* np_groups_of(), or a test's. */
+/* np_groups_of(), or a function of a test. */
 typedef int np_groups_f(uint32_t uid, uint32_t **gid, size_t *n);
 
 /*
- * Ask for those that are wanted: first of whom nothing is known, then of whom
- * it was asked long ago, the latter until that time.  What a database that does
- * not answer said last is kept.  Returns whether anything is known now that was
- * not.
+ * Ask the database about the users that have jobs: first about those of whom
+ * nothing is known, then about those whose answer is old, the latter until
+ * `until`. If the database does not answer, its last answer is kept. Returns
+ * true if anything is known now that was not known before.
  */
 bool np_members_look(struct np_members *m, const struct np_claim_rule *rule,
 		     size_t n, np_groups_f *groups_of,
 		     const struct np_clock *clock, double until);
 
-/* Those known, by uid, malloc'ed; NULL: out of memory. */
+/* The known users, sorted by uid, malloc'ed; NULL: out of memory. */
 struct np_claim_user *np_members_known(const struct np_members *m, size_t *n);
 
 #endif

@@ -1,14 +1,132 @@
 #include "np_option.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#include "np_quantity.h"
+/* ---- values ---- */
 
-static int bad(const struct np_option *o, const char *text, const char *what,
-	       const char *unit, struct np_err *err)
+#define MAX_DIGITS 15 /* a double holds them exactly */
+#define TEN_YEARS_SEC (10 * 366 * 86400.0)
+
+/*
+ * Parse digits[.digits] as mantissa / 10^n, both exact, so that "0.1s" is the
+ * double 0.1. Not strtod(), which takes "inf", "0x1p3" and the decimal point of
+ * the user's locale.
+ */
+static int parse_decimal(const char **text, uint64_t *mantissa, double *ten_n)
+{
+	const char *p = *text;
+	int digits = 0, seen_point = 0;
+
+	*mantissa = 0;
+	*ten_n = 1;
+	for (; (*p >= '0' && *p <= '9') || (*p == '.' && !seen_point); p++) {
+		if (*p == '.') {
+			seen_point = 1;
+			continue;
+		}
+		if (++digits > MAX_DIGITS)
+			return -ERANGE;
+		*mantissa = *mantissa * 10 + (uint64_t)(*p - '0');
+		if (seen_point)
+			*ten_n *= 10;
+	}
+	if (!digits || p[-1] == '.')
+		return -EINVAL;
+	*text = p;
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	double mul, div; /* both exact, so that only one rounding remains */
+} units[] = {
+	{ "ns", 1, 1e9 }, { "us", 1, 1e6 }, { "ms", 1, 1e3 },
+	{ "s", 1, 1 },	  { "m", 60, 1 },   { "h", 3600, 1 },
+};
+
+int np_duration_parse(const char *text, double *sec)
+{
+	uint64_t mantissa;
+	double ten_n, s;
+	int rc = parse_decimal(&text, &mantissa, &ten_n);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(units); i++) {
+		if (strcmp(text, units[i].name))
+			continue;
+		s = (double)mantissa * units[i].mul / (ten_n * units[i].div);
+		if (s > TEN_YEARS_SEC)
+			return -ERANGE;
+		*sec = s;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int np_percent_parse(const char *text, double *fraction)
+{
+	uint64_t mantissa;
+	double ten_n;
+	int rc = parse_decimal(&text, &mantissa, &ten_n);
+
+	if (rc)
+		return rc;
+	if (strcmp(text, "%"))
+		return -EINVAL;
+	*fraction = (double)mantissa / (ten_n * 100);
+	return 0;
+}
+
+static int shift_of(char suffix)
+{
+	switch (suffix) {
+	case '\0': return 0;
+	case 'K': case 'k': return 10;
+	case 'M': case 'm': return 20;
+	case 'G': case 'g': return 30;
+	case 'T': case 't': return 40;
+	default: return -1;
+	}
+}
+
+int np_bytes_parse(const char *text, uint64_t *bytes)
+{
+	uint64_t n = 0;
+	int shift;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	for (; *text >= '0' && *text <= '9'; text++) {
+		if (__builtin_mul_overflow(n, 10u, &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(*text - '0'), &n))
+			return -ERANGE;
+	}
+	shift = shift_of(*text);
+	if (shift < 0 || (*text && text[1]))
+		return -EINVAL;
+	if (n > UINT64_MAX >> shift)
+		return -ERANGE;
+	*bytes = n << shift;
+	return 0;
+}
+
+int np_whole_parse(const char *text, uint64_t max, uint64_t *n)
+{
+	return text[strspn(text, "0123456789")] || np_bytes_parse(text, n) ||
+	       *n > max ? -EINVAL : 0;
+}
+
+/* ---- options ---- */
+
+static int out_of_range(const struct np_option *o, const char *text,
+			const char *what, const char *unit, struct np_err *err)
 {
 	return np_errf(err, -EINVAL,
 		       "--%s \"%.40s\": expected %s from %.12g%s to %.12g%s",
@@ -28,7 +146,7 @@ static int set_time(const struct np_option *o, const char *text, double *sec,
 		text = with_unit;
 	}
 	if (np_duration_parse(text, &t) || !(t >= o->min && t <= o->max))
-		return bad(o, text, "a time as 100ms or 2s", "s", err);
+		return out_of_range(o, text, "a time such as 100ms or 2s", "s", err);
 	*sec = t;
 	return 0;
 }
@@ -40,7 +158,7 @@ static int set_share(const struct np_option *o, const char *text,
 
 	if (np_percent_parse(text, &s) || !(s >= o->min && s <= o->max))
 		return np_errf(err, -EINVAL, "--%s \"%.40s\": expected a "
-			       "share as 10%%", o->name, text);
+			       "share such as 10%%", o->name, text);
 	*share = s;
 	return 0;
 }
@@ -66,8 +184,8 @@ static int set_whole(const struct np_option *o, const char *text,
 	if ((count ? np_whole_parse(text, UINT64_MAX, &n) :
 		     np_bytes_parse(text, &n)) ||
 	    (double)n < o->min || (double)n > o->max)
-		return bad(o, text, count ? "a whole number" :
-			   "bytes as 512 or 1K", "", err);
+		return out_of_range(o, text, count ? "a whole number" :
+				    "bytes such as 512 or 1K", "", err);
 	*out = (uint32_t)n;
 	return 0;
 }
@@ -108,9 +226,36 @@ int np_option_unknown(int option, const char *text, const char *program,
 		      struct np_err *err)
 {
 	const char *what = option == ':' ? "needs a value" :
-			   option	 ? "is no option, or takes no value" :
-					   "is not expected";
+			   option	 ? "unknown option, or an option without a value" :
+					   "unexpected argument";
 
-	return np_errf(err, -EINVAL, "\"%.60s\" %s; see \"%s --help\"", text,
+	return np_errf(err, -EINVAL, "\"%.60s\": %s; see \"%s --help\"", text,
 		       what, program);
+}
+
+/* ---- argument vectors ---- */
+
+void np_args_add(struct np_args *a, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (a->n == NP_ARGS_MAX)
+		a->rc = -E2BIG;
+	if (a->rc)
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&a->argv[a->n], fmt, ap) < 0) {
+		a->argv[a->n] = NULL;
+		a->rc = -ENOMEM;
+	} else {
+		a->n++;
+	}
+	va_end(ap);
+}
+
+void np_args_free(struct np_args *a)
+{
+	while (a->n)
+		free(a->argv[--a->n]);
+	*a = (struct np_args){ .n = 0 };
 }

@@ -8,19 +8,22 @@
 #include "np_read.h"
 #include "np_text.h"
 
-#define PIECE 8 /* bytes of a character, or of a colour */
+#define PIECE 8 /* most bytes of a character or of a colour sequence */
 
 struct out {
 	int fd;
 	bool colours;
-	char piece[PIECE]; /* the beginning of what is still to come */
+	char piece[PIECE]; /* an incomplete character or colour sequence */
 	size_t n_piece;
-	char *buf; /* what leaves with this write */
+	char *buf; /* output of the current write */
 	size_t n;
 };
 
-/* "\033[1m" or "\033[31m", as np_text_char() tells it. */
-static int colour(const char *p, size_t n)
+/*
+ * Length of a colour sequence, "\033[1m" or "\033[31m"; 0: not a colour
+ * sequence; -1: incomplete.
+ */
+static int colour_len(const char *p, size_t n)
 {
 	size_t i = 2;
 
@@ -33,25 +36,26 @@ static int colour(const char *p, size_t n)
 	return i > 2 && p[i] == 'm' ? (int)i + 1 : 0;
 }
 
-static bool is_own(const struct out *o, const char *p)
+static bool may_pass(const struct out *o, const char *p)
 {
 	return *p == '\n' || *p == '\r' || (*p == '\033' && o->colours) ||
 	       np_text_is_plain(p);
 }
 
-/* What is whole by now goes out. */
-static void take(struct out *o, char c)
+/* Add one byte, and write out what is complete. */
+static void put_byte(struct out *o, char c)
 {
 	o->piece[o->n_piece++] = c;
 	while (o->n_piece) {
 		const char *p = o->piece;
 		int len = *p == '\033' && o->colours ?
-			  colour(p, o->n_piece) : np_text_char(p, o->n_piece);
+				  colour_len(p, o->n_piece) :
+				  np_text_char(p, o->n_piece);
 		size_t used = len ? (size_t)len : 1;
 
 		if (len < 0)
 			return;
-		if (len && is_own(o, p)) {
+		if (len && may_pass(o, p)) {
 			memcpy(o->buf + o->n, p, used);
 			o->n += used;
 		} else {
@@ -62,8 +66,11 @@ static void take(struct out *o, char c)
 	}
 }
 
-/* How much of it is plain at the first look, as nearly all of it is. */
-static size_t simple(const char *text, size_t len)
+/*
+ * Length of the beginning of the text that is plain ASCII, as nearly all of it
+ * is. A shortcut.
+ */
+static size_t plain_prefix(const char *text, size_t len)
 {
 	size_t n = 0;
 
@@ -83,15 +90,15 @@ static ssize_t put(void *cookie, const char *text, size_t len)
 		return 0;
 	o->n = 0;
 	for (size_t i = 0, n; i < len; i += n + 1) {
-		n = o->n_piece ? 0 : simple(text + i, len - i);
+		n = o->n_piece ? 0 : plain_prefix(text + i, len - i);
 		memcpy(o->buf + o->n, text + i, n);
 		o->n += n;
 		if (i + n < len)
-			take(o, text[i + n]);
+			put_byte(o, text[i + n]);
 	}
 	rc = np_write_all(o->fd, o->buf, o->n);
 	free(o->buf);
-	return rc ? 0 : (ssize_t)len; /* errno says why */
+	return rc ? 0 : (ssize_t)len; /* errno has the reason */
 }
 
 static int end(void *cookie)
@@ -119,7 +126,7 @@ FILE *np_out_open(int fd, bool colours)
 	return f;
 }
 
-/* Nobody closes them: what they use is the program's. */
+/* These streams are never closed; their memory is static. */
 static FILE *plain(struct out *o, FILE *f, int fd, int mode)
 {
 	FILE *p = open_as(o, fd, isatty(fd), NULL);

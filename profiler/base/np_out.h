@@ -1,9 +1,9 @@
 /*
- * Standard output and standard error of a program that people run.
+ * Standard output and standard error of programs that people run.
  *
- * All that leaves through them is plain (np_text.h), whoever prints it and
- * wherever it came from: names of files and users, arguments, what Slurm says.
- * The ends of lines are the program's own, and on a terminal its colours.
+ * Everything that leaves through them is plain text (np_text.h), whoever prints
+ * it and wherever it came from: names of files and users, arguments, output of
+ * Slurm. Exceptions are line ends and, on a terminal, colours.
  */
 #ifndef NP_OUT_H
 #define NP_OUT_H
@@ -11,12 +11,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* First of all; without memory both stay as they are. */
+/*
+ * Filter stdout and stderr; to be called first in main(). Without memory both
+ * stay as they are.
+ */
 void np_out_plain(void);
 
 /*
- * A stream that writes plain text to fd, which is borrowed, but for "\n", "\r"
- * and, with colours, "\033[" NUMBER "m".  NULL: out of memory.
+ * A stream that writes plain text to fd, which is borrowed. Only "\n", "\r"
+ * and, with colours, "\033[" NUMBER "m" are passed through. NULL: out of
+ * memory. Exported for the unit tests.
  */
 FILE *np_out_open(int fd, bool colours);
 

@@ -2,12 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "np_kind.h"
+/* ---- descriptors ---- */
 
 int np_read_open(const char *path, int flags, struct stat *st)
 {
@@ -67,7 +68,122 @@ const char *np_read_irregular(const struct stat *st)
 	}
 }
 
-/* More than a reader takes, which may be as it is no text at all. */
+int np_write_all(int fd, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t put = write(fd, text, len);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -errno;
+		text += put;
+		len -= (size_t)put;
+	}
+	return 0;
+}
+
+/* ---- kinds of files ---- */
+
+static const char *const expectations[] = {
+	[NP_KIND_TEXT] = "text",
+	[NP_KIND_GOAL] = "an execution graph in GOAL",
+	[NP_KIND_MPIP] = "a report of mpiP",
+	[NP_KIND_JSON] = "JSON",
+	[NP_KIND_TRACE] = "the trace of an MPI rank",
+	[NP_KIND_WORDS] = "lines of words",
+};
+
+#define SHOWN 30 /* characters shown of a text of no known kind */
+
+#define BEGINS(text) text, sizeof(text) - 1
+
+static const struct begin {
+	const char *bytes;
+	size_t len;
+	const char *what;
+	/* not text */
+	bool binary;
+	/* the kind that it is; NP_KIND_TEXT: none that a reader expects */
+	enum np_kind kind;
+	bool is_mark;	   /* a byte-order mark */
+} begins[] = {
+	{ BEGINS("\xef\xbb\xbf"), "begins with a byte-order mark (UTF-8)",
+	  true, NP_KIND_TEXT, true },
+	{ BEGINS("\xff\xfe"), "begins with a byte-order mark (UTF-16)", true,
+	  NP_KIND_TEXT, true },
+	{ BEGINS("\xfe\xff"), "begins with a byte-order mark (UTF-16)", true,
+	  NP_KIND_TEXT, true },
+	{ BEGINS("\x7f" "ELF"), "a program or library (ELF)", true,
+	  NP_KIND_TEXT },
+	{ BEGINS("\x1f\x8b"), "gzip data", true, NP_KIND_TEXT },
+	{ BEGINS("BZh"), "bzip2 data", true, NP_KIND_TEXT },
+	{ BEGINS("\xfd" "7zXZ"), "xz data", true, NP_KIND_TEXT },
+	{ BEGINS("\x28\xb5\x2f\xfd"), "zstd data", true, NP_KIND_TEXT },
+	{ BEGINS("PK\x03\x04"), "a zip archive", true, NP_KIND_TEXT },
+	{ BEGINS("\x89PNG"), "a picture (PNG)", true, NP_KIND_TEXT },
+	{ BEGINS("%PDF"), "a PDF document", true, NP_KIND_TEXT },
+	{ BEGINS("\x89HDF"), "HDF5 data", true, NP_KIND_TEXT },
+	{ BEGINS("\x7f\x10\0\0\0\0\0\0"), "an execution graph in binary GOAL",
+	  true, NP_KIND_GOAL },
+	{ BEGINS("nptrace\1"), "the trace of an MPI rank", true,
+	  NP_KIND_TRACE },
+	{ BEGINS("num_ranks"), "an execution graph in GOAL", false,
+	  NP_KIND_GOAL },
+	{ BEGINS("@ mpiP"), "a report of mpiP", false, NP_KIND_MPIP },
+	{ BEGINS("MPI_Init:"), "the trace of an MPI rank", false,
+	  NP_KIND_TRACE },
+	{ BEGINS("SwitchName="), "a topology.conf of Slurm", false,
+	  NP_KIND_TEXT },
+	{ BEGINS("{"), "JSON", false, NP_KIND_JSON },
+	{ BEGINS("<"), "XML or HTML", false, NP_KIND_TEXT },
+	{ BEGINS("#!"), "a script", false, NP_KIND_WORDS },
+};
+
+/* Our JSON files are objects or arrays. What starts otherwise is other text. */
+static int check_json(const char *text, size_t len, const char *source,
+		      struct np_err *err)
+{
+	size_t n = 0;
+
+	while (len && *text && strchr(" \t\r\n", *text)) {
+		text++;
+		len--;
+	}
+	if (!len || *text == '{' || *text == '[')
+		return 0;
+	while (n < len && n < SHOWN && text[n] >= ' ' && text[n] <= '~')
+		n++;
+	return n ? np_errf(err, -EINVAL, "%s:1: expected JSON, got \"%.*s\"%s",
+			   source, (int)n, text, n == SHOWN ? " ..." : "") :
+		   np_errf(err, -EINVAL, "%s:1: expected JSON, got binary data",
+			   source);
+}
+
+int np_kind_check(const char *text, size_t len, enum np_kind expected,
+		  const char *source, struct np_err *err)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(begins); i++) {
+		const struct begin *b = &begins[i];
+
+		if (len < b->len || memcmp(text, b->bytes, b->len))
+			continue;
+		if ((b->kind && b->kind == expected) ||
+		    (expected == NP_KIND_TEXT && !b->binary))
+			return 0;
+		return b->is_mark ?
+			np_errf(err, -EINVAL, "%s:1: %s, expected text in "
+				"UTF-8 without one", source, b->what) :
+			np_errf(err, -EINVAL, "%s:1: expected %s, got %s",
+				source, expectations[expected], b->what);
+	}
+	return expected == NP_KIND_JSON ? check_json(text, len, source, err) :
+					  0;
+}
+
+/* ---- whole files ---- */
+
+/* The file is larger than the reader accepts; it may not be text at all. */
 static int too_large(int fd, const char *path, off_t size, size_t max,
 		     struct np_err *err)
 {
@@ -109,19 +225,4 @@ int np_read_file(const char *path, size_t max, char **text, size_t *len,
 	free(*text);
 	*text = NULL;
 	return -EINVAL;
-}
-
-int np_write_all(int fd, const char *text, size_t len)
-{
-	while (len) {
-		ssize_t put = write(fd, text, len);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -errno;
-		text += put;
-		len -= (size_t)put;
-	}
-	return 0;
 }

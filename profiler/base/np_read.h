@@ -1,4 +1,9 @@
-/* A descriptor, read to its end or to a limit, or written to in full. */
+/*
+ * Reading: descriptors, kinds of files, and whole files.
+ *
+ * The readers here treat every file as hostile input: it may be a FIFO, a
+ * device, too large, or something else than its name says.
+ */
 #ifndef NP_READ_H
 #define NP_READ_H
 
@@ -9,31 +14,62 @@
 
 struct stat;
 
+/* ---- descriptors ---- */
+
 /*
- * Open a file that anybody may have put there: no FIFO makes us wait.  flags:
- * O_NOFOLLOW or 0.  Returns the descriptor, -EINVAL (no regular file) or
- * -errno.
+ * Open a file that anyone may have put there, without blocking on a FIFO.
+ * flags: O_NOFOLLOW or 0. Returns the descriptor, -EINVAL (not a regular file)
+ * or -errno.
  */
 int np_read_open(const char *path, int flags, struct stat *st);
 
-/* Of what np_read_open() gave -EINVAL: "a directory, not a regular file". */
+/* Why np_read_open() gave -EINVAL: "a directory, not a regular file". */
 const char *np_read_irregular(const struct stat *st);
 
-/* Up to size bytes, malloc'ed and terminated: how many, or -errno. */
+/* Read up to size bytes, malloc'ed and NUL-terminated: the length or -errno. */
 ssize_t np_read_text(int fd, size_t size, char **text);
 
-/* Up to max bytes into buf; the number read, or -errno. */
+/* Read up to max bytes into buf: the length or -errno. */
 ssize_t np_read_up_to(int fd, char *buf, size_t max);
 
+/* Write all of text. Returns 0 or -errno. */
+int np_write_all(int fd, const char *text, size_t len);
+
+/* ---- kinds of files ---- */
+
 /*
- * All of a regular file of at most max bytes.  *text is malloc'ed, and one byte
- * of 0 follows it.  Returns 0, or with err, which names path: -EINVAL (no
- * regular file, or no text by np_kind.h), -EFBIG, -ENOMEM, or what opening and reading gave.
+ * The kind of a file, by its first bytes. A reader that was given the wrong
+ * kind of file can then name the kind, instead of the first thing in the file
+ * that it did not expect.
+ */
+
+#define NP_KIND_BYTES 16 /* bytes at the beginning that are enough */
+
+/* What a reader expects. */
+enum np_kind {
+	NP_KIND_TEXT, /* of any kind */
+	NP_KIND_GOAL,
+	NP_KIND_MPIP,
+	NP_KIND_JSON,
+	NP_KIND_TRACE, /* text of liballprof */
+	NP_KIND_WORDS, /* netprof-scheme(5) or netprof-workload(5) */
+};
+
+/*
+ * text: len bytes from the beginning of a file. Returns 0, also if the kind is
+ * unknown, or -EINVAL with err: "SOURCE:1: expected ..., got gzip data".
+ */
+int np_kind_check(const char *text, size_t len, enum np_kind expected,
+		  const char *source, struct np_err *err);
+
+/* ---- whole files ---- */
+
+/*
+ * Read a regular file of at most max bytes. *text is malloc'ed and followed by
+ * a NUL. Returns 0, or with err, which names path: -EINVAL (not a regular file,
+ * or not text), -EFBIG, -ENOMEM, or an error of opening and reading.
  */
 int np_read_file(const char *path, size_t max, char **text, size_t *len,
 		 struct np_err *err);
-
-/* 0 or -errno. */
-int np_write_all(int fd, const char *text, size_t len);
 
 #endif

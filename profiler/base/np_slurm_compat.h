@@ -1,8 +1,8 @@
 /*
- * Every difference between Slurm releases that this project meets.
+ * Every difference between Slurm releases that this project depends on.
  *
- * Only spank/ and jobsubmit/ include this, and no other file tests
- * SLURM_VERSION_NUMBER.  Each branch says which release changed what.
+ * Only spank/ and jobsubmit/ include this header, and no other file tests
+ * SLURM_VERSION_NUMBER. Each branch names the release that changed something.
  */
 #ifndef NP_SLURM_COMPAT_H
 #define NP_SLURM_COMPAT_H
@@ -14,7 +14,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What doc/validation/releases.md has; what is newer may differ in what nobody sees here. */
+/*
+ * The releases tested in doc/validation/releases.md. Later ones may differ in
+ * ways that are not known yet.
+ */
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(22, 5, 0)
 #error "Slurm before 22.05: expected 22.05 to 26.05"
 #elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 6, 0)
@@ -24,19 +27,23 @@
 #define NP_SLURM_AT_LEAST(maj, min) \
 	(SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(maj, min, 0))
 
-/* 23.11 made hostlist_t the structure; before, it was the pointer. */
+/* Since 23.11 hostlist_t is the structure; before, it was a pointer to it. */
 #if NP_SLURM_AT_LEAST(23, 11)
 typedef hostlist_t *np_hostlist_t;
 #else
 typedef hostlist_t np_hostlist_t;
 #endif
 
-/* In libslurm and in Slurm's programs, but declared by no installed header. */
+/*
+ * Exported by libslurm and Slurm's programs, but not declared in an installed
+ * header.
+ */
 extern void slurm_xfree(void **p);
 
 /*
- * The caller frees it with free().  23.11 removed what gave it like that,
- * slurm_hostlist_ranged_string_malloc(); the call here is in all releases.
+ * The list as text, to be freed with free(). 23.11 removed the function that
+ * returned it like that, slurm_hostlist_ranged_string_malloc(); the one called
+ * here exists in all releases.
  */
 static inline char *np_ranged_string(np_hostlist_t list)
 {
@@ -48,8 +55,8 @@ static inline char *np_ranged_string(np_hostlist_t list)
 }
 
 /*
- * slurm_free_job_info_msg() of 22.05 leaves the AdminComment of every job
- * behind, which grows a daemon by all notes in each round.
+ * In 22.05 slurm_free_job_info_msg() leaks the AdminComment of every job. In a
+ * daemon that would add up, by all annotations in each pass.
  */
 static inline void np_free_jobs(job_info_msg_t *msg)
 {
@@ -58,7 +65,7 @@ static inline void np_free_jobs(job_info_msg_t *msg)
 	slurm_free_job_info_msg(msg);
 }
 
-/* 23.02 gave job_modify() a place for a message to the user. */
+/* 23.02 added an argument to job_modify(), for a message to the user. */
 #if NP_SLURM_AT_LEAST(23, 2)
 #define NP_JOB_MODIFY_MESSAGE , char **err_msg __attribute__((unused))
 #else
@@ -66,18 +73,18 @@ static inline void np_free_jobs(job_info_msg_t *msg)
 #endif
 
 /*
- * From 23.11 on, a plugin reads the answer of slurm_load_topo() and prints it.
- * Until 25.05 that plugin wants a variable of the program that loads it, which
- * libslurm has, but not for others.  Only slurmctld looks into it.  A program
- * that asks is to be linked with -rdynamic.
+ * Since 23.11 a plugin parses the answer of slurm_load_topo() and prints it.
+ * Until 25.05 that plugin needs a variable of the program that loads it, which
+ * libslurm does not export; only slurmctld reads its value. Programs that call
+ * slurm_load_topo() must be linked with -rdynamic.
  */
 #if NP_SLURM_AT_LEAST(23, 11) && !NP_SLURM_AT_LEAST(25, 5)
 char *topo_conf __attribute__((weak));
 #endif
 
 /*
- * 25.05 gave partitions topologies of their own, and slurm_load_topo() the name
- * of one; NULL: the cluster's.
+ * 25.05 added topologies of partitions, and the name of one as an argument of
+ * slurm_load_topo(); NULL: the cluster's.
  */
 #define NP_PARTITION_TOPOLOGIES NP_SLURM_AT_LEAST(25, 5)
 
@@ -92,8 +99,8 @@ static inline const char *np_partition_topology(const partition_info_t *p)
 }
 
 /*
- * It may succeed without an answer, or with one that nobody could read, which
- * no call survives.
+ * slurm_load_topo() may succeed without an answer, or with an answer that could
+ * not be parsed, on which every other call crashes. Return an error for both.
  */
 static inline int np_load_topo(topo_info_response_msg_t **msg, const char *name)
 {
@@ -120,16 +127,16 @@ static inline int np_load_topo(topo_info_response_msg_t **msg, const char *name)
 }
 
 /*
- * With topology.yaml, a program of 25.05 and 25.11 that is not Slurm's ends in
- * slurm_load_topo() without a way back: serializer/yaml wants data_new(), which
- * libslurm keeps for itself.  26.05 gives it.
+ * With topology.yaml in 25.05 and 25.11, slurm_load_topo() terminates a program
+ * that is not Slurm's own: serializer/yaml needs data_new(), which libslurm
+ * does not export. 26.05 exports it.
  */
 #define NP_TOPO_ENDS_CLIENTS \
 	(NP_SLURM_AT_LEAST(25, 5) && !NP_SLURM_AT_LEAST(26, 5))
 
 /*
- * One switch a line, malloc'ed; the answer is freed.  Returns 0 or -ENOMEM.
- * 23.11 added a node filter, 25.05 a unit filter.
+ * Print the answer, one switch per line, into *text, malloc'ed, and free the
+ * answer. Returns 0 or -ENOMEM. 23.11 added a node filter, 25.05 a unit filter.
  */
 static inline int np_topo_text(topo_info_response_msg_t *msg, char **text)
 {
@@ -170,7 +177,7 @@ static inline void np_job_desc_set_id(job_desc_msg_t *d, uint32_t job_id)
 #endif
 }
 
-/* 26.05 renamed what frees the answer of slurm_load_ctl_conf(). */
+/* 26.05 renamed the function that frees the answer of slurm_load_ctl_conf(). */
 static inline void np_free_conf(slurm_conf_t *conf)
 {
 #if NP_SLURM_AT_LEAST(26, 5)
@@ -180,7 +187,7 @@ static inline void np_free_conf(slurm_conf_t *conf)
 #endif
 }
 
-/* 26.05 made slurm_load_job() take a step id, by value. */
+/* 26.05 changed the argument of slurm_load_job() to a step id, by value. */
 static inline int np_load_job(job_info_msg_t **msg, uint32_t job_id)
 {
 #if NP_SLURM_AT_LEAST(26, 5)
@@ -194,8 +201,9 @@ static inline int np_load_job(job_info_msg_t **msg, uint32_t job_id)
 }
 
 /*
- * How a step's tasks are spread over nodes, for slurm_job_step_layout_free();
- * NULL: errno.  25.11 gave step ids an initializer.
+ * Layout of a step's tasks on its nodes, to be freed with
+ * slurm_job_step_layout_free(). NULL: errno has the reason. 25.11 added an
+ * initializer for step ids.
  */
 static inline slurm_step_layout_t *np_load_step_layout(uint32_t job_id,
 							uint32_t step_id)
@@ -211,7 +219,9 @@ static inline slurm_step_layout_t *np_load_step_layout(uint32_t job_id,
 	return slurm_job_step_layout_get(&id);
 }
 
-/* 25.11 made slurm_get_job_steps() take one, by address. */
+/*
+ * 25.11 changed the argument of slurm_get_job_steps() to a step id, by address.
+ */
 static inline int np_load_job_steps(uint32_t job_id,
 				    job_step_info_response_msg_t **msg)
 {

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,15 +20,15 @@
 struct reader {
 	np_slurm_line_f *each;
 	void *arg;
-	const char *top;     /* the file that was asked for */
+	const char *top;     /* the file given by the caller */
 	const char *cluster; /* NULL: not known */
-	size_t bytes, files; /* that may still be read */
+	size_t bytes, files; /* still allowed to be read */
 };
 
 /* ---- lines ---- */
 
-/* Where the comment begins: at a "#" that no "\" stands before. */
-static size_t comment(const char *line)
+/* Offset of the comment: of the first "#" that no "\" precedes. */
+static size_t comment_start(const char *line)
 {
 	size_t i = 0;
 
@@ -37,8 +38,8 @@ static size_t comment(const char *line)
 }
 
 /*
- * Does the line go on in the next one?  Then it is cut before its last "\".
- * White space may follow it, such as the carriage return of "\r\n".
+ * True if the line continues in the next one; it is then cut before its last
+ * "\". White space may follow that, such as the carriage return of "\r\n".
  */
 static bool continues(char *line, size_t *len)
 {
@@ -67,8 +68,8 @@ static void strip_escapes(char *line)
 }
 
 /*
- * Cut the next line off *text, put together in place from the *n lines of the
- * file that it stands on.  NULL: there is none.
+ * Take the next line off *text, joined in place from the *n lines of the file
+ * that it occupies. NULL: there is none.
  */
 static char *next_line(char **text, unsigned *n)
 {
@@ -82,7 +83,7 @@ static char *next_line(char **text, unsigned *n)
 
 		*text = from + len + (from[len] == '\n');
 		from[len] = '\0';
-		len = comment(from);
+		len = comment_start(from);
 		memmove(to, from, len);
 		more = continues(to, &len);
 		to += len;
@@ -109,7 +110,7 @@ int np_slurm_text(const char *path, size_t max, char **text, size_t *len,
 		       path);
 }
 
-/* The word behind "Include"; NULL: the line is another one. */
+/* The word after "Include"; NULL: it is another line. */
 static const char *included(const char *line, size_t *len)
 {
 	const size_t n = strlen("include");
@@ -127,9 +128,9 @@ bool np_slurm_is_blank(const char *text)
 	return !text[strspn(text, SPACE)];
 }
 
-/* The name of an included file, with the cluster's name for each "%c". */
-static int fill_in(const struct reader *r, const char *word, size_t len,
-		   char name[PATH_MAX])
+/* Copy the name of an included file, with the cluster's name for each "%c". */
+static int expand_name(const struct reader *r, const char *word, size_t len,
+		       char name[PATH_MAX])
 {
 	size_t used = 0;
 
@@ -150,8 +151,8 @@ static int fill_in(const struct reader *r, const char *word, size_t len,
 	return 0;
 }
 
-/* dir/name, dir being where the file lies. */
-static int beside(const char *file, const char *name, char path[PATH_MAX])
+/* path: name in the directory of file. */
+static int path_beside(const char *file, const char *name, char path[PATH_MAX])
 {
 	const char *slash = strrchr(file, '/');
 	int dir = slash ? (int)(slash + 1 - file) : 0;
@@ -160,8 +161,8 @@ static int beside(const char *file, const char *name, char path[PATH_MAX])
 	       PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-static int find(const struct reader *r, const struct np_slurm_line *line,
-		const char *name, char path[PATH_MAX])
+static int find_file(const struct reader *r, const struct np_slurm_line *line,
+		     const char *name, char path[PATH_MAX])
 {
 	int rc;
 
@@ -169,28 +170,29 @@ static int find(const struct reader *r, const struct np_slurm_line *line,
 		strcpy(path, name);
 		return 0;
 	}
-	rc = beside(line->path, name, path);
+	rc = path_beside(line->path, name, path);
 	if (rc || !access(path, F_OK) || errno != ENOENT)
 		return rc;
-	return beside(r->top, name, path);
+	return path_beside(r->top, name, path);
 }
 
 static int read_file(struct reader *r, const char *path, int depth,
 		     struct np_err *err);
 
-static int include(struct reader *r, const struct np_slurm_line *line,
-		   const char *word, size_t len, int depth, struct np_err *err)
+static int include_file(struct reader *r, const struct np_slurm_line *line,
+			const char *word, size_t len, int depth,
+			struct np_err *err)
 {
 	struct np_err what = NP_ERR_INIT;
 	char name[PATH_MAX], path[PATH_MAX];
-	int rc = fill_in(r, word, len, name);
+	int rc = expand_name(r, word, len, name);
 
 	if (!np_slurm_is_blank(word + len))
-		return np_errf(err, -EINVAL, "%s:%u: \"%.40s\" behind the "
-			       "name of an included file", line->path,
+		return np_errf(err, -EINVAL, "%s:%u: unexpected \"%.40s\" "
+			       "after the name of an included file", line->path,
 			       line->number, word + len + 1);
 	if (!rc)
-		rc = find(r, line, name, path);
+		rc = find_file(r, line, name, path);
 	if (rc || !len)
 		return np_errf(err, rc ? rc : -EINVAL, "%s:%u: Include "
 			       "\"%.64s\": %s", line->path, line->number, word,
@@ -208,8 +210,8 @@ static int include(struct reader *r, const struct np_slurm_line *line,
 	return rc ? np_errf(err, rc, "%s", what.text) : 0;
 }
 
-static int take_lines(struct reader *r, const char *path, char *text,
-		      int depth, struct np_err *err)
+static int each_line(struct reader *r, const char *path, char *text,
+		     int depth, struct np_err *err)
 {
 	struct np_slurm_line line = { .path = path, .number = 1 };
 	int rc = 0;
@@ -220,7 +222,7 @@ static int take_lines(struct reader *r, const char *path, char *text,
 		const char *word = included(line.text, &len);
 
 		if (word)
-			rc = include(r, &line, word, len, depth, err);
+			rc = include_file(r, &line, word, len, depth, err);
 		else if (!np_slurm_is_blank(line.text))
 			rc = r->each(r->arg, &line, err);
 	}
@@ -241,7 +243,7 @@ static int read_file(struct reader *r, const char *path, int depth,
 	if (rc)
 		return rc;
 	r->bytes -= len;
-	rc = take_lines(r, path, text, depth, err);
+	rc = each_line(r, path, text, depth, err);
 	free(text);
 	return rc;
 }
@@ -268,7 +270,10 @@ static size_t key_len(const char *p)
 	return n;
 }
 
-/* A value in quotes, which blanks or the end must follow: its second quote. */
+/*
+ * The closing quote of a value in quotes, which a blank or the end must follow;
+ * NULL: the value has no quotes.
+ */
 static char *closing_quote(char *value)
 {
 	char *quote = *value == '"' ? strchr(value + 1, '"') : NULL;
@@ -299,7 +304,7 @@ bool np_slurm_pair(char **text, struct np_slurm_pair *out)
 	return true;
 }
 
-/* The next "Key=" with white space before it, or the end. */
+/* The next "Key=" after white space, or the end. */
 static char *next_key(char *p)
 {
 	for (; *p; p++)
@@ -328,7 +333,7 @@ bool np_slurm_printed_pair(char **text, struct np_slurm_pair *out)
 	return true;
 }
 
-/* The value of one line, or NULL: the line has another key. */
+/* The value of one line; NULL: the line has another key. */
 static const char *setting(const char *line, const char *end, const char *key)
 {
 	size_t n = strlen(key);
@@ -357,4 +362,123 @@ bool np_slurm_setting(const char *text, const char *key, char *buf, size_t len)
 		return true;
 	}
 	return false;
+}
+
+/* ---- plugstack.conf ---- */
+
+#define MAX_STACK_BYTES ((size_t)1 << 20) /* of all files together */
+/* not a carriage return; Slurm does not treat it as a blank either */
+#define BLANKS " \t"
+
+struct stack_reader {
+	np_slurm_stack_f *each;
+	void *arg;
+	size_t bytes, files; /* still allowed to be read */
+};
+
+static int read_stack_file(struct stack_reader *r, const char *path,
+			   const struct np_slurm_stack_line *from, int depth,
+			   struct np_err *err);
+
+int np_slurm_stack_pattern(const struct np_slurm_stack_line *line, char *buf,
+			   size_t len)
+{
+	const char *slash = strrchr(line->path, '/');
+	int dir = *line->word == '/' || !slash ? 0 :
+		  (int)(slash + 1 - line->path);
+	int n = snprintf(buf, len, "%.*s%s", dir, line->path, line->word);
+
+	return n < 0 || (size_t)n >= len ? -ENAMETOOLONG : 0;
+}
+
+static int include_files(struct stack_reader *r,
+			 const struct np_slurm_stack_line *line,
+			 int depth, struct np_err *err)
+{
+	char pattern[PATH_MAX];
+	glob_t g;
+	int rc = 0;
+
+	if (np_slurm_stack_pattern(line, pattern, sizeof(pattern)))
+		return np_errf(err, -ENAMETOOLONG, "%s:%u: include: the name "
+			       "is too long", line->path, line->number);
+	if (depth + 1 == MAX_DEPTH)
+		return np_errf(err, -EINVAL, "%s:%u: include: files include "
+			       "each other, or are more than %d deep",
+			       line->path, line->number, MAX_DEPTH);
+	if (!glob(pattern, 0, NULL, &g))
+		for (size_t i = 0; !rc && i < g.gl_pathc; i++)
+			rc = read_stack_file(r, g.gl_pathv[i], line, depth + 1,
+					     err);
+	globfree(&g);
+	return rc;
+}
+
+/* False: the line has none of the three words, or nothing after it. */
+static bool parse_stack_line(char *text, struct np_slurm_stack_line *line)
+{
+	static const char *const words[] = {
+		[NP_SLURM_OPTIONAL] = "optional",
+		[NP_SLURM_REQUIRED] = "required",
+		[NP_SLURM_INCLUDE] = "include",
+	};
+	char *save, *word;
+	size_t k = 0;
+
+	text[strcspn(text, "#")] = '\0';
+	word = strtok_r(text, BLANKS, &save);
+	while (word && k < NP_ARRAY_SIZE(words) && strcmp(word, words[k]))
+		k++;
+	line->kind = (enum np_slurm_stack_kind)k;
+	line->word = word ? strtok_r(NULL, BLANKS, &save) : NULL;
+	return line->word && k < NP_ARRAY_SIZE(words);
+}
+
+static int each_stack_line(struct stack_reader *r, const char *path, char *text,
+			   const struct np_slurm_stack_line *from, int depth,
+			   struct np_err *err)
+{
+	struct np_slurm_stack_line line = { .path = path, .from = from };
+	int rc = 0;
+
+	for (char *one; !rc && (one = strsep(&text, "\n")); ) {
+		line.number++;
+		if (!parse_stack_line(one, &line))
+			continue;
+		rc = r->each(r->arg, &line, err);
+		if (!rc && line.kind == NP_SLURM_INCLUDE)
+			rc = include_files(r, &line, depth, err);
+	}
+	return rc;
+}
+
+static int read_stack_file(struct stack_reader *r, const char *path,
+			   const struct np_slurm_stack_line *from, int depth,
+			   struct np_err *err)
+{
+	char *text;
+	size_t len;
+	int rc;
+
+	if (!r->files--)
+		return np_errf(err, -EINVAL, "%s: more than %d files are "
+			       "included", path, MAX_FILES - 1);
+	rc = np_slurm_text(path, r->bytes, &text, &len, err);
+	if (rc)
+		return rc == -ENOENT ? 0 : rc;
+	r->bytes -= len;
+	rc = each_stack_line(r, path, text, from, depth, err);
+	free(text);
+	return rc;
+}
+
+int np_slurm_stack(const char *path, np_slurm_stack_f *each, void *arg,
+		   struct np_err *err)
+{
+	struct stack_reader r = {
+		.each = each, .arg = arg, .bytes = MAX_STACK_BYTES,
+		.files = MAX_FILES,
+	};
+
+	return read_stack_file(&r, path, NULL, 0, err);
 }

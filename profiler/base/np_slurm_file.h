@@ -1,12 +1,8 @@
 /*
  * Slurm's own configuration files, read as Slurm reads them, and the text that
- * scontrol prints.  Every reader of either is built on this one.
+ * scontrol prints. Every reader of either is built on this module.
  *
- * The syntax of slurm.conf(5) and topology.conf(5): a line has one or more
- * "Key=Value", with blanks around "=" and values in double quotes; "#" starts
- * a comment; "\" at the end continues a line, and elsewhere takes the next
- * character as it is; "Include FILE" at the beginning of a line reads another
- * file.  np_slurm_stack.h has the syntax of plugstack.conf.
+ * All files are hostile input: their size and number are limited.
  */
 #ifndef NP_SLURM_FILE_H
 #define NP_SLURM_FILE_H
@@ -16,10 +12,19 @@
 
 #include "np_err.h"
 
+/* ---- slurm.conf(5) and topology.conf(5) ---- */
+
+/*
+ * A line has one or more "Key=Value", with blanks around "=" and values in
+ * double quotes; "#" starts a comment; "\" at the end continues a line, and
+ * elsewhere escapes the next character; "Include FILE" at the beginning of a
+ * line reads another file.
+ */
+
 struct np_slurm_line {
 	const char *path;  /* of the file */
 	unsigned number;   /* of the first of the lines that were joined */
-	char *text;	   /* may be written to */
+	char *text;	   /* may be modified */
 };
 
 /* Returns 0, or -errno with err, which ends the reading. */
@@ -27,49 +32,94 @@ typedef int np_slurm_line_f(void *arg, const struct np_slurm_line *line,
 			    struct np_err *err);
 
 /*
- * Call each() for every line that is not blank, those of included files at
- * their place.  An included file is looked for beside the file that includes
- * it, as Slurm until 22.05 does, and then beside path, as later releases do.
- * cluster: what "%c" in the name of an included file stands for, in lower
- * case; read when it is needed, so that each() may set it; NULL: nothing.
+ * Call each() for every line that is not blank, those of included files in
+ * their place. An included file is searched for in the directory of the file
+ * that includes it, as Slurm until 22.05 does, and then in that of path, as
+ * later releases do. cluster: replaces "%c" in the name of an included file,
+ * in lower case. It is read when it is needed, so that each() may set it; NULL:
+ * not known.
  *
- * path: hostile input.  It and all that it includes have at most 16 MiB in 256
- * files.  Returns 0, what each() returned, -EINVAL with file and line,
- * -EFBIG, -ENOMEM, or what opening and reading gave.
+ * path and all that it includes have at most 16 MiB in 256 files. Returns 0,
+ * what each() returned, -EINVAL with file and line, -EFBIG, -ENOMEM, or an
+ * error of opening and reading.
  */
 int np_slurm_file(const char *path, const char *cluster, np_slurm_line_f *each,
 		  void *arg, struct np_err *err);
 
-/* A "Key=Value" of a line; both point into it. */
+/* One "Key=Value"; both point into the line. */
 struct np_slurm_pair {
 	const char *key, *value;
 };
 
 /*
- * Take the next pair off a line of a file.  An operator before "=", as in
- * "Key+=Value", is passed over.  false: what is left at *text, which may be
- * blanks alone, begins with none.
+ * Take the next pair off a line of a file. An operator before "=", as in
+ * "Key+=Value", is skipped. False: the rest of the line at *text, which may be
+ * blank, does not start with a pair.
  */
 bool np_slurm_pair(char **text, struct np_slurm_pair *out);
 
-/* The same of a record that scontrol prints: a value ends where a key begins. */
+/*
+ * The text of a file of at most max bytes, malloc'ed. A byte-order mark, which
+ * Slurm would take for a part of a key, and NUL characters are rejected.
+ */
+int np_slurm_text(const char *path, size_t max, char **text, size_t *len,
+		  struct np_err *err);
+
+/* True if the text is nothing but white space. */
+bool np_slurm_is_blank(const char *text);
+
+/* ---- what scontrol prints ---- */
+
+/* Take the next pair off a record. A value ends where the next key starts. */
 bool np_slurm_printed_pair(char **text, struct np_slurm_pair *out);
 
 /*
- * The value of a line "Key = Value" as scontrol show config prints it, up to
- * the line's end and cut at len - 1 bytes.  false: there is no such line.
+ * The value of a line "Key = Value" of scontrol show config, up to the end of
+ * the line and cut at len - 1 bytes. False: there is no such line.
  */
 bool np_slurm_setting(const char *text, const char *key, char *buf,
 		      size_t len);
 
-/* Is the text nothing but white space? */
-bool np_slurm_is_blank(const char *text);
+/* ---- plugstack.conf(5) ---- */
 
 /*
- * The text of a file of at most max bytes, malloc'ed; a byte-order mark, which
- * Slurm takes for a part of a key, and NUL characters are refused.
+ * A line is "optional", "required" or "include" and a word, separated by
+ * blanks; "#" starts a comment. Patterns of included files are relative to the
+ * directory of the file that includes them. There are no quotes and no
+ * continued lines.
  */
-int np_slurm_text(const char *path, size_t max, char **text, size_t *len,
-		  struct np_err *err);
+
+enum np_slurm_stack_kind {
+	NP_SLURM_OPTIONAL, NP_SLURM_REQUIRED, NP_SLURM_INCLUDE
+};
+
+struct np_slurm_stack_line {
+	const char *path; /* of the file */
+	unsigned number;  /* from 1 */
+	enum np_slurm_stack_kind kind;
+	const char *word; /* a plugin, or an include pattern as written */
+	/* The include that led to the file; NULL: it is the first file. */
+	const struct np_slurm_stack_line *from;
+};
+
+/*
+ * The pattern of an include with its directory. Returns 0, or -ENAMETOOLONG: it
+ * has more than len - 1 bytes.
+ */
+int np_slurm_stack_pattern(const struct np_slurm_stack_line *line, char *buf,
+			   size_t len);
+
+/* Returns 0, or an error that ends the reading. */
+typedef int np_slurm_stack_f(void *arg, const struct np_slurm_stack_line *line,
+			     struct np_err *err);
+
+/*
+ * Call each() for every line, those of included files after their include.
+ * Lines of another form are skipped, as Slurm does, and so are missing files.
+ * All files together have at most 1 MiB. Returns 0, what each() returned, or
+ * -errno with err.
+ */
+int np_slurm_stack(const char *path, np_slurm_stack_f *each, void *arg,
+		   struct np_err *err);
 
 #endif

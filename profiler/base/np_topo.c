@@ -7,14 +7,14 @@
 #include "np_array.h"
 #include "np_slurm_file.h"
 
-/* What one line tells; NULL: it does not. */
-struct told {
+/* Fields of one line; NULL: the line does not have it. */
+struct fields {
 	const char *level, *nodes, *of_switch, *of_block, *partitions;
 };
 
-static struct told read_line(char *line)
+static struct fields read_line(char *line)
 {
-	struct told t = { NULL };
+	struct fields t = { NULL };
 	struct np_slurm_pair p;
 
 	while (np_slurm_printed_pair(&line, &p)) {
@@ -32,7 +32,9 @@ static struct told read_line(char *line)
 	return t;
 }
 
-/* partitions: of the lines that follow; NULL: those of the cluster's. */
+/*
+ * Start a topology. partitions: those that use it; NULL: it is the cluster's.
+ */
 static int add_topology(struct np_topo *t, const char *partitions)
 {
 	if (np_array_more(&t->partitions, t->n_topologies,
@@ -47,20 +49,20 @@ static int add_topology(struct np_topo *t, const char *partitions)
 
 static int add_line(struct np_topo *t, char *line)
 {
-	struct told told = read_line(line);
-	const char *name = told.level ? told.of_switch : told.of_block;
+	struct fields fields = read_line(line);
+	const char *name = fields.level ? fields.of_switch : fields.of_block;
 	struct np_topo_leaf *leaf;
 
-	if (told.partitions)
-		return add_topology(t, told.partitions);
-	if (!name || (told.level && strcmp(told.level, "0")) || !told.nodes ||
-	    !*told.nodes)
+	if (fields.partitions)
+		return add_topology(t, fields.partitions);
+	if (!name || (fields.level && strcmp(fields.level, "0")) ||
+	    !fields.nodes || !*fields.nodes)
 		return 0;
 	if (np_array_more(&t->leaf, t->n, sizeof(*t->leaf)))
 		return -ENOMEM;
 	leaf = &t->leaf[t->n++];
 	leaf->name = strdup(name);
-	leaf->nodes = strdup(told.nodes);
+	leaf->nodes = strdup(fields.nodes);
 	leaf->topology = t->n_topologies - 1;
 	return leaf->name && leaf->nodes ? 0 : -ENOMEM;
 }
@@ -98,7 +100,7 @@ void np_topo_free(struct np_topo *t)
 	*t = (struct np_topo){ .n = 0 };
 }
 
-static bool names(const char *list, const char *partition)
+static bool lists(const char *list, const char *partition)
 {
 	size_t own = strlen(partition);
 
@@ -114,7 +116,7 @@ static bool names(const char *list, const char *partition)
 size_t np_topo_of_partition(const struct np_topo *t, const char *partition)
 {
 	for (size_t i = 1; i < t->n_topologies; i++)
-		if (names(t->partitions[i], partition))
+		if (lists(t->partitions[i], partition))
 			return i;
 	return 0;
 }
@@ -127,7 +129,7 @@ bool np_topo_has_leaves(const struct np_topo *t, size_t topology)
 	return false;
 }
 
-/* Where the node's own name begins in address. */
+/* Start of the node's name in address. */
 static const char *node_part(const char *address, const char *node)
 {
 	size_t all = strlen(address), own = node ? strlen(node) : 0;
@@ -150,7 +152,10 @@ static size_t count_dots(const char *text, const char *end)
 	return n;
 }
 
-/* "switch.switch.node" for two names with a dot between them. */
+/*
+ * True if names of switches contain dots: with "switch.switch.node" as the
+ * pattern, two names have one dot between them.
+ */
 static bool has_dots(const char *path, const char *end, const char *pattern)
 {
 	return pattern && *pattern && count_dots(path, end) + 1 >
@@ -175,11 +180,12 @@ void np_leaf_from_address(const char *address, const char *pattern,
 	for (start = end; start > address && (whole || start[-1] != '.');
 	     start--)
 		if (start[-1] == ':')
-			return; /* a place on a ring or torus is no switch */
+			/* positions on a ring or torus are not switches */
+			return;
 	len = (size_t)(end - start);
 	if (len >= size && !whole)
 		return;
-	if (len >= size) { /* its end tells leaves apart */
+	if (len >= size) { /* the end distinguishes leaves */
 		start = end - (size - 1);
 		len = size - 1;
 	}

@@ -166,9 +166,9 @@ test_the_measuring_program_says_what_it_needs() {
 		contains "${*:3}" "$ERR" "$2"
 	}
 	row 2 'a file with schemes is missing'
-	row 2 '"--frob" is no option' --frob x
+	row 2 '"--frob": unknown option' --frob x
 	row 2 '--repeats "1": expected a whole number' --repeats=1 x
-	row 2 '"y" is not expected' x y
+	row 2 '"y": unexpected argument' x y
 	row 1 '/nonexistent: No such file' /nonexistent
 	run "$program" --help
 	contains help "$OUT" '^usage: srun --mpi=pmix'

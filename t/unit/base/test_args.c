@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_args.h"
+#include "np_option.h"
 
 #include <errno.h>
 #include <string.h>

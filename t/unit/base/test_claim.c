@@ -147,7 +147,7 @@ static void test_a_bad_line_adds_nothing(void)
 	}
 	before = c;
 	T_CHECK(np_conf_set(&c, "Claim=fft:all", &err) == -EINVAL);
-	T_CHECK(strstr(err.text, "Claim=fft:all: \"all\" is one too many, "
+	T_CHECK(strstr(err.text, "Claim=fft:all: too many at \"all\", "
 		       "expected at most 64"));
 	T_CHECK(!memcmp(&c, &before, sizeof(c)));
 }

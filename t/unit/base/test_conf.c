@@ -1,6 +1,6 @@
 #include "t.h"
 #include "np_conf.h"
-#include "np_quantity.h"
+#include "np_option.h"
 
 #include <errno.h>
 #include <math.h>
@@ -211,12 +211,12 @@ static const struct {
 	{ "UnknownAs=", { "UnknownAs=", "application", "or none" } },
 	{ "UnknownAs=a/b", { "UnknownAs", "a/b", "application" } },
 	{ "TrustedUsers=0,no-such-user,1", { "TrustedUsers",
-		"\"no-such-user\" is no user", "expected uids or names" } },
+		"unknown user \"no-such-user\"", "expected uids or names" } },
 	{ "TrustedUsers=4294967295", { "TrustedUsers", "\"4294967295\"",
 				       "expected uids" } },
 	{ "TrustedUsers=12x", { "TrustedUsers", "\"12x\"", "expected uids" } },
 	{ "TrustedUsers=-1", { "TrustedUsers", "\"-1\"", "expected uids" } },
-	{ "TrustedUsers=0,,1", { "TrustedUsers", "\"\" is no user",
+	{ "TrustedUsers=0,,1", { "TrustedUsers", "unknown user \"\"",
 				 "expected uids" } },
 	{ "JobNameApp=vasp", { "JobNameApp", "vasp", "expected PATTERN:APP" } },
 	{ "JobNameApp=:vasp", { "JobNameApp", ":vasp", "1 to 127" } },
@@ -234,12 +234,12 @@ static const struct {
 				   "user=USER" } },
 	{ "Claim=fft:user=no-such-user", { "Claim", "\"no-such-user\" is no "
 		"user", "expected a uid or the name of a user" } },
-	{ "Claim=fft:user=", { "Claim", "\"\" is no user", "expected a uid" } },
+	{ "Claim=fft:user=", { "Claim", "unknown user \"\"", "expected a uid" } },
 	{ "Claim=fft:user=4294967295", { "Claim", "\"4294967295\" is no",
 					 "expected a uid" } },
 	{ "Claim=fft:group=no-such-group", { "Claim", "\"no-such-group\" is "
 		"no group", "expected a gid or the name of a group" } },
-	{ "Claim=fft:group=-1", { "Claim", "\"-1\" is no group", "a gid" } },
+	{ "Claim=fft:group=-1", { "Claim", "unknown group \"-1\"", "a gid" } },
 	{ "Claim=fft:account=", { "Claim", "\"account=\"", "expected all" } },
 	{ "Colour=red", { "Colour", "red", "no such key" } },
 	{ "maxrun=5", { "maxrun", "no such key", "did you mean MaxRuns?" } },

@@ -87,7 +87,7 @@ static void test_a_plugin_says_its_version(void)
 	T_CHECK(!strcmp(type, "job_submit/netprof"));
 	T_CHECK(np_elf_symbol(path, "plugin_name", &v, sizeof(v), &err) ==
 		-ENODATA);
-	T_CHECK(strstr(err.text, "it has no plugin_name"));
+	T_CHECK(strstr(err.text, "has no symbol plugin_name"));
 	T_CHECK(np_elf_symbol("/nonexistent", "x", &v, sizeof(v), &err) ==
 		-ENOENT);
 	T_CHECK(np_elf_symbol("/dev/null", "x", &v, sizeof(v), &err) ==

@@ -1,6 +1,5 @@
 /* Files that are of another kind than what a reader expects. */
 #include "t.h"
-#include "np_kind.h"
 #include "np_read.h"
 
 #include <errno.h>
@@ -46,7 +45,7 @@ static const struct {
 	  NP_KIND_JSON, "x:1: expected JSON, got "
 	  "\"012345678901234567890123456789\" ..." },
 	{ "bytes for JSON", T("\0\1"), NP_KIND_JSON,
-	  "x:1: expected JSON, got something that is no text" },
+	  "x:1: expected JSON, got binary data" },
 	{ "JSON behind blanks", T(" \n{}"), NP_KIND_JSON, NULL },
 	{ "blanks alone", T(" \n"), NP_KIND_JSON, NULL },
 	{ "GOAL in text", T("num_ranks 1\n"), NP_KIND_GOAL, NULL },

@@ -3,7 +3,7 @@
  * process of the test's maps as the loader does.
  */
 #include "t.h"
-#include "np_mpi.h"
+#include "np_elf.h"
 
 #include <fcntl.h>
 #include <link.h>

@@ -93,11 +93,11 @@ static const struct {
 	int option;
 	const char *line;
 } unknown[] = {
-	{ "an argument", 0, "\"x\" is not expected; see \"prog --help\"" },
+	{ "an argument", 0, "\"x\": unexpected argument; see \"prog --help\"" },
 	{ "no such option", '?',
-	  "\"x\" is no option, or takes no value; see \"prog --help\"" },
+	  "\"x\": unknown option, or an option without a value; see \"prog --help\"" },
 	{ "a value is missing", ':',
-	  "\"x\" needs a value; see \"prog --help\"" },
+	  "\"x\": needs a value; see \"prog --help\"" },
 };
 
 static void test_unknown(void)

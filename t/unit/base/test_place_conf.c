@@ -167,13 +167,13 @@ static const struct {
 	const char *says;
 } too_many[] = {
 	{ "PlacementPartition=p%d:off", NP_PLACE_MAX_PARTITIONS,
-	  "PlacementPartition=p64:off: one too many, expected at most 64" },
+	  "PlacementPartition=p64:off: too many, expected at most 64" },
 	{ "TrustedUsers=%d", NP_PLACE_MAX_TRUSTED,
-	  "TrustedUsers=64: \"64\" is one too many, expected at most 64" },
+	  "TrustedUsers=64: too many at \"64\", expected at most 64" },
 	{ "JobNameApp=j%d:app", NP_PLACE_MAX_RULES,
-	  "JobNameApp=j64:app: one too many, expected at most 64" },
+	  "JobNameApp=j64:app: too many, expected at most 64" },
 	{ "CommentApp=j%d:app", NP_PLACE_MAX_RULES,
-	  "CommentApp=j64:app: one too many, expected at most 64" },
+	  "CommentApp=j64:app: too many, expected at most 64" },
 };
 
 static void test_too_many(void)

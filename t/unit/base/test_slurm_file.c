@@ -143,7 +143,7 @@ static const struct {
 	{ "a directory", "Include /\n", 0, "/: a directory, not a regular file" },
 	{ "no name", "Include \n", 0, "conf:1: Include \"\": expected" },
 	{ "more than a name", "Include one two\n", 0,
-	  "conf:1: \"two\" behind the name" },
+	  "conf:1: unexpected \"two\" after the name" },
 	{ "a cluster without a name", "Include %c.inc\n", 0,
 	  "conf:1: Include \"%c.inc\": the cluster's name is not known" },
 	{ "a file that includes itself", "Include conf\n", 0,

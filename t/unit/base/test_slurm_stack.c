@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_slurm_stack.h"
+#include "np_slurm_file.h"
 
 #include <errno.h>
 #include <stdio.h>
