@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "np_probe_main.h"
-#include "np_rounds.h"
+#include "np_engine.h"
+#include "np_probe.h"
 
 #define NAME "netprof-compressionb"
 
@@ -68,7 +68,7 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 		return np_errf(err, -ENOMEM, "out of memory");
 	s->level.partners = (uint32_t)got;
 	if (!got) {
-		out->skipped = "no partner: the step has one node on this leaf";
+		out->skipped = "no peer: the step has one node on this leaf";
 		return 0;
 	}
 	for (size_t i = 0; !rc && i < got; i++)
@@ -78,7 +78,10 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 	return rc;
 }
 
-/* Of this step; another step has another, and every process the same. */
+/*
+ * Where the order of pauses starts: the same in every process of a step, and
+ * different for each step.
+ */
 static double phase_of_step(void)
 {
 	static const char *const name[] = { "SLURM_JOB_ID", "SLURM_STEP_ID" };
@@ -107,7 +110,7 @@ static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 	       np_errf(err, -ENOMEM, "out of memory") : 0;
 }
 
-static int take_level(char *text, void *all, struct np_err *err)
+static int set_level(char *text, void *all, struct np_err *err)
 {
 	return np_level_parse(text, &((struct settings *)all)->level, err);
 }
@@ -115,8 +118,8 @@ static int take_level(char *text, void *all, struct np_err *err)
 #define AT(member) offsetof(struct settings, member)
 
 static const struct np_option options[] = {
-	/* First, as the others change what it says. */
-	{ "level", NP_OPTION_TAKE, .take = take_level },
+	/* First, because the other options change parts of it. */
+	{ "level", NP_OPTION_TAKE, .take = set_level },
 	{ "partners", NP_OPTION_COUNT, AT(level.partners), 1,
 	  NP_LEVEL_MAX_PARTNERS },
 	{ "messages", NP_OPTION_COUNT, AT(level.messages), 1,

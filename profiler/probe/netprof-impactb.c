@@ -1,14 +1,13 @@
-/* ImpactB: measures the latency between nodes while a program runs there. */
+/* ImpactB: measures the latency between the nodes of a running job step. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "np_matrix.h"
-#include "np_pingpong.h"
-#include "np_probe_main.h"
-#include "np_stop.h"
+#include "np_conf.h"
+#include "np_engine.h"
+#include "np_probe.h"
 
 #define NAME "netprof-impactb"
 
@@ -34,16 +33,263 @@ static const char usage[] =
 "in seconds, or with a unit.  UCX_TLS and UCX_NET_DEVICES choose the network.\n"
 "Reports go to standard output, one line each.\n";
 
+/* ---- the latency matrix: the lowest latency of every pair of processes ---- */
+
+/*
+ * One pair is measured at a time, so that a latency shows the network and the
+ * load of other jobs, and never the other pairs of the matrix.
+ *
+ * A token travels from the first process to the last. The holder of the token
+ * exchanges messages with each process of a higher rank, which answers at
+ * once. The last process returns the end of the measurement to the first.
+ */
+
+#define MATRIX_BYTES 1024 /* of a message and of its answer */
+
+struct matrix_conf {
+	struct np_engine_env env;
+	uint32_t n_ranks;    /* all are connected to all others */
+	uint32_t times;	     /* round trips per pair, 1 or more */
+	double patience_sec; /* without progress for this long, give up */
+	/* Report half the shortest round trip to a process of higher rank. */
+	void (*pair)(uint32_t peer, double sec, void *arg);
+	void (*done)(void *arg); /* called once, at the end */
+};
+
+#define TAG_PING (4ull << 32) /* plus the rank of the sender */
+#define TAG_PONG (5ull << 32)
+#define TAG_TOKEN (6ull << 32)
+#define TAG_END (7ull << 32)
+
+/*
+ * Every other answer is polled for, at most this long; for the others the
+ * process sleeps at once. Polling is faster, except where both processes share
+ * a core, and only the fastest round trip counts.
+ */
+#define POLL_SEC 100e-6
+
+struct matrix {
+	struct np_engine engine;
+	struct matrix_conf conf;
+	enum {
+		ANSWERING, AWAITING_TOKEN, MEASURING, PASSING_TOKEN, LEAVING,
+		DONE
+	} state;
+	uint32_t peer;	 /* the other process of the current pair */
+	uint32_t n;	 /* round trips of this pair so far */
+	double best_sec, sent_sec, progress_sec;
+	struct np_op received, sent, token, end;
+	char out[MATRIX_BYTES], in[MATRIX_BYTES], word[1];
+};
+
+static uint32_t self(const struct matrix *m)
+{
+	return m->conf.env.rank;
+}
+
+static void recv(struct matrix *m, uint64_t tag, void *buf, size_t len,
+		 struct np_op *op)
+{
+	struct np_net *net = m->conf.env.net;
+
+	net->ops->recv(net, tag, buf, len, op);
+}
+
+static void send(struct matrix *m, uint32_t to, uint64_t tag, const void *buf,
+		 size_t len, struct np_op *op)
+{
+	struct np_net *net = m->conf.env.net;
+
+	m->engine.messages++;
+	net->ops->send(net, to, tag | self(m), buf, len, op);
+}
+
+static void post_ping(struct matrix *m)
+{
+	recv(m, TAG_PING | m->peer, m->in, sizeof(m->in), &m->received);
+}
+
+static void send_ping(struct matrix *m)
+{
+	const struct np_clock *clock = m->conf.env.clock;
+
+	recv(m, TAG_PONG | m->peer, m->in, sizeof(m->in), &m->received);
+	m->sent_sec = clock->now_sec(clock);
+	send(m, m->peer, TAG_PING, m->out, sizeof(m->out), &m->sent);
+}
+
+/* The last process has no pair left to measure, and returns the end instead. */
+static void pass_token(struct matrix *m)
+{
+	m->state = PASSING_TOKEN;
+	if (self(m) + 1 == m->conf.n_ranks)
+		return;
+	recv(m, TAG_END | (self(m) + 1), m->word, 1, &m->end);
+	send(m, self(m) + 1, TAG_TOKEN, m->word, 1, &m->sent);
+}
+
+static void pass_end(struct matrix *m)
+{
+	m->state = LEAVING;
+	if (self(m))
+		send(m, self(m) - 1, TAG_END, m->word, 1, &m->sent);
+}
+
+static void start_measuring(struct matrix *m)
+{
+	m->peer = self(m) + 1;
+	m->n = 0;
+	m->best_sec = INFINITY;
+	if (m->peer == m->conf.n_ranks) {
+		pass_token(m);
+		return;
+	}
+	m->state = MEASURING;
+	send_ping(m);
+}
+
+static void serve_next(struct matrix *m)
+{
+	m->n = 0;
+	if (++m->peer < self(m)) {
+		post_ping(m);
+		return;
+	}
+	m->state = AWAITING_TOKEN;
+	recv(m, TAG_TOKEN | (self(m) - 1), m->word, 1, &m->token);
+}
+
+static void answer(struct matrix *m)
+{
+	send(m, m->peer, TAG_PONG, m->out, sizeof(m->out), &m->sent);
+	if (++m->n <= m->conf.times)
+		post_ping(m);
+	else
+		serve_next(m);
+}
+
+/* The first round trip of a pair connects it, and is not counted. */
+static void on_answer(struct matrix *m, double now_sec)
+{
+	if (m->n)
+		m->best_sec = fmin(m->best_sec, (now_sec - m->sent_sec) / 2);
+	if (++m->n <= m->conf.times) {
+		send_ping(m);
+		return;
+	}
+	m->conf.pair(m->peer, m->best_sec, m->conf.env.arg);
+	m->n = 0;
+	m->best_sec = INFINITY;
+	if (++m->peer < m->conf.n_ranks)
+		send_ping(m);
+	else
+		pass_token(m);
+}
+
+static void finish(struct matrix *m, const char *note)
+{
+	m->state = DONE;
+	if (note)
+		m->conf.env.note(note, m->conf.env.arg);
+	m->conf.done(m->conf.env.arg);
+}
+
+/* Make the next transition; false: it has to wait for a message. */
+static bool advance(struct matrix *m, double now_sec)
+{
+	switch (m->state) {
+	case ANSWERING:
+		if (m->received.status > 0 || m->sent.status > 0)
+			return false;
+		answer(m);
+		return true;
+	case AWAITING_TOKEN:
+		if (m->token.status > 0 || m->sent.status > 0)
+			return false;
+		start_measuring(m);
+		return true;
+	case MEASURING:
+		if (m->received.status > 0 || m->sent.status > 0)
+			return false;
+		on_answer(m, now_sec);
+		return true;
+	case PASSING_TOKEN:
+		if (m->end.status > 0 || m->sent.status > 0)
+			return false;
+		pass_end(m);
+		return true;
+	case LEAVING:
+		if (m->sent.status > 0)
+			return false;
+		finish(m, NULL);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool failed(const struct matrix *m)
+{
+	return m->received.status < 0 || m->sent.status < 0 ||
+	       m->token.status < 0 || m->end.status < 0;
+}
+
+static void matrix_step(struct np_engine *engine, double now_sec,
+			struct np_next *next)
+{
+	struct matrix *m = (struct matrix *)engine;
+
+	if (m->state != DONE && failed(m))
+		finish(m, "a message failed");
+	while (m->state != DONE && advance(m, now_sec))
+		m->progress_sec = now_sec;
+	if (m->state != DONE &&
+	    now_sec > m->progress_sec + m->conf.patience_sec)
+		finish(m, "no answer");
+	if (m->state == DONE)
+		*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
+	else if (m->n % 2 && now_sec < m->progress_sec + POLL_SEC)
+		*next = (struct np_next){ NP_WAIT_POLL, now_sec };
+	else
+		*next = (struct np_next){ NP_WAIT_NET, m->progress_sec +
+						       m->conf.patience_sec };
+}
+
+static void free_matrix(struct np_engine *engine)
+{
+	free(engine);
+}
+
+static int matrix_new(const struct matrix_conf *conf, struct np_engine **out)
+{
+	static const struct np_engine_ops ops = { matrix_step, free_matrix };
+	struct matrix *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	m->engine.ops = &ops;
+	m->conf = *conf;
+	m->progress_sec = conf->env.clock->now_sec(conf->env.clock);
+	*out = &m->engine;
+	if (self(m))
+		post_ping(m);
+	else
+		start_measuring(m);
+	return 0;
+}
+
+/* ---- the program ---- */
+
 struct settings {
 	struct np_probe_program program;
 	struct np_pingpong_conf conf;
-	uint32_t times; /* that each pair is measured; 0: no matrix */
+	uint32_t times; /* round trips per pair; 0: no matrix */
 };
 
-/* The first waits until all others are done. */
+/* The first process waits until all others are done. */
 #define MATRIX_PATIENCE_SEC 600
 
-/* A pair after the other needs all connected. */
+/* The matrix needs a connection between every two processes. */
 static int plan_matrix(struct np_probe *p, struct np_probe_plan *out,
 		       struct np_err *err)
 {
@@ -57,7 +303,7 @@ static int plan_matrix(struct np_probe *p, struct np_probe_plan *out,
 	return rc;
 }
 
-static void over(void *probe)
+static void on_done(void *probe)
 {
 	(void)probe;
 	np_stop_ask();
@@ -67,26 +313,27 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 		struct np_err *err)
 {
 	struct np_pingpong_conf *c = &((struct settings *)arg)->conf;
-	struct np_pair *pairs;
+	struct np_peers *all;
 	int rc = 0;
 
 	if (((struct settings *)arg)->times)
 		return plan_matrix(p, out, err);
-	pairs = calloc(p->size, sizeof(*pairs));
-	if (!pairs || np_pairing_make(p->place, p->size, pairs)) {
-		free(pairs);
+	all = calloc(p->size, sizeof(*all));
+	if (!all || np_pairing_make(p->place, p->size, all)) {
+		free(all);
 		return np_errf(err, -ENOMEM, "out of memory");
 	}
-	c->pair = pairs[p->rank];
-	free(pairs);
-	if (c->pair.asks != NP_NOBODY) {
-		out->partner = p->place[c->pair.asks].node;
-		rc = np_probe_connect(p, (size_t)c->pair.asks, err);
+	c->peers = all[p->rank];
+	free(all);
+	if (c->peers.server != NP_NOBODY) {
+		out->partner = p->place[c->peers.server].node;
+		rc = np_probe_connect(p, (size_t)c->peers.server, err);
 	}
-	if (!rc && c->pair.answers != NP_NOBODY)
-		rc = np_probe_connect(p, (size_t)c->pair.answers, err);
-	out->skipped = c->pair.skipped;
-	out->peer = c->pair.asks != NP_NOBODY ? c->pair.asks : c->pair.answers;
+	if (!rc && c->peers.client != NP_NOBODY)
+		rc = np_probe_connect(p, (size_t)c->peers.client, err);
+	out->skipped = c->peers.skipped;
+	out->peer = c->peers.server != NP_NOBODY ? c->peers.server :
+						   c->peers.client;
 	return rc;
 }
 
@@ -95,14 +342,14 @@ static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 {
 	const struct settings *s = arg;
 	struct np_pingpong_conf *c = &((struct settings *)arg)->conf;
-	const struct np_matrix_conf matrix = {
+	const struct matrix_conf matrix = {
 		.env = np_probe_env(p), .n_ranks = p->size, .times = s->times,
 		.patience_sec = MATRIX_PATIENCE_SEC,
-		.pair = np_probe_pair, .over = over,
+		.pair = np_probe_pair, .done = on_done,
 	};
 
 	if (s->times)
-		return np_matrix_new(&matrix, out) ?
+		return matrix_new(&matrix, out) ?
 		       np_errf(err, -ENOMEM, "out of memory") : 0;
 	c->env = np_probe_env(p);
 	c->seed = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
@@ -115,7 +362,8 @@ static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 static const struct np_option options[] = {
 	{ "bytes", NP_OPTION_BYTES, AT(conf.bytes), NP_PINGPONG_MIN_BYTES,
 	  NP_PINGPONG_MAX_BYTES },
-	{ "period", NP_OPTION_TIME, AT(conf.period_sec), 1e-3, 3600 },
+	{ "period", NP_OPTION_TIME, AT(conf.period_sec),
+	  NP_CONF_PERIOD_MIN_SEC, NP_CONF_PERIOD_MAX_SEC },
 	{ "report-every", NP_OPTION_SECONDS, AT(program.report_every_sec),
 	  0.1, 60 },
 	{ "duration", NP_OPTION_SECONDS, AT(program.duration_sec), 0,

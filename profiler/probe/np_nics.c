@@ -1,11 +1,14 @@
 #include "np_nics.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,25 +17,220 @@
 #include <unistd.h>
 
 #include "np_array.h"
+#include "np_calls.h"
 #include "np_clock.h"
-#include "np_device.h"
 #include "np_err.h"
+
+/* ---- the device of a transport ---- */
+
+/*
+ * The number at the beginning of a file. Drivers of cxi append "@" and a time.
+ * false: there is no number. O_NONBLOCK, because a FIFO in place of the file
+ * must not block the probe.
+ */
+static bool read_number(const char *path, uint64_t *out)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	char text[32];
+	ssize_t len;
+
+	if (fd < 0)
+		return false;
+	len = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (len <= 0 || text[0] < '0' || text[0] > '9')
+		return false;
+	text[len] = '\0';
+	errno = 0;
+	*out = strtoull(text, NULL, 10);
+	return !errno;
+}
+
+/* Use the two counters in a directory if both are readable. */
+__attribute__((format(printf, 4, 5)))
+static bool try_dir(struct np_device *d, uint64_t unit,
+		    const char *const name[2], const char *fmt, ...)
+{
+	char dir[NP_DEVICE_PATH];
+	uint64_t bytes;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(dir, sizeof(dir), fmt, ap);
+	va_end(ap);
+	if (n < 0 || n >= (int)sizeof(dir))
+		return false;
+	d->unit = unit;
+	for (int i = 0; i < 2; i++)
+		if (snprintf(d->path[i], NP_DEVICE_PATH, "%s/%s", dir,
+			     name[i]) >= NP_DEVICE_PATH)
+			return false;
+	return !np_device_bytes(d, &bytes);
+}
+
+/*
+ * The number at the beginning of a device's file; 0 if there is none or it is
+ * implausible.
+ */
+__attribute__((format(printf, 1, 2)))
+static double first_number(const char *fmt, ...)
+{
+	char path[NP_DEVICE_PATH];
+	double number = 0;
+	va_list ap;
+	FILE *f;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(path, sizeof(path), fmt, ap);
+	va_end(ap);
+	f = n < 0 || n >= (int)sizeof(path) ? NULL : fopen(path, "re");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%lf", &number) != 1 || !(number > 0 && number < 1e7))
+		number = 0;
+	fclose(f);
+	return number;
+}
+
+/* Split "mlx5_0:1", "mlx5_0" or "rdmap0s6-rdm" into device and port. */
+static bool split_name(const char *name, char device[64], unsigned *port)
+{
+	char *suffix;
+
+	*port = 1;
+	if (sscanf(name, "%63[^:]:%u", device, port) < 1)
+		return false;
+	suffix = strrchr(device, '-');
+	if (suffix && (!strcmp(suffix, "-rdm") || !strcmp(suffix, "-dgrm")))
+		*suffix = '\0';
+	return true;
+}
+
+/*
+ * Names of the counters by driver. Some drivers leave the standard files empty.
+ */
+static bool try_port(struct np_device *d, const char *sys, const char *device,
+		     unsigned port)
+{
+	static const struct {
+		const char *dir, *name[2];
+		uint64_t unit;
+	} known[] = {
+		{ "counters", { "port_rcv_data", "port_xmit_data" }, 4 },
+		{ "hw_counters", { "rx_bytes", "tx_bytes" }, 1 },
+		{ "hw_counters",
+		  { "rx_rdma_ucast_bytes", "tx_rdma_ucast_bytes" }, 1 },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++)
+		if (try_dir(d, known[i].unit, known[i].name,
+			    "%s/class/infiniband/%s/ports/%u/%s", sys, device,
+			    port, known[i].dir))
+			return true;
+	return false;
+}
+
+int np_device_find(const char *sys, const char *transport,
+		   struct np_device *out)
+{
+	static const char *const net[] = { "rx_bytes", "tx_bytes" };
+	/*
+	 * Sent bytes stand for received ones, because receivers undercount on
+	 * some systems. Over all nodes of a step as much is received as is
+	 * sent.
+	 */
+	static const char *const cxi[] = {
+		"hni_sts_tx_ok_octets", "hni_sts_tx_ok_octets",
+	};
+	const char *name = strchr(transport, '/');
+	char device[64];
+	unsigned port;
+
+	/* The name must not lead out of the directory. */
+	if (!name || strchr(name + 1, '/') || name[1] == '.')
+		return -ENOENT;
+	if (try_dir(out, 1, net, "%s/class/net/%s/statistics", sys,
+		    name + 1)) {
+		out->link = 1e6 / 8 * /* the file has Mbit/s */
+			    first_number("%s/class/net/%s/speed", sys,
+					 name + 1);
+		return 0;
+	}
+	if (try_dir(out, 1, cxi, "%s/class/cxi/%s/device/telemetry", sys,
+		    name + 1))
+		return 0;
+	if (split_name(name + 1, device, &port) &&
+	    try_port(out, sys, device, port)) {
+		out->link = 1e9 / 8 * /* the file has "100 Gb/sec (4X EDR)" */
+			    first_number("%s/class/infiniband/%s/ports/%u/rate",
+					 sys, device, port);
+		return 0;
+	}
+	*out = (struct np_device){ .unit = 0 };
+	return -ENOENT;
+}
+
+/* True if a device matches the pattern below /sys/class. */
+static bool has_device(const char *sys, const char *pattern)
+{
+	char path[NP_DEVICE_PATH];
+	glob_t found;
+	bool has;
+
+	snprintf(path, sizeof(path), "%s/class/%s", sys, pattern);
+	has = !glob(path, GLOB_NOSORT, NULL, &found);
+	globfree(&found);
+	return has;
+}
+
+const char *const *np_device_providers(const char *sys)
+{
+	static const struct {
+		const char *device, *provider[3];
+	} known[] = {
+		{ "cxi/cxi[0-9]*", { "cxi" } },
+		{ "infiniband/hfi1_*", { "opx", "psm2" } },
+		{ "infiniband/*/device/driver/module/drivers/pci:efa",
+		  { "efa" } },
+		{ NULL },
+	};
+	size_t i = 0;
+
+	while (known[i].device && !has_device(sys, known[i].device))
+		i++;
+	return known[i].provider;
+}
+
+int np_device_bytes(const struct np_device *d, uint64_t *bytes)
+{
+	uint64_t count[2];
+
+	if (!d->unit || !read_number(d->path[0], &count[0]) ||
+	    !read_number(d->path[1], &count[1]))
+		return -EIO;
+	*bytes = (count[0] + count[1]) * d->unit;
+	return 0;
+}
+
+/* ---- which files of an adapter count what ---- */
 
 #define MAX_PATH 256
 #define MAX_NAME 64
-#define MAX_STATS 8192 /* of a driver */
+#define MAX_STATS 8192 /* statistics of one driver */
 
-/* A file of an adapter, or a statistic of its driver. */
+/* A file of an adapter, or a statistic of its driver, and what it counts. */
 struct row {
-	const char *pattern; /* all that match are added */
+	const char *pattern; /* counts of all matches are added up */
 	enum np_nic_kind kind;
-	unsigned unit;	/* bytes or events that one count is; 0: 1 */
-	bool otherwise; /* only where nothing above says it */
+	unsigned unit;	/* bytes or events per count; 0 means 1 */
+	bool fallback; /* used only if no earlier row counts this kind */
 };
 
 /*
- * In a directory ports/N of /sys/class/infiniband.  Of some drivers the
- * standard files are empty (ionic) or missing (bnxt_re, efa).
+ * Files below /sys/class/infiniband/DEV/ports/N. Some drivers leave the
+ * standard files empty (ionic) or lack them (bnxt_re, efa).
  */
 static const struct row port_rows[] = {
 	{ "counters/port_xmit_data", NP_NIC_SENT, 4 },
@@ -73,8 +271,8 @@ static const struct row port_rows[] = {
 };
 
 /*
- * In /sys/class/cxi/cxiN/device/telemetry.  What was received is left out: one
- * site found it ten times too low, and what was sent exact.
+ * Files in /sys/class/cxi/cxiN/device/telemetry. Received bytes are left out:
+ * one site found that counter ten times too low, and the sent one exact.
  */
 static const struct row cxi_rows[] = {
 	{ "hni_sts_tx_ok_octets", NP_NIC_SENT },
@@ -86,7 +284,7 @@ static const struct row cxi_rows[] = {
 	{ "pct_spt_timeouts", NP_NIC_RETRY },
 };
 
-/* In /sys/class/net/DEV/statistics. */
+/* Files in /sys/class/net/DEV/statistics. */
 static const struct row net_rows[] = {
 	{ "tx_bytes", NP_NIC_SENT },
 	{ "rx_bytes", NP_NIC_RECEIVED },
@@ -94,7 +292,7 @@ static const struct row net_rows[] = {
 	{ "rx_missed_errors", NP_NIC_DISCARD },
 };
 
-/* What ethtool -S prints. */
+/* Statistics as printed by ethtool -S. */
 static const struct row driver_rows[] = {
 	{ "rx_prio[0-7]_pause", NP_NIC_PAUSE }, /* mlx5 */
 	{ "rx_global_pause", NP_NIC_PAUSE },
@@ -118,8 +316,8 @@ struct nic {
 	char name[MAX_NAME];
 	struct file *file;
 	size_t n_files;
-	bool driver;	/* its driver's statistics are asked for */
-	bool given_up;	/* it was slow */
+	bool driver;	/* also read its driver's statistics */
+	bool given_up;	/* it took too long to read */
 };
 
 struct np_nics {
@@ -128,9 +326,10 @@ struct np_nics {
 	size_t n;
 };
 
-/* ---- reading ---- */
+/* ---- reading all adapters ---- */
 
-static void add(struct np_nic_counts *c, const struct row *row, uint64_t n)
+static void add_count(struct np_nic_counts *c, const struct row *row,
+		      uint64_t n)
 {
 	c->has |= 1u << row->kind;
 	c->n[row->kind] += n * (row->unit ? row->unit : 1);
@@ -140,10 +339,13 @@ static void add_statistic(const char *name, uint64_t n, void *counts)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(driver_rows); i++)
 		if (!fnmatch(driver_rows[i].pattern, name, 0))
-			add(counts, &driver_rows[i], n);
+			add_count(counts, &driver_rows[i], n);
 }
 
-/* A count that misses a part would seem to fall: all of a kind, or none. */
+/*
+ * A kind is reported only if all its files are readable: the sum over fewer
+ * files would look like a counter that fell.
+ */
 static void read_nic(struct np_nics *n, const struct nic *nic,
 		     struct np_nic_counts *out)
 {
@@ -151,8 +353,8 @@ static void read_nic(struct np_nics *n, const struct nic *nic,
 	uint64_t count;
 
 	for (size_t i = 0; i < nic->n_files; i++)
-		if (np_device_number(nic->file[i].path, &count))
-			add(out, nic->file[i].row, count);
+		if (read_number(nic->file[i].path, &count))
+			add_count(out, nic->file[i].row, count);
 		else
 			lost |= 1u << nic->file[i].row->kind;
 	if (nic->driver)
@@ -178,9 +380,9 @@ double np_nics_read(struct np_nics *n, struct np_nic_counts out[])
 	return (from_sec - began_sec) / NP_NICS_SHARE;
 }
 
-/* ---- what ethtool says ---- */
+/* ---- statistics of drivers, from ethtool ---- */
 
-static bool ask(int fd, const char *dev, void *command)
+static bool ethtool_ioctl(int fd, const char *dev, void *command)
 {
 	struct ifreq ifr = { .ifr_data = command };
 
@@ -190,7 +392,7 @@ static bool ask(int fd, const char *dev, void *command)
 
 static uint32_t count_statistics(int fd, const char *dev)
 {
-	/* With room for the one number that is asked for behind it. */
+	/* The kernel writes one number behind the structure. */
 	union {
 		struct ethtool_sset_info info;
 		char room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
@@ -198,7 +400,7 @@ static uint32_t count_statistics(int fd, const char *dev)
 			  .sset_mask = 1ull << ETH_SS_STATS } };
 	uint32_t n;
 
-	if (!ask(fd, dev, &a) || !a.info.sset_mask)
+	if (!ethtool_ioctl(fd, dev, &a) || !a.info.sset_mask)
 		return 0;
 	memcpy(&n, a.room + sizeof(a.info), sizeof(n));
 	return n <= MAX_STATS ? n : 0;
@@ -222,7 +424,8 @@ bool np_nics_ioctl(const char *dev, void (*each)(const char *name, uint64_t n,
 		names->string_set = ETH_SS_STATS;
 		names->len = values->n_stats = n;
 		values->cmd = ETHTOOL_GSTATS;
-		got = ask(fd, dev, names) && ask(fd, dev, values);
+		got = ethtool_ioctl(fd, dev, names) &&
+		      ethtool_ioctl(fd, dev, values);
 	}
 	for (uint32_t i = 0; got && i < n && i < values->n_stats; i++) {
 		char name[ETH_GSTRING_LEN + 1] = "";
@@ -238,9 +441,9 @@ bool np_nics_ioctl(const char *dev, void (*each)(const char *name, uint64_t n,
 	return got;
 }
 
-/* ---- which adapters and files there are ---- */
+/* ---- finding adapters and their files ---- */
 
-static bool says(const struct nic *nic, enum np_nic_kind kind)
+static bool has_kind(const struct nic *nic, enum np_nic_kind kind)
 {
 	for (size_t i = 0; i < nic->n_files; i++)
 		if (nic->file[i].row->kind == kind)
@@ -248,12 +451,12 @@ static bool says(const struct nic *nic, enum np_nic_kind kind)
 	return false;
 }
 
-/* A file that holds no number now never will. */
+/* A file without a number now will not have one later. */
 static int add_file(struct nic *nic, const struct row *row, const char *path)
 {
 	uint64_t count;
 
-	if (strlen(path) >= MAX_PATH || !np_device_number(path, &count))
+	if (strlen(path) >= MAX_PATH || !read_number(path, &count))
 		return 0;
 	if (np_array_more(&nic->file, nic->n_files, sizeof(*nic->file)))
 		return -ENOMEM;
@@ -270,7 +473,7 @@ static int add_files(struct nic *nic, const struct row *row, const char *dir)
 
 	if (snprintf(pattern, sizeof(pattern), "%s/%s", dir, row->pattern) >=
 		    MAX_PATH ||
-	    (row->otherwise && says(nic, row->kind)))
+	    (row->fallback && has_kind(nic, row->kind)))
 		return 0;
 	if (!glob(pattern, 0, NULL, &found))
 		for (size_t i = 0; !rc && i < found.gl_pathc; i++)
@@ -279,7 +482,7 @@ static int add_files(struct nic *nic, const struct row *row, const char *dir)
 	return rc;
 }
 
-/* dir is its directory of counters. */
+/* dir: directory of its counters. */
 static int add_nic(struct np_nics *n, const char *name, const char *dir,
 		   const struct row *row, size_t n_rows)
 {
@@ -291,11 +494,11 @@ static int add_nic(struct np_nics *n, const char *name, const char *dir,
 	strcpy(nic->name, name);
 	for (size_t i = 0; !rc && i < n_rows; i++)
 		rc = add_files(nic, &row[i], dir);
-	n->n += nic->n_files > 0; /* otherwise the place is used again */
+	n->n += nic->n_files > 0; /* without files, reuse the slot */
 	return rc;
 }
 
-/* The part of a path behind "/class/CLASS/": "mlx5_0/ports/1" as "mlx5_0:1". */
+/* Adapter name from a path: "mlx5_0/ports/1" becomes "mlx5_0:1". */
 static void name_of(const char *path, const char *class, char name[MAX_PATH])
 {
 	const char *at = strstr(path, class) + strlen(class);
@@ -305,7 +508,7 @@ static void name_of(const char *path, const char *class, char name[MAX_PATH])
 		 ports ? ":" : "", ports ? ports + strlen("/ports/") : "");
 }
 
-/* Hardware has a device behind it, which bridges and tunnels lack. */
+/* Only hardware has a "device" link; bridges and tunnels lack it. */
 static bool is_wanted_net(const char *dir, const char *name, const char *also)
 {
 	char path[MAX_PATH + 16];
@@ -385,4 +588,91 @@ size_t np_nics_count(const struct np_nics *n)
 const char *np_nics_name(const struct np_nics *n, size_t i)
 {
 	return n->nic[i].name;
+}
+
+/* ---- progress reports ---- */
+
+/* An emitter and its argument. */
+struct sink {
+	np_progress_emit_f *emit;
+	void *arg;
+};
+
+static void report_moved(struct np_counter *last, enum np_report_kind kind,
+			 uint32_t rank, double now_sec, uint64_t n,
+			 const struct sink *to)
+{
+	const struct np_report r = {
+		.kind = kind, .rank = rank,
+		.moved = { now_sec - last->sec, n - last->n },
+	};
+
+	if (last->sec > 0 && n >= last->n)
+		to->emit(&r, to->arg);
+	*last = (struct np_counter){ now_sec, n };
+}
+
+static void report_nic(const struct np_progress *p, size_t i,
+		       double elapsed_sec, const struct np_nic_counts *now,
+		       const struct sink *to)
+{
+	const struct np_nic_counts *last = &p->nic[i];
+	struct np_report r = {
+		.kind = NP_REPORT_NIC, .rank = p->rank,
+		.nic = { .elapsed_sec = elapsed_sec },
+	};
+
+	for (unsigned k = 0; k < NP_NIC_KINDS; k++)
+		if (last->has & now->has & 1u << k && now->n[k] >= last->n[k]) {
+			r.nic.counts.has |= 1u << k;
+			r.nic.counts.n[k] = now->n[k] - last->n[k];
+		}
+	np_report_word(r.nic.device, np_nics_name(p->nics, i));
+	if (r.nic.counts.has)
+		to->emit(&r, to->arg);
+}
+
+static void report_nics(struct np_progress *p, double now_sec,
+			const struct sink *to)
+{
+	struct np_nic_counts now[NP_NICS_MAX];
+	double pause_sec = np_nics_read(p->nics, now);
+
+	for (size_t i = 0; i < np_nics_count(p->nics); i++) {
+		if (p->nics_sec > 0)
+			report_nic(p, i, now_sec - p->nics_sec, &now[i], to);
+		p->nic[i] = now[i];
+	}
+	p->nics_sec = now_sec;
+	p->next_nics_sec = now_sec + pause_sec;
+}
+
+void np_progress_report(struct np_progress *p, double now_sec,
+			np_progress_emit_f *emit, void *arg)
+{
+	const struct sink to = { emit, arg };
+	uint64_t n;
+
+	if (p->device.unit && !np_device_bytes(&p->device, &n))
+		report_moved(&p->moved, NP_REPORT_MOVED, p->rank, now_sec, n,
+			     &to);
+	/* A count of 0 means that calls are no longer counted. */
+	if (p->task && np_calls_find(p->task, &n) && n)
+		report_moved(&p->calls, NP_REPORT_CALLS, p->rank, now_sec, n,
+			     &to);
+	if (p->nics && now_sec >= p->next_nics_sec)
+		report_nics(p, now_sec, &to);
+}
+
+void np_progress_open(struct np_progress *p, const char *transport)
+{
+	const char *slash = strchr(transport, '/');
+
+	np_device_find("/sys", transport, &p->device);
+	np_nics_open("/sys", slash ? slash + 1 : NULL, np_nics_ioctl, &p->nics);
+}
+
+void np_progress_close(struct np_progress *p)
+{
+	np_nics_close(p->nics);
 }

@@ -1,36 +1,80 @@
 /*
- * The counters of all network adapters of this machine: InfiniBand, RoCE,
- * Omni-Path and EFA under /sys/class/infiniband, Slingshot under /sys/class/cxi,
- * Ethernet under /sys/class/net and by ethtool.  What is unknown, empty or
- * missing is left out; an adapter that is slow to read is not read again.
+ * Counters of this node's network adapters, and progress reports made from
+ * them.
+ *
+ * Two things are counted. The device that carries the probe's messages: bytes
+ * in both directions, which show how busy the probed program keeps it. And all
+ * adapters of the node: bytes, and signs of congestion (np_nic.h).
+ *
+ * Sources: /sys/class/net/DEV/statistics; for InfiniBand, RoCE, Omni-Path and
+ * EFA /sys/class/infiniband/DEV/ports/N/counters, which count words of four
+ * bytes, or hw_counters; for Slingshot /sys/class/cxi/DEV/device/telemetry;
+ * and ethtool for the statistics of Ethernet drivers. What is unknown, empty
+ * or missing is left out, and an adapter that is slow to read is not read
+ * again.
  */
 #ifndef NP_NICS_H
 #define NP_NICS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "np_nic.h"
+#include "np_report.h"
+
+/* ---- the device of a transport; exported for the unit tests ---- */
+
+#define NP_DEVICE_PATH 256
+
+struct np_device {
+	char path[2][NP_DEVICE_PATH]; /* of the counters; "": none */
+	uint64_t unit;		      /* bytes per count */
+	/* Capacity in one direction, bytes/s; 0: unknown or implausible. */
+	double link;
+};
+
+/*
+ * Find the device of a transport as named by UCX or np_ofi.c: "tcp/eth0",
+ * "rc_mlx5/mlx5_0:1", "ofi:cxi/cxi0". sys: "/sys", or a copy made by a test.
+ * Returns 0, or -ENOENT: it has no readable counters.
+ */
+int np_device_find(const char *sys, const char *transport,
+		   struct np_device *out);
+
+/* Bytes in both directions. Returns 0, or -EIO: no longer readable. */
+int np_device_bytes(const struct np_device *d, uint64_t *bytes);
+
+/*
+ * Providers of libfabric for the networks of this node that UCX does not
+ * support, or supports badly: "cxi" for Slingshot, "opx" and "psm2" for
+ * Omni-Path, "efa". Best first, terminated by NULL.
+ */
+const char *const *np_device_providers(const char *sys);
+
+/* ---- all adapters; exported for the unit tests ---- */
 
 #define NP_NICS_MAX 16
 #define NP_NICS_SLOW_SEC 0.05 /* an adapter that takes longer is given up */
-/* They are read so seldom that reading takes no more than this of a core. */
+/* Readings are so far apart that they take at most this share of a core. */
 #define NP_NICS_SHARE 0.001
 
 /*
- * Driver's statistics of a device: calls each() for all.  Returns false where
- * there are none.
+ * Statistics of a device's driver: calls each() for every one. Returns false
+ * if there are none.
  */
 typedef bool np_nics_ethtool(const char *dev,
 			     void (*each)(const char *name, uint64_t n,
 					  void *arg), void *arg);
-np_nics_ethtool np_nics_ioctl; /* that of Linux */
+np_nics_ethtool np_nics_ioctl; /* as Linux provides them */
 
 struct np_nics;
 
 /*
- * sys: "/sys", or a test's.  also: a device under /sys/class/net that counts
- * although it is no hardware; NULL: none.  Returns 0 or -ENOMEM.
+ * sys: "/sys", or a copy made by a test. also: a device under /sys/class/net
+ * that is counted although it is not hardware; NULL: none.
+ * Returns 0 or -ENOMEM.
  */
 int np_nics_open(const char *sys, const char *also, np_nics_ethtool *ethtool,
 		 struct np_nics **out);
@@ -40,9 +84,46 @@ size_t np_nics_count(const struct np_nics *n);
 const char *np_nics_name(const struct np_nics *n, size_t i); /* "mlx5_0:1" */
 
 /*
- * Read all; out[] has np_nics_count() elements.  What can no longer be read is
- * missing in has.  Returns how many seconds from now the next reading may come.
+ * Read all adapters; out[] has np_nics_count() elements. A kind of count that
+ * is no longer readable is missing from `has`. Returns the time in seconds
+ * until the next reading is due.
  */
 double np_nics_read(struct np_nics *n, struct np_nic_counts out[]);
+
+/* ---- progress reports ---- */
+
+/* Last value of a counter. */
+struct np_counter {
+	double sec; /* when it was read, on the clock; 0: never */
+	uint64_t n;
+};
+
+/* Counters of this node, and their values at the last report. */
+struct np_progress {
+	uint32_t rank;		 /* of the reports */
+	pid_t task;		 /* its MPI calls are counted; 0: none */
+	struct np_device device; /* of the probe's transport */
+	struct np_counter moved, calls;
+	struct np_nics *nics; /* NULL: not known */
+	struct np_nic_counts nic[NP_NICS_MAX]; /* read at nics_sec */
+	double nics_sec, next_nics_sec; /* last and next reading, on the clock */
+};
+
+typedef void np_progress_emit_f(const struct np_report *r, void *arg);
+
+/*
+ * Find the counters of a transport, "tcp/eth0", and of all adapters. p is
+ * zeroed except for rank and task. Free with np_progress_close().
+ */
+void np_progress_open(struct np_progress *p, const char *transport);
+void np_progress_close(struct np_progress *p);
+
+/*
+ * Emit a report for each counter: its increase since the last call. The first
+ * call reports nothing, because nothing is known before it; nor does a counter
+ * that fell, because counters may be reset.
+ */
+void np_progress_report(struct np_progress *p, double now_sec,
+			np_progress_emit_f *emit, void *arg);
 
 #endif

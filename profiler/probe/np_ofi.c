@@ -22,23 +22,23 @@
 
 #include "np_clock.h"
 
-/* What is asked for.  Every release since 2020 has it. */
+/* API version requested; every release since 2020 has it. */
 #define API FI_VERSION(1, 11)
 #define MAX_ADDRESS 512
-#define N_READ 16 /* completions taken at a time */
+#define N_READ 16 /* completions per read */
 
 /*
- * A provider without a wait descriptor is looked at again after a part of the
- * time that was waited already: a message that comes after t is found within
- * t/8, and a wait for one that never comes costs 500 looks a second.
+ * A provider without a wait descriptor is checked again after a part of the
+ * time already waited: a message that arrives after t is found within t/8, and
+ * a wait for one that never arrives costs 500 checks per second.
  */
-#define LOOK_PART 0.125
-#define LOOK_LEAST_SEC 50e-6
-#define LOOK_MOST_SEC 2e-3
+#define CHECK_PART 0.125
+#define CHECK_LEAST_SEC 50e-6
+#define CHECK_MOST_SEC 2e-3
 
 /*
- * Sites bring libfabric with the drivers of their network, beside that of the
- * distribution, which often lacks their provider.
+ * Sites install libfabric with the drivers of their network, next to that of
+ * the distribution, which often lacks the provider.
  */
 static const char *const places[] = {
 	"/opt/cray/libfabric/*/lib64/libfabric.so.1",
@@ -47,14 +47,18 @@ static const char *const places[] = {
 };
 
 /*
- * Used where the environment says nothing, for a small, quiet process: with its
- * own values tcp;ofi_rxm takes 162 MB, with these 16 MB.
+ * Defaults for variables that are not in the environment, for a small, quiet
+ * process: with its own values tcp;ofi_rxm takes 162 MB of memory, with these
+ * 16 MB.
  */
 static const struct {
 	const char *name, *value;
-	const char *provider; /* only of this one */
+	const char *provider; /* only for this provider; NULL: for all */
 } defaults[] = {
-	/* It has no level below "warn"; of a provider that does not exist. */
+	/*
+	 * There is no log level below "warn", so log only a provider that does
+	 * not exist.
+	 */
 	{ "FI_LOG_PROV", "none" },
 	{ "FI_OFI_RXM_TX_SIZE", "32" },
 	{ "FI_OFI_RXM_RX_SIZE", "32" },
@@ -62,15 +66,15 @@ static const struct {
 	{ "FI_OFI_RXM_MSG_RX_SIZE", "16" },
 	{ "FI_OFI_RXM_BUFFER_SIZE", "2048" },
 	/*
-	 * Over TCP nothing asks for permission before a message is sent, as over
-	 * UCX (np_ucx.c says why); rounds of levels then take as long as there,
-	 * and up to twice as long otherwise.  Over verbs this has to be the size
-	 * of the buffers.
+	 * No rendezvous over TCP, as with UCX (np_ucx.c has the reason). Rounds
+	 * of the load levels then take as long as with UCX, and up to twice as
+	 * long otherwise. Over verbs this limit must be the size of the
+	 * buffers.
 	 */
 	{ "FI_OFI_RXM_EAGER_LIMIT", "16777216", "tcp" },
 };
 
-/* The functions that libfabric.so exports; all others are in its tables. */
+/* Functions exported by libfabric.so; all others are in its tables. */
 struct library {
 	int (*getinfo)(uint32_t version, const char *node, const char *service,
 		       uint64_t flags, const struct fi_info *hints,
@@ -83,24 +87,24 @@ struct library {
 	const char *(*strerror)(int code);
 };
 
-/* A message that libfabric holds on to, or is still to take. */
+/* A message that libfabric has accepted, or has yet to accept. */
 struct request {
-	struct fi_context2 context; /* first: providers use it */
+	struct fi_context2 context; /* must be first: used by the provider */
 	struct request *next;
 	struct np_op *op;
 	void *buf;
 	size_t len;
 	uint64_t tag;
-	long rank; /* of the receiver; -1: this is a receive */
+	long rank; /* of the receiver; -1 for a receive */
 };
 
-/* Messages for which the provider had no room yet, oldest first. */
+/* Messages that the provider had no room for yet, oldest first. */
 struct queue {
 	struct request *first, **end;
 };
 
 struct peer {
-	fi_addr_t at; /* FI_ADDR_UNSPEC: not connected */
+	fi_addr_t at; /* address; FI_ADDR_UNSPEC: not connected */
 	int lost;     /* 0 or -errno */
 };
 
@@ -117,9 +121,9 @@ struct ofi {
 	struct queue sends, receives;
 	struct request *unused;
 	int timer;
-	bool has_fd;	    /* the provider tells when there is work */
-	bool looks;	    /* the timer is set */
-	double waiting_sec; /* since when nothing came; 0: since now */
+	bool has_fd;	    /* the provider's descriptor signals work */
+	bool timer_is_set;  /* the timer is running */
+	double waiting_sec; /* start of the current wait; 0: not begun */
 	char address[MAX_ADDRESS];
 	char kind[64], version[32];
 };
@@ -144,14 +148,14 @@ static struct request *new_request(struct ofi *f)
 	return r;
 }
 
-static void over(struct ofi *f, struct request *r, int status)
+static void complete(struct ofi *f, struct request *r, int status)
 {
 	r->op->status = status;
 	r->next = f->unused;
 	f->unused = r;
 }
 
-/* Returns what the provider said: 0, -FI_EAGAIN or another code. */
+/* Returns the provider's answer: 0, -FI_EAGAIN or another code. */
 static ssize_t start(struct ofi *f, struct request *r)
 {
 	if (r->rank < 0)
@@ -170,7 +174,7 @@ static void fail(struct ofi *f, struct request *r, long code)
 {
 	if (r->rank >= 0 && !f->peer[r->rank].lost)
 		f->peer[r->rank].lost = code_of(code);
-	over(f, r, code_of(code));
+	complete(f, r, code_of(code));
 }
 
 static void add(struct queue *q, struct request *r)
@@ -180,7 +184,7 @@ static void add(struct queue *q, struct request *r)
 	q->end = &r->next;
 }
 
-/* As much as the provider takes; returns how many that was. */
+/* Start as many messages as the provider accepts; returns their number. */
 static unsigned push(struct ofi *f, struct queue *q)
 {
 	unsigned n = 0;
@@ -201,7 +205,7 @@ static unsigned push(struct ofi *f, struct queue *q)
 	return n;
 }
 
-static void begin(struct ofi *f, struct queue *q, const struct request *of)
+static void enqueue(struct ofi *f, struct queue *q, const struct request *of)
 {
 	struct request *r = new_request(f);
 
@@ -225,7 +229,7 @@ static void ofi_send(struct np_net *n, uint32_t rank, uint64_t tag,
 	if (f->peer[rank].lost)
 		op->status = f->peer[rank].lost;
 	else
-		begin(f, &f->sends, &(struct request){
+		enqueue(f, &f->sends, &(struct request){
 			.op = op, .buf = (void *)buf, .len = len, .tag = tag,
 			.rank = rank });
 }
@@ -235,13 +239,13 @@ static void ofi_recv(struct np_net *n, uint64_t tag, void *buf, size_t len,
 {
 	struct ofi *f = (struct ofi *)n;
 
-	begin(f, &f->receives, &(struct request){
+	enqueue(f, &f->receives, &(struct request){
 		.op = op, .buf = buf, .len = len, .tag = tag, .rank = -1 });
 }
 
 /* ---- progress, and sleep ---- */
 
-/* One completion that is a failure; 0 if there is none. */
+/* Handle one failed completion; returns 0 if there is none. */
 static unsigned read_error(struct ofi *f)
 {
 	struct fi_cq_err_entry e = { NULL };
@@ -261,7 +265,7 @@ static unsigned read_completions(struct ofi *f)
 	if (n == -FI_EAVAIL)
 		return read_error(f);
 	for (ssize_t i = 0; i < n; i++)
-		over(f, e[i].op_context, 0);
+		complete(f, e[i].op_context, 0);
 	return n > 0 ? (unsigned)n : 0;
 }
 
@@ -276,33 +280,35 @@ static unsigned ofi_progress(struct np_net *n)
 	return done;
 }
 
-/* Let the timer make net.fd readable after a part of the time waited. */
-static void look_again(struct ofi *f)
+/*
+ * Make net.fd readable, by the timer, after a part of the time waited so far.
+ */
+static void set_timer(struct ofi *f)
 {
-	double now_sec = np_mono_sec(), look_sec;
+	double now_sec = np_mono_sec(), check_sec;
 	struct itimerspec t = { { 0 } };
 
 	if (!(f->waiting_sec > 0))
 		f->waiting_sec = now_sec;
-	look_sec = fmin(fmax((now_sec - f->waiting_sec) * LOOK_PART,
-			     LOOK_LEAST_SEC), LOOK_MOST_SEC);
-	t.it_value.tv_nsec = (long)(look_sec * 1e9);
+	check_sec = fmin(fmax((now_sec - f->waiting_sec) * CHECK_PART,
+			      CHECK_LEAST_SEC), CHECK_MOST_SEC);
+	t.it_value.tv_nsec = (long)(check_sec * 1e9);
 	timerfd_settime(f->timer, 0, &t, NULL);
-	f->looks = true;
+	f->timer_is_set = true;
 }
 
-static void stop_looking(struct ofi *f)
+static void stop_timer(struct ofi *f)
 {
 	const struct itimerspec off = { { 0 } };
 
-	if (f->looks)
+	if (f->timer_is_set)
 		timerfd_settime(f->timer, 0, &off, NULL);
-	f->looks = false;
+	f->timer_is_set = false;
 }
 
 /*
- * Messages that wait for room, as while a connection comes up, are tried again
- * by the timer: not every provider tells when there is some.
+ * The timer also retries messages that wait for room, for example while a
+ * connection is established: not every provider signals when there is room.
  */
 static int ofi_arm(struct np_net *n)
 {
@@ -312,9 +318,9 @@ static int ofi_arm(struct np_net *n)
 	if (f->has_fd && fi_trywait(f->fabric, &fid, 1))
 		return -EAGAIN;
 	if (!f->has_fd || f->sends.first)
-		look_again(f);
+		set_timer(f);
 	else
-		stop_looking(f);
+		stop_timer(f);
 	return 0;
 }
 
@@ -326,7 +332,7 @@ static int ofi_connect(struct np_net *n, uint32_t rank, const void *addr,
 	struct ofi *f = (struct ofi *)n;
 	int rc;
 
-	/* One of another form would be read beyond its end. */
+	/* The provider would read beyond the end of a shorter address. */
 	if (len != n->address_len)
 		return np_errf(err, -EPROTO, "libfabric: an address of %zu "
 			       "bytes, expected %zu", len, n->address_len);
@@ -362,7 +368,7 @@ static const struct np_net_ops ops = {
 
 /* ---- the library ---- */
 
-/* "tcp" is also "tcp;ofi_rxm", which adds what tcp lacks. */
+/* "tcp" also matches "tcp;ofi_rxm", which adds what tcp lacks. */
 static bool is_provider(const char *want, const char *name)
 {
 	size_t len = strlen(want);
@@ -370,7 +376,9 @@ static bool is_provider(const char *want, const char *name)
 	return !strncmp(name, want, len) && (!name[len] || name[len] == ';');
 }
 
-/* The newest of a site's own, or else what the loader finds. */
+/*
+ * Load the newest of the site's own libraries, or else what the loader finds.
+ */
 static void *load(void)
 {
 	void *handle = NULL;
@@ -422,7 +430,7 @@ static int open_library(struct library *lib, const char *provider,
 
 /* ---- which provider and device ---- */
 
-/* name is in the list, "a,b:1", whose entries may name a port. */
+/* True if name is in the list, "a,b:1", whose entries may name a port. */
 static bool is_listed(const char *list, const char *name)
 {
 	size_t len = strlen(name);
@@ -434,9 +442,10 @@ static bool is_listed(const char *list, const char *name)
 }
 
 /*
- * The first of the list that is meant: devices as UCX_NET_DEVICES names them,
- * NULL for any.  Of several addresses of a device the first, as all nodes have
- * the same order; one of IPv6 that is local to a link reaches nobody by itself.
+ * The first entry with that provider and one of the devices, named as in
+ * UCX_NET_DEVICES; NULL: any device. Of several addresses of a device take the
+ * first, because all nodes have the same order. A link-local IPv6 address
+ * reaches nothing by itself.
  */
 static struct fi_info *choose(struct fi_info *list, const char *provider,
 			      const char *devices)
@@ -498,7 +507,7 @@ static int add_to(int set, int fd)
 	return epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
 }
 
-/* net.fd: the provider's descriptor, where it has one, and a timer. */
+/* Open net.fd: the provider's descriptor, if it has one, and a timer. */
 static int open_wait(struct ofi *f)
 {
 	int fd;
@@ -602,7 +611,7 @@ int np_ofi_open(uint32_t size, size_t n_peers, const char *provider,
 		if (rc)
 			rc = failed(f, err, rc, f->kind);
 	}
-	if (rc) { /* what is open goes with the process */
+	if (rc) { /* open objects are released when the process ends */
 		free(f->peer);
 		free(f);
 		return rc;

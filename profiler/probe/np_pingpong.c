@@ -1,53 +1,83 @@
-#include "np_pingpong.h"
+#include "np_engine.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_partner.h"
-
-#define TAG_PING (1ull << 32) /* | rank of the sender */
+/* Message tags: these constants, plus the rank of the sender. */
+#define TAG_PING (1ull << 32)
 #define TAG_PONG (2ull << 32)
 
-/* The head of every message; the rest is padding. */
+/* First bytes of every message; the rest is padding. */
 struct ping {
-	uint32_t kept;	  /* 0: the round that warms the path */
-	uint32_t next_us; /* from now to the next exchange */
+	uint32_t measured;	  /* 0 in the warm-up round trip */
+	uint32_t next_us; /* time until the next exchange starts */
 };
 
-/* One direction each of the same connection. */
+/* One side of the exchange with one peer. */
 struct channel {
-	struct np_partner partner; /* at the other end */
+	struct np_liveness peer;
 	uint64_t send_tag, recv_tag;
-	size_t bytes;	/* of a message that is measured */
-	char *out, *in; /* so many each */
-	struct np_op sent, got;
-	uint64_t *messages; /* of the engine */
+	/* size of a measured message */
+	size_t bytes;
+	char *out, *in; /* buffers of that size */
+	struct np_op sent, received;
+	uint64_t *messages; /* the engine's count */
 };
 
-struct asker {
+struct client {
 	const struct np_pingpong_conf *conf;
 	struct channel channel;
-	enum { RESTS, WARMS, TIMES } state;
+	enum { IDLE, WARMING_UP, MEASURING } state;
 	double due_sec, next_due_sec;
 	double sent_sec, poll_until_sec;
 	struct np_poll poll;
 	uint64_t random;
 };
 
-struct answerer {
+struct server {
 	const struct np_pingpong_conf *conf;
 	struct channel channel;
 	double heard_sec;
-	double expected_sec; /* when the next exchange is announced */
+	double expected_sec; /* announced start of the next exchange */
 	double wake_sec, poll_until_sec;
-	double answered_sec; /* in the round that warms */
+	double answered_sec; /* time of the warm-up answer */
 	struct np_poll poll;
 	bool slept;
-	/* learned: arrival against announcement, its scatter, own waking */
+	/*
+	 * Learned, as moving averages: how much later than announced a message
+	 * arrives, the scatter of that, and how late the kernel wakes this
+	 * process.
+	 */
 	double gap_sec, scatter_sec, late_sec;
 };
+
+/* ---- how long to poll ---- */
+
+#define MARGIN 1.5
+#define FIRST_TRIES 4
+#define TRY_EVERY 16
+
+double np_poll_sec(const struct np_poll *p)
+{
+	return fmin(fmax(MARGIN * p->fastest_sec, NP_POLL_LEAST_SEC),
+		    NP_POLL_MOST_SEC);
+}
+
+double np_poll_try_sec(struct np_poll *p)
+{
+	uint32_t try = p->tries++;
+
+	return try < FIRST_TRIES || try % TRY_EVERY == 0 ? NP_POLL_MOST_SEC :
+							   np_poll_sec(p);
+}
+
+void np_poll_caught(struct np_poll *p, double answer_sec)
+{
+	if (!p->fastest_sec || answer_sec < p->fastest_sec)
+		p->fastest_sec = answer_sec;
+}
 
 /* ---- messages ---- */
 
@@ -56,11 +86,11 @@ double np_pingpong_patience_sec(double period_sec)
 	return fmax(10 * period_sec, 10.0);
 }
 
-/* To be freed by close_channel() in any case. */
+/* The caller must call close_channel() even if this fails. */
 static int open_channel(struct channel *ch, const struct np_pingpong_conf *c,
 			long rank)
 {
-	ch->partner = (struct np_partner){
+	ch->peer = (struct np_liveness){
 		.env = &c->env, .rank = (uint32_t)rank,
 		.patience_sec = np_pingpong_patience_sec(c->period_sec),
 	};
@@ -76,26 +106,26 @@ static void close_channel(struct channel *ch)
 	free(ch->in);
 }
 
-static void post(struct channel *c)
+static void post_recv(struct channel *c)
 {
-	struct np_net *net = c->partner.env->net;
+	struct np_net *net = c->peer.env->net;
 
-	net->ops->recv(net, c->recv_tag, c->in, c->bytes, &c->got);
+	net->ops->recv(net, c->recv_tag, c->in, c->bytes, &c->received);
 }
 
-static void put(struct channel *c, struct ping ping)
+static void send_ping(struct channel *c, struct ping ping)
 {
-	/* What is not measured carries no padding: it is the program's path. */
-	size_t bytes = ping.kept ? c->bytes : sizeof(ping);
-	struct np_net *net = c->partner.env->net;
+	/* Warm-up messages carry no padding, to spare the program's path. */
+	size_t bytes = ping.measured ? c->bytes : sizeof(ping);
+	struct np_net *net = c->peer.env->net;
 
 	memcpy(c->out, &ping, sizeof(ping));
 	++*c->messages;
-	net->ops->send(net, c->partner.rank, c->send_tag, c->out, bytes,
+	net->ops->send(net, c->peer.rank, c->send_tag, c->out, bytes,
 		       &c->sent);
 }
 
-static struct ping taken(const struct channel *c)
+static struct ping received_ping(const struct channel *c)
 {
 	struct ping ping;
 
@@ -103,20 +133,20 @@ static struct ping taken(const struct channel *c)
 	return ping;
 }
 
-/* np_partner_check(), to which a message that failed is a loss. */
-static enum np_partner_state check(struct channel *c, double now_sec,
-				   double since_sec, double *until_sec)
+/* As np_liveness_check(); a failed message also counts as a loss. */
+static enum np_liveness_state check_peer(struct channel *c, double now_sec,
+					 double since_sec, double *until_sec)
 {
-	if (c->got.status < 0 || c->sent.status < 0)
-		np_partner_lost(&c->partner, now_sec);
-	return np_partner_check(&c->partner, now_sec, since_sec, until_sec);
+	if (c->received.status < 0 || c->sent.status < 0)
+		np_liveness_lost(&c->peer, now_sec);
+	return np_liveness_check(&c->peer, now_sec, since_sec, until_sec);
 }
 
-/* ---- the side that asks, and measures ---- */
+/* ---- the client, which measures ---- */
 
 #define GOLDEN 0.6180339887498949
 
-/* Even in [0, 1): splitmix64 of Steele, Lea and Flood (2014). */
+/* Uniform in [0, 1): splitmix64 of Steele, Lea and Flood (2014). */
 static double random_unit(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -126,237 +156,244 @@ static double random_unit(uint64_t *state)
 	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
-static double interval(struct asker *a)
+static double next_interval(struct client *cl)
 {
-	return a->conf->period_sec * (0.75 + 0.5 * random_unit(&a->random));
+	return cl->conf->period_sec * (0.75 + 0.5 * random_unit(&cl->random));
 }
 
-static void asker_start(struct asker *a)
+static void client_start(struct client *cl)
 {
-	const struct np_pingpong_conf *c = a->conf;
+	const struct np_pingpong_conf *c = cl->conf;
 	double turn = c->env.rank * GOLDEN;
 
-	a->random = c->seed;
-	a->state = RESTS;
-	a->due_sec = c->env.start_sec +
+	cl->random = c->seed;
+	cl->state = IDLE;
+	cl->due_sec = c->env.start_sec +
 		     c->period_sec * (turn - floor(turn));
 }
 
-static void send(struct asker *a)
+static void send_request(struct client *cl)
 {
-	const struct np_clock *clock = a->conf->env.clock;
+	const struct np_clock *clock = cl->conf->env.clock;
 	double ahead_us;
 
-	post(&a->channel);
-	a->sent_sec = clock->now_sec(clock);
-	ahead_us = fmax(0, 1e6 * (a->next_due_sec - a->sent_sec));
-	put(&a->channel, (struct ping){
-		.kept = a->state == TIMES,
+	post_recv(&cl->channel);
+	cl->sent_sec = clock->now_sec(clock);
+	ahead_us = fmax(0, 1e6 * (cl->next_due_sec - cl->sent_sec));
+	send_ping(&cl->channel, (struct ping){
+		.measured = cl->state == MEASURING,
 		.next_us = (uint32_t)fmin(ahead_us, UINT32_MAX),
 	});
-	a->poll_until_sec = a->sent_sec + (a->state == TIMES ?
-						   np_poll_sec(&a->poll) :
-						   np_poll_try_sec(&a->poll));
+	cl->poll_until_sec = cl->sent_sec + (cl->state == MEASURING ?
+					     np_poll_sec(&cl->poll) :
+					     np_poll_try_sec(&cl->poll));
 }
 
-static void begin(struct asker *a)
+static void start_exchange(struct client *cl)
 {
-	a->state = WARMS;
-	a->next_due_sec = a->due_sec + interval(a);
-	send(a);
+	cl->state = WARMING_UP;
+	cl->next_due_sec = cl->due_sec + next_interval(cl);
+	send_request(cl);
 }
 
-static void rest(struct asker *a, double now_sec)
+static void end_exchange(struct client *cl, double now_sec)
 {
-	a->state = RESTS;
-	a->due_sec = a->next_due_sec;
-	if (a->due_sec <= now_sec) /* no burst to catch up */
-		a->due_sec = now_sec + interval(a);
+	cl->state = IDLE;
+	cl->due_sec = cl->next_due_sec;
+	if (cl->due_sec <= now_sec) /* skip missed exchanges */
+		cl->due_sec = now_sec + next_interval(cl);
 }
 
-static void answered(struct asker *a, double now_sec)
+static void on_answer(struct client *cl, double now_sec)
 {
-	const struct np_engine_env *env = &a->conf->env;
+	const struct np_engine_env *env = &cl->conf->env;
 
-	if (now_sec <= a->poll_until_sec)
-		np_poll_caught(&a->poll, now_sec - a->sent_sec);
-	if (np_partner_heard(&a->channel.partner)) {
-		rest(a, now_sec);
-	} else if (a->state == WARMS) {
-		a->state = TIMES;
-		send(a);
+	if (now_sec <= cl->poll_until_sec)
+		np_poll_caught(&cl->poll, now_sec - cl->sent_sec);
+	if (np_liveness_heard(&cl->channel.peer)) {
+		end_exchange(cl, now_sec);
+	} else if (cl->state == WARMING_UP) {
+		cl->state = MEASURING;
+		send_request(cl);
 	} else {
 		env->count(now_sec - env->start_sec,
-			   (now_sec - a->sent_sec) / 2, env->arg);
-		rest(a, now_sec);
+			   (now_sec - cl->sent_sec) / 2, env->arg);
+		end_exchange(cl, now_sec);
 	}
 }
 
-static void asker_step(struct asker *a, double now_sec, struct np_next *next)
+static void client_step(struct client *cl, double now_sec, struct np_next *next)
 {
-	struct channel *ch = &a->channel;
-	enum np_partner_state there;
-	double look_sec;
+	struct channel *ch = &cl->channel;
+	enum np_liveness_state state;
+	double check_sec;
 
-	if (a->state != RESTS && ch->got.status == 0 && ch->sent.status == 0)
-		answered(a, now_sec);
-	else if (a->state == RESTS && now_sec >= a->due_sec &&
-		 ch->partner.state != NP_PARTNER_LOST)
-		begin(a);
+	if (cl->state != IDLE && !ch->received.status && !ch->sent.status)
+		on_answer(cl, now_sec);
+	else if (cl->state == IDLE && now_sec >= cl->due_sec &&
+		 ch->peer.state != NP_PEER_LOST)
+		start_exchange(cl);
 
-	there = check(ch, now_sec, a->state == RESTS ? INFINITY : a->sent_sec,
-		      &look_sec);
-	if (there == NP_PARTNER_LOST)
-		*next = (struct np_next){ NP_WAIT_SLEEP, look_sec };
-	else if (a->state == RESTS)
-		*next = (struct np_next){ NP_WAIT_SLEEP, a->due_sec };
-	else if (now_sec < a->poll_until_sec)
-		*next = (struct np_next){ NP_WAIT_POLL, a->poll_until_sec };
+	state = check_peer(ch, now_sec, cl->state == IDLE ? INFINITY : cl->sent_sec,
+			   &check_sec);
+	if (state == NP_PEER_LOST)
+		*next = (struct np_next){ NP_WAIT_SLEEP, check_sec };
+	else if (cl->state == IDLE)
+		*next = (struct np_next){ NP_WAIT_SLEEP, cl->due_sec };
+	else if (now_sec < cl->poll_until_sec)
+		*next = (struct np_next){ NP_WAIT_POLL, cl->poll_until_sec };
 	else
-		*next = (struct np_next){ NP_WAIT_NET, look_sec };
+		*next = (struct np_next){ NP_WAIT_NET, check_sec };
 }
 
-/* ---- the side that answers, awake no longer than it must be ---- */
+/* ---- the server, which answers and is awake as little as possible ---- */
 
-/* Weight of the newest observation, as for TCP's round-trip time. */
+/* Weight of the newest observation, as in TCP's round-trip time estimate. */
 #define GAIN 0.125
 
-/* A sleep shorter than this is polled through: falling asleep costs as much. */
+/* Shorter sleeps are polled through: falling asleep takes as long. */
 #define SHORTEST_SLEEP_SEC 20e-6
 
+/* Wake up at least this long before the expected message. */
 #define LEAST_LEAD_SEC 2e-6
 
-/* A process that was kept waiting for longer cannot plan with it. */
+/*
+ * A process that was delayed for longer than this was not just woken late; such
+ * a delay must not shift the wake-up time of later exchanges.
+ */
 #define MOST_LATE_SEC 200e-6
 
-static void answerer_start(struct answerer *a)
+static void server_start(struct server *srv)
 {
-	a->heard_sec = a->conf->env.start_sec;
-	a->expected_sec = a->wake_sec = a->poll_until_sec = -INFINITY;
-	post(&a->channel);
+	srv->heard_sec = srv->conf->env.start_sec;
+	srv->expected_sec = srv->wake_sec = srv->poll_until_sec = -INFINITY;
+	post_recv(&srv->channel);
 }
 
-/* The first message of an exchange came: how well was it announced? */
-static void learn(struct answerer *a, double now_sec)
+/*
+ * Compare the arrival of the first message of an exchange with its
+ * announcement.
+ */
+static void update_schedule(struct server *srv, double now_sec)
 {
-	double limit = a->conf->period_sec / 4;
-	double off = now_sec - a->expected_sec;
+	double limit = srv->conf->period_sec / 4;
+	double off = now_sec - srv->expected_sec;
 
 	if (!isfinite(off))
 		return;
 	off = fmin(fmax(off, -limit), limit);
-	a->gap_sec += GAIN * (off - a->gap_sec);
-	a->scatter_sec += GAIN * (fabs(off - a->gap_sec) - a->scatter_sec);
+	srv->gap_sec += GAIN * (off - srv->gap_sec);
+	srv->scatter_sec += GAIN * (fabs(off - srv->gap_sec) - srv->scatter_sec);
 }
 
-/* When to be awake for the next exchange: before it, but not by much. */
-static void plan(struct answerer *a)
+/* Decide when to wake up for the next exchange: before it, but only just. */
+static void plan_wakeup(struct server *srv)
 {
-	double poll_sec = np_poll_sec(&a->poll);
-	double lead = fmin(2 * a->scatter_sec + LEAST_LEAD_SEC, poll_sec / 2);
+	double poll_sec = np_poll_sec(&srv->poll);
+	double lead = fmin(2 * srv->scatter_sec + LEAST_LEAD_SEC, poll_sec / 2);
 
-	a->wake_sec = a->expected_sec + a->gap_sec - lead - a->late_sec;
-	a->poll_until_sec = a->wake_sec + a->late_sec + poll_sec;
-	a->slept = false;
+	srv->wake_sec = srv->expected_sec + srv->gap_sec - lead - srv->late_sec;
+	srv->poll_until_sec = srv->wake_sec + srv->late_sec + poll_sec;
+	srv->slept = false;
 }
 
-static void answer(struct answerer *a, double now_sec)
+static void on_request(struct server *srv, double now_sec)
 {
-	struct ping ping = taken(&a->channel);
+	struct ping ping = received_ping(&srv->channel);
 
-	post(&a->channel);
-	put(&a->channel, ping);
-	np_partner_heard(&a->channel.partner);
-	a->heard_sec = now_sec;
-	if (ping.kept) {
-		if (now_sec <= a->poll_until_sec)
-			np_poll_caught(&a->poll, now_sec - a->answered_sec);
-		a->expected_sec = now_sec + 1e-6 * ping.next_us;
-		plan(a);
+	post_recv(&srv->channel);
+	send_ping(&srv->channel, ping);
+	np_liveness_heard(&srv->channel.peer);
+	srv->heard_sec = now_sec;
+	if (ping.measured) {
+		if (now_sec <= srv->poll_until_sec)
+			np_poll_caught(&srv->poll, now_sec - srv->answered_sec);
+		srv->expected_sec = now_sec + 1e-6 * ping.next_us;
+		plan_wakeup(srv);
 	} else {
-		learn(a, now_sec);
-		a->answered_sec = a->wake_sec = now_sec;
-		a->poll_until_sec = now_sec + np_poll_try_sec(&a->poll);
+		update_schedule(srv, now_sec);
+		srv->answered_sec = srv->wake_sec = now_sec;
+		srv->poll_until_sec = now_sec + np_poll_try_sec(&srv->poll);
 	}
 }
 
-/* How late the kernel wakes us is part of the plan. */
-static void woke(struct answerer *a, double now_sec)
+/* The delay of the kernel's wake-up is taken into account next time. */
+static void on_wakeup(struct server *srv, double now_sec)
 {
-	double late = fmin(now_sec - a->wake_sec, MOST_LATE_SEC);
+	double late = fmin(now_sec - srv->wake_sec, MOST_LATE_SEC);
 
-	if (a->slept)
-		a->late_sec += GAIN * (late - a->late_sec);
-	a->slept = false;
+	if (srv->slept)
+		srv->late_sec += GAIN * (late - srv->late_sec);
+	srv->slept = false;
 }
 
-static void answerer_step(struct answerer *a, double now_sec,
-			  struct np_next *next)
+static void server_step(struct server *srv, double now_sec,
+			struct np_next *next)
 {
-	struct channel *ch = &a->channel;
-	enum np_partner_state there;
-	double look_sec;
+	struct channel *ch = &srv->channel;
+	enum np_liveness_state state;
+	double check_sec;
 
-	if (now_sec >= a->wake_sec)
-		woke(a, now_sec);
-	if (ch->got.status == 0 && ch->sent.status == 0)
-		answer(a, now_sec);
+	if (now_sec >= srv->wake_sec)
+		on_wakeup(srv, now_sec);
+	if (ch->received.status == 0 && ch->sent.status == 0)
+		on_request(srv, now_sec);
 
-	there = check(ch, now_sec, fmax(a->heard_sec, a->expected_sec),
-		      &look_sec);
-	if (there == NP_PARTNER_LOST) {
-		*next = (struct np_next){ NP_WAIT_SLEEP, look_sec };
-	} else if (now_sec < a->wake_sec - SHORTEST_SLEEP_SEC) {
-		*next = (struct np_next){ NP_WAIT_SLEEP, a->wake_sec };
-		a->slept = true;
-	} else if (now_sec < a->poll_until_sec) {
-		*next = (struct np_next){ NP_WAIT_POLL, a->poll_until_sec };
+	state = check_peer(ch, now_sec, fmax(srv->heard_sec, srv->expected_sec),
+			   &check_sec);
+	if (state == NP_PEER_LOST) {
+		*next = (struct np_next){ NP_WAIT_SLEEP, check_sec };
+	} else if (now_sec < srv->wake_sec - SHORTEST_SLEEP_SEC) {
+		*next = (struct np_next){ NP_WAIT_SLEEP, srv->wake_sec };
+		srv->slept = true;
+	} else if (now_sec < srv->poll_until_sec) {
+		*next = (struct np_next){ NP_WAIT_POLL, srv->poll_until_sec };
 	} else {
-		*next = (struct np_next){ NP_WAIT_NET, look_sec };
+		*next = (struct np_next){ NP_WAIT_NET, check_sec };
 	}
 }
 
-/* ---- both ---- */
+/* ---- the engine: a client and a server ---- */
 
 struct pingpong {
 	struct np_engine engine;
 	struct np_pingpong_conf conf;
-	struct asker asker;
-	struct answerer answerer;
+	struct client client;
+	struct server server;
 };
 
-static int open_asker(struct pingpong *p)
+static int open_client(struct pingpong *p)
 {
 	const struct np_pingpong_conf *c = &p->conf;
-	struct asker *a = &p->asker;
+	struct client *cl = &p->client;
 
-	a->conf = c;
-	a->channel.messages = &p->engine.messages;
-	a->channel.send_tag = TAG_PING | c->env.rank;
-	a->channel.recv_tag = TAG_PONG | (uint64_t)c->pair.asks;
-	if (open_channel(&a->channel, c, c->pair.asks))
+	cl->conf = c;
+	cl->channel.messages = &p->engine.messages;
+	cl->channel.send_tag = TAG_PING | c->env.rank;
+	cl->channel.recv_tag = TAG_PONG | (uint64_t)c->peers.server;
+	if (open_channel(&cl->channel, c, c->peers.server))
 		return -ENOMEM;
-	asker_start(a);
+	client_start(cl);
 	return 0;
 }
 
-static int open_answerer(struct pingpong *p)
+static int open_server(struct pingpong *p)
 {
 	const struct np_pingpong_conf *c = &p->conf;
-	struct answerer *a = &p->answerer;
+	struct server *srv = &p->server;
 
-	a->conf = c;
-	a->channel.messages = &p->engine.messages;
-	a->channel.send_tag = TAG_PONG | c->env.rank;
-	a->channel.recv_tag = TAG_PING | (uint64_t)c->pair.answers;
-	if (open_channel(&a->channel, c, c->pair.answers))
+	srv->conf = c;
+	srv->channel.messages = &p->engine.messages;
+	srv->channel.send_tag = TAG_PONG | c->env.rank;
+	srv->channel.recv_tag = TAG_PING | (uint64_t)c->peers.client;
+	if (open_channel(&srv->channel, c, c->peers.client))
 		return -ENOMEM;
-	answerer_start(a);
+	server_start(srv);
 	return 0;
 }
 
-/* Both sides live in one process: the more pressing one counts. */
-static void merge(struct np_next *next, struct np_next other)
+/* Client and server share one process: the more urgent wait wins. */
+static void merge_waits(struct np_next *next, struct np_next other)
 {
 	if (other.how < next->how)
 		next->how = other.how;
@@ -370,13 +407,13 @@ static void step(struct np_engine *engine, double now_sec,
 	struct np_next side;
 
 	*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
-	if (p->conf.pair.answers != NP_NOBODY) {
-		answerer_step(&p->answerer, now_sec, &side);
-		merge(next, side);
+	if (p->conf.peers.client != NP_NOBODY) {
+		server_step(&p->server, now_sec, &side);
+		merge_waits(next, side);
 	}
-	if (p->conf.pair.asks != NP_NOBODY) {
-		asker_step(&p->asker, now_sec, &side);
-		merge(next, side);
+	if (p->conf.peers.server != NP_NOBODY) {
+		client_step(&p->client, now_sec, &side);
+		merge_waits(next, side);
 	}
 }
 
@@ -384,8 +421,8 @@ static void free_pingpong(struct np_engine *engine)
 {
 	struct pingpong *p = (struct pingpong *)engine;
 
-	close_channel(&p->asker.channel);
-	close_channel(&p->answerer.channel);
+	close_channel(&p->client.channel);
+	close_channel(&p->server.channel);
 	free(p);
 }
 
@@ -399,8 +436,8 @@ int np_pingpong_new(const struct np_pingpong_conf *conf,
 		return -ENOMEM;
 	p->engine.ops = &ops;
 	p->conf = *conf;
-	if ((conf->pair.asks != NP_NOBODY && open_asker(p)) ||
-	    (conf->pair.answers != NP_NOBODY && open_answerer(p))) {
+	if ((conf->peers.server != NP_NOBODY && open_client(p)) ||
+	    (conf->peers.client != NP_NOBODY && open_server(p))) {
 		free_pingpong(&p->engine);
 		return -ENOMEM;
 	}

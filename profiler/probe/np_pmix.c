@@ -15,14 +15,15 @@
 #define KEY "netprof.place"
 
 /*
- * While slurmstepd starts its tasks it has their owner's identity, and
- * rejects what another node's slurmstepd then sends on behalf of a task there
- * ("Munge decode failed: Unauthorized credential", seen with 22.05): the step
- * is killed.  We start much faster than an MPI program, so we would be that
- * task.  And what is sent to a slurmstepd that does not listen yet is lost
- * after some 0.1 s of trying, and the fence then never ends: seen where the
- * step is the first of its job on a node, and slurmstepds start at different
- * times.  So nothing is sent before all of them have surely been started.
+ * While slurmstepd starts its tasks it runs with their owner's identity, and
+ * rejects what the slurmstepd of another node sends on behalf of a task there
+ * ("Munge decode failed: Unauthorized credential", seen with 22.05); the step
+ * is then killed. Probes start much faster than MPI programs, so a probe would
+ * be that task. Moreover, what is sent to a slurmstepd that does not listen yet
+ * is lost after about 0.1 s of retries, and the fence then never completes.
+ * That was seen where the step is the first of its job on a node, and the
+ * slurmstepds start at different times. Nothing is sent, therefore, before all
+ * of them have certainly started.
  */
 #define SETTLE_SEC 0.5
 
@@ -50,7 +51,7 @@ static int pmix_put(struct np_wire *w, const void *data, size_t len,
 
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME,
 			&((struct pmix *)w)->settled, NULL);
-	v.data.bo.bytes = (char *)data; /* copied by PMIx_Put() */
+	v.data.bo.bytes = (char *)data; /* PMIx_Put() copies it */
 	v.data.bo.size = len;
 	status = PMIx_Put(PMIX_GLOBAL, KEY, &v);
 	if (status == PMIX_SUCCESS)
@@ -58,7 +59,7 @@ static int pmix_put(struct np_wire *w, const void *data, size_t len,
 	return status == PMIX_SUCCESS ? 0 : failed(err, status, "PMIx_Commit");
 }
 
-/* Outlives a fence that was given up: the answer may still come. */
+/* Must outlive a fence that timed out: its callback may still come. */
 struct gate {
 	pthread_mutex_t lock;
 	pthread_cond_t opened;
@@ -94,13 +95,14 @@ static pmix_status_t wait_at(struct gate *g, double timeout_sec)
 }
 
 /*
- * Not PMIx_Fence(): its timeout is the server's to obey, and Slurm's waits
- * for ever for a process that never comes.
+ * Not PMIx_Fence(), whose timeout is up to the server; Slurm's waits forever
+ * for a process that never arrives.
  */
 static int pmix_fence(struct np_wire *w, double timeout_sec,
 		      struct np_err *err)
 {
-	static struct gate gates[2]; /* one fence for data, one to start */
+	/* one for the addresses, one for the common start */
+	static struct gate gates[2];
 	static size_t used;
 	struct gate *g = &gates[used++ % NP_ARRAY_SIZE(gates)];
 	pmix_status_t status;
@@ -135,7 +137,7 @@ static int pmix_get(struct np_wire *w, uint32_t rank, void **data,
 	if (status != PMIX_SUCCESS)
 		return failed(err, status, "PMIx_Get");
 	if (v->type != PMIX_BYTE_OBJECT || !v->data.bo.size) {
-		rc = np_errf(err, -EPROTO, "PMIx: process %u has put no place",
+		rc = np_errf(err, -EPROTO, "PMIx: process %u published no value",
 			     rank);
 	} else {
 		/* take the bytes over instead of copying them */
@@ -182,7 +184,10 @@ int np_pmix_open(struct np_wire **out, struct np_err *err)
 	pmix_status_t status;
 	int rc;
 
-	/* PMIx_Init() might make us a job of one instead of failing. */
+	/*
+	 * Without a server PMIx_Init() might make this process a job of its own
+	 * instead of failing.
+	 */
 	if (!getenv("PMIX_NAMESPACE"))
 		return np_errf(err, -ENOENT, "no PMIx server; expected to be "
 			       "started by \"srun --mpi=pmix\"");

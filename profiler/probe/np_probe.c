@@ -5,28 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "np_calls.h"
-#include "np_stop.h"
-
-/* As in linux/sched/types.h, whose name clashes with that of glibc. */
-struct attr {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t runtime_ns, deadline_ns, period_ns;
-};
-
-#define SLICE_NS 100000 /* the shortest there is */
+/* ---- what this process costs its node ---- */
 
 /*
- * Not ru_maxrss: it survives exec() and would show what slurmstepd used
- * before it became this program.
+ * Not ru_maxrss, which survives exec() and would show the memory of the
+ * slurmstepd that became this program.
  */
 static uint64_t peak_rss_bytes(void)
 {
@@ -57,42 +43,112 @@ void np_cost_now(struct np_cost *c)
 	c->rss_bytes = peak_rss_bytes();
 }
 
-void np_cost_prompt(void)
-{
-	struct attr a = { .size = sizeof(a) };
+/* ---- windows ---- */
 
-	prctl(PR_SET_TIMERSLACK, 1);
-	/*
-	 * Since Linux 6.12 the runtime of an ordinary task is its slice: who
-	 * asks for a short one is scheduled soon after it wakes.  Older
-	 * kernels ignore it.
-	 */
-	if (syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) || a.policy)
-		return;
-	a.runtime_ns = SLICE_NS;
-	syscall(SYS_sched_setattr, 0, &a, 0);
+/* This many bins fit into one report line whatever their counts. */
+#define BINS 44
+
+void np_window_init(struct np_window *w, enum np_report_kind kind,
+		    uint32_t rank, double width_sec, np_window_emit_f *emit,
+		    void *arg)
+{
+	memset(w, 0, sizeof(*w));
+	w->report.kind = kind;
+	w->report.rank = rank;
+	w->width_sec = width_sec;
+	w->emit = emit;
+	w->arg = arg;
 }
 
-/* While the program runs, and when everybody waits for us to end. */
-#define SAY_WAIT_MS 1000
-#define SAY_LAST_WAIT_MS 30
+void np_window_flush(struct np_window *w)
+{
+	struct np_report *r = &w->report;
+
+	if (r->window.sec.n) {
+		r->window.at_sec = (double)w->index * w->width_sec;
+		w->emit(r, w->arg);
+	}
+	memset(&r->window, 0, sizeof(r->window));
+}
+
+void np_window_tick(struct np_window *w, double now_sec)
+{
+	uint64_t index = now_sec > 0 ? (uint64_t)(now_sec / w->width_sec) : 0;
+
+	if (index <= w->index)
+		return;
+	np_window_flush(w);
+	w->index = index;
+}
+
+/* Index of a bin, or of its place among the sorted bins. */
+static size_t position_of(const struct np_report *r, uint16_t bin)
+{
+	size_t i = 0;
+
+	while (i < r->window.n_bins && r->window.bins[i].bin < bin)
+		i++;
+	return i;
+}
+
+static int has(const struct np_report *r, size_t i, uint16_t bin)
+{
+	return i < r->window.n_bins && r->window.bins[i].bin == bin;
+}
+
+static void count_bin(struct np_window *w, uint16_t bin)
+{
+	struct np_report *r = &w->report;
+	size_t i = position_of(r, bin);
+
+	if (has(r, i, bin) ? r->window.bins[i].count == UINT32_MAX :
+			     r->window.n_bins == BINS) {
+		np_window_flush(w);
+		i = 0;
+	}
+	if (!has(r, i, bin)) {
+		memmove(&r->window.bins[i + 1], &r->window.bins[i],
+			(r->window.n_bins - i) * sizeof(r->window.bins[0]));
+		r->window.bins[i].bin = bin;
+		r->window.bins[i].count = 0;
+		r->window.n_bins++;
+	}
+	r->window.bins[i].count++;
+}
+
+void np_window_add(struct np_window *w, double at_sec, double value_sec)
+{
+	np_window_tick(w, at_sec);
+	if (w->report.kind == NP_REPORT_LATENCY)
+		count_bin(w, (uint16_t)np_hist_bin_of(value_sec));
+	np_moments_add(&w->report.window.sec, value_sec);
+}
+
+/* ---- the probe ---- */
+
+/*
+ * How long to wait for the reader of a report: while the program runs, and at
+ * the end, when other processes wait for this one.
+ */
+#define REPORT_WAIT_MS 1000
+#define LAST_REPORT_WAIT_MS 30
 
 static void say(struct np_probe *p, const struct np_report *r)
 {
 	int rc = np_say(&p->say, r);
 
-	/* Nobody reads: there is nothing left to measure for. */
+	/* Without a reader there is no point in measuring. */
 	if (rc && rc != -EAGAIN && rc != -EINVAL)
 		np_stop_ask();
 }
 
-static void say_window(const struct np_report *r, void *probe)
+static void say_report(const struct np_report *r, void *probe)
 {
 	say(probe, r);
 }
 
-/* What a process puts: its node, its leaf, its kind of network, its address. */
-static int put_self(struct np_probe *p, struct np_err *err)
+/* Publish the node, the leaf, the kind of network and the network address. */
+static int publish_self(struct np_probe *p, struct np_err *err)
 {
 	const struct np_net *net = p->conf.net;
 	const char *const word[] = { p->conf.node, p->conf.leaf, net->kind };
@@ -113,7 +169,10 @@ static int put_self(struct np_probe *p, struct np_err *err)
 	return rc;
 }
 
-/* Where word i of a blob begins, the address after them; 0 if it is damaged. */
+/*
+ * Offset of word i of a blob, and of the address after the words; 0 if the blob
+ * is damaged.
+ */
 static size_t word_at(const struct np_probe_blob *b, size_t i)
 {
 	size_t at = 0;
@@ -135,8 +194,8 @@ static int get_place(struct np_probe *p, uint32_t rank, struct np_err *err)
 	if (rc)
 		return rc;
 	if (!word_at(b, ADDRESS))
-		return np_errf(err, -EPROTO, "process %u says where it runs "
-			       "in %zu bytes that make no sense (another "
+		return np_errf(err, -EPROTO, "process %u published %zu "
+			       "bytes that are not an address (is it another "
 			       "version of this program?)", rank, b->len);
 	at->node = b->data;
 	at->leaf = at->node + word_at(b, LEAF);
@@ -152,16 +211,17 @@ int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
 		.conf = *conf,
 		.rank = conf->wire->rank,
 		.size = conf->wire->size,
-		.say = { .fd = STDOUT_FILENO, .wait_ms = SAY_WAIT_MS },
+		.say = { .fd = STDOUT_FILENO, .wait_ms = REPORT_WAIT_MS },
 		.last_cost_sec = conf->born_sec,
+		.progress = { .rank = conf->wire->rank, .task = conf->task },
 	};
 	np_window_init(&p->window, conf->kind, p->rank,
-		       conf->report_every_sec, say_window, p);
+		       conf->report_every_sec, say_report, p);
 	p->place = calloc(p->size, sizeof(*p->place));
 	p->blob = calloc(p->size, sizeof(*p->blob));
 	if (!p->place || !p->blob)
 		return np_errf(err, -ENOMEM, "out of memory");
-	rc = put_self(p, err);
+	rc = publish_self(p, err);
 	if (!rc)
 		rc = conf->wire->ops->fence(conf->wire, NP_PROBE_FENCE_SEC,
 					    err);
@@ -190,48 +250,35 @@ int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err)
 		    0;
 }
 
-/* Names come from outside; a report is made of words. */
-static void set_word(char word[NP_REPORT_WORD], const char *text)
-{
-	snprintf(word, NP_REPORT_WORD, "%s", text);
-	for (char *c = word; *c; c++)
-		if (*c <= ' ' || *c > '~')
-			*c = '?';
-}
-
 static void say_hello(struct np_probe *p, const struct np_probe_plan *plan,
 		      const char *version)
 {
 	struct np_report r = { .kind = NP_REPORT_HELLO, .rank = p->rank };
-	const char *slash;
 
 	r.hello.n_ranks = p->size;
-	set_word(r.hello.node, p->place[p->rank].node);
-	set_word(r.hello.leaf, p->place[p->rank].leaf);
-	set_word(r.hello.partner, plan->partner);
-	set_word(r.hello.version, version);
+	np_report_word(r.hello.node, p->place[p->rank].node);
+	np_report_word(r.hello.leaf, p->place[p->rank].leaf);
+	np_report_word(r.hello.partner, plan->partner);
+	np_report_word(r.hello.version, version);
 	if (plan->peer != NP_NOBODY) {
 		p->conf.net->ops->transport(p->conf.net, (uint32_t)plan->peer,
 					    r.hello.transport,
 					    sizeof(r.hello.transport));
-		np_device_find("/sys", r.hello.transport, &p->device);
-		slash = strchr(r.hello.transport, '/');
-		np_nics_open("/sys", slash ? slash + 1 : NULL, np_nics_ioctl,
-			     &p->nics);
+		np_progress_open(&p->progress, r.hello.transport);
 	}
 	say(p, &r);
-	if (p->device.link > 0)
-		say(p, &(struct np_report){ .kind = NP_REPORT_LINK,
-					    .rank = p->rank,
-					    .link = (uint64_t)p->device.link });
+	if (p->progress.device.link > 0)
+		say(p, &(struct np_report){
+			.kind = NP_REPORT_LINK, .rank = p->rank,
+			.link = (uint64_t)p->progress.device.link });
 }
 
 static void say_skip(struct np_probe *p, const char *reason)
 {
 	struct np_report r = { .kind = NP_REPORT_SKIP, .rank = p->rank };
 
-	set_word(r.skip.node, p->place[p->rank].node);
-	set_word(r.skip.leaf, p->place[p->rank].leaf);
+	np_report_word(r.skip.node, p->place[p->rank].node);
+	np_report_word(r.skip.leaf, p->place[p->rank].leaf);
 	snprintf(r.skip.reason, sizeof(r.skip.reason), "%s", reason);
 	say(p, &r);
 }
@@ -253,7 +300,7 @@ int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,
 	return 0;
 }
 
-/* What was used since the last time; the first time, since the start. */
+/* Report the cost since the last report, or since the process started. */
 static void say_cost(struct np_probe *p, double now_sec)
 {
 	struct np_report r = { .kind = NP_REPORT_COST, .rank = p->rank };
@@ -271,69 +318,7 @@ static void say_cost(struct np_probe *p, double now_sec)
 	say(p, &r);
 }
 
-/* What a counter, which says n now, says since the last time. */
-static void say_moved(struct np_probe *p, enum np_report_kind kind,
-		      struct np_counter *last, double now_sec, uint64_t n)
-{
-	const struct np_report r = {
-		.kind = kind, .rank = p->rank,
-		.moved = { now_sec - last->sec, n - last->n },
-	};
-
-	/* Before the first look nothing is known; counters may start anew. */
-	if (last->sec > 0 && n >= last->n)
-		say(p, &r);
-	*last = (struct np_counter){ now_sec, n };
-}
-
-/* What an adapter counted since the last time; a counter may start anew. */
-static void say_nic(struct np_probe *p, const char *device, double elapsed_sec,
-		    const struct np_nic_counts *last,
-		    const struct np_nic_counts *now)
-{
-	struct np_report r = {
-		.kind = NP_REPORT_NIC, .rank = p->rank,
-		.nic = { .elapsed_sec = elapsed_sec },
-	};
-
-	for (unsigned k = 0; k < NP_NIC_KINDS; k++)
-		if (last->has & now->has & 1u << k && now->n[k] >= last->n[k]) {
-			r.nic.counts.has |= 1u << k;
-			r.nic.counts.n[k] = now->n[k] - last->n[k];
-		}
-	set_word(r.nic.device, device);
-	if (r.nic.counts.has)
-		say(p, &r);
-}
-
-static void say_nics(struct np_probe *p, double now_sec)
-{
-	struct np_nic_counts now[NP_NICS_MAX];
-	double pause_sec = np_nics_read(p->nics, now);
-
-	for (size_t i = 0; i < np_nics_count(p->nics); i++) {
-		if (p->nics_sec > 0)
-			say_nic(p, np_nics_name(p->nics, i),
-				now_sec - p->nics_sec, &p->nic[i], &now[i]);
-		p->nic[i] = now[i];
-	}
-	p->nics_sec = now_sec;
-	p->next_nics_sec = now_sec + pause_sec;
-}
-
-static void say_progress(struct np_probe *p, double now_sec)
-{
-	uint64_t n;
-
-	if (p->device.unit && !np_device_bytes(&p->device, &n))
-		say_moved(p, NP_REPORT_MOVED, &p->moved, now_sec, n);
-	/* 0: nothing is counted any more. */
-	if (p->conf.task && np_calls_find(p->conf.task, &n) && n)
-		say_moved(p, NP_REPORT_CALLS, &p->calls, now_sec, n);
-	if (p->nics && now_sec >= p->next_nics_sec)
-		say_nics(p, now_sec);
-}
-
+/* Background work of the loop: reports that are due. */
 static void idle(void *probe, double now_sec)
 {
 	struct np_probe *p = probe;
@@ -342,9 +327,9 @@ static void idle(void *probe, double now_sec)
 	if (now_sec < p->next_cost_sec)
 		return;
 	say_cost(p, now_sec);
-	say_progress(p, now_sec);
+	np_progress_report(&p->progress, now_sec, say_report, p);
 	p->next_cost_sec += p->conf.report_every_sec;
-	if (p->next_cost_sec <= now_sec) /* it was suspended meanwhile */
+	if (p->next_cost_sec <= now_sec) /* the process was suspended */
 		p->next_cost_sec = now_sec + p->conf.report_every_sec;
 }
 
@@ -410,7 +395,7 @@ void np_probe_finish(struct np_probe *p)
 	};
 	char text[64];
 
-	p->say.wait_ms = SAY_LAST_WAIT_MS;
+	p->say.wait_ms = LAST_REPORT_WAIT_MS;
 	np_window_flush(&p->window);
 	say_cost(p, p->conf.clock->now_sec(p->conf.clock));
 	if (p->say.dropped) {
@@ -427,5 +412,5 @@ void np_probe_close(struct np_probe *p)
 		free(p->blob[i].data);
 	free(p->blob);
 	free(p->place);
-	np_nics_close(p->nics);
+	np_progress_close(&p->progress);
 }

@@ -1,4 +1,4 @@
-#include "np_probe_main.h"
+#include "np_probe.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -6,14 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "np_sideenv.h"
+#include "np_sidestep.h"
 #include "np_topo.h"
-#include "np_wire.h"
-#include "np_stop.h"
-#include "np_net.h"
-#include "np_wire_join.h"
 
 const char *np_probe_node(void)
 {
@@ -27,13 +25,16 @@ const char *np_probe_node(void)
 	return host;
 }
 
-/* The first provider of libfabric that works of those that this node has. */
+/*
+ * Use the first working libfabric provider for the networks of this node, or
+ * else UCX.
+ */
 static int open_auto(uint32_t size, size_t n_peers, struct np_net **out,
 		     struct np_err *err)
 {
 	const char *const *provider = np_device_providers("/sys");
 
-	/* Who says how UCX is to be used wants it. */
+	/* A user who configures UCX wants UCX. */
 	for (; !getenv("UCX_TLS") && *provider; provider++)
 		if (!np_ofi_open(size, n_peers, *provider,
 				 getenv("UCX_NET_DEVICES"), out, NULL))
@@ -59,18 +60,18 @@ int np_probe_net(uint32_t size, size_t n_peers, struct np_net **out,
 		 struct np_err *err)
 {
 	const char *t = getenv(NP_TRANSPORT_ENV);
-	struct np_transport how;
-	int rc = np_transport_parse(t ? t : "auto", &how);
+	struct np_transport transport;
+	int rc = np_transport_parse(t ? t : "auto", &transport);
 
 	if (rc)
 		return np_errf(err, rc, NP_TRANSPORT_ENV "=%.80s: expected "
 			       NP_TRANSPORT_EXPECTED, t);
-	if (how.library == NP_TRANSPORT_AUTO)
+	if (transport.library == NP_TRANSPORT_AUTO)
 		return open_auto(size, n_peers, out, err);
-	if (how.library == NP_TRANSPORT_OFI)
-		return open_ofi(how.of, size, n_peers, out, err);
-	if (*how.of)
-		setenv("UCX_TLS", how.of, 1);
+	if (transport.library == NP_TRANSPORT_OFI)
+		return open_ofi(transport.of, size, n_peers, out, err);
+	if (*transport.of)
+		setenv("UCX_TLS", transport.of, 1);
 	return np_ucx_open(size, n_peers, out, err);
 }
 
@@ -87,30 +88,22 @@ static int begin(const struct np_probe_program *prog, struct np_probe *p,
 	return rc;
 }
 
-/* How the processes find each other. */
 static int open_wire(const struct np_probe_program *prog, struct np_wire **out,
 		     struct np_err *err)
 {
-	uint32_t rank, size;
-
-	if (!prog->join)
-		return np_pmix_open(out, err);
-	if (!strcmp(prog->join, "srun"))
-		return np_wire_srun_open(out, err);
-	if (np_wire_join_parse(prog->join, &rank, &size))
-		return np_errf(err, -EINVAL, "--join \"%.40s\": expected "
-			       "srun or RANK/SIZE", prog->join);
-	return np_wire_join_open(STDIN_FILENO, STDOUT_FILENO, rank, size, out,
-				 err);
+	return prog->join ? np_wire_open(prog->join, out, err) :
+			    np_pmix_open(out, err);
 }
 
-/* What whoever started us says of it, or else what the address tells. */
+/*
+ * The leaf given by the collector, or else the one in Slurm's topology address.
+ */
 static void find_leaf(const char *node, char leaf[NP_REPORT_WORD])
 {
-	const char *told = getenv(NP_LEAF_ENV);
+	const char *from_collector = getenv(NP_LEAF_ENV);
 
-	if (told && strlen(told) < NP_REPORT_WORD)
-		strcpy(leaf, told);
+	if (from_collector && strlen(from_collector) < NP_REPORT_WORD)
+		strcpy(leaf, from_collector);
 	else
 		np_leaf_from_address(getenv("SLURM_TOPOLOGY_ADDR"),
 				     getenv("SLURM_TOPOLOGY_ADDR_PATTERN"),
@@ -124,15 +117,46 @@ static pid_t traced_task(void)
 	return text ? (pid_t)strtol(text, NULL, 10) : 0;
 }
 
-/* Everything until the measurement can begin. */
+/* As in linux/sched/types.h, whose struct clashes with that of glibc. */
+struct attr {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+#define SLICE_NS 100000 /* the shortest slice that the kernel allows */
+
+/*
+ * Ask the kernel to wake this process promptly on busy processors, as far as
+ * an unprivileged process can. What the kernel does not grant stays as it is.
+ */
+static void ask_for_prompt_wakeup(void)
+{
+	struct attr a = { .size = sizeof(a) };
+
+	prctl(PR_SET_TIMERSLACK, 1);
+	/*
+	 * Since Linux 6.12 the runtime of an ordinary task is its time slice,
+	 * and a task with a short slice is scheduled soon after it wakes up.
+	 * Older kernels ignore it.
+	 */
+	if (syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) || a.policy)
+		return;
+	a.runtime_ns = SLICE_NS;
+	syscall(SYS_sched_setattr, 0, &a, 0);
+}
+
+/* All that precedes the measurement. */
 static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 		  struct np_clock *clock, struct np_err *err)
 {
 	static char leaf[NP_REPORT_WORD];
 	struct np_probe_conf conf = {
 		.kind = prog->kind, .clock = clock, .leaf = leaf,
-		.node = np_probe_node(), .report_every_sec = prog->report_every_sec,
-		.task = traced_task(),
+		.node = np_probe_node(), .task = traced_task(),
+		.report_every_sec = prog->report_every_sec,
 	};
 	int rc = np_stop_init(err);
 
@@ -141,7 +165,7 @@ static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 	np_clock_init(clock, np_stop_fd());
 	conf.born_sec = clock->now_sec(clock);
 	find_leaf(conf.node, leaf);
-	np_cost_prompt();
+	ask_for_prompt_wakeup();
 	rc = open_wire(prog, &conf.wire, err);
 	if (rc)
 		return rc;
@@ -149,19 +173,22 @@ static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 	if (!rc)
 		rc = begin(prog, p, &conf, err);
 	/*
-	 * Done with the wire: from here on no process depends on another one
-	 * being alive, neither while it runs nor when it ends.
+	 * The wire is no longer needed. From here on no process depends on
+	 * another one being alive, neither while it runs nor when it ends.
 	 */
 	conf.wire->ops->close(conf.wire);
 	return rc;
 }
 
-#define MAX_OPTIONS 16 /* of a program */
+#define MAX_OPTIONS 16 /* in one table */
 enum { VERSION = 256, HELP, OWN };
 
-/* given: the argument of each row that stands there, or "". */
-static int look(const struct np_probe_command *c, int argc, char **argv,
-		char *given[MAX_OPTIONS], struct np_err *err)
+/*
+ * given[i] is set to the argument of row i of the table, or to "" if it has
+ * none; it stays NULL for an option that is not on the command line.
+ */
+static int read_options(const struct np_probe_command *c, int argc, char **argv,
+			char *given[MAX_OPTIONS], struct np_err *err)
 {
 	struct option longs[MAX_OPTIONS + 3] = {
 		{ "version", no_argument, NULL, VERSION },
@@ -192,7 +219,7 @@ int np_probe_options(const struct np_probe_command *c, int argc, char **argv,
 		     void *all, const char **word, struct np_err *err)
 {
 	char *given[MAX_OPTIONS] = { NULL };
-	int rc = look(c, argc, argv, given, err);
+	int rc = read_options(c, argc, argv, given, err);
 
 	for (size_t i = 0; !rc && c->options[i].name; i++)
 		if (given[i])
@@ -225,8 +252,8 @@ int np_probe_main(struct np_probe_program *prog, int argc, char **argv)
 	np_probe_run(&probe, engine, prog->duration_sec);
 	np_probe_finish(&probe);
 	/*
-	 * Not exit(): what is left is to take UCX down, which may wait for a
-	 * partner that is gone.  The kernel does it without asking.
+	 * Not exit(): that would shut UCX down, which may wait for a peer that
+	 * is gone. The kernel releases everything without asking.
 	 */
 	_exit(EXIT_SUCCESS);
 }

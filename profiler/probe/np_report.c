@@ -12,8 +12,9 @@
 
 #include "np_quantity.h"
 
-#define MARK "np1 "
-#define TEN_YEARS_SEC (10 * 366 * 86400.0) /* as np_series_add() */
+#define PREFIX "np1 "
+/* the limit of np_series_add(), too */
+#define TEN_YEARS_SEC (10 * 366 * 86400.0)
 
 static const char *const kinds[] = {
 	[NP_REPORT_HELLO] = "hello",   [NP_REPORT_LATENCY] = "lat",
@@ -27,10 +28,10 @@ static const char *const kinds[] = {
 
 #define OF(kind) (1u << NP_REPORT_##kind)
 
-/* What stands behind the rank, in this order; bins come behind a window. */
+/* Fields after the rank, in this order. The bins follow a latency window. */
 static const struct field {
-	unsigned of; /* kinds of reports */
-	/* seconds; the same to all digits; and without a limit */
+	unsigned of; /* bits of the kinds of reports that have it */
+	/* SEC: seconds; EXACT: seconds with all digits; SQUARES: unlimited */
 	enum { U32, U64, SEC, EXACT, SQUARES, WORD, TEXT } type;
 	size_t at;
 } fields[] = {
@@ -41,7 +42,7 @@ static const struct field {
 	{ OF(HELLO), WORD, AT(hello.partner) },
 	{ OF(HELLO), WORD, AT(hello.transport) },
 	{ OF(HELLO), WORD, AT(hello.version) },
-	/* 17 digits: the reader gets exactly these moments back. */
+	/* 17 digits, so that the reader gets exactly these moments. */
 	{ OF(LATENCY) | OF(ROUND), SEC, AT(window.at_sec) },
 	{ OF(LATENCY) | OF(ROUND), U64, AT(window.sec.n) },
 	{ OF(LATENCY) | OF(ROUND), EXACT, AT(window.sec.mean) },
@@ -85,7 +86,7 @@ static bool is_of(const struct field *f, const struct np_report *r)
 	return f->of & 1u << r->kind;
 }
 
-/* A window has samples. */
+/* A window must have samples, and consistent moments. */
 static bool is_empty(const struct np_report *r)
 {
 	const struct np_moments *m = &r->window.sec;
@@ -123,6 +124,14 @@ static int is_graph(char c)
 	return c > ' ' && c < 0x7f;
 }
 
+void np_report_word(char word[NP_REPORT_WORD], const char *text)
+{
+	snprintf(word, NP_REPORT_WORD, "%s", text);
+	for (char *c = word; *c; c++)
+		if (!is_graph(*c))
+			*c = '?';
+}
+
 static void put_word(struct out *o, const char word[NP_REPORT_WORD])
 {
 	size_t len = strnlen(word, NP_REPORT_WORD);
@@ -136,7 +145,7 @@ static void put_word(struct out *o, const char word[NP_REPORT_WORD])
 		put(o, " %s", len ? word : "-");
 }
 
-/* Text may come from another library: what is not printable becomes '?'. */
+/* Text may come from another library: '?' stands for what is not printable. */
 static void put_text(struct out *o, const char text[NP_REPORT_TEXT])
 {
 	size_t len = strnlen(text, NP_REPORT_TEXT);
@@ -191,7 +200,7 @@ int np_report_format(const struct np_report *r, char buf[NP_REPORT_LINE])
 
 	if ((size_t)r->kind >= NP_ARRAY_SIZE(kinds))
 		return -EINVAL;
-	put(&o, MARK "%s %" PRIu32, kinds[r->kind], r->rank);
+	put(&o, PREFIX "%s %" PRIu32, kinds[r->kind], r->rank);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fields); i++)
 		if (is_of(&fields[i], r))
 			put_field(&o, &fields[i],
@@ -202,10 +211,10 @@ int np_report_format(const struct np_report *r, char buf[NP_REPORT_LINE])
 	return o.bad || is_empty(r) ? -EINVAL : (int)o.len;
 }
 
-/* ---- reading: the line may come from anybody ---- */
+/* ---- reading; a line may come from any program ---- */
 
-/* The next word, up to a blank or the end, copied. */
-static bool word(const char **at, char *out, size_t size)
+/* Copy the next word, up to a blank or the end. */
+static bool read_word(const char **at, char *out, size_t size)
 {
 	size_t n = 0;
 
@@ -220,46 +229,50 @@ static bool word(const char **at, char *out, size_t size)
 	return true;
 }
 
-static bool name(const char **at, char out[NP_REPORT_WORD])
+static bool read_name(const char **at, char out[NP_REPORT_WORD])
 {
-	if (!word(at, out, NP_REPORT_WORD))
+	if (!read_word(at, out, NP_REPORT_WORD))
 		return false;
 	if (!strcmp(out, "-"))
 		out[0] = '\0';
 	return true;
 }
 
-static bool number(const char **at, uint64_t max, uint64_t *out)
+static bool read_number(const char **at, uint64_t max, uint64_t *out)
 {
 	char text[24];
 
-	return word(at, text, sizeof(text)) && !np_whole_parse(text, max, out);
+	return read_word(at, text, sizeof(text)) &&
+	       !np_whole_parse(text, max, out);
 }
 
-static bool number32(const char **at, uint32_t *out)
+static bool read_number32(const char **at, uint32_t *out)
 {
 	uint64_t v;
 
-	if (!number(at, UINT32_MAX, &v))
+	if (!read_number(at, UINT32_MAX, &v))
 		return false;
 	*out = (uint32_t)v;
 	return true;
 }
 
-/* Not negative, decimal: strtod() would also take "inf", "nan" and "0x1p3". */
-static bool quantity(const char **at, double max, double *out)
+/*
+ * A decimal number that is not negative. strtod() would also take "inf", "nan"
+ * and "0x1p3".
+ */
+static bool read_quantity(const char **at, double max, double *out)
 {
 	char digits[40], *end;
 
-	if (!word(at, digits, sizeof(digits)) ||
+	if (!read_word(at, digits, sizeof(digits)) ||
 	    strspn(digits, "0123456789.e+-") != strlen(digits))
 		return false;
 	*out = strtod(digits, &end);
 	return !*end && *out >= 0 && *out <= max;
 }
 
-/* All that is left. */
-static bool text(const char **at, char out[NP_REPORT_TEXT])
+/* The rest of the line. */
+static bool read_text(const char **at, char out[NP_REPORT_TEXT])
 {
 	size_t n;
 
@@ -273,13 +286,15 @@ static bool text(const char **at, char out[NP_REPORT_TEXT])
 	return true;
 }
 
-/* "BIN:COUNT,BIN:COUNT,...", bins ascending, counts adding up to N. */
+/*
+ * "BIN:COUNT,BIN:COUNT,...": bins in ascending order, whose counts add up to N.
+ */
 static bool read_bins(const char **line, struct np_report *r)
 {
 	char list[NP_REPORT_LINE], *at = list, *end;
 	uint64_t sum = 0;
 
-	if (!word(line, list, sizeof(list)))
+	if (!read_word(line, list, sizeof(list)))
 		return false;
 	for (long last = -1;; at = end + 1) {
 		size_t i = r->window.n_bins;
@@ -308,30 +323,30 @@ static bool read_field(const char **at, const struct field *f, void *to)
 {
 	switch (f->type) {
 	case U32:
-		return number32(at, to);
+		return read_number32(at, to);
 	case U64:
-		return number(at, UINT64_MAX, to);
+		return read_number(at, UINT64_MAX, to);
 	case SEC:
 	case EXACT:
-		return quantity(at, TEN_YEARS_SEC, to);
+		return read_quantity(at, TEN_YEARS_SEC, to);
 	case SQUARES:
-		return quantity(at, HUGE_VAL, to);
+		return read_quantity(at, HUGE_VAL, to);
 	case WORD:
-		return name(at, to);
+		return read_name(at, to);
 	case TEXT:
-		return text(at, to);
+		return read_text(at, to);
 	}
 	return false;
 }
 
 static bool read_kind(const char **at, enum np_report_kind *kind)
 {
-	char name_[16];
+	char kind_name[16];
 
-	if (!word(at, name_, sizeof(name_)))
+	if (!read_word(at, kind_name, sizeof(kind_name)))
 		return false;
 	for (size_t i = 0; i < NP_ARRAY_SIZE(kinds); i++)
-		if (!strcmp(kinds[i], name_)) {
+		if (!strcmp(kinds[i], kind_name)) {
 			*kind = (enum np_report_kind)i;
 			return true;
 		}
@@ -340,7 +355,7 @@ static bool read_kind(const char **at, enum np_report_kind *kind)
 
 static bool read_report(const char *at, struct np_report *r)
 {
-	if (!read_kind(&at, &r->kind) || !number32(&at, &r->rank))
+	if (!read_kind(&at, &r->kind) || !read_number32(&at, &r->rank))
 		return false;
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fields); i++)
 		if (is_of(&fields[i], r) &&
@@ -358,21 +373,24 @@ int np_report_parse(const char *line, struct np_report *out)
 	char copy[NP_REPORT_LINE];
 	struct np_report r;
 
-	if (strncmp(line, MARK, strlen(MARK)))
+	if (strncmp(line, PREFIX, strlen(PREFIX)))
 		return -ENOMSG;
 	if (len == NP_REPORT_LINE)
 		return -EINVAL;
-	memset(&r, 0, sizeof(r)); /* all of the union */
+	memset(&r, 0, sizeof(r)); /* the whole union */
 	memcpy(copy, line, len + 1);
 	if (copy[len - 1] == '\n')
 		copy[len - 1] = '\0';
-	if (!read_report(copy + strlen(MARK), &r))
+	if (!read_report(copy + strlen(PREFIX), &r))
 		return -EINVAL;
 	*out = r;
 	return 0;
 }
 
-/* A pipe that poll() calls writable takes PIPE_BUF bytes, more than a line. */
+/*
+ * A pipe that poll() reports as writable takes PIPE_BUF bytes, which is more
+ * than a line.
+ */
 static int has_room(const struct np_say *s)
 {
 	struct pollfd p = { .fd = s->fd, .events = POLLOUT };

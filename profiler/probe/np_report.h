@@ -1,7 +1,7 @@
 /*
- * What a probe process says while it runs: lines of text on its standard
- * output, which Slurm carries to the attendant that writes the run record.
- * Deltas only, so that a killed probe loses at most its last report.
+ * Reports of a probe process: lines of text on its standard output, which
+ * reach the collector that writes the run record. They hold increments only,
+ * so that a probe that is killed loses at most its last report.
  *
  * Each line is shorter than NP_REPORT_LINE, the longest that slurmstepd
  * forwards in one piece, and is written with one write(2).
@@ -20,18 +20,25 @@
  *	np1 note  RANK TEXT...
  *	np1 bye   RANK
  *
- * AT_SEC: where the window begins, seconds since the common start, at which
- * hello is said.  LEAF, PARTNER, TRANSPORT, VERSION: "-" where there is none.
- * PARTNER: the node whose latency this process measures (of a pair, one side
- * only).  VERSION: of UCX.  The first cost covers all since the process began.
- * pair: the least latency to the process of rank PEER (np_matrix.h).
- * link: what the node's network device carries in one direction, where it says.
- * moved: of that device, both ways, since it was looked at last.
- * nic: what a network adapter counted meanwhile, see np_nic.h; HAS: 1 << kind of
- * each that it counts; N: of all kinds.
- * calls: of MPI by a process of the program, the same (np_calls.h).
- * A latency window whose bins do not fit is sent as several lines, each with
- * its own count and moments.
+ * AT_SEC	start of the window, seconds since the common start of all
+ *		processes, at which hello is written
+ * LEAF, PARTNER, TRANSPORT, VERSION
+ *		"-" if there is none
+ * PARTNER	node to which this process measures latency; only one process
+ *		of a pair has one
+ * VERSION	of the network library
+ * lat		a window whose bins do not fit is sent as several lines, each
+ *		with its own count and moments
+ * pair		lowest latency to the process of rank PEER (netprof-impactb.c)
+ * cost		since the last report; the first since the process started
+ * link		capacity of the node's network device in one direction, if it
+ *		is known
+ * moved	bytes through that device in both directions since the last
+ *		report
+ * nic		counts of one network adapter since the last report, by kind
+ *		(np_nic.h); HAS: 1 << kind of each that is counted; N: all kinds
+ * calls	MPI calls of one of the program's processes since the last report
+ *		(np_calls.h)
  */
 #ifndef NP_REPORT_H
 #define NP_REPORT_H
@@ -45,10 +52,10 @@
 #include "np_moments.h"
 #include "np_nic.h"
 
-#define NP_REPORT_LINE 1000 /* bytes, newline and NUL included */
-#define NP_REPORT_WORD 128  /* longest NODE, LEAF, ... with its NUL */
+#define NP_REPORT_LINE 1000 /* bytes, including newline and NUL */
+#define NP_REPORT_WORD 128  /* size of NODE, LEAF, ... with NUL */
 #define NP_REPORT_TEXT 256
-#define NP_REPORT_BINS 64   /* bins in one "lat" line */
+#define NP_REPORT_BINS 64   /* most bins in one "lat" line */
 
 enum np_report_kind {
 	NP_REPORT_HELLO,
@@ -66,7 +73,7 @@ enum np_report_kind {
 	NP_REPORT_BYE,
 };
 
-/* What np_prtt.h measures: of np_loggps_fit.h's samples one. */
+/* One sample of np_prtt.h, as in np_loggps_fit.h. */
 struct np_prtt {
 	uint32_t block, n, bytes;
 	double delay_sec, sec;
@@ -101,7 +108,7 @@ struct np_report {
 			double cpu_sec, elapsed_sec;
 			uint64_t messages, rss_bytes;
 		} cost;
-		uint64_t link; /* bytes a second */
+		uint64_t link; /* bytes per second */
 		struct {
 			double elapsed_sec;
 			uint64_t n; /* bytes, or calls */
@@ -120,32 +127,37 @@ struct np_report {
 };
 
 /*
- * Format one line, newline included.  Returns its length, or -EINVAL if a
- * field does not fit (a word with a space, too many bins).
+ * Copy text, which may come from another library or program, into a word of a
+ * report: cut if it is too long, with '?' for blanks and what is not ASCII.
+ */
+void np_report_word(char word[NP_REPORT_WORD], const char *text);
+
+/*
+ * Format one line, including its newline. Returns its length, or -EINVAL if a
+ * field does not fit (a word with a blank, too many bins). Exported for the
+ * unit tests.
  */
 int np_report_format(const struct np_report *r, char buf[NP_REPORT_LINE]);
 
 /*
- * Parse one line (with or without its newline).  Returns 0, -EINVAL for a
- * report that is damaged, or -ENOMSG for a line that is no report at all
- * (something else wrote to standard output).
+ * Parse one line, with or without its newline. Returns 0, -EINVAL for a damaged
+ * report, or -ENOMSG for a line that is not a report (something else wrote to
+ * standard output).
  */
 int np_report_parse(const char *line, struct np_report *out);
 
-/*
- * Reports on their way out: each one line, one write(2).
- */
+/* Writer of reports. */
 
 struct np_say {
 	int fd;
-	int wait_ms; /* how long a full pipe is waited for, per line */
-	uint64_t dropped; /* lines that found no room */
+	int wait_ms; /* time to wait for room in a full pipe, per line */
+	uint64_t dropped; /* lines for which there was no room */
 };
 
 /*
- * Write one report.  A reader that does not read costs lines, not time.
- * Returns 0; -EPIPE or another -errno once nobody can read any more;
- * -EAGAIN if the line was dropped; -EINVAL if it cannot be formatted.
+ * Write one report. A reader that has stopped reading costs lines, not time.
+ * Returns 0; -EAGAIN if the line was dropped; -EINVAL if it cannot be
+ * formatted; -EPIPE or another -errno once nobody can read any more.
  */
 int np_say(struct np_say *s, const struct np_report *r);
 

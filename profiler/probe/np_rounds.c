@@ -1,87 +1,88 @@
-#include "np_rounds.h"
+#include "np_engine.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "np_partner.h"
-
-#define TAG_ROUND (3ull << 32) /* | rank of the sender */
+#define TAG_ROUND (3ull << 32) /* plus the rank of the sender */
 #define GOLDEN_RATIO 0.61803398874989485
 
-enum state { STARTS, PAUSES, WAITS, BROKEN };
+enum state { STARTING, PAUSING, WAITING, BROKEN };
 
 struct rounds {
 	struct np_engine engine;
 	struct np_rounds_conf conf;
 	enum state state;
 	/*
-	 * One buffer for all messages sent and one for all received: what they
-	 * hold is of no interest.
+	 * All messages are sent from one buffer and received into another,
+	 * because nobody looks at their contents.
 	 */
 	char *out, *in;
-	struct np_op *ops; /* receives, then sends */
-	size_t n_each;	   /* P * M */
-	size_t left_from;  /* the first of ops[] that may be under way */
-	double began_sec, pause_end_sec, poll_until_sec;
-	bool stuck; /* and said so */
-	uint64_t n_begun, n_rounds;
-	/* P successors; then P predecessors, of whom only a failed receive
-	 * tells that they are lost. */
-	struct np_partner *partner;
+	struct np_op *ops; /* n_each receives, then n_each sends */
+	size_t n_each;	   /* messages per round in each direction: P * M */
+	/* index of the first of ops[] that may be unfinished */
+	size_t first_open;
+	double start_sec, pause_end_sec, poll_until_sec;
+	bool overdue; /* the round is late, and this has been noted */
+	uint64_t n_started, n_rounds;
+	/*
+	 * P successors, then P predecessors. The loss of a predecessor is known
+	 * only from a failed receive.
+	 */
+	struct np_liveness *peer;
 };
 
-static void watch_partners(struct rounds *r)
+static void init_peers(struct rounds *r)
 {
 	const struct np_rounds_conf *c = &r->conf;
 
 	for (size_t i = 0; i < c->level.partners; i++) {
-		r->partner[i] = (struct np_partner){
+		r->peer[i] = (struct np_liveness){
 			.env = &c->env, .rank = (uint32_t)c->to[i],
 		};
-		r->partner[c->level.partners + i] = (struct np_partner){
+		r->peer[c->level.partners + i] = (struct np_liveness){
 			.env = &c->env, .rank = (uint32_t)c->from[i],
 		};
 	}
 }
 
-/* Whose message it was: of one partner after the other they are received. */
-static struct np_partner *partner_of(const struct rounds *r, size_t op)
+/* Peer of an operation. Receives are posted peer by peer, sends in turns. */
+static struct np_liveness *peer_of(const struct rounds *r, size_t op)
 {
 	const struct np_level *l = &r->conf.level;
 
-	return op < r->n_each ? &r->partner[l->partners + op / l->messages] :
-				&r->partner[(op - r->n_each) % l->partners];
+	return op < r->n_each ? &r->peer[l->partners + op / l->messages] :
+				&r->peer[(op - r->n_each) % l->partners];
 }
 
-/* B on average, also over few rounds. */
+/* The mean is B, even over few rounds. */
 static double next_pause_sec(struct rounds *r)
 {
-	double place = r->conf.phase + (double)r->n_begun++ * GOLDEN_RATIO;
+	double place = r->conf.phase + (double)r->n_started++ * GOLDEN_RATIO;
 
 	return r->conf.level.pause_sec * (0.5 + place - floor(place));
 }
 
-static void begin(struct rounds *r)
+static void start_round(struct rounds *r)
 {
 	const struct np_rounds_conf *c = &r->conf;
 	const struct np_level *l = &c->level;
 	struct np_net *net = c->env.net;
 	struct np_op *op = r->ops;
 
-	r->began_sec = c->env.clock->now_sec(c->env.clock);
+	r->start_sec = c->env.clock->now_sec(c->env.clock);
 	for (size_t p = 0; p < l->partners; p++)
 		for (size_t m = 0; m < l->messages; m++)
 			net->ops->recv(net, TAG_ROUND | c->from[p], r->in,
 				       l->bytes, op++);
-	r->left_from = 0;
-	r->pause_end_sec = r->began_sec + next_pause_sec(r);
-	r->state = PAUSES;
+	r->first_open = 0;
+	r->pause_end_sec = r->start_sec + next_pause_sec(r);
+	r->state = PAUSING;
 }
 
-/* Message by message, so that no successor waits for another's last. */
-static void send(struct rounds *r, double now_sec)
+/* In turns, so that no successor waits for the last message of another. */
+static void send_all(struct rounds *r, double now_sec)
 {
 	const struct np_rounds_conf *c = &r->conf;
 	const struct np_level *l = &c->level;
@@ -95,18 +96,18 @@ static void send(struct rounds *r, double now_sec)
 				       l->bytes, op++);
 	r->engine.messages += r->n_each;
 	r->poll_until_sec = now_sec + NP_ROUNDS_POLL_SEC;
-	r->state = WAITS;
+	r->state = WAITING;
 }
 
-/* 1: messages are under way; 0: all came; -errno: one failed. */
-static int under_way(struct rounds *r)
+/* 1: messages are in flight; 0: all have arrived; -errno: one failed */
+static int in_flight(struct rounds *r)
 {
-	while (r->left_from < 2 * r->n_each) {
-		int status = r->ops[r->left_from].status;
+	while (r->first_open < 2 * r->n_each) {
+		int status = r->ops[r->first_open].status;
 
 		if (status)
 			return status;
-		r->left_from++;
+		r->first_open++;
 	}
 	return 0;
 }
@@ -114,68 +115,70 @@ static int under_way(struct rounds *r)
 static void wait_for_all(struct rounds *r, double now_sec)
 {
 	const struct np_rounds_conf *c = &r->conf;
-	int status = under_way(r);
+	int status = in_flight(r);
 
 	if (status < 0) {
-		np_partner_lost(partner_of(r, r->left_from), now_sec);
+		np_liveness_lost(peer_of(r, r->first_open), now_sec);
 		r->state = BROKEN;
 	} else if (!status) {
-		if (r->n_rounds++ && !r->stuck)
+		if (r->n_rounds++ && !r->overdue)
 			c->env.count(now_sec - c->env.start_sec,
-				     now_sec - r->began_sec, c->env.arg);
-		r->stuck = false;
-		r->state = STARTS;
+				     now_sec - r->start_sec, c->env.arg);
+		r->overdue = false;
+		r->state = STARTING;
 	}
 }
 
-/* The loss of a predecessor shows only as a round that never ends. */
+/* A lost predecessor shows only as a round that does not end. */
 static double check_round(struct rounds *r, double now_sec)
 {
 	double limit_sec = r->pause_end_sec + NP_ROUNDS_PATIENCE_SEC;
 	char text[64];
 
-	if (r->state != WAITS || r->stuck)
+	if (r->state != WAITING || r->overdue)
 		return INFINITY;
 	if (now_sec < limit_sec)
 		return limit_sec;
-	r->stuck = true;
+	r->overdue = true;
 	snprintf(text, sizeof(text), "round not over %g s after its pause",
 		 NP_ROUNDS_PATIENCE_SEC);
 	r->conf.env.note(text, r->conf.env.arg);
 	return INFINITY;
 }
 
-/* A round needs every successor: the loss of one is the end of all rounds. */
-static double check_partners(struct rounds *r, double now_sec)
+/* A round needs every successor, so the loss of one ends all rounds. */
+static double check_peers(struct rounds *r, double now_sec)
 {
-	double first_sec = INFINITY, look_sec;
+	double first_sec = INFINITY, check_sec;
 
 	for (size_t i = 0; i < 2 * r->conf.level.partners; i++) {
 		if (i >= r->conf.level.partners &&
-		    r->partner[i].state != NP_PARTNER_LOST)
+		    r->peer[i].state != NP_PEER_LOST)
 			continue;
-		if (np_partner_check(&r->partner[i], now_sec, INFINITY,
-				     &look_sec) == NP_PARTNER_LOST)
+		if (np_liveness_check(&r->peer[i], now_sec, INFINITY,
+				      &check_sec) == NP_PEER_LOST)
 			r->state = BROKEN;
-		first_sec = fmin(first_sec, look_sec);
+		first_sec = fmin(first_sec, check_sec);
 	}
 	return first_sec;
 }
 
-static void next_wish(const struct rounds *r, double now_sec,
-		      double look_sec, struct np_next *next)
+static void next_wait(const struct rounds *r, double now_sec,
+		      double check_sec, struct np_next *next)
 {
-	int brief = r->conf.level.pause_sec < NP_ROUNDS_POLL_SEC;
+	int poll_pause = r->conf.level.pause_sec < NP_ROUNDS_POLL_SEC;
 
 	if (r->state == BROKEN)
-		*next = (struct np_next){ NP_WAIT_SLEEP, look_sec };
-	else if (r->state == PAUSES)
-		*next = (struct np_next){ brief ? NP_WAIT_POLL : NP_WAIT_SLEEP,
-					  r->pause_end_sec };
-	else if (r->state == STARTS || now_sec < r->poll_until_sec)
+		*next = (struct np_next){ NP_WAIT_SLEEP, check_sec };
+	else if (r->state == PAUSING)
+		*next = (struct np_next){
+			poll_pause ? NP_WAIT_POLL : NP_WAIT_SLEEP,
+			r->pause_end_sec
+		};
+	else if (r->state == STARTING || now_sec < r->poll_until_sec)
 		*next = (struct np_next){ NP_WAIT_POLL, r->poll_until_sec };
 	else
-		*next = (struct np_next){ NP_WAIT_NET, look_sec };
+		*next = (struct np_next){ NP_WAIT_NET, check_sec };
 }
 
 static void step(struct np_engine *engine, double now_sec,
@@ -187,13 +190,13 @@ static void step(struct np_engine *engine, double now_sec,
 		*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
 		return;
 	}
-	if (r->state == STARTS)
-		begin(r);
-	if (r->state == PAUSES && now_sec >= r->pause_end_sec)
-		send(r, now_sec);
-	if (r->state == WAITS)
+	if (r->state == STARTING)
+		start_round(r);
+	if (r->state == PAUSING && now_sec >= r->pause_end_sec)
+		send_all(r, now_sec);
+	if (r->state == WAITING)
 		wait_for_all(r, now_sec);
-	next_wish(r, now_sec, fmin(check_partners(r, now_sec),
+	next_wait(r, now_sec, fmin(check_peers(r, now_sec),
 				   check_round(r, now_sec)), next);
 }
 
@@ -204,7 +207,7 @@ static void free_rounds(struct np_engine *engine)
 	free(r->out);
 	free(r->in);
 	free(r->ops);
-	free(r->partner);
+	free(r->peer);
 	free(r);
 }
 
@@ -221,12 +224,12 @@ int np_rounds_new(const struct np_rounds_conf *conf, struct np_engine **out)
 	r->out = calloc(1, conf->level.bytes);
 	r->in = calloc(1, conf->level.bytes);
 	r->ops = calloc(2 * r->n_each + 1, sizeof(*r->ops));
-	r->partner = calloc(2 * conf->level.partners + 1, sizeof(*r->partner));
-	if (!r->out || !r->in || !r->ops || !r->partner) {
+	r->peer = calloc(2 * conf->level.partners + 1, sizeof(*r->peer));
+	if (!r->out || !r->in || !r->ops || !r->peer) {
 		free_rounds(&r->engine);
 		return -ENOMEM;
 	}
-	watch_partners(r);
+	init_peers(r);
 	*out = &r->engine;
 	return 0;
 }

@@ -1,4 +1,4 @@
-#include "np_sideenv.h"
+#include "np_sidestep.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * SLURM_NTASKS, the binding variables and their kin shape every nested srun;
- * the others are the user's wishes for the program, not for the probes.
+ * SLURM_NTASKS, the variables for binding and the like shape every nested srun.
+ * The others are the user's settings for the program, not for the probes.
  */
 static const char *const dropped[] = {
 	"SLURM_", "SLURMD_", "SRUN_", "SBATCH_", "SALLOC_", "_SLURM_SPANK_",
@@ -17,7 +17,7 @@ static const char *const dropped[] = {
 	NP_SIDE_ENV "=", NP_LEAF_ENV "=", "HOME=", "XDG_",
 };
 
-/* Which cluster this is, and where in it; slurmd sets the latter anew. */
+/* The cluster, and the place of the node in it; slurmd sets the latter anew. */
 static const char *const kept[] = {
 	"SLURM_CONF=", "SLURMD_NODENAME=", "SLURM_TOPOLOGY_ADDR=",
 	"SLURM_TOPOLOGY_ADDR_PATTERN=", "SLURM_SRUN_COMM_HOST=",
@@ -57,7 +57,7 @@ char **np_sideenv_make(char *const env[], const char *const more[])
 		if (keep(env[i]))
 			out[n++] = env[i];
 	out[n++] = (char *)NP_SIDE_ENV "=1";
-	/* Libraries look for settings there, and a home may not answer. */
+	/* Libraries look for settings in HOME, whose file server may hang. */
 	out[n++] = (char *)"HOME=/";
 	for (size_t i = 0; more && more[i]; i++)
 		out[n++] = (char *)more[i];

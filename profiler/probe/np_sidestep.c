@@ -12,18 +12,106 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "np_wire_join.h"
+#include "np_wire.h"
 
-#define TELL_SEC 10 /* patience with a step that does not listen */
+/* ---- command lines ---- */
 
-static void child(int in, int out, char *const argv[], char *const envp[],
-		  pid_t parent)
+/*
+ * A step that takes nothing away from the user's steps: it overlaps their
+ * cores, asks for no memory, binds to no processors, and survives the loss of
+ * one of its nodes.
+ */
+static void add_srun(struct np_args *c, const struct np_sidejob *job,
+		     const char *nodes, size_t n_nodes, unsigned per_node,
+		     const char *input)
+{
+	*c = (struct np_args){ .n = 0 };
+	np_args_add(c, "%s", job->srun);
+	np_args_add(c, "--jobid=%u", job->het_job_id ? job->het_job_id :
+							  job->job_id);
+	if (job->het_component >= 0)
+		np_args_add(c, "--het-group=%ld", job->het_component);
+	np_args_add(c, "--job-name=netprof");
+	np_args_add(c, "--overlap");
+	np_args_add(c, "--mem=0"); /* otherwise the step waits for memory */
+	np_args_add(c, "--mpi=none");
+	np_args_add(c, "--nodelist=%s", nodes);
+	np_args_add(c, "--nodes=%zu", n_nodes);
+	np_args_add(c, "--ntasks=%zu", n_nodes * per_node);
+	np_args_add(c, "--ntasks-per-node=%u", per_node);
+	np_args_add(c, "--distribution=block");
+	np_args_add(c, "--cpu-bind=none");
+	np_args_add(c, "--no-kill");
+	np_args_add(c, "--kill-on-bad-exit=0");
+	np_args_add(c, "--wait=0");
+	np_args_add(c, "--input=%s", input);
+	np_args_add(c, "--quiet");
+	np_args_add(c, "--propagate=NONE");
+	np_args_add(c, "--chdir=/");
+}
+
+static void add_probe(struct np_args *c, const struct np_sidejob *job,
+		      const struct np_conf *conf, const char *program,
+		      const char *nodes, size_t n_nodes, unsigned per_node)
+{
+	add_srun(c, job, nodes, n_nodes, per_node, "all");
+	np_args_add(c, "%s/%s", conf->bindir, program);
+	np_args_add(c, "--join=srun");
+}
+
+void np_sidecmd_impact(struct np_args *c, const struct np_sidejob *job,
+		       const struct np_conf *conf, const char *nodes,
+		       size_t n_nodes)
+{
+	add_probe(c, job, conf, "netprof-impactb", nodes, n_nodes,
+		  conf->per_node);
+	np_args_add(c, "--bytes=%u", conf->message_bytes);
+	np_args_add(c, "--period=%.9gs", conf->period_sec);
+}
+
+void np_sidecmd_level(struct np_args *c, const struct np_sidejob *job,
+		      const struct np_conf *conf, const char *level,
+		      const char *nodes, size_t n_nodes)
+{
+	add_probe(c, job, conf, "netprof-compressionb", nodes, n_nodes, 1);
+	np_args_add(c, "--level=%s", level);
+}
+
+void np_sidecmd_prtt(struct np_args *c, const struct np_sidejob *job,
+		     const struct np_conf *conf, const char *nodes,
+		     size_t n_nodes)
+{
+	add_probe(c, job, conf, "netprof-prtt", nodes, n_nodes, 1);
+}
+
+void np_sidecmd_join(struct np_args *c, const struct np_sidejob *job,
+		     const struct np_conf *conf, const char *node,
+		     uint16_t port, bool again)
+{
+	add_srun(c, job, node, 1, 1, "none");
+	np_args_add(c, "%s/netprof-join", conf->libexecdir);
+	np_args_add(c, "--port=%u", port);
+	np_args_add(c, "--kind=level");
+	if (again)
+		np_args_add(c, "--again");
+}
+
+/* ---- the process ---- */
+
+/* longest wait for a step that does not read */
+#define SEND_SEC 10
+
+static void run_child(int in, int out, char *const argv[], char *const envp[],
+		      pid_t parent)
 {
 	sigset_t none;
 
-	/* Ctrl-C is for whoever started us, who ends the step in order. */
+	/*
+	 * Ctrl-C is meant for our parent, which ends the step in an orderly
+	 * way.
+	 */
 	setpgid(0, 0);
-	/* However the attendant ends, its steps end too. */
+	/* The step ends even if the process that started it is killed. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(126);
@@ -38,17 +126,18 @@ static void child(int in, int out, char *const argv[], char *const envp[],
 }
 
 /*
- * Its stdin: theirs[0], and ours, s->in.  A socket, to write to a step that
- * has ended without a signal, and for a bounded time.
+ * Open standard input: *child_end is srun's end, s->in is ours. A socket, so
+ * that writing to a step that has ended raises no signal, and takes a bounded
+ * time.
  */
-static int open_in(struct np_sidestep *s, uint32_t n, int *theirs)
+static int open_stdin(struct np_sidestep *s, uint32_t n, int *child_end)
 {
-	const struct timeval patience = { .tv_sec = TELL_SEC };
+	const struct timeval patience = { .tv_sec = SEND_SEC };
 	int end[2];
 
 	if (!n) {
-		*theirs = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		return *theirs < 0 ? -errno : 0;
+		*child_end = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return *child_end < 0 ? -errno : 0;
 	}
 	s->wire = np_wire_host_new(n);
 	if (!s->wire)
@@ -58,12 +147,12 @@ static int open_in(struct np_sidestep *s, uint32_t n, int *theirs)
 	setsockopt(end[0], SOL_SOCKET, SO_SNDTIMEO, &patience,
 		   sizeof(patience));
 	s->in = end[0];
-	*theirs = end[1];
+	*child_end = end[1];
 	return 0;
 }
 
-static int start(struct np_sidestep *s, char *const argv[],
-		 char *const envp[], int in)
+static int fork_srun(struct np_sidestep *s, char *const argv[],
+		     char *const envp[], int in)
 {
 	pid_t parent = getpid();
 	int out[2], rc;
@@ -73,7 +162,7 @@ static int start(struct np_sidestep *s, char *const argv[],
 	s->pid = fork();
 	rc = s->pid < 0 ? -errno : 0;
 	if (s->pid == 0)
-		child(in, out[1], argv, envp, parent);
+		run_child(in, out[1], argv, envp, parent);
 	close(out[1]);
 	s->fd = out[0];
 	if (rc)
@@ -90,9 +179,9 @@ int np_sidestep_start(struct np_sidestep *s, const struct np_args *args,
 
 	*s = (struct np_sidestep)NP_SIDESTEP_INIT;
 	if (!rc)
-		rc = open_in(s, n, &in);
+		rc = open_stdin(s, n, &in);
 	if (!rc)
-		rc = start(s, args->argv, envp, in);
+		rc = fork_srun(s, args->argv, envp, in);
 	if (in >= 0)
 		close(in);
 	if (!rc)
@@ -113,7 +202,7 @@ void np_sidestep_close(struct np_sidestep *s)
 	s->wire = NULL;
 }
 
-static int tell(int fd, const char *text)
+static int send_text(int fd, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -130,30 +219,33 @@ static int tell(int fd, const char *text)
 	return 0;
 }
 
-/* A step whose processes do not find each other does nothing any more. */
-static void take_wire(struct np_sidestep *s, const char *line)
+/* A step whose processes cannot find each other is ended. */
+static void on_wire_line(struct np_sidestep *s, const char *line)
 {
 	char *text = NULL;
 	int rc = np_wire_host_take(s->wire, line, &text);
 
 	if (!rc && text)
-		rc = tell(s->in, text);
+		rc = send_text(s->in, text);
 	free(text);
 	if (!rc)
 		return;
-	snprintf(s->last, sizeof(s->last), "its processes could not be told "
-		 "of each other: %s", strerror(-rc));
+	snprintf(s->last, sizeof(s->last), "its processes could not find "
+		 "each other: %s", strerror(-rc));
 	np_sidestep_signal(s, SIGTERM);
 }
 
-/* srun tells of each task how it ended, before or after the task's why. */
-static bool says_only_how(const char *line)
+/*
+ * srun reports how each task ended, before or after the reason that the task
+ * itself gave.
+ */
+static bool is_exit_notice(const char *line)
 {
 	return !strncmp(line, "srun: error: ", 13) && strstr(line, ": task");
 }
 
-static void take_line(struct np_sidestep *s, char *line,
-		      np_sidestep_report_f *f, void *arg)
+static void on_line(struct np_sidestep *s, char *line,
+		    np_sidestep_report_f *f, void *arg)
 {
 	struct np_report r;
 	int rc = np_report_parse(line, &r);
@@ -163,31 +255,32 @@ static void take_line(struct np_sidestep *s, char *line,
 	if (rc != -ENOMSG)
 		return;
 	if (s->wire && np_wire_host_is_for(line))
-		take_wire(s, line);
-	else if (*line && !(s->last[0] && says_only_how(line)))
+		on_wire_line(s, line);
+	else if (*line && !(s->last[0] && is_exit_notice(line)))
 		snprintf(s->last, sizeof(s->last), "%.*s",
 			 (int)sizeof(s->last) - 1, line);
 }
 
-static void take_lines(struct np_sidestep *s, np_sidestep_report_f *f,
-		       void *arg)
+static void split_lines(struct np_sidestep *s, np_sidestep_report_f *f,
+			void *arg)
 {
 	char *start = s->buf, *nl;
 
 	while ((nl = memchr(start, '\n', s->len - (size_t)(start - s->buf)))) {
 		*nl = '\0';
-		take_line(s, start, f, arg);
+		on_line(s, start, f, arg);
 		start = nl + 1;
 	}
 	s->len -= (size_t)(start - s->buf);
 	memmove(s->buf, start, s->len);
-	if (s->len == sizeof(s->buf) - 1) /* no newline in sight */
+	/* the line is longer than the buffer */
+	if (s->len == sizeof(s->buf) - 1)
 		s->len = 0;
 }
 
 void np_sidestep_read(struct np_sidestep *s, np_sidestep_report_f *f, void *arg)
 {
-	/* Bounded, so that a flood of lines cannot starve the caller. */
+	/* Bounded, so that endless output cannot starve the caller. */
 	for (int i = 0; i < 64 && s->fd >= 0; i++) {
 		ssize_t got = read(s->fd, s->buf + s->len,
 				   sizeof(s->buf) - 1 - s->len);
@@ -200,7 +293,7 @@ void np_sidestep_read(struct np_sidestep *s, np_sidestep_report_f *f, void *arg)
 			return;
 		}
 		s->len += (size_t)got;
-		take_lines(s, f, arg);
+		split_lines(s, f, arg);
 	}
 }
 

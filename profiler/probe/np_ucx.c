@@ -20,31 +20,32 @@ struct ucx {
 	struct np_net net;
 	ucp_context_h context;
 	ucp_worker_h worker;
-	struct peer *peer; /* of every rank; UCX holds on to each */
+	/* of every rank; UCX keeps pointers to the elements */
+	struct peer *peer;
 };
 
 /*
- * Used where the environment says nothing.  A name that this version of UCX
- * does not know is passed over.
+ * Defaults for variables that are not in the environment. UCX ignores names
+ * that its version does not know.
  */
 static const struct {
 	const char *name, *value;
-	int without_rdma; /* only where there is nothing but TCP */
+	int without_rdma; /* only on nodes without RDMA */
 } defaults[] = {
-	/* Partners are always on other nodes. */
+	/* Peers are always on other nodes. */
 	{ "UCX_TLS", "^sm,self", 0 },
 	/*
-	 * Without vectors nothing is sent from where it lies, but copied.  When
-	 * a partner dies in the middle of such a send over TCP, UCX 1.13 ends
-	 * the process ("Assertion `comp->count > 0' failed"); with copies the
-	 * loss is reported as it should.
+	 * Without I/O vectors UCX copies messages instead of sending them in
+	 * place. When a peer dies in the middle of a send in place over TCP,
+	 * UCX 1.13 aborts the process ("Assertion `comp->count > 0' failed");
+	 * with copies it reports the loss as it should.
 	 */
 	{ "UCX_TCP_MAX_IOV", "0", 0 },
 	/*
-	 * Nor is permission asked before a message is sent: through full
-	 * queues the question takes as long as the message, and a network
-	 * that was to be saturated idles meanwhile.  With RDMA it is cheap,
-	 * and copying is what would limit us.
+	 * No rendezvous either. Through full queues its handshake takes as long
+	 * as the message, and a network that is meant to be saturated idles
+	 * meanwhile. With RDMA the handshake is cheap, and the cost of copying
+	 * would limit us.
 	 */
 	{ "UCX_RNDV_THRESH", "inf", 1 },
 	/* A few messages at a time need no more buffers than this. */
@@ -84,7 +85,7 @@ static int failed(struct np_err *err, ucs_status_t status, const char *what)
 		       ucs_status_string(status));
 }
 
-/* UCX calls this from inside progress(). */
+/* Called by UCX from inside progress(). */
 static void on_loss(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
 	struct peer *p = arg;
@@ -120,8 +121,9 @@ static int ucx_lost(struct np_net *n, uint32_t rank)
 }
 
 /*
- * Until 1.14 UCX tells what it chose only in print, on lines such as
- * "#      lane[0]:  2:tcp/eth0.0 md[1]   -> md[1]/tcp/sysdev[255] am".
+ * Before version 1.14 UCX names the transport only in its printed information,
+ * on lines such as "#      lane[0]:  2:tcp/eth0.0 md[1]   ->
+ * md[1]/tcp/sysdev[255] am".
  */
 static void parse_lane(const char *info, char *buf, size_t size)
 {
@@ -196,7 +198,7 @@ static void ucx_send(struct np_net *n, uint32_t rank, uint64_t tag,
 	};
 
 	op->status = p->lost ? p->lost : 1;
-	if (!p->lost) /* UCX wants no call on a failed endpoint */
+	if (!p->lost) /* UCX forbids calls on a failed endpoint */
 		started(op, ucp_tag_send_nbx(p->ep, buf, len, tag, &param));
 }
 
@@ -250,14 +252,15 @@ static int has_rdma(void)
 }
 
 /*
- * Not ucp_config_modify(): it does not reach the transports' own settings.
+ * In the environment, because ucp_config_modify() does not reach the settings
+ * of the transports.
  */
 static void set_defaults(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(defaults); i++)
 		if (!(defaults[i].without_rdma && has_rdma()))
 			setenv(defaults[i].name, defaults[i].value, 0);
-	/* UCX has read this one when it was loaded. */
+	/* UCX read this variable when it was loaded. */
 	if (!getenv("UCX_LOG_LEVEL"))
 		ucs_global_opts_set_value("LOG_LEVEL", "fatal");
 }

@@ -1,11 +1,15 @@
 /*
- * Wire-up: how the processes of one step find each other.  A small table of
- * functions, so that PMIx stays in one file (np_pmix.c) and tests have a twin
- * in memory (np_wire_loop.c).
+ * Wire-up: how the processes of one step find each other, before they can
+ * connect over the network that they measure.
+ *
+ * A small table of functions keeps PMIx in one file (np_pmix.c), has a second
+ * implementation without PMIx (np_wire.c) and a twin in memory for the tests
+ * (t/unit/probe/np_wire_loop.c).
  */
 #ifndef NP_WIRE_H
 #define NP_WIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,34 +23,103 @@ struct np_wire_ops {
 		   struct np_err *err);
 
 	/*
-	 * Wait for every process.  Returns 0, -ETIMEDOUT (some process never
-	 * came) or another -errno.
+	 * Wait for all processes. Returns 0, -ETIMEDOUT (a process is missing)
+	 * or another -errno.
 	 */
 	int (*fence)(struct np_wire *w, double timeout_sec,
 		     struct np_err *err);
 
-	/* A copy of what process `rank` has put; the caller frees *data. */
+	/* A copy of the value of process `rank`; the caller frees *data. */
 	int (*get)(struct np_wire *w, uint32_t rank, void **data, size_t *len,
 		   struct np_err *err);
 
 	void (*close)(struct np_wire *w);
 };
 
-/* Every implementation begins with this. */
+/* First member of every implementation. */
 struct np_wire {
 	const struct np_wire_ops *ops;
 	uint32_t rank, size;
 };
 
-/*
- * np_wire over PMIx, as `srun --mpi=pmix` and mpirun provide it.
- */
+/* ---- over PMIx, as `srun --mpi=pmix` and mpirun provide it ---- */
 
 /*
  * Returns 0; -ENOENT if no PMIx server started this process; another -errno.
- * Close with (*out)->ops->close() as soon as the wiring is done: Slurm's PMIx
+ * Close with (*out)->ops->close() as soon as all are connected: Slurm's PMIx
  * server kills the whole step when a connected process vanishes.
  */
 int np_pmix_open(struct np_wire **out, struct np_err *err);
+
+/* ---- over a stream to a host, which passes values on ---- */
+
+/*
+ * Lines of text between a process and its host. A group is the processes that
+ * were dispatched together.
+ *
+ *	process -> host		put HEX		publish these bytes
+ *				fence		wait for the whole group
+ *	host -> process		place RANK HEX	published by another process
+ *				go		the fence is complete
+ *
+ * There are two kinds of streams.
+ *
+ * A probe started by netprof-join inherits its connection to the collector,
+ * which is the host. The same connection then carries reports (np_report.h)
+ * to the collector, and ends when the probe is to end.
+ *
+ * The processes of a helper step (np_sidestep.h) have no such connection, and
+ * need none of Slurm's MPI plugins either: their lines leave through srun's
+ * standard output, and what the host writes to srun's standard input reaches
+ * all of them. Each of their lines starts with NP_WIRE_SRUN_WORD and the rank.
+ * Lines are short, because srun interleaves the pieces of long ones; several
+ * put lines of a process add up.
+ */
+
+#define NP_WIRE_JOIN_MAX_BYTES 16384u /* longest value of a process */
+#define NP_WIRE_JOIN_MAX_SIZE 1024u   /* most processes in a group */
+#define NP_WIRE_SRUN_WORD "np1w"
+
+/*
+ * Open the stream on standard input and output. how: "RANK/SIZE" for a process
+ * started by netprof-join, "srun" for a process of a helper step, whose rank
+ * and number Slurm has put into the environment. Returns 0, or -errno with
+ * err. Close with (*out)->ops->close().
+ */
+int np_wire_open(const char *how, struct np_wire **out, struct np_err *err);
+
+/*
+ * The parts of np_wire_open(), exported for the unit tests. fd_in, a socket,
+ * and fd_out are borrowed. np_wire_join_parse() reads "RANK/SIZE" and returns
+ * 0 or -EINVAL.
+ */
+int np_wire_join_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
+		      struct np_wire **out, struct np_err *err);
+int np_wire_srun_open(struct np_wire **out, struct np_err *err);
+int np_wire_join_parse(const char *text, uint32_t *rank, uint32_t *size);
+
+/* The host of a group of `size` processes. NULL: out of memory. */
+struct np_wire_host;
+struct np_wire_host *np_wire_host_new(uint32_t size);
+void np_wire_host_free(struct np_wire_host *h); /* NULL is allowed */
+
+/*
+ * Take what a process publishes; more: append it to what the process published
+ * before, instead of replacing that. Returns 0, -EPROTO or -ENOMEM.
+ */
+int np_wire_host_put(struct np_wire_host *h, uint32_t rank, const char *hex,
+		     bool more);
+
+/*
+ * A process waits at the fence. *out: once all wait, the text to send to every
+ * process, which the caller frees; NULL before. Returns 0, -EPROTO or -ENOMEM.
+ */
+int np_wire_host_fence(struct np_wire_host *h, uint32_t rank, char **out);
+
+/* True if a line of srun's output is for the host, and not a report. */
+bool np_wire_host_is_for(const char *line);
+
+/* Take such a line; returns and sets *out as np_wire_host_fence() does. */
+int np_wire_host_take(struct np_wire_host *h, const char *line, char **out);
 
 #endif

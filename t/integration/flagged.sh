@@ -189,7 +189,7 @@ test_no_partner_on_the_leaf_is_left_alone_with_one_line_saying_why() {
 test_a_leaf_with_one_node_is_left_out_and_the_record_says_so() {
 	alice "srun -N3 -w n0,n1,n4 --netprofile=part sleep 2"
 	expect part '.[0].leaves | length == 2 and
-		(map(select(.name == "leaf1"))[0].skipped | test("no partner")) and
+		(map(select(.name == "leaf1"))[0].skipped | test("no peer")) and
 		(map(select(.name == "leaf0"))[0].latency.n > 5)'
 }
 

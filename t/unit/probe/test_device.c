@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_device.h"
+#include "np_nics.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 #include "t.h"
 #include "np_nics.h"
-#include "np_device.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_pairing.h"
+#include "np_engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static void test_pairs(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(tables); i++) {
 		char text[256], asks[256] = "", skipped[256] = "";
 		struct np_place place[MAX];
-		struct np_pair pair[MAX];
+		struct np_peers pair[MAX];
 		size_t n;
 
 		strcpy(text, tables[i].places);
@@ -62,9 +62,9 @@ static void test_pairs(void)
 		for (size_t r = 0; r < n; r++) {
 			char one[24] = "-";
 
-			if (pair[r].asks != NP_NOBODY)
+			if (pair[r].server != NP_NOBODY)
 				snprintf(one, sizeof(one), "%ld",
-					 pair[r].asks);
+					 pair[r].server);
 			strcat(strcat(asks, r ? " " : ""), one);
 			snprintf(one, sizeof(one), "%zu", r);
 			if (pair[r].skipped)
@@ -101,21 +101,21 @@ static int other_node_same_leaf(const struct np_place *place, size_t a,
 }
 
 static void check_pairs(const struct np_place *place,
-			const struct np_pair *pair, size_t n)
+			const struct np_peers *pair, size_t n)
 {
 	for (size_t r = 0; r < n; r++) {
-		long a = pair[r].asks, b = pair[r].answers;
+		long a = pair[r].server, b = pair[r].client;
 		int idle = a == NP_NOBODY && b == NP_NOBODY;
 
 		T_CHECK(idle == (pair[r].skipped != NULL));
 		if (a != NP_NOBODY) {
 			T_CHECK(a >= 0 && a < (long)n);
-			T_CHECK(pair[a].answers == (long)r);
+			T_CHECK(pair[a].client == (long)r);
 			T_CHECK(other_node_same_leaf(place, r, (size_t)a));
 		}
 		if (b != NP_NOBODY) {
 			T_CHECK(b >= 0 && b < (long)n);
-			T_CHECK(pair[b].asks == (long)r);
+			T_CHECK(pair[b].server == (long)r);
 		}
 	}
 }
@@ -124,7 +124,7 @@ static void test_properties_of_pairs(void)
 {
 	for (unsigned seed = 0; seed < 500; seed++) {
 		struct np_place place[MAX];
-		struct np_pair pair[MAX], again[MAX];
+		struct np_peers pair[MAX], again[MAX];
 		size_t n = make_cluster(seed, place);
 
 		T_CHECK(np_pairing_make(place, n, pair) == 0);
@@ -205,7 +205,7 @@ static void test_large_steps(void)
 {
 	size_t n = 65536;
 	struct np_place *place = calloc(n, sizeof(*place));
-	struct np_pair *pair = calloc(n, sizeof(*pair));
+	struct np_peers *pair = calloc(n, sizeof(*pair));
 	char (*name)[8] = calloc(n, sizeof(*name));
 
 	for (size_t i = 0; i < n; i++) {

@@ -2,8 +2,7 @@
 #include "world.h"
 
 #include "np_moments.h"
-#include "np_partner.h"
-#include "np_pingpong.h"
+#include "np_engine.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,7 +48,7 @@ static void on_note(const char *text, void *arg)
 static void set_up(size_t n, double delay_sec, size_t first_rank)
 {
 	static struct np_place place[NP_NET_LOOP_RANKS];
-	struct np_pair pair[T_WORLD_MAX];
+	struct np_peers pair[T_WORLD_MAX];
 
 	t_world_init(&world, n);
 	np_net_loop_set_delay(world.net, delay_sec);
@@ -67,15 +66,15 @@ static void set_up(size_t n, double delay_sec, size_t first_rank)
 				.count = on_latency, .note = on_note,
 				.arg = &seen[i],
 			},
-			.pair = pair[i], .bytes = 1024,
+			.peers = pair[i], .bytes = 1024,
 			.period_sec = PERIOD_SEC, .seed = 42 + i,
 		};
 		struct np_net *net = c.env.net;
 
-		if (c.pair.asks != NP_NOBODY)
-			c.pair.asks += (long)first_rank;
-		if (c.pair.answers != NP_NOBODY)
-			c.pair.answers += (long)first_rank;
+		if (c.peers.server != NP_NOBODY)
+			c.peers.server += (long)first_rank;
+		if (c.peers.client != NP_NOBODY)
+			c.peers.client += (long)first_rank;
 		for (size_t k = 0; k < n; k++)
 			net->ops->connect(net, (uint32_t)(first_rank + k), &k,
 					  sizeof(k), NULL);
@@ -224,9 +223,9 @@ static void test_nobody_spins_for_a_silent_partner(void)
 	T_CHECK(world.citizen[0].steps < 10);
 	T_CHECK(world.citizen[1].steps < 10);
 	T_CHECK(seen[0].n_notes == 1);
-	T_CHECK(!strcmp(seen[0].note[0], "partner on n1 silent for 10 s"));
+	T_CHECK(!strcmp(seen[0].note[0], "peer on n1 silent for 10 s"));
 	T_CHECK(seen[1].n_notes == 1);
-	T_CHECK(!strcmp(seen[1].note[0], "partner on n0 silent for 10 s"));
+	T_CHECK(!strcmp(seen[1].note[0], "peer on n0 silent for 10 s"));
 	tear_down();
 }
 
@@ -272,7 +271,7 @@ static void test_silence_is_noted_and_not_measured(void)
 		run_for(60);
 		T_ROW(silences[i].name, seen[0].n_notes == 2);
 		T_ROW(silences[i].name,
-		      !strcmp(seen[0].note[1], "partner on n1 is back"));
+		      !strcmp(seen[0].note[1], "peer on n1 is back"));
 		T_ROW(silences[i].name, seen[0].latency.max < 1e-4);
 		T_ROW(silences[i].name, seen[0].n > 300);
 		tear_down();
@@ -287,11 +286,11 @@ static void test_lost_partner(void)
 	run_for(1);
 	n = seen[0].n;
 	np_net_loop_kill(world.net, 1);
-	run_for(NP_PARTNER_GRACE_SEC / 2);
+	run_for(NP_LIVENESS_GRACE_SEC / 2);
 	T_CHECK(seen[0].n_notes == 0);
 	run_for(60);
 	T_CHECK(seen[0].n_notes == 1);
-	T_CHECK(!strcmp(seen[0].note[0], "partner on n1 lost"));
+	T_CHECK(!strcmp(seen[0].note[0], "peer on n1 lost"));
 	T_CHECK(seen[0].n == n);
 	world.citizen[0].steps = 0;
 	run_for(1000);
@@ -306,7 +305,7 @@ static void test_lost_asker_is_noted_by_its_partner(void)
 	np_net_loop_kill(world.net, 0);
 	run_for(60);
 	T_CHECK(seen[1].n_notes == 1);
-	T_CHECK(!strcmp(seen[1].note[0], "partner on n0 lost"));
+	T_CHECK(!strcmp(seen[1].note[0], "peer on n0 lost"));
 	tear_down();
 }
 

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_loop.h"
+#include "np_engine.h"
 
 static const struct {
 	const char *name;

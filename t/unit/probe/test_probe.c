@@ -3,7 +3,7 @@
 
 #include "np_net_loop.h"
 #include "np_probe.h"
-#include "np_stop.h"
+#include "np_clock.h"
 #include "np_wire_loop.h"
 
 #include <errno.h>

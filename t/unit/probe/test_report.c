@@ -50,7 +50,7 @@ static const struct np_report cost = {
 };
 static const struct np_report skip = {
 	.kind = NP_REPORT_SKIP, .rank = 2,
-	.skip = { "n2", "", "no partner: one node" },
+	.skip = { "n2", "", "no peer: one node" },
 };
 static const struct np_report note = {
 	.kind = NP_REPORT_NOTE, .rank = 4294967295u, .note = "a partner left",
@@ -81,7 +81,7 @@ static const struct {
 	  "np1 nic 4 mlx5_0:1 1.500000 127 4000 8000 7 0 3 2 1 0\n" },
 	{ "calls", &calls, "np1 calls 4 0.250000 4242\n" },
 	{ "cost", &cost, "np1 cost 4 0.250000 100.500000 4000 9437184\n" },
-	{ "skip", &skip, "np1 skip 2 n2 - no partner: one node\n" },
+	{ "skip", &skip, "np1 skip 2 n2 - no peer: one node\n" },
 	{ "note", &note, "np1 note 4294967295 a partner left\n" },
 	{ "bye", &bye, "np1 bye 0\n" },
 };

@@ -2,8 +2,7 @@
 #include "world.h"
 
 #include "np_moments.h"
-#include "np_pairing.h"
-#include "np_rounds.h"
+#include "np_engine.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -181,7 +180,7 @@ static void test_lost_partner_ends_the_rounds(void)
 	T_CHECK(!seen[0].n_notes);
 	run_for(200);
 	T_CHECK(seen[0].n_notes == 1);
-	T_CHECK(!strcmp(seen[0].note, "partner on n1 lost"));
+	T_CHECK(!strcmp(seen[0].note, "peer on n1 lost"));
 	/* n2 waits for n1 and sends to n0: it sees a round without end */
 	T_CHECK(seen[2].n_notes == 1);
 	T_CHECK(!strcmp(seen[2].note, "round not over 30 s after its pause"));
@@ -199,7 +198,7 @@ static void test_failed_receive_is_the_predecessors(void)
 	np_net_loop_fail_receives(world.net, 0);
 	run_for(200);
 	T_CHECK(seen[0].n_notes == 1);
-	T_CHECK(!strcmp(seen[0].note, "partner on n2 lost"));
+	T_CHECK(!strcmp(seen[0].note, "peer on n2 lost"));
 	tear_down();
 }
 

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_sidecmd.h"
+#include "np_sidestep.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_sideenv.h"
+#include "np_sidestep.h"
 
 #include <stdlib.h>
 #include <string.h>

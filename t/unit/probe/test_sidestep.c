@@ -81,7 +81,7 @@ static const struct {
 	  "echo \"np1 note 0 $a $b $c\"", 1, "place 0 61 place 1 62 go",
 	  "exit 0" },
 	{ "damage among them ends it", "echo np1w 7 fence; exec sleep 60", 0,
-	  "", "signal 15: its processes could not be told" },
+	  "", "signal 15: its processes could not find" },
 	{ "a flood without a line end is dropped, not kept",
 	  "head -c 100000 /dev/zero | tr '\\0' x; echo; "
 	  "echo 'np1 note 0 z'", 1, "z", "exit 0" },

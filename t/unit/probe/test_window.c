@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_window.h"
+#include "np_probe.h"
 
 #include <string.h>
 

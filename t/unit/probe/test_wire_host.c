@@ -1,6 +1,6 @@
 /* The test plays srun between the host and the processes of a step. */
 #include "t.h"
-#include "np_wire_join.h"
+#include "np_wire.h"
 
 #include <errno.h>
 #include <stdio.h>

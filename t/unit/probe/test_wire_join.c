@@ -1,6 +1,6 @@
 /* The test plays the attendant at the other end of a socket. */
 #include "t.h"
-#include "np_wire_join.h"
+#include "np_wire.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -182,7 +182,7 @@ static void test_damaged(void)
 		say(&e, damaged[i].line);
 		shutdown(e.attendant, SHUT_WR);
 		T_ROW(damaged[i].name, fence(&e, 60, &err) == damaged[i].rc);
-		T_ROW(damaged[i].name, strstr(err.text, "the attendant"));
+		T_ROW(damaged[i].name, strstr(err.text, "the collector"));
 		T_ROW(damaged[i].name, has(&e, 1, "ENOENT"));
 		close_ends(&e);
 	}
@@ -246,7 +246,7 @@ static void test_waits_no_longer_than_told(void)
 
 	open_ends(&e, 0, 2);
 	T_CHECK(fence(&e, 0.02, &err) == -ETIMEDOUT);
-	T_CHECK(strstr(err.text, "others"));
+	T_CHECK(strstr(err.text, "other processes"));
 	say(&e, "place 1 00\ng");
 	T_CHECK(fence(&e, 0.02, NULL) == -ETIMEDOUT);
 	T_CHECK(fence(&e, 0, NULL) == -ETIMEDOUT);

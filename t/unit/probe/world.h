@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "np_clock.h"
-#include "np_loop.h"
+#include "np_engine.h"
 #include "np_net_loop.h"
 
 #define T_WORLD_MAX 8

@@ -1,4 +1,4 @@
-#include "np_wire_join.h"
+#include "np_wire.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,40 +13,43 @@
 #include "np_read.h"
 
 #define LINE_SIZE (2 * NP_WIRE_JOIN_MAX_BYTES + 64)
-#define SRUN_PIECE 256 /* bytes; srun passes on 1024 letters at once */
+#define SRUN_PIECE 256 /* bytes per line; srun forwards 1024 chars at once */
+
+/* ---- the process ---- */
 
 struct blob {
 	void *data;
 	size_t len;
 };
 
-struct join {
+struct stream {
 	struct np_wire wire;
 	int in, out;
 	struct blob *place; /* of each rank */
-	char head[24];	    /* of each line that is said */
-	size_t piece;	    /* bytes that one line puts */
-	size_t used;	    /* of line, while one is read */
-	char line[LINE_SIZE]; /* the last one that was said or read */
+	char head[24];	    /* prefix of each line written */
+	size_t piece;	    /* most bytes in one put line */
+	size_t used;	    /* bytes of line, while one is read */
+	char line[LINE_SIZE]; /* last line written or read */
 };
 
-/* The line WORD HEX, of so many bytes. */
-static int say(struct join *j, const char *word, const unsigned char *byte,
-	       size_t len, struct np_err *err)
+/* Write the line WORD HEX for these bytes. */
+static int write_line(struct stream *s, const char *word,
+		      const unsigned char *byte, size_t len,
+		      struct np_err *err)
 {
-	int at = sprintf(j->line, "%s%s", j->head, word), rc;
+	int at = sprintf(s->line, "%s%s", s->head, word), rc;
 
 	for (size_t i = 0; i < len; i++)
-		at += sprintf(j->line + at, "%02x", byte[i]);
-	strcpy(j->line + at, "\n");
-	rc = np_write_all(j->out, j->line, (size_t)at + 1);
-	return rc ? np_errf(err, rc, "the attendant: %s", strerror(-rc)) : 0;
+		at += sprintf(s->line + at, "%02x", byte[i]);
+	strcpy(s->line + at, "\n");
+	rc = np_write_all(s->out, s->line, (size_t)at + 1);
+	return rc ? np_errf(err, rc, "the collector: %s", strerror(-rc)) : 0;
 }
 
-static int join_put(struct np_wire *w, const void *data, size_t len,
-		    struct np_err *err)
+static int stream_put(struct np_wire *w, const void *data, size_t len,
+		      struct np_err *err)
 {
-	struct join *j = (struct join *)w;
+	struct stream *s = (struct stream *)w;
 	size_t at = 0;
 	int rc;
 
@@ -55,9 +58,10 @@ static int join_put(struct np_wire *w, const void *data, size_t len,
 			       "expected at most %u", len,
 			       NP_WIRE_JOIN_MAX_BYTES);
 	do {
-		size_t n = len - at < j->piece ? len - at : j->piece;
+		size_t n = len - at < s->piece ? len - at : s->piece;
 
-		rc = say(j, "put ", (const unsigned char *)data + at, n, err);
+		rc = write_line(s, "put ", (const unsigned char *)data + at, n,
+				err);
 		at += n;
 	} while (!rc && at < len);
 	return rc;
@@ -71,7 +75,7 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-static int take_hex(const char *hex, struct blob *out)
+static int parse_hex(const char *hex, struct blob *out)
 {
 	size_t len = strlen(hex) / 2;
 	unsigned char *data;
@@ -95,129 +99,130 @@ static int take_hex(const char *hex, struct blob *out)
 	return 0;
 }
 
-static int take_place(struct join *j, const char *line, struct np_err *err)
+static int read_place(struct stream *s, const char *line, struct np_err *err)
 {
 	uint32_t rank;
 	int at = 0, rc = -EPROTO;
 
 	if (sscanf(line, "place %u %n", &rank, &at) == 1 && at &&
-	    rank < j->wire.size)
-		rc = take_hex(line + at, &j->place[rank]);
-	return rc ? np_errf(err, rc, "the attendant says \"%.40s\": expected "
-			    "\"place RANK HEX\"", line) : 0;
+	    rank < s->wire.size)
+		rc = parse_hex(line + at, &s->place[rank]);
+	return rc ? np_errf(err, rc, "unexpected line \"%.40s\" from the "
+			    "collector: expected \"place RANK HEX\"", line) : 0;
 }
 
 /*
- * What there is of a line, and nothing behind it: that is for whoever uses the
- * connection next.  Returns as recv(2) does.
+ * Read what there is of a line, and nothing beyond it, which is for the next
+ * reader of the connection. Returns like recv(2).
  */
-static ssize_t take_some(struct join *j)
+static ssize_t read_some(struct stream *s)
 {
-	char *to = j->line + j->used, *end;
-	ssize_t got = recv(j->in, to, sizeof(j->line) - 1 - j->used,
+	char *to = s->line + s->used, *end;
+	ssize_t got = recv(s->in, to, sizeof(s->line) - 1 - s->used,
 			   MSG_PEEK | MSG_DONTWAIT);
 
-	if (got < 0 && errno == ENOTSOCK) /* under srun it may be a pipe */
-		return read(j->in, to, 1);
+	if (got < 0 && errno == ENOTSOCK) /* srun may use a pipe */
+		return read(s->in, to, 1);
 	if (got <= 0)
 		return got;
 	end = memchr(to, '\n', (size_t)got);
-	return recv(j->in, to, end ? (size_t)(end - to) + 1 : (size_t)got, 0);
+	return recv(s->in, to, end ? (size_t)(end - to) + 1 : (size_t)got, 0);
 }
 
-/* One line within the time; it stands in j->line until the next call. */
-static int read_line(struct join *j, double until_sec, struct np_err *err)
+/* Read one line before until_sec. It stays in s->line until the next call. */
+static int read_line(struct stream *s, double until_sec, struct np_err *err)
 {
-	struct pollfd p = { .fd = j->in, .events = POLLIN };
+	struct pollfd p = { .fd = s->in, .events = POLLIN };
 
-	for (j->used = 0; j->used < sizeof(j->line) - 1;) {
+	for (s->used = 0; s->used < sizeof(s->line) - 1;) {
 		double left = until_sec - np_mono_sec();
 		ssize_t got;
 
 		if (left <= 0)
-			return np_errf(err, -ETIMEDOUT, "the others did not "
-				       "come");
+			return np_errf(err, -ETIMEDOUT, "timed out waiting "
+				       "for the other processes");
 		if (poll(&p, 1, (int)(left * 1000) + 1) <= 0)
 			continue;
-		got = take_some(j);
+		got = read_some(s);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
 		if (got <= 0)
-			return np_errf(err, -EPIPE, "the attendant has gone");
-		j->used += (size_t)got;
-		if (j->line[j->used - 1] == '\n') {
-			j->line[j->used - 1] = '\0';
+			return np_errf(err, -EPIPE, "connection to "
+				       "the collector closed");
+		s->used += (size_t)got;
+		if (s->line[s->used - 1] == '\n') {
+			s->line[s->used - 1] = '\0';
 			return 0;
 		}
 	}
-	return np_errf(err, -EPROTO, "the attendant says a line of over %zu "
-		       "bytes", sizeof(j->line));
+	return np_errf(err, -EPROTO, "the collector sent a line of over "
+		       "%zu bytes", sizeof(s->line));
 }
 
-static int join_fence(struct np_wire *w, double timeout_sec,
-		      struct np_err *err)
+static int stream_fence(struct np_wire *w, double timeout_sec,
+			struct np_err *err)
 {
-	struct join *j = (struct join *)w;
+	struct stream *s = (struct stream *)w;
 	double until = np_mono_sec() + timeout_sec;
-	int rc = say(j, "fence", NULL, 0, err);
+	int rc = write_line(s, "fence", NULL, 0, err);
 
 	while (!rc) {
-		rc = read_line(j, until, err);
-		if (!rc && !strcmp(j->line, "go"))
+		rc = read_line(s, until, err);
+		if (!rc && !strcmp(s->line, "go"))
 			return 0;
 		if (!rc)
-			rc = take_place(j, j->line, err);
+			rc = read_place(s, s->line, err);
 	}
 	return rc;
 }
 
-static int join_get(struct np_wire *w, uint32_t rank, void **data, size_t *len,
-		    struct np_err *err)
+static int stream_get(struct np_wire *w, uint32_t rank, void **data,
+		      size_t *len, struct np_err *err)
 {
-	struct join *j = (struct join *)w;
+	struct stream *s = (struct stream *)w;
 
-	if (rank >= w->size || !j->place[rank].data)
+	if (rank >= w->size || !s->place[rank].data)
 		return np_errf(err, -ENOENT, "process %u has published nothing",
 			       rank);
-	*data = j->place[rank].data;
-	*len = j->place[rank].len;
-	j->place[rank] = (struct blob){ NULL, 0 };
+	*data = s->place[rank].data;
+	*len = s->place[rank].len;
+	s->place[rank] = (struct blob){ NULL, 0 };
 	return 0;
 }
 
-static void join_close(struct np_wire *w)
+static void stream_close(struct np_wire *w)
 {
-	struct join *j = (struct join *)w;
+	struct stream *s = (struct stream *)w;
 
-	for (uint32_t i = 0; j->place && i < w->size; i++)
-		free(j->place[i].data);
-	free(j->place);
-	free(j);
+	for (uint32_t i = 0; s->place && i < w->size; i++)
+		free(s->place[i].data);
+	free(s->place);
+	free(s);
 }
 
 static const struct np_wire_ops ops = {
-	.put = join_put,
-	.fence = join_fence,
-	.get = join_get,
-	.close = join_close,
+	.put = stream_put,
+	.fence = stream_fence,
+	.get = stream_get,
+	.close = stream_close,
 };
 
 int np_wire_join_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
 		      struct np_wire **out, struct np_err *err)
 {
-	struct join *j = calloc(1, sizeof(*j));
+	struct stream *s = calloc(1, sizeof(*s));
 
-	if (j)
-		j->place = calloc(size, sizeof(*j->place));
-	if (!j || !j->place) {
-		free(j);
+	if (s)
+		s->place = calloc(size, sizeof(*s->place));
+	if (!s || !s->place) {
+		free(s);
 		return np_errf(err, -ENOMEM, "out of memory");
 	}
-	j->wire = (struct np_wire){ &ops, rank, size };
-	j->in = fd_in;
-	j->out = fd_out;
-	j->piece = NP_WIRE_JOIN_MAX_BYTES;
-	*out = &j->wire;
+	s->wire = (struct np_wire){ &ops, rank, size };
+	s->in = fd_in;
+	s->out = fd_out;
+	s->piece = NP_WIRE_JOIN_MAX_BYTES;
+	*out = &s->wire;
 	return 0;
 }
 
@@ -226,7 +231,7 @@ int np_wire_srun_open(struct np_wire **out, struct np_err *err)
 	const char *proc = getenv("SLURM_PROCID"), *n = getenv("SLURM_NTASKS");
 	char place[32];
 	uint32_t rank, size;
-	struct join *j;
+	struct stream *s;
 	int rc;
 
 	snprintf(place, sizeof(place), "%s/%s", proc ? proc : "",
@@ -240,9 +245,9 @@ int np_wire_srun_open(struct np_wire **out, struct np_err *err)
 			       err);
 	if (rc)
 		return rc;
-	j = (struct join *)*out;
-	snprintf(j->head, sizeof(j->head), NP_WIRE_SRUN_WORD " %u ", rank);
-	j->piece = SRUN_PIECE;
+	s = (struct stream *)*out;
+	snprintf(s->head, sizeof(s->head), NP_WIRE_SRUN_WORD " %u ", rank);
+	s->piece = SRUN_PIECE;
 	return 0;
 }
 
@@ -256,24 +261,37 @@ int np_wire_join_parse(const char *text, uint32_t *rank, uint32_t *size)
 	return 0;
 }
 
-/* ---- the other end ---- */
+int np_wire_open(const char *how, struct np_wire **out, struct np_err *err)
+{
+	uint32_t rank, size;
+
+	if (!strcmp(how, "srun"))
+		return np_wire_srun_open(out, err);
+	if (np_wire_join_parse(how, &rank, &size))
+		return np_errf(err, -EINVAL, "--join \"%.40s\": expected "
+			       "srun or RANK/SIZE", how);
+	return np_wire_join_open(STDIN_FILENO, STDOUT_FILENO, rank, size, out,
+				 err);
+}
+
+/* ---- the host ---- */
 
 #define HEX_MAX (2 * NP_WIRE_JOIN_MAX_BYTES)
 
-struct member {
-	char *hex; /* what it has put since the last fence; NULL: nothing */
+struct process {
+	char *hex; /* published since the last fence; NULL: nothing */
 	bool at_fence;
 };
 
 struct np_wire_host {
 	uint32_t size, n_at_fence;
-	struct member member[];
+	struct process process[];
 };
 
 struct np_wire_host *np_wire_host_new(uint32_t size)
 {
 	struct np_wire_host *h = calloc(1, sizeof(*h) +
-					   size * sizeof(h->member[0]));
+					   size * sizeof(h->process[0]));
 
 	if (h)
 		h->size = size;
@@ -283,7 +301,7 @@ struct np_wire_host *np_wire_host_new(uint32_t size)
 void np_wire_host_free(struct np_wire_host *h)
 {
 	for (uint32_t i = 0; h && i < h->size; i++)
-		free(h->member[i].hex);
+		free(h->process[i].hex);
 	free(h);
 }
 
@@ -296,7 +314,7 @@ bool np_wire_host_is_for(const char *line)
 int np_wire_host_put(struct np_wire_host *h, uint32_t rank, const char *hex,
 		     bool more)
 {
-	struct member *m = &h->member[rank];
+	struct process *m = &h->process[rank];
 	size_t had = m->hex && more ? strlen(m->hex) : 0, len = strlen(hex);
 	char *all;
 
@@ -310,7 +328,7 @@ int np_wire_host_put(struct np_wire_host *h, uint32_t rank, const char *hex,
 	return 0;
 }
 
-static int tell_all(struct np_wire_host *h, char **out)
+static int release_all(struct np_wire_host *h, char **out)
 {
 	size_t len;
 	FILE *f = open_memstream(out, &len);
@@ -319,12 +337,12 @@ static int tell_all(struct np_wire_host *h, char **out)
 	if (!f)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < h->size; i++) {
-		struct member *m = &h->member[i];
+		struct process *m = &h->process[i];
 
 		if (m->hex)
 			fprintf(f, "place %u %s\n", i, m->hex);
 		free(m->hex);
-		*m = (struct member){ NULL };
+		*m = (struct process){ NULL };
 	}
 	h->n_at_fence = 0;
 	fputs("go\n", f);
@@ -338,13 +356,13 @@ static int tell_all(struct np_wire_host *h, char **out)
 
 int np_wire_host_fence(struct np_wire_host *h, uint32_t rank, char **out)
 {
-	struct member *m = &h->member[rank];
+	struct process *m = &h->process[rank];
 
 	*out = NULL;
 	if (m->at_fence)
 		return -EPROTO;
 	m->at_fence = true;
-	return ++h->n_at_fence == h->size ? tell_all(h, out) : 0;
+	return ++h->n_at_fence == h->size ? release_all(h, out) : 0;
 }
 
 int np_wire_host_take(struct np_wire_host *h, const char *line, char **out)

@@ -1,0 +1,309 @@
+#include "np_engine.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- who measures with whom ---- */
+
+/* A process with the keys by which it is sorted. */
+struct process {
+	const struct np_place *place;
+	size_t rank;
+	size_t local; /* index among the processes of its node */
+	size_t first; /* lowest rank on its node */
+};
+
+static int by_node(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+	int c = strcmp(x->place->leaf, y->place->leaf);
+
+	if (!c)
+		c = strcmp(x->place->node, y->place->node);
+	return c ? c : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* By leaf, then local rank, then node in the order of lowest ranks. */
+static int by_group(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+	int c = strcmp(x->place->leaf, y->place->leaf);
+
+	if (!c)
+		c = (x->local > y->local) - (x->local < y->local);
+	return c ? c : (x->first > y->first) - (x->first < y->first);
+}
+
+static int same_node(const struct process *x, const struct process *y)
+{
+	return !strcmp(x->place->leaf, y->place->leaf) &&
+	       !strcmp(x->place->node, y->place->node);
+}
+
+static int same_group(const struct process *x, const struct process *y)
+{
+	return x->local == y->local &&
+	       !strcmp(x->place->leaf, y->place->leaf);
+}
+
+/* All processes, sorted so that the members of each group are adjacent. */
+static struct process *processes_new(const struct np_place *place, size_t n)
+{
+	struct process *m = calloc(n ? n : 1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		m[i] = (struct process){ .place = &place[i], .rank = i };
+	qsort(m, n, sizeof(*m), by_node);
+	for (size_t i = 0; i < n; i++) {
+		int again = i && same_node(&m[i - 1], &m[i]);
+
+		m[i].local = again ? m[i - 1].local + 1 : 0;
+		m[i].first = again ? m[i - 1].first : m[i].rank;
+	}
+	qsort(m, n, sizeof(*m), by_group);
+	return m;
+}
+
+static size_t group_end(const struct process *m, size_t n, size_t start)
+{
+	size_t end = start + 1;
+
+	while (end < n && same_group(&m[start], &m[end]))
+		end++;
+	return end;
+}
+
+static void set_pair(struct np_peers *out, const struct process *from,
+		     const struct process *to)
+{
+	out[from->rank].server = (long)to->rank;
+	out[to->rank].client = (long)from->rank;
+}
+
+/* Pair one process on each of k nodes of a leaf, all of one local rank. */
+static void pair_group(const struct process *m, size_t k, struct np_peers *out)
+{
+	size_t turn = m->local, left = k;
+#define AT(i) (&m[(turn + (i)) % k])
+
+	if (k == 1) {
+		out[m->rank].skipped =
+			m->local ? "no peer: the other nodes of the step "
+				   "on this leaf run fewer probes" :
+				   "no peer: the step has one node on "
+				   "this leaf";
+		return;
+	}
+	for (; left > 3 || left == 2; left -= 2)
+		set_pair(out, AT(k - left), AT(k - left + 1));
+	if (left == 3) {
+		set_pair(out, AT(k - 3), AT(k - 2));
+		set_pair(out, AT(k - 2), AT(k - 1));
+		set_pair(out, AT(k - 1), AT(k - 3));
+	}
+#undef AT
+}
+
+int np_pairing_make(const struct np_place *place, size_t n,
+		    struct np_peers *out)
+{
+	struct process *m = processes_new(place, n);
+
+	if (!m)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		out[i] = (struct np_peers){ NP_NOBODY, NP_NOBODY, NULL };
+	for (size_t i = 0, end; i < n; i = end) {
+		end = group_end(m, n, i);
+		pair_group(&m[i], end - i, out);
+	}
+	free(m);
+	return 0;
+}
+
+/* By local rank, then the position of the node in its leaf, then leaf. */
+static int by_ring_order(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+
+	if (x->local != y->local)
+		return x->local > y->local ? 1 : -1;
+	if (x->first != y->first)
+		return x->first > y->first ? 1 : -1;
+	return strcmp(x->place->leaf, y->place->leaf);
+}
+
+/*
+ * Merge the groups of each local rank, taking a node of each leaf in turn.
+ * `first` becomes the position of the node in its leaf.
+ */
+static void interleave_leaves(struct process *m, size_t n)
+{
+	for (size_t i = 0, end; i < n; i = end) {
+		end = group_end(m, n, i);
+		for (size_t k = i; k < end; k++)
+			m[k].first = k - i;
+	}
+	qsort(m, n, sizeof(*m), by_ring_order);
+}
+
+static bool in_same_ring(const struct process *x, const struct process *y,
+			 bool across)
+{
+	return across ? x->local == y->local : same_group(x, y);
+}
+
+int np_pairing_ring(const struct np_place *place, size_t n, bool across,
+		    size_t rank, size_t want, size_t *to, size_t *from,
+		    size_t *got)
+{
+	struct process *m = processes_new(place, n);
+	size_t at = 0, start, end, k;
+
+	if (!m)
+		return -ENOMEM;
+	if (across)
+		interleave_leaves(m, n);
+	while (m[at].rank != rank)
+		at++;
+	for (start = at; start && in_same_ring(&m[start - 1], &m[at], across);)
+		start--;
+	for (end = at; end < n && in_same_ring(&m[end], &m[at], across);)
+		end++;
+	k = end - start;
+	*got = want > k - 1 ? k - 1 : want;
+	for (size_t i = 0; i < *got; i++) {
+		to[i] = m[start + (at - start + i + 1) % k].rank;
+		from[i] = m[start + (at - start + k - 1 - i) % k].rank;
+	}
+	free(m);
+	return 0;
+}
+
+/* ---- the loop ---- */
+
+/*
+ * UCX offers no simpler way to sleep until a message arrives: arm, and wait
+ * only if nothing arrived in between.
+ */
+static void wait_net(struct np_net *net, const struct np_clock *clock,
+		     double until_sec)
+{
+	if (net->ops->progress(net))
+		return; /* let the engine handle it first */
+	if (net->ops->arm(net) == 0)
+		clock->wait(clock, net->fd, until_sec);
+}
+
+void np_loop_run(struct np_engine *e, const struct np_idle *idle,
+		 struct np_net *net, const struct np_clock *clock,
+		 bool (*stop)(void), double end_sec)
+{
+	double idle_sec = clock->now_sec(clock);
+	struct np_next next;
+
+	while (!stop()) {
+		double now;
+
+		net->ops->progress(net);
+		now = clock->now_sec(clock);
+		if (now >= end_sec)
+			break;
+		e->ops->step(e, now, &next);
+		/*
+		 * Do background work when the engine sleeps until a fixed time.
+		 * While it waits for a message, do it only when it is overdue.
+		 */
+		if (next.how == NP_WAIT_SLEEP ||
+		    now >= idle_sec + idle->every_sec) {
+			idle->f(idle->arg, now);
+			idle_sec = now;
+		}
+		if (next.how == NP_WAIT_POLL)
+			continue;
+		next.until_sec = fmin(next.until_sec, end_sec);
+		next.until_sec = fmin(next.until_sec,
+				      idle_sec + idle->every_sec);
+		if (next.how == NP_WAIT_SLEEP)
+			clock->wait(clock, -1, next.until_sec);
+		else
+			wait_net(net, clock, next.until_sec);
+	}
+}
+
+/* ---- liveness of a peer ---- */
+
+static const char *node_of(const struct np_liveness *p)
+{
+	return p->env->place[p->rank].node;
+}
+
+__attribute__((format(printf, 2, 3)))
+static void note(struct np_liveness *p, const char *fmt, ...)
+{
+	char text[NP_ERR_LEN];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	p->env->note(text, p->env->arg);
+}
+
+void np_liveness_lost(struct np_liveness *p, double now_sec)
+{
+	if (p->state == NP_PEER_LOST)
+		return;
+	p->state = NP_PEER_LOST;
+	p->lost_sec = now_sec;
+	p->noted = false;
+}
+
+static double check_lost(struct np_liveness *p, double now_sec)
+{
+	if (p->noted)
+		return INFINITY;
+	if (now_sec < p->lost_sec + NP_LIVENESS_GRACE_SEC)
+		return p->lost_sec + NP_LIVENESS_GRACE_SEC;
+	note(p, "peer on %s lost", node_of(p));
+	p->noted = true;
+	return INFINITY;
+}
+
+static double check_silent(struct np_liveness *p, double now_sec,
+			   double since_sec)
+{
+	if (p->state == NP_PEER_SILENT)
+		return INFINITY;
+	if (now_sec < since_sec + p->patience_sec)
+		return since_sec + p->patience_sec;
+	p->state = NP_PEER_SILENT;
+	note(p, "peer on %s silent for %g s", node_of(p), p->patience_sec);
+	return INFINITY;
+}
+
+enum np_liveness_state np_liveness_check(struct np_liveness *p, double now_sec,
+					 double since_sec, double *until_sec)
+{
+	if (p->env->net->ops->lost(p->env->net, p->rank))
+		np_liveness_lost(p, now_sec);
+	*until_sec = p->state == NP_PEER_LOST ?
+			     check_lost(p, now_sec) :
+			     check_silent(p, now_sec, since_sec);
+	return p->state;
+}
+
+bool np_liveness_heard(struct np_liveness *p)
+{
+	if (p->state != NP_PEER_SILENT)
+		return false;
+	p->state = NP_PEER_ALIVE;
+	note(p, "peer on %s is back", node_of(p));
+	return true;
+}
