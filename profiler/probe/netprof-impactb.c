@@ -15,23 +15,24 @@ static const char usage[] =
 "usage: srun --mpi=pmix [srun options] " NAME " [options]\n"
 "\n"
 "Measure the latency between the nodes of a job step: processes on two nodes\n"
-"under one leaf switch exchange a short message now and then.  One process a\n"
-"node or more, as srun lays them out.  Ends on SIGUSR1, SIGTERM or SIGINT.\n"
+"under one leaf switch exchange a short message from time to time.  One or more\n"
+"processes per node, as started by srun.  Ends on SIGUSR1, SIGTERM or SIGINT.\n"
 "\n"
 "  --bytes=SIZE        size of a message, 8 to 1M bytes (default 1K)\n"
 "  --period=TIME       mean time between exchanges, 1ms to 1h (default 100ms)\n"
 "  --report-every=SEC  width of a reported window, 0.1 to 60 s (default 1)\n"
-"  --duration=SEC      end after so long, up to 366 days (default: never)\n"
-"  --matrix=N          instead, the least of N latencies between every two nodes,\n"
-"                      one pair after the other; ends when all are measured\n"
-"  --join=RANK/SIZE    as netprof-join starts it, on standard input and output;\n"
-"                      --join=srun: as netprof calibrate does\n"
+"  --duration=SEC      end after this time, up to 366 days (default: never)\n"
+"  --matrix=N          instead, measure the lowest of N latencies between every\n"
+"                      two nodes, one pair at a time; ends when all are done\n"
+"  --join=RANK/SIZE    find the other processes over standard input and output,\n"
+"                      when started by netprof-join; --join=srun: when started\n"
+"                      by netprof calibrate\n"
 "  --version           print the version\n"
 "  --help              print this\n"
 "\n"
 "SIZE is in bytes, or with K or M.  TIME needs a unit: us, ms, s, m, h.  SEC is\n"
-"in seconds, or with a unit.  UCX_TLS and UCX_NET_DEVICES choose the network.\n"
-"Reports go to standard output, one line each.\n";
+"in seconds, or with a unit.  UCX_TLS and UCX_NET_DEVICES select the network.\n"
+"Reports are written to standard output, one per line.\n";
 
 /* ---- the latency matrix: the lowest latency of every pair of processes ---- */
 
@@ -325,14 +326,14 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 	}
 	c->peers = all[p->rank];
 	free(all);
-	if (c->peers.server != NP_NOBODY) {
+	if (c->peers.server != NP_NO_RANK) {
 		out->partner = p->place[c->peers.server].node;
 		rc = np_probe_connect(p, (size_t)c->peers.server, err);
 	}
-	if (!rc && c->peers.client != NP_NOBODY)
+	if (!rc && c->peers.client != NP_NO_RANK)
 		rc = np_probe_connect(p, (size_t)c->peers.client, err);
 	out->skipped = c->peers.skipped;
-	out->peer = c->peers.server != NP_NOBODY ? c->peers.server :
+	out->peer = c->peers.server != NP_NO_RANK ? c->peers.server :
 						   c->peers.client;
 	return rc;
 }

@@ -118,7 +118,7 @@ int np_pairing_make(const struct np_place *place, size_t n,
 	if (!m)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		out[i] = (struct np_peers){ NP_NOBODY, NP_NOBODY, NULL };
+		out[i] = (struct np_peers){ NP_NO_RANK, NP_NO_RANK, NULL };
 	for (size_t i = 0, end; i < n; i = end) {
 		end = group_end(m, n, i);
 		pair_group(&m[i], end - i, out);

@@ -33,7 +33,7 @@
  * among the processes of their node).
  */
 
-#define NP_NOBODY (-1L) /* in place of a rank: there is no such process */
+#define NP_NO_RANK (-1L) /* in place of a rank: there is no such process */
 
 /* Where one process runs; arrays of these are indexed by rank. */
 struct np_place {
@@ -41,7 +41,7 @@ struct np_place {
 	const char *leaf; /* "" without a topology */
 };
 
-/* Ping-pong peers of one process: ranks, or NP_NOBODY. */
+/* Ping-pong peers of one process: ranks, or NP_NO_RANK. */
 struct np_peers {
 	long server; /* answers this process, which measures the latency to it */
 	long client; /* measures its latency to this process, which answers */

@@ -407,11 +407,11 @@ static void step(struct np_engine *engine, double now_sec,
 	struct np_next side;
 
 	*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
-	if (p->conf.peers.client != NP_NOBODY) {
+	if (p->conf.peers.client != NP_NO_RANK) {
 		server_step(&p->server, now_sec, &side);
 		merge_waits(next, side);
 	}
-	if (p->conf.peers.server != NP_NOBODY) {
+	if (p->conf.peers.server != NP_NO_RANK) {
 		client_step(&p->client, now_sec, &side);
 		merge_waits(next, side);
 	}
@@ -436,8 +436,8 @@ int np_pingpong_new(const struct np_pingpong_conf *conf,
 		return -ENOMEM;
 	p->engine.ops = &ops;
 	p->conf = *conf;
-	if ((conf->peers.server != NP_NOBODY && open_client(p)) ||
-	    (conf->peers.client != NP_NOBODY && open_server(p))) {
+	if ((conf->peers.server != NP_NO_RANK && open_client(p)) ||
+	    (conf->peers.client != NP_NO_RANK && open_server(p))) {
 		free_pingpong(&p->engine);
 		return -ENOMEM;
 	}

@@ -133,18 +133,18 @@ void np_window_add(struct np_window *w, double at_sec, double value_sec)
 #define REPORT_WAIT_MS 1000
 #define LAST_REPORT_WAIT_MS 30
 
-static void say(struct np_probe *p, const struct np_report *r)
+static void emit(struct np_probe *p, const struct np_report *r)
 {
-	int rc = np_say(&p->say, r);
+	int rc = np_report_write(&p->writer, r);
 
 	/* Without a reader there is no point in measuring. */
 	if (rc && rc != -EAGAIN && rc != -EINVAL)
 		np_stop_ask();
 }
 
-static void say_report(const struct np_report *r, void *probe)
+static void emit_report(const struct np_report *r, void *probe)
 {
-	say(probe, r);
+	emit(probe, r);
 }
 
 /* Publish the node, the leaf, the kind of network and the network address. */
@@ -211,12 +211,12 @@ int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
 		.conf = *conf,
 		.rank = conf->wire->rank,
 		.size = conf->wire->size,
-		.say = { .fd = STDOUT_FILENO, .wait_ms = REPORT_WAIT_MS },
+		.writer = { .fd = STDOUT_FILENO, .wait_ms = REPORT_WAIT_MS },
 		.last_cost_sec = conf->born_sec,
 		.progress = { .rank = conf->wire->rank, .task = conf->task },
 	};
 	np_window_init(&p->window, conf->kind, p->rank,
-		       conf->report_every_sec, say_report, p);
+		       conf->report_every_sec, emit_report, p);
 	p->place = calloc(p->size, sizeof(*p->place));
 	p->blob = calloc(p->size, sizeof(*p->blob));
 	if (!p->place || !p->blob)
@@ -250,8 +250,8 @@ int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err)
 		    0;
 }
 
-static void say_hello(struct np_probe *p, const struct np_probe_plan *plan,
-		      const char *version)
+static void report_hello(struct np_probe *p, const struct np_probe_plan *plan,
+			 const char *version)
 {
 	struct np_report r = { .kind = NP_REPORT_HELLO, .rank = p->rank };
 
@@ -260,27 +260,27 @@ static void say_hello(struct np_probe *p, const struct np_probe_plan *plan,
 	np_report_word(r.hello.leaf, p->place[p->rank].leaf);
 	np_report_word(r.hello.partner, plan->partner);
 	np_report_word(r.hello.version, version);
-	if (plan->peer != NP_NOBODY) {
+	if (plan->peer != NP_NO_RANK) {
 		p->conf.net->ops->transport(p->conf.net, (uint32_t)plan->peer,
 					    r.hello.transport,
 					    sizeof(r.hello.transport));
 		np_progress_open(&p->progress, r.hello.transport);
 	}
-	say(p, &r);
+	emit(p, &r);
 	if (p->progress.device.link > 0)
-		say(p, &(struct np_report){
+		emit(p, &(struct np_report){
 			.kind = NP_REPORT_LINK, .rank = p->rank,
 			.link = (uint64_t)p->progress.device.link });
 }
 
-static void say_skip(struct np_probe *p, const char *reason)
+static void report_skip(struct np_probe *p, const char *reason)
 {
 	struct np_report r = { .kind = NP_REPORT_SKIP, .rank = p->rank };
 
 	np_report_word(r.skip.node, p->place[p->rank].node);
 	np_report_word(r.skip.leaf, p->place[p->rank].leaf);
 	snprintf(r.skip.reason, sizeof(r.skip.reason), "%s", reason);
-	say(p, &r);
+	emit(p, &r);
 }
 
 int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,
@@ -294,14 +294,14 @@ int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,
 	p->start_sec = p->conf.clock->now_sec(p->conf.clock);
 	p->next_cost_sec = p->start_sec;
 	np_stop_defer();
-	say_hello(p, plan, version);
+	report_hello(p, plan, version);
 	if (plan->skipped)
-		say_skip(p, plan->skipped);
+		report_skip(p, plan->skipped);
 	return 0;
 }
 
 /* Report the cost since the last report, or since the process started. */
-static void say_cost(struct np_probe *p, double now_sec)
+static void report_cost(struct np_probe *p, double now_sec)
 {
 	struct np_report r = { .kind = NP_REPORT_COST, .rank = p->rank };
 	uint64_t messages = p->engine ? p->engine->messages : 0;
@@ -315,19 +315,19 @@ static void say_cost(struct np_probe *p, double now_sec)
 	p->last_cpu_sec = cost.cpu_sec;
 	p->last_cost_sec = now_sec;
 	p->last_messages = messages;
-	say(p, &r);
+	emit(p, &r);
 }
 
 /* Background work of the loop: reports that are due. */
-static void idle(void *probe, double now_sec)
+static void on_idle(void *probe, double now_sec)
 {
 	struct np_probe *p = probe;
 
 	np_window_tick(&p->window, now_sec - p->start_sec);
 	if (now_sec < p->next_cost_sec)
 		return;
-	say_cost(p, now_sec);
-	np_progress_report(&p->progress, now_sec, say_report, p);
+	report_cost(p, now_sec);
+	np_progress_report(&p->progress, now_sec, emit_report, p);
 	p->next_cost_sec += p->conf.report_every_sec;
 	if (p->next_cost_sec <= now_sec) /* the process was suspended */
 		p->next_cost_sec = now_sec + p->conf.report_every_sec;
@@ -336,7 +336,7 @@ static void idle(void *probe, double now_sec)
 void np_probe_run(struct np_probe *p, struct np_engine *engine,
 		  double duration_sec)
 {
-	const struct np_idle between = { idle, p->conf.report_every_sec, p };
+	const struct np_idle between = { on_idle, p->conf.report_every_sec, p };
 
 	p->engine = engine;
 	np_loop_run(engine, &between, p->conf.net, p->conf.clock,
@@ -357,7 +357,7 @@ void np_probe_prtt(const struct np_prtt *prtt, void *probe)
 		.kind = NP_REPORT_PRTT, .rank = p->rank, .prtt = *prtt,
 	};
 
-	say(p, &r);
+	emit(p, &r);
 }
 
 void np_probe_pair(uint32_t peer, double sec, void *probe)
@@ -367,7 +367,7 @@ void np_probe_pair(uint32_t peer, double sec, void *probe)
 		.kind = NP_REPORT_PAIR, .rank = p->rank, .pair = { peer, sec },
 	};
 
-	say(p, &r);
+	emit(p, &r);
 }
 
 void np_probe_note(const char *text, void *probe)
@@ -376,7 +376,7 @@ void np_probe_note(const char *text, void *probe)
 	struct np_report r = { .kind = NP_REPORT_NOTE, .rank = p->rank };
 
 	snprintf(r.note, sizeof(r.note), "%s", text);
-	say(p, &r);
+	emit(p, &r);
 }
 
 struct np_engine_env np_probe_env(struct np_probe *p)
@@ -395,15 +395,15 @@ void np_probe_finish(struct np_probe *p)
 	};
 	char text[64];
 
-	p->say.wait_ms = LAST_REPORT_WAIT_MS;
+	p->writer.wait_ms = LAST_REPORT_WAIT_MS;
 	np_window_flush(&p->window);
-	say_cost(p, p->conf.clock->now_sec(p->conf.clock));
-	if (p->say.dropped) {
-		snprintf(text, sizeof(text), "%llu reports found no reader",
-			 (unsigned long long)p->say.dropped);
+	report_cost(p, p->conf.clock->now_sec(p->conf.clock));
+	if (p->writer.dropped) {
+		snprintf(text, sizeof(text), "%llu reports dropped: nobody read them",
+			 (unsigned long long)p->writer.dropped);
 		np_probe_note(text, p);
 	}
-	say(p, &bye);
+	emit(p, &bye);
 }
 
 void np_probe_close(struct np_probe *p)

@@ -94,7 +94,7 @@ struct np_probe {
 		size_t len;
 	} *blob; /* what each rank published */
 
-	struct np_say say;
+	struct np_report_writer writer;
 	struct np_window window;
 	double start_sec; /* common start, on the clock */
 	double next_cost_sec, last_cost_sec, last_cpu_sec;
@@ -117,7 +117,7 @@ int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err);
 /* What one process is going to do; strings are borrowed. */
 struct np_probe_plan {
 	const char *partner; /* node to which latency is measured, or "" */
-	long peer; /* rank whose path is reported as the transport, or NP_NOBODY */
+	long peer; /* rank whose path is reported as the transport, or NP_NO_RANK */
 	const char *skipped; /* why nothing is measured, or NULL */
 };
 

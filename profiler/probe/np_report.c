@@ -391,7 +391,7 @@ int np_report_parse(const char *line, struct np_report *out)
  * A pipe that poll() reports as writable takes PIPE_BUF bytes, which is more
  * than a line.
  */
-static int has_room(const struct np_say *s)
+static int has_room(const struct np_report_writer *s)
 {
 	struct pollfd p = { .fd = s->fd, .events = POLLOUT };
 	int rc;
@@ -402,7 +402,7 @@ static int has_room(const struct np_say *s)
 	return rc > 0;
 }
 
-int np_say(struct np_say *s, const struct np_report *r)
+int np_report_write(struct np_report_writer *s, const struct np_report *r)
 {
 	char line[NP_REPORT_LINE];
 	int len = np_report_format(r, line);

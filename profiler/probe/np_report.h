@@ -148,7 +148,7 @@ int np_report_parse(const char *line, struct np_report *out);
 
 /* Writer of reports. */
 
-struct np_say {
+struct np_report_writer {
 	int fd;
 	int wait_ms; /* time to wait for room in a full pipe, per line */
 	uint64_t dropped; /* lines for which there was no room */
@@ -159,6 +159,6 @@ struct np_say {
  * Returns 0; -EAGAIN if the line was dropped; -EINVAL if it cannot be
  * formatted; -EPIPE or another -errno once nobody can read any more.
  */
-int np_say(struct np_say *s, const struct np_report *r);
+int np_report_write(struct np_report_writer *s, const struct np_report *r);
 
 #endif

@@ -62,7 +62,7 @@ static void test_pairs(void)
 		for (size_t r = 0; r < n; r++) {
 			char one[24] = "-";
 
-			if (pair[r].server != NP_NOBODY)
+			if (pair[r].server != NP_NO_RANK)
 				snprintf(one, sizeof(one), "%ld",
 					 pair[r].server);
 			strcat(strcat(asks, r ? " " : ""), one);
@@ -105,15 +105,15 @@ static void check_pairs(const struct np_place *place,
 {
 	for (size_t r = 0; r < n; r++) {
 		long a = pair[r].server, b = pair[r].client;
-		int idle = a == NP_NOBODY && b == NP_NOBODY;
+		int idle = a == NP_NO_RANK && b == NP_NO_RANK;
 
 		T_CHECK(idle == (pair[r].skipped != NULL));
-		if (a != NP_NOBODY) {
+		if (a != NP_NO_RANK) {
 			T_CHECK(a >= 0 && a < (long)n);
 			T_CHECK(pair[a].client == (long)r);
 			T_CHECK(other_node_same_leaf(place, r, (size_t)a));
 		}
-		if (b != NP_NOBODY) {
+		if (b != NP_NO_RANK) {
 			T_CHECK(b >= 0 && b < (long)n);
 			T_CHECK(pair[b].server == (long)r);
 		}

@@ -71,9 +71,9 @@ static void set_up(size_t n, double delay_sec, size_t first_rank)
 		};
 		struct np_net *net = c.env.net;
 
-		if (c.peers.server != NP_NOBODY)
+		if (c.peers.server != NP_NO_RANK)
 			c.peers.server += (long)first_rank;
-		if (c.peers.client != NP_NOBODY)
+		if (c.peers.client != NP_NO_RANK)
 			c.peers.client += (long)first_rank;
 		for (size_t k = 0; k < n; k++)
 			net->ops->connect(net, (uint32_t)(first_rank + k), &k,

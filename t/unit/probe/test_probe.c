@@ -36,7 +36,7 @@ static int open_probe(uint32_t i, const char *node, const char *leaf,
 	};
 	int rc = np_probe_open(&probe[i], &conf, err);
 
-	probe[i].say.fd = out[1];
+	probe[i].writer.fd = out[1];
 	return rc;
 }
 
@@ -159,7 +159,7 @@ static void test_hello_and_skip(void)
 	T_CHECK(!strcmp(r.hello.partner, "n1"));
 	T_CHECK(!strcmp(r.hello.transport, "loop/memory"));
 	T_CHECK(!strcmp(r.hello.version, "1.2.3"));
-	start(1, "", NP_NOBODY, "1.2.3", "nobody there");
+	start(1, "", NP_NO_RANK, "1.2.3", "nobody there");
 	r = heard();
 	T_CHECK(r.kind == NP_REPORT_HELLO && !r.hello.partner[0]);
 	r = heard();
@@ -209,7 +209,7 @@ static void test_costs_are_deltas(void)
 
 	set_up();
 	take_own_clock(probe[0].last_cost_sec + 1); /* born 1 s ago */
-	start(0, "", NP_NOBODY, "", NULL);
+	start(0, "", NP_NO_RANK, "", NULL);
 	heard();
 	stepper.messages = 0;
 	np_probe_run(&probe[0], &stepper, 0.22);
@@ -235,7 +235,7 @@ static void test_samples_come_out_as_windows(void)
 	struct np_report r;
 
 	set_up();
-	start(0, "", NP_NOBODY, "", NULL);
+	start(0, "", NP_NO_RANK, "", NULL);
 	heard();
 	np_probe_count(0.01, 1e-5, &probe[0]);
 	np_probe_count(0.02, 3e-5, &probe[0]);
@@ -256,22 +256,22 @@ static void test_samples_come_out_as_windows(void)
 static void test_full_pipe(void)
 {
 	struct np_report bye = { .kind = NP_REPORT_BYE };
-	struct np_say s;
+	struct np_report_writer s;
 	time_t start = time(NULL);
 	int ok = 0, rc;
 
 	T_CHECK(pipe(out) == 0);
 	fcntl(out[1], F_SETPIPE_SZ, 4096);
 	alarm(10); /* should write(2) block after all */
-	s = (struct np_say){ .fd = out[1], .wait_ms = 20 };
-	while ((rc = np_say(&s, &bye)) == 0 && ok < 100000)
+	s = (struct np_report_writer){ .fd = out[1], .wait_ms = 20 };
+	while ((rc = np_report_write(&s, &bye)) == 0 && ok < 100000)
 		ok++;
 	T_CHECK(rc == -EAGAIN && s.dropped == 1 && ok > 0);
 	T_CHECK(time(NULL) - start <= 1);
 	alarm(0);
 	close(out[0]);
 	signal(SIGPIPE, SIG_IGN);
-	T_CHECK(np_say(&s, &bye) == -EPIPE);
+	T_CHECK(np_report_write(&s, &bye) == -EPIPE);
 	signal(SIGPIPE, SIG_DFL);
 	close(out[1]);
 }
@@ -322,7 +322,7 @@ static int signal_while_running(void)
 	np_stop_init(NULL);
 	set_up();
 	probe[0].conf.report_every_sec = INFINITY;
-	start(0, "", NP_NOBODY, "", NULL);
+	start(0, "", NP_NO_RANK, "", NULL);
 	if (fork() == 0) {
 		usleep(50000);
 		kill(self, SIGUSR1);
@@ -337,7 +337,7 @@ static int reader_goes_away(void)
 {
 	np_stop_init(NULL);
 	set_up();
-	start(0, "", NP_NOBODY, "", NULL);
+	start(0, "", NP_NO_RANK, "", NULL);
 	close(out[0]);
 	np_probe_run(&probe[0], &stepper, 60);
 	np_probe_finish(&probe[0]);
