@@ -389,7 +389,7 @@ static int set_mode(char *v, void *field, struct np_err *err)
 	return -EINVAL;
 }
 
-static int set_unknown(char *v, void *field, struct np_err *err)
+static int set_unknown_as(char *v, void *field, struct np_err *err)
 {
 	bool none = !strcasecmp(v, "none");
 
@@ -606,7 +606,7 @@ static const struct key keys[] = {
 	    365 * 86400.0),
 	KEY("PlacementInterval", TIME, place.interval_sec,
 	    "a time from 100ms to 1h with its unit, such as 2s", 0.1, 3600),
-	SET("UnknownAs", set_unknown, place.unknown_as,
+	SET("UnknownAs", set_unknown_as, place.unknown_as,
 	    "the name of a published application, or none"),
 	ADD("TrustedUsers", add_users),
 	ADD("JobNameApp", add_job_name),

@@ -43,7 +43,8 @@ static int invalid(const char *text, struct np_err *err, const char *why)
 		       np_levels[np_n_levels - 1].name);
 }
 
-static int whole(const char *text, uint32_t min, uint32_t max, uint32_t *out)
+static int parse_whole(const char *text, uint32_t min, uint32_t max,
+		       uint32_t *out)
 {
 	uint64_t n;
 
@@ -57,18 +58,20 @@ static const char *set_part(struct np_level *l, const char *part)
 {
 	switch (part[0]) {
 	case 'P':
-		return whole(part + 1, 1, NP_LEVEL_MAX_PARTNERS, &l->partners) ?
+		return parse_whole(part + 1, 1, NP_LEVEL_MAX_PARTNERS,
+				   &l->partners) ?
 			       "P is 1 to 1024 partners" : NULL;
 	case 'M':
-		return whole(part + 1, 1, NP_LEVEL_MAX_MESSAGES, &l->messages) ?
+		return parse_whole(part + 1, 1, NP_LEVEL_MAX_MESSAGES,
+				   &l->messages) ?
 			       "M is 1 to 1024 messages" : NULL;
 	case 'B':
 		return np_duration_parse(part + 1, &l->pause_sec) ||
 			       l->pause_sec > NP_LEVEL_MAX_PAUSE_SEC ?
 			       "B is a pause up to 60s, with its unit" : NULL;
 	case 'S':
-		return whole(part + 1, NP_LEVEL_MIN_BYTES, NP_LEVEL_MAX_BYTES,
-			     &l->bytes) ?
+		return parse_whole(part + 1, NP_LEVEL_MIN_BYTES,
+				   NP_LEVEL_MAX_BYTES, &l->bytes) ?
 			       "S is 8 to 16777216 bytes" : NULL;
 	default:
 		return "unknown part";

@@ -80,7 +80,7 @@ static size_t plain_prefix(const char *text, size_t len)
 	return n;
 }
 
-static ssize_t put(void *cookie, const char *text, size_t len)
+static ssize_t write_out(void *cookie, const char *text, size_t len)
 {
 	struct out *o = cookie;
 	int rc;
@@ -101,7 +101,7 @@ static ssize_t put(void *cookie, const char *text, size_t len)
 	return rc ? 0 : (ssize_t)len; /* errno has the reason */
 }
 
-static int end(void *cookie)
+static int close_out(void *cookie)
 {
 	free(cookie);
 	return 0;
@@ -110,7 +110,7 @@ static int end(void *cookie)
 static FILE *open_as(struct out *o, int fd, bool colours,
 		     cookie_close_function_t *close)
 {
-	const cookie_io_functions_t io = { .write = put, .close = close };
+	const cookie_io_functions_t io = { .write = write_out, .close = close };
 
 	*o = (struct out){ .fd = fd, .colours = colours };
 	return fopencookie(o, "w", io);
@@ -119,7 +119,7 @@ static FILE *open_as(struct out *o, int fd, bool colours,
 FILE *np_out_open(int fd, bool colours)
 {
 	struct out *o = malloc(sizeof(*o));
-	FILE *f = o ? open_as(o, fd, colours, end) : NULL;
+	FILE *f = o ? open_as(o, fd, colours, close_out) : NULL;
 
 	if (!f)
 		free(o);
@@ -127,7 +127,7 @@ FILE *np_out_open(int fd, bool colours)
 }
 
 /* These streams are never closed; their memory is static. */
-static FILE *plain(struct out *o, FILE *f, int fd, int mode)
+static FILE *filter(struct out *o, FILE *f, int fd, int mode)
 {
 	FILE *p = open_as(o, fd, isatty(fd), NULL);
 
@@ -141,7 +141,7 @@ void np_out_plain(void)
 {
 	static struct out out, err;
 
-	stdout = plain(&out, stdout, STDOUT_FILENO,
-		       isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
-	stderr = plain(&err, stderr, STDERR_FILENO, _IONBF);
+	stdout = filter(&out, stdout, STDOUT_FILENO,
+			isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
+	stderr = filter(&err, stderr, STDERR_FILENO, _IONBF);
 }

@@ -447,8 +447,8 @@ static bool is_listed(const char *list, const char *name)
  * first, because all nodes have the same order. A link-local IPv6 address
  * reaches nothing by itself.
  */
-static struct fi_info *choose(struct fi_info *list, const char *provider,
-			      const char *devices)
+static struct fi_info *select_info(struct fi_info *list, const char *provider,
+				   const char *devices)
 {
 	for (; list; list = list->next)
 		if (is_provider(provider, list->fabric_attr->prov_name) &&
@@ -486,7 +486,7 @@ static int find_info(struct ofi *f, const char *provider, const char *devices,
 		return np_errf(err, -ENOMEM, "out of memory");
 	rc = f->lib.getinfo(API, NULL, NULL, 0, hints, &list);
 	f->lib.freeinfo(hints);
-	one = rc ? NULL : choose(list, provider, devices);
+	one = rc ? NULL : select_info(list, provider, devices);
 	if (one)
 		f->info = f->lib.dupinfo(one);
 	f->lib.freeinfo(list);

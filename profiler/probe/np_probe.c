@@ -91,7 +91,7 @@ static size_t position_of(const struct np_report *r, uint16_t bin)
 	return i;
 }
 
-static int has(const struct np_report *r, size_t i, uint16_t bin)
+static int is_bin_at(const struct np_report *r, size_t i, uint16_t bin)
 {
 	return i < r->window.n_bins && r->window.bins[i].bin == bin;
 }
@@ -101,12 +101,12 @@ static void count_bin(struct np_window *w, uint16_t bin)
 	struct np_report *r = &w->report;
 	size_t i = position_of(r, bin);
 
-	if (has(r, i, bin) ? r->window.bins[i].count == UINT32_MAX :
+	if (is_bin_at(r, i, bin) ? r->window.bins[i].count == UINT32_MAX :
 			     r->window.n_bins == BINS) {
 		np_window_flush(w);
 		i = 0;
 	}
-	if (!has(r, i, bin)) {
+	if (!is_bin_at(r, i, bin)) {
 		memmove(&r->window.bins[i + 1], &r->window.bins[i],
 			(r->window.n_bins - i) * sizeof(r->window.bins[0]));
 		r->window.bins[i].bin = bin;
@@ -399,7 +399,8 @@ void np_probe_finish(struct np_probe *p)
 	np_window_flush(&p->window);
 	report_cost(p, p->conf.clock->now_sec(p->conf.clock));
 	if (p->writer.dropped) {
-		snprintf(text, sizeof(text), "%llu reports dropped: nobody read them",
+		snprintf(text, sizeof(text),
+			 "%llu reports dropped: nobody read them",
 			 (unsigned long long)p->writer.dropped);
 		np_probe_note(text, p);
 	}

@@ -75,7 +75,8 @@ int np_probe_net(uint32_t size, size_t n_peers, struct np_net **out,
 	return np_ucx_open(size, n_peers, out, err);
 }
 
-static int begin(const struct np_probe_program *prog, struct np_probe *p,
+static int connect_and_start(const struct np_probe_program *prog,
+			     struct np_probe *p,
 		 const struct np_probe_conf *conf, struct np_err *err)
 {
 	struct np_probe_plan plan = { .partner = "", .peer = NP_NO_RANK };
@@ -171,7 +172,7 @@ static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 		return rc;
 	rc = np_probe_net(conf.wire->size, prog->n_peers, &conf.net, err);
 	if (!rc)
-		rc = begin(prog, p, &conf, err);
+		rc = connect_and_start(prog, p, &conf, err);
 	/*
 	 * The wire is no longer needed. From here on no process depends on
 	 * another one being alive, neither while it runs nor when it ends.

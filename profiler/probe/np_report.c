@@ -81,7 +81,7 @@ static const struct field {
 #undef AT
 };
 
-static bool is_of(const struct field *f, const struct np_report *r)
+static bool has_field(const struct field *f, const struct np_report *r)
 {
 	return f->of & 1u << r->kind;
 }
@@ -202,7 +202,7 @@ int np_report_format(const struct np_report *r, char buf[NP_REPORT_LINE])
 		return -EINVAL;
 	put(&o, PREFIX "%s %" PRIu32, kinds[r->kind], r->rank);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fields); i++)
-		if (is_of(&fields[i], r))
+		if (has_field(&fields[i], r))
 			put_field(&o, &fields[i],
 				  (const char *)r + fields[i].at);
 	if (r->kind == NP_REPORT_LATENCY)
@@ -358,7 +358,7 @@ static bool read_report(const char *at, struct np_report *r)
 	if (!read_kind(&at, &r->kind) || !read_number32(&at, &r->rank))
 		return false;
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fields); i++)
-		if (is_of(&fields[i], r) &&
+		if (has_field(&fields[i], r) &&
 		    !read_field(&at, &fields[i], (char *)r + fields[i].at))
 			return false;
 	if ((r->kind == NP_REPORT_HELLO && r->rank >= r->hello.n_ranks) ||

@@ -178,7 +178,7 @@ static void on_received(void *request, ucs_status_t status,
 	on_sent(request, status, arg);
 }
 
-static void started(struct np_op *op, ucs_status_ptr_t request)
+static void set_status(struct np_op *op, ucs_status_ptr_t request)
 {
 	if (!request)
 		op->status = 0;
@@ -199,7 +199,7 @@ static void ucx_send(struct np_net *n, uint32_t rank, uint64_t tag,
 
 	op->status = p->lost ? p->lost : 1;
 	if (!p->lost) /* UCX forbids calls on a failed endpoint */
-		started(op, ucp_tag_send_nbx(p->ep, buf, len, tag, &param));
+		set_status(op, ucp_tag_send_nbx(p->ep, buf, len, tag, &param));
 }
 
 static void ucx_recv(struct np_net *n, uint64_t tag, void *buf, size_t len,
@@ -213,8 +213,8 @@ static void ucx_recv(struct np_net *n, uint64_t tag, void *buf, size_t len,
 	};
 
 	op->status = 1;
-	started(op, ucp_tag_recv_nbx(((struct ucx *)n)->worker, buf, len, tag,
-				     UINT64_MAX, &param));
+	set_status(op, ucp_tag_recv_nbx(((struct ucx *)n)->worker, buf, len,
+					tag, UINT64_MAX, &param));
 }
 
 static unsigned ucx_progress(struct np_net *n)
