@@ -141,8 +141,8 @@ int np_bins_check(const struct np_bins *bins, struct np_err *err)
 
 		if (!(hi > lo) || !isfinite(lo))
 			return np_errf(err, -EINVAL, "bin edge %zu is %g after "
-				       "%g, expected ascending and finite before "
-				       "the last", i + 1, hi, lo);
+				       "%g, expected ascending and finite "
+				       "before the last", i + 1, hi, lo);
 	}
 	return 0;
 }

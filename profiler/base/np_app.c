@@ -195,12 +195,12 @@ static int parse_who(const char *who, struct np_claim_rule *r,
 	r->by = keys[i].by;
 	if (r->by == NP_CLAIM_BY_USER)
 		return np_uid_of(name, &r->id) ?
-		       np_errf(why, -EINVAL, "unknown user \"%.40s\", expected a "
-			       "uid or the name of a user", name) : 0;
+		       np_errf(why, -EINVAL, "unknown user \"%.40s\", expected "
+			       "a uid or the name of a user", name) : 0;
 	if (r->by == NP_CLAIM_BY_GROUP)
 		return gid_of(name, &r->id) ?
-		       np_errf(why, -EINVAL, "unknown group \"%.40s\", expected "
-			       "a gid or the name of a group", name) : 0;
+		       np_errf(why, -EINVAL, "unknown group \"%.40s\", "
+			       "expected a gid or the name of a group", name) : 0;
 	return set_name(r, name) ? bad_who(why, who) : 0;
 }
 

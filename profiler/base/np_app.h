@@ -75,7 +75,7 @@ struct np_claim_rule {
 	} by;
 	uint32_t id; /* of the user or group */
 	char pattern[NP_CLAIM_PATTERN_MAX + 1]; /* of names, fnmatch(3) */
-	char name[NP_CLAIM_NAME_MAX + 1]; /* pattern of accounts or partitions */
+	char name[NP_CLAIM_NAME_MAX + 1]; /* of accounts, partitions */
 };
 
 /*

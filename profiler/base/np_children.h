@@ -19,6 +19,7 @@ pid_t np_children_find(pid_t of, bool (*ask)(pid_t child, void *arg),
  * The same for the process `first` and all its descendants, nearest first.
  * Inspects at most NP_CHILDREN_MOST processes.
  */
-pid_t np_children_all(pid_t first, bool (*ask)(pid_t pid, void *arg), void *arg);
+pid_t np_children_all(pid_t first, bool (*ask)(pid_t pid, void *arg),
+		      void *arg);
 
 #endif

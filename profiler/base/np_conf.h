@@ -196,7 +196,7 @@ struct np_conf {
 	char libexecdir[PATH_MAX]; /* LibexecDir=DIR */
 	double period_sec;	   /* Period=100ms, 1 ms to 1 h */
 	uint32_t message_bytes;	   /* MessageSize=1K, 8 to 1 MiB */
-	uint32_t per_node;	   /* ProcessesPerNode=1, 1 or 2; calibrations */
+	uint32_t per_node;	   /* ProcessesPerNode=1 or 2; calibration */
 	/* ProbeAfter=2s: age of a step when probing starts; np_invite.h */
 	double probe_after_sec;
 	uint32_t probe_pairs;	   /* ProbePairs=2 per leaf, 1 to 128 */

@@ -25,7 +25,7 @@
 long np_elf_symbol(const char *path, const char *name, void *buf, size_t max,
 		   struct np_err *err);
 
-#define NP_ELF_CONSTANTS_MAX (16u << 20) /* bytes; larger sections are skipped */
+#define NP_ELF_CONSTANTS_MAX (16u << 20) /* bytes of a section; else skipped */
 
 /*
  * Call each() for every section of constants until it returns true. data: the

@@ -146,7 +146,8 @@ static int set_time(const struct np_option *o, const char *text, double *sec,
 		text = with_unit;
 	}
 	if (np_duration_parse(text, &t) || !(t >= o->min && t <= o->max))
-		return out_of_range(o, text, "a time such as 100ms or 2s", "s", err);
+		return out_of_range(o, text, "a time such as 100ms or 2s", "s",
+				    err);
 	*sec = t;
 	return 0;
 }
@@ -226,7 +227,7 @@ int np_option_unknown(int option, const char *text, const char *program,
 		      struct np_err *err)
 {
 	const char *what = option == ':' ? "needs a value" :
-			   option	 ? "unknown option, or an option without a value" :
+			   option	 ? "unknown option, or it takes no value" :
 					   "unexpected argument";
 
 	return np_errf(err, -EINVAL, "\"%.60s\": %s; see \"%s --help\"", text,

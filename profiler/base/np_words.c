@@ -123,8 +123,8 @@ double np_words_time(struct np_words *w, size_t i)
 
 	if (!np_duration_parse(text, &sec))
 		return sec;
-	np_words_fail(w, -EINVAL, "\"%.40s\": expected a time such as 10ms or 1.5s",
-		      text);
+	np_words_fail(w, -EINVAL, "\"%.40s\": expected a time such as 10ms or "
+		      "1.5s", text);
 	return 0;
 }
 
@@ -135,8 +135,8 @@ uint64_t np_words_bytes(struct np_words *w, size_t i, uint64_t max)
 
 	if (!np_bytes_parse(text, &n) && n <= max)
 		return n;
-	np_words_fail(w, -EINVAL, "\"%.40s\": expected bytes such as 512, 4K or "
-		      "20M, at most %llu", text, (unsigned long long)max);
+	np_words_fail(w, -EINVAL, "\"%.40s\": expected bytes such as 512, 4K "
+		      "or 20M, at most %llu", text, (unsigned long long)max);
 	return 0;
 }
 

@@ -34,7 +34,7 @@ static const char usage[] =
 "in seconds, or with a unit.  UCX_TLS and UCX_NET_DEVICES select the network.\n"
 "Reports are written to standard output, one per line.\n";
 
-/* ---- the latency matrix: the lowest latency of every pair of processes ---- */
+/* ---- the latency matrix: the lowest latency of every two processes ---- */
 
 /*
  * One pair is measured at a time, so that a latency shows the network and the

@@ -43,7 +43,7 @@ struct np_place {
 
 /* Ping-pong peers of one process: ranks, or NP_NO_RANK. */
 struct np_peers {
-	long server; /* answers this process, which measures the latency to it */
+	long server; /* answers this process, which measures its latency */
 	long client; /* measures its latency to this process, which answers */
 	const char *skipped; /* why there is neither, a literal; or NULL */
 };
@@ -296,7 +296,7 @@ struct np_rounds_conf {
 	struct np_level level; /* partners: at most as many as other nodes */
 	/* level.partners ranks each, borrowed; those of to[] are connected */
 	const size_t *from, *to;
-	double phase; /* 0 to 1: start in the order of pauses, same in the step */
+	double phase; /* 0 to 1: start in the order of pauses, by step */
 };
 
 /* Returns 0 or -ENOMEM. */

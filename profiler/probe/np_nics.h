@@ -106,7 +106,7 @@ struct np_progress {
 	struct np_counter moved, calls;
 	struct np_nics *nics; /* NULL: not known */
 	struct np_nic_counts nic[NP_NICS_MAX]; /* read at nics_sec */
-	double nics_sec, next_nics_sec; /* last and next reading, on the clock */
+	double nics_sec, next_nics_sec; /* last, next reading, on the clock */
 };
 
 typedef void np_progress_emit_f(const struct np_report *r, void *arg);

@@ -234,7 +234,8 @@ static void client_step(struct client *cl, double now_sec, struct np_next *next)
 		 ch->peer.state != NP_PEER_LOST)
 		start_exchange(cl);
 
-	state = check_peer(ch, now_sec, cl->state == IDLE ? INFINITY : cl->sent_sec,
+	state = check_peer(ch, now_sec,
+			   cl->state == IDLE ? INFINITY : cl->sent_sec,
 			   &check_sec);
 	if (state == NP_PEER_LOST)
 		*next = (struct np_next){ NP_WAIT_SLEEP, check_sec };
@@ -283,7 +284,8 @@ static void update_schedule(struct server *srv, double now_sec)
 		return;
 	off = fmin(fmax(off, -limit), limit);
 	srv->gap_sec += GAIN * (off - srv->gap_sec);
-	srv->scatter_sec += GAIN * (fabs(off - srv->gap_sec) - srv->scatter_sec);
+	srv->scatter_sec += GAIN * (fabs(off - srv->gap_sec) -
+				    srv->scatter_sec);
 }
 
 /* Decide when to wake up for the next exchange: before it, but only just. */

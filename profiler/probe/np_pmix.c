@@ -137,8 +137,8 @@ static int pmix_get(struct np_wire *w, uint32_t rank, void **data,
 	if (status != PMIX_SUCCESS)
 		return failed(err, status, "PMIx_Get");
 	if (v->type != PMIX_BYTE_OBJECT || !v->data.bo.size) {
-		rc = np_errf(err, -EPROTO, "PMIx: process %u published no value",
-			     rank);
+		rc = np_errf(err, -EPROTO, "PMIx: process %u published no "
+			     "value", rank);
 	} else {
 		/* take the bytes over instead of copying them */
 		*data = v->data.bo.bytes;

@@ -117,7 +117,7 @@ int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err);
 /* What one process is going to do; strings are borrowed. */
 struct np_probe_plan {
 	const char *partner; /* node to which latency is measured, or "" */
-	long peer; /* rank whose path is reported as the transport, or NP_NO_RANK */
+	long peer; /* rank whose path is the transport reported, or NP_NO_RANK */
 	const char *skipped; /* why nothing is measured, or NULL */
 };
 
@@ -165,7 +165,7 @@ struct np_probe_program {
 	enum np_report_kind kind;
 	size_t n_peers; /* number of connections, roughly */
 	double report_every_sec, duration_sec; /* INFINITY: until a signal */
-	const char *join; /* as np_wire_open(): "srun", "RANK/SIZE"; NULL: PMIx */
+	const char *join; /* how of np_wire_open(); NULL: PMIx */
 
 	/*
 	 * Called after the options are read; may be NULL. Returns 0 or -errno

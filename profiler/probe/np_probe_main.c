@@ -77,7 +77,8 @@ int np_probe_net(uint32_t size, size_t n_peers, struct np_net **out,
 
 static int connect_and_start(const struct np_probe_program *prog,
 			     struct np_probe *p,
-		 const struct np_probe_conf *conf, struct np_err *err)
+			     const struct np_probe_conf *conf,
+			     struct np_err *err)
 {
 	struct np_probe_plan plan = { .partner = "", .peer = NP_NO_RANK };
 	int rc = np_probe_open(p, conf, err);

@@ -37,7 +37,7 @@
  *		report
  * nic		counts of one network adapter since the last report, by kind
  *		(np_nic.h); HAS: 1 << kind of each that is counted; N: all kinds
- * calls	MPI calls of one of the program's processes since the last report
+ * calls	MPI calls of a process of the program since the last report
  *		(np_calls.h)
  */
 #ifndef NP_REPORT_H

@@ -127,7 +127,8 @@ int np_sidestep_start(struct np_sidestep *s, const struct np_args *args,
  * Read the output and pass every report to f, unless it is NULL. A line longer
  * than the buffer is dropped. At the end of the output fd becomes -1.
  */
-void np_sidestep_read(struct np_sidestep *s, np_sidestep_report_f *f, void *arg);
+void np_sidestep_read(struct np_sidestep *s, np_sidestep_report_f *f,
+		      void *arg);
 
 /* True once the process has ended; does not wait. */
 bool np_sidestep_reap(struct np_sidestep *s);

@@ -95,7 +95,7 @@ static const struct {
 } unknown[] = {
 	{ "an argument", 0, "\"x\": unexpected argument; see \"prog --help\"" },
 	{ "no such option", '?',
-	  "\"x\": unknown option, or an option without a value; see \"prog --help\"" },
+	  "\"x\": unknown option, or it takes no value; see \"prog --help\"" },
 	{ "a value is missing", ':',
 	  "\"x\": needs a value; see \"prog --help\"" },
 };
