@@ -200,7 +200,8 @@ static int parse_who(const char *who, struct np_claim_rule *r,
 	if (r->by == NP_CLAIM_BY_GROUP)
 		return gid_of(name, &r->id) ?
 		       np_errf(why, -EINVAL, "unknown group \"%.40s\", "
-			       "expected a gid or the name of a group", name) : 0;
+			       "expected a gid or the name of a group", name) :
+		       0;
 	return set_name(r, name) ? bad_who(why, who) : 0;
 }
 

@@ -226,10 +226,11 @@ int np_option_set(const struct np_option *o, char *text, void *all,
 int np_option_unknown(int option, const char *text, const char *program,
 		      struct np_err *err)
 {
-	const char *what = option == ':' ? "needs a value" :
-			   option	 ? "unknown option, or it takes no value" :
-					   "unexpected argument";
+	const char *what = "unexpected argument";
 
+	if (option)
+		what = option == ':' ? "needs a value" :
+				       "unknown option, or it takes no value";
 	return np_errf(err, -EINVAL, "\"%.60s\": %s; see \"%s --help\"", text,
 		       what, program);
 }
