@@ -1,8 +1,10 @@
 /*
- * Something to draw on: lines, fields and text, in points (1/72 inch) from the
- * upper left corner.  np_canvas_svg.c writes what it is told as SVG, with text
- * as text, so that it can be searched and edited and does not depend on
- * anybody's fonts or cairo; np_canvas_cairo.c makes PNG and PDF.
+ * A drawing surface for lines, filled areas and text. Coordinates are points
+ * (1/72 inch), counted from the upper left corner.
+ *
+ * The SVG canvas writes text as text, so that a reader can search and edit it,
+ * and needs neither cairo nor any font. np_canvas_cairo.c provides PNG and PDF
+ * and is left out of builds without cairo.
  */
 #ifndef NP_CANVAS_H
 #define NP_CANVAS_H
@@ -17,44 +19,47 @@
 #define NP_WHITE 0xffffffu
 #define NP_BLACK 0x000000u
 
+/* A rectangle, in points. */
 struct np_box {
 	double x, y, w, h;
 };
 
 struct np_pen {
 	unsigned line, fill; /* 0xrrggbb, or NP_NO_COLOUR */
-	double width;	     /* of the line */
-	double opacity;	     /* of the fill, 0 .. 1 */
-	double dash[2];	     /* drawn, left out; 0: a whole line */
+	double width;	     /* of the line, points */
+	double opacity;	     /* of the fill, 0 to 1 */
+	double dash[2];	     /* lengths of dash and gap, points; 0: solid */
 };
 
 enum np_align { NP_LEFT, NP_CENTRE, NP_RIGHT };
 
 struct np_type {
-	double size;
-	enum np_align align; /* where x is */
-	bool bold, turned;   /* upwards, for the y axis */
-	unsigned colour;
+	double size;	     /* of the font, points */
+	enum np_align align; /* which point of the text lies at x */
+	bool bold;
+	bool turned;	     /* runs upwards, as labels of the y axis do */
+	unsigned colour;     /* 0xrrggbb */
 };
 
+/* What each kind of canvas implements. */
 struct np_canvas {
-	/* n points, x and y in turn, of numbers that are finite. */
+	/* Draw through n points; xy: n pairs of finite coordinates. */
 	void (*path)(struct np_canvas *c, const double *xy, size_t n,
 		     bool closed, const struct np_pen *pen);
-	/* y is the line that letters stand on. */
+	/* Draw a line of text with its baseline at y. */
 	void (*text)(struct np_canvas *c, double x, double y,
 		     const char *text, const struct np_type *type);
-	/* From now on nothing is drawn outside; NULL: everywhere again. */
+	/* Restrict all further drawing to box; NULL: lift the restriction. */
 	void (*clip)(struct np_canvas *c, const struct np_box *box);
-	/* Write what is left and free c.  Returns 0 or -errno. */
+	/* Write what is still buffered and free c. Returns 0 or -errno. */
 	int (*end)(struct np_canvas *c);
 };
 
-/* All write to out (borrowed).  NULL: out of memory. */
+/* New canvases that write to out (borrowed). NULL: out of memory. */
 struct np_canvas *np_canvas_svg(FILE *out, double width, double height,
 				const char *title);
 struct np_canvas *np_canvas_png(FILE *out, double width, double height);
-/* date: for the file to say, seconds since 1970. */
+/* date: creation date to record in the file, seconds since the epoch. */
 struct np_canvas *np_canvas_pdf(FILE *out, double width, double height,
 				const char *title, double date);
 
@@ -63,12 +68,15 @@ void np_canvas_box(struct np_canvas *c, const struct np_box *box,
 void np_canvas_line(struct np_canvas *c, double x0, double y0, double x1,
 		    double y1, const struct np_pen *pen);
 
-/* How wide a text gets, at most: as in DejaVu Sans, a wide font. */
+/*
+ * Upper bound on the width of a text in points, for a font of size points:
+ * its width in DejaVu Sans, which is a wide font.
+ */
 double np_text_width(const char *text, double size);
 
 /*
- * text, or as much of its beginning as fits into width with "~" behind it, in
- * buf of len bytes.
+ * Copy text into buf (len bytes). A text wider than width points, or too long
+ * for buf, is cut and ends in "~". Returns buf.
  */
 const char *np_text_fit(const char *text, double size, double width, char *buf,
 			size_t len);

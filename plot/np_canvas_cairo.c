@@ -1,4 +1,4 @@
-/* PNG and PDF, by cairo. */
+/* PNG and PDF canvases, drawn by cairo. */
 #include <cairo-pdf.h>
 #include <cairo.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "np_canvas.h"
 
-#define PNG_SCALE 2.5 /* pixels per point: 180 in an inch */
+#define PNG_SCALE 2.5 /* pixels per point: 180 per inch */
 
 struct page {
 	struct np_canvas c;
@@ -110,7 +110,7 @@ static int page_end(struct np_canvas *c)
 	       status ? -EIO : 0;
 }
 
-/* Takes the surface over; what is wrong with it, page_end() says. */
+/* Takes ownership of the surface. page_end() reports any error it is in. */
 static struct np_canvas *page(FILE *out, cairo_surface_t *surface, bool png)
 {
 	struct page *p = calloc(1, sizeof(*p));
@@ -124,7 +124,8 @@ static struct np_canvas *page(FILE *out, cairo_surface_t *surface, bool png)
 	p->cr = cairo_create(surface);
 	p->out = out;
 	p->png = png;
-	colour(p->cr, NP_WHITE, 1); /* also the last part of a pixel */
+	/* Unlike a white box, this also covers the last, partial pixels. */
+	colour(p->cr, NP_WHITE, 1);
 	cairo_paint(p->cr);
 	return &p->c;
 }
@@ -150,7 +151,7 @@ struct np_canvas *np_canvas_pdf(FILE *out, double width, double height,
 
 	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE,
 				       title);
-	/* Not the moment of writing: the same data gives the same file. */
+	/* The date of the data: the same data always gives the same file. */
 	if (gmtime_r(&t, &tm) &&
 	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
 		cairo_pdf_surface_set_metadata(

@@ -9,8 +9,11 @@
 #include "np_err.h"
 #include "np_text.h"
 
-#define TEXT 1024 /* bytes of the longest text */
+/* ---- Building a figure ---- */
 
+#define TEXT 1024 /* length of the longest text, bytes */
+
+/* Copy a text, with control characters replaced and cut to TEXT bytes. */
 static char *copy(struct np_figure *f, const char *text)
 {
 	char *clean = np_text_clean(text, TEXT);
@@ -81,7 +84,7 @@ void np_figure_caption(struct np_figure *f, const char *fmt, ...)
 	f->caption = copy(f, text);
 }
 
-/* Room for one more of size bytes at the end of *list. */
+/* Make room for one more element of size bytes at the end of *list. */
 static bool grow(struct np_figure *f, void *list, size_t n, size_t size)
 {
 	bool grown = !np_array_more(list, n, size);
@@ -157,6 +160,7 @@ void np_figure_cell(struct np_figure *f, struct np_shape *s, double x,
 		s->at[n].text = copy(f, text);
 }
 
+/* Extend lo .. hi to v, if v has a place on the axis. */
 static void widen(double v, bool log, double *lo, double *hi)
 {
 	if (!isfinite(v) || (log && !(v > 0)))
@@ -187,13 +191,13 @@ void np_axis_ticks(const struct np_axis *a, double lo, double hi, size_t most,
 		np_ticks_linear(lo, hi, most, out);
 }
 
-/* Do low and high of these shapes lie along x, and not along y? */
+/* Whether low and high of this kind of shape are values of x rather than y. */
 static bool lies(enum np_shape_kind kind)
 {
 	return kind == NP_SHAPE_SPANS || kind == NP_SHAPE_ZONE;
 }
 
-/* Widen the ends to all of a shape. */
+/* Extend lo .. hi to cover a shape. */
 static void reach(const struct np_shape *s, bool y, bool log, double *lo,
 		  double *hi)
 {
@@ -208,7 +212,10 @@ static void reach(const struct np_shape *s, bool y, bool log, double *lo,
 	}
 }
 
-/* So that nothing touches the frame; but what is above 0 begins there. */
+/*
+ * Leave some space between the shapes and the frame. An axis whose values all
+ * lie a little above 0 starts at 0.
+ */
 static void loosen(double *lo, double *hi)
 {
 	double room = (*hi - *lo) / 20;
@@ -234,11 +241,11 @@ void np_figure_range(const struct np_panel *p, bool y, double *lo, double *hi)
 	*hi = -INFINITY;
 	for (size_t i = 0; i < p->n_shapes; i++)
 		reach(&p->shape[i], y, log, lo, hi);
-	if (!isfinite(*lo)) { /* nothing */
+	if (!isfinite(*lo)) { /* no value at all */
 		*lo = log ? 0.1 : 0;
 		*hi = 1;
 	}
-	if (!(*lo < *hi)) { /* one value: room on both sides */
+	if (!(*lo < *hi)) { /* a single value: leave space on both sides */
 		double room = *lo != 0 ? fabs(*lo) / 2 : 0.5;
 
 		*lo = log ? *lo / 2 : *lo - room;
@@ -248,6 +255,114 @@ void np_figure_range(const struct np_panel *p, bool y, double *lo, double *hi)
 		loosen(lo, hi);
 	*lo = isnan(a->lo) ? *lo : a->lo;
 	*hi = isnan(a->hi) ? *hi : a->hi;
-	if (!(*lo < *hi)) /* all beyond the end that was given */
+	if (!(*lo < *hi)) /* all values lie beyond the end that was set */
 		*hi = log ? *lo * 2 : *lo + 1;
+}
+
+/* ---- Axis marks ---- */
+
+static const double nice[] = { 1, 2, 5, 10 };
+
+/* Number of multiples of step within lo .. hi, tolerating rounding errors. */
+static double count_marks(double lo, double hi, double step)
+{
+	return floor(hi / step + 1e-9) - ceil(lo / step - 1e-9) + 1;
+}
+
+/* The smallest nice step with at most `most` multiples within lo .. hi. */
+static double step_of(double lo, double hi, size_t most)
+{
+	double step, power = pow(10, floor(log10((hi - lo) / (double)most)));
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(nice); i++) {
+		step = nice[i] * power;
+		if (count_marks(lo, hi, step) <= (double)most)
+			return step;
+	}
+	return 20 * power;
+}
+
+void np_ticks_linear(double lo, double hi, size_t most, struct np_ticks *out)
+{
+	double step = step_of(lo, hi, most);
+	double first = ceil(lo / step - 1e-9);
+	int digits = (int)fmax(0, -floor(log10(step) + 1e-9));
+
+	out->n = 0;
+	while (out->n < NP_TICKS_MAX) {
+		double at = (first + (double)out->n) * step;
+
+		if (at > hi + 1e-9 * step)
+			break;
+		at = fabs(at) < 1e-9 * step ? 0 : at;
+		out->at[out->n] = at;
+		snprintf(out->label[out->n++], NP_TICKS_LABEL,
+			 fabs(at) < 1e7 && digits < 7 ? "%.*f" : "%.*g",
+			 fabs(at) < 1e7 && digits < 7 ? digits : 3, at);
+	}
+}
+
+/* The label of one logarithmic mark. */
+static void put_label(double v, bool seconds, char *buf)
+{
+	static const struct {
+		double unit;
+		const char *name;
+	} units[] = {
+		{ 1, "s" }, { 1e-3, "ms" }, { 1e-6, "\302\265s" },
+		{ 1e-9, "ns" },
+	};
+	size_t i = 0;
+
+	if (!seconds) {
+		snprintf(buf, NP_TICKS_LABEL, "%.4g", v);
+		return;
+	}
+	while (i + 1 < NP_ARRAY_SIZE(units) &&
+	       v < units[i].unit * (1 - 1e-9))
+		i++;
+	snprintf(buf, NP_TICKS_LABEL, "%.4g %s", v / units[i].unit,
+		 units[i].name);
+}
+
+/*
+ * Marks within lo .. hi at n_of values (1; 1, 3; or 1, 2, 5) of every k-th
+ * decade. The first `room` of them go into at[]; returns how many there are.
+ */
+static size_t log_marks(double lo, double hi, int n_of, int k, double *at,
+		    size_t room)
+{
+	static const double of[][3] = { { 1 }, { 1, 3 }, { 1, 2, 5 } };
+	int from = (int)floor(log10(lo)), to = (int)ceil(log10(hi));
+	size_t n = 0;
+
+	for (int d = from; d <= to; d++)
+		for (int i = 0; i < n_of; i++) {
+			double v = of[n_of - 1][i] * pow(10, d);
+
+			if (d % k || v < lo * (1 - 1e-9) ||
+			    v > hi * (1 + 1e-9))
+				continue;
+			if (n < room)
+				at[n] = v;
+			n++;
+		}
+	return n;
+}
+
+void np_ticks_log(double lo, double hi, size_t most, bool seconds,
+		  struct np_ticks *out)
+{
+	int n_of = 3, k = 1;
+
+	while (log_marks(lo, hi, n_of, k, NULL, 0) > most)
+		if (n_of > 1)
+			n_of--;
+		else
+			k++;
+	out->n = log_marks(lo, hi, n_of, k, out->at, NP_TICKS_MAX);
+	if (out->n < 2)
+		np_ticks_linear(lo, hi, most, out);
+	for (size_t i = 0; i < out->n; i++)
+		put_label(out->at[i], seconds, out->label[i]);
 }

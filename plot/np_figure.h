@@ -1,11 +1,13 @@
 /*
- * What a picture shows: panels below each other, each with two axes and with
- * shapes between them.  It knows nothing of what is measured, and nothing of
- * how it is drawn; np_picture.h makes a file of it.
+ * Figures: panels, one below the other, each with two axes and a list of
+ * shapes. A figure knows nothing of what was measured and nothing of how it is
+ * drawn: np_picture.h makes a file of it, np_figure_print() prints it on a
+ * terminal.
  *
- * All texts and numbers are copied.  A figure that memory was short for stays
- * usable and is refused when it is drawn, so that filling it needs no checks.
- * Numbers that are not finite are left out of the drawing.
+ * All texts and numbers are copied. Where memory runs out while a figure is
+ * built, the figure stays usable, remembers it, and drawing it fails with
+ * -ENOMEM; so the functions that build one need no checks. Values that are not
+ * finite are not drawn.
  */
 #ifndef NP_FIGURE_H
 #define NP_FIGURE_H
@@ -14,50 +16,75 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "np_ticks.h"
+/*
+ * Axis marks and their labels.
+ *
+ * Marks of a linear axis are whole multiples of 1, 2 or 5 times a power of
+ * ten. Marks of a logarithmic axis are 1, 2 and 5 times each power of ten, or
+ * fewer of these, down to every k-th power of ten, where the range is wide.
+ */
+#define NP_TICKS_MAX 16
+#define NP_TICKS_LABEL 24
+
+struct np_ticks {
+	size_t n;
+	double at[NP_TICKS_MAX]; /* ascending, within the range */
+	char label[NP_TICKS_MAX][NP_TICKS_LABEL]; /* "20", "1.5", "100 ns" */
+};
+
+/*
+ * At most `most` (2 to NP_TICKS_MAX) marks for the range lo < hi, both finite.
+ * The logarithmic version needs 0 < lo, and falls back to linear marks where
+ * the range holds fewer than two logarithmic ones; with seconds, labels carry
+ * the unit that suits each value, as in "20 \302\265s". Exported for the
+ * tests; others call np_axis_ticks().
+ */
+void np_ticks_linear(double lo, double hi, size_t most, struct np_ticks *out);
+void np_ticks_log(double lo, double hi, size_t most, bool seconds,
+		  struct np_ticks *out);
 
 enum np_axis_kind {
 	NP_AXIS_LINEAR,
 	NP_AXIS_LOG,	 /* values above 0 */
-	NP_AXIS_SECONDS, /* logarithmic, of seconds: "10 us", "1 ms" */
-	NP_AXIS_NAMES,	 /* value i is the name i; a y axis goes downwards */
+	NP_AXIS_SECONDS, /* logarithmic, of times: "10 us", "1 ms" */
+	NP_AXIS_NAMES,	 /* value i stands for name i; y axes run downwards */
 };
 
 struct np_axis {
 	enum np_axis_kind kind;
 	char *label; /* with its unit: "Slowdown (%)" */
-	double lo, hi; /* NaN: as far as the shapes go */
+	double lo, hi; /* ends; NaN: derived from the shapes */
 	char **name; /* of NP_AXIS_NAMES */
 	size_t n_names;
 };
 
 enum np_shape_kind {
-	NP_SHAPE_BAND,	 /* between low and high over x */
-	NP_SHAPE_ZONE,	 /* all heights between low and high on x */
-	NP_SHAPE_STEP,	 /* y from x to the next x; the last y is not drawn */
-	NP_SHAPE_LINE,	 /* through (x, y) */
-	NP_SHAPE_POINTS, /* at (x, y), with intervals low to high */
-	NP_SHAPE_BARS,	 /* upright, at name x from low to high */
-	NP_SHAPE_SPANS,	 /* lying, at name y from low to high */
-	NP_SHAPE_CELLS,	 /* a field (name x, name y) of colour low, with text */
+	NP_SHAPE_BAND,	 /* the area between low and high, over x */
+	NP_SHAPE_ZONE,	 /* the full height of the panel, x from low to high */
+	NP_SHAPE_STEP,	 /* y from each x to the next; the last y is ignored */
+	NP_SHAPE_LINE,	 /* a line through the points (x, y) */
+	NP_SHAPE_POINTS, /* marks at (x, y) with intervals from low to high */
+	NP_SHAPE_BARS,	 /* vertical bars at name x, from low to high */
+	NP_SHAPE_SPANS,	 /* horizontal bars at name y, from low to high */
+	NP_SHAPE_CELLS,	 /* cells (name x, name y), shaded by low, with text */
 };
 
-/* Of what its kind does not have, or is not known, NaN. */
+/* Members that the kind of shape does not use, or that are unknown, are NaN. */
 struct np_datum {
 	double x, y, low, high;
-	char *text; /* of cells */
+	char *text; /* of cells only */
 };
 
 struct np_shape {
 	enum np_shape_kind kind;
-	unsigned style; /* colour, line, mark and pattern: NP_STYLES of them */
-	char *name;	/* in the legend; NULL: not there */
+	unsigned style; /* colour, dash, mark, hatching: 0 to NP_STYLES - 1 */
+	char *name;	/* in the legend; NULL: not listed there */
 	struct np_datum *at;
 	size_t n;
 };
 
 #define NP_STYLES 8
-#define NP_STYLE_QUIET (NP_STYLES - 1) /* grey: what others are compared to */
+#define NP_STYLE_QUIET (NP_STYLES - 1) /* grey: the reference to compare with */
 
 struct np_panel {
 	char *title;
@@ -68,69 +95,69 @@ struct np_panel {
 
 struct np_figure {
 	char *title, *caption;
-	double date; /* of the newest measurement, seconds since 1970; or 0 */
+	double date; /* of the newest data, seconds since the epoch; 0: none */
 	struct np_panel **panel;
 	size_t n_panels;
-	bool no_memory;
+	bool no_memory; /* an allocation failed while the figure was built */
 };
 
-/* NULL: out of memory.  Free with np_figure_free(). */
+/* Returns NULL when out of memory. Free with np_figure_free(). */
 struct np_figure *np_figure_new(const char *title);
 void np_figure_free(struct np_figure *f); /* NULL is allowed */
 
-/* What stands below the last panel. */
+/* Set the text below the last panel. */
 void np_figure_caption(struct np_figure *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * Each of these returns NULL without memory, and each takes a NULL that
- * another returned.
+ * The following functions return NULL when out of memory, and accept a NULL
+ * that one of them returned.
  */
 struct np_panel *np_figure_panel(struct np_figure *f, const char *title);
 
-/* label: as in np_axis; names are added by np_axis_name(). */
+/* Set kind and label of an axis. np_figure_name() adds a name to it. */
 void np_figure_axis(struct np_figure *f, struct np_axis *a,
 		    enum np_axis_kind kind, const char *label);
 void np_figure_name(struct np_figure *f, struct np_axis *a, const char *name);
 
 /*
- * name NULL: not in the legend.  What it returns is valid until the next one
- * of its panel.
+ * Add a shape. name NULL: not in the legend. The pointer is valid until the
+ * next shape is added to the same panel.
  */
 struct np_shape *np_figure_shape(struct np_figure *f, struct np_panel *p,
 				 enum np_shape_kind kind, unsigned style,
 				 const char *name);
 
-/* One more, as in np_datum. */
+/* Add a datum to a shape. */
 void np_figure_add(struct np_figure *f, struct np_shape *s, double x, double y,
 		   double low, double high);
-/* One more field; colour: 0 .. 1, NaN: not known. */
+/* Add a cell; colour: 0 (white) to 1 (dark), NaN: unknown. */
 void np_figure_cell(struct np_figure *f, struct np_shape *s, double x,
 		    double y, double colour, const char *text);
 
 /*
- * The ends of an axis (y: the upright one): those that were given, else as far
- * as the shapes go, with some room above and below.  *lo < *hi; above 0 for a
+ * The ends of an axis (y: of the y axis): those that were set, or else the
+ * extent of the shapes with some space around it. *lo < *hi, and *lo > 0 on a
  * logarithmic axis.
  */
 void np_figure_range(const struct np_panel *p, bool y, double *lo,
 		     double *hi);
 
-/* Its marks between these ends, at most so many; none where it has names. */
+/* At most `most` marks of an axis between lo and hi; none on NP_AXIS_NAMES. */
 void np_axis_ticks(const struct np_axis *a, double lo, double hi, size_t most,
 		   struct np_ticks *out);
 
 /*
- * Where v is between these ends: 0 at lo, 1 at hi.  On a logarithmic axis 0 is
- * infinitely far below, and less than 0 is NaN.
+ * Relative position of v on an axis: 0 at lo, 1 at hi. On a logarithmic axis 0
+ * lies at -INFINITY and a negative v at NaN.
  */
 double np_axis_place(const struct np_axis *a, double v, double lo, double hi);
 
 /*
- * np_figure_text.c: on a terminal: steps, lines and points in cells of
- * characters, with axes and a legend.  Other shapes have pages of their own and
- * are left out.  columns: 40 or more.  utf8: with block elements and braille,
- * else ASCII.  Returns 0 or -ENOMEM.
+ * np_figure_text.c: print a figure on a terminal, with axes and a legend.
+ * Steps, lines and points are drawn as characters; other shapes have reports
+ * of their own and are skipped. columns: width, at least 40. utf8: use block
+ * elements and braille, else ASCII. Returns 0 or -ENOMEM.
  */
 int np_figure_print(const struct np_figure *f, FILE *out, int columns,
 		    bool utf8);

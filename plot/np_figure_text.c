@@ -5,25 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS 10
-#define TICKS 6
+#define ROWS 10 /* height of a panel, lines of text */
+#define TICKS 6 /* marks of an axis, at most */
 
+/* One character of the plot area. */
 struct cell {
-	unsigned char full;  /* eighths of it, from below: steps */
-	bool quiet;	     /* within what steps are compared to */
-	unsigned char dots;  /* of braille: lines */
-	char mark;	     /* 'o' of points, '|' of their intervals */
+	unsigned char full;  /* steps: eighths that are filled, from below */
+	bool quiet;	     /* below a step of the reference style */
+	unsigned char dots;  /* lines: bits of the braille dots */
+	char mark;	     /* points: 'o', or '|' for their intervals */
 };
 
 struct screen {
 	const struct np_panel *p;
-	int columns, left; /* of the area, and before it */
+	int columns, left; /* widths of the plot area and of the labels */
 	bool utf8;
 	double x_lo, x_hi, y_lo, y_hi;
-	struct cell *cell; /* ROWS lines of columns */
+	struct cell *cell; /* ROWS * columns, line by line */
 };
 
-/* From the left and from above, in cells; NaN: nowhere. */
+/* Positions in cells, from the left and from the top; NaN: not on the axis. */
 static double column_of(const struct screen *s, double x)
 {
 	return s->columns *
@@ -34,13 +35,14 @@ static double row_of(const struct screen *s, double y)
 {
 	double row = ROWS * (1 - np_axis_place(&s->p->y, y, s->y_lo, s->y_hi));
 
-	/* On a boundary, whatever was rounded. */
+	/* Undo rounding errors, which could move a value to the row above. */
 	return fabs(row - round(row)) < 1e-9 ? round(row) : row;
 }
 
 static struct cell *at(const struct screen *s, double row, double column)
 {
-	int r = (int)fmin(floor(row), ROWS - 1); /* the lower end is inside */
+	/* The ends of the axes belong to the last row and column. */
+	int r = (int)fmin(floor(row), ROWS - 1);
 	int c = (int)fmin(floor(column), s->columns - 1);
 
 	if (!isfinite(row) || !isfinite(column) || row < 0 || row > ROWS ||
@@ -49,7 +51,7 @@ static struct cell *at(const struct screen *s, double row, double column)
 	return &s->cell[r * s->columns + c];
 }
 
-/* The highest step over a column; 0: none. */
+/* The highest step that overlaps a column; 0: none. */
 static double highest(const struct screen *s, const struct np_shape *p, int c)
 {
 	const struct np_datum *d = p->at;
@@ -62,13 +64,14 @@ static double highest(const struct screen *s, const struct np_shape *p, int c)
 	return best;
 }
 
+/* Fill each column up to its highest step, to an eighth of a cell. */
 static void draw_step(const struct screen *s, const struct np_shape *p)
 {
 	for (int c = 0; c < s->columns; c++) {
 		double y = highest(s, p, c), top = row_of(s, y);
 		int eighths = (int)lround(8 * (ROWS - top));
 
-		/* What is there is seen. */
+		/* A step above 0 is always visible. */
 		eighths = y > 0 && eighths < 1 ? 1 : eighths;
 		for (int r = ROWS - 1; r >= 0 && eighths > 0; r--) {
 			struct cell *cell = &s->cell[r * s->columns + c];
@@ -85,7 +88,7 @@ static void draw_step(const struct screen *s, const struct np_shape *p)
 
 static void draw_dot(const struct screen *s, double x, double y)
 {
-	/* Of the four rows and two columns of dots. */
+	/* Bits of a braille character: four rows of two dots. */
 	static const unsigned char bit[4][2] = {
 		{ 0x01, 0x08 }, { 0x02, 0x10 }, { 0x04, 0x20 }, { 0x40, 0x80 },
 	};
@@ -100,6 +103,7 @@ static void draw_dot(const struct screen *s, double x, double y)
 			 [(int)(2 * (column - floor(column)))];
 }
 
+/* Interpolate between the points, at more steps than there are dots. */
 static void draw_line(const struct screen *s, const struct np_shape *p)
 {
 	int steps = 4 * s->columns;
@@ -132,7 +136,7 @@ static void draw_points(const struct screen *s, const struct np_shape *p)
 	}
 }
 
-/* One cell; blank: nothing is in it. */
+/* Print one cell; a space if it is empty. */
 static void put_cell(FILE *f, const struct cell *c, bool utf8)
 {
 	static const char *const blocks[] = {
@@ -163,7 +167,7 @@ static bool is_blank(const struct cell *c)
 	return !c->mark && !c->full && !c->quiet && !c->dots;
 }
 
-/* A label that may have a micro sign, which ASCII writes as u. */
+/* Print a label; in ASCII, "u" replaces the micro sign. */
 static void put_label(FILE *f, const char *text, bool utf8)
 {
 	for (; *text; text++) {
@@ -176,6 +180,7 @@ static void put_label(FILE *f, const char *text, bool utf8)
 	}
 }
 
+/* Characters in a UTF-8 text. */
 static int width_of(const char *text)
 {
 	int n = 0;
@@ -185,6 +190,7 @@ static int width_of(const char *text)
 	return n;
 }
 
+/* The plot area, with the marks of the y axis before it. */
 static void put_rows(FILE *f, const struct screen *s, const struct np_ticks *y)
 {
 	for (int r = 0; r < ROWS; r++) {
@@ -206,7 +212,7 @@ static void put_rows(FILE *f, const struct screen *s, const struct np_ticks *y)
 	}
 }
 
-/* Labels below the axis, those that find room behind the one before. */
+/* Print the labels of the x axis; one that would touch the last is skipped. */
 static void put_below(FILE *f, const struct screen *s, size_t n,
 		      const char *(*label_at)(const void *of, size_t i,
 					      double *x), const void *of)
@@ -268,7 +274,7 @@ static void put_axis(FILE *f, const struct screen *s)
 	fputc('\n', f);
 }
 
-/* "Slowdown (%): o measured, * fit" */
+/* Title, label of the y axis and legend, as in "Slowdown (%)", "o measured". */
 static void put_head(FILE *f, const struct screen *s)
 {
 	fprintf(f, "\n%s\n", s->p->title ? s->p->title : "");

@@ -1,11 +1,853 @@
 #include "np_picture.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_plot.h"
+/* Text sizes in points, and the two greys of texts, frames and grids. */
+#define FONT 9.0
+#define FONT_SMALL 8.0
+#define GREY 0x595959u /* contrast of 7:1 on white */
+#define PALE 0xdededeu
+
+/* Longest texts, in bytes. */
+#define LINE_BYTES 512 /* titles, lines of the caption, legend entries */
+#define NAME_BYTES 256 /* names on an axis */
+#define CELL_BYTES 64
+
+/*
+ * ---- Styles ----
+ *
+ * All pictures share one set of styles. The colours are those of Okabe and
+ * Ito, "Color Universal Design" (2008), which people with red-green colour
+ * blindness can tell apart. No two styles differ in colour alone: each has its
+ * own dash, mark and hatching as well.
+ */
+
+#define HATCH 4.0 /* distance between two hatching lines, points */
+#define MARK 2.6  /* half the width of a mark, points */
+
+enum { UP = 1, DOWN = 2, ACROSS = 4, UPRIGHT = 8 };
+
+static const struct {
+	unsigned colour;
+	double dash[2];
+	int sides;   /* corners of the mark; 0: a circle */
+	double turn; /* direction of its first corner, in quarter turns */
+	int hatch;
+} styles[NP_STYLES] = {
+	{ 0x0072b2, { 0, 0 }, 0, 0, 0 },	   /* blue */
+	{ 0xd55e00, { 6, 2.5 }, 4, 0.5, UP },	   /* vermillion */
+	{ 0x009e73, { 1.5, 2 }, 3, -1, DOWN },	   /* bluish green */
+	{ 0xe69f00, { 9, 2 }, 4, 0, ACROSS },	   /* orange */
+	{ 0xcc79a7, { 3, 1.5 }, 3, 1, UPRIGHT },   /* reddish purple */
+	{ 0x56b4e9, { 4, 4 }, 5, -1, UP | DOWN },  /* sky blue */
+	{ 0x000000, { 1, 1 }, 6, 0, ACROSS | UPRIGHT }, /* black */
+	{ 0x7f7f7f, { 2.5, 2 }, 4, 0.5, 0 },	   /* grey: NP_STYLE_QUIET */
+};
+
+static unsigned style_colour(unsigned style)
+{
+	return styles[style].colour;
+}
+
+static struct np_pen style_line(unsigned style, double width)
+{
+	return (struct np_pen){
+		.line = styles[style].colour, .fill = NP_NO_COLOUR,
+		.width = width,
+		.dash = { styles[style].dash[0], styles[style].dash[1] },
+	};
+}
+
+/* Draw the style's mark, a circle or a polygon, centred at (x, y). */
+static void draw_mark(struct np_canvas *c, unsigned style, double x, double y)
+{
+	const struct np_pen pen = {
+		.line = NP_WHITE, .fill = styles[style].colour, .width = 0.5,
+		.opacity = 1,
+	};
+	int n = styles[style].sides ? styles[style].sides : 16;
+	double xy[2 * 16];
+
+	for (int i = 0; i < n; i++) {
+		double angle = (styles[style].turn + 4.0 * i / n) * M_PI / 2;
+
+		xy[2 * i] = x + MARK * cos(angle) * (n < 16 ? 1.2 : 1);
+		xy[2 * i + 1] = y + MARK * sin(angle) * (n < 16 ? 1.2 : 1);
+	}
+	c->path(c, xy, (size_t)n, true, &pen);
+}
+
+/*
+ * Draw the lines y = slope * x + k inside the box, for every k that is a
+ * multiple of HATCH: the hatching of adjacent areas then lines up.
+ */
+static void slanted(struct np_canvas *c, const struct np_box *b, double slope,
+		    const struct np_pen *pen)
+{
+	double right = b->x + b->w, bottom = b->y + b->h;
+	double from = b->y - fmax(slope * b->x, slope * right);
+	double to = bottom - fmin(slope * b->x, slope * right);
+
+	for (double k = ceil(from / HATCH) * HATCH; k < to; k += HATCH) {
+		double at_top = (b->y - k) / slope;
+		double at_bottom = (bottom - k) / slope;
+		double x0 = fmax(b->x, fmin(at_top, at_bottom));
+		double x1 = fmin(right, fmax(at_top, at_bottom));
+
+		if (x0 < x1)
+			np_canvas_line(c, x0, slope * x0 + k, x1,
+				       slope * x1 + k, pen);
+	}
+}
+
+static void straight(struct np_canvas *c, const struct np_box *b, bool upright,
+		     const struct np_pen *pen)
+{
+	double from = upright ? b->x : b->y;
+	double to = from + (upright ? b->w : b->h);
+
+	for (double k = floor(from / HATCH + 1) * HATCH; k < to; k += HATCH)
+		if (upright)
+			np_canvas_line(c, k, b->y, k, b->y + b->h, pen);
+		else
+			np_canvas_line(c, b->x, k, b->x + b->w, k, pen);
+}
+
+static void hatch(struct np_canvas *c, const struct np_box *b, int which,
+		  const struct np_pen *pen)
+{
+	if (which & UP)
+		slanted(c, b, -1, pen);
+	if (which & DOWN)
+		slanted(c, b, 1, pen);
+	if (which & ACROSS)
+		straight(c, b, false, pen);
+	if (which & UPRIGHT)
+		straight(c, b, true, pen);
+}
+
+/* Fill an area in a pale tint, with frame and hatching where it is large. */
+static void draw_field(struct np_canvas *c, unsigned style,
+		  const struct np_box *box)
+{
+	const struct np_pen lines = {
+		.line = styles[style].colour, .fill = NP_NO_COLOUR,
+		.width = 0.6,
+	};
+	const struct np_pen field = {
+		.line = box->w >= 1 && box->h >= 1 ? styles[style].colour :
+						     NP_NO_COLOUR,
+		.fill = styles[style].colour, .width = 0.5,
+		.opacity = !styles[style].hatch ? 0.75 : 0.3,
+	};
+
+	np_canvas_box(c, box, &field);
+	if (box->w >= HATCH / 2 && box->h >= HATCH / 2)
+		hatch(c, box, styles[style].hatch, &lines);
+}
+
+/* Shades of one blue from light to dark, which survive printing in grey. */
+static const unsigned char heat_scale[][3] = {
+	{ 255, 255, 255 }, { 198, 219, 239 }, { 107, 174, 214 },
+	{ 33, 113, 181 }, { 8, 48, 107 },
+};
+
+/* Colour of a cell, and of the text on it; v: 0 (white) to 1 (dark blue). */
+static unsigned heat_colour(double v)
+{
+	double at = fmin(fmax(v, 0), 1) * (NP_ARRAY_SIZE(heat_scale) - 1);
+	size_t i = (size_t)fmin(at, NP_ARRAY_SIZE(heat_scale) - 2);
+	unsigned rgb = 0;
+
+	for (int k = 0; k < 3; k++)
+		rgb = rgb << 8 |
+		      (unsigned)lround(heat_scale[i][k] + (at - (double)i) *
+				       (heat_scale[i + 1][k] -
+					heat_scale[i][k]));
+	return rgb;
+}
+
+static unsigned heat_text_colour(double v)
+{
+	return v > 0.55 ? NP_WHITE : NP_BLACK;
+}
+
+/* Mark a cell whose value is unknown. */
+static void draw_unknown(struct np_canvas *c, const struct np_box *box)
+{
+	const struct np_pen lines = {
+		.line = PALE, .fill = NP_NO_COLOUR, .width = 0.8,
+	};
+
+	hatch(c, box, UP, &lines);
+}
+
+/* ---- Axes ---- */
+
+#define GAP 3.0	       /* between the frame and a text, points */
+#define NAME_MAX 110.0 /* a name of the y axis wider than this is cut */
+#define TURNED_MAX 80.0 /* the same of the x axis */
+
+/* One panel while it is drawn, and the box in which its shapes lie. */
+struct area {
+	struct np_canvas *c;
+	const struct np_panel *p;
+	struct np_box box;
+	double x_lo, x_hi, y_lo, y_hi;
+	struct np_ticks x_ticks, y_ticks; /* set by draw_grid() */
+};
+
+/* From values to points on the page; NaN where a logarithm has no value. */
+
+static double area_x(const struct area *a, double x)
+{
+	return a->box.x +
+	       a->box.w * np_axis_place(&a->p->x, x, a->x_lo, a->x_hi);
+}
+
+static double area_y(const struct area *a, double y)
+{
+	return a->box.y +
+	       a->box.h *
+	       (1 - np_axis_place(&a->p->y, y, a->y_lo, a->y_hi));
+}
+
+static double widest(const struct np_axis *a, double most)
+{
+	double w = 0;
+
+	for (size_t i = 0; i < a->n_names; i++)
+		w = fmax(w, np_text_width(a->name[i], FONT_SMALL));
+	return fmin(w, most);
+}
+
+/*
+ * Marks of an axis that is length points long: as many as fit without their
+ * labels touching, but at least two.
+ */
+static void ticks_of(const struct np_axis *a, double lo, double hi,
+		     double length, bool upright, struct np_ticks *t)
+{
+	for (size_t most = upright ? 7 : 10;; most--) {
+		double room;
+
+		np_axis_ticks(a, lo, hi, most, t);
+		if (most == 2)
+			return;
+		room = INFINITY;
+		for (size_t i = 0; i + 1 < t->n; i++) {
+			double apart = length *
+				(np_axis_place(a, t->at[i + 1], lo, hi) -
+				 np_axis_place(a, t->at[i], lo, hi));
+			double text = upright ? FONT_SMALL :
+				(np_text_width(t->label[i], FONT_SMALL) +
+				 np_text_width(t->label[i + 1],
+					       FONT_SMALL)) / 2;
+
+			room = fmin(room, apart - text);
+		}
+		if (room > (upright ? 4 : 8))
+			return;
+	}
+}
+
+/* Whether the names of an x axis are too wide to be written horizontally. */
+static bool is_turned(const struct np_axis *a, double width)
+{
+	return widest(a, INFINITY) + 6 > width / fmax(1, (double)a->n_names);
+}
+
+/* Width of the labels left of the box. */
+static double axes_left(const struct np_panel *p)
+{
+	double left = GAP, lo, hi;
+	struct np_ticks t;
+
+	if (p->y.kind == NP_AXIS_NAMES)
+		left += widest(&p->y, NAME_MAX);
+	np_figure_range(p, true, &lo, &hi);
+	ticks_of(&p->y, lo, hi, 100, true, &t);
+	for (size_t i = 0; i < t.n; i++)
+		left = fmax(left, GAP + np_text_width(t.label[i],
+						      FONT_SMALL));
+	return left + (p->y.label && *p->y.label ? FONT + 7 : 2);
+}
+
+/* Height of the labels below a box of this width. */
+static double axes_below(const struct np_panel *p, double width)
+{
+	double below = GAP + FONT;
+
+	if (p->x.kind == NP_AXIS_NAMES && is_turned(&p->x, width))
+		below = GAP + widest(&p->x, TURNED_MAX);
+	return below + (p->x.label && *p->x.label ? FONT + 5 : 2);
+}
+
+static const struct np_pen grid = {
+	.line = PALE, .fill = NP_NO_COLOUR, .width = 0.5,
+};
+static const struct np_pen frame = {
+	.line = GREY, .fill = NP_NO_COLOUR, .width = 0.7,
+};
+
+/* Grid lines, drawn before the shapes so that these cover them. */
+static void draw_grid(struct area *a)
+{
+	const struct np_box *b = &a->box;
+
+	ticks_of(&a->p->x, a->x_lo, a->x_hi, b->w, false, &a->x_ticks);
+	ticks_of(&a->p->y, a->y_lo, a->y_hi, b->h, true, &a->y_ticks);
+	for (size_t i = 0; i < a->x_ticks.n; i++) {
+		double x = area_x(a, a->x_ticks.at[i]);
+
+		np_canvas_line(a->c, x, b->y, x, b->y + b->h, &grid);
+	}
+	for (size_t i = 0; i < a->y_ticks.n; i++) {
+		double y = area_y(a, a->y_ticks.at[i]);
+
+		np_canvas_line(a->c, b->x, y, b->x + b->w, y, &grid);
+	}
+}
+
+static void put_text(const struct area *a, double x, double y, const char *what,
+		 enum np_align align, bool turned)
+{
+	const struct np_type type = {
+		.size = FONT_SMALL, .align = align, .turned = turned,
+	};
+
+	a->c->text(a->c, x, y, what, &type);
+}
+
+static void draw_x(const struct area *a)
+{
+	const struct np_axis *x = &a->p->x;
+	bool turned = is_turned(x, a->box.w);
+	double bottom = a->box.y + a->box.h;
+	char cut[NAME_BYTES];
+
+	for (size_t i = 0; i < x->n_names; i++) {
+		double at = area_x(a, (double)i);
+
+		np_text_fit(x->name[i], FONT_SMALL, TURNED_MAX, cut,
+			    sizeof(cut));
+		if (turned)
+			put_text(a, at + 3, bottom + GAP, cut, NP_RIGHT, true);
+		else
+			put_text(a, at, bottom + GAP + FONT_SMALL, x->name[i],
+			     NP_CENTRE, false);
+	}
+	for (size_t i = 0; i < a->x_ticks.n; i++) {
+		double at = area_x(a, a->x_ticks.at[i]);
+
+		np_canvas_line(a->c, at, bottom, at, bottom - 3, &frame);
+		put_text(a, at, bottom + GAP + FONT_SMALL, a->x_ticks.label[i],
+		     NP_CENTRE, false);
+	}
+}
+
+static void draw_y(const struct area *a)
+{
+	const struct np_axis *y = &a->p->y;
+	double left = a->box.x;
+	char cut[NAME_BYTES];
+
+	for (size_t i = 0; i < y->n_names; i++)
+		put_text(a, left - GAP, area_y(a, (double)i) + 3,
+		     np_text_fit(y->name[i], FONT_SMALL, NAME_MAX, cut,
+				 sizeof(cut)), NP_RIGHT, false);
+	for (size_t i = 0; i < a->y_ticks.n; i++) {
+		double at = area_y(a, a->y_ticks.at[i]);
+
+		np_canvas_line(a->c, left, at, left + 3, at, &frame);
+		put_text(a, left - GAP, at + 3, a->y_ticks.label[i], NP_RIGHT,
+		     false);
+	}
+}
+
+static void draw_labels(const struct area *a, double left)
+{
+	struct np_type type = { .size = FONT, .align = NP_CENTRE };
+
+	if (a->p->x.label)
+		a->c->text(a->c, a->box.x + a->box.w / 2,
+			   a->box.y + a->box.h - 2 +
+			   axes_below(a->p, a->box.w), a->p->x.label,
+			   &type);
+	type.turned = true;
+	if (a->p->y.label)
+		a->c->text(a->c, a->box.x - left + FONT - 1,
+			   a->box.y + a->box.h / 2, a->p->y.label, &type);
+}
+
+/* Frame, marks, names and labels, drawn on top of the shapes. */
+static void draw_axes(const struct area *a, double left)
+{
+	np_canvas_box(a->c, &a->box, &frame);
+	draw_x(a);
+	draw_y(a);
+	draw_labels(a, left);
+}
+
+/* ---- Shapes ---- */
+
+#define CAP 2.0 /* half the width of the ends of an interval, points */
+#define BAR 0.7 /* width of a bar, as a part of the space of its name */
+
+/* A path made of the points that can be drawn. */
+struct path {
+	double *xy;
+	size_t n;
+};
+
+/* Append a point, unless it cannot be drawn. */
+static void add(const struct area *a, struct path *p, double x, double y)
+{
+	double at_x = area_x(a, x), at_y = area_y(a, y);
+
+	/* On a logarithmic axis 0 is drawn at the lower end. */
+	if (at_y == INFINITY)
+		at_y = a->box.y + a->box.h;
+	if (at_x == -INFINITY)
+		at_x = a->box.x;
+	if (!isfinite(at_x) || !isfinite(at_y))
+		return;
+	p->xy[2 * p->n] = at_x;
+	p->xy[2 * p->n++ + 1] = at_y;
+}
+
+/* A pen that fills without an outline. */
+static struct np_pen tint(unsigned style, double opacity)
+{
+	return (struct np_pen){
+		.line = NP_NO_COLOUR, .fill = style_colour(style),
+		.opacity = opacity,
+	};
+}
+
+static void draw_band(const struct area *a, const struct np_shape *s)
+{
+	const struct np_pen pen = tint(s->style, 0.18);
+	struct path p = { calloc(4 * s->n + 1, sizeof(*p.xy)), 0 };
+
+	for (size_t i = 0; p.xy && i < s->n; i++)
+		add(a, &p, s->at[i].x, s->at[i].low);
+	for (size_t i = s->n; p.xy && i--;)
+		add(a, &p, s->at[i].x, s->at[i].high);
+	if (p.n > 2)
+		a->c->path(a->c, p.xy, p.n, true, &pen);
+	free(p.xy);
+}
+
+/* Filled down to the axis, so that overlapping steps are easy to tell apart. */
+static void draw_step(const struct area *a, const struct np_shape *s)
+{
+	const struct np_pen line = style_line(s->style, 1.2);
+	const struct np_pen pen = tint(s->style, 0.2);
+	struct path p = { calloc(4 * s->n + 5, sizeof(*p.xy)), 0 };
+
+	if (!p.xy || s->n < 2) {
+		free(p.xy);
+		return;
+	}
+	add(a, &p, s->at[0].x, a->y_lo);
+	for (size_t i = 0; i + 1 < s->n; i++) {
+		add(a, &p, s->at[i].x, s->at[i].y);
+		add(a, &p, s->at[i + 1].x, s->at[i].y);
+	}
+	add(a, &p, s->at[s->n - 1].x, a->y_lo);
+	if (p.n > 2) {
+		a->c->path(a->c, p.xy, p.n, true, &pen);
+		a->c->path(a->c, p.xy, p.n, false, &line);
+	}
+	free(p.xy);
+}
+
+static void draw_line(const struct area *a, const struct np_shape *s)
+{
+	const struct np_pen pen = style_line(s->style, 1.3);
+	struct path p = { calloc(2 * s->n + 1, sizeof(*p.xy)), 0 };
+
+	for (size_t i = 0; p.xy && i < s->n; i++)
+		add(a, &p, s->at[i].x, s->at[i].y);
+	if (p.n > 1)
+		a->c->path(a->c, p.xy, p.n, false, &pen);
+	free(p.xy);
+}
+
+static void interval(const struct area *a, const struct np_shape *s,
+		     const struct np_datum *d)
+{
+	const struct np_pen pen = {
+		.line = style_colour(s->style), .fill = NP_NO_COLOUR,
+		.width = 0.9,
+	};
+	double x = area_x(a, d->x);
+	double low = area_y(a, d->low), high = area_y(a, d->high);
+
+	if (!isfinite(x) || !isfinite(low) || !isfinite(high))
+		return;
+	np_canvas_line(a->c, x, low, x, high, &pen);
+	np_canvas_line(a->c, x - CAP, low, x + CAP, low, &pen);
+	np_canvas_line(a->c, x - CAP, high, x + CAP, high, &pen);
+}
+
+static void draw_points(const struct area *a, const struct np_shape *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		double x = area_x(a, s->at[i].x);
+		double y = area_y(a, s->at[i].y);
+
+		interval(a, s, &s->at[i]);
+		if (isfinite(x) && isfinite(y))
+			draw_mark(a->c, s->style, x, y);
+	}
+}
+
+/* Filled rectangles: zones, bars, spans and cells. */
+
+/* Start and length between two coordinates; false: nothing to draw. */
+static bool extent(double from, double to, double *at, double *length)
+{
+	*at = fmin(from, to);
+	*length = fabs(to - from);
+	return isfinite(*at) && isfinite(*length) && *length > 0;
+}
+
+/* The rectangle of one datum, clipped to the box; false: nothing to draw. */
+static bool field_of(const struct area *a, enum np_shape_kind kind,
+		     const struct np_datum *d, struct np_box *b)
+{
+	double half = BAR / 2;
+
+	*b = a->box;
+	if (kind == NP_SHAPE_ZONE)
+		return extent(fmax(area_x(a, d->low), b->x),
+			      fmin(area_x(a, d->high), b->x + b->w),
+			      &b->x, &b->w);
+	if (kind == NP_SHAPE_BARS)
+		return extent(area_y(a, d->low), area_y(a, d->high),
+			      &b->y, &b->h) &&
+		       extent(area_x(a, d->x - half),
+			      area_x(a, d->x + half), &b->x, &b->w);
+	return extent(area_x(a, d->low), area_x(a, d->high), &b->x,
+		      &b->w) &&
+	       extent(area_y(a, d->y - half), area_y(a, d->y + half),
+		      &b->y, &b->h);
+}
+
+static void draw_fields(const struct area *a, const struct np_shape *s)
+{
+	struct np_box b;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (field_of(a, s->kind, &s->at[i], &b))
+			draw_field(a->c, s->style, &b);
+}
+
+/* Write into a cell, in a smaller font if the text is too wide, or cut. */
+static void cell_text(const struct area *a, const struct np_box *b,
+		      double v, const char *what)
+{
+	struct np_type type = { .size = FONT_SMALL, .align = NP_CENTRE };
+	char cut[CELL_BYTES];
+
+	type.colour = isnan(v) ? GREY : heat_text_colour(v);
+	while (type.size > 5 && np_text_width(what, type.size) > b->w - 2)
+		type.size -= 0.5;
+	np_text_fit(what, type.size, b->w - 1, cut, sizeof(cut));
+	a->c->text(a->c, b->x + b->w / 2, b->y + b->h / 2 + type.size * 0.36,
+		   cut, &type);
+}
+
+static void draw_cells(const struct area *a, const struct np_shape *s)
+{
+	struct np_pen pen = {
+		.line = NP_WHITE, .width = 1, .opacity = 1,
+	};
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct np_datum *d = &s->at[i];
+		struct np_box b = {
+			area_x(a, d->x - 0.5), area_y(a, d->y - 0.5),
+			0, 0,
+		};
+
+		b.w = area_x(a, d->x + 0.5) - b.x;
+		b.h = area_y(a, d->y + 0.5) - b.y;
+		pen.fill = isnan(d->low) ? NP_WHITE : heat_colour(d->low);
+		np_canvas_box(a->c, &b, &pen);
+		if (isnan(d->low))
+			draw_unknown(a->c, &b);
+		if (d->text)
+			cell_text(a, &b, d->low, d->text);
+	}
+}
+
+static void draw_shape(const struct area *a, const struct np_shape *s)
+{
+	static void (*const drawers[])(const struct area *a,
+				    const struct np_shape *s) = {
+		[NP_SHAPE_BAND] = draw_band,
+		[NP_SHAPE_ZONE] = draw_fields,
+		[NP_SHAPE_STEP] = draw_step,
+		[NP_SHAPE_LINE] = draw_line,
+		[NP_SHAPE_POINTS] = draw_points,
+		[NP_SHAPE_BARS] = draw_fields,
+		[NP_SHAPE_SPANS] = draw_fields,
+		[NP_SHAPE_CELLS] = draw_cells,
+	};
+
+	drawers[s->kind](a, s);
+}
+
+/* ---- The page: title, panels with their legends, caption ---- */
+
+/* Lengths in points. */
+#define MARGIN 10.0
+#define WIDTH 420.0   /* of a page: 5.8 inches; still legible at half of that */
+#define WIDEST 1440.0 /* of a page of many cells */
+#define HEIGHT 140.0  /* of a panel whose y axis has numbers */
+#define ROW 13.0      /* height of each name of a y axis */
+#define CELL_W 38.0
+#define CELL_H 20.0
+#define LINE 11.0     /* height of a line of the caption */
+#define TITLE 16.0    /* height of a title */
+#define SAMPLE 18.0   /* width of a style's sample in the legend */
+#define ENTRY 12.0    /* height of a line of the legend */
+
+static bool has_cells(const struct np_panel *p)
+{
+	return p->n_shapes && p->shape[0].kind == NP_SHAPE_CELLS;
+}
+
+static double area_height(const struct np_panel *p)
+{
+	if (p->y.kind != NP_AXIS_NAMES)
+		return HEIGHT;
+	return fmax(1, (double)p->y.n_names) * (has_cells(p) ? CELL_H : ROW);
+}
+
+/* Space left of the boxes: the same for all panels, so that these align. */
+static double left_of(const struct np_figure *f)
+{
+	double left = 0;
+
+	for (size_t i = 0; i < f->n_panels; i++)
+		left = fmax(left, axes_left(f->panel[i]));
+	return left;
+}
+
+static double page_width(const struct np_figure *f)
+{
+	double width = WIDTH;
+
+	for (size_t i = 0; i < f->n_panels; i++)
+		if (has_cells(f->panel[i]))
+			width = fmax(width, left_of(f) + 2 * MARGIN + CELL_W *
+				     (double)f->panel[i]->x.n_names);
+	return fmin(ceil(width), WIDEST);
+}
+
+/*
+ * Number of bytes at the beginning of text that fit into a line of this width,
+ * broken between words; at least one word.
+ */
+static size_t line_of(const char *text, double width, char *line)
+{
+	size_t n = 0;
+
+	while (text[n]) {
+		size_t more = strspn(text + n, " ");
+
+		more += strcspn(text + n + more, " ");
+		if (n + more >= LINE_BYTES)
+			return n ? n : LINE_BYTES - 1;
+		memcpy(line + n, text + n, more);
+		line[n + more] = '\0';
+		if (n && np_text_width(line, FONT_SMALL) > width)
+			break;
+		n += more;
+	}
+	return n;
+}
+
+/*
+ * Draw text, broken into lines, below y; c NULL: measure only. Returns its
+ * height.
+ */
+static double paragraph(struct np_canvas *c, const char *text, double y,
+			double width)
+{
+	const struct np_type type = { .size = FONT_SMALL,
+				      .colour = GREY };
+	char line[LINE_BYTES] = "";
+	double height = 0;
+
+	while (*text) {
+		size_t n = line_of(text, width, line);
+
+		line[n] = '\0';
+		height += LINE;
+		if (c)
+			c->text(c, MARGIN, y + height, line, &type);
+		text += n + strspn(text + n, " ");
+	}
+	return height;
+}
+
+/* Draw a title below y; c NULL: measure only. Returns its height, 0 if none. */
+static double title(struct np_canvas *c, const char *text, double size,
+		    double y, double width)
+{
+	const struct np_type type = { .size = size, .bold = true };
+	char cut[LINE_BYTES];
+
+	if (!text || !*text)
+		return 0;
+	/* np_text_width() is of the regular face; bold letters are wider. */
+	np_text_fit(text, 1.15 * size, width, cut, sizeof(cut));
+	if (c)
+		c->text(c, MARGIN, y + TITLE - 5, cut, &type);
+	return TITLE;
+}
+
+static double entry_width(const struct np_shape *s)
+{
+	return SAMPLE + 4 + np_text_width(s->name, FONT_SMALL) + 10;
+}
+
+/* The symbol of a shape in the legend; its text has its baseline at y. */
+static void sample(struct np_canvas *c, const struct np_shape *s, double x,
+		   double y)
+{
+	const struct np_box box = { x, y - 6.5, SAMPLE, 7 };
+	struct np_pen line = style_line(s->style, 1.3);
+	const struct np_pen fill = tint(s->style, 0.2);
+
+	switch (s->kind) {
+	case NP_SHAPE_BAND:
+	case NP_SHAPE_STEP:
+		np_canvas_box(c, &box, &fill);
+		if (s->kind == NP_SHAPE_STEP)
+			np_canvas_line(c, x, y - 6.5, x + SAMPLE, y - 6.5,
+				       &line);
+		break;
+	case NP_SHAPE_LINE:
+		np_canvas_line(c, x, y - 3, x + SAMPLE, y - 3, &line);
+		break;
+	case NP_SHAPE_POINTS:
+		line.dash[0] = 0;
+		line.width = 0.9;
+		np_canvas_line(c, x + SAMPLE / 2, y - 8, x + SAMPLE / 2, y + 2,
+			       &line);
+		draw_mark(c, s->style, x + SAMPLE / 2, y - 3);
+		break;
+	default:
+		draw_field(c, s->style, &box);
+	}
+}
+
+/*
+ * Draw the legend above a panel, in as many lines as it needs; c NULL: measure
+ * only. Returns its height.
+ */
+static double legend(struct np_canvas *c, const struct np_panel *p, double left,
+		     double y, double width)
+{
+	const struct np_type type = { .size = FONT_SMALL };
+	double x = left, height = 0;
+	char cut[LINE_BYTES];
+
+	for (size_t i = 0; i < p->n_shapes; i++) {
+		const struct np_shape *s = &p->shape[i];
+
+		if (!s->name)
+			continue;
+		if (!height || x + entry_width(s) > left + width + 10) {
+			x = left;
+			height += ENTRY;
+		}
+		if (c) {
+			sample(c, s, x, y + height - 3);
+			c->text(c, x + SAMPLE + 4, y + height - 3,
+				np_text_fit(s->name, FONT_SMALL,
+					    width - SAMPLE - 4, cut,
+					    sizeof(cut)), &type);
+		}
+		x += entry_width(s);
+	}
+	return height + 3;
+}
+
+/* width: of the panel's box */
+static double panel_height(const struct np_panel *p, double width)
+{
+	return title(NULL, p->title, FONT, 0, width) +
+	       legend(NULL, p, 0, 0, width) + area_height(p) +
+	       axes_below(p, width) + 8;
+}
+
+void np_plot_size(const struct np_figure *f, double *width, double *height)
+{
+	double box, inner;
+
+	*width = page_width(f);
+	inner = *width - 2 * MARGIN;
+	box = inner - left_of(f);
+	*height = 2 * MARGIN + title(NULL, f->title, 1.1 * FONT, 0, inner);
+	for (size_t i = 0; i < f->n_panels; i++)
+		*height += panel_height(f->panel[i], box);
+	if (f->caption)
+		*height += paragraph(NULL, f->caption, 0, inner);
+	*height = ceil(*height);
+}
+
+static void draw_panel(struct np_canvas *c, const struct np_panel *p, double y,
+		       double left, double width)
+{
+	struct area a = {
+		.c = c, .p = p,
+		.box = { MARGIN + left, y, width, area_height(p) },
+	};
+
+	a.box.y += title(c, p->title, FONT, y, width);
+	a.box.y += legend(c, p, a.box.x, a.box.y, a.box.w);
+	np_figure_range(p, false, &a.x_lo, &a.x_hi);
+	np_figure_range(p, true, &a.y_lo, &a.y_hi);
+	draw_grid(&a);
+	c->clip(c, &a.box);
+	for (size_t i = 0; i < p->n_shapes; i++)
+		draw_shape(&a, &p->shape[i]);
+	c->clip(c, NULL);
+	draw_axes(&a, left);
+}
+
+void np_plot_draw(const struct np_figure *f, struct np_canvas *c)
+{
+	const struct np_pen white = {
+		.line = NP_NO_COLOUR, .fill = NP_WHITE, .opacity = 1,
+	};
+	struct np_box page = { 0, 0, 0, 0 };
+	double y = MARGIN, inner, left = left_of(f);
+
+	np_plot_size(f, &page.w, &page.h);
+	inner = page.w - 2 * MARGIN;
+	np_canvas_box(c, &page, &white);
+	y += title(c, f->title, 1.1 * FONT, y, inner);
+	for (size_t i = 0; i < f->n_panels; i++) {
+		draw_panel(c, f->panel[i], y, left, inner - left);
+		y += panel_height(f->panel[i], inner - left);
+	}
+	if (f->caption)
+		paragraph(c, f->caption, y, inner);
+}
+
+/* ---- The file ---- */
 
 static bool can_draw(enum np_picture_kind kind)
 {
@@ -32,15 +874,15 @@ int np_picture_kind(const char *path, enum np_picture_kind *kind,
 		if (!strcasecmp(dot, ending[i])) {
 			*kind = (enum np_picture_kind)i;
 			return can_draw(*kind) ? 0 :
-			       np_errf(err, -ENOTSUP, "%s: this netprof was built "
-				       "without cairo: expected a name that ends "
-				       "in .svg", path);
+			       np_errf(err, -ENOTSUP, "%s: expected a name "
+				       "that ends in .svg, as this netprof was "
+				       "built without cairo", path);
 		}
 	return np_errf(err, -EINVAL, "%s: expected a name that ends in .svg, "
 		       ".png or .pdf", path);
 }
 
-static struct np_canvas *canvas(const struct np_figure *f,
+static struct np_canvas *new_canvas(const struct np_figure *f,
 				enum np_picture_kind kind, FILE *out)
 {
 	double width, height;
@@ -56,9 +898,10 @@ static struct np_canvas *canvas(const struct np_figure *f,
 				NULL;
 }
 
-static int draw(const struct np_figure *f, enum np_picture_kind kind, FILE *out)
+static int draw_file(const struct np_figure *f, enum np_picture_kind kind,
+		     FILE *out)
 {
-	struct np_canvas *c = canvas(f, kind, out);
+	struct np_canvas *c = new_canvas(f, kind, out);
 
 	if (!c)
 		return -ENOMEM;
@@ -78,7 +921,7 @@ int np_picture_make(const struct np_figure *f, enum np_picture_kind kind,
 	if (!f->n_panels)
 		return np_errf(err, -EINVAL, "the figure has no panel");
 	mem = open_memstream(&text, len);
-	rc = mem ? draw(f, kind, mem) : -ENOMEM;
+	rc = mem ? draw_file(f, kind, mem) : -ENOMEM;
 	if (mem && fclose(mem) && !rc)
 		rc = -ENOMEM;
 	if (rc) {

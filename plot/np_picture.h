@@ -1,27 +1,37 @@
 /*
- * Files of figures: SVG, PNG or PDF.  The same figure gives the same bytes;
- * those of PNG and PDF also depend on the release of cairo and on the fonts.
+ * Picture files: a figure laid out on a page and written as SVG, PNG or PDF.
+ *
+ * The same figure always gives the same bytes. PNG and PDF also depend on the
+ * release of cairo and on the fonts that are installed.
  */
 #ifndef NP_PICTURE_H
 #define NP_PICTURE_H
 
+#include "np_canvas.h"
 #include "np_err.h"
 #include "np_figure.h"
 
 enum np_picture_kind { NP_PICTURE_SVG, NP_PICTURE_PNG, NP_PICTURE_PDF };
 
 /*
- * By the ending of path, in small letters or capitals.  Returns 0 or -EINVAL
- * with err.
+ * The kind that the suffix of path asks for, in upper or lower case. Returns 0;
+ * with err -EINVAL (another suffix) or -ENOTSUP (this build has no cairo).
  */
 int np_picture_kind(const char *path, enum np_picture_kind *kind,
 		    struct np_err *err);
 
 /*
- * The whole file in memory; free() *out.  Returns 0, -EINVAL (no panels),
- * -ENOMEM or -EIO with err.
+ * Make the whole file in memory. *out: *len bytes, which the caller frees.
+ * Returns 0, or with err -EINVAL (the figure has no panel), -ENOMEM or -EIO.
  */
 int np_picture_make(const struct np_figure *f, enum np_picture_kind kind,
 		    char **out, size_t *len, struct np_err *err);
+
+/*
+ * The page that np_picture_make() draws: its size in points, and its contents
+ * on any canvas. Exported for the tests, which check the layout.
+ */
+void np_plot_size(const struct np_figure *f, double *width, double *height);
+void np_plot_draw(const struct np_figure *f, struct np_canvas *c);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_plot.h"
+#include "np_picture.h"
 #include "some_figure.h"
 
 static const struct {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_plot.h"
+#include "np_picture.h"
 #include "some_figure.h"
 
 #define MAX 512

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "np_ticks.h"
+#include "np_figure.h"
 
 static const struct {
 	const char *name;
