@@ -24,7 +24,8 @@ static uint64_t mask_of(uint32_t first, uint32_t end, size_t k)
 }
 
 struct count {
-	unsigned any, usable, idle, room; /* any: 0 or 1 */
+	unsigned any; /* 0 or 1 */
+	unsigned usable, idle, idle_or_mixed;
 };
 
 static struct count count_range(const struct np_snapshot *s,
@@ -42,7 +43,7 @@ static struct count count_range(const struct np_snapshot *s,
 		c.any |= w != 0;
 		c.usable += (unsigned)__builtin_popcountll(w & s->usable[k]);
 		c.idle += (unsigned)__builtin_popcountll(w & s->idle[k]);
-		c.room += (unsigned)__builtin_popcountll(w & s->room[k]);
+		c.idle_or_mixed += (unsigned)__builtin_popcountll(w & s->idle_or_mixed[k]);
 	}
 	return c;
 }
@@ -60,7 +61,7 @@ void np_counts_fill(const struct np_snapshot *s, const uint64_t *set,
 		c->usable[i] = (uint16_t)got.usable;
 		c->all_usable += got.usable;
 		c->free_alone[i] = (uint16_t)got.idle;
-		c->free_shared[i] = (uint16_t)got.room;
+		c->free_shared[i] = (uint16_t)got.idle_or_mixed;
 		if (got.any)
 			np_bits_set(c->reach, i);
 	}
@@ -68,7 +69,7 @@ void np_counts_fill(const struct np_snapshot *s, const uint64_t *set,
 	c->loose_usable = got.usable;
 	c->all_usable += got.usable;
 	c->loose_free_alone = got.idle;
-	c->loose_free_shared = got.room;
+	c->loose_free_shared = got.idle_or_mixed;
 }
 
 uint64_t np_counts_sum(uint32_t switches, const uint16_t *column,

@@ -19,7 +19,7 @@ double np_press_fraction(uint32_t load)
 
 uint32_t np_press_limit(double max_slowdown)
 {
-	/* Rounded as the loads are, so that a pair at the limit is at it. */
+	/* Rounded like all loads: a pair exactly at the limit passes. */
 	return (uint32_t)rint(NP_PRESS_UNIT * log1p(max_slowdown));
 }
 
@@ -71,15 +71,16 @@ double np_press_slowdown(const struct np_press *t, uint32_t victim,
 		np_press_feels(t, victim)[co * NP_N_TOUCH + touch]);
 }
 
-/* In the book of answers: not asked yet.  A load never gets there. */
+/* Marks an answer that was not asked for yet; no load is that large. */
 #define UNASKED UINT16_MAX
 
 struct np_conflict {
 	struct np_oracle oracle;
-	size_t n, room;
+	size_t n, capacity; /* profiles */
 	struct np_press_profile *profile;
-	uint16_t *answer; /* [(victim * room + co) * NP_N_CONTACTS + contact] */
-	struct np_press *table; /* NULL: something changed since */
+	/* Loads, at [(victim * capacity + co) * NP_N_CONTACTS + contact]. */
+	uint16_t *answer;
+	struct np_press *table; /* made last; NULL: out of date */
 };
 
 int np_conflict_new(const struct np_oracle *oracle, struct np_conflict **out,
@@ -94,7 +95,8 @@ int np_conflict_new(const struct np_oracle *oracle, struct np_conflict **out,
 	return 0;
 }
 
-static void changed(struct np_conflict *c)
+/* Something changed: drop the table that was made last. */
+static void invalidate_table(struct np_conflict *c)
 {
 	np_press_unref(c->table);
 	c->table = NULL;
@@ -104,7 +106,7 @@ void np_conflict_free(struct np_conflict *c)
 {
 	if (!c)
 		return;
-	changed(c);
+	invalidate_table(c);
 	free(c->profile);
 	free(c->answer);
 	free(c);
@@ -113,17 +115,17 @@ void np_conflict_free(struct np_conflict *c)
 static uint16_t *answer_at(const struct np_conflict *c, size_t victim,
 			   size_t co)
 {
-	return c->answer + (victim * c->room + co) * NP_N_CONTACTS;
+	return c->answer + (victim * c->capacity + co) * NP_N_CONTACTS;
 }
 
 static int grow(struct np_conflict *c)
 {
-	size_t room = c->room ? 2 * c->room : 32;
-	size_t n = room * room * NP_N_CONTACTS;
+	size_t capacity = c->capacity ? 2 * c->capacity : 32;
+	size_t n = capacity * capacity * NP_N_CONTACTS;
 	struct np_press_profile *p;
 	uint16_t *a;
 
-	p = realloc(c->profile, room * sizeof(*p));
+	p = realloc(c->profile, capacity * sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	c->profile = p;
@@ -132,11 +134,11 @@ static int grow(struct np_conflict *c)
 		return -ENOMEM;
 	memset(a, 0xff, n * sizeof(*a)); /* UNASKED */
 	for (size_t v = 0; v < c->n; v++)
-		memcpy(a + v * room * NP_N_CONTACTS, answer_at(c, v, 0),
+		memcpy(a + v * capacity * NP_N_CONTACTS, answer_at(c, v, 0),
 		       c->n * NP_N_CONTACTS * sizeof(*a));
 	free(c->answer);
 	c->answer = a;
-	c->room = room;
+	c->capacity = capacity;
 	return 0;
 }
 
@@ -146,9 +148,9 @@ int np_conflict_add(struct np_conflict *c, uint32_t owner, bool trusted,
 	if (c->n == NP_CONFLICT_MAX_PROFILES)
 		return np_errf(err, -E2BIG, "more than %d profiles",
 			       NP_CONFLICT_MAX_PROFILES);
-	if (c->n == c->room && grow(c))
+	if (c->n == c->capacity && grow(c))
 		return np_errf(err, -ENOMEM, "conflicts: out of memory");
-	changed(c);
+	invalidate_table(c);
 	c->profile[c->n] = (struct np_press_profile){
 		.owner = owner, .trusted = trusted,
 	};
@@ -164,14 +166,14 @@ void np_conflict_forget(struct np_conflict *c, uint32_t profile)
 		memset(answer_at(c, profile, i), 0xff, bytes);
 		memset(answer_at(c, i, profile), 0xff, bytes);
 	}
-	changed(c);
+	invalidate_table(c);
 }
 
 int np_conflict_replace(struct np_conflict *c, uint32_t profile,
 			uint32_t owner, bool trusted, struct np_err *err)
 {
 	if (profile >= c->n)
-		return np_errf(err, -EINVAL, "profile %u is not there", profile);
+		return np_errf(err, -EINVAL, "no profile %u", profile);
 	c->profile[profile] = (struct np_press_profile){
 		.owner = owner, .trusted = trusted,
 	};
@@ -179,6 +181,7 @@ int np_conflict_replace(struct np_conflict *c, uint32_t profile,
 	return 0;
 }
 
+/* Ask the model; a pair without an answer counts as harmless. */
 static uint16_t ask_one(struct np_conflict *c, uint32_t victim, uint32_t co,
 			enum np_contact contact)
 {
@@ -186,10 +189,13 @@ static uint16_t ask_one(struct np_conflict *c, uint32_t victim, uint32_t co,
 
 	if (c->oracle.slowdown(c->oracle.arg, victim, co, contact, &slowdown))
 		return 0;
-	return np_press_load(slowdown); /* NaN is not > 0: harmless */
+	return np_press_load(slowdown); /* NaN becomes 0 */
 }
 
-/* Ask what is missing of one pair; returns what is still missing. */
+/*
+ * Ask for the missing answers of one pair while *asks allows it. Returns how
+ * many are still missing.
+ */
 static size_t ask_pair(struct np_conflict *c, uint32_t victim, uint32_t co,
 		       size_t *asks)
 {
@@ -205,7 +211,7 @@ static size_t ask_pair(struct np_conflict *c, uint32_t victim, uint32_t co,
 		}
 		--*asks;
 		a[k] = ask_one(c, victim, co, (enum np_contact)k);
-		changed(c);
+		invalidate_table(c);
 	}
 	return missing;
 }
@@ -228,14 +234,17 @@ size_t np_conflict_ask(struct np_conflict *c, const uint32_t *profile,
 	return missing;
 }
 
-/* The worst contact of each way to touch; *whole: all were asked. */
+/*
+ * The largest load over the contacts that each combination of NP_TOUCH_ bits
+ * allows. *complete is cleared if an answer is missing.
+ */
 static void worst_of(const uint16_t *answer, uint16_t negligible,
-		     uint16_t load[NP_N_TOUCH], bool *whole)
+		     uint16_t load[NP_N_TOUCH], bool *complete)
 {
 	uint16_t at[NP_N_CONTACTS];
 
 	for (int k = 0; k < NP_N_CONTACTS; k++) {
-		*whole &= answer[k] != UNASKED;
+		*complete &= answer[k] != UNASKED;
 		at[k] = answer[k] == UNASKED || answer[k] <= negligible ?
 			0 : answer[k];
 	}
@@ -250,6 +259,7 @@ static void worst_of(const uint16_t *answer, uint16_t negligible,
 	}
 }
 
+/* Fill in the loads, and what follows from them for each profile. */
 static void fill(const struct np_conflict *c, struct np_press *t)
 {
 	uint16_t negligible = np_press_load(t->negligible);
@@ -261,9 +271,9 @@ static void fill(const struct np_conflict *c, struct np_press *t)
 			uint16_t *f = t->feels + (v * t->n + x) * NP_N_TOUCH;
 			uint16_t *p = t->pushes + (x * t->n + v) * NP_N_TOUCH;
 			uint16_t most;
-			bool whole = true;
+			bool complete = true;
 
-			worst_of(answer_at(c, v, x), negligible, f, &whole);
+			worst_of(answer_at(c, v, x), negligible, f, &complete);
 			memcpy(p, f, NP_N_TOUCH * sizeof(*p));
 			most = f[NP_TOUCH_NODE | NP_TOUCH_UPLINK];
 			if (most > t->most[v])
@@ -273,7 +283,7 @@ static void fill(const struct np_conflict *c, struct np_press *t)
 				t->profile[v].inert = false;
 				t->profile[x].inert = false;
 			}
-			if (!whole)
+			if (!complete)
 				t->profile[v].complete =
 					t->profile[x].complete = false;
 		}
@@ -289,7 +299,7 @@ int np_conflict_table(struct np_conflict *c, double negligible,
 			       "negligible slowdown %g; expected 0 to 1",
 			       negligible);
 	if (c->table && c->table->negligible != negligible)
-		changed(c);
+		invalidate_table(c);
 	if (c->table) {
 		*out = np_press_ref(c->table);
 		return 0;

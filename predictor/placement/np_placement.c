@@ -146,7 +146,7 @@ static bool overtaken(const struct clock *c, const struct np_job *j)
 static bool could_start(const struct np_snapshot *s, const struct np_job *j)
 {
 	const uint64_t *set = np_snapshot_set(s, j->candidates);
-	const uint64_t *free = j->flags & NP_JOB_SHARES_NODES ? s->room :
+	const uint64_t *free = j->flags & NP_JOB_SHARES_NODES ? s->idle_or_mixed :
 			       s->idle;
 	size_t n = 0;
 

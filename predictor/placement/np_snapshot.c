@@ -8,7 +8,9 @@
 #include "np_array.h"
 #include "np_bits.h"
 
-static int check(size_t n_nodes, const struct np_leaf *leaf, size_t n,
+/* ---- Topology ---- */
+
+static int check_leaves(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 		 struct np_err *err)
 {
 	if (n > NP_LEAVES_MAX)
@@ -31,7 +33,7 @@ static int check(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 	return 0;
 }
 
-static int hang(struct np_leaves *l, const struct np_leaf *leaf,
+static int assign_leaves(struct np_leaves *l, const struct np_leaf *leaf,
 		struct np_err *err)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -52,8 +54,8 @@ static int hang(struct np_leaves *l, const struct np_leaf *leaf,
 	return 0;
 }
 
-/* Places in order of leaf, then of node. */
-static void renumber(struct np_leaves *l, const struct np_leaf *leaf)
+/* Positions follow the order of leaves, and of nodes on each leaf. */
+static void assign_positions(struct np_leaves *l, const struct np_leaf *leaf)
 {
 	uint32_t at = 0;
 
@@ -77,7 +79,7 @@ static void renumber(struct np_leaves *l, const struct np_leaf *leaf)
 		l->first[i] -= (uint32_t)leaf[i].n_nodes;
 }
 
-static bool allocate(struct np_leaves *l)
+static bool alloc_leaves(struct np_leaves *l)
 {
 	l->first = calloc(l->n + 1, sizeof(*l->first));
 	l->node = calloc(l->n_nodes + 1, sizeof(*l->node));
@@ -94,7 +96,7 @@ int np_leaves_new(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 		  struct np_leaves **out, struct np_err *err)
 {
 	struct np_leaves *l;
-	int rc = check(n_nodes, leaf, n, err);
+	int rc = check_leaves(n_nodes, leaf, n, err);
 
 	if (rc)
 		return rc;
@@ -105,19 +107,19 @@ int np_leaves_new(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 		.refs = 1, .n = n, .words = np_bits_words(n),
 		.n_nodes = n_nodes, .node_words = np_bits_words(n_nodes),
 	};
-	rc = allocate(l) ? 0 : -ENOMEM;
+	rc = alloc_leaves(l) ? 0 : -ENOMEM;
 	for (size_t i = 0; !rc && i < n; i++)
 		if (!(l->name[i] = strdup(leaf[i].name)))
 			rc = -ENOMEM;
 	if (rc)
 		np_errf(err, rc, "leaves: out of memory");
 	else
-		rc = hang(l, leaf, err);
+		rc = assign_leaves(l, leaf, err);
 	if (rc) {
 		np_leaves_unref(l);
 		return rc;
 	}
-	renumber(l, leaf);
+	assign_positions(l, leaf);
 	*out = l;
 	return 0;
 }
@@ -166,8 +168,9 @@ void np_leaves_allowed(const struct np_leaves *l, const uint64_t *nodes,
 	}
 }
 
-/* The order in which Slurm looks at pending jobs. */
+/* ---- Orders ---- */
 
+/* An array and its tasks count as one number. */
 static uint32_t number(const struct np_job *j)
 {
 	return j->array ? j->array : j->id;
@@ -181,8 +184,8 @@ int np_order_precedence(const struct np_job *x, const struct np_job *y)
 		return x->submit_sec < y->submit_sec ? -1 : 1;
 	if (number(x) != number(y))
 		return number(x) < number(y) ? -1 : 1;
-	/* A task that was split off has a newer id than the rest, which would
-	   otherwise come first and take its leaves. */
+	/* A task that was split off an array has a higher id than the rest,
+	   which must not come first and take the leaves of that task. */
 	if (x->task != y->task)
 		return x->task < y->task ? -1 : 1;
 	return x->id < y->id ? -1 : x->id > y->id;
@@ -234,6 +237,8 @@ size_t np_order_find(const uint32_t *number, size_t n, uint32_t key)
 	return at ? (size_t)(at - number) : n;
 }
 
+/* ---- The snapshot ---- */
+
 int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec,
 		    int64_t last_sec, struct np_snapshot **out,
 		    struct np_err *err)
@@ -258,8 +263,8 @@ int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec,
 		return np_errf(err, -ENOMEM, "snapshot: out of memory");
 	}
 	s->idle = s->usable + words;
-	s->room = s->idle + words;
-	s->scratch = s->room + words;
+	s->idle_or_mixed = s->idle + words;
+	s->scratch = s->idle_or_mixed + words;
 	*out = s;
 	return 0;
 }
@@ -286,28 +291,28 @@ void np_snapshot_unref(struct np_snapshot *s)
 int np_snapshot_node(struct np_snapshot *s, size_t node,
 		     enum np_node_state state, struct np_err *err)
 {
-	size_t place;
+	size_t pos;
 
 	if (s->sealed || node >= s->leaves->n_nodes ||
 	    (unsigned)state > NP_NODE_IDLE)
 		return np_errf(err, -EINVAL, "node %zu in state %d: no such "
 			       "node or state, or a sealed snapshot", node,
 			       (int)state);
-	place = s->leaves->place[node];
-	np_bits_clear(s->usable, place);
-	np_bits_clear(s->idle, place);
-	np_bits_clear(s->room, place);
+	pos = s->leaves->place[node];
+	np_bits_clear(s->usable, pos);
+	np_bits_clear(s->idle, pos);
+	np_bits_clear(s->idle_or_mixed, pos);
 	if (state != NP_NODE_AWAY)
-		np_bits_set(s->usable, place);
+		np_bits_set(s->usable, pos);
 	if (state == NP_NODE_IDLE)
-		np_bits_set(s->idle, place);
+		np_bits_set(s->idle, pos);
 	if (state >= NP_NODE_MIXED)
-		np_bits_set(s->room, place);
+		np_bits_set(s->idle_or_mixed, pos);
 	return 0;
 }
 
-/* A set by place; in s->scratch, if nodes are not their own places. */
-static const uint64_t *by_place(struct np_snapshot *s, const uint64_t *nodes)
+/* The set by position: nodes itself, or s->scratch where these differ. */
+static const uint64_t *by_position(struct np_snapshot *s, const uint64_t *nodes)
 {
 	size_t words = s->leaves->node_words;
 
@@ -329,7 +334,7 @@ int np_snapshot_nodes(struct np_snapshot *s, const uint64_t *nodes,
 	    (n % NP_BITS_WORD && nodes[words - 1] >> n % NP_BITS_WORD))
 		return np_errf(err, -EINVAL, "set of nodes: beyond the last of"
 			       " %zu nodes, or a sealed snapshot", n);
-	got = np_numbers_get(&s->set, by_place(s, nodes),
+	got = np_numbers_get(&s->set, by_position(s, nodes),
 			     words * sizeof(*nodes));
 	if (got == NP_NO_NUMBER)
 		return np_errf(err, -ENOMEM, "snapshot: out of memory");
@@ -381,7 +386,7 @@ static int check_job(const struct np_snapshot *s, const struct np_job *j,
 	return 0;
 }
 
-/* Its leaves, behind those of the job before. */
+/* Append the leaves that a running job is on to s->on. */
 static int add_leaves(struct np_snapshot *s, const struct np_job *j,
 		      struct np_job *to)
 {
@@ -393,7 +398,7 @@ static int add_leaves(struct np_snapshot *s, const struct np_job *j,
 		if (leaf == NP_NO_LEAF ||
 		    (s->n_on > first && s->on[s->n_on - 1] == leaf))
 			continue;
-		if (np_array_room(&s->on, &s->on_room, s->n_on + 1,
+		if (np_array_room(&s->on, &s->on_capacity, s->n_on + 1,
 				  sizeof(*s->on))) {
 			s->n_on = first;
 			return -ENOMEM;
@@ -405,12 +410,13 @@ static int add_leaves(struct np_snapshot *s, const struct np_job *j,
 	return 0;
 }
 
+/* Append the leaves that a pending job was restricted to to s->prior. */
 static int add_prior(struct np_snapshot *s, const struct np_job *j)
 {
 	size_t words = s->leaves->words;
 	uint64_t *w;
 
-	if (np_array_room(&s->prior, &s->prior_room, s->n_prior + 1,
+	if (np_array_room(&s->prior, &s->prior_capacity, s->n_prior + 1,
 			  words * sizeof(*w) + !words))
 		return -ENOMEM;
 	w = s->prior + s->n_prior++ * words;
@@ -419,7 +425,7 @@ static int add_prior(struct np_snapshot *s, const struct np_job *j)
 	return 0;
 }
 
-static bool was_confined(const struct np_job *j)
+static bool was_restricted(const struct np_job *j)
 {
 	return j->state != NP_JOB_RUNNING && j->prior == NP_PRIOR_LEAVES;
 }
@@ -432,7 +438,8 @@ int np_snapshot_job(struct np_snapshot *s, const struct np_job *job,
 
 	if (rc)
 		return rc;
-	if (np_array_room(&s->job, &s->job_room, s->n_jobs + 1, sizeof(*to)))
+	if (np_array_room(&s->job, &s->job_capacity, s->n_jobs + 1,
+			  sizeof(*to)))
 		return np_errf(err, -ENOMEM, "snapshot: out of memory");
 	to = &s->job[s->n_jobs++];
 	*to = *job;
@@ -440,7 +447,7 @@ int np_snapshot_job(struct np_snapshot *s, const struct np_job *job,
 	to->prior_leaves = NULL;
 	if (job->state == NP_JOB_RUNNING)
 		rc = add_leaves(s, job, to);
-	else if (was_confined(job))
+	else if (was_restricted(job))
 		rc = add_prior(s, job);
 	if (rc) {
 		s->n_jobs--;
@@ -449,7 +456,7 @@ int np_snapshot_job(struct np_snapshot *s, const struct np_job *job,
 	return 0;
 }
 
-/* Nothing more will be added; more room than is needed does no harm. */
+/* Give back unused capacity. If that fails, the array just stays larger. */
 static void trim(void *array, size_t n, size_t size)
 {
 	if (n)
@@ -471,7 +478,7 @@ void np_snapshot_seal(struct np_snapshot *s)
 		if (j->state == NP_JOB_RUNNING) {
 			j->leaf = on;
 			on += j->n_leaves;
-		} else if (was_confined(j)) {
+		} else if (was_restricted(j)) {
 			j->prior_leaves = prior;
 			prior += words;
 		}
