@@ -6,11 +6,13 @@
 
 #include "np_array.h"
 
-/* Of all tasks of all arrays, so many have requests beyond the first. */
-#define EXTRA 4096
+/* ---- Requests ---- */
 
-/* The first request of a job, and one for each further task. */
-static void add(struct np_requests *r, const struct np_problem *p,
+/* Limit on the requests of array tasks beyond each job's first, in total. */
+#define MAX_EXTRA_REQUESTS 4096
+
+/* Add a request for each task of a job, as far as *extra allows. */
+static void add_requests(struct np_requests *r, const struct np_problem *p,
 		uint32_t job, size_t *extra)
 {
 	const struct np_job *j = &p->s->job[job];
@@ -30,18 +32,18 @@ static void add(struct np_requests *r, const struct np_problem *p,
 		};
 }
 
-/* Pending jobs that are ours. */
-static bool ours(const struct np_problem *p, uint32_t i)
+/* Whether placement decides about a job. */
+static bool is_ours(const struct np_problem *p, uint32_t i)
 {
 	const struct np_job *j = &p->s->job[i];
 
 	return j->state != NP_JOB_RUNNING &&
-	       !np_problem_aside(p, j, p->s->now_sec) &&
-	       !np_problem_held_enough(p, j, p->outcome[i].held_sec) &&
+	       !np_problem_exempt(p, j, p->s->now_sec) &&
+	       !np_problem_hold_expired(p, j, p->outcome[i].held_sec) &&
 	       (np_problem_enforced(p, j) || j->mode == NP_MODE_PREFER);
 }
 
-/* Jobs that may start before those that cannot by themselves. */
+/* Sort the jobs by precedence, those that may start before all others. */
 static int gather_order(struct np_requests *r, struct np_problem *p)
 {
 	size_t n = p->s->n_jobs, pass[2] = { 0 };
@@ -54,7 +56,7 @@ static int gather_order(struct np_requests *r, struct np_problem *p)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
 		r->class[i] = r->of_job[i] = NP_NONE;
-		if (!ours(p, i))
+		if (!is_ours(p, i))
 			continue;
 		all[r->n_order++] = i;
 		pass[1] += np_order_ready(p->s, &p->s->job[i]);
@@ -79,24 +81,28 @@ static int find_classes(struct np_requests *r, struct np_problem *p,
 		if (!n)
 			return -ENOMEM;
 		if (!np_bits_any(n->reach, p->lw) ||
-		    !np_problem_enough(p, j, n))
+		    !np_problem_feasible(p, j, n))
 			continue;
 		r->class[job] = np_class_of(c, j);
 	}
 	return 0;
 }
 
-/* Makes their classes, and those of mode prefer.  Returns 0 or -ENOMEM. */
+/*
+ * Make the requests, and the classes of all jobs that placement decides about,
+ * in mode prefer as well. Returns 0 or -ENOMEM.
+ */
 static int requests_init(struct np_requests *r, struct np_problem *p,
 			 struct np_classes *c)
 {
-	size_t extra = EXTRA;
+	size_t extra = MAX_EXTRA_REQUESTS;
 	const uint32_t *to;
 
 	if (gather_order(r, p) || find_classes(r, p, c))
 		return -ENOMEM;
 	to = np_classes_renumber(c);
-	r->at = np_problem_alloc(p, r->n_order + EXTRA, sizeof(*r->at));
+	r->at = np_problem_alloc(p, r->n_order + MAX_EXTRA_REQUESTS,
+				 sizeof(*r->at));
 	if (!to || !r->at)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->n_order; i++) {
@@ -108,19 +114,21 @@ static int requests_init(struct np_requests *r, struct np_problem *p,
 		r->class[job] = to[r->class[job]];
 		c->at[r->class[job]].n += j->tasks;
 		if (np_problem_enforced(p, j))
-			add(r, p, job, &extra);
+			add_requests(r, p, job, &extra);
 	}
 	return 0;
 }
 
-/* Nodes that a subgroup has on the leaves of its group. */
+/* ---- Groups ---- */
+
+/* Free, and usable, nodes of a subgroup on the leaves that its group holds. */
 static uint64_t group_free_in(const struct np_groups *g,
 			      const struct np_subgroup *q)
 {
 	return q->switches ?
-	       np_counts_sum(q->switches, q->free, q->loose_free,
+	       np_counts_sum(q->switches, q->free, q->no_leaf_free,
 			     g->at[q->group].set, g->p->lw) :
-	       q->in_free + q->loose_free;
+	       q->in_free + q->no_leaf_free;
 }
 
 static uint64_t group_usable_in(const struct np_groups *g,
@@ -128,16 +136,17 @@ static uint64_t group_usable_in(const struct np_groups *g,
 {
 	return q->switches ?
 	       np_counts_sum(q->switches, q->counts->usable,
-			     q->counts->loose_usable, g->at[q->group].set,
+			     q->counts->no_leaf_usable, g->at[q->group].set,
 			     g->p->lw) :
-	       q->in_usable + q->counts->loose_usable;
+	       q->in_usable + q->counts->no_leaf_usable;
 }
 
-bool np_group_meets(const struct np_groups *g, const struct np_request *r)
+bool np_group_served(const struct np_groups *g, const struct np_request *r)
 {
 	return group_usable_in(g, &g->subgroup[r->subgroup]) >= r->need;
 }
 
+/* Append a group that begins with the request of that rank. */
 static uint32_t new_group(struct np_groups *g, uint32_t rank, bool together)
 {
 	uint32_t u = (uint32_t)g->n++, class = g->requests->at[rank].class;
@@ -157,16 +166,18 @@ static uint32_t new_group(struct np_groups *g, uint32_t rank, bool together)
 	return u;
 }
 
-/* The group of a request: the class's, or its own, or that of its array. */
+/*
+ * The group of a request, made if needed: its class's, its array's or its own.
+ */
 static uint32_t group_of(struct np_groups *g, uint32_t rank)
 {
 	const struct np_request *r = &g->requests->at[rank];
 	const struct np_job *j = &g->p->s->job[r->job];
 	bool alone = g->classes->at[r->class].self;
 	bool together = alone && j->tasks > 1 &&
-			np_class_together(g->classes, r->class, j,
-					  g->p->counts[j->candidates],
-					  g->p->scratch);
+			np_class_array_leaves(g->classes, r->class, j,
+					      g->p->counts[j->candidates],
+					      g->p->scratch);
 	uint32_t u = alone ? NP_NONE : g->of_class[r->class].first;
 
 	if (together && r->task)
@@ -183,7 +194,9 @@ static bool is_like(const struct np_subgroup *q, const struct np_job *j)
 	       q->shares == !!(j->flags & NP_JOB_SHARES_NODES);
 }
 
-/* The first subgroup of the class that is like the new one, maybe itself. */
+/*
+ * Set q->like: the first such subgroup of the class, maybe the new one itself.
+ */
 static void find_like(struct np_groups *g, uint32_t subgroup,
 		      const struct np_job *j)
 {
@@ -201,6 +214,7 @@ static void find_like(struct np_groups *g, uint32_t subgroup,
 	k->like = subgroup;
 }
 
+/* The subgroup of a job in its group, made if needed. NP_NONE: no memory. */
 static uint32_t subgroup_of(struct np_groups *g, uint32_t group,
 			    const struct np_job *j)
 {
@@ -224,8 +238,8 @@ static uint32_t subgroup_of(struct np_groups *g, uint32_t group,
 		.set = j->candidates, .switches = j->switches,
 		.shares = shares,
 		.free = shares ? c->free_shared : c->free_alone,
-		.loose_free = shares ? c->loose_free_shared :
-				       c->loose_free_alone,
+		.no_leaf_free = shares ? c->no_leaf_free_shared :
+				       c->no_leaf_free_alone,
 	};
 	np_bits_or(g->at[group].reach, c->reach, g->p->lw);
 	g->at[group].subgroup = i;
@@ -233,9 +247,9 @@ static uint32_t subgroup_of(struct np_groups *g, uint32_t group,
 	return i;
 }
 
-/* Requests of a job share its wants evenly. */
-static void join(struct np_groups *g, struct np_request *r,
-		 struct np_subgroup *q, const struct np_job *j)
+/* Add a request to its subgroup's demand; a job's requests share it evenly. */
+static void add_demand(struct np_groups *g, struct np_request *r,
+		       struct np_subgroup *q, const struct np_job *j)
 {
 	uint32_t n = j->tasks < NP_PLACEMENT_MAX_TASKS ?
 		     j->tasks : NP_PLACEMENT_MAX_TASKS;
@@ -251,10 +265,11 @@ static void join(struct np_groups *g, struct np_request *r,
 	q->n_ready++;
 	q->wanted += wants;
 	g->at[q->group].demand += wants;
-	r->cum = q->switches ? r->need : q->wanted;
+	r->cum_nodes = q->switches ? r->need : q->wanted;
 }
 
-static int lay_out(struct np_groups *g)
+/* Make by_subgroup[]. */
+static int index_requests(struct np_groups *g)
 {
 	uint32_t at = 0;
 
@@ -280,7 +295,10 @@ static int lay_out(struct np_groups *g)
 	return 0;
 }
 
-/* Room for a group of each class, and of each request that is one alone. */
+/*
+ * Allocate for the largest possible number of groups: one per class, and one
+ * per request of a class that conflicts with itself.
+ */
 static int make_room(struct np_groups *g)
 {
 	size_t n = g->classes->n;
@@ -291,11 +309,11 @@ static int make_room(struct np_groups *g)
 	g->bits = np_problem_alloc(g->p, 2 * n * g->p->lw, sizeof(*g->bits));
 	g->of_class = np_problem_alloc(g->p, g->classes->n,
 				       sizeof(*g->of_class));
-	g->left = np_problem_alloc(g->p, g->p->lw, sizeof(*g->left));
+	g->vacated = np_problem_alloc(g->p, g->p->lw, sizeof(*g->vacated));
 	g->offer = np_problem_alloc(g->p, g->p->n_leaves, sizeof(*g->offer));
 	g->loss = calloc(g->classes->n * g->p->n_leaves + 1,
 			 sizeof(*g->loss));
-	if (!g->at || !g->bits || !g->of_class || !g->left ||
+	if (!g->at || !g->bits || !g->of_class || !g->vacated ||
 	    !g->offer || !g->loss)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->classes->n; i++)
@@ -305,7 +323,7 @@ static int make_room(struct np_groups *g)
 	return 0;
 }
 
-static size_t party_of(const struct np_groups *g, uint32_t rank)
+static size_t vgroup_of(const struct np_groups *g, uint32_t rank)
 {
 	const struct np_class *k =
 		&g->classes->at[g->requests->at[rank].class];
@@ -314,26 +332,27 @@ static size_t party_of(const struct np_groups *g, uint32_t rank)
 						  g->p->n_private, k->owner);
 }
 
-/* Requests of classes that are not quiet, in order of parties. */
-static int gather_parties(struct np_groups *g)
+/* Make by_vgroup[]: the requests of all classes that are not conflict-free. */
+static int gather_vgroups(struct np_groups *g)
 {
 	const struct np_requests *r = g->requests;
-	struct np_party *to;
+	struct np_vgroup *to;
 
-	g->n_parties = 1 + g->p->n_private;
-	g->party = np_problem_alloc(g->p, g->n_parties + 2, sizeof(*g->party));
-	g->by_party = np_problem_alloc(g->p, r->n, sizeof(*g->by_party));
-	if (!g->party || !g->by_party)
+	g->n_vgroups = 1 + g->p->n_private;
+	g->vgroup =
+		np_problem_alloc(g->p, g->n_vgroups + 2, sizeof(*g->vgroup));
+	g->by_vgroup = np_problem_alloc(g->p, r->n, sizeof(*g->by_vgroup));
+	if (!g->vgroup || !g->by_vgroup)
 		return -ENOMEM;
-	to = g->party + 1;
+	to = g->vgroup + 1;
 	for (uint32_t i = 0; i < r->n; i++)
-		if (!g->classes->at[r->at[i].class].quiet)
-			to[party_of(g, i) + 1].request++;
-	for (size_t i = 1; i <= g->n_parties; i++)
+		if (!g->classes->at[r->at[i].class].conflict_free)
+			to[vgroup_of(g, i) + 1].request++;
+	for (size_t i = 1; i <= g->n_vgroups; i++)
 		to[i].request += to[i - 1].request;
 	for (uint32_t i = 0; i < r->n; i++)
-		if (!g->classes->at[r->at[i].class].quiet)
-			g->by_party[to[party_of(g, i)].request++] = i;
+		if (!g->classes->at[r->at[i].class].conflict_free)
+			g->by_vgroup[to[vgroup_of(g, i)].request++] = i;
 	return 0;
 }
 
@@ -346,44 +365,44 @@ static int add_request(struct np_groups *g, uint32_t rank)
 	r->subgroup = subgroup_of(g, r->group, j);
 	if (r->subgroup == NP_NONE)
 		return -ENOMEM;
-	join(g, r, &g->subgroup[r->subgroup], j);
+	add_demand(g, r, &g->subgroup[r->subgroup], j);
 	return 0;
 }
 
-/* What is kept of classes of several groups, which are all of one party. */
-static int add_several(struct np_groups *g, const struct np_party *party)
+/* Make last_taker and all for classes of several groups in a vgroup. */
+static int index_classes(struct np_groups *g, const struct np_vgroup *vgroup)
 {
-	size_t words = np_bits_words(party[1].group - party->group);
+	size_t words = np_bits_words(vgroup[1].group - vgroup->group);
 
-	for (uint32_t i = party->group; i < party[1].group; i++) {
+	for (uint32_t i = vgroup->group; i < vgroup[1].group; i++) {
 		struct np_group_class *k = &g->of_class[g->at[i].class];
 
 		if (k->first == k->last)
 			continue;
 		if (i == k->first) {
-			k->taker = np_problem_alloc(g->p, g->p->n_leaves,
-						    sizeof(*k->taker));
+			k->last_taker = np_problem_alloc(
+				g->p, g->p->n_leaves, sizeof(*k->last_taker));
 			k->all = np_problem_alloc(g->p, words, sizeof(*k->all));
 		}
-		if (!k->taker || !k->all)
+		if (!k->last_taker || !k->all)
 			return -ENOMEM;
-		np_bits_set(k->all, i - party->group);
+		np_bits_set(k->all, i - vgroup->group);
 	}
 	return 0;
 }
 
-static int add_party(struct np_groups *g, struct np_party *party)
+static int add_vgroup(struct np_groups *g, struct np_vgroup *vgroup)
 {
 	int rc = 0;
 
-	for (uint32_t i = party->request; !rc && i < party[1].request; i++)
-		rc = add_request(g, g->by_party[i]);
-	party[1].group = (uint32_t)g->n;
-	party[1].subgroup = (uint32_t)g->n_subgroups;
-	return rc ? rc : add_several(g, party);
+	for (uint32_t i = vgroup->request; !rc && i < vgroup[1].request; i++)
+		rc = add_request(g, g->by_vgroup[i]);
+	vgroup[1].group = (uint32_t)g->n;
+	vgroup[1].subgroup = (uint32_t)g->n_subgroups;
+	return rc ? rc : index_classes(g, vgroup);
 }
 
-/* Returns 0 or -ENOMEM; to be freed in either case. */
+/* Returns 0 or -ENOMEM; groups_free() in either case. */
 static int groups_init(struct np_groups *g, struct np_problem *p,
 		       struct np_classes *classes,
 		       struct np_requests *requests)
@@ -393,13 +412,13 @@ static int groups_init(struct np_groups *g, struct np_problem *p,
 	*g = (struct np_groups){
 		.p = p, .classes = classes, .requests = requests,
 	};
-	rc = make_room(g) ? -ENOMEM : gather_parties(g);
-	for (size_t i = 0; !rc && i < g->n_parties; i++)
-		rc = add_party(g, &g->party[i]);
-	return rc ? rc : lay_out(g);
+	rc = make_room(g) ? -ENOMEM : gather_vgroups(g);
+	for (size_t i = 0; !rc && i < g->n_vgroups; i++)
+		rc = add_vgroup(g, &g->vgroup[i]);
+	return rc ? rc : index_requests(g);
 }
 
-/* What is needed only until all leaves are shared. */
+/* All leaves are shared: free what was only needed for that. */
 static void groups_shared(struct np_groups *g)
 {
 	free(g->loss);
@@ -413,9 +432,9 @@ static void groups_free(struct np_groups *g)
 	free(g->undo);
 }
 
-/* Leaves change hands. */
+/* ---- Transfer of leaves ---- */
 
-/* Leaves change hands. */
+/* A group takes a leaf, whether or not it may. */
 static void group_hold(struct np_groups *g, uint32_t group, uint32_t leaf)
 {
 	struct np_group *u = &g->at[group];
@@ -428,18 +447,19 @@ static void group_hold(struct np_groups *g, uint32_t group, uint32_t leaf)
 		q->in_free += q->free[leaf];
 		q->in_usable += q->counts->usable[leaf];
 	}
-	if (g->of_class[u->class].taker)
-		g->of_class[u->class].taker[leaf] = group;
+	if (g->of_class[u->class].last_taker)
+		g->of_class[u->class].last_taker[leaf] = group;
 	np_class_hold(g->classes, u->class, leaf);
 }
 
+/* A group gives up a leaf that it holds. */
 static void group_drop(struct np_groups *g, uint32_t group, uint32_t leaf)
 {
 	struct np_group *u = &g->at[group];
 	struct np_subgroup *q;
 
 	np_bits_clear(u->set, leaf);
-	np_bits_set(g->left, leaf);
+	np_bits_set(g->vacated, leaf);
 	u->supply -= g->p->leaf_usable[leaf];
 	for (uint32_t i = u->subgroup; i != NP_NONE; i = q->next) {
 		q = &g->subgroup[i];
@@ -449,7 +469,7 @@ static void group_drop(struct np_groups *g, uint32_t group, uint32_t leaf)
 	np_class_drop(g->classes, u->class, leaf);
 }
 
-/* Another group of the same class is on a leaf that takes only one. */
+/* Whether its own class keeps a group off a leaf that takes only one of it. */
 static bool by_own_class(const struct np_groups *g, const struct np_group *u,
 			 uint32_t leaf)
 {
@@ -459,7 +479,7 @@ static bool by_own_class(const struct np_groups *g, const struct np_group *u,
 	       (u->together || k->holders[leaf] > np_bits_test(u->set, leaf));
 }
 
-/* Nobody whom the group must avoid is on the leaf. */
+/* Whether a group may take a leaf without anybody giving it up. */
 static bool group_can_take(const struct np_groups *g, uint32_t group,
 			   uint32_t leaf)
 {
@@ -467,26 +487,27 @@ static bool group_can_take(const struct np_groups *g, uint32_t group,
 
 	if (by_own_class(g, u, leaf))
 		return false;
-	/* Where the class is already, it may be. */
+	/* The class was allowed on the leaves that it holds. */
 	return np_bits_test(g->classes->at[u->class].held, leaf) ||
 	       !np_class_blocked(g->classes, u->class, leaf);
 }
 
-/* What is logged is undone: since groups->n_undo was set to 0. */
+/* Log a transfer for group_roll_back(). 0 or -ENOMEM. */
 static int group_log(struct np_groups *g, uint32_t group, uint32_t leaf,
 		     bool away)
 {
 	if (np_array_room(&g->undo, &g->undo_room, g->n_undo + 1,
 			  sizeof(*g->undo)))
 		return -ENOMEM;
-	g->undo[g->n_undo++] = (struct np_taking){ group, leaf, away };
+	g->undo[g->n_undo++] = (struct np_transfer){ group, leaf, away };
 	return 0;
 }
 
+/* Undo the transfers logged since n_undo was set to 0, last one first. */
 static void group_roll_back(struct np_groups *g)
 {
 	while (g->n_undo) {
-		const struct np_taking *last = &g->undo[--g->n_undo];
+		const struct np_transfer *last = &g->undo[--g->n_undo];
 
 		if (last->away)
 			group_hold(g, last->group, last->leaf);
@@ -495,7 +516,7 @@ static void group_roll_back(struct np_groups *g)
 	}
 }
 
-/* The first request of a subgroup that so many free nodes do not start. */
+/* Index of the first request of a subgroup that needs more free nodes. */
 static uint32_t first_beyond(const struct np_groups *g,
 			     const struct np_subgroup *q, uint64_t nodes)
 {
@@ -503,15 +524,15 @@ static uint32_t first_beyond(const struct np_groups *g,
 	const struct np_request *all = g->requests->at;
 	uint32_t lo = 0, hi = q->n_ready;
 
-	if (q->switches) { /* each for itself */
-		while (lo < hi && all[request[lo]].cum <= nodes)
+	if (q->switches) { /* cum_nodes is each request's own need */
+		while (lo < hi && all[request[lo]].cum_nodes <= nodes)
 			lo++;
 		return lo;
 	}
 	while (lo < hi) {
 		uint32_t mid = (lo + hi) / 2;
 
-		if (all[request[mid]].cum > nodes)
+		if (all[request[mid]].cum_nodes > nodes)
 			hi = mid;
 		else
 			lo = mid + 1;
@@ -519,7 +540,10 @@ static uint32_t first_beyond(const struct np_groups *g,
 	return lo;
 }
 
-/* No request before rank would lose if its subgroup had less. */
+/*
+ * Whether no request before rank loses if its subgroup has fewer nodes: free
+ * instead of had_free, usable instead of had.
+ */
 static bool subgroup_spares(const struct np_groups *g,
 			    const struct np_subgroup *q,
 			    uint64_t had_free, uint64_t free, uint64_t had,
@@ -531,9 +555,10 @@ static bool subgroup_spares(const struct np_groups *g,
 	for (uint32_t k = first_beyond(g, q, free); k < q->n_ready; k++) {
 		const struct np_request *r = &all[request[k]];
 
-		if (request[k] > rank || (!q->switches && r->cum > had_free))
+		if (request[k] > rank ||
+		    (!q->switches && r->cum_nodes > had_free))
 			break;
-		if (r->cum > free && r->cum <= had_free)
+		if (r->cum_nodes > free && r->cum_nodes <= had_free)
 			return false;
 	}
 	for (uint32_t k = 0; q->max_need > usable && k < q->n; k++)
@@ -543,6 +568,7 @@ static bool subgroup_spares(const struct np_groups *g,
 	return true;
 }
 
+/* Whether no request before rank loses if its group gives up a leaf. */
 static bool group_spares(const struct np_groups *g, uint32_t group,
 			 uint32_t leaf, uint32_t rank)
 {
@@ -567,17 +593,21 @@ static bool group_spares(const struct np_groups *g, uint32_t group,
 	return true;
 }
 
-/* The groups of a class that hold a leaf spare it, or with take leave it. */
+/*
+ * Whether all groups of a class that hold a leaf can spare it; with take: they
+ * can, and give it up. 0, -EBUSY or -ENOMEM.
+ */
 static int clear_class(struct np_groups *g, uint32_t rank, uint32_t class,
 		       uint32_t leaf, bool take)
 {
 	uint32_t left = g->classes->at[class].holders[leaf];
-	const uint32_t *taker = g->of_class[class].taker;
+	const uint32_t *last_taker = g->of_class[class].last_taker;
 	uint32_t w = g->of_class[class].first;
 
-	/* If it is one, it is most often the last one to come. */
-	if (left == 1 && taker && np_bits_test(g->at[taker[leaf]].set, leaf))
-		w = taker[leaf];
+	/* A single holder is most often the last one that took it. */
+	if (left == 1 && last_taker &&
+	    np_bits_test(g->at[last_taker[leaf]].set, leaf))
+		w = last_taker[leaf];
 	for (; left && w != NP_NONE; w = g->at[w].next) {
 		if (!np_bits_test(g->at[w].set, leaf))
 			continue;
@@ -596,8 +626,8 @@ static int clear_class(struct np_groups *g, uint32_t rank, uint32_t class,
 }
 
 /*
- * Would every holder of a leaf that the group of a request must avoid spare
- * it?  With take: and let them leave.  0, -EBUSY or -ENOMEM.
+ * Whether all groups that keep a request's group off a leaf can spare it; with
+ * take: they can, and give it up. 0, -EBUSY or -ENOMEM.
  */
 static int group_clear(struct np_groups *g, uint32_t rank, uint32_t leaf,
 		       bool take)
@@ -605,21 +635,21 @@ static int group_clear(struct np_groups *g, uint32_t rank, uint32_t leaf,
 	const struct np_group *me = &g->at[g->requests->at[rank].group];
 	const struct np_classes *c = g->classes;
 	const uint64_t *on = c->on_leaf + leaf * c->words;
-	const uint64_t *mind = c->mind + me->class * c->words;
+	const uint64_t *relevant = c->relevant + me->class * c->words;
 	int rc = 0;
 
 	if (me->together && np_bits_test(c->at[me->class].self_apart, leaf))
-		return -EBUSY; /* by itself it would be too many there */
+		return -EBUSY; /* its own tasks conflict there */
 	if (by_own_class(g, me, leaf))
 		rc = clear_class(g, rank, me->class, leaf, take);
-	for (uint32_t near = c->at[me->class].near; near && !rc;
-	     near &= near - 1) {
-		size_t w = np_bits_at(0, near);
+	for (uint32_t row_words = c->at[me->class].row_words; row_words && !rc;
+	     row_words &= row_words - 1) {
+		size_t w = np_bits_at(0, row_words);
 
-		for (uint64_t m = on[w] & mind[w]; m && !rc; m &= m - 1) {
+		for (uint64_t m = on[w] & relevant[w]; m && !rc; m &= m - 1) {
 			uint32_t b = np_bits_at(w, m);
 
-			if (!np_class_apart(c, me->class, b, leaf, NULL))
+			if (!np_class_avoids(c, me->class, b, leaf, NULL))
 				continue;
 			rc = c->at[b].trusted && !c->at[me->class].trusted ?
 			     -EBUSY : clear_class(g, rank, b, leaf, take);
@@ -628,16 +658,18 @@ static int group_clear(struct np_groups *g, uint32_t rank, uint32_t leaf,
 	return rc;
 }
 
-/* The rule "grow". */
+/* ---- The rule "grow" ---- */
 
+/* Free nodes, to start now; or usable ones, to start at all. */
 enum want { WANT_FREE, WANT_USABLE };
 
+/* What one request tries to get. */
 struct goal {
-	uint32_t rank, group;
+	uint32_t rank, group; /* of the request */
 	struct np_subgroup *q;
-	const uint16_t *column;
-	uint16_t *loss; /* row of the class; 0: unknown */
-	uint64_t nodes;
+	const uint16_t *column; /* nodes per leaf that count */
+	uint16_t *loss; /* groups.loss of its class */
+	uint64_t nodes; /* number to reach */
 	enum want want;
 };
 
@@ -647,7 +679,7 @@ static uint64_t reached(const struct np_groups *g, const struct goal *goal)
 	       group_usable_in(g, goal->q);
 }
 
-/* 1 + classes that would lose a leaf to this one. */
+/* 1 + number of classes that could use the leaf and lose it to this one. */
 static uint16_t count_loss(const struct np_groups *g, uint32_t class,
 			   uint32_t leaf)
 {
@@ -655,9 +687,9 @@ static uint16_t count_loss(const struct np_groups *g, uint32_t class,
 	const uint64_t *hard = g->classes->hard + class * g->classes->words;
 	uint16_t n = 1;
 
-	for (uint32_t near = g->classes->at[class].near; near;
-	     near &= near - 1) {
-		size_t w = np_bits_at(0, near);
+	for (uint32_t row_words = g->classes->at[class].row_words; row_words;
+	     row_words &= row_words - 1) {
+		size_t w = np_bits_at(0, row_words);
 
 		n += (uint16_t)__builtin_popcountll(open[w] & hard[w]);
 	}
@@ -665,9 +697,9 @@ static uint16_t count_loss(const struct np_groups *g, uint32_t class,
 }
 
 /*
- * How dear a leaf is when so many nodes are missing; the least is best.  One
- * leaf that is enough comes before several; of those, the one that costs others
- * least, then the tightest; else the largest.
+ * Price of a leaf when so many nodes are missing; the lowest is best. A leaf
+ * that suffices alone comes first: of several, the one that fewest classes
+ * lose, then the one with fewest nodes. Else the leaf with most nodes is best.
  */
 static uint64_t price(uint16_t loss, uint16_t nodes, uint64_t missing)
 {
@@ -675,8 +707,8 @@ static uint64_t price(uint16_t loss, uint16_t nodes, uint64_t missing)
 	       UINT64_C(1) << 32 | (uint32_t)(uint16_t)~nodes << 16 | loss;
 }
 
-/* Leaves that may be asked for, if nobody minds; returns their nodes. */
-static uint64_t gather(struct np_groups *g, const struct goal *goal)
+/* Make the list of leaves that a goal may ask for; returns their nodes. */
+static uint64_t gather_offers(struct np_groups *g, const struct goal *goal)
 {
 	const struct np_group *u = &g->at[goal->group];
 	const uint64_t *open = g->classes->at[u->class].open;
@@ -702,6 +734,7 @@ static uint64_t gather(struct np_groups *g, const struct goal *goal)
 	return sum;
 }
 
+/* Whether the goal cannot have a leaf; evict: not even if others give it up. */
 static bool refuses(struct np_groups *g, const struct goal *goal, bool evict,
 		    uint32_t leaf)
 {
@@ -710,8 +743,9 @@ static bool refuses(struct np_groups *g, const struct goal *goal, bool evict,
 }
 
 /*
- * The best leaf to take next, from nobody or from whoever spares it.  As
- * leaves are taken nobody has more to spare, so who refuses is not asked again.
+ * The best leaf to take next, NP_NONE if there is none. A leaf that was refused
+ * is removed from the list: while leaves are taken, others only have less to
+ * spare.
  */
 static uint32_t grow_pick(struct np_groups *g, const struct goal *goal,
 			  bool evict, uint64_t missing)
@@ -750,7 +784,7 @@ static int take(struct np_groups *g, const struct goal *goal, uint32_t leaf,
 	return rc;
 }
 
-/* 1: reached; 0: not, and nothing changed; or -ENOMEM. */
+/* Returns 1: the request got what it wants; 0: nothing changed; or -ENOMEM. */
 static int acquire(struct np_groups *g, uint32_t rank, enum want want)
 {
 	const struct np_request *r = &g->requests->at[rank];
@@ -759,13 +793,13 @@ static int acquire(struct np_groups *g, uint32_t rank, enum want want)
 		.rank = rank, .group = r->group, .q = q, .want = want,
 		.column = want == WANT_FREE ? q->free : q->counts->usable,
 		.loss = g->loss + r->class * g->p->n_leaves,
-		.nodes = want == WANT_FREE ? r->cum : r->need,
+		.nodes = want == WANT_FREE ? r->cum_nodes : r->need,
 	};
 	bool evict = false;
 	uint64_t have;
 	int rc = 0;
 
-	if (reached(g, &goal) + gather(g, &goal) < goal.nodes)
+	if (reached(g, &goal) + gather_offers(g, &goal) < goal.nodes)
 		return 0;
 	g->n_undo = 0;
 	while ((have = reached(g, &goal)) < goal.nodes && !rc) {
@@ -776,7 +810,7 @@ static int acquire(struct np_groups *g, uint32_t rank, enum want want)
 		else if (evict)
 			break;
 		else
-			gather(g, &goal);
+			gather_offers(g, &goal);
 		evict |= leaf == NP_NONE;
 	}
 	if (!rc && have >= goal.nodes)
@@ -785,7 +819,7 @@ static int acquire(struct np_groups *g, uint32_t rank, enum want want)
 	return rc;
 }
 
-/* A group none of whose requests can ever start frees what it holds. */
+/* A group none of whose requests is served gives up all its leaves. */
 static bool give_up(struct np_groups *g, uint32_t group)
 {
 	struct np_group *u = &g->at[group];
@@ -798,25 +832,25 @@ static bool give_up(struct np_groups *g, uint32_t group)
 	return any;
 }
 
-/* Ask for nodes unless that was in vain already in this sweep. */
+/* Ask for nodes, unless as many were refused already in this pass. */
 static int grow_ask(struct np_groups *g, uint32_t rank, enum want want,
 		    bool *changed)
 {
 	struct np_request *r = &g->requests->at[rank];
 	struct np_subgroup *q = &g->subgroup[r->subgroup];
-	uint64_t nodes = want == WANT_FREE ? r->cum : r->need, *vain;
+	uint64_t nodes = want == WANT_FREE ? r->cum_nodes : r->need, *failed;
 	int rc;
 
 	if (!np_bits_any(g->at[r->group].set, g->p->lw))
 		q = &g->subgroup[q->like];
-	vain = want == WANT_FREE ? &q->free_in_vain : &q->usable_in_vain;
-	if (nodes >= *vain)
+	failed = want == WANT_FREE ? &q->free_failed : &q->usable_failed;
+	if (nodes >= *failed)
 		return 0;
 	rc = acquire(g, rank, want);
 	if (rc < 0)
 		return rc;
 	if (!rc)
-		*vain = nodes;
+		*failed = nodes;
 	*changed |= rc;
 	return 0;
 }
@@ -827,57 +861,56 @@ static int grow_request(struct np_groups *g, uint32_t rank, bool *changed)
 	const struct np_subgroup *q = &g->subgroup[r->subgroup];
 	int rc = 0;
 
-	if (r->ready && group_free_in(g, q) < r->cum)
+	if (r->ready && group_free_in(g, q) < r->cum_nodes)
 		rc = grow_ask(g, rank, WANT_FREE, changed);
 	if (!rc && group_usable_in(g, q) < r->need)
 		rc = grow_ask(g, rank, WANT_USABLE, changed);
 	return rc;
 }
 
-/* Which groups of a party have a request whose need is met? */
-static void note_placed(struct np_groups *g, const struct np_party *party)
+/* Set "placed" of the groups of a visibility group. */
+static void note_placed(struct np_groups *g, const struct np_vgroup *vgroup)
 {
-	for (uint32_t i = party->group; i < party[1].group; i++)
+	for (uint32_t i = vgroup->group; i < vgroup[1].group; i++)
 		g->at[i].placed = false;
-	for (uint32_t i = party->request; i < party[1].request; i++) {
-		const struct np_request *r = &g->requests->at[g->by_party[i]];
+	for (uint32_t i = vgroup->request; i < vgroup[1].request; i++) {
+		const struct np_request *r = &g->requests->at[g->by_vgroup[i]];
 
-		if (np_group_meets(g, r))
+		if (np_group_served(g, r))
 			g->at[r->group].placed = true;
 	}
 }
 
-/*
- * The rule "grow", for every request of a party
- * once.
- */
-static int grow(struct np_groups *g, const struct np_party *party,
+/* Apply the rule once to every request of a visibility group. */
+static int grow(struct np_groups *g, const struct np_vgroup *vgroup,
 		bool *changed)
 {
-	for (uint32_t i = party->subgroup; i < party[1].subgroup; i++) {
-		g->subgroup[i].free_in_vain = UINT64_MAX;
-		g->subgroup[i].usable_in_vain = UINT64_MAX;
+	for (uint32_t i = vgroup->subgroup; i < vgroup[1].subgroup; i++) {
+		g->subgroup[i].free_failed = UINT64_MAX;
+		g->subgroup[i].usable_failed = UINT64_MAX;
 	}
-	for (uint32_t i = party->request; i < party[1].request; i++) {
-		int rc = grow_request(g, g->by_party[i], changed);
+	for (uint32_t i = vgroup->request; i < vgroup[1].request; i++) {
+		int rc = grow_request(g, g->by_vgroup[i], changed);
 
 		if (rc)
 			return rc;
 	}
-	note_placed(g, party);
-	for (uint32_t i = party->group; i < party[1].group; i++)
+	note_placed(g, vgroup);
+	for (uint32_t i = vgroup->group; i < vgroup[1].group; i++)
 		*changed |= give_up(g, i);
 	return 0;
 }
+
+/* ---- Mode prefer ---- */
 
 static uint64_t nodes_of(const struct np_job *j)
 {
 	return (uint64_t)j->nodes_min * j->tasks;
 }
 
-/* Free nodes for a job on a leaf that jobs before it cannot have taken. */
-static uint32_t sure(const struct np_prefer *f, const struct np_job *j,
-		     const struct np_counts *c, uint32_t leaf)
+/* Free nodes of a leaf that restricted jobs before this one cannot take. */
+static uint32_t certain_nodes(const struct np_prefer *f, const struct np_job *j,
+			      const struct np_counts *c, uint32_t leaf)
 {
 	uint32_t n = j->flags & NP_JOB_SHARES_NODES ? c->free_shared[leaf] :
 		     c->free_alone[leaf];
@@ -885,7 +918,7 @@ static uint32_t sure(const struct np_prefer *f, const struct np_job *j,
 	return n > f->reserved[leaf] ? n - f->reserved[leaf] : 0;
 }
 
-/* What may be taken anywhere among a job's leaves by those before it. */
+/* Nodes that unrestricted jobs before it may take on any of a job's leaves. */
 static uint64_t wanted_before(const struct np_prefer *f,
 			      const struct np_counts *c)
 {
@@ -897,7 +930,7 @@ static uint64_t wanted_before(const struct np_prefer *f,
 	return n;
 }
 
-/* The tightest leaf that is enough, or the largest. */
+/* The smallest leaf that has all missing nodes, or else the largest. */
 static uint32_t prefer_pick(const struct np_prefer *f, const struct np_job *j,
 			    uint32_t class, const struct np_counts *c,
 			    const uint64_t *set, uint64_t missing)
@@ -905,7 +938,7 @@ static uint32_t prefer_pick(const struct np_prefer *f, const struct np_job *j,
 	uint32_t best = NP_NONE, most = 0;
 
 	NP_BITS_EACH(at, c->reach, f->p->lw) {
-		uint32_t leaf = (uint32_t)at, n = sure(f, j, c, leaf);
+		uint32_t leaf = (uint32_t)at, n = certain_nodes(f, j, c, leaf);
 
 		if (!n || np_bits_test(set, leaf) ||
 		    (best != NP_NONE && most >= missing &&
@@ -919,18 +952,18 @@ static uint32_t prefer_pick(const struct np_prefer *f, const struct np_job *j,
 	return best;
 }
 
-bool np_prefer_set(const struct np_prefer *f, const struct np_job *j,
-		   uint32_t class, const struct np_counts *c, uint64_t *set)
+bool np_prefer_find(const struct np_prefer *f, const struct np_job *j,
+		    uint32_t class, const struct np_counts *c, uint64_t *set)
 {
 	uint64_t need = nodes_of(j) + wanted_before(f, c), have = 0;
 	uint64_t all = 0;
 	uint32_t leaves = 0;
 
 	if (!(f->p->policy.modes & 1u << NP_MODE_PREFER))
-		return false; /* what others want was not counted */
+		return false; /* wanted[] and reserved[] were not filled in */
 	memset(set, 0, f->p->lw * sizeof(*set));
 	NP_BITS_EACH(leaf, c->reach, f->p->lw)
-		all += sure(f, j, c, (uint32_t)leaf);
+		all += certain_nodes(f, j, c, (uint32_t)leaf);
 	if (all < need)
 		return false;
 	while (have < need) {
@@ -939,13 +972,13 @@ bool np_prefer_set(const struct np_prefer *f, const struct np_job *j,
 		if (leaf == NP_NONE || (j->switches && leaves == j->switches))
 			return false;
 		np_bits_set(set, leaf);
-		have += sure(f, j, c, leaf);
+		have += certain_nodes(f, j, c, leaf);
 		leaves++;
 	}
 	return true;
 }
 
-/* A confined job may take all it wants on any of its leaves. */
+/* A restricted job may take all its nodes on any one of its leaves. */
 static void reserve(struct np_prefer *f, const struct np_job *j,
 		    const uint64_t *set)
 {
@@ -956,14 +989,15 @@ static void reserve(struct np_prefer *f, const struct np_job *j,
 	}
 }
 
-static int try_job(struct np_prefer *f, uint32_t job, uint64_t *scratch)
+/* Restrict a job, if that cannot delay it. 0 or -ENOMEM. */
+static int try_restrict(struct np_prefer *f, uint32_t job, uint64_t *scratch)
 {
 	const struct np_job *j = &f->p->s->job[job];
 	const struct np_counts *c = f->p->counts[j->candidates];
 	uint32_t class = f->requests->class[job];
 	uint64_t *set;
 
-	if (!np_prefer_set(f, j, class, c, scratch))
+	if (!np_prefer_find(f, j, class, c, scratch))
 		return 0;
 	set = np_problem_alloc(f->p, f->p->lw, sizeof(*set));
 	if (!set)
@@ -976,7 +1010,9 @@ static int try_job(struct np_prefer *f, uint32_t job, uint64_t *scratch)
 	return 0;
 }
 
-/* An enforced job in a conflict, whose requests have leaves, or none yet. */
+/*
+ * Reserve the leaves of an enforced job; false: it is not one, or has no group.
+ */
 static bool enforced_set(struct np_prefer *f, uint32_t job)
 {
 	const struct np_requests *all = f->requests;
@@ -989,24 +1025,28 @@ static bool enforced_set(struct np_prefer *f, uint32_t job)
 		bool last = i + 1 == all->n || r[1].job != job ||
 			    r[1].group != r->group;
 
-		/* Deferred ones take nothing. */
-		if (last && np_group_meets(f->groups, r))
+		/* Once per group; requests that are held take nothing. */
+		if (last && np_group_served(f->groups, r))
 			reserve(f, &f->p->s->job[job],
 				f->groups->at[r->group].set);
 	}
 	return true;
 }
 
-/* One alone of a kind that conflicts with itself leaves room for the next. */
-static bool is_to_confine(struct np_prefer *f, const struct np_job *j,
-			  uint32_t class)
+/*
+ * Whether to restrict a job. A single job of a class that conflicts with itself
+ * is restricted as well, so that the next one finds leaves.
+ */
+static bool should_restrict(struct np_prefer *f, const struct np_job *j,
+			    uint32_t class)
 {
 	return j->mode == NP_MODE_PREFER && class != NP_NONE &&
 	       (f->classes->at[class].self ||
-		np_class_meets(f->classes, class));
+		np_class_conflicts(f->classes, class));
 }
 
-static int account(struct np_prefer *f, uint32_t job, uint64_t *scratch)
+/* Count what a job may take, and restrict it first where that is possible. */
+static int account_job(struct np_prefer *f, uint32_t job, uint64_t *scratch)
 {
 	const struct np_job *j = &f->p->s->job[job];
 	size_t at = np_order_find(f->partition, f->n_partitions,
@@ -1015,8 +1055,8 @@ static int account(struct np_prefer *f, uint32_t job, uint64_t *scratch)
 
 	if (enforced_set(f, job))
 		return 0;
-	if (is_to_confine(f, j, f->requests->class[job])) {
-		rc = try_job(f, job, scratch);
+	if (should_restrict(f, j, f->requests->class[job])) {
+		rc = try_restrict(f, job, scratch);
 		if (rc || f->set[job])
 			return rc;
 	}
@@ -1025,11 +1065,11 @@ static int account(struct np_prefer *f, uint32_t job, uint64_t *scratch)
 }
 
 void np_prefer_admit(struct np_prefer *f, const struct np_job *j,
-		     bool confined, const uint64_t *leaves)
+		     bool restricted, const uint64_t *leaves)
 {
 	size_t at = np_order_find(f->partition, f->n_partitions, j->partition);
 
-	if (confined || at == f->n_partitions)
+	if (restricted || at == f->n_partitions)
 		reserve(f, j, leaves);
 	else
 		f->wanted[at] += nodes_of(j);
@@ -1071,7 +1111,7 @@ static int gather_reach(struct np_prefer *f, const uint32_t *order, size_t n)
 	return 0;
 }
 
-/* Confines the jobs that can be.  Returns 0 or -ENOMEM. */
+/* Restrict the jobs of mode prefer that can be. Returns 0 or -ENOMEM. */
 static int prefer_init(struct np_prefer *f, struct np_problem *p,
 		       struct np_classes *classes,
 		       const struct np_requests *requests,
@@ -1101,32 +1141,36 @@ static int prefer_init(struct np_prefer *f, struct np_problem *p,
 	if (!rc)
 		rc = gather_reach(f, order, n);
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = account(f, order[i], scratch);
+		rc = account_job(f, order[i], scratch);
 	return rc;
 }
 
-#define MAX_ROUNDS 16
+/* ---- The rules "widen" and "keep", and their iteration ---- */
 
-/* Has a less than b, each for its demand? */
-static bool poorer(const struct np_group *a, const struct np_group *b)
+#define MAX_ITERATIONS 16
+
+/* Whether a has less supply for its demand than b. */
+static bool has_less(const struct np_group *a, const struct np_group *b)
 {
 	return a->supply * b->demand < b->supply * a->demand;
 }
 
-/* Groups of a party, by numbers from its first one, those ready first. */
+/*
+ * The groups of a visibility group, counted from its first; ready ones first.
+ */
 struct widening {
 	struct np_groups *g;
 	uint32_t first;
 	size_t n, n_ready, words;
-	uint64_t *want; /* per leaf a row of words: which of them ask */
+	uint64_t *want; /* per leaf a bitmap of the groups that ask for it */
 };
 
 /*
  * Leaves are only given away here, so what a class cannot take it cannot take
  * later on either: none of its groups wants the leaf any more.
  */
-static bool may(const struct widening *w, size_t i, uint32_t leaf,
-		uint64_t *want)
+static bool can_widen(const struct widening *w, size_t i, uint32_t leaf,
+		      uint64_t *want)
 {
 	uint32_t group = w->first + (uint32_t)i;
 	const struct np_group *u = &w->g->at[group];
@@ -1135,13 +1179,16 @@ static bool may(const struct widening *w, size_t i, uint32_t leaf,
 	if (group_can_take(w->g, group, leaf))
 		return true;
 	np_bits_clear(want, i);
-	/* Where tasks must be together, others of the class may still. */
+	/* A group of tasks that stay together may be refused where other
+	   groups of its class are not. */
 	for (size_t k = 0; all && !u->together && k < w->words; k++)
 		want[k] &= ~all[k];
 	return false;
 }
 
-/* Groups that may start come first, and the poorest of them first of all. */
+/*
+ * Give a leaf to the ready group with least supply, then to all that can share.
+ */
 static bool widen_leaf(const struct widening *w, uint32_t leaf)
 {
 	uint64_t *want = w->want + leaf * w->words;
@@ -1152,8 +1199,8 @@ static bool widen_leaf(const struct widening *w, uint32_t leaf)
 	NP_BITS_EACH(i, want, w->words) {
 		if (i >= w->n_ready)
 			break;
-		if ((poorest == w->n || poorer(&at[i], &at[poorest])) &&
-		    may(w, i, leaf, want))
+		if ((poorest == w->n || has_less(&at[i], &at[poorest])) &&
+		    can_widen(w, i, leaf, want))
 			poorest = i;
 	}
 	if (poorest < w->n) {
@@ -1162,34 +1209,36 @@ static bool widen_leaf(const struct widening *w, uint32_t leaf)
 		any = true;
 	}
 	NP_BITS_EACH(i, want, w->words)
-		if (may(w, i, leaf, want)) {
+		if (can_widen(w, i, leaf, want)) {
 			group_hold(w->g, w->first + (uint32_t)i, leaf);
 			any = true;
 		}
 	return any;
 }
 
-/* Who was asked before wants a leaf only if somebody left it. */
-static void allocation_ask(const struct widening *w, size_t i)
+/*
+ * Enter a group for the leaves it asks for: once all, later the vacated ones.
+ */
+static void ask_leaves(const struct widening *w, size_t i)
 {
 	const struct np_group *u = &w->g->at[w->first + i];
 	const uint64_t *open = w->g->classes->at[u->class].open;
-	const uint64_t *left = w->g->left;
+	const uint64_t *left = w->g->vacated;
 
 	for (size_t k = 0; k < w->g->p->lw; k++)
 		for (uint64_t m = u->reach[k] & open[k] & ~u->set[k] &
-				  (u->widened ? left[k] : ~UINT64_C(0));
+		     (u->widened ? left[k] : ~UINT64_C(0));
 		     m; m &= m - 1)
 			np_bits_set(w->want + np_bits_at(k, m) * w->words, i);
 }
 
-static int widen(struct np_groups *g, const struct np_party *party,
+static int widen(struct np_groups *g, const struct np_vgroup *vgroup,
 		 bool *changed)
 {
-	size_t n = party[1].group - party->group, words = np_bits_words(n);
-	struct np_group *u = g->at + party->group;
+	size_t n = vgroup[1].group - vgroup->group, words = np_bits_words(n);
+	struct np_group *u = g->at + vgroup->group;
 	struct widening w = {
-		.g = g, .first = party->group, .n = n, .words = words,
+		.g = g, .first = vgroup->group, .n = n, .words = words,
 		.want = calloc(g->p->n_leaves * words + 1, sizeof(*w.want)),
 	};
 
@@ -1198,24 +1247,24 @@ static int widen(struct np_groups *g, const struct np_party *party,
 	for (size_t i = 0; i < n; i++) {
 		w.n_ready += u[i].ready;
 		if (u[i].placed)
-			allocation_ask(&w, i);
+			ask_leaves(&w, i);
 		u[i].widened = u[i].placed;
 	}
 	for (size_t i = 0; n && i < g->p->n_leaves; i++)
 		*changed |= widen_leaf(&w, g->p->leaf_order[i]);
-	memset(g->left, 0, g->p->lw * sizeof(*g->left));
+	memset(g->vacated, 0, g->p->lw * sizeof(*g->vacated));
 	free(w.want);
 	return 0;
 }
 
-/* Leaves written before for a request, in its group's row of bits. */
+/* Add the leaves written for a request by an earlier decision to bits. */
 static void prior(const struct np_groups *g, const struct np_request *r,
 		  uint64_t *bits)
 {
 	const struct np_job *j = &g->p->s->job[r->job];
 	const uint64_t *reach = g->p->counts[j->candidates]->reach;
 
-	if (r->task) /* what stands in the record stands for its first task */
+	if (r->task) /* the decision in the record is that of its first task */
 		return;
 	for (size_t w = 0; w < g->p->lw; w++)
 		if (j->prior == NP_PRIOR_ANYWHERE)
@@ -1224,20 +1273,20 @@ static void prior(const struct np_groups *g, const struct np_request *r,
 			bits[w] |= reach[w] & j->prior_leaves[w];
 }
 
-static int keep(struct np_groups *g, const struct np_party *party)
+static int keep(struct np_groups *g, const struct np_vgroup *vgroup)
 {
-	size_t n = party[1].group - party->group, lw = g->p->lw;
+	size_t n = vgroup[1].group - vgroup->group, lw = g->p->lw;
 	uint64_t *bits = calloc(n * lw + 1, sizeof(*bits));
 
 	if (!bits)
 		return -ENOMEM;
-	for (uint32_t i = party->request; i < party[1].request; i++) {
-		const struct np_request *r = &g->requests->at[g->by_party[i]];
+	for (uint32_t i = vgroup->request; i < vgroup[1].request; i++) {
+		const struct np_request *r = &g->requests->at[g->by_vgroup[i]];
 
-		prior(g, r, bits + (r->group - party->group) * lw);
+		prior(g, r, bits + (r->group - vgroup->group) * lw);
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t u = party->group + i;
+		uint32_t u = vgroup->group + i;
 		const uint64_t *open = np_group_class(g, u)->open;
 
 		NP_BITS_EACH(leaf, bits + i * lw, lw)
@@ -1249,30 +1298,30 @@ static int keep(struct np_groups *g, const struct np_party *party)
 	return 0;
 }
 
-static int settle(struct np_groups *g, const struct np_party *party)
+static int iterate(struct np_groups *g, const struct np_vgroup *vgroup)
 {
 	bool changed = true;
-	int rc = keep(g, party);
+	int rc = keep(g, vgroup);
 
-	for (int round = 0; !rc && changed && round < MAX_ROUNDS; round++) {
+	for (int round = 0; !rc && changed && round < MAX_ITERATIONS; round++) {
 		changed = false;
-		rc = grow(g, party, &changed);
+		rc = grow(g, vgroup, &changed);
 		if (!rc)
-			rc = widen(g, party, &changed);
+			rc = widen(g, vgroup, &changed);
 	}
 	return rc;
 }
 
-/* Those who conflict with nobody hold what they can reach. */
-static void place_quiet(struct np_problem *p, struct np_classes *c,
-			const struct np_requests *r)
+/* Conflict-free classes hold all leaves that their jobs can use. */
+static void place_conflict_free(struct np_problem *p, struct np_classes *c,
+				const struct np_requests *r)
 {
 	for (size_t i = 0; i < r->n_order; i++) {
 		const struct np_job *j = &p->s->job[r->order[i]];
 		uint32_t class = r->class[r->order[i]];
 		const uint64_t *reach;
 
-		if (class == NP_NONE || !c->at[class].quiet)
+		if (class == NP_NONE || !c->at[class].conflict_free)
 			continue;
 		reach = p->counts[j->candidates]->reach;
 		if (np_bits_within(reach, c->at[class].held, p->lw))
@@ -1286,10 +1335,10 @@ static int share(struct np_allocation *a)
 {
 	int rc = 0;
 
-	place_quiet(&a->problem, &a->classes, &a->requests);
-	/* Jobs that others do not see choose after, and around, the rest. */
-	for (size_t i = 0; !rc && i < a->groups.n_parties; i++)
-		rc = settle(&a->groups, &a->groups.party[i]);
+	place_conflict_free(&a->problem, &a->classes, &a->requests);
+	/* The public groups first; others do not see the private ones. */
+	for (size_t i = 0; !rc && i < a->groups.n_vgroups; i++)
+		rc = iterate(&a->groups, &a->groups.vgroup[i]);
 	groups_shared(&a->groups);
 	return rc;
 }

@@ -6,12 +6,14 @@
 
 #include "np_bits.h"
 
-static uint64_t leaf_load_from(const struct np_leaf_loads *l,
-			       const struct np_estate *e, uint32_t profile,
-			       uint32_t touch, const struct np_tenant *but);
+static uint64_t load_from_user(const struct np_leaf_loads *l,
+			       const struct np_user_load *e, uint32_t profile,
+			       uint32_t touch, const struct np_leaf_job *but);
 
-/* Bits from .. to-1 of word k of a run that covers places first .. end-1. */
-static uint64_t mask_of(uint32_t first, uint32_t end, size_t k)
+/* ---- Counts ---- */
+
+/* The bits of word k that are positions first to end - 1. */
+static uint64_t word_mask(uint32_t first, uint32_t end, size_t k)
 {
 	uint64_t m = ~UINT64_C(0);
 	size_t base = k * NP_BITS_WORD;
@@ -28,6 +30,7 @@ struct count {
 	unsigned usable, idle, idle_or_mixed;
 };
 
+/* Nodes of a set at the positions first to end - 1. */
 static struct count count_range(const struct np_snapshot *s,
 				const uint64_t *set, uint32_t first,
 				uint32_t end)
@@ -38,12 +41,13 @@ static struct count count_range(const struct np_snapshot *s,
 		return c;
 	for (size_t k = first / NP_BITS_WORD; k <= (end - 1) / NP_BITS_WORD;
 	     k++) {
-		uint64_t w = set[k] & mask_of(first, end, k);
+		uint64_t w = set[k] & word_mask(first, end, k);
 
 		c.any |= w != 0;
 		c.usable += (unsigned)__builtin_popcountll(w & s->usable[k]);
 		c.idle += (unsigned)__builtin_popcountll(w & s->idle[k]);
-		c.idle_or_mixed += (unsigned)__builtin_popcountll(w & s->idle_or_mixed[k]);
+		c.idle_or_mixed +=
+			(unsigned)__builtin_popcountll(w & s->idle_or_mixed[k]);
 	}
 	return c;
 }
@@ -66,22 +70,22 @@ void np_counts_fill(const struct np_snapshot *s, const uint64_t *set,
 			np_bits_set(c->reach, i);
 	}
 	got = count_range(s, set, l->first[l->n], (uint32_t)l->n_nodes);
-	c->loose_usable = got.usable;
+	c->no_leaf_usable = got.usable;
 	c->all_usable += got.usable;
-	c->loose_free_alone = got.idle;
-	c->loose_free_shared = got.idle_or_mixed;
+	c->no_leaf_free_alone = got.idle;
+	c->no_leaf_free_shared = got.idle_or_mixed;
 }
 
 uint64_t np_counts_sum(uint32_t switches, const uint16_t *column,
-		       uint32_t loose, const uint64_t *leaves, size_t lw)
+		       uint32_t no_leaf, const uint64_t *leaves, size_t lw)
 {
-	uint32_t best[NP_COUNTS_MAX_SWITCHES] = { loose };
+	uint32_t best[NP_COUNTS_MAX_SWITCHES] = { no_leaf };
 	uint64_t sum = 0;
 
 	if (!switches || switches > NP_COUNTS_MAX_SWITCHES) {
 		NP_BITS_EACH(leaf, leaves, lw)
 			sum += column[leaf];
-		return sum + loose;
+		return sum + no_leaf;
 	}
 	NP_BITS_EACH(leaf, leaves, lw) {
 		uint32_t n = column[leaf];
@@ -99,6 +103,9 @@ uint64_t np_counts_sum(uint32_t switches, const uint16_t *column,
 	return sum;
 }
 
+/* ---- Problem ---- */
+
+/* Memory of a problem is a list of blocks, all freed at its end. */
 struct np_problem_block {
 	struct np_problem_block *next;
 	max_align_t data[];
@@ -126,6 +133,7 @@ void np_problem_free(struct np_problem *p)
 	}
 }
 
+/* Whether the job has a profile that counts for its owner's jobs. */
 static bool problem_known(const struct np_problem *p, const struct np_job *j)
 {
 	const struct np_press_profile *f;
@@ -136,8 +144,7 @@ static bool problem_known(const struct np_problem *p, const struct np_job *j)
 	return f->trusted || f->owner == j->owner;
 }
 
-/* Is the job's application known, as far as the job's owner goes? */
-/* Is it seen by jobs of others than its owner? */
+/* Whether other users' jobs take a job with a known profile into account. */
 static bool problem_trusted(const struct np_problem *p,
 			    const struct np_job *j)
 {
@@ -151,16 +158,16 @@ bool np_problem_enforced(const struct np_problem *p, const struct np_job *j)
 	       (p->what_if && j->mode == NP_MODE_ADVISE);
 }
 
-bool np_problem_held_enough(const struct np_problem *p, const struct np_job *j,
-			    double held_sec)
+bool np_problem_hold_expired(const struct np_problem *p, const struct np_job *j,
+			     double held_sec)
 {
 	return held_sec >= (j->mode == NP_MODE_PREFER ?
-			       NP_PLACEMENT_PATIENCE_SEC :
-			       p->policy.max_defer_sec);
+			    NP_PLACEMENT_PATIENCE_SEC :
+			    p->policy.max_defer_sec);
 }
 
-enum np_why np_problem_aside(const struct np_problem *p,
-			     const struct np_job *j, int64_t now_sec)
+enum np_why np_problem_exempt(const struct np_problem *p,
+			      const struct np_job *j, int64_t now_sec)
 {
 	if (j->state == NP_JOB_RUNNING)
 		return NP_WHY_RUNNING;
@@ -221,7 +228,7 @@ static int by_free(const void *a, const void *b, void *arg)
 	return x < y ? -1 : x > y;
 }
 
-/* What all nodes of each leaf offer, whoever asks. */
+/* Count all nodes of each leaf, and order the leaves by them. */
 static int count_leaves(struct np_problem *p)
 {
 	uint64_t *all = np_problem_alloc(p, p->s->leaves->node_words,
@@ -253,7 +260,10 @@ static size_t count_unproved(const struct np_problem *p)
 	return n;
 }
 
-/* Owners of jobs that others do not see: of a private profile there is one. */
+/*
+ * Collect the owners of jobs that others do not see. A private profile has one
+ * owner, so one job of it is enough.
+ */
 static int gather_private(struct np_problem *p)
 {
 	bool *seen = np_problem_alloc(p, p->t->n, sizeof(*seen));
@@ -278,12 +288,15 @@ static int gather_private(struct np_problem *p)
 	return 0;
 }
 
-bool np_problem_enough(const struct np_problem *p, const struct np_job *j,
-		       const struct np_counts *c)
+bool np_problem_feasible(const struct np_problem *p, const struct np_job *j,
+			 const struct np_counts *c)
 {
-	return (j->switches ? np_counts_sum(j->switches, c->usable,
-					    c->loose_usable, c->reach, p->lw) :
-			      c->all_usable) >= j->nodes_min;
+	uint64_t usable = c->all_usable;
+
+	if (j->switches)
+		usable = np_counts_sum(j->switches, c->usable,
+				       c->no_leaf_usable, c->reach, p->lw);
+	return usable >= j->nodes_min;
 }
 
 int np_problem_init(struct np_problem *p, const struct np_snapshot *s,
@@ -298,9 +311,9 @@ int np_problem_init(struct np_problem *p, const struct np_snapshot *s,
 		.n_leaves = s->leaves->n, .lw = s->leaves->words,
 	};
 	p->counts = np_problem_alloc(p, s->set.n, sizeof(*p->counts));
-	p->none = np_problem_alloc(p, p->lw, sizeof(*p->none));
+	p->no_leaves = np_problem_alloc(p, p->lw, sizeof(*p->no_leaves));
 	p->scratch = np_problem_alloc(p, p->lw, sizeof(*p->scratch));
-	if (!p->counts || !p->none || !p->scratch)
+	if (!p->counts || !p->no_leaves || !p->scratch)
 		return -ENOMEM;
 	if (other)
 		memcpy(p->counts, other->counts,
@@ -308,9 +321,11 @@ int np_problem_init(struct np_problem *p, const struct np_snapshot *s,
 	return count_leaves(p) ? -ENOMEM : gather_private(p);
 }
 
-/* What a running job is on its leaves; false: nothing. */
-static bool tenant_of(const struct np_problem *p,
-		      const struct np_job *j, struct np_tenant *r)
+/* ---- Leaf loads ---- */
+
+/* The entry that a running job makes on its leaves; false: it makes none. */
+static bool leaf_job_of(const struct np_problem *p,
+			const struct np_job *j, struct np_leaf_job *r)
 {
 	int32_t profile = j->profile;
 	bool known = problem_known(p, j);
@@ -325,22 +340,22 @@ static bool tenant_of(const struct np_problem *p,
 	f = &p->t->profile[profile];
 	if (f->inert)
 		return false;
-	*r = (struct np_tenant){
+	*r = (struct np_leaf_job){
 		.profile = (uint16_t)profile, .n = 1, .job = j->id,
 		.touch = (j->flags & NP_JOB_SHARES_NODES ?
 			  NP_TOUCH_NODE : 0) |
 			 (j->n_leaves > 1 ? NP_TOUCH_UPLINK : 0),
-		/* What the policy makes of unknown jobs is an
-		   administrator's word. */
-		.owner = !known || problem_trusted(p, j) ? NP_ANYBODY :
+		/* The profile that stands for unknown jobs was chosen by an
+		   administrator and is therefore visible to everybody. */
+		.owner = !known || problem_trusted(p, j) ? NP_ANY_OWNER :
 							      j->owner,
 	};
 	return true;
 }
 
-static int by_likeness(const void *a, const void *b)
+static int by_kind(const void *a, const void *b)
 {
-	const struct np_tenant *x = a, *y = b;
+	const struct np_leaf_job *x = a, *y = b;
 
 	if (x->owner != y->owner)
 		return x->owner < y->owner ? -1 : 1;
@@ -351,14 +366,14 @@ static int by_likeness(const void *a, const void *b)
 	return x->job < y->job ? -1 : x->job > y->job;
 }
 
-static bool alike(const struct np_tenant *a, const struct np_tenant *b)
+static bool same_kind(const struct np_leaf_job *a, const struct np_leaf_job *b)
 {
 	return a->owner == b->owner && a->profile == b->profile &&
 	       a->touch == b->touch;
 }
 
-/* Put alike tenants together, leaf by leaf; the array only shrinks. */
-static void merge(const struct np_problem *p, struct np_tenants *c)
+/* Merge entries of the same kind on each leaf, in place. */
+static void merge_same_kind(const struct np_problem *p, struct np_leaf_jobs *c)
 {
 	uint32_t to = 0, at = 0;
 
@@ -366,83 +381,83 @@ static void merge(const struct np_problem *p, struct np_tenants *c)
 		uint32_t begin = to, end = c->first[i + 1];
 
 		if (end - at > 1)
-			qsort(c->tenant + at, end - at, sizeof(*c->tenant),
-			      by_likeness);
+			qsort(c->at + at, end - at, sizeof(*c->at),
+			      by_kind);
 		c->first[i] = begin;
 		for (; at < end; at++) {
-			struct np_tenant *r = &c->tenant[at];
+			struct np_leaf_job *r = &c->at[at];
 
-			if (to > begin && alike(&c->tenant[to - 1], r))
-				c->tenant[to - 1].n++;
+			if (to > begin && same_kind(&c->at[to - 1], r))
+				c->at[to - 1].n++;
 			else
-				c->tenant[to++] = *r;
+				c->at[to++] = *r;
 		}
 	}
 	c->first[p->n_leaves] = to;
 }
 
-/* first[] from counts in first[leaf + 1] to where each leaf begins. */
-static int allocate(struct np_problem *p, struct np_tenants *c)
+/* Turn the counts in first[leaf + 1] into the index where each leaf begins. */
+static int alloc_jobs(struct np_problem *p, struct np_leaf_jobs *c)
 {
 	for (size_t i = 0; i < p->n_leaves; i++)
 		c->first[i + 1] += c->first[i];
-	c->tenant = np_problem_alloc(p, c->first[p->n_leaves],
-				     sizeof(*c->tenant));
-	return c->tenant ? 0 : -ENOMEM;
+	c->at = np_problem_alloc(p, c->first[p->n_leaves],
+				 sizeof(*c->at));
+	return c->at ? 0 : -ENOMEM;
 }
 
-static struct np_tenants *seen_or_own(struct np_leaf_loads *l,
-				      const struct np_tenant *r)
+static struct np_leaf_jobs *public_or_private(struct np_leaf_loads *l,
+					      const struct np_leaf_job *r)
 {
-	return r->owner == NP_ANYBODY ? &l->seen : &l->own;
+	return r->owner == NP_ANY_OWNER ? &l->public : &l->private;
 }
 
-static int gather(struct np_leaf_loads *l)
+static int gather_jobs(struct np_leaf_loads *l)
 {
 	struct np_problem *p = l->p;
 	const struct np_job *job = p->s->job;
-	struct np_tenant r;
+	struct np_leaf_job r;
 
 	for (size_t i = 0; i < p->s->n_jobs; i++) {
 		const uint32_t *leaf = job[i].leaf;
 
-		if (!tenant_of(p, &job[i], &r))
+		if (!leaf_job_of(p, &job[i], &r))
 			continue;
 		for (uint32_t k = 0; k < job[i].n_leaves; k++)
-			seen_or_own(l, &r)->first[leaf[k] + 1]++;
+			public_or_private(l, &r)->first[leaf[k] + 1]++;
 	}
-	if (allocate(p, &l->seen) || allocate(p, &l->own))
+	if (alloc_jobs(p, &l->public) || alloc_jobs(p, &l->private))
 		return -ENOMEM;
 	for (size_t i = 0; i < p->s->n_jobs; i++) {
 		const uint32_t *leaf = job[i].leaf;
-		struct np_tenants *c;
+		struct np_leaf_jobs *c;
 
-		if (!tenant_of(p, &job[i], &r))
+		if (!leaf_job_of(p, &job[i], &r))
 			continue;
-		c = seen_or_own(l, &r);
+		c = public_or_private(l, &r);
 		for (uint32_t k = 0; k < job[i].n_leaves; k++)
-			c->tenant[c->first[leaf[k]]++] = r;
+			c->at[c->first[leaf[k]]++] = r;
 	}
-	/* Filling moved each first[] to the next leaf's; move them back. */
+	/* Filling advanced each first[leaf] to first[leaf + 1]: move back. */
 	for (size_t i = p->n_leaves; i > 0; i--) {
-		l->seen.first[i] = l->seen.first[i - 1];
-		l->own.first[i] = l->own.first[i - 1];
+		l->public.first[i] = l->public.first[i - 1];
+		l->private.first[i] = l->private.first[i - 1];
 	}
-	l->seen.first[0] = l->own.first[0] = 0;
-	merge(p, &l->seen);
-	merge(p, &l->own);
+	l->public.first[0] = l->private.first[0] = 0;
+	merge_same_kind(p, &l->public);
+	merge_same_kind(p, &l->private);
 	return 0;
 }
 
-/* Load of r from the trusted tenants of a leaf; itself counts once less. */
+/* Load on a job of entry r by the public jobs on a leaf, except itself. */
 static uint32_t load_of(const struct np_leaf_loads *l,
-			const struct np_tenant *r, size_t leaf)
+			const struct np_leaf_job *r, size_t leaf)
 {
-	const struct np_tenants *c = &l->seen;
+	const struct np_leaf_jobs *c = &l->public;
 	uint64_t sum = 0;
 
 	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++) {
-		const struct np_tenant *x = &c->tenant[k];
+		const struct np_leaf_job *x = &c->at[k];
 
 		sum += (uint64_t)(x == r ? x->n - 1 : x->n) *
 		       np_press_pair(l->p->t, r->profile, r->touch, x->profile,
@@ -451,24 +466,28 @@ static uint32_t load_of(const struct np_leaf_loads *l,
 	return np_press_clamp(sum);
 }
 
-static void load_load_leaf(struct np_leaf_loads *l, size_t leaf)
+static void load_leaf(struct np_leaf_loads *l, size_t leaf)
 {
-	struct np_tenants *c = &l->seen, *own = &l->own;
+	struct np_leaf_jobs *c = &l->public, *private = &l->private;
 	uint32_t to = c->first[leaf];
 
 	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++)
-		c->tenant[k].load = load_of(l, &c->tenant[k], leaf);
-	for (uint32_t k = own->first[leaf]; k < own->first[leaf + 1]; k++)
-		own->tenant[k].load = load_of(l, &own->tenant[k], leaf);
-	/* Two arrivals at most are looked at together. */
+		c->at[k].load = load_of(l, &c->at[k], leaf);
+	for (uint32_t k = private->first[leaf]; k < private->first[leaf + 1];
+	     k++)
+		private->at[k].load = load_of(l, &private->at[k], leaf);
+	/*
+	 * Move the sensitive ones to the front. Conflicts are checked between
+	 * two arrivals at most, hence twice the largest load.
+	 */
 	for (uint32_t k = to; k < c->first[leaf + 1]; k++) {
-		struct np_tenant r = c->tenant[k];
+		struct np_leaf_job r = c->at[k];
 		uint32_t most = l->p->t->most[r.profile];
 
 		if (!most || r.load + 2 * most <= l->p->limit)
 			continue;
-		c->tenant[k] = c->tenant[to];
-		c->tenant[to++] = r;
+		c->at[k] = c->at[to];
+		c->at[to++] = r;
 	}
 	c->sensitive[leaf] = to - c->first[leaf];
 }
@@ -476,7 +495,7 @@ static void load_load_leaf(struct np_leaf_loads *l, size_t leaf)
 static int pack_aggressors(struct np_leaf_loads *l)
 {
 	struct np_problem *p = l->p;
-	struct np_tenants *c = &l->seen;
+	struct np_leaf_jobs *c = &l->public;
 	uint32_t n = 0;
 
 	c->aggressor = np_problem_alloc(p, c->first[p->n_leaves],
@@ -487,7 +506,7 @@ static int pack_aggressors(struct np_leaf_loads *l)
 		return -ENOMEM;
 	for (size_t leaf = 0; leaf < p->n_leaves; leaf++) {
 		for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++) {
-			const struct np_tenant *r = &c->tenant[k];
+			const struct np_leaf_job *r = &c->at[k];
 
 			if (p->t->profile[r->profile].aggressor)
 				c->aggressor[n++] = (struct np_aggressor){
@@ -499,23 +518,26 @@ static int pack_aggressors(struct np_leaf_loads *l)
 	return 0;
 }
 
-/* Tenants of a leaf are in order of owners. */
-static uint32_t end_of_owner(const struct np_tenants *c, uint32_t at,
+/* End of an owner's entries on a leaf, where these are sorted by owner. */
+static uint32_t end_of_owner(const struct np_leaf_jobs *c, uint32_t at,
 			     uint32_t end)
 {
-	uint32_t owner = c->tenant[at].owner;
+	uint32_t owner = c->at[at].owner;
 
-	while (at < end && c->tenant[at].owner == owner)
+	while (at < end && c->at[at].owner == owner)
 		at++;
 	return at;
 }
 
-/* Returns how many loads there are of tenants beside estates. */
-static uint32_t fill_estates(struct np_leaf_loads *l)
+/*
+ * Make the user loads, counting those of each owner in a first pass. Returns
+ * the length that from_user[] needs.
+ */
+static uint32_t fill_user_loads(struct np_leaf_loads *l)
 {
-	const struct np_tenants *c = &l->own;
+	const struct np_leaf_jobs *c = &l->private;
 	const struct np_problem *p = l->p;
-	uint32_t *first = l->first_estate, felt = 0, end;
+	uint32_t *first = l->first_user_load, from_user = 0, end;
 
 	for (int pass = 0; pass < 2; pass++) {
 		for (uint32_t leaf = 0; leaf < p->n_leaves; leaf++)
@@ -523,56 +545,60 @@ static uint32_t fill_estates(struct np_leaf_loads *l)
 			     k < c->first[leaf + 1]; k = end) {
 				size_t o = np_order_find(p->private_owner,
 							 p->n_private,
-							 c->tenant[k].owner);
+							 c->at[k].owner);
 
 				end = end_of_owner(c, k, c->first[leaf + 1]);
 				if (!pass) {
 					first[o + 2]++;
 					continue;
 				}
-				l->estate[first[o + 1]++] = (struct np_estate){
-					leaf, k, end, felt
-				};
-				felt += end - k + l->seen.first[leaf + 1] -
-					l->seen.first[leaf];
+				l->user_load[first[o + 1]++] =
+					(struct np_user_load){ leaf, k, end,
+							       from_user };
+				from_user += end - k +
+					     l->public.first[leaf + 1] -
+					     l->public.first[leaf];
 			}
 		for (size_t o = 0; !pass && o < p->n_private; o++)
 			first[o + 2] += first[o + 1];
 	}
-	return felt;
+	return from_user;
 }
 
-static void feel_estate(struct np_leaf_loads *l, const struct np_estate *e)
+/* Fill in the loads that a user's private jobs put on the leaf's entries. */
+static void
+apply_user_load(struct np_leaf_loads *l, const struct np_user_load *e)
 {
-	const struct np_tenants *c = &l->seen;
-	uint32_t *to = l->felt + e->felt;
+	const struct np_leaf_jobs *c = &l->public;
+	uint32_t *to = l->from_user + e->from_user;
 
 	for (uint32_t k = c->first[e->leaf]; k < c->first[e->leaf + 1]; k++)
-		*to++ = np_press_clamp(leaf_load_from(
-			l, e, c->tenant[k].profile, c->tenant[k].touch, NULL));
+		*to++ = np_press_clamp(load_from_user(
+			l, e, c->at[k].profile, c->at[k].touch, NULL));
 	for (uint32_t k = e->first; k < e->end; k++) {
-		const struct np_tenant *r = &l->own.tenant[k];
+		const struct np_leaf_job *r = &l->private.at[k];
 
-		*to++ = np_press_clamp(leaf_load_from(l, e, r->profile,
+		*to++ = np_press_clamp(load_from_user(l, e, r->profile,
 						      r->touch, r));
 	}
 }
 
-static int make_estates(struct np_leaf_loads *l)
+static int make_user_loads(struct np_leaf_loads *l)
 {
 	struct np_problem *p = l->p;
 
-	l->first_estate = np_problem_alloc(p, p->n_private + 2,
-					   sizeof(*l->first_estate));
-	l->estate = np_problem_alloc(p, l->own.first[p->n_leaves],
-				     sizeof(*l->estate));
-	if (!l->first_estate || !l->estate)
+	l->first_user_load = np_problem_alloc(p, p->n_private + 2,
+					      sizeof(*l->first_user_load));
+	l->user_load = np_problem_alloc(p, l->private.first[p->n_leaves],
+					sizeof(*l->user_load));
+	if (!l->first_user_load || !l->user_load)
 		return -ENOMEM;
-	l->felt = np_problem_alloc(p, fill_estates(l), sizeof(*l->felt));
-	if (!l->felt)
+	l->from_user =
+		np_problem_alloc(p, fill_user_loads(l), sizeof(*l->from_user));
+	if (!l->from_user)
 		return -ENOMEM;
-	for (uint32_t k = 0; k < l->first_estate[p->n_private]; k++)
-		feel_estate(l, &l->estate[k]);
+	for (uint32_t k = 0; k < l->first_user_load[p->n_private]; k++)
+		apply_user_load(l, &l->user_load[k]);
 	return 0;
 }
 
@@ -581,38 +607,38 @@ int np_leaf_loads_init(struct np_leaf_loads *l, struct np_problem *p)
 	size_t n = p->n_leaves + 2;
 
 	l->p = p;
-	l->seen.first = np_problem_alloc(p, n, sizeof(uint32_t));
-	l->own.first = np_problem_alloc(p, n, sizeof(uint32_t));
-	l->seen.sensitive = np_problem_alloc(p, n, sizeof(uint32_t));
-	if (!l->seen.first || !l->own.first || !l->seen.sensitive ||
-	    gather(l))
+	l->public.first = np_problem_alloc(p, n, sizeof(uint32_t));
+	l->private.first = np_problem_alloc(p, n, sizeof(uint32_t));
+	l->public.sensitive = np_problem_alloc(p, n, sizeof(uint32_t));
+	if (!l->public.first || !l->private.first || !l->public.sensitive ||
+	    gather_jobs(l))
 		return -ENOMEM;
 	for (size_t leaf = 0; leaf < p->n_leaves; leaf++)
-		load_load_leaf(l, leaf);
-	return pack_aggressors(l) ? -ENOMEM : make_estates(l);
+		load_leaf(l, leaf);
+	return pack_aggressors(l) ? -ENOMEM : make_user_loads(l);
 }
 
-/* What an owner has, in order of leaves; NULL: nothing. */
-static const struct np_estate *
-leaf_load_estates(const struct np_leaf_loads *l, uint32_t owner, size_t *n)
+/* The user loads of an owner, by leaf, and their number; NULL: none. */
+static const struct np_user_load *
+user_loads_of(const struct np_leaf_loads *l, uint32_t owner, size_t *n)
 {
 	const struct np_problem *p = l->p;
 	size_t at = np_order_find(p->private_owner, p->n_private, owner);
 
 	*n = at < p->n_private ?
-	     l->first_estate[at + 1] - l->first_estate[at] : 0;
-	return *n ? l->estate + l->first_estate[at] : NULL;
+	     l->first_user_load[at + 1] - l->first_user_load[at] : 0;
+	return *n ? l->user_load + l->first_user_load[at] : NULL;
 }
 
-/* Load from an estate, one of its tenants left out. */
-static uint64_t leaf_load_from(const struct np_leaf_loads *l,
-			       const struct np_estate *e, uint32_t profile,
-			       uint32_t touch, const struct np_tenant *but)
+/* Load of a user's private jobs on one leaf, less one job of entry `but`. */
+static uint64_t load_from_user(const struct np_leaf_loads *l,
+			       const struct np_user_load *e, uint32_t profile,
+			       uint32_t touch, const struct np_leaf_job *but)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t k = e->first; k < e->end; k++) {
-		const struct np_tenant *x = &l->own.tenant[k];
+		const struct np_leaf_job *x = &l->private.at[k];
 
 		sum += (uint64_t)(x == but ? x->n - 1 : x->n) *
 		       np_press_pair(l->p->t, profile, touch, x->profile,
@@ -621,35 +647,35 @@ static uint64_t leaf_load_from(const struct np_leaf_loads *l,
 	return sum;
 }
 
-static int by_leaf(const void *key, const void *estate)
+static int by_leaf(const void *key, const void *load)
 {
 	uint32_t x = *(const uint32_t *)key;
-	const struct np_estate *e = estate;
+	const struct np_user_load *e = load;
 
 	return x < e->leaf ? -1 : x > e->leaf;
 }
 
-/* The same from what an owner has on a leaf, if anything. */
-static uint64_t leaf_load_own(const struct np_leaf_loads *l,
-			      uint32_t profile, uint32_t touch,
-			      uint32_t leaf, uint32_t owner,
-			      const struct np_tenant *but)
+/* The same, for the private jobs that an owner has on a leaf; 0 if none. */
+static uint64_t load_from_owner(const struct np_leaf_loads *l,
+				uint32_t profile, uint32_t touch,
+				uint32_t leaf, uint32_t owner,
+				const struct np_leaf_job *but)
 {
 	size_t n;
-	const struct np_estate *e = leaf_load_estates(l, owner, &n);
+	const struct np_user_load *e = user_loads_of(l, owner, &n);
 
 	if (n)
 		e = bsearch(&leaf, e, n, sizeof(*e), by_leaf);
-	return e ? leaf_load_from(l, e, profile, touch, but) : 0;
+	return e ? load_from_user(l, e, profile, touch, but) : 0;
 }
 
-/* A job that all see may come; one more would be too much for a tenant. */
-static void leaf_load_note(struct np_leaf_loads *l, uint32_t leaf,
-			   uint32_t profile, uint32_t touch)
+/* Note that a public job may arrive on a leaf; see np_leaf_job.extra. */
+static void note_arrival(struct np_leaf_loads *l, uint32_t leaf,
+			 uint32_t profile, uint32_t touch)
 {
 	const uint16_t *pushes = np_press_pushes(l->p->t, profile);
-	struct np_tenant *r = l->seen.tenant + l->seen.first[leaf];
-	uint32_t n = l->seen.sensitive[leaf];
+	struct np_leaf_job *r = l->public.at + l->public.first[leaf];
+	uint32_t n = l->public.sensitive[leaf];
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint16_t x = np_press_at(pushes, r[i].profile,
@@ -660,22 +686,26 @@ static void leaf_load_note(struct np_leaf_loads *l, uint32_t leaf,
 	}
 }
 
-/* None of those noted may come any more. */
-static void leaf_load_clear(struct np_leaf_loads *l, uint32_t leaf)
+/* Forget all arrivals noted on a leaf. */
+static void clear_arrivals(struct np_leaf_loads *l, uint32_t leaf)
 {
-	struct np_tenant *r = l->seen.tenant + l->seen.first[leaf];
+	struct np_leaf_job *r = l->public.at + l->public.first[leaf];
 
-	for (uint32_t i = 0; i < l->seen.sensitive[leaf]; i++)
+	for (uint32_t i = 0; i < l->public.sensitive[leaf]; i++)
 		r[i].extra = 0;
 }
 
-static bool leaf_load_full(const struct np_leaf_loads *l, uint32_t leaf,
-			   uint32_t profile, uint32_t touch)
+/*
+ * Whether a running job on the leaf would be slowed too much by one more
+ * arrival together with one that was noted.
+ */
+static bool is_leaf_full(const struct np_leaf_loads *l, uint32_t leaf,
+			 uint32_t profile, uint32_t touch)
 {
 	const uint16_t *pushes = np_press_pushes(l->p->t, profile);
-	const struct np_tenant *r = l->seen.tenant + l->seen.first[leaf];
+	const struct np_leaf_job *r = l->public.at + l->public.first[leaf];
 
-	for (uint32_t k = 0; k < l->seen.sensitive[leaf]; k++) {
+	for (uint32_t k = 0; k < l->public.sensitive[leaf]; k++) {
 		uint32_t x = np_press_at(pushes, r[k].profile,
 					 r[k].touch & touch);
 
@@ -688,64 +718,66 @@ static bool leaf_load_full(const struct np_leaf_loads *l, uint32_t leaf,
 
 uint32_t np_leaf_load_worst(const struct np_leaf_loads *l, size_t leaf)
 {
-	const struct np_tenants *c = &l->seen;
+	const struct np_leaf_jobs *c = &l->public;
 	uint32_t worst = 0;
 
 	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++)
-		if (c->tenant[k].load > worst)
-			worst = c->tenant[k].load;
+		if (c->at[k].load > worst)
+			worst = c->at[k].load;
 	return worst;
 }
 
-/* Must jobs of one class stay off a leaf, and because of whom? */
+/* ---- Must a class avoid a leaf, and because of which jobs? ---- */
 
-static uint32_t beside(const struct np_classes *c,
-		       const struct np_class *victim,
-		       const struct np_class *co)
+static uint32_t load_beside(const struct np_classes *c,
+			    const struct np_class *victim,
+			    const struct np_class *co)
 {
 	return np_press_pair(c->p->t, victim->profile, victim->touch,
 			     co->profile, co->touch);
 }
 
-/* Whose private tenants count: those that all concerned see. */
-static uint32_t view(const struct np_class *a, const struct np_class *b)
+/* The owner whose private jobs count: one that is common to both classes. */
+static uint32_t common_owner(const struct np_class *a, const struct np_class *b)
 {
-	return !b || a->owner == b->owner ? a->owner : NP_ANYBODY;
+	return !b || a->owner == b->owner ? a->owner : NP_ANY_OWNER;
 }
 
-/* What runs there for a, when b is to be there as well. */
-static const struct np_class_view *
-view_of(const struct np_class *a, const struct np_class *b)
+/* Loads of a that count when jobs of b are considered as well. */
+static const struct np_class_loads *
+loads_with(const struct np_class *a, const struct np_class *b)
 {
-	return a->owner == b->owner ? &a->own : &a->seen;
+	return a->owner == b->owner ? &a->full : &a->public;
 }
 
-/* The worst so far. */
-struct strain {
-	uint64_t load; /* 0: nothing above the limit */
-	bool self;
-	uint32_t other, victim;
+/* The worst violation of the limit found so far. */
+struct worst {
+	uint64_t load; /* 0: none */
+	bool self;     /* the victim is the job in question */
+	uint32_t other, victim; /* job ids */
 };
 
-static void note(const struct np_classes *c, struct strain *s, uint64_t load,
-		 bool self, uint32_t other, uint32_t victim)
+static void raise_worst(const struct np_classes *c, struct worst *s,
+			uint64_t load, bool self, uint32_t other,
+			uint32_t victim)
 {
 	if (load > c->p->limit && load > s->load)
-		*s = (struct strain){ load, self, other, victim };
+		*s = (struct worst){ load, self, other, victim };
 }
 
-/* The tenant of a leaf that does most to a class. */
-static void worst_tenant(const struct np_classes *c, const struct np_class *a,
-			 const struct np_tenants *on, uint32_t leaf,
-			 uint64_t *most, uint32_t *job)
+/* Find the running job on a leaf that slows a class most. */
+static void worst_aggressor(const struct np_classes *c,
+			    const struct np_class *a,
+			    const struct np_leaf_jobs *on, uint32_t leaf,
+			    uint64_t *most, uint32_t *job)
 {
 	for (uint32_t k = on->first[leaf]; k < on->first[leaf + 1]; k++) {
-		const struct np_tenant *r = &on->tenant[k];
+		const struct np_leaf_job *r = &on->at[k];
 		uint64_t load = (uint64_t)r->n *
 			np_press_pair(c->p->t, a->profile, a->touch, r->profile,
 				      r->touch);
 
-		if (on == &c->loads->own && r->owner != a->owner)
+		if (on == &c->loads->private && r->owner != a->owner)
 			continue;
 		if (load > *most) {
 			*most = load;
@@ -754,94 +786,102 @@ static void worst_tenant(const struct np_classes *c, const struct np_class *a,
 	}
 }
 
-static void strain_tenants(const struct np_classes *c,
-			   const struct np_tenants *on,
-			   const struct np_class *a, const struct np_class *b,
-			   uint32_t leaf, struct strain *s)
+/* Check the running jobs on a leaf as victims of a, or of a and b together. */
+static void check_jobs(const struct np_classes *c,
+		       const struct np_leaf_jobs *on,
+		       const struct np_class *a, const struct np_class *b,
+		       uint32_t leaf, struct worst *s)
 {
 	const struct np_leaf_loads *l = c->loads;
 	const uint16_t *from_a = np_press_pushes(c->p->t, a->profile);
 	const uint16_t *from_b = np_press_pushes(c->p->t, (b ? b : a)->profile);
-	uint32_t owner = view(a, b);
+	uint32_t owner = common_owner(a, b);
 
 	for (uint32_t k = on->first[leaf]; k < on->first[leaf + 1]; k++) {
-		const struct np_tenant *r = &on->tenant[k];
+		const struct np_leaf_job *r = &on->at[k];
 		uint32_t x, y;
 
-		if (on == &l->own && r->owner != owner)
+		if (on == &l->private && r->owner != owner)
 			continue;
 		x = np_press_at(from_a, r->profile, r->touch & a->touch);
 		y = b ? np_press_at(from_b, r->profile, r->touch & b->touch) :
 			0;
 		if (!x || (b && !y))
 			continue;
-		note(c, s, r->load + x + y +
-		     leaf_load_own(l, r->profile, r->touch, leaf, owner, r),
-		     false, b ? b->job : r->job, r->job);
+		raise_worst(c, s,
+			    r->load + x + y +
+			    load_from_owner(l, r->profile, r->touch,
+					    leaf, owner, r),
+			    false, b ? b->job : r->job, r->job);
 	}
 }
 
-static void strain_classes(const struct np_classes *c, const struct np_class *a,
-			   const struct np_class *b, uint32_t leaf,
-			   struct strain *s)
+/* Check a and b themselves as victims. */
+static void check_classes(const struct np_classes *c, const struct np_class *a,
+			  const struct np_class *b, uint32_t leaf,
+			  struct worst *s)
 {
 	uint64_t most = 0;
 	uint32_t who = 0, ab, ba;
 
 	if (!b) {
-		worst_tenant(c, a, &c->loads->seen, leaf, &most, &who);
-		worst_tenant(c, a, &c->loads->own, leaf, &most, &who);
-		note(c, s, a->own.load[leaf], true, who, 0);
+		worst_aggressor(c, a, &c->loads->public, leaf, &most, &who);
+		worst_aggressor(c, a, &c->loads->private, leaf, &most, &who);
+		raise_worst(c, s, a->full.load[leaf], true, who, 0);
 		return;
 	}
-	ab = beside(c, a, b);
-	ba = beside(c, b, a);
+	ab = load_beside(c, a, b);
+	ba = load_beside(c, b, a);
 	if (ab)
-		note(c, s, view_of(a, b)->load[leaf] + ab, true, b->job, 0);
+		raise_worst(c, s, loads_with(a, b)->load[leaf] + ab, true,
+			    b->job, 0);
 	if (ba)
-		note(c, s, view_of(b, a)->load[leaf] + ba, false, b->job,
-		     b->job);
+		raise_worst(c, s, loads_with(b, a)->load[leaf] + ba, false,
+			    b->job, b->job);
 }
 
-/* With the load that runs there already, one of the two has too much. */
-static bool direct(const struct np_classes *c, const struct np_class *a,
-		   const struct np_class *b, uint32_t leaf)
+/* Whether a or b would be slowed too much by the other and what runs there. */
+static bool exceeds_directly(const struct np_classes *c,
+			     const struct np_class *a, const struct np_class *b,
+			     uint32_t leaf)
 {
-	uint32_t ab = beside(c, a, b), ba = beside(c, b, a);
+	uint32_t ab = load_beside(c, a, b), ba = load_beside(c, b, a);
 
-	return (ab && view_of(a, b)->load[leaf] + ab > c->p->limit) ||
-	       (ba && view_of(b, a)->load[leaf] + ba > c->p->limit);
+	return (ab && loads_with(a, b)->load[leaf] + ab > c->p->limit) ||
+	       (ba && loads_with(b, a)->load[leaf] + ba > c->p->limit);
 }
 
-/* Nobody running there can have too much from both: at a glance. */
-static bool no_third(const struct np_classes *c, const struct np_class *a,
-		     const struct np_class *b, uint32_t leaf)
+/* Quick test: certainly no running job there suffers too much from both. */
+static bool no_third_victim(const struct np_classes *c,
+			    const struct np_class *a, const struct np_class *b,
+			    uint32_t leaf)
 {
-	const struct np_class_view *va = view_of(a, b), *vb = view_of(b, a);
+	const struct np_class_loads *va = loads_with(a, b),
+				    *vb = loads_with(b, a);
 
-	return !va->push[leaf] || !vb->push[leaf] ||
-	       va->worst[leaf] + vb->push[leaf] <= (int64_t)c->p->limit ||
-	       vb->worst[leaf] + va->push[leaf] <= (int64_t)c->p->limit;
+	return !va->added[leaf] || !vb->added[leaf] ||
+	       va->victim[leaf] + vb->added[leaf] <= (int64_t)c->p->limit ||
+	       vb->victim[leaf] + va->added[leaf] <= (int64_t)c->p->limit;
 }
 
-bool np_class_apart(const struct np_classes *c, uint32_t a, uint32_t b,
-		    uint32_t leaf, struct np_cause *cause)
+bool np_class_avoids(const struct np_classes *c, uint32_t a, uint32_t b,
+		     uint32_t leaf, struct np_cause *cause)
 {
 	const struct np_class *ka = &c->at[a];
 	const struct np_class *kb = b == NP_NONE ? NULL : &c->at[b];
-	struct strain s = { 0 };
-	bool sure = kb ? direct(c, ka, kb, leaf) :
+	struct worst s = { 0 };
+	bool sure = kb ? exceeds_directly(c, ka, kb, leaf) :
 			 !np_bits_test(ka->open, leaf);
 
-	if (!sure && (!kb || no_third(c, ka, kb, leaf)))
+	if (!sure && (!kb || no_third_victim(c, ka, kb, leaf)))
 		return false;
 	if (sure && !cause)
 		return true;
 	if (cause)
-		strain_classes(c, ka, kb, leaf, &s);
-	strain_tenants(c, &c->loads->seen, ka, kb, leaf, &s);
-	if (view(ka, kb) != NP_ANYBODY)
-		strain_tenants(c, &c->loads->own, ka, kb, leaf, &s);
+		check_classes(c, ka, kb, leaf, &s);
+	check_jobs(c, &c->loads->public, ka, kb, leaf, &s);
+	if (common_owner(ka, kb) != NP_ANY_OWNER)
+		check_jobs(c, &c->loads->private, ka, kb, leaf, &s);
 	if (s.load && cause)
 		*cause = (struct np_cause){
 			.why = kb ? NP_WHY_FROM_PENDING : NP_WHY_FROM_RUNNING,
@@ -852,16 +892,16 @@ bool np_class_apart(const struct np_classes *c, uint32_t a, uint32_t b,
 	return s.load != 0;
 }
 
-bool np_class_apart_on(const struct np_classes *c, uint32_t a, uint32_t b,
-		       const uint64_t *leaves)
+bool np_class_conflict_on(const struct np_classes *c, uint32_t a, uint32_t b,
+			  const uint64_t *leaves)
 {
 	if (a == b)
 		return np_bits_meet(c->at[a].self_apart, leaves, c->p->lw);
-	if (!np_bits_test(c->mind + a * c->words, b) &&
-	    !np_bits_test(c->mind + b * c->words, a))
+	if (!np_bits_test(c->relevant + a * c->words, b) &&
+	    !np_bits_test(c->relevant + b * c->words, a))
 		return false;
 	NP_BITS_EACH(leaf, leaves, c->p->lw)
-		if (np_class_apart(c, a, b, (uint32_t)leaf, NULL))
+		if (np_class_avoids(c, a, b, (uint32_t)leaf, NULL))
 			return true;
 	return false;
 }
@@ -874,20 +914,22 @@ bool np_class_blocked(const struct np_classes *c, uint32_t a, uint32_t leaf)
 
 	if (!np_bits_test(k->open, leaf))
 		return true;
-	for (uint32_t near = k->near; near; near &= near - 1) {
-		size_t w = np_bits_at(0, near);
+	for (uint32_t row_words = k->row_words; row_words;
+	     row_words &= row_words - 1) {
+		size_t w = np_bits_at(0, row_words);
 
 		if (on[w] & c->hard[row + w])
 			return true;
 		for (uint64_t m = on[w] & c->soft[row + w]; m; m &= m - 1)
-			if (direct(c, k, &c->at[np_bits_at(w, m)], leaf))
+			if (exceeds_directly(c, k, &c->at[np_bits_at(w, m)],
+					     leaf))
 				return true;
-		for (uint64_t m = on[w] & c->kin[row + w]; m; m &= m - 1)
-			if (np_class_apart(c, a, np_bits_at(w, m), leaf, NULL))
+		for (uint64_t m = on[w] & c->soft_own[row + w]; m; m &= m - 1)
+			if (np_class_avoids(c, a, np_bits_at(w, m), leaf, NULL))
 				return true;
 	}
-	/* Would one running there have too much from both? */
-	return leaf_load_full(c->loads, leaf, k->profile, k->touch);
+	/* The remaining case: a running job that suffers from two arrivals. */
+	return is_leaf_full(c->loads, leaf, k->profile, k->touch);
 }
 
 bool np_class_can_take(const struct np_classes *c, uint32_t class,
@@ -911,7 +953,7 @@ void np_class_hold(struct np_classes *c, uint32_t class, uint32_t leaf)
 	np_bits_set(k->held, leaf);
 	np_bits_set(c->on_leaf + leaf * c->words, class);
 	if (k->trusted)
-		leaf_load_note(c->loads, leaf, k->profile, k->touch);
+		note_arrival(c->loads, leaf, k->profile, k->touch);
 }
 
 void np_class_drop(struct np_classes *c, uint32_t class, uint32_t leaf)
@@ -927,22 +969,24 @@ void np_class_drop(struct np_classes *c, uint32_t class, uint32_t leaf)
 	np_bits_clear(on, class);
 	if (!k->trusted)
 		return;
-	leaf_load_clear(c->loads, leaf);
+	clear_arrivals(c->loads, leaf);
 	NP_BITS_EACH(b, on, c->words)
 		if (c->at[b].trusted)
-			leaf_load_note(c->loads, leaf, c->at[b].profile,
-				       c->at[b].touch);
+			note_arrival(c->loads, leaf, c->at[b].profile,
+				     c->at[b].touch);
 }
 
-/* Room for classes that turn up between two decisions. */
+/* ---- Making classes and comparing them ---- */
+
+/* Capacity for classes that are first submitted between two decisions. */
 #define SPARE 128
 
 _Static_assert(NP_PLACEMENT_MAX_CLASSES + SPARE <= 32 * NP_BITS_WORD,
-	       "np_class.near has a bit for each word of a row");
+	       "np_class.row_words has a bit for each word of a bitmap");
 
 static uint8_t touch_of(const struct np_classes *c, const struct np_job *j)
 {
-	/* Slurm keeps a job under one leaf if it fits. */
+	/* Slurm keeps a job under one leaf if it fits there. */
 	bool spans = j->flags & NP_JOB_SPANS ||
 		     j->nodes_min > c->p->s->leaves->largest;
 
@@ -950,12 +994,12 @@ static uint8_t touch_of(const struct np_classes *c, const struct np_job *j)
 	       (spans ? NP_TOUCH_UPLINK : 0);
 }
 
-static bool sees(const struct np_class *a, const struct np_class *b)
+static bool is_visible(const struct np_class *a, const struct np_class *b)
 {
-	return b->trusted || (a->owner != NP_ANYBODY && a->owner == b->owner);
+	return b->trusted || (a->owner != NP_ANY_OWNER && a->owner == b->owner);
 }
 
-/* An owner makes a difference if jobs of his are seen by him alone. */
+/* Whether the owner has jobs, or a class, that others do not see. */
 static bool is_private(const struct np_classes *c, uint32_t owner)
 {
 	const struct np_problem *p = c->p;
@@ -968,9 +1012,9 @@ static bool is_private(const struct np_classes *c, uint32_t owner)
 	return false;
 }
 
-/* Who presses on nobody has only a load of its own. */
-static bool add_view(struct np_classes *c, bool presses,
-		     struct np_class_view *v)
+/* Allocate the loads of a class. One that slows nobody needs only its own. */
+static bool add_loads(struct np_classes *c, bool presses,
+		      struct np_class_loads *v)
 {
 	size_t n = c->p->n_leaves;
 
@@ -978,8 +1022,8 @@ static bool add_view(struct np_classes *c, bool presses,
 				   sizeof(*v->load));
 	if (!v->load)
 		return false;
-	v->worst = presses ? v->load + n : c->nothing;
-	v->push = presses ? v->worst + n : c->nothing;
+	v->victim = presses ? v->load + n : c->zeros;
+	v->added = presses ? v->victim + n : c->zeros;
 	return true;
 }
 
@@ -991,11 +1035,11 @@ static bool add_class(struct np_classes *c, struct np_class *k)
 
 	k->holders = np_problem_alloc(c->p, c->p->n_leaves,
 				      sizeof(*k->holders));
-	if (!words || !k->holders || !add_view(c, presses, &k->seen))
+	if (!words || !k->holders || !add_loads(c, presses, &k->public))
 		return false;
-	k->own = k->seen;
-	if (leaf_load_estates(c->loads, k->owner, &n) &&
-	    !add_view(c, presses, &k->own))
+	k->full = k->public;
+	if (user_loads_of(c->loads, k->owner, &n) &&
+	    !add_loads(c, presses, &k->full))
 		return false;
 	k->open = words;
 	k->self_apart = words + bits;
@@ -1009,21 +1053,21 @@ static uint16_t narrow(uint64_t load)
 	return load < UINT16_MAX ? (uint16_t)load : UINT16_MAX;
 }
 
-static void raise(struct np_class_most *m, const struct np_class_view *v,
-		  uint32_t leaf)
+static void update_max(struct np_class_max *m, const struct np_class_loads *v,
+		       uint32_t leaf)
 {
 	if (v->load[leaf] > m->load)
 		m->load = v->load[leaf];
-	if (v->worst[leaf] > m->worst)
-		m->worst = v->worst[leaf];
-	if (v->push[leaf] > m->push)
-		m->push = v->push[leaf];
+	if (v->victim[leaf] > m->victim)
+		m->victim = v->victim[leaf];
+	if (v->added[leaf] > m->added)
+		m->added = v->added[leaf];
 }
 
-static void class_load_leaf(const struct np_classes *c, struct np_class *k,
-			    size_t leaf, const uint16_t *feels)
+static void set_load(const struct np_classes *c, struct np_class *k,
+		     size_t leaf, const uint16_t *feels)
 {
-	const struct np_tenants *on = &c->loads->seen;
+	const struct np_leaf_jobs *on = &c->loads->public;
 	uint64_t load = 0;
 
 	for (uint32_t i = on->first_aggressor[leaf];
@@ -1033,14 +1077,14 @@ static void class_load_leaf(const struct np_classes *c, struct np_class *k,
 		load += (uint64_t)a->n *
 			np_press_at(feels, a->profile, a->touch & k->touch);
 	}
-	k->seen.load[leaf] = narrow(load);
+	k->public.load[leaf] = narrow(load);
 }
 
-static void push_leaf(const struct np_classes *c, struct np_class *k,
+static void set_added(const struct np_classes *c, struct np_class *k,
 		      size_t leaf, const uint16_t *pushes)
 {
-	const struct np_tenants *on = &c->loads->seen;
-	const struct np_tenant *r = on->tenant + on->first[leaf];
+	const struct np_leaf_jobs *on = &c->loads->public;
+	const struct np_leaf_job *r = on->at + on->first[leaf];
 	uint32_t worst = 0, push = 0;
 
 	for (size_t i = 0; i < on->sensitive[leaf]; i++) {
@@ -1054,17 +1098,20 @@ static void push_leaf(const struct np_classes *c, struct np_class *k,
 		if (r[i].load + x > worst)
 			worst = r[i].load + x;
 	}
-	k->seen.worst[leaf] = narrow(worst);
-	k->seen.push[leaf] = (uint16_t)push;
+	k->public.victim[leaf] = narrow(worst);
+	k->public.added[leaf] = (uint16_t)push;
 }
 
-/* Tenants r, n of them, who feel an estate of the class's owner as well. */
-static void push_own(const struct np_classes *c, struct np_class *k,
-		     uint32_t leaf, const struct np_tenant *r, uint32_t n,
-		     const uint32_t *felt)
+/*
+ * Extend the full loads of a class on one leaf by n entries r, which suffer
+ * from_user[] from the private jobs of the class's owner.
+ */
+static void add_private(const struct np_classes *c, struct np_class *k,
+			uint32_t leaf, const struct np_leaf_job *r, uint32_t n,
+			const uint32_t *from_user)
 {
 	const uint16_t *pushes = np_press_pushes(c->p->t, k->profile);
-	uint32_t worst = k->own.worst[leaf], push = k->own.push[leaf];
+	uint32_t worst = k->full.victim[leaf], push = k->full.added[leaf];
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t x = np_press_at(pushes, r[i].profile,
@@ -1074,52 +1121,52 @@ static void push_own(const struct np_classes *c, struct np_class *k,
 			continue;
 		if (x > push)
 			push = x;
-		if (r[i].load + x + felt[i] > worst)
-			worst = narrow((uint64_t)r[i].load + x + felt[i]);
+		if (r[i].load + x + from_user[i] > worst)
+			worst = narrow((uint64_t)r[i].load + x + from_user[i]);
 	}
-	k->own.worst[leaf] = narrow(worst);
-	k->own.push[leaf] = (uint16_t)push;
+	k->full.victim[leaf] = narrow(worst);
+	k->full.added[leaf] = (uint16_t)push;
 }
 
-static void own_leaf(const struct np_classes *c, struct np_class *k,
-		     const struct np_estate *e)
+static void full_leaf(const struct np_classes *c, struct np_class *k,
+		      const struct np_user_load *e)
 {
 	const struct np_leaf_loads *l = c->loads;
-	uint32_t leaf = e->leaf, first = l->seen.first[leaf];
-	uint32_t n = l->seen.first[leaf + 1] - first;
-	const uint32_t *felt = l->felt + e->felt;
+	uint32_t leaf = e->leaf, first = l->public.first[leaf];
+	uint32_t n = l->public.first[leaf + 1] - first;
+	const uint32_t *from_user = l->from_user + e->from_user;
 
-	k->own.load[leaf] =
-		narrow(k->seen.load[leaf] +
-		       leaf_load_from(l, e, k->profile, k->touch, NULL));
+	k->full.load[leaf] =
+		narrow(k->public.load[leaf] +
+		       load_from_user(l, e, k->profile, k->touch, NULL));
 	if (c->p->t->profile[k->profile].aggressor) {
-		push_own(c, k, leaf, l->seen.tenant + first, n, felt);
-		push_own(c, k, leaf, l->own.tenant + e->first,
-			 e->end - e->first, felt + n);
+		add_private(c, k, leaf, l->public.at + first, n, from_user);
+		add_private(c, k, leaf, l->private.at + e->first,
+			    e->end - e->first, from_user + n);
 	}
-	raise(&k->own_most, &k->own, leaf);
+	update_max(&k->full_max, &k->full, leaf);
 }
 
-/* One of two classes may have too much on some leaf, beside the other. */
-static bool maybe_direct(const struct np_class_most *a, uint32_t ab,
-			 const struct np_class_most *b, uint32_t ba,
+/* Whether one of two classes may suffer too much beside the other somewhere. */
+static bool maybe_direct(const struct np_class_max *a, uint32_t ab,
+			 const struct np_class_max *b, uint32_t ba,
 			 uint32_t limit)
 {
 	return (ab && a->load + ab > limit) || (ba && b->load + ba > limit);
 }
 
-/* A tenant may have too much from both. */
-static bool maybe_third(const struct np_class_most *a,
-			const struct np_class_most *b, uint32_t limit)
+/* Whether a running job may suffer too much from both classes somewhere. */
+static bool maybe_third(const struct np_class_max *a,
+			const struct np_class_max *b, uint32_t limit)
 {
-	return a->push && b->push && (uint32_t)a->worst + b->push > limit &&
-	       (uint32_t)b->worst + a->push > limit;
+	return a->added && b->added && (uint32_t)a->victim + b->added > limit &&
+	       (uint32_t)b->victim + a->added > limit;
 }
 
-/* Two jobs of a class may have too much on some leaf. */
+/* Whether two jobs of a class may conflict somewhere. */
 static bool maybe_self(const struct np_classes *c, const struct np_class *k)
 {
-	const struct np_class_most *most = &k->own_most;
+	const struct np_class_max *most = &k->full_max;
 	uint32_t beside = np_press_pair(c->p->t, k->profile, k->touch,
 					k->profile, k->touch);
 
@@ -1127,39 +1174,39 @@ static bool maybe_self(const struct np_classes *c, const struct np_class *k)
 	       maybe_third(most, most, c->p->limit);
 }
 
-/* May one of its jobs be on a leaf; and, where asked for, may two? */
+/* Fill in whether a job of the class may use a leaf; with two, if two may. */
 static void open_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf,
 		      bool two)
 {
 	uint32_t me = (uint32_t)(k - c->at), limit = c->p->limit;
 
-	if (k->own.load[leaf] > limit || k->own.worst[leaf] > limit)
+	if (k->full.load[leaf] > limit || k->full.victim[leaf] > limit)
 		return;
 	np_bits_set(k->open, leaf);
-	if (!two || !np_class_apart(c, me, me, leaf, NULL))
+	if (!two || !np_class_avoids(c, me, me, leaf, NULL))
 		return;
 	np_bits_set(k->self_apart, leaf);
 	k->self = true;
 }
 
-static void own_leaves(const struct np_classes *c, struct np_class *k)
+static void full_leaves(const struct np_classes *c, struct np_class *k)
 {
 	size_t n;
-	const struct np_estate *e =
-		leaf_load_estates(c->loads, k->owner, &n);
+	const struct np_user_load *e =
+		user_loads_of(c->loads, k->owner, &n);
 
-	k->own_most = k->seen_most;
-	if (k->own.load == k->seen.load)
+	k->full_max = k->public_max;
+	if (k->full.load == k->public.load)
 		return;
-	memcpy(k->own.load, k->seen.load,
+	memcpy(k->full.load, k->public.load,
 	       (c->p->t->profile[k->profile].aggressor ? 3 : 1) *
-	       c->p->n_leaves * sizeof(*k->own.load));
+	       c->p->n_leaves * sizeof(*k->full.load));
 	for (size_t i = 0; i < n; i++)
-		own_leaf(c, k, &e[i]);
+		full_leaf(c, k, &e[i]);
 }
 
-/* Fill in what the tenants mean for a class. */
-static void view_leaves(struct np_classes *c, struct np_class *k)
+/* Fill in what the running jobs on all leaves mean for a class. */
+static void fill_class(struct np_classes *c, struct np_class *k)
 {
 	const uint16_t *feels = np_press_feels(c->p->t, k->profile);
 	const uint16_t *pushes = np_press_pushes(c->p->t, k->profile);
@@ -1170,14 +1217,14 @@ static void view_leaves(struct np_classes *c, struct np_class *k)
 		if (f->inert)
 			np_bits_set(k->open, leaf);
 		if (feeling)
-			class_load_leaf(c, k, leaf, feels);
+			set_load(c, k, leaf, feels);
 		if (f->aggressor)
-			push_leaf(c, k, leaf, pushes);
-		raise(&k->seen_most, &k->seen, leaf);
+			set_added(c, k, leaf, pushes);
+		update_max(&k->public_max, &k->public, leaf);
 	}
 	if (f->inert)
 		return;
-	own_leaves(c, k);
+	full_leaves(c, k);
 	two = maybe_self(c, k);
 	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++)
 		open_leaf(c, k, leaf, two);
@@ -1188,51 +1235,51 @@ bool np_class_open_everywhere(const struct np_classes *c, uint32_t class)
 	return np_bits_count(c->at[class].open, c->p->lw) == c->p->n_leaves;
 }
 
-/* What a must think of b, given the load of each beside the other. */
-static void row(struct np_classes *c, uint32_t a, uint32_t b, uint32_t ab,
-		uint32_t ba)
+/* Set what a's bitmaps say of b; ab: load on a by b, ba: the inverse. */
+static void compare(struct np_classes *c, uint32_t a, uint32_t b, uint32_t ab,
+		    uint32_t ba)
 {
 	const struct np_class *ka = &c->at[a], *kb = &c->at[b];
-	const struct np_class_most *ma = &ka->seen_most, *mb = &kb->seen_most;
-	bool kin = ka->owner != NP_ANYBODY && ka->owner == kb->owner;
+	const struct np_class_max *ma = &ka->public_max, *mb = &kb->public_max;
+	bool soft_own = ka->owner != NP_ANY_OWNER && ka->owner == kb->owner;
 	uint32_t limit = c->p->limit;
 	size_t at = a * c->words;
 
-	if (!sees(ka, kb))
+	if (!is_visible(ka, kb))
 		return;
-	if (kin) {
-		ma = &ka->own_most;
-		mb = &kb->own_most;
+	if (soft_own) {
+		ma = &ka->full_max;
+		mb = &kb->full_max;
 	}
 	if (ab > limit || ba > limit)
 		np_bits_set(c->hard + at, b);
 	else if (maybe_direct(ma, ab, mb, ba, limit))
-		np_bits_set((kin ? c->kin : c->soft) + at, b);
+		np_bits_set((soft_own ? c->soft_own : c->soft) + at, b);
 	else if (!maybe_third(ma, mb, limit))
 		return;
-	else if (kin)
-		np_bits_set(c->kin + at, b);
-	np_bits_set(c->mind + at, b);
-	c->at[a].near |= 1u << b / NP_BITS_WORD;
+	else if (soft_own)
+		np_bits_set(c->soft_own + at, b);
+	np_bits_set(c->relevant + at, b);
+	c->at[a].row_words |= 1u << b / NP_BITS_WORD;
 }
 
-/* What a class must think of all there are by now. */
+/* Compare a class with those that were made since the last time. */
 static void extend_row(struct np_classes *c, uint32_t class)
 {
 	struct np_class *k = &c->at[class];
 	const uint16_t *feels = np_press_feels(c->p->t, k->profile);
 	const uint16_t *pushes = np_press_pushes(c->p->t, k->profile);
 
-	k->near |= 1u << class / NP_BITS_WORD;
-	/* self_apart says what it must think of itself. */
-	for (uint32_t b = k->n_row; b < c->n; b++) {
+	k->row_words |= 1u << class / NP_BITS_WORD;
+	/* A class does not appear in its own bitmaps, but in self_apart. */
+	for (uint32_t b = k->n_compared; b < c->n; b++) {
 		const struct np_class *x = &c->at[b];
 		size_t at = x->profile * NP_N_TOUCH + (x->touch & k->touch);
 
 		if (b != class)
-			row(c, class, b, feels[at], pushes[at]);
+			compare(c, class, b, feels[at], pushes[at]);
 	}
-	k->n_row = (uint32_t)c->n;
+	k->n_compared = (uint32_t)c->n;
 }
 
 uint32_t np_class_of(struct np_classes *c, const struct np_job *j)
@@ -1241,7 +1288,7 @@ uint32_t np_class_of(struct np_classes *c, const struct np_job *j)
 		.profile = (uint16_t)j->profile,
 		.touch = touch_of(c, j),
 		.trusted = problem_trusted(c->p, j),
-		.owner = NP_ANYBODY,
+		.owner = NP_ANY_OWNER,
 		.job = j->id,
 	};
 	uint32_t i;
@@ -1254,12 +1301,12 @@ uint32_t np_class_of(struct np_classes *c, const struct np_job *j)
 		    c->at[i].trusted == k.trusted)
 			break;
 	if (i == NP_NONE) {
-		if (c->n >= c->room || !add_class(c, &k))
+		if (c->n >= c->capacity || !add_class(c, &k))
 			return NP_NONE;
 		i = (uint32_t)c->n++;
 		c->of_profile[k.profile] = i;
 		if (c->words)
-			view_leaves(c, &c->at[i]);
+			fill_class(c, &c->at[i]);
 	}
 	if (c->words)
 		extend_row(c, i);
@@ -1271,17 +1318,17 @@ int np_classes_init(struct np_classes *c, struct np_problem *p,
 {
 	c->p = p;
 	c->loads = loads;
-	c->room = NP_PLACEMENT_MAX_CLASSES;
-	c->at = np_problem_alloc(p, c->room + SPARE, sizeof(*c->at));
+	c->capacity = NP_PLACEMENT_MAX_CLASSES;
+	c->at = np_problem_alloc(p, c->capacity + SPARE, sizeof(*c->at));
 	c->of_profile = np_problem_alloc(p, p->t->n, sizeof(uint32_t));
-	c->nothing = np_problem_alloc(p, p->n_leaves, sizeof(*c->nothing));
-	if (!c->at || !c->of_profile || !c->nothing)
+	c->zeros = np_problem_alloc(p, p->n_leaves, sizeof(*c->zeros));
+	if (!c->at || !c->of_profile || !c->zeros)
 		return -ENOMEM;
 	memset(c->of_profile, 0xff, p->t->n * sizeof(uint32_t));
 	return 0;
 }
 
-/* Trusted ones, then those of one owner side by side; else as they came. */
+/* Trusted classes first, then by owner; else in the order they were made. */
 static int by_owner(const void *a, const void *b, void *at)
 {
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
@@ -1319,78 +1366,81 @@ uint32_t *np_classes_renumber(struct np_classes *c)
 
 static int add_rows(struct np_classes *c)
 {
-	size_t cells = c->room * c->words, on = c->p->n_leaves * c->words;
+	size_t cells = c->capacity * c->words, on = c->p->n_leaves * c->words;
 
 	c->hard = np_problem_alloc(c->p, cells, sizeof(*c->hard));
 	c->soft = np_problem_alloc(c->p, cells, sizeof(*c->soft));
-	c->kin = np_problem_alloc(c->p, cells, sizeof(*c->kin));
-	c->mind = np_problem_alloc(c->p, cells, sizeof(*c->mind));
+	c->soft_own = np_problem_alloc(c->p, cells, sizeof(*c->soft_own));
+	c->relevant = np_problem_alloc(c->p, cells, sizeof(*c->relevant));
 	c->on_leaf = np_problem_alloc(c->p, on, sizeof(*c->on_leaf));
 	c->open_on = np_problem_alloc(c->p, on, sizeof(*c->open_on));
-	return c->hard && c->soft && c->kin && c->mind && c->on_leaf &&
+	return c->hard && c->soft && c->soft_own && c->relevant && c->on_leaf &&
 	       c->open_on ? 0 : -ENOMEM;
 }
 
 int np_classes_seal(struct np_classes *c)
 {
 	c->n_sealed = c->n;
-	c->room = c->n + SPARE;
-	c->words = np_bits_words(c->room);
+	c->capacity = c->n + SPARE;
+	c->words = np_bits_words(c->capacity);
 	if (add_rows(c))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < c->n; i++)
-		view_leaves(c, &c->at[i]);
+		fill_class(c, &c->at[i]);
 	for (uint32_t i = 0; i < c->n; i++) {
 		extend_row(c, i);
-		c->at[i].quiet = !c->at[i].self &&
+		c->at[i].conflict_free = !c->at[i].self &&
 				 np_class_open_everywhere(c, i);
 		NP_BITS_EACH(leaf, c->at[i].open, c->p->lw)
 			np_bits_set(c->open_on + leaf * c->words, i);
 	}
 	for (uint32_t i = 0; i < c->n; i++)
-		NP_BITS_EACH(b, c->mind + i * c->words, c->words)
-			c->at[i].quiet = c->at[b].quiet = false;
+		NP_BITS_EACH(b, c->relevant + i * c->words, c->words)
+			c->at[i].conflict_free = c->at[b].conflict_free = false;
 	return 0;
 }
 
-static bool minds(const struct np_classes *c, uint32_t a, uint32_t b)
+static bool is_relevant(const struct np_classes *c, uint32_t a, uint32_t b)
 {
-	return np_bits_test(c->mind + a * c->words, b);
+	return np_bits_test(c->relevant + a * c->words, b);
 }
 
-static bool meets(const struct np_classes *c, uint32_t a, uint32_t b)
+static bool
+conflict_anywhere(const struct np_classes *c, uint32_t a, uint32_t b)
 {
 	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++)
-		if (np_class_apart(c, a, b, leaf, NULL))
+		if (np_class_avoids(c, a, b, leaf, NULL))
 			return true;
 	return false;
 }
 
-bool np_class_meets(struct np_classes *c, uint32_t class)
+bool np_class_conflicts(struct np_classes *c, uint32_t class)
 {
 	struct np_class *k = &c->at[class];
 
-	if (k->quiet)
+	if (k->conflict_free)
 		return false;
-	if (!k->asked) {
-		k->asked = true;
-		k->meets = (k->self && k->n > 1) ||
+	if (!k->known) {
+		k->known = true;
+		k->conflicts = (k->self && k->n > 1) ||
 			   !np_class_open_everywhere(c, class);
-		for (uint32_t b = 0; b < c->n && !k->meets; b++)
-			k->meets = (minds(c, class, b) || minds(c, b, class)) &&
-				   meets(c, class, b);
+		for (uint32_t b = 0; b < c->n && !k->conflicts; b++)
+			k->conflicts = (is_relevant(c, class, b) ||
+					is_relevant(c, b, class)) &&
+				       conflict_anywhere(c, class, b);
 	}
-	return k->meets;
+	return k->conflicts;
 }
 
-bool np_class_together(const struct np_classes *c, uint32_t class,
-		       const struct np_job *j, const struct np_counts *counts,
-		       uint64_t *bits)
+bool np_class_array_leaves(const struct np_classes *c, uint32_t class,
+			   const struct np_job *j,
+			   const struct np_counts *counts, uint64_t *bits)
 {
 	const struct np_class *k = &c->at[class];
 
 	for (size_t w = 0; w < c->p->lw; w++)
 		bits[w] = counts->reach[w] & k->open[w] & ~k->self_apart[w];
-	return np_counts_sum(j->switches, counts->usable, counts->loose_usable,
-			     bits, c->p->lw) >= j->nodes_min;
+	return np_counts_sum(j->switches, counts->usable,
+			     counts->no_leaf_usable, bits,
+			     c->p->lw) >= j->nodes_min;
 }

@@ -11,13 +11,14 @@
 #include "np_array.h"
 #include "np_shares.h"
 
+/* A submission that was decided since the snapshot. */
 struct np_admitted {
 	struct np_job job;
-	int64_t at_sec;
+	int64_t at_sec;	  /* time of submission */
 	uint64_t *leaves; /* that it may use */
 	uint32_t class;
-	bool class_known; /* others of its allocation keep away from it */
-	bool confined;
+	bool class_known; /* conflicting jobs avoid its leaves */
+	bool restricted;  /* to leaves */
 };
 
 struct np_placement {
@@ -25,20 +26,21 @@ struct np_placement {
 	struct np_press *t;
 	struct np_policy policy;
 	/*
-	 * What is done, and what would be done were partitions in advise
-	 * enforced; the same where nothing makes a difference.
+	 * What is done; and what would be done if partitions in mode advise
+	 * were enforced. The same where that makes no difference.
 	 */
 	struct np_allocation *real, *advised;
 	struct np_outcome *outcome; /* per job */
 
-	struct np_admitted *journal;
+	struct np_admitted *journal; /* submissions since the snapshot */
 	size_t n_admitted, journal_room;
-	struct np_shares admitted; /* by owner */
-	/* Classes of p->real with jobs that could not be written. */
-	uint32_t *loose;
-	size_t n_loose;
-	struct np_counts *scratch; /* of the job being submitted */
-	uint64_t *scratch_set;	   /* places */
+	struct np_shares admitted; /* their number, by owner */
+	/* Classes of p->real with jobs that could not be updated. */
+	uint32_t *unwritten;
+	size_t n_unwritten;
+	/* For the job being submitted. */
+	struct np_counts *scratch;
+	uint64_t *scratch_set; /* nodes, by position */
 	uint64_t *scratch_leaves;
 };
 
@@ -48,6 +50,8 @@ np_placement_allocation(const struct np_placement *p, const struct np_job *j)
 {
 	return j->mode == NP_MODE_ADVISE ? p->advised : p->real;
 }
+
+/* ---- Arrivals ---- */
 
 static int by_owner(const void *a, const void *b)
 {
@@ -83,25 +87,28 @@ bool np_arrivals_take(struct np_arrivals *a, uint32_t owner)
 }
 
 /*
- * How long placement has held each job back.
+ * ---- How long placement has held each job back ----
  *
- * The time between two decisions counts for a job that was deferred in it, and
- * for one that was confined in it and but for that might have started: either
- * as many candidate nodes are free now as it needs, or it is at the head of
- * its partition's queue and jobs behind it started on leaves closed to it.
- * The second case bounds starvation on a full machine, where nodes go to the
- * next job in the pass that frees them and are never seen free; a job at the
- * head whom nobody overtakes finds them free in the end.
+ * The time between two decisions counts for a job that was held during it, and
+ * for one that was restricted to leaves and might have started otherwise:
+ * either as many candidate nodes are free now as it needs, or it is at the head
+ * of its partition's queue and jobs behind it started on leaves closed to it.
+ *
+ * The second case prevents starvation on a full cluster, where nodes go to the
+ * next job in the same scheduling pass that frees them and are never seen free.
+ * A job at the head that no other job overtakes finds them free in the end.
  */
 
-struct clock {
+struct hold_clock {
 	const struct np_snapshot *s;
-	uint32_t *last_start; /* per leaf: job that started since the last
-				 decision, the one furthest behind; NP_NONE */
-	uint8_t *blocked;     /* per partition: somebody ahead waits anyway */
+	uint32_t *last_start; /* per leaf: of the jobs that started since the
+				 last decision, the one of lowest precedence;
+				 NP_NONE */
+	uint8_t *blocked;     /* per partition: a job ahead in the queue waits
+				 for reasons other than placement */
 };
 
-static void note_starts(struct clock *c)
+static void note_starts(struct hold_clock *c)
 {
 	const struct np_job *job = c->s->job;
 
@@ -128,7 +135,8 @@ static bool on_leaf(const struct np_snapshot *s, const uint64_t *set,
 	return next < first[leaf + 1];
 }
 
-static bool overtaken(const struct clock *c, const struct np_job *j)
+/* Whether a job of lower precedence started on a leaf that is closed to j. */
+static bool overtaken(const struct hold_clock *c, const struct np_job *j)
 {
 	const uint64_t *set = np_snapshot_set(c->s, j->candidates);
 
@@ -143,11 +151,12 @@ static bool overtaken(const struct clock *c, const struct np_job *j)
 	return false;
 }
 
+/* Whether enough candidate nodes are free now, on any leaves. */
 static bool could_start(const struct np_snapshot *s, const struct np_job *j)
 {
 	const uint64_t *set = np_snapshot_set(s, j->candidates);
-	const uint64_t *free = j->flags & NP_JOB_SHARES_NODES ? s->idle_or_mixed :
-			       s->idle;
+	const uint64_t *free =
+		j->flags & NP_JOB_SHARES_NODES ? s->idle_or_mixed : s->idle;
 	size_t n = 0;
 
 	for (size_t k = 0; k < s->leaves->node_words; k++)
@@ -155,7 +164,7 @@ static bool could_start(const struct np_snapshot *s, const struct np_job *j)
 	return n >= j->nodes_min;
 }
 
-static double since(const struct np_snapshot *s, const struct np_job *j)
+static double elapsed_sec(const struct np_snapshot *s, const struct np_job *j)
 {
 	int64_t from = s->last_sec;
 
@@ -168,8 +177,8 @@ static double since(const struct np_snapshot *s, const struct np_job *j)
 	return s->now_sec > from ? (double)(s->now_sec - from) : 0;
 }
 
-/* Jobs in order of precedence. */
-static double held(struct clock *c, const struct np_job *j)
+/* Must be called in order of precedence. */
+static double held_sec_of(struct hold_clock *c, const struct np_job *j)
 {
 	bool back = false;
 
@@ -182,13 +191,13 @@ static double held(struct clock *c, const struct np_job *j)
 		       (!c->blocked[j->partition] && overtaken(c, j));
 	else
 		c->blocked[j->partition] = 1;
-	return j->held_sec + (back ? since(c->s, j) : 0);
+	return j->held_sec + (back ? elapsed_sec(c->s, j) : 0);
 }
 
-/* Fill in held_sec of each job's outcome.  0 or -ENOMEM. */
-static int held_back(const struct np_snapshot *s, struct np_outcome *outcome)
+/* Fill in held_sec of each job's outcome. 0 or -ENOMEM. */
+static int count_holds(const struct np_snapshot *s, struct np_outcome *outcome)
 {
-	struct clock c = { .s = s };
+	struct hold_clock c = { .s = s };
 	uint32_t *order = malloc((s->n_jobs + 1) * sizeof(*order));
 	size_t n = 0;
 	int rc = -ENOMEM;
@@ -204,7 +213,7 @@ static int held_back(const struct np_snapshot *s, struct np_outcome *outcome)
 			order[n++] = i;
 	np_order_jobs(s, order, n);
 	for (size_t i = 0; i < n; i++)
-		outcome[order[i]].held_sec = held(&c, &s->job[order[i]]);
+		outcome[order[i]].held_sec = held_sec_of(&c, &s->job[order[i]]);
 	rc = 0;
 out:
 	free(c.blocked);
@@ -213,7 +222,7 @@ out:
 	return rc;
 }
 
-/* The reason in words. */
+/* ---- The reason in words ---- */
 
 struct line {
 	char *buf;
@@ -221,7 +230,7 @@ struct line {
 };
 
 __attribute__((format(printf, 2, 3)))
-static void say(struct line *l, const char *fmt, ...)
+static void append(struct line *l, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -236,82 +245,83 @@ static void say(struct line *l, const char *fmt, ...)
 			 l->size - l->at - 1;
 }
 
-static const char *const plain[] = {
+static const char *const reasons[] = {
 	[NP_WHY_RUNNING] = "it is running",
 	[NP_WHY_OFF] = "placement is off in its partition",
 	[NP_WHY_UNKNOWN] = "its application is not known, or its profile is "
 			   "another user's and not trusted",
 	[NP_WHY_NODELIST] = "it asks for nodes by name",
 	[NP_WHY_RESERVATION] = "it runs in a reservation",
-	[NP_WHY_HETEROGENEOUS] = "it is part of a heterogeneous job, whose "
-				 "components have to start together",
-	[NP_WHY_CONSTRAINT] = "it asks for partitions, features or nodes in "
-			      "a way that placement does not follow",
+	[NP_WHY_HETEROGENEOUS] = "it is a component of a heterogeneous job, "
+				 "and all components must start together",
+	[NP_WHY_CONSTRAINT] = "placement cannot tell which nodes match its "
+			      "partitions, features or excluded nodes",
 	[NP_WHY_CHANGING] = "its user changes jobs faster than placement can "
-			    "follow",
-	[NP_WHY_NOT_YET] = "its begin time is far away",
+			    "update them",
+	[NP_WHY_NOT_YET] = "its begin time is too far in the future",
 	[NP_WHY_NO_LEAF] = "none of its nodes is on a leaf switch",
-	[NP_WHY_TOO_MANY] = "there are too many kinds of jobs, or its user "
-			    "submitted too many at once",
-	[NP_WHY_HARMLESS] = "it harms nobody, and nobody harms it",
-	[NP_WHY_NOT_PREDICTED] = "nothing speaks against it, but not all was "
-				 "predicted yet",
-	[NP_WHY_FITS] = "nobody it conflicts with is where it may go",
-	[NP_WHY_HELD_LONG_ENOUGH] = "it was held back long enough",
+	[NP_WHY_TOO_MANY] = "there are too many different kinds of jobs, or "
+			    "its user submitted too many jobs at once",
+	[NP_WHY_HARMLESS] = "it conflicts with no other job",
+	[NP_WHY_NOT_PREDICTED] = "no conflict is known, but some predictions "
+				 "are still missing",
+	[NP_WHY_FITS] = "no conflicting job on its eligible leaf switches",
+	[NP_WHY_HELD_LONG_ENOUGH] = "the maximum hold time is reached",
 	[NP_WHY_NO_ROOM_APART] = "too few nodes are free to keep it apart and "
 				 "still start it now",
 	[NP_WHY_TASKS_TOGETHER] = "the tasks of this array conflict with each "
-				  "other, and waiting is not allowed",
-	[NP_WHY_FROM_RUNNING] = "running jobs conflict with it",
-	[NP_WHY_FROM_PENDING] = "leaf switches are kept for jobs that "
+				  "other, and mode prefer holds no job",
+	[NP_WHY_FROM_RUNNING] = "it conflicts with running jobs",
+	[NP_WHY_FROM_PENDING] = "leaf switches are reserved for jobs that "
 				"conflict with it",
-	[NP_WHY_TASKS] = "its tasks conflict with each other, and each gets "
-			 "leaf switches of its own in turn",
-	[NP_WHY_TOO_FEW_NODES] = "too few of its nodes are usable, whatever "
-				 "placement does",
+	[NP_WHY_TASKS] = "its tasks conflict with each other; each gets leaf "
+			 "switches of its own in turn",
+	[NP_WHY_TOO_FEW_NODES] = "too few of its nodes are usable, even "
+				 "without placement",
 };
 
-/* A submission, and those since the last decision, have no number yet. */
-static void say_job(struct line *l, const struct np_cause *c, uint32_t id)
+/* Jobs submitted since the snapshot have no id yet. */
+static void append_job(struct line *l, const struct np_cause *c, uint32_t id)
 {
 	const char *state = c->why == NP_WHY_FROM_RUNNING ? "running" :
 			    "pending";
 
 	if (id)
-		say(l, "%s job %u", state, id);
+		append(l, "%s job %u", state, id);
 	else
-		say(l, "a %s job", state);
+		append(l, "a %s job", state);
 }
 
-static void say_cause(struct line *l, const struct np_placement *p,
-		      const struct np_job *job, const struct np_cause *c)
+static void append_cause(struct line *l, const struct np_placement *p,
+			 const struct np_job *job, const struct np_cause *c)
 {
 	const char *leaf;
 
 	if (c->leaf == NP_NO_LEAF || c->leaf >= p->s->leaves->n) {
-		say(l, "%s", plain[c->why]);
+		append(l, "%s", reasons[c->why]);
 		return;
 	}
 	leaf = p->s->leaves->name[c->leaf];
-	say(l, "on leaf switch %s ", leaf);
+	append(l, "on leaf switch %s ", leaf);
 	if (c->victim_self)
-		say(l, "it");
+		append(l, "it");
 	else if (c->victim == c->other)
-		say_job(l, c, c->victim);
+		append_job(l, c, c->victim);
 	else
-		say(l, "running job %u", c->victim);
-	say(l, " would be slowed by %.0f %% (limit %.0f %%)",
-	    100 * c->slowdown, 100 * p->policy.max_slowdown);
+		append(l, "running job %u", c->victim);
+	append(l, " would be slowed by %.0f %% (limit %.0f %%)",
+	       100 * c->slowdown, 100 * p->policy.max_slowdown);
 	if (!c->victim_self && c->victim == c->other)
 		return;
 	if (c->other && c->other == job->id) {
-		say(l, " beside another of its kind");
+		append(l, " beside another job of its kind");
 		return;
 	}
-	say(l, " with ");
-	say_job(l, c, c->other);
+	append(l, " with ");
+	append_job(l, c, c->other);
 }
 
+/* Number of leaves closed to a job. */
 static unsigned closed(const struct np_placement *p,
 		       const struct np_outcome *v)
 {
@@ -330,63 +340,65 @@ const char *np_placement_text(const struct np_placement *p,
 		return buf;
 	buf[0] = '\0';
 	if (job->mode == NP_MODE_ADVISE && v->action != NP_ACT_NONE)
-		say(&l, "advice, not applied: ");
+		append(&l, "advice, not applied: ");
 	switch (v->action) {
 	case NP_ACT_NONE:
-		say(&l, "left alone: ");
+		append(&l, "left alone: ");
 		break;
 	case NP_ACT_ANYWHERE:
-		say(&l, "may run anywhere: ");
+		append(&l, "may run anywhere: ");
 		break;
 	case NP_ACT_CONFINE:
-		say(&l, "kept off %u of %zu leaf switches: ", closed(p, v),
-		    p->s->leaves->n);
+		append(&l, "kept off %u of %zu leaf switches: ", closed(p, v),
+		       p->s->leaves->n);
 		break;
 	case NP_ACT_DEFER:
-		say(&l, "waits, for %lld s at first: ",
-		    (long long)(v->until_sec > p->s->now_sec ?
-				v->until_sec - p->s->now_sec : 0));
+		append(&l, "held, for %lld s at first: ",
+		       (long long)(v->until_sec > p->s->now_sec ?
+				   v->until_sec - p->s->now_sec : 0));
 		break;
 	}
 	if (v->tasks)
-		say(&l, "%u tasks get leaf switches of their own; ", v->tasks);
-	say_cause(&l, p, job, &v->cause);
+		append(&l, "%u tasks get leaf switches of their own; ",
+		       v->tasks);
+	append_cause(&l, p, job, &v->cause);
 	if (v->held_sec >= 1)
-		say(&l, "; held back for %.0f s so far, %.0f s at most",
-		    v->held_sec, job->mode == NP_MODE_PREFER ?
-		    NP_PLACEMENT_PATIENCE_SEC : p->policy.max_defer_sec);
+		append(&l, "; held back for %.0f s so far, %.0f s at most",
+		       v->held_sec, job->mode == NP_MODE_PREFER ?
+		       NP_PLACEMENT_PATIENCE_SEC : p->policy.max_defer_sec);
 	return buf;
 }
 
-/* From leaves held to what is written into a job, and why. */
+/* ---- From the leaves held to the outcome of a job, and its cause ---- */
 
-/* Looking for the cause ends after so many leaves, or causes found. */
-#define LEAVES_ASKED 64
-#define CAUSES_FOUND 4
+/* The search for a cause ends after this many leaves, or causes. */
+#define MAX_LEAVES_SEARCHED 64
+#define MAX_CAUSES_FOUND 4
 
-/* The worst cause on a closed leaf; false: no conflict closes it. */
+/* Find the worst cause on a closed leaf; false: no conflict closes it. */
 static bool cause_on(const struct np_classes *c, uint32_t class,
 		     uint32_t leaf, struct np_cause *cause)
 {
 	const struct np_class *k = &c->at[class];
 	const uint64_t *on = c->on_leaf + leaf * c->words;
-	const uint64_t *mind = c->mind + class * c->words;
+	const uint64_t *relevant = c->relevant + class * c->words;
 	struct np_cause one;
 	bool any = false;
 
 	if (!np_bits_test(k->open, leaf))
-		return np_class_apart(c, class, NP_NONE, leaf, cause);
-	for (uint32_t near = k->near; near; near &= near - 1) {
-		size_t w = np_bits_at(0, near);
-		uint64_t m = on[w] & mind[w];
+		return np_class_avoids(c, class, NP_NONE, leaf, cause);
+	for (uint32_t row_words = k->row_words; row_words;
+	     row_words &= row_words - 1) {
+		size_t w = np_bits_at(0, row_words);
+		uint64_t m = on[w] & relevant[w];
 
-		/* Its row says nothing of itself. */
+		/* A class is not in its own bitmaps. */
 		if (w == class / NP_BITS_WORD &&
 		    np_bits_test(k->self_apart, leaf))
 			m |= on[w] & UINT64_C(1) << class % NP_BITS_WORD;
 		for (; m; m &= m - 1)
-			if (np_class_apart(c, class, np_bits_at(w, m), leaf,
-					   &one) &&
+			if (np_class_avoids(c, class, np_bits_at(w, m), leaf,
+					    &one) &&
 			    (!any || one.slowdown > cause->slowdown)) {
 				*cause = one;
 				any = true;
@@ -396,15 +408,15 @@ static bool cause_on(const struct np_classes *c, uint32_t class,
 }
 
 /*
- * The worst cause on the first few closed leaves of a class; else they are
- * closed to make room for others.  open: leaves that are not closed.
+ * The worst cause on the first few leaves that are closed to a class, i.e. not
+ * in open. If there is none, they were given to other groups: FROM_PENDING.
  */
 static void find_cause(const struct np_classes *c, uint32_t class,
 		       const uint64_t *reach, const uint64_t *open,
 		       struct np_cause *cause)
 {
 	struct np_cause one;
-	int asked = 0, found = 0;
+	int searched = 0, found = 0;
 
 	*cause = (struct np_cause){
 		.why = NP_WHY_FROM_PENDING, .leaf = NP_NO_LEAF
@@ -413,7 +425,8 @@ static void find_cause(const struct np_classes *c, uint32_t class,
 		for (uint64_t m = reach[w] & ~open[w]; m; m &= m - 1) {
 			uint32_t leaf = np_bits_at(w, m);
 
-			if (asked++ == LEAVES_ASKED || found == CAUSES_FOUND)
+			if (searched++ == MAX_LEAVES_SEARCHED ||
+			    found == MAX_CAUSES_FOUND)
 				return;
 			if (!cause_on(c, class, leaf, &one))
 				continue;
@@ -422,12 +435,12 @@ static void find_cause(const struct np_classes *c, uint32_t class,
 		}
 }
 
-/* When a deferral ends. */
+/* End of a hold, seconds since the epoch. */
 static int64_t until(const struct np_policy *policy, const struct np_job *j,
 		     double held_sec, int64_t now_sec)
 {
-	/* One that cannot start by itself is only kept from starting before
-	   anybody looks again, and that does not count. */
+	/* A job that cannot start by itself is held only in case it becomes
+	   able to before the next decision; that does not count as held. */
 	bool waiting = j->state == NP_JOB_WAITING ||
 		       j->eligible_sec > now_sec;
 	double left = policy->max_defer_sec - (waiting ? 0 : held_sec);
@@ -441,31 +454,28 @@ static int64_t until(const struct np_policy *policy, const struct np_job *j,
 	end = now_sec + (int64_t)ceil(step);
 	if (j->prior == NP_PRIOR_DEFERRED &&
 	    (double)(j->prior_until_sec - now_sec) > step / 2)
-		end = j->prior_until_sec; /* good enough: no new update */
+		end = j->prior_until_sec; /* close enough: saves an update */
 	if (end > last)
 		end = last;
 	return end > j->eligible_sec ? end : j->eligible_sec;
 }
 
-static void placement_defer(struct np_allocation *a, const struct np_job *j,
-			    uint32_t class, const uint64_t *reach,
-			    int64_t now_sec, struct np_outcome *v)
+/* Hold a job; class: NP_NONE if it is not known, and then no cause is set. */
+static void set_hold(struct np_allocation *a, const struct np_job *j,
+		     uint32_t class, const uint64_t *reach,
+		     int64_t now_sec, struct np_outcome *v)
 {
 	v->action = NP_ACT_DEFER;
 	v->until_sec = until(&a->problem.policy, j, v->held_sec, now_sec);
 	if (class != NP_NONE)
-		find_cause(&a->classes, class, reach, a->problem.none,
+		find_cause(&a->classes, class, reach, a->problem.no_leaves,
 			   &v->cause);
 }
 
-/*
- * The same of one outcome: a class is kept to the leaves in set, of those it
- * can reach (0 or -ENOMEM); or a job waits, of NP_NONE if its class is not
- * known.  The cause is FROM_PENDING where no conflict is found.
- */
-static int placement_confine(struct np_allocation *a, uint32_t class,
-			     const uint64_t *set, const uint64_t *reach,
-			     struct np_outcome *v)
+/* Restrict a job to the leaves in set, of those it can reach. 0 or -ENOMEM. */
+static int set_restricted(struct np_allocation *a, uint32_t class,
+			  const uint64_t *set, const uint64_t *reach,
+			  struct np_outcome *v)
 {
 	struct np_problem *p = &a->problem;
 	uint64_t *open = np_problem_alloc(p, p->lw, sizeof(*open));
@@ -488,29 +498,33 @@ static const uint64_t *reach_of(const struct np_allocation *a, uint32_t job)
 	return a->problem.counts[j->candidates]->reach;
 }
 
-/* A job, to the leaves of its group, or to those found for mode prefer. */
-static int open_to(struct np_allocation *a, uint32_t i, const uint64_t *set,
-		   struct np_outcome *v)
+/*
+ * Open the leaves in set to a job, unrestricted if these are all. 0 or -ENOMEM.
+ */
+static int open_leaves(struct np_allocation *a, uint32_t i, const uint64_t *set,
+		       struct np_outcome *v)
 {
 	const uint64_t *reach = reach_of(a, i);
 
 	if (!np_bits_within(reach, set, a->problem.lw))
-		return placement_confine(a, a->requests.class[i], set, reach,
-					 v);
+		return set_restricted(a, a->requests.class[i], set, reach,
+				      v);
 	v->action = NP_ACT_ANYWHERE;
 	v->cause.why = NP_WHY_FITS;
 	return 0;
 }
 
-static void defer(struct np_allocation *a, uint32_t i, struct np_outcome *v)
+static void hold_job(struct np_allocation *a, uint32_t i, struct np_outcome *v)
 {
-	placement_defer(a, &a->problem.s->job[i], a->requests.class[i],
-			reach_of(a, i), a->problem.s->now_sec, v);
+	set_hold(a, &a->problem.s->job[i], a->requests.class[i],
+		 reach_of(a, i), a->problem.s->now_sec, v);
 }
 
-/* An array whose tasks conflict: each gets leaves, or waits. */
-static int judge_tasks(struct np_allocation *a, uint32_t i,
-		       struct np_outcome *v)
+/*
+ * An array whose tasks conflict: each task gets leaves of its own, or is held.
+ */
+static int decide_tasks(struct np_allocation *a, uint32_t i,
+			struct np_outcome *v)
 {
 	const struct np_requests *all = &a->requests;
 	const struct np_request *r = &all->at[all->of_job[i]];
@@ -523,101 +537,101 @@ static int judge_tasks(struct np_allocation *a, uint32_t i,
 	for (; r < all->at + all->n && r->job == i; r++) {
 		struct np_outcome one;
 
-		if (!np_group_meets(&a->groups, r))
+		if (!np_group_served(&a->groups, r))
 			continue;
 		last = a->groups.at[r->group].set;
-		if (open_to(a, i, last, &one))
+		if (open_leaves(a, i, last, &one))
 			return -ENOMEM;
 		v->task_leaves[v->tasks++] = one.action == NP_ACT_CONFINE ?
 					     one.leaves : NULL;
 	}
-	/* Where all have leaves, the last one stays in the record. */
+	/* If all tasks have leaves, the last one keeps the array's record. */
 	if (v->tasks == a->problem.s->job[i].tasks) {
 		v->tasks--;
-		return open_to(a, i, last, v);
+		return open_leaves(a, i, last, v);
 	}
-	defer(a, i, v);
+	hold_job(a, i, v);
 	if (v->tasks)
 		v->cause.why = NP_WHY_TASKS;
 	return 0;
 }
 
-static int judge_enforced(struct np_allocation *a, uint32_t i,
-			  struct np_outcome *v)
+static int decide_enforced(struct np_allocation *a, uint32_t i,
+			   struct np_outcome *v)
 {
 	const struct np_request *r = &a->requests.at[a->requests.of_job[i]];
 
 	if (a->classes.at[r->class].self &&
 	    a->problem.s->job[i].tasks > 1 &&
 	    !a->groups.at[r->group].together)
-		return judge_tasks(a, i, v);
-	if (np_group_meets(&a->groups, r))
-		return open_to(a, i, a->groups.at[r->group].set, v);
-	defer(a, i, v);
+		return decide_tasks(a, i, v);
+	if (np_group_served(&a->groups, r))
+		return open_leaves(a, i, a->groups.at[r->group].set, v);
+	hold_job(a, i, v);
 	return 0;
 }
 
-static int judge_preferred(struct np_allocation *a, uint32_t i,
-			   struct np_outcome *v)
+static int decide_preferred(struct np_allocation *a, uint32_t i,
+			    struct np_outcome *v)
 {
 	const struct np_job *j = &a->problem.s->job[i];
 	uint32_t class = a->requests.class[i];
 
 	if (a->prefer.set[i])
-		return open_to(a, i, a->prefer.set[i], v);
+		return open_leaves(a, i, a->prefer.set[i], v);
 	v->action = NP_ACT_ANYWHERE;
 	v->cause.why = NP_WHY_NO_ROOM_APART;
-	if (!np_class_meets(&a->classes, class))
+	if (!np_class_conflicts(&a->classes, class))
 		v->cause.why = NP_WHY_HARMLESS;
 	else if (a->classes.at[class].self && j->tasks > 1 &&
-		 !np_class_together(&a->classes, class, j,
-				    a->problem.counts[j->candidates],
-				    a->problem.scratch))
+		 !np_class_array_leaves(&a->classes, class, j,
+					a->problem.counts[j->candidates],
+					a->problem.scratch))
 		v->cause.why = NP_WHY_TASKS_TOGETHER;
 	return 0;
 }
 
-/* Why a job that is ours has no class. */
-static enum np_why judge_not_placed(const struct np_problem *p,
-				    const struct np_job *j)
+/* Why a job that placement decides about has no class. */
+static enum np_why why_no_class(const struct np_problem *p,
+				const struct np_job *j)
 {
 	const struct np_counts *c = p->counts[j->candidates];
 
 	if (!np_bits_any(c->reach, p->lw))
 		return NP_WHY_NO_LEAF;
-	return np_problem_enough(p, j, c) ? NP_WHY_TOO_MANY :
+	return np_problem_feasible(p, j, c) ? NP_WHY_TOO_MANY :
 					    NP_WHY_TOO_FEW_NODES;
 }
 
-static int judge(struct np_placement *p, uint32_t i, struct np_outcome *v)
+static int decide_job(struct np_placement *p, uint32_t i, struct np_outcome *v)
 {
 	const struct np_job *j = &p->s->job[i];
 	struct np_allocation *a = np_placement_allocation(p, j);
 	uint32_t class = a->requests.class[i];
 
-	v->cause.why = np_problem_aside(&a->problem, j, p->s->now_sec);
+	v->cause.why = np_problem_exempt(&a->problem, j, p->s->now_sec);
 	if (j->state == NP_JOB_RUNNING || v->cause.why)
 		return 0;
-	if (np_problem_held_enough(&a->problem, j, v->held_sec)) {
+	if (np_problem_hold_expired(&a->problem, j, v->held_sec)) {
 		v->action = NP_ACT_ANYWHERE;
 		v->cause.why = NP_WHY_HELD_LONG_ENOUGH;
 		return 0;
 	}
 	if (class == NP_NONE) {
-		v->cause.why = judge_not_placed(&a->problem, j);
+		v->cause.why = why_no_class(&a->problem, j);
 		return 0;
 	}
-	if (a->classes.at[class].quiet) {
+	if (a->classes.at[class].conflict_free) {
 		v->action = NP_ACT_ANYWHERE;
 		v->cause.why = p->t->profile[j->profile].complete ?
 			       NP_WHY_HARMLESS : NP_WHY_NOT_PREDICTED;
 		return 0;
 	}
-	return j->mode == NP_MODE_PREFER ? judge_preferred(a, i, v) :
-	       judge_enforced(a, i, v);
+	return j->mode == NP_MODE_PREFER ? decide_preferred(a, i, v) :
+	       decide_enforced(a, i, v);
 }
 
-/* Word w of the leaves that are open before, and by the outcome. */
+/* Word w of the leaves open to a job by the prior decision, and by this one. */
 static uint64_t open_before(const struct np_job *j, int64_t now_sec, size_t w)
 {
 	if (j->prior == NP_PRIOR_DEFERRED && j->prior_until_sec > now_sec)
@@ -633,7 +647,7 @@ static uint64_t open_after(const struct np_outcome *v, size_t w)
 	return v->action == NP_ACT_CONFINE ? v->leaves[w] : ~UINT64_C(0);
 }
 
-/* What differs on leaves that the job can reach. */
+/* Fill in how an outcome differs from the prior one, on leaves in reach. */
 static void compare(struct np_placement *p, uint32_t i, struct np_outcome *v)
 {
 	const struct np_job *j = &p->s->job[i];
@@ -667,15 +681,15 @@ static void compare(struct np_placement *p, uint32_t i, struct np_outcome *v)
 		   (opens || v->tasks);
 }
 
-/* Fill in the rest of p->outcome.  0 or -ENOMEM. */
-static int placement_judge(struct np_placement *p)
+/* Fill in the rest of p->outcome. 0 or -ENOMEM. */
+static int decide_jobs(struct np_placement *p)
 {
 	for (uint32_t i = 0; i < p->s->n_jobs; i++) {
 		struct np_outcome *v = &p->outcome[i];
 		int rc;
 
 		v->cause.leaf = NP_NO_LEAF;
-		rc = judge(p, i, v);
+		rc = decide_job(p, i, v);
 		if (rc)
 			return rc;
 		compare(p, i, v);
@@ -697,12 +711,13 @@ void np_placement_causes(const struct np_placement *p, size_t i,
 		if (!(open_after(v, leaf / NP_BITS_WORD) >>
 		      leaf % NP_BITS_WORD & 1) &&
 		    cause_on(&a->classes, a->requests.class[i],
-					  (uint32_t)leaf, &c))
+			     (uint32_t)leaf, &c))
 			fn(arg, &c);
 }
 
-/* One job that is being submitted, against the last decision. */
+/* ---- One job that is being submitted ---- */
 
+/* Count its candidate nodes, less the user's exclusions, into p->scratch. */
 static void count(struct np_placement *p, const struct np_job *j,
 		  const uint64_t *minus)
 {
@@ -718,7 +733,7 @@ static void count(struct np_placement *p, const struct np_job *j,
 	np_counts_fill(p->s, p->scratch_set, p->scratch);
 }
 
-/* Add the tightest leaf that is enough, or the largest. */
+/* Add the smallest leaf that has all missing nodes, or else the largest. */
 static bool add_leaf(size_t lw, const uint16_t *column,
 		     const uint64_t *can, uint64_t missing, uint64_t *set)
 {
@@ -740,7 +755,7 @@ static bool add_leaf(size_t lw, const uint16_t *column,
 	return best != NP_NONE;
 }
 
-/* Everything that is known of one submission. */
+/* One submission while it is decided. */
 struct submission {
 	struct np_placement *p;
 	struct np_allocation *a;
@@ -748,11 +763,11 @@ struct submission {
 	const struct np_counts *counts;
 	uint32_t class;
 	int64_t now_sec;
-	uint64_t *set; /* leaves it takes */
+	uint64_t *set; /* leaves it gets */
 	struct np_outcome *v;
 };
 
-/* Remember what was opened to a job, while there is room to. */
+/* Record the leaves that a submission may use in the journal. 0 or -ENOMEM. */
 static int admit(struct np_placement *p, struct np_allocation *a,
 		 const struct np_admitted *what)
 {
@@ -774,38 +789,38 @@ static int admit(struct np_placement *p, struct np_allocation *a,
 		NP_BITS_EACH(leaf, leaves, lw)
 			np_class_hold(&a->classes, what->class,
 				      (uint32_t)leaf);
-	np_prefer_admit(&a->prefer, &what->job, what->confined, leaves);
+	np_prefer_admit(&a->prefer, &what->job, what->restricted, leaves);
 	return 0;
 }
 
-/* A user who submits too many at once waits, and no other user does. */
+/* Whether the owner's share of the journal is used up. */
 static bool full(const struct np_placement *p, uint32_t owner)
 {
 	return !np_shares_left(&p->admitted, owner, 1);
 }
 
-static void anywhere(struct submission *s, enum np_why why)
+static void allow_anywhere(struct submission *s, enum np_why why)
 {
 	s->v->action = NP_ACT_ANYWHERE;
 	s->v->cause.why = why;
 	memcpy(s->set, s->counts->reach, s->a->problem.lw * sizeof(*s->set));
 }
 
-static void postpone(struct submission *s, enum np_why otherwise)
+static void hold_submission(struct submission *s, enum np_why otherwise)
 {
-	placement_defer(s->a, s->job, s->class, s->counts->reach,
-			s->now_sec, s->v);
+	set_hold(s->a, s->job, s->class, s->counts->reach,
+		 s->now_sec, s->v);
 	if (s->v->cause.leaf == NP_NO_LEAF)
 		s->v->cause.why = otherwise;
 }
 
-static int confine(struct submission *s)
+static int restrict_submission(struct submission *s)
 {
-	return placement_confine(s->a, s->class, s->set, s->counts->reach,
-				 s->v);
+	return set_restricted(s->a, s->class, s->set, s->counts->reach,
+			      s->v);
 }
 
-static enum np_why harmless(const struct submission *s)
+static enum np_why why_unrestricted(const struct submission *s)
 {
 	const struct np_classes *c = &s->a->classes;
 	size_t at = s->class * c->words;
@@ -819,11 +834,11 @@ static enum np_why harmless(const struct submission *s)
 }
 
 /*
- * Of the leaves that can be, those that its class holds and as many others as
- * it needs and not more, so that the next to come finds some as well.
+ * Choose leaves among can[]: those that its class holds already, and only as
+ * many others as the job needs, so that later submissions find some as well.
  */
 static bool choose(const struct submission *s, const uint16_t *column,
-		   uint32_t loose, const uint64_t *can)
+		   uint32_t no_leaf, const uint64_t *can)
 {
 	const uint64_t *held = s->a->classes.at[s->class].held;
 	size_t lw = s->a->problem.lw;
@@ -832,7 +847,7 @@ static bool choose(const struct submission *s, const uint16_t *column,
 	for (size_t w = 0; w < lw; w++)
 		s->set[w] = can[w] & held[w];
 	do {
-		have = np_counts_sum(s->job->switches, column, loose, s->set,
+		have = np_counts_sum(s->job->switches, column, no_leaf, s->set,
 				     lw);
 		if (have >= s->job->nodes_min)
 			return true;
@@ -846,32 +861,33 @@ static int place_enforced(struct submission *s, const uint64_t *can)
 	bool shares = s->job->flags & NP_JOB_SHARES_NODES;
 
 	if (np_bits_within(c->reach, can, s->a->problem.lw)) {
-		anywhere(s, harmless(s));
+		allow_anywhere(s, why_unrestricted(s));
 		return 0;
 	}
-	if ((shares ? choose(s, c->free_shared, c->loose_free_shared, can) :
-	     choose(s, c->free_alone, c->loose_free_alone, can)) ||
-	    choose(s, c->usable, c->loose_usable, can))
-		return confine(s);
-	postpone(s, s->job->tasks > 1 && s->a->classes.at[s->class].self ?
-		 NP_WHY_TASKS : NP_WHY_FROM_PENDING);
+	if ((shares ? choose(s, c->free_shared, c->no_leaf_free_shared, can) :
+	     choose(s, c->free_alone, c->no_leaf_free_alone, can)) ||
+	    choose(s, c->usable, c->no_leaf_usable, can))
+		return restrict_submission(s);
+	hold_submission(s, s->job->tasks > 1 && s->a->classes.at[s->class].self
+				   ? NP_WHY_TASKS
+				   : NP_WHY_FROM_PENDING);
 	return 0;
 }
 
 static int place_preferred(struct submission *s, const uint64_t *can)
 {
-	enum np_why why = harmless(s);
+	enum np_why why = why_unrestricted(s);
 
 	if (np_bits_within(s->counts->reach, can, s->a->problem.lw) &&
 	    why != NP_WHY_FITS)
-		anywhere(s, why);
-	else if (np_prefer_set(&s->a->prefer, s->job, s->class, s->counts,
-			       s->set))
-		return confine(s);
+		allow_anywhere(s, why);
+	else if (np_prefer_find(&s->a->prefer, s->job, s->class, s->counts,
+				s->set))
+		return restrict_submission(s);
 	else if (s->a->classes.at[s->class].self && s->job->tasks > 1)
-		anywhere(s, NP_WHY_TASKS_TOGETHER);
+		allow_anywhere(s, NP_WHY_TASKS_TOGETHER);
 	else
-		anywhere(s, NP_WHY_NO_ROOM_APART);
+		allow_anywhere(s, NP_WHY_NO_ROOM_APART);
 	return 0;
 }
 
@@ -879,8 +895,8 @@ static int place(struct submission *s)
 {
 	uint64_t can[NP_LEAVES_MAX / NP_BITS_WORD] = { 0 };
 
-	/* Not even where its class is without looking: who does not see that
-	   class may have come there since. */
+	/* Leaves that its class holds are checked too: a job that does not see
+	   the class may have been admitted there since. */
 	NP_BITS_EACH(leaf, s->counts->reach, s->a->problem.lw)
 		if (np_class_can_take(&s->a->classes, s->class, s->job,
 				      (uint32_t)leaf))
@@ -889,24 +905,27 @@ static int place(struct submission *s)
 	       place_enforced(s, can);
 }
 
-/* What is decided without looking at others. */
+/* Why a job is not placed, whatever other jobs there are; 0: it is. */
 static enum np_why one_not_placed(struct submission *s)
 {
 	const struct np_problem *p = &s->a->problem;
-	enum np_why why = np_problem_aside(p, s->job, s->now_sec);
+	enum np_why why = np_problem_exempt(p, s->job, s->now_sec);
 
 	if (why != NP_WHY_RUNNING)
 		return why;
 	if (!np_bits_any(s->counts->reach, p->lw))
 		return NP_WHY_NO_LEAF;
-	if (!np_problem_enough(p, s->job, s->counts))
+	if (!np_problem_feasible(p, s->job, s->counts))
 		return NP_WHY_TOO_FEW_NODES;
 	if (!full(s->p, s->job->owner))
 		s->class = np_class_of(&s->a->classes, s->job);
 	return s->class == NP_NONE ? NP_WHY_TOO_MANY : NP_WHY_RUNNING;
 }
 
-/* Nobody is kept away from where a job merely might go. */
+/*
+ * Whether conflicting jobs avoid the leaves of this outcome. Leaves that a job
+ * merely might use, unrestricted in spite of conflicts, are closed to nobody.
+ */
 static bool keeps_off(const struct np_outcome *v)
 {
 	return v->action != NP_ACT_NONE &&
@@ -914,7 +933,7 @@ static bool keeps_off(const struct np_outcome *v)
 	       v->cause.why != NP_WHY_TASKS_TOGETHER;
 }
 
-static int decide(struct submission *s)
+static int decide_submission(struct submission *s)
 {
 	struct np_admitted what = { .job = *s->job, .at_sec = s->now_sec };
 	enum np_why why = one_not_placed(s);
@@ -923,7 +942,7 @@ static int decide(struct submission *s)
 	if (!why)
 		rc = place(s);
 	else if (why == NP_WHY_TOO_MANY && s->job->mode != NP_MODE_PREFER)
-		postpone(s, why); /* the next decision takes it */
+		hold_submission(s, why); /* the next decision takes it */
 	else
 		s->v->cause.why = why;
 	if (rc || s->v->action == NP_ACT_DEFER ||
@@ -931,12 +950,12 @@ static int decide(struct submission *s)
 		return rc;
 	if (s->v->action == NP_ACT_NONE) {
 		if (!(s->a->problem.policy.modes & 1u << NP_MODE_PREFER))
-			return 0; /* who else takes nodes matters to no one */
+			return 0; /* only mode prefer counts its nodes */
 		memcpy(s->set, s->counts->reach,
 		       s->a->problem.lw * sizeof(*s->set));
 	}
 	what.leaves = s->set;
-	what.confined = s->v->action == NP_ACT_CONFINE;
+	what.restricted = s->v->action == NP_ACT_CONFINE;
 	what.class_known = keeps_off(s->v);
 	what.class = s->class;
 	return admit(s->p, s->a, &what);
@@ -975,7 +994,7 @@ int np_placement_one(struct np_placement *p, const struct np_job *job,
 	s.a = np_placement_allocation(p, job);
 	memset(s.set, 0, p->s->leaves->words * sizeof(*s.set));
 	count(p, job, minus);
-	rc = decide(&s);
+	rc = decide_submission(&s);
 	if (rc) {
 		*v = (struct np_outcome){ .cause.leaf = NP_NO_LEAF };
 		return np_errf(err, rc, "placement: out of memory");
@@ -991,7 +1010,7 @@ void np_placement_carry(struct np_placement *to,
 			struct np_arrivals *arrivals)
 {
 	if (to == from || to->s->leaves->n != from->s->leaves->n)
-		return; /* other leaves: what was opened means nothing now */
+		return; /* another topology: the journal does not apply */
 	for (size_t i = 0; i < from->n_admitted; i++) {
 		struct np_admitted what = from->journal[i];
 		struct np_allocation *a =
@@ -1011,7 +1030,7 @@ void np_placement_carry(struct np_placement *to,
 	}
 }
 
-/* Jobs that could not be written as was decided. */
+/* ---- Jobs that could not be updated ---- */
 
 int np_placement_unwritten(struct np_placement *p, size_t i)
 {
@@ -1019,28 +1038,32 @@ int np_placement_unwritten(struct np_placement *p, size_t i)
 	uint32_t class = a->requests.class[i];
 
 	if (class == NP_NONE)
-		return 0; /* nobody keeps away from it */
-	for (size_t k = 0; k < p->n_loose; k++)
-		if (p->loose[k] == class)
+		return 0; /* no job avoids it */
+	for (size_t k = 0; k < p->n_unwritten; k++)
+		if (p->unwritten[k] == class)
 			return 0;
-	if (np_array_more(&p->loose, p->n_loose, sizeof(*p->loose)))
+	if (np_array_more(&p->unwritten, p->n_unwritten, sizeof(*p->unwritten)))
 		return -ENOMEM;
-	p->loose[p->n_loose++] = class;
+	p->unwritten[p->n_unwritten++] = class;
 	for (uint32_t leaf = 0; leaf < a->problem.n_leaves; leaf++)
 		np_class_hold(&a->classes, class, leaf);
 	return 0;
 }
 
-/* Is any leaf of a set (NULL: of all it can reach) one to keep away from? */
-static bool meets(const struct np_placement *p, size_t i, const uint64_t *set)
+/*
+ * Whether the i-th job conflicts with an unwritten class on any leaf of a set;
+ * NULL: on any leaf in reach.
+ */
+static bool
+may_meet(const struct np_placement *p, size_t i, const uint64_t *set)
 {
 	const struct np_allocation *a = p->real;
 	const uint64_t *open = set ? set :
 		a->problem.counts[p->s->job[i].candidates]->reach;
 
-	for (size_t k = 0; k < p->n_loose; k++)
-		if (np_class_apart_on(&a->classes, a->requests.class[i],
-				      p->loose[k], open))
+	for (size_t k = 0; k < p->n_unwritten; k++)
+		if (np_class_conflict_on(&a->classes, a->requests.class[i],
+					 p->unwritten[k], open))
 			return true;
 	return false;
 }
@@ -1049,13 +1072,14 @@ bool np_placement_may_open(const struct np_placement *p, size_t i)
 {
 	const struct np_outcome *v = &p->outcome[i];
 
-	if (!p->n_loose || !v->applied || p->real->requests.class[i] == NP_NONE)
+	if (!p->n_unwritten || !v->applied ||
+	    p->real->requests.class[i] == NP_NONE)
 		return true;
 	for (uint32_t k = 0; k < v->tasks; k++)
-		if (meets(p, i, v->task_leaves[k]))
+		if (may_meet(p, i, v->task_leaves[k]))
 			return false;
 	return v->action == NP_ACT_DEFER ||
-	       !meets(p, i, v->action == NP_ACT_CONFINE ? v->leaves : NULL);
+	       !may_meet(p, i, v->action == NP_ACT_CONFINE ? v->leaves : NULL);
 }
 
 void np_policy_init(struct np_policy *p)
@@ -1148,13 +1172,13 @@ static int fill(struct np_placement *p)
 	p->scratch_leaves = calloc(p->s->leaves->words + 1, sizeof(uint64_t));
 	if (!p->outcome || !p->scratch_set || !p->scratch_leaves)
 		return -ENOMEM;
-	rc = held_back(p->s, p->outcome);
+	rc = count_holds(p->s, p->outcome);
 	if (!rc)
 		rc = make_allocations(p);
 	if (rc)
 		return rc;
 	p->scratch = np_problem_counts_new(&p->real->problem);
-	return p->scratch ? placement_judge(p) : -ENOMEM;
+	return p->scratch ? decide_jobs(p) : -ENOMEM;
 }
 
 int np_placement_decide(struct np_snapshot *s, struct np_press *t,
@@ -1194,7 +1218,7 @@ void np_placement_free(struct np_placement *p)
 	free(p->outcome);
 	free(p->journal);
 	np_shares_free(&p->admitted);
-	free(p->loose);
+	free(p->unwritten);
 	free(p->scratch_set);
 	free(p->scratch_leaves);
 	free(p);

@@ -1,25 +1,28 @@
 /*
- * The placement decision: which leaves a pending job may use, so that jobs
- * that would hurt each other do not meet on one leaf switch.
+ * The placement decision: which leaf switches a pending job may use, so that
+ * jobs that would slow each other down do not share one.
  *
- * A pure function of a snapshot (np_snapshot.h), a table of predictions
- * (np_conflict.h, which defines "conflict") and a policy.  The same input
- * gives the same answer, and an answer that was applied is given again.
- * doc/developer/placement.md tells why this is sound with Slurm's scheduler.
+ * A pure function of a snapshot (np_snapshot.h), a table of predicted slowdowns
+ * (np_conflict.h, which defines "conflict") and a policy. The same input gives
+ * the same answer, and a snapshot in which an answer is applied gives the same
+ * answer again. doc/developer/placement.md explains why this is safe to use
+ * with Slurm's scheduler.
  *
- * What holds for the answer, for jobs in partitions whose mode is enforce:
- * - no leaf is open to two pending jobs that conflict there, nor to a pending
- *   job that must avoid one running there; except to jobs that are left alone
- *   (np_why says why) or were held back for max_defer_sec and let go;
- * - the open leaves hold at least as many usable candidate nodes as the job
- *   needs, within as many switches as it accepts;
- * - a job that conflicts with nobody may use every leaf;
- * - a job is held back (np_outcome.held_sec) for at most max_defer_sec, and
- *   the time since the last decision.
- * In mode prefer a job is confined only where, whatever the jobs before it
- * take, enough nodes are free for it to start now, and never deferred.  In
- * mode advise the outcome is that of enforce with the whole cluster's advise
- * partitions enforced, and is not to be applied.
+ * Guarantees for jobs in partitions in mode enforce:
+ *
+ * - No leaf is open to two pending jobs that conflict there, nor to a pending
+ *   job that must avoid a job running there. Exceptions are jobs that placement
+ *   leaves alone (np_why says why) and jobs released after max_defer_sec.
+ * - The leaves open to a job have at least as many usable candidate nodes as it
+ *   needs, within the number of switches that it accepts.
+ * - A job that conflicts with no other job may use every leaf.
+ * - A job is held back (np_outcome.held_sec) for at most max_defer_sec plus the
+ *   time since the last decision.
+ *
+ * In mode prefer a job is restricted only to leaves where enough nodes are free
+ * to start it now, whatever the jobs before it take, and it is never held. In
+ * mode advise the outcome is what it would be if all partitions in mode advise
+ * were in mode enforce, and must not be applied.
  */
 #ifndef NP_PLACEMENT_H
 #define NP_PLACEMENT_H
@@ -33,189 +36,207 @@
 #include "np_snapshot.h"
 
 /*
- * Which submissions have become jobs.  Until then they stand in the decision
- * that admitted them, and from then on in the snapshot, but never in both.
+ * ---- Arrivals ----
+ *
+ * The submissions that a new snapshot shows as jobs. Until then a submission is
+ * in the journal of the decision that admitted it, and from then on in the
+ * snapshot, but never counted in both.
  */
 
 struct np_arrivals {
-	int64_t since_sec; /* what was submitted before has arrived, or never
-			      will */
-	struct np_arrival *of; /* by ascending owner, each once */
+	int64_t since_sec; /* older submissions have arrived, or never will */
+	struct np_arrival *of; /* one per owner, ascending */
 	size_t n;
 };
 
 struct np_arrival {
 	uint32_t owner; /* uid */
-	uint32_t n;	/* of his jobs, new in a snapshot */
+	uint32_t n;	/* of the owner's jobs that are new in the snapshot */
 };
 
-/* Of jobs in any order, as many of one owner as there are entries of his. */
+/* of: n entries in any order, several per owner allowed; they are merged. */
 void np_arrivals_init(struct np_arrivals *a, int64_t since_sec,
 		      struct np_arrival *of, size_t n);
 
-/* Count one off; false: no more of his has arrived. */
+/* Count off one arrival of an owner; false: none is left. */
 bool np_arrivals_take(struct np_arrivals *a, uint32_t owner);
 
+/* ---- Policy ---- */
+
 struct np_policy {
-	double max_slowdown;	    /* fraction, at least 0 */
-	double max_defer_sec;	    /* a job is held back no longer; >= 1 */
-	double defer_step_sec;	    /* of one deferral: several intervals
-				       between decisions, so that it ends only
-				       when nobody decides any more */
-	unsigned modes; /* partitions' modes in use, 1 << enum np_mode each,
-			   for np_placement_one(); those of the snapshot's
-			   jobs are added */
-	int32_t unknown_as;	    /* running unknown jobs count as this
-				       profile; NP_PROFILE_UNKNOWN: no load */
+	double max_slowdown;	    /* limit of a conflict, fraction >= 0 */
+	double max_defer_sec;	    /* longest time to hold a job back, >= 1 */
+	double defer_step_sec;	    /* length of one hold: several intervals
+				       between decisions, so that a hold ends
+				       only if no more decisions are made */
+	unsigned modes; /* modes in use, bits 1 << enum np_mode: those of the
+			   partitions; those of the snapshot's jobs are added.
+			   For np_placement_one(). */
+	int32_t unknown_as;	    /* profile that stands for running jobs of
+				       unknown applications;
+				       NP_PROFILE_UNKNOWN: they cause no load */
 };
 
 /* 10 %, 1 hour, 1 minute, every mode, no load. */
 void np_policy_init(struct np_policy *p);
 
+/* ---- Outcome ---- */
+
 enum np_action {
-	NP_ACT_NONE,	 /* left alone: not ours to decide; what was written
-			    before has to go */
-	NP_ACT_ANYWHERE, /* no leaf is closed */
-	NP_ACT_CONFINE,	 /* only the leaves in .leaves, and nodes without */
-	NP_ACT_DEFER,	 /* not before .until_sec */
+	NP_ACT_NONE,	 /* placement does not decide about it: remove what was
+			    written into it before */
+	NP_ACT_ANYWHERE, /* unrestricted */
+	NP_ACT_CONFINE,	 /* restricted to .leaves, and nodes without a leaf */
+	NP_ACT_DEFER,	 /* held until .until_sec */
 };
 
 enum np_why {
 	/* NP_ACT_NONE */
-	NP_WHY_RUNNING,	  /* it runs already */
-	NP_WHY_OFF,	  /* mode off in its partition */
-	NP_WHY_UNKNOWN,	  /* unknown application, or a profile of somebody
-			     else that is not trusted */
-	NP_WHY_NODELIST,  /* the user chose the nodes */
-	NP_WHY_RESERVATION,   /* it runs on a reservation's nodes */
-	NP_WHY_HETEROGENEOUS, /* its components have to start together */
-	NP_WHY_CONSTRAINT,    /* which nodes would do is not known */
-	NP_WHY_CHANGING,  /* its owner changes jobs faster than they are
-			     written */
-	NP_WHY_NOT_YET,	  /* its own begin time is far away */
+	NP_WHY_RUNNING,
+	NP_WHY_OFF,	  /* its partition is in mode off */
+	NP_WHY_UNKNOWN,	  /* unknown application, or the profile is another
+			     user's and not trusted */
+	NP_WHY_NODELIST,  /* the user chose nodes by name */
+	NP_WHY_RESERVATION,
+	NP_WHY_HETEROGENEOUS, /* its components must start together */
+	NP_WHY_CONSTRAINT,    /* unclear which nodes match its request */
+	NP_WHY_CHANGING,  /* its owner changes jobs faster than they can be
+			     updated */
+	NP_WHY_NOT_YET,	  /* its begin time is too far in the future */
 	NP_WHY_NO_LEAF,	  /* no candidate node is on a leaf */
 	NP_WHY_TOO_FEW_NODES, /* fewer usable candidate nodes than it needs,
-				 whatever we do */
+				 even without placement */
 	NP_WHY_TOO_MANY,  /* more classes than NP_PLACEMENT_MAX_CLASSES, or
-			     more submissions of its owner than their share
-			     of NP_PLACEMENT_MAX_ADMITTED since the last
-			     decision; also with DEFER */
+			     more submissions of its owner since the last
+			     decision than the owner's share of
+			     NP_PLACEMENT_MAX_ADMITTED; also with DEFER */
 	/* NP_ACT_ANYWHERE */
-	NP_WHY_HARMLESS,      /* conflicts with nobody pending or running */
-	NP_WHY_NOT_PREDICTED, /* the same, but not all was predicted yet */
-	NP_WHY_FITS,	/* conflicts with some, with nobody where it may go */
-	NP_WHY_HELD_LONG_ENOUGH, /* max_defer_sec, or the patience */
-	NP_WHY_NO_ROOM_APART, /* prefer: it could not start now apart */
+	NP_WHY_HARMLESS,      /* conflicts with no pending or running job */
+	NP_WHY_NOT_PREDICTED, /* the same, but predictions are missing */
+	NP_WHY_FITS,	/* conflicts with jobs, but none on its leaves */
+	NP_WHY_HELD_LONG_ENOUGH, /* max_defer_sec, or in mode prefer
+				    NP_PLACEMENT_PATIENCE_SEC */
+	NP_WHY_NO_ROOM_APART, /* prefer: it could not start apart now */
 	NP_WHY_TASKS_TOGETHER, /* prefer: array whose tasks conflict */
 	/* NP_ACT_CONFINE, NP_ACT_DEFER: kept away from .other */
 	NP_WHY_FROM_RUNNING,
 	NP_WHY_FROM_PENDING,
 	/* NP_ACT_DEFER */
-	NP_WHY_TASKS, /* array whose tasks conflict: the rest of it waits */
+	NP_WHY_TASKS, /* array whose tasks conflict: the other tasks wait */
 };
 
-/* A job whose own begin time is further away is not looked at. */
+/* Jobs whose begin time is further in the future are ignored. */
 #define NP_PLACEMENT_HORIZON_SEC 60
-/* A job confined in mode prefer that has not started by then is let go. */
+/* A job restricted in mode prefer is released if it did not start by then. */
 #define NP_PLACEMENT_PATIENCE_SEC 30
 #define NP_PLACEMENT_MAX_CLASSES 1024
-/* Array tasks that get leaves of their own in one decision. */
+/* Maximum number of tasks of one array that get leaves in one decision. */
 #define NP_PLACEMENT_MAX_TASKS 32
-/* Submissions remembered between two decisions, shared by their owners. */
+/* Submissions recorded between two decisions, shared fairly among owners. */
 #define NP_PLACEMENT_MAX_ADMITTED 4096
 
 struct np_cause {
 	enum np_why why;
 	/*
-	 * Set for FROM_RUNNING and FROM_PENDING, and for DEFER where known:
-	 * the worst leaf, the job there, whose slowdown would be too much
-	 * (of this job, of the other, or of a third one) and how much.
+	 * Set for FROM_RUNNING and FROM_PENDING, and for DEFER where known: the
+	 * worst leaf, a conflicting job there, the job that would be slowed too
+	 * much (this one, the other or a third one), and by how much.
 	 */
 	uint32_t leaf;	 /* NP_NO_LEAF: not set */
 	uint32_t other;	 /* job id */
-	uint32_t victim; /* job id; the job's own: 0 before it has one */
-	bool victim_self;
+	uint32_t victim; /* job id; 0: this job */
+	bool victim_self; /* the victim is this job */
 	double slowdown; /* predicted, fraction */
 };
 
 struct np_outcome {
 	enum np_action action;
-	bool applied; /* false: advice, or nothing to do */
-	bool changed; /* differs from what was written before */
+	bool applied; /* false: advice only, or nothing to do */
+	bool changed; /* differs from the prior decision */
 	/*
-	 * No moment of writing is to be less safe than before: what narrows
-	 * (closes a leaf that was open, or defers) is written first.  What
-	 * moves also opens leaves, which others may still have, or is an array
-	 * that is split: it is deferred first, and written when all that
-	 * narrows is.  A record is written after the tasks split off it.
+	 * Order of updates, so that no intermediate state allows a conflict.
+	 * What narrows (closes an open leaf, or holds the job) is written
+	 * first. What moves narrows too, but also opens leaves that others may
+	 * still use, or splits an array: it is held first, and written once all
+	 * that narrows is. The record of an array is written after the tasks
+	 * that are split off it.
 	 */
 	bool narrows, moves;
 	const uint64_t *leaves; /* CONFINE: bitmap, owned by the placement */
-	int64_t until_sec;	/* DEFER */
-	double held_sec; /* to be passed in with the next snapshot */
-	/* Array: so many tasks, the first ones, are to be split off with leaves
-	   of their own, NULL: anywhere; the outcome is for the rest. */
+	int64_t until_sec;	/* DEFER: seconds since the epoch */
+	double held_sec; /* to pass in with the next snapshot */
+	/*
+	 * Arrays: this many tasks, the first ones, are to be split off, each
+	 * with leaves of its own (NULL: unrestricted). The rest of the outcome
+	 * is that of the remaining tasks.
+	 */
 	uint32_t tasks;
 	const uint64_t **task_leaves;
 	struct np_cause cause;
 };
 
+/* ---- The decision ---- */
+
 struct np_placement;
 
 /*
- * Decide for all pending jobs of a sealed snapshot.  Snapshot and table are
- * shared.  *out: free with np_placement_free().  Returns 0, -EINVAL with err
- * (policy, unsealed snapshot, a profile the table does not have) or -ENOMEM.
+ * Decide for all pending jobs of a sealed snapshot. Takes references to s and
+ * t. *out: free with np_placement_free(). Returns 0, -EINVAL with err (invalid
+ * policy, unsealed snapshot, or a profile that the table does not have) or
+ * -ENOMEM.
  */
 int np_placement_decide(struct np_snapshot *s, struct np_press *t,
 			const struct np_policy *policy,
 			struct np_placement **out, struct np_err *err);
 void np_placement_free(struct np_placement *p); /* NULL is allowed */
 
-/* The outcome for the i-th job of the snapshot; running jobs have one too. */
+/* The outcome of the i-th job of the snapshot; running jobs have one too. */
 const struct np_outcome *np_placement_at(const struct np_placement *p,
 					 size_t i);
 
 /*
- * Decide for one job that is being submitted, against the last decision and
- * what was admitted since, and remember the answer: two calls never open one
- * leaf to jobs that conflict there.  job->id may be 0; job->candidates is a
- * set of the snapshot; minus: nodes to take out of it (the user's own
- * exclusions) as a bitmap, or NULL.  Neither
- * cost nor memory depend on the number of jobs: it looks at leaves and at
- * classes of jobs.  Of NP_PLACEMENT_MAX_ADMITTED calls an owner gets a share
- * (np_shares.h), and beyond it an answer without looking (a short deferral in
- * mode enforce, left alone in mode prefer).  Calls for one placement must not
- * overlap.  v->leaves is owned by the placement.
- * Returns 0, -EINVAL with err (the job) or -ENOMEM, and then v says
- * NP_ACT_NONE.
+ * Decide for one job that is being submitted, given the last decision and all
+ * submissions since, and record the answer, so that two calls never open a leaf
+ * to jobs that conflict there.
+ *
+ * job->id may be 0. job->candidates is a set of the snapshot, and minus is a
+ * bitmap of nodes to remove from it (the user's own exclusions), or NULL.
+ * v->leaves is owned by the placement.
+ *
+ * Time and memory depend on the number of leaves and classes, not on that of
+ * jobs. Each owner has a share (np_shares.h) of NP_PLACEMENT_MAX_ADMITTED
+ * calls. Beyond it the answer is a short hold in mode enforce, and NP_ACT_NONE
+ * in mode prefer. Calls for one placement must not overlap.
+ *
+ * Returns 0; or -EINVAL with err (an impossible job) or -ENOMEM, and then the
+ * action is NP_ACT_NONE.
  */
 int np_placement_one(struct np_placement *p, const struct np_job *job,
 		     const uint64_t *minus, int64_t now_sec,
 		     struct np_outcome *v, struct np_err *err);
 
 /*
- * Before a new decision replaces an old one: remember in it what the old one
- * admitted and the new one's snapshot does not show yet.  Of a user's, the
- * oldest are those that arrived.
+ * Before a new decision replaces an old one: copy those submissions from the
+ * old journal that the new snapshot does not show yet. An arrival of a user
+ * stands for that user's oldest submission.
  */
 void np_placement_carry(struct np_placement *to,
 			const struct np_placement *from,
 			struct np_arrivals *arrivals);
 
 /*
- * The i-th job, whose outcome narrows, could not be written.  From here on it
- * counts as one that may be on any leaf, for np_placement_may_open() and for
- * submissions.  Returns 0 or -ENOMEM.
+ * The i-th job, whose outcome narrows, could not be updated. From now on it
+ * counts as one that may use any leaf, both for np_placement_may_open() and for
+ * submissions. Returns 0 or -ENOMEM.
  */
 int np_placement_unwritten(struct np_placement *p, size_t i);
 
-/* Does the outcome of the i-th job keep it away from those jobs? */
+/* Whether the i-th job's outcome is safe beside the jobs not updated. */
 bool np_placement_may_open(const struct np_placement *p, size_t i);
 
 /*
- * One line for people, without a newline; cut at size - 1.  Returns buf.  job:
- * what the outcome is about.
+ * The outcome of a job in one line of plain text without a newline, cut to
+ * size - 1 bytes. Returns buf.
  */
 const char *np_placement_text(const struct np_placement *p,
 			      const struct np_job *job,
@@ -223,14 +244,14 @@ const char *np_placement_text(const struct np_placement *p,
 			      size_t size);
 
 /*
- * Every leaf among the i-th job's candidates that is closed to it by a
- * conflict, with the worst cause there, ascending; cause.leaf is set.
+ * Call fn for each leaf among the i-th job's candidates that a conflict closes
+ * to it, ascending, with the worst cause there; cause.leaf is set.
  */
 typedef void np_placement_cause_fn(void *arg, const struct np_cause *cause);
 void np_placement_causes(const struct np_placement *p, size_t i,
 			 np_placement_cause_fn *fn, void *arg);
 
-/* Predicted load of what runs on a leaf: the worst slowdown there. */
+/* Worst predicted slowdown of the jobs running on a leaf, as a fraction. */
 double np_placement_strain(const struct np_placement *p, size_t leaf);
 
 #endif

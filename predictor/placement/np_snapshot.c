@@ -11,7 +11,7 @@
 /* ---- Topology ---- */
 
 static int check_leaves(size_t n_nodes, const struct np_leaf *leaf, size_t n,
-		 struct np_err *err)
+			struct np_err *err)
 {
 	if (n > NP_LEAVES_MAX)
 		return np_errf(err, -E2BIG, "%zu leaf switches; at most %d", n,
@@ -34,7 +34,7 @@ static int check_leaves(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 }
 
 static int assign_leaves(struct np_leaves *l, const struct np_leaf *leaf,
-		struct np_err *err)
+			 struct np_err *err)
 {
 	for (size_t i = 0; i < l->n; i++)
 		for (size_t k = 0; k < leaf[i].n_nodes; k++) {

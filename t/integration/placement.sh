@@ -248,7 +248,7 @@ saying() {
 		forget "$PENDING"
 	done
 	sed -E <<<"$text" "s/^\[[^]]*\] //; s/JobId=$PENDING/JobId=A/
-		s/waits, for [0-9]+ s/waits/; s/; held back for .*//
+		s/held, for [0-9]+ s/held/; s/; held back for .*//
 		s/advice, not applied: //"
 }
 
@@ -319,7 +319,7 @@ test_a_job_is_held_back_for_maxdefer_and_then_runs_anyway() {
 	wait_for 5 deferred "$a"
 	wait_for 10 state_is "$a" RUNNING
 	between "seconds it waited" "$(waited "$a")" 3 6
-	said "waits, for 3 s at first" >/dev/null || fail "not in the log"
+	said "held, for 3 s at first" >/dev/null || fail "not in the log"
 }
 
 # Nobody shares a leaf with the first of these, so all of them are fft.

@@ -41,14 +41,14 @@ static const struct {
 	  "by 30 % (limit 10 %) with pending job 1" },
 	{ "beside its like", TWO "both X X .4; job 1 X 2; job 2 X 2", 1,
 	  "kept off 1 of 2 leaf switches: on leaf switch b it would be slowed "
-	  "by 40 % (limit 10 %) beside another of its kind" },
+	  "by 40 % (limit 10 %) beside another job of its kind" },
 	{ "waiting", TWO "run 9 Y a:1; run 8 Y b:1; job 1 X 2 held=40", 1,
-	  "waits, for 60 s at first: on leaf switch a it would be slowed by "
+	  "held, for 60 s at first: on leaf switch a it would be slowed by "
 	  "30 % (limit 10 %) with running job 9; held back for 40 s so far, "
 	  "3600 s at most" },
 	{ "let go", TWO "run 9 Y a:1; job 1 X 2 held=3600", 1,
-	  "may run anywhere: it was held back long enough; held back for 3600 "
-	  "s so far, 3600 s at most" },
+	  "may run anywhere: the maximum hold time is reached; held back for "
+	  "3600 s so far, 3600 s at most" },
 	{ "left alone", TWO "job 1 - 2", 1,
 	  "left alone: its application is not known, or its profile is another "
 	  "user's and not trusted" },
@@ -56,9 +56,9 @@ static const struct {
 	  "advice, not applied: kept off 1 of 2 leaf switches: on leaf switch "
 	  "a it would be slowed by 30 % (limit 10 %) with running job 9" },
 	{ "an array", TWO "both X X .4; job 1 X 2 tasks=9", 1,
-	  "waits, for 60 s at first: 2 tasks get leaf switches of their own; "
+	  "held, for 60 s at first: 2 tasks get leaf switches of their own; "
 	  "on leaf switch a it would be slowed by 40 % (limit 10 %) beside "
-	  "another of its kind" },
+	  "another job of its kind" },
 };
 
 static void test_the_reason_in_words(void)
