@@ -330,7 +330,7 @@ $(BUILD)/netprof-release: $(BUILD)/jobsubmit/netprof-release.o \
 	$(call link,$(SLURM) $(JSON) $(GSL) $(LIBM))
 
 # What slurmctld loads needs the C library alone.
-SHIM_SRC := jobsubmit/job_submit_netprof.c jobsubmit/np_ctl_log.c \
+SHIM_SRC := jobsubmit/job_submit_netprof.c jobsubmit/np_ctl.c \
 	profiler/base/np_loader.c predictor/base/np_text.c
 $(BUILD)/job_submit_netprof.so: SAN :=
 $(BUILD)/job_submit_netprof.so: $(SHIM_SRC:%.c=$(BUILD)/plugin/%.o) \

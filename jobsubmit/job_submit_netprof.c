@@ -1,9 +1,11 @@
 /*
- * job_submit/netprof: what Slurm loads.  slurmctld does not start without a
- * plugin that slurm.conf names, so this one fits whatever loads it, and loads
- * placement itself (np_plugin.h) where that was built for the same release.
- * Where it was not, or cannot be loaded, jobs are submitted as if there were no
- * netprof, and a line an hour says so.
+ * job_submit/netprof: the plugin that Slurm loads.
+ *
+ * slurmctld does not start if a plugin named in slurm.conf cannot be loaded. So
+ * this plugin reports the version of whatever loads it, and loads the placement
+ * code (np_plugin.h) itself, if that was built for the same release. If it was
+ * not or cannot be loaded, jobs are submitted as if netprof were absent, and
+ * one line per hour in slurmctld.log says why.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -24,13 +26,13 @@ const char plugin_name[] = "netprof: keeps jobs that would hurt each other "
 const char plugin_type[] = "job_submit/netprof";
 uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
-#define SAY_SEC 3600
+#define LOG_SEC 3600 /* between two lines about the trouble */
 
 static uint32_t built_for;
 static const struct np_plugin *placement;
-static char trouble[PATH_MAX + 256];
+static char trouble[PATH_MAX + 256]; /* why placement is off */
 
-/* Before Slurm looks at the version. */
+/* Runs in dlopen(), before Slurm reads plugin_version. */
 __attribute__((constructor)) static void fit_in(void)
 {
 	uint32_t loader = np_loader_version();
@@ -40,7 +42,10 @@ __attribute__((constructor)) static void fit_in(void)
 		plugin_version = loader;
 }
 
-/* Half a file, of a disk that was full, would be the end of slurmctld. */
+/*
+ * Whether the file is as long as its ELF header says. A truncated file, from a
+ * disk that was full, could crash slurmctld while it is loaded.
+ */
 static bool is_whole(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -49,7 +54,7 @@ static bool is_whole(const char *path)
 	bool whole;
 
 	if (fd < 0)
-		return true; /* dlopen() says why */
+		return true; /* dlopen() reports the error */
 	whole = pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
 		!fstat(fd, &st) && (uint64_t)st.st_size >= head.e_shoff +
 			(uint64_t)head.e_shnum * head.e_shentsize;
@@ -57,7 +62,7 @@ static bool is_whole(const char *path)
 	return whole;
 }
 
-/* Beside this file. */
+/* Load the placement code from the directory that this plugin is in. */
 static void *open_placement(void)
 {
 	char path[PATH_MAX];
@@ -105,26 +110,26 @@ static void load(void)
 		found = dlsym(object, NP_PLUGIN_SYMBOL);
 	if (object && !found)
 		snprintf(trouble, sizeof(trouble), "%s", dlerror());
-	else if (found && fits(found->built_for)) /* of the same build */
+	else if (found && fits(found->built_for))
 		placement = found;
 }
 
-/* Once an hour. */
-static void say(void)
+/* Log why placement is off, once per LOG_SEC. */
+static void log_trouble(void)
 {
 	static atomic_long next_sec;
 	long next = atomic_load(&next_sec);
 	long now_sec = (long)time(NULL);
 
-	if (now_sec < next || !atomic_compare_exchange_strong(&next_sec, &next,
-							now_sec + SAY_SEC))
+	if (now_sec < next || !atomic_compare_exchange_strong(
+				      &next_sec, &next, now_sec + LOG_SEC))
 		return;
-	np_ctl_error("%s: placement is off, and no job is touched; in the "
-		     "source of netprof: make clean && make install, then "
-		     "restart slurmctld", trouble);
+	np_ctl_error("%s: placement is off and no job is changed; rebuild "
+		     "netprof for this Slurm (make clean && make install), "
+		     "then restart slurmctld", trouble);
 }
 
-/* Declared nowhere: Slurm looks them up by name. */
+/* No header declares these; Slurm looks them up by name. */
 int init(void);
 int fini(void);
 int job_submit(job_desc_msg_t *d, uint32_t submit_uid, char **err_msg);
@@ -138,7 +143,7 @@ int init(void)
 	if (placement)
 		placement->init();
 	else
-		say();
+		log_trouble();
 	return SLURM_SUCCESS;
 }
 
@@ -156,7 +161,7 @@ int job_submit(job_desc_msg_t *d, uint32_t submit_uid, char **err_msg)
 	if (placement)
 		placement->submit(d);
 	else
-		say();
+		log_trouble();
 	return SLURM_SUCCESS;
 }
 

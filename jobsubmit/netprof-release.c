@@ -1,9 +1,9 @@
 /*
- * netprof-release [--dry-run]: take back what placement wrote into jobs.
+ * netprof-release [--dry-run]: remove what placement wrote into jobs.
  *
- * For an administrator who has taken job_submit/netprof out of slurm.conf:
- * every job gets back the exclusions and the begin time that its user gave it.
- * Where the plugin is at work it would write them again.
+ * For an administrator who has removed job_submit/netprof from slurm.conf.
+ * Every job gets back the excluded nodes and the begin time that its user set.
+ * While the plugin is active it would write its own again.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,17 +20,17 @@ static int fail(const char *what)
 	return 1;
 }
 
-static void say(uint32_t id, const struct np_update *u, bool dry_run)
+static void print_update(uint32_t id, const struct np_update *u, bool dry_run)
 {
 	printf("JobId=%u%s", id, dry_run ? ": would get" : ":");
 	if (u->exc_nodes)
 		printf(" ExcNodeList=%s", u->exc_nodes);
 	if (u->begin_sec)
-		printf(" its own begin time");
-	printf("%s\n", u->comment ? " without a note" : "");
+		printf(" the user's begin time");
+	printf("%s\n", u->comment ? " no annotation" : "");
 }
 
-/* Returns 0, or 1 if it could not be written. */
+/* Update a job. Returns 0, or 1 if that failed and the job is still there. */
 static int put(uint32_t id, const struct np_update *u, bool dry_run)
 {
 	int rc = dry_run ? 0 : np_update_send(id, NULL, u);
@@ -41,7 +41,7 @@ static int put(uint32_t id, const struct np_update *u, bool dry_run)
 		return rc != ESLURM_JOB_NOT_PENDING &&
 		       rc != ESLURM_INVALID_JOB_ID;
 	}
-	say(id, u, dry_run);
+	print_update(id, u, dry_run);
 	return 0;
 }
 
@@ -50,19 +50,19 @@ static int release_pending(const struct np_view *v, bool dry_run, size_t *n)
 	int failed = 0;
 
 	for (size_t i = 0; i < v->n_jobs; i++) {
-		struct np_seen *seen = &v->job[i];
+		struct np_job_entry *entry = &v->job[i];
 		const struct np_outcome nothing = { .action = NP_ACT_NONE };
 		struct np_update u;
 		int rc;
 
-		if (!seen->ours)
+		if (!entry->managed)
 			continue;
-		seen->note.app[0] = '\0';
+		entry->note.app[0] = '\0';
 		rc = np_update_make(v, i, &nothing, false, &u);
 		if (rc < 0)
 			return fail(strerror(-rc));
 		if (rc) {
-			failed |= put(seen->id, &u, dry_run);
+			failed |= put(entry->id, &u, dry_run);
 			++*n;
 		}
 		np_update_clear(&u);
@@ -70,7 +70,7 @@ static int release_pending(const struct np_view *v, bool dry_run, size_t *n)
 	return failed;
 }
 
-/* Jobs that run have nothing but the note. */
+/* Running jobs contain nothing but the annotation. */
 static int release_running(const struct np_answers *a, bool dry_run, size_t *n)
 {
 	int failed = 0;
@@ -111,7 +111,7 @@ static int release(bool dry_run)
 	struct np_job_cache *cache = NULL;
 	struct np_place_conf off;
 	struct np_answers a = { NULL };
-	struct np_site *site = NULL;
+	struct np_site *map = NULL;
 	struct np_view v = { NULL };
 	int rc, failed;
 
@@ -119,16 +119,16 @@ static int release(bool dry_run)
 	rc = np_answers_load(&a, &err);
 	if (!rc)
 		rc = np_site_make(NULL, a.nodes, a.parts, a.topology, false,
-				  &site, &err);
+				  &map, &err);
 	if (!rc && np_job_cache_new(&cache))
 		rc = np_errf(&err, -ENOMEM, "out of memory");
 	if (!rc)
-		rc = np_view_make(&a, site, NULL, &off, cache, NULL, 0,
+		rc = np_view_make(&a, map, NULL, &off, cache, NULL, 0,
 				  time(NULL), 0, &v, &err);
 	failed = rc ? fail(err.text) : release_all(&a, &v, dry_run);
 	np_view_free(&v);
 	np_job_cache_free(cache);
-	np_site_unref(site);
+	np_site_unref(map);
 	np_answers_free(&a);
 	return failed;
 }
@@ -143,6 +143,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: netprof release [--dry-run]\n");
 		return 2;
 	}
-	slurm_init(NULL); /* since 23.11 no call succeeds without */
+	slurm_init(NULL); /* since 23.11 all calls fail without it */
 	return release(dry_run);
 }

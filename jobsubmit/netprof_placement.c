@@ -1,10 +1,10 @@
 /*
- * Placement in slurmctld: keeps jobs that would hurt each other off one leaf
- * switch.
+ * Placement in slurmctld: keeps jobs that would slow each other down from
+ * sharing a leaf switch.
  *
- * The callbacks look at the last decision and never wait for anything but a
- * mutex that is held for moments; one thread makes the decisions (np_cycle.h).
- * Whatever goes wrong, a job is submitted as if this plugin were not there.
+ * One thread makes the decisions (np_cycle.h). The callbacks use the last
+ * decision and never wait for anything but a mutex that is held for moments. On
+ * any trouble a job is submitted as if this plugin were absent.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,26 +18,30 @@
 #include "np_submit.h"
 #include "np_proxy.h"
 
-#define STARTING_SEC 30	 /* after that, no decision means that none will come */
-#define END_SEC 0.1	 /* that fini waits for the thread */
+#define STARTING_SEC 30	 /* after init: how long to expect a first decision */
+#define END_SEC 0.1	 /* how long fini() waits for the thread */
 
 static struct np_shared *shared;
-static double began_sec;
+static double began_sec; /* CLOCK_MONOTONIC, when init() was called last */
 
-/* There is one thread at most: one that is to end may go on instead. */
+/*
+ * There is at most one thread. If init() is called before the thread noticed
+ * that it should end, the thread goes on, but starts from the beginning.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static atomic_bool wanted;
-static bool lives;
-static atomic_uint begins; /* how often it was wanted: all begins anew */
+static atomic_bool wanted; /* the thread should run */
+static bool lives;	   /* the thread exists */
+static atomic_uint begins; /* number of calls of init() */
 
+/* Whether the thread may go on with what it began at that call of init(). */
 static bool go_on(void *begin)
 {
 	return atomic_load(&wanted) &&
 	       *(unsigned *)begin == atomic_load(&begins);
 }
 
-/* Whatever users do, but not when it is to end. */
+/* Sleep, whatever users do; but not if the thread should end. */
 static void rest(double sec)
 {
 	struct timespec end = np_mono_after(sec);
@@ -118,8 +122,9 @@ static void init(void)
 }
 
 /*
- * The thread may be in an RPC to this very slurmctld, which waits for the locks
- * that are held here: then it ends by itself, later, and the code stays loaded.
+ * The thread may be in an RPC to this very slurmctld, which waits for locks
+ * that our caller holds. It then ends later by itself, and its code stays
+ * loaded (linked with -z nodelete).
  */
 static void fini(void)
 {

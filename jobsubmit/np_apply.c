@@ -11,91 +11,99 @@
 #include "np_ctl.h"
 #include "np_shares.h"
 
-/* The note is not written again for less than this. */
+/* ---- One update ---- */
+
+/* Least change of held_sec that is worth an update. */
 #define HELD_STEP_SEC 30
 
-/* The user's exclusions as text: as they were written, if they are those. */
-static char *user_text(const struct np_seen *seen, const struct np_site *site,
-		       uint64_t *scratch)
+/*
+ * The user's excluded nodes as text, in the user's own words if the annotation
+ * still has these. NULL: none, or out of memory.
+ */
+static char *user_text(const struct np_job_entry *entry,
+		       const struct np_site *map, uint64_t *scratch)
 {
-	size_t bytes = site->words * sizeof(*scratch);
+	size_t bytes = map->words * sizeof(*scratch);
 
-	if (!np_bits_any(seen->user, site->words))
+	if (!np_bits_any(entry->user, map->words))
 		return NULL;
-	if (seen->note.user && !np_site_parse(site, seen->note.user, scratch) &&
-	    !memcmp(scratch, seen->user, bytes))
-		return strdup(seen->note.user);
-	return np_site_format(site, seen->user);
+	if (entry->note.user &&
+	    !np_site_parse(map, entry->note.user, scratch) &&
+	    !memcmp(scratch, entry->user, bytes))
+		return strdup(entry->note.user);
+	return np_site_format(map, entry->user);
 }
 
-static int64_t begin_of(const struct np_seen *seen, const struct np_outcome *o,
-			int64_t now_sec)
+static int64_t begin_time_of(const struct np_job_entry *entry,
+			     const struct np_outcome *o, int64_t now_sec)
 {
-	int64_t begin = seen->note.begin_sec;
+	int64_t begin = entry->note.begin_sec;
 
 	if (o->until_sec)
 		return o->until_sec > begin ? o->until_sec : begin;
-	if (seen->begin_sec == begin || !seen->begin_sec)
+	if (entry->begin_sec == begin || !entry->begin_sec)
 		return 0;
 	return begin ? begin : now_sec;
 }
 
-static char *comment_of(const struct np_seen *seen,
+static char *comment_of(const struct np_job_entry *entry,
 			const struct np_outcome *o, char *user, char *ours)
 {
 	bool decided = o->action != NP_ACT_NONE;
 	struct np_note n = {
 		.user = decided ? user : NULL, .ours = ours,
 		.until_sec = o->until_sec, .decided = decided,
-		.begin_sec = o->until_sec ? seen->note.begin_sec : 0,
-		.held_sec = seen->note.held_sec,
+		.begin_sec = o->until_sec ? entry->note.begin_sec : 0,
+		.held_sec = entry->note.held_sec,
 	};
 
-	strcpy(n.app, seen->note.app);
+	strcpy(n.app, entry->note.app);
 	if (fabs(o->held_sec - n.held_sec) >= HELD_STEP_SEC ||
 	    !o->held_sec)
 		n.held_sec = o->held_sec;
-	return np_note_write(seen->comment,
+	return np_note_write(entry->comment,
 			     n.app[0] || n.decided ? &n : NULL);
 }
 
-static int fill(const struct np_view *v, const struct np_seen *seen,
+/* Fill in *u. scratch: two bitmaps of nodes. */
+static int fill(const struct np_view *v, const struct np_job_entry *entry,
 		const struct np_outcome *o, bool force, uint64_t *scratch,
 		struct np_update *u)
 {
-	const struct np_site *site = v->site;
-	size_t words = site->words;
-	char *user = user_text(seen, site, scratch + words);
-	const char *stands = seen->comment ? seen->comment : "";
+	const struct np_site *map = v->map;
+	size_t words = map->words;
+	char *user = user_text(entry, map, scratch + words);
+	const char *stands = entry->comment ? entry->comment : "";
 	int rc = 0;
 
 	memset(scratch, 0, words * sizeof(*scratch));
 	if (o->leaves) {
-		u->ours = np_site_closed(site, o->leaves);
-		np_leaves_excluded(site->leaves, o->leaves, scratch);
+		u->ours = np_site_closed(map, o->leaves);
+		np_leaves_excluded(map->leaves, o->leaves, scratch);
 	}
-	/* NULL is also what both give when there is no memory. */
-	if ((!user && np_bits_any(seen->user, words)) ||
+	/* Both functions also return NULL when out of memory. */
+	if ((!user && np_bits_any(entry->user, words)) ||
 	    (!u->ours && np_bits_any(scratch, words))) {
 		free(user);
 		return -ENOMEM;
 	}
-	np_bits_or(scratch, seen->user, words);
-	u->comment = comment_of(seen, o, user, u->ours);
+	np_bits_or(scratch, entry->user, words);
+	u->comment = comment_of(entry, o, user, u->ours);
 	if (!u->comment)
 		rc = -ENOMEM;
-	if (!rc && (force || memcmp(scratch, seen->now, words * sizeof(*scratch)))) {
+	if (!rc &&
+	    (force || memcmp(scratch, entry->now, words * sizeof(*scratch)))) {
 		u->exc_nodes = np_note_join(user, u->ours);
 		rc = u->exc_nodes ? 0 : -ENOMEM;
 	}
 	free(user);
-	u->begin_sec = begin_of(seen, o, v->now_sec);
-	if (u->begin_sec == seen->begin_sec)
+	u->begin_sec = begin_time_of(entry, o, v->now_sec);
+	if (u->begin_sec == entry->begin_sec)
 		u->begin_sec = 0;
 	if (force && !u->begin_sec)
-		u->begin_sec = seen->note.begin_sec ? seen->note.begin_sec :
+		u->begin_sec = entry->note.begin_sec ? entry->note.begin_sec :
 						      v->now_sec;
-	/* An update with the note in it is known to be ours; see np_modify(). */
+	/* np_modify() recognises our updates by the annotation in them. */
 	if (!rc && !force && !u->exc_nodes && !u->begin_sec &&
 	    !strcmp(u->comment, stands)) {
 		free(u->comment);
@@ -109,7 +117,7 @@ int np_update_make(const struct np_view *v, size_t job,
 		   struct np_update *u)
 {
 	const struct np_outcome nothing = { .held_sec = outcome->held_sec };
-	uint64_t *scratch = calloc(2 * v->site->words, sizeof(*scratch));
+	uint64_t *scratch = calloc(2 * v->map->words, sizeof(*scratch));
 	int rc;
 
 	*u = (struct np_update){ NULL };
@@ -132,8 +140,6 @@ void np_update_clear(struct np_update *u)
 	free(u->ours);
 	*u = (struct np_update){ NULL };
 }
-
-/* One update of one job. */
 
 int np_update_send(uint32_t job_id, const char *job_id_str,
 		   const struct np_update *u)
@@ -160,45 +166,52 @@ int np_update_send(uint32_t job_id, const char *job_id_str,
 	return rc;
 }
 
-#define MAX_FAILURES 3
-#define PUT_OFF_SEC 10 /* should the rest of it not be written */
+/* ---- All updates of a decision ---- */
 
-/* What became of a job that narrows. */
-enum narrowed { NO, UNWRITTEN, PUT_OFF };
+#define MAX_FAILURES 3 /* then a job no longer holds up others */
+#define HOLD_SEC 10 /* hold of a job that moves, in case the pass is cut off */
 
-/* A round of writing. */
-struct round {
+/* What the first of two passes over the jobs did to a job that narrows. */
+enum narrowed { NO, UNWRITTEN, HELD };
+
+/* State while the updates of one decision are written. */
+struct pass {
 	const struct np_view *v;
 	struct np_placement *p;
 	struct np_job_cache *cache;
 	struct np_shared *shared;
-	struct np_shares left;	/* updates */
-	uint8_t *narrowed;	/* enum narrowed, of each job of the view */
+	struct np_shares left;	/* updates, by owner */
+	uint8_t *narrowed;	/* enum narrowed, per job of the view */
 	bool (*go_on)(void *arg);
 	void *arg;
-	bool missed;	/* the update at hand may succeed in another round */
+	bool missed;	/* the last update was not made, and may succeed in the
+			   next pass */
 	struct np_applied *out;
 };
 
-static bool may_write(struct round *r, const struct np_seen *seen)
+/* Whether one more update may be sent for the owner of a job. */
+static bool may_write(struct pass *r, const struct np_job_entry *entry)
 {
 	if (r->out->cut || !r->go_on(r->arg))
 		r->out->cut = true;
-	else if (np_shares_take(&r->left, seen->in->owner, 1))
+	else if (np_shares_take(&r->left, entry->in->owner, 1))
 		return true;
 	r->missed = r->out->more = true;
 	return false;
 }
 
-/* A job that started or ended meanwhile: what was decided does not hold. */
-static bool is_gone(int rc)
+/* Whether the error means that the job has started or ended meanwhile. */
+static bool has_left_queue(int rc)
 {
 	return rc == ESLURM_JOB_NOT_PENDING || rc == ESLURM_INVALID_JOB_ID ||
 	       rc == ESLURM_JOB_FINISHED || rc == ESLURM_ALREADY_DONE;
 }
 
-/* Said once; a job that can never be written to is not to hold up others. */
-static void failed(struct round *r, uint32_t id, const char *id_str, int rc)
+/*
+ * Slurm refused an update: log it once per job. After MAX_FAILURES it no longer
+ * counts as missed, so that a job that can never be updated holds up no others.
+ */
+static void log_failure(struct pass *r, uint32_t id, const char *id_str, int rc)
 {
 	struct np_cached_job *cached = np_job_cache_find(r->cache, id);
 
@@ -211,14 +224,18 @@ static void failed(struct round *r, uint32_t id, const char *id_str, int rc)
 			     slurm_strerror(rc));
 }
 
-static bool write_one(struct round *r, const struct np_seen *seen,
-		      uint32_t task, const struct np_update *u)
+/*
+ * Send an update of a job, or of one task of its array. Returns whether it
+ * succeeded; else r->missed may be set.
+ */
+static bool send_one(struct pass *r, const struct np_job_entry *entry,
+		     uint32_t task, const struct np_update *u)
 {
-	struct np_cached_job *cached = np_job_cache_find(r->cache, seen->id);
+	struct np_cached_job *cached = np_job_cache_find(r->cache, entry->id);
 	bool alone = task != NP_CHANGE_ALL;
 	const struct np_sending s = {
-		.id = alone ? seen->array : seen->id, .array = seen->array,
-		.task = task, .owner = seen->in->owner,
+		.id = alone ? entry->array : entry->id, .array = entry->array,
+		.task = task, .owner = entry->in->owner,
 		.exc_nodes = u->exc_nodes, .comment = u->comment,
 	};
 	char id_str[32];
@@ -228,12 +245,12 @@ static bool write_one(struct round *r, const struct np_seen *seen,
 	np_shared_sends(r->shared, &s);
 	rc = np_update_send(s.id, alone ? id_str : NULL, u);
 	np_shared_sends(r->shared, NULL);
-	if (rc == EAGAIN) /* from np_modify() */
-		np_job_cache_overtaken(r->cache, seen->in->owner);
-	if (rc == EAGAIN || is_gone(rc))
+	if (rc == EAGAIN) /* np_modify() found a change by a user */
+		np_job_cache_overtaken(r->cache, entry->in->owner);
+	if (rc == EAGAIN || has_left_queue(rc))
 		r->missed = true;
 	else if (rc)
-		failed(r, seen->id, alone ? id_str : NULL, rc);
+		log_failure(r, entry->id, alone ? id_str : NULL, rc);
 	else
 		r->out->updates++;
 	if (!rc && cached)
@@ -242,9 +259,9 @@ static bool write_one(struct round *r, const struct np_seen *seen,
 	return !rc;
 }
 
-/* Takes the list. */
-static int remember(struct round *r, const struct np_seen *seen, char *ours,
-		    int64_t until_sec)
+/* Append to the list of what jobs contain; takes `ours`. 0 or -ENOMEM. */
+static int add_written(struct pass *r, const struct np_job_entry *entry,
+		       char *ours, int64_t until_sec)
 {
 	struct np_applied *out = r->out;
 
@@ -256,34 +273,34 @@ static int remember(struct round *r, const struct np_seen *seen, char *ours,
 		return -ENOMEM;
 	}
 	out->written[out->n_written++] = (struct np_written){
-		.id = seen->id, .array = seen->array, .task = seen->task,
+		.id = entry->id, .array = entry->array, .task = entry->task,
 		.ours = ours, .until_sec = until_sec,
 	};
 	return 0;
 }
 
-/* The job is not written: what is in it stays. */
-static int keep(struct round *r, size_t i)
+/* The job was not updated: list what it contains already. */
+static int keep_as_is(struct pass *r, size_t i)
 {
-	const struct np_seen *seen = &r->v->job[i];
-	const struct np_note *n = &seen->note;
+	const struct np_job_entry *entry = &r->v->job[i];
+	const struct np_note *n = &entry->note;
 	char *ours;
 
-	if (r->narrowed[i] == PUT_OFF)
-		return remember(r, seen, NULL, r->v->now_sec + PUT_OFF_SEC);
-	if (!seen->stands)
+	if (r->narrowed[i] == HELD)
+		return add_written(r, entry, NULL, r->v->now_sec + HOLD_SEC);
+	if (!entry->in_effect)
 		return 0;
 	ours = n->ours ? strdup(n->ours) : NULL;
 	return n->ours && !ours ? -ENOMEM :
-	       remember(r, seen, ours, n->until_sec);
+	       add_written(r, entry, ours, n->until_sec);
 }
 
 /*
- * Should somebody set another comment before the next look, this is what stood
- * there; a note that was taken away is not to be put back.
+ * Remember the comment that was written, in case somebody overwrites it before
+ * the next pass. One without an annotation must not bring an old one back.
  */
-static void keep_comment(struct np_job_cache *cache, uint32_t id,
-			 const char *comment)
+static void cache_comment(struct np_job_cache *cache, uint32_t id,
+			  const char *comment)
 {
 	struct np_cached_job *cached = np_job_cache_find(cache, id);
 
@@ -293,32 +310,33 @@ static void keep_comment(struct np_job_cache *cache, uint32_t id,
 	cached->comment = np_note_in(comment) ? strdup(comment) : NULL;
 }
 
-/* r->missed: it was not written, and nothing is remembered. */
-static int write_job(struct round *r, size_t i, const struct np_outcome *o,
-		     bool anew)
+/* Write an outcome. If r->missed, it was not written and not listed either. */
+static int write_job(struct pass *r, size_t i, const struct np_outcome *o,
+		     bool force)
 {
-	const struct np_seen *seen = &r->v->job[i];
+	const struct np_job_entry *entry = &r->v->job[i];
 	struct np_update u;
-	int rc = np_update_make(r->v, i, o, anew, &u);
+	int rc = np_update_make(r->v, i, o, force, &u);
 
 	r->missed = false;
-	if (rc > 0 && may_write(r, seen) &&
-	    write_one(r, seen, NP_CHANGE_ALL, &u) && u.comment)
-		keep_comment(r->cache, seen->id, u.comment);
+	if (rc > 0 && may_write(r, entry) &&
+	    send_one(r, entry, NP_CHANGE_ALL, &u) && u.comment)
+		cache_comment(r->cache, entry->id, u.comment);
 	if (rc >= 0 && !r->missed) {
-		rc = remember(r, seen, u.ours, o->applied ? o->until_sec : 0);
+		rc = add_written(r, entry, u.ours,
+				 o->applied ? o->until_sec : 0);
 		u.ours = NULL;
 	}
 	np_update_clear(&u);
 	return rc < 0 ? rc : 0;
 }
 
-/* What moves must not start before all that narrows is written. */
-static int put_off(struct round *r, size_t i)
+/* Hold a job that moves, so that it cannot start before the others narrow. */
+static int hold_first(struct pass *r, size_t i)
 {
 	const struct np_outcome wait = {
 		.action = NP_ACT_DEFER, .applied = true,
-		.until_sec = r->v->now_sec + PUT_OFF_SEC,
+		.until_sec = r->v->now_sec + HOLD_SEC,
 		.held_sec = np_placement_at(r->p, i)->held_sec,
 	};
 	struct np_update u;
@@ -326,24 +344,24 @@ static int put_off(struct round *r, size_t i)
 
 	r->missed = false;
 	if (rc > 0 && may_write(r, &r->v->job[i]))
-		write_one(r, &r->v->job[i], NP_CHANGE_ALL, &u);
+		send_one(r, &r->v->job[i], NP_CHANGE_ALL, &u);
 	np_update_clear(&u);
 	if (!r->missed)
-		r->narrowed[i] = PUT_OFF;
+		r->narrowed[i] = HELD;
 	return rc < 0 ? rc : 0;
 }
 
 /*
- * Tasks of an array that conflict with each other get leaves of their own.
- * Returns 1, 0 if not all of them are written, or -ENOMEM.
+ * Split off the tasks of an array that get leaves of their own. Returns 1, 0 if
+ * not all of them were written, or -ENOMEM.
  */
-static int write_tasks(struct round *r, size_t i)
+static int write_tasks(struct pass *r, size_t i)
 {
 	const struct np_outcome *o = np_placement_at(r->p, i);
-	const struct np_seen *seen = &r->v->job[i];
+	const struct np_job_entry *entry = &r->v->job[i];
 	bool all = true;
 
-	for (size_t k = 0; o->applied && k < o->tasks && k < seen->n_tasks;
+	for (size_t k = 0; o->applied && k < o->tasks && k < entry->n_tasks;
 	     k++) {
 		const struct np_outcome task = {
 			.action = o->task_leaves[k] ? NP_ACT_CONFINE :
@@ -352,11 +370,11 @@ static int write_tasks(struct round *r, size_t i)
 			.held_sec = o->held_sec,
 		};
 		struct np_update u;
-		/* It takes over the begin time of the rest, which waits. */
+		/* The task inherits the record's begin time, hence force. */
 		int rc = np_update_make(r->v, i, &task, true, &u);
 
-		all &= rc > 0 && may_write(r, seen) &&
-		       write_one(r, seen, seen->tasks[k], &u);
+		all &= rc > 0 && may_write(r, entry) &&
+		       send_one(r, entry, entry->tasks[k], &u);
 		np_update_clear(&u);
 		if (rc < 0)
 			return rc;
@@ -364,23 +382,29 @@ static int write_tasks(struct round *r, size_t i)
 	return all;
 }
 
-/* Who conflicts with a job that was not written must not be opened. */
-static int write_first(struct round *r, size_t i)
+/*
+ * First pass over the jobs: write what narrows. A job that could not be written
+ * keeps those that conflict with it from being opened.
+ */
+static int write_narrowing(struct pass *r, size_t i)
 {
 	const struct np_outcome *o = np_placement_at(r->p, i);
 	int rc;
 
 	if (!o->narrows)
 		return 0;
-	rc = o->moves ? put_off(r, i) : write_job(r, i, o, false);
+	rc = o->moves ? hold_first(r, i) : write_job(r, i, o, false);
 	if (rc || !r->missed)
 		return rc;
 	r->narrowed[i] = UNWRITTEN;
 	return np_placement_unwritten(r->p, i);
 }
 
-/* All that had to be closed is closed; the rest of an array opens last. */
-static int write_then(struct round *r, size_t i)
+/*
+ * Second pass over the jobs: what narrows is written, so write the others.
+ * Tasks are split off before the rest of their array is opened.
+ */
+static int write_rest(struct pass *r, size_t i)
 {
 	const struct np_outcome *o = np_placement_at(r->p, i);
 	bool open = !r->out->cut && r->narrowed[i] != UNWRITTEN;
@@ -394,25 +418,25 @@ static int write_then(struct round *r, size_t i)
 	if (rc < 0 || (o->narrows && !o->moves && !r->narrowed[i]))
 		return rc < 0 ? rc : 0;
 	if (!rc)
-		return keep(r, i);
+		return keep_as_is(r, i);
 	rc = write_job(r, i, o, o->moves);
-	return rc || !r->missed ? rc : keep(r, i);
+	return rc || !r->missed ? rc : keep_as_is(r, i);
 }
 
-static int write_jobs(struct round *r, int (*write)(struct round *r, size_t i))
+static int write_jobs(struct pass *r, int (*write)(struct pass *r, size_t i))
 {
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < r->v->n_jobs; i++)
-		if (r->v->job[i].ours)
+		if (r->v->job[i].managed)
 			rc = write(r, i);
 	return rc;
 }
 
 static void on_rest(uint32_t uid)
 {
-	np_ctl_info("uid %u changes jobs faster than placement can write them: "
-		    "the pending jobs of that user are left alone for %d s",
+	np_ctl_info("uid %u changes jobs faster than placement can update "
+		    "them: leaving this user's pending jobs alone for %d s",
 		    uid, NP_OVERTAKEN_REST_SEC);
 }
 
@@ -421,7 +445,7 @@ int np_apply(const struct np_view *v, struct np_placement *p,
 	     size_t max_updates, bool (*go_on)(void *arg), void *arg,
 	     struct np_applied *out)
 {
-	struct round r = {
+	struct pass r = {
 		.v = v, .p = p, .cache = cache, .shared = shared,
 		.left = { .limit = max_updates }, .go_on = go_on, .arg = arg,
 		.narrowed = calloc(v->n_jobs + 1, sizeof(*r.narrowed)),
@@ -432,9 +456,9 @@ int np_apply(const struct np_view *v, struct np_placement *p,
 	*out = (struct np_applied){ .written = NULL };
 	if (!r.narrowed)
 		return -ENOMEM;
-	rc = write_jobs(&r, write_first);
+	rc = write_jobs(&r, write_narrowing);
 	if (!rc)
-		rc = write_jobs(&r, write_then);
+		rc = write_jobs(&r, write_rest);
 	np_job_cache_end_round(cache, v->now_sec, on_rest);
 	np_shares_free(&r.left);
 	free(r.narrowed);

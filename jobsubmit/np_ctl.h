@@ -1,6 +1,7 @@
 /*
- * Functions that slurmctld offers to its plugins and no installed header
- * declares.  They resolve from libslurmfull, seen with Slurm 22.05.
+ * Functions of slurmctld that plugins may call although no installed header
+ * declares them, and lines in slurmctld's log. Every release since 22.05 has
+ * these functions.
  */
 #ifndef NP_CTL_H
 #define NP_CTL_H
@@ -8,19 +9,19 @@
 #include "np_slurm_compat.h"
 
 /*
- * Lines "netprof: ..." in its log, plain (np_text.h) as hostile text may be in
- * them.  What Slurm itself has for this is declared nowhere else.
+ * Log "netprof: ..." in slurmctld.log. Control characters are replaced
+ * (np_text.h), as the arguments may come from users.
  */
 void np_ctl_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void np_ctl_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Of slurmctld alone; never looked into. */
+/* Private to slurmctld in every release: we only pass it by. */
 typedef struct job_record job_record_t;
 
-/* Strings in a job description are of this allocator: slurm_xfree() frees. */
+/* Strings in job descriptions must be allocated with this; slurm_xfree(). */
 extern char *slurm_xstrdup(const char *text);
 
-/* Replace such a string; text is copied. */
+/* Replace such a string by a copy of text. */
 static inline void np_ctl_set(char **where, const char *text)
 {
 	char *copy = slurm_xstrdup(text);
@@ -29,7 +30,7 @@ static inline void np_ctl_set(char **where, const char *text)
 	*where = copy;
 }
 
-/* Bits of an array's tasks: the first one, or -1; how many. */
+/* Bitmaps of array tasks: index of the first bit set, or -1; and others. */
 extern int64_t slurm_bit_ffs(bitstr_t *b);
 extern int32_t slurm_bit_set_count(bitstr_t *b);
 extern int slurm_bit_test(bitstr_t *b, int64_t bit);

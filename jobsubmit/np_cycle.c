@@ -24,51 +24,53 @@ double np_gap_sec(double took_sec, double interval_sec)
 	return fmax(fmax(sec, took_sec), NP_GAP_LEAST_SEC);
 }
 
-#define MAX_UPDATES 500	   /* of one round; the rest comes with the next */
-#define READ_SEC 0.5	   /* for the store, in one round */
-#define IDLE_SEC 5	   /* between two looks while there is nothing to do */
-#define TELL_SEC 5	   /* between two files when nothing changed */
-#define QUIET_SEC 60	   /* between two rounds where placement is off */
-#define MISSED_SEC 3600	   /* between two lines about changes without room */
-#define CARRY_SEC 5	   /* at most, from job_submit until the job is shown */
+#define MAX_UPDATES 500	   /* in one pass */
+#define READ_SEC 0.5	   /* time to read the store in one pass */
+#define IDLE_SEC 5	   /* between two passes where placement is off */
+#define STATE_SEC 5	   /* between two state.json if nothing changed */
+#define OFF_SEC 60	   /* between two full passes where placement is off */
+#define MISSED_SEC 3600	   /* between two lines about missed changes */
+#define ARRIVAL_SEC 5	   /* longest time from job_submit to a visible job */
 
+/* Times of the thread are seconds of CLOCK_MONOTONIC unless noted otherwise. */
 struct np_cycle {
 	struct np_shared *shared;
 	struct np_settings settings;
 	struct np_role role;
-	bool in_charge;
+	bool is_active;		/* this is the active controller */
 	struct np_proxy *proxy;
 	struct np_job_cache *cache;
-	struct np_site *site;
-	int64_t last_sec;	/* of the last decision */
-	uint32_t last_id;	/* the highest of a job in what is published */
-	double told_sec;	/* monotonic */
-	double missed_sec;	/* of the next line about them; monotonic */
-	double quiet_sec;	/* until then nothing is to do; monotonic */
-	struct np_err untold;	/* why state.json was not written last time */
-	struct np_err said;	/* the trouble that was logged last */
-	struct np_err noted;	/* what is odd about the site, the same */
-	struct np_denied_told denied_said; /* the claims that were */
-	uint64_t jobs;	/* digest of those of the last round */
+	struct np_site *map;
+	int64_t last_sec;	/* last decision, seconds since the epoch */
+	uint32_t last_id;	/* highest job id in the current decision */
+	double state_sec;	/* when state.json was last written */
+	double missed_sec;	/* earliest next line about missed changes */
+	double idle_until_sec;	/* no full pass before, as placement is off */
+	struct np_err state_trouble; /* why state.json was not written */
+	struct np_err logged_trouble; /* trouble that was logged last */
+	struct np_err logged_note; /* note of the map that was logged last */
+	struct np_denied_told denied_logged;
+	uint64_t jobs_digest;	/* of the jobs in the last pass */
 };
 
-/* What one round works with. */
-struct round {
+/* The working data of one pass. */
+struct pass {
 	struct np_answers answers;
 	struct np_arrivals arrivals;
-	uint32_t last_id; /* the highest of a job */
+	uint32_t last_id; /* highest job id in the answers */
 	struct np_change *change;
 	size_t n_changes;
-	bool written; /* it went as far as that */
-	bool cut;     /* but not all of it: jobs stand as nobody decided */
-	bool more;    /* there is more to write, and it is known what stands */
-	struct np_known known; /* of the store */
+	bool written; /* updates of jobs were begun */
+	bool cut;     /* but not completed: jobs contain no valid decision */
+	bool more;    /* there are more updates to make in the next pass */
+	struct np_known known; /* from the store */
 	struct np_view view;
 	struct np_denials denied;
 	struct np_placement *placement;
-	bool news; /* a decision is another one than before */
-	double began_sec, save_sec; /* monotonic; 0: not that far */
-	struct np_err trouble; /* what does not keep us from going on */
+	bool news; /* a decision or the list of jobs differs from the last */
+	double began_sec; /* of the pass */
+	double save_sec;  /* of writing the store; 0: not reached */
+	struct np_err trouble; /* that does not prevent a decision */
 };
 
 int np_cycle_new(struct np_shared *shared, struct np_cycle **out)
@@ -94,12 +96,12 @@ void np_cycle_free(struct np_cycle *c)
 		return;
 	np_job_cache_free(c->cache);
 	np_proxy_free(c->proxy);
-	np_site_unref(c->site);
+	np_site_unref(c->map);
 	free(c);
 }
 
-/* Somebody changes jobs faster than there is room for: once an hour. */
-static void tell_missed(struct np_cycle *c)
+/* Log missed changes, once per MISSED_SEC. */
+static void log_missed(struct np_cycle *c)
 {
 	uint32_t uid;
 	unsigned n = np_shared_take_missed(c->shared, &uid);
@@ -107,21 +109,22 @@ static void tell_missed(struct np_cycle *c)
 	if (!n || np_mono_sec() < c->missed_sec)
 		return;
 	c->missed_sec = np_mono_sec() + MISSED_SEC;
-	np_ctl_info("%u changes of jobs, the first by uid %u, are worked out "
-		    "from what stands there: more than %d of a user between "
-		    "two rounds, or a list of over %d bytes", n, uid,
-		    NP_CHANGES_OF_USER, NP_CHANGES_MAX_LIST);
+	np_ctl_info("update limit exceeded: %u job changes, the first by uid "
+		    "%u, are reconstructed from the current job state; limits: "
+		    "%d changes by a user between two passes, %d bytes per "
+		    "list of nodes", n, uid, NP_CHANGES_OF_USER,
+		    NP_CHANGES_MAX_LIST);
 }
 
-static void skipped(const char *line, void *arg)
+static void log_skipped(const char *line, void *arg)
 {
 	(void)arg;
 	np_ctl_info("%s", line);
 }
 
 /*
- * netprof.conf may have changed; what is broken leaves the last good one.
- * Returns whether it is another file than before, good or not.
+ * Read netprof.conf if it changed; an invalid file leaves the last valid
+ * settings. Returns whether the file changed, valid or not.
  */
 static bool configure(struct np_cycle *c)
 {
@@ -137,22 +140,23 @@ static bool configure(struct np_cycle *c)
 	       size != c->settings.size;
 }
 
-static bool take_charge(struct np_cycle *c)
+/* Whether this is the active controller; logs when that changes. */
+static bool check_active(struct np_cycle *c)
 {
 	struct np_err why = NP_ERR_INIT;
-	bool in_charge = !np_role_check(&c->role, &why);
+	bool is_active = !np_role_check(&c->role, &why);
 
-	if (in_charge != c->in_charge)
-		np_ctl_info("%s", in_charge ?
-			    "in control: placement is at work" : why.text);
-	if (!in_charge && c->in_charge)
+	if (is_active != c->is_active)
+		np_ctl_info("%s", is_active ?
+			    "in control: placement is active" : why.text);
+	if (!is_active && c->is_active)
 		np_shared_withdraw(c->shared);
-	c->in_charge = in_charge;
-	return in_charge;
+	c->is_active = is_active;
+	return is_active;
 }
 
-/* Their profiles are read before others.  Is that news? */
-static bool want_all(struct np_cycle *c, const job_info_msg_t *jobs)
+/* Request the profiles of all jobs. Returns whether any is a new request. */
+static bool request_profiles(struct np_cycle *c, const job_info_msg_t *jobs)
 {
 	bool news = false;
 
@@ -166,8 +170,8 @@ static bool want_all(struct np_cycle *c, const job_info_msg_t *jobs)
 	return news;
 }
 
-/* Nothing is known yet: the first decision needs to know what is wanted. */
-static int begin_store(struct np_cycle *c, struct np_err *err)
+/* Open the store, and request the profiles that the first decision needs. */
+static int open_store(struct np_cycle *c, struct np_err *err)
 {
 	struct np_answers answers;
 	int rc = np_answers_load(&answers, err);
@@ -176,86 +180,87 @@ static int begin_store(struct np_cycle *c, struct np_err *err)
 		return rc;
 	rc = np_proxy_open(c->proxy, &c->settings.conf, c->role.cluster, err);
 	if (!rc)
-		want_all(c, answers.jobs);
+		request_profiles(c, answers.jobs);
 	np_answers_free(&answers);
 	return rc;
 }
 
-/* Users' files may take their time: no submission waits meanwhile. */
-static int read_store(struct np_cycle *c, struct round *r, struct np_err *err)
+/* Read the store. This may take long, and holds up no submission. */
+static int read_store(struct np_cycle *c, struct pass *r, struct np_err *err)
 {
-	int rc = np_proxy_is_new(c->proxy) ? begin_store(c, err) : 0;
+	int rc = np_proxy_is_new(c->proxy) ? open_store(c, err) : 0;
 
-	return rc ? rc : np_proxy_read(c->proxy, READ_SEC, skipped, &r->known,
-				       &r->trouble, err);
+	return rc ? rc
+		  : np_proxy_read(c->proxy, READ_SEC, log_skipped, &r->known,
+				  &r->trouble, err);
 }
 
-/* A job and the array it belongs to are the same user's. */
-static void know_owners(struct np_cycle *c, const struct np_view *v)
+/* Tell the callbacks who owns each job and its array. */
+static void update_owners(struct np_cycle *c, const struct np_view *v)
 {
 	struct np_owner *owner = calloc(2 * v->n_jobs + 1, sizeof(*owner));
 	size_t n = 0;
 
 	for (size_t i = 0; owner && i < v->n_jobs; i++) {
-		const struct np_seen *s = &v->job[i];
+		const struct np_job_entry *s = &v->job[i];
 		const uint32_t uid = s->in->owner;
 
 		owner[n++] = (struct np_owner){ s->id, uid };
 		if (s->array && s->array != s->id)
 			owner[n++] = (struct np_owner){ s->array, uid };
 	}
-	if (owner) /* else those of the last time are still right */
+	if (owner) /* else the owners of the last pass remain valid */
 		np_shared_know(c->shared, owner, n);
 }
 
-/* One line for as long as it is so. */
-static void tell_oddity(struct np_cycle *c, const struct np_site *site)
+/* Log an inconsistency of the map once, until it changes. */
+static void log_map_note(struct np_cycle *c, const struct np_site *map)
 {
-	if (!strcmp(c->noted.text, site->note.text))
+	if (!strcmp(c->logged_note.text, map->note.text))
 		return;
-	c->noted = site->note;
-	if (*site->note.text)
-		np_ctl_info("%s", site->note.text);
+	c->logged_note = map->note;
+	if (*map->note.text)
+		np_ctl_info("%s", map->note.text);
 }
 
-static int look(struct np_cycle *c, struct round *r, struct np_err *err)
+static int read_cluster(struct np_cycle *c, struct pass *r, struct np_err *err)
 {
 	const struct np_conf *conf = &c->settings.conf;
 	int64_t now_sec = time(NULL);
-	/* Clocks are set back now and then. */
+	/* The clock may have been set back. */
 	int64_t last_sec = c->last_sec <= now_sec ? c->last_sec : 0;
-	struct np_site *site;
+	struct np_site *map;
 	int rc = np_answers_load(&r->answers, err);
 
 	if (rc)
 		return rc;
-	rc = np_site_make(c->site, r->answers.nodes, r->answers.parts,
-			  r->answers.topology, c->role.whole_nodes, &site,
+	rc = np_site_make(c->map, r->answers.nodes, r->answers.parts,
+			  r->answers.topology, c->role.whole_nodes, &map,
 			  err);
 	if (rc)
 		return rc;
-	np_site_unref(c->site);
-	c->site = site;
-	tell_oddity(c, site);
-	if (!site->leaves->n && !r->trouble.text[0])
+	np_site_unref(c->map);
+	c->map = map;
+	log_map_note(c, map);
+	if (!map->leaves->n && !r->trouble.text[0])
 		np_errf(&r->trouble, -ENODATA, "Slurm knows no leaf switches: "
 			"placement needs topology/tree or topology/block");
 	r->last_id = c->last_id;
-	rc = np_answers_arrivals(&r->answers, now_sec - CARRY_SEC, &r->last_id,
-				 &r->arrivals);
+	rc = np_answers_arrivals(&r->answers, now_sec - ARRIVAL_SEC,
+				 &r->last_id, &r->arrivals);
 	if (rc)
 		return rc;
-	/* What the store has of new ones, the next round knows. */
-	r->known.more |= want_all(c, r->answers.jobs);
-	rc = np_view_make(&r->answers, site, r->known.index, &conf->place,
+	/* Profiles of new applications are read before the next pass. */
+	r->known.more |= request_profiles(c, r->answers.jobs);
+	rc = np_view_make(&r->answers, map, r->known.index, &conf->place,
 			  c->cache, r->change, r->n_changes, now_sec, last_sec,
 			  &r->view, err);
 	if (!rc)
-		know_owners(c, &r->view);
+		update_owners(c, &r->view);
 	return rc;
 }
 
-static int decide(struct np_cycle *c, struct round *r, struct np_err *err)
+static int decide(struct np_cycle *c, struct pass *r, struct np_err *err)
 {
 	struct np_policy policy;
 
@@ -264,7 +269,7 @@ static int decide(struct np_cycle *c, struct round *r, struct np_err *err)
 				   &r->placement, err);
 }
 
-static void keep_held(struct np_cycle *c, const struct round *r)
+static void remember_held(struct np_cycle *c, const struct pass *r)
 {
 	for (size_t i = 0; i < r->view.n_jobs; i++) {
 		struct np_cached_job *cached =
@@ -277,15 +282,15 @@ static void keep_held(struct np_cycle *c, const struct round *r)
 	np_job_cache_sweep(c->cache);
 }
 
-/* Hand the decision to the callbacks. */
-static int publish(struct np_cycle *c, struct round *r)
+/* Make this decision the current one. */
+static int publish(struct np_cycle *c, struct pass *r)
 {
 	struct np_standing *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
 	s->placement = r->placement;
-	s->site = np_site_ref(r->view.site);
+	s->map = np_site_ref(r->view.map);
 	s->index = np_app_index_ref(r->known.index);
 	s->set = r->view.set;
 	s->now_sec = r->view.now_sec;
@@ -296,7 +301,7 @@ static int publish(struct np_cycle *c, struct round *r)
 	return 0;
 }
 
-/* Jobs came, started or ended since the last time. */
+/* Whether jobs were submitted, started or ended since the last pass. */
 static bool jobs_changed(struct np_cycle *c, const struct np_view *v)
 {
 	uint64_t h = NP_HASH;
@@ -308,19 +313,19 @@ static bool jobs_changed(struct np_cycle *c, const struct np_view *v)
 
 		h = np_hash(h, job, sizeof(job));
 	}
-	changed = h != c->jobs;
-	c->jobs = h;
+	changed = h != c->jobs_digest;
+	c->jobs_digest = h;
 	return changed;
 }
 
-static int write_all(struct np_cycle *c, struct round *r,
-		     bool (*go_on)(void *arg), void *arg)
+static int update_jobs(struct np_cycle *c, struct pass *r,
+		       bool (*go_on)(void *arg), void *arg)
 {
 	struct np_applied a;
 	int rc;
 
 	np_denied_gather(&r->view, r->known.index, &r->denied);
-	r->news = np_denied_log(&r->view, &r->denied, &c->denied_said) > 0;
+	r->news = np_denied_log(&r->view, &r->denied, &c->denied_logged) > 0;
 	r->news |= np_tell_log(&r->view, r->placement, c->cache) > 0;
 	r->news |= jobs_changed(c, &r->view);
 	rc = np_apply(&r->view, r->placement, c->cache, c->shared, MAX_UPDATES,
@@ -336,8 +341,8 @@ static mode_t file_mode(const struct np_cycle *c)
 	return c->role.private_jobs ? 0640 : 0644;
 }
 
-static int describe(struct np_cycle *c, struct round *r,
-		    struct np_state *state)
+static int make_state(struct np_cycle *c, struct pass *r,
+		      struct np_state *state)
 {
 	struct np_tell t = {
 		.role = &c->role, .settings = &c->settings,
@@ -352,10 +357,12 @@ static int describe(struct np_cycle *c, struct round *r,
 }
 
 /*
- * A slow disk is for when submissions do not wait for us any more.  All that
- * the round knows goes with it.
+ * Write accounting records and state.json. Comes last in a pass, when no
+ * submission has to wait for it, as the disk may be slow. The store reader
+ * takes the data of the pass.
  */
-static void save(struct np_cycle *c, struct round *r, struct np_state *state)
+static void
+write_store(struct np_cycle *c, struct pass *r, struct np_state *state)
 {
 	struct np_left l = {
 		.mode = file_mode(c), .view = r->view, .answers = r->answers,
@@ -368,21 +375,21 @@ static void save(struct np_cycle *c, struct round *r, struct np_state *state)
 		l.state = *state;
 		*state = (struct np_state){ .date = 0 };
 	}
-	r->view = (struct np_view){ .site = NULL };
+	r->view = (struct np_view){ .map = NULL };
 	r->answers = (struct np_answers){ NULL };
 	r->known = (struct np_known){ .more = r->known.more };
 	if (!np_proxy_leave(c->proxy, &l, &err))
-		return; /* the next round tells, if it stays so */
+		return; /* the next pass reports it, if it persists */
 	if (state)
-		c->told_sec = np_mono_sec();
-	/* It is no better in the rounds that need not write. */
-	if (state || (err.text[0] && !c->untold.text[0]))
-		c->untold = err;
+		c->state_sec = np_mono_sec();
+	/* The trouble is not over in a pass that need not write state.json. */
+	if (state || (err.text[0] && !c->state_trouble.text[0]))
+		c->state_trouble = err;
 	if (!r->trouble.text[0])
-		r->trouble = c->untold;
+		r->trouble = c->state_trouble;
 }
 
-static void clean_up(struct round *r)
+static void clean_up(struct pass *r)
 {
 	np_placement_free(r->placement);
 	np_view_free(&r->view);
@@ -392,39 +399,39 @@ static void clean_up(struct round *r)
 	np_change_list_free(r->change, r->n_changes);
 }
 
-static int work(struct np_cycle *c, struct round *r, bool (*go_on)(void *arg),
-		void *arg, bool *again, struct np_err *err)
+static int do_pass(struct np_cycle *c, struct pass *r, bool (*go_on)(void *arg),
+		   void *arg, bool *again, struct np_err *err)
 {
 	struct np_state state = { .date = 0 };
 	bool due;
-	int rc = look(c, r, err);
+	int rc = read_cluster(c, r, err);
 
 	if (!rc)
 		rc = decide(c, r, err);
 	if (rc || !go_on(arg))
 		return rc;
 	r->written = true;
-	rc = write_all(c, r, go_on, arg);
+	rc = update_jobs(c, r, go_on, arg);
 	if (rc)
 		return rc;
-	keep_held(c, r);
+	remember_held(c, r);
 	c->last_sec = r->view.now_sec;
-	due = r->more || r->news || r->n_changes || c->untold.text[0] ||
-	      np_mono_sec() - c->told_sec >= TELL_SEC;
-	rc = due ? describe(c, r, &state) : 0;
+	due = r->more || r->news || r->n_changes || c->state_trouble.text[0] ||
+	      np_mono_sec() - c->state_sec >= STATE_SEC;
+	rc = due ? make_state(c, r, &state) : 0;
 	if (!rc && go_on(arg))
 		rc = publish(c, r);
 	np_shared_busy(c->shared, r->cut);
 	r->save_sec = np_mono_sec();
 	if (!rc)
-		save(c, r, due ? &state : NULL);
+		write_store(c, r, due ? &state : NULL);
 	np_state_free(&state);
 	*again = r->more || r->known.more || np_proxy_has_more(c->proxy);
 	return rc;
 }
 
-/* What slurmctld may have felt of the round: not the disk. */
-static double worked_sec(const struct round *r)
+/* Time that slurmctld may have noticed, which is all but writing the store. */
+static double worked_sec(const struct pass *r)
 {
 	return (r->save_sec > 0 ? r->save_sec : np_mono_sec()) - r->began_sec;
 }
@@ -432,27 +439,27 @@ static double worked_sec(const struct round *r)
 void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 		  struct np_cycle_next *next)
 {
-	struct round r = { .began_sec = np_mono_sec() };
+	struct pass r = { .began_sec = np_mono_sec() };
 	const struct np_place_conf *place = &c->settings.conf.place;
 	struct np_err why = NP_ERR_INIT;
 	bool again = false, at_work;
 	int rc;
 
 	*next = (struct np_cycle_next){ NP_GAP_LEAST_SEC, IDLE_SEC };
-	if (!configure(c) && np_mono_sec() < c->quiet_sec)
+	if (!configure(c) && np_mono_sec() < c->idle_until_sec)
 		return;
-	if (!take_charge(c))
+	if (!check_active(c))
 		return;
 	rc = read_store(c, &r, &why);
 	np_shared_busy(c->shared, true);
 	np_shared_settle(c->shared);
 	r.change = np_shared_take_changes(c->shared, &r.n_changes);
 	if (!rc)
-		rc = work(c, &r, go_on, arg, &again, &why);
+		rc = do_pass(c, &r, go_on, arg, &again, &why);
 	np_tell_why(rc, &why, &r.trouble);
 	np_shared_busy(c->shared, r.cut && !rc);
 	if (!r.written) {
-		/* The last decision still is what stands in the jobs. */
+		/* The jobs still contain the last decision. */
 		np_shared_return_changes(c->shared, r.change, r.n_changes);
 		r.change = NULL;
 		r.n_changes = 0;
@@ -461,11 +468,12 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 	}
 	if (!r.trouble.text[0])
 		r.trouble = c->settings.trouble;
-	np_tell_trouble(&c->said, &r.trouble);
-	tell_missed(c);
+	np_tell_trouble(&c->logged_trouble, &r.trouble);
+	log_missed(c);
 	clean_up(&r);
 	at_work = np_place_conf_at_work(place);
-	c->quiet_sec = at_work || again || rc ? 0 : np_mono_sec() + QUIET_SEC;
+	c->idle_until_sec =
+		at_work || again || rc ? 0 : np_mono_sec() + OFF_SEC;
 	next->rest_sec = np_gap_sec(worked_sec(&r), place->interval_sec);
 	next->wait_sec = again ? 0 : at_work ? place->interval_sec : IDLE_SEC;
 }

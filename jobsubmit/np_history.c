@@ -10,34 +10,34 @@
 #include "np_snapshot.h"
 #include "np_state.h"
 
-/* One run of a job. */
+/* One run of a job, now or in the past. */
 struct job {
-	struct np_job in; /* profile: while neighbours are looked for */
-	uint32_t *leaf;	  /* in.n_leaves */
+	struct np_job in; /* its profile is set by find_profiles() */
+	uint32_t *leaf;	  /* in.n_leaves leaves */
 	char app[NP_APP_MAX + 1];
 	enum np_claim claim;
 	int partition;
 	uint32_t task, n_nodes;
 	double held_sec;
-	double end_sec; /* 0: it runs */
-	bool unwritten; /* it ended, and is still to be written down */
+	double end_sec; /* seconds since the epoch; 0: still running */
+	bool unwritten; /* it ended, and its record is still to be written */
 };
 
 struct np_history {
-	struct job *job; /* by_id() */
+	struct job *job; /* sorted by by_id() */
 	size_t n;
 	size_t n_unwritten;
-	struct np_site *site; /* of the leaves */
+	struct np_site *map; /* that the leaves refer to */
 	struct np_ended_day *day;
 };
 
-/* Where runs are written to, and what they are judged by. */
-struct judge {
+/* What records are made from, and where they are written. */
+struct sink {
 	const struct np_press *table;
 	const struct np_app_index *index;
 	const char *store_dir;
 	mode_t mode;
-	size_t steps; /* that this took so far */
+	size_t steps; /* of the search for neighbours, so far */
 };
 
 int np_history_new(struct np_history **out)
@@ -71,12 +71,12 @@ void np_history_free(struct np_history *p)
 	if (!p)
 		return;
 	forget_all(p);
-	np_site_unref(p->site);
+	np_site_unref(p->map);
 	np_ended_day_free(p->day);
 	free(p);
 }
 
-/* A requeued job has several; at most one of them goes on. */
+/* A requeued job has several runs, at most one of which is still running. */
 static int by_id(const void *a, const void *b)
 {
 	const struct job *x = a, *y = b;
@@ -86,7 +86,7 @@ static int by_id(const void *a, const void *b)
 	return (x->end_sec > 0) - (y->end_sec > 0);
 }
 
-/* Among the first n, the run that goes on. */
+/* The running run of a job, among the first n. */
 static struct job *find(struct np_history *p, size_t n, uint32_t id)
 {
 	const struct job key = { .in.id = id };
@@ -94,20 +94,20 @@ static struct job *find(struct np_history *p, size_t n, uint32_t id)
 	return n ? bsearch(&key, p->job, n, sizeof(key), by_id) : NULL;
 }
 
-/* Returns 0 or -ENOMEM. */
-static int take(struct job *to, const struct np_seen *seen)
+/* Take over what a job snapshot says of a running job. 0 or -ENOMEM. */
+static int copy_job(struct job *to, const struct np_job_entry *entry)
 {
 	int64_t start_sec = to->in.start_sec;
 
-	to->in = *seen->in;
+	to->in = *entry->in;
 	if (!to->in.start_sec)
 		to->in.start_sec = start_sec;
-	strcpy(to->app, seen->app);
-	to->claim = seen->claim;
-	to->partition = seen->partition;
-	to->task = seen->task;
-	to->n_nodes = seen->n_nodes;
-	to->held_sec = seen->note.held_sec;
+	strcpy(to->app, entry->app);
+	to->claim = entry->claim;
+	to->partition = entry->partition;
+	to->task = entry->task;
+	to->n_nodes = entry->n_nodes;
+	to->held_sec = entry->note.held_sec;
 	to->end_sec = 0;
 	free(to->leaf);
 	to->leaf = calloc(to->in.n_leaves + 1, sizeof(*to->leaf));
@@ -116,22 +116,25 @@ static int take(struct job *to, const struct np_seen *seen)
 		return -ENOMEM;
 	}
 	if (to->in.n_leaves)
-		memcpy(to->leaf, seen->in->leaf,
+		memcpy(to->leaf, entry->in->leaf,
 		       to->in.n_leaves * sizeof(*to->leaf));
 	return 0;
 }
 
-/* When did a run end that goes on no more?  now_sec, unless Slurm tells. */
-static void set_end(struct job *job, const slurm_job_info_t *j, int64_t now_sec)
+/* Set when a run ended: as Slurm's record says (may be NULL), else now_sec. */
+static void
+set_end_time(struct job *job, const slurm_job_info_t *j, int64_t now_sec)
 {
 	int64_t end = now_sec, begin = job->in.start_sec;
 
-	/* A requeued one may run again. */
+	/*
+	 * A requeued job may run again by now: then at that start, at latest.
+	 */
 	if (j && j->end_time && j->end_time < end && j->end_time > begin)
 		end = j->end_time;
 	else if (j && j->start_time > begin && j->start_time < end)
 		end = j->start_time;
-	job->end_sec = (double)(end > 1 ? end : 1); /* 0: it goes on */
+	job->end_sec = (double)(end > 1 ? end : 1); /* 0 means running */
 }
 
 static int id_of(const void *key, const void *item)
@@ -142,9 +145,9 @@ static int id_of(const void *key, const void *item)
 	return x < y ? -1 : x > y;
 }
 
-/* Those of the first n that do not run any more have ended. */
-static int note_ends(struct np_history *p, size_t n, const bool *runs,
-		     const struct np_answers *a, int64_t now_sec)
+/* Among the first n, find the runs that ended. runs[]: those that did not. */
+static int find_ended(struct np_history *p, size_t n, const bool *runs,
+		      const struct np_answers *a, int64_t now_sec)
 {
 	struct job **ended = calloc(n + 1, sizeof(*ended)), **at;
 	size_t n_ended = 0;
@@ -154,7 +157,7 @@ static int note_ends(struct np_history *p, size_t n, const bool *runs,
 	for (size_t i = 0; i < n; i++)
 		if (!runs[i] && !p->job[i].end_sec) {
 			ended[n_ended++] = &p->job[i];
-			set_end(&p->job[i], NULL, now_sec);
+			set_end_time(&p->job[i], NULL, now_sec);
 			p->job[i].unwritten = p->job[i].app[0];
 			p->n_unwritten += p->job[i].unwritten;
 		}
@@ -163,14 +166,15 @@ static int note_ends(struct np_history *p, size_t n, const bool *runs,
 
 		at = bsearch(&j->job_id, ended, n_ended, sizeof(*ended), id_of);
 		if (at)
-			set_end(*at, j, now_sec);
+			set_end_time(*at, j, now_sec);
 	}
 	free(ended);
 	return 0;
 }
 
-static bool share_leaf(const struct job *a, const struct job *b, uint32_t *leaf,
-		       size_t *n)
+/* Find the leaves that two jobs have in common, and their number. */
+static bool common_leaves(const struct job *a, const struct job *b,
+			  uint32_t *leaf, size_t *n)
 {
 	*n = 0;
 	for (size_t i = 0, k = 0; i < a->in.n_leaves && k < b->in.n_leaves;)
@@ -186,8 +190,8 @@ static bool share_leaf(const struct job *a, const struct job *b, uint32_t *leaf,
 	return *n;
 }
 
-/* By name: the handle of back then may be another application's now. */
-static void find_profiles(struct np_history *p, const struct judge *w)
+/* Set the profiles by name, as handles may have been reused meanwhile. */
+static void find_profiles(struct np_history *p, const struct sink *w)
 {
 	int32_t n = (int32_t)w->table->n;
 
@@ -201,7 +205,7 @@ static void find_profiles(struct np_history *p, const struct judge *w)
 	}
 }
 
-static double predicted(const struct judge *w, const struct job *a,
+static double predicted(const struct sink *w, const struct job *a,
 			const struct job *b)
 {
 	if (a->in.profile < 0 || b->in.profile < 0)
@@ -213,20 +217,21 @@ static double predicted(const struct judge *w, const struct job *a,
 				 a->in.n_leaves > 1 && b->in.n_leaves > 1);
 }
 
-struct beside {
+struct neighbour {
 	const struct job *job;
 	double overlap_sec, slowdown;
 };
 
-/* The longest first: not all may be written down. */
+/* The longest overlap first, as the number in a record is limited. */
 static int by_overlap(const void *a, const void *b)
 {
-	const struct beside *x = a, *y = b;
+	const struct neighbour *x = a, *y = b;
 
 	return x->overlap_sec > y->overlap_sec ? -1 :
 	       x->overlap_sec < y->overlap_sec;
 }
 
+/* Time that two runs had in common, seconds; a has ended. */
 static double overlap(const struct job *a, const struct job *b)
 {
 	double from = fmax((double)a->in.start_sec, (double)b->in.start_sec);
@@ -236,14 +241,14 @@ static double overlap(const struct job *a, const struct job *b)
 }
 
 /*
- * Who was beside it, into *out: their number, or -ENOMEM.  leaf[] has room for
- * those of a.
+ * Find the runs that shared a leaf with a for at least a second, into *out.
+ * leaf[]: scratch, for a's leaves. Returns their number, or -ENOMEM.
  */
-static ssize_t look_back(const struct np_history *p, struct judge *w,
-			 const struct job *a, uint32_t *leaf,
-			 struct beside **out)
+static ssize_t find_neighbours(const struct np_history *p, struct sink *w,
+			       const struct job *a, uint32_t *leaf,
+			       struct neighbour **out)
 {
-	struct beside *list = NULL;
+	struct neighbour *list = NULL;
 	size_t n = 0, shared;
 
 	w->steps += p->n;
@@ -254,27 +259,30 @@ static ssize_t look_back(const struct np_history *p, struct judge *w,
 		if (a == b || sec < 1)
 			continue;
 		w->steps += a->in.n_leaves + b->in.n_leaves;
-		if (!share_leaf(a, b, leaf, &shared))
+		if (!common_leaves(a, b, leaf, &shared))
 			continue;
 		if (np_array_more(&list, n, sizeof(*list))) {
 			free(list);
 			return -ENOMEM;
 		}
-		list[n++] = (struct beside){ b, sec, predicted(w, a, b) };
+		list[n++] = (struct neighbour){ b, sec, predicted(w, a, b) };
 	}
 	*out = list;
 	return (ssize_t)n;
 }
 
-/* Fills in neighbours and slowdown. */
-static int add_neighbours(const struct np_history *p, struct judge *w,
+/*
+ * Fill in neighbours, and the slowdown predicted for the whole run: each
+ * neighbour counts for the part of it that they had in common.
+ */
+static int add_neighbours(const struct np_history *p, struct sink *w,
 			  const struct job *a, struct np_ended *e)
 {
 	double whole = a->end_sec - (double)a->in.start_sec, log_sum = 0;
 	uint32_t *leaf = calloc(a->in.n_leaves + 1, sizeof(*leaf));
-	struct beside *list = NULL;
+	struct neighbour *list = NULL;
 	ssize_t n = !leaf ? -ENOMEM : whole > 0 ?
-		    look_back(p, w, a, leaf, &list) : 0;
+		    find_neighbours(p, w, a, leaf, &list) : 0;
 	size_t all = n < 0 ? 0 : (size_t)n, shared;
 	size_t most = all < NP_ENDED_PUT_NEIGHBOURS ? all :
 		      NP_ENDED_PUT_NEIGHBOURS;
@@ -290,10 +298,10 @@ static int add_neighbours(const struct np_history *p, struct judge *w,
 	for (size_t i = 0; e->neighbour && i < most; i++) {
 		const struct job *b = list[i].job;
 
-		share_leaf(a, b, leaf, &shared);
+		common_leaves(a, b, leaf, &shared);
 		e->neighbour[e->n_neighbours++] = (struct np_ended_neighbour){
 			.id = b->in.id, .app = strdup(b->app),
-			.leaves = np_site_leaf_list(p->site, NULL, leaf,
+			.leaves = np_site_leaf_list(p->map, NULL, leaf,
 						    shared),
 			.overlap_sec = list[i].overlap_sec,
 			.slowdown = list[i].slowdown,
@@ -304,8 +312,8 @@ static int add_neighbours(const struct np_history *p, struct judge *w,
 	return n < 0 || !e->neighbour ? -ENOMEM : 0;
 }
 
-/* What a limit leaves out is no trouble: it is logged once. */
-static int append(const struct np_history *p, const struct judge *w,
+/* Append a record. One left out because of a limit is logged, but no error. */
+static int append(const struct np_history *p, const struct sink *w,
 		  const struct np_ended *e, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
@@ -321,15 +329,15 @@ static int append(const struct np_history *p, const struct judge *w,
 	return rc;
 }
 
-static int write_down(const struct np_history *p, struct judge *w,
-		      const struct job *a, struct np_err *err)
+static int write_record(const struct np_history *p, struct sink *w,
+			const struct job *a, struct np_err *err)
 {
 	struct np_ended e = {
 		.id = a->in.id, .array = a->in.array, .task = a->task,
 		.uid = a->in.owner, .app = strdup(a->app),
 		.partition = strdup(a->partition < 0 ? "" :
-				    p->site->part[a->partition].name),
-		.leaves = np_site_leaf_list(p->site, NULL, a->leaf,
+				    p->map->part[a->partition].name),
+		.leaves = np_site_leaf_list(p->map, NULL, a->leaf,
 					    a->in.n_leaves),
 		.n_nodes = a->n_nodes, .submit = (double)a->in.submit_sec,
 		.start = (double)a->in.start_sec, .end = a->end_sec,
@@ -344,10 +352,12 @@ static int write_down(const struct np_history *p, struct judge *w,
 }
 
 /*
- * Thousands may end at once, and each is compared with thousands and synced to
- * the disk: some in each round.
+ * Write the records of some jobs that ended, up to the limits of one call: a
+ * thousand may end at once, each is compared with thousands of others, and each
+ * record is synced to the disk. Returns the last error.
  */
-static int write_some(struct np_history *p, struct judge *w, struct np_err *err)
+static int
+write_records(struct np_history *p, struct sink *w, struct np_err *err)
 {
 	size_t written = 0;
 	int last = 0;
@@ -363,7 +373,7 @@ static int write_some(struct np_history *p, struct judge *w, struct np_err *err)
 		if (written++ == NP_HISTORY_MAX_WRITTEN ||
 		    w->steps > NP_HISTORY_MAX_STEPS)
 			break;
-		rc = write_down(p, w, j, err);
+		rc = write_record(p, w, j, err);
 		last = rc ? rc : last;
 		j->unwritten = false;
 		p->n_unwritten--;
@@ -372,8 +382,8 @@ static int write_some(struct np_history *p, struct judge *w, struct np_err *err)
 }
 
 /*
- * Jobs that ended before every running one began are nobody's neighbours.
- * Returns how many are lost that were not written down.
+ * Forget runs that ended before every running one began, and those beyond the
+ * limit. Returns how many of these had no record yet and are lost.
  */
 static size_t drop_old(struct np_history *p)
 {
@@ -400,7 +410,10 @@ static size_t drop_old(struct np_history *p)
 	return lost;
 }
 
-/* A requeued job starts anew under its id: that is another run. */
+/*
+ * Add the runs of jobs that run now. runs[]: set for those known before. A
+ * requeued job keeps its id; its new start time makes it another run.
+ */
 static int merge(struct np_history *p, const struct np_view *v, bool *runs)
 {
 	size_t had = p->n, fresh = 0;
@@ -424,8 +437,8 @@ static int merge(struct np_history *p, const struct np_view *v, bool *runs)
 		else if (v->job[i].in->start_sec)
 			memset(j = &p->job[p->n++], 0, sizeof(*j));
 		else
-			continue; /* requeued, and never seen running */
-		if (take(j, &v->job[i]))
+			continue; /* requeued before it was seen running */
+		if (copy_job(j, &v->job[i]))
 			return -ENOMEM;
 	}
 	return 0;
@@ -436,29 +449,29 @@ int np_history_update(struct np_history *p, const struct np_view *v,
 		      const struct np_app_index *index, const char *store_dir,
 		      mode_t mode, struct np_err *err)
 {
-	struct judge w = { t, index, store_dir, mode, 0 };
+	struct sink w = { t, index, store_dir, mode, 0 };
 	size_t had, lost;
 	int rc, last = 0;
 	bool *runs;
 
-	if (p->site != v->site) {
+	if (p->map != v->map) {
 		forget_all(p);
-		np_site_unref(p->site);
-		p->site = np_site_ref(v->site);
+		np_site_unref(p->map);
+		p->map = np_site_ref(v->map);
 	}
 	had = p->n;
 	runs = calloc(had + 1, sizeof(*runs));
 	rc = runs ? merge(p, v, runs) : -ENOMEM;
 	if (!rc)
-		rc = note_ends(p, had, runs, a, v->now_sec);
+		rc = find_ended(p, had, runs, a, v->now_sec);
 	if (!rc)
-		last = write_some(p, &w, err);
+		last = write_records(p, &w, err);
 	free(runs);
 	lost = drop_old(p);
 	if (p->n)
 		qsort(p->job, p->n, sizeof(*p->job), by_id);
 	if (lost)
-		last = np_errf(err, -ENOBUFS, "%zu jobs that ended are not in "
-			       "the history: too many at once", lost);
+		last = np_errf(err, -ENOBUFS, "too many jobs ended at once: "
+			       "%zu of them have no accounting record", lost);
 	return rc ? np_errf(err, rc, "out of memory") : last;
 }

@@ -1,6 +1,7 @@
 /*
- * Who was beside whom: remembers jobs while they run and some time after, and
- * writes down a job with its neighbours when it ends.
+ * Accounting records of which jobs ran concurrently on the same leaf switch:
+ * remembers jobs while they run and for some time after, and appends a record
+ * of each job with its neighbours to the store when it ends.
  */
 #ifndef NP_HISTORY_H
 #define NP_HISTORY_H
@@ -11,31 +12,35 @@
 #include "np_err.h"
 #include "np_view.h"
 
-/* Runs remembered; of those that ended, low job ids go first. */
+/* Runs remembered. Beyond it, ended runs with low job ids are dropped first. */
 #define NP_HISTORY_MAX 50000
 /*
- * What one call does at most: jobs written down, and steps to find who was
- * beside them (some 0.1 s; a job that takes more is the last).
+ * Limits of one call: records written, and steps of the search for neighbours
+ * (about 0.1 s; the job that exceeds it is the last).
  */
 #define NP_HISTORY_MAX_WRITTEN 200
 #define NP_HISTORY_MAX_STEPS 20000000
 
 struct np_history;
 
+/* Returns 0 or -ENOMEM. */
 int np_history_new(struct np_history **out);
 void np_history_free(struct np_history *p); /* NULL is allowed */
 
-/* Did jobs end that are still to be written down? */
+/* Whether jobs ended whose records are still to be written. */
 bool np_history_has_more(const struct np_history *p);
 
 /*
- * The jobs that run now; those that ran at the last call and do not any more
- * have ended, as a->jobs says or by now, and those with an application are
- * appended to the store.  So has one that runs anew, after a requeue.  index:
- * of the same moment as t.  Where too many ended, the rest is written by the
- * next calls.  Jobs that a limit of the file leaves out are logged once for each
- * user.  Returns 0, or with err what np_ended_append() gave last; -ENOBUFS: more
- * of them wait than are remembered, and some are lost.
+ * Take note of the jobs that run now. A job that ran at the last call and does
+ * not any more has ended, at the time in a->jobs or otherwise now; so has one
+ * that was requeued and runs again. Jobs with an application are then appended
+ * to the store, in store_dir with file permissions mode. If too many ended, the
+ * next calls write the rest. Jobs left out because of a size limit of the file
+ * are logged once per user.
+ *
+ * t, index: profiles, both from the same moment. Returns 0; or, with err, the
+ * last error of np_ended_append(), or -ENOBUFS: more ended jobs were waiting
+ * than can be remembered, and some are lost.
  */
 int np_history_update(struct np_history *p, const struct np_view *v,
 		      const struct np_answers *a, const struct np_press *t,

@@ -19,7 +19,7 @@ bool np_note_in(const char *comment)
 	return find(comment);
 }
 
-/* A value may hold all but spaces and braces; see put_list(). */
+/* Whether text has only characters that a value may have; see put_list(). */
 static bool is_list(const char *text, size_t len)
 {
 	if (!len || len > MAX_LIST)
@@ -47,7 +47,9 @@ static int take_app(const char *text, size_t len, char *app)
 	return np_app_check(app, NULL) ? -EINVAL : 0;
 }
 
-/* A number from 0 to 1e15: seconds, or a date in them. */
+/*
+ * A number from 0 to 1e15: a duration in seconds, or seconds since the epoch.
+ */
 static int take_number(const char *text, size_t len, double *out)
 {
 	char buf[32], *end;
@@ -70,6 +72,7 @@ static int take_date(const char *text, size_t len, int64_t *out)
 	return rc;
 }
 
+/* Read a word such as "held=12". 0, -EINVAL or -ENOMEM. */
 static int take(struct np_note *n, const char *word, size_t len)
 {
 	const char *eq = memchr(word, '=', len), *value;
@@ -96,10 +99,10 @@ static int take(struct np_note *n, const char *word, size_t len)
 		return take_number(value, rest, &n->held_sec);
 	}
 #undef IS
-	return 0; /* a later release's */
+	return 0; /* a later release may have more keys */
 }
 
-/* The brace that closes the note behind at; NULL: it was cut, or damaged. */
+/* The brace that closes the annotation; NULL: it was cut off or damaged. */
 static const char *closing(const char *at)
 {
 	at += strcspn(at, "{}\n");
@@ -107,8 +110,8 @@ static const char *closing(const char *at)
 }
 
 /*
- * at: behind its OPEN.  Where a note ends; one that was cut, behind the last word
- * like "a=b".
+ * End of the annotation whose text begins at `at`. If it was cut off, that is
+ * the end of its last word of the form "a=b".
  */
 static const char *end_of(const char *at)
 {
@@ -126,7 +129,10 @@ static const char *end_of(const char *at)
 	return end;
 }
 
-/* Of text all notes, and those that come about as one between them goes. */
+/*
+ * Remove all annotations from a text, including those that only appear when one
+ * between their parts is removed.
+ */
 static void strip(char *text)
 {
 	const size_t len = strlen(OPEN);
@@ -174,7 +180,7 @@ void np_note_clear(struct np_note *n)
 	memset(n, 0, sizeof(*n));
 }
 
-/* Slurm takes spaces for commas in a list of nodes; a word has none. */
+/* Slurm allows spaces in place of commas in a list; annotations do not. */
 static void put_list(FILE *f, const char *list)
 {
 	for (; *list; list++)
@@ -222,8 +228,8 @@ char *np_note_join(const char *a, const char *b)
 }
 
 /*
- * How much of the comment is before the note, and what is behind it.  drop:
- * the note goes, and one of the spaces around it with it.
+ * Length of the comment before the annotation; *behind: the text behind it.
+ * drop: the annotation is to be removed, with one of the spaces around it.
  */
 static size_t split(const char *comment, bool drop, const char **behind)
 {

@@ -10,7 +10,9 @@
 #include "np_clock.h"
 #include "np_history.h"
 
-/* slurmctld takes its signals in a thread of its own. */
+/* ---- Worker ---- */
+
+/* Signals are blocked, as slurmctld handles them in a thread of its own. */
 int np_thread_start(void *(*run)(void *arg), void *arg)
 {
 	sigset_t all, before;
@@ -32,10 +34,11 @@ struct np_worker {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct np_work work;
-	void (*leave)(void *arg); /* NULL: it goes on */
+	void (*leave)(void *arg); /* not NULL: the thread should end */
 	void *leave_arg;
-	bool has_errand, alone; /* alone: nobody waits for it */
-	double since_sec;	/* of the work; monotonic */
+	bool has_work;	  /* including work that is running */
+	bool abandoned;	  /* nobody waits for the work any more */
+	double since_sec; /* CLOCK_MONOTONIC, when the work was given */
 };
 
 static void destroy(struct np_worker *c)
@@ -51,16 +54,16 @@ static void *run(void *arg)
 
 	pthread_mutex_lock(&c->lock);
 	for (;;) {
-		while (!c->has_errand && !c->leave)
+		while (!c->has_work && !c->leave)
 			pthread_cond_wait(&c->cond, &c->lock);
-		if (!c->has_errand)
+		if (!c->has_work)
 			break;
 		pthread_mutex_unlock(&c->lock);
 		c->work.run(c->work.arg);
 		pthread_mutex_lock(&c->lock);
-		if (c->alone && c->work.drop)
+		if (c->abandoned && c->work.drop)
 			c->work.drop(c->work.arg);
-		c->has_errand = c->alone = false;
+		c->has_work = c->abandoned = false;
 		pthread_cond_broadcast(&c->cond);
 	}
 	pthread_mutex_unlock(&c->lock);
@@ -106,14 +109,14 @@ bool np_worker_do(struct np_worker *c, const struct np_work *e, double sec)
 
 	pthread_mutex_lock(&c->lock);
 	c->work = *e;
-	c->has_errand = true;
+	c->has_work = true;
 	c->since_sec = np_mono_sec();
 	pthread_cond_broadcast(&c->cond);
-	while (c->has_errand && !pthread_cond_clockwait(&c->cond, &c->lock,
-							CLOCK_MONOTONIC, &t))
+	while (c->has_work && !pthread_cond_clockwait(&c->cond, &c->lock,
+						      CLOCK_MONOTONIC, &t))
 		;
-	done = !c->has_errand;
-	c->alone = !done;
+	done = !c->has_work;
+	c->abandoned = !done;
 	pthread_mutex_unlock(&c->lock);
 	return done;
 }
@@ -123,12 +126,14 @@ double np_worker_busy_sec(struct np_worker *c)
 	double sec;
 
 	pthread_mutex_lock(&c->lock);
-	sec = c->has_errand ? np_mono_sec() - c->since_sec : 0;
+	sec = c->has_work ? np_mono_sec() - c->since_sec : 0;
 	pthread_mutex_unlock(&c->lock);
 	return sec;
 }
 
-/* The worker's while it is at something. */
+/* ---- Store reader ---- */
+
+/* One read. Belongs to the worker while it is busy. */
 struct reading {
 	double budget_sec;
 	np_store_warn_f *warn;
@@ -140,15 +145,17 @@ struct reading {
 struct np_proxy {
 	struct np_patience patience;
 	struct np_worker *worker;
-	struct np_catalog *catalog; /* the worker's, too */
-	struct np_history *history;	    /* the same */
+	/* To be used by the worker only while it is busy. */
+	struct np_catalog *catalog;
+	struct np_history *history;
 	struct reading reading;
-	mode_t mode; /* of what is in the store; 0: not looked at */
-	bool renew;
+	mode_t mode; /* file permissions in the store; 0: not checked yet */
+
+	bool renew; /* the catalog is out of date */
 	char store[PATH_MAX];
-	struct np_known known;
+	struct np_known known; /* of the last read */
 	char fabric[256];
-	bool forgot;
+	bool forgotten; /* all profiles count as unknown */
 };
 
 void np_known_free(struct np_known *k)
@@ -179,8 +186,8 @@ static bool hangs(struct np_proxy *s)
 	return np_worker_busy_sec(s->worker) > 0;
 }
 
-/* In the worker's thread, which may have been at it until now. */
-static void free_rest(void *arg)
+/* Called in the worker's thread once its last work is done. */
+static void free_reader(void *arg)
 {
 	struct np_proxy *s = arg;
 
@@ -194,7 +201,7 @@ void np_proxy_free(struct np_proxy *s)
 	if (!s)
 		return;
 	np_known_free(&s->known);
-	np_worker_free(s->worker, free_rest, s);
+	np_worker_free(s->worker, free_reader, s);
 }
 
 void np_proxy_renew(struct np_proxy *s)
@@ -226,7 +233,7 @@ bool np_proxy_want(struct np_proxy *s, const char *app, uint32_t uid)
 	return s->catalog && !hangs(s) && np_catalog_want(s->catalog, app, uid);
 }
 
-/* In the worker's thread.  Without a store nothing is known. */
+/* Called in the worker's thread. */
 static void do_read(void *arg)
 {
 	struct np_proxy *s = arg;
@@ -258,37 +265,40 @@ static int take_reading(struct np_proxy *s)
 	np_known_free(&s->known);
 	s->known = r->known;
 	r->known = (struct np_known){ NULL };
-	s->forgot = false;
+	s->forgotten = false;
 	snprintf(s->fabric, sizeof(s->fabric), "%s",
 		 np_catalog_fabric(s->catalog));
 	return 0;
 }
 
-/* No profile is known: nothing conflicts. */
-static int forget(struct np_proxy *s)
+/* Treat all profiles as unknown, so that nothing conflicts. 0 or -ENOMEM. */
+static int forget_profiles(struct np_proxy *s)
 {
 	struct np_app_index *none;
 	int rc;
 
-	if (s->forgot || !s->known.index)
+	if (s->forgotten || !s->known.index)
 		return 0;
 	rc = np_app_index_new(NULL, 0, NP_PROFILE_UNKNOWN, NULL, &none);
 	if (rc)
 		return rc;
 	np_app_index_unref(s->known.index);
 	s->known.index = none;
-	s->forgot = true;
+	s->forgotten = true;
 	return 0;
 }
 
-/* The text stays the same as long as nothing changes: it is logged once. */
-static int endure(struct np_proxy *s, struct np_err *trouble)
+/*
+ * Report a store that hangs. The text stays the same while it does, so that it
+ * is logged only once. 0 or -ENOMEM.
+ */
+static int check_deadlines(struct np_proxy *s, struct np_err *trouble)
 {
 	double sec = np_worker_busy_sec(s->worker);
 	int rc = 0;
 
 	if (sec >= s->patience.forget) {
-		rc = forget(s);
+		rc = forget_profiles(s);
 		np_errf(trouble, -ETIMEDOUT, "%s: the store has not answered "
 			"for %.0f s: no profile counts as known any more",
 			s->store, s->patience.forget);
@@ -320,7 +330,7 @@ int np_proxy_read(struct np_proxy *s, double budget_sec,
 			*trouble = s->reading.trouble;
 		}
 	}
-	rc = endure(s, trouble);
+	rc = check_deadlines(s, trouble);
 	if (rc)
 		return rc;
 	if (!s->known.index)
@@ -336,20 +346,20 @@ const char *np_proxy_fabric(const struct np_proxy *s)
 	return s->fabric;
 }
 
-/* What the worker writes. */
-struct leaving {
+/* One write, owned by the worker if the caller gives up. */
+struct writing {
 	struct np_proxy *proxy;
 	struct np_left left;
 	struct np_err err;
 };
 
-static void do_leave(void *arg)
+static void do_write(void *arg)
 {
-	struct leaving *w = arg;
+	struct writing *w = arg;
 	struct np_left *l = &w->left;
 	struct np_proxy *s = w->proxy;
 
-	/* What was written before PrivateData was set is private, too. */
+	/* PrivateData also applies to files written before it was set. */
 	if (l->mode != s->mode &&
 	    !np_state_set_mode(l->store, l->mode, &w->err))
 		s->mode = l->mode;
@@ -368,9 +378,9 @@ static void free_left(struct np_left *l)
 		np_state_free(&l->state);
 }
 
-static void drop_leaving(void *arg)
+static void drop_writing(void *arg)
 {
-	struct leaving *w = arg;
+	struct writing *w = arg;
 
 	free_left(&w->left);
 	free(w);
@@ -378,8 +388,8 @@ static void drop_leaving(void *arg)
 
 bool np_proxy_leave(struct np_proxy *s, struct np_left *l, struct np_err *err)
 {
-	struct leaving *w = hangs(s) ? NULL : calloc(1, sizeof(*w));
-	const struct np_work leave = { do_leave, drop_leaving, w };
+	struct writing *w = hangs(s) ? NULL : calloc(1, sizeof(*w));
+	const struct np_work leave = { do_write, drop_writing, w };
 
 	if (!w) {
 		free_left(l);
@@ -390,7 +400,7 @@ bool np_proxy_leave(struct np_proxy *s, struct np_left *l, struct np_err *err)
 	if (!np_worker_do(s->worker, &leave, s->patience.round))
 		return false;
 	*err = w->err;
-	drop_leaving(w);
+	drop_writing(w);
 	return true;
 }
 

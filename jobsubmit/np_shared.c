@@ -7,19 +7,21 @@
 
 #include "np_clock.h"
 
+/* ---- Changes ---- */
+
 #define MAX_FRESH 64
 
 struct np_changes {
 	struct np_change change[NP_CHANGES_MAX];
-	size_t n, bytes;
-	uint64_t order;
-	struct np_owner *owner; /* by_owner() */
+	size_t n, bytes; /* changes; total length of their texts */
+	uint64_t order;	 /* of the last change */
+	struct np_owner *owner; /* sorted by id */
 	size_t n_owners;
-	/* Who changed a job that is not among them, and was missed. */
+	/* Users who had a change of a job missed that is not in owner[]. */
 	uint32_t fresh[MAX_FRESH];
-	size_t n_fresh;	  /* MAX_FRESH: there may be others */
-	unsigned missed;
-	uint32_t misser;
+	size_t n_fresh;	  /* MAX_FRESH: there may be further users */
+	unsigned missed;  /* changes since np_changes_missed() */
+	uint32_t misser;  /* uid of the first of them */
 };
 
 int np_changes_new(struct np_changes **out)
@@ -72,7 +74,7 @@ static struct np_owner *find_owner(const struct np_changes *t, uint32_t id)
 				     by_owner) : NULL;
 }
 
-/* Was a change missed of a job of this owner that was not known then? */
+/* Whether a change may have been missed of a new job of this owner. */
 static bool missed_fresh(const struct np_changes *t, uint32_t owner)
 {
 	for (size_t i = 0; i < t->n_fresh; i++)
@@ -81,6 +83,7 @@ static bool missed_fresh(const struct np_changes *t, uint32_t owner)
 	return t->n_fresh == MAX_FRESH;
 }
 
+/* Mark that a change by uid of an unknown job was missed. */
 static void miss_fresh(struct np_changes *t, uint32_t uid)
 {
 	for (size_t i = 0; i < t->n_fresh; i++)
@@ -90,7 +93,7 @@ static void miss_fresh(struct np_changes *t, uint32_t uid)
 		t->fresh[t->n_fresh++] = uid;
 }
 
-/* What was missed since the last take still counts. */
+/* Keeps the marks of changes missed since the last np_changes_take(). */
 void np_changes_know(struct np_changes *t, struct np_owner *owner, size_t n)
 {
 	if (n)
@@ -165,7 +168,7 @@ static void drop(struct np_changes *t, size_t i)
 	t->change[i] = t->change[--t->n];
 }
 
-/* The same again, and the oldest of too many, make room for the new one. */
+/* Drop what a new change replaces: the same one, or the oldest of too many. */
 static void replace(struct np_changes *t, const struct np_change *c)
 {
 	size_t oldest = t->n, n = 0;
@@ -186,6 +189,7 @@ static void replace(struct np_changes *t, const struct np_change *c)
 		drop(t, oldest);
 }
 
+/* Whether a change is within the limits. */
 static bool has_room(const struct np_changes *t, const struct np_change *c)
 {
 	size_t n = 0, bytes = c->bytes;
@@ -251,7 +255,7 @@ struct np_change *np_changes_take(struct np_changes *t, size_t *n)
 	struct np_change *c = calloc(t->n + 1, sizeof(*c));
 
 	*n = c ? t->n : 0;
-	if (!c) /* for the next time */
+	if (!c)
 		return NULL;
 	for (size_t i = 0; i < t->n_owners; i++)
 		t->owner[i].missed = false;
@@ -284,7 +288,9 @@ void np_change_list_free(struct np_change *c, size_t n)
 	free(c);
 }
 
-/* Is it of the job, of all of its array or of its task there? */
+/*
+ * Whether a change is of this job, its whole array, or its task of the array.
+ */
 static bool is_of(const struct np_change *c, uint32_t id, uint32_t array,
 		  uint32_t task)
 {
@@ -306,6 +312,8 @@ size_t np_changes_of(const struct np_change *c, size_t n, uint32_t id,
 	return n_found;
 }
 
+/* ---- Shared state ---- */
+
 int np_shared_new(const struct np_conf *conf, struct np_shared **out)
 {
 	struct np_shared *d = calloc(1, sizeof(*d));
@@ -316,7 +324,7 @@ int np_shared_new(const struct np_conf *conf, struct np_shared **out)
 	}
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_cond_init(&d->cond, NULL);
-	d->let_in_sec = -NP_SHARED_IN_FLIGHT_SEC;
+	d->admitted_sec = -NP_SHARED_IN_FLIGHT_SEC;
 	d->conf = *conf;
 	*out = d;
 	return 0;
@@ -341,7 +349,7 @@ void np_shared_settle(struct np_shared *d)
 	double left;
 
 	pthread_mutex_lock(&d->lock);
-	left = d->let_in_sec + NP_SHARED_IN_FLIGHT_SEC - np_mono_sec();
+	left = d->admitted_sec + NP_SHARED_IN_FLIGHT_SEC - np_mono_sec();
 	pthread_mutex_unlock(&d->lock);
 	if (left > 0)
 		usleep((useconds_t)(left * 1e6));
@@ -361,7 +369,7 @@ const struct np_written *np_shared_written(const struct np_shared *d,
 {
 	const struct np_written key = { .id = id };
 
-	/* A task without a record of its own is in that of the array. */
+	/* A task without a record of its own is part of the array's record. */
 	for (size_t i = 0; task != NP_CHANGE_ALL && i < d->n_written; i++)
 		if (d->written[i].array == id && d->written[i].task == task)
 			return &d->written[i];
@@ -409,7 +417,7 @@ static void standing_free(struct np_standing *s)
 	if (!s)
 		return;
 	np_placement_free(s->placement);
-	np_site_unref(s->site);
+	np_site_unref(s->map);
 	np_app_index_unref(s->index);
 	free(s->set);
 	free(s);
@@ -421,10 +429,10 @@ void np_shared_publish(struct np_shared *d, struct np_standing *s,
 	struct np_standing *old;
 
 	pthread_mutex_lock(&d->lock);
-	old = d->standing;
-	if (s && old && old->site == s->site)
+	old = d->decision;
+	if (s && old && old->map == s->map)
 		np_placement_carry(s->placement, old->placement, arrivals);
-	d->standing = s;
+	d->decision = s;
 	pthread_mutex_unlock(&d->lock);
 	standing_free(old);
 }
@@ -496,7 +504,7 @@ void np_shared_free(struct np_shared *d)
 {
 	if (!d)
 		return;
-	standing_free(d->standing);
+	standing_free(d->decision);
 	np_written_free(d->written, d->n_written);
 	np_changes_free(d->changes);
 	pthread_cond_destroy(&d->cond);

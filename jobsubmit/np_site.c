@@ -11,39 +11,42 @@
 #include "np_text.h"
 #include "np_topo.h"
 
+/* ---- Node index ---- */
+
 #define MAX_DIGITS 9
 #define NO_DIGITS 0    /* a name without a number */
-#define ANY_DIGITS 255 /* as many as it takes, without zeros before */
+#define ANY_DIGITS 255 /* as many as needed, no leading zeros */
 
-/* Names with one prefix, and numbers written alike; by_kin(). */
-struct kin {
+/* Names with the same prefix and the same format of their numbers. */
+struct name_group {
 	const char *prefix;
 	uint32_t len, digits;
-	size_t first; /* of its runs; those of the next kin are behind */
+	size_t first; /* of its runs; those of the next group follow */
 };
 
-/* A name taken apart. */
-struct named {
-	struct kin kin;
+/* A name split into prefix and number. */
+struct parsed_name {
+	struct name_group group;
 	uint32_t number, node;
-	bool zero; /* the number begins with one */
+	bool zero; /* the number has a leading zero */
 };
 
+/* n names whose numbers and whose nodes are consecutive. */
 struct run {
-	uint32_t kin, number, node, n;
+	uint32_t group, number, node, n;
 };
 
-/* A part of a run. */
+/* The part of a run that is on one leaf switch, or on none. */
 struct piece {
-	uint32_t kin, number, n, group;
+	uint32_t group, number, n, leaf;
 };
 
 struct np_naming {
-	struct kin *kin; /* one more, to end the last */
-	size_t n_kin;
-	struct run *run; /* by kin and number */
+	struct name_group *group; /* n_groups + 1: the last ends the list */
+	size_t n_groups;
+	struct run *run; /* by group and number */
 	size_t n_runs;
-	struct piece *piece; /* of the runs, by groups */
+	struct piece *piece; /* the runs divided by leaf switches */
 	size_t n_pieces;
 };
 
@@ -52,7 +55,10 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Where the number begins; a name without one, or a long one, is all prefix. */
+/*
+ * Length of the prefix, up to the number. A name with no number or with a very
+ * long one, and one that is only a number, is all prefix.
+ */
 static size_t prefix_len(const char *name, size_t len)
 {
 	size_t at = len;
@@ -62,12 +68,12 @@ static size_t prefix_len(const char *name, size_t len)
 	return at && is_digit(name[at - 1]) ? len : at;
 }
 
-static struct named named(const char *name, uint32_t node)
+static struct parsed_name parse_name(const char *name, uint32_t node)
 {
 	size_t len = strlen(name), at = prefix_len(name, len);
 
-	return (struct named){
-		.kin = { name, (uint32_t)at, (uint32_t)(len - at) },
+	return (struct parsed_name){
+		.group = { name, (uint32_t)at, (uint32_t)(len - at) },
 		.node = node,
 		.number = at < len ? (uint32_t)strtoul(name + at, NULL, 10) :
 				     0,
@@ -75,7 +81,7 @@ static struct named named(const char *name, uint32_t node)
 	};
 }
 
-static int by_prefix(const struct kin *x, const struct kin *y)
+static int by_prefix(const struct name_group *x, const struct name_group *y)
 {
 	size_t n = x->len < y->len ? x->len : y->len;
 	int rc = memcmp(x->prefix, y->prefix, n);
@@ -83,18 +89,18 @@ static int by_prefix(const struct kin *x, const struct kin *y)
 	return rc ? rc : (x->len > y->len) - (x->len < y->len);
 }
 
-static int by_kin(const void *a, const void *b)
+static int by_name_group(const void *a, const void *b)
 {
-	const struct kin *x = a, *y = b;
+	const struct name_group *x = a, *y = b;
 	int rc = by_prefix(x, y);
 
 	return rc ? rc : (x->digits > y->digits) - (x->digits < y->digits);
 }
 
-static int in_order(const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
-	const struct named *x = a, *y = b;
-	int rc = by_kin(&x->kin, &y->kin);
+	const struct parsed_name *x = a, *y = b;
+	int rc = by_name_group(&x->group, &y->group);
 
 	if (!rc)
 		rc = (x->number > y->number) - (x->number < y->number);
@@ -102,37 +108,38 @@ static int in_order(const void *a, const void *b)
 }
 
 /*
- * "8" and "10" are in one row, "08" and "8" are not: names of one prefix are
- * told apart by their digits only if some begin with zeros.
+ * Numbers like "8" and "10" belong to one group, "08" and "8" do not. Names
+ * with the same prefix are therefore divided by their number of digits, but
+ * only if some have leading zeros.
  */
-static void settle_digits(struct named *at, size_t n)
+static void settle_digits(struct parsed_name *at, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {
 		bool zeros = false;
 
-		for (end = i; end < n && !by_prefix(&at[i].kin, &at[end].kin);
-		     end++)
+		for (end = i;
+		     end < n && !by_prefix(&at[i].group, &at[end].group); end++)
 			zeros |= at[end].zero;
 		for (size_t k = i; !zeros && k < end; k++)
-			at[k].kin.digits = at[k].kin.digits ? ANY_DIGITS :
+			at[k].group.digits = at[k].group.digits ? ANY_DIGITS :
 							      NO_DIGITS;
 	}
 }
 
-/* Names whose numbers and whose nodes both go up by one are one run. */
-static int add_runs(struct np_naming *x, const struct named *at, size_t n)
+/* Make groups and runs of sorted names. 0 or -ENOMEM. */
+static int add_runs(struct np_naming *x, const struct parsed_name *at, size_t n)
 {
-	x->kin = calloc(n + 1, sizeof(*x->kin));
+	x->group = calloc(n + 1, sizeof(*x->group));
 	x->run = calloc(n + 1, sizeof(*x->run));
-	if (!x->kin || !x->run)
+	if (!x->group || !x->run)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		struct run *last = x->n_runs ? &x->run[x->n_runs - 1] :
 						  NULL;
 
-		if (!i || by_kin(&at[i - 1].kin, &at[i].kin)) {
-			x->kin[x->n_kin] = at[i].kin;
-			x->kin[x->n_kin++].first = x->n_runs;
+		if (!i || by_name_group(&at[i - 1].group, &at[i].group)) {
+			x->group[x->n_groups] = at[i].group;
+			x->group[x->n_groups++].first = x->n_runs;
 			last = NULL;
 		}
 		if (last && at[i].number == last->number + last->n &&
@@ -141,29 +148,31 @@ static int add_runs(struct np_naming *x, const struct named *at, size_t n)
 			continue;
 		}
 		x->run[x->n_runs++] = (struct run){
-			.kin = (uint32_t)x->n_kin - 1, .number = at[i].number,
-			.node = at[i].node, .n = 1,
+			.group = (uint32_t)x->n_groups - 1,
+			.number = at[i].number,
+			.node = at[i].node,
+			.n = 1,
 		};
 	}
-	x->kin[x->n_kin].first = x->n_runs;
+	x->group[x->n_groups].first = x->n_runs;
 	return 0;
 }
 
 int np_naming_new(char *const *name, size_t n, struct np_naming **out)
 {
 	struct np_naming *x = calloc(1, sizeof(*x));
-	struct named *at = calloc(n + 1, sizeof(*at));
+	struct parsed_name *at = calloc(n + 1, sizeof(*at));
 	size_t n_named = 0;
 	int rc = x && at ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !rc && i < n; i++)
 		if (name[i][0])
-			at[n_named++] = named(name[i], (uint32_t)i);
+			at[n_named++] = parse_name(name[i], (uint32_t)i);
 	if (!rc) {
-		qsort(at, n_named, sizeof(*at), in_order);
+		qsort(at, n_named, sizeof(*at), by_name);
 		settle_digits(at, n_named);
-		/* Those of one kin now are in another order. */
-		qsort(at, n_named, sizeof(*at), in_order);
+		/* Settled digits change the order within a prefix. */
+		qsort(at, n_named, sizeof(*at), by_name);
 		rc = add_runs(x, at, n_named);
 	}
 	free(at);
@@ -178,13 +187,13 @@ void np_naming_free(struct np_naming *x)
 {
 	if (!x)
 		return;
-	free(x->kin);
+	free(x->group);
 	free(x->run);
 	free(x->piece);
 	free(x);
 }
 
-int np_naming_cut(struct np_naming *x, const uint32_t *group)
+int np_naming_cut(struct np_naming *x, const uint32_t *leaf)
 {
 	size_t n = 0;
 
@@ -196,35 +205,35 @@ int np_naming_cut(struct np_naming *x, const uint32_t *group)
 	for (size_t i = 0; i < x->n_runs; i++)
 		for (uint32_t k = 0; k < x->run[i].n; k++) {
 			const struct run *r = &x->run[i];
-			uint32_t g = group[r->node + k];
+			uint32_t on = leaf[r->node + k];
 			struct piece *last = k ? &x->piece[x->n_pieces - 1] :
 						 NULL;
 
-			if (last && last->group == g)
+			if (last && last->leaf == on)
 				last->n++;
 			else
 				x->piece[x->n_pieces++] = (struct piece){
-					.kin = r->kin, .n = 1, .group = g,
+					.group = r->group, .n = 1, .leaf = on,
 					.number = r->number + k,
 				};
 		}
 	return 0;
 }
 
-/* ---- lists of names, written ---- */
+/* ---- Writing host lists ---- */
 
-#define MAX_RANGE 65536u /* Slurm takes no longer one */
+#define MAX_RANGE 65536u /* longest range that Slurm accepts */
 
-/* A list in the making. */
+/* A list while it is written. */
 struct list {
 	const struct np_naming *x;
 	char *text;
 	size_t len, room;
-	size_t begin;	 /* of the kin's part */
-	size_t n_ranges; /* in it */
-	const struct kin *kin;
-	uint32_t from, to; /* the range that may still grow */
-	bool failed;
+	size_t begin;	 /* where the part of the group begins */
+	size_t n_ranges; /* written in that part */
+	const struct name_group *group;
+	uint32_t from, to; /* last range, not written yet as it may grow */
+	bool failed;	   /* out of memory */
 };
 
 static char *room_for(struct list *l, size_t n)
@@ -253,10 +262,10 @@ static void put(struct list *l, const char *text, size_t n)
 	}
 }
 
-/* snprintf() would be most of the time that a list takes. */
+/* Not snprintf(), which would take most of the time. */
 static void put_number(struct list *l, uint32_t v)
 {
-	uint32_t least = l->kin->digits == ANY_DIGITS ? 1 : l->kin->digits;
+	uint32_t least = l->group->digits == ANY_DIGITS ? 1 : l->group->digits;
 	char buf[16], *at = buf + sizeof(buf);
 
 	for (uint32_t i = 0; v || i < least; i++, v /= 10)
@@ -266,7 +275,7 @@ static void put_number(struct list *l, uint32_t v)
 
 static void end_range(struct list *l)
 {
-	if (!l->kin || l->kin->digits == NO_DIGITS)
+	if (!l->group || l->group->digits == NO_DIGITS)
 		return;
 	put(l, l->n_ranges++ ? "," : "[", 1);
 	put_number(l, l->from);
@@ -276,50 +285,50 @@ static void end_range(struct list *l)
 	}
 }
 
-static void end_kin(struct list *l)
+static void end_group(struct list *l)
 {
-	if (!l->kin)
+	if (!l->group)
 		return;
 	end_range(l);
-	if (l->kin->digits != NO_DIGITS && l->n_ranges == 1 &&
+	if (l->group->digits != NO_DIGITS && l->n_ranges == 1 &&
 	    l->from == l->to) {
-		/* One number needs no brackets. */
-		l->len = l->begin + l->kin->len;
+		/* A single number needs no brackets. */
+		l->len = l->begin + l->group->len;
 		put_number(l, l->from);
-	} else if (l->kin->digits != NO_DIGITS) {
+	} else if (l->group->digits != NO_DIGITS) {
 		put(l, "]", 1);
 	}
 }
 
-static void add(struct list *l, uint32_t kin_index, uint32_t from, uint32_t n)
+static void add(struct list *l, uint32_t index, uint32_t from, uint32_t n)
 {
-	const struct kin *kin = &l->x->kin[kin_index];
+	const struct name_group *group = &l->x->group[index];
 
 	for (; n > MAX_RANGE; from += MAX_RANGE, n -= MAX_RANGE)
-		add(l, kin_index, from, MAX_RANGE);
-	if (kin == l->kin && from == l->to + 1 && kin->digits != NO_DIGITS &&
-	    from + n - l->from <= MAX_RANGE) {
+		add(l, index, from, MAX_RANGE);
+	if (group == l->group && from == l->to + 1 &&
+	    group->digits != NO_DIGITS && from + n - l->from <= MAX_RANGE) {
 		l->to += n;
 		return;
 	}
-	if (kin != l->kin || kin->digits == NO_DIGITS) {
-		end_kin(l);
+	if (group != l->group || group->digits == NO_DIGITS) {
+		end_group(l);
 		if (l->len)
 			put(l, ",", 1);
 		l->begin = l->len;
 		l->n_ranges = 0;
-		put(l, kin->prefix, kin->len);
+		put(l, group->prefix, group->len);
 	} else {
 		end_range(l);
 	}
-	l->kin = kin;
+	l->group = group;
 	l->from = from;
 	l->to = from + n - 1;
 }
 
 static char *finish(struct list *l)
 {
-	end_kin(l);
+	end_group(l);
 	put(l, "", 1);
 	if (l->failed) {
 		free(l->text);
@@ -328,7 +337,7 @@ static char *finish(struct list *l)
 	return l->text;
 }
 
-/* The first bit at or after i that is not set, up to end. */
+/* Index of the first clear bit at or after i; at most end. */
 static size_t next_clear(const uint64_t *bits, size_t i, size_t end)
 {
 	while (i < end && np_bits_test(bits, i))
@@ -350,7 +359,7 @@ char *np_naming_format(const struct np_naming *x, const uint64_t *nodes)
 		while (at < end) {
 			size_t to = next_clear(nodes, at, end);
 
-			add(&l, r->kin, r->number + (uint32_t)(at - r->node),
+			add(&l, r->group, r->number + (uint32_t)(at - r->node),
 			    (uint32_t)(to - at));
 			at = np_bits_next(nodes, words, to);
 		}
@@ -365,15 +374,15 @@ char *np_naming_closed(const struct np_naming *x, const uint64_t *open)
 	for (size_t i = 0; i < x->n_pieces; i++) {
 		const struct piece *p = &x->piece[i];
 
-		if (p->group != UINT32_MAX && !np_bits_test(open, p->group))
-			add(&l, p->kin, p->number, p->n);
+		if (p->leaf != NP_NO_LEAF && !np_bits_test(open, p->leaf))
+			add(&l, p->group, p->number, p->n);
 	}
 	return finish(&l);
 }
 
-/* ---- and read ---- */
+/* ---- Reading host lists ---- */
 
-/* "00017" */
+/* A number such as "00017". */
 struct number {
 	uint32_t value, digits;
 	bool zero;
@@ -392,13 +401,13 @@ static const char *read_number(const char *p, const char *end,
 	return out->digits ? p : NULL;
 }
 
-static const struct kin *find_kin(const struct np_naming *x,
-				  const char *prefix, size_t len,
-				  uint32_t digits)
+static const struct name_group *find_group(const struct np_naming *x,
+					   const char *prefix, size_t len,
+					   uint32_t digits)
 {
-	const struct kin key = { prefix, (uint32_t)len, digits };
+	const struct name_group key = { prefix, (uint32_t)len, digits };
 
-	return bsearch(&key, x->kin, x->n_kin, sizeof(key), by_kin);
+	return bsearch(&key, x->group, x->n_groups, sizeof(key), by_name_group);
 }
 
 static int by_prefix_alone(const void *a, const void *b)
@@ -406,13 +415,14 @@ static int by_prefix_alone(const void *a, const void *b)
 	return by_prefix(a, b);
 }
 
-/* Does any node's name begin so, and go on with a number or not at all? */
+/* Whether any name consists of this prefix, with or without a number. */
 static bool has_prefix(const struct np_naming *x, const char *prefix,
 		       size_t len)
 {
-	const struct kin key = { prefix, (uint32_t)len, 0 };
+	const struct name_group key = { prefix, (uint32_t)len, 0 };
 
-	return bsearch(&key, x->kin, x->n_kin, sizeof(key), by_prefix_alone);
+	return bsearch(&key, x->group, x->n_groups, sizeof(key),
+		       by_prefix_alone);
 }
 
 static void set_bits(uint64_t *bits, size_t from, size_t n)
@@ -427,16 +437,16 @@ static void set_bits(uint64_t *bits, size_t from, size_t n)
 	}
 }
 
-/* A run of more nodes than this counts as several. */
+/* Runs of more nodes than this count as several. */
 #define RUN_NODES 1024
 
-/* Returns 0, or -E2BIG: that is more than *left runs. */
-static int set_range(const struct np_naming *x, const struct kin *kin,
+/* Set the bits of a range of numbers. 0, or -E2BIG: more than *left runs. */
+static int set_range(const struct np_naming *x, const struct name_group *group,
 		     uint32_t from, uint32_t to, uint64_t *nodes, size_t *left)
 {
-	size_t lo = kin->first, hi = kin[1].first;
+	size_t lo = group->first, hi = group[1].first;
 
-	while (lo < hi) { /* the first run that ends behind from */
+	while (lo < hi) { /* find the first run that reaches from */
 		size_t mid = (lo + hi) / 2;
 
 		if (x->run[mid].number + x->run[mid].n <= from)
@@ -444,7 +454,7 @@ static int set_range(const struct np_naming *x, const struct kin *kin,
 		else
 			hi = mid;
 	}
-	for (; lo < kin[1].first && x->run[lo].number <= to; lo++) {
+	for (; lo < group[1].first && x->run[lo].number <= to; lo++) {
 		const struct run *r = &x->run[lo];
 		uint32_t a = from > r->number ? from - r->number : 0;
 		uint32_t b = to - r->number < r->n ? to - r->number + 1 : r->n;
@@ -458,31 +468,35 @@ static int set_range(const struct np_naming *x, const struct kin *kin,
 	return 0;
 }
 
-/* Set the bit of the node of that name, if there is one. */
+/* Set the bit of the node with this name, if there is one. */
 static void naming_set(const struct np_naming *x, const char *name,
 		       uint64_t *nodes)
 {
-	struct named n = named(name, 0);
-	const struct kin *kin = find_kin(x, name, n.kin.len, n.kin.digits);
+	struct parsed_name n = parse_name(name, 0);
+	const struct name_group *group =
+		find_group(x, name, n.group.len, n.group.digits);
 	size_t left = SIZE_MAX;
 
-	if (!kin && n.kin.digits && !n.zero)
-		kin = find_kin(x, name, n.kin.len, ANY_DIGITS);
-	if (kin)
-		set_range(x, kin, n.number, n.number, nodes, &left);
+	if (!group && n.group.digits && !n.zero)
+		group = find_group(x, name, n.group.len, ANY_DIGITS);
+	if (group)
+		set_range(x, group, n.number, n.number, nodes, &left);
 }
 
-/* One range behind another; nodes NULL: only look whether they are ranges. */
+/*
+ * Read the ranges from p to the closing bracket; nodes NULL: only check their
+ * form. Returns 0, -ENOENT (another form) or -E2BIG.
+ */
 static int ranges(const struct np_naming *x, const char *word, size_t len,
 		  const char *p, uint64_t *nodes, size_t *left)
 {
 	const char *end = word + len;
 	size_t prefix = (size_t)(p - word) - 1;
-	const struct kin *any = find_kin(x, word, prefix, ANY_DIGITS);
+	const struct name_group *any = find_group(x, word, prefix, ANY_DIGITS);
 	bool others = !has_prefix(x, word, prefix);
 
 	for (;;) {
-		const struct kin *kin = any;
+		const struct name_group *group = any;
 		struct number a, b;
 
 		p = read_number(p, end, &a);
@@ -492,14 +506,14 @@ static int ranges(const struct np_naming *x, const char *word, size_t len,
 		if (!p || p == end || b.value < a.value ||
 		    ((a.zero || b.zero) && a.digits != b.digits))
 			return -ENOENT;
-		if (!kin && !others && a.digits != b.digits)
+		if (!group && !others && a.digits != b.digits)
 			return -ENOENT;
-		if (kin && a.zero)
+		if (group && a.zero)
 			return -ENOENT;
-		if (!kin)
-			kin = find_kin(x, word, prefix, a.digits);
-		if (kin && nodes &&
-		    set_range(x, kin, a.value, b.value, nodes, left))
+		if (!group)
+			group = find_group(x, word, prefix, a.digits);
+		if (group && nodes &&
+		    set_range(x, group, a.value, b.value, nodes, left))
 			return -E2BIG;
 		if (*p == ']' && p + 1 == end)
 			return 0;
@@ -516,12 +530,14 @@ int np_naming_parse(const struct np_naming *x, const char *word, size_t len,
 
 	if (!open || memchr(word, ']', (size_t)(open - word)))
 		return -ENOENT;
-	/* "n1[0-3]": the number of such a name begins before the bracket. */
+	/* In "n1[0-3]" the number begins before the bracket. */
 	if (open > word && is_digit(open[-1]))
 		return -ENOENT;
 	rc = ranges(x, word, len, open + 1, NULL, NULL);
 	return rc ? rc : ranges(x, word, len, open + 1, nodes, left);
 }
+
+/* ---- The map: reading it ---- */
 
 struct np_site *np_site_ref(struct np_site *s)
 {
@@ -558,15 +574,15 @@ int np_site_partition(const struct np_site *s, const char *names)
 
 	for (size_t i = 0; i < s->n_parts; i++)
 		if (names ? !strncmp(s->part[i].name, names, len) &&
-			    !s->part[i].name[len] : s->part[i].is_default)
+		    !s->part[i].name[len] : s->part[i].is_default)
 			return (int)i;
 	return -1;
 }
 
 struct parse {
-	const struct np_site *site;
+	const struct np_site *map;
 	uint64_t *nodes;
-	size_t left; /* names, before it is nonsense */
+	size_t left; /* names still allowed */
 };
 
 static int parse_one(void *arg, const char *name)
@@ -574,15 +590,15 @@ static int parse_one(void *arg, const char *name)
 	struct parse *p = arg;
 	if (!p->left--)
 		return -EINVAL;
-	naming_set(p->site->naming, name, p->nodes);
+	naming_set(p->map->naming, name, p->nodes);
 	return 0;
 }
 
-/* Not Slurm's parser, which allocates each name, and leaks some. */
+/* Slurm's own parser allocates every name and leaks some. */
 static int parse_list(const struct np_site *s, const char *hosts,
-		      size_t most, uint64_t *nodes)
+		      size_t larger, uint64_t *nodes)
 {
-	struct parse p = { s, nodes, most };
+	struct parse p = { s, nodes, larger };
 	int rc = 0;
 
 	memset(nodes, 0, s->words * sizeof(*nodes));
@@ -601,7 +617,7 @@ int np_site_parse(const struct np_site *s, const char *hosts, uint64_t *nodes)
 }
 
 /*
- * The same of a list that Slurm gives, which may have NP_HOSTLIST_MAX names of
+ * The same for a list from Slurm, which may have up to NP_HOSTLIST_MAX names of
  * nodes that do not exist yet.
  */
 static int site_parse_long(const struct np_site *s, const char *hosts,
@@ -655,7 +671,7 @@ void np_site_pairs(const struct np_site *s, const int32_t *inx,
 				np_bits_set(nodes, (size_t)i);
 }
 
-/* ---- which nodes would do for a job, and how many it needs ---- */
+/* ---- The map: which nodes match a job, and how many it needs ---- */
 
 void np_need_memory(struct np_need *need, uint64_t memory)
 {
@@ -667,7 +683,7 @@ void np_need_memory(struct np_need *need, uint64_t memory)
 		need->memory_mb = memory;
 }
 
-/* Is the name of len bytes one of "a,b,c"? */
+/* Whether a name of len bytes is in a list such as "a,b,c". */
 static bool has_feature(const char *list, const char *name, size_t len)
 {
 	while (*list) {
@@ -680,7 +696,7 @@ static bool has_feature(const char *list, const char *name, size_t len)
 	return false;
 }
 
-/* Names joined by '&' or ','; anything else is beyond us. */
+/* Whether features are joined by '&' or ',' only, which is all we support. */
 static bool is_plain(const char *features)
 {
 	return !strpbrk(features, "|()[]*!");
@@ -698,7 +714,7 @@ static bool has_all(const char *list, const char *features)
 	return true;
 }
 
-static bool suits(const struct np_node_kind *c, const struct np_need *need)
+static bool matches(const struct np_node_kind *c, const struct np_need *need)
 {
 	uint64_t cpus = need->cpus_per_node ? need->cpus_per_node : 1;
 
@@ -707,6 +723,7 @@ static bool suits(const struct np_node_kind *c, const struct np_need *need)
 	       (!need->features || has_all(c->features, need->features));
 }
 
+/* what divided by each, rounded up; 0 if each is 0. */
 static uint32_t per(uint64_t what, uint64_t each)
 {
 	uint64_t n = each ? (what + each - 1) / each : 0;
@@ -714,12 +731,12 @@ static uint32_t per(uint64_t what, uint64_t each)
 	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-static uint32_t most(uint32_t a, uint32_t b)
+static uint32_t larger(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
 }
 
-/* CPUs that its memory leaves a job on such a node. */
+/* CPUs of such a node that a job can use, given the memory that each needs. */
 static uint64_t usable_cpus(const struct np_node_kind *c,
 			    const struct np_need *need)
 {
@@ -749,7 +766,7 @@ int np_site_fit(const struct np_site *s, const struct np_need *need,
 		const struct np_node_kind *c = &s->kind[k];
 
 		if (!np_bits_meet(p->nodes, c->nodes, s->words) ||
-		    !suits(c, need))
+		    !matches(c, need))
 			continue;
 		n++;
 		for (size_t w = 0; w < s->words; w++)
@@ -757,25 +774,26 @@ int np_site_fit(const struct np_site *s, const struct np_need *need,
 		if (usable_cpus(c, need) < least)
 			least = usable_cpus(c, need);
 	}
-	/* Where all nodes are alike, one is as good as another. */
+	/* If all nodes of the partition are alike, devices and unsupported
+	   features do not matter. */
 	fit->constraint |= p->n_kinds > 1 &&
 			   (need->tres || (need->features &&
 					   !is_plain(need->features)));
-	fit->nodes = most(1, need->nodes);
+	fit->nodes = larger(1, need->nodes);
 	if (n)
-		fit->nodes = most(fit->nodes, per(need->cpus, least));
-	fit->nodes = most(fit->nodes, per(need->tasks, need->tasks_per_node));
+		fit->nodes = larger(fit->nodes, per(need->cpus, least));
+	fit->nodes = larger(fit->nodes, per(need->tasks, need->tasks_per_node));
 	return 0;
 }
 
-/* The site out of what Slurm tells. */
+/* ---- The map: making it from Slurm's answers ---- */
 
 static uint64_t mix_text(uint64_t h, const char *text)
 {
 	return np_hash(h, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
-/* What a node offers: what it has now, or else what it is configured with. */
+/* Features of a node: the active ones, or else those configured. */
 static const char *features_of(const node_info_t *n)
 {
 	return n->features_act ? n->features_act : n->features ? n->features :
@@ -840,7 +858,7 @@ static struct np_node_kind *new_kind(struct np_site *s, const node_info_t *n)
 	return c->features && c->nodes ? c : NULL;
 }
 
-/* Too many kinds: the last one has the least of all that are in it. */
+/* With too many kinds the last one holds the rest, with their minimum. */
 static void widen(struct np_node_kind *c, const node_info_t *n)
 {
 	if (n->cpus < c->cpus)
@@ -898,20 +916,20 @@ static int add_parts(struct np_site *s, const partition_info_msg_t *parts,
 		p->shares = !whole_nodes && from->max_share;
 		for (size_t k = 0; k < s->n_kinds; k++)
 			p->n_kinds += np_bits_meet(p->nodes,
-						     s->kind[k].nodes,
-						     s->words);
+						   s->kind[k].nodes,
+						   s->words);
 	}
 	return 0;
 }
 
-/* What leaf switches are made of. */
+/* Leaf switches while the list of them is made. */
 struct leaves {
 	struct np_leaf *leaf;
-	uint32_t **node; /* of each leaf, malloc'ed */
+	uint32_t **node; /* nodes of each leaf, malloc'ed */
 	size_t n;
-	uint64_t *bits, *taken; /* nodes: of one leaf; of all before it */
-	uint64_t *of_topology; /* nodes of each, s->words for one */
-	size_t n_twice; /* nodes that were on another one before */
+	uint64_t *bits, *taken; /* nodes of the current leaf; of all before */
+	uint64_t *of_topology; /* nodes of each topology, s->words each */
+	size_t n_twice; /* nodes found on a second leaf */
 };
 
 static const char *leaf_with(const struct leaves *l, uint32_t node)
@@ -923,7 +941,7 @@ static const char *leaf_with(const struct leaves *l, uint32_t node)
 	return "";
 }
 
-/* Slurm warns of nodes on several leaves, and goes on. */
+/* Nodes on several leaves, which Slurm only warns of, stay on the first one. */
 static void keep_first(struct np_site *s, struct leaves *l, const char *leaf)
 {
 	for (size_t w = 0; w < s->words; w++) {
@@ -943,7 +961,9 @@ static void keep_first(struct np_site *s, struct leaves *l, const char *leaf)
 	}
 }
 
-/* One more, unless none of the cluster's nodes is on it. */
+/*
+ * Add a leaf switch, unless it has none of the cluster's nodes. 0 or -ENOMEM.
+ */
 static int add_leaf(struct np_site *s, struct leaves *l,
 		    const struct np_topo_leaf *from)
 {
@@ -972,7 +992,7 @@ static int add_leaf(struct np_site *s, struct leaves *l,
 	return 0;
 }
 
-/* Nodes without a partition have the cluster's topology. */
+/* Set which nodes use which topology; those in no partition, the cluster's. */
 static void list_nodes(struct np_site *s, const struct np_topo *t,
 		       uint64_t *of_topology)
 {

@@ -1,7 +1,8 @@
 /*
- * The cluster's fixed parts: names of nodes, leaf switches, partitions, and
- * which nodes would do for a job.  Immutable once made; shared between threads
- * by counting references.  Loading is a few RPCs: never in a callback.
+ * Cluster map: the parts of the cluster that rarely change, i.e. names of
+ * nodes, leaf switches and partitions, and from these which nodes would do for
+ * a job. Immutable once made; reference counted, so that threads can share it.
+ * Loading it takes some RPCs and must not be done in a callback.
  */
 #ifndef NP_SITE_H
 #define NP_SITE_H
@@ -16,89 +17,93 @@
 #include "np_snapshot.h"
 
 /*
- * Nodes by their names' prefix and number, so that lists like "n[0-3,8-15]" are
- * written and read by the range and not by the name: a list of all nodes but a
- * few is as short as one of a few.  Immutable once made.
+ * ---- Node index: host lists from and to bitmaps of nodes ----
+ *
+ * Nodes are indexed by the prefix and number of their names. A list such as
+ * "n[0-3,8-15]" is then written and read range by range and not name by name: a
+ * list of all nodes but a few is as fast as one of a few. Immutable once made.
  */
 
 struct np_naming;
 
 /*
- * name[n]: of nodes 0 .. n-1, "": there is none; borrowed as long as *out.
- * Returns 0 or -ENOMEM.
+ * name[n]: names of nodes 0 to n - 1, borrowed as long as *out lives; "": no
+ * such node. Returns 0 or -ENOMEM.
  */
 int np_naming_new(char *const *name, size_t n, struct np_naming **out);
 void np_naming_free(struct np_naming *x); /* NULL is allowed */
 
-/* The list of a bitmap of nodes, malloc'ed; "": none.  NULL: out of memory. */
+/* The host list of a bitmap, malloc'ed; "": no node. NULL: out of memory. */
 char *np_naming_format(const struct np_naming *x, const uint64_t *nodes);
 
 /*
- * Set the bits of a word such as "n[0-3,7]", names that no node has left out;
- * its cost grows with the runs of nodes that follow each other as their numbers
- * do, not with the names.  *left: so many runs may be met, and so many less
- * afterwards.  Returns 0; -ENOENT: it is of another form, and nothing is set;
- * -E2BIG: more than *left.
+ * Set the bits of the nodes in a word such as "n[0-3,7]"; names of no node are
+ * ignored. The cost depends on the number of runs, i.e. nodes whose numbers and
+ * indices go up together, not on that of names. At most *left runs are allowed,
+ * and *left is decreased by those used. Returns 0; -ENOENT: the word has
+ * another form, nothing is set; -E2BIG: more than *left.
  */
 int np_naming_parse(const struct np_naming *x, const char *word, size_t len,
 		    uint64_t *nodes, size_t *left);
 
 /*
- * Cut the nodes into groups: leaf switches.  group[n]: of each node;
- * UINT32_MAX: of none.  Once.  Returns 0 or -ENOMEM.
+ * Divide the nodes into groups, i.e. leaf switches. group[n]: group of each
+ * node; UINT32_MAX: none. To be called once. Returns 0 or -ENOMEM.
  */
 int np_naming_cut(struct np_naming *x, const uint32_t *group);
 
-/* The list of all nodes in groups that are not in open[]; as above. */
+/* The host list of all nodes whose group is not in open[]; as above. */
 char *np_naming_closed(const struct np_naming *x, const uint64_t *open);
+
+/* ---- The map ---- */
 
 #define NP_SITE_MAX_KINDS 256
 
-/* Nodes that are the same to a job. */
+/* Nodes that are interchangeable for a job. */
 struct np_node_kind {
 	uint32_t cpus;
 	uint64_t memory_mb;
 	char *features; /* "a,b" */
-	uint64_t *nodes;
+	uint64_t *nodes; /* bitmap */
 };
 
 struct np_part {
 	char *name;
 	bool is_default;
-	bool shares; /* jobs that do not ask to be alone share nodes there */
-	bool no_leaves; /* its topology has none, but another one of the site */
-	uint64_t *nodes;
-	size_t n_kinds; /* that have nodes in it */
+	bool shares; /* jobs share nodes unless they ask for exclusive ones */
+	bool no_leaves; /* its topology has no leaves, but another one has */
+	uint64_t *nodes; /* bitmap */
+	size_t n_kinds; /* kinds of its nodes */
 };
 
 struct np_site {
 	atomic_uint refs;
-	uint64_t digest; /* of all it was made from */
+	uint64_t digest; /* of everything it was made from */
 	size_t n_nodes, words; /* words: of a bitmap of nodes */
-	char **name; /* "": no such node any more */
+	char **name; /* "": the node was deleted */
 	struct np_leaves *leaves;
-	struct np_naming *naming; /* cut by leaves */
+	struct np_naming *naming; /* divided by leaves */
 	struct np_node_kind *kind;
 	size_t n_kinds;
 	struct np_part *part;
 	size_t n_parts;
-	struct np_err note; /* what is odd about its leaf switches; "" */
+	struct np_err note; /* an inconsistency of the topology, or "" */
 };
 
-/* What a job asks of its nodes, out of its description or its record. */
+/* What a job requires of its nodes, from its description or its record. */
 struct np_need {
-	const char *partition; /* NULL: the default one; "a,b" */
+	const char *partition; /* NULL: the default; may be "a,b" */
 	const char *features;  /* NULL: none */
-	bool tres;	       /* asks for devices */
+	bool tres;	       /* requests devices */
 	uint32_t cpus_per_node;
 	uint64_t memory_mb;    /* per node */
 	uint64_t memory_per_cpu_mb;
-	uint64_t cpus, tasks;  /* in total; 0: not said */
+	uint64_t cpus, tasks;  /* in total; 0: not given */
 	uint32_t tasks_per_node;
-	uint32_t nodes;	       /* 0: not said */
+	uint32_t nodes;	       /* 0: not given */
 };
 
-/* What Slurm leaves open is 0 there. */
+/* Slurm's values for "not set" become 0. */
 static inline uint32_t np_said(uint32_t v)
 {
 	return v == NO_VAL || v == INFINITE ? 0 : v;
@@ -109,24 +114,25 @@ static inline uint32_t np_said16(uint16_t v)
 	return v == NO_VAL16 || v == INFINITE16 ? 0 : v;
 }
 
-/* Of its nodes or its CPUs, in Slurm's one number. */
+/* Set the memory from Slurm's number, which is per node or per CPU. */
 void np_need_memory(struct np_need *need, uint64_t memory);
 
-/* What follows from it. */
+/* What follows from a job's requirements. */
 struct np_fit {
 	int partition;	  /* index of the (first) partition */
-	uint32_t nodes;	  /* it needs at least */
-	bool constraint;  /* which nodes would do is not known */
+	uint32_t nodes;	  /* it needs at least this many */
+	bool constraint;  /* cannot tell which nodes match */
 };
 
 /*
- * Without a topology there are no leaves, and nothing is ever closed.
+ * Make a map from Slurm's answers and the text of the topologies (np_topo.h).
+ * A node is on a leaf switch of the topology of one of its partitions; of
+ * several, the first one counts. Leaf switches whose node list is invalid, and
+ * names of no node, are left out. Without leaf switches nothing is ever closed
+ * to a job.
  *
- * Nodes of the site as slurm_load_node() gives them, with partitions and the
- * text of the site's topologies, np_topo.h.  A node is on a leaf switch of a
- * topology that one of its partitions has; of several leaf switches the first
- * counts.  A list that is none and names without a node are left out.  old:
- * returned again, with a further reference, where nothing changed; may be NULL.  Returns 0, or -errno with err.
+ * old: map that is returned again, with a further reference, if nothing
+ * changed; may be NULL. Returns 0, or -errno with err.
  */
 int np_site_make(struct np_site *old, const node_info_msg_t *nodes,
 		 const partition_info_msg_t *parts, const char *topology,
@@ -134,41 +140,42 @@ int np_site_make(struct np_site *old, const node_info_msg_t *nodes,
 struct np_site *np_site_ref(struct np_site *s);
 void np_site_unref(struct np_site *s); /* NULL is allowed */
 
-/* Of "a,b" the first.  -1: there is no such partition.  NULL: the default. */
+/* Index of the first partition in "a,b", NULL: the default one. -1: unknown. */
 int np_site_partition(const struct np_site *s, const char *names);
 
 /*
- * nodes[]: those of the partition that would do.  Returns 0, or -ENOENT where
- * the partition is not known.  No allocation; at most kinds times words.
+ * Fill in *fit, and nodes[]: the nodes of the partition that match. Returns 0,
+ * or -ENOENT if the partition is unknown. Allocates nothing; takes at most
+ * n_kinds * words steps.
  */
 int np_site_fit(const struct np_site *s, const struct np_need *need,
 		uint64_t *nodes, struct np_fit *fit);
 
 /*
- * Nodes of a hostlist expression, unknown names left out; NULL: none.
- * Returns 0, or -EINVAL: not a hostlist, or one that would take too long, as it
- * has more names than four times the nodes; of a range, nodes whose numbers and
- * indices go up together count as one name.  No allocation.
+ * Read a hostlist expression into nodes[]; unknown names are ignored, and NULL
+ * means none. Returns 0, or -EINVAL: not a hostlist, or one with more names
+ * than four times the nodes, where nodes of a range whose numbers and indices
+ * go up together count as one name. Allocates nothing.
  */
 int np_site_parse(const struct np_site *s, const char *hosts, uint64_t *nodes);
 
-/* And back, malloc'ed; NULL: no node, or out of memory. */
+/* The inverse, malloc'ed. NULL: no node, or out of memory. */
 char *np_site_format(const struct np_site *s, const uint64_t *nodes);
 
 /*
- * A hostlist of all nodes on the leaves that are not in open[], malloc'ed, in
- * time that grows with the leaves alone where the names of their nodes are in a
- * row.  NULL: none is closed, or out of memory.
+ * A hostlist of all nodes on the leaves that are not in open[], malloc'ed. Its
+ * cost depends only on the number of leaves where the names of each leaf's
+ * nodes are consecutive. NULL: no leaf is closed, or out of memory.
  */
 char *np_site_closed(const struct np_site *s, const uint64_t *open);
 
-/* The names of leaves, a bitmap or n numbers, as a list; malloc'ed. */
+/* Names of leaves, given as a bitmap or as n indices, as a list; malloc'ed. */
 char *np_site_leaf_list(const struct np_site *s, const uint64_t *leaves,
 			const uint32_t *leaf, size_t n);
 
 /*
- * Bits from Slurm's pairs of first and last index; -1 ends; NULL: none.
- * Nodes that Slurm deleted are left out.
+ * A bitmap from Slurm's pairs of first and last index, which -1 ends; NULL:
+ * none. Nodes that were deleted are left out.
  */
 void np_site_pairs(const struct np_site *s, const int32_t *inx,
 		   uint64_t *nodes);

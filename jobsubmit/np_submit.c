@@ -11,9 +11,12 @@
 #include "np_ctl.h"
 #include "np_note.h"
 
-/* Changes by users and administrators, and the thread's own. */
+/* ---- job_modify: changes by users and administrators, and our own ---- */
 
-/* The job or array of "12", "12_3", "12_[1-3]"; one: not the latter. */
+/*
+ * The id of the job or array in "12", "12_3" or "12_[1-3]", and the task; *one
+ * is false for several tasks. 0: none.
+ */
 static uint32_t id_of(const job_desc_msg_t *d, uint32_t *task, bool *one)
 {
 	char *end, *last;
@@ -39,7 +42,7 @@ static bool same(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* slurmctld hands the thread's own updates to job_modify as well. */
+/* Whether a change is the update that the thread is sending. */
 static bool is_own(const struct np_sending *s, const job_desc_msg_t *d,
 		   uint32_t id, uint32_t task, uint32_t uid)
 {
@@ -49,10 +52,11 @@ static bool is_own(const struct np_sending *s, const job_desc_msg_t *d,
 }
 
 /*
- * The list without ours at its end: there is a call for every record of an
- * array, with what the last one left behind.
+ * The user's part of a list, without ours at its end. Slurm calls job_modify
+ * for every record of an array, each time with the list that the last call
+ * made.
  */
-static char *his_part(const char *list, const char *ours)
+static char *user_part(const char *list, const char *ours)
 {
 	size_t n = strlen(list), m = ours ? strlen(ours) : 0;
 
@@ -62,14 +66,15 @@ static char *his_part(const char *list, const char *ours)
 	return strndup(list, n > m ? n - m - 1 : 0);
 }
 
-/* Our exclusions stay until the thread has sorted it out. */
-static void keep_ours(job_desc_msg_t *d, const char *his, const char *ours)
+/* Add our excluded nodes to the user's, until the next pass has decided. */
+static void
+keep_our_list(job_desc_msg_t *d, const char *user_list, const char *ours)
 {
 	char *both;
 
-	if (!ours || !his)
+	if (!ours || !user_list)
 		return;
-	both = np_note_join(*his ? his : NULL, ours);
+	both = np_note_join(*user_list ? user_list : NULL, ours);
 	if (both)
 		np_ctl_set(&d->exc_nodes, both);
 	free(both);
@@ -78,15 +83,15 @@ static void keep_ours(job_desc_msg_t *d, const char *his, const char *ours)
 static void change_list(job_desc_msg_t *d, const struct np_written *w,
 			struct np_change *c)
 {
-	c->exc_nodes = his_part(d->exc_nodes, w ? w->ours : NULL);
-	keep_ours(d, c->exc_nodes, w ? w->ours : NULL);
+	c->exc_nodes = user_part(d->exc_nodes, w ? w->ours : NULL);
+	keep_our_list(d, c->exc_nodes, w ? w->ours : NULL);
 	c->put = strdup(d->exc_nodes);
 }
 
-static void change_begin(job_desc_msg_t *d, const struct np_written *w,
-			 struct np_change *c)
+static void change_begin_time(job_desc_msg_t *d, const struct np_written *w,
+			      struct np_change *c)
 {
-	/* As it stands, or the same call again. */
+	/* No change, or the same call for another record of the array. */
 	if (w && d->begin_time == w->until_sec)
 		return;
 	c->begin_sec = d->begin_time;
@@ -102,8 +107,9 @@ static bool is_too_long(const char *list)
 }
 
 /*
- * What Slurm is going to refuse is not remembered; but an operator's change,
- * which it lets through, is not to take our exclusions out.
+ * Handle somebody's change. One that Slurm is going to refuse is not recorded.
+ * Our exclusions are added even then: the user may be an operator, whose change
+ * Slurm accepts.
  */
 static void change(struct np_shared *shared, job_desc_msg_t *d, bool one,
 		   struct np_change *c)
@@ -111,22 +117,22 @@ static void change(struct np_shared *shared, job_desc_msg_t *d, bool one,
 	const struct np_written *w = one ? np_shared_written(shared, c->id,
 							     c->task) : NULL;
 	struct np_changes *changes = shared->changes;
-	bool strange = np_changes_strange(changes, c->id, c->uid);
+	bool forbidden = np_changes_strange(changes, c->id, c->uid);
 	bool too_long = is_too_long(d->exc_nodes);
 
 	if (d->exc_nodes && !too_long)
 		change_list(d, w, c);
 	if (d->begin_time)
-		change_begin(d, w, c);
-	if (too_long && !strange)
+		change_begin_time(d, w, c);
+	if (too_long && !forbidden)
 		np_changes_miss(changes, c->id, c->uid);
-	if ((c->exc_nodes || c->begin_sec) && !strange) {
+	if ((c->exc_nodes || c->begin_sec) && !forbidden) {
 		np_changes_put(changes, c);
 	} else {
 		free(c->exc_nodes);
 		free(c->put);
 	}
-	if (!strange)
+	if (!forbidden)
 		np_shared_wake_locked(shared);
 }
 
@@ -148,49 +154,52 @@ int np_modify(struct np_shared *shared, job_desc_msg_t *d, uint32_t uid)
 		rc = np_changes_overtake(shared->changes, own) ? EAGAIN :
 		     SLURM_SUCCESS;
 	else if (uid == geteuid() && np_note_in(d->admin_comment))
-		rc = EAGAIN; /* ours, but nobody waits for it any more */
+		rc = EAGAIN; /* our update, but the thread gave it up */
 	else
 		change(shared, d, one, &c);
 	pthread_mutex_unlock(&shared->lock);
 	return rc;
 }
 
-#define WAIT_SEC 10 /* until the decision that is awaited is there */
+/* ---- job_submit ---- */
+
+#define WAIT_SEC 10 /* hold of a job until a pending decision is made */
+/* A decision is out of date after the longer of these. */
 #define STALE_INTERVALS 30
 #define STALE_SEC 60
 #define MAX_LINE 512
 #define MAX_NAME 64
-#define MAX_TEXT 1024	    /* Slurm refuses longer ones, but only later */
-#define MAX_ARRAY_TEXT 4096 /* the same for a list of tasks */
+#define MAX_TEXT 1024	    /* longest text that Slurm accepts, later on */
+#define MAX_ARRAY_TEXT 4096 /* longest list of array tasks */
 
 #define OPTION "_SLURM_SPANK_OPTION_netprof_netprofile="
 #define VARIABLE "NETPROF_APP="
 #define MAX_VARIABLES 65536
 
-/* What is left alone whatever it runs. */
+/* Jobs that placement leaves alone whatever they run. */
 #define ASIDE (NP_JOB_NODELIST | NP_JOB_RESERVATION | NP_JOB_HETEROGENEOUS | \
 	       NP_JOB_CONSTRAINT)
 
-/* All that belongs to one submission. */
+/* One submission while it is decided. */
 struct submission {
 	struct np_shared *shared;
 	job_desc_msg_t *d;
 	const struct np_conf *conf;
-	const struct np_standing *standing;
+	const struct np_standing *decision;
 	int64_t now_sec;
 	enum np_mode mode;
 	char app[NP_APP_MAX + 1];
-	bool told; /* the job says so itself; else by a rule */
+	bool told; /* the submission names app; else a rule does */
 	enum np_claim claim;
 	struct np_job job;
 	uint64_t *user, *minus; /* bitmaps of nodes */
-	char line[MAX_LINE];	/* for the log, after unlocking */
-	bool wake;
+	char line[MAX_LINE];	/* to log after unlocking */
+	bool wake;		/* wake the thread */
 };
 
-/* ---- which application a description names ---- */
+/* Which application a description names. */
 
-static const char *find(char **env, uint32_t n, const char *name)
+static const char *find_variable(char **env, uint32_t n, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -202,27 +211,31 @@ static const char *find(char **env, uint32_t n, const char *name)
 
 bool np_submit_told(const job_desc_msg_t *d, char app[NP_APP_MAX + 1])
 {
-	const char *option = find(d->spank_job_env, d->spank_job_env_size,
-				  OPTION);
+	const char *option =
+		find_variable(d->spank_job_env, d->spank_job_env_size, OPTION);
 	const char *named = option && strcmp(option, "(null)") ? option : NULL;
 
 	if (!named)
-		named = find(d->spank_job_env, d->spank_job_env_size, VARIABLE);
+		named = find_variable(d->spank_job_env, d->spank_job_env_size,
+				      VARIABLE);
 	if (!named)
-		named = find(d->environment, d->env_size, VARIABLE);
+		named = find_variable(d->environment, d->env_size, VARIABLE);
 	if (named && *named)
 		return !np_app_check(named, NULL) && strcpy(app, named);
 	return option && d->name && !np_app_from_text(d->name, app);
 }
 
-/* ---- what it asks for ---- */
+/* What a description requires. */
 
 static bool is_longer(const char *text, size_t max)
 {
 	return text && strnlen(text, max + 1) > max;
 }
 
-/* Nobody waits for a text of megabytes that is refused in the end. */
+/*
+ * Whether Slurm will refuse the job for a text that is too long, which may be
+ * megabytes and must not take our time.
+ */
 static bool will_be_refused(const job_desc_msg_t *d)
 {
 	return is_longer(d->name, MAX_TEXT) || is_longer(d->comment,
@@ -260,7 +273,7 @@ static uint64_t number(const char *text, char **end)
 	return n < UINT32_MAX ? n : UINT32_MAX;
 }
 
-/* "0-3,8,10-20:2%4": how many tasks. */
+/* Number of tasks in a list such as "0-3,8,10-20:2%4". */
 static uint32_t count_tasks(const char *inx)
 {
 	uint64_t n = 0;
@@ -284,13 +297,13 @@ static uint32_t count_tasks(const char *inx)
 	return n < 1 ? 1 : n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-static unsigned flags_of(const job_desc_msg_t *d, const struct np_site *site,
+static unsigned flags_of(const job_desc_msg_t *d, const struct np_site *map,
 			 int partition)
 {
 	unsigned flags = 0;
 
 	if (d->shared != JOB_SHARED_NONE &&
-	    site->part[partition].shares)
+	    map->part[partition].shares)
 		flags |= NP_JOB_SHARES_NODES;
 	if (d->req_nodes && *d->req_nodes)
 		flags |= NP_JOB_NODELIST;
@@ -301,58 +314,58 @@ static unsigned flags_of(const job_desc_msg_t *d, const struct np_site *site,
 	return flags;
 }
 
-/* Who does not say his account gets one later, by Slurm. */
+/* Slurm sets the account only later, if the user gave none. */
 static int32_t profile_of(struct submission *s, int partition)
 {
 	const struct np_claimant who = {
 		.uid = s->d->user_id,
 		.account = s->d->account && *s->d->account ? s->d->account :
 							     NULL,
-		.partition = s->standing->site->part[partition].name,
+		.partition = s->decision->map->part[partition].name,
 	};
 
-	return np_app_index_of_job(s->standing->index, s->app, &who, &s->claim);
+	return np_app_index_of_job(s->decision->index, s->app, &who, &s->claim);
 }
 
-/* Fill in the job; returns 0 or why it is left alone. */
+/* Fill in s->job. Returns 0, or why it is left alone. */
 static int describe(struct submission *s)
 {
-	const struct np_site *site = s->standing->site;
+	const struct np_site *map = s->decision->map;
 	const job_desc_msg_t *d = s->d;
-	size_t words = site->words;
+	size_t words = map->words;
 	struct np_need need = need_of(d);
 	struct np_fit fit;
-	int rc = np_site_fit(site, &need, s->minus, &fit);
+	int rc = np_site_fit(map, &need, s->minus, &fit);
 
 	if (rc)
 		return rc;
 	s->job = (struct np_job){
 		.owner = d->user_id, .state = NP_JOB_READY, .mode = s->mode,
 		.partition = (uint16_t)fit.partition,
-		.flags = flags_of(d, site, fit.partition),
+		.flags = flags_of(d, map, fit.partition),
 		.profile = profile_of(s, fit.partition),
 		.tasks = d->array_inx ? count_tasks(d->array_inx) : 1,
 		.array = d->array_inx ? 1 : 0,
 		.nodes_min = fit.nodes, .switches = np_said(d->req_switch),
 		.submit_sec = s->now_sec,
 		.eligible_sec = d->begin_time > s->now_sec ? d->begin_time : 0,
-		.candidates = s->standing->set[fit.partition],
+		.candidates = s->decision->set[fit.partition],
 	};
 	if (s->claim == NP_CLAIM_UNPROVED)
 		s->job.flags |= NP_JOB_UNPROVED;
 	if (!d->priority)
 		s->job.state = NP_JOB_WAITING; /* held */
 	if (fit.constraint || is_longer(d->exc_nodes, NP_NOTE_MAX_USER) ||
-	    np_site_parse(site, d->exc_nodes, s->user))
+	    np_site_parse(map, d->exc_nodes, s->user))
 		s->job.flags |= NP_JOB_CONSTRAINT;
-	/* From "would do" to "would not": the partition's other nodes. */
+	/* minus: the nodes that do not match, and those the user excludes. */
 	for (size_t w = 0; w < words; w++)
 		s->minus[w] = s->user[w] | ~s->minus[w];
-	np_bits_end(s->minus, site->n_nodes);
+	np_bits_end(s->minus, map->n_nodes);
 	return 0;
 }
 
-/* ---- what is written into it ---- */
+/* What is written into a description. */
 
 static void put_note(struct submission *s, struct np_note *n)
 {
@@ -368,7 +381,7 @@ static void put_note(struct submission *s, struct np_note *n)
 	free(text);
 }
 
-/* Not before until_sec; the user's own begin time is kept if it is later. */
+/* Hold the job until until_sec, or the user's begin time if that is later. */
 static void defer(struct submission *s, struct np_note *n, int64_t until_sec)
 {
 	int64_t begin = s->d->begin_time > s->now_sec ? s->d->begin_time : 0;
@@ -378,7 +391,7 @@ static void defer(struct submission *s, struct np_note *n, int64_t until_sec)
 	s->d->begin_time = n->until_sec;
 }
 
-/* The user's own exclusions, which ours are added to. */
+/* Put the user's excluded nodes into the annotation. 0 or -ENOMEM. */
 static int keep_user(const struct submission *s, struct np_note *n)
 {
 	if (!s->d->exc_nodes || !*s->d->exc_nodes)
@@ -387,12 +400,13 @@ static int keep_user(const struct submission *s, struct np_note *n)
 	return n->user ? 0 : -ENOMEM;
 }
 
+/* Exclude the nodes of all leaves that are not open. 0 or -ENOMEM. */
 static int exclude(struct submission *s, struct np_note *n,
 		   const uint64_t *open)
 {
 	char *both;
 
-	n->ours = np_site_closed(s->standing->site, open);
+	n->ours = np_site_closed(s->decision->map, open);
 	if (!n->ours)
 		return -ENOMEM;
 	both = np_note_join(n->user, n->ours);
@@ -403,7 +417,10 @@ static int exclude(struct submission *s, struct np_note *n,
 	return 0;
 }
 
-/* Without memory nothing is written but, perhaps, the application. */
+/*
+ * Write an outcome into the description. When out of memory, nothing but the
+ * name of the application is written.
+ */
 static void apply(struct submission *s, const struct np_outcome *o)
 {
 	struct np_note n = { .decided = o->action != NP_ACT_NONE };
@@ -419,15 +436,15 @@ static void apply(struct submission *s, const struct np_outcome *o)
 	np_note_clear(&n);
 }
 
-/* ---- what is decided ---- */
+/* What is decided. */
 
 static void say(struct submission *s, const char *line)
 {
 	snprintf(s->line, sizeof(s->line), "%s", line);
 }
 
-/* It may start, and others may have to be kept away from it. */
-static bool is_let_in(const struct submission *s, const struct np_outcome *o)
+/* Whether the job may start now, and others may have to avoid it. */
+static bool is_admitted(const struct submission *s, const struct np_outcome *o)
 {
 	return s->mode == NP_MODE_ENFORCE &&
 	       (o->action == NP_ACT_CONFINE ||
@@ -435,19 +452,23 @@ static bool is_let_in(const struct submission *s, const struct np_outcome *o)
 		 o->cause.why != NP_WHY_HARMLESS));
 }
 
-/* Its application is not known as the claim does not hold, or may not. */
-static void deny(struct submission *s, struct np_outcome *o)
+/*
+ * The user is not, or perhaps not, authorised to use the profile name: the
+ * application counts as unknown, or the job is held until that is known.
+ */
+static void deny_claim(struct submission *s, struct np_outcome *o)
 {
 	if (s->claim != NP_CLAIM_UNCLEAR) {
-		say(s, "left alone: this user may not claim that name");
+		say(s, "ignored: this user is not authorised to use that "
+		    "profile name");
 	} else if (s->mode == NP_MODE_ENFORCE && !(s->job.flags & ASIDE)) {
 		o->action = NP_ACT_DEFER;
 		o->until_sec = s->now_sec + WAIT_SEC;
-		say(s, "waits until it is known whether this user may claim "
-		    "that name");
+		say(s, "held until it is known whether this user is authorised "
+		    "to use that profile name");
 	} else {
-		say(s, "left alone: it is not known yet whether this user may "
-		    "claim that name");
+		say(s, "ignored: not known yet whether this user is authorised "
+		    "to use that profile name");
 	}
 }
 
@@ -458,26 +479,26 @@ static void decide(struct submission *s)
 	int rc = s->user ? describe(s) : -ENOMEM;
 
 	if (!rc)
-		rc = np_placement_one(s->standing->placement, &s->job,
+		rc = np_placement_one(s->decision->placement, &s->job,
 				      s->minus, s->now_sec, &o, &err);
 	if (rc)
 		snprintf(s->line, sizeof(s->line), "left alone: %s",
 			 err.text[0] ? err.text : rc == -ENOENT ?
 			 "no such partition" : strerror(-rc));
 	else
-		np_placement_text(s->standing->placement, &s->job, &o, s->line,
+		np_placement_text(s->decision->placement, &s->job, &o, s->line,
 				  sizeof(s->line));
 	if (s->mode == NP_MODE_ADVISE || !o.applied)
 		o = (struct np_outcome){ .action = NP_ACT_NONE };
-	if (is_let_in(s, &o) && !s->shared->busy) {
-		s->shared->let_in_sec = np_mono_sec();
-	} else if (is_let_in(s, &o)) { /* not while the thread decides */
+	if (is_admitted(s, &o) && !s->shared->busy) {
+		s->shared->admitted_sec = np_mono_sec();
+	} else if (is_admitted(s, &o)) { /* not while the thread decides */
 		o.action = NP_ACT_DEFER;
 		o.until_sec = s->now_sec + WAIT_SEC;
-		say(s, "waits for the decision that is being made");
+		say(s, "held for the decision that is being made");
 	}
 	if (!rc && !np_claim_counts(s->claim))
-		deny(s, &o);
+		deny_claim(s, &o);
 	apply(s, &o);
 	s->wake = o.action == NP_ACT_DEFER;
 }
@@ -486,11 +507,11 @@ static bool is_stale(const struct submission *s)
 {
 	double limit = STALE_INTERVALS * s->conf->place.interval_sec;
 
-	return (double)(s->now_sec - s->standing->now_sec) >
+	return (double)(s->now_sec - s->decision->now_sec) >
 	       (limit > STALE_SEC ? limit : STALE_SEC);
 }
 
-/* Nothing is known yet: wait for the first decision, if waiting is allowed. */
+/* There is no valid decision: hold the job if one is expected soon. */
 static void without_decision(struct submission *s, bool starting)
 {
 	struct np_outcome o = { .action = NP_ACT_NONE };
@@ -498,7 +519,7 @@ static void without_decision(struct submission *s, bool starting)
 	if (starting && s->mode == NP_MODE_ENFORCE) {
 		o.action = NP_ACT_DEFER;
 		o.until_sec = s->now_sec + WAIT_SEC;
-		say(s, "waits for the first decision since slurmctld started");
+		say(s, "held for the first decision since slurmctld started");
 	} else {
 		say(s, "left alone: there is no recent decision");
 	}
@@ -507,23 +528,24 @@ static void without_decision(struct submission *s, bool starting)
 }
 
 /*
- * The application, and the mode of the partition.  Where placement is off, a
- * job still is a load for others once it runs, and has to be known by name.
+ * Find out application and mode. Returns whether the job matters to placement.
+ * In a partition in mode off it does, as it loads the network once it runs; its
+ * name is therefore annotated.
  */
-static bool concerns_us(struct submission *s)
+static bool is_relevant(struct submission *s)
 {
 	const struct np_place_conf *c = &s->conf->place;
 	const char *partition = s->d->partition;
 	const char *by_rule;
 
-	if (s->standing) {
-		int i = np_site_partition(s->standing->site, partition);
+	if (s->decision) {
+		int i = np_site_partition(s->decision->map, partition);
 
 		if (i >= 0)
-			partition = s->standing->site->part[i].name;
+			partition = s->decision->map->part[i].name;
 	}
 	s->mode = np_place_conf_mode(c, partition);
-	/* scrontab's jobs cannot be changed later. */
+	/* Jobs of scrontab cannot be updated later. */
 	if ((s->mode == NP_MODE_OFF && !np_place_conf_at_work(c)) ||
 	    s->d->bitflags & CRON_JOB)
 		return false;
@@ -535,8 +557,8 @@ static bool concerns_us(struct submission *s)
 	return s->app[0];
 }
 
-/* Only its name is noted: it is a load for others. */
-static void only_name(struct submission *s)
+/* Write nothing but the name of the application. */
+static void annotate_name(struct submission *s)
 {
 	const struct np_outcome o = { .action = NP_ACT_NONE };
 
@@ -549,15 +571,15 @@ static void log_decision(const struct submission *s)
 		    MAX_NAME, s->d->name ? s->d->name : "", s->app, s->line);
 }
 
-static void consider(struct submission *s, bool starting)
+static void decide_or_wait(struct submission *s, bool starting)
 {
 	size_t words;
 
-	if (!s->standing || is_stale(s)) {
-		without_decision(s, starting && !s->standing);
+	if (!s->decision || is_stale(s)) {
+		without_decision(s, starting && !s->decision);
 		return;
 	}
-	words = s->standing->site->words;
+	words = s->decision->map->words;
 	s->user = calloc(2 * words, sizeof(*s->user));
 	if (s->user)
 		s->minus = s->user + words;
@@ -574,12 +596,12 @@ void np_submit(struct np_shared *shared, job_desc_msg_t *d, int64_t now_sec,
 		return;
 	pthread_mutex_lock(&shared->lock);
 	s.conf = &shared->conf;
-	s.standing = shared->standing;
-	if (concerns_us(&s)) {
+	s.decision = shared->decision;
+	if (is_relevant(&s)) {
 		if (s.mode == NP_MODE_OFF)
-			only_name(&s);
+			annotate_name(&s);
 		else
-			consider(&s, starting);
+			decide_or_wait(&s, starting);
 	}
 	if (s.wake)
 		np_shared_wake_locked(shared);

@@ -11,9 +11,11 @@
 #include "np_loader.h"
 #include "np_text.h"
 
-#define ASK_EVERY_SEC 60 /* settings change with a reconfiguration */
+/* ---- Is this slurmctld the active controller? ---- */
 
-/* The same host, whether or not one has a domain. */
+#define ASK_EVERY_SEC 60 /* slurm.conf may change, by scontrol reconfigure */
+
+/* Whether two names are of the same host, with or without a domain. */
 static bool same_host(const char *a, const char *b)
 {
 	size_t n = strcspn(a, "."), m = strcspn(b, ".");
@@ -44,7 +46,7 @@ int np_role_take(struct np_role *c, const slurm_conf_t *conf,
 	return 0;
 }
 
-static int ask(struct np_role *c, struct np_err *err)
+static int read_slurm_conf(struct np_role *c, struct np_err *err)
 {
 	slurm_conf_t *conf = NULL;
 	int rc;
@@ -66,7 +68,7 @@ static int ask(struct np_role *c, struct np_err *err)
 
 int np_role_check(struct np_role *c, struct np_err *err)
 {
-	int rc = ask(c, err);
+	int rc = read_slurm_conf(c, err);
 
 	if (rc || c->alone)
 		return rc;
@@ -75,12 +77,14 @@ int np_role_check(struct np_role *c, struct np_err *err)
 			       "yet");
 	for (int i = 0; i < c->index; i++)
 		if (!slurm_ping(i))
-			return np_errf(err, -EAGAIN, "controller %d is there",
-				       i);
+			return np_errf(err, -EAGAIN, "standby: controller %d "
+				       "answers", i);
 	return 0;
 }
 
-/* Several intervals, so that a deferral ends only if nobody decides. */
+/* ---- Settings of netprof.conf ---- */
+
+/* One hold lasts several intervals: it ends only if no decisions are made. */
 #define LEAST_STEP_SEC 30
 #define STEP_INTERVALS 10
 
@@ -135,13 +139,13 @@ void np_settings_policy(const struct np_settings *s,
 	policy->unknown_as = np_app_index_unknown(index);
 }
 
+/* ---- Log lines ---- */
+
 #define MAX_LINE 512
-#define MAX_SAID 5 /* lines about a job in an hour */
+#define MAX_LINES 5 /* about one job in an hour */
 #define HOUR_SEC 3600
 
-/* ---- slurmctld.log ---- */
-
-/* Not how long it is held or until when: that is no other decision. */
+/* Of a decision. How long or until when a job is held makes no difference. */
 static uint64_t digest(const struct np_view *v, const struct np_outcome *o)
 {
 	const uint64_t what[] = { o->action, o->cause.why, o->cause.other,
@@ -150,19 +154,21 @@ static uint64_t digest(const struct np_view *v, const struct np_outcome *o)
 
 	if (o->action == NP_ACT_CONFINE)
 		h = np_hash(h, o->leaves, sizeof(*o->leaves) *
-			    v->site->leaves->words);
+			    v->map->leaves->words);
 	return h ? h : 1;
 }
 
-/* A decision may change with every round. */
-static bool is_too_much(struct np_cached_job *cached, int64_t now_sec)
+/*
+ * Whether a job has had its lines of this hour; its decision may keep changing.
+ */
+static bool is_over_limit(struct np_cached_job *cached, int64_t now_sec)
 {
 	int64_t hour = now_sec / HOUR_SEC;
 
 	if (cached->said_hour != hour)
 		cached->n_said = 0;
 	cached->said_hour = hour;
-	return ++cached->n_said > MAX_SAID;
+	return ++cached->n_said > MAX_LINES;
 }
 
 size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
@@ -171,28 +177,28 @@ size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
 	size_t n = 0;
 
 	for (size_t i = 0; i < v->n_jobs; i++) {
-		const struct np_seen *seen = &v->job[i];
+		const struct np_job_entry *entry = &v->job[i];
 		const struct np_outcome *o = np_placement_at(p, i);
 		struct np_cached_job *cached;
 		char line[MAX_LINE];
 		uint64_t d;
 
-		if (seen->in->state == NP_JOB_RUNNING ||
-		    seen->in->mode == NP_MODE_OFF || !seen->app[0])
+		if (entry->in->state == NP_JOB_RUNNING ||
+		    entry->in->mode == NP_MODE_OFF || !entry->app[0])
 			continue;
-		cached = np_job_cache_find(cache, seen->id);
+		cached = np_job_cache_find(cache, entry->id);
 		d = digest(v, o);
 		if (!cached || cached->said == d)
 			continue;
 		cached->said = d;
 		n++;
-		if (is_too_much(cached, v->now_sec))
+		if (is_over_limit(cached, v->now_sec))
 			continue;
-		np_placement_text(p, seen->in, o,
+		np_placement_text(p, entry->in, o,
 				  line, sizeof(line));
-		np_ctl_info("JobId=%u (%s): %s%s", seen->id, seen->app, line,
-			    cached->n_said == MAX_SAID ?
-			    " (the last line about it in this hour)" : "");
+		np_ctl_info("JobId=%u (%s): %s%s", entry->id, entry->app, line,
+			    cached->n_said == MAX_LINES ?
+			    " (no more lines about it in this hour)" : "");
 	}
 	return n;
 }
@@ -212,11 +218,11 @@ void np_tell_trouble(struct np_err *said, const struct np_err *trouble)
 	if (trouble->text[0])
 		np_ctl_error("%s", trouble->text);
 	else
-		np_ctl_info("in order again");
+		np_ctl_info("no more trouble");
 	*said = *trouble;
 }
 
-/* ---- claims that do not hold ---- */
+/* ---- Denied claims ---- */
 
 static struct np_denied *find(struct np_denials *d, uint32_t uid,
 			      const char *app)
@@ -232,21 +238,21 @@ void np_denied_gather(const struct np_view *v, const struct np_app_index *index,
 {
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < v->n_jobs; i++) {
-		const struct np_seen *seen = &v->job[i];
+		const struct np_job_entry *entry = &v->job[i];
 		struct np_denied *d;
 
-		if (np_claim_counts(seen->claim))
+		if (np_claim_counts(entry->claim))
 			continue;
-		d = find(out, seen->in->owner, seen->app);
+		d = find(out, entry->in->owner, entry->app);
 		if (!d && out->n == NP_DENIED_MAX) {
 			out->n_more++;
 			continue;
 		}
 		if (!d) {
 			d = &out->at[out->n++];
-			d->uid = seen->in->owner;
-			d->claim = seen->claim;
-			strcpy(d->app, seen->app);
+			d->uid = entry->in->owner;
+			d->claim = entry->claim;
+			strcpy(d->app, entry->app);
 			snprintf(d->why, sizeof(d->why), "%s%s", d->claim ==
 				 NP_CLAIM_REFUTED ? "own runs contradict it: " :
 				 "", np_app_index_why(index, d->app, d->uid,
@@ -256,9 +262,9 @@ void np_denied_gather(const struct np_view *v, const struct np_app_index *index,
 	}
 }
 
-/* Index of what was told of a user and name; told->n: nothing was. */
-static size_t told_at(const struct np_denied_told *told, uint32_t uid,
-		      const char *app)
+/* Index of a logged denial; told->n: it was not logged. */
+static size_t find_told(const struct np_denied_told *told, uint32_t uid,
+			const char *app)
 {
 	size_t i = 0;
 
@@ -268,6 +274,7 @@ static size_t told_at(const struct np_denied_told *told, uint32_t uid,
 	return i;
 }
 
+/* Enter a denial as logged, at its index or in place of the oldest. */
 static void remember(struct np_denied_told *told, size_t at,
 		     const struct np_denied *d)
 {
@@ -282,20 +289,23 @@ static void remember(struct np_denied_told *told, size_t at,
 	strcpy(told->at[at].app, d->app);
 }
 
-/* A claim that holds again is news, should it ever not. */
-static void forget_good(const struct np_view *v, const struct np_denials *d,
-			struct np_denied_told *told)
+/*
+ * Forget logged denials whose claims are valid now, to log them if they recur.
+ */
+static void forget_valid(const struct np_view *v, const struct np_denials *d,
+			 struct np_denied_told *told)
 {
 	for (size_t i = 0; told->n && i < v->n_jobs; i++) {
-		const struct np_seen *seen = &v->job[i];
+		const struct np_job_entry *entry = &v->job[i];
 		size_t at;
 
-		if (!np_claim_counts(seen->claim) || !seen->app[0])
+		if (!np_claim_counts(entry->claim) || !entry->app[0])
 			continue;
-		at = told_at(told, seen->in->owner, seen->app);
-		/* By account or partition, one job's may and another's not. */
-		if (at < told->n &&
-		    !find((struct np_denials *)d, seen->in->owner, seen->app)) {
+		at = find_told(told, entry->in->owner, entry->app);
+		/* Claims may depend on the job's account or partition, so that
+		   one job of a user is denied and another is not. */
+		if (at < told->n && !find((struct np_denials *)d,
+					  entry->in->owner, entry->app)) {
 			told->at[at] = told->at[--told->n];
 			told->next = 0;
 		}
@@ -307,10 +317,10 @@ size_t np_denied_log(const struct np_view *v, const struct np_denials *d,
 {
 	size_t n = 0;
 
-	forget_good(v, d, told);
+	forget_valid(v, d, told);
 	for (size_t i = 0; i < d->n; i++) {
 		const struct np_denied *one = &d->at[i];
-		size_t at = told_at(told, one->uid, one->app);
+		size_t at = find_told(told, one->uid, one->app);
 
 		if (at < told->n && told->at[at].claim == one->claim)
 			continue;
@@ -323,25 +333,26 @@ size_t np_denied_log(const struct np_view *v, const struct np_denials *d,
 	return n;
 }
 
-/* ---- the decision as state.json has it ---- */
+/* ---- state.json ---- */
 
+/* Argument of add_cause(). */
 struct causes {
 	const struct np_view *v;
-	const struct np_seen **seen; /* by id */
+	const struct np_job_entry **entry; /* by id */
 	struct np_state_job *to;
 };
 
 static int by_id(const void *a, const void *b)
 {
-	uint32_t x = (*(const struct np_seen *const *)a)->id;
-	uint32_t y = (*(const struct np_seen *const *)b)->id;
+	uint32_t x = (*(const struct np_job_entry *const *)a)->id;
+	uint32_t y = (*(const struct np_job_entry *const *)b)->id;
 
 	return x < y ? -1 : x > y;
 }
 
-static const struct np_seen **sorted(const struct np_view *v)
+static const struct np_job_entry **sorted(const struct np_view *v)
 {
-	const struct np_seen **s = calloc(v->n_jobs + 1, sizeof(*s));
+	const struct np_job_entry **s = calloc(v->n_jobs + 1, sizeof(*s));
 
 	for (size_t i = 0; s && i < v->n_jobs; i++)
 		s[i] = &v->job[i];
@@ -350,11 +361,12 @@ static const struct np_seen **sorted(const struct np_view *v)
 	return s;
 }
 
+/* Name of the application of a job; "": unknown. */
 static const char *app_of(const struct causes *c, uint32_t id)
 {
-	const struct np_seen key = { .id = id }, *find = &key;
-	const struct np_seen **at = bsearch(&find, c->seen, c->v->n_jobs,
-					    sizeof(*c->seen), by_id);
+	const struct np_job_entry key = { .id = id }, *find = &key;
+	const struct np_job_entry **at = bsearch(&find, c->entry, c->v->n_jobs,
+						 sizeof(*c->entry), by_id);
 
 	return at ? (*at)->app : "";
 }
@@ -371,7 +383,7 @@ static void add_cause(void *arg, const struct np_cause *c)
 	if (!j->cause)
 		return;
 	j->cause[j->n_causes++] = (struct np_state_cause){
-		.leaf = strdup(a->v->site->leaves->name[c->leaf]),
+		.leaf = strdup(a->v->map->leaves->name[c->leaf]),
 		.other = c->other, .other_app = strdup(app_of(a, c->other)),
 		.victim = c->victim_self ? j->id : c->victim,
 		.slowdown = c->slowdown,
@@ -395,12 +407,13 @@ static void fill_pending(struct causes *causes, const struct np_placement *p,
 	to->applied = o->applied;
 	to->until = (double)o->until_sec;
 	to->held_sec = o->held_sec;
-	to->text = strdup(!np_claim_counts(v->job[i].claim) ?
-		"left alone: its user may not claim that name, see netprof "
-		"status" : np_placement_text(p,
-		v->job[i].in, o, line, sizeof(line)));
+	to->text = strdup(!np_claim_counts(v->job[i].claim)
+			  ? "ignored: its user is not authorised to "
+			  "use that profile name; see netprof status"
+			  : np_placement_text(p, v->job[i].in, o, line,
+					      sizeof(line)));
 	if (o->action == NP_ACT_CONFINE)
-		to->leaves = np_site_leaf_list(v->site, o->leaves, NULL, 0);
+		to->leaves = np_site_leaf_list(v->map, o->leaves, NULL, 0);
 	if (o->action == NP_ACT_CONFINE || o->action == NP_ACT_DEFER)
 		np_placement_causes(p, i, add_cause, causes);
 }
@@ -409,41 +422,41 @@ static void fill_job(struct causes *causes, const struct np_placement *p,
 		     size_t i, struct np_state_job *to)
 {
 	const struct np_view *v = causes->v;
-	const struct np_seen *seen = &v->job[i];
-	const struct np_job *in = seen->in;
+	const struct np_job_entry *entry = &v->job[i];
+	const struct np_job *in = entry->in;
 
 	*to = (struct np_state_job){
-		.id = seen->id, .array = seen->array, .task = seen->task,
-		.uid = in->owner, .app = strdup(seen->app),
+		.id = entry->id, .array = entry->array, .task = entry->task,
+		.uid = in->owner, .app = strdup(entry->app),
 		.known = in->profile >= 0,
-		.partition = strdup(seen->partition < 0 ? "" :
-			v->site->part[seen->partition].name),
+		.partition = strdup(entry->partition < 0 ? "" :
+				    v->map->part[entry->partition].name),
 		.mode = strdup(np_mode_name(in->mode)),
 		.pending = in->state != NP_JOB_RUNNING,
-		.n_nodes = seen->n_nodes, .held_sec = seen->note.held_sec,
+		.n_nodes = entry->n_nodes, .held_sec = entry->note.held_sec,
 	};
 	if (to->pending) {
 		fill_pending(causes, p, i, to);
 		return;
 	}
 	to->start = (double)in->start_sec;
-	to->leaves = np_site_leaf_list(v->site, NULL, in->leaf, in->n_leaves);
+	to->leaves = np_site_leaf_list(v->map, NULL, in->leaf, in->n_leaves);
 }
 
 static int fill_jobs(const struct np_view *v, const struct np_placement *p,
 		     struct np_state *s)
 {
-	struct causes causes = { .v = v, .seen = sorted(v) };
+	struct causes causes = { .v = v, .entry = sorted(v) };
 
 	s->job = calloc(v->n_jobs + 1, sizeof(*s->job));
-	if (!s->job || !causes.seen) {
-		free(causes.seen);
+	if (!s->job || !causes.entry) {
+		free(causes.entry);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < v->n_jobs; i++)
 		if (v->job[i].app[0])
 			fill_job(&causes, p, i, &s->job[s->n_jobs++]);
-	free(causes.seen);
+	free(causes.entry);
 	return 0;
 }
 
@@ -462,7 +475,7 @@ static void count_jobs(const struct np_view *v, struct np_state *s)
 static int fill_leaves(const struct np_view *v, const struct np_placement *p,
 		       struct np_state *s)
 {
-	const struct np_leaves *l = v->site->leaves;
+	const struct np_leaves *l = v->map->leaves;
 
 	s->leaf = calloc(l->n + 1, sizeof(*s->leaf));
 	if (!s->leaf)

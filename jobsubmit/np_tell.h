@@ -1,4 +1,8 @@
-/* What the thread tells people: lines in slurmctld.log, and state.json. */
+/*
+ * State writer: what the placement thread reports, as lines in slurmctld.log
+ * and as state.json. Also what it needs to know first: whether this slurmctld
+ * is the active controller, and the settings of netprof.conf.
+ */
 #ifndef NP_TELL_H
 #define NP_TELL_H
 
@@ -14,84 +18,89 @@
 #include "np_view.h"
 
 /*
- * Is this slurmctld the one in control?
+ * ---- Is this slurmctld the active controller? ----
  *
- * A standby loads its plugins, too, and a takeover calls none of them.  So the
- * thread asks before it acts: this controller answers, and none that stands
- * before it in slurm.conf does.  A standby that does not control yet refuses
- * all further questions itself.
+ * A standby controller loads its plugins too, and no callback reports a
+ * takeover. The thread therefore checks before each pass that this controller
+ * answers pings, and that no controller listed before it in slurm.conf does. A
+ * standby that is not in control refuses all other requests itself.
  */
 
-/* Settings of slurm.conf that matter here. */
+/* The settings of slurm.conf that matter here. */
 struct np_role {
-	int index;	    /* of this controller; -1: not known yet */
-	bool alone;	    /* there is no other */
-	bool whole_nodes;   /* SelectType gives whole nodes */
+	int index;	    /* in the list of controllers; -1: not known yet */
+	bool alone;	    /* the only controller */
+	bool whole_nodes;   /* SelectType allocates whole nodes */
 	bool private_jobs;  /* PrivateData=jobs */
 	char cluster[256];
 	char host[256];
-	double asked_sec;   /* monotonic: when slurm.conf was asked for */
+	double asked_sec;   /* CLOCK_MONOTONIC, when slurm.conf was last read;
+			       0: never */
 };
 
 /*
- * What slurm.conf says to c->host.  Returns 0, or -EAGAIN with err if it does
- * not name that host.
+ * Fill in c from slurm.conf for c->host. Returns 0, or -EAGAIN with err if it
+ * does not list that host. Exported for the tests.
  */
 int np_role_take(struct np_role *c, const slurm_conf_t *conf,
 		 struct np_err *err);
 
 /*
- * Some RPCs.  Returns 0: in control; -EAGAIN: not, or nobody answers; err says
- * why.
+ * Uses RPCs. Returns 0 if this is the active controller; -EAGAIN with err if it
+ * is not, or if it does not answer.
  */
 int np_role_check(struct np_role *c, struct np_err *err);
 
-/* netprof.conf as the thread follows it. */
+/* ---- Settings of netprof.conf ---- */
 
 struct np_settings {
-	struct np_conf conf; /* the last good ones; off before */
-	struct np_err trouble; /* the file is broken: where and why, or "" */
-	bool read;	     /* once at least */
-	struct timespec changed; /* of the file that was read */
-	off_t size;
+	struct np_conf conf; /* last valid ones; before, placement is off */
+	struct np_err trouble; /* error in the current file, or "" */
+	bool read;	     /* at least once */
+	struct timespec changed; /* modification time of the file read last */
+	off_t size;	     /* of that file, bytes */
 };
 
 void np_settings_init(struct np_settings *s);
 
-/* Read the file if it changed.  Returns true if the settings did. */
+/* Read the file if it changed. Returns true if the settings were replaced. */
 bool np_settings_refresh(struct np_settings *s);
 
-/* The policy that they make. */
+/* Derive the policy of decisions from the settings. */
 void np_settings_policy(const struct np_settings *s,
 			const struct np_app_index *index,
 			struct np_policy *policy);
 
-/*
- * One line for each pending job whose decision is another one than before, at
- * most five of a job in an hour.  Returns how many decisions are others.
- */
-size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
-		 struct np_job_cache *cache);
+/* ---- Log lines ---- */
 
 /*
- * trouble becomes why a round failed (rc, and its text if it has one); what is
- * there stays if it did not.
+ * Log each pending job whose decision differs from the last one, at most five
+ * lines per job and hour. Returns how many decisions differ.
+ */
+size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
+		   struct np_job_cache *cache);
+
+/*
+ * If a pass failed (rc is not 0), set trouble to why, or to a text for rc where
+ * why is empty. Otherwise leave it as it is.
  */
 void np_tell_why(int rc, const struct np_err *why, struct np_err *trouble);
 
 /*
- * Log each trouble, or that there is none any more, once: until another one
- * takes its place in *said.
+ * Log trouble, or that it is over, once: only if it differs from *said, which
+ * is updated.
  */
 void np_tell_trouble(struct np_err *said, const struct np_err *trouble);
 
 /*
- * Claims to published names that do not hold: whose jobs count as unknown, and
- * why.  For the log and for state.json.
+ * ---- Denied claims ----
+ *
+ * Jobs whose users name a published profile without being authorised to. They
+ * count as jobs of unknown applications; log and state.json say why.
  */
 
-#define NP_DENIED_MAX NP_STATE_MAX_CLAIMS /* told at a time */
-#define NP_DENIED_KEEP 256 /* remembered as told; the oldest goes */
+#define NP_DENIED_MAX NP_STATE_MAX_CLAIMS /* reported at a time */
+#define NP_DENIED_KEEP 256 /* remembered as logged; the oldest is dropped */
 
 struct np_denied {
 	uint32_t uid;
@@ -101,45 +110,50 @@ struct np_denied {
 	char why[NP_STATE_WHY_MAX + 1];
 };
 
-/* Each user and name once, in the order of the first job. */
+/* Each pair of user and application once, in the order of their first job. */
 struct np_denials {
 	struct np_denied at[NP_DENIED_MAX];
 	size_t n;
-	uint32_t n_more; /* jobs of others, for whom there was no room */
+	uint32_t n_more; /* jobs of further pairs, beyond NP_DENIED_MAX */
 };
 
-/* index: the view was made with it. */
+/* index: the one that the view was made with. */
 void np_denied_gather(const struct np_view *v, const struct np_app_index *index,
 		      struct np_denials *out);
 
-/* What the log has been told; zeroed: nothing. */
+/* Denials that were logged already; zero-initialised: none. */
 struct np_denied_told {
 	struct {
 		uint32_t uid;
 		char app[NP_APP_MAX + 1];
 		enum np_claim claim;
 	} at[NP_DENIED_KEEP];
-	size_t n, next; /* the oldest, once it is full */
+	size_t n, next; /* next: the oldest, once the array is full */
 };
 
 /*
- * One line for each that was not told, until the reason is another one or the
- * claim holds.  Returns how many.
+ * Log each denial once, and again if its reason changes or the claim was valid
+ * in between. Returns how many were logged.
  */
 size_t np_denied_log(const struct np_view *v, const struct np_denials *d,
 		     struct np_denied_told *told);
 
-/* What state.json has beyond the decision. */
+/* ---- state.json ---- */
+
+/* What it contains beyond the decision itself. */
 struct np_tell {
 	const struct np_role *role;
 	const struct np_settings *settings;
 	const struct np_press *table;
 	const struct np_denials *denied; /* NULL: none */
 	const char *fabric, *trouble;
-	double decide_sec;
+	double decide_sec; /* duration of the pass so far */
 };
 
-/* For np_state_save().  Returns 0 (np_state_free()) or -ENOMEM. */
+/*
+ * Make the contents of state.json, for np_state_save(). Returns 0, free with
+ * np_state_free(); or -ENOMEM.
+ */
 int np_tell_make(const struct np_tell *t, const struct np_view *v,
 		 const struct np_placement *p, struct np_state *out);
 

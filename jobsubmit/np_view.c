@@ -10,13 +10,16 @@
 #include "np_bits.h"
 #include "np_ctl.h"
 
-/* The lists of a change as bitmaps of nodes: read once for all records. */
+/*
+ * The lists of a change as bitmaps of nodes, parsed once for all its records.
+ */
 struct np_change_lists {
 	bool read;
-	int put_rc, his_rc; /* of np_site_parse() */
-	uint64_t *put, *his;
+	int put_rc, requested_rc; /* results of np_site_parse() */
+	uint64_t *put, *requested;
 };
 
+/* State while a job snapshot is made. */
 struct np_view_make {
 	struct np_view *view;
 	const struct np_app_index *index;
@@ -26,19 +29,21 @@ struct np_view_make {
 	size_t n_changes;
 	struct np_change_lists *lists; /* of each change */
 	uint64_t *scratch; /* four bitmaps of nodes, and one of leaves */
-	uint32_t *node;	   /* of a running job */
+	uint32_t *node;	   /* nodes of a running job */
 };
 
-/* A user who was faster than the thread. */
+/* ---- Job cache ---- */
+
+/* A user who changed a job before the thread's update. */
 struct overtaker {
 	uint32_t uid;
-	unsigned rounds;  /* in a row */
-	bool now;	  /* in this one */
-	int64_t rest_sec; /* left alone until then; 0: not */
+	unsigned rounds;  /* consecutive passes in which that happened */
+	bool now;	  /* it happened in the current pass */
+	int64_t rest_sec; /* left alone until then; 0: not left alone */
 };
 
 struct np_job_cache {
-	void *cached; /* tsearch(3) by id */
+	void *cached; /* entries, a tree of tsearch(3) by id */
 	struct overtaker *overtaker;
 	size_t n_overtakers;
 };
@@ -100,7 +105,7 @@ struct np_cached_job *np_job_cache_at(struct np_job_cache *m, uint32_t id)
 	return cached;
 }
 
-/* Collects those that were not seen; the tree must not change under it. */
+/* Entries to remove, as the tree must not change while it is walked. */
 struct sweep {
 	struct np_cached_job **gone;
 	size_t n;
@@ -144,7 +149,7 @@ void np_job_cache_overtaken(struct np_job_cache *m, uint32_t uid)
 	struct overtaker *o = find_overtaker(m, uid);
 
 	if (!o && np_array_more(&m->overtaker, m->n_overtakers, sizeof(*o)))
-		return; /* it is counted from the next round on */
+		return; /* out of memory: counted from the next time on */
 	if (!o) {
 		o = &m->overtaker[m->n_overtakers++];
 		*o = (struct overtaker){ .uid = uid };
@@ -152,8 +157,8 @@ void np_job_cache_overtaken(struct np_job_cache *m, uint32_t uid)
 	o->now = true;
 }
 
-/* The clock may have been set back. */
-static bool job_cache_rests(const struct overtaker *o, int64_t now_sec)
+/* A clock that was set back must not make a user wait longer. */
+static bool rests_now(const struct overtaker *o, int64_t now_sec)
 {
 	return o->rest_sec > now_sec &&
 	       o->rest_sec <= now_sec + NP_OVERTAKEN_REST_SEC;
@@ -173,7 +178,7 @@ void np_job_cache_end_round(struct np_job_cache *m, int64_t now_sec,
 			if (on_rest)
 				on_rest(o.uid);
 		}
-		if (o.now || job_cache_rests(&o, now_sec)) {
+		if (o.now || rests_now(&o, now_sec)) {
 			o.now = false;
 			m->overtaker[n++] = o;
 		}
@@ -186,10 +191,10 @@ bool np_job_cache_rests(const struct np_job_cache *m, uint32_t uid,
 {
 	const struct overtaker *o = find_overtaker(m, uid);
 
-	return o && job_cache_rests(o, now_sec);
+	return o && rests_now(o, now_sec);
 }
 
-/* One job as Slurm tells it, as the decision wants it. */
+/* ---- One job: from Slurm's record to the decision's form ---- */
 
 static struct np_need np_need_of_job(const slurm_job_info_t *j)
 {
@@ -208,7 +213,7 @@ static struct np_need np_need_of_job(const slurm_job_info_t *j)
 	return need;
 }
 
-/* Does it hold nodes? */
+/* Whether a job holds nodes. */
 static bool holds_nodes(const slurm_job_info_t *j)
 {
 	uint32_t base = j->job_state & JOB_STATE_BASE;
@@ -222,7 +227,7 @@ static bool is_pending(const slurm_job_info_t *j)
 	return (j->job_state & JOB_STATE_BASE) == JOB_PENDING;
 }
 
-/* May it start by itself, as far as is known? */
+/* Whether a pending job may start by itself, as far as its reason tells. */
 static bool is_ready(const slurm_job_info_t *j)
 {
 	if (!j->priority && j->state_reason != FAIL_BAD_CONSTRAINTS)
@@ -235,7 +240,7 @@ static bool is_ready(const slurm_job_info_t *j)
 	case WAIT_LICENSES:
 	case WAIT_NODE_NOT_AVAIL:
 	case WAIT_CLEANING:
-	case FAIL_BAD_CONSTRAINTS: /* perhaps by what we wrote */
+	case FAIL_BAD_CONSTRAINTS: /* perhaps due to our own exclusions */
 		return true;
 	default:
 		return false;
@@ -259,18 +264,18 @@ bool np_view_app(const struct np_place_conf *conf, const slurm_job_info_t *j,
 	return app[0];
 }
 
-/* Slurm knows the account of a job that it has accepted, or there is none. */
+/* An accepted job without an account has none: Slurm would have set it. */
 static int32_t profile_of(const struct np_view_make *m,
 			  const slurm_job_info_t *j, const char *partition,
-			  struct np_seen *seen)
+			  struct np_job_entry *entry)
 {
 	const struct np_claimant who = {
 		.uid = j->user_id, .account = j->account ? j->account : "",
 		.partition = partition,
 	};
 
-	return np_view_app(m->conf, j, seen->app) && m->index ?
-	       np_app_index_of_job(m->index, seen->app, &who, &seen->claim) :
+	return np_view_app(m->conf, j, entry->app) && m->index ?
+	       np_app_index_of_job(m->index, entry->app, &who, &entry->claim) :
 	       NP_PROFILE_UNKNOWN;
 }
 
@@ -280,7 +285,7 @@ static unsigned flags_of(const struct np_view_make *m,
 	unsigned flags = 0;
 
 	if (partition >= 0 && j->shared != JOB_SHARED_NONE &&
-	    m->view->site->part[partition].shares)
+	    m->view->map->part[partition].shares)
 		flags |= NP_JOB_SHARES_NODES;
 	if (j->req_nodes && *j->req_nodes)
 		flags |= NP_JOB_NODELIST;
@@ -291,7 +296,7 @@ static unsigned flags_of(const struct np_view_make *m,
 	return flags;
 }
 
-static int add_tasks(const slurm_job_info_t *j, struct np_seen *seen,
+static int add_tasks(const slurm_job_info_t *j, struct np_job_entry *entry,
 		     struct np_job *to)
 {
 	int64_t bit, end;
@@ -299,47 +304,50 @@ static int add_tasks(const slurm_job_info_t *j, struct np_seen *seen,
 	to->tasks = 1;
 	if (!j->array_job_id)
 		return 0;
-	seen->array = to->array = j->array_job_id;
-	seen->task = to->task = np_said(j->array_task_id);
+	entry->array = to->array = j->array_job_id;
+	entry->task = to->task = np_said(j->array_task_id);
 	if (j->array_task_id != NO_VAL || !j->array_bitmap)
 		return 0;
-	seen->task = NP_SEEN_NO_TASK;
+	entry->task = NP_SEEN_NO_TASK;
 	bit = slurm_bit_ffs(j->array_bitmap);
 	if (bit < 0)
 		return 0;
 	to->task = (uint32_t)bit;
 	to->tasks = (uint32_t)slurm_bit_set_count(j->array_bitmap);
-	seen->tasks = calloc(NP_PLACEMENT_MAX_TASKS, sizeof(*seen->tasks));
-	if (!seen->tasks)
+	entry->tasks = calloc(NP_PLACEMENT_MAX_TASKS, sizeof(*entry->tasks));
+	if (!entry->tasks)
 		return -ENOMEM;
 	end = slurm_bit_size(j->array_bitmap);
-	for (; bit < end && seen->n_tasks < NP_PLACEMENT_MAX_TASKS; bit++)
+	for (; bit < end && entry->n_tasks < NP_PLACEMENT_MAX_TASKS; bit++)
 		if (slurm_bit_test(j->array_bitmap, bit))
-			seen->tasks[seen->n_tasks++] = (uint32_t)bit;
+			entry->tasks[entry->n_tasks++] = (uint32_t)bit;
 	return 0;
 }
 
 static void running_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 			  struct np_job *to)
 {
-	size_t words = m->view->site->words;
+	size_t words = m->view->map->words;
 
-	np_site_pairs(m->view->site, j->node_inx, m->scratch);
+	np_site_pairs(m->view->map, j->node_inx, m->scratch);
 	NP_BITS_EACH(i, m->scratch, words)
 		m->node[to->n_nodes++] = (uint32_t)i;
 	to->node = m->node;
 }
 
-/* ---- what stands in a pending job: whose exclusions, whose begin time ---- */
+/*
+ * ---- A pending job: which of its excluded nodes, and whether its begin time,
+ * are the user's or ours ----
+ */
 
-/* Changes of one job by those who may, the last one first. */
-struct his {
+/* The changes of one job by users who may change it, latest first. */
+struct job_changes {
 	const struct np_change *change[NP_CHANGES_FOUND];
 	size_t n;
 };
 
 static void find_changes(const struct np_view_make *m,
-			 const slurm_job_info_t *j, struct his *h)
+			 const slurm_job_info_t *j, struct job_changes *h)
 {
 	h->n = np_changes_of(m->change, m->n_changes, j->job_id,
 			     j->array_job_id, j->array_task_id == NO_VAL ?
@@ -347,33 +355,35 @@ static void find_changes(const struct np_view_make *m,
 			     h->change, NP_CHANGES_FOUND);
 }
 
-/* What a change set and what he asked for; NULL: no memory. */
+/* The lists of a change, handed on and requested. NULL: out of memory. */
 static const struct np_change_lists *
-lists_of(const struct np_view_make *m, const struct np_change *c)
+parse_lists(const struct np_view_make *m, const struct np_change *c)
 {
 	struct np_change_lists *l = &m->lists[c - m->change];
-	size_t words = m->view->site->words;
+	size_t words = m->view->map->words;
 
 	if (l->read)
 		return l;
 	l->put = calloc(2 * words, sizeof(*l->put));
 	if (!l->put)
 		return NULL;
-	l->his = l->put + words;
-	l->put_rc = np_site_parse(m->view->site, c->put, l->put);
-	l->his_rc = np_site_parse(m->view->site, c->exc_nodes, l->his);
+	l->requested = l->put + words;
+	l->put_rc = np_site_parse(m->view->map, c->put, l->put);
+	l->requested_rc =
+		np_site_parse(m->view->map, c->exc_nodes, l->requested);
 	l->read = true;
 	return l;
 }
 
 /*
- * The last list that somebody set, and that is the one that stands there; *out
- * NULL: none.  Returns 0 or -ENOMEM.
+ * Find the latest change whose list is the one that the job has now; *out NULL:
+ * none. 0 or -ENOMEM.
  */
-static int find_list(const struct np_view_make *m, const struct his *h,
-		     const uint64_t *now, const struct np_change_lists **out)
+static int find_list_in_effect(const struct np_view_make *m,
+			       const struct job_changes *h, const uint64_t *now,
+			       const struct np_change_lists **out)
 {
-	size_t bytes = m->view->site->words * sizeof(*now);
+	size_t bytes = m->view->map->words * sizeof(*now);
 
 	*out = NULL;
 	for (size_t i = 0; i < h->n && !*out; i++) {
@@ -381,7 +391,7 @@ static int find_list(const struct np_view_make *m, const struct his *h,
 
 		if (!h->change[i]->put)
 			continue;
-		l = lists_of(m, h->change[i]);
+		l = parse_lists(m, h->change[i]);
 		if (!l)
 			return -ENOMEM;
 		if (!l->put_rc && !memcmp(l->put, now, bytes))
@@ -395,10 +405,10 @@ static int64_t ahead(int64_t sec, int64_t now_sec)
 	return sec > now_sec ? sec : 0;
 }
 
-/* The same for a begin time; one that is past is none. */
-static const struct np_change *find_begin(const struct np_view_make *m,
-					  const struct his *h,
-					  const slurm_job_info_t *j)
+/* The same for the begin time; one in the past counts as none. */
+static const struct np_change *
+find_begin_in_effect(const struct np_view_make *m, const struct job_changes *h,
+		     const slurm_job_info_t *j)
 {
 	int64_t now = m->view->now_sec;
 
@@ -413,44 +423,48 @@ static const struct np_change *find_begin(const struct np_view_make *m,
 	return NULL;
 }
 
-/* Bitmaps of nodes, while it is sorted out whose exclusions are whose. */
+/* A job's excluded nodes, as in struct np_job_entry. */
 struct lists {
 	uint64_t *user, *written, *now;
 };
 
-static int sort_out(struct np_view_make *m, const slurm_job_info_t *j,
-		    const struct his *his, struct np_seen *seen, bool noted,
-		    struct lists *l)
+static int find_exclusions(struct np_view_make *m, const slurm_job_info_t *j,
+			   const struct job_changes *changes,
+			   struct np_job_entry *entry, bool noted,
+			   struct lists *l)
 {
-	const struct np_site *site = m->view->site;
-	size_t words = site->words;
+	const struct np_site *map = m->view->map;
+	size_t words = map->words;
 	const struct np_change_lists *set;
 	int rc;
 
-	np_site_pairs(site, j->exc_node_inx, l->now);
-	/* Lists that can no longer be read were not ours to write. */
-	noted = noted && !np_site_parse(site, seen->note.user, l->user) &&
-		!np_site_parse(site, seen->note.ours, l->written);
-	seen->stands = noted && np_bits_within(l->written, l->now, words);
+	np_site_pairs(map, j->exc_node_inx, l->now);
+	/* We never write lists that cannot be parsed. */
+	noted = noted && !np_site_parse(map, entry->note.user, l->user) &&
+		!np_site_parse(map, entry->note.ours, l->written);
+	entry->in_effect = noted && np_bits_within(l->written, l->now, words);
 	if (!noted) {
 		memset(l->user, 0, words * sizeof(*l->user));
 		memset(l->written, 0, words * sizeof(*l->written));
 	}
 	np_note_user(l->user, l->written, l->now, words);
-	rc = find_list(m, his, l->now, &set);
+	rc = find_list_in_effect(m, changes, l->now, &set);
 	if (rc || !set)
 		return rc;
-	memcpy(l->user, set->his, words * sizeof(*l->user));
-	return set->his_rc;
+	memcpy(l->user, set->requested, words * sizeof(*l->user));
+	return set->requested_rc;
 }
 
-/* Most are empty or equal, and there are thousands of jobs. */
+/*
+ * Copy the lists into the entry. Equal ones share memory, since most are empty
+ * or equal and there are thousands of jobs. 0 or -ENOMEM.
+ */
 static int keep(struct np_view_make *m, const struct lists *l,
-		struct np_seen *seen)
+		struct np_job_entry *entry)
 {
 	const uint64_t *from[] = { m->view->none, l->user, l->written, l->now };
 	const uint64_t *to[4] = { m->view->none };
-	size_t bytes = m->view->site->words * sizeof(*seen->bits);
+	size_t bytes = m->view->map->words * sizeof(*entry->bits);
 	int like[4] = { 0 }, n = 0;
 
 	for (int i = 1; i < 4; i++) {
@@ -458,65 +472,65 @@ static int keep(struct np_view_make *m, const struct lists *l,
 			like[i]++;
 		n += like[i] == i;
 	}
-	seen->bits = n ? malloc((size_t)n * bytes) : NULL;
-	if (n && !seen->bits)
+	entry->bits = n ? malloc((size_t)n * bytes) : NULL;
+	if (n && !entry->bits)
 		return -ENOMEM;
 	n = 0;
 	for (int i = 1; i < 4; i++) {
 		to[i] = like[i] < i ? to[like[i]] :
-			memcpy((char *)seen->bits + (size_t)n++ * bytes,
+			memcpy((char *)entry->bits + (size_t)n++ * bytes,
 			       from[i], bytes);
 	}
-	seen->user = to[1];
-	seen->written = to[2];
-	seen->now = to[3];
+	entry->user = to[1];
+	entry->written = to[2];
+	entry->now = to[3];
 	return 0;
 }
 
-/* Whose begin time it is, and what was decided before. */
-static void sort_out_time(struct np_view_make *m, const slurm_job_info_t *j,
-			  const struct his *his, struct np_seen *seen,
-			  struct np_job *to)
+/* Find out the user's begin time, and from it the prior decision. */
+static void find_begin_time(struct np_view_make *m, const slurm_job_info_t *j,
+			    const struct job_changes *changes,
+			    struct np_job_entry *entry, struct np_job *to)
 {
-	const struct np_change *change = find_begin(m, his, j);
+	const struct np_change *change = find_begin_in_effect(m, changes, j);
 	int64_t now = m->view->now_sec;
-	bool deferred = seen->note.until_sec &&
-			seen->note.until_sec == j->eligible_time;
+	bool deferred = entry->note.until_sec &&
+			entry->note.until_sec == j->eligible_time;
 
-	seen->begin_sec = ahead(j->eligible_time, now);
+	entry->begin_sec = ahead(j->eligible_time, now);
 	if (change)
-		seen->note.begin_sec = change->begin_sec;
+		entry->note.begin_sec = change->begin_sec;
 	else if (!deferred)
-		seen->note.begin_sec = seen->begin_sec;
-	seen->note.begin_sec = ahead(seen->note.begin_sec, now);
-	if (!deferred && seen->note.until_sec)
-		seen->stands = false;
-	to->eligible_sec = seen->note.begin_sec;
-	if (!seen->stands || !seen->note.decided)
+		entry->note.begin_sec = entry->begin_sec;
+	entry->note.begin_sec = ahead(entry->note.begin_sec, now);
+	if (!deferred && entry->note.until_sec)
+		entry->in_effect = false;
+	to->eligible_sec = entry->note.begin_sec;
+	if (!entry->in_effect || !entry->note.decided)
 		to->prior = NP_PRIOR_NONE;
 	else if (deferred)
 		to->prior = NP_PRIOR_DEFERRED;
-	else if (np_bits_any(seen->written, m->view->site->words))
+	else if (np_bits_any(entry->written, m->view->map->words))
 		to->prior = NP_PRIOR_LEAVES;
 	else
 		to->prior = NP_PRIOR_ANYWHERE;
-	to->prior_until_sec = deferred ? seen->note.until_sec : 0;
+	to->prior_until_sec = deferred ? entry->note.until_sec : 0;
 }
 
 /*
- * The note; or the one of before, if somebody damaged it or set another comment
- * over it.  Returns 0, -ENOENT or -ENOMEM.
+ * Read the annotation, or use the cached one if somebody damaged or overwrote
+ * it. Returns 0, -ENOENT (there is none) or -ENOMEM.
  */
 static int read_note(struct np_cached_job *cached, const slurm_job_info_t *j,
-		     struct np_seen *seen)
+		     struct np_job_entry *entry)
 {
-	int rc = np_note_read(j->admin_comment, &seen->note);
+	int rc = np_note_read(j->admin_comment, &entry->note);
 
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc)
 		return cached->comment ?
-		       np_note_read(cached->comment, &seen->note) : -ENOENT;
+		       np_note_read(cached->comment, &entry->note) : -ENOENT;
 	if (cached->comment && !strcmp(cached->comment, j->admin_comment))
 		return 0;
 	free(cached->comment);
@@ -524,74 +538,75 @@ static int read_note(struct np_cached_job *cached, const slurm_job_info_t *j,
 	return cached->comment ? 0 : -ENOMEM;
 }
 
-static bool job_rests(const struct np_view_make *m, const slurm_job_info_t *j)
+static bool
+is_left_alone(const struct np_view_make *m, const slurm_job_info_t *j)
 {
 	return np_job_cache_rests(m->cache, j->user_id, m->view->now_sec);
 }
 
 static int add_pending(struct np_view_make *m, const slurm_job_info_t *j,
-		       struct np_seen *seen, struct np_job *to)
+		       struct np_job_entry *entry, struct np_job *to)
 {
-	size_t words = m->view->site->words;
+	size_t words = m->view->map->words;
 	struct np_cached_job *cached = np_job_cache_at(m->cache, j->job_id);
 	uint64_t *leaves = m->scratch + 4 * words;
-	/* The first one is the caller's. */
+	/* The first bitmap of scratch is in use by the caller. */
 	struct lists l = { m->scratch + words, m->scratch + 2 * words,
 			   m->scratch + 3 * words };
-	struct his his;
+	struct job_changes changes;
 	int rc;
 
 	if (j->admin_comment)
-		seen->comment = strdup(j->admin_comment);
-	if (!cached || (j->admin_comment && !seen->comment))
+		entry->comment = strdup(j->admin_comment);
+	if (!cached || (j->admin_comment && !entry->comment))
 		return -ENOMEM;
-	rc = read_note(cached, j, seen);
+	rc = read_note(cached, j, entry);
 	if (rc == -ENOMEM)
 		return rc;
-	/* scrontab's jobs cannot be changed. */
-	seen->ours = (!rc || np_note_in(j->admin_comment) ||
-		      to->mode >= NP_MODE_PREFER) &&
+	/* Jobs of scrontab cannot be updated. */
+	entry->managed = (!rc || np_note_in(j->admin_comment) ||
+			  to->mode >= NP_MODE_PREFER) &&
 		     !(j->bitflags & CRON_JOB);
-	find_changes(m, j, &his);
-	cached->his |= his.n && job_rests(m, j);
-	rc = sort_out(m, j, &his, seen, !rc && !cached->his, &l);
-	cached->his &= job_rests(m, j);
+	find_changes(m, j, &changes);
+	cached->all_user |= changes.n && is_left_alone(m, j);
+	rc = find_exclusions(m, j, &changes, entry, !rc && !cached->all_user,
+			     &l);
+	cached->all_user &= is_left_alone(m, j);
 	if (!rc)
-		rc = keep(m, &l, seen);
+		rc = keep(m, &l, entry);
 	if (rc)
 		return rc;
-	sort_out_time(m, j, &his, seen, to);
+	find_begin_time(m, j, &changes, entry, to);
 	if (to->prior == NP_PRIOR_LEAVES) {
-		np_leaves_allowed(m->view->site->leaves, seen->written,
+		np_leaves_allowed(m->view->map->leaves, entry->written,
 				  leaves);
 		to->prior_leaves = leaves;
 	}
 	if (!cached->held_sec)
-		cached->held_sec = seen->note.held_sec;
+		cached->held_sec = entry->note.held_sec;
 	to->held_sec = cached->held_sec;
 	return 0;
 }
 
-/* ---- all of it ---- */
-
-/* Longer than what we may have added to it, and than what is followed. */
-static bool has_long_list(const slurm_job_info_t *j, const struct np_seen *seen)
+/* Whether the list of excluded nodes is too long even without our part. */
+static bool
+has_long_list(const slurm_job_info_t *j, const struct np_job_entry *entry)
 {
-	size_t ours = seen->note.ours ? strlen(seen->note.ours) + 1 : 0;
+	size_t ours = entry->note.ours ? strlen(entry->note.ours) + 1 : 0;
 	size_t most = NP_NOTE_MAX_USER + ours;
 
 	return j->exc_nodes && strnlen(j->exc_nodes, most + 1) > most;
 }
 
 static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
-			 struct np_seen *seen, struct np_job *to,
+			 struct np_job_entry *entry, struct np_job *to,
 			 struct np_err *err)
 {
-	size_t words = m->view->site->words;
+	size_t words = m->view->map->words;
 	struct np_need need = np_need_of_job(j);
 	uint64_t *nodes = m->scratch;
 	struct np_fit fit;
-	int rc = np_site_fit(m->view->site, &need, nodes, &fit);
+	int rc = np_site_fit(m->view->map, &need, nodes, &fit);
 
 	if (rc)
 		return rc;
@@ -599,40 +614,40 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 		to->flags |= NP_JOB_CONSTRAINT;
 	to->nodes_min = fit.nodes;
 	to->switches = np_said(j->req_switch);
-	rc = add_pending(m, j, seen, to);
+	rc = add_pending(m, j, entry, to);
 	if (rc)
 		return rc;
-	if (has_long_list(j, seen)) {
+	if (has_long_list(j, entry)) {
 		to->flags |= NP_JOB_CONSTRAINT;
-		seen->ours = false; /* the list is not taken apart */
+		entry->managed = false; /* the list is not analysed */
 	}
-	if (job_rests(m, j)) {
+	if (is_left_alone(m, j)) {
 		to->flags |= NP_JOB_CHANGING;
-		seen->ours = false; /* what stands in it stays for now */
+		entry->managed = false; /* the job is not updated for now */
 	}
 	for (size_t w = 0; w < words; w++)
-		nodes[w] &= ~seen->user[w];
-	/* Mostly it is the whole partition: that set is known. */
+		nodes[w] &= ~entry->user[w];
+	/* Usually these are all nodes of the partition, a set we have. */
 	to->candidates = m->view->set[fit.partition];
-	return memcmp(nodes, m->view->site->part[fit.partition].nodes,
+	return memcmp(nodes, m->view->map->part[fit.partition].nodes,
 		      words * sizeof(*nodes)) ?
 	       np_snapshot_nodes(m->view->snapshot, nodes, &to->candidates,
 				 err) : 0;
 }
 
 /*
- * Add one job to the snapshot, and fill in *seen.  Returns 0; -ENOENT: it is
- * no job that holds nodes or waits for some; -EINVAL with err: one that cannot
- * be; -ENOMEM.
+ * Add one job to the snapshot, and fill in *entry. Returns 0; -ENOENT: the job
+ * neither holds nodes nor waits for them; -EINVAL with err: an impossible job;
+ * or -ENOMEM.
  */
 static int view_job(struct np_view_make *m, const slurm_job_info_t *j,
-		    struct np_seen *seen, struct np_err *err)
+		    struct np_job_entry *entry, struct np_err *err)
 {
-	/* Also one that runs has its place in the order of the queue. */
+	/* Running jobs have a precedence too, for np_placement's hold times. */
 	struct np_job to = {
 		.id = j->job_id, .owner = j->user_id,
 		.priority = j->priority, .submit_sec = j->submit_time,
-		/* Of a pending job Slurm tells when it might start. */
+		/* Slurm's start time of a pending job is an estimate. */
 		.start_sec = is_pending(j) ? 0 : j->start_time,
 	};
 	const char *partition;
@@ -640,40 +655,40 @@ static int view_job(struct np_view_make *m, const slurm_job_info_t *j,
 
 	if (!holds_nodes(j) && !is_pending(j))
 		return -ENOENT;
-	*seen = (struct np_seen){
+	*entry = (struct np_job_entry){
 		.id = j->job_id, .n_nodes = np_said(j->num_nodes),
 	};
-	seen->partition = np_site_partition(m->view->site, j->partition);
-	partition = seen->partition < 0 ? j->partition :
-		    m->view->site->part[seen->partition].name;
+	entry->partition = np_site_partition(m->view->map, j->partition);
+	partition = entry->partition < 0 ? j->partition :
+		    m->view->map->part[entry->partition].name;
 	to.mode = np_place_conf_mode(m->conf, partition);
-	to.partition = (uint16_t)(seen->partition < 0 ? 0 : seen->partition);
-	to.profile = profile_of(m, j, partition, seen);
-	to.flags = flags_of(m, j, seen->partition);
-	if (seen->claim == NP_CLAIM_UNPROVED)
+	to.partition = (uint16_t)(entry->partition < 0 ? 0 : entry->partition);
+	to.profile = profile_of(m, j, partition, entry);
+	to.flags = flags_of(m, j, entry->partition);
+	if (entry->claim == NP_CLAIM_UNPROVED)
 		to.flags |= NP_JOB_UNPROVED;
-	rc = add_tasks(j, seen, &to);
+	rc = add_tasks(j, entry, &to);
 	if (!rc && holds_nodes(j)) {
 		to.state = NP_JOB_RUNNING;
-		np_note_read(j->admin_comment, &seen->note);
+		np_note_read(j->admin_comment, &entry->note);
 		running_nodes(m, j, &to);
 		rc = to.n_nodes ? 0 : -ENOENT;
 	} else if (!rc) {
 		to.state = is_ready(j) ? NP_JOB_READY : NP_JOB_WAITING;
-		rc = pending_nodes(m, j, seen, &to, err);
+		rc = pending_nodes(m, j, entry, &to, err);
 	}
 	if (!rc)
 		rc = np_snapshot_job(m->view->snapshot, &to, err);
 	if (rc) {
-		np_note_clear(&seen->note);
-		free(seen->comment);
-		free(seen->bits);
-		free(seen->tasks);
+		np_note_clear(&entry->note);
+		free(entry->comment);
+		free(entry->bits);
+		free(entry->tasks);
 	}
 	return rc;
 }
 
-/* What Slurm tells of nodes, partitions, switches and jobs. */
+/* ---- Slurm's answers ---- */
 
 static int load_topology(const char *name, char **text, struct np_err *err)
 {
@@ -694,9 +709,9 @@ static bool has_topology(const partition_info_t *p, const char *name)
 }
 
 /*
- * That of the i-th partition, if it is the first with that one, behind those
- * before.  A partition may name the cluster's own; of a name that is none,
- * Slurm takes the cluster's, too.
+ * Append the topology of the i-th partition, unless an earlier one has the
+ * same. It is skipped if it is the cluster's own, which Slurm also uses in
+ * place of a name that does not exist.
  */
 static void add_topology(const partition_info_msg_t *parts, uint32_t i,
 			 const char *cluster, FILE *out)
@@ -720,7 +735,7 @@ static void add_topology(const partition_info_msg_t *parts, uint32_t i,
 	free(text);
 }
 
-/* The text of the site's topologies, np_topo.h. */
+/* The text of all topologies, as np_topo.h reads it. */
 static int load_topologies(const partition_info_msg_t *parts, char **text,
 			   struct np_err *err)
 {
@@ -747,8 +762,8 @@ int np_answers_load(struct np_answers *a, struct np_err *err)
 	int rc;
 
 	*a = (struct np_answers){ NULL };
-	/* Jobs first: nodes that change meanwhile are better known as late as
-	   possible, and a job that is missing was admitted by job_submit. */
+	/* Jobs first: a job submitted meanwhile is in the journal of the last
+	   decision, while states of nodes should be as recent as possible. */
 	if (slurm_load_jobs(0, &a->jobs, SHOW_ALL))
 		return np_errf(err, -EIO, "slurm_load_jobs: %s",
 			       slurm_strerror(errno));
@@ -774,6 +789,7 @@ void np_answers_free(struct np_answers *a)
 	*a = (struct np_answers){ NULL };
 }
 
+/* Whether job_submit let the job start: it has an annotation, and no hold. */
 static bool was_admitted(const slurm_job_info_t *j)
 {
 	struct np_note note;
@@ -786,7 +802,7 @@ static bool was_admitted(const slurm_job_info_t *j)
 	return admitted;
 }
 
-/* Tasks of an array come with it, and get ids of their own as they start. */
+/* Array tasks get ids of their own as they start and are no arrivals. */
 static bool is_arrival(const slurm_job_info_t *j, int64_t since_sec,
 		       uint32_t last_id)
 {
@@ -818,10 +834,13 @@ int np_answers_arrivals(const struct np_answers *a, int64_t since_sec,
 	return 0;
 }
 
+/* ---- The job snapshot ---- */
+
 /*
- * A node that does not answer, or did not yet since slurmctld started, may be
- * back at any moment: were it away, all that keeps jobs apart would be taken
- * back, and they would start together as soon as it answers.
+ * Nodes that do not respond, or have not yet since slurmctld started, count as
+ * full and not as down, since they may be back at any moment. If all were down,
+ * jobs would no longer be kept apart and would start together once the nodes
+ * respond.
  */
 static enum np_node_state node_state(const node_info_t *n)
 {
@@ -850,13 +869,14 @@ static enum np_node_state node_state(const node_info_t *n)
 }
 
 /*
- * Where all nodes are away, as for a maintenance, they will come back together
- * and take the whole queue in one pass: it has to be kept apart before.
+ * If all nodes are down, as in a maintenance, they count as full: they will
+ * come back together and start the queue in one scheduling pass, so the jobs
+ * must be kept apart before.
  */
 static int add_nodes(struct np_view *v, const node_info_msg_t *nodes,
 		     struct np_err *err)
 {
-	size_t n = v->site->n_nodes, n_away = 0;
+	size_t n = v->map->n_nodes, n_away = 0;
 	int rc = 0;
 
 	v->node = calloc(n, sizeof(*v->node));
@@ -872,9 +892,10 @@ static int add_nodes(struct np_view *v, const node_info_msg_t *nodes,
 	return rc;
 }
 
+/* Add the nodes of each partition as a set. */
 static int add_sets(struct np_view *v, struct np_err *err)
 {
-	size_t n = v->site->n_parts;
+	size_t n = v->map->n_parts;
 	int rc = 0;
 
 	v->set = calloc(n + 1, sizeof(*v->set));
@@ -882,12 +903,12 @@ static int add_sets(struct np_view *v, struct np_err *err)
 		return -ENOMEM;
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = np_snapshot_nodes(v->snapshot,
-				       v->site->part[i].nodes,
+				       v->map->part[i].nodes,
 				       &v->set[i], err);
 	return rc;
 }
 
-/* A job that the decision cannot take is left alone, and the rest goes on. */
+/* Jobs that the snapshot refuses are skipped. */
 static int add_jobs(struct np_view_make *m, const job_info_msg_t *jobs,
 		    struct np_err *err)
 {
@@ -908,26 +929,26 @@ static int add_jobs(struct np_view_make *m, const job_info_msg_t *jobs,
 	return 0;
 }
 
-int np_view_make(const struct np_answers *a, struct np_site *site,
+int np_view_make(const struct np_answers *a, struct np_site *map,
 		 const struct np_app_index *index,
 		 const struct np_place_conf *conf, struct np_job_cache *cache,
 		 const struct np_change *change, size_t n_changes,
 		 int64_t now_sec, int64_t last_sec, struct np_view *out,
 		 struct np_err *err)
 {
-	struct np_view v = { .site = np_site_ref(site), .now_sec = now_sec };
+	struct np_view v = { .map = np_site_ref(map), .now_sec = now_sec };
 	struct np_view_make m = {
 		.view = &v, .index = index, .conf = conf, .cache = cache,
 		.change = change, .n_changes = n_changes,
 	};
-	int rc = np_snapshot_new(site->leaves, now_sec, last_sec,
+	int rc = np_snapshot_new(map->leaves, now_sec, last_sec,
 				 &v.snapshot, err);
 
-	m.scratch = calloc(4 * site->words + site->leaves->words,
+	m.scratch = calloc(4 * map->words + map->leaves->words,
 			   sizeof(*m.scratch));
 	m.lists = calloc(n_changes + 1, sizeof(*m.lists));
-	v.none = calloc(site->words, sizeof(*v.none));
-	m.node = calloc(site->n_nodes, sizeof(*m.node));
+	v.none = calloc(map->words, sizeof(*v.none));
+	m.node = calloc(map->n_nodes, sizeof(*m.node));
 	if (!rc && (!m.scratch || !m.lists || !m.node || !v.none))
 		rc = -ENOMEM;
 	if (!rc)
@@ -965,6 +986,6 @@ void np_view_free(struct np_view *v)
 	free(v->set);
 	free(v->none);
 	np_snapshot_unref(v->snapshot);
-	np_site_unref(v->site);
+	np_site_unref(v->map);
 	memset(v, 0, sizeof(*v));
 }

@@ -107,7 +107,7 @@ struct bench {
 static size_t write_all(const struct np_view *v, const struct np_placement *p,
 			struct bench_span *t)
 {
-	uint64_t *bits = calloc(v->site->words, sizeof(*bits));
+	uint64_t *bits = calloc(v->map->words, sizeof(*bits));
 	struct bench_span begin, took;
 	size_t n = 0;
 
@@ -117,7 +117,7 @@ static size_t write_all(const struct np_view *v, const struct np_placement *p,
 		struct np_update u;
 		int rc;
 
-		if (!v->job[i].ours)
+		if (!v->job[i].managed)
 			continue;
 		begin = bench_now();
 		rc = np_update_make(v, i, np_placement_at(p, i), false, &u);
@@ -126,7 +126,7 @@ static size_t write_all(const struct np_view *v, const struct np_placement *p,
 		t->cpu_sec += took.cpu_sec;
 		bench_must(rc < 0, &err);
 		if (rc) {
-			ctld_update(v->job[i].id, &u, v->site, bits);
+			ctld_update(v->job[i].id, &u, v->map, bits);
 			n++;
 		}
 		np_update_clear(&u);
@@ -141,7 +141,7 @@ static void publish(struct bench *b, struct np_view *v, struct np_placement *p)
 	struct np_arrivals none = { .since_sec = NOW + 1 };
 
 	s->placement = p;
-	s->site = np_site_ref(b->site);
+	s->map = np_site_ref(b->site);
 	s->index = np_app_index_ref(b->index);
 	s->set = v->set;
 	v->set = NULL;

@@ -47,7 +47,7 @@ test_a_name_that_claim_gives_to_others_moves_nobody() {
 	a=$(job fft 1)
 	wait_for 2 state_is "$a" RUNNING
 	equal "her own exclusions" "$(field "$a" ExcNodeList)" "(null)"
-	said "left alone: this user may not claim that name" >/dev/null ||
+	said "ignored: this user is not authorised to use that profile name" >/dev/null ||
 		fail "the submission: not in the log"
 	claim_is_told "Claim= in netprof.conf names others"
 }
@@ -136,7 +136,7 @@ test_jobs_of_an_account_may_claim_a_name() {
 	a=$(job fft 1 -A chem)
 	wait_for 2 state_is "$a" RUNNING
 	a=$(job fft 1)
-	said "waits until it is known whether this user may claim" >/dev/null ||
+	said "held until it is known whether this user is authorised" >/dev/null ||
 		fail "without an account: not in the log"
 	wait_for 4 state_is "$a" RUNNING
 	cancel_all

@@ -107,7 +107,7 @@ test_the_store_may_vanish_and_come_back() {
 	still_submits
 	equal "lines about it" "$(lines "$STORE")" 1
 	mv "$STORE.away" "$STORE"
-	wait_for 5 said "in order again"
+	wait_for 5 said "no more trouble"
 	three_pending
 	three_as_promised
 }
@@ -221,7 +221,7 @@ test_a_broken_file_is_told_by_its_line_and_taken_when_corrected() {
 	# One each of the slurmctld that ends and of the one that starts.
 	between "lines about it" "$(lines perhaps)" 1 2
 	as_usual
-	wait_for 8 said "in order again"
+	wait_for 8 said "no more trouble"
 	three_pending
 	three_as_promised
 }

@@ -43,7 +43,7 @@ static inline void publish(struct stage *s, unsigned how)
 
 	T_CHECK(!some_view(&s->slurm, NULL, NULL, 0, &s->view));
 	st->placement = some_decision(&s->view);
-	st->site = np_site_ref(s->slurm.site);
+	st->map = np_site_ref(s->slurm.site);
 	st->index = some_index(s->slurm.claims);
 	st->set = s->view.set;
 	s->view.set = NULL;
@@ -81,7 +81,7 @@ static inline void set_up(struct stage *s, unsigned how)
 
 static inline void tear_down(struct stage *s)
 {
-	if (s->view.site)
+	if (s->view.map)
 		np_view_free(&s->view);
 	np_shared_free(s->shared);
 	some_slurm_free(&s->slurm);

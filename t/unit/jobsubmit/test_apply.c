@@ -534,7 +534,7 @@ static int try_round(const struct kit *kit)
 {
 	struct np_placement *p = NULL;
 	struct np_applied a = { .written = NULL };
-	struct np_view v = { .site = NULL };
+	struct np_view v = { .map = NULL };
 	struct np_change *change;
 	struct np_err err;
 	size_t n;
@@ -554,7 +554,7 @@ static int try_round(const struct kit *kit)
 	}
 	np_job_cache_sweep(c.cache);
 	np_placement_free(p);
-	if (v.site)
+	if (v.map)
 		np_view_free(&v);
 	return rc;
 }

@@ -197,7 +197,7 @@ static bool is_known(const char *app)
 	bool known;
 
 	pthread_mutex_lock(&w.shared->lock);
-	s = w.shared->standing;
+	s = w.shared->decision;
 	known = s && np_app_index_find(s->index, app, geteuid()) >= 0;
 	pthread_mutex_unlock(&w.shared->lock);
 	return known;
@@ -284,7 +284,7 @@ static void test_what_was_just_let_in_is_seen(void)
 	start();
 	look();
 	pthread_mutex_lock(&w.shared->lock);
-	w.shared->let_in_sec = np_mono_sec();
+	w.shared->admitted_sec = np_mono_sec();
 	pthread_mutex_unlock(&w.shared->lock);
 	begin = np_mono_sec();
 	look();

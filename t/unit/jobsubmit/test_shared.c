@@ -73,7 +73,7 @@ static struct np_standing *standing(struct some_slurm *s, struct np_view *v)
 
 	T_CHECK(!some_view(s, NULL, NULL, 0, v));
 	t->placement = some_decision(v);
-	t->site = np_site_ref(s->site);
+	t->map = np_site_ref(s->site);
 	t->index = some_index(NULL);
 	t->set = v->set;
 	v->set = NULL;
@@ -92,13 +92,13 @@ static void test_publish(void)
 	some_slurm(&slurm);
 	for (int i = 0; i < 2; i++)
 		s[i] = standing(&slurm, &v[i]);
-	T_CHECK(!d->standing);
+	T_CHECK(!d->decision);
 	for (int i = 0; i < 2; i++) {
 		np_shared_publish(d, s[i], &none);
-		T_CHECK(d->standing == s[i]);
+		T_CHECK(d->decision == s[i]);
 	}
 	np_shared_withdraw(d);
-	T_CHECK(!d->standing);
+	T_CHECK(!d->decision);
 	np_shared_withdraw(d);
 	np_view_free(&v[0]);
 	np_view_free(&v[1]);

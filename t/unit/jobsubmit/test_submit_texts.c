@@ -2,6 +2,9 @@
 #include "np_ctl.h"
 #include "some_stage.h"
 
+#define NOT_AUTHORISED \
+	"ignored: this user is not authorised to use that profile name"
+
 /* Rule 0 is LOUD_IS; the group of rule 1 has uid 1 in it; of SOME_UID + 2 nothing is known. */
 static const struct np_claim_user some_users[] = {
 	{ 1, 2 }, { SOME_UID, 0 }, { SOME_UID + 1, 0 },
@@ -22,34 +25,35 @@ static const struct {
 	{ "nobody says who may", NULL, SOME_UID, NULL, LEAF0, BUT1, 0,
 	  "kept off 3 of 4" },
 	{ "whose own runs contradict it", NULL, SOME_UID + 1, NULL, LEAF0,
-	  NULL, 0, "left alone: this user may not claim that name" },
+	  NULL, 0, NOT_AUTHORISED },
 	{ "who is named", "soft:group=0,user=20001", SOME_UID, NULL, LEAF0,
 	  BUT1, 0, "kept off 3 of 4" },
 	{ "who is in the group", "soft:group=0", 1, NULL, LEAF0, BUT1, 0,
 	  "kept off 3 of 4" },
 	{ "who is not", "soft:group=0", SOME_UID, NULL, LEAF0, NULL, 0,
-	  "left alone: this user may not claim that name" },
+	  NOT_AUTHORISED },
 	{ "whose groups were not asked: waits for that", "soft:group=0",
 	  SOME_UID + 2, NULL, LEAF0, NULL, SOME_NOW + 10,
-	  "waits until it is known whether this user may claim that name" },
+	  "held until it is known whether this user is authorised to use that "
+	  "profile name" },
 	{ "in prefer nobody waits", "soft:group=0", SOME_UID + 2, NULL,
-	  LEAF0 | PREFER, NULL, 0, "left alone: it is not known yet" },
+	  LEAF0 | PREFER, NULL, 0, "ignored: not known yet" },
 	{ "nor in advise", "soft:group=0", SOME_UID + 2, NULL,
-	  LEAF0 | ADVISE, NULL, 0, "left alone: it is not known yet" },
+	  LEAF0 | ADVISE, NULL, 0, "ignored: not known yet" },
 	{ "by his account", "soft:account=ph*", SOME_UID, "phys", LEAF0, BUT1,
 	  0, "kept off 3 of 4" },
 	{ "another account", "soft:account=ph*", SOME_UID, "chem", LEAF0,
-	  NULL, 0, "left alone: this user may not claim that name" },
+	  NULL, 0, NOT_AUTHORISED },
 	{ "the account that Slurm will give him", "soft:account=ph*",
 	  SOME_UID, NULL, LEAF0, NULL, SOME_NOW + 10,
-	  "waits until it is known" },
+	  "held until it is known" },
 	{ "in the default partition", "soft:partition=bat*", SOME_UID, NULL,
 	  LEAF0, BUT1, 0, "kept off 3 of 4" },
 	{ "not in that one", "soft:partition=debug", SOME_UID, NULL, LEAF0,
-	  NULL, 0, "left alone: this user may not claim that name" },
+	  NULL, 0, NOT_AUTHORISED },
 	{ "a decision that is being made does not matter to him",
 	  "soft:user=0", SOME_UID, NULL, LEAF0 | BUSY, NULL, 0,
-	  "left alone: this user may not claim that name" },
+	  NOT_AUTHORISED },
 };
 
 static void test_claims(void)
@@ -159,7 +163,7 @@ static const struct {
 	{ "confined", LEAF0, "soft", "netprof: submission by uid 20001 of "
 	  "\"soft?[31m?\" (soft): kept off " },
 	{ "waits for the thread", LEAF0 | BUSY, "soft", "netprof: submission "
-	  "by uid 20001 of \"soft?[31m?\" (soft): waits for the decision" },
+	  "by uid 20001 of \"soft?[31m?\" (soft): held for the decision" },
 	{ "advice says what would be", LEAF0 | ADVISE, "soft",
 	  "netprof: submission by uid 20001 of \"soft?[31m?\" (soft): " },
 	{ "no decision", EMPTY, "soft", "netprof: submission by uid 20001 of "

@@ -140,7 +140,7 @@ static void test_jobs(void)
 			T_ROW(jobs[i].name, in->mode == NP_MODE_ENFORCE);
 			T_ROW(jobs[i].name, in->n_leaves == jobs[i].n_leaves);
 			T_ROW(jobs[i].name, in->profile == jobs[i].profile);
-			T_ROW(jobs[i].name, v.job[0].ours == jobs[i].ours);
+			T_ROW(jobs[i].name, v.job[0].managed == jobs[i].ours);
 			T_ROW(jobs[i].name, !strcmp(v.job[0].app,
 						    jobs[i].app));
 		}
@@ -277,7 +277,7 @@ static const struct {
 static void test_notes(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(notes); i++) {
-		const struct np_seen *seen;
+		const struct np_job_entry *seen;
 		const struct np_job *in;
 		struct some_slurm s;
 		slurm_job_info_t *j;
@@ -297,7 +297,7 @@ static void test_notes(void)
 		T_ROW(notes[i].name, some_same(some_hosts(s.site,
 							  seen->written),
 					       notes[i].written));
-		T_ROW(notes[i].name, seen->stands == notes[i].stands);
+		T_ROW(notes[i].name, seen->in_effect == notes[i].stands);
 		T_ROW(notes[i].name, seen->begin_sec == notes[i].begin_sec);
 		T_ROW(notes[i].name, in->eligible_sec ==
 				     notes[i].eligible_sec);

@@ -192,7 +192,7 @@ static void test_overwritten(void)
 		T_ROW(overwritten[i].name,
 		      some_same(some_hosts(s.site, v.job[0].user),
 				overwritten[i].user));
-		T_ROW(overwritten[i].name, v.job[0].stands ==
+		T_ROW(overwritten[i].name, v.job[0].in_effect ==
 					   overwritten[i].stands);
 		T_ROW(overwritten[i].name, some_same(v.job[0].comment,
 						     overwritten[i].second));

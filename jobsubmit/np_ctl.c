@@ -1,4 +1,3 @@
-/* The one way into slurmctld's log. */
 #include "np_ctl.h"
 
 #include <limits.h>
@@ -6,7 +5,7 @@
 
 #include "np_text.h"
 
-#define MAX_LINE (PATH_MAX + 1024) /* a file, and what is wrong with it */
+#define MAX_LINE (PATH_MAX + 1024) /* a path, and what is wrong with it */
 
 extern void slurm_info(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
