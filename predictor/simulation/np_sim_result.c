@@ -7,7 +7,7 @@
 #include "np_array.h"
 #include "np_rng.h"
 
-#define REPLICATES 1000
+#define REPLICATES 1000 /* bootstrap samples */
 
 static int by_value(const void *a, const void *b)
 {
@@ -26,7 +26,10 @@ static double wait_sec(const struct np_sim_fate *f)
 	return (double)(f->start_sec - f->eligible_sec);
 }
 
-/* Longer than alone; of a job that its limit ended, what it did not get done. */
+/*
+ * Run time lost to interference: what the run took longer than alone. A job
+ * that was ended by its time limit has lost only up to that limit.
+ */
 static double lost_sec(const struct np_sim_job *j, const struct np_sim_fate *f)
 {
 	double ran = (double)(f->end_sec - f->start_sec);

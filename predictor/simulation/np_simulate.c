@@ -6,59 +6,86 @@
 #include <string.h>
 
 #include "np_array.h"
-#include "np_availability.h"
 #include "np_bits.h"
 
 #define ASK_EVENTS 4096 /* seconds with events between two calls of go_on() */
-#define NP_SIM_FOUND 32
-#define NP_SIM_SPEED 1048576 /* progress in one second of a job alone */
+#define NP_SIM_FOUND 32 /* results of the backfill plan that are reused */
+#define NP_SIM_SPEED 1048576 /* progress per second of a job that runs alone */
 
-/* A job on one of its leaves, and the load that it has there from others. */
-struct np_sim_site {
+/* The load that a running job suffers on one of its leaves. */
+struct np_sim_leaf_load {
 	uint32_t leaf;
 	uint32_t load;
 };
 
 struct np_running {
-	uint32_t *place; /* of its nodes, ascending */
-	uint32_t n_places;
+	uint32_t *pos; /* positions of its nodes, ascending */
+	uint32_t n_nodes;
 	uint16_t cpus;	 /* on each */
 	unsigned touch;	 /* NP_TOUCH_... */
-	bool completing; /* it has ended, and still has its nodes */
-	int64_t expected_sec; /* its end by its time limit */
-	/* Work that is left, as of since_sec, at speed per second. */
+	bool completing; /* it has ended but still holds its nodes */
+	int64_t expected_sec; /* its end according to its time limit */
+	/* Work left at since_sec; it then decreases by speed per second. */
 	int64_t left, since_sec;
-	uint32_t speed, load;
-	struct np_sim_site *site; /* none of a job that slows nobody and is
+	uint32_t speed, load; /* load: the worst of all its leaves */
+	struct np_sim_leaf_load *on; /* none of a job that slows nobody and is
 				     slowed by nobody */
-	size_t n_sites;
+	size_t n_on;
 };
 
-/* What placement has written into a pending job. */
+/* The decision of placement that a pending job contains. */
 struct np_sim_hold {
 	enum np_prior prior;
 	int64_t until_sec;
 	double held_sec;
-	uint64_t *leaves; /* that are open to it */
-	uint64_t *places; /* the same as nodes, with those without a leaf */
+	uint64_t *leaves; /* leaves open to it */
+	uint64_t *nodes;  /* nodes on these and on no leaf, by position */
 };
 
-/* A heap of jobs by time. */
+/* A heap of events by time; of equal times, by job. */
 struct np_sim_heap {
 	struct np_sim_event {
 		int64_t sec;
 		uint32_t job;
 	} *at;
-	size_t n, room;
-	uint32_t *position; /* per job; NULL: not needed */
+	size_t n, capacity;
+	uint32_t *position; /* of each job in the heap; NULL: not needed */
 };
 
-/* Jobs that press or feel on a leaf. */
-struct np_sim_tenants {
-	struct np_sim_tenant {
-		uint32_t job, site;
+/* Running jobs on a leaf that slow others or are slowed by others. */
+struct np_sim_leaf_jobs {
+	struct np_sim_leaf_job {
+		uint32_t job;
+		uint32_t on; /* index of the leaf in np_running.on */
 	} *at;
-	size_t n, room;
+	size_t n, capacity;
+};
+
+/*
+ * ---- The plan of one backfill pass: when which nodes are expected free ----
+ *
+ * Time from now on is divided into slots, in each of which the same nodes are
+ * free. A slot begins where a running job is expected to end, or where a
+ * reservation begins or ends; the last one is open-ended. Nodes are positions
+ * of struct np_leaves.
+ */
+struct slot {
+	int64_t from_sec;
+	uint32_t idle_nodes;
+	bool shrinks;	/* a reservation begins: some nodes that the slot before
+			   it has are missing */
+	uint64_t *idle;	/* bitmap of nodes that are entirely free */
+	uint16_t *cpus;	/* free on each node; NULL: nodes are not shared */
+};
+
+struct plan {
+	size_t n_nodes, words;
+	uint16_t node_cpus; /* of each node */
+	bool shared;	    /* nodes may be shared */
+	struct slot *slot;
+	size_t n, capacity; /* slots in use; slots with memory */
+	uint64_t *mask;	 /* nodes that plan_find() found; scratch */
+	uint64_t *saved; /* scratch */
 };
 
 struct np_sim {
@@ -68,9 +95,9 @@ struct np_sim {
 	struct np_sim_fate *fate;
 	struct np_sim_counts *counts;
 	int64_t now;
-	bool shared; /* there are jobs that share nodes */
+	bool shared; /* some jobs share nodes */
 
-	/* Nodes, by place. */
+	/* Nodes, by position. */
 	size_t words;
 	uint64_t *idle;
 	uint16_t *cpus; /* free on each; NULL: nodes are not shared */
@@ -78,40 +105,43 @@ struct np_sim {
 	uint64_t *partition[NP_SIM_MAX_PARTITIONS];
 	uint32_t partition_size[NP_SIM_MAX_PARTITIONS];
 	uint32_t partition_idle[NP_SIM_MAX_PARTITIONS];
-	uint64_t *in_partitions; /* of each node: a bit for each partition */
-	uint64_t *mask, *blocked; /* scratch */
-	/* Scratch, per leaf and of the nodes without; leaf_first: by number
-	   of nodes, of which a leaf has leaf_most at the most. */
+	uint64_t *in_partitions; /* of each node: a bit per partition */
+	uint64_t *mask, *blocked; /* scratch: bitmaps of nodes */
+	/* Scratch of choose(): per leaf, the nodes without a leaf counting as
+	   one more. leaf_first is per number of nodes, up to leaf_most. */
 	uint32_t *leaf_nodes, *leaf_order, *leaf_first;
 	size_t leaf_most;
-	uint32_t *chosen;	  /* scratch: nodes of one job */
+	uint32_t *chosen;	  /* scratch: positions or nodes of one job */
 
 	/* Jobs. */
-	size_t submitted; /* the first ones of the log */
-	uint32_t *queue;  /* pending and eligible, in order */
-	size_t n_queue, queue_room;
-	struct np_running **running; /* per job; NULL: it does not run */
-	uint32_t *expected;	     /* running jobs by expected_sec */
-	size_t n_expected, expected_room;
+	size_t submitted; /* this many, in their order, were submitted */
+	uint32_t *queue;  /* pending and eligible jobs, by precedence */
+	size_t n_queue, queue_capacity;
+	struct np_running **running; /* per job; NULL: not running */
+	uint32_t *expected;	     /* running jobs, by expected_sec */
+	size_t n_expected, expected_capacity;
 	struct np_sim_heap ends, eligible, cancels;
-	uint32_t *followers, *next_follower; /* jobs that wait for a job */
-	struct np_sim_tenants *tenants;	     /* per leaf */
-	struct np_availability plan;
+	/* Lists of the jobs that depend on each job. */
+	uint32_t *followers, *next_follower;
+	struct np_sim_leaf_jobs *leaf_jobs;	     /* per leaf */
+	struct plan plan;
+	/* The last jobs of this backfill pass that cannot start now, and when
+	   they can. */
 	struct np_sim_found {
 		const struct np_sim_job *job;
 		int64_t sec;
-	} found[NP_SIM_FOUND]; /* the last of this backfill pass that cannot
-				  start now, and when they can */
+	} found[NP_SIM_FOUND];
 	size_t n_found;
 	bool again; /* another main pass may start jobs that this one did not */
-	int64_t backfilled_sec; /* the last pass; or before the first job */
-	bool backfill_changed;	/* since then */
+	int64_t backfilled_sec; /* last pass, or before the first job */
+	bool backfill_changed;	/* anything changed since then */
 
-	/* Placement; NULL: there is none. */
+	/* NULL: no placement. */
 	struct np_sim_placing *placing;
-	struct np_sim_hold **hold; /* per job; NULL: nothing is written */
+	struct np_sim_hold **hold; /* per job; NULL: no decision written */
 };
 
+/* Whether a job neither slows others nor is slowed by them. */
 static bool is_inert(const struct np_sim *s, uint32_t job)
 {
 	const struct np_press *t = s->ask->press;
@@ -120,11 +150,11 @@ static bool is_inert(const struct np_sim *s, uint32_t job)
 	return !t || profile < 0 || t->profile[profile].inert;
 }
 
-/* Its end has changed. */
 static void end_at(struct np_sim *s, uint32_t job);
 
-/* ---- how running jobs slow each other ---- */
+/* ---- How running jobs slow each other ---- */
 
+/* Progress per second under a load. */
 static uint32_t speed_of(uint32_t load)
 {
 	double speed = rint(NP_SIM_SPEED * exp(-(double)load / NP_PRESS_UNIT));
@@ -132,7 +162,7 @@ static uint32_t speed_of(uint32_t load)
 	return speed < 1 ? 1 : (uint32_t)speed;
 }
 
-/* Its worst load is another one from now on. */
+/* Change the worst load of a running job from now on. */
 static void set_load(struct np_sim *s, uint32_t job, uint32_t load)
 {
 	struct np_running *r = s->running[job];
@@ -151,24 +181,24 @@ static uint32_t worst_load(const struct np_running *r)
 {
 	uint32_t worst = 0;
 
-	for (size_t i = 0; i < r->n_sites; i++)
-		if (r->site[i].load > worst)
-			worst = r->site[i].load;
+	for (size_t i = 0; i < r->n_on; i++)
+		if (r->on[i].load > worst)
+			worst = r->on[i].load;
 	return np_press_clamp(worst);
 }
 
-/* The load of one of its sites changes by that of a neighbour. */
-static void change(struct np_sim *s, uint32_t job, uint32_t site,
-		   uint32_t load, bool comes)
+/* Add or remove the load of a neighbour on one of a job's leaves. */
+static void change_load(struct np_sim *s, uint32_t job, uint32_t on,
+			uint32_t load, bool added)
 {
 	struct np_running *r = s->running[job];
 
 	if (!load)
 		return;
-	if (comes)
-		r->site[site].load += load;
+	if (added)
+		r->on[on].load += load;
 	else
-		r->site[site].load -= load;
+		r->on[on].load -= load;
 	set_load(s, job, worst_load(r));
 }
 
@@ -181,95 +211,95 @@ static uint32_t load_beside(const struct np_sim *s, uint32_t victim,
 			     s->running[co]->touch);
 }
 
-static int make_sites(struct np_sim *s, struct np_running *r)
+static int make_leaf_loads(struct np_sim *s, struct np_running *r)
 {
 	uint32_t last = NP_NO_LEAF;
 	size_t n = 0;
 
-	/* Places are in order of leaves. */
-	for (uint32_t i = 0; i < r->n_places; i++) {
-		uint32_t leaf = s->leaves->leaf[s->leaves->node[r->place[i]]];
+	/* Positions are in order of leaves. */
+	for (uint32_t i = 0; i < r->n_nodes; i++) {
+		uint32_t leaf = s->leaves->leaf[s->leaves->node[r->pos[i]]];
 
 		n += leaf != NP_NO_LEAF && leaf != last;
 		last = leaf;
 	}
-	r->site = calloc(n + 1, sizeof(*r->site));
-	if (!r->site)
+	r->on = calloc(n + 1, sizeof(*r->on));
+	if (!r->on)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < r->n_places; i++) {
-		uint32_t leaf = s->leaves->leaf[s->leaves->node[r->place[i]]];
+	for (uint32_t i = 0; i < r->n_nodes; i++) {
+		uint32_t leaf = s->leaves->leaf[s->leaves->node[r->pos[i]]];
 
-		if (leaf == NP_NO_LEAF || (r->n_sites &&
-		    r->site[r->n_sites - 1].leaf == leaf))
+		if (leaf == NP_NO_LEAF || (r->n_on &&
+		    r->on[r->n_on - 1].leaf == leaf))
 			continue;
-		r->site[r->n_sites++].leaf = leaf;
+		r->on[r->n_on++].leaf = leaf;
 	}
-	if (r->n_sites > 1)
+	if (r->n_on > 1)
 		r->touch |= NP_TOUCH_UPLINK;
 	return 0;
 }
 
-/* A job comes to its leaves; the speed of all that it meets there changes. */
-static int enter(struct np_sim *s, uint32_t job)
+/* A job starts on its leaves: adjust the speed of all jobs there. */
+static int enter_leaves(struct np_sim *s, uint32_t job)
 {
 	struct np_running *r = s->running[job];
 
 	if (s->ask->rigid || is_inert(s, job))
 		return 0;
-	if (make_sites(s, r))
+	if (make_leaf_loads(s, r))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < r->n_sites; i++) {
-		struct np_sim_tenants *t = &s->tenants[r->site[i].leaf];
+	for (uint32_t i = 0; i < r->n_on; i++) {
+		struct np_sim_leaf_jobs *t = &s->leaf_jobs[r->on[i].leaf];
 
-		if (np_array_room(&t->at, &t->room, t->n + 1, sizeof(*t->at)))
+		if (np_array_room(&t->at, &t->capacity, t->n + 1,
+				  sizeof(*t->at)))
 			return -ENOMEM;
 		for (size_t k = 0; k < t->n; k++) {
 			uint32_t other = t->at[k].job;
 
-			change(s, other, t->at[k].site,
-			       load_beside(s, other, job), true);
-			r->site[i].load += load_beside(s, job, other);
+			change_load(s, other, t->at[k].on,
+				    load_beside(s, other, job), true);
+			r->on[i].load += load_beside(s, job, other);
 		}
-		t->at[t->n++] = (struct np_sim_tenant){ job, i };
+		t->at[t->n++] = (struct np_sim_leaf_job){ job, i };
 	}
 	set_load(s, job, worst_load(r));
 	return 0;
 }
 
-static void leave(struct np_sim *s, uint32_t job)
+static void leave_leaves(struct np_sim *s, uint32_t job)
 {
 	const struct np_running *r = s->running[job];
 
-	for (size_t i = 0; i < r->n_sites; i++) {
-		struct np_sim_tenants *t = &s->tenants[r->site[i].leaf];
+	for (size_t i = 0; i < r->n_on; i++) {
+		struct np_sim_leaf_jobs *t = &s->leaf_jobs[r->on[i].leaf];
 		size_t k = 0;
 
 		while (t->at[k].job != job)
 			k++;
 		t->at[k] = t->at[--t->n];
 		for (k = 0; k < t->n; k++)
-			change(s, t->at[k].job, t->at[k].site,
-			       load_beside(s, t->at[k].job, job), false);
+			change_load(s, t->at[k].job, t->at[k].on,
+				    load_beside(s, t->at[k].job, job), false);
 	}
 }
 
-/* ---- placement ---- */
-
 /*
- * Placement within a simulation: snapshots of it for np_placement_decide(), and
- * what the decisions do to pending jobs.
+ * ---- Placement within the simulation ----
  *
- * Nothing is decided while no pending job can slow or be slowed, as nothing
- * would be written then.
+ * Makes snapshots for np_placement_decide() and applies its outcomes to pending
+ * jobs. No decision is made while no pending job slows others or is slowed by
+ * them, as it would restrict nothing.
  */
 struct np_sim_placing {
 	const struct np_sim_policy *p;
 	struct np_placement *placement; /* the last decision, or NULL */
-	uint32_t handle[NP_SIM_MAX_PARTITIONS]; /* of its snapshot's sets */
-	int64_t last_sec;
-	bool changed;	   /* since the last decision */
-	bool binds;	   /* it closes leaves to a job, or holds one */
-	size_t concerned; /* pending jobs that slow or are slowed */
+	uint32_t handle[NP_SIM_MAX_PARTITIONS]; /* nodes of each partition, as
+						   sets of its snapshot */
+	int64_t last_sec;  /* of the last decision */
+	bool changed;	   /* jobs changed since the last decision */
+	bool restricts;	   /* it restricts or holds at least one job */
+	size_t n_relevant; /* pending jobs that are not inert */
 };
 
 static int placing_new(struct np_sim *s)
@@ -294,26 +324,30 @@ static void placing_free(struct np_sim *s)
 	free(s->placing);
 }
 
-/* A job was submitted, started, or left the queue; or one has ended. */
+/* A job was submitted, started, ended, or left the queue. */
 static void placing_changed(struct np_sim *s)
 {
 	if (s->placing)
 		s->placing->changed = true;
 }
 
+/* A job enters or leaves the queue. */
 static void placing_pends(struct np_sim *s, uint32_t job, bool pends)
 {
 	if (!s->placing)
 		return;
 	if (!is_inert(s, job))
-		s->placing->concerned += pends ? 1 : (size_t)-1;
+		s->placing->n_relevant += pends ? 1 : (size_t)-1;
 	if (!pends) {
 		free(s->hold[job]);
 		s->hold[job] = NULL;
 	}
 }
 
-/* A decision that binds a job is renewed, and its clocks are read. */
+/*
+ * Seconds after which a decision that restricts jobs is renewed, even if
+ * nothing changed: holds end and hold times add up.
+ */
 static int64_t renew_sec(const struct np_sim_policy *p)
 {
 	int64_t sec = (int64_t)(p->policy.defer_step_sec / 2);
@@ -325,20 +359,21 @@ static int64_t renew_sec(const struct np_sim_policy *p)
 	return sec > p->interval_sec ? sec : p->interval_sec;
 }
 
-/* When the next decision is due; INT64_MAX: none is. */
+/* Time of the next decision; INT64_MAX: none is due. */
 static int64_t placing_due(const struct np_sim *s)
 {
 	const struct np_sim_placing *g = s->placing;
 
-	if (!g || !g->concerned)
+	if (!g || !g->n_relevant)
 		return INT64_MAX;
 	if (!g->placement)
 		return s->now;
 	if (g->changed)
 		return g->last_sec + g->p->interval_sec;
-	return g->binds ? g->last_sec + renew_sec(g->p) : INT64_MAX;
+	return g->restricts ? g->last_sec + renew_sec(g->p) : INT64_MAX;
 }
 
+/* A job in the form of the snapshot. */
 static struct np_job describe(const struct np_sim *s, uint32_t job)
 {
 	const struct np_sim_job *from = &s->job[job];
@@ -362,11 +397,11 @@ static struct np_job describe(const struct np_sim *s, uint32_t job)
 	return j;
 }
 
-static enum np_node_state state_of(const struct np_sim *s, size_t place)
+static enum np_node_state state_of(const struct np_sim *s, size_t pos)
 {
-	if (np_bits_test(s->idle, place))
+	if (np_bits_test(s->idle, pos))
 		return NP_NODE_IDLE;
-	return s->cpus && s->cpus[place] ? NP_NODE_MIXED : NP_NODE_FULL;
+	return s->cpus && s->cpus[pos] ? NP_NODE_MIXED : NP_NODE_FULL;
 }
 
 static int add_running(const struct np_sim *s, struct np_snapshot *snapshot,
@@ -378,12 +413,12 @@ static int add_running(const struct np_sim *s, struct np_snapshot *snapshot,
 		const struct np_running *r = s->running[s->expected[i]];
 		struct np_job j = describe(s, s->expected[i]);
 
-		for (uint32_t k = 0; k < r->n_places; k++)
-			s->chosen[k] = s->leaves->node[r->place[k]];
+		for (uint32_t k = 0; k < r->n_nodes; k++)
+			s->chosen[k] = s->leaves->node[r->pos[k]];
 		j.state = NP_JOB_RUNNING;
 		j.start_sec = s->fate[s->expected[i]].start_sec;
 		j.node = s->chosen;
-		j.n_nodes = r->n_places;
+		j.n_nodes = r->n_nodes;
 		rc = np_snapshot_job(snapshot, &j, err);
 	}
 	return rc;
@@ -412,19 +447,19 @@ static int fill(struct np_sim *s, struct np_snapshot *snapshot,
 	return rc;
 }
 
-/* Its nodes on those leaves, and those without a leaf. */
+/* Restrict a job to leaves and to the nodes without a leaf. */
 static void open_leaves(const struct np_sim *s, struct np_sim_hold *h,
 			const uint64_t *leaves)
 {
 	const struct np_leaves *l = s->leaves;
 
 	memcpy(h->leaves, leaves, l->words * sizeof(*leaves));
-	memset(h->places, 0, s->words * sizeof(*h->places));
+	memset(h->nodes, 0, s->words * sizeof(*h->nodes));
 	NP_BITS_EACH(i, leaves, l->words)
 		for (uint32_t p = l->first[i]; p < l->first[i + 1]; p++)
-			np_bits_set(h->places, p);
+			np_bits_set(h->nodes, p);
 	for (size_t p = l->first[l->n]; p < l->n_nodes; p++)
-		np_bits_set(h->places, p);
+		np_bits_set(h->nodes, p);
 }
 
 static struct np_sim_hold *hold_of(struct np_sim *s, uint32_t job)
@@ -438,12 +473,12 @@ static struct np_sim_hold *hold_of(struct np_sim *s, uint32_t job)
 	if (!h)
 		return NULL;
 	h->leaves = (uint64_t *)(h + 1);
-	h->places = h->leaves + s->leaves->words;
+	h->nodes = h->leaves + s->leaves->words;
 	s->hold[job] = h;
 	return h;
 }
 
-/* What advice says is noted, and nothing else. */
+/* Apply an outcome to a job. In mode advise it is only counted. */
 static int apply(struct np_sim *s, uint32_t job, const struct np_outcome *v)
 {
 	static const enum np_prior prior[] = {
@@ -471,7 +506,7 @@ static int apply(struct np_sim *s, uint32_t job, const struct np_outcome *v)
 	h->until_sec = v->until_sec;
 	if (v->action == NP_ACT_CONFINE)
 		open_leaves(s, h, v->leaves);
-	s->placing->binds |= v->action >= NP_ACT_CONFINE;
+	s->placing->restricts |= v->action >= NP_ACT_CONFINE;
 	s->backfill_changed |= v->changed;
 	return 0;
 }
@@ -492,7 +527,7 @@ static int decide(struct np_sim *s, struct np_snapshot *snapshot,
 	g->placement = placement;
 	g->last_sec = s->now;
 	g->changed = false;
-	g->binds = false;
+	g->restricts = false;
 	s->counts->decisions++;
 	for (size_t i = 0; !rc && i < s->n_queue; i++)
 		rc = apply(s, s->queue[i],
@@ -500,7 +535,7 @@ static int decide(struct np_sim *s, struct np_snapshot *snapshot,
 	return rc;
 }
 
-/* Decide if it is due now.  Returns 0 or -errno with err. */
+/* Make a decision if one is due now. Returns 0 or -errno with err. */
 static int placing_decide(struct np_sim *s, struct np_err *err)
 {
 	struct np_snapshot *snapshot;
@@ -517,7 +552,7 @@ static int placing_decide(struct np_sim *s, struct np_err *err)
 	return rc;
 }
 
-/* A job that is eligible since now. */
+/* Decide about a job that has just become eligible. */
 static int placing_submit(struct np_sim *s, uint32_t job, struct np_err *err)
 {
 	struct np_sim_placing *g = s->placing;
@@ -525,7 +560,7 @@ static int placing_submit(struct np_sim *s, uint32_t job, struct np_err *err)
 	struct np_job j;
 	int rc;
 
-	/* If a decision is due now, it sees the job. */
+	/* A decision that is due now includes the job. */
 	if (!g || is_inert(s, job) || placing_due(s) <= s->now)
 		return 0;
 	j = describe(s, job);
@@ -536,7 +571,7 @@ static int placing_submit(struct np_sim *s, uint32_t job, struct np_err *err)
 	return rc;
 }
 
-/* ---- the queue, and what starts when ---- */
+/* ---- Events ---- */
 
 void np_sim_scheduler_init(struct np_sim_scheduler *s)
 {
@@ -547,44 +582,42 @@ void np_sim_scheduler_init(struct np_sim_scheduler *s)
 	};
 }
 
-/* Heaps of jobs by time; of equal times, by job. */
-
 static bool before(struct np_sim_event a, struct np_sim_event b)
 {
 	return a.sec != b.sec ? a.sec < b.sec : a.job < b.job;
 }
 
-static void put(struct np_sim_heap *h, size_t i, struct np_sim_event e)
+static void heap_put(struct np_sim_heap *h, size_t i, struct np_sim_event e)
 {
 	h->at[i] = e;
 	if (h->position)
 		h->position[e.job] = (uint32_t)i;
 }
 
-/* Put e where it belongs, beginning at i, whose content is gone. */
-static void settle(struct np_sim_heap *h, size_t i, struct np_sim_event e)
+/* Move e from index i, whose content is lost, to where it belongs. */
+static void sift(struct np_sim_heap *h, size_t i, struct np_sim_event e)
 {
 	size_t child;
 
 	for (; i && before(e, h->at[(i - 1) / 2]); i = (i - 1) / 2)
-		put(h, i, h->at[(i - 1) / 2]);
+		heap_put(h, i, h->at[(i - 1) / 2]);
 	while ((child = 2 * i + 1) < h->n) {
 		if (child + 1 < h->n && before(h->at[child + 1], h->at[child]))
 			child++;
 		if (!before(h->at[child], e))
 			break;
-		put(h, i, h->at[child]);
+		heap_put(h, i, h->at[child]);
 		i = child;
 	}
-	put(h, i, e);
+	heap_put(h, i, e);
 }
 
 static int heap_add(struct np_sim_heap *h, int64_t sec, uint32_t job)
 {
-	if (np_array_room(&h->at, &h->room, h->n + 1, sizeof(*h->at)))
+	if (np_array_room(&h->at, &h->capacity, h->n + 1, sizeof(*h->at)))
 		return -ENOMEM;
 	h->n++;
-	settle(h, h->n - 1, (struct np_sim_event){ sec, job });
+	sift(h, h->n - 1, (struct np_sim_event){ sec, job });
 	return 0;
 }
 
@@ -598,11 +631,11 @@ static uint32_t heap_take(struct np_sim_heap *h)
 	uint32_t job = h->at[0].job;
 
 	if (--h->n)
-		settle(h, 0, h->at[h->n]);
+		sift(h, 0, h->at[h->n]);
 	return job;
 }
 
-/* Nodes. */
+/* ---- Nodes ---- */
 
 static bool shares(const struct np_sim *s, const struct np_sim_job *j)
 {
@@ -614,43 +647,44 @@ static uint16_t cpus_of(const struct np_sim *s, const struct np_sim_job *j)
 	return (uint16_t)(shares(s, j) ? j->cpus : s->ask->cluster->cpus);
 }
 
-static void count_idle(struct np_sim *s, uint32_t place, bool idle)
+/* A node becomes idle, or is no longer idle. */
+static void count_idle(struct np_sim *s, uint32_t pos, bool idle)
 {
-	for (uint64_t in = s->in_partitions[place]; in; in &= in - 1)
+	for (uint64_t in = s->in_partitions[pos]; in; in &= in - 1)
 		s->partition_idle[__builtin_ctzll(in)] += idle ? 1u : -1u;
 	if (idle)
-		np_bits_set(s->idle, place);
+		np_bits_set(s->idle, pos);
 	else
-		np_bits_clear(s->idle, place);
+		np_bits_clear(s->idle, pos);
 }
 
 static void allocate(struct np_sim *s, const struct np_running *r)
 {
-	for (uint32_t i = 0; i < r->n_places; i++) {
-		uint32_t place = r->place[i];
+	for (uint32_t i = 0; i < r->n_nodes; i++) {
+		uint32_t pos = r->pos[i];
 
 		if (s->cpus)
-			s->cpus[place] = (uint16_t)(s->cpus[place] - r->cpus);
-		if (np_bits_test(s->idle, place))
-			count_idle(s, place, false);
+			s->cpus[pos] = (uint16_t)(s->cpus[pos] - r->cpus);
+		if (np_bits_test(s->idle, pos))
+			count_idle(s, pos, false);
 	}
-	s->free_cpus -= (uint64_t)r->n_places * r->cpus;
+	s->free_cpus -= (uint64_t)r->n_nodes * r->cpus;
 }
 
 static void deallocate(struct np_sim *s, const struct np_running *r)
 {
-	for (uint32_t i = 0; i < r->n_places; i++) {
-		uint32_t place = r->place[i];
+	for (uint32_t i = 0; i < r->n_nodes; i++) {
+		uint32_t pos = r->pos[i];
 
 		if (s->cpus)
-			s->cpus[place] = (uint16_t)(s->cpus[place] + r->cpus);
-		if (!s->cpus || s->cpus[place] == s->ask->cluster->cpus)
-			count_idle(s, place, true);
+			s->cpus[pos] = (uint16_t)(s->cpus[pos] + r->cpus);
+		if (!s->cpus || s->cpus[pos] == s->ask->cluster->cpus)
+			count_idle(s, pos, true);
 	}
-	s->free_cpus += (uint64_t)r->n_places * r->cpus;
+	s->free_cpus += (uint64_t)r->n_nodes * r->cpus;
 }
 
-/* Bits from first to end - 1. */
+/* Number of bits set from first to end - 1. */
 static inline uint32_t count_range(const uint64_t *w, uint32_t first,
 				   uint32_t end)
 {
@@ -669,15 +703,15 @@ static inline uint32_t count_range(const uint64_t *w, uint32_t first,
 	return n;
 }
 
-/* The end of leaf i; of i == n, nodes without a leaf. */
+/* End of the positions of leaf i; i == l->n: of the nodes without a leaf. */
 static uint32_t leaf_end(const struct np_leaves *l, size_t i)
 {
 	return i < l->n ? l->first[i + 1] : (uint32_t)l->n_nodes;
 }
 
 /*
- * Leaves by the number of nodes in s->leaf_nodes, most first, equal ones in their
- * own order, into s->leaf_order; how many have any.
+ * Sort the leaves by s->leaf_nodes, most nodes first and equal ones in their
+ * own order, into s->leaf_order (a counting sort). Returns their number.
  */
 static size_t sort_leaves(struct np_sim *s)
 {
@@ -698,7 +732,7 @@ static size_t sort_leaves(struct np_sim *s)
 	return n + 1;
 }
 
-/* So many of a leaf, or of the nodes without one, into s->chosen. */
+/* Append n nodes of mask[] on a leaf, or without one, to s->chosen. */
 static void take(struct np_sim *s, const uint64_t *mask, size_t leaf,
 		 uint32_t n, uint32_t *chosen)
 {
@@ -709,8 +743,9 @@ static void take(struct np_sim *s, const uint64_t *mask, size_t leaf,
 }
 
 /*
- * Takes n of mask[], which has as many, into s->chosen: of the fullest leaf that
- * has enough, or of the emptiest leaves until one has enough for the rest.
+ * Choose n nodes of mask[], which has as many, into s->chosen: on the leaf with
+ * the fewest free nodes that has enough, or else on the leaves with the most
+ * free nodes, until one has enough for the rest.
  */
 static void choose(struct np_sim *s, const uint64_t *mask, uint32_t n)
 {
@@ -752,9 +787,9 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The queue. */
+/* ---- The queue ---- */
 
-static bool goes_first(const struct np_sim *s, uint32_t a, uint32_t b)
+static bool has_precedence(const struct np_sim *s, uint32_t a, uint32_t b)
 {
 	const struct np_sim_job *x = &s->job[a], *y = &s->job[b];
 
@@ -766,9 +801,9 @@ static bool goes_first(const struct np_sim *s, uint32_t a, uint32_t b)
 
 typedef bool first_f(const struct np_sim *s, uint32_t a, uint32_t b);
 
-/* Where a job is among at[n], which are in the order of first(), or would be. */
-static size_t place_of(const struct np_sim *s, const uint32_t *at, size_t n,
-		       uint32_t job, first_f *first)
+/* Index of a job in at[n], which is sorted by first(), or where it belongs. */
+static size_t position_of(const struct np_sim *s, const uint32_t *at, size_t n,
+			  uint32_t job, first_f *first)
 {
 	size_t low = 0, high = n;
 
@@ -783,9 +818,9 @@ static size_t place_of(const struct np_sim *s, const uint32_t *at, size_t n,
 	return low;
 }
 
-static size_t queue_place(const struct np_sim *s, uint32_t job)
+static size_t queue_position(const struct np_sim *s, uint32_t job)
 {
-	return place_of(s, s->queue, s->n_queue, job, goes_first);
+	return position_of(s, s->queue, s->n_queue, job, has_precedence);
 }
 
 static void changed(struct np_sim *s)
@@ -794,11 +829,12 @@ static void changed(struct np_sim *s)
 	placing_changed(s);
 }
 
+/* A job becomes eligible. */
 static int enqueue(struct np_sim *s, uint32_t job, struct np_err *err)
 {
-	size_t at = queue_place(s, job);
+	size_t at = queue_position(s, job);
 
-	if (np_array_room(&s->queue, &s->queue_room, s->n_queue + 1,
+	if (np_array_room(&s->queue, &s->queue_capacity, s->n_queue + 1,
 			  sizeof(*s->queue)))
 		return -ENOMEM;
 	memmove(s->queue + at + 1, s->queue + at,
@@ -810,7 +846,7 @@ static int enqueue(struct np_sim *s, uint32_t job, struct np_err *err)
 	return placing_submit(s, job, err);
 }
 
-/* Takes those that have started, or were cancelled, out of the queue. */
+/* Remove jobs that have started from the queue. */
 static void sweep_queue(struct np_sim *s)
 {
 	size_t n = 0;
@@ -828,7 +864,7 @@ static bool is_held(const struct np_sim *s, uint32_t job)
 	return h && h->prior == NP_PRIOR_DEFERRED && h->until_sec > s->now;
 }
 
-/* Nodes it may ever use, into s->mask. */
+/* The nodes that a job may use, busy or not, into s->mask. */
 static void candidates(struct np_sim *s, uint32_t job)
 {
 	const struct np_sim_hold *h = s->hold ? s->hold[job] : NULL;
@@ -837,11 +873,12 @@ static void candidates(struct np_sim *s, uint32_t job)
 	memcpy(s->mask, p, s->words * sizeof(*p));
 	if (h && h->prior == NP_PRIOR_LEAVES)
 		for (size_t k = 0; k < s->words; k++)
-			s->mask[k] &= h->places[k];
+			s->mask[k] &= h->nodes[k];
 }
 
-/* Start and end of jobs. */
+/* ---- Start and end of jobs ---- */
 
+/* Set when a running job will end, at its present speed. */
 static void end_at(struct np_sim *s, uint32_t job)
 {
 	const struct np_running *r = s->running[job];
@@ -855,8 +892,8 @@ static void end_at(struct np_sim *s, uint32_t job)
 	if (cancel_sec && sec > cancel_sec)
 		sec = cancel_sec > s->now ? cancel_sec : s->now;
 	s->fate[job].end_sec = sec;
-	settle(&s->ends, s->ends.position[job],
-	       (struct np_sim_event){ sec, job });
+	sift(&s->ends, s->ends.position[job],
+	     (struct np_sim_event){ sec, job });
 }
 
 static bool expected_first(const struct np_sim *s, uint32_t a, uint32_t b)
@@ -867,17 +904,17 @@ static bool expected_first(const struct np_sim *s, uint32_t a, uint32_t b)
 	return x != y ? x < y : a < b;
 }
 
-static size_t expected_place(const struct np_sim *s, uint32_t job)
+static size_t expected_position(const struct np_sim *s, uint32_t job)
 {
-	return place_of(s, s->expected, s->n_expected, job, expected_first);
+	return position_of(s, s->expected, s->n_expected, job, expected_first);
 }
 
 static int expect(struct np_sim *s, uint32_t job)
 {
-	size_t at = expected_place(s, job);
+	size_t at = expected_position(s, job);
 
-	if (np_array_room(&s->expected, &s->expected_room, s->n_expected + 1,
-			  sizeof(*s->expected)))
+	if (np_array_room(&s->expected, &s->expected_capacity,
+			  s->n_expected + 1, sizeof(*s->expected)))
 		return -ENOMEM;
 	memmove(s->expected + at + 1, s->expected + at,
 		(s->n_expected++ - at) * sizeof(*s->expected));
@@ -889,20 +926,20 @@ static struct np_running *make_running(const struct np_sim *s, uint32_t job)
 {
 	const struct np_sim_job *j = &s->job[job];
 	struct np_running *r = calloc(1, sizeof(*r) +
-				      j->nodes * sizeof(*r->place));
+				      j->nodes * sizeof(*r->pos));
 
 	if (!r)
 		return NULL;
 	*r = (struct np_running){
-		.place = (uint32_t *)(r + 1), .n_places = j->nodes,
+		.pos = (uint32_t *)(r + 1), .n_nodes = j->nodes,
 		.cpus = cpus_of(s, j),
 		.touch = shares(s, j) ? NP_TOUCH_NODE : 0,
 		.expected_sec = s->now + j->limit_sec,
 		.left = (int64_t)j->run_sec * NP_SIM_SPEED,
 		.since_sec = s->now, .speed = NP_SIM_SPEED,
 	};
-	memcpy(r->place, s->chosen, j->nodes * sizeof(*r->place));
-	qsort(r->place, r->n_places, sizeof(*r->place), by_number);
+	memcpy(r->pos, s->chosen, j->nodes * sizeof(*r->pos));
+	qsort(r->pos, r->n_nodes, sizeof(*r->pos), by_number);
 	return r;
 }
 
@@ -912,8 +949,8 @@ static uint16_t count_leaves(const struct np_sim *s,
 	uint32_t last = NP_NO_LEAF;
 	uint16_t n = 0;
 
-	for (uint32_t i = 0; i < r->n_places; i++) {
-		uint32_t leaf = s->leaves->leaf[s->leaves->node[r->place[i]]];
+	for (uint32_t i = 0; i < r->n_nodes; i++) {
+		uint32_t leaf = s->leaves->leaf[s->leaves->node[r->pos[i]]];
 
 		n = (uint16_t)(n + (leaf != NP_NO_LEAF && leaf != last));
 		last = leaf;
@@ -921,21 +958,21 @@ static uint16_t count_leaves(const struct np_sim *s,
 	return n;
 }
 
-static void tell_start(struct np_sim *s, uint32_t job)
+static void report_start(struct np_sim *s, uint32_t job)
 {
 	const struct np_running *r = s->running[job];
 
 	if (!s->ask->started)
 		return;
-	for (uint32_t i = 0; i < r->n_places; i++)
-		s->chosen[i] = s->leaves->node[r->place[i]];
-	qsort(s->chosen, r->n_places, sizeof(*s->chosen), by_number);
+	for (uint32_t i = 0; i < r->n_nodes; i++)
+		s->chosen[i] = s->leaves->node[r->pos[i]];
+	qsort(s->chosen, r->n_nodes, sizeof(*s->chosen), by_number);
 	s->ask->started(s->ask->arg, job, &s->fate[job], s->chosen,
-			r->n_places);
+			r->n_nodes);
 }
 
-/* On the nodes in s->chosen.  The queue is swept later. */
-static int start(struct np_sim *s, uint32_t job, enum np_sim_how how)
+/* Start a job on the nodes in s->chosen. It stays in the queue until swept. */
+static int start_job(struct np_sim *s, uint32_t job, enum np_sim_how how)
 {
 	struct np_running *r = make_running(s, job);
 
@@ -949,11 +986,11 @@ static int start(struct np_sim *s, uint32_t job, enum np_sim_how how)
 	if (heap_add(&s->ends, INT64_MAX, job) || expect(s, job))
 		return -ENOMEM;
 	end_at(s, job);
-	if (enter(s, job))
+	if (enter_leaves(s, job))
 		return -ENOMEM;
 	placing_pends(s, job, false);
 	changed(s);
-	tell_start(s, job);
+	report_start(s, job);
 	if (how == NP_SIM_MAIN)
 		s->counts->main_starts++;
 	else
@@ -961,7 +998,7 @@ static int start(struct np_sim *s, uint32_t job, enum np_sim_how how)
 	return 0;
 }
 
-/* Jobs that wait for this one, as it has ended or will never run. */
+/* A job has ended or will never run: release the jobs that depend on it. */
 static int release_followers(struct np_sim *s, uint32_t job)
 {
 	for (uint32_t f = s->followers[job]; f != NP_SIM_NO_JOB;
@@ -969,7 +1006,7 @@ static int release_followers(struct np_sim *s, uint32_t job)
 		int64_t sec = s->now + s->job[f].think_sec;
 
 		if (f >= s->submitted)
-			continue; /* its submission will see */
+			continue; /* handled when it is submitted */
 		if (heap_add(&s->eligible, sec, f))
 			return -ENOMEM;
 	}
@@ -978,14 +1015,14 @@ static int release_followers(struct np_sim *s, uint32_t job)
 
 static void release_running(struct np_sim *s, uint32_t job)
 {
-	free(s->running[job]->site);
+	free(s->running[job]->on);
 	free(s->running[job]);
 	s->running[job] = NULL;
 }
 
 static void free_nodes(struct np_sim *s, uint32_t job)
 {
-	size_t at = expected_place(s, job);
+	size_t at = expected_position(s, job);
 
 	memmove(s->expected + at, s->expected + at + 1,
 		(--s->n_expected - at) * sizeof(*s->expected));
@@ -994,7 +1031,7 @@ static void free_nodes(struct np_sim *s, uint32_t job)
 	changed(s);
 }
 
-static int end(struct np_sim *s, uint32_t job)
+static int end_job(struct np_sim *s, uint32_t job)
 {
 	uint32_t completing_sec = s->ask->scheduler->completing_sec;
 	int rc;
@@ -1003,7 +1040,7 @@ static int end(struct np_sim *s, uint32_t job)
 		free_nodes(s, job);
 		return 0;
 	}
-	leave(s, job);
+	leave_leaves(s, job);
 	s->counts->ended++;
 	s->counts->last_sec = s->now;
 	rc = release_followers(s, job);
@@ -1020,14 +1057,14 @@ static int end_jobs(struct np_sim *s)
 	int rc = 0;
 
 	while (!rc && heap_first(&s->ends) <= s->now)
-		rc = end(s, heap_take(&s->ends));
+		rc = end_job(s, heap_take(&s->ends));
 	return rc;
 }
 
-/* Submissions. */
+/* ---- Submissions and cancellations ---- */
 
-/* A job that waits will never start. */
-static int drop(struct np_sim *s, uint32_t job, enum np_sim_how how)
+/* A pending job will never start. */
+static int drop_job(struct np_sim *s, uint32_t job, enum np_sim_how how)
 {
 	struct np_sim_fate *f = &s->fate[job];
 
@@ -1035,7 +1072,7 @@ static int drop(struct np_sim *s, uint32_t job, enum np_sim_how how)
 	f->end_sec = s->now;
 	s->counts->ended++;
 	if (f->eligible_sec >= 0) {
-		size_t at = queue_place(s, job);
+		size_t at = queue_position(s, job);
 
 		memmove(s->queue + at, s->queue + at + 1,
 			(--s->n_queue - at) * sizeof(*s->queue));
@@ -1053,7 +1090,7 @@ static int cancel_jobs(struct np_sim *s)
 		uint32_t job = heap_take(&s->cancels);
 
 		if (s->fate[job].how == NP_SIM_PENDING)
-			rc = drop(s, job, NP_SIM_CANCELLED);
+			rc = drop_job(s, job, NP_SIM_CANCELLED);
 	}
 	return rc;
 }
@@ -1067,7 +1104,9 @@ static bool is_over(const struct np_sim *s, uint32_t job)
 		(!s->running[job] || s->running[job]->completing));
 }
 
-/* When it may start, as far as the job goes that it waits for. */
+/*
+ * When a job becomes eligible, given the job it depends on; INT64_MAX: later.
+ */
 static int64_t eligible_sec(const struct np_sim *s, uint32_t job)
 {
 	const struct np_sim_job *j = &s->job[job];
@@ -1079,15 +1118,15 @@ static int64_t eligible_sec(const struct np_sim *s, uint32_t job)
 	return s->fate[j->after].end_sec + j->think_sec;
 }
 
-static int submit(struct np_sim *s, uint32_t job, struct np_err *err)
+static int submit_job(struct np_sim *s, uint32_t job, struct np_err *err)
 {
 	const struct np_sim_job *j = &s->job[job];
 	int64_t sec = eligible_sec(s, job);
 
 	if (j->nodes > s->partition_size[j->partition])
-		return drop(s, job, NP_SIM_TOO_LARGE);
+		return drop_job(s, job, NP_SIM_TOO_LARGE);
 	if (j->cancel_sec && j->cancel_sec <= s->now)
-		return drop(s, job, NP_SIM_CANCELLED);
+		return drop_job(s, job, NP_SIM_CANCELLED);
 	if (j->cancel_sec && heap_add(&s->cancels, j->cancel_sec, job))
 		return -ENOMEM;
 	if (sec <= s->now)
@@ -1103,7 +1142,7 @@ static int submit_jobs(struct np_sim *s, struct np_err *err)
 	       s->job[s->submitted].submit_sec <= s->now) {
 		uint32_t job = (uint32_t)s->submitted++;
 
-		rc = submit(s, job, err);
+		rc = submit_job(s, job, err);
 	}
 	while (!rc && heap_first(&s->eligible) <= s->now) {
 		uint32_t job = heap_take(&s->eligible);
@@ -1114,9 +1153,9 @@ static int submit_jobs(struct np_sim *s, struct np_err *err)
 	return rc;
 }
 
-/* The main scheduling pass. */
+/* ---- The main scheduling pass ---- */
 
-/* Are there surely too few nodes for it now? */
+/* Quick test: certainly too few nodes are free for a job now. */
 static bool too_few(const struct np_sim *s, const struct np_sim_job *j)
 {
 	return shares(s, j) ? s->free_cpus < (uint64_t)j->nodes * j->cpus :
@@ -1136,7 +1175,7 @@ static void mask_free(const struct np_sim *s, const struct np_sim_job *j,
 			np_bits_clear(mask, i);
 }
 
-/* 1: it has started, 0: it cannot, or -errno. */
+/* Start a job if possible. Returns 1 if it has started, 0 if not, or -errno. */
 static int try_main(struct np_sim *s, uint32_t job, bool blocked)
 {
 	const struct np_sim_job *j = &s->job[job];
@@ -1150,9 +1189,10 @@ static int try_main(struct np_sim *s, uint32_t job, bool blocked)
 	if (np_bits_count(s->mask, s->words) < j->nodes)
 		return 0;
 	choose(s, s->mask, j->nodes);
-	return start(s, job, NP_SIM_MAIN) ? -ENOMEM : 1;
+	return start_job(s, job, NP_SIM_MAIN) ? -ENOMEM : 1;
 }
 
+/* Keep later jobs off the nodes of a partition. */
 static void block(struct np_sim *s, uint16_t partition, bool first)
 {
 	const uint64_t *p = s->partition[partition];
@@ -1197,13 +1237,369 @@ static int main_pass(struct np_sim *s)
 	return rc < 0 ? rc : 0;
 }
 
-/* The backfill pass. */
+/* ---- The plan of a backfill pass ---- */
+
+/* Returns 0 or -ENOMEM; plan_free() in either case. */
+static int plan_init(struct plan *a, size_t n_nodes,
+		     uint32_t node_cpus, bool shared)
+{
+	*a = (struct plan){
+		.n_nodes = n_nodes, .words = np_bits_words(n_nodes),
+		.node_cpus = (uint16_t)node_cpus, .shared = shared,
+	};
+	a->mask = calloc(2 * a->words + 1, sizeof(*a->mask));
+	if (!a->mask)
+		return -ENOMEM;
+	a->saved = a->mask + a->words;
+	return 0;
+}
+
+static void plan_free(struct plan *a)
+{
+	for (size_t i = 0; i < a->capacity; i++) {
+		free(a->slot[i].idle);
+		free(a->slot[i].cpus);
+	}
+	free(a->slot);
+	free(a->mask);
+}
+
+/* Make sure that there is a slot with memory behind those in use. */
+static int add_slot(struct plan *a)
+{
+	struct slot s = { .from_sec = 0 };
+
+	if (a->n < a->capacity)
+		return 0;
+	if (np_array_more(&a->slot, a->capacity, sizeof(s)))
+		return -ENOMEM;
+	s.idle = malloc(a->words * sizeof(*s.idle));
+	s.cpus = a->shared ? malloc(a->n_nodes * sizeof(*s.cpus)) : NULL;
+	if (!s.idle || (a->shared && !s.cpus)) {
+		free(s.idle);
+		free(s.cpus);
+		return -ENOMEM;
+	}
+	a->slot[a->capacity++] = s;
+	return 0;
+}
+
+static void fill_slot(const struct plan *a, struct slot *s, int64_t from_sec,
+		      const uint64_t *idle, const uint16_t *cpus,
+		      uint32_t idle_nodes)
+{
+	s->from_sec = from_sec;
+	s->idle_nodes = idle_nodes;
+	s->shrinks = false;
+	memcpy(s->idle, idle, a->words * sizeof(*idle));
+	if (a->shared)
+		memcpy(s->cpus, cpus, a->n_nodes * sizeof(*cpus));
+}
 
 /*
- * One behind the last job that may find enough nodes now; jobs behind it need
- * no plan, as nothing will come of it.
+ * Begin a plan with one slot; cpus: NULL if nodes are not shared. 0 or -ENOMEM.
  */
-static size_t last_hope(const struct np_sim *s)
+static int plan_begin(struct plan *a, int64_t now_sec,
+		      const uint64_t *idle, const uint16_t *cpus)
+{
+	a->n = 0;
+	if (add_slot(a))
+		return -ENOMEM;
+	fill_slot(a, &a->slot[a->n++], now_sec, idle, cpus,
+		  (uint32_t)np_bits_count(idle, a->words));
+	return 0;
+}
+
+/* Divide slot i at a time within it; i + 1 is the second part. */
+static int split_slot(struct plan *a, size_t i, int64_t at_sec)
+{
+	struct slot s;
+
+	if (add_slot(a))
+		return -ENOMEM;
+	s = a->slot[a->n];
+	memmove(a->slot + i + 2, a->slot + i + 1,
+		(a->n - i - 1) * sizeof(s));
+	a->n++;
+	fill_slot(a, &s, at_sec, a->slot[i].idle, a->slot[i].cpus,
+		  a->slot[i].idle_nodes);
+	a->slot[i + 1] = s;
+	return 0;
+}
+
+/* Index of the slot that contains a time. */
+static size_t slot_at(const struct plan *a, int64_t sec)
+{
+	size_t low = 0, high = a->n;
+
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+
+		if (a->slot[middle].from_sec <= sec)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void release_nodes(const struct plan *a, struct slot *s,
+			  const uint32_t *pos, size_t n, uint16_t cpus)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (a->shared) {
+			s->cpus[pos[i]] = (uint16_t)(s->cpus[pos[i]] + cpus);
+			if (s->cpus[pos[i]] < a->node_cpus)
+				continue;
+		}
+		np_bits_set(s->idle, pos[i]);
+		s->idle_nodes++;
+	}
+}
+
+/*
+ * Reserve nodes in one slot. Reservations are rounded to bf_resolution, so some
+ * of the nodes may be in use by jobs that have not ended in that slot.
+ */
+static void reserve_nodes(const struct plan *a, struct slot *s,
+			  const uint32_t *pos, size_t n, uint16_t cpus)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint16_t *left = a->shared ? &s->cpus[pos[i]] : NULL;
+
+		if (left)
+			*left = (uint16_t)(*left > cpus ? *left - cpus : 0);
+		s->idle_nodes -= np_bits_test(s->idle, pos[i]);
+		np_bits_clear(s->idle, pos[i]);
+	}
+}
+
+/*
+ * Nodes become free at a time that is not before the last slot. 0 or -ENOMEM.
+ */
+static int plan_release(struct plan *a, int64_t at_sec,
+			const uint32_t *pos, size_t n, uint16_t cpus)
+{
+	if (a->slot[a->n - 1].from_sec < at_sec &&
+	    split_slot(a, a->n - 1, at_sec))
+		return -ENOMEM;
+	release_nodes(a, &a->slot[a->n - 1], pos, n, cpus);
+	return 0;
+}
+
+/*
+ * Reserve whole nodes, which lie within the words low to high of a bitmap, in
+ * the slots first to end - 1.
+ */
+static void reserve_many(struct plan *a, size_t first, size_t end,
+			 const uint32_t *pos, size_t n, size_t low,
+			 size_t high)
+{
+	memset(a->mask + low, 0, (high - low + 1) * sizeof(*a->mask));
+	for (size_t i = 0; i < n; i++)
+		np_bits_set(a->mask, pos[i]);
+	for (; first < end; first++) {
+		struct slot *s = &a->slot[first];
+
+		for (size_t k = low; k <= high; k++) {
+			s->idle_nodes -= np_bits_ones(s->idle[k] & a->mask[k]);
+			s->idle[k] &= ~a->mask[k];
+		}
+	}
+}
+
+/* Reserve nodes in the slots first to end - 1. */
+static void reserve_all(struct plan *a, size_t first, size_t end,
+			const uint32_t *pos, size_t n, uint16_t cpus)
+{
+	size_t low = SIZE_MAX, high = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t k = pos[i] / NP_BITS_WORD;
+
+		low = k < low ? k : low;
+		high = k > high ? k : high;
+	}
+	if (!a->shared && n > high - low) {
+		reserve_many(a, first, end, pos, n, low, high);
+		return;
+	}
+	for (; first < end; first++)
+		reserve_nodes(a, &a->slot[first], pos, n, cpus);
+}
+
+/* Reserve nodes from from_sec to to_sec. 0 or -ENOMEM. */
+static int plan_reserve(struct plan *a, int64_t from_sec,
+			int64_t to_sec, const uint32_t *pos, size_t n,
+			uint16_t cpus)
+{
+	size_t first = slot_at(a, from_sec), end;
+
+	if (a->slot[first].from_sec < from_sec) {
+		if (split_slot(a, first, from_sec))
+			return -ENOMEM;
+		first++;
+	}
+	a->slot[first].shrinks = true;
+	end = slot_at(a, to_sec);
+	if (a->slot[end].from_sec < to_sec) {
+		if (split_slot(a, end, to_sec))
+			return -ENOMEM;
+		end++;
+	}
+	reserve_all(a, first, end, pos, n, cpus);
+	return 0;
+}
+
+/* Remove nodes from mask[] that have too few free CPUs in a slot. */
+static void mask_slot(const struct plan *a, const struct slot *s,
+		      uint16_t cpus, uint64_t *mask)
+{
+	if (!a->shared || cpus == a->node_cpus) {
+		for (size_t k = 0; k < a->words; k++)
+			mask[k] &= s->idle[k];
+		return;
+	}
+	NP_BITS_EACH(i, mask, a->words)
+		if (s->cpus[i] < cpus)
+			np_bits_clear(mask, i);
+}
+
+/*
+ * Quick test: certainly too few nodes are free in a slot. Not for shared ones.
+ */
+static bool slot_too_few(const struct plan *a, const struct slot *s,
+			 uint32_t nodes, uint16_t cpus)
+{
+	return (!a->shared || cpus == a->node_cpus) && s->idle_nodes < nodes;
+}
+
+/*
+ * Index of the first slot from i to end_sec in which certainly too few nodes
+ * are free; a->n: none.
+ */
+static size_t obstacle(const struct plan *a, size_t i,
+		       int64_t end_sec, uint32_t nodes, uint16_t cpus)
+{
+	for (; i < a->n && a->slot[i].from_sec < end_sec; i++)
+		if (slot_too_few(a, &a->slot[i], nodes, cpus))
+			return i;
+	return a->n;
+}
+
+static bool mask_is_enough(const struct plan *a, uint32_t nodes)
+{
+	return np_bits_count(a->mask, a->words) >= nodes;
+}
+
+/*
+ * Set a->mask to the candidates that are free from slot i to end_sec. Returns
+ * the slot with which they become too few; a->n: they are enough. Unless a
+ * reservation begins in it, a slot has all free nodes of the one before, and
+ * need not be checked.
+ */
+static size_t mask_window(struct plan *a, size_t i,
+			  int64_t end_sec, const uint64_t *candidates,
+			  uint32_t nodes, uint16_t cpus)
+{
+	size_t first = i;
+
+	memcpy(a->mask, candidates, a->words * sizeof(*a->mask));
+	for (; i < a->n && a->slot[i].from_sec < end_sec; i++) {
+		if (i > first && !a->slot[i].shrinks)
+			continue;
+		mask_slot(a, &a->slot[i], cpus, a->mask);
+		if (!mask_is_enough(a, nodes))
+			return i;
+	}
+	return a->n;
+}
+
+/*
+ * Set a->mask to a->saved less what is busy in slot i. Returns if enough are
+ * left.
+ */
+static bool is_enough_with(struct plan *a, size_t i, uint32_t nodes,
+			   uint16_t cpus)
+{
+	memcpy(a->mask, a->saved, a->words * sizeof(*a->mask));
+	mask_slot(a, &a->slot[i], cpus, a->mask);
+	return mask_is_enough(a, nodes);
+}
+
+/*
+ * Index of the first slot from which on enough nodes are free until slot last,
+ * where too few were. Every window that begins earlier contains slots that
+ * together have too few.
+ */
+static size_t next_window(struct plan *a, size_t last,
+			  const uint64_t *candidates, uint32_t nodes,
+			  uint16_t cpus)
+{
+	size_t good = last + 1, bad;
+
+	memcpy(a->saved, candidates, a->words * sizeof(*a->mask));
+	do {
+		/* From slot bad to good - 1, free nodes only increase. */
+		for (bad = good - 1; bad && !a->slot[bad].shrinks;)
+			bad--;
+		if (!is_enough_with(a, bad, nodes, cpus))
+			break;
+		memcpy(a->saved, a->mask, a->words * sizeof(*a->mask));
+		good = bad;
+	} while (good);
+	while (good - bad > 1) {
+		size_t middle = (bad + good) / 2;
+
+		if (is_enough_with(a, middle, nodes, cpus))
+			good = middle;
+		else
+			bad = middle;
+	}
+	return good;
+}
+
+/*
+ * Find the earliest time, from from_sec to last_sec, at which enough candidate
+ * nodes have that many free CPUs (node_cpus: are idle) for sec seconds. a->mask
+ * is then all nodes that do. -1: there is none.
+ */
+static int64_t plan_find(struct plan *a,
+			 const uint64_t *candidates, uint32_t nodes,
+			 uint16_t cpus, uint32_t sec, int64_t from_sec,
+			 int64_t last_sec)
+{
+	size_t i = slot_at(a, from_sec);
+
+	while (i < a->n) {
+		int64_t start_sec = a->slot[i].from_sec > from_sec ?
+			a->slot[i].from_sec : from_sec;
+		size_t bad;
+
+		if (start_sec > last_sec)
+			return -1;
+		bad = obstacle(a, i, start_sec + sec, nodes, cpus);
+		if (bad < a->n) {
+			i = bad + 1;
+			continue;
+		}
+		bad = mask_window(a, i, start_sec + sec, candidates, nodes,
+				  cpus);
+		if (bad == a->n)
+			return start_sec;
+		i = next_window(a, bad, candidates, nodes, cpus);
+	}
+	return -1;
+}
+
+/* ---- The backfill pass ---- */
+
+
+/*
+ * Index behind the last job that may start now. Jobs behind it need no plan, as
+ * nothing depends on their reservations.
+ */
+static size_t last_candidate(const struct np_sim *s)
 {
 	uint32_t tested = 0;
 	size_t last = 0;
@@ -1222,17 +1618,17 @@ static size_t last_hope(const struct np_sim *s)
 static int make_plan(struct np_sim *s)
 {
 	int64_t end_sec = s->now + s->ask->scheduler->bf_window_sec;
-	int rc = np_availability_begin(&s->plan, s->now, s->idle, s->cpus);
+	int rc = plan_begin(&s->plan, s->now, s->idle, s->cpus);
 
 	for (size_t i = 0; !rc && i < s->n_expected; i++) {
 		const struct np_running *r = s->running[s->expected[i]];
 
 		if (r->expected_sec > end_sec)
 			break;
-		rc = np_availability_release(&s->plan,
-					     r->expected_sec > s->now ?
-					     r->expected_sec : s->now + 1,
-					     r->place, r->n_places, r->cpus);
+		rc = plan_release(&s->plan,
+				  r->expected_sec > s->now ?
+				  r->expected_sec : s->now + 1,
+				  r->pos, r->n_nodes, r->cpus);
 	}
 	return rc;
 }
@@ -1244,19 +1640,20 @@ static int64_t round_down(int64_t sec, int64_t step)
 	return sec - (rest < 0 ? rest + step : rest);
 }
 
-static int reserve(struct np_sim *s, const struct np_sim_job *j,
-		   int64_t start_sec, int64_t step)
+static int reserve_for(struct np_sim *s, const struct np_sim_job *j,
+		       int64_t start_sec, int64_t step)
 {
 	int64_t from = round_down(start_sec, step);
 	int64_t to = round_down(start_sec + j->limit_sec + step - 1, step);
 
-	return np_availability_reserve(&s->plan, from > s->now ? from : s->now,
-				       to, s->chosen, j->nodes, cpus_of(s, j));
+	return plan_reserve(&s->plan, from > s->now ? from : s->now,
+			    to, s->chosen, j->nodes, cpus_of(s, j));
 }
 
 /*
- * A job that wants no less than another one of this pass did, and may go nowhere
- * else, cannot start earlier: the plan only fills up.
+ * Earliest time worth trying for a job. If another job of this pass needed no
+ * more of the same nodes, this one cannot start before it, since the plan only
+ * fills up.
  */
 static int64_t not_before(const struct np_sim *s, const struct np_sim_job *j)
 {
@@ -1274,7 +1671,7 @@ static int64_t not_before(const struct np_sim *s, const struct np_sim_job *j)
 	return sec;
 }
 
-/* When it can start; INT64_MAX: within the window it cannot. */
+/* When a job can start; INT64_MAX: not within the window. */
 static int64_t find_start(struct np_sim *s, uint32_t job)
 {
 	int64_t end_sec = s->now + s->ask->scheduler->bf_window_sec, at;
@@ -1284,8 +1681,8 @@ static int64_t find_start(struct np_sim *s, uint32_t job)
 	if (at > end_sec)
 		return INT64_MAX;
 	candidates(s, job);
-	at = np_availability_find(&s->plan, s->mask, j->nodes, cpus_of(s, j),
-				  j->limit_sec, at, end_sec);
+	at = plan_find(&s->plan, s->mask, j->nodes, cpus_of(s, j),
+		       j->limit_sec, at, end_sec);
 	if (at < 0)
 		at = INT64_MAX;
 	if (at > s->now && !(s->hold && s->hold[job]))
@@ -1294,7 +1691,7 @@ static int64_t find_start(struct np_sim *s, uint32_t job)
 	return at;
 }
 
-/* Starts it, or reserves nodes for it. */
+/* Start a job, or reserve nodes for it. */
 static int backfill(struct np_sim *s, uint32_t job, size_t *started)
 {
 	const struct np_sim_scheduler *c = s->ask->scheduler;
@@ -1305,15 +1702,15 @@ static int backfill(struct np_sim *s, uint32_t job, size_t *started)
 	if (at == INT64_MAX)
 		return 0;
 	choose(s, s->plan.mask, j->nodes);
-	rc = reserve(s, j, at, at == s->now ? 1 : c->bf_resolution_sec);
+	rc = reserve_for(s, j, at, at == s->now ? 1 : c->bf_resolution_sec);
 	if (rc || at > s->now)
 		return rc;
 	++*started;
-	return start(s, job, NP_SIM_BACKFILL);
+	return start_job(s, job, NP_SIM_BACKFILL);
 }
 
-/* The first job from i on that may still start in this pass; last: none. */
-static size_t next_hope(const struct np_sim *s, size_t i, size_t last)
+/* Index of the first job from i on that may start in this pass; last: none. */
+static size_t next_candidate(const struct np_sim *s, size_t i, size_t last)
 {
 	for (; i < last; i++) {
 		const struct np_sim_job *j = &s->job[s->queue[i]];
@@ -1327,7 +1724,7 @@ static size_t next_hope(const struct np_sim *s, size_t i, size_t last)
 
 static int backfill_pass(struct np_sim *s)
 {
-	size_t last = last_hope(s), started = 0, hope = 0;
+	size_t last = last_candidate(s), started = 0, next = 0;
 	int rc;
 
 	s->backfill_changed = false;
@@ -1337,9 +1734,9 @@ static int backfill_pass(struct np_sim *s)
 	rc = make_plan(s);
 	s->n_found = 0;
 	for (size_t i = 0; !rc && i < last; i++) {
-		if (i >= hope)
-			hope = next_hope(s, i, last) + 1;
-		if (hope > last)
+		if (i >= next)
+			next = next_candidate(s, i, last) + 1;
+		if (next > last)
 			break;
 		if (!is_held(s, s->queue[i]))
 			rc = backfill(s, s->queue[i], &started);
@@ -1351,7 +1748,7 @@ static int backfill_pass(struct np_sim *s)
 	return rc;
 }
 
-/* When the next pass is due; INT64_MAX: nothing has changed. */
+/* Time of the next backfill pass; INT64_MAX: none, as nothing has changed. */
 static int64_t backfill_due(const struct np_sim *s)
 {
 	int64_t step = s->ask->scheduler->bf_interval_sec, sec;
@@ -1370,8 +1767,9 @@ static int backfill_if_due(struct np_sim *s)
 	return backfill_pass(s);
 }
 
-/* The whole. */
+/* ---- The simulation ---- */
 
+/* The next second in which something happens; INT64_MAX: never. */
 static int64_t next_event(const struct np_sim *s)
 {
 	const int64_t sec[] = {
@@ -1391,7 +1789,7 @@ static int64_t next_event(const struct np_sim *s)
 	return next > s->now || next == INT64_MAX ? next : s->now + 1;
 }
 
-static int one_second(struct np_sim *s, struct np_err *err)
+static int step(struct np_sim *s, struct np_err *err)
 {
 	int rc = end_jobs(s);
 
@@ -1419,7 +1817,7 @@ static int run(struct np_sim *s, struct np_err *err)
 	s->counts->first_sec = s->counts->last_sec = s->now;
 	s->backfilled_sec = s->now - 1;
 	while (!rc && s->now != INT64_MAX && s->counts->ended < ask->n) {
-		rc = one_second(s, err);
+		rc = step(s, err);
 		if (ask->go_on && ++events % ASK_EVENTS == 0 &&
 		    !ask->go_on(ask->arg, s->counts->ended)) {
 			s->counts->stopped = true;
@@ -1494,12 +1892,12 @@ static void make_partitions(struct np_sim *s)
 
 	for (size_t i = 0; i < c->n_partitions; i++) {
 		for (size_t node = 0; node < s->leaves->n_nodes; node++) {
-			uint32_t place = s->leaves->place[node];
+			uint32_t pos = s->leaves->place[node];
 
 			if (!np_bits_test(c->partition[i], node))
 				continue;
-			np_bits_set(s->partition[i], place);
-			s->in_partitions[place] |= UINT64_C(1) << i;
+			np_bits_set(s->partition[i], pos);
+			s->in_partitions[pos] |= UINT64_C(1) << i;
 			s->partition_size[i]++;
 		}
 		s->partition_idle[i] = s->partition_size[i];
@@ -1523,11 +1921,11 @@ static int make_nodes(struct np_sim *s)
 	s->leaf_order = calloc(s->leaves->n + 1, sizeof(*s->leaf_order));
 	s->leaf_first = calloc(s->leaf_most + 1, sizeof(*s->leaf_first));
 	s->chosen = calloc(n, sizeof(*s->chosen));
-	s->tenants = calloc(s->leaves->n + 1, sizeof(*s->tenants));
+	s->leaf_jobs = calloc(s->leaves->n + 1, sizeof(*s->leaf_jobs));
 	s->cpus = s->shared ? calloc(n, sizeof(*s->cpus)) : NULL;
 	if (!sets || !s->in_partitions || !s->leaf_nodes || !s->chosen ||
 	    !s->leaf_order || !s->leaf_first ||
-	    !s->tenants || (s->shared && !s->cpus))
+	    !s->leaf_jobs || (s->shared && !s->cpus))
 		return -ENOMEM;
 	s->mask = sets + s->words;
 	s->blocked = s->mask + s->words;
@@ -1540,7 +1938,7 @@ static int make_nodes(struct np_sim *s)
 	}
 	s->free_cpus = (uint64_t)n * c->cpus;
 	make_partitions(s);
-	return np_availability_init(&s->plan, n, c->cpus, s->shared);
+	return plan_init(&s->plan, n, c->cpus, s->shared);
 }
 
 static int make_jobs(struct np_sim *s)
@@ -1573,13 +1971,13 @@ static int make_jobs(struct np_sim *s)
 static void release(struct np_sim *s)
 {
 	placing_free(s);
-	np_availability_free(&s->plan);
+	plan_free(&s->plan);
 	for (size_t i = 0; s->running && i < s->ask->n; i++)
 		if (s->running[i])
 			release_running(s, (uint32_t)i);
-	for (size_t i = 0; s->tenants && i < s->leaves->n; i++)
-		free(s->tenants[i].at);
-	free(s->tenants);
+	for (size_t i = 0; s->leaf_jobs && i < s->leaves->n; i++)
+		free(s->leaf_jobs[i].at);
+	free(s->leaf_jobs);
 	free(s->running);
 	free(s->followers);
 	free(s->next_follower);
@@ -1620,7 +2018,7 @@ int np_simulate(const struct np_sim_ask *ask, struct np_sim_fate *fate,
 		rc = placing_new(&s);
 	if (!rc)
 		rc = run(&s, err);
-	/* What is still running has not ended. */
+	/* Expected ends of jobs that are still running do not count. */
 	for (size_t i = 0; s.running && i < ask->n; i++)
 		if (s.running[i] && !s.running[i]->completing)
 			fate[i].end_sec = -1;

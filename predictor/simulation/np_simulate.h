@@ -1,32 +1,32 @@
 /*
- * Replay of a queue of jobs through Slurm's scheduling rules, with or without
- * netprof's placement decisions.
+ * Simulation: replays a queue of jobs through Slurm's scheduling rules, with or
+ * without netprof's placement decisions.
  *
- * A pure function: no clock, no file, no output.  Time is in whole seconds.
- * At every second at which something happens, in this order:
+ * A pure function: no clock, no file, no output. Time is in whole seconds. In
+ * every second in which something happens, in this order:
  *
- *   1. Jobs end: their work is done, or their time limit is reached.  Their nodes
- *      become free completing_sec later; plans expect them when the time limit
- *      is reached, or in the next second if that is over.
- *   2. Jobs that their user cancels leave the queue; then jobs are submitted, or
- *      become eligible as the job they depend on has ended.
- *   3. Placement decides (np_placement_decide(), or for a job submitted
- *      between two decisions np_placement_one()).
- *   4. The main scheduling pass: jobs by priority, then submission, then
- *      number.  A job that cannot start keeps the jobs behind it off the nodes
- *      of its partition.  Once more in the next second if it ended at
- *      queue_depth, or backfill started jobs, as others may be reached then.
+ *   1. Jobs end, because their work is done or their time limit is reached.
+ *      Their nodes become free completing_sec later. Plans expect them at the
+ *      time limit, or in the next second if that has passed.
+ *   2. Jobs that their user cancels leave the queue. Then jobs are submitted,
+ *      or become eligible because the job they depend on has ended.
+ *   3. Placement decides: np_placement_decide(), or np_placement_one() for a
+ *      job submitted between two decisions.
+ *   4. The main scheduling pass: jobs by priority, submission and number. A job
+ *      that cannot start keeps the jobs behind it off the nodes of its
+ *      partition. Another main pass follows in the next second if this one
+ *      ended at queue_depth or backfill started jobs, as it may reach others.
  *   5. The backfill pass, at every multiple of bf_interval if anything has
- *      changed since the last one: each job gets the earliest time at which
+ *      changed since the last one. Each job gets the earliest time at which
  *      enough nodes are expected to be free for all of its time limit, and
- *      starts if that is now; else the nodes are reserved for it.
+ *      starts if that is now; otherwise the nodes are reserved for it.
  *
- * Nodes are chosen as topology/tree does: the fullest leaf that has enough,
- * else the leaves with most nodes first, nodes in the order of the leaf.
+ * Nodes are chosen as topology/tree does: the fullest leaf that has enough, or
+ * else the leaves with most nodes first; on a leaf, nodes in order.
  *
- * A running job makes progress at 1 / (1 + slowdown).  The slowdown is the
- * predicted one (np_conflict.h) of the worst of its leaves, from the jobs that
- * are on that leaf at the moment.
+ * A running job makes progress at the rate 1 / (1 + slowdown). The slowdown is
+ * the one predicted (np_conflict.h) for the worst of its leaves, from the jobs
+ * that are on that leaf at the moment.
  */
 #ifndef NP_SIMULATE_H
 #define NP_SIMULATE_H
@@ -45,42 +45,43 @@
 #define NP_SIM_MAX_SEC (INT64_C(1) << 40)
 #define NP_SIM_MAX_LIMIT_SEC (1u << 30)
 
-/* All partitions start with the same rules; nodes[]: bitmap of its nodes. */
+/* All partitions have the same scheduling rules. */
 struct np_sim_cluster {
 	struct np_leaves *leaves;
 	uint32_t cpus; /* of each node; 1: nodes are never shared */
-	const uint64_t *const *partition;
+	const uint64_t *const *partition; /* bitmap of the nodes of each */
 	size_t n_partitions; /* at least 1 */
 };
 
+/* A job; other jobs are referred to by index. */
 struct np_sim_job {
 	int64_t submit_sec; /* not decreasing */
-	int64_t cancel_sec; /* when its user cancels it, or 0 */
-	uint32_t run_sec;   /* alone, at least 1 */
-	uint32_t limit_sec; /* at least 1 */
+	int64_t cancel_sec; /* when its user cancels it; 0: never */
+	uint32_t run_sec;   /* without other jobs, at least 1 */
+	uint32_t limit_sec; /* time limit, at least 1 */
 	uint32_t nodes;	    /* at least 1 */
-	uint32_t cpus;	    /* on each of them; 0: the whole node */
+	uint32_t cpus;	    /* on each node; 0: the whole node */
 	uint32_t priority;  /* larger first */
-	uint32_t after;	    /* job that has to end first, an earlier one, or
+	uint32_t after;	    /* earlier job that must end first, or
 			       NP_SIM_NO_JOB */
-	uint32_t think_sec; /* from the end of that one until it is eligible */
+	uint32_t think_sec; /* from the end of that job until it is eligible */
 	uint32_t user;
-	int32_t profile; /* handle of the press table, or NP_PROFILE_UNKNOWN */
+	int32_t profile; /* handle of the table, or NP_PROFILE_UNKNOWN */
 	uint16_t partition;
 };
 
-/* As in slurm.conf(5). */
+/* Parameters of slurm.conf(5). */
 struct np_sim_scheduler {
-	uint32_t queue_depth;	    /* default_queue_depth: of the main pass */
+	uint32_t queue_depth;	    /* default_queue_depth, of the main pass */
 	uint32_t bf_interval_sec;   /* 0: no backfill */
 	uint32_t bf_window_sec;
 	uint32_t bf_resolution_sec; /* at least 1 */
 	uint32_t bf_max_job_test;
-	/* How long nodes are not free yet after a job (state COMPLETING). */
+	/* How long nodes stay in state COMPLETING after a job. */
 	uint32_t completing_sec;
 };
 
-/* 100, 30 s, 1 day, 60 s, 500: the defaults of Slurm; and 0 s. */
+/* Slurm's defaults: 100, 30 s, 1 day, 60 s, 500; and 0 s. */
 void np_sim_scheduler_init(struct np_sim_scheduler *s);
 
 struct np_sim_policy {
@@ -93,24 +94,24 @@ enum np_sim_how {
 	NP_SIM_PENDING,	  /* it has not started */
 	NP_SIM_MAIN,	  /* started by the main pass */
 	NP_SIM_BACKFILL,  /* started by backfill */
-	NP_SIM_TOO_LARGE, /* its partition has not so many nodes */
-	NP_SIM_CANCELLED, /* while it waited */
+	NP_SIM_TOO_LARGE, /* its partition has too few nodes */
+	NP_SIM_CANCELLED, /* while it was pending */
 };
 
 /* What became of a job. */
 struct np_sim_fate {
 	int64_t eligible_sec, start_sec, end_sec; /* -1: never */
 	uint32_t held_sec; /* how long placement has held it back */
-	uint16_t leaves;   /* it ran on */
+	uint16_t leaves;   /* number of leaves it ran on */
 	uint8_t how;	   /* enum np_sim_how */
-	bool confined : 1; /* placement closed leaves to it at some time */
-	bool deferred : 1; /* or held it */
-	bool let_go : 1;   /* until MaxDefer was reached */
+	bool confined : 1; /* placement restricted it to leaves at some time */
+	bool deferred : 1; /* placement held it at some time */
+	bool let_go : 1;   /* and released it as MaxDefer was reached */
 	bool limit : 1;	   /* it was slowed beyond its time limit */
-	bool slowed : 1;   /* it ran beside a job that slows it */
+	bool slowed : 1;   /* a job that slows it ran on one of its leaves */
 };
 
-/* Told of every start; node: numbers of its nodes, ascending. */
+/* Called at every start; node: indices of the job's nodes, ascending. */
 typedef void np_sim_start_f(void *arg, uint32_t job,
 			    const struct np_sim_fate *fate,
 			    const uint32_t *node, size_t n);
@@ -118,23 +119,22 @@ typedef void np_sim_start_f(void *arg, uint32_t job,
 struct np_sim_ask {
 	const struct np_sim_cluster *cluster;
 	const struct np_sim_job *job;
-	size_t n;
+	size_t n; /* jobs */
 	const struct np_sim_scheduler *scheduler;
-	struct np_press *press;		    /* NULL: nobody slows anybody */
-	const struct np_sim_policy *policy; /* NULL: none */
-	bool rigid; /* run times stay as they are, whatever runs beside */
-	np_sim_start_f *started;	    /* NULL: nobody wants to know */
+	struct np_press *press;		    /* NULL: no job slows another */
+	const struct np_sim_policy *policy; /* NULL: no placement */
+	bool rigid; /* run times are as given, whatever else runs */
+	np_sim_start_f *started;	    /* may be NULL */
 	/*
-	 * Asked from time to time with the number of jobs that have ended;
-	 * false: stop here.  NULL: never.
+	 * Called from time to time with the number of jobs that have ended; if
+	 * it returns false, the simulation stops. May be NULL.
 	 */
 	bool (*go_on)(void *arg, size_t ended);
 	void *arg;
 };
 
-/* Counts of one simulation. */
 struct np_sim_counts {
-	size_t decisions, submissions; /* of placement */
+	size_t decisions, submissions; /* calls of placement */
 	size_t main_starts, backfill_starts, backfill_passes;
 	size_t ended;
 	int64_t first_sec, last_sec; /* first submission, last event */
@@ -142,8 +142,8 @@ struct np_sim_counts {
 };
 
 /*
- * fate: n of them, filled in.  Returns 0, -EINVAL with err (a job or setting
- * that cannot be, the job named by its index) or -ENOMEM.
+ * Simulate. fate: ask->n of them, filled in. Returns 0, -EINVAL with err (an
+ * impossible job, named by its index, or setting) or -ENOMEM.
  */
 int np_simulate(const struct np_sim_ask *ask, struct np_sim_fate *fate,
 		struct np_sim_counts *counts, struct np_err *err);
