@@ -8,31 +8,36 @@
 #include "np_nnls.h"
 #include "np_rng.h"
 
-#define DRAWS 400
-#define ROUNDS 6	  /* of weighting runs that do not fit */
-#define LEAST_NOISE 0.012 /* relative; run times are never known better */
-#define LEAST_FAST 4	  /* runs that say something of the noise */
-/* Accounting has dates in whole seconds: standard deviation of a difference. */
+#define DRAWS 400	  /* samples of the posterior distribution */
+#define ROUNDS 6	  /* iterations of reweighting outliers */
+#define LEAST_NOISE 0.012 /* least relative noise of a run time */
+#define LEAST_FAST 4	  /* fast runs needed to estimate the noise */
+/*
+ * Accounting has times in whole seconds; this is the standard deviation of the
+ * error of a difference of two.
+ */
 #define RESOLUTION_SEC 0.41
-#define HUBER 2.0	  /* standard deviations beyond which a run counts less */
-#define UNKNOWN_SD 0.10	  /* of the time alone: causes that nobody looked at */
-#define LITTLE 0.03	  /* of the time alone */
-#define SURE 0.8	  /* probability from which a cause is blamed */
-#define SLOW_SD 2.5	  /* standard deviations from which a run is slow */
-#define NOT_MEASURED 3.0  /* noise of a run without exposures, over a run with */
+#define HUBER 2.0	  /* standard deviations beyond which weights drop */
+#define UNKNOWN_SD 0.10	  /* prior of the unknown cause, over the time alone */
+#define LITTLE 0.03	  /* negligible cost, over the time alone */
+#define LEAST_PART 0.15	  /* least part of the excess of a blamed cause */
+#define SURE 0.8	  /* least confidence in a blamed cause */
+#define SLOW_SD 2.5	  /* least excess of a slow run, standard deviations */
+#define NOT_MEASURED 3.0  /* factor on the noise of runs without exposures */
 
-/* Unknowns: time alone, a cost for each cause, what is unknown of the last. */
+/* Unknowns: time alone, cost of each cause, unknown cause of the last run. */
 #define MAX_X (NP_BLAME_MAX_CAUSES + 2)
 
+/* The system of equations. All times in it are in units of scale. */
 struct fit {
 	const double *sec, *exposure;
 	const struct np_blame_prior *prior;
 	size_t n, k;  /* runs; causes */
-	bool unknown; /* the last run has a cause of its own */
-	double scale; /* median run time; all is in units of it */
-	double noise;
-	double *weight; /* of each run, from how well it fits */
-	bool *partly;	/* an exposure of the run is not known */
+	bool unknown; /* the last run has an unknown cause */
+	double scale; /* median run time, seconds */
+	double noise; /* relative */
+	double *weight; /* of each run, lower for outliers */
+	bool *partly;	/* an exposure of the run is unknown */
 	struct np_nnls *nnls;
 };
 
@@ -43,7 +48,7 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Of sorted values. */
+/* Quantile of sorted values. */
 static double quantile(const double *v, size_t n, double q)
 {
 	double at = q * (double)(n - 1);
@@ -65,6 +70,7 @@ static int median(const double *v, size_t n, double *out)
 	return 0;
 }
 
+/* Exposure of a run; unknown ones count as 0. */
 static double exposed(const struct fit *f, size_t run, size_t cause)
 {
 	double x = f->exposure[run * f->k + cause];
@@ -87,6 +93,7 @@ static void row(const struct fit *f, size_t run, double *a)
 		a[1 + f->k] = run + 1 == f->n;
 }
 
+/* Standard deviation of a run's time. */
 static double sd_of(const struct fit *f, size_t run)
 {
 	double sd = hypot(f->noise * f->sec[run], RESOLUTION_SEC) / f->scale;
@@ -94,7 +101,7 @@ static double sd_of(const struct fit *f, size_t run)
 	return f->partly[run] ? NOT_MEASURED * sd : sd;
 }
 
-/* One least-squares solution; draw NULL: the best one, else a random one. */
+/* Solve for x; draw: with random perturbations, NULL: the best solution. */
 static int solve(const struct fit *f, struct np_rng *draw, double *x)
 {
 	double gram[MAX_X * MAX_X] = { 0 }, h[MAX_X] = { 0 }, a[MAX_X];
@@ -137,8 +144,8 @@ static double residual(const struct fit *f, size_t run, const double *x)
 }
 
 /*
- * The median of the residuals, which few odd runs do not move; fast: of those
- * that were faster than fitted alone.
+ * Median of the absolute residuals, which is robust to outliers; fast: only of
+ * runs that were faster than the fit.
  */
 static int middle(const struct fit *f, const double *x, bool fast,
 		  double *abs_residual, double *mid, size_t *n)
@@ -154,8 +161,8 @@ static int middle(const struct fit *f, const double *x, bool fast,
 }
 
 /*
- * The noise.  What nobody looked at makes runs slower and never faster, so that
- * the faster ones may say better how far run times vary by themselves.
+ * Estimate the noise and set the weights. Unknown causes make runs slower but
+ * never faster, so the faster runs may be better evidence of the noise.
  */
 static int weigh(struct fit *f, const double *x, double *abs_residual)
 {
@@ -169,7 +176,7 @@ static int weigh(struct fit *f, const double *x, double *abs_residual)
 		return 0;
 	if (n_fast >= LEAST_FAST && fast < mid)
 		mid = fast;
-	/* A fit follows its own runs: fewer of them say less of the noise. */
+	/* Correct for the fit following its own runs, the fewer the more. */
 	f->noise = fmax(1.4826 * mid * sqrt((double)n / fmax((double)n - 1, 1)),
 			LEAST_NOISE);
 	for (size_t i = 0; i < f->n; i++) {
@@ -209,7 +216,7 @@ static int check(const struct fit *f, struct np_err *err)
 	return 0;
 }
 
-/* Weights, noise and the best solution. */
+/* Compute weights, noise and the best solution x. */
 static int prepare(struct fit *f, double *x, struct np_err *err)
 {
 	double *work;
@@ -226,7 +233,7 @@ static int prepare(struct fit *f, double *x, struct np_err *err)
 		rc = -ENOMEM;
 	for (size_t i = 0; !rc && i < f->n; i++) {
 		f->weight[i] = 1;
-		/* What is not known of the last run plays no part in it. */
+		/* Causes not known for the last run do not matter. */
 		for (size_t c = 0; c < f->k; c++)
 			f->partly[i] |= isnan(f->exposure[i * f->k + c]) &&
 				!isnan(f->exposure[(f->n - 1) * f->k + c]);
@@ -243,6 +250,7 @@ static int prepare(struct fit *f, double *x, struct np_err *err)
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 }
 
+/* Mean and interval of n draws, times a factor. Sorts v. */
 static struct np_blame_range range_of(double *v, size_t n, double times)
 {
 	const double tail = (1 - NP_BLAME_INTERVAL) / 2;
@@ -279,6 +287,7 @@ static int draw_all(const struct fit *f, uint64_t seed, double *x)
 	return rc;
 }
 
+/* Set the verdict. slow: probability that the run is slow at all. */
 static void judge(struct np_blame *b, double slow)
 {
 	double excess = b->excess_sec.mean, alone = b->alone_sec.mean, most = 0;
@@ -294,7 +303,7 @@ static void judge(struct np_blame *b, double slow)
 		struct np_blame_cause *cause = &b->cause[c];
 
 		cause->blamed = cause->examined && cause->confidence >= SURE &&
-				cause->sec.mean >= 0.15 * excess;
+				cause->sec.mean >= LEAST_PART * excess;
 		if (cause->blamed && cause->sec.mean > most) {
 			most = cause->sec.mean;
 			b->verdict = NP_BLAME_CAUSE;
@@ -305,7 +314,7 @@ static void judge(struct np_blame *b, double slow)
 		b->confidence = slow;
 }
 
-/* What all causes together cost the last run, if each acted alone. */
+/* Sum of what each cause would cost the last run if it acted alone. */
 static double all_causes(const struct fit *f, const double *x)
 {
 	double sum = 0;
@@ -316,8 +325,8 @@ static double all_causes(const struct fit *f, const double *x)
 }
 
 /*
- * Causes that act at the same time hide each other: where together they would
- * cost more than the excess, each gets its share of that.
+ * Factor on the costs of the last run. Simultaneous causes overlap: where their
+ * sum exceeds the excess, each is reduced in proportion.
  */
 static double part(const struct fit *f, const double *x)
 {

@@ -1,24 +1,25 @@
 /*
- * Which of several suspects made a run slower than its comparable runs?
+ * Blame: which of several suspected causes made a run slower than comparable
+ * runs.
  *
- * Each run has a run time and, for each suspect, an exposure in seconds: for
- * how much of its time the suspect was at work, and how strongly, times the
- * usual run time, such as the share of time in which processes waited for a
- * processor, or the traffic of other jobs on the leaf switch over the most it
- * ever was.  The run times are taken to be
+ * Each run has a run time and, for each cause, an exposure in seconds: how much
+ * of its time the cause was active and how strongly, times the usual run time.
+ * Examples are the share of time in which processes waited for a processor, or
+ * the traffic of other jobs on the leaf switch relative to its maximum. The
+ * model of the run times is
  *
  *	run time = time alone + sum of cost * exposure + noise
  *
- * where no cost is negative, the time alone and the costs are the same in all
- * comparable runs, and the noise is proportional to the run time.  A cost has a
- * prior, which decides where comparable runs say little: a second of waiting
- * for a processor is expected to cost about a second.  The run that is asked
- * about has one more suspect, something that nobody looked at, so that what the
- * others do not account for stays unexplained.
+ * where costs are not negative, the time alone and the costs are the same in
+ * all comparable runs, and the noise is proportional to the run time. Each cost
+ * has a prior, which decides where the comparable runs say little: a second of
+ * waiting for a processor is expected to cost about a second. The run in
+ * question has one more cause, unknown to us, so that what the others do not
+ * account for stays unexplained.
  *
- * Answers are drawn from the posterior distribution (each draw perturbs the run
- * times and the priors by their own uncertainty and solves again), and
- * intervals hold 90 % of the draws.  Pure: no clock, no input, no output.
+ * Results are taken from draws from the posterior distribution: each draw
+ * perturbs run times and priors by their own uncertainty and solves again.
+ * Intervals hold 90 % of the draws. Pure: no clock, no input, no output.
  */
 #ifndef NP_BLAME_H
 #define NP_BLAME_H
@@ -30,11 +31,12 @@
 #include "np_err.h"
 
 #define NP_BLAME_MAX_CAUSES 16
-#define NP_BLAME_LEAST_RUNS 3	/* comparable runs without which we are silent */
-#define NP_BLAME_LEAST_SHARE 0.05 /* of the time alone: a run is called slow */
-#define NP_BLAME_INTERVAL 0.9	/* probability that intervals hold */
+#define NP_BLAME_LEAST_RUNS 3	/* comparable runs needed for a verdict */
+#define NP_BLAME_LEAST_SHARE 0.05 /* least excess of a slow run, over the time
+				     alone */
+#define NP_BLAME_INTERVAL 0.9	/* probability of the intervals */
 
-/* What one second of exposure is expected to cost, seconds. */
+/* Expected cost of one second of exposure, seconds. */
 struct np_blame_prior {
 	double mean, sd;
 };
@@ -44,45 +46,46 @@ struct np_blame_range {
 };
 
 struct np_blame_cause {
-	struct np_blame_range sec; /* what it cost the run */
-	double confidence; /* probability that this is more than a little */
+	struct np_blame_range sec; /* run time that it cost, seconds */
+	double confidence; /* probability that this is not negligible */
 	bool examined;	   /* its exposure in the run is known */
 	bool blamed;
 };
 
 enum np_blame_verdict {
-	NP_BLAME_TOO_FEW,     /* comparable runs */
+	NP_BLAME_TOO_FEW,     /* too few comparable runs */
 	NP_BLAME_NOT_SLOW,
-	NP_BLAME_CAUSE,	      /* at least one suspect is blamed */
-	NP_BLAME_UNEXPLAINED, /* slow, and no suspect is blamed */
+	NP_BLAME_CAUSE,	      /* at least one cause is blamed */
+	NP_BLAME_UNEXPLAINED, /* slow, but no cause is blamed */
 };
 
 struct np_blame {
 	enum np_blame_verdict verdict;
-	double confidence;	     /* of the verdict, 0 .. 1 */
-	size_t n_runs;		     /* comparable ones */
+	double confidence;	     /* in the verdict, 0 to 1 */
+	size_t n_runs;		     /* comparable runs */
 	double usual_sec;	     /* median of the comparable runs */
-	double noise;		     /* relative, of one run */
-	struct np_blame_range alone_sec; /* run time without any suspect */
-	struct np_blame_range excess_sec; /* of the run over that */
+	double noise;		     /* of a single run, relative */
+	struct np_blame_range alone_sec; /* run time without any cause */
+	struct np_blame_range excess_sec; /* of the run over alone_sec */
 	struct np_blame_cause cause[NP_BLAME_MAX_CAUSES];
 	size_t n_causes;
 	struct np_blame_range unexplained_sec;
 };
 
 /*
- * sec: run times of n_runs comparable runs and, as the last one, of the run
- * that is asked about; all > 0.  exposure: for each of these n_runs + 1 the
- * n_causes exposures, >= 0; NaN: not known.  Returns 0, -EINVAL (a number that
- * is none, too many causes) or -ENOMEM, with err.
+ * Judge one run. sec: run times of n_runs comparable runs, then of the run in
+ * question; all > 0. exposure: n_causes exposures of each of these n_runs + 1
+ * runs, >= 0; NaN: unknown. Returns 0; or, with err, -EINVAL (an invalid
+ * number, or too many causes) or -ENOMEM.
  */
 int np_blame_run(const double *sec, const double *exposure, size_t n_runs,
 		 size_t n_causes, const struct np_blame_prior *prior,
 		 uint64_t seed, struct np_blame *out, struct np_err *err);
 
 /*
- * The costs alone, of n runs that are alike: cost[] per second of exposure, and
- * in total[] the seconds of all runs together that each cause accounts for.
+ * Only the costs, from n comparable runs: cost[] per second of exposure, and
+ * total[], the seconds that each cause accounts for in all runs together.
+ * Errors as above.
  */
 int np_blame_costs(const double *sec, const double *exposure, size_t n,
 		   size_t n_causes, const struct np_blame_prior *prior,
