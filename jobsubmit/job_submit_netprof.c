@@ -86,6 +86,7 @@ static void *open_placement(void)
 	return object;
 }
 
+/* Whether code built for a release fits this slurmctld; sets trouble if not. */
 static bool fits(uint32_t built)
 {
 	char was[NP_LOADER_TEXT], is[NP_LOADER_TEXT];
@@ -98,6 +99,7 @@ static bool fits(uint32_t built)
 	return false;
 }
 
+/* Load the placement code, or set trouble. */
 static void load(void)
 {
 	const struct np_plugin *found = NULL;

@@ -45,6 +45,7 @@ static int put(uint32_t id, const struct np_update *u, bool dry_run)
 	return 0;
 }
 
+/* Update all pending jobs; *n counts those that had anything to remove. */
 static int release_pending(const struct np_view *v, bool dry_run, size_t *n)
 {
 	int failed = 0;
@@ -105,6 +106,7 @@ static int release_all(const struct np_answers *a, const struct np_view *v,
 	return failed;
 }
 
+/* Read Slurm's jobs with placement off in all partitions, and release them. */
 static int release(bool dry_run)
 {
 	struct np_err err = NP_ERR_INIT;

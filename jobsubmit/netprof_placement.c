@@ -53,6 +53,7 @@ static void rest(double sec)
 	pthread_mutex_unlock(&lock);
 }
 
+/* Make passes until the thread should end or begin anew. */
 static void decide(unsigned begin)
 {
 	struct np_cycle *cycle;
@@ -70,6 +71,7 @@ static void decide(unsigned begin)
 	np_cycle_free(cycle);
 }
 
+/* The thread. */
 static void *run(void *arg)
 {
 	unsigned begin;
@@ -88,6 +90,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
+/* Start the thread, or let a running one begin anew. 0 or -errno. */
 static int start(void)
 {
 	int rc = 0;

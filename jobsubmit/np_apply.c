@@ -34,6 +34,10 @@ static char *user_text(const struct np_job_entry *entry,
 	return np_site_format(map, entry->user);
 }
 
+/*
+ * The begin time that a job should have: the user's, or the end of our hold if
+ * that is later; 0: none.
+ */
 static int64_t begin_time_of(const struct np_job_entry *entry,
 			     const struct np_outcome *o, int64_t now_sec)
 {
@@ -46,6 +50,10 @@ static int64_t begin_time_of(const struct np_job_entry *entry,
 	return begin ? begin : now_sec;
 }
 
+/*
+ * The AdminComment that a job should have. A held_sec that hardly changed keeps
+ * the value in the annotation, which saves an update.
+ */
 static char *comment_of(const struct np_job_entry *entry,
 			const struct np_outcome *o, char *user, char *ours)
 {

@@ -223,6 +223,7 @@ static void log_map_note(struct np_cycle *c, const struct np_site *map)
 		np_ctl_info("%s", map->note.text);
 }
 
+/* Load Slurm's answers, and make the map and the job snapshot of them. */
 static int read_cluster(struct np_cycle *c, struct pass *r, struct np_err *err)
 {
 	const struct np_conf *conf = &c->settings.conf;
@@ -260,6 +261,7 @@ static int read_cluster(struct np_cycle *c, struct pass *r, struct np_err *err)
 	return rc;
 }
 
+/* Make the decision. */
 static int decide(struct np_cycle *c, struct pass *r, struct np_err *err)
 {
 	struct np_policy policy;
@@ -269,6 +271,9 @@ static int decide(struct np_cycle *c, struct pass *r, struct np_err *err)
 				   &r->placement, err);
 }
 
+/*
+ * Keep the exact hold times for the next pass; annotations have rounded ones.
+ */
 static void remember_held(struct np_cycle *c, const struct pass *r)
 {
 	for (size_t i = 0; i < r->view.n_jobs; i++) {
@@ -318,6 +323,7 @@ static bool jobs_changed(struct np_cycle *c, const struct np_view *v)
 	return changed;
 }
 
+/* Log what is new and write the decision into the jobs. */
 static int update_jobs(struct np_cycle *c, struct pass *r,
 		       bool (*go_on)(void *arg), void *arg)
 {
@@ -341,6 +347,7 @@ static mode_t file_mode(const struct np_cycle *c)
 	return c->role.private_jobs ? 0640 : 0644;
 }
 
+/* Make the contents of state.json. */
 static int make_state(struct np_cycle *c, struct pass *r,
 		      struct np_state *state)
 {
@@ -399,6 +406,11 @@ static void clean_up(struct pass *r)
 	np_change_list_free(r->change, r->n_changes);
 }
 
+/*
+ * The part of a pass that callbacks must not interfere with, in four steps:
+ * read, decide, update jobs, publish. After it, submissions no longer wait, and
+ * the store is written.
+ */
 static int do_pass(struct np_cycle *c, struct pass *r, bool (*go_on)(void *arg),
 		   void *arg, bool *again, struct np_err *err)
 {

@@ -205,6 +205,7 @@ static void find_profiles(struct np_history *p, const struct sink *w)
 	}
 }
 
+/* Predicted slowdown of a beside b; 0 if a profile is unknown. */
 static double predicted(const struct sink *w, const struct job *a,
 			const struct job *b)
 {
@@ -329,6 +330,7 @@ static int append(const struct np_history *p, const struct sink *w,
 	return rc;
 }
 
+/* Make and append the record of a run that ended. */
 static int write_record(const struct np_history *p, struct sink *w,
 			const struct job *a, struct np_err *err)
 {

@@ -30,6 +30,7 @@ static bool is_list(const char *text, size_t len)
 	return true;
 }
 
+/* Read the value of a list, which must not occur twice. */
 static int take_list(const char *text, size_t len, char **out)
 {
 	if (*out || !is_list(text, len))
@@ -187,6 +188,7 @@ static void put_list(FILE *f, const char *list)
 		fputc(isspace((unsigned char)*list) ? ',' : *list, f);
 }
 
+/* Print the annotation. */
 static void put(FILE *f, const struct np_note *n)
 {
 	const char *space = "";

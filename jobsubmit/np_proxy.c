@@ -48,6 +48,7 @@ static void destroy(struct np_worker *c)
 	free(c);
 }
 
+/* The thread: runs work until it should end and none is left. */
 static void *run(void *arg)
 {
 	struct np_worker *c = arg;
@@ -181,6 +182,7 @@ int np_proxy_new(const struct np_patience *p, struct np_proxy **out)
 	return 0;
 }
 
+/* Whether the worker is busy, i.e. the store has not answered in time. */
 static bool hangs(struct np_proxy *s)
 {
 	return np_worker_busy_sec(s->worker) > 0;
@@ -254,6 +256,7 @@ static void drop_reading(void *arg)
 	np_known_free(&s->reading.known);
 }
 
+/* A read is complete: take over what it found. */
 static int take_reading(struct np_proxy *s)
 {
 	struct reading *r = &s->reading;
@@ -353,6 +356,7 @@ struct writing {
 	struct np_err err;
 };
 
+/* Called in the worker's thread. */
 static void do_write(void *arg)
 {
 	struct writing *w = arg;

@@ -68,6 +68,7 @@ static size_t prefix_len(const char *name, size_t len)
 	return at && is_digit(name[at - 1]) ? len : at;
 }
 
+/* Split a name; its digits are those written, see settle_digits(). */
 static struct parsed_name parse_name(const char *name, uint32_t node)
 {
 	size_t len = strlen(name), at = prefix_len(name, len);
@@ -236,6 +237,7 @@ struct list {
 	bool failed;	   /* out of memory */
 };
 
+/* Make room for n more bytes; NULL: out of memory. */
 static char *room_for(struct list *l, size_t n)
 {
 	char *grown = l->text;
@@ -273,6 +275,7 @@ static void put_number(struct list *l, uint32_t v)
 	put(l, at, (size_t)(buf + sizeof(buf) - at));
 }
 
+/* Write the last range. */
 static void end_range(struct list *l)
 {
 	if (!l->group || l->group->digits == NO_DIGITS)
@@ -285,6 +288,7 @@ static void end_range(struct list *l)
 	}
 }
 
+/* Complete the part of the last group. */
 static void end_group(struct list *l)
 {
 	if (!l->group)
@@ -300,6 +304,7 @@ static void end_group(struct list *l)
 	}
 }
 
+/* Append a range of n names of a group, extending the last one if possible. */
 static void add(struct list *l, uint32_t index, uint32_t from, uint32_t n)
 {
 	const struct name_group *group = &l->x->group[index];
@@ -326,6 +331,7 @@ static void add(struct list *l, uint32_t index, uint32_t from, uint32_t n)
 	l->to = from + n - 1;
 }
 
+/* End the list; returns its text, or NULL when out of memory. */
 static char *finish(struct list *l)
 {
 	end_group(l);
@@ -388,6 +394,7 @@ struct number {
 	bool zero;
 };
 
+/* Read a number; returns what follows it, or NULL if there is none. */
 static const char *read_number(const char *p, const char *end,
 			       struct number *out)
 {
@@ -425,6 +432,7 @@ static bool has_prefix(const struct np_naming *x, const char *prefix,
 		       by_prefix_alone);
 }
 
+/* Set n bits, whole words at a time. */
 static void set_bits(uint64_t *bits, size_t from, size_t n)
 {
 	for (size_t i = from; i < from + n; ) {
@@ -702,6 +710,7 @@ static bool is_plain(const char *features)
 	return !strpbrk(features, "|()[]*!");
 }
 
+/* Whether the list has all features of a plain expression. */
 static bool has_all(const char *list, const char *features)
 {
 	while (*features) {
@@ -714,6 +723,7 @@ static bool has_all(const char *list, const char *features)
 	return true;
 }
 
+/* Whether a kind of node has what a job needs of each node. */
 static bool matches(const struct np_node_kind *c, const struct np_need *need)
 {
 	uint64_t cpus = need->cpus_per_node ? need->cpus_per_node : 1;
@@ -746,6 +756,7 @@ static uint64_t usable_cpus(const struct np_node_kind *c,
 	return by_memory < c->cpus ? by_memory : c->cpus;
 }
 
+/* The number of nodes follows from the kind with the fewest usable CPUs. */
 int np_site_fit(const struct np_site *s, const struct np_need *need,
 		uint64_t *nodes, struct np_fit *fit)
 {
@@ -800,6 +811,7 @@ static const char *features_of(const node_info_t *n)
 								 "";
 }
 
+/* Digest of everything that the map is made from. */
 static uint64_t digest(const node_info_msg_t *nodes,
 		       const partition_info_msg_t *parts, const char *topology,
 		       bool whole_nodes)
@@ -868,6 +880,10 @@ static void widen(struct np_node_kind *c, const node_info_t *n)
 	c->features[0] = '\0';
 }
 
+/*
+ * Divide the nodes into kinds. Adjacent nodes are often alike, so the kind of
+ * the last one is tried first.
+ */
 static int add_kinds(struct np_site *s, const node_info_msg_t *nodes)
 {
 	struct np_node_kind *c = NULL;
@@ -896,6 +912,7 @@ static int add_kinds(struct np_site *s, const node_info_msg_t *nodes)
 	return 0;
 }
 
+/* Add the partitions with their nodes. */
 static int add_parts(struct np_site *s, const partition_info_msg_t *parts,
 		     bool whole_nodes)
 {
@@ -1013,6 +1030,7 @@ static void list_nodes(struct np_site *s, const struct np_topo *t,
 	}
 }
 
+/* Make the leaves from the topologies. 0 or -errno with err. */
 static int make_leaves(struct np_site *s, const struct np_topo *t,
 		       struct np_err *err)
 {

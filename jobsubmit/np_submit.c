@@ -80,6 +80,7 @@ keep_our_list(job_desc_msg_t *d, const char *user_list, const char *ours)
 	free(both);
 }
 
+/* Record a change of excluded nodes, and keep ours in it. */
 static void change_list(job_desc_msg_t *d, const struct np_written *w,
 			struct np_change *c)
 {
@@ -88,6 +89,7 @@ static void change_list(job_desc_msg_t *d, const struct np_written *w,
 	c->put = strdup(d->exc_nodes);
 }
 
+/* Keep a hold of ours that ends later than the begin time requested. */
 static void change_begin_time(job_desc_msg_t *d, const struct np_written *w,
 			      struct np_change *c)
 {
@@ -245,6 +247,7 @@ static bool will_be_refused(const job_desc_msg_t *d)
 	       is_longer(d->array_inx, MAX_ARRAY_TEXT);
 }
 
+/* What a job requires of its nodes, as its description says. */
 static struct np_need need_of(const job_desc_msg_t *d)
 {
 	uint32_t each = np_said16(d->cpus_per_task);
@@ -297,6 +300,7 @@ static uint32_t count_tasks(const char *inx)
 	return n < 1 ? 1 : n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
+/* Flags for the snapshot, as far as the description tells. */
 static unsigned flags_of(const job_desc_msg_t *d, const struct np_site *map,
 			 int partition)
 {
@@ -367,6 +371,7 @@ static int describe(struct submission *s)
 
 /* What is written into a description. */
 
+/* Write the annotation into the description, unless there is nothing to say. */
 static void put_note(struct submission *s, struct np_note *n)
 {
 	char *text;
@@ -472,6 +477,10 @@ static void deny_claim(struct submission *s, struct np_outcome *o)
 	}
 }
 
+/*
+ * Decide by the current decision and write the outcome. While the thread is
+ * busy, a job that others may have to avoid is held until its pass ends.
+ */
 static void decide(struct submission *s)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -571,6 +580,7 @@ static void log_decision(const struct submission *s)
 		    MAX_NAME, s->d->name ? s->d->name : "", s->app, s->line);
 }
 
+/* Decide, if there is a decision that is recent enough. */
 static void decide_or_wait(struct submission *s, bool starting)
 {
 	size_t words;

@@ -46,6 +46,7 @@ int np_role_take(struct np_role *c, const slurm_conf_t *conf,
 	return 0;
 }
 
+/* Load slurm.conf, at most once per ASK_EVERY_SEC. */
 static int read_slurm_conf(struct np_role *c, struct np_err *err)
 {
 	slurm_conf_t *conf = NULL;
@@ -94,6 +95,7 @@ void np_settings_init(struct np_settings *s)
 	np_conf_init(&s->conf);
 }
 
+/* Path of netprof.conf. */
 static const char *path(void)
 {
 	const char *p = getenv("NETPROF_CONF");
@@ -350,6 +352,7 @@ static int by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* The jobs of a view by id, as pointers. NULL: out of memory. */
 static const struct np_job_entry **sorted(const struct np_view *v)
 {
 	const struct np_job_entry **s = calloc(v->n_jobs + 1, sizeof(*s));
@@ -371,6 +374,7 @@ static const char *app_of(const struct causes *c, uint32_t id)
 	return at ? (*at)->app : "";
 }
 
+/* np_placement_cause_fn: append a cause to a job. */
 static void add_cause(void *arg, const struct np_cause *c)
 {
 	struct causes *a = arg;
@@ -395,6 +399,7 @@ static const char *const actions[] = {
 	[NP_ACT_CONFINE] = "confine", [NP_ACT_DEFER] = "defer",
 };
 
+/* Fill in the decision about a pending job. */
 static void fill_pending(struct causes *causes, const struct np_placement *p,
 			 size_t i, struct np_state_job *to)
 {
@@ -460,6 +465,7 @@ static int fill_jobs(const struct np_view *v, const struct np_placement *p,
 	return 0;
 }
 
+/* Count the jobs running on each leaf. */
 static void count_jobs(const struct np_view *v, struct np_state *s)
 {
 	for (size_t i = 0; i < v->n_jobs; i++) {

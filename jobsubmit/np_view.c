@@ -111,6 +111,7 @@ struct sweep {
 	size_t n;
 };
 
+/* twalk_r() callback: collect entries that were not seen. */
 static void sweep_one(const void *node, VISIT which, void *arg)
 {
 	struct np_cached_job *cached = *(struct np_cached_job *const *)node;
@@ -279,6 +280,7 @@ static int32_t profile_of(const struct np_view_make *m,
 	       NP_PROFILE_UNKNOWN;
 }
 
+/* Flags for the snapshot, as far as Slurm's record tells. */
 static unsigned flags_of(const struct np_view_make *m,
 			 const slurm_job_info_t *j, int partition)
 {
@@ -296,6 +298,7 @@ static unsigned flags_of(const struct np_view_make *m,
 	return flags;
 }
 
+/* Fill in the array tasks of a record. 0 or -ENOMEM. */
 static int add_tasks(const slurm_job_info_t *j, struct np_job_entry *entry,
 		     struct np_job *to)
 {
@@ -324,6 +327,7 @@ static int add_tasks(const slurm_job_info_t *j, struct np_job_entry *entry,
 	return 0;
 }
 
+/* Fill in the nodes of a running job. */
 static void running_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 			  struct np_job *to)
 {
@@ -428,6 +432,10 @@ struct lists {
 	uint64_t *user, *written, *now;
 };
 
+/*
+ * Find out which excluded nodes the user wants and which are ours. Returns 0,
+ * or -errno if the user's list cannot be parsed.
+ */
 static int find_exclusions(struct np_view_make *m, const slurm_job_info_t *j,
 			   const struct job_changes *changes,
 			   struct np_job_entry *entry, bool noted,
@@ -544,6 +552,10 @@ is_left_alone(const struct np_view_make *m, const slurm_job_info_t *j)
 	return np_job_cache_rests(m->cache, j->user_id, m->view->now_sec);
 }
 
+/*
+ * Read the annotation of a pending job and the changes of it, and fill in what
+ * the user wants and what was decided before.
+ */
 static int add_pending(struct np_view_make *m, const slurm_job_info_t *j,
 		       struct np_job_entry *entry, struct np_job *to)
 {
@@ -598,6 +610,7 @@ has_long_list(const slurm_job_info_t *j, const struct np_job_entry *entry)
 	return j->exc_nodes && strnlen(j->exc_nodes, most + 1) > most;
 }
 
+/* Fill in the nodes that a pending job can use, and how many it needs. */
 static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
 			 struct np_job_entry *entry, struct np_job *to,
 			 struct np_err *err)
@@ -690,6 +703,7 @@ static int view_job(struct np_view_make *m, const slurm_job_info_t *j,
 
 /* ---- Slurm's answers ---- */
 
+/* Load the topology of that name, NULL: the cluster's, as text. */
 static int load_topology(const char *name, char **text, struct np_err *err)
 {
 	topo_info_response_msg_t *msg = NULL;

@@ -32,6 +32,7 @@ static double width_of(const char *p)
 	return np_text_char(p, strlen(p)) > 2 ? 1 : 0.7;
 }
 
+/* Bytes of the character at p; 1 if it is not valid UTF-8. */
 static size_t next(const char *p)
 {
 	int n = np_text_char(p, strlen(p));
@@ -89,13 +90,19 @@ void np_canvas_line(struct np_canvas *c, double x0, double y0, double x1,
 	c->path(c, xy, 2, false, pen);
 }
 
-/* ---- SVG 1.1: the same calls always give the same bytes ---- */
+/*
+ * ---- SVG 1.1 ----
+ *
+ * The same calls always give the same bytes: numbers are rounded to 0.01
+ * points, and clip paths are numbered in the order of their use. Attributes
+ * that have SVG's default value are left out.
+ */
 
 struct svg {
-	struct np_canvas c;
+	struct np_canvas c; /* first, as canvases are converted to it */
 	FILE *out;
-	unsigned n_clips;
-	bool clipped;
+	unsigned n_clips; /* clip paths defined so far */
+	bool clipped;	  /* a group with a clip path is open */
 };
 
 /* Print v rounded to 0.01 points, without trailing zeros and without "-0". */
@@ -110,6 +117,7 @@ static void put_number(FILE *f, double v)
 			rest % 10 ? rest : rest / 10);
 }
 
+/* Print an attribute with a leading space, as in " x=\"1.5\"". */
 static void put_attribute(FILE *f, const char *name, double v)
 {
 	fprintf(f, " %s=\"", name);
@@ -117,6 +125,7 @@ static void put_attribute(FILE *f, const char *name, double v)
 	fputc('"', f);
 }
 
+/* Print a text with the characters replaced that are special in XML. */
 static void put_escaped(FILE *f, const char *text)
 {
 	for (; *text; text++)
@@ -129,6 +138,7 @@ static void put_escaped(FILE *f, const char *text)
 		}
 }
 
+/* Print the attributes of a pen, leaving out those that have SVG's default. */
 static void put_pen(FILE *f, const struct np_pen *pen)
 {
 	if (pen->fill == NP_NO_COLOUR)
@@ -150,6 +160,7 @@ static void put_pen(FILE *f, const struct np_pen *pen)
 	}
 }
 
+/* The path's data, then the pen. */
 static void svg_path(struct np_canvas *c, const double *xy, size_t n,
 		     bool closed, const struct np_pen *pen)
 {
@@ -167,6 +178,7 @@ static void svg_path(struct np_canvas *c, const double *xy, size_t n,
 	fputs("/>\n", f);
 }
 
+/* Turned texts are rotated around their own position. */
 static void svg_text(struct np_canvas *c, double x, double y, const char *text,
 		     const struct np_type *type)
 {
@@ -197,6 +209,7 @@ static void svg_text(struct np_canvas *c, double x, double y, const char *text,
 	fputs("</text>\n", f);
 }
 
+/* Close the group of the last clip path, and open one for the next. */
 static void svg_clip(struct np_canvas *c, const struct np_box *box)
 {
 	struct svg *s = (struct svg *)c;

@@ -11,13 +11,14 @@
 #define PNG_SCALE 2.5 /* pixels per point: 180 per inch */
 
 struct page {
-	struct np_canvas c;
+	struct np_canvas c; /* first, as canvases are converted to it */
 	cairo_surface_t *surface;
 	cairo_t *cr;
 	FILE *out;
-	bool png;
+	bool png; /* written at the end; else a PDF, written as it is drawn */
 };
 
+/* Set the colour that cairo draws with. */
 static void colour(cairo_t *cr, unsigned rgb, double opacity)
 {
 	cairo_set_source_rgba(cr, (rgb >> 16 & 0xff) / 255.0,
@@ -25,6 +26,7 @@ static void colour(cairo_t *cr, unsigned rgb, double opacity)
 			      opacity);
 }
 
+/* Fill first, so that the line covers the edge of the fill. */
 static void page_path(struct np_canvas *c, const double *xy, size_t n,
 		      bool closed, const struct np_pen *pen)
 {
@@ -48,6 +50,7 @@ static void page_path(struct np_canvas *c, const double *xy, size_t n,
 	cairo_new_path(cr);
 }
 
+/* Aligned by its real width; np_text_width() is only an upper bound. */
 static void page_text(struct np_canvas *c, double x, double y,
 		      const char *text, const struct np_type *type)
 {
@@ -83,6 +86,7 @@ static void page_clip(struct np_canvas *c, const struct np_box *box)
 	cairo_clip(cr);
 }
 
+/* Callback of cairo that writes to the file. */
 static cairo_status_t put(void *out, const unsigned char *data,
 			  unsigned int len)
 {
@@ -90,6 +94,7 @@ static cairo_status_t put(void *out, const unsigned char *data,
 						  CAIRO_STATUS_WRITE_ERROR;
 }
 
+/* A PNG is written here; cairo writes a PDF while it is drawn. */
 static int page_end(struct np_canvas *c)
 {
 	struct page *p = (struct page *)c;

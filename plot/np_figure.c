@@ -9,7 +9,12 @@
 #include "np_err.h"
 #include "np_text.h"
 
-/* ---- Building a figure ---- */
+/*
+ * ---- Building a figure ----
+ *
+ * Every allocation goes through copy() or grow(), which set no_memory when it
+ * fails. The figure then lacks something but remains consistent.
+ */
 
 #define TEXT 1024 /* length of the longest text, bytes */
 
@@ -34,6 +39,7 @@ struct np_figure *np_figure_new(const char *title)
 	return f;
 }
 
+/* Free a list of n texts. */
 static void free_list(char **list, size_t n)
 {
 	for (size_t i = 0; list && i < n; i++)
@@ -41,6 +47,7 @@ static void free_list(char **list, size_t n)
 	free(list);
 }
 
+/* Free a panel with all its shapes and names. */
 static void free_panel(struct np_panel *p)
 {
 	for (size_t i = 0; i < p->n_shapes; i++) {
@@ -169,6 +176,7 @@ static void widen(double v, bool log, double *lo, double *hi)
 	*hi = fmax(*hi, v);
 }
 
+/* Whether an axis is logarithmic. */
 static bool is_log(const struct np_axis *a)
 {
 	return a->kind == NP_AXIS_LOG || a->kind == NP_AXIS_SECONDS;
@@ -227,6 +235,7 @@ static void loosen(double *lo, double *hi)
 	*hi += room;
 }
 
+/* Ends in this order: shapes, a default, some space, what the axis sets. */
 void np_figure_range(const struct np_panel *p, bool y, double *lo, double *hi)
 {
 	const struct np_axis *a = y ? &p->y : &p->x;
@@ -259,7 +268,12 @@ void np_figure_range(const struct np_panel *p, bool y, double *lo, double *hi)
 		*hi = log ? *lo * 2 : *lo + 1;
 }
 
-/* ---- Axis marks ---- */
+/*
+ * ---- Axis marks ----
+ *
+ * Comparisons allow for rounding errors of 1e-9 of a step, or of a value on
+ * logarithmic axes, so that a mark at the end of an axis is not lost.
+ */
 
 static const double nice[] = { 1, 2, 5, 10 };
 
@@ -282,6 +296,7 @@ static double step_of(double lo, double hi, size_t most)
 	return 20 * power;
 }
 
+/* Multiples of the step, so that rounding errors do not add up. */
 void np_ticks_linear(double lo, double hi, size_t most, struct np_ticks *out)
 {
 	double step = step_of(lo, hi, most);
@@ -350,6 +365,7 @@ static size_t log_marks(double lo, double hi, int n_of, int k, double *at,
 	return n;
 }
 
+/* Fewer marks per decade first, then fewer decades. */
 void np_ticks_log(double lo, double hi, size_t most, bool seconds,
 		  struct np_ticks *out)
 {

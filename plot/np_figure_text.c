@@ -1,3 +1,10 @@
+/*
+ * Figures on a terminal. Each panel is ROWS lines of cells, one per character.
+ * Shapes are first drawn into the cells, each kind into members of its own, and
+ * then printed: points cover steps, and steps cover lines. Positions within a
+ * cell are kept as far as characters can show them: eighths of a block for
+ * steps, the eight dots of a braille character for lines.
+ */
 #include "np_figure.h"
 
 #include <errno.h>
@@ -39,6 +46,7 @@ static double row_of(const struct screen *s, double y)
 	return fabs(row - round(row)) < 1e-9 ? round(row) : row;
 }
 
+/* The cell at a position; NULL: outside the plot area. */
 static struct cell *at(const struct screen *s, double row, double column)
 {
 	/* The ends of the axes belong to the last row and column. */
@@ -86,6 +94,7 @@ static void draw_step(const struct screen *s, const struct np_shape *p)
 	}
 }
 
+/* Set the braille dot at a point. */
 static void draw_dot(const struct screen *s, double x, double y)
 {
 	/* Bits of a braille character: four rows of two dots. */
@@ -118,6 +127,7 @@ static void draw_line(const struct screen *s, const struct np_shape *p)
 		}
 }
 
+/* The interval of a point first, so that the point covers it. */
 static void draw_points(const struct screen *s, const struct np_shape *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
@@ -162,6 +172,7 @@ static void put_cell(FILE *f, const struct cell *c, bool utf8)
 		fputs(!c->quiet ? " " : utf8 ? "\u2591" : ".", f);
 }
 
+/* Whether nothing is drawn in a cell. */
 static bool is_blank(const struct cell *c)
 {
 	return !c->mark && !c->full && !c->quiet && !c->dots;
@@ -238,6 +249,7 @@ static void put_below(FILE *f, const struct screen *s, size_t n,
 	fputc('\n', f);
 }
 
+/* Label and value of a mark, for put_below(). */
 static const char *tick_at(const void *of, size_t i, double *x)
 {
 	const struct np_ticks *t = of;
@@ -246,6 +258,7 @@ static const char *tick_at(const void *of, size_t i, double *x)
 	return t->label[i];
 }
 
+/* Label and value of a name, for put_below(). */
 static const char *name_at(const void *of, size_t i, double *x)
 {
 	const struct np_axis *a = of;
@@ -254,6 +267,7 @@ static const char *name_at(const void *of, size_t i, double *x)
 	return a->name[i];
 }
 
+/* The x axis, its marks or names, and its label. */
 static void put_axis(FILE *f, const struct screen *s)
 {
 	const char *label = s->p->x.label ? s->p->x.label : "";
@@ -300,6 +314,7 @@ static void put_head(FILE *f, const struct screen *s)
 	fputc('\n', f);
 }
 
+/* Draw all shapes that can be drawn in characters into the cells. */
 static void draw(const struct screen *s)
 {
 	for (size_t i = 0; i < s->p->n_shapes; i++) {
@@ -314,6 +329,7 @@ static void draw(const struct screen *s)
 	}
 }
 
+/* Labels of the y axis determine the width that is left for the plot area. */
 static int print_panel(FILE *f, const struct np_panel *p, int columns,
 		       bool utf8)
 {

@@ -1,3 +1,22 @@
+/*
+ * Layout of a page, in points from the upper left corner:
+ *
+ *	MARGIN
+ *	title of the figure
+ *	for each panel:
+ *		title
+ *		legend, in as many lines as it takes
+ *		labels of the y axis | box with grid, shapes and frame
+ *		                     | labels of the x axis
+ *	caption, broken into lines
+ *	MARGIN
+ *
+ * The space left of the boxes is the same for all panels. Everything that has a
+ * height is written by a function that, without a canvas, only measures it, so
+ * that the size of the page and its contents cannot disagree. Texts are
+ * measured by np_text_width(), an upper bound, so the layout is the same for
+ * SVG, whose fonts we do not know, and for PNG and PDF.
+ */
 #include "np_picture.h"
 
 #include <errno.h>
@@ -53,6 +72,7 @@ static unsigned style_colour(unsigned style)
 	return styles[style].colour;
 }
 
+/* A line in the colour and dash of a style. */
 static struct np_pen style_line(unsigned style, double width)
 {
 	return (struct np_pen){
@@ -104,6 +124,7 @@ static void slanted(struct np_canvas *c, const struct np_box *b, double slope,
 	}
 }
 
+/* Draw horizontal or vertical lines inside the box, at multiples of HATCH. */
 static void straight(struct np_canvas *c, const struct np_box *b, bool upright,
 		     const struct np_pen *pen)
 {
@@ -117,6 +138,7 @@ static void straight(struct np_canvas *c, const struct np_box *b, bool upright,
 			np_canvas_line(c, b->x, k, b->x + b->w, k, pen);
 }
 
+/* Hatch an area; which: any of UP, DOWN, ACROSS and UPRIGHT. */
 static void hatch(struct np_canvas *c, const struct np_box *b, int which,
 		  const struct np_pen *pen)
 {
@@ -216,6 +238,7 @@ static double area_y(const struct area *a, double y)
 	       (1 - np_axis_place(&a->p->y, y, a->y_lo, a->y_hi));
 }
 
+/* Width of the widest name of an axis, at most `most`. */
 static double widest(const struct np_axis *a, double most)
 {
 	double w = 0;
@@ -313,6 +336,7 @@ static void draw_grid(struct area *a)
 	}
 }
 
+/* Write a text of the small size, in black. */
 static void put_text(const struct area *a, double x, double y, const char *what,
 		 enum np_align align, bool turned)
 {
@@ -323,6 +347,7 @@ static void put_text(const struct area *a, double x, double y, const char *what,
 	a->c->text(a->c, x, y, what, &type);
 }
 
+/* Names or marks below the box; names are turned if they are too wide. */
 static void draw_x(const struct area *a)
 {
 	const struct np_axis *x = &a->p->x;
@@ -350,6 +375,7 @@ static void draw_x(const struct area *a)
 	}
 }
 
+/* Names or marks left of the box. */
 static void draw_y(const struct area *a)
 {
 	const struct np_axis *y = &a->p->y;
@@ -369,6 +395,7 @@ static void draw_y(const struct area *a)
 	}
 }
 
+/* Labels of both axes; left: width of everything left of the box. */
 static void draw_labels(const struct area *a, double left)
 {
 	struct np_type type = { .size = FONT, .align = NP_CENTRE };
@@ -429,6 +456,7 @@ static struct np_pen tint(unsigned style, double opacity)
 	};
 }
 
+/* The lower edge from left to right, then the upper one back. */
 static void draw_band(const struct area *a, const struct np_shape *s)
 {
 	const struct np_pen pen = tint(s->style, 0.18);
@@ -467,6 +495,7 @@ static void draw_step(const struct area *a, const struct np_shape *s)
 	free(p.xy);
 }
 
+/* A line through all points that can be drawn. */
 static void draw_line(const struct area *a, const struct np_shape *s)
 {
 	const struct np_pen pen = style_line(s->style, 1.3);
@@ -479,6 +508,7 @@ static void draw_line(const struct area *a, const struct np_shape *s)
 	free(p.xy);
 }
 
+/* A vertical line with a cap at both ends, if all its points can be drawn. */
 static void interval(const struct area *a, const struct np_shape *s,
 		     const struct np_datum *d)
 {
@@ -496,6 +526,7 @@ static void interval(const struct area *a, const struct np_shape *s,
 	np_canvas_line(a->c, x - CAP, high, x + CAP, high, &pen);
 }
 
+/* Each mark on top of its interval. */
 static void draw_points(const struct area *a, const struct np_shape *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -540,6 +571,7 @@ static bool field_of(const struct area *a, enum np_shape_kind kind,
 		      &b->y, &b->h);
 }
 
+/* Zones, bars and spans. */
 static void draw_fields(const struct area *a, const struct np_shape *s)
 {
 	struct np_box b;
@@ -564,6 +596,7 @@ static void cell_text(const struct area *a, const struct np_box *b,
 		   cut, &type);
 }
 
+/* Cells are shaded by value; unknown ones are hatched. */
 static void draw_cells(const struct area *a, const struct np_shape *s)
 {
 	struct np_pen pen = {
@@ -588,6 +621,7 @@ static void draw_cells(const struct area *a, const struct np_shape *s)
 	}
 }
 
+/* Draw a shape by its kind. */
 static void draw_shape(const struct area *a, const struct np_shape *s)
 {
 	static void (*const drawers[])(const struct area *a,
@@ -620,11 +654,13 @@ static void draw_shape(const struct area *a, const struct np_shape *s)
 #define SAMPLE 18.0   /* width of a style's sample in the legend */
 #define ENTRY 12.0    /* height of a line of the legend */
 
+/* Whether the panel is a matrix of cells. */
 static bool has_cells(const struct np_panel *p)
 {
 	return p->n_shapes && p->shape[0].kind == NP_SHAPE_CELLS;
 }
 
+/* Height of the box of a panel. */
 static double area_height(const struct np_panel *p)
 {
 	if (p->y.kind != NP_AXIS_NAMES)
@@ -642,6 +678,7 @@ static double left_of(const struct np_figure *f)
 	return left;
 }
 
+/* The usual width, unless cells need more. */
 static double page_width(const struct np_figure *f)
 {
 	double width = WIDTH;
@@ -716,6 +753,7 @@ static double title(struct np_canvas *c, const char *text, double size,
 	return TITLE;
 }
 
+/* Width of a shape's entry in the legend. */
 static double entry_width(const struct np_shape *s)
 {
 	return SAMPLE + 4 + np_text_width(s->name, FONT_SMALL) + 10;
@@ -807,6 +845,7 @@ void np_plot_size(const struct np_figure *f, double *width, double *height)
 	*height = ceil(*height);
 }
 
+/* Grid, shapes and axes, in this order, below title and legend. */
 static void draw_panel(struct np_canvas *c, const struct np_panel *p, double y,
 		       double left, double width)
 {
@@ -849,6 +888,7 @@ void np_plot_draw(const struct np_figure *f, struct np_canvas *c)
 
 /* ---- The file ---- */
 
+/* Whether this build can write files of a kind. */
 static bool can_draw(enum np_picture_kind kind)
 {
 #ifdef NP_NO_CAIRO
@@ -882,6 +922,7 @@ int np_picture_kind(const char *path, enum np_picture_kind *kind,
 		       ".png or .pdf", path);
 }
 
+/* A canvas of the size of the figure's page; NULL: out of memory. */
 static struct np_canvas *new_canvas(const struct np_figure *f,
 				enum np_picture_kind kind, FILE *out)
 {
@@ -898,6 +939,7 @@ static struct np_canvas *new_canvas(const struct np_figure *f,
 				NULL;
 }
 
+/* Draw a figure into a file of a kind. */
 static int draw_file(const struct np_figure *f, enum np_picture_kind kind,
 		     FILE *out)
 {

@@ -70,6 +70,7 @@ static int gather_order(struct np_requests *r, struct np_problem *p)
 	return 0;
 }
 
+/* Find the class of each job that has enough nodes on leaves. */
 static int find_classes(struct np_requests *r, struct np_problem *p,
 			struct np_classes *c)
 {
@@ -772,6 +773,7 @@ static uint32_t grow_pick(struct np_groups *g, const struct goal *goal,
 	return best->leaf;
 }
 
+/* Take a leaf for a goal; evict: from those who can spare it. 0 or -errno. */
 static int take(struct np_groups *g, const struct goal *goal, uint32_t leaf,
 		bool evict)
 {
@@ -855,6 +857,7 @@ static int grow_ask(struct np_groups *g, uint32_t rank, enum want want,
 	return 0;
 }
 
+/* Get a request what it lacks: free nodes first, then usable ones. */
 static int grow_request(struct np_groups *g, uint32_t rank, bool *changed)
 {
 	const struct np_request *r = &g->requests->at[rank];
@@ -1075,6 +1078,7 @@ void np_prefer_admit(struct np_prefer *f, const struct np_job *j,
 		f->wanted[at] += nodes_of(j);
 }
 
+/* List the partitions of n jobs. */
 static int gather_partitions(struct np_prefer *f, const uint32_t *order,
 			     size_t n)
 {
@@ -1093,6 +1097,7 @@ static int gather_partitions(struct np_prefer *f, const uint32_t *order,
 	return f->wanted && f->reach ? 0 : -ENOMEM;
 }
 
+/* Find out the leaves that the jobs of each partition can use. */
 static int gather_reach(struct np_prefer *f, const uint32_t *order, size_t n)
 {
 	size_t lw = f->p->lw;
@@ -1232,6 +1237,7 @@ static void ask_leaves(const struct widening *w, size_t i)
 			np_bits_set(w->want + np_bits_at(k, m) * w->words, i);
 }
 
+/* The rule "widen", for the groups of a visibility group. */
 static int widen(struct np_groups *g, const struct np_vgroup *vgroup,
 		 bool *changed)
 {
@@ -1273,6 +1279,7 @@ static void prior(const struct np_groups *g, const struct np_request *r,
 			bits[w] |= reach[w] & j->prior_leaves[w];
 }
 
+/* The rule "keep", for the groups of a visibility group. */
 static int keep(struct np_groups *g, const struct np_vgroup *vgroup)
 {
 	size_t n = vgroup[1].group - vgroup->group, lw = g->p->lw;
@@ -1298,6 +1305,7 @@ static int keep(struct np_groups *g, const struct np_vgroup *vgroup)
 	return 0;
 }
 
+/* Apply all rules to a visibility group until nothing changes. */
 static int iterate(struct np_groups *g, const struct np_vgroup *vgroup)
 {
 	bool changed = true;
@@ -1331,6 +1339,7 @@ static void place_conflict_free(struct np_problem *p, struct np_classes *c,
 	}
 }
 
+/* Share the leaves among all classes and groups. */
 static int share(struct np_allocation *a)
 {
 	int rc = 0;

@@ -412,6 +412,7 @@ static struct np_leaf_jobs *public_or_private(struct np_leaf_loads *l,
 	return r->owner == NP_ANY_OWNER ? &l->public : &l->private;
 }
 
+/* Make the entries of all leaves: count, allocate, fill in, merge. */
 static int gather_jobs(struct np_leaf_loads *l)
 {
 	struct np_problem *p = l->p;
@@ -466,6 +467,7 @@ static uint32_t load_of(const struct np_leaf_loads *l,
 	return np_press_clamp(sum);
 }
 
+/* Compute the loads of a leaf's entries, and which are sensitive. */
 static void load_leaf(struct np_leaf_loads *l, size_t leaf)
 {
 	struct np_leaf_jobs *c = &l->public, *private = &l->private;
@@ -492,6 +494,7 @@ static void load_leaf(struct np_leaf_loads *l, size_t leaf)
 	c->sensitive[leaf] = to - c->first[leaf];
 }
 
+/* Make the packed lists of entries that slow any profile. */
 static int pack_aggressors(struct np_leaf_loads *l)
 {
 	struct np_problem *p = l->p;
@@ -1027,6 +1030,7 @@ static bool add_loads(struct np_classes *c, bool presses,
 	return true;
 }
 
+/* Allocate a class and append it; false: out of memory. */
 static bool add_class(struct np_classes *c, struct np_class *k)
 {
 	size_t bits = c->p->lw + 1, n;
@@ -1064,6 +1068,7 @@ static void update_max(struct np_class_max *m, const struct np_class_loads *v,
 		m->added = v->added[leaf];
 }
 
+/* Load on a class by the public jobs on a leaf. */
 static void set_load(const struct np_classes *c, struct np_class *k,
 		     size_t leaf, const uint16_t *feels)
 {
@@ -1080,6 +1085,7 @@ static void set_load(const struct np_classes *c, struct np_class *k,
 	k->public.load[leaf] = narrow(load);
 }
 
+/* What a class would add to the sensitive public jobs on a leaf. */
 static void set_added(const struct np_classes *c, struct np_class *k,
 		      size_t leaf, const uint16_t *pushes)
 {
@@ -1128,6 +1134,7 @@ static void add_private(const struct np_classes *c, struct np_class *k,
 	k->full.added[leaf] = (uint16_t)push;
 }
 
+/* Full loads of a class on one leaf where its owner has private jobs. */
 static void full_leaf(const struct np_classes *c, struct np_class *k,
 		      const struct np_user_load *e)
 {
@@ -1189,6 +1196,7 @@ static void open_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf,
 	k->self = true;
 }
 
+/* Full loads of a class: those beside public jobs, then the owner's leaves. */
 static void full_leaves(const struct np_classes *c, struct np_class *k)
 {
 	size_t n;

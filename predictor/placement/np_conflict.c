@@ -118,6 +118,7 @@ static uint16_t *answer_at(const struct np_conflict *c, size_t victim,
 	return c->answer + (victim * c->capacity + co) * NP_N_CONTACTS;
 }
 
+/* Double the capacity. 0 or -ENOMEM. */
 static int grow(struct np_conflict *c)
 {
 	size_t capacity = c->capacity ? 2 * c->capacity : 32;

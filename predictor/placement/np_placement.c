@@ -108,6 +108,7 @@ struct hold_clock {
 				 for reasons other than placement */
 };
 
+/* Find the job of lowest precedence that started on each leaf. */
 static void note_starts(struct hold_clock *c)
 {
 	const struct np_job *job = c->s->job;
@@ -164,6 +165,7 @@ static bool could_start(const struct np_snapshot *s, const struct np_job *j)
 	return n >= j->nodes_min;
 }
 
+/* Time since the last decision during which a job could have started. */
 static double elapsed_sec(const struct np_snapshot *s, const struct np_job *j)
 {
 	int64_t from = s->last_sec;
@@ -556,6 +558,7 @@ static int decide_tasks(struct np_allocation *a, uint32_t i,
 	return 0;
 }
 
+/* Outcome of a job in an enforced partition, from its requests. */
 static int decide_enforced(struct np_allocation *a, uint32_t i,
 			   struct np_outcome *v)
 {
@@ -571,6 +574,7 @@ static int decide_enforced(struct np_allocation *a, uint32_t i,
 	return 0;
 }
 
+/* Outcome of a job in mode prefer. */
 static int decide_preferred(struct np_allocation *a, uint32_t i,
 			    struct np_outcome *v)
 {
@@ -603,6 +607,7 @@ static enum np_why why_no_class(const struct np_problem *p,
 					    NP_WHY_TOO_FEW_NODES;
 }
 
+/* Outcome of the i-th job of the snapshot. 0 or -ENOMEM. */
 static int decide_job(struct np_placement *p, uint32_t i, struct np_outcome *v)
 {
 	const struct np_job *j = &p->s->job[i];
@@ -820,6 +825,7 @@ static int restrict_submission(struct submission *s)
 			      s->v);
 }
 
+/* Why a job may use all its leaves. */
 static enum np_why why_unrestricted(const struct submission *s)
 {
 	const struct np_classes *c = &s->a->classes;
@@ -855,6 +861,7 @@ static bool choose(const struct submission *s, const uint16_t *column,
 	return false;
 }
 
+/* Choose leaves with enough free nodes, else with enough usable ones. */
 static int place_enforced(struct submission *s, const uint64_t *can)
 {
 	const struct np_counts *c = s->counts;
@@ -891,6 +898,7 @@ static int place_preferred(struct submission *s, const uint64_t *can)
 	return 0;
 }
 
+/* Find the leaves that a submission may use, and choose among them. */
 static int place(struct submission *s)
 {
 	uint64_t can[NP_LEAVES_MAX / NP_BITS_WORD] = { 0 };
@@ -933,6 +941,7 @@ static bool keeps_off(const struct np_outcome *v)
 	       v->cause.why != NP_WHY_TASKS_TOGETHER;
 }
 
+/* Decide, and record the leaves in the journal. 0 or -ENOMEM. */
 static int decide_submission(struct submission *s)
 {
 	struct np_admitted what = { .job = *s->job, .at_sec = s->now_sec };
@@ -1140,6 +1149,7 @@ static int placement_check(const struct np_snapshot *s,
 	return np_policy_check(policy, t, err);
 }
 
+/* Make the allocation, and a second one for mode advise if needed. */
 static int make_allocations(struct np_placement *p)
 {
 	const struct np_job *job = p->s->job;

@@ -33,6 +33,7 @@ static int check_leaves(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 	return 0;
 }
 
+/* Set the leaf of each node. */
 static int assign_leaves(struct np_leaves *l, const struct np_leaf *leaf,
 			 struct np_err *err)
 {

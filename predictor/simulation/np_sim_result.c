@@ -16,11 +16,13 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Whether a job has run to its end. */
 static bool has_ended(const struct np_sim_fate *f)
 {
 	return f->start_sec >= 0 && f->end_sec >= 0;
 }
 
+/* Wait from when it was eligible, seconds. */
 static double wait_sec(const struct np_sim_fate *f)
 {
 	return (double)(f->start_sec - f->eligible_sec);
@@ -37,6 +39,7 @@ static double lost_sec(const struct np_sim_job *j, const struct np_sim_fate *f)
 	return f->slowed && ran > j->run_sec ? ran - j->run_sec : 0;
 }
 
+/* Add a job that ended to the summary. */
 static void add_job(struct np_sim_summary *s, const struct np_sim_job *j,
 		    const struct np_sim_fate *f)
 {
@@ -52,6 +55,7 @@ static void add_job(struct np_sim_summary *s, const struct np_sim_job *j,
 	s->slowed += f->slowed;
 }
 
+/* Add what placement did to a job. */
 static void add_hold(struct np_sim_summary *s, const struct np_sim_fate *f)
 {
 	s->confined += f->confined;
@@ -61,6 +65,7 @@ static void add_hold(struct np_sim_summary *s, const struct np_sim_fate *f)
 	s->held_longest_sec = fmax(s->held_longest_sec, f->held_sec);
 }
 
+/* Quantile of sorted values: the nearest of them. */
 static double quantile(const double *sorted, size_t n, double q)
 {
 	return n ? sorted[(size_t)(q * (double)(n - 1) + .5)] : 0;
@@ -142,6 +147,7 @@ int np_sim_compare(const struct np_sim_ask *ask,
 	return 0;
 }
 
+/* Add the sums of one week to others. */
 static void add(struct np_sim_unit *to, const struct np_sim_unit *u)
 {
 	to->used += u->used;
@@ -152,11 +158,13 @@ static void add(struct np_sim_unit *to, const struct np_sim_unit *u)
 	to->jobs += u->jobs;
 }
 
+/* Node-seconds no longer lost, relative to those used without the policy. */
 static double recovered(const struct np_sim_unit *u)
 {
 	return u->used > 0 ? (u->lost_without - u->lost_with) / u->used : 0;
 }
 
+/* Relative change of the total wait. */
 static double delay(const struct np_sim_unit *u)
 {
 	return u->wait_without > 0 ?

@@ -1,3 +1,22 @@
+/*
+ * How the simulation is made fast enough for years of a large cluster:
+ *
+ * - It goes from event to event. Ends, eligible jobs and cancellations are in
+ *   heaps by time; the time of the next decision and of the next backfill pass
+ *   follow from what has changed.
+ * - Only jobs that slow others or are slowed by others, i.e. that are not
+ * inert,
+ *   are entered on their leaves. When one starts or ends, the loads of the other
+ *   jobs there are adjusted and not recomputed. Loads and progress are integers,
+ *   so that what was added can be subtracted without error.
+ * - Nodes are bitmaps by position (struct np_leaves), in which the nodes of a
+ *   leaf are adjacent.
+ * - The backfill pass stops at the last job that may start, and reuses what it
+ *   found for a job that needed no more (np_sim.found).
+ *
+ * All functions return 0 or -ENOMEM unless they say otherwise; after an error
+ * the simulation is over and only release() is called.
+ */
 #include "np_simulate.h"
 
 #include <errno.h>
@@ -177,6 +196,7 @@ static void set_load(struct np_sim *s, uint32_t job, uint32_t load)
 	end_at(s, job);
 }
 
+/* The largest load of a job on any of its leaves. */
 static uint32_t worst_load(const struct np_running *r)
 {
 	uint32_t worst = 0;
@@ -202,6 +222,7 @@ static void change_load(struct np_sim *s, uint32_t job, uint32_t on,
 	set_load(s, job, worst_load(r));
 }
 
+/* Load of a running job beside another one on the same leaf. */
 static uint32_t load_beside(const struct np_sim *s, uint32_t victim,
 			    uint32_t co)
 {
@@ -211,6 +232,7 @@ static uint32_t load_beside(const struct np_sim *s, uint32_t victim,
 			     s->running[co]->touch);
 }
 
+/* List the leaves that a running job is on. 0 or -ENOMEM. */
 static int make_leaf_loads(struct np_sim *s, struct np_running *r)
 {
 	uint32_t last = NP_NO_LEAF;
@@ -267,6 +289,7 @@ static int enter_leaves(struct np_sim *s, uint32_t job)
 	return 0;
 }
 
+/* A job ends: adjust the speed of the jobs on its leaves. */
 static void leave_leaves(struct np_sim *s, uint32_t job)
 {
 	const struct np_running *r = s->running[job];
@@ -302,6 +325,7 @@ struct np_sim_placing {
 	size_t n_relevant; /* pending jobs that are not inert */
 };
 
+/* Set up placement. */
 static int placing_new(struct np_sim *s)
 {
 	struct np_sim_placing *g = calloc(1, sizeof(*g));
@@ -397,6 +421,7 @@ static struct np_job describe(const struct np_sim *s, uint32_t job)
 	return j;
 }
 
+/* State of the node at a position. */
 static enum np_node_state state_of(const struct np_sim *s, size_t pos)
 {
 	if (np_bits_test(s->idle, pos))
@@ -404,6 +429,7 @@ static enum np_node_state state_of(const struct np_sim *s, size_t pos)
 	return s->cpus && s->cpus[pos] ? NP_NODE_MIXED : NP_NODE_FULL;
 }
 
+/* Add the running jobs to a snapshot, by expected end. */
 static int add_running(const struct np_sim *s, struct np_snapshot *snapshot,
 		       struct np_err *err)
 {
@@ -424,6 +450,7 @@ static int add_running(const struct np_sim *s, struct np_snapshot *snapshot,
 	return rc;
 }
 
+/* Fill in and seal a snapshot: nodes, running jobs, then the queue. */
 static int fill(struct np_sim *s, struct np_snapshot *snapshot,
 		struct np_err *err)
 {
@@ -462,6 +489,7 @@ static void open_leaves(const struct np_sim *s, struct np_sim_hold *h,
 		np_bits_set(h->nodes, p);
 }
 
+/* The decision of a job, allocated if needed. NULL: out of memory. */
 static struct np_sim_hold *hold_of(struct np_sim *s, uint32_t job)
 {
 	size_t words = s->leaves->words + s->words;
@@ -511,6 +539,7 @@ static int apply(struct np_sim *s, uint32_t job, const struct np_outcome *v)
 	return 0;
 }
 
+/* Make a decision from an empty snapshot, and apply it to the queue. */
 static int decide(struct np_sim *s, struct np_snapshot *snapshot,
 		  struct np_err *err)
 {
@@ -582,11 +611,13 @@ void np_sim_scheduler_init(struct np_sim_scheduler *s)
 	};
 }
 
+/* Whether one event comes before another. */
 static bool before(struct np_sim_event a, struct np_sim_event b)
 {
 	return a.sec != b.sec ? a.sec < b.sec : a.job < b.job;
 }
 
+/* Store an event at an index of the heap. */
 static void heap_put(struct np_sim_heap *h, size_t i, struct np_sim_event e)
 {
 	h->at[i] = e;
@@ -612,6 +643,7 @@ static void sift(struct np_sim_heap *h, size_t i, struct np_sim_event e)
 	heap_put(h, i, e);
 }
 
+/* Add an event. */
 static int heap_add(struct np_sim_heap *h, int64_t sec, uint32_t job)
 {
 	if (np_array_room(&h->at, &h->capacity, h->n + 1, sizeof(*h->at)))
@@ -621,11 +653,13 @@ static int heap_add(struct np_sim_heap *h, int64_t sec, uint32_t job)
 	return 0;
 }
 
+/* Time of the first event; INT64_MAX: there is none. */
 static int64_t heap_first(const struct np_sim_heap *h)
 {
 	return h->n ? h->at[0].sec : INT64_MAX;
 }
 
+/* Remove the first event and return its job. */
 static uint32_t heap_take(struct np_sim_heap *h)
 {
 	uint32_t job = h->at[0].job;
@@ -637,11 +671,13 @@ static uint32_t heap_take(struct np_sim_heap *h)
 
 /* ---- Nodes ---- */
 
+/* Whether a job leaves CPUs of its nodes to others. */
 static bool shares(const struct np_sim *s, const struct np_sim_job *j)
 {
 	return j->cpus && j->cpus < s->ask->cluster->cpus;
 }
 
+/* CPUs that a job takes on each of its nodes. */
 static uint16_t cpus_of(const struct np_sim *s, const struct np_sim_job *j)
 {
 	return (uint16_t)(shares(s, j) ? j->cpus : s->ask->cluster->cpus);
@@ -658,6 +694,7 @@ static void count_idle(struct np_sim *s, uint32_t pos, bool idle)
 		np_bits_clear(s->idle, pos);
 }
 
+/* Take the nodes of a job that starts. */
 static void allocate(struct np_sim *s, const struct np_running *r)
 {
 	for (uint32_t i = 0; i < r->n_nodes; i++) {
@@ -671,6 +708,7 @@ static void allocate(struct np_sim *s, const struct np_running *r)
 	s->free_cpus -= (uint64_t)r->n_nodes * r->cpus;
 }
 
+/* Give back the nodes of a job that ended. */
 static void deallocate(struct np_sim *s, const struct np_running *r)
 {
 	for (uint32_t i = 0; i < r->n_nodes; i++) {
@@ -789,6 +827,7 @@ static int by_number(const void *a, const void *b)
 
 /* ---- The queue ---- */
 
+/* Whether job a comes before job b in the queue. */
 static bool has_precedence(const struct np_sim *s, uint32_t a, uint32_t b)
 {
 	const struct np_sim_job *x = &s->job[a], *y = &s->job[b];
@@ -823,6 +862,7 @@ static size_t queue_position(const struct np_sim *s, uint32_t job)
 	return position_of(s, s->queue, s->n_queue, job, has_precedence);
 }
 
+/* Something happened that placement and backfill must consider. */
 static void changed(struct np_sim *s)
 {
 	s->backfill_changed = true;
@@ -857,6 +897,7 @@ static void sweep_queue(struct np_sim *s)
 	s->n_queue = n;
 }
 
+/* Whether placement holds a pending job. */
 static bool is_held(const struct np_sim *s, uint32_t job)
 {
 	const struct np_sim_hold *h = s->hold ? s->hold[job] : NULL;
@@ -896,6 +937,7 @@ static void end_at(struct np_sim *s, uint32_t job)
 	     (struct np_sim_event){ sec, job });
 }
 
+/* Whether job a is expected to end before job b. */
 static bool expected_first(const struct np_sim *s, uint32_t a, uint32_t b)
 {
 	int64_t x = s->running[a]->expected_sec;
@@ -909,6 +951,7 @@ static size_t expected_position(const struct np_sim *s, uint32_t job)
 	return position_of(s, s->expected, s->n_expected, job, expected_first);
 }
 
+/* Add a job to the running ones, by expected end. 0 or -ENOMEM. */
 static int expect(struct np_sim *s, uint32_t job)
 {
 	size_t at = expected_position(s, job);
@@ -922,6 +965,7 @@ static int expect(struct np_sim *s, uint32_t job)
 	return 0;
 }
 
+/* A running job on the nodes in s->chosen. NULL: out of memory. */
 static struct np_running *make_running(const struct np_sim *s, uint32_t job)
 {
 	const struct np_sim_job *j = &s->job[job];
@@ -943,6 +987,7 @@ static struct np_running *make_running(const struct np_sim *s, uint32_t job)
 	return r;
 }
 
+/* Number of leaves that a job runs on. */
 static uint16_t count_leaves(const struct np_sim *s,
 			     const struct np_running *r)
 {
@@ -958,6 +1003,7 @@ static uint16_t count_leaves(const struct np_sim *s,
 	return n;
 }
 
+/* Call the caller's start callback. */
 static void report_start(struct np_sim *s, uint32_t job)
 {
 	const struct np_running *r = s->running[job];
@@ -1020,6 +1066,7 @@ static void release_running(struct np_sim *s, uint32_t job)
 	s->running[job] = NULL;
 }
 
+/* A job that has ended gives up its nodes. */
 static void free_nodes(struct np_sim *s, uint32_t job)
 {
 	size_t at = expected_position(s, job);
@@ -1031,6 +1078,7 @@ static void free_nodes(struct np_sim *s, uint32_t job)
 	changed(s);
 }
 
+/* Handle an end: of a job, or of the time that its nodes complete. */
 static int end_job(struct np_sim *s, uint32_t job)
 {
 	uint32_t completing_sec = s->ask->scheduler->completing_sec;
@@ -1052,6 +1100,7 @@ static int end_job(struct np_sim *s, uint32_t job)
 	return rc ? rc : heap_add(&s->ends, s->now + completing_sec, job);
 }
 
+/* Handle all ends that are due. */
 static int end_jobs(struct np_sim *s)
 {
 	int rc = 0;
@@ -1082,6 +1131,7 @@ static int drop_job(struct np_sim *s, uint32_t job, enum np_sim_how how)
 	return release_followers(s, job);
 }
 
+/* Cancel the pending jobs whose time has come. */
 static int cancel_jobs(struct np_sim *s)
 {
 	int rc = 0;
@@ -1095,6 +1145,7 @@ static int cancel_jobs(struct np_sim *s)
 	return rc;
 }
 
+/* Whether a job has ended or will never run. */
 static bool is_over(const struct np_sim *s, uint32_t job)
 {
 	const struct np_sim_fate *f = &s->fate[job];
@@ -1118,6 +1169,7 @@ static int64_t eligible_sec(const struct np_sim *s, uint32_t job)
 	return s->fate[j->after].end_sec + j->think_sec;
 }
 
+/* A job is submitted: it may be dropped, eligible at once, or later. */
 static int submit_job(struct np_sim *s, uint32_t job, struct np_err *err)
 {
 	const struct np_sim_job *j = &s->job[job];
@@ -1134,6 +1186,7 @@ static int submit_job(struct np_sim *s, uint32_t job, struct np_err *err)
 	return sec == INT64_MAX ? 0 : heap_add(&s->eligible, sec, job);
 }
 
+/* Handle all submissions that are due, then jobs that become eligible. */
 static int submit_jobs(struct np_sim *s, struct np_err *err)
 {
 	int rc = 0;
@@ -1162,6 +1215,7 @@ static bool too_few(const struct np_sim *s, const struct np_sim_job *j)
 			      s->partition_idle[j->partition] < j->nodes;
 }
 
+/* Remove nodes from mask[] that have too few free CPUs for a job. */
 static void mask_free(const struct np_sim *s, const struct np_sim_job *j,
 		      uint64_t *mask)
 {
@@ -1201,6 +1255,7 @@ static void block(struct np_sim *s, uint16_t partition, bool first)
 		s->blocked[k] = (first ? 0 : s->blocked[k]) | p[k];
 }
 
+/* One pass over the queue, up to queue_depth jobs. */
 static int main_pass(struct np_sim *s)
 {
 	uint64_t failed = 0;
@@ -1284,6 +1339,7 @@ static int add_slot(struct plan *a)
 	return 0;
 }
 
+/* Set a slot to a time and what is free from then on. */
 static void fill_slot(const struct plan *a, struct slot *s, int64_t from_sec,
 		      const uint64_t *idle, const uint16_t *cpus,
 		      uint32_t idle_nodes)
@@ -1343,6 +1399,7 @@ static size_t slot_at(const struct plan *a, int64_t sec)
 	return low;
 }
 
+/* Nodes become free in one slot. */
 static void release_nodes(const struct plan *a, struct slot *s,
 			  const uint32_t *pos, size_t n, uint16_t cpus)
 {
@@ -1487,6 +1544,7 @@ static size_t obstacle(const struct plan *a, size_t i,
 	return a->n;
 }
 
+/* Whether a->mask has enough nodes. */
 static bool mask_is_enough(const struct plan *a, uint32_t nodes)
 {
 	return np_bits_count(a->mask, a->words) >= nodes;
@@ -1615,6 +1673,7 @@ static size_t last_candidate(const struct np_sim *s)
 	return last;
 }
 
+/* Begin the plan with the expected ends of the running jobs. */
 static int make_plan(struct np_sim *s)
 {
 	int64_t end_sec = s->now + s->ask->scheduler->bf_window_sec;
@@ -1633,6 +1692,7 @@ static int make_plan(struct np_sim *s)
 	return rc;
 }
 
+/* The last multiple of step that is not after sec. */
 static int64_t round_down(int64_t sec, int64_t step)
 {
 	int64_t rest = sec % step;
@@ -1640,6 +1700,7 @@ static int64_t round_down(int64_t sec, int64_t step)
 	return sec - (rest < 0 ? rest + step : rest);
 }
 
+/* Reserve the nodes in s->chosen for a job, rounded to step seconds. */
 static int reserve_for(struct np_sim *s, const struct np_sim_job *j,
 		       int64_t start_sec, int64_t step)
 {
@@ -1722,6 +1783,7 @@ static size_t next_candidate(const struct np_sim *s, size_t i, size_t last)
 	return i;
 }
 
+/* One pass over the queue, as far as any job may still start. */
 static int backfill_pass(struct np_sim *s)
 {
 	size_t last = last_candidate(s), started = 0, next = 0;
@@ -1759,6 +1821,7 @@ static int64_t backfill_due(const struct np_sim *s)
 	return sec > s->backfilled_sec ? sec : s->backfilled_sec + step;
 }
 
+/* Make a backfill pass if one is due now. */
 static int backfill_if_due(struct np_sim *s)
 {
 	if (backfill_due(s) > s->now)
@@ -1789,6 +1852,7 @@ static int64_t next_event(const struct np_sim *s)
 	return next > s->now || next == INT64_MAX ? next : s->now + 1;
 }
 
+/* Everything that happens in one second, in the order of np_simulate.h. */
 static int step(struct np_sim *s, struct np_err *err)
 {
 	int rc = end_jobs(s);
@@ -1806,6 +1870,7 @@ static int step(struct np_sim *s, struct np_err *err)
 	return rc;
 }
 
+/* Go from event to event until all jobs have ended. */
 static int run(struct np_sim *s, struct np_err *err)
 {
 	const struct np_sim_ask *ask = s->ask;
@@ -1828,6 +1893,7 @@ static int run(struct np_sim *s, struct np_err *err)
 	return rc;
 }
 
+/* Check a job of the input. 0 or -EINVAL with err. */
 static int check_job(const struct np_sim_ask *ask, size_t i,
 		     struct np_err *err)
 {
@@ -1860,6 +1926,7 @@ static int check_job(const struct np_sim_ask *ask, size_t i,
 	return 0;
 }
 
+/* Check the input. 0 or -EINVAL with err. */
 static int check(const struct np_sim_ask *ask, struct np_err *err)
 {
 	const struct np_sim_cluster *c = ask->cluster;
@@ -1886,6 +1953,7 @@ static int check(const struct np_sim_ask *ask, struct np_err *err)
 	return rc;
 }
 
+/* Convert the partitions to bitmaps by position, and count their nodes. */
 static void make_partitions(struct np_sim *s)
 {
 	const struct np_sim_cluster *c = s->ask->cluster;
@@ -1904,6 +1972,7 @@ static void make_partitions(struct np_sim *s)
 	}
 }
 
+/* Allocate what is per node and per leaf; all nodes are idle at first. */
 static int make_nodes(struct np_sim *s)
 {
 	const struct np_sim_cluster *c = s->ask->cluster;
@@ -1941,6 +2010,7 @@ static int make_nodes(struct np_sim *s)
 	return plan_init(&s->plan, n, c->cpus, s->shared);
 }
 
+/* Allocate what is per job, and list the jobs that depend on each other. */
 static int make_jobs(struct np_sim *s)
 {
 	size_t n = s->ask->n;
@@ -1968,6 +2038,7 @@ static int make_jobs(struct np_sim *s)
 	return 0;
 }
 
+/* Free everything; called after errors as well. */
 static void release(struct np_sim *s)
 {
 	placing_free(s);
