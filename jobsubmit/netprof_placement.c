@@ -2,7 +2,7 @@
  * Placement in slurmctld: keeps jobs that would slow each other down from
  * sharing a leaf switch.
  *
- * One thread makes the decisions (np_cycle.h). The callbacks use the last
+ * One thread makes the decisions (np_placer.h). The callbacks use the last
  * decision and never wait for anything but a mutex that is held for moments. On
  * any trouble a job is submitted as if this plugin were absent.
  */
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "np_cycle.h"
+#include "np_placer.h"
 #include "np_clock.h"
 #include "np_plugin.h"
 #include "np_tell.h"
@@ -56,19 +56,19 @@ static void rest(double sec)
 /* Make passes until the thread should end or begin anew. */
 static void decide(unsigned begin)
 {
-	struct np_cycle *cycle;
-	struct np_cycle_next next;
+	struct np_placer *placer;
+	struct np_placer_next next;
 
-	if (np_cycle_new(shared, &cycle)) {
+	if (np_placer_new(shared, &placer)) {
 		np_ctl_error("out of memory: placement is off");
 		return;
 	}
 	while (go_on(&begin)) {
-		np_cycle_run(cycle, go_on, &begin, &next);
+		np_placer_run(placer, go_on, &begin, &next);
 		rest(next.rest_sec);
 		np_shared_wait(shared, next.wait_sec);
 	}
-	np_cycle_free(cycle);
+	np_placer_free(placer);
 }
 
 /* The thread. */

@@ -412,7 +412,7 @@ bool np_shared_wait(struct np_shared *d, double sec)
 	return woken;
 }
 
-static void standing_free(struct np_standing *s)
+static void decision_free(struct np_standing *s)
 {
 	if (!s)
 		return;
@@ -434,7 +434,7 @@ void np_shared_publish(struct np_shared *d, struct np_standing *s,
 		np_placement_carry(s->placement, old->placement, arrivals);
 	d->decision = s;
 	pthread_mutex_unlock(&d->lock);
-	standing_free(old);
+	decision_free(old);
 }
 
 void np_shared_withdraw(struct np_shared *d)
@@ -504,7 +504,7 @@ void np_shared_free(struct np_shared *d)
 {
 	if (!d)
 		return;
-	standing_free(d->decision);
+	decision_free(d->decision);
 	np_written_free(d->written, d->n_written);
 	np_changes_free(d->changes);
 	pthread_cond_destroy(&d->cond);

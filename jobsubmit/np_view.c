@@ -20,7 +20,7 @@ struct np_change_lists {
 };
 
 /* State while a job snapshot is made. */
-struct np_view_make {
+struct builder {
 	struct np_view *view;
 	const struct np_app_index *index;
 	const struct np_place_conf *conf;
@@ -266,7 +266,7 @@ bool np_view_app(const struct np_place_conf *conf, const slurm_job_info_t *j,
 }
 
 /* An accepted job without an account has none: Slurm would have set it. */
-static int32_t profile_of(const struct np_view_make *m,
+static int32_t profile_of(const struct builder *m,
 			  const slurm_job_info_t *j, const char *partition,
 			  struct np_job_entry *entry)
 {
@@ -281,7 +281,7 @@ static int32_t profile_of(const struct np_view_make *m,
 }
 
 /* Flags for the snapshot, as far as Slurm's record tells. */
-static unsigned flags_of(const struct np_view_make *m,
+static unsigned flags_of(const struct builder *m,
 			 const slurm_job_info_t *j, int partition)
 {
 	unsigned flags = 0;
@@ -328,7 +328,7 @@ static int add_tasks(const slurm_job_info_t *j, struct np_job_entry *entry,
 }
 
 /* Fill in the nodes of a running job. */
-static void running_nodes(struct np_view_make *m, const slurm_job_info_t *j,
+static void running_nodes(struct builder *m, const slurm_job_info_t *j,
 			  struct np_job *to)
 {
 	size_t words = m->view->map->words;
@@ -350,7 +350,7 @@ struct job_changes {
 	size_t n;
 };
 
-static void find_changes(const struct np_view_make *m,
+static void find_changes(const struct builder *m,
 			 const slurm_job_info_t *j, struct job_changes *h)
 {
 	h->n = np_changes_of(m->change, m->n_changes, j->job_id,
@@ -361,7 +361,7 @@ static void find_changes(const struct np_view_make *m,
 
 /* The lists of a change, handed on and requested. NULL: out of memory. */
 static const struct np_change_lists *
-parse_lists(const struct np_view_make *m, const struct np_change *c)
+parse_lists(const struct builder *m, const struct np_change *c)
 {
 	struct np_change_lists *l = &m->lists[c - m->change];
 	size_t words = m->view->map->words;
@@ -383,7 +383,7 @@ parse_lists(const struct np_view_make *m, const struct np_change *c)
  * Find the latest change whose list is the one that the job has now; *out NULL:
  * none. 0 or -ENOMEM.
  */
-static int find_list_in_effect(const struct np_view_make *m,
+static int find_list_in_effect(const struct builder *m,
 			       const struct job_changes *h, const uint64_t *now,
 			       const struct np_change_lists **out)
 {
@@ -411,7 +411,7 @@ static int64_t ahead(int64_t sec, int64_t now_sec)
 
 /* The same for the begin time; one in the past counts as none. */
 static const struct np_change *
-find_begin_in_effect(const struct np_view_make *m, const struct job_changes *h,
+find_begin_in_effect(const struct builder *m, const struct job_changes *h,
 		     const slurm_job_info_t *j)
 {
 	int64_t now = m->view->now_sec;
@@ -436,7 +436,7 @@ struct lists {
  * Find out which excluded nodes the user wants and which are ours. Returns 0,
  * or -errno if the user's list cannot be parsed.
  */
-static int find_exclusions(struct np_view_make *m, const slurm_job_info_t *j,
+static int find_exclusions(struct builder *m, const slurm_job_info_t *j,
 			   const struct job_changes *changes,
 			   struct np_job_entry *entry, bool noted,
 			   struct lists *l)
@@ -467,7 +467,7 @@ static int find_exclusions(struct np_view_make *m, const slurm_job_info_t *j,
  * Copy the lists into the entry. Equal ones share memory, since most are empty
  * or equal and there are thousands of jobs. 0 or -ENOMEM.
  */
-static int keep(struct np_view_make *m, const struct lists *l,
+static int keep(struct builder *m, const struct lists *l,
 		struct np_job_entry *entry)
 {
 	const uint64_t *from[] = { m->view->none, l->user, l->written, l->now };
@@ -496,7 +496,7 @@ static int keep(struct np_view_make *m, const struct lists *l,
 }
 
 /* Find out the user's begin time, and from it the prior decision. */
-static void find_begin_time(struct np_view_make *m, const slurm_job_info_t *j,
+static void find_begin_time(struct builder *m, const slurm_job_info_t *j,
 			    const struct job_changes *changes,
 			    struct np_job_entry *entry, struct np_job *to)
 {
@@ -547,7 +547,7 @@ static int read_note(struct np_cached_job *cached, const slurm_job_info_t *j,
 }
 
 static bool
-is_left_alone(const struct np_view_make *m, const slurm_job_info_t *j)
+is_left_alone(const struct builder *m, const slurm_job_info_t *j)
 {
 	return np_job_cache_rests(m->cache, j->user_id, m->view->now_sec);
 }
@@ -556,7 +556,7 @@ is_left_alone(const struct np_view_make *m, const slurm_job_info_t *j)
  * Read the annotation of a pending job and the changes of it, and fill in what
  * the user wants and what was decided before.
  */
-static int add_pending(struct np_view_make *m, const slurm_job_info_t *j,
+static int add_pending(struct builder *m, const slurm_job_info_t *j,
 		       struct np_job_entry *entry, struct np_job *to)
 {
 	size_t words = m->view->map->words;
@@ -611,7 +611,7 @@ has_long_list(const slurm_job_info_t *j, const struct np_job_entry *entry)
 }
 
 /* Fill in the nodes that a pending job can use, and how many it needs. */
-static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
+static int pending_nodes(struct builder *m, const slurm_job_info_t *j,
 			 struct np_job_entry *entry, struct np_job *to,
 			 struct np_err *err)
 {
@@ -653,7 +653,7 @@ static int pending_nodes(struct np_view_make *m, const slurm_job_info_t *j,
  * neither holds nodes nor waits for them; -EINVAL with err: an impossible job;
  * or -ENOMEM.
  */
-static int view_job(struct np_view_make *m, const slurm_job_info_t *j,
+static int view_job(struct builder *m, const slurm_job_info_t *j,
 		    struct np_job_entry *entry, struct np_err *err)
 {
 	/* Running jobs have a precedence too, for np_placement's hold times. */
@@ -923,7 +923,7 @@ static int add_sets(struct np_view *v, struct np_err *err)
 }
 
 /* Jobs that the snapshot refuses are skipped. */
-static int add_jobs(struct np_view_make *m, const job_info_msg_t *jobs,
+static int add_jobs(struct builder *m, const job_info_msg_t *jobs,
 		    struct np_err *err)
 {
 	struct np_view *v = m->view;
@@ -951,7 +951,7 @@ int np_view_make(const struct np_answers *a, struct np_site *map,
 		 struct np_err *err)
 {
 	struct np_view v = { .map = np_site_ref(map), .now_sec = now_sec };
-	struct np_view_make m = {
+	struct builder m = {
 		.view = &v, .index = index, .conf = conf, .cache = cache,
 		.change = change, .n_changes = n_changes,
 	};

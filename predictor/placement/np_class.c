@@ -676,12 +676,12 @@ static uint64_t load_from_owner(const struct np_leaf_loads *l,
 static void note_arrival(struct np_leaf_loads *l, uint32_t leaf,
 			 uint32_t profile, uint32_t touch)
 {
-	const uint16_t *pushes = np_press_pushes(l->p->t, profile);
+	const uint16_t *caused = np_press_pushes(l->p->t, profile);
 	struct np_leaf_job *r = l->public.at + l->public.first[leaf];
 	uint32_t n = l->public.sensitive[leaf];
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint16_t x = np_press_at(pushes, r[i].profile,
+		uint16_t x = np_press_at(caused, r[i].profile,
 					 r[i].touch & touch);
 
 		if (x > r[i].extra)
@@ -705,11 +705,11 @@ static void clear_arrivals(struct np_leaf_loads *l, uint32_t leaf)
 static bool is_leaf_full(const struct np_leaf_loads *l, uint32_t leaf,
 			 uint32_t profile, uint32_t touch)
 {
-	const uint16_t *pushes = np_press_pushes(l->p->t, profile);
+	const uint16_t *caused = np_press_pushes(l->p->t, profile);
 	const struct np_leaf_job *r = l->public.at + l->public.first[leaf];
 
 	for (uint32_t k = 0; k < l->public.sensitive[leaf]; k++) {
-		uint32_t x = np_press_at(pushes, r[k].profile,
+		uint32_t x = np_press_at(caused, r[k].profile,
 					 r[k].touch & touch);
 
 		if (x && r[k].extra &&
@@ -1070,7 +1070,7 @@ static void update_max(struct np_class_max *m, const struct np_class_loads *v,
 
 /* Load on a class by the public jobs on a leaf. */
 static void set_load(const struct np_classes *c, struct np_class *k,
-		     size_t leaf, const uint16_t *feels)
+		     size_t leaf, const uint16_t *suffered)
 {
 	const struct np_leaf_jobs *on = &c->loads->public;
 	uint64_t load = 0;
@@ -1080,21 +1080,21 @@ static void set_load(const struct np_classes *c, struct np_class *k,
 		const struct np_aggressor *a = &on->aggressor[i];
 
 		load += (uint64_t)a->n *
-			np_press_at(feels, a->profile, a->touch & k->touch);
+			np_press_at(suffered, a->profile, a->touch & k->touch);
 	}
 	k->public.load[leaf] = narrow(load);
 }
 
 /* What a class would add to the sensitive public jobs on a leaf. */
 static void set_added(const struct np_classes *c, struct np_class *k,
-		      size_t leaf, const uint16_t *pushes)
+		      size_t leaf, const uint16_t *caused)
 {
 	const struct np_leaf_jobs *on = &c->loads->public;
 	const struct np_leaf_job *r = on->at + on->first[leaf];
 	uint32_t worst = 0, push = 0;
 
 	for (size_t i = 0; i < on->sensitive[leaf]; i++) {
-		uint32_t x = np_press_at(pushes, r[i].profile,
+		uint32_t x = np_press_at(caused, r[i].profile,
 					 r[i].touch & k->touch);
 
 		if (!x)
@@ -1116,11 +1116,11 @@ static void add_private(const struct np_classes *c, struct np_class *k,
 			uint32_t leaf, const struct np_leaf_job *r, uint32_t n,
 			const uint32_t *from_user)
 {
-	const uint16_t *pushes = np_press_pushes(c->p->t, k->profile);
+	const uint16_t *caused = np_press_pushes(c->p->t, k->profile);
 	uint32_t worst = k->full.victim[leaf], push = k->full.added[leaf];
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t x = np_press_at(pushes, r[i].profile,
+		uint32_t x = np_press_at(caused, r[i].profile,
 					 r[i].touch & k->touch);
 
 		if (!x)
@@ -1216,8 +1216,8 @@ static void full_leaves(const struct np_classes *c, struct np_class *k)
 /* Fill in what the running jobs on all leaves mean for a class. */
 static void fill_class(struct np_classes *c, struct np_class *k)
 {
-	const uint16_t *feels = np_press_feels(c->p->t, k->profile);
-	const uint16_t *pushes = np_press_pushes(c->p->t, k->profile);
+	const uint16_t *suffered = np_press_feels(c->p->t, k->profile);
+	const uint16_t *caused = np_press_pushes(c->p->t, k->profile);
 	const struct np_press_profile *f = &c->p->t->profile[k->profile];
 	bool feeling = c->p->t->most[k->profile], two;
 
@@ -1225,9 +1225,9 @@ static void fill_class(struct np_classes *c, struct np_class *k)
 		if (f->inert)
 			np_bits_set(k->open, leaf);
 		if (feeling)
-			set_load(c, k, leaf, feels);
+			set_load(c, k, leaf, suffered);
 		if (f->aggressor)
-			set_added(c, k, leaf, pushes);
+			set_added(c, k, leaf, caused);
 		update_max(&k->public_max, &k->public, leaf);
 	}
 	if (f->inert)
@@ -1275,8 +1275,8 @@ static void compare(struct np_classes *c, uint32_t a, uint32_t b, uint32_t ab,
 static void extend_row(struct np_classes *c, uint32_t class)
 {
 	struct np_class *k = &c->at[class];
-	const uint16_t *feels = np_press_feels(c->p->t, k->profile);
-	const uint16_t *pushes = np_press_pushes(c->p->t, k->profile);
+	const uint16_t *suffered = np_press_feels(c->p->t, k->profile);
+	const uint16_t *caused = np_press_pushes(c->p->t, k->profile);
 
 	k->row_words |= 1u << class / NP_BITS_WORD;
 	/* A class does not appear in its own bitmaps, but in self_apart. */
@@ -1285,7 +1285,7 @@ static void extend_row(struct np_classes *c, uint32_t class)
 		size_t at = x->profile * NP_N_TOUCH + (x->touch & k->touch);
 
 		if (b != class)
-			compare(c, class, b, feels[at], pushes[at]);
+			compare(c, class, b, suffered[at], caused[at]);
 	}
 	k->n_compared = (uint32_t)c->n;
 }

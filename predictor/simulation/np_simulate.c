@@ -5,10 +5,9 @@
  *   heaps by time; the time of the next decision and of the next backfill pass
  *   follow from what has changed.
  * - Only jobs that slow others or are slowed by others, i.e. that are not
- * inert,
- *   are entered on their leaves. When one starts or ends, the loads of the other
- *   jobs there are adjusted and not recomputed. Loads and progress are integers,
- *   so that what was added can be subtracted without error.
+ *   inert, are entered on their leaves. When one starts or ends, the loads of
+ *   the other jobs there are adjusted and not recomputed. Loads and progress
+ *   are integers, so that what was added can be subtracted without error.
  * - Nodes are bitmaps by position (struct np_leaves), in which the nodes of a
  *   leaf are adjacent.
  * - The backfill pass stops at the last job that may start, and reuses what it

@@ -1,24 +1,24 @@
 #include "t.h"
 
-#include "np_cycle.h"
+#include "np_placer.h"
 
 static const struct {
 	const char *name;
 	double took_sec, interval_sec, gap_sec;
 } gaps[] = {
-	{ "a short round", 1e-3, 2, NP_GAP_LEAST_SEC },
+	{ "a short round", 1e-3, 2, NP_PLACER_LEAST_GAP_SEC },
 	{ "a twentieth of the time", 0.05, 2, 0.95 },
 	{ "users do not wait longer than the interval", 0.5, 2, 2 },
 	{ "never busy for more than half of the time", 7, 2, 7 },
-	{ "a short interval", 0.05, 0.1, NP_GAP_LEAST_SEC },
-	{ "a clock that stood still", 0, 2, NP_GAP_LEAST_SEC },
+	{ "a short interval", 0.05, 0.1, NP_PLACER_LEAST_GAP_SEC },
+	{ "a clock that stood still", 0, 2, NP_PLACER_LEAST_GAP_SEC },
 };
 
 static void test_rest_depends_on_work(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(gaps); i++)
 		T_ROW(gaps[i].name,
-		      t_close(np_gap_sec(gaps[i].took_sec,
+		      t_close(np_placer_gap_sec(gaps[i].took_sec,
 					 gaps[i].interval_sec),
 			      gaps[i].gap_sec, 1e-12));
 }

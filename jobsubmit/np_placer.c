@@ -1,4 +1,4 @@
-#include "np_cycle.h"
+#include "np_placer.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,11 +17,11 @@
 
 #define REST_TO_WORK 19
 
-double np_gap_sec(double took_sec, double interval_sec)
+double np_placer_gap_sec(double took_sec, double interval_sec)
 {
 	double sec = fmin(REST_TO_WORK * took_sec, interval_sec);
 
-	return fmax(fmax(sec, took_sec), NP_GAP_LEAST_SEC);
+	return fmax(fmax(sec, took_sec), NP_PLACER_LEAST_GAP_SEC);
 }
 
 #define MAX_UPDATES 500	   /* in one pass */
@@ -33,7 +33,7 @@ double np_gap_sec(double took_sec, double interval_sec)
 #define ARRIVAL_SEC 5	   /* longest time from job_submit to a visible job */
 
 /* Times of the thread are seconds of CLOCK_MONOTONIC unless noted otherwise. */
-struct np_cycle {
+struct np_placer {
 	struct np_shared *shared;
 	struct np_settings settings;
 	struct np_role role;
@@ -73,9 +73,9 @@ struct pass {
 	struct np_err trouble; /* that does not prevent a decision */
 };
 
-int np_cycle_new(struct np_shared *shared, struct np_cycle **out)
+int np_placer_new(struct np_shared *shared, struct np_placer **out)
 {
-	struct np_cycle *c = calloc(1, sizeof(*c));
+	struct np_placer *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return -ENOMEM;
@@ -83,14 +83,14 @@ int np_cycle_new(struct np_shared *shared, struct np_cycle **out)
 	np_settings_init(&c->settings);
 	if (np_job_cache_new(&c->cache) || np_proxy_new(&NP_PATIENCE,
 							&c->proxy)) {
-		np_cycle_free(c);
+		np_placer_free(c);
 		return -ENOMEM;
 	}
 	*out = c;
 	return 0;
 }
 
-void np_cycle_free(struct np_cycle *c)
+void np_placer_free(struct np_placer *c)
 {
 	if (!c)
 		return;
@@ -101,7 +101,7 @@ void np_cycle_free(struct np_cycle *c)
 }
 
 /* Log missed changes, once per MISSED_SEC. */
-static void log_missed(struct np_cycle *c)
+static void log_missed(struct np_placer *c)
 {
 	uint32_t uid;
 	unsigned n = np_shared_take_missed(c->shared, &uid);
@@ -126,7 +126,7 @@ static void log_skipped(const char *line, void *arg)
  * Read netprof.conf if it changed; an invalid file leaves the last valid
  * settings. Returns whether the file changed, valid or not.
  */
-static bool configure(struct np_cycle *c)
+static bool configure(struct np_placer *c)
 {
 	struct timespec before = c->settings.changed;
 	off_t size = c->settings.size;
@@ -141,7 +141,7 @@ static bool configure(struct np_cycle *c)
 }
 
 /* Whether this is the active controller; logs when that changes. */
-static bool check_active(struct np_cycle *c)
+static bool check_active(struct np_placer *c)
 {
 	struct np_err why = NP_ERR_INIT;
 	bool is_active = !np_role_check(&c->role, &why);
@@ -156,7 +156,7 @@ static bool check_active(struct np_cycle *c)
 }
 
 /* Request the profiles of all jobs. Returns whether any is a new request. */
-static bool request_profiles(struct np_cycle *c, const job_info_msg_t *jobs)
+static bool request_profiles(struct np_placer *c, const job_info_msg_t *jobs)
 {
 	bool news = false;
 
@@ -171,7 +171,7 @@ static bool request_profiles(struct np_cycle *c, const job_info_msg_t *jobs)
 }
 
 /* Open the store, and request the profiles that the first decision needs. */
-static int open_store(struct np_cycle *c, struct np_err *err)
+static int open_store(struct np_placer *c, struct np_err *err)
 {
 	struct np_answers answers;
 	int rc = np_answers_load(&answers, err);
@@ -186,7 +186,7 @@ static int open_store(struct np_cycle *c, struct np_err *err)
 }
 
 /* Read the store. This may take long, and holds up no submission. */
-static int read_store(struct np_cycle *c, struct pass *r, struct np_err *err)
+static int read_store(struct np_placer *c, struct pass *r, struct np_err *err)
 {
 	int rc = np_proxy_is_new(c->proxy) ? open_store(c, err) : 0;
 
@@ -196,7 +196,7 @@ static int read_store(struct np_cycle *c, struct pass *r, struct np_err *err)
 }
 
 /* Tell the callbacks who owns each job and its array. */
-static void update_owners(struct np_cycle *c, const struct np_view *v)
+static void update_owners(struct np_placer *c, const struct np_view *v)
 {
 	struct np_owner *owner = calloc(2 * v->n_jobs + 1, sizeof(*owner));
 	size_t n = 0;
@@ -214,7 +214,7 @@ static void update_owners(struct np_cycle *c, const struct np_view *v)
 }
 
 /* Log an inconsistency of the map once, until it changes. */
-static void log_map_note(struct np_cycle *c, const struct np_site *map)
+static void log_map_note(struct np_placer *c, const struct np_site *map)
 {
 	if (!strcmp(c->logged_note.text, map->note.text))
 		return;
@@ -224,7 +224,7 @@ static void log_map_note(struct np_cycle *c, const struct np_site *map)
 }
 
 /* Load Slurm's answers, and make the map and the job snapshot of them. */
-static int read_cluster(struct np_cycle *c, struct pass *r, struct np_err *err)
+static int read_cluster(struct np_placer *c, struct pass *r, struct np_err *err)
 {
 	const struct np_conf *conf = &c->settings.conf;
 	int64_t now_sec = time(NULL);
@@ -262,7 +262,7 @@ static int read_cluster(struct np_cycle *c, struct pass *r, struct np_err *err)
 }
 
 /* Make the decision. */
-static int decide(struct np_cycle *c, struct pass *r, struct np_err *err)
+static int decide(struct np_placer *c, struct pass *r, struct np_err *err)
 {
 	struct np_policy policy;
 
@@ -274,7 +274,7 @@ static int decide(struct np_cycle *c, struct pass *r, struct np_err *err)
 /*
  * Keep the exact hold times for the next pass; annotations have rounded ones.
  */
-static void remember_held(struct np_cycle *c, const struct pass *r)
+static void remember_held(struct np_placer *c, const struct pass *r)
 {
 	for (size_t i = 0; i < r->view.n_jobs; i++) {
 		struct np_cached_job *cached =
@@ -288,7 +288,7 @@ static void remember_held(struct np_cycle *c, const struct pass *r)
 }
 
 /* Make this decision the current one. */
-static int publish(struct np_cycle *c, struct pass *r)
+static int publish(struct np_placer *c, struct pass *r)
 {
 	struct np_standing *s = calloc(1, sizeof(*s));
 
@@ -307,7 +307,7 @@ static int publish(struct np_cycle *c, struct pass *r)
 }
 
 /* Whether jobs were submitted, started or ended since the last pass. */
-static bool jobs_changed(struct np_cycle *c, const struct np_view *v)
+static bool jobs_changed(struct np_placer *c, const struct np_view *v)
 {
 	uint64_t h = NP_HASH;
 	bool changed;
@@ -324,7 +324,7 @@ static bool jobs_changed(struct np_cycle *c, const struct np_view *v)
 }
 
 /* Log what is new and write the decision into the jobs. */
-static int update_jobs(struct np_cycle *c, struct pass *r,
+static int update_jobs(struct np_placer *c, struct pass *r,
 		       bool (*go_on)(void *arg), void *arg)
 {
 	struct np_applied a;
@@ -342,13 +342,13 @@ static int update_jobs(struct np_cycle *c, struct pass *r,
 	return rc;
 }
 
-static mode_t file_mode(const struct np_cycle *c)
+static mode_t file_mode(const struct np_placer *c)
 {
 	return c->role.private_jobs ? 0640 : 0644;
 }
 
 /* Make the contents of state.json. */
-static int make_state(struct np_cycle *c, struct pass *r,
+static int make_state(struct np_placer *c, struct pass *r,
 		      struct np_state *state)
 {
 	struct np_tell t = {
@@ -369,7 +369,7 @@ static int make_state(struct np_cycle *c, struct pass *r,
  * takes the data of the pass.
  */
 static void
-write_store(struct np_cycle *c, struct pass *r, struct np_state *state)
+write_store(struct np_placer *c, struct pass *r, struct np_state *state)
 {
 	struct np_left l = {
 		.mode = file_mode(c), .view = r->view, .answers = r->answers,
@@ -411,8 +411,9 @@ static void clean_up(struct pass *r)
  * read, decide, update jobs, publish. After it, submissions no longer wait, and
  * the store is written.
  */
-static int do_pass(struct np_cycle *c, struct pass *r, bool (*go_on)(void *arg),
-		   void *arg, bool *again, struct np_err *err)
+static int do_pass(struct np_placer *c, struct pass *r,
+		   bool (*go_on)(void *arg), void *arg, bool *again,
+		   struct np_err *err)
 {
 	struct np_state state = { .date = 0 };
 	bool due;
@@ -448,8 +449,8 @@ static double worked_sec(const struct pass *r)
 	return (r->save_sec > 0 ? r->save_sec : np_mono_sec()) - r->began_sec;
 }
 
-void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
-		  struct np_cycle_next *next)
+void np_placer_run(struct np_placer *c, bool (*go_on)(void *arg), void *arg,
+		   struct np_placer_next *next)
 {
 	struct pass r = { .began_sec = np_mono_sec() };
 	const struct np_place_conf *place = &c->settings.conf.place;
@@ -457,7 +458,7 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 	bool again = false, at_work;
 	int rc;
 
-	*next = (struct np_cycle_next){ NP_GAP_LEAST_SEC, IDLE_SEC };
+	*next = (struct np_placer_next){ NP_PLACER_LEAST_GAP_SEC, IDLE_SEC };
 	if (!configure(c) && np_mono_sec() < c->idle_until_sec)
 		return;
 	if (!check_active(c))
@@ -486,6 +487,6 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
 	at_work = np_place_conf_at_work(place);
 	c->idle_until_sec =
 		at_work || again || rc ? 0 : np_mono_sec() + OFF_SEC;
-	next->rest_sec = np_gap_sec(worked_sec(&r), place->interval_sec);
+	next->rest_sec = np_placer_gap_sec(worked_sec(&r), place->interval_sec);
 	next->wait_sec = again ? 0 : at_work ? place->interval_sec : IDLE_SEC;
 }

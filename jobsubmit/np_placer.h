@@ -1,33 +1,33 @@
 /*
- * One scheduling pass of the placement thread: read the store and Slurm's
- * state, decide, update jobs, write state.json. Holds all that the thread keeps
- * from one pass to the next.
+ * The placer: makes the scheduling passes of the placement thread, and holds
+ * all that the thread keeps from one pass to the next. A pass reads the store
+ * and Slurm's state, decides, updates jobs, and writes state.json.
  */
-#ifndef NP_CYCLE_H
-#define NP_CYCLE_H
+#ifndef NP_PLACER_H
+#define NP_PLACER_H
 
 #include <stdbool.h>
 
 #include "np_shared.h"
 
-struct np_cycle;
+struct np_placer;
 
 /* shared is borrowed. Returns 0 or -ENOMEM. */
-int np_cycle_new(struct np_shared *shared, struct np_cycle **out);
-void np_cycle_free(struct np_cycle *c); /* NULL is allowed */
+int np_placer_new(struct np_shared *shared, struct np_placer **out);
+void np_placer_free(struct np_placer *c); /* NULL is allowed */
 
 /* When to start the next pass. */
-struct np_cycle_next {
-	double rest_sec; /* not before this time has passed; np_gap_sec() */
-	double wait_sec; /* then after this time, or when the thread is woken */
+struct np_placer_next {
+	double rest_sec; /* not before this time; np_placer_gap_sec() */
+	double wait_sec; /* after it, at this time or when woken */
 };
 
 /*
  * Make one pass. go_on(arg) is called before every update of a job; once it
  * returns false the pass ends early.
  */
-void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
-		  struct np_cycle_next *next);
+void np_placer_run(struct np_placer *c, bool (*go_on)(void *arg), void *arg,
+		  struct np_placer_next *next);
 
 /*
  * Minimum time between two passes, seconds, however often the thread is woken.
@@ -40,8 +40,8 @@ void np_cycle_run(struct np_cycle *c, bool (*go_on)(void *arg), void *arg,
  * a slow disk does not make decisions out of date.
  */
 
-#define NP_GAP_LEAST_SEC 0.2
+#define NP_PLACER_LEAST_GAP_SEC 0.2
 
-double np_gap_sec(double took_sec, double interval_sec);
+double np_placer_gap_sec(double took_sec, double interval_sec);
 
 #endif
