@@ -183,7 +183,7 @@ int np_update_send(uint32_t job_id, const char *job_id_str,
 enum narrowed { NO, UNWRITTEN, HELD };
 
 /* State while the updates of one decision are written. */
-struct pass {
+struct writer {
 	const struct np_view *v;
 	struct np_placement *p;
 	struct np_job_cache *cache;
@@ -198,13 +198,13 @@ struct pass {
 };
 
 /* Whether one more update may be sent for the owner of a job. */
-static bool may_write(struct pass *r, const struct np_job_entry *entry)
+static bool may_write(struct writer *w, const struct np_job_entry *entry)
 {
-	if (r->out->cut || !r->go_on(r->arg))
-		r->out->cut = true;
-	else if (np_shares_take(&r->left, entry->in->owner, 1))
+	if (w->out->cut || !w->go_on(w->arg))
+		w->out->cut = true;
+	else if (np_shares_take(&w->left, entry->in->owner, 1))
 		return true;
-	r->missed = r->out->more = true;
+	w->missed = w->out->more = true;
 	return false;
 }
 
@@ -219,13 +219,14 @@ static bool has_left_queue(int rc)
  * Slurm refused an update: log it once per job. After MAX_FAILURES it no longer
  * counts as missed, so that a job that can never be updated holds up no others.
  */
-static void log_failure(struct pass *r, uint32_t id, const char *id_str, int rc)
+static void
+log_failure(struct writer *w, uint32_t id, const char *id_str, int rc)
 {
-	struct np_cached_job *cached = np_job_cache_find(r->cache, id);
+	struct np_cached_job *cached = np_job_cache_find(w->cache, id);
 
-	r->out->failures++;
+	w->out->failures++;
 	if (cached && ++cached->failures < MAX_FAILURES)
-		r->missed = true;
+		w->missed = true;
 	if (!cached || cached->failures == 1)
 		np_ctl_error("update of JobId=%u%s%s: %s", id,
 			     id_str ? " task " : "", id_str ? id_str : "",
@@ -236,10 +237,10 @@ static void log_failure(struct pass *r, uint32_t id, const char *id_str, int rc)
  * Send an update of a job, or of one task of its array. Returns whether it
  * succeeded; else r->missed may be set.
  */
-static bool send_one(struct pass *r, const struct np_job_entry *entry,
+static bool send_one(struct writer *w, const struct np_job_entry *entry,
 		     uint32_t task, const struct np_update *u)
 {
-	struct np_cached_job *cached = np_job_cache_find(r->cache, entry->id);
+	struct np_cached_job *cached = np_job_cache_find(w->cache, entry->id);
 	bool alone = task != NP_CHANGE_ALL;
 	const struct np_sending s = {
 		.id = alone ? entry->array : entry->id, .array = entry->array,
@@ -250,28 +251,28 @@ static bool send_one(struct pass *r, const struct np_job_entry *entry,
 	int rc;
 
 	snprintf(id_str, sizeof(id_str), "%u_%u", s.id, task);
-	np_shared_sends(r->shared, &s);
+	np_shared_sends(w->shared, &s);
 	rc = np_update_send(s.id, alone ? id_str : NULL, u);
-	np_shared_sends(r->shared, NULL);
+	np_shared_sends(w->shared, NULL);
 	if (rc == EAGAIN) /* np_modify() found a change by a user */
-		np_job_cache_overtaken(r->cache, entry->in->owner);
+		np_job_cache_overtaken(w->cache, entry->in->owner);
 	if (rc == EAGAIN || has_left_queue(rc))
-		r->missed = true;
+		w->missed = true;
 	else if (rc)
-		log_failure(r, entry->id, alone ? id_str : NULL, rc);
+		log_failure(w, entry->id, alone ? id_str : NULL, rc);
 	else
-		r->out->updates++;
+		w->out->updates++;
 	if (!rc && cached)
 		cached->failures = 0;
-	r->out->more |= r->missed;
+	w->out->more |= w->missed;
 	return !rc;
 }
 
 /* Append to the list of what jobs contain; takes `ours`. 0 or -ENOMEM. */
-static int add_written(struct pass *r, const struct np_job_entry *entry,
+static int add_written(struct writer *w, const struct np_job_entry *entry,
 		       char *ours, int64_t until_sec)
 {
-	struct np_applied *out = r->out;
+	struct np_applied *out = w->out;
 
 	if (!ours && !until_sec)
 		return 0;
@@ -288,19 +289,19 @@ static int add_written(struct pass *r, const struct np_job_entry *entry,
 }
 
 /* The job was not updated: list what it contains already. */
-static int keep_as_is(struct pass *r, size_t i)
+static int keep_as_is(struct writer *w, size_t i)
 {
-	const struct np_job_entry *entry = &r->v->job[i];
+	const struct np_job_entry *entry = &w->v->job[i];
 	const struct np_note *n = &entry->note;
 	char *ours;
 
-	if (r->narrowed[i] == HELD)
-		return add_written(r, entry, NULL, r->v->now_sec + HOLD_SEC);
+	if (w->narrowed[i] == HELD)
+		return add_written(w, entry, NULL, w->v->now_sec + HOLD_SEC);
 	if (!entry->in_effect)
 		return 0;
 	ours = n->ours ? strdup(n->ours) : NULL;
 	return n->ours && !ours ? -ENOMEM :
-	       add_written(r, entry, ours, n->until_sec);
+	       add_written(w, entry, ours, n->until_sec);
 }
 
 /*
@@ -319,19 +320,19 @@ static void cache_comment(struct np_job_cache *cache, uint32_t id,
 }
 
 /* Write an outcome. If r->missed, it was not written and not listed either. */
-static int write_job(struct pass *r, size_t i, const struct np_outcome *o,
+static int write_job(struct writer *w, size_t i, const struct np_outcome *o,
 		     bool force)
 {
-	const struct np_job_entry *entry = &r->v->job[i];
+	const struct np_job_entry *entry = &w->v->job[i];
 	struct np_update u;
-	int rc = np_update_make(r->v, i, o, force, &u);
+	int rc = np_update_make(w->v, i, o, force, &u);
 
-	r->missed = false;
-	if (rc > 0 && may_write(r, entry) &&
-	    send_one(r, entry, NP_CHANGE_ALL, &u) && u.comment)
-		cache_comment(r->cache, entry->id, u.comment);
-	if (rc >= 0 && !r->missed) {
-		rc = add_written(r, entry, u.ours,
+	w->missed = false;
+	if (rc > 0 && may_write(w, entry) &&
+	    send_one(w, entry, NP_CHANGE_ALL, &u) && u.comment)
+		cache_comment(w->cache, entry->id, u.comment);
+	if (rc >= 0 && !w->missed) {
+		rc = add_written(w, entry, u.ours,
 				 o->applied ? o->until_sec : 0);
 		u.ours = NULL;
 	}
@@ -340,22 +341,22 @@ static int write_job(struct pass *r, size_t i, const struct np_outcome *o,
 }
 
 /* Hold a job that moves, so that it cannot start before the others narrow. */
-static int hold_first(struct pass *r, size_t i)
+static int hold_first(struct writer *w, size_t i)
 {
 	const struct np_outcome wait = {
 		.action = NP_ACT_DEFER, .applied = true,
-		.until_sec = r->v->now_sec + HOLD_SEC,
-		.held_sec = np_placement_at(r->p, i)->held_sec,
+		.until_sec = w->v->now_sec + HOLD_SEC,
+		.held_sec = np_placement_at(w->p, i)->held_sec,
 	};
 	struct np_update u;
-	int rc = np_update_make(r->v, i, &wait, false, &u);
+	int rc = np_update_make(w->v, i, &wait, false, &u);
 
-	r->missed = false;
-	if (rc > 0 && may_write(r, &r->v->job[i]))
-		send_one(r, &r->v->job[i], NP_CHANGE_ALL, &u);
+	w->missed = false;
+	if (rc > 0 && may_write(w, &w->v->job[i]))
+		send_one(w, &w->v->job[i], NP_CHANGE_ALL, &u);
 	np_update_clear(&u);
-	if (!r->missed)
-		r->narrowed[i] = HELD;
+	if (!w->missed)
+		w->narrowed[i] = HELD;
 	return rc < 0 ? rc : 0;
 }
 
@@ -363,10 +364,10 @@ static int hold_first(struct pass *r, size_t i)
  * Split off the tasks of an array that get leaves of their own. Returns 1, 0 if
  * not all of them were written, or -ENOMEM.
  */
-static int write_tasks(struct pass *r, size_t i)
+static int write_tasks(struct writer *w, size_t i)
 {
-	const struct np_outcome *o = np_placement_at(r->p, i);
-	const struct np_job_entry *entry = &r->v->job[i];
+	const struct np_outcome *o = np_placement_at(w->p, i);
+	const struct np_job_entry *entry = &w->v->job[i];
 	bool all = true;
 
 	for (size_t k = 0; o->applied && k < o->tasks && k < entry->n_tasks;
@@ -379,10 +380,10 @@ static int write_tasks(struct pass *r, size_t i)
 		};
 		struct np_update u;
 		/* The task inherits the record's begin time, hence force. */
-		int rc = np_update_make(r->v, i, &task, true, &u);
+		int rc = np_update_make(w->v, i, &task, true, &u);
 
-		all &= rc > 0 && may_write(r, entry) &&
-		       send_one(r, entry, entry->tasks[k], &u);
+		all &= rc > 0 && may_write(w, entry) &&
+		       send_one(w, entry, entry->tasks[k], &u);
 		np_update_clear(&u);
 		if (rc < 0)
 			return rc;
@@ -394,50 +395,51 @@ static int write_tasks(struct pass *r, size_t i)
  * First pass over the jobs: write what narrows. A job that could not be written
  * keeps those that conflict with it from being opened.
  */
-static int write_narrowing(struct pass *r, size_t i)
+static int write_narrowing(struct writer *w, size_t i)
 {
-	const struct np_outcome *o = np_placement_at(r->p, i);
+	const struct np_outcome *o = np_placement_at(w->p, i);
 	int rc;
 
 	if (!o->narrows)
 		return 0;
-	rc = o->moves ? hold_first(r, i) : write_job(r, i, o, false);
-	if (rc || !r->missed)
+	rc = o->moves ? hold_first(w, i) : write_job(w, i, o, false);
+	if (rc || !w->missed)
 		return rc;
-	r->narrowed[i] = UNWRITTEN;
-	return np_placement_unwritten(r->p, i);
+	w->narrowed[i] = UNWRITTEN;
+	return np_placement_unwritten(w->p, i);
 }
 
 /*
  * Second pass over the jobs: what narrows is written, so write the others.
  * Tasks are split off before the rest of their array is opened.
  */
-static int write_rest(struct pass *r, size_t i)
+static int write_rest(struct writer *w, size_t i)
 {
-	const struct np_outcome *o = np_placement_at(r->p, i);
-	bool open = !r->out->cut && r->narrowed[i] != UNWRITTEN;
+	const struct np_outcome *o = np_placement_at(w->p, i);
+	bool open = !w->out->cut && w->narrowed[i] != UNWRITTEN;
 	int rc;
 
-	if (open && !np_placement_may_open(r->p, i)) {
-		r->out->more = true;
+	if (open && !np_placement_may_open(w->p, i)) {
+		w->out->more = true;
 		open = false;
 	}
-	rc = open ? write_tasks(r, i) : 0;
-	if (rc < 0 || (o->narrows && !o->moves && !r->narrowed[i]))
+	rc = open ? write_tasks(w, i) : 0;
+	if (rc < 0 || (o->narrows && !o->moves && !w->narrowed[i]))
 		return rc < 0 ? rc : 0;
 	if (!rc)
-		return keep_as_is(r, i);
-	rc = write_job(r, i, o, o->moves);
-	return rc || !r->missed ? rc : keep_as_is(r, i);
+		return keep_as_is(w, i);
+	rc = write_job(w, i, o, o->moves);
+	return rc || !w->missed ? rc : keep_as_is(w, i);
 }
 
-static int write_jobs(struct pass *r, int (*write)(struct pass *r, size_t i))
+static int
+write_jobs(struct writer *w, int (*write)(struct writer *w, size_t i))
 {
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < r->v->n_jobs; i++)
-		if (r->v->job[i].managed)
-			rc = write(r, i);
+	for (size_t i = 0; !rc && i < w->v->n_jobs; i++)
+		if (w->v->job[i].managed)
+			rc = write(w, i);
 	return rc;
 }
 
@@ -453,22 +455,22 @@ int np_apply(const struct np_view *v, struct np_placement *p,
 	     size_t max_updates, bool (*go_on)(void *arg), void *arg,
 	     struct np_applied *out)
 {
-	struct pass r = {
+	struct writer w = {
 		.v = v, .p = p, .cache = cache, .shared = shared,
 		.left = { .limit = max_updates }, .go_on = go_on, .arg = arg,
-		.narrowed = calloc(v->n_jobs + 1, sizeof(*r.narrowed)),
+		.narrowed = calloc(v->n_jobs + 1, sizeof(*w.narrowed)),
 		.out = out,
 	};
 	int rc;
 
 	*out = (struct np_applied){ .written = NULL };
-	if (!r.narrowed)
+	if (!w.narrowed)
 		return -ENOMEM;
-	rc = write_jobs(&r, write_narrowing);
+	rc = write_jobs(&w, write_narrowing);
 	if (!rc)
-		rc = write_jobs(&r, write_rest);
+		rc = write_jobs(&w, write_rest);
 	np_job_cache_end_round(cache, v->now_sec, on_rest);
-	np_shares_free(&r.left);
-	free(r.narrowed);
+	np_shares_free(&w.left);
+	free(w.narrowed);
 	return rc;
 }
