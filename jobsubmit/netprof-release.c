@@ -46,7 +46,8 @@ static int put(uint32_t id, const struct np_update *u, bool dry_run)
 }
 
 /* Update all pending jobs; *n counts those that had anything to remove. */
-static int release_pending(const struct np_view *v, bool dry_run, size_t *n)
+static int
+release_pending(const struct np_job_snapshot *v, bool dry_run, size_t *n)
 {
 	int failed = 0;
 
@@ -82,9 +83,9 @@ static int release_running(const struct np_answers *a, bool dry_run, size_t *n)
 		uint32_t base = j->job_state & JOB_STATE_BASE;
 
 		if ((base != JOB_RUNNING && base != JOB_SUSPENDED) ||
-		    !np_note_in(j->admin_comment))
+		    !np_annotation_in(j->admin_comment))
 			continue;
-		u.comment = np_note_write(j->admin_comment, NULL);
+		u.comment = np_annotation_write(j->admin_comment, NULL);
 		if (!u.comment)
 			return fail(strerror(ENOMEM));
 		failed |= put(j->job_id, &u, dry_run);
@@ -94,8 +95,8 @@ static int release_running(const struct np_answers *a, bool dry_run, size_t *n)
 	return failed;
 }
 
-static int release_all(const struct np_answers *a, const struct np_view *v,
-		       bool dry_run)
+static int release_all(const struct np_answers *a,
+		       const struct np_job_snapshot *v, bool dry_run)
 {
 	size_t n = 0;
 	int failed = release_pending(v, dry_run, &n);
@@ -113,24 +114,24 @@ static int release(bool dry_run)
 	struct np_job_cache *cache = NULL;
 	struct np_place_conf off;
 	struct np_answers a = { NULL };
-	struct np_site *map = NULL;
-	struct np_view v = { NULL };
+	struct np_cluster_map *map = NULL;
+	struct np_job_snapshot v = { NULL };
 	int rc, failed;
 
 	np_place_conf_init(&off);
 	rc = np_answers_load(&a, &err);
 	if (!rc)
-		rc = np_site_make(NULL, a.nodes, a.parts, a.topology, false,
-				  &map, &err);
+		rc = np_cluster_map_make(NULL, a.nodes, a.parts, a.topology,
+					 false, &map, &err);
 	if (!rc && np_job_cache_new(&cache))
 		rc = np_errf(&err, -ENOMEM, "out of memory");
 	if (!rc)
-		rc = np_view_make(&a, map, NULL, &off, cache, NULL, 0,
-				  time(NULL), 0, &v, &err);
+		rc = np_job_snapshot_make(&a, map, NULL, &off, cache, NULL, 0,
+					  time(NULL), 0, &v, &err);
 	failed = rc ? fail(err.text) : release_all(&a, &v, dry_run);
-	np_view_free(&v);
+	np_job_snapshot_free(&v);
 	np_job_cache_free(cache);
-	np_site_unref(map);
+	np_cluster_map_unref(map);
 	np_answers_free(&a);
 	return failed;
 }

@@ -14,9 +14,9 @@
 #include "np_placer.h"
 #include "np_clock.h"
 #include "np_plugin.h"
-#include "np_tell.h"
+#include "np_state_writer.h"
 #include "np_submit.h"
-#include "np_proxy.h"
+#include "np_store_reader.h"
 
 #define STARTING_SEC 30	 /* after init: how long to expect a first decision */
 #define END_SEC 0.1	 /* how long fini() waits for the thread */

@@ -21,17 +21,17 @@
  * still has these. NULL: none, or out of memory.
  */
 static char *user_text(const struct np_job_entry *entry,
-		       const struct np_site *map, uint64_t *scratch)
+		       const struct np_cluster_map *map, uint64_t *scratch)
 {
 	size_t bytes = map->words * sizeof(*scratch);
 
 	if (!np_bits_any(entry->user, map->words))
 		return NULL;
 	if (entry->note.user &&
-	    !np_site_parse(map, entry->note.user, scratch) &&
+	    !np_cluster_map_parse(map, entry->note.user, scratch) &&
 	    !memcmp(scratch, entry->user, bytes))
 		return strdup(entry->note.user);
-	return np_site_format(map, entry->user);
+	return np_cluster_map_format(map, entry->user);
 }
 
 /*
@@ -58,7 +58,7 @@ static char *comment_of(const struct np_job_entry *entry,
 			const struct np_outcome *o, char *user, char *ours)
 {
 	bool decided = o->action != NP_ACT_NONE;
-	struct np_note n = {
+	struct np_annotation n = {
 		.user = decided ? user : NULL, .ours = ours,
 		.until_sec = o->until_sec, .decided = decided,
 		.begin_sec = o->until_sec ? entry->note.begin_sec : 0,
@@ -69,16 +69,16 @@ static char *comment_of(const struct np_job_entry *entry,
 	if (fabs(o->held_sec - n.held_sec) >= HELD_STEP_SEC ||
 	    !o->held_sec)
 		n.held_sec = o->held_sec;
-	return np_note_write(entry->comment,
-			     n.app[0] || n.decided ? &n : NULL);
+	return np_annotation_write(entry->comment,
+				   n.app[0] || n.decided ? &n : NULL);
 }
 
 /* Fill in *u. scratch: two bitmaps of nodes. */
-static int fill(const struct np_view *v, const struct np_job_entry *entry,
-		const struct np_outcome *o, bool force, uint64_t *scratch,
-		struct np_update *u)
+static int fill(const struct np_job_snapshot *v,
+		const struct np_job_entry *entry, const struct np_outcome *o,
+		bool force, uint64_t *scratch, struct np_update *u)
 {
-	const struct np_site *map = v->map;
+	const struct np_cluster_map *map = v->map;
 	size_t words = map->words;
 	char *user = user_text(entry, map, scratch + words);
 	const char *stands = entry->comment ? entry->comment : "";
@@ -86,7 +86,7 @@ static int fill(const struct np_view *v, const struct np_job_entry *entry,
 
 	memset(scratch, 0, words * sizeof(*scratch));
 	if (o->leaves) {
-		u->ours = np_site_closed(map, o->leaves);
+		u->ours = np_cluster_map_closed(map, o->leaves);
 		np_leaves_excluded(map->leaves, o->leaves, scratch);
 	}
 	/* Both functions also return NULL when out of memory. */
@@ -101,7 +101,7 @@ static int fill(const struct np_view *v, const struct np_job_entry *entry,
 		rc = -ENOMEM;
 	if (!rc &&
 	    (force || memcmp(scratch, entry->now, words * sizeof(*scratch)))) {
-		u->exc_nodes = np_note_join(user, u->ours);
+		u->exc_nodes = np_annotation_join(user, u->ours);
 		rc = u->exc_nodes ? 0 : -ENOMEM;
 	}
 	free(user);
@@ -120,7 +120,7 @@ static int fill(const struct np_view *v, const struct np_job_entry *entry,
 	return rc;
 }
 
-int np_update_make(const struct np_view *v, size_t job,
+int np_update_make(const struct np_job_snapshot *v, size_t job,
 		   const struct np_outcome *outcome, bool force,
 		   struct np_update *u)
 {
@@ -184,7 +184,7 @@ enum narrowed { NO, UNWRITTEN, HELD };
 
 /* State while the updates of one decision are written. */
 struct writer {
-	const struct np_view *v;
+	const struct np_job_snapshot *v;
 	struct np_placement *p;
 	struct np_job_cache *cache;
 	struct np_shared *shared;
@@ -251,9 +251,9 @@ static bool send_one(struct writer *w, const struct np_job_entry *entry,
 	int rc;
 
 	snprintf(id_str, sizeof(id_str), "%u_%u", s.id, task);
-	np_shared_sends(w->shared, &s);
+	np_shared_set_sending(w->shared, &s);
 	rc = np_update_send(s.id, alone ? id_str : NULL, u);
-	np_shared_sends(w->shared, NULL);
+	np_shared_set_sending(w->shared, NULL);
 	if (rc == EAGAIN) /* np_modify() found a change by a user */
 		np_job_cache_overtaken(w->cache, entry->in->owner);
 	if (rc == EAGAIN || has_left_queue(rc))
@@ -292,7 +292,7 @@ static int add_written(struct writer *w, const struct np_job_entry *entry,
 static int keep_as_is(struct writer *w, size_t i)
 {
 	const struct np_job_entry *entry = &w->v->job[i];
-	const struct np_note *n = &entry->note;
+	const struct np_annotation *n = &entry->note;
 	char *ours;
 
 	if (w->narrowed[i] == HELD)
@@ -316,7 +316,7 @@ static void cache_comment(struct np_job_cache *cache, uint32_t id,
 	if (!cached)
 		return;
 	free(cached->comment);
-	cached->comment = np_note_in(comment) ? strdup(comment) : NULL;
+	cached->comment = np_annotation_in(comment) ? strdup(comment) : NULL;
 }
 
 /* Write an outcome. If r->missed, it was not written and not listed either. */
@@ -450,7 +450,7 @@ static void on_rest(uint32_t uid)
 		    uid, NP_OVERTAKEN_REST_SEC);
 }
 
-int np_apply(const struct np_view *v, struct np_placement *p,
+int np_apply(const struct np_job_snapshot *v, struct np_placement *p,
 	     struct np_job_cache *cache, struct np_shared *shared,
 	     size_t max_updates, bool (*go_on)(void *arg), void *arg,
 	     struct np_applied *out)
@@ -469,7 +469,7 @@ int np_apply(const struct np_view *v, struct np_placement *p,
 	rc = write_jobs(&w, write_narrowing);
 	if (!rc)
 		rc = write_jobs(&w, write_rest);
-	np_job_cache_end_round(cache, v->now_sec, on_rest);
+	np_job_cache_end_pass(cache, v->now_sec, on_rest);
 	np_shares_free(&w.left);
 	free(w.narrowed);
 	return rc;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "np_placement.h"
-#include "np_view.h"
+#include "np_job_snapshot.h"
 
 /* ---- One update ---- */
 
@@ -30,7 +30,7 @@ struct np_update {
  * Returns 1 and fills *u, 0 if the job is up to date (only u->ours is set), or
  * -ENOMEM. Free with np_update_clear(). No RPC.
  */
-int np_update_make(const struct np_view *v, size_t job,
+int np_update_make(const struct np_job_snapshot *v, size_t job,
 		   const struct np_outcome *outcome, bool force,
 		   struct np_update *u);
 void np_update_clear(struct np_update *u);
@@ -64,7 +64,7 @@ struct np_applied {
  * learns of each update, so that job_modify recognises it. Returns 0 or
  * -ENOMEM.
  */
-int np_apply(const struct np_view *v, struct np_placement *p,
+int np_apply(const struct np_job_snapshot *v, struct np_placement *p,
 	     struct np_job_cache *cache, struct np_shared *shared,
 	     size_t max_updates, bool (*go_on)(void *arg), void *arg,
 	     struct np_applied *out);

@@ -10,9 +10,9 @@
 #include "np_apply.h"
 #include "np_ctl.h"
 #include "np_clock.h"
-#include "np_proxy.h"
+#include "np_store_reader.h"
 #include "np_state.h"
-#include "np_tell.h"
+#include "np_state_writer.h"
 #include "np_text.h"
 
 #define REST_TO_WORK 19
@@ -36,11 +36,11 @@ double np_placer_gap_sec(double took_sec, double interval_sec)
 struct np_placer {
 	struct np_shared *shared;
 	struct np_settings settings;
-	struct np_role role;
+	struct np_controller role;
 	bool is_active;		/* this is the active controller */
-	struct np_proxy *proxy;
+	struct np_store_reader *proxy;
 	struct np_job_cache *cache;
-	struct np_site *map;
+	struct np_cluster_map *map;
 	int64_t last_sec;	/* last decision, seconds since the epoch */
 	uint32_t last_id;	/* highest job id in the current decision */
 	double state_sec;	/* when state.json was last written */
@@ -49,7 +49,7 @@ struct np_placer {
 	struct np_err state_trouble; /* why state.json was not written */
 	struct np_err logged_trouble; /* trouble that was logged last */
 	struct np_err logged_note; /* note of the map that was logged last */
-	struct np_denied_told denied_logged;
+	struct np_denied_logged denied_logged;
 	uint64_t jobs_digest;	/* of the jobs in the last pass */
 };
 
@@ -64,7 +64,7 @@ struct pass {
 	bool cut;     /* but not completed: jobs contain no valid decision */
 	bool more;    /* there are more updates to make in the next pass */
 	struct np_known known; /* from the store */
-	struct np_view view;
+	struct np_job_snapshot view;
 	struct np_denials denied;
 	struct np_placement *placement;
 	bool news; /* a decision or the list of jobs differs from the last */
@@ -81,8 +81,8 @@ int np_placer_new(struct np_shared *shared, struct np_placer **out)
 		return -ENOMEM;
 	c->shared = shared;
 	np_settings_init(&c->settings);
-	if (np_job_cache_new(&c->cache) || np_proxy_new(&NP_PATIENCE,
-							&c->proxy)) {
+	if (np_job_cache_new(&c->cache) || np_store_reader_new(&NP_DEADLINES,
+							       &c->proxy)) {
 		np_placer_free(c);
 		return -ENOMEM;
 	}
@@ -95,8 +95,8 @@ void np_placer_free(struct np_placer *c)
 	if (!c)
 		return;
 	np_job_cache_free(c->cache);
-	np_proxy_free(c->proxy);
-	np_site_unref(c->map);
+	np_store_reader_free(c->proxy);
+	np_cluster_map_unref(c->map);
 	free(c);
 }
 
@@ -133,7 +133,7 @@ static bool configure(struct np_placer *c)
 
 	if (np_settings_refresh(&c->settings)) {
 		np_shared_configure(c->shared, &c->settings.conf);
-		np_proxy_renew(c->proxy);
+		np_store_reader_renew(c->proxy);
 	}
 	return before.tv_sec != c->settings.changed.tv_sec ||
 	       before.tv_nsec != c->settings.changed.tv_nsec ||
@@ -144,7 +144,7 @@ static bool configure(struct np_placer *c)
 static bool check_active(struct np_placer *c)
 {
 	struct np_err why = NP_ERR_INIT;
-	bool is_active = !np_role_check(&c->role, &why);
+	bool is_active = !np_controller_check(&c->role, &why);
 
 	if (is_active != c->is_active)
 		np_ctl_info("%s", is_active ?
@@ -164,8 +164,8 @@ static bool request_profiles(struct np_placer *c, const job_info_msg_t *jobs)
 		const slurm_job_info_t *j = &jobs->job_array[i];
 		char app[NP_APP_MAX + 1];
 
-		if (np_view_app(&c->settings.conf.place, j, app))
-			news |= np_proxy_want(c->proxy, app, j->user_id);
+		if (np_job_snapshot_app(&c->settings.conf.place, j, app))
+			news |= np_store_reader_want(c->proxy, app, j->user_id);
 	}
 	return news;
 }
@@ -178,7 +178,8 @@ static int open_store(struct np_placer *c, struct np_err *err)
 
 	if (rc)
 		return rc;
-	rc = np_proxy_open(c->proxy, &c->settings.conf, c->role.cluster, err);
+	rc = np_store_reader_open(c->proxy, &c->settings.conf, c->role.cluster,
+				  err);
 	if (!rc)
 		request_profiles(c, answers.jobs);
 	np_answers_free(&answers);
@@ -188,15 +189,15 @@ static int open_store(struct np_placer *c, struct np_err *err)
 /* Read the store. This may take long, and holds up no submission. */
 static int read_store(struct np_placer *c, struct pass *r, struct np_err *err)
 {
-	int rc = np_proxy_is_new(c->proxy) ? open_store(c, err) : 0;
+	int rc = np_store_reader_is_new(c->proxy) ? open_store(c, err) : 0;
 
 	return rc ? rc
-		  : np_proxy_read(c->proxy, READ_SEC, log_skipped, &r->known,
-				  &r->trouble, err);
+		  : np_store_reader_read(c->proxy, READ_SEC, log_skipped,
+					 &r->known, &r->trouble, err);
 }
 
 /* Tell the callbacks who owns each job and its array. */
-static void update_owners(struct np_placer *c, const struct np_view *v)
+static void update_owners(struct np_placer *c, const struct np_job_snapshot *v)
 {
 	struct np_owner *owner = calloc(2 * v->n_jobs + 1, sizeof(*owner));
 	size_t n = 0;
@@ -210,11 +211,11 @@ static void update_owners(struct np_placer *c, const struct np_view *v)
 			owner[n++] = (struct np_owner){ s->array, uid };
 	}
 	if (owner) /* else the owners of the last pass remain valid */
-		np_shared_know(c->shared, owner, n);
+		np_shared_set_owners(c->shared, owner, n);
 }
 
 /* Log an inconsistency of the map once, until it changes. */
-static void log_map_note(struct np_placer *c, const struct np_site *map)
+static void log_map_note(struct np_placer *c, const struct np_cluster_map *map)
 {
 	if (!strcmp(c->logged_note.text, map->note.text))
 		return;
@@ -230,17 +231,17 @@ static int read_cluster(struct np_placer *c, struct pass *r, struct np_err *err)
 	int64_t now_sec = time(NULL);
 	/* The clock may have been set back. */
 	int64_t last_sec = c->last_sec <= now_sec ? c->last_sec : 0;
-	struct np_site *map;
+	struct np_cluster_map *map;
 	int rc = np_answers_load(&r->answers, err);
 
 	if (rc)
 		return rc;
-	rc = np_site_make(c->map, r->answers.nodes, r->answers.parts,
-			  r->answers.topology, c->role.whole_nodes, &map,
-			  err);
+	rc = np_cluster_map_make(c->map, r->answers.nodes, r->answers.parts,
+				 r->answers.topology, c->role.whole_nodes, &map,
+				 err);
 	if (rc)
 		return rc;
-	np_site_unref(c->map);
+	np_cluster_map_unref(c->map);
 	c->map = map;
 	log_map_note(c, map);
 	if (!map->leaves->n && !r->trouble.text[0])
@@ -253,9 +254,9 @@ static int read_cluster(struct np_placer *c, struct pass *r, struct np_err *err)
 		return rc;
 	/* Profiles of new applications are read before the next pass. */
 	r->known.more |= request_profiles(c, r->answers.jobs);
-	rc = np_view_make(&r->answers, map, r->known.index, &conf->place,
-			  c->cache, r->change, r->n_changes, now_sec, last_sec,
-			  &r->view, err);
+	rc = np_job_snapshot_make(
+		&r->answers, map, r->known.index, &conf->place, c->cache,
+		r->change, r->n_changes, now_sec, last_sec, &r->view, err);
 	if (!rc)
 		update_owners(c, &r->view);
 	return rc;
@@ -290,12 +291,12 @@ static void remember_held(struct np_placer *c, const struct pass *r)
 /* Make this decision the current one. */
 static int publish(struct np_placer *c, struct pass *r)
 {
-	struct np_standing *s = calloc(1, sizeof(*s));
+	struct np_decision *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
 	s->placement = r->placement;
-	s->map = np_site_ref(r->view.map);
+	s->map = np_cluster_map_ref(r->view.map);
 	s->index = np_app_index_ref(r->known.index);
 	s->set = r->view.set;
 	s->now_sec = r->view.now_sec;
@@ -307,7 +308,7 @@ static int publish(struct np_placer *c, struct pass *r)
 }
 
 /* Whether jobs were submitted, started or ended since the last pass. */
-static bool jobs_changed(struct np_placer *c, const struct np_view *v)
+static bool jobs_changed(struct np_placer *c, const struct np_job_snapshot *v)
 {
 	uint64_t h = NP_HASH;
 	bool changed;
@@ -332,7 +333,7 @@ static int update_jobs(struct np_placer *c, struct pass *r,
 
 	np_denied_gather(&r->view, r->known.index, &r->denied);
 	r->news = np_denied_log(&r->view, &r->denied, &c->denied_logged) > 0;
-	r->news |= np_tell_log(&r->view, r->placement, c->cache) > 0;
+	r->news |= np_state_log_decisions(&r->view, r->placement, c->cache) > 0;
 	r->news |= jobs_changed(c, &r->view);
 	rc = np_apply(&r->view, r->placement, c->cache, c->shared, MAX_UPDATES,
 		      go_on, arg, &a);
@@ -351,16 +352,18 @@ static mode_t file_mode(const struct np_placer *c)
 static int make_state(struct np_placer *c, struct pass *r,
 		      struct np_state *state)
 {
-	struct np_tell t = {
-		.role = &c->role, .settings = &c->settings,
-		.fabric = np_proxy_fabric(c->proxy), .table = r->known.table,
+	struct np_state_input t = {
+		.role = &c->role,
+		.settings = &c->settings,
+		.fabric = np_store_reader_fabric(c->proxy),
+		.table = r->known.table,
 		.denied = &r->denied,
-		.trouble = r->trouble.text[0] ? r->trouble.text :
-						c->settings.trouble.text,
+		.trouble = r->trouble.text[0] ? r->trouble.text
+					      : c->settings.trouble.text,
 		.decide_sec = np_mono_sec() - r->began_sec,
 	};
 
-	return np_tell_make(&t, &r->view, r->placement, state);
+	return np_state_make(&t, &r->view, r->placement, state);
 }
 
 /*
@@ -371,7 +374,7 @@ static int make_state(struct np_placer *c, struct pass *r,
 static void
 write_store(struct np_placer *c, struct pass *r, struct np_state *state)
 {
-	struct np_left l = {
+	struct np_pass_output l = {
 		.mode = file_mode(c), .view = r->view, .answers = r->answers,
 		.known = r->known, .has_state = state,
 	};
@@ -382,10 +385,10 @@ write_store(struct np_placer *c, struct pass *r, struct np_state *state)
 		l.state = *state;
 		*state = (struct np_state){ .date = 0 };
 	}
-	r->view = (struct np_view){ .map = NULL };
+	r->view = (struct np_job_snapshot){ .map = NULL };
 	r->answers = (struct np_answers){ NULL };
 	r->known = (struct np_known){ .more = r->known.more };
-	if (!np_proxy_leave(c->proxy, &l, &err))
+	if (!np_store_reader_write(c->proxy, &l, &err))
 		return; /* the next pass reports it, if it persists */
 	if (state)
 		c->state_sec = np_mono_sec();
@@ -399,7 +402,7 @@ write_store(struct np_placer *c, struct pass *r, struct np_state *state)
 static void clean_up(struct pass *r)
 {
 	np_placement_free(r->placement);
-	np_view_free(&r->view);
+	np_job_snapshot_free(&r->view);
 	np_known_free(&r->known);
 	np_answers_free(&r->answers);
 	free(r->arrivals.of);
@@ -439,7 +442,7 @@ static int do_pass(struct np_placer *c, struct pass *r,
 	if (!rc)
 		write_store(c, r, due ? &state : NULL);
 	np_state_free(&state);
-	*again = r->more || r->known.more || np_proxy_has_more(c->proxy);
+	*again = r->more || r->known.more || np_store_reader_has_more(c->proxy);
 	return rc;
 }
 
@@ -465,11 +468,11 @@ void np_placer_run(struct np_placer *c, bool (*go_on)(void *arg), void *arg,
 		return;
 	rc = read_store(c, &r, &why);
 	np_shared_busy(c->shared, true);
-	np_shared_settle(c->shared);
+	np_shared_wait_in_flight(c->shared);
 	r.change = np_shared_take_changes(c->shared, &r.n_changes);
 	if (!rc)
 		rc = do_pass(c, &r, go_on, arg, &again, &why);
-	np_tell_why(rc, &why, &r.trouble);
+	np_state_set_trouble(rc, &why, &r.trouble);
 	np_shared_busy(c->shared, r.cut && !rc);
 	if (!r.written) {
 		/* The jobs still contain the last decision. */
@@ -481,7 +484,7 @@ void np_placer_run(struct np_placer *c, bool (*go_on)(void *arg), void *arg,
 	}
 	if (!r.trouble.text[0])
 		r.trouble = c->settings.trouble;
-	np_tell_trouble(&c->logged_trouble, &r.trouble);
+	np_state_log_trouble(&c->logged_trouble, &r.trouble);
 	log_missed(c);
 	clean_up(&r);
 	at_work = np_place_conf_at_work(place);

@@ -27,7 +27,7 @@ struct np_placer_next {
  * returns false the pass ends early.
  */
 void np_placer_run(struct np_placer *c, bool (*go_on)(void *arg), void *arg,
-		  struct np_placer_next *next);
+		   struct np_placer_next *next);
 
 /*
  * Minimum time between two passes, seconds, however often the thread is woken.

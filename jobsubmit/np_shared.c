@@ -94,7 +94,8 @@ static void miss_fresh(struct np_changes *t, uint32_t uid)
 }
 
 /* Keeps the marks of changes missed since the last np_changes_take(). */
-void np_changes_know(struct np_changes *t, struct np_owner *owner, size_t n)
+void np_changes_set_owners(struct np_changes *t, struct np_owner *owner,
+			   size_t n)
 {
 	if (n)
 		qsort(owner, n, sizeof(*owner), by_owner);
@@ -109,7 +110,7 @@ void np_changes_know(struct np_changes *t, struct np_owner *owner, size_t n)
 	t->n_owners = n;
 }
 
-bool np_changes_strange(const struct np_changes *t, uint32_t id, uint32_t uid)
+bool np_changes_forbidden(const struct np_changes *t, uint32_t id, uint32_t uid)
 {
 	const struct np_owner *o = find_owner(t, id);
 
@@ -344,7 +345,7 @@ void np_shared_busy(struct np_shared *d, bool busy)
 	pthread_mutex_unlock(&d->lock);
 }
 
-void np_shared_settle(struct np_shared *d)
+void np_shared_wait_in_flight(struct np_shared *d)
 {
 	double left;
 
@@ -377,7 +378,7 @@ const struct np_written *np_shared_written(const struct np_shared *d,
 				      sizeof(key), by_id) : NULL;
 }
 
-void np_shared_sends(struct np_shared *d, const struct np_sending *s)
+void np_shared_set_sending(struct np_shared *d, const struct np_sending *s)
 {
 	pthread_mutex_lock(&d->lock);
 	d->sending = s;
@@ -412,21 +413,21 @@ bool np_shared_wait(struct np_shared *d, double sec)
 	return woken;
 }
 
-static void decision_free(struct np_standing *s)
+static void decision_free(struct np_decision *s)
 {
 	if (!s)
 		return;
 	np_placement_free(s->placement);
-	np_site_unref(s->map);
+	np_cluster_map_unref(s->map);
 	np_app_index_unref(s->index);
 	free(s->set);
 	free(s);
 }
 
-void np_shared_publish(struct np_shared *d, struct np_standing *s,
+void np_shared_publish(struct np_shared *d, struct np_decision *s,
 		       struct np_arrivals *arrivals)
 {
-	struct np_standing *old;
+	struct np_decision *old;
 
 	pthread_mutex_lock(&d->lock);
 	old = d->decision;
@@ -465,10 +466,10 @@ void np_shared_note_written(struct np_shared *d, struct np_written *w, size_t n)
 	np_written_free(old, n_old);
 }
 
-void np_shared_know(struct np_shared *d, struct np_owner *owner, size_t n)
+void np_shared_set_owners(struct np_shared *d, struct np_owner *owner, size_t n)
 {
 	pthread_mutex_lock(&d->lock);
-	np_changes_know(d->changes, owner, n);
+	np_changes_set_owners(d->changes, owner, n);
 	pthread_mutex_unlock(&d->lock);
 }
 

@@ -13,9 +13,9 @@
 
 #include "np_catalog.h"
 #include "np_conf.h"
-#include "np_note.h"
+#include "np_annotation.h"
 #include "np_placement.h"
-#include "np_site.h"
+#include "np_cluster_map.h"
 
 /*
  * ---- Changes: what users requested to change in jobs since the last pass ----
@@ -36,7 +36,7 @@
 #define NP_CHANGES_OF_JOB 4	  /* by one user; Slurm may refuse the last */
 #define NP_CHANGES_BYTES (4 << 20) /* of all texts */
 #define NP_CHANGES_USER_BYTES (1 << 19)
-#define NP_CHANGES_MAX_LIST NP_NOTE_MAX_USER /* bytes of one list */
+#define NP_CHANGES_MAX_LIST NP_ANNOTATION_MAX_USER /* bytes of one list */
 
 struct np_change {
 	uint32_t id;	 /* of the job, or of the array it belongs to */
@@ -82,10 +82,12 @@ bool np_may_change(uint32_t uid, uint32_t owner);
  * Set the owners of the jobs in the last pass and of their arrays, in any order
  * and with duplicates. Takes the array.
  */
-void np_changes_know(struct np_changes *t, struct np_owner *owner, size_t n);
+void np_changes_set_owners(struct np_changes *t, struct np_owner *owner,
+			   size_t n);
 
 /* Whether id is a known job or array that uid may not change. */
-bool np_changes_strange(const struct np_changes *t, uint32_t id, uint32_t uid);
+bool np_changes_forbidden(const struct np_changes *t, uint32_t id,
+			  uint32_t uid);
 
 /* Add a change; takes its texts. Returns false if it exceeds the limits. */
 bool np_changes_put(struct np_changes *t, const struct np_change *c);
@@ -126,9 +128,9 @@ size_t np_changes_of(const struct np_change *c, size_t n, uint32_t id,
 /* ---- Shared state ---- */
 
 /* The current decision, with all that is needed to use it. */
-struct np_standing {
+struct np_decision {
 	struct np_placement *placement;
-	struct np_site *map;
+	struct np_cluster_map *map;
 	struct np_app_index *index;
 	uint32_t *set;	 /* nodes of each partition of the map, as handles of
 			    the snapshot's sets */
@@ -153,7 +155,7 @@ struct np_shared {
 	bool busy;
 	struct np_conf conf;
 	/* The current decision; NULL: none yet, or it was withdrawn. */
-	struct np_standing *decision;
+	struct np_decision *decision;
 	struct np_written *written; /* by id */
 	size_t n_written;
 	struct np_changes *changes;
@@ -180,7 +182,7 @@ void np_shared_busy(struct np_shared *d, bool busy);
  * last is certainly visible as a job.
  */
 #define NP_SHARED_IN_FLIGHT_SEC 0.2 /* usually takes 1 ms */
-void np_shared_settle(struct np_shared *d);
+void np_shared_wait_in_flight(struct np_shared *d);
 
 /*
  * With the lock held: what was written into a job, or for one task of an array
@@ -191,7 +193,7 @@ const struct np_written *np_shared_written(const struct np_shared *d,
 					   uint32_t task);
 
 /* For the thread: set the update that it is sending; NULL: none. */
-void np_shared_sends(struct np_shared *d, const struct np_sending *s);
+void np_shared_set_sending(struct np_shared *d, const struct np_sending *s);
 
 /* Make the thread start its next pass early; the second with the lock held. */
 void np_shared_wake(struct np_shared *d);
@@ -205,7 +207,7 @@ bool np_shared_wait(struct np_shared *d, double sec);
  * Submissions that the new decision's snapshot does not show yet are carried
  * over; arrivals are those it shows. Both NULL: np_shared_withdraw().
  */
-void np_shared_publish(struct np_shared *d, struct np_standing *s,
+void np_shared_publish(struct np_shared *d, struct np_decision *s,
 		       struct np_arrivals *arrivals);
 
 /* From now on there is no decision to be used. */
@@ -216,7 +218,8 @@ void np_shared_note_written(struct np_shared *d, struct np_written *w,
 			    size_t n);
 
 /* np_changes_*() of the changes in d, with the lock taken. For the thread. */
-void np_shared_know(struct np_shared *d, struct np_owner *owner, size_t n);
+void np_shared_set_owners(struct np_shared *d, struct np_owner *owner,
+			  size_t n);
 struct np_change *np_shared_take_changes(struct np_shared *d, size_t *n);
 void np_shared_return_changes(struct np_shared *d, struct np_change *c,
 			      size_t n);

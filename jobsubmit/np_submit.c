@@ -9,7 +9,7 @@
 #include "np_bits.h"
 #include "np_clock.h"
 #include "np_ctl.h"
-#include "np_note.h"
+#include "np_annotation.h"
 
 /* ---- job_modify: changes by users and administrators, and our own ---- */
 
@@ -74,7 +74,7 @@ keep_our_list(job_desc_msg_t *d, const char *user_list, const char *ours)
 
 	if (!ours || !user_list)
 		return;
-	both = np_note_join(*user_list ? user_list : NULL, ours);
+	both = np_annotation_join(*user_list ? user_list : NULL, ours);
 	if (both)
 		np_ctl_set(&d->exc_nodes, both);
 	free(both);
@@ -119,7 +119,7 @@ static void change(struct np_shared *shared, job_desc_msg_t *d, bool one,
 	const struct np_written *w = one ? np_shared_written(shared, c->id,
 							     c->task) : NULL;
 	struct np_changes *changes = shared->changes;
-	bool forbidden = np_changes_strange(changes, c->id, c->uid);
+	bool forbidden = np_changes_forbidden(changes, c->id, c->uid);
 	bool too_long = is_too_long(d->exc_nodes);
 
 	if (d->exc_nodes && !too_long)
@@ -155,7 +155,7 @@ int np_modify(struct np_shared *shared, job_desc_msg_t *d, uint32_t uid)
 	if (is_own(own, d, c.id, c.task, uid))
 		rc = np_changes_overtake(shared->changes, own) ? EAGAIN :
 		     SLURM_SUCCESS;
-	else if (uid == geteuid() && np_note_in(d->admin_comment))
+	else if (uid == geteuid() && np_annotation_in(d->admin_comment))
 		rc = EAGAIN; /* our update, but the thread gave it up */
 	else
 		change(shared, d, one, &c);
@@ -187,7 +187,7 @@ struct submission {
 	struct np_shared *shared;
 	job_desc_msg_t *d;
 	const struct np_conf *conf;
-	const struct np_standing *decision;
+	const struct np_decision *decision;
 	int64_t now_sec;
 	enum np_mode mode;
 	char app[NP_APP_MAX + 1];
@@ -211,7 +211,7 @@ static const char *find_variable(char **env, uint32_t n, const char *name)
 	return NULL;
 }
 
-bool np_submit_told(const job_desc_msg_t *d, char app[NP_APP_MAX + 1])
+bool np_submit_app(const job_desc_msg_t *d, char app[NP_APP_MAX + 1])
 {
 	const char *option =
 		find_variable(d->spank_job_env, d->spank_job_env_size, OPTION);
@@ -250,17 +250,17 @@ static bool will_be_refused(const job_desc_msg_t *d)
 /* What a job requires of its nodes, as its description says. */
 static struct np_need need_of(const job_desc_msg_t *d)
 {
-	uint32_t each = np_said16(d->cpus_per_task);
-	uint32_t tasks = np_said(d->num_tasks);
+	uint32_t each = np_or_zero16(d->cpus_per_task);
+	uint32_t tasks = np_or_zero(d->num_tasks);
 	struct np_need need = {
 		.partition = d->partition,
 		.features = d->features && *d->features ? d->features : NULL,
 		.tres = d->tres_per_job || d->tres_per_node ||
 			d->tres_per_socket || d->tres_per_task,
-		.cpus_per_node = np_said16(d->pn_min_cpus),
-		.cpus = np_said(d->min_cpus), .tasks = tasks,
-		.tasks_per_node = np_said16(d->ntasks_per_node),
-		.nodes = np_said(d->min_nodes),
+		.cpus_per_node = np_or_zero16(d->pn_min_cpus),
+		.cpus = np_or_zero(d->min_cpus), .tasks = tasks,
+		.tasks_per_node = np_or_zero16(d->ntasks_per_node),
+		.nodes = np_or_zero(d->min_nodes),
 	};
 
 	if ((uint64_t)tasks * (each ? each : 1) > need.cpus)
@@ -301,8 +301,8 @@ static uint32_t count_tasks(const char *inx)
 }
 
 /* Flags for the snapshot, as far as the description tells. */
-static unsigned flags_of(const job_desc_msg_t *d, const struct np_site *map,
-			 int partition)
+static unsigned flags_of(const job_desc_msg_t *d,
+			 const struct np_cluster_map *map, int partition)
 {
 	unsigned flags = 0;
 
@@ -334,12 +334,12 @@ static int32_t profile_of(struct submission *s, int partition)
 /* Fill in s->job. Returns 0, or why it is left alone. */
 static int describe(struct submission *s)
 {
-	const struct np_site *map = s->decision->map;
+	const struct np_cluster_map *map = s->decision->map;
 	const job_desc_msg_t *d = s->d;
 	size_t words = map->words;
 	struct np_need need = need_of(d);
 	struct np_fit fit;
-	int rc = np_site_fit(map, &need, s->minus, &fit);
+	int rc = np_cluster_map_fit(map, &need, s->minus, &fit);
 
 	if (rc)
 		return rc;
@@ -350,7 +350,7 @@ static int describe(struct submission *s)
 		.profile = profile_of(s, fit.partition),
 		.tasks = d->array_inx ? count_tasks(d->array_inx) : 1,
 		.array = d->array_inx ? 1 : 0,
-		.nodes_min = fit.nodes, .switches = np_said(d->req_switch),
+		.nodes_min = fit.nodes, .switches = np_or_zero(d->req_switch),
 		.submit_sec = s->now_sec,
 		.eligible_sec = d->begin_time > s->now_sec ? d->begin_time : 0,
 		.candidates = s->decision->set[fit.partition],
@@ -359,8 +359,8 @@ static int describe(struct submission *s)
 		s->job.flags |= NP_JOB_UNPROVED;
 	if (!d->priority)
 		s->job.state = NP_JOB_WAITING; /* held */
-	if (fit.constraint || is_longer(d->exc_nodes, NP_NOTE_MAX_USER) ||
-	    np_site_parse(map, d->exc_nodes, s->user))
+	if (fit.constraint || is_longer(d->exc_nodes, NP_ANNOTATION_MAX_USER) ||
+	    np_cluster_map_parse(map, d->exc_nodes, s->user))
 		s->job.flags |= NP_JOB_CONSTRAINT;
 	/* minus: the nodes that do not match, and those the user excludes. */
 	for (size_t w = 0; w < words; w++)
@@ -372,7 +372,7 @@ static int describe(struct submission *s)
 /* What is written into a description. */
 
 /* Write the annotation into the description, unless there is nothing to say. */
-static void put_note(struct submission *s, struct np_note *n)
+static void put_note(struct submission *s, struct np_annotation *n)
 {
 	char *text;
 
@@ -380,14 +380,15 @@ static void put_note(struct submission *s, struct np_note *n)
 		strcpy(n->app, s->app);
 	if (!n->app[0] && !n->decided)
 		return;
-	text = np_note_write(s->d->admin_comment, n);
+	text = np_annotation_write(s->d->admin_comment, n);
 	if (text)
 		np_ctl_set(&s->d->admin_comment, text);
 	free(text);
 }
 
 /* Hold the job until until_sec, or the user's begin time if that is later. */
-static void defer(struct submission *s, struct np_note *n, int64_t until_sec)
+static void
+defer(struct submission *s, struct np_annotation *n, int64_t until_sec)
 {
 	int64_t begin = s->d->begin_time > s->now_sec ? s->d->begin_time : 0;
 
@@ -397,7 +398,7 @@ static void defer(struct submission *s, struct np_note *n, int64_t until_sec)
 }
 
 /* Put the user's excluded nodes into the annotation. 0 or -ENOMEM. */
-static int keep_user(const struct submission *s, struct np_note *n)
+static int keep_user(const struct submission *s, struct np_annotation *n)
 {
 	if (!s->d->exc_nodes || !*s->d->exc_nodes)
 		return 0;
@@ -406,15 +407,15 @@ static int keep_user(const struct submission *s, struct np_note *n)
 }
 
 /* Exclude the nodes of all leaves that are not open. 0 or -ENOMEM. */
-static int exclude(struct submission *s, struct np_note *n,
+static int exclude(struct submission *s, struct np_annotation *n,
 		   const uint64_t *open)
 {
 	char *both;
 
-	n->ours = np_site_closed(s->decision->map, open);
+	n->ours = np_cluster_map_closed(s->decision->map, open);
 	if (!n->ours)
 		return -ENOMEM;
-	both = np_note_join(n->user, n->ours);
+	both = np_annotation_join(n->user, n->ours);
 	if (!both)
 		return -ENOMEM;
 	np_ctl_set(&s->d->exc_nodes, both);
@@ -428,7 +429,7 @@ static int exclude(struct submission *s, struct np_note *n,
  */
 static void apply(struct submission *s, const struct np_outcome *o)
 {
-	struct np_note n = { .decided = o->action != NP_ACT_NONE };
+	struct np_annotation n = { .decided = o->action != NP_ACT_NONE };
 	int rc = n.decided ? keep_user(s, &n) : 0;
 
 	if (!rc && o->action == NP_ACT_CONFINE)
@@ -436,9 +437,9 @@ static void apply(struct submission *s, const struct np_outcome *o)
 	if (!rc && o->action == NP_ACT_DEFER)
 		defer(s, &n, o->until_sec);
 	if (rc)
-		np_note_clear(&n);
+		np_annotation_clear(&n);
 	put_note(s, &n);
-	np_note_clear(&n);
+	np_annotation_clear(&n);
 }
 
 /* What is decided. */
@@ -548,7 +549,7 @@ static bool is_relevant(struct submission *s)
 	const char *by_rule;
 
 	if (s->decision) {
-		int i = np_site_partition(s->decision->map, partition);
+		int i = np_cluster_map_partition(s->decision->map, partition);
 
 		if (i >= 0)
 			partition = s->decision->map->part[i].name;
@@ -558,7 +559,7 @@ static bool is_relevant(struct submission *s)
 	if ((s->mode == NP_MODE_OFF && !np_place_conf_at_work(c)) ||
 	    s->d->bitflags & CRON_JOB)
 		return false;
-	s->told = np_submit_told(s->d, s->app);
+	s->told = np_submit_app(s->d, s->app);
 	by_rule = s->told ? NULL :
 		  np_place_conf_app(c, s->d->name, s->d->comment);
 	if (!s->told)

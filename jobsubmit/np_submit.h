@@ -15,7 +15,7 @@
  * --netprofile without a value means the job's name. Returns whether there is
  * one. Exported for the tests.
  */
-bool np_submit_told(const job_desc_msg_t *d, char app[NP_APP_MAX + 1]);
+bool np_submit_app(const job_desc_msg_t *d, char app[NP_APP_MAX + 1]);
 
 /*
  * Decide about a submission and write the decision into its description.

@@ -7,7 +7,7 @@
 
 #include "bench_big.h"
 #include "np_apply.h"
-#include "np_view.h"
+#include "np_job_snapshot.h"
 
 #define BENCH_NOW 1700000000
 
@@ -31,7 +31,7 @@ char *ctld_partition(const struct bench_mix *m);
 
 /* bits: room for as many words as the site has. */
 void ctld_update(uint32_t id, const struct np_update *u,
-		 const struct np_site *site, uint64_t *bits);
+		 const struct np_cluster_map *site, uint64_t *bits);
 
 /* That texts and lists of jobs have become longer by updates. */
 size_t ctld_bytes(void);

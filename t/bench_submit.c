@@ -26,10 +26,10 @@
 #include "bench_ctld.h"
 #include "bench_yard.h"
 #include "np_ctl.h"
-#include "np_history.h"
+#include "np_accounting.h"
 #include "np_submit.h"
 #include "np_apply.h"
-#include "np_view.h"
+#include "np_job_snapshot.h"
 
 #define NOW BENCH_NOW
 #define COLD 20 /* submissions with cold caches, after each decision */
@@ -95,7 +95,7 @@ struct bench {
 	const struct bench_mix *mix;
 	struct np_conf conf;
 	struct np_shared *shared;
-	struct np_site *site;
+	struct np_cluster_map *site;
 	struct np_press *table;
 	struct np_app_index *index;
 	struct np_job_cache *cache;
@@ -104,8 +104,8 @@ struct bench {
 };
 
 /* What the thread would write; returns how many updates, and makes them. */
-static size_t write_all(const struct np_view *v, const struct np_placement *p,
-			struct bench_span *t)
+static size_t write_all(const struct np_job_snapshot *v,
+			const struct np_placement *p, struct bench_span *t)
 {
 	uint64_t *bits = calloc(v->map->words, sizeof(*bits));
 	struct bench_span begin, took;
@@ -135,13 +135,14 @@ static size_t write_all(const struct np_view *v, const struct np_placement *p,
 	return n;
 }
 
-static void publish(struct bench *b, struct np_view *v, struct np_placement *p)
+static void
+publish(struct bench *b, struct np_job_snapshot *v, struct np_placement *p)
 {
-	struct np_standing *s = calloc(1, sizeof(*s));
+	struct np_decision *s = calloc(1, sizeof(*s));
 	struct np_arrivals none = { .since_sec = NOW + 1 };
 
 	s->placement = p;
-	s->map = np_site_ref(b->site);
+	s->map = np_cluster_map_ref(b->site);
 	s->index = np_app_index_ref(b->index);
 	s->set = v->set;
 	v->set = NULL;
@@ -159,17 +160,18 @@ static size_t decide(struct bench *b, const struct spans *t, size_t i)
 	const struct np_answers *a = ctld_answers();
 	struct bench_span begin = bench_now();
 	struct np_placement *p;
-	struct np_site *site;
+	struct np_cluster_map *site;
 	struct np_err err;
-	struct np_view v;
+	struct np_job_snapshot v;
 	size_t n;
 
-	bench_must(np_site_make(b->site, a->nodes, a->parts, a->topology,
-				false, &site, &err), &err);
-	np_site_unref(b->site);
+	bench_must(np_cluster_map_make(b->site, a->nodes, a->parts, a->topology,
+				       false, &site, &err), &err);
+	np_cluster_map_unref(b->site);
 	b->site = site;
-	bench_must(np_view_make(a, b->site, b->index, &b->conf.place,
-				b->cache, NULL, 0, NOW, NOW - 2, &v, &err),
+	bench_must(np_job_snapshot_make(a, b->site, b->index, &b->conf.place,
+					b->cache, NULL, 0, NOW, NOW - 2, &v,
+					&err),
 		   &err);
 	t->look[i] = bench_since(begin);
 	begin = bench_now();
@@ -181,7 +183,7 @@ static size_t decide(struct bench *b, const struct spans *t, size_t i)
 	if (mallinfo2().uordblks > b->most)
 		b->most = mallinfo2().uordblks;
 	publish(b, &v, p);
-	np_view_free(&v);
+	np_job_snapshot_free(&v);
 	return n;
 }
 
@@ -235,7 +237,8 @@ static void make_env(char **env)
 
 	for (int i = 0; i < VARIABLES; i++) {
 		snprintf(text[i], sizeof(text[i]),
-			 "VARIABLE_%d=/some/path/of/a/module/that/is/loaded", i);
+			 "VARIABLE_%d=/some/path/of/a/module/that/is/loaded",
+			 i);
 		env[i] = text[i];
 	}
 }
@@ -256,13 +259,14 @@ static void set_up(struct bench *b, const struct bench_mix *m)
 	ctld_make_jobs(m);
 }
 
-static void view_of(struct bench *b, struct np_view *v)
+static void view_of(struct bench *b, struct np_job_snapshot *v)
 {
 	const struct np_answers *a = ctld_answers();
 	struct np_err err;
 
-	bench_must(np_view_make(a, b->site, b->index, &b->conf.place,
-				b->cache, NULL, 0, NOW, NOW - 2, v, &err),
+	bench_must(np_job_snapshot_make(a, b->site, b->index, &b->conf.place,
+					b->cache, NULL, 0, NOW, NOW - 2, v,
+					&err),
 		   &err);
 }
 
@@ -273,26 +277,27 @@ static void end_all(struct bench *b)
 	const struct np_answers *a = ctld_answers();
 	char dir[] = "/tmp/bench_submit.XXXXXX", rm[64];
 	struct np_err err = { "out of memory" };
-	struct np_history *history = NULL;
-	struct np_view v;
+	struct np_accounting *history = NULL;
+	struct np_job_snapshot v;
 	size_t n = 0;
 
-	bench_must(!mkdtemp(dir) || np_history_new(&history), &err);
+	bench_must(!mkdtemp(dir) || np_accounting_new(&history), &err);
 	view_of(b, &v);
-	bench_must(np_history_update(history, &v, a, b->table, b->index, dir,
-				     0600, &err), &err);
-	np_view_free(&v);
+	bench_must(np_accounting_update(history, &v, a, b->table, b->index, dir,
+					0600, &err), &err);
+	np_job_snapshot_free(&v);
 	ctld_end_jobs();
 	view_of(b, &v);
 	do {
 		begin = bench_now();
-		bench_must(np_history_update(history, &v, a, b->table,
-					     b->index, dir, 0600, &err), &err);
+		bench_must(np_accounting_update(history, &v, a, b->table,
+						b->index, dir, 0600, &err),
+			   &err);
 		t[n++] = bench_since(begin);
-	} while (np_history_has_more(history));
+	} while (np_accounting_has_more(history));
 	bench_report(b->mix->name, "all jobs end", t, n, 1e-3, "ms");
-	np_view_free(&v);
-	np_history_free(history);
+	np_job_snapshot_free(&v);
+	np_accounting_free(history);
 	free(t);
 	snprintf(rm, sizeof(rm), "rm -r %s", dir);
 	bench_must(system(rm), &err);
@@ -306,7 +311,7 @@ static void tear_down(struct bench *b)
 	np_job_cache_free(b->cache);
 	np_press_unref(b->table);
 	np_app_index_unref(b->index);
-	np_site_unref(b->site);
+	np_cluster_map_unref(b->site);
 }
 
 /* As if slurmctld had done something else since the last submission. */
@@ -436,15 +441,16 @@ static void look_at_changes(struct bench *b, uint32_t records, size_t bytes,
 		};
 	for (size_t i = 0; i < NP_ARRAY_SIZE(t); i++) {
 		struct bench_span begin = bench_now();
-		struct np_view v;
+		struct np_job_snapshot v;
 		struct np_err err;
 
-		bench_must(np_view_make(ctld_answers(), b->site, b->index,
-					&b->conf.place, b->cache, c,
-					NP_ARRAY_SIZE(c), NOW, NOW - 2, &v,
-					&err), &err);
+		bench_must(np_job_snapshot_make(ctld_answers(), b->site,
+						b->index, &b->conf.place,
+						b->cache, c, NP_ARRAY_SIZE(c),
+						NOW, NOW - 2, &v, &err),
+			   &err);
 		t[i] = bench_since(begin);
-		np_view_free(&v);
+		np_job_snapshot_free(&v);
 	}
 	bench_report("long lists", what, t, NP_ARRAY_SIZE(t), 1e-3, "ms");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(c); i++) {
@@ -471,7 +477,7 @@ static void run_lists(void)
 	np_job_cache_free(b.cache);
 	np_press_unref(b.table);
 	np_app_index_unref(b.index);
-	np_site_unref(b.site);
+	np_cluster_map_unref(b.site);
 }
 
 int main(int argc, char **argv)

@@ -54,7 +54,7 @@ static void exclude(const char *list)
 {
 	uint64_t bits[1];
 
-	if (!np_site_parse(c.slurm.site, list, bits))
+	if (!np_cluster_map_parse(c.slurm.site, list, bits))
 		some_exclude(&c.slurm, c.job, list);
 }
 
@@ -156,17 +156,17 @@ static void tear_down(void)
 	some_slurm_free(&c.slurm);
 }
 
-static void know(const struct np_view *v)
+static void know(const struct np_job_snapshot *v)
 {
 	struct np_owner *o = calloc(v->n_jobs + 1, sizeof(*o));
 
 	for (size_t i = 0; i < v->n_jobs; i++)
 		o[i] = (struct np_owner){ v->job[i].id, v->job[i].in->owner };
-	np_shared_know(c.shared, o, v->n_jobs);
+	np_shared_set_owners(c.shared, o, v->n_jobs);
 }
 
 /* What is the user's of the job's exclusions; whether it could be seen. */
-static bool user_of(const struct np_view *v, uint64_t *user)
+static bool user_of(const struct np_job_snapshot *v, uint64_t *user)
 {
 	for (size_t i = 0; i < v->n_jobs; i++)
 		if (v->job[i].id == JOB) {
@@ -182,7 +182,7 @@ static size_t round_of(uint64_t *user)
 	struct np_change *change;
 	struct np_placement *p;
 	struct np_applied a;
-	struct np_view v;
+	struct np_job_snapshot v;
 	size_t n;
 
 	change = np_shared_take_changes(c.shared, &n);
@@ -197,7 +197,7 @@ static size_t round_of(uint64_t *user)
 	np_shared_note_written(c.shared, a.written, a.n_written);
 	np_job_cache_sweep(c.cache);
 	np_placement_free(p);
-	np_view_free(&v);
+	np_job_snapshot_free(&v);
 	return a.updates;
 }
 

@@ -19,7 +19,7 @@ claims() { # LINE...
 
 # A line in the log, once, and the same in status and check.
 claim_is_told() { # WHY
-	equal "lines in the log" "$(said "uid $ALICE_UID may not claim \"fft\": $1.*its jobs of that name count as unknown" | wc -l)" 1
+	equal "lines in the log" "$(said "uid $ALICE_UID may not use the profile name \"fft\": $1.*its jobs of that name count as unknown" | wc -l)" 1
 	here status | tr -s ' \n' ' ' | grep -qE "Claims uid $ALICE_UID[^\"]* may not claim \"fft\", [0-9]+ jobs?: $1" ||
 		fail "status: $(here status)"
 	here check -P >"$TMPDIR/check" || : # of other things
@@ -79,7 +79,7 @@ test_own_runs_that_agree_prove_the_claim() {
 	claims
 	give_private fft
 	bob_waits_for_alice || fail "her claim does not hold"
-	[ -z "$(said 'may not claim')" ] || fail "$(said 'may not claim')"
+	[ -z "$(said 'may not use the profile name')" ] || fail "$(said 'may not use the profile name')"
 }
 
 # Four sleeps called like a loud application.
@@ -124,7 +124,7 @@ test_members_of_a_group_may_claim_a_name() {
 	b=$(as_bob -J fft --netprofile=fft)
 	slack
 	equal "bob's exclusions" "$(field "$b" ExcNodeList)" "(null)"
-	said "uid $BOB_UID may not claim \"fft\"" >/dev/null || fail "not in the log"
+	said "uid $BOB_UID may not use the profile name \"fft\"" >/dev/null || fail "not in the log"
 }
 
 # Slurm gives those an account later that do not name one: until then they wait.
@@ -158,5 +158,5 @@ test_jobs_of_a_partition_may_claim_a_name() {
 	b=$(pending fft)
 	wait_for 5 confined "$a"
 	wait_for 5 confined "$b"
-	equal "lines in the log" "$(said "may not claim \"fft\": Claim=" | wc -l)" 1
+	equal "lines in the log" "$(said "may not use the profile name \"fft\": Claim=" | wc -l)" 1
 }

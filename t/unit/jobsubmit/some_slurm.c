@@ -70,8 +70,8 @@ void some_slurm(struct some_slurm *s)
 		.nodes = &s->nodes, .parts = &s->parts, .jobs = &s->jobs,
 		.topology = (char *)topology,
 	};
-	if (np_site_make(NULL, &s->nodes, &s->parts, topology, false, &s->site,
-			 &err)) {
+	if (np_cluster_map_make(NULL, &s->nodes, &s->parts, topology, false,
+				&s->site, &err)) {
 		fprintf(stderr, "some_slurm: %s\n", err.text);
 		abort();
 	}
@@ -79,7 +79,7 @@ void some_slurm(struct some_slurm *s)
 
 void some_slurm_free(struct some_slurm *s)
 {
-	np_site_unref(s->site);
+	np_cluster_map_unref(s->site);
 	s->site = NULL;
 }
 
@@ -103,7 +103,7 @@ static void pairs_of(struct some_slurm *s, const char *hosts, int32_t *to)
 {
 	uint64_t bits[1];
 
-	if (np_site_parse(s->site, hosts, bits))
+	if (np_cluster_map_parse(s->site, hosts, bits))
 		abort();
 	NP_BITS_EACH(i, bits, 1) {
 		*to++ = (int32_t)i;
@@ -198,7 +198,7 @@ struct np_app_index *some_index(const struct np_app_claims *claims)
 
 int some_view(struct some_slurm *s, struct np_job_cache *cache,
 	      const struct np_change *change, size_t n_changes,
-	      struct np_view *v)
+	      struct np_job_snapshot *v)
 {
 	struct np_app_index *index = some_index(s->claims);
 	struct np_job_cache *own = NULL;
@@ -209,15 +209,15 @@ int some_view(struct some_slurm *s, struct np_job_cache *cache,
 	some_place_conf(&conf);
 	if (!cache && np_job_cache_new(&own))
 		abort();
-	rc = np_view_make(&s->answers, s->site, index, &conf,
-			  cache ? cache : own, change, n_changes, s->now_sec,
-			  s->now_sec - 2, v, &err);
+	rc = np_job_snapshot_make(&s->answers, s->site, index, &conf,
+				  cache ? cache : own, change, n_changes,
+				  s->now_sec, s->now_sec - 2, v, &err);
 	np_job_cache_free(own);
 	np_app_index_unref(index);
 	return rc;
 }
 
-struct np_placement *some_decision(const struct np_view *v)
+struct np_placement *some_decision(const struct np_job_snapshot *v)
 {
 	struct np_press *t = some_press();
 	struct np_policy policy;
@@ -320,10 +320,10 @@ void some_desc_free(job_desc_msg_t *d)
 	some_text(&d->partition, NULL);
 }
 
-const char *some_hosts(const struct np_site *s, const uint64_t *nodes)
+const char *some_hosts(const struct np_cluster_map *s, const uint64_t *nodes)
 {
 	static char buf[256];
-	char *text = np_site_format(s, nodes);
+	char *text = np_cluster_map_format(s, nodes);
 
 	snprintf(buf, sizeof(buf), "%s", text ? text : "");
 	free(text);

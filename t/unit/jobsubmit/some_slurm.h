@@ -8,7 +8,7 @@
 
 #include "np_conflict.h"
 #include "np_shared.h"
-#include "np_view.h"
+#include "np_job_snapshot.h"
 
 #define SOME_NODES 16
 #define SOME_LEAVES 4
@@ -27,7 +27,7 @@ struct some_slurm {
 	partition_info_msg_t parts;
 	job_info_msg_t jobs;
 	struct np_answers answers;
-	struct np_site *site;
+	struct np_cluster_map *site;
 	int64_t now_sec; /* SOME_NOW at first */
 	const struct np_app_claims *claims; /* NULL at first: no rules */
 };
@@ -59,10 +59,10 @@ struct np_app_index *some_index(const struct np_app_claims *claims);
 /* View of all that; frees cache it makes itself where cache is NULL. */
 int some_view(struct some_slurm *s, struct np_job_cache *cache,
 	      const struct np_change *change, size_t n_changes,
-	      struct np_view *v);
+	      struct np_job_snapshot *v);
 
 /* The decision about a view. */
-struct np_placement *some_decision(const struct np_view *v);
+struct np_placement *some_decision(const struct np_job_snapshot *v);
 
 /* A description as slurmctld hands it to job_submit, in Slurm's memory. */
 void some_desc(job_desc_msg_t *d, const char *app);
@@ -80,7 +80,7 @@ bitstr_t *some_bits(int64_t from, int64_t end);
 void some_bits_free(bitstr_t *b);
 
 /* "n[0-3]"; static. */
-const char *some_hosts(const struct np_site *s, const uint64_t *nodes);
+const char *some_hosts(const struct np_cluster_map *s, const uint64_t *nodes);
 
 /* "" and NULL are the same. */
 bool some_same(const char *a, const char *b);

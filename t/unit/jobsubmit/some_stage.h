@@ -14,7 +14,7 @@
 /* How things are when the job comes. */
 struct stage {
 	struct some_slurm slurm;
-	struct np_view view;
+	struct np_job_snapshot view;
 	struct np_shared *shared;
 };
 
@@ -38,12 +38,12 @@ static inline enum np_mode mode_of(unsigned how)
 
 static inline void publish(struct stage *s, unsigned how)
 {
-	struct np_standing *st = calloc(1, sizeof(*st));
+	struct np_decision *st = calloc(1, sizeof(*st));
 	struct np_arrivals none = { .since_sec = SOME_NOW };
 
 	T_CHECK(!some_view(&s->slurm, NULL, NULL, 0, &s->view));
 	st->placement = some_decision(&s->view);
-	st->map = np_site_ref(s->slurm.site);
+	st->map = np_cluster_map_ref(s->slurm.site);
 	st->index = some_index(s->slurm.claims);
 	st->set = s->view.set;
 	s->view.set = NULL;
@@ -82,7 +82,7 @@ static inline void set_up(struct stage *s, unsigned how)
 static inline void tear_down(struct stage *s)
 {
 	if (s->view.map)
-		np_view_free(&s->view);
+		np_job_snapshot_free(&s->view);
 	np_shared_free(s->shared);
 	some_slurm_free(&s->slurm);
 }

@@ -140,7 +140,7 @@ static struct result round_of(size_t max, bool (*go_on)(void *arg),
 	struct np_placement *p;
 	struct np_applied a;
 	struct np_change *change;
-	struct np_view v;
+	struct np_job_snapshot v;
 	size_t n;
 	struct result r;
 
@@ -157,7 +157,7 @@ static struct result round_of(size_t max, bool (*go_on)(void *arg),
 	np_shared_note_written(c.shared, a.written, a.n_written);
 	np_job_cache_sweep(c.cache);
 	np_placement_free(p);
-	np_view_free(&v);
+	np_job_snapshot_free(&v);
 	return r;
 }
 
@@ -345,9 +345,9 @@ static void test_always_overtaken(void)
 			opened_at = i + 1;
 	}
 	T_ROW("the user is left alone after some rounds",
-	      tried == NP_OVERTAKEN_ROUNDS && more == tried);
+	      tried == NP_OVERTAKEN_PASSES && more == tried);
 	T_ROW("and then what conflicts is opened as well",
-	      opened_at == NP_OVERTAKEN_ROUNDS + 1);
+	      opened_at == NP_OVERTAKEN_PASSES + 1);
 	T_ROW("which is said once", some_n_said() == said + 1 &&
 	      strstr(some_said(), "faster"));
 	T_ROW("the user's own list stands", strstr(job_of(10)->admin_comment,
@@ -378,7 +378,7 @@ static void test_a_list_set_while_left_alone(void)
 	round_of(MAX, yes, NULL);
 	T_CHECK(strstr(job_of(10)->admin_comment, "user=n9 ours=n[0-3]"));
 	/* In the first one nothing is to be written. */
-	for (int i = 0; i <= NP_OVERTAKEN_ROUNDS; i++)
+	for (int i = 0; i <= NP_OVERTAKEN_PASSES; i++)
 		round_of(MAX, yes, user_changes_again);
 	round_of(MAX, yes, NULL);
 	T_ROW("it is left alone", !strstr(c.log, "10"));
@@ -410,7 +410,7 @@ static void test_newcomers(void)
 		struct np_placement *p;
 		struct np_outcome o;
 		struct np_applied a;
-		struct np_view v;
+		struct np_job_snapshot v;
 		struct np_job j;
 
 		set_up();
@@ -428,10 +428,10 @@ static void test_newcomers(void)
 				  &a));
 		T_CHECK(!np_placement_one(p, &j, NULL, SOME_NOW, &o, NULL));
 		T_ROW(newcomers[i].name, (o.action == NP_ACT_DEFER) ==
-					 newcomers[i].waits);
+		      newcomers[i].waits);
 		np_shared_note_written(c.shared, a.written, a.n_written);
 		np_placement_free(p);
-		np_view_free(&v);
+		np_job_snapshot_free(&v);
 		tear_down();
 	}
 	np_app_index_unref(index);
@@ -497,7 +497,7 @@ static void test_tasks(void)
 		T_ROW(arrays[i].name, !strcmp(c.log, arrays[i].log));
 		T_ROW(arrays[i].name, r.more == !!arrays[i].error);
 		T_ROW(arrays[i].name, (j->eligible_time > SOME_NOW) ==
-				      arrays[i].waits);
+		      arrays[i].waits);
 		some_bits_free(bits);
 		tear_down();
 	}
@@ -534,16 +534,16 @@ static int try_round(const struct kit *kit)
 {
 	struct np_placement *p = NULL;
 	struct np_applied a = { .written = NULL };
-	struct np_view v = { .map = NULL };
+	struct np_job_snapshot v = { .map = NULL };
 	struct np_change *change;
 	struct np_err err;
 	size_t n;
 	int rc;
 
 	change = np_shared_take_changes(c.shared, &n);
-	rc = np_view_make(&c.slurm.answers, c.slurm.site, kit->index,
-			  &kit->conf, c.cache, change, n, SOME_NOW,
-			  SOME_NOW - 2, &v, &err);
+	rc = np_job_snapshot_make(&c.slurm.answers, c.slurm.site, kit->index,
+				  &kit->conf, c.cache, change, n, SOME_NOW,
+				  SOME_NOW - 2, &v, &err);
 	np_change_list_free(change, n);
 	if (!rc)
 		rc = np_placement_decide(v.snapshot, kit->press, &kit->policy,
@@ -555,7 +555,7 @@ static int try_round(const struct kit *kit)
 	np_job_cache_sweep(c.cache);
 	np_placement_free(p);
 	if (v.map)
-		np_view_free(&v);
+		np_job_snapshot_free(&v);
 	return rc;
 }
 

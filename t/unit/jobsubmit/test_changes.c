@@ -49,7 +49,7 @@ static void know(struct np_changes *t, uint32_t uid)
 
 	o[0] = (struct np_owner){ .id = 9, .uid = uid };
 	o[1] = (struct np_owner){ .id = 8, .uid = uid };
-	np_changes_know(t, o, 2);
+	np_changes_set_owners(t, o, 2);
 }
 
 static size_t take(struct np_changes *t)
@@ -192,7 +192,7 @@ static void test_overtaken(void)
 
 		put(t, races[i].id, races[i].task, races[i].uid, "n1");
 		T_ROW(races[i].name, np_changes_overtake(t, &races[i].sending)
-				     == races[i].overtaken);
+		      == races[i].overtaken);
 		np_changes_free(t);
 	}
 }
@@ -225,7 +225,7 @@ static void test_missed(void)
 		np_changes_miss(t, 9, missed[i].uid);
 		know(t, SOME_UID);
 		T_ROW(missed[i].name, np_changes_overtake(t, &s) ==
-				      missed[i].overtaken);
+		      missed[i].overtaken);
 		take(t);
 		T_ROW(missed[i].name, !np_changes_overtake(t, &s));
 		np_changes_free(t);
@@ -236,12 +236,12 @@ static void test_strange(void)
 {
 	struct np_changes *t = new_table();
 
-	T_ROW("nothing is known", !np_changes_strange(t, 9, STRANGER));
+	T_ROW("nothing is known", !np_changes_forbidden(t, 9, STRANGER));
 	know(t, SOME_UID);
-	T_CHECK(!np_changes_strange(t, 9, SOME_UID));
-	T_CHECK(!np_changes_strange(t, 9, 0));
-	T_CHECK(np_changes_strange(t, 9, STRANGER));
-	T_CHECK(!np_changes_strange(t, 10, STRANGER));
+	T_CHECK(!np_changes_forbidden(t, 9, SOME_UID));
+	T_CHECK(!np_changes_forbidden(t, 9, 0));
+	T_CHECK(np_changes_forbidden(t, 9, STRANGER));
+	T_CHECK(!np_changes_forbidden(t, 10, STRANGER));
 	np_changes_free(t);
 }
 

@@ -193,7 +193,7 @@ static void add_job(uint32_t id, const char *app)
 
 static bool is_known(const char *app)
 {
-	const struct np_standing *s;
+	const struct np_decision *s;
 	bool known;
 
 	pthread_mutex_lock(&w.shared->lock);

@@ -19,7 +19,7 @@ static void test_rest_depends_on_work(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(gaps); i++)
 		T_ROW(gaps[i].name,
 		      t_close(np_placer_gap_sec(gaps[i].took_sec,
-					 gaps[i].interval_sec),
+						gaps[i].interval_sec),
 			      gaps[i].gap_sec, 1e-12));
 }
 

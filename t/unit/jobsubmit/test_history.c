@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_history.h"
+#include "np_accounting.h"
 #include "np_state.h"
 #include "some_slurm.h"
 
@@ -15,7 +15,7 @@ static char store[512];
 
 struct world {
 	struct some_slurm slurm;
-	struct np_history *history;
+	struct np_accounting *history;
 	struct np_press *table;
 	struct np_app_index *index;
 	int64_t begin_sec; /* of the first jobs */
@@ -28,7 +28,7 @@ static void set_up(struct world *w)
 	snprintf(store, sizeof(store), "%s/past%d", t_tmpdir(), count++);
 	T_CHECK(!mkdir(store, 0755));
 	some_slurm(&w->slurm);
-	T_CHECK(!np_history_new(&w->history));
+	T_CHECK(!np_accounting_new(&w->history));
 	w->table = some_press();
 	w->index = some_index(NULL);
 	w->begin_sec = time(NULL) - 1000;
@@ -36,7 +36,7 @@ static void set_up(struct world *w)
 
 static void tear_down(struct world *w)
 {
-	np_history_free(w->history);
+	np_accounting_free(w->history);
 	np_press_unref(w->table);
 	np_app_index_unref(w->index);
 	some_slurm_free(&w->slurm);
@@ -57,13 +57,13 @@ static slurm_job_info_t *run(struct world *w, uint32_t id, const char *app,
 static void look(struct world *w, int64_t at_sec)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_view v;
+	struct np_job_snapshot v;
 
 	w->slurm.now_sec = w->begin_sec + at_sec;
 	T_CHECK(!some_view(&w->slurm, NULL, NULL, 0, &v));
-	T_CHECK(!np_history_update(w->history, &v, &w->slurm.answers, w->table,
-				   w->index, store, 0644, &err));
-	np_view_free(&v);
+	T_CHECK(!np_accounting_update(w->history, &v, &w->slurm.answers,
+				      w->table, w->index, store, 0644, &err));
+	np_job_snapshot_free(&v);
 }
 
 static void end(struct world *w, slurm_job_info_t *j, int64_t at_sec)
@@ -255,7 +255,7 @@ static void test_no_store(void)
 {
 	struct np_err err = NP_ERR_INIT;
 	slurm_job_info_t *j;
-	struct np_view v;
+	struct np_job_snapshot v;
 	struct world w;
 
 	set_up(&w);
@@ -264,13 +264,14 @@ static void test_no_store(void)
 	end(&w, j, 20);
 	w.slurm.now_sec = w.begin_sec + 30;
 	T_CHECK(!some_view(&w.slurm, NULL, NULL, 0, &v));
-	T_CHECK(np_history_update(w.history, &v, &w.slurm.answers, w.table,
-				  w.index,
-				  "/nonexistent/store", 0644, &err) < 0);
+	T_CHECK(np_accounting_update(w.history, &v, &w.slurm.answers, w.table,
+				     w.index,
+				     "/nonexistent/store", 0644, &err) < 0);
 	T_CHECK(err.text[0]);
-	T_CHECK(!np_history_update(w.history, &v, &w.slurm.answers, w.table,
-				   w.index, "/nonexistent/store", 0644, &err));
-	np_view_free(&v);
+	T_CHECK(!np_accounting_update(w.history, &v, &w.slurm.answers, w.table,
+				      w.index, "/nonexistent/store", 0644,
+				      &err));
+	np_job_snapshot_free(&v);
 	tear_down(&w);
 }
 
@@ -294,7 +295,7 @@ static void test_a_full_day(void)
 		end(&w, &w.slurm.job[id - 1], 20);
 	look(&w, 30);
 	T_CHECK(!found(1, &e) && !found(2, &e));
-	T_CHECK(!np_history_has_more(w.history));
+	T_CHECK(!np_accounting_has_more(w.history));
 	T_CHECK(some_n_said() == said + 1 &&
 		strstr(some_said(), "left out from now on"));
 	tear_down(&w);
@@ -304,7 +305,7 @@ static void test_a_full_day(void)
 static void test_other_site(void)
 {
 	slurm_job_info_t *j;
-	struct np_site *site;
+	struct np_cluster_map *site;
 	struct np_ended e;
 	struct np_err err;
 	struct world w;
@@ -314,9 +315,10 @@ static void test_other_site(void)
 	run(&w, 2, "loud", "n1", 0);
 	look(&w, 10);
 	w.slurm.node[5].cpus = 64;
-	T_CHECK(!np_site_make(w.slurm.site, &w.slurm.nodes, &w.slurm.parts,
-			      w.slurm.answers.topology, false, &site, &err));
-	np_site_unref(w.slurm.site);
+	T_CHECK(!np_cluster_map_make(w.slurm.site, &w.slurm.nodes,
+				     &w.slurm.parts, w.slurm.answers.topology,
+				     false, &site, &err));
+	np_cluster_map_unref(w.slurm.site);
 	w.slurm.site = site;
 	look(&w, 20);
 	end(&w, j, 30);
@@ -369,17 +371,17 @@ static void test_many_at_once(void)
 	set_up(&w);
 	run_many(&w, &jobs);
 	look(&w, 60);
-	T_CHECK(!np_history_has_more(w.history));
+	T_CHECK(!np_accounting_has_more(w.history));
 	for (uint32_t i = 0; i < MANY; i++)
 		end(&w, &many[i], 90);
 	look(&w, 100);
-	T_CHECK(np_history_has_more(w.history));
-	T_CHECK(count_lines() == NP_HISTORY_MAX_WRITTEN);
+	T_CHECK(np_accounting_has_more(w.history));
+	T_CHECK(count_lines() == NP_ACCOUNTING_MAX_WRITTEN);
 	jobs.record_count = 0; /* Slurm forgets them meanwhile */
-	for (; np_history_has_more(w.history) && rounds < 9; rounds++)
+	for (; np_accounting_has_more(w.history) && rounds < 9; rounds++)
 		look(&w, 100 + rounds);
-	T_CHECK(rounds == (MANY + NP_HISTORY_MAX_WRITTEN - 1) /
-			  NP_HISTORY_MAX_WRITTEN);
+	T_CHECK(rounds == (MANY + NP_ACCOUNTING_MAX_WRITTEN - 1) /
+		NP_ACCOUNTING_MAX_WRITTEN);
 	T_CHECK(count_lines() == MANY);
 	T_ROW("the last one was beside those that were written before",
 	      found(MANY, &e) && e.slowdown > 0.4);

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_note.h"
+#include "np_annotation.h"
 #include "toy.h"
 
 static const struct {
@@ -22,7 +22,7 @@ static void test_whose_is_whose(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cases); i++) {
 		uint64_t got = cases[i].user;
 
-		np_note_user(&got, &cases[i].ours, &cases[i].now, 1);
+		np_annotation_user(&got, &cases[i].ours, &cases[i].now, 1);
 		T_ROW(cases[i].name, got == cases[i].want_user);
 	}
 }
@@ -31,7 +31,7 @@ static void test_with_nothing_remembered_all_is_the_users(void)
 {
 	uint64_t now = 0xabc, none = 0, got = 0;
 
-	np_note_user(&got, &none, &now, 1);
+	np_annotation_user(&got, &none, &now, 1);
 	T_CHECK(got == now);
 }
 
@@ -43,7 +43,7 @@ struct job {
 
 static void decide(struct job *j, uint64_t ours)
 {
-	np_note_user(&j->user, &j->ours, &j->list, 1);
+	np_annotation_user(&j->user, &j->ours, &j->list, 1);
 	j->list = j->user | ours;
 	j->ours = ours;
 }
@@ -65,7 +65,7 @@ static void edit(struct job *j, uint64_t add)
 static void forget(struct job *j)
 {
 	j->user = j->ours = 0;
-	np_note_user(&j->user, &j->ours, &j->list, 1);
+	np_annotation_user(&j->user, &j->ours, &j->list, 1);
 	j->wish = j->user; /* from here on it cannot be told */
 }
 

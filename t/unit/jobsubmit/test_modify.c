@@ -123,7 +123,7 @@ static void test_rows(void)
 			T_ROW(rows[i].name, some_same(c->put, rows[i].put));
 			T_ROW(rows[i].name, c->begin_sec == w->begin_sec);
 			T_ROW(rows[i].name, c->put_begin_sec ==
-					    rows[i].put_begin);
+			      rows[i].put_begin);
 		}
 		np_change_list_free(c, n);
 		forget(&d);
@@ -189,16 +189,16 @@ static void test_strangers(void)
 		size_t n;
 
 		*o = (struct np_owner){ .id = 7, .uid = SOME_UID };
-		np_shared_know(shared, o, 1);
+		np_shared_set_owners(shared, o, 1);
 		memset(list, 'n', sizeof(list));
 		list[strangers[i].length] = '\0';
 		describe(&d, "7", strangers[i].length ? list : "n8", 0, NULL);
 		T_ROW(strangers[i].name, !np_modify(shared, &d,
 						    strangers[i].uid));
 		T_ROW(strangers[i].name, !strstr(d.exc_nodes, "n[0-3]") !=
-					 strangers[i].ours);
+		      strangers[i].ours);
 		T_ROW(strangers[i].name, np_shared_wait(shared, 0) ==
-					 strangers[i].woken);
+		      strangers[i].woken);
 		c = np_shared_take_changes(shared, &n);
 		T_ROW(strangers[i].name, n == strangers[i].n);
 		np_change_list_free(c, n);
@@ -243,11 +243,11 @@ static void test_own(void)
 			T_CHECK(!np_modify(shared, &d, SOME_UID));
 			forget(&d);
 		}
-		np_shared_sends(shared, own[i].sending ? &s : NULL);
+		np_shared_set_sending(shared, own[i].sending ? &s : NULL);
 		describe(&d, own[i].id, own[i].exc, 0, own[i].comment);
 		T_ROW(own[i].name, np_modify(shared, &d, geteuid() +
-				   own[i].uid_plus) == own[i].rc);
-		np_shared_sends(shared, NULL);
+					     own[i].uid_plus) == own[i].rc);
+		np_shared_set_sending(shared, NULL);
 		c = np_shared_take_changes(shared, &n);
 		T_ROW(own[i].name, n == own[i].n + own[i].overtaken);
 		if (!own[i].n)

@@ -1,6 +1,6 @@
 #include "t.h"
 #include "np_bits.h"
-#include "np_site.h"
+#include "np_cluster_map.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -56,14 +56,14 @@ static void test_format(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(formats); i++) {
 		size_t n = count(formats[i].names);
-		struct np_naming *x;
+		struct np_node_index *x;
 		char *got;
 
-		T_CHECK(!np_naming_new((char **)formats[i].names, n, &x));
-		got = np_naming_format(x, &formats[i].nodes);
+		T_CHECK(!np_node_index_new((char **)formats[i].names, n, &x));
+		got = np_node_index_format(x, &formats[i].nodes);
 		T_ROW(formats[i].name, got && !strcmp(got, formats[i].want));
 		free(got);
-		np_naming_free(x);
+		np_node_index_free(x);
 	}
 }
 
@@ -114,21 +114,22 @@ static void test_parse(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(parses); i++) {
 		size_t left = SIZE_MAX;
 		uint64_t got = 0;
-		struct np_naming *x;
+		struct np_node_index *x;
 
-		T_CHECK(!np_naming_new((char **)parses[i].names,
-				       count(parses[i].names), &x));
-		T_ROW(parses[i].name, np_naming_parse(x, parses[i].word,
+		T_CHECK(!np_node_index_new((char **)parses[i].names,
+					   count(parses[i].names), &x));
+		T_ROW(parses[i].name, np_node_index_parse(x, parses[i].word,
 			strlen(parses[i].word), &got, &left) == parses[i].rc);
 		T_ROW(parses[i].name, got == parses[i].nodes);
-		np_naming_free(x);
+		np_node_index_free(x);
 	}
 }
 
 /* Eight nodes in a row, and eight in no row. */
 static const struct {
 	const char *name;
-	uint32_t step; /* from the number of a node to that of the next, mod 8 */
+	uint32_t
+		step; /* from the number of a node to that of the next, mod 8 */
 	const char *word;
 	size_t left;
 	int rc;
@@ -147,7 +148,7 @@ static void test_costs(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(costs); i++) {
 		size_t left = costs[i].left;
 		char text[8][4], *name[8];
-		struct np_naming *x;
+		struct np_node_index *x;
 		uint64_t got = 0;
 		int rc;
 
@@ -156,11 +157,12 @@ static void test_costs(void)
 			snprintf(text[k], sizeof(text[k]), "n%u",
 				 k * costs[i].step % 8);
 		}
-		T_CHECK(!np_naming_new(name, 8, &x));
-		rc = np_naming_parse(x, costs[i].word, strlen(costs[i].word),
-				     &got, &left);
-		T_ROW(costs[i].name, rc == costs[i].rc && left == costs[i].then);
-		np_naming_free(x);
+		T_CHECK(!np_node_index_new(name, 8, &x));
+		rc = np_node_index_parse(x, costs[i].word,
+					 strlen(costs[i].word), &got, &left);
+		T_ROW(costs[i].name,
+		      rc == costs[i].rc && left == costs[i].then);
+		np_node_index_free(x);
 	}
 }
 
@@ -171,7 +173,7 @@ static void test_round_trip(void)
 	static char text[N][16];
 	char *name[N];
 	uint64_t seed = 7;
-	struct np_naming *x;
+	struct np_node_index *x;
 	unsigned wrong = 0;
 
 	for (int i = 0; i < N; i++) {
@@ -179,29 +181,31 @@ static void test_round_trip(void)
 		snprintf(text[i], sizeof(text[i]), i % 3 ? "n%04d" : "gpu%d",
 			 i * 7 % N);
 	}
-	T_CHECK(!np_naming_new(name, N, &x));
+	T_CHECK(!np_node_index_new(name, N, &x));
 	for (int round = 0; round < 200; round++) {
 		uint64_t bits[N / 64 + 1] = { 0 }, got[N / 64 + 1] = { 0 };
 		size_t left = SIZE_MAX;
 		char *list;
 
 		for (size_t k = 0; k < N; k++) {
-			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			seed = seed * 6364136223846793005u +
+			       1442695040888963407u;
 			if (seed >> 33 & (round % 2 ? 1 : 7))
 				np_bits_set(bits, k);
 		}
-		list = np_naming_format(x, bits);
+		list = np_node_index_format(x, bits);
 		for (char *w = list; w && *w; ) {
 			size_t len = strcspn(w, "]") + 1;
 
-			wrong += np_naming_parse(x, w, len, got, &left) != 0;
+			wrong +=
+				np_node_index_parse(x, w, len, got, &left) != 0;
 			w += len + (w[len] == ',');
 		}
 		wrong += memcmp(bits, got, sizeof(bits)) != 0;
 		free(list);
 	}
 	T_CHECK(!wrong);
-	np_naming_free(x);
+	np_node_index_free(x);
 }
 
 static const struct {
@@ -219,17 +223,17 @@ static void test_cut(void)
 {
 	static const uint32_t group[] = { 0, 0, 1, 1, 2, 2, UINT32_MAX,
 					  UINT32_MAX, UINT32_MAX };
-	struct np_naming *x;
+	struct np_node_index *x;
 
-	T_CHECK(!np_naming_new((char **)plain, count(plain), &x));
-	T_CHECK(!np_naming_cut(x, group));
+	T_CHECK(!np_node_index_new((char **)plain, count(plain), &x));
+	T_CHECK(!np_node_index_cut(x, group));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cuts); i++) {
-		char *got = np_naming_closed(x, &cuts[i].open);
+		char *got = np_node_index_closed(x, &cuts[i].open);
 
 		T_ROW(cuts[i].name, got && !strcmp(got, cuts[i].want));
 		free(got);
 	}
-	np_naming_free(x);
+	np_node_index_free(x);
 }
 
 /* Slurm takes no range of more than 65536 names. */
@@ -238,17 +242,17 @@ static void test_long_range(void)
 	enum { N = 70000 };
 	char **name = calloc(N, sizeof(*name)), *got;
 	uint64_t *bits = malloc((N / 64 + 1) * sizeof(*bits));
-	struct np_naming *x;
+	struct np_node_index *x;
 
 	for (int i = 0; i < N; i++)
 		if (asprintf(&name[i], "n%d", i) < 0)
 			abort();
 	memset(bits, 0xff, (N / 64 + 1) * sizeof(*bits));
-	T_CHECK(!np_naming_new(name, N, &x));
-	got = np_naming_format(x, bits);
+	T_CHECK(!np_node_index_new(name, N, &x));
+	got = np_node_index_format(x, bits);
 	T_CHECK(got && !strcmp(got, "n[0-65535,65536-69999]"));
 	free(got);
-	np_naming_free(x);
+	np_node_index_free(x);
 	for (int i = 0; i < N; i++)
 		free(name[i]);
 	free(name);

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_note.h"
+#include "np_annotation.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 static const struct {
 	const char *name, *comment;
 	int rc;
-	struct np_note want;
+	struct np_annotation want;
 } reads[] = {
 	{ "no comment", NULL, -ENOENT, { "" } },
 	{ "a comment without a note", "asked by phone", -ENOENT, { "" } },
@@ -54,7 +54,7 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-static bool same(const struct np_note *a, const struct np_note *b)
+static bool same(const struct np_annotation *a, const struct np_annotation *b)
 {
 	return !strcmp(a->app, b->app) && same_text(a->user, b->user) &&
 	       same_text(a->ours, b->ours) && a->until_sec == b->until_sec &&
@@ -65,38 +65,38 @@ static bool same(const struct np_note *a, const struct np_note *b)
 static void test_read(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(reads); i++) {
-		struct np_note n = { .app = "before" };
-		int rc = np_note_read(reads[i].comment, &n);
+		struct np_annotation n = { .app = "before" };
+		int rc = np_annotation_read(reads[i].comment, &n);
 
 		T_ROW(reads[i].name, rc == reads[i].rc);
 		T_ROW(reads[i].name, same(&n, &reads[i].want));
-		T_ROW(reads[i].name, np_note_in(reads[i].comment) ==
-				     (rc != -ENOENT));
-		np_note_clear(&n);
+		T_ROW(reads[i].name, np_annotation_in(reads[i].comment) ==
+		      (rc != -ENOENT));
+		np_annotation_clear(&n);
 	}
 }
 
 static void test_huge(void)
 {
 	char *text = malloc(HUGE_LIST + 32);
-	struct np_note n;
+	struct np_annotation n;
 
 	memset(text, 'n', HUGE_LIST + 31);
 	memcpy(text, "netprof{ours=", 13);
 	text[13 + HUGE_LIST] = '}';
 	text[14 + HUGE_LIST] = '\0';
-	T_CHECK(np_note_read(text, &n) == -EINVAL);
+	T_CHECK(np_annotation_read(text, &n) == -EINVAL);
 	text[12 + HUGE_LIST] = '}'; /* one less */
-	T_CHECK(np_note_read(text, &n) == 0);
+	T_CHECK(np_annotation_read(text, &n) == 0);
 	T_CHECK(n.ours && strlen(n.ours) == HUGE_LIST - 1);
-	np_note_clear(&n);
+	np_annotation_clear(&n);
 	free(text);
 }
 
 static const struct {
 	const char *name, *comment;
 	bool with;
-	struct np_note note;
+	struct np_annotation note;
 	const char *want;
 } writes[] = {
 	{ "into nothing", NULL, true, { "x" }, "netprof{app=x}" },
@@ -141,10 +141,10 @@ static const struct {
 static void test_write(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(writes); i++) {
-		const struct np_note *n = writes[i].with ? &writes[i].note :
-							   NULL;
-		char *got = np_note_write(writes[i].comment, n);
-		char *again = np_note_write(got, n);
+		const struct np_annotation *n =
+			writes[i].with ? &writes[i].note : NULL;
+		char *got = np_annotation_write(writes[i].comment, n);
+		char *again = np_annotation_write(got, n);
 
 		T_ROW(writes[i].name, got && !strcmp(got, writes[i].want));
 		T_ROW(writes[i].name, got && again && !strcmp(got, again));
@@ -155,16 +155,16 @@ static void test_write(void)
 
 static void test_round_trip(void)
 {
-	struct np_note n = {
+	struct np_annotation n = {
 		"melt", (char *)"n7", (char *)"n[0-3],x[1-2]", 1795, 90, 12,
 		true,
 	};
-	char *text = np_note_write("before", &n);
-	struct np_note got;
+	char *text = np_annotation_write("before", &n);
+	struct np_annotation got;
 
-	T_CHECK(np_note_read(text, &got) == 0);
+	T_CHECK(np_annotation_read(text, &got) == 0);
 	T_CHECK(same(&got, &n));
-	np_note_clear(&got);
+	np_annotation_clear(&got);
 	free(text);
 }
 

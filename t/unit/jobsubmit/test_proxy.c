@@ -1,6 +1,6 @@
 #include "t.h"
 #include "np_clock.h"
-#include "np_proxy.h"
+#include "np_store_reader.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 /* A store of t/data/store, and a proxy that loses its patience soon. */
 static struct {
-	struct np_proxy *proxy;
+	struct np_store_reader *proxy;
 	struct np_conf conf;
 	sem_t go_on; /* what hangs does */
 	atomic_bool hang;
@@ -45,12 +45,13 @@ static int look(void)
 {
 	np_known_free(&w.known);
 	w.trouble.text[0] = w.err.text[0] = '\0';
-	return np_proxy_read(w.proxy, .5, warn, &w.known, &w.trouble, &w.err);
+	return np_store_reader_read(w.proxy, .5, warn, &w.known, &w.trouble,
+				    &w.err);
 }
 
 static void start(double say_sec, double forget_sec)
 {
-	const struct np_patience p = { .1, say_sec, forget_sec };
+	const struct np_deadlines p = { .1, say_sec, forget_sec };
 	static int count;
 
 	memset(&w, 0, sizeof(w));
@@ -61,15 +62,15 @@ static void start(double say_sec, double forget_sec)
 	T_CHECK(!mkdir(w.conf.store, 0755));
 	sh("mkdir published fabric placement && cp -r $D/fabric/hpc fabric && "
 	   "cp -r $D/own/fft published");
-	T_CHECK(!np_proxy_new(&p, &w.proxy));
-	T_CHECK(np_proxy_is_new(w.proxy) &&
-		!np_proxy_open(w.proxy, &w.conf, "hpc", NULL));
+	T_CHECK(!np_store_reader_new(&p, &w.proxy));
+	T_CHECK(np_store_reader_is_new(w.proxy) &&
+		!np_store_reader_open(w.proxy, &w.conf, "hpc", NULL));
 }
 
 static void stop(void)
 {
 	np_known_free(&w.known);
-	np_proxy_free(w.proxy);
+	np_store_reader_free(w.proxy);
 	w.proxy = NULL;
 }
 
@@ -78,9 +79,9 @@ static void hang(void)
 {
 	atomic_store(&w.hang, true);
 	sh("echo x >published/fft/20300101T000000Z-x.json");
-	np_proxy_renew(w.proxy);
-	T_CHECK(np_proxy_is_new(w.proxy) &&
-		!np_proxy_open(w.proxy, &w.conf, "hpc", NULL));
+	np_store_reader_renew(w.proxy);
+	T_CHECK(np_store_reader_is_new(w.proxy) &&
+		!np_store_reader_open(w.proxy, &w.conf, "hpc", NULL));
 }
 
 /* All is read, however slow the machine. */
@@ -110,8 +111,8 @@ static void test_what_was_read_holds(void)
 	hang();
 	for (int i = 0; i < 3; i++)
 		T_CHECK(!look() && find("fft") >= 0 && !w.trouble.text[0]);
-	T_CHECK(!np_proxy_want(w.proxy, "fft", 1) &&
-		!np_proxy_has_more(w.proxy));
+	T_CHECK(!np_store_reader_want(w.proxy, "fft", 1) &&
+		!np_store_reader_has_more(w.proxy));
 	T_CHECK(gets_well());
 	stop();
 }
@@ -151,9 +152,9 @@ static void test_nothing_was_read_before(void)
 
 static void test_writing(void)
 {
-	struct np_left l = { .mode = 0640, .has_state = true,
+	struct np_pass_output l = { .mode = 0640, .has_state = true,
 			     .state = { .date = 1.7e9 } };
-	struct np_left other = l;
+	struct np_pass_output other = l;
 	struct np_state state;
 
 	start(LONG_SEC, LONG_SEC);
@@ -163,7 +164,7 @@ static void test_writing(void)
 	hang();
 	T_CHECK(!look());
 	T_ROW("nothing is left while it hangs",
-	      !np_proxy_leave(w.proxy, &other, &w.err));
+	      !np_store_reader_write(w.proxy, &other, &w.err));
 	T_CHECK(gets_well());
 	T_CHECK(np_state_load(w.conf.store, &state, NULL) == -ENOENT);
 	stop();

@@ -1,6 +1,6 @@
 #include "t.h"
 
-#include "np_tell.h"
+#include "np_state_writer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void test_which_controller_this_is(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(hosts); i++) {
 		const char *name = hosts[i].name;
 		slurm_conf_t conf = { .cluster_name = "hpc" };
-		struct np_role c = { .index = 7 };
+		struct np_controller c = { .index = 7 };
 		struct np_err err = NP_ERR_INIT;
 		int rc;
 
@@ -41,7 +41,7 @@ static void test_which_controller_this_is(void)
 		while (conf.control_machine[conf.control_cnt])
 			conf.control_cnt++;
 		snprintf(c.host, sizeof(c.host), "%s", hosts[i].host);
-		rc = np_role_take(&c, &conf, &err);
+		rc = np_controller_read_conf(&c, &conf, &err);
 		T_ROW(name, c.index == hosts[i].index);
 		T_ROW(name, c.alone == hosts[i].alone);
 		T_ROW(name, rc == (hosts[i].index < 0 ? -EAGAIN : 0));
@@ -74,9 +74,9 @@ static void test_what_kind_of_cluster_it_is(void)
 			.select_type = (char *)kinds[i].select_type,
 			.private_data = kinds[i].private_data,
 		};
-		struct np_role c = { .host = "ctl" };
+		struct np_controller c = { .host = "ctl" };
 
-		T_ROW(kinds[i].name, !np_role_take(&c, &conf, NULL));
+		T_ROW(kinds[i].name, !np_controller_read_conf(&c, &conf, NULL));
 		T_ROW(kinds[i].name, c.whole_nodes == kinds[i].whole_nodes);
 		T_ROW(kinds[i].name, c.private_jobs == kinds[i].private_jobs);
 		T_ROW(kinds[i].name, !c.cluster[0]);

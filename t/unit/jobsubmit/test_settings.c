@@ -1,7 +1,7 @@
 #include "t.h"
 
 #include "np_catalog.h"
-#include "np_tell.h"
+#include "np_state_writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ static void test_they_make_a_policy(void)
 				    policies[i].defer_step_sec, 1e-9));
 		T_ROW(name, p.modes == policies[i].modes);
 		T_ROW(name, p.max_slowdown == s.conf.place.max_slowdown &&
-			    p.max_defer_sec == s.conf.place.max_defer_sec);
+		      p.max_defer_sec == s.conf.place.max_defer_sec);
 	}
 	np_app_index_unref(index);
 	unsetenv("NETPROF_CONF");

@@ -25,7 +25,7 @@ static void test_sending(void)
 	const struct np_sending s = { 12, 0, NP_CHANGE_ALL, SOME_UID };
 	struct np_shared *d = new_shared();
 
-	np_shared_sends(d, &s);
+	np_shared_set_sending(d, &s);
 	pthread_mutex_lock(&d->lock);
 	T_CHECK(d->sending == &s);
 	T_CHECK(!np_changes_overtake(d->changes, &s));
@@ -33,7 +33,7 @@ static void test_sending(void)
 		.id = 12, .uid = SOME_UID, .task = NP_CHANGE_ALL });
 	T_CHECK(np_changes_overtake(d->changes, &s));
 	pthread_mutex_unlock(&d->lock);
-	np_shared_sends(d, NULL);
+	np_shared_set_sending(d, NULL);
 	T_CHECK(!d->sending);
 	np_shared_free(d);
 }
@@ -46,7 +46,7 @@ static void test_written(void)
 
 	T_CHECK(!np_shared_written(d, 12, NP_CHANGE_ALL));
 	w[0] = (struct np_written){ .id = 12, .array = 12, .ours = strdup("a"),
-				    .task = NP_SEEN_NO_TASK };
+				    .task = NP_JOB_ENTRY_NO_TASK };
 	w[1] = (struct np_written){ .id = 14, .until_sec = 99 };
 	w[2] = (struct np_written){ .id = 15, .array = 12, .task = 3,
 				    .ours = strdup("b") };
@@ -67,13 +67,14 @@ static void test_written(void)
 	np_shared_free(d);
 }
 
-static struct np_standing *standing(struct some_slurm *s, struct np_view *v)
+static struct np_decision *
+standing(struct some_slurm *s, struct np_job_snapshot *v)
 {
-	struct np_standing *t = calloc(1, sizeof(*t));
+	struct np_decision *t = calloc(1, sizeof(*t));
 
 	T_CHECK(!some_view(s, NULL, NULL, 0, v));
 	t->placement = some_decision(v);
-	t->map = np_site_ref(s->site);
+	t->map = np_cluster_map_ref(s->site);
 	t->index = some_index(NULL);
 	t->set = v->set;
 	v->set = NULL;
@@ -84,9 +85,9 @@ static struct np_standing *standing(struct some_slurm *s, struct np_view *v)
 static void test_publish(void)
 {
 	struct np_shared *d = new_shared();
-	struct np_standing *s[2];
+	struct np_decision *s[2];
 	struct some_slurm slurm;
-	struct np_view v[2];
+	struct np_job_snapshot v[2];
 	struct np_arrivals none = { .since_sec = SOME_NOW - 5 };
 
 	some_slurm(&slurm);
@@ -100,8 +101,8 @@ static void test_publish(void)
 	np_shared_withdraw(d);
 	T_CHECK(!d->decision);
 	np_shared_withdraw(d);
-	np_view_free(&v[0]);
-	np_view_free(&v[1]);
+	np_job_snapshot_free(&v[0]);
+	np_job_snapshot_free(&v[1]);
 	np_shared_free(d);
 	some_slurm_free(&slurm);
 }
@@ -111,9 +112,9 @@ static void test_carry(void)
 {
 	struct np_arrivals none = { .since_sec = SOME_NOW - 5 };
 	struct np_shared *d = new_shared();
-	struct np_standing *s[2];
+	struct np_decision *s[2];
 	struct some_slurm slurm;
-	struct np_view v[2];
+	struct np_job_snapshot v[2];
 	struct np_outcome o;
 
 	some_slurm(&slurm);
@@ -133,8 +134,8 @@ static void test_carry(void)
 		T_CHECK(o.action == (i ? NP_ACT_DEFER : NP_ACT_ANYWHERE));
 	}
 	np_shared_withdraw(d);
-	np_view_free(&v[0]);
-	np_view_free(&v[1]);
+	np_job_snapshot_free(&v[0]);
+	np_job_snapshot_free(&v[1]);
 	np_shared_free(d);
 	some_slurm_free(&slurm);
 }

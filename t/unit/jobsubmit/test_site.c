@@ -61,7 +61,7 @@ static void test_fit(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fits); i++) {
 		struct np_fit fit;
 		uint64_t nodes[1] = { 0 };
-		int rc = np_site_fit(s.site, &fits[i].need, nodes, &fit);
+		int rc = np_cluster_map_fit(s.site, &fits[i].need, nodes, &fit);
 
 		T_ROW(fits[i].name, rc == fits[i].rc);
 		T_ROW(fits[i].name, fit.partition == fits[i].partition);
@@ -103,7 +103,7 @@ static void test_parse(void)
 	some_slurm(&s);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lists); i++) {
 		uint64_t nodes[1] = { 0xff };
-		int rc = np_site_parse(s.site, lists[i].hosts, nodes);
+		int rc = np_cluster_map_parse(s.site, lists[i].hosts, nodes);
 
 		T_ROW(lists[i].name, rc == lists[i].rc);
 		T_ROW(lists[i].name, rc || some_same(some_hosts(s.site, nodes),
@@ -129,7 +129,7 @@ static void test_closed(void)
 
 	some_slurm(&s);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(closed); i++) {
-		char *got = np_site_closed(s.site, &closed[i].open);
+		char *got = np_cluster_map_closed(s.site, &closed[i].open);
 
 		T_ROW(closed[i].name, some_same(got, closed[i].want));
 		T_ROW(closed[i].name, !got == !closed[i].want);
@@ -144,23 +144,24 @@ static void test_parts(void)
 
 	some_slurm(&s);
 	T_CHECK(s.site->n_parts == SOME_PARTS);
-	T_CHECK(np_site_partition(s.site, NULL) == 0);
-	T_CHECK(np_site_partition(s.site, "big") == 3);
-	T_CHECK(np_site_partition(s.site, "big,batch") == 3);
-	T_CHECK(np_site_partition(s.site, "") == -1);
+	T_CHECK(np_cluster_map_partition(s.site, NULL) == 0);
+	T_CHECK(np_cluster_map_partition(s.site, "big") == 3);
+	T_CHECK(np_cluster_map_partition(s.site, "big,batch") == 3);
+	T_CHECK(np_cluster_map_partition(s.site, "") == -1);
 	T_CHECK(s.site->part[0].shares);
 	T_CHECK(!s.site->part[2].shares);
 	some_slurm_free(&s);
 }
 
-static struct np_site *make(struct some_slurm *s, struct np_site *old,
-			    const char *topology, bool whole)
+static struct np_cluster_map *make(struct some_slurm *s,
+				   struct np_cluster_map *old,
+				   const char *topology, bool whole)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_site *site = NULL;
+	struct np_cluster_map *site = NULL;
 
-	if (np_site_make(old, &s->nodes, &s->parts, topology, whole, &site,
-			 &err))
+	if (np_cluster_map_make(old, &s->nodes, &s->parts, topology, whole,
+				&site, &err))
 		T_CHECK(err.text[0]);
 	return site;
 }
@@ -168,29 +169,30 @@ static struct np_site *make(struct some_slurm *s, struct np_site *old,
 static void test_same(void)
 {
 	struct some_slurm s;
-	struct np_site *a;
+	struct np_cluster_map *a;
 
 	some_slurm(&s);
 	a = make(&s, s.site, s.answers.topology, false);
 	T_ROW("nothing changed", a == s.site);
-	np_site_unref(a);
+	np_cluster_map_unref(a);
 	s.node[3].cpu_load = 400;
 	s.node[3].node_state = NODE_STATE_DOWN;
 	a = make(&s, s.site, s.answers.topology, false);
 	T_ROW("only what nodes do changed", a == s.site);
-	np_site_unref(a);
+	np_cluster_map_unref(a);
 	s.node[3].features_act = (char *)"new";
 	a = make(&s, s.site, s.answers.topology, false);
 	T_ROW("a feature changed", a && a != s.site);
-	np_site_unref(a);
+	np_cluster_map_unref(a);
 	a = make(&s, s.site, "", false);
 	T_ROW("no topology any more", a && a != s.site &&
 	      !a->leaves->n);
-	T_ROW("without leaves none is closed", a && !np_site_closed(a, NULL));
-	np_site_unref(a);
+	T_ROW("without leaves none is closed",
+	      a && !np_cluster_map_closed(a, NULL));
+	np_cluster_map_unref(a);
 	a = make(&s, s.site, s.answers.topology, true);
 	T_ROW("whole nodes", a && !a->part[0].shares);
-	np_site_unref(a);
+	np_cluster_map_unref(a);
 	some_slurm_free(&s);
 }
 
@@ -198,7 +200,7 @@ static void test_deleted(void)
 {
 	static int32_t pairs[] = { 0, 2, 2000000000, 2000000000, -1 };
 	struct some_slurm s;
-	struct np_site *a;
+	struct np_cluster_map *a;
 	uint64_t nodes[1];
 
 	some_slurm(&s);
@@ -206,14 +208,15 @@ static void test_deleted(void)
 	s.node[5].name = NULL;
 	a = make(&s, NULL, s.answers.topology, false);
 	if (a) {
-		np_site_pairs(a, pairs, nodes);
+		np_cluster_map_pairs(a, pairs, nodes);
 		T_ROW("their bits are not set", some_same(some_hosts(a, nodes),
 							  "n[0,2]"));
-		T_ROW("no name finds them", !np_site_parse(a, "n[0-6]", nodes)
-		      && some_same(some_hosts(a, nodes), "n[0,2-4,6]"));
+		T_ROW("no name finds them",
+		      !np_cluster_map_parse(a, "n[0-6]", nodes) &&
+			      some_same(some_hosts(a, nodes), "n[0,2-4,6]"));
 	}
 	T_CHECK(a != NULL);
-	np_site_unref(a);
+	np_cluster_map_unref(a);
 	some_slurm_free(&s);
 }
 
@@ -280,13 +283,14 @@ static void print_lines(const char *from, char *to)
 	*to = '\0';
 }
 
-static bool jobs_are_left_alone(const struct np_site *s, const char *partition)
+static bool
+jobs_are_left_alone(const struct np_cluster_map *s, const char *partition)
 {
 	struct np_need need = { .partition = partition };
 	uint64_t nodes[1];
 	struct np_fit fit;
 
-	return !np_site_fit(s, &need, nodes, &fit) && fit.constraint;
+	return !np_cluster_map_fit(s, &need, nodes, &fit) && fit.constraint;
 }
 
 static void test_topologies(void)
@@ -296,7 +300,7 @@ static void test_topologies(void)
 	some_slurm(&s);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(topologies); i++) {
 		char text[512], got[256] = "";
-		struct np_site *a;
+		struct np_cluster_map *a;
 
 		print_lines(topologies[i].topology, text);
 		a = make(&s, NULL, text, false);
@@ -320,7 +324,7 @@ static void test_topologies(void)
 		      jobs_are_left_alone(a, topologies[i].no_leaves)));
 		T_ROW(topologies[i].name, a && (topologies[i].no_leaves ||
 		      !jobs_are_left_alone(a, "big")));
-		np_site_unref(a);
+		np_cluster_map_unref(a);
 	}
 	some_slurm_free(&s);
 }
@@ -338,18 +342,18 @@ static void test_bad(void)
 /* More kinds of nodes than are kept apart: none is promised too much. */
 static void test_many_classes(void)
 {
-	static node_info_t node[NP_SITE_MAX_KINDS + 10];
-	static char name[NP_SITE_MAX_KINDS + 10][16];
-	node_info_msg_t nodes = { .record_count = NP_SITE_MAX_KINDS + 10,
+	static node_info_t node[NP_CLUSTER_MAP_MAX_KINDS + 10];
+	static char name[NP_CLUSTER_MAP_MAX_KINDS + 10][16];
+	node_info_msg_t nodes = { .record_count = NP_CLUSTER_MAP_MAX_KINDS + 10,
 				  .node_array = node };
-	int32_t every[] = { 0, NP_SITE_MAX_KINDS + 9, -1 };
+	int32_t every[] = { 0, NP_CLUSTER_MAP_MAX_KINDS + 9, -1 };
 	partition_info_t part = { .name = (char *)"p", .node_inx = every,
 				  .flags = PART_FLAG_DEFAULT };
 	partition_info_msg_t parts = { .record_count = 1,
 				       .partition_array = &part };
-	struct np_need need = { .memory_mb = NP_SITE_MAX_KINDS + 105 };
+	struct np_need need = { .memory_mb = NP_CLUSTER_MAP_MAX_KINDS + 105 };
 	uint64_t bits[8];
-	struct np_site *site;
+	struct np_cluster_map *site;
 	struct np_fit fit;
 	struct np_err err;
 
@@ -358,13 +362,14 @@ static void test_many_classes(void)
 		node[i] = (node_info_t){ .name = name[i], .cpus = 4,
 					 .real_memory = 100 + i };
 	}
-	T_CHECK(!np_site_make(NULL, &nodes, &parts, "", false, &site, &err));
-	T_CHECK(!np_site_fit(site, &need, bits, &fit));
+	T_CHECK(!np_cluster_map_make(NULL, &nodes, &parts, "", false, &site,
+				     &err));
+	T_CHECK(!np_cluster_map_fit(site, &need, bits, &fit));
 	T_CHECK(some_same(some_hosts(site, bits), ""));
-	need.memory_mb = 100 + NP_SITE_MAX_KINDS - 1;
-	T_CHECK(!np_site_fit(site, &need, bits, &fit));
+	need.memory_mb = 100 + NP_CLUSTER_MAP_MAX_KINDS - 1;
+	T_CHECK(!np_cluster_map_fit(site, &need, bits, &fit));
 	T_CHECK(some_same(some_hosts(site, bits), "n[255-265]"));
-	np_site_unref(site);
+	np_cluster_map_unref(site);
 }
 
 static const struct t_case cases[] = {

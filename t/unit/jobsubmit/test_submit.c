@@ -221,7 +221,7 @@ static void test_asks(void)
 		asks[i].set(&d);
 		np_submit(s.shared, &d, SOME_NOW, false);
 		T_ROW(asks[i].name, some_same(d.exc_nodes, none ? "" :
-							   asks[i].want));
+					      asks[i].want));
 		T_ROW(asks[i].name, !d.admin_comment == none);
 		some_desc_free(&d);
 		tear_down(&s);
@@ -260,7 +260,7 @@ static void test_arrays(void)
 		d.array_inx = (char *)arrays[i].inx;
 		np_submit(s.shared, &d, SOME_NOW, false);
 		T_ROW(arrays[i].name, (d.begin_time > SOME_NOW) ==
-				      arrays[i].waits);
+		      arrays[i].waits);
 		some_desc_free(&d);
 		tear_down(&s);
 	}

@@ -148,7 +148,7 @@ static void test_a_word_alone(void)
 			np_submit(s.shared, &d[k], SOME_NOW, false);
 		T_ROW(words[i].name, d[0].begin_time <= SOME_NOW);
 		T_ROW(words[i].name, (d[1].begin_time > SOME_NOW) ==
-				     words[i].waits);
+		      words[i].waits);
 		some_desc_free(&d[0]);
 		some_desc_free(&d[1]);
 		tear_down(&s);

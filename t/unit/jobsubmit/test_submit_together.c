@@ -31,7 +31,7 @@ static void test_the_thread_waits_for_who_was_let_in(void)
 		some_desc(&d, let_in[i].app);
 		np_submit(s.shared, &d, SOME_NOW, false);
 		begin = np_mono_sec();
-		np_shared_settle(s.shared);
+		np_shared_wait_in_flight(s.shared);
 		T_ROW(let_in[i].name, let_in[i].waits ==
 		      (np_mono_sec() - begin > NP_SHARED_IN_FLIGHT_SEC / 2));
 		some_desc_free(&d);
@@ -96,8 +96,8 @@ static void test_two(void)
 		some_desc(&d[i], i ? "soft" : "loud");
 		d[i].min_nodes = 2;
 		np_submit(s.shared, &d[i], SOME_NOW, false);
-		T_CHECK(!np_site_parse(s.slurm.site, d[i].exc_nodes,
-				       &bits[i]));
+		T_CHECK(!np_cluster_map_parse(s.slurm.site, d[i].exc_nodes,
+					      &bits[i]));
 		bits[i] = ~bits[i] & 0xffff; /* where it may go */
 	}
 	T_CHECK(bits[0] != 0 && !(bits[0] & 0xf));
@@ -159,7 +159,7 @@ static void decide_many(struct stage *s)
 
 		np_shared_busy(s->shared, true);
 		change = np_shared_take_changes(s->shared, &n);
-		np_view_free(&s->view);
+		np_job_snapshot_free(&s->view);
 		publish(s, 0);
 		w->id = 7;
 		w->ours = strdup("n[0-3]");

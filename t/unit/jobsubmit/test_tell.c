@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_tell.h"
+#include "np_state_writer.h"
 #include "some_slurm.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 static struct np_denials denied_of(const struct some_slurm *s,
-				   const struct np_view *v)
+				   const struct np_job_snapshot *v)
 {
 	struct np_app_index *index = some_index(s->claims);
 	struct np_denials d;
@@ -20,14 +20,14 @@ static struct np_denials denied_of(const struct some_slurm *s,
 static struct np_state state_of(struct some_slurm *s)
 {
 	static struct np_settings settings;
-	static const struct np_role role = { .cluster = "c",
+	static const struct np_controller role = { .cluster = "c",
 						 .host = "ctl" };
 	struct np_press *table = some_press();
 	struct np_state state = { .date = 0 };
 	struct np_denials denied;
 	struct np_placement *p;
-	struct np_view v;
-	struct np_tell t = {
+	struct np_job_snapshot v;
+	struct np_state_input t = {
 		.role = &role, .settings = &settings, .table = table,
 		.fabric = "as of today", .trouble = "none", .decide_sec = .5,
 	};
@@ -37,9 +37,9 @@ static struct np_state state_of(struct some_slurm *s)
 	p = some_decision(&v);
 	denied = denied_of(s, &v);
 	t.denied = &denied;
-	T_CHECK(!np_tell_make(&t, &v, p, &state));
+	T_CHECK(!np_state_make(&t, &v, p, &state));
 	np_placement_free(p);
-	np_view_free(&v);
+	np_job_snapshot_free(&v);
 	np_press_unref(table);
 	return state;
 }
@@ -113,12 +113,13 @@ static void test_empty(void)
 	some_slurm_free(&s);
 }
 
-static unsigned lines(const struct np_view *v, struct np_job_cache *cache)
+static unsigned
+lines(const struct np_job_snapshot *v, struct np_job_cache *cache)
 {
 	struct np_placement *p = some_decision(v);
 	unsigned before = some_n_said(), n;
 
-	np_tell_log(v, p, cache);
+	np_state_log_decisions(v, p, cache);
 	n = some_n_said() - before;
 	np_placement_free(p);
 	return n;
@@ -129,7 +130,7 @@ static void test_log(void)
 {
 	struct np_job_cache *cache;
 	struct some_slurm s;
-	struct np_view v;
+	struct np_job_snapshot v;
 
 	some_slurm(&s);
 	T_CHECK(!np_job_cache_new(&cache));
@@ -141,11 +142,11 @@ static void test_log(void)
 	T_CHECK(!strncmp(some_said(), "netprof: JobId=10 (soft): kept off 1 "
 			 "of 4 leaf switches: ", 55));
 	T_ROW("again", !lines(&v, cache));
-	np_view_free(&v);
+	np_job_snapshot_free(&v);
 	some_run(&s, &s.job[0], "n4");
 	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
 	T_ROW("another leaf", lines(&v, cache) == 1);
-	np_view_free(&v);
+	np_job_snapshot_free(&v);
 	np_job_cache_free(cache);
 	some_slurm_free(&s);
 }
@@ -155,7 +156,7 @@ static void test_many_decisions(void)
 {
 	struct np_job_cache *cache;
 	struct some_slurm s;
-	struct np_view v;
+	struct np_job_snapshot v;
 	unsigned n = 0;
 
 	some_slurm(&s);
@@ -168,7 +169,7 @@ static void test_many_decisions(void)
 		some_run(&s, &s.job[0], i % 2 ? "n0" : "n4");
 		T_CHECK(!some_view(&s, cache, NULL, 0, &v));
 		n += lines(&v, cache);
-		np_view_free(&v);
+		np_job_snapshot_free(&v);
 	}
 	T_ROW("five in an hour", n == 10);
 	T_CHECK(strstr(some_said(), "no more lines about it"));
@@ -227,18 +228,18 @@ static void test_void_claims_are_in_the_state(void)
 }
 
 /* Lines of one round. */
-static size_t denied_lines(struct some_slurm *s, struct np_denied_told *told)
+static size_t denied_lines(struct some_slurm *s, struct np_denied_logged *told)
 {
 	unsigned before = some_n_said();
 	struct np_denials d;
-	struct np_view v;
+	struct np_job_snapshot v;
 	size_t n;
 
 	T_CHECK(!some_view(s, NULL, NULL, 0, &v));
 	d = denied_of(s, &v);
 	n = np_denied_log(&v, &d, told);
 	T_CHECK(n == some_n_said() - before);
-	np_view_free(&v);
+	np_job_snapshot_free(&v);
 	return n;
 }
 
@@ -246,16 +247,16 @@ static void test_a_void_claim_is_said_once(void)
 {
 	struct np_claim_rule rule[NP_CLAIM_MAX_RULES] = { { 0 } };
 	struct np_app_claims who = { .rule = rule };
-	static struct np_denied_told told;
+	static struct np_denied_logged told;
 	struct some_slurm s;
 
 	some_slurm(&s);
 	quiet_one(&s, 10);
 	quiet_one(&s, 11);
 	T_CHECK(denied_lines(&s, &told) == 1);
-	T_CHECK(!strcmp(some_said(), "netprof: uid 20002 may not claim "
-			"\"soft\": own runs contradict it: it is quiet; its "
-			"jobs of that name count as unknown"));
+	T_CHECK(!strcmp(some_said(), "netprof: uid 20002 may not use the "
+			"profile name \"soft\": own runs contradict it: it is "
+			"quiet; its jobs of that name count as unknown"));
 	T_ROW("again", !denied_lines(&s, &told));
 	s.jobs.record_count = 0;
 	T_ROW("the jobs went", !denied_lines(&s, &told));
@@ -278,8 +279,8 @@ static void test_more_void_claims_than_are_told(void)
 	struct np_app_index *index = some_index(NULL);
 	struct np_job_entry *seen = calloc(JOBS, sizeof(*seen));
 	struct np_job *in = calloc(JOBS, sizeof(*in));
-	struct np_view v = { .job = seen, .n_jobs = JOBS };
-	static struct np_denied_told told;
+	struct np_job_snapshot v = { .job = seen, .n_jobs = JOBS };
+	static struct np_denied_logged told;
 	struct np_denials d;
 
 	for (uint32_t i = 0; i < JOBS; i++) {
@@ -309,8 +310,8 @@ static const char *round_of(struct np_err *said, int rc, const char *text)
 	struct np_err why = NP_ERR_INIT, trouble = NP_ERR_INIT;
 
 	strcpy(why.text, text);
-	np_tell_why(rc, &why, &trouble);
-	np_tell_trouble(said, &trouble);
+	np_state_set_trouble(rc, &why, &trouble);
+	np_state_log_trouble(said, &trouble);
 	return some_said();
 }
 
@@ -335,9 +336,9 @@ static void test_the_failure_is_told_and_not_what_else_there_is(void)
 {
 	struct np_err why = NP_ERR_INIT, trouble = { "no leaf switches" };
 
-	np_tell_why(0, &why, &trouble);
+	np_state_set_trouble(0, &why, &trouble);
 	T_CHECK(!strcmp(trouble.text, "no leaf switches"));
-	np_tell_why(-ENOMEM, &why, &trouble);
+	np_state_set_trouble(-ENOMEM, &why, &trouble);
 	T_CHECK(strstr(trouble.text, strerror(ENOMEM)));
 }
 

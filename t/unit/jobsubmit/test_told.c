@@ -61,7 +61,7 @@ static void test_rows(void)
 			.environment = (char **)rows[i].env,
 			.env_size = count(rows[i].env),
 		};
-		bool told = np_submit_told(&d, app);
+		bool told = np_submit_app(&d, app);
 
 		T_ROW(rows[i].name, told == (rows[i].want != NULL));
 		T_ROW(rows[i].name, !told || !strcmp(app, rows[i].want));
@@ -75,12 +75,12 @@ static void test_holes(void)
 	char *env[] = { NULL, (char *)"NETPROF_APP=melt" };
 	job_desc_msg_t d = { .spank_job_env_size = 5, .env_size = 7 };
 
-	T_CHECK(!np_submit_told(&d, app));
+	T_CHECK(!np_submit_app(&d, app));
 	d.environment = env;
 	d.env_size = 2;
-	T_CHECK(np_submit_told(&d, app) && !strcmp(app, "melt"));
+	T_CHECK(np_submit_app(&d, app) && !strcmp(app, "melt"));
 	d.env_size = 1;
-	T_CHECK(!np_submit_told(&d, app));
+	T_CHECK(!np_submit_app(&d, app));
 }
 
 static const struct t_case cases[] = {

@@ -44,7 +44,7 @@ SET(private_app, j->admin_comment = (char *)"netprof{app=mine}")
 /* A list of so many bytes, of which the last ones may be ours. */
 static char *long_list(size_t len, const char *ours)
 {
-	static char list[2 * NP_NOTE_MAX_USER];
+	static char list[2 * NP_ANNOTATION_MAX_USER];
 
 	memset(list, ',', len);
 	memcpy(list, "n1", 2);
@@ -52,9 +52,10 @@ static char *long_list(size_t len, const char *ours)
 	return list;
 }
 
-SET(long_enough, j->exc_nodes = long_list(NP_NOTE_MAX_USER, ""))
-SET(too_long, j->exc_nodes = long_list(NP_NOTE_MAX_USER + 1, ""))
-SET(long_with_ours, j->exc_nodes = long_list(NP_NOTE_MAX_USER + 7, ",n[4-7]");
+SET(long_enough, j->exc_nodes = long_list(NP_ANNOTATION_MAX_USER, ""))
+SET(too_long, j->exc_nodes = long_list(NP_ANNOTATION_MAX_USER + 1, ""))
+SET(long_with_ours,
+    j->exc_nodes = long_list(NP_ANNOTATION_MAX_USER + 7, ",n[4-7]");
     j->admin_comment = (char *)"netprof{user=n1 ours=n[4-7] held=0}")
 
 #define SHARES NP_JOB_SHARES_NODES
@@ -125,7 +126,7 @@ static void test_jobs(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(jobs); i++) {
 		const struct np_job *in;
 		struct some_slurm s;
-		struct np_view v;
+		struct np_job_snapshot v;
 
 		some_slurm(&s);
 		jobs[i].set(&s, some_job(&s, 7, "loud"));
@@ -144,7 +145,7 @@ static void test_jobs(void)
 			T_ROW(jobs[i].name, !strcmp(v.job[0].app,
 						    jobs[i].app));
 		}
-		np_view_free(&v);
+		np_job_snapshot_free(&v);
 		some_slurm_free(&s);
 	}
 }
@@ -155,7 +156,7 @@ static void test_array(void)
 	const struct np_job *in;
 	struct some_slurm s;
 	slurm_job_info_t *j;
-	struct np_view v;
+	struct np_job_snapshot v;
 
 	some_slurm(&s);
 	j = some_job(&s, 7, "loud");
@@ -169,13 +170,13 @@ static void test_array(void)
 	in = &v.snapshot->job[0];
 	T_ROW("the record", in->array == 7 && in->task == 3 &&
 	      in->tasks == 61);
-	T_ROW("the record", v.job[0].task == NP_SEEN_NO_TASK &&
+	T_ROW("the record", v.job[0].task == NP_JOB_ENTRY_NO_TASK &&
 	      v.job[0].n_tasks == NP_PLACEMENT_MAX_TASKS &&
 	      v.job[0].tasks[0] == 3 && v.job[0].tasks[31] == 34);
 	in = &v.snapshot->job[1];
 	T_ROW("a task", in->array == 7 && in->task == 2 && in->tasks == 1);
 	T_ROW("a task", v.job[1].task == 2 && !v.job[1].n_tasks);
-	np_view_free(&v);
+	np_job_snapshot_free(&v);
 	some_bits_free(bits);
 	some_slurm_free(&s);
 }
@@ -205,7 +206,7 @@ static const struct {
 static void test_nodes(void)
 {
 	struct some_slurm s;
-	struct np_view v;
+	struct np_job_snapshot v;
 
 	some_slurm(&s);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(nodes); i++)
@@ -213,7 +214,7 @@ static void test_nodes(void)
 	T_CHECK(!some_view(&s, NULL, NULL, 0, &v));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(nodes); i++)
 		T_ROW(nodes[i].name, v.node[i] == nodes[i].want);
-	np_view_free(&v);
+	np_job_snapshot_free(&v);
 	some_slurm_free(&s);
 }
 
@@ -281,7 +282,7 @@ static void test_notes(void)
 		const struct np_job *in;
 		struct some_slurm s;
 		slurm_job_info_t *j;
-		struct np_view v;
+		struct np_job_snapshot v;
 
 		some_slurm(&s);
 		j = some_job(&s, 7, "loud");
@@ -300,12 +301,12 @@ static void test_notes(void)
 		T_ROW(notes[i].name, seen->in_effect == notes[i].stands);
 		T_ROW(notes[i].name, seen->begin_sec == notes[i].begin_sec);
 		T_ROW(notes[i].name, in->eligible_sec ==
-				     notes[i].eligible_sec);
+		      notes[i].eligible_sec);
 		T_ROW(notes[i].name, in->prior == notes[i].prior);
 		T_ROW(notes[i].name, in->prior_until_sec == notes[i].until);
 		if (in->prior == NP_PRIOR_LEAVES)
 			T_ROW(notes[i].name, in->prior_leaves[0] == 0xe);
-		np_view_free(&v);
+		np_job_snapshot_free(&v);
 		some_slurm_free(&s);
 	}
 }
@@ -356,7 +357,7 @@ static void test_arrivals(void)
 					   &a));
 		T_ROW(arrivals[i].name, last_id == j->job_id);
 		T_ROW(arrivals[i].name, np_arrivals_take(&a, SOME_UID) ==
-					arrivals[i].arrived);
+		      arrivals[i].arrived);
 		free(a.of);
 		some_slurm_free(&s);
 	}

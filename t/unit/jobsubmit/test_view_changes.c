@@ -48,7 +48,7 @@ static void test_changes(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(changes); i++) {
 		struct some_slurm s;
 		slurm_job_info_t *j;
-		struct np_view v;
+		struct np_job_snapshot v;
 
 		some_slurm(&s);
 		j = some_job(&s, 7, "loud");
@@ -65,7 +65,7 @@ static void test_changes(void)
 		T_ROW(changes[i].name, some_same(some_hosts(s.site,
 							    v.job[1].user),
 						 "n8"));
-		np_view_free(&v);
+		np_job_snapshot_free(&v);
 		some_slurm_free(&s);
 	}
 }
@@ -88,7 +88,7 @@ static void test_array_changes(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(arrays); i++) {
 		struct some_slurm s;
-		struct np_view v;
+		struct np_job_snapshot v;
 
 		some_slurm(&s);
 		for (uint32_t id = 7; id <= 9; id += 2) {
@@ -107,7 +107,7 @@ static void test_array_changes(void)
 		T_ROW(arrays[i].name, some_same(some_hosts(s.site,
 							   v.job[1].user),
 						arrays[i].of_task));
-		np_view_free(&v);
+		np_job_snapshot_free(&v);
 		some_slurm_free(&s);
 	}
 }
@@ -141,7 +141,7 @@ static void test_begins(void)
 		struct np_change c = begins[i].change;
 		struct some_slurm s;
 		slurm_job_info_t *j;
-		struct np_view v;
+		struct np_job_snapshot v;
 
 		c.id = 7;
 		c.task = ALL;
@@ -152,8 +152,8 @@ static void test_begins(void)
 		j->eligible_time = begins[i].eligible;
 		T_ROW(begins[i].name, !some_view(&s, NULL, &c, 1, &v));
 		T_ROW(begins[i].name, v.job[0].note.begin_sec ==
-				      begins[i].begin);
-		np_view_free(&v);
+		      begins[i].begin);
+		np_job_snapshot_free(&v);
 		some_slurm_free(&s);
 	}
 }
@@ -177,7 +177,7 @@ static void test_overwritten(void)
 		struct np_job_cache *cache;
 		struct some_slurm s;
 		slurm_job_info_t *j;
-		struct np_view v;
+		struct np_job_snapshot v;
 
 		some_slurm(&s);
 		T_CHECK(!np_job_cache_new(&cache));
@@ -185,7 +185,7 @@ static void test_overwritten(void)
 		j->admin_comment = (char *)NOTE;
 		some_exclude(&s, j, "n[0-3,8]");
 		T_CHECK(!some_view(&s, cache, NULL, 0, &v));
-		np_view_free(&v);
+		np_job_snapshot_free(&v);
 		np_job_cache_sweep(cache);
 		j->admin_comment = (char *)overwritten[i].second;
 		T_CHECK(!some_view(&s, cache, NULL, 0, &v));
@@ -196,7 +196,7 @@ static void test_overwritten(void)
 					   overwritten[i].stands);
 		T_ROW(overwritten[i].name, some_same(v.job[0].comment,
 						     overwritten[i].second));
-		np_view_free(&v);
+		np_job_snapshot_free(&v);
 		np_job_cache_free(cache);
 		some_slurm_free(&s);
 	}
@@ -208,7 +208,7 @@ static void test_held(void)
 	struct np_job_cache *cache;
 	struct some_slurm s;
 	slurm_job_info_t *j;
-	struct np_view v;
+	struct np_job_snapshot v;
 
 	some_slurm(&s);
 	T_CHECK(!np_job_cache_new(&cache));
@@ -216,11 +216,11 @@ static void test_held(void)
 	j->admin_comment = (char *)"netprof{held=30}";
 	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
 	T_CHECK(v.snapshot->job[0].held_sec == 30);
-	np_view_free(&v);
+	np_job_snapshot_free(&v);
 	np_job_cache_find(cache, 7)->held_sec = 44;
 	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
 	T_CHECK(v.snapshot->job[0].held_sec == 44);
-	np_view_free(&v);
+	np_job_snapshot_free(&v);
 	np_job_cache_free(cache);
 	some_slurm_free(&s);
 }
@@ -244,7 +244,7 @@ static void test_overtaken(void)
 		struct np_placement *p;
 		struct some_slurm s;
 		slurm_job_info_t *j;
-		struct np_view v;
+		struct np_job_snapshot v;
 
 		some_slurm(&s);
 		for (int k = 0; k < SOME_NODES; k++)
@@ -258,9 +258,9 @@ static void test_overtaken(void)
 		T_ROW(started[i].name, !some_view(&s, NULL, NULL, 0, &v));
 		p = some_decision(&v);
 		T_ROW(started[i].name, np_placement_at(p, 0)->held_sec ==
-				       started[i].held_sec);
+		      started[i].held_sec);
 		np_placement_free(p);
-		np_view_free(&v);
+		np_job_snapshot_free(&v);
 		some_slurm_free(&s);
 	}
 }

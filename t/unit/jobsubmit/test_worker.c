@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_proxy.h"
+#include "np_store_reader.h"
 #include "np_clock.h"
 
 #include <semaphore.h>

@@ -1,4 +1,4 @@
-#include "np_site.h"
+#include "np_cluster_map.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -41,7 +41,7 @@ struct piece {
 	uint32_t group, number, n, leaf;
 };
 
-struct np_naming {
+struct np_node_index {
 	struct name_group *group; /* n_groups + 1: the last ends the list */
 	size_t n_groups;
 	struct run *run; /* by group and number */
@@ -128,7 +128,8 @@ static void settle_digits(struct parsed_name *at, size_t n)
 }
 
 /* Make groups and runs of sorted names. 0 or -ENOMEM. */
-static int add_runs(struct np_naming *x, const struct parsed_name *at, size_t n)
+static int
+add_runs(struct np_node_index *x, const struct parsed_name *at, size_t n)
 {
 	x->group = calloc(n + 1, sizeof(*x->group));
 	x->run = calloc(n + 1, sizeof(*x->run));
@@ -159,9 +160,9 @@ static int add_runs(struct np_naming *x, const struct parsed_name *at, size_t n)
 	return 0;
 }
 
-int np_naming_new(char *const *name, size_t n, struct np_naming **out)
+int np_node_index_new(char *const *name, size_t n, struct np_node_index **out)
 {
-	struct np_naming *x = calloc(1, sizeof(*x));
+	struct np_node_index *x = calloc(1, sizeof(*x));
 	struct parsed_name *at = calloc(n + 1, sizeof(*at));
 	size_t n_named = 0;
 	int rc = x && at ? 0 : -ENOMEM;
@@ -178,13 +179,13 @@ int np_naming_new(char *const *name, size_t n, struct np_naming **out)
 	}
 	free(at);
 	if (rc)
-		np_naming_free(x);
+		np_node_index_free(x);
 	else
 		*out = x;
 	return rc;
 }
 
-void np_naming_free(struct np_naming *x)
+void np_node_index_free(struct np_node_index *x)
 {
 	if (!x)
 		return;
@@ -194,7 +195,7 @@ void np_naming_free(struct np_naming *x)
 	free(x);
 }
 
-int np_naming_cut(struct np_naming *x, const uint32_t *leaf)
+int np_node_index_cut(struct np_node_index *x, const uint32_t *leaf)
 {
 	size_t n = 0;
 
@@ -227,7 +228,7 @@ int np_naming_cut(struct np_naming *x, const uint32_t *leaf)
 
 /* A list while it is written. */
 struct list {
-	const struct np_naming *x;
+	const struct np_node_index *x;
 	char *text;
 	size_t len, room;
 	size_t begin;	 /* where the part of the group begins */
@@ -352,7 +353,7 @@ static size_t next_clear(const uint64_t *bits, size_t i, size_t end)
 	return i < end ? i : end;
 }
 
-char *np_naming_format(const struct np_naming *x, const uint64_t *nodes)
+char *np_node_index_format(const struct np_node_index *x, const uint64_t *nodes)
 {
 	struct list l = { .x = x };
 
@@ -373,7 +374,7 @@ char *np_naming_format(const struct np_naming *x, const uint64_t *nodes)
 	return finish(&l);
 }
 
-char *np_naming_closed(const struct np_naming *x, const uint64_t *open)
+char *np_node_index_closed(const struct np_node_index *x, const uint64_t *open)
 {
 	struct list l = { .x = x };
 
@@ -408,7 +409,7 @@ static const char *read_number(const char *p, const char *end,
 	return out->digits ? p : NULL;
 }
 
-static const struct name_group *find_group(const struct np_naming *x,
+static const struct name_group *find_group(const struct np_node_index *x,
 					   const char *prefix, size_t len,
 					   uint32_t digits)
 {
@@ -423,7 +424,7 @@ static int by_prefix_alone(const void *a, const void *b)
 }
 
 /* Whether any name consists of this prefix, with or without a number. */
-static bool has_prefix(const struct np_naming *x, const char *prefix,
+static bool has_prefix(const struct np_node_index *x, const char *prefix,
 		       size_t len)
 {
 	const struct name_group key = { prefix, (uint32_t)len, 0 };
@@ -449,8 +450,9 @@ static void set_bits(uint64_t *bits, size_t from, size_t n)
 #define RUN_NODES 1024
 
 /* Set the bits of a range of numbers. 0, or -E2BIG: more than *left runs. */
-static int set_range(const struct np_naming *x, const struct name_group *group,
-		     uint32_t from, uint32_t to, uint64_t *nodes, size_t *left)
+static int set_range(const struct np_node_index *x,
+		     const struct name_group *group, uint32_t from, uint32_t to,
+		     uint64_t *nodes, size_t *left)
 {
 	size_t lo = group->first, hi = group[1].first;
 
@@ -477,7 +479,7 @@ static int set_range(const struct np_naming *x, const struct name_group *group,
 }
 
 /* Set the bit of the node with this name, if there is one. */
-static void naming_set(const struct np_naming *x, const char *name,
+static void naming_set(const struct np_node_index *x, const char *name,
 		       uint64_t *nodes)
 {
 	struct parsed_name n = parse_name(name, 0);
@@ -495,7 +497,7 @@ static void naming_set(const struct np_naming *x, const char *name,
  * Read the ranges from p to the closing bracket; nodes NULL: only check their
  * form. Returns 0, -ENOENT (another form) or -E2BIG.
  */
-static int ranges(const struct np_naming *x, const char *word, size_t len,
+static int ranges(const struct np_node_index *x, const char *word, size_t len,
 		  const char *p, uint64_t *nodes, size_t *left)
 {
 	const char *end = word + len;
@@ -530,8 +532,8 @@ static int ranges(const struct np_naming *x, const char *word, size_t len,
 	}
 }
 
-int np_naming_parse(const struct np_naming *x, const char *word, size_t len,
-		    uint64_t *nodes, size_t *left)
+int np_node_index_parse(const struct np_node_index *x, const char *word,
+			size_t len, uint64_t *nodes, size_t *left)
 {
 	const char *open = memchr(word, '[', len);
 	int rc;
@@ -547,18 +549,18 @@ int np_naming_parse(const struct np_naming *x, const char *word, size_t len,
 
 /* ---- The map: reading it ---- */
 
-struct np_site *np_site_ref(struct np_site *s)
+struct np_cluster_map *np_cluster_map_ref(struct np_cluster_map *s)
 {
 	if (s)
 		atomic_fetch_add(&s->refs, 1);
 	return s;
 }
 
-void np_site_unref(struct np_site *s)
+void np_cluster_map_unref(struct np_cluster_map *s)
 {
 	if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
 		return;
-	np_naming_free(s->naming);
+	np_node_index_free(s->naming);
 	np_leaves_unref(s->leaves);
 	for (size_t i = 0; s->name && i < s->n_nodes; i++)
 		free(s->name[i]);
@@ -576,7 +578,7 @@ void np_site_unref(struct np_site *s)
 	free(s);
 }
 
-int np_site_partition(const struct np_site *s, const char *names)
+int np_cluster_map_partition(const struct np_cluster_map *s, const char *names)
 {
 	size_t len = names ? strcspn(names, ",") : 0;
 
@@ -588,7 +590,7 @@ int np_site_partition(const struct np_site *s, const char *names)
 }
 
 struct parse {
-	const struct np_site *map;
+	const struct np_cluster_map *map;
 	uint64_t *nodes;
 	size_t left; /* names still allowed */
 };
@@ -603,7 +605,7 @@ static int parse_one(void *arg, const char *name)
 }
 
 /* Slurm's own parser allocates every name and leaks some. */
-static int parse_list(const struct np_site *s, const char *hosts,
+static int parse_list(const struct np_cluster_map *s, const char *hosts,
 		      size_t larger, uint64_t *nodes)
 {
 	struct parse p = { s, nodes, larger };
@@ -612,14 +614,15 @@ static int parse_list(const struct np_site *s, const char *hosts,
 	memset(nodes, 0, s->words * sizeof(*nodes));
 	for (size_t len; !rc && hosts && (len = np_hostlist_word(&hosts));
 	     hosts += len) {
-		rc = np_naming_parse(s->naming, hosts, len, nodes, &p.left);
+		rc = np_node_index_parse(s->naming, hosts, len, nodes, &p.left);
 		if (rc == -ENOENT)
 			rc = np_hostlist_walk(hosts, len, parse_one, &p);
 	}
 	return rc ? -EINVAL : 0;
 }
 
-int np_site_parse(const struct np_site *s, const char *hosts, uint64_t *nodes)
+int np_cluster_map_parse(const struct np_cluster_map *s, const char *hosts,
+			 uint64_t *nodes)
 {
 	return parse_list(s, hosts, 4 * s->n_nodes, nodes);
 }
@@ -628,7 +631,7 @@ int np_site_parse(const struct np_site *s, const char *hosts, uint64_t *nodes)
  * The same for a list from Slurm, which may have up to NP_HOSTLIST_MAX names of
  * nodes that do not exist yet.
  */
-static int site_parse_long(const struct np_site *s, const char *hosts,
+static int site_parse_long(const struct np_cluster_map *s, const char *hosts,
 			   uint64_t *nodes)
 {
 	return parse_list(s, hosts, NP_HOSTLIST_MAX, nodes);
@@ -642,18 +645,21 @@ static char *or_null(char *text)
 	return NULL;
 }
 
-char *np_site_format(const struct np_site *s, const uint64_t *nodes)
+char *
+np_cluster_map_format(const struct np_cluster_map *s, const uint64_t *nodes)
 {
-	return or_null(np_naming_format(s->naming, nodes));
+	return or_null(np_node_index_format(s->naming, nodes));
 }
 
-char *np_site_closed(const struct np_site *s, const uint64_t *open)
+char *
+np_cluster_map_closed(const struct np_cluster_map *s, const uint64_t *open)
 {
-	return or_null(np_naming_closed(s->naming, open));
+	return or_null(np_node_index_closed(s->naming, open));
 }
 
-char *np_site_leaf_list(const struct np_site *s, const uint64_t *leaves,
-			const uint32_t *leaf, size_t n)
+char *np_cluster_map_leaf_list(const struct np_cluster_map *s,
+			       const uint64_t *leaves, const uint32_t *leaf,
+			       size_t n)
 {
 	np_hostlist_t list = slurm_hostlist_create(NULL);
 	const struct np_leaves *l = s->leaves;
@@ -669,8 +675,8 @@ char *np_site_leaf_list(const struct np_site *s, const uint64_t *leaves,
 	return text;
 }
 
-void np_site_pairs(const struct np_site *s, const int32_t *inx,
-		   uint64_t *nodes)
+void np_cluster_map_pairs(const struct np_cluster_map *s, const int32_t *inx,
+			  uint64_t *nodes)
 {
 	memset(nodes, 0, s->words * sizeof(*nodes));
 	for (; inx && inx[0] >= 0 && inx[1] >= inx[0]; inx += 2)
@@ -757,15 +763,16 @@ static uint64_t usable_cpus(const struct np_node_kind *c,
 }
 
 /* The number of nodes follows from the kind with the fewest usable CPUs. */
-int np_site_fit(const struct np_site *s, const struct np_need *need,
-		uint64_t *nodes, struct np_fit *fit)
+int np_cluster_map_fit(const struct np_cluster_map *s,
+		       const struct np_need *need, uint64_t *nodes,
+		       struct np_fit *fit)
 {
 	const struct np_part *p;
 	uint64_t least = UINT64_MAX;
 	size_t n = 0;
 
 	*fit = (struct np_fit){
-		.partition = np_site_partition(s, need->partition),
+		.partition = np_cluster_map_partition(s, need->partition),
 		.constraint = need->partition && strchr(need->partition, ','),
 	};
 	if (fit->partition < 0)
@@ -838,7 +845,7 @@ static uint64_t digest(const node_info_msg_t *nodes,
 	return mix_text(h, topology);
 }
 
-static int add_names(struct np_site *s, const node_info_msg_t *nodes)
+static int add_names(struct np_cluster_map *s, const node_info_msg_t *nodes)
 {
 	s->name = calloc(s->n_nodes + 1, sizeof(*s->name));
 	for (size_t i = 0; s->name && i < s->n_nodes; i++) {
@@ -848,7 +855,7 @@ static int add_names(struct np_site *s, const node_info_msg_t *nodes)
 		if (!s->name[i])
 			return -ENOMEM;
 	}
-	return s->name ? np_naming_new(s->name, s->n_nodes, &s->naming) :
+	return s->name ? np_node_index_new(s->name, s->n_nodes, &s->naming) :
 			 -ENOMEM;
 }
 
@@ -858,7 +865,8 @@ static bool same_kind(const struct np_node_kind *c, const node_info_t *n)
 	       !strcmp(c->features, features_of(n));
 }
 
-static struct np_node_kind *new_kind(struct np_site *s, const node_info_t *n)
+static struct np_node_kind *
+new_kind(struct np_cluster_map *s, const node_info_t *n)
 {
 	struct np_node_kind *c = &s->kind[s->n_kinds];
 
@@ -884,11 +892,11 @@ static void widen(struct np_node_kind *c, const node_info_t *n)
  * Divide the nodes into kinds. Adjacent nodes are often alike, so the kind of
  * the last one is tried first.
  */
-static int add_kinds(struct np_site *s, const node_info_msg_t *nodes)
+static int add_kinds(struct np_cluster_map *s, const node_info_msg_t *nodes)
 {
 	struct np_node_kind *c = NULL;
 
-	s->kind = calloc(NP_SITE_MAX_KINDS, sizeof(*s->kind));
+	s->kind = calloc(NP_CLUSTER_MAP_MAX_KINDS, sizeof(*s->kind));
 	if (!s->kind)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n_nodes; i++) {
@@ -900,7 +908,7 @@ static int add_kinds(struct np_site *s, const node_info_msg_t *nodes)
 				k++;
 			if (k < s->n_kinds)
 				c = &s->kind[k];
-			else if (k < NP_SITE_MAX_KINDS)
+			else if (k < NP_CLUSTER_MAP_MAX_KINDS)
 				c = new_kind(s, n);
 			else
 				widen(c = &s->kind[k - 1], n);
@@ -913,8 +921,8 @@ static int add_kinds(struct np_site *s, const node_info_msg_t *nodes)
 }
 
 /* Add the partitions with their nodes. */
-static int add_parts(struct np_site *s, const partition_info_msg_t *parts,
-		     bool whole_nodes)
+static int add_parts(struct np_cluster_map *s,
+		     const partition_info_msg_t *parts, bool whole_nodes)
 {
 	s->part = calloc(parts->record_count + 1, sizeof(*s->part));
 	if (!s->part)
@@ -927,7 +935,7 @@ static int add_parts(struct np_site *s, const partition_info_msg_t *parts,
 		p->nodes = calloc(s->words, sizeof(*p->nodes));
 		if (!p->name || !p->nodes)
 			return -ENOMEM;
-		np_site_pairs(s, from->node_inx, p->nodes);
+		np_cluster_map_pairs(s, from->node_inx, p->nodes);
 		p->is_default = from->flags & PART_FLAG_DEFAULT;
 		/* OverSubscribe=EXCLUSIVE */
 		p->shares = !whole_nodes && from->max_share;
@@ -959,7 +967,8 @@ static const char *leaf_with(const struct leaves *l, uint32_t node)
 }
 
 /* Nodes on several leaves, which Slurm only warns of, stay on the first one. */
-static void keep_first(struct np_site *s, struct leaves *l, const char *leaf)
+static void
+keep_first(struct np_cluster_map *s, struct leaves *l, const char *leaf)
 {
 	for (size_t w = 0; w < s->words; w++) {
 		uint64_t twice = l->bits[w] & l->taken[w];
@@ -981,7 +990,7 @@ static void keep_first(struct np_site *s, struct leaves *l, const char *leaf)
 /*
  * Add a leaf switch, unless it has none of the cluster's nodes. 0 or -ENOMEM.
  */
-static int add_leaf(struct np_site *s, struct leaves *l,
+static int add_leaf(struct np_cluster_map *s, struct leaves *l,
 		    const struct np_topo_leaf *from)
 {
 	struct np_leaf *leaf = &l->leaf[l->n];
@@ -1010,7 +1019,7 @@ static int add_leaf(struct np_site *s, struct leaves *l,
 }
 
 /* Set which nodes use which topology; those in no partition, the cluster's. */
-static void list_nodes(struct np_site *s, const struct np_topo *t,
+static void list_nodes(struct np_cluster_map *s, const struct np_topo *t,
 		       uint64_t *of_topology)
 {
 	for (size_t i = 0; i < s->n_nodes; i++)
@@ -1031,7 +1040,7 @@ static void list_nodes(struct np_site *s, const struct np_topo *t,
 }
 
 /* Make the leaves from the topologies. 0 or -errno with err. */
-static int make_leaves(struct np_site *s, const struct np_topo *t,
+static int make_leaves(struct np_cluster_map *s, const struct np_topo *t,
 		       struct np_err *err)
 {
 	struct leaves l = {
@@ -1066,7 +1075,7 @@ static int make_leaves(struct np_site *s, const struct np_topo *t,
 	return rc;
 }
 
-static int add_leaves(struct np_site *s, const char *topology,
+static int add_leaves(struct np_cluster_map *s, const char *topology,
 		      struct np_err *err)
 {
 	struct np_topo t;
@@ -1076,19 +1085,21 @@ static int add_leaves(struct np_site *s, const char *topology,
 		return rc;
 	rc = make_leaves(s, &t, err);
 	np_topo_free(&t);
-	return rc ? rc : np_naming_cut(s->naming, s->leaves->leaf);
+	return rc ? rc : np_node_index_cut(s->naming, s->leaves->leaf);
 }
 
-int np_site_make(struct np_site *old, const node_info_msg_t *nodes,
-		 const partition_info_msg_t *parts, const char *topology,
-		 bool whole_nodes, struct np_site **out, struct np_err *err)
+int np_cluster_map_make(struct np_cluster_map *old,
+			const node_info_msg_t *nodes,
+			const partition_info_msg_t *parts, const char *topology,
+			bool whole_nodes, struct np_cluster_map **out,
+			struct np_err *err)
 {
 	uint64_t d = digest(nodes, parts, topology, whole_nodes);
-	struct np_site *s;
+	struct np_cluster_map *s;
 	int rc;
 
 	if (old && old->digest == d) {
-		*out = np_site_ref(old);
+		*out = np_cluster_map_ref(old);
 		return 0;
 	}
 	if (!nodes->record_count || nodes->record_count > NP_LEAVES_MAX_NODES)
@@ -1109,7 +1120,7 @@ int np_site_make(struct np_site *old, const node_info_msg_t *nodes,
 	if (!rc)
 		rc = add_leaves(s, topology, err);
 	if (rc) {
-		np_site_unref(s);
+		np_cluster_map_unref(s);
 		return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 	}
 	*out = s;

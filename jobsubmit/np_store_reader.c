@@ -1,4 +1,4 @@
-#include "np_proxy.h"
+#include "np_store_reader.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "np_clock.h"
-#include "np_history.h"
+#include "np_accounting.h"
 
 /* ---- Worker ---- */
 
@@ -143,12 +143,12 @@ struct reading {
 	struct np_err trouble, err;
 };
 
-struct np_proxy {
-	struct np_patience patience;
+struct np_store_reader {
+	struct np_deadlines patience;
 	struct np_worker *worker;
 	/* To be used by the worker only while it is busy. */
 	struct np_catalog *catalog;
-	struct np_history *history;
+	struct np_accounting *history;
 	struct reading reading;
 	mode_t mode; /* file permissions in the store; 0: not checked yet */
 
@@ -166,15 +166,16 @@ void np_known_free(struct np_known *k)
 	*k = (struct np_known){ NULL };
 }
 
-int np_proxy_new(const struct np_patience *p, struct np_proxy **out)
+int np_store_reader_new(const struct np_deadlines *p,
+			struct np_store_reader **out)
 {
-	struct np_proxy *s = calloc(1, sizeof(*s));
+	struct np_store_reader *s = calloc(1, sizeof(*s));
 	int rc = s ? np_worker_new(&s->worker) : -ENOMEM;
 
 	if (!rc)
-		rc = np_history_new(&s->history);
+		rc = np_accounting_new(&s->history);
 	if (rc) {
-		np_proxy_free(s);
+		np_store_reader_free(s);
 		return rc;
 	}
 	s->patience = *p;
@@ -183,7 +184,7 @@ int np_proxy_new(const struct np_patience *p, struct np_proxy **out)
 }
 
 /* Whether the worker is busy, i.e. the store has not answered in time. */
-static bool hangs(struct np_proxy *s)
+static bool hangs(struct np_store_reader *s)
 {
 	return np_worker_busy_sec(s->worker) > 0;
 }
@@ -191,14 +192,14 @@ static bool hangs(struct np_proxy *s)
 /* Called in the worker's thread once its last work is done. */
 static void free_reader(void *arg)
 {
-	struct np_proxy *s = arg;
+	struct np_store_reader *s = arg;
 
 	np_catalog_free(s->catalog);
-	np_history_free(s->history);
+	np_accounting_free(s->history);
 	free(s);
 }
 
-void np_proxy_free(struct np_proxy *s)
+void np_store_reader_free(struct np_store_reader *s)
 {
 	if (!s)
 		return;
@@ -206,12 +207,12 @@ void np_proxy_free(struct np_proxy *s)
 	np_worker_free(s->worker, free_reader, s);
 }
 
-void np_proxy_renew(struct np_proxy *s)
+void np_store_reader_renew(struct np_store_reader *s)
 {
 	s->renew = true;
 }
 
-bool np_proxy_is_new(struct np_proxy *s)
+bool np_store_reader_is_new(struct np_store_reader *s)
 {
 	if (s->renew && !hangs(s)) {
 		np_catalog_free(s->catalog);
@@ -222,15 +223,16 @@ bool np_proxy_is_new(struct np_proxy *s)
 	return !s->catalog;
 }
 
-int np_proxy_open(struct np_proxy *s, const struct np_conf *conf,
-		  const char *cluster, struct np_err *err)
+int np_store_reader_open(struct np_store_reader *s, const struct np_conf *conf,
+			 const char *cluster, struct np_err *err)
 {
 	strcpy(s->store, conf->store);
 	return np_catalog_new(conf->store, cluster, &conf->place, &s->catalog,
 			      err);
 }
 
-bool np_proxy_want(struct np_proxy *s, const char *app, uint32_t uid)
+bool np_store_reader_want(struct np_store_reader *s, const char *app,
+			  uint32_t uid)
 {
 	return s->catalog && !hangs(s) && np_catalog_want(s->catalog, app, uid);
 }
@@ -238,7 +240,7 @@ bool np_proxy_want(struct np_proxy *s, const char *app, uint32_t uid)
 /* Called in the worker's thread. */
 static void do_read(void *arg)
 {
-	struct np_proxy *s = arg;
+	struct np_store_reader *s = arg;
 	struct reading *r = &s->reading;
 	bool changed;
 
@@ -251,13 +253,13 @@ static void do_read(void *arg)
 
 static void drop_reading(void *arg)
 {
-	struct np_proxy *s = arg;
+	struct np_store_reader *s = arg;
 
 	np_known_free(&s->reading.known);
 }
 
 /* A read is complete: take over what it found. */
-static int take_reading(struct np_proxy *s)
+static int take_reading(struct np_store_reader *s)
 {
 	struct reading *r = &s->reading;
 
@@ -275,7 +277,7 @@ static int take_reading(struct np_proxy *s)
 }
 
 /* Treat all profiles as unknown, so that nothing conflicts. 0 or -ENOMEM. */
-static int forget_profiles(struct np_proxy *s)
+static int forget_profiles(struct np_store_reader *s)
 {
 	struct np_app_index *none;
 	int rc;
@@ -295,7 +297,7 @@ static int forget_profiles(struct np_proxy *s)
  * Report a store that hangs. The text stays the same while it does, so that it
  * is logged only once. 0 or -ENOMEM.
  */
-static int check_deadlines(struct np_proxy *s, struct np_err *trouble)
+static int check_deadlines(struct np_store_reader *s, struct np_err *trouble)
 {
 	double sec = np_worker_busy_sec(s->worker);
 	int rc = 0;
@@ -313,9 +315,9 @@ static int check_deadlines(struct np_proxy *s, struct np_err *trouble)
 	return rc;
 }
 
-int np_proxy_read(struct np_proxy *s, double budget_sec,
-		  np_store_warn_f *warn, struct np_known *out,
-		  struct np_err *trouble, struct np_err *err)
+int np_store_reader_read(struct np_store_reader *s, double budget_sec,
+			 np_store_warn_f *warn, struct np_known *out,
+			 struct np_err *trouble, struct np_err *err)
 {
 	const struct np_work read = { do_read, drop_reading, s };
 	int rc;
@@ -344,15 +346,15 @@ int np_proxy_read(struct np_proxy *s, double budget_sec,
 	return 0;
 }
 
-const char *np_proxy_fabric(const struct np_proxy *s)
+const char *np_store_reader_fabric(const struct np_store_reader *s)
 {
 	return s->fabric;
 }
 
 /* One write, owned by the worker if the caller gives up. */
 struct writing {
-	struct np_proxy *proxy;
-	struct np_left left;
+	struct np_store_reader *proxy;
+	struct np_pass_output left;
 	struct np_err err;
 };
 
@@ -360,22 +362,22 @@ struct writing {
 static void do_write(void *arg)
 {
 	struct writing *w = arg;
-	struct np_left *l = &w->left;
-	struct np_proxy *s = w->proxy;
+	struct np_pass_output *l = &w->left;
+	struct np_store_reader *s = w->proxy;
 
 	/* PrivateData also applies to files written before it was set. */
 	if (l->mode != s->mode &&
 	    !np_state_set_mode(l->store, l->mode, &w->err))
 		s->mode = l->mode;
-	np_history_update(s->history, &l->view, &l->answers, l->known.table,
-			  l->known.index, l->store, l->mode, &w->err);
+	np_accounting_update(s->history, &l->view, &l->answers, l->known.table,
+			     l->known.index, l->store, l->mode, &w->err);
 	if (l->has_state)
 		np_state_save(l->store, &l->state, l->mode, &w->err);
 }
 
-static void free_left(struct np_left *l)
+static void free_left(struct np_pass_output *l)
 {
-	np_view_free(&l->view);
+	np_job_snapshot_free(&l->view);
 	np_answers_free(&l->answers);
 	np_known_free(&l->known);
 	if (l->has_state)
@@ -390,7 +392,8 @@ static void drop_writing(void *arg)
 	free(w);
 }
 
-bool np_proxy_leave(struct np_proxy *s, struct np_left *l, struct np_err *err)
+bool np_store_reader_write(struct np_store_reader *s, struct np_pass_output *l,
+			   struct np_err *err)
 {
 	struct writing *w = hangs(s) ? NULL : calloc(1, sizeof(*w));
 	const struct np_work leave = { do_write, drop_writing, w };
@@ -408,7 +411,7 @@ bool np_proxy_leave(struct np_proxy *s, struct np_left *l, struct np_err *err)
 	return true;
 }
 
-bool np_proxy_has_more(struct np_proxy *s)
+bool np_store_reader_has_more(struct np_store_reader *s)
 {
-	return !hangs(s) && np_history_has_more(s->history);
+	return !hangs(s) && np_accounting_has_more(s->history);
 }

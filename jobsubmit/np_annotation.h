@@ -7,8 +7,8 @@
  * restarted slurmctld can take its own part back. All other text of the comment
  * is kept. Pure functions; nothing of Slurm is used here.
  */
-#ifndef NP_NOTE_H
-#define NP_NOTE_H
+#ifndef NP_ANNOTATION_H
+#define NP_ANNOTATION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,9 +21,9 @@
  * longer one is left alone, since its list would be stored a second time in the
  * annotation, and a third time by the thread.
  */
-#define NP_NOTE_MAX_USER 4096
+#define NP_ANNOTATION_MAX_USER 4096
 
-struct np_note {
+struct np_annotation {
 	char app[NP_APP_MAX + 1]; /* application; "": none given */
 	char *user; /* nodes that the user excluded, a hostlist; NULL: none */
 	char *ours; /* nodes that placement excluded, a hostlist; NULL: none */
@@ -35,14 +35,14 @@ struct np_note {
 
 /*
  * Read the annotation in a comment (NULL: none). Returns 0, free with
- * np_note_clear(); or -ENOENT (no annotation), -EINVAL (damaged) or -ENOMEM,
- * and *out is empty.
+ * np_annotation_clear(); or -ENOENT (no annotation), -EINVAL (damaged) or
+ * -ENOMEM, and *out is empty.
  */
-int np_note_read(const char *comment, struct np_note *out);
-void np_note_clear(struct np_note *n);
+int np_annotation_read(const char *comment, struct np_annotation *out);
+void np_annotation_clear(struct np_annotation *n);
 
 /* Whether a comment has an annotation, damaged or not. */
-bool np_note_in(const char *comment);
+bool np_annotation_in(const char *comment);
 
 /*
  * Which of the excluded nodes now[] of a job the user wants, given that user[]
@@ -55,17 +55,17 @@ bool np_note_in(const char *comment);
  * If nothing is known, all nodes are the user's: excluding a node too many is
  * better than losing a user's request. Bitmaps of nodes.
  */
-void np_note_user(uint64_t *user, const uint64_t *ours, const uint64_t *now,
-		  size_t words);
+void np_annotation_user(uint64_t *user, const uint64_t *ours,
+			const uint64_t *now, size_t words);
 
 /* Join two lists, each of which may be NULL. malloc'ed; NULL: out of memory. */
-char *np_note_join(const char *a, const char *b);
+char *np_annotation_join(const char *a, const char *b);
 
 /*
  * The comment with annotation n in place of the first one, or appended; n NULL:
  * without any. Further annotations, which netprof never writes, are removed,
  * and all other text is kept unchanged. malloc'ed; NULL: out of memory.
  */
-char *np_note_write(const char *comment, const struct np_note *n);
+char *np_annotation_write(const char *comment, const struct np_annotation *n);
 
 #endif

@@ -1,4 +1,4 @@
-#include "np_view.h"
+#include "np_job_snapshot.h"
 
 #include <errno.h>
 #include <search.h>
@@ -15,13 +15,13 @@
  */
 struct np_change_lists {
 	bool read;
-	int put_rc, requested_rc; /* results of np_site_parse() */
+	int put_rc, requested_rc; /* results of np_cluster_map_parse() */
 	uint64_t *put, *requested;
 };
 
 /* State while a job snapshot is made. */
 struct builder {
-	struct np_view *view;
+	struct np_job_snapshot *view;
 	const struct np_app_index *index;
 	const struct np_place_conf *conf;
 	struct np_job_cache *cache;
@@ -165,15 +165,15 @@ static bool rests_now(const struct overtaker *o, int64_t now_sec)
 	       o->rest_sec <= now_sec + NP_OVERTAKEN_REST_SEC;
 }
 
-void np_job_cache_end_round(struct np_job_cache *m, int64_t now_sec,
-			    void (*on_rest)(uint32_t uid))
+void np_job_cache_end_pass(struct np_job_cache *m, int64_t now_sec,
+			   void (*on_rest)(uint32_t uid))
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < m->n_overtakers; i++) {
 		struct overtaker o = m->overtaker[i];
 
-		if (o.now && ++o.rounds == NP_OVERTAKEN_ROUNDS) {
+		if (o.now && ++o.rounds == NP_OVERTAKEN_PASSES) {
 			o.rounds = 0;
 			o.rest_sec = now_sec + NP_OVERTAKEN_REST_SEC;
 			if (on_rest)
@@ -187,8 +187,8 @@ void np_job_cache_end_round(struct np_job_cache *m, int64_t now_sec,
 	m->n_overtakers = n;
 }
 
-bool np_job_cache_rests(const struct np_job_cache *m, uint32_t uid,
-			int64_t now_sec)
+bool np_job_cache_ignores(const struct np_job_cache *m, uint32_t uid,
+			  int64_t now_sec)
 {
 	const struct overtaker *o = find_overtaker(m, uid);
 
@@ -204,10 +204,11 @@ static struct np_need np_need_of_job(const slurm_job_info_t *j)
 		.features = j->features && *j->features ? j->features : NULL,
 		.tres = j->tres_per_job || j->tres_per_node ||
 			j->tres_per_socket || j->tres_per_task,
-		.cpus_per_node = np_said16(j->pn_min_cpus),
-		.cpus = np_said(j->num_cpus), .tasks = np_said(j->num_tasks),
-		.tasks_per_node = np_said16(j->ntasks_per_node),
-		.nodes = np_said(j->num_nodes),
+		.cpus_per_node = np_or_zero16(j->pn_min_cpus),
+		.cpus = np_or_zero(j->num_cpus),
+		.tasks = np_or_zero(j->num_tasks),
+		.tasks_per_node = np_or_zero16(j->ntasks_per_node),
+		.nodes = np_or_zero(j->num_nodes),
 	};
 
 	np_need_memory(&need, j->pn_min_memory);
@@ -248,16 +249,16 @@ static bool is_ready(const slurm_job_info_t *j)
 	}
 }
 
-bool np_view_app(const struct np_place_conf *conf, const slurm_job_info_t *j,
-		 char app[NP_APP_MAX + 1])
+bool np_job_snapshot_app(const struct np_place_conf *conf,
+			 const slurm_job_info_t *j, char app[NP_APP_MAX + 1])
 {
-	struct np_note note;
+	struct np_annotation note;
 	const char *by_rule;
 
 	app[0] = '\0';
-	if (!np_note_read(j->admin_comment, &note)) {
+	if (!np_annotation_read(j->admin_comment, &note)) {
 		strcpy(app, note.app);
-		np_note_clear(&note);
+		np_annotation_clear(&note);
 	}
 	by_rule = app[0] ? NULL : np_place_conf_app(conf, j->name, j->comment);
 	if (by_rule)
@@ -275,7 +276,7 @@ static int32_t profile_of(const struct builder *m,
 		.partition = partition,
 	};
 
-	return np_view_app(m->conf, j, entry->app) && m->index ?
+	return np_job_snapshot_app(m->conf, j, entry->app) && m->index ?
 	       np_app_index_of_job(m->index, entry->app, &who, &entry->claim) :
 	       NP_PROFILE_UNKNOWN;
 }
@@ -308,10 +309,10 @@ static int add_tasks(const slurm_job_info_t *j, struct np_job_entry *entry,
 	if (!j->array_job_id)
 		return 0;
 	entry->array = to->array = j->array_job_id;
-	entry->task = to->task = np_said(j->array_task_id);
+	entry->task = to->task = np_or_zero(j->array_task_id);
 	if (j->array_task_id != NO_VAL || !j->array_bitmap)
 		return 0;
-	entry->task = NP_SEEN_NO_TASK;
+	entry->task = NP_JOB_ENTRY_NO_TASK;
 	bit = slurm_bit_ffs(j->array_bitmap);
 	if (bit < 0)
 		return 0;
@@ -333,7 +334,7 @@ static void running_nodes(struct builder *m, const slurm_job_info_t *j,
 {
 	size_t words = m->view->map->words;
 
-	np_site_pairs(m->view->map, j->node_inx, m->scratch);
+	np_cluster_map_pairs(m->view->map, j->node_inx, m->scratch);
 	NP_BITS_EACH(i, m->scratch, words)
 		m->node[to->n_nodes++] = (uint32_t)i;
 	to->node = m->node;
@@ -372,9 +373,9 @@ parse_lists(const struct builder *m, const struct np_change *c)
 	if (!l->put)
 		return NULL;
 	l->requested = l->put + words;
-	l->put_rc = np_site_parse(m->view->map, c->put, l->put);
+	l->put_rc = np_cluster_map_parse(m->view->map, c->put, l->put);
 	l->requested_rc =
-		np_site_parse(m->view->map, c->exc_nodes, l->requested);
+		np_cluster_map_parse(m->view->map, c->exc_nodes, l->requested);
 	l->read = true;
 	return l;
 }
@@ -441,21 +442,22 @@ static int find_exclusions(struct builder *m, const slurm_job_info_t *j,
 			   struct np_job_entry *entry, bool noted,
 			   struct lists *l)
 {
-	const struct np_site *map = m->view->map;
+	const struct np_cluster_map *map = m->view->map;
 	size_t words = map->words;
 	const struct np_change_lists *set;
 	int rc;
 
-	np_site_pairs(map, j->exc_node_inx, l->now);
+	np_cluster_map_pairs(map, j->exc_node_inx, l->now);
 	/* We never write lists that cannot be parsed. */
-	noted = noted && !np_site_parse(map, entry->note.user, l->user) &&
-		!np_site_parse(map, entry->note.ours, l->written);
+	noted = noted &&
+		!np_cluster_map_parse(map, entry->note.user, l->user) &&
+		!np_cluster_map_parse(map, entry->note.ours, l->written);
 	entry->in_effect = noted && np_bits_within(l->written, l->now, words);
 	if (!noted) {
 		memset(l->user, 0, words * sizeof(*l->user));
 		memset(l->written, 0, words * sizeof(*l->written));
 	}
-	np_note_user(l->user, l->written, l->now, words);
+	np_annotation_user(l->user, l->written, l->now, words);
 	rc = find_list_in_effect(m, changes, l->now, &set);
 	if (rc || !set)
 		return rc;
@@ -532,13 +534,14 @@ static void find_begin_time(struct builder *m, const slurm_job_info_t *j,
 static int read_note(struct np_cached_job *cached, const slurm_job_info_t *j,
 		     struct np_job_entry *entry)
 {
-	int rc = np_note_read(j->admin_comment, &entry->note);
+	int rc = np_annotation_read(j->admin_comment, &entry->note);
 
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc)
-		return cached->comment ?
-		       np_note_read(cached->comment, &entry->note) : -ENOENT;
+		return cached->comment ? np_annotation_read(cached->comment,
+							    &entry->note)
+				       : -ENOENT;
 	if (cached->comment && !strcmp(cached->comment, j->admin_comment))
 		return 0;
 	free(cached->comment);
@@ -549,7 +552,7 @@ static int read_note(struct np_cached_job *cached, const slurm_job_info_t *j,
 static bool
 is_left_alone(const struct builder *m, const slurm_job_info_t *j)
 {
-	return np_job_cache_rests(m->cache, j->user_id, m->view->now_sec);
+	return np_job_cache_ignores(m->cache, j->user_id, m->view->now_sec);
 }
 
 /*
@@ -576,7 +579,7 @@ static int add_pending(struct builder *m, const slurm_job_info_t *j,
 	if (rc == -ENOMEM)
 		return rc;
 	/* Jobs of scrontab cannot be updated. */
-	entry->managed = (!rc || np_note_in(j->admin_comment) ||
+	entry->managed = (!rc || np_annotation_in(j->admin_comment) ||
 			  to->mode >= NP_MODE_PREFER) &&
 		     !(j->bitflags & CRON_JOB);
 	find_changes(m, j, &changes);
@@ -605,7 +608,7 @@ static bool
 has_long_list(const slurm_job_info_t *j, const struct np_job_entry *entry)
 {
 	size_t ours = entry->note.ours ? strlen(entry->note.ours) + 1 : 0;
-	size_t most = NP_NOTE_MAX_USER + ours;
+	size_t most = NP_ANNOTATION_MAX_USER + ours;
 
 	return j->exc_nodes && strnlen(j->exc_nodes, most + 1) > most;
 }
@@ -619,14 +622,14 @@ static int pending_nodes(struct builder *m, const slurm_job_info_t *j,
 	struct np_need need = np_need_of_job(j);
 	uint64_t *nodes = m->scratch;
 	struct np_fit fit;
-	int rc = np_site_fit(m->view->map, &need, nodes, &fit);
+	int rc = np_cluster_map_fit(m->view->map, &need, nodes, &fit);
 
 	if (rc)
 		return rc;
 	if (fit.constraint || j->bitflags & CRON_JOB)
 		to->flags |= NP_JOB_CONSTRAINT;
 	to->nodes_min = fit.nodes;
-	to->switches = np_said(j->req_switch);
+	to->switches = np_or_zero(j->req_switch);
 	rc = add_pending(m, j, entry, to);
 	if (rc)
 		return rc;
@@ -669,9 +672,9 @@ static int view_job(struct builder *m, const slurm_job_info_t *j,
 	if (!holds_nodes(j) && !is_pending(j))
 		return -ENOENT;
 	*entry = (struct np_job_entry){
-		.id = j->job_id, .n_nodes = np_said(j->num_nodes),
+		.id = j->job_id, .n_nodes = np_or_zero(j->num_nodes),
 	};
-	entry->partition = np_site_partition(m->view->map, j->partition);
+	entry->partition = np_cluster_map_partition(m->view->map, j->partition);
 	partition = entry->partition < 0 ? j->partition :
 		    m->view->map->part[entry->partition].name;
 	to.mode = np_place_conf_mode(m->conf, partition);
@@ -683,7 +686,7 @@ static int view_job(struct builder *m, const slurm_job_info_t *j,
 	rc = add_tasks(j, entry, &to);
 	if (!rc && holds_nodes(j)) {
 		to.state = NP_JOB_RUNNING;
-		np_note_read(j->admin_comment, &entry->note);
+		np_annotation_read(j->admin_comment, &entry->note);
 		running_nodes(m, j, &to);
 		rc = to.n_nodes ? 0 : -ENOENT;
 	} else if (!rc) {
@@ -693,7 +696,7 @@ static int view_job(struct builder *m, const slurm_job_info_t *j,
 	if (!rc)
 		rc = np_snapshot_job(m->view->snapshot, &to, err);
 	if (rc) {
-		np_note_clear(&entry->note);
+		np_annotation_clear(&entry->note);
 		free(entry->comment);
 		free(entry->bits);
 		free(entry->tasks);
@@ -806,13 +809,13 @@ void np_answers_free(struct np_answers *a)
 /* Whether job_submit let the job start: it has an annotation, and no hold. */
 static bool was_admitted(const slurm_job_info_t *j)
 {
-	struct np_note note;
+	struct np_annotation note;
 	bool admitted;
 
-	if (np_note_read(j->admin_comment, &note))
+	if (np_annotation_read(j->admin_comment, &note))
 		return false;
 	admitted = !note.until_sec;
-	np_note_clear(&note);
+	np_annotation_clear(&note);
 	return admitted;
 }
 
@@ -887,7 +890,7 @@ static enum np_node_state node_state(const node_info_t *n)
  * come back together and start the queue in one scheduling pass, so the jobs
  * must be kept apart before.
  */
-static int add_nodes(struct np_view *v, const node_info_msg_t *nodes,
+static int add_nodes(struct np_job_snapshot *v, const node_info_msg_t *nodes,
 		     struct np_err *err)
 {
 	size_t n = v->map->n_nodes, n_away = 0;
@@ -907,7 +910,7 @@ static int add_nodes(struct np_view *v, const node_info_msg_t *nodes,
 }
 
 /* Add the nodes of each partition as a set. */
-static int add_sets(struct np_view *v, struct np_err *err)
+static int add_sets(struct np_job_snapshot *v, struct np_err *err)
 {
 	size_t n = v->map->n_parts;
 	int rc = 0;
@@ -926,7 +929,7 @@ static int add_sets(struct np_view *v, struct np_err *err)
 static int add_jobs(struct builder *m, const job_info_msg_t *jobs,
 		    struct np_err *err)
 {
-	struct np_view *v = m->view;
+	struct np_job_snapshot *v = m->view;
 
 	v->job = calloc(jobs->record_count + 1, sizeof(*v->job));
 	if (!v->job)
@@ -943,14 +946,16 @@ static int add_jobs(struct builder *m, const job_info_msg_t *jobs,
 	return 0;
 }
 
-int np_view_make(const struct np_answers *a, struct np_site *map,
-		 const struct np_app_index *index,
-		 const struct np_place_conf *conf, struct np_job_cache *cache,
-		 const struct np_change *change, size_t n_changes,
-		 int64_t now_sec, int64_t last_sec, struct np_view *out,
-		 struct np_err *err)
+int np_job_snapshot_make(const struct np_answers *a, struct np_cluster_map *map,
+			 const struct np_app_index *index,
+			 const struct np_place_conf *conf,
+			 struct np_job_cache *cache,
+			 const struct np_change *change, size_t n_changes,
+			 int64_t now_sec, int64_t last_sec,
+			 struct np_job_snapshot *out, struct np_err *err)
 {
-	struct np_view v = { .map = np_site_ref(map), .now_sec = now_sec };
+	struct np_job_snapshot v = { .map = np_cluster_map_ref(map),
+				     .now_sec = now_sec };
 	struct builder m = {
 		.view = &v, .index = index, .conf = conf, .cache = cache,
 		.change = change, .n_changes = n_changes,
@@ -977,7 +982,7 @@ int np_view_make(const struct np_answers *a, struct np_site *map,
 	free(m.scratch);
 	free(m.node);
 	if (rc) {
-		np_view_free(&v);
+		np_job_snapshot_free(&v);
 		return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 	}
 	np_snapshot_seal(v.snapshot);
@@ -987,10 +992,10 @@ int np_view_make(const struct np_answers *a, struct np_site *map,
 	return 0;
 }
 
-void np_view_free(struct np_view *v)
+void np_job_snapshot_free(struct np_job_snapshot *v)
 {
 	for (size_t i = 0; v->job && i < v->n_jobs; i++) {
-		np_note_clear(&v->job[i].note);
+		np_annotation_clear(&v->job[i].note);
 		free(v->job[i].comment);
 		free(v->job[i].bits);
 		free(v->job[i].tasks);
@@ -1000,6 +1005,6 @@ void np_view_free(struct np_view *v)
 	free(v->set);
 	free(v->none);
 	np_snapshot_unref(v->snapshot);
-	np_site_unref(v->map);
+	np_cluster_map_unref(v->map);
 	memset(v, 0, sizeof(*v));
 }

@@ -8,8 +8,8 @@
  * updates of jobs are taken back. Except for the worker, everything here is for
  * one thread, the placement thread.
  */
-#ifndef NP_PROXY_H
-#define NP_PROXY_H
+#ifndef NP_STORE_READER_H
+#define NP_STORE_READER_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 
 #include "np_catalog.h"
 #include "np_state.h"
-#include "np_view.h"
+#include "np_job_snapshot.h"
 
 /* ---- Worker: a thread for calls that may hang ---- */
 
@@ -60,32 +60,36 @@ int np_thread_start(void *(*run)(void *arg), void *arg);
 /* ---- Store reader ---- */
 
 /* Deadlines, seconds. */
-struct np_patience {
+struct np_deadlines {
 	double round;  /* for a read, beyond its budget; and for a write */
 	double say;    /* until a store that hangs is reported */
 	double forget; /* until all profiles count as unknown */
 };
-#define NP_PATIENCE ((struct np_patience){ 2, 60, 600 })
+#define NP_DEADLINES ((struct np_deadlines){ 2, 60, 600 })
 
-struct np_proxy;
+struct np_store_reader;
 
 /* Returns 0, -ENOMEM, or an error of pthread_create(), negated. */
-int np_proxy_new(const struct np_patience *p, struct np_proxy **out);
+int np_store_reader_new(const struct np_deadlines *p,
+			struct np_store_reader **out);
 
 /* If the store hangs, most memory is freed once it answers. NULL is allowed. */
-void np_proxy_free(struct np_proxy *s);
+void np_store_reader_free(struct np_store_reader *s);
 
 /* The configuration changed: read everything anew, maybe from another store. */
-void np_proxy_renew(struct np_proxy *s);
+void np_store_reader_renew(struct np_store_reader *s);
 
-/* Whether np_proxy_open() must be called before np_proxy_want(). */
-bool np_proxy_is_new(struct np_proxy *s);
+/*
+ * Whether np_store_reader_open() must be called before np_store_reader_want().
+ */
+bool np_store_reader_is_new(struct np_store_reader *s);
 /* Returns 0 or an error of np_catalog_new() with err. */
-int np_proxy_open(struct np_proxy *s, const struct np_conf *conf,
-		  const char *cluster, struct np_err *err);
+int np_store_reader_open(struct np_store_reader *s, const struct np_conf *conf,
+			 const char *cluster, struct np_err *err);
 
 /* np_catalog_want(); false while the store hangs. */
-bool np_proxy_want(struct np_proxy *s, const char *app, uint32_t uid);
+bool np_store_reader_want(struct np_store_reader *s, const char *app,
+			  uint32_t uid);
 
 /* What was last read from the store; references, for np_known_free(). */
 struct np_known {
@@ -100,18 +104,18 @@ void np_known_free(struct np_known *k);
  * even if there is no store or it hangs, which *trouble then says; or, with
  * err, -ENOMEM, or -EAGAIN (the store hangs and was never read).
  */
-int np_proxy_read(struct np_proxy *s, double budget_sec,
-		  np_store_warn_f *warn, struct np_known *out,
-		  struct np_err *trouble, struct np_err *err);
+int np_store_reader_read(struct np_store_reader *s, double budget_sec,
+			 np_store_warn_f *warn, struct np_known *out,
+			 struct np_err *trouble, struct np_err *err);
 
 /* np_catalog_fabric(), as of the last read. */
-const char *np_proxy_fabric(const struct np_proxy *s);
+const char *np_store_reader_fabric(const struct np_store_reader *s);
 
 /* What a pass writes to the store at its end. */
-struct np_left {
+struct np_pass_output {
 	char store[PATH_MAX];
 	mode_t mode; /* file permissions */
-	struct np_view view;
+	struct np_job_snapshot view;
 	struct np_answers answers;
 	struct np_known known;
 	struct np_state state;
@@ -123,9 +127,10 @@ struct np_left {
  * that l points to, but not l itself. Returns true if it was written, or if
  * writing failed (with err); false if the store hangs.
  */
-bool np_proxy_leave(struct np_proxy *s, struct np_left *l, struct np_err *err);
+bool np_store_reader_write(struct np_store_reader *s, struct np_pass_output *l,
+			   struct np_err *err);
 
-/* np_history_has_more(); false while the store hangs. */
-bool np_proxy_has_more(struct np_proxy *s);
+/* np_accounting_has_more(); false while the store hangs. */
+bool np_store_reader_has_more(struct np_store_reader *s);
 
 #endif

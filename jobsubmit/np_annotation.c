@@ -1,4 +1,4 @@
-#include "np_note.h"
+#include "np_annotation.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -14,7 +14,7 @@ static const char *find(const char *comment)
 	return comment ? strstr(comment, OPEN) : NULL;
 }
 
-bool np_note_in(const char *comment)
+bool np_annotation_in(const char *comment)
 {
 	return find(comment);
 }
@@ -74,7 +74,7 @@ static int take_date(const char *text, size_t len, int64_t *out)
 }
 
 /* Read a word such as "held=12". 0, -EINVAL or -ENOMEM. */
-static int take(struct np_note *n, const char *word, size_t len)
+static int take(struct np_annotation *n, const char *word, size_t len)
 {
 	const char *eq = memchr(word, '=', len), *value;
 	size_t key, rest;
@@ -150,7 +150,7 @@ static void strip(char *text)
 	*out = '\0';
 }
 
-int np_note_read(const char *comment, struct np_note *out)
+int np_annotation_read(const char *comment, struct np_annotation *out)
 {
 	const char *at = find(comment), *end;
 	int rc = 0;
@@ -170,11 +170,11 @@ int np_note_read(const char *comment, struct np_note *out)
 		at += len + 1;
 	}
 	if (rc)
-		np_note_clear(out);
+		np_annotation_clear(out);
 	return rc;
 }
 
-void np_note_clear(struct np_note *n)
+void np_annotation_clear(struct np_annotation *n)
 {
 	free(n->user);
 	free(n->ours);
@@ -189,7 +189,7 @@ static void put_list(FILE *f, const char *list)
 }
 
 /* Print the annotation. */
-static void put(FILE *f, const struct np_note *n)
+static void put(FILE *f, const struct np_annotation *n)
 {
 	const char *space = "";
 
@@ -213,14 +213,14 @@ static void put(FILE *f, const struct np_note *n)
 	fputc('}', f);
 }
 
-void np_note_user(uint64_t *user, const uint64_t *ours, const uint64_t *now,
-		  size_t words)
+void np_annotation_user(uint64_t *user, const uint64_t *ours,
+			const uint64_t *now, size_t words)
 {
 	for (size_t k = 0; k < words; k++)
 		user[k] = now[k] & ~(ours[k] & ~user[k]);
 }
 
-char *np_note_join(const char *a, const char *b)
+char *np_annotation_join(const char *a, const char *b)
 {
 	char *text;
 
@@ -251,7 +251,7 @@ static size_t split(const char *comment, bool drop, const char **behind)
 	return before;
 }
 
-char *np_note_write(const char *comment, const struct np_note *n)
+char *np_annotation_write(const char *comment, const struct np_annotation *n)
 {
 	const char *behind;
 	char *text = NULL, *rest;
@@ -269,7 +269,7 @@ char *np_note_write(const char *comment, const struct np_note *n)
 	}
 	strip(rest);
 	fwrite(comment, 1, before, f);
-	if (n && before && !np_note_in(comment))
+	if (n && before && !np_annotation_in(comment))
 		fputc(' ', f);
 	if (n)
 		put(f, n);

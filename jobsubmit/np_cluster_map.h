@@ -4,8 +4,8 @@
  * a job. Immutable once made; reference counted, so that threads can share it.
  * Loading it takes some RPCs and must not be done in a callback.
  */
-#ifndef NP_SITE_H
-#define NP_SITE_H
+#ifndef NP_CLUSTER_MAP_H
+#define NP_CLUSTER_MAP_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,17 +24,18 @@
  * list of all nodes but a few is as fast as one of a few. Immutable once made.
  */
 
-struct np_naming;
+struct np_node_index;
 
 /*
  * name[n]: names of nodes 0 to n - 1, borrowed as long as *out lives; "": no
  * such node. Returns 0 or -ENOMEM.
  */
-int np_naming_new(char *const *name, size_t n, struct np_naming **out);
-void np_naming_free(struct np_naming *x); /* NULL is allowed */
+int np_node_index_new(char *const *name, size_t n, struct np_node_index **out);
+void np_node_index_free(struct np_node_index *x); /* NULL is allowed */
 
 /* The host list of a bitmap, malloc'ed; "": no node. NULL: out of memory. */
-char *np_naming_format(const struct np_naming *x, const uint64_t *nodes);
+char *
+np_node_index_format(const struct np_node_index *x, const uint64_t *nodes);
 
 /*
  * Set the bits of the nodes in a word such as "n[0-3,7]"; names of no node are
@@ -43,21 +44,21 @@ char *np_naming_format(const struct np_naming *x, const uint64_t *nodes);
  * and *left is decreased by those used. Returns 0; -ENOENT: the word has
  * another form, nothing is set; -E2BIG: more than *left.
  */
-int np_naming_parse(const struct np_naming *x, const char *word, size_t len,
-		    uint64_t *nodes, size_t *left);
+int np_node_index_parse(const struct np_node_index *x, const char *word,
+			size_t len, uint64_t *nodes, size_t *left);
 
 /*
  * Divide the nodes into groups, i.e. leaf switches. group[n]: group of each
  * node; UINT32_MAX: none. To be called once. Returns 0 or -ENOMEM.
  */
-int np_naming_cut(struct np_naming *x, const uint32_t *group);
+int np_node_index_cut(struct np_node_index *x, const uint32_t *group);
 
 /* The host list of all nodes whose group is not in open[]; as above. */
-char *np_naming_closed(const struct np_naming *x, const uint64_t *open);
+char *np_node_index_closed(const struct np_node_index *x, const uint64_t *open);
 
 /* ---- The map ---- */
 
-#define NP_SITE_MAX_KINDS 256
+#define NP_CLUSTER_MAP_MAX_KINDS 256
 
 /* Nodes that are interchangeable for a job. */
 struct np_node_kind {
@@ -76,13 +77,13 @@ struct np_part {
 	size_t n_kinds; /* kinds of its nodes */
 };
 
-struct np_site {
+struct np_cluster_map {
 	atomic_uint refs;
 	uint64_t digest; /* of everything it was made from */
 	size_t n_nodes, words; /* words: of a bitmap of nodes */
 	char **name; /* "": the node was deleted */
 	struct np_leaves *leaves;
-	struct np_naming *naming; /* divided by leaves */
+	struct np_node_index *naming; /* divided by leaves */
 	struct np_node_kind *kind;
 	size_t n_kinds;
 	struct np_part *part;
@@ -104,12 +105,12 @@ struct np_need {
 };
 
 /* Slurm's values for "not set" become 0. */
-static inline uint32_t np_said(uint32_t v)
+static inline uint32_t np_or_zero(uint32_t v)
 {
 	return v == NO_VAL || v == INFINITE ? 0 : v;
 }
 
-static inline uint32_t np_said16(uint16_t v)
+static inline uint32_t np_or_zero16(uint16_t v)
 {
 	return v == NO_VAL16 || v == INFINITE16 ? 0 : v;
 }
@@ -134,22 +135,25 @@ struct np_fit {
  * old: map that is returned again, with a further reference, if nothing
  * changed; may be NULL. Returns 0, or -errno with err.
  */
-int np_site_make(struct np_site *old, const node_info_msg_t *nodes,
-		 const partition_info_msg_t *parts, const char *topology,
-		 bool whole_nodes, struct np_site **out, struct np_err *err);
-struct np_site *np_site_ref(struct np_site *s);
-void np_site_unref(struct np_site *s); /* NULL is allowed */
+int np_cluster_map_make(struct np_cluster_map *old,
+			const node_info_msg_t *nodes,
+			const partition_info_msg_t *parts, const char *topology,
+			bool whole_nodes, struct np_cluster_map **out,
+			struct np_err *err);
+struct np_cluster_map *np_cluster_map_ref(struct np_cluster_map *s);
+void np_cluster_map_unref(struct np_cluster_map *s); /* NULL is allowed */
 
 /* Index of the first partition in "a,b", NULL: the default one. -1: unknown. */
-int np_site_partition(const struct np_site *s, const char *names);
+int np_cluster_map_partition(const struct np_cluster_map *s, const char *names);
 
 /*
  * Fill in *fit, and nodes[]: the nodes of the partition that match. Returns 0,
  * or -ENOENT if the partition is unknown. Allocates nothing; takes at most
  * n_kinds * words steps.
  */
-int np_site_fit(const struct np_site *s, const struct np_need *need,
-		uint64_t *nodes, struct np_fit *fit);
+int np_cluster_map_fit(const struct np_cluster_map *s,
+		       const struct np_need *need, uint64_t *nodes,
+		       struct np_fit *fit);
 
 /*
  * Read a hostlist expression into nodes[]; unknown names are ignored, and NULL
@@ -157,27 +161,31 @@ int np_site_fit(const struct np_site *s, const struct np_need *need,
  * than four times the nodes, where nodes of a range whose numbers and indices
  * go up together count as one name. Allocates nothing.
  */
-int np_site_parse(const struct np_site *s, const char *hosts, uint64_t *nodes);
+int np_cluster_map_parse(const struct np_cluster_map *s, const char *hosts,
+			 uint64_t *nodes);
 
 /* The inverse, malloc'ed. NULL: no node, or out of memory. */
-char *np_site_format(const struct np_site *s, const uint64_t *nodes);
+char *
+np_cluster_map_format(const struct np_cluster_map *s, const uint64_t *nodes);
 
 /*
  * A hostlist of all nodes on the leaves that are not in open[], malloc'ed. Its
  * cost depends only on the number of leaves where the names of each leaf's
  * nodes are consecutive. NULL: no leaf is closed, or out of memory.
  */
-char *np_site_closed(const struct np_site *s, const uint64_t *open);
+char *
+np_cluster_map_closed(const struct np_cluster_map *s, const uint64_t *open);
 
 /* Names of leaves, given as a bitmap or as n indices, as a list; malloc'ed. */
-char *np_site_leaf_list(const struct np_site *s, const uint64_t *leaves,
-			const uint32_t *leaf, size_t n);
+char *np_cluster_map_leaf_list(const struct np_cluster_map *s,
+			       const uint64_t *leaves, const uint32_t *leaf,
+			       size_t n);
 
 /*
  * A bitmap from Slurm's pairs of first and last index, which -1 ends; NULL:
  * none. Nodes that were deleted are left out.
  */
-void np_site_pairs(const struct np_site *s, const int32_t *inx,
-		   uint64_t *nodes);
+void np_cluster_map_pairs(const struct np_cluster_map *s, const int32_t *inx,
+			  uint64_t *nodes);
 
 #endif

@@ -1,4 +1,4 @@
-#include "np_history.h"
+#include "np_accounting.h"
 
 #include <errno.h>
 #include <math.h>
@@ -23,11 +23,11 @@ struct job {
 	bool unwritten; /* it ended, and its record is still to be written */
 };
 
-struct np_history {
+struct np_accounting {
 	struct job *job; /* sorted by by_id() */
 	size_t n;
 	size_t n_unwritten;
-	struct np_site *map; /* that the leaves refer to */
+	struct np_cluster_map *map; /* that the leaves refer to */
 	struct np_ended_day *day;
 };
 
@@ -40,9 +40,9 @@ struct sink {
 	size_t steps; /* of the search for neighbours, so far */
 };
 
-int np_history_new(struct np_history **out)
+int np_accounting_new(struct np_accounting **out)
 {
-	struct np_history *p = calloc(1, sizeof(*p));
+	struct np_accounting *p = calloc(1, sizeof(*p));
 
 	if (!p || np_ended_day_new(&p->day)) {
 		free(p);
@@ -52,7 +52,7 @@ int np_history_new(struct np_history **out)
 	return 0;
 }
 
-static void forget_all(struct np_history *p)
+static void forget_all(struct np_accounting *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		free(p->job[i].leaf);
@@ -61,17 +61,17 @@ static void forget_all(struct np_history *p)
 	p->n = p->n_unwritten = 0;
 }
 
-bool np_history_has_more(const struct np_history *p)
+bool np_accounting_has_more(const struct np_accounting *p)
 {
 	return p->n_unwritten;
 }
 
-void np_history_free(struct np_history *p)
+void np_accounting_free(struct np_accounting *p)
 {
 	if (!p)
 		return;
 	forget_all(p);
-	np_site_unref(p->map);
+	np_cluster_map_unref(p->map);
 	np_ended_day_free(p->day);
 	free(p);
 }
@@ -87,7 +87,7 @@ static int by_id(const void *a, const void *b)
 }
 
 /* The running run of a job, among the first n. */
-static struct job *find(struct np_history *p, size_t n, uint32_t id)
+static struct job *find(struct np_accounting *p, size_t n, uint32_t id)
 {
 	const struct job key = { .in.id = id };
 
@@ -146,7 +146,7 @@ static int id_of(const void *key, const void *item)
 }
 
 /* Among the first n, find the runs that ended. runs[]: those that did not. */
-static int find_ended(struct np_history *p, size_t n, const bool *runs,
+static int find_ended(struct np_accounting *p, size_t n, const bool *runs,
 		      const struct np_answers *a, int64_t now_sec)
 {
 	struct job **ended = calloc(n + 1, sizeof(*ended)), **at;
@@ -191,7 +191,7 @@ static bool common_leaves(const struct job *a, const struct job *b,
 }
 
 /* Set the profiles by name, as handles may have been reused meanwhile. */
-static void find_profiles(struct np_history *p, const struct sink *w)
+static void find_profiles(struct np_accounting *p, const struct sink *w)
 {
 	int32_t n = (int32_t)w->table->n;
 
@@ -245,7 +245,7 @@ static double overlap(const struct job *a, const struct job *b)
  * Find the runs that shared a leaf with a for at least a second, into *out.
  * leaf[]: scratch, for a's leaves. Returns their number, or -ENOMEM.
  */
-static ssize_t find_neighbours(const struct np_history *p, struct sink *w,
+static ssize_t find_neighbours(const struct np_accounting *p, struct sink *w,
 			       const struct job *a, uint32_t *leaf,
 			       struct neighbour **out)
 {
@@ -276,7 +276,7 @@ static ssize_t find_neighbours(const struct np_history *p, struct sink *w,
  * Fill in neighbours, and the slowdown predicted for the whole run: each
  * neighbour counts for the part of it that they had in common.
  */
-static int add_neighbours(const struct np_history *p, struct sink *w,
+static int add_neighbours(const struct np_accounting *p, struct sink *w,
 			  const struct job *a, struct np_ended *e)
 {
 	double whole = a->end_sec - (double)a->in.start_sec, log_sum = 0;
@@ -302,8 +302,8 @@ static int add_neighbours(const struct np_history *p, struct sink *w,
 		common_leaves(a, b, leaf, &shared);
 		e->neighbour[e->n_neighbours++] = (struct np_ended_neighbour){
 			.id = b->in.id, .app = strdup(b->app),
-			.leaves = np_site_leaf_list(p->map, NULL, leaf,
-						    shared),
+			.leaves = np_cluster_map_leaf_list(p->map, NULL, leaf,
+							   shared),
 			.overlap_sec = list[i].overlap_sec,
 			.slowdown = list[i].slowdown,
 		};
@@ -314,7 +314,7 @@ static int add_neighbours(const struct np_history *p, struct sink *w,
 }
 
 /* Append a record. One left out because of a limit is logged, but no error. */
-static int append(const struct np_history *p, const struct sink *w,
+static int append(const struct np_accounting *p, const struct sink *w,
 		  const struct np_ended *e, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
@@ -331,7 +331,7 @@ static int append(const struct np_history *p, const struct sink *w,
 }
 
 /* Make and append the record of a run that ended. */
-static int write_record(const struct np_history *p, struct sink *w,
+static int write_record(const struct np_accounting *p, struct sink *w,
 			const struct job *a, struct np_err *err)
 {
 	struct np_ended e = {
@@ -339,8 +339,8 @@ static int write_record(const struct np_history *p, struct sink *w,
 		.uid = a->in.owner, .app = strdup(a->app),
 		.partition = strdup(a->partition < 0 ? "" :
 				    p->map->part[a->partition].name),
-		.leaves = np_site_leaf_list(p->map, NULL, a->leaf,
-					    a->in.n_leaves),
+		.leaves = np_cluster_map_leaf_list(p->map, NULL, a->leaf,
+						   a->in.n_leaves),
 		.n_nodes = a->n_nodes, .submit = (double)a->in.submit_sec,
 		.start = (double)a->in.start_sec, .end = a->end_sec,
 		.held_sec = a->held_sec,
@@ -359,7 +359,7 @@ static int write_record(const struct np_history *p, struct sink *w,
  * record is synced to the disk. Returns the last error.
  */
 static int
-write_records(struct np_history *p, struct sink *w, struct np_err *err)
+write_records(struct np_accounting *p, struct sink *w, struct np_err *err)
 {
 	size_t written = 0;
 	int last = 0;
@@ -372,8 +372,8 @@ write_records(struct np_history *p, struct sink *w, struct np_err *err)
 
 		if (!j->unwritten)
 			continue;
-		if (written++ == NP_HISTORY_MAX_WRITTEN ||
-		    w->steps > NP_HISTORY_MAX_STEPS)
+		if (written++ == NP_ACCOUNTING_MAX_WRITTEN ||
+		    w->steps > NP_ACCOUNTING_MAX_STEPS)
 			break;
 		rc = write_record(p, w, j, err);
 		last = rc ? rc : last;
@@ -387,7 +387,7 @@ write_records(struct np_history *p, struct sink *w, struct np_err *err)
  * Forget runs that ended before every running one began, and those beyond the
  * limit. Returns how many of these had no record yet and are lost.
  */
-static size_t drop_old(struct np_history *p)
+static size_t drop_old(struct np_accounting *p)
 {
 	double oldest = INFINITY;
 	size_t kept = 0, lost = 0;
@@ -400,7 +400,7 @@ static size_t drop_old(struct np_history *p)
 		const struct job *j = &p->job[i];
 
 		if (j->end_sec && ((j->end_sec < oldest && !j->unwritten) ||
-				   p->n - (i - kept) > NP_HISTORY_MAX)) {
+				   p->n - (i - kept) > NP_ACCOUNTING_MAX)) {
 			lost += j->unwritten;
 			free(j->leaf);
 		} else {
@@ -416,7 +416,8 @@ static size_t drop_old(struct np_history *p)
  * Add the runs of jobs that run now. runs[]: set for those known before. A
  * requeued job keeps its id; its new start time makes it another run.
  */
-static int merge(struct np_history *p, const struct np_view *v, bool *runs)
+static int
+merge(struct np_accounting *p, const struct np_job_snapshot *v, bool *runs)
 {
 	size_t had = p->n, fresh = 0;
 	struct job *grown;
@@ -446,10 +447,11 @@ static int merge(struct np_history *p, const struct np_view *v, bool *runs)
 	return 0;
 }
 
-int np_history_update(struct np_history *p, const struct np_view *v,
-		      const struct np_answers *a, const struct np_press *t,
-		      const struct np_app_index *index, const char *store_dir,
-		      mode_t mode, struct np_err *err)
+int np_accounting_update(struct np_accounting *p,
+			 const struct np_job_snapshot *v,
+			 const struct np_answers *a, const struct np_press *t,
+			 const struct np_app_index *index,
+			 const char *store_dir, mode_t mode, struct np_err *err)
 {
 	struct sink w = { t, index, store_dir, mode, 0 };
 	size_t had, lost;
@@ -458,8 +460,8 @@ int np_history_update(struct np_history *p, const struct np_view *v,
 
 	if (p->map != v->map) {
 		forget_all(p);
-		np_site_unref(p->map);
-		p->map = np_site_ref(v->map);
+		np_cluster_map_unref(p->map);
+		p->map = np_cluster_map_ref(v->map);
 	}
 	had = p->n;
 	runs = calloc(had + 1, sizeof(*runs));

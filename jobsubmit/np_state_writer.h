@@ -3,8 +3,8 @@
  * and as state.json. Also what it needs to know first: whether this slurmctld
  * is the active controller, and the settings of netprof.conf.
  */
-#ifndef NP_TELL_H
-#define NP_TELL_H
+#ifndef NP_STATE_WRITER_H
+#define NP_STATE_WRITER_H
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 #include "np_placement.h"
 #include "np_slurm_compat.h"
 #include "np_state.h"
-#include "np_view.h"
+#include "np_job_snapshot.h"
 
 /*
  * ---- Is this slurmctld the active controller? ----
@@ -27,7 +27,7 @@
  */
 
 /* The settings of slurm.conf that matter here. */
-struct np_role {
+struct np_controller {
 	int index;	    /* in the list of controllers; -1: not known yet */
 	bool alone;	    /* the only controller */
 	bool whole_nodes;   /* SelectType allocates whole nodes */
@@ -42,14 +42,14 @@ struct np_role {
  * Fill in c from slurm.conf for c->host. Returns 0, or -EAGAIN with err if it
  * does not list that host. Exported for the tests.
  */
-int np_role_take(struct np_role *c, const slurm_conf_t *conf,
-		 struct np_err *err);
+int np_controller_read_conf(struct np_controller *c, const slurm_conf_t *conf,
+			    struct np_err *err);
 
 /*
  * Uses RPCs. Returns 0 if this is the active controller; -EAGAIN with err if it
  * is not, or if it does not answer.
  */
-int np_role_check(struct np_role *c, struct np_err *err);
+int np_controller_check(struct np_controller *c, struct np_err *err);
 
 /* ---- Settings of netprof.conf ---- */
 
@@ -77,20 +77,22 @@ void np_settings_policy(const struct np_settings *s,
  * Log each pending job whose decision differs from the last one, at most five
  * lines per job and hour. Returns how many decisions differ.
  */
-size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
-		   struct np_job_cache *cache);
+size_t np_state_log_decisions(const struct np_job_snapshot *v,
+			      const struct np_placement *p,
+			      struct np_job_cache *cache);
 
 /*
  * If a pass failed (rc is not 0), set trouble to why, or to a text for rc where
  * why is empty. Otherwise leave it as it is.
  */
-void np_tell_why(int rc, const struct np_err *why, struct np_err *trouble);
+void np_state_set_trouble(int rc, const struct np_err *why,
+			  struct np_err *trouble);
 
 /*
  * Log trouble, or that it is over, once: only if it differs from *said, which
  * is updated.
  */
-void np_tell_trouble(struct np_err *said, const struct np_err *trouble);
+void np_state_log_trouble(struct np_err *said, const struct np_err *trouble);
 
 /*
  * ---- Denied claims ----
@@ -118,11 +120,11 @@ struct np_denials {
 };
 
 /* index: the one that the view was made with. */
-void np_denied_gather(const struct np_view *v, const struct np_app_index *index,
-		      struct np_denials *out);
+void np_denied_gather(const struct np_job_snapshot *v,
+		      const struct np_app_index *index, struct np_denials *out);
 
 /* Denials that were logged already; zero-initialised: none. */
-struct np_denied_told {
+struct np_denied_logged {
 	struct {
 		uint32_t uid;
 		char app[NP_APP_MAX + 1];
@@ -135,14 +137,14 @@ struct np_denied_told {
  * Log each denial once, and again if its reason changes or the claim was valid
  * in between. Returns how many were logged.
  */
-size_t np_denied_log(const struct np_view *v, const struct np_denials *d,
-		     struct np_denied_told *told);
+size_t np_denied_log(const struct np_job_snapshot *v,
+		     const struct np_denials *d, struct np_denied_logged *told);
 
 /* ---- state.json ---- */
 
 /* What it contains beyond the decision itself. */
-struct np_tell {
-	const struct np_role *role;
+struct np_state_input {
+	const struct np_controller *role;
 	const struct np_settings *settings;
 	const struct np_press *table;
 	const struct np_denials *denied; /* NULL: none */
@@ -154,7 +156,8 @@ struct np_tell {
  * Make the contents of state.json, for np_state_save(). Returns 0, free with
  * np_state_free(); or -ENOMEM.
  */
-int np_tell_make(const struct np_tell *t, const struct np_view *v,
-		 const struct np_placement *p, struct np_state *out);
+int np_state_make(const struct np_state_input *t,
+		  const struct np_job_snapshot *v, const struct np_placement *p,
+		  struct np_state *out);
 
 #endif

@@ -3,32 +3,32 @@
  * remembers jobs while they run and for some time after, and appends a record
  * of each job with its neighbours to the store when it ends.
  */
-#ifndef NP_HISTORY_H
-#define NP_HISTORY_H
+#ifndef NP_ACCOUNTING_H
+#define NP_ACCOUNTING_H
 
 #include <sys/types.h>
 
 #include "np_conflict.h"
 #include "np_err.h"
-#include "np_view.h"
+#include "np_job_snapshot.h"
 
 /* Runs remembered. Beyond it, ended runs with low job ids are dropped first. */
-#define NP_HISTORY_MAX 50000
+#define NP_ACCOUNTING_MAX 50000
 /*
  * Limits of one call: records written, and steps of the search for neighbours
  * (about 0.1 s; the job that exceeds it is the last).
  */
-#define NP_HISTORY_MAX_WRITTEN 200
-#define NP_HISTORY_MAX_STEPS 20000000
+#define NP_ACCOUNTING_MAX_WRITTEN 200
+#define NP_ACCOUNTING_MAX_STEPS 20000000
 
-struct np_history;
+struct np_accounting;
 
 /* Returns 0 or -ENOMEM. */
-int np_history_new(struct np_history **out);
-void np_history_free(struct np_history *p); /* NULL is allowed */
+int np_accounting_new(struct np_accounting **out);
+void np_accounting_free(struct np_accounting *p); /* NULL is allowed */
 
 /* Whether jobs ended whose records are still to be written. */
-bool np_history_has_more(const struct np_history *p);
+bool np_accounting_has_more(const struct np_accounting *p);
 
 /*
  * Take note of the jobs that run now. A job that ran at the last call and does
@@ -42,9 +42,11 @@ bool np_history_has_more(const struct np_history *p);
  * last error of np_ended_append(), or -ENOBUFS: more ended jobs were waiting
  * than can be remembered, and some are lost.
  */
-int np_history_update(struct np_history *p, const struct np_view *v,
-		      const struct np_answers *a, const struct np_press *t,
-		      const struct np_app_index *index, const char *store_dir,
-		      mode_t mode, struct np_err *err);
+int np_accounting_update(struct np_accounting *p,
+			 const struct np_job_snapshot *v,
+			 const struct np_answers *a, const struct np_press *t,
+			 const struct np_app_index *index,
+			 const char *store_dir, mode_t mode,
+			 struct np_err *err);
 
 #endif

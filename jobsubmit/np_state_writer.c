@@ -1,4 +1,4 @@
-#include "np_tell.h"
+#include "np_state_writer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,8 +24,8 @@ static bool same_host(const char *a, const char *b)
 	       (!a[n] || !b[m] || !strcmp(a + n, b + m));
 }
 
-int np_role_take(struct np_role *c, const slurm_conf_t *conf,
-		 struct np_err *err)
+int np_controller_read_conf(struct np_controller *c, const slurm_conf_t *conf,
+			    struct np_err *err)
 {
 	c->index = -1;
 	for (uint32_t i = 0; i < conf->control_cnt; i++)
@@ -47,7 +47,7 @@ int np_role_take(struct np_role *c, const slurm_conf_t *conf,
 }
 
 /* Load slurm.conf, at most once per ASK_EVERY_SEC. */
-static int read_slurm_conf(struct np_role *c, struct np_err *err)
+static int read_slurm_conf(struct np_controller *c, struct np_err *err)
 {
 	slurm_conf_t *conf = NULL;
 	int rc;
@@ -60,14 +60,14 @@ static int read_slurm_conf(struct np_role *c, struct np_err *err)
 	if (slurm_load_ctl_conf(0, &conf))
 		return np_errf(err, -EAGAIN, "slurm_load_ctl_conf: %s",
 			       slurm_strerror(errno));
-	rc = np_role_take(c, conf, err);
+	rc = np_controller_read_conf(c, conf, err);
 	np_free_conf(conf);
 	if (!rc)
 		c->asked_sec = np_mono_sec();
 	return rc;
 }
 
-int np_role_check(struct np_role *c, struct np_err *err)
+int np_controller_check(struct np_controller *c, struct np_err *err)
 {
 	int rc = read_slurm_conf(c, err);
 
@@ -148,7 +148,8 @@ void np_settings_policy(const struct np_settings *s,
 #define HOUR_SEC 3600
 
 /* Of a decision. How long or until when a job is held makes no difference. */
-static uint64_t digest(const struct np_view *v, const struct np_outcome *o)
+static uint64_t
+digest(const struct np_job_snapshot *v, const struct np_outcome *o)
 {
 	const uint64_t what[] = { o->action, o->cause.why, o->cause.other,
 				  o->cause.leaf, o->tasks };
@@ -173,8 +174,9 @@ static bool is_over_limit(struct np_cached_job *cached, int64_t now_sec)
 	return ++cached->n_said > MAX_LINES;
 }
 
-size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
-		   struct np_job_cache *cache)
+size_t np_state_log_decisions(const struct np_job_snapshot *v,
+			      const struct np_placement *p,
+			      struct np_job_cache *cache)
 {
 	size_t n = 0;
 
@@ -205,7 +207,8 @@ size_t np_tell_log(const struct np_view *v, const struct np_placement *p,
 	return n;
 }
 
-void np_tell_why(int rc, const struct np_err *why, struct np_err *trouble)
+void np_state_set_trouble(int rc, const struct np_err *why,
+			  struct np_err *trouble)
 {
 	if (rc && why->text[0])
 		*trouble = *why;
@@ -213,7 +216,7 @@ void np_tell_why(int rc, const struct np_err *why, struct np_err *trouble)
 		np_errf(trouble, rc, "no decision: %s", strerror(-rc));
 }
 
-void np_tell_trouble(struct np_err *said, const struct np_err *trouble)
+void np_state_log_trouble(struct np_err *said, const struct np_err *trouble)
 {
 	if (!strcmp(said->text, trouble->text))
 		return;
@@ -235,8 +238,8 @@ static struct np_denied *find(struct np_denials *d, uint32_t uid,
 	return NULL;
 }
 
-void np_denied_gather(const struct np_view *v, const struct np_app_index *index,
-		      struct np_denials *out)
+void np_denied_gather(const struct np_job_snapshot *v,
+		      const struct np_app_index *index, struct np_denials *out)
 {
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < v->n_jobs; i++) {
@@ -265,7 +268,7 @@ void np_denied_gather(const struct np_view *v, const struct np_app_index *index,
 }
 
 /* Index of a logged denial; told->n: it was not logged. */
-static size_t find_told(const struct np_denied_told *told, uint32_t uid,
+static size_t find_told(const struct np_denied_logged *told, uint32_t uid,
 			const char *app)
 {
 	size_t i = 0;
@@ -277,7 +280,7 @@ static size_t find_told(const struct np_denied_told *told, uint32_t uid,
 }
 
 /* Enter a denial as logged, at its index or in place of the oldest. */
-static void remember(struct np_denied_told *told, size_t at,
+static void remember(struct np_denied_logged *told, size_t at,
 		     const struct np_denied *d)
 {
 	if (at == told->n && told->n < NP_DENIED_KEEP) {
@@ -294,8 +297,9 @@ static void remember(struct np_denied_told *told, size_t at,
 /*
  * Forget logged denials whose claims are valid now, to log them if they recur.
  */
-static void forget_valid(const struct np_view *v, const struct np_denials *d,
-			 struct np_denied_told *told)
+static void forget_valid(const struct np_job_snapshot *v,
+			 const struct np_denials *d,
+			 struct np_denied_logged *told)
 {
 	for (size_t i = 0; told->n && i < v->n_jobs; i++) {
 		const struct np_job_entry *entry = &v->job[i];
@@ -314,8 +318,8 @@ static void forget_valid(const struct np_view *v, const struct np_denials *d,
 	}
 }
 
-size_t np_denied_log(const struct np_view *v, const struct np_denials *d,
-		     struct np_denied_told *told)
+size_t np_denied_log(const struct np_job_snapshot *v,
+		     const struct np_denials *d, struct np_denied_logged *told)
 {
 	size_t n = 0;
 
@@ -327,9 +331,9 @@ size_t np_denied_log(const struct np_view *v, const struct np_denials *d,
 		if (at < told->n && told->at[at].claim == one->claim)
 			continue;
 		remember(told, at, one);
-		np_ctl_info("uid %u may not claim \"%s\": %s; its jobs "
-			    "of that name count as unknown", one->uid, one->app,
-			    one->why);
+		np_ctl_info("uid %u may not use the profile name \"%s\": %s; "
+			    "its jobs of that name count as unknown", one->uid,
+			    one->app, one->why);
 		n++;
 	}
 	return n;
@@ -339,7 +343,7 @@ size_t np_denied_log(const struct np_view *v, const struct np_denials *d,
 
 /* Argument of add_cause(). */
 struct causes {
-	const struct np_view *v;
+	const struct np_job_snapshot *v;
 	const struct np_job_entry **entry; /* by id */
 	struct np_state_job *to;
 };
@@ -353,7 +357,7 @@ static int by_id(const void *a, const void *b)
 }
 
 /* The jobs of a view by id, as pointers. NULL: out of memory. */
-static const struct np_job_entry **sorted(const struct np_view *v)
+static const struct np_job_entry **sorted(const struct np_job_snapshot *v)
 {
 	const struct np_job_entry **s = calloc(v->n_jobs + 1, sizeof(*s));
 
@@ -404,7 +408,7 @@ static void fill_pending(struct causes *causes, const struct np_placement *p,
 			 size_t i, struct np_state_job *to)
 {
 	const struct np_outcome *o = np_placement_at(p, i);
-	const struct np_view *v = causes->v;
+	const struct np_job_snapshot *v = causes->v;
 	char line[MAX_LINE];
 
 	causes->to = to;
@@ -418,7 +422,8 @@ static void fill_pending(struct causes *causes, const struct np_placement *p,
 			  : np_placement_text(p, v->job[i].in, o, line,
 					      sizeof(line)));
 	if (o->action == NP_ACT_CONFINE)
-		to->leaves = np_site_leaf_list(v->map, o->leaves, NULL, 0);
+		to->leaves =
+			np_cluster_map_leaf_list(v->map, o->leaves, NULL, 0);
 	if (o->action == NP_ACT_CONFINE || o->action == NP_ACT_DEFER)
 		np_placement_causes(p, i, add_cause, causes);
 }
@@ -426,7 +431,7 @@ static void fill_pending(struct causes *causes, const struct np_placement *p,
 static void fill_job(struct causes *causes, const struct np_placement *p,
 		     size_t i, struct np_state_job *to)
 {
-	const struct np_view *v = causes->v;
+	const struct np_job_snapshot *v = causes->v;
 	const struct np_job_entry *entry = &v->job[i];
 	const struct np_job *in = entry->in;
 
@@ -445,11 +450,12 @@ static void fill_job(struct causes *causes, const struct np_placement *p,
 		return;
 	}
 	to->start = (double)in->start_sec;
-	to->leaves = np_site_leaf_list(v->map, NULL, in->leaf, in->n_leaves);
+	to->leaves =
+		np_cluster_map_leaf_list(v->map, NULL, in->leaf, in->n_leaves);
 }
 
-static int fill_jobs(const struct np_view *v, const struct np_placement *p,
-		     struct np_state *s)
+static int fill_jobs(const struct np_job_snapshot *v,
+		     const struct np_placement *p, struct np_state *s)
 {
 	struct causes causes = { .v = v, .entry = sorted(v) };
 
@@ -466,7 +472,7 @@ static int fill_jobs(const struct np_view *v, const struct np_placement *p,
 }
 
 /* Count the jobs running on each leaf. */
-static void count_jobs(const struct np_view *v, struct np_state *s)
+static void count_jobs(const struct np_job_snapshot *v, struct np_state *s)
 {
 	for (size_t i = 0; i < v->n_jobs; i++) {
 		const struct np_job *in = v->job[i].in;
@@ -478,8 +484,8 @@ static void count_jobs(const struct np_view *v, struct np_state *s)
 	}
 }
 
-static int fill_leaves(const struct np_view *v, const struct np_placement *p,
-		       struct np_state *s)
+static int fill_leaves(const struct np_job_snapshot *v,
+		       const struct np_placement *p, struct np_state *s)
 {
 	const struct np_leaves *l = v->map->leaves;
 
@@ -518,8 +524,9 @@ static int fill_claims(const struct np_denials *d, struct np_state *s)
 	return 0;
 }
 
-int np_tell_make(const struct np_tell *t, const struct np_view *v,
-		 const struct np_placement *p, struct np_state *out)
+int np_state_make(const struct np_state_input *t,
+		  const struct np_job_snapshot *v, const struct np_placement *p,
+		  struct np_state *out)
 {
 	const struct np_place_conf *conf = &t->settings->conf.place;
 	char version[NP_LOADER_TEXT];

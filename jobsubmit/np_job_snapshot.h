@@ -3,16 +3,16 @@
  * snapshot that the decision reads (np_snapshot.h), and for each job what is
  * needed to update and to report it.
  */
-#ifndef NP_VIEW_H
-#define NP_VIEW_H
+#ifndef NP_JOB_SNAPSHOT_H
+#define NP_JOB_SNAPSHOT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "np_catalog.h"
-#include "np_note.h"
+#include "np_annotation.h"
 #include "np_shared.h"
-#include "np_site.h"
+#include "np_cluster_map.h"
 #include "np_snapshot.h"
 
 /*
@@ -54,11 +54,11 @@ void np_job_cache_sweep(struct np_job_cache *m);
 
 /*
  * Users who keep changing their jobs between the thread's reading and its
- * update. After NP_OVERTAKEN_ROUNDS decisions in a row in which a user was
+ * update. After NP_OVERTAKEN_PASSES decisions in a row in which a user was
  * faster, the user's jobs are left alone for NP_OVERTAKEN_REST_SEC, so that
  * updates of other users' jobs are not held up.
  */
-#define NP_OVERTAKEN_ROUNDS 5
+#define NP_OVERTAKEN_PASSES 5
 #define NP_OVERTAKEN_REST_SEC 60
 
 /* The user changed a job before our update, in the current pass. */
@@ -68,12 +68,12 @@ void np_job_cache_overtaken(struct np_job_cache *m, uint32_t uid);
  * The pass ends. on_rest(uid), unless NULL, is called for each user whose jobs
  * are left alone from now on.
  */
-void np_job_cache_end_round(struct np_job_cache *m, int64_t now_sec,
-			    void (*on_rest)(uint32_t uid));
+void np_job_cache_end_pass(struct np_job_cache *m, int64_t now_sec,
+			   void (*on_rest)(uint32_t uid));
 
 /* Whether the user's jobs are left alone now. */
-bool np_job_cache_rests(const struct np_job_cache *m, uint32_t uid,
-			int64_t now_sec);
+bool np_job_cache_ignores(const struct np_job_cache *m, uint32_t uid,
+			  int64_t now_sec);
 
 /* ---- Slurm's answers ---- */
 
@@ -104,13 +104,15 @@ struct np_job_entry {
 	/* What the decision reads. Its profile is unknown if the claim is not
 	   authorised; its start is 0 while it is pending or requeued. */
 	const struct np_job *in;
-	uint32_t id, array, task; /* array 0: none; task: NP_SEEN_NO_TASK for
+	uint32_t id, array,
+		task; /* array 0: none; task: NP_JOB_ENTRY_NO_TASK for
 				     a record of several tasks */
 	char app[NP_APP_MAX + 1]; /* "": none given */
 	enum np_claim claim;
 	int partition; /* index in the map; -1: unknown */
 	uint32_t n_nodes;
-	struct np_note note; /* of a pending job: updated with what the user
+	struct np_annotation
+		note; /* of a pending job: updated with what the user
 				wants now */
 	uint32_t *tasks; /* record of several tasks: the lowest ones, at most
 			    NP_PLACEMENT_MAX_TASKS */
@@ -126,13 +128,13 @@ struct np_job_entry {
 	int64_t begin_sec;   /* begin time in the job now; 0: none */
 	bool in_effect;	     /* the job contains what the annotation says */
 };
-#define NP_SEEN_NO_TASK UINT32_MAX
+#define NP_JOB_ENTRY_NO_TASK UINT32_MAX
 
-struct np_view {
-	struct np_site *map;
+struct np_job_snapshot {
+	struct np_cluster_map *map;
 	struct np_snapshot *snapshot;
 	int64_t now_sec;
-	uint32_t *set; /* nodes of each partition, as in struct np_standing */
+	uint32_t *set; /* nodes of each partition, as in struct np_decision */
 	enum np_node_state *node; /* of each node */
 	uint64_t *none; /* an empty bitmap of nodes */
 	struct np_job_entry *job;
@@ -142,21 +144,22 @@ struct np_view {
 /*
  * Make a job snapshot. index NULL: no application is known. change[]: changes
  * since the last one. last_sec: time of the last decision, 0 if none. Free with
- * np_view_free(). Returns 0 or -errno with err.
+ * np_job_snapshot_free(). Returns 0 or -errno with err.
  */
-int np_view_make(const struct np_answers *a, struct np_site *map,
-		 const struct np_app_index *index,
-		 const struct np_place_conf *conf, struct np_job_cache *cache,
-		 const struct np_change *change, size_t n_changes,
-		 int64_t now_sec, int64_t last_sec, struct np_view *out,
-		 struct np_err *err);
-void np_view_free(struct np_view *v);
+int np_job_snapshot_make(const struct np_answers *a, struct np_cluster_map *map,
+			 const struct np_app_index *index,
+			 const struct np_place_conf *conf,
+			 struct np_job_cache *cache,
+			 const struct np_change *change, size_t n_changes,
+			 int64_t now_sec, int64_t last_sec,
+			 struct np_job_snapshot *out, struct np_err *err);
+void np_job_snapshot_free(struct np_job_snapshot *v);
 
 /*
  * The application of a job: the one in its annotation, or by a rule of
  * netprof.conf. Returns whether there is one.
  */
-bool np_view_app(const struct np_place_conf *conf, const slurm_job_info_t *j,
-		 char app[NP_APP_MAX + 1]);
+bool np_job_snapshot_app(const struct np_place_conf *conf,
+			 const slurm_job_info_t *j, char app[NP_APP_MAX + 1]);
 
 #endif
