@@ -479,8 +479,8 @@ static int set_range(const struct np_node_index *x,
 }
 
 /* Set the bit of the node with this name, if there is one. */
-static void naming_set(const struct np_node_index *x, const char *name,
-		       uint64_t *nodes)
+static void set_by_name(const struct np_node_index *x, const char *name,
+			uint64_t *nodes)
 {
 	struct parsed_name n = parse_name(name, 0);
 	const struct name_group *group =
@@ -560,7 +560,7 @@ void np_cluster_map_unref(struct np_cluster_map *s)
 {
 	if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
 		return;
-	np_node_index_free(s->naming);
+	np_node_index_free(s->node_index);
 	np_leaves_unref(s->leaves);
 	for (size_t i = 0; s->name && i < s->n_nodes; i++)
 		free(s->name[i]);
@@ -600,7 +600,7 @@ static int parse_one(void *arg, const char *name)
 	struct parse *p = arg;
 	if (!p->left--)
 		return -EINVAL;
-	naming_set(p->map->naming, name, p->nodes);
+	set_by_name(p->map->node_index, name, p->nodes);
 	return 0;
 }
 
@@ -614,7 +614,8 @@ static int parse_list(const struct np_cluster_map *s, const char *hosts,
 	memset(nodes, 0, s->words * sizeof(*nodes));
 	for (size_t len; !rc && hosts && (len = np_hostlist_word(&hosts));
 	     hosts += len) {
-		rc = np_node_index_parse(s->naming, hosts, len, nodes, &p.left);
+		rc = np_node_index_parse(s->node_index, hosts, len, nodes,
+					 &p.left);
 		if (rc == -ENOENT)
 			rc = np_hostlist_walk(hosts, len, parse_one, &p);
 	}
@@ -648,13 +649,13 @@ static char *or_null(char *text)
 char *
 np_cluster_map_format(const struct np_cluster_map *s, const uint64_t *nodes)
 {
-	return or_null(np_node_index_format(s->naming, nodes));
+	return or_null(np_node_index_format(s->node_index, nodes));
 }
 
 char *
 np_cluster_map_closed(const struct np_cluster_map *s, const uint64_t *open)
 {
-	return or_null(np_node_index_closed(s->naming, open));
+	return or_null(np_node_index_closed(s->node_index, open));
 }
 
 char *np_cluster_map_leaf_list(const struct np_cluster_map *s,
@@ -855,8 +856,8 @@ static int add_names(struct np_cluster_map *s, const node_info_msg_t *nodes)
 		if (!s->name[i])
 			return -ENOMEM;
 	}
-	return s->name ? np_node_index_new(s->name, s->n_nodes, &s->naming) :
-			 -ENOMEM;
+	return s->name ? np_node_index_new(s->name, s->n_nodes, &s->node_index)
+		       : -ENOMEM;
 }
 
 static bool same_kind(const struct np_node_kind *c, const node_info_t *n)
@@ -979,10 +980,12 @@ keep_first(struct np_cluster_map *s, struct leaves *l, const char *leaf)
 			uint32_t node = (uint32_t)(w * NP_BITS_WORD + i);
 
 			if (!l->n_twice++)
-				np_errf(&s->note, 0, "topology: node %.64s is "
+				np_errf(&s->warning, 0,
+					"topology: node %.64s is "
 					"on leaf switches %.64s and %.64s: "
-					"the first counts", s->name[node],
-					leaf_with(l, node), leaf);
+					"the first counts",
+					s->name[node], leaf_with(l, node),
+					leaf);
 		}
 	}
 }
@@ -997,7 +1000,7 @@ static int add_leaf(struct np_cluster_map *s, struct leaves *l,
 	uint32_t *node;
 
 	if (site_parse_long(s, from->nodes, l->bits)) {
-		np_errf(&s->note, 0, "topology: leaf switch %.64s is left "
+		np_errf(&s->warning, 0, "topology: leaf switch %.64s is left "
 			"out: \"%.80s\" is no list of nodes", from->name,
 			from->nodes);
 		return 0;
@@ -1059,9 +1062,9 @@ static int make_leaves(struct np_cluster_map *s, const struct np_topo *t,
 		list_nodes(s, t, l.of_topology);
 	for (size_t i = 0; !rc && i < t->n; i++)
 		rc = add_leaf(s, &l, &t->leaf[i]);
-	len = strlen(s->note.text);
+	len = strlen(s->warning.text);
 	if (l.n_twice > 1)
-		snprintf(s->note.text + len, sizeof(s->note.text) - len,
+		snprintf(s->warning.text + len, sizeof(s->warning.text) - len,
 			 " (%zu more like it)", l.n_twice - 1);
 	if (!rc)
 		rc = np_leaves_new(s->n_nodes, l.leaf, l.n, &s->leaves, err);
@@ -1085,7 +1088,7 @@ static int add_leaves(struct np_cluster_map *s, const char *topology,
 		return rc;
 	rc = make_leaves(s, &t, err);
 	np_topo_free(&t);
-	return rc ? rc : np_node_index_cut(s->naming, s->leaves->leaf);
+	return rc ? rc : np_node_index_cut(s->node_index, s->leaves->leaf);
 }
 
 int np_cluster_map_make(struct np_cluster_map *old,

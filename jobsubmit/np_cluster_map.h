@@ -83,12 +83,12 @@ struct np_cluster_map {
 	size_t n_nodes, words; /* words: of a bitmap of nodes */
 	char **name; /* "": the node was deleted */
 	struct np_leaves *leaves;
-	struct np_node_index *naming; /* divided by leaves */
+	struct np_node_index *node_index; /* divided by leaves */
 	struct np_node_kind *kind;
 	size_t n_kinds;
 	struct np_part *part;
 	size_t n_parts;
-	struct np_err note; /* an inconsistency of the topology, or "" */
+	struct np_err warning; /* inconsistency of the topology, or "" */
 };
 
 /* What a job requires of its nodes, from its description or its record. */

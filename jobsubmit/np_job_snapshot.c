@@ -439,7 +439,7 @@ struct lists {
  */
 static int find_exclusions(struct builder *m, const slurm_job_info_t *j,
 			   const struct job_changes *changes,
-			   struct np_job_entry *entry, bool noted,
+			   struct np_job_entry *entry, bool annotated,
 			   struct lists *l)
 {
 	const struct np_cluster_map *map = m->view->map;
@@ -449,11 +449,12 @@ static int find_exclusions(struct builder *m, const slurm_job_info_t *j,
 
 	np_cluster_map_pairs(map, j->exc_node_inx, l->now);
 	/* We never write lists that cannot be parsed. */
-	noted = noted &&
+	annotated = annotated &&
 		!np_cluster_map_parse(map, entry->note.user, l->user) &&
 		!np_cluster_map_parse(map, entry->note.ours, l->written);
-	entry->in_effect = noted && np_bits_within(l->written, l->now, words);
-	if (!noted) {
+	entry->in_effect =
+		annotated && np_bits_within(l->written, l->now, words);
+	if (!annotated) {
 		memset(l->user, 0, words * sizeof(*l->user));
 		memset(l->written, 0, words * sizeof(*l->written));
 	}
@@ -531,8 +532,9 @@ static void find_begin_time(struct builder *m, const slurm_job_info_t *j,
  * Read the annotation, or use the cached one if somebody damaged or overwrote
  * it. Returns 0, -ENOENT (there is none) or -ENOMEM.
  */
-static int read_note(struct np_cached_job *cached, const slurm_job_info_t *j,
-		     struct np_job_entry *entry)
+static int read_annotation(struct np_cached_job *cached,
+			   const slurm_job_info_t *j,
+			   struct np_job_entry *entry)
 {
 	int rc = np_annotation_read(j->admin_comment, &entry->note);
 
@@ -575,7 +577,7 @@ static int add_pending(struct builder *m, const slurm_job_info_t *j,
 		entry->comment = strdup(j->admin_comment);
 	if (!cached || (j->admin_comment && !entry->comment))
 		return -ENOMEM;
-	rc = read_note(cached, j, entry);
+	rc = read_annotation(cached, j, entry);
 	if (rc == -ENOMEM)
 		return rc;
 	/* Jobs of scrontab cannot be updated. */

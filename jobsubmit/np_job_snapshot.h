@@ -104,16 +104,15 @@ struct np_job_entry {
 	/* What the decision reads. Its profile is unknown if the claim is not
 	   authorised; its start is 0 while it is pending or requeued. */
 	const struct np_job *in;
-	uint32_t id, array,
-		task; /* array 0: none; task: NP_JOB_ENTRY_NO_TASK for
-				     a record of several tasks */
+	uint32_t id;
+	uint32_t array; /* 0: none */
+	uint32_t task;	/* NP_JOB_ENTRY_NO_TASK: a record of several tasks */
 	char app[NP_APP_MAX + 1]; /* "": none given */
 	enum np_claim claim;
 	int partition; /* index in the map; -1: unknown */
 	uint32_t n_nodes;
-	struct np_annotation
-		note; /* of a pending job: updated with what the user
-				wants now */
+	/* Of a pending job: updated with what the user wants now. */
+	struct np_annotation note;
 	uint32_t *tasks; /* record of several tasks: the lowest ones, at most
 			    NP_PLACEMENT_MAX_TASKS */
 	uint32_t n_tasks;

@@ -48,7 +48,7 @@ struct np_placer {
 	double idle_until_sec;	/* no full pass before, as placement is off */
 	struct np_err state_trouble; /* why state.json was not written */
 	struct np_err logged_trouble; /* trouble that was logged last */
-	struct np_err logged_note; /* note of the map that was logged last */
+	struct np_err logged_warning; /* of the map */
 	struct np_denied_logged denied_logged;
 	uint64_t jobs_digest;	/* of the jobs in the last pass */
 };
@@ -215,13 +215,14 @@ static void update_owners(struct np_placer *c, const struct np_job_snapshot *v)
 }
 
 /* Log an inconsistency of the map once, until it changes. */
-static void log_map_note(struct np_placer *c, const struct np_cluster_map *map)
+static void
+log_map_warning(struct np_placer *c, const struct np_cluster_map *map)
 {
-	if (!strcmp(c->logged_note.text, map->note.text))
+	if (!strcmp(c->logged_warning.text, map->warning.text))
 		return;
-	c->logged_note = map->note;
-	if (*map->note.text)
-		np_ctl_info("%s", map->note.text);
+	c->logged_warning = map->warning;
+	if (*map->warning.text)
+		np_ctl_info("%s", map->warning.text);
 }
 
 /* Load Slurm's answers, and make the map and the job snapshot of them. */
@@ -243,7 +244,7 @@ static int read_cluster(struct np_placer *c, struct pass *r, struct np_err *err)
 		return rc;
 	np_cluster_map_unref(c->map);
 	c->map = map;
-	log_map_note(c, map);
+	log_map_warning(c, map);
 	if (!map->leaves->n && !r->trouble.text[0])
 		np_errf(&r->trouble, -ENODATA, "Slurm knows no leaf switches: "
 			"placement needs topology/tree or topology/block");

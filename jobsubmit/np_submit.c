@@ -372,7 +372,7 @@ static int describe(struct submission *s)
 /* What is written into a description. */
 
 /* Write the annotation into the description, unless there is nothing to say. */
-static void put_note(struct submission *s, struct np_annotation *n)
+static void put_annotation(struct submission *s, struct np_annotation *n)
 {
 	char *text;
 
@@ -438,7 +438,7 @@ static void apply(struct submission *s, const struct np_outcome *o)
 		defer(s, &n, o->until_sec);
 	if (rc)
 		np_annotation_clear(&n);
-	put_note(s, &n);
+	put_annotation(s, &n);
 	np_annotation_clear(&n);
 }
 

@@ -316,7 +316,7 @@ static void test_topologies(void)
 		}
 		T_ROW(topologies[i].name, !strcmp(got, topologies[i].want));
 		T_ROW(topologies[i].name, a &&
-		      !strcmp(a->note.text, topologies[i].note));
+		      !strcmp(a->warning.text, topologies[i].note));
 		for (size_t k = 0; a && k < a->n_parts; k++)
 			T_ROW(topologies[i].name, a->part[k].no_leaves ==
 			      jobs_are_left_alone(a, a->part[k].name));
