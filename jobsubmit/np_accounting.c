@@ -354,9 +354,9 @@ static int write_record(const struct np_accounting *p, struct sink *w,
 }
 
 /*
- * Write the records of some jobs that ended, up to the limits of one call: a
- * thousand may end at once, each is compared with thousands of others, and each
- * record is synced to the disk. Returns the last error.
+ * Write the records of some jobs that ended, up to the limits of one call:
+ * thousands may end at once, each is compared with thousands of others, and
+ * each record is synced to the disk. Returns the last error.
  */
 static int
 write_records(struct np_accounting *p, struct sink *w, struct np_err *err)

@@ -1,7 +1,7 @@
 /*
- * Functions of slurmctld that plugins may call although no installed header
- * declares them, and lines in slurmctld's log. Every release since 22.05 has
- * these functions.
+ * Functions that slurmctld offers to its plugins although no installed header
+ * declares them, and lines in slurmctld's log. The functions resolve from
+ * libslurmfull; seen with Slurm 22.05.
  */
 #ifndef NP_CTL_H
 #define NP_CTL_H

@@ -19,9 +19,9 @@
 /*
  * Axis marks and their labels.
  *
- * Marks of a linear axis are whole multiples of 1, 2 or 5 times a power of
- * ten. Marks of a logarithmic axis are 1, 2 and 5 times each power of ten, or
- * fewer of these, down to every k-th power of ten, where the range is wide.
+ * Marks of a linear axis are whole multiples of 1, 2 or 5 times a power of ten.
+ * Marks of a logarithmic axis are 1, 2 and 5 times each power of ten; where the
+ * range is wide 1 and 3 times, or each power of ten alone, or every k-th.
  */
 #define NP_TICKS_MAX 16
 #define NP_TICKS_LABEL 24
