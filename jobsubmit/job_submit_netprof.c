@@ -21,8 +21,8 @@
 #include "np_loader.h"
 #include "np_plugin.h"
 
-const char plugin_name[] = "netprof: keeps jobs that would hurt each other "
-			   "off one leaf switch";
+const char plugin_name[] = "netprof: keeps jobs that slow each other down off "
+			   "the same leaf switch";
 const char plugin_type[] = "job_submit/netprof";
 uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
