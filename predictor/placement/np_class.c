@@ -987,6 +987,7 @@ void np_class_drop(struct np_classes *c, uint32_t class, uint32_t leaf)
 _Static_assert(NP_PLACEMENT_MAX_CLASSES + SPARE <= 32 * NP_BITS_WORD,
 	       "np_class.row_words has a bit for each word of a bitmap");
 
+/* What a pending job will share with others; see NP_TOUCH_NODE. */
 static uint8_t touch_of(const struct np_classes *c, const struct np_job *j)
 {
 	/* Slurm keeps a job under one leaf if it fits there. */
@@ -997,6 +998,7 @@ static uint8_t touch_of(const struct np_classes *c, const struct np_job *j)
 	       (spans ? NP_TOUCH_UPLINK : 0);
 }
 
+/* Whether jobs of class a take jobs of class b into account. */
 static bool is_visible(const struct np_class *a, const struct np_class *b)
 {
 	return b->trusted || (a->owner != NP_ANY_OWNER && a->owner == b->owner);
@@ -1016,17 +1018,17 @@ static bool is_private(const struct np_classes *c, uint32_t owner)
 }
 
 /* Allocate the loads of a class. One that slows nobody needs only its own. */
-static bool add_loads(struct np_classes *c, bool presses,
+static bool add_loads(struct np_classes *c, bool is_aggressor,
 		      struct np_class_loads *v)
 {
 	size_t n = c->p->n_leaves;
 
-	v->load = np_problem_alloc(c->p, presses ? 3 * n : n,
+	v->load = np_problem_alloc(c->p, is_aggressor ? 3 * n : n,
 				   sizeof(*v->load));
 	if (!v->load)
 		return false;
-	v->victim = presses ? v->load + n : c->zeros;
-	v->added = presses ? v->victim + n : c->zeros;
+	v->victim = is_aggressor ? v->load + n : c->zeros;
+	v->added = is_aggressor ? v->victim + n : c->zeros;
 	return true;
 }
 
@@ -1035,15 +1037,15 @@ static bool add_class(struct np_classes *c, struct np_class *k)
 {
 	size_t bits = c->p->lw + 1, n;
 	uint64_t *words = np_problem_alloc(c->p, 3 * bits, sizeof(*words));
-	bool presses = c->p->t->profile[k->profile].aggressor;
+	bool is_aggressor = c->p->t->profile[k->profile].aggressor;
 
 	k->holders = np_problem_alloc(c->p, c->p->n_leaves,
 				      sizeof(*k->holders));
-	if (!words || !k->holders || !add_loads(c, presses, &k->public))
+	if (!words || !k->holders || !add_loads(c, is_aggressor, &k->public))
 		return false;
 	k->full = k->public;
 	if (user_loads_of(c->loads, k->owner, &n) &&
-	    !add_loads(c, presses, &k->full))
+	    !add_loads(c, is_aggressor, &k->full))
 		return false;
 	k->open = words;
 	k->self_apart = words + bits;
@@ -1052,11 +1054,12 @@ static bool add_class(struct np_classes *c, struct np_class *k)
 	return true;
 }
 
-static uint16_t narrow(uint64_t load)
+static uint16_t clamp16(uint64_t load)
 {
 	return load < UINT16_MAX ? (uint16_t)load : UINT16_MAX;
 }
 
+/* Update the maximum over all leaves. */
 static void update_max(struct np_class_max *m, const struct np_class_loads *v,
 		       uint32_t leaf)
 {
@@ -1082,7 +1085,7 @@ static void set_load(const struct np_classes *c, struct np_class *k,
 		load += (uint64_t)a->n *
 			np_press_at(suffered, a->profile, a->touch & k->touch);
 	}
-	k->public.load[leaf] = narrow(load);
+	k->public.load[leaf] = clamp16(load);
 }
 
 /* What a class would add to the sensitive public jobs on a leaf. */
@@ -1091,7 +1094,7 @@ static void set_added(const struct np_classes *c, struct np_class *k,
 {
 	const struct np_leaf_jobs *on = &c->loads->public;
 	const struct np_leaf_job *r = on->at + on->first[leaf];
-	uint32_t worst = 0, push = 0;
+	uint32_t worst = 0, added = 0;
 
 	for (size_t i = 0; i < on->sensitive[leaf]; i++) {
 		uint32_t x = np_press_at(caused, r[i].profile,
@@ -1099,25 +1102,25 @@ static void set_added(const struct np_classes *c, struct np_class *k,
 
 		if (!x)
 			continue;
-		if (x > push)
-			push = x;
+		if (x > added)
+			added = x;
 		if (r[i].load + x > worst)
 			worst = r[i].load + x;
 	}
-	k->public.victim[leaf] = narrow(worst);
-	k->public.added[leaf] = (uint16_t)push;
+	k->public.victim[leaf] = clamp16(worst);
+	k->public.added[leaf] = (uint16_t)added;
 }
 
 /*
  * Extend the full loads of a class on one leaf by n entries r, which suffer
  * from_user[] from the private jobs of the class's owner.
  */
-static void add_private(const struct np_classes *c, struct np_class *k,
+static void extend_full(const struct np_classes *c, struct np_class *k,
 			uint32_t leaf, const struct np_leaf_job *r, uint32_t n,
 			const uint32_t *from_user)
 {
 	const uint16_t *caused = np_press_pushes(c->p->t, k->profile);
-	uint32_t worst = k->full.victim[leaf], push = k->full.added[leaf];
+	uint32_t worst = k->full.victim[leaf], added = k->full.added[leaf];
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t x = np_press_at(caused, r[i].profile,
@@ -1125,18 +1128,18 @@ static void add_private(const struct np_classes *c, struct np_class *k,
 
 		if (!x)
 			continue;
-		if (x > push)
-			push = x;
+		if (x > added)
+			added = x;
 		if (r[i].load + x + from_user[i] > worst)
-			worst = narrow((uint64_t)r[i].load + x + from_user[i]);
+			worst = clamp16((uint64_t)r[i].load + x + from_user[i]);
 	}
-	k->full.victim[leaf] = narrow(worst);
-	k->full.added[leaf] = (uint16_t)push;
+	k->full.victim[leaf] = clamp16(worst);
+	k->full.added[leaf] = (uint16_t)added;
 }
 
 /* Full loads of a class on one leaf where its owner has private jobs. */
-static void full_leaf(const struct np_classes *c, struct np_class *k,
-		      const struct np_user_load *e)
+static void set_full_leaf(const struct np_classes *c, struct np_class *k,
+			  const struct np_user_load *e)
 {
 	const struct np_leaf_loads *l = c->loads;
 	uint32_t leaf = e->leaf, first = l->public.first[leaf];
@@ -1144,11 +1147,11 @@ static void full_leaf(const struct np_classes *c, struct np_class *k,
 	const uint32_t *from_user = l->from_user + e->from_user;
 
 	k->full.load[leaf] =
-		narrow(k->public.load[leaf] +
-		       load_from_user(l, e, k->profile, k->touch, NULL));
+		clamp16(k->public.load[leaf] +
+			load_from_user(l, e, k->profile, k->touch, NULL));
 	if (c->p->t->profile[k->profile].aggressor) {
-		add_private(c, k, leaf, l->public.at + first, n, from_user);
-		add_private(c, k, leaf, l->private.at + e->first,
+		extend_full(c, k, leaf, l->public.at + first, n, from_user);
+		extend_full(c, k, leaf, l->private.at + e->first,
 			    e->end - e->first, from_user + n);
 	}
 	update_max(&k->full_max, &k->full, leaf);
@@ -1182,8 +1185,8 @@ static bool maybe_self(const struct np_classes *c, const struct np_class *k)
 }
 
 /* Fill in whether a job of the class may use a leaf; with two, if two may. */
-static void open_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf,
-		      bool two)
+static void check_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf,
+		       bool two)
 {
 	uint32_t me = (uint32_t)(k - c->at), limit = c->p->limit;
 
@@ -1197,7 +1200,7 @@ static void open_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf,
 }
 
 /* Full loads of a class: those beside public jobs, then the owner's leaves. */
-static void full_leaves(const struct np_classes *c, struct np_class *k)
+static void set_full_loads(const struct np_classes *c, struct np_class *k)
 {
 	size_t n;
 	const struct np_user_load *e =
@@ -1210,11 +1213,11 @@ static void full_leaves(const struct np_classes *c, struct np_class *k)
 	       (c->p->t->profile[k->profile].aggressor ? 3 : 1) *
 	       c->p->n_leaves * sizeof(*k->full.load));
 	for (size_t i = 0; i < n; i++)
-		full_leaf(c, k, &e[i]);
+		set_full_leaf(c, k, &e[i]);
 }
 
 /* Fill in what the running jobs on all leaves mean for a class. */
-static void fill_class(struct np_classes *c, struct np_class *k)
+static void set_loads(struct np_classes *c, struct np_class *k)
 {
 	const uint16_t *suffered = np_press_feels(c->p->t, k->profile);
 	const uint16_t *caused = np_press_pushes(c->p->t, k->profile);
@@ -1232,10 +1235,10 @@ static void fill_class(struct np_classes *c, struct np_class *k)
 	}
 	if (f->inert)
 		return;
-	full_leaves(c, k);
+	set_full_loads(c, k);
 	two = maybe_self(c, k);
 	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++)
-		open_leaf(c, k, leaf, two);
+		check_leaf(c, k, leaf, two);
 }
 
 bool np_class_open_everywhere(const struct np_classes *c, uint32_t class)
@@ -1314,7 +1317,7 @@ uint32_t np_class_of(struct np_classes *c, const struct np_job *j)
 		i = (uint32_t)c->n++;
 		c->of_profile[k.profile] = i;
 		if (c->words)
-			fill_class(c, &c->at[i]);
+			set_loads(c, &c->at[i]);
 	}
 	if (c->words)
 		extend_row(c, i);
@@ -1394,7 +1397,7 @@ int np_classes_seal(struct np_classes *c)
 	if (add_rows(c))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < c->n; i++)
-		fill_class(c, &c->at[i]);
+		set_loads(c, &c->at[i]);
 	for (uint32_t i = 0; i < c->n; i++) {
 		extend_row(c, i);
 		c->at[i].conflict_free = !c->at[i].self &&
