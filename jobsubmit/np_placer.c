@@ -36,9 +36,9 @@ double np_placer_gap_sec(double took_sec, double interval_sec)
 struct np_placer {
 	struct np_shared *shared;
 	struct np_settings settings;
-	struct np_controller role;
+	struct np_controller controller;
 	bool is_active;		/* this is the active controller */
-	struct np_store_reader *proxy;
+	struct np_store_reader *store;
 	struct np_job_cache *cache;
 	struct np_cluster_map *map;
 	int64_t last_sec;	/* last decision, seconds since the epoch */
@@ -82,7 +82,7 @@ int np_placer_new(struct np_shared *shared, struct np_placer **out)
 	c->shared = shared;
 	np_settings_init(&c->settings);
 	if (np_job_cache_new(&c->cache) || np_store_reader_new(&NP_DEADLINES,
-							       &c->proxy)) {
+							       &c->store)) {
 		np_placer_free(c);
 		return -ENOMEM;
 	}
@@ -95,7 +95,7 @@ void np_placer_free(struct np_placer *c)
 	if (!c)
 		return;
 	np_job_cache_free(c->cache);
-	np_store_reader_free(c->proxy);
+	np_store_reader_free(c->store);
 	np_cluster_map_unref(c->map);
 	free(c);
 }
@@ -133,7 +133,7 @@ static bool configure(struct np_placer *c)
 
 	if (np_settings_refresh(&c->settings)) {
 		np_shared_configure(c->shared, &c->settings.conf);
-		np_store_reader_renew(c->proxy);
+		np_store_reader_renew(c->store);
 	}
 	return before.tv_sec != c->settings.changed.tv_sec ||
 	       before.tv_nsec != c->settings.changed.tv_nsec ||
@@ -144,7 +144,7 @@ static bool configure(struct np_placer *c)
 static bool check_active(struct np_placer *c)
 {
 	struct np_err why = NP_ERR_INIT;
-	bool is_active = !np_controller_check(&c->role, &why);
+	bool is_active = !np_controller_check(&c->controller, &why);
 
 	if (is_active != c->is_active)
 		np_ctl_info("%s", is_active ?
@@ -165,7 +165,7 @@ static bool request_profiles(struct np_placer *c, const job_info_msg_t *jobs)
 		char app[NP_APP_MAX + 1];
 
 		if (np_job_snapshot_app(&c->settings.conf.place, j, app))
-			news |= np_store_reader_want(c->proxy, app, j->user_id);
+			news |= np_store_reader_want(c->store, app, j->user_id);
 	}
 	return news;
 }
@@ -178,8 +178,8 @@ static int open_store(struct np_placer *c, struct np_err *err)
 
 	if (rc)
 		return rc;
-	rc = np_store_reader_open(c->proxy, &c->settings.conf, c->role.cluster,
-				  err);
+	rc = np_store_reader_open(c->store, &c->settings.conf,
+				  c->controller.cluster, err);
 	if (!rc)
 		request_profiles(c, answers.jobs);
 	np_answers_free(&answers);
@@ -189,10 +189,10 @@ static int open_store(struct np_placer *c, struct np_err *err)
 /* Read the store. This may take long, and holds up no submission. */
 static int read_store(struct np_placer *c, struct pass *r, struct np_err *err)
 {
-	int rc = np_store_reader_is_new(c->proxy) ? open_store(c, err) : 0;
+	int rc = np_store_reader_is_new(c->store) ? open_store(c, err) : 0;
 
 	return rc ? rc
-		  : np_store_reader_read(c->proxy, READ_SEC, log_skipped,
+		  : np_store_reader_read(c->store, READ_SEC, log_skipped,
 					 &r->known, &r->trouble, err);
 }
 
@@ -238,8 +238,8 @@ static int read_cluster(struct np_placer *c, struct pass *r, struct np_err *err)
 	if (rc)
 		return rc;
 	rc = np_cluster_map_make(c->map, r->answers.nodes, r->answers.parts,
-				 r->answers.topology, c->role.whole_nodes, &map,
-				 err);
+				 r->answers.topology, c->controller.whole_nodes,
+				 &map, err);
 	if (rc)
 		return rc;
 	np_cluster_map_unref(c->map);
@@ -346,7 +346,7 @@ static int update_jobs(struct np_placer *c, struct pass *r,
 
 static mode_t file_mode(const struct np_placer *c)
 {
-	return c->role.private_jobs ? 0640 : 0644;
+	return c->controller.private_jobs ? 0640 : 0644;
 }
 
 /* Make the contents of state.json. */
@@ -354,9 +354,9 @@ static int make_state(struct np_placer *c, struct pass *r,
 		      struct np_state *state)
 {
 	struct np_state_input t = {
-		.role = &c->role,
+		.controller = &c->controller,
 		.settings = &c->settings,
-		.fabric = np_store_reader_fabric(c->proxy),
+		.fabric = np_store_reader_fabric(c->store),
 		.table = r->known.table,
 		.denied = &r->denied,
 		.trouble = r->trouble.text[0] ? r->trouble.text
@@ -389,7 +389,7 @@ write_store(struct np_placer *c, struct pass *r, struct np_state *state)
 	r->view = (struct np_job_snapshot){ .map = NULL };
 	r->answers = (struct np_answers){ NULL };
 	r->known = (struct np_known){ .more = r->known.more };
-	if (!np_store_reader_write(c->proxy, &l, &err))
+	if (!np_store_reader_write(c->store, &l, &err))
 		return; /* the next pass reports it, if it persists */
 	if (state)
 		c->state_sec = np_mono_sec();
@@ -443,7 +443,7 @@ static int do_pass(struct np_placer *c, struct pass *r,
 	if (!rc)
 		write_store(c, r, due ? &state : NULL);
 	np_state_free(&state);
-	*again = r->more || r->known.more || np_store_reader_has_more(c->proxy);
+	*again = r->more || r->known.more || np_store_reader_has_more(c->store);
 	return rc;
 }
 

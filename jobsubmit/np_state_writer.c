@@ -532,11 +532,11 @@ int np_state_make(const struct np_state_input *t,
 	char version[NP_LOADER_TEXT];
 	struct np_state s = {
 		.date = (double)v->now_sec, .interval_sec = conf->interval_sec,
-		.cluster = strdup(t->role->cluster),
+		.cluster = strdup(t->controller->cluster),
 		.slurm_version = strdup(np_loader_text(SLURM_VERSION_NUMBER,
 						       version)),
 		.netprof_version = strdup(NP_VERSION),
-		.controller = strdup(t->role->host),
+		.controller = strdup(t->controller->host),
 		.mode = strdup(np_mode_name(conf->mode)),
 		.fabric = strdup(t->fabric), .trouble = strdup(t->trouble),
 		.max_slowdown = conf->max_slowdown,

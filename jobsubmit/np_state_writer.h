@@ -144,7 +144,7 @@ size_t np_denied_log(const struct np_job_snapshot *v,
 
 /* What it contains beyond the decision itself. */
 struct np_state_input {
-	const struct np_controller *role;
+	const struct np_controller *controller;
 	const struct np_settings *settings;
 	const struct np_press *table;
 	const struct np_denials *denied; /* NULL: none */

@@ -144,11 +144,11 @@ struct reading {
 };
 
 struct np_store_reader {
-	struct np_deadlines patience;
+	struct np_deadlines deadlines;
 	struct np_worker *worker;
 	/* To be used by the worker only while it is busy. */
 	struct np_catalog *catalog;
-	struct np_accounting *history;
+	struct np_accounting *accounting;
 	struct reading reading;
 	mode_t mode; /* file permissions in the store; 0: not checked yet */
 
@@ -173,12 +173,12 @@ int np_store_reader_new(const struct np_deadlines *p,
 	int rc = s ? np_worker_new(&s->worker) : -ENOMEM;
 
 	if (!rc)
-		rc = np_accounting_new(&s->history);
+		rc = np_accounting_new(&s->accounting);
 	if (rc) {
 		np_store_reader_free(s);
 		return rc;
 	}
-	s->patience = *p;
+	s->deadlines = *p;
 	*out = s;
 	return 0;
 }
@@ -195,7 +195,7 @@ static void free_reader(void *arg)
 	struct np_store_reader *s = arg;
 
 	np_catalog_free(s->catalog);
-	np_accounting_free(s->history);
+	np_accounting_free(s->accounting);
 	free(s);
 }
 
@@ -302,15 +302,15 @@ static int check_deadlines(struct np_store_reader *s, struct np_err *trouble)
 	double sec = np_worker_busy_sec(s->worker);
 	int rc = 0;
 
-	if (sec >= s->patience.forget) {
+	if (sec >= s->deadlines.forget) {
 		rc = forget_profiles(s);
 		np_errf(trouble, -ETIMEDOUT, "%s: the store has not answered "
 			"for %.0f s: no profile counts as known any more",
-			s->store, s->patience.forget);
-	} else if (sec >= s->patience.say) {
+			s->store, s->deadlines.forget);
+	} else if (sec >= s->deadlines.report) {
 		np_errf(trouble, -ETIMEDOUT, "%s: the store has not answered "
 			"for %.0f s: decisions go by what was read before",
-			s->store, s->patience.say);
+			s->store, s->deadlines.report);
 	}
 	return rc;
 }
@@ -326,7 +326,7 @@ int np_store_reader_read(struct np_store_reader *s, double budget_sec,
 	if (!hangs(s)) {
 		s->reading = (struct reading){ budget_sec, warn };
 		if (np_worker_do(s->worker, &read,
-				 budget_sec + s->patience.round)) {
+				 budget_sec + s->deadlines.wait)) {
 			rc = take_reading(s);
 			if (rc)
 				return np_errf(err, rc, "%s",
@@ -353,7 +353,7 @@ const char *np_store_reader_fabric(const struct np_store_reader *s)
 
 /* One write, owned by the worker if the caller gives up. */
 struct writing {
-	struct np_store_reader *proxy;
+	struct np_store_reader *reader;
 	struct np_pass_output left;
 	struct np_err err;
 };
@@ -363,14 +363,15 @@ static void do_write(void *arg)
 {
 	struct writing *w = arg;
 	struct np_pass_output *l = &w->left;
-	struct np_store_reader *s = w->proxy;
+	struct np_store_reader *s = w->reader;
 
 	/* PrivateData also applies to files written before it was set. */
 	if (l->mode != s->mode &&
 	    !np_state_set_mode(l->store, l->mode, &w->err))
 		s->mode = l->mode;
-	np_accounting_update(s->history, &l->view, &l->answers, l->known.table,
-			     l->known.index, l->store, l->mode, &w->err);
+	np_accounting_update(s->accounting, &l->view, &l->answers,
+			     l->known.table, l->known.index, l->store, l->mode,
+			     &w->err);
 	if (l->has_state)
 		np_state_save(l->store, &l->state, l->mode, &w->err);
 }
@@ -402,9 +403,9 @@ bool np_store_reader_write(struct np_store_reader *s, struct np_pass_output *l,
 		free_left(l);
 		return false;
 	}
-	w->proxy = s;
+	w->reader = s;
 	w->left = *l;
-	if (!np_worker_do(s->worker, &leave, s->patience.round))
+	if (!np_worker_do(s->worker, &leave, s->deadlines.wait))
 		return false;
 	*err = w->err;
 	drop_writing(w);
@@ -413,5 +414,5 @@ bool np_store_reader_write(struct np_store_reader *s, struct np_pass_output *l,
 
 bool np_store_reader_has_more(struct np_store_reader *s)
 {
-	return !hangs(s) && np_accounting_has_more(s->history);
+	return !hangs(s) && np_accounting_has_more(s->accounting);
 }

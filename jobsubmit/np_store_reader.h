@@ -61,8 +61,8 @@ int np_thread_start(void *(*run)(void *arg), void *arg);
 
 /* Deadlines, seconds. */
 struct np_deadlines {
-	double round;  /* for a read, beyond its budget; and for a write */
-	double say;    /* until a store that hangs is reported */
+	double wait;   /* for a read, beyond its budget; and for a write */
+	double report; /* until a store that hangs is reported */
 	double forget; /* until all profiles count as unknown */
 };
 #define NP_DEADLINES ((struct np_deadlines){ 2, 60, 600 })

@@ -28,7 +28,7 @@ static struct np_state state_of(struct some_slurm *s)
 	struct np_placement *p;
 	struct np_job_snapshot v;
 	struct np_state_input t = {
-		.role = &role, .settings = &settings, .table = table,
+		.controller = &role, .settings = &settings, .table = table,
 		.fabric = "as of today", .trouble = "none", .decide_sec = .5,
 	};
 
