@@ -1,26 +1,588 @@
-/* netprof accuracy: every model against measured pairs. */
+/*
+ * netprof accuracy: scores the models against pairs that were measured.
+ *
+ * A file of measured pairs, netprof-pairs(5), holds sets: the programs that
+ * were measured on one fabric, with the run time of each alone, under load and
+ * with co-runners. Every model predicts every case from what was measured of
+ * each program by itself; the errors are then summarised per model. Two lines
+ * serve as reference: the constant that fits these cases best, and the model
+ * "zero", which always predicts no slowdown.
+ */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "cli_accuracy.h"
+#include "cli_json_put.h"
 #include "cli_loggps.h"
 #include "cli_options.h"
+#include "cli_predictions.h"
+#include "cli_print.h"
+#include "cli_text.h"
+#include "cli_traced.h"
+#include "np_accuracy.h"
+#include "np_evaluate.h"
+#include "np_measured.h"
+#include "np_model.h"
 #include "np_quantity.h"
 
-/* More than elsewhere: nobody waits for it, and shares need few percent. */
+#define MAX_NAMES 64 /* in the list of one option */
+
+/*
+ * Bootstrap replicates of each interval. More than other commands use: nobody
+ * waits for this one, and a share of intervals is only known to a few percent
+ * with fewer.
+ */
 #define REPLICATES 200
 
-/* Cut a list at its commas, in place. */
+struct accuracy_opt {
+	const struct np_model *model[MAX_NAMES];
+	size_t n_models;
+	const char *without[MAX_NAMES]; /* no case with one of these programs */
+	size_t n_without;
+	const char *only[MAX_NAMES]; /* only cases with one of these programs */
+	size_t n_only;
+	double up_to; /* largest measured slowdown, fraction; infinite: any */
+	struct np_predict_opt predict;
+	bool cases; /* list every case */
+	const char *predictions; /* file of external predictions, or NULL */
+	struct cli_predictions external; /* contents of that file */
+	const char *traces; /* directory with a trace per program, or NULL */
+	struct np_loggps net; /* where the traces ran; G_ns < 0: unknown */
+};
+
+/* One row of output: a model, or the best constant, over one part of a file. */
+struct score_line {
+	const char *model;
+	double constant; /* NaN for a model */
+	struct np_score score;
+	struct np_err why; /* why the first case has no answer, or "" */
+};
+
+/* The cases with one co-runner, or those with several ("groups"). */
+struct file_part {
+	bool groups;
+	size_t n_cases;
+	struct score_line line[MAX_NAMES + 2];
+	size_t n_lines;
+};
+
+/* A case that the options select. */
+struct selected_case {
+	const struct np_measured_set *set;
+	const struct np_measured_case *c;
+	size_t row; /* index into the predictions of each model */
+};
+
+/* All predictions of one model, or of the external file, for one file. */
+struct model_run {
+	const char *name;
+	struct np_prediction *out; /* one for each row of each set */
+	struct np_err why;
+};
+
+struct accuracy_file {
+	const char *path;
+	struct np_measured measured;
+	struct cli_traced *traced; /* one per program of each set, or NULL */
+	struct selected_case *selected;
+	size_t n_selected;
+	struct model_run run[MAX_NAMES + 1];
+	size_t n_runs;
+	struct file_part part[2];
+	size_t n_parts;
+};
+
+/* ---- cases and predictions ---- */
+
+static bool listed(const char *name, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(name, list[i]))
+			return true;
+	return false;
+}
+
+static bool involves(const struct np_measured_set *s,
+		     const struct np_measured_case *c, const char *const *list,
+		     size_t n)
+{
+	if (listed(s->app[c->victim].name, list, n))
+		return true;
+	for (size_t i = 0; i < c->n_co; i++)
+		if (listed(s->app[c->co[i]].name, list, n))
+			return true;
+	return false;
+}
+
+static bool is_selected(const struct accuracy_opt *opt,
+			const struct np_measured_set *s,
+			const struct np_measured_case *c)
+{
+	return c->slowdown.mean <= opt->up_to &&
+	       !involves(s, c, opt->without, opt->n_without) &&
+	       (!opt->n_only || involves(s, c, opt->only, opt->n_only));
+}
+
+static bool known_name(const struct np_measured *m, const char *name)
+{
+	for (size_t i = 0; i < m->n_sets; i++)
+		for (size_t a = 0; a < m->set[i].n_apps; a++)
+			if (!strcmp(m->set[i].app[a].name, name))
+				return true;
+	return false;
+}
+
+static int check_names(const struct accuracy_file *f, const char *const *list,
+		       size_t n, struct np_err *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!known_name(&f->measured, list[i]))
+			return np_errf(err, -EINVAL, "%s: no program \"%s\"",
+				       f->path, list[i]);
+	return 0;
+}
+
+/*
+ * Read DIR/NAME, a trace or an execution graph, for each program, if a model
+ * needs traces.
+ */
+static int read_traces(struct accuracy_file *f, const struct accuracy_opt *opt,
+		       struct np_err *err)
+{
+	const struct np_loggps *net = opt->net.G_ns < 0 ? NULL : &opt->net;
+	unsigned needs = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < opt->n_models; i++)
+		needs |= opt->model[i]->needs;
+	if (!(needs & NP_NEED_TRACE))
+		return 0;
+	for (size_t i = 0; i < f->measured.n_sets; i++)
+		n += f->measured.set[i].n_apps;
+	f->traced = calloc(n + 1, sizeof(*f->traced));
+	n = 0;
+	if (!f->traced)
+		return np_errf(err, -ENOMEM, "%s: out of memory", f->path);
+	for (size_t i = 0; i < f->measured.n_sets; i++) {
+		struct np_measured_set *s = &f->measured.set[i];
+
+		for (size_t a = 0; a < s->n_apps; a++) {
+			struct cli_traced *t = &f->traced[n++];
+			char path[PATH_MAX];
+
+			snprintf(path, sizeof(path), "%s/%s", opt->traces,
+				 s->app[a].name);
+			cli_traced_read(path, geteuid(), net, t);
+			cli_traced_give(t, &s->app[a]);
+		}
+	}
+	return 0;
+}
+
+static size_t count_rows(const struct accuracy_file *f)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->measured.n_sets; i++)
+		n += f->measured.set[i].n_rows;
+	return n;
+}
+
+static int select_cases(struct accuracy_file *f,
+			const struct accuracy_opt *opt, struct np_err *err)
+{
+	size_t row = 0;
+
+	f->selected = calloc(count_rows(f) + 1, sizeof(*f->selected));
+	if (!f->selected)
+		return np_errf(err, -ENOMEM, "%s: out of memory", f->path);
+	for (size_t i = 0; i < f->measured.n_sets; i++) {
+		const struct np_measured_set *s = &f->measured.set[i];
+
+		for (size_t k = 0; k < s->n_rows; k++, row++)
+			if (is_selected(opt, s, &s->row[k]))
+				f->selected[f->n_selected++] =
+					(struct selected_case){ s, &s->row[k],
+								row };
+	}
+	return 0;
+}
+
+/* Predict all rows of all sets with one model. */
+static int run_model(struct accuracy_file *f, const struct np_model *model,
+		     const struct np_predict_opt *opt, struct np_err *err)
+{
+	struct model_run *r = &f->run[f->n_runs++];
+	size_t n = count_rows(f), row = 0;
+	int *rcs = calloc(n + 1, sizeof(*rcs)), rc = 0;
+
+	r->name = model->name;
+	r->out = calloc(n + 1, sizeof(*r->out));
+	if (!r->out || !rcs)
+		rc = np_errf(err, -ENOMEM, "%s: out of memory", f->path);
+	for (size_t i = 0; !rc && i < f->measured.n_sets; i++) {
+		const struct np_measured_set *s = &f->measured.set[i];
+
+		rc = np_evaluate(s, model, opt, &r->out[row], rcs, &r->why,
+				 err);
+		row += s->n_rows;
+	}
+	free(rcs);
+	return rc;
+}
+
+/*
+ * Take the predictions of the external file. It holds pairs only: cases with
+ * several co-runners, and pairs that it lacks, stay without an answer.
+ */
+static int run_external(struct accuracy_file *f, const struct accuracy_opt *opt,
+			struct np_err *err)
+{
+	struct model_run *r = &f->run[f->n_runs++];
+	size_t row = 0;
+
+	r->name = basename(opt->predictions);
+	r->out = calloc(count_rows(f) + 1, sizeof(*r->out));
+	if (!r->out)
+		return np_errf(err, -ENOMEM, "%s: out of memory", f->path);
+	np_errf(&r->why, -ENODATA, "the file has none of these pairs");
+	for (size_t i = 0; i < f->measured.n_sets; i++) {
+		const struct np_measured_set *s = &f->measured.set[i];
+
+		for (size_t k = 0; k < s->n_rows; k++, row++) {
+			const struct np_measured_case *c = &s->row[k];
+			const struct cli_predicted *p = c->n_co != 1 ? NULL :
+				cli_predictions_find(&opt->external,
+						     s->app[c->victim].name,
+						     s->app[c->co[0]].name);
+
+			r->out[row].slowdown = p ? p->slowdown : NAN;
+			r->out[row].low = p ? p->low : NAN;
+			r->out[row].high = p ? p->high : NAN;
+		}
+	}
+	return 0;
+}
+
+/* An external prediction for a program that the file lacks is a mistake. */
+static int check_external(const struct accuracy_file *f,
+			  const struct accuracy_opt *opt, struct np_err *err)
+{
+	for (size_t i = 0; i < opt->external.n; i++) {
+		const struct cli_predicted *p = &opt->external.row[i];
+		const char *name[] = { p->victim, p->co };
+		int rc = check_names(f, name, 2, err);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* ---- scores ---- */
+
+/*
+ * Fill to[] with the selected cases of one part and what run predicts of them.
+ * run NULL: only what was measured. Returns their number.
+ */
+static size_t collect_part(const struct accuracy_file *f,
+			   const struct model_run *run, bool groups,
+			   struct np_scored *to)
+{
+	static const struct np_prediction none;
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->n_selected; i++) {
+		const struct selected_case *c = &f->selected[i];
+
+		if ((c->c->n_co > 1) == groups)
+			to[n++] = np_evaluate_scored(
+				run ? &run->out[c->row] : &none, c->c);
+	}
+	return n;
+}
+
+static int score_constant(struct np_scored *s, size_t n,
+			  struct score_line *line)
+{
+	int rc = np_accuracy_best_constant(s, n, &line->constant);
+
+	line->model = "best constant";
+	for (size_t i = 0; i < n; i++) {
+		s[i].predicted = line->constant;
+		s[i].low = s[i].high = NAN;
+	}
+	return rc ? rc : np_accuracy_score(s, n, &line->score);
+}
+
+static int score_part(struct accuracy_file *f, bool groups,
+		      struct np_scored *s)
+{
+	struct file_part *p = &f->part[f->n_parts];
+	size_t n = collect_part(f, NULL, groups, s);
+	int rc;
+
+	if (!n)
+		return 0;
+	f->n_parts++;
+	p->groups = groups;
+	p->n_cases = n;
+	rc = score_constant(s, n, &p->line[p->n_lines++]);
+	for (size_t i = 0; !rc && i < f->n_runs; i++) {
+		struct score_line *l = &p->line[p->n_lines++];
+
+		l->model = f->run[i].name;
+		l->constant = NAN;
+		l->why = f->run[i].why;
+		n = collect_part(f, &f->run[i], groups, s);
+		rc = np_accuracy_score(s, n, &l->score);
+	}
+	return rc;
+}
+
+/*
+ * Load a file, predict its cases and score the predictions. Returns 0 or
+ * -errno with err; f is to be released in either case.
+ */
+static int score_file(const char *path, const struct accuracy_opt *opt,
+		      struct accuracy_file *f, struct np_err *err)
+{
+	struct np_scored *s = NULL;
+	int rc;
+
+	*f = (struct accuracy_file){ .path = path };
+	rc = np_measured_load(path, &f->measured, err);
+	if (!rc)
+		rc = check_names(f, opt->without, opt->n_without, err);
+	if (!rc)
+		rc = check_names(f, opt->only, opt->n_only, err);
+	if (!rc && opt->traces)
+		rc = read_traces(f, opt, err);
+	if (!rc)
+		rc = select_cases(f, opt, err);
+	if (!rc && opt->predictions)
+		rc = check_external(f, opt, err);
+	if (!rc && opt->predictions)
+		rc = run_external(f, opt, err);
+	for (size_t i = 0; !rc && i < opt->n_models; i++)
+		rc = run_model(f, opt->model[i], &opt->predict, err);
+	if (rc)
+		return rc;
+	s = calloc(f->n_selected + 1, sizeof(*s));
+	if (!s || score_part(f, false, s) || score_part(f, true, s))
+		rc = np_errf(err, -ENOMEM, "%s: out of memory", path);
+	free(s);
+	if (!rc && !f->n_parts)
+		rc = np_errf(err, -ENODATA, "%s: no measured case is left to "
+			     "compare with", path);
+	return rc;
+}
+
+static void file_release(struct accuracy_file *f)
+{
+	for (size_t r = 0; r < f->n_runs; r++)
+		free(f->run[r].out);
+	free(f->traced);
+	free(f->selected);
+	np_measured_free(&f->measured);
+}
+
+/* ---- output ---- */
+
+/* Print a share in percent, or "-" for NaN. */
+static void print_percent(double share, int width)
+{
+	if (isnan(share))
+		printf(" %*s", width, "-");
+	else
+		printf(" %*.0f%%", width - 1, 100 * share);
+}
+
+static void print_line(const struct score_line *l, size_t n_cases)
+{
+	const struct np_score *s = &l->score;
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s", l->model);
+	if (!isnan(l->constant))
+		snprintf(name, sizeof(name), "constant %.1f", 100 *
+			 l->constant);
+	printf("%-22s %5.1f %6.1f %5.1f %+6.1f", name, s->mean_points,
+	       s->median_points, s->max_points, s->bias_points);
+	print_percent(s->within_near, 4);
+	print_percent(s->beyond_far, 4);
+	print_percent(s->recall, 6);
+	print_percent(s->precision, 5);
+	print_percent(s->coverage, 5);
+	if (s->n_intervals)
+		printf(" %5.1f", s->width_points);
+	else
+		printf(" %5s", "-");
+	if (s->n < n_cases)
+		printf(" (%zu)", s->n);
+	printf("\n");
+}
+
+static void print_part(const struct file_part *p)
+{
+	printf("%s: %zu case%s\n",
+	       p->groups ? "Several co-runners" : "One co-runner",
+	       p->n_cases, p->n_cases == 1 ? "" : "s");
+	printf("%-22s %5s %6s %5s %6s %4s %4s %6s %5s %5s %5s\n", "model",
+	       "mean", "median", "max", "bias", "<=10", ">20", "recall",
+	       "prec.", "cover", "width");
+	for (size_t i = 0; i < p->n_lines; i++)
+		if (p->line[i].score.n)
+			print_line(&p->line[i], p->n_cases);
+	for (size_t i = 0; i < p->n_lines; i++)
+		if (!p->line[i].score.n)
+			printf("%-22s no answer: %s\n", p->line[i].model,
+			       p->line[i].why.text);
+}
+
+static void put_line(json_object *list, const struct score_line *l)
+{
+	const struct np_score *s = &l->score;
+	json_object *o = cli_append_object(list);
+
+	cli_put_text(o, "model", l->model);
+	if (!isnan(l->constant))
+		cli_put_real(o, "constant", l->constant);
+	cli_put_count(o, "cases", s->n);
+	cli_put_real(o, "mean_error_points", s->mean_points);
+	cli_put_real(o, "median_error_points", s->median_points);
+	cli_put_real(o, "max_error_points", s->max_points);
+	cli_put_real(o, "bias_points", s->bias_points);
+	cli_put_real(o, "within_10_points", s->within_near);
+	cli_put_real(o, "beyond_20_points", s->beyond_far);
+	cli_put_real(o, "recall", s->recall);
+	cli_put_real(o, "precision", s->precision);
+	cli_put_count(o, "intervals", s->n_intervals);
+	cli_put_real(o, "coverage", s->coverage);
+	cli_put_real(o, "median_width_points", s->width_points);
+	if (l->why.text[0])
+		cli_put_text(o, "why", l->why.text);
+}
+
+static void put_part(json_object *in, const struct file_part *p)
+{
+	json_object *o = cli_put_object(in, p->groups ? "groups" : "pairs");
+	json_object *lines;
+
+	cli_put_count(o, "cases", p->n_cases);
+	lines = cli_put_array(o, "models");
+	for (size_t i = 0; i < p->n_lines; i++)
+		put_line(lines, &p->line[i]);
+}
+
+static void put_case(json_object *list, const struct selected_case *k,
+		     const struct model_run *r)
+{
+	const struct np_program *app = k->set->app;
+	const struct np_prediction *p = &r->out[k->row];
+	json_object *o = cli_append_object(list), *co;
+	char flags[256];
+
+	cli_put_text(o, "set", k->set->name);
+	cli_put_text(o, "model", r->name);
+	cli_put_text(o, "victim", app[k->c->victim].name);
+	co = cli_put_array(o, "corunners");
+	for (size_t i = 0; i < k->c->n_co; i++)
+		cli_append_text(co, app[k->c->co[i]].name);
+	cli_put_real(o, "measured", k->c->slowdown.mean);
+	cli_put_real(o, "predicted", p->slowdown);
+	cli_put_real(o, "low", p->low);
+	cli_put_real(o, "high", p->high);
+	cli_put_text(o, "flags", cli_flag_names(p->flags, flags,
+						sizeof(flags)));
+}
+
+static void put_cases(json_object *in, const struct accuracy_file *f)
+{
+	json_object *all = cli_put_array(in, "predictions");
+
+	for (size_t r = 0; r < f->n_runs; r++)
+		for (size_t i = 0; i < f->n_selected; i++)
+			put_case(all, &f->selected[i], &f->run[r]);
+}
+
+#define SCORE "model|cases|mean_error_points|median_error_points|" \
+	"max_error_points|bias_points|within_10_points|beyond_20_points|" \
+	"recall|precision|coverage|median_width_points"
+
+static const struct cli_table of_models = {
+	"File|Kind|Model|Cases|Mean|Median|Max|Bias|Within10|Beyond20|Recall|"
+	"Precision|Coverage|Width",
+	{
+		{ "files pairs/models", "../file|=pair|" SCORE },
+		{ "files groups/models", "../file|=group|" SCORE },
+	},
+};
+
+static const struct cli_table of_cases = {
+	"Set|Model|Victim|Beside|Measured|Predicted|Low|High|Flags",
+	{ { "files predictions",
+	    "set|model|victim|corunners|measured|predicted|low|high|flags" } },
+};
+
+static int print_data(const struct accuracy_file *f, size_t n,
+		      const struct accuracy_opt *opt, enum cli_format format)
+{
+	json_object *j = json_object_new_object();
+	json_object *files = cli_put_array(j, "files");
+
+	for (size_t i = 0; i < n; i++) {
+		json_object *o = cli_append_object(files);
+
+		cli_put_text(o, "file", f[i].path);
+		for (size_t k = 0; k < f[i].n_parts; k++)
+			put_part(o, &f[i].part[k]);
+		if (opt->cases)
+			put_cases(o, &f[i]);
+	}
+	return cli_print_page(format, "accuracy", j, opt->cases ? &of_cases :
+								  &of_models);
+}
+
+static void print_text(const struct accuracy_file *f,
+		       const struct accuracy_opt *opt)
+{
+	size_t levels = 0, programs = 0;
+
+	for (size_t i = 0; i < f->measured.n_sets; i++) {
+		levels += f->measured.set[i].fabric.n_levels;
+		programs += f->measured.set[i].n_apps;
+	}
+	printf("%s: %zu set%s, %zu programs, %zu levels\n", f->path,
+	       f->measured.n_sets, f->measured.n_sets > 1 ? "s" : "",
+	       programs, levels);
+	for (size_t i = 0; i < f->n_parts; i++) {
+		printf("\n");
+		print_part(&f->part[i]);
+	}
+	if (opt->cases) {
+		printf("\n");
+		print_data(f, 1, opt, CLI_PARSABLE);
+	}
+}
+
+/* ---- command line ---- */
+
+/*
+ * Split a list at its commas, in place. Returns -1 if it is empty or has more
+ * than MAX_NAMES names.
+ */
 static int split(char *text, const char **list, size_t *n)
 {
 	char *save = NULL;
 
 	for (char *w = strtok_r(text, ",", &save); w;
 	     w = strtok_r(NULL, ",", &save)) {
-		if (*n == ACCURACY_MAX_NAMES)
+		if (*n == MAX_NAMES)
 			return -1;
 		list[(*n)++] = w;
 	}
@@ -30,21 +592,22 @@ static int split(char *text, const char **list, size_t *n)
 static int take_models(char *text, void *ask, struct np_err *err)
 {
 	struct accuracy_opt *opt = ask;
-	const char *name[ACCURACY_MAX_NAMES];
+	const char *name[MAX_NAMES];
 	size_t n = 0;
 
 	if (split(text, name, &n))
 		return np_errf(err, -EINVAL,
-			       "--model: expected names, separated by commas");
+			       "--model: expected names separated by commas");
 	for (size_t i = 0; i < n; i++) {
 		const struct np_model *m = np_model_find(name[i], err);
 
 		if (!m)
 			return -EINVAL;
 		if (!strcmp(m->name, "zero"))
-			continue; /* already there */
-		if (opt->n_models == ACCURACY_MAX_NAMES)
-			return np_errf(err, -EINVAL, "--model: too many");
+			continue; /* always the first of the list */
+		if (opt->n_models == MAX_NAMES)
+			return np_errf(err, -EINVAL, "--model: more than %d "
+				       "models", MAX_NAMES);
 		opt->model[opt->n_models++] = m;
 	}
 	return 0;
@@ -55,7 +618,8 @@ static int take_without(char *text, void *ask, struct np_err *err)
 	struct accuracy_opt *opt = ask;
 
 	return split(text, opt->without, &opt->n_without) ?
-	       np_errf(err, -EINVAL, "--without: expected names") : 0;
+	       np_errf(err, -EINVAL, "--without: expected names separated by "
+		       "commas") : 0;
 }
 
 static int take_only(char *text, void *ask, struct np_err *err)
@@ -63,7 +627,8 @@ static int take_only(char *text, void *ask, struct np_err *err)
 	struct accuracy_opt *opt = ask;
 
 	return split(text, opt->only, &opt->n_only) ?
-	       np_errf(err, -EINVAL, "--only: expected names") : 0;
+	       np_errf(err, -EINVAL, "--only: expected names separated by "
+		       "commas") : 0;
 }
 
 static int take_up_to(char *text, void *ask, struct np_err *err)
@@ -71,7 +636,7 @@ static int take_up_to(char *text, void *ask, struct np_err *err)
 	struct accuracy_opt *opt = ask;
 
 	return np_percent_parse(text, &opt->up_to) ?
-	       np_errf(err, -EINVAL, "--up-to: got %.64s, expected percent, "
+	       np_errf(err, -EINVAL, "--up-to=%.64s: expected a percentage, "
 		       "such as 100%%", text) : 0;
 }
 
@@ -101,8 +666,8 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
-/* Those of traces only if there are some. */
-static void add_all(struct accuracy_opt *opt)
+/* All models; those that need traces only if traces were given. */
+static void add_all_models(struct accuracy_opt *opt)
 {
 	for (size_t i = 1; i < np_n_models; i++)
 		if (opt->traces || !(np_models[i].needs & NP_NEED_TRACE))
@@ -122,29 +687,33 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		opt->model[opt->n_models++] =
 			np_model_find(NP_MODEL_DEFAULT, NULL);
 	else if (opt->n_models == 1)
-		add_all(opt);
+		add_all_models(opt);
 	if (isnan(opt->net.L_ns) != (opt->net.G_ns < 0))
-		return cli_usage(self, "--latency, --per-byte: expected both");
+		return cli_usage(self, "--latency and --per-byte: expected "
+				 "both or neither");
 	if (opt->traces && opt->net.G_ns < 0)
 		cli_loggps_net(&opt->net);
 	return -1;
 }
 
-static void print(const struct accuracy_file *f, size_t n,
-		  const struct accuracy_opt *opt, enum cli_format format)
+static void print_files(const struct accuracy_file *f, size_t n,
+			const struct accuracy_opt *opt, enum cli_format format)
 {
 	if (format)
-		accuracy_print_data(f, n, opt, format);
+		print_data(f, n, opt, format);
 	for (size_t i = 0; !format && i < n; i++) {
 		if (i)
 			printf("\n");
-		accuracy_print_table(&f[i], opt);
+		print_text(&f[i], opt);
 	}
 }
 
 static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 {
-	/* The model's own answer or none: a fallback has its own line. */
+	/*
+	 * strict: a model answers by itself or not at all. The model that it
+	 * would fall back to has a line of its own.
+	 */
 	struct accuracy_opt opt = {
 		.predict = { .replicates = REPLICATES, .seed = 1,
 			     .strict = true },
@@ -160,51 +729,56 @@ static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	f = calloc(o.n_apps, sizeof(*f));
-	rc = f ? 0 : np_errf(&err, -ENOMEM, "no memory");
+	rc = f ? 0 : np_errf(&err, -ENOMEM, "out of memory");
 	if (!rc && opt.predictions)
-		rc = cli_predictions_read(opt.predictions, &opt.others, &err);
+		rc = cli_predictions_read(opt.predictions, &opt.external,
+					  &err);
 	for (size_t i = 0; !rc && i < o.n_apps; i++)
-		rc = accuracy_run(o.apps[i], &opt, &f[i], &err);
+		rc = score_file(o.apps[i], &opt, &f[i], &err);
 	if (rc)
 		rc = cli_fail("%s", err.text);
 	else
-		print(f, o.n_apps, &opt, o.format);
+		print_files(f, o.n_apps, &opt, o.format);
 	for (size_t i = 0; f && i < o.n_apps; i++)
-		accuracy_free(&f[i]);
+		file_release(&f[i]);
 	free(f);
-	cli_predictions_free(&opt.others);
+	cli_predictions_free(&opt.external);
 	return rc;
 }
 
 const struct cli_cmd cmd_accuracy = {
 	.name = "accuracy",
 	.args = "[OPTION]... FILE...",
-	.help = "the models against measured pairs",
+	.help = "score the models against measured pairs",
 	.text =
 "Predicts every pair of programs in FILE, netprof-pairs(5), with each model,\n"
-"and compares with what was measured.\n\n"
-"  --model=M,...      these models only; zero is always there\n"
-"  --without=APP,...  leave out cases with one of these programs\n"
+"and compares the predictions with the measurements.\n\n"
+"  --model=M,...      only these models; the model zero is always included\n"
+"  --without=APP,...  exclude cases with one of these programs\n"
 "  --only=APP,...     only cases with one of these programs\n"
-"  --up-to=PERCENT    only cases that were slowed by no more\n"
-"  --predictions=FILE  score these, too: a line for each pair, with victim,\n"
-"                     co-runner, percent and, if known, two more for an\n"
-"                     interval of 90 %; only beside " NP_MODEL_DEFAULT " unless\n"
-"                     --model says more\n"
-"  --cases            list each case and its predictions as well\n"
-"  --traces=DIR       DIR/APP is a trace or a graph of each program, for\n"
+"  --up-to=PERCENT    only cases with at most this measured slowdown\n"
+"  --predictions=FILE  also score the predictions in FILE. Each line has a\n"
+"                     victim, a co-runner, the slowdown in percent and,\n"
+"                     optionally, the two ends of a 90 % interval. Of the\n"
+"                     models, only " NP_MODEL_DEFAULT " is scored beside them, unless\n"
+"                     --model names others\n"
+"  --cases            also list each case with its predictions\n"
+"  --traces=DIR       DIR/APP is the trace or execution graph of a program, for\n"
 "                     models that need one\n"
 "  --latency=TIME, --per-byte=TIME\n"
-"                     of the network where these ran, instead of what netprof\n"
-"                     loggps measured\n"
-"  --seed=N           of the bootstrap behind the intervals\n"
-"  --json, --parsable for programs; --parsable separates by |\n\n"
-"Errors are percentage points of slowdown: mean, median and largest absolute\n"
-"error, and bias (predicted less measured).  <=10, >20: share of errors.\n"
-"recall, prec.: of cases slowed by 10 % and more.  holds: share of the 90 %\n"
-"intervals that hold the measured value; width: their median width, points.\n"
-"In brackets, where not all could be predicted: how many.  \"constant\" is the\n"
-"best constant for these cases, chosen with the answers in hand.",
+"                     latency and time per byte of the network on which the\n"
+"                     traces were recorded (default: what netprof loggps\n"
+"                     measured)\n"
+"  --seed=N           seed of the bootstrap that makes the intervals\n"
+"  --json, --parsable print for programs; --parsable separates fields by |\n\n"
+"Errors are percentage points of slowdown: mean, median and max of the absolute\n"
+"error, and bias (predicted minus measured).  <=10, >20: share of the cases with\n"
+"an absolute error up to 10 points, and beyond 20.  recall, prec.: recall and\n"
+"precision in finding cases slowed by 10 % or more.  cover: share of the 90 %\n"
+"intervals that contain the measured value; width: their median width in points.\n"
+"A number in brackets: how many cases could be predicted, where not all could.\n"
+"\"constant\" is the best constant for these cases, chosen from the measured\n"
+"values themselves.",
 	.examples =
 "  netprof accuracy doc/validation/pairs/main.json\n"
 "  netprof accuracy --model=mutual,queue --cases results.pairs.json\n",

@@ -357,7 +357,7 @@ test_pairs_that_were_all_measured_are_compared_without_an_allocation() {
 		"$(jq -c '[.program_beside_program[1][] | .mean?]' "$S/list.pairs.json")" \
 		'[0.55,null]'
 	run netprof accuracy "$S/list.pairs.json"
-	contains "the file for accuracy" "$OUT" '^One program beside another: 3 cases'
+	contains "the file for accuracy" "$OUT" '^One co-runner: 3 cases'
 	run netprof validate --plot="$S/x.svg" "$S/list"
 	grep -q 'Measured slowdown' "$S/x.svg" || fail "no picture: $ERR"
 	run netprof validate --repeats=3 "$S/list"

@@ -69,14 +69,14 @@ test_wrong_use_and_bad_files_are_told() {
 	row 2 'no model "x", expected one of zero,' --model=x x
 	row 2 'expected names' --without=, x
 	row 2 'expected a number' --seed=x x
-	row 2 'got much, expected percent' --up-to=much x
+	row 2 'up-to=much: expected a percentage' --up-to=much x
 	row 1 '^netprof: /nonexistent: No such file' /nonexistent
 	row 1 'not a regular file' /dev/zero
 	row 1 'README:1: expected JSON' "$ROOT/t/data/README"
 	row 1 'no program "nobody"' --without=nobody "$ROOT/t/data/pairs.json"
-	row 1 'no measured pair' --up-to=0% "$ROOT/t/data/real-switch.json" \
+	row 1 'no measured case' --up-to=0% "$ROOT/t/data/real-switch.json" \
 		--without=is.W
-	row 1 'no measured pair' --without=ping,pong "$ROOT/t/data/pairs.json"
+	row 1 'no measured case' --without=ping,pong "$ROOT/t/data/pairs.json"
 	row 1 '/nonexistent: No such file' --predictions=/nonexistent \
 		"$ROOT/t/data/pairs.json"
 	echo nobody pong 3 >"$TMPDIR/predictions"
@@ -88,7 +88,7 @@ test_every_published_set_is_read_and_described() {
 	local f n=0
 	for f in "$ROOT"/doc/validation/pairs/*.json; do
 		accuracy --model=zero "$f" >"$TMPDIR/out" || fail "$f is refused"
-		grep -q '^One program beside another: [1-9]' "$TMPDIR/out" ||
+		grep -q '^One co-runner: [1-9]' "$TMPDIR/out" ||
 			fail "$f has no pairs"
 		grep -q "\`${f##*/}\`" "$ROOT/doc/validation/pairs/README.md" ||
 			fail "README.md says nothing of $f"
