@@ -1,3 +1,4 @@
+/* The allocation around us, found by what Slurm sets in the environment. */
 #include "cli_alloc.h"
 
 #include <errno.h>
@@ -44,17 +45,18 @@ static int find_srun(char path[PATH_MAX], struct np_err *err)
 	return np_errf(err, -ENOENT, "no srun in PATH");
 }
 
-static int number(const char *name, uint32_t *out, struct np_err *err)
+/* A positive number that Slurm sets in the environment of a job. */
+static int read_number(const char *name, uint32_t *out, struct np_err *err)
 {
 	const char *text = getenv(name);
 	uint64_t v;
 
 	if (!text)
-		return np_errf(err, -EINVAL, "%s is not set: expected as Slurm "
-			       "sets it", name);
+		return np_errf(err, -EINVAL, "%s is not set, although Slurm "
+			       "sets it in every allocation", name);
 	if (np_whole_parse(text, UINT32_MAX, &v) || !v)
-		return np_errf(err, -EINVAL, "%s=%.40s: expected a number, as "
-			       "Slurm sets it", name, text);
+		return np_errf(err, -EINVAL, "%s=%.40s: expected the number "
+			       "that Slurm sets", name, text);
 	*out = (uint32_t)v;
 	return 0;
 }
@@ -68,21 +70,21 @@ int cli_alloc_find(struct cli_alloc *a, int nodes, const char *command,
 	if (rc)
 		return rc;
 	if (!getenv("SLURM_JOB_ID"))
-		return np_errf(err, -ENOENT, "not inside an allocation: salloc "
-			       "-N%d --exclusive netprof %s (%s)", nodes,
+		return np_errf(err, -ENOENT, "not inside an allocation; run: "
+			       "salloc -N%d --exclusive netprof %s (%s)", nodes,
 			       command, nodes > 2 ? "all nodes of one leaf "
-			       "switch, better of two" : "both under one leaf "
-			       "switch");
+			       "switch, preferably of two" : "both nodes under "
+			       "one leaf switch");
 	if (getenv("SLURM_HET_SIZE"))
-		return np_errf(err, -EINVAL, "inside a heterogeneous "
-			       "allocation: expected a plain one");
+		return np_errf(err, -EINVAL, "this is a heterogeneous "
+			       "allocation, which is not supported");
 	a->cluster = getenv("SLURM_CLUSTER_NAME");
 	a->nodes = getenv("SLURM_JOB_NODELIST");
 	if (!a->nodes)
-		return np_errf(err, -EINVAL, "SLURM_JOB_NODELIST is not set: "
-			       "expected as Slurm sets it");
-	if (number("SLURM_JOB_ID", &a->job.job_id, err) ||
-	    number("SLURM_JOB_NUM_NODES", &n, err))
+		return np_errf(err, -EINVAL, "SLURM_JOB_NODELIST is not set, "
+			       "although Slurm sets it in every allocation");
+	if (read_number("SLURM_JOB_ID", &a->job.job_id, err) ||
+	    read_number("SLURM_JOB_NUM_NODES", &n, err))
 		return -EINVAL;
 	a->n_nodes = n;
 	a->job.het_component = -1;

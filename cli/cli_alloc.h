@@ -1,4 +1,7 @@
-/* Commands that measure inside an allocation, by steps of their own. */
+/*
+ * The allocation in which a command starts measuring steps: netprof calibrate,
+ * loggps, topology and validate.
+ */
 #ifndef CLI_ALLOC_H
 #define CLI_ALLOC_H
 
@@ -13,29 +16,33 @@
 
 struct cli_alloc {
 	struct np_conf conf;
-	const char *cluster; /* NULL: not known */
-	const char *nodes;
+	const char *cluster; /* name, borrowed; NULL: unknown */
+	const char *nodes;   /* host list, borrowed from the environment */
 	size_t n_nodes;
 	char srun[PATH_MAX];
-	struct np_sidejob job; /* refers to srun: not to be copied */
-	/* Of cli_alloc_env(). */
+	struct np_sidejob job; /* points to srun: do not copy this struct */
+	/* Set by cli_alloc_env(). */
 	struct np_sideenv_network network;
-	char **env;
+	char **env; /* of a step; malloc'ed */
 };
 
 /*
- * The configuration, and the allocation around us, by its environment.
- * nodes, command: for the advice how to get one.  Returns 0 or -errno with err.
+ * Read the configuration, and find the allocation from the environment.
+ * nodes, command: for the message that says how to get an allocation.
+ * Returns 0 or -errno with err.
  */
 int cli_alloc_find(struct cli_alloc *a, int nodes, const char *command,
 		   struct np_err *err);
 
-/* The environment of steps; free() a->env.  Returns 0 or -errno with err. */
+/*
+ * Make a->env, the environment of the steps; the caller frees it with free().
+ * Returns 0 or -errno with err.
+ */
 int cli_alloc_env(struct cli_alloc *a, struct np_err *err);
 
 /*
- * From now on SIGINT, SIGTERM and SIGHUP only set what this returns, and
- * SIGPIPE is ignored.
+ * From now on SIGINT, SIGTERM and SIGHUP only set the returned flag, and
+ * SIGPIPE is ignored, so that a command can end its steps and keep results.
  */
 const volatile sig_atomic_t *cli_alloc_stop(void);
 

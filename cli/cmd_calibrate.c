@@ -1,5 +1,16 @@
-/* netprof calibrate: what a fabric does to levels, and levels to a program. */
+/*
+ * netprof calibrate: measures how a fabric behaves under load, or submits the
+ * runs that the sensitivity curve of a program still lacks.
+ *
+ * The fabric is measured by helper steps inside an allocation. An interrupted
+ * calibration leaves a state file with every finished measurement; the same
+ * command on the same nodes continues from it. The result goes to the store,
+ * or to a file with --output.
+ */
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,26 +18,505 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli_calibrate.h"
+#include "cli_alloc.h"
 #include "cli_options.h"
+#include "cli_output.h"
 #include "cli_profile.h"
 #include "np_app.h"
+#include "np_calibrate.h"
+#include "np_calibrate_run.h"
+#include "np_clock.h"
+#include "np_conf.h"
 #include "np_curve_count.h"
+#include "np_fabric_store.h"
+#include "np_profile.h"
+#include "np_store.h"
+#include "np_text.h"
 
-/* With --app: submits the runs that a curve still lacks. */
+struct calibrate_opt {
+	const char *levels; /* "default", "all" or names of levels */
+	uint32_t keep;	    /* levels to put into the table */
+	double seconds, probe_seconds; /* of a measurement, without and with
+					* probes; probe_seconds 0: a multiple
+					* of seconds */
+	uint32_t repeats; /* 0: not given */
+	bool scope_given, fresh, dry_run;
+	enum np_scope scope; /* of --scope, if scope_given */
+	const char *output;  /* NULL: into the store */
+	const char *app;     /* NULL: calibrate the fabric */
+	int argc;	     /* words after the options */
+	char **argv;
+};
+
+/* ---- the fabric: messages ---- */
+
+#define TIME_TEXT 32 /* bytes of a duration as text */
+
+/* A duration in whole units: "45 s", "12 min", "1.5 h". */
+static const char *duration_text(double sec, char buf[TIME_TEXT])
+{
+	if (sec < 90)
+		snprintf(buf, TIME_TEXT, "%.0f s", sec);
+	else if (sec < 90 * 60)
+		snprintf(buf, TIME_TEXT, "%.0f min", sec / 60);
+	else
+		snprintf(buf, TIME_TEXT, "%.1f h", sec / 3600);
+	return buf;
+}
+
+static void print_sites(const struct np_cal_sites *s)
+{
+	fprintf(stderr, "leaf switch %s: ",
+		*s->leaf ? s->leaf : "(no topology)");
+	if (s->aggressor.n)
+		fprintf(stderr, "load on %s, its effect measured on %s\n",
+			s->aggressor.list, s->victim.list);
+	else
+		fprintf(stderr, "load and measurement share the nodes %s, as "
+			"there are fewer than four\n", s->victim.list);
+	if (s->aggressor_across.n)
+		fprintf(stderr, "uplink: load between %s, its effect measured "
+			"between %s\n", s->aggressor_across.list,
+			s->victim_across.list);
+	else
+		fprintf(stderr, "uplink: not measured, as there are too few "
+			"nodes on a second leaf switch\n");
+}
+
+static void print_plan(const struct np_calibrate *c,
+		       const struct np_cal_sites *sites,
+		       const struct np_cal_estimate *e)
+{
+	const struct np_cal_setup *s = &c->setup;
+	size_t chosen = s->keep < s->n_levels ? s->keep : s->n_levels;
+	char t[TIME_TEXT];
+
+	print_sites(sites);
+	fprintf(stderr, "load levels:");
+	for (size_t i = 0; i < s->n_levels; i++)
+		fprintf(stderr, " %s", s->level[i].name);
+	fprintf(stderr, "\neach pair of %zu levels together, %u time%s, %g s "
+		"each\n", chosen, s->repeats, s->repeats == 1 ? "" : "s",
+		s->seconds);
+	fprintf(stderr, "%zu measurement%s, about %s", e->n,
+		e->n == 1 ? "" : "s", duration_text(e->sec, t));
+	if (e->n_done)
+		fprintf(stderr, "; %zu done already, about %s left", e->n_done,
+			duration_text(e->left_sec, t));
+	fputc('\n', stderr);
+}
+
+/*
+ * Progress callback. On a terminal one line that is overwritten; elsewhere a
+ * line for every ten percent.
+ */
+static void show_progress(void *arg, const struct np_cal_progress *p)
+{
+	static int last = -1;
+	unsigned percent = p->n ? (unsigned)(100 * p->n_done / p->n) : 100;
+	char t[TIME_TEXT];
+
+	(void)arg;
+	duration_text(p->left_sec, t);
+	if (isatty(STDERR_FILENO)) {
+		fprintf(stderr, "\r%3u %%  %zu of %zu  about %s left  "
+			"%.40s\033[K", percent, p->n_done, p->n, t,
+			p->key ? p->key : "");
+		if (!p->key)
+			fputc('\n', stderr);
+		fflush(stderr);
+		return;
+	}
+	if ((int)percent / 10 == last)
+		return;
+	last = (int)percent / 10;
+	fprintf(stderr, "%3u %%  %zu of %zu  about %s left\n", percent,
+		p->n_done, p->n, t);
+}
+
+/* One cell of a table: a mean times factor, or "-" if nothing was measured. */
+static void print_mean(const struct np_mean *m, double factor)
+{
+	if (!m->n)
+		printf("%8s", "-");
+	else
+		printf("%8.*f", factor == 1 ? 2 : 1, factor * m->mean);
+}
+
+static void print_coupling(const struct np_calibrate *c)
+{
+	for (int i = 0; i < NP_N_SCOPES; i++) {
+		enum np_scope scope = (enum np_scope)i;
+		struct np_mean l = np_cal_loss(c, scope);
+		struct np_mean k = np_cal_coupling(c, c->scope, scope);
+
+		printf("%-8s", np_scope_name(scope));
+		print_mean(&l, 100);
+		print_mean(&k, 1);
+		if (k.n > 1)
+			printf(" +- %.2f (n %u)", k.sd / sqrt(k.n), k.n);
+		putchar('\n');
+	}
+}
+
+static void print_result(const struct np_calibrate *c)
+{
+	const struct np_cal_setup *s = &c->setup;
+
+	printf("Slowdown in %% of each load level (row) by each other one "
+	       "(column), scope %s:\n\n%-20s", np_scope_name(c->scope), "");
+	for (size_t p = 0; p < c->n_chosen; p++)
+		printf("%8.7s", s->level[c->chosen[p]].name);
+	putchar('\n');
+	for (size_t v = 0; v < c->n_chosen; v++) {
+		printf("%-20.20s", s->level[c->chosen[v]].name);
+		for (size_t p = 0; p < c->n_chosen; p++) {
+			struct np_mean m = np_cal_matrix(c, c->scope,
+							 c->chosen[v],
+							 c->chosen[p]);
+
+			print_mean(&m, 100);
+		}
+		putchar('\n');
+	}
+	printf("\nLevel %s under load of level %s:\n%-8s%8s%9s\n",
+	       s->level[np_cal_middle(s)].name,
+	       s->level[np_cal_strongest(s)].name, "Scope", "Loss %",
+	       "Coupling");
+	print_coupling(c);
+}
+
+/* ---- the fabric: where the result goes ---- */
+
+/* Everything that one calibration of a fabric uses. */
+struct fabric_work {
+	const struct calibrate_opt *opt;
+	struct np_store *store; /* NULL with --output */
+	struct cli_alloc at;	/* the allocation around us */
+	struct np_cal_srun steps;
+	struct np_cal_survey seen; /* nodes, transport and versions */
+	struct np_cal_sites sites;
+	struct np_cal_state state;
+	struct np_calibrate c;
+	char *dir; /* of this cluster in the store; NULL with --output */
+	char *state_path;
+	double date; /* seconds since 1970 */
+};
+
+/*
+ * Open the store and check that the result can be written, so that a user
+ * without permission learns it now and not after an hour of measurements.
+ */
+static int check_store(struct fabric_work *w, struct np_err *err)
+{
+	const char *store = w->at.conf.store;
+	char name[NP_APP_MAX + 1];
+	struct np_dir d;
+	int rc = np_store_open(store, &w->store, err);
+
+	if (rc)
+		return rc;
+	if (!w->at.cluster || np_app_from_text(w->at.cluster, name))
+		strcpy(name, "cluster");
+	rc = np_dir_open_fabric(w->store, name, !w->opt->dry_run, &d, err);
+	if (rc == -ENOENT && w->opt->dry_run) {
+		w->dir = strdup(store);
+		return w->dir ? 0 : -ENOMEM;
+	}
+	if (rc)
+		return rc == -ENOENT ? np_errf(err, rc, "%s: %s", store,
+					       strerror(-rc)) : rc;
+	if (!w->opt->dry_run && faccessat(d.fd, ".", W_OK, AT_EACCESS))
+		rc = np_errf(err, -errno, "%s: %s; only an administrator can "
+			     "store a calibration; --output=FILE writes it to "
+			     "a file", d.path, strerror(errno));
+	w->dir = strdup(d.path);
+	np_dir_close(&d);
+	return rc || w->dir ? rc : -ENOMEM;
+}
+
+/*
+ * Describe everything that must be equal for measurements to be combined: the
+ * nodes, the transport, the lengths and the levels. Returns malloc'ed text or
+ * NULL.
+ */
+static char *describe_setup(const struct fabric_work *w)
+{
+	const struct np_cal_setup *s = &w->c.setup;
+	const struct np_cal_sites *at = &w->sites;
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	fprintf(f, "cluster=%s nodes=%s leaf=%s victim=%s aggressor=%s "
+		"across=%s/%s", w->at.cluster ? w->at.cluster : "", w->at.nodes,
+		at->leaf, at->victim.list,
+		at->aggressor.n ? at->aggressor.list : "",
+		at->victim_across.n ? at->victim_across.list : "",
+		at->aggressor_across.n ? at->aggressor_across.list : "");
+	fprintf(f, " transport=%s bytes=%u period=%g per_node=%u seconds=%g "
+		"probe_seconds=%g levels=", w->seen.transport,
+		w->at.conf.message_bytes, w->at.conf.period_sec,
+		w->at.conf.per_node,
+		s->seconds, s->probe_seconds);
+	for (size_t i = 0; i < s->n_levels; i++)
+		fprintf(f, "%s%s", i ? "," : "", s->level[i].name);
+	return fclose(f) ? NULL : text;
+}
+
+/*
+ * Set state_path: a hidden file next to the result. In the store its name has
+ * a hash of the setup, so that different calibrations do not collide.
+ */
+static int set_state_path(struct fabric_work *w, const char *setup,
+			  struct np_err *err)
+{
+	int len;
+
+	if (w->opt->output)
+		len = asprintf(&w->state_path, "%s.unfinished",
+			       w->opt->output);
+	else
+		len = asprintf(&w->state_path, "%s/.unfinished-%016" PRIx64,
+			       w->dir, np_hash(NP_HASH, setup, strlen(setup)));
+	if (len < 0) {
+		w->state_path = NULL;
+		return np_errf(err, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+/* Continue from the state file, or begin a new calibration. */
+static int load_state(struct fabric_work *w, const char *setup,
+		      struct np_err *err)
+{
+	struct np_cal_state old;
+	char date[40];
+	time_t t;
+	int rc = w->opt->fresh ? -ENOENT :
+		 np_cal_state_load(w->state_path, &old, err);
+
+	if (!rc && strcmp(old.setup, setup)) {
+		np_cal_state_free(&old);
+		return np_errf(err, -EEXIST, "%s belongs to a calibration with "
+			       "other nodes or options; --fresh discards it",
+			       w->state_path);
+	}
+	if (!rc) {
+		w->state = old;
+		t = (time_t)old.begun;
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M",
+			 localtime(&t));
+		fprintf(stderr, "continuing the calibration begun on %s\n",
+			date);
+		return 0;
+	}
+	if (rc != -ENOENT)
+		return rc;
+	return np_cal_state_init(&w->state, setup, w->date) ?
+		np_errf(err, -ENOMEM, "out of memory") : 0;
+}
+
+/* ---- the fabric: measurement ---- */
+
+/* Learn the nodes of the allocation and which of them serve which purpose. */
+static int survey_nodes(struct fabric_work *w, struct np_err *err)
+{
+	struct np_cal_setup *s = &w->c.setup;
+	int rc = np_cal_run_survey(w->c.run, w->at.nodes, w->at.n_nodes,
+				   &w->seen, err);
+
+	if (!rc)
+		rc = np_cal_sites_make(w->seen.node, w->seen.n, &w->sites,
+				       err);
+	if (rc)
+		return rc;
+	for (int i = 0; i < NP_N_SCOPES; i++)
+		s->has[i] = np_cal_sites_have(&w->sites, (enum np_scope)i);
+	if (w->opt->scope_given && !s->has[w->opt->scope])
+		return np_errf(err, -EINVAL, "--scope=%s needs at least four "
+			       "nodes on one leaf switch",
+			       np_scope_name(w->opt->scope));
+	np_cal_run_set_sites(w->c.run, &w->sites);
+	return np_cal_levels_parse(w->opt->levels, w->sites.victim.n, s->level,
+				   &s->n_levels, err);
+}
+
+static int save_state(void *arg, const struct np_cal_state *s,
+		      struct np_err *err)
+{
+	const struct fabric_work *w = arg;
+
+	return np_cal_state_save(w->state_path, s, err);
+}
+
+/*
+ * Publish the idle latencies of the calibration as an idle run as well, since
+ * profiles are compared with idle runs. A failure is reported and ignored: the
+ * calibration itself is complete.
+ */
+static void publish_idle(const struct fabric_work *w, const char *text)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_calibration cal;
+	struct np_record *r;
+
+	if (np_calibration_parse(text, strlen(text), "", &cal, NULL))
+		return;
+	r = np_idle_of_calibration(&cal, np_date_sec());
+	np_calibration_free(&cal);
+	if (!r)
+		return;
+	r->uid = geteuid();
+	if (np_store_publish(w->store, r, &err))
+		fprintf(stderr, "netprof: the idle latencies could not be "
+			"published as a profile: %s\n", err.text);
+	np_record_free(r);
+}
+
+static int save_result(struct fabric_work *w, struct np_err *err)
+{
+	const struct np_calibration_facts facts = {
+		.c = &w->c, .sites = &w->sites, .cluster = w->at.cluster,
+		.transport = w->seen.transport,
+		.ucx_version = w->seen.version,
+		.date = w->date, .message_bytes = w->at.conf.message_bytes,
+		.period_sec = w->at.conf.period_sec,
+	};
+	char *text;
+	int rc = np_calibrate_result(&facts, &text, err);
+
+	if (rc)
+		return rc;
+	rc = w->opt->output ? cli_write_over(w->opt->output, text, "\n", err) :
+	     np_fabric_store_save(w->store, w->at.cluster, w->date, text, err);
+	if (!rc && !w->opt->output)
+		publish_idle(w, text);
+	free(text);
+	if (!rc)
+		unlink(w->state_path);
+	return rc;
+}
+
+static int measure_fabric(struct fabric_work *w, struct np_err *err)
+{
+	struct np_cal_estimate e;
+	int rc = np_calibrate_estimate(&w->c, &e);
+
+	if (rc)
+		return np_errf(err, rc, "out of memory");
+	print_plan(&w->c, &w->sites, &e);
+	if (w->opt->dry_run)
+		return 0;
+	rc = np_calibrate_go(&w->c, err);
+	if (rc == -EINTR || rc == -EPIPE || rc == -ETIMEDOUT)
+		fprintf(stderr, "%snetprof: the finished measurements are "
+			"kept; run the same command to continue\n",
+			isatty(STDERR_FILENO) ? "\n" : "");
+	if (rc)
+		return rc;
+	w->date = (double)time(NULL);
+	rc = save_result(w, err);
+	if (!rc)
+		print_result(&w->c);
+	return rc;
+}
+
+static int prepare_state(struct fabric_work *w, struct np_err *err)
+{
+	char *setup;
+	int rc = survey_nodes(w, err);
+
+	if (rc)
+		return rc;
+	setup = describe_setup(w);
+	if (!setup)
+		return np_errf(err, -ENOMEM, "out of memory");
+	rc = set_state_path(w, setup, err);
+	if (!rc)
+		rc = load_state(w, setup, err);
+	free(setup);
+	return rc;
+}
+
+static void apply_options(struct fabric_work *w)
+{
+	const struct calibrate_opt *o = w->opt;
+	struct np_cal_setup *s = &w->c.setup;
+
+	s->keep = o->keep;
+	s->repeats = o->repeats ? o->repeats : 3;
+	s->seconds = o->seconds;
+	s->probe_seconds = o->probe_seconds ? o->probe_seconds :
+			   NP_CAL_PROBE_FACTOR * o->seconds;
+	w->c.state = &w->state;
+	w->c.scope_given = o->scope_given;
+	w->c.scope = o->scope;
+	w->c.save = save_state;
+	w->c.progress = show_progress;
+	w->c.arg = w;
+	w->date = (double)time(NULL);
+}
+
+static int run_fabric(struct fabric_work *w, struct np_err *err)
+{
+	int rc = cli_alloc_find(&w->at, 8, "calibrate", err);
+
+	if (!rc && !w->opt->output)
+		rc = check_store(w, err);
+	if (!rc)
+		rc = cli_alloc_env(&w->at, err);
+	if (rc)
+		return rc;
+	w->steps.conf = &w->at.conf;
+	w->steps.job = w->at.job;
+	w->steps.stop = cli_alloc_stop();
+	w->steps.env = w->at.env;
+	w->c.run = np_cal_run_new(&np_cal_srun_ops, &w->steps, &w->c.setup);
+	if (!w->c.run)
+		return np_errf(err, -ENOMEM, "out of memory");
+	apply_options(w);
+	rc = prepare_state(w, err);
+	return rc ? rc : measure_fabric(w, err);
+}
+
+/* Returns the exit status. */
+static int calibrate_fabric(const struct calibrate_opt *opt)
+{
+	static struct fabric_work w;
+	struct np_err err = NP_ERR_INIT;
+	int rc;
+
+	w.opt = opt;
+	cli_alloc_stop();
+	rc = run_fabric(&w, &err);
+	np_cal_run_free(w.c.run);
+	np_cal_state_free(&w.state);
+	np_cal_sites_free(&w.sites);
+	np_store_close(w.store);
+	free(w.at.env);
+	free(w.state_path);
+	free(w.dir);
+	return rc ? cli_fail("%s", err.text) : CLI_DONE;
+}
+
+/* ---- an application: the runs that its curve still lacks ---- */
 
 #define MAX_JOBS 1000
 
-struct plan {
+struct app_plan {
 	struct np_runs runs;
-	struct np_calibration fabric;
+	struct np_calibration fabric; /* valid if calibrated */
 	bool calibrated;
 	struct np_curve_levels levels;
-	long job[MAX_JOBS]; /* a level, or NP_NEED_ALONE */
+	/* The jobs to submit: an index into levels, or NP_NEED_ALONE. */
+	long job[MAX_JOBS];
 	size_t n;
 };
 
-/* Where this program's levels ran last; NULL: not known. */
+/* The scope of the program's latest run under a load level; NULL: none yet. */
 static const char *last_scope(const struct np_runs *runs)
 {
 	for (size_t i = 0; i < runs->n; i++)
@@ -35,8 +525,8 @@ static const char *last_scope(const struct np_runs *runs)
 	return NULL;
 }
 
-static int load(struct plan *p, struct cli_store *s, const char *app,
-		struct np_err *err)
+static int load_runs(struct app_plan *p, struct cli_store *s, const char *app,
+		     struct np_err *err)
 {
 	const char *cluster = NULL;
 	int rc = np_store_load(s->store, NP_STORE_USER, geteuid(), app,
@@ -56,7 +546,11 @@ static int load(struct plan *p, struct cli_store *s, const char *app,
 	return rc ? np_errf(err, rc, "out of memory") : 0;
 }
 
-static int make(struct plan *p, unsigned repeats)
+/*
+ * Plan the jobs: take the next needed run, count it as done, and go on until
+ * the curve is complete. Returns 0 or -ENOMEM.
+ */
+static int plan_jobs(struct app_plan *p, unsigned repeats)
 {
 	const struct np_evidence_opt opt = {
 		.calibration = p->calibrated ? &p->fabric : NULL,
@@ -86,7 +580,7 @@ static int make(struct plan *p, unsigned repeats)
 	return 0;
 }
 
-static size_t count(const struct plan *p, long what)
+static size_t count_jobs(const struct app_plan *p, long what)
 {
 	size_t n = 0;
 
@@ -95,33 +589,36 @@ static size_t count(const struct plan *p, long what)
 	return n;
 }
 
-static void say(const struct plan *p, const char *app)
+static void print_jobs(const struct app_plan *p, const char *app)
 {
 	if (!p->n) {
-		fprintf(stderr, "netprof: %s: the curve is complete; more by "
-			"--repeats=N\n", app);
+		fprintf(stderr, "netprof: %s: the sensitivity curve is "
+			"complete; --repeats=N adds more runs\n", app);
 		return;
 	}
-	fprintf(stderr, "%s: %zu %s one after the other: %zu alone", app, p->n,
-		p->n == 1 ? "job" : "jobs", count(p, NP_NEED_ALONE));
+	fprintf(stderr, "%s: %zu %s one after the other: %zu without load", app,
+		p->n, p->n == 1 ? "job" : "jobs",
+		count_jobs(p, NP_NEED_ALONE));
 	for (size_t i = 0; i < p->levels.n; i++)
-		if (count(p, (long)i))
-			fprintf(stderr, ", %zu beside %s", count(p, (long)i),
-				p->levels.name[i]);
+		if (count_jobs(p, (long)i))
+			fprintf(stderr, ", %zu under %s",
+				count_jobs(p, (long)i), p->levels.name[i]);
 	fputc('\n', stderr);
 	if (!p->calibrated)
-		fprintf(stderr, "netprof: this fabric is not calibrated: the "
-			"levels are c0 to c7; see netprof calibrate\n");
+		fprintf(stderr, "netprof: this fabric is not calibrated, so "
+			"the load levels are c0 to c7; see netprof "
+			"calibrate\n");
 }
 
-/* sbatch, our options, and all that the user said. */
-struct command {
+/* One submission: sbatch, our options, and the user's arguments. */
+struct submission {
 	char app[NP_APP_MAX + 32], level[NP_LEVEL_NAME + 32];
-	char **argv;
+	char **argv; /* malloc'ed; the words are borrowed */
 };
 
-static int command(const struct calibrate_opt *o, const struct plan *p,
-		   long job, struct command *c)
+static int make_submission(const struct calibrate_opt *o,
+			   const struct app_plan *p, long job,
+			   struct submission *c)
 {
 	int n = 0;
 
@@ -136,20 +633,21 @@ static int command(const struct calibrate_opt *o, const struct plan *p,
 			 "--netprofile-compress=%s", p->levels.name[job]);
 		c->argv[n++] = c->level;
 	}
-	/* One at a time, so that they do not measure each other. */
+	/* One at a time, so that the runs do not disturb each other. */
 	c->argv[n++] = (char *)"--dependency=singleton";
 	for (int i = 1; i < o->argc; i++)
 		c->argv[n++] = o->argv[i];
 	return 0;
 }
 
-static void print(char *const argv[])
+static void print_command(char *const argv[])
 {
 	for (size_t i = 0; argv[i]; i++)
 		printf("%s%s", i ? " " : "", argv[i]);
 	putchar('\n');
 }
 
+/* Run sbatch. Returns its exit status, 127 if it cannot be run, or -errno. */
 static int submit(char *const argv[])
 {
 	pid_t pid;
@@ -169,32 +667,32 @@ static int submit(char *const argv[])
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-static int submit_all(const struct calibrate_opt *o, const struct plan *p)
+static int submit_all(const struct calibrate_opt *o, const struct app_plan *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
-		struct command c;
-		int rc = command(o, p, p->job[i], &c);
+		struct submission c;
+		int rc = make_submission(o, p, p->job[i], &c);
 
 		if (rc)
 			return cli_fail("out of memory");
 		if (o->dry_run)
-			print(c.argv);
+			print_command(c.argv);
 		else
 			rc = submit(c.argv);
 		free(c.argv);
 		if (rc == 127)
 			return cli_fail("%s: cannot be run", o->argv[0]);
 		if (rc)
-			return cli_fail("submission %zu of %zu failed; the "
-					"same command goes on when the jobs "
-					"have run", i + 1, p->n);
+			return cli_fail("submission %zu of %zu failed; run the "
+					"same command again when the submitted "
+					"jobs have ended", i + 1, p->n);
 	}
 	return CLI_DONE;
 }
 
 static int calibrate_app(const struct calibrate_opt *o)
 {
-	static struct plan p;
+	static struct app_plan p;
 	struct np_err err = NP_ERR_INIT;
 	struct cli_store s;
 	int rc;
@@ -205,12 +703,12 @@ static int calibrate_app(const struct calibrate_opt *o)
 	rc = cli_store_open(&s);
 	if (rc >= 0)
 		return rc;
-	if (load(&p, &s, o->app, &err)) {
+	if (load_runs(&p, &s, o->app, &err)) {
 		rc = cli_fail("%s", err.text);
-	} else if (make(&p, o->repeats ? o->repeats : NP_NEED_RUNS)) {
+	} else if (plan_jobs(&p, o->repeats ? o->repeats : NP_NEED_RUNS)) {
 		rc = cli_fail("out of memory");
 	} else {
-		say(&p, o->app);
+		print_jobs(&p, o->app);
 		rc = submit_all(o, &p);
 	}
 	np_curve_levels_free(&p.levels);
@@ -220,6 +718,8 @@ static int calibrate_app(const struct calibrate_opt *o)
 	cli_store_close(&s);
 	return rc;
 }
+
+/* ---- command line ---- */
 
 static int take_scope(char *text, void *ask, struct np_err *err)
 {
@@ -243,7 +743,10 @@ static int take_levels(char *text, void *ask, struct np_err *err)
 	size_t n;
 
 	o->levels = text;
-	/* On however many nodes: names that are wrong are told at once. */
+	/*
+	 * The number of nodes is not known yet. Parsing for the largest one
+	 * reports a misspelt name before anything is measured.
+	 */
 	return np_cal_levels_parse(text, NP_LEVEL_MAX_PARTNERS, level, &n, err);
 }
 
@@ -285,7 +788,8 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		return cli_usage(self, "unexpected argument \"%.64s\"",
 				 o->argv[0]);
 	if (o->app && !o->argc)
-		return cli_usage(self, "the sbatch command is missing");
+		return cli_usage(self, "--app=%.64s needs the sbatch command, "
+				 "after --", o->app);
 	return -1;
 }
 
@@ -304,30 +808,32 @@ static int run_calibrate(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_calibrate = {
 	.name = "calibrate",
 	.args = "[OPTIONS] | --app=APP [OPTIONS] -- sbatch ...",
-	.help = "measure what interference does, to the fabric or a program",
+	.help = "measure the fabric, or a program, under synthetic load",
 	.text =
-"Without --app, inside an allocation of idle nodes (salloc -N8 --exclusive),\n"
-"for an administrator: how the fabric behaves when idle and under each\n"
-"interference level, how the levels slow each other, and how much is felt\n"
+"Without --app: measures the fabric, for an administrator, inside an allocation\n"
+"of idle nodes (salloc -N8 --exclusive): its latencies when idle and under each\n"
+"load level, how much the levels slow each other, and how much of that is felt\n"
 "on the same nodes, on other nodes of a leaf switch, and across its uplink.\n"
-"Nothing else may use these leaf switches meanwhile.  It can be stopped at\n"
-"any moment; the same command on the same nodes goes on.  Earlier\n"
-"calibrations are kept.\n\n"
+"Nothing else may use these leaf switches meanwhile.  It can be interrupted at\n"
+"any time; the same command on the same nodes continues.  Earlier calibrations\n"
+"are kept.\n\n"
 "  --levels=LIST        \"default\" (c0 to c7), \"all\" (the 40 of the\n"
 "                       publication) or levels separated by commas\n"
-"  --choose=N           of more levels, take N into the table (default 8)\n"
-"  --seconds=SEC        of each measurement (default 3)\n"
-"  --probe-seconds=SEC  of measurements with probes (default 5 times that)\n"
-"  --repeats=N          of the table (default 3)\n"
-"  --scope=leaf|node    levels press on other nodes of the leaf, or on the\n"
-"                       same nodes (default: leaf, if that is felt)\n"
-"  --output=FILE        write FILE, not the store\n"
-"  --fresh              do not go on with what was measured before\n"
-"  --dry-run            say what would be done and how long it would take\n\n"
-"With --app: submits the runs of a program that its profile still needs, one\n"
-"after the other, each beside the level it needs.\n\n"
-"  --repeats=N          runs beside each level (default 2)\n"
-"  --dry-run            print the commands",
+"  --choose=N           if there are more levels, put N into the table\n"
+"                       (default 8)\n"
+"  --seconds=SEC        length of each measurement (default 3)\n"
+"  --probe-seconds=SEC  length of measurements with probes (default 5 times\n"
+"                       --seconds)\n"
+"  --repeats=N          repetitions of the table (default 3)\n"
+"  --scope=leaf|node    apply the load on other nodes of the leaf switch, or on\n"
+"                       the same nodes (default: leaf, if it has an effect)\n"
+"  --output=FILE        write the result to FILE instead of the store\n"
+"  --fresh              discard what an interrupted calibration measured\n"
+"  --dry-run            print what would be measured and how long it would take\n\n"
+"With --app: submits the runs that the profile of a program still lacks, one\n"
+"after the other, each under the load level it needs.\n\n"
+"  --repeats=N          runs under each load level (default 2)\n"
+"  --dry-run            print the commands instead",
 	.examples =
 "  salloc -N8 --exclusive netprof calibrate\n"
 "  salloc -N8 --exclusive netprof calibrate --dry-run\n"

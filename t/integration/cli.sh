@@ -611,7 +611,7 @@ test_failures_are_one_line_with_status_one() {
 		SLURM_JOB_NODELIST=n0 SLURM_JOB_NUM_NODES=1 netprof calibrate
 	row 'SLURM_JOB_NUM_NODES=0: expected a number' env SLURM_JOB_ID=7 \
 		SLURM_JOB_NODELIST=n0 SLURM_JOB_NUM_NODES=0 netprof calibrate
-	row 'not inside an allocation: .*netprof loggps' netprof loggps
+	row 'not inside an allocation; run: .*netprof loggps' netprof loggps
 	row 'one node: expected two' env SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n0 \
 		SLURM_JOB_NUM_NODES=1 netprof loggps
 	row 'no LogGPS parameters of cluster xpc in .*; salloc .*loggps' \
