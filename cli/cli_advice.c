@@ -1,3 +1,4 @@
+/* Recommendations about an application; the rules behind them. */
 #include "cli_advice.h"
 
 #include <stdio.h>
@@ -5,7 +6,10 @@
 
 #include "cli_text.h"
 
-/* What the verdict of netprof show asks for, in the same order. */
+/*
+ * The measurement that the verdict of netprof show asks for, by the same rules
+ * in the same order. Returns false if it asks for none.
+ */
 static bool verdict_asks(const struct np_profile *p, struct cli_advice *a)
 {
 	const char *app = p->runs->app;
@@ -20,12 +24,12 @@ static bool verdict_asks(const struct np_profile *p, struct cli_advice *a)
 	} else if (!p->ev.n_levels) {
 		snprintf(a->command, sizeof(a->command), "sbatch --netprofile="
 			 "%s --netprofile-calibrate job.sh", app);
-		snprintf(a->what, sizeof(a->what), "runs of %s beside levels", app);
+		snprintf(a->what, sizeof(a->what), "runs of %s under load", app);
 	}
 	return *a->command;
 }
 
-/* What would narrow the prediction of the worst neighbour. */
+/* The measurement that would narrow the prediction for the worst co-runner. */
 static void ask_narrower(const struct cli_known *k, enum np_scope scope,
 			 struct cli_advice *a)
 {
@@ -55,7 +59,7 @@ void cli_advise(const struct np_profile *p, const struct cli_known *k,
 			ask_narrower(k, scope, &a);
 		} else if (!k->calibrated) {
 			strcpy(a.command, CLI_CALIBRATE);
-			strcpy(a.what, "the levels of this fabric; for an "
+			strcpy(a.what, "a calibration of this fabric; for an "
 			       "administrator");
 		}
 	}
@@ -66,22 +70,27 @@ void cli_say_avoid(const struct cli_advice *a, char *buf, size_t len)
 {
 	buf[0] = '\0';
 	if (!a->n_avoid && a->n_asked)
-		cli_add(buf, len, "No application that is known costs it more "
-			"than %.0f %%.", 100 * a->limit);
-	for (size_t i = 0; i < a->n_avoid; i++)
-		cli_add(buf, len, "%s%s%s", !i ? "Keep it off leaves of " :
-			i + 1 < a->n_avoid ? ", " : " and ",
-			strcmp(a->tie[i].app, a->app) ? "" : "another ",
-			a->tie[i].app);
+		cli_add(buf, len, "No application with a profile slows it by "
+			"more than %.0f %%.", 100 * a->limit);
+	for (size_t i = 0; i < a->n_avoid; i++) {
+		bool same = !strcmp(a->tie[i].app, a->app);
+
+		cli_add(buf, len, "%s%s%s%s", !i ? "Avoid sharing a leaf "
+			"switch with " : i + 1 < a->n_avoid ? ", " : " or ",
+			same ? "a second " : "", a->tie[i].app,
+			same ? " job" : "");
+	}
 	if (a->n_avoid)
-		cli_add(buf, len, ": over %.0f %%%s.", 100 * a->limit,
-			a->n_avoid > 1 ? " each" : "");
+		cli_add(buf, len, "%s slows it by more than %.0f %%. "
+			"Placement can do this; by hand: sbatch "
+			"--exclude=NODES.", a->n_avoid > 1 ? ": each" :
+			", which", 100 * a->limit);
 }
 
 void cli_say_measure(const struct cli_advice *a, char *buf, size_t len)
 {
 	buf[0] = '\0';
 	if (*a->command && !a->told)
-		snprintf(buf, len, "To know more: %s (%s)", a->command,
+		snprintf(buf, len, "To improve this: %s (%s)", a->command,
 			 a->what);
 }

@@ -1,4 +1,7 @@
-/* Questions to the models about known applications, and what to say of them. */
+/*
+ * Predictions for known applications, and sentences about the answers that
+ * several commands print.
+ */
 #ifndef CLI_ASK_H
 #define CLI_ASK_H
 
@@ -6,70 +9,57 @@
 
 #define CLI_ASK_MAX_CO 16
 
-/* One question and its answer; indices into the known applications. */
+/*
+ * One question and its answer: how much does victim slow while it shares scope
+ * with all of co[0..n_co-1]? Indices into cli_known.app.
+ */
 struct cli_answer {
 	size_t victim, n_co, co[CLI_ASK_MAX_CO];
 	enum np_scope scope;
-	int rc; /* of np_predict() */
-	struct np_err why;
-	struct np_prediction p; /* where rc is 0 */
+	int rc;		   /* 0 or -errno of np_predict() */
+	struct np_err why; /* if rc is not 0 */
+	struct np_prediction p; /* valid if rc is 0 */
 };
 
 /*
- * All that is needed to ask about those that are known: the calibration, and
- * traces where the model wants them.  Returns -1 to go on, or the exit status
- * after saying why.
+ * Load the calibration, and traces if the model of o needs them. Returns -1 to
+ * go on, or the exit status after printing why not.
  */
 int cli_ask_prepare(struct cli_known *k, struct cli_store *s,
 		    const struct cli_options *o);
 
-/* Fill in the answer to the question that is in a. */
+/* Answer the question in a: sets rc, and why or p. */
 void cli_ask(struct np_predictor *p, const struct cli_known *k,
 	     struct cli_answer *a);
 
-/* "halo", "halo and fft", "halo, fft and qmc" */
-const char *cli_say_co(const struct cli_known *k, const struct cli_answer *a,
-		       char *buf, size_t len);
-
-/* "slows markedly", "hardly slows" ... */
-const char *cli_say_slow(const struct np_prediction *p);
-
-/* Why nothing is to be decided by this answer, in a sentence; NULL: it is. */
+/*
+ * A sentence that says why no decision should be based on this prediction, or
+ * NULL if it is reliable.
+ */
 const char *cli_say_doubt(const struct np_prediction *p);
-
-/* What should be known about the answer, each in a sentence; how many. */
-#define CLI_ASK_NOTES 12
-size_t cli_say_notes(const struct cli_known *k, const struct cli_answer *a,
-		     const char *notes[CLI_ASK_NOTES]);
 
 /*
  * The measurement that would narrow the interval most: a command to type, and
- * what it measures.  Both "" if there is nothing to gain.
+ * a noun phrase for what it measures. Both are "" if nothing would help.
  */
 void cli_say_narrower(const struct cli_known *k, const struct cli_answer *a,
 		      char *command, char *what, size_t len);
 
-/* The command that makes an answer possible where there is none. */
-void cli_say_missing(const struct cli_known *k, const struct cli_answer *a,
-		     char *command, size_t len);
-
-/* Does the coupling say that an interferer there makes no difference? */
+/* Does the coupling show that sharing this scope has no effect? */
 bool cli_no_effect(const struct cli_known *k, enum np_scope scope);
 
-/* That it does, in a sentence; only where cli_no_effect(). */
+/* A sentence that says so. Call it only if cli_no_effect(). */
 const char *cli_say_no_effect(const struct cli_known *k, enum np_scope scope,
 			      char *buf, size_t len);
 
-/* "on other nodes of the same leaf" */
+/* "on other nodes of the same leaf switch" */
 const char *cli_scope_words(enum np_scope scope);
 
-/* "0.91 (95 % interval 0.87 to 0.95)" and what that means */
-const char *cli_say_coupling(const struct cli_known *k, enum np_scope scope,
-			     char *buf, size_t len);
+/* Names of the flags NP_PRED_..., for programs: "beyond,partial". */
+const char *cli_flag_names(unsigned set, char *buf, size_t len);
 
-/* Names of the flags, for programs: "beyond,partial". */
-const char *cli_flag_names(unsigned flags, char *buf, size_t len);
-
+/* Commands that measure what is missing; the second one is a format. */
 #define CLI_CALIBRATE "salloc -N8 netprof calibrate"
+#define CLI_CALIBRATE_APP "sbatch --netprofile=%s --netprofile-calibrate job.sh"
 
 #endif

@@ -1,3 +1,4 @@
+/* Known applications: loading runs and calibration for the models. */
 #include "cli_known.h"
 
 #include <errno.h>
@@ -42,7 +43,8 @@ int cli_known_find(struct cli_known *k, struct cli_store *s,
 	return -1;
 }
 
-static bool is_there(const struct cli_known *k, const char *name)
+/* Is an application of this name in the list? The idle one always counts. */
+static bool has_app(const struct cli_known *k, const char *name)
 {
 	for (size_t i = 0; i < k->n; i++)
 		if (!strcmp(k->app[i]->r.runs.app, name))
@@ -57,13 +59,13 @@ static int add_owner(struct cli_known *k, struct cli_store *s,
 	size_t n;
 	int rc = 0;
 
-	/* One that may not be read is as good as none. */
+	/* Unreadable directories are treated as empty. */
 	if (np_store_look(s->store, owner, uid, &apps, &n, NULL))
 		return 0;
 	for (size_t i = 0; !rc && i < n; i++) {
 		struct cli_runs r;
 
-		if (is_there(k, apps[i].name))
+		if (has_app(k, apps[i].name))
 			continue;
 		if (k->n_runs >= CLI_KNOWN_RUNS) {
 			k->cut = true;
@@ -88,7 +90,7 @@ int cli_known_add_all(struct cli_known *k, struct cli_store *s,
 	return rc ? rc : add_owner(k, s, NP_STORE_PUBLISHED, 0);
 }
 
-/* Where the newest run was that says so; NULL: none does. */
+/* The cluster of the newest run that names one, or NULL. */
 static const char *newest_cluster(const struct cli_known *k, size_t n)
 {
 	const struct np_record *best = NULL;
@@ -104,8 +106,8 @@ static const char *newest_cluster(const struct cli_known *k, size_t n)
 	return best ? best->cluster : NULL;
 }
 
-/* All applications on this calibration; returns 0 or -ENOMEM. */
-static int see(struct cli_known *k)
+/* Summarise the runs of all applications for this calibration; 0 or -ENOMEM. */
+static int evaluate_all(struct cli_known *k)
 {
 	const struct np_evidence_opt opt = {
 		.calibration = &k->cal, .now = (double)time(NULL),
@@ -125,7 +127,8 @@ static int see(struct cli_known *k)
 	return rc;
 }
 
-static size_t levels_known(const struct cli_known *k, size_t n)
+/* Points in the sensitivity curves of the first n applications together. */
+static size_t count_curve_levels(const struct cli_known *k, size_t n)
 {
 	size_t sum = 0;
 
@@ -134,8 +137,12 @@ static size_t levels_known(const struct cli_known *k, size_t n)
 	return sum;
 }
 
-static int see_on(struct cli_known *k, struct cli_store *s, const char *cluster,
-		  const char *scope)
+/*
+ * Load the calibration of a cluster (NULL: the newest of any) at a scope (NULL:
+ * any), and evaluate all applications on it.
+ */
+static int load_calibration(struct cli_known *k, struct cli_store *s,
+			    const char *cluster, const char *scope)
 {
 	struct np_calibration cal;
 	int rc = np_fabric_store_load(s->store, cluster, scope, &cal, &k->why);
@@ -146,7 +153,7 @@ static int see_on(struct cli_known *k, struct cli_store *s, const char *cluster,
 		np_calibration_free(&k->cal);
 	k->cal = cal;
 	k->calibrated = true;
-	rc = see(k);
+	rc = evaluate_all(k);
 	return rc ? np_errf(&k->why, rc, "out of memory") : 0;
 }
 
@@ -154,19 +161,19 @@ int cli_known_judge(struct cli_known *k, struct cli_store *s, size_t n_first,
 		    bool any)
 {
 	const char *cluster = newest_cluster(k, n_first);
-	int rc = see_on(k, s, cluster, NULL);
+	int rc = load_calibration(k, s, cluster, NULL);
 
 	if (rc == -ENOENT && any && cluster) {
 		cluster = NULL;
-		rc = see_on(k, s, cluster, NULL);
+		rc = load_calibration(k, s, cluster, NULL);
 	}
-	if (rc || k->cal.scope != NP_SCOPE_LEAF || levels_known(k, n_first))
+	if (rc || k->cal.scope != NP_SCOPE_LEAF || count_curve_levels(k, n_first))
 		return rc;
-	rc = see_on(k, s, cluster, "node");
+	rc = load_calibration(k, s, cluster, "node");
 	if (rc == -ENOENT)
 		return 0;
-	if (!rc && !levels_known(k, n_first))
-		rc = see_on(k, s, cluster, "leaf");
+	if (!rc && !count_curve_levels(k, n_first))
+		rc = load_calibration(k, s, cluster, "leaf");
 	return rc;
 }
 

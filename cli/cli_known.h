@@ -1,6 +1,7 @@
 /*
- * The applications that are known, on one calibrated fabric: what predict,
- * matrix and show ask the models about.
+ * Known applications: those with runs in the store, evaluated on one
+ * calibrated fabric. predict, matrix, show, report and explain pass them to
+ * the models.
  */
 #ifndef CLI_KNOWN_H
 #define CLI_KNOWN_H
@@ -10,54 +11,55 @@
 #include "np_predict.h"
 #include "np_evidence.h"
 
-#define CLI_KNOWN_RUNS 5000 /* read of all applications together */
+#define CLI_KNOWN_RUNS 5000 /* limit of runs read, all applications together */
 
 struct cli_traced;
 
 struct cli_known_app {
 	struct cli_runs r;
-	bool owned; /* r.runs are freed with it */
+	bool owned; /* r.runs are freed with this structure */
 	struct np_evidence evidence;
-	struct np_err unusable; /* why no model can take it, or "" */
-	struct cli_traced *traced; /* cli_traced.h; NULL: not looked for */
+	struct np_err unusable; /* why no model can use it, or "" */
+	struct cli_traced *traced; /* cli_traced.h; NULL: not loaded */
 };
 
 struct cli_known {
-	struct cli_known_app **app; /* as they were added */
+	struct cli_known_app **app; /* in the order in which they were added */
 	size_t n;
-	size_t n_runs;	/* read by cli_known_add_all() */
-	bool cut;	/* some applications were not looked at */
+	size_t n_runs;	/* runs read by cli_known_add_all() */
+	bool cut;	/* CLI_KNOWN_RUNS reached; some were not read */
 	bool calibrated;
-	struct np_calibration cal;
-	struct np_err why; /* not calibrated: the reason */
+	struct np_calibration cal; /* valid if calibrated */
+	struct np_err why; /* why there is no calibration */
 };
 
 /*
- * Add an application; owned: r->runs are the list's from now on, also when it
- * fails.  Returns 0 or -ENOMEM.
+ * Add an application. owned: the list takes ownership of r->runs, also if this
+ * fails. Returns 0 or -ENOMEM.
  */
 int cli_known_add(struct cli_known *k, const struct cli_runs *r, bool owned);
 
 /*
- * Add those that the words of the command line name.  Returns -1 to go on, or
- * the exit status after saying why.
+ * Add the applications named on the command line. Returns -1 to go on, or the
+ * exit status after printing why not.
  */
 int cli_known_find(struct cli_known *k, struct cli_store *s,
 		   const struct cli_options *o);
 
 /*
- * Add the user's applications and the published ones that the user has none
- * of the same name of, but neither idle nor one that is there already.  What
- * cannot be read is passed over without a word.  Returns 0 or -ENOMEM.
+ * Add the user's applications, and the published ones with names that the user
+ * does not have. Skips the idle runs, applications that are in the list, and,
+ * silently, what cannot be read. Returns 0 or -ENOMEM.
  */
 int cli_known_add_all(struct cli_known *k, struct cli_store *s,
 		      const struct cli_options *o);
 
 /*
  * Load the calibration of the cluster where the newest run of the first
- * n_first applications was, and see all applications on it.  Of two scopes
- * that were calibrated, leaf is taken unless only the other has curves of
- * these.  any: that of another cluster will do, the newest.
+ * n_first applications took place, and evaluate all applications on it. If two
+ * scopes were calibrated, leaf is used unless these applications have
+ * sensitivity curves only at the other one. any: if that cluster has no
+ * calibration, use the newest of another one.
  * Returns 0, -ENOENT (k->why) or another -errno (k->why).
  */
 int cli_known_judge(struct cli_known *k, struct cli_store *s, size_t n_first,
@@ -65,15 +67,16 @@ int cli_known_judge(struct cli_known *k, struct cli_store *s, size_t n_first,
 void cli_known_free(struct cli_known *k);
 
 /*
- * The model, or the default one for NULL, on that calibration.  All commands
- * ask by this, so that a pair has one answer and one interval.  intervals:
- * false where only slowdowns are wanted.  Returns as np_predictor_new().
+ * A predictor for a model (NULL: the default one) on the loaded calibration.
+ * All commands use this function, so that a pair has one prediction and one
+ * interval everywhere. intervals: false if only slowdowns are wanted, which is
+ * much faster. Returns as np_predictor_new().
  */
 int cli_known_predictor(const struct cli_known *k, const struct np_model *m,
 			bool intervals, struct np_predictor **out,
 			struct np_err *err);
 
-/* Has a model anything to go by, of it as a victim or as a co-runner? */
+/* Does any model have enough data of it as a victim or as a co-runner? */
 bool cli_known_has_data(const struct cli_known_app *a);
 
 #endif

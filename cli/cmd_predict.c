@@ -1,4 +1,12 @@
-/* netprof predict: how much an application slows beside others. */
+/*
+ * netprof predict: how much an application slows while it shares a leaf switch
+ * with others.
+ *
+ * The first answer is for the victim with all co-runners at once, the others
+ * are for each co-runner with the victim. The output also says which data and
+ * which calibration the first answer was computed from, and which measurement
+ * would narrow its interval most.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,43 +18,151 @@
 #include "cli_text.h"
 
 #define LINE 1024
+#define HARDLY 0.02 /* a smaller slowdown is noise to most users, fraction */
 
-/* The victim beside all, then each co-runner beside the victim. */
 struct prediction {
 	const struct cli_known *k;
-	const struct np_model *model; /* that was asked */
+	const struct np_model *model; /* as requested */
 	enum np_scope scope;
+	/* [0]: the victim with all co-runners; then each with the victim */
 	struct cli_answer answer[1 + CLI_ASK_MAX_CO];
 	size_t n;
 };
 
-static void say_answer(const struct prediction *p,
-		       const struct cli_answer *a)
+/* ---- sentences ---- */
+
+/* "halo", "halo and fft", "halo, fft and qmc" */
+static const char *corunner_list(const struct cli_known *k,
+				 const struct cli_answer *a, char *buf,
+				 size_t len)
+{
+	buf[0] = '\0';
+	for (size_t i = 0; i < a->n_co; i++)
+		cli_add(buf, len, "%s%s", i == 0 ? "" : i + 1 == a->n_co ?
+			" and " : ", ", k->app[a->co[i]]->r.runs.app);
+	return buf;
+}
+
+static const char *slowdown_words(const struct np_prediction *p)
+{
+	static const struct {
+		double below;
+		const char *words;
+	} rows[] = {
+		{ HARDLY, "hardly slows" }, { 0.10, "slows a little" },
+		{ 0.30, "slows markedly" }, { INFINITY, "slows heavily" },
+	};
+	size_t i = 0;
+
+	while (p->slowdown >= rows[i].below)
+		i++;
+	return rows[i].words;
+}
+
+/*
+ * Sentences that qualify an answer. Flags without one are expressed elsewhere
+ * in the output.
+ */
+static const struct {
+	unsigned flag;
+	const char *words;
+} notes[] = {
+	{ NP_PRED_CLAMPED,
+	  "The prediction was limited to the possible range." },
+	{ NP_PRED_BEYOND,
+	  "The co-runner's load is above or below that of every level; the end "
+	  "of the sensitivity curve was used." },
+	{ NP_PRED_NO_OVERLAP,
+	  "The co-runner's latencies are unlike those of any level; the level "
+	  "with the nearest mean was used." },
+	{ NP_PRED_PARTIAL,
+	  "Some load levels were not measured and are excluded." },
+	{ NP_PRED_ONE_PROBE, "Some latencies come from a single probe." },
+	{ NP_PRED_NOISE_ONLY,
+	  "The interval does not include the error of the model itself." },
+	{ NP_PRED_NO_PRESSURE,
+	  "The bandwidth that the co-runner takes is unknown and was "
+	  "ignored." },
+};
+
+/* The command that measures what an answer lacks; "" if there is none. */
+static void missing_measurement(const struct cli_known *k,
+				const struct cli_answer *a, char *command,
+				size_t len)
+{
+	const struct cli_known_app *v = k->app[a->victim];
+
+	*command = '\0';
+	if (v->unusable.text[0])
+		return;
+	if (v->evidence.n_curve < 2) {
+		snprintf(command, len, CLI_CALIBRATE_APP, v->r.runs.app);
+		return;
+	}
+	for (size_t i = 0; i < a->n_co; i++) {
+		const struct cli_known_app *c = k->app[a->co[i]];
+
+		if (!c->evidence.n_pressure && !c->unusable.text[0]) {
+			snprintf(command, len, CLI_CALIBRATE_APP,
+				 c->r.runs.app);
+			return;
+		}
+	}
+	snprintf(command, len, "%s", CLI_CALIBRATE);
+}
+
+/* "0.91 on other nodes of the same leaf switch (95 % interval ...)" */
+static const char *coupling_words(const struct cli_known *k,
+				  enum np_scope scope, char *buf, size_t len)
+{
+	const struct np_mean *c = &k->cal.fabric->coupling[scope];
+	double low, high;
+
+	if (!np_mean_known(c))
+		snprintf(buf, len, "not measured %s, assumed to be 1 (full "
+			 "effect)", cli_scope_words(scope));
+	else if (scope == k->cal.scope)
+		snprintf(buf, len, "%.2f %s, where the levels were measured",
+			 c->mean, cli_scope_words(scope));
+	else if (np_coupling_interval(c, &low, &high))
+		snprintf(buf, len, "%.2f %s (95 %% interval %.2f to %.2f; 0: "
+			 "no effect, 1: full effect)", c->mean,
+			 cli_scope_words(scope), low, high);
+	else
+		snprintf(buf, len, "%.2f %s (measured once)", c->mean,
+			 cli_scope_words(scope));
+	return buf;
+}
+
+/* ---- text output ---- */
+
+static void print_answer(const struct prediction *p,
+			 const struct cli_answer *a)
 {
 	char co[LINE / 2], range[3 * CLI_NUMBER] = "no interval";
 	char point[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
 	const char *victim = p->k->app[a->victim]->r.runs.app;
 
-	cli_say_co(p->k, a, co, sizeof(co));
+	corunner_list(p->k, a, co, sizeof(co));
 	if (!isnan(a->p.low))
 		snprintf(range, sizeof(range), "90 %% interval %s to %s",
 			 cli_change(a->p.low, low),
 			 cli_change(a->p.high, high));
 	if (a->rc)
-		cli_say(CLI_PLAIN, 0, "%s beside %s: not known. %s", victim, co,
-			a->why.text);
+		cli_say(CLI_PLAIN, 0, "%s with %s: no prediction. %s", victim,
+			co, a->why.text);
 	else if (cli_say_doubt(&a->p))
-		cli_say(CLI_YELLOW, 0, "%s beside %s: not known yet; %s is "
-			"estimated (%s). %s", victim, co,
+		cli_say(CLI_YELLOW, 0, "%s with %s: no reliable prediction; "
+			"the estimate is %s (%s). %s", victim, co,
 			cli_change(a->p.slowdown, point), range,
 			cli_say_doubt(&a->p));
 	else
-		cli_say(CLI_PLAIN, 0, "%s %s beside %s: %s (%s).", victim,
-			cli_say_slow(&a->p), co,
+		cli_say(CLI_PLAIN, 0, "%s %s with %s: %s (%s).", victim,
+			slowdown_words(&a->p), co,
 			cli_change(a->p.slowdown, point), range);
 }
 
-static void say_no_effect(const struct prediction *p)
+static void print_no_effect(const struct prediction *p)
 {
 	char line[LINE];
 
@@ -56,14 +172,14 @@ static void say_no_effect(const struct prediction *p)
 							      sizeof(line)));
 }
 
-static void say_model(const struct prediction *p)
+static void print_model(const struct prediction *p)
 {
 	const struct cli_answer *a = &p->answer[0];
 
 	if (a->p.flags & NP_PRED_FELL_BACK)
-		cli_labelled(stdout, "Model", "%s, as %s lacks data (see "
-			     "Narrower): %s", a->p.model->name, p->model->name,
-			     a->p.model->help);
+		cli_labelled(stdout, "Model", "%s, because %s lacks data (see "
+			     "To improve): %s", a->p.model->name,
+			     p->model->name, a->p.model->help);
 	else
 		cli_labelled(stdout, "Model", "%s: %s", a->p.model->name,
 			     a->p.model->help);
@@ -74,8 +190,11 @@ static const char *runs(size_t n)
 	return n == 1 ? "run" : "runs";
 }
 
-/* Levels of which blocks inside runs say more than whole runs do. */
-static const char *say_blocks(const struct np_evidence *s, char buf[80])
+/*
+ * The levels whose slowdown was taken from measurement intervals inside a run,
+ * because these are more precise than whole runs; "" if there are none.
+ */
+static const char *interval_words(const struct np_evidence *s, char buf[80])
 {
 	size_t n = 0;
 
@@ -83,41 +202,44 @@ static const char *say_blocks(const struct np_evidence *s, char buf[80])
 		n += s->level && s->level[i].of_blocks;
 	buf[0] = '\0';
 	if (n)
-		snprintf(buf, 80, "; %zu levels from blocks in %.0f s of %zu "
-			 "%s", n, s->blocks.sec, s->blocks.n_runs,
-			 runs(s->blocks.n_runs));
+		snprintf(buf, 80, "; %zu level%s from intervals within %.0f s "
+			 "of %zu %s", n, n == 1 ? "" : "s", s->blocks.sec,
+			 s->blocks.n_runs, runs(s->blocks.n_runs));
 	return buf;
 }
 
-/* What of one application went into the first answer. */
-static void say_used(const struct prediction *p, size_t app, bool first)
+/* The data of one application that the first answer was computed from. */
+static void print_data_used(const struct prediction *p, size_t app, bool first)
 {
 	const struct cli_answer *a = &p->answer[0];
 	const struct np_evidence *s = &p->k->app[app]->evidence;
 	const char *label = first ? "Data" : "", *name = s->program.name;
-	size_t n = p->k->cal.fabric->n_levels, beside = s->count[NP_RUN_BESIDE];
-	char blocks[80];
+	size_t n = p->k->cal.fabric->n_levels, loaded = s->count[NP_RUN_BESIDE];
+	char intervals[80];
 
 	if (app == a->victim && a->p.used & NP_NEED_TRACE)
 		cli_labelled(stdout, label, "%s: its newest trace", name);
 	else if (app == a->victim)
-		cli_labelled(stdout, label, "%s: beside %zu of %zu levels "
-			     "(%zu %s), alone %u %s%s", name, s->n_curve, n,
-			     beside, runs(beside), s->alone_sec.n,
-			     runs(s->alone_sec.n), say_blocks(s, blocks));
+		cli_labelled(stdout, label, "%s: %zu %s under %zu of %zu load "
+			     "levels, %u %s without load%s", name, loaded,
+			     runs(loaded), s->n_curve, n, s->alone_sec.n,
+			     runs(s->alone_sec.n),
+			     interval_words(s, intervals));
 	else if (a->p.used & NP_NEED_LATENCY)
-		cli_labelled(stdout, label, "%s: %llu probes in %zu %s alone",
-			     name, (unsigned long long)s->program.latency.all.n,
+		cli_labelled(stdout, label, "%s: %llu probe%s in %zu %s "
+			     "without load", name,
+			     (unsigned long long)s->program.latency.all.n,
+			     s->program.latency.all.n == 1 ? "" : "s",
 			     s->latency.n_runs, runs(s->latency.n_runs));
 	else
-		cli_labelled(stdout, label, "%s: what it does to %zu of %zu "
-			     "levels (%zu %s)", name, s->n_pressure, n, beside,
-			     runs(beside));
+		cli_labelled(stdout, label, "%s: its impact on %zu of %zu load "
+			     "levels (%zu %s)", name, s->n_pressure, n, loaded,
+			     runs(loaded));
 }
 
-static void say_left_out(const struct prediction *p)
+static void print_excluded(const struct prediction *p)
 {
-	const char *label = "Left out";
+	const char *label = "Excluded";
 
 	for (size_t i = 0; i < p->k->n; i++) {
 		const struct np_evidence *s = &p->k->app[i]->evidence;
@@ -130,50 +252,74 @@ static void say_left_out(const struct prediction *p)
 	}
 }
 
-static void say_fabric(const struct prediction *p)
+static void print_fabric(const struct prediction *p)
 {
 	const struct np_calibration *c = &p->k->cal;
 	char line[LINE], day[CLI_NUMBER];
 
 	cli_labelled(stdout, "Fabric",
-		     "%s%s%s, calibrated %s with %zu levels %s",
+		     "%s%s%s, calibrated %s with %zu load levels %s",
 		     *c->cluster ? c->cluster : "cluster unknown",
 		     *c->transport ? ", " : "", c->transport,
 		     cli_day(c->date, day), c->fabric->n_levels,
 		     cli_scope_words(c->scope));
 	if (c->n_skipped)
-		cli_labelled(stdout, "", "%zu newer cannot be used: %s",
-			     c->n_skipped, c->skipped.text);
+		cli_labelled(stdout, "", "%zu newer calibration%s cannot be "
+			     "used: %s", c->n_skipped,
+			     c->n_skipped == 1 ? "" : "s", c->skipped.text);
 	cli_labelled(stdout, "Coupling", "%s",
-		     cli_say_coupling(p->k, p->scope, line, sizeof(line)));
+		     coupling_words(p->k, p->scope, line, sizeof(line)));
+}
+
+/* Do the probes of a co-runner have another period than the calibration's? */
+static bool other_period(const struct prediction *p,
+			 const struct cli_answer *a)
+{
+	for (size_t i = 0; i < a->n_co; i++)
+		if (p->k->app[a->co[i]]->evidence.latency.other_period)
+			return a->p.used & NP_NEED_LATENCY;
+	return false;
+}
+
+static void print_notes(const struct prediction *p)
+{
+	const struct cli_answer *a = &p->answer[0];
+	const char *label = "Note";
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(notes); i++)
+		if (a->p.flags & notes[i].flag) {
+			cli_labelled(stdout, label, "%s", notes[i].words);
+			label = "";
+		}
+	if (other_period(p, a))
+		cli_labelled(stdout, label, "The co-runner was probed with "
+			     "another period than the calibration.");
 }
 
 static int predict_text(const struct prediction *p)
 {
 	const struct cli_answer *a = &p->answer[0];
-	const char *notes[CLI_ASK_NOTES];
 	char command[LINE / 4], what[LINE / 4];
-	size_t n;
 
-	say_no_effect(p);
+	print_no_effect(p);
 	for (size_t i = 0; i < p->n; i++)
-		say_answer(p, &p->answer[i]);
+		print_answer(p, &p->answer[i]);
 	putchar('\n');
-	say_model(p);
+	print_model(p);
 	for (size_t i = 0; a->p.used && i < p->k->n; i++)
-		say_used(p, i, i == 0);
-	say_left_out(p);
-	say_fabric(p);
-	n = cli_say_notes(p->k, a, notes);
-	for (size_t i = 0; i < n; i++)
-		cli_labelled(stdout, i ? "" : "Note", "%s", notes[i]);
+		print_data_used(p, i, i == 0);
+	print_excluded(p);
+	print_fabric(p);
+	print_notes(p);
 	cli_say_narrower(p->k, a, command, what, sizeof(what));
 	if (*command) {
-		cli_labelled(stdout, "Narrower", "%s", command);
+		cli_labelled(stdout, "To improve", "%s", command);
 		cli_labelled(stdout, "", "(%s)", what);
 	}
 	return CLI_DONE;
 }
+
+/* ---- output for programs ---- */
 
 static void put_used(json_object *list, const struct cli_known_app *a)
 {
@@ -244,9 +390,14 @@ static int predict_data(const struct prediction *p, enum cli_format format)
 	return cli_print_page(format, "predict", j, &table);
 }
 
-/* Find all; returns -1 to go on, or the exit status. */
-static int find(struct cli_known *k, struct cli_store *s,
-		const struct cli_options *o)
+/* ---- command ---- */
+
+/*
+ * Load the applications and their calibration. Returns -1 to go on, or the
+ * exit status after printing why not.
+ */
+static int load_apps(struct cli_known *k, struct cli_store *s,
+		     const struct cli_options *o)
 {
 	int rc = cli_known_find(k, s, o);
 
@@ -276,16 +427,16 @@ static void ask_all(struct prediction *p, struct np_predictor *models)
 	}
 }
 
-/* The one that was asked for has no answer. */
-static int no_answer(const struct prediction *p)
+/* There is no prediction for the victim: fail, and say what would help. */
+static int fail_without_answer(const struct prediction *p)
 {
 	char command[256];
 
 	if (p->model->needs & NP_NEED_TRACE)
 		return cli_fail("%s", p->answer[0].why.text);
-	cli_say_missing(p->k, &p->answer[0], command, sizeof(command));
+	missing_measurement(p->k, &p->answer[0], command, sizeof(command));
 	return cli_fail("%s%s%s", p->answer[0].why.text,
-			*command ? "; this measures it: " : "", command);
+			*command ? "; to measure it: " : "", command);
 }
 
 static int predict(const struct cli_known *k, const struct cli_options *o)
@@ -300,9 +451,12 @@ static int predict(const struct cli_known *k, const struct cli_options *o)
 	ask_all(&p, models);
 	np_predictor_free(models);
 	if (p.answer[0].rc)
-		return no_answer(&p);
+		return fail_without_answer(&p);
 	return o->format ? predict_data(&p, o->format) : predict_text(&p);
 }
+
+#define NEEDED "a program and at least one co-runner, for example: netprof " \
+	"predict fft halo"
 
 static int run_predict(const struct cli_cmd *self, int argc, char **argv)
 {
@@ -314,14 +468,14 @@ static int run_predict(const struct cli_cmd *self, int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	if (o.n_apps < 2)
-		return cli_need_apps(self, &o, "at least one co-runner as well");
+		return cli_need_apps(self, &o, NEEDED);
 	if (o.n_apps > 1 + CLI_ASK_MAX_CO)
-		return cli_usage(self, "%zu co-runners, expected at most %d",
-				 o.n_apps - 1, CLI_ASK_MAX_CO);
+		return cli_usage(self, "%zu co-runners, at most %d are "
+				 "possible", o.n_apps - 1, CLI_ASK_MAX_CO);
 	rc = cli_store_open(&s);
 	if (rc >= 0)
 		return rc;
-	rc = find(&k, &s, &o);
+	rc = load_apps(&k, &s, &o);
 	cli_store_close(&s);
 	if (rc < 0)
 		rc = predict(&k, &o);
@@ -332,23 +486,23 @@ static int run_predict(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_predict = {
 	.name = "predict",
 	.args = "[OPTION]... VICTIM CORUNNER...",
-	.help = "how much an application slows beside others",
+	.help = "how much an application slows when it shares a leaf switch",
 	.text =
-"Predicts how much longer VICTIM runs beside all the CORUNNERs at once, and\n"
-"each of them beside VICTIM, with a 90 % interval; says which model answered,\n"
-"from which data, and which measurement would narrow the interval most.\n"
-"The applications need never have run together.\n\n"
-"  --scope=SCOPE       where the others are: on the same nodes (node), on\n"
-"                      others of the same leaf (leaf, as without the option),\n"
+"Predicts how much longer VICTIM takes while all the CORUNNERs run at the same\n"
+"time, and how much longer each of them takes with VICTIM, with 90 % intervals.\n"
+"Also prints the model, the data it used, and the measurement that would narrow\n"
+"the interval most.  The applications need never have run together.\n\n"
+"  --scope=SCOPE       where the co-runners are: on the same nodes (node), on\n"
+"                      other nodes of the same leaf switch (leaf, the default),\n"
 "                      or across its uplink (uplink)\n"
-"  --model=M           another model than " NP_MODEL_DEFAULT "; see netprof accuracy\n"
-"  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
+"  --model=M           use this model instead of " NP_MODEL_DEFAULT "; see netprof accuracy\n"
+"  --json, --parsable  print for programs; --parsable (-P) as in sacct\n"
 "  --user=NAME, --published\n"
-"                      whose profiles, as for netprof show",
+"                      whose profiles to use, as for netprof show",
 	.examples =
 "  netprof predict fft halo\n"
 "  netprof predict --scope=node fft halo lammps\n",
 	.takes = CLI_TAKES_APPS | CLI_TAKES_FORMAT | CLI_TAKES_USER | CLI_TAKES_MODEL,
-	.missing = "an application, and at least one co-runner", .most = CLI_ANY,
+	.missing = NEEDED, .most = CLI_ANY,
 	.run = run_predict,
 };

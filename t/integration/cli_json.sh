@@ -166,7 +166,7 @@ test_one_pair_has_one_answer() {
 		select(.app == "fft") | "\(.slowdown) \(.low) \(.high)"')" \
 		"$point $low $high"
 	text=$(awk -v p="$point" -v l="$low" -v h="$high" 'BEGIN {
-		printf "fft .* beside halo: %+.0f %% \\(90 %% interval %+.0f %% to %+.0f %%",
+		printf "fft .* with halo: %+.0f %% \\(90 %% interval %+.0f %% to %+.0f %%",
 			100 * p, 100 * l, 100 * h }')
 	contains "predict" "$(netprof predict fft halo)" "${text//+/\\+}"
 }

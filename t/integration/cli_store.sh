@@ -194,7 +194,7 @@ test_no_effect_is_said_where_the_coupling_says_so() {
 	setup
 	cal=$S/store/fabric/flat/20240523T100000Z.json
 	contains "predict" "$(netprof predict spmv qmc)" \
-		'^Sharing this leaf makes no difference here'
+		'^Sharing this leaf switch makes no difference here'
 	equal "predict, for programs" "$(netprof predict -P spmv qmc |
 		awk -F'|' 'NR > 1 && $13 == "yes" && $4 < 0.02' | wc -l)" 2
 	contains "show" "$(netprof show spmv)" '^No effect +Sharing this leaf'
@@ -220,7 +220,7 @@ test_calibrations_that_cannot_be_used_give_way_to_older_ones() {
 	echo '{"format":' >"$dir/20250101T000000Z.json"
 	run netprof predict spmv qmc
 	equal "exit status" "$RC" 0
-	contains "page" "$OUT" '1 newer cannot be used:$'
+	contains "page" "$OUT" '1 newer calibration cannot be used:'
 	rm "$dir"/2024*
 	run netprof predict spmv qmc
 	equal "exit status" "$RC" 1
@@ -255,7 +255,7 @@ test_unusable_runs_do_not_enter_a_curve() {
 	one=$(grep -l '"name":"c7"' "$S/store/users/$MY_UID"/fft/* | head -n 1)
 	sed -i 's/"exit_code":0/"exit_code":1/' "$one"
 	equal "without the one that failed" "$(curve)" 15
-	contains "it is told" "$(netprof predict fft halo)" '^Left out +fft: 1 failed'
+	contains "it is told" "$(netprof predict fft halo)" '^Excluded +fft: 1 failed'
 	contains "on the page, too" "$(netprof show fft)" '^Left out +1 failed'
 	equal "and of the run" "$(netprof runs -P fft | cut -d'|' -f21 |
 		grep -c failed)" 1

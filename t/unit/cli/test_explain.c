@@ -164,6 +164,8 @@ static void test_plugin_lists(void)
 			"netprof") == lists[i].has);
 }
 
+#define BY_HAND "Placement can do this; by hand: sbatch --exclude=NODES."
+
 static const struct {
 	const char *name;
 	double by[CLI_TIES_MAX]; /* of fft, NPmpi and another halo */
@@ -172,14 +174,16 @@ static const struct {
 } neighbours[] = {
 	{ "nobody is known", { 0 }, 0, "" },
 	{ "nobody is worse than the limit", { 0.1, 0.02 }, 2,
-	  "No application that is known costs it more than 10 %." },
+	  "No application with a profile slows it by more than 10 %." },
 	{ "one is", { 0.11, 0.02 }, 2,
-	  "Keep it off leaves of fft: over 10 %." },
+	  "Avoid sharing a leaf switch with fft, which slows it by more than "
+	  "10 %. " BY_HAND },
 	{ "two are", { 0.4, 0.11, 0.1 }, 3,
-	  "Keep it off leaves of fft and NPmpi: over 10 % each." },
+	  "Avoid sharing a leaf switch with fft or NPmpi: each slows it by more "
+	  "than 10 %. " BY_HAND },
 	{ "all are, and it is one of them", { 0.4, 0.3, 0.2 }, 3,
-	  "Keep it off leaves of fft, NPmpi and another halo: over 10 % "
-	  "each." },
+	  "Avoid sharing a leaf switch with fft, NPmpi or a second halo job: "
+	  "each slows it by more than 10 %. " BY_HAND },
 };
 
 static void test_avoid(void)
