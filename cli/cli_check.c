@@ -1,16 +1,31 @@
 /*
- * The list of what was found; netprof.conf, the programs that it names, and the
- * placement that it asks for.
+ * The checks of netprof check: the configuration and the programs that it
+ * names, Slurm and the plugins in it, the store, and placement.
+ *
+ * A check adds one finding for each object it looked at, "ok" included, so that
+ * the output shows what was checked.
  */
 #include <errno.h>
+#include <fnmatch.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli_check.h"
 #include "cli_state.h"
+#include "np_elf.h"
+#include "np_evidence.h"
+#include "np_fabric_store.h"
+#include "np_loader.h"
+#include "np_self_check.h"
+#include "np_slurm_stack.h"
+#include "np_store.h"
+
+/* ---- findings ---- */
 
 void cli_found(struct cli_check *c, enum cli_result result, const char *about,
 	       const char *fmt, ...)
@@ -50,19 +65,21 @@ const char *cli_result_name(enum cli_result r)
 	return names[r];
 }
 
-void cli_check_conf(struct cli_check *c)
+/* ---- configuration and programs ---- */
+
+static void check_conf(struct cli_check *c)
 {
 	const char *path = np_conf_path();
 	struct np_err err = NP_ERR_INIT;
 
 	if (np_conf_from_environment(&c->conf, &err)) {
 		cli_found(c, CLI_PROBLEM, "configuration", "%s", err.text);
-		cli_remedy(c, "mend it as netprof.conf(5) says; until then "
-			   "nothing is measured, and slurmctld keeps to what "
-			   "it read before");
+		cli_remedy(c, "correct it, see netprof.conf(5); until then "
+			   "nothing is measured, and slurmctld keeps the "
+			   "configuration that it read before");
 	} else if (access(path, F_OK)) {
-		cli_found(c, CLI_OK, "configuration", "%s: there is none, the "
-			  "defaults hold", path);
+		cli_found(c, CLI_OK, "configuration", "there is no %s; the "
+			  "defaults are used", path);
 	} else {
 		cli_found(c, CLI_OK, "configuration", "%s: Placement=%s", path,
 			  np_mode_name(c->conf.place.mode));
@@ -75,8 +92,8 @@ void cli_check_conf(struct cli_check *c)
 	cli_remedy(c, "write Enabled=yes in %s", path);
 }
 
-static void look_for(struct cli_check *c, const char *dir, const char *name,
-		     bool *missing)
+static void check_program(struct cli_check *c, const char *dir,
+			  const char *name, bool *missing)
 {
 	char path[PATH_MAX + 64];
 
@@ -85,36 +102,689 @@ static void look_for(struct cli_check *c, const char *dir, const char *name,
 		return;
 	*missing = true;
 	cli_found(c, CLI_PROBLEM, "programs", "%s: %s", path, strerror(errno));
-	cli_remedy(c, "make install; or set BinDir and LibexecDir in "
+	cli_remedy(c, "make install, or correct BinDir and LibexecDir in "
 		   "netprof.conf");
 }
 
-void cli_check_programs(struct cli_check *c)
+static void check_programs(struct cli_check *c)
 {
 	bool missing = false;
 
-	look_for(c, c->conf.bindir, "netprof-impactb", &missing);
-	look_for(c, c->conf.bindir, "netprof-compressionb", &missing);
-	look_for(c, c->conf.libexecdir, "netprof-attend", &missing);
-	look_for(c, c->conf.libexecdir, "netprof-join", &missing);
-	look_for(c, c->conf.libexecdir, "netprof-mpi", &missing);
-	look_for(c, c->conf.libexecdir, "netprof-saver", &missing);
+	check_program(c, c->conf.bindir, "netprof-impactb", &missing);
+	check_program(c, c->conf.bindir, "netprof-compressionb", &missing);
+	check_program(c, c->conf.libexecdir, "netprof-attend", &missing);
+	check_program(c, c->conf.libexecdir, "netprof-join", &missing);
+	check_program(c, c->conf.libexecdir, "netprof-mpi", &missing);
+	check_program(c, c->conf.libexecdir, "netprof-saver", &missing);
 	if (!missing)
 		cli_found(c, CLI_OK, "programs", "in %s and %s",
 			  c->conf.bindir, c->conf.libexecdir);
 }
 
-/* Is placement at work? */
+/* ---- Slurm and the plugins ---- */
 
-#define MAX_CLAIMS 8 /* told of those that do not hold */
-#define NOT_THERE "look for netprof in slurmctld.log; is JobSubmitPlugins=" \
-	"netprof in slurm.conf, and slurmctld reconfigured since?"
+#define JOB_SUBMIT "job_submit_netprof.so"
+#define PLACEMENT "netprof_placement.so"
+#define SPANK "spank_netprof.so"
+#define REBUILD "install netprof-slurm for it, or in the source of netprof: " \
+	"make clean && make install"
+#define SNIPPET NP_SYSCONFDIR "/plugstack.conf.d/netprof.conf"
+
+static void check_slurm(struct cli_check *c)
+{
+	const struct cli_slurm *s = &c->slurm;
+	char running[NP_LOADER_TEXT], here[NP_LOADER_TEXT];
+
+	if (!s->installed) {
+		cli_found(c, CLI_WARNING, "Slurm", "neither slurmctld nor "
+			  "scontrol could be asked for its version");
+		cli_remedy(c, "run netprof check where slurmctld runs, with "
+			   "Slurm's programs in PATH");
+	} else if (s->running && s->running != s->installed) {
+		cli_found(c, CLI_WARNING, "Slurm", "slurmctld %s runs, %s %s "
+			  "is installed here", np_loader_text(s->running,
+			  running), s->installed_of,
+			  np_loader_text(s->installed, here));
+		cli_remedy(c, "before slurmctld is restarted, look at the "
+			   "plugins below");
+	} else {
+		cli_found(c, CLI_OK, "Slurm", "%s %s", s->installed_of,
+			  np_loader_text(s->installed, here));
+	}
+	if (s->answers)
+		return;
+	cli_found(c, CLI_WARNING, "Slurm", "slurmctld does not answer "
+		  "scontrol%s%s", *s->conf ? "; what follows is from " :
+		  ", and slurm.conf cannot be read: ", *s->conf ? s->conf :
+		  s->conf_error);
+	cli_remedy(c, "see slurmctld.log, or journalctl -u slurmctld");
+}
+
+/* Search a list of directories for a file; path is set if it is found. */
+static bool find_plugin(const char *dirs, const char *name, char *path,
+			size_t len)
+{
+	for (const char *p = dirs; *p; p += !!*p) {
+		size_t n = strcspn(p, ":");
+
+		snprintf(path, len, "%.*s/%s", (int)n, p, name);
+		if (n && !access(path, F_OK))
+			return true;
+		p += n;
+	}
+	return false;
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void report_mismatch(struct cli_check *c, const char *path,
+			    bool in_ctld, uint32_t built, bool used)
+{
+	char was[NP_LOADER_TEXT], is[NP_LOADER_TEXT];
+
+	cli_found(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
+		  "was built for Slurm %s, but %s is installed: %s",
+		  np_loader_text(built, was),
+		  np_loader_text(c->slurm.installed, is),
+		  in_ctld ? "slurmctld starts with it, and placement is off" :
+			    "sbatch, srun and slurmstepd load it, and nothing "
+			    "is measured");
+	cli_remedy(c, in_ctld ? REBUILD ", then restart slurmctld" : REBUILD);
+}
 
 /*
- * Whether they run what they say is for the administrator to find out.  A first
- * line about a name bars all others, unless it has the word default.
+ * job_submit_netprof.so loads PLACEMENT, which does the work, from its own
+ * directory.
  */
-static void say_claims(struct cli_check *c, const struct np_state *s)
+static void check_placement_plugin(struct cli_check *c, const char *path,
+				   bool used)
+{
+	char placement[PATH_MAX + 64];
+
+	snprintf(placement, sizeof(placement), "%.*s" PLACEMENT,
+		 (int)(base_of(path) - path), path);
+	if (!access(placement, R_OK))
+		return;
+	cli_found(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
+		  "%s: %s: slurmctld starts without it, and placement is off",
+		  placement, strerror(errno));
+	cli_remedy(c, REBUILD ", then restart slurmctld");
+}
+
+/* One plugin file and the installed Slurm; used: slurm.conf names it. */
+static void check_plugin(struct cli_check *c, const char *path, bool used)
+{
+	struct np_err err = NP_ERR_INIT;
+	char type[64] = "", was[NP_LOADER_TEXT], is[NP_LOADER_TEXT];
+	uint32_t built = 0;
+	bool in_ctld;
+
+	if (np_elf_symbol(path, "plugin_version", &built, sizeof(built),
+			  &err) != sizeof(built) ||
+	    np_elf_symbol(path, "plugin_type", type, sizeof(type) - 1,
+			  &err) < 0) {
+		cli_found(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
+			  "cannot be used: %s", err.text);
+		cli_remedy(c, REBUILD);
+		return;
+	}
+	in_ctld = !strncmp(type, "job_submit/", 11);
+	if (!c->slurm.installed)
+		cli_found(c, CLI_WARNING, base_of(path), "was built for Slurm "
+			  "%s; the installed version is unknown",
+			  np_loader_text(built, was));
+	else if (!np_loader_fits(built, c->slurm.installed))
+		report_mismatch(c, path, in_ctld, built, used);
+	else
+		cli_found(c, CLI_OK, base_of(path), "was built for Slurm %s: "
+			  "works in %s %s", np_loader_text(built, was),
+			  in_ctld ? "slurmctld" : "sbatch, srun and slurmstepd",
+			  np_loader_text(c->slurm.installed, is));
+	if (in_ctld)
+		check_placement_plugin(c, path, used);
+}
+
+/* Is this the host of SlurmctldHost? Compares names up to the first dot. */
+static bool is_controller(const struct cli_slurm *s)
+{
+	char host[256] = "";
+	size_t n = strcspn(s->controller, ".");
+
+	gethostname(host, sizeof(host) - 1);
+	return n && !strncmp(host, s->controller, n) &&
+	       (!host[n] || host[n] == '.');
+}
+
+static void check_job_submit(struct cli_check *c)
+{
+	bool used = cli_slurm_lists(c->slurm.job_submit, "netprof");
+	char path[PATH_MAX + 64];
+
+	if (find_plugin(c->slurm.plugin_dirs, JOB_SUBMIT, path, sizeof(path)))
+		check_plugin(c, path, used);
+	else if (used && is_controller(&c->slurm)) {
+		cli_found(c, CLI_PROBLEM, JOB_SUBMIT, "is not in %s, and "
+			  "JobSubmitPlugins names it: slurmctld will not "
+			  "start", c->slurm.plugin_dirs);
+		cli_remedy(c, "%s; or remove netprof from JobSubmitPlugins in "
+			   "slurm.conf", REBUILD);
+	} else if (used) {
+		cli_found(c, CLI_OK, JOB_SUBMIT, "is not here; slurmctld runs "
+			  "on %s", *c->slurm.controller ? c->slurm.controller :
+			  "another host");
+	}
+	if (used && !c->places) {
+		cli_found(c, CLI_OK, "slurm.conf", "JobSubmitPlugins has "
+			  "netprof, but placement is off in netprof.conf");
+	} else if (used) {
+		cli_found(c, CLI_OK, "slurm.conf", "JobSubmitPlugins=%s",
+			  c->slurm.job_submit);
+	} else if (c->places) {
+		cli_found(c, CLI_PROBLEM, "slurm.conf", "placement is on in "
+			  "netprof.conf, but JobSubmitPlugins has no "
+			  "netprof");
+		cli_remedy(c, "add netprof to JobSubmitPlugins in %s, then "
+			   "scontrol reconfigure", *c->slurm.conf ?
+			   c->slurm.conf : "slurm.conf");
+	}
+}
+
+static void check_plugins(struct cli_check *c)
+{
+	char path[PATH_MAX + 64];
+
+	check_job_submit(c);
+	if (find_plugin(c->slurm.plugin_dirs, SPANK, path, sizeof(path))) {
+		check_plugin(c, path, true);
+		return;
+	}
+	cli_found(c, CLI_PROBLEM, SPANK, "is not in %s",
+		  c->slurm.plugin_dirs);
+	cli_remedy(c, "%s", REBUILD);
+}
+
+/* What plugstack.conf says about our plugin. */
+struct stack {
+	bool sends_includes;	/* slurmctld sends files included by name */
+	char at[PATH_MAX + 16]; /* FILE:LINE that loads it; "": none */
+	char again[PATH_MAX + 16]; /* a second one, which Slurm refuses */
+	char unsent[PATH_MAX]; /* its include, which no node is sent; or "" */
+	bool required;
+	bool carriage_return; /* a line loads "spank_netprof.so\r" */
+	bool has_snippet; /* the snippet of our packages is included */
+};
+
+/*
+ * Is an included file sent to nodes without a configuration of their own?
+ * Slurm 23.11 and later send files in the same directory, but no patterns.
+ */
+static bool is_sent(const struct stack *s,
+		    const struct np_slurm_stack_line *include)
+{
+	return s->sends_includes && !strpbrk(include->word, "/*?[");
+}
+
+static void take_include(struct stack *s,
+			 const struct np_slurm_stack_line *line)
+{
+	char pattern[PATH_MAX];
+
+	if (!np_slurm_stack_pattern(line, pattern, sizeof(pattern)) &&
+	    !fnmatch(pattern, SNIPPET, FNM_PATHNAME))
+		s->has_snippet = true;
+}
+
+static int take_stack_line(void *arg, const struct np_slurm_stack_line *line,
+			   struct np_err *err)
+{
+	const struct np_slurm_stack_line *from;
+	struct stack *s = arg;
+
+	(void)err;
+	if (line->kind == NP_SLURM_INCLUDE) {
+		take_include(s, line);
+		return 0;
+	}
+	s->carriage_return |= !strcmp(base_of(line->word), SPANK "\r");
+	if (strcmp(base_of(line->word), SPANK))
+		return 0;
+	if (*s->at) {
+		snprintf(s->again, sizeof(s->again), "%s:%u", line->path,
+			 line->number);
+		return 0;
+	}
+	snprintf(s->at, sizeof(s->at), "%s:%u", line->path, line->number);
+	s->required = line->kind == NP_SLURM_REQUIRED;
+	for (from = line->from; from; from = from->from)
+		if (!is_sent(s, from))
+			snprintf(s->unsent, sizeof(s->unsent), "%s",
+				 from->word);
+	return 0;
+}
+
+/* The plugin is loaded; is it loaded well? */
+static void check_loaded(struct cli_check *c, const struct stack *s)
+{
+	if (s->required) {
+		cli_found(c, CLI_WARNING, "plugstack.conf", SPANK " is "
+			  "required: if it cannot be loaded, jobs fail");
+		cli_remedy(c, "write \"optional\" instead of \"required\" in "
+			   "%s", s->at);
+	}
+	if (*s->again) {
+		cli_found(c, CLI_WARNING, "plugstack.conf", SPANK " is loaded "
+			  "by %s and again by %s: srun and sbatch print an "
+			  "error about it", s->at, s->again);
+		cli_remedy(c, "remove one of the two lines");
+	}
+	if (*s->unsent && cli_slurm_configless(&c->slurm)) {
+		cli_found(c, CLI_WARNING, "plugstack.conf", "nodes that get "
+			  "it from slurmctld (enable_configless) do not get "
+			  "what it includes as %s: they do not load " SPANK,
+			  s->unsent);
+		cli_remedy(c, "write \"optional " SPANK "\" into %s itself "
+			   "instead of the include, then scontrol "
+			   "reconfigure", c->slurm.plugstack);
+	} else if (!s->required && !*s->again) {
+		cli_found(c, CLI_OK, "plugstack.conf", "loads " SPANK);
+	}
+}
+
+static void check_plugstack(struct cli_check *c)
+{
+	uint32_t version = c->slurm.running ? c->slurm.running :
+					      c->slurm.installed;
+	struct stack s = { .sends_includes = version >= 0x170b00 };
+	const char *path = c->slurm.plugstack;
+	struct np_err err = NP_ERR_INIT;
+	int rc;
+
+	if (!*path)
+		return;
+	rc = np_slurm_stack(path, take_stack_line, &s, &err);
+	if (*s.at) {
+		check_loaded(c, &s);
+	} else if (rc) {
+		cli_found(c, rc == -EACCES ? CLI_WARNING : CLI_PROBLEM,
+			  "plugstack.conf", "%s", err.text);
+		if (rc == -EACCES)
+			cli_remedy(c, "run netprof check as root");
+	} else if (s.carriage_return) {
+		cli_found(c, CLI_PROBLEM, "plugstack.conf", "%s does not load "
+			  SPANK ": the line ends with a carriage return, which "
+			  "Slurm takes as part of the name", path);
+		cli_remedy(c, "convert the file to Unix line ends");
+	} else if (s.has_snippet) {
+		cli_found(c, CLI_PROBLEM, "plugstack.conf", "%s includes %s, "
+			  "which does not load " SPANK ": there is no "
+			  "--netprofile", path, SNIPPET);
+		cli_remedy(c, "echo 'optional " SPANK "' >>%s", SNIPPET);
+	} else {
+		cli_found(c, CLI_PROBLEM, "plugstack.conf", "%s does not load "
+			  SPANK ": there is no --netprofile", path);
+		cli_remedy(c, "echo 'include %s/plugstack.conf.d/*.conf' >>%s",
+			   NP_SYSCONFDIR, path);
+	}
+}
+
+/* ---- the store ---- */
+
+#define MAX_SQUATTERS 8 /* reported one by one */
+
+static void report_cut(struct cli_check *c, bool squatters)
+{
+	cli_found(c, CLI_PROBLEM, "users/", "%s/users: more than %d entries: "
+		  "slurmctld does not look at the rest", c->conf.store,
+		  NP_STORE_MAX_SCAN);
+	cli_remedy(c, squatters ? "remove the entries that do not belong to "
+		   "the user they are named for, listed below" :
+		   "remove the directories of users that no longer exist");
+}
+
+/* Directories made by root for other users only need their owner changed. */
+static void report_root(struct cli_check *c, const struct np_store_squatter *q)
+{
+	cli_found(c, CLI_PROBLEM, "users/", "root owns %zu director%s of other "
+		  "users, such as %s/users/%u: their runs are not recorded",
+		  q->n_taken, q->n_taken == 1 ? "y" : "ies", c->conf.store,
+		  q->taken);
+	cli_remedy(c, "netprof check --make-users %u", q->taken);
+}
+
+/* A user owns entries that are named for other users, or for nobody. */
+static void report_squatter(struct cli_check *c,
+			    const struct np_store_squatter *q)
+{
+	const char *store = c->conf.store;
+	char who[CLI_NUMBER];
+
+	cli_user(q->uid, who);
+	if (q->n_taken)
+		cli_found(c, CLI_PROBLEM, "users/", "%s owns %zu director%s of "
+			  "other users, such as %s/users/%u: their runs are "
+			  "not recorded", who, q->n_taken,
+			  q->n_taken == 1 ? "y" : "ies", store, q->taken);
+	else
+		cli_found(c, CLI_WARNING, "users/", "%s owns %zu entr%s in "
+			  "%s/users that no user has the name of", who, q->n,
+			  q->n == 1 ? "y" : "ies", store);
+	cli_remedy(c, "find %s/users -mindepth 1 -maxdepth 1 -uid %u ! -name "
+		   "%u -exec rm -r {} +; netprof check --make-users", store,
+		   q->uid, q->uid);
+}
+
+static void report_unreadable(struct cli_check *c,
+			      const struct np_store_census *s)
+{
+	cli_found(c, CLI_WARNING, "users/", "slurmctld cannot read %zu "
+		  "director%s because of the mode, such as %s/users/%u",
+		  s->n_closed, s->n_closed == 1 ? "y" : "ies", c->conf.store,
+		  s->closed);
+	cli_remedy(c, "netprof check --make-users, or wait for the next runs "
+		   "of these users");
+}
+
+/* The entries of users/: does each belong to the user it is named for? */
+static void check_owners(struct cli_check *c)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_store_census s;
+	struct np_store *store;
+	int rc = np_store_open(c->conf.store, &store, &err);
+
+	if (!rc) {
+		rc = np_store_census(store, &s, &err);
+		np_store_close(store);
+	}
+	if (rc) {
+		cli_found(c, CLI_WARNING, "users/", "%s", err.text);
+		return;
+	}
+	if (s.cut)
+		report_cut(c, s.n);
+	for (size_t i = 0; i < s.n && i < MAX_SQUATTERS; i++)
+		if (s.squatter[i].uid)
+			report_squatter(c, &s.squatter[i]);
+		else
+			report_root(c, &s.squatter[i]);
+	if (s.n > MAX_SQUATTERS)
+		cli_found(c, CLI_WARNING, "users/", "%zu more users own such "
+			  "entries", s.n - MAX_SQUATTERS);
+	if (s.n_closed)
+		report_unreadable(c, &s);
+	np_store_census_free(&s);
+}
+
+#define OLD_CALIBRATION_SEC (365 * 86400.0)
+#define CALIBRATE "salloc -N8 --exclusive netprof calibrate"
+
+/* The uid and the group of SlurmUser, or -1 and -1. */
+static uid_t slurm_uid(const struct cli_check *c, gid_t *gid)
+{
+	const struct passwd *pw = getpwnam(c->slurm.user);
+
+	*gid = pw ? pw->pw_gid : (gid_t)-1;
+	return pw ? pw->pw_uid : (uid_t)-1;
+}
+
+/* May users other than the owner and root write there? */
+static bool others_may_write(const struct stat *st)
+{
+	return st->st_mode & (S_IWGRP | S_IWOTH) && !(st->st_mode & S_ISVTX);
+}
+
+/* The directory of the store itself. Returns false if there is none. */
+static bool check_top(struct cli_check *c)
+{
+	const char *dir = c->conf.store;
+	struct stat st;
+
+	if (stat(dir, &st) || !S_ISDIR(st.st_mode)) {
+		cli_found(c, CLI_PROBLEM, "store", "%s: %s", dir, errno ?
+			  strerror(errno) : "expected a directory");
+		cli_remedy(c, "netprof check --make-store, as root; see "
+			   "netprof-profile(5)");
+		return false;
+	}
+	if (others_may_write(&st)) {
+		cli_found(c, CLI_PROBLEM, "store", "%s: mode %o: others than "
+			  "its owner can write there", dir, st.st_mode & 07777);
+		cli_remedy(c, "chmod go-w %s", dir);
+	} else {
+		cli_found(c, CLI_OK, "store", "%s", dir);
+	}
+	return true;
+}
+
+/* The directory users/. Returns false if there is no such directory. */
+static bool check_users(struct cli_check *c)
+{
+	char path[PATH_MAX + 32];
+	struct stat st;
+	gid_t group;
+	uid_t uid = slurm_uid(c, &group);
+	bool there;
+
+	snprintf(path, sizeof(path), "%s/users", c->conf.store);
+	there = !lstat(path, &st);
+	if (!there) {
+		cli_found(c, CLI_PROBLEM, "users/", "%s: %s", path,
+			  strerror(errno));
+	} else if ((st.st_mode & 07777) != 03777 || !S_ISDIR(st.st_mode)) {
+		cli_found(c, CLI_PROBLEM, "users/", "%s: mode %o, expected "
+			  "3777", path, st.st_mode & 07777);
+	} else if (uid != (uid_t)-1 && uid && st.st_gid != group) {
+		cli_found(c, CLI_PROBLEM, "users/", "%s: group %u, expected "
+			  "that of %s, %u: slurmctld cannot read profiles "
+			  "there", path, st.st_gid, c->slurm.user, group);
+	} else {
+		cli_found(c, CLI_OK, "users/", "users may write their "
+			  "profiles, slurmctld may read them");
+		return true;
+	}
+	cli_remedy(c, "install -d -m 3777 -g %s %s", c->slurm.user, path);
+	return there && S_ISDIR(st.st_mode);
+}
+
+/* Published profiles are trusted if only root can write them. */
+static void check_published_dir(struct cli_check *c)
+{
+	static const char about[] = "published/";
+	char path[PATH_MAX + 32], owner[CLI_NUMBER];
+	struct stat st, top;
+
+	snprintf(path, sizeof(path), "%s/published", c->conf.store);
+	if (lstat(path, &st)) {
+		cli_found(c, errno == ENOENT ? CLI_WARNING : CLI_PROBLEM,
+			  about, "%s: %s", path, strerror(errno));
+		cli_remedy(c, "install -d -m 755 %s", path);
+		return;
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		cli_found(c, CLI_PROBLEM, about, "%s: not a directory; a "
+			  "symbolic link is not allowed", path);
+		cli_remedy(c, "rm %s; install -d -m 755 %s", path, path);
+	} else if (st.st_uid && !stat(c->conf.store, &top) &&
+		   st.st_uid != top.st_uid) {
+		cli_found(c, CLI_PROBLEM, about, "%s: owned by %s, therefore "
+			  "not trusted", path, cli_user(st.st_uid, owner));
+		cli_remedy(c, "check its contents, then chown -R root %s",
+			   path);
+	} else if (others_may_write(&st) || (st.st_mode & 0555) != 0555) {
+		cli_found(c, CLI_PROBLEM, about, "%s: mode %o, expected 755",
+			  path, st.st_mode & 07777);
+		cli_remedy(c, "chmod 755 %s", path);
+	} else {
+		cli_found(c, CLI_OK, about, "%s", path);
+	}
+}
+
+static bool may_write(const struct stat *st, uid_t uid, gid_t gid)
+{
+	if (!uid)
+		return true;
+	return st->st_mode & (st->st_uid == uid ? S_IWUSR :
+			      st->st_gid == gid ? S_IWGRP : S_IWOTH);
+}
+
+static void check_placement_dir(struct cli_check *c)
+{
+	char path[PATH_MAX + 32], owner[CLI_NUMBER];
+	gid_t gid;
+	uid_t uid = slurm_uid(c, &gid);
+	struct stat st;
+	bool there;
+
+	snprintf(path, sizeof(path), "%s/placement", c->conf.store);
+	there = !lstat(path, &st);
+	if (uid == (uid_t)-1)
+		cli_found(c, CLI_WARNING, "placement/", "this host has no user "
+			  "%s", c->slurm.user);
+	else if (there && S_ISDIR(st.st_mode) && may_write(&st, uid, gid) &&
+		 !others_may_write(&st))
+		cli_found(c, CLI_OK, "placement/", "%s belongs to %s", path,
+			  cli_user(st.st_uid, owner));
+	else if (!there && !stat(c->conf.store, &st) &&
+		 may_write(&st, uid, gid))
+		cli_found(c, CLI_OK, "placement/", "slurmctld will make %s",
+			  path);
+	else {
+		cli_found(c, c->places ? CLI_PROBLEM : CLI_WARNING,
+			  "placement/", "%s: %s", path, !there ?
+			  "it is missing, and SlurmUser cannot make it" :
+			  others_may_write(&st) ? "others than its owner can "
+			  "write there" : "SlurmUser cannot write there");
+		cli_remedy(c, "install -d -m 755 -o %s %s", c->slurm.user,
+			   path);
+	}
+}
+
+static void check_store(struct cli_check *c)
+{
+	errno = 0;
+	if (!check_top(c))
+		return;
+	if (check_users(c))
+		check_owners(c);
+	check_published_dir(c);
+	if (c->places)
+		check_placement_dir(c);
+}
+
+/*
+ * How well the levels of a calibration predict each other. Levels are programs
+ * like any other, so bad predictions here mean bad predictions everywhere.
+ */
+static void check_levels(struct cli_check *c, const struct np_calibration *cal)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_self_check levels;
+	bool doubts;
+
+	if (np_self_check(cal->fabric, &levels, &err)) {
+		cli_found(c, CLI_WARNING, "calibration", "%s", err.text);
+		return;
+	}
+	if (!levels.n)
+		return;
+	doubts = np_self_check_doubts(&levels);
+	cli_found(c, doubts ? CLI_WARNING : CLI_OK, "calibration",
+		  "each load level is predicted from the others to %.1f "
+		  "percentage points on average (best constant: %.1f; worst: "
+		  "%s, %.1f)%s", levels.mean_points, levels.constant_points,
+		  cal->level[levels.worst].name, levels.worst_points,
+		  doubts ? "; predictions here cannot be trusted" : "");
+	if (doubts)
+		cli_remedy(c, CALIBRATE);
+}
+
+static void check_calibration(struct cli_check *c, struct np_store *s)
+{
+	enum cli_result missing = c->places ? CLI_PROBLEM : CLI_WARNING;
+	const char *cluster = *c->slurm.cluster ? c->slurm.cluster : NULL;
+	struct np_err err = NP_ERR_INIT;
+	struct np_calibration cal;
+	char day[CLI_NUMBER];
+	double days;
+
+	if (np_fabric_store_load(s, cluster, NULL, &cal, &err)) {
+		cli_found(c, missing, "calibration", "%s", err.text);
+		cli_remedy(c, CALIBRATE);
+		return;
+	}
+	days = (c->now - cal.date) / 86400;
+	cli_found(c, c->now - cal.date > OLD_CALIBRATION_SEC ? CLI_WARNING :
+		  CLI_OK, "calibration", "of %s%s%s, %.0f day%s old, scope %s",
+		  cli_day(cal.date, day), *cal.cluster ? " on " : "",
+		  cal.cluster, days > 0 ? days : 0, days >= 0.5 && days < 1.5 ?
+		  "" : "s", np_scope_name(cal.scope));
+	if (c->now - cal.date > OLD_CALIBRATION_SEC)
+		cli_remedy(c, CALIBRATE);
+	if (cal.n_skipped) {
+		cli_found(c, CLI_WARNING, "calibration", "%zu newer "
+			  "calibration%s cannot be used: %s", cal.n_skipped,
+			  cal.n_skipped == 1 ? "" : "s", cal.skipped.text);
+		cli_remedy(c, CALIBRATE);
+	}
+	check_levels(c, &cal);
+	np_calibration_free(&cal);
+}
+
+static void check_published(struct cli_check *c, struct np_store *s)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_store_app *apps;
+	size_t n = 0, idle = 0;
+
+	if (np_store_look(s, NP_STORE_PUBLISHED, 0, &apps, &n, &err)) {
+		cli_found(c, CLI_PROBLEM, "profiles", "%s", err.text);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		idle += !strcmp(apps[i].name, NP_IDLE_APP);
+	if (n > idle) {
+		cli_found(c, CLI_OK, "profiles", "%zu published", n - idle);
+	} else if (c->places && !c->conf.place.n_trusted) {
+		cli_found(c, CLI_WARNING, "profiles", "none are published: "
+			  "jobs of different users are not kept apart");
+		cli_remedy(c, "netprof list --all; netprof publish USER/APP");
+	} else {
+		cli_found(c, CLI_OK, "profiles", "none are published");
+	}
+	free(apps);
+}
+
+/* The calibration and the published profiles. */
+static void check_contents(struct cli_check *c)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_store *s;
+
+	if (np_store_open(c->conf.store, &s, &err))
+		return; /* reported by check_store() */
+	check_calibration(c, s);
+	check_published(c, s);
+	np_store_close(s);
+}
+
+/* ---- placement ---- */
+
+#define MAX_CLAIMS 8 /* of denied claims, reported one by one */
+#define NOT_LOADED "look for netprof in slurmctld.log; is JobSubmitPlugins=" \
+	"netprof in slurm.conf, and was slurmctld reconfigured since?"
+
+/*
+ * Users whose jobs go by a published name that they are not authorised to use.
+ * Whether the jobs run that program is for the administrator to find out. The
+ * first Claim= line for a name excludes everybody else, unless it has the word
+ * "default".
+ */
+static void report_claims(struct cli_check *c, const struct np_state *s)
 {
 	for (size_t i = 0; i < s->n_claims && i < MAX_CLAIMS; i++) {
 		const struct np_state_claim *one = &s->claim[i];
@@ -122,30 +792,31 @@ static void say_claims(struct cli_check *c, const struct np_state *s)
 
 		cli_found(c, CLI_WARNING, "claims", "%s", cli_say_claim(one,
 			  line, sizeof(line)));
-		cli_remedy(c, "if that is what these jobs run: Claim=%s:%s"
-			   "user=%u in netprof.conf", one->app, one->refuted ?
+		cli_remedy(c, "if these jobs do run it: Claim=%s:%suser=%u in "
+			   "netprof.conf", one->app, one->refuted ?
 			   "default," : "", one->uid);
 	}
 	if (s->n_claims > MAX_CLAIMS) {
-		cli_found(c, CLI_WARNING, "claims", "%zu more do not hold",
+		cli_found(c, CLI_WARNING, "claims", "%zu more are denied",
 			  s->n_claims - MAX_CLAIMS);
 		cli_remedy(c, "netprof status --all");
 	}
 }
 
-static void say_state(struct cli_check *c, const struct np_state *s)
+static void report_state(struct cli_check *c, const struct np_state *s)
 {
 	char age[96];
 
 	cli_age(s->date, c->now, age, sizeof(age));
 	if (cli_state_stale(s, c->now)) {
 		cli_found(c, c->places ? CLI_PROBLEM : CLI_OK, "placement",
-			  "last decided %s: it does not act", age);
+			  "the last decision was %s: placement does not act",
+			  age);
 		if (c->places)
-			cli_remedy(c, NOT_THERE);
+			cli_remedy(c, NOT_LOADED);
 		return;
 	}
-	cli_found(c, CLI_OK, "placement", "mode %s, decided %s by %s",
+	cli_found(c, CLI_OK, "placement", "mode %s, last decision %s on %s",
 		  *s->mode ? s->mode : "off", age, s->controller);
 	if (strcmp(s->mode, np_mode_name(c->conf.place.mode))) {
 		cli_found(c, CLI_WARNING, "placement", "slurmctld is in mode "
@@ -164,23 +835,23 @@ static void say_state(struct cli_check *c, const struct np_state *s)
 			  NP_VERSION);
 		cli_remedy(c, "restart slurmctld");
 	}
-	say_claims(c, s);
+	report_claims(c, s);
 }
 
-void cli_check_placement(struct cli_check *c)
+static void check_placement(struct cli_check *c)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_state s;
 	int rc = np_state_load(c->conf.store, &s, &err);
 
 	if (!rc) {
-		say_state(c, &s);
+		report_state(c, &s);
 		np_state_free(&s);
 	} else if (rc == -ENOENT && !c->places) {
-		cli_found(c, CLI_OK, "placement", "is off");
+		cli_found(c, CLI_OK, "placement", "off");
 	} else if (rc == -ENOENT) {
 		cli_found(c, CLI_PROBLEM, "placement", "%s", err.text);
-		cli_remedy(c, NOT_THERE);
+		cli_remedy(c, NOT_LOADED);
 	} else if (rc == -EACCES) {
 		cli_found(c, CLI_WARNING, "placement", "%s", err.text);
 	} else {
@@ -188,3 +859,31 @@ void cli_check_placement(struct cli_check *c)
 		cli_remedy(c, "look for netprof in slurmctld.log");
 	}
 }
+
+/* ---- all checks ---- */
+
+void cli_check_versions(struct cli_check *c, char *const paths[], size_t n)
+{
+	if (n) {
+		cli_slurm_installed(&c->slurm);
+	} else {
+		cli_slurm_ask(&c->slurm);
+		check_plugins(c);
+	}
+	for (size_t i = 0; i < n; i++)
+		check_plugin(c, paths[i], true);
+}
+
+void cli_check_all(struct cli_check *c)
+{
+	static void (*const checks[])(struct cli_check *) = {
+		check_programs, check_slurm, check_plugins, check_plugstack,
+		check_store, check_contents, check_placement,
+	};
+
+	check_conf(c);
+	cli_slurm_ask(&c->slurm);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(checks); i++)
+		checks[i](c);
+}
+

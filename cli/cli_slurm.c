@@ -1,4 +1,4 @@
-/* What the installed Slurm says of itself. */
+/* The installed Slurm: its programs, versions and settings. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli_check.h"
+#include "cli_slurm.h"
 #include "np_clock.h"
 #include "np_slurm_file.h"
 
-/* In a process group of its own, so that its children end with it. */
+/* ---- running programs ---- */
+
+/* Start in a new process group, so that reap() can end all descendants. */
 static int start(char *const argv[], int out, pid_t *pid)
 {
 	posix_spawn_file_actions_t files;
@@ -41,7 +43,10 @@ static int start(char *const argv[], int out, pid_t *pid)
 	return rc;
 }
 
-/* Until the end of its output; what does not fit is read and dropped. */
+/*
+ * Read until the end of the output, or until a time of np_mono_sec(). What does
+ * not fit is read and dropped, so that the program does not block on the pipe.
+ */
 static int read_all(int fd, double until, char *buf, size_t len)
 {
 	size_t used = 0;
@@ -70,7 +75,10 @@ static int read_all(int fd, double until, char *buf, size_t len)
 	}
 }
 
-/* Some close their output long before they end. */
+/*
+ * Wait for the end of a program, which may be long after the end of its output.
+ * rc: an error of reading it; then, or when time is up, the group is killed.
+ */
 static int reap(pid_t pid, double until, int rc)
 {
 	const struct timespec nap = { .tv_nsec = 5000000 };
@@ -110,8 +118,10 @@ int cli_spawn(char *const argv[], double sec, char *buf, size_t len)
 	return rc;
 }
 
-/* One part of a version; more than a byte is none. */
-static bool part(const char **p, uint32_t *version)
+/* ---- versions ---- */
+
+/* Append one part of a version to its number; false if it exceeds a byte. */
+static bool take_part(const char **p, uint32_t *version)
 {
 	unsigned long n;
 	char *end;
@@ -126,15 +136,16 @@ static bool part(const char **p, uint32_t *version)
 	return true;
 }
 
-static bool parse_here(const char *p, uint32_t *out)
+/* MAJOR.MINOR or MAJOR.MINOR.MICRO at the beginning of p. */
+static bool parse_version(const char *p, uint32_t *out)
 {
 	uint32_t version = 0;
 
-	if (!part(&p, &version) || *p++ != '.' || !part(&p, &version))
+	if (!take_part(&p, &version) || *p++ != '.' || !take_part(&p, &version))
 		return false;
 	if (*p != '.')
 		version <<= 8;
-	else if (p++, !part(&p, &version))
+	else if (p++, !take_part(&p, &version))
 		return false;
 	*out = version;
 	return true;
@@ -146,7 +157,7 @@ bool cli_version_parse(const char *text, uint32_t *out)
 
 	for (const char *p = text; *p; before = (unsigned char)*p++)
 		if (isdigit((unsigned char)*p) && isspace(before))
-			return parse_here(p, out);
+			return parse_version(p, out);
 	return false;
 }
 
@@ -154,8 +165,10 @@ bool cli_version_parse(const char *text, uint32_t *out)
 #define NP_SLURM_PLUGINDIR "/usr/lib64/slurm:/usr/local/lib/slurm"
 #endif
 
-#define PATIENCE_SEC 5
-#define MAX_CONFIG (256 * 1024)
+#define ANSWER_SEC 5		/* for a program of Slurm to answer */
+#define MAX_CONFIG (256 * 1024) /* bytes of scontrol show config */
+
+/* ---- settings ---- */
 
 bool cli_slurm_lists(const char *list, const char *name)
 {
@@ -170,7 +183,7 @@ bool cli_slurm_lists(const char *list, const char *name)
 			word++, len--;
 		while (len && isspace((unsigned char)word[len - 1]))
 			len--;
-		/* Slurm takes "job_submit/netprof", too. */
+		/* Slurm accepts the full plugin name as well. */
 		if (len > 11 && !strncmp(word, "job_submit/", 11))
 			word += 11, len -= 11;
 		if (len == n && !strncmp(word, name, n))
@@ -185,12 +198,12 @@ static uint32_t version_of(char *program, const char *option)
 	uint32_t version = 0;
 
 	if (cli_spawn((char *[]){ program, (char *)option, NULL },
-		      PATIENCE_SEC, text, sizeof(text)))
+		      ANSWER_SEC, text, sizeof(text)))
 		return 0;
 	return cli_version_parse(text, &version) ? version : 0;
 }
 
-/* A user's PATH often lacks the administrator's programs. */
+/* slurmctld is often not in the PATH of a user. */
 void cli_slurm_installed(struct cli_slurm *s)
 {
 	static const struct {
@@ -210,13 +223,13 @@ void cli_slurm_installed(struct cli_slurm *s)
 	}
 }
 
-/* "slurm(64030)" */
-static void name_alone(char *user)
+/* Cut "slurm(64030)" to "slurm". */
+static void cut_id(char *user)
 {
 	user[strcspn(user, "(")] = '\0';
 }
 
-/* What is of use here, under the names of slurm.conf. */
+/* The settings that are used, by their names in slurm.conf. */
 static const struct setting {
 	const char *key;
 	size_t at, len;
@@ -241,8 +254,8 @@ static void clean_up(struct cli_slurm *s)
 		if (!strcmp(value, "(null)"))
 			*value = '\0';
 	}
-	name_alone(s->user);
-	name_alone(s->controller);
+	cut_id(s->user);
+	cut_id(s->controller);
 }
 
 static void take_printed(struct cli_slurm *s, const char *text)
@@ -259,7 +272,7 @@ static void take_printed(struct cli_slurm *s, const char *text)
 		cli_version_parse(version, &s->running);
 }
 
-/* Of a key that is there twice the later value counts. */
+/* Of a key that occurs twice, the last value counts, as in Slurm. */
 static int take_line(void *arg, const struct np_slurm_line *line,
 		     struct np_err *err)
 {
@@ -272,7 +285,8 @@ static int take_line(void *arg, const struct np_slurm_line *line,
 		for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++) {
 			char *value = (char *)s + settings[i].at;
 
-			/* Each host has a line; the first is in control. */
+			/* One line for each controller; the first is the
+			 * primary one. */
 			if (strcasecmp(p.key, settings[i].key) ||
 			    (value == s->controller && *value))
 				continue;
@@ -314,11 +328,11 @@ void cli_slurm_ask(struct cli_slurm *s)
 	snprintf(s->conf, sizeof(s->conf), "%s", conf && *conf ? conf :
 		 NP_SYSCONFDIR "/slurm.conf");
 	cli_slurm_installed(s);
-	if (text && !cli_spawn(argv, PATIENCE_SEC, text, MAX_CONFIG)) {
+	if (text && !cli_spawn(argv, ANSWER_SEC, text, MAX_CONFIG)) {
 		s->answers = true;
 		take_printed(s, text);
 	} else if (np_slurm_file(s->conf, s->cluster, take_line, s, &err)) {
-		/* slurmctld does not answer, perhaps because of its plugins. */
+		/* slurmctld may be down because of a plugin, hence the file. */
 		snprintf(s->conf_error, sizeof(s->conf_error), "%s", err.text);
 		s->conf[0] = '\0';
 	}

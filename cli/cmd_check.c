@@ -1,14 +1,476 @@
-/* netprof check: is all in place, and if not, what to do. */
+/*
+ * netprof check: prints the findings of cli_check.h, and does three things that
+ * belong to setting netprof up: it makes the directories of the store
+ * (--make-store, --make-users), compares plugin files with the installed Slurm
+ * (--versions), and measures a network into a file that a site can send to the
+ * project (--fabric).
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli_check.h"
 #include "cli_json_put.h"
 #include "cli_print.h"
+#include "cli_profile.h"
 #include "cli_state.h"
+#include "np_array.h"
+#include "np_clock.h"
 
-static void text_finding(const struct cli_finding *f)
+/* ---- --fabric: measure a network for the project ---- */
+
+#define MAX_OUTPUT (1u << 20) /* bytes that one part may print */
+#define LONGEST_SEC 1800.0    /* time limit of one part */
+
+/*
+ * Measurements shorter than BRIEF_SEC are meant for trying the command: there
+ * are fewer of them, too.
+ */
+#define BRIEF_SEC 10
+#define BRIEF_LEVELS "--levels=c4,c7 --repeats=1 --seconds=0.5 --probe-seconds=1"
+#define BRIEF_PAIRS "--times=10 --repeats=1"
+
+/*
+ * The parts of the file, each a command line for the shell. $S is the length of
+ * a measurement in seconds, $LEVELS and $PAIRS are the options of netprof
+ * calibrate and netprof topology, $TMP is a scratch directory.
+ */
+static const struct part {
+	const char *title, *command;
+} parts[] = {
+	{ "versions",
+	  "netprof version; sinfo -V; uname -srm; netprof-impactb --version; "
+	  "netprof-compressionb --version" },
+	{ "settings of Slurm",
+	  "scontrol show config | grep -E '^(Topology|Switch|Mpi|Select|Proctrack"
+	  "|PlugStack|SLURM_VERSION)'" },
+	{ "processors of a node",
+	  "srun -Q -N1 -n1 sh -c 'lscpu | grep -E \"^(Model name|CPU\\(s\\)|Socket|"
+	  "NUMA node\\(s\\))\"'" },
+	{ "network adapters of a node",
+	  "srun -Q -N1 -n1 sh -c 'cd /sys/class; ls -d infiniband/* cxi/* net/*/device "
+	  "2>/dev/null; head -n1 infiniband/*/ports/*/rate infiniband/*/ports/*/"
+	  "link_layer infiniband/*/fw_ver net/*/speed 2>/dev/null; true'" },
+	{ "counters of network adapters",
+	  "srun -Q -N1 -n1 sh -c 'cd /sys/class; ls infiniband/*/ports/*/counters "
+	  "infiniband/*/ports/*/hw_counters cxi/cxi0/device/telemetry 2>/dev/null; true'" },
+	{ "libraries of the network on a node",
+	  "srun -Q -N1 -n1 sh -c 'ls -d /opt/cray/libfabric/* /opt/amazon/efa "
+	  "2>/dev/null; fi_info -l 2>/dev/null; ucx_info -v 2>/dev/null | head -n 3; true'" },
+	{ "idle latencies and the cost of probes",
+	  "srun -Q --ntasks-per-node=1 --mpi=pmix netprof-impactb --period=20ms "
+	  "--report-every=10 --duration=${S}s" },
+	{ "the same over UCX",
+	  "NETPROF_TRANSPORT=ucx srun -Q --ntasks-per-node=1 --mpi=pmix "
+	  "netprof-impactb --period=20ms --report-every=10 --duration=${S}s" },
+	/* Exits with 1 if the topology that Slurm has is a different one. */
+	{ "which nodes share a leaf switch",
+	  "netprof topology $PAIRS --save=\"$TMP/latencies\"; cat \"$TMP/latencies\"" },
+	{ "load levels, how they slow each other, and the coupling",
+	  "netprof calibrate --fresh $LEVELS --output=\"$TMP/calibration.json\"; "
+	  "cat \"$TMP/calibration.json\"" },
+};
+
+/* Words that identify the user; put() replaces them. Longest first. */
+struct names {
+	char name[4][256];
+	size_t n;
+};
+
+static void add_name(struct names *n, const char *name)
+{
+	if (name && strlen(name) > 1 && strlen(name) < sizeof(n->name[0]) &&
+	    n->n < NP_ARRAY_SIZE(n->name))
+		strcpy(n->name[n->n++], name);
+}
+
+static void find_names(struct names *n)
+{
+	const struct passwd *pw = getpwuid(getuid());
+
+	*n = (struct names){ .n = 0 };
+	add_name(n, getenv("HOME"));
+	add_name(n, pw ? pw->pw_dir : NULL);
+	add_name(n, pw ? pw->pw_name : NULL);
+	add_name(n, getenv("SLURM_JOB_ACCOUNT"));
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '-';
+}
+
+/* Write text with each of these names replaced, where it is a whole word. */
+static void put_anonymous(FILE *f, const char *text, const struct names *n)
+{
+	char before = ' ';
+
+	while (*text) {
+		size_t len = 0;
+
+		for (size_t i = 0; !len && i < n->n; i++) {
+			len = strlen(n->name[i]);
+			if (strncmp(text, n->name[i], len) ||
+			    is_word(text[len]) ||
+			    (is_word(before) && is_word(*text)))
+				len = 0;
+		}
+		if (len) {
+			fputs("USER", f);
+			before = 'R';
+			text += len;
+		} else {
+			fputc(before = *text++, f);
+		}
+	}
+}
+
+static int run_part(FILE *f, const struct part *p, char *buf,
+		    const struct names *names)
+{
+	char line[2048];
+	char *argv[] = { "sh", "-c", line, NULL };
+	double begun_sec = np_mono_sec();
+	int rc;
+
+	snprintf(line, sizeof(line), "exec 2>&1; %s", p->command);
+	rc = cli_spawn(argv, LONGEST_SEC, buf, MAX_OUTPUT);
+	fprintf(f, "\n== %s\n$ %s\n", p->title, p->command);
+	put_anonymous(f, buf, names);
+	fprintf(f, "-- %s %d, after %.1f s\n", rc < 0 ? "error" : "exit", rc,
+		np_mono_sec() - begun_sec);
+	fflush(f); /* the allocation may end before the last part */
+	return rc;
+}
+
+/* Make the scratch directory of the parts, and set $TMP. */
+static int make_scratch(char dir[32])
+{
+	strcpy(dir, "/tmp/netprof.XXXXXX");
+	return mkdtemp(dir) && !setenv("TMP", dir, 1) ? 0 : -errno;
+}
+
+static void remove_scratch(const char *dir)
+{
+	static const char *const file[] = { "calibration.json", "latencies" };
+	char path[64];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(file); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, file[i]);
+		unlink(path);
+	}
+	rmdir(dir);
+}
+
+static int run_all(FILE *f, const char *path)
+{
+	char *buf = malloc(MAX_OUTPUT);
+	struct names names;
+	int failed = 0;
+
+	if (!buf)
+		return cli_fail("out of memory");
+	find_names(&names);
+	fprintf(f, "netprof %s, check --fabric, %s nodes\n", NP_VERSION,
+		getenv("SLURM_JOB_NUM_NODES"));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(parts); i++) {
+		fprintf(stderr, "%zu of %zu: %s\n", i + 1,
+			NP_ARRAY_SIZE(parts), parts[i].title);
+		failed += run_part(f, &parts[i], buf, &names) != 0;
+	}
+	free(buf);
+	fprintf(f, "\n== end, %d of %zu failed\n", failed,
+		NP_ARRAY_SIZE(parts));
+	printf("%s: %zu parts, %d failed.  It contains names of nodes, but not "
+	       "of users; read it before you send it.\n", path,
+	       NP_ARRAY_SIZE(parts), failed);
+	return failed ? CLI_FAILED : CLI_DONE;
+}
+
+/* sec: length of each measurement. Returns the exit status. */
+static int measure_fabric(const char *path, double sec)
+{
+	char text[32], dir[32];
+	FILE *f;
+	int rc;
+
+	if (!getenv("SLURM_JOB_ID"))
+		return cli_fail("not inside an allocation; run: salloc -N8 "
+				"--exclusive netprof check --fabric=FILE");
+	snprintf(text, sizeof(text), "%g", sec);
+	rc = make_scratch(dir);
+	if (rc)
+		return cli_fail("/tmp: %s", strerror(-rc));
+	setenv("S", text, 1);
+	setenv("PAIRS", sec < BRIEF_SEC ? BRIEF_PAIRS : "", 1);
+	setenv("LEVELS", sec < BRIEF_SEC ? BRIEF_LEVELS : "", 1);
+	f = fopen(path, "we");
+	if (!f)
+		rc = cli_fail("%s: %s", path, strerror(errno));
+	else
+		rc = run_all(f, path);
+	if (f && fclose(f))
+		rc = cli_fail("cannot write %s", path);
+	remove_scratch(dir);
+	return rc;
+}
+
+/* ---- --make-store and --make-users ---- */
+
+/* A directory of the store, as the checks and slurmctld expect it. */
+struct store_dir {
+	const char *name;
+	mode_t mode;
+	uid_t uid;
+	gid_t gid;
+};
+
+static int fail_to_make(const char *dir, const char *slash, const char *name)
+{
+	return cli_fail("cannot make %s%s%s: %s", dir, slash, name,
+			strerror(errno));
+}
+
+static int set_owner_and_mode(int fd, const struct store_dir *p)
+{
+	return fd < 0 || fchown(fd, p->uid, p->gid) || fchmod(fd, p->mode) ?
+		-errno : 0;
+}
+
+/*
+ * Make a directory if it is missing. An existing one is left as it is: its
+ * administrator may have reasons. Opened without following links, so that
+ * nobody can redirect root.
+ */
+static int make_dir(int at, const char *store, const struct store_dir *p)
+{
+	int fd, rc;
+
+	if (mkdirat(at, p->name, 0700))
+		return errno == EEXIST ? CLI_DONE : fail_to_make(store, "/", p->name);
+	fd = openat(at, p->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+		    O_CLOEXEC);
+	rc = set_owner_and_mode(fd, p) ? fail_to_make(store, "/", p->name) :
+					 CLI_DONE;
+	if (fd >= 0)
+		close(fd);
+	if (rc == CLI_DONE)
+		printf("made %s/%s\n", store, p->name);
+	return rc;
+}
+
+/*
+ * Make or open the store itself. Returns its descriptor, or -1 after printing
+ * why not: in a directory that others can write, they could replace the
+ * directories made here.
+ */
+static int open_top(const char *store, const struct store_dir *p)
+{
+	bool made = !mkdir(store, 0700);
+	int fd = made || errno == EEXIST ?
+		open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	struct stat st;
+
+	if (fd < 0 || (made && set_owner_and_mode(fd, p)) ||
+	    fstat(fd, &st)) {
+		fail_to_make(store, "", "");
+	} else if (st.st_uid || st.st_mode & 022) {
+		cli_fail("%s: owned by uid %u, mode %o; it must belong to root "
+			 "and nobody else may write there", store, st.st_uid,
+			 st.st_mode & 07777);
+	} else {
+		if (made)
+			printf("made %s\n", store);
+		return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/*
+ * SlurmUser. If there is no slurm.conf yet: the user slurm, or root. NULL after
+ * printing that SlurmUser does not exist.
+ */
+static const struct passwd *slurm_user(void)
+{
+	const struct passwd *pw;
+	struct cli_slurm slurm;
+
+	cli_slurm_ask(&slurm);
+	pw = getpwnam(*slurm.conf ? slurm.user : "slurm");
+	if (!pw && *slurm.conf)
+		cli_fail("SlurmUser=%s: no such user", slurm.user);
+	return pw || *slurm.conf ? pw : getpwnam("root");
+}
+
+/* Returns the exit status. */
+static int make_store(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	const struct passwd *pw;
+	struct np_conf conf;
+	int at, rc = CLI_DONE;
+
+	if (geteuid())
+		return cli_fail("--make-store: only root can make directories "
+				"for SlurmUser");
+	if (np_conf_from_environment(&conf, &err))
+		return cli_fail("%s", err.text);
+	pw = slurm_user();
+	if (!pw)
+		return CLI_FAILED;
+	const struct store_dir top = { "", 0755, 0, pw->pw_gid }, dirs[] = {
+		{ "users", 03777, 0, pw->pw_gid },
+		{ "published", 0755, 0, 0 },
+		{ "placement", 0755, pw->pw_uid, pw->pw_gid },
+	};
+	at = open_top(conf.store, &top);
+	if (at < 0)
+		return CLI_FAILED;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(dirs); i++)
+		if (make_dir(at, conf.store, &dirs[i]))
+			rc = CLI_FAILED;
+	close(at);
+	return rc;
+}
+
+#define LOGIN_DEFS "/etc/login.defs"
+
+struct uids {
+	uid_t *uid;
+	size_t n;
+};
+
+/* The uids of people, from login.defs or by its defaults. */
+static void login_range(FILE *f, uid_t *first, uid_t *last)
+{
+	char line[256];
+	unsigned n;
+
+	*first = 1000;
+	*last = 60000;
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, " UID_MIN %u", &n) == 1)
+			*first = n;
+		else if (sscanf(line, " UID_MAX %u", &n) == 1)
+			*last = n;
+}
+
+/* Returns -1 to go on, or the exit status. */
+static int add_uid(struct uids *u, uid_t uid)
+{
+	for (size_t i = 0; i < u->n; i++)
+		if (u->uid[i] == uid)
+			return -1;
+	if (u->n == NP_STORE_MAX_SCAN)
+		return cli_fail("more than %d users; name those that use the "
+				"cluster", NP_STORE_MAX_SCAN);
+	if (np_array_more(&u->uid, u->n, sizeof(*u->uid)))
+		return cli_fail("out of memory");
+	u->uid[u->n++] = uid;
+	return -1;
+}
+
+/* The users that the system lists. */
+static int add_listed(struct uids *u)
+{
+	FILE *f = fopen(LOGIN_DEFS, "re");
+	const struct passwd *pw;
+	uid_t first, last;
+	int rc = -1;
+
+	login_range(f, &first, &last);
+	if (f)
+		fclose(f);
+	setpwent();
+	while (rc < 0 && (pw = getpwent()))
+		if (pw->pw_uid >= first && pw->pw_uid <= last)
+			rc = add_uid(u, pw->pw_uid);
+	endpwent();
+	return rc;
+}
+
+/* Users with a directory: its mode may keep slurmctld out. */
+static int add_existing(struct uids *u, struct cli_store *s)
+{
+	struct np_err err = NP_ERR_INIT;
+	uid_t *there = NULL;
+	size_t n = 0;
+	int rc = -1;
+
+	if (np_store_uids(s->store, &there, &n, cli_pass_on, NULL, &err))
+		return cli_fail("%s", err.text);
+	for (size_t i = 0; rc < 0 && i < n; i++)
+		rc = add_uid(u, there[i]);
+	free(there);
+	return rc;
+}
+
+static int add_named(struct uids *u, char *const users[], size_t n)
+{
+	int rc = -1;
+	uid_t uid;
+
+	for (size_t i = 0; rc < 0 && i < n; i++)
+		rc = cli_uid_of(users[i], &uid) ?
+			cli_fail("%.64s: no such user", users[i]) :
+			add_uid(u, uid);
+	return rc;
+}
+
+static int make_user_dirs(const struct uids *u, struct cli_store *s)
+{
+	size_t n_made = 0, n_failed = 0;
+
+	for (size_t i = 0; i < u->n; i++) {
+		struct np_err err = NP_ERR_INIT;
+		bool made = false;
+
+		if (np_store_make_user(s->store, u->uid[i], &made, &err)) {
+			cli_fail("%s", err.text);
+			n_failed++;
+		} else {
+			n_made += made;
+		}
+	}
+	printf("%zu made, %zu existed, %zu failed\n", n_made,
+	       u->n - n_made - n_failed, n_failed);
+	return n_failed ? CLI_FAILED : CLI_DONE;
+}
+
+/* For these users, names or numbers; n 0: for all. Returns the exit status. */
+static int make_users(char *const users[], size_t n)
+{
+	struct uids u = { .n = 0 };
+	struct cli_store s;
+	int rc = -1;
+
+	if (geteuid())
+		return cli_fail("--make-users: only root can make directories "
+				"for users");
+	rc = cli_store_open(&s);
+	if (rc >= 0)
+		return rc;
+	rc = n ? add_named(&u, users, n) : add_listed(&u);
+	if (rc < 0 && !n)
+		rc = add_existing(&u, &s);
+	if (rc < 0)
+		rc = make_user_dirs(&u, &s);
+	cli_store_close(&s);
+	free(u.uid);
+	return rc;
+}
+
+/* ---- the command ---- */
+
+static void print_finding(const struct cli_finding *f)
 {
 	static const enum cli_colour colours[] = {
 		[CLI_OK] = CLI_GREEN, [CLI_WARNING] = CLI_YELLOW,
@@ -20,7 +482,7 @@ static void text_finding(const struct cli_finding *f)
 	printf("%s%-9s%s", cli_colour(colours[f->result]),
 	       cli_result_name(f->result), cli_colour(CLI_PLAIN));
 	cli_wrap_beside(stdout, line, 9, 9);
-	/* Not wrapped: it is there to be copied. */
+	/* Not wrapped, so that it can be copied. */
 	if (*f->remedy)
 		printf("         -> %s\n", f->remedy);
 }
@@ -40,7 +502,7 @@ static void print_text(const struct cli_check *c)
 	int warnings = count(c, CLI_WARNING);
 
 	for (size_t i = 0; i < c->n; i++)
-		text_finding(&c->found[i]);
+		print_finding(&c->found[i]);
 	printf("%d problem%s, %d warning%s\n", problems, problems == 1 ? "" :
 	       "s", warnings, warnings == 1 ? "" : "s");
 }
@@ -68,7 +530,7 @@ static void print_data(const struct cli_check *c, enum cli_format format)
 	cli_print_page(format, "check", j, &table);
 }
 
-static int print(const struct cli_check *c, enum cli_format format)
+static int print_findings(const struct cli_check *c, enum cli_format format)
 {
 	if (format)
 		print_data(c, format);
@@ -77,56 +539,36 @@ static int print(const struct cli_check *c, enum cli_format format)
 	return count(c, CLI_PROBLEM) ? CLI_FAILED : CLI_DONE;
 }
 
-void cli_check_all(struct cli_check *c)
-{
-	static void (*const checks[])(struct cli_check *) = {
-		cli_check_programs, cli_check_slurm, cli_check_plugins,
-		cli_check_plugstack, cli_check_store, cli_check_knowledge,
-		cli_check_placement,
-	};
-
-	cli_check_conf(c);
-	cli_slurm_ask(&c->slurm);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(checks); i++)
-		checks[i](c);
-}
-
 /*
- * What each daemon does with these plugins; without any, with those that are
- * installed.  For make install: only what is wrong is told of those it names.
+ * --versions [PLUGIN.so...]. For plugins that are named, only what is wrong is
+ * printed, as make install needs it.
  */
-static int check_versions(struct cli_check *c, char **paths, size_t n)
+static int print_versions(struct cli_check *c, char **paths, size_t n)
 {
 	int rc = CLI_DONE;
 
-	if (n) {
-		cli_slurm_installed(&c->slurm);
-	} else {
-		cli_slurm_ask(&c->slurm);
-		cli_check_plugins(c);
-	}
-	for (size_t i = 0; i < n; i++)
-		cli_check_plugin(c, paths[i], true);
+	cli_check_versions(c, paths, n);
 	for (size_t i = 0; i < c->n; i++) {
 		if (n && c->found[i].result == CLI_OK)
 			continue;
-		text_finding(&c->found[i]);
+		print_finding(&c->found[i]);
 		rc = c->found[i].result == CLI_PROBLEM ? CLI_FAILED : rc;
 	}
 	return rc;
 }
 
-static int make_users(const struct cli_cmd *self, int argc, char **argv)
+/* --make-users [USER...] */
+static int run_make_users(const struct cli_cmd *self, int argc, char **argv)
 {
 	for (int i = 2; i < argc; i++)
 		if (*argv[i] == '-')
 			return cli_usage(self, "unexpected argument \"%.64s\"",
 					 argv[i]);
-	return cli_make_users(argv + 2, (size_t)argc - 2);
+	return make_users(argv + 2, (size_t)argc - 2);
 }
 
 /* --fabric=FILE [--seconds=SEC] */
-static int check_fabric(const struct cli_cmd *self, int argc, char **argv)
+static int run_fabric(const struct cli_cmd *self, int argc, char **argv)
 {
 	const char *path = argv[1] + strlen("--fabric=");
 	double sec = 30;
@@ -134,12 +576,13 @@ static int check_fabric(const struct cli_cmd *self, int argc, char **argv)
 	if (!*path)
 		return cli_usage(self, "--fabric=: expected a file");
 	if (argc > 3)
-		return cli_usage(self, "%.64s: not expected here", argv[3]);
+		return cli_usage(self, "unexpected argument \"%.64s\"",
+				 argv[3]);
 	if (argc == 3 && (sscanf(argv[2], "--seconds=%lf", &sec) != 1 ||
 			  !(sec >= 1 && sec <= 3600)))
 		return cli_usage(self, "%.64s: expected --seconds=SEC, from 1 "
 				 "to 3600", argv[2]);
-	return cli_check_fabric(path, sec);
+	return measure_fabric(path, sec);
 }
 
 static int run_check(const struct cli_cmd *self, int argc, char **argv)
@@ -151,11 +594,11 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 	int rc;
 
 	if (argc > 1 && !strncmp(argv[1], "--fabric=", strlen("--fabric=")))
-		return check_fabric(self, argc, argv);
+		return run_fabric(self, argc, argv);
 	if (argc > 1 && !strcmp(argv[1], "--make-users"))
-		return make_users(self, argc, argv);
+		return run_make_users(self, argc, argv);
 	if (store)
-		return argc == 2 ? cli_make_store() :
+		return argc == 2 ? make_store() :
 			cli_usage(self, "unexpected argument \"%.64s\"", argv[2]);
 	if (versions && argc > 2 && *argv[2] == '-')
 		return cli_usage(self, "unexpected argument \"%.64s\"", argv[2]);
@@ -166,10 +609,10 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 	if (!c.found)
 		return cli_fail("out of memory");
 	if (versions) {
-		rc = check_versions(&c, argv + 2, (size_t)argc - 2);
+		rc = print_versions(&c, argv + 2, (size_t)argc - 2);
 	} else {
 		cli_check_all(&c);
-		rc = print(&c, o.format);
+		rc = print_findings(&c, o.format);
 	}
 	free(c.found);
 	return rc;
@@ -180,25 +623,25 @@ const struct cli_cmd cmd_check = {
 	.args = "[--json|--parsable] | --versions [PLUGIN.so...] | "
 		"--make-store | --make-users [USER...] |\n"
 		"        --fabric=FILE [--seconds=SEC]",
-	.help = "is netprof set up well; what to do if not",
+	.help = "check the installation, and say what to correct",
 	.text =
-"Looks at the configuration, the versions of Slurm and of the plugins, the\n"
-"permissions of the store, the calibration, the profiles, and whether\n"
-"placement is at work.  Each line says ok, warning or problem, and what to\n"
-"do.  Works as any user, with what that user may read; best as root where\n"
-"slurmctld runs.  Exits with 1 if there is a problem.\n\n"
-"  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
-"  --versions          only what each program of the installed Slurm does with\n"
-"                      the plugins that are installed, or with these\n"
-"  --make-store        as root: make the store, and the directories in it that\n"
-"                      are missing, for the Slurm that is here\n"
-"  --make-users        as root: make the directories of these users in the\n"
-"                      store (of all, without names), before somebody else\n"
-"                      can take their places\n"
-"  --fabric=FILE       inside an allocation (salloc -N8 --exclusive): measure what\n"
-"                      only this network can tell, for half an hour, into a file\n"
+"Checks the configuration, the versions of Slurm and of the plugins, the\n"
+"permissions of the store, the calibration, the profiles, and whether placement\n"
+"works.  Each line says ok, warning or problem, and what to do.  Any user may\n"
+"run it and sees what that user may read; it sees most as root on the host of\n"
+"slurmctld.  Exits with 1 if there is a problem.\n\n"
+"  --json, --parsable  print for programs; --parsable (-P) as in sacct\n"
+"  --versions          only check whether the installed plugins, or these, fit\n"
+"                      the installed Slurm\n"
+"  --make-store        as root: make the store and its missing directories, for\n"
+"                      the installed Slurm\n"
+"  --make-users        as root: make the directories of these users in the store\n"
+"                      (of all users if none are named), before somebody else\n"
+"                      can take their names\n"
+"  --fabric=FILE       inside an allocation (salloc -N8 --exclusive): measure this\n"
+"                      network for half an hour, and write the results to a file\n"
 "                      that names no user and can be sent to the project\n"
-"  --seconds=SEC       of each measurement of it (default 30)",
+"  --seconds=SEC       length of each of these measurements (default 30)",
 	.examples =
 "  netprof check\n"
 "  netprof check --make-store        # as root\n"

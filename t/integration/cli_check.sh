@@ -74,7 +74,7 @@ test_check_finds_nothing_where_all_is_well() {
 	contains "all" "$OUT" '^0 problems, 0 warnings$'
 	equal "no other lines" "$(grep -cv '^ok  \|^    ' "$S/out")" 1
 	equal "for programs" "$(netprof check --json | jq .problem)" false
-	finding ok calibration 'predicted from the others to [0-9.]+ points'
+	finding ok calibration 'predicted from the others to [0-9.]+ percentage points'
 }
 
 test_check_doubts_a_calibration_that_contradicts_itself() {
@@ -87,7 +87,7 @@ test_check_doubts_a_calibration_that_contradicts_itself() {
 			"$f" >"$S/f"
 		cp "$S/f" "$f"
 	done
-	finding warning calibration 'nothing that is predicted here' \
+	finding warning calibration 'predictions here cannot be trusted' \
 		'netprof calibrate'
 }
 
@@ -127,7 +127,7 @@ test_check_tells_what_keeps_steps_from_being_measured() {
 	finding ok spank_netprof.so 'was built for Slurm 22.05.8'
 	plugin spank_netprof spank $((16#170508))
 	finding problem spank_netprof.so \
-		'sbatch, srun and slurmstepd take it, and nothing is measured'
+		'sbatch, srun and slurmstepd load it, and nothing is measured'
 }
 
 test_check_says_what_to_mend() {
@@ -167,9 +167,9 @@ test_check_says_what_to_mend() {
 	finding problem calibration 'no calibration of' 'salloc .* netprof calibrate'
 	mv "$S/fabric" "$S/store/fabric"
 	mv "$S/store/published/cp2k" "$S/"
-	finding warning profiles 'none is published' 'netprof publish'
+	finding warning profiles 'none are published' 'netprof publish'
 	mv "$S/cp2k" "$S/store/published/"
-	NETPROF_NOW=1718187000 finding problem placement 'last decided .* does not act'
+	NETPROF_NOW=1718187000 finding problem placement 'the last decision was .* does not act'
 	rm "$S/store/placement/state.json"
 	finding problem placement 'never written|No such file' 'slurmctld.log'
 	[ "$MY_UID" = 0 ] || return 0 # chown
@@ -187,25 +187,25 @@ test_check_tells_who_takes_the_place_of_others() {
 	mkdir "$users"/{20001,20002,20003} "$users/xyz" "$users/30001"
 	chown 23456 "$users"/{20001,20002,xyz}
 	chown 20003 "$users/20003"
-	finding problem users/ "23456 owns 2 of other users, such as $users/2000[12]:" \
+	finding problem users/ "23456 owns 2 directories of other users, such as $users/2000[12]:" \
 		"find $users -mindepth 1 -maxdepth 1 -uid 23456 ! -name 23456 -exec rm -r"
 	contains "root's own" "$OUT" \
-		"^problem\\|users/\\|root owns 1 of other users, such as $users/30001"
+		"^problem\\|users/\\|root owns 1 directory of other users, such as $users/30001"
 	bash -c "$(sed -n '/uid 23456/s/.*|//p' <<<"$OUT" | sed 's/;.*//')"
 	equal "what is left" "$(cd "$users" && echo *)" "0 20003 30001"
 	run netprof check --make-users 20001 20003 30001
-	equal "what was made" "$RC $OUT" "0 made 1, 2 were there, 0 failed"
+	equal "what was made" "$RC $OUT" "0 1 made, 2 existed, 0 failed"
 	equal "whose they are" "$(stat -c '%u %a' "$users"/{20001,30001})" \
 		"$(printf '%s 2750\n' 20001 30001)"
 	run netprof check
 	equal "problems" "$RC" 0
 	chmod 700 "$users/20003"
-	finding warning users/ "keeps slurmctld out, such as $users/20003" \
+	finding warning users/ "slurmctld cannot read 1 directory because of the mode, such as $users/20003" \
 		'netprof check --make-users'
 	rmdir "$users/20001"
 	mkdir "$users/20001" && chown 23456 "$users/20001"
 	run netprof check --make-users 20001 20003
-	equal "one that is taken" "$RC $OUT" "1 made 0, 1 were there, 1 failed"
+	equal "one that is taken" "$RC $OUT" "1 0 made, 1 existed, 1 failed"
 	contains "which" "$ERR" "$users/20001: belongs to another user"
 	equal "and not touched" "$(stat -c %u "$users/20001")" 23456
 }
@@ -224,7 +224,7 @@ test_directories_of_users_are_made_by_root_only() {
 	equal "wrong use" "$RC" 2
 	run netprof check --make-users # of all that the system lists
 	equal "of all" "$RC" 0
-	contains "of all" "$OUT" '^made [0-9]+, [0-9]+ were there, 0 failed$'
+	contains "of all" "$OUT" '^[0-9]+ made, [0-9]+ existed, 0 failed$'
 }
 
 test_a_store_is_made_as_check_wants_it() {
@@ -262,7 +262,7 @@ nobody 65534 755"
 	chmod 777 "$S/new"
 	run netprof check --make-store
 	equal "where others can write" "$RC" 1
-	contains "why" "$ERR" "mode 777: expected root, and nobody else"
+	contains "why" "$ERR" "mode 777; it must belong to root and nobody else"
 	sed -i "s|^Store=.*|Store=$S/no/where|" "$S/conf"
 	run netprof check --make-store
 	equal "where nothing is" "$RC $ERR" \
@@ -278,8 +278,8 @@ test_a_crowd_that_hides_the_others_is_told() {
 		chown 23456 [234]00000 && perl -e 'for my $k (2e5, 3e5, 4e5) {
 			link $k, $k + $_ or die for 1..22000 }')
 	finding problem users/ "more than 65536 entries: slurmctld does not look" \
-		'as told below'
-	contains "whose" "$OUT" '\|23456 owns [0-9]+ of other users'
+		'listed below'
+	contains "whose" "$OUT" '\|23456 owns [0-9]+ director.* of other users'
 }
 
 test_check_reads_slurm_conf_where_slurmctld_is_silent() {
@@ -343,7 +343,7 @@ test_check_reads_plugstack_conf_as_slurm_does() {
 	echo "optional $S/plugins/spank_netprof.so Period=1s" >>"$stack"
 	finding warning plugstack.conf \
 		"is loaded by $S/slurm/plugstack.d/netprof.conf:1 and again by $stack:3" \
-		'take one of the two lines out'
+		'remove one of the two lines'
 	echo 'optional other.so' >"$stack"
 	finding problem plugstack.conf "$stack does not load" \
 		"echo 'include .*/plugstack.conf.d/\*.conf' >>$stack"
