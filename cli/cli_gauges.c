@@ -1,4 +1,4 @@
-/* Gauges as OpenMetrics has them. */
+/* Gauges in OpenMetrics text. */
 #include "cli_gauges.h"
 
 #include <stdlib.h>
@@ -6,7 +6,6 @@
 
 #include "np_text.h"
 
-/* Of a family of gauges; unit is the end of its name, or NULL. */
 void cli_gauges(FILE *f, const char *name, const char *unit,
 		   const char *help)
 {
@@ -32,10 +31,9 @@ static void put_label(FILE *f, const char *label, const char *value)
 
 static void put_value(FILE *f, double v)
 {
-	fprintf(f, " %.15g\n", v + 0.0 /* no "-0" */);
+	fprintf(f, " %.15g\n", v + 0.0); /* avoids "-0" */
 }
 
-/* label[1] NULL: there is one. */
 void cli_gauge_of_two(FILE *f, const char *name,
 			   const char *const label[2],
 			   const char *const value[2], double v)

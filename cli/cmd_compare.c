@@ -1,14 +1,693 @@
-/* netprof compare APP[:RUN]...: why was it slow today? */
+/*
+ * netprof compare: runs and applications in columns next to each other, to
+ * answer why a run was slow.
+ *
+ * Each column ("side") is one run, or all comparable runs of an application
+ * together. The output says which is slowest and which conditions differ; a
+ * condition ("fact") is anything about a run that was recorded, such as its
+ * nodes or its neighbours.
+ */
 #include <errno.h>
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_compare.h"
+#include "cli_json_put.h"
+#include "cli_print.h"
+#include "cli_profile.h"
 #include "cli_state.h"
+#include "cli_text.h"
 
-/* Returns -1 to go on, or the exit status. */
-static int find_run(struct cli_side *s, const char *run)
+#define MAX_SIDES 16
+#define NAME_LEN (NP_APP_MAX + 64)
+
+struct side {
+	char name[NAME_LEN];	     /* "fft" or "fft:4000.0" */
+	struct cli_profile found;    /* of the application; owns all runs */
+	const struct np_record *run; /* the run; NULL: the application */
+	struct np_runs runs;	     /* the runs of this side; borrowed */
+	struct np_profile profile;   /* of only these runs */
+	struct np_sample latency;    /* of the run, or borrowed from profile */
+	/*
+	 * Run time of the run if it succeeded; of an application: of its
+	 * successful runs without load, and without neighbours if there are
+	 * any such runs.
+	 */
+	struct np_mean run_sec;
+	double shortest_sec, longest_sec;
+	bool with_neighbours; /* no run had its leaf switches to itself */
+};
+
+struct comparison {
+	struct side *side;
+	size_t n;
+};
+
+/* ---- sides ---- */
+
+/* Does the run time of this run count? */
+static bool counts_as_time(const struct side *s, size_t i,
+			   bool with_neighbours)
+{
+	const struct np_record *r = s->runs.run[i];
+	enum np_run_use use = s->profile.ev.use[i];
+
+	if (s->run)
+		return !r->exit_code && r->state != NP_RUN_RUNNING;
+	if (r->level)
+		return false;
+	return with_neighbours ?
+	       use == NP_RUN_NEIGHBOURS || use == NP_RUN_LATENCY :
+	       use == NP_RUN_ALONE || use == NP_RUN_TIME;
+}
+
+/* Is this one of the runs that the side describes? */
+static bool side_counts(const struct side *s, size_t i)
+{
+	return s->run || counts_as_time(s, i, s->with_neighbours);
+}
+
+static void take_times(struct side *s, bool with_neighbours)
+{
+	struct np_moments m = { 0 };
+
+	for (size_t i = 0; i < s->runs.n; i++)
+		if (counts_as_time(s, i, with_neighbours))
+			np_moments_add(&m, np_record_run_sec(s->runs.run[i]));
+	if (!m.n)
+		return;
+	s->run_sec = np_mean_of(&m);
+	s->shortest_sec = m.min;
+	s->longest_sec = m.max;
+	s->with_neighbours = with_neighbours;
+}
+
+/*
+ * Evaluate the runs of a side; now: seconds since 1970. The side must not move
+ * afterwards. Returns 0 or -ENOMEM; the caller releases it in either case.
+ */
+static int side_evaluate(struct side *s, double now)
+{
+	const struct np_runs *const idle[] = {
+		&s->found.idle[0], &s->found.idle[1],
+	};
+	int rc = np_profile_make(&s->runs, idle, 2, now, &s->profile);
+
+	if (rc)
+		return rc;
+	take_times(s, false);
+	if (!s->run_sec.n)
+		take_times(s, true);
+	if (!s->run)
+		s->latency = s->profile.ev.latency;
+	else if (np_run_latency(s->run).n)
+		rc = np_sample_add(&s->latency, s->run);
+	return rc;
+}
+
+static void side_release(struct side *s)
+{
+	if (s->run)
+		np_hist_free(s->latency.hist);
+	np_profile_free(&s->profile);
+	free(s->runs.run);
+	cli_profile_free(&s->found);
+}
+
+/* ---- facts: conditions of a run, as text ---- */
+
+#define FACT_LEN 256
+
+static void say_neighbours(const struct np_record *r, char *buf, size_t len)
+{
+	double sec = np_record_run_sec(r), longest = 0;
+	char share[CLI_NUMBER];
+	size_t jobs = 0;
+
+	for (size_t i = 0; i < r->n_neighbours; i++) {
+		bool seen = false;
+
+		longest = fmax(longest, r->neighbours[i].overlap_sec);
+		for (size_t k = 0; k < i && !seen; k++)
+			seen = r->neighbours[k].job_id ==
+			       r->neighbours[i].job_id;
+		jobs += !seen;
+	}
+	if (!jobs)
+		snprintf(buf, len, "none");
+	else
+		snprintf(buf, len, "%zu, up to %s", jobs, cli_percent(sec > 0 ?
+			 fmin(longest / sec, 1) : 1, share));
+}
+
+static void say_level(const struct np_record *r, char *buf, size_t len)
+{
+	snprintf(buf, len, "%s", r->level ? r->level->name : "none");
+}
+
+static void say_suspended(const struct np_record *r, char *buf, size_t len)
+{
+	snprintf(buf, len, "%s", r->suspended ? "yes" : "no");
+}
+
+static void say_n_nodes(const struct np_record *r, char *buf, size_t len)
+{
+	snprintf(buf, len, "%u", r->n_nodes);
+}
+
+static void say_n_tasks(const struct np_record *r, char *buf, size_t len)
+{
+	snprintf(buf, len, "%u", r->n_tasks);
+}
+
+static void say_leaves(const struct np_record *r, char *buf, size_t len)
+{
+	buf[0] = '\0';
+	for (size_t i = 0; i < r->n_leaves; i++)
+		cli_add(buf, len, "%s%s", *buf ? "," : "",
+			r->leaves[i].name);
+}
+
+static void say_state(const struct np_record *r, char *buf, size_t len)
+{
+	if (r->exit_code == NP_NO_VALUE)
+		snprintf(buf, len, "%s", r->state == NP_RUN_RUNNING ?
+			 "not ended" : "unknown");
+	else
+		snprintf(buf, len, "%ld", r->exit_code);
+}
+
+#define AT(member) .text = offsetof(struct np_record, member)
+
+static const struct fact {
+	const char *key, *label, *words; /* for programs, tables, sentences */
+	void (*say)(const struct np_record *r, char *buf, size_t len);
+	size_t text; /* say NULL: offset of a text of the record */
+} facts[] = {
+	{ "neighbours", "Neighbours", "neighbours", say_neighbours },
+	{ "level", "Load level", "the load level", say_level },
+	{ "suspended", "Suspended", "whether it was suspended", say_suspended },
+	{ "n_nodes", "Nodes", "the number of nodes", say_n_nodes },
+	{ "n_tasks", "Tasks", "the number of tasks", say_n_tasks },
+	{ "nodes", "Node list", "the nodes", AT(nodes) },
+	{ "leaves", "Leaf switches", "the leaf switches", say_leaves },
+	{ "cluster", "Cluster", "the cluster", AT(cluster) },
+	{ "transport", "Transport", "the transport", AT(probe.transport) },
+	{ "executable", "Executable", "the executable", AT(executable) },
+	{ "fingerprint", "Command", "the command", AT(fingerprint) },
+	{ "exit_code", "Exit code", "the exit code", say_state },
+	{ "slurm_version", "Slurm", "the version of Slurm",
+	  AT(slurm_version) },
+	{ "ucx_version", "UCX", "the version of UCX", AT(ucx_version) },
+	{ "netprof_version", "netprof", "the version of netprof",
+	  AT(netprof_version) },
+	{ "mpi_version", "MPI", "the MPI library", AT(mpi_version) },
+	{ "tasks_per_node", "Tasks per node", "the tasks on each node",
+	  AT(tasks_per_node) },
+	{ "task_order", "Task order", "the order of tasks", AT(task_order) },
+	{ "cpu_bind", "CPU binding", "the binding to processors",
+	  AT(cpu_bind) },
+};
+
+/* The value of a fact for one run; "" if it was not recorded. */
+static void fact_of_run(const struct np_record *r, const struct fact *f,
+			char buf[FACT_LEN])
+{
+	const char *text;
+
+	if (f->say) {
+		f->say(r, buf, FACT_LEN);
+		return;
+	}
+	text = *(char *const *)((const char *)r + f->text);
+	snprintf(buf, FACT_LEN, "%s", text ? text : "");
+}
+
+/* The value for a side: "varies" if its runs differ, "" if not recorded. */
+static void fact_of_side(const struct side *s, const struct fact *f,
+			 char buf[FACT_LEN])
+{
+	char other[FACT_LEN];
+	bool any = false;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < s->runs.n; i++) {
+		if (!side_counts(s, i))
+			continue;
+		fact_of_run(s->runs.run[i], f, other);
+		if (any && strcmp(buf, other)) {
+			strcpy(buf, "varies");
+			return;
+		}
+		strcpy(buf, other);
+		any = true;
+	}
+}
+
+/* Do two sides that have a value for this fact have different ones? */
+static bool fact_differs(const struct comparison *c, const struct fact *f)
+{
+	char first[FACT_LEN] = "", other[FACT_LEN];
+
+	for (size_t i = 0; i < c->n; i++) {
+		fact_of_side(&c->side[i], f, other);
+		if (!*other)
+			continue;
+		if (*first && strcmp(first, other))
+			return true;
+		strcpy(first, other);
+	}
+	return false;
+}
+
+/* ---- the verdict ---- */
+
+static bool same_application(const struct comparison *c)
+{
+	for (size_t i = 1; i < c->n; i++)
+		if (strcmp(c->side[i].runs.app, c->side[0].runs.app))
+			return false;
+	return true;
+}
+
+/* "fft alone (60.0 s, n 2)" */
+static void say_side(const struct side *s, char *buf, size_t len)
+{
+	char sec[CLI_NUMBER];
+	int n = snprintf(buf, len, "%s%s (%s", s->name, s->run ? "" :
+			 s->with_neighbours ? " with neighbours" : " alone",
+			 cli_sec(s->run_sec.mean, sec));
+
+	if (s->run)
+		snprintf(buf + n, len - (size_t)n, ")");
+	else
+		snprintf(buf + n, len - (size_t)n, ", n %u)", s->run_sec.n);
+}
+
+static void say_slower(const struct side *slow, const struct side *fast,
+		       char *buf, size_t len)
+{
+	double d = slow->run_sec.mean / fast->run_sec.mean - 1;
+	char other[NAME_LEN + 64], sec[CLI_NUMBER], how[64];
+
+	say_side(fast, other, sizeof(other));
+	if (d < CLI_LEAST_NOISE)
+		snprintf(how, sizeof(how), "as long as");
+	else
+		snprintf(how, sizeof(how), "%.0f %% longer than", 100 * d);
+	snprintf(buf, len, "%s took %s, %s %s%s.", slow->name,
+		 cli_sec(slow->run_sec.mean, sec), how, other,
+		 d >= CLI_LEAST_NOISE && d < cli_chance(&slow->run_sec,
+							   &fast->run_sec) ?
+		 ", which may be chance" : "");
+}
+
+/*
+ * Which application uses the network most: the one with the largest share of
+ * delayed probes.
+ */
+static void say_heaviest(const struct comparison *c, char *buf, size_t len)
+{
+	const struct side *most = NULL;
+	char share[CLI_NUMBER];
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct side *s = &c->side[i];
+
+		if (s->profile.verdict.use &&
+		    (!most || s->profile.verdict.delayed_share >
+			      most->profile.verdict.delayed_share))
+			most = s;
+	}
+	if (!most)
+		snprintf(buf, len, "How these applications use the network is "
+			 "not known.");
+	else
+		snprintf(buf, len, "Of these applications, %s uses the network "
+			 "most: %s of probes were delayed.", most->name,
+			 cli_percent(most->profile.verdict.delayed_share,
+				     share));
+}
+
+/* The first line: which is slower, or uses the network more. */
+static void say_verdict(const struct comparison *c, char *buf, size_t len)
+{
+	const struct side *slow = NULL, *fast = NULL;
+	size_t known = 0;
+
+	if (!same_application(c)) {
+		say_heaviest(c, buf, len);
+		return;
+	}
+	for (size_t i = 0; i < c->n; i++) {
+		const struct side *s = &c->side[i];
+
+		if (!np_mean_known(&s->run_sec) || !(s->run_sec.mean > 0))
+			continue;
+		known++;
+		if (!slow || s->run_sec.mean > slow->run_sec.mean)
+			slow = s;
+		if (!fast || s->run_sec.mean <= fast->run_sec.mean)
+			fast = s;
+	}
+	if (known < 2)
+		snprintf(buf, len, "The run times of %s cannot be compared: "
+			 "fewer than two are known.",
+			 c->side[0].runs.app);
+	else
+		say_slower(slow, fast, buf, len);
+}
+
+/* The second line: the conditions that differ. */
+static void say_differences(const struct comparison *c, char *buf, size_t len)
+{
+	buf[0] = '\0';
+	for (size_t i = 0; i < NP_ARRAY_SIZE(facts); i++)
+		if (fact_differs(c, &facts[i]))
+			cli_add(buf, len, "%s%s", *buf ? ", " : "Different: ",
+				facts[i].words);
+	cli_add(buf, len, "%s", *buf ? "." : "No recorded condition differs.");
+}
+
+/* ---- text output ---- */
+
+#define LINE 2048
+#define LABEL 18	/* width of the row labels, in columns */
+#define LEAST_COLUMN 20 /* width of a side, in columns */
+
+/* The first and the last start of the runs that count; 0: none counts. */
+static void date_range(const struct side *s, double *first, double *last)
+{
+	*first = *last = 0;
+	for (size_t i = 0; i < s->runs.n; i++) {
+		const struct np_record *r = s->runs.run[i];
+
+		if (!side_counts(s, i))
+			continue;
+		if (!*first || r->start < *first)
+			*first = r->start;
+		if (r->start > *last)
+			*last = r->start;
+	}
+}
+
+/* The rows with measurements; rows with facts follow them. */
+enum { TIME, SHORTEST, LONGEST, DEVIATION, RUNS, P50, P99, DELAYED, LOAD, START,
+       TO, N_ROWS };
+
+static const char *const labels[N_ROWS] = {
+	"Run time", "  shortest", "  longest", "  deviation", "  of runs",
+	"Latency p50", "  p99", "Delayed probes", "Est. utilisation", "Start",
+	"  to",
+};
+
+static void say_start(const struct side *s, char *buf)
+{
+	double first, last;
+
+	date_range(s, &first, &last);
+	if (first > 0)
+		cli_date(first, buf);
+	if (strlen(buf) == strlen("2024-06-12T14:03:05"))
+		buf[strlen("2024-06-12T14:03")] = '\0';
+}
+
+static void say_last(const struct side *s, char *buf)
+{
+	double first, last;
+
+	date_range(s, &first, &last);
+	if (last > first)
+		cli_day(last, buf);
+}
+
+/* The duration in a row; NaN: the row has none, or it is unknown. */
+static double row_sec(const struct side *s, int row)
+{
+	bool several = s->run_sec.n > 1, probed = s->latency.hist;
+
+	switch (row) {
+	case TIME: return np_mean_known(&s->run_sec) ? s->run_sec.mean : NAN;
+	case SHORTEST: return several ? s->shortest_sec : NAN;
+	case LONGEST: return several ? s->longest_sec : NAN;
+	case DEVIATION: return several ? s->run_sec.sd : NAN;
+	case P50: return probed ? np_sample_quantile(&s->latency, 0.5) : NAN;
+	case P99: return probed ? np_sample_quantile(&s->latency, 0.99) : NAN;
+	default: return NAN;
+	}
+}
+
+/* The text of one cell; "" if it is empty. */
+static const char *cell(const struct side *s, int row, char buf[CLI_NUMBER])
+{
+	const struct np_verdict *v = &s->profile.verdict;
+	double sec = row_sec(s, row);
+
+	buf[0] = '\0';
+	if (!isnan(sec))
+		cli_sec(sec, buf);
+	else if (row == RUNS)
+		snprintf(buf, CLI_NUMBER, "%u", s->run_sec.n);
+	else if (row == DELAYED && v->against)
+		cli_percent(v->delayed_share, buf);
+	else if (row == LOAD && v->against)
+		snprintf(buf, CLI_NUMBER, "%.2f", v->rho);
+	else if (row == START)
+		say_start(s, buf);
+	else if (row == TO)
+		say_last(s, buf);
+	return buf;
+}
+
+/* The sides [from, to) that fit next to each other. */
+struct block {
+	size_t from, to;
+	int width;
+};
+
+static void begin_row(const char *label, bool differs)
+{
+	char text[2 * LABEL];
+
+	snprintf(text, sizeof(text), "%s%s", label, differs ? " *" : "");
+	printf("%-*s", LABEL, text);
+}
+
+static void put_cell(const struct block *b, size_t i, const char *text)
+{
+	char cut[4 * FACT_LEN];
+	size_t width;
+
+	cli_cut(*text ? text : "-", (size_t)b->width - 1, cut, sizeof(cut));
+	width = cli_width(cut);
+	printf("%s%*s", cut, i + 1 < b->to ? b->width - (int)width : 0, "");
+	if (i + 1 == b->to)
+		putchar('\n');
+}
+
+/* Rows for the facts that differ. */
+static void put_facts(const struct comparison *c, const struct block *b)
+{
+	char text[FACT_LEN];
+
+	for (size_t k = 0; k < NP_ARRAY_SIZE(facts); k++) {
+		const struct fact *f = &facts[k];
+
+		if (!fact_differs(c, f))
+			continue;
+		begin_row(f->label, true);
+		for (size_t i = b->from; i < b->to; i++) {
+			fact_of_side(&c->side[i], f, text);
+			put_cell(b, i, text);
+		}
+	}
+}
+
+/* One paragraph for the facts that do not differ. */
+static void put_same(const struct comparison *c)
+{
+	char line[LINE] = "", text[FACT_LEN];
+
+	for (size_t k = 0; k < NP_ARRAY_SIZE(facts); k++) {
+		const struct fact *f = &facts[k];
+
+		text[0] = '\0';
+		for (size_t i = 0; i < c->n && !*text; i++)
+			fact_of_side(&c->side[i], f, text);
+		if (*text && !fact_differs(c, f))
+			cli_add(line, sizeof(line), "%s%s %s", *line ? ", " :
+				"", f->label, text);
+	}
+	if (*line)
+		putchar('\n');
+	cli_labelled(stdout, "Equal", "%s", line);
+}
+
+/* Is any cell of the row filled? */
+static bool any_cell(const struct comparison *c, const struct block *b,
+		     int row)
+{
+	char text[CLI_NUMBER];
+
+	for (size_t i = b->from; i < b->to; i++)
+		if (*cell(&c->side[i], row, text))
+			return true;
+	return false;
+}
+
+static void put_block(const struct comparison *c, const struct block *b)
+{
+	char text[CLI_NUMBER];
+
+	printf("\n%s", cli_colour(CLI_BOLD));
+	begin_row("", false);
+	for (size_t i = b->from; i < b->to; i++)
+		put_cell(b, i, c->side[i].name);
+	printf("%s", cli_colour(CLI_PLAIN));
+	for (int row = 0; row < N_ROWS; row++) {
+		if (!any_cell(c, b, row))
+			continue;
+		begin_row(labels[row], false);
+		for (size_t i = b->from; i < b->to; i++)
+			put_cell(b, i, cell(&c->side[i], row, text));
+	}
+	put_facts(c, b);
+}
+
+/* netprof explain knows the neighbours of a run, and what they cost it. */
+static void refer_to_explain(const struct comparison *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		const struct np_record *r = c->side[i].run;
+
+		if (!r || !np_run_has_neighbours(r))
+			continue;
+		printf("To see what its neighbours cost %s: netprof explain "
+		       "%u\n", c->side[i].name, r->job_id);
+	}
+}
+
+static int print_text(const struct comparison *c)
+{
+	size_t room = (CLI_COLUMNS - LABEL) / LEAST_COLUMN;
+	size_t shown = c->n < room ? c->n : room;
+	struct block b = { .width = (int)((CLI_COLUMNS - LABEL) / shown) };
+	char line[LINE];
+
+	say_verdict(c, line, sizeof(line));
+	cli_say(CLI_BOLD, 0, "%s", line);
+	say_differences(c, line, sizeof(line));
+	cli_wrap(stdout, line, 0);
+	refer_to_explain(c);
+	for (b.from = 0; b.from < c->n; b.from = b.to) {
+		b.to = b.from + room < c->n ? b.from + room : c->n;
+		put_block(c, &b);
+	}
+	put_same(c);
+	return CLI_DONE;
+}
+
+/* ---- output for programs ---- */
+
+static void put_latency(json_object *in, const struct np_sample *s)
+{
+	json_object *j = cli_put_if(in, "latency", s->hist);
+
+	if (!j)
+		return;
+	cli_put_count(j, "n", s->moments.n);
+	cli_put_real(j, "mean_sec", s->moments.mean);
+	cli_put_real(j, "p50_sec", np_sample_quantile(s, 0.5));
+	cli_put_real(j, "p99_sec", np_sample_quantile(s, 0.99));
+	cli_put_real(j, "max_sec", s->moments.max);
+}
+
+static void put_time(json_object *in, const struct side *s)
+{
+	json_object *j = cli_put_if(in, "run_time", np_mean_known(&s->run_sec));
+
+	if (!j)
+		return;
+	cli_put_count(j, "n", s->run_sec.n);
+	cli_put_real(j, "mean_sec", s->run_sec.mean);
+	cli_put_real(j, "sd_sec", s->run_sec.n > 1 ? s->run_sec.sd : NAN);
+	cli_put_real(j, "shortest_sec", s->shortest_sec);
+	cli_put_real(j, "longest_sec", s->longest_sec);
+	cli_put_bool(j, "beside_other_jobs", s->with_neighbours);
+}
+
+static void put_side(json_object *j, const struct side *s)
+{
+	const struct np_verdict *v = &s->profile.verdict;
+	json_object *conditions;
+	char text[FACT_LEN];
+	double first, last;
+
+	cli_put_text(j, "name", s->name);
+	cli_put_text(j, "app", s->runs.app);
+	cli_put(j, "job_id", s->run ? json_object_new_uint64(s->run->job_id) :
+				      NULL);
+	put_time(j, s);
+	put_latency(j, &s->latency);
+	cli_put_text(j, "use", cli_use_name(&s->profile));
+	cli_put_real(j, "delayed_share", v->against ? v->delayed_share : NAN);
+	cli_put_real(j, "rho", v->against ? v->rho : NAN);
+	date_range(s, &first, &last);
+	cli_put_time(j, "first", first);
+	cli_put_time(j, "last", last);
+	conditions = cli_put_object(j, "conditions");
+	for (size_t i = 0; i < NP_ARRAY_SIZE(facts); i++) {
+		fact_of_side(s, &facts[i], text);
+		cli_put_text(conditions, facts[i].key, *text ? text : NULL);
+	}
+}
+
+static const struct cli_table table = {
+	"Name|App|Runs|RunSec|SdSec|ShortestSec|LongestSec|Probes|Mean|P50|P99|"
+	"Use|DelayedShare|Rho|First|Last|Neighbours|Level|Nodes|Tasks|NodeList|"
+	"Leaves|Cluster|Transport|Executable|Fingerprint|ExitCode|Slurm|Ucx|"
+	"Netprof|Mpi|TasksPerNode|TaskOrder|CpuBind",
+	{ { "compared", "name|app|run_time/n|run_time/mean_sec|run_time/sd_sec|"
+			"run_time/shortest_sec|run_time/longest_sec|latency/n|"
+			"latency/mean_sec|latency/p50_sec|latency/p99_sec|use|"
+			"delayed_share|rho|@first|@last|"
+			"conditions/neighbours|conditions/level|"
+			"conditions/n_nodes|conditions/n_tasks|"
+			"conditions/nodes|conditions/leaves|"
+			"conditions/cluster|conditions/transport|"
+			"conditions/executable|conditions/fingerprint|"
+			"conditions/exit_code|conditions/slurm_version|"
+			"conditions/ucx_version|conditions/netprof_version|"
+			"conditions/mpi_version|conditions/tasks_per_node|"
+			"conditions/task_order|conditions/cpu_bind" } },
+};
+
+static int print_data(const struct comparison *c, enum cli_format format)
+{
+	json_object *j = json_object_new_object(), *list;
+	char verdict[2048];
+
+	say_verdict(c, verdict, sizeof(verdict));
+	cli_put_text(j, "verdict", verdict);
+	list = cli_put_array(j, "different");
+	for (size_t i = 0; i < NP_ARRAY_SIZE(facts); i++)
+		if (fact_differs(c, &facts[i]))
+			cli_append_text(list, facts[i].key);
+	list = cli_put_array(j, "compared");
+	for (size_t i = 0; i < c->n; i++)
+		put_side(cli_append_object(list), &c->side[i]);
+	return cli_print_page(format, "compare", j, &table);
+}
+
+/* ---- command ---- */
+
+/*
+ * Find the run that the user named. Returns -1 to go on, or the exit status
+ * after printing why not.
+ */
+static int find_run(struct side *s, const char *run)
 {
 	const struct np_runs *runs = &s->found.r.runs;
 	char id[64], other[64];
@@ -17,10 +696,11 @@ static int find_run(struct cli_side *s, const char *run)
 		if (!cli_run_is(runs->run[i], run))
 			continue;
 		if (s->run)
-			return cli_fail("run %.64s of %s: it has several steps,"
-					" such as %s and %s: expected one", run,
-					runs->app, cli_run_id(runs->run[i], id,
-							      sizeof(id)),
+			return cli_fail("job %.64s of %s has several steps; "
+					"name one of them, such as %s or %s",
+					run, runs->app,
+					cli_run_id(runs->run[i], id,
+						   sizeof(id)),
 					cli_run_id(s->run, other,
 						   sizeof(other)));
 		s->run = runs->run[i];
@@ -29,8 +709,11 @@ static int find_run(struct cli_side *s, const char *run)
 				      "lists them", run, runs->app, runs->app);
 }
 
-/* The newest that ended, without a level if there is one: records come so. */
-static int find_newest(struct cli_side *s)
+/*
+ * The newest run that has ended, one without load if possible; runs are sorted,
+ * newest first. Returns as find_run().
+ */
+static int find_newest(struct side *s)
 {
 	for (int level = 0; level < 2; level++)
 		for (size_t i = 0; i < s->found.r.runs.n && !s->run; i++) {
@@ -43,21 +726,24 @@ static int find_newest(struct cli_side *s)
 				      s->found.r.runs.app);
 }
 
-/* What a word says: APP, or APP:RUN; newest: of APP, its newest run. */
-static int find(struct cli_compare *c, struct cli_store *store,
-		const struct cli_options *o, const char *word, bool newest)
+/*
+ * Add the side for a word APP or APP:RUN. newest: APP means its newest run.
+ * Returns as find_run().
+ */
+static int add_side(struct comparison *c, struct cli_store *store,
+		    const struct cli_options *o, const char *word, bool newest)
 {
 	size_t len = strcspn(word, ":");
-	struct cli_side *s = &c->side[c->n];
+	struct side *s = &c->side[c->n];
 	char app[NP_APP_MAX + 2], id[48] = "";
 	int rc;
 
-	/* One that is too long stays so, and is refused. */
+	/* A name that is too long is cut, but still too long to be accepted. */
 	snprintf(app, sizeof(app), "%.*s", (int)len, word);
 	rc = cli_profile_find(store, o, app, &s->found);
 	if (rc >= 0)
 		return rc;
-	c->n++; /* to be released from now on */
+	c->n++; /* the caller releases it from now on */
 	if (word[len])
 		rc = find_run(s, word + len + 1);
 	else if (newest)
@@ -68,8 +754,11 @@ static int find(struct cli_compare *c, struct cli_store *store,
 	return rc;
 }
 
-/* A run that is a side of its own says nothing about what is usual. */
-static bool is_a_side(const struct cli_compare *c, const struct np_record *r)
+/*
+ * Is this run a side of its own? Then it does not count for its application,
+ * which stands for what is usual.
+ */
+static bool is_a_side(const struct comparison *c, const struct np_record *r)
 {
 	for (size_t i = 0; i < c->n; i++)
 		if (c->side[i].run && c->side[i].run->job_id == r->job_id &&
@@ -78,9 +767,12 @@ static bool is_a_side(const struct cli_compare *c, const struct np_record *r)
 	return false;
 }
 
-/* Of an application beside runs of it, those of the same command count. */
-static const char *command_of(const struct cli_compare *c,
-			      const struct cli_side *s)
+/*
+ * An application that is compared with a run of it is reduced to the runs of
+ * the same command. Returns its fingerprint, or NULL.
+ */
+static const char *command_of(const struct comparison *c,
+			      const struct side *s)
 {
 	for (size_t i = 0; i < c->n; i++)
 		if (c->side[i].run &&
@@ -89,8 +781,8 @@ static const char *command_of(const struct cli_compare *c,
 	return NULL;
 }
 
-static void take(const struct cli_compare *c, struct cli_side *s,
-		 const char *command)
+static void take_runs(const struct comparison *c, struct side *s,
+		      const char *command)
 {
 	for (size_t i = 0; i < s->found.r.runs.n; i++) {
 		struct np_record *r = s->found.r.runs.run[i];
@@ -102,7 +794,8 @@ static void take(const struct cli_compare *c, struct cli_side *s,
 	}
 }
 
-static int make(const struct cli_compare *c, struct cli_side *s, double now)
+/* Select the runs of a side and evaluate them. Returns 0 or -ENOMEM. */
+static int make_side(const struct comparison *c, struct side *s, double now)
 {
 	const char *command = command_of(c, s);
 
@@ -110,56 +803,56 @@ static int make(const struct cli_compare *c, struct cli_side *s, double now)
 	s->runs.run = calloc(s->found.r.runs.n + 1, sizeof(*s->runs.run));
 	if (!s->runs.run)
 		return -ENOMEM;
-	take(c, s, command);
-	if (!s->runs.n && command) /* better others than none */
-		take(c, s, NULL);
-	return cli_side_make(s, now);
+	take_runs(c, s, command);
+	if (!s->runs.n && command) /* none of that command: use the others */
+		take_runs(c, s, NULL);
+	return side_evaluate(s, now);
 }
 
-static int gather(struct cli_compare *c, const struct cli_options *o)
+/* Load all sides. Returns -1 to go on, or the exit status. */
+static int load_sides(struct comparison *c, const struct cli_options *o)
 {
 	struct cli_store store;
 	int rc = cli_store_open(&store);
 
 	if (rc >= 0)
 		return rc;
-	/* One alone is compared with what is usual for its application. */
+	/* A single word is compared with the application it belongs to. */
 	if (o->n_apps == 1) {
 		char app[NP_APP_MAX + 2];
 
 		snprintf(app, sizeof(app), "%.*s",
 			 (int)strcspn(o->apps[0], ":"), o->apps[0]);
-		rc = find(c, &store, o, app, false);
+		rc = add_side(c, &store, o, app, false);
 	}
 	for (size_t i = 0; rc < 0 && i < o->n_apps; i++)
-		rc = find(c, &store, o, o->apps[i], o->n_apps == 1);
+		rc = add_side(c, &store, o, o->apps[i], o->n_apps == 1);
 	cli_store_close(&store);
 	for (size_t i = 0; rc < 0 && i < c->n; i++)
-		if (make(c, &c->side[i], cli_now()))
+		if (make_side(c, &c->side[i], cli_now()))
 			rc = cli_fail("out of memory");
 	return rc;
 }
 
 static int run_compare(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_compare c = { .n = 0 };
+	struct comparison c = { .n = 0 };
 	struct cli_options o;
 	int rc = cli_options_parse(self, argc, argv, NULL, &o);
 
 	if (rc >= 0)
 		return rc;
-	if (o.n_apps > CLI_COMPARE_MAX)
-		return cli_usage(self, "%zu to compare: expected at most %d",
-				 o.n_apps, CLI_COMPARE_MAX);
-	c.side = calloc(CLI_COMPARE_MAX + 1, sizeof(*c.side));
+	if (o.n_apps > MAX_SIDES)
+		return cli_usage(self, "%zu runs and applications, at most %d "
+				 "are possible", o.n_apps, MAX_SIDES);
+	c.side = calloc(MAX_SIDES + 1, sizeof(*c.side));
 	if (!c.side)
 		return cli_fail("out of memory");
-	rc = gather(&c, &o);
+	rc = load_sides(&c, &o);
 	if (rc < 0)
-		rc = o.format ? cli_compare_data(&c, o.format) :
-				cli_compare_text(&c);
+		rc = o.format ? print_data(&c, o.format) : print_text(&c);
 	for (size_t i = 0; i < c.n; i++)
-		cli_side_free(&c.side[i]);
+		side_release(&c.side[i]);
 	free(c.side);
 	return rc;
 }
@@ -168,14 +861,14 @@ const struct cli_cmd cmd_compare = {
 	.name = "compare",
 	.args = "[--json|--parsable] [--user=NAME|--published] "
 		"APP[:RUN]...",
-	.help = "runs or applications side by side",
+	.help = "compare runs or applications side by side",
 	.text =
-"Why was it slow today?  Puts runs, or what all runs of an application say\n"
-"together, side by side: run times, latencies, neighbours, and whatever was\n"
-"different, which has a star.  The first line says which is slower, by how\n"
-"much, and whether that may be chance.  RUN is what netprof runs calls it, or\n"
-"its job.  APP:RUN alone is compared with the other runs of the same command,\n"
-"APP alone is its newest run.\n\n"
+"Why was it slow today?  Prints runs, or all runs of an application together,\n"
+"side by side: run times, latencies, neighbours, and every condition that was\n"
+"different, marked with a star.  The first line says which is slower, by how\n"
+"much, and whether that may be chance.  RUN is the name that netprof runs\n"
+"prints, or the number of the job.  A single APP:RUN is compared with the other\n"
+"runs of the same command; a single APP means its newest run.\n\n"
 "Options as for show.",
 	.examples =
 "  netprof compare fft\n"

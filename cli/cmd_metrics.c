@@ -1,10 +1,12 @@
 /*
- * netprof metrics: what goes on, for a monitoring system: OpenMetrics 1.0,
- * https://prometheus.io/docs/specs/om/open_metrics_spec/
+ * netprof metrics: the state of placement, of the store and of the
+ * installation, as gauges for a monitoring system (OpenMetrics 1.0,
+ * https://prometheus.io/docs/specs/om/open_metrics_spec/).
  *
  * A node exporter reads the files of its textfile directory in the older text
- * format, which knows gauges and takes the lines on units and the end for
- * comments; it would refuse a file with the types that only OpenMetrics has.
+ * format of Prometheus. That format has gauges, too, and treats the lines with
+ * units and the last line as comments; types that only OpenMetrics has would
+ * make it refuse the file, so only gauges are used.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,15 +23,15 @@
 
 struct metrics {
 	double now;
-	bool have_state;
+	bool have_state; /* state is valid */
 	struct np_state state;
-	/* Of the run records that were saved within NP_EVIDENCE_RUNNING_SEC. */
+	/* Steps whose record was saved within NP_EVIDENCE_RUNNING_SEC. */
 	size_t n_probed_steps, n_probes;
-	size_t n_users, n_closed; /* with records; that cannot be read */
+	size_t n_users, n_closed; /* users with records; those unreadable */
 	size_t n_findings[CLI_RESULTS]; /* of netprof check, by result */
 };
 
-/* The last decision of placement. */
+/* ---- placement ---- */
 
 static void put_snapshot(FILE *f, const struct metrics *m)
 {
@@ -37,23 +39,25 @@ static void put_snapshot(FILE *f, const struct metrics *m)
 	bool stale = cli_state_stale(s, m->now);
 
 	cli_gauge(f, "placement_snapshot_timestamp_seconds", "seconds",
-	      "Date of the last decision, since 1970.", s->date);
+		  "Time of the last decision, since 1970.", s->date);
 	cli_gauge(f, "placement_snapshot_age_seconds", "seconds",
-	      "Age of the last decision when this was written.",
-	      m->now - s->date);
-	cli_gauge(f, "placement_acting", NULL, "1: the last decision is fresh "
-	      "enough to act on, and the mode is not off.",
-	      !stale && *s->mode && strcmp(s->mode, "off"));
+		  "Age of the last decision when this was written.",
+		  m->now - s->date);
+	cli_gauge(f, "placement_acting", NULL, "1 if the last decision is "
+		  "recent enough to act on, and the mode is not off.",
+		  !stale && *s->mode && strcmp(s->mode, "off"));
 	cli_gauge(f, "placement_interval_seconds", "seconds",
-	      "Time between two decisions.", s->interval_sec);
+		  "Time between two decisions.", s->interval_sec);
 	cli_gauge(f, "placement_decision_duration_seconds", "seconds",
-	      "Time that the last decision took.", s->decide_sec);
-	cli_gauge(f, "placement_trouble", NULL, "1: something keeps placement "
-	      "from working fully; netprof status says what.", *s->trouble);
-	cli_gauge(f, "placement_profiles", NULL, "Profiles that placement knows.",
-	      s->n_profiles);
-	cli_gauge(f, "placement_slowdown_limit_ratio", "ratio", "Jobs that would "
-	      "slow each other by more are kept apart.", s->max_slowdown);
+		  "Duration of the last decision.", s->decide_sec);
+	cli_gauge(f, "placement_trouble", NULL, "1 if something keeps "
+		  "placement from working fully; netprof status says what.",
+		  *s->trouble);
+	cli_gauge(f, "placement_profiles", NULL, "Profiles that placement "
+		  "has loaded.", s->n_profiles);
+	cli_gauge(f, "placement_slowdown_limit_ratio", "ratio", "MaxSlowdown: "
+		  "jobs that would slow each other by more are kept apart.",
+		  s->max_slowdown);
 }
 
 static void put_mode(FILE *f, const struct np_state *s)
@@ -62,10 +66,11 @@ static void put_mode(FILE *f, const struct np_state *s)
 		"off", "advise", "prefer", "enforce",
 	};
 
-	cli_gauges(f, "placement_mode", NULL, "1: of the mode of placement.");
+	cli_gauges(f, "placement_mode", NULL, "1 for the mode that placement "
+		   "is in.");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(modes); i++)
 		cli_gauge_of(f, "placement_mode", "mode", modes[i],
-			 !strcmp(*s->mode ? s->mode : "off", modes[i]));
+			     !strcmp(*s->mode ? s->mode : "off", modes[i]));
 }
 
 static size_t count_pending(const struct np_state *s, const char *action,
@@ -86,8 +91,9 @@ static void put_pending(FILE *f, const struct np_state *s)
 	};
 	static const char *const labels[] = { "action", "applied" };
 
-	cli_gauges(f, "placement_pending_jobs", NULL, "Pending jobs by what was "
-	       "decided about them, and whether it is applied or advice.");
+	cli_gauges(f, "placement_pending_jobs", NULL, "Pending jobs by the "
+		   "decision about them, and whether it is applied or only "
+		   "advice.");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(actions); i++)
 		for (int applied = 0; applied < 2; applied++)
 			cli_gauge_of_two(f, "placement_pending_jobs", labels,
@@ -110,26 +116,28 @@ static void put_jobs(FILE *f, const struct np_state *s)
 	}
 	for (size_t i = 0; i < s->n_claims; i++)
 		denied += s->claim[i].n_jobs;
-	cli_gauges(f, "placement_running_jobs", NULL, "Running jobs that placement "
-	       "looks at, by whether it knows their profile.");
+	cli_gauges(f, "placement_running_jobs", NULL, "Running jobs that "
+		   "placement considers, by whether they have a profile.");
 	cli_gauge_of(f, "placement_running_jobs", "known", "true",
-		 (double)running[true]);
+		     (double)running[true]);
 	cli_gauge_of(f, "placement_running_jobs", "known", "false",
-		 (double)running[false]);
-	cli_gauge(f, "placement_longest_hold_seconds", "seconds", "The longest that "
-	      "a pending job is held back so far.", longest);
-	cli_gauge(f, "placement_denied_jobs", NULL, "Jobs by a published name that "
-	      "they may not claim.", (double)denied);
+		     (double)running[false]);
+	cli_gauge(f, "placement_longest_hold_seconds", "seconds", "Longest "
+		  "time for which placement has held a job that is still "
+		  "pending.", longest);
+	cli_gauge(f, "placement_denied_jobs", NULL, "Jobs with a published "
+		  "name that they are not authorised to use.",
+		  (double)denied);
 }
 
-/* Leaf switches */
+/* ---- leaf switches ---- */
 
 static void put_leaf_nodes(FILE *f, const struct np_state *s)
 {
 	static const char *const labels[] = { "leaf", "state" };
 
-	cli_gauges(f, "leaf_nodes", NULL, "Nodes of a leaf switch: busy, idle, or "
-	       "away (down or drained).");
+	cli_gauges(f, "leaf_nodes", NULL, "Nodes of a leaf switch: busy, idle, "
+		   "or away (down or drained).");
 	for (size_t i = 0; i < s->n_leaves; i++) {
 		const struct np_state_leaf *l = &s->leaf[i];
 		double busy = (double)l->n_nodes - l->n_idle - l->n_away;
@@ -171,13 +179,14 @@ static void put_leaves(FILE *f, const struct np_state *s)
 		const char *name, *unit, *help;
 		double (*value)(const struct np_state_leaf *l);
 	} facts[] = {
-		{ "leaf_utilisation_ratio", "ratio", "Share of a leaf's nodes "
-		  "that are busy, of those that are not away.", utilisation },
+		{ "leaf_utilisation_ratio", "ratio", "Share of the nodes of a "
+		  "leaf switch that are busy, without those that are down or "
+		  "drained.", utilisation },
 		{ "leaf_strain_ratio", "ratio", "Worst predicted slowdown of a "
-		  "job there.", strain },
+		  "job on a leaf switch.", strain },
 		{ "leaf_jobs", NULL, "Jobs that run on a leaf switch.", jobs },
-		{ "leaf_known_jobs", NULL, "Those of them that have a profile.",
-		  known_jobs },
+		{ "leaf_known_jobs", NULL, "Jobs on a leaf switch that have a "
+		  "profile.", known_jobs },
 	};
 
 	put_leaf_nodes(f, s);
@@ -189,27 +198,28 @@ static void put_leaves(FILE *f, const struct np_state *s)
 	}
 }
 
-/* The store */
+/* ---- the store and the installation ---- */
 
 static void put_store(FILE *f, const struct metrics *m)
 {
-	cli_gauge(f, "probed_steps", NULL, "Steps that are measured now.",
-	      (double)m->n_probed_steps);
-	cli_gauge(f, "probe_processes", NULL, "Probes that run beside them.",
-	      (double)m->n_probes);
-	cli_gauges(f, "store_users", NULL, "Users with records in the store, by "
-	       "whether these can be read.");
+	cli_gauge(f, "probed_steps", NULL, "Job steps being measured now.",
+		  (double)m->n_probed_steps);
+	cli_gauge(f, "probe_processes", NULL, "Probe processes of these "
+		  "steps.", (double)m->n_probes);
+	cli_gauges(f, "store_users", NULL, "Users with records in the store, "
+		   "by whether these can be read.");
 	cli_gauge_of(f, "store_users", "readable", "true",
-		 (double)(m->n_users - m->n_closed));
-	cli_gauge_of(f, "store_users", "readable", "false", (double)m->n_closed);
-	cli_gauges(f, "check_findings", NULL, "What netprof check finds.");
+		     (double)(m->n_users - m->n_closed));
+	cli_gauge_of(f, "store_users", "readable", "false",
+		     (double)m->n_closed);
+	cli_gauges(f, "check_findings", NULL, "Findings of netprof check.");
 	for (int i = 0; i < CLI_RESULTS; i++)
 		cli_gauge_of(f, "check_findings", "result",
 			 cli_result_name((enum cli_result)i),
 			 (double)m->n_findings[i]);
 }
 
-/* Of gauges alone, so that readers of the older format take it.  free() it. */
+/* Make the whole text; the caller frees it. Returns 0 or -ENOMEM. */
 static int make_text(const struct metrics *m, char **text)
 {
 	char *buf = NULL;
@@ -219,12 +229,13 @@ static int make_text(const struct metrics *m, char **text)
 
 	if (!f)
 		return -ENOMEM;
-	cli_gauges(f, "build_info", NULL, "1: of the version of netprof.");
+	cli_gauges(f, "build_info", NULL, "1 for the installed version of "
+		   "netprof.");
 	cli_gauge_of(f, "build_info", "version", NP_VERSION, 1);
 	put_store(f, m);
-	cli_gauge(f, "placement_snapshot_readable", NULL, "1: there is a last "
-	      "decision of placement, which the following is from.",
-	      m->have_state);
+	cli_gauge(f, "placement_snapshot_readable", NULL, "1 if the last "
+		  "decision of placement could be read; the metrics below are "
+		  "from it.", m->have_state);
 	if (m->have_state) {
 		put_snapshot(f, m);
 		put_mode(f, &m->state);
@@ -242,7 +253,9 @@ static int make_text(const struct metrics *m, char **text)
 	return 0;
 }
 
-#define SKEW_SEC 60.0 /* that the clocks of hosts and of the store differ by */
+/* ---- gathering ---- */
+
+#define SKEW_SEC 60.0 /* largest difference between clocks of hosts and store */
 
 static void count_running(struct metrics *m, const struct np_runs *runs)
 {
@@ -257,8 +270,11 @@ static void count_running(struct metrics *m, const struct np_runs *runs)
 	}
 }
 
-/* Records that are being written: only applications that changed are read. */
-static void look_at_user(struct metrics *m, struct np_store *s, uid_t uid)
+/*
+ * Count the running steps of a user. Only applications whose directory changed
+ * recently can have one, so the others are not read.
+ */
+static void count_user(struct metrics *m, struct np_store *s, uid_t uid)
 {
 	double since = m->now - NP_EVIDENCE_RUNNING_SEC - SKEW_SEC;
 	struct np_store_app *apps;
@@ -281,8 +297,8 @@ static void look_at_user(struct metrics *m, struct np_store *s, uid_t uid)
 	free(apps);
 }
 
-/* A store that cannot be read is among the findings. */
-static void look_at_store(struct metrics *m, const char *dir)
+/* A store that cannot be read is reported by the findings of netprof check. */
+static void count_store(struct metrics *m, const char *dir)
 {
 	struct np_store *s;
 	uid_t *uids;
@@ -292,13 +308,13 @@ static void look_at_store(struct metrics *m, const char *dir)
 		return;
 	if (!np_store_uids(s, &uids, &n, NULL, NULL, NULL)) {
 		for (size_t i = 0; i < n; i++)
-			look_at_user(m, s, uids[i]);
+			count_user(m, s, uids[i]);
 		free(uids);
 	}
 	np_store_close(s);
 }
 
-static int check(struct metrics *m, struct cli_check *c)
+static int count_findings(struct metrics *m, struct cli_check *c)
 {
 	c->found = calloc(CLI_CHECK_MAX, sizeof(*c->found));
 	if (!c->found)
@@ -310,7 +326,10 @@ static int check(struct metrics *m, struct cli_check *c)
 	return 0;
 }
 
-/* The state may be missing or damaged; then the rest is told. */
+/*
+ * Gather everything. A missing or damaged state of placement is no failure: the
+ * other metrics are printed. Returns -1 to go on, or the exit status.
+ */
 static int gather(struct metrics *m)
 {
 	struct cli_check c = { .now = m->now };
@@ -324,11 +343,11 @@ static int gather(struct metrics *m)
 	m->have_state = !rc;
 	if (rc && rc != -ENOENT)
 		cli_fail("%s", err.text);
-	look_at_store(m, c.conf.store);
-	return check(m, &c) ? cli_fail("out of memory") : -1;
+	count_store(m, c.conf.store);
+	return count_findings(m, &c) ? cli_fail("out of memory") : -1;
 }
 
-static int put(const struct metrics *m, const char *output)
+static int write_metrics(const struct metrics *m, const char *output)
 {
 	struct np_err err = NP_ERR_INIT;
 	char *text;
@@ -353,7 +372,7 @@ static int run_metrics(const struct cli_cmd *self, int argc, char **argv)
 	if (rc < 0)
 		rc = gather(&m);
 	if (rc < 0)
-		rc = put(&m, o.output);
+		rc = write_metrics(&m, o.output);
 	if (m.have_state)
 		np_state_free(&m.state);
 	return rc;
@@ -361,13 +380,13 @@ static int run_metrics(const struct cli_cmd *self, int argc, char **argv)
 
 const struct cli_cmd cmd_metrics = {
 	.name = "metrics", .args = "[-o FILE]",
-	.help = "what goes on, for Prometheus and the like",
+	.help = "print metrics for Prometheus and similar systems",
 	.text =
-"Prints gauges as OpenMetrics text: the last decision of placement and its\n"
-"age, jobs that are confined or deferred, the leaf switches with their load,\n"
-"the probes that run, and what netprof check finds.  For the textfile\n"
-"directory of a node exporter, as root or SlurmUser, every minute.\n\n"
-"  -o FILE, --output=FILE  into FILE, which is there as a whole or not at all",
+"Prints gauges as OpenMetrics text: the last decision of placement and its age,\n"
+"jobs that are restricted or held, the leaf switches and their load, the running\n"
+"probes, and the findings of netprof check.  Run it every minute as root or\n"
+"SlurmUser, and let it write to the textfile directory of a node exporter.\n\n"
+"  -o FILE, --output=FILE  write FILE; readers see it complete or not at all",
 	.examples =
 "  netprof metrics\n"
 "  netprof metrics -o /var/lib/prometheus/node-exporter/netprof.prom\n",

@@ -158,13 +158,13 @@ test_a_comparison_tells_what_was_different() {
 			'^fft:4100.0 took 84.0 s, 40 % longer than fft alone \(60.0 s, n 2\)'
 		equal "$filter" "$(netprof compare fft | sed -n 2p)" "$wanted"
 	done <<-END
-		.;Nothing else that is recorded differs.
+		.;No recorded condition differs.
 		.nodes = "n[4-7]";Different: the nodes.
-		.ucx_version = "1.20.0";Different: UCX.
-		.mpi_version = "MPICH 4.0.2";Different: the MPI.
-		del(.mpi_version);Nothing else that is recorded differs.
+		.ucx_version = "1.20.0";Different: the version of UCX.
+		.mpi_version = "MPICH 4.0.2";Different: the MPI library.
+		del(.mpi_version);No recorded condition differs.
 		.n_tasks = 64 | .fingerprint = "0badf00d";Different: the number of tasks, the command.
-		del(.slurm_version);Nothing else that is recorded differs.
+		del(.slurm_version);No recorded condition differs.
 	END
 }
 
@@ -175,7 +175,7 @@ test_a_comparison_does_not_take_chance_for_a_cause() {
 		'^fft:4100.0 took 62.0 s, 3 % longer than fft alone .60.0 s, n 2., which may be$'
 	slow_run '.exit_code = 1'
 	equal "it failed" "$(netprof compare fft | head -n 2)" \
-		"$(printf '%s\n' 'Run times of fft cannot be compared: fewer than two of these are known.' \
+		"$(printf '%s\n' 'The run times of fft cannot be compared: fewer than two are known.' \
 			'Different: the exit code.')"
 }
 
@@ -187,7 +187,7 @@ test_a_run_to_compare_is_found_or_it_is_said() {
 	run netprof compare fft:77
 	equal "none" "$RC $ERR" '1 netprof: no run "77" of fft; netprof runs fft lists them'
 	run netprof compare fft:4000
-	contains "two steps" "$ERR" 'has several steps, such as 4000\.[01] and 4000\.[01]: expected one$'
+	contains "two steps" "$ERR" 'has several steps; name one of them, such as 4000\.[01] or 4000\.[01]$'
 	run netprof compare fft:4000.1
 	equal "one of them" "$RC" 0
 	run netprof compare fft:400

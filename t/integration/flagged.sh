@@ -339,7 +339,7 @@ test_the_record_says_which_mpi_the_program_had() {
 	expect without 'length == 1 and (.[0] | has("mpi_version") | not)'
 	! pgrep -u 20001 -f "^$(rundir)/build/netprof-mpi" >/dev/null ||
 		fail "it looks on where nothing runs"
-	alice 'netprof compare openmpi mpich' | grep -q '^Different: .*the MPI' ||
+	alice 'netprof compare openmpi mpich' | grep -q '^Different: .*the MPI library' ||
 		fail "$(alice 'netprof compare openmpi mpich')"
 }
 
