@@ -1,4 +1,4 @@
-/* Gathering what accounting and metrics say of a job. */
+/* Gathering what accounting and metrics tell about a job. */
 #include "cli_history.h"
 
 #include <errno.h>
@@ -11,33 +11,35 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli_slurm.h"
 #include "np_clock.h"
 #include "np_http.h"
 #include "np_quantity.h"
 #include "np_read.h"
 #include "np_slurm_file.h"
 
-#define MAX_TEXT ((size_t)256 << 20) /* bytes of accounting */
+/* Bounds of what Slurm's programs print, in bytes, and of their time. */
+#define MAX_ACCOUNTING ((size_t)256 << 20)
 #define MAX_TOPOLOGY ((size_t)64 << 20)
 #define MAX_CONFIG ((size_t)1 << 20)
 #define SACCT_SEC 60.0
 #define SCONTROL_SEC 5.0
-#define MAX_ARGUMENT 100000 /* bytes; Linux takes 128 KiB for one */
+#define MAX_ARGUMENT 100000 /* bytes; Linux accepts 128 KiB in one argument */
 
 /* Bounds of what a metrics server is asked for one job. */
-#define MOST_QUERIES 600
-#define MOST_SEC 30.0
-#define MOST_LEAVES 8
-#define MOST_LEAF_NODES 512
-#define LEAST_SAMPLES 2.0 /* in a run, for a rate */
+#define MAX_QUERIES 600
+#define MAX_QUERY_SEC 30.0 /* for all queries together */
+#define MAX_LEAVES 8
+#define MAX_LEAF_NODES 512
+#define LEAST_SAMPLES 2.0 /* that a run must have for a rate */
 
 /* ---- Slurm's programs ---- */
 
-/* The whole output of a program, malloc'ed. */
+/* Run a program of Slurm; *out: its whole output, malloc'ed. */
 static int run(char *const argv[], double sec, size_t max, char **out,
 	       struct np_err *err)
 {
-	/* Memory that is not written to is not used. */
+	/* max may be large; pages that are never written take no memory. */
 	char *text = malloc(max);
 	int rc = text ? cli_spawn(argv, sec, text, max) : -ENOMEM;
 
@@ -51,14 +53,17 @@ static int run(char *const argv[], double sec, size_t max, char **out,
 	}
 	free(text);
 	return np_errf(err, rc < 0 ? rc : -EIO, rc == -ENOENT ?
-		       "there is no %s" : rc == -ETIMEDOUT ?
-		       "%s does not answer" : rc == -EFBIG ?
-		       "%s prints too much" : rc == -ENOMEM ?
-		       "out of memory for %s" :
-		       "%s fails; run it by hand to see why", argv[0]);
+		       "%s was not found" : rc == -ETIMEDOUT ?
+		       "%s did not answer" : rc == -EFBIG ?
+		       "the output of %s is too large" : rc == -ENOMEM ?
+		       "out of memory for the output of %s" :
+		       "%s failed; run it by hand to see why", argv[0]);
 }
 
-/* One that no name of a job can have in it, except by guessing 32 bits. */
+/*
+ * Make a field delimiter that cannot occur in the name of a job: users choose
+ * names, and would have to guess 32 random bits.
+ */
 static void choose_delimiter(char *buf, size_t len)
 {
 	uint32_t secret = 0;
@@ -80,14 +85,14 @@ static char *date_argument(const char *option, double date, char *buf,
 	return buf;
 }
 
-#define MOST_EXTRA 8
+#define MAX_EXTRA 8
 
-/* extra: arguments that say which jobs, ending with NULL. */
+/* Add jobs from sacct. extra: arguments that select them, NULL-terminated. */
 static int sacct(struct np_acct *h, char *const extra[], struct np_err *err)
 {
 	static bool lacks_columns;
 	char mark[32], delimiter[64], *text;
-	char *argv[8 + MOST_EXTRA] = {
+	char *argv[8 + MAX_EXTRA] = {
 		"sacct", "--allocations", "--duplicates", "--parsable2",
 		delimiter, NULL,
 	};
@@ -100,11 +105,11 @@ static int sacct(struct np_acct *h, char *const extra[], struct np_err *err)
 	setenv("SLURM_TIME_FORMAT", "%s", 1);
 	argv[5] = lacks_columns ? "--format=" NP_ACCT_FORMAT :
 				  "--format=" NP_ACCT_FORMAT_MORE;
-	rc = run(argv, SACCT_SEC, MAX_TEXT, &text, err);
+	rc = run(argv, SACCT_SEC, MAX_ACCOUNTING, &text, err);
 	if (rc == -EIO && !lacks_columns) {
-		/* Releases before 21.08 have no SubmitLine. */
+		/* Slurm before 21.08 has no column SubmitLine. */
 		argv[5] = "--format=" NP_ACCT_FORMAT;
-		rc = run(argv, SACCT_SEC, MAX_TEXT, &text, err);
+		rc = run(argv, SACCT_SEC, MAX_ACCOUNTING, &text, err);
 		lacks_columns = !rc;
 	}
 	if (rc)
@@ -127,7 +132,7 @@ static int read_topology(const struct cli_history_ask *ask,
 		return 0;
 	if (!ask->topology && run(argv, SCONTROL_SEC, MAX_TOPOLOGY, &text,
 				  NULL))
-		return 0; /* without: all nodes are on one leaf */
+		return 0; /* without topology all nodes are on one leaf */
 	rc = ask->topology ? np_slurm_text(ask->topology, MAX_TOPOLOGY, &text,
 					   &len, err) : 0;
 	if (rc)
@@ -140,12 +145,12 @@ static int read_topology(const struct cli_history_ask *ask,
 	return rc;
 }
 
-static int read_file(struct np_acct *h, const char *path,
-		     struct np_err *err)
+static int read_accounting(struct np_acct *h, const char *path,
+			   struct np_err *err)
 {
 	char *text;
 	size_t len;
-	int rc = np_slurm_text(path, MAX_TEXT, &text, &len, err);
+	int rc = np_slurm_text(path, MAX_ACCOUNTING, &text, &len, err);
 
 	if (rc)
 		return rc;
@@ -154,9 +159,10 @@ static int read_file(struct np_acct *h, const char *path,
 	return rc;
 }
 
-/* ---- privacy ---- */
-
-/* As squeue hides them: PrivateData=jobs.  What sacct hides is not there. */
+/*
+ * Are the jobs of other users hidden from this user, as squeue hides them with
+ * PrivateData=jobs? Jobs that sacct hides do not reach us in the first place.
+ */
 static bool jobs_are_private(void)
 {
 	static char *const argv[] = { "scontrol", "show", "config", NULL };
@@ -174,30 +180,6 @@ static bool jobs_are_private(void)
 	return cli_slurm_lists(list, "jobs") || cli_slurm_lists(list, "all");
 }
 
-bool cli_history_may_name(const struct cli_history *p, const struct np_acct_job *j)
-{
-	const struct passwd *pw;
-	char user[256];
-
-	if (!p->masked)
-		return true;
-	pw = getpwuid(geteuid());
-	return pw && !strcmp(pw->pw_name, np_acct_text(&p->h, j->user, user,
-							  sizeof(user)));
-}
-
-const char *cli_history_job(const struct cli_history *p,
-			    const struct np_acct_job *j, char *buf, size_t len)
-{
-	if (!cli_history_may_name(p, j))
-		snprintf(buf, len, "another job");
-	else if (j->task != NP_ACCT_NO_TASK)
-		snprintf(buf, len, "%u_%u", j->array, j->task);
-	else
-		snprintf(buf, len, "%u", j->id);
-	return buf;
-}
-
 int cli_history_since(char *text, void *sec, struct np_err *err)
 {
 	size_t len = strlen(text);
@@ -213,20 +195,21 @@ int cli_history_since(char *text, void *sec, struct np_err *err)
 		v = 0;
 	}
 	if (v < 60 || v > 3660 * 86400.0)
-		return np_errf(err, -EINVAL, "expected a time from 1m to "
+		return np_errf(err, -EINVAL, "expected an age from 1m to "
 			       "3660d, such as 7d or 36h");
 	*(double *)sec = v;
 	return 0;
 }
 
-/* ---- jobs ---- */
+/* ---- the job, comparable runs and neighbours ---- */
 
+/* Set p->job. Needed again after each read, because reading moves the jobs. */
 static void find_job(struct cli_history *p, uint32_t id, uint32_t task)
 {
 	p->job = np_acct_find(&p->h, id, task);
 }
 
-/* The job itself, and runs of the same name of the same user. */
+/* Read the job, and completed runs with the same name of the same user. */
 static int ask_job(struct cli_history *p, uint32_t id, uint32_t task,
 		   struct np_err *err)
 {
@@ -255,12 +238,15 @@ static int ask_job(struct cli_history *p, uint32_t id, uint32_t task,
 	return sacct(&p->h, of_like, err);
 }
 
-/* Nodes of its leaf switches as a list, or false: it gets too long. */
+/*
+ * The nodes of the leaf switches of a job as a host list. Returns false if the
+ * list is empty or would be too long for an argument.
+ */
 static bool list_leaves(const struct cli_history *p, const struct np_topo *t,
 			const struct np_acct_job *j, char *buf, size_t len)
 {
-	struct np_acct_place leaf[MOST_LEAVES];
-	size_t n = np_acct_leaves(&p->h, j, leaf, MOST_LEAVES), used = 0;
+	struct np_acct_place leaf[MAX_LEAVES];
+	size_t n = np_acct_leaves(&p->h, j, leaf, MAX_LEAVES), used = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		char name[256];
@@ -281,9 +267,13 @@ static bool list_leaves(const struct cli_history *p, const struct np_topo *t,
 	return used;
 }
 
-static int ask_beside(struct cli_history *p, const struct np_topo *t,
-		      double start, double end, const struct np_acct_job *j,
-		      char *list, struct np_err *err)
+/*
+ * Read the jobs that ran on the leaf switches of j between two times. list: a
+ * buffer of MAX_ARGUMENT bytes.
+ */
+static int ask_neighbours(struct cli_history *p, const struct np_topo *t,
+			  double start, double end, const struct np_acct_job *j,
+			  char *list, struct np_err *err)
 {
 	char from[64], to[64];
 	bool known = list_leaves(p, t, j, list, MAX_ARGUMENT);
@@ -295,9 +285,9 @@ static int ask_beside(struct cli_history *p, const struct np_topo *t,
 	return sacct(&p->h, extra, err);
 }
 
-/* Who was beside the job, and beside each comparable run. */
-static int ask_all_beside(struct cli_history *p, const struct np_topo *t,
-			  uint32_t id, uint32_t task, struct np_err *err)
+/* Read the neighbours of the job and of each comparable run. */
+static int ask_all_neighbours(struct cli_history *p, const struct np_topo *t,
+			      uint32_t id, uint32_t task, struct np_err *err)
 {
 	struct np_acct_job job[CLI_HISTORY_RUNS + 1];
 	char *list = malloc(MAX_ARGUMENT);
@@ -308,9 +298,9 @@ static int ask_all_beside(struct cli_history *p, const struct np_topo *t,
 		job[n] = p->h.job[p->like[n]];
 	job[n++] = *p->job;
 	for (size_t i = 0; !rc && i < n; i++) {
-		/* Reading moves jobs, not the lists of their nodes. */
-		rc = ask_beside(p, t, job[i].start, np_acct_job_end(&p->h,
-				&job[i]), &job[i], list, err);
+		/* Reading moves the jobs, but not their lists of nodes. */
+		rc = ask_neighbours(p, t, job[i].start, np_acct_job_end(&p->h,
+				    &job[i]), &job[i], list, err);
 	}
 	free(list);
 	if (!rc)
@@ -319,7 +309,7 @@ static int ask_all_beside(struct cli_history *p, const struct np_topo *t,
 	return rc;
 }
 
-static void compare(struct cli_history *p)
+static void select_comparable(struct cli_history *p)
 {
 	p->n_like = np_acct_comparable(&p->h, p->job, p->like,
 					  CLI_HISTORY_RUNS, &p->any_like);
@@ -333,8 +323,8 @@ static void compare(struct cli_history *p)
 	}
 }
 
-/* Returns 0, or -errno with err: there is no accounting. */
-static int gather(struct cli_history *p, const struct cli_history_ask *ask,
+/* Load everything from the accounting. Returns 0 or -errno with err. */
+static int load_accounting(struct cli_history *p, const struct cli_history_ask *ask,
 		  uint32_t id, uint32_t task, struct np_err *err)
 {
 	struct np_topo t;
@@ -343,18 +333,18 @@ static int gather(struct cli_history *p, const struct cli_history_ask *ask,
 	if (!rc)
 		rc = np_acct_topology(&p->h, &t, err);
 	if (!rc)
-		rc = ask->accounting ? read_file(&p->h, ask->accounting, err) :
+		rc = ask->accounting ? read_accounting(&p->h, ask->accounting, err) :
 				       ask_job(p, id, task, err);
 	if (!rc)
 		rc = np_acct_index(&p->h);
 	if (!rc)
 		find_job(p, id, task);
 	if (!rc && p->job)
-		compare(p);
+		select_comparable(p);
 	if (!rc && p->job && !ask->accounting) {
-		rc = ask_all_beside(p, &t, id, task, err);
+		rc = ask_all_neighbours(p, &t, id, task, err);
 		if (!rc && p->job)
-			compare(p);
+			select_comparable(p);
 	}
 	np_topo_free(&t);
 	if (!rc && p->job)
@@ -382,40 +372,41 @@ int cli_history_all(struct np_acct *h, const struct cli_history_ask *ask,
 		      sizeof(from));
 	date_argument("--endtime=", now, to, sizeof(to));
 	if (!rc)
-		rc = ask->accounting ? read_file(h, ask->accounting, err) :
+		rc = ask->accounting ? read_accounting(h, ask->accounting, err) :
 				       sacct(h, extra, err);
 	if (!rc)
 		rc = np_acct_index(h);
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 }
 
-/* ---- metrics ---- */
+/* ---- metrics: queries ---- */
 
-/* Questions about one run after the other. */
-struct asker {
+/* State of the queries for the job and its comparable runs. */
+struct querier {
 	struct cli_history *p;
 	const struct np_metrics_conf *conf;
-	struct np_http *http;
-	double until;	/* np_mono_sec() */
-	bool stopped;	/* the server does not answer: no more questions */
-	bool silent[NP_N_SIGNALS]; /* nothing is known of the job's own nodes */
-	char **name;	/* of the nodes that are asked about */
+	struct np_http *http; /* NULL: there is no server to ask */
+	double until;	      /* time limit, np_mono_sec() */
+	bool stopped; /* limit reached, or the server does not answer */
+	bool silent[NP_N_SIGNALS]; /* signals the job's nodes do not have */
+	/* The nodes of the next query: names, and indices into p->h. */
+	char **name;
 	uint32_t *number;
-	size_t n, room;
+	size_t n;
 };
 
-static void clear_names(struct asker *a)
+static void clear_names(struct querier *a)
 {
 	for (size_t i = 0; i < a->n; i++)
 		free(a->name[i]);
 	a->n = 0;
 }
 
-static int add_name(struct asker *a, uint32_t node)
+static int add_name(struct querier *a, uint32_t node)
 {
 	char name[256];
 
-	if (a->n == MOST_LEAF_NODES)
+	if (a->n == MAX_LEAF_NODES)
 		return 0;
 	np_acct_node(&a->p->h, node, name, sizeof(name));
 	a->name[a->n] = strdup(name);
@@ -423,8 +414,9 @@ static int add_name(struct asker *a, uint32_t node)
 	return a->name[a->n] ? (a->n++, 0) : -ENOMEM;
 }
 
-static bool is_own(const struct cli_history *p, const struct np_acct_job *j,
-		   uint32_t node)
+/* Does the job have this node? */
+static bool has_node(const struct cli_history *p, const struct np_acct_job *j,
+		     uint32_t node)
 {
 	for (size_t i = 0; i < j->n_listed; i++)
 		if (p->h.node[j->first_node + i] == node)
@@ -432,8 +424,11 @@ static bool is_own(const struct cli_history *p, const struct np_acct_job *j,
 	return false;
 }
 
-/* Its own nodes on a leaf switch, and with others the rest of them. */
-static int name_nodes(struct asker *a, const struct np_acct_job *j, uint32_t leaf,
+/*
+ * Select the nodes of the next query: those of the job on a leaf switch and,
+ * with others, the remaining nodes of that leaf switch after them.
+ */
+static int select_nodes(struct querier *a, const struct np_acct_job *j, uint32_t leaf,
 		      bool others)
 {
 	const struct np_acct *h = &a->p->h;
@@ -444,16 +439,17 @@ static int name_nodes(struct asker *a, const struct np_acct_job *j, uint32_t lea
 		if (h->leaf_of[h->node[j->first_node + i]] == leaf)
 			rc = add_name(a, h->node[j->first_node + i]);
 	for (uint32_t i = 0; others && !rc && i < h->node_name.n; i++)
-		if (h->leaf_of[i] == leaf && !is_own(a->p, j, i))
+		if (h->leaf_of[i] == leaf && !has_node(a->p, j, i))
 			rc = add_name(a, i);
 	return rc;
 }
 
 /*
- * One question about the named nodes.  What the server does not answer leaves
- * no values; the first reason is kept.
+ * Query one signal of the selected nodes, r->n_steps values for each. Values
+ * that the server does not have are NaN; the first reason for missing ones is
+ * kept in p->no_metrics.
  */
-static void ask_one(struct asker *a, enum np_signal s,
+static void query(struct querier *a, enum np_signal s,
 		    const struct np_prom_range *r, double *value)
 {
 	const char *expression = np_metrics_expression(a->conf, s);
@@ -466,10 +462,11 @@ static void ask_one(struct asker *a, enum np_signal s,
 		value[i] = NAN;
 	if (!expression || a->stopped || a->silent[s])
 		return;
-	if (p->n_queries == MOST_QUERIES || np_mono_sec() > a->until) {
+	if (p->n_queries == MAX_QUERIES || np_mono_sec() > a->until) {
 		a->stopped = true;
 		np_errf(&p->no_metrics, 0, "not all comparable runs were "
-			"looked at: %zu questions are enough", p->n_queries);
+			"examined: limit of queries or time reached after %zu "
+			"queries", p->n_queries);
 		return;
 	}
 	p->n_queries++;
@@ -483,18 +480,23 @@ static void ask_one(struct asker *a, enum np_signal s,
 		p->no_metrics = err;
 	a->stopped |= rc && (rc != -EINVAL || !p->metrics);
 	if (!rc && *other && !p->no_metrics.text[0])
-		np_errf(&p->no_metrics, 0, "the label %s also has \"%s\", "
-			"which is none of the nodes (MetricsLabel)",
+		np_errf(&p->no_metrics, 0, "the label %s also has the value "
+			"\"%s\", which is not one of the nodes (MetricsLabel)",
 			a->conf->label, other);
 }
 
-static int see_leaf(struct asker *a, const struct np_acct_job *j, uint32_t leaf,
-		    const struct np_prom_range *r, struct np_seen *seen)
+/*
+ * Query all signals for one leaf switch of a run: the traffic of all its nodes,
+ * the other signals only of the job's nodes.
+ */
+static int query_leaf(struct querier *a, const struct np_acct_job *j,
+		      uint32_t leaf, const struct np_prom_range *r,
+		      struct np_seen *seen)
 {
 	size_t first = seen->n;
-	double value[MOST_LEAF_NODES];
+	double value[MAX_LEAF_NODES];
 	struct np_seen_node *more;
-	int rc = name_nodes(a, j, leaf, true);
+	int rc = select_nodes(a, j, leaf, true);
 
 	if (rc)
 		return rc;
@@ -502,46 +504,51 @@ static int see_leaf(struct asker *a, const struct np_acct_job *j, uint32_t leaf,
 	if (!more)
 		return -ENOMEM;
 	seen->node = more;
-	ask_one(a, NP_SIGNAL_TRAFFIC, r, value);
+	query(a, NP_SIGNAL_TRAFFIC, r, value);
 	for (size_t i = 0; i < a->n; i++) {
 		struct np_seen_node *n = &seen->node[seen->n++];
 
 		n->node = a->number[i];
 		n->leaf = leaf;
-		n->own = is_own(a->p, j, n->node);
+		n->own = has_node(a->p, j, n->node);
 		for (int s = 0; s < NP_N_SIGNALS; s++)
 			n->value[s] = NAN;
 		n->value[NP_SIGNAL_TRAFFIC] = value[i];
 	}
-	rc = name_nodes(a, j, leaf, false); /* these come first, in order */
+	rc = select_nodes(a, j, leaf, false); /* the first ones, same order */
 	for (int s = NP_SIGNAL_TRAFFIC + 1; !rc && s < NP_N_SIGNALS; s++) {
-		ask_one(a, (enum np_signal)s, r, value);
+		query(a, (enum np_signal)s, r, value);
 		for (size_t i = 0; i < a->n; i++)
 			seen->node[first + i].value[s] = value[i];
 	}
 	return rc;
 }
 
-static int see(struct asker *a, const struct np_acct_job *j, struct np_seen *seen)
+/* Query all signals for a whole run. */
+static int query_run(struct querier *a, const struct np_acct_job *j,
+		     struct np_seen *seen)
 {
 	struct cli_history *p = a->p;
 	double end = np_acct_job_end(&p->h, j), sec = end - j->start;
 	const struct np_prom_range r = {
 		.start = end, .window_sec = sec, .n_steps = 1,
 	};
-	struct np_acct_place leaf[MOST_LEAVES];
-	size_t n = np_acct_leaves(&p->h, j, leaf, MOST_LEAVES);
+	struct np_acct_place leaf[MAX_LEAVES];
+	size_t n = np_acct_leaves(&p->h, j, leaf, MAX_LEAVES);
 	int rc = 0;
 
 	if (!a->http || sec < LEAST_SAMPLES * a->conf->interval_sec)
 		return 0;
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = see_leaf(a, j, leaf[i].leaf, &r, seen);
+		rc = query_leaf(a, j, leaf[i].leaf, &r, seen);
 	return rc;
 }
 
-/* Other jobs' node-seconds on its leaf switches, over the nodes they can have. */
-static int occupied(const struct cli_history *p, const struct np_acct_job *j,
+/*
+ * How long its leaf switches were occupied by other jobs, in seconds: their
+ * node-seconds divided by the nodes that the job leaves them.
+ */
+static int occupied_time(const struct cli_history *p, const struct np_acct_job *j,
 		    double *sec)
 {
 	struct np_acct_place leaf[64];
@@ -563,9 +570,11 @@ static int occupied(const struct cli_history *p, const struct np_acct_job *j,
 	return 0;
 }
 
-/* Worst of the named nodes, or the sum, of one step. */
-static double fold(const double *value, size_t n, size_t n_steps, size_t step,
-		   bool sum)
+/* ---- metrics: timeline and neighbours ---- */
+
+/* Combine the values of n nodes in one step: their sum or their maximum. */
+static double combine(const double *value, size_t n, size_t n_steps,
+		      size_t step, bool sum)
 {
 	double v = NAN;
 
@@ -578,7 +587,7 @@ static double fold(const double *value, size_t n, size_t n_steps, size_t step,
 	return v;
 }
 
-/* The leaf switch on which others sent most. */
+/* The leaf switch with the most traffic of other jobs. */
 static uint32_t busiest_leaf(const struct np_seen *s)
 {
 	uint32_t leaf = s->node[0].leaf;
@@ -600,7 +609,7 @@ static uint32_t busiest_leaf(const struct np_seen *s)
 	return leaf;
 }
 
-static int make_timeline(struct asker *a, const struct np_seen *seen)
+static int make_timeline(struct querier *a, const struct np_seen *seen)
 {
 	struct cli_history *p = a->p;
 	struct cli_timeline *t = &p->timeline;
@@ -621,33 +630,36 @@ static int make_timeline(struct asker *a, const struct np_seen *seen)
 		.window_sec = fmax(t->step_sec, 3 * a->conf->interval_sec),
 		.n_steps = t->n,
 	};
-	value = malloc(MOST_LEAF_NODES * CLI_HISTORY_STEPS * sizeof(*value));
-	rc = value ? name_nodes(a, j, t->leaf, false) : -ENOMEM;
+	value = malloc(MAX_LEAF_NODES * CLI_HISTORY_STEPS * sizeof(*value));
+	rc = value ? select_nodes(a, j, t->leaf, false) : -ENOMEM;
 	own = a->n;
 	if (!rc)
-		rc = name_nodes(a, j, t->leaf, true);
+		rc = select_nodes(a, j, t->leaf, true);
 	if (!rc)
-		ask_one(a, NP_SIGNAL_TRAFFIC, &r, value);
+		query(a, NP_SIGNAL_TRAFFIC, &r, value);
 	for (size_t i = 0; !rc && i < t->n; i++) {
-		t->own[i] = fold(value, own, t->n, i, true);
-		t->others[i] = fold(value + own * t->n, a->n - own, t->n, i,
+		t->own[i] = combine(value, own, t->n, i, true);
+		t->others[i] = combine(value + own * t->n, a->n - own, t->n, i,
 				    true);
 	}
 	if (!rc)
-		rc = name_nodes(a, j, t->leaf, false);
+		rc = select_nodes(a, j, t->leaf, false);
 	for (int io = 0; !rc && io < 2; io++) {
-		ask_one(a, io ? NP_SIGNAL_IO_WAIT : NP_SIGNAL_CPU_WAIT, &r,
+		query(a, io ? NP_SIGNAL_IO_WAIT : NP_SIGNAL_CPU_WAIT, &r,
 			value);
 		for (size_t i = 0; i < t->n; i++)
-			(io ? t->io : t->cpu)[i] = fold(value, a->n, t->n, i,
+			(io ? t->io : t->cpu)[i] = combine(value, a->n, t->n, i,
 							false);
 	}
 	free(value);
 	return rc;
 }
 
-/* Each neighbour's part of what the network cost. */
-static int share_beside(struct cli_history *p)
+/*
+ * Divide the cost of the network among the neighbours, by their traffic or, if
+ * that is unknown, by their nodes.
+ */
+static int share_cost(struct cli_history *p)
 {
 	double sum = 0, sec = p->x.blame.cause[NP_CAUSE_NETWORK].sec.mean;
 	bool slow = p->x.blame.verdict >= NP_BLAME_CAUSE;
@@ -669,8 +681,8 @@ static int share_beside(struct cli_history *p)
 	return 0;
 }
 
-/* What each neighbour's nodes sent and received, as far as it was seen. */
-static int rate_beside(struct cli_history *p, const struct np_seen *seen)
+/* The traffic of each neighbour on nodes for which there are values. */
+static int measure_neighbours(struct cli_history *p, const struct np_seen *seen)
 {
 	p->beside_rate = calloc(p->n_beside + 1, sizeof(*p->beside_rate));
 	if (!p->beside_rate)
@@ -683,7 +695,7 @@ static int rate_beside(struct cli_history *p, const struct np_seen *seen)
 			double v = seen->node[k].value[NP_SIGNAL_TRAFFIC];
 
 			if (isnan(v) || seen->node[k].own ||
-			    !is_own(p, o, seen->node[k].node))
+			    !has_node(p, o, seen->node[k].node))
 				continue;
 			sum = (isnan(sum) ? 0 : sum) + v;
 		}
@@ -692,8 +704,10 @@ static int rate_beside(struct cli_history *p, const struct np_seen *seen)
 	return 0;
 }
 
-/* What the site does not measure is not asked for other runs. */
-static void find_silent(struct asker *a, const struct np_seen *s)
+/* ---- metrics: examination ---- */
+
+/* Signals that the site does not measure need not be queried again. */
+static void find_silent(struct querier *a, const struct np_seen *s)
 {
 	for (int k = 0; k < NP_N_SIGNALS; k++) {
 		a->silent[k] = true;
@@ -702,7 +716,7 @@ static void find_silent(struct asker *a, const struct np_seen *s)
 	}
 }
 
-static void count_silent(struct cli_history *p, const struct np_seen *s)
+static void count_nodes_without(struct cli_history *p, const struct np_seen *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		bool any = false;
@@ -713,7 +727,7 @@ static void count_silent(struct cli_history *p, const struct np_seen *s)
 	}
 }
 
-static int examine(struct asker *a)
+static int examine(struct querier *a)
 {
 	struct cli_history *p = a->p;
 	struct np_seen seen[CLI_HISTORY_RUNS + 1] = { { .n = 0 } };
@@ -721,18 +735,18 @@ static int examine(struct asker *a)
 	size_t n = p->n_like;
 	int rc = 0;
 
-	/* The job first: without answers for it no others are needed. */
+	/* The job comes first: without values of it, no others are needed. */
 	for (size_t i = 0; !rc && i <= n; i++) {
 		const struct np_acct_job *j = i ? &p->h.job[p->like[i - 1]] :
 					      p->job;
 		struct np_seen *s = &seen[i ? i - 1 : n];
 
 		s->sec = fmax(np_acct_job_sec(&p->h, j), 1e-3);
-		rc = occupied(p, j, &s->occupied_sec);
+		rc = occupied_time(p, j, &s->occupied_sec);
 		if (!rc)
-			rc = see(a, j, s);
+			rc = query_run(a, j, s);
 		if (!rc && !i) {
-			count_silent(p, s);
+			count_nodes_without(p, s);
 			find_silent(a, s);
 			rc = make_timeline(a, s);
 		}
@@ -741,16 +755,16 @@ static int examine(struct asker *a)
 		rc = np_examine(seen, n, &p->x, &err);
 	p->examined = !rc;
 	if (!rc)
-		rc = rate_beside(p, &seen[n]);
+		rc = measure_neighbours(p, &seen[n]);
 	if (!rc)
-		rc = share_beside(p);
+		rc = share_cost(p);
 	for (size_t i = 0; i <= n; i++)
 		free(seen[i].node);
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* Says in no_metrics why there is nobody to ask. */
-static void connect_to(struct asker *a)
+/* Set a->http, or p->no_metrics to why there is no server to ask. */
+static void connect_server(struct querier *a)
 {
 	struct cli_history *p = a->p;
 	double sec = np_acct_job_end(&p->h, p->job) - p->job->start;
@@ -759,24 +773,25 @@ static void connect_to(struct asker *a)
 		np_errf(&p->no_metrics, 0, "no metrics server is configured "
 			"(MetricsURL in netprof.conf, --metrics-url)");
 	else if (sec < LEAST_SAMPLES * a->conf->interval_sec)
-		np_errf(&p->no_metrics, 0, "the job ran for %.0f s, and there "
-			"is a sample every %g s (MetricsInterval)", sec,
+		np_errf(&p->no_metrics, 0, "the job ran for %.0f s, too short "
+			"for samples every %g s (MetricsInterval)", sec,
 			a->conf->interval_sec);
 	else
 		np_http_new(a->conf, &a->http, &p->no_metrics);
 }
 
-static int look(struct cli_history *p, const struct np_metrics_conf *conf)
+static int examine_job(struct cli_history *p,
+		       const struct np_metrics_conf *conf)
 {
-	struct asker a = {
-		.p = p, .conf = conf, .until = np_mono_sec() + MOST_SEC,
-		.name = calloc(MOST_LEAF_NODES, sizeof(*a.name)),
-		.number = calloc(MOST_LEAF_NODES, sizeof(*a.number)),
+	struct querier a = {
+		.p = p, .conf = conf, .until = np_mono_sec() + MAX_QUERY_SEC,
+		.name = calloc(MAX_LEAF_NODES, sizeof(*a.name)),
+		.number = calloc(MAX_LEAF_NODES, sizeof(*a.number)),
 	};
 	int rc = a.name && a.number ? 0 : -ENOMEM;
 
 	if (!rc) {
-		connect_to(&a);
+		connect_server(&a);
 		rc = examine(&a);
 		clear_names(&a);
 	}
@@ -794,13 +809,13 @@ int cli_history_make(struct cli_history *p, const struct cli_history_ask *ask,
 
 	*p = (struct cli_history){ .since_sec = ask->since_sec };
 	np_acct_init(&p->h, now);
-	rc = gather(p, ask, id, task, &p->why);
+	rc = load_accounting(p, ask, id, task, &p->why);
 	if (rc || !p->job) {
 		p->job = NULL;
 		return rc == -ENOMEM ? rc : 0;
 	}
 	p->masked = !ask->accounting && jobs_are_private();
-	return look(p, conf);
+	return examine_job(p, conf);
 }
 
 void cli_history_free(struct cli_history *p)
@@ -811,19 +826,4 @@ void cli_history_free(struct cli_history *p)
 	free(p->beside_sec);
 	p->beside = NULL;
 	p->beside_rate = p->beside_sec = NULL;
-}
-
-enum cli_history_state cli_history_state(const struct cli_history *p)
-{
-	switch (p->job->state) {
-	case NP_ACCT_COMPLETED:
-	case NP_ACCT_TIMEOUT:
-		return CLI_HISTORY_OK;
-	case NP_ACCT_RUNNING:
-		return p->examined && np_acct_job_sec(&p->h, p->job) >
-		       p->x.blame.usual_sec && p->x.blame.usual_sec > 0 ?
-		       CLI_HISTORY_OK : CLI_HISTORY_RUNNING;
-	default:
-		return CLI_HISTORY_FAILED;
-	}
 }

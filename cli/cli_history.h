@@ -1,72 +1,78 @@
 /*
- * What Slurm's accounting and the site's metrics say of one job: gathered for
- * netprof explain, and its pages.
+ * Was it the network? What Slurm's accounting and the metrics server of the
+ * site tell about one job, whether it was measured or not.
+ *
+ * cli_history.c gathers: it asks sacct and scontrol (or reads files with their
+ * output) for the job, for comparable runs and for the jobs on the same leaf
+ * switches, asks the metrics server what the nodes did meanwhile, and has
+ * np_examine.h attribute the excess of the run time to causes.
+ * cli_history_pages.c prints the result.
  */
 #ifndef CLI_HISTORY_H
 #define CLI_HISTORY_H
 
 #include <json-c/json.h>
 
-#include "cli_check.h"
-#include "np_examine.h"
 #include "np_acct.h"
+#include "np_examine.h"
+#include "np_mean.h"
 
-#define CLI_HISTORY_SINCE (30 * 86400.0) /* how far back runs are compared */
-#define CLI_HISTORY_RUNS 24  /* comparable ones that are looked at */
-#define CLI_HISTORY_STEPS 48 /* of a timeline, at most */
+#define CLI_HISTORY_SINCE (30 * 86400.0) /* default of --since, seconds */
+#define CLI_HISTORY_RUNS 24  /* comparable runs that are examined, at most */
+#define CLI_HISTORY_STEPS 48 /* steps of a timeline, at most */
 
-/* What was asked for. */
+/* The options of the commands. */
 struct cli_history_ask {
-	const char *accounting; /* a file that sacct printed, or NULL: ask it */
-	const char *topology;	/* what scontrol printed, with accounting */
+	const char *accounting; /* file with output of sacct; NULL: ask sacct */
+	const char *topology;	/* file with output of scontrol; or NULL */
 	const char *metrics_url; /* for the caller; NULL: as configured */
-	double since_sec;
+	double since_sec;	 /* how far back runs are compared */
 };
 
-/* Values of the leaf switch with most traffic of others, per step. */
+/*
+ * The course of the job on the leaf switch where other jobs had the most
+ * traffic, in steps of equal length.
+ */
 struct cli_timeline {
-	double start, step_sec;
-	size_t n;
+	double start; /* seconds since 1970 */
+	double step_sec;
+	size_t n; /* steps */
 	uint32_t leaf;
-	/* Bytes per second; shares of time of the worst node; NaN: no value. */
+	/* Traffic of the job's nodes and of others, bytes/s; NaN: no value. */
 	double own[CLI_HISTORY_STEPS], others[CLI_HISTORY_STEPS];
+	/* Share of time that the worst node of the job waited; NaN. */
 	double cpu[CLI_HISTORY_STEPS], io[CLI_HISTORY_STEPS];
 };
 
 struct cli_history {
 	struct np_acct h;
-	const struct np_acct_job *job; /* NULL: not in the accounting */
-	struct np_err why;	   /* there is no accounting, or "" */
+	const struct np_acct_job *job; /* in h; NULL: not in the accounting */
+	struct np_err why; /* why there is no accounting, or "" */
 	double since_sec;
-	uint32_t like[CLI_HISTORY_RUNS];
-	size_t n_like, any_like;
-	double shortest, longest; /* of these, seconds */
-	struct np_acct_beside_job *beside;
+	uint32_t like[CLI_HISTORY_RUNS]; /* comparable runs, indices into h */
+	size_t n_like, any_like;  /* how many are examined; how many exist */
+	double shortest, longest; /* run times of those in like[], seconds */
+	struct np_acct_beside_job *beside; /* jobs on the same leaf switches */
 	size_t n_beside;
-	double *beside_rate; /* traffic of each, bytes per second; NaN */
-	double *beside_sec;  /* what each cost, seconds; NaN: not slow */
-	bool masked;	     /* others' jobs are private */
+	double *beside_rate; /* traffic of each, bytes/s; NaN: unknown */
+	double *beside_sec;  /* cost of each, seconds; NaN: job was not slow */
+	bool masked;	     /* jobs of other users are private */
 	bool examined;	     /* x is valid */
 	struct np_examined x;
-	bool metrics;	     /* the server answered */
-	struct np_err no_metrics; /* why it was not asked, or what it lacks */
-	size_t n_queries, n_without; /* nodes of the job without any sample */
+	bool metrics;		  /* the metrics server answered */
+	struct np_err no_metrics; /* why it was not asked, or what is missing */
+	size_t n_queries;
+	size_t n_without; /* nodes of the job without any sample */
 	struct cli_timeline timeline;
 };
 
-/* "7d", "36h": --since=AGE, into a double, seconds. */
+/* Parse AGE of --since, "7d" or "36h", into the double at sec, in seconds. */
 int cli_history_since(char *text, void *sec, struct np_err *err);
 
-/* What else stops the judgement of a run time. */
-enum cli_history_state {
-	CLI_HISTORY_OK, CLI_HISTORY_RUNNING, CLI_HISTORY_FAILED,
-};
-
-enum cli_history_state cli_history_state(const struct cli_history *p);
-
 /*
- * Look the job up and examine it.  Of a job that is not found, or without any
- * accounting, p->job is NULL.  Returns 0 or -ENOMEM.  Free it in any case.
+ * Look the job up and examine it. p->job is NULL if the job is not found, or if
+ * there is no accounting (p->why). Returns 0 or -ENOMEM. The caller calls
+ * cli_history_free() in any case.
  */
 int cli_history_make(struct cli_history *p, const struct cli_history_ask *ask,
 		     const struct np_metrics_conf *conf, uint32_t id,
@@ -74,29 +80,29 @@ int cli_history_make(struct cli_history *p, const struct cli_history_ask *ask,
 void cli_history_free(struct cli_history *p);
 
 /*
- * For netprof blame: all jobs of the time since, of the file or of sacct.
- * Returns 0 or -errno with err.
+ * For netprof blame: load all jobs of the last since_sec seconds. Returns 0 or
+ * -errno with err; the caller calls np_acct_free() in any case.
  */
 int cli_history_all(struct np_acct *h, const struct cli_history_ask *ask,
 		    double now, struct np_err *err);
 
-/* Whose job it is, as far as the caller may know it. */
-bool cli_history_may_name(const struct cli_history *p,
-			  const struct np_acct_job *j);
-/* Its id "12", "12_3", or "another job" */
-const char *cli_history_job(const struct cli_history *p,
-			    const struct np_acct_job *j, char *buf, size_t len);
-
-/* "waiting for processors" */
-const char *cli_cause_words(enum np_cause c);
-
-/* Pages: cli_history_pages.c. */
+/*
+ * cli_history_pages.c: the result as text on standard output, as member
+ * "accounting" of a JSON object (only if there is a job), and as a figure that
+ * the caller frees (NULL: out of memory). The job must exist for text and
+ * figure.
+ */
 struct np_figure;
 void cli_history_text(const struct cli_history *p);
 void cli_history_json(json_object *in, const struct cli_history *p);
 struct np_figure *cli_history_figure(const struct cli_history *p);
 
-/* The verdict for programs: "network", ... "none", "unexplained", "too_few" */
-const char *cli_history_verdict(const struct cli_history *p);
+/*
+ * A sentence on the run time of a measured step: "It took 35.0 s, 40 % longer
+ * than alone (25.0 s, n 5); ...". predicted: slowdown predicted from its
+ * neighbours, a fraction; NULL: unknown. Exported for the unit tests.
+ */
+void cli_say_took(double run_sec, const struct np_mean *alone,
+		  const double *predicted, char *buf, size_t len);
 
 #endif

@@ -1,21 +1,76 @@
-/* What accounting and metrics say of a job, for people, programs and pictures. */
+/* Printing what accounting and metrics tell about a job. */
 #include "cli_history.h"
 
 #include <math.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli_json_put.h"
 #include "cli_plot.h"
+#include "cli_print.h"
+#include "cli_text.h"
 
 #define LINE 1536
-#define MOST_ROWS 12
-#define LONG 1.1 /* of the median run time; below nobody would ask */
-#define LITTLE 0.005 /* of the excess; less is not worth a line */
+#define MAX_ROWS 12   /* of a table in text output */
+#define LONG 1.1      /* of the median run time: less is not called long */
+#define LITTLE 0.005  /* of the excess: a smaller cost has no row */
+#define LEAST_EXPLAINED 0.005 /* smaller predicted slowdowns explain nothing */
+
+/* ---- names and states ---- */
+
+/* May the caller know whose job this is? */
+static bool may_name(const struct cli_history *p, const struct np_acct_job *j)
+{
+	const struct passwd *pw;
+	char user[256];
+
+	if (!p->masked)
+		return true;
+	pw = getpwuid(geteuid());
+	return pw && !strcmp(pw->pw_name, np_acct_text(&p->h, j->user, user,
+							  sizeof(user)));
+}
+
+/* The id of a job, "12" or "12_3", or "another job" if it is private. */
+static const char *job_name(const struct cli_history *p,
+			    const struct np_acct_job *j, char *buf, size_t len)
+{
+	if (!may_name(p, j))
+		snprintf(buf, len, "another job");
+	else if (j->task != NP_ACCT_NO_TASK)
+		snprintf(buf, len, "%u_%u", j->array, j->task);
+	else
+		snprintf(buf, len, "%u", j->id);
+	return buf;
+}
+
+/* Can the run time be judged, and if not, why? */
+enum job_state { JOB_COMPARABLE, JOB_RUNNING, JOB_FAILED };
+
+/*
+ * A running job can be judged once it has taken longer than its comparable
+ * runs usually do.
+ */
+static enum job_state job_state(const struct cli_history *p)
+{
+	switch (p->job->state) {
+	case NP_ACCT_COMPLETED:
+	case NP_ACCT_TIMEOUT:
+		return JOB_COMPARABLE;
+	case NP_ACCT_RUNNING:
+		return p->examined && np_acct_job_sec(&p->h, p->job) >
+		       p->x.blame.usual_sec && p->x.blame.usual_sec > 0 ?
+		       JOB_COMPARABLE : JOB_RUNNING;
+	default:
+		return JOB_FAILED;
+	}
+}
 
 /* ---- words ---- */
 
-const char *cli_cause_words(enum np_cause c)
+static const char *cause_words(enum np_cause c)
 {
 	static const char *const words[NP_N_CAUSES] = {
 		"other jobs on its leaf switches",
@@ -50,16 +105,20 @@ static const char *next_step(enum np_cause c)
 	return next[c];
 }
 
-const char *cli_history_verdict(const struct cli_history *p)
+/*
+ * The verdict for programs: the name of the cause that cost most, or "none",
+ * "unexplained", "too_few", "running", "failed".
+ */
+static const char *verdict_name(const struct cli_history *p)
 {
 	const struct np_blame *b = &p->x.blame;
 	double most = 0;
 	const char *word = "unexplained";
 
-	switch (cli_history_state(p)) {
-	case CLI_HISTORY_RUNNING:
+	switch (job_state(p)) {
+	case JOB_RUNNING:
 		return "running";
-	case CLI_HISTORY_FAILED:
+	case JOB_FAILED:
 		return "failed";
 	default:
 		break;
@@ -76,8 +135,8 @@ const char *cli_history_verdict(const struct cli_history *p)
 	return word;
 }
 
-/* The causes that are blamed, the greatest first; how many. */
-static size_t blamed(const struct np_blame *b, enum np_cause out[NP_N_CAUSES])
+/* List the blamed causes, the most costly first. Returns their number. */
+static size_t list_blamed(const struct np_blame *b, enum np_cause out[NP_N_CAUSES])
 {
 	size_t n = 0;
 
@@ -103,7 +162,7 @@ static void say_days(double sec, char *buf, size_t len)
 		snprintf(buf, len, "%.0f h", sec / 3600);
 }
 
-/* " on n3" */
+/* " on n3" if the cause is on a single node, or "" */
 static const char *on_node(const struct cli_history *p, enum np_cause c,
 			   char *buf, size_t len)
 {
@@ -116,8 +175,11 @@ static const char *on_node(const struct cli_history *p, enum np_cause c,
 	return buf;
 }
 
-/* " (most of it 126, bob's halo, on leaf0)": of one neighbour, at least half */
-static void add_worst(const struct cli_history *p, char *buf, size_t len)
+/*
+ * Append " (above all 126, bob's halo, on leaf0)" if a single neighbour caused
+ * at least half of the cost.
+ */
+static void add_worst_neighbour(const struct cli_history *p, char *buf, size_t len)
 {
 	double half = p->x.blame.cause[NP_CAUSE_NETWORK].sec.mean / 2;
 
@@ -128,9 +190,9 @@ static void add_worst(const struct cli_history *p, char *buf, size_t len)
 
 		if (!(p->beside_sec[i] >= half))
 			continue;
-		cli_history_job(p, o, id, sizeof(id));
+		job_name(p, o, id, sizeof(id));
 		np_acct_leaf(&p->h, b->leaf, leaf, sizeof(leaf));
-		if (cli_history_may_name(p, o))
+		if (may_name(p, o))
 			cli_add(buf, len, " (above all %s, %s's %s, on %s)",
 				id, np_acct_text(&p->h, o->user, user,
 						    sizeof(user)),
@@ -142,17 +204,17 @@ static void add_worst(const struct cli_history *p, char *buf, size_t len)
 	}
 }
 
-/* "other jobs on its leaf switches, 6.9 s of that (5.1 s to 8.2 s)" */
-static void say_cause(const struct cli_history *p, enum np_cause c, char *buf,
+/* Append "other jobs on its leaf switches, 6.9 s of that (5.1 s to 8.2 s)". */
+static void add_cause(const struct cli_history *p, enum np_cause c, char *buf,
 		      size_t len)
 {
 	const struct np_blame_range *r = &p->x.blame.cause[c].sec;
 	char mean[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER], node[300];
 
-	cli_add(buf, len, "%s%s%s", *buf ? "; and " : "", cli_cause_words(c),
+	cli_add(buf, len, "%s%s%s", *buf ? "; and " : "", cause_words(c),
 		on_node(p, c, node, sizeof(node)));
 	if (c == NP_CAUSE_NETWORK)
-		add_worst(p, buf, len);
+		add_worst_neighbour(p, buf, len);
 	cli_add(buf, len, ", %s of that (%s to %s)",
 		cli_sec(r->mean, mean), cli_sec(fmax(r->low, 0), low),
 		cli_sec(r->high, high));
@@ -167,12 +229,12 @@ static void say_slow(const struct cli_history *p, const char *job)
 {
 	const struct np_blame *b = &p->x.blame;
 	enum np_cause list[NP_N_CAUSES];
-	size_t n = blamed(b, list);
+	size_t n = list_blamed(b, list);
 	double sec = np_acct_job_sec(&p->h, p->job);
 	char took[CLI_NUMBER], more[CLI_NUMBER], why[LINE] = "", head[256];
 
 	for (size_t i = 0; i < n; i++)
-		say_cause(p, list[i], why, sizeof(why));
+		add_cause(p, list[i], why, sizeof(why));
 	snprintf(head, sizeof(head), "Job %s took %s, %s (%.0f %%) longer than "
 		 "undisturbed.", job, cli_sec(sec, took),
 		 cli_sec(b->excess_sec.mean, more), 100 * b->excess_sec.mean /
@@ -183,12 +245,12 @@ static void say_slow(const struct cli_history *p, const char *job)
 			NP_CAUSE_NETWORK ? "the network" : "not the network",
 			fmin(100 * b->confidence, 99), why);
 	else if (!b->cause[NP_CAUSE_NETWORK].examined)
-		cli_say(CLI_BOLD, 0, "%s Whether it was the network cannot be "
-			"said.", head);
+		cli_say(CLI_BOLD, 0, "%s There is not enough data to tell "
+			"whether it was the network.", head);
 	else
-		cli_say(CLI_BOLD, 0, "%s Nothing that was looked at explains "
-			"it%s.", head, p->metrics ? "; it was probably not the "
-			"network" : "");
+		cli_say(CLI_BOLD, 0, "%s None of the examined causes accounts "
+			"for that%s.", head, p->metrics ? "; it was probably "
+			"not the network" : "");
 }
 
 static void say_verdict(const struct cli_history *p)
@@ -197,26 +259,25 @@ static void say_verdict(const struct cli_history *p)
 	char days[32], usual[CLI_NUMBER];
 	const struct np_blame *b = &p->x.blame;
 
-	cli_history_job(p, p->job, job, sizeof(job));
+	job_name(p, p->job, job, sizeof(job));
 	cli_sec(np_acct_job_sec(&p->h, p->job), took);
 	cli_sec(p->shortest, low);
 	cli_sec(p->longest, high);
 	say_days(p->since_sec, days, sizeof(days));
-	switch (cli_history_state(p)) {
-	case CLI_HISTORY_RUNNING:
+	switch (job_state(p)) {
+	case JOB_RUNNING:
 		if (p->n_like)
-			cli_say(CLI_BOLD, 0, "Job %s runs since %s; comparable "
-				"runs took %s to %s. Ask again when it has "
-				"ended.", job, took, low, high);
+			cli_say(CLI_BOLD, 0, "Job %s has been running for %s; "
+				"comparable runs took %s to %s. Ask again when "
+				"it has ended.", job, took, low, high);
 		else
-			cli_say(CLI_BOLD, 0, "Job %s runs since %s, and there "
-				"is no comparable run to tell how long it "
-				"takes.", job, took);
+			cli_say(CLI_BOLD, 0, "Job %s has been running for %s; "
+				"there is no comparable run.", job, took);
 		return;
-	case CLI_HISTORY_FAILED:
+	case JOB_FAILED:
 		cli_say(CLI_BOLD, 0, "Job %s did not complete: after %s it "
 			"failed, was cancelled or was requeued, so its run "
-			"time says nothing of its speed.", job, took);
+			"time cannot be compared.", job, took);
 		return;
 	default:
 		break;
@@ -230,9 +291,9 @@ static void say_verdict(const struct cli_history *p)
 		 np_acct_job_sec(&p->h, p->job) > LONG * b->usual_sec)
 		cli_say(CLI_BOLD, 0, "Job %s took %s, longer than most "
 			"comparable runs (median %s), but they vary from %s to "
-			"%s (n %zu) and nothing was seen that explains it: it "
-			"may be chance.", job, took, cli_sec(b->usual_sec,
-			usual), low, high, p->n_like);
+			"%s (n %zu) and no cause was found: it may be chance.",
+			job, took, cli_sec(b->usual_sec, usual), low, high,
+			p->n_like);
 	else if (b->verdict == NP_BLAME_NOT_SLOW)
 		cli_say(CLI_BOLD, 0, "Job %s was not slow: it took %s, and "
 			"comparable runs took %s to %s (n %zu).", job, took,
@@ -264,7 +325,7 @@ static void say_compared(const struct cli_history *p)
 		     p->n_like ? cli_sec(p->longest, high) : "");
 }
 
-/* A different command, and earlier starts. */
+/* Why the run time may not be comparable after all. */
 static void say_different(const struct cli_history *p)
 {
 	const struct np_acct_job *j = p->job;
@@ -273,16 +334,17 @@ static void say_different(const struct cli_history *p)
 	for (size_t i = 0; i < p->n_like; i++)
 		other += p->h.job[p->like[i]].line != j->line;
 	if (p->n_like && other == p->n_like)
-		cli_labelled(stdout, "Different", "it was submitted by another "
-			     "command than all of its comparable runs: perhaps "
-			     "another program or input (sacct -o SubmitLine)");
+		cli_labelled(stdout, "Different", "it was submitted with "
+			     "another command than all comparable runs, perhaps "
+			     "for another program or input (see sacct -o "
+			     "SubmitLine)");
 	if (j->requeues)
 		cli_labelled(stdout, "Requeued", "it was started %u time%s "
-			     "before; only its last start counts here",
+			     "before; only the last start counts here",
 			     j->requeues, j->requeues == 1 ? "" : "s");
 	if (j->suspended_sec > 0)
-		cli_labelled(stdout, "Suspended", "for %.0f s, which do not "
-			     "count", j->suspended_sec);
+		cli_labelled(stdout, "Suspended", "for %.0f s, which are "
+			     "excluded from its run time", j->suspended_sec);
 }
 
 static void cause_row(const char *name, const struct np_blame_range *r,
@@ -309,7 +371,7 @@ static void say_causes(const struct cli_history *p)
 
 	if (!p->examined || b->verdict == NP_BLAME_TOO_FEW ||
 	    b->verdict == NP_BLAME_NOT_SLOW ||
-	    cli_history_state(p) != CLI_HISTORY_OK)
+	    job_state(p) != JOB_COMPARABLE)
 		return;
 	cli_head("%-35s%10s%8s  %-20s", "Cause", "Cost", "Share",
 		 "90 % interval");
@@ -318,15 +380,16 @@ static void say_causes(const struct cli_history *p)
 
 		if (b->cause[c].examined &&
 		    b->cause[c].sec.mean > LITTLE * excess)
-			cause_row(cli_cause_words((enum np_cause)c),
+			cause_row(cause_words((enum np_cause)c),
 				  &b->cause[c].sec, excess,
 				  on_node(p, (enum np_cause)c, node,
 					  sizeof(node)));
 	}
-	cause_row("not explained", &b->unexplained_sec, excess, "");
+	cause_row("unexplained", &b->unexplained_sec, excess, "");
 }
 
-static void say_unit(enum np_signal s, double v, char buf[CLI_NUMBER])
+/* The value of a signal with its unit. */
+static void signal_text(enum np_signal s, double v, char buf[CLI_NUMBER])
 {
 	switch (s) {
 	case NP_SIGNAL_CPU_WAIT:
@@ -350,7 +413,8 @@ static void say_unit(enum np_signal s, double v, char buf[CLI_NUMBER])
 	}
 }
 
-static void say_signs(const struct cli_history *p)
+/* Signals that are outside the range of comparable runs. */
+static void say_unusual(const struct cli_history *p)
 {
 	static const char *const words[NP_N_SIGNALS] = {
 		"traffic", "time that a process waited for a processor",
@@ -369,8 +433,8 @@ static void say_signs(const struct cli_history *p)
 
 		if (!p->examined || !g->unusual)
 			continue;
-		say_unit((enum np_signal)s, g->value, v);
-		say_unit((enum np_signal)s, g->usual, usual);
+		signal_text((enum np_signal)s, g->value, v);
+		signal_text((enum np_signal)s, g->usual, usual);
 		cli_labelled(stdout, "Unusual", "%s: %s on %s, usually %s",
 			     words[s], v, np_acct_node(&p->h, g->node, node,
 							  sizeof(node)),
@@ -378,14 +442,14 @@ static void say_signs(const struct cli_history *p)
 	}
 }
 
-static void beside_row(const struct cli_history *p, size_t i)
+static void neighbour_row(const struct cli_history *p, size_t i)
 {
 	const struct np_acct_beside_job *b = &p->beside[i];
 	const struct np_acct_job *o = &p->h.job[b->job];
-	bool named = cli_history_may_name(p, o);
+	bool named = may_name(p, o);
 	char text[256];
 
-	cli_left(stdout, cli_history_job(p, o, text, sizeof(text)), 12);
+	cli_left(stdout, job_name(p, o, text, sizeof(text)), 12);
 	cli_left(stdout, named ? np_acct_text(&p->h, o->name, text,
 		 sizeof(text)) : "", 14);
 	cli_left(stdout, named ? np_acct_text(&p->h, o->user, text,
@@ -399,28 +463,28 @@ static void beside_row(const struct cli_history *p, size_t i)
 	printf("%s\n", b->same_node ? " *" : "");
 }
 
-static void say_beside(const struct cli_history *p)
+static void say_neighbours(const struct cli_history *p)
 {
 	bool same = false;
 
 	if (!p->n_beside) {
-		cli_labelled(stdout, "Neighbours", "no other job that the "
-			     "accounting shows was on its leaf switches");
+		cli_labelled(stdout, "Neighbours", "none in the accounting: no "
+			     "other job was on its leaf switches");
 		return;
 	}
 	cli_head("%-12s%-14s%-9s%-11s%5s%9s%11s%9s", "Neighbour", "Name",
-		 "User", "Leaf", "Nodes", "Beside", "Traffic", "Cost");
-	for (size_t i = 0; i < p->n_beside && i < MOST_ROWS; i++) {
-		beside_row(p, i);
+		 "User", "Leaf", "Nodes", "Overlap", "Traffic", "Cost");
+	for (size_t i = 0; i < p->n_beside && i < MAX_ROWS; i++) {
+		neighbour_row(p, i);
 		same |= p->beside[i].same_node;
 	}
-	if (p->n_beside > MOST_ROWS)
-		printf("%zu more (--json)\n", p->n_beside - MOST_ROWS);
+	if (p->n_beside > MAX_ROWS)
+		printf("%zu more (--json)\n", p->n_beside - MAX_ROWS);
 	if (same)
 		printf("* on a node of the job\n");
 }
 
-/* Mean of the steps from i on that are known. */
+/* Mean of the known values among the steps [from, to); NaN: none is known. */
 static double mean_of(const double *v, size_t from, size_t to)
 {
 	double sum = 0;
@@ -434,7 +498,8 @@ static double mean_of(const double *v, size_t from, size_t to)
 	return n ? sum / (double)n : NAN;
 }
 
-static void say_beside_at(const struct cli_history *p, double from, double to)
+/* The neighbours at some time, the first three by name. */
+static void say_neighbours_at(const struct cli_history *p, double from, double to)
 {
 	size_t more = 0;
 
@@ -445,7 +510,7 @@ static void say_beside_at(const struct cli_history *p, double from, double to)
 		if (b->to <= from || b->from >= to)
 			continue;
 		if (more++ < 3)
-			printf(" %s", cli_history_job(p, &p->h.job[b->job],
+			printf(" %s", job_name(p, &p->h.job[b->job],
 						      text, sizeof(text)));
 	}
 	if (more > 3)
@@ -455,13 +520,13 @@ static void say_beside_at(const struct cli_history *p, double from, double to)
 static void say_timeline(const struct cli_history *p)
 {
 	const struct cli_timeline *t = &p->timeline;
-	size_t rows = t->n < MOST_ROWS ? t->n : MOST_ROWS;
+	size_t rows = t->n < MAX_ROWS ? t->n : MAX_ROWS;
 	char leaf[256], date[CLI_NUMBER];
 
 	if (!rows)
 		return;
 	cli_head("%-20s%12s%12s%10s%10s  %s", "Timeline", "Own", "Others'",
-		 "CPU wait", "I/O wait", "Beside it");
+		 "CPU wait", "I/O wait", "Neighbours");
 	for (size_t r = 0; r < rows; r++) {
 		size_t from = r * t->n / rows, to = (r + 1) * t->n / rows;
 		double at = t->start + t->step_sec * (double)from;
@@ -472,50 +537,53 @@ static void say_timeline(const struct cli_history *p)
 		cli_right_as(cli_percent, mean_of(t->cpu, from, to), 10);
 		cli_right_as(cli_percent, mean_of(t->io, from, to), 10);
 		putchar(' ');
-		say_beside_at(p, at, t->start + t->step_sec * (double)to);
+		say_neighbours_at(p, at, t->start + t->step_sec * (double)to);
 		putchar('\n');
 	}
-	printf("Traffic of %s; waiting of the job's worst node there.\n",
-	       np_acct_leaf(&p->h, t->leaf, leaf, sizeof(leaf)));
+	printf("Traffic on %s; waiting times are of the worst of the job's "
+	       "nodes there.\n", np_acct_leaf(&p->h, t->leaf, leaf,
+					      sizeof(leaf)));
 }
 
 static void say_missing(const struct cli_history *p)
 {
 	if (!p->metrics)
 		cli_labelled(stdout, "Missing", "%s: only Slurm's accounting "
-			     "was looked at, and neighbours count by their "
-			     "nodes", p->no_metrics.text);
+			     "was used, and neighbours are weighted by their "
+			     "number of nodes", p->no_metrics.text);
 	else if (p->no_metrics.text[0])
 		cli_labelled(stdout, "Missing", "%s", p->no_metrics.text);
 	if (p->metrics && p->n_without)
 		cli_labelled(stdout, "Missing", "%zu of its nodes %s no "
-			     "samples on the metrics server: is it named "
-			     "otherwise there (MetricsLabel)?", p->n_without,
+			     "samples on the metrics server; do nodes have "
+			     "other names there (MetricsLabel)?", p->n_without,
 			     p->n_without == 1 ? "has" : "have");
 	if (p->h.one_leaf)
-		cli_labelled(stdout, "Missing", "Slurm has no topology: all "
-			     "nodes count as on one leaf switch");
+		cli_labelled(stdout, "Missing", "Slurm has no topology, so all "
+			     "nodes count as one leaf switch");
 	if (p->h.damaged)
 		cli_labelled(stdout, "Missing", "%zu row%s of the accounting "
 			     "that could not be read", p->h.damaged,
 			     p->h.damaged == 1 ? "" : "s");
 }
 
+/* What to do next; "" if there is nothing to do. */
 static const char *next_of(const struct cli_history *p)
 {
 	const struct np_blame *b = &p->x.blame;
 	enum np_cause list[NP_N_CAUSES];
 
-	if (!p->examined || cli_history_state(p) != CLI_HISTORY_OK)
+	if (!p->examined || job_state(p) != JOB_COMPARABLE)
 		return "";
-	if (blamed(b, list))
+	if (list_blamed(b, list))
 		return next_step(list[0]);
 	if (b->verdict == NP_BLAME_TOO_FEW)
-		return "sbatch --netprofile measures how the job reacts to its "
-		       "neighbours; runs under the same name can be compared";
+		return "measure with sbatch --netprofile how the job reacts to "
+		       "its neighbours; give later runs the same job name, so "
+		       "that they can be compared";
 	if (b->verdict == NP_BLAME_UNEXPLAINED)
-		return "look at what the job itself did (its output, its "
-		       "input); sbatch --netprofile measures the next run";
+		return "check what the job itself did (its output and input), "
+		       "and measure the next run with sbatch --netprofile";
 	return "";
 }
 
@@ -524,12 +592,12 @@ void cli_history_text(const struct cli_history *p)
 	say_verdict(p);
 	say_compared(p);
 	say_different(p);
-	say_signs(p);
+	say_unusual(p);
 	say_missing(p);
 	if (*next_of(p))
 		cli_labelled(stdout, "Next", "%s", next_of(p));
 	say_causes(p);
-	say_beside(p);
+	say_neighbours(p);
 	say_timeline(p);
 }
 
@@ -576,11 +644,11 @@ static void put_blame(json_object *in, const struct cli_history *p)
 {
 	const struct np_blame *b = &p->x.blame;
 	bool judged = p->examined && b->verdict != NP_BLAME_TOO_FEW &&
-		      cli_history_state(p) == CLI_HISTORY_OK;
+		      job_state(p) == JOB_COMPARABLE;
 	enum np_cause most[NP_N_CAUSES];
 	json_object *list;
 
-	cli_put_text(in, "verdict", cli_history_verdict(p));
+	cli_put_text(in, "verdict", verdict_name(p));
 	cli_put_real(in, "confidence", judged ? b->confidence : NAN);
 	cli_put_real(in, "run_sec", np_acct_job_sec(&p->h, p->job));
 	cli_put_real(in, "usual_sec", p->n_like ? b->usual_sec : NAN);
@@ -593,7 +661,7 @@ static void put_blame(json_object *in, const struct cli_history *p)
 	put_range(in, "excess_sec", &b->excess_sec);
 	put_range(in, "unexplained_sec", &b->unexplained_sec);
 	cli_put_real(in, "noise", b->noise);
-	if (blamed(b, most)) {
+	if (list_blamed(b, most)) {
 		cli_put_text(in, "cause", np_cause_name(most[0]));
 		cli_put_real(in, "cause_sec", b->cause[most[0]].sec.mean);
 	}
@@ -628,11 +696,11 @@ static void put_beside(json_object *in, const struct cli_history *p)
 	for (size_t i = 0; i < p->n_beside; i++) {
 		const struct np_acct_beside_job *b = &p->beside[i];
 		const struct np_acct_job *o = &p->h.job[b->job];
-		bool named = cli_history_may_name(p, o);
+		bool named = may_name(p, o);
 		json_object *j = cli_append_object(list);
 		char text[256];
 
-		cli_put_text(j, "job", named ? cli_history_job(
+		cli_put_text(j, "job", named ? job_name(
 				     p, o, text, sizeof(text)) : NULL);
 		cli_put_text(j, "name", named ? np_acct_text(
 				     &p->h, o->name, text, sizeof(text)) :
@@ -707,7 +775,7 @@ void cli_history_json(json_object *in, const struct cli_history *p)
 	cli_put_text(j, "next", next_of(p));
 }
 
-/* ---- picture ---- */
+/* ---- figure ---- */
 
 static void add_steps(struct np_figure *f, struct np_panel *panel,
 		      unsigned style, const char *name, const double *v,
@@ -728,7 +796,7 @@ static void add_beside(struct np_figure *f, const struct cli_history *p)
 						 "switches");
 	double length = (np_acct_job_end(&p->h, p->job) - p->job->start) / 60;
 	struct np_shape *s;
-	size_t n = p->n_beside < MOST_ROWS ? p->n_beside : MOST_ROWS;
+	size_t n = p->n_beside < MAX_ROWS ? p->n_beside : MAX_ROWS;
 	char id[64], name[256], text[400];
 
 	if (!panel)
@@ -738,7 +806,7 @@ static void add_beside(struct np_figure *f, const struct cli_history *p)
 	panel->x.lo = 0;
 	panel->x.hi = length;
 	s = np_figure_shape(f, panel, NP_SHAPE_SPANS, 0, "the job");
-	cli_history_job(p, p->job, id, sizeof(id));
+	job_name(p, p->job, id, sizeof(id));
 	np_figure_name(f, &panel->y, id);
 	np_figure_add(f, s, NAN, 0, 0, length);
 	if (p->examined && p->x.blame.verdict >= NP_BLAME_CAUSE) {
@@ -751,10 +819,10 @@ static void add_beside(struct np_figure *f, const struct cli_history *p)
 	for (size_t i = 0; i < n; i++) {
 		const struct np_acct_job *o = &p->h.job[p->beside[i].job];
 
-		cli_history_job(p, o, id, sizeof(id));
+		job_name(p, o, id, sizeof(id));
 		snprintf(text, sizeof(text), "%s%s%s", id,
-			 cli_history_may_name(p, o) ? " " : "",
-			 cli_history_may_name(p, o) ? np_acct_text(
+			 may_name(p, o) ? " " : "",
+			 may_name(p, o) ? np_acct_text(
 				 &p->h, o->name, name, sizeof(name)) : "");
 		np_figure_name(f, &panel->y, text);
 		np_figure_add(f, s, NAN, (double)i + 1,
@@ -771,7 +839,7 @@ struct np_figure *cli_history_figure(const struct cli_history *p)
 	struct np_panel *panel;
 
 	snprintf(title, sizeof(title), "Job %s and its neighbours",
-		 cli_history_job(p, p->job, job, sizeof(job)));
+		 job_name(p, p->job, job, sizeof(job)));
 	f = np_figure_new(title);
 	if (!f)
 		return NULL;
@@ -791,7 +859,59 @@ struct np_figure *cli_history_figure(const struct cli_history *p)
 		add_steps(f, panel, 1, "other nodes", t->others, t, 1e-6);
 	}
 	add_beside(f, p);
-	np_figure_caption(f, "Verdict: %s. Excess: beyond its run time without "
-			  "any cause.", cli_history_verdict(p));
+	np_figure_caption(f, "Verdict: %s. Excess: time beyond the run time of "
+			  "the undisturbed job.", verdict_name(p));
 	return f;
+}
+
+/* ---- measured runs ---- */
+
+/* measured, predicted: slowdowns, fractions. */
+static void say_explained(double measured, double predicted, char *buf,
+			  size_t len)
+{
+	if (predicted < LEAST_EXPLAINED)
+		snprintf(buf, len, "; its neighbours account for none of "
+			 "that.");
+	else if (predicted >= measured)
+		snprintf(buf, len, "; its neighbours account for all of that "
+			 "(%.0f %% was predicted).", 100 * predicted);
+	else
+		snprintf(buf, len, "; its neighbours account for %.0f of those "
+			 "%.0f percentage points.", 100 * predicted,
+			 100 * measured);
+}
+
+void cli_say_took(double run_sec, const struct np_mean *alone,
+		  const double *predicted, char *buf, size_t len)
+{
+	char took[CLI_NUMBER], mean[CLI_NUMBER], how[64], why[160];
+	const struct np_mean one = { .n = 1, .mean = run_sec };
+	double d;
+
+	cli_sec(run_sec, took);
+	if (!np_mean_known(alone) || !(alone->mean > 0)) {
+		snprintf(buf, len, "It took %s. How long it takes alone is not "
+			 "known: no other run of this command had its leaf "
+			 "switches to itself.", took);
+		return;
+	}
+	d = run_sec / alone->mean - 1;
+	cli_sec(alone->mean, mean);
+	if (fabs(d) < CLI_LEAST_NOISE)
+		snprintf(how, sizeof(how), "as long as");
+	else
+		snprintf(how, sizeof(how), "%.0f %% %s than", 100 * fabs(d),
+			 d < 0 ? "less" : "longer");
+	if (fabs(d) < CLI_LEAST_NOISE || d < -cli_chance(&one, alone))
+		snprintf(why, sizeof(why), ".");
+	else if (fabs(d) < cli_chance(&one, alone))
+		snprintf(why, sizeof(why), ", which may be chance.");
+	else if (predicted)
+		say_explained(d, *predicted, why, sizeof(why));
+	else
+		snprintf(why, sizeof(why), "; the effect of its neighbours is "
+			 "not known.");
+	snprintf(buf, len, "It took %s, %s alone (%s, n %u)%s", took, how, mean,
+		 alone->n, why);
 }

@@ -1,4 +1,11 @@
-/* netprof blame: who cost whom most, over some days, from Slurm's accounting. */
+/*
+ * netprof blame: which applications, leaf switches and nodes cost most time
+ * over some days, from Slurm's accounting alone.
+ *
+ * np_toll.h compares all runs with comparable ones and sums up what they lost
+ * while other applications shared their leaf switches. This file loads the
+ * accounting, as netprof explain does, and prints the result.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,15 +20,18 @@
 #include "cli_state.h"
 #include "np_toll.h"
 
-#define SINCE_SEC (7 * 86400.0)
-#define MOST_ROWS 15	/* of a table of the page */
-#define MOST_GAUGES 50	/* of a family: a monitoring system keeps each of them */
+#define SINCE_SEC (7 * 86400.0) /* default of --since */
+#define MAX_ROWS 15		/* of a table in text output */
+#define MAX_GAUGES 50 /* of a family: a monitoring system stores each forever */
 
-struct ask {
+struct blame_opt {
 	struct cli_history_ask history;
 	bool metrics;
 };
 
+/* ---- text output ---- */
+
+/* The name of an application: "USER/JOBNAME". */
 static void app_name(const struct np_acct *h, uint32_t user, uint32_t name,
 		     char *buf, size_t len)
 {
@@ -39,7 +49,7 @@ static void pair_rows(const struct np_acct *h, const struct np_toll *t)
 		return;
 	cli_head("%-24s %-24s%6s%10s  %s", "Slowed", "By", "Runs",
 		 "Node-h", "90 %");
-	for (size_t i = 0; i < t->n_pairs && i < MOST_ROWS; i++) {
+	for (size_t i = 0; i < t->n_pairs && i < MAX_ROWS; i++) {
 		const struct np_toll_pair *p = &t->pair[i];
 
 		app_name(h, p->user, p->name, text, sizeof(text));
@@ -50,8 +60,8 @@ static void pair_rows(const struct np_acct *h, const struct np_toll *t)
 		printf("%6u%10.1f  %.1f..%.1f\n", p->runs, p->node_hours.mean,
 		       p->node_hours.low, p->node_hours.high);
 	}
-	if (t->n_pairs > MOST_ROWS)
-		printf("%zu more (--json)\n", t->n_pairs - MOST_ROWS);
+	if (t->n_pairs > MAX_ROWS)
+		printf("%zu more (--json)\n", t->n_pairs - MAX_ROWS);
 }
 
 static void leaf_rows(const struct np_acct *h, const struct np_toll *t)
@@ -61,7 +71,7 @@ static void leaf_rows(const struct np_acct *h, const struct np_toll *t)
 	if (!t->n_leaves || h->one_leaf)
 		return;
 	cli_head("%-40s%10s", "Leaf switch", "Node-h");
-	for (size_t i = 0; i < t->n_leaves && i < MOST_ROWS; i++) {
+	for (size_t i = 0; i < t->n_leaves && i < MAX_ROWS; i++) {
 		cli_left(stdout, np_acct_leaf(h, t->leaf[i].leaf, text,
 					      sizeof(text)), 40);
 		printf("%10.1f\n", t->leaf[i].node_hours);
@@ -76,7 +86,7 @@ static void node_rows(const struct np_acct *h, const struct np_toll *t)
 		return;
 	cli_head("%-28s%6s%12s%10s  %s", "Node", "Runs", "Slower", "Node-h",
 		 "95 %");
-	for (size_t i = 0; i < t->n_nodes && i < MOST_ROWS; i++) {
+	for (size_t i = 0; i < t->n_nodes && i < MAX_ROWS; i++) {
 		const struct np_toll_node *n = &t->node[i];
 
 		cli_left(stdout, np_acct_node(h, n->node, text, sizeof(text)),
@@ -87,7 +97,7 @@ static void node_rows(const struct np_acct *h, const struct np_toll *t)
 	}
 }
 
-static int page(const struct np_acct *h, const struct np_toll *t)
+static int print_text(const struct np_acct *h, const struct np_toll *t)
 {
 	double lost = 0;
 
@@ -95,34 +105,35 @@ static int page(const struct np_acct *h, const struct np_toll *t)
 		lost += t->pair[i].node_hours.mean;
 	if (t->n_pairs)
 		cli_say(CLI_BOLD, 0, "Jobs lost %.0f of %.0f node-hours "
-			"(%.1f %%) beside neighbours on their leaf switches.",
+			"(%.1f %%) to neighbours on their leaf switches.",
 			lost, t->node_hours, 100 * lost /
 			fmax(t->node_hours, 1e-9));
 	else
-		cli_say(CLI_BOLD, 0, "No application is seen to slow another "
+		cli_say(CLI_BOLD, 0, "No application was found to slow another "
 			"one.");
-	cli_labelled(stdout, "Compared", "%zu of %zu jobs: completed runs of "
-		     "%zu kinds, with %d or more each", t->n_used, t->n_jobs,
-		     t->n_classes, NP_TOLL_LEAST_RUNS);
+	cli_labelled(stdout, "Compared", "%zu of %zu jobs: completed runs in "
+		     "%zu group%s of %d or more comparable ones", t->n_used,
+		     t->n_jobs, t->n_classes, t->n_classes == 1 ? "" : "s",
+		     NP_TOLL_LEAST_RUNS);
 	if (h->one_leaf)
-		cli_labelled(stdout, "Missing", "Slurm has no topology: all "
-			     "nodes count as on one leaf switch");
+		cli_labelled(stdout, "Missing", "Slurm has no topology, so all "
+			     "nodes count as one leaf switch");
 	if (h->damaged)
 		cli_labelled(stdout, "Missing", "%zu row%s of the accounting "
 			     "that could not be read", h->damaged,
 			     h->damaged == 1 ? "" : "s");
 	if (t->n_pairs)
-		cli_labelled(stdout, "Next", "netprof explain JOB says of one "
-			     "run what it was; sbatch --netprofile measures "
-			     "an application, so that placement can keep it "
-			     "away from such neighbours");
+		cli_labelled(stdout, "Next", "netprof explain JOB shows what "
+			     "slowed one run; sbatch --netprofile measures an "
+			     "application, so that placement can keep it away "
+			     "from such neighbours");
 	pair_rows(h, t);
 	leaf_rows(h, t);
 	node_rows(h, t);
 	return CLI_DONE;
 }
 
-/* ---- for programs ---- */
+/* ---- output for programs ---- */
 
 static void put_range(json_object *j, const struct np_blame_range *r)
 {
@@ -181,8 +192,8 @@ static const struct cli_table rows = {
 	    "node_hours/high" } },
 };
 
-static int data(const struct np_acct *h, const struct np_toll *t,
-		double since_sec, enum cli_format format)
+static int print_data(const struct np_acct *h, const struct np_toll *t,
+		      double since_sec, enum cli_format format)
 {
 	json_object *j = json_object_new_object();
 
@@ -199,7 +210,8 @@ static int data(const struct np_acct *h, const struct np_toll *t,
 	return cli_print_page(format, "blame", j, &rows);
 }
 
-static void gauges(FILE *f, const struct np_acct *h, const struct np_toll *t)
+static void put_gauges(FILE *f, const struct np_acct *h,
+		       const struct np_toll *t)
 {
 	static const char *const labels[] = { "slowed", "by" };
 	char a[400], b[400];
@@ -207,8 +219,8 @@ static void gauges(FILE *f, const struct np_acct *h, const struct np_toll *t)
 	cli_gauge(f, "blame_jobs", NULL, "Jobs whose run times were compared.",
 		  (double)t->n_used);
 	cli_gauges(f, "blame_pair_node_hours", "hours", "Node-hours that runs "
-		   "of one application lost beside another one.");
-	for (size_t i = 0; i < t->n_pairs && i < MOST_GAUGES; i++) {
+		   "of one application lost to another one.");
+	for (size_t i = 0; i < t->n_pairs && i < MAX_GAUGES; i++) {
 		const struct np_toll_pair *p = &t->pair[i];
 
 		app_name(h, p->user, p->name, a, sizeof(a));
@@ -218,22 +230,22 @@ static void gauges(FILE *f, const struct np_acct *h, const struct np_toll *t)
 				 p->node_hours.mean);
 	}
 	cli_gauges(f, "blame_leaf_node_hours", "hours", "Node-hours that jobs "
-		   "lost beside others on a leaf switch.");
-	for (size_t i = 0; i < t->n_leaves && i < MOST_GAUGES; i++)
+		   "on a leaf switch lost to others.");
+	for (size_t i = 0; i < t->n_leaves && i < MAX_GAUGES; i++)
 		cli_gauge_of(f, "blame_leaf_node_hours", "leaf",
 			     np_acct_leaf(h, t->leaf[i].leaf, a, sizeof(a)),
 			     t->leaf[i].node_hours);
-	cli_gauges(f, "blame_node_slower_ratio", "ratio", "How much slower "
-		   "jobs are on a node than the same jobs elsewhere.");
-	for (size_t i = 0; i < t->n_nodes && i < MOST_GAUGES; i++)
+	cli_gauges(f, "blame_node_slower_ratio", "ratio", "How much longer "
+		   "jobs take on a node than the same jobs elsewhere.");
+	for (size_t i = 0; i < t->n_nodes && i < MAX_GAUGES; i++)
 		cli_gauge_of(f, "blame_node_slower_ratio", "node",
 			     np_acct_node(h, t->node[i].node, a, sizeof(a)),
 			     t->node[i].slower.mean);
 	fputs("# EOF\n", f);
 }
 
-static int metrics(const struct np_acct *h, const struct np_toll *t,
-		   const char *output)
+static int print_metrics(const struct np_acct *h, const struct np_toll *t,
+			 const char *output)
 {
 	struct np_err err = NP_ERR_INIT;
 	char *text = NULL;
@@ -243,7 +255,7 @@ static int metrics(const struct np_acct *h, const struct np_toll *t,
 
 	if (!f)
 		return cli_fail("out of memory");
-	gauges(f, h, t);
+	put_gauges(f, h, t);
 	if (fclose(f))
 		rc = cli_fail("out of memory");
 	else if (!output)
@@ -254,24 +266,26 @@ static int metrics(const struct np_acct *h, const struct np_toll *t,
 	return rc;
 }
 
+/* ---- command ---- */
+
 static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct ask ask = { .history.since_sec = SINCE_SEC };
+	struct blame_opt opt = { .history.since_sec = SINCE_SEC };
 	struct np_err err = NP_ERR_INIT;
 	struct cli_options o;
 	struct np_acct h;
 	struct np_toll t;
-	int rc = cli_options_parse(self, argc, argv, &ask, &o);
+	int rc = cli_options_parse(self, argc, argv, &opt, &o);
 
 	if (rc >= 0)
 		return rc;
-	if (ask.history.topology && !ask.history.accounting)
-		return cli_usage(self, "--topology=%.64s: expected with "
-				 "--accounting", ask.history.topology);
-	if (o.output && !ask.metrics)
-		return cli_usage(self, "--output=%.64s: expected with "
-				 "--metrics", o.output);
-	rc = cli_history_all(&h, &ask.history, cli_now(), &err);
+	if (opt.history.topology && !opt.history.accounting)
+		return cli_usage(self, "--topology=%.64s needs --accounting",
+				 opt.history.topology);
+	if (o.output && !opt.metrics)
+		return cli_usage(self, "--output=%.64s needs --metrics",
+				 o.output);
+	rc = cli_history_all(&h, &opt.history, cli_now(), &err);
 	if (rc) {
 		np_acct_free(&h);
 		return cli_fail("%s", err.text);
@@ -280,9 +294,9 @@ static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 	if (rc) {
 		rc = cli_fail("out of memory");
 	} else {
-		rc = ask.metrics ? metrics(&h, &t, o.output) : o.format ?
-		     data(&h, &t, ask.history.since_sec, o.format) :
-		     page(&h, &t);
+		rc = opt.metrics ? print_metrics(&h, &t, o.output) : o.format ?
+		     print_data(&h, &t, opt.history.since_sec, o.format) :
+		     print_text(&h, &t);
 		np_toll_free(&t);
 	}
 	np_acct_free(&h);
@@ -290,7 +304,7 @@ static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 }
 
 static const struct np_option own_options[] = {
-#define AT(field) offsetof(struct ask, field)
+#define AT(field) offsetof(struct blame_opt, field)
 	{ "since", NP_OPTION_TAKE, AT(history.since_sec),
 	  .take = cli_history_since },
 	{ "metrics", NP_OPTION_FLAG, AT(metrics) },
@@ -306,16 +320,17 @@ const struct cli_cmd cmd_blame = {
 		"[--accounting=FILE [--topology=FILE]]",
 	.help = "which applications, leaf switches and nodes cost most time",
 	.text =
-"From Slurm's accounting of the last days, flagged or not: which applications\n"
-"(a user's job name) lose most node-hours beside which others on their leaf\n"
-"switches, on which leaf switches that is, and on which nodes jobs are slower\n"
-"than the same jobs elsewhere.  What may be chance is left out.\n\n"
-"  --since=AGE         how far back, such as 7d (7d)\n"
-"  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
-"  --metrics           for a monitoring system, as netprof metrics prints\n"
-"  -o, --output=FILE   with --metrics: into that file, whole or not at all\n"
-"  --accounting=FILE   what sacct --parsable2 printed, in place of asking it\n"
-"  --topology=FILE     what scontrol show topology printed, beside that",
+"From Slurm's accounting of the last days, of measured and other jobs: which\n"
+"applications (users and job names) lost most node-hours to which others on\n"
+"their leaf switches, on which leaf switches that was, and on which nodes jobs\n"
+"took longer than the same jobs elsewhere.  What may be chance is excluded.\n\n"
+"  --since=AGE         how far back, such as 36h (default 7d)\n"
+"  --json, --parsable  print for programs; --parsable (-P) as in sacct\n"
+"  --metrics           print gauges for a monitoring system, as netprof metrics\n"
+"  -o, --output=FILE   with --metrics: write FILE; readers see it complete or\n"
+"                      not at all\n"
+"  --accounting=FILE   read output of sacct --parsable2 instead of running it\n"
+"  --topology=FILE     with it, output of scontrol show topology",
 	.examples =
 "  netprof blame\n"
 "  netprof blame --since=1d --json | jq .nodes\n",

@@ -1,18 +1,831 @@
-/* netprof explain JOB: why it waits, whom it runs beside, what that cost. */
+/*
+ * netprof explain: what one job lost, to whom, and what placement did about it.
+ *
+ * Up to four sources know something about a job: Slurm's accounting and the
+ * metrics server of the site (cli_history.h), the last decision of placement
+ * for pending and running jobs, placement's records of jobs that have ended,
+ * and the run records of measured steps. The job is looked up in all of them,
+ * and the output has a part for each that knows it.
+ */
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_explain.h"
+#include "cli_ask.h"
+#include "cli_history.h"
+#include "cli_json_put.h"
+#include "cli_known.h"
 #include "cli_output.h"
+#include "cli_print.h"
+#include "cli_profile.h"
+#include "cli_show.h"
+#include "cli_state.h"
 #include "np_array.h"
 #include "np_conf.h"
 #include "np_evidence.h"
+#include "np_hostlist.h"
+#include "np_mean.h"
 #include "np_option.h"
 
-static bool is_of_job(const struct cli_explain *e, const struct np_record *r)
+/* Another job on its leaf switches. */
+struct neighbour {
+	uint32_t id, array, task; /* array 0: no array */
+	const char *app;    /* borrowed; "": unknown */
+	char leaves[256];   /* shared leaf switches */
+	double overlap_sec; /* only of a job that has ended */
+	bool predicted;	    /* slowdown is known */
+	double slowdown;    /* of the job by this neighbour alone, fraction */
+};
+
+/* A measured step of the job. */
+struct measured_step {
+	const struct np_record *run; /* borrowed */
+	struct np_mean alone; /* run times of the same command, undisturbed */
+};
+
+struct explanation {
+	const char *word; /* the job, as the user wrote it */
+	uint32_t id, task; /* task NP_ENDED_NO_TASK: id is that of a job */
+	double now;	   /* seconds since 1970 */
+
+	struct cli_history_ask ask;
+	struct cli_history past; /* from the accounting; its job may be NULL */
+
+	/* The last decision of placement. */
+	bool have_state;
+	struct np_state state;
+	const struct np_state_job *job; /* the job in it; NULL: not there */
+
+	/* What placement recorded when the job ended. */
+	bool have_ended;
+	struct np_ended ended;
+	struct np_err ended_why; /* why it cannot be read, or "" */
+
+	/* Run records of the job. */
+	uid_t uid; /* whose records */
+	struct cli_runs *runs; /* of each application with a record of the job */
+	size_t n_runs;
+	struct measured_step *measured;
+	size_t n_measured;
+
+	struct neighbour *beside;
+	size_t n_beside;
+	/* Predicted slowdown by all neighbours together. */
+	bool predicted;
+	double slowdown; /* fraction */
+	struct np_err not_predicted; /* why not, or what is left out; or "" */
+};
+
+/* ---- neighbours ---- */
+
+#define LEAST_COST 0.005 /* of the run time: a smaller cost is not reported */
+
+static struct neighbour *add_neighbour(struct explanation *e, uint32_t id)
+{
+	if (np_array_more(&e->beside, e->n_beside, sizeof(*e->beside)))
+		return NULL;
+	e->beside[e->n_beside] = (struct neighbour){ .id = id, .app = "" };
+	return &e->beside[e->n_beside++];
+}
+
+static struct neighbour *find_neighbour(struct explanation *e, uint32_t id)
+{
+	for (size_t i = 0; i < e->n_beside; i++)
+		if (e->beside[i].id == id)
+			return &e->beside[i];
+	return NULL;
+}
+
+/* ---- neighbours of a running job, from the last decision ---- */
+
+static int add_running(struct explanation *e)
+{
+	for (size_t i = 0; i < e->state.n_jobs; i++) {
+		const struct np_state_job *j = &e->state.job[i];
+		struct neighbour *b;
+		char leaves[256];
+
+		if (j->pending || j == e->job ||
+		    !np_hostlist_shared(e->job->leaves, j->leaves, leaves,
+					sizeof(leaves)))
+			continue;
+		b = add_neighbour(e, j->id);
+		if (!b)
+			return -ENOMEM;
+		b->app = j->app;
+		b->array = j->array;
+		b->task = j->task;
+		strcpy(b->leaves, leaves);
+	}
+	return 0;
+}
+
+/*
+ * Find an application among the known ones, or add it, as placement would: the
+ * published profile, or else that of the owner of the job. Returns 0, -ENOENT
+ * or another -errno.
+ */
+static int add_known(struct cli_known *k, struct cli_store *s, const char *app,
+		     uid_t uid, size_t *at)
+{
+	struct cli_runs r;
+	int rc = -ENOENT;
+
+	for (size_t i = 0; i < k->n; i++)
+		if (!strcmp(k->app[i]->r.runs.app, app) &&
+		    (k->app[i]->r.owner == NP_STORE_PUBLISHED ||
+		     k->app[i]->r.uid == uid)) {
+			*at = i;
+			return 0;
+		}
+	for (int own = 0; rc && own < 2; own++)
+		rc = cli_runs_look(s, own ? NP_STORE_USER : NP_STORE_PUBLISHED,
+				   uid, app, &r);
+	if (rc)
+		return rc;
+	rc = cli_known_add(k, &r, true);
+	*at = k->n - 1;
+	return rc;
+}
+
+static uid_t uid_of(const struct explanation *e, uint32_t id)
+{
+	for (size_t i = 0; i < e->state.n_jobs; i++)
+		if (e->state.job[i].id == id)
+			return e->state.job[i].uid;
+	return e->job->uid;
+}
+
+#define NO_PROFILE ((size_t)-1)
+
+/*
+ * Load the profiles of the job and of its neighbours. at[i]: index of the i-th
+ * neighbour's application, or NO_PROFILE. The job's own is the first one.
+ */
+static int find_known(struct explanation *e, struct cli_store *s,
+		      struct cli_known *k, size_t *at)
+{
+	size_t self;
+	int rc = *e->job->app ? add_known(k, s, e->job->app, e->job->uid,
+					  &self) : -ENOENT;
+
+	if (rc)
+		return np_errf(&e->not_predicted, rc, "it has no profile that "
+			       "you may read");
+	for (size_t i = 0; i < e->n_beside; i++) {
+		const struct neighbour *b = &e->beside[i];
+
+		at[i] = NO_PROFILE;
+		if (*b->app)
+			rc = add_known(k, s, b->app, uid_of(e, b->id), &at[i]);
+		if (rc == -ENOMEM)
+			return rc;
+	}
+	return 0;
+}
+
+/* Predict the slowdown by each neighbour alone, and by all together. */
+static void ask_models(struct explanation *e, const struct cli_known *k,
+		       struct np_predictor *models, const size_t *at)
+{
+	struct cli_answer all = { .scope = NP_SCOPE_LEAF };
+	size_t unknown = 0;
+
+	for (size_t i = 0; i < e->n_beside; i++) {
+		struct cli_answer one = { .scope = NP_SCOPE_LEAF, .n_co = 1 };
+
+		if (at[i] == NO_PROFILE) {
+			unknown++;
+			continue;
+		}
+		one.co[0] = at[i];
+		cli_ask(models, k, &one);
+		e->beside[i].predicted = !one.rc && !cli_say_doubt(&one.p);
+		e->beside[i].slowdown = one.rc ? 0 : one.p.slowdown;
+		if (all.n_co < CLI_ASK_MAX_CO)
+			all.co[all.n_co++] = at[i];
+	}
+	if (!all.n_co) {
+		np_errf(&e->not_predicted, 0, "none of its neighbours has a "
+			"profile that you may read");
+		return;
+	}
+	cli_ask(models, k, &all);
+	if (all.rc) {
+		e->not_predicted = all.why;
+		return;
+	}
+	if (cli_say_doubt(&all.p)) {
+		np_errf(&e->not_predicted, 0, "%s", cli_say_doubt(&all.p));
+		return;
+	}
+	e->predicted = true;
+	e->slowdown = all.p.slowdown;
+	if (unknown)
+		np_errf(&e->not_predicted, 0, "%zu without a profile %s not "
+			"included", unknown, unknown == 1 ? "is" : "are");
+}
+
+/* Returns 0 or -errno; then e->not_predicted says why. */
+static int predict(struct explanation *e, struct cli_store *s,
+		   struct cli_known *k, size_t *at)
+{
+	struct np_predictor *models;
+	int rc = find_known(e, s, k, at);
+
+	if (rc)
+		return rc;
+	rc = cli_known_judge(k, s, 1, true);
+	if (!rc && k->app[0]->unusable.text[0])
+		rc = np_errf(&e->not_predicted, -EINVAL, "%s",
+			     k->app[0]->unusable.text);
+	else if (rc)
+		e->not_predicted = k->why;
+	if (!rc)
+		rc = cli_known_predictor(k, NULL, false, &models,
+					 &e->not_predicted);
+	if (rc)
+		return rc;
+	ask_models(e, k, models, at);
+	np_predictor_free(models);
+	return 0;
+}
+
+/*
+ * The neighbours of a running job, with predictions from the profiles that the
+ * caller may read. Returns 0 or -ENOMEM.
+ */
+static int find_running_neighbours(struct explanation *e, struct cli_store *s)
+{
+	struct cli_known k = { .n = 0 };
+	int rc = add_running(e);
+	size_t *at;
+
+	if (rc || !e->n_beside)
+		return rc;
+	at = calloc(e->n_beside, sizeof(*at));
+	rc = at ? predict(e, s, &k, at) : -ENOMEM;
+	cli_known_free(&k);
+	free(at);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+/* ---- neighbours of an ended job, from placement and run records ---- */
+
+static int add_ended(struct explanation *e)
+{
+	for (size_t i = 0; i < e->ended.n_neighbours; i++) {
+		const struct np_ended_neighbour *n = &e->ended.neighbour[i];
+		struct neighbour *b = add_neighbour(e, n->id);
+
+		if (!b)
+			return -ENOMEM;
+		b->app = n->app;
+		snprintf(b->leaves, sizeof(b->leaves), "%s", n->leaves);
+		b->overlap_sec = n->overlap_sec;
+		b->predicted = *n->app;
+		b->slowdown = n->slowdown;
+	}
+	return 0;
+}
+
+/* A record lists a neighbour once for each shared leaf switch. */
+static void add_leaf(struct neighbour *b, const struct np_neighbour *n)
+{
+	size_t len = strlen(b->leaves);
+
+	snprintf(b->leaves + len, sizeof(b->leaves) - len, "%s%s",
+		 len ? "," : "", n->leaf);
+	b->overlap_sec = fmax(b->overlap_sec, n->overlap_sec);
+}
+
+/* Add the neighbours that only the run records know. */
+static int add_recorded(struct explanation *e)
+{
+	size_t placed = e->n_beside; /* placement knows more about these */
+
+	for (size_t i = 0; i < e->n_measured; i++) {
+		const struct np_record *r = e->measured[i].run;
+
+		for (size_t k = 0; k < r->n_neighbours; k++) {
+			const struct np_neighbour *n = &r->neighbours[k];
+			struct neighbour *b = find_neighbour(e, n->job_id);
+
+			if (!n->job_id) /* removed when it was published */
+				continue;
+			if (b && (size_t)(b - e->beside) < placed)
+				continue;
+			if (!b)
+				b = add_neighbour(e, n->job_id);
+			if (!b)
+				return -ENOMEM;
+			if (n->job_id == r->job_id)
+				b->app = "(own step)";
+			add_leaf(b, n);
+		}
+	}
+	return 0;
+}
+
+/*
+ * What a neighbour costs, as a fraction of the run time. Of an ended job the
+ * predicted slowdown counts only for the time that both ran.
+ */
+static double cost_of(const struct explanation *e, const struct neighbour *b)
+{
+	double sec = e->have_ended ? e->ended.end - e->ended.start : 0;
+
+	if (!b->predicted)
+		return 0;
+	if (e->job)
+		return b->slowdown;
+	return sec > 0 ? b->slowdown * fmin(b->overlap_sec / sec, 1) : 0;
+}
+
+/*
+ * The neighbour that costs most; *share: how much of the run time, a fraction.
+ * NULL if no cost is known, or none above LEAST_COST.
+ */
+static const struct neighbour *costliest(const struct explanation *e,
+					 double *share)
+{
+	const struct neighbour *most = NULL;
+
+	*share = LEAST_COST;
+	for (size_t i = 0; i < e->n_beside; i++) {
+		double cost = cost_of(e, &e->beside[i]);
+
+		if (cost <= *share)
+			continue;
+		*share = cost;
+		most = &e->beside[i];
+	}
+	return most;
+}
+
+/* The neighbours of a job that has ended. Returns 0 or -ENOMEM. */
+static int find_past_neighbours(struct explanation *e)
+{
+	int rc = e->have_ended ? add_ended(e) : 0;
+
+	if (rc)
+		return rc;
+	if (e->have_ended && *e->ended.app) {
+		e->predicted = !e->n_beside;
+		for (size_t i = 0; i < e->n_beside; i++)
+			e->predicted |= e->beside[i].predicted;
+		e->slowdown = e->ended.slowdown;
+	}
+	return add_recorded(e);
+}
+
+/* ---- text output ---- */
+
+#define LINE 1536
+#define MAX_ROWS 40 /* of neighbours */
+
+/* The state for programs; "measured": only run records are left. */
+static const char *state_of(const struct explanation *e)
+{
+	return e->job ? e->job->pending ? "pending" : "running" :
+	       e->have_ended ? "ended" : e->n_measured ? "measured" :
+	       e->past.job->state == NP_ACCT_RUNNING ? "running" : "ended";
+}
+
+/* Warn if the last decision is too old to be in force. */
+static void say_stale(const struct explanation *e)
+{
+	char line[LINE];
+
+	if (cli_state_stale(&e->state, e->now))
+		cli_say(CLI_RED, 0, "%s", cli_say_mode(&e->state, e->now, true,
+						       line, sizeof(line)));
+}
+
+static void say_held(double held_sec, const struct np_state *s)
+{
+	char held[CLI_NUMBER], most[CLI_NUMBER];
+
+	if (held_sec < 1)
+		return;
+	cli_setting_sec(held_sec, held);
+	if (s)
+		cli_labelled(stdout, "Held", "for %s so far, at most %s "
+			     "(MaxDefer)", held,
+			     cli_setting_sec(s->max_defer_sec, most));
+	else
+		cli_labelled(stdout, "Held", "for %s by placement before it "
+			     "started", held);
+}
+
+/* A leaf switch that the job is kept off, and the job that is the reason. */
+static void cause_row(const struct explanation *e,
+		      const struct np_state_cause *c)
+{
+	char victim[CLI_NUMBER] = "this one";
+
+	if (!cli_victim_self(e->job, c))
+		snprintf(victim, sizeof(victim), "%u", c->victim);
+	cli_left(stdout, c->leaf, 20);
+	printf(" %-10u ", c->other);
+	cli_left(stdout, cli_app_name(c->other_app), 20);
+	printf(" %-12s", victim);
+	cli_right_as(cli_change, c->slowdown, 9);
+	putchar('\n');
+}
+
+static void say_causes(const struct explanation *e)
+{
+	if (!e->job->n_causes)
+		return;
+	cli_head("%-20s %-10s %-20s %-12s%9s", "Kept off leaf", "Due to job",
+		 "Application", "Would slow", "By");
+	for (size_t i = 0; i < e->job->n_causes; i++)
+		cause_row(e, &e->job->cause[i]);
+}
+
+static void say_pending(const struct explanation *e)
+{
+	const struct np_state_job *j = e->job;
+	char id[CLI_NUMBER], who[160], date[CLI_NUMBER];
+
+	snprintf(who, sizeof(who), "Job %s%s%s%s ", cli_job_name(
+			 j->id, j->array, j->task, id),
+		 *j->app ? " (" : "", j->app, *j->app ? ")" : "");
+	if (!strcmp(j->action, "defer"))
+		cli_say(CLI_BOLD, 0, "%s%s held by placement, for now until "
+			"%s, so that it does not share a leaf switch with a "
+			"job that it conflicts with.", who, j->applied ? "is" :
+			"would be", cli_date(j->until, date));
+	else if (!strcmp(j->action, "confine"))
+		cli_say(CLI_BOLD, 0, "%s%s only on %s.", who, j->applied ?
+			"may run" : "would be allowed to run", j->leaves);
+	else if (!strcmp(j->action, "anywhere"))
+		cli_say(CLI_BOLD, 0, "%smay run anywhere: it waits for Slurm, "
+			"not for placement (squeue shows why).", who);
+	else
+		cli_say(CLI_BOLD, 0, "%sis ignored by placement: it waits for "
+			"Slurm (squeue shows why).", who);
+}
+
+/* The denied use of a published name by the owner of the job, or NULL. */
+static const struct np_state_claim *denied_claim(const struct np_state *s,
+					       const struct np_state_job *j)
+{
+	for (size_t i = 0; i < s->n_claims; i++)
+		if (s->claim[i].uid == j->uid && !strcmp(s->claim[i].app,
+							 j->app))
+			return &s->claim[i];
+	return NULL;
+}
+
+/* Why placement has no profile for the job, and how to change that. */
+static void say_unknown(const struct explanation *e)
+{
+	const struct np_state_job *j = e->job;
+	const struct np_state_claim *claim = denied_claim(&e->state, j);
+	char line[LINE];
+
+	if (j->known)
+		return;
+	if (claim)
+		cli_labelled(stdout, "Unknown", "%s",
+			     cli_say_claim(claim, line, sizeof(line)));
+	else if (!*j->app)
+		cli_labelled(stdout, "Unknown", "The job does not name its "
+			     "application. To measure it under a name: sbatch "
+			     "--netprofile=NAME job.sh. Later jobs give the "
+			     "name by --netprofile=NAME, or by NETPROF_APP=NAME "
+			     "in the environment.");
+	else
+		cli_labelled(stdout, "Unknown", "Placement has no profile of "
+			     "%s. To measure it: sbatch --netprofile=%s "
+			     "--netprofile-calibrate job.sh", j->app, j->app);
+}
+
+static int print_pending(const struct explanation *e)
+{
+	say_pending(e);
+	say_stale(e);
+	cli_labelled(stdout, "Decision", "%s", e->job->text);
+	say_unknown(e);
+	say_held(e->job->held_sec, &e->state);
+	say_causes(e);
+	return CLI_DONE;
+}
+
+/* "Job 17 (fft) runs on leaf0 (4 nodes)" */
+static void say_where(const char *id, const char *app, const char *verb,
+		      const char *leaves, uint32_t n_nodes, char *buf)
+{
+	snprintf(buf, LINE, "Job %s%s%s%s %s on %.512s%s%u node%s%s", id,
+		 *app ? " (" : "", app, *app ? ")" : "", verb, leaves,
+		 *leaves ? " (" : "", n_nodes, n_nodes == 1 ? "" : "s",
+		 *leaves ? ")" : "");
+}
+
+static void neighbour_row(const struct neighbour *b, bool ended)
+{
+	char id[CLI_NUMBER];
+
+	printf("%-11s ", cli_job_name(b->id, b->array, b->task, id));
+	cli_left(stdout, cli_app_name(b->app), 20);
+	putchar(' ');
+	cli_left(stdout, *b->leaves ? b->leaves : "-", 20);
+	if (ended)
+		cli_right_sec(b->overlap_sec, 11);
+	cli_right_as(cli_change, b->predicted ? b->slowdown : NAN,
+		     ended ? 13 : 24);
+	putchar('\n');
+}
+
+static void say_neighbours(const struct explanation *e, bool ended)
+{
+	if (!e->n_beside)
+		return;
+	if (ended)
+		cli_head("%-11s %-20s %-20s%11s%13s", "Neighbour",
+			 "Application", "Leaf switches", "Overlap",
+			 "Predicted");
+	else
+		cli_head("%-11s %-20s %-20s%24s", "Neighbour",
+			 "Application", "Leaf switches", "Predicted");
+	for (size_t i = 0; i < e->n_beside && i < MAX_ROWS; i++)
+		neighbour_row(&e->beside[i], ended);
+	if (e->n_beside > MAX_ROWS)
+		printf("%zu more (--parsable)\n", e->n_beside - MAX_ROWS);
+	if (ended && e->ended.more_neighbours)
+		printf("%u more, each with a shorter overlap\n",
+		       e->ended.more_neighbours);
+}
+
+static void say_prediction(const struct explanation *e)
+{
+	const char *why = e->not_predicted.text;
+	char by[CLI_NUMBER];
+
+	if (!e->n_beside)
+		cli_labelled(stdout, "Predicted", "no slowdown: no job that "
+			     "placement knows is on its leaf switches");
+	else if (e->predicted)
+		cli_labelled(stdout, "Predicted", "%s by its neighbours "
+			     "together%s%s", cli_change(e->slowdown, by),
+			     *why ? "; " : "", why);
+	else
+		cli_labelled(stdout, "Predicted", "not possible: %s", why);
+}
+
+static void say_costliest(const struct explanation *e)
+{
+	const char *app = e->job ? e->job->app : e->ended.app;
+	char id[CLI_NUMBER], sec[CLI_NUMBER], part[96];
+	double share;
+	const struct neighbour *b = costliest(e, &share);
+
+	if (!b)
+		return;
+	if (e->job)
+		snprintf(part, sizeof(part), "+%.0f %% by this one alone",
+			 100 * share);
+	else
+		snprintf(part, sizeof(part), "%.0f percentage points, over an "
+			 "overlap of %s", 100 * share,
+			 cli_sec(b->overlap_sec, sec));
+	cli_labelled(stdout, "Costliest", "%s (%s) on %.64s: %s; for details: "
+		     "netprof predict %s %s",
+		     cli_job_name(b->id, b->array, b->task, id), b->app,
+		     b->leaves, part, app, b->app);
+}
+
+static int print_running(const struct explanation *e)
+{
+	const struct np_state_job *j = e->job;
+	char where[LINE], id[CLI_NUMBER], since[CLI_NUMBER];
+
+	say_where(cli_job_name(j->id, j->array, j->task, id), j->app, "runs",
+		  j->leaves, j->n_nodes, where);
+	cli_say(CLI_BOLD, 0, "%s, since %s.", where, cli_date(j->start, since));
+	say_stale(e);
+	say_held(j->held_sec, NULL);
+	say_unknown(e);
+	say_prediction(e);
+	say_costliest(e);
+	say_neighbours(e, false);
+	return CLI_DONE;
+}
+
+static void say_step(const struct explanation *e, const struct measured_step *m)
+{
+	const struct np_record *r = m->run;
+	char line[LINE], label[CLI_NUMBER];
+	struct np_sample sample = { NULL };
+
+	if (r->state != NP_RUN_COMPLETE)
+		snprintf(line, sizeof(line), "It is still running, or its end "
+			 "was not recorded: there is no run time to compare.");
+	else if (r->exit_code)
+		snprintf(line, sizeof(line), "It failed, so its run time "
+			 "cannot be compared.");
+	else if (r->suspended)
+		snprintf(line, sizeof(line), "Its job was suspended, so its "
+			 "run time cannot be compared.");
+	else if (r->level)
+		snprintf(line, sizeof(line), "It ran under load level %s, "
+			 "which slows it on purpose.", r->level->name);
+	else
+		cli_say_took(np_record_run_sec(r), &m->alone,
+			     e->predicted ? &e->slowdown : NULL, line,
+			     sizeof(line));
+	snprintf(label, sizeof(label), "Step %u", r->step_id);
+	cli_labelled(stdout, label, "%s", line);
+	if (!np_sample_add(&sample, r))
+		cli_say_adapters(stdout, &sample);
+	np_hist_free(sample.hist);
+}
+
+static void say_ended(const struct explanation *e)
+{
+	const struct np_ended *n = &e->ended;
+	char where[LINE], id[CLI_NUMBER], from[CLI_NUMBER], took[CLI_NUMBER];
+
+	say_where(cli_job_name(n->id, n->array, n->task, id), n->app, "ran",
+		  n->leaves, n->n_nodes, where);
+	cli_say(CLI_BOLD, 0, "%s, for %s from %s.", where,
+		cli_sec(n->end - n->start, took), cli_date(n->start, from));
+	say_held(n->held_sec, NULL);
+}
+
+static void say_recorded(const struct explanation *e)
+{
+	const struct np_record *r = e->measured[0].run;
+	char from[CLI_NUMBER];
+
+	cli_say(CLI_BOLD, 0, "Job %s (%s) ran on %.512s, from %s; placement "
+		"has no record of it.", e->word, r->app, r->nodes ? r->nodes :
+		"unknown nodes", cli_date(r->start, from));
+}
+
+static int print_ended(const struct explanation *e)
+{
+	char by[CLI_NUMBER];
+
+	if (e->have_ended)
+		say_ended(e);
+	else
+		say_recorded(e);
+	if (!e->n_measured)
+		cli_labelled(stdout, "Measured", "no; to learn how much its "
+			     "neighbours slow it: sbatch --netprofile=%s "
+			     "job.sh", *e->ended.app ? e->ended.app : "NAME");
+	for (size_t i = e->n_measured; i-- > 0; )
+		say_step(e, &e->measured[i]);
+	if (e->predicted && e->n_beside)
+		cli_labelled(stdout, "Predicted", "%s over its whole run, from "
+			     "its neighbours", cli_change(e->slowdown, by));
+	say_costliest(e);
+	if (!e->n_beside)
+		cli_labelled(stdout, "Neighbours", "none: no other job was on "
+			     "its leaf switches");
+	say_neighbours(e, true);
+	return CLI_DONE;
+}
+
+static int print_text(const struct explanation *e)
+{
+	if (e->past.job)
+		cli_history_text(&e->past);
+	if (e->past.job && (e->job || e->have_ended || e->n_measured))
+		putchar('\n');
+	else if (e->past.job)
+		return CLI_DONE;
+	return !e->job ? print_ended(e) : e->job->pending ? print_pending(e) :
+							    print_running(e);
+}
+
+/* ---- output for programs ---- */
+
+static void put_ended(json_object *j, const struct np_ended *n)
+{
+	char id[CLI_NUMBER], user[CLI_NUMBER];
+
+	cli_put_text(j, "job", cli_job_name(n->id, n->array, n->task, id));
+	cli_put_count(j, "job_id", n->id);
+	cli_put_text(j, "user", cli_user(n->uid, user));
+	cli_put_text(j, "state", "ended");
+	cli_put_text(j, "app", n->app);
+	cli_put_text(j, "partition", n->partition);
+	cli_put_text(j, "leaves", n->leaves);
+	cli_put_count(j, "n_nodes", n->n_nodes);
+	cli_put_time(j, "submit", n->submit);
+	cli_put_time(j, "start", n->start);
+	cli_put_time(j, "end", n->end);
+	cli_put_real(j, "held_sec", n->held_sec);
+	cli_put_count(j, "more_neighbours", n->more_neighbours);
+}
+
+static void put_measured(json_object *j, const struct measured_step *m)
+{
+	double run = np_record_run_sec(m->run);
+
+	cli_put_text(j, "app", m->run->app);
+	cli_put_count(j, "step_id", m->run->step_id);
+	cli_put_time(j, "start", m->run->start);
+	cli_put_real(j, "run_sec", run);
+	cli_put_text(j, "level", m->run->level ? m->run->level->name : NULL);
+	cli_put_count(j, "alone_runs", m->alone.n);
+	if (!np_mean_known(&m->alone))
+		return;
+	cli_put_real(j, "alone_sec", m->alone.mean);
+	cli_put_real(j, "slowdown", run / m->alone.mean - 1);
+}
+
+static void put_beside(json_object *list, const struct explanation *e,
+		       const struct neighbour *b)
+{
+	json_object *j = cli_append_object(list);
+
+	cli_put_count(j, "job_id", b->id);
+	cli_put_text(j, "app", b->app);
+	cli_put_text(j, "leaves", b->leaves);
+	if (!e->job)
+		cli_put_real(j, "overlap_sec", b->overlap_sec);
+	cli_put_real(j, "slowdown", b->predicted ? b->slowdown : NAN);
+}
+
+static void put_costliest(json_object *in, const struct explanation *e)
+{
+	double share;
+	const struct neighbour *b = costliest(e, &share);
+	json_object *j = cli_put_if(in, "costliest", b);
+
+	if (!j)
+		return;
+	cli_put_count(j, "job_id", b->id);
+	cli_put_text(j, "app", b->app);
+	cli_put_real(j, "share", share);
+}
+
+/* The first fields of each row; up: path from its record to the root. */
+#define ABOUT(up) \
+	up "job|" up "state|" up "app|" up "leaves|" up "action|" up \
+	"applied|" up "held_sec|" up "predicted|" up "steps/0/run_sec|" up \
+	"steps/0/alone_sec|" up "steps/0/alone_runs|"
+#define HEAD \
+	"Job|State|App|Leaves|Action|Applied|HeldSec|Predicted|RunSec|" \
+	"AloneSec|AloneRuns|Other|OtherApp|OtherLeaves|OverlapSec|Victim|" \
+	"Slowdown"
+
+static const struct cli_table of_itself = {
+	HEAD, { { "", ABOUT("") "|||||" } },
+};
+
+static const struct cli_table of_others = {
+	HEAD,
+	{
+		{ "causes", ABOUT("../")
+		  "other|other_app|leaf||victim|slowdown" },
+		{ "neighbours", ABOUT("../")
+		  "job_id|app|leaves|overlap_sec||slowdown" },
+	},
+};
+
+static int print_data(const struct explanation *e, enum cli_format format)
+{
+	json_object *j = json_object_new_object(), *list;
+	bool others = e->n_beside || (e->job && e->job->n_causes);
+
+	if (e->job) {
+		cli_put_job(j, e->job);
+		cli_put_snapshot(cli_put_object(j, "placement"), &e->state,
+				 e->now);
+	} else if (e->have_ended) {
+		put_ended(j, &e->ended);
+	} else {
+		cli_put_text(j, "job", e->word);
+		cli_put_text(j, "state", state_of(e));
+		cli_put_text(j, "app", e->n_measured ? e->measured[0].run->app :
+			     "");
+	}
+	cli_history_json(j, &e->past);
+	list = cli_put_array(j, "steps");
+	for (size_t i = 0; i < e->n_measured; i++)
+		put_measured(cli_append_object(list), &e->measured[i]);
+	cli_put_real(j, "predicted", e->predicted ? e->slowdown : NAN);
+	cli_put_text(j, "why", e->not_predicted.text);
+	put_costliest(j, e);
+	list = cli_put_array(j, "neighbours");
+	for (size_t i = 0; i < e->n_beside; i++)
+		put_beside(list, e, &e->beside[i]);
+	return cli_print_page(format, "explain", j, others ? &of_others :
+			      &of_itself);
+}
+
+/* ---- run records of the job ---- */
+
+static bool is_of_job(const struct explanation *e, const struct np_record *r)
 {
 	if (e->task == NP_ENDED_NO_TASK)
 		return r->job_id == e->id;
@@ -21,10 +834,10 @@ static bool is_of_job(const struct cli_explain *e, const struct np_record *r)
 }
 
 /*
- * How long the same takes alone, as the evidence says it: of runs of other jobs
- * that are comparable with this one.
+ * The run time of the same command without load and neighbours: the mean over
+ * comparable runs of other jobs. Returns 0 or -ENOMEM.
  */
-static int alone_of(const struct cli_explain *e, const struct np_runs *runs,
+static int find_run_time_alone(const struct explanation *e, const struct np_runs *runs,
 		    const struct np_record *like, struct np_mean *out)
 {
 	const struct np_evidence_opt opt = {
@@ -36,7 +849,7 @@ static int alone_of(const struct cli_explain *e, const struct np_runs *runs,
 
 	*out = (struct np_mean){ 0 };
 	if (!like->fingerprint || !*like->fingerprint)
-		return 0; /* it is not known what would be the same */
+		return 0; /* the command of this run was not recorded */
 	others.run = calloc(runs->n, sizeof(*others.run));
 	if (!others.run)
 		return -ENOMEM;
@@ -52,11 +865,12 @@ static int alone_of(const struct cli_explain *e, const struct np_runs *runs,
 	return rc;
 }
 
-static int measure(struct cli_explain *e, const struct np_runs *runs)
+/* Add the steps of the job among these runs. */
+static int add_steps(struct explanation *e, const struct np_runs *runs)
 {
 	for (size_t i = 0; i < runs->n; i++) {
 		const struct np_record *r = runs->run[i];
-		struct cli_measured *m;
+		struct measured_step *m;
 
 		if (!is_of_job(e, r))
 			continue;
@@ -64,13 +878,13 @@ static int measure(struct cli_explain *e, const struct np_runs *runs)
 			return -ENOMEM;
 		m = &e->measured[e->n_measured++];
 		m->run = r;
-		if (alone_of(e, runs, r, &m->alone))
+		if (find_run_time_alone(e, runs, r, &m->alone))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static bool has_any(const struct cli_explain *e, const struct np_runs *runs)
+static bool has_any(const struct explanation *e, const struct np_runs *runs)
 {
 	for (size_t i = 0; i < runs->n; i++)
 		if (is_of_job(e, runs->run[i]))
@@ -78,8 +892,11 @@ static bool has_any(const struct cli_explain *e, const struct np_runs *runs)
 	return false;
 }
 
-/* What may not be read, or is not there, is as good as nothing. */
-static int try_app(struct cli_explain *e, struct cli_store *s,
+/*
+ * Add the steps of the job that were recorded under this application. Profiles
+ * that are missing or unreadable are treated as empty.
+ */
+static int try_app(struct explanation *e, struct cli_store *s,
 		   enum np_store_owner owner, const char *app)
 {
 	struct cli_runs r;
@@ -96,11 +913,11 @@ static int try_app(struct cli_explain *e, struct cli_store *s,
 		return -ENOMEM;
 	}
 	e->runs[e->n_runs++] = r;
-	return measure(e, &r.runs);
+	return add_steps(e, &r.runs);
 }
 
-/* Find the records of the job among a user's, and how long it takes alone. */
-static int find_runs(struct cli_explain *e, struct cli_store *s,
+/* Find the records of the job among those of a user. */
+static int find_runs(struct explanation *e, struct cli_store *s,
 		     const struct cli_options *o, const char *app)
 {
 	enum np_store_owner owner = o->published ? NP_STORE_PUBLISHED :
@@ -109,7 +926,7 @@ static int find_runs(struct cli_explain *e, struct cli_store *s,
 	size_t n = 0;
 	int rc = *app ? try_app(e, s, owner, app) : 0;
 
-	/* A job may have measured its steps under several names. */
+	/* Steps of one job may have been measured under different names. */
 	if (!rc && !e->n_measured &&
 	    !np_store_look(s->store, owner, e->uid, &apps, &n, NULL))
 		for (size_t i = 0; !rc && i < n; i++)
@@ -118,6 +935,8 @@ static int find_runs(struct cli_explain *e, struct cli_store *s,
 	free(apps);
 	return rc;
 }
+
+/* ---- finding the job ---- */
 
 static bool take_number(const char **p, uint32_t *out)
 {
@@ -151,8 +970,11 @@ static bool parse_job(const char *word, uint32_t *id, uint32_t *task)
 	return !*p;
 }
 
-/* rest: take the record of an array's tasks that were not split off yet. */
-static void find_in_state(struct cli_explain *e, bool rest)
+/*
+ * Find the job in the last decision. rest: accept the entry for all tasks of an
+ * array that Slurm has not split off yet.
+ */
+static void find_in_state(struct explanation *e, bool rest)
 {
 	for (size_t i = 0; i < e->state.n_jobs; i++) {
 		const struct np_state_job *j = &e->state.job[i];
@@ -166,8 +988,11 @@ static void find_in_state(struct cli_explain *e, bool rest)
 	}
 }
 
-/* Tasks of the array of that number, to be asked for one by one. */
-static int say_tasks(const struct cli_explain *e)
+/*
+ * If the number is that of an array, fail and list its tasks. Returns -1 if it
+ * is none.
+ */
+static int fail_with_tasks(const struct explanation *e)
 {
 	char list[256] = "", name[CLI_NUMBER];
 	size_t n = 0;
@@ -187,20 +1012,20 @@ static int say_tasks(const struct cli_explain *e)
 			e->word, list, n > 4 ? ", ..." : "");
 }
 
-static uid_t owner_of(const struct cli_explain *e, const struct cli_options *o)
+static uid_t owner_of(const struct explanation *e, const struct cli_options *o)
 {
 	if (o->user_given)
 		return o->uid;
 	return e->job ? e->job->uid : e->have_ended ? e->ended.uid : o->uid;
 }
 
-static const char *app_of(const struct cli_explain *e)
+static const char *app_of(const struct explanation *e)
 {
 	return e->job ? e->job->app : e->have_ended ? e->ended.app : "";
 }
 
 /* Returns -1 to go on, or the exit status. */
-static int gather(struct cli_explain *e, struct cli_store *s,
+static int gather(struct explanation *e, struct cli_store *s,
 		  const struct cli_options *o)
 {
 	const char *dir = np_store_dir(s->store);
@@ -209,7 +1034,7 @@ static int gather(struct cli_explain *e, struct cli_store *s,
 
 	e->have_state = !rc;
 	if (rc && rc != -ENOENT)
-		cli_fail("%s", err.text); /* and go on without */
+		cli_fail("%s", err.text); /* the other sources remain */
 	find_in_state(e, false);
 	if (!e->job) {
 		rc = np_ended_find(dir, e->id, e->task, &e->ended, &err);
@@ -221,19 +1046,20 @@ static int gather(struct cli_explain *e, struct cli_store *s,
 		find_in_state(e, true);
 	e->uid = owner_of(e, o);
 	if (e->job && !e->job->pending)
-		rc = cli_explain_running(e, s);
+		rc = find_running_neighbours(e, s);
 	else
 		rc = e->job ? 0 : find_runs(e, s, o, app_of(e));
 	if (!rc && !e->job)
-		rc = cli_explain_ended(e);
+		rc = find_past_neighbours(e);
 	return rc ? cli_fail("out of memory") : -1;
 }
 
-static int not_found(const struct cli_explain *e)
+/* No source knows the job: fail, and say where it was looked for. */
+static int fail_not_found(const struct explanation *e)
 {
-	char user[CLI_NUMBER], age[96] = "never taken";
-	int rc = e->have_state && e->task == NP_ENDED_NO_TASK ? say_tasks(e) :
-								-1;
+	char user[CLI_NUMBER], age[96] = "there is none";
+	int rc = e->have_state && e->task == NP_ENDED_NO_TASK ?
+		 fail_with_tasks(e) : -1;
 
 	if (rc >= 0)
 		return rc;
@@ -244,18 +1070,22 @@ static int not_found(const struct cli_explain *e)
 				e->word, e->ask.accounting);
 	if (e->have_state)
 		cli_age(e->state.date, e->now, age, sizeof(age));
-	return cli_fail("job %s is neither in the last decision (%s), nor "
-			"among the jobs that ended in the last %d days, nor in "
-			"the run records of %s; jobs that name no application "
-			"(--netprofile=APP, NETPROF_APP) are left out, and new "
-			"ones come with the next decision; in Slurm's "
-			"accounting it is not found%s%s", e->word, age,
+	return cli_fail("job %s was not found: not in the last decision of "
+			"placement (%s), among the jobs that ended in the last "
+			"%d days, in the run records of %s, or in Slurm's "
+			"accounting%s%s%s; placement considers only jobs that "
+			"name an application (--netprofile=APP, NETPROF_APP), "
+			"new ones from its next decision on", e->word, age,
 			NP_ENDED_KEEP_DAYS, cli_user(e->uid, user),
-			e->past.why.text[0] ? ": " : "", e->past.why.text);
+			e->past.why.text[0] ? " (" : "", e->past.why.text,
+			e->past.why.text[0] ? ")" : "");
 }
 
-/* The accounting answers for jobs that started, whoever else knows them. */
-static int look_back(struct cli_explain *e, const struct np_metrics_conf *c)
+/*
+ * Look the job up in the accounting, unless it is pending: the accounting knows
+ * only jobs that have started. Returns -1 to go on, or the exit status.
+ */
+static int find_in_accounting(struct explanation *e, const struct np_metrics_conf *c)
 {
 	int rc;
 
@@ -269,21 +1099,22 @@ static int look_back(struct cli_explain *e, const struct np_metrics_conf *c)
 	return -1;
 }
 
-static int explain(struct cli_explain *e, const struct cli_options *o)
+static int print_explanation(struct explanation *e,
+			     const struct cli_options *o)
 {
 	if (!e->job && !e->have_ended && !e->n_measured && !e->past.job)
-		return not_found(e);
+		return fail_not_found(e);
 	if (o->plot && !e->past.job)
-		return cli_fail("--plot=%s: job %s is not in Slurm's "
-				"accounting%s%s, and there is nothing to draw",
-				o->plot, e->word, e->past.why.text[0] ? ": " :
-				"", e->past.why.text);
+		return cli_fail("--plot=%s: nothing to draw, because job %s is "
+				"not in Slurm's accounting%s%s", o->plot,
+				e->word, e->past.why.text[0] ? ": " : "",
+				e->past.why.text);
 	if (o->plot)
 		return cli_figure_save(cli_history_figure(&e->past), o->plot);
-	return o->format ? cli_explain_data(e, o->format) : cli_explain_text(e);
+	return o->format ? print_data(e, o->format) : print_text(e);
 }
 
-static void release(struct cli_explain *e)
+static void release(struct explanation *e)
 {
 	if (e->have_state)
 		np_state_free(&e->state);
@@ -297,8 +1128,11 @@ static void release(struct cli_explain *e)
 	free(e->beside);
 }
 
-/* Where metrics are, from netprof.conf. */
-static int read_metrics(const struct cli_explain *e,
+/*
+ * The metrics server, from netprof.conf and --metrics-url. Returns -1 to go on,
+ * or the exit status.
+ */
+static int read_metrics_conf(const struct explanation *e,
 			const struct cli_cmd *self, struct np_metrics_conf *out)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -330,7 +1164,7 @@ static const struct np_option own_options[] = {
 
 static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_explain e = {
+	struct explanation e = {
 		.now = cli_now(), .ask.since_sec = CLI_HISTORY_SINCE,
 	};
 	struct np_metrics_conf metrics;
@@ -345,9 +1179,9 @@ static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 		return cli_usage(self, "\"%.64s\": expected a job such as 123 "
 				 "or 123_4", e.word);
 	if (e.ask.topology && !e.ask.accounting)
-		return cli_usage(self, "--topology=%.64s: expected with "
-				 "--accounting", e.ask.topology);
-	rc = read_metrics(&e, self, &metrics);
+		return cli_usage(self, "--topology=%.64s needs --accounting",
+				 e.ask.topology);
+	rc = read_metrics_conf(&e, self, &metrics);
 	if (rc < 0)
 		rc = cli_store_open(&s);
 	if (rc >= 0)
@@ -355,9 +1189,9 @@ static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 	rc = gather(&e, &s, &o);
 	cli_store_close(&s);
 	if (rc < 0)
-		rc = look_back(&e, &metrics);
+		rc = find_in_accounting(&e, &metrics);
 	if (rc < 0)
-		rc = explain(&e, &o);
+		rc = print_explanation(&e, &o);
 	release(&e);
 	return rc;
 }
@@ -369,24 +1203,24 @@ const struct cli_cmd cmd_explain = {
 		"[--accounting=FILE [--topology=FILE]] JOB",
 	.help = "was it the network? why a job was slow, or waits",
 	.text =
-"Of any job that started, from Slurm's accounting: how long it took beside\n"
-"comparable runs (same user, name, nodes, processors and limit), who shared\n"
-"its leaf switches, and with a metrics server (MetricsURL= in netprof.conf)\n"
-"what its nodes and theirs did: whether it was slow, what that is due to, and\n"
-"how sure that is.\n\n"
-"Of a pending job: why placement lets it wait or where it may go, and what it\n"
-"is kept away from.  Of a running one: who is on its leaf switches, and the\n"
-"slowdown that is predicted.  Of one that ended: who was beside it, and if\n"
-"it was measured (--netprofile), how much longer it took than alone and how\n"
-"much of that its neighbours explain.  JOB is a number, or ARRAY_TASK.\n\n"
-"  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
-"  --plot=FILE         leaf traffic and neighbours as SVG, PNG or PDF\n"
-"  --since=AGE         how far back runs are compared, such as 7d (30d)\n"
-"  --metrics-url=URL   the Prometheus server, in place of MetricsURL; none: no\n"
-"  --accounting=FILE   what sacct --parsable2 printed, in place of asking it\n"
-"  --topology=FILE     what scontrol show topology printed, beside that\n"
+"For any job that started, from Slurm's accounting: its run time compared with\n"
+"similar runs (same user, name, nodes, processors and limit), and the jobs that\n"
+"shared its leaf switches.  With a metrics server (MetricsURL= in netprof.conf)\n"
+"also what the nodes did: whether the job was slow, due to what, and how certain\n"
+"that is.\n\n"
+"For a pending job: why placement holds it or where it may run, and which jobs\n"
+"it is kept away from.  For a running job: the jobs on its leaf switches, and\n"
+"the predicted slowdown.  For a job that ended: its neighbours and, if it was\n"
+"measured (--netprofile), how much longer it took than alone and how much of\n"
+"that its neighbours account for.  JOB is a number, or ARRAY_TASK.\n\n"
+"  --json, --parsable  print for programs; --parsable (-P) as in sacct\n"
+"  --plot=FILE         draw leaf traffic and neighbours as SVG, PNG or PDF\n"
+"  --since=AGE         how far back runs are compared, such as 7d (default 30d)\n"
+"  --metrics-url=URL   use this Prometheus server instead of MetricsURL, or none\n"
+"  --accounting=FILE   read output of sacct --parsable2 instead of running it\n"
+"  --topology=FILE     with it, output of scontrol show topology\n"
 "  --user=NAME, --published\n"
-"                      whose run records, without it the job's owner's",
+"                      whose run records to use (default: the job's owner's)",
 	.examples =
 "  netprof explain 4711\n"
 "  netprof explain 4010\n"
@@ -394,7 +1228,7 @@ const struct cli_cmd cmd_explain = {
 "  netprof explain --json 4000 | jq .steps\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER | CLI_TAKES_PLOT,
 	.own = own_options,
-	.missing = "the number of a job, such as those that netprof status "
+	.missing = "the number of a job, for example one that netprof status "
 		   "lists", .most = 1,
 	.run = run_explain,
 };

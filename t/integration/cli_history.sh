@@ -58,7 +58,7 @@ test_what_cannot_be_said_is_not_said() {
 	serve
 	contains "too few runs" "$(explain 139)" '^Too few comparable runs to say'
 	contains "a failed run" "$(explain 140)" '^Job 140 did not complete'
-	contains "a run that goes on" "$(explain 141)" '^Job 141 runs since'
+	contains "a run that goes on" "$(explain 141)" '^Job 141 has been running for'
 }
 
 test_without_a_metrics_server_it_says_what_is_missing() {

@@ -97,11 +97,11 @@ test_where_placement_never_decided_it_is_said() {
 	contains "asked for" "$ERR" 'placement has never written there; netprof check'
 	run netprof explain 4010
 	equal "explain" "$RC" 1
-	contains "explain" "$ERR" '^netprof: job 4010 is neither in the last decision \(never taken\)'
+	contains "explain" "$ERR" '^netprof: job 4010 was not found: not in the last decision of placement \(there is none\)'
 	run netprof explain 4000
 	equal "a record is enough" "$RC" 0
-	contains "a record is enough" "$OUT" 'placement has not'
-	contains "a record is enough" "$OUT" 'neighbours cost it is not known'
+	contains "a record is enough" "$OUT" 'placement has no'
+	contains "a record is enough" "$OUT" 'neighbours is not known'
 }
 
 test_damaged_state_is_told_in_a_line() {
@@ -125,7 +125,7 @@ test_jobs_that_are_not_found_are_told_where_was_looked() {
 	run netprof explain 77
 	equal "exit status" "$RC $OUT" "1 "
 	equal "lines" "$(wc -l <"$S/err")" 1
-	contains "error" "$ERR" "^netprof: job 77 is neither in the last decision \(2 s ago\), nor .* records of $ME; "
+	contains "error" "$ERR" "^netprof: job 77 was not found: not in the last decision of placement \(2 s ago\), .* records of $ME, "
 	run netprof explain 4011
 	equal "an array" "$ERR" "netprof: job 4011 is an array; ask for one of its tasks: 4011_3"
 	run netprof explain 4011_4
@@ -134,7 +134,7 @@ test_jobs_that_are_not_found_are_told_where_was_looked() {
 	mv "$S/rest" "$S/store/placement/state.json"
 	run netprof explain 4011_4
 	equal "a task that was not split off yet" "$RC $ERR" "0 "
-	contains "a task that was not split off yet" "$OUT" '^Job 4012 \(halo\) is held back'
+	contains "a task that was not split off yet" "$OUT" '^Job 4012 \(halo\) is held by placement'
 }
 
 test_a_users_records_are_private_and_decisions_are_not() {
@@ -144,7 +144,7 @@ test_a_users_records_are_private_and_decisions_are_not() {
 	run setpriv --reuid=12345 --regid=12345 --clear-groups netprof explain 4000
 	equal "exit status" "$RC $ERR" "0 "
 	contains "neighbours" "$OUT" '^3991 +NPmpi'
-	contains "the record" "$OUT" '^Measured +not at all'
+	contains "the record" "$OUT" '^Measured +no; to learn'
 	chmod 640 "$S"/store/placement/*
 	run setpriv --reuid=12345 --regid=12345 --clear-groups netprof status
 	equal "where jobs are private" "$RC" 1

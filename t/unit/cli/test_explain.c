@@ -2,7 +2,7 @@
 #include "t.h"
 #include "cli_advice.h"
 #include "cli_check.h"
-#include "cli_explain.h"
+#include "cli_history.h"
 #include "cli_state.h"
 
 #include <math.h>
@@ -18,18 +18,18 @@ static const struct {
 	double mean, sd, predicted;
 	const char *want;
 } runs[] = {
-	{ "neighbours explain a part", 35, 5, 25, 0.2, 0.33,
+	{ "neighbours account for a part", 35, 5, 25, 0.2, 0.33,
 	  "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); its "
-	  "neighbours explain 33 points of that." },
-	{ "neighbours explain all", 35, 5, 25, 0.2, 0.6,
+	  "neighbours account for 33 of those 40 percentage points." },
+	{ "neighbours account for all", 35, 5, 25, 0.2, 0.6,
 	  "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); its "
-	  "neighbours explain all of that (60 % was predicted)." },
-	{ "neighbours explain nothing", 35, 5, 25, 0.2, 0.001,
+	  "neighbours account for all of that (60 % was predicted)." },
+	{ "neighbours account for nothing", 35, 5, 25, 0.2, 0.001,
 	  "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); its "
-	  "neighbours explain none of that." },
-	{ "nobody predicted it", 35, 5, 25, 0.2, NOT_PREDICTED,
-	  "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); what its "
-	  "neighbours cost it is not known." },
+	  "neighbours account for none of that." },
+	{ "there is no prediction", 35, 5, 25, 0.2, NOT_PREDICTED,
+	  "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); the effect "
+	  "of its neighbours is not known." },
 	{ "as long as alone", 25.2, 5, 25, 0.2, 0.3,
 	  "It took 25.2 s, as long as alone (25.0 s, n 5)." },
 	{ "within the scatter", 30, 5, 25, 4, 0.3,
