@@ -41,6 +41,10 @@ static void ask_narrower(const struct cli_known *k, enum np_scope scope,
 	cli_say_narrower(k, &worst, a->command, a->what, sizeof(a->what));
 }
 
+/*
+ * A prediction that is in doubt is no reason to avoid a neighbour. The list is
+ * sorted, so the first neighbour that is acceptable ends it.
+ */
 void cli_advise(const struct np_profile *p, const struct cli_known *k,
 		enum np_scope scope, const struct cli_tie_list *ties,
 		double limit, struct cli_advice *out)
@@ -66,6 +70,10 @@ void cli_advise(const struct np_profile *p, const struct cli_known *k,
 	*out = a;
 }
 
+/*
+ * Empty if no co-runner was asked about: then nothing is known, which is not the
+ * same as nothing to avoid.
+ */
 void cli_say_avoid(const struct cli_advice *a, char *buf, size_t len)
 {
 	buf[0] = '\0';

@@ -17,6 +17,10 @@ static void on_signal(int sig)
 	stop_asked = 1;
 }
 
+/*
+ * A second call is harmless: commands install the handlers before anything
+ * slow begins, and ask for the flag again where they need it.
+ */
 const volatile sig_atomic_t *cli_alloc_stop(void)
 {
 	static const int sigs[] = { SIGINT, SIGTERM, SIGHUP };
@@ -28,6 +32,10 @@ const volatile sig_atomic_t *cli_alloc_stop(void)
 	return &stop_asked;
 }
 
+/*
+ * Look srun up in PATH. Only absolute directories count: what a relative one
+ * names depends on the working directory.
+ */
 static int find_srun(char path[PATH_MAX], struct np_err *err)
 {
 	const char *dirs = getenv("PATH");
@@ -61,6 +69,10 @@ static int read_number(const char *name, uint32_t *out, struct np_err *err)
 	return 0;
 }
 
+/*
+ * A heterogeneous allocation has several node lists; which of them to measure
+ * would be a guess, so it is refused.
+ */
 int cli_alloc_find(struct cli_alloc *a, int nodes, const char *command,
 		   struct np_err *err)
 {

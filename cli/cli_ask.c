@@ -10,6 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/*
+ * A missing calibration is the usual failure of a new installation, so its
+ * message names the command that helps.
+ */
 int cli_ask_prepare(struct cli_known *k, struct cli_store *s,
 		    const struct cli_options *o)
 {
@@ -36,6 +40,10 @@ static int check_runs(const struct cli_known *k, size_t app, struct np_err *err)
 		       "(excluded: %s)", a->r.runs.app, k->cal.cluster, why);
 }
 
+/*
+ * All programs are checked first: a model would accept one without usable runs
+ * and answer with less information.
+ */
 void cli_ask(struct np_predictor *p, const struct cli_known *k,
 	     struct cli_answer *a)
 {
@@ -53,6 +61,10 @@ void cli_ask(struct np_predictor *p, const struct cli_known *k,
 			   a->scope, &a->p, &a->why);
 }
 
+/*
+ * The prediction is outside the measured range, or would be another one
+ * without a single measurement.
+ */
 const char *cli_say_doubt(const struct np_prediction *p)
 {
 	if (p->flags & NP_PRED_PAST_LEVELS)
@@ -116,6 +128,11 @@ static void run_under_level(const struct cli_known *k, size_t app, size_t level,
 							   "a run", name, load);
 }
 
+/*
+ * The prediction itself knows which of its inputs contributed most to the
+ * width of the interval (p->more); this turns it into a command. Where sharing
+ * has no effect there is nothing to improve.
+ */
 void cli_say_narrower(const struct cli_known *k, const struct cli_answer *a,
 		      char *command, char *what, size_t len)
 {
@@ -169,6 +186,7 @@ bool cli_no_effect(const struct cli_known *k, enum np_scope scope)
 	       np_coupling_none(&k->cal.fabric->coupling[scope]);
 }
 
+/* The upper end of the interval counts: the effect is at most that. */
 const char *cli_say_no_effect(const struct cli_known *k, enum np_scope scope,
 			      char *buf, size_t len)
 {

@@ -27,6 +27,10 @@
 
 /* ---- findings ---- */
 
+/*
+ * A full list drops the finding and remembers that, so that the remedy that
+ * follows does not overwrite another one.
+ */
 void cli_found(struct cli_check *c, enum cli_result result, const char *about,
 	       const char *fmt, ...)
 {
@@ -67,6 +71,7 @@ const char *cli_result_name(enum cli_result r)
 
 /* ---- configuration and programs ---- */
 
+/* netprof.conf: a damaged file is a problem, a missing one is not. */
 static void check_conf(struct cli_check *c)
 {
 	const char *path = np_conf_path();
@@ -92,6 +97,7 @@ static void check_conf(struct cli_check *c)
 	cli_remedy(c, "write Enabled=yes in %s", path);
 }
 
+/* One of the installed programs that job steps start. */
 static void check_program(struct cli_check *c, const char *dir,
 			  const char *name, bool *missing)
 {
@@ -106,6 +112,7 @@ static void check_program(struct cli_check *c, const char *dir,
 		   "netprof.conf");
 }
 
+/* One finding for each missing program, or a single one if all are there. */
 static void check_programs(struct cli_check *c)
 {
 	bool missing = false;
@@ -130,6 +137,10 @@ static void check_programs(struct cli_check *c)
 	"make clean && make install"
 #define SNIPPET NP_SYSCONFDIR "/plugstack.conf.d/netprof.conf"
 
+/*
+ * A difference between the running and the installed version means that Slurm
+ * was upgraded but not restarted.
+ */
 static void check_slurm(struct cli_check *c)
 {
 	const struct cli_slurm *s = &c->slurm;
@@ -182,6 +193,11 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/*
+ * The loader of Slurm accepts our plugins in any version, because they claim
+ * its own version; a plugin that was built for another release then switches
+ * itself off.
+ */
 static void report_mismatch(struct cli_check *c, const char *path,
 			    bool in_ctld, uint32_t built, bool used)
 {
@@ -260,6 +276,10 @@ static bool is_controller(const struct cli_slurm *s)
 	       (!host[n] || host[n] == '.');
 }
 
+/*
+ * The placement plugin belongs on the host of slurmctld only. Elsewhere it may
+ * be missing, even if slurm.conf names it.
+ */
 static void check_job_submit(struct cli_check *c)
 {
 	bool used = cli_slurm_lists(c->slurm.job_submit, "netprof");
@@ -294,6 +314,7 @@ static void check_job_submit(struct cli_check *c)
 	}
 }
 
+/* The SPANK plugin is needed on every host with srun or slurmd. */
 static void check_plugins(struct cli_check *c)
 {
 	char path[PATH_MAX + 64];
@@ -329,6 +350,10 @@ static bool is_sent(const struct stack *s,
 	return s->sends_includes && !strpbrk(include->word, "/*?[");
 }
 
+/*
+ * Remember whether the snippet of our packages is included, since then a
+ * missing line belongs into that file.
+ */
 static void take_include(struct stack *s,
 			 const struct np_slurm_stack_line *line)
 {
@@ -339,6 +364,7 @@ static void take_include(struct stack *s,
 		s->has_snippet = true;
 }
 
+/* One line of plugstack.conf or of a file it includes. */
 static int take_stack_line(void *arg, const struct np_slurm_stack_line *line,
 			   struct np_err *err)
 {
@@ -395,6 +421,11 @@ static void check_loaded(struct cli_check *c, const struct stack *s)
 	}
 }
 
+/*
+ * Each way of not loading the plugin has its own remedy: the file is
+ * unreadable, has DOS line ends, includes an empty snippet, or does not
+ * mention the plugin at all.
+ */
 static void check_plugstack(struct cli_check *c)
 {
 	uint32_t version = c->slurm.running ? c->slurm.running :
@@ -436,6 +467,10 @@ static void check_plugstack(struct cli_check *c)
 
 #define MAX_SQUATTERS 8 /* reported one by one */
 
+/*
+ * slurmctld reads a limited number of entries, so a crowd of them can hide
+ * those of other users.
+ */
 static void report_cut(struct cli_check *c, bool squatters)
 {
 	cli_found(c, CLI_PROBLEM, "users/", "%s/users: more than %d entries: "
@@ -478,6 +513,7 @@ static void report_squatter(struct cli_check *c,
 		   q->uid, q->uid);
 }
 
+/* slurmctld reads the profiles of users by its group. */
 static void report_unreadable(struct cli_check *c,
 			      const struct np_store_census *s)
 {
@@ -624,6 +660,7 @@ static void check_published_dir(struct cli_check *c)
 	}
 }
 
+/* By the mode bits alone: no ACLs, no supplementary groups. */
 static bool may_write(const struct stat *st, uid_t uid, gid_t gid)
 {
 	if (!uid)
@@ -632,6 +669,7 @@ static bool may_write(const struct stat *st, uid_t uid, gid_t gid)
 			      st->st_gid == gid ? S_IWGRP : S_IWOTH);
 }
 
+/* slurmctld writes its state there, and makes the directory if it may. */
 static void check_placement_dir(struct cli_check *c)
 {
 	char path[PATH_MAX + 32], owner[CLI_NUMBER];
@@ -664,6 +702,7 @@ static void check_placement_dir(struct cli_check *c)
 	}
 }
 
+/* Without the top directory there is nothing else to check. */
 static void check_store(struct cli_check *c)
 {
 	errno = 0;
@@ -703,6 +742,10 @@ static void check_levels(struct cli_check *c, const struct np_calibration *cal)
 		cli_remedy(c, CALIBRATE);
 }
 
+/*
+ * Without a calibration there are no predictions, so placement cannot act: a
+ * problem if placement is on, otherwise a warning.
+ */
 static void check_calibration(struct cli_check *c, struct np_store *s)
 {
 	enum cli_result missing = c->places ? CLI_PROBLEM : CLI_WARNING;
@@ -735,6 +778,10 @@ static void check_calibration(struct cli_check *c, struct np_store *s)
 	np_calibration_free(&cal);
 }
 
+/*
+ * Only published profiles affect jobs of other users. Without any, placement
+ * has nothing to do between users.
+ */
 static void check_published(struct cli_check *c, struct np_store *s)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -803,6 +850,7 @@ static void report_claims(struct cli_check *c, const struct np_state *s)
 	}
 }
 
+/* A stale state is only a problem if placement is supposed to act. */
 static void report_state(struct cli_check *c, const struct np_state *s)
 {
 	char age[96];
@@ -838,6 +886,10 @@ static void report_state(struct cli_check *c, const struct np_state *s)
 	report_claims(c, s);
 }
 
+/*
+ * The state that slurmctld writes tells whether placement runs, and with which
+ * configuration and version.
+ */
 static void check_placement(struct cli_check *c)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -862,6 +914,10 @@ static void check_placement(struct cli_check *c)
 
 /* ---- all checks ---- */
 
+/*
+ * Files that are named need no running slurmctld: make install checks them
+ * before anything is started.
+ */
 void cli_check_versions(struct cli_check *c, char *const paths[], size_t n)
 {
 	if (n) {
@@ -874,6 +930,7 @@ void cli_check_versions(struct cli_check *c, char *const paths[], size_t n)
 		check_plugin(c, paths[i], true);
 }
 
+/* The configuration and Slurm come first, as the other checks use them. */
 void cli_check_all(struct cli_check *c)
 {
 	static void (*const checks[])(struct cli_check *) = {

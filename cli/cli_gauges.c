@@ -15,6 +15,10 @@ void cli_gauges(FILE *f, const char *name, const char *unit,
 	fprintf(f, "# HELP netprof_%s %s\n", name, help);
 }
 
+/*
+ * Names of users and jobs are hostile input: control characters are removed,
+ * and the characters with a meaning in the format are escaped.
+ */
 static void put_label(FILE *f, const char *label, const char *value)
 {
 	char *plain = np_text_clean(value, strlen(value));
@@ -29,6 +33,7 @@ static void put_label(FILE *f, const char *label, const char *value)
 	free(plain);
 }
 
+/* 15 digits, so that a date in seconds keeps its fraction. */
 static void put_value(FILE *f, double v)
 {
 	fprintf(f, " %.15g\n", v + 0.0); /* avoids "-0" */

@@ -73,6 +73,10 @@ static void choose_delimiter(char *buf, size_t len)
 	snprintf(buf, len, "|%08x|", secret);
 }
 
+/*
+ * An option with a date in the format that Slurm's programs accept, in local
+ * time.
+ */
 static char *date_argument(const char *option, double date, char *buf,
 			   size_t len)
 {
@@ -119,6 +123,10 @@ static int sacct(struct np_acct *h, char *const extra[], struct np_err *err)
 	return rc;
 }
 
+/*
+ * The leaf switches: from a file, or from scontrol. With accounting from a
+ * file, scontrol would describe another cluster, so it is not asked.
+ */
 static int read_topology(const struct cli_history_ask *ask,
 			 struct np_topo *out, struct np_err *err)
 {
@@ -145,6 +153,7 @@ static int read_topology(const struct cli_history_ask *ask,
 	return rc;
 }
 
+/* Output of sacct that was saved in a file, with its default delimiter. */
 static int read_accounting(struct np_acct *h, const char *path,
 			   struct np_err *err)
 {
@@ -180,6 +189,7 @@ static bool jobs_are_private(void)
 	return cli_slurm_lists(list, "jobs") || cli_slurm_lists(list, "all");
 }
 
+/* Days are not a unit of np_duration_parse(), so they are handled here. */
 int cli_history_since(char *text, void *sec, struct np_err *err)
 {
 	size_t len = strlen(text);
@@ -309,6 +319,7 @@ static int ask_all_neighbours(struct cli_history *p, const struct np_topo *t,
 	return rc;
 }
 
+/* Choose the comparable runs, and note the range of their run times. */
 static void select_comparable(struct cli_history *p)
 {
 	p->n_like = np_acct_comparable(&p->h, p->job, p->like,
@@ -348,13 +359,17 @@ static int load_accounting(struct cli_history *p, const struct cli_history_ask *
 	}
 	np_topo_free(&t);
 	if (!rc && p->job)
-		rc = np_acct_beside(&p->h, p->job, &p->beside,
-				       &p->n_beside);
+		rc = np_acct_beside(&p->h, p->job, &p->neighbour,
+				       &p->n_neighbours);
 	if (rc == -ENOMEM)
 		np_errf(err, rc, "out of memory");
 	return rc;
 }
 
+/*
+ * One query for everything: the pairs of applications are only known
+ * afterwards.
+ */
 int cli_history_all(struct np_acct *h, const struct cli_history_ask *ask,
 		    double now, struct np_err *err)
 {
@@ -395,6 +410,7 @@ struct querier {
 	size_t n;
 };
 
+/* The arrays keep their size of MAX_LEAF_NODES. */
 static void clear_names(struct querier *a)
 {
 	for (size_t i = 0; i < a->n; i++)
@@ -402,6 +418,7 @@ static void clear_names(struct querier *a)
 	a->n = 0;
 }
 
+/* Nodes beyond MAX_LEAF_NODES are not queried. */
 static int add_name(struct querier *a, uint32_t node)
 {
 	char name[256];
@@ -553,9 +570,9 @@ static int occupied_time(const struct cli_history *p, const struct np_acct_job *
 {
 	struct np_acct_place leaf[64];
 	size_t n_leaves = np_acct_leaves(&p->h, j, leaf, 64), n;
-	struct np_acct_beside_job *beside;
+	struct np_acct_beside_job *jobs;
 	double sum = 0, room = 0;
-	int rc = np_acct_beside(&p->h, j, &beside, &n);
+	int rc = np_acct_beside(&p->h, j, &jobs, &n);
 
 	if (rc)
 		return rc;
@@ -563,8 +580,8 @@ static int occupied_time(const struct cli_history *p, const struct np_acct_job *
 		room += p->h.one_leaf ? p->h.node_name.n :
 			p->h.leaf_size[leaf[i].leaf];
 	for (size_t i = 0; i < n; i++)
-		sum += beside[i].nodes * (beside[i].to - beside[i].from);
-	free(beside);
+		sum += jobs[i].nodes * (jobs[i].to - jobs[i].from);
+	free(jobs);
 	room -= j->n_listed;
 	*sec = room > 0 ? fmin(sum / room, np_acct_job_sec(&p->h, j)) : 0;
 	return 0;
@@ -609,6 +626,10 @@ static uint32_t busiest_leaf(const struct np_seen *s)
 	return leaf;
 }
 
+/*
+ * A second query over the same time, in steps. The window of a step has at
+ * least three samples, so that a rate can be computed from it.
+ */
 static int make_timeline(struct querier *a, const struct np_seen *seen)
 {
 	struct cli_history *p = a->p;
@@ -664,31 +685,31 @@ static int share_cost(struct cli_history *p)
 	double sum = 0, sec = p->x.blame.cause[NP_CAUSE_NETWORK].sec.mean;
 	bool slow = p->x.blame.verdict >= NP_BLAME_CAUSE;
 
-	p->beside_sec = calloc(p->n_beside + 1, sizeof(*p->beside_sec));
-	if (!p->beside_sec)
+	p->neighbour_sec = calloc(p->n_neighbours + 1, sizeof(*p->neighbour_sec));
+	if (!p->neighbour_sec)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->n_beside; i++) {
-		const struct np_acct_beside_job *b = &p->beside[i];
+	for (size_t i = 0; i < p->n_neighbours; i++) {
+		const struct np_acct_beside_job *b = &p->neighbour[i];
 
-		p->beside_sec[i] = (b->to - b->from) * (!p->x.by_traffic ?
-			b->nodes : isnan(p->beside_rate[i]) ? 0 :
-			p->beside_rate[i]);
-		sum += p->beside_sec[i];
+		p->neighbour_sec[i] = (b->to - b->from) * (!p->x.by_traffic ?
+			b->nodes : isnan(p->neighbour_rate[i]) ? 0 :
+			p->neighbour_rate[i]);
+		sum += p->neighbour_sec[i];
 	}
-	for (size_t i = 0; i < p->n_beside; i++)
-		p->beside_sec[i] = slow && sum > 0 ?
-			p->beside_sec[i] / sum * sec : NAN;
+	for (size_t i = 0; i < p->n_neighbours; i++)
+		p->neighbour_sec[i] = slow && sum > 0 ?
+			p->neighbour_sec[i] / sum * sec : NAN;
 	return 0;
 }
 
 /* The traffic of each neighbour on nodes for which there are values. */
 static int measure_neighbours(struct cli_history *p, const struct np_seen *seen)
 {
-	p->beside_rate = calloc(p->n_beside + 1, sizeof(*p->beside_rate));
-	if (!p->beside_rate)
+	p->neighbour_rate = calloc(p->n_neighbours + 1, sizeof(*p->neighbour_rate));
+	if (!p->neighbour_rate)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->n_beside; i++) {
-		const struct np_acct_job *o = &p->h.job[p->beside[i].job];
+	for (size_t i = 0; i < p->n_neighbours; i++) {
+		const struct np_acct_job *o = &p->h.job[p->neighbour[i].job];
 		double sum = NAN;
 
 		for (size_t k = 0; k < seen->n; k++) {
@@ -699,7 +720,7 @@ static int measure_neighbours(struct cli_history *p, const struct np_seen *seen)
 				continue;
 			sum = (isnan(sum) ? 0 : sum) + v;
 		}
-		p->beside_rate[i] = sum;
+		p->neighbour_rate[i] = sum;
 	}
 	return 0;
 }
@@ -716,6 +737,10 @@ static void find_silent(struct querier *a, const struct np_seen *s)
 	}
 }
 
+/*
+ * Nodes of the job that the metrics server does not know: a sign that it knows
+ * them by other names.
+ */
 static void count_nodes_without(struct cli_history *p, const struct np_seen *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -727,6 +752,10 @@ static void count_nodes_without(struct cli_history *p, const struct np_seen *s)
 	}
 }
 
+/*
+ * Query the job and its comparable runs, and attribute the excess of the job to
+ * causes. p->examined tells whether there is a result. Returns 0 or -ENOMEM.
+ */
 static int examine(struct querier *a)
 {
 	struct cli_history *p = a->p;
@@ -780,6 +809,9 @@ static void connect_server(struct querier *a)
 		np_http_new(a->conf, &a->http, &p->no_metrics);
 }
 
+/*
+ * Without a metrics server the examination goes on with the accounting alone.
+ */
 static int examine_job(struct cli_history *p,
 		       const struct np_metrics_conf *conf)
 {
@@ -801,6 +833,10 @@ static int examine_job(struct cli_history *p,
 	return rc;
 }
 
+/*
+ * The accounting comes first: without the job in it there is nothing to
+ * examine.
+ */
 int cli_history_make(struct cli_history *p, const struct cli_history_ask *ask,
 		     const struct np_metrics_conf *conf, uint32_t id,
 		     uint32_t task, double now)
@@ -818,12 +854,13 @@ int cli_history_make(struct cli_history *p, const struct cli_history_ask *ask,
 	return examine_job(p, conf);
 }
 
+/* Harmless if cli_history_make() was never called on a zeroed structure. */
 void cli_history_free(struct cli_history *p)
 {
 	np_acct_free(&p->h);
-	free(p->beside);
-	free(p->beside_rate);
-	free(p->beside_sec);
-	p->beside = NULL;
-	p->beside_rate = p->beside_sec = NULL;
+	free(p->neighbour);
+	free(p->neighbour_rate);
+	free(p->neighbour_sec);
+	p->neighbour = NULL;
+	p->neighbour_rate = p->neighbour_sec = NULL;
 }

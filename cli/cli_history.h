@@ -52,10 +52,10 @@ struct cli_history {
 	uint32_t like[CLI_HISTORY_RUNS]; /* comparable runs, indices into h */
 	size_t n_like, any_like;  /* how many are examined; how many exist */
 	double shortest, longest; /* run times of those in like[], seconds */
-	struct np_acct_beside_job *beside; /* jobs on the same leaf switches */
-	size_t n_beside;
-	double *beside_rate; /* traffic of each, bytes/s; NaN: unknown */
-	double *beside_sec;  /* cost of each, seconds; NaN: job was not slow */
+	struct np_acct_beside_job *neighbour; /* jobs on the same leaf switches */
+	size_t n_neighbours;
+	double *neighbour_rate; /* traffic of each, bytes/s; NaN: unknown */
+	double *neighbour_sec;  /* cost of each, seconds; NaN: job was not slow */
 	bool masked;	     /* jobs of other users are private */
 	bool examined;	     /* x is valid */
 	struct np_examined x;

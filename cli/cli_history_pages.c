@@ -70,6 +70,7 @@ static enum job_state job_state(const struct cli_history *p)
 
 /* ---- words ---- */
 
+/* A cause as a noun phrase that follows "It was the network:". */
 static const char *cause_words(enum np_cause c)
 {
 	static const char *const words[NP_N_CAUSES] = {
@@ -84,6 +85,7 @@ static const char *cause_words(enum np_cause c)
 	return words[c];
 }
 
+/* What a user or administrator can do about a cause. */
 static const char *next_step(enum np_cause c)
 {
 	static const char *const next[NP_N_CAUSES] = {
@@ -154,6 +156,7 @@ static size_t list_blamed(const struct np_blame *b, enum np_cause out[NP_N_CAUSE
 	return n;
 }
 
+/* Whole days from two days on, hours below. */
 static void say_days(double sec, char *buf, size_t len)
 {
 	if (sec >= 2 * 86400)
@@ -183,12 +186,12 @@ static void add_worst_neighbour(const struct cli_history *p, char *buf, size_t l
 {
 	double half = p->x.blame.cause[NP_CAUSE_NETWORK].sec.mean / 2;
 
-	for (size_t i = 0; i < p->n_beside; i++) {
-		const struct np_acct_beside_job *b = &p->beside[i];
+	for (size_t i = 0; i < p->n_neighbours; i++) {
+		const struct np_acct_beside_job *b = &p->neighbour[i];
 		const struct np_acct_job *o = &p->h.job[b->job];
 		char id[64], user[256], name[256], leaf[256];
 
-		if (!(p->beside_sec[i] >= half))
+		if (!(p->neighbour_sec[i] >= half))
 			continue;
 		job_name(p, o, id, sizeof(id));
 		np_acct_leaf(&p->h, b->leaf, leaf, sizeof(leaf));
@@ -220,11 +223,16 @@ static void add_cause(const struct cli_history *p, enum np_cause c, char *buf,
 		cli_sec(r->high, high));
 }
 
+/* Confidence below 95 % is put in words as well as in a number. */
 static const char *certainly(double confidence)
 {
 	return confidence >= 0.95 ? "" : "probably ";
 }
 
+/*
+ * The verdict on a slow job: how much time it lost, and the blamed causes with
+ * the share of each. The network is named first, as that is the question.
+ */
 static void say_slow(const struct cli_history *p, const char *job)
 {
 	const struct np_blame *b = &p->x.blame;
@@ -253,6 +261,10 @@ static void say_slow(const struct cli_history *p, const char *job)
 			"not the network" : "");
 }
 
+/*
+ * The first sentence. Before a job is called slow, it must be finished,
+ * successful and comparable with enough other runs.
+ */
 static void say_verdict(const struct cli_history *p)
 {
 	char job[64], took[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
@@ -304,6 +316,7 @@ static void say_verdict(const struct cli_history *p)
 
 /* ---- sections ---- */
 
+/* Which runs the job was compared with, and on what grounds. */
 static void say_compared(const struct cli_history *p)
 {
 	const struct np_acct_job *j = p->job;
@@ -347,6 +360,10 @@ static void say_different(const struct cli_history *p)
 			     "excluded from its run time", j->suspended_sec);
 }
 
+/*
+ * One cause with its cost, its share of the excess and its interval. A
+ * negative end of an interval is printed as 0: a cause cannot save time.
+ */
 static void cause_row(const char *name, const struct np_blame_range *r,
 		      double excess, const char *node)
 {
@@ -364,6 +381,10 @@ static void cause_row(const char *name, const struct np_blame_range *r,
 	printf("%s\n", node);
 }
 
+/*
+ * Only for a slow job. Causes that could not be examined have no row, so that
+ * a missing row does not read as "no cost".
+ */
 static void say_causes(const struct cli_history *p)
 {
 	const struct np_blame *b = &p->x.blame;
@@ -442,9 +463,10 @@ static void say_unusual(const struct cli_history *p)
 	}
 }
 
+/* One neighbour; a star marks those that shared a node with the job. */
 static void neighbour_row(const struct cli_history *p, size_t i)
 {
-	const struct np_acct_beside_job *b = &p->beside[i];
+	const struct np_acct_beside_job *b = &p->neighbour[i];
 	const struct np_acct_job *o = &p->h.job[b->job];
 	bool named = may_name(p, o);
 	char text[256];
@@ -458,28 +480,29 @@ static void neighbour_row(const struct cli_history *p, size_t i)
 		 11);
 	printf("%5u", b->nodes);
 	cli_right_sec(b->to - b->from, 9);
-	cli_right_as(cli_rate, p->beside_rate ? p->beside_rate[i] : NAN, 11);
-	cli_right_sec(p->beside_sec ? p->beside_sec[i] : NAN, 9);
+	cli_right_as(cli_rate, p->neighbour_rate ? p->neighbour_rate[i] : NAN, 11);
+	cli_right_sec(p->neighbour_sec ? p->neighbour_sec[i] : NAN, 9);
 	printf("%s\n", b->same_node ? " *" : "");
 }
 
+/* The neighbours in the order of their overlap with the job. */
 static void say_neighbours(const struct cli_history *p)
 {
 	bool same = false;
 
-	if (!p->n_beside) {
+	if (!p->n_neighbours) {
 		cli_labelled(stdout, "Neighbours", "none in the accounting: no "
 			     "other job was on its leaf switches");
 		return;
 	}
 	cli_head("%-12s%-14s%-9s%-11s%5s%9s%11s%9s", "Neighbour", "Name",
 		 "User", "Leaf", "Nodes", "Overlap", "Traffic", "Cost");
-	for (size_t i = 0; i < p->n_beside && i < MAX_ROWS; i++) {
+	for (size_t i = 0; i < p->n_neighbours && i < MAX_ROWS; i++) {
 		neighbour_row(p, i);
-		same |= p->beside[i].same_node;
+		same |= p->neighbour[i].same_node;
 	}
-	if (p->n_beside > MAX_ROWS)
-		printf("%zu more (--json)\n", p->n_beside - MAX_ROWS);
+	if (p->n_neighbours > MAX_ROWS)
+		printf("%zu more (--json)\n", p->n_neighbours - MAX_ROWS);
 	if (same)
 		printf("* on a node of the job\n");
 }
@@ -503,8 +526,8 @@ static void say_neighbours_at(const struct cli_history *p, double from, double t
 {
 	size_t more = 0;
 
-	for (size_t i = 0; i < p->n_beside; i++) {
-		const struct np_acct_beside_job *b = &p->beside[i];
+	for (size_t i = 0; i < p->n_neighbours; i++) {
+		const struct np_acct_beside_job *b = &p->neighbour[i];
 		char text[64];
 
 		if (b->to <= from || b->from >= to)
@@ -517,6 +540,7 @@ static void say_neighbours_at(const struct cli_history *p, double from, double t
 		printf(" +%zu", more - 3);
 }
 
+/* Neighbouring steps are averaged until the table has at most MAX_ROWS rows. */
 static void say_timeline(const struct cli_history *p)
 {
 	const struct cli_timeline *t = &p->timeline;
@@ -545,6 +569,9 @@ static void say_timeline(const struct cli_history *p)
 					      sizeof(leaf)));
 }
 
+/*
+ * What the verdict could not take into account, each with what to do about it.
+ */
 static void say_missing(const struct cli_history *p)
 {
 	if (!p->metrics)
@@ -587,6 +614,10 @@ static const char *next_of(const struct cli_history *p)
 	return "";
 }
 
+/*
+ * The verdict first, then the details in the order in which a reader doubts
+ * it.
+ */
 void cli_history_text(const struct cli_history *p)
 {
 	say_verdict(p);
@@ -603,6 +634,7 @@ void cli_history_text(const struct cli_history *p)
 
 /* ---- for programs ---- */
 
+/* An estimate with its interval, in seconds. */
 static void put_range(json_object *in, const char *key,
 		      const struct np_blame_range *r)
 {
@@ -613,6 +645,7 @@ static void put_range(json_object *in, const char *key,
 	cli_put_real(j, "high", r->high);
 }
 
+/* The node of a cause or signal; null: not a single one. */
 static void put_node(json_object *in, const struct cli_history *p,
 		     uint32_t node)
 {
@@ -622,6 +655,7 @@ static void put_node(json_object *in, const struct cli_history *p,
 		     np_acct_node(&p->h, node, name, sizeof(name)));
 }
 
+/* One cause, also those that were examined and not blamed. */
 static void put_cause(json_object *list, const struct cli_history *p,
 		      enum np_cause c)
 {
@@ -640,6 +674,10 @@ static void put_cause(json_object *list, const struct cli_history *p,
 	cli_put_bool(j, "one_node", p->x.one_node[c]);
 }
 
+/*
+ * The verdict and its numbers. Without a judgement only the run time is there,
+ * and the list of causes is empty.
+ */
 static void put_blame(json_object *in, const struct cli_history *p)
 {
 	const struct np_blame *b = &p->x.blame;
@@ -669,6 +707,10 @@ static void put_blame(json_object *in, const struct cli_history *p)
 		put_cause(list, p, (enum np_cause)c);
 }
 
+/*
+ * The signals that have a value for this job, with the range of comparable
+ * runs.
+ */
 static void put_signs(json_object *in, const struct cli_history *p)
 {
 	json_object *list = cli_put_array(in, "signals");
@@ -689,12 +731,13 @@ static void put_signs(json_object *in, const struct cli_history *p)
 	}
 }
 
-static void put_beside(json_object *in, const struct cli_history *p)
+/* Names and users of private jobs are null. */
+static void put_neighbours(json_object *in, const struct cli_history *p)
 {
 	json_object *list = cli_put_array(in, "beside");
 
-	for (size_t i = 0; i < p->n_beside; i++) {
-		const struct np_acct_beside_job *b = &p->beside[i];
+	for (size_t i = 0; i < p->n_neighbours; i++) {
+		const struct np_acct_beside_job *b = &p->neighbour[i];
 		const struct np_acct_job *o = &p->h.job[b->job];
 		bool named = may_name(p, o);
 		json_object *j = cli_append_object(list);
@@ -714,13 +757,14 @@ static void put_beside(json_object *in, const struct cli_history *p)
 		cli_put_time(j, "from", b->from);
 		cli_put_time(j, "to", b->to);
 		cli_put_bool(j, "same_node", b->same_node);
-		cli_put_real(j, "bytes_per_sec", p->beside_rate ?
-			     p->beside_rate[i] : NAN);
-		cli_put_real(j, "cost_sec", p->beside_sec ?
-			     p->beside_sec[i] : NAN);
+		cli_put_real(j, "bytes_per_sec", p->neighbour_rate ?
+			     p->neighbour_rate[i] : NAN);
+		cli_put_real(j, "cost_sec", p->neighbour_sec ?
+			     p->neighbour_sec[i] : NAN);
 	}
 }
 
+/* The course of the job; missing without metrics. */
 static void put_timeline(json_object *in, const struct cli_history *p)
 {
 	const struct cli_timeline *t = &p->timeline;
@@ -767,7 +811,7 @@ void cli_history_json(json_object *in, const struct cli_history *p)
 	cli_put_real(like, "shortest_sec", p->n_like ? p->shortest : NAN);
 	cli_put_real(like, "longest_sec", p->n_like ? p->longest : NAN);
 	put_signs(j, p);
-	put_beside(j, p);
+	put_neighbours(j, p);
 	put_timeline(j, p);
 	cli_put_bool(j, "metrics", p->metrics);
 	cli_put_text(j, "missing", p->no_metrics.text);
@@ -777,6 +821,9 @@ void cli_history_json(json_object *in, const struct cli_history *p)
 
 /* ---- figure ---- */
 
+/*
+ * One line of a panel as a staircase; scale converts to the unit of the axis.
+ */
 static void add_steps(struct np_figure *f, struct np_panel *panel,
 		      unsigned style, const char *name, const double *v,
 		      const struct cli_timeline *t, double scale)
@@ -790,13 +837,17 @@ static void add_steps(struct np_figure *f, struct np_panel *panel,
 			      NAN, NAN);
 }
 
-static void add_beside(struct np_figure *f, const struct cli_history *p)
+/*
+ * One bar for the job and each neighbour, over the time of the job, and the
+ * excess of the job as a shaded zone.
+ */
+static void add_neighbour_bars(struct np_figure *f, const struct cli_history *p)
 {
 	struct np_panel *panel = np_figure_panel(f, "Jobs on its leaf "
 						 "switches");
 	double length = (np_acct_job_end(&p->h, p->job) - p->job->start) / 60;
 	struct np_shape *s;
-	size_t n = p->n_beside < MAX_ROWS ? p->n_beside : MAX_ROWS;
+	size_t n = p->n_neighbours < MAX_ROWS ? p->n_neighbours : MAX_ROWS;
 	char id[64], name[256], text[400];
 
 	if (!panel)
@@ -817,7 +868,7 @@ static void add_beside(struct np_figure *f, const struct cli_history *p)
 	}
 	s = np_figure_shape(f, panel, NP_SHAPE_SPANS, 1, "other jobs");
 	for (size_t i = 0; i < n; i++) {
-		const struct np_acct_job *o = &p->h.job[p->beside[i].job];
+		const struct np_acct_job *o = &p->h.job[p->neighbour[i].job];
 
 		job_name(p, o, id, sizeof(id));
 		snprintf(text, sizeof(text), "%s%s%s", id,
@@ -826,11 +877,12 @@ static void add_beside(struct np_figure *f, const struct cli_history *p)
 				 &p->h, o->name, name, sizeof(name)) : "");
 		np_figure_name(f, &panel->y, text);
 		np_figure_add(f, s, NAN, (double)i + 1,
-			      (p->beside[i].from - p->job->start) / 60,
-			      (p->beside[i].to - p->job->start) / 60);
+			      (p->neighbour[i].from - p->job->start) / 60,
+			      (p->neighbour[i].to - p->job->start) / 60);
 	}
 }
 
+/* Without metrics the figure has only the bars. */
 struct np_figure *cli_history_figure(const struct cli_history *p)
 {
 	const struct cli_timeline *t = &p->timeline;
@@ -858,7 +910,7 @@ struct np_figure *cli_history_figure(const struct cli_history *p)
 		add_steps(f, panel, 0, "the job's nodes", t->own, t, 1e-6);
 		add_steps(f, panel, 1, "other nodes", t->others, t, 1e-6);
 	}
-	add_beside(f, p);
+	add_neighbour_bars(f, p);
 	np_figure_caption(f, "Verdict: %s. Excess: time beyond the run time of "
 			  "the undisturbed job.", verdict_name(p));
 	return f;
@@ -882,6 +934,11 @@ static void say_explained(double measured, double predicted, char *buf,
 			 100 * measured);
 }
 
+/*
+ * Differences below CLI_LEAST_NOISE are called equal, and those within the
+ * scatter of the other runs chance. Only a slowdown beyond both is compared
+ * with the prediction.
+ */
 void cli_say_took(double run_sec, const struct np_mean *alone,
 		  const double *predicted, char *buf, size_t len)
 {

@@ -9,6 +9,10 @@
 #include "cli_traced.h"
 #include "np_array.h"
 
+/*
+ * Applications are allocated one by one, so that pointers to them stay valid
+ * while the list grows.
+ */
 int cli_known_add(struct cli_known *k, const struct cli_runs *r, bool owned)
 {
 	struct cli_known_app *a = calloc(1, sizeof(*a));
@@ -52,6 +56,7 @@ static bool has_app(const struct cli_known *k, const char *name)
 	return !strcmp(name, NP_IDLE_APP);
 }
 
+/* Add all applications of one owner, up to CLI_KNOWN_RUNS runs. */
 static int add_owner(struct cli_known *k, struct cli_store *s,
 		     enum np_store_owner owner, uid_t uid)
 {
@@ -157,6 +162,11 @@ static int load_calibration(struct cli_known *k, struct cli_store *s,
 	return rc ? np_errf(&k->why, rc, "out of memory") : 0;
 }
 
+/*
+ * First the calibration of any scope. If that is the leaf and no sensitivity
+ * curve was measured there, curves on the same nodes may exist; if they do not
+ * either, the leaf calibration is better.
+ */
 int cli_known_judge(struct cli_known *k, struct cli_store *s, size_t n_first,
 		    bool any)
 {
@@ -177,6 +187,7 @@ int cli_known_judge(struct cli_known *k, struct cli_store *s, size_t n_first,
 	return rc;
 }
 
+/* Leaves an empty list that can be used again. */
 void cli_known_free(struct cli_known *k)
 {
 	for (size_t i = 0; i < k->n; i++) {
@@ -197,6 +208,9 @@ bool cli_known_has_data(const struct cli_known_app *a)
 	return !a->unusable.text[0] && np_evidence_has_data(&a->evidence);
 }
 
+/*
+ * Seed and replicates are fixed, so that all commands print the same interval.
+ */
 int cli_known_predictor(const struct cli_known *k, const struct np_model *m,
 			bool intervals, struct np_predictor **out,
 			struct np_err *err)

@@ -99,6 +99,7 @@ static int reap(pid_t pid, double until, int rc)
 				   128 + WTERMSIG(status);
 }
 
+/* The time limit is for the whole run, output and exit together. */
 int cli_spawn(char *const argv[], double sec, char *buf, size_t len)
 {
 	double until = np_mono_sec() + sec;
@@ -151,6 +152,7 @@ static bool parse_version(const char *p, uint32_t *out)
 	return true;
 }
 
+/* The version begins at the first digit after a blank, or at the beginning. */
 bool cli_version_parse(const char *text, uint32_t *out)
 {
 	unsigned char before = ' ';
@@ -170,6 +172,7 @@ bool cli_version_parse(const char *text, uint32_t *out)
 
 /* ---- settings ---- */
 
+/* Blanks around the names are accepted, as Slurm accepts them. */
 bool cli_slurm_lists(const char *list, const char *name)
 {
 	size_t n = strlen(name);
@@ -246,6 +249,10 @@ static const struct setting {
 #undef AT
 };
 
+/*
+ * scontrol prints "(null)" for settings that are not set, and the uid after a
+ * user and the address after a host.
+ */
 static void clean_up(struct cli_slurm *s)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++) {
@@ -258,6 +265,7 @@ static void clean_up(struct cli_slurm *s)
 	cut_id(s->controller);
 }
 
+/* Take the settings from the output of scontrol show config. */
 static void take_printed(struct cli_slurm *s, const char *text)
 {
 	char version[64];
@@ -295,6 +303,7 @@ static int take_line(void *arg, const struct np_slurm_line *line,
 	return 0;
 }
 
+/* The defaults of Slurm, for what neither scontrol nor slurm.conf says. */
 static void set_defaults(struct cli_slurm *s)
 {
 	char *slash;
@@ -317,6 +326,10 @@ bool cli_slurm_configless(const struct cli_slurm *s)
 	return cli_slurm_lists(s->parameters, "enable_configless");
 }
 
+/*
+ * The file is read if slurmctld does not answer. Its path is that of
+ * SLURM_CONF, or the default that netprof was built with.
+ */
 void cli_slurm_ask(struct cli_slurm *s)
 {
 	static char *const argv[] = { "scontrol", "show", "config", NULL };

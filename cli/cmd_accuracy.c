@@ -106,6 +106,7 @@ static bool listed(const char *name, const char *const *list, size_t n)
 	return false;
 }
 
+/* Is one of these programs the victim or a co-runner of the case? */
 static bool involves(const struct np_measured_set *s,
 		     const struct np_measured_case *c, const char *const *list,
 		     size_t n)
@@ -118,6 +119,7 @@ static bool involves(const struct np_measured_set *s,
 	return false;
 }
 
+/* Do the options --up-to, --without and --only leave this case in? */
 static bool is_selected(const struct accuracy_opt *opt,
 			const struct np_measured_set *s,
 			const struct np_measured_case *c)
@@ -127,6 +129,7 @@ static bool is_selected(const struct accuracy_opt *opt,
 	       (!opt->n_only || involves(s, c, opt->only, opt->n_only));
 }
 
+/* Does any set of the file have a program of this name? */
 static bool known_name(const struct np_measured *m, const char *name)
 {
 	for (size_t i = 0; i < m->n_sets; i++)
@@ -136,6 +139,10 @@ static bool known_name(const struct np_measured *m, const char *name)
 	return false;
 }
 
+/*
+ * A name that no set has is more likely a typing error than a wish, and would
+ * silently select nothing or everything.
+ */
 static int check_names(const struct accuracy_file *f, const char *const *list,
 		       size_t n, struct np_err *err)
 {
@@ -183,6 +190,10 @@ static int read_traces(struct accuracy_file *f, const struct accuracy_opt *opt,
 	return 0;
 }
 
+/*
+ * The number of measured cases in all sets, selected or not. Predictions are
+ * made for all of them, in this order.
+ */
 static size_t count_rows(const struct accuracy_file *f)
 {
 	size_t n = 0;
@@ -192,6 +203,7 @@ static size_t count_rows(const struct accuracy_file *f)
 	return n;
 }
 
+/* List the selected cases, each with its index among all rows. */
 static int select_cases(struct accuracy_file *f,
 			const struct accuracy_opt *opt, struct np_err *err)
 {
@@ -306,6 +318,10 @@ static size_t collect_part(const struct accuracy_file *f,
 	return n;
 }
 
+/*
+ * Score the constant that fits these cases best. It is chosen from the measured
+ * values themselves; a model that does worse knows nothing useful about them.
+ */
 static int score_constant(struct np_scored *s, size_t n,
 			  struct score_line *line)
 {
@@ -319,6 +335,11 @@ static int score_constant(struct np_scored *s, size_t n,
 	return rc ? rc : np_accuracy_score(s, n, &line->score);
 }
 
+/*
+ * Score all models on the cases with one co-runner, or on those with several.
+ * A file without such cases gets no part. s[] is scratch space for all
+ * selected cases.
+ */
 static int score_part(struct accuracy_file *f, bool groups,
 		      struct np_scored *s)
 {
@@ -382,6 +403,7 @@ static int score_file(const char *path, const struct accuracy_opt *opt,
 	return rc;
 }
 
+/* Also releases a file that score_file() failed on. */
 static void file_release(struct accuracy_file *f)
 {
 	for (size_t r = 0; r < f->n_runs; r++)
@@ -402,6 +424,11 @@ static void print_percent(double share, int width)
 		printf(" %*.0f%%", width - 1, 100 * share);
 }
 
+/*
+ * One row of the table. Shares that are undefined, such as the recall when no
+ * case was slowed, are "-"; the number of predicted cases is added if some
+ * were not.
+ */
 static void print_line(const struct score_line *l, size_t n_cases)
 {
 	const struct np_score *s = &l->score;
@@ -427,6 +454,10 @@ static void print_line(const struct score_line *l, size_t n_cases)
 	printf("\n");
 }
 
+/*
+ * The table of one part: first the models with scores, then those without a
+ * single prediction, each with the reason.
+ */
 static void print_part(const struct file_part *p)
 {
 	printf("%s: %zu case%s\n",
@@ -479,6 +510,7 @@ static void put_part(json_object *in, const struct file_part *p)
 		put_line(lines, &p->line[i]);
 }
 
+/* One case as one model predicts it. */
 static void put_case(json_object *list, const struct selected_case *k,
 		     const struct model_run *r)
 {
@@ -529,6 +561,10 @@ static const struct cli_table of_cases = {
 	    "set|model|victim|corunners|measured|predicted|low|high|flags" } },
 };
 
+/*
+ * All files in one tree of values, as JSON or as rows: one row for each model
+ * or, with --cases, for each case and model.
+ */
 static int print_data(const struct accuracy_file *f, size_t n,
 		      const struct accuracy_opt *opt, enum cli_format format)
 {
@@ -548,6 +584,10 @@ static int print_data(const struct accuracy_file *f, size_t n,
 								  &of_models);
 }
 
+/*
+ * One file as text: a summary of its contents, a table for each part and, with
+ * --cases, the rows for each case.
+ */
 static void print_text(const struct accuracy_file *f,
 		       const struct accuracy_opt *opt)
 {
@@ -589,6 +629,10 @@ static int split(char *text, const char **list, size_t *n)
 	return *n ? 0 : -1;
 }
 
+/*
+ * --model: "zero" is always the first in the list, so naming it changes
+ * nothing.
+ */
 static int take_models(char *text, void *ask, struct np_err *err)
 {
 	struct accuracy_opt *opt = ask;
@@ -631,6 +675,7 @@ static int take_only(char *text, void *ask, struct np_err *err)
 		       "commas") : 0;
 }
 
+/* --up-to=PERCENT, stored as a fraction. */
 static int take_up_to(char *text, void *ask, struct np_err *err)
 {
 	struct accuracy_opt *opt = ask;
@@ -674,6 +719,10 @@ static void add_all_models(struct accuracy_opt *opt)
 			opt->model[opt->n_models++] = &np_models[i];
 }
 
+/*
+ * Read the options and complete the list of models. Returns -1 to go on, or
+ * the exit status.
+ */
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct accuracy_opt *opt, struct cli_options *o)
 {
@@ -696,6 +745,10 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	return -1;
 }
 
+/*
+ * With --json and the like all files form one document; as text they follow
+ * each other.
+ */
 static void print_files(const struct accuracy_file *f, size_t n,
 			const struct accuracy_opt *opt, enum cli_format format)
 {

@@ -41,6 +41,7 @@ static void app_name(const struct np_acct *h, uint32_t user, uint32_t name,
 		 np_acct_text(h, name, b, sizeof(b)));
 }
 
+/* Pairs of applications, the most costly first. */
 static void pair_rows(const struct np_acct *h, const struct np_toll *t)
 {
 	char text[400];
@@ -64,6 +65,7 @@ static void pair_rows(const struct np_acct *h, const struct np_toll *t)
 		printf("%zu more (--json)\n", t->n_pairs - MAX_ROWS);
 }
 
+/* Not printed without a topology, as there is only one leaf switch then. */
 static void leaf_rows(const struct np_acct *h, const struct np_toll *t)
 {
 	char text[256];
@@ -78,6 +80,7 @@ static void leaf_rows(const struct np_acct *h, const struct np_toll *t)
 	}
 }
 
+/* Nodes on which the same jobs take longer than elsewhere. */
 static void node_rows(const struct np_acct *h, const struct np_toll *t)
 {
 	char text[256];
@@ -97,6 +100,7 @@ static void node_rows(const struct np_acct *h, const struct np_toll *t)
 	}
 }
 
+/* The total loss first, then what it was computed from, then the tables. */
 static int print_text(const struct np_acct *h, const struct np_toll *t)
 {
 	double lost = 0;
@@ -135,6 +139,7 @@ static int print_text(const struct np_acct *h, const struct np_toll *t)
 
 /* ---- output for programs ---- */
 
+/* An estimate with its interval. */
 static void put_range(json_object *j, const struct np_blame_range *r)
 {
 	cli_put_real(j, "mean", r->mean);
@@ -210,6 +215,10 @@ static int print_data(const struct np_acct *h, const struct np_toll *t,
 	return cli_print_page(format, "blame", j, &rows);
 }
 
+/*
+ * The most costly entries only: a monitoring system keeps each series, and the
+ * names of jobs are unbounded.
+ */
 static void put_gauges(FILE *f, const struct np_acct *h,
 		       const struct np_toll *t)
 {
@@ -244,6 +253,7 @@ static void put_gauges(FILE *f, const struct np_acct *h,
 	fputs("# EOF\n", f);
 }
 
+/* Compose the text in memory first, so that a file is written as a whole. */
 static int print_metrics(const struct np_acct *h, const struct np_toll *t,
 			 const char *output)
 {
@@ -268,6 +278,7 @@ static int print_metrics(const struct np_acct *h, const struct np_toll *t,
 
 /* ---- command ---- */
 
+/* Returns the exit status. */
 static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct blame_opt opt = { .history.since_sec = SINCE_SEC };

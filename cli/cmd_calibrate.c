@@ -64,6 +64,10 @@ static const char *duration_text(double sec, char buf[TIME_TEXT])
 	return buf;
 }
 
+/*
+ * Which nodes get the load, and on which its effect is measured. With fewer
+ * than four nodes both are the same.
+ */
 static void print_sites(const struct np_cal_sites *s)
 {
 	fprintf(stderr, "leaf switch %s: ",
@@ -83,6 +87,10 @@ static void print_sites(const struct np_cal_sites *s)
 			"nodes on a second leaf switch\n");
 }
 
+/*
+ * What will be measured and how long it takes, before it begins: an
+ * administrator decides by this whether to keep the nodes.
+ */
 static void print_plan(const struct np_calibrate *c,
 		       const struct np_cal_sites *sites,
 		       const struct np_cal_estimate *e)
@@ -143,6 +151,10 @@ static void print_mean(const struct np_mean *m, double factor)
 		printf("%8.*f", factor == 1 ? 2 : 1, factor * m->mean);
 }
 
+/*
+ * One line per scope: how much the medium level loses there under the
+ * strongest one, and that loss relative to the calibrated scope.
+ */
 static void print_coupling(const struct np_calibrate *c)
 {
 	for (int i = 0; i < NP_N_SCOPES; i++) {
@@ -159,6 +171,10 @@ static void print_coupling(const struct np_calibrate *c)
 	}
 }
 
+/*
+ * The matrix of slowdowns between levels, and the coupling, as a first
+ * plausibility check by the administrator.
+ */
 static void print_result(const struct np_calibrate *c)
 {
 	const struct np_cal_setup *s = &c->setup;
@@ -344,6 +360,10 @@ static int survey_nodes(struct fabric_work *w, struct np_err *err)
 				   &s->n_levels, err);
 }
 
+/*
+ * Callback after each measurement: nothing that was measured is lost, whatever
+ * ends the process.
+ */
 static int save_state(void *arg, const struct np_cal_state *s,
 		      struct np_err *err)
 {
@@ -376,6 +396,10 @@ static void publish_idle(const struct fabric_work *w, const char *text)
 	np_record_free(r);
 }
 
+/*
+ * Write the result first and remove the state file afterwards, so that a
+ * failure to write loses nothing.
+ */
 static int save_result(struct fabric_work *w, struct np_err *err)
 {
 	const struct np_calibration_facts facts = {
@@ -400,6 +424,10 @@ static int save_result(struct fabric_work *w, struct np_err *err)
 	return rc;
 }
 
+/*
+ * Measure what is missing and save the result. Interruptions keep the state
+ * file; the next call continues from it.
+ */
 static int measure_fabric(struct fabric_work *w, struct np_err *err)
 {
 	struct np_cal_estimate e;
@@ -424,6 +452,7 @@ static int measure_fabric(struct fabric_work *w, struct np_err *err)
 	return rc;
 }
 
+/* Find the state of an earlier call for the same setup, or begin. */
 static int prepare_state(struct fabric_work *w, struct np_err *err)
 {
 	char *setup;
@@ -460,6 +489,10 @@ static void apply_options(struct fabric_work *w)
 	w->date = (double)time(NULL);
 }
 
+/*
+ * Everything that can fail for lack of permission or memory comes before the
+ * first measurement.
+ */
 static int run_fabric(struct fabric_work *w, struct np_err *err)
 {
 	int rc = cli_alloc_find(&w->at, 8, "calibrate", err);
@@ -525,6 +558,10 @@ static const char *last_scope(const struct np_runs *runs)
 	return NULL;
 }
 
+/*
+ * Load the runs of the program and the calibration they belong to: that of the
+ * scope it was measured at so far, or any.
+ */
 static int load_runs(struct app_plan *p, struct cli_store *s, const char *app,
 		     struct np_err *err)
 {
@@ -580,6 +617,7 @@ static int plan_jobs(struct app_plan *p, unsigned repeats)
 	return 0;
 }
 
+/* Planned jobs at one level, or without load for NP_NEED_ALONE. */
 static size_t count_jobs(const struct app_plan *p, long what)
 {
 	size_t n = 0;
@@ -589,6 +627,7 @@ static size_t count_jobs(const struct app_plan *p, long what)
 	return n;
 }
 
+/* Standard error, because the commands of --dry-run go to standard output. */
 static void print_jobs(const struct app_plan *p, const char *app)
 {
 	if (!p->n) {
@@ -616,6 +655,10 @@ struct submission {
 	char **argv; /* malloc'ed; the words are borrowed */
 };
 
+/*
+ * Our options come right after "sbatch", before options of the user and before
+ * the script, after which they would be its arguments.
+ */
 static int make_submission(const struct calibrate_opt *o,
 			   const struct app_plan *p, long job,
 			   struct submission *c)
@@ -667,6 +710,10 @@ static int submit(char *const argv[])
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
+/*
+ * Stop at the first failure: the reason is most likely the same for all jobs,
+ * and the next call submits what is missing.
+ */
 static int submit_all(const struct calibrate_opt *o, const struct app_plan *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
@@ -690,6 +737,7 @@ static int submit_all(const struct calibrate_opt *o, const struct app_plan *p)
 	return CLI_DONE;
 }
 
+/* With --app: plan the runs that are missing, and submit them. */
 static int calibrate_app(const struct calibrate_opt *o)
 {
 	static struct app_plan p;
@@ -721,6 +769,10 @@ static int calibrate_app(const struct calibrate_opt *o)
 
 /* ---- command line ---- */
 
+/*
+ * --scope: the load can be applied on the same nodes or on others of the leaf
+ * switch, but not across an uplink.
+ */
 static int take_scope(char *text, void *ask, struct np_err *err)
 {
 	struct calibrate_opt *o = ask;
@@ -774,6 +826,10 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
+/*
+ * Words are allowed only with --app, where they are the sbatch command.
+ * Returns -1 to go on, or the exit status.
+ */
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct calibrate_opt *o)
 {

@@ -83,6 +83,7 @@ struct names {
 	size_t n;
 };
 
+/* A single letter would be replaced everywhere, so it is not taken. */
 static void add_name(struct names *n, const char *name)
 {
 	if (name && strlen(name) > 1 && strlen(name) < sizeof(n->name[0]) &&
@@ -90,6 +91,7 @@ static void add_name(struct names *n, const char *name)
 		strcpy(n->name[n->n++], name);
 }
 
+/* The home directory comes before the user name that it contains. */
 static void find_names(struct names *n)
 {
 	const struct passwd *pw = getpwuid(getuid());
@@ -131,6 +133,10 @@ static void put_anonymous(FILE *f, const char *text, const struct names *n)
 	}
 }
 
+/*
+ * A part that fails does not stop the others: its output and exit status are
+ * in the file.
+ */
 static int run_part(FILE *f, const struct part *p, char *buf,
 		    const struct names *names)
 {
@@ -168,6 +174,7 @@ static void remove_scratch(const char *dir)
 	rmdir(dir);
 }
 
+/* Run all parts into the file. Returns CLI_FAILED if one of them failed. */
 static int run_all(FILE *f, const char *path)
 {
 	char *buf = malloc(MAX_OUTPUT);
@@ -237,6 +244,7 @@ static int fail_to_make(const char *dir, const char *slash, const char *name)
 			strerror(errno));
 }
 
+/* Through the descriptor, so that the path cannot change in between. */
 static int set_owner_and_mode(int fd, const struct store_dir *p)
 {
 	return fd < 0 || fchown(fd, p->uid, p->gid) || fchmod(fd, p->mode) ?
@@ -413,6 +421,7 @@ static int add_existing(struct uids *u, struct cli_store *s)
 	return rc;
 }
 
+/* Users by name or number, as given on the command line. */
 static int add_named(struct uids *u, char *const users[], size_t n)
 {
 	int rc = -1;
@@ -425,6 +434,7 @@ static int add_named(struct uids *u, char *const users[], size_t n)
 	return rc;
 }
 
+/* One failure does not stop the others; the summary counts them. */
 static int make_user_dirs(const struct uids *u, struct cli_store *s)
 {
 	size_t n_made = 0, n_failed = 0;
@@ -470,6 +480,7 @@ static int make_users(char *const users[], size_t n)
 
 /* ---- the command ---- */
 
+/* The remedy is on its own line after an arrow. */
 static void print_finding(const struct cli_finding *f)
 {
 	static const enum cli_colour colours[] = {
@@ -530,6 +541,7 @@ static void print_data(const struct cli_check *c, enum cli_format format)
 	cli_print_page(format, "check", j, &table);
 }
 
+/* Returns the exit status: warnings do not fail the command, problems do. */
 static int print_findings(const struct cli_check *c, enum cli_format format)
 {
 	if (format)
@@ -585,6 +597,10 @@ static int run_fabric(const struct cli_cmd *self, int argc, char **argv)
 	return measure_fabric(path, sec);
 }
 
+/*
+ * The alternatives of the command are recognised by their first word, as they
+ * have arguments of their own.
+ */
 static int run_check(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_check c = { .now = cli_now() };

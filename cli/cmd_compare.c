@@ -69,6 +69,10 @@ static bool side_counts(const struct side *s, size_t i)
 	return s->run || counts_as_time(s, i, s->with_neighbours);
 }
 
+/*
+ * The run times of a side, and their range. Leaves the side unchanged if no
+ * run counts.
+ */
 static void take_times(struct side *s, bool with_neighbours)
 {
 	struct np_moments m = { 0 };
@@ -107,6 +111,10 @@ static int side_evaluate(struct side *s, double now)
 	return rc;
 }
 
+/*
+ * Only a single run has a histogram of its own; that of an application belongs
+ * to its profile.
+ */
 static void side_release(struct side *s)
 {
 	if (s->run)
@@ -120,6 +128,11 @@ static void side_release(struct side *s)
 
 #define FACT_LEN 256
 
+/*
+ * The number of other jobs on its leaf switches, and the largest share of its
+ * time that one of them was there. A record lists a job once for each shared
+ * leaf switch.
+ */
 static void say_neighbours(const struct np_record *r, char *buf, size_t len)
 {
 	double sec = np_record_run_sec(r), longest = 0;
@@ -170,6 +183,7 @@ static void say_leaves(const struct np_record *r, char *buf, size_t len)
 			r->leaves[i].name);
 }
 
+/* The exit code, or why there is none. */
 static void say_state(const struct np_record *r, char *buf, size_t len)
 {
 	if (r->exit_code == NP_NO_VALUE)
@@ -264,6 +278,7 @@ static bool fact_differs(const struct comparison *c, const struct fact *f)
 
 /* ---- the verdict ---- */
 
+/* Run times of different applications are not comparable. */
 static bool same_application(const struct comparison *c)
 {
 	for (size_t i = 1; i < c->n; i++)
@@ -286,6 +301,11 @@ static void say_side(const struct side *s, char *buf, size_t len)
 		snprintf(buf + n, len - (size_t)n, ", n %u)", s->run_sec.n);
 }
 
+/*
+ * "fft:4000.0 took 84.0 s, 40 % longer than fft alone (60.0 s, n 2)."
+ * Differences below CLI_LEAST_NOISE are called equal, and those within twice
+ * the error of both means chance.
+ */
 static void say_slower(const struct side *slow, const struct side *fast,
 		       char *buf, size_t len)
 {
@@ -403,6 +423,7 @@ static const char *const labels[N_ROWS] = {
 	"  to",
 };
 
+/* Only to the minute, which is enough to find a run and fits into a column. */
 static void say_start(const struct side *s, char *buf)
 {
 	double first, last;
@@ -414,6 +435,7 @@ static void say_start(const struct side *s, char *buf)
 		buf[strlen("2024-06-12T14:03")] = '\0';
 }
 
+/* Only if it differs from the first start. */
 static void say_last(const struct side *s, char *buf)
 {
 	double first, last;
@@ -467,6 +489,7 @@ struct block {
 	int width;
 };
 
+/* A star marks a row whose values differ between the sides. */
 static void begin_row(const char *label, bool differs)
 {
 	char text[2 * LABEL];
@@ -475,6 +498,10 @@ static void begin_row(const char *label, bool differs)
 	printf("%-*s", LABEL, text);
 }
 
+/*
+ * Cut to the width of the column. Nothing is padded after the last one, so
+ * that lines have no blanks at their end.
+ */
 static void put_cell(const struct block *b, size_t i, const char *text)
 {
 	char cut[4 * FACT_LEN];
@@ -537,6 +564,10 @@ static bool any_cell(const struct comparison *c, const struct block *b,
 	return false;
 }
 
+/*
+ * One block of the table: names, measurements, differing facts. Rows without
+ * any value in this block are skipped.
+ */
 static void put_block(const struct comparison *c, const struct block *b)
 {
 	char text[CLI_NUMBER];
@@ -569,6 +600,10 @@ static void refer_to_explain(const struct comparison *c)
 	}
 }
 
+/*
+ * As many sides as fit into the width of the page form a block; further sides
+ * follow below.
+ */
 static int print_text(const struct comparison *c)
 {
 	size_t room = (CLI_COLUMNS - LABEL) / LEAST_COLUMN;
@@ -591,6 +626,7 @@ static int print_text(const struct comparison *c)
 
 /* ---- output for programs ---- */
 
+/* The latencies of a side; null if it was not probed. */
 static void put_latency(json_object *in, const struct np_sample *s)
 {
 	json_object *j = cli_put_if(in, "latency", s->hist);
@@ -604,6 +640,7 @@ static void put_latency(json_object *in, const struct np_sample *s)
 	cli_put_real(j, "max_sec", s->moments.max);
 }
 
+/* The run time of a side; null if it is unknown. */
 static void put_time(json_object *in, const struct side *s)
 {
 	json_object *j = cli_put_if(in, "run_time", np_mean_known(&s->run_sec));
@@ -618,6 +655,9 @@ static void put_time(json_object *in, const struct side *s)
 	cli_put_bool(j, "beside_other_jobs", s->with_neighbours);
 }
 
+/*
+ * Everything about one side. The facts have the same keys as in a run record.
+ */
 static void put_side(json_object *j, const struct side *s)
 {
 	const struct np_verdict *v = &s->profile.verdict;
@@ -664,6 +704,10 @@ static const struct cli_table table = {
 			"conditions/task_order|conditions/cpu_bind" } },
 };
 
+/*
+ * The verdict is the sentence of the text output; "different" lists the keys
+ * of the facts that differ.
+ */
 static int print_data(const struct comparison *c, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
@@ -781,6 +825,10 @@ static const char *command_of(const struct comparison *c,
 	return NULL;
 }
 
+/*
+ * Select the runs of a side among those of its application: the run itself, or
+ * all others, of one command if that is given.
+ */
 static void take_runs(const struct comparison *c, struct side *s,
 		      const char *command)
 {
@@ -834,6 +882,7 @@ static int load_sides(struct comparison *c, const struct cli_options *o)
 	return rc;
 }
 
+/* Returns the exit status: differences do not fail the command. */
 static int run_compare(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct comparison c = { .n = 0 };

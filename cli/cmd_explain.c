@@ -71,8 +71,8 @@ struct explanation {
 	struct measured_step *measured;
 	size_t n_measured;
 
-	struct neighbour *beside;
-	size_t n_beside;
+	struct neighbour *neighbour;
+	size_t n_neighbours;
 	/* Predicted slowdown by all neighbours together. */
 	bool predicted;
 	double slowdown; /* fraction */
@@ -85,22 +85,24 @@ struct explanation {
 
 static struct neighbour *add_neighbour(struct explanation *e, uint32_t id)
 {
-	if (np_array_more(&e->beside, e->n_beside, sizeof(*e->beside)))
+	if (np_array_more(&e->neighbour, e->n_neighbours, sizeof(*e->neighbour)))
 		return NULL;
-	e->beside[e->n_beside] = (struct neighbour){ .id = id, .app = "" };
-	return &e->beside[e->n_beside++];
+	e->neighbour[e->n_neighbours] = (struct neighbour){ .id = id, .app = "" };
+	return &e->neighbour[e->n_neighbours++];
 }
 
+/* A neighbour of this job id that was added before, or NULL. */
 static struct neighbour *find_neighbour(struct explanation *e, uint32_t id)
 {
-	for (size_t i = 0; i < e->n_beside; i++)
-		if (e->beside[i].id == id)
-			return &e->beside[i];
+	for (size_t i = 0; i < e->n_neighbours; i++)
+		if (e->neighbour[i].id == id)
+			return &e->neighbour[i];
 	return NULL;
 }
 
 /* ---- neighbours of a running job, from the last decision ---- */
 
+/* Running jobs that share a leaf switch with the job. */
 static int add_running(struct explanation *e)
 {
 	for (size_t i = 0; i < e->state.n_jobs; i++) {
@@ -151,6 +153,7 @@ static int add_known(struct cli_known *k, struct cli_store *s, const char *app,
 	return rc;
 }
 
+/* The owner of a job in the last decision, needed to find its profile. */
 static uid_t uid_of(const struct explanation *e, uint32_t id)
 {
 	for (size_t i = 0; i < e->state.n_jobs; i++)
@@ -175,8 +178,8 @@ static int find_known(struct explanation *e, struct cli_store *s,
 	if (rc)
 		return np_errf(&e->not_predicted, rc, "it has no profile that "
 			       "you may read");
-	for (size_t i = 0; i < e->n_beside; i++) {
-		const struct neighbour *b = &e->beside[i];
+	for (size_t i = 0; i < e->n_neighbours; i++) {
+		const struct neighbour *b = &e->neighbour[i];
 
 		at[i] = NO_PROFILE;
 		if (*b->app)
@@ -194,7 +197,7 @@ static void ask_models(struct explanation *e, const struct cli_known *k,
 	struct cli_answer all = { .scope = NP_SCOPE_LEAF };
 	size_t unknown = 0;
 
-	for (size_t i = 0; i < e->n_beside; i++) {
+	for (size_t i = 0; i < e->n_neighbours; i++) {
 		struct cli_answer one = { .scope = NP_SCOPE_LEAF, .n_co = 1 };
 
 		if (at[i] == NO_PROFILE) {
@@ -203,8 +206,8 @@ static void ask_models(struct explanation *e, const struct cli_known *k,
 		}
 		one.co[0] = at[i];
 		cli_ask(models, k, &one);
-		e->beside[i].predicted = !one.rc && !cli_say_doubt(&one.p);
-		e->beside[i].slowdown = one.rc ? 0 : one.p.slowdown;
+		e->neighbour[i].predicted = !one.rc && !cli_say_doubt(&one.p);
+		e->neighbour[i].slowdown = one.rc ? 0 : one.p.slowdown;
 		if (all.n_co < CLI_ASK_MAX_CO)
 			all.co[all.n_co++] = at[i];
 	}
@@ -264,9 +267,9 @@ static int find_running_neighbours(struct explanation *e, struct cli_store *s)
 	int rc = add_running(e);
 	size_t *at;
 
-	if (rc || !e->n_beside)
+	if (rc || !e->n_neighbours)
 		return rc;
-	at = calloc(e->n_beside, sizeof(*at));
+	at = calloc(e->n_neighbours, sizeof(*at));
 	rc = at ? predict(e, s, &k, at) : -ENOMEM;
 	cli_known_free(&k);
 	free(at);
@@ -275,6 +278,10 @@ static int find_running_neighbours(struct explanation *e, struct cli_store *s)
 
 /* ---- neighbours of an ended job, from placement and run records ---- */
 
+/*
+ * What placement recorded about the neighbours when the job ended, with the
+ * slowdowns that it predicted then.
+ */
 static int add_ended(struct explanation *e)
 {
 	for (size_t i = 0; i < e->ended.n_neighbours; i++) {
@@ -305,7 +312,7 @@ static void add_leaf(struct neighbour *b, const struct np_neighbour *n)
 /* Add the neighbours that only the run records know. */
 static int add_recorded(struct explanation *e)
 {
-	size_t placed = e->n_beside; /* placement knows more about these */
+	size_t placed = e->n_neighbours; /* placement knows more about these */
 
 	for (size_t i = 0; i < e->n_measured; i++) {
 		const struct np_record *r = e->measured[i].run;
@@ -316,7 +323,7 @@ static int add_recorded(struct explanation *e)
 
 			if (!n->job_id) /* removed when it was published */
 				continue;
-			if (b && (size_t)(b - e->beside) < placed)
+			if (b && (size_t)(b - e->neighbour) < placed)
 				continue;
 			if (!b)
 				b = add_neighbour(e, n->job_id);
@@ -355,13 +362,13 @@ static const struct neighbour *costliest(const struct explanation *e,
 	const struct neighbour *most = NULL;
 
 	*share = LEAST_COST;
-	for (size_t i = 0; i < e->n_beside; i++) {
-		double cost = cost_of(e, &e->beside[i]);
+	for (size_t i = 0; i < e->n_neighbours; i++) {
+		double cost = cost_of(e, &e->neighbour[i]);
 
 		if (cost <= *share)
 			continue;
 		*share = cost;
-		most = &e->beside[i];
+		most = &e->neighbour[i];
 	}
 	return most;
 }
@@ -374,9 +381,9 @@ static int find_past_neighbours(struct explanation *e)
 	if (rc)
 		return rc;
 	if (e->have_ended && *e->ended.app) {
-		e->predicted = !e->n_beside;
-		for (size_t i = 0; i < e->n_beside; i++)
-			e->predicted |= e->beside[i].predicted;
+		e->predicted = !e->n_neighbours;
+		for (size_t i = 0; i < e->n_neighbours; i++)
+			e->predicted |= e->neighbour[i].predicted;
 		e->slowdown = e->ended.slowdown;
 	}
 	return add_recorded(e);
@@ -405,6 +412,10 @@ static void say_stale(const struct explanation *e)
 						       line, sizeof(line)));
 }
 
+/*
+ * s: the state if the job is still pending, which has the limit; NULL
+ * otherwise.
+ */
 static void say_held(double held_sec, const struct np_state *s)
 {
 	char held[CLI_NUMBER], most[CLI_NUMBER];
@@ -437,6 +448,7 @@ static void cause_row(const struct explanation *e,
 	putchar('\n');
 }
 
+/* The decision of placement, one row for each leaf switch. */
 static void say_causes(const struct explanation *e)
 {
 	if (!e->job->n_causes)
@@ -447,6 +459,10 @@ static void say_causes(const struct explanation *e)
 		cause_row(e, &e->job->cause[i]);
 }
 
+/*
+ * The first line: held, restricted, unrestricted or ignored. "Would be" stands
+ * for advice that is not applied.
+ */
 static void say_pending(const struct explanation *e)
 {
 	const struct np_state_job *j = e->job;
@@ -506,6 +522,7 @@ static void say_unknown(const struct explanation *e)
 			     "--netprofile-calibrate job.sh", j->app, j->app);
 }
 
+/* A pending job: only placement knows anything about it. */
 static int print_pending(const struct explanation *e)
 {
 	say_pending(e);
@@ -527,6 +544,7 @@ static void say_where(const char *id, const char *app, const char *verb,
 		 *leaves ? ")" : "");
 }
 
+/* The overlap is only known for jobs that have ended. */
 static void neighbour_row(const struct neighbour *b, bool ended)
 {
 	char id[CLI_NUMBER];
@@ -542,9 +560,10 @@ static void neighbour_row(const struct neighbour *b, bool ended)
 	putchar('\n');
 }
 
+/* The table of neighbours. Long lists are cut; --parsable has all. */
 static void say_neighbours(const struct explanation *e, bool ended)
 {
-	if (!e->n_beside)
+	if (!e->n_neighbours)
 		return;
 	if (ended)
 		cli_head("%-11s %-20s %-20s%11s%13s", "Neighbour",
@@ -553,21 +572,25 @@ static void say_neighbours(const struct explanation *e, bool ended)
 	else
 		cli_head("%-11s %-20s %-20s%24s", "Neighbour",
 			 "Application", "Leaf switches", "Predicted");
-	for (size_t i = 0; i < e->n_beside && i < MAX_ROWS; i++)
-		neighbour_row(&e->beside[i], ended);
-	if (e->n_beside > MAX_ROWS)
-		printf("%zu more (--parsable)\n", e->n_beside - MAX_ROWS);
+	for (size_t i = 0; i < e->n_neighbours && i < MAX_ROWS; i++)
+		neighbour_row(&e->neighbour[i], ended);
+	if (e->n_neighbours > MAX_ROWS)
+		printf("%zu more (--parsable)\n", e->n_neighbours - MAX_ROWS);
 	if (ended && e->ended.more_neighbours)
 		printf("%u more, each with a shorter overlap\n",
 		       e->ended.more_neighbours);
 }
 
+/*
+ * The slowdown by all neighbours together, which is not the sum of the
+ * slowdowns by each.
+ */
 static void say_prediction(const struct explanation *e)
 {
 	const char *why = e->not_predicted.text;
 	char by[CLI_NUMBER];
 
-	if (!e->n_beside)
+	if (!e->n_neighbours)
 		cli_labelled(stdout, "Predicted", "no slowdown: no job that "
 			     "placement knows is on its leaf switches");
 	else if (e->predicted)
@@ -578,6 +601,10 @@ static void say_prediction(const struct explanation *e)
 		cli_labelled(stdout, "Predicted", "not possible: %s", why);
 }
 
+/*
+ * The neighbour to look at first, and the command that shows how its effect
+ * was predicted.
+ */
 static void say_costliest(const struct explanation *e)
 {
 	const char *app = e->job ? e->job->app : e->ended.app;
@@ -600,6 +627,7 @@ static void say_costliest(const struct explanation *e)
 		     b->leaves, part, app, b->app);
 }
 
+/* A running job: its neighbours now, and what they are predicted to cost. */
 static int print_running(const struct explanation *e)
 {
 	const struct np_state_job *j = e->job;
@@ -617,6 +645,10 @@ static int print_running(const struct explanation *e)
 	return CLI_DONE;
 }
 
+/*
+ * One measured step. Its run time is compared only if it was complete,
+ * successful, never suspended and without load.
+ */
 static void say_step(const struct explanation *e, const struct measured_step *m)
 {
 	const struct np_record *r = m->run;
@@ -646,6 +678,7 @@ static void say_step(const struct explanation *e, const struct measured_step *m)
 	np_hist_free(sample.hist);
 }
 
+/* The first line about a job that placement has a record of. */
 static void say_ended(const struct explanation *e)
 {
 	const struct np_ended *n = &e->ended;
@@ -658,6 +691,7 @@ static void say_ended(const struct explanation *e)
 	say_held(n->held_sec, NULL);
 }
 
+/* The first line about a job of which only run records are left. */
 static void say_recorded(const struct explanation *e)
 {
 	const struct np_record *r = e->measured[0].run;
@@ -668,6 +702,9 @@ static void say_recorded(const struct explanation *e)
 		"unknown nodes", cli_date(r->start, from));
 }
 
+/*
+ * A job that has ended: the measured steps, oldest first, and its neighbours.
+ */
 static int print_ended(const struct explanation *e)
 {
 	char by[CLI_NUMBER];
@@ -682,17 +719,18 @@ static int print_ended(const struct explanation *e)
 			     "job.sh", *e->ended.app ? e->ended.app : "NAME");
 	for (size_t i = e->n_measured; i-- > 0; )
 		say_step(e, &e->measured[i]);
-	if (e->predicted && e->n_beside)
+	if (e->predicted && e->n_neighbours)
 		cli_labelled(stdout, "Predicted", "%s over its whole run, from "
 			     "its neighbours", cli_change(e->slowdown, by));
 	say_costliest(e);
-	if (!e->n_beside)
+	if (!e->n_neighbours)
 		cli_labelled(stdout, "Neighbours", "none: no other job was on "
 			     "its leaf switches");
 	say_neighbours(e, true);
 	return CLI_DONE;
 }
 
+/* First what the accounting tells, then what netprof itself recorded. */
 static int print_text(const struct explanation *e)
 {
 	if (e->past.job)
@@ -707,6 +745,7 @@ static int print_text(const struct explanation *e)
 
 /* ---- output for programs ---- */
 
+/* The record of placement, with the members that a job in the state has. */
 static void put_ended(json_object *j, const struct np_ended *n)
 {
 	char id[CLI_NUMBER], user[CLI_NUMBER];
@@ -726,6 +765,7 @@ static void put_ended(json_object *j, const struct np_ended *n)
 	cli_put_count(j, "more_neighbours", n->more_neighbours);
 }
 
+/* One measured step; "slowdown" is relative to the undisturbed run time. */
 static void put_measured(json_object *j, const struct measured_step *m)
 {
 	double run = np_record_run_sec(m->run);
@@ -742,7 +782,8 @@ static void put_measured(json_object *j, const struct measured_step *m)
 	cli_put_real(j, "slowdown", run / m->alone.mean - 1);
 }
 
-static void put_beside(json_object *list, const struct explanation *e,
+/* One neighbour. Slowdown is null if there is no prediction. */
+static void put_neighbour(json_object *list, const struct explanation *e,
 		       const struct neighbour *b)
 {
 	json_object *j = cli_append_object(list);
@@ -755,6 +796,7 @@ static void put_beside(json_object *list, const struct explanation *e,
 	cli_put_real(j, "slowdown", b->predicted ? b->slowdown : NAN);
 }
 
+/* Null if no cost is known. */
 static void put_costliest(json_object *in, const struct explanation *e)
 {
 	double share;
@@ -792,10 +834,15 @@ static const struct cli_table of_others = {
 	},
 };
 
+/*
+ * The members are the union of what the sources know; those of sources that do
+ * not know the job are missing. Rows list the neighbours, or the leaf switches
+ * that a pending job is kept off.
+ */
 static int print_data(const struct explanation *e, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
-	bool others = e->n_beside || (e->job && e->job->n_causes);
+	bool others = e->n_neighbours || (e->job && e->job->n_causes);
 
 	if (e->job) {
 		cli_put_job(j, e->job);
@@ -817,14 +864,18 @@ static int print_data(const struct explanation *e, enum cli_format format)
 	cli_put_text(j, "why", e->not_predicted.text);
 	put_costliest(j, e);
 	list = cli_put_array(j, "neighbours");
-	for (size_t i = 0; i < e->n_beside; i++)
-		put_beside(list, e, &e->beside[i]);
+	for (size_t i = 0; i < e->n_neighbours; i++)
+		put_neighbour(list, e, &e->neighbour[i]);
 	return cli_print_page(format, "explain", j, others ? &of_others :
 			      &of_itself);
 }
 
 /* ---- run records of the job ---- */
 
+/*
+ * Is this the record of a step of the job? A task of an array is identified by
+ * the array and its index, because its own job id need not be known.
+ */
 static bool is_of_job(const struct explanation *e, const struct np_record *r)
 {
 	if (e->task == NP_ENDED_NO_TASK)
@@ -884,6 +935,7 @@ static int add_steps(struct explanation *e, const struct np_runs *runs)
 	return 0;
 }
 
+/* Does any of these runs belong to the job? */
 static bool has_any(const struct explanation *e, const struct np_runs *runs)
 {
 	for (size_t i = 0; i < runs->n; i++)
@@ -938,6 +990,7 @@ static int find_runs(struct explanation *e, struct cli_store *s,
 
 /* ---- finding the job ---- */
 
+/* A decimal number below Slurm's special values; *p moves behind it. */
 static bool take_number(const char **p, uint32_t *out)
 {
 	unsigned long n;
@@ -1012,6 +1065,7 @@ static int fail_with_tasks(const struct explanation *e)
 			e->word, list, n > 4 ? ", ..." : "");
 }
 
+/* Whose run records to search: those of --user, else of the job's owner. */
 static uid_t owner_of(const struct explanation *e, const struct cli_options *o)
 {
 	if (o->user_given)
@@ -1019,6 +1073,7 @@ static uid_t owner_of(const struct explanation *e, const struct cli_options *o)
 	return e->job ? e->job->uid : e->have_ended ? e->ended.uid : o->uid;
 }
 
+/* The application of the job, where its records are most likely; or "". */
 static const char *app_of(const struct explanation *e)
 {
 	return e->job ? e->job->app : e->have_ended ? e->ended.app : "";
@@ -1099,6 +1154,7 @@ static int find_in_accounting(struct explanation *e, const struct np_metrics_con
 	return -1;
 }
 
+/* Returns the exit status. */
 static int print_explanation(struct explanation *e,
 			     const struct cli_options *o)
 {
@@ -1125,7 +1181,7 @@ static void release(struct explanation *e)
 	cli_history_free(&e->past);
 	free(e->runs);
 	free(e->measured);
-	free(e->beside);
+	free(e->neighbour);
 }
 
 /*
@@ -1162,6 +1218,10 @@ static const struct np_option own_options[] = {
 	{ NULL },
 };
 
+/*
+ * The sources are asked in the order of their cost: placement and run records
+ * are files, the accounting is a query to a database.
+ */
 static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct explanation e = {

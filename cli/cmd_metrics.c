@@ -60,6 +60,10 @@ static void put_snapshot(FILE *f, const struct metrics *m)
 		  s->max_slowdown);
 }
 
+/*
+ * One gauge for each mode, 1 for the current one, as monitoring systems expect
+ * enumerations.
+ */
 static void put_mode(FILE *f, const struct np_state *s)
 {
 	static const char *const modes[] = {
@@ -73,6 +77,7 @@ static void put_mode(FILE *f, const struct np_state *s)
 			     !strcmp(*s->mode ? s->mode : "off", modes[i]));
 }
 
+/* Pending jobs with this decision, applied or only advised. */
 static size_t count_pending(const struct np_state *s, const char *action,
 			    bool applied)
 {
@@ -84,6 +89,10 @@ static size_t count_pending(const struct np_state *s, const char *action,
 	return n;
 }
 
+/*
+ * All combinations are printed, also those without a job, so that a series
+ * never disappears.
+ */
 static void put_pending(FILE *f, const struct np_state *s)
 {
 	static const char *const actions[] = {
@@ -102,6 +111,10 @@ static void put_pending(FILE *f, const struct np_state *s)
 				(double)count_pending(s, actions[i], applied));
 }
 
+/*
+ * The longest hold shows whether MaxDefer is near, and denied jobs that
+ * somebody uses a published name without authorisation.
+ */
 static void put_jobs(FILE *f, const struct np_state *s)
 {
 	size_t running[2] = { 0, 0 }, denied = s->more_denied;
@@ -132,6 +145,7 @@ static void put_jobs(FILE *f, const struct np_state *s)
 
 /* ---- leaf switches ---- */
 
+/* The three states add up to all nodes of the leaf switch. */
 static void put_leaf_nodes(FILE *f, const struct np_state *s)
 {
 	static const char *const labels[] = { "leaf", "state" };
@@ -151,6 +165,7 @@ static void put_leaf_nodes(FILE *f, const struct np_state *s)
 	}
 }
 
+/* Nodes that are down or drained count neither as busy nor as idle. */
 static double utilisation(const struct np_state_leaf *l)
 {
 	double here = (double)l->n_nodes - l->n_away;
@@ -257,6 +272,10 @@ static int make_text(const struct metrics *m, char **text)
 
 #define SKEW_SEC 60.0 /* largest difference between clocks of hosts and store */
 
+/*
+ * A record that was saved recently and not completed belongs to a step that is
+ * being measured now.
+ */
 static void count_running(struct metrics *m, const struct np_runs *runs)
 {
 	for (size_t i = 0; i < runs->n; i++) {
@@ -314,6 +333,7 @@ static void count_store(struct metrics *m, const char *dir)
 	np_store_close(s);
 }
 
+/* The same checks as netprof check; only their number is exported. */
 static int count_findings(struct metrics *m, struct cli_check *c)
 {
 	c->found = calloc(CLI_CHECK_MAX, sizeof(*c->found));
@@ -347,6 +367,10 @@ static int gather(struct metrics *m)
 	return count_findings(m, &c) ? cli_fail("out of memory") : -1;
 }
 
+/*
+ * The file is replaced as a whole, because a node exporter may read it at any
+ * time.
+ */
 static int write_metrics(const struct metrics *m, const char *output)
 {
 	struct np_err err = NP_ERR_INIT;

@@ -136,6 +136,10 @@ static const char *coupling_words(const struct cli_known *k,
 
 /* ---- text output ---- */
 
+/*
+ * One sentence per prediction. A prediction in doubt is shown, but named as
+ * such, because nothing else is known.
+ */
 static void print_answer(const struct prediction *p,
 			 const struct cli_answer *a)
 {
@@ -162,6 +166,10 @@ static void print_answer(const struct prediction *p,
 			cli_change(a->p.slowdown, point), range);
 }
 
+/*
+ * Where sharing the scope has no effect, that is the answer; the predictions
+ * below only confirm it.
+ */
 static void print_no_effect(const struct prediction *p)
 {
 	char line[LINE];
@@ -172,6 +180,7 @@ static void print_no_effect(const struct prediction *p)
 							      sizeof(line)));
 }
 
+/* The model, and why it is not the one that was asked for. */
 static void print_model(const struct prediction *p)
 {
 	const struct cli_answer *a = &p->answer[0];
@@ -237,6 +246,7 @@ static void print_data_used(const struct prediction *p, size_t app, bool first)
 			     runs(loaded));
 }
 
+/* The runs that were not used, for each application with any. */
 static void print_excluded(const struct prediction *p)
 {
 	const char *label = "Excluded";
@@ -252,6 +262,10 @@ static void print_excluded(const struct prediction *p)
 	}
 }
 
+/*
+ * The calibration that the answer is based on. A newer one that cannot be used
+ * is a mistake of the administrator and is named.
+ */
 static void print_fabric(const struct prediction *p)
 {
 	const struct np_calibration *c = &p->k->cal;
@@ -296,6 +310,10 @@ static void print_notes(const struct prediction *p)
 			     "another period than the calibration.");
 }
 
+/*
+ * The model and the data are those of the first answer; the others are
+ * byproducts.
+ */
 static int predict_text(const struct prediction *p)
 {
 	const struct cli_answer *a = &p->answer[0];
@@ -321,6 +339,10 @@ static int predict_text(const struct prediction *p)
 
 /* ---- output for programs ---- */
 
+/*
+ * The data of one application for programs: how many runs of each kind were
+ * used, and how many were excluded for which reason.
+ */
 static void put_used(json_object *list, const struct cli_known_app *a)
 {
 	const struct np_evidence *s = &a->evidence;
@@ -342,6 +364,10 @@ static void put_used(json_object *list, const struct cli_known_app *a)
 				      s->count[use]);
 }
 
+/*
+ * One prediction for programs. Without an answer, slowdown is null and "why"
+ * says why.
+ */
 static void put_answer(json_object *list, const struct prediction *p,
 		       const struct cli_answer *a)
 {
@@ -411,6 +437,10 @@ static int load_apps(struct cli_known *k, struct cli_store *s,
 	return -1;
 }
 
+/*
+ * The first question is the one that was asked: the victim with all co-
+ * runners. Each co-runner with the victim alone follows.
+ */
 static void ask_all(struct prediction *p, struct np_predictor *models)
 {
 	size_t n_co = p->k->n - 1;
@@ -439,6 +469,10 @@ static int fail_without_answer(const struct prediction *p)
 			*command ? "; to measure it: " : "", command);
 }
 
+/*
+ * Ask the model and print. Only the first answer decides whether the command
+ * succeeds.
+ */
 static int predict(const struct cli_known *k, const struct cli_options *o)
 {
 	struct prediction p = { .k = k, .model = o->model,
