@@ -485,7 +485,7 @@ static void neighbour_row(const struct cli_history *p, size_t i)
 	printf("%s\n", b->same_node ? " *" : "");
 }
 
-/* The neighbours in the order of their overlap with the job. */
+/* The neighbours, those with the most node-seconds during the job first. */
 static void say_neighbours(const struct cli_history *p)
 {
 	bool same = false;

@@ -188,7 +188,7 @@ static void say_state(const struct np_record *r, char *buf, size_t len)
 {
 	if (r->exit_code == NP_NO_VALUE)
 		snprintf(buf, len, "%s", r->state == NP_RUN_RUNNING ?
-			 "not ended" : "unknown");
+			 "not ended" : "not known");
 	else
 		snprintf(buf, len, "%ld", r->exit_code);
 }
