@@ -89,10 +89,9 @@ void cli_say_avoid(const struct cli_advice *a, char *buf, size_t len)
 			same ? " job" : "");
 	}
 	if (a->n_avoid)
-		cli_add(buf, len, "%s slows it by more than %.0f %%. "
-			"Placement can do this; by hand: sbatch "
-			"--exclude=NODES.", a->n_avoid > 1 ? ": each" :
-			", which", 100 * a->limit);
+		cli_add(buf, len, "%s slows it by more than %.0f %%. By "
+			"hand: sbatch --exclude=NODES.",
+			a->n_avoid > 1 ? ": each" : ", which", 100 * a->limit);
 }
 
 void cli_say_measure(const struct cli_advice *a, char *buf, size_t len)

@@ -63,8 +63,8 @@ static int read_number(const char *name, uint32_t *out, struct np_err *err)
 		return np_errf(err, -EINVAL, "%s is not set, although Slurm "
 			       "sets it in every allocation", name);
 	if (np_whole_parse(text, UINT32_MAX, &v) || !v)
-		return np_errf(err, -EINVAL, "%s=%.40s: expected the number "
-			       "that Slurm sets", name, text);
+		return np_errf(err, -EINVAL, "%s=%.40s: expected a number, as "
+			       "set by Slurm", name, text);
 	*out = (uint32_t)v;
 	return 0;
 }

@@ -618,7 +618,7 @@ static void say_costliest(const struct explanation *e)
 		snprintf(part, sizeof(part), "+%.0f %% by this one alone",
 			 100 * share);
 	else
-		snprintf(part, sizeof(part), "%.0f percentage points, over an "
+		snprintf(part, sizeof(part), "%.0f percentage points, in an "
 			 "overlap of %s", 100 * share,
 			 cli_sec(b->overlap_sec, sec));
 	cli_labelled(stdout, "Costliest", "%s (%s) on %.64s: %s; for details: "

@@ -272,7 +272,7 @@ static void print_fabric(const struct prediction *p)
 	char line[LINE], day[CLI_NUMBER];
 
 	cli_labelled(stdout, "Fabric",
-		     "%s%s%s, calibrated %s with %zu load levels %s",
+		     "%s%s%s, calibrated %s with %zu levels %s",
 		     *c->cluster ? c->cluster : "cluster unknown",
 		     *c->transport ? ", " : "", c->transport,
 		     cli_day(c->date, day), c->fabric->n_levels,

@@ -217,7 +217,7 @@ test_a_report_is_one_page_that_needs_nothing() {
 	equal "parts" "$(grep -c '<h2 id="a[0-9]*">' "$page")" 12
 	equal "curves" "$(grep -c '<svg role="img"' "$page")" 5
 	contains "advice" "$(cat "$page")" \
-		'<dt>Advice</dt><dd>Avoid sharing a leaf switch with NPmpi, a second fft job or lammps: each slows it by more than 10 %. Placement can do this; by hand: sbatch --exclude=NODES. To improve this: sbatch'
+		'<dt>Advice</dt><dd>Avoid sharing a leaf switch with NPmpi, a second fft job or lammps: each slows it by more than 10 %. By hand: sbatch --exclude=NODES. To improve this: sbatch'
 	contains "a cell" "$(cat "$page")" \
 		'<td data-v="0.79[0-9]*" class="much" title="71 to 111 %, mixture">\+79 %</td>'
 	mkdir "$S/web"

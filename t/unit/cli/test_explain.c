@@ -164,7 +164,7 @@ static void test_plugin_lists(void)
 			"netprof") == lists[i].has);
 }
 
-#define BY_HAND "Placement can do this; by hand: sbatch --exclude=NODES."
+#define BY_HAND "By hand: sbatch --exclude=NODES."
 
 static const struct {
 	const char *name;
