@@ -1,6 +1,7 @@
 #include "cli_profile.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "np_conf.h"
 #include "np_near.h"
 
-/* The store that the configuration names. */
+/* ---- the profile store ---- */
 
 int cli_conf_read(struct np_conf *conf)
 {
@@ -21,12 +22,12 @@ int cli_conf_read(struct np_conf *conf)
 	if (rc && rc != -EINVAL)
 		return cli_fail("%s", err.text);
 	if (rc && !access(np_conf_path(), W_OK))
-		cli_fail("%s; until it is mended jobs are not measured",
+		cli_fail("%s; until this is corrected no job is measured",
 			 err.text);
 	return -1;
 }
 
-/* What chose that directory. */
+/* The setting that names this directory. */
 static const char *chosen_by(const char *store, char *buf, size_t len)
 {
 	const char *env = getenv("NETPROF_STORE");
@@ -34,7 +35,7 @@ static const char *chosen_by(const char *store, char *buf, size_t len)
 	if (env && *env)
 		return "NETPROF_STORE in the environment";
 	if (!strcmp(store, NP_CONF_STORE))
-		return "the default, as netprof.conf has no other Store=";
+		return "the default, because netprof.conf sets no Store=";
 	snprintf(buf, len, "Store= in %s", np_conf_path());
 	return buf;
 }
@@ -44,12 +45,13 @@ static int no_store(const char *store, int rc, const char *why)
 	char buf[PATH_MAX + 16];
 
 	return cli_fail("%s (%s); %s", why, chosen_by(store, buf, sizeof(buf)),
-			rc == -EACCES ? "ask its administrator, or name another "
-			"by NETPROF_STORE" : "netprof check --make-store makes "
-			"one (as root), and NETPROF_STORE names another");
+			rc == -EACCES ? "ask its administrator for access, or "
+			"set NETPROF_STORE to another store" : "create it with "
+			"netprof check --make-store (as root), or set "
+			"NETPROF_STORE to another store");
 }
 
-/* What a directory has that is a store, if only one of them. */
+/* A store has at least one of these directories. */
 static bool is_store(const char *dir)
 {
 	static const char *const parts[] = { "users", "published", "fabric" };
@@ -63,7 +65,7 @@ static bool is_store(const char *dir)
 	return false;
 }
 
-/* np_store_open(), and what it does not see. */
+/* np_store_open(), plus checks of access and of the layout. */
 static int open_store(const char *dir, struct np_store **store,
 		      struct np_err *err)
 {
@@ -75,7 +77,7 @@ static int open_store(const char *dir, struct np_store **store,
 		rc = np_errf(err, -errno, "profile store %s: %s", dir,
 			     strerror(errno));
 	else if (!is_store(dir))
-		rc = np_errf(err, -EINVAL, "%s: not a profile store, as it has "
+		rc = np_errf(err, -EINVAL, "%s: not a profile store: it has "
 			     "none of the directories users, published and "
 			     "fabric", dir);
 	if (rc)
@@ -104,17 +106,19 @@ void cli_store_close(struct cli_store *s)
 	np_store_close(s->store);
 }
 
-#define MAX_SAID 10 /* lines about skipped files of one application */
+/* ---- runs and profiles ---- */
 
-static void say_skipped(const char *line, void *arg)
+#define MAX_SKIPPED_LINES 10 /* warnings about files of one application */
+
+static void warn_skipped(const char *line, void *arg)
 {
 	size_t *n = arg;
 
-	/* That there are more runs than needed is no file that is skipped. */
-	if (!strstr(line, ": skipped: ") || (*n)++ < MAX_SAID)
+	/* Other notes, such as of more runs than needed, are not counted. */
+	if (!strstr(line, ": skipped: ") || (*n)++ < MAX_SKIPPED_LINES)
 		fprintf(stderr, "netprof: %s\n", line);
-	else if (*n == MAX_SAID + 1)
-		fprintf(stderr, "netprof: more files are skipped\n");
+	else if (*n == MAX_SKIPPED_LINES + 1)
+		fprintf(stderr, "netprof: further files were skipped, too\n");
 }
 
 const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
@@ -135,14 +139,16 @@ void cli_profile_free(struct cli_profile *p)
 	np_runs_free(&p->idle[1]);
 }
 
-/* The idle runs beside the profile first, then those of the other side. */
+/* First the idle runs of the profile's own owner, then those of the other. */
 static void load_idle(struct cli_store *s, struct cli_profile *p)
 {
 	bool own_first = p->r.owner == NP_STORE_USER;
 
 	for (int i = 0; i < 2; i++)
-		/* None is fine, and what is wrong with them is said by their
-		 * own `show`. */
+		/*
+		 * Having none is no error, and `netprof show idle` reports
+		 * damaged ones.
+		 */
 		np_store_load(s->store, (i == 0) == own_first ? NP_STORE_USER :
 			      NP_STORE_PUBLISHED, p->r.uid, NP_IDLE_APP, NULL,
 			      NULL, &p->idle[i], NULL);
@@ -152,7 +158,7 @@ static int load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		const char *app, struct cli_runs *out, struct np_err *err)
 {
 	struct cli_runs r = { .owner = owner, .uid = uid };
-	int rc = np_store_load(s->store, owner, uid, app, say_skipped,
+	int rc = np_store_load(s->store, owner, uid, app, warn_skipped,
 			       &r.n_skipped, &r.runs, err);
 
 	if (!rc)
@@ -177,13 +183,13 @@ int cli_runs_look(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 	return 0;
 }
 
-/* The profile takes the runs over, also when it fails. */
-static int make(struct cli_store *s, const struct cli_runs *r,
-		struct cli_profile *out, struct np_err *err)
+/* Takes ownership of the runs, also on failure. */
+static int make_profile(struct cli_store *s, const struct cli_runs *r,
+			struct cli_profile *out, struct np_err *err)
 {
 	int rc;
 
-	/* The profile borrows what is in it, hence not to be copied later. */
+	/* The profile points into *out, which must not be copied afterwards. */
 	*out = (struct cli_profile){ .r = *r };
 	if (strcmp(r->runs.app, NP_IDLE_APP))
 		load_idle(s, out);
@@ -204,17 +210,14 @@ int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 	struct cli_runs r;
 	int rc = load(s, owner, uid, app, &r, err);
 
-	return rc ? rc : make(s, &r, out, err);
+	return rc ? rc : make_profile(s, &r, out, err);
 }
 
-/*
- * Names of applications that a search finds, each once: free() the list and,
- * of what it borrows from, own and site.
- */
+/* Names of the applications that a user can name, each once. */
 struct names {
-	const char **name;
+	const char **name; /* borrowed from own and site */
 	size_t n;
-	struct np_store_app *own, *site;
+	struct np_store_app *own, *site; /* user's and published ones */
 };
 
 static void known_names(struct cli_store *s, bool published, uid_t uid,
@@ -248,7 +251,7 @@ static void names_free(struct names *n)
 	free(n->site);
 }
 
-static const char none_yet[] = "; there is none at all yet: sbatch "
+static const char none_yet[] = "; there are no profiles yet: sbatch "
 			       "--netprofile=NAME job.sh makes one";
 
 static void near_names(struct cli_store *s, const struct cli_options *o,
@@ -273,7 +276,7 @@ const char *cli_known_apps(const struct cli_options *o, char *buf, size_t len)
 		return buf;
 	known_names(&s, o->published, o->uid, &n);
 	for (size_t i = 0; i < n.n && strlen(buf) + 80 < len; i++)
-		cli_add(buf, len, "%s%s", i ? ", " : "; known are ", n.name[i]);
+		cli_add(buf, len, "%s%s", i ? ", " : "; there are ", n.name[i]);
 	if (!n.n)
 		cli_add(buf, len, "%s", none_yet);
 	names_free(&n);
@@ -290,8 +293,8 @@ static int not_found(struct cli_store *s, const struct cli_options *o,
 	if (o->published)
 		return cli_fail("no published profile of \"%.64s\"%s", app,
 				near);
-	return cli_fail("no profile of \"%.64s\", neither of %s nor "
-			"published%s", app, cli_user(o->uid, user), near);
+	return cli_fail("no profile of \"%.64s\", neither %s's own nor a "
+			"published one%s", app, cli_user(o->uid, user), near);
 }
 
 int cli_runs_find(struct cli_store *s, const struct cli_options *o,
@@ -316,7 +319,7 @@ int cli_runs_find(struct cli_store *s, const struct cli_options *o,
 		}
 	}
 	if (empty)
-		return cli_fail("no run of \"%.64s\" can be used", app);
+		return cli_fail("no usable run of \"%.64s\"", app);
 	if (np_app_check(app, &err))
 		return cli_fail("%s", err.text);
 	return not_found(s, o, app);
@@ -331,7 +334,7 @@ int cli_profile_find(struct cli_store *s, const struct cli_options *o,
 
 	if (rc >= 0)
 		return rc;
-	return make(s, &r, out, &err) ? cli_fail("%s", err.text) : -1;
+	return make_profile(s, &r, out, &err) ? cli_fail("%s", err.text) : -1;
 }
 
 const char *cli_run_id(const struct np_record *r, char *buf, size_t len)
@@ -358,4 +361,327 @@ bool cli_run_is(const struct np_record *r, const char *run)
 	cli_run_id(r, id, sizeof(id));
 	return !strncmp(id, run, len) &&
 	       (!id[len] || (id[len] == '.' && !strchr(run, '.')));
+}
+
+/* ---- facts in words ---- */
+
+double cli_chance(const struct np_mean *a, const struct np_mean *b)
+{
+	double noise = CLI_LEAST_NOISE;
+
+	if (a->n > 1)
+		noise = fmax(noise, a->sd / a->mean);
+	if (b->n > 1)
+		noise = fmax(noise, b->sd / b->mean);
+	return 2 * noise * sqrt(1.0 / (double)a->n + 1.0 / (double)b->n);
+}
+
+const char *cli_use_name(const struct np_profile *p)
+{
+	static const char *const names[] = {
+		[NP_USE_UNKNOWN] = "unknown", [NP_USE_LIGHT] = "light",
+		[NP_USE_MODERATE] = "moderate", [NP_USE_HEAVY] = "heavy",
+		[NP_USE_SATURATED] = "saturated",
+	};
+
+	return p->is_idle ? "idle" : names[p->verdict.use];
+}
+
+const char *cli_phase_name(enum np_phase_kind kind)
+{
+	static const char *const names[] = {
+		[NP_PHASE_UNKNOWN] = "unknown", [NP_PHASE_STEADY] = "steady",
+		[NP_PHASE_PHASES] = "phases",
+	};
+
+	return names[kind];
+}
+
+bool cli_say_left_out(const struct np_evidence *e, char *buf, size_t len)
+{
+	buf[0] = '\0';
+	for (int use = NP_RUN_FABRIC; use < NP_RUN_USES; use++)
+		if (e->count[use])
+			cli_add(buf, len, "%s%zu %s", *buf ? ", " : "",
+				e->count[use],
+				np_run_use_words((enum np_run_use)use));
+	return *buf;
+}
+
+/* "12 ECN marks, 3.1 retries" or "no congestion"; "" without counters. */
+static const char *congestion_text(const struct np_sample_nic *nic, char *buf,
+				   size_t size)
+{
+	static const char *const what[NP_NIC_KINDS] = {
+		[NP_NIC_WAIT] = "ticks of waiting", [NP_NIC_PAUSE] = "pauses",
+		[NP_NIC_ECN] = "ECN marks", [NP_NIC_CNP] = "notifications",
+		[NP_NIC_DISCARD] = "discards", [NP_NIC_RETRY] = "retries",
+	};
+	bool known = false;
+	size_t len = 0;
+
+	for (size_t k = 0; k < NP_NIC_KINDS; k++) {
+		if (!what[k] || isnan(nic->n[k]))
+			continue;
+		known = true;
+		if (nic->n[k] > 0)
+			len += (size_t)snprintf(buf + len, size - len,
+						"%s%.3g %s", len ? ", " : "",
+						nic->n[k] / nic->node_sec,
+						what[k]);
+	}
+	if (!len)
+		snprintf(buf, size, "%s", known ? "no congestion" : "");
+	return buf;
+}
+
+void cli_say_adapters(FILE *f, const struct np_sample *s)
+{
+	char line[2048] = "", one[512];
+	size_t len = 0;
+
+	for (size_t i = 0; i < s->n_nics && len < sizeof(line); i++) {
+		const struct np_sample_nic *nic = &s->nic[i];
+
+		if (nic->node_sec > 0 &&
+		    *congestion_text(nic, one, sizeof(one)))
+			len += (size_t)snprintf(line + len, sizeof(line) - len,
+						"%s%s counted %s",
+						len ? "; " : "", nic->device,
+						one);
+	}
+	if (len)
+		cli_labelled(f, "Adapters", "%s per second and node", line);
+}
+
+/* ---- the verdict ---- */
+
+static void phases_text(const struct np_profile *p, char *buf, size_t len)
+{
+	switch (p->phases.kind) {
+	case NP_PHASE_PHASES:
+		snprintf(buf, len, ", in phases (busy %.0f %% of the time)",
+			 100 * p->phases.busy_share);
+		break;
+	case NP_PHASE_STEADY:
+		snprintf(buf, len, ", steadily");
+		break;
+	case NP_PHASE_UNKNOWN:
+		snprintf(buf, len, "; there are too few probes to tell whether "
+			 "steadily or in phases");
+		break;
+	}
+}
+
+/* Why the newest run has no latencies, or why they do not count. */
+static void say_nothing_measured(const struct np_profile *p, char *buf)
+{
+	const struct np_record *r = p->runs->run[0];
+	bool measured = np_run_latency(r).n > 0;
+	const char *why = NULL;
+
+	if (measured)
+		why = np_run_use_words(p->ev.use[0]);
+	for (size_t i = 0; i < r->n_leaves && !why; i++)
+		why = r->leaves[i].skipped;
+	if (!why && r->n_notes)
+		why = r->notes[r->n_notes - 1];
+	snprintf(buf, CLI_SENTENCE, "%s: no %slatencies yet. Newest run "
+		 "%u.%u: %s.", p->runs->app, measured ? "usable " : "",
+		 r->job_id, r->step_id, why ? why : "no reason was recorded");
+}
+
+/* "1.2 MB/s" */
+static const char *rate(double bytes_per_sec, char buf[CLI_NUMBER])
+{
+	char bytes[CLI_NUMBER];
+
+	snprintf(buf, CLI_NUMBER, "%.20s/s",
+		 cli_bytes((uint64_t)bytes_per_sec, bytes));
+	return buf;
+}
+
+static void say_no_baseline(const struct np_profile *p, char *buf)
+{
+	const char *cause = "no idle baseline for this fabric";
+
+	if (p->verdict.against == NP_AGAINST_IDLE)
+		cause = "other jobs shared the leaf switches of every idle run";
+	else if (p->idle.moments.n >= NP_VERDICT_PROBES)
+		cause = "the network was not idle in the idle runs, their "
+			"nodes sent too much";
+	else if (p->idle.n_runs)
+		cause = "the idle baseline has too few probes";
+	snprintf(buf, CLI_SENTENCE, "%s: network use not known yet: %s. To "
+		 "measure one: " CLI_MEASURE_IDLE, p->runs->app, cause);
+}
+
+/* The latencies contradict the byte counters of the nodes' devices. */
+static void say_contradiction(const struct np_profile *p, char *buf)
+{
+	const struct np_verdict *v = &p->verdict;
+	char moved[CLI_NUMBER], share[CLI_NUMBER];
+
+	rate(v->rate, moved);
+	if (v->doubt == NP_DOUBT_SILENT)
+		snprintf(buf, CLI_SENTENCE, "%s: network use not known yet: "
+			 "%s of its probes were delayed, but each measured "
+			 "node sent and received only %s. Something else "
+			 "delayed them, or the idle baseline is out of date. "
+			 "To measure a new one: " CLI_MEASURE_IDLE,
+			 p->runs->app, cli_percent(v->delayed_share, share),
+			 moved);
+	else
+		snprintf(buf, CLI_SENTENCE, "%s: network use not known yet: "
+			 "each measured node sent and received %s, as much as "
+			 "its link carries, but no probes were delayed. The "
+			 "idle baseline is out of date. To measure a new one: "
+			 CLI_MEASURE_IDLE, p->runs->app, moved);
+}
+
+static void say_unknown(const struct np_profile *p, char *buf)
+{
+	unsigned long long probes = p->ev.latency.moments.n;
+
+	if (p->verdict.doubt == NP_DOUBT_BASELINE)
+		say_no_baseline(p, buf);
+	else if (p->verdict.doubt != NP_DOUBT_PROBES)
+		say_contradiction(p, buf);
+	else if (p->ev.latency.n_runs)
+		snprintf(buf, CLI_SENTENCE, "%s: network use not known yet: "
+			 "%llu probe%s, %d are needed. Run it longer, or with "
+			 "--netprofile-period=20ms.", p->runs->app, probes,
+			 probes == 1 ? "" : "s", NP_VERDICT_PROBES);
+	else if (p->ev.n_levels)
+		snprintf(buf, CLI_SENTENCE, "%s was measured only under "
+			 "synthetic load. To learn how it uses the network, "
+			 "run it once without load: sbatch --netprofile=%s "
+			 "job.sh", p->runs->app, p->runs->app);
+	else
+		say_nothing_measured(p, buf);
+}
+
+static void say_use(const struct np_profile *p, char *buf)
+{
+	static const char *const words[] = {
+		[NP_USE_LIGHT] = "uses the network lightly",
+		[NP_USE_MODERATE] = "uses the network moderately",
+		[NP_USE_HEAVY] = "uses the network heavily",
+		[NP_USE_SATURATED] = "saturates the network",
+	};
+	static const char *const guesses[] = {
+		[NP_USE_LIGHT] = "seems to use the network lightly",
+		[NP_USE_MODERATE] = "seems to use the network moderately",
+		[NP_USE_HEAVY] = "seems to use the network heavily",
+		[NP_USE_SATURATED] = "seems to saturate the network",
+	};
+	char phases[128], moved[CLI_NUMBER];
+
+	if (p->is_idle && p->verdict.doubt == NP_DOUBT_BASELINE) {
+		snprintf(buf, CLI_SENTENCE, "idle: the network was not idle: "
+			 "each measured node sent and received %s.",
+			 rate(p->verdict.rate, moved));
+		return;
+	}
+	if (p->verdict.use == NP_USE_UNKNOWN) {
+		say_unknown(p, buf);
+		return;
+	}
+	if (p->is_idle) {
+		snprintf(buf, CLI_SENTENCE, "idle is the network at rest, the "
+			 "baseline of all other profiles.");
+		return;
+	}
+	phases_text(p, phases, sizeof(phases));
+	snprintf(buf, CLI_SENTENCE, "%s %s%s.", p->runs->app,
+		 (p->verdict.guess ? guesses : words)[p->verdict.use], phases);
+}
+
+/* Weaknesses of the reference that the verdict was compared with. */
+static void say_reference(const struct np_profile *p, char *buf)
+{
+	const struct np_sample *idle = p->is_idle ? &p->ev.latency : &p->idle;
+	bool known = p->verdict.use != NP_USE_UNKNOWN;
+
+	buf[0] = '\0';
+	if (known && p->verdict.guess && !p->is_idle)
+		cli_add(buf, CLI_SENTENCE, "Based on latencies alone: the "
+			"traffic of its nodes was not counted. ");
+	if (known && idle->source == NP_SOURCE_QUIET)
+		cli_add(buf, CLI_SENTENCE, "The idle baseline comes from quiet "
+			"moments of flagged runs; " CLI_MEASURE_IDLE
+			" measures a better one. ");
+	if (p->ev.latency.neighbours)
+		cli_add(buf, CLI_SENTENCE, "Other jobs shared a leaf switch "
+			"with every run and may have caused some of the "
+			"delay. ");
+	if (p->idle.neighbours)
+		cli_add(buf, CLI_SENTENCE, "Other jobs shared a leaf switch "
+			"with every idle run. ");
+	if (*buf)
+		buf[strlen(buf) - 1] = '\0';
+}
+
+/* The level that slows it most; NULL if no slowdown is known. */
+static const struct np_evidence_level *worst_level(const struct np_profile *p)
+{
+	const struct np_evidence_level *worst = NULL;
+
+	for (size_t i = 0; i < p->ev.n_levels; i++) {
+		const struct np_evidence_level *l = &p->ev.level[i];
+
+		if (np_mean_known(&l->slowdown) &&
+		    (!worst || l->slowdown.mean > worst->slowdown.mean))
+			worst = l;
+	}
+	return worst;
+}
+
+/* "1 run", "3 intervals": how many values the level's slowdown is from. */
+static const char *source_text(const struct np_evidence_level *l, char buf[32])
+{
+	uint32_t n = l->slowdown.n;
+
+	snprintf(buf, 32, "%u %s%s", n, l->of_blocks ? "interval" : "run",
+		 n == 1 ? "" : "s");
+	return buf;
+}
+
+static void say_interference(const struct np_profile *p, char *buf)
+{
+	const struct np_evidence_level *worst = worst_level(p);
+	char change[CLI_NUMBER], source[32];
+
+	if (p->is_idle)
+		buf[0] = '\0';
+	else if (!p->ev.n_levels)
+		snprintf(buf, CLI_SENTENCE, "Not measured under synthetic load "
+			 "yet. To measure: sbatch --netprofile=%s "
+			 "--netprofile-calibrate job.sh", p->runs->app);
+	else if (!worst)
+		snprintf(buf, CLI_SENTENCE, "Its slowdown under synthetic load "
+			 "is not known: there is no successful run without "
+			 "load of the same command, nodes and tasks.");
+	else if (worst->slowdown.mean < 0.02)
+		snprintf(buf, CLI_SENTENCE, "Synthetic load does not slow it: "
+			 "%s at most, under load %s (%s).",
+			 cli_change(worst->slowdown.mean, change), worst->name,
+			 source_text(worst, source));
+	else
+		snprintf(buf, CLI_SENTENCE, "Under synthetic load it ran up to "
+			 "%.0f %% longer (load %s, %s).",
+			 100 * worst->slowdown.mean, worst->name,
+			 source_text(worst, source));
+}
+
+const char *cli_say_verdict(const struct np_profile *p, int i,
+			    char buf[CLI_SENTENCE])
+{
+	static void (*const say[CLI_SENTENCES])(const struct np_profile *p,
+						char *buf) = {
+		say_use, say_reference, say_interference,
+	};
+
+	say[i](p, buf);
+	return buf;
 }

@@ -11,7 +11,7 @@
 struct cli_part {
 	const struct cli_known_app *app; /* borrowed */
 	struct np_profile profile;
-	struct cli_tie_list hurt_by, hurts;
+	struct cli_tie_list slowed_by, slows;
 	struct cli_advice advice;
 };
 

@@ -167,8 +167,8 @@ void cli_report_app(FILE *f, const struct cli_report *r, size_t number)
 	put_verdict(f, p);
 	fputs("<dl>\n", f);
 	put_advice(f, &part->advice);
-	put_ties(f, "Hurt by", &part->hurt_by, app);
-	put_ties(f, "Hurts", &part->hurts, app);
+	put_ties(f, "Hurt by", &part->slowed_by, app);
+	put_ties(f, "Hurts", &part->slows, app);
 	put_runs(f, part);
 	if (p->ev.fabric)
 		put_fabric(f, p->ev.fabric);

@@ -118,9 +118,9 @@ static const struct cli_part *worst(const struct cli_report *r)
 	for (size_t i = 0; i < r->n; i++) {
 		const struct cli_part *p = &r->part[i];
 
-		if (p->hurt_by.n &&
-		    (!most || p->hurt_by.tie->p.slowdown >
-			      most->hurt_by.tie->p.slowdown))
+		if (p->slowed_by.n &&
+		    (!most || p->slowed_by.tie->p.slowdown >
+			      most->slowed_by.tie->p.slowdown))
 			most = p;
 	}
 	return most;
@@ -139,8 +139,8 @@ static void put_verdict(FILE *f, const struct cli_report *r)
 		cli_html_put(f, "", "", "%zu of %zu applications slow by more "
 			     "than %.0f %% beside another; most of all %s "
 			     "beside %s: %s.", suffer, r->n, 100 * r->limit,
-			     most->profile.runs->app, most->hurt_by.tie->app,
-			     cli_change(most->hurt_by.tie->p.slowdown, change));
+			     most->profile.runs->app, most->slowed_by.tie->app,
+			     cli_change(most->slowed_by.tie->p.slowdown, change));
 	else
 		cli_html_put(f, "", "", "%zu applications; how they slow each "
 			     "other is not known.", r->n);
@@ -152,7 +152,7 @@ static void list_row(FILE *f, const struct cli_report *r, size_t number)
 {
 	const struct cli_part *part = &r->part[number];
 	const struct np_profile *p = &part->profile;
-	const struct cli_tie *by = part->hurt_by.n ? part->hurt_by.tie : NULL;
+	const struct cli_tie *by = part->slowed_by.n ? part->slowed_by.tie : NULL;
 
 	fprintf(f, "<tr><th scope=\"row\"><a href=\"#a%zu\"", number);
 	cli_html_put(f, ">", "</a></th>", "%s", p->runs->app);

@@ -8,8 +8,7 @@
 #include "np_evidence_pack.h"
 #include "np_text.h"
 
-
-/* The applications beside the one that is shown. */
+/* ---- candidates ---- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -17,8 +16,8 @@ static int by_name(const void *a, const void *b)
 		      ((const struct np_store_app *)b)->name);
 }
 
-/* Of one owner, behind those that there are. */
-static void look(struct cli_others *all, enum np_store_owner owner)
+/* Append the applications of one owner. */
+static void add_owner(struct cli_others *all, enum np_store_owner owner)
 {
 	size_t n = 0, n_before = all->n;
 	struct np_store_app *found, *grown;
@@ -43,9 +42,9 @@ void cli_ties_look(struct cli_ties *t, struct cli_store *s,
 		.scope = NP_SCOPE_LEAF, .others = { .s = s, .uid = o->uid },
 	};
 	if (!o->published)
-		look(&t->others, NP_STORE_USER);
+		add_owner(&t->others, NP_STORE_USER);
 	t->others.n_own = t->others.n;
-	look(&t->others, NP_STORE_PUBLISHED);
+	add_owner(&t->others, NP_STORE_PUBLISHED);
 }
 
 static void release(struct cli_others *all)
@@ -56,8 +55,11 @@ static void release(struct cli_others *all)
 	*all = (struct cli_others){ .n = 0 };
 }
 
-/* A later calibration has another path, and changes the directory's stamp. */
-static void open_kept(struct cli_others *all, const struct cli_known *k)
+/*
+ * A later calibration invalidates both caches: it has another path and changes
+ * the stamp of the directory.
+ */
+static void open_caches(struct cli_others *all, const struct cli_known *k)
 {
 	const char *path = k->cal.path;
 	uint64_t basis = np_hash(NP_HASH, path, strlen(path));
@@ -69,7 +71,7 @@ static void open_kept(struct cli_others *all, const struct cli_known *k)
 	all->ties = np_kept_open(all->s->store, "ties", basis);
 }
 
-/* The state of all of them, and of the calibration; np_kept_state(). */
+/* State of all candidates and the calibration, as np_kept_state() has it. */
 static uint64_t state_of(const struct cli_others *all)
 {
 	uint64_t state = np_kept_state(all->n_own, &all->fabric, 1);
@@ -83,7 +85,9 @@ static uint64_t state_of(const struct cli_others *all)
 	return state;
 }
 
-/* From the runs.  Returns 0, -ENOENT or -ENOMEM. */
+/* ---- run summaries of candidates ---- */
+
+/* Make the summary from the runs.  Returns 0, -ENOENT or -ENOMEM. */
 static int make_evidence(struct cli_others *all, struct cli_known *k,
 			 struct cli_known_app *a)
 {
@@ -100,8 +104,8 @@ static int make_evidence(struct cli_others *all, struct cli_known *k,
 	return rc;
 }
 
-static void keep_evidence(struct cli_others *all, const char *name,
-			  uint64_t state, const struct np_evidence *e)
+static void cache_evidence(struct cli_others *all, const char *name,
+			   uint64_t state, const struct np_evidence *e)
 {
 	size_t len;
 	char *data;
@@ -134,18 +138,18 @@ static int find_evidence(struct cli_others *all, size_t i, struct cli_known *k,
 		rc = np_evidence_unpack(&u, k->cal.fabric, a->r.runs.app,
 					&a->evidence);
 	if (!rc)
-		return 0; /* which was checked */
+		return 0; /* checked when it was cached */
 	rc = make_evidence(all, k, a);
 	if (rc)
 		return rc;
-	keep_evidence(all, name, state, &a->evidence);
+	cache_evidence(all, name, state, &a->evidence);
 	np_program_check(&a->evidence.program, k->cal.fabric, &a->unusable);
 	return 0;
 }
 
 /*
- * Add number i to those that are known on k's calibration.  Returns 0, -ENOENT
- * (no run of it can be used, and it is not added) or -ENOMEM.
+ * Add candidate i to k.  Returns 0, -ENOENT (no usable run; it is not added) or
+ * -ENOMEM.
  */
 static int add(struct cli_others *all, size_t i, struct cli_known *k)
 {
@@ -169,9 +173,15 @@ static int add(struct cli_others *all, size_t i, struct cli_known *k)
 	return rc;
 }
 
-/* Who slows it, and whom it slows. */
+/*
+ * ---- the cache of results ----
+ *
+ * Each pack function both writes (p->f is set) and reads, so that the two
+ * directions cannot disagree.  Applications are stored as positions in the list
+ * of candidates.
+ */
 
-/* One co-runner is asked about, hence more_co is 0. */
+/* With a single co-runner, more_co is 0 and is not stored. */
 static void pack_prediction(struct np_pack *to, struct np_prediction *p,
 			    size_t n_levels)
 {
@@ -193,9 +203,9 @@ static void pack_prediction(struct np_pack *to, struct np_prediction *p,
 	to->bad |= !p->model;
 }
 
-/* In the list of others, from 1 on; 0: the one that is shown. */
-static size_t place_of(const struct cli_others *all, const struct cli_known *k,
-		       size_t app)
+/* Position in the list of candidates, from 1; 0: the application shown. */
+static size_t position_of(const struct cli_others *all,
+			  const struct cli_known *k, size_t app)
 {
 	size_t i = 0;
 
@@ -204,28 +214,29 @@ static size_t place_of(const struct cli_others *all, const struct cli_known *k,
 	return app ? i + 1 : 0;
 }
 
-/* And the reverse, added if it is not yet known; bad: it cannot be. */
-static size_t known_of(struct cli_others *all, struct cli_known *k,
-		       struct np_pack *from, size_t place)
+/* The reverse.  Adds the application to k; from->bad is set on failure. */
+static size_t app_at(struct cli_others *all, struct cli_known *k,
+		     struct np_pack *from, size_t position)
 {
 	size_t i;
 
-	if (!place)
+	if (!position)
 		return 0;
 	for (i = 1; i < k->n; i++)
-		if (!strcmp(k->app[i]->r.runs.app, all->app[place - 1].name))
+		if (!strcmp(k->app[i]->r.runs.app,
+			    all->app[position - 1].name))
 			return i;
-	from->bad |= add(all, place - 1, k) != 0;
+	from->bad |= add(all, position - 1, k) != 0;
 	return from->bad ? 0 : k->n - 1;
 }
 
 static size_t pack_app(struct np_pack *p, struct cli_ties *t,
 		       struct cli_others *all, size_t app)
 {
-	size_t place = np_pack_count(p, p->f ? place_of(all, &t->k, app) : 0,
-				     all->n);
+	size_t position = np_pack_count(p, p->f ?
+		position_of(all, &t->k, app) : 0, all->n);
 
-	return p->f ? app : known_of(all, &t->k, p, place);
+	return p->f ? app : app_at(all, &t->k, p, position);
 }
 
 static void pack_list(struct np_pack *p, struct cli_ties *t,
@@ -245,8 +256,8 @@ static void pack_list(struct np_pack *p, struct cli_ties *t,
 
 #define NAME_LEN (NP_APP_MAX + 32)
 
-/* Of the one that is shown. */
-static void name_of(const struct cli_ties *t, char name[NAME_LEN])
+/* Key of the application shown in the cache. */
+static void cache_key(const struct cli_ties *t, char name[NAME_LEN])
 {
 	const struct cli_runs *r = &t->k.app[0]->r;
 
@@ -255,30 +266,29 @@ static void name_of(const struct cli_ties *t, char name[NAME_LEN])
 }
 
 /*
- * What was found out the last time of k.app[0], if nothing changed since.
- * Applications that it was about are added to k.
+ * Take the result from the cache if nothing has changed since it was stored;
+ * the applications in it are added to t->k.
  */
-static bool recall(struct cli_ties *t, struct cli_others *all)
+static bool load_cached(struct cli_ties *t, struct cli_others *all)
 {
 	struct np_pack p = { .bad = false };
-	struct cli_tie_list hurt_by = { .n = 0 }, hurts = { .n = 0 };
+	struct cli_tie_list slowed_by = { .n = 0 }, slows = { .n = 0 };
 	char name[NAME_LEN];
 
-	name_of(t, name);
+	cache_key(t, name);
 	p.at = np_kept_find(all->ties, name, state_of(all), &p.left);
 	if (!p.at)
 		return false;
-	pack_list(&p, t, all, &hurt_by);
-	pack_list(&p, t, all, &hurts);
+	pack_list(&p, t, all, &slowed_by);
+	pack_list(&p, t, all, &slows);
 	if (p.bad || p.left)
 		return false;
-	t->hurt_by = hurt_by;
-	t->hurts = hurts;
+	t->slowed_by = slowed_by;
+	t->slows = slows;
 	return true;
 }
 
-/* To know it the next time. */
-static void remember(struct cli_ties *t, struct cli_others *all)
+static void store_cached(struct cli_ties *t, struct cli_others *all)
 {
 	uint64_t state = state_of(all);
 	char name[NAME_LEN], *data;
@@ -287,16 +297,18 @@ static void remember(struct cli_ties *t, struct cli_others *all)
 
 	if (!p.f)
 		return;
-	pack_list(&p, t, all, &t->hurt_by);
-	pack_list(&p, t, all, &t->hurts);
-	name_of(t, name);
+	pack_list(&p, t, all, &t->slowed_by);
+	pack_list(&p, t, all, &t->slows);
+	cache_key(t, name);
 	if (fclose(p.f))
 		free(data);
 	else
 		np_kept_put(all->ties, name, state, data, len);
 }
 
-/* The most slowed first, and those that are in doubt last. */
+/* ---- prediction ---- */
+
+/* Order of a list: largest slowdown first, uncertain ones last. */
 static bool is_before(const struct cli_tie *a, const struct cli_tie *b)
 {
 	bool doubt[] = { cli_say_doubt(&a->p), cli_say_doubt(&b->p) };
@@ -318,7 +330,7 @@ void cli_tie_keep(struct cli_tie_list *list, const struct cli_tie *t)
 	tie[at] = *t;
 }
 
-static bool can_ask(const struct cli_known_app *a)
+static bool is_usable(const struct cli_known_app *a)
 {
 	return !a->unusable.text[0] && a->evidence.n_used;
 }
@@ -332,51 +344,53 @@ static struct cli_tie tie_of(const struct cli_ties *t, size_t victim, size_t co,
 	};
 }
 
-/* All that can be asked about, and the answers of np_predict_around(). */
+/* Arguments and results of np_predict_around(). */
 struct around {
-	size_t n, *at; /* of the known ones */
+	size_t n, *at; /* indices into the known applications */
 	const struct np_program **app;
 	struct np_prediction *p;
 	int *rc;
 };
 
-static bool list(const struct cli_known *k, struct around *a)
+/* Collect the usable applications; false: out of memory, or app[0] is not. */
+static bool collect(const struct cli_known *k, struct around *a)
 {
 	a->at = calloc(k->n, sizeof(*a->at));
 	a->app = calloc(k->n, sizeof(*a->app));
 	a->p = calloc(2 * k->n, sizeof(*a->p));
 	a->rc = calloc(2 * k->n, sizeof(*a->rc));
-	if (!a->at || !a->app || !a->p || !a->rc || !can_ask(k->app[0]))
+	if (!a->at || !a->app || !a->p || !a->rc || !is_usable(k->app[0]))
 		return false;
 	for (size_t i = 0; i < k->n; i++)
-		if (can_ask(k->app[i])) {
+		if (is_usable(k->app[i])) {
 			a->at[a->n] = i;
 			a->app[a->n++] = &k->app[i]->evidence.program;
 		}
 	return true;
 }
 
-static void keep(struct cli_ties *t, const struct around *a)
+static void keep_worst(struct cli_ties *t, const struct around *a)
 {
 	for (size_t i = 0; i < a->n; i++) {
 		struct cli_tie beside = tie_of(t, 0, a->at[i], &a->p[i]);
 		struct cli_tie to = tie_of(t, a->at[i], 0, &a->p[a->n - 1 + i]);
 
 		if (!a->rc[i])
-			cli_tie_keep(&t->hurt_by, &beside);
+			cli_tie_keep(&t->slowed_by, &beside);
 		if (i && !a->rc[a->n - 1 + i])
-			cli_tie_keep(&t->hurts, &to);
+			cli_tie_keep(&t->slows, &to);
 	}
 }
 
-/* Without an interval, who they are: most are not kept. */
+/* First pass, over all pairs: without intervals, as most are discarded. */
 static void ask_all(struct cli_ties *t, struct np_predictor *models)
 {
 	struct around a = { .n = 0 };
 
-	if (list(&t->k, &a) && !np_predict_around(models, a.app, a.n, t->scope,
-						  a.p, a.rc, NULL))
-		keep(t, &a);
+	if (collect(&t->k, &a) && !np_predict_around(models, a.app, a.n,
+						     t->scope, a.p, a.rc,
+						     NULL))
+		keep_worst(t, &a);
 	free(a.at);
 	free(a.app);
 	free(a.p);
@@ -393,13 +407,13 @@ static void ask_one(const struct cli_ties *t, struct np_predictor *models,
 	tie->p = a.p;
 }
 
-/* Those that are kept again, as precisely as they are shown. */
+/* Second pass, over the pairs that were kept: with their intervals. */
 static void ask_again(struct cli_ties *t, struct np_predictor *models)
 {
-	for (size_t i = 0; i < t->hurt_by.n; i++)
-		ask_one(t, models, &t->hurt_by.tie[i]);
-	for (size_t i = 0; i < t->hurts.n; i++)
-		ask_one(t, models, &t->hurts.tie[i]);
+	for (size_t i = 0; i < t->slowed_by.n; i++)
+		ask_one(t, models, &t->slowed_by.tie[i]);
+	for (size_t i = 0; i < t->slows.n; i++)
+		ask_one(t, models, &t->slows.tie[i]);
 }
 
 static void ask_models(struct cli_ties *t, bool intervals,
@@ -421,7 +435,7 @@ static bool is_among(const struct cli_known *k, size_t n, const char *app)
 	return false;
 }
 
-/* All but those that there are. */
+/* Add every candidate that is not in t->k yet. */
 static int add_all(struct cli_ties *t, struct cli_others *all)
 {
 	size_t n = t->k.n;
@@ -435,14 +449,14 @@ static int add_all(struct cli_ties *t, struct cli_others *all)
 
 static void find(struct cli_ties *t, struct cli_others *all)
 {
-	open_kept(all, &t->k);
-	t->asked = recall(t, all);
+	open_caches(all, &t->k);
+	t->asked = load_cached(t, all);
 	if (t->asked || add_all(t, all))
 		return;
 	t->asked = true;
 	ask_models(t, false, ask_all);
 	ask_models(t, true, ask_again);
-	remember(t, all);
+	store_cached(t, all);
 }
 
 void cli_ties_find(struct cli_ties *t, const struct cli_profile *p)

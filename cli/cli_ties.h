@@ -1,7 +1,7 @@
 /*
- * Who slows an application most, and whom it slows, among those that are
- * known, as the default model sees them: for `netprof show`.  What of them was
- * computed is kept.
+ * Interference pairs of one application: the known applications that slow it
+ * most, and those that it slows most, as the default model predicts.  The
+ * results are cached, because a prediction for every pair takes seconds.
  */
 #ifndef CLI_TIES_H
 #define CLI_TIES_H
@@ -12,53 +12,55 @@
 #define CLI_TIES_MAX 3
 
 struct cli_tie {
-	const char *app; /* the other; borrowed */
+	const char *app;   /* the other application; borrowed */
 	size_t victim, co; /* indices into the known applications */
 	struct np_prediction p;
 };
 
-/* Heaviest first; lone applications have none. */
+/* The worst pairs, largest slowdown first, uncertain ones last. */
 struct cli_tie_list {
 	struct cli_tie tie[CLI_TIES_MAX];
 	size_t n;
 };
 
 /*
- * The user's applications, then published ones of which the user has none of
- * the same name; without idle.
+ * Candidates: the user's applications, then the published ones that the user
+ * has no own profile of; never "idle".
  */
 struct cli_others {
 	struct cli_store *s; /* borrowed */
 	uid_t uid;
 	struct np_store_app *app;
-	size_t n_own, n;
-	/* On a calibration. */
+	size_t n_own, n; /* user's applications, all */
+	/* Set once the calibration is known. */
 	struct np_store_stamp fabric;
-	struct np_kept *kept; /* of each */
-	struct np_kept *ties; /* apart, as they change more often */
+	struct np_kept *kept; /* cache of run summaries, one per application */
+	struct np_kept *ties; /* cache of results, which change more often */
 };
 
 struct cli_ties {
 	struct cli_others others;
-	struct cli_known k; /* app[0] is the one shown */
+	struct cli_known k; /* app[0] is the application shown */
 	enum np_scope scope;
-	bool asked; /* there are answers, or could have been */
-	struct cli_tie_list hurt_by, hurts;
+	bool asked; /* the lists are valid, if perhaps empty */
+	struct cli_tie_list slowed_by, slows;
 };
 
-/* One more, of which the list keeps the heaviest. */
+/* Insert t in its place; the list keeps the CLI_TIES_MAX worst pairs. */
 void cli_tie_keep(struct cli_tie_list *list, const struct cli_tie *t);
 
 /*
- * Which others there are.  To be called before anything else is read.  Never
- * fails: what cannot be read is none.
+ * List the candidates.  To be called before any run is read, so that the state
+ * of the cache is not newer than the runs.  Never fails: unreadable directories
+ * are treated as empty.  The caller frees t.
  */
 void cli_ties_look(struct cli_ties *t, struct cli_store *s,
 		   const struct cli_options *o);
 
 /*
- * p is borrowed for the life of the ties; the store is still open.  Never
- * fails: without calibration, curve or memory there are none.
+ * Predict the pairs of p, which is borrowed for the life of t, while the store
+ * is still open.  Never fails: without a calibration, slowdowns under load or
+ * memory, t->asked stays false.
  */
 void cli_ties_find(struct cli_ties *t, const struct cli_profile *p);
 void cli_ties_free(struct cli_ties *t);

@@ -90,9 +90,9 @@ static void take_pairs(struct cli_report *r, struct cli_part *part)
 		if (m->k->app[m->at[v]] != part->app)
 			continue;
 		for (size_t c = 0; c < m->n; c++) {
-			take_pair(m, v, c, c, &part->hurt_by);
+			take_pair(m, v, c, c, &part->slowed_by);
 			if (c != v)
-				take_pair(m, c, v, c, &part->hurts);
+				take_pair(m, c, v, c, &part->slows);
 		}
 	}
 }
@@ -102,16 +102,16 @@ static void advise(struct cli_report *r, struct cli_part *part,
 		   struct np_predictor *models)
 {
 	struct cli_answer a = { .scope = r->m.scope, .n_co = 1 };
-	struct cli_tie *worst = part->hurt_by.tie;
+	struct cli_tie *worst = part->slowed_by.tie;
 
-	if (part->hurt_by.n && models) {
+	if (part->slowed_by.n && models) {
 		a.victim = worst->victim;
 		a.co[0] = worst->co;
 		cli_ask(models, &r->k, &a);
 		if (!a.rc)
 			worst->p = a.p;
 	}
-	cli_advise(&part->profile, &r->k, r->m.scope, &part->hurt_by, r->limit,
+	cli_advise(&part->profile, &r->k, r->m.scope, &part->slowed_by, r->limit,
 		   &part->advice);
 }
 

@@ -1,11 +1,644 @@
-/* netprof show APP: what is known of one application. */
+/*
+ * netprof show APP: one application's profile on one screen.
+ *
+ * The page begins with the verdict in words (cli_profile.h).  Labelled facts,
+ * the latency table, a histogram and the slowdowns under synthetic load follow.
+ * The page has at most CLI_LINES lines: lists are shortened first, then the
+ * recommendation, and the histogram takes the lines that are left.
+ */
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "cli_advice.h"
 #include "cli_json_put.h"
+#include "cli_loggps.h"
 #include "cli_print.h"
-#include "cli_show.h"
+#include "cli_profile.h"
 #include "cli_text.h"
+#include "cli_traced.h"
+#include "np_level.h"
 
+/* How much added latency the application tolerates, from its newest trace. */
+struct tolerance {
+	bool traced;	   /* a trace exists */
+	struct np_err why; /* why the trace has no answer, or "" */
+	struct np_traced_zone zone[NP_TRACED_ZONES];
+};
+
+/* All that is shown of one application. */
+struct show {
+	struct cli_profile p;
+	struct cli_ties t;
+	struct cli_advice a;
+	struct tolerance tolerance;
+};
+
+/* ---- latency tolerance ---- */
+
+/* Largest trace read for this page, bytes; takes some tenths of a second. */
+#define MAX_TRACE_BYTES (16u << 20)
+
+/* The defaults of netprof tolerance, for a network that was not measured. */
+#define DEFAULT_NET { .L_ns = 3000, .G_ns = 0.1, .S = NP_LOGGPS_NO_RENDEZVOUS }
+
+/* Without a trace this costs one look into a directory. */
+static void find_tolerance(struct cli_store *s, const struct cli_profile *p,
+			   struct tolerance *out)
+{
+	struct np_loggps net = DEFAULT_NET;
+	char path[PATH_MAX + 2 * NAME_MAX];
+	struct np_traced t;
+
+	*out = (struct tolerance){ .traced = false };
+	if (p->r.owner != NP_STORE_USER ||
+	    np_store_trace(s->store, p->r.uid, p->r.runs.app, path,
+			   sizeof(path), NULL))
+		return;
+	out->traced = true;
+	cli_loggps_of(s->store, NULL, &net);
+	if (cli_traced_ask(path, p->r.uid, CLI_TRACED_ZONES, &net,
+			   MAX_TRACE_BYTES, &t, &out->why))
+		return;
+	memcpy(out->zone, t.zone, sizeof(out->zone));
+	np_traced_free(&t);
+}
+
+/* One line; "" without a trace. */
+static void tolerance_text(const struct tolerance *z, char *buf, size_t len)
+{
+	buf[0] = '\0';
+	if (!z->traced)
+		return;
+	if (z->why.text[0]) {
+		snprintf(buf, len, "not known; its trace: %s", z->why.text);
+		return;
+	}
+	for (size_t i = 0; i < NP_TRACED_ZONES; i++) {
+		double sec = z->zone[i].added_sec;
+		char added[CLI_NUMBER];
+
+		if (isfinite(sec))
+			cli_add(buf, len, "%s+%s%s: %.0f %%%s", *buf ? ", " :
+				"", cli_sec(sec, added), *buf ? "" : " latency",
+				100 * z->zone[i].longer, *buf ? "" : " longer");
+	}
+	if (!*buf)
+		snprintf(buf, len, "tolerates any added latency");
+}
+
+/* ---- histogram ---- */
+
+#define BAR 22 /* columns of the longest bar */
+
+static uint64_t count_in(const struct np_hist *h, size_t from, size_t to)
+{
+	uint64_t n = 0;
+
+	for (size_t i = from; h && i < to; i++)
+		n += np_hist_count(h, i);
+	return n;
+}
+
+/* From the lowest 1st to the highest 99th percentile of both samples. */
+static void range_of(const struct np_profile *p, size_t *from, size_t *to)
+{
+	double lo = np_hist_quantile(p->ev.latency.hist, 0.01);
+	double hi = np_hist_quantile(p->ev.latency.hist, 0.99);
+
+	if (p->idle.hist) {
+		lo = fmin(lo, np_hist_quantile(p->idle.hist, 0.01));
+		hi = fmax(hi, np_hist_quantile(p->idle.hist, 0.99));
+	}
+	*from = np_hist_bin_of(lo);
+	*to = np_hist_bin_of(hi) + 1;
+}
+
+static void hist_cell(FILE *f, const struct np_sample *s, size_t from,
+		      size_t to)
+{
+	double share = (double)count_in(s->hist, from, to) /
+		       (double)np_hist_total(s->hist);
+	char cell[CLI_NUMBER] = "";
+
+	if (share > 0 && share < 0.005)
+		strcpy(cell, "<1 %");
+	else if (share > 0)
+		snprintf(cell, sizeof(cell), "%.0f %%", 100 * share);
+	cli_right(f, cell, 7);
+	fputc(' ', f);
+	cli_bar(f, share, BAR);
+}
+
+/* One line: the share of latencies in bins from <= i < to. */
+static void hist_row(FILE *f, const struct np_profile *p, size_t from,
+		     size_t to, bool first, bool last)
+{
+	char *line = NULL, lo[CLI_NUMBER], label[CLI_NUMBER + 8];
+	size_t len;
+	FILE *row = open_memstream(&line, &len);
+
+	if (!row)
+		return;
+	snprintf(label, sizeof(label), "%s%s", first ? "below " : "from ",
+		 cli_sec(np_hist_edge(first ? to : from), lo));
+	cli_left(row, label, 16);
+	hist_cell(row, &p->ev.latency, first ? 0 : from,
+		  last ? NP_HIST_BINS : to);
+	if (p->idle.n_runs)
+		hist_cell(row, &p->idle, first ? 0 : from,
+			  last ? NP_HIST_BINS : to);
+	fclose(row);
+	while (len && line[len - 1] == ' ') /* padding of the last bar */
+		line[--len] = '\0';
+	fprintf(f, "%s\n", line);
+	free(line);
+}
+
+/* At most `rows` lines, beside the idle network; none if rows < 3. */
+static void print_histogram(FILE *f, const struct np_profile *p, int rows)
+{
+	char name[40];
+	size_t from, to, width, shown;
+
+	if (rows < 3 || !p->ev.latency.hist)
+		return;
+	range_of(p, &from, &to);
+	width = (to - from + (size_t)rows - 1) / (size_t)rows;
+	shown = (to - from + width - 1) / width;
+	fprintf(f, "\n%s%-16s%8s", cli_colour(CLI_BOLD), "Share of probes", "");
+	cli_cut(p->runs->app, 20, name, sizeof(name));
+	if (p->idle.n_runs)
+		fprintf(f, "%-30s%s", name, "idle");
+	else
+		fputs(name, f);
+	fprintf(f, "%s\n", cli_colour(CLI_PLAIN));
+	for (size_t i = 0; i < shown; i++)
+		hist_row(f, p, from + i * width, from + (i + 1) * width,
+			 i == 0 && shown > 1, i + 1 == shown);
+}
+
+
+/* ---- interference pairs ---- */
+
+#define NAME 20 /* columns of an application's name */
+#define LINE_WIDTH (CLI_COLUMNS - CLI_LABEL)
+
+/* "fft +49 % (46 to 55)" or "a second fft job +51 % (47 to 54)" */
+static void pair_text(const struct cli_ties *t, const struct cli_tie *tie,
+		      char *buf, size_t len)
+{
+	bool itself = tie->app == t->k.app[0]->r.runs.app;
+	char name[4 * NAME], change[CLI_NUMBER];
+
+	snprintf(buf, len, "%s%s%s %s%s", itself ? "a second " : "",
+		 cli_cut(tie->app, NAME, name, sizeof(name)),
+		 itself ? " job" : "", cli_change(tie->p.slowdown, change),
+		 cli_say_doubt(&tie->p) ? "?" : "");
+	if (!isnan(tie->p.low))
+		cli_add(buf, len, " (%.0f to %.0f)", 100 * tie->p.low + 0.0,
+			100 * tie->p.high);
+}
+
+static void print_list(FILE *f, const struct cli_ties *t, const char *label,
+		       const struct cli_tie_list *list, bool brief)
+{
+	char line[512] = "", one[160];
+
+	for (size_t i = 0; i < list->n; i++) {
+		pair_text(t, &list->tie[i], one, sizeof(one));
+		if (brief && i && strlen(line) + 2 + strlen(one) > LINE_WIDTH)
+			break;
+		cli_add(line, sizeof(line), "%s%s", i ? ", " : "", one);
+	}
+	cli_labelled(f, label, "%s", line);
+}
+
+static bool has_doubt(const struct cli_tie_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (cli_say_doubt(&list->tie[i].p))
+			return true;
+	return false;
+}
+
+/* brief: one line per list, with as many names as fit. */
+static void print_pairs(FILE *f, const struct show *s, bool brief)
+{
+	const struct cli_ties *t = &s->t;
+	char line[512];
+
+	if (!t->asked) {
+		/* Without slowdowns, the verdict names the missing run. */
+		if (s->p.profile.ev.n_levels)
+			cli_labelled(f, "Slowed by", "not known: this fabric "
+				     "is not calibrated");
+		return;
+	}
+	if (cli_no_effect(&t->k, t->scope)) {
+		cli_labelled(f, "No effect", "%s", cli_say_no_effect(
+				     &t->k, t->scope, line, sizeof(line)));
+		return;
+	}
+	print_list(f, t, "Slowed by", &t->slowed_by, brief);
+	print_list(f, t, "Slows", &t->slows, brief);
+	if (has_doubt(&t->slowed_by) || has_doubt(&t->slows))
+		cli_labelled(f, "", "(? uncertain: netprof predict says why)");
+}
+
+/* Two sentences; brief: only the first. */
+static void print_advice(FILE *f, const struct cli_advice *a, bool brief)
+{
+	char avoid[512], measure[600];
+
+	cli_say_avoid(a, avoid, sizeof(avoid));
+	cli_say_measure(a, measure, sizeof(measure));
+	if (brief && *avoid)
+		measure[0] = '\0';
+	cli_labelled(f, "Advice", "%s%s%s", avoid, *avoid && *measure ? " " :
+		     "", measure);
+}
+
+/* ---- labelled facts ---- */
+
+static enum cli_colour colour_of(const struct np_profile *p)
+{
+	switch (p->verdict.use) {
+	case NP_USE_LIGHT: return CLI_GREEN;
+	case NP_USE_MODERATE: return CLI_YELLOW;
+	case NP_USE_HEAVY: case NP_USE_SATURATED: return CLI_RED;
+	default: return CLI_BOLD;
+	}
+}
+
+static void print_verdict(FILE *f, const struct np_profile *p)
+{
+	char said[CLI_SENTENCE];
+
+	for (int i = 0; i < CLI_SENTENCES; i++) {
+		if (!*cli_say_verdict(p, i, said))
+			continue;
+		fputs(i ? "" : cli_colour(colour_of(p)), f);
+		cli_wrap(f, said, 0);
+		fputs(i ? "" : cli_colour(CLI_PLAIN), f);
+	}
+	fputc('\n', f);
+}
+
+static void print_runs(FILE *f, const struct cli_profile *p)
+{
+	const struct np_profile *pr = &p->profile;
+	char first[CLI_NUMBER], last[CLI_NUMBER], owner[CLI_NUMBER + 16];
+	char line[512] = "";
+
+	if (pr->ev.count[NP_RUN_BESIDE])
+		cli_add(line, sizeof(line), " (%zu under load)",
+			pr->ev.count[NP_RUN_BESIDE]);
+	if (pr->ev.count[NP_RUN_BLOCKS])
+		cli_add(line, sizeof(line), " (%zu with load intervals)",
+			pr->ev.count[NP_RUN_BLOCKS]);
+	if (pr->ev.latency.n_runs) {
+		cli_day(pr->ev.latency.first, first);
+		cli_day(pr->ev.latency.last, last);
+		cli_add(line, sizeof(line), ", %s%s%s", first,
+			strcmp(first, last) ? " to " : "",
+			strcmp(first, last) ? last : "");
+	}
+	cli_labelled(f, "Runs", "%zu of %zu used%s, %s%s",
+		     pr->ev.latency.n_runs, p->r.runs.n, line,
+		     p->r.owner == NP_STORE_USER ? "of " : "",
+		     cli_owner_name(p->r.owner, p->r.uid, owner,
+				    sizeof(owner)));
+}
+
+static void print_excluded(FILE *f, const struct cli_profile *p)
+{
+	const struct np_evidence *e = &p->profile.ev;
+	char line[256];
+
+	cli_say_left_out(e, line, sizeof(line));
+	if (e->count[NP_RUN_TIME])
+		cli_add(line, sizeof(line), "%s%zu %s", *line ? ", " : "",
+			e->count[NP_RUN_TIME], np_run_use_words(NP_RUN_TIME));
+	if (p->r.n_skipped)
+		cli_add(line, sizeof(line), "%s%zu unreadable", *line ? ", " :
+			"", p->r.n_skipped);
+	cli_labelled(f, "Excluded", "%s", line);
+}
+
+static void print_fabric(FILE *f, const struct np_record *r)
+{
+	char line[1024] = "", name[40];
+
+	for (size_t i = 0; i < r->n_leaves && i < 4; i++) {
+		const struct np_leaf_run *l = &r->leaves[i];
+
+		cli_add(line, sizeof(line), "%s%s%s", i ? ", " : *l->name ?
+			", leaf " : ", one leaf",
+			cli_cut(l->name, 24, name, sizeof(name)),
+			l->n_pairs ? "" : " (not measured)");
+	}
+	if (r->n_leaves > 4)
+		cli_add(line, sizeof(line), " and %zu more", r->n_leaves - 4);
+	cli_labelled(f, "Fabric", "cluster %s, %s%s%s%s",
+		     r->cluster ? r->cluster : "unknown", r->probe.transport ?
+		     r->probe.transport : "transport unknown", line,
+		     r->mpi_version ? ", " : "",
+		     r->mpi_version ? r->mpi_version : "");
+}
+
+static void print_probes(FILE *f, const struct np_profile *p)
+{
+	const struct np_record *r = p->ev.fabric;
+	char bytes[CLI_NUMBER], period[CLI_NUMBER], share[CLI_NUMBER];
+	char rss[CLI_NUMBER], cost[128] = "their own cost was not measured";
+
+	if (p->cost.elapsed_sec > 0 && p->cost.rss_bytes_max)
+		snprintf(cost, sizeof(cost), "each used %s of a core, %s of "
+			 "memory", cli_percent(p->cost.cpu_share, share),
+			 cli_bytes(p->cost.rss_bytes_max, rss));
+	cli_labelled(f, "Probes", "%s every %s; %s",
+		     cli_bytes(r->probe.message_bytes, bytes),
+		     cli_setting_sec(r->probe.period_sec, period), cost);
+}
+
+/* By the byte counters of the nodes' network devices. */
+static void print_traffic(FILE *f, const struct np_profile *p)
+{
+	double rate = p->verdict.rate;
+	char bytes[CLI_NUMBER];
+
+	if (!isnan(rate))
+		cli_labelled(f, "Traffic", "%seach measured node sent and "
+			     "received %s/s", rate < NP_VERDICT_SILENT ?
+			     "almost none: " : "",
+			     cli_bytes((uint64_t)rate, bytes));
+}
+
+static void print_delayed(FILE *f, const struct np_profile *p)
+{
+	const struct np_verdict *v = &p->verdict;
+	char sec[CLI_NUMBER], share[CLI_NUMBER];
+
+	if (!p->is_idle && v->against == NP_AGAINST_IDLE)
+		/* Short, because most pages have no line to spare. */
+		cli_labelled(f, "Delayed", "%s of probes over %s (idle "
+			     "threshold); est. utilisation %.2f",
+			     cli_percent(v->delayed_share, share),
+			     cli_sec(v->delayed_sec, sec), v->rho);
+}
+
+static void print_tolerance(FILE *f, const struct tolerance *z)
+{
+	char line[NP_ERR_LEN + 40];
+
+	tolerance_text(z, line, sizeof(line));
+	cli_labelled(f, "Tolerance", "%s", line);
+}
+
+/* ---- latency table ---- */
+
+static const double quantiles[] = { 0.5, 0.9, 0.99 };
+
+static void latency_row(FILE *f, const char *label, const struct np_sample *s)
+{
+	char cell[CLI_NUMBER];
+
+	cli_left(f, label, 17);
+	fprintf(f, " %10llu", (unsigned long long)s->moments.n);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
+		cli_right(f, cli_sec(np_sample_quantile(s, quantiles[i]), cell),
+		      10);
+	cli_right(f, cli_sec(s->moments.max, cell), 10);
+	cli_right(f, cli_sec(s->moments.mean, cell), 10);
+	fputc('\n', f);
+}
+
+static void ratio(FILE *f, double a, double b)
+{
+	char cell[CLI_NUMBER];
+
+	snprintf(cell, sizeof(cell), b > 0 ? "%.1f" : "-", b > 0 ? a / b : 0);
+	cli_right(f, cell, 10);
+}
+
+/* "idle", or "idle, 20.0 ms" if it was probed with another period. */
+static void idle_label(const struct np_sample *idle, char *buf, size_t len)
+{
+	char period[CLI_NUMBER];
+
+	snprintf(buf, len, "idle%s%s", idle->other_period ? ", " : "",
+		 idle->other_period ? cli_sec(idle->period_sec, period) : "");
+}
+
+static void print_latency(FILE *f, const struct np_profile *p)
+{
+	const struct np_sample *app = &p->ev.latency, *idle = &p->idle;
+	char label[32];
+
+	fprintf(f, "\n%s%-18s%10s%10s%10s%10s%10s%10s%s\n",
+		cli_colour(CLI_BOLD), "Latency", "probes", "p50", "p90", "p99",
+		"max", "mean", cli_colour(CLI_PLAIN));
+	latency_row(f, p->runs->app, app);
+	if (!idle->n_runs)
+		return;
+	idle_label(idle, label, sizeof(label));
+	latency_row(f, label, idle);
+	fprintf(f, "%-28s", "ratio to idle");
+	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
+		ratio(f, np_sample_quantile(app, quantiles[i]),
+		      np_sample_quantile(idle, quantiles[i]));
+	ratio(f, app->moments.max, idle->moments.max);
+	ratio(f, app->moments.mean, idle->moments.mean);
+	fputc('\n', f);
+}
+
+/* ---- slowdowns under synthetic load ---- */
+
+#define LEVEL_LABEL 20	/* columns of a row's label */
+#define LEVEL_WIDEST 20 /* columns of a level's name at most */
+
+static const char *level_name(const struct np_evidence_level *l, char *buf,
+			      size_t len)
+{
+	char name[NP_LEVEL_NAME];
+
+	snprintf(buf, len, "%s (%u)",
+		 cli_cut(l->name, LEVEL_WIDEST, name, sizeof(name)),
+		 l->run_sec.n);
+	return buf;
+}
+
+enum { RUN_TIME, LOW, HIGH, ROUNDS, LEVEL_ROWS };
+
+/* One row of the table, with a column for each of n levels. */
+static void level_row(FILE *f, const struct np_profile *p, size_t n, int width,
+		      int row)
+{
+	static const char *const label[LEVEL_ROWS] = {
+		"run time", "95 % interval from", "                to",
+		"the load's rounds",
+	};
+	char buf[CLI_NUMBER];
+
+	fprintf(f, "%-*s", LEVEL_LABEL, label[row]);
+	for (size_t i = 0; i < n; i++) {
+		const struct np_evidence_level *l = &p->ev.level[i];
+		const double value[LEVEL_ROWS] = {
+			l->slowdown.mean, l->low, l->high, l->pressure.mean,
+		};
+		uint32_t known = row == ROUNDS ? l->pressure.n : l->slowdown.n;
+
+		cli_right(f, known ? cli_change(value[row], buf) : "-", width);
+	}
+	fputc('\n', f);
+}
+
+/* Columns of the widest cell, such as "c4 (2)" or "+123 %", and one blank. */
+static size_t level_width(const struct np_profile *p)
+{
+	size_t widest = 6;
+	char buf[NP_LEVEL_NAME + CLI_NUMBER];
+
+	for (size_t i = 0; i < p->ev.n_levels; i++) {
+		size_t width = cli_width(level_name(&p->ev.level[i], buf,
+						    sizeof(buf)));
+
+		widest = width > widest ? width : widest;
+	}
+	return widest + 1;
+}
+
+/* Which slowdowns come from load intervals within runs, and their checks. */
+static void print_intervals(FILE *f, const struct np_profile *p)
+{
+	const struct np_blocks *b = &p->ev.blocks;
+	char share[CLI_NUMBER], longer[CLI_NUMBER], took[80] = "";
+	char calls[80] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->ev.n_levels; i++)
+		n += p->ev.level[i].of_blocks;
+	if (!isnan(p->ev.blocks_longer))
+		snprintf(took, sizeof(took), " (%s compared with runs without "
+			 "load)", cli_change(p->ev.blocks_longer, longer));
+	if (!isnan(b->apart))
+		snprintf(calls, sizeof(calls), "; by its %s slowdowns differ "
+			 "by %.1f %%", b->by_calls ? "traffic" : "MPI calls",
+			 100 * expm1(b->apart));
+	cli_labelled(f, "Intervals", "%zu loads measured in intervals of %zu "
+		     "%s (%.0f s), which made %s longer by at most %s%s: "
+		     "%s%s%s", n, b->n_runs, b->n_runs == 1 ? "run" : "runs",
+		     b->sec, b->n_runs == 1 ? "it" : "them",
+		     cli_percent(b->lost_sec / fmax(b->sec - b->lost_sec, 1),
+				 share), took, np_blocks_words(b->verdict),
+		     b->by_calls ? ", by its MPI calls" : "", calls);
+}
+
+static void print_levels(FILE *f, const struct np_profile *p)
+{
+	char buf[NP_LEVEL_NAME + CLI_NUMBER];
+	int width = (int)level_width(p);
+	size_t n = p->ev.n_levels, room;
+
+	if (!n)
+		return;
+	room = (size_t)((CLI_COLUMNS - LEVEL_LABEL) / width);
+	n = n < room ? n : room;
+	fprintf(f, "\n%s%-*s", cli_colour(CLI_BOLD), LEVEL_LABEL,
+		p->ev.n_levels > n ? "Under load (more)" :
+				     "Under load (runs)");
+	for (size_t i = 0; i < n; i++)
+		cli_right(f, level_name(&p->ev.level[i], buf, sizeof(buf)),
+			  width);
+	fprintf(f, "\n%s", cli_colour(CLI_PLAIN));
+	for (int row = 0; row < LEVEL_ROWS; row++)
+		level_row(f, p, n, width, row);
+	if (p->ev.count[NP_RUN_BLOCKS])
+		print_intervals(f, p);
+}
+
+/* ---- the page ---- */
+
+static int count_lines(const char *text)
+{
+	int n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+/* Steps by which a page that is too long for the screen is shortened. */
+enum brevity { WHOLE, SHORT_LISTS, SHORT_ADVICE };
+
+static void print_head(FILE *f, const struct show *s, enum brevity brief)
+{
+	const struct np_profile *pr = &s->p.profile;
+
+	print_verdict(f, pr);
+	print_runs(f, &s->p);
+	print_excluded(f, &s->p);
+	if (pr->ev.fabric)
+		print_fabric(f, pr->ev.fabric);
+	if (pr->ev.latency.n_runs) {
+		print_probes(f, pr);
+		print_traffic(f, pr);
+		cli_say_adapters(f, &pr->ev.latency);
+		print_delayed(f, pr);
+	}
+	print_pairs(f, s, brief >= SHORT_LISTS);
+	print_advice(f, &s->a, brief >= SHORT_ADVICE);
+	print_tolerance(f, &s->tolerance);
+	if (pr->ev.latency.n_runs)
+		print_latency(f, pr);
+}
+
+/*
+ * The page without its histogram: *head bytes above it, the rest below.  The
+ * text is made before it is printed so that its lines can be counted.
+ * The caller frees it.  NULL: out of memory.
+ */
+static char *make_text(const struct show *s, enum brevity brief, size_t *head)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	print_head(f, s, brief);
+	fflush(f);
+	*head = len;
+	print_levels(f, &s->p.profile);
+	fclose(f);
+	return text;
+}
+
+/* Returns the exit status. */
+static int show_text(const struct show *s)
+{
+	int brief = WHOLE, rows;
+	char *text = NULL;
+	size_t head;
+
+	do {
+		free(text);
+		text = make_text(s, (enum brevity)brief, &head);
+		if (!text)
+			return cli_fail("out of memory");
+	} while (count_lines(text) > CLI_LINES && brief++ < SHORT_ADVICE);
+	fwrite(text, 1, head, stdout);
+	rows = CLI_LINES - count_lines(text) - 2;
+	print_histogram(stdout, &s->p.profile, rows < 8 ? rows : 8);
+	fputs(text + head, stdout);
+	free(text);
+	return CLI_DONE;
+}
+
+/* ---- output for programs ---- */
 static void put_verdict(json_object *in, const struct np_profile *p)
 {
 	static const char *const against[] = {
@@ -116,7 +749,7 @@ static void put_sample(json_object *in, const char *key,
 	cli_put_bool(j, "beside_other_jobs", s->neighbours);
 }
 
-/* [from_sec, samples, idle samples] of each bin that holds any. */
+/* [from_sec, samples, idle samples] of each bin that is not empty. */
 static void put_hist(json_object *in, const struct np_profile *p)
 {
 	const struct np_hist *app = p->ev.latency.hist;
@@ -141,7 +774,7 @@ static void put_hist(json_object *in, const struct np_profile *p)
 	}
 }
 
-/* Of the runs that were cut into blocks, if any was. */
+/* null unless a run had load intervals. */
 static void put_blocks(json_object *in, const struct np_evidence *e)
 {
 	const struct np_blocks *b = &e->blocks;
@@ -178,8 +811,8 @@ static void put_cost(json_object *in, const struct np_profile *p)
 	cli_put_count(j, "messages", p->cost.messages);
 }
 
-static void put_ties(json_object *in, const char *key,
-		     const struct cli_tie_list *list)
+static void put_pairs(json_object *in, const char *key,
+		      const struct cli_tie_list *list)
 {
 	json_object *j = cli_put_array(in, key);
 
@@ -203,8 +836,8 @@ static void put_advice(json_object *in, const struct cli_advice *a)
 	cli_put_text(j, "measures", *a->command ? a->what : NULL);
 }
 
-/* null: no trace, or none that tells it. */
-static void put_zones(json_object *in, const struct cli_zones *z)
+/* null without a trace that has the answer. */
+static void put_tolerance(json_object *in, const struct tolerance *z)
 {
 	json_object *list;
 
@@ -248,7 +881,7 @@ static const struct cli_table table = {
 		"verdict/doubt|verdict/baseline|verdict/node_bytes_per_sec" } },
 };
 
-static int show_data(const struct cli_show *s, enum cli_format format)
+static int show_data(const struct show *s, enum cli_format format)
 {
 	json_object *j = json_object_new_object();
 	const struct cli_profile *p = &s->p;
@@ -267,15 +900,17 @@ static int show_data(const struct cli_show *s, enum cli_format format)
 	put_blocks(j, &p->profile.ev);
 	put_cost(j, &p->profile);
 	cli_put_calibration(j, &t->k, t->scope);
-	put_ties(j, "hurt_by", &t->hurt_by);
-	put_ties(j, "hurts", &t->hurts);
+	put_pairs(j, "hurt_by", &t->slowed_by);
+	put_pairs(j, "hurts", &t->slows);
 	put_advice(j, &s->a);
-	put_zones(j, &s->z);
+	put_tolerance(j, &s->tolerance);
 	return cli_print_page(format, "show", j, &table);
 }
 
+/* ---- the command ---- */
+
 /* Returns -1 to go on, or the exit status. */
-static int find(struct cli_show *show, struct cli_store *s,
+static int find(struct show *show, struct cli_store *s,
 		const struct cli_options *o)
 {
 	int rc;
@@ -285,15 +920,15 @@ static int find(struct cli_show *show, struct cli_store *s,
 	if (rc >= 0)
 		return rc;
 	cli_ties_find(&show->t, &show->p);
-	cli_zones_find(s, &show->p, &show->z);
+	find_tolerance(s, &show->p, &show->tolerance);
 	cli_advise(&show->p.profile, &show->t.k, show->t.scope,
-		   &show->t.hurt_by, s->max_slowdown, &show->a);
+		   &show->t.slowed_by, s->max_slowdown, &show->a);
 	return rc;
 }
 
 static int run_show(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_show show;
+	struct show show;
 	struct cli_options o;
 	struct cli_store s;
 	int rc = cli_options_parse(self, argc, argv, NULL, &o);
@@ -306,7 +941,7 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 	cli_store_close(&s);
 	if (rc < 0) {
 		rc = o.format ? show_data(&show, o.format) :
-				cli_show_text(&show);
+				show_text(&show);
 		cli_profile_free(&show.p);
 	}
 	cli_ties_free(&show.t);
@@ -319,13 +954,13 @@ const struct cli_cmd cmd_show = {
 	.help = "what an application does to the network",
 	.text =
 "Prints the profile of APP on one screen: first in words how it uses the\n"
-"network, then the numbers behind them: latencies, its slowdown beside\n"
-"interference levels, and which of the known applications would slow it most,\n"
-"and it them, on other nodes of the same leaf.\n\n"
-"  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
-"  --user=NAME         the profile of another user, as far as you may read it\n"
-"  --published         the one that an administrator published\n\n"
-"Without these: your own profile, or else the published one.",
+"network, then the numbers behind that: probe latencies, its slowdown under\n"
+"synthetic load, and which of the known applications would slow it most, or be\n"
+"slowed by it most, from other nodes of the same leaf switch.\n\n"
+"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
+"  --user=NAME         another user's profile, if you may read it\n"
+"  --published         the profile that an administrator published\n\n"
+"Default: your own profile, or the published one if you have none.",
 	.examples =
 "  netprof show lammps\n"
 "  netprof show --published cp2k\n"

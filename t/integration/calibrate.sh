@@ -221,9 +221,9 @@ test_one_run_beside_free_nodes_is_cut_into_blocks() {
 		0.9 * ([$b[] | select(.level == null) | .rate] | min)'
 	no_steps || wait_for 10 no_steps
 	alice "netprof show blocks" >"$TMPDIR/page"
-	grep -q '^Blocks .* in [0-9]* s of 1 run' "$TMPDIR/page" ||
+	grep -q '^Intervals .* of 1 run ([0-9]* s)' "$TMPDIR/page" ||
 		fail "the page says: $(tail -n 20 "$TMPDIR/page")"
-	grep -qE 'they cost 0\.[0-9]+ % of a core' "$TMPDIR/page" ||
+	grep -qE 'each used 0\.[0-9]+ % of a core' "$TMPDIR/page" ||
 		fail "the page says: $(grep -A1 '^Probes' "$TMPDIR/page")"
 }
 

@@ -240,10 +240,10 @@ test_a_curve_from_one_run_says_so() {
 	make_blocks stencil
 	make_blocks restless 100000
 	show=$(netprof show stencil)
-	[[ $show == *"+50 % run time beside level c6 (3 blocks)"* ]] ||
+	[[ $show == *"ran up to 50 % longer (load c6, 3 intervals)"* ]] ||
 		fail "it says: $(head -n 3 <<<"$show")"
-	grep -q '^Blocks  *2 levels, from blocks in 32 s of 1 run, which' \
-		<<<"$show" || fail "no word of blocks: $show"
+	grep -q '^Intervals  *2 loads measured in intervals of 1 run (32 s), which' \
+		<<<"$show" || fail "nothing about intervals: $show"
 	show=$(netprof predict stencil halo | tr -s ' \n' ' ')
 	[[ $show == *"; 2 levels from intervals within 32 s of 1 run halo"* ]] ||
 		fail "predict says: $show"
@@ -260,9 +260,9 @@ test_a_traced_run_says_whether_its_calls_and_its_traffic_agree() {
 	counted_as steady 1e-4 66
 	counted_as odd 1e-4 90
 	contains "steady" "$(netprof show steady | tr -s ' \n' ' ')" \
-		"repeated blocks agree, by its MPI calls; by its traffic 0.4 % apart"
+		"repeated blocks agree, by its MPI calls; by its traffic slowdowns differ by 0.4 %"
 	contains "odd" "$(netprof show odd | tr -s ' \n' ' ')" \
-		"its traffic and its MPI calls do not say the same; by its MPI calls 16.4 % apart"
+		"its traffic and its MPI calls do not say the same; by its MPI calls slowdowns differ by 16.4 %"
 	equal "odd's levels" "$(netprof show --json odd | jq -c \
 		'[.levels[] | select(.slowdown)]')" "[]"
 }
@@ -272,7 +272,7 @@ test_a_page_begins_with_the_verdict() {
 	equal lammps "$(netprof show lammps | head -n 1)" \
 		"lammps uses the network heavily, in phases (busy 60 % of the time)."
 	contains hpcc "$(netprof show hpcc)" \
-		'^--netprofile-calibrate job.sh measures that'
+		'^Not measured under synthetic load yet\. To measure: sbatch'
 	contains serial "$(netprof show serial)" 'one node of the'
 }
 
@@ -300,9 +300,9 @@ test_a_trace_tells_what_an_application_stands() {
 			sed -E 's/(\|[^|]*){4}$//; s/.*\|/[/; s/:/,/g; s/$/]/' | jq -c .)"
 	equal "none" "$(netprof show --json halo | jq -c .latency_tolerance)" null
 	truncate -s 20M "$fft/run-1.txt"
-	contains "a large one" "$(netprof show fft)" '^Tolerance  not known, .* 20 MB'
+	contains "a large one" "$(netprof show fft)" '^Tolerance  not known; .* 20 MB'
 	rm "$fft/run-1.txt"
-	contains "half of one" "$(netprof show fft)" '^Tolerance  not known, '
+	contains "half of one" "$(netprof show fft)" '^Tolerance  not known; '
 }
 
 test_a_curve_in_the_store_is_enough_without_the_package() {
@@ -372,15 +372,15 @@ test_unknown_application_fails_with_the_nearest_names() {
 	run netprof show lamps
 	equal "exit status" "$RC" 1
 	equal "output" "$OUT" ""
-	equal "error" "$ERR" "netprof: no profile of \"lamps\", neither of $ME nor published; did you mean lammps?"
+	equal "error" "$ERR" "netprof: no profile of \"lamps\", neither $ME's own nor a published one; did you mean lammps?"
 	run netprof runs cpk2
 	equal "exit status" "$RC" 1
 	contains "of the published" "$ERR" 'did you mean cp2k\?$'
 	run netprof show zzzzzz
-	equal "nothing like it" "$ERR" "netprof: no profile of \"zzzzzz\", neither of $ME nor published"
+	equal "nothing like it" "$ERR" "netprof: no profile of \"zzzzzz\", neither $ME's own nor a published one"
 	rm -r "$S/store/users" "$S/store/published"
 	run netprof show lammps
-	contains "empty store" "$ERR" 'there is none at all yet: sbatch --netprofile=NAME'
+	contains "empty store" "$ERR" 'there are no profiles yet: sbatch --netprofile=NAME'
 }
 
 test_wrong_use_is_told_with_status_two() {
@@ -488,7 +488,7 @@ test_wrong_use_is_told_with_status_two() {
 	run netprof show --pubished lammps
 	contains "in an option" "$ERR" 'no such option; did you mean --published\?'
 	run netprof show
-	contains "what there is" "$ERR" 'needs an application; known are .*lammps'
+	contains "what there is" "$ERR" 'needs an application; there are .*lammps'
 	run netprof show LAMMPS
 	contains "capitals" "$ERR" 'did you mean lammps\?'
 	run netprof

@@ -158,7 +158,7 @@ test_a_profile_without_usable_runs_gives_way_to_the_published() {
 	rm -r "$S/store/published"
 	run netprof show cp2k
 	equal "exit status" "$RC" 1
-	contains "error" "$ERR" 'no run of "cp2k" can be used'
+	contains "error" "$ERR" 'no usable run of "cp2k"'
 }
 
 test_more_runs_than_are_read_is_said_and_nothing_is_unreadable() {
@@ -185,7 +185,7 @@ test_without_a_calibration_it_is_said_who_makes_one() {
 	done
 	run netprof show fft
 	equal "exit status of show" "$RC $ERR" "0 "
-	contains "show" "$OUT" '^Hurt by +not known, as this fabric is not calibrated'
+	contains "show" "$OUT" '^Slowed by +not known: this fabric is not calibrated'
 	contains "the curve is there" "$OUT" '^95 % interval from'
 }
 
@@ -243,7 +243,7 @@ test_curves_of_another_scope_have_their_calibration() {
 		sed -i 's/"scope":"node"/"scope":"leaf"/' {} +
 	contains "curves of the leaf" "$(netprof predict fft halo)" \
 		'with the level at another scope'
-	contains "curves of the leaf" "$(netprof show fft)" '^Hurts? '
+	contains "curves of the leaf" "$(netprof show fft)" '^Slow(s|ed by) '
 }
 
 test_unusable_runs_do_not_enter_a_curve() {
@@ -256,7 +256,7 @@ test_unusable_runs_do_not_enter_a_curve() {
 	sed -i 's/"exit_code":0/"exit_code":1/' "$one"
 	equal "without the one that failed" "$(curve)" 15
 	contains "it is told" "$(netprof predict fft halo)" '^Excluded +fft: 1 failed'
-	contains "on the page, too" "$(netprof show fft)" '^Left out +1 failed'
+	contains "on the page, too" "$(netprof show fft)" '^Excluded +1 failed'
 	equal "and of the run" "$(netprof runs -P fft | cut -d'|' -f21 |
 		grep -c failed)" 1
 	equal "both say the same of the level" \
@@ -281,7 +281,7 @@ test_published_idle_is_used_where_there_is_no_own() {
 	equal "against" "$(netprof show --json hpcc | jq -r .verdict.against)" idle
 	rm -r "$S/store/published/idle"
 	run netprof show hpcc
-	contains "without" "$OUT" '^hpcc: how it uses the network is not known yet'
+	contains "without" "$OUT" '^hpcc: network use not known yet'
 	contains "without" "$OUT" '--netprofile=idle sleep 30'
 	equal "doubt" "$(netprof show --json hpcc | jq -r .verdict.doubt)" baseline
 }

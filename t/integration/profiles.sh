@@ -108,7 +108,7 @@ test_show_begins_with_the_verdict_on_these_profiles() {
 	alice "netprof show melt" | head -1 |
 		grep -E '^melt (saturates the network|uses the network heavily)'
 	alice "netprof show separate" | head -2 | xargs |
-		grep -E '^separate(: how it| uses the network lightly)'
+		grep -E '^separate(: network use| uses the network lightly)'
 }
 
 # APP COLUMN: of `netprof show --parsable`.
