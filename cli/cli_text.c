@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "np_text.h"
 
 #define LINE 2048 /* bytes of the longest that is wrapped */
 
@@ -346,6 +347,30 @@ void cli_bar(FILE *f, double share, int width)
 		column++;
 	}
 	fprintf(f, "%*s", width - column, "");
+}
+
+static const char *entity(char c)
+{
+	switch (c) {
+	case '&': return "&amp;";
+	case '<': return "&lt;";
+	case '>': return "&gt;";
+	case '"': return "&quot;";
+	case '\'': return "&#39;";
+	default: return NULL;
+	}
+}
+
+void cli_html(FILE *f, const char *text)
+{
+	char *plain = np_text_clean(text, strlen(text));
+
+	for (const char *c = plain ? plain : "?"; *c; c++)
+		if (entity(*c))
+			fputs(entity(*c), f);
+		else
+			putc(*c, f);
+	free(plain);
 }
 
 void cli_head(const char *format, ...)

@@ -66,6 +66,13 @@ const char *cli_cut(const char *text, size_t width, char *buf, size_t len);
 /* Is the terminal's character set UTF-8? */
 int cli_utf8(void);
 
+/*
+ * Text from any source as HTML text, or as the value of an attribute in double
+ * quotes: markup is escaped, and characters that would turn or hide other text
+ * are replaced (np_text.h).
+ */
+void cli_html(FILE *f, const char *text);
+
 /* The head of a table: an empty line, and one in bold. */
 __attribute__((format(printf, 1, 2)))
 void cli_head(const char *format, ...);

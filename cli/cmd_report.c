@@ -1,49 +1,546 @@
-/* netprof report: a page of all that is known, for a browser. */
+/*
+ * netprof report: one HTML page of all profiles and predictions.
+ *
+ * The page needs no network: style, script and pictures are in it.  All names in
+ * it come from users, so they are written by cli_html() alone.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli_advice.h"
+#include "cli_matrix.h"
 #include "cli_output.h"
-#include "cli_report.h"
+#include "cli_plot.h"
 #include "cli_state.h"
+#include "cli_text.h"
 #include "cli_traced.h"
+#include "np_picture.h"
 
+/* One application. */
+struct part {
+	const struct cli_known_app *app; /* borrowed */
+	struct np_profile profile;
+	struct cli_tie_list slowed_by, slows;
+	struct cli_advice advice;
+};
+
+struct report {
+	struct cli_known k;
+	struct np_runs idle[2]; /* the user's and the published idle runs */
+	struct part *part;	/* sorted by name */
+	size_t n;
+	struct cli_matrix m; /* n 0: no predictions, and m_why says why */
+	struct np_err m_why;
+	double date;  /* of the report, seconds since 1970 */
+	double limit; /* MaxSlowdown of placement, a fraction */
+};
+
+/* ---- HTML ---- */
+
+/* Escape a formatted text, of up to 2 KiB, and put it between markup. */
+__attribute__((format(printf, 4, 5)))
+static void put_html(FILE *f, const char *before, const char *after,
+		     const char *fmt, ...)
+{
+	char text[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fputs(before, f);
+	cli_html(f, text);
+	fputs(after, f);
+}
+
+static const char style[] =
+":root{color-scheme:light dark;--back:#fff;--text:#1a1a1a;--dim:#595959;"
+"--line:#c8c8c8;--head:#f2f2f2;--much:#fbd5d0;--some:#fdf0c4;"
+"--link:#0b5fa5}\n"
+"@media (prefers-color-scheme:dark){:root{--back:#161616;--text:#e6e6e6;"
+"--dim:#a8a8a8;--line:#4a4a4a;--head:#262626;--much:#6d241c;--some:#574806;"
+"--link:#8cc2f2}}\n"
+"body{font:15px/1.45 system-ui,sans-serif;color:var(--text);"
+"background:var(--back);max-width:75rem;margin:0 auto;padding:1rem}\n"
+"a{color:var(--link)}h1{font-size:1.5rem;margin:.2rem 0}"
+"h2{font-size:1.2rem;margin:1.6rem 0 .4rem;border-bottom:1px solid "
+"var(--line)}p{margin:.4rem 0}.dim{color:var(--dim)}\n"
+".scroll{overflow:auto;max-height:85vh}\n"
+"table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
+"th,td{border:1px solid var(--line);padding:.15rem .45rem;text-align:right;"
+"white-space:nowrap}th{background:var(--head);font-weight:600}"
+"thead th{position:sticky;top:0;z-index:1}"
+"tbody th,.word,thead th:first-child{text-align:left}"
+"tbody th{position:sticky;left:0}\n"
+"th button{font:inherit;color:inherit;background:none;border:0;padding:0;"
+"cursor:pointer}"
+"th button:focus-visible{outline:2px solid var(--link);outline-offset:2px}"
+"th[aria-sort=ascending] button::after{content:' \\25B2'}"
+"th[aria-sort=descending] button::after{content:' \\25BC'}\n"
+".much{background:var(--much)}.some{background:var(--some)}\n"
+"dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;"
+"margin:.5rem 0}dt{color:var(--dim)}dd{margin:0}\n"
+"svg{max-width:100%;height:auto}\n"
+"@media print{:root{--back:#fff;--text:#000;--dim:#444;--line:#999;"
+"--head:#eee;--much:#f3b8b0;--some:#fbe9a8;--link:#000}"
+"body{max-width:none;padding:0;font-size:10pt}section{break-inside:avoid}"
+".scroll{overflow:visible;max-height:none}thead th,tbody th{position:static}"
+"th button::after{content:none!important}a{text-decoration:none}"
+"*{print-color-adjust:exact}}\n";
+
+/* A second click reverses the order; cells without a value stay at the end. */
+static const char script[] =
+"'use strict';\n"
+"function value(row,i){const c=row.cells[i],v=c.dataset.v;\n"
+" return v===undefined?c.textContent.toLowerCase():v===''?null:Number(v)}\n"
+"function sort(th){const table=th.closest('table'),body=table.tBodies[0];\n"
+" const i=th.cellIndex,number=th.dataset.sort==='number';\n"
+" const was=th.getAttribute('aria-sort');\n"
+" const up=was?was!=='ascending':!number,sign=up?1:-1;\n"
+" const rows=Array.from(body.rows,row=>[value(row,i),row]);\n"
+" rows.sort(([a],[b])=>a===b?0:a===null?1:b===null?-1:a<b?-sign:sign);\n"
+" body.append(...rows.map(r=>r[1]));\n"
+" for(const o of th.parentNode.cells)o.removeAttribute('aria-sort');\n"
+" th.setAttribute('aria-sort',up?'ascending':'descending')}\n"
+"for(const b of document.querySelectorAll('th button'))\n"
+" b.addEventListener('click',()=>sort(b.closest('th')));\n";
+
+/* ---- the section of one application ---- */
+
+/* The next definition or use of an id in the picture, or its end. */
+static const char *next_name(const char *svg)
+{
+	const char *id = strstr(svg, "id=\"c"), *use = strstr(svg, "url(#c");
+
+	if (id && (!use || id < use))
+		return id + strlen("id=\"");
+	return use ? use + strlen("url(#") : svg + strlen(svg);
+}
+
+/*
+ * Put an SVG file inline: the element without its XML name space, which HTML
+ * does not need, and with ids that are unique in the page.
+ */
+static void put_inline(FILE *f, const char *svg, const char *app,
+		       size_t number)
+{
+	const char *body = strstr(svg, " version=\"1.1\""), *name;
+
+	if (!body)
+		return;
+	put_html(f, "<svg role=\"img\" aria-label=\"", "\"",
+		 "Slowdown of %s under synthetic load", app);
+	for (; *body; body = name) {
+		name = next_name(body + 1);
+		fwrite(body, 1, (size_t)(name - body), f);
+		if (*name)
+			fprintf(f, "a%zu-", number);
+	}
+}
+
+/* The sensitivity curve that netprof plot draws; nothing without data. */
+static void put_curve(FILE *f, const struct report *r,
+		      const struct part *part)
+{
+	struct np_figure *figure = np_figure_new("");
+	char missing[256], *svg = NULL;
+	size_t len;
+
+	if (figure &&
+	    !cli_plot_add(figure, CLI_PLOT_CURVE, &part->profile,
+			  &part->app->evidence, r->k.calibrated ?
+			  r->k.cal.fabric : NULL, missing, sizeof(missing)) &&
+	    !np_picture_make(figure, NP_PICTURE_SVG, &svg, &len, NULL))
+		put_inline(f, svg, part->profile.runs->app,
+			   (size_t)(part - r->part));
+	free(svg);
+	np_figure_free(figure);
+}
+
+__attribute__((format(printf, 3, 4)))
+static void put_fact(FILE *f, const char *label, const char *fmt, ...)
+{
+	char text[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (!*text)
+		return;
+	fprintf(f, "<dt>%s</dt>", label);
+	put_html(f, "<dd>", "</dd>\n", "%s", text);
+}
+
+static void put_app_verdict(FILE *f, const struct np_profile *p)
+{
+	char said[CLI_SENTENCE];
+
+	for (int i = 0; i < CLI_SENTENCES; i++)
+		if (*cli_say_verdict(p, i, said))
+			put_html(f, i ? "<p>" : "<p><strong>", i ?
+				 "</p>\n" : "</strong></p>\n", "%s", said);
+}
+
+static void put_advice(FILE *f, const struct cli_advice *a)
+{
+	char avoid[512], measure[600];
+
+	cli_say_avoid(a, avoid, sizeof(avoid));
+	cli_say_measure(a, measure, sizeof(measure));
+	put_fact(f, "Advice", "%s%s%s", avoid, *avoid && *measure ? " " : "",
+		 measure);
+}
+
+static void put_pairs(FILE *f, const char *label,
+		      const struct cli_tie_list *list, const char *self)
+{
+	char line[1024] = "", change[CLI_NUMBER];
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct cli_tie *t = &list->tie[i];
+
+		bool itself = !strcmp(t->app, self);
+
+		cli_add(line, sizeof(line), "%s%s%s%s %s%s", i ? ", " : "",
+			itself ? "a second " : "", t->app,
+			itself ? " job" : "",
+			cli_change(t->p.slowdown, change),
+			cli_say_doubt(&t->p) ? "?" : "");
+		if (!isnan(t->p.low))
+			cli_add(line, sizeof(line), " (%.0f to %.0f)",
+				100 * t->p.low + 0.0, 100 * t->p.high);
+	}
+	put_fact(f, label, "%s", line);
+}
+
+static void put_runs(FILE *f, const struct part *part)
+{
+	const struct np_evidence *ev = &part->profile.ev;
+	const struct cli_runs *r = &part->app->r;
+	char owner[CLI_NUMBER + 16], day[CLI_NUMBER], excluded[256];
+
+	put_fact(f, "Runs", "%zu of %zu used, %s%s%s%s", ev->latency.n_runs,
+		 r->runs.n, r->owner == NP_STORE_USER ? "of " : "",
+		 cli_owner_name(r->owner, r->uid, owner, sizeof(owner)),
+		 r->runs.n ? ", the last " : "",
+		 r->runs.n ? cli_day(r->runs.run[0]->end, day) : "");
+	cli_say_left_out(ev, excluded, sizeof(excluded));
+	put_fact(f, "Excluded", "%s", excluded);
+}
+
+static void put_latency(FILE *f, const char *label, const struct np_sample *s)
+{
+	char p50[CLI_NUMBER], p99[CLI_NUMBER], mean[CLI_NUMBER];
+
+	if (s->n_runs && s->hist)
+		put_fact(f, label, "p50 %s, p99 %s, mean %s, %llu probes",
+			 cli_sec(np_sample_quantile(s, 0.5), p50),
+			 cli_sec(np_sample_quantile(s, 0.99), p99),
+			 cli_sec(s->moments.mean, mean),
+			 (unsigned long long)s->moments.n);
+}
+
+static void put_fabric(FILE *f, const struct np_record *r)
+{
+	char leaves[1024] = "";
+
+	for (size_t i = 0; i < r->n_leaves && i < 4; i++)
+		cli_add(leaves, sizeof(leaves), ", leaf %s",
+			*r->leaves[i].name ? r->leaves[i].name :
+			"without a name");
+	put_fact(f, "Fabric", "cluster %s, %s%s", r->cluster ? r->cluster :
+		 "unknown", r->probe.transport ? r->probe.transport :
+		 "transport unknown", leaves);
+}
+
+static void put_app(FILE *f, const struct report *r, size_t number)
+{
+	const struct part *part = &r->part[number];
+	const struct np_profile *p = &part->profile;
+	const char *app = p->runs->app;
+
+	fprintf(f, "<section><h2 id=\"a%zu\"", number);
+	put_html(f, ">", "</h2>\n", "%s", app);
+	put_app_verdict(f, p);
+	fputs("<dl>\n", f);
+	put_advice(f, &part->advice);
+	put_pairs(f, "Slowed by", &part->slowed_by, app);
+	put_pairs(f, "Slows", &part->slows, app);
+	put_runs(f, part);
+	if (p->ev.fabric)
+		put_fabric(f, p->ev.fabric);
+	put_latency(f, "Latency", &p->ev.latency);
+	put_latency(f, "Idle", &p->idle);
+	fputs("</dl>\n", f);
+	put_curve(f, r, part);
+	fputs("</section>\n", f);
+}
+
+/* ---- the page ---- */
+
+/*
+ * A table cell with slowdown v, which also sorts it; NaN sorts last.  Cells above
+ * limit and above half of it are highlighted.
+ */
+static void put_change(FILE *f, double v, double limit, const char *title)
+{
+	char text[CLI_NUMBER];
+
+	if (isnan(v))
+		fputs("<td data-v=\"\"", f);
+	else
+		fprintf(f, "<td data-v=\"%.6g\"%s", v, v > limit ?
+			" class=\"much\"" : v > limit / 2 ? " class=\"some\"" :
+			"");
+	if (*title)
+		put_html(f, " title=\"", "\"", "%s", title);
+	put_html(f, ">", "</td>", "%s", isnan(v) ? "-" :
+		 cli_change(v, text));
+}
+
+static void put_columns(FILE *f, const struct cli_matrix *m)
+{
+	fputs("<thead><tr><th scope=\"col\" aria-sort=\"ascending\"><button>"
+	      "beside</button></th>", f);
+	for (size_t c = 0; c < m->n; c++)
+		put_html(f, "<th scope=\"col\" data-sort=\"number\">"
+			 "<button>", "</button></th>", "%s",
+			 cli_matrix_name(m, c));
+	fputs("</tr></thead>\n", f);
+}
+
+static void put_cell(FILE *f, const struct report *r, size_t at)
+{
+	const struct np_prediction *p = &r->m.p[at];
+	char title[96];
+
+	if (r->m.rc[at]) {
+		put_change(f, NAN, r->limit, cli_matrix_why(r->m.rc[at]));
+		return;
+	}
+	title[0] = '\0';
+	if (!isnan(p->low))
+		snprintf(title, sizeof(title), "%.0f to %.0f %%, %.20s",
+			 100 * p->low + 0.0, 100 * p->high, p->model->name);
+	if (cli_say_doubt(p))
+		strcat(title, ", uncertain");
+	put_change(f, p->slowdown, r->limit, title);
+}
+
+static void say_matrix(FILE *f, const struct report *r)
+{
+	const struct cli_matrix *m = &r->m;
+	char day[CLI_NUMBER], line[512];
+
+	put_html(f, "<p>", "", "How much longer each row runs beside each "
+		 "column, %s (model %s; fabric %s, calibrated %s).",
+		 cli_scope_words(m->scope), m->model->name,
+		 m->k->cal.cluster, cli_day(m->k->cal.date, day));
+	fprintf(f, "  Dark cells are above %.0f %%, light ones above half of "
+		"that.  Point at a cell to see its 90 %% interval and model; "
+		"click on the head of a column to sort by it.</p>\n",
+		100 * r->limit);
+	if (cli_no_effect(m->k, m->scope))
+		put_html(f, "<p><strong>", "</strong></p>\n", "%s",
+			 cli_say_no_effect(m->k, m->scope, line,
+					   sizeof(line)));
+}
+
+static void put_matrix(FILE *f, const struct report *r)
+{
+	const struct cli_matrix *m = &r->m;
+
+	fputs("<section><h2 id=\"pairs\">Pairs</h2>\n", f);
+	if (!m->n) {
+		put_html(f, "<p>", "</p></section>\n", "%s",
+			 r->m_why.text);
+		return;
+	}
+	say_matrix(f, r);
+	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+	      "aria-labelledby=\"pairs\"><table id=\"matrix\">\n", f);
+	put_columns(f, m);
+	fputs("<tbody>\n", f);
+	for (size_t v = 0; v < m->n; v++) {
+		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
+			 cli_matrix_name(m, v));
+		for (size_t c = 0; c < m->n; c++)
+			put_cell(f, r, v * m->n + c);
+		fputs("</tr>\n", f);
+	}
+	fputs("</tbody></table></div></section>\n", f);
+}
+
+/* The browser loads nothing from elsewhere, whatever a name contains. */
+#define POLICY "default-src 'none'; style-src 'unsafe-inline'; " \
+	"script-src 'unsafe-inline'"
+
+static void put_head(FILE *f)
+{
+	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+	      "\n<meta http-equiv=\"Content-Security-Policy\" content=\"" POLICY
+	      "\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"
+	      "<title>netprof report</title>\n<style>\n", f);
+	fputs(style, f);
+	fputs("</style></head><body>\n", f);
+}
+
+/* The application with the largest predicted slowdown; NULL: none is known. */
+static const struct part *worst_pair(const struct report *r)
+{
+	const struct part *most = NULL;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct part *p = &r->part[i];
+
+		if (p->slowed_by.n &&
+		    (!most || p->slowed_by.tie->p.slowdown >
+			      most->slowed_by.tie->p.slowdown))
+			most = p;
+	}
+	return most;
+}
+
+static void put_summary(FILE *f, const struct report *r)
+{
+	const struct part *most = worst_pair(r);
+	char change[CLI_NUMBER], date[CLI_NUMBER];
+	size_t suffer = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		suffer += r->part[i].advice.n_avoid > 0;
+	fputs("<h1>netprof report</h1>\n<p><strong>", f);
+	if (most)
+		put_html(f, "", "", "%zu of %zu applications would be slowed "
+			 "by more than %.0f %% beside another; worst: %s "
+			 "beside %s, %s.", suffer, r->n, 100 * r->limit,
+			 most->profile.runs->app, most->slowed_by.tie->app,
+			 cli_change(most->slowed_by.tie->p.slowdown, change));
+	else
+		put_html(f, "", "", "%zu application%s; how they slow each "
+			 "other is not known.", r->n, r->n == 1 ? "" : "s");
+	fprintf(f, "</strong></p>\n<p class=\"dim\">netprof %s, %s</p>\n",
+		NP_VERSION, cli_date(r->date, date));
+}
+
+static void list_row(FILE *f, const struct report *r, size_t number)
+{
+	const struct part *part = &r->part[number];
+	const struct np_profile *p = &part->profile;
+	const struct cli_tie *by = part->slowed_by.n ? part->slowed_by.tie : NULL;
+
+	fprintf(f, "<tr><th scope=\"row\"><a href=\"#a%zu\"", number);
+	put_html(f, ">", "</a></th>", "%s", p->runs->app);
+	fprintf(f, "<td class=\"word\">%s</td><td data-v=\"%zu\">%zu"
+		"</td>", cli_use_name(p), p->runs->n, p->runs->n);
+	if (p->verdict.against) {
+		char share[CLI_NUMBER];
+
+		fprintf(f, "<td data-v=\"%.6g\">%s</td>",
+			p->verdict.delayed_share,
+			cli_percent(p->verdict.delayed_share, share));
+	} else {
+		fputs("<td data-v=\"\">-</td>", f);
+	}
+	put_change(f, by ? by->p.slowdown : NAN, r->limit, "");
+	put_html(f, "<td class=\"word\">", "</td></tr>\n", "%s",
+		 by ? by->app : "-");
+}
+
+static void put_list(FILE *f, const struct report *r)
+{
+	static const struct {
+		const char *name;
+		bool number;
+	} column[] = {
+		{ "Application", false }, { "Use", false }, { "Runs", true },
+		{ "Delayed probes", true }, { "Worst slowdown", true },
+		{ "by", false },
+	};
+
+	fputs("<section><h2 id=\"list\">Applications</h2>\n<div class=\"scroll\""
+	      " tabindex=\"0\" role=\"region\" aria-labelledby=\"list\"><table>"
+	      "<thead><tr>", f);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(column); i++)
+		fprintf(f, "<th scope=\"col\" class=\"%s\"%s%s><button>%s</button></th>",
+			column[i].number ? "" : "word", column[i].number ?
+			" data-sort=\"number\"" : "",
+			i ? "" : " aria-sort=\"ascending\"", column[i].name);
+	fputs("</tr></thead><tbody>\n", f);
+	for (size_t i = 0; i < r->n; i++)
+		list_row(f, r, i);
+	fputs("</tbody></table></div></section>\n", f);
+}
+
+/* The whole page; the caller frees it.  NULL: out of memory. */
+static char *make_page(const struct report *r)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	bool bad;
+
+	if (!f)
+		return NULL;
+	put_head(f);
+	put_summary(f, r);
+	put_list(f, r);
+	put_matrix(f, r);
+	for (size_t i = 0; i < r->n; i++)
+		put_app(f, r, i);
+	fputs("<script>\n", f);
+	fputs(script, f);
+	fputs("</script></body></html>\n", f);
+	bad = ferror(f);
+	if (!fclose(f) && !bad)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* ---- the command ---- */
 static int by_name(const void *a, const void *b)
 {
-	const struct cli_part *x = a, *y = b;
+	const struct part *x = a, *y = b;
 
 	return strcmp(x->app->r.runs.app, y->app->r.runs.app);
 }
 
-/* Without a calibration the page says so, and tells the rest. */
-static int judge(struct cli_report *r, struct cli_store *s,
+/*
+ * Load what predictions need.  Without a calibration the page says so and shows
+ * the rest.  Returns -1 to go on, or the exit status.
+ */
+static int judge(struct report *r, struct cli_store *s,
 		 const struct cli_options *o)
 {
 	int rc = cli_known_judge(&r->k, s, r->k.n, !o->n_apps);
 
 	r->limit = s->max_slowdown;
 	if (rc == -ENOENT)
-		np_errf(&r->m_why, rc, "%.400s; an administrator makes one by: "
-			"%s", r->k.why.text, CLI_CALIBRATE);
+		np_errf(&r->m_why, rc, "%.400s; an administrator measures it "
+			"with: %s", r->k.why.text, CLI_CALIBRATE);
 	else if (rc)
 		return cli_fail("%s", r->k.why.text);
 	else if (cli_known_trace(&r->k, s, o->model))
 		return cli_fail("out of memory");
 	else
-		np_errf(&r->m_why, 0, "No application was measured on cluster "
-			"%s yet.", r->k.cal.cluster);
-	for (int i = 0; i < 2; i++) /* none is fine */
+		np_errf(&r->m_why, 0, "No application has been measured on "
+			"cluster %s yet.", r->k.cal.cluster);
+	for (int i = 0; i < 2; i++) /* having none is no error */
 		np_store_load(s->store, i ? NP_STORE_PUBLISHED : NP_STORE_USER,
 			      o->uid, NP_IDLE_APP, NULL, NULL, &r->idle[i],
 			      NULL);
 	return -1;
 }
 
-static int make_part(struct cli_report *r, struct cli_part *part)
+static int make_part(struct report *r, struct part *part)
 {
 	bool published = part->app->r.owner == NP_STORE_PUBLISHED;
 	const struct np_runs *const idle[] = {
@@ -54,7 +551,7 @@ static int make_part(struct cli_report *r, struct cli_part *part)
 			       &part->profile);
 }
 
-static int make_parts(struct cli_report *r)
+static int make_parts(struct report *r)
 {
 	r->part = calloc(r->k.n + 1, sizeof(*r->part));
 	if (!r->part)
@@ -68,7 +565,7 @@ static int make_parts(struct cli_report *r)
 	return 0;
 }
 
-/* v beside c; other: which of them is not the one that the list is about. */
+/* Victim v beside co-runner c; other: the one that the list names. */
 static void take_pair(const struct cli_matrix *m, size_t v, size_t c,
 		      size_t other, struct cli_tie_list *list)
 {
@@ -81,8 +578,8 @@ static void take_pair(const struct cli_matrix *m, size_t v, size_t c,
 		cli_tie_keep(list, &t);
 }
 
-/* Of the pairs: who slows it, and whom it slows. */
-static void take_pairs(struct cli_report *r, struct cli_part *part)
+/* Pick the application's worst pairs out of the matrix. */
+static void take_pairs(struct report *r, struct part *part)
 {
 	const struct cli_matrix *m = &r->m;
 
@@ -97,8 +594,11 @@ static void take_pairs(struct cli_report *r, struct cli_part *part)
 	}
 }
 
-/* Pairs do not know what would narrow them: the worst one is asked again. */
-static void advise(struct cli_report *r, struct cli_part *part,
+/*
+ * The matrix does not say what would narrow a prediction, so the worst pair is
+ * predicted once more.
+ */
+static void advise(struct report *r, struct part *part,
 		   struct np_predictor *models)
 {
 	struct cli_answer a = { .scope = r->m.scope, .n_co = 1 };
@@ -115,7 +615,7 @@ static void advise(struct cli_report *r, struct cli_part *part,
 		   &part->advice);
 }
 
-static int predict(struct cli_report *r, const struct cli_options *o)
+static int predict(struct report *r, const struct cli_options *o)
 {
 	struct np_predictor *models = NULL;
 	int rc = -1;
@@ -135,8 +635,8 @@ static int predict(struct cli_report *r, const struct cli_options *o)
 	return rc;
 }
 
-/* Of a directory, index.html in it. */
-static int put(const struct cli_report *r, const char *output)
+/* output: a file, or a directory, which gets an index.html. */
+static int write_page(const struct report *r, const char *output)
 {
 	struct np_err err = NP_ERR_INIT;
 	char path[PATH_MAX], *text;
@@ -147,19 +647,20 @@ static int put(const struct cli_report *r, const char *output)
 
 	if (rc >= (int)sizeof(path))
 		return cli_fail("%.64s...: path too long", output);
-	text = cli_report_page(r);
+	text = make_page(r);
 	if (!text)
 		return cli_fail("out of memory");
 	rc = cli_write_file(path, text, 0, &err);
 	free(text);
 	if (rc)
 		return cli_fail("%s", err.text);
-	printf("wrote %s: %zu applications, %zu pairs\n", path, r->n,
-	       r->m.n * r->m.n);
+	printf("wrote %s: %zu application%s, %zu pair%s\n", path, r->n,
+	       r->n == 1 ? "" : "s", r->m.n * r->m.n,
+	       r->m.n == 1 ? "" : "s");
 	return CLI_DONE;
 }
 
-static void release(struct cli_report *r)
+static void release(struct report *r)
 {
 	for (size_t i = 0; i < r->n; i++)
 		np_profile_free(&r->part[i].profile);
@@ -172,13 +673,13 @@ static void release(struct cli_report *r)
 
 static int run_report(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_report r = { .date = cli_now() };
+	struct report r = { .date = cli_now() };
 	struct cli_options o;
 	struct cli_store s;
 	int rc = cli_options_parse(self, argc, argv, NULL, &o);
 
 	if (rc < 0 && !o.output)
-		rc = cli_usage(self, "-o is missing: where the page goes");
+		rc = cli_usage(self, "report needs an output file: -o FILE");
 	if (rc < 0)
 		rc = cli_store_open(&s);
 	if (rc >= 0)
@@ -192,20 +693,20 @@ static int run_report(const struct cli_cmd *self, int argc, char **argv)
 	if (rc < 0)
 		rc = predict(&r, &o);
 	if (rc < 0)
-		rc = put(&r, o.output);
+		rc = write_page(&r, o.output);
 	release(&r);
 	return rc;
 }
 
 const struct cli_cmd cmd_report = {
 	.name = "report", .args = "[OPTION]... [APP]... -o FILE.html|DIR",
-	.help = "a page of all that is known, for a browser",
+	.help = "an HTML page of all profiles and predictions",
 	.text =
-"Writes one page that needs no network: what applications do to the network,\n"
-"in a list and in a part for each, with its verdict, advice and curve; and\n"
-"every application beside every other, in a table that can be sorted.\n"
+"Writes one HTML page that needs no network connection: a list of applications,\n"
+"a section for each with its verdict, advice and sensitivity curve, and a table\n"
+"of predictions for every pair, which can be sorted.\n"
 "Without APP: your own applications and the published ones.\n\n"
-"  -o FILE, --output=FILE  where it goes; in a directory, index.html\n"
+"  -o FILE, --output=FILE  output file, or a directory for an index.html\n"
 "  --scope=SCOPE, --model=M, --user=NAME, --published\n"
 "                          as for netprof matrix",
 	.examples =

@@ -213,7 +213,7 @@ test_a_report_is_one_page_that_needs_nothing() {
 	done
 	is_plain "$page"
 	contains "the verdict" "$(cat "$page")" \
-		'<strong>3 of 12 applications slow by more than 10 % beside another; most of all fft beside NPmpi: \+79 %\.'
+		'<strong>3 of 12 applications would be slowed by more than 10 % beside another; worst: fft beside NPmpi, \+79 %\.'
 	equal "parts" "$(grep -c '<h2 id="a[0-9]*">' "$page")" 12
 	equal "curves" "$(grep -c '<svg role="img"' "$page")" 5
 	contains "advice" "$(cat "$page")" \
@@ -236,7 +236,7 @@ test_without_a_calibration_a_report_says_what_is_missing() {
 	rm -r "$S/store/fabric"
 	netprof report -o "$S/page.html"
 	contains "the pairs" "$(cat "$S/page.html")" \
-		'<p>no calibration .*; an administrator makes one by: salloc -N8 netprof calibrate</p>'
+		'<p>no calibration .*; an administrator measures it with: salloc -N8 netprof calibrate</p>'
 	equal "parts" "$(grep -c '<h2 id="a[0-9]*">' "$S/page.html")" 12
 }
 

@@ -2,7 +2,6 @@
 #include "t.h"
 #include "cli.h"
 #include "cli_check.h"
-#include "cli_report.h"
 #include "cli_text.h"
 
 #include <locale.h>
