@@ -101,3 +101,8 @@ void cli_matrix_free(struct cli_matrix *m)
 	free(m->p);
 	free(m->rc);
 }
+
+const char *cli_matrix_why(int rc)
+{
+	return rc == -ENODATA ? "not measured" : "no answer";
+}

@@ -29,11 +29,6 @@ void cli_matrix_free(struct cli_matrix *m);
 /* Of the application in row and column i. */
 const char *cli_matrix_name(const struct cli_matrix *m, size_t i);
 
-/* Each prints the table and returns the exit status. */
-int cli_matrix_text(const struct cli_matrix *m);
-int cli_matrix_data(const struct cli_matrix *m, enum cli_format format);
-int cli_matrix_plot(const struct cli_matrix *m, const char *path);
-
 /* Why there is no answer: "not measured" or "no answer". */
 const char *cli_matrix_why(int rc);
 

@@ -274,32 +274,3 @@ int cli_plot_add(struct np_figure *f, enum cli_plot_part part,
 	default: return add_time(f, p, missing, len);
 	}
 }
-
-void cli_plot_caption(struct np_figure *f, const struct np_profile *p)
-{
-	const struct np_record *r = p->ev.fabric;
-	char first[CLI_NUMBER], last[CLI_NUMBER], idle[80] = "";
-	double from = INFINITY, to = 0;
-
-	for (size_t i = 0; i < p->runs->n; i++) {
-		if (p->ev.use[i] >= NP_RUN_FABRIC)
-			continue;
-		from = fmin(from, p->runs->run[i]->start);
-		to = fmax(to, p->runs->run[i]->end);
-	}
-	f->date = to;
-	cli_day(from, first);
-	cli_day(to, last);
-	if (p->idle.n_runs && !p->is_idle)
-		snprintf(idle, sizeof(idle), "; idle: n = %llu probes",
-			 (unsigned long long)p->idle.moments.n);
-	np_figure_caption(f, "%s on %s (%s), n = %zu runs alone and %zu beside "
-			  "levels, %llu probes%s; %s%s%s.", p->runs->app,
-			  r && r->cluster ? r->cluster : "an unknown cluster",
-			  r && r->probe.transport ? r->probe.transport :
-						    "transport unknown",
-			  p->ev.latency.n_runs, p->ev.count[NP_RUN_BESIDE],
-			  (unsigned long long)p->ev.latency.moments.n, idle,
-			  first, strcmp(first, last) ? " to " : "",
-			  strcmp(first, last) ? last : "");
-}

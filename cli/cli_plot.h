@@ -19,7 +19,4 @@ int cli_plot_add(struct np_figure *f, enum cli_plot_part part,
 		 const struct np_profile *p, const struct np_evidence *e,
 		 const struct np_fabric *fabric, char *missing, size_t len);
 
-/* Who, where, how much of it and when. */
-void cli_plot_caption(struct np_figure *f, const struct np_profile *p);
-
 #endif

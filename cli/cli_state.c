@@ -7,9 +7,10 @@
 
 #include "np_clock.h"
 
-#define STALE_SEC 30	   /* however often it decides */
-#define STALE_INTERVALS 10
-#define SKEW_SEC 5	   /* that clocks may differ by */
+/* A state is stale after both of these. */
+#define STALE_SEC 30
+#define STALE_INTERVALS 10 /* intervals between decisions */
+#define SKEW_SEC 5	   /* tolerated difference of clocks between hosts */
 
 double cli_now(void)
 {
@@ -40,8 +41,8 @@ const char *cli_age(double date, double now, char *buf, size_t len)
 	char text[CLI_NUMBER];
 
 	if (date - now > SKEW_SEC)
-		snprintf(buf, len, "%s in the future: clocks differ",
-			 cli_sec(date - now, text));
+		snprintf(buf, len, "%s in the future: the clocks of the hosts "
+			 "differ", cli_sec(date - now, text));
 	else
 		snprintf(buf, len, "%s ago", cli_setting_sec(
 			 now > date ? round(now - date) : 0, text));
@@ -68,20 +69,21 @@ const char *cli_say_mode(const struct np_state *s, double now, bool places,
 			 "is %s old, more than %s. %s",
 			 cli_sec(now - s->date, age),
 			 cli_setting_sec(cli_state_limit(s), limit), places ?
-			 "Does slurmctld run? netprof check says more." :
+			 "Is slurmctld running? Try netprof check." :
 			 "It is off in netprof.conf.");
 	} else if (!strcmp(s->mode, "enforce")) {
 		snprintf(buf, len, "Placement enforces: jobs that would slow "
 			 "each other by more than %.0f %% are kept apart, and "
-			 "wait up to %s for it.", 100 * s->max_slowdown,
+			 "held for up to %s if necessary.",
+			 100 * s->max_slowdown,
 			 cli_setting_sec(s->max_defer_sec, defer));
 	} else if (!strcmp(s->mode, "prefer")) {
 		snprintf(buf, len, "Placement prefers: jobs that would slow "
-			 "each other by more than %.0f %% are kept apart where "
-			 "that delays nobody.", 100 * s->max_slowdown);
+			 "each other by more than %.0f %% are kept apart if "
+			 "that delays none of them.", 100 * s->max_slowdown);
 	} else if (!strcmp(s->mode, "advise")) {
-		snprintf(buf, len, "Placement advises: it decides and says "
-			 "what it would do, and changes nothing.");
+		snprintf(buf, len, "Placement advises: it reports what it "
+			 "would do and changes no job.");
 	} else if (!strcmp(s->mode, "off") || !*s->mode) {
 		snprintf(buf, len, "Placement is off.");
 	} else {
@@ -103,12 +105,6 @@ const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
 	else
 		snprintf(buf, CLI_NUMBER, "%u", id);
 	return buf;
-}
-
-bool cli_kept_apart(const struct np_state_job *j)
-{
-	return j->pending && (!strcmp(j->action, "confine") ||
-			      !strcmp(j->action, "defer"));
 }
 
 const struct np_state_cause *cli_worst_cause(const struct np_state_job *j)
@@ -134,9 +130,9 @@ const char *cli_say_claim(const struct np_state_claim *c, char *buf, size_t len)
 	cli_user(c->uid, user);
 	if (*user < '0' || *user > '9')
 		snprintf(name, sizeof(name), " (%s)", user);
-	snprintf(buf, len, "uid %u%s may not claim \"%s\", %u job%s: %s",
-		 c->uid, name, c->app, c->n_jobs, c->n_jobs == 1 ? "" : "s",
-		 c->why);
+	snprintf(buf, len, "uid %u%s may not use the profile name \"%s\" "
+		 "(%u job%s): %s", c->uid, name, c->app, c->n_jobs,
+		 c->n_jobs == 1 ? "" : "s", c->why);
 	return buf;
 }
 

@@ -1,4 +1,4 @@
-/* What placement wrote, for status, explain and check. */
+/* The state that placement wrote (np_state.h), in words. */
 #ifndef CLI_STATE_H
 #define CLI_STATE_H
 
@@ -7,47 +7,44 @@
 #include "np_place_conf.h"
 #include "np_state.h"
 
-/* Seconds since 1970; NETPROF_NOW, for tests of what depends on it. */
+/* Seconds since 1970; tests set the time in NETPROF_NOW. */
 double cli_now(void);
 
-/* Is it as old as a state that says that placement does not act? */
+/* Is the state so old that placement cannot be acting any more? */
 bool cli_state_stale(const struct np_state *s, double now);
 
 /*
- * "Placement enforces: ..." or, as a warning, that it does not act; in buf of
- * len bytes.  now: as cli_now().  places: of the configuration here.
+ * "Placement enforces: ..." or a warning that placement does not act, in buf of
+ * len bytes.  now: seconds since 1970.  places: cli_places() of this host.
  */
 const char *cli_say_mode(const struct np_state *s, double now, bool places,
 			 char *buf, size_t len);
 
-/* Does the configuration here ask for placement, in any partition? */
+/* Does this host's configuration enable placement in any partition? */
 bool cli_places(const struct np_place_conf *p);
 
-/* "3 s ago"; "in the future: the clocks differ" */
+/* "3 s ago"; "9.00 s in the future: the clocks of the hosts differ" */
 const char *cli_age(double date, double now, char *buf, size_t len);
 
-/* The record of an array's tasks that were not split off yet: no task. */
+/* Is this the record of all array tasks that Slurm has not split off yet? */
 bool cli_no_task(uint32_t task);
 
-/* "123", or "123_4" of an array */
+/* "123", or "123_4" for an array task */
 const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
 			 char buf[CLI_NUMBER]);
-
-/* Kept apart from others: pending, and confined or deferred, or advised to. */
-bool cli_kept_apart(const struct np_state_job *j);
 
 /* The worst cause, or NULL. */
 const struct np_state_cause *cli_worst_cause(const struct np_state_job *j);
 
-/* Is it the job itself that would be slowed? */
+/* Is j itself the job that would be slowed? */
 bool cli_victim_self(const struct np_state_job *j,
 		     const struct np_state_cause *c);
 
-/* "uid 1000 (bob) may not claim "fft", 4 jobs: Claim= in ... names others" */
+/* "uid 1000 (bob) may not use the profile name "fft" (4 jobs): REASON" */
 const char *cli_say_claim(const struct np_state_claim *c, char *buf,
 			  size_t len);
 
-/* "fft", or "-" where it is not known which application it is */
+/* "fft", or "-" if the application is not known */
 const char *cli_app_name(const char *app);
 
 #endif

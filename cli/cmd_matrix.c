@@ -1,5 +1,225 @@
-/* netprof matrix: every application beside every other. */
+/* netprof matrix: the predicted slowdown of every pair of applications. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_json_put.h"
 #include "cli_matrix.h"
+#include "cli_output.h"
+#include "cli_print.h"
+#include "cli_text.h"
+#include "np_figure.h"
+
+#define NAME 14	      /* columns of a row's name */
+#define COLUMN_MIN 7  /* "+123 %" */
+#define COLUMN_MAX 14
+
+/* What should be known about a cell, in one character. */
+static char mark_of(const struct np_prediction *p)
+{
+	if (p->flags & NP_PRED_FELL_BACK)
+		return p->used & NP_NEED_LATENCY ? '*' : '+';
+	if (cli_say_doubt(p))
+		return '?';
+	return p->flags & NP_PRED_BEYOND ? '!' : ' ';
+}
+
+static void cell(const struct cli_matrix *m, size_t at, int width, bool last)
+{
+	char mark = m->rc[at] ? ' ' : mark_of(&m->p[at]);
+
+	cli_right_as(cli_change, m->rc[at] ? NAN : m->p[at].slowdown,
+		     width - 1);
+	if (mark != ' ' || !last)
+		putchar(mark);
+}
+
+/* Has it an answer beside anything? */
+static bool has_row(const struct cli_matrix *m, size_t v)
+{
+	for (size_t c = 0; c < m->n; c++)
+		if (!m->rc[v * m->n + c])
+			return true;
+	return false;
+}
+
+static int column_width(const struct cli_matrix *m)
+{
+	size_t widest = COLUMN_MIN;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (cli_width(cli_matrix_name(m, i)) > widest)
+			widest = cli_width(cli_matrix_name(m, i));
+	return 2 + (int)(widest < COLUMN_MAX ? widest : COLUMN_MAX);
+}
+
+/* Some of the columns: as many as fit beside each other. */
+static void block(const struct cli_matrix *m, size_t from, size_t to, int width)
+{
+	char name[4 * COLUMN_MAX];
+
+	printf("%s%-*s", cli_colour(CLI_BOLD), NAME, "");
+	for (size_t c = from; c < to; c++) {
+		cli_right(stdout, cli_cut(cli_matrix_name(m, c), COLUMN_MAX,
+					  name, sizeof(name)), width - 1);
+		fputs(c + 1 < to ? " " : "", stdout);
+	}
+	printf("%s\n", cli_colour(CLI_PLAIN));
+	for (size_t v = 0; v < m->n; v++) {
+		if (!has_row(m, v))
+			continue;
+		cli_left(stdout, cli_matrix_name(m, v), NAME - 1);
+		putchar(' ');
+		for (size_t c = from; c < to; c++)
+			cell(m, v * m->n + c, width, c + 1 == to);
+		putchar('\n');
+	}
+}
+
+/* Those without a row, by name. */
+static void say_without(const struct cli_matrix *m)
+{
+	const char *why = m->model->needs & NP_NEED_TRACE ?
+		"Without a row, as without a trace that can be used: " :
+		"Without a row, as not measured beside levels: ";
+	char line[1024] = "";
+
+	for (size_t v = 0; v < m->n; v++)
+		if (!has_row(m, v))
+			cli_add(line, sizeof(line), "%s%s", *line ? ", " : why,
+				cli_matrix_name(m, v));
+	if (*line)
+		cli_wrap(stdout, line, 2);
+}
+
+static void legend(const struct cli_matrix *m)
+{
+	bool latency = false, half = false, beyond = false, none = false;
+	bool doubt = false, some = true;
+
+	for (size_t i = 0; i < m->n * m->n; i++) {
+		some &= has_row(m, i / m->n);
+		none |= m->rc[i] && has_row(m, i / m->n);
+		latency |= !m->rc[i] && mark_of(&m->p[i]) == '*';
+		half |= !m->rc[i] && mark_of(&m->p[i]) == '+';
+		beyond |= !m->rc[i] && mark_of(&m->p[i]) == '!';
+		doubt |= !m->rc[i] && mark_of(&m->p[i]) == '?';
+	}
+	if (latency || half || beyond || doubt || none || !some)
+		putchar('\n');
+	if (latency)
+		cli_say(CLI_PLAIN, 2, "* by model mixture, from latencies "
+			"alone: %s lacks the co-runner's effect on the levels",
+			m->model->name);
+	if (half)
+		cli_say(CLI_PLAIN, 2, "+ by another model: %s lacks what the "
+			"column suffers, or what the row does to the levels",
+			m->model->name);
+	if (beyond)
+		cli_wrap(stdout, "! stronger or weaker than every level: the "
+			 "end of the curve", 2);
+	if (doubt)
+		cli_wrap(stdout, "? not known yet: netprof predict ROW COLUMN "
+			 "says why", 2);
+	if (none)
+		cli_wrap(stdout, "- not measured: netprof predict ROW COLUMN "
+			 "says what is missing", 2);
+	say_without(m);
+}
+
+static int matrix_text(const struct cli_matrix *m)
+{
+	int width = column_width(m);
+	size_t room = (size_t)(CLI_COLUMNS - NAME) / (size_t)width;
+	char line[512], day[CLI_NUMBER];
+
+	if (cli_no_effect(m->k, m->scope))
+		cli_wrap(stdout, cli_say_no_effect(m->k, m->scope, line,
+						   sizeof(line)), 0);
+	cli_say(CLI_PLAIN, 0, "How much longer each row runs beside each "
+		"column, %s (model %s; fabric %s, calibrated %s):",
+		cli_scope_words(m->scope), m->model->name, m->k->cal.cluster,
+		cli_day(m->k->cal.date, day));
+	for (size_t from = 0; from < m->n; from += room) {
+		putchar('\n');
+		block(m, from, from + room < m->n ? from + room : m->n, width);
+	}
+	legend(m);
+	return CLI_DONE;
+}
+
+static const struct cli_table table = {
+	"victim|corunner|scope|slowdown|low|high|model|flags",
+	{ { "pairs", "victim|corunner|../scope|slowdown|low|high|model|flags" } },
+};
+
+static int matrix_data(const struct cli_matrix *m, enum cli_format format)
+{
+	json_object *j = json_object_new_object(), *list;
+
+	cli_put_text(j, "scope", np_scope_name(m->scope));
+	cli_put_text(j, "model", m->model->name);
+	cli_put_calibration(j, m->k, m->scope);
+	list = cli_put_array(j, "applications");
+	for (size_t i = 0; i < m->n; i++)
+		cli_append_text(list, cli_matrix_name(m, i));
+	list = cli_put_array(j, "pairs");
+	for (size_t i = 0; i < m->n * m->n; i++) {
+		json_object *pair = cli_append_object(list);
+
+		cli_put_text(pair, "victim", cli_matrix_name(m, i / m->n));
+		cli_put_text(pair, "corunner", cli_matrix_name(m, i % m->n));
+		if (m->rc[i]) {
+			cli_put(pair, "slowdown", NULL);
+			cli_put_text(pair, "why", cli_matrix_why(m->rc[i]));
+		} else {
+			cli_put_interval(pair, &m->p[i]);
+		}
+	}
+	return cli_print_page(format, "matrix", j, &table);
+}
+
+static double worst(const struct cli_matrix *m)
+{
+	double most = 0.01;
+
+	for (size_t i = 0; i < m->n * m->n; i++)
+		if (!m->rc[i])
+			most = fmax(most, m->p[i].slowdown);
+	return most;
+}
+
+static int matrix_plot(const struct cli_matrix *m, const char *path)
+{
+	struct np_figure *f = np_figure_new("Slowdown of each pair");
+	struct np_panel *p = f ? np_figure_panel(f, "") : NULL;
+	char text[CLI_NUMBER], day[CLI_NUMBER];
+	struct np_shape *s;
+
+	if (!p)
+		return cli_figure_save(f, path);
+	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "runs beside it");
+	np_figure_axis(f, &p->y, NP_AXIS_NAMES, "is slowed");
+	for (size_t i = 0; i < m->n; i++) {
+		np_figure_name(f, &p->x, cli_matrix_name(m, i));
+		np_figure_name(f, &p->y, cli_matrix_name(m, i));
+	}
+	s = np_figure_shape(f, p, NP_SHAPE_CELLS, 0, NULL);
+	for (size_t i = 0; i < m->n * m->n; i++)
+		np_figure_cell(f, s, (double)(i % m->n), (double)(i / m->n),
+			       m->rc[i] ? NAN : m->p[i].slowdown / worst(m),
+			       m->rc[i] ? "-" : cli_change(m->p[i].slowdown,
+							   text));
+	np_figure_caption(f, "Predicted run time over that alone, %s, by model "
+			  "%s; n = %zu applications; fabric %s, calibrated "
+			  "%s. Hatched: not measured.",
+			  cli_scope_words(m->scope), m->model->name, m->n,
+			  m->k->cal.cluster, cli_day(m->k->cal.date, day));
+	f->date = m->k->cal.date;
+	return cli_figure_save(f, path);
+}
+
+/* ---- the command ---- */
 
 static int matrix(const struct cli_known *k, const struct cli_options *o)
 {
@@ -17,9 +237,9 @@ static int matrix(const struct cli_known *k, const struct cli_options *o)
 			      "--netprofile-calibrate job.sh does that",
 			      k->cal.cluster);
 	else
-		rc = o->plot ? cli_matrix_plot(&m, o->plot) :
-		     o->format ? cli_matrix_data(&m, o->format) :
-				 cli_matrix_text(&m);
+		rc = o->plot ? matrix_plot(&m, o->plot) :
+		     o->format ? matrix_data(&m, o->format) :
+				 matrix_text(&m);
 	cli_matrix_free(&m);
 	return rc;
 }

@@ -1,4 +1,5 @@
 /* netprof plot APP: pictures of one application. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +20,36 @@ static unsigned wanted(const char *only)
 		if (!strcmp(only, cli_plot_parts[i]))
 			return 1u << i;
 	return only ? 0 : (1u << CLI_PLOT_PARTS) - 1;
+}
+
+/* Cluster, number of runs and probes, and dates. */
+static void put_caption(struct np_figure *f, const struct np_profile *p)
+{
+	const struct np_record *r = p->ev.fabric;
+	char first[CLI_NUMBER], last[CLI_NUMBER], idle[80] = "";
+	double from = INFINITY, to = 0;
+
+	for (size_t i = 0; i < p->runs->n; i++) {
+		if (p->ev.use[i] >= NP_RUN_FABRIC)
+			continue;
+		from = fmin(from, p->runs->run[i]->start);
+		to = fmax(to, p->runs->run[i]->end);
+	}
+	f->date = to;
+	cli_day(from, first);
+	cli_day(to, last);
+	if (p->idle.n_runs && !p->is_idle)
+		snprintf(idle, sizeof(idle), "; idle: n = %llu probes",
+			 (unsigned long long)p->idle.moments.n);
+	np_figure_caption(f, "%s on %s (%s), n = %zu runs alone and %zu beside "
+			  "levels, %llu probes%s; %s%s%s.", p->runs->app,
+			  r && r->cluster ? r->cluster : "an unknown cluster",
+			  r && r->probe.transport ? r->probe.transport :
+						    "transport unknown",
+			  p->ev.latency.n_runs, p->ev.count[NP_RUN_BESIDE],
+			  (unsigned long long)p->ev.latency.moments.n, idle,
+			  first, strcmp(first, last) ? " to " : "",
+			  strcmp(first, last) ? last : "");
 }
 
 /* What is known of it; the first thing that is not is said. */
@@ -42,7 +73,7 @@ static int fill(struct np_figure *f, unsigned parts,
 		return cli_fail("%s: %s", p->runs->app, missing[0]);
 	if (n)
 		cli_fail("%s, left out: %s", p->runs->app, missing[0]);
-	cli_plot_caption(f, p);
+	put_caption(f, p);
 	return -1;
 }
 

@@ -1,14 +1,595 @@
-/* netprof simulate: what placement would have done to a queue of jobs. */
+/*
+ * netprof simulate: what placement would have done to a queue of jobs.
+ *
+ * cli_simulate_setup.c reads jobs, cluster, profiles and policies.  Here every
+ * policy is simulated with every seed, and the results are printed.
+ */
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli_json_put.h"
+#include "cli_output.h"
+#include "cli_print.h"
 #include "cli_simulate.h"
 #include "cli_text.h"
+#include "np_array.h"
+#include "np_figure.h"
 
+/*PAGES*/
+#define NAME 26	     /* columns of a row's name */
+#define COLUMN 13    /* of a policy */
+#define MOST_SHOWN 4 /* policies beside each other on a screen */
+#define PAYERS 3
+
+/* "12.3 %" of a share, with a sign */
+static const char *share(double v, char buf[CLI_NUMBER])
+{
+	snprintf(buf, CLI_NUMBER, "%.1f %%", fabs(100 * v) < .05 ? 0 : 100 * v);
+	return buf;
+}
+
+static const char *interval(const struct np_sim_share *s, char *buf, size_t len)
+{
+	buf[0] = '\0';
+	if (isfinite(s->low))
+		snprintf(buf, len, " [%.1f, %.1f]", 100 * s->low,
+			 100 * s->high);
+	return buf;
+}
+
+/* The policy that the verdict is about: the last one that acts. */
+static const struct cli_sim_policy *acting(const struct cli_simulate *s)
+{
+	for (size_t i = s->n_policies; i-- > 1;)
+		if (s->policy[i].p.mode > NP_MODE_ADVISE)
+			return &s->policy[i];
+	return NULL;
+}
+
+static double span_days(const struct cli_simulate *s)
+{
+	return (double)(s->job[s->log.n - 1].submit_sec -
+			s->job[0].submit_sec) / 86400;
+}
+
+/* "30 days", "3 hours" */
+static const char *say_span(const struct cli_simulate *s, char buf[CLI_NUMBER])
+{
+	double days = span_days(s);
+
+	if (days >= 2)
+		snprintf(buf, CLI_NUMBER, "%.0f days", days);
+	else if (days >= 2 / 24.0)
+		snprintf(buf, CLI_NUMBER, "%.0f hours", 24 * days);
+	else
+		snprintf(buf, CLI_NUMBER, "%.0f minutes", 1440 * days);
+	return buf;
+}
+
+/* Why no policy would do anything; NULL: one may. */
+static const char *say_nothing(const struct cli_simulate *s, char *buf,
+			       size_t len)
+{
+	const struct cli_sim_policy *p = acting(s);
+	double limit = p ? p->p.policy.max_slowdown : NAN;
+	char text[CLI_NUMBER], other[CLI_NUMBER];
+
+	if (!p || p->sum.held || p->sum.confined)
+		return NULL;
+	if (!s->known_jobs)
+		snprintf(buf, len, "Placement would do nothing here: no job of "
+			 "the log has a profile.");
+	else if (s->worst <= limit)
+		snprintf(buf, len, "Placement would do nothing here: no "
+			 "application is predicted to slow another on its leaf "
+			 "switch by more than %s (MaxSlowdown); the most is "
+			 "%s.", share(limit, text), share(s->worst, other));
+	else
+		snprintf(buf, len, "Placement would have done nothing here: "
+			 "no two jobs that conflict wanted nodes at the same "
+			 "time.");
+	return buf;
+}
+
+static void say_verdict(const struct cli_simulate *s, char *buf, size_t len)
+{
+	const struct cli_sim_policy *p = acting(s);
+	char a[CLI_NUMBER], b[CLI_NUMBER], c[64], d[64], span[CLI_NUMBER];
+
+	if (!p || !s->seeds_done) {
+		snprintf(buf, len, p ? "Stopped before there was anything to "
+			 "compare." : "No policy that acts was simulated.");
+		return;
+	}
+	if (say_nothing(s, buf, len))
+		return;
+	snprintf(buf, len, "On these %s, %s would have %s %s of node-hours%s "
+		 "and %s jobs by %s of their wait%s; %zu of %zu jobs would "
+		 "have been held longer than %d minutes.", say_span(s, span),
+		 p->name, p->gain.recovered.value < 0 ? "lost" : "recovered",
+		 share(fabs(p->gain.recovered.value), a),
+		 interval(&p->gain.recovered, c, sizeof(c)),
+		 p->gain.delay.value < 0 ? "advanced" : "delayed",
+		 share(fabs(p->gain.delay.value), b),
+		 interval(&p->gain.delay, d, sizeof(d)), p->sum.held_long,
+		 p->sum.started, NP_SIM_LONG_HOLD_SEC / 60);
+}
+
+/* A row of the table: a value of each policy. */
+enum unit { U_COUNT, U_SEC, U_SHARE, U_HOURS, U_NUMBER };
+#define AT(member) offsetof(struct np_sim_summary, member)
+static const struct row {
+	const char *name, *key;
+	enum unit unit;
+	size_t at;
+} rows[] = {
+	{ "Wait, mean", "wait_mean_sec", U_SEC, AT(wait_mean_sec) },
+	{ "Wait, median", "wait_median_sec", U_SEC, AT(wait_median_sec) },
+	{ "Wait, 95th percentile", "wait_p95_sec", U_SEC, AT(wait_p95_sec) },
+	{ "Bounded slowdown, mean", "bounded_slowdown", U_NUMBER,
+	  AT(slowdown_mean) },
+	{ "Utilisation", "utilisation", U_SHARE, AT(utilisation) },
+	{ "Makespan", "makespan_sec", U_SEC, AT(makespan_sec) },
+	{ "Node-hours used", "used_node_sec", U_HOURS, AT(used_node_sec) },
+	{ "Lost to interference", "lost_node_sec", U_HOURS,
+	  AT(lost_node_sec) },
+	{ "Jobs slowed", "jobs_slowed", U_COUNT, AT(slowed) },
+	{ "Ended by their time limit", "limits_reached", U_COUNT, AT(limits) },
+	{ "Jobs confined", "jobs_confined", U_COUNT, AT(confined) },
+	{ "Jobs held", "jobs_held", U_COUNT, AT(held) },
+	{ "Held over 10 min", "jobs_held_long", U_COUNT, AT(held_long) },
+	{ "Held longest", "held_longest_sec", U_SEC, AT(held_longest_sec) },
+	{ "Let go at MaxDefer", "jobs_let_go", U_COUNT, AT(let_go) },
+	{ "Started by backfill", "backfill_starts", U_COUNT,
+	  AT(backfill_starts) },
+};
+
+static double value_of(const struct row *r, const struct cli_sim_policy *p)
+{
+	const char *at = (const char *)&p->sum + r->at;
+
+	return r->unit == U_COUNT ? (double)*(const size_t *)at :
+				    *(const double *)at;
+}
+
+static const char *say_value(const struct row *r, double v,
+			     char buf[CLI_NUMBER])
+{
+	switch (r->unit) {
+	case U_SEC:
+		return v < 1 ? strcpy(buf, "0 s") : cli_sec(v, buf);
+	case U_SHARE:
+		return share(v, buf);
+	case U_HOURS:
+		snprintf(buf, CLI_NUMBER, "%.0f h", v / 3600);
+		return buf;
+	case U_NUMBER:
+		snprintf(buf, CLI_NUMBER, "%.2f", v);
+		return buf;
+	default:
+		snprintf(buf, CLI_NUMBER, "%.0f", v);
+		return buf;
+	}
+}
+
+static void table(const struct cli_simulate *s, size_t from, size_t to)
+{
+	char text[CLI_NUMBER];
+
+	printf("\n%s%-*s", cli_colour(CLI_BOLD), NAME, "");
+	for (size_t i = from; i < to; i++) {
+		char name[4 * COLUMN];
+		const char *p = s->policy[i].name;
+
+		if (strchr(p, ':'))
+			p = strchr(p, ':') + 1;
+		cli_right(stdout, cli_cut(p, COLUMN - 1, name, sizeof(name)),
+			  COLUMN);
+	}
+	printf("%s\n", cli_colour(CLI_PLAIN));
+	for (size_t r = 0; r < NP_ARRAY_SIZE(rows); r++) {
+		printf("%-*s", NAME, rows[r].name);
+		for (size_t i = from; i < to; i++)
+			cli_right(stdout, say_value(&rows[r], value_of(&rows[r],
+				&s->policy[i]), text), COLUMN);
+		putchar('\n');
+	}
+}
+
+/* Who paid: jobs of one kind, of the first seed. */
+
+struct payer {
+	uint32_t key;
+	size_t jobs;
+	double before, after; /* wait, seconds */
+	double recovered;     /* node-seconds */
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct payer *x = a, *y = b;
+
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static double change_of(const struct payer *p)
+{
+	return p->jobs ? (p->after - p->before) / (double)p->jobs : 0;
+}
+
+static int by_change(const void *a, const void *b)
+{
+	double x = change_of(a), y = change_of(b);
+
+	return x > y ? -1 : x < y;
+}
+
+enum kind { BY_USER, BY_SIZE, BY_PARTITION, N_KINDS };
+static const char *const kind_name[N_KINDS] = { "user", "size", "partition" };
+static const char *const size_name[] = { "1 node", "2 to 8 nodes",
+					 "9 to 64 nodes", "over 64 nodes" };
+
+static uint32_t key_of(const struct cli_simulate *s, size_t i, enum kind kind)
+{
+	uint32_t nodes = s->job[i].nodes;
+
+	if (kind == BY_SIZE)
+		return nodes == 1 ? 0 : nodes <= 8 ? 1 : nodes <= 64 ? 2 : 3;
+	return kind == BY_USER ? s->log.job[i].user : s->log.job[i].partition;
+}
+
+/* Sums by key, the greatest change of the mean wait first; NULL: no memory. */
+static struct payer *payers(const struct cli_simulate *s, enum kind kind,
+			    size_t *n)
+{
+	struct payer *p = calloc(s->log.n + 1, sizeof(*p));
+	size_t k = 0;
+
+	for (size_t i = 0; p && i < s->log.n; i++) {
+		const struct np_sim_fate *a = &s->without[i], *b = &s->with[i];
+
+		if (a->end_sec < 0 || b->end_sec < 0 || a->start_sec < 0 ||
+		    b->start_sec < 0)
+			continue;
+		p[k++] = (struct payer){
+			.key = key_of(s, i, kind), .jobs = 1,
+			.before = (double)(a->start_sec - a->eligible_sec),
+			.after = (double)(b->start_sec - b->eligible_sec),
+			.recovered = s->job[i].nodes * (double)
+				((a->end_sec - a->start_sec) -
+				 (b->end_sec - b->start_sec)),
+		};
+	}
+	*n = 0;
+	if (!p)
+		return NULL;
+	qsort(p, k, sizeof(*p), by_key);
+	for (size_t i = 0; i < k; i++) {
+		struct payer *to = *n ? &p[*n - 1] : NULL;
+
+		if (!to || to->key != p[i].key) {
+			p[(*n)++] = p[i];
+			continue;
+		}
+		to->jobs++;
+		to->before += p[i].before;
+		to->after += p[i].after;
+		to->recovered += p[i].recovered;
+	}
+	qsort(p, *n, sizeof(*p), by_change);
+	return p;
+}
+
+static const char *payer_name(const struct cli_simulate *s, enum kind kind,
+			      uint32_t key, char *buf, size_t len)
+{
+	if (kind == BY_SIZE)
+		return size_name[key];
+	np_queue_text(&s->log, key, buf, len);
+	return *buf ? buf : "-";
+}
+
+static void say_payers(const struct cli_simulate *s)
+{
+	char name[64], wait[CLI_NUMBER];
+
+	printf("\n%s%-10s %-18s %8s %14s %18s%s\n", cli_colour(CLI_BOLD),
+	       "Who paid", "", "Jobs", "Wait changed", "Node-hours gained",
+	       cli_colour(CLI_PLAIN));
+	for (enum kind kind = BY_USER; kind < N_KINDS; kind++) {
+		size_t n;
+		struct payer *p = payers(s, kind, &n);
+
+		for (size_t i = 0; p && i < n && i < PAYERS + (kind == BY_SIZE);
+		     i++) {
+			double change = change_of(&p[i]);
+
+			printf("%-10s ", i ? "" : kind_name[kind]);
+			cli_left(stdout, payer_name(s, kind, p[i].key, name,
+						    sizeof(name)), 18);
+			printf(" %8zu ", p[i].jobs);
+			snprintf(wait, sizeof(wait), "%+.0f s",
+				 fabs(change) < .5 ? 0 : change);
+			cli_right(stdout, wait, 14);
+			printf("%16.1f h\n", fabs(p[i].recovered) < 180 ? 0 :
+			       p[i].recovered / 3600);
+		}
+		free(p);
+	}
+}
+
+/* What is not profiled yet, and what that might bring. */
+
+struct name {
+	uint32_t text;
+	double node_sec;
+};
+
+static int by_node_sec(const void *a, const void *b)
+{
+	const struct name *x = a, *y = b;
+
+	return x->node_sec > y->node_sec ? -1 : x->node_sec < y->node_sec;
+}
+
+static struct name *unprofiled(const struct cli_simulate *s, size_t *n)
+{
+	struct name *all = calloc(s->log.text.n + 1, sizeof(*all));
+
+	*n = 0;
+	if (!all)
+		return NULL;
+	for (size_t i = 0; i < s->log.text.n; i++)
+		all[i].text = (uint32_t)i;
+	for (size_t i = 0; i < s->log.n; i++)
+		if (s->job[i].profile < 0 &&
+		    s->log.job[i].name != NP_QUEUE_NONE)
+			all[s->log.job[i].name].node_sec +=
+				(double)s->job[i].nodes * s->job[i].run_sec;
+	qsort(all, s->log.text.n, sizeof(*all), by_node_sec);
+	while (*n < s->log.text.n && all[*n].node_sec > 0)
+		++*n;
+	return all;
+}
+
+static double known_share(const struct cli_simulate *s)
+{
+	return s->all_node_sec > 0 ? s->known_node_sec / s->all_node_sec : 0;
+}
+
+static void say_profiling(const struct cli_simulate *s)
+{
+	const struct cli_sim_policy *p = acting(s);
+	double known = known_share(s), sum = 0;
+	char line[512] = "", text[CLI_NUMBER], name[48];
+	struct name *all;
+	size_t n, few;
+
+	cli_say(CLI_PLAIN, 2, "With profile: %zu of %zu jobs, %s of their "
+		"node-hours.", s->known_jobs, s->log.n, share(known, text));
+	all = s->o->mix || known > .9 ? NULL : unprofiled(s, &n);
+	if (!all || !n) {
+		free(all);
+		return;
+	}
+	few = n < PAYERS ? n : PAYERS;
+	for (size_t i = 0; i < few; i++) {
+		sum += all[i].node_sec / s->all_node_sec;
+		cli_add(line, sizeof(line), "%s%s", i ? ", " : "",
+			np_queue_text(&s->log, all[i].text, name,
+				      sizeof(name)));
+	}
+	cli_say(CLI_PLAIN, 2, "Most node-hours without one: %s (%s of all).  "
+		"sbatch --netprofile=NAME --netprofile-calibrate measures "
+		"one.", line, share(sum, text));
+	/* A loss needs a profile on both sides. */
+	if (p && known > 0 && p->gain.recovered.value > 0)
+		cli_say(CLI_PLAIN, 2, "If these were like those that are "
+			"profiled, about %s of node-hours would be recovered "
+			"with them.", share(p->gain.recovered.value *
+				fmin(1, known + sum) * fmin(1, known + sum) /
+				(known * known), text));
+	free(all);
+}
+
+static void say_source(const struct cli_simulate *s)
+{
+	char line[256];
+
+	cli_say(CLI_PLAIN, 2, "Jobs: %zu of %s.  Cluster: %s.", s->log.n,
+		s->source, s->cluster_text);
+	cli_say(CLI_PLAIN, 2, "Predictions: %s.  Seeds: %zu.", s->press_text,
+		s->seeds_done);
+	for (int i = 0; i < NP_QUEUE_N_ODD; i++)
+		if (s->log.odd[i])
+			cli_say(CLI_PLAIN, 2, "%s: %zu.", np_queue_odd_text[i],
+				s->log.odd[i]);
+	if (*s->log.unused)
+		cli_say(CLI_PLAIN, 2, "Columns that mean nothing here: %s.",
+			s->log.unused);
+	if (s->policy[0].sum.too_large)
+		cli_say(CLI_YELLOW, 2, "Jobs larger than the cluster, left out: "
+			"%zu.", s->policy[0].sum.too_large);
+	if (s->merged)
+		cli_say(CLI_PLAIN, 2, "Partitions beyond %d, put into one: "
+			"%u.", NP_SIM_MAX_PARTITIONS - 1, s->merged);
+	snprintf(line, sizeof(line), "Not simulated: memory, generic "
+		 "resources, licences, preemption, QOS and association limits, "
+		 "and run times other than the log's.");
+	cli_wrap(stdout, line, 2);
+}
+
+static int sim_text(const struct cli_simulate *s)
+{
+	char line[1024], text[CLI_NUMBER];
+
+	if (s->stopped)
+		cli_say(CLI_YELLOW, 0, "Stopped after %s: what follows is of "
+			"the jobs that had ended by then.",
+			share(s->share_done, text));
+	say_verdict(s, line, sizeof(line));
+	cli_say(CLI_BOLD, 0, "%s", line);
+	for (size_t from = 0; from < s->n_policies; from += MOST_SHOWN)
+		table(s, from, from + MOST_SHOWN < s->n_policies ?
+		      from + MOST_SHOWN : s->n_policies);
+	if (acting(s) && s->with && !say_nothing(s, line, sizeof(line)))
+		say_payers(s);
+	putchar('\n');
+	say_profiling(s);
+	say_source(s);
+	return CLI_DONE;
+}
+
+/* For programs. */
+
+static void put_share(json_object *in, const char *key,
+		      const struct np_sim_share *v)
+{
+	json_object *o = cli_put_object(in, key);
+
+	cli_put_computed(o, "value", v->value);
+	cli_put_computed(o, "low", v->low);
+	cli_put_computed(o, "high", v->high);
+}
+
+static void put_policy(json_object *list, const struct cli_simulate *s,
+		       size_t i)
+{
+	const struct cli_sim_policy *p = &s->policy[i];
+	json_object *o = cli_append_object(list);
+
+	cli_put_text(o, "policy", p->name);
+	cli_put_text(o, "mode", np_mode_name(p->p.mode));
+	cli_put_computed(o, "max_slowdown", p->p.policy.max_slowdown);
+	cli_put_computed(o, "max_defer_sec", p->p.policy.max_defer_sec);
+	for (size_t r = 0; r < NP_ARRAY_SIZE(rows); r++)
+		if (rows[r].unit == U_COUNT)
+			cli_put_count(o, rows[r].key,
+				      (uint64_t)value_of(&rows[r], p));
+		else
+			cli_put_computed(o, rows[r].key,
+					 value_of(&rows[r], p));
+	if (!cli_put_if(o, "against_first", i && s->seeds_done))
+		return;
+	o = cli_put_object(o, "against_first");
+	put_share(o, "recovered", &p->gain.recovered);
+	put_share(o, "delay", &p->gain.delay);
+	cli_put_computed(o, "wait_change_sec", p->gain.wait_change_sec);
+}
+
+static void put_payers(json_object *list, const struct cli_simulate *s,
+		       enum kind kind)
+{
+	size_t n;
+	struct payer *p = payers(s, kind, &n);
+	char name[128];
+
+	for (size_t i = 0; p && i < n; i++) {
+		json_object *o = cli_append_object(list);
+
+		cli_put_text(o, "by", kind_name[kind]);
+		cli_put_text(o, "who", payer_name(s, kind, p[i].key, name,
+						  sizeof(name)));
+		cli_put_count(o, "jobs", p[i].jobs);
+		cli_put_computed(o, "wait_change_sec", change_of(&p[i]));
+		cli_put_computed(o, "recovered_node_sec", p[i].recovered);
+	}
+	free(p);
+}
+
+static const struct cli_table parsable = {
+	"what|policy|mode|wait_mean_sec|wait_median_sec|wait_p95_sec|"
+	"bounded_slowdown|utilisation|makespan_sec|used_node_sec|"
+	"lost_node_sec|jobs_slowed|limits_reached|jobs_confined|jobs_held|"
+	"jobs_held_long|held_longest_sec|jobs_let_go|recovered|"
+	"recovered_low|recovered_high|delay|delay_low|delay_high",
+	{ { "policies", "=policy|policy|mode|wait_mean_sec|wait_median_sec|"
+	    "wait_p95_sec|bounded_slowdown|utilisation|makespan_sec|"
+	    "used_node_sec|lost_node_sec|jobs_slowed|limits_reached|"
+	    "jobs_confined|jobs_held|jobs_held_long|held_longest_sec|"
+	    "jobs_let_go|against_first/recovered/value|"
+	    "against_first/recovered/low|against_first/recovered/high|"
+	    "against_first/delay/value|against_first/delay/low|"
+	    "against_first/delay/high" } },
+};
+
+static int sim_data(const struct cli_simulate *s, enum cli_format format)
+{
+	json_object *j = json_object_new_object(), *list;
+	char line[1024];
+
+	say_verdict(s, line, sizeof(line));
+	cli_put_text(j, "verdict", line);
+	cli_put_bool(j, "stopped", s->stopped);
+	cli_put_text(j, "source", s->source);
+	cli_put_count(j, "jobs", s->log.n);
+	cli_put_count(j, "jobs_with_profile", s->known_jobs);
+	cli_put_computed(j, "node_sec_with_profile", known_share(s));
+	cli_put_count(j, "jobs_too_large", s->policy[0].sum.too_large);
+	cli_put_count(j, "nodes", s->leaves->n_nodes);
+	cli_put_count(j, "leaves", s->leaves->n);
+	cli_put_count(j, "seeds", s->seeds_done);
+	cli_put_text(j, "predictions", s->press_text);
+	list = cli_put_array(j, "changed_or_left_out");
+	for (int i = 0; i < NP_QUEUE_N_ODD; i++)
+		if (s->log.odd[i]) {
+			json_object *o = cli_append_object(list);
+
+			cli_put_text(o, "what", np_queue_odd_text[i]);
+			cli_put_count(o, "count", s->log.odd[i]);
+		}
+	list = cli_put_array(j, "policies");
+	for (size_t i = 0; i < s->n_policies; i++)
+		put_policy(list, s, i);
+	list = cli_put_array(j, "who_paid");
+	for (int kind = 0; s->with && kind < N_KINDS; kind++)
+		put_payers(list, s, (enum kind)kind);
+	return cli_print_page(format, "simulate", j, &parsable);
+}
+
+/* What each policy recovers, and how much longer jobs wait for it. */
+static int sim_plot(const struct cli_simulate *s, const char *path)
+{
+	struct np_figure *f = np_figure_new("What each policy would have done");
+	struct np_panel *p[2] = {
+		f ? np_figure_panel(f, "Node-hours recovered") : NULL,
+		f ? np_figure_panel(f, "Change of the wait") : NULL,
+	};
+
+	for (int k = 0; p[0] && p[1] && k < 2; k++) {
+		struct np_shape *shape;
+
+		np_figure_axis(f, &p[k]->x, NP_AXIS_NAMES, "policy");
+		np_figure_axis(f, &p[k]->y, NP_AXIS_LINEAR, k ?
+			       "of the wait without (%)" :
+			       "of node-hours used without (%)");
+		shape = np_figure_shape(f, p[k], NP_SHAPE_POINTS, (unsigned)k,
+					NULL);
+		for (size_t i = 1; i < s->n_policies; i++) {
+			const struct np_sim_share *v = k ?
+				&s->policy[i].gain.delay :
+				&s->policy[i].gain.recovered;
+
+			np_figure_name(f, &p[k]->x, s->policy[i].name);
+			np_figure_add(f, shape, (double)(i - 1),
+				      100 * v->value, 100 * v->low,
+				      100 * v->high);
+		}
+	}
+	if (f)
+		np_figure_caption(f, "Beside %s; %zu jobs of %s on %s; %zu "
+				  "seeds; intervals of 95 %% from weeks and "
+				  "seeds. Predictions: %s.", s->policy[0].name,
+				  s->log.n, s->source, s->cluster_text,
+				  s->seeds_done, s->press_text);
+	return cli_figure_save(f, path);
+}
+/*CMD*/
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int sig)
@@ -291,8 +872,8 @@ static int run_simulate(const struct cli_cmd *self, int argc, char **argv)
 	if (s.events && fclose(s.events) && rc < 0)
 		rc = cli_fail("%s: %s", ask.events, strerror(errno));
 	if (rc < 0)
-		rc = o.plot ? cli_sim_plot(&s, o.plot) :
-		     o.format ? cli_sim_data(&s, o.format) : cli_sim_text(&s);
+		rc = o.plot ? sim_plot(&s, o.plot) :
+		     o.format ? sim_data(&s, o.format) : sim_text(&s);
 	release(&s);
 	return rc;
 }

@@ -1,10 +1,418 @@
-/* netprof status: what placement does at this moment. */
+/*
+ * netprof status: what placement does at the moment.
+ *
+ * The state writer of the job_submit plugin leaves its last decision in the
+ * store (np_state.h).  The page shows it on one screen: the two tables share the
+ * lines that the facts above them leave.
+ */
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "cli_json_put.h"
+#include "cli_output.h"
+#include "cli_print.h"
 #include "cli_profile.h"
-#include "cli_status.h"
+#include "cli_state.h"
+#include "cli_text.h"
 #include "np_conf.h"
+#include "np_figure.h"
+
+#define LINE 1024
+#define MIN_ROWS 3   /* of each table, however short the screen */
+#define FEW_CLAIMS 3 /* denied uses of names that are shown without --all */
+#define PLOT_LEAVES 60 /* leaves that are drawn without --all */
+
+struct status {
+	const struct np_state *s;
+	double now;
+	bool places; /* the configuration on this host asks for placement */
+	bool all;    /* --all: every leaf and every job */
+	const struct np_state_leaf **leaf; /* worst predicted slowdown first */
+	const struct np_state_job **apart; /* jobs kept apart, by number */
+	size_t n_apart;
+	size_t n_running, n_known, n_pending; /* jobs that placement considers */
+};
+
+/* ---- text ---- */
+
+
+
+static void print_mode(const struct status *t)
+{
+	char line[LINE];
+	bool stale = cli_state_stale(t->s, t->now);
+
+	cli_say(stale ? CLI_RED : CLI_BOLD, 0, "%s",
+		cli_say_mode(t->s, t->now, t->places, line, sizeof(line)));
+}
+
+static void print_decision(const struct status *t)
+{
+	const struct np_state *s = t->s;
+	char age[96], every[CLI_NUMBER], took[CLI_NUMBER];
+
+	cli_labelled(stdout, "Decided",
+		     "%s by %.64s on %.64s, every %s, in %s",
+		     cli_age(s->date, t->now, age, sizeof(age)),
+		     *s->controller ? s->controller : "slurmctld",
+		     *s->cluster ? s->cluster : "a cluster",
+		     cli_setting_sec(s->interval_sec, every),
+		     cli_sec(s->decide_sec, took));
+	cli_labelled(stdout, "Jobs", "%zu running, %zu of them with a profile; "
+		     "%zu pending, %zu of them kept apart; %u profile%s",
+		     t->n_running, t->n_known, t->n_pending, t->n_apart,
+		     s->n_profiles, s->n_profiles == 1 ? "" : "s");
+}
+
+/* Nothing for "".  Returns how many lines were printed. */
+static int print_text(const char *label, const char *text)
+{
+	const size_t width = CLI_COLUMNS - CLI_LABEL;
+
+	cli_labelled(stdout, label, "%s", text);
+	return (int)((strlen(text) + width - 1) / width);
+}
+
+/* Users whose jobs use a published profile name without authorisation. */
+static int print_denied(const struct status *t)
+{
+	size_t n = t->s->n_claims;
+	size_t shown = t->all || n <= FEW_CLAIMS ? n : FEW_CLAIMS - 1;
+	char line[LINE];
+	int lines = 0;
+
+	for (size_t i = 0; i < shown; i++)
+		lines += print_text(i ? "" : "Denied",
+				    cli_say_claim(&t->s->claim[i], line,
+						  sizeof(line)));
+	if (shown < n) {
+		snprintf(line, sizeof(line), "%zu more (shown with --all)",
+			 n - shown);
+		lines += print_text("", line);
+	}
+	if (t->s->more_denied) {
+		snprintf(line, sizeof(line), "%u more job%s of other users",
+			 t->s->more_denied, t->s->more_denied == 1 ? "" : "s");
+		lines += print_text("", line);
+	}
+	return lines;
+}
+
+/* Returns how many lines were printed, about. */
+static int print_facts(const struct status *t)
+{
+	int lines = 4; /* two for the mode, and Decided and Jobs */
+
+	print_mode(t);
+	print_decision(t);
+	lines += print_text("Fabric", t->s->fabric);
+	lines += print_text("Trouble", t->s->trouble);
+	return lines + print_denied(t);
+}
+
+static void leaf_row(const struct status *t, const struct np_state_leaf *l)
+{
+	bool much = l->strain > t->s->max_slowdown;
+
+	cli_left(stdout, *l->name ? l->name : "(none)", 20);
+	printf("%6u%6u%13u%6u%13u", l->n_nodes, l->n_idle, l->n_away,
+	       l->n_jobs, l->n_known);
+	if (much)
+		fputs(cli_colour(CLI_YELLOW), stdout);
+	cli_right_as(cli_change, l->n_known ? l->strain : NAN, 16);
+	printf("%s\n", much ? cli_colour(CLI_PLAIN) : "");
+}
+
+static void print_other_leaves(const struct status *t, size_t from)
+{
+	uint32_t nodes = 0, idle = 0;
+	char strain[CLI_NUMBER];
+
+	for (size_t i = from; i < t->s->n_leaves; i++) {
+		nodes += t->leaf[i]->n_nodes;
+		idle += t->leaf[i]->n_idle;
+	}
+	printf("%zu more leaf switches: %u nodes, %u idle, worst slowdown %s "
+	       "(shown with --all)\n", t->s->n_leaves - from, nodes, idle,
+	       cli_change(t->leaf[from]->strain, strain));
+}
+
+static void print_leaves(const struct status *t, size_t rows)
+{
+	size_t n = t->s->n_leaves, shown = n <= rows ? n : rows - 1;
+
+	/* The slowdown is the worst that is predicted for a job there. */
+	cli_head("%-20s%6s%6s%13s%6s%13s%16s", "Leaf", "Nodes", "Idle",
+		 "Down/drained", "Jobs", "With profile", "Worst slowdown");
+	for (size_t i = 0; i < shown; i++)
+		leaf_row(t, t->leaf[i]);
+	if (shown < n)
+		print_other_leaves(t, shown);
+}
+
+/* "only leaf[0-1]", "until 14:03:05" */
+static void restriction_text(const struct np_state_job *j, char *buf,
+			     size_t len)
+{
+	char date[CLI_NUMBER];
+	const char *as = j->applied ? "" : "advice: ";
+
+	if (!strcmp(j->action, "defer")) {
+		cli_date(j->until, date);
+		snprintf(buf, len, "%suntil %s", as,
+			 strchr(date, 'T') ? strchr(date, 'T') + 1 : date);
+	} else {
+		snprintf(buf, len, "%sonly %s", as, j->leaves);
+	}
+}
+
+/* "17 lmp", or "17 +2" if there are two more jobs than the worst. */
+static void causes_text(const struct np_state_job *j,
+			const struct np_state_cause *worst, char *buf,
+			size_t len)
+{
+	size_t others = 0;
+
+	for (size_t i = 0; i < j->n_causes; i++) {
+		bool seen = j->cause[i].other == worst->other;
+
+		for (size_t k = 0; !seen && k < i; k++)
+			seen = j->cause[k].other == j->cause[i].other;
+		others += !seen;
+	}
+	if (others)
+		snprintf(buf, len, "%u +%zu", worst->other, others);
+	else
+		snprintf(buf, len, "%u %.64s", worst->other,
+			 cli_app_name(worst->other_app));
+}
+
+static void apart_row(const struct np_state_job *j)
+{
+	const struct np_state_cause *c = cli_worst_cause(j);
+	char id[CLI_NUMBER], kept[LINE], from[128] = "-", why[128] = "-";
+	char by[CLI_NUMBER], shown[160];
+
+	restriction_text(j, kept, sizeof(kept));
+	cli_job_name(j->id, j->array, j->task, id);
+	if (c) {
+		causes_text(j, c, from, sizeof(from));
+		if (cli_victim_self(j, c))
+			snprintf(why, sizeof(why), "itself %s", cli_change(
+				 c->slowdown, by));
+		else
+			snprintf(why, sizeof(why), "%u %s", c->victim,
+				 cli_change(c->slowdown, by));
+	}
+	printf("%-11s ", id);
+	cli_left(stdout, cli_app_name(j->app), 13);
+	putchar(' ');
+	cli_left(stdout, kept, 24);
+	putchar(' ');
+	cli_left(stdout, from, 14);
+	printf(" %s\n", cli_cut(why, 14, shown, sizeof(shown)));
+}
+
+static void print_apart(const struct status *t, size_t rows)
+{
+	size_t n = t->n_apart, shown = n <= rows ? n : rows - 1;
+
+	if (!n)
+		return;
+	cli_head("%-11s %-13s %-24s %-14s %s", "Job", "Application",
+		 "Restriction", "Because of", "Would slow");
+	for (size_t i = 0; i < shown; i++)
+		apart_row(t->apart[i]);
+	if (shown < n)
+		printf("%zu more (shown with --all)\n", n - shown);
+}
+
+/* Divide the lines between both tables; *leaves and *jobs are the rows. */
+static void divide_lines(size_t room, size_t *leaves, size_t *jobs)
+{
+	size_t half = room / 2;
+
+	if (*leaves + *jobs <= room)
+		return;
+	if (*leaves <= half)
+		*jobs = room - *leaves;
+	else if (*jobs <= half)
+		*leaves = room - *jobs;
+	else
+		*leaves = half, *jobs = room - half;
+	if (*leaves < MIN_ROWS)
+		*leaves = MIN_ROWS;
+	if (*jobs < MIN_ROWS)
+		*jobs = MIN_ROWS;
+}
+
+static int status_text(const struct status *t)
+{
+	size_t leaves = t->s->n_leaves, jobs = t->n_apart;
+	int left = CLI_LINES - print_facts(t) - 4 /* empty lines and heads */;
+
+	if (!t->all)
+		divide_lines(left > 0 ? (size_t)left : 0, &leaves, &jobs);
+	print_leaves(t, leaves);
+	print_apart(t, jobs);
+	return CLI_DONE;
+}
+
+/* ---- output for programs ---- */
+
+static void put_leaf(json_object *list, const struct np_state_leaf *l)
+{
+	json_object *j = cli_append_object(list);
+
+	cli_put_text(j, "name", l->name);
+	cli_put_count(j, "n_nodes", l->n_nodes);
+	cli_put_count(j, "idle", l->n_idle);
+	cli_put_count(j, "away", l->n_away);
+	cli_put_count(j, "jobs", l->n_jobs);
+	cli_put_count(j, "known", l->n_known);
+	cli_put_real(j, "strain", l->strain);
+}
+
+static void put_claim(json_object *list, const struct np_state_claim *c)
+{
+	json_object *j = cli_append_object(list);
+	char user[CLI_NUMBER];
+
+	cli_put_count(j, "uid", c->uid);
+	cli_put_text(j, "user", cli_user(c->uid, user));
+	cli_put_text(j, "app", c->app);
+	cli_put_count(j, "jobs", c->n_jobs);
+	cli_put_bool(j, "refuted", c->refuted);
+	cli_put_text(j, "why", c->why);
+}
+
+static const struct cli_table table = {
+	"Kind|Name|App|Leaves|Nodes|Idle|Away|Jobs|Known|Strain|Action|"
+	"Applied|Until|HeldSec|From|Slowdown|Mode|AgeSec|Stale",
+	{
+		{ "leaves", "=leaf|name|||n_nodes|idle|away|jobs|known|strain|||"
+			    "||||../mode|../age_sec|../stale" },
+		{ "apart", "=job|job|app|leaves|n_nodes||||||action|applied|"
+			   "@until|held_sec|causes/0/other|causes/0/slowdown|mode|"
+			   "../age_sec|../stale" },
+		{ "claims", "=claim|uid|app|||||jobs|||=none||||||../mode|"
+			    "../age_sec|../stale" },
+	},
+};
+
+static int status_data(const struct status *t, enum cli_format format)
+{
+	json_object *j = json_object_new_object(), *list;
+	const struct np_state *s = t->s;
+
+	cli_put_snapshot(j, s, t->now);
+	cli_put_text(j, "fabric", s->fabric);
+	cli_put_text(j, "slurm_version", s->slurm_version);
+	cli_put_text(j, "netprof_version", s->netprof_version);
+	cli_put_count(j, "profiles", s->n_profiles);
+	cli_put_real(j, "decide_sec", s->decide_sec);
+	cli_put_count(j, "running", t->n_running);
+	cli_put_count(j, "known", t->n_known);
+	cli_put_count(j, "pending", t->n_pending);
+	list = cli_put_array(j, "leaves");
+	for (size_t i = 0; i < s->n_leaves; i++)
+		put_leaf(list, &s->leaf[i]);
+	list = cli_put_array(j, "apart");
+	for (size_t i = 0; i < t->n_apart; i++)
+		cli_put_job(cli_append_object(list), t->apart[i]);
+	list = cli_put_array(j, "claims");
+	for (size_t i = 0; i < s->n_claims; i++)
+		put_claim(list, &s->claim[i]);
+	return cli_print_page(format, "status", j, &table);
+}
+
+/* ---- plot ---- */
+
+
+static struct np_panel *panel(struct np_figure *f, const char *title,
+			      const char *label, const struct status *t,
+			      size_t n)
+{
+	struct np_panel *p = np_figure_panel(f, title);
+
+	if (!p)
+		return NULL;
+	np_figure_axis(f, &p->x, NP_AXIS_LINEAR, label);
+	np_figure_axis(f, &p->y, NP_AXIS_NAMES, "");
+	p->x.lo = 0;
+	for (size_t i = 0; i < n; i++)
+		np_figure_name(f, &p->y, *t->leaf[i]->name ? t->leaf[i]->name :
+							     "(none)");
+	return p;
+}
+
+static void add_nodes(struct np_figure *f, const struct status *t, size_t n)
+{
+	static const char *const name[] = { "busy", "idle", "down or drained" };
+	static const unsigned style[] = { 0, NP_STYLE_QUIET, 1 };
+	struct np_panel *p = panel(f, "Nodes of the leaf switches", "Nodes", t,
+				   n);
+
+	for (int part = 0; part < 3; part++) {
+		struct np_shape *s = np_figure_shape(f, p, NP_SHAPE_SPANS,
+						     style[part], name[part]);
+
+		for (size_t i = 0; i < n; i++) {
+			const struct np_state_leaf *l = t->leaf[i];
+			double all = l->n_nodes, away = all - l->n_away;
+			double busy = fmax(0, away - l->n_idle);
+			const double end[] = { 0, busy, away, all };
+
+			np_figure_add(f, s, NAN, (double)i, end[part],
+				      end[part + 1]);
+		}
+	}
+}
+
+static void add_strain(struct np_figure *f, const struct status *t,
+		       size_t n)
+{
+	struct np_panel *p = panel(f, "Worst predicted slowdown",
+				   "Of a job on the leaf switch (%)", t, n);
+	struct np_shape *s = np_figure_shape(f, p, NP_SHAPE_SPANS, 3, NULL);
+	double most = t->s->max_slowdown;
+
+	for (size_t i = 0; i < n; i++) {
+		most = fmax(most, t->leaf[i]->strain);
+		np_figure_add(f, s, NAN, (double)i, 0,
+			      100 * t->leaf[i]->strain);
+	}
+	if (p)
+		p->x.hi = 110 * fmax(most, 0.01);
+}
+
+static int status_plot(const struct status *t, const char *path)
+{
+	size_t n = t->s->n_leaves;
+	size_t shown = t->all || n <= PLOT_LEAVES ? n : PLOT_LEAVES;
+	struct np_figure *f;
+	char date[CLI_NUMBER];
+
+	if (!n)
+		return cli_fail("the last decision has no leaf switches");
+	f = np_figure_new(*t->s->cluster ? t->s->cluster : "cluster");
+	if (!f)
+		return cli_figure_save(f, path);
+	add_nodes(f, t, shown);
+	add_strain(f, t, shown);
+	np_figure_caption(f, "n = %zu leaf switches%s, %zu running jobs, %zu "
+			  "of them with a profile; decided %s.", n, shown < n ?
+			  " (those with the worst slowdowns are shown)" : "",
+			  t->n_running, t->n_known,
+			  cli_date(t->s->date, date));
+	f->date = t->s->date;
+	return cli_figure_save(f, path);
+}
+
+/* ---- the command ---- */
 
 static int by_strain(const void *a, const void *b)
 {
@@ -13,7 +421,7 @@ static int by_strain(const void *a, const void *b)
 
 	if (x->strain != y->strain)
 		return x->strain < y->strain ? 1 : -1;
-	return x < y ? -1 : x > y; /* as the cluster lists them */
+	return x < y ? -1 : x > y; /* else in the order of the cluster */
 }
 
 static int by_number(const void *a, const void *b)
@@ -24,7 +432,14 @@ static int by_number(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static void sort_jobs(struct cli_status *t)
+/* Pending, and confined or held, or advised to be. */
+static bool is_kept_apart(const struct np_state_job *j)
+{
+	return j->pending && (!strcmp(j->action, "confine") ||
+			      !strcmp(j->action, "defer"));
+}
+
+static void sort_jobs(struct status *t)
 {
 	for (size_t i = 0; i < t->s->n_jobs; i++) {
 		const struct np_state_job *j = &t->s->job[i];
@@ -32,28 +447,28 @@ static void sort_jobs(struct cli_status *t)
 		t->n_running += !j->pending;
 		t->n_known += !j->pending && j->known;
 		t->n_pending += j->pending;
-		if (cli_kept_apart(j))
+		if (is_kept_apart(j))
 			t->apart[t->n_apart++] = j;
 	}
 	if (t->n_apart)
 		qsort(t->apart, t->n_apart, sizeof(*t->apart), by_number);
 }
 
-static void cli_status_free(struct cli_status *t)
+static void status_free(struct status *t)
 {
 	free(t->leaf);
 	free(t->apart);
 }
 
-static int cli_status_make(const struct np_state *s, double now,
-			   struct cli_status *out)
+static int status_make(const struct np_state *s, double now,
+			   struct status *out)
 {
-	struct cli_status t = { .s = s, .now = now };
+	struct status t = { .s = s, .now = now };
 
 	t.leaf = calloc(s->n_leaves + 1, sizeof(*t.leaf));
 	t.apart = calloc(s->n_jobs + 1, sizeof(*t.apart));
 	if (!t.leaf || !t.apart) {
-		cli_status_free(&t);
+		status_free(&t);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < s->n_leaves; i++)
@@ -65,6 +480,7 @@ static int cli_status_make(const struct np_state *s, double now,
 	return 0;
 }
 
+/* Returns -1 to go on, or the exit status. */
 static int load(struct np_state *s, bool *places)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -77,17 +493,17 @@ static int load(struct np_state *s, bool *places)
 	*places = cli_places(&conf.place);
 	rc = np_state_load(conf.store, s, &err);
 	if (rc == -ENOENT && !*places)
-		return cli_fail("placement is off: there is no Placement= in "
-				"netprof.conf that asks for it");
+		return cli_fail("placement is off: no Placement= in "
+				"netprof.conf turns it on");
 	if (rc == -ENOENT)
-		return cli_fail("%s; netprof check says what is missing",
+		return cli_fail("%s; netprof check finds the reason",
 				err.text);
 	return rc ? cli_fail("%s", err.text) : -1;
 }
 
 static int run_status(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_status t;
+	struct status t;
 	struct cli_options o;
 	struct np_state s;
 	bool places;
@@ -97,29 +513,30 @@ static int run_status(const struct cli_cmd *self, int argc, char **argv)
 		rc = load(&s, &places);
 	if (rc >= 0)
 		return rc;
-	if (cli_status_make(&s, cli_now(), &t)) {
+	if (status_make(&s, cli_now(), &t)) {
 		np_state_free(&s);
 		return cli_fail("out of memory");
 	}
 	t.places = places;
 	t.all = o.all;
-	rc = o.plot ? cli_status_plot(&t, o.plot) :
-	     o.format ? cli_status_data(&t, o.format) : cli_status_text(&t);
-	cli_status_free(&t);
+	rc = o.plot ? status_plot(&t, o.plot) :
+	     o.format ? status_data(&t, o.format) : status_text(&t);
+	status_free(&t);
 	np_state_free(&s);
 	return rc;
 }
 
 const struct cli_cmd cmd_status = {
 	.name = "status", .args = "[--json|--parsable|--plot=FILE] [--all]",
-	.help = "what placement does: leaves, load, jobs kept apart",
+	.help = "what placement does: leaf switches, load, jobs kept apart",
 	.text =
-"What the placement in slurmctld last decided, and when: its mode, the leaf\n"
-"switches with their nodes, jobs and strain (the worst predicted slowdown of\n"
-"a job there), and the jobs that are kept apart, from whom and why.\n\n"
-"  --all               every leaf and job, not only as many as fit a screen\n"
-"  --plot=FILE         leaves as a picture: .svg, .png or .pdf\n"
-"  --json, --parsable  the same for programs; --parsable (-P) as in sacct",
+"Prints the last decision of the placement in slurmctld: its mode and age; the\n"
+"leaf switches with their nodes, jobs and the worst slowdown that is predicted\n"
+"for a job there; and the jobs that are kept apart, because of which other job\n"
+"and why.\n\n"
+"  --all               all leaf switches and jobs, even beyond one screen\n"
+"  --plot=FILE         draw the leaf switches: .svg, .png or .pdf\n"
+"  --json, --parsable  output for programs; --parsable (-P) as in sacct",
 	.examples =
 "  netprof status\n"
 "  netprof status --all\n"

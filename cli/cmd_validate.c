@@ -1,15 +1,757 @@
-/* netprof validate: how true are the predictions here? */
+/*
+ * netprof validate: how accurate are the predictions on this cluster?
+ *
+ * Inside an allocation it runs the user's programs alone, profiles them, and
+ * runs every pair on one leaf switch and, as a control, on two.  Each run is
+ * saved as soon as it has ended, so that the command can be stopped and started
+ * again.  Once everything is measured, it compares the pairs with the
+ * predictions, which needs no allocation.
+ */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "cli_alloc.h"
+#include "cli_ask.h"
+#include "cli_json_put.h"
 #include "cli_matrix.h"
+#include "cli_options.h"
+#include "cli_output.h"
+#include "cli_print.h"
 #include "cli_text.h"
-#include "cli_validate.h"
+#include "np_accuracy.h"
+#include "np_calibrate_run.h"
+#include "np_clock.h"
+#include "np_figure.h"
+#include "np_measured.h"
+#include "np_predict.h"
+#include "np_sidestep.h"
+#include "np_validate.h"
 
+struct validate {
+	struct np_validate_list list;
+	uint32_t repeats; /* runs of each pair */
+	const char *path; /* file of the results */
+	struct np_pairs pairs;
+
+	struct np_validate_result result; /* of pairs */
+	/*
+	 * Predictions, at [victim * list.n + co-runner]; valid where rc is 0.
+	 * NULL: not made yet.
+	 */
+	struct np_prediction *prediction;
+	int *rc;
+	struct np_score score, constant_score;
+	double constant; /* the constant slowdown that fits the pairs best */
+};
+
+/*RUN*/
+#define TICK_MS 10
+#define ATTEMPTS 3 /* of a run that does not end: starts of MPI can hang */
+#define LEAST_LIMIT_SEC 120
+#define LIMIT 20 /* times as long as it takes alone */
+
+/* ---- where ---- */
+
+static int survey(struct cli_alloc *at, const struct np_validate_list *l,
+			struct np_validate_sites *sites, char **transport,
+			struct np_err *err)
+{
+	const struct np_cal_setup none = { .n_levels = 0 };
+	struct np_cal_srun steps = {
+		.conf = &at->conf, .job = at->job, .env = at->env,
+		.stop = cli_alloc_stop(),
+	};
+	struct np_cal_run *run = np_cal_run_new(&np_cal_srun_ops, &steps,
+						&none);
+	struct np_cal_survey seen;
+	int rc = run ? np_cal_run_survey(run, at->nodes, at->n_nodes, &seen,
+					 err) :
+		       np_errf(err, -ENOMEM, "out of memory");
+
+	if (!rc)
+		rc = np_validate_sites_make(seen.node, seen.n, l, sites, err);
+	if (!rc) {
+		*transport = strdup(seen.transport);
+		if (!*transport) {
+			np_validate_sites_free(sites);
+			rc = np_errf(err, -ENOMEM, "out of memory");
+		}
+	}
+	np_cal_run_free(run);
+	return rc;
+}
+
+/* ---- one step ---- */
+
+struct runner {
+	struct validate *v;
+	const struct cli_alloc *at;
+	const struct np_validate_sites *sites;
+	const volatile sig_atomic_t *stop;
+	char here[PATH_MAX]; /* the working directory */
+	struct np_sidestep victim, corunner;
+	bool has_victim, has_corunner;
+};
+
+static void add_words(struct np_args *args, const struct np_validate_words *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		np_args_add(args, "%s", w->word[i]);
+}
+
+/* What the step's program writes: kept where the results are, for a look when it
+ * fails. */
+static void add_output(const struct runner *r, struct np_args *args,
+		       const struct np_sidestep *step)
+{
+	const char *at = r->v->path[0] == '/' ? "" : r->here;
+
+	np_args_add(args, "--output=%s%s%s.%s.out", at, *at ? "/" : "",
+		    r->v->path, step == &r->victim ? "victim" : "corunner");
+}
+
+/* words NULL: nothing is to be done there. */
+static int start(const struct runner *r, struct np_sidestep *step,
+		 const struct np_validate_program *p,
+		 const struct np_cal_hosts *hosts,
+		 const struct np_validate_words *words, bool profile,
+		 struct np_err *err)
+{
+	char *nodes = np_validate_hosts(hosts, p->nodes);
+	struct np_args args = { .n = 0 };
+	int rc;
+
+	if (!nodes)
+		return np_errf(err, -ENOMEM, "out of memory");
+	np_args_add(&args, "%s", r->at->srun);
+	np_args_add(&args, "--quiet");
+	np_args_add(&args, "--overlap");
+	np_args_add(&args, "--nodelist=%s", nodes);
+	np_args_add(&args, "--nodes=%u", p->nodes);
+	np_args_add(&args, "--ntasks=%u", p->nodes * p->per_node);
+	np_args_add(&args, "--ntasks-per-node=%u", p->per_node);
+	np_args_add(&args, "--distribution=block");
+	if (p->directory)
+		np_args_add(&args, "--chdir=%s", p->directory);
+	if (profile) {
+		np_args_add(&args, "--netprofile=%s", p->name);
+		np_args_add(&args, "--netprofile-calibrate");
+	}
+	add_output(r, &args, step);
+	add_words(&args, &p->srun);
+	if (words)
+		add_words(&args, words);
+	else
+		np_args_add(&args, "true");
+	rc = np_sidestep_start(step, &args, environ, 0, err);
+	np_args_free(&args);
+	free(nodes);
+	return rc;
+}
+
+static void drain(struct np_sidestep *step)
+{
+	struct pollfd p = { step->fd, POLLIN, 0 };
+
+	poll(&p, 1, TICK_MS);
+	np_sidestep_read(step, NULL, NULL);
+}
+
+static void end(struct np_sidestep *step, bool *has)
+{
+	struct np_sidestep_end ask = { .asked_sec = np_mono_sec() };
+	int sig = SIGTERM;
+
+	if (!*has)
+		return;
+	while (!np_sidestep_reap(step) && sig >= 0) {
+		if (sig)
+			np_sidestep_signal(step, sig);
+		drain(step);
+		sig = np_sidestep_end_due(&ask, np_mono_sec());
+	}
+	np_sidestep_close(step);
+	*has = false;
+}
+
+static bool failed(const struct np_sidestep *step)
+{
+	return step->status != 0;
+}
+
+static int tell_failed(const struct runner *r, const char *name,
+		       const struct np_sidestep *step, struct np_err *err)
+{
+	char cause[NP_ERR_LEN + 32];
+
+	np_sidestep_cause(step, cause, sizeof(cause));
+	return np_errf(err, -EPIPE, "%s failed: %s; what it wrote is in "
+		       "%s.%s.out", name, cause, r->v->path,
+		       step == &r->victim ? "victim" : "corunner");
+}
+
+/* ---- one run ---- */
+
+static int start_corunner(struct runner *r, const struct np_validate_task *t,
+			  struct np_err *err)
+{
+	const struct np_validate_program *p =
+		&r->v->list.program[t->corunner];
+	int rc = start(r, &r->corunner, p, t->kind == NP_PAIRS_APART ?
+		       &r->sites->apart : &r->sites->corunner,
+		       np_validate_longer(p), false, err);
+
+	r->has_corunner = !rc;
+	return rc;
+}
+
+/* It runs again and again as long as its victim does. */
+static int keep_corunner(struct runner *r, const struct np_validate_task *t,
+			 struct np_err *err)
+{
+	if (!r->has_corunner)
+		return 0;
+	np_sidestep_read(&r->corunner, NULL, NULL);
+	if (!np_sidestep_reap(&r->corunner))
+		return 0;
+	np_sidestep_close(&r->corunner);
+	r->has_corunner = false;
+	if (failed(&r->corunner))
+		return tell_failed(r, r->v->list.program[t->corunner].name,
+				   &r->corunner, err);
+	return start_corunner(r, t, err);
+}
+
+static int begin_corunner(struct runner *r, const struct np_validate_task *t,
+			  struct np_err *err)
+{
+	double until;
+	int rc;
+
+	if (t->corunner == NP_CAL_NONE)
+		return 0;
+	until = np_mono_sec() + r->v->list.program[t->corunner].begins_sec;
+	rc = start_corunner(r, t, err);
+	while (!rc && np_mono_sec() < until) {
+		if (*r->stop)
+			return np_errf(err, -EINTR, "stopped");
+		drain(&r->corunner);
+		rc = keep_corunner(r, t, err);
+	}
+	return rc;
+}
+
+/* 0: it has ended; -ETIMEDOUT: it does not. */
+static int wait_victim(struct runner *r, const struct np_validate_task *t,
+		       double limit_sec, double *sec, struct np_err *err)
+{
+	const char *name = r->v->list.program[t->victim].name;
+	double begin = np_mono_sec();
+	int rc = 0;
+
+	while (!rc) {
+		drain(&r->victim);
+		*sec = np_mono_sec() - begin;
+		if (np_sidestep_reap(&r->victim))
+			break;
+		if (*r->stop)
+			rc = np_errf(err, -EINTR, "stopped");
+		else if (*sec > limit_sec)
+			rc = np_errf(err, -ETIMEDOUT, "%s does not end within "
+				     "%.0f s", name, limit_sec);
+		else
+			rc = keep_corunner(r, t, err);
+	}
+	if (rc)
+		return rc;
+	np_sidestep_close(&r->victim);
+	r->has_victim = false;
+	return failed(&r->victim) ? tell_failed(r, name, &r->victim, err) : 0;
+}
+
+static int run_once(struct runner *r, const struct np_validate_task *t,
+		    double *date, double *sec, struct np_err *err)
+{
+	const struct np_validate_program *p = &r->v->list.program[t->victim];
+	bool profile = t->kind == NP_PAIRS_PROFILE;
+	const struct np_validate_words *words =
+		t->kind == NP_PAIRS_LAUNCH ? NULL :
+		profile ? np_validate_longer(p) : &p->run;
+	double takes = np_validate_cost_sec(&r->v->list, &r->v->pairs, t);
+	struct timespec now;
+	int rc = begin_corunner(r, t, err);
+
+	if (!rc) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		*date = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+		rc = start(r, &r->victim, p, &r->sites->victim, words, profile,
+			   err);
+		r->has_victim = !rc;
+	}
+	if (!rc)
+		rc = wait_victim(r, t, fmax(LIMIT * takes, LEAST_LIMIT_SEC),
+				 sec, err);
+	end(&r->victim, &r->has_victim);
+	end(&r->corunner, &r->has_corunner);
+	return rc;
+}
+
+static int keep(struct validate *v, const struct np_validate_task *t,
+		double date, double sec, struct np_err *err)
+{
+	struct np_pairs_run run = {
+		.kind = t->kind, .repeat = t->repeat, .start = date,
+		.sec = sec, .victim = strdup(v->list.program[t->victim].name),
+	};
+
+	if (t->corunner != NP_CAL_NONE)
+		run.corunner = strdup(v->list.program[t->corunner].name);
+	if (!run.victim || (t->corunner != NP_CAL_NONE && !run.corunner)) {
+		free(run.victim);
+		free(run.corunner);
+		return np_errf(err, -ENOMEM, "out of memory");
+	}
+	if (np_pairs_add(&v->pairs, &run))
+		return np_errf(err, -ENOMEM, "out of memory");
+	v->pairs.date = date;
+	return np_pairs_save(v->path, &v->pairs, err);
+}
+
+/* ---- all of them ---- */
+
+static const char *say_task(const struct validate *v,
+			    const struct np_validate_task *t, char *buf,
+			    size_t len)
+{
+	static const char *const how[] = {
+		[NP_PAIRS_LAUNCH] = ", start alone", [NP_PAIRS_ALONE] = " alone",
+		[NP_PAIRS_PROFILE] = ", profile", [NP_PAIRS_LEAF] = " beside ",
+		[NP_PAIRS_APART] = " under another leaf than ",
+	};
+
+	snprintf(buf, len, "%s%s%s", v->list.program[t->victim].name,
+		 how[t->kind], t->corunner == NP_CAL_NONE ? "" :
+		 v->list.program[t->corunner].name);
+	return buf;
+}
+
+static double left_sec(const struct validate *v,
+			     const struct np_validate_task *task, size_t n)
+{
+	double sec = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sec += np_validate_cost_sec(&v->list, &v->pairs, &task[i]);
+	return sec;
+}
+
+/* On a terminal a line that changes, else one line a run that has ended. */
+static void show(const struct validate *v,
+		 const struct np_validate_task *task, size_t i, size_t n,
+		 double sec)
+{
+	bool ended = !isnan(sec);
+	size_t done = i + ended;
+	char what[256], left[CLI_NUMBER];
+
+	say_task(v, &task[i], what, sizeof(what));
+	cli_sec(left_sec(v, task + done, n - done), left);
+	if (isatty(STDERR_FILENO)) {
+		fprintf(stderr, "\r%3zu %%  %zu of %zu  about %s left  "
+			"%.40s\033[K%s", 100 * done / n, done, n, left, what,
+			done == n ? "\n" : "");
+		fflush(stderr);
+	} else if (ended) {
+		fprintf(stderr, "%zu of %zu: %s %.2f s; about %s left\n", done,
+			n, what, sec, left);
+	}
+}
+
+static int run_tasks(struct validate *v, struct cli_alloc *at,
+		     const struct np_validate_sites *sites,
+		     const struct np_validate_task *task, size_t n,
+		     struct np_err *err)
+{
+	struct runner r = {
+		.v = v, .at = at, .sites = sites, .stop = cli_alloc_stop(),
+		.victim = NP_SIDESTEP_INIT, .corunner = NP_SIDESTEP_INIT,
+	};
+	int rc = 0;
+
+	if (!getcwd(r.here, sizeof(r.here)))
+		return np_errf(err, -errno, "working directory: %s",
+			       strerror(errno));
+	for (size_t i = 0; !rc && i < n; i++) {
+		double date = 0, sec = 0;
+
+		show(v, task, i, n, NAN);
+		rc = -ETIMEDOUT;
+		for (int k = 0; rc == -ETIMEDOUT && k < ATTEMPTS; k++)
+			rc = run_once(&r, &task[i], &date, &sec, err);
+		if (!rc)
+			rc = keep(v, &task[i], date, sec, err);
+		if (!rc)
+			show(v, task, i, n, sec);
+	}
+	return rc;
+}
+/*PAGES*/
+#define WORST 5
+#define NAME 14
+
+static const char *name_of(const struct validate *v, size_t i)
+{
+	return v->list.program[i].name;
+}
+
+static const struct np_mean *measured(const struct validate *v, size_t i)
+{
+	return &v->result.pair[i].slowdown;
+}
+
+static bool has_both(const struct validate *v, size_t i)
+{
+	return measured(v, i)->n && !v->rc[i];
+}
+
+/* Predicted less measured, a fraction. */
+static double error_of(const struct validate *v, size_t i)
+{
+	return v->prediction[i].slowdown - measured(v, i)->mean;
+}
+
+/* ---- text ---- */
+
+static const char *share(double part, char buf[CLI_NUMBER])
+{
+	if (isnan(part))
+		return "not known";
+	return cli_percent(part, buf);
+}
+
+static void say_measured(const struct validate *v)
+{
+	const struct np_validate_result *r = &v->result;
+	const struct np_pairs_place *p = &v->pairs.place;
+	char day[CLI_NUMBER];
+
+	cli_labelled(stdout, "Measured", "%zu pair%s of %zu program%s on "
+		     "leaf %s: %s beside %s, last on %s", r->n_pairs,
+		     r->n_pairs == 1 ? "" : "s", v->list.n,
+		     v->list.n == 1 ? "" : "s",
+		     p->leaf ? p->leaf : "(no topology)",
+		     p->victim_nodes ? p->victim_nodes : "?",
+		     p->corunner_nodes ? p->corunner_nodes : "?",
+		     cli_day(v->pairs.date, day));
+	if (r->n_repeated)
+		cli_labelled(stdout, "Repeats", "two runs of a pair differ by "
+			     "%.1f points on average (%zu pairs)",
+			     r->repeat_points, r->n_repeated);
+	if (r->n_controls)
+		cli_labelled(stdout, "Controls", "under two leaves %zu pairs "
+			     "differ from alone by %.1f %% on average, %.1f %% "
+			     "at most; taken off", r->n_controls,
+			     100 * r->control_mean, 100 * r->control_most);
+	else
+		cli_labelled(stdout, "Controls", "none: what pairs share "
+			     "besides the leaf switch counts as the network's");
+}
+
+/* Programs whose runs alone differ, as time goes on or by chance. */
+static void say_drift(const struct validate *v)
+{
+	char line[1024] = "";
+
+	for (size_t i = 0; i < v->list.n; i++)
+		if (!isnan(v->result.app[i].drift))
+			cli_add(line, sizeof(line), "%s%s %.1f %%",
+				*line ? ", " : "", name_of(v, i),
+				100 * v->result.app[i].drift);
+	if (*line)
+		cli_labelled(stdout, "Drift", "runs alone, longest less "
+			     "shortest: %s", line);
+}
+
+static void say_refused(const struct validate *v)
+{
+	size_t n = v->list.n;
+
+	for (size_t i = 0; i < n * n; i++)
+		if (v->result.pair[i].refused)
+			cli_labelled(stdout, "Refused", "%s beside %s: %+.1f "
+				     "%% under two leaves, where they share no "
+				     "switch", name_of(v, i / n),
+				     name_of(v, i % n), 100 *
+				     v->result.pair[i].apart.mean);
+}
+
+static void say_unsteady(const struct validate *v)
+{
+	size_t n = v->list.n;
+
+	for (size_t i = 0; i < n * n; i++)
+		if (v->result.pair[i].between > NP_VALIDATE_REPEAT_MOST)
+			cli_labelled(stdout, "Unsteady", "%s beside %s: two "
+				     "runs differ by %.0f points; --repeats=%u "
+				     "runs all pairs once more", name_of(v, i /
+				     n), name_of(v, i % n), 100 *
+				     v->result.pair[i].between, v->repeats + 1);
+}
+
+/* The first of them stands for all. */
+static void say_unpredicted(const struct validate *v)
+{
+	size_t n = v->list.n, first = 0, missing = 0;
+
+	for (size_t i = 0; i < n * n; i++)
+		if (measured(v, i)->n && v->rc[i] && !missing++)
+			first = i;
+	if (missing)
+		cli_labelled(stdout, "Unknown", "%zu of the pairs cannot be "
+			     "predicted; netprof predict %s %s says what is "
+			     "missing", missing, name_of(v, first / n),
+			     name_of(v, first % n));
+}
+
+static void say_score(const struct validate *v)
+{
+	const struct np_score *s = &v->score, *c = &v->constant_score;
+	char a[CLI_NUMBER], b[CLI_NUMBER];
+
+	say_unpredicted(v);
+	if (!s->n)
+		return;
+	cli_labelled(stdout, "Error", "%.1f points on average over %zu pairs; "
+		     "the best constant (%+.1f %%) has %.1f: %.2f of that",
+		     s->mean_points, s->n, 100 * v->constant, c->mean_points,
+		     s->mean_points / c->mean_points);
+	cli_labelled(stdout, "Beyond", "%s by more than 10 points, %s by more "
+		     "than 20; bias %+.1f", share(1 - s->within_near, a),
+		     share(s->beyond_far, b), s->bias_points);
+	cli_labelled(stdout, "At 10 %", "recall %s, precision %s (%zu pairs are "
+		     "slowed so much, %zu predicted to be)",
+		     share(s->recall, a), share(s->precision, b), s->n_harm,
+		     s->n_called);
+	cli_labelled(stdout, "Intervals", "%s of those of 90 %% hold; median "
+		     "width %.1f points", share(s->coverage, a),
+		     s->width_points);
+}
+
+static const struct validate *sorted_by;
+
+static int by_error(const void *a, const void *b)
+{
+	double x = fabs(error_of(sorted_by, *(const size_t *)a));
+	double y = fabs(error_of(sorted_by, *(const size_t *)b));
+
+	return (x < y) - (x > y);
+}
+
+/* Pairs with both, those with the greatest errors first.  NULL: no memory. */
+static size_t *worst(const struct validate *v, size_t *n)
+{
+	size_t all = v->list.n * v->list.n;
+	size_t *at = calloc(all + 1, sizeof(*at));
+
+	*n = 0;
+	for (size_t i = 0; at && i < all; i++)
+		if (has_both(v, i))
+			at[(*n)++] = i;
+	sorted_by = v;
+	if (at)
+		qsort(at, *n, sizeof(*at), by_error);
+	return at;
+}
+
+static void say_pair(const struct validate *v, size_t i)
+{
+	const struct np_prediction *p = &v->prediction[i];
+	char flags[256], ends[64];
+	size_t n = v->list.n;
+
+	cli_left(stdout, name_of(v, i / n), NAME - 1);
+	putchar(' ');
+	cli_left(stdout, name_of(v, i % n), NAME - 1);
+	putchar(' ');
+	cli_right_as(cli_change, measured(v, i)->mean, 9);
+	cli_right_as(cli_change, p->slowdown, 10);
+	if (isnan(p->low))
+		strcpy(ends, "-");
+	else
+		snprintf(ends, sizeof(ends), "%.0f to %.0f", 100 * p->low,
+			 100 * p->high);
+	cli_right(stdout, ends, 13);
+	cli_flag_names(p->flags, flags, sizeof(flags));
+	printf("  %s\n", *flags ? flags : "-");
+}
+
+static int say_worst(const struct validate *v)
+{
+	size_t n, *at = worst(v, &n);
+
+	if (!at)
+		return cli_fail("out of memory");
+	if (n)
+		cli_head("%-*s%-*s%9s%10s%13s  %s", NAME, "slowed", NAME,
+			 "beside", "measured", "predicted", "90 %", "notes");
+	for (size_t i = 0; i < n && i < WORST; i++)
+		say_pair(v, at[i]);
+	free(at);
+	return CLI_DONE;
+}
+
+static int validate_text(const struct validate *v)
+{
+	say_measured(v);
+	say_drift(v);
+	say_refused(v);
+	say_unsteady(v);
+	say_score(v);
+	return say_worst(v);
+}
+
+/* ---- JSON ---- */
+
+static void put_score(json_object *in, const struct validate *v)
+{
+	const struct np_score *s = &v->score;
+	json_object *o = cli_put_if(in, "score", s->n > 0);
+
+	if (!o)
+		return;
+	cli_put_count(o, "pairs", s->n);
+	cli_put_real(o, "mean_error_points", s->mean_points);
+	cli_put_real(o, "bias_points", s->bias_points);
+	cli_put_real(o, "within_10_points", s->within_near);
+	cli_put_real(o, "beyond_20_points", s->beyond_far);
+	cli_put_real(o, "best_constant", v->constant);
+	cli_put_real(o, "constant_error_points",
+		     v->constant_score.mean_points);
+	cli_put_real(o, "recall", s->recall);
+	cli_put_real(o, "precision", s->precision);
+	cli_put_real(o, "coverage", s->coverage);
+	cli_put_real(o, "median_width_points", s->width_points);
+}
+
+static void put_programs(json_object *in, const struct validate *v)
+{
+	json_object *list = cli_put_array(in, "programs");
+
+	for (size_t i = 0; i < v->list.n; i++) {
+		const struct np_validate_app *a = &v->result.app[i];
+		json_object *o = cli_append_object(list);
+
+		cli_put_text(o, "name", name_of(v, i));
+		cli_put_count(o, "runs_alone", a->alone_sec.n);
+		cli_put_real(o, "alone_sec", a->alone_sec.n ?
+			     a->alone_sec.mean : NAN);
+		cli_put_real(o, "drift", a->drift);
+	}
+}
+
+static void put_pairs(json_object *in, const struct validate *v)
+{
+	json_object *list = cli_put_array(in, "pairs");
+	size_t n = v->list.n;
+	char flags[256];
+
+	for (size_t i = 0; i < n * n; i++) {
+		const struct np_validate_pair *pair = &v->result.pair[i];
+		const struct np_prediction *p = &v->prediction[i];
+		json_object *o = cli_append_object(list);
+		bool answer = !v->rc[i];
+
+		cli_put_text(o, "victim", name_of(v, i / n));
+		cli_put_text(o, "corunner", name_of(v, i % n));
+		cli_put_real(o, "measured", pair->slowdown.n ?
+			     pair->slowdown.mean : NAN);
+		cli_put_real(o, "apart", pair->apart.n ? pair->apart.mean :
+							 NAN);
+		cli_put_bool(o, "refused", pair->refused);
+		cli_put_real(o, "predicted", answer ? p->slowdown : NAN);
+		cli_put_real(o, "low", answer ? p->low : NAN);
+		cli_put_real(o, "high", answer ? p->high : NAN);
+		cli_put_text(o, "flags", answer ?
+			     cli_flag_names(p->flags, flags, sizeof(flags)) :
+			     "");
+	}
+}
+
+static int validate_json(const struct validate *v)
+{
+	json_object *j = json_object_new_object();
+
+	cli_put_text(j, "file", v->path);
+	cli_put_time(j, "date", v->pairs.date);
+	cli_put_real(j, "repeat_points", v->result.repeat_points);
+	cli_put_count(j, "refused", v->result.n_refused);
+	put_score(j, v);
+	put_programs(j, v);
+	put_pairs(j, v);
+	return cli_print_json("validate", j);
+}
+
+/* ---- picture ---- */
+
+/* The interval of what was measured, a line across its point. */
+static void draw_measured(struct np_figure *f, struct np_panel *p,
+			  const struct np_mean *m, double predicted)
+{
+	double half = m->n > 1 && isfinite(m->sd) ?
+		      1.645 * m->sd / sqrt(m->n) : NAN;
+	struct np_shape *s;
+
+	if (isnan(half))
+		return;
+	s = np_figure_shape(f, p, NP_SHAPE_LINE, NP_STYLE_QUIET, NULL);
+	np_figure_add(f, s, 100 * (m->mean - half), 100 * predicted, NAN, NAN);
+	np_figure_add(f, s, 100 * (m->mean + half), 100 * predicted, NAN, NAN);
+}
+
+static int validate_plot(const struct validate *v, const char *path)
+{
+	struct np_figure *f = np_figure_new("Predicted over measured slowdown");
+	struct np_panel *p = f ? np_figure_panel(f, "") : NULL;
+	size_t n = v->list.n;
+	struct np_shape *s;
+	double most = 0;
+
+	if (!p)
+		return cli_figure_save(f, path);
+	np_figure_axis(f, &p->x, NP_AXIS_LINEAR, "Measured slowdown (%)");
+	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "Predicted slowdown (%)");
+	for (size_t i = 0; i < n * n; i++)
+		if (has_both(v, i)) {
+			draw_measured(f, p, measured(v, i),
+				      v->prediction[i].slowdown);
+			most = fmax(most, measured(v, i)->mean);
+		}
+	s = np_figure_shape(f, p, NP_SHAPE_LINE, NP_STYLE_QUIET,
+			    "as measured");
+	np_figure_add(f, s, 0, 0, NAN, NAN);
+	np_figure_add(f, s, 100 * most, 100 * most, NAN, NAN);
+	s = np_figure_shape(f, p, NP_SHAPE_POINTS, 0,
+			    "a pair, with 90 % intervals");
+	for (size_t i = 0; i < n * n; i++)
+		if (has_both(v, i))
+			np_figure_add(f, s, 100 * measured(v, i)->mean,
+				      100 * v->prediction[i].slowdown,
+				      100 * v->prediction[i].low,
+				      100 * v->prediction[i].high);
+	np_figure_caption(f, "n = %zu pairs of %zu programs; mean error %.1f "
+			  "points, of the best constant %.1f.", v->score.n, n,
+			  v->score.mean_points, v->constant_score.mean_points);
+	f->date = v->pairs.date;
+	return cli_figure_save(f, path);
+}
+/*CMD*/
 #define MOST_REPEATS 20
 
 struct ask {
@@ -19,7 +761,7 @@ struct ask {
 
 /* ---- what was measured before ---- */
 
-static int describe(struct cli_validate *v, struct np_err *err)
+static int describe(struct validate *v, struct np_err *err)
 {
 	size_t n = v->list.n;
 
@@ -46,7 +788,7 @@ static int describe(struct cli_validate *v, struct np_err *err)
 }
 
 /* Earlier runs are taken over if they were of the same programs. */
-static int load(struct cli_validate *v, bool fresh, struct np_err *err)
+static int load(struct validate *v, bool fresh, struct np_err *err)
 {
 	struct np_pairs old;
 	int rc = fresh ? -ENOENT : np_pairs_load(v->path, &old, err);
@@ -73,7 +815,7 @@ static char *copy(const char *text)
 	return text && *text ? strdup(text) : NULL;
 }
 
-static int same_place(const struct cli_validate *v,
+static int same_place(const struct validate *v,
 		      const struct np_validate_sites *s, struct np_err *err)
 {
 	const struct np_pairs_place *p = &v->pairs.place;
@@ -85,7 +827,7 @@ static int same_place(const struct cli_validate *v,
 }
 
 /* transport is taken over. */
-static void note_place(struct cli_validate *v, const struct cli_alloc *at,
+static void note_place(struct validate *v, const struct cli_alloc *at,
 		       const struct np_validate_sites *s, char *transport)
 {
 	struct np_pairs_place *p = &v->pairs.place;
@@ -104,7 +846,7 @@ static void note_place(struct cli_validate *v, const struct cli_alloc *at,
 	};
 }
 
-static void say_plan(const struct cli_validate *v,
+static void say_plan(const struct validate *v,
 		     const struct np_validate_sites *s,
 		     const struct np_validate_task *task, size_t n)
 {
@@ -123,10 +865,10 @@ static void say_plan(const struct cli_validate *v,
 		"about %s\n", v->list.n, v->list.n == 1 ? "" : "s", v->repeats,
 		v->repeats == 1 ? "" : "s", n,
 		v->pairs.n_runs ? " are left" : "",
-		cli_sec(cli_validate_left_sec(v, task, n), t));
+		cli_sec(left_sec(v, task, n), t));
 }
 
-static int measure_here(struct cli_validate *v, bool dry_run,
+static int measure_here(struct validate *v, bool dry_run,
 			struct cli_alloc *at, struct np_validate_sites *s,
 			struct np_err *err)
 {
@@ -138,7 +880,7 @@ static int measure_here(struct cli_validate *v, bool dry_run,
 			     &task, &n))
 		return np_errf(err, -ENOMEM, "out of memory");
 	say_plan(v, s, task, n);
-	rc = dry_run ? 0 : cli_validate_run(v, at, s, task, n, err);
+	rc = dry_run ? 0 : run_tasks(v, at, s, task, n, err);
 	free(task);
 	if (rc && rc != -ENOMEM)
 		fprintf(stderr, "%snetprof: what was measured is kept in %s; "
@@ -147,7 +889,7 @@ static int measure_here(struct cli_validate *v, bool dry_run,
 	return rc;
 }
 
-static int measure(struct cli_validate *v, bool dry_run, struct np_err *err)
+static int measure(struct validate *v, bool dry_run, struct np_err *err)
 {
 	static struct cli_alloc at; /* it refers to itself */
 	struct np_validate_sites s = { .leaf = NULL };
@@ -158,7 +900,7 @@ static int measure(struct cli_validate *v, bool dry_run, struct np_err *err)
 	if (!rc)
 		rc = cli_alloc_env(&at, err);
 	if (!rc)
-		rc = cli_validate_survey(&at, &v->list, &s, &transport, err);
+		rc = survey(&at, &v->list, &s, &transport, err);
 	if (!rc)
 		rc = same_place(v, &s, err);
 	if (!rc) {
@@ -173,7 +915,7 @@ static int measure(struct cli_validate *v, bool dry_run, struct np_err *err)
 }
 
 /* Is anything left, on the nodes that it was begun on? */
-static int is_complete(const struct cli_validate *v, bool *complete,
+static int is_complete(const struct validate *v, bool *complete,
 		       struct np_err *err)
 {
 	struct np_validate_task *task;
@@ -190,7 +932,7 @@ static int is_complete(const struct cli_validate *v, bool *complete,
 
 /* ---- what is predicted ---- */
 
-static size_t find(const struct cli_validate *v, const char *name)
+static size_t find(const struct validate *v, const char *name)
 {
 	size_t i = 0;
 
@@ -199,7 +941,7 @@ static size_t find(const struct cli_validate *v, const char *name)
 	return i;
 }
 
-static void take_answers(struct cli_validate *v, const struct cli_matrix *m)
+static void take_answers(struct validate *v, const struct cli_matrix *m)
 {
 	size_t n = v->list.n;
 
@@ -215,7 +957,7 @@ static void take_answers(struct cli_validate *v, const struct cli_matrix *m)
 }
 
 /* The file gets what the models go by, for netprof accuracy. */
-static int save(struct cli_validate *v, const struct cli_known *k,
+static int save(struct validate *v, const struct cli_known *k,
 		struct np_err *err)
 {
 	const struct np_program **app = calloc(v->list.n + 1, sizeof(*app));
@@ -238,7 +980,7 @@ static int save(struct cli_validate *v, const struct cli_known *k,
 	return rc;
 }
 
-static int ask_models(struct cli_validate *v, const struct cli_options *given,
+static int ask_models(struct validate *v, const struct cli_options *given,
 		      struct cli_known *k, struct cli_store *s)
 {
 	struct cli_options o = *given;
@@ -263,7 +1005,7 @@ static int ask_models(struct cli_validate *v, const struct cli_options *given,
 	return rc;
 }
 
-static struct np_scored scored(const struct cli_validate *v, size_t i)
+static struct np_scored scored(const struct validate *v, size_t i)
 {
 	const struct np_mean *m = &v->result.pair[i].slowdown;
 	const struct np_prediction *p = &v->prediction[i];
@@ -276,7 +1018,7 @@ static struct np_scored scored(const struct cli_validate *v, size_t i)
 	};
 }
 
-static int score(struct cli_validate *v)
+static int score(struct validate *v)
 {
 	size_t n = v->list.n * v->list.n;
 	struct np_scored *s = calloc(n + 1, sizeof(*s));
@@ -300,7 +1042,7 @@ static int score(struct cli_validate *v)
 
 /* ---- the answer ---- */
 
-static int make_result(struct cli_validate *v)
+static int make_result(struct validate *v)
 {
 	size_t n = v->list.n * v->list.n;
 
@@ -316,7 +1058,7 @@ static int make_result(struct cli_validate *v)
 }
 
 /* Without predictions there still is what was measured. */
-static int answer(struct cli_validate *v, const struct cli_options *o)
+static int answer(struct validate *v, const struct cli_options *o)
 {
 	struct cli_known k = { .n = 0 };
 	struct np_err err = NP_ERR_INIT;
@@ -336,15 +1078,15 @@ static int answer(struct cli_validate *v, const struct cli_options *o)
 	if (score(v))
 		return cli_fail("out of memory");
 	if (o->format == CLI_JSON)
-		cli_validate_json(v);
+		validate_json(v);
 	else
-		cli_validate_text(v);
+		validate_text(v);
 	if (o->plot)
-		return cli_validate_plot(v, o->plot);
+		return validate_plot(v, o->plot);
 	return CLI_DONE;
 }
 
-static int validate(struct cli_validate *v, const struct ask *ask,
+static int validate(struct validate *v, const struct ask *ask,
 		    const struct cli_options *o)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -373,7 +1115,7 @@ static const struct np_option own[] = {
 
 static int run_validate(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_validate v = { .constant = NAN };
+	struct validate v = { .constant = NAN };
 	struct ask ask = { .repeats = 2 };
 	struct cli_options o;
 	char *path = NULL;

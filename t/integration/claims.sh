@@ -20,10 +20,10 @@ claims() { # LINE...
 # A line in the log, once, and the same in status and check.
 claim_is_told() { # WHY
 	equal "lines in the log" "$(said "uid $ALICE_UID may not use the profile name \"fft\": $1.*its jobs of that name count as unknown" | wc -l)" 1
-	here status | tr -s ' \n' ' ' | grep -qE "Claims uid $ALICE_UID[^\"]* may not claim \"fft\", [0-9]+ jobs?: $1" ||
+	here status | tr -s ' \n' ' ' | grep -qE "Denied uid $ALICE_UID[^\"]* may not use the profile name \"fft\" \([0-9]+ jobs?\): $1" ||
 		fail "status: $(here status)"
 	here check -P >"$TMPDIR/check" || : # of other things
-	grep -qE "^warning\|claims\|uid $ALICE_UID[^\"]* may not claim \"fft\", [0-9]+ jobs?: $1" "$TMPDIR/check" ||
+	grep -qE "^warning\|claims\|uid $ALICE_UID[^\"]* may not use the profile name \"fft\" \([0-9]+ jobs?\): $1" "$TMPDIR/check" ||
 		fail "check: $(grep claim "$TMPDIR/check")"
 }
 

@@ -142,7 +142,7 @@ test_other_answers_are_drawn() {
 		"$ROOT"/t/data/mpip/solver.*.mpiP
 	is_picture "$S/scale.svg" solver contention '64*' Processes
 	netprof status --plot="$S/status.svg"
-	is_picture "$S/status.svg" hpc leaf3 busy Strain
+	is_picture "$S/status.svg" hpc leaf3 busy 'Worst predicted slowdown'
 	netprof replay --plot="$S/replay.svg" \
 		"$ROOT"/t/data/sharing/{fan,ring}.workload
 	is_picture "$S/replay.svg" 'Played together' computing 'Time (s)' Task

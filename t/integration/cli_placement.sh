@@ -63,10 +63,10 @@ test_a_large_cluster_is_summarised() {
 	large_state
 	run netprof status
 	between "lines" "$(wc -l <"$S/out")" 15 24
-	contains "the most strained first" "$OUT" '^leaf299 .*\+30 %$'
+	contains "the worst slowdown first" "$OUT" '^leaf299 .*\+30 %$'
 	contains "other leaves" "$OUT" \
-		'^29[0-9] more leaves: 4[67][0-9]* nodes, 5[0-9]* idle, strain at most \+29 % \(--all\)$'
-	contains "other jobs" "$OUT" '^19[0-9] more \(--all\)$'
+		'^29[0-9] more leaf switches: 4[67][0-9]* nodes, 5[0-9]* idle, worst slowdown \+29 % \(shown with --all\)$'
+	contains "other jobs" "$OUT" '^19[0-9] more \(shown with --all\)$'
 	run netprof status --all
 	between "lines of all" "$(wc -l <"$S/out")" 500 520
 	[[ $OUT != *--all* ]] || fail "all is not all"

@@ -95,18 +95,18 @@ static const struct {
 	const char *want;
 } modes[] = {
 	{ "enforce", 1, true, "Placement enforces: jobs that would slow each "
-	  "other by more than 10 % are kept apart, and wait up to 60 min for "
-	  "it." },
+	  "other by more than 10 % are kept apart, and held for up to 60 min "
+	  "if necessary." },
 	{ "prefer", 1, true, "Placement prefers: jobs that would slow each "
-	  "other by more than 10 % are kept apart where that delays nobody." },
-	{ "advise", 1, true, "Placement advises: it decides and says what it "
-	  "would do, and changes nothing." },
+	  "other by more than 10 % are kept apart if that delays none of them." },
+	{ "advise", 1, true, "Placement advises: it reports what it would do "
+	  "and changes no job." },
 	{ "off", 1, true, "Placement is off." },
 	{ "", 1, true, "Placement is off." },
 	{ "other", 1, true, "Placement is in mode other." },
 	{ "enforce", 60, true, "Placement does not act: its last decision is "
-	  "60.0 s old, more than 30 s. Does slurmctld run? netprof check says "
-	  "more." },
+	  "60.0 s old, more than 30 s. Is slurmctld running? Try netprof "
+	  "check." },
 	{ "enforce", 60, false, "Placement does not act: its last decision is "
 	  "60.0 s old, more than 30 s. It is off in netprof.conf." },
 };
