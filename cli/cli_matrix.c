@@ -19,15 +19,15 @@ int cli_matrix_find(struct cli_known *k, struct cli_store *s,
 	if (!o->n_apps && cli_known_add_all(k, s, o))
 		return cli_fail("out of memory");
 	if (!k->n)
-		return cli_fail("no profile yet: sbatch --netprofile=NAME "
+		return cli_fail("no profiles yet: sbatch --netprofile=NAME "
 				"job.sh makes one");
 	if (k->cut)
-		cli_fail("more than %d runs: some applications are left out",
+		cli_fail("more than %d runs: some applications are excluded",
 			 CLI_KNOWN_RUNS);
 	return -1;
 }
 
-/* Has any run of it something to say on this fabric? */
+/* Without being asked for, it needs usable runs on this fabric. */
 static bool takes_part(const struct cli_known_app *a, bool asked_for)
 {
 	return !a->unusable.text[0] &&

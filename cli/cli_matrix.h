@@ -1,35 +1,40 @@
-/* The work of `netprof matrix`, and its tables. */
+/*
+ * Predictions for every pair of applications, for `netprof matrix`, `report` and
+ * `validate`.
+ */
 #ifndef CLI_MATRIX_H
 #define CLI_MATRIX_H
 
 #include "cli_ask.h"
 
-/* Applications in rows and columns, by name. */
 struct cli_matrix {
-	const struct cli_known *k;
-	const struct np_model *model; /* that was asked */
+	const struct cli_known *k;    /* borrowed */
+	const struct np_model *model; /* the model that was asked for */
 	enum np_scope scope;
-	size_t *at; /* which of the known ones */
+	size_t *at; /* n indices into the known applications, sorted by name */
 	size_t n;
 	struct np_prediction *p; /* [victim * n + co-runner] */
-	int *rc;		 /* 0 where there is an answer */
+	int *rc;		 /* same indices; 0: p is valid */
 };
 
 /*
- * cli_matrix.c: the applications that were asked for, or all, before they are
- * judged; then every one beside every other, which may be none (n 0).
- * Both return -1 to go on, or the exit status after saying why.
+ * Load the applications that o names, or all.  Returns -1 to go on, or the exit
+ * status after printing why.
  */
 int cli_matrix_find(struct cli_known *k, struct cli_store *s,
 		    const struct cli_options *o);
+/*
+ * Predict every pair, after k was judged.  n is 0 if no application can be used.
+ * Returns as cli_matrix_find(); on -1 the caller frees *out.
+ */
 int cli_matrix_make(const struct cli_known *k, const struct cli_options *o,
 		    struct cli_matrix *out);
 void cli_matrix_free(struct cli_matrix *m);
 
-/* Of the application in row and column i. */
+/* Name of the application in row and column i. */
 const char *cli_matrix_name(const struct cli_matrix *m, size_t i);
 
-/* Why there is no answer: "not measured" or "no answer". */
+/* Why there is no prediction: "not measured" or "no answer". */
 const char *cli_matrix_why(int rc);
 
 #endif

@@ -9,15 +9,17 @@
 #include "cli_text.h"
 #include "np_queue.h"
 
-#define WINDOWS 256 /* more are merged: they would not be seen */
-#define CURVE 100   /* points of a curve */
+#define MAX_WINDOWS 256 /* time windows drawn; more are merged */
+#define CURVE_POINTS 100
 
 const char *const cli_plot_parts[CLI_PLOT_PARTS] = {
 	[CLI_PLOT_LATENCY] = "latency", [CLI_PLOT_CURVE] = "curve",
 	[CLI_PLOT_TIME] = "time",
 };
 
-/* The bins that have samples of either. */
+/* ---- latency histogram ---- */
+
+/* First and last bin with samples of the application or the idle network. */
 static void bins_of(const struct np_profile *p, size_t *from, size_t *to)
 {
 	const struct np_hist *h[] = { p->ev.latency.hist, p->idle.hist };
@@ -59,9 +61,9 @@ static int add_latency(struct np_figure *f, const struct np_profile *p,
 	size_t from, to;
 
 	if (!p->ev.latency.hist) {
-		snprintf(missing, len, "no latency was measured: sbatch "
-			 "--netprofile=%s job.sh on two nodes of a leaf or "
-			 "more measures it", p->runs->app);
+		snprintf(missing, len, "no latencies; to measure them: sbatch "
+			 "--netprofile=%s job.sh, on two nodes or more of a "
+			 "leaf switch", p->runs->app);
 		return -ENODATA;
 	}
 	panel = np_figure_panel(f, "Latency of probes");
@@ -78,7 +80,9 @@ static int add_latency(struct np_figure *f, const struct np_profile *p,
 	return 0;
 }
 
-/* Utilisation of the fabric beside a level; NaN: not known. */
+/* ---- sensitivity curve ---- */
+
+/* Estimated utilisation at this latency; NaN: not known. */
 static double rho_of(const struct np_service *s, double latency_sec)
 {
 	double rho = NAN;
@@ -87,7 +91,7 @@ static double rho_of(const struct np_service *s, double latency_sec)
 	return rho;
 }
 
-/* The curve that np_queue.h fits: through the levels below saturation. */
+/* The curve that np_queue.h fits to the levels below saturation. */
 static void add_fit(struct np_figure *f, struct np_panel *panel,
 		    const double *rho, const double *slow, size_t n)
 {
@@ -103,14 +107,15 @@ static void add_fit(struct np_figure *f, struct np_panel *panel,
 	}
 	s = np_figure_shape(f, panel, NP_SHAPE_LINE, 1,
 			    "isotonic fit, below 97 %");
-	for (int i = 0; i <= CURVE; i++) {
-		double x = lo + (hi - lo) * i / CURVE;
+	for (int i = 0; i <= CURVE_POINTS; i++) {
+		double x = lo + (hi - lo) * i / CURVE_POINTS;
 
 		np_figure_add(f, s, 100 * x, 100 * np_curve_at(curve, x, NULL),
 			      NAN, NAN);
 	}
 }
 
+/* at: utilisation of each level, NaN if not known; NULL: no scale. */
 static void add_points(struct np_figure *f, struct np_panel *panel,
 		       const struct np_evidence *e, const double *at)
 {
@@ -131,7 +136,10 @@ static void add_points(struct np_figure *f, struct np_panel *panel,
 	}
 }
 
-/* Over the utilisation that the calibration found beside each level. */
+/*
+ * Slowdown over the utilisation that the calibration measured for each level.
+ * Returns false if fewer than two points are known.
+ */
 static bool add_curve_over_rho(struct np_figure *f, struct np_panel *panel,
 			       const struct np_evidence *e,
 			       const struct np_fabric *fabric)
@@ -153,8 +161,8 @@ static bool add_curve_over_rho(struct np_figure *f, struct np_panel *panel,
 	}
 	if (n < 2)
 		return false;
-	np_figure_axis(f, &panel->x, NP_AXIS_LINEAR, "Utilisation of the "
-		       "fabric by a level alone, load index (%)");
+	np_figure_axis(f, &panel->x, NP_AXIS_LINEAR, "Estimated utilisation "
+		       "under the synthetic load alone (%)");
 	panel->x.lo = 0;
 	panel->x.hi = 100;
 	add_fit(f, panel, rho, slow, n);
@@ -169,26 +177,31 @@ static int add_curve(struct np_figure *f, const struct np_profile *p,
 	struct np_panel *panel;
 
 	if (p->ev.n_curve < 2) {
-		snprintf(missing, len, "%s: sbatch --netprofile=%s "
-			 "--netprofile-calibrate job.sh measures it",
-			 p->ev.n_curve ? "a slowdown beside one level only" :
-				      "no slowdown beside any level",
+		snprintf(missing, len, "%s under synthetic load; to measure "
+			 "more: sbatch --netprofile=%s --netprofile-calibrate "
+			 "job.sh", p->ev.n_curve ? "only one slowdown" :
+						   "no slowdown",
 			 p->runs->app);
 		return -ENODATA;
 	}
-	panel = np_figure_panel(f, "Slowdown beside interference levels");
+	panel = np_figure_panel(f, "Slowdown under synthetic load");
 	if (!panel)
 		return 0;
 	np_figure_axis(f, &panel->y, NP_AXIS_LINEAR, "Slowdown (%)");
 	if (fabric && add_curve_over_rho(f, panel, e, fabric))
 		return 0;
 	np_figure_axis(f, &panel->x, NP_AXIS_NAMES,
-		       "Interference level, this fabric is not calibrated");
+		       "Level of the load (this fabric is not calibrated)");
 	add_points(f, panel, &p->ev, NULL);
 	return 0;
 }
 
-/* Windows of the longest run whose latencies count; free() it. */
+/* ---- utilisation over time ---- */
+
+/*
+ * Windows of the longest run whose latencies count; the caller frees them.
+ * NULL: there is none.
+ */
 static struct np_series *longest(const struct np_profile *p)
 {
 	const struct np_evidence *e = &p->ev;
@@ -210,14 +223,14 @@ static struct np_series *longest(const struct np_profile *p)
 	return best;
 }
 
-/* From the first to the last window, several as one where there are many. */
+/* Windows are merged so that at most MAX_WINDOWS are drawn. */
 static void add_windows(struct np_figure *f, struct np_panel *panel,
 			const struct np_series *s,
 			const struct np_service *idle)
 {
 	struct np_shape *shape = np_figure_shape(f, panel, NP_SHAPE_STEP, 0,
 						 NULL);
-	size_t each = (s->n + WINDOWS - 1) / WINDOWS, to;
+	size_t each = (s->n + MAX_WINDOWS - 1) / MAX_WINDOWS, to;
 
 	for (size_t i = 0; i < s->n; i = to) {
 		struct np_moments m = { 0 };
@@ -241,20 +254,21 @@ static int add_time(struct np_figure *f, const struct np_profile *p,
 	bool known;
 
 	if (!s) {
-		snprintf(missing, len, "no latency over time was measured: "
-			 "sbatch --netprofile=%s job.sh on two nodes of a leaf "
-			 "or more measures it", p->runs->app);
+		snprintf(missing, len, "no latencies over time; to measure "
+			 "them: sbatch --netprofile=%s job.sh, on two nodes or "
+			 "more of a leaf switch", p->runs->app);
 		return -ENODATA;
 	}
 	known = p->idle.n_runs && !np_queue_service(&p->idle.moments,
 						    &idle, NULL);
-	panel = np_figure_panel(f, known ? "Utilisation over time" :
+	panel = np_figure_panel(f, known ? "Estimated utilisation over time" :
 					   "Latency over time");
 	if (panel) {
 		np_figure_axis(f, &panel->x, NP_AXIS_LINEAR,
 			       "Time since the start of the longest run (s)");
 		np_figure_axis(f, &panel->y, NP_AXIS_LINEAR, known ?
-			       "Load index (%)" : "Mean latency (\302\265s)");
+			       "Estimated utilisation (%)" :
+			       "Mean latency (\302\265s)");
 		panel->y.lo = 0;
 		panel->y.hi = known ? 100 : NAN;
 		add_windows(f, panel, s, known ? &idle : NULL);

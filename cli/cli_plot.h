@@ -1,4 +1,4 @@
-/* The figure of an application: what `netprof plot` shows. */
+/* Figures of one application, for `netprof plot` and `report`. */
 #ifndef CLI_PLOT_H
 #define CLI_PLOT_H
 
@@ -11,9 +11,10 @@ enum cli_plot_part { CLI_PLOT_LATENCY, CLI_PLOT_CURVE, CLI_PLOT_TIME,
 extern const char *const cli_plot_parts[CLI_PLOT_PARTS];
 
 /*
- * One more panel.  e: the same on a calibrated fabric; NULL both: there is
- * none.  Returns 0, or -ENODATA: not measured, and missing (of len bytes) says
- * in a line what is, and the command for it.
+ * Add one panel of p.  e: the run summary on the calibrated fabric; both NULL
+ * without a calibration.  Returns 0, or -ENODATA if nothing was measured; then
+ * missing, of len bytes, holds one line with the reason and the command that
+ * measures it.
  */
 int cli_plot_add(struct np_figure *f, enum cli_plot_part part,
 		 const struct np_profile *p, const struct np_evidence *e,

@@ -14,7 +14,7 @@
 #define COLUMN_MIN 7  /* "+123 %" */
 #define COLUMN_MAX 14
 
-/* What should be known about a cell, in one character. */
+/* Marks a cell; the legend explains the marks. */
 static char mark_of(const struct np_prediction *p)
 {
 	if (p->flags & NP_PRED_FELL_BACK)
@@ -34,7 +34,7 @@ static void cell(const struct cli_matrix *m, size_t at, int width, bool last)
 		putchar(mark);
 }
 
-/* Has it an answer beside anything? */
+/* Is there any prediction for this victim? */
 static bool has_row(const struct cli_matrix *m, size_t v)
 {
 	for (size_t c = 0; c < m->n; c++)
@@ -53,7 +53,7 @@ static int column_width(const struct cli_matrix *m)
 	return 2 + (int)(widest < COLUMN_MAX ? widest : COLUMN_MAX);
 }
 
-/* Some of the columns: as many as fit beside each other. */
+/* The table with columns from <= c < to, as many as fit on the screen. */
 static void block(const struct cli_matrix *m, size_t from, size_t to, int width)
 {
 	char name[4 * COLUMN_MAX];
@@ -76,12 +76,11 @@ static void block(const struct cli_matrix *m, size_t from, size_t to, int width)
 	}
 }
 
-/* Those without a row, by name. */
-static void say_without(const struct cli_matrix *m)
+static void list_missing_rows(const struct cli_matrix *m)
 {
 	const char *why = m->model->needs & NP_NEED_TRACE ?
-		"Without a row, as without a trace that can be used: " :
-		"Without a row, as not measured beside levels: ";
+		"No row for applications without a usable trace: " :
+		"No row for applications not measured under synthetic load: ";
 	char line[1024] = "";
 
 	for (size_t v = 0; v < m->n; v++)
@@ -109,22 +108,22 @@ static void legend(const struct cli_matrix *m)
 		putchar('\n');
 	if (latency)
 		cli_say(CLI_PLAIN, 2, "* by model mixture, from latencies "
-			"alone: %s lacks the co-runner's effect on the levels",
-			m->model->name);
+			"alone: for %s it was not measured how much the "
+			"co-runner slows the synthetic load", m->model->name);
 	if (half)
-		cli_say(CLI_PLAIN, 2, "+ by another model: %s lacks what the "
-			"column suffers, or what the row does to the levels",
-			m->model->name);
+		cli_say(CLI_PLAIN, 2, "+ by another model: for %s it was not "
+			"measured how much the load slows the column, or the "
+			"row slows the load", m->model->name);
 	if (beyond)
-		cli_wrap(stdout, "! stronger or weaker than every level: the "
-			 "end of the curve", 2);
+		cli_wrap(stdout, "! stronger or weaker than every synthetic "
+			 "load: taken from the end of the curve", 2);
 	if (doubt)
-		cli_wrap(stdout, "? not known yet: netprof predict ROW COLUMN "
+		cli_wrap(stdout, "? uncertain: netprof predict ROW COLUMN "
 			 "says why", 2);
 	if (none)
 		cli_wrap(stdout, "- not measured: netprof predict ROW COLUMN "
 			 "says what is missing", 2);
-	say_without(m);
+	list_missing_rows(m);
 }
 
 static int matrix_text(const struct cli_matrix *m)
@@ -147,6 +146,8 @@ static int matrix_text(const struct cli_matrix *m)
 	legend(m);
 	return CLI_DONE;
 }
+
+/* ---- output for programs ---- */
 
 static const struct cli_table table = {
 	"victim|corunner|scope|slowdown|low|high|model|flags",
@@ -179,6 +180,8 @@ static int matrix_data(const struct cli_matrix *m, enum cli_format format)
 	return cli_print_page(format, "matrix", j, &table);
 }
 
+/* ---- plot ---- */
+
 static double worst(const struct cli_matrix *m)
 {
 	double most = 0.01;
@@ -198,7 +201,7 @@ static int matrix_plot(const struct cli_matrix *m, const char *path)
 
 	if (!p)
 		return cli_figure_save(f, path);
-	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "runs beside it");
+	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "slows it");
 	np_figure_axis(f, &p->y, NP_AXIS_NAMES, "is slowed");
 	for (size_t i = 0; i < m->n; i++) {
 		np_figure_name(f, &p->x, cli_matrix_name(m, i));
@@ -210,9 +213,9 @@ static int matrix_plot(const struct cli_matrix *m, const char *path)
 			       m->rc[i] ? NAN : m->p[i].slowdown / worst(m),
 			       m->rc[i] ? "-" : cli_change(m->p[i].slowdown,
 							   text));
-	np_figure_caption(f, "Predicted run time over that alone, %s, by model "
-			  "%s; n = %zu applications; fabric %s, calibrated "
-			  "%s. Hatched: not measured.",
+	np_figure_caption(f, "Predicted increase of the run time, %s, by "
+			  "model %s; n = %zu applications; fabric %s, "
+			  "calibrated %s. Hatched: not measured.",
 			  cli_scope_words(m->scope), m->model->name, m->n,
 			  m->k->cal.cluster, cli_day(m->k->cal.date, day));
 	f->date = m->k->cal.date;
@@ -232,9 +235,9 @@ static int matrix(const struct cli_known *k, const struct cli_options *o)
 		if (k->app[i]->unusable.text[0])
 			cli_fail("%s", k->app[i]->unusable.text);
 	if (!m.n)
-		rc = cli_fail("no application was measured on cluster %s yet: "
-			      "sbatch --netprofile=NAME "
-			      "--netprofile-calibrate job.sh does that",
+		rc = cli_fail("no application has been measured on cluster %s "
+			      "yet; to measure one: sbatch --netprofile=NAME "
+			      "--netprofile-calibrate job.sh",
 			      k->cal.cluster);
 	else
 		rc = o->plot ? matrix_plot(&m, o->plot) :
@@ -269,16 +272,17 @@ static int run_matrix(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_matrix = {
 	.name = "matrix",
 	.args = "[--json|--csv] [OPTION]... [APP]...",
-	.help = "every application beside every other",
+	.help = "predictions for every pair of applications",
 	.text =
-"Predicts how much longer each application runs beside each other and beside\n"
-"another one like itself: rows suffer, columns press.  Without APP: your own\n"
+"Predicts how much longer each application (row) runs beside each other one\n"
+"(column) and beside a second job of its own.  Without APP: your own\n"
 "applications and the published ones that were measured on this fabric.\n\n"
-"  --scope=SCOPE   where the other is: node, leaf (as without) or uplink\n"
+"  --scope=SCOPE   nodes of the other job: node (the same), leaf (others of the\n"
+"                  leaf switch, the default) or uplink (of another leaf switch)\n"
 "  --model=M       another model than " NP_MODEL_DEFAULT "; see netprof accuracy\n"
 "  --csv           one pair a line, with its 90 % interval\n"
-"  --json          the same for programs\n"
-"  --plot=FILE     a picture instead: .svg, .png or .pdf\n"
+"  --json          output for programs\n"
+"  --plot=FILE     draw the table instead: .svg, .png or .pdf\n"
 "  --user=NAME, --published\n"
 "                  whose profiles, as for netprof show",
 	.examples =

@@ -1,4 +1,4 @@
-/* netprof plot APP: pictures of one application. */
+/* netprof plot APP: figures of one application. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct ask {
 	bool ascii;
 };
 
-/* The parts asked for, as bits; 0: no such part. */
+/* The parts that --only selects, as bits; 0: no such part. */
 static unsigned wanted(const char *only)
 {
 	for (int i = 0; only && i < CLI_PLOT_PARTS; i++)
@@ -22,7 +22,7 @@ static unsigned wanted(const char *only)
 	return only ? 0 : (1u << CLI_PLOT_PARTS) - 1;
 }
 
-/* Cluster, number of runs and probes, and dates. */
+/* The caption: cluster, numbers of runs and probes, and dates. */
 static void put_caption(struct np_figure *f, const struct np_profile *p)
 {
 	const struct np_record *r = p->ev.fabric;
@@ -41,8 +41,8 @@ static void put_caption(struct np_figure *f, const struct np_profile *p)
 	if (p->idle.n_runs && !p->is_idle)
 		snprintf(idle, sizeof(idle), "; idle: n = %llu probes",
 			 (unsigned long long)p->idle.moments.n);
-	np_figure_caption(f, "%s on %s (%s), n = %zu runs alone and %zu beside "
-			  "levels, %llu probes%s; %s%s%s.", p->runs->app,
+	np_figure_caption(f, "%s on %s (%s), n = %zu runs without load and %zu "
+			  "under load, %llu probes%s; %s%s%s.", p->runs->app,
 			  r && r->cluster ? r->cluster : "an unknown cluster",
 			  r && r->probe.transport ? r->probe.transport :
 						    "transport unknown",
@@ -52,7 +52,10 @@ static void put_caption(struct np_figure *f, const struct np_profile *p)
 			  strcmp(first, last) ? last : "");
 }
 
-/* What is known of it; the first thing that is not is said. */
+/*
+ * Add the parts for which there are data; a warning names the first one without.
+ * Returns -1 to go on, or the exit status.
+ */
 static int fill(struct np_figure *f, unsigned parts,
 		const struct np_profile *p, const struct cli_known *k)
 {
@@ -72,7 +75,8 @@ static int fill(struct np_figure *f, unsigned parts,
 	if (!f->n_panels)
 		return cli_fail("%s: %s", p->runs->app, missing[0]);
 	if (n)
-		cli_fail("%s, left out: %s", p->runs->app, missing[0]);
+		cli_fail("%s: a panel is missing: %s", p->runs->app,
+			 missing[0]);
 	put_caption(f, p);
 	return -1;
 }
@@ -124,7 +128,7 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 		return rc;
 	rc = cli_profile_find(&s, &o, o.app, &p);
 	if (rc < 0) {
-		/* Without a calibration there is less to see, no failure. */
+		/* Without a calibration the curve only has no scale. */
 		if (!cli_known_add(&k, &p.r, false))
 			cli_known_judge(&k, &s, 1, false);
 	}
@@ -132,7 +136,7 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	if (p.profile.is_idle && !ask.only)
-		parts &= ~(1u << CLI_PLOT_CURVE); /* it does not slow */
+		parts &= ~(1u << CLI_PLOT_CURVE); /* idle has no slowdown */
 	rc = plot(&o, ask.ascii, parts, &p.profile, &k);
 	cli_known_free(&k);
 	cli_profile_free(&p);
@@ -142,15 +146,16 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_plot = {
 	.name = "plot",
 	.args = "[--json] [--only=PART] [-o FILE] APP",
-	.help = "pictures of an application: latency, slowdown, phases",
+	.help = "figures of an application: latency, slowdown, phases",
 	.text =
-"Draws what is known of APP: the latency of probes beside it against the idle\n"
-"network; its slowdown over the load of interference levels, with intervals;\n"
-"the load that it makes over time.  On the terminal, or into a file.\n\n"
-"  -o, --output=FILE  a picture by its ending: .svg, .png or .pdf\n"
+"Draws three figures of APP, on the terminal or into a file: the latency of\n"
+"probes, compared with the idle network; the slowdown of APP over the\n"
+"utilisation of the network, with intervals; and the estimated utilisation that\n"
+"APP itself causes over time.\n\n"
+"  -o, --output=FILE  write a file: .svg, .png or .pdf\n"
 "  --only=PART        latency, curve or time\n"
-"  --ascii            no characters beyond ASCII on the terminal\n"
-"  --json             the numbers, for programs\n"
+"  --ascii            use only ASCII characters on the terminal\n"
+"  --json             print the numbers, for programs\n"
 "  --user=NAME, --published\n"
 "                     whose profile, as for netprof show",
 	.examples =

@@ -108,7 +108,7 @@ test_an_application_is_drawn() {
 	cmp "$S/readme.svg" "$ROOT/doc/fft.svg" || fail "the picture of README"
 	netprof plot fft -o "$S/a.svg"
 	is_picture "$S/a.svg" fft 'Latency of probes' 'Slowdown (%)' \
-		'measured, 95 % interval' 'Utilisation over time' \
+		'measured, 95 % interval' 'Estimated utilisation over time' \
 		'idle (median 12.0 µs, p99 24.4 µs)'
 	netprof plot --output="$S/b.svg" fft
 	cmp "$S/a.svg" "$S/b.svg" || fail "the same is drawn differently"
@@ -119,7 +119,7 @@ test_an_application_is_drawn() {
 	equal PDF "$(head -c 4 "$S/a.pdf")" %PDF
 	run netprof plot cp2k -o "$S/c.svg"
 	equal "exit status without a curve" "$RC" 0
-	contains "without a curve" "$ERR" '^netprof: cp2k, left out: no slowdown .*--netprofile-calibrate job.sh measures it$'
+	contains "without a curve" "$ERR" '^netprof: cp2k: a panel is missing: no slowdown .*--netprofile-calibrate job\.sh$'
 	for app in $(netprof list -P | tail -n +2 | cut -d'|' -f1 | sort -u); do
 		[ "$app" != serial ] || continue
 		netprof plot "$app" 2>/dev/null >"$S/page" || fail "plot $app"
@@ -133,7 +133,7 @@ test_other_answers_are_drawn() {
 	setup
 	netprof matrix --plot="$S/matrix.svg"
 	is_picture "$S/matrix.svg" 'Slowdown of each pair' fft '+79 %' \
-		'is slowed' 'runs beside it'
+		'is slowed' 'slows it'
 	tolerance -L 1us -o 1us --plot="$S/tolerance.svg" nonblocking.goal
 	is_picture "$S/tolerance.svg" 'Run time (% longer)' nonblocking.goal \
 		'Messages on the critical path (λ)' 'Share of the run time (ρ, %)' \
@@ -568,9 +568,9 @@ test_failures_are_one_line_with_status_one() {
 		netprof plot fft -o x.gif
 	row 'cannot write /nonexistent/x.svg: No such file' \
 		netprof plot fft -o /nonexistent/x.svg
-	row 'serial: no latency was measured: sbatch --netprofile=serial job.sh' \
+	row 'serial: no latencies; to measure them: sbatch --netprofile=serial job.sh' \
 		netprof plot serial
-	row 'NPmpi: no slowdown beside any level: sbatch --netprofile=NPmpi --netprofile-calibrate job.sh measures it' \
+	row 'NPmpi: no slowdown under synthetic load; to measure more: sbatch --netprofile=NPmpi --netprofile-calibrate job.sh' \
 		netprof plot --only=curve NPmpi
 	row 'nosuch: no such file' netprof tolerance nosuch
 	row '/dev/null:1: the file ends, expected "num_ranks"' \
