@@ -53,7 +53,7 @@ static void put_caption(struct np_figure *f, const struct np_profile *p)
 }
 
 /*
- * Add the parts for which there are data; a warning names the first one without.
+ * Add the parts for which there are data, and warn about the first one without.
  * Returns -1 to go on, or the exit status.
  */
 static int fill(struct np_figure *f, unsigned parts,

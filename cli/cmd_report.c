@@ -1,8 +1,8 @@
 /*
  * netprof report: one HTML page of all profiles and predictions.
  *
- * The page needs no network: style, script and pictures are in it.  All names in
- * it come from users, so they are written by cli_html() alone.
+ * The page needs no network: it contains its style, script and pictures.  Names
+ * in it come from users, so they are written by cli_html() alone.
  */
 #include <errno.h>
 #include <limits.h>
@@ -286,8 +286,8 @@ static void put_app(FILE *f, const struct report *r, size_t number)
 /* ---- the page ---- */
 
 /*
- * A table cell with slowdown v, which also sorts it; NaN sorts last.  Cells above
- * limit and above half of it are highlighted.
+ * A table cell with slowdown v, which also sorts it; NaN sorts last.  Cells
+ * above limit and above half of it are highlighted.
  */
 static void put_change(FILE *f, double v, double limit, const char *title)
 {
@@ -434,7 +434,8 @@ static void list_row(FILE *f, const struct report *r, size_t number)
 {
 	const struct part *part = &r->part[number];
 	const struct np_profile *p = &part->profile;
-	const struct cli_tie *by = part->slowed_by.n ? part->slowed_by.tie : NULL;
+	const struct cli_tie *by = part->slowed_by.n ? part->slowed_by.tie :
+						       NULL;
 
 	fprintf(f, "<tr><th scope=\"row\"><a href=\"#a%zu\"", number);
 	put_html(f, ">", "</a></th>", "%s", p->runs->app);
@@ -611,8 +612,8 @@ static void advise(struct report *r, struct part *part,
 		if (!a.rc)
 			worst->p = a.p;
 	}
-	cli_advise(&part->profile, &r->k, r->m.scope, &part->slowed_by, r->limit,
-		   &part->advice);
+	cli_advise(&part->profile, &r->k, r->m.scope, &part->slowed_by,
+		   r->limit, &part->advice);
 }
 
 static int predict(struct report *r, const struct cli_options *o)

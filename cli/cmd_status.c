@@ -1,9 +1,9 @@
 /*
  * netprof status: what placement does at the moment.
  *
- * The state writer of the job_submit plugin leaves its last decision in the
- * store (np_state.h).  The page shows it on one screen: the two tables share the
- * lines that the facts above them leave.
+ * The placement plugin writes its last decision into the store (np_state.h).
+ * The page shows it on one screen: the two tables share the lines that the facts
+ * above them leave.
  */
 #include <errno.h>
 #include <math.h>
@@ -33,7 +33,7 @@ struct status {
 	const struct np_state_leaf **leaf; /* worst predicted slowdown first */
 	const struct np_state_job **apart; /* jobs kept apart, by number */
 	size_t n_apart;
-	size_t n_running, n_known, n_pending; /* jobs that placement considers */
+	size_t n_running, n_known, n_pending; /* jobs in the decision */
 };
 
 /* ---- text ---- */
@@ -461,7 +461,7 @@ static void status_free(struct status *t)
 }
 
 static int status_make(const struct np_state *s, double now,
-			   struct status *out)
+		       struct status *out)
 {
 	struct status t = { .s = s, .now = now };
 

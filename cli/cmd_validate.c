@@ -51,17 +51,28 @@ struct validate {
 	double constant; /* the constant slowdown that fits the pairs best */
 };
 
-/*RUN*/
-#define TICK_MS 10
-#define ATTEMPTS 3 /* of a run that does not end: starts of MPI can hang */
+#define MAX_REPEATS 20 /* --repeats */
+#define POLL_MS 10
+#define ATTEMPTS 3 /* per run, because an MPI start can hang */
+
+/* A run is ended after LIMIT_FACTOR times its expected time, at least LEAST. */
+#define LIMIT_FACTOR 20
 #define LEAST_LIMIT_SEC 120
-#define LIMIT 20 /* times as long as it takes alone */
 
-/* ---- where ---- */
+struct ask {
+	uint32_t repeats;
+	bool fresh, dry_run;
+};
 
+/* ---- where the programs run ---- */
+
+/*
+ * Find the nodes of each leaf switch with the probes.  Returns 0 or -errno with
+ * err; the caller frees *sites and *transport.
+ */
 static int survey(struct cli_alloc *at, const struct np_validate_list *l,
-			struct np_validate_sites *sites, char **transport,
-			struct np_err *err)
+		  struct np_validate_sites *sites, char **transport,
+		  struct np_err *err)
 {
 	const struct np_cal_setup none = { .n_levels = 0 };
 	struct np_cal_srun steps = {
@@ -95,7 +106,7 @@ struct runner {
 	const struct cli_alloc *at;
 	const struct np_validate_sites *sites;
 	const volatile sig_atomic_t *stop;
-	char here[PATH_MAX]; /* the working directory */
+	char here[PATH_MAX]; /* working directory */
 	struct np_sidestep victim, corunner;
 	bool has_victim, has_corunner;
 };
@@ -106,8 +117,7 @@ static void add_words(struct np_args *args, const struct np_validate_words *w)
 		np_args_add(args, "%s", w->word[i]);
 }
 
-/* What the step's program writes: kept where the results are, for a look when it
- * fails. */
+/* The step's output is kept beside the results, in case it fails. */
 static void add_output(const struct runner *r, struct np_args *args,
 		       const struct np_sidestep *step)
 {
@@ -117,7 +127,7 @@ static void add_output(const struct runner *r, struct np_args *args,
 		    r->v->path, step == &r->victim ? "victim" : "corunner");
 }
 
-/* words NULL: nothing is to be done there. */
+/* words: the program and its arguments; NULL: only launch the step. */
 static int start(const struct runner *r, struct np_sidestep *step,
 		 const struct np_validate_program *p,
 		 const struct np_cal_hosts *hosts,
@@ -160,7 +170,7 @@ static void drain(struct np_sidestep *step)
 {
 	struct pollfd p = { step->fd, POLLIN, 0 };
 
-	poll(&p, 1, TICK_MS);
+	poll(&p, 1, POLL_MS);
 	np_sidestep_read(step, NULL, NULL);
 }
 
@@ -186,13 +196,13 @@ static bool failed(const struct np_sidestep *step)
 	return step->status != 0;
 }
 
-static int tell_failed(const struct runner *r, const char *name,
-		       const struct np_sidestep *step, struct np_err *err)
+static int failure(const struct runner *r, const char *name,
+		   const struct np_sidestep *step, struct np_err *err)
 {
 	char cause[NP_ERR_LEN + 32];
 
 	np_sidestep_cause(step, cause, sizeof(cause));
-	return np_errf(err, -EPIPE, "%s failed: %s; what it wrote is in "
+	return np_errf(err, -EPIPE, "%s failed: %s; its output is in "
 		       "%s.%s.out", name, cause, r->v->path,
 		       step == &r->victim ? "victim" : "corunner");
 }
@@ -212,7 +222,7 @@ static int start_corunner(struct runner *r, const struct np_validate_task *t,
 	return rc;
 }
 
-/* It runs again and again as long as its victim does. */
+/* The co-runner is restarted whenever it ends while its victim runs. */
 static int keep_corunner(struct runner *r, const struct np_validate_task *t,
 			 struct np_err *err)
 {
@@ -224,8 +234,8 @@ static int keep_corunner(struct runner *r, const struct np_validate_task *t,
 	np_sidestep_close(&r->corunner);
 	r->has_corunner = false;
 	if (failed(&r->corunner))
-		return tell_failed(r, r->v->list.program[t->corunner].name,
-				   &r->corunner, err);
+		return failure(r, r->v->list.program[t->corunner].name,
+			       &r->corunner, err);
 	return start_corunner(r, t, err);
 }
 
@@ -248,7 +258,7 @@ static int begin_corunner(struct runner *r, const struct np_validate_task *t,
 	return rc;
 }
 
-/* 0: it has ended; -ETIMEDOUT: it does not. */
+/* Returns 0 when the victim has ended, -ETIMEDOUT after limit_sec or -errno. */
 static int wait_victim(struct runner *r, const struct np_validate_task *t,
 		       double limit_sec, double *sec, struct np_err *err)
 {
@@ -264,7 +274,7 @@ static int wait_victim(struct runner *r, const struct np_validate_task *t,
 		if (*r->stop)
 			rc = np_errf(err, -EINTR, "stopped");
 		else if (*sec > limit_sec)
-			rc = np_errf(err, -ETIMEDOUT, "%s does not end within "
+			rc = np_errf(err, -ETIMEDOUT, "%s has not ended within "
 				     "%.0f s", name, limit_sec);
 		else
 			rc = keep_corunner(r, t, err);
@@ -273,7 +283,7 @@ static int wait_victim(struct runner *r, const struct np_validate_task *t,
 		return rc;
 	np_sidestep_close(&r->victim);
 	r->has_victim = false;
-	return failed(&r->victim) ? tell_failed(r, name, &r->victim, err) : 0;
+	return failed(&r->victim) ? failure(r, name, &r->victim, err) : 0;
 }
 
 static int run_once(struct runner *r, const struct np_validate_task *t,
@@ -296,8 +306,8 @@ static int run_once(struct runner *r, const struct np_validate_task *t,
 		r->has_victim = !rc;
 	}
 	if (!rc)
-		rc = wait_victim(r, t, fmax(LIMIT * takes, LEAST_LIMIT_SEC),
-				 sec, err);
+		rc = wait_victim(r, t, fmax(LIMIT_FACTOR * takes,
+					    LEAST_LIMIT_SEC), sec, err);
 	end(&r->victim, &r->has_victim);
 	end(&r->corunner, &r->has_corunner);
 	return rc;
@@ -324,16 +334,16 @@ static int keep(struct validate *v, const struct np_validate_task *t,
 	return np_pairs_save(v->path, &v->pairs, err);
 }
 
-/* ---- all of them ---- */
+/* ---- all runs ---- */
 
-static const char *say_task(const struct validate *v,
-			    const struct np_validate_task *t, char *buf,
-			    size_t len)
+static const char *task_text(const struct validate *v,
+			     const struct np_validate_task *t, char *buf,
+			     size_t len)
 {
 	static const char *const how[] = {
-		[NP_PAIRS_LAUNCH] = ", start alone", [NP_PAIRS_ALONE] = " alone",
+		[NP_PAIRS_LAUNCH] = ", launch only", [NP_PAIRS_ALONE] = " alone",
 		[NP_PAIRS_PROFILE] = ", profile", [NP_PAIRS_LEAF] = " beside ",
-		[NP_PAIRS_APART] = " under another leaf than ",
+		[NP_PAIRS_APART] = " on another leaf than ",
 	};
 
 	snprintf(buf, len, "%s%s%s", v->list.program[t->victim].name,
@@ -342,8 +352,9 @@ static const char *say_task(const struct validate *v,
 	return buf;
 }
 
+/* Estimated run time of these tasks, seconds. */
 static double left_sec(const struct validate *v,
-			     const struct np_validate_task *task, size_t n)
+		       const struct np_validate_task *task, size_t n)
 {
 	double sec = 0;
 
@@ -352,16 +363,19 @@ static double left_sec(const struct validate *v,
 	return sec;
 }
 
-/* On a terminal a line that changes, else one line a run that has ended. */
-static void show(const struct validate *v,
-		 const struct np_validate_task *task, size_t i, size_t n,
-		 double sec)
+/*
+ * Progress: a line that is rewritten on a terminal, else one line per run.
+ * sec: time of task i if it has ended, else NaN.
+ */
+static void print_progress(const struct validate *v,
+			   const struct np_validate_task *task, size_t i,
+			   size_t n, double sec)
 {
 	bool ended = !isnan(sec);
 	size_t done = i + ended;
 	char what[256], left[CLI_NUMBER];
 
-	say_task(v, &task[i], what, sizeof(what));
+	task_text(v, &task[i], what, sizeof(what));
 	cli_sec(left_sec(v, task + done, n - done), left);
 	if (isatty(STDERR_FILENO)) {
 		fprintf(stderr, "\r%3zu %%  %zu of %zu  about %s left  "
@@ -391,20 +405,22 @@ static int run_tasks(struct validate *v, struct cli_alloc *at,
 	for (size_t i = 0; !rc && i < n; i++) {
 		double date = 0, sec = 0;
 
-		show(v, task, i, n, NAN);
+		print_progress(v, task, i, n, NAN);
 		rc = -ETIMEDOUT;
 		for (int k = 0; rc == -ETIMEDOUT && k < ATTEMPTS; k++)
 			rc = run_once(&r, &task[i], &date, &sec, err);
 		if (!rc)
 			rc = keep(v, &task[i], date, sec, err);
 		if (!rc)
-			show(v, task, i, n, sec);
+			print_progress(v, task, i, n, sec);
 	}
 	return rc;
 }
-/*PAGES*/
-#define WORST 5
-#define NAME 14
+
+/* ---- text ---- */
+
+#define WORST 5 /* pairs that are listed */
+#define NAME 14 /* columns of a program's name */
 
 static const char *name_of(const struct validate *v, size_t i)
 {
@@ -421,13 +437,11 @@ static bool has_both(const struct validate *v, size_t i)
 	return measured(v, i)->n && !v->rc[i];
 }
 
-/* Predicted less measured, a fraction. */
+/* Predicted minus measured slowdown, a fraction. */
 static double error_of(const struct validate *v, size_t i)
 {
 	return v->prediction[i].slowdown - measured(v, i)->mean;
 }
-
-/* ---- text ---- */
 
 static const char *share(double part, char buf[CLI_NUMBER])
 {
@@ -436,7 +450,7 @@ static const char *share(double part, char buf[CLI_NUMBER])
 	return cli_percent(part, buf);
 }
 
-static void say_measured(const struct validate *v)
+static void print_measured(const struct validate *v)
 {
 	const struct np_validate_result *r = &v->result;
 	const struct np_pairs_place *p = &v->pairs.place;
@@ -452,20 +466,24 @@ static void say_measured(const struct validate *v)
 		     cli_day(v->pairs.date, day));
 	if (r->n_repeated)
 		cli_labelled(stdout, "Repeats", "two runs of a pair differ by "
-			     "%.1f points on average (%zu pairs)",
-			     r->repeat_points, r->n_repeated);
+			     "%.1f percentage points on average (%zu pair%s)",
+			     r->repeat_points, r->n_repeated,
+			     r->n_repeated == 1 ? "" : "s");
 	if (r->n_controls)
-		cli_labelled(stdout, "Controls", "under two leaves %zu pairs "
-			     "differ from alone by %.1f %% on average, %.1f %% "
-			     "at most; taken off", r->n_controls,
+		cli_labelled(stdout, "Controls", "on two leaves %zu pair%s "
+			     "differ%s from running alone by %.1f %% on "
+			     "average, at most %.1f %%; this is subtracted",
+			     r->n_controls, r->n_controls == 1 ? "" : "s",
+			     r->n_controls == 1 ? "s" : "",
 			     100 * r->control_mean, 100 * r->control_most);
 	else
-		cli_labelled(stdout, "Controls", "none: what pairs share "
-			     "besides the leaf switch counts as the network's");
+		cli_labelled(stdout, "Controls", "none: the effect of anything "
+			     "else that pairs share is attributed to the leaf "
+			     "switch");
 }
 
-/* Programs whose runs alone differ, as time goes on or by chance. */
-static void say_drift(const struct validate *v)
+/* How much the runs alone of each program differ. */
+static void print_drift(const struct validate *v)
 {
 	char line[1024] = "";
 
@@ -475,38 +493,39 @@ static void say_drift(const struct validate *v)
 				*line ? ", " : "", name_of(v, i),
 				100 * v->result.app[i].drift);
 	if (*line)
-		cli_labelled(stdout, "Drift", "runs alone, longest less "
+		cli_labelled(stdout, "Drift", "runs alone, longest minus "
 			     "shortest: %s", line);
 }
 
-static void say_refused(const struct validate *v)
+static void print_refused(const struct validate *v)
 {
 	size_t n = v->list.n;
 
 	for (size_t i = 0; i < n * n; i++)
 		if (v->result.pair[i].refused)
-			cli_labelled(stdout, "Refused", "%s beside %s: %+.1f "
-				     "%% under two leaves, where they share no "
+			cli_labelled(stdout, "Rejected", "%s beside %s: %+.1f "
+				     "%% on two leaves, where they share no "
 				     "switch", name_of(v, i / n),
 				     name_of(v, i % n), 100 *
 				     v->result.pair[i].apart.mean);
 }
 
-static void say_unsteady(const struct validate *v)
+static void print_unsteady(const struct validate *v)
 {
 	size_t n = v->list.n;
 
 	for (size_t i = 0; i < n * n; i++)
 		if (v->result.pair[i].between > NP_VALIDATE_REPEAT_MOST)
 			cli_labelled(stdout, "Unsteady", "%s beside %s: two "
-				     "runs differ by %.0f points; --repeats=%u "
-				     "runs all pairs once more", name_of(v, i /
-				     n), name_of(v, i % n), 100 *
-				     v->result.pair[i].between, v->repeats + 1);
+				     "runs differ by %.0f percentage points; "
+				     "--repeats=%u runs all pairs once more",
+				     name_of(v, i / n), name_of(v, i % n),
+				     100 * v->result.pair[i].between,
+				     v->repeats + 1);
 }
 
-/* The first of them stands for all. */
-static void say_unpredicted(const struct validate *v)
+/* Names the first pair as an example. */
+static void print_unpredicted(const struct validate *v)
 {
 	size_t n = v->list.n, first = 0, missing = 0;
 
@@ -514,34 +533,36 @@ static void say_unpredicted(const struct validate *v)
 		if (measured(v, i)->n && v->rc[i] && !missing++)
 			first = i;
 	if (missing)
-		cli_labelled(stdout, "Unknown", "%zu of the pairs cannot be "
+		cli_labelled(stdout, "Unknown", "%zu pair%s cannot be "
 			     "predicted; netprof predict %s %s says what is "
-			     "missing", missing, name_of(v, first / n),
-			     name_of(v, first % n));
+			     "missing", missing, missing == 1 ? "" : "s",
+			     name_of(v, first / n), name_of(v, first % n));
 }
 
-static void say_score(const struct validate *v)
+static void print_score(const struct validate *v)
 {
 	const struct np_score *s = &v->score, *c = &v->constant_score;
 	char a[CLI_NUMBER], b[CLI_NUMBER];
 
-	say_unpredicted(v);
+	print_unpredicted(v);
 	if (!s->n)
 		return;
-	cli_labelled(stdout, "Error", "%.1f points on average over %zu pairs; "
-		     "the best constant (%+.1f %%) has %.1f: %.2f of that",
-		     s->mean_points, s->n, 100 * v->constant, c->mean_points,
+	cli_labelled(stdout, "Error", "%.1f percentage points on average over "
+		     "%zu pair%s; the best constant (%+.1f %%) has %.1f "
+		     "(ratio %.2f)", s->mean_points, s->n,
+		     s->n == 1 ? "" : "s", 100 * v->constant, c->mean_points,
 		     s->mean_points / c->mean_points);
-	cli_labelled(stdout, "Beyond", "%s by more than 10 points, %s by more "
-		     "than 20; bias %+.1f", share(1 - s->within_near, a),
-		     share(s->beyond_far, b), s->bias_points);
-	cli_labelled(stdout, "At 10 %", "recall %s, precision %s (%zu pairs are "
-		     "slowed so much, %zu predicted to be)",
+	cli_labelled(stdout, "Large", "%s of errors exceed 10 points, %s "
+		     "exceed 20; bias %+.1f points",
+		     share(1 - s->within_near, a), share(s->beyond_far, b),
+		     s->bias_points);
+	cli_labelled(stdout, "At 10 %", "recall %s, precision %s (pairs slowed "
+		     "by more than 10 %%: %zu measured, %zu predicted)",
 		     share(s->recall, a), share(s->precision, b), s->n_harm,
 		     s->n_called);
-	cli_labelled(stdout, "Intervals", "%s of those of 90 %% hold; median "
-		     "width %.1f points", share(s->coverage, a),
-		     s->width_points);
+	cli_labelled(stdout, "Intervals", "%s of the 90 %% intervals contain "
+		     "the measured value; median width %.1f points",
+		     share(s->coverage, a), s->width_points);
 }
 
 static const struct validate *sorted_by;
@@ -554,7 +575,10 @@ static int by_error(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* Pairs with both, those with the greatest errors first.  NULL: no memory. */
+/*
+ * Indices of pairs that were measured and predicted, largest error first; the
+ * caller frees them.  NULL: out of memory.
+ */
 static size_t *worst(const struct validate *v, size_t *n)
 {
 	size_t all = v->list.n * v->list.n;
@@ -570,7 +594,7 @@ static size_t *worst(const struct validate *v, size_t *n)
 	return at;
 }
 
-static void say_pair(const struct validate *v, size_t i)
+static void print_pair(const struct validate *v, size_t i)
 {
 	const struct np_prediction *p = &v->prediction[i];
 	char flags[256], ends[64];
@@ -592,7 +616,7 @@ static void say_pair(const struct validate *v, size_t i)
 	printf("  %s\n", *flags ? flags : "-");
 }
 
-static int say_worst(const struct validate *v)
+static int print_worst(const struct validate *v)
 {
 	size_t n, *at = worst(v, &n);
 
@@ -602,19 +626,19 @@ static int say_worst(const struct validate *v)
 		cli_head("%-*s%-*s%9s%10s%13s  %s", NAME, "slowed", NAME,
 			 "beside", "measured", "predicted", "90 %", "notes");
 	for (size_t i = 0; i < n && i < WORST; i++)
-		say_pair(v, at[i]);
+		print_pair(v, at[i]);
 	free(at);
 	return CLI_DONE;
 }
 
 static int validate_text(const struct validate *v)
 {
-	say_measured(v);
-	say_drift(v);
-	say_refused(v);
-	say_unsteady(v);
-	say_score(v);
-	return say_worst(v);
+	print_measured(v);
+	print_drift(v);
+	print_refused(v);
+	print_unsteady(v);
+	print_score(v);
+	return print_worst(v);
 }
 
 /* ---- JSON ---- */
@@ -698,9 +722,9 @@ static int validate_json(const struct validate *v)
 	return cli_print_json("validate", j);
 }
 
-/* ---- picture ---- */
+/* ---- plot ---- */
 
-/* The interval of what was measured, a line across its point. */
+/* The 90 % interval of the measured slowdown, as a line across its point. */
 static void draw_measured(struct np_figure *f, struct np_panel *p,
 			  const struct np_mean *m, double predicted)
 {
@@ -746,21 +770,16 @@ static int validate_plot(const struct validate *v, const char *path)
 				      100 * v->prediction[i].low,
 				      100 * v->prediction[i].high);
 	np_figure_caption(f, "n = %zu pairs of %zu programs; mean error %.1f "
-			  "points, of the best constant %.1f.", v->score.n, n,
+			  "percentage points, with the best constant %.1f.",
+			  v->score.n, n,
 			  v->score.mean_points, v->constant_score.mean_points);
 	f->date = v->pairs.date;
 	return cli_figure_save(f, path);
 }
-/*CMD*/
-#define MOST_REPEATS 20
 
-struct ask {
-	uint32_t repeats;
-	bool fresh, dry_run;
-};
+/* ---- the file of results ---- */
 
-/* ---- what was measured before ---- */
-
+/* Fill v->pairs with the programs of the list. */
 static int describe(struct validate *v, struct np_err *err)
 {
 	size_t n = v->list.n;
@@ -787,7 +806,7 @@ static int describe(struct validate *v, struct np_err *err)
 	return 0;
 }
 
-/* Earlier runs are taken over if they were of the same programs. */
+/* Take earlier runs from the file if they are of the same programs. */
 static int load(struct validate *v, bool fresh, struct np_err *err)
 {
 	struct np_pairs old;
@@ -800,8 +819,9 @@ static int load(struct validate *v, bool fresh, struct np_err *err)
 		return rc;
 	if (strcmp(old.setup, v->pairs.setup)) {
 		np_pairs_free(&old);
-		return np_errf(err, -EEXIST, "%s is of other programs or other "
-			       "commands: --fresh begins anew", v->path);
+		return np_errf(err, -EEXIST, "%s has results of other programs "
+			       "or commands: use --fresh to start over",
+			       v->path);
 	}
 	np_pairs_free(&v->pairs);
 	v->pairs = old;
@@ -822,11 +842,12 @@ static int same_place(const struct validate *v,
 
 	if (!v->pairs.n_runs || !p->leaf || !strcmp(p->leaf, s->leaf))
 		return 0;
-	return np_errf(err, -EEXIST, "%s was begun on leaf %s, and this is %s: "
-		       "--fresh begins anew", v->path, p->leaf, s->leaf);
+	return np_errf(err, -EEXIST, "%s has results of leaf %s, and this "
+		       "allocation is on %s: use --fresh to start over",
+		       v->path, p->leaf, s->leaf);
 }
 
-/* transport is taken over. */
+/* Takes ownership of transport. */
 static void note_place(struct validate *v, const struct cli_alloc *at,
 		       const struct np_validate_sites *s, char *transport)
 {
@@ -846,25 +867,25 @@ static void note_place(struct validate *v, const struct cli_alloc *at,
 	};
 }
 
-static void say_plan(const struct validate *v,
-		     const struct np_validate_sites *s,
-		     const struct np_validate_task *task, size_t n)
+static void print_plan(const struct validate *v,
+		       const struct np_validate_sites *s,
+		       const struct np_validate_task *task, size_t n)
 {
 	char t[CLI_NUMBER];
 
-	fprintf(stderr, "leaf %s: programs on %s are measured beside others on "
-		"%s\n", *s->leaf ? s->leaf : "(no topology)", s->victim.list,
-		s->corunner.list);
+	fprintf(stderr, "leaf %s: programs on %s are measured while others run "
+		"on %s\n", *s->leaf ? s->leaf : "(no topology)",
+		s->victim.list, s->corunner.list);
 	if (s->apart.n)
-		fprintf(stderr, "controls: the others on %s, under another "
+		fprintf(stderr, "controls: the others run on %s, on another "
 			"leaf\n", s->apart.list);
 	else
 		fprintf(stderr, "no controls: the allocation has too few nodes "
-			"under another leaf\n");
-	fprintf(stderr, "%zu program%s, %u run%s of each pair; %zu runs%s, "
+			"on another leaf\n");
+	fprintf(stderr, "%zu program%s, %u run%s of each pair; %zu run%s%s, "
 		"about %s\n", v->list.n, v->list.n == 1 ? "" : "s", v->repeats,
-		v->repeats == 1 ? "" : "s", n,
-		v->pairs.n_runs ? " are left" : "",
+		v->repeats == 1 ? "" : "s", n, n == 1 ? "" : "s",
+		v->pairs.n_runs ? " left" : "",
 		cli_sec(left_sec(v, task, n), t));
 }
 
@@ -879,12 +900,12 @@ static int measure_here(struct validate *v, bool dry_run,
 	if (np_validate_plan(&v->list, v->repeats, s->apart.n > 0, &v->pairs,
 			     &task, &n))
 		return np_errf(err, -ENOMEM, "out of memory");
-	say_plan(v, s, task, n);
+	print_plan(v, s, task, n);
 	rc = dry_run ? 0 : run_tasks(v, at, s, task, n, err);
 	free(task);
 	if (rc && rc != -ENOMEM)
-		fprintf(stderr, "%snetprof: what was measured is kept in %s; "
-			"the same command goes on\n",
+		fprintf(stderr, "%snetprof: the results so far are in %s; run "
+			"the same command again to continue\n",
 			isatty(STDERR_FILENO) ? "\n" : "", v->path);
 	return rc;
 }
@@ -914,7 +935,7 @@ static int measure(struct validate *v, bool dry_run, struct np_err *err)
 	return rc;
 }
 
-/* Is anything left, on the nodes that it was begun on? */
+/* Is nothing left to be measured on the nodes of the earlier runs? */
 static int is_complete(const struct validate *v, bool *complete,
 		       struct np_err *err)
 {
@@ -930,7 +951,7 @@ static int is_complete(const struct validate *v, bool *complete,
 	return 0;
 }
 
-/* ---- what is predicted ---- */
+/* ---- predictions ---- */
 
 static size_t find(const struct validate *v, const char *name)
 {
@@ -956,7 +977,7 @@ static void take_answers(struct validate *v, const struct cli_matrix *m)
 	}
 }
 
-/* The file gets what the models go by, for netprof accuracy. */
+/* Save the results with the inputs of the models, for netprof accuracy. */
 static int save(struct validate *v, const struct cli_known *k,
 		struct np_err *err)
 {
@@ -1040,7 +1061,7 @@ static int score(struct validate *v)
 	return rc;
 }
 
-/* ---- the answer ---- */
+/* ---- the command ---- */
 
 static int make_result(struct validate *v)
 {
@@ -1057,7 +1078,7 @@ static int make_result(struct validate *v)
 	return -1;
 }
 
-/* Without predictions there still is what was measured. */
+/* Without predictions, only the measured pairs are printed. */
 static int answer(struct validate *v, const struct cli_options *o)
 {
 	struct cli_known k = { .n = 0 };
@@ -1068,7 +1089,7 @@ static int answer(struct validate *v, const struct cli_options *o)
 	if (rc >= 0)
 		return rc;
 	if (cli_store_open(&s) < 0) {
-		ask_models(v, o, &k, &s); /* which says what is missing */
+		ask_models(v, o, &k, &s); /* prints what is missing */
 		cli_store_close(&s);
 	}
 	rc = save(v, &k, &err);
@@ -1106,7 +1127,7 @@ static int validate(struct validate *v, const struct ask *ask,
 
 static const struct np_option own[] = {
 	{ "repeats", NP_OPTION_COUNT, offsetof(struct ask, repeats), 1,
-	  MOST_REPEATS },
+	  MAX_REPEATS },
 	{ "fresh", NP_OPTION_FLAG, offsetof(struct ask, fresh) },
 	{ "dry-run", NP_OPTION_FLAG, offsetof(struct ask, dry_run),
 	  .letter = 'n' },
@@ -1140,28 +1161,30 @@ static int run_validate(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_validate = {
 	.name = "validate",
 	.args = "[OPTION]... FILE",
-	.help = "measure pairs of programs, and how true predictions are",
+	.help = "measure pairs of programs and check the predictions",
 	.text =
-"Inside an allocation of idle nodes (salloc -N8 --exclusive; better all nodes\n"
-"of two leaf switches): runs the programs of FILE, netprof-validate(1), alone,\n"
-"profiles each from one run, runs each beside each other on one leaf and, as a\n"
-"control, under two, and compares with what netprof predicts.  It can be\n"
-"stopped at any moment; the same command goes on.  When all is measured it\n"
-"only prints the answer, anywhere.\n\n"
+"Run it inside an allocation of idle nodes (salloc -N8 --exclusive; all nodes of\n"
+"two leaf switches are best).  It runs the programs of FILE, see\n"
+"netprof-validate(1), alone, profiles each in one run, runs every pair on one\n"
+"leaf switch and, as a control, on two, and compares the slowdowns with the\n"
+"predictions.  You can stop it at any time and run the same command again to\n"
+"continue.  When everything is measured, it needs no allocation and only prints\n"
+"the comparison.\n\n"
 "  --repeats=N        runs of each pair (default 2)\n"
-"  -o, --output=FILE  where results go, netprof-pairs(5); FILE.pairs.json\n"
-"                     otherwise\n"
-"  --plot=FILE        a picture of predicted over measured: .svg, .png or .pdf\n"
+"  -o, --output=FILE  file of the results, netprof-pairs(5) (default\n"
+"                     FILE.pairs.json)\n"
+"  --plot=FILE        draw predicted over measured: .svg, .png or .pdf\n"
 "  --model=M          another model than " NP_MODEL_DEFAULT "\n"
-"  --fresh            do not go on with what was measured before\n"
-"  --dry-run          say what would be done and how long it would take\n"
-"  --json             the answer for programs",
+"  --fresh            discard earlier results\n"
+"  --dry-run          print what would be measured and how long it would take\n"
+"  --json             output for programs",
 	.examples =
 "  salloc -N16 --exclusive netprof validate programs\n"
 "  netprof validate --dry-run programs\n"
 "  netprof validate --plot=pairs.svg programs\n",
 	.takes = CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PLOT |
 		 CLI_TAKES_MODEL,
-	.own = own, .missing = "a file that lists programs, netprof-validate(1)", .most = 1,
+	.own = own, .most = 1,
+	.missing = "a file that lists programs, netprof-validate(1)",
 	.run = run_validate,
 };

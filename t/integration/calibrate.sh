@@ -179,7 +179,7 @@ test_pairs_are_measured_and_what_was_stopped_goes_on() {
 	[ "$rc" -ne 0 ] || fail "it says that it is done"
 	grep -q '1 program, 1 run of each pair; 8 runs, about ' "$TMPDIR/first" ||
 		fail "it says: $(cat "$TMPDIR/first")"
-	grep -q 'what was measured is kept in nap.pairs.json' "$TMPDIR/first" ||
+	grep -q 'the results so far are in nap.pairs.json' "$TMPDIR/first" ||
 		fail "it says: $(cat "$TMPDIR/first")"
 	between "runs before it was stopped" "$(naps)" 2 7
 	out=$(alice "salloc -Q -N16 netprof validate --repeats=1 nap" 2>&1) ||
@@ -199,7 +199,7 @@ test_a_program_of_a_pair_that_fails_is_told_with_what_it_wrote() {
 		inside tee lost >/dev/null
 	! out=$(alice "salloc -Q -N16 netprof validate --repeats=1 lost" 2>&1) ||
 		fail "it says that it is done: $out"
-	grep -q 'lost failed: exit 2: .*; what it wrote is in lost.pairs.json.victim.out$' \
+	grep -q 'lost failed: exit 2: .*; its output is in lost.pairs.json.victim.out$' \
 		<<<"$out" || fail "it says: $out"
 	alice "grep -q /no/input lost.pairs.json.victim.out" ||
 		fail "that is not what it wrote"

@@ -348,9 +348,9 @@ test_pairs_that_were_all_measured_are_compared_without_an_allocation() {
 	run netprof validate "$S/list"
 	equal "exit status" "$RC" 0
 	contains "what was measured" "$OUT" '^Measured   3 pairs of 2 programs on leaf'
-	contains "repeats" "$OUT" '^Repeats    two runs of a pair differ by 16\.7 points'
-	contains "controls" "$OUT" '^Refused    halo beside halo: \+20\.0 %'
-	contains "a pair whose runs differ" "$OUT" '^Unsteady   fft beside fft: two runs differ by 30 points'
+	contains "repeats" "$OUT" '^Repeats    two runs of a pair differ by 16\.7 percentage points'
+	contains "controls" "$OUT" '^Rejected   halo beside halo: \+20\.0 %'
+	contains "a pair whose runs differ" "$OUT" '^Unsteady   fft beside fft: two runs differ by 30 percentage'
 	contains "the score" "$OUT" '^Error      .*; the best constant \(\+55\.0 %\)'
 	contains "the worst pairs" "$OUT" '^(fft|halo) +(fft|halo) +\+55 %'
 	equal "a slowdown in the file" \
@@ -364,7 +364,7 @@ test_pairs_that_were_all_measured_are_compared_without_an_allocation() {
 	contains "more runs" "$ERR" 'salloc -N8 --exclusive netprof validate FILE'
 	sed -i 's/^run halo/run halo -x/' "$S/list"
 	run netprof validate "$S/list"
-	contains "another command" "$ERR" 'other commands: --fresh begins anew'
+	contains "another command" "$ERR" 'other programs or commands: use --fresh to start over'
 }
 
 test_unknown_application_fails_with_the_nearest_names() {
