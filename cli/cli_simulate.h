@@ -1,4 +1,4 @@
-/* The work of `netprof simulate`, and its pages. */
+/* The inputs and results of `netprof simulate`. */
 #ifndef CLI_SIMULATE_H
 #define CLI_SIMULATE_H
 
@@ -12,9 +12,9 @@
 #define CLI_SIM_POLICIES 16
 #define CLI_SIM_SEEDS 100
 #define CLI_SIM_SETTINGS 16
-#define CLI_SIM_NAME 64 /* of a policy or a profile */
+#define CLI_SIM_NAME 64 /* bytes of the name of a policy or profile */
 
-/* A profile of the simulation: a name, and its handle is its index. */
+/* Names of profiles; the index of a name is the handle of its profile. */
 struct cli_sim_profiles {
 	char (*name)[CLI_SIM_NAME];
 	size_t n;
@@ -23,16 +23,15 @@ struct cli_sim_profiles {
 struct cli_sim_policy {
 	char name[CLI_SIM_NAME]; /* "enforce", "enforce:MaxSlowdown=20%" */
 	struct np_sim_policy p;
-	/* Sums over seeds, then means. */
-	struct np_sim_summary sum;
-	struct np_sim_units units; /* beside the first policy */
+	struct np_sim_summary sum; /* means over seeds */
+	struct np_sim_units units; /* differences from the first policy */
 	struct np_sim_gain gain;
 };
 
-/* Options. */
+/* The options of the command. */
 struct cli_sim_ask {
-	const char *swf, *sacct, *last; /* one of them: where jobs are from */
-	const char *leaves, *topology;	/* where the cluster is from */
+	const char *swf, *sacct, *last; /* source of the jobs: one of them */
+	const char *leaves, *topology;	/* source of the cluster */
 	uint32_t cpus;			/* --cpus-per-node; 0: not given */
 	const char *rules, *mix, *pairs, *policies, *events;
 	char *setting[CLI_SIM_SETTINGS];
@@ -46,48 +45,40 @@ struct cli_sim_ask {
 struct cli_simulate {
 	const struct cli_sim_ask *o;
 	struct np_queue_log log;
-	char source[256];
+	char source[256]; /* where the jobs are from, in words */
 
 	struct np_leaves *leaves;
 	struct np_sim_cluster cluster;
-	uint64_t *sets; /* of the partitions */
+	uint64_t *sets; /* nodes of the partitions, as bitmaps */
 	const uint64_t *partition[NP_SIM_MAX_PARTITIONS];
-	uint32_t *partition_of; /* per text of the log: its partition */
+	uint32_t *partition_of; /* by text of the log: its partition, from 1 */
 	char cluster_text[160];
 
-	struct np_sim_job *job;
+	struct np_sim_job *job; /* log.n */
 	struct cli_sim_profiles profiles;
-	struct np_press *press;
-	char press_text[200]; /* where predictions are from */
-	double known_node_sec, all_node_sec; /* jobs with a profile, and all */
+	struct np_press *press;	/* predicted slowdowns of profiles */
+	char press_text[200];	/* where the predictions are from, in words */
+	double known_node_sec, all_node_sec; /* jobs with a profile; all jobs */
 	size_t known_jobs;
-	double worst; /* slowdown of any of their profiles beside any other */
-	uint32_t merged; /* partitions beyond the limit, put into the last */
+	double worst; /* largest slowdown among the profiles that occur */
+	uint32_t merged; /* partitions beyond the limit, merged into the last */
 
 	struct cli_sim_policy policy[CLI_SIM_POLICIES];
 	size_t n_policies, seeds_done;
-	bool stopped;
-	double share_done;
-	/* Of the first policy that acts and the first seed: who paid. */
+	bool stopped;	   /* by the user */
+	double share_done; /* of the whole work */
+	/* Jobs under the first and the last policy, of the first seed. */
 	struct np_sim_fate *without, *with;
-	FILE *events;
+	FILE *events; /* --events, or NULL */
 };
 
 /*
- * cli_simulate_setup.c: each returns -1 to go on, or the exit status after
- * saying why.
+ * Read jobs, cluster, profiles and policies as s->o asks.  Returns -1 to go on,
+ * or the exit status after printing why.
  */
-int cli_sim_jobs(struct cli_simulate *s);
-int cli_sim_cluster(struct cli_simulate *s);
-int cli_sim_queue(struct cli_simulate *s);
-int cli_sim_profiles(struct cli_simulate *s);
-int cli_sim_policies(struct cli_simulate *s);
-/* The profile of each job, drawn by --mix for that seed. */
-void cli_sim_draw(struct cli_simulate *s, uint32_t seed);
+int cli_sim_prepare(struct cli_simulate *s);
 
-/* Each prints it and returns the exit status. */
-int cli_sim_text(const struct cli_simulate *s);
-int cli_sim_data(const struct cli_simulate *s, enum cli_format format);
-int cli_sim_plot(const struct cli_simulate *s, const char *path);
+/* Assign profiles to jobs for one seed: drawn by --mix, or else unchanged. */
+void cli_sim_draw(struct cli_simulate *s, uint32_t seed);
 
 #endif

@@ -1,4 +1,9 @@
-/* What netprof simulate is given: jobs, cluster, applications, policies. */
+/*
+ * The inputs of netprof simulate: jobs of a log, the cluster, profiles and
+ * their predicted slowdowns, and policies.
+ *
+ * The readers return -1 to go on, or the exit status after printing why.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -20,16 +25,16 @@
 #include "np_slurm_file.h"
 #include "np_topo.h"
 
-#define MAX_ANSWER (16u << 20) /* of Slurm's commands about the cluster */
-#define MAX_RULES_FILE (1u << 20)
-#define MAX_NEGLIGIBLE 0.01 /* slowdowns up to it count as none */
-#define PATIENCE_SEC 20
-#define CATALOG_SEC 120 /* for the models */
+#define MAX_ANSWER (16u << 20)	  /* output of Slurm's commands, bytes */
+#define MAX_RULES_FILE (1u << 20) /* bytes */
+#define MAX_NEGLIGIBLE 0.01	  /* slowdowns up to this count as none */
+#define SCONTROL_SEC 20		  /* timeout */
+#define CATALOG_SEC 120		  /* timeout for all predictions */
 
-/* Jobs. */
+/* ---- jobs ---- */
 
-/* What sacct prints goes through a pipe: it may be long. */
-static int ask_accounting(struct cli_simulate *s, struct np_err *err)
+/* The output of sacct may be long, so it is read from a pipe. */
+static int read_accounting(struct cli_simulate *s, struct np_err *err)
 {
 	static const char *const unit = "dhmw";
 	const char *last = s->o->last;
@@ -56,18 +61,18 @@ static int ask_accounting(struct cli_simulate *s, struct np_err *err)
 	rc = np_queue_log_read_fd(dup(fileno(f)), "sacct", cli_pass_on, NULL,
 				  &s->log, err);
 	if (pclose(f) && rc)
-		np_errf(err, rc, "sacct gives no jobs: is there accounting?  "
-			"(netprof check)");
+		np_errf(err, rc, "sacct returned no jobs: is accounting "
+			"enabled?  (netprof check)");
 	return rc;
 }
 
-int cli_sim_jobs(struct cli_simulate *s)
+static int read_jobs(struct cli_simulate *s)
 {
 	const char *path = s->o->swf ? s->o->swf : s->o->sacct;
 	struct np_err err = NP_ERR_INIT;
 	int rc = path ? np_queue_log_read(path, cli_pass_on, NULL, &s->log,
 					  &err) :
-			ask_accounting(s, &err);
+			read_accounting(s, &err);
 
 	if (rc)
 		return cli_fail("%s", err.text);
@@ -76,9 +81,9 @@ int cli_sim_jobs(struct cli_simulate *s)
 	return -1;
 }
 
-/* The cluster. */
+/* ---- the cluster ---- */
 
-/* Leaves by name, with the names of their nodes. */
+/* Leaf switches and the numbers of their nodes. */
 struct map {
 	struct np_numbers nodes;
 	struct leaf {
@@ -98,7 +103,7 @@ static void map_free(struct map *m)
 	np_numbers_free(&m->nodes);
 }
 
-/* A node that is on several leaves is on the first. */
+/* A node that is listed under several leaves is put on the first. */
 static int add_node(void *arg, const char *name)
 {
 	struct map *m = arg;
@@ -155,11 +160,14 @@ static int take_switch(void *arg, const struct np_slurm_line *line,
 	if (!name || !nodes)
 		return 0;
 	rc = add_leaf(arg, name, nodes);
-	return rc ? np_errf(err, rc, "%s:%u: no list of nodes, or too long: "
+	return rc ? np_errf(err, rc, "%s:%u: not a node list, or too long: "
 			    "%.64s", line->path, line->number, nodes) : 0;
 }
 
-/* The value behind key in YAML, as a word; false: there is none. */
+/*
+ * Find the next of the keys in YAML text and copy its value, one word; *at moves
+ * behind it.  false: there is none.
+ */
 static bool yaml_value(const char **at, const char *const key[], char *buf,
 		       size_t len)
 {
@@ -185,7 +193,7 @@ static bool yaml_value(const char **at, const char *const key[], char *buf,
 	return true;
 }
 
-/* topology.yaml: "switch: leaf0" or "block: b0" with "nodes: ..." behind it. */
+/* topology.yaml: "switch: leaf0" or "block: b0", followed by "nodes: ...". */
 static int read_yaml(struct map *m, const char *path, struct np_err *err)
 {
 	static const char *const name_key[] = { "switch:", "block:", NULL };
@@ -207,14 +215,14 @@ static int read_yaml(struct map *m, const char *path, struct np_err *err)
 		next = at;
 		if (!yaml_value(&next, nodes_key, nodes, 65536))
 			break;
-		/* A switch of switches has none of its own. */
+		/* A switch above other switches has no "nodes". */
 		if (yaml_value(&other_at, name_key, other, sizeof(other)) &&
 		    other_at < next)
 			continue;
 		rc = add_leaf(m, name, nodes);
 		if (rc)
-			np_errf(err, rc, "%s: %.64s: no list of nodes: %.64s",
-				path, name, nodes);
+			np_errf(err, rc, "%s: %.64s: not a node list, or too "
+				"long: %.64s", path, name, nodes);
 		at = next;
 	}
 	free(nodes);
@@ -230,12 +238,12 @@ static int read_topology(struct map *m, const char *path, struct np_err *err)
 		np_slurm_file(path, NULL, take_switch, m, err);
 
 	if (!rc && !m->n)
-		rc = np_errf(err, -EINVAL, "%s: no leaf switch with nodes in "
-			     "it", path);
+		rc = np_errf(err, -EINVAL, "%s: no leaf switch with nodes",
+			     path);
 	return rc;
 }
 
-/* "64x32" */
+/* text: leaves and nodes of each, "64x32" */
 static int make_leaves(struct map *m, const char *text, struct np_err *err)
 {
 	unsigned leaves, nodes;
@@ -262,7 +270,7 @@ static int make_leaves(struct map *m, const char *text, struct np_err *err)
 	return 0;
 }
 
-/* As Slurm tells it now. */
+/* The current topology, by scontrol. */
 static int ask_topology(struct map *m, struct np_err *err)
 {
 	static char *const argv[] = { "scontrol", "show", "topology", NULL };
@@ -272,17 +280,17 @@ static int ask_topology(struct map *m, struct np_err *err)
 
 	if (!text)
 		return np_errf(err, -ENOMEM, "out of memory");
-	if (cli_spawn(argv, PATIENCE_SEC, text, MAX_ANSWER))
-		rc = np_errf(err, -ENODATA, "Slurm does not answer; say what "
-			     "the cluster is: --leaves=64x32 or "
+	if (cli_spawn(argv, SCONTROL_SEC, text, MAX_ANSWER))
+		rc = np_errf(err, -ENODATA, "Slurm does not answer; describe "
+			     "the cluster with --leaves=64x32 or "
 			     "--topology=topology.conf");
 	else
 		rc = np_topo_parse(text, &t, err);
 	for (size_t i = 0; !rc && i < t.n; i++)
 		rc = add_leaf(m, t.leaf[i].name, t.leaf[i].nodes);
 	if (!rc && !m->n)
-		rc = np_errf(err, -ENODATA, "Slurm knows no leaf switches; say "
-			     "what the cluster is: --leaves=64x32 or "
+		rc = np_errf(err, -ENODATA, "Slurm has no leaf switches; "
+			     "describe the cluster with --leaves=64x32 or "
 			     "--topology=topology.conf");
 	np_topo_free(&t);
 	free(text);
@@ -308,7 +316,7 @@ static int build_leaves(struct cli_simulate *s, const struct map *m,
 	return rc;
 }
 
-/* Of the log's partitions, which all have all nodes where nothing is known. */
+/* A log does not say which nodes a partition has, so each has all of them. */
 static int make_partitions(struct cli_simulate *s)
 {
 	size_t words = s->leaves->node_words;
@@ -338,7 +346,7 @@ static int make_partitions(struct cli_simulate *s)
 	return -1;
 }
 
-int cli_sim_cluster(struct cli_simulate *s)
+static int read_cluster(struct cli_simulate *s)
 {
 	const struct cli_sim_ask *o = s->o;
 	struct np_err err = NP_ERR_INIT;
@@ -367,10 +375,10 @@ int cli_sim_cluster(struct cli_simulate *s)
 	return make_partitions(s);
 }
 
-/* Jobs of the log on that cluster. */
+/* ---- the queue: jobs of the log on this cluster ---- */
 
-static void take_size(const struct cli_simulate *s,
-		      const struct np_queue_job *from, struct np_sim_job *j)
+static void set_size(const struct cli_simulate *s,
+		     const struct np_queue_job *from, struct np_sim_job *j)
 {
 	uint32_t per = s->cluster.cpus;
 
@@ -382,7 +390,7 @@ static void take_size(const struct cli_simulate *s,
 		j->cpus = (from->cpus + j->nodes - 1) / j->nodes;
 }
 
-int cli_sim_queue(struct cli_simulate *s)
+static int make_queue(struct cli_simulate *s)
 {
 	bool priorities = s->log.priorities && !s->o->by_submission;
 
@@ -406,12 +414,12 @@ int cli_sim_queue(struct cli_simulate *s)
 		if (from->partition != NP_QUEUE_NONE)
 			j->partition = (uint16_t)
 				(s->partition_of[from->partition] - 1);
-		take_size(s, from, j);
+		set_size(s, from, j);
 	}
 	return -1;
 }
 
-/* Profiles. */
+/* ---- which profile each job has ---- */
 
 static int32_t profile_of(const struct cli_simulate *s, const char *name)
 {
@@ -437,15 +445,15 @@ static int add_profile(struct cli_simulate *s, const char *name, int32_t *out)
 }
 
 /*
- * A line of --rules: "lammps user=alice name=lmp*".  All patterns have to match;
- * the first line that does counts.
+ * A line of --rules, such as "lammps user=alice name=lmp*".  All its patterns
+ * must match; the first matching line of the file decides.
  */
 enum key { K_USER, K_ACCOUNT, K_NAME, K_COMMAND, K_PARTITION, N_KEYS };
 static const char *const keys[N_KEYS] = { "user", "account", "name", "command",
 					  "partition" };
 
 struct rule {
-	char *pattern[N_KEYS]; /* NULL: anything */
+	char *pattern[N_KEYS]; /* NULL matches anything */
 	int32_t profile;
 };
 
@@ -585,7 +593,10 @@ static int parse_mix(struct cli_simulate *s, struct mix *m)
 	return rc;
 }
 
-/* The same for a job and a seed, whatever other jobs there are. */
+/*
+ * A hash, so that what is drawn depends on the job and the seed alone, not on
+ * the other jobs.
+ */
 static uint64_t scramble(uint64_t x)
 {
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -644,8 +655,9 @@ void cli_sim_draw(struct cli_simulate *s, uint32_t seed)
 	count_known(s);
 }
 
-/* What they do to each other. */
+/* ---- predicted slowdowns ---- */
 
+/* The slowdown of victim by co with this or a closer contact. */
 static void set_pair(struct cli_simulate *s, size_t victim, size_t co,
 		     enum np_contact contact, double slowdown)
 {
@@ -688,7 +700,7 @@ static int new_press(struct cli_simulate *s)
 	return -1;
 }
 
-/* --pairs: the same on a leaf and on a node. */
+/* --pairs: each slowdown holds on a common leaf and on common nodes. */
 static int read_pairs(struct cli_simulate *s)
 {
 	struct cli_predictions p;
@@ -712,14 +724,14 @@ static int read_pairs(struct cli_simulate *s)
 			set_pair(s, (size_t)v, (size_t)c, NP_CONTACT_LEAF,
 				 p.row[i].slowdown);
 	}
-	snprintf(s->press_text, sizeof(s->press_text), "%s: %zu pairs",
-		 s->o->pairs, p.n);
+	snprintf(s->press_text, sizeof(s->press_text), "%zu pair%s from %s",
+		 p.n, p.n == 1 ? "" : "s", s->o->pairs);
 	cli_predictions_free(&p);
 	return rc;
 }
 
-/* The names of all profiles that the caller may use. */
-static void want_all(struct np_store *store, struct cli_simulate *s)
+/* Add the names of all profiles that the caller may use. */
+static void add_all(struct np_store *store, struct cli_simulate *s)
 {
 	for (int i = 0; i < 2; i++) {
 		struct np_store_app *apps = NULL;
@@ -736,7 +748,7 @@ static void want_all(struct np_store *store, struct cli_simulate *s)
 	}
 }
 
-/* From the handles of the catalogue to those here. */
+/* Copy the slowdowns, translating the catalogue's handles into those here. */
 static void take_table(struct cli_simulate *s, const struct np_press *t,
 		       const struct np_app_index *index)
 {
@@ -761,7 +773,7 @@ static void take_table(struct cli_simulate *s, const struct np_press *t,
 		}
 }
 
-/* As the controller asks them, with its doubts and sharing coefficients. */
+/* Predict as the placement plugin does, with its checks of each profile. */
 static int ask_catalog(struct cli_simulate *s, const struct np_conf *conf,
 		       const char *cluster)
 {
@@ -806,10 +818,10 @@ static int ask_store(struct cli_simulate *s)
 	rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	want_all(store.store, s);
+	add_all(store.store, s);
 	if (np_fabric_store_load(store.store, NULL, NULL, &cal, &err)) {
 		cli_store_close(&store);
-		return cli_fail("%s; or give predictions: --pairs=FILE",
+		return cli_fail("%s; or use --pairs=FILE for predictions",
 				err.text);
 	}
 	snprintf(cluster, sizeof(cluster), "%s", cal.cluster);
@@ -819,7 +831,7 @@ static int ask_store(struct cli_simulate *s)
 	return rc >= 0 ? rc : ask_catalog(s, &conf, cluster);
 }
 
-int cli_sim_profiles(struct cli_simulate *s)
+static int make_profiles(struct cli_simulate *s)
 {
 	struct rules rules = { .n = 0 };
 	struct mix mix;
@@ -838,9 +850,12 @@ int cli_sim_profiles(struct cli_simulate *s)
 	return rc;
 }
 
-/* Policies. */
+/* ---- policies ---- */
 
-/* "MaxSlowdown=20%" of netprof.conf; a number alone is in percent. */
+/*
+ * A setting of netprof.conf, such as "MaxSlowdown=20%"; without a unit a
+ * MaxSlowdown is in percent.
+ */
 static int set_key(struct np_conf *conf, const char *text)
 {
 	const char *equal = strchr(text, '=');
@@ -900,7 +915,7 @@ static int take_policy(struct cli_simulate *s, char *word)
 	np_policy_init(&p->p.policy);
 	p->p.policy.max_slowdown = conf.place.max_slowdown;
 	p->p.policy.max_defer_sec = conf.place.max_defer_sec;
-	step = 10 * conf.place.interval_sec; /* as the plugin does */
+	step = 10 * conf.place.interval_sec; /* as in the plugin */
 	p->p.policy.defer_step_sec = step > 30 ? step : 30;
 	p->p.interval_sec = (uint32_t)ceil(conf.place.interval_sec);
 	if (*conf.place.unknown_as)
@@ -909,7 +924,7 @@ static int take_policy(struct cli_simulate *s, char *word)
 	return -1;
 }
 
-int cli_sim_policies(struct cli_simulate *s)
+static int make_policies(struct cli_simulate *s)
 {
 	char *text = strdup(s->o->policies ? s->o->policies : "off,enforce");
 	char *save = NULL, *word;
@@ -922,5 +937,20 @@ int cli_sim_policies(struct cli_simulate *s)
 	if (rc < 0 && !s->n_policies)
 		rc = cli_fail("--policy: expected off, advise, prefer or "
 			      "enforce");
+	return rc;
+}
+
+int cli_sim_prepare(struct cli_simulate *s)
+{
+	int rc = read_jobs(s);
+
+	if (rc < 0)
+		rc = read_cluster(s);
+	if (rc < 0)
+		rc = make_queue(s);
+	if (rc < 0)
+		rc = make_profiles(s);
+	if (rc < 0)
+		rc = make_policies(s);
 	return rc;
 }

@@ -20,13 +20,14 @@
 #include "np_array.h"
 #include "np_figure.h"
 
-/*PAGES*/
-#define NAME 26	     /* columns of a row's name */
-#define COLUMN 13    /* of a policy */
-#define MOST_SHOWN 4 /* policies beside each other on a screen */
-#define PAYERS 3
+/* ---- text ---- */
 
-/* "12.3 %" of a share, with a sign */
+#define NAME 26	    /* columns of a row's name */
+#define COLUMN 13   /* columns of a policy */
+#define PER_TABLE 4 /* policies side by side in one table */
+#define GROUPS 3    /* users or partitions that are listed */
+
+/* "12.3 %" */
 static const char *share(double v, char buf[CLI_NUMBER])
 {
 	snprintf(buf, CLI_NUMBER, "%.1f %%", fabs(100 * v) < .05 ? 0 : 100 * v);
@@ -42,7 +43,7 @@ static const char *interval(const struct np_sim_share *s, char *buf, size_t len)
 	return buf;
 }
 
-/* The policy that the verdict is about: the last one that acts. */
+/* The policy that the verdict is about: the last one that changes jobs. */
 static const struct cli_sim_policy *acting(const struct cli_simulate *s)
 {
 	for (size_t i = s->n_policies; i-- > 1;)
@@ -58,7 +59,7 @@ static double span_days(const struct cli_simulate *s)
 }
 
 /* "30 days", "3 hours" */
-static const char *say_span(const struct cli_simulate *s, char buf[CLI_NUMBER])
+static const char *span_text(const struct cli_simulate *s, char buf[CLI_NUMBER])
 {
 	double days = span_days(s);
 
@@ -71,9 +72,9 @@ static const char *say_span(const struct cli_simulate *s, char buf[CLI_NUMBER])
 	return buf;
 }
 
-/* Why no policy would do anything; NULL: one may. */
-static const char *say_nothing(const struct cli_simulate *s, char *buf,
-			       size_t len)
+/* Why the policy did nothing; NULL: it did something. */
+static const char *nothing_text(const struct cli_simulate *s, char *buf,
+				size_t len)
 {
 	const struct cli_sim_policy *p = acting(s);
 	double limit = p ? p->p.policy.max_slowdown : NAN;
@@ -82,45 +83,48 @@ static const char *say_nothing(const struct cli_simulate *s, char *buf,
 	if (!p || p->sum.held || p->sum.confined)
 		return NULL;
 	if (!s->known_jobs)
-		snprintf(buf, len, "Placement would do nothing here: no job of "
-			 "the log has a profile.");
+		snprintf(buf, len, "Placement would have changed nothing: no "
+			 "job of the log has a profile.");
 	else if (s->worst <= limit)
-		snprintf(buf, len, "Placement would do nothing here: no "
+		snprintf(buf, len, "Placement would have changed nothing: no "
 			 "application is predicted to slow another on its leaf "
-			 "switch by more than %s (MaxSlowdown); the most is "
-			 "%s.", share(limit, text), share(s->worst, other));
+			 "switch by more than %s (MaxSlowdown); the largest "
+			 "predicted slowdown is %s.", share(limit, text),
+			 share(s->worst, other));
 	else
-		snprintf(buf, len, "Placement would have done nothing here: "
-			 "no two jobs that conflict wanted nodes at the same "
+		snprintf(buf, len, "Placement would have changed nothing: "
+			 "conflicting jobs never needed nodes at the same "
 			 "time.");
 	return buf;
 }
 
-static void say_verdict(const struct cli_simulate *s, char *buf, size_t len)
+static void verdict_text(const struct cli_simulate *s, char *buf, size_t len)
 {
 	const struct cli_sim_policy *p = acting(s);
 	char a[CLI_NUMBER], b[CLI_NUMBER], c[64], d[64], span[CLI_NUMBER];
 
 	if (!p || !s->seeds_done) {
 		snprintf(buf, len, p ? "Stopped before there was anything to "
-			 "compare." : "No policy that acts was simulated.");
+			 "compare." : "None of the simulated policies changes "
+			 "jobs.");
 		return;
 	}
-	if (say_nothing(s, buf, len))
+	if (nothing_text(s, buf, len))
 		return;
-	snprintf(buf, len, "On these %s, %s would have %s %s of node-hours%s "
-		 "and %s jobs by %s of their wait%s; %zu of %zu jobs would "
-		 "have been held longer than %d minutes.", say_span(s, span),
-		 p->name, p->gain.recovered.value < 0 ? "lost" : "recovered",
+	snprintf(buf, len, "Over these %s, %s would have %s %s of the "
+		 "node-hours%s and %s waiting times by %s%s; %zu of %zu jobs "
+		 "would have been held longer than %d minutes.",
+		 span_text(s, span), p->name,
+		 p->gain.recovered.value < 0 ? "lost" : "saved",
 		 share(fabs(p->gain.recovered.value), a),
 		 interval(&p->gain.recovered, c, sizeof(c)),
-		 p->gain.delay.value < 0 ? "advanced" : "delayed",
+		 p->gain.delay.value < 0 ? "shortened" : "lengthened",
 		 share(fabs(p->gain.delay.value), b),
 		 interval(&p->gain.delay, d, sizeof(d)), p->sum.held_long,
 		 p->sum.started, NP_SIM_LONG_HOLD_SEC / 60);
 }
 
-/* A row of the table: a value of each policy. */
+/* Rows of the table, with a value for each policy. */
 enum unit { U_COUNT, U_SEC, U_SHARE, U_HOURS, U_NUMBER };
 #define AT(member) offsetof(struct np_sim_summary, member)
 static const struct row {
@@ -144,10 +148,11 @@ static const struct row {
 	{ "Jobs held", "jobs_held", U_COUNT, AT(held) },
 	{ "Held over 10 min", "jobs_held_long", U_COUNT, AT(held_long) },
 	{ "Held longest", "held_longest_sec", U_SEC, AT(held_longest_sec) },
-	{ "Let go at MaxDefer", "jobs_let_go", U_COUNT, AT(let_go) },
+	{ "Released at MaxDefer", "jobs_let_go", U_COUNT, AT(let_go) },
 	{ "Started by backfill", "backfill_starts", U_COUNT,
 	  AT(backfill_starts) },
 };
+#undef AT
 
 static double value_of(const struct row *r, const struct cli_sim_policy *p)
 {
@@ -157,8 +162,8 @@ static double value_of(const struct row *r, const struct cli_sim_policy *p)
 				    *(const double *)at;
 }
 
-static const char *say_value(const struct row *r, double v,
-			     char buf[CLI_NUMBER])
+static const char *value_text(const struct row *r, double v,
+			      char buf[CLI_NUMBER])
 {
 	switch (r->unit) {
 	case U_SEC:
@@ -195,29 +200,29 @@ static void table(const struct cli_simulate *s, size_t from, size_t to)
 	for (size_t r = 0; r < NP_ARRAY_SIZE(rows); r++) {
 		printf("%-*s", NAME, rows[r].name);
 		for (size_t i = from; i < to; i++)
-			cli_right(stdout, say_value(&rows[r], value_of(&rows[r],
-				&s->policy[i]), text), COLUMN);
+			cli_right(stdout, value_text(&rows[r], value_of(
+				&rows[r], &s->policy[i]), text), COLUMN);
 		putchar('\n');
 	}
 }
 
-/* Who paid: jobs of one kind, of the first seed. */
+/* The effect on groups of jobs, by the first seed. */
 
-struct payer {
-	uint32_t key;
+struct group {
+	uint32_t key; /* user, class of size, or partition */
 	size_t jobs;
-	double before, after; /* wait, seconds */
+	double before, after; /* wait without and with the policy, seconds */
 	double recovered;     /* node-seconds */
 };
 
 static int by_key(const void *a, const void *b)
 {
-	const struct payer *x = a, *y = b;
+	const struct group *x = a, *y = b;
 
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static double change_of(const struct payer *p)
+static double change_of(const struct group *p)
 {
 	return p->jobs ? (p->after - p->before) / (double)p->jobs : 0;
 }
@@ -243,11 +248,14 @@ static uint32_t key_of(const struct cli_simulate *s, size_t i, enum kind kind)
 	return kind == BY_USER ? s->log.job[i].user : s->log.job[i].partition;
 }
 
-/* Sums by key, the greatest change of the mean wait first; NULL: no memory. */
-static struct payer *payers(const struct cli_simulate *s, enum kind kind,
-			    size_t *n)
+/*
+ * Groups of one kind, the largest increase of the mean wait first; the caller
+ * frees them.  NULL: out of memory.
+ */
+static struct group *make_groups(const struct cli_simulate *s, enum kind kind,
+				 size_t *n)
 {
-	struct payer *p = calloc(s->log.n + 1, sizeof(*p));
+	struct group *p = calloc(s->log.n + 1, sizeof(*p));
 	size_t k = 0;
 
 	for (size_t i = 0; p && i < s->log.n; i++) {
@@ -256,7 +264,7 @@ static struct payer *payers(const struct cli_simulate *s, enum kind kind,
 		if (a->end_sec < 0 || b->end_sec < 0 || a->start_sec < 0 ||
 		    b->start_sec < 0)
 			continue;
-		p[k++] = (struct payer){
+		p[k++] = (struct group){
 			.key = key_of(s, i, kind), .jobs = 1,
 			.before = (double)(a->start_sec - a->eligible_sec),
 			.after = (double)(b->start_sec - b->eligible_sec),
@@ -270,7 +278,7 @@ static struct payer *payers(const struct cli_simulate *s, enum kind kind,
 		return NULL;
 	qsort(p, k, sizeof(*p), by_key);
 	for (size_t i = 0; i < k; i++) {
-		struct payer *to = *n ? &p[*n - 1] : NULL;
+		struct group *to = *n ? &p[*n - 1] : NULL;
 
 		if (!to || to->key != p[i].key) {
 			p[(*n)++] = p[i];
@@ -285,7 +293,7 @@ static struct payer *payers(const struct cli_simulate *s, enum kind kind,
 	return p;
 }
 
-static const char *payer_name(const struct cli_simulate *s, enum kind kind,
+static const char *group_name(const struct cli_simulate *s, enum kind kind,
 			      uint32_t key, char *buf, size_t len)
 {
 	if (kind == BY_SIZE)
@@ -294,23 +302,23 @@ static const char *payer_name(const struct cli_simulate *s, enum kind kind,
 	return *buf ? buf : "-";
 }
 
-static void say_payers(const struct cli_simulate *s)
+static void print_groups(const struct cli_simulate *s)
 {
 	char name[64], wait[CLI_NUMBER];
 
 	printf("\n%s%-10s %-18s %8s %14s %18s%s\n", cli_colour(CLI_BOLD),
-	       "Who paid", "", "Jobs", "Wait changed", "Node-hours gained",
+	       "Effect by", "", "Jobs", "Change of wait", "Node-hours saved",
 	       cli_colour(CLI_PLAIN));
 	for (enum kind kind = BY_USER; kind < N_KINDS; kind++) {
 		size_t n;
-		struct payer *p = payers(s, kind, &n);
+		struct group *p = make_groups(s, kind, &n);
 
-		for (size_t i = 0; p && i < n && i < PAYERS + (kind == BY_SIZE);
-		     i++) {
+		for (size_t i = 0; p && i < n &&
+		     i < GROUPS + (kind == BY_SIZE); i++) {
 			double change = change_of(&p[i]);
 
 			printf("%-10s ", i ? "" : kind_name[kind]);
-			cli_left(stdout, payer_name(s, kind, p[i].key, name,
+			cli_left(stdout, group_name(s, kind, p[i].key, name,
 						    sizeof(name)), 18);
 			printf(" %8zu ", p[i].jobs);
 			snprintf(wait, sizeof(wait), "%+.0f s",
@@ -323,7 +331,7 @@ static void say_payers(const struct cli_simulate *s)
 	}
 }
 
-/* What is not profiled yet, and what that might bring. */
+/* Job names without a profile, and what profiling them might save. */
 
 struct name {
 	uint32_t text;
@@ -362,7 +370,7 @@ static double known_share(const struct cli_simulate *s)
 	return s->all_node_sec > 0 ? s->known_node_sec / s->all_node_sec : 0;
 }
 
-static void say_profiling(const struct cli_simulate *s)
+static void print_profiling(const struct cli_simulate *s)
 {
 	const struct cli_sim_policy *p = acting(s);
 	double known = known_share(s), sum = 0;
@@ -370,54 +378,54 @@ static void say_profiling(const struct cli_simulate *s)
 	struct name *all;
 	size_t n, few;
 
-	cli_say(CLI_PLAIN, 2, "With profile: %zu of %zu jobs, %s of their "
+	cli_say(CLI_PLAIN, 2, "With a profile: %zu of %zu jobs, %s of the "
 		"node-hours.", s->known_jobs, s->log.n, share(known, text));
 	all = s->o->mix || known > .9 ? NULL : unprofiled(s, &n);
 	if (!all || !n) {
 		free(all);
 		return;
 	}
-	few = n < PAYERS ? n : PAYERS;
+	few = n < GROUPS ? n : GROUPS;
 	for (size_t i = 0; i < few; i++) {
 		sum += all[i].node_sec / s->all_node_sec;
 		cli_add(line, sizeof(line), "%s%s", i ? ", " : "",
 			np_queue_text(&s->log, all[i].text, name,
 				      sizeof(name)));
 	}
-	cli_say(CLI_PLAIN, 2, "Most node-hours without one: %s (%s of all).  "
-		"sbatch --netprofile=NAME --netprofile-calibrate measures "
-		"one.", line, share(sum, text));
-	/* A loss needs a profile on both sides. */
+	cli_say(CLI_PLAIN, 2, "Most node-hours without one: %s (%s of all). "
+		"To measure one: sbatch --netprofile=NAME "
+		"--netprofile-calibrate job.sh", line, share(sum, text));
+	/* A loss is only predicted if both jobs have a profile. */
 	if (p && known > 0 && p->gain.recovered.value > 0)
-		cli_say(CLI_PLAIN, 2, "If these were like those that are "
-			"profiled, about %s of node-hours would be recovered "
-			"with them.", share(p->gain.recovered.value *
+		cli_say(CLI_PLAIN, 2, "If they behave like the profiled jobs, "
+			"placement would save about %s of the node-hours with "
+			"their profiles.", share(p->gain.recovered.value *
 				fmin(1, known + sum) * fmin(1, known + sum) /
 				(known * known), text));
 	free(all);
 }
 
-static void say_source(const struct cli_simulate *s)
+static void print_source(const struct cli_simulate *s)
 {
 	char line[256];
 
-	cli_say(CLI_PLAIN, 2, "Jobs: %zu of %s.  Cluster: %s.", s->log.n,
+	cli_say(CLI_PLAIN, 2, "Jobs: %zu from %s. Cluster: %s.", s->log.n,
 		s->source, s->cluster_text);
-	cli_say(CLI_PLAIN, 2, "Predictions: %s.  Seeds: %zu.", s->press_text,
+	cli_say(CLI_PLAIN, 2, "Predictions: %s. Seeds: %zu.", s->press_text,
 		s->seeds_done);
 	for (int i = 0; i < NP_QUEUE_N_ODD; i++)
 		if (s->log.odd[i])
 			cli_say(CLI_PLAIN, 2, "%s: %zu.", np_queue_odd_text[i],
 				s->log.odd[i]);
 	if (*s->log.unused)
-		cli_say(CLI_PLAIN, 2, "Columns that mean nothing here: %s.",
-			s->log.unused);
+		cli_say(CLI_PLAIN, 2, "Ignored columns: %s.", s->log.unused);
 	if (s->policy[0].sum.too_large)
-		cli_say(CLI_YELLOW, 2, "Jobs larger than the cluster, left out: "
-			"%zu.", s->policy[0].sum.too_large);
+		cli_say(CLI_YELLOW, 2, "Excluded, larger than the cluster: %zu "
+			"job%s.", s->policy[0].sum.too_large,
+			s->policy[0].sum.too_large == 1 ? "" : "s");
 	if (s->merged)
-		cli_say(CLI_PLAIN, 2, "Partitions beyond %d, put into one: "
-			"%u.", NP_SIM_MAX_PARTITIONS - 1, s->merged);
+		cli_say(CLI_PLAIN, 2, "Partitions beyond the first %d, merged "
+			"into one: %u.", NP_SIM_MAX_PARTITIONS - 1, s->merged);
 	snprintf(line, sizeof(line), "Not simulated: memory, generic "
 		 "resources, licences, preemption, QOS and association limits, "
 		 "and run times other than the log's.");
@@ -429,23 +437,23 @@ static int sim_text(const struct cli_simulate *s)
 	char line[1024], text[CLI_NUMBER];
 
 	if (s->stopped)
-		cli_say(CLI_YELLOW, 0, "Stopped after %s: what follows is of "
+		cli_say(CLI_YELLOW, 0, "Stopped after %s: the results are of "
 			"the jobs that had ended by then.",
 			share(s->share_done, text));
-	say_verdict(s, line, sizeof(line));
+	verdict_text(s, line, sizeof(line));
 	cli_say(CLI_BOLD, 0, "%s", line);
-	for (size_t from = 0; from < s->n_policies; from += MOST_SHOWN)
-		table(s, from, from + MOST_SHOWN < s->n_policies ?
-		      from + MOST_SHOWN : s->n_policies);
-	if (acting(s) && s->with && !say_nothing(s, line, sizeof(line)))
-		say_payers(s);
+	for (size_t from = 0; from < s->n_policies; from += PER_TABLE)
+		table(s, from, from + PER_TABLE < s->n_policies ?
+		      from + PER_TABLE : s->n_policies);
+	if (acting(s) && s->with && !nothing_text(s, line, sizeof(line)))
+		print_groups(s);
 	putchar('\n');
-	say_profiling(s);
-	say_source(s);
+	print_profiling(s);
+	print_source(s);
 	return CLI_DONE;
 }
 
-/* For programs. */
+/* ---- output for programs ---- */
 
 static void put_share(json_object *in, const char *key,
 		      const struct np_sim_share *v)
@@ -482,18 +490,18 @@ static void put_policy(json_object *list, const struct cli_simulate *s,
 	cli_put_computed(o, "wait_change_sec", p->gain.wait_change_sec);
 }
 
-static void put_payers(json_object *list, const struct cli_simulate *s,
+static void put_groups(json_object *list, const struct cli_simulate *s,
 		       enum kind kind)
 {
 	size_t n;
-	struct payer *p = payers(s, kind, &n);
+	struct group *p = make_groups(s, kind, &n);
 	char name[128];
 
 	for (size_t i = 0; p && i < n; i++) {
 		json_object *o = cli_append_object(list);
 
 		cli_put_text(o, "by", kind_name[kind]);
-		cli_put_text(o, "who", payer_name(s, kind, p[i].key, name,
+		cli_put_text(o, "who", group_name(s, kind, p[i].key, name,
 						  sizeof(name)));
 		cli_put_count(o, "jobs", p[i].jobs);
 		cli_put_computed(o, "wait_change_sec", change_of(&p[i]));
@@ -523,7 +531,7 @@ static int sim_data(const struct cli_simulate *s, enum cli_format format)
 	json_object *j = json_object_new_object(), *list;
 	char line[1024];
 
-	say_verdict(s, line, sizeof(line));
+	verdict_text(s, line, sizeof(line));
 	cli_put_text(j, "verdict", line);
 	cli_put_bool(j, "stopped", s->stopped);
 	cli_put_text(j, "source", s->source);
@@ -548,16 +556,18 @@ static int sim_data(const struct cli_simulate *s, enum cli_format format)
 		put_policy(list, s, i);
 	list = cli_put_array(j, "who_paid");
 	for (int kind = 0; s->with && kind < N_KINDS; kind++)
-		put_payers(list, s, (enum kind)kind);
+		put_groups(list, s, (enum kind)kind);
 	return cli_print_page(format, "simulate", j, &parsable);
 }
 
-/* What each policy recovers, and how much longer jobs wait for it. */
+/* ---- plot ---- */
+
+/* The node-hours that each policy saves, and the change of the wait. */
 static int sim_plot(const struct cli_simulate *s, const char *path)
 {
 	struct np_figure *f = np_figure_new("What each policy would have done");
 	struct np_panel *p[2] = {
-		f ? np_figure_panel(f, "Node-hours recovered") : NULL,
+		f ? np_figure_panel(f, "Node-hours saved") : NULL,
 		f ? np_figure_panel(f, "Change of the wait") : NULL,
 	};
 
@@ -566,8 +576,8 @@ static int sim_plot(const struct cli_simulate *s, const char *path)
 
 		np_figure_axis(f, &p[k]->x, NP_AXIS_NAMES, "policy");
 		np_figure_axis(f, &p[k]->y, NP_AXIS_LINEAR, k ?
-			       "of the wait without (%)" :
-			       "of node-hours used without (%)");
+			       "of the wait under the first policy (%)" :
+			       "of node-hours used under the first policy (%)");
 		shape = np_figure_shape(f, p[k], NP_SHAPE_POINTS, (unsigned)k,
 					NULL);
 		for (size_t i = 1; i < s->n_policies; i++) {
@@ -582,14 +592,18 @@ static int sim_plot(const struct cli_simulate *s, const char *path)
 		}
 	}
 	if (f)
-		np_figure_caption(f, "Beside %s; %zu jobs of %s on %s; %zu "
-				  "seeds; intervals of 95 %% from weeks and "
-				  "seeds. Predictions: %s.", s->policy[0].name,
-				  s->log.n, s->source, s->cluster_text,
-				  s->seeds_done, s->press_text);
+		np_figure_caption(f, "Compared with %s; %zu jobs from %s on "
+				  "%s; %zu seed%s; 95 %% intervals over weeks "
+				  "and seeds. Predictions: %s.",
+				  s->policy[0].name, s->log.n, s->source,
+				  s->cluster_text, s->seeds_done,
+				  s->seeds_done == 1 ? "" : "s",
+				  s->press_text);
 	return cli_figure_save(f, path);
 }
-/*CMD*/
+
+/* ---- simulation ---- */
+
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int sig)
@@ -598,12 +612,12 @@ static void on_signal(int sig)
 	interrupted = 1;
 }
 
-/* Where the whole work stands, for the progress bar. */
+/* Progress of the whole work. */
 struct progress {
 	struct cli_simulate *s;
 	const char *policy;
-	size_t part, parts; /* simulations done, and in all */
-	int shown;	    /* percent; -1: nothing yet */
+	size_t part, parts; /* simulations done, and their total */
+	int shown;	    /* percent that are displayed; -1: none yet */
 };
 
 static void show(struct progress *p, int percent)
@@ -626,9 +640,9 @@ static bool go_on(void *arg, size_t ended)
 	return !interrupted;
 }
 
-/* --events: one line for each start. */
-static void tell_start(void *arg, uint32_t job, const struct np_sim_fate *fate,
-		       const uint32_t *node, size_t n)
+/* --events: print one line for each start. */
+static void log_start(void *arg, uint32_t job, const struct np_sim_fate *fate,
+		      const uint32_t *node, size_t n)
 {
 	const struct progress *p = arg;
 	const struct cli_simulate *s = p->s;
@@ -646,6 +660,7 @@ static void tell_start(void *arg, uint32_t job, const struct np_sim_fate *fate,
 	fputc('\n', s->events);
 }
 
+/* Update the means in *to, which has n seeds already, with another seed. */
 static void add_summary(struct np_sim_summary *to,
 			const struct np_sim_summary *s, size_t n)
 {
@@ -689,7 +704,7 @@ static int simulate(struct cli_simulate *s, struct progress *p, size_t i,
 		.cluster = &s->cluster, .job = s->job, .n = s->log.n,
 		.scheduler = &s->o->scheduler, .press = s->press,
 		.policy = &policy->p, .rigid = s->o->rigid,
-		.started = s->events ? tell_start : NULL,
+		.started = s->events ? log_start : NULL,
 		.go_on = go_on, .arg = p,
 	};
 	struct np_err err = NP_ERR_INIT;
@@ -712,7 +727,7 @@ static int simulate(struct cli_simulate *s, struct progress *p, size_t i,
 	return -1;
 }
 
-/* The last policy's fates of the first seed stay, to tell who paid. */
+/* Keeps the jobs of the first seed under the last policy, for print_groups(). */
 static int simulate_all(struct cli_simulate *s)
 {
 	struct progress p = {
@@ -747,18 +762,12 @@ static int simulate_all(struct cli_simulate *s)
 	return rc;
 }
 
+/* ---- the command ---- */
+
 static int prepare(struct cli_simulate *s)
 {
-	int rc = cli_sim_jobs(s);
+	int rc = cli_sim_prepare(s);
 
-	if (rc < 0)
-		rc = cli_sim_cluster(s);
-	if (rc < 0)
-		rc = cli_sim_queue(s);
-	if (rc < 0)
-		rc = cli_sim_profiles(s);
-	if (rc < 0)
-		rc = cli_sim_policies(s);
 	if (rc < 0 && s->o->events) {
 		s->events = fopen(s->o->events, "we");
 		if (!s->events)
@@ -840,8 +849,8 @@ static const struct np_option own[] = {
 static int check(const struct cli_cmd *self, const struct cli_sim_ask *o)
 {
 	if (!!o->swf + !!o->sacct + !!o->last != 1)
-		return cli_usage(self, "expected jobs: one of --swf=FILE, "
-				 "--sacct=FILE and --last=30d");
+		return cli_usage(self, "simulate needs jobs: one of "
+				 "--swf=FILE, --sacct=FILE and --last=30d");
 	if (o->leaves && o->topology)
 		return cli_usage(self, "--leaves and --topology: expected one");
 	return -1;
@@ -866,7 +875,7 @@ static int run_simulate(const struct cli_cmd *self, int argc, char **argv)
 		ask.seeds = ask.mix ? 5 : 1;
 	rc = prepare(&s);
 	if (rc < 0) {
-		sigaction(SIGINT, &act, NULL); /* twice ends it at once */
+		sigaction(SIGINT, &act, NULL); /* a second one ends us */
 		rc = simulate_all(&s);
 	}
 	if (s.events && fclose(s.events) && rc < 0)
@@ -884,33 +893,34 @@ const struct cli_cmd cmd_simulate = {
 		"[OPTION]...",
 	.help = "what placement would have done to a queue of jobs",
 	.text =
-"Replays a queue through Slurm's scheduling rules and the placement decision,\n"
-"with the policy off and on: what each would have cost and saved.\n\n"
+"Replays a queue of jobs through Slurm's scheduling rules and the placement\n"
+"decision, with placement off and on, and prints what each policy would have\n"
+"cost and saved.\n\n"
 "Jobs (- is standard input; gzip is unpacked):\n"
 "  --swf=FILE          a log in the Standard Workload Format\n"
-"  --sacct=FILE        what sacct --parsable2 printed\n"
-"  --last=30d          of the live accounting\n"
-"Cluster (without these, as Slurm tells it):\n"
-"  --leaves=64x32      so many leaf switches with so many nodes\n"
-"  --topology=FILE     topology.conf or topology.yaml\n"
-"  --cpus-per-node=N   processors of a node\n"
-"Applications (without these, the name of a job is its profile):\n"
+"  --sacct=FILE        output of sacct --parsable2\n"
+"  --last=30d          the last 30 days of this cluster's accounting\n"
+"Cluster (default: Slurm is asked):\n"
+"  --leaves=64x32      64 leaf switches with 32 nodes each\n"
+"  --topology=FILE     a topology.conf or topology.yaml\n"
+"  --cpus-per-node=N   processors of each node\n"
+"Applications (default: the name of a job is the name of its profile):\n"
 "  --rules=FILE        lines such as: lammps user=alice name=lmp*\n"
 "  --mix=fft:20,unknown:80\n"
-"                      drawn for each job, with several --seeds=N\n"
-"  --pairs=FILE        predictions as victim, co-runner, percent; else those\n"
-"                      of the profiles in the store\n"
+"                      draw the profile of each job, for several --seeds=N\n"
+"  --pairs=FILE        predictions as victim, co-runner, percent (default:\n"
+"                      those of the profiles in the store)\n"
 "Policies:\n"
 "  --policy=off,enforce:MaxSlowdown=20%\n"
-"                      side by side; the first is what others are compared to\n"
-"  --set=KEY=VALUE     of netprof.conf(5), for all of them\n"
-"  --order=submit      not by the log's priorities\n"
-"  --fixed-run-times   as in the log, whatever runs beside\n"
+"                      policies to simulate; all are compared with the first\n"
+"  --set=KEY=VALUE     setting of netprof.conf(5) for all policies\n"
+"  --order=submit      ignore the priorities of the log\n"
+"  --fixed-run-times   jobs are never slowed\n"
 "  --queue-depth=, --bf-interval=, --bf-window=, --bf-resolution=,\n"
 "  --bf-max-job-test=  as in slurm.conf(5); times in seconds\n"
-"  --completing=SEC    until the nodes of a job that ended are free\n"
+"  --completing=SEC    time until the nodes of an ended job are free\n"
 "Output:\n"
-"  --events=FILE       each start with its reason\n"
+"  --events=FILE       write each start with its reason\n"
 "  --json, --parsable, --plot=FILE",
 	.examples =
 "  netprof simulate --last=30d --rules=rules --policy=off,prefer,enforce\n"

@@ -650,7 +650,7 @@ test_a_queue_is_replayed() {
 	netprof simulate --leaves=4x4 --plot="$S/simulate.svg" \
 		--swf="$ROOT/t/data/queue/small.swf" --mix=fft:1,halo:1 \
 		--pairs="$ROOT/t/data/queue/pairs"
-	is_picture "$S/simulate.svg" 'Node-hours recovered' enforce
+	is_picture "$S/simulate.svg" 'Node-hours saved' enforce
 }
 
 # Every profile of the store is one that --rules may name.
@@ -660,7 +660,7 @@ test_a_log_of_sacct_is_replayed_with_the_store() {
 		--events="$S/events"
 	equal "exit status" "$RC" 0
 	contains "a bad line" "$ERR" 'small.sacct:12: job "108" submitted at'
-	grep -q 'Jobs larger than the cluster, left out: 1' "$S/out" ||
+	grep -q 'Excluded, larger than the cluster: 1 job' "$S/out" ||
 		fail "$(cat "$S/out")"
 	grep -q 'calibration of 2024' "$S/out" || fail "$(cat "$S/out")"
 	equal "starts" "$(grep -c '^enforce|' "$S/events")" 7
