@@ -1,4 +1,7 @@
-/* Readers of what says which node is on which leaf switch. */
+/*
+ * Readers of topologies, each from another source, and their comparison with
+ * Slurm's topology.
+ */
 #include "cli_topology.h"
 
 #include <ctype.h>
@@ -29,7 +32,7 @@ void cli_places_free(struct cli_places *p)
 	*p = (struct cli_places){ NULL };
 }
 
-/* A name that Slurm takes: other characters become '-'. */
+/* Replace characters that Slurm does not allow in names by '-'. */
 static void copy_name(char to[MAX_NAME], const char *from, size_t len)
 {
 	size_t n = 0;
@@ -40,7 +43,7 @@ static void copy_name(char to[MAX_NAME], const char *from, size_t len)
 	to[n] = '\0';
 }
 
-/* The number of a leaf, added if new. */
+/* Number of the leaf of that name, which is added if it is new. */
 static int leaf_of(struct cli_places *p, const char *name, uint32_t *out)
 {
 	size_t i = 0;
@@ -82,7 +85,7 @@ static int wrong(struct np_err *err, const char *path, unsigned line,
 
 /* ---- InfiniBand ---- */
 
-/* What stands between quotes behind the '#': the description of a node. */
+/* The description of a node: quoted text in the comment of a line. */
 static bool description(const char *line, const char **text, size_t *len)
 {
 	const char *hash = strchr(line, '#');
@@ -110,7 +113,7 @@ static void switch_name(const char *text, size_t len, char name[MAX_NAME])
 	copy_name(name, text, len);
 }
 
-/* "[1] "H-0002..."[1](...)  # "n1 mlx5_0" lid 4" below a switch. */
+/* A port of a switch: "[1] "H-0002..."[1](...)  # "n1 mlx5_0" lid 4" */
 static int add_host(struct cli_places *p, const char *name, const char *line)
 {
 	char node[MAX_NAME];
@@ -144,7 +147,7 @@ int cli_places_ib(const char *path, struct cli_places *p, struct np_err *err)
 			if (!description(line, &what, &len) || !len) {
 				rc = wrong(err, path, line_no, "a switch "
 					   "without a description, expected "
-					   "what ibnetdiscover prints");
+					   "the output of ibnetdiscover");
 				break;
 			}
 			switch_name(what, len, name);
@@ -157,13 +160,13 @@ int cli_places_ib(const char *path, struct cli_places *p, struct np_err *err)
 	free(text);
 	if (!rc && !p->n)
 		return np_errf(err, -EINVAL, "%s: no node below a switch, "
-			       "expected what ibnetdiscover prints", path);
+			       "expected the output of ibnetdiscover", path);
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 }
 
 /* ---- LLDP ---- */
 
-/* "chassis": {"leaf0": {...}}, or its id where it has no name. */
+/* Name of the switch, from "chassis": {"leaf0": {...}}, or else its id. */
 static const char *chassis_name(json_object *interface)
 {
 	json_object *chassis, *id, *value;
@@ -195,7 +198,7 @@ static int add_chassis(struct cli_places *p, const char *node,
 								     0;
 }
 
-/* One interface is an object by its name, several are a list of such. */
+/* One interface is an object under its name; several are a list of those. */
 static int add_interfaces(struct cli_places *p, const char *node,
 			  json_object *list)
 {
@@ -231,8 +234,8 @@ static int add_neighbours(struct cli_places *p, const char *path,
 	all = json_tokener_parse(text);
 	free(text);
 	if (!json_object_object_get_ex(all, "lldp", &lldp))
-		rc = np_errf(err, -EINVAL, "%s: no \"lldp\", expected what "
-			     "\"lldpctl -f json\" prints", path);
+		rc = np_errf(err, -EINVAL, "%s: no \"lldp\", expected the "
+			     "output of \"lldpctl -f json\"", path);
 	else if (json_object_object_get_ex(lldp, "interface", &list))
 		rc = add_interfaces(p, node, list);
 	json_object_put(all);
@@ -262,7 +265,8 @@ int cli_places_lldp(const char *dir, struct cli_places *p, struct np_err *err)
 	free(list);
 	if (!rc && !p->n)
 		return np_errf(err, -EINVAL, "%s: no switch in any NODE.json, "
-			       "expected what \"lldpctl -f json\" prints", dir);
+			       "expected the output of \"lldpctl -f json\"",
+			       dir);
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 }
 
@@ -298,7 +302,7 @@ int cli_places_measured(char *const node[], const double *sec, size_t n,
 struct latencies {
 	char **node;
 	size_t n;
-	double *sec; /* NP_LINKAGE_MAX in a row */
+	double *sec; /* rows of NP_LINKAGE_MAX; pack() makes them l->n long */
 };
 
 static int find_node(struct latencies *l, const char *name, size_t *out)
@@ -338,7 +342,7 @@ static int add_line(struct latencies *l, const char *line)
 	return 0;
 }
 
-/* Rows of the nodes that there are, close together. */
+/* Move the rows together, without the columns of nodes that do not exist. */
 static void pack(struct latencies *l)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -382,7 +386,7 @@ int cli_places_latencies(const char *path, struct cli_places *p,
 	return rc;
 }
 
-/* ---- beside Slurm's ---- */
+/* ---- comparison with Slurm's topology ---- */
 
 static int by_node(const void *a, const void *b)
 {
@@ -396,9 +400,9 @@ void cli_places_sort(struct cli_places *p)
 		qsort(p->place, p->n, sizeof(*p->place), by_node);
 }
 
-/* The leaf of each place by Slurm; places are sorted. */
-static void find_slurms(const struct cli_places *p, const struct np_topo *t,
-		       uint32_t *slurm)
+/* The leaf that Slurm has each place on; places are sorted. */
+static void find_slurm_leaves(const struct cli_places *p,
+			      const struct np_topo *t, uint32_t *slurm)
 {
 	for (size_t i = 0; i < p->n; i++)
 		slurm[i] = CLI_TOPOLOGY_NONE;
@@ -421,7 +425,7 @@ static void find_slurms(const struct cli_places *p, const struct np_topo *t,
 	}
 }
 
-/* Nodes that found leaf l and Slurm's s have in common. */
+/* Number of nodes that found leaf l and Slurm's leaf s have in common. */
 struct overlap {
 	uint32_t l, s;
 	size_t n;
@@ -442,7 +446,7 @@ static int most_first(const void *a, const void *b)
 	return x->n != y->n ? (x->n < y->n) - (x->n > y->n) : by_leaves(a, b);
 }
 
-/* One of each pair of leaves, with how many nodes; returns how many pairs. */
+/* One overlap for each pair of leaves with common nodes; returns how many. */
 static size_t count_overlaps(const struct cli_places *p, const uint32_t *slurm,
 			     struct overlap *list)
 {
@@ -462,7 +466,7 @@ static size_t count_overlaps(const struct cli_places *p, const uint32_t *slurm,
 	return pairs;
 }
 
-/* Those that have most in common belong together. */
+/* Match leaves greedily, the pair with most common nodes first. */
 static int match(const struct cli_places *p, const struct np_topo *t,
 		 const uint32_t *slurm, uint32_t *as)
 {
@@ -490,7 +494,7 @@ long cli_places_compare(const struct cli_places *p, const struct np_topo *t,
 {
 	long n = 0;
 
-	find_slurms(p, t, slurm);
+	find_slurm_leaves(p, t, slurm);
 	if (match(p, t, slurm, as))
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n; i++)

@@ -1,4 +1,4 @@
-/* Which node is on which leaf switch: of whatever says it. */
+/* Which node is on which leaf switch, from InfiniBand, LLDP or latencies. */
 #ifndef CLI_TOPOLOGY_H
 #define CLI_TOPOLOGY_H
 
@@ -14,42 +14,43 @@
 struct cli_places {
 	struct cli_place {
 		char *node;
-		uint32_t leaf; /* of the first adapter that was seen */
-		uint32_t other; /* of another one, or CLI_TOPOLOGY_NONE */
+		uint32_t leaf; /* leaf of the first adapter */
+		uint32_t other; /* of an adapter on another, or NONE */
 	} *place;
 	size_t n;
-	char **leaf; /* names; "": none is known */
+	char **leaf; /* names; "": not known */
 	size_t n_leaves;
-	double within, between; /* latencies; 0: not by latencies */
+	/* Latencies within and between leaves, seconds; 0: not used. */
+	double within, between;
 };
 
 void cli_places_free(struct cli_places *p);
 
 /*
- * What is found is added to *p, which is to be freed in any case.  Each returns 0
- * or -errno with err, which says where.
- *
- * What ibnetdiscover prints; node descriptions begin with the node's name.
+ * The readers add what they find to *p, which the caller frees in any case.
+ * Each returns 0 or -errno with err, which names file and line.
  */
+
+/* Output of ibnetdiscover; node descriptions begin with the node's name. */
 int cli_places_ib(const char *path, struct cli_places *p, struct np_err *err);
-/* A directory with a file NODE.json for each node: lldpctl -f json. */
+/* A directory with the output of lldpctl -f json of each node in NODE.json. */
 int cli_places_lldp(const char *dir, struct cli_places *p,
 		    struct np_err *err);
 /* Lines "NODE NODE SECONDS". */
 int cli_places_latencies(const char *path, struct cli_places *p,
 			 struct np_err *err);
-/* The same of a measurement: sec[i * n + j], NaN: not known. */
+/* A matrix of latencies, seconds: sec[i * n + j], NaN if not known. */
 int cli_places_measured(char *const node[], const double *sec, size_t n,
 			struct cli_places *p, struct np_err *err);
 
-/* By node, as Slurm has them: sorted. */
+/* Sort by node, in Slurm's order of names. */
 void cli_places_sort(struct cli_places *p);
 
 /*
- * Beside Slurm's topology: slurm[i] gets the place in t of the leaf that Slurm
- * has place i on, as[l] that of the one that found leaf l is; CLI_TOPOLOGY_NONE
- * where there is none.  p is sorted.  Returns how many nodes are on another leaf
- * than Slurm says, or -ENOMEM.
+ * Compare the sorted places p with Slurm's topology t.  slurm[i]: the leaf in t
+ * that Slurm has place i on; as[l]: the leaf in t that found leaf l corresponds
+ * to; CLI_TOPOLOGY_NONE if there is none.
+ * Returns how many nodes are on another leaf than Slurm says, or -ENOMEM.
  */
 long cli_places_compare(const struct cli_places *p, const struct np_topo *t,
 			uint32_t *slurm, uint32_t *as);

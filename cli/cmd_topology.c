@@ -1,4 +1,7 @@
-/* netprof topology: which node is on which leaf switch, beside what Slurm has. */
+/*
+ * netprof topology: which node is on which leaf switch, compared with Slurm's
+ * topology.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -17,9 +20,9 @@
 #include "np_read.h"
 #include "np_sidestep.h"
 
-#define MAX_TOPOLOGY (4u << 20) /* of scontrol's output */
-#define UP_SEC 90.0		/* for all processes to come up */
-#define TICK_SEC 0.25
+#define MAX_TOPOLOGY (4u << 20) /* output of scontrol, bytes */
+#define START_SEC 90.0		/* until all probes have started */
+#define POLL_SEC 0.25
 
 struct options {
 	const char *ib, *lldp, *latencies, *slurm, *save, *write;
@@ -29,14 +32,14 @@ struct options {
 /* ---- measuring ---- */
 
 struct matrix {
-	char **node; /* by rank; NULL: it has not come up */
-	double *sec; /* n * n, NaN: not measured */
+	char **node; /* by rank; NULL: its probe has not reported yet */
+	double *sec; /* n * n latencies, seconds; NaN: not measured */
 	size_t n, hellos, byes;
 	bool no_memory;
 	char note[NP_REPORT_TEXT];
 };
 
-/* The least of all measurements: other work only adds to a latency. */
+/* Keep the smallest value, because other work only adds to a latency. */
 static void keep_pair(struct matrix *m, const struct np_report *r)
 {
 	double *sec;
@@ -44,7 +47,7 @@ static void keep_pair(struct matrix *m, const struct np_report *r)
 	if (r->rank >= m->n || r->pair.peer >= m->n)
 		return;
 	sec = &m->sec[r->rank * m->n + r->pair.peer];
-	*sec = fmin(*sec, r->pair.sec); /* of NaN the other */
+	*sec = fmin(*sec, r->pair.sec); /* fmin() ignores a NaN */
 	m->sec[r->pair.peer * m->n + r->rank] = *sec;
 }
 
@@ -89,16 +92,16 @@ static int watch(struct np_sidestep *step, struct matrix *m,
 	char cause[NP_ERR_LEN + 32];
 
 	while (!np_sidestep_reap(step)) {
-		read_more(step, m, TICK_SEC);
+		read_more(step, m, POLL_SEC);
 		if (*stop && m->hellos == m->n)
 			return np_errf(err, -EINTR, "stopped");
-		if (m->hellos < m->n && np_mono_sec() > begun_sec + UP_SEC)
-			return np_errf(err, -ETIMEDOUT, "%zu of %zu probes "
-				       "came up within %g s", m->hellos, m->n,
-				       UP_SEC);
+		if (m->hellos < m->n && np_mono_sec() > begun_sec + START_SEC)
+			return np_errf(err, -ETIMEDOUT, "only %zu of %zu "
+				       "probes started within %g s",
+				       m->hellos, m->n, START_SEC);
 	}
 	while (step->fd >= 0)
-		read_more(step, m, TICK_SEC);
+		read_more(step, m, POLL_SEC);
 	if (m->no_memory)
 		return np_errf(err, -ENOMEM, "out of memory");
 	if (m->byes == m->n && !m->note[0])
@@ -143,7 +146,7 @@ static int run_step(struct cli_alloc *at, const struct options *o,
 	return rc;
 }
 
-/* One line a pair, as --latencies takes them. */
+/* One line for each pair, as --latencies reads them. */
 static int save(const struct matrix *m, const char *path, struct np_err *err)
 {
 	FILE *f = fopen(path, "we");
@@ -157,14 +160,14 @@ static int save(const struct matrix *m, const char *path, struct np_err *err)
 				fprintf(f, "%s %s %.9f\n", m->node[i],
 					m->node[j], m->sec[i * m->n + j]);
 	bad = ferror(f);
-	return fclose(f) || bad ? np_errf(err, -EIO, "%s: cannot be written",
+	return fclose(f) || bad ? np_errf(err, -EIO, "cannot write %s",
 					  path) : 0;
 }
 
 static int measure(const struct options *o, struct cli_places *p,
 		   struct np_err *err)
 {
-	static struct cli_alloc at; /* it refers to itself */
+	static struct cli_alloc at; /* static, as it points into itself */
 	struct matrix m = { .n = 0 };
 	int rc = cli_alloc_find(&at, 64, "topology", err);
 
@@ -179,7 +182,7 @@ static int measure(const struct options *o, struct cli_places *p,
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !rc && i < m.n * m.n; i++)
 		m.sec[i] = NAN;
-	/* Ranks are of the same nodes each time: srun lists them in one order. */
+	/* srun lists the nodes in one order, so ranks mean the same each time. */
 	for (uint32_t i = 0; !rc && i < o->repeats; i++)
 		rc = run_step(&at, o, &m, err);
 	if (!rc && o->save)
@@ -210,7 +213,7 @@ static int ask_slurm(const struct options *o, struct np_topo *t,
 		text = malloc(MAX_TOPOLOGY);
 		if (!text)
 			return np_errf(err, -ENOMEM, "out of memory");
-		/* A cluster without a topology has none to compare with. */
+		/* Without a topology there is nothing to compare with. */
 		if (cli_spawn(ask, 10, text, MAX_TOPOLOGY))
 			text[0] = '\0';
 	}
@@ -220,9 +223,9 @@ static int ask_slurm(const struct options *o, struct np_topo *t,
 	return rc;
 }
 
-/* ---- names of nodes, as Slurm writes them ---- */
+/* ---- lists of nodes, as Slurm writes them ---- */
 
-/* Where the number at the end of a name begins. */
+/* Position of the number at the end of a name. */
 static size_t number_at(const char *name)
 {
 	size_t at = strlen(name);
@@ -232,7 +235,7 @@ static size_t number_at(const char *name)
 	return at;
 }
 
-/* b is a with the next number, of as many digits. */
+/* Is b the name after a, with a number of the same width? */
 static bool follows(const char *a, const char *b)
 {
 	size_t at = number_at(a);
@@ -243,7 +246,7 @@ static bool follows(const char *a, const char *b)
 	       atol(a + at) + 1 == atol(b + at);
 }
 
-/* The nodes of a leaf, sorted: "n[0-3],x7". */
+/* The nodes of a leaf; places are sorted: "n[0-3],x7". */
 static void print_nodes(FILE *f, const struct cli_places *p, uint32_t leaf)
 {
 	const char *comma = "";
@@ -272,22 +275,22 @@ static void print_nodes(FILE *f, const struct cli_places *p, uint32_t leaf)
 	}
 }
 
-/* ---- what is printed ---- */
+/* ---- output ---- */
 
 struct view {
 	const struct cli_places *p;
 	const struct np_topo *t;
-	uint32_t *slurm, *as; /* of cli_places_compare() */
+	uint32_t *slurm, *as; /* from cli_places_compare() */
 };
 
-/* Slurm's name where it has the leaf, or the one that was found. */
+/* Slurm's name of the leaf, or else the name that was found. */
 static const char *leaf_name(const struct view *v, uint32_t l)
 {
 	return v->as[l] == CLI_TOPOLOGY_NONE ? v->p->leaf[l] :
 					       v->t->leaf[v->as[l]].name;
 }
 
-/* Another adapter's switch may have no node of its own. */
+/* A switch that only second adapters are on has no nodes of its own. */
 static bool has_nodes(const struct cli_places *p, uint32_t l)
 {
 	for (size_t i = 0; i < p->n; i++)
@@ -305,7 +308,7 @@ static size_t count_leaves(const struct cli_places *p)
 	return n;
 }
 
-/* All leaves, with commas. */
+/* A list of all leaves with nodes. */
 static void print_leaves(const struct view *v)
 {
 	const char *comma = "";
@@ -352,7 +355,7 @@ static void print_yaml(const struct view *v)
 	puts("\"");
 }
 
-static void say_leaves(const struct view *v)
+static void list_leaves(const struct view *v)
 {
 	const struct cli_places *p = v->p;
 	char within[CLI_NUMBER], between[CLI_NUMBER];
@@ -376,18 +379,19 @@ static void say_leaves(const struct view *v)
 	}
 }
 
-static void say_rails(const struct view *v)
+/* Nodes with adapters on several leaf switches. */
+static void list_rails(const struct view *v)
 {
 	const struct cli_places *p = v->p;
 
 	for (size_t i = 0; i < p->n; i++)
 		if (p->place[i].other != CLI_TOPOLOGY_NONE)
-			printf("%s hangs under %s, too, which Slurm's topology "
-			       "cannot say\n", p->place[i].node,
+			printf("%s is also connected to %s, which Slurm's "
+			       "topology cannot express\n", p->place[i].node,
 			       leaf_name(v, p->place[i].other));
 }
 
-static void say_differences(const struct view *v)
+static void list_differences(const struct view *v)
 {
 	const struct cli_places *p = v->p;
 
@@ -399,33 +403,35 @@ static void say_differences(const struct view *v)
 			       "found on %s\n", p->place[i].node,
 			       leaf_name(v, p->place[i].leaf));
 		else if (v->as[p->place[i].leaf] != s)
-			printf("%s is on %s by Slurm's topology; found on %s\n",
+			printf("%s is on %s in Slurm's topology; found on %s\n",
 			       p->place[i].node, v->t->leaf[s].name,
 			       leaf_name(v, p->place[i].leaf));
 	}
 }
 
-static int say_all(const struct view *v, long misplaced)
+/* Returns the exit status. */
+static int print_comparison(const struct view *v, long misplaced)
 {
 	size_t missing = 0;
 
 	for (size_t i = 0; i < v->p->n; i++)
 		missing += v->slurm[i] == CLI_TOPOLOGY_NONE;
-	say_leaves(v);
-	say_rails(v);
+	list_leaves(v);
+	list_rails(v);
 	if (!v->t->n) {
-		puts("Slurm has no topology: netprof topology --write=conf "
-		     "writes one.");
+		puts("Slurm has no topology; netprof topology --write=conf "
+		     "prints a topology.conf.");
 		return CLI_FAILED;
 	}
-	say_differences(v);
+	list_differences(v);
 	if (!misplaced && !missing) {
 		puts("Slurm's topology agrees.");
 		return CLI_DONE;
 	}
 	printf("%ld node%s on another leaf switch than Slurm says, %zu on "
-	       "none; netprof topology --write=conf writes what was found.\n",
-	       misplaced, misplaced == 1 ? " is" : "s are", missing);
+	       "none; netprof topology --write=conf prints a corrected "
+	       "topology.conf.\n", misplaced, misplaced == 1 ? " is" :
+	       "s are", missing);
 	return CLI_FAILED;
 }
 
@@ -447,7 +453,7 @@ static int show(const struct options *o, struct cli_places *p)
 	if (misplaced < 0)
 		rc = cli_fail("out of memory");
 	else if (!o->write)
-		rc = say_all(&v, misplaced);
+		rc = print_comparison(&v, misplaced);
 	else if (!strcmp(o->write, "yaml"))
 		print_yaml(&v);
 	else
@@ -498,7 +504,8 @@ static int run_topology(const struct cli_cmd *self, int argc, char **argv)
 		return cli_usage(self, "--ibnetdiscover, --lldp and "
 				 "--latencies: expected one of them");
 	if (o.save && (o.ib || o.lldp || o.latencies))
-		return cli_usage(self, "--save goes with a measurement");
+		return cli_usage(self, "--save: nothing is measured with "
+				 "these options");
 	if (o.write && strcmp(o.write, "conf") && strcmp(o.write, "yaml"))
 		return cli_usage(self, "--write=%.16s: expected conf or yaml",
 				 o.write);
@@ -513,24 +520,24 @@ const struct cli_cmd cmd_topology = {
 	.args = "[--ibnetdiscover=FILE | --lldp=DIR | --latencies=FILE]\n"
 		"        [--times=N] [--repeats=N] [--save=FILE] [--slurm=FILE] "
 		"[--write=conf|yaml]",
-	.help = "which node is on which leaf switch; is Slurm's topology right",
+	.help = "check Slurm's topology: which node is on which leaf switch",
 	.text =
-"Finds which nodes share a leaf switch and compares that with Slurm's topology:\n"
-"nodes that Slurm has on another switch are named.  Inside an allocation it\n"
-"measures the latency between every two of its nodes, one pair after the other;\n"
-"the nodes should have nothing else to do (salloc -N64 --exclusive netprof\n"
-"topology).  Exits with 1 where Slurm's topology differs, or there is none.\n\n"
-"  --ibnetdiscover=FILE  by what ibnetdiscover prints, instead\n"
-"  --lldp=DIR            by what \"lldpctl -f json\" prints on each node, in files\n"
-"                        DIR/NODE.json\n"
-"  --latencies=FILE      by latencies that were measured before, one line for each\n"
-"                        pair: NODE NODE SECONDS\n"
+"Finds which nodes share a leaf switch and compares that with Slurm's topology;\n"
+"it lists the nodes that Slurm has on another switch.  Inside an allocation it\n"
+"measures the latency between every two nodes, one pair after the other, while\n"
+"the nodes should be otherwise idle (salloc -N64 --exclusive netprof topology).\n"
+"The exit status is 1 if Slurm's topology differs or is missing.\n\n"
+"  --ibnetdiscover=FILE  read the output of ibnetdiscover instead\n"
+"  --lldp=DIR            read the output of \"lldpctl -f json\" on each node, in\n"
+"                        files DIR/NODE.json\n"
+"  --latencies=FILE      read latencies of an earlier measurement, one line for\n"
+"                        each pair: NODE NODE SECONDS\n"
 "  --times=N             exchanges of a pair, of which the fastest counts (100)\n"
-"  --repeats=N           go through all pairs so often (3)\n"
-"  --save=FILE           keep what was measured for --latencies\n"
+"  --repeats=N           measurements of all pairs (3)\n"
+"  --save=FILE           save the latencies, for --latencies\n"
 "  --slurm=FILE          compare with this output of scontrol show topology\n"
-"  --write=conf|yaml     print a topology.conf or topology.yaml instead; names of\n"
-"                        switches are Slurm's where it knows them",
+"  --write=conf|yaml     print a topology.conf or topology.yaml instead, with\n"
+"                        Slurm's names of switches where it has them",
 	.examples =
 "  salloc -N64 --exclusive netprof topology --save=latencies\n"
 "  netprof topology --latencies=latencies --write=conf\n",

@@ -155,7 +155,7 @@ test_each_pair_of_nodes_is_measured_and_a_misplaced_node_is_named() {
 	grep -q "^Slurm's topology agrees" "$TMPDIR/found" || fail "$(cat "$TMPDIR/found")"
 	alice "scontrol show topology | sed 's/n\[0-3\]/n[0-2]/; s/n\[4-7\]/n[3-7]/' >wrong
 		netprof topology --latencies=lat2 --slurm=wrong" >"$TMPDIR/found" || :
-	grep -q '^n3 is on leaf1 by .* found on leaf0$' "$TMPDIR/found" ||
+	grep -q '^n3 is on leaf1 in .* found on leaf0$' "$TMPDIR/found" ||
 		fail "$(cat "$TMPDIR/found")"
 	equal "misplaced" "$(grep -c ' found on ' "$TMPDIR/found")" 1
 }
