@@ -9,7 +9,7 @@
 #include "cli_text.h"
 
 struct ask {
-	bool yes; /* --yes: without a question */
+	bool yes; /* --yes: do not ask */
 };
 
 static const struct np_option options[] = {
@@ -25,8 +25,8 @@ static int confirm(const struct ask *ask, const char *question)
 	if (ask->yes)
 		return -1;
 	if (!isatty(STDIN_FILENO))
-		return cli_fail("%s --yes does, as nobody can be asked here",
-				question);
+		return cli_fail("%s Standard input is no terminal: confirm "
+				"with --yes", question);
 	printf("%s [y/N] ", question);
 	fflush(stdout);
 	if (fgets(answer, sizeof(answer), stdin) && strchr("yY", answer[0]) &&
@@ -35,7 +35,7 @@ static int confirm(const struct ask *ask, const char *question)
 	return cli_fail("nothing was removed");
 }
 
-/* Of the words behind the application, each names one run or more. */
+/* Find the runs that the words name; a job's number names all its steps. */
 static int choose(const struct np_runs *runs, char *const *words,
 		  const struct np_record **run, size_t *n)
 {
@@ -66,18 +66,20 @@ static int remove_runs(struct cli_store *s, enum np_store_owner owner,
 	int rc = -1;
 
 	for (size_t i = 0; words[i]; i++)
-		most += runs->n; /* a word each, perhaps of the same run */
+		most += runs->n; /* several words may name the same run */
 	run = calloc(most + 1, sizeof(*run));
 	if (!run)
 		return cli_fail("out of memory");
 	rc = choose(runs, words, run, &n);
 	if (words[0])
 		snprintf(question, sizeof(question), "Remove %zu of %s %zu "
-			 "runs of %s?", n, whose, runs->n, runs->app);
+			 "run%s of %s?", n, whose, runs->n,
+			 runs->n == 1 ? "" : "s", runs->app);
 	else
-		snprintf(question, sizeof(question), "Remove %s profile of %s, "
-			 "all %zu runs%s?", whose, runs->app, runs->n,
-			 owner == NP_STORE_USER ? " and traces" : "");
+		snprintf(question, sizeof(question), "Remove %s profile of %s "
+			 "with %zu run%s%s?", whose, runs->app, runs->n,
+			 runs->n == 1 ? "" : "s",
+			 owner == NP_STORE_USER ? " and all traces" : "");
 	if (rc < 0)
 		rc = confirm(ask, question);
 	if (rc < 0 && np_store_remove(s->store, owner, runs->app,
@@ -132,9 +134,9 @@ const struct cli_cmd cmd_forget = {
 	.name = "forget", .args = "[--yes] APP [RUN]...",
 	.help = "remove runs of yours from the store",
 	.text =
-"Removes your runs of APP, or those that are named as netprof runs names them\n"
-"(or by the number of their job), and asks first.  Without RUN all of them and\n"
-"their traces go.  What was published of them stays.\n\n"
+"Removes runs of APP after asking.  RUN is a name that netprof runs prints, or\n"
+"the number of a job; without RUN, all your runs of APP and their traces are\n"
+"removed.  Published copies stay.\n\n"
 "  -y, --yes  do not ask",
 	.examples =
 "  netprof forget fft 4000\n"
@@ -148,9 +150,9 @@ const struct cli_cmd cmd_unpublish = {
 	.name = "unpublish", .args = "[--yes] APP [RUN]...",
 	.help = "remove a published profile (administrators)",
 	.text =
-"Removes the published runs of APP, or those that are named, and asks first.\n"
-"Placement then knows APP no more: jobs of that name keep nobody away.  Users'\n"
-"own runs stay.\n\n"
+"Removes the published runs of APP, or only each RUN, after asking.  Without a\n"
+"published profile, placement does not keep other users' jobs away from APP.\n"
+"Users' own runs stay.\n\n"
 "  -y, --yes  do not ask",
 	.examples =
 "  netprof unpublish lammps-melt\n"

@@ -1,4 +1,9 @@
-/* netprof list: the profiles there are. */
+/*
+ * netprof list: the profiles in the store.
+ *
+ * To make a profile, all its runs must be read, so the few facts that are listed
+ * are cached (np_kept.h) until the runs or the idle baseline change.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,15 +14,17 @@
 #include "cli_text.h"
 #include "np_kept.h"
 
-/* What is said of a profile, kept since it was computed. */
+/* One line of the list. */
 struct row {
 	enum np_store_owner owner;
-	uid_t uid;	/* of NP_STORE_USER */
+	uid_t uid;	/* the user, if owner is NP_STORE_USER */
 	char app[NP_APP_MAX + 1];
 	size_t n_runs;
-	double last; /* end of the newest run, 0 without */
-	/* Of it only is_idle, verdict.use, phases.kind and .busy_share, and
-	 * alone_sec and the levels of ev. */
+	double last; /* end of the newest run, seconds since 1970; 0: none */
+	/*
+	 * Only these members are valid: is_idle, verdict.use, phases.kind,
+	 * phases.busy_share, ev.alone_sec and the levels of ev.
+	 */
 	struct np_profile profile;
 };
 
@@ -33,7 +40,7 @@ static void pack_level(struct np_pack *p, struct np_evidence_level *l)
 	l->pressure = np_pack_mean(p, l->pressure);
 }
 
-/* Returns 0, -EINVAL or -ENOMEM. */
+/* Both writes (p->f is set) and reads.  Returns 0, -EINVAL or -ENOMEM. */
 static int pack(struct np_pack *p, struct row *r)
 {
 	struct np_profile *pr = &r->profile;
@@ -94,7 +101,7 @@ static int make(struct cli_store *s, struct np_kept *k, const char *name,
 
 	if (rc)
 		return rc;
-	/* That a file is skipped is to be said again the next time. */
+	/* With skipped files, do not cache: the next call must warn again. */
 	rc = pack_into(k, name, p.r.n_skipped ? 0 : state, &p, &data, &len);
 	cli_profile_free(&p);
 	if (!rc)
@@ -103,8 +110,9 @@ static int make(struct cli_store *s, struct np_kept *k, const char *name,
 }
 
 /*
- * Of the application a of that owner.  What uid's profiles, or the published
- * ones that uid looks at, are compared with: idle, the stamps of both.
+ * Load the row of one application, from the cache if it is still valid.
+ * idle: stamps of the user's and the published idle runs, which its verdict
+ * depends on.  Returns 0 or -errno with err.
  */
 static int load_row(struct cli_store *s, struct np_kept *k,
 		    enum np_store_owner owner, uid_t uid,
@@ -153,7 +161,7 @@ static int add(struct profiles *all, struct cli_store *s,
 			      &all->row[all->n], &err);
 
 	all->n += !rc;
-	/* One that cannot be read does not hide the others. */
+	/* An unreadable profile does not hide the others. */
 	if (rc && rc != -ENOENT)
 		cli_fail("%s", err.text);
 	return rc == -ENOMEM ? rc : 0;
@@ -242,13 +250,13 @@ static void text_row(const struct row *r)
 static int list_text(const struct profiles *all)
 {
 	if (!all->n) {
-		fputs("netprof: no profile yet: sbatch --netprofile=NAME "
+		fputs("netprof: no profiles yet: sbatch --netprofile=NAME "
 		      "job.sh makes one\n", stderr);
 		return CLI_DONE;
 	}
 	printf("%s%-20s %-10s%5s %-10s %-19s %s%s\n", cli_colour(CLI_BOLD),
-	       "Application", "Owner", "Runs", "Last", "Use", "Interference",
-	       cli_colour(CLI_PLAIN));
+	       "Application", "Owner", "Runs", "Last", "Use",
+	       "Synthetic load", cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < all->n; i++)
 		text_row(&all->row[i]);
 	return CLI_DONE;
@@ -281,7 +289,7 @@ static int list_data(const struct profiles *all, enum cli_format format)
 	return cli_print_page(format, "list", j, &table);
 }
 
-/* What completion waits for: no run is read. */
+/* For shell completion, which must be quick: no run is read. */
 static int list_names(struct cli_store *s, enum np_store_owner owner, uid_t uid)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -320,8 +328,8 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 
 	rc = cli_options_parse(self, argc, argv, &names, &o);
 	if (rc < 0 && names && (o.all || o.format))
-		rc = cli_usage(self, "--names: expected at most --user or "
-			       "--published, too");
+		rc = cli_usage(self, "--names: expected no option besides "
+			       "--user or --published");
 	if (rc < 0 && o.all && (o.user_given || o.published))
 		rc = cli_usage(self, "--all and --user or --published: "
 			       "expected one");
@@ -348,14 +356,14 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_list = {
 	.name = "list",
 	.args = "[--json|--parsable|--names] [--user=NAME|--published|--all]",
-	.help = "the profiles there are",
+	.help = "the profiles in the store",
 	.text =
 "Lists your profiles and the published ones, each with its verdict.\n\n"
-"  --json, --parsable  the same for programs; --parsable (-P) as in sacct\n"
-"  --names             only their names, one a line; no run is read\n"
-"  --user=NAME         those of another user instead of yours\n"
-"  --published         only the published ones\n"
-"  --all               those of all users, as far as you may read them",
+"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
+"  --names             only names, one a line; this reads no runs\n"
+"  --user=NAME         another user's profiles instead of yours\n"
+"  --published         only the published profiles\n"
+"  --all               all users' profiles that you may read",
 	.examples =
 "  netprof list\n"
 "  netprof list --published\n"

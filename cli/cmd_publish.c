@@ -1,4 +1,4 @@
-/* netprof publish: what an administrator vouches for. */
+/* netprof publish: copy a user's runs to the published profiles. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,10 @@
 #include "cli_profile.h"
 #include "cli_text.h"
 
-/* "alice/lammps" or "lammps".  Returns -1 to go on, or the exit status. */
+/*
+ * Split "alice/lammps" into user and application; own: the user of "lammps".
+ * Returns -1 to go on, or the exit status.
+ */
 static int split(const struct cli_cmd *self, const char *word, uid_t own,
 		 uid_t *uid, const char **app)
 {
@@ -32,7 +35,9 @@ static int publish(struct cli_store *s, struct np_runs *runs, uid_t uid,
 	struct np_err err = NP_ERR_INIT;
 	char user[CLI_NUMBER];
 
-	for (size_t i = runs->n; i-- > 0;) { /* oldest first, for pruning */
+	/* Oldest first, because the store removes the oldest if there are too
+	 * many. */
+	for (size_t i = runs->n; i-- > 0;) {
 		strcpy(runs->run[i]->app, as);
 		np_record_make_public(runs->run[i], geteuid());
 		if (np_store_publish(s->store, runs->run[i], &err))
@@ -68,7 +73,7 @@ static int run_publish(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_fail("%s", err.text);
 	} else {
 		rc = runs.n ? publish(&s, &runs, uid, o.as ? o.as : app) :
-			      cli_fail("no run of \"%s\" can be used", app);
+			      cli_fail("no usable run of \"%s\"", app);
 		np_runs_free(&runs);
 	}
 	cli_store_close(&s);
@@ -79,13 +84,12 @@ const struct cli_cmd cmd_publish = {
 	.name = "publish", .args = "[USER/]APP [--as=NAME]",
 	.help = "make a profile known to all users (administrators)",
 	.text =
-"Copies the runs of an application of a user (yours without USER/) to the\n"
-"published profiles of the store, which every user can read and which speak\n"
-"for the administrator.  Publishing again adds the runs that are new.  What\n"
-"is not needed to predict stays private: who ran it, nodes, hosts, and which\n"
-"other jobs were beside it.  A published profile of \"idle\" is what all users\n"
-"are compared with who have none of their own.\n\n"
-"  --as=NAME  under another name",
+"Copies the runs of a user's application (yours without USER/) to the published\n"
+"profiles, which every user can read and which placement trusts.  Publishing\n"
+"again adds the new runs.  What predictions do not need stays private: who ran\n"
+"it, on which nodes and hosts, and which other jobs ran beside it.  A published\n"
+"profile \"idle\" is the idle baseline of all users who have none of their own.\n\n"
+"  --as=NAME  publish under another name",
 	.examples =
 "  netprof publish lammps --as=lammps-melt\n"
 "  netprof publish alice/fft\n"

@@ -1,4 +1,7 @@
-/* netprof release: what placement wrote into jobs is taken back. */
+/*
+ * netprof release: undo what placement wrote into jobs.  This is only a front
+ * end of netprof-release, which needs Slurm's library.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,13 +38,12 @@ static int run_release(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_release = {
 	.name = "release",
 	.args = "[--dry-run]",
-	.help = "take back what placement wrote into jobs",
-	.text = "Takes what placement wrote into pending jobs (excluded nodes, "
-		"begin times,\n"
-		"remarks) out of them again, and leaves what users wrote.  For "
-		"administrators,\n"
-		"after netprof was taken out of JobSubmitPlugins.\n\n"
-		"  --dry-run, -n       say what would be done",
+	.help = "undo what placement wrote into jobs",
+	.text =
+"Removes from pending jobs what placement wrote into them (excluded nodes, begin\n"
+"times, comments) and leaves what users wrote.  For administrators, after\n"
+"netprof was removed from JobSubmitPlugins.\n\n"
+"  --dry-run, -n       only print what would be done",
 	.examples =
 "  netprof release --dry-run\n"
 "  netprof release\n",

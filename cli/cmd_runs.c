@@ -8,7 +8,7 @@
 #include "cli_profile.h"
 #include "cli_text.h"
 
-/* Quantiles of all leaves of a run. */
+/* Quantiles over all leaves of a run, seconds. */
 static void quantiles_of(const struct np_record *r, double *p50, double *p99)
 {
 	struct np_sample all = {
@@ -166,18 +166,21 @@ const struct cli_cmd cmd_runs = {
 	.help = "the runs that a profile is made of",
 	.text =
 "Lists the runs of APP, the newest first, and what each is used for:\n\n"
-"  used        its latencies are in the profile\n"
-"  level       it ran beside an interference level\n"
+"  used        its latencies are part of the profile\n"
+"  level       it ran under synthetic load\n"
+"  blocks      the load was switched on and off during the run\n"
 "  empty       its run time counts, but no latency was measured\n\n"
-"or why it is left out:\n\n"
-"  fabric      measured on another cluster or network, or with another size\n"
-"              of messages, than the newest run\n"
-"  running     not finished\n"
+"or why it is excluded:\n\n"
+"  fabric      measured on another cluster or network, or with another message\n"
+"              size, than the newest run\n"
+"  running     it has not ended\n"
 "  failed      its exit code was not 0, or its end was not seen\n"
-"  neighbours  other jobs shared a leaf with it\n"
-"  workload    it ran another command, or with other nodes, tasks, tasks on each\n"
-"              node or processors, than the runs that tell most\n\n"
-"Options as for show.",
+"  suspended   Slurm suspended and resumed its job\n"
+"  neighbours  other jobs shared a leaf switch with it\n"
+"  workload    another command, or other nodes, tasks, tasks on each node or\n"
+"              processors, than the workload that is shown\n"
+"  kept        of the idle network; a run made for that purpose replaces it\n\n"
+"The options are those of show.",
 	.examples =
 "  netprof runs lammps\n"
 "  netprof runs --parsable lammps\n",
