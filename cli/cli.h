@@ -1,8 +1,8 @@
 /*
- * What the subcommands of netprof share.
+ * The commands of netprof: their table, errors and help.
  *
- * Results go to standard output, all else to standard error.
- * Exit status: 0 done, 1 failed, 2 usage.
+ * Results go to standard output, everything else to standard error.
+ * Exit status: 0 done, 1 failed, 2 wrong usage.
  */
 #ifndef CLI_H
 #define CLI_H
@@ -12,7 +12,7 @@
 
 #include "np_err.h"
 
-#define CLI_ANY ((size_t)-1) /* number of words */
+#define CLI_ANY ((size_t)-1) /* any number of arguments */
 
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
@@ -20,13 +20,15 @@ struct np_option;
 
 struct cli_cmd {
 	const char *name, *args;
-	const char *help; /* one line */
-	const char *text; /* what `netprof help NAME` adds */
-	int takes;	  /* of enum cli_takes, cli_options.h */
-	const struct np_option *own; /* more options, or NULL */
-	const char *examples; /* command lines, one each, and what they do */
-	const char *missing; /* what is said if there is no word, or NULL */
-	size_t most;	     /* words */
+	const char *help; /* one line, for the list of commands */
+	const char *text; /* description and options, for the command's help */
+	int takes;	  /* shared options: enum cli_takes, cli_options.h */
+	const struct np_option *own; /* its own options, or NULL */
+	const char *examples; /* command lines */
+	/* Required argument, such as "an application", or NULL. */
+	const char *missing;
+	size_t most; /* number of arguments at most */
+	/* Returns the exit status. */
 	int (*run)(const struct cli_cmd *self, int argc, char **argv);
 };
 
@@ -36,20 +38,20 @@ extern const struct cli_cmd cmd_show, cmd_list, cmd_runs, cmd_predict,
 	cmd_report, cmd_plot, cmd_validate, cmd_forget, cmd_unpublish,
 	cmd_topology, cmd_simulate, cmd_blame;
 
-/* Run it; the exit status, also of output that could not be written. */
+/* Run a command.  Returns its exit status, or 1 if output cannot be written. */
 int cli_run(const struct cli_cmd *cmd, int argc, char **argv);
 
 /* Print "netprof: ..." and return CLI_FAILED. */
 int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Print "netprof: LINE", for what tells of what it passes over; no arg. */
+/* Print "netprof: LINE"; a callback for readers that skip damaged files. */
 void cli_pass_on(const char *line, void *arg);
 
-/* Print "netprof: ..." and how to call the command; return CLI_USAGE. */
+/* Print "netprof: ..." and the usage of the command; return CLI_USAGE. */
 int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* How a command is called, and what it does. */
+/* Print usage, description and examples. */
 void cli_print_help(const struct cli_cmd *cmd);
 
 #endif

@@ -18,12 +18,11 @@ enum { HELP, JSON, PARSABLE, CSV, USER, MODEL, SCOPE, PUBLISHED, ALL, AS,
 
 #define AT(member) offsetof(struct cli_options, member)
 
-/* What several commands take; takes: which of these do, 0: all. */
 static const struct {
-	int takes;
+	int takes; /* which commands take it (enum cli_takes); 0: all */
 	struct np_option option;
 } shared[N_SHARED] = {
-	/* Of these take() knows what to do. */
+	/* Options without a member are handled by take(). */
 	[HELP] = { 0, { "help", NP_OPTION_FLAG, .letter = 'h' } },
 	[JSON] = { CLI_TAKES_FORMAT | CLI_TAKES_JSON,
 		   { "json", NP_OPTION_FLAG } },
@@ -50,15 +49,15 @@ static const struct {
 		   { "sort", NP_OPTION_WORD, AT(rows.sort) } },
 };
 
-/* The tables as getopt_long() wants them; val: FIRST and the row. */
-#define FIRST 256 /* no letter */
-#define MAX_OPTIONS 24 /* in the table of a command */
+#define FIRST 256      /* val of row 0, above all letters */
+#define MAX_OPTIONS 24 /* own options of one command */
 
+/* The options in the form of getopt_long(). */
 struct getopt {
-	struct option longs[N_SHARED + MAX_OPTIONS + 1];
+	struct option longs[N_SHARED + MAX_OPTIONS + 1]; /* val: FIRST + row */
 	size_t n;
 	char shorts[2 * (N_SHARED + MAX_OPTIONS) + 3];
-	int row[256]; /* of a letter */
+	int row[256]; /* by letter */
 };
 
 static void add(struct getopt *g, const struct np_option *o, int row)
@@ -75,7 +74,7 @@ static void add(struct getopt *g, const struct np_option *o, int row)
 static void build(struct getopt *g, const struct cli_cmd *cmd)
 {
 	*g = (struct getopt){ .n = 0 };
-	/* "+": the words begin with the first that is no option. */
+	/* "+": option parsing ends at the first argument. */
 	strcpy(g->shorts, cmd->takes & CLI_TAKES_COMMAND ? "+:" : ":");
 	for (int i = 0; i < N_SHARED; i++)
 		if (!shared[i].takes || (shared[i].takes & cmd->takes))
@@ -99,7 +98,7 @@ static int no_option(const struct cli_cmd *cmd, const struct getopt *g,
 			 text);
 		np_suggest(typed, names, g->n, like, sizeof(like));
 	}
-	return cli_usage(cmd, "%.64s: no such option%s", text, like);
+	return cli_usage(cmd, "no such option: %.64s%s", text, like);
 }
 
 static int take_scope(const struct cli_cmd *cmd, const char *text,
@@ -194,11 +193,12 @@ static int check_words(const struct cli_cmd *cmd, const struct cli_options *o)
 		return cli_usage(cmd, "unexpected argument \"%.64s\"",
 				 o->apps[cmd->most]);
 	if (o->published && o->user_given)
-		return cli_usage(cmd, "--user and --published: expected one");
+		return cli_usage(cmd, "expected only one of --user and "
+				 "--published");
 	return -1;
 }
 
-/* Rows are asked for by what is said of them, too. */
+/* Options that select rows imply --parsable or --csv. */
 static void want_rows(const struct cli_cmd *cmd, struct cli_options *o)
 {
 	o->rows.any = o->rows.noheader || o->rows.fields || o->rows.sort;
@@ -224,7 +224,7 @@ int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, g.shorts, g.longs, NULL)) != -1) {
 		if (opt == ':')
-			return cli_usage(cmd, "%.64s: an argument is missing",
+			return cli_usage(cmd, "%.64s needs an argument",
 					 argv[optind - 1]);
 		if (opt == '?')
 			return no_option(cmd, &g, argv[optind - 1]);

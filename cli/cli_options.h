@@ -1,4 +1,4 @@
-/* The options of the subcommands; each says which it takes. */
+/* The options that several commands share; each command says which it takes. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -11,12 +11,12 @@
 
 enum cli_format { CLI_TEXT, CLI_JSON, CLI_PARSABLE, CLI_CSV };
 
-/* Which rows and fields of --parsable and --csv are wanted: as in sacct. */
+/* Selection of rows and fields for --parsable and --csv, as in sacct. */
 struct cli_wanted_rows {
-	bool any; /* one of those below was given */
+	bool any; /* one of the following was given */
 	bool noheader;
-	const char *fields; /* names with "," between them; NULL: all */
-	const char *sort;   /* the name of one, "-" before it: downwards */
+	const char *fields; /* names separated by ","; NULL: all */
+	const char *sort;   /* name of a field; "-" before it: descending */
 };
 
 enum cli_takes {
@@ -27,41 +27,41 @@ enum cli_takes {
 	CLI_TAKES_MODEL = 16,	 /* --model, --scope */
 	CLI_TAKES_CSV = 32,	 /* --csv */
 	CLI_TAKES_JSON = 64,	 /* --json, without --parsable */
-	CLI_TAKES_COMMAND = 128, /* words that may have options of their own */
+	CLI_TAKES_COMMAND = 128, /* another command, with its own options */
 	CLI_TAKES_OUTPUT = 256,	 /* -o, --output */
 	CLI_TAKES_PLOT = 512,	 /* --plot */
-	CLI_TAKES_APPS = 1024,	 /* words that are applications */
+	CLI_TAKES_APPS = 1024,	 /* names of applications */
 };
 
 struct cli_options {
 	enum cli_format format;
 	bool user_given, published, all;
-	uid_t uid; /* of --user, else the caller's */
+	uid_t uid; /* from --user, or else the caller's */
 	const char *as, *output, *plot; /* borrowed from argv */
 	struct cli_wanted_rows rows;
-	char **apps;	  /* the words, borrowed from argv; ends with NULL */
-	const char *app; /* the first, or NULL */
+	char **apps;	 /* arguments, borrowed from argv; ends with NULL */
+	const char *app; /* the first argument, or NULL */
 	size_t n_apps;
-	const struct np_model *model; /* the default if not given */
-	enum np_scope scope;	      /* NP_SCOPE_LEAF if not given */
+	const struct np_model *model; /* default: NP_MODEL_DEFAULT */
+	enum np_scope scope;	      /* default: NP_SCOPE_LEAF */
 };
 
 /*
- * What the row of the command says it takes; its own options go into ask.
- * Returns -1 to go on, or the exit status: after --help, or a wrong use, or a
- * user that does not exist.
+ * Parse the options that the command takes; its own options (cmd->own) are
+ * stored in *ask.  Returns -1 to go on, or the exit status: after --help, or
+ * after printing an error (wrong usage, or a user that does not exist).
  */
 int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 		      void *ask, struct cli_options *out);
 
 /*
- * Say that the command needs what ("an application"), and for one that takes
- * applications which there are; return CLI_USAGE.
+ * Print that the command needs an argument, what ("an application"), with a list
+ * of applications if it takes those; return CLI_USAGE.
  */
 int cli_need_apps(const struct cli_cmd *cmd, const struct cli_options *o,
 		  const char *what);
 
-/* A name or a number.  Returns 0 or -ENOENT. */
+/* user: a name or a number.  Returns 0 or -ENOENT. */
 int cli_uid_of(const char *user, uid_t *uid);
 
 #endif

@@ -11,13 +11,12 @@
 #include "cli_text.h"
 #include "np_near.h"
 
-#define POINTER 64 /* bytes of the longest of a table */
+#define POINTER 64 /* bytes of a pointer in a table at most */
 
-/* A record of the tree, and the one that it was found below. */
 struct record {
 	json_object *value;
-	const char *key; /* its member of an object, or number in a list */
-	const struct record *around;
+	const char *key; /* its name in an object, or index in a list */
+	const struct record *around; /* the surrounding record, or NULL */
 };
 
 int cli_print_json(const char *command, json_object *page)
@@ -42,7 +41,9 @@ int cli_print_json(const char *command, json_object *page)
 	return rc;
 }
 
-/* The value at a pointer of len bytes below another; NULL: there is none. */
+/* ---- rows ---- */
+
+/* The value at a pointer, of len bytes, relative to another; NULL: none. */
 static json_object *below(json_object *in, const char *pointer, size_t len)
 {
 	char path[POINTER + 2];
@@ -54,13 +55,12 @@ static json_object *below(json_object *in, const char *pointer, size_t len)
 	return in && !json_pointer_get(in, path, &found) ? found : NULL;
 }
 
-/* Where rows go, and what stands between their fields. */
 struct out {
 	FILE *f;
 	char separator;
 };
 
-/* What separates fields does not occur in them. */
+/* A separator within a field is replaced. */
 static void print_text(const char *text, const struct out *o)
 {
 	for (; *text; text++)
@@ -69,8 +69,8 @@ static void print_text(const char *text, const struct out *o)
 }
 
 /*
- * Lists are joined by ",", what is within their elements by ":".  Of objects
- * only the members are printed, ":a:b".
+ * Elements of a list are separated by join, values within them by ":".
+ * members: ":a:b" selects the members of an object that are printed.
  */
 static void print_value(json_object *v, const char *members, char join,
 			const struct out *o)
@@ -119,7 +119,7 @@ static void print_length(json_object *v, FILE *f)
 		fprintf(f, "%zu", json_object_array_length(v));
 }
 
-/* One of the fields of a table, up to "|" or the end. */
+/* Print one field of a table; its description ends at "|". */
 static void print_field(const struct record *r, const char *field,
 			const struct out *o)
 {
@@ -170,7 +170,7 @@ static const char *next_step(const struct cli_rows *rows, size_t at)
 	return rows->list + at + (rows->list[at] == ' ');
 }
 
-/* The rows of each record of the list that the next step of rows leads to. */
+/* Print the rows of each record in the list that the next step leads to. */
 static void print_list(const struct cli_rows *rows, size_t n, size_t at,
 		       const struct record *around, const struct out *o)
 {
@@ -198,7 +198,7 @@ static void print_list(const struct cli_rows *rows, size_t n, size_t at,
 	}
 }
 
-/* Does the list of b begin with the same step from there on? */
+/* Do the lists of a and b have the same next step? */
 static bool same_step(const struct cli_rows *a, const struct cli_rows *b,
 		      size_t at)
 {
@@ -208,7 +208,7 @@ static bool same_step(const struct cli_rows *a, const struct cli_rows *b,
 	return strcspn(other, " ") == len && !strncmp(one, other, len);
 }
 
-/* at: how much of their lists led to the record */
+/* at: length of the part of their lists that led to the record r */
 static void print_rows(const struct cli_rows *rows, size_t n, size_t at,
 		       const struct record *r, const struct out *o)
 {
@@ -221,7 +221,7 @@ static void print_rows(const struct cli_rows *rows, size_t n, size_t at,
 	}
 }
 
-/* ---- what --noheader, --format and --sort choose of the rows ---- */
+/* ---- --noheader, --format and --sort ---- */
 
 static struct cli_wanted_rows wanted;
 
@@ -232,7 +232,7 @@ void cli_print_want(const struct cli_wanted_rows *w)
 
 #define MAX_FIELDS 128
 
-/* A line that is cut into its fields. */
+/* A line, cut into its fields. */
 struct line {
 	char *field[MAX_FIELDS];
 	size_t n;
@@ -249,7 +249,7 @@ static void cut(char *text, char separator, struct line *l)
 	}
 }
 
-/* The number of the field of len characters, or -1 after saying so. */
+/* Index of the field with that name, or -1 after printing an error. */
 static int find_field(const struct line *head, const char *name, size_t len)
 {
 	char typed[64], like[128];
@@ -269,13 +269,13 @@ static int find_field(const struct line *head, const char *name, size_t len)
 }
 
 struct choice {
-	int field[MAX_FIELDS]; /* those to print */
+	int field[MAX_FIELDS]; /* indices of the fields to print */
 	size_t n;
-	int sort; /* by that one, or -1 */
+	int sort; /* index of the field to sort by, or -1 */
 	bool down;
 };
 
-/* Returns false after saying what is wrong. */
+/* Returns false after printing an error. */
 static bool choose(const struct line *head, struct choice *c)
 {
 	const char *sort = wanted.sort;
@@ -298,7 +298,7 @@ static bool choose(const struct line *head, struct choice *c)
 	return !sort || c->sort >= 0;
 }
 
-/* Numbers by their value, all else by its letters; what is empty comes last. */
+/* Numbers are compared by value, other text bytewise; empty fields are last. */
 static int compare(const void *a, const void *b, void *choice)
 {
 	const struct line *x = a, *y = b;
@@ -325,7 +325,7 @@ static void print_chosen(const struct line *l, const struct choice *c,
 	putchar('\n');
 }
 
-/* Rows as they are printed otherwise, the head first. */
+/* text: all rows, the head first.  Returns the exit status. */
 static int print_wanted(char *text, char separator)
 {
 	struct line head, *line;

@@ -15,11 +15,11 @@
 #include "cli.h"
 #include "np_text.h"
 
-#define LINE 2048 /* bytes of the longest that is wrapped */
+#define LINE 2048 /* bytes of the longest line that is wrapped */
 
-/* What a command says about itself, and when it fails. */
+/* ---- errors and help ---- */
 
-static void say(const char *fmt, va_list ap)
+static void print_error(const char *fmt, va_list ap)
 {
 	fputs("netprof: ", stderr);
 	vfprintf(stderr, fmt, ap);
@@ -31,7 +31,7 @@ int cli_fail(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(fmt, ap);
+	print_error(fmt, ap);
 	va_end(ap);
 	return CLI_FAILED;
 }
@@ -47,7 +47,7 @@ int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(fmt, ap);
+	print_error(fmt, ap);
 	va_end(ap);
 	print_call(stderr, cmd);
 	return CLI_USAGE;
@@ -76,10 +76,12 @@ void cli_print_help(const struct cli_cmd *cmd)
 		printf("\nExamples:\n%s", cmd->examples);
 }
 
-/* Three digits of a number below 1000. */
+/* ---- numbers, dates and users ---- */
+
+/* A number below 1000 with three digits. */
 static void three_digits(double v, char *buf, size_t len)
 {
-	/* Where rounding makes one digit more, it takes one decimal less. */
+	/* The limits allow for rounding: 9.996 is "10.0", not "10.00". */
 	snprintf(buf, len, "%.*f", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v);
 }
 
@@ -142,7 +144,7 @@ const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER])
 	return buf;
 }
 
-/* So many digits, in the unit in which there is no exponent. */
+/* With that many digits, in a unit that needs no exponent. */
 static const char *rate(double v, int digits, char buf[CLI_NUMBER])
 {
 	static const char *const unit[] = { "B/s", "kB/s", "MB/s", "GB/s",
@@ -212,7 +214,7 @@ const char *cli_date(double date, char buf[CLI_NUMBER])
 
 const char *cli_user(uid_t uid, char buf[CLI_NUMBER])
 {
-	static char name[CLI_NUMBER]; /* lists ask for one again and again */
+	static char name[CLI_NUMBER]; /* lists look one user up repeatedly */
 	static uid_t of;
 	const struct passwd *pw;
 
@@ -227,11 +229,13 @@ const char *cli_user(uid_t uid, char buf[CLI_NUMBER])
 	return strcpy(buf, name);
 }
 
+/* ---- lines and tables ---- */
+
 size_t cli_width(const char *text)
 {
 	size_t n = 0;
 
-	for (; *text; text++) /* continuation bytes take no column */
+	for (; *text; text++) /* UTF-8 continuation bytes take no column */
 		n += ((unsigned char)*text & 0xc0) != 0x80;
 	return n;
 }
@@ -296,7 +300,7 @@ void cli_wrap_beside(FILE *f, const char *text, int indent, size_t column)
 			column++;
 		}
 		first = false;
-		/* A long word is written whole: breaking it would garble it. */
+		/* A long word, perhaps a path, is never broken. */
 		fprintf(f, "%.*s", (int)len, text);
 		column += cli_width(word);
 		text += len + strspn(text + len, " ");
@@ -309,6 +313,7 @@ void cli_wrap(FILE *f, const char *text, int indent)
 	cli_wrap_beside(f, text, indent, 0);
 }
 
+/* NO_COLOR: https://no-color.org */
 static int wants_colour(void)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -330,7 +335,7 @@ const char *cli_colour(enum cli_colour c)
 
 void cli_bar(FILE *f, double share, int width)
 {
-	/* Left blocks of one to seven eighths, and the full one. */
+	/* Unicode's left blocks of one to seven eighths. */
 	static const char *const eighths[] = {
 		"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b",
 		"\u258a", "\u2589",
@@ -339,7 +344,7 @@ void cli_bar(FILE *f, double share, int width)
 	int n = (int)(share * width * steps + 0.5), column = 0;
 
 	if (share > 0 && !n)
-		n = 1; /* what is there is seen */
+		n = 1; /* a small share stays visible */
 	for (; column < n / steps; column++)
 		fputs(steps == 8 ? "\u2588" : "#", f);
 	if (n % steps) {

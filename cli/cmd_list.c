@@ -331,8 +331,8 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_usage(self, "--names: expected no option besides "
 			       "--user or --published");
 	if (rc < 0 && o.all && (o.user_given || o.published))
-		rc = cli_usage(self, "--all and --user or --published: "
-			       "expected one");
+		rc = cli_usage(self, "expected only one of --all, --user and "
+			       "--published");
 	if (rc < 0)
 		rc = cli_store_open(&s);
 	if (rc >= 0)

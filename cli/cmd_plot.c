@@ -119,7 +119,7 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 		return rc;
 	parts = wanted(ask.only);
 	if (o.output && o.format == CLI_JSON)
-		return cli_usage(self, "--json and --output: expected one");
+		return cli_usage(self, "expected only one of --json and --output");
 	if (!parts)
 		return cli_usage(self, "--only=%.64s: expected latency, curve "
 				 "or time", ask.only);

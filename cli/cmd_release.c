@@ -24,7 +24,7 @@ static int run_release(const struct cli_cmd *self, int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--dry-run") && strcmp(argv[i], "-n"))
 			return cli_usage(self, *argv[i] == '-' ?
-					 "%.64s: no such option" :
+					 "no such option: %.64s" :
 					 "unexpected argument \"%.64s\"", argv[i]);
 	if (np_conf_from_environment(&conf, &err))
 		return cli_fail("%s", err.text);

@@ -852,7 +852,8 @@ static int check(const struct cli_cmd *self, const struct cli_sim_ask *o)
 		return cli_usage(self, "simulate needs jobs: one of "
 				 "--swf=FILE, --sacct=FILE and --last=30d");
 	if (o->leaves && o->topology)
-		return cli_usage(self, "--leaves and --topology: expected one");
+		return cli_usage(self, "expected only one of --leaves and "
+				 "--topology");
 	return -1;
 }
 

@@ -501,8 +501,8 @@ static int run_topology(const struct cli_cmd *self, int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	if (!!o.ib + !!o.lldp + !!o.latencies > 1)
-		return cli_usage(self, "--ibnetdiscover, --lldp and "
-				 "--latencies: expected one of them");
+		return cli_usage(self, "expected only one of "
+				 "--ibnetdiscover, --lldp and --latencies");
 	if (o.save && (o.ib || o.lldp || o.latencies))
 		return cli_usage(self, "--save: nothing is measured with "
 				 "these options");

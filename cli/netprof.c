@@ -1,4 +1,7 @@
-/* netprof, and netprof help and version: one table makes dispatch and help. */
+/*
+ * The program netprof, with its commands help and version.  One table serves for
+ * dispatch and help.
+ */
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +14,7 @@
 
 static const struct cli_cmd cmd_help, cmd_version;
 
-/* Commands of netprof-analysis, which is another package. */
+/* Commands of the package netprof-analysis: run by the program of that name. */
 static int run_analysis(const struct cli_cmd *self, int argc, char **argv)
 {
 	(void)self;
@@ -26,19 +29,18 @@ static const struct cli_cmd analysis[] = {
 		     "measure what a message costs: latency, overhead, "
 		     "bandwidth" },
 	[TRACE] = { "trace", .run = run_analysis, .help =
-		    "what the trace of an MPI program holds, and in other "
-		    "forms" },
+		    "print or convert the trace of an MPI program" },
 	[TOLERANCE] = { "tolerance", .run = run_analysis, .help =
-			"how much latency a program stands, from its execution "
-			"graph" },
+			"how much latency a program tolerates, from its "
+			"execution graph" },
 	[QN] = { "qn", .run = run_analysis, .help =
-		 "a closed queueing network" },
+		 "solve a closed queueing network" },
 	[SCALE] = { "scale", .run = run_analysis, .help =
 		    "how a program scales, from traces or reports of mpiP" },
 	[SHARING] = { "sharing", .run = run_analysis, .help =
 		      "how concurrent transfers share a network" },
 	[REPLAY] = { "replay", .run = run_analysis, .help =
-		     "programs played on a network, alone and together" },
+		     "simulate programs on a network, alone and together" },
 };
 
 static const struct cli_cmd *const cmds[] = {
@@ -53,7 +55,7 @@ static const struct cli_cmd *const cmds[] = {
 	&cmd_help, &cmd_version,
 };
 
-/* What stands above the first of the commands that belong together. */
+/* Headings in the list of commands, each above its first command. */
 static const struct {
 	const struct cli_cmd *first;
 	const char *title;
@@ -63,7 +65,7 @@ static const struct {
 	{ &cmd_status, "What placement does" },
 	{ &cmd_calibrate, "For administrators" },
 	{ &analysis[TRACE], "Analysis of messages" },
-	{ &cmd_help, "Others" },
+	{ &cmd_help, "Other commands" },
 };
 
 static const struct cli_cmd *find(const char *name)
@@ -78,7 +80,7 @@ static const struct cli_cmd *find(const char *name)
 	return NULL;
 }
 
-/* "netprof: no command ..." and those that were perhaps meant. */
+/* Print an error with the names most like it; return CLI_USAGE. */
 static int unknown(const char *name)
 {
 	const char *names[NP_ARRAY_SIZE(cmds)];
@@ -87,22 +89,24 @@ static int unknown(const char *name)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cmds); i++)
 		names[i] = cmds[i]->name;
 	np_suggest(name, names, NP_ARRAY_SIZE(cmds), like, sizeof(like));
-	cli_fail("no command \"%.64s\"%s", name, like);
-	fprintf(stderr, "usage: netprof COMMAND ...; netprof help lists them\n");
+	cli_fail("no such command: %.64s%s", name, like);
+	fprintf(stderr, "usage: netprof COMMAND ...; for a list of commands: "
+		"netprof help\n");
 	return CLI_USAGE;
 }
 
 static void list_commands(void)
 {
 	printf("usage: netprof COMMAND ...\n\n"
-	       "What programs do to the network, measured while they run.\n");
+	       "Measures how applications use the network while they run, and "
+	       "how they slow\neach other down.\n");
 	for (size_t i = 0, g = 0; i < NP_ARRAY_SIZE(cmds); i++) {
 		if (g < NP_ARRAY_SIZE(groups) && cmds[i] == groups[g].first)
 			printf("\n%s\n", groups[g++].title);
 		printf("  %-9s %s\n", cmds[i]->name, cmds[i]->help);
 	}
-	printf("\nBegin with:  sbatch --netprofile=NAME job.sh, then netprof show NAME\n"
-	       "netprof help COMMAND says more, with examples; so does "
+	printf("\nTo start: sbatch --netprofile=NAME job.sh, then netprof show "
+	       "NAME.\nFor details and examples: netprof help COMMAND, or "
 	       "netprof-COMMAND(1).\n");
 }
 
@@ -128,8 +132,8 @@ static int run_help(const struct cli_cmd *self, int argc, char **argv)
 
 static const struct cli_cmd cmd_help = {
 	.name = "help", .args = "[COMMAND]",
-	.help = "what netprof or one of its commands does",
-	.text = "Lists the commands, or tells about one of them.",
+	.help = "list the commands, or describe one",
+	.text = "Lists the commands, or describes one of them.",
 	.run = run_help,
 };
 
@@ -146,7 +150,7 @@ static int run_version(const struct cli_cmd *self, int argc, char **argv)
 
 static const struct cli_cmd cmd_version = {
 	.name = "version", .args = "",
-	.help = "which netprof this is; also --version",
+	.help = "print the version; also --version",
 	.text = "Prints the version.",
 	.run = run_version,
 };
@@ -155,7 +159,7 @@ int main(int argc, char **argv)
 {
 	const struct cli_cmd *cmd;
 
-	/* Only the character set: numbers are the same in all languages. */
+	/* Only the character set: numbers do not depend on the language. */
 	setlocale(LC_CTYPE, "");
 	np_out_plain();
 	if (argc < 2) {

@@ -486,7 +486,7 @@ test_wrong_use_is_told_with_status_two() {
 	run netprof help predct
 	contains "in help" "$ERR" 'did you mean predict\?'
 	run netprof show --pubished lammps
-	contains "in an option" "$ERR" 'no such option; did you mean --published\?'
+	contains "in an option" "$ERR" 'no such option: --pubished; did you mean --published\?'
 	run netprof show
 	contains "what there is" "$ERR" 'needs an application; there are .*lammps'
 	run netprof show LAMMPS

@@ -65,7 +65,7 @@ test_wrong_use_and_bad_files_are_told() {
 	}
 	row 2 'accuracy needs a file of measured pairs'
 	row 2 'no such option' --frob x
-	row 2 'argument is missing' --model
+	row 2 '--model needs an argument' --model
 	row 2 'no model "x", expected one of zero,' --model=x x
 	row 2 'expected names' --without=, x
 	row 2 'expected a number' --seed=x x
