@@ -1,4 +1,10 @@
-/* Putting values into json-c objects. */
+/*
+ * Putting values into json-c objects, for the output of commands.
+ *
+ * cli_put_KIND(in, key, value) adds a member; NULL and values that are not
+ * finite become null.  cli_append_KIND(list) adds an element to an array.
+ * New objects belong to the one that they were added to.
+ */
 #ifndef CLI_JSON_PUT_H
 #define CLI_JSON_PUT_H
 
@@ -11,36 +17,38 @@
 
 void cli_put(json_object *in, const char *key, json_object *value);
 void cli_put_text(json_object *in, const char *key, const char *text);
-/* null if it is not finite; measured, of six digits, or computed, of twelve */
+/* A measured value, with six digits. */
 void cli_put_real(json_object *in, const char *key, double v);
+/* A computed value, with twelve digits. */
 void cli_put_computed(json_object *in, const char *key, double v);
-/* A date: seconds since 1970 to the millisecond. */
+/* A date, seconds since 1970, with milliseconds. */
 void cli_put_time(json_object *in, const char *key, double v);
 void cli_put_count(json_object *in, const char *key, uint64_t n);
 void cli_put_bool(json_object *in, const char *key, int v);
 json_object *cli_put_object(json_object *in, const char *key);
-/* null, and NULL is returned, unless it is there */
+/* An object if `there`; otherwise null, and NULL is returned. */
 json_object *cli_put_if(json_object *in, const char *key, bool there);
 json_object *cli_put_array(json_object *in, const char *key);
 json_object *cli_append_object(json_object *list);
 void cli_append_text(json_object *list, const char *text);
 
-/* Parts of predictions as JSON. */
+/* ---- parts that several commands print ---- */
 
-/* slowdown, low, high, model, fell_back, flags */
+/* A prediction: slowdown, low, high, doubtful, model, fell_back, flags. */
 void cli_put_interval(json_object *in, const struct np_prediction *p);
 
-/* "calibration" and "coupling", null where there is none */
+/* "calibration" and "coupling"; both null without a calibration. */
 void cli_put_calibration(json_object *in, const struct cli_known *k,
 			 enum np_scope scope);
 
-/* Parts of profiles as JSON: "owner", "published", "user", "uid"; "levels" */
+/* "owner", "published", "user", "uid" */
 void cli_put_owner(json_object *in, enum np_store_owner owner, uid_t uid);
+/* "levels": the slowdowns under synthetic load */
 void cli_put_levels(json_object *in, const struct np_profile *p);
 
-/* Parts of the state of placement as JSON. */
-
+/* Age and settings of the placement state; now: seconds since 1970. */
 void cli_put_snapshot(json_object *in, const struct np_state *s, double now);
+/* One job of the placement state. */
 void cli_put_job(json_object *in, const struct np_state_job *job);
 
 #endif

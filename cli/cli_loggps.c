@@ -30,9 +30,9 @@ void cli_loggps_net(struct np_loggps *out)
 		return;
 	if (!np_loggps_store_load(store, NULL, false, &r, NULL)) {
 		np_loggps_of_fit(&r.fit, out);
-		fprintf(stderr, "netprof: the network as measured%s%s on %s\n",
-			*r.cluster ? " on " : "", r.cluster,
-			cli_day(r.date, day));
+		fprintf(stderr, "netprof: using the network parameters "
+			"measured%s%s on %s\n", *r.cluster ? " on cluster " :
+			"", r.cluster, cli_day(r.date, day));
 		np_loggps_record_free(&r);
 	}
 	np_store_close(store);

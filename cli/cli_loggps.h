@@ -1,4 +1,4 @@
-/* What a message costs on the network, as netprof loggps measured it. */
+/* The LogGPS parameters of the network, as netprof loggps measured them. */
 #ifndef CLI_LOGGPS_H
 #define CLI_LOGGPS_H
 
@@ -8,12 +8,15 @@
 #include "np_store.h"
 
 /*
- * The newest of any cluster in the store, with a line on
- * standard error that says so; out stays as it is if there is none.
+ * Load the newest parameters of any cluster, and print a line on standard error
+ * that says so.  Without parameters *out is unchanged.
  */
 void cli_loggps_net(struct np_loggps *out);
 
-/* The same of a cluster (NULL: any), without a word: is there one? */
+/*
+ * Load the newest parameters of a cluster (NULL: any) and print nothing.
+ * Returns false, and *out is unchanged, if there are none.
+ */
 bool cli_loggps_of(struct np_store *s, const char *cluster,
 		   struct np_loggps *out);
 

@@ -78,7 +78,7 @@ static void put_axis(json_object *in, const char *key, const struct np_axis *a)
 		cli_append_text(names, a->name[i]);
 }
 
-/* Without the members that its kind does not have. */
+/* Members that this kind of shape does not have are omitted. */
 static void put_point(json_object *list, const struct np_shape *s, size_t i)
 {
 	const struct np_datum *d = &s->at[i];

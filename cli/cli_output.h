@@ -1,4 +1,4 @@
-/* Files that commands write where they are told to. */
+/* Output files that the user names: text, and figures. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -7,28 +7,30 @@
 #include "np_err.h"
 
 /*
- * Write text into the file of that path, which readers see as it was or as it
- * is now, never in part: temporary file, fsync, rename, fsync of the directory.
- * mode: of the file, whatever the umask; 0: as the umask has it.  What is no
- * regular file stays.
+ * Replace a file atomically: temporary file, fsync, rename, fsync of the
+ * directory.  Refuses anything but a regular file.
+ * mode: of the file, regardless of the umask; 0: 0666 less the umask.
  * Returns 0 or -errno with err.
  */
 int cli_write_file(const char *path, const char *text, mode_t mode,
 		   struct np_err *err);
 
-/* Text, and an end of line, into what is there or a new file, of any kind. */
+/*
+ * Write text and end into a file of any kind, which is truncated or created.
+ * Returns 0 or -errno with err.
+ */
 int cli_write_over(const char *path, const char *text, const char *end,
 		   struct np_err *err);
 
 struct np_figure;
 
 /*
- * Write f into a file, whole or not at all, and free it (NULL: out of memory);
- * the ending of path says what it is to be.  Returns the exit status.
+ * Write f into a file, atomically, and free f; the ending of path selects the
+ * format.  f NULL means out of memory.  Returns the exit status.
  */
 int cli_figure_save(struct np_figure *f, const char *path);
 
-/* Print what it holds as JSON; returns the exit status. */
+/* Print the numbers of f as JSON.  Returns the exit status. */
 int cli_figure_json(const struct np_figure *f);
 
 #endif

@@ -9,10 +9,10 @@
 #include "np_read.h"
 #include "np_words.h"
 
-#define MAX_BYTES (4u << 20)
-#define MAX_PERCENT 1e8 /* as much as can be measured, NP_SLOWDOWN_MAX */
+#define MAX_BYTES (4u << 20) /* size of a file */
+#define MAX_PERCENT 1e8 /* largest slowdown that a run can have measured */
 
-/* "12.5" or "12.5%"; NaN after a refusal. */
+/* "12.5" or "12.5%", as a fraction; NaN after an error. */
 static double percent(struct np_words *w, size_t i)
 {
 	const char *text = np_words_at(w, i);
@@ -22,8 +22,8 @@ static double percent(struct np_words *w, size_t i)
 	if (end != text && (!*end || !strcmp(end, "%")) &&
 	    v > -100 && v <= MAX_PERCENT)
 		return v / 100;
-	np_words_fail(w, -EINVAL, "\"%.40s\": expected percent above -100, such "
-		      "as 12.5", text);
+	np_words_fail(w, -EINVAL, "\"%.40s\": expected a percentage above "
+		      "-100, such as 12.5", text);
 	return NAN;
 }
 
@@ -44,8 +44,8 @@ static void take_row(struct np_words *w, struct cli_predictions *p)
 
 	if (w->n != 3 && w->n != 5) {
 		np_words_fail(w, -EINVAL, "%zu words, expected a victim, a "
-			      "co-runner, percent, and two more for an "
-			      "interval", w->n);
+			      "co-runner, a percentage, and optionally the "
+			      "two ends of its interval", w->n);
 		return;
 	}
 	name(w, 0, r.victim);
@@ -60,7 +60,7 @@ static void take_row(struct np_words *w, struct cli_predictions *p)
 				      w->word[3], w->word[4]);
 	}
 	if (!w->rc && cli_predictions_find(p, r.victim, r.co))
-		np_words_fail(w, -EINVAL, "%s beside %s: predicted before",
+		np_words_fail(w, -EINVAL, "%s beside %s: predicted twice",
 			      r.victim, r.co);
 	if (w->rc)
 		return;
@@ -81,7 +81,7 @@ int cli_predictions_parse(const char *text, size_t len, const char *source,
 		take_row(&w, &p);
 	if (!w.rc && !p.n)
 		np_words_fail(&w, -EINVAL, "expected a line with a victim, a "
-			      "co-runner and percent");
+			      "co-runner and a percentage");
 	if (w.rc)
 		cli_predictions_free(&p);
 	else

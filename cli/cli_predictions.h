@@ -1,12 +1,13 @@
 /*
- * Predictions that somebody made outside of netprof, as a table:
+ * Predictions from other sources, as a table of victim, co-runner, slowdown in
+ * percent, and optionally the ends of its interval:
  *
- *	# victim co-runner slowdown, in percent [interval]
+ *	# a comment
  *	halo fft 12.5 8 20
  *	fft halo 31
  *
- * The file is hostile input: its size and every number are bounded, and a
- * refusal names file, line and value.
+ * The file is hostile input: its size and every number are bounded, and errors
+ * name file, line and value.
  */
 #ifndef CLI_PREDICTIONS_H
 #define CLI_PREDICTIONS_H
@@ -18,7 +19,7 @@
 
 struct cli_predicted {
 	char victim[NP_MEASURED_NAME + 1], co[NP_MEASURED_NAME + 1];
-	double slowdown, low, high; /* fractions; NaN: no interval */
+	double slowdown, low, high; /* fractions; low and high may be NaN */
 };
 
 struct cli_predictions {
@@ -27,18 +28,19 @@ struct cli_predictions {
 };
 
 /*
- * text: len bytes; source names it in messages.  Returns 0, or with err -EINVAL
- * or -ENOMEM.  Free with cli_predictions_free().
+ * Parse text, of len bytes; source names it in messages.  Returns 0, and the
+ * caller frees *out with cli_predictions_free(), or -EINVAL or -ENOMEM with
+ * err.
  */
 int cli_predictions_parse(const char *text, size_t len, const char *source,
 			  struct cli_predictions *out, struct np_err *err);
 
-/* The same from a file; also -errno of opening and reading it. */
+/* Parse a file.  Also returns -errno if it cannot be opened or read. */
 int cli_predictions_read(const char *path, struct cli_predictions *out,
 			 struct np_err *err);
 void cli_predictions_free(struct cli_predictions *p);
 
-/* NULL: there is none of this pair. */
+/* The prediction for a pair; NULL: there is none. */
 const struct cli_predicted *
 cli_predictions_find(const struct cli_predictions *p, const char *victim,
 		     const char *co);

@@ -13,15 +13,15 @@
 #include "np_read.h"
 #include "np_store.h"
 
-/* A larger trace, or graph, is not read: this takes some seconds. */
+/* Largest trace or graph that is analysed, bytes; this takes some seconds. */
 #define MAX_BYTES (256u << 20)
 
 #define PROGRAM "netprof-analysis"
-#define RECORDS "no trace; \"srun --netprofile-trace\" records one"
-#define MEASURES "no LogGPS parameters of this network; \"salloc -N2 netprof " \
-	"loggps\" measures them"
+#define NO_TRACE "no trace; \"srun --netprofile-trace\" records one"
+#define NO_NETWORK "no LogGPS parameters of this network; \"salloc -N2 " \
+	"netprof loggps\" measures them"
 
-/* Beside this program, as it is built, or in LibexecDir. */
+/* Look beside this program, as in a build tree, then in LibexecDir. */
 static int find_program(char *path, size_t len)
 {
 	struct np_conf conf;
@@ -62,10 +62,14 @@ int cli_analysis_run(char **argv)
 	free(all);
 	return rc == -ENOENT ?
 	       cli_fail("%s is a command of another package: install the "
-			"package netprof-analysis", argv[0]) : cli_fail("%s: %s", path, strerror(-rc));
+			"package netprof-analysis", argv[0]) :
+	       cli_fail("%s: %s", path, strerror(-rc));
 }
 
-/* Its output, malloc'ed: what it is, or -errno. */
+/*
+ * Run netprof-analysis and read its output.  Returns the length of *text, which
+ * the caller frees, or -errno.
+ */
 static ssize_t output_of(char **argv, char **text)
 {
 	int fd[2], status;
@@ -93,7 +97,7 @@ static ssize_t output_of(char **argv, char **text)
 	return len;
 }
 
-/* The network as arguments of the command curve. */
+/* Run "netprof-analysis curve", which takes the network as an argument. */
 static int ask_program(const char *path, enum cli_traced_what what,
 		       const struct np_loggps *net, struct np_traced *out,
 		       struct np_err *err)
@@ -106,8 +110,8 @@ static int ask_program(const char *path, enum cli_traced_what what,
 
 	if (len)
 		return np_errf(err, (int)len, len == -ENOENT ?
-			       "only the package netprof-analysis reads "
-			       "traces" : "%s: %s", program,
+			       "reading traces needs the package "
+			       "netprof-analysis" : "%s: %s", program,
 			       strerror((int)-len));
 	snprintf(net_text, sizeof(net_text), "%.17g,%.17g,%.17g,%llu,%d,%.17g",
 		 net->L_ns, net->o_ns, net->G_ns, (unsigned long long)net->S,
@@ -120,7 +124,7 @@ static int ask_program(const char *path, enum cli_traced_what what,
 	return rc;
 }
 
-static bool tells(const struct np_traced *t, enum cli_traced_what what)
+static bool has_result(const struct np_traced *t, enum cli_traced_what what)
 {
 	return what == CLI_TRACED_ZONES ? t->n_zones > 0 : t->n_times > 0;
 }
@@ -134,21 +138,21 @@ int cli_traced_ask(const char *path, uid_t uid, enum cli_traced_what what,
 	int rc;
 
 	if (!np_traced_load(path, uid, &t, NULL)) {
-		if (np_traced_fits(&t, bytes, net) && tells(&t, what)) {
+		if (np_traced_fits(&t, bytes, net) && has_result(&t, what)) {
 			*out = t;
 			return 0;
 		}
 		np_traced_free(&t);
 	}
 	if (bytes > max_bytes && what == CLI_TRACED_ZONES)
-		return np_errf(err, -E2BIG, "%.0f MB, \"netprof tolerance\" "
-			       "reads them", bytes / (1 << 20));
+		return np_errf(err, -E2BIG, "%.0f MB is too large here; use "
+			       "\"netprof tolerance\"", bytes / (1 << 20));
 	if (bytes > max_bytes)
 		return np_errf(err, -E2BIG, "%s: %.0f MB, expected at most "
 			       "%.0f", path, bytes / (1 << 20),
 			       max_bytes / (1 << 20));
 	rc = ask_program(path, what, net, &t, err);
-	if (!rc && !tells(&t, what)) {
+	if (!rc && !has_result(&t, what)) {
 		rc = np_errf(err, -ENODATA, "%s", t.why);
 		np_traced_free(&t);
 	}
@@ -164,7 +168,7 @@ void cli_traced_read(const char *path, uid_t uid, const struct np_loggps *net,
 
 	*out = (struct cli_traced){ .why = NP_ERR_INIT };
 	if (!net) {
-		np_errf(&out->why, -ENODATA, MEASURES);
+		np_errf(&out->why, -ENODATA, NO_NETWORK);
 		return;
 	}
 	if (cli_traced_ask(path, uid, CLI_TRACED_CURVE, net, MAX_BYTES, &t,
@@ -180,9 +184,9 @@ void cli_traced_give(const struct cli_traced *t, struct np_program *a)
 	a->untraced = t->why.text;
 }
 
-/* The newest trace of its owner; nobody publishes traces. */
-static void of_store(const struct cli_runs *r, struct cli_store *s,
-		     const struct np_loggps *net, struct cli_traced *out)
+/* The newest trace of the owner in the store; traces are never published. */
+static void read_newest(const struct cli_runs *r, struct cli_store *s,
+			const struct np_loggps *net, struct cli_traced *out)
 {
 	char path[PATH_MAX + 2 * NAME_MAX];
 	int rc = -ENOENT;
@@ -194,7 +198,7 @@ static void of_store(const struct cli_runs *r, struct cli_store *s,
 	if (!rc)
 		cli_traced_read(path, r->uid, net, out);
 	else if (!out->why.text[0])
-		np_errf(&out->why, rc, RECORDS);
+		np_errf(&out->why, rc, NO_TRACE);
 }
 
 int cli_known_trace(struct cli_known *k, struct cli_store *s,
@@ -212,7 +216,7 @@ int cli_known_trace(struct cli_known *k, struct cli_store *s,
 		a->traced = calloc(1, sizeof(*a->traced));
 		if (!a->traced)
 			return -ENOMEM;
-		of_store(&a->r, s, known ? &net : NULL, a->traced);
+		read_newest(&a->r, s, known ? &net : NULL, a->traced);
 		cli_traced_give(a->traced, &a->evidence.program);
 	}
 	return 0;

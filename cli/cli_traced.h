@@ -1,7 +1,8 @@
 /*
- * What traces of applications say, as data: records of netprof-analysis
- * (np_traced.h), read from the store where they fit, or else asked of that
- * program, which is another package.
+ * The interface to the package netprof-analysis: it analyses traces and graphs
+ * of applications and leaves the results as records in the store (np_traced.h).
+ * A record that matches the network is read from the store; otherwise the
+ * program netprof-analysis is run.
  */
 #ifndef CLI_TRACED_H
 #define CLI_TRACED_H
@@ -11,20 +12,22 @@
 #include "np_traced.h"
 
 /*
- * Become netprof-analysis, with these arguments behind its own name: argv[0] is
- * that of the command.  Returns the exit status, after saying why, only if it
- * cannot: which package to install.
+ * Replace this process by netprof-analysis; argv[0] is the name of the command.
+ * Returns only on failure: the exit status, after printing why, perhaps that the
+ * package has to be installed.
  */
 int cli_analysis_run(char **argv);
 
+/* Results: thresholds of latency tolerance, or run time over latency. */
 enum cli_traced_what { CLI_TRACED_ZONES, CLI_TRACED_CURVE };
 
 /*
- * What the trace or graph at path says of one of these on that network: the
- * record beside it (uid: whose it is), if it fits, else by netprof-analysis.
- * max_bytes: a larger one is not read for it.  Returns 0 (np_traced_free()), or
- * with err: -E2BIG, -ENODATA (the trace does not tell), -ENOENT (no
- * netprof-analysis) or what went wrong.
+ * Get a result for the trace or graph at path on that network: from the record
+ * beside it, whose owner must be uid, or else from netprof-analysis.
+ * max_bytes: a larger trace is not analysed.
+ * Returns 0, and the caller frees *out with np_traced_free(), or with err:
+ * -E2BIG, -ENODATA (the trace has no such result), -ENOENT (netprof-analysis is
+ * not installed) or another -errno.
  */
 int cli_traced_ask(const char *path, uid_t uid, enum cli_traced_what what,
 		   const struct np_loggps *net, double max_bytes,
@@ -35,17 +38,19 @@ struct cli_traced {
 	struct np_err why; /* why there is no response, or "" */
 };
 
-/* net: the network where it ran, or NULL: not known. */
+/*
+ * Get the response of a trace.  net: the network where it ran; NULL: not known.
+ */
 void cli_traced_read(const char *path, uid_t uid, const struct np_loggps *net,
 		     struct cli_traced *out);
 
-/* Give the program what was read; t is borrowed for its life. */
+/* Attach the response, or why there is none; t must outlive a. */
 void cli_traced_give(const struct cli_traced *t, struct np_program *a);
 
 /*
- * The newest traces of all applications, if model m needs traces at all; the
- * network is that of the calibration, as netprof loggps measured it.  Returns 0
- * or -ENOMEM; what is missing, the model says where it is asked.
+ * If model m needs traces, attach the newest trace of each application.  The
+ * network is that of the calibration's cluster, as netprof loggps measured it.
+ * Returns 0 or -ENOMEM; a missing trace is reported when the model is asked.
  */
 int cli_known_trace(struct cli_known *k, struct cli_store *s,
 		    const struct np_model *m);

@@ -321,7 +321,7 @@ test_a_curve_in_the_store_is_enough_without_the_package() {
 		fail "the curve of the store says something else"
 	rm "$fft.curve"
 	run netprof predict --model=tolerance fft halo
-	contains "without both" "$ERR" 'only the package netprof-analysis reads'
+	contains "without both" "$ERR" 'reading traces needs the package netprof-analysis'
 	run netprof tolerance fft
 	equal "exit status without the package" "$RC" 1
 	equal "what is said then" "$ERR" "netprof: tolerance is a command of \

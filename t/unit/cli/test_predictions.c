@@ -30,7 +30,7 @@ static const struct {
 	{ "nothing", "# only this\n", "t:1: expected a line" },
 	{ "too few words", "halo fft\n", "t:1: 2 words" },
 	{ "half of an interval", "halo fft 1 0\n", "t:1: 4 words" },
-	{ "no number", "halo fft much\n", "t:1: \"much\": expected percent" },
+	{ "no number", "halo fft much\n", "t:1: \"much\": expected a percentage" },
 	{ "not a number", "halo fft nan\n", "t:1: \"nan\"" },
 	{ "infinity", "halo fft inf\n", "t:1: \"inf\"" },
 	{ "less than no time", "halo fft -100\n", "t:1: \"-100\"" },
