@@ -1,3 +1,10 @@
+/*
+ * Putting values into json-c objects, and the parts that several commands
+ * print.
+ *
+ * A value whose allocation fails becomes null.  The members are described in
+ * doc/json-schema/, and a test compares them with the output.
+ */
 #include "cli_json_put.h"
 
 #include <math.h>
@@ -16,6 +23,10 @@ void cli_put_text(json_object *in, const char *key, const char *text)
 	cli_put(in, key, text ? json_object_new_string(text) : NULL);
 }
 
+/*
+ * JSON has no infinity or NaN, so these become null. The text is kept, so that
+ * the number is printed with that many digits everywhere.
+ */
 static void put_digits(json_object *in, const char *key, double v,
 		       int digits)
 {
@@ -104,6 +115,10 @@ void cli_put_owner(json_object *in, enum np_store_owner owner, uid_t uid)
 	cli_put(in, "uid", own ? json_object_new_int64(uid) : NULL);
 }
 
+/*
+ * Times are omitted for slowdowns from load intervals, as these were not
+ * measured over whole runs.
+ */
 void cli_put_levels(json_object *in, const struct np_profile *p)
 {
 	json_object *list = cli_put_array(in, "levels");
@@ -132,6 +147,7 @@ void cli_put_levels(json_object *in, const struct np_profile *p)
 	}
 }
 
+/* The flags are the words of the --csv columns, so that both outputs agree. */
 void cli_put_interval(json_object *in, const struct np_prediction *p)
 {
 	char flags[256];
@@ -146,6 +162,10 @@ void cli_put_interval(json_object *in, const struct np_prediction *p)
 						 sizeof(flags)));
 }
 
+/*
+ * Without a calibration both members are null, so that scripts can test for
+ * one of them.
+ */
 void cli_put_calibration(json_object *in, const struct cli_known *k,
 			 enum np_scope scope)
 {
@@ -193,6 +213,9 @@ void cli_put_snapshot(json_object *in, const struct np_state *s, double now)
 	cli_put_text(in, "trouble", s->trouble);
 }
 
+/*
+ * One reason why a job is kept apart: the other job, and who would be slowed.
+ */
 static void put_cause(json_object *list, const struct np_state_job *job,
 		      const struct np_state_cause *c)
 {
@@ -205,6 +228,7 @@ static void put_cause(json_object *list, const struct np_state_job *job,
 	cli_put_real(j, "slowdown", c->slowdown);
 }
 
+/* The worst cause comes first, because --parsable prints only that one. */
 void cli_put_job(json_object *j, const struct np_state_job *job)
 {
 	const struct np_state_cause *worst = cli_worst_cause(job);

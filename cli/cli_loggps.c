@@ -1,3 +1,6 @@
+/*
+ * The LogGPS parameters that netprof loggps left in the store.
+ */
 #include "cli_loggps.h"
 
 #include <stdio.h>

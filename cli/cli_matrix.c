@@ -1,3 +1,10 @@
+/*
+ * Predictions for every pair of applications.
+ *
+ * Applications are loaded first and judged by the caller (cli_ask_prepare()),
+ * so that it decides what to do without a calibration; then all pairs are
+ * predicted at once.
+ */
 #include "cli_matrix.h"
 
 #include <errno.h>
@@ -35,6 +42,7 @@ static bool takes_part(const struct cli_known_app *a, bool asked_for)
 		(cli_known_has_data(a) && a->evidence.n_used));
 }
 
+/* qsort_r() order of indices into the known applications. */
 static int by_name(const void *a, const void *b, void *arg)
 {
 	const struct cli_known *k = arg;
@@ -43,6 +51,10 @@ static int by_name(const void *a, const void *b, void *arg)
 		      k->app[*(const size_t *)b]->r.runs.app);
 }
 
+/*
+ * Select rows and columns. Applications that were named keep their order;
+ * otherwise they are sorted by name. Returns -1 to go on, or the exit status.
+ */
 static int choose(struct cli_matrix *m, bool asked_for)
 {
 	const struct cli_known *k = m->k;
@@ -58,6 +70,10 @@ static int choose(struct cli_matrix *m, bool asked_for)
 	return -1;
 }
 
+/*
+ * Predict all pairs with one predictor, which shares the work that pairs have
+ * in common. Returns -1 to go on, or the exit status.
+ */
 static int ask(struct cli_matrix *m)
 {
 	const struct np_program **app = calloc(m->n, sizeof(*app));

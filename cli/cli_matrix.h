@@ -1,6 +1,6 @@
 /*
- * Predictions for every pair of applications, for `netprof matrix`, `report` and
- * `validate`.
+ * Predictions for every pair of applications, for `netprof matrix`, `report`
+ * and `validate`.
  */
 #ifndef CLI_MATRIX_H
 #define CLI_MATRIX_H
@@ -24,8 +24,8 @@ struct cli_matrix {
 int cli_matrix_find(struct cli_known *k, struct cli_store *s,
 		    const struct cli_options *o);
 /*
- * Predict every pair, after k was judged.  n is 0 if no application can be used.
- * Returns as cli_matrix_find(); on -1 the caller frees *out.
+ * Predict every pair, after k was judged.  n is 0 if no application can be
+ * used. Returns as cli_matrix_find(); on -1 the caller frees *out.
  */
 int cli_matrix_make(const struct cli_known *k, const struct cli_options *o,
 		    struct cli_matrix *out);

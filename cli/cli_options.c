@@ -1,3 +1,11 @@
+/*
+ * Options of the commands.
+ *
+ * The options that several commands share are in one table here, and each
+ * command says in its cli_cmd which of them it takes.  Its own options are in a
+ * table of the same kind (np_option.h).  Both are given to getopt_long(), so
+ * that options may follow arguments and may be abbreviated.
+ */
 #include "cli_options.h"
 
 #include <errno.h>
@@ -60,6 +68,7 @@ struct getopt {
 	int row[256]; /* by letter */
 };
 
+/* Append one option to the tables of getopt_long(). */
 static void add(struct getopt *g, const struct np_option *o, int row)
 {
 	bool has_argument = np_option_has_argument(o);
@@ -71,6 +80,7 @@ static void add(struct getopt *g, const struct np_option *o, int row)
 	g->row[(unsigned char)o->letter] = row;
 }
 
+/* Collect the shared options that the command takes, and its own. */
 static void build(struct getopt *g, const struct cli_cmd *cmd)
 {
 	*g = (struct getopt){ .n = 0 };
@@ -83,6 +93,7 @@ static void build(struct getopt *g, const struct cli_cmd *cmd)
 		add(g, &cmd->own[i], N_SHARED + i);
 }
 
+/* Print an error for an unknown option, with the options most like it. */
 static int no_option(const struct cli_cmd *cmd, const struct getopt *g,
 		     const char *text)
 {
@@ -137,6 +148,7 @@ int cli_uid_of(const char *user, uid_t *uid)
 	return 0;
 }
 
+/* Store the argument of an option by its description in the table. */
 static int set(const struct cli_cmd *cmd, const struct np_option *option,
 	       void *all)
 {
@@ -146,6 +158,7 @@ static int set(const struct cli_cmd *cmd, const struct np_option *option,
 	       cli_usage(cmd, "%s", err.text) : -1;
 }
 
+/* Handle one shared option. Returns -1 to go on, or the exit status. */
 static int take(const struct cli_cmd *cmd, int row, struct cli_options *o)
 {
 	switch (row) {
@@ -185,6 +198,7 @@ int cli_need_apps(const struct cli_cmd *cmd, const struct cli_options *o,
 			 cli_known_apps(o, known, sizeof(known)) : "");
 }
 
+/* Check the number of arguments, and options that exclude each other. */
 static int check_words(const struct cli_cmd *cmd, const struct cli_options *o)
 {
 	if (!o->n_apps && cmd->missing)

@@ -55,8 +55,8 @@ int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 		      void *ask, struct cli_options *out);
 
 /*
- * Print that the command needs an argument, what ("an application"), with a list
- * of applications if it takes those; return CLI_USAGE.
+ * Print that the command needs an argument, what ("an application"), with a
+ * list of applications if it takes those; return CLI_USAGE.
  */
 int cli_need_apps(const struct cli_cmd *cmd, const struct cli_options *o,
 		  const char *what);

@@ -1,3 +1,9 @@
+/*
+ * Output files that the user names.
+ *
+ * Files are replaced atomically, so that a web server or a collector of metrics
+ * never reads half a file.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +17,10 @@
 #include "np_picture.h"
 #include "np_store.h"
 
+/*
+ * The umask can only be read by setting it; no other thread creates files
+ * here.
+ */
 static int write_bytes(const char *path, const void *data, size_t len,
 		       mode_t mode, struct np_err *err)
 {
@@ -61,6 +71,7 @@ int cli_figure_save(struct np_figure *f, const char *path)
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;
 }
 
+/* An axis of names also lists them; points then have indices into that list. */
 static void put_axis(json_object *in, const char *key, const struct np_axis *a)
 {
 	static const char *const kind[] = {

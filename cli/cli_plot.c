@@ -1,3 +1,10 @@
+/*
+ * Figures of one application: distribution of latencies, sensitivity curve, and
+ * utilisation over time.
+ *
+ * Each part is a panel of a figure.  A part without data adds no panel and
+ * returns a line that says what to measure.
+ */
 #include "cli_plot.h"
 
 #include <errno.h>
@@ -35,6 +42,10 @@ static void bins_of(const struct np_profile *p, size_t *from, size_t *to)
 		}
 }
 
+/*
+ * One histogram as a stepped line, in percent of its own samples. The legend
+ * has the median and the 99th percentile.
+ */
 static void add_hist(struct np_figure *f, struct np_panel *p,
 		     const struct np_sample *s, const char *name,
 		     unsigned style, size_t from, size_t to)
@@ -54,6 +65,7 @@ static void add_hist(struct np_figure *f, struct np_panel *p,
 			      NAN, NAN);
 }
 
+/* The distribution of latencies, with that of the idle network behind it. */
 static int add_latency(struct np_figure *f, const struct np_profile *p,
 		       char *missing, size_t len)
 {
@@ -170,6 +182,10 @@ static bool add_curve_over_rho(struct np_figure *f, struct np_panel *panel,
 	return true;
 }
 
+/*
+ * Slowdowns under each load level: over the utilisation of the level if the
+ * fabric is calibrated, else side by side.
+ */
 static int add_curve(struct np_figure *f, const struct np_profile *p,
 		     const struct np_evidence *e,
 		     const struct np_fabric *fabric, char *missing, size_t len)
@@ -245,6 +261,10 @@ static void add_windows(struct np_figure *f, struct np_panel *panel,
 	np_figure_add(f, shape, (double)s->n * s->width_sec, 0, NAN, NAN);
 }
 
+/*
+ * The estimated utilisation in the windows of the longest run, or the latency
+ * if there is no idle baseline.
+ */
 static int add_time(struct np_figure *f, const struct np_profile *p,
 		    char *missing, size_t len)
 {

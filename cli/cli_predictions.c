@@ -1,3 +1,7 @@
+/*
+ * Reader of predictions from other sources: `netprof accuracy` scores them, and
+ * `netprof simulate --pairs` uses them instead of the models.
+ */
 #include "cli_predictions.h"
 
 #include <errno.h>
@@ -27,6 +31,7 @@ static double percent(struct np_words *w, size_t i)
 	return NAN;
 }
 
+/* Copy a name if it is not too long. */
 static void name(struct np_words *w, size_t i, char out[NP_MEASURED_NAME + 1])
 {
 	const char *text = np_words_at(w, i);
@@ -38,6 +43,7 @@ static void name(struct np_words *w, size_t i, char out[NP_MEASURED_NAME + 1])
 		strcpy(out, text);
 }
 
+/* Parse one line and append it. Each pair may occur only once. */
 static void take_row(struct np_words *w, struct cli_predictions *p)
 {
 	struct cli_predicted r = { .low = NAN, .high = NAN };

@@ -1,3 +1,13 @@
+/*
+ * Output for programs: JSON, and rows of fields that are taken from the same
+ * tree of values.
+ *
+ * A row is described by text (struct cli_rows): the lists to walk through, and
+ * a pointer for each field.  For example, { "profiles", "app|owner|@last" }
+ * prints one line for each element of "profiles" with its name, its owner and
+ * a date. Because rows are taken from the tree, a number is the same in all
+ * formats.
+ */
 #include "cli_print.h"
 
 #include <stdbool.h>
@@ -19,6 +29,7 @@ struct record {
 	const struct record *around; /* the surrounding record, or NULL */
 };
 
+/* json-c keeps the order of insertion, so "schema" and "command" come first. */
 int cli_print_json(const char *command, json_object *page)
 {
 	json_object *all = json_object_new_object();
@@ -149,6 +160,7 @@ static void print_field(const struct record *r, const char *field,
 		print_value(v, field + len, ',', o);
 }
 
+/* Print one row: its fields, separated, and a newline. */
 static void print_row(const struct record *r, const char *fields,
 		      const struct out *o)
 {
@@ -165,6 +177,7 @@ static void print_row(const struct record *r, const char *fields,
 static void print_rows(const struct cli_rows *rows, size_t n, size_t at,
 		       const struct record *r, const struct out *o);
 
+/* The step of a row's list that begins at this offset. */
 static const char *next_step(const struct cli_rows *rows, size_t at)
 {
 	return rows->list + at + (rows->list[at] == ' ');
@@ -238,6 +251,7 @@ struct line {
 	size_t n;
 };
 
+/* Split a line in place; fields beyond MAX_FIELDS are dropped. */
 static void cut(char *text, char separator, struct line *l)
 {
 	l->n = 0;
@@ -316,6 +330,7 @@ static int compare(const void *a, const void *b, void *choice)
 	return c->down ? -order : order;
 }
 
+/* Print the selected fields; fields that a line lacks are empty. */
 static void print_chosen(const struct line *l, const struct choice *c,
 			 char separator)
 {
@@ -355,6 +370,7 @@ static int print_wanted(char *text, char separator)
 	return CLI_DONE;
 }
 
+/* Print the head and all rows. */
 static void print_all(json_object *page, const struct cli_table *t,
 		      const struct out *o)
 {
@@ -369,6 +385,10 @@ static void print_all(json_object *page, const struct cli_table *t,
 	print_rows(t->rows, n, 0, &r, o);
 }
 
+/*
+ * With --noheader, --format or --sort the rows are first printed into memory,
+ * then selected and sorted.
+ */
 int cli_print_page(enum cli_format format, const char *command,
 		   json_object *page, const struct cli_table *t)
 {

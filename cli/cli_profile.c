@@ -1,3 +1,13 @@
+/*
+ * Profiles: finding one in the store, and putting it into words.
+ *
+ * A name stands for the user's own profile or, if the user has none that can be
+ * used, for the published one.  A profile is made anew from its runs on each
+ * call, so that a better model also improves old profiles.
+ *
+ * The verdict is in sentences, because it is what most users read.  Where
+ * something is not known, the sentence names the command that measures it.
+ */
 #include "cli_profile.h"
 
 #include <errno.h>
@@ -14,6 +24,7 @@
 
 /* ---- the profile store ---- */
 
+/* Users cannot correct the file, so only users who can write it are warned. */
 int cli_conf_read(struct np_conf *conf)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -40,6 +51,7 @@ static const char *chosen_by(const char *store, char *buf, size_t len)
 	return buf;
 }
 
+/* Print why there is no store, which setting named it, and what to do. */
 static int no_store(const char *store, int rc, const char *why)
 {
 	char buf[PATH_MAX + 16];
@@ -154,6 +166,7 @@ static void load_idle(struct cli_store *s, struct cli_profile *p)
 			      NULL, &p->idle[i], NULL);
 }
 
+/* Load the runs of one owner, with warnings about skipped files. */
 static int load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		const char *app, struct cli_runs *out, struct np_err *err)
 {
@@ -220,6 +233,10 @@ struct names {
 	struct np_store_app *own, *site; /* user's and published ones */
 };
 
+/*
+ * Names of the user's profiles, then published names that the user does not
+ * have.
+ */
 static void known_names(struct cli_store *s, bool published, uid_t uid,
 			struct names *out)
 {
@@ -254,6 +271,7 @@ static void names_free(struct names *n)
 static const char none_yet[] = "; there are no profiles yet: sbatch "
 			       "--netprofile=NAME job.sh makes one";
 
+/* "; did you mean X?", or how to make a first profile if there is none. */
 static void near_names(struct cli_store *s, const struct cli_options *o,
 		       const char *app, char *buf, size_t len)
 {
@@ -284,6 +302,7 @@ const char *cli_known_apps(const struct cli_options *o, char *buf, size_t len)
 	return buf;
 }
 
+/* Print which profiles were searched, with the names most like this one. */
 static int not_found(struct cli_store *s, const struct cli_options *o,
 		     const char *app)
 {
@@ -297,6 +316,7 @@ static int not_found(struct cli_store *s, const struct cli_options *o,
 			"published one%s", app, cli_user(o->uid, user), near);
 }
 
+/* An owner whose runs are all unusable does not hide the published profile. */
 int cli_runs_find(struct cli_store *s, const struct cli_options *o,
 		  const char *app, struct cli_runs *out)
 {
@@ -337,6 +357,10 @@ int cli_profile_find(struct cli_store *s, const struct cli_options *o,
 	return make_profile(s, &r, out, &err) ? cli_fail("%s", err.text) : -1;
 }
 
+/*
+ * Array tasks and components of heterogeneous jobs have their names from
+ * squeue.
+ */
 const char *cli_run_id(const struct np_record *r, char *buf, size_t len)
 {
 	char job[CLI_NUMBER];
@@ -353,6 +377,7 @@ const char *cli_run_id(const struct np_record *r, char *buf, size_t len)
 	return buf;
 }
 
+/* "1234" matches all steps of job 1234, but not job 12345. */
 bool cli_run_is(const struct np_record *r, const char *run)
 {
 	size_t len = strlen(run);
@@ -365,6 +390,10 @@ bool cli_run_is(const struct np_record *r, const char *run)
 
 /* ---- facts in words ---- */
 
+/*
+ * Two standard errors of the difference, from the larger relative scatter of
+ * the two, and at least CLI_LEAST_NOISE.
+ */
 double cli_chance(const struct np_mean *a, const struct np_mean *b)
 {
 	double noise = CLI_LEAST_NOISE;
@@ -456,6 +485,7 @@ void cli_say_adapters(FILE *f, const struct np_sample *s)
 
 /* ---- the verdict ---- */
 
+/* How the load varies over time, as the end of a sentence. */
 static void phases_text(const struct np_profile *p, char *buf, size_t len)
 {
 	switch (p->phases.kind) {
@@ -501,6 +531,7 @@ static const char *rate(double bytes_per_sec, char buf[CLI_NUMBER])
 	return buf;
 }
 
+/* The verdict if the idle network is not known, and how to measure it. */
 static void say_no_baseline(const struct np_profile *p, char *buf)
 {
 	const char *cause = "no idle baseline for this fabric";
@@ -539,6 +570,7 @@ static void say_contradiction(const struct np_profile *p, char *buf)
 			 CLI_MEASURE_IDLE, p->runs->app, moved);
 }
 
+/* The verdict if the network use is not known: why, and what to do about it. */
 static void say_unknown(const struct np_profile *p, char *buf)
 {
 	unsigned long long probes = p->ev.latency.moments.n;
@@ -561,6 +593,7 @@ static void say_unknown(const struct np_profile *p, char *buf)
 		say_nothing_measured(p, buf);
 }
 
+/* Sentence 0: how the application uses the network. */
 static void say_use(const struct np_profile *p, char *buf)
 {
 	static const char *const words[] = {
@@ -647,6 +680,7 @@ static const char *source_text(const struct np_evidence_level *l, char buf[32])
 	return buf;
 }
 
+/* Sentence 2: the worst slowdown under synthetic load. */
 static void say_interference(const struct np_profile *p, char *buf)
 {
 	const struct np_evidence_level *worst = worst_level(p);

@@ -1,8 +1,17 @@
 /*
- * The inputs of netprof simulate: jobs of a log, the cluster, profiles and
- * their predicted slowdowns, and policies.
+ * The inputs of netprof simulate.
  *
- * The readers return -1 to go on, or the exit status after printing why.
+ *	jobs		a log in the Standard Workload Format, or of sacct
+ *	cluster		--leaves, a topology file, or scontrol
+ *	queue		the jobs of the log on this cluster
+ *	profiles	which application each job is, and the slowdown matrix
+ *	policies	modes of placement with their settings
+ *
+ * They are read in this order, because each needs the ones before it.  The
+ * readers return -1 to go on, or the exit status after printing why.
+ *
+ * Slowdowns come from a table of pairs or from the same catalogue of profiles
+ * that the placement plugin uses, so that the simulation decides as it would.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -66,6 +75,7 @@ static int read_accounting(struct cli_simulate *s, struct np_err *err)
 	return rc;
 }
 
+/* Read the log, or the accounting, into s->log. */
 static int read_jobs(struct cli_simulate *s)
 {
 	const char *path = s->o->swf ? s->o->swf : s->o->sacct;
@@ -95,6 +105,7 @@ struct map {
 	int rc;
 };
 
+/* Free what the readers of topologies collected. */
 static void map_free(struct map *m)
 {
 	for (size_t i = 0; i < m->n; i++)
@@ -121,6 +132,7 @@ static int add_node(void *arg, const char *name)
 	return 0;
 }
 
+/* Expand a node list into the last leaf of the map. */
 static int add_nodes(struct map *m, const char *list)
 {
 	size_t len;
@@ -133,6 +145,7 @@ static int add_nodes(struct map *m, const char *list)
 	return rc;
 }
 
+/* Append a leaf switch with its nodes. */
 static int add_leaf(struct map *m, const char *name, const char *nodes)
 {
 	if (np_array_more(&m->leaf, m->n, sizeof(*m->leaf)))
@@ -142,6 +155,10 @@ static int add_leaf(struct map *m, const char *name, const char *nodes)
 	return add_nodes(m, nodes);
 }
 
+/*
+ * Handle one line of topology.conf; switches of switches have no Nodes= and
+ * are ignored.
+ */
 static int take_switch(void *arg, const struct np_slurm_line *line,
 		       struct np_err *err)
 {
@@ -165,8 +182,8 @@ static int take_switch(void *arg, const struct np_slurm_line *line,
 }
 
 /*
- * Find the next of the keys in YAML text and copy its value, one word; *at moves
- * behind it.  false: there is none.
+ * Find the next of the keys in YAML text and copy its value, one word; *at
+ * moves behind it.  false: there is none.
  */
 static bool yaml_value(const char **at, const char *const key[], char *buf,
 		       size_t len)
@@ -230,6 +247,7 @@ static int read_yaml(struct map *m, const char *path, struct np_err *err)
 	return rc;
 }
 
+/* A topology file, in YAML if its name ends in .yaml. */
 static int read_topology(struct map *m, const char *path, struct np_err *err)
 {
 	size_t len = strlen(path);
@@ -297,6 +315,9 @@ static int ask_topology(struct map *m, struct np_err *err)
 	return rc;
 }
 
+/*
+ * Turn the map into the form of the placement decision, without empty leaves.
+ */
 static int build_leaves(struct cli_simulate *s, const struct map *m,
 			struct np_err *err)
 {
@@ -346,6 +367,10 @@ static int make_partitions(struct cli_simulate *s)
 	return -1;
 }
 
+/*
+ * The cluster from --leaves, --topology or Slurm, with the processors of each
+ * node.
+ */
 static int read_cluster(struct cli_simulate *s)
 {
 	const struct cli_sim_ask *o = s->o;
@@ -377,6 +402,9 @@ static int read_cluster(struct cli_simulate *s)
 
 /* ---- the queue: jobs of the log on this cluster ---- */
 
+/*
+ * Nodes and processors of a job. Jobs that need less than a node share nodes.
+ */
 static void set_size(const struct cli_simulate *s,
 		     const struct np_queue_job *from, struct np_sim_job *j)
 {
@@ -390,6 +418,7 @@ static void set_size(const struct cli_simulate *s,
 		j->cpus = (from->cpus + j->nodes - 1) / j->nodes;
 }
 
+/* Translate the jobs of the log into jobs of the simulation. */
 static int make_queue(struct cli_simulate *s)
 {
 	bool priorities = s->log.priorities && !s->o->by_submission;
@@ -421,6 +450,7 @@ static int make_queue(struct cli_simulate *s)
 
 /* ---- which profile each job has ---- */
 
+/* The handle of a profile, or NP_PROFILE_UNKNOWN. */
 static int32_t profile_of(const struct cli_simulate *s, const char *name)
 {
 	for (size_t i = 0; i < s->profiles.n; i++)
@@ -429,6 +459,7 @@ static int32_t profile_of(const struct cli_simulate *s, const char *name)
 	return NP_PROFILE_UNKNOWN;
 }
 
+/* Handle of the profile of that name, which is added if it is new. */
 static int add_profile(struct cli_simulate *s, const char *name, int32_t *out)
 {
 	struct cli_sim_profiles *p = &s->profiles;
@@ -463,6 +494,7 @@ struct rules {
 	char *text;
 };
 
+/* "user=alice": store the pattern of one key. */
 static int take_pattern(struct rule *r, char *word)
 {
 	char *value = strchr(word, '=');
@@ -478,6 +510,7 @@ static int take_pattern(struct rule *r, char *word)
 	return -EINVAL;
 }
 
+/* Parse one line of --rules; comments and empty lines are ignored. */
 static int take_rule(struct cli_simulate *s, struct rules *rules, char *line,
 		     unsigned number)
 {
@@ -505,6 +538,7 @@ static int take_rule(struct cli_simulate *s, struct rules *rules, char *line,
 	return -1;
 }
 
+/* Read the file of --rules; the patterns point into its text. */
 static int read_rules(struct cli_simulate *s, struct rules *rules)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -521,6 +555,7 @@ static int read_rules(struct cli_simulate *s, struct rules *rules)
 	return rc;
 }
 
+/* Does a job match all patterns of a rule? */
 static bool matches(const struct rule *r, const struct np_queue_log *q,
 		    const struct np_queue_job *j)
 {
@@ -535,6 +570,7 @@ static bool matches(const struct rule *r, const struct np_queue_log *q,
 	return true;
 }
 
+/* Give every job the profile of the first rule that matches. */
 static void apply_rules(struct cli_simulate *s, const struct rules *rules)
 {
 	for (size_t i = 0; i < s->log.n; i++)
@@ -564,6 +600,7 @@ struct mix {
 	size_t n;
 };
 
+/* Parse --mix; names that are not profiles yet are added. */
 static int parse_mix(struct cli_simulate *s, struct mix *m)
 {
 	char *text = strdup(s->o->mix), *save = NULL, *word;
@@ -604,6 +641,7 @@ static uint64_t scramble(uint64_t x)
 	return x ^ x >> 31;
 }
 
+/* The largest slowdown among the profiles that occur, for the verdict. */
 static void find_worst(struct cli_simulate *s, const bool *used)
 {
 	s->worst = 0;
@@ -618,6 +656,7 @@ static void find_worst(struct cli_simulate *s, const bool *used)
 		}
 }
 
+/* How much of the log has a profile: jobs and node-seconds. */
 static void count_known(struct cli_simulate *s)
 {
 	bool used[NP_CONFLICT_MAX_PROFILES] = { false };
@@ -637,6 +676,7 @@ static void count_known(struct cli_simulate *s)
 	find_worst(s, used);
 }
 
+/* Draw from the weights of --mix for each job. */
 void cli_sim_draw(struct cli_simulate *s, uint32_t seed)
 {
 	struct mix m;
@@ -684,6 +724,7 @@ static void set_pair(struct cli_simulate *s, size_t victim, size_t co,
 	}
 }
 
+/* A slowdown matrix of all profiles in which nobody slows anybody. */
 static int new_press(struct cli_simulate *s)
 {
 	size_t n = s->profiles.n, cells = n * n * NP_N_TOUCH;
@@ -804,6 +845,7 @@ static int ask_catalog(struct cli_simulate *s, const struct np_conf *conf,
 	return rc ? cli_fail("%s", err.text) : -1;
 }
 
+/* Predictions from the profiles in the store, on the newest calibration. */
 static int ask_store(struct cli_simulate *s)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -831,6 +873,7 @@ static int ask_store(struct cli_simulate *s)
 	return rc >= 0 ? rc : ask_catalog(s, &conf, cluster);
 }
 
+/* Profiles of jobs: by rules, by --mix, or by the names of the jobs. */
 static int make_profiles(struct cli_simulate *s)
 {
 	struct rules rules = { .n = 0 };
@@ -877,6 +920,7 @@ static int set_key(struct np_conf *conf, const char *text)
 	return rc ? cli_fail("%s", err.text) : -1;
 }
 
+/* Parse the mode of a policy. */
 static int take_mode(const char *word, enum np_mode *mode)
 {
 	for (int m = NP_MODE_OFF; m <= NP_MODE_ENFORCE; m++)
@@ -889,6 +933,10 @@ static int take_mode(const char *word, enum np_mode *mode)
 			"enforce:MaxSlowdown=20%%", word);
 }
 
+/*
+ * Parse one policy, such as "enforce:MaxSlowdown=20%". It starts from
+ * netprof.conf, then --set applies, then its own settings.
+ */
 static int take_policy(struct cli_simulate *s, char *word)
 {
 	struct cli_sim_policy *p = &s->policy[s->n_policies];
@@ -924,6 +972,7 @@ static int take_policy(struct cli_simulate *s, char *word)
 	return -1;
 }
 
+/* Parse --policy; the default compares off with enforce. */
 static int make_policies(struct cli_simulate *s)
 {
 	char *text = strdup(s->o->policies ? s->o->policies : "off,enforce");
@@ -940,6 +989,10 @@ static int make_policies(struct cli_simulate *s)
 	return rc;
 }
 
+/*
+ * The order matters: jobs refer to partitions of the cluster, and policies to
+ * profiles.
+ */
 int cli_sim_prepare(struct cli_simulate *s)
 {
 	int rc = read_jobs(s);

@@ -1,3 +1,6 @@
+/*
+ * The state that placement wrote, in words, for status, explain and check.
+ */
 #include "cli_state.h"
 
 #include <math.h>
@@ -26,6 +29,7 @@ double cli_now(void)
 	return np_date_sec();
 }
 
+/* Age from which a state is stale, seconds. */
 static double cli_state_limit(const struct np_state *s)
 {
 	return fmax(STALE_SEC, STALE_INTERVALS * s->interval_sec);
@@ -59,6 +63,7 @@ bool cli_places(const struct np_place_conf *p)
 	return false;
 }
 
+/* A stale state says nothing about the present, whatever its mode. */
 const char *cli_say_mode(const struct np_state *s, double now, bool places,
 			 char *buf, size_t len)
 {
@@ -123,6 +128,9 @@ bool cli_victim_self(const struct np_state_job *j,
 	return !c->victim || c->victim == j->id;
 }
 
+/*
+ * getpwuid() may not know the user; then the name is a number and is omitted.
+ */
 const char *cli_say_claim(const struct np_state_claim *c, char *buf, size_t len)
 {
 	char user[CLI_NUMBER], name[CLI_NUMBER + 4] = "";

@@ -1,3 +1,10 @@
+/*
+ * Text output of the commands, and their errors and help.
+ *
+ * Widths are in columns of the terminal: in UTF-8 a character may have several
+ * bytes, so that printf() widths would misalign names.  Units and the bars of
+ * histograms are ASCII unless the terminal's character set is UTF-8.
+ */
 #include "cli_text.h"
 
 #include <errno.h>
@@ -19,6 +26,7 @@
 
 /* ---- errors and help ---- */
 
+/* All errors begin with the name of the program. */
 static void print_error(const char *fmt, va_list ap)
 {
 	fputs("netprof: ", stderr);
@@ -36,6 +44,7 @@ int cli_fail(const char *fmt, ...)
 	return CLI_FAILED;
 }
 
+/* The usage line of a command. */
 static void print_call(FILE *f, const struct cli_cmd *cmd)
 {
 	fprintf(f, "usage: netprof %s%s%s\n", cmd->name, *cmd->args ? " " : "",
@@ -53,6 +62,10 @@ int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
 	return CLI_USAGE;
 }
 
+/*
+ * Errors of standard output, such as a full disk, are only seen when it is
+ * flushed.
+ */
 int cli_run(const struct cli_cmd *cmd, int argc, char **argv)
 {
 	int rc = cmd->run(cmd, argc, argv);
@@ -116,6 +129,9 @@ const char *cli_sec(double sec, char buf[CLI_NUMBER])
 	return buf;
 }
 
+/*
+ * Removes zeros behind the point, and the point if nothing is left behind it.
+ */
 const char *cli_setting_sec(double sec, char buf[CLI_NUMBER])
 {
 	char *end, *unit;
@@ -131,6 +147,7 @@ const char *cli_setting_sec(double sec, char buf[CLI_NUMBER])
 	return buf;
 }
 
+/* Powers of two, because message sizes are chosen as such. */
 const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER])
 {
 	if (bytes >= 10u << 20 || (bytes && bytes % (1u << 20) == 0))
@@ -190,6 +207,9 @@ const char *cli_change(double change, char buf[CLI_NUMBER])
 	return buf;
 }
 
+/*
+ * Format a local time; "Unknown" for a date that makes no sense, as in sacct.
+ */
 static const char *date_as(const char *format, double date,
 			   char buf[CLI_NUMBER])
 {
@@ -333,6 +353,9 @@ const char *cli_colour(enum cli_colour c)
 	return wants_colour() ? codes[c] : "";
 }
 
+/*
+ * Unicode's eighths of a block give a bar eight times the resolution of ASCII.
+ */
 void cli_bar(FILE *f, double share, int width)
 {
 	/* Unicode's left blocks of one to seven eighths. */
@@ -354,6 +377,7 @@ void cli_bar(FILE *f, double share, int width)
 	fprintf(f, "%*s", width - column, "");
 }
 
+/* The HTML entity of a character, or NULL. */
 static const char *entity(char c)
 {
 	switch (c) {
@@ -366,6 +390,10 @@ static const char *entity(char c)
 	}
 }
 
+/*
+ * np_text_clean() first replaces characters that would hide or turn other
+ * text.
+ */
 void cli_html(FILE *f, const char *text)
 {
 	char *plain = np_text_clean(text, strlen(text));

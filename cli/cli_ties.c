@@ -1,3 +1,19 @@
+/*
+ * Interference pairs of one application: which others slow it, and which it
+ * slows.
+ *
+ * All applications of the user and all published ones are candidates.  To
+ * predict with one of them its runs have to be read and summarised, and there
+ * may be hundreds, so two caches in the store keep the results (np_kept.h):
+ *
+ *	"show"	the run summary of each candidate, valid until its runs or
+ *		the calibration change
+ *	"ties"	the final lists, valid until any candidate changes
+ *
+ * If the second cache is valid, only the applications in the lists are loaded.
+ * Otherwise a first pass predicts all pairs without intervals, and a second one
+ * predicts the few pairs that are shown with their intervals.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,6 +26,10 @@
 
 /* ---- candidates ---- */
 
+/*
+ * Order of applications by name, for bsearch(); np_store_look() sorts that
+ * way.
+ */
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct np_store_app *)a)->name,
@@ -47,6 +67,7 @@ void cli_ties_look(struct cli_ties *t, struct cli_store *s,
 	add_owner(&t->others, NP_STORE_PUBLISHED);
 }
 
+/* Free the candidates and close the caches. */
 static void release(struct cli_others *all)
 {
 	np_kept_close(all->kept);
@@ -104,6 +125,7 @@ static int make_evidence(struct cli_others *all, struct cli_known *k,
 	return rc;
 }
 
+/* Store a summary in the cache; without a state it could not be validated. */
 static void cache_evidence(struct cli_others *all, const char *name,
 			   uint64_t state, const struct np_evidence *e)
 {
@@ -120,6 +142,10 @@ static void cache_evidence(struct cli_others *all, const char *name,
 		np_kept_put(all->kept, name, state, data, len);
 }
 
+/*
+ * The summary of candidate i, from the cache or else from its runs. Returns 0,
+ * -ENOENT or -ENOMEM.
+ */
 static int find_evidence(struct cli_others *all, size_t i, struct cli_known *k,
 			 struct cli_known_app *a)
 {
@@ -230,6 +256,7 @@ static size_t app_at(struct cli_others *all, struct cli_known *k,
 	return from->bad ? 0 : k->n - 1;
 }
 
+/* One application, as its position. */
 static size_t pack_app(struct np_pack *p, struct cli_ties *t,
 		       struct cli_others *all, size_t app)
 {
@@ -239,6 +266,7 @@ static size_t pack_app(struct np_pack *p, struct cli_ties *t,
 	return p->f ? app : app_at(all, &t->k, p, position);
 }
 
+/* One list of pairs. */
 static void pack_list(struct np_pack *p, struct cli_ties *t,
 		      struct cli_others *all, struct cli_tie_list *list)
 {
@@ -288,6 +316,7 @@ static bool load_cached(struct cli_ties *t, struct cli_others *all)
 	return true;
 }
 
+/* Store both lists for the next call. */
 static void store_cached(struct cli_ties *t, struct cli_others *all)
 {
 	uint64_t state = state_of(all);
@@ -330,11 +359,16 @@ void cli_tie_keep(struct cli_tie_list *list, const struct cli_tie *t)
 	tie[at] = *t;
 }
 
+/* Can the models predict with this application? */
 static bool is_usable(const struct cli_known_app *a)
 {
 	return !a->unusable.text[0] && a->evidence.n_used;
 }
 
+/*
+ * The pair of victim and co-runner; one of the two is the application shown,
+ * 0.
+ */
 static struct cli_tie tie_of(const struct cli_ties *t, size_t victim, size_t co,
 			     const struct np_prediction *p)
 {
@@ -369,6 +403,7 @@ static bool collect(const struct cli_known *k, struct around *a)
 	return true;
 }
 
+/* Insert all predictions into the two lists, which keep only the worst. */
 static void keep_worst(struct cli_ties *t, const struct around *a)
 {
 	for (size_t i = 0; i < a->n; i++) {
@@ -397,6 +432,7 @@ static void ask_all(struct cli_ties *t, struct np_predictor *models)
 	free(a.rc);
 }
 
+/* Predict one pair as netprof predict would. */
 static void ask_one(const struct cli_ties *t, struct np_predictor *models,
 		    struct cli_tie *tie)
 {
@@ -416,6 +452,7 @@ static void ask_again(struct cli_ties *t, struct np_predictor *models)
 		ask_one(t, models, &t->slows.tie[i]);
 }
 
+/* Make a predictor, with or without intervals, and let one pass use it. */
 static void ask_models(struct cli_ties *t, bool intervals,
 		       void (*how)(struct cli_ties *, struct np_predictor *))
 {
@@ -427,6 +464,7 @@ static void ask_models(struct cli_ties *t, bool intervals,
 	np_predictor_free(models);
 }
 
+/* Is the application one of the first n known ones? */
 static bool is_among(const struct cli_known *k, size_t n, const char *app)
 {
 	for (size_t i = 0; i < n; i++)
@@ -447,6 +485,7 @@ static int add_all(struct cli_ties *t, struct cli_others *all)
 	return rc == -ENOMEM ? rc : 0;
 }
 
+/* Take the lists from the cache, or predict them and store them there. */
 static void find(struct cli_ties *t, struct cli_others *all)
 {
 	open_caches(all, &t->k);

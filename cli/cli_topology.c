@@ -56,6 +56,7 @@ static int leaf_of(struct cli_places *p, const char *name, uint32_t *out)
 	return 0;
 }
 
+/* A node that was already found keeps its leaf; a second leaf is noted. */
 static int add_place(struct cli_places *p, const char *node, uint32_t leaf)
 {
 	struct cli_place *at = p->place;
@@ -77,6 +78,7 @@ static int add_place(struct cli_places *p, const char *node, uint32_t leaf)
 	return 0;
 }
 
+/* An error with file and line; returns -EINVAL. */
 static int wrong(struct np_err *err, const char *path, unsigned line,
 		 const char *what)
 {
@@ -184,6 +186,7 @@ static const char *chassis_name(json_object *interface)
 	return NULL;
 }
 
+/* Put the node on the switch that one of its interfaces is connected to. */
 static int add_chassis(struct cli_places *p, const char *node,
 		       json_object *interface)
 {
@@ -221,6 +224,7 @@ static int add_interfaces(struct cli_places *p, const char *node,
 	return rc;
 }
 
+/* Read the file of one node. */
 static int add_neighbours(struct cli_places *p, const char *path,
 			  const char *node, struct np_err *err)
 {
@@ -305,6 +309,7 @@ struct latencies {
 	double *sec; /* rows of NP_LINKAGE_MAX; pack() makes them l->n long */
 };
 
+/* Index of a node, which is added if it is new; at most NP_LINKAGE_MAX. */
 static int find_node(struct latencies *l, const char *name, size_t *out)
 {
 	size_t i = 0;
@@ -319,6 +324,7 @@ static int find_node(struct latencies *l, const char *name, size_t *out)
 	return 0;
 }
 
+/* Parse "NODE NODE SECONDS"; a latency is the same in both directions. */
 static int add_line(struct latencies *l, const char *line)
 {
 	char a[MAX_NAME], b[MAX_NAME], more;
@@ -388,6 +394,7 @@ int cli_places_latencies(const char *path, struct cli_places *p,
 
 /* ---- comparison with Slurm's topology ---- */
 
+/* Slurm's order of names: n2 before n10. */
 static int by_node(const void *a, const void *b)
 {
 	return strverscmp(((const struct cli_place *)a)->node,
@@ -431,6 +438,9 @@ struct overlap {
 	size_t n;
 };
 
+/*
+ * Order of overlaps by their pair of leaves, so that equal ones are adjacent.
+ */
 static int by_leaves(const void *a, const void *b)
 {
 	const struct overlap *x = a, *y = b;
@@ -439,6 +449,10 @@ static int by_leaves(const void *a, const void *b)
 			      (x->s > y->s) - (x->s < y->s);
 }
 
+/*
+ * Order of overlaps by size; ties by leaves, so that the result is the same
+ * each time.
+ */
 static int most_first(const void *a, const void *b)
 {
 	const struct overlap *x = a, *y = b;

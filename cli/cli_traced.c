@@ -1,3 +1,10 @@
+/*
+ * Results of netprof-analysis: found in the store, or computed by running it.
+ *
+ * The core links nothing of the analysis.  It passes the network as an argument
+ * and reads one JSON record from standard output, which is hostile input like
+ * any other (np_traced_get()).
+ */
 #include "cli_traced.h"
 
 #include <errno.h>
@@ -124,11 +131,15 @@ static int ask_program(const char *path, enum cli_traced_what what,
 	return rc;
 }
 
+/* Does the record have the wanted result? A trace may be too short for it. */
 static bool has_result(const struct np_traced *t, enum cli_traced_what what)
 {
 	return what == CLI_TRACED_ZONES ? t->n_zones > 0 : t->n_times > 0;
 }
 
+/*
+ * A record in the store is only used if it is of this trace and this network.
+ */
 int cli_traced_ask(const char *path, uid_t uid, enum cli_traced_what what,
 		   const struct np_loggps *net, double max_bytes,
 		   struct np_traced *out, struct np_err *err)

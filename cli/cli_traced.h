@@ -12,9 +12,9 @@
 #include "np_traced.h"
 
 /*
- * Replace this process by netprof-analysis; argv[0] is the name of the command.
- * Returns only on failure: the exit status, after printing why, perhaps that the
- * package has to be installed.
+ * Replace this process by netprof-analysis; argv[0] is the name of the
+ * command. Returns only on failure: the exit status, after printing why,
+ * perhaps that the package has to be installed.
  */
 int cli_analysis_run(char **argv);
 

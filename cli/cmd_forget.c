@@ -1,4 +1,9 @@
-/* netprof forget and netprof unpublish: remove runs from the store. */
+/*
+ * netprof forget and netprof unpublish: remove runs from the store.
+ *
+ * Both ask before they remove anything.  A run is named as by `netprof runs`,
+ * or by the number of its job.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +59,7 @@ static int choose(const struct np_runs *runs, char *const *words,
 	return -1;
 }
 
+/* Remove the named runs, or all, after asking. */
 static int remove_runs(struct cli_store *s, enum np_store_owner owner,
 		       const struct np_runs *runs, const struct ask *ask,
 		       char *const *words)
@@ -93,6 +99,7 @@ static int remove_runs(struct cli_store *s, enum np_store_owner owner,
 	return CLI_DONE;
 }
 
+/* Both commands differ only in the owner of the runs. */
 static int run(const struct cli_cmd *self, int argc, char **argv,
 	       enum np_store_owner owner)
 {

@@ -1,8 +1,8 @@
 /*
  * netprof list: the profiles in the store.
  *
- * To make a profile, all its runs must be read, so the few facts that are listed
- * are cached (np_kept.h) until the runs or the idle baseline change.
+ * To make a profile, all its runs must be read, so the few facts that are
+ * listed are cached (np_kept.h) until the runs or the idle baseline change.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,6 +28,7 @@ struct row {
 	struct np_profile profile;
 };
 
+/* One level of the synthetic load. */
 static void pack_level(struct np_pack *p, struct np_evidence_level *l)
 {
 	l->name = np_pack_text(p, l->name);
@@ -65,6 +66,7 @@ static int pack(struct np_pack *p, struct row *r)
 	return p->bad || p->left ? -EINVAL : 0;
 }
 
+/* Read a row from the cache. */
 static int unpack(const char *data, size_t len, struct row *r)
 {
 	struct np_pack p = { .at = data, .left = len };
@@ -72,6 +74,10 @@ static int unpack(const char *data, size_t len, struct row *r)
 	return pack(&p, r);
 }
 
+/*
+ * Write the row of a profile into the cache; *data is the packed row, owned by
+ * the cache.
+ */
 static int pack_into(struct np_kept *k, const char *name, uint64_t state,
 		     const struct cli_profile *p, char **data, size_t *len)
 {
@@ -91,6 +97,10 @@ static int pack_into(struct np_kept *k, const char *name, uint64_t state,
 	return np_kept_put(k, name, state, *data, *len);
 }
 
+/*
+ * Make the profile from its runs. The row is then read back from the packed
+ * form, so that both ways give the same result.
+ */
 static int make(struct cli_store *s, struct np_kept *k, const char *name,
 		uint64_t state, struct row *r, struct np_err *err)
 {
@@ -151,6 +161,10 @@ struct profiles {
 	size_t n;
 };
 
+/*
+ * Append the row of one application; errors are printed and only lack of
+ * memory ends the list.
+ */
 static int add(struct profiles *all, struct cli_store *s,
 	       enum np_store_owner owner, uid_t uid,
 	       const struct np_store_app *app,
@@ -167,6 +181,7 @@ static int add(struct profiles *all, struct cli_store *s,
 	return rc == -ENOMEM ? rc : 0;
 }
 
+/* Make room for n more rows. */
 static int make_room(struct profiles *all, size_t n)
 {
 	struct row *grown = reallocarray(all->row, all->n + n + 1,
@@ -177,6 +192,10 @@ static int make_room(struct profiles *all, size_t n)
 	return grown ? 0 : -ENOMEM;
 }
 
+/*
+ * Append all profiles of one owner. may_be_private: an unreadable directory is
+ * no error, as with --all.
+ */
 static int add_owner(struct profiles *all, struct cli_store *s,
 		     enum np_store_owner owner, uid_t uid, bool may_be_private)
 {
@@ -200,6 +219,7 @@ static int add_owner(struct profiles *all, struct cli_store *s,
 	return rc ? cli_fail("out of memory") : CLI_DONE;
 }
 
+/* Append the profiles of all users. */
 static int add_everybody(struct profiles *all, struct cli_store *s)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -216,6 +236,7 @@ static int add_everybody(struct profiles *all, struct cli_store *s)
 	return rc;
 }
 
+/* Append the profiles that the options ask for. */
 static int gather(struct profiles *all, struct cli_store *s,
 		  const struct cli_options *o)
 {
@@ -229,6 +250,7 @@ static int gather(struct profiles *all, struct cli_store *s,
 	return rc ? rc : site;
 }
 
+/* Print one line of the list. */
 static void text_row(const struct row *r)
 {
 	const struct np_profile *pr = &r->profile;
@@ -247,6 +269,7 @@ static void text_row(const struct row *r)
 	       r->n_runs ? cli_day(r->last, buf) : "-", use, levels);
 }
 
+/* An empty list is no error, but a hint on standard error says how to begin. */
 static int list_text(const struct profiles *all)
 {
 	if (!all->n) {
@@ -267,6 +290,7 @@ static const struct cli_table table = {
 	{ { "profiles", "app|owner|runs|@last|use|phases|busy_share|#levels" } },
 };
 
+/* The same rows, for programs. */
 static int list_data(const struct profiles *all, enum cli_format format)
 {
 	json_object *j = json_object_new_object();
@@ -304,6 +328,7 @@ static int list_names(struct cli_store *s, enum np_store_owner owner, uid_t uid)
 	return CLI_DONE;
 }
 
+/* Own names, then published ones. */
 static int list_all_names(struct cli_store *s, const struct cli_options *o)
 {
 	int rc = o->published ? CLI_DONE :

@@ -1,4 +1,11 @@
-/* netprof matrix: the predicted slowdown of every pair of applications. */
+/*
+ * netprof matrix: the predicted slowdown of every pair of applications.
+ *
+ * Rows are victims and columns are co-runners.  A mark behind a number says
+ * that it was predicted in another way than was asked for, or is uncertain,
+ * and a legend below explains the marks that occur.  An application without
+ * the measurements that the model needs has a column, but no row.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +31,10 @@ static char mark_of(const struct np_prediction *p)
 	return p->flags & NP_PRED_BEYOND ? '!' : ' ';
 }
 
+/*
+ * Print one cell and its mark; the last cell of a line has no blank at its
+ * end.
+ */
 static void cell(const struct cli_matrix *m, size_t at, int width, bool last)
 {
 	char mark = m->rc[at] ? ' ' : mark_of(&m->p[at]);
@@ -43,6 +54,7 @@ static bool has_row(const struct cli_matrix *m, size_t v)
 	return false;
 }
 
+/* Width of all columns: that of the widest name, within limits. */
 static int column_width(const struct cli_matrix *m)
 {
 	size_t widest = COLUMN_MIN;
@@ -91,6 +103,7 @@ static void list_missing_rows(const struct cli_matrix *m)
 		cli_wrap(stdout, line, 2);
 }
 
+/* Explain the marks that occur. */
 static void legend(const struct cli_matrix *m)
 {
 	bool latency = false, half = false, beyond = false, none = false;
@@ -126,6 +139,7 @@ static void legend(const struct cli_matrix *m)
 	list_missing_rows(m);
 }
 
+/* The table, in several parts if it is wider than the screen. */
 static int matrix_text(const struct cli_matrix *m)
 {
 	int width = column_width(m);
@@ -154,6 +168,7 @@ static const struct cli_table table = {
 	{ { "pairs", "victim|corunner|../scope|slowdown|low|high|model|flags" } },
 };
 
+/* One record for each pair, with or without a prediction. */
 static int matrix_data(const struct cli_matrix *m, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
@@ -182,6 +197,7 @@ static int matrix_data(const struct cli_matrix *m, enum cli_format format)
 
 /* ---- plot ---- */
 
+/* The largest slowdown, for the scale of the colours. */
 static double worst(const struct cli_matrix *m)
 {
 	double most = 0.01;
@@ -192,6 +208,7 @@ static double worst(const struct cli_matrix *m)
 	return most;
 }
 
+/* The darkest cell is the worst pair. */
 static int matrix_plot(const struct cli_matrix *m, const char *path)
 {
 	struct np_figure *f = np_figure_new("Slowdown of each pair");
@@ -224,6 +241,7 @@ static int matrix_plot(const struct cli_matrix *m, const char *path)
 
 /* ---- the command ---- */
 
+/* Predict, and print in the format that was asked for. */
 static int matrix(const struct cli_known *k, const struct cli_options *o)
 {
 	struct cli_matrix m;

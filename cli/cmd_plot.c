@@ -1,4 +1,9 @@
-/* netprof plot APP: figures of one application. */
+/*
+ * netprof plot APP: figures of one application.
+ *
+ * The figure is described once (np_figure.h, cli_plot.h) and then drawn on the
+ * terminal, written as SVG, PNG or PDF, or printed as JSON.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,6 +86,7 @@ static int fill(struct np_figure *f, unsigned parts,
 	return -1;
 }
 
+/* Draw the figure into a file, as JSON, or on the terminal. */
 static int plot(const struct cli_options *o, bool ascii, unsigned parts,
 		const struct np_profile *p, const struct cli_known *k)
 {

@@ -1,4 +1,9 @@
-/* netprof publish: copy a user's runs to the published profiles. */
+/*
+ * netprof publish: copy a user's runs to the published profiles.
+ *
+ * Placement lets only published profiles move other users' jobs, so publishing
+ * is for administrators: the store refuses it to others by its permissions.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +34,7 @@ static int split(const struct cli_cmd *self, const char *word, uid_t own,
 	return -1;
 }
 
+/* Copy the runs without what is private (np_record_make_public()). */
 static int publish(struct cli_store *s, struct np_runs *runs, uid_t uid,
 		   const char *as)
 {

@@ -1,6 +1,8 @@
 /*
- * netprof release: undo what placement wrote into jobs.  This is only a front
- * end of netprof-release, which needs Slurm's library.
+ * netprof release: undo what placement wrote into jobs.
+ *
+ * This is only a front end: netprof-release does the work, because it needs
+ * Slurm's library, which netprof does not link.
  */
 #include <errno.h>
 #include <stdio.h>

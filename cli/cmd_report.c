@@ -1,8 +1,14 @@
 /*
  * netprof report: one HTML page of all profiles and predictions.
  *
- * The page needs no network: it contains its style, script and pictures.  Names
- * in it come from users, so they are written by cli_html() alone.
+ * The page has a summary, a list of the applications, the matrix of
+ * predictions, and a section for each application with its verdict, advice and
+ * curve.
+ *
+ * It needs no network and loads nothing: it contains its style, its script and
+ * its pictures, and a content security policy enforces that.  All names in it,
+ * of applications, leaf switches or hosts, come from users; they are written by
+ * cli_html() or put_html() alone, and never become markup.
  */
 #include <errno.h>
 #include <limits.h>
@@ -163,6 +169,7 @@ static void put_curve(FILE *f, const struct report *r,
 	np_figure_free(figure);
 }
 
+/* One line of the facts of an application; nothing if the text is empty. */
 __attribute__((format(printf, 3, 4)))
 static void put_fact(FILE *f, const char *label, const char *fmt, ...)
 {
@@ -178,6 +185,7 @@ static void put_fact(FILE *f, const char *label, const char *fmt, ...)
 	put_html(f, "<dd>", "</dd>\n", "%s", text);
 }
 
+/* The verdict in words; the first sentence is emphasised. */
 static void put_app_verdict(FILE *f, const struct np_profile *p)
 {
 	char said[CLI_SENTENCE];
@@ -188,6 +196,7 @@ static void put_app_verdict(FILE *f, const struct np_profile *p)
 				 "</p>\n" : "</strong></p>\n", "%s", said);
 }
 
+/* Which applications to keep away, and the most useful measurement. */
 static void put_advice(FILE *f, const struct cli_advice *a)
 {
 	char avoid[512], measure[600];
@@ -198,6 +207,7 @@ static void put_advice(FILE *f, const struct cli_advice *a)
 		 measure);
 }
 
+/* A list of interference pairs, with their intervals in percent. */
 static void put_pairs(FILE *f, const char *label,
 		      const struct cli_tie_list *list, const char *self)
 {
@@ -220,6 +230,7 @@ static void put_pairs(FILE *f, const char *label,
 	put_fact(f, label, "%s", line);
 }
 
+/* How many runs count, and why others do not. */
 static void put_runs(FILE *f, const struct part *part)
 {
 	const struct np_evidence *ev = &part->profile.ev;
@@ -235,6 +246,7 @@ static void put_runs(FILE *f, const struct part *part)
 	put_fact(f, "Excluded", "%s", excluded);
 }
 
+/* One line for a sample of latencies; nothing if there is none. */
 static void put_latency(FILE *f, const char *label, const struct np_sample *s)
 {
 	char p50[CLI_NUMBER], p99[CLI_NUMBER], mean[CLI_NUMBER];
@@ -247,6 +259,7 @@ static void put_latency(FILE *f, const char *label, const struct np_sample *s)
 			 (unsigned long long)s->moments.n);
 }
 
+/* Cluster, transport and the first leaf switches of the newest run. */
 static void put_fabric(FILE *f, const struct np_record *r)
 {
 	char leaves[1024] = "";
@@ -260,6 +273,7 @@ static void put_fabric(FILE *f, const struct np_record *r)
 		 "transport unknown", leaves);
 }
 
+/* The section of one application, with an anchor that the list links to. */
 static void put_app(FILE *f, const struct report *r, size_t number)
 {
 	const struct part *part = &r->part[number];
@@ -305,6 +319,7 @@ static void put_change(FILE *f, double v, double limit, const char *title)
 		 cli_change(v, text));
 }
 
+/* The head of the matrix; its buttons sort. */
 static void put_columns(FILE *f, const struct cli_matrix *m)
 {
 	fputs("<thead><tr><th scope=\"col\" aria-sort=\"ascending\"><button>"
@@ -316,6 +331,7 @@ static void put_columns(FILE *f, const struct cli_matrix *m)
 	fputs("</tr></thead>\n", f);
 }
 
+/* One prediction; its interval and model are in the tooltip. */
 static void put_cell(FILE *f, const struct report *r, size_t at)
 {
 	const struct np_prediction *p = &r->m.p[at];
@@ -334,6 +350,7 @@ static void put_cell(FILE *f, const struct report *r, size_t at)
 	put_change(f, p->slowdown, r->limit, title);
 }
 
+/* What the table shows, and whether sharing a leaf matters at all. */
 static void say_matrix(FILE *f, const struct report *r)
 {
 	const struct cli_matrix *m = &r->m;
@@ -353,6 +370,7 @@ static void say_matrix(FILE *f, const struct report *r)
 					   sizeof(line)));
 }
 
+/* The predictions of all pairs, or why there are none. */
 static void put_matrix(FILE *f, const struct report *r)
 {
 	const struct cli_matrix *m = &r->m;
@@ -382,6 +400,7 @@ static void put_matrix(FILE *f, const struct report *r)
 #define POLICY "default-src 'none'; style-src 'unsafe-inline'; " \
 	"script-src 'unsafe-inline'"
 
+/* The head of the page, with its style. */
 static void put_head(FILE *f)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
@@ -408,6 +427,7 @@ static const struct part *worst_pair(const struct report *r)
 	return most;
 }
 
+/* The first lines: how many applications suffer, and the worst pair. */
 static void put_summary(FILE *f, const struct report *r)
 {
 	const struct part *most = worst_pair(r);
@@ -430,6 +450,7 @@ static void put_summary(FILE *f, const struct report *r)
 		NP_VERSION, cli_date(r->date, date));
 }
 
+/* One line of the list of applications. */
 static void list_row(FILE *f, const struct report *r, size_t number)
 {
 	const struct part *part = &r->part[number];
@@ -455,6 +476,7 @@ static void list_row(FILE *f, const struct report *r, size_t number)
 		 by ? by->app : "-");
 }
 
+/* The list of applications; every column can be sorted. */
 static void put_list(FILE *f, const struct report *r)
 {
 	static const struct {
@@ -541,6 +563,7 @@ static int judge(struct report *r, struct cli_store *s,
 	return -1;
 }
 
+/* Make the profile of one application; its own owner's idle runs come first. */
 static int make_part(struct report *r, struct part *part)
 {
 	bool published = part->app->r.owner == NP_STORE_PUBLISHED;
@@ -552,6 +575,7 @@ static int make_part(struct report *r, struct part *part)
 			       &part->profile);
 }
 
+/* Make the sections of all applications, sorted by name. */
 static int make_parts(struct report *r)
 {
 	r->part = calloc(r->k.n + 1, sizeof(*r->part));
@@ -616,6 +640,10 @@ static void advise(struct report *r, struct part *part,
 		   r->limit, &part->advice);
 }
 
+/*
+ * Predict all pairs and distribute them to the sections. Without a calibration
+ * there is nothing to predict, but advice all the same.
+ */
 static int predict(struct report *r, const struct cli_options *o)
 {
 	struct np_predictor *models = NULL;

@@ -1,4 +1,9 @@
-/* netprof runs APP: the runs that a profile is made of. */
+/*
+ * netprof runs APP: the runs that a profile is made of.
+ *
+ * The last column says what a run is used for, or why it is excluded; the words
+ * are those of np_run_use_name().
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +28,7 @@ static void quantiles_of(const struct np_record *r, double *p50, double *p99)
 	np_hist_free(all.hist);
 }
 
+/* Print one run; NaN is printed as "-". */
 static void text_row(const struct np_record *r, enum np_run_use use)
 {
 	char buf[CLI_NUMBER], id[64];
@@ -51,6 +57,7 @@ static int runs_text(const struct cli_profile *p)
 	return CLI_DONE;
 }
 
+/* The load level of a run; null if it had none. */
 static void put_level_run(json_object *in, const struct np_level_run *l)
 {
 	json_object *j = cli_put_if(in, "level", l);
@@ -78,6 +85,7 @@ static void put_run_latency(json_object *in, const struct np_record *r)
 	cli_put_real(j, "max_sec", m.n ? m.max : 0);
 }
 
+/* All recorded facts of one run that may matter for its run time. */
 static void append_run(json_object *list, const struct np_record *r,
 		       enum np_run_use use)
 {
@@ -126,6 +134,7 @@ static const struct cli_table table = {
 		    "task_order|cpu_bind|cpus_per_task" } },
 };
 
+/* The same runs, for programs. */
 static int runs_data(const struct cli_profile *p, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;

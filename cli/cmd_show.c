@@ -1,10 +1,21 @@
 /*
  * netprof show APP: one application's profile on one screen.
  *
- * The page begins with the verdict in words (cli_profile.h).  Labelled facts,
- * the latency table, a histogram and the slowdowns under synthetic load follow.
- * The page has at most CLI_LINES lines: lists are shortened first, then the
- * recommendation, and the histogram takes the lines that are left.
+ *	fft uses the network heavily, steadily.		verdict, cli_profile.h
+ *	Under synthetic load it ran ...
+ *
+ *	Runs       2 of 18 used ...			labelled facts
+ *	Slowed by  NPmpi +79 % (71 to 111), ...		pairs, cli_ties.h
+ *	Advice     ...					cli_advice.h
+ *
+ *	Latency               probes       p50 ...	of the probes, and of idle
+ *	Share of probes ...				histogram
+ *	Under load (runs)  c0 (2) c1 (2) ...		slowdowns
+ *
+ * The page has at most CLI_LINES lines.  It is made in memory, its lines are
+ * counted, and it is made again with shorter lists and then a shorter
+ * recommendation if it is too long.  The histogram takes the lines that are
+ * left.  --json and --parsable have all facts, however many.
  */
 #include <limits.h>
 #include <math.h>
@@ -116,6 +127,7 @@ static void range_of(const struct np_profile *p, size_t *from, size_t *to)
 	*to = np_hist_bin_of(hi) + 1;
 }
 
+/* Share of the samples as a number and a bar; empty if there are none. */
 static void hist_cell(FILE *f, const struct np_sample *s, size_t from,
 		      size_t to)
 {
@@ -202,6 +214,7 @@ static void pair_text(const struct cli_ties *t, const struct cli_tie *tie,
 			100 * tie->p.high);
 }
 
+/* The label, and the pairs of one list. */
 static void print_list(FILE *f, const struct cli_ties *t, const char *label,
 		       const struct cli_tie_list *list, bool brief)
 {
@@ -216,6 +229,7 @@ static void print_list(FILE *f, const struct cli_ties *t, const char *label,
 	cli_labelled(f, label, "%s", line);
 }
 
+/* Is any prediction of the list uncertain? */
 static bool has_doubt(const struct cli_tie_list *list)
 {
 	for (size_t i = 0; i < list->n; i++)
@@ -263,6 +277,7 @@ static void print_advice(FILE *f, const struct cli_advice *a, bool brief)
 
 /* ---- labelled facts ---- */
 
+/* The colour of the verdict: green if light, red if heavy. */
 static enum cli_colour colour_of(const struct np_profile *p)
 {
 	switch (p->verdict.use) {
@@ -273,6 +288,7 @@ static enum cli_colour colour_of(const struct np_profile *p)
 	}
 }
 
+/* The sentences of the verdict, the first one coloured. */
 static void print_verdict(FILE *f, const struct np_profile *p)
 {
 	char said[CLI_SENTENCE];
@@ -287,6 +303,7 @@ static void print_verdict(FILE *f, const struct np_profile *p)
 	fputc('\n', f);
 }
 
+/* How many runs count, when they ran, and whose they are. */
 static void print_runs(FILE *f, const struct cli_profile *p)
 {
 	const struct np_profile *pr = &p->profile;
@@ -313,6 +330,7 @@ static void print_runs(FILE *f, const struct cli_profile *p)
 				    sizeof(owner)));
 }
 
+/* Runs that do not count, by reason, and files that could not be read. */
 static void print_excluded(FILE *f, const struct cli_profile *p)
 {
 	const struct np_evidence *e = &p->profile.ev;
@@ -328,6 +346,9 @@ static void print_excluded(FILE *f, const struct cli_profile *p)
 	cli_labelled(f, "Excluded", "%s", line);
 }
 
+/*
+ * Cluster, transport, the first leaf switches, and the MPI of the newest run.
+ */
 static void print_fabric(FILE *f, const struct np_record *r)
 {
 	char line[1024] = "", name[40];
@@ -349,6 +370,7 @@ static void print_fabric(FILE *f, const struct np_record *r)
 		     r->mpi_version ? r->mpi_version : "");
 }
 
+/* How the probes were set, and what they cost. */
 static void print_probes(FILE *f, const struct np_profile *p)
 {
 	const struct np_record *r = p->ev.fabric;
@@ -377,6 +399,7 @@ static void print_traffic(FILE *f, const struct np_profile *p)
 			     cli_bytes((uint64_t)rate, bytes));
 }
 
+/* The share of delayed probes, if there was an idle baseline. */
 static void print_delayed(FILE *f, const struct np_profile *p)
 {
 	const struct np_verdict *v = &p->verdict;
@@ -402,6 +425,7 @@ static void print_tolerance(FILE *f, const struct tolerance *z)
 
 static const double quantiles[] = { 0.5, 0.9, 0.99 };
 
+/* One sample: number of probes, quantiles, maximum and mean. */
 static void latency_row(FILE *f, const char *label, const struct np_sample *s)
 {
 	char cell[CLI_NUMBER];
@@ -416,6 +440,7 @@ static void latency_row(FILE *f, const char *label, const struct np_sample *s)
 	fputc('\n', f);
 }
 
+/* One cell of the last row: application over idle. */
 static void ratio(FILE *f, double a, double b)
 {
 	char cell[CLI_NUMBER];
@@ -433,6 +458,7 @@ static void idle_label(const struct np_sample *idle, char *buf, size_t len)
 		 idle->other_period ? cli_sec(idle->period_sec, period) : "");
 }
 
+/* The table of latencies: the application, idle, and their ratio. */
 static void print_latency(FILE *f, const struct np_profile *p)
 {
 	const struct np_sample *app = &p->ev.latency, *idle = &p->idle;
@@ -537,6 +563,7 @@ static void print_intervals(FILE *f, const struct np_profile *p)
 		     b->by_calls ? ", by its MPI calls" : "", calls);
 }
 
+/* As many levels as fit on the screen; the head says if there are more. */
 static void print_levels(FILE *f, const struct np_profile *p)
 {
 	char buf[NP_LEVEL_NAME + CLI_NUMBER];
@@ -562,6 +589,7 @@ static void print_levels(FILE *f, const struct np_profile *p)
 
 /* ---- the page ---- */
 
+/* Number of lines in a text. */
 static int count_lines(const char *text)
 {
 	int n = 0;
@@ -574,6 +602,7 @@ static int count_lines(const char *text)
 /* Steps by which a page that is too long for the screen is shortened. */
 enum brevity { WHOLE, SHORT_LISTS, SHORT_ADVICE };
 
+/* All that is above the histogram. */
 static void print_head(FILE *f, const struct show *s, enum brevity brief)
 {
 	const struct np_profile *pr = &s->p.profile;
@@ -676,6 +705,7 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 	cli_put_bool(j, "interference", v->interference);
 }
 
+/* Runs by their use; the keys are the words of netprof runs. */
 static void put_runs(json_object *in, const struct cli_profile *p)
 {
 	static const enum np_run_use other[] = {
@@ -729,6 +759,7 @@ static void put_adapters(json_object *in, const struct np_sample *s)
 	}
 }
 
+/* One sample of latencies; null without runs. */
 static void put_sample(json_object *in, const char *key,
 		       const struct np_sample *s)
 {
@@ -794,6 +825,7 @@ static void put_blocks(json_object *in, const struct np_evidence *e)
 	cli_put_real(j, "apart", b->apart);
 }
 
+/* The members are always there, so that scripts need not test for them. */
 static void put_cost(json_object *in, const struct np_profile *p)
 {
 	json_object *j = cli_put_object(in, "probe_cost");
@@ -881,6 +913,7 @@ static const struct cli_table table = {
 		"verdict/doubt|verdict/baseline|verdict/node_bytes_per_sec" } },
 };
 
+/* The tree for --json; --parsable prints the members that the table names. */
 static int show_data(const struct show *s, enum cli_format format)
 {
 	json_object *j = json_object_new_object();

@@ -2,7 +2,13 @@
  * netprof simulate: what placement would have done to a queue of jobs.
  *
  * cli_simulate_setup.c reads jobs, cluster, profiles and policies.  Here every
- * policy is simulated with every seed, and the results are printed.
+ * policy is simulated (np_simulate.h) with every seed, which draws the profiles
+ * of the jobs anew; the first policy is the one that all others are compared
+ * with.  Results are means over the seeds.  Two of them keep single jobs, those
+ * of the first seed under the first and the last policy, to show which users
+ * and sizes of jobs gain or lose.
+ *
+ * Times are seconds of the log; node-hours are kept as node-seconds.
  */
 #include <errno.h>
 #include <math.h>
@@ -34,6 +40,7 @@ static const char *share(double v, char buf[CLI_NUMBER])
 	return buf;
 }
 
+/* " [low, high]" in percent; "" if the interval is not known. */
 static const char *interval(const struct np_sim_share *s, char *buf, size_t len)
 {
 	buf[0] = '\0';
@@ -52,6 +59,7 @@ static const struct cli_sim_policy *acting(const struct cli_simulate *s)
 	return NULL;
 }
 
+/* Time from the first to the last submission. */
 static double span_days(const struct cli_simulate *s)
 {
 	return (double)(s->job[s->log.n - 1].submit_sec -
@@ -98,6 +106,7 @@ static const char *nothing_text(const struct cli_simulate *s, char *buf,
 	return buf;
 }
 
+/* One sentence: what the acting policy would have saved and cost. */
 static void verdict_text(const struct cli_simulate *s, char *buf, size_t len)
 {
 	const struct cli_sim_policy *p = acting(s);
@@ -154,6 +163,9 @@ static const struct row {
 };
 #undef AT
 
+/*
+ * The value of a row; counts are stored as size_t, everything else as double.
+ */
 static double value_of(const struct row *r, const struct cli_sim_policy *p)
 {
 	const char *at = (const char *)&p->sum + r->at;
@@ -162,6 +174,7 @@ static double value_of(const struct row *r, const struct cli_sim_policy *p)
 				    *(const double *)at;
 }
 
+/* A value with its unit. */
 static const char *value_text(const struct row *r, double v,
 			      char buf[CLI_NUMBER])
 {
@@ -182,6 +195,7 @@ static const char *value_text(const struct row *r, double v,
 	}
 }
 
+/* Print the policies from <= i < to, side by side. */
 static void table(const struct cli_simulate *s, size_t from, size_t to)
 {
 	char text[CLI_NUMBER];
@@ -215,6 +229,7 @@ struct group {
 	double recovered;     /* node-seconds */
 };
 
+/* Order by group, so that jobs of one group are adjacent. */
 static int by_key(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
@@ -222,11 +237,13 @@ static int by_key(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
+/* Change of the mean wait of a group, seconds. */
 static double change_of(const struct group *p)
 {
 	return p->jobs ? (p->after - p->before) / (double)p->jobs : 0;
 }
 
+/* Order by the change of the wait, the largest increase first. */
 static int by_change(const void *a, const void *b)
 {
 	double x = change_of(a), y = change_of(b);
@@ -239,6 +256,7 @@ static const char *const kind_name[N_KINDS] = { "user", "size", "partition" };
 static const char *const size_name[] = { "1 node", "2 to 8 nodes",
 					 "9 to 64 nodes", "over 64 nodes" };
 
+/* The group of a job. */
 static uint32_t key_of(const struct cli_simulate *s, size_t i, enum kind kind)
 {
 	uint32_t nodes = s->job[i].nodes;
@@ -293,6 +311,7 @@ static struct group *make_groups(const struct cli_simulate *s, enum kind kind,
 	return p;
 }
 
+/* Name of a group, from the log or by its size. */
 static const char *group_name(const struct cli_simulate *s, enum kind kind,
 			      uint32_t key, char *buf, size_t len)
 {
@@ -302,6 +321,7 @@ static const char *group_name(const struct cli_simulate *s, enum kind kind,
 	return *buf ? buf : "-";
 }
 
+/* The groups whose mean wait grew most. */
 static void print_groups(const struct cli_simulate *s)
 {
 	char name[64], wait[CLI_NUMBER];
@@ -338,6 +358,7 @@ struct name {
 	double node_sec;
 };
 
+/* Order of names by the node-seconds of their jobs. */
 static int by_node_sec(const void *a, const void *b)
 {
 	const struct name *x = a, *y = b;
@@ -345,6 +366,7 @@ static int by_node_sec(const void *a, const void *b)
 	return x->node_sec > y->node_sec ? -1 : x->node_sec < y->node_sec;
 }
 
+/* Names of jobs without a profile, those with most node-seconds first. */
 static struct name *unprofiled(const struct cli_simulate *s, size_t *n)
 {
 	struct name *all = calloc(s->log.text.n + 1, sizeof(*all));
@@ -365,11 +387,13 @@ static struct name *unprofiled(const struct cli_simulate *s, size_t *n)
 	return all;
 }
 
+/* Share of the node-seconds that jobs with a profile have. */
 static double known_share(const struct cli_simulate *s)
 {
 	return s->all_node_sec > 0 ? s->known_node_sec / s->all_node_sec : 0;
 }
 
+/* How much of the log has profiles, and what profiling more would bring. */
 static void print_profiling(const struct cli_simulate *s)
 {
 	const struct cli_sim_policy *p = acting(s);
@@ -405,6 +429,7 @@ static void print_profiling(const struct cli_simulate *s)
 	free(all);
 }
 
+/* Where the inputs are from, what was excluded, and what is not simulated. */
 static void print_source(const struct cli_simulate *s)
 {
 	char line[256];
@@ -432,6 +457,7 @@ static void print_source(const struct cli_simulate *s)
 	cli_wrap(stdout, line, 2);
 }
 
+/* The verdict, the table, the effect on groups, and the sources. */
 static int sim_text(const struct cli_simulate *s)
 {
 	char line[1024], text[CLI_NUMBER];
@@ -455,6 +481,7 @@ static int sim_text(const struct cli_simulate *s)
 
 /* ---- output for programs ---- */
 
+/* A share with its interval. */
 static void put_share(json_object *in, const char *key,
 		      const struct np_sim_share *v)
 {
@@ -465,6 +492,7 @@ static void put_share(json_object *in, const char *key,
 	cli_put_computed(o, "high", v->high);
 }
 
+/* All values of one policy, compared with the first one. */
 static void put_policy(json_object *list, const struct cli_simulate *s,
 		       size_t i)
 {
@@ -490,6 +518,7 @@ static void put_policy(json_object *list, const struct cli_simulate *s,
 	cli_put_computed(o, "wait_change_sec", p->gain.wait_change_sec);
 }
 
+/* All groups of one kind; the text shows only the first ones. */
 static void put_groups(json_object *list, const struct cli_simulate *s,
 		       enum kind kind)
 {
@@ -606,6 +635,7 @@ static int sim_plot(const struct cli_simulate *s, const char *path)
 
 static volatile sig_atomic_t interrupted;
 
+/* The simulation stops at its next event. */
 static void on_signal(int sig)
 {
 	(void)sig;
@@ -620,6 +650,7 @@ struct progress {
 	int shown;	    /* percent that are displayed; -1: none yet */
 };
 
+/* Update the progress bar, on a terminal only. */
 static void show(struct progress *p, int percent)
 {
 	if (percent == p->shown || !isatty(STDERR_FILENO))
@@ -630,6 +661,10 @@ static void show(struct progress *p, int percent)
 		fprintf(stderr, "\r%60s\r", "");
 }
 
+/*
+ * Called by the simulation now and then: update the progress, and stop after
+ * ^C.
+ */
 static bool go_on(void *arg, size_t ended)
 {
 	struct progress *p = arg;
@@ -764,6 +799,7 @@ static int simulate_all(struct cli_simulate *s)
 
 /* ---- the command ---- */
 
+/* Read the inputs and open the file of events. */
 static int prepare(struct cli_simulate *s)
 {
 	int rc = cli_sim_prepare(s);
@@ -794,6 +830,7 @@ static void release(struct cli_simulate *s)
 	np_queue_log_free(&s->log);
 }
 
+/* --set may be given several times. */
 static int add_setting(char *text, void *at, struct np_err *err)
 {
 	struct cli_sim_ask *o = at;
@@ -805,6 +842,7 @@ static int add_setting(char *text, void *at, struct np_err *err)
 	return 0;
 }
 
+/* --order=priority or submit. */
 static int take_order(char *text, void *at, struct np_err *err)
 {
 	struct cli_sim_ask *o = at;
@@ -846,6 +884,7 @@ static const struct np_option own[] = {
 	{ NULL },
 };
 
+/* Options that exclude or need each other. */
 static int check(const struct cli_cmd *self, const struct cli_sim_ask *o)
 {
 	if (!!o->swf + !!o->sacct + !!o->last != 1)

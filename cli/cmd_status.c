@@ -1,9 +1,14 @@
 /*
  * netprof status: what placement does at the moment.
  *
- * The placement plugin writes its last decision into the store (np_state.h).
- * The page shows it on one screen: the two tables share the lines that the facts
- * above them leave.
+ * The placement plugin writes each decision into the store (np_state.h); this
+ * command reads the last one and asks Slurm nothing, so that it also works
+ * while slurmctld is busy.  If the file is older than placement would leave
+ * it, the page says that placement does not act.
+ *
+ * The page shows the decision on one screen: below the facts are a table of the
+ * leaf switches and a table of the jobs that are kept apart.  The two share the
+ * lines that the facts leave, and --all shows every row.
  */
 #include <errno.h>
 #include <math.h>
@@ -40,6 +45,7 @@ struct status {
 
 
 
+/* The mode, or in red that placement does not act. */
 static void print_mode(const struct status *t)
 {
 	char line[LINE];
@@ -49,6 +55,7 @@ static void print_mode(const struct status *t)
 		cli_say_mode(t->s, t->now, t->places, line, sizeof(line)));
 }
 
+/* When and where the last decision was made, and the numbers of jobs. */
 static void print_decision(const struct status *t)
 {
 	const struct np_state *s = t->s;
@@ -113,6 +120,7 @@ static int print_facts(const struct status *t)
 	return lines + print_denied(t);
 }
 
+/* One leaf switch; a slowdown above the limit is coloured. */
 static void leaf_row(const struct status *t, const struct np_state_leaf *l)
 {
 	bool much = l->strain > t->s->max_slowdown;
@@ -126,6 +134,7 @@ static void leaf_row(const struct status *t, const struct np_state_leaf *l)
 	printf("%s\n", much ? cli_colour(CLI_PLAIN) : "");
 }
 
+/* Summary of the leaf switches that did not fit on the screen. */
 static void print_other_leaves(const struct status *t, size_t from)
 {
 	uint32_t nodes = 0, idle = 0;
@@ -140,6 +149,7 @@ static void print_other_leaves(const struct status *t, size_t from)
 	       cli_change(t->leaf[from]->strain, strain));
 }
 
+/* The table of leaf switches, at most `rows` lines. */
 static void print_leaves(const struct status *t, size_t rows)
 {
 	size_t n = t->s->n_leaves, shown = n <= rows ? n : rows - 1;
@@ -190,6 +200,7 @@ static void causes_text(const struct np_state_job *j,
 			 cli_app_name(worst->other_app));
 }
 
+/* One job that is kept apart, with its worst cause. */
 static void apart_row(const struct np_state_job *j)
 {
 	const struct np_state_cause *c = cli_worst_cause(j);
@@ -216,6 +227,7 @@ static void apart_row(const struct np_state_job *j)
 	printf(" %s\n", cli_cut(why, 14, shown, sizeof(shown)));
 }
 
+/* The table of jobs kept apart, at most `rows` lines. */
 static void print_apart(const struct status *t, size_t rows)
 {
 	size_t n = t->n_apart, shown = n <= rows ? n : rows - 1;
@@ -249,6 +261,7 @@ static void divide_lines(size_t room, size_t *leaves, size_t *jobs)
 		*jobs = MIN_ROWS;
 }
 
+/* With --all, the tables are as long as necessary. */
 static int status_text(const struct status *t)
 {
 	size_t leaves = t->s->n_leaves, jobs = t->n_apart;
@@ -332,6 +345,7 @@ static int status_data(const struct status *t, enum cli_format format)
 /* ---- plot ---- */
 
 
+/* A panel with one row for each leaf switch; NULL: out of memory. */
 static struct np_panel *panel(struct np_figure *f, const char *title,
 			      const char *label, const struct status *t,
 			      size_t n)
@@ -349,6 +363,7 @@ static struct np_panel *panel(struct np_figure *f, const char *title,
 	return p;
 }
 
+/* Busy, idle and unavailable nodes as one stacked bar per leaf switch. */
 static void add_nodes(struct np_figure *f, const struct status *t, size_t n)
 {
 	static const char *const name[] = { "busy", "idle", "down or drained" };
@@ -372,6 +387,7 @@ static void add_nodes(struct np_figure *f, const struct status *t, size_t n)
 	}
 }
 
+/* The worst predicted slowdown of each leaf switch. */
 static void add_strain(struct np_figure *f, const struct status *t,
 		       size_t n)
 {
@@ -414,6 +430,7 @@ static int status_plot(const struct status *t, const char *path)
 
 /* ---- the command ---- */
 
+/* Order of leaf switches: the worst predicted slowdown first. */
 static int by_strain(const void *a, const void *b)
 {
 	const struct np_state_leaf *x = *(const struct np_state_leaf *const *)a;
@@ -424,6 +441,7 @@ static int by_strain(const void *a, const void *b)
 	return x < y ? -1 : x > y; /* else in the order of the cluster */
 }
 
+/* Order of jobs by their number. */
 static int by_number(const void *a, const void *b)
 {
 	const struct np_state_job *x = *(const struct np_state_job *const *)a;
@@ -439,6 +457,7 @@ static bool is_kept_apart(const struct np_state_job *j)
 			      !strcmp(j->action, "defer"));
 }
 
+/* Count the jobs and collect those that are kept apart. */
 static void sort_jobs(struct status *t)
 {
 	for (size_t i = 0; i < t->s->n_jobs; i++) {
@@ -460,6 +479,7 @@ static void status_free(struct status *t)
 	free(t->apart);
 }
 
+/* Sort leaf switches and jobs. Returns 0 or -ENOMEM; s must outlive *out. */
 static int status_make(const struct np_state *s, double now,
 		       struct status *out)
 {

@@ -1,6 +1,16 @@
 /*
  * netprof topology: which node is on which leaf switch, compared with Slurm's
  * topology.
+ *
+ * The places come from one of four sources: ibnetdiscover, LLDP, latencies in a
+ * file, or latencies that are measured here.  To measure, netprof-impactb runs
+ * as a step with one process on each node and exchanges messages between every
+ * two nodes, one pair after the other so that pairs do not disturb each other.
+ * Of several measurements the smallest value counts, and clustering
+ * (np_linkage.h) finds groups of nodes that are near each other.
+ *
+ * The exit status is 1 if Slurm's topology differs, so that a script can check
+ * it.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -51,6 +61,7 @@ static void keep_pair(struct matrix *m, const struct np_report *r)
 	m->sec[r->pair.peer * m->n + r->rank] = *sec;
 }
 
+/* Handle one report line of the probes. */
 static void on_report(const struct np_report *r, void *arg)
 {
 	struct matrix *m = arg;
@@ -77,6 +88,7 @@ static void on_report(const struct np_report *r, void *arg)
 	}
 }
 
+/* Wait up to sec seconds for reports. */
 static void read_more(struct np_sidestep *step, struct matrix *m, double sec)
 {
 	struct pollfd p = { step->fd, POLLIN, 0 };
@@ -85,6 +97,10 @@ static void read_more(struct np_sidestep *step, struct matrix *m, double sec)
 	np_sidestep_read(step, on_report, m);
 }
 
+/*
+ * Read reports until the step has ended. Returns 0, -EINTR if the user stops
+ * it, -ETIMEDOUT if not all probes start, or another -errno.
+ */
 static int watch(struct np_sidestep *step, struct matrix *m,
 		 const volatile sig_atomic_t *stop, struct np_err *err)
 {
@@ -111,6 +127,7 @@ static int watch(struct np_sidestep *step, struct matrix *m,
 		       m->note[0] ? m->note : cause);
 }
 
+/* End the step if it still runs. */
 static void stop_step(struct np_sidestep *step, struct matrix *m)
 {
 	struct np_sidestep_end end = { .asked_sec = np_mono_sec() };
@@ -125,6 +142,7 @@ static void stop_step(struct np_sidestep *step, struct matrix *m)
 	np_sidestep_close(step);
 }
 
+/* Measure all pairs once. */
 static int run_step(struct cli_alloc *at, const struct options *o,
 		    struct matrix *m, struct np_err *err)
 {
@@ -164,6 +182,7 @@ static int save(const struct matrix *m, const char *path, struct np_err *err)
 					  path) : 0;
 }
 
+/* Measure inside an allocation, several times, and group the nodes. */
 static int measure(const struct options *o, struct cli_places *p,
 		   struct np_err *err)
 {
@@ -199,6 +218,7 @@ static int measure(const struct options *o, struct cli_places *p,
 
 /* ---- Slurm's topology ---- */
 
+/* Slurm's topology, from a file or scontrol; no topology is no error. */
 static int ask_slurm(const struct options *o, struct np_topo *t,
 		     struct np_err *err)
 {
@@ -299,6 +319,7 @@ static bool has_nodes(const struct cli_places *p, uint32_t l)
 	return false;
 }
 
+/* Number of leaf switches with nodes. */
 static size_t count_leaves(const struct cli_places *p)
 {
 	size_t n = 0;
@@ -320,6 +341,7 @@ static void print_leaves(const struct view *v)
 		}
 }
 
+/* Print a topology.conf: the leaves below one top switch. */
 static void print_conf(const struct view *v)
 {
 	for (uint32_t l = 0; l < v->p->n_leaves; l++) {
@@ -336,6 +358,7 @@ static void print_conf(const struct view *v)
 	putchar('\n');
 }
 
+/* The same as topology.yaml of Slurm 25.05. */
 static void print_yaml(const struct view *v)
 {
 	puts("- topology: default\n  cluster_default: true\n  tree:\n"
@@ -355,6 +378,7 @@ static void print_yaml(const struct view *v)
 	puts("\"");
 }
 
+/* The leaf switches that were found, with their nodes. */
 static void list_leaves(const struct view *v)
 {
 	const struct cli_places *p = v->p;
@@ -391,6 +415,7 @@ static void list_rails(const struct view *v)
 			       leaf_name(v, p->place[i].other));
 }
 
+/* One line for each node that is elsewhere in Slurm's topology. */
 static void list_differences(const struct view *v)
 {
 	const struct cli_places *p = v->p;
@@ -435,6 +460,9 @@ static int print_comparison(const struct view *v, long misplaced)
 	return CLI_FAILED;
 }
 
+/*
+ * Compare with Slurm's topology and print the result. Returns the exit status.
+ */
 static int show(const struct options *o, struct cli_places *p)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -464,6 +492,7 @@ static int show(const struct options *o, struct cli_places *p)
 	return rc;
 }
 
+/* Find the places from the source that the options name. */
 static int find(const struct options *o, struct cli_places *p,
 		struct np_err *err)
 {

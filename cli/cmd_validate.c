@@ -1,11 +1,21 @@
 /*
  * netprof validate: how accurate are the predictions on this cluster?
  *
- * Inside an allocation it runs the user's programs alone, profiles them, and
- * runs every pair on one leaf switch and, as a control, on two.  Each run is
- * saved as soon as it has ended, so that the command can be stopped and started
- * again.  Once everything is measured, it compares the pairs with the
- * predictions, which needs no allocation.
+ * Inside an allocation it runs, in an order that np_validate_plan() makes,
+ *
+ *	launch	a program that does nothing, to subtract the time of srun
+ *	alone	each program on its own, again and again to see drift
+ *	profile	each program once with --netprofile-calibrate
+ *	leaf	each pair on the two halves of one leaf switch
+ *	apart	each pair on two leaf switches, as a control
+ *
+ * The victim of a pair is timed; its co-runner is restarted whenever it ends
+ * while the victim runs.  Each run is saved as soon as it has ended, so that
+ * the command can be stopped and started again, also in another allocation.
+ *
+ * Once everything is measured, the command compares the pairs with the
+ * predictions and needs no allocation.  Slowdowns are fractions; errors are
+ * printed in percentage points.
  */
 #include <errno.h>
 #include <limits.h>
@@ -166,6 +176,7 @@ static int start(const struct runner *r, struct np_sidestep *step,
 	return rc;
 }
 
+/* Wait briefly for the step's output; its messages are not needed. */
 static void drain(struct np_sidestep *step)
 {
 	struct pollfd p = { step->fd, POLLIN, 0 };
@@ -174,6 +185,7 @@ static void drain(struct np_sidestep *step)
 	np_sidestep_read(step, NULL, NULL);
 }
 
+/* End a step that is still running: first politely, then by SIGKILL. */
 static void end(struct np_sidestep *step, bool *has)
 {
 	struct np_sidestep_end ask = { .asked_sec = np_mono_sec() };
@@ -209,6 +221,7 @@ static int failure(const struct runner *r, const char *name,
 
 /* ---- one run ---- */
 
+/* Start the co-runner, on the leaf or apart from it. */
 static int start_corunner(struct runner *r, const struct np_validate_task *t,
 			  struct np_err *err)
 {
@@ -239,6 +252,7 @@ static int keep_corunner(struct runner *r, const struct np_validate_task *t,
 	return start_corunner(r, t, err);
 }
 
+/* Start the co-runner and let it set up before its victim starts. */
 static int begin_corunner(struct runner *r, const struct np_validate_task *t,
 			  struct np_err *err)
 {
@@ -286,6 +300,7 @@ static int wait_victim(struct runner *r, const struct np_validate_task *t,
 	return failed(&r->victim) ? failure(r, name, &r->victim, err) : 0;
 }
 
+/* Run one task and measure the time of its victim. */
 static int run_once(struct runner *r, const struct np_validate_task *t,
 		    double *date, double *sec, struct np_err *err)
 {
@@ -336,6 +351,7 @@ static int keep(struct validate *v, const struct np_validate_task *t,
 
 /* ---- all runs ---- */
 
+/* "fft beside halo", for the progress lines. */
 static const char *task_text(const struct validate *v,
 			     const struct np_validate_task *t, char *buf,
 			     size_t len)
@@ -388,6 +404,10 @@ static void print_progress(const struct validate *v,
 	}
 }
 
+/*
+ * Run all tasks and save each. Returns 0, -EINTR if the user stops it, or
+ * another -errno with err; what was run is kept.
+ */
 static int run_tasks(struct validate *v, struct cli_alloc *at,
 		     const struct np_validate_sites *sites,
 		     const struct np_validate_task *task, size_t n,
@@ -432,6 +452,7 @@ static const struct np_mean *measured(const struct validate *v, size_t i)
 	return &v->result.pair[i].slowdown;
 }
 
+/* Was the pair measured and predicted? */
 static bool has_both(const struct validate *v, size_t i)
 {
 	return measured(v, i)->n && !v->rc[i];
@@ -443,6 +464,7 @@ static double error_of(const struct validate *v, size_t i)
 	return v->prediction[i].slowdown - measured(v, i)->mean;
 }
 
+/* A share as a percentage, or that it is not known. */
 static const char *share(double part, char buf[CLI_NUMBER])
 {
 	if (isnan(part))
@@ -450,6 +472,7 @@ static const char *share(double part, char buf[CLI_NUMBER])
 	return cli_percent(part, buf);
 }
 
+/* What was measured, and how well runs repeat. */
 static void print_measured(const struct validate *v)
 {
 	const struct np_validate_result *r = &v->result;
@@ -497,6 +520,7 @@ static void print_drift(const struct validate *v)
 			     "shortest: %s", line);
 }
 
+/* Pairs that were rejected because they differ even without a common switch. */
 static void print_refused(const struct validate *v)
 {
 	size_t n = v->list.n;
@@ -510,6 +534,7 @@ static void print_refused(const struct validate *v)
 				     v->result.pair[i].apart.mean);
 }
 
+/* Pairs whose two runs differ too much to be trusted. */
 static void print_unsteady(const struct validate *v)
 {
 	size_t n = v->list.n;
@@ -539,6 +564,7 @@ static void print_unpredicted(const struct validate *v)
 			     name_of(v, first / n), name_of(v, first % n));
 }
 
+/* How accurate the predictions are, compared with the best constant. */
 static void print_score(const struct validate *v)
 {
 	const struct np_score *s = &v->score, *c = &v->constant_score;
@@ -567,6 +593,7 @@ static void print_score(const struct validate *v)
 
 static const struct validate *sorted_by;
 
+/* Order of pairs by the size of their error. */
 static int by_error(const void *a, const void *b)
 {
 	double x = fabs(error_of(sorted_by, *(const size_t *)a));
@@ -594,6 +621,7 @@ static size_t *worst(const struct validate *v, size_t *n)
 	return at;
 }
 
+/* One pair with its prediction and flags. */
 static void print_pair(const struct validate *v, size_t i)
 {
 	const struct np_prediction *p = &v->prediction[i];
@@ -616,6 +644,7 @@ static void print_pair(const struct validate *v, size_t i)
 	printf("  %s\n", *flags ? flags : "-");
 }
 
+/* The pairs with the largest errors. */
 static int print_worst(const struct validate *v)
 {
 	size_t n, *at = worst(v, &n);
@@ -643,6 +672,7 @@ static int validate_text(const struct validate *v)
 
 /* ---- JSON ---- */
 
+/* Accuracy of the predictions; null without a predicted pair. */
 static void put_score(json_object *in, const struct validate *v)
 {
 	const struct np_score *s = &v->score;
@@ -664,6 +694,7 @@ static void put_score(json_object *in, const struct validate *v)
 	cli_put_real(o, "median_width_points", s->width_points);
 }
 
+/* The programs and their times alone. */
 static void put_programs(json_object *in, const struct validate *v)
 {
 	json_object *list = cli_put_array(in, "programs");
@@ -680,6 +711,7 @@ static void put_programs(json_object *in, const struct validate *v)
 	}
 }
 
+/* All pairs, measured or not. */
 static void put_pairs(json_object *in, const struct validate *v)
 {
 	json_object *list = cli_put_array(in, "pairs");
@@ -739,6 +771,7 @@ static void draw_measured(struct np_figure *f, struct np_panel *p,
 	np_figure_add(f, s, 100 * (m->mean + half), 100 * predicted, NAN, NAN);
 }
 
+/* Predicted over measured slowdown; points on the diagonal are right. */
 static int validate_plot(const struct validate *v, const char *path)
 {
 	struct np_figure *f = np_figure_new("Predicted over measured slowdown");
@@ -835,6 +868,7 @@ static char *copy(const char *text)
 	return text && *text ? strdup(text) : NULL;
 }
 
+/* Refuse to mix results of different leaf switches. */
 static int same_place(const struct validate *v,
 		      const struct np_validate_sites *s, struct np_err *err)
 {
@@ -867,6 +901,7 @@ static void note_place(struct validate *v, const struct cli_alloc *at,
 	};
 }
 
+/* Print where, what and how long, before anything runs. */
 static void print_plan(const struct validate *v,
 		       const struct np_validate_sites *s,
 		       const struct np_validate_task *task, size_t n)
@@ -889,6 +924,7 @@ static void print_plan(const struct validate *v,
 		cli_sec(left_sec(v, task, n), t));
 }
 
+/* Run what is left to be measured. */
 static int measure_here(struct validate *v, bool dry_run,
 			struct cli_alloc *at, struct np_validate_sites *s,
 			struct np_err *err)
@@ -910,6 +946,7 @@ static int measure_here(struct validate *v, bool dry_run,
 	return rc;
 }
 
+/* Prepare the allocation, then measure. */
 static int measure(struct validate *v, bool dry_run, struct np_err *err)
 {
 	static struct cli_alloc at; /* it refers to itself */
@@ -962,6 +999,7 @@ static size_t find(const struct validate *v, const char *name)
 	return i;
 }
 
+/* Copy the predictions of the matrix, whose order differs from the list's. */
 static void take_answers(struct validate *v, const struct cli_matrix *m)
 {
 	size_t n = v->list.n;
@@ -1001,6 +1039,7 @@ static int save(struct validate *v, const struct cli_known *k,
 	return rc;
 }
 
+/* Predict all pairs of the list. Returns -1 to go on, or the exit status. */
 static int ask_models(struct validate *v, const struct cli_options *given,
 		      struct cli_known *k, struct cli_store *s)
 {
@@ -1026,6 +1065,7 @@ static int ask_models(struct validate *v, const struct cli_options *given,
 	return rc;
 }
 
+/* One pair in the form that np_accuracy.h scores. */
 static struct np_scored scored(const struct validate *v, size_t i)
 {
 	const struct np_mean *m = &v->result.pair[i].slowdown;
@@ -1039,6 +1079,7 @@ static struct np_scored scored(const struct validate *v, size_t i)
 	};
 }
 
+/* Score the predictions, and the best constant in the same way. */
 static int score(struct validate *v)
 {
 	size_t n = v->list.n * v->list.n;
@@ -1063,6 +1104,10 @@ static int score(struct validate *v)
 
 /* ---- the command ---- */
 
+/*
+ * Compute the slowdowns from the runs. Returns -1 to go on, or the exit
+ * status.
+ */
 static int make_result(struct validate *v)
 {
 	size_t n = v->list.n * v->list.n;
@@ -1107,6 +1152,7 @@ static int answer(struct validate *v, const struct cli_options *o)
 	return CLI_DONE;
 }
 
+/* Read the list and earlier results, measure what is missing, and compare. */
 static int validate(struct validate *v, const struct ask *ask,
 		    const struct cli_options *o)
 {

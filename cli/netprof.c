@@ -1,6 +1,10 @@
 /*
- * The program netprof, with its commands help and version.  One table serves for
- * dispatch and help.
+ * The program netprof, with its commands help and version.
+ *
+ * One table of commands serves for dispatch, for the list of commands and for
+ * suggestions after a typing error.  Commands of the package netprof-analysis
+ * are in it as well; they are run by the program netprof-analysis, as git runs
+ * its external commands.
  */
 #include <locale.h>
 #include <stdarg.h>
@@ -68,6 +72,7 @@ static const struct {
 	{ &cmd_help, "Other commands" },
 };
 
+/* The command of that name; options such as --help stand for commands, too. */
 static const struct cli_cmd *find(const char *name)
 {
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
@@ -95,6 +100,7 @@ static int unknown(const char *name)
 	return CLI_USAGE;
 }
 
+/* All commands, in groups. */
 static void list_commands(void)
 {
 	printf("usage: netprof COMMAND ...\n\n"
@@ -110,6 +116,7 @@ static void list_commands(void)
 	       "netprof-COMMAND(1).\n");
 }
 
+/* Commands of netprof-analysis print their own help. */
 static int run_help(const struct cli_cmd *self, int argc, char **argv)
 {
 	const struct cli_cmd *cmd;
