@@ -85,6 +85,7 @@ static void build(struct getopt *g, const struct cli_cmd *cmd)
 {
 	*g = (struct getopt){ .n = 0 };
 	/* "+": option parsing ends at the first argument. */
+	/* ":": getopt_long() returns ':' for a missing argument. */
 	strcpy(g->shorts, cmd->takes & CLI_TAKES_COMMAND ? "+:" : ":");
 	for (int i = 0; i < N_SHARED; i++)
 		if (!shared[i].takes || (shared[i].takes & cmd->takes))
@@ -105,6 +106,7 @@ static int no_option(const struct cli_cmd *cmd, const struct getopt *g,
 		names[i] = all[i];
 	}
 	if (!strncmp(text, "--", 2)) {
+		/* "--nmae=value": only the name is compared. */
 		snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(text, "="),
 			 text);
 		np_suggest(typed, names, g->n, like, sizeof(like));
@@ -218,6 +220,7 @@ static void want_rows(const struct cli_cmd *cmd, struct cli_options *o)
 	o->rows.any = o->rows.noheader || o->rows.fields || o->rows.sort;
 	if (!o->rows.any)
 		return;
+	/* A command may have only one of the two formats. */
 	if (o->format == CLI_TEXT)
 		o->format = cmd->takes & CLI_TAKES_FORMAT ? CLI_PARSABLE :
 							    CLI_CSV;
@@ -235,6 +238,7 @@ int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 	int opt, rc;
 
 	build(&g, cmd);
+	/* We print errors ourselves, with suggestions. */
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, g.shorts, g.longs, NULL)) != -1) {
 		if (opt == ':')
@@ -242,6 +246,7 @@ int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 					 argv[optind - 1]);
 		if (opt == '?')
 			return no_option(cmd, &g, argv[optind - 1]);
+		/* Short options are translated to rows of the same table. */
 		opt = opt < FIRST ? g.row[opt] : opt - FIRST;
 		rc = opt < N_SHARED ? take(cmd, opt, &o) :
 		     set(cmd, &cmd->own[opt - N_SHARED], ask);

@@ -34,6 +34,7 @@ static void bins_of(const struct np_profile *p, size_t *from, size_t *to)
 	*from = NP_HIST_BINS - 1;
 	*to = 1;
 	for (size_t k = 0; k < NP_ARRAY_SIZE(h); k++)
+		/* The first and last bin are open-ended and are not drawn. */
 		for (size_t i = 1; h[k] && i < NP_HIST_BINS - 1; i++) {
 			if (!np_hist_count(h[k], i))
 				continue;
@@ -110,10 +111,15 @@ static void add_fit(struct np_figure *f, struct np_panel *panel,
 	double curve[NP_CURVE_DIM(n)], lo = INFINITY, hi = 0;
 	struct np_shape *s;
 
+	/* Without a fit, the points are drawn alone. */
 	if (np_curve_fit(NP_CURVE_ISOTONIC, rho, slow, n, curve, NULL))
 		return;
 	for (size_t i = 0; i < n; i++) {
 		lo = fmin(lo, rho[i]);
+		/*
+		 * The fit ignores levels near saturation, so the line ends
+		 * there.
+		 */
 		if (rho[i] < NP_CURVE_FIT_MAX)
 			hi = fmax(hi, rho[i]);
 	}
@@ -160,6 +166,7 @@ static bool add_curve_over_rho(struct np_figure *f, struct np_panel *panel,
 	double at[n_levels + 1], rho[n_levels + 1], slow[n_levels + 1];
 	struct np_service idle;
 
+	/* The summary must be on the levels of this calibration. */
 	if (n_levels != fabric->n_levels ||
 	    np_queue_service(&fabric->idle.all, &idle, NULL))
 		return false;
@@ -258,6 +265,7 @@ static void add_windows(struct np_figure *f, struct np_panel *panel,
 			      idle ? 100 * rho_of(idle, m.mean) : m.mean * 1e6,
 			      NAN, NAN);
 	}
+	/* A stepped line needs the end of its last step. */
 	np_figure_add(f, shape, (double)s->n * s->width_sec, 0, NAN, NAN);
 }
 

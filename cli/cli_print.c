@@ -142,8 +142,10 @@ static void print_field(const struct record *r, const char *field,
 		fprintf(o->f, "%.*s", (int)strcspn(field, "|") - 1, field + 1);
 		return;
 	}
+	/* The prefix says how to print the value. */
 	if (*field == '@' || *field == '#')
 		what = *field++;
+	/* Each "../" leads one record outwards. */
 	for (; !strncmp(field, "../", 3); field += 3)
 		r = r->around;
 	len = strcspn(field, ":|");
@@ -225,8 +227,10 @@ static bool same_step(const struct cli_rows *a, const struct cli_rows *b,
 static void print_rows(const struct cli_rows *rows, size_t n, size_t at,
 		       const struct record *r, const struct out *o)
 {
+	/* Rows whose list ends here print this record. */
 	for (; n && !rows->list[at]; n--)
 		print_row(r, rows++->fields, o);
+	/* Rows with the same next step are printed element by element. */
 	for (size_t same; n; rows += same, n -= same) {
 		for (same = 1; same < n && same_step(rows, rows + same, at);)
 			same++;
@@ -272,6 +276,7 @@ static int find_field(const struct line *head, const char *name, size_t len)
 	for (size_t i = 0; i < head->n; i++)
 		if (!strcasecmp(head->field[i], typed))
 			return (int)i;
+	/* A typing error is answered with the names most like it. */
 	np_suggest(typed, (const char *const *)head->field, head->n, like,
 		   sizeof(like));
 	cli_fail("no field \"%s\"%s", typed, like);
@@ -305,6 +310,7 @@ static bool choose(const struct line *head, struct choice *c)
 	}
 	for (size_t i = 0; !wanted.fields && i < head->n; i++)
 		c->field[c->n++] = (int)i;
+	/* "-Name" sorts in descending order. */
 	c->down = sort && *sort == '-';
 	if (sort)
 		c->sort = find_field(head, sort + c->down,

@@ -32,6 +32,7 @@ int cli_conf_read(struct np_conf *conf)
 
 	if (rc && rc != -EINVAL)
 		return cli_fail("%s", err.text);
+	/* Users who cannot write the file cannot correct it either. */
 	if (rc && !access(np_conf_path(), W_OK))
 		cli_fail("%s; until this is corrected no job is measured",
 			 err.text);
@@ -85,6 +86,7 @@ static int open_store(const char *dir, struct np_store **store,
 
 	if (rc)
 		return rc;
+	/* np_store_open() does not need to search the directory. */
 	if (access(dir, X_OK))
 		rc = np_errf(err, -errno, "profile store %s: %s", dir,
 			     strerror(errno));
@@ -254,6 +256,7 @@ static void known_names(struct cli_store *s, bool published, uid_t uid,
 	for (size_t i = 0; out->name && i < n_site; i++) {
 		size_t k = 0;
 
+		/* An own profile hides the published one of the same name. */
 		while (k < n_own && strcmp(out->name[k], out->site[i].name))
 			k++;
 		if (k == n_own)
@@ -340,6 +343,7 @@ int cli_runs_find(struct cli_store *s, const struct cli_options *o,
 	}
 	if (empty)
 		return cli_fail("no usable run of \"%.64s\"", app);
+	/* A name that cannot exist gets an error of its own. */
 	if (np_app_check(app, &err))
 		return cli_fail("%s", err.text);
 	return not_found(s, o, app);
@@ -513,8 +517,10 @@ static void say_nothing_measured(const struct np_profile *p, char *buf)
 	if (measured)
 		why = np_run_use_words(p->ev.use[0]);
 	for (size_t i = 0; i < r->n_leaves && !why; i++)
+		/* Else the reason of a leaf switch that was not measured. */
 		why = r->leaves[i].skipped;
 	if (!why && r->n_notes)
+		/* Else the last note of the run. */
 		why = r->notes[r->n_notes - 1];
 	snprintf(buf, CLI_SENTENCE, "%s: no %slatencies yet. Newest run "
 		 "%u.%u: %s.", p->runs->app, measured ? "usable " : "",
@@ -610,6 +616,7 @@ static void say_use(const struct np_profile *p, char *buf)
 	};
 	char phases[128], moved[CLI_NUMBER];
 
+	/* The idle runs themselves were disturbed. */
 	if (p->is_idle && p->verdict.doubt == NP_DOUBT_BASELINE) {
 		snprintf(buf, CLI_SENTENCE, "idle: the network was not idle: "
 			 "each measured node sent and received %s.",

@@ -64,9 +64,11 @@ static int read_accounting(struct cli_simulate *s, struct np_err *err)
 		 "Submit,Start,End,ElapsedRaw,TimelimitRaw,NNodes,NCPUS,State,"
 		 "Priority,Reservation,SubmitLine </dev/null", (int)digits,
 		 last, name[u - unit]);
+	/* The command begins with exec: pclose() waits for sacct itself. */
 	f = popen(command, "re");
 	if (!f)
 		return np_errf(err, -errno, "sacct: %s", strerror(errno));
+	/* The reader closes its descriptor, and pclose() the other one. */
 	rc = np_queue_log_read_fd(dup(fileno(f)), "sacct", cli_pass_on, NULL,
 				  &s->log, err);
 	if (pclose(f) && rc)
@@ -122,6 +124,7 @@ static int add_node(void *arg, const char *name)
 	size_t before = m->nodes.n;
 	uint32_t node = np_numbers_get(&m->nodes, name, strlen(name));
 
+	/* Known already: the node is under an earlier leaf. */
 	if (m->nodes.n == before)
 		return node == NP_NO_NUMBER ? -ENOMEM : 0;
 	if (m->nodes.n > NP_LEAVES_MAX_NODES)
@@ -167,6 +170,7 @@ static int take_switch(void *arg, const struct np_slurm_line *line,
 	char *text = line->text;
 	int rc;
 
+	/* Other keys of the line, such as LinkSpeed=, do not matter here. */
 	while (np_slurm_pair(&text, &p)) {
 		if (!strcasecmp(p.key, "SwitchName") ||
 		    !strcasecmp(p.key, "BlockName"))
@@ -194,6 +198,10 @@ static bool yaml_value(const char **at, const char *const key[], char *buf,
 	for (int i = 0; key[i]; i++) {
 		const char *p = *at;
 
+		/*
+		 * A key within a longer word, such as "subnodes:", is not
+		 * meant.
+		 */
 		while ((p = strstr(p, key[i])) && p > *at &&
 		       (isalnum((unsigned char)p[-1]) || p[-1] == '_'))
 			p++;
@@ -279,6 +287,9 @@ static int make_leaves(struct map *m, const char *text, struct np_err *err)
 		int rc;
 
 		snprintf(name, sizeof(name), "leaf%u", i);
+		/*
+		 * Nodes are numbered through all leaves, as on a real cluster.
+		 */
 		snprintf(list, sizeof(list), "n[%u-%u]", i * nodes,
 			 (i + 1) * nodes - 1);
 		rc = add_leaf(m, name, list);
@@ -346,6 +357,7 @@ static int make_partitions(struct cli_simulate *s)
 	s->partition_of = calloc(s->log.text.n + 1, sizeof(uint32_t));
 	if (!s->sets || !s->partition_of)
 		return cli_fail("out of memory");
+	/* One set of all nodes serves for every partition. */
 	for (size_t i = 0; i < s->leaves->n_nodes; i++)
 		np_bits_set(s->sets, i);
 	for (size_t i = 0; i < s->log.n; i++) {
@@ -353,6 +365,7 @@ static int make_partitions(struct cli_simulate *s)
 
 		if (text == NP_QUEUE_NONE || s->partition_of[text])
 			continue;
+		/* The last partition takes all that are beyond the limit. */
 		if (s->cluster.n_partitions + 1 < NP_SIM_MAX_PARTITIONS)
 			s->cluster.n_partitions++;
 		else
@@ -387,6 +400,7 @@ static int read_cluster(struct cli_simulate *s)
 		return cli_fail("%s", err.text);
 	s->cluster.leaves = s->leaves;
 	s->cluster.cpus = o->cpus;
+	/* A Standard Workload Format log has the machine in its header. */
 	if (!o->cpus && s->log.max_nodes && s->log.max_procs)
 		s->cluster.cpus = s->log.max_procs / s->log.max_nodes;
 	if (!s->cluster.cpus)
@@ -410,6 +424,7 @@ static void set_size(const struct cli_simulate *s,
 {
 	uint32_t per = s->cluster.cpus;
 
+	/* A log may have only processors; then whole nodes are filled. */
 	j->nodes = from->nodes ? from->nodes : (from->cpus + per - 1) / per;
 	if (from->cpus && j->nodes == 1 && from->cpus < per)
 		j->cpus = from->cpus;
@@ -434,6 +449,9 @@ static int make_queue(struct cli_simulate *s)
 			.submit_sec = from->submit_sec,
 			.cancel_sec = from->cancel_sec,
 			.run_sec = from->run_sec, .limit_sec = from->limit_sec,
+			/*
+			 * Without priorities, the order is that of submission.
+			 */
 			.priority = priorities ? from->priority : 0,
 			.after = from->after == NP_QUEUE_NONE ? NP_SIM_NO_JOB :
 								from->after,
@@ -521,6 +539,7 @@ static int take_rule(struct cli_simulate *s, struct rules *rules, char *line,
 	word = strtok_r(line, " \t\r", &save);
 	if (!word)
 		return -1;
+	/* The first word is the profile, so a pattern here is a mistake. */
 	if (strlen(word) >= CLI_SIM_NAME || strchr(word, '='))
 		return cli_fail("%s:%u: \"%.64s\": expected the name of a "
 				"profile", s->o->rules, number, word);
@@ -549,6 +568,7 @@ static int read_rules(struct cli_simulate *s, struct rules *rules)
 
 	if (np_read_file(s->o->rules, MAX_RULES_FILE, &rules->text, &len, &err))
 		return cli_fail("%s", err.text);
+	/* strsep(), unlike strtok_r(), also counts empty lines. */
 	save = rules->text;
 	while (rc < 0 && (line = strsep(&save, "\n")))
 		rc = take_rule(s, rules, line, ++number);
@@ -683,6 +703,10 @@ void cli_sim_draw(struct cli_simulate *s, uint32_t seed)
 
 	if (s->o->mix && parse_mix(s, &m) < 0)
 		for (size_t i = 0; i < s->log.n; i++) {
+			/*
+			 * 53 random bits, as a number below the sum of the
+			 * weights.
+			 */
 			double at = (double)(scramble(s->log.job[i].id * 1000003 +
 						      seed) >> 11) * 0x1p-53 *
 				    m.sum;
@@ -697,7 +721,10 @@ void cli_sim_draw(struct cli_simulate *s, uint32_t seed)
 
 /* ---- predicted slowdowns ---- */
 
-/* The slowdown of victim by co with this or a closer contact. */
+/*
+ * Set how much co slows victim with this or a closer contact.  Both directions
+ * are stored: what a victim feels, and what a co-runner does to others.
+ */
 static void set_pair(struct cli_simulate *s, size_t victim, size_t co,
 		     enum np_contact contact, double slowdown)
 {
@@ -706,6 +733,7 @@ static void set_pair(struct cli_simulate *s, size_t victim, size_t co,
 	uint16_t load = slowdown > MAX_NEGLIGIBLE ? np_press_load(slowdown) : 0;
 
 	for (uint32_t touch = 0; touch < NP_N_TOUCH; touch++) {
+		/* A slowdown on a common leaf also holds for closer jobs. */
 		bool counts = contact == NP_CONTACT_LEAF ||
 			(contact == NP_CONTACT_NODE && touch & NP_TOUCH_NODE) ||
 			(contact == NP_CONTACT_UPLINK &&
@@ -713,6 +741,7 @@ static void set_pair(struct cli_simulate *s, size_t victim, size_t co,
 		uint16_t *feels = &t->feels[(victim * n + co) * NP_N_TOUCH +
 					    touch];
 
+		/* The largest effect counts. */
 		if (!counts || load <= *feels)
 			continue;
 		*feels = load;
@@ -751,6 +780,7 @@ static int read_pairs(struct cli_simulate *s)
 
 	if (cli_predictions_read(s->o->pairs, &p, &err))
 		return cli_fail("%s", err.text);
+	/* All profiles must be known before the matrix is made. */
 	for (size_t i = 0; i < p.n; i++)
 		if (add_profile(s, p.row[i].victim, &v) ||
 		    add_profile(s, p.row[i].co, &c))

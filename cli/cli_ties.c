@@ -48,6 +48,9 @@ static void add_owner(struct cli_others *all, enum np_store_owner owner)
 	if (grown)
 		all->app = grown;
 	for (size_t i = 0; grown && i < n; i++)
+		/*
+		 * "idle" is no application, and own names hide published ones.
+		 */
 		if (strcmp(found[i].name, NP_IDLE_APP) &&
 		    !(n_before && bsearch(&found[i], grown, n_before,
 					  sizeof(*grown), by_name)))
@@ -88,6 +91,7 @@ static void open_caches(struct cli_others *all, const struct cli_known *k)
 	if (np_fabric_store_look(all->s->store, k->cal.cluster, &all->fabric,
 				 NULL))
 		return;
+	/* A hash of the path is the version of both caches. */
 	all->kept = np_kept_open(all->s->store, "show", basis);
 	all->ties = np_kept_open(all->s->store, "ties", basis);
 }
@@ -100,6 +104,7 @@ static uint64_t state_of(const struct cli_others *all)
 	for (size_t i = 0; state && i < all->n; i++) {
 		const struct np_store_app *a = &all->app[i];
 
+		/* The names, too: an application may be renamed or removed. */
 		state = np_hash(state, a->name, strlen(a->name) + 1);
 		state = np_kept_state(state, &a->stamp, 1);
 	}
@@ -120,6 +125,7 @@ static int make_evidence(struct cli_others *all, struct cli_known *k,
 		return rc;
 	rc = np_evidence_make(&r.runs, &opt, &a->evidence);
 	if (!rc)
+		/* The summary must not point into runs that are freed. */
 		np_evidence_detach(&a->evidence, a->r.runs.app);
 	np_runs_free(&r.runs);
 	return rc;
@@ -157,6 +163,7 @@ static int find_evidence(struct cli_others *all, size_t i, struct cli_known *k,
 	char name[NP_APP_MAX + 16];
 	int rc = -EINVAL;
 
+	/* Published profiles have the key of no user. */
 	snprintf(name, sizeof(name), "%u %s", i < all->n_own ? all->uid :
 		 UINT32_MAX, a->r.runs.app);
 	u.at = np_kept_find(all->kept, name, state, &u.left);
@@ -186,6 +193,7 @@ static int add(struct cli_others *all, size_t i, struct cli_known *k)
 	struct cli_known_app *a;
 	int rc;
 
+	/* Only the name is set; the runs are read if they are needed. */
 	strcpy(r.runs.app, all->app[i].name);
 	rc = cli_known_add(k, &r, true);
 	if (rc)
@@ -309,6 +317,7 @@ static bool load_cached(struct cli_ties *t, struct cli_others *all)
 		return false;
 	pack_list(&p, t, all, &slowed_by);
 	pack_list(&p, t, all, &slows);
+	/* Damaged or of another version: predict anew. */
 	if (p.bad || p.left)
 		return false;
 	t->slowed_by = slowed_by;
@@ -350,6 +359,7 @@ void cli_tie_keep(struct cli_tie_list *list, const struct cli_tie *t)
 	struct cli_tie *tie = list->tie;
 	size_t at = list->n;
 
+	/* Insertion sort into a list that keeps CLI_TIES_MAX elements. */
 	while (at && is_before(t, &tie[at - 1]))
 		at--;
 	if (at == CLI_TIES_MAX)
@@ -410,6 +420,10 @@ static void keep_worst(struct cli_ties *t, const struct around *a)
 		struct cli_tie beside = tie_of(t, 0, a->at[i], &a->p[i]);
 		struct cli_tie to = tie_of(t, a->at[i], 0, &a->p[a->n - 1 + i]);
 
+		/*
+		 * The first n predictions are of the application, the rest of
+		 * others.
+		 */
 		if (!a->rc[i])
 			cli_tie_keep(&t->slowed_by, &beside);
 		if (i && !a->rc[a->n - 1 + i])
@@ -458,6 +472,7 @@ static void ask_models(struct cli_ties *t, bool intervals,
 {
 	struct np_predictor *models;
 
+	/* NULL: the default model. */
 	if (cli_known_predictor(&t->k, NULL, intervals, &models, NULL))
 		return;
 	how(t, models);
@@ -492,6 +507,7 @@ static void find(struct cli_ties *t, struct cli_others *all)
 	t->asked = load_cached(t, all);
 	if (t->asked || add_all(t, all))
 		return;
+	/* From here on the lists are valid, even if they stay empty. */
 	t->asked = true;
 	ask_models(t, false, ask_all);
 	ask_models(t, true, ask_again);

@@ -57,6 +57,7 @@ static int pack(struct np_pack *p, struct row *r)
 	pr->phases.busy_share = np_pack_real(p, pr->phases.busy_share);
 	e->alone_sec = np_pack_mean(p, e->alone_sec);
 	e->n_levels = np_pack_count(p, e->n_levels, p->left);
+	/* When reading, the levels need memory first. */
 	if (!p->f)
 		e->level = calloc(e->n_levels + 1, sizeof(*e->level));
 	if (!e->level)
@@ -208,6 +209,7 @@ static int add_owner(struct profiles *all, struct cli_store *s,
 	size_t n;
 	int rc = np_store_look(s->store, owner, uid, &apps, &n, &err);
 
+	/* Other users may keep their profiles private. */
 	if (rc == -EACCES && may_be_private)
 		return CLI_DONE;
 	if (rc)

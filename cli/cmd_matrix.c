@@ -41,6 +41,7 @@ static void cell(const struct cli_matrix *m, size_t at, int width, bool last)
 
 	cli_right_as(cli_change, m->rc[at] ? NAN : m->p[at].slowdown,
 		     width - 1);
+	/* No blank at the end of a line. */
 	if (mark != ' ' || !last)
 		putchar(mark);
 }
@@ -111,6 +112,7 @@ static void legend(const struct cli_matrix *m)
 
 	for (size_t i = 0; i < m->n * m->n; i++) {
 		some &= has_row(m, i / m->n);
+		/* A missing cell is only marked in a row that is printed. */
 		none |= m->rc[i] && has_row(m, i / m->n);
 		latency |= !m->rc[i] && mark_of(&m->p[i]) == '*';
 		half |= !m->rc[i] && mark_of(&m->p[i]) == '+';

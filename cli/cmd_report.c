@@ -143,6 +143,7 @@ static void put_inline(FILE *f, const char *svg, const char *app,
 	put_html(f, "<svg role=\"img\" aria-label=\"", "\"",
 		 "Slowdown of %s under synthetic load", app);
 	for (; *body; body = name) {
+		/* Copy up to the next id, then put a prefix before it. */
 		name = next_name(body + 1);
 		fwrite(body, 1, (size_t)(name - body), f);
 		if (*name)
@@ -609,6 +610,7 @@ static void take_pairs(struct report *r, struct part *part)
 	const struct cli_matrix *m = &r->m;
 
 	for (size_t v = 0; v < m->n; v++) {
+		/* Only the row of this application. */
 		if (m->k->app[m->at[v]] != part->app)
 			continue;
 		for (size_t c = 0; c < m->n; c++) {
@@ -630,6 +632,7 @@ static void advise(struct report *r, struct part *part,
 	struct cli_tie *worst = part->slowed_by.tie;
 
 	if (part->slowed_by.n && models) {
+		/* This time with what would narrow the interval. */
 		a.victim = worst->victim;
 		a.co[0] = worst->co;
 		cli_ask(models, &r->k, &a);

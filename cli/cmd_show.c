@@ -64,11 +64,13 @@ static void find_tolerance(struct cli_store *s, const struct cli_profile *p,
 	struct np_traced t;
 
 	*out = (struct tolerance){ .traced = false };
+	/* Traces are never published, so only an own profile has one. */
 	if (p->r.owner != NP_STORE_USER ||
 	    np_store_trace(s->store, p->r.uid, p->r.runs.app, path,
 			   sizeof(path), NULL))
 		return;
 	out->traced = true;
+	/* Without measured parameters, the defaults stay. */
 	cli_loggps_of(s->store, NULL, &net);
 	if (cli_traced_ask(path, p->r.uid, CLI_TRACED_ZONES, &net,
 			   MAX_TRACE_BYTES, &t, &out->why))
@@ -91,6 +93,7 @@ static void tolerance_text(const struct tolerance *z, char *buf, size_t len)
 		double sec = z->zone[i].added_sec;
 		char added[CLI_NUMBER];
 
+		/* An infinite threshold: no latency slows it that much. */
 		if (isfinite(sec))
 			cli_add(buf, len, "%s+%s%s: %.0f %%%s", *buf ? ", " :
 				"", cli_sec(sec, added), *buf ? "" : " latency",
@@ -120,6 +123,7 @@ static void range_of(const struct np_profile *p, size_t *from, size_t *to)
 	double hi = np_hist_quantile(p->ev.latency.hist, 0.99);
 
 	if (p->idle.hist) {
+		/* Both columns have the same rows, so the range covers both. */
 		lo = fmin(lo, np_hist_quantile(p->idle.hist, 0.01));
 		hi = fmax(hi, np_hist_quantile(p->idle.hist, 0.99));
 	}
@@ -135,6 +139,7 @@ static void hist_cell(FILE *f, const struct np_sample *s, size_t from,
 		       (double)np_hist_total(s->hist);
 	char cell[CLI_NUMBER] = "";
 
+	/* A small share must not be printed as 0 %. */
 	if (share > 0 && share < 0.005)
 		strcpy(cell, "<1 %");
 	else if (share > 0)
@@ -178,6 +183,7 @@ static void print_histogram(FILE *f, const struct np_profile *p, int rows)
 	if (rows < 3 || !p->ev.latency.hist)
 		return;
 	range_of(p, &from, &to);
+	/* Several bins of the histogram make one row. */
 	width = (to - from + (size_t)rows - 1) / (size_t)rows;
 	shown = (to - from + width - 1) / width;
 	fprintf(f, "\n%s%-16s%8s", cli_colour(CLI_BOLD), "Share of probes", "");
@@ -222,6 +228,7 @@ static void print_list(FILE *f, const struct cli_ties *t, const char *label,
 
 	for (size_t i = 0; i < list->n; i++) {
 		pair_text(t, &list->tie[i], one, sizeof(one));
+		/* The first pair is always shown, even if it is long. */
 		if (brief && i && strlen(line) + 2 + strlen(one) > LINE_WIDTH)
 			break;
 		cli_add(line, sizeof(line), "%s%s", i ? ", " : "", one);
@@ -269,6 +276,7 @@ static void print_advice(FILE *f, const struct cli_advice *a, bool brief)
 
 	cli_say_avoid(a, avoid, sizeof(avoid));
 	cli_say_measure(a, measure, sizeof(measure));
+	/* Without the first sentence, the second one is all there is. */
 	if (brief && *avoid)
 		measure[0] = '\0';
 	cli_labelled(f, "Advice", "%s%s%s", avoid, *avoid && *measure ? " " :
@@ -353,6 +361,7 @@ static void print_fabric(FILE *f, const struct np_record *r)
 {
 	char line[1024] = "", name[40];
 
+	/* A wide run may have hundreds of leaf switches. */
 	for (size_t i = 0; i < r->n_leaves && i < 4; i++) {
 		const struct np_leaf_run *l = &r->leaves[i];
 
@@ -468,6 +477,7 @@ static void print_latency(FILE *f, const struct np_profile *p)
 		cli_colour(CLI_BOLD), "Latency", "probes", "p50", "p90", "p99",
 		"max", "mean", cli_colour(CLI_PLAIN));
 	latency_row(f, p->runs->app, app);
+	/* Without an idle baseline the table has only one row. */
 	if (!idle->n_runs)
 		return;
 	idle_label(idle, label, sizeof(label));
@@ -572,6 +582,7 @@ static void print_levels(FILE *f, const struct np_profile *p)
 
 	if (!n)
 		return;
+	/* The weakest levels are shown if not all fit. */
 	room = (size_t)((CLI_COLUMNS - LEVEL_LABEL) / width);
 	n = n < room ? n : room;
 	fprintf(f, "\n%s%-*s", cli_colour(CLI_BOLD), LEVEL_LABEL,
@@ -639,6 +650,7 @@ static char *make_text(const struct show *s, enum brevity brief, size_t *head)
 	if (!f)
 		return NULL;
 	print_head(f, s, brief);
+	/* fflush() updates len, the bytes printed so far. */
 	fflush(f);
 	*head = len;
 	print_levels(f, &s->p.profile);
@@ -660,6 +672,7 @@ static int show_text(const struct show *s)
 			return cli_fail("out of memory");
 	} while (count_lines(text) > CLI_LINES && brief++ < SHORT_ADVICE);
 	fwrite(text, 1, head, stdout);
+	/* An empty line and a head are above the histogram. */
 	rows = CLI_LINES - count_lines(text) - 2;
 	print_histogram(stdout, &s->p.profile, rows < 8 ? rows : 8);
 	fputs(text + head, stdout);
@@ -796,6 +809,7 @@ static void put_hist(json_object *in, const struct np_profile *p)
 		if (!n && !idle)
 			continue;
 		j = json_object_new_array();
+		/* Six digits keep the output short. */
 		snprintf(edge, sizeof(edge), "%.6g", np_hist_edge(i));
 		json_object_array_add(j, json_object_new_double_s(
 						 np_hist_edge(i), edge));
@@ -948,6 +962,7 @@ static int find(struct show *show, struct cli_store *s,
 {
 	int rc;
 
+	/* The state of the store is noted before any run is read. */
 	cli_ties_look(&show->t, s, o);
 	rc = cli_profile_find(s, o, o->app, &show->p);
 	if (rc >= 0)

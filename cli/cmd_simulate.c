@@ -53,6 +53,7 @@ static const char *interval(const struct np_sim_share *s, char *buf, size_t len)
 /* The policy that the verdict is about: the last one that changes jobs. */
 static const struct cli_sim_policy *acting(const struct cli_simulate *s)
 {
+	/* The first policy is what others are compared with. */
 	for (size_t i = s->n_policies; i-- > 1;)
 		if (s->policy[i].p.mode > NP_MODE_ADVISE)
 			return &s->policy[i];
@@ -205,6 +206,7 @@ static void table(const struct cli_simulate *s, size_t from, size_t to)
 		char name[4 * COLUMN];
 		const char *p = s->policy[i].name;
 
+		/* The settings tell policies of one mode apart. */
 		if (strchr(p, ':'))
 			p = strchr(p, ':') + 1;
 		cli_right(stdout, cli_cut(p, COLUMN - 1, name, sizeof(name)),
@@ -279,6 +281,7 @@ static struct group *make_groups(const struct cli_simulate *s, enum kind kind,
 	for (size_t i = 0; p && i < s->log.n; i++) {
 		const struct np_sim_fate *a = &s->without[i], *b = &s->with[i];
 
+		/* Only jobs that ended under both policies are compared. */
 		if (a->end_sec < 0 || b->end_sec < 0 || a->start_sec < 0 ||
 		    b->start_sec < 0)
 			continue;
@@ -294,6 +297,7 @@ static struct group *make_groups(const struct cli_simulate *s, enum kind kind,
 	*n = 0;
 	if (!p)
 		return NULL;
+	/* Sort by group, then add up the jobs of each group in place. */
 	qsort(p, k, sizeof(*p), by_key);
 	for (size_t i = 0; i < k; i++) {
 		struct group *to = *n ? &p[*n - 1] : NULL;
@@ -702,6 +706,9 @@ static void add_summary(struct np_sim_summary *to,
 	double share = 1 / (double)(n + 1);
 	const struct np_sim_summary was = *to;
 
+	/*
+	 * Members that are neither mean nor count are those of the last seed.
+	 */
 	*to = *s;
 	if (!n)
 		return;
@@ -751,7 +758,9 @@ static int simulate(struct cli_simulate *s, struct progress *p, size_t i,
 	rc = np_simulate(&ask, fate, &counts, &err);
 	if (rc)
 		return cli_fail("%s", err.text);
+	/* Interrupted simulations still have results of the jobs that ended. */
 	s->stopped |= counts.stopped;
+	/* The same jobs under the first policy are the reference. */
 	rc = np_sim_summarise(&ask, fate, &counts, &sum);
 	if (!rc && i)
 		rc = np_sim_compare(&ask, s->without, fate, &policy->units);
@@ -777,10 +786,12 @@ static int simulate_all(struct cli_simulate *s)
 		rc = cli_fail("out of memory");
 	for (uint32_t seed = 0; rc < 0 && !s->stopped && seed < s->o->seeds;
 	     seed++) {
+		/* All policies see the same profiles in one seed. */
 		cli_sim_draw(s, seed);
 		for (size_t i = 0; rc < 0 && !interrupted &&
 		     i < s->n_policies; i++) {
 			rc = simulate(s, &p, i, seed, i ? fate : s->without);
+			/* The last policy overwrites the ones before it. */
 			if (!seed && i)
 				memcpy(s->with, fate, s->log.n *
 				       sizeof(*fate));
@@ -789,6 +800,7 @@ static int simulate_all(struct cli_simulate *s)
 		s->seeds_done += rc < 0 && p.part >= s->n_policies;
 	}
 	for (size_t i = 1; rc < 0 && i < s->n_policies; i++)
+		/* Intervals need the units (weeks) of all seeds. */
 		if (s->policy[i].units.n &&
 		    np_sim_gain(&s->policy[i].units, &s->policy[i].gain))
 			rc = cli_fail("out of memory");
@@ -905,12 +917,14 @@ static int run_simulate(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_options o;
 	int rc;
 
+	/* Defaults, which the options then change. */
 	np_sim_scheduler_init(&ask.scheduler);
 	rc = cli_options_parse(self, argc, argv, &ask, &o);
 	if (rc < 0)
 		rc = check(self, &ask);
 	if (rc >= 0)
 		return rc;
+	/* Without --mix nothing is random, so one seed is enough. */
 	if (!ask.seeds)
 		ask.seeds = ask.mix ? 5 : 1;
 	rc = prepare(&s);

@@ -95,6 +95,7 @@ static int print_denied(const struct status *t)
 		lines += print_text(i ? "" : "Denied",
 				    cli_say_claim(&t->s->claim[i], line,
 						  sizeof(line)));
+	/* The last line says how many are not shown. */
 	if (shown < n) {
 		snprintf(line, sizeof(line), "%zu more (shown with --all)",
 			 n - shown);
@@ -141,6 +142,9 @@ static void print_other_leaves(const struct status *t, size_t from)
 	char strain[CLI_NUMBER];
 
 	for (size_t i = from; i < t->s->n_leaves; i++) {
+		/*
+		 * The leaf switches are sorted, so these are the least slowed.
+		 */
 		nodes += t->leaf[i]->n_nodes;
 		idle += t->leaf[i]->n_idle;
 	}
@@ -249,6 +253,7 @@ static void divide_lines(size_t room, size_t *leaves, size_t *jobs)
 
 	if (*leaves + *jobs <= room)
 		return;
+	/* A short table gives its lines to the other one. */
 	if (*leaves <= half)
 		*jobs = room - *leaves;
 	else if (*jobs <= half)
@@ -377,9 +382,10 @@ static void add_nodes(struct np_figure *f, const struct status *t, size_t n)
 
 		for (size_t i = 0; i < n; i++) {
 			const struct np_state_leaf *l = t->leaf[i];
-			double all = l->n_nodes, away = all - l->n_away;
-			double busy = fmax(0, away - l->n_idle);
-			const double end[] = { 0, busy, away, all };
+			/* What is neither idle nor unavailable is busy. */
+			double all = l->n_nodes, up = all - l->n_away;
+			double busy = fmax(0, up - l->n_idle);
+			const double end[] = { 0, busy, up, all };
 
 			np_figure_add(f, s, NAN, (double)i, end[part],
 				      end[part + 1]);
@@ -402,6 +408,7 @@ static void add_strain(struct np_figure *f, const struct status *t,
 			      100 * t->leaf[i]->strain);
 	}
 	if (p)
+		/* The scale reaches at least to the limit. */
 		p->x.hi = 110 * fmax(most, 0.01);
 }
 

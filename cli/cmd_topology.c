@@ -54,6 +54,7 @@ static void keep_pair(struct matrix *m, const struct np_report *r)
 {
 	double *sec;
 
+	/* Reports are checked, because any process could have sent them. */
 	if (r->rank >= m->n || r->pair.peer >= m->n)
 		return;
 	sec = &m->sec[r->rank * m->n + r->pair.peer];
@@ -109,6 +110,10 @@ static int watch(struct np_sidestep *step, struct matrix *m,
 
 	while (!np_sidestep_reap(step)) {
 		read_more(step, m, POLL_SEC);
+		/*
+		 * A step can only be ended in order when all probes have
+		 * started.
+		 */
 		if (*stop && m->hellos == m->n)
 			return np_errf(err, -EINTR, "stopped");
 		if (m->hellos < m->n && np_mono_sec() > begun_sec + START_SEC)
@@ -137,6 +142,9 @@ static void stop_step(struct np_sidestep *step, struct matrix *m)
 		if (sig)
 			np_sidestep_signal(step, sig);
 		read_more(step, m, 0.01);
+		/*
+		 * The signal that is due now: 0 for none, negative to give up.
+		 */
 		sig = np_sidestep_end_due(&end, np_mono_sec());
 	}
 	np_sidestep_close(step);
@@ -260,6 +268,7 @@ static bool follows(const char *a, const char *b)
 {
 	size_t at = number_at(a);
 
+	/* Leading zeros: "n09" is followed by "n10", not by "n010". */
 	return a[at] && at == number_at(b) && !strncmp(a, b, at) &&
 	       (strlen(a) == strlen(b) || a[at] != '0') &&
 	       strlen(a + at) < 10 &&

@@ -152,6 +152,7 @@ static int start(const struct runner *r, struct np_sidestep *step,
 		return np_errf(err, -ENOMEM, "out of memory");
 	np_args_add(&args, "%s", r->at->srun);
 	np_args_add(&args, "--quiet");
+	/* The step shares the allocation's nodes with our other steps. */
 	np_args_add(&args, "--overlap");
 	np_args_add(&args, "--nodelist=%s", nodes);
 	np_args_add(&args, "--nodes=%u", p->nodes);
@@ -161,6 +162,7 @@ static int start(const struct runner *r, struct np_sidestep *step,
 	if (p->directory)
 		np_args_add(&args, "--chdir=%s", p->directory);
 	if (profile) {
+		/* The profiling run is measured by the SPANK plugin. */
 		np_args_add(&args, "--netprofile=%s", p->name);
 		np_args_add(&args, "--netprofile-calibrate");
 	}
@@ -246,6 +248,7 @@ static int keep_corunner(struct runner *r, const struct np_validate_task *t,
 		return 0;
 	np_sidestep_close(&r->corunner);
 	r->has_corunner = false;
+	/* A co-runner that fails would not load the network. */
 	if (failed(&r->corunner))
 		return failure(r, r->v->list.program[t->corunner].name,
 			       &r->corunner, err);
@@ -323,6 +326,7 @@ static int run_once(struct runner *r, const struct np_validate_task *t,
 	if (!rc)
 		rc = wait_victim(r, t, fmax(LIMIT_FACTOR * takes,
 					    LEAST_LIMIT_SEC), sec, err);
+	/* After an error or a timeout, steps may still run. */
 	end(&r->victim, &r->has_victim);
 	end(&r->corunner, &r->has_corunner);
 	return rc;
@@ -345,6 +349,7 @@ static int keep(struct validate *v, const struct np_validate_task *t,
 	}
 	if (np_pairs_add(&v->pairs, &run))
 		return np_errf(err, -ENOMEM, "out of memory");
+	/* Save after each run, so that nothing is lost when stopped. */
 	v->pairs.date = date;
 	return np_pairs_save(v->path, &v->pairs, err);
 }
@@ -388,6 +393,7 @@ static void print_progress(const struct validate *v,
 			   size_t n, double sec)
 {
 	bool ended = !isnan(sec);
+	/* The time that is left excludes the task that has just ended. */
 	size_t done = i + ended;
 	char what[256], left[CLI_NUMBER];
 
@@ -427,6 +433,10 @@ static int run_tasks(struct validate *v, struct cli_alloc *at,
 
 		print_progress(v, task, i, n, NAN);
 		rc = -ETIMEDOUT;
+		/*
+		 * Only a run that hangs is repeated; other errors end the
+		 * command.
+		 */
 		for (int k = 0; rc == -ETIMEDOUT && k < ATTEMPTS; k++)
 			rc = run_once(&r, &task[i], &date, &sec, err);
 		if (!rc)
@@ -615,6 +625,7 @@ static size_t *worst(const struct validate *v, size_t *n)
 	for (size_t i = 0; at && i < all; i++)
 		if (has_both(v, i))
 			at[(*n)++] = i;
+	/* qsort() has no argument for the comparison function. */
 	sorted_by = v;
 	if (at)
 		qsort(at, *n, sizeof(*at), by_error);
@@ -790,6 +801,7 @@ static int validate_plot(const struct validate *v, const char *path)
 				      v->prediction[i].slowdown);
 			most = fmax(most, measured(v, i)->mean);
 		}
+	/* The diagonal: predicted as measured. */
 	s = np_figure_shape(f, p, NP_SHAPE_LINE, NP_STYLE_QUIET,
 			    "as measured");
 	np_figure_add(f, s, 0, 0, NAN, NAN);
@@ -850,6 +862,7 @@ static int load(struct validate *v, bool fresh, struct np_err *err)
 		return made;
 	if (rc)
 		return rc;
+	/* Times of other programs or commands cannot be compared. */
 	if (strcmp(old.setup, v->pairs.setup)) {
 		np_pairs_free(&old);
 		return np_errf(err, -EEXIST, "%s has results of other programs "
@@ -937,6 +950,7 @@ static int measure_here(struct validate *v, bool dry_run,
 			     &task, &n))
 		return np_errf(err, -ENOMEM, "out of memory");
 	print_plan(v, s, task, n);
+	/* --dry-run stops behind the plan. */
 	rc = dry_run ? 0 : run_tasks(v, at, s, task, n, err);
 	free(task);
 	if (rc && rc != -ENOMEM)
@@ -954,6 +968,7 @@ static int measure(struct validate *v, bool dry_run, struct np_err *err)
 	char *transport = NULL;
 	int rc = cli_alloc_find(&at, 8, "validate FILE", err);
 
+	/* Install the signal handlers before anything is started. */
 	cli_alloc_stop();
 	if (!rc)
 		rc = cli_alloc_env(&at, err);
@@ -1008,6 +1023,7 @@ static void take_answers(struct validate *v, const struct cli_matrix *m)
 		size_t victim = find(v, cli_matrix_name(m, i / m->n));
 		size_t corunner = find(v, cli_matrix_name(m, i % m->n));
 
+		/* The matrix may have applications that are not in the list. */
 		if (victim == n || corunner == n)
 			continue;
 		v->rc[victim * n + corunner] = m->rc[i];
@@ -1033,6 +1049,7 @@ static int save(struct validate *v, const struct cli_known *k,
 	v->pairs.fabric = k && k->calibrated ? k->cal.fabric : NULL;
 	v->pairs.app = v->pairs.fabric ? app : NULL;
 	rc = np_pairs_save(v->path, &v->pairs, err);
+	/* Both are borrowed from k, which is freed before the pairs. */
 	v->pairs.fabric = NULL;
 	v->pairs.app = NULL;
 	free(app);
@@ -1093,6 +1110,7 @@ static int score(struct validate *v)
 	if (!rc)
 		rc = np_accuracy_best_constant(s, n, &v->constant);
 	for (size_t i = 0; !rc && i < n; i++) {
+		/* Score the best constant in the place of the predictions. */
 		s[i].predicted = v->constant;
 		s[i].low = s[i].high = NAN;
 	}
@@ -1190,6 +1208,7 @@ static int run_validate(const struct cli_cmd *self, int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
+	/* The default name is beside the list of programs. */
 	if (!o.output && asprintf(&path, "%s.pairs.json", o.app) < 0)
 		return cli_fail("out of memory");
 	v.path = o.output ? o.output : path;
