@@ -280,8 +280,8 @@ static int list_text(const struct profiles *all)
 		return CLI_DONE;
 	}
 	printf("%s%-20s %-10s%5s %-10s %-19s %s%s\n", cli_colour(CLI_BOLD),
-	       "Application", "Owner", "Runs", "Last", "Use",
-	       "Synthetic load", cli_colour(CLI_PLAIN));
+	       "Application", "Owner", "Runs", "Last", "Use", "Load levels",
+	       cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < all->n; i++)
 		text_row(&all->row[i]);
 	return CLI_DONE;

@@ -351,7 +351,8 @@ test_pairs_that_were_all_measured_are_compared_without_an_allocation() {
 	contains "repeats" "$OUT" '^Repeats    two runs of a pair differ by 16\.7 percentage points'
 	contains "controls" "$OUT" '^Rejected   halo beside halo: \+20\.0 %'
 	contains "a pair whose runs differ" "$OUT" '^Unsteady   fft beside fft: two runs differ by 30 percentage'
-	contains "the score" "$OUT" '^Error      .*; the best constant \(\+55\.0 %\)'
+	contains "the score" "$(tr -s ' \n' ' ' <<<"$OUT")" \
+		' Error [0-9.]+ percentage points .*; the best constant \(\+55\.0 %\)'
 	contains "the worst pairs" "$OUT" '^(fft|halo) +(fft|halo) +\+55 %'
 	equal "a slowdown in the file" \
 		"$(jq -c '[.program_beside_program[1][] | .mean?]' "$S/list.pairs.json")" \
