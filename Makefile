@@ -60,13 +60,8 @@ LIBRARY := $(filter-out $(if $(HAVE_CAIRO),,plot/np_canvas_cairo.c),$(wildcard \
 SPANK := $(wildcard spank/np_*.c)
 JOBSUBMIT := $(wildcard jobsubmit/np_*.c)
 # What the plugin itself carries into srun: no json-c, no GSL.
-PLUGIN_SRC := spank/spank_netprof.c spank/spank_options.c \
-	spank/spank_node.c spank/spank_slurmd.c spank/np_tracing.c \
-	spank/np_attach.c spank/np_saver_find.c spank/np_saver_msg.c spank/np_notice.c \
-	spank/np_answers.c spank/np_turn.c \
-	spank/np_invite.c spank/np_joiner.c spank/np_order.c spank/np_plan.c \
-	spank/np_program.c \
-	spank/np_script.c \
+PLUGIN_SRC := spank/spank_netprof.c $(addprefix spank/np_,collector.c detach.c \
+	launch.c notice.c rendezvous.c saver_proto.c script.c tracing.c) \
 	profiler/base/np_app.c profiler/base/np_conf.c profiler/base/np_level.c \
 	profiler/base/np_loader.c profiler/base/np_log.c \
 	profiler/base/np_option.c profiler/base/np_read.c \
@@ -302,9 +297,8 @@ $(BUILD)/netprof-attend: $(BUILD)/spank/netprof-attend.o \
 
 # Without libslurm: it runs on every node, all the time.
 $(BUILD)/netprof-saver: $(BUILD)/spank/netprof-saver.o \
-		$(call objs,$(addprefix spank/,np_attach.c np_choice_text.c np_choose.c \
-		np_course.c np_level_run.c np_saver_child.c np_saver_find.c np_saver_msg.c \
-		np_saver_queue.c np_saver_work.c np_traffic.c)) $(BUILD)/libnetprof.a
+		$(call objs,$(addprefix spank/np_,choose.c detach.c saver_proto.c \
+		saver_queue.c)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(JSON) $(GSL) $(LIBM))
 

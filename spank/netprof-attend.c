@@ -1,14 +1,14 @@
 /*
- * netprof-attend: stays beside one flagged step.
+ * netprof-attend: the step collector, which accompanies one flagged step.
  *
- * Started by the SPANK plugin in srun, as the user, with a socket to that
- * (np_attach.h) and the one at which the processes of ours on the step's
- * nodes join it (np_membership.h).  It does nothing until the step has lived
- * for a while; then it finds out where the step runs, has a few pairs of its
- * nodes measure, aggregates what they report into the run record and saves that
- * as it goes.  An interference level, if one was asked for, it starts before the
- * step.  It ends when srun does, however that ends, or the batch script
- * (np_script.h), and never speaks to the user.
+ * It is started by the SPANK plugin in srun, as the user, with a socket to srun
+ * (np_collector.h) and the socket at which probe agents reach it (np_agents.h).
+ * It does nothing until the step has reached a certain age.  Then it finds out
+ * where the step runs, has a few pairs of its nodes measure, aggregates their
+ * reports into the run record, and saves that from time to time.  A load level,
+ * if one was requested, is started before the step.  The collector ends when
+ * srun does, however that ends, or when the batch script does (np_script.h),
+ * and never writes to the user's terminal.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,49 +20,57 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "np_attach.h"
-#include "np_beside.h"
+#include "np_agents.h"
+#include "np_alloc_query.h"
+#include "np_choose.h"
 #include "np_clock.h"
+#include "np_collector.h"
 #include "np_conf.h"
 #include "np_evidence.h"
-#include "np_level_run.h"
-#include "np_measure.h"
+#include "np_launch.h"
 #include "np_memory.h"
-#include "np_order.h"
-#include "np_saver.h"
 #include "np_notice.h"
+#include "np_rendezvous.h"
+#include "np_reports.h"
+#include "np_saver.h"
 #include "np_script.h"
 #include "np_slurm_compat.h"
-#include "np_survey.h"
 
 #define SAVE_EVERY_SEC 10.0
-#define FIRST_SAVE_MS 1000  /* for the store to say that it takes no records */
-#define CHOOSE_MS 3000	    /* for a choice of levels: srun waits for it */
-#define LAST_SAVE_MS 200    /* below what srun waits for "saved" */
-#define SILENT_SEC 30.0	    /* the store does not answer: one line says so */
+#define FIRST_SAVE_MS 1000  /* for the store to refuse records */
+#define CHOOSE_MS 3000	    /* for the choice of a level; srun waits for it */
+#define LAST_SAVE_MS 200    /* less than srun waits for "saved" */
+/* The log is told that the store does not answer after this. */
+#define SILENT_SEC 30.0
 #define NEIGHBOURS_FIRST_SEC 3.0
-#define NEIGHBOURS_EVERY_SEC 60.0 /* below Slurm's MinJobAge of 300 */
-#define NEIGHBOURS_PART 0.25	  /* later, once in so much of the run so far */
-/* 10,000 jobs, as many as slurmctld has by default, of 2 to 3 KB each */
+#define NEIGHBOURS_EVERY_SEC 60.0 /* less than Slurm's MinJobAge of 300 */
+/* Later, queries are repeated after each such part of the run so far. */
+#define NEIGHBOURS_PART 0.25
+/*
+ * Memory for the list of jobs: 10,000, which is slurmctld's default limit, of 2
+ * to 3 KB each.
+ */
 #define NEIGHBOURS_BYTES (32.0 * (1 << 20))
-#define LAST_WORDS_SEC 0.2	  /* of probes that end with the step's tasks */
+/* For the last reports of probes that end with the step's tasks. */
+#define LAST_REPORT_SEC 0.2
 #define TICK_SEC 0.1
 
-struct attend {
+struct collector {
 	struct np_order order;
 	struct np_conf conf;
 	struct np_saver saver;
 	struct np_record *r;
 	struct np_survey where;
-	struct np_measure m;
+	struct np_agents agents;
 	struct np_script script;
-	double born_sec, next_save_sec, next_neighbours_sec; /* monotonic */
-	double asked_sec; /* when the first request was made that the saver has
-			   * not answered */
+	/* CLOCK_MONOTONIC */
+	double start_sec, next_save_sec, next_neighbours_sec;
+	double request_sec; /* time of the first request that the saver has not
+			   * answered */
 	struct np_memory memory;
-	char short_why[NP_MEMORY_TEXT]; /* "": there is memory enough */
-	bool neighbours_known; /* since the last look */
-	bool ready_said, srun_gone, told; /* told: one log line is enough */
+	char short_why[NP_MEMORY_TEXT]; /* "": memory is not short */
+	bool neighbours_known; /* the last query succeeded */
+	bool ready_said, srun_gone, logged; /* told: one log line is enough */
 };
 
 static volatile sig_atomic_t stop_asked;
@@ -73,112 +81,115 @@ static void on_signal(int sig)
 	stop_asked = 1;
 }
 
-static void tell(struct attend *a, const char *what, const char *cause)
+static void log_once(struct collector *c, const char *what, const char *cause)
 {
-	if (a->told)
+	if (c->logged)
 		return;
-	a->told = true;
-	np_notice(a->conf.store, "step %u.%u (%s) %s: %s", a->order.job_id,
-	       a->order.step_id, a->order.app, what, cause);
+	c->logged = true;
+	np_notice(c->conf.store, "step %u.%u (%s) %s: %s", c->order.job_id,
+		  c->order.step_id, c->order.app, what, cause);
 }
 
-static void say(const char *line)
+static void say_to_srun(const char *line)
 {
 	if (write(STDOUT_FILENO, line, strlen(line)) < 0)
-		return; /* srun is gone: nobody waits for it */
+		return; /* srun has ended, so nobody waits for it */
 }
 
 /* ---- the record ---- */
 
-/* The date up to which the step has been seen to run. */
-static double seen_until(const struct attend *a)
+/* Date until which the step is known to have run. */
+static double seen_until(const struct collector *c)
 {
 	double now = np_date_sec();
 
-	return isnan(a->m.program_end_sec) ? now :
-	       now - (np_mono_sec() - a->m.program_end_sec);
+	return isnan(c->agents.reports.program_end_sec) ?
+		       now :
+		       now - (np_mono_sec() -
+			      c->agents.reports.program_end_sec);
 }
 
-/* With the saver; what becomes of it is heard later. */
-static int save(struct attend *a)
+/* Send the record to the saver; the reply is read later. */
+static int save(struct collector *c)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
-	a->r->end = seen_until(a);
-	if (a->saver.answered == a->saver.seq)
-		a->asked_sec = np_mono_sec();
-	rc = np_saver_save(&a->saver, a->r, &err);
+	c->r->end = seen_until(c);
+	if (c->saver.answered == c->saver.seq)
+		c->request_sec = np_mono_sec();
+	rc = np_saver_save(&c->saver, c->r, &err);
 	if (rc)
-		tell(a, "is not saved", err.text);
-	a->next_save_sec = np_mono_sec() + SAVE_EVERY_SEC;
+		log_once(c, "is not saved", err.text);
+	c->next_save_sec = np_mono_sec() + SAVE_EVERY_SEC;
 	return rc;
 }
 
-/* The saver keeps what it has until the store answers. */
-static void check_saver(struct attend *a)
+/* The saver keeps its requests until the store answers. */
+static void check_saver(struct collector *c)
 {
 	char why[PATH_MAX + 64];
 
-	if (a->saver.answered == a->saver.seq && a->saver.rc) {
-		tell(a, "is not saved", a->saver.why);
-	} else if (a->saver.answered != a->saver.seq &&
-		   np_mono_sec() - a->asked_sec > SILENT_SEC) {
+	if (c->saver.answered == c->saver.seq && c->saver.rc) {
+		log_once(c, "is not saved", c->saver.why);
+	} else if (c->saver.answered != c->saver.seq &&
+		   np_mono_sec() - c->request_sec > SILENT_SEC) {
 		snprintf(why, sizeof(why), "%s has not answered for %.0f s",
-			 a->conf.store, SILENT_SEC);
-		tell(a, "is not saved yet", why);
+			 c->conf.store, SILENT_SEC);
+		log_once(c, "is not saved yet", why);
 	}
 }
 
-/* With the store, or for the saver to finish; srun does not wait for more. */
-static void save_at_last(struct attend *a)
+/* Save to the store, or at least to the saver; srun does not wait longer. */
+static void save_at_last(struct collector *c)
 {
 	struct np_err err = NP_ERR_INIT;
-	int rc = save(a);
+	int rc = save(c);
 
 	if (!rc)
-		rc = np_saver_wait(&a->saver, LAST_SAVE_MS, &err);
-	if (rc == -EPIPE && !save(a))
-		rc = np_saver_wait(&a->saver, LAST_SAVE_MS, &err);
+		rc = np_saver_wait(&c->saver, LAST_SAVE_MS, &err);
+	if (rc == -EPIPE && !save(c))
+		rc = np_saver_wait(&c->saver, LAST_SAVE_MS, &err);
 	if (rc && rc != -ETIMEDOUT)
-		tell(a, "is not saved", err.text);
+		log_once(c, "is not saved", err.text);
 }
 
 /* ---- srun ---- */
 
-static void program_starts(struct attend *a)
+static void program_starts(struct collector *c)
 {
-	a->m.program_start_sec = np_mono_sec();
-	a->r->alone_sec = np_date_sec() - a->r->start;
+	c->agents.reports.program_start_sec = np_mono_sec();
+	c->r->alone_sec = np_date_sec() - c->r->start;
 }
 
-static void program_ends(struct attend *a)
+static void program_ends(struct collector *c)
 {
-	if (isnan(a->m.program_end_sec))
-		a->m.program_end_sec = np_mono_sec();
-	a->srun_gone = true;
+	if (isnan(c->agents.reports.program_end_sec))
+		c->agents.reports.program_end_sec = np_mono_sec();
+	c->srun_gone = true;
 }
 
 /*
- * An MPI's daemon that mpirun did not wait for ends in error, for want of it,
- * when the program has long ended well.  A signal tells of a job's end.
+ * The daemon of an MPI for which mpirun did not wait ends in error, as it lost
+ * mpirun, long after the program ended well.  A signal tells of the end of a
+ * job.
  */
-static void keep_exit_code(struct attend *a, long code)
+static void keep_exit_code(struct collector *c, long code)
 {
-	a->r->exit_code = a->order.launcher && code < 128 ? 0 : code;
+	c->r->exit_code = c->order.launcher && code < 128 ? 0 : code;
 }
 
-static void hear(struct attend *a, char *line)
+static void on_srun_line(struct collector *c, char *line)
 {
 	if (!strcmp(line, "start")) {
-		program_starts(a);
+		program_starts(c);
 	} else if (!strncmp(line, "exit ", 5)) {
-		keep_exit_code(a, strtol(line + 5, NULL, 10));
-		program_ends(a);
+		keep_exit_code(c, strtol(line + 5, NULL, 10));
+		program_ends(c);
 	}
 }
 
-static void read_srun(struct attend *a)
+static void read_srun(struct collector *c)
 {
 	char buf[128];
 	ssize_t got = read(STDIN_FILENO, buf, sizeof(buf) - 1);
@@ -186,150 +197,154 @@ static void read_srun(struct attend *a)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got <= 0) {
-		program_ends(a);
+		program_ends(c);
 		return;
 	}
 	buf[got] = '\0';
 	for (char *save_ptr, *line = strtok_r(buf, "\n", &save_ptr); line;
 	     line = strtok_r(NULL, "\n", &save_ptr))
-		hear(a, line);
+		on_srun_line(c, line);
 }
 
 /* ---- the batch script ---- */
 
-/* Anybody can take the names of its sockets; whoever does is not known. */
-static void listen_for_script(struct attend *a)
+/* Any user can bind these socket names, and it is not known who did. */
+static void listen_for_script(struct collector *c)
 {
-	uint32_t job_id = a->order.het_job_id ? a->order.het_job_id :
-						a->order.job_id;
-	int rc = np_script_listen(&a->script, job_id);
+	uint32_t job_id = c->order.het_job_id ? c->order.het_job_id :
+						c->order.job_id;
+	int rc = np_script_listen(&c->script, job_id);
 
 	if (!rc)
 		return;
-	np_record_note(a->r, "the end of the batch script is not heard: %s",
+	np_record_note(c->r, "the end of the batch script is not heard: %s",
 		       strerror(-rc));
-	np_notice(a->conf.store, "step %u.%u (%s): if the batch script ends "
+	np_notice(c->conf.store,
+		  "step %u.%u (%s): if the batch script ends "
 		  "first, the record stays as it is then: all %d sockets "
 		  "netprof/%u/* are taken by other steps of the job or by "
-		  "another user: %s", a->order.job_id, a->order.step_id,
-		  a->order.app, NP_SCRIPT_SLOTS, job_id, strerror(-rc));
+		  "another user: %s",
+		  c->order.job_id, c->order.step_id, c->order.app,
+		  NP_SCRIPT_SLOTS, job_id, strerror(-rc));
 }
 
-/* What still runs is killed with it. */
-static void script_ends(struct attend *a, int code)
+/* What still runs is killed along with the script. */
+static void script_ends(struct collector *c, int code)
 {
-	bool runs = a->order.runner && !kill((pid_t)a->order.runner, 0);
+	bool runs = c->order.runner && !kill((pid_t)c->order.runner, 0);
 
-	if (a->srun_gone)
+	if (c->srun_gone)
 		return;
-	keep_exit_code(a, runs ? 128 + SIGKILL : code);
-	program_ends(a);
+	keep_exit_code(c, runs ? 128 + SIGKILL : code);
+	program_ends(c);
 }
 
-/* ---- the course of a step ---- */
+/* ---- the measurement of a step ---- */
 
-static void wait_for_news(struct attend *a, double until_sec)
+static void wait_for_events(struct collector *c, double until_sec)
 {
 	struct pollfd p[3 + NP_MEMBERSHIP_FDS];
 	double left = until_sec - np_mono_sec();
 	size_t n = 3;
 	int code;
 
-	p[0] = (struct pollfd){ .fd = a->srun_gone ? -1 : STDIN_FILENO,
+	p[0] = (struct pollfd){ .fd = c->srun_gone ? -1 : STDIN_FILENO,
 				.events = POLLIN };
-	p[1] = (struct pollfd){ .fd = a->script.fd, .events = POLLIN };
-	p[2] = (struct pollfd){ .fd = a->saver.fd, .events = POLLIN };
-	n += np_membership_poll(a->m.members, p + n);
-	/* At most a second, so that what has ended is noticed. */
+	p[1] = (struct pollfd){ .fd = c->script.fd, .events = POLLIN };
+	p[2] = (struct pollfd){ .fd = c->saver.fd, .events = POLLIN };
+	n += np_membership_poll(c->agents.members, p + n);
+	/* Wait at most a second, so that ended processes are noticed. */
 	poll(p, n, left <= 0 ? 0 : (int)ceil(fmin(left, 1.0) * 1000));
 	if (p[0].revents)
-		read_srun(a);
-	if (p[1].revents && np_script_hear(&a->script, &code))
-		script_ends(a, code);
+		read_srun(c);
+	if (p[1].revents && np_script_hear(&c->script, &code))
+		script_ends(c, code);
 	if (p[2].revents)
-		np_saver_hear(&a->saver);
-	np_measure_serve(&a->m, np_mono_sec());
+		np_saver_hear(&c->saver);
+	np_agents_serve(&c->agents, np_mono_sec());
 }
 
 /*
- * Nothing of ours happens in a step's first seconds, anywhere; members that
- * come meanwhile wait at the socket.
+ * In a step's first seconds nothing happens anywhere.  Agents that connect
+ * meanwhile wait in the listen backlog.
  */
-static bool is_too_short(struct attend *a)
+static bool is_too_short(struct collector *c)
 {
-	double until = a->born_sec + a->m.after_sec, left;
+	double until = c->start_sec + c->agents.after_sec, left;
 
-	while (!a->srun_gone && !stop_asked &&
+	while (!c->srun_gone && !stop_asked &&
 	       (left = until - np_mono_sec()) > 0) {
 		struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
 
 		if (poll(&p, 1, left > 60 ? 60000 : (int)(left * 1000) + 1) > 0)
-			read_srun(a);
+			read_srun(c);
 	}
-	return a->srun_gone || stop_asked;
+	return c->srun_gone || stop_asked;
 }
 
-/* Blocks inside the run, beside one level after the other. */
-static void begin_course(struct attend *a)
+/* Measurement intervals within the run, under one level after the other. */
+static void begin_schedule(struct collector *c)
 {
-	a->m.course = np_course_new(a->r, &a->saver.choice.history);
-	a->r->blocks_scope = strdup(np_describe_scope(&a->where));
-	if (!a->m.course || !a->r->blocks_scope)
-		np_record_note(a->r, "no blocks: out of memory");
+	c->agents.reports.course =
+		np_course_new(c->r, &c->saver.choice.history);
+	c->r->blocks_scope = strdup(np_describe_scope(&c->where));
+	if (!c->agents.reports.course || !c->r->blocks_scope)
+		np_record_note(c->r, "no blocks: out of memory");
 }
 
-/* The saver looks into the store, and saves the record with the choice. */
-static int ask_for_level(struct attend *a, struct np_err *err)
+/* The saver looks into the store, and saves the record with its choice. */
+static int ask_for_level(struct collector *c, struct np_err *err)
 {
-	char *nodes = np_hosts_compress(&a->where.level);
+	char *nodes = np_hosts_compress(&c->where.level);
 	int rc = nodes ? 0 : np_errf(err, -ENOMEM, "out of memory");
 
-	a->r->end = seen_until(a);
-	a->r->blocks_nodes = (uint32_t)a->where.level.n;
+	c->r->end = seen_until(c);
+	c->r->blocks_nodes = (uint32_t)c->where.level.n;
 	if (!rc)
-		rc = np_saver_choose(&a->saver, a->r,
-				     np_describe_scope(&a->where), nodes,
-				     a->where.scope == NP_SCOPE_LEAF ?
-					     a->conf.calibrate_share : 0,
+		rc = np_saver_choose(&c->saver, c->r,
+				     np_describe_scope(&c->where), nodes,
+				     c->where.scope == NP_SCOPE_LEAF ?
+					     c->conf.calibrate_share :
+					     0,
 				     np_date_sec(), err);
 	if (!rc)
-		rc = np_saver_wait(&a->saver, CHOOSE_MS, err);
+		rc = np_saver_wait(&c->saver, CHOOSE_MS, err);
 	free(nodes);
 	return rc;
 }
 
 /*
- * The level that the curve needs most.  If it needs none, or that cannot be
- * told, srun need not wait and the program runs alone.
+ * Use the level that the sensitivity curve needs most.  If it needs none, or
+ * that cannot be told, srun need not wait and the program runs alone.
  */
-static void choose_level(struct attend *a)
+static void choose_level(struct collector *c)
 {
-	const struct np_choice *c = &a->saver.choice;
+	const struct np_choice *choice = &c->saver.choice;
 	struct np_err err = NP_ERR_INIT;
 
-	a->order.level[0] = '\0';
-	if (ask_for_level(a, &err))
-		np_record_note(a->r, "no level was chosen: %s", err.text);
+	c->order.level[0] = '\0';
+	if (ask_for_level(c, &err))
+		np_record_note(c->r, "no level was chosen: %s", err.text);
 	else
-		strcpy(a->order.level, c->level);
-	if (c->history.n_levels)
-		begin_course(a);
-	else if (c->complete)
-		np_record_note(a->r, "the curve was complete: no level");
-	if (!a->m.course)
-		a->r->blocks_nodes = 0;
-	if (!a->order.level[0] && !a->m.course) {
-		say("ready\n");
-		a->ready_said = true;
-		a->m.program_start_sec = np_mono_sec();
+		strcpy(c->order.level, choice->level);
+	if (choice->history.n_levels)
+		begin_schedule(c);
+	else if (choice->complete)
+		np_record_note(c->r, "the curve was complete: no level");
+	if (!c->agents.reports.course)
+		c->r->blocks_nodes = 0;
+	if (!c->order.level[0] && !c->agents.reports.course) {
+		say_to_srun("ready\n");
+		c->ready_said = true;
+		c->agents.reports.program_start_sec = np_mono_sec();
 	}
 }
 
-static int describe_level(struct attend *a, struct np_err *err)
+static int describe_level(struct collector *c, struct np_err *err)
 {
-	char *nodes = np_hosts_compress(&a->where.level);
-	int rc = nodes ? np_level_run_note(a->r, a->order.level,
-					   np_describe_scope(&a->where), nodes,
+	char *nodes = np_hosts_compress(&c->where.level);
+	int rc = nodes ? np_level_run_note(c->r, c->order.level,
+					   np_describe_scope(&c->where), nodes,
 					   err) :
 			 np_errf(err, -ENOMEM, "out of memory");
 
@@ -337,220 +352,222 @@ static int describe_level(struct attend *a, struct np_err *err)
 	return rc;
 }
 
-/* No use in measuring what cannot be kept; but a store may be late. */
-static int save_first(struct attend *a, struct np_err *err)
+/*
+ * There is no use in measuring what cannot be stored; but a store may be late.
+ */
+static int save_first(struct collector *c, struct np_err *err)
 {
 	int rc;
 
-	a->r->end = seen_until(a);
-	a->asked_sec = np_mono_sec();
-	a->next_save_sec = a->asked_sec + SAVE_EVERY_SEC;
-	rc = np_saver_save(&a->saver, a->r, err);
+	c->r->end = seen_until(c);
+	c->request_sec = np_mono_sec();
+	c->next_save_sec = c->request_sec + SAVE_EVERY_SEC;
+	rc = np_saver_save(&c->saver, c->r, err);
 	if (!rc)
-		rc = np_saver_wait(&a->saver, FIRST_SAVE_MS, err);
+		rc = np_saver_wait(&c->saver, FIRST_SAVE_MS, err);
 	return rc == -ETIMEDOUT ? 0 : rc;
 }
 
-static int begin(struct attend *a, struct np_err *err)
+static int begin(struct collector *c, struct np_err *err)
 {
 	int rc;
 
 	slurm_init(NULL);
-	rc = np_describe_step(a->r, &a->order, &a->conf, np_date_sec() -
-			      (np_mono_sec() - a->born_sec), err);
+	rc = np_describe_step(c->r, &c->order, &c->conf,
+			      np_date_sec() - (np_mono_sec() - c->start_sec),
+			      err);
 	if (!rc)
-		rc = np_survey_make(&a->order, a->conf.probe_nodes, a->r,
-				    &a->where, err);
-	if (!rc && !strcmp(a->order.level, NP_ORDER_AUTO))
-		choose_level(a);
-	if (!rc && a->order.level[0])
-		rc = describe_level(a, err);
+		rc = np_survey_make(&c->order, c->conf.probe_nodes, c->r,
+				    &c->where, err);
+	if (!rc && !strcmp(c->order.level, NP_ORDER_AUTO))
+		choose_level(c);
+	if (!rc && c->order.level[0])
+		rc = describe_level(c, err);
 	if (!rc)
-		rc = save_first(a, err);
-	a->m.expected = np_invite_count(&a->m.invite, (uint32_t)
-					a->where.step.n - a->order.launcher);
-	if (!rc && a->order.launcher)
-		np_measure_join_here(&a->m);
-	if (!rc && (a->order.level[0] || a->m.course))
-		rc = np_measure_start_level(&a->m, np_mono_sec(), err);
+		rc = save_first(c, err);
+	if (!rc)
+		rc = np_agents_begin(&c->agents, np_mono_sec(), err);
 	return rc;
 }
 
-/* Others come and go: rarer as the run gets longer, so that it stays few. */
-static void look_for_neighbours(struct attend *a)
+/*
+ * Neighbours change.  Ask less often as the run gets longer, so that queries
+ * stay few.
+ */
+static void query_neighbours(struct collector *c)
 {
 	struct np_err err = NP_ERR_INIT;
-	double so_far = np_mono_sec() - a->born_sec;
+	double so_far = np_mono_sec() - c->start_sec;
 
-	a->neighbours_known = false;
-	if (np_memory_short(&a->memory, NEIGHBOURS_BYTES, err.text))
-		np_record_note(a->r, "neighbours are not known: %s", err.text);
-	else if (np_beside_look(a->where.leaves, &a->where.step, seen_until(a),
-			   a->order.het_job_id, a->r, &err))
-		np_record_note(a->r, "neighbours are not known: %s", err.text);
+	c->neighbours_known = false;
+	if (np_memory_short(&c->memory, NEIGHBOURS_BYTES, err.text))
+		np_record_note(c->r, "neighbours are not known: %s", err.text);
+	else if (np_beside_look(c->where.leaves, &c->where.step, seen_until(c),
+				c->order.het_job_id, c->r, &err))
+		np_record_note(c->r, "neighbours are not known: %s", err.text);
 	else
-		a->neighbours_known = true;
-	a->next_neighbours_sec = np_mono_sec() + fmax(NEIGHBOURS_EVERY_SEC,
-						  NEIGHBOURS_PART * so_far);
+		c->neighbours_known = true;
+	c->next_neighbours_sec = np_mono_sec() + fmax(NEIGHBOURS_EVERY_SEC,
+						      NEIGHBOURS_PART * so_far);
 }
 
-static bool has_led_in(const struct attend *a)
+static bool srun_waits(const struct collector *c)
 {
-	if (a->m.course)
-		return np_course_is_led_in(a->m.course);
-	return np_aggregate_level_age(a->m.aggregate, np_mono_sec()) >=
-	       a->conf.lead_in_sec;
+	return !c->ready_said &&
+	       (c->order.level[0] || c->agents.reports.course);
 }
 
-static bool srun_waits(const struct attend *a)
+static void level_is_ready(struct collector *c)
 {
-	return !a->ready_said && (a->order.level[0] || a->m.course);
-}
-
-static void level_is_ready(struct attend *a)
-{
-	if (!srun_waits(a) || !has_led_in(a))
+	if (!srun_waits(c) ||
+	    !np_reports_is_led_in(&c->agents.reports, np_mono_sec()))
 		return;
-	say("ready\n");
-	a->ready_said = true;
+	say_to_srun("ready\n");
+	c->ready_said = true;
 }
 
-static void tick(struct attend *a)
+static void tick(struct collector *c)
 {
 	char cause[NP_ERR_LEN + NP_MEMBERSHIP_TEXT];
 	const char *what;
 
-	if (np_measure_tick(&a->m, np_mono_sec(), &what, cause,
-			    sizeof(cause)) && !a->srun_gone) {
-		np_record_note(a->r, "%s ended before the step: %s", what,
+	if (np_agents_tick(&c->agents, np_mono_sec(), &what, cause,
+			   sizeof(cause)) &&
+	    !c->srun_gone) {
+		np_record_note(c->r, "%s ended before the step: %s", what,
 			       cause);
-		tell(a, what, cause);
+		log_once(c, what, cause);
 	}
-	level_is_ready(a);
-	if (np_mono_sec() >= a->next_neighbours_sec)
-		look_for_neighbours(a);
-	if (np_mono_sec() >= a->next_save_sec)
-		save(a);
-	check_saver(a);
+	level_is_ready(c);
+	if (np_mono_sec() >= c->next_neighbours_sec)
+		query_neighbours(c);
+	if (np_mono_sec() >= c->next_save_sec)
+		save(c);
+	check_saver(c);
 }
 
-static double next_wake_sec(const struct attend *a)
+static double next_wake_sec(const struct collector *c)
 {
-	double next = fmin(a->next_save_sec, a->next_neighbours_sec);
+	double next = fmin(c->next_save_sec, c->next_neighbours_sec);
 
-	if (!a->m.picked || srun_waits(a) || a->m.block)
+	if (!c->agents.picked || srun_waits(c) || c->agents.block)
 		return np_mono_sec() + TICK_SEC;
-	return a->m.course ? fmin(next, np_course_due_sec(a->m.course)) : next;
+	return c->agents.reports.course ?
+		       fmin(next, np_course_due_sec(c->agents.reports.course)) :
+		       next;
 }
 
-static bool memory_is_short(struct attend *a)
+static bool memory_is_short(struct collector *c)
 {
-	return a->short_why[0] || np_memory_short(&a->memory, 0, a->short_why);
+	return c->short_why[0] || np_memory_short(&c->memory, 0, c->short_why);
 }
 
-/* For want of memory we leave, and the program goes on. */
-static void attend_step(struct attend *a)
+/* When memory is short the collector leaves, and the program goes on. */
+static void measure_step(struct collector *c)
 {
-	while (!a->srun_gone && !stop_asked && !memory_is_short(a)) {
-		wait_for_news(a, next_wake_sec(a));
-		tick(a);
+	while (!c->srun_gone && !stop_asked && !memory_is_short(c)) {
+		wait_for_events(c, next_wake_sec(c));
+		tick(c);
 	}
-	if (!a->srun_gone && a->short_why[0]) {
-		np_record_note(a->r, "not measured further: %s", a->short_why);
-		tell(a, "is not measured further", a->short_why);
+	if (!c->srun_gone && c->short_why[0]) {
+		np_record_note(c->r, "not measured further: %s", c->short_why);
+		log_once(c, "is not measured further", c->short_why);
 	}
-	program_ends(a);
+	program_ends(c);
 }
 
-/* Nobody of the level hears a signal unless it does not leave when asked to. */
-static void end_level(struct attend *a)
+/* The level's processes get no signal unless they do not end when asked to. */
+static void end_level(struct collector *c)
 {
 	struct np_sidestep_end end = { .asked_sec = np_mono_sec() };
 	int sig = 0;
 
-	while (np_measure_end(&a->m), !np_measure_all_gone(&a->m) && sig >= 0) {
-		if (sig)
-			np_level_steps_signal(&a->m.level_steps, sig);
-		wait_for_news(a, np_mono_sec() + TICK_SEC / 10);
+	while (np_agents_end(&c->agents, sig),
+	       np_agents_left(&c->agents) && sig >= 0) {
+		wait_for_events(c, np_mono_sec() + TICK_SEC / 10);
 		sig = np_sidestep_end_due(&end, np_mono_sec());
 	}
-	if (a->r->level)
-		np_aggregate_level_done(a->m.aggregate,
-					a->m.program_end_sec);
+	if (c->r->level)
+		np_aggregate_level_done(c->agents.reports.aggregate,
+					c->agents.reports.program_end_sec);
 }
 
-static bool is_complete(const struct attend *a)
+static bool is_complete(const struct collector *c)
 {
-	return !a->short_why[0] && np_measure_complete(&a->m);
+	return !c->short_why[0] && np_agents_are_complete(&c->agents);
 }
 
 /*
- * Quiet moments of the run tell of the idle network, where nobody else's job
- * was on its leaves and nobody has measured that yet.
+ * Quiet moments of the run show the idle network, provided that no other job
+ * used its leaf switches. netprof-saver drops the record if it adds nothing.
  */
-static void keep_idle(struct attend *a)
+static void save_idle(struct collector *c)
 {
-	struct np_record *idle = np_counters_idle(a->m.counters);
+	struct np_record *idle = np_counters_idle(c->agents.reports.counters);
 	struct np_err err = NP_ERR_INIT;
 
-	if (idle && a->neighbours_known && !np_run_has_neighbours(a->r) &&
-	    !a->r->suspended && strcmp(a->r->app, NP_IDLE_APP) &&
-	    np_saver_save(&a->saver, idle, &err))
-		tell(a, "saves no idle network", err.text);
+	if (idle && c->neighbours_known && !np_run_has_neighbours(c->r) &&
+	    !c->r->suspended && strcmp(c->r->app, NP_IDLE_APP) &&
+	    np_saver_save(&c->saver, idle, &err))
+		log_once(c, "saves no idle network", err.text);
 	np_record_free(idle);
 }
 
-/* srun waits for "saved": first what is known by now. */
-static void finish(struct attend *a)
+/* srun waits for "saved", so what is known by now is saved first. */
+static void finish(struct collector *c)
 {
-	double until = np_mono_sec() + LAST_WORDS_SEC;
+	double until = np_mono_sec() + LAST_REPORT_SEC;
 
 	do
-		wait_for_news(a, fmin(until, np_mono_sec() + TICK_SEC / 10));
-	while (!np_measure_probes_gone(&a->m) && np_mono_sec() < until);
-	a->r->state = is_complete(a) ? NP_RUN_COMPLETE : NP_RUN_CUT;
-	if (!a->m.picked && !a->told)
-		np_record_note(a->r, "the step ended before the probes began");
-	save_at_last(a);
-	say("saved\n");
-	end_level(a);
-	if (is_complete(a))
-		a->r->state = NP_RUN_COMPLETE;
-	if (!a->short_why[0])
-		look_for_neighbours(a);
-	save_at_last(a);
-	if (!a->short_why[0])
-		keep_idle(a);
+		wait_for_events(c, fmin(until, np_mono_sec() + TICK_SEC / 10));
+	while (np_agents_left(&c->agents) == NP_LEFT_PROBES &&
+	       np_mono_sec() < until);
+	c->r->state = is_complete(c) ? NP_RUN_COMPLETE : NP_RUN_CUT;
+	if (!c->agents.picked && !c->logged)
+		np_record_note(c->r, "the step ended before the probes began");
+	save_at_last(c);
+	say_to_srun("saved\n");
+	end_level(c);
+	if (is_complete(c))
+		c->r->state = NP_RUN_COMPLETE;
+	if (!c->short_why[0])
+		query_neighbours(c);
+	save_at_last(c);
+	if (!c->short_why[0])
+		save_idle(c);
 }
 
-static int take_invite(struct attend *a, struct np_err *err)
+static int read_rendezvous(struct collector *c, struct np_err *err)
 {
 	const char *text = getenv(NP_INVITE_ENV);
 
-	long component = fmax(a->order.het_component, 0);
+	long component = fmax(c->order.het_component, 0);
 
-	if (!text || np_invite_find(text, (size_t)component, &a->m.invite))
-		return np_errf(err, -EINVAL, "netprof-attend is started by the "
+	if (!text || np_invite_find(text, (size_t)component, &c->agents.invite))
+		return np_errf(err, -EINVAL,
+			       "netprof-attend is started by the "
 			       "SPANK plugin, not by hand");
-	a->m.after_sec = np_invite_after_sec(&a->m.invite, a->order.n_nodes);
+	c->agents.after_sec =
+		np_invite_after_sec(&c->agents.invite, c->order.n_nodes);
 	fcntl(NP_ATTACH_LISTEN_FD, F_SETFD, FD_CLOEXEC);
 	return 0;
 }
 
-static int prepare(struct attend *a, int argc, char **argv, struct np_err *err)
+static int prepare(struct collector *c, int argc, char **argv,
+		   struct np_err *err)
 {
-	if (np_order_from_argv(argc, argv, &a->order, err) ||
-	    take_invite(a, err) || np_conf_from_environment(&a->conf, err))
+	if (np_order_from_argv(argc, argv, &c->order, err) ||
+	    read_rendezvous(c, err) || np_conf_from_environment(&c->conf, err))
 		return -EINVAL;
-	for (size_t i = 0; i < a->order.n_settings; i++)
-		if (np_conf_set(&a->conf, a->order.setting[i], err))
+	for (size_t i = 0; i < c->order.n_settings; i++)
+		if (np_conf_set(&c->conf, c->order.setting[i], err))
 			return -EINVAL;
-	a->r = np_record_new();
-	a->m.order = &a->order;
-	a->m.conf = &a->conf;
-	a->m.where = &a->where;
-	a->m.r = a->r;
-	return a->r ? np_measure_init(&a->m, NP_ATTACH_LISTEN_FD) : -ENOMEM;
+	c->r = np_record_new();
+	c->agents.order = &c->order;
+	c->agents.where = &c->where;
+	c->agents.reports.conf = &c->conf;
+	c->agents.reports.r = c->r;
+	return c->r ? np_agents_init(&c->agents, NP_ATTACH_LISTEN_FD) : -ENOMEM;
 }
 
 static void catch_signals(void)
@@ -563,21 +580,22 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* Nothing is started, asked or kept for such a step. */
-static int leave_alone(struct attend *a)
+/* Nothing is started, asked or stored for such a step. */
+static int skip_step(struct collector *c)
 {
 	char why[96];
 
-	say("saved\n");
-	snprintf(why, sizeof(why), "too short: it ended within its first %.1f s",
-		 a->m.after_sec);
-	tell(a, "is not measured", why);
+	say_to_srun("saved\n");
+	snprintf(why, sizeof(why),
+		 "too short: it ended within its first %.1f s",
+		 c->agents.after_sec);
+	log_once(c, "is not measured", why);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	static struct attend a = {
+	static struct collector c = {
 		.saver = NP_SAVER_INIT, .script = NP_SCRIPT_INIT,
 	};
 	struct np_err err = NP_ERR_INIT;
@@ -586,29 +604,30 @@ int main(int argc, char **argv)
 	catch_signals();
 	np_memory_yield();
 	fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
-	np_conf_init(&a.conf);
-	a.saver.conf = &a.conf;
-	a.born_sec = np_mono_sec();
-	if (prepare(&a, argc, argv, &err)) {
-		tell(&a, "is not measured", err.text);
+	np_conf_init(&c.conf);
+	c.saver.conf = &c.conf;
+	c.start_sec = np_mono_sec();
+	if (prepare(&c, argc, argv, &err)) {
+		log_once(&c, "is not measured", err.text);
 		return 1;
 	}
-	a.m.program_start_sec = a.order.level[0] ? NAN : a.born_sec;
-	a.m.program_end_sec = NAN;
-	a.next_neighbours_sec = a.born_sec + NEIGHBOURS_FIRST_SEC;
-	if (!a.order.level[0] && is_too_short(&a))
-		return leave_alone(&a);
-	listen_for_script(&a);
-	np_memory_open(&a.memory, "/proc/self");
-	rc = memory_is_short(&a) ? np_errf(&err, -ENOMEM, "%s", a.short_why) :
-	     begin(&a, &err);
-	if (rc == -ESRCH && a.order.het_component >= 0)
+	c.agents.reports.program_start_sec = c.order.level[0] ? NAN :
+								c.start_sec;
+	c.agents.reports.program_end_sec = NAN;
+	c.next_neighbours_sec = c.start_sec + NEIGHBOURS_FIRST_SEC;
+	if (!c.order.level[0] && is_too_short(&c))
+		return skip_step(&c);
+	listen_for_script(&c);
+	np_memory_open(&c.memory, "/proc/self");
+	rc = memory_is_short(&c) ? np_errf(&err, -ENOMEM, "%s", c.short_why) :
+				   begin(&c, &err);
+	if (rc == -ESRCH && c.order.het_component >= 0)
 		return 0; /* the step has no part in this component */
 	if (rc) {
-		tell(&a, "is not measured", err.text);
+		log_once(&c, "is not measured", err.text);
 		return 1;
 	}
-	attend_step(&a);
-	finish(&a);
+	measure_step(&c);
+	finish(&c);
 	return 0;
 }

@@ -1,9 +1,11 @@
 /*
- * netprof-mpi PID: says which MPI a process has, or what it has started.
+ * netprof-mpi PID: tells which MPI library a process has, or one that it
+ * started.
  *
- * netprof-join starts it beside a probe, with the attendant as its standard
- * output, and ends it with the probe.  Scripts and mpirun start programs later:
- * it looks again, ever more seldom, until there is an MPI or the process ends.
+ * netprof-join starts it beside a probe, with the collector as its standard
+ * output, and ends it with the probe.  Scripts and mpirun start programs later,
+ * so it looks again at growing intervals until there is an MPI or the process
+ * ends.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -12,7 +14,7 @@
 #include "np_mpi.h"
 #include "np_watch.h"
 
-#define LONGEST_MS (16384 * 1000) /* pause: the last look is after 9 hours */
+#define LONGEST_MS (16384 * 1000) /* longest pause, after 9 hours */
 
 int main(int argc, char **argv)
 {
@@ -30,7 +32,9 @@ int main(int argc, char **argv)
 	for (int ms = 0; ms <= LONGEST_MS && !poll(&p, 1, ms) &&
 	     !np_watch_over(&w); ms = ms ? 2 * ms : 1000)
 		if (np_mpi_find((pid_t)pid, mpi)) {
-			/* One write: the probe says its own there. */
+			/*
+			 * A single write, because the probe writes there, too.
+			 */
 			printf("mpi %s\n", mpi);
 			break;
 		}

@@ -1,52 +1,331 @@
 /*
  * netprof-saver: writes to the store for the flagged steps of a node.
  *
- * The store may be on a file system whose server is lost; who touches it then
- * sleeps, cannot be killed, and keeps a job from ending if it belongs to one.
- * So nothing that a job waits for touches it: srun and netprof-attend hand what
- * they have to this process (np_saver_msg.h), which belongs to no job.  The
- * SPANK plugin starts one in slurmd, as root, for every user of the node; on
- * hosts without slurmd, netprof-attend starts one for its own user.
+ * The store may be on a file system whose server is lost.  A process that
+ * touches it then sleeps, cannot be killed, and keeps its job from ending.
+ * Therefore nothing that a job waits for touches the store: srun and
+ * netprof-attend send what they have to this process (np_saver_proto.h), which
+ * belongs to no job.  The SPANK plugin starts one in slurmd, as root, for every
+ * user of the node; on hosts without slurmd, netprof-attend starts one for its
+ * own user.
  *
- * Nor does this process touch the store: it forks one for each request, which
- * does so as the user who asked, and answers when that ends.  Requests wait
- * meanwhile (np_saver_queue.h), also when those who made them are gone.
+ * This process does not touch the store either.  It forks a worker for each
+ * request, which does so as the user who asked, and replies when the worker
+ * ends.  Meanwhile further requests wait in a queue (np_saver_queue.h), also
+ * when the processes that made them have ended.
  *
  *	netprof-saver		of root; standard input is a pipe that closes
  *				when slurmd ends
  *	netprof-saver --own	of one user; standard input is the first
  *				connection
  *
- * It ends when slurmd has, or the last connection, and nothing waits any more.
+ * It ends when slurmd, or the last connection, has ended and nothing waits any
+ * more.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "np_choose.h"
 #include "np_clock.h"
+#include "np_detach.h"
 #include "np_log.h"
-#include "np_saver_child.h"
-#include "np_saver_find.h"
+#include "np_profile.h"
+#include "np_read.h"
+#include "np_saver_proto.h"
 #include "np_saver_queue.h"
+#include "np_store.h"
 #include "np_text.h"
 
-#define CONNECTIONS 1024     /* of all users ... */
-#define CONNECTIONS_USER 128 /* ... and of one */
-#define READ_BYTES (64u << 20) /* of requests that are read, of all users ... */
+/* ---- the worker of one request ---- */
+
+#define RETRY_SEC 5 /* between attempts while the store's server is lost */
+#define TRIES 60
+
+enum { F_STORE, F_RUN, F_MAX_RUNS, F_RECORD, N_SAVE_FIELDS };
+enum {
+	F_SCOPE = F_RECORD, F_NODES, F_SHARE, F_NOW, F_CHOOSE_RECORD,
+	N_CHOOSE_FIELDS,
+};
+
+/*
+ * Errors of a file system that has lost its server, or has just found it again.
+ * Nobody waits for this process, so it retries until the answer is another one.
+ */
+static bool is_lost(int rc)
+{
+	switch (-rc) {
+	case EIO: case ESTALE: case ENOTCONN: case ETIMEDOUT: case ESHUTDOWN:
+	case EHOSTDOWN: case EHOSTUNREACH: case EREMOTEIO:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void append_log(const char *store, char *line)
+{
+	int rc = 0;
+
+	for (int i = 0; i < TRIES && (!i || is_lost(rc)); i++) {
+		sleep(i ? RETRY_SEC : 0);
+		if (!np_log_append(store, line))
+			return;
+		rc = -errno;
+	}
+	line[strcspn(line, "\n")] = '\0';
+	np_log_system(line);
+}
+
+static int open_store(char *const field[], struct np_store **s,
+		      struct np_err *err)
+{
+	int rc = np_store_open(field[F_STORE], s, err);
+
+	if (!rc)
+		np_store_set_max_runs(*s, (uint32_t)strtoul(field[F_MAX_RUNS],
+							    NULL, 10));
+	return rc;
+}
+
+static int read_record(const char *text, struct np_record **r,
+		       struct np_err *err)
+{
+	return np_record_from_json(text, strlen(text), "record", r, err);
+}
+
+/*
+ * A record of the idle network, which nobody asked for, is kept only if it adds
+ * anything.
+ */
+static bool is_wanted(struct np_store *s, const struct np_record *r)
+{
+	struct np_runs idle = { .n = 0 };
+	bool wanted;
+
+	if (!r->source)
+		return true;
+	np_store_load(s, NP_STORE_USER, geteuid(), NP_IDLE_APP, NULL, NULL,
+		      &idle, NULL);
+	wanted = np_idle_is_wanted(&idle, r, np_date_sec());
+	np_runs_free(&idle);
+	return wanted;
+}
+
+static int save_once(char *const field[], const struct np_record *r,
+		     struct np_err *err)
+{
+	struct np_store *s = NULL;
+	int rc = open_store(field, &s, err);
+
+	if (!rc && is_wanted(s, r))
+		rc = np_store_save(s, r, err);
+	np_store_close(s);
+	return rc;
+}
+
+static int save(char *const field[], struct np_err *err)
+{
+	struct np_record *r = NULL;
+	int rc = read_record(field[F_RECORD], &r, err), tries = TRIES;
+
+	if (rc)
+		return rc;
+	while ((rc = save_once(field, r, err)) && is_lost(rc) && --tries)
+		sleep(RETRY_SEC);
+	np_record_free(r);
+	return rc;
+}
+
+/* Note the choice in the record, for runs that start at the same time. */
+static int note_choice(struct np_record *r, const struct np_choice *c,
+		       char *const field[], struct np_err *err)
+{
+	if (!c->history.n_levels)
+		r->blocks_nodes = 0;
+	else if (!(r->blocks_scope = strdup(field[F_SCOPE])))
+		return np_errf(err, -ENOMEM, "out of memory");
+	return c->level[0] ? np_level_run_note(r, c->level, field[F_SCOPE],
+					       field[F_NODES], err) : 0;
+}
+
+static int choose(char *const field[], char **choice, struct np_err *err)
+{
+	struct np_choice c = NP_CHOICE_INIT;
+	struct np_record *r = NULL;
+	struct np_store *s = NULL;
+	int rc = read_record(field[F_CHOOSE_RECORD], &r, err);
+
+	if (!rc)
+		rc = open_store(field, &s, err);
+	if (!rc)
+		rc = np_choose(s, r, field[F_SCOPE],
+			       strtod(field[F_SHARE], NULL),
+			       strtod(field[F_NOW], NULL), &c, err);
+	if (!rc)
+		rc = note_choice(r, &c, field, err);
+	if (!rc)
+		rc = np_store_save(s, r, err);
+	np_choice_end(&c);
+	if (!rc && !(*choice = np_choice_print(&c)))
+		rc = np_errf(err, -ENOMEM, "out of memory");
+	np_course_history_free(&c.history);
+	np_store_close(s);
+	np_record_free(r);
+	return rc;
+}
+
+/* A directory that refuses access does answer. */
+static int check_directory(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 && is_lost(-errno) ? -errno : 0;
+}
+
+static void write_reply(int fd, int rc, const char *why, const char *choice)
+{
+	char number[16];
+	const char *field[] = { number, why, choice };
+
+	snprintf(number, sizeof(number), "%d", rc);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(field); i++)
+		if (np_write_all(fd, field[i], strlen(field[i]) + 1))
+			return;
+}
+
+/*
+ * As the calling user: do what the fields of a message, text[len], say, and
+ * write the fields of the reply to fd.  Changes text.  The request may be
+ * hostile.
+ */
+static void do_request(enum np_saver_kind kind, char *text, size_t len, int fd)
+{
+	char *field[NP_SAVER_MAX_FIELDS], *choice = NULL;
+	size_t n = np_saver_fields(text, len, field);
+	struct np_err err = NP_ERR_INIT;
+	int rc = -EPROTO;
+
+	if (kind == NP_SAVER_LOG && n == 2) {
+		append_log(field[0], field[1]);
+		return;
+	}
+	if (kind == NP_SAVER_SAVE && n == N_SAVE_FIELDS)
+		rc = save(field, &err);
+	else if (kind == NP_SAVER_CHOOSE && n == N_CHOOSE_FIELDS)
+		rc = choose(field, &choice, &err);
+	else if (kind == NP_SAVER_CHECK && n == 1)
+		rc = check_directory(field[0]);
+	write_reply(fd, rc, rc && !err.text[0] ? strerror(-rc) : err.text,
+		    choice ? choice : "");
+	free(choice);
+}
+
+static void become(const struct np_saver_who *w)
+{
+	if (setgroups(w->n_groups, w->group) ||
+	    setresgid(w->gid, w->gid, w->gid) ||
+	    setresuid(w->uid, w->uid, w->uid))
+		_exit(1);
+}
+
+/*
+ * The limits of the shell that srun was started in are not meant for the store.
+ */
+static void lift_limits(void)
+{
+	struct rlimit l;
+
+	signal(SIGXFSZ, SIG_IGN);
+	if (getrlimit(RLIMIT_FSIZE, &l))
+		return;
+	l.rlim_cur = l.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &l);
+}
+
+/* The child holds no connection, however long it may take. */
+static void run_child(const struct np_saver_request *r, bool as_user, int out)
+{
+	const int keep[] = { -1, -1, -1, out };
+
+	if (np_detach(keep, NP_ARRAY_SIZE(keep)))
+		_exit(1);
+	signal(SIGCHLD, SIG_DFL);
+	if (as_user)
+		become(r->who);
+	lift_limits();
+	do_request(r->kind, r->text, r->len, NP_ARRAY_SIZE(keep) - 1);
+	_exit(0);
+}
+
+/*
+ * A pipe numbered above the descriptors of the child; reading does not block.
+ */
+static int open_pipe(int fd[2])
+{
+	int low[2];
+
+	if (pipe2(low, O_CLOEXEC | O_NONBLOCK))
+		return -errno;
+	for (int i = 0; i < 2; i++) {
+		fd[i] = fcntl(low[i], F_DUPFD_CLOEXEC, 10);
+		close(low[i]);
+	}
+	if (fd[0] >= 0 && fd[1] >= 0) {
+		fcntl(fd[1], F_SETFL, 0);
+		return 0;
+	}
+	for (int i = 0; i < 2; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
+	return -EMFILE;
+}
+
+/*
+ * Start a child that does what r asks, as r->who if as_user, which takes root.
+ * It writes the fields of a reply to the pipe whose reading end is *fd, and
+ * ends.  SIGCHLD is ignored, so it need not be waited for.  Returns 0 or -errno.
+ */
+static int start_child(const struct np_saver_request *r, bool as_user, int *fd)
+{
+	int end[2] = { -1, -1 }, rc = open_pipe(end);
+	pid_t pid;
+
+	if (rc)
+		return rc;
+	pid = fork();
+	if (!pid)
+		run_child(r, as_user, end[1]);
+	rc = pid < 0 ? -errno : 0;
+	close(end[1]);
+	if (rc)
+		close(end[0]);
+	*fd = end[0];
+	return rc;
+}
+
+/* ---- the saver ---- */
+
+#define CONNECTIONS 1024	/* most of all users ... */
+#define CONNECTIONS_USER 128	/* ... and of one */
+#define READ_BYTES (64u << 20)	/* of requests being read, of all users ... */
 #define READ_BYTES_USER (16u << 20) /* ... and of one */
-#define REPLY_BYTES (1u << 20)	    /* that one leaves unread */
+#define REPLY_BYTES (1u << 20)	/* most that a client may leave unread */
 #define MAX_GROUPS 4096
-#define ADMIT_NS 10000000 /* until there may be descriptors again */
-#define ANSWER_SEC 30.0 /* the store takes longer: said in the system's log */
-#define POLL_MS 1000	/* for workers that are late */
+#define ADMIT_NS 10000000 /* pause when there are no descriptors left */
+/* After this the system's log is told that the store is slow. */
+#define ANSWER_SEC 30.0
+#define POLL_MS 1000 /* to check for slow workers */
 
 struct connection {
 	int fd;
@@ -54,18 +333,18 @@ struct connection {
 	struct np_saver_who *who;
 	struct np_saver_head head;
 	size_t got; /* bytes of head, then of text */
-	char *text; /* fields of a request that is still read; NULL: none yet */
-	char *out;  /* replies that are not sent yet */
+	char *text; /* fields of a request being read; NULL: none yet */
+	char *out;  /* replies not sent yet */
 	size_t out_len;
 };
 
 struct worker {
 	struct np_saver_request *request; /* NULL: unused */
-	int fd; /* what it writes, until it ends */
+	int fd; /* pipe with its reply, until it ends */
 	char *text;
 	size_t len;
 	double since_sec;
-	bool late; /* said so */
+	bool reported; /* reported in the system's log */
 };
 
 struct saver {
@@ -79,7 +358,7 @@ struct saver {
 };
 
 __attribute__((format(printf, 1, 2)))
-static void say(const char *fmt, ...)
+static void report(const char *fmt, ...)
 {
 	char text[512] = "netprof-saver: ";
 	size_t used = strlen(text);
@@ -93,7 +372,7 @@ static void say(const char *fmt, ...)
 
 /* ---- connections ---- */
 
-static void hang_up(struct connection *c)
+static void disconnect(struct connection *c)
 {
 	if (c->fd >= 0)
 		close(c->fd);
@@ -126,8 +405,8 @@ static size_t count_of(const struct saver *s, uid_t uid)
 	return n;
 }
 
-/* Who is connected, with the groups that its process has.  NULL: nobody. */
-static struct np_saver_who *who_is(int fd)
+/* The user at the other end, with the groups of its process.  NULL: unknown. */
+static struct np_saver_who *identify(int fd)
 {
 	static gid_t group[MAX_GROUPS];
 	socklen_t len = sizeof(struct ucred), size = sizeof(group);
@@ -148,17 +427,17 @@ static struct np_saver_who *who_is(int fd)
 	return w;
 }
 
-static bool is_welcome(const struct saver *s, const struct np_saver_who *w)
+static bool may_connect(const struct saver *s, const struct np_saver_who *w)
 {
 	return w && (!s->own || w->uid == geteuid()) && s->n < CONNECTIONS &&
 	       count_of(s, w->uid) < CONNECTIONS_USER;
 }
 
-/* fd is taken over. */
+/* Takes over fd. */
 static void connect_client(struct saver *s, int fd)
 {
-	struct np_saver_who *w = who_is(fd);
-	struct connection *c = is_welcome(s, w) ? calloc(1, sizeof(*c)) : NULL;
+	struct np_saver_who *w = identify(fd);
+	struct connection *c = may_connect(s, w) ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c) {
 		np_saver_who_put(w);
@@ -177,14 +456,14 @@ static void send_out(struct connection *c)
 			   MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	if (put < 0 && errno != EAGAIN && errno != EINTR) {
-		hang_up(c);
+		disconnect(c);
 	} else if (put > 0) {
 		c->out_len -= (size_t)put;
 		memmove(c->out, c->out + put, c->out_len);
 	}
 }
 
-/* Who leaves too much unread is hung up on. */
+/* A client that leaves too much unread is disconnected. */
 static void answer(struct connection *c, uint32_t seq, const char *fields,
 		   size_t len)
 {
@@ -194,7 +473,7 @@ static void answer(struct connection *c, uint32_t seq, const char *fields,
 	char *grown = need <= REPLY_BYTES ? realloc(c->out, need) : NULL;
 
 	if (!grown) {
-		hang_up(c);
+		disconnect(c);
 		return;
 	}
 	memcpy(grown + c->out_len, &h, sizeof(h));
@@ -223,7 +502,7 @@ static void take_request(struct saver *s, struct connection *c)
 	};
 	int rc;
 
-	r.text[r.len] = '\0'; /* it may not end as it should */
+	r.text[r.len] = '\0'; /* it may not end with a NUL */
 	c->text = NULL;
 	c->got = 0;
 	rc = np_saver_queue_add(&s->queue, &r);
@@ -265,7 +544,7 @@ static char *room_of(const struct saver *s, struct connection *c,
 	return c->text ? c->text + c->got : NULL;
 }
 
-/* One request at most, so that nobody has all of our time. */
+/* At most one request, so that no client takes all the time. */
 static void read_request(struct saver *s, struct connection *c)
 {
 	size_t left;
@@ -284,7 +563,7 @@ static void read_request(struct saver *s, struct connection *c)
 			return;
 		}
 	}
-	hang_up(c);
+	disconnect(c);
 }
 
 /* ---- workers ---- */
@@ -298,9 +577,9 @@ static struct connection *find_connection(struct saver *s, uint64_t number)
 	return NULL;
 }
 
-/* The reply goes to who still waits for it. */
-static void request_ends(struct saver *s, struct np_saver_request *r,
-			 const char *fields, size_t len, int rc)
+/* The reply goes to the client, if it is still connected. */
+static void end_request(struct saver *s, struct np_saver_request *r,
+			const char *fields, size_t len, int rc)
 {
 	struct connection *c = r->kind == NP_SAVER_LOG ? NULL :
 			       find_connection(s, r->from);
@@ -315,10 +594,10 @@ static void request_ends(struct saver *s, struct np_saver_request *r,
 static void start_work(struct saver *s, struct np_saver_request *r)
 {
 	struct worker *w = s->worker;
-	int fd, rc = np_saver_child(r, !s->own, &fd);
+	int fd, rc = start_child(r, !s->own, &fd);
 
 	if (rc) {
-		request_ends(s, r, NULL, 0, rc);
+		end_request(s, r, NULL, 0, rc);
 		return;
 	}
 	while (w->request) /* there are as many as the queue hands out */
@@ -327,18 +606,18 @@ static void start_work(struct saver *s, struct np_saver_request *r)
 			      .since_sec = np_mono_sec() };
 }
 
-static void work_ends(struct saver *s, struct worker *w)
+static void end_work(struct saver *s, struct worker *w)
 {
 	close(w->fd);
-	if (w->late)
-		say("%s: answered after %.0f s", w->request->text,
-		    np_mono_sec() - w->since_sec);
-	request_ends(s, w->request, w->text, w->len, -EIO);
+	if (w->reported)
+		report("%s: answered after %.0f s", w->request->text,
+		       np_mono_sec() - w->since_sec);
+	end_request(s, w->request, w->text, w->len, -EIO);
 	free(w->text);
 	*w = (struct worker){ .request = NULL };
 }
 
-static void hear_worker(struct saver *s, struct worker *w)
+static void read_worker(struct saver *s, struct worker *w)
 {
 	char *grown = realloc(w->text, w->len + 65536);
 	ssize_t got;
@@ -353,30 +632,31 @@ static void hear_worker(struct saver *s, struct worker *w)
 			return;
 		}
 	}
-	work_ends(s, w);
+	end_work(s, w);
 }
 
-static void notice_late(struct saver *s)
+static void report_slow(struct saver *s)
 {
 	double now = np_mono_sec();
 
 	for (size_t i = 0; i < NP_SAVER_WORKERS; i++) {
 		struct worker *w = &s->worker[i];
 
-		if (!w->request || w->late ||
+		if (!w->request || w->reported ||
 		    now - w->since_sec < ANSWER_SEC)
 			continue;
-		w->late = true;
-		say("%s has not answered for %.0f s: what is written there "
-		    "for uid %u waits", w->request->text, ANSWER_SEC,
-		    (unsigned)w->request->who->uid);
+		w->reported = true;
+		report("%s has not answered for %.0f s: what is written there "
+		       "for uid %u waits",
+		       w->request->text, ANSWER_SEC,
+		       (unsigned)w->request->who->uid);
 	}
 }
 
 /* ---- the program ---- */
 
-/* Those for whom there is no descriptor stay in the backlog. */
-static void admit(struct saver *s)
+/* Without a free descriptor, connections stay in the backlog. */
+static void accept_client(struct saver *s)
 {
 	const struct timespec nap = { .tv_nsec = ADMIT_NS };
 	int fd = accept4(s->listen, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -387,7 +667,7 @@ static void admit(struct saver *s)
 		nanosleep(&nap, NULL);
 }
 
-/* From now on another one listens. */
+/* From now on another saver listens. */
 static void retire(struct saver *s)
 {
 	if (s->listen >= 0)
@@ -430,23 +710,27 @@ static void poll_all(struct saver *s)
 	at = 2 + n_connections;
 	for (size_t i = 0; i < NP_SAVER_WORKERS; i++)
 		if (p[at + i].revents)
-			hear_worker(s, &s->worker[i]);
+			read_worker(s, &s->worker[i]);
 	remove_closed(s);
 	if (p[1].revents)
-		admit(s);
+		accept_client(s);
 	if (p[0].revents)
 		retire(s);
 }
 
-/* Slurmd's restart and this one's end overlap: there are names for both. */
-static void begin(struct saver *s)
+/*
+ * When slurmd restarts, the old and the new saver overlap; there are names for
+ * both.
+ */
+static void open_sockets(struct saver *s)
 {
 	uid_t taken = geteuid();
 
 	s->listen = np_saver_listen(s->own ? geteuid() : 0, &taken);
 	if (s->listen < 0 && !s->own)
-		say("%s: its sockets are held by uid %u: records of this node "
-		    "are lost", strerror(-s->listen), (unsigned)taken);
+		report("%s: its sockets are held by uid %u: records of this "
+		       "node are lost",
+		       strerror(-s->listen), (unsigned)taken);
 	if (s->own) {
 		int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
 
@@ -472,13 +756,14 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_IGN); /* nobody waits for one that cannot end */
-	begin(&s);
+	signal(SIGCHLD, SIG_IGN); /* nobody waits for a worker that cannot
+				   * end */
+	open_sockets(&s);
 	while (has_work(&s)) {
 		while ((r = np_saver_queue_next(&s.queue)))
 			start_work(&s, r);
 		poll_all(&s);
-		notice_late(&s);
+		report_slow(&s);
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +10,16 @@
 
 #include "np_curve_count.h"
 #include "np_evidence.h"
+#include "np_level.h"
 #include "np_store.h"
 
-#define LOCK_NAME ".calibrate.lock" /* hidden: no run is called so */
+/* ---- the choice ---- */
+
+#define LOCK_NAME ".calibrate.lock" /* hidden: no run has such a name */
 
 /*
- * Without the lock two runs may take the same level, which does no harm: file
- * systems that cannot lock, and a holder that hangs, are passed over.
+ * Without the lock two runs may choose the same level, which does no harm.  So
+ * file systems that cannot lock, and a holder that hangs, are ignored.
  */
 static int lock_app(struct np_store *s, const char *app)
 {
@@ -39,7 +43,7 @@ void np_choice_end(struct np_choice *c)
 	c->lock = -1;
 }
 
-/* *c only if it returns true. */
+/* Sets *c only if it returns true. */
 static bool load_fabric(struct np_store *s, const char *cluster,
 			const char *scope, struct np_calibration *c)
 {
@@ -60,7 +64,7 @@ static int copy_names(const struct np_curve_levels *l,
 	return p->name && p->is_led ? 0 : -ENOMEM;
 }
 
-/* Have the blocks so far shown that they cannot say anything? */
+/* Have the intervals so far shown that intervals cannot tell anything? */
 static int are_useless(const struct np_course_history *p, bool *useless)
 {
 	struct np_blocks_level *level = calloc(p->n_levels + 1,
@@ -77,7 +81,7 @@ static int are_useless(const struct np_course_history *p, bool *useless)
 	return rc;
 }
 
-/* Is there a level that needs another block, or its rounds alone? */
+/* No level needs another interval, or its rounds alone. */
 static int is_complete(const struct np_course_history *p, bool *complete)
 {
 	const struct np_blocks_plan plan = { p->n_levels, 1, p->share };
@@ -90,7 +94,9 @@ static int is_complete(const struct np_course_history *p, bool *complete)
 	return rc;
 }
 
-/* Levels remain in the history where the run is to be cut into blocks. */
+/*
+ * The history keeps its levels only if the run is to be divided into intervals.
+ */
 static int look_back(const struct np_runs *runs, const struct np_evidence *e,
 		     const struct np_curve_levels *l, double share,
 		     uint32_t n_nodes, struct np_course_history *history,
@@ -116,9 +122,10 @@ static int look_back(const struct np_runs *runs, const struct np_evidence *e,
 	return rc;
 }
 
-static int pick(const struct np_runs *runs, const struct np_evidence_opt *opt,
-		double share, struct np_curve_levels *l, struct np_choice *out,
-		struct np_err *err)
+static int choose_level(const struct np_runs *runs,
+			const struct np_evidence_opt *opt, double share,
+			struct np_curve_levels *l, struct np_choice *out,
+			struct np_err *err)
 {
 	struct np_evidence e;
 	struct np_mean alone;
@@ -142,7 +149,7 @@ static int pick(const struct np_runs *runs, const struct np_evidence_opt *opt,
 	if (i < 0)
 		return 0;
 	if (np_level_parse(l->name[i], &level, err))
-		return -EINVAL; /* of a calibration that somebody wrote */
+		return -EINVAL; /* somebody edited the calibration */
 	strcpy(out->level, level.name);
 	return 0;
 }
@@ -170,7 +177,7 @@ int np_choose(struct np_store *s, const struct np_record *r,
 		opt.calibration = &c;
 	rc = np_curve_levels_make(opt.calibration, &l);
 	if (!rc) {
-		rc = pick(&runs, &opt, share, &l, out, err);
+		rc = choose_level(&runs, &opt, share, &l, out, err);
 		np_curve_levels_free(&l);
 	} else {
 		np_errf(err, rc, "out of memory");
@@ -179,4 +186,151 @@ int np_choose(struct np_store *s, const struct np_record *r,
 		np_calibration_free(&c);
 	np_runs_free(&runs);
 	return rc;
+}
+
+/* ---- the choice as text ---- */
+
+#define MAX_LEVELS 256
+#define MAX_BLOCKS 65536
+
+/*
+ * The first line is "LEVEL|- COMPLETE N_LEVELS N_BLOCKS SHARE"; then follow a
+ * line "NAME LED" for each level and "RUN LEVEL SEC RATE CALLS" for each
+ * interval.
+ */
+char *np_choice_print(const struct np_choice *c)
+{
+	const struct np_course_history *h = &c->history;
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	fprintf(f, "%s %d %zu %zu %.17g\n", c->level[0] ? c->level : "-",
+		c->complete, h->n_levels, h->n_blocks, h->share);
+	for (size_t i = 0; i < h->n_levels; i++)
+		fprintf(f, "%s %d\n", h->name[i], h->is_led[i]);
+	for (size_t i = 0; i < h->n_blocks; i++)
+		fprintf(f, "%" PRIu32 " %zu %.17g %.17g %.17g\n",
+			h->block[i].run, h->block[i].level, h->block[i].sec,
+			h->block[i].rate, h->block[i].calls);
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static const char *next_line(const char *text)
+{
+	const char *nl = strchr(text, '\n');
+
+	return nl ? nl + 1 : text + strlen(text);
+}
+
+static int parse_levels(const char **text, size_t n,
+			struct np_course_history *h)
+{
+	char name[NP_LEVEL_NAME];
+	struct np_level level;
+	int led;
+
+	h->name = calloc(n + 1, sizeof(*h->name));
+	h->is_led = calloc(n + 1, sizeof(*h->is_led));
+	if (!h->name || !h->is_led)
+		return -ENOMEM;
+	for (; h->n_levels < n; *text = next_line(*text)) {
+		if (sscanf(*text, "%63s %d", name, &led) != 2 ||
+		    np_level_parse(name, &level, NULL))
+			return -EINVAL;
+		h->is_led[h->n_levels] = led;
+		h->name[h->n_levels] = strdup(name);
+		if (!h->name[h->n_levels++])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int parse_blocks(const char **text, size_t n,
+			struct np_course_history *h)
+{
+	h->block = calloc(n + 1, sizeof(*h->block));
+	if (!h->block)
+		return -ENOMEM;
+	for (; h->n_blocks < n; *text = next_line(*text)) {
+		struct np_block *b = &h->block[h->n_blocks];
+
+		if (sscanf(*text, "%" SCNu32 " %zu %lf %lf %lf", &b->run,
+			   &b->level, &b->sec, &b->rate, &b->calls) != 5 ||
+		    !(b->level < h->n_levels ||
+		      b->level == NP_BLOCKS_NO_LEVEL) ||
+		    !(b->sec > 0) || !(b->rate >= 0) || b->calls < 0)
+			return -EINVAL;
+		h->n_blocks++;
+	}
+	return 0;
+}
+
+int np_choice_parse(const char *text, struct np_choice *out)
+{
+	struct np_choice c = NP_CHOICE_INIT;
+	size_t n_levels, n_blocks;
+	struct np_level level;
+	int complete, rc = 0;
+
+	*out = c;
+	if (sscanf(text, "%63s %d %zu %zu %lf", c.level,
+		   &complete, &n_levels, &n_blocks, &c.history.share) != 5 ||
+	    n_levels > MAX_LEVELS || n_blocks > MAX_BLOCKS)
+		return -EINVAL;
+	c.complete = complete;
+	if (!strcmp(c.level, "-"))
+		c.level[0] = '\0';
+	else if (np_level_parse(c.level, &level, NULL))
+		return -EINVAL;
+	text = next_line(text);
+	if (n_levels)
+		rc = parse_levels(&text, n_levels, &c.history);
+	if (!rc && n_levels)
+		rc = parse_blocks(&text, n_blocks, &c.history);
+	if (rc)
+		np_course_history_free(&c.history);
+	else
+		*out = c;
+	return rc;
+}
+
+/* ---- what becomes of it ---- */
+
+void np_course_history_free(struct np_course_history *p)
+{
+	for (size_t i = 0; i < p->n_levels; i++)
+		free(p->name[i]);
+	free(p->name);
+	free(p->is_led);
+	free(p->block);
+	*p = (struct np_course_history){ .n_levels = 0 };
+}
+
+int np_level_run_note(struct np_record *r, const char *name, const char *scope,
+		      const char *nodes, struct np_err *err)
+{
+	struct np_level_run *l;
+	struct np_level level;
+
+	if (np_level_parse(name, &level, err))
+		return -EINVAL;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	r->level = l;
+	l->name = strdup(level.name);
+	l->partners = level.partners;
+	l->messages = level.messages;
+	l->bytes = level.bytes;
+	l->pause_sec = level.pause_sec;
+	l->scope = strdup(scope);
+	l->nodes = strdup(nodes);
+	return l->name && l->scope && l->nodes ? 0 : -ENOMEM;
 }

@@ -1,25 +1,42 @@
 /*
- * Which level a run that is flagged by --netprofile-calibrate takes: what the
- * user's own runs of the same workload still lack.
+ * Which load level a run takes that is flagged by --netprofile-calibrate: the
+ * one that the profile of its workload, from the user's own runs, lacks most.
+ *
+ * netprof-saver chooses, as only it reads the store (np_choose()), and sends
+ * the choice to the collector as text.
  */
 #ifndef NP_CHOOSE_H
 #define NP_CHOOSE_H
 
-#include "np_course.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "np_blocks.h"
 #include "np_level.h"
 #include "np_record.h"
 #include "np_store.h"
 
-/* A choice that others must not make as well, until it is in the store. */
+/* What earlier runs say to a run that is divided into intervals. */
+struct np_course_history {
+	char **name;  /* of the levels, as np_level_parse() accepts them */
+	bool *is_led; /* level whose rounds alone are known */
+	size_t n_levels;
+	struct np_block *block; /* measurement intervals of earlier runs */
+	size_t n_blocks;
+	double share; /* part by which intervals may lengthen the run */
+};
+
+void np_course_history_free(struct np_course_history *p);
+
 struct np_choice {
 	char level[NP_LEVEL_NAME]; /* "": none */
-	bool complete; /* the curve has all it needs */
+	bool complete; /* the sensitivity curve has all it needs */
 	/*
-	 * With levels: the run is to be cut into blocks instead.  Free with
-	 * np_course_history_free().
+	 * If it has levels: the run alternates them in measurement intervals,
+	 * instead of one level throughout.  Free with np_course_history_free().
 	 */
 	struct np_course_history history;
-	int lock;      /* -1: none */
+	int lock; /* held until the choice is in the store; -1: none */
 };
 
 #define NP_CHOICE_INIT { .lock = -1 }
@@ -27,14 +44,31 @@ struct np_choice {
 /*
  * r: application, cluster and fingerprint of the run; scope: where its level
  * would run.  Levels are those of the cluster's calibration at this scope, or
- * else c0 to c7.  Holds a lock of the application until np_choice_end(), after
- * the run's record was saved, so that runs which start together choose
- * differently.  share: by how much blocks inside the run may make it longer; 0: no
- * blocks.  Returns 0, or -errno with err and the choice of none.
+ * else c0 to c7.  share: part by which measurement intervals may lengthen the
+ * run; 0: no intervals.  Holds a lock of the application until np_choice_end(),
+ * to be called after the run's record was saved, so that runs which start
+ * together choose differently.  Returns 0, or -errno with err and an empty
+ * choice.
  */
 int np_choose(struct np_store *s, const struct np_record *r,
 	      const char *scope, double share, double now, struct np_choice *out,
 	      struct np_err *err);
 void np_choice_end(struct np_choice *c);
+
+/* The choice as text.  NULL: out of memory; free() it.  Pure. */
+char *np_choice_print(const struct np_choice *c);
+
+/*
+ * The reverse; *out has no lock.  Returns 0, -EINVAL (malformed) or -ENOMEM,
+ * and *out is NP_CHOICE_INIT then.  Pure.
+ */
+int np_choice_parse(const char *text, struct np_choice *out);
+
+/*
+ * Note in r the load level of that name and where it runs: scope is "leaf" or
+ * "node", nodes a hostlist expression.  Returns 0, or -errno with err.
+ */
+int np_level_run_note(struct np_record *r, const char *name, const char *scope,
+		      const char *nodes, struct np_err *err);
 
 #endif

@@ -5,13 +5,14 @@
 #include <unistd.h>
 
 #define MIB 1048576.0
-#define PART (1.0 / 16)
-#define LEAST (16 * MIB)
-#define MOST (256 * MIB)
-#define UNLIMITED 1e15 /* bytes; version 1 has a number for that */
+#define MARGIN_PART (1.0 / 16) /* of the limit that must be left ... */
+#define MARGIN_MIN (16 * MIB)  /* ... but at least this */
+#define MARGIN_MAX (256 * MIB) /* ... and at most this */
+/* Bytes; version 1 writes a larger number for "no limit". */
+#define UNLIMITED 1e15
 #define NAME 256
 
-/* Where a hierarchy is mounted, and which part of it. */
+/* A mounted hierarchy, and which part of it is mounted. */
 struct mount {
 	char root[NAME], at[NAME];
 	bool v2;
@@ -29,8 +30,10 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* A line of mountinfo; see proc(5).  False: not for memory. */
-static bool take_mount(const char *line, struct mount *m)
+/*
+ * Parse a line of mountinfo, see proc(5).  False: not a hierarchy for memory.
+ */
+static bool parse_mount(const char *line, struct mount *m)
 {
 	const char *type_at = strstr(line, " - ");
 	char type[16], options[NAME];
@@ -51,7 +54,7 @@ static FILE *open_in(const char *dir, size_t len, const char *name)
 	return fopen(path, "re");
 }
 
-/* "ID:CONTROLLERS:PATH" of it; version 2 names no controllers. */
+/* Find the line "ID:CONTROLLERS:PATH"; version 2 names no controllers. */
 static bool find_path(const char *proc, bool v2, char path[PATH_MAX])
 {
 	FILE *f = open_in(proc, strlen(proc), "cgroup");
@@ -74,8 +77,9 @@ static bool find_path(const char *proc, bool v2, char path[PATH_MAX])
 	return found;
 }
 
-/* The first number in a file; false: none, such as "max". */
-static bool number(const char *dir, size_t len, const char *name, double *v)
+/* The first number in a file.  False: there is none, as with "max". */
+static bool read_number(const char *dir, size_t len, const char *name,
+			double *v)
 {
 	FILE *f = open_in(dir, len, name);
 	bool found = f && fscanf(f, "%lf", v) == 1;
@@ -85,10 +89,11 @@ static bool number(const char *dir, size_t len, const char *name, double *v)
 	return found;
 }
 
-/* Bytes of files, read or written, which Linux drops for want of memory. */
-static double of_files(const struct np_memory *m, size_t len)
+/* Bytes of the page cache, which Linux drops before it runs out of memory. */
+static double cache_bytes(const struct np_memory *m, size_t len)
 {
-	const char *prefix = m->v2 ? "" : "total_"; /* those below included */
+	/* including child cgroups */
+	const char *prefix = m->v2 ? "" : "total_";
 	FILE *f = open_in(m->dir, len, "memory.stat");
 	char line[128], active[32], inactive[32], name[64];
 	double sum = 0, v;
@@ -104,34 +109,38 @@ static double of_files(const struct np_memory *m, size_t len)
 	return sum;
 }
 
-static bool limit_of(const struct np_memory *m, size_t len, double *limit)
+static bool get_limit(const struct np_memory *m, size_t len, double *limit)
 {
-	return number(m->dir, len, m->v2 ? "memory.max" :
-		      "memory.limit_in_bytes", limit) && *limit < UNLIMITED;
+	return read_number(m->dir, len,
+			   m->v2 ? "memory.max" : "memory.limit_in_bytes",
+			   limit) &&
+	     *limit < UNLIMITED;
 }
 
-static bool used_of(const struct np_memory *m, size_t len, double *used)
+static bool get_usage(const struct np_memory *m, size_t len, double *used)
 {
-	return number(m->dir, len, m->v2 ? "memory.current" :
-		      "memory.usage_in_bytes", used);
+	return read_number(m->dir, len,
+			   m->v2 ? "memory.current" : "memory.usage_in_bytes",
+			   used);
 }
 
-/* Of one cgroup, whose path is the first len characters. */
+/* Is one cgroup short, whose path is the first len characters of dir? */
 static bool is_short(const struct np_memory *m, size_t len, double need,
 		     char why[NP_MEMORY_TEXT])
 {
 	double limit, used, margin;
 
-	if (!limit_of(m, len, &limit) || !used_of(m, len, &used))
+	if (!get_limit(m, len, &limit) || !get_usage(m, len, &used))
 		return false;
-	margin = limit * PART > MOST ? MOST : limit * PART;
-	if (margin < LEAST)
-		margin = LEAST;
+	margin = limit * MARGIN_PART > MARGIN_MAX ? MARGIN_MAX :
+						    limit * MARGIN_PART;
+	if (margin < MARGIN_MIN)
+		margin = MARGIN_MIN;
 	if (margin < need)
 		margin = need;
 	if (limit - used >= margin)
 		return false;
-	used -= of_files(m, len);
+	used -= cache_bytes(m, len);
 	if (limit - used >= margin)
 		return false;
 	snprintf(why, NP_MEMORY_TEXT, "%.0f of its %.0f MiB of memory are used",
@@ -139,8 +148,10 @@ static bool is_short(const struct np_memory *m, size_t len, double need,
 	return true;
 }
 
-/* That of the parent, as far as there is a hierarchy here; then 0. */
-static size_t parent_of(const struct np_memory *m, size_t len)
+/*
+ * Length of the parent's path, as far as the hierarchy is mounted here; then 0.
+ */
+static size_t parent_len(const struct np_memory *m, size_t len)
 {
 	if (len <= m->root_len)
 		return 0;
@@ -154,14 +165,14 @@ void np_memory_yield(void)
 	FILE *f = fopen("/proc/self/oom_score_adj", "we");
 
 	if (!f)
-		return; /* then it is one of many */
+		return; /* then this process is killed no sooner than others */
 	fputs("1000", f);
 	fclose(f);
 }
 
 /*
- * This process's own, where that can be seen: below the part that is mounted,
- * under a mount that no other hides.
+ * Enter the cgroup of this process, if it is visible: below the part that is
+ * mounted, under a mount that no other one hides.
  */
 static bool enter(struct np_memory *m, const struct mount *at, const char *path)
 {
@@ -183,8 +194,8 @@ static bool has_limit(const struct np_memory *m)
 {
 	double limit;
 
-	for (size_t len = strlen(m->dir); len; len = parent_of(m, len))
-		if (limit_of(m, len, &limit))
+	for (size_t len = strlen(m->dir); len; len = parent_len(m, len))
+		if (get_limit(m, len, &limit))
 			return true;
 	return false;
 }
@@ -198,8 +209,8 @@ void np_memory_open(struct np_memory *m, const char *proc)
 
 	*m = (struct np_memory){ 0 };
 	while (f && !found && fgets(line, sizeof(line), f))
-		found = take_mount(line, &at) && find_path(proc, at.v2, path) &&
-			enter(m, &at, path);
+		found = parse_mount(line, &at) &&
+			find_path(proc, at.v2, path) && enter(m, &at, path);
 	if (f)
 		fclose(f);
 	if (!found || !has_limit(m))
@@ -209,7 +220,7 @@ void np_memory_open(struct np_memory *m, const char *proc)
 bool np_memory_short(const struct np_memory *m, double need,
 		     char why[NP_MEMORY_TEXT])
 {
-	for (size_t len = strlen(m->dir); len; len = parent_of(m, len))
+	for (size_t len = strlen(m->dir); len; len = parent_len(m, len))
 		if (is_short(m, len, need, why))
 			return true;
 	return false;

@@ -1,8 +1,8 @@
 /*
- * Whether the memory that Slurm allows a step is nearly used.  Where it is
- * constrained (ConstrainRAMSpace in cgroup.conf), whoever asks for a page more
- * has Linux kill a process, and Slurm counts the step as OUT_OF_MEMORY even if
- * that was none of its tasks; so processes of ours leave before.
+ * Is the memory that Slurm allows a step nearly used up?  Where memory is
+ * constrained (ConstrainRAMSpace in cgroup.conf), the next allocation makes
+ * Linux kill a process, and Slurm reports the step as OUT_OF_MEMORY even if
+ * that process was none of its tasks.  Therefore our processes leave earlier.
  */
 #ifndef NP_MEMORY_H
 #define NP_MEMORY_H
@@ -14,21 +14,21 @@
 #define NP_MEMORY_TEXT 96
 
 struct np_memory {
-	char dir[PATH_MAX]; /* cgroup of this process; "": none has a limit */
-	size_t root_len;    /* up to where its hierarchy is mounted */
-	bool v2;
+	char dir[PATH_MAX]; /* cgroup of this process; "": no limit applies */
+	size_t root_len;    /* length of the hierarchy's mount point in dir */
+	bool v2;	    /* cgroup version 2 */
 };
 
-/* Should it run out nevertheless, this process and its children go first. */
+/* Make Linux prefer this process and its children if memory runs out anyway. */
 void np_memory_yield(void);
 
-/* proc: "/proc/self".  What cannot be read has no limit. */
+/* proc: "/proc/self".  A limit that cannot be read counts as none. */
 void np_memory_open(struct np_memory *m, const char *proc);
 
 /*
- * Is less left of any limit than a 16th of it, or than 16 MiB, but no more than
- * 256 MiB; or than need bytes?  Files in memory, which Linux would drop first,
- * do not count.  If so, why is a word for people.
+ * Is less left of any limit than a 16th of it (but at least 16 MiB and at most
+ * 256 MiB), or than need bytes?  Cached files, which Linux drops first, do not
+ * count as used.  If so, why says it in words.
  */
 bool np_memory_short(const struct np_memory *m, double need,
 		     char why[NP_MEMORY_TEXT]);

@@ -1,5 +1,8 @@
 #include "np_notice.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,14 +10,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "np_attach.h"
+#include "np_detach.h"
 #include "np_log.h"
-#include "np_saver_find.h"
-#include "np_saver_msg.h"
+#include "np_saver_proto.h"
 #include "np_text.h"
-#include "np_turn.h"
 
-/* The saver's socket has room for it, unless the saver stands still. */
+/* ---- a line for the log ---- */
+
+/* The socket has room for the line unless the saver is stopped. */
 static bool tell_saver(const char *store, const char *line)
 {
 	const char *field[] = { store, line };
@@ -34,7 +37,7 @@ static bool tell_saver(const char *store, const char *line)
 	return put > 0 && put == len;
 }
 
-/* Between fork and exit in a threaded program: plain system calls only. */
+/* Runs between fork and exit in a threaded program: plain system calls only. */
 static void write_line(const char *store, const char *line, const char *text)
 {
 	static const int keep[] = { -1, -1, -1 };
@@ -62,4 +65,77 @@ void np_notice(const char *store, const char *fmt, ...)
 		write_line(store, line, text);
 	if (pid < 0)
 		np_log_system(text);
+}
+
+/* ---- does a directory answer? ---- */
+
+static bool is_readable(int fd, int timeout_ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, timeout_ms) == 1;
+}
+
+/* True for any reply but that of a lost file server, which has an errno. */
+static bool ask_saver(int fd, const char *dir, int timeout_ms)
+{
+	char *msg = NULL, reply[sizeof(struct np_saver_head) + 2];
+	long len = np_saver_pack(NP_SAVER_CHECK, 1, &dir, 1, &msg);
+	bool sent = len > 0 && send(fd, msg, (size_t)len, MSG_DONTWAIT |
+				    MSG_NOSIGNAL) == len;
+
+	free(msg);
+	return sent && is_readable(fd, timeout_ms) &&
+	       recv(fd, reply, sizeof(reply), MSG_DONTWAIT) ==
+		       (ssize_t)sizeof(reply) &&
+	       reply[sizeof(struct np_saver_head)] == '0';
+}
+
+/* Runs between fork and exit in a threaded program: plain system calls only. */
+static void open_dir(const char *dir, int answer)
+{
+	const int keep[] = { -1, -1, -1, answer };
+
+	if (np_detach(keep, NP_ARRAY_SIZE(keep)) || !np_turn_take())
+		_exit(1);
+	if (open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) < 0 &&
+	    (errno == ESTALE || errno == EIO || errno == ENOTCONN))
+		_exit(1);
+	_exit(write(NP_ARRAY_SIZE(keep) - 1, "", 1) != 1);
+}
+
+static bool ask_child(const char *dir, int timeout_ms)
+{
+	int low[2], end[2];
+	bool answers;
+	pid_t pid;
+	char c;
+
+	if (pipe2(low, O_CLOEXEC))
+		return false;
+	for (int i = 0; i < 2; i++) {
+		end[i] = fcntl(low[i], F_DUPFD_CLOEXEC, 10);
+		close(low[i]);
+	}
+	pid = end[0] < 0 || end[1] < 0 ? -1 : fork();
+	if (!pid)
+		open_dir(dir, end[1]);
+	close(end[1]);
+	answers = pid > 0 && is_readable(end[0], timeout_ms) &&
+		  read(end[0], &c, 1) == 1;
+	close(end[0]);
+	return answers;
+}
+
+bool np_answers(const char *dir, int timeout_ms)
+{
+	uid_t taken;
+	int fd = np_saver_find(&taken);
+	bool answers;
+
+	if (fd < 0)
+		return !np_saver_in_job() && ask_child(dir, timeout_ms);
+	answers = ask_saver(fd, dir, timeout_ms);
+	close(fd);
+	return answers;
 }

@@ -1,16 +1,27 @@
 /*
- * A line for the user's netprof.log (np_log.h) from a process that a job waits
- * for: srun, or one in the job's cgroup.
+ * What a process that a job waits for (srun, or one in the job's cgroup) may
+ * do about files without touching a file system that may not answer: write a
+ * line to the user's netprof.log, and find out whether a directory answers.
+ *
+ * Both are left to netprof-saver.  Where there is none and this process belongs
+ * to no job, a detached child does them.
  */
 #ifndef NP_NOTICE_H
 #define NP_NOTICE_H
 
+#include <stdbool.h>
+
 /*
- * Hand one line to the saver, which writes it to the log in store; where there
- * is no saver, to a process of its own if this one belongs to no job, or else
- * to the system's log.  Neither waits for a file system, nor fails.
+ * Write one line to the log (np_log.h) of the store, or to the system's log if
+ * neither a saver nor a child can.  Does not wait, and does not fail.
  */
 void np_notice(const char *store, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/*
+ * Can the directory be opened, or is the attempt refused, within timeout_ms?
+ * False also where no other process can find out.
+ */
+bool np_answers(const char *dir, int timeout_ms);
 
 #endif

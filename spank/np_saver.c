@@ -11,16 +11,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "np_attach.h"
-#include "np_choice_text.h"
 #include "np_clock.h"
-#include "np_saver_find.h"
+#include "np_detach.h"
 
-#define SEND_MS 1000 /* the saver reads at once, unless it stands still */
+#define SEND_MS 1000 /* the saver reads at once, unless it is stopped */
 
-/* ---- the saver ---- */
+/* ---- the connection ---- */
 
-/* A saver of the user's own, which outlives us: in the child of a child. */
+/*
+ * Execute a saver of the user's own, which outlives this process, in the child
+ * of a child.
+ */
 static void exec_saver(const struct np_conf *conf, int fd)
 {
 	const int keep[] = { fd, -1, -1 };
@@ -61,7 +62,7 @@ static int start_own(const struct np_conf *conf, struct np_err *err)
 	return fd;
 }
 
-static int open_saver(struct np_saver *s, struct np_err *err)
+static int connect_saver(struct np_saver *s, struct np_err *err)
 {
 	uid_t taken = geteuid();
 
@@ -79,7 +80,7 @@ static int open_saver(struct np_saver *s, struct np_err *err)
 	return s->fd < 0 ? s->fd : 0;
 }
 
-void np_saver_close(struct np_saver *s)
+static void close_saver(struct np_saver *s)
 {
 	if (s->fd >= 0)
 		close(s->fd);
@@ -121,20 +122,20 @@ static int send_all(int fd, const char *msg, size_t len)
 	return 0;
 }
 
-/* Once more, if the saver has made way for another one. */
+/* Try a second time if the saver has been replaced by another one. */
 static int deliver(struct np_saver *s, const char *msg, size_t len,
 		   struct np_err *err)
 {
-	int rc, turns = s->fd >= 0 ? 2 : 1;
+	int rc, attempts = s->fd >= 0 ? 2 : 1;
 
 	do {
-		rc = open_saver(s, err);
+		rc = connect_saver(s, err);
 		if (rc)
 			return rc;
 		rc = send_all(s->fd, msg, len);
 		if (rc)
-			np_saver_close(s);
-	} while (rc && rc != -ETIMEDOUT && --turns);
+			close_saver(s);
+	} while (rc && rc != -ETIMEDOUT && --attempts);
 	return rc ? np_errf(err, rc, "netprof-saver does not answer: %s",
 			    strerror(-rc)) : 0;
 }
@@ -193,7 +194,7 @@ int np_saver_choose(struct np_saver *s, const struct np_record *r,
 
 /* ---- replies ---- */
 
-/* "ERRNO TEXT CHOICE"; those to earlier requests say nothing of the last. */
+/* A reply is "ERRNO TEXT CHOICE"; replies to earlier requests are ignored. */
 static bool take_reply(struct np_saver *s)
 {
 	char *field[NP_SAVER_MAX_FIELDS];
@@ -245,7 +246,7 @@ bool np_saver_hear(struct np_saver *s)
 		if (s->text && s->got == s->head.len && take_reply(s))
 			return true;
 	}
-	np_saver_close(s);
+	close_saver(s);
 	return false;
 }
 

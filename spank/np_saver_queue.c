@@ -10,7 +10,7 @@ void np_saver_who_put(struct np_saver_who *w)
 		free(w);
 }
 
-/* The second field of a request to save, with its length. */
+/* The second field, RUN, of a request to save, with its length. */
 static const char *run_of(const struct np_saver_request *r, size_t *len)
 {
 	const char *end = memchr(r->text, '\0', r->len), *run, *stop;
@@ -33,7 +33,7 @@ static bool is_same_run(const struct np_saver_request *a,
 	return run_a && run_b && len_a == len_b && !memcmp(run_a, run_b, len_a);
 }
 
-/* Where r replaces what waits; NULL: nowhere. */
+/* A waiting request that r replaces; NULL: none. */
 static struct np_saver_request *find_older(struct np_saver_queue *q,
 					   const struct np_saver_request *r)
 {

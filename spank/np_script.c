@@ -34,7 +34,10 @@ static int open_socket(void)
 	return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
-/* Who listens, or who connects: its process, or 0 if it is not the user's. */
+/*
+ * Process at the other end, which listens or connects; 0: it is not that
+ * user's.
+ */
 static pid_t peer_of(int fd, uid_t user)
 {
 	struct ucred peer;
@@ -68,7 +71,7 @@ int np_script_listen(struct np_script *s, uint32_t job_id)
 	return rc;
 }
 
-static void take_caller(struct np_script *s)
+static void accept_caller(struct np_script *s)
 {
 	int who = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
@@ -89,7 +92,7 @@ bool np_script_hear(struct np_script *s, int *code)
 	ssize_t got;
 
 	if (!s->connected) {
-		take_caller(s);
+		accept_caller(s);
 		if (!s->connected)
 			return false;
 	}
@@ -110,10 +113,10 @@ void np_script_close(struct np_script *s)
 }
 
 /*
- * What is readable once a process is gone that has a connection: its pidfd, as
- * it closes its sockets before it leaves its cgroup, where Slurm would find it
- * and look again a second later.  Without pidfds (Linux before 5.3), the
- * connection.
+ * A descriptor that becomes readable when the process with this connection has
+ * ended: its pidfd, because a process closes its sockets before it leaves its
+ * cgroup, where Slurm would find it and look again only a second later.
+ * Without pidfds (Linux before 5.3), the connection.
  */
 static int end_of(pid_t peer, int connection)
 {
@@ -125,7 +128,7 @@ static int end_of(pid_t peer, int connection)
 	return fd;
 }
 
-/* One socket serves until it is connected: most slots have nobody. */
+/* A socket is used until it connects, because most slots are empty. */
 static int tell_all(uint32_t job_id, uid_t user, int code, struct pollfd *told)
 {
 	int n = 0, fd = -1, len;

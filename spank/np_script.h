@@ -1,14 +1,15 @@
 /*
- * The end of a batch script, told to the job's attendants on its node.
+ * Announces the end of a batch script to the job's collectors on its node.
  *
- * What a script leaves behind Slurm kills at once (proctrack/cgroup), and
- * mpirun does not wait for the srun of its daemons: the attendant beside that
- * would go with it, unheard.  So slurmstepd, as root, tells the attendants
- * that the script has ended, and waits for them a moment.
+ * Slurm kills at once what a script leaves behind (proctrack/cgroup), and
+ * mpirun does not wait for the srun of its daemons: the collector beside that
+ * srun would be killed without having saved its record.  Therefore slurmstepd,
+ * as root, tells the collectors that the script has ended, and briefly waits
+ * for them.
  *
- * Each attendant listens at one of NP_SCRIPT_SLOTS abstract sockets, named by
- * the job; slurmstepd connects to those that are there, says "exit N\n" as
- * srun does (np_attach.h), and waits until they are gone.
+ * Each collector listens at one of NP_SCRIPT_SLOTS abstract sockets, named for
+ * the job.  slurmstepd connects to those that exist, sends "exit N\n" as srun
+ * does (np_collector.h), and waits until the collectors have ended.
  */
 #ifndef NP_SCRIPT_H
 #define NP_SCRIPT_H
@@ -17,29 +18,30 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define NP_SCRIPT_SLOTS 64 /* most attendants of a job that are told */
+#define NP_SCRIPT_SLOTS 64 /* most collectors of a job that are told */
 
 struct np_script {
-	int fd; /* to poll(2) for POLLIN; -1: none */
+	int fd;		/* to poll(2) for POLLIN; -1: none */
 	bool connected; /* to slurmstepd, and no longer listening */
 };
 
 #define NP_SCRIPT_INIT { .fd = -1 }
 
-/* Returns 0, or -errno, and fd stays -1; -EADDRINUSE: all slots are taken. */
+/* Returns 0, or -errno, and fd stays -1.  -EADDRINUSE: all slots are taken. */
 int np_script_listen(struct np_script *s, uint32_t job_id);
 
 /*
- * Called when there is something to read; nothing blocks.  True: the script has
- * ended, with *code.  Nobody is heard but root and this process's own user.
+ * Read what has arrived; nothing blocks.  Returns true, with *code, if the
+ * script has ended.  Only root and this process's own user are believed.
  */
 bool np_script_hear(struct np_script *s, int *code);
 
+/* For unit tests; np_script_hear() closes at end of file. */
 void np_script_close(struct np_script *s);
 
 /*
- * Tell attendants of that user the script's exit code, 128 and more of a
- * signal, and wait until all are gone, timeout_ms at most.
+ * Tell that user's collectors the script's exit code, 128 plus the number of a
+ * signal, and wait until all have ended, at most timeout_ms.
  */
 void np_script_tell(uint32_t job_id, uid_t user, int code, int timeout_ms);
 

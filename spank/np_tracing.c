@@ -1,11 +1,20 @@
 #include "np_tracing.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "np_err.h"
 #include "np_trace_dir.h"
+
+/* ---- what srun tells the tasks ---- */
 
 int np_tracing_put(const struct np_tracing *t, char text[NP_TRACING_TEXT],
 		   struct np_err *err)
@@ -19,7 +28,7 @@ int np_tracing_put(const struct np_tracing *t, char text[NP_TRACING_TEXT],
 	return 0;
 }
 
-/* The next line of *at into buf. */
+/* Copy the next line of *at to buf. */
 static int take(const char **at, char *buf, size_t size)
 {
 	size_t n = *at ? strcspn(*at, "\n") : size;
@@ -74,4 +83,86 @@ int np_tracing_preload(const struct np_tracing *t, const char *was, char *buf,
 			      snprintf(buf, len, "%s", t->library);
 
 	return n < 0 || (size_t)n >= len ? -ENAMETOOLONG : 0;
+}
+
+/* ---- can a library be preloaded? ---- */
+
+#define MAX_HEADERS 64 /* most program headers that are read */
+
+/*
+ * Container runtimes: what they start has other files, and the library may not
+ * be there.
+ */
+static const char *const runtimes[] = {
+	"apptainer", "singularity", "podman", "docker", "nerdctl", "enroot",
+	"shifter", "ch-run", "sarus", "bwrap", "runc", "crun", "chroot",
+	"proot",
+};
+
+static bool is_runtime(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(runtimes); i++)
+		if (!strcmp(slash ? slash + 1 : program, runtimes[i]))
+			return true;
+	return false;
+}
+
+/* Open a program found as the shell finds it; -1: there is none. */
+static int open_program(const char *program, const char *path)
+{
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	char try[PATH_MAX];
+
+	if (strchr(program, '/'))
+		return open(program, flags);
+	while (path && *path) {
+		size_t len = strcspn(path, ":");
+
+		if (len && snprintf(try, sizeof(try), "%.*s/%s", (int)len, path,
+				    program) < (int)sizeof(try) &&
+		    !access(try, X_OK))
+			return open(try, flags);
+		path += len + (path[len] == ':');
+	}
+	return -1;
+}
+
+/* Static programs, position-independent or not, name no loader. */
+static bool is_static(int fd)
+{
+	Elf64_Phdr part[MAX_HEADERS];
+	Elf64_Ehdr head;
+	ssize_t want;
+
+	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) ||
+	    head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head.e_phentsize != sizeof(*part) || !head.e_phnum ||
+	    head.e_phnum > MAX_HEADERS || head.e_phoff > INT_MAX)
+		return false;
+	want = (ssize_t)(head.e_phnum * sizeof(*part));
+	if (pread(fd, part, (size_t)want, (off_t)head.e_phoff) != want)
+		return false;
+	for (int i = 0; i < head.e_phnum; i++)
+		if (part[i].p_type == PT_INTERP)
+			return false;
+	return true;
+}
+
+const char *np_program_refuses(const char *program, const char *path)
+{
+	bool refuses;
+	struct stat st;
+	int fd;
+
+	if (is_runtime(program))
+		return "starts a container, where the library may not be";
+	fd = open_program(program, path);
+	if (fd < 0)
+		return NULL;
+	refuses = !fstat(fd, &st) && S_ISREG(st.st_mode) && is_static(fd);
+	close(fd);
+	return refuses ? "is not dynamically linked" : NULL;
 }

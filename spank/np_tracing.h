@@ -1,11 +1,12 @@
 /*
- * What srun tells its tasks of --netprofile-trace, in one variable of their
- * environment, and what becomes of it there.  Pure: no Slurm, no I/O.
+ * Tracing the tasks of a step (--netprofile-trace): what srun tells the tasks,
+ * in one variable of their environment, what the tasks make of it, and whether
+ * the tracing library can be preloaded into their program at all.  No Slurm.
  *
  *	SLURM_NETPROF_TRACE=LIBRARY\nDIRECTORY\nBYTES\nKEEP\nAPP
  *
- * KEEP is 0 if the user named the directory; APP is empty if the program names
- * itself.
+ * KEEP is 0 if the user named the directory; APP is empty if the name follows
+ * from the program.
  */
 #ifndef NP_TRACING_H
 #define NP_TRACING_H
@@ -24,12 +25,13 @@
 struct np_tracing {
 	char library[PATH_MAX]; /* to be preloaded */
 	char dir[PATH_MAX];     /* for the traces, or users/ of the store */
-	uint64_t bytes;		/* of all ranks together */
-	uint32_t keep;		/* traces of an application; 0: no store */
+	uint64_t bytes;		/* most bytes of all ranks together */
+	uint32_t keep;		/* traces to keep of an application; 0: dir is
+				 * not in the store */
 	char app[NP_APP_MAX + 1];
 };
 
-/* Returns 0 or -EINVAL with err: a path has an end of line in it. */
+/* Returns 0, or -EINVAL with err: a path has a newline in it. */
 int np_tracing_put(const struct np_tracing *t, char text[NP_TRACING_TEXT],
 		   struct np_err *err);
 
@@ -37,17 +39,24 @@ int np_tracing_put(const struct np_tracing *t, char text[NP_TRACING_TEXT],
 int np_tracing_get(const char *text, struct np_tracing *out);
 
 /*
- * The trace's directory below dir: "UID/APP/JOB.STEP.trace".  app: of a
- * tracing without one.
+ * Directory of the trace below dir: "UID/APP/JOB.STEP.trace".  app is used
+ * where t has no name.
  */
 void np_tracing_sub(const struct np_tracing *t, uid_t uid, const char *app,
 		    uint32_t job_id, uint32_t step_id, char *buf, size_t len);
 
 /*
- * LD_PRELOAD with the library before what was there, which may be NULL or
- * empty.  Returns 0, or -ENAMETOOLONG.
+ * Value of LD_PRELOAD: the library, then the previous value, which may be NULL
+ * or empty.  Returns 0 or -ENAMETOOLONG.
  */
 int np_tracing_preload(const struct np_tracing *t, const char *was, char *buf,
 		       size_t len);
+
+/*
+ * Why no library can be preloaded into a program, such as "is not dynamically
+ * linked"; NULL: it can be, or nothing is known about the program.  A program
+ * without a slash is looked for in path (the value of PATH, may be NULL).
+ */
+const char *np_program_refuses(const char *program, const char *path);
 
 #endif

@@ -24,8 +24,11 @@ void np_watch_open(struct np_watch *w, pid_t task, pid_t parent)
 	follow(w, task);
 }
 
-/* Not we: where orphans fall to slurmstepd we are a child of it, too. */
-static bool lives(pid_t pid, void *arg)
+/*
+ * Not this process: where slurmstepd adopts orphans, it is a child of
+ * slurmstepd as well.
+ */
+static bool is_other_task(pid_t pid, void *arg)
 {
 	char path[64], text[512], state = 'X';
 	const char *end;
@@ -40,7 +43,7 @@ static bool lives(pid_t pid, void *arg)
 	got = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[got] = '\0';
-	end = strrchr(text, ')'); /* of the name, which may hold anything */
+	end = strrchr(text, ')'); /* end of the name, which may hold anything */
 	return end && sscanf(end + 1, " %c", &state) == 1 && state != 'Z' &&
 	       state != 'X';
 }
@@ -58,7 +61,9 @@ bool np_watch_over(struct np_watch *w)
 {
 	while (w->task && has_ended(w)) {
 		pid_t other = w->parent ?
-			      np_children_find(w->parent, lives, NULL) : 0;
+				      np_children_find(w->parent, is_other_task,
+						       NULL) :
+				      0;
 
 		if (!other)
 			return true;

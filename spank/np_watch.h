@@ -1,6 +1,6 @@
 /*
- * Whether a step's tasks on this node still run.  Somebody who is neither
- * their parent nor their child can watch them end, and at once.
+ * Do a step's tasks on this node still run?  Tells at once when they end, from
+ * a process that is neither their parent nor their child.
  */
 #ifndef NP_WATCH_H
 #define NP_WATCH_H
@@ -10,19 +10,20 @@
 
 struct np_watch {
 	pid_t task, parent;
-	int fd; /* of the task; -1: none (Linux before 5.3), look now and then */
+	int fd; /* pidfd of the task; -1: none (Linux before 5.3), so poll */
 };
 
 /*
- * task 0: nobody is watched, and it is never over.  parent 0: the task's end is
- * all.
+ * task 0: nothing is watched, and it never ends.  parent 0: only the task is
+ * watched.
  */
 void np_watch_open(struct np_watch *w, pid_t task, pid_t parent);
 
 /*
- * The task has ended, and so have all other children of its parent, of which
- * one is watched from now on.  For poll(2): fd is readable when to ask.  Where
- * Linux does not list children (CONFIG_PROC_CHILDREN) the task's end is all.
+ * Have the task and all other children of its parent ended?  While any of them
+ * runs, that one is watched.  For poll(2): fd becomes readable when it is time
+ * to ask.  Where Linux does not list children (CONFIG_PROC_CHILDREN), only the
+ * task counts.
  */
 bool np_watch_over(struct np_watch *w);
 

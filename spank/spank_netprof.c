@@ -1,43 +1,56 @@
 /*
  * spank_netprof: `--netprofile` for sbatch, salloc and srun.
  *
- * In every Slurm program the plugin registers its options.  In srun it also
- * starts the attendant (netprof-attend) for a flagged step, as the user, and
- * invites the step's nodes (np_invite.h); what it does on these is in
- * spank_node.h.  In a Slurm that it was not built for it only takes the
- * options, so that scripts with them run.  Callbacks gather facts, ask a pure
- * function, and apply its answer; whatever goes wrong, they log one line and
- * return success.
+ * Every Slurm program loads the plugin, and in each it registers its options.
+ * Beyond that:
+ *
+ *	slurmd		starts the node's netprof-saver
+ *	srun		starts the step collector (netprof-attend) of a flagged
+ *			step, as the user, and tells the step's nodes where to
+ *			reach it (np_rendezvous.h)
+ *	a task		starts a probe agent (netprof-join) on nodes that take
+ *			part, and sets up tracing (np_tracing.h)
+ *	slurmstepd	waits for the agent at the end of the tasks, and
+ *			announces the end of a batch script (np_script.h)
+ *
+ * In a Slurm that it was not built for, the plugin only accepts its options, so
+ * that scripts with them run.  Callbacks gather facts, ask a pure function, and
+ * apply its answer.  Whatever goes wrong, they log one line and return success.
  */
+#include <slurm/slurm.h>
 #include <slurm/spank.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "np_answers.h"
-#include "np_attach.h"
 #include "np_clock.h"
+#include "np_collector.h"
 #include "np_conf.h"
-#include "np_invite.h"
+#include "np_detach.h"
+#include "np_launch.h"
 #include "np_loader.h"
-#include "np_plan.h"
+#include "np_log.h"
 #include "np_notice.h"
+#include "np_rendezvous.h"
+#include "np_script.h"
 #include "np_sideenv.h"
 #include "np_slurm_compat.h"
 #include "np_text.h"
 #include "np_tracing.h"
-#include "spank_node.h"
-#include "spank_options.h"
-#include "spank_slurmd.h"
 
-/* As SPANK_PLUGIN() has it, but for the version; see np_loader.h. */
+/* What SPANK_PLUGIN() would define, except for the version: see np_loader.h. */
 const char plugin_name[] = "netprof";
 const char plugin_type[] = "spank";
 unsigned int plugin_version = SLURM_VERSION_NUMBER;
@@ -54,23 +67,23 @@ __attribute__((constructor)) static void fit_in(void)
 	fits = np_loader_fits(built_for, plugin_version);
 }
 
-#define START_WAIT_MS 5000    /* srun waits this long for the attendant */
-#define TRACE_WAIT_MS 1000    /* for where traces go, before they are begun */
-#define SAVE_WAIT_MS 250      /* srun's exit waits this long for the record */
-#define LEVEL_START_MS 5000   /* for a level's processes to come up */
+#define START_WAIT_MS 5000 /* srun waits this long for a collector to start */
+#define TRACE_WAIT_MS 1000 /* ... for the answer of the directory for traces */
+#define SAVE_WAIT_MS 250 /* ... for the record to be saved, when it exits */
+#define LEVEL_START_MS 5000   /* ... for a level's processes to start */
 
 static struct np_conf conf;
-static struct np_attach attached[NP_INVITE_COMPONENTS];
-static size_t n_attached;
+static struct np_attach collector[NP_INVITE_COMPONENTS];
+static size_t n_collectors;
 
-/* Where the attendants will be reached; of each component of the job. */
+/* Rendezvous sockets, one for each component of the job. */
 static int listening[NP_INVITE_COMPONENTS];
 static size_t n_listening;
 
-/* Before then there is nothing to save; of a monotonic clock. */
+/* Earliest time at which a record exists (CLOCK_MONOTONIC). */
 static double record_sec;
 
-/* Seen by the user with srun -v only; the user's netprof.log has it always. */
+/* The user sees it with srun -v only; netprof.log always has it. */
 __attribute__((format(printf, 1, 2)))
 static void complain(const char *fmt, ...)
 {
@@ -94,29 +107,202 @@ static int load_conf(int ac, char **av, struct np_err *err)
 	return 0;
 }
 
-/* In slurmd, which it ends with. */
+/* ---- options ---- */
+
+enum { OPT_PROFILE, OPT_PERIOD, OPT_COMPRESS, OPT_CALIBRATE, OPT_TRACE };
+
+/* What the user typed, or a script had. */
+static struct {
+	bool asked, trace;
+	char app[NP_APP_MAX + 1];  /* ""; as below: not given */
+	char period[39];	   /* "Period=100ms" */
+	char level[NP_LEVEL_NAME]; /* or NP_ORDER_AUTO */
+	char trace_dir[PATH_MAX];  /* "": in the store */
+} given;
+
+static int take_profile(const char *arg, struct np_err *err)
+{
+	/* From a job's environment a missing argument arrives as "(null)". */
+	given.asked = true;
+	given.app[0] = '\0';
+	if (!arg || !strcmp(arg, "(null)"))
+		return 0;
+	if (np_app_check(arg, err))
+		return -1;
+	strcpy(given.app, arg);
+	return 0;
+}
+
+static int take_period(const char *arg, struct np_err *err)
+{
+	struct np_conf scratch;
+	char setting[sizeof(given.period)];
+
+	np_conf_init(&scratch);
+	if (snprintf(setting, sizeof(setting), "Period=%s", arg) >=
+	    (int)sizeof(setting) || np_conf_set(&scratch, setting, err))
+		return -1;
+	strcpy(given.period, setting);
+	return 0;
+}
+
+static int take_compress(const char *arg, struct np_err *err)
+{
+	struct np_level level;
+
+	if (np_level_parse(arg, &level, err))
+		return -1;
+	strcpy(given.level, level.name);
+	return 0;
+}
+
+/* A relative directory is relative to where the job is submitted. */
+static int take_trace(const char *arg, struct np_err *err)
+{
+	char cwd[PATH_MAX];
+	int n = 0;
+
+	given.trace = true;
+	if (!arg || !strcmp(arg, "(null)"))
+		return 0;
+	if (arg[0] == '/')
+		n = snprintf(given.trace_dir, PATH_MAX, "%s", arg);
+	else if (*arg && getcwd(cwd, sizeof(cwd)))
+		n = snprintf(given.trace_dir, PATH_MAX, "%s/%s", cwd, arg);
+	if (n > 0 && n < PATH_MAX && !strchr(arg, '\n'))
+		return 0;
+	return np_errf(err, -EINVAL, "--netprofile-trace: \"%.80s\": expected "
+		       "a directory", arg);
+}
+
+static int take_option(int val, const char *arg, int remote)
+{
+	struct np_err err = NP_ERR_INIT;
+	int rc = 0;
+
+	if (remote) /* checked where the user typed it */
+		return 0;
+	if (val == OPT_PROFILE)
+		rc = take_profile(arg, &err);
+	else if (val == OPT_PERIOD)
+		rc = take_period(arg ? arg : "", &err);
+	else if (val == OPT_COMPRESS)
+		rc = take_compress(arg ? arg : "", &err);
+	else if (val == OPT_TRACE)
+		rc = take_trace(arg, &err);
+	else if (!given.level[0])
+		strcpy(given.level, NP_ORDER_AUTO);
+	if (rc)
+		slurm_error("netprof: %s", err.text);
+	return rc;
+}
+
+static struct spank_option options[] = {
+	{ "netprofile", "[APP]", "measure how the job's steps use the network, "
+	  "into the profile APP (default: the program's name)",
+	  2, OPT_PROFILE, take_option },
+	{ "netprofile-period", "TIME", "time between two probes, e.g. 100ms",
+	  1, OPT_PERIOD, take_option },
+	{ "netprofile-compress", "LEVEL", "run interference of this level "
+	  "beside each step, c0 (light) to c7 (saturating)",
+	  1, OPT_COMPRESS, take_option },
+	{ "netprofile-calibrate", NULL, "run the interference level beside each "
+	  "step that its profile needs most, or none", 0, OPT_CALIBRATE,
+	  take_option },
+	{ "netprofile-trace", "[DIR]", "record the messages of the job's MPI "
+	  "programs, into DIR (default: the profile store)", 2, OPT_TRACE,
+	  take_option },
+};
+
+/* In every Slurm program; an option that cannot be registered is logged. */
+static void register_options(spank_t sp)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(options); i++)
+		if (spank_option_register(sp, &options[i]) != ESPANK_SUCCESS)
+			slurm_verbose("netprof: cannot register --%s",
+				      options[i].name);
+}
+
+/* ---- slurmd ---- */
+
+/*
+ * Runs in a child of slurmd, which is a threaded program: plain system calls
+ * only.  The grandchild, the saver, is adopted by init, so that slurmd need not
+ * wait for it.
+ */
+static void exec_saver(char *path, int control)
+{
+	const int keep[] = { control, -1, -1 };
+	char *argv[] = { path, NULL }, *env[] = { NULL };
+	pid_t pid = fork();
+
+	if (pid)
+		_exit(pid < 0 ? errno : 0);
+	if (!np_detach(keep, NP_ARRAY_SIZE(keep)))
+		execve(path, argv, env);
+	_exit(127);
+}
+
+/* A pipe whose other end stays open in slurmd; returns the saver's end. */
+static int open_control(void)
+{
+	static int end = -1;
+	int low[2], fd;
+
+	if (end >= 0)
+		close(end);
+	if (pipe2(low, O_CLOEXEC))
+		return -errno;
+	fd = fcntl(low[0], F_DUPFD_CLOEXEC, 10);
+	end = fcntl(low[1], F_DUPFD_CLOEXEC, 10);
+	close(low[0]);
+	close(low[1]);
+	return fd < 0 ? -EMFILE : fd;
+}
+
+/*
+ * Start the node's netprof-saver, which ends when slurmd does, however that
+ * ends.  It is not waited for: if its program cannot be loaded there is no
+ * saver, which its clients notice.
+ */
+static int fork_saver(const char *libexecdir, struct np_err *err)
+{
+	char path[PATH_MAX + 32];
+	int control = open_control(), status = 0;
+	pid_t pid = control < 0 ? -1 : 0;
+
+	snprintf(path, sizeof(path), "%s/netprof-saver", libexecdir);
+	if (!pid && access(path, X_OK)) {
+		status = errno;
+		close(control);
+		return np_errf(err, -status, "%s: %s", path, strerror(status));
+	}
+	if (!pid && !(pid = fork()))
+		exec_saver(path, control);
+	if (control >= 0)
+		close(control);
+	if (pid < 0)
+		return np_errf(err, -EAGAIN, "netprof-saver: %s",
+			       strerror(errno));
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
+/* In slurmd. */
 static void start_saver(int ac, char **av)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc = load_conf(ac, av, &err);
 
 	if (!rc && conf.enabled)
-		rc = spank_slurmd_start_saver(conf.libexecdir, &err);
+		rc = fork_saver(conf.libexecdir, &err);
 	if (rc)
 		slurm_error("netprof: steps started on this node are not "
 			    "recorded: %s", err.text);
 }
 
-/* Every context; as root in slurmd and slurmstepd. */
-int slurm_spank_init(spank_t sp, int ac, char **av)
-{
-	spank_options_register(sp);
-	if (fits)
-		spank_node_prepare(sp);
-	if (fits && spank_context() == S_CTX_SLURMD)
-		start_saver(ac, av);
-	return 0;
-}
+/* ---- srun ---- */
 
 static long env_number(const char *name)
 {
@@ -130,32 +316,19 @@ static long env_number(const char *name)
 	return *end || v < 0 ? -1 : v;
 }
 
-/* Declared nowhere in the installed headers; told apart from none by weak. */
+/*
+ * The installed headers do not declare it; weak, because a release may lack it.
+ */
 extern uint16_t *slurm_get_srun_port_range(void) __attribute__((weak));
 
-/* A socket for one more attendant, and what its nodes are told. */
 static int listen_once(char *invites, size_t size, struct np_err *err)
 {
-	struct np_invite v = {
-		.after_sec = conf.probe_after_sec,
-		.max_nodes = conf.probe_nodes,
-	};
-	int fd;
+	const uint16_t *range =
+		slurm_get_srun_port_range ? slurm_get_srun_port_range() : NULL;
+	int fd = np_collector_listen(&conf, range, invites, size, err);
 
-	if (snprintf(v.join, sizeof(v.join), "%s/netprof-join",
-		     conf.libexecdir) >= (int)sizeof(v.join))
-		return np_errf(err, -ENAMETOOLONG, "LibexecDir=%.40s...: "
-			       "expected a shorter path", conf.libexecdir);
-	if (np_listen_tokens(&v, err))
-		return -1;
-	fd = np_listen(slurm_get_srun_port_range ?
-		       slurm_get_srun_port_range() : NULL, &v.port, err);
 	if (fd < 0)
 		return fd;
-	if (np_invite_add(&v, invites, size, err)) {
-		close(fd);
-		return -1;
-	}
 	listening[n_listening++] = fd;
 	return 0;
 }
@@ -166,7 +339,7 @@ static void stop_listening(void)
 		close(listening[--n_listening]);
 }
 
-/* "srun ... : ..." becomes a heterogeneous job that does not exist yet. */
+/* "srun ... : ..." becomes a heterogeneous job, which does not exist yet. */
 static bool may_be_heterogeneous(void)
 {
 	char text[65536];
@@ -182,10 +355,10 @@ static bool may_be_heterogeneous(void)
 }
 
 /*
- * In srun, before there is a job: what the tasks' environment is to hold must
- * be there before srun makes it, for all components but the first.
+ * Before there is a job: srun makes the environment of its tasks, for all
+ * components but the first, before the next callback.
  */
-static void invite(int ac, char **av)
+static void announce_rendezvous(int ac, char **av)
 {
 	static char invites[NP_INVITE_COMPONENTS * NP_INVITE_TEXT];
 	size_t want = may_be_heterogeneous() ? NP_INVITE_COMPONENTS : 1;
@@ -204,12 +377,11 @@ static void invite(int ac, char **av)
 	setenv(NP_INVITE_ENV, invites, 1);
 }
 
-/* What traces, where to, and how much: for the tasks. */
-static int tracing_of(struct np_tracing *t, struct np_err *err)
+/* What is traced, to which directory, and how much. */
+static int describe_tracing(struct np_tracing *t, struct np_err *err)
 {
-	const char *app = spank_opt.app[0] ? spank_opt.app :
-			  getenv("NETPROF_APP");
-	bool store = !spank_opt.trace_dir[0];
+	const char *app = given.app[0] ? given.app : getenv("NETPROF_APP");
+	bool store = !given.trace_dir[0];
 
 	*t = (struct np_tracing){
 		.bytes = conf.trace_bytes, .keep = store ? conf.max_traces : 0,
@@ -218,14 +390,15 @@ static int tracing_of(struct np_tracing *t, struct np_err *err)
 		strcpy(t->app, app);
 	if (snprintf(t->library, PATH_MAX, "%s/libnetprof-mpi.so",
 		     conf.libexecdir) >= PATH_MAX ||
-	    snprintf(t->dir, PATH_MAX, "%s%s", store ? conf.store :
-		     spank_opt.trace_dir, store ? "/users" : "") >= PATH_MAX)
+	    snprintf(t->dir, PATH_MAX, "%s%s",
+		     store ? conf.store : given.trace_dir,
+		     store ? "/users" : "") >= PATH_MAX)
 		return np_errf(err, -ENAMETOOLONG, "a path is too long");
 	return 0;
 }
 
-/* In srun, before it makes the environment of its tasks. */
-static void tell_tracing(int ac, char **av)
+/* Before srun makes the environment of its tasks. */
+static void announce_tracing(int ac, char **av)
 {
 	struct np_err err = NP_ERR_INIT;
 	char text[NP_TRACING_TEXT];
@@ -235,7 +408,7 @@ static void tell_tracing(int ac, char **av)
 	if (!rc && !conf.enabled)
 		return;
 	if (!rc)
-		rc = tracing_of(&t, &err);
+		rc = describe_tracing(&t, &err);
 	if (!rc && !np_answers(t.dir, TRACE_WAIT_MS))
 		rc = np_errf(&err, -ETIMEDOUT, "%s does not answer within %d "
 			     "ms", t.dir, TRACE_WAIT_MS);
@@ -247,7 +420,7 @@ static void tell_tracing(int ac, char **av)
 		setenv(NP_TRACING_ENV, text, 1);
 }
 
-/* In srun it may be called once for each component. */
+/* srun may call this once for each component. */
 int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 {
 	const char *app = getenv("NETPROF_APP");
@@ -257,12 +430,12 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 		return 0;
 	unsetenv(NP_INVITE_ENV); /* of an outer step */
 	unsetenv(NP_TRACING_ENV);
-	if (spank_opt.trace && fits && !getenv(NP_SIDE_ENV))
-		tell_tracing(ac, av);
-	if (getenv(NP_SIDE_ENV) || !(spank_opt.asked || (app && *app)))
+	if (given.trace && fits && !getenv(NP_SIDE_ENV))
+		announce_tracing(ac, av);
+	if (getenv(NP_SIDE_ENV) || !(given.asked || (app && *app)))
 		return 0;
 	if (fits)
-		invite(ac, av);
+		announce_rendezvous(ac, av);
 	else
 		slurm_verbose("netprof: built for another release of Slurm: "
 			      "nothing is measured");
@@ -278,21 +451,22 @@ static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 	srun[len > 0 ? len : 0] = '\0';
 	*f = (struct np_facts){
 		.side_step = getenv(NP_SIDE_ENV) != NULL,
-		.asked = spank_opt.asked,
-		.app = spank_opt.app[0] ? spank_opt.app : NULL,
+		.asked = given.asked,
+		.app = given.app[0] ? given.app : NULL,
 		.env_app = getenv("NETPROF_APP"),
-		.level = spank_opt.level,
-		.period = spank_opt.period[0] ? spank_opt.period : NULL,
+		.period = given.period[0] ? given.period : NULL,
 		.job_name = getenv("SLURM_JOB_NAME"),
 		.bind_type = getenv("SLURM_CPU_BIND_TYPE"),
 		.bind_list = getenv("SLURM_CPU_BIND_LIST"),
 		.cpus_per_task = getenv("SLURM_CPUS_PER_TASK"),
 		.srun = srun,
-		.pid = (uint32_t)getpid(), .parent = (uint32_t)getppid(),
+		.pid = (uint32_t)getpid(),
+		.parent = (uint32_t)getppid(),
 		.step.array_job_id = env_number("SLURM_ARRAY_JOB_ID"),
 		.step.array_task_id = env_number("SLURM_ARRAY_TASK_ID"),
 		.step.het_component = -1,
-		.n_settings = ac, .setting = av,
+		.n_settings = ac,
+		.setting = av,
 	};
 	spank_get_item(sp, S_JOB_ID, &f->step.job_id);
 	spank_get_item(sp, S_JOB_STEPID, &f->step.step_id);
@@ -301,10 +475,11 @@ static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 	if (spank_get_item(sp, S_JOB_ARGV, &argc, &f->argv) == ESPANK_SUCCESS)
 		f->argc = argc;
 	f->interactive = f->step.step_id == SLURM_INTERACTIVE_STEP;
+	strcpy(f->step.level, given.level);
 }
 
-/* Returns 0 or -errno; told. */
-static int attach(const struct np_order *order, int fd)
+/* Returns 0, or -errno after a complaint. */
+static int start_collector(const struct np_order *request, int fd)
 {
 	struct np_err err = NP_ERR_INIT;
 	char path[PATH_MAX + 32];
@@ -312,68 +487,61 @@ static int attach(const struct np_order *order, int fd)
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/netprof-attend", conf.libexecdir);
-	np_order_to_args(order, path, &args);
+	np_order_to_args(request, path, &args);
 	rc = args.rc ? np_errf(&err, args.rc, "out of memory") :
-	     np_attach_start(&attached[n_attached], args.argv, fd,
-			     START_WAIT_MS, &err);
+		       np_attach_start(&collector[n_collectors], args.argv, fd,
+				       START_WAIT_MS, &err);
 	if (!rc)
-		n_attached++;
+		n_collectors++;
 	else
-		complain("step %u.%u is not measured: %s", order->job_id,
-			 order->step_id, err.text);
+		complain("step %u.%u is not measured: %s", request->job_id,
+			 request->step_id, err.text);
 	np_args_free(&args);
 	return rc;
 }
 
-/* A level must run at full strength, and alone for a while, before the step. */
-static void wait_for_level(const struct np_order *order)
+/*
+ * A level must run at full strength, and alone for a while, before the step
+ * starts.
+ */
+static void wait_for_level(const struct np_order *request)
 {
 	double sec = conf.lead_in_sec;
 	int ms;
 
-	if (!strcmp(order->level, NP_ORDER_AUTO) && sec < NP_ORDER_AUTO_SEC)
+	if (!strcmp(request->level, NP_ORDER_AUTO) && sec < NP_ORDER_AUTO_SEC)
 		sec = NP_ORDER_AUTO_SEC;
 	ms = LEVEL_START_MS + (int)(sec * 1000);
 
-	for (size_t i = 0; i < n_attached; i++) {
-		if (np_attach_wait(&attached[i], 'r', ms))
-			complain("step %u.%u: level %s did not come up within "
+	for (size_t i = 0; i < n_collectors; i++)
+		if (np_collector_wait_ready(&collector[i], ms))
+			complain("step %u.%u: level %s did not start within "
 				 "%d ms; the step starts without waiting",
-				 order->job_id, order->step_id, order->level,
-				 ms);
-		np_attach_say(&attached[i], "start\n");
-	}
+				 request->job_id, request->step_id,
+				 request->level, ms);
 }
 
-/* When there is a record: at once where a level goes before the step. */
-static double record_after_sec(const struct np_order *order)
+/* Delay until a record exists; none where a level runs before the step. */
+static double record_after_sec(const struct np_order *request)
 {
 	struct np_invite v;
 
-	if (order->level[0] || np_invite_find(getenv(NP_INVITE_ENV), 0, &v))
+	if (request->level[0] || np_invite_find(getenv(NP_INVITE_ENV), 0, &v))
 		return 0;
-	return np_invite_after_sec(&v, order->n_nodes);
+	return np_invite_after_sec(&v, request->n_nodes);
 }
 
-/* srun's last act, after all of its own: as the user. */
+/* The last thing srun does, after all of its own work; as the user. */
 static void at_exit(int status, void *arg)
 {
-	bool wait = np_mono_sec() >= record_sec;
-	char line[32];
+	int save_ms = np_mono_sec() >= record_sec ? SAVE_WAIT_MS : 0;
 
 	(void)arg;
-	snprintf(line, sizeof(line), "exit %d\n", status & 0xff);
-	for (size_t i = 0; i < n_attached; i++) {
-		if (attached[i].owner != getpid())
-			continue;
-		np_attach_say(&attached[i], line);
-		if (wait)
-			np_attach_wait(&attached[i], 's', SAVE_WAIT_MS);
-		np_attach_close(&attached[i]);
-	}
+	for (size_t i = 0; i < n_collectors; i++)
+		np_collector_end(&collector[i], status, save_ms);
 }
 
-/* Where nothing says: slurmctld numbers them in a row. */
+/* Without the variable: slurmctld numbers components in a row. */
 static uint32_t component_job_id(long i, uint32_t leader)
 {
 	char name[48];
@@ -385,83 +553,342 @@ static uint32_t component_job_id(long i, uint32_t leader)
 }
 
 /*
- * One attendant for a plain step; for a step of a heterogeneous job one for
+ * One collector for a plain step; for a step of a heterogeneous job one for
  * each component, each of which finds out whether the step has a part there.
- * srun calls for one of them, whichever of its threads is first: the leader's
- * id is in the environment, as it is in the tasks'.
+ * srun calls back for one of the components, depending on which of its threads
+ * is first; the leader's id is in the environment, as it is in the tasks'.
  */
-static void attach_all(const struct np_order *order)
+static void start_collectors(const struct np_order *request)
 {
 	long size = env_number("SLURM_HET_SIZE");
 	long leader = env_number("SLURM_JOB_ID");
-	struct np_order part = *order;
+	struct np_order part = *request;
 
 	if (size < 2 || leader <= 0) {
-		attach(order, listening[0]);
+		start_collector(request, listening[0]);
 		return;
 	}
 	for (long i = 0; i < size && i < (long)n_listening; i++) {
 		part.job_id = component_job_id(i, (uint32_t)leader);
 		part.het_job_id = (uint32_t)leader;
 		part.het_component = i;
-		if (attach(&part, listening[i]) == -ETIMEDOUT)
-			break; /* the others would be waited for as long */
+		if (start_collector(&part, listening[i]) == -ETIMEDOUT)
+			break; /* the others would take as long */
 	}
 }
 
 /*
- * In srun, as the user: the step exists, its tasks are not launched yet.
- * Steps that nobody flagged cost no more than the first three lines.
+ * In srun, as the user: the step exists, its tasks are not launched yet.  For
+ * steps that nobody flagged this costs no more than the first three lines.
  */
 int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 {
 	struct np_err err = NP_ERR_INIT;
 	char srun[PATH_MAX];
-	struct np_order order;
+	const struct np_order *request;
 	struct np_facts f;
 	enum np_plan plan;
 
 	if (!fits)
 		return 0;
 	gather(sp, ac, av, srun, &f);
-	plan = np_plan_make(&f, &order, &err);
+	request = &f.step;
+	plan = np_plan_make(&f, &err);
 	if (plan == NP_PLAN_NOTHING || !n_listening)
 		return 0;
 	if (plan == NP_PLAN_SKIP) {
 		stop_listening();
-		complain("step %u.%u is not measured: %s", f.step.job_id,
-			 f.step.step_id, err.text);
+		complain("step %u.%u is not measured: %s", request->job_id,
+			 request->step_id, err.text);
 		return 0;
 	}
-	record_sec = np_mono_sec() + record_after_sec(&order);
-	attach_all(&order);
+	record_sec = np_mono_sec() + record_after_sec(request);
+	start_collectors(request);
 	stop_listening();
-	if (n_attached && on_exit(at_exit, NULL))
+	if (n_collectors && on_exit(at_exit, NULL))
 		complain("step %u.%u: its exit code will not be known",
-			 order.job_id, order.step_id);
-	if (order.level[0])
-		wait_for_level(&order);
+			 request->job_id, request->step_id);
+	if (request->level[0])
+		wait_for_level(request);
 	return 0;
+}
+
+/* ---- the nodes of a step ---- */
+
+#define SCRIPT_WAIT_MS 1000 /* for records to be saved before Slurm kills */
+#define JOIN_WAIT_MS 400 /* for the agent to end: less than Slurm's own pause */
+
+static pid_t *agent_pid; /* in a page that slurmstepd shares with its tasks */
+
+/* Before the tasks are forked; does nothing in other Slurm programs. */
+static void share_agent_pid(spank_t sp)
+{
+	void *page;
+
+	if (spank_remote(sp) != 1)
+		return;
+	page = mmap(NULL, sizeof(*agent_pid), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	agent_pid = page == MAP_FAILED ? NULL : page;
+}
+
+/*
+ * Number of this component of a heterogeneous job, else 0.  The tasks'
+ * SLURM_JOB_ID is that of the first component, whichever this one is.
+ */
+static size_t component_of(spank_t sp, uint32_t job_id)
+{
+	char first[16];
+
+	if (spank_getenv(sp, "SLURM_JOB_ID", first, sizeof(first)) !=
+	    ESPANK_SUCCESS)
+		return 0;
+	return job_id - (uint32_t)strtoul(first, NULL, 10);
+}
+
+/* Start an agent, if this task and this node are to have one. */
+static void start_agent(spank_t sp, const char *invites)
+{
+	uint32_t job_id = 0, local = 1, n_local = 0, n_nodes = 0;
+	struct np_invite v;
+	struct np_joiner j = {
+		.invite = &v,
+		.task = getpid(),
+		.pid = agent_pid,
+	};
+	char host[256], **env;
+
+	if (spank_get_item(sp, S_TASK_ID, &local) != ESPANK_SUCCESS || local ||
+	    spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS ||
+	    component_of(sp, job_id) >= NP_INVITE_COMPONENTS ||
+	    np_invite_find(invites, component_of(sp, job_id), &v) ||
+	    spank_get_item(sp, S_JOB_NODEID, &j.node) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_NNODES, &n_nodes) != ESPANK_SUCCESS ||
+	    !np_invite_takes(&v, j.node, n_nodes) ||
+	    spank_getenv(sp, "SLURM_SRUN_COMM_HOST", host, sizeof(host)) !=
+			ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_ENV, &env) != ESPANK_SUCCESS)
+		return;
+	spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &n_local);
+	/* A single task has no siblings to watch. */
+	j.parent = n_local == 1 ? 0 : getppid();
+	j.host = host;
+	j.after_sec = np_invite_after_sec(&v, n_nodes);
+	if (np_joiner_start(&j, env))
+		slurm_verbose("netprof: no probe on this node");
+}
+
+/* Tracing (--netprofile-trace). */
+
+/* Name of the application, from what the task runs, as in srun. */
+static void name_task(spank_t sp, char app[NP_APP_MAX + 1])
+{
+	char job_name[256] = "";
+	struct np_facts f = { .job_name = job_name };
+	int argc = 0;
+
+	spank_getenv(sp, "SLURM_JOB_NAME", job_name, sizeof(job_name));
+	if (spank_get_item(sp, S_JOB_ARGV, &argc, &f.argv) == ESPANK_SUCCESS)
+		f.argc = argc;
+	if (np_plan_app(&f, app, NULL))
+		strcpy(app, "unnamed");
+}
+
+/* Once on each node, to the system's log: tasks do not write to the store. */
+static void report_untraced(spank_t sp, const char *what, const char *why)
+{
+	uint32_t local = 1, job_id = 0, step_id = 0;
+	char line[NP_LOG_LINE];
+
+	spank_get_item(sp, S_TASK_ID, &local);
+	spank_get_item(sp, S_JOB_ID, &job_id);
+	spank_get_item(sp, S_JOB_STEPID, &step_id);
+	slurm_verbose("netprof: not traced: %s %s", what, why);
+	if (local)
+		return;
+	snprintf(line, sizeof(line), "step %u.%u is not traced: %.200s %s",
+		 job_id, step_id, what, why);
+	np_log_system(line);
+}
+
+/*
+ * Leave programs alone that cannot load the library, and those whose processes
+ * would each have the loader complain that it is missing.
+ */
+static bool may_preload(spank_t sp, const struct np_tracing *t)
+{
+	char path[PATH_MAX] = "", container[PATH_MAX];
+	const char *why = NULL;
+	char **argv;
+	int argc = 0;
+
+	if (access(t->library, R_OK)) {
+		report_untraced(sp, t->library,
+				"is not there: the package "
+				"netprof-analysis has it");
+		return false;
+	}
+	if (spank_getenv(sp, "SLURM_CONTAINER", container,
+			 sizeof(container)) != ESPANK_ENV_NOEXIST) {
+		report_untraced(sp, "srun --container", "has other files");
+		return false;
+	}
+	spank_getenv(sp, "PATH", path, sizeof(path));
+	if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) == ESPANK_SUCCESS &&
+	    argc > 0)
+		why = np_program_refuses(argv[0], path);
+	if (why)
+		report_untraced(sp, argv[0], why);
+	return !why;
+}
+
+/* Preload the tracing library before others, and say where its files go. */
+static void set_tracing(spank_t sp, const struct np_tracing *t)
+{
+	char app[NP_APP_MAX + 1], was[PATH_MAX], buf[2 * PATH_MAX];
+	uint32_t job_id = 0, step_id = 0;
+	spank_err_t rc = spank_getenv(sp, "LD_PRELOAD", was, sizeof(was));
+
+	spank_get_item(sp, S_JOB_ID, &job_id);
+	spank_get_item(sp, S_JOB_STEPID, &step_id);
+	if (!may_preload(sp, t))
+		return;
+	if (rc == ESPANK_NOSPACE ||
+	    np_tracing_preload(t, rc == ESPANK_SUCCESS ? was : NULL, buf,
+			       sizeof(buf))) {
+		report_untraced(sp, "LD_PRELOAD", "is too long");
+		return;
+	}
+	spank_setenv(sp, "LD_PRELOAD", buf, 1);
+	spank_setenv(sp, "NETPROF_TRACE", t->dir, 1);
+	snprintf(buf, sizeof(buf), "%llu", (unsigned long long)t->bytes);
+	spank_setenv(sp, "NETPROF_TRACE_SIZE", buf, 1);
+	if (!t->keep)
+		return;
+	snprintf(buf, sizeof(buf), "%u", t->keep);
+	spank_setenv(sp, "NETPROF_TRACE_KEEP", buf, 1);
+	name_task(sp, app);
+	np_tracing_sub(t, getuid(), app, job_id, step_id, buf, sizeof(buf));
+	spank_setenv(sp, "NETPROF_TRACE_SUB", buf, 1);
+}
+
+static void start_tracing(spank_t sp)
+{
+	char text[NP_TRACING_TEXT];
+	struct np_tracing t;
+
+	if (spank_getenv(sp, NP_TRACING_ENV, text, sizeof(text)) !=
+	    ESPANK_SUCCESS)
+		return;
+	spank_unsetenv(sp, NP_TRACING_ENV);
+	if (!np_tracing_get(text, &t))
+		set_tracing(sp, &t);
+}
+
+/*
+ * Takes the rendezvous, and what srun says about tracing, out of the task's
+ * environment.
+ */
+static void on_task_start(spank_t sp)
+{
+	char invites[NP_INVITE_COMPONENTS * NP_INVITE_TEXT];
+
+	start_tracing(sp);
+	if (spank_getenv(sp, NP_INVITE_ENV, invites, sizeof(invites)) !=
+	    ESPANK_SUCCESS)
+		return;
+	spank_unsetenv(sp, NP_INVITE_ENV);
+	start_agent(sp, invites);
+}
+
+/* The end of tasks. */
+
+/*
+ * The pidfd tells when the agent has left its cgroup; its sockets close before
+ * that.  Without pidfds (Linux before 5.3) nothing is waited for.
+ */
+static void wait_for_agent(void)
+{
+	struct pollfd p = { .events = POLLIN };
+
+	if (!agent_pid || !*agent_pid)
+		return;
+	p.fd = (int)syscall(SYS_pidfd_open, *agent_pid, 0);
+	if (p.fd < 0)
+		return;
+	poll(&p, 1, JOIN_WAIT_MS);
+	close(p.fd);
+}
+
+static void announce_script_end(spank_t sp)
+{
+	uint32_t job_id;
+	uid_t user;
+	int status;
+
+	if (spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_UID, &user) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_TASK_EXIT_STATUS, &status) != ESPANK_SUCCESS)
+		return;
+	np_script_tell(job_id, user, WIFSIGNALED(status) ?
+		       128 + WTERMSIG(status) : WEXITSTATUS(status),
+		       SCRIPT_WAIT_MS);
+}
+
+/*
+ * Slurm next kills what the tasks left behind.  The end of a batch script is
+ * announced to the job's collectors; in another step the agent is waited for,
+ * because where Slurm finds a process (proctrack/cgroup) it looks again no
+ * sooner than after a second.
+ */
+static void on_task_end(spank_t sp)
+{
+	static uint32_t n_ended;
+	uint32_t step_id, n_local;
+
+	n_ended++;
+	if (spank_get_item(sp, S_JOB_STEPID, &step_id) != ESPANK_SUCCESS)
+		return;
+	if (step_id == SLURM_BATCH_SCRIPT)
+		announce_script_end(sp);
+	else if (spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &n_local) ==
+			 ESPANK_SUCCESS &&
+		 n_ended == n_local)
+		wait_for_agent();
 }
 
 /*
  * On a node of the step, as the user, in each task just before it becomes the
- * user's program.  Steps that nobody flagged cost two looks at the environment.
+ * user's program.  For steps that nobody flagged this costs two look-ups in the
+ * environment.
  */
 int slurm_spank_task_init(spank_t sp, int ac, char **av)
 {
 	(void)ac, (void)av;
 	if (!fits)
 		return 0;
-	spank_node_task_starts(sp);
+	on_task_start(sp);
 	return 0;
 }
 
-/* In slurmstepd, as root, before what the task left behind is killed. */
+/* In slurmstepd, as root, before Slurm kills what the task left behind. */
 int slurm_spank_task_exit(spank_t sp, int ac, char **av)
 {
 	(void)ac, (void)av;
 	if (fits)
-		spank_node_task_ends(sp);
+		on_task_end(sp);
+	return 0;
+}
+
+/* ---- every context ---- */
+
+/* In every context; as root in slurmd and slurmstepd. */
+int slurm_spank_init(spank_t sp, int ac, char **av)
+{
+	register_options(sp);
+	if (fits)
+		share_agent_pid(sp);
+	if (fits && spank_context() == S_CTX_SLURMD)
+		start_saver(ac, av);
 	return 0;
 }

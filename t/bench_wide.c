@@ -15,10 +15,10 @@
 
 #include "bench_big.h"
 #include "np_conf.h"
-#include "np_invite.h"
-#include "np_pick.h"
+#include "np_rendezvous.h"
+#include "np_agents.h"
 #include "np_record.h"
-#include "np_survey.h"
+#include "np_alloc_query.h"
 
 #define LEAF_NODES 40
 #define MOST_PLAN_SEC 0.05

@@ -16,8 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "np_peer.h"
-#include "np_membership.h"
+#include "np_agents.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define N_ENDS 4

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_choice_text.h"
-#include "np_saver_msg.h"
+#include "np_choose.h"
+#include "np_saver_proto.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

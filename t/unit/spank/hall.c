@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "np_attach.h"
+#include "np_collector.h"
 
 static void on_report(size_t member, char *line, void *arg)
 {

@@ -6,7 +6,7 @@
 #define HALL_H
 
 #include "t.h"
-#include "np_membership.h"
+#include "np_agents.h"
 
 #include <time.h>
 

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_aggregate.h"
+#include "np_reports.h"
 
 #include <stdlib.h>
 #include <string.h>

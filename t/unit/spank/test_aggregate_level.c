@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_aggregate.h"
+#include "np_reports.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_beside.h"
+#include "np_alloc_query.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "t.h"
-#include "np_course.h"
-#include "np_order.h"
+#include "np_reports.h"
+#include "np_launch.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_attach.h"
+#include "np_detach.h"
 
 #include <errno.h>
 #include <fcntl.h>

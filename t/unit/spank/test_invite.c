@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_invite.h"
+#include "np_rendezvous.h"
 
 #include <errno.h>
 #include <math.h>

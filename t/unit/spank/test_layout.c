@@ -1,6 +1,6 @@
 /* Layouts of tasks on nodes. */
 #include "t.h"
-#include "np_layout.h"
+#include "np_alloc_query.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_cluster.h"
+#include "np_alloc_query.h"
 
 #include <string.h>
 

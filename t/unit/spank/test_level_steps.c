@@ -1,6 +1,6 @@
 /* A shell script stands for srun. */
 #include "t.h"
-#include "np_level_steps.h"
+#include "np_agents.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "np_peer.h"
 
 /* Serve until what has come ends with these words. */
 static const char *hear(struct hall *w, int fd, const char *end)

@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "np_peer.h"
 
 static const struct {
 	const char *name, *says;

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_peer.h"
+#include "np_agents.h"
 
 #include <stdio.h>
 #include <stdlib.h>

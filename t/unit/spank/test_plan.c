@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_plan.h"
+#include "np_launch.h"
 
 #include <string.h>
 
@@ -95,7 +95,6 @@ static void test_plans(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(plans); i++) {
 		struct np_err why = NP_ERR_INIT;
 		struct np_facts f = plain;
-		struct np_order o;
 
 		f.side_step = plans[i].side;
 		f.asked = plans[i].asked;
@@ -105,7 +104,7 @@ static void test_plans(void)
 		f.argv = strstr(plans[i].name, "mpirun") ? ARGV("orted") :
 			 ARGV("/bin/lmp");
 		f.argc = 1;
-		T_ROW(plans[i].name, np_plan_make(&f, &o, &why) ==
+		T_ROW(plans[i].name, np_plan_make(&f, &why) ==
 		      plans[i].want && strstr(why.text, plans[i].why));
 	}
 }
@@ -169,17 +168,16 @@ static void test_processors(void)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(asked); i++) {
 		struct np_facts f = plain;
-		struct np_order o;
 
 		f.argv = ARGV("/bin/lmp");
 		f.argc = 1;
 		f.bind_type = asked[i].type;
 		f.bind_list = asked[i].list;
 		f.cpus_per_task = asked[i].cpus;
-		T_CHECK(np_plan_make(&f, &o, NULL) == NP_PLAN_ATTACH);
-		T_ROW(asked[i].name, !strcmp(o.cpu_bind, asked[i].bind));
-		T_ROW(asked[i].name, o.cpus_per_task == asked[i].n);
-		strcpy(hex[i], o.fingerprint);
+		T_CHECK(np_plan_make(&f, NULL) == NP_PLAN_ATTACH);
+		T_ROW(asked[i].name, !strcmp(f.step.cpu_bind, asked[i].bind));
+		T_ROW(asked[i].name, f.step.cpus_per_task == asked[i].n);
+		strcpy(hex[i], f.step.fingerprint);
 		for (size_t k = 0; k < i; k++)
 			T_ROW(asked[i].name, !strcmp(hex[i], hex[k]) ==
 			      (asked[i].same && asked[k].same));
@@ -190,33 +188,35 @@ static void test_settings_reach_the_order(void)
 {
 	char *settings[] = { "Store=/s", "Period=1s" };
 	struct np_facts f = plain;
-	struct np_order o;
 
 	f.setting = settings;
 	f.n_settings = 2;
 	f.period = "Period=10ms";
-	f.level = "c4";
+	strcpy(f.step.level, "c4");
 	f.argv = ARGV("lmp");
 	f.argc = 1;
-	T_CHECK(np_plan_make(&f, &o, NULL) == NP_PLAN_ATTACH);
-	T_CHECK(o.n_settings == 3 && !strcmp(o.setting[0], "Store=/s"));
+	T_CHECK(np_plan_make(&f, NULL) == NP_PLAN_ATTACH);
+	T_CHECK(f.step.n_settings == 3);
+	T_CHECK(!strcmp(f.step.setting[0], "Store=/s"));
 	/* the user's wish comes last, and the last one counts */
-	T_CHECK(!strcmp(o.setting[2], "Period=10ms"));
-	T_CHECK(!strcmp(o.level, "c4") && !strcmp(o.srun, "/usr/bin/srun"));
+	T_CHECK(!strcmp(f.step.setting[2], "Period=10ms"));
+	T_CHECK(!strcmp(f.step.level, "c4"));
+	T_CHECK(!strcmp(f.step.srun, "/usr/bin/srun"));
 }
 
 static void test_whose_end_is_the_programs(void)
 {
 	struct np_facts f = plain;
-	struct np_order o;
 
 	f.pid = 12;
 	f.parent = 11;
 	f.argv = ARGV("lmp");
 	f.argc = 1;
-	T_CHECK(np_plan_make(&f, &o, NULL) == NP_PLAN_ATTACH && o.runner == 12);
+	T_CHECK(np_plan_make(&f, NULL) == NP_PLAN_ATTACH);
+	T_CHECK(f.step.runner == 12);
 	f.argv = ARGV("orted");
-	T_CHECK(np_plan_make(&f, &o, NULL) == NP_PLAN_ATTACH && o.runner == 11);
+	T_CHECK(np_plan_make(&f, NULL) == NP_PLAN_ATTACH);
+	T_CHECK(f.step.runner == 11);
 }
 
 static void test_too_many_settings_are_refused(void)
@@ -224,7 +224,6 @@ static void test_too_many_settings_are_refused(void)
 	char *settings[NP_ORDER_SETTINGS + 1];
 	struct np_err why = NP_ERR_INIT;
 	struct np_facts f = plain;
-	struct np_order o;
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++)
 		settings[i] = "Period=1s";
@@ -232,7 +231,7 @@ static void test_too_many_settings_are_refused(void)
 	f.n_settings = NP_ORDER_SETTINGS + 1;
 	f.argv = ARGV("lmp");
 	f.argc = 1;
-	T_CHECK(np_plan_make(&f, &o, &why) == NP_PLAN_SKIP);
+	T_CHECK(np_plan_make(&f, &why) == NP_PLAN_SKIP);
 	T_CHECK(strstr(why.text, "plugstack.conf") != NULL);
 }
 

@@ -1,6 +1,6 @@
 /* Programs into which no library can be preloaded. */
 #include "t.h"
-#include "np_program.h"
+#include "np_tracing.h"
 
 #include <elf.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "t.h"
-#include "np_choice_text.h"
-#include "np_saver_msg.h"
+#include "np_choose.h"
+#include "np_saver_proto.h"
 #include "np_saver_queue.h"
 
 #include <errno.h>

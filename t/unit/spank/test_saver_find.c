@@ -1,6 +1,6 @@
 #include "t.h"
-#include "np_answers.h"
-#include "np_saver_find.h"
+#include "np_notice.h"
+#include "np_saver_proto.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /* The plan of a step's nodes; what slurmctld says is text here. */
 #include "t.h"
-#include "np_survey.h"
+#include "np_alloc_query.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_traffic.h"
+#include "np_reports.h"
 
 #include <math.h>
 #include <stdlib.h>

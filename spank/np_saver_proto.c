@@ -1,4 +1,4 @@
-#include "np_saver_find.h"
+#include "np_saver_proto.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +12,58 @@
 
 #include "np_read.h"
 
-/* Names of one saver: a user may take some before it starts. */
-#define NAMES 4
+/* ---- messages ---- */
+
+bool np_saver_head_ok(const struct np_saver_head *h)
+{
+	return h->version == NP_SAVER_VERSION && h->kind >= NP_SAVER_LOG &&
+	       h->kind <= NP_SAVER_REPLY && h->len > 0 &&
+	       h->len <= NP_SAVER_MAX_BYTES;
+}
+
+long np_saver_pack(enum np_saver_kind kind, uint32_t seq,
+		   const char *const field[], size_t n, char **out)
+{
+	struct np_saver_head h = { NP_SAVER_VERSION, kind, seq, 0 };
+	size_t len = 0;
+	char *to;
+
+	for (size_t i = 0; i < n; i++)
+		len += strlen(field[i]) + 1;
+	if (n > NP_SAVER_MAX_FIELDS || len > NP_SAVER_MAX_BYTES)
+		return -E2BIG;
+	h.len = (uint32_t)len;
+	*out = malloc(sizeof(h) + len);
+	if (!*out)
+		return -ENOMEM;
+	memcpy(*out, &h, sizeof(h));
+	to = *out + sizeof(h);
+	for (size_t i = 0; i < n; i++)
+		to = stpcpy(to, field[i]) + 1;
+	return (long)(sizeof(h) + len);
+}
+
+size_t np_saver_fields(char *text, size_t len,
+		       char *field[NP_SAVER_MAX_FIELDS])
+{
+	size_t n = 0;
+
+	if (!len || text[len - 1])
+		return 0;
+	for (size_t at = 0; at < len; at += strlen(text + at) + 1) {
+		if (n == NP_SAVER_MAX_FIELDS)
+			return 0;
+		field[n++] = text + at;
+	}
+	return n;
+}
+
+/* ---- sockets ---- */
+
+/*
+ * Names that one saver may have: a user may have taken some before it starts.
+ */
+#define N_NAMES 4
 
 struct name {
 	struct sockaddr_un addr;
@@ -34,7 +84,7 @@ static struct name name_of(uid_t uid, int i)
 	return n;
 }
 
-/* Above the descriptors that a child gets anew. */
+/* Numbered above the descriptors that a detached child assigns. */
 static int open_socket(void)
 {
 	int low = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
@@ -47,8 +97,8 @@ static int open_socket(void)
 	return fd;
 }
 
-/* Whoever listens there; -1: nobody does. */
-static int connect_to(const struct name *n, uid_t *who)
+/* Connect, and tell which user listens there. -1: nobody does. */
+static int connect_to(const struct name *n, uid_t *listener)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
@@ -57,7 +107,7 @@ static int connect_to(const struct name *n, uid_t *who)
 	if (fd >= 0 &&
 	    !connect(fd, (const struct sockaddr *)&n->addr, n->len) &&
 	    !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len)) {
-		*who = peer.uid;
+		*listener = peer.uid;
 		return fd;
 	}
 	if (fd >= 0)
@@ -67,16 +117,16 @@ static int connect_to(const struct name *n, uid_t *who)
 
 static int find(uid_t uid, uid_t *taken)
 {
-	for (int i = 0; i < NAMES; i++) {
+	for (int i = 0; i < N_NAMES; i++) {
 		struct name n = name_of(uid, i);
-		uid_t who;
-		int fd = connect_to(&n, &who);
+		uid_t listener;
+		int fd = connect_to(&n, &listener);
 
 		if (fd < 0)
 			continue;
-		if (who == uid)
+		if (listener == uid)
 			return fd;
-		*taken = who;
+		*taken = listener;
 		close(fd);
 	}
 	return -ENOENT;
@@ -95,7 +145,7 @@ int np_saver_listen(uid_t uid, uid_t *taken)
 
 	if (fd < 0)
 		return -errno;
-	for (int i = 0; rc == -EADDRINUSE && i < NAMES; i++) {
+	for (int i = 0; rc == -EADDRINUSE && i < N_NAMES; i++) {
 		struct name n = name_of(uid, i);
 		int other;
 

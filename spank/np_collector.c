@@ -1,5 +1,4 @@
-#include "np_attach.h"
-#include "np_clock.h"
+#include "np_collector.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +10,12 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- where it can be reached ---- */
+#include "np_clock.h"
+#include "np_detach.h"
+
+/* ---- the rendezvous socket ---- */
 
 #define BACKLOG NP_INVITE_MAX_NODES
 
@@ -47,7 +48,9 @@ static int open_socket(int family)
 	return fd;
 }
 
-/* Begins somewhere in the range, as many sruns start at once on one host. */
+/*
+ * Start somewhere in the range, because many sruns start at once on one host.
+ */
 static int bind_in_range(int fd, int family, const uint16_t range[2])
 {
 	unsigned n = range ? range[1] - range[0] + 1u : 1;
@@ -98,7 +101,8 @@ int np_listen(const uint16_t range[2], uint16_t *port, struct np_err *err)
 
 int np_listen_tokens(struct np_invite *v, struct np_err *err)
 {
-	unsigned char bytes[NP_INVITE_TOKEN - 1]; /* half for each */
+	/* Half of them for each cookie. */
+	unsigned char bytes[NP_INVITE_TOKEN - 1];
 	size_t half = sizeof(bytes) / 2;
 
 	if (getrandom(bytes, sizeof(bytes), GRND_NONBLOCK) !=
@@ -114,45 +118,36 @@ int np_listen_tokens(struct np_invite *v, struct np_err *err)
 	return 0;
 }
 
-/* ---- a child that holds nothing of its parent's ---- */
-
-#define MOST_FDS 65536 /* closed one by one where the kernel cannot */
-
-/* Linux before 5.9 (RHEL 8) has no such call. */
-static void close_from(int first)
+int np_collector_listen(const struct np_conf *conf, const uint16_t range[2],
+			char *invites, size_t size, struct np_err *err)
 {
-	if (!syscall(SYS_close_range, first, ~0u, 0))
-		return;
-	for (long fd = sysconf(_SC_OPEN_MAX) < MOST_FDS ?
-		     sysconf(_SC_OPEN_MAX) : MOST_FDS; fd >= first; fd--)
-		close((int)fd);
+	struct np_invite v = {
+		.after_sec = conf->probe_after_sec,
+		.max_nodes = conf->probe_nodes,
+	};
+	int fd;
+
+	if (snprintf(v.join, sizeof(v.join), "%s/netprof-join",
+		     conf->libexecdir) >= (int)sizeof(v.join))
+		return np_errf(err, -ENAMETOOLONG,
+			       "LibexecDir=%.40s...: "
+			       "expected a shorter path",
+			       conf->libexecdir);
+	if (np_listen_tokens(&v, err))
+		return -EAGAIN;
+	fd = np_listen(range, &v.port, err);
+	if (fd < 0)
+		return fd;
+	if (np_invite_add(&v, invites, size, err)) {
+		close(fd);
+		return -EINVAL;
+	}
+	return fd;
 }
 
-int np_detach(const int keep[], int n_keep)
-{
-	sigset_t none;
-	int null;
+/* ---- the collector process ---- */
 
-	setsid();
-	if (chdir("/"))
-		return -errno;
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null >= 0 && null < n_keep) /* dup2() below would close it */
-		null = fcntl(null, F_DUPFD_CLOEXEC, n_keep);
-	if (null < 0)
-		return -errno;
-	for (int i = 0; i < n_keep; i++)
-		if (dup2(keep[i] < 0 ? null : keep[i], i) < 0)
-			return -errno;
-	close_from(n_keep);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	return 0;
-}
-
-/* ---- the attendant ---- */
-
-/* stdin, stdout, stderr, NP_ATTACH_LISTEN_FD, and one that exec closes. */
+/* stdin, stdout, stderr, NP_ATTACH_LISTEN_FD, and one that exec closes */
 #define NP_ATTACH_FDS 5
 
 /* Runs between fork and exec in a threaded program: plain system calls only. */
@@ -162,7 +157,7 @@ static void child(const int keep[NP_ATTACH_FDS], char *const argv[])
 
 	e = -np_detach(keep, NP_ATTACH_FDS);
 	if (e) {
-		status = keep[status]; /* it is still there */
+		status = keep[status]; /* not moved yet */
 	} else {
 		fcntl(status, F_SETFD, FD_CLOEXEC);
 		execv(argv[0], argv);
@@ -174,7 +169,7 @@ static void child(const int keep[NP_ATTACH_FDS], char *const argv[])
 }
 
 /*
- * Two ends above the numbers that child() hands out, so that dup2() there
+ * A socket pair above the numbers that child() assigns, so that dup2() there
  * never closes one that it still needs.
  */
 static int pair_above(int fd[2])
@@ -195,7 +190,7 @@ static int ms_left(double until_sec)
 	return (int)(1e3 * (until_sec - np_mono_sec()));
 }
 
-/* Something to read, or the end, before that. */
+/* True: data or end of file before until_sec. */
 static bool readable(int fd, double until_sec)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -207,7 +202,7 @@ static bool readable(int fd, double until_sec)
 	return false;
 }
 
-/* The error of a failed exec; 0 when exec closed the other end. */
+/* The errno of a failed exec; 0 when exec closed the other end. */
 static int exec_error(int fd, int timeout_ms)
 {
 	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
@@ -223,14 +218,14 @@ static int exec_error(int fd, int timeout_ms)
 int np_attach_start(struct np_attach *a, char *const argv[], int listen_fd,
 		    int timeout_ms, struct np_err *err)
 {
-	int talk[2] = { -1, -1 }, status[2] = { -1, -1 };
+	int link[2] = { -1, -1 }, status[2] = { -1, -1 };
 	pid_t pid = -1;
 	int e;
 
-	if (pair_above(talk) || pair_above(status)) {
+	if (pair_above(link) || pair_above(status)) {
 		e = EMFILE;
 	} else {
-		const int keep[NP_ATTACH_FDS] = { talk[1], talk[1], -1,
+		const int keep[NP_ATTACH_FDS] = { link[1], link[1], -1,
 						  listen_fd, status[1] };
 
 		pid = fork();
@@ -238,20 +233,20 @@ int np_attach_start(struct np_attach *a, char *const argv[], int listen_fd,
 			child(keep, argv);
 		e = pid < 0 ? errno : 0;
 	}
-	close(talk[1]);
+	close(link[1]);
 	close(status[1]);
 	if (!e && (e = exec_error(status[0], timeout_ms)) == ETIMEDOUT)
-		kill(pid, SIGKILL); /* lest it begins when srun has gone on */
+		kill(pid, SIGKILL); /* so that it does not begin later */
 	close(status[0]);
 	if (e) {
-		close(talk[0]);
+		close(link[0]);
 		return e != ETIMEDOUT ?
 			np_errf(err, -e, "%s: %s", argv[0], strerror(e)) :
 			np_errf(err, -e, "%s: not loaded within %d ms: its "
 				"file system does not answer", argv[0],
 				timeout_ms);
 	}
-	*a = (struct np_attach){ getpid(), talk[0] };
+	*a = (struct np_attach){ getpid(), link[0] };
 	return 0;
 }
 
@@ -286,4 +281,25 @@ void np_attach_close(struct np_attach *a)
 	if (a->fd >= 0)
 		close(a->fd);
 	*a = (struct np_attach)NP_ATTACH_INIT;
+}
+
+int np_collector_wait_ready(struct np_attach *a, int timeout_ms)
+{
+	int rc = np_attach_wait(a, 'r', timeout_ms);
+
+	np_attach_say(a, "start\n");
+	return rc;
+}
+
+void np_collector_end(struct np_attach *a, int status, int save_ms)
+{
+	char line[32];
+
+	if (a->owner != getpid())
+		return; /* a fork of srun ends, not srun */
+	snprintf(line, sizeof(line), "exit %d\n", status & 0xff);
+	np_attach_say(a, line);
+	if (save_ms)
+		np_attach_wait(a, 's', save_ms);
+	np_attach_close(a);
 }

@@ -1,0 +1,1198 @@
+#include "np_agents.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "np_report.h"
+#include "np_rng.h"
+#include "np_sideenv.h"
+#include "np_text.h"
+
+extern char **environ;
+
+/* ---- one connection ---- */
+
+#define READS_A_TURN 16
+#define READ_SIZE 4096
+
+void np_peer_open(struct np_peer *g, int fd)
+{
+	g->fd = fd;
+	g->out = NULL;
+	g->in_len = g->out_len = g->out_size = 0;
+}
+
+void np_peer_close(struct np_peer *g)
+{
+	if (g->fd >= 0)
+		close(g->fd);
+	g->fd = -1;
+	free(g->out);
+	g->out = NULL;
+	g->in_len = g->out_len = g->out_size = 0;
+}
+
+static void take_lines(struct np_peer *g, np_peer_line_f *f, void *arg)
+{
+	char *start = g->in, *end = g->in + g->in_len, *nl;
+
+	while (g->fd >= 0 && (nl = memchr(start, '\n', (size_t)(end - start)))) {
+		*nl = '\0';
+		f(start, arg);
+		start = nl + 1;
+	}
+	if (g->fd < 0)
+		return;
+	g->in_len = (size_t)(end - start);
+	memmove(g->in, start, g->in_len);
+}
+
+void np_peer_read(struct np_peer *g, np_peer_line_f *f, void *arg)
+{
+	for (int i = 0; i < READS_A_TURN && g->fd >= 0; i++) {
+		size_t left = sizeof(g->in) - g->in_len;
+		size_t room = left < READ_SIZE ? left : READ_SIZE;
+		ssize_t got = room ? recv(g->fd, g->in + g->in_len, room,
+					  MSG_DONTWAIT) : 0;
+
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (got <= 0) {
+			np_peer_close(g);
+			return;
+		}
+		g->in_len += (size_t)got;
+		take_lines(g, f, arg);
+	}
+}
+
+void np_peer_flush(struct np_peer *g)
+{
+	ssize_t put;
+
+	if (g->fd < 0 || !g->out_len)
+		return;
+	put = send(g->fd, g->out, g->out_len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (put < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (put < 0) { /* it does not read any more, but may still send */
+		g->out_len = 0;
+		return;
+	}
+	g->out_len -= (size_t)put;
+	memmove(g->out, g->out + put, g->out_len);
+}
+
+/* False: too much is left unread, or out of memory. */
+static bool make_room(struct np_peer *g, size_t len)
+{
+	size_t need = g->out_len + len, size = 2 * need;
+	char *grown;
+
+	if (need <= g->out_size)
+		return true;
+	grown = need <= NP_PEER_OUT ? realloc(g->out, size) : NULL;
+	if (!grown)
+		return false;
+	g->out = grown;
+	g->out_size = size;
+	return true;
+}
+
+void np_peer_say(struct np_peer *g, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (g->fd < 0)
+		return;
+	if (!make_room(g, len)) {
+		np_peer_close(g);
+		return;
+	}
+	memcpy(g->out + g->out_len, text, len);
+	g->out_len += len;
+	np_peer_flush(g);
+}
+
+/* ---- the registry of agents ---- */
+
+#define HANDSHAKE_SEC 5.0
+#define PAUSE_SEC 1.0 /* pause when there are no descriptors left */
+#define ACCEPT_TURN 64 /* connections accepted before agents are read again */
+#define SILENT_SEC 0.2 /* after which a silent connection may be replaced */
+/*
+ * Most refusals per second, so that a flood of connections does not use up a
+ * processor of the job.  Further connections wait.
+ */
+#define MAX_REFUSALS 100
+
+/* Agents that were dispatched together. */
+struct group {
+	size_t n;
+	size_t *member; /* agent of each rank */
+	struct np_wire_host *wire;
+};
+
+struct member {
+	struct np_peer link;
+	struct np_member_facts facts;
+	struct group *group;
+	uint32_t rank;
+	const char *leaf; /* borrowed; NULL or "": unknown */
+	bool unused; /* slot may be reused */
+};
+
+struct pending {
+	struct np_peer link;
+	double since_sec;
+};
+
+struct np_membership {
+	int fd;
+	struct np_invite invite;
+	int full; /* why a connection was not accepted, such as EMFILE; 0 */
+	double pause_until_sec; /* accept no connection before; 0: accept */
+	unsigned refusals;     /* connections refused ... */
+	double counted_since_sec;
+	struct pending pending[NP_MEMBERSHIP_STRANGERS];
+	struct member *member[NP_MEMBERSHIP_MAX];
+	size_t n;
+	struct group *group[NP_MEMBERSHIP_MAX];
+	size_t n_groups;
+	size_t n_authenticated; /* connections that ever authenticated */
+	uint32_t n_called[NP_N_MEMBER_KINDS];
+};
+
+static const char *const kind_name[NP_N_MEMBER_KINDS] = {
+	[NP_MEMBER_PROBE] = "probe", [NP_MEMBER_LEVEL] = "level",
+};
+
+struct np_membership *np_membership_new(int fd, const struct np_invite *v)
+{
+	struct np_membership *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->fd = fd;
+	p->invite = *v;
+	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++)
+		p->pending[i].link.fd = -1;
+	return p;
+}
+
+static void group_free(struct group *g)
+{
+	if (!g)
+		return;
+	free(g->member);
+	np_wire_host_free(g->wire);
+	free(g);
+}
+
+void np_membership_free(struct np_membership *p)
+{
+	if (!p)
+		return;
+	close(p->fd);
+	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++)
+		np_peer_close(&p->pending[i].link);
+	for (size_t i = 0; i < p->n; i++) {
+		np_peer_close(&p->member[i]->link);
+		free(p->member[i]);
+	}
+	for (size_t i = 0; i < p->n_groups; i++)
+		group_free(p->group[i]);
+	free(p);
+}
+
+static struct pollfd to_poll(const struct np_peer *g)
+{
+	return (struct pollfd){
+		.fd = g->fd, .events = g->out_len ? POLLIN | POLLOUT : POLLIN,
+	};
+}
+
+size_t np_membership_poll(const struct np_membership *p, struct pollfd out[])
+{
+	size_t n = 1;
+
+	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++)
+		if (p->pending[i].link.fd >= 0)
+			out[n++] = to_poll(&p->pending[i].link);
+	/*
+	 * Connections that cannot be accepted must not wake the caller all the
+	 * time.
+	 */
+	out[0] = (struct pollfd){
+		.fd = p->pause_until_sec ? -1 : p->fd,
+		.events = POLLIN,
+	};
+	for (size_t i = 0; i < p->n; i++)
+		if (p->member[i]->link.fd >= 0)
+			out[n++] = to_poll(&p->member[i]->link);
+	return n;
+}
+
+/* Unauthenticated connections. */
+
+/* Stop accepting; connections wait in the listen backlog. */
+static void pause_accepting(struct np_membership *p, int why, double now_sec)
+{
+	if (why != EMFILE && why != ENFILE && why != ENOBUFS && why != ENOMEM)
+		return;
+	p->full = why;
+	p->pause_until_sec = now_sec + PAUSE_SEC;
+}
+
+struct handshake {
+	struct np_membership *p;
+	struct pending *s;
+};
+
+/*
+ * Levels start again and again: slots of a group all of whose agents have gone
+ * may be reused.
+ */
+static void free_group(struct np_membership *p, size_t i)
+{
+	struct group *g = p->group[i];
+
+	for (size_t k = 0; k < g->n; k++) {
+		struct member *m = p->member[g->member[k]];
+
+		np_peer_close(&m->link);
+		m->group = NULL;
+		m->unused = true;
+		m->facts = (struct np_member_facts){ .kind = m->facts.kind,
+						     .gone = true };
+	}
+	group_free(g);
+	p->group[i] = p->group[--p->n_groups];
+}
+
+static void free_slots(struct np_membership *p)
+{
+	for (size_t i = p->n_groups; i-- > 0;) {
+		const struct group *g = p->group[i];
+		bool gone = true;
+
+		for (size_t k = 0; k < g->n; k++) {
+			const struct np_member_facts *f =
+				&p->member[g->member[k]]->facts;
+
+			gone &= f->kind == NP_MEMBER_LEVEL && f->gone;
+		}
+		if (gone)
+			free_group(p, i);
+	}
+}
+
+/* NULL: there is no such kind, or no slot. */
+static struct member *new_member(struct np_membership *p, const char *kind,
+				 uint32_t node, const char *name)
+{
+	struct member *m = NULL;
+	size_t slot = 0;
+	int k = 0;
+
+	while (k < NP_N_MEMBER_KINDS && strcmp(kind_name[k], kind))
+		k++;
+	if (p->n == NP_MEMBERSHIP_MAX)
+		free_slots(p);
+	while (slot < p->n && !p->member[slot]->unused)
+		slot++;
+	if (k < NP_N_MEMBER_KINDS && slot < NP_MEMBERSHIP_MAX)
+		m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	m->facts.kind = (enum np_member_kind)k;
+	m->facts.node = node;
+	m->facts.here = true;
+	snprintf(m->facts.name, sizeof(m->facts.name), "%s", name);
+	if (slot < p->n)
+		free(p->member[slot]);
+	else
+		p->n++;
+	p->member[slot] = m;
+	return m;
+}
+
+static void note_short_memory(struct member *m, const char *why)
+{
+	snprintf(m->facts.memory, sizeof(m->facts.memory), "%s", why);
+	np_text_plain(m->facts.memory);
+	np_peer_close(&m->link);
+}
+
+/*
+ * The handshake is "MEMBER KIND NODE NAME", and why the agent leaves at once,
+ * if it does.
+ */
+static void on_handshake(char *line, void *arg)
+{
+	struct handshake *g = arg;
+	char token[NP_INVITE_TOKEN], kind[16], name[NP_MEMBERSHIP_TEXT];
+	struct member *m = NULL;
+	uint32_t node;
+	int end = 0;
+
+	if (sscanf(line, "%32s %15s %u %255s %n", token, kind, &node, name,
+		   &end) == 4 && !strcmp(token, g->p->invite.member))
+		m = new_member(g->p, kind, node, name);
+	if (m) {
+		g->p->n_authenticated++;
+		np_peer_open(&m->link, g->s->link.fd);
+		g->s->link.fd = -1; /* now the agent's */
+		if (line[end])
+			note_short_memory(m, line + end);
+	}
+	np_peer_close(&g->s->link);
+}
+
+/* Counts connections that did not authenticate. */
+static void refuse(struct np_membership *p, struct pending *s)
+{
+	np_peer_close(&s->link);
+	p->refusals++;
+}
+
+/* The slot becomes free when it has sent the cookie, or anything else. */
+static void read_pending(struct np_membership *p, struct pending *s)
+{
+	struct handshake g = { p, s };
+	size_t members = p->n_authenticated;
+
+	np_peer_read(&s->link, on_handshake, &g);
+	if (s->link.fd < 0 && members == p->n_authenticated)
+		p->refusals++;
+}
+
+/*
+ * A slot for one more connection, perhaps one whose connection has been silent
+ * for long enough; NULL: all are taken by newer ones.
+ */
+static struct pending *find_slot(struct np_membership *p, double now_sec)
+{
+	struct pending *oldest = &p->pending[0];
+
+	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++) {
+		struct pending *s = &p->pending[i];
+
+		if (s->link.fd < 0)
+			return s;
+		if (s->since_sec < oldest->since_sec)
+			oldest = s;
+	}
+	return now_sec - oldest->since_sec < SILENT_SEC ? NULL : oldest;
+}
+
+/* Counts refusals second by second.  True: there were too many in this one. */
+static bool is_flooded(struct np_membership *p, double now_sec)
+{
+	if (now_sec - p->counted_since_sec >= 1) {
+		p->counted_since_sec = now_sec;
+		p->refusals = 0;
+	}
+	return p->refusals >= MAX_REFUSALS;
+}
+
+/*
+ * An agent sends the cookie as soon as it is connected, so it is accepted at
+ * once, however many silent connections there are.
+ */
+static void accept_all(struct np_membership *p, double now_sec)
+{
+	if (now_sec < p->pause_until_sec)
+		return;
+	p->pause_until_sec = 0;
+	for (int i = 0; i < ACCEPT_TURN; i++) {
+		struct pending *s =
+			is_flooded(p, now_sec) ? NULL : find_slot(p, now_sec);
+		int fd;
+
+		if (!s) {
+			p->pause_until_sec = now_sec + SILENT_SEC;
+			return;
+		}
+		fd = accept4(p->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0) {
+			pause_accepting(p, errno, now_sec);
+			return;
+		}
+		if (s->link.fd >= 0)
+			refuse(p, s);
+		np_peer_open(&s->link, fd);
+		s->since_sec = now_sec;
+		read_pending(p, s);
+	}
+}
+
+static void read_all_pending(struct np_membership *p, double now_sec)
+{
+	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++) {
+		struct pending *s = &p->pending[i];
+
+		if (s->link.fd >= 0)
+			read_pending(p, s);
+		if (s->link.fd >= 0 && now_sec - s->since_sec > HANDSHAKE_SEC)
+			refuse(p, s);
+	}
+	accept_all(p, now_sec);
+}
+
+/* Agents, and their groups. */
+
+static void send_all(struct np_membership *p, const struct group *g,
+		     const char *text)
+{
+	for (size_t i = 0; i < g->n; i++)
+		np_peer_say(&p->member[g->member[i]]->link, text);
+}
+
+/* Exchange of addresses within a group.  False: the line makes no sense. */
+static bool exchange_addresses(struct np_membership *p, struct member *m,
+			       const char *line)
+{
+	struct group *g = m->group;
+	char *text = NULL;
+	int rc = strcmp(line, "fence") ?
+		 np_wire_host_put(g->wire, m->rank, line + 4, false) :
+		 np_wire_host_fence(g->wire, m->rank, &text);
+
+	if (text)
+		send_all(p, g, text);
+	free(text);
+	return !rc;
+}
+
+struct context {
+	struct np_membership *p;
+	size_t member;
+	np_membership_line_f *f;
+	void *arg;
+};
+
+static void on_line(char *line, void *arg)
+{
+	struct context *s = arg;
+	struct member *m = s->p->member[s->member];
+
+	if (!strncmp(line, "np1 ", 4)) {
+		if (m->group)
+			s->f(s->member, line, s->arg);
+	} else if (!strncmp(line, "short ", 6)) {
+		note_short_memory(m, line + 6);
+	} else if (!m->group) {
+		np_peer_close(&m->link); /* it was not dispatched */
+	} else if (!strcmp(line, "fence") || !strncmp(line, "put ", 4)) {
+		if (!exchange_addresses(s->p, m, line))
+			np_peer_close(&m->link);
+	} else if (!strncmp(line, "mpi ", 4)) {
+		snprintf(m->facts.mpi, sizeof(m->facts.mpi), "%s", line + 4);
+		np_text_plain(m->facts.mpi);
+	} else {
+		snprintf(m->facts.last, sizeof(m->facts.last), "%s", line);
+	}
+}
+
+void np_membership_serve(struct np_membership *p, double now_sec,
+			 np_membership_line_f *f,
+			 void *arg)
+{
+	read_all_pending(p, now_sec);
+	for (size_t i = 0; i < p->n; i++) {
+		struct context s = { p, i, f, arg };
+		struct member *m = p->member[i];
+
+		np_peer_flush(&m->link);
+		if (m->link.fd >= 0)
+			np_peer_read(&m->link, on_line, &s);
+		m->facts.gone = m->link.fd < 0;
+		m->facts.here = m->facts.here && !m->facts.gone;
+	}
+}
+
+int np_membership_full(const struct np_membership *p)
+{
+	return p->full;
+}
+
+size_t np_membership_size(const struct np_membership *p)
+{
+	return p->n;
+}
+
+const struct np_member_facts *np_membership_of(const struct np_membership *p,
+					       size_t member)
+{
+	return &p->member[member]->facts;
+}
+
+struct np_membership_count np_membership_count(const struct np_membership *p,
+					       enum np_member_kind kind)
+{
+	struct np_membership_count c = { 0 };
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct np_member_facts *f = &p->member[i]->facts;
+
+		if (f->kind != kind)
+			continue;
+		c.here += f->here;
+		c.called += f->called;
+		c.gone += f->called && f->gone;
+	}
+	return c;
+}
+
+static struct group *new_group(const size_t member[], size_t n)
+{
+	struct group *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->member = calloc(n, sizeof(*g->member));
+	g->wire = np_wire_host_new((uint32_t)n);
+	if (!g->member || !g->wire) {
+		group_free(g);
+		return NULL;
+	}
+	g->n = n;
+	memcpy(g->member, member, n * sizeof(*member));
+	return g;
+}
+
+/* Is the name a single word that fits into a report? */
+static bool has_leaf(const struct member *m)
+{
+	return m->leaf && *m->leaf && strlen(m->leaf) < NP_REPORT_WORD &&
+	       !strpbrk(m->leaf, " \t\n");
+}
+
+void np_membership_set_leaf(struct np_membership *p, size_t member,
+			    const char *leaf)
+{
+	p->member[member]->leaf = leaf;
+}
+
+int np_membership_call(struct np_membership *p, const size_t member[], size_t n,
+		       const char *command)
+{
+	size_t size = strlen(command) + NP_REPORT_WORD + 128;
+	char *line = malloc(size);
+	struct group *g = new_group(member, n);
+
+	if (!line || !g) {
+		free(line);
+		group_free(g);
+		return -ENOMEM;
+	}
+	p->group[p->n_groups++] = g; /* there are never more groups than
+				      * agents */
+	for (size_t i = 0; i < n; i++) {
+		struct member *m = p->member[member[i]];
+
+		m->group = g;
+		m->rank = (uint32_t)i;
+		m->facts.here = false;
+		m->facts.called = true;
+		m->facts.rank = p->n_called[m->facts.kind]++;
+		snprintf(line, size, "%s %s%s%s%s --join=%zu/%zu\n",
+			 p->invite.host, has_leaf(m) ? NP_LEAF_ENV "=" : "",
+			 has_leaf(m) ? m->leaf : "", has_leaf(m) ? " " : "",
+			 command, i, n);
+		np_peer_say(&m->link, line);
+	}
+	free(line);
+	return 0;
+}
+
+void np_membership_end(struct np_membership *p, enum np_member_kind kind)
+{
+	/*
+	 * Half closed: the agent sees end of file and still sends its last
+	 * report.
+	 */
+	for (size_t i = 0; i < p->n; i++)
+		if (p->member[i]->facts.kind == kind &&
+		    p->member[i]->facts.called && p->member[i]->link.fd >= 0)
+			shutdown(p->member[i]->link.fd, SHUT_WR);
+	np_membership_dismiss(p, kind);
+}
+
+void np_membership_dismiss(struct np_membership *p, enum np_member_kind kind)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct member *m = p->member[i];
+
+		if (m->facts.kind != kind || m->facts.called)
+			continue;
+		np_peer_close(&m->link);
+		m->facts.gone = true;
+		m->facts.here = false;
+	}
+}
+
+/* ---- steps of a load level ---- */
+
+int np_level_steps_start(struct np_level_steps *c, const struct np_sidejob *job,
+			 const struct np_conf *conf,
+			 const struct np_hosts *hosts,
+			 uint16_t port, bool again, char *const env[],
+			 struct np_err *err)
+{
+	int rc = 0;
+
+	*c = (struct np_level_steps){
+		.step = calloc(hosts->n + 1, sizeof(*c->step)),
+	};
+	if (!c->step)
+		return np_errf(err, -ENOMEM, "out of memory");
+	while (!rc && c->n < hosts->n) {
+		struct np_args args;
+
+		np_sidecmd_join(&args, job, conf, hosts->name[c->n], port,
+				again);
+		rc = np_sidestep_start(&c->step[c->n++], &args, env, 0, err);
+		np_args_free(&args);
+	}
+	return rc;
+}
+
+void np_level_steps_read(struct np_level_steps *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		np_sidestep_read(&c->step[i], NULL, NULL);
+}
+
+size_t np_level_steps_running(struct np_level_steps *c)
+{
+	size_t running = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		running += !np_sidestep_reap(&c->step[i]);
+	return running;
+}
+
+void np_level_steps_signal(const struct np_level_steps *c, int sig)
+{
+	for (size_t i = 0; i < c->n; i++)
+		np_sidestep_signal(&c->step[i], sig);
+}
+
+void np_level_steps_cause(const struct np_level_steps *c, char *buf, size_t len)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->step[i].ended && c->step[i].status) {
+			np_sidestep_cause(&c->step[i], buf, len);
+			return;
+		}
+}
+
+void np_level_steps_free(struct np_level_steps *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		np_sidestep_close(&c->step[i]);
+	free(c->step);
+	*c = (struct np_level_steps){ NULL, 0 };
+}
+
+/* ---- which agents measure ---- */
+
+#define RANDOM_MAX ((size_t)1 << 30)
+
+struct ready {
+	const char *leaf;
+	size_t node;
+	size_t random;
+};
+
+static int by_leaf_and_random(const void *a, const void *b)
+{
+	const struct ready *x = a, *y = b;
+	int c = strcmp(x->leaf, y->leaf);
+
+	return c ? c : (x->random > y->random) - (x->random < y->random);
+}
+
+/* Group the nodes of one leaf, in random order. */
+static size_t pick_leaf(const struct ready *r, size_t k, uint32_t max_pairs,
+			struct np_pick_group *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i + 1 < k && n < max_pairs; i += 2)
+		out[n++] = (struct np_pick_group){
+			2, { r[i].node, r[i + 1].node }
+		};
+	if (k == NP_PICK_MOST && max_pairs > 1) {
+		out[0].node[2] = r[2].node;
+		out[0].n = 3;
+	}
+	return n;
+}
+
+size_t np_pick(const char *const leaf[], size_t n, uint32_t max_pairs,
+	       uint64_t seed, struct np_pick_group *out)
+{
+	struct ready *r = calloc(n ? n : 1, sizeof(*r));
+	size_t ready = 0, groups = 0;
+	struct np_rng *rng = np_rng_new(seed, "pairs");
+
+	if (!r || !rng)
+		n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (leaf[i])
+			r[ready++] =
+				(struct ready){ leaf[i], i,
+						np_rng_below(rng, RANDOM_MAX) };
+	if (ready)
+		qsort(r, ready, sizeof(*r), by_leaf_and_random);
+	for (size_t i = 0, end; i < ready; i = end) {
+		for (end = i + 1; end < ready &&
+		     !strcmp(r[i].leaf, r[end].leaf); end++)
+			;
+		groups += pick_leaf(&r[i], end - i, max_pairs, out + groups);
+	}
+	np_rng_free(rng);
+	free(r);
+	return groups;
+}
+
+/* ---- what the collector does with agents ---- */
+
+/* Agents connect within this of each other, as tasks start one by one. */
+#define GATHER_SEC		0.5
+#define GATHER_PER_NODE_SEC	0.02
+#define NO_AGENT_SEC		30.0 /* then no agent is expected any more */
+#define LEVEL_UP_SEC		3.0  /* for the steps of the level to start ... */
+#define LEVEL_PER_NODE_SEC	0.05 /* ... and more for each node */
+#define LOST_SEC 3.0 /* the end of the step may be noticed this much later */
+
+int np_agents_init(struct np_agents *m, int listen_fd)
+{
+	m->first_sec = m->level_sec = m->lost_sec = NAN;
+	m->members = np_membership_new(listen_fd, &m->invite);
+	return m->members ? np_reports_init(&m->reports) : -ENOMEM;
+}
+
+static struct np_membership_count count(const struct np_agents *m,
+					enum np_member_kind kind)
+{
+	return np_membership_count(m->members, kind);
+}
+
+static void on_report(size_t member, char *line, void *arg)
+{
+	struct np_agents *m = arg;
+	const struct np_member_facts *g = np_membership_of(m->members, member);
+	struct np_report rep;
+
+	if (np_report_parse(line, &rep))
+		return;
+	/* A process knows its rank and the number of processes in its group. */
+	rep.rank = g->rank;
+	if (rep.kind == NP_REPORT_HELLO)
+		rep.hello.n_ranks = (uint32_t)count(m, g->kind).called;
+	np_reports_take(&m->reports, g->kind == NP_MEMBER_LEVEL, &rep,
+			m->now_sec);
+}
+
+void np_agents_serve(struct np_agents *m, double now_sec)
+{
+	m->now_sec = now_sec;
+	np_membership_serve(m->members, now_sec, on_report, m);
+	np_level_steps_read(&m->level_steps);
+}
+
+/* Dispatching. */
+
+/* List the waiting agents of a kind; there is room for all agents. */
+static size_t list_waiting(const struct np_agents *m, enum np_member_kind kind,
+			   size_t *member)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < np_membership_size(m->members); i++) {
+		const struct np_member_facts *g = np_membership_of(m->members,
+								   i);
+
+		if (g->here && g->kind == kind)
+			member[n++] = i;
+	}
+	return n;
+}
+
+/*
+ * Dispatch agents to run a program with its arguments, perhaps with variables
+ * before it.  What every process of ours is told about the network is added.
+ */
+__attribute__((format(printf, 4, 5)))
+static int dispatch(struct np_agents *m, const size_t member[], size_t n,
+		const char *fmt, ...)
+{
+	char command[PATH_MAX + 1024] = "";
+	struct np_sideenv_network net;
+	size_t used = 0;
+	va_list ap;
+
+	np_sideenv_network(m->reports.conf, &net);
+	for (size_t i = 0; net.more[i]; i++)
+		used += (size_t)snprintf(command + used, sizeof(command) - used,
+					 "%s ", net.more[i]);
+	va_start(ap, fmt);
+	vsnprintf(command + used, sizeof(command) - used, fmt, ap);
+	va_end(ap);
+	/*
+	 * Send the leaf here, because names with dots cannot be told from the
+	 * address that a probe has.
+	 */
+	for (size_t i = 0; i < n; i++)
+		np_membership_set_leaf(m->members, member[i],
+			np_leafmap_find(m->where->leaves,
+				np_membership_of(m->members, member[i])->name));
+	return np_membership_call(m->members, member, n, command);
+}
+
+static int dispatch_pair(struct np_agents *m, const size_t member[], size_t n)
+{
+	return dispatch(m, member, n,
+			"%s/netprof-impactb --bytes=%u --period=%.9gs"
+			" --report-every=%g",
+			m->reports.conf->bindir, m->reports.conf->message_bytes,
+			m->reports.conf->period_sec,
+			m->reports.course ? NP_COURSE_WINDOW_SEC : 1.0);
+}
+
+/*
+ * Only agents on nodes of the step, each by the leaf that Slurm says it is on.
+ */
+static size_t pick_pairs(struct np_agents *m, const size_t member[], size_t n,
+			 struct np_pick_group *group)
+{
+	const char *leaf[NP_MEMBERSHIP_MAX];
+
+	for (size_t i = 0; i < n; i++) {
+		const char *name = np_membership_of(m->members,
+						    member[i])->name;
+
+		leaf[i] = np_hosts_has(&m->where->step, name) ?
+			np_leafmap_find(m->where->leaves, name) : NULL;
+	}
+	return np_pick(leaf, n, m->reports.conf->probe_pairs, m->invite.seed,
+		       group);
+}
+
+static void dispatch_probes(struct np_agents *m)
+{
+	struct np_pick_group group[NP_MEMBERSHIP_MAX / 2 + 1];
+	size_t member[NP_MEMBERSHIP_MAX], n, groups;
+
+	n = list_waiting(m, NP_MEMBER_PROBE, member);
+	groups = pick_pairs(m, member, n, group);
+	for (size_t i = 0; i < groups; i++) {
+		size_t of[NP_PICK_MOST];
+
+		for (size_t k = 0; k < group[i].n; k++)
+			of[k] = member[group[i].node[k]];
+		if (!dispatch_pair(m, of, group[i].n))
+			m->picked = true;
+	}
+	if (m->picked)
+		np_membership_dismiss(m->members, NP_MEMBER_PROBE);
+}
+
+/* The first reporter wins. */
+static void note_mpi(struct np_agents *m)
+{
+	for (size_t i = 0; i < np_membership_size(m->members); i++) {
+		const struct np_member_facts *g = np_membership_of(m->members,
+								   i);
+
+		if (!m->reports.r->mpi_version && g->mpi[0])
+			m->reports.r->mpi_version = strdup(g->mpi);
+	}
+}
+
+static void tick_probes(struct np_agents *m)
+{
+	size_t here = count(m, NP_MEMBER_PROBE).here;
+
+	if (m->picked || here < 2)
+		return;
+	if (isnan(m->first_sec))
+		m->first_sec = m->now_sec;
+	if (here >= m->expected ||
+	    m->now_sec - m->first_sec >=
+		    GATHER_SEC + GATHER_PER_NODE_SEC * m->reports.r->n_nodes)
+		dispatch_probes(m);
+}
+
+/* The load level. */
+
+static int start_level(struct np_agents *m, double now_sec, struct np_err *err)
+{
+	const struct np_order *o = m->order;
+	struct np_sidejob job = { o->srun, o->job_id, o->het_component,
+				  o->het_job_id };
+	char tokens[NP_JOINER_TOKENS];
+	const char *more[] = { tokens, NULL };
+	char **env;
+	int rc;
+
+	np_joiner_tokens(&m->invite, tokens);
+	env = np_sideenv_make(environ, more);
+	if (!env)
+		return np_errf(err, -ENOMEM, "out of memory");
+	m->level_sec = now_sec;
+	rc = np_level_steps_start(&m->level_steps, &job, m->reports.conf,
+				  &m->where->level, m->invite.port,
+				  m->reports.course != NULL, env, err);
+	free(env);
+	return rc;
+}
+
+/* more: further arguments, each preceded by a space. */
+static int dispatch_compress(struct np_agents *m, const size_t member[],
+			     size_t n, const char *level, const char *more)
+{
+	return dispatch(m, member, n,
+			"SLURM_JOB_ID=%u SLURM_STEP_ID=%u "
+			"%s/netprof-compressionb --level=%s%s",
+			m->order->job_id, m->order->step_id,
+			m->reports.conf->bindir, level, more);
+}
+
+static void dispatch_level(struct np_agents *m, const size_t member[], size_t n)
+{
+	m->level_called = !dispatch_compress(m, member, n, m->order->level, "");
+	if (n < m->where->level.n)
+		np_record_note(m->reports.r,
+			       "the level came up on %zu of its %zu "
+			       "nodes",
+			       n, m->where->level.n);
+}
+
+/*
+ * An interval of a few seconds, on all nodes: the processes end by themselves.
+ */
+static void dispatch_interval(struct np_agents *m)
+{
+	size_t member[NP_MEMBERSHIP_MAX];
+	size_t n = list_waiting(m, NP_MEMBER_LEVEL, member);
+	char more[64];
+
+	if (!n || n < m->level_steps.n)
+		return; /* they are still connecting */
+	snprintf(more, sizeof(more), " --duration=%.3fs --report-every=%g",
+		 m->block_sec, NP_COURSE_WINDOW_SEC);
+	dispatch_compress(m, member, n, m->block, more);
+	m->block = NULL;
+}
+
+static void tick_schedule(struct np_agents *m)
+{
+	const char *level;
+
+	if (!m->reports.course || !isnan(m->reports.program_end_sec))
+		return;
+	level = np_course_tick(m->reports.course, m->now_sec,
+			       m->reports.program_start_sec, &m->block_sec);
+	if (level || !np_course_wants_level(m->reports.course))
+		m->block = level;
+	if (m->block)
+		dispatch_interval(m);
+}
+
+static void tick_level(struct np_agents *m)
+{
+	double patience = LEVEL_UP_SEC +
+			  LEVEL_PER_NODE_SEC * (double)m->level_steps.n;
+	size_t member[NP_MEMBERSHIP_MAX], n;
+
+	if (!m->level_steps.n || m->level_called || m->reports.course)
+		return;
+	n = list_waiting(m, NP_MEMBER_LEVEL, member);
+	if (n == m->level_steps.n ||
+	    (n > 1 && m->now_sec - m->level_sec > patience))
+		dispatch_level(m, member, n);
+}
+
+/* Agents that end. */
+
+static bool probes_have_gone(const struct np_agents *m)
+{
+	struct np_membership_count c = count(m, NP_MEMBER_PROBE);
+
+	return c.gone == c.called;
+}
+
+bool np_agents_are_complete(const struct np_agents *m)
+{
+	return np_aggregate_impact_is_up(m->reports.aggregate) &&
+	       (np_aggregate_byes(m->reports.aggregate) ==
+			m->reports.r->probe.n_processes ||
+		(probes_have_gone(m) && !m->cut));
+}
+
+enum np_agents_left np_agents_left(struct np_agents *m)
+{
+	struct np_membership_count c = count(m, NP_MEMBER_LEVEL);
+
+	if (!probes_have_gone(m))
+		return NP_LEFT_PROBES;
+	return c.gone < c.called || np_level_steps_running(&m->level_steps) ?
+		       NP_LEFT_LEVEL :
+		       NP_LEFT_NONE;
+}
+
+/*
+ * The last line that was no report says why they ended.  False: there is none.
+ */
+static bool last_line(const struct np_agents *m, enum np_member_kind kind,
+		      char *buf, size_t len)
+{
+	bool found = false;
+
+	snprintf(buf, len, "they ended");
+	for (size_t i = 0; i < np_membership_size(m->members); i++) {
+		const struct np_member_facts *g = np_membership_of(m->members,
+								   i);
+
+		if (g->kind != kind || !g->last[0])
+			continue;
+		snprintf(buf, len, "%s: %s", g->name, g->last);
+		found = true;
+	}
+	return found;
+}
+
+/* Probes that are lost while the step goes on, and not at its end. */
+static void note_losses(struct np_agents *m)
+{
+	size_t gone = count(m, NP_MEMBER_PROBE).gone;
+
+	if (gone <= np_aggregate_byes(m->reports.aggregate) ||
+	    !isnan(m->reports.program_end_sec))
+		return;
+	if (isnan(m->lost_sec))
+		m->lost_sec = m->now_sec;
+	m->cut |= m->now_sec - m->lost_sec > LOST_SEC;
+}
+
+static bool probes_are_lost(struct np_agents *m, char *cause, size_t len)
+{
+	double began = m->reports.program_start_sec + m->after_sec;
+	size_t here;
+
+	if (m->picked && probes_have_gone(m)) {
+		bool why = last_line(m, NP_MEMBER_PROBE, cause, len);
+
+		return m->cut || (why && !np_aggregate_impact_is_up(
+						 m->reports.aggregate));
+	}
+	if (m->picked || isnan(began) || m->now_sec - began < NO_AGENT_SEC)
+		return false;
+	here = count(m, NP_MEMBER_PROBE).here;
+	if (here < m->expected && np_membership_full(m->members))
+		snprintf(cause, len, "%zu of %zu nodes could be let in: %s",
+			 here, m->expected,
+			 strerror(np_membership_full(m->members)));
+	else if (here < m->expected)
+		snprintf(cause, len, "%zu of %zu nodes answered (expected the "
+			 "plugin on the nodes, and TCP port %u of this host "
+			 "open to them)", here, m->expected, m->invite.port);
+	else
+		snprintf(cause, len,
+			 "of %zu nodes that may measure no two "
+			 "share a leaf switch (ProbeNodes=%u)",
+			 here, m->reports.conf->probe_nodes);
+	return true;
+}
+
+/* An agent that left for want of memory; others may go on. */
+static bool memory_is_short(const struct np_agents *m, char *cause, size_t len)
+{
+	for (size_t i = 0; i < np_membership_size(m->members); i++) {
+		const struct np_member_facts *g = np_membership_of(m->members,
+								   i);
+
+		if (!g->memory[0])
+			continue;
+		snprintf(cause, len, "%s: left, as %s", g->name, g->memory);
+		return true;
+	}
+	return false;
+}
+
+static bool level_is_lost(struct np_agents *m, char *cause, size_t len)
+{
+	struct np_membership_count c = count(m, NP_MEMBER_LEVEL);
+
+	if (!m->level_steps.n || np_level_steps_running(&m->level_steps) ||
+	    (c.called && c.gone < c.called))
+		return false;
+	last_line(m, NP_MEMBER_LEVEL, cause, len);
+	np_level_steps_cause(&m->level_steps, cause, len);
+	return true;
+}
+
+bool np_agents_tick(struct np_agents *m, double now_sec, const char **what,
+		    char *cause, size_t len)
+{
+	m->now_sec = now_sec;
+	tick_level(m);
+	tick_schedule(m);
+	tick_probes(m);
+	note_mpi(m);
+	note_losses(m);
+	if (!m->memory_told && memory_is_short(m, cause, len)) {
+		*what = "a probe";
+		return m->memory_told = true;
+	}
+	if (!m->probes_told && probes_are_lost(m, cause, len)) {
+		*what = "the probes";
+		return m->probes_told = true;
+	}
+	if (!m->level_told && level_is_lost(m, cause, len)) {
+		*what = "the level";
+		return m->level_told = true;
+	}
+	return false;
+}
+
+void np_agents_end(struct np_agents *m, int sig)
+{
+	np_membership_end(m->members, NP_MEMBER_PROBE);
+	np_membership_end(m->members, NP_MEMBER_LEVEL);
+	if (sig > 0)
+		np_level_steps_signal(&m->level_steps, sig);
+}
+
+/* mpirun runs ranks on this host, where no task of the step starts an agent. */
+static void start_agent_here(struct np_agents *m)
+{
+	const struct np_joiner j = { .invite = &m->invite,
+				     .host = "localhost" };
+
+	np_joiner_start(&j, environ);
+	m->expected++;
+}
+
+int np_agents_begin(struct np_agents *m, double now_sec, struct np_err *err)
+{
+	m->expected = np_invite_count(&m->invite, (uint32_t)m->where->step.n -
+							  m->order->launcher);
+	if (m->order->launcher)
+		start_agent_here(m);
+	return m->order->level[0] || m->reports.course ?
+		       start_level(m, now_sec, err) :
+		       0;
+}

@@ -1,0 +1,282 @@
+/*
+ * The probe agents that serve one job step.
+ *
+ * An agent (netprof-join) connects to the collector, authenticates with the
+ * cookie from its rendezvous, reports the node it runs on, and waits.  The
+ * collector dispatches agents in groups, each with one measurement to make, and
+ * releases the rest.  The processes of a group exchange network addresses
+ * through the collector (np_wire_join.h) and then report, one line each:
+ *
+ *	np1 ...		   a report (np_report.h)
+ *	mpi NAME VERSION   MPI library used by the step's tasks on that node
+ *	short REASON       the agent leaves because memory is short
+ *
+ * An agent ends when its connection closes, so a collector that dies leaves no
+ * process behind.
+ *
+ * Agents for probes are started on the step's nodes, with its tasks.  Those for
+ * a load level are started here, as steps of one node each.
+ */
+#ifndef NP_AGENTS_H
+#define NP_AGENTS_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_alloc_query.h"
+#include "np_conf.h"
+#include "np_err.h"
+#include "np_launch.h"
+#include "np_memory.h"
+#include "np_mpi.h"
+#include "np_rendezvous.h"
+#include "np_reports.h"
+#include "np_sidecmd.h"
+#include "np_sidestep.h"
+#include "np_wire_join.h"
+
+/* ---- the helper steps that start the agents of a load level ---- */
+
+/*
+ * One step for each node: if a job ends while a step of several nodes starts,
+ * that step keeps its nodes for a minute, because Slurm's slurmstepds then wait
+ * for those that never started.
+ */
+struct np_level_steps {
+	struct np_sidestep *step;
+	size_t n;
+};
+
+/* ---- what the collector does with agents ---- */
+
+struct np_agents {
+	const struct np_order *order;	/* the launch request; borrowed */
+	const struct np_survey *where;	/* borrowed */
+	struct np_invite invite;	/* the step's rendezvous */
+	double after_sec; /* age of the step when agents connect, seconds */
+	struct np_reports reports;
+
+	struct np_membership *members;
+	struct np_level_steps level_steps;
+	const char *block;  /* level to start for an interval; NULL: none */
+	double block_sec;   /* its length */
+	size_t expected;    /* agents that are to connect for probes */
+	bool picked;	    /* probes have been dispatched */
+	bool level_called;  /* and the level */
+	/* Of a monotonic clock; NaN: not yet. */
+	double now_sec;
+	double first_sec;   /* two agents for probes were there */
+	double level_sec;   /* the level's steps were started */
+	double lost_sec;    /* a probe ended without its last report ... */
+	bool cut;	    /* ... and the step went on */
+	bool probes_told, memory_told, level_told; /* trouble was reported */
+};
+
+/*
+ * Take over listen_fd.  order, where, invite, after_sec and the inputs of
+ * reports must be set.  Returns 0 or -ENOMEM.
+ */
+int np_agents_init(struct np_agents *m, int listen_fd);
+
+/*
+ * Once *where is known: start an agent on this host, if mpirun runs ranks here,
+ * and the steps of the level, if there is one.  Returns 0 or -errno with err.
+ */
+int np_agents_begin(struct np_agents *m, double now_sec, struct np_err *err);
+
+/* Handle what has arrived; np_membership_poll() tells where from. */
+void np_agents_serve(struct np_agents *m, double now_sec);
+
+/*
+ * Do what is due, such as dispatching agents.  Returns true, with cause, when
+ * it finds that the probes or the level (*what) will report no more although
+ * the step goes on; once for each.
+ */
+bool np_agents_tick(struct np_agents *m, double now_sec, const char **what,
+		    char *cause, size_t len);
+
+/*
+ * Every probe that was dispatched started, and has sent its last report or
+ * ended with the step: Slurm kills what is left in a step's cgroup as soon as
+ * its last task has ended.
+ */
+bool np_agents_are_complete(const struct np_agents *m);
+
+/* What still runs; probes count more than the level. */
+enum np_agents_left { NP_LEFT_NONE, NP_LEFT_LEVEL, NP_LEFT_PROBES };
+enum np_agents_left np_agents_left(struct np_agents *m);
+
+/* Have all end; sig > 0: also send this signal to the level's steps. */
+void np_agents_end(struct np_agents *m, int sig);
+
+/* ---- the registry of agents ---- */
+
+/*
+ * All but np_membership_poll() is called by the functions above, by unit tests
+ * and by the fuzzer.
+ */
+
+#define NP_MEMBERSHIP_MAX (2 * NP_INVITE_MAX_NODES) /* agents at a time */
+#define NP_MEMBERSHIP_STRANGERS 64 /* most unauthenticated connections */
+#define NP_MEMBERSHIP_FDS (NP_MEMBERSHIP_MAX + NP_MEMBERSHIP_STRANGERS + 1)
+#define NP_MEMBERSHIP_TEXT 256
+
+enum np_member_kind { NP_MEMBER_PROBE, NP_MEMBER_LEVEL, NP_N_MEMBER_KINDS };
+
+/* One agent. */
+struct np_member_facts {
+	enum np_member_kind kind;
+	uint32_t node; /* number of its node within the step, as it says */
+	char name[NP_MEMBERSHIP_TEXT]; /* of its node, as it says */
+	char mpi[NP_MPI_TEXT]; /* MPI library of the tasks there; "": unknown */
+	char memory[NP_MEMORY_TEXT]; /* why it left for want of memory; "" */
+	bool here;   /* waits to be dispatched */
+	bool called, gone; /* was dispatched; its connection is closed */
+	uint32_t rank; /* among the dispatched agents of its kind */
+	char last[NP_MEMBERSHIP_TEXT]; /* its last line that was no report */
+};
+
+struct np_membership;
+
+/* fd: a listening socket, taken over.  NULL: out of memory. */
+struct np_membership *np_membership_new(int fd, const struct np_invite *v);
+/* Ends all agents.  NULL is allowed. */
+void np_membership_free(struct np_membership *p);
+
+/* What to poll for; returns the number of entries, up to NP_MEMBERSHIP_FDS. */
+size_t np_membership_poll(const struct np_membership *p, struct pollfd out[]);
+
+/* line: a report of the agent with that number.  It may be changed. */
+typedef void np_membership_line_f(size_t member, char *line, void *arg);
+
+/*
+ * Accept connections, read what has arrived, exchange addresses within groups.
+ * now_sec: of a monotonic clock.  A connection that does not authenticate
+ * within seconds is closed.
+ */
+void np_membership_serve(struct np_membership *p, double now_sec,
+			 np_membership_line_f *f,
+			 void *arg);
+
+/*
+ * Why a connection could not be accepted, such as EMFILE; 0: all were.  Such
+ * connections wait in the listen backlog; accepting is tried once a second.
+ */
+int np_membership_full(const struct np_membership *p);
+
+/*
+ * Agents are numbered from 0 as they authenticate.  An agent that has gone
+ * keeps its number until its slot is needed.
+ */
+size_t np_membership_size(const struct np_membership *p);
+const struct np_member_facts *np_membership_of(const struct np_membership *p,
+					       size_t member);
+
+/* How many of a kind wait; were dispatched; and of these have gone. */
+struct np_membership_count {
+	size_t here, called, gone;
+};
+struct np_membership_count np_membership_count(const struct np_membership *p,
+					       enum np_member_kind kind);
+
+/* Leaf switch of the agent's node, borrowed; its probe is told the name. */
+void np_membership_set_leaf(struct np_membership *p, size_t member,
+			    const char *leaf);
+
+/*
+ * Dispatch n waiting agents as one group to run command: variables, the path of
+ * a program and its arguments, without spaces in any of them; --join=RANK/N is
+ * added.  Returns 0 or -ENOMEM.
+ */
+int np_membership_call(struct np_membership *p, const size_t member[], size_t n,
+		       const char *command);
+
+/* Have all agents of a kind end; or release those that still wait. */
+void np_membership_end(struct np_membership *p, enum np_member_kind kind);
+void np_membership_dismiss(struct np_membership *p, enum np_member_kind kind);
+
+/* ---- one connection; for the registry, unit tests and the fuzzer ---- */
+
+/*
+ * Lines in, text out, without waiting.  The other end may be anybody until it
+ * has sent the cookie.
+ */
+#define NP_PEER_LINE (2 * NP_WIRE_JOIN_MAX_BYTES + 64) /* longest line */
+#define NP_PEER_OUT (4u << 20) /* most bytes that may be left unread */
+
+struct np_peer {
+	int fd; /* -1: closed */
+	char *out;
+	size_t in_len, out_len, out_size;
+	char in[NP_PEER_LINE + 1]; /* with its newline */
+};
+
+typedef void np_peer_line_f(char *line, void *arg);
+
+/* fd, which is taken over, must not block. */
+void np_peer_open(struct np_peer *g, int fd);
+void np_peer_close(struct np_peer *g);
+
+/*
+ * Read what there is, about 64 KB at most, and hand each whole line to f, which
+ * may close the connection.  It is closed at end of file, and if a line is
+ * longer than NP_PEER_LINE bytes.
+ */
+void np_peer_read(struct np_peer *g, np_peer_line_f *f, void *arg);
+
+/*
+ * Send text, now or when there is room.  If more than NP_PEER_OUT is left
+ * unread the connection is closed.  If the other end does not read any more,
+ * only its end of file closes it.
+ */
+void np_peer_say(struct np_peer *g, const char *text);
+void np_peer_flush(struct np_peer *g);
+
+/* ---- steps of a load level; for np_agents_begin() and unit tests ---- */
+
+/*
+ * Start one step on each of the hosts.  again: its agent connects again after
+ * each dispatch, for one level after the other.  Returns 0, or -errno with err;
+ * free in either case.
+ */
+int np_level_steps_start(struct np_level_steps *c, const struct np_sidejob *job,
+			 const struct np_conf *conf,
+			 const struct np_hosts *hosts,
+			 uint16_t port, bool again, char *const env[],
+			 struct np_err *err);
+
+/* Read their output, from time to time: these are messages of srun. */
+void np_level_steps_read(struct np_level_steps *c);
+
+/* How many still run. */
+size_t np_level_steps_running(struct np_level_steps *c);
+void np_level_steps_signal(const struct np_level_steps *c, int sig);
+
+/* How the first that failed ended, in words; buf is unchanged if none did. */
+void np_level_steps_cause(const struct np_level_steps *c, char *buf,
+			  size_t len);
+
+void np_level_steps_free(struct np_level_steps *c);
+
+/* ---- which agents measure, in which groups ---- */
+
+#define NP_PICK_MOST 3 /* in a group */
+
+struct np_pick_group {
+	size_t n; /* 2; or 3, in which each measures the next */
+	size_t node[NP_PICK_MOST]; /* indices into leaf[] */
+};
+
+/*
+ * A leaf switch is one shared server, so a few pairs of nodes tell how busy it
+ * is.  leaf[i]: switch of node i ("" without a topology); NULL: not to be used.
+ * Chooses at most max_pairs pairs on each leaf, others with another seed; three
+ * nodes of a leaf make one group.  out: room for n / 2.  Returns the number of
+ * groups; 0 also if out of memory.  For np_agents_tick(), tests and benchmarks.
+ */
+size_t np_pick(const char *const leaf[], size_t n, uint32_t max_pairs,
+	       uint64_t seed, struct np_pick_group *out);
+
+#endif

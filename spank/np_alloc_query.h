@@ -1,0 +1,185 @@
+/*
+ * What the step collector learns from slurmctld: the nodes of the step and of
+ * its allocation, their leaf switches, where the load level can run, how the
+ * tasks are laid out, and which other jobs and steps share the leaf switches.
+ *
+ * Functions that ask slurmctld say so; they make one to four RPCs and must not
+ * be called from a SPANK callback of slurmd or of a step.  The others are pure.
+ */
+#ifndef NP_ALLOC_QUERY_H
+#define NP_ALLOC_QUERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_conf.h"
+#include "np_err.h"
+#include "np_fabric.h"
+#include "np_launch.h"
+#include "np_numbers.h"
+#include "np_record.h"
+#include "np_slurm_compat.h"
+
+/* ---- host names, expanded ---- */
+
+struct np_hosts {
+	char **name;
+	size_t n;
+};
+
+/*
+ * Add the names of a hostlist expression.  Returns 0, -EINVAL or -ENOMEM; then
+ * some names may have been added.
+ */
+int np_hosts_expand(const char *expression, struct np_hosts *h);
+/* Add one name.  Returns 0 or -ENOMEM. */
+int np_hosts_add(struct np_hosts *h, const char *name);
+int np_hosts_has(const struct np_hosts *h, const char *name);
+/* As a hostlist expression, malloc'ed; NULL: out of memory. */
+char *np_hosts_compress(const struct np_hosts *h);
+void np_hosts_free(struct np_hosts *h);
+
+/* ---- the leaf switch of every node ---- */
+
+struct np_leafmap;
+
+/*
+ * The topology that slurmctld reports, as text (np_topo.h).  Returns 0, or
+ * -errno with err.  For unit tests; np_survey_make() asks slurmctld for it.
+ */
+int np_leafmap_parse(const char *text, struct np_leafmap **out,
+		     struct np_err *err);
+void np_leafmap_free(struct np_leafmap *l); /* NULL is allowed */
+
+/* Name of the node's leaf switch; "" if it has none or there is no topology. */
+const char *np_leafmap_find(const struct np_leafmap *l, const char *node);
+
+/* ---- the layout of a step's tasks ---- */
+
+/*
+ * Two runs of one command on as many nodes with as many tasks are two workloads
+ * if one has 4, 2, 1 and 1 tasks on its nodes and the other 2 on each.
+ */
+struct np_layout {
+	char *tasks_per_node; /* "4,2,1(x2)", malloc'ed */
+	const char *order;    /* of the ranks: "block", "cyclic" or "other" */
+	/*
+	 * Equal numbers of tasks on the nodes, one more on the first ones, and
+	 * ranks in blocks: what is assumed for records without a layout.
+	 */
+	bool usual;
+	uint64_t digest;
+};
+
+/*
+ * tasks[n]: number on each node; rank[n]: those of each node's tasks.  Returns
+ * 0 or -ENOMEM.  The caller frees tasks_per_node.
+ */
+int np_layout_of(const uint16_t *tasks, uint32_t *const *rank, uint32_t n,
+		 struct np_layout *out);
+
+/*
+ * Turn the digest of a command into that of its workload.  The usual layout
+ * leaves it unchanged.
+ */
+void np_layout_fingerprint(const struct np_layout *l, char hex[20]);
+
+/* ---- the allocation of a step ---- */
+
+#define NP_SIDE_NAME "netprof" /* job name of our own helper steps */
+
+struct np_survey {
+	struct np_leafmap *leaves;
+	struct np_hosts step;	/* nodes of the measured step */
+	struct np_hosts level;	/* nodes of the load level; empty: no level */
+	enum np_scope scope;	/* of the level: node or leaf */
+};
+
+/* The scope as a record names it. */
+static inline const char *np_describe_scope(const struct np_survey *s)
+{
+	return s->scope == NP_SCOPE_LEAF ? "leaf" : "node";
+}
+
+/*
+ * Fill in what the launch request and the settings say, the cluster's name and
+ * the version of Slurm; start_date begins the record.  Asks slurmctld.  Returns
+ * 0 or -errno with err.
+ */
+int np_describe_step(struct np_record *r, const struct np_order *o,
+		     const struct np_conf *conf, double start_date,
+		     struct np_err *err);
+
+/*
+ * Find out where the step runs, as np_survey_plan(), and add the layout of its
+ * tasks to r, whose fingerprint becomes that of the workload.  Asks slurmctld
+ * in three requests, or four with a level.  Returns 0; -ENODEV: nothing can be
+ * measured; -ESRCH: there is no such step; or another -errno; with err.
+ */
+int np_survey_make(const struct np_order *o, uint32_t max_level,
+		   struct np_record *r, struct np_survey *s,
+		   struct np_err *err);
+
+/*
+ * Of s->step and s->leaves: note the leaves of the step in r, a leaf with a
+ * single node as skipped, and place the level.  job: nodes of the allocation;
+ * empty for no level; busy: those that run other steps.  Returns as
+ * np_survey_make(), which calls it.
+ *
+ * A probe can run on every node of the step that shares its leaf with another
+ * one.  The level runs on idle nodes of the allocation under such leaves, where
+ * a leaf has two or more of them, so that only the switch is shared; otherwise
+ * on the step's nodes themselves.  If those were more than max_level nodes, it
+ * runs on pairs of nodes of one leaf, spread evenly over all leaves.
+ */
+int np_survey_plan(struct np_survey *s, const struct np_hosts *job,
+		   const struct np_hosts *busy, uint32_t max_level,
+		   struct np_record *r, struct np_err *err);
+
+void np_survey_free(struct np_survey *s);
+
+/* ---- neighbours: concurrent jobs and steps on the same leaf switches ---- */
+
+/*
+ * Merge into r the jobs, and the other steps of its own job, that had nodes on
+ * the leaves of nodes between r->start and until (dates) for more than a
+ * second; and whether its own job was suspended after r->start.  Components of
+ * the heterogeneous job het_job_id (0: none) are the same program and do not
+ * count.  Asks slurmctld in two requests.  Returns 0 or -errno with err.
+ */
+int np_beside_look(const struct np_leafmap *l, const struct np_hosts *nodes,
+		   double until, uint32_t het_job_id, struct np_record *r,
+		   struct np_err *err);
+
+/* The rest is called by np_beside_look(), and by unit tests. */
+
+struct np_beside {
+	const struct np_leafmap *leaves;
+	struct np_numbers own; /* leaves of the step */
+	struct np_record *r;
+};
+
+struct np_candidate {
+	uint32_t job_id;
+	long step_id;	    /* NP_NO_VALUE: a whole job */
+	const char *nodes;  /* hostlist expression */
+	double overlap_sec; /* with the step; may be negative */
+};
+
+/* leaves, r: borrowed; nodes: of the step.  Returns 0 or -ENOMEM with err. */
+int np_beside_init(struct np_beside *b, const struct np_leafmap *leaves,
+		   const struct np_hosts *nodes, struct np_record *r,
+		   struct np_err *err);
+void np_beside_free(struct np_beside *b);
+
+/*
+ * Merge a candidate into the record; of several overlaps the longest counts.
+ * Returns 0; NP_BESIDE_FULL (noted in the record): there is no room for it nor
+ * for any further one; or -errno with err.
+ */
+#define NP_BESIDE_FULL 1
+int np_beside_add(struct np_beside *b, const struct np_candidate *c,
+		  struct np_err *err);
+
+#endif

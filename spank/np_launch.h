@@ -1,0 +1,115 @@
+/*
+ * The launch request of a step: whether it is measured, and what the step
+ * collector needs to know to measure it.
+ *
+ * The plugin in srun fills in a struct np_facts, the step context, with what
+ * Slurm, the environment and the user's options say.  np_plan_make() decides
+ * from that alone and completes the request in it (step).  The request reaches
+ * the collector as its command line.  Pure: no Slurm, no I/O.
+ */
+#ifndef NP_LAUNCH_H
+#define NP_LAUNCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_app.h"
+#include "np_args.h"
+#include "np_err.h"
+#include "np_level.h"
+
+#define NP_ORDER_SETTINGS 32 /* most settings taken from plugstack.conf */
+#define NP_ORDER_TEXT 128    /* bytes of a text member, its NUL included */
+
+/* In place of a level's name: choose the one that the profile needs most. */
+#define NP_ORDER_AUTO "auto"
+/* Longest time, seconds, that levels then run alone before the step starts. */
+#define NP_ORDER_AUTO_SEC 20.0
+
+/* The launch request: the collector's command line. */
+struct np_order {
+	uint32_t job_id, step_id;
+	long array_job_id, array_task_id; /* -1: not an array job */
+	long het_component;	 /* of a heterogeneous job; -1: not one */
+	uint32_t het_job_id;	 /* job id of its leader, or 0 */
+	uint32_t n_nodes, n_tasks;
+	uint32_t cpus_per_task;	 /* as requested; 0: not requested */
+	char cpu_bind[NP_ORDER_TEXT]; /* as requested, "cores" or
+				       * "map_cpu:0,2"; "": not requested */
+	bool launcher;	 /* the step consists of mpirun's daemons, and this
+			  * host runs ranks as well */
+	uint32_t runner; /* process whose end is the program's end: srun, or
+			  * the mpirun that started it */
+	char app[NP_APP_MAX + 1];
+	char level[NP_LEVEL_NAME]; /* load level; "": none; or NP_ORDER_AUTO */
+	char executable[NP_ORDER_TEXT];
+	char fingerprint[20];	   /* of the workload, hexadecimal */
+	char srun[NP_ORDER_TEXT];  /* path of the srun that launches the step */
+	/* "Key=Value" that override netprof.conf; borrowed */
+	const char *setting[NP_ORDER_SETTINGS];
+	size_t n_settings;
+};
+
+/* Step context.  All pointers are borrowed, and NULL where unset. */
+struct np_facts {
+	bool side_step;	      /* NETPROF_SIDE is set: a helper step */
+	bool asked;	      /* --netprofile was given */
+	bool interactive;     /* the step that salloc starts for its shell */
+	const char *app;      /* argument of --netprofile */
+	const char *env_app;  /* NETPROF_APP */
+	const char *period;   /* "Period=..." from --netprofile-period */
+	const char *job_name;
+	const char *srun;     /* path of the running srun; never NULL */
+	/* SLURM_CPU_BIND_TYPE, SLURM_CPU_BIND_LIST, SLURM_CPUS_PER_TASK */
+	const char *bind_type, *bind_list, *cpus_per_task;
+	int argc;	      /* command of the step */
+	char **argv;
+	int n_settings;	      /* arguments in plugstack.conf */
+	char **setting;
+	uint32_t pid, parent; /* of srun */
+	/*
+	 * The request.  The caller sets the numbers that identify the job and
+	 * the step, and the level; np_plan_make() sets the rest.
+	 */
+	struct np_order step;
+};
+
+enum np_plan {
+	NP_PLAN_NOTHING, /* nobody asked for it: say nothing */
+	NP_PLAN_SKIP,	 /* asked for, but not possible: why says the reason */
+	NP_PLAN_ATTACH,	 /* f->step is complete: start a collector */
+};
+
+/* On NP_PLAN_ATTACH f->step.setting[] borrows from f. */
+enum np_plan np_plan_make(struct np_facts *f, struct np_err *why);
+
+/*
+ * Name of the application, from the best source there is: the option's
+ * argument, NETPROF_APP, the executable (of an interpreter: its script), the
+ * name of the job.  The launcher of an MPI's daemons says nothing about the
+ * program, so the name of the job counts there.
+ * Returns 0 or -EINVAL with err.
+ */
+int np_plan_app(const struct np_facts *f, char app[NP_APP_MAX + 1],
+		struct np_err *err);
+
+/*
+ * Digest of the workload: executable, arguments, numbers of nodes and tasks,
+ * and the requested binding (FNV-1a, 64 bits).  Runs with equal digests are
+ * compared with each other; it is no protection against forgery.  The layout
+ * of the tasks is added later, by np_layout_fingerprint().  The arguments of
+ * mpirun's daemons hold numbers and addresses of one job and do not count.
+ * For unit tests; np_plan_make() calls it.
+ */
+void np_plan_fingerprint(const struct np_facts *f, char hex[20]);
+
+/* The command line, with path as argv[0].  out->rc: 0 or -ENOMEM. */
+void np_order_to_args(const struct np_order *o, const char *path,
+		      struct np_args *out);
+
+/* The reverse; settings point into argv.  Returns 0 or -EINVAL with err. */
+int np_order_from_argv(int argc, char **argv, struct np_order *o,
+		       struct np_err *err);
+
+#endif

@@ -1,0 +1,193 @@
+#include "np_rendezvous.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "np_args.h"
+#include "np_detach.h"
+
+/* ---- the rendezvous as text ---- */
+
+#define AFTER_PER_NODE_SEC 0.02	 /* added to the delay for each node ... */
+#define AFTER_MAX_MORE_SEC 30.0	 /* ... but no more than this */
+#define MAX_AFTER_SEC 7200.0	 /* longest delay that is accepted */
+
+int np_invite_add(const struct np_invite *v, char *text, size_t size,
+		  struct np_err *err)
+{
+	size_t used = strlen(text);
+	int len;
+
+	if (!v->join[0] || strpbrk(v->join, " ;\t\n"))
+		return np_errf(err, -EINVAL, "LibexecDir: %s: expected a path "
+			       "without spaces and ';'", v->join);
+	len = snprintf(text + used, size - used, "%s%u %s %s %.3f %u %u %s",
+		       used ? ";" : "", v->port, v->member, v->host,
+		       v->after_sec, v->max_nodes, v->seed, v->join);
+	if (len < 0 || (size_t)len >= size - used) {
+		text[used] = '\0';
+		return np_errf(err, -EINVAL, "no room for one more component "
+			       "of the job");
+	}
+	return 0;
+}
+
+static bool is_cookie(const char *t)
+{
+	return strlen(t) == NP_INVITE_TOKEN - 1 &&
+	       strspn(t, "0123456789abcdef") == NP_INVITE_TOKEN - 1;
+}
+
+static int parse(const char *one, struct np_invite *v)
+{
+	unsigned port;
+	int end = 0;
+
+	if (sscanf(one, "%u %32s %32s %lf %u %u %255[^; ]%n", &port,
+		   v->member, v->host, &v->after_sec, &v->max_nodes, &v->seed,
+		   v->join, &end) != 7 || (one[end] && one[end] != ';'))
+		return -EINVAL;
+	if (!port || port > UINT16_MAX || !is_cookie(v->member) ||
+	    !is_cookie(v->host) || v->join[0] != '/' ||
+	    !(v->after_sec >= 0 && v->after_sec <= MAX_AFTER_SEC) ||
+	    v->max_nodes < 2 || v->max_nodes > NP_INVITE_MAX_NODES)
+		return -EINVAL;
+	v->port = (uint16_t)port;
+	return 0;
+}
+
+int np_invite_find(const char *text, size_t component, struct np_invite *out)
+{
+	struct np_invite v = { 0 };
+
+	for (; component; component--) {
+		text = strchr(text, ';');
+		if (!text)
+			return -ENOENT;
+		text++;
+	}
+	if (parse(text, &v))
+		return -EINVAL;
+	*out = v;
+	return 0;
+}
+
+/* Maps 64 bits to 64 well mixed bits (SplitMix64, Steele et al. 2014). */
+static uint64_t mix(uint64_t z)
+{
+	z += 0x9e3779b97f4a7c15ULL;
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+bool np_invite_takes(const struct np_invite *v, uint32_t node,
+		     uint32_t n_nodes)
+{
+	uint64_t blocks = v->max_nodes / 2, block, from, to, at;
+
+	if (n_nodes <= v->max_nodes)
+		return node < n_nodes;
+	/*
+	 * Divide the step into blocks of two or more nodes, and take one pair
+	 * somewhere in each.
+	 */
+	block = (uint64_t)node * blocks / n_nodes;
+	from = (block * n_nodes + blocks - 1) / blocks;
+	to = ((block + 1) * n_nodes + blocks - 1) / blocks;
+	at = from + mix(((uint64_t)v->seed << 32) + block) % (to - from - 1);
+	return node < n_nodes && (node == at || node == at + 1);
+}
+
+uint32_t np_invite_count(const struct np_invite *v, uint32_t n_nodes)
+{
+	return n_nodes <= v->max_nodes ? n_nodes : v->max_nodes / 2 * 2;
+}
+
+double np_invite_after_sec(const struct np_invite *v, uint32_t n_nodes)
+{
+	return v->after_sec +
+	       fmin(AFTER_PER_NODE_SEC * n_nodes, AFTER_MAX_MORE_SEC);
+}
+
+/* ---- starting an agent ---- */
+
+#ifdef __SANITIZE_ADDRESS__ /* its vfork() remembers one caller, and here are
+			     * two nested ones */
+#define vfork fork
+#endif
+
+static void make_command(const struct np_joiner *j, struct np_args *a)
+{
+	*a = (struct np_args){ .n = 0 };
+	np_args_add(a, "%s", j->invite->join);
+	np_args_add(a, "--host=%s", j->host);
+	np_args_add(a, "--port=%u", j->invite->port);
+	np_args_add(a, "--node=%u", j->node);
+	np_args_add(a, "--after=%.3f", j->after_sec);
+	np_args_add(a, "--task=%ld", (long)j->task);
+	np_args_add(a, "--parent=%ld", (long)j->parent);
+}
+
+/*
+ * Runs in a child of the task; the grandchild, the agent, is adopted by init.
+ * Both use vfork(), because the task is a copy of slurmstepd, and copying its
+ * page tables twice more would take longer than everything else.
+ */
+static void child(char *const argv[], char *const env[], pid_t *agent)
+{
+	static const int keep[] = { -1, -1, -1 };
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		if (!np_detach(keep, 3))
+			execve(argv[0], argv, env);
+		_exit(127);
+	}
+	if (pid > 0 && agent)
+		*agent = pid;
+	_exit(pid < 0 ? errno : 0);
+}
+
+void np_joiner_tokens(const struct np_invite *v, char text[NP_JOINER_TOKENS])
+{
+	snprintf(text, NP_JOINER_TOKENS, NP_TOKENS_ENV "=%s %s", v->member,
+		 v->host);
+}
+
+int np_joiner_start(const struct np_joiner *j, char *const env[])
+{
+	/* Not as an argument: everybody on the host can read those. */
+	char tokens[NP_JOINER_TOKENS];
+	const char *more[] = { tokens, NULL };
+	int status = 0, rc = 0;
+	struct np_args args;
+	char **agent_env;
+	pid_t pid;
+
+	np_joiner_tokens(j->invite, tokens);
+	make_command(j, &args);
+	agent_env = np_sideenv_make(env, more);
+	if (!agent_env || args.rc) {
+		rc = -ENOMEM;
+		goto out;
+	}
+	pid = vfork();
+	if (pid == 0)
+		child(args.argv, agent_env, j->pid);
+	if (pid < 0)
+		rc = -errno;
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid > 0 && WIFEXITED(status))
+		rc = -WEXITSTATUS(status);
+out:
+	np_args_free(&args);
+	free(agent_env);
+	return rc;
+}

@@ -1,0 +1,1027 @@
+#include "np_reports.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_evidence.h"
+#include "np_launch.h"
+#include "np_pingpong.h"
+
+/* Headers of a message, and its acknowledgement. */
+#define OVERHEAD_BYTES 132
+#define WINDOW_SEC 1.0 /* of reports, at most */
+
+/* ---- traffic ---- */
+
+static int64_t bin_at(double sec)
+{
+	return (int64_t)floor(sec / NP_TRAFFIC_BIN_SEC);
+}
+
+static void add_to_bins(struct np_traffic *t, double from, double to, double n)
+{
+	int64_t end = bin_at(to), first = bin_at(from);
+
+	for (; t->last < end; t->last++)
+		t->bin[(t->last + 1) % NP_TRAFFIC_BINS] =
+			t->sec[(t->last + 1) % NP_TRAFFIC_BINS] = 0;
+	for (int64_t i = first < 0 ? 0 : first; i <= end; i++) {
+		double a = fmax(from, (double)i * NP_TRAFFIC_BIN_SEC);
+		double b = fmin(to, (double)(i + 1) * NP_TRAFFIC_BIN_SEC);
+
+		if (i <= t->last - NP_TRAFFIC_BINS || b <= a)
+			continue;
+		t->bin[i % NP_TRAFFIC_BINS] += n * (b - a) / (to - from);
+		t->sec[i % NP_TRAFFIC_BINS] += b - a;
+	}
+}
+
+void np_traffic_add(struct np_traffic *t, size_t node, double now_sec,
+		    double elapsed_sec, double n)
+{
+	double to;
+
+	if (node >= NP_INVITE_MAX_NODES || !(elapsed_sec > 0) ||
+	    elapsed_sec >= NP_TRAFFIC_BINS / 2 * NP_TRAFFIC_BIN_SEC)
+		return;
+	to = t->to_sec[node] + elapsed_sec;
+	if (to > now_sec || to < now_sec - NP_TRAFFIC_LATE_SEC)
+		to = now_sec;
+	t->to_sec[node] = to;
+	add_to_bins(t, to - elapsed_sec, to, n);
+}
+
+/* Number of nodes that have ever reported. */
+static double n_nodes(const struct np_traffic *t)
+{
+	double n = 0;
+
+	for (size_t i = 0; i < NP_INVITE_MAX_NODES; i++)
+		n += t->to_sec[i] > 0;
+	return n;
+}
+
+double np_traffic_rate(const struct np_traffic *t, double from_sec,
+		       double to_sec)
+{
+	int64_t first = bin_at(from_sec), end = bin_at(to_sec);
+	double all = n_nodes(t) * (double)(end - first) * NP_TRAFFIC_BIN_SEC;
+	double sum = 0, told = 0;
+
+	for (int64_t i = first; i < end; i++)
+		if (i >= 0 && i <= t->last && i > t->last - NP_TRAFFIC_BINS) {
+			sum += t->bin[i % NP_TRAFFIC_BINS];
+			told += t->sec[i % NP_TRAFFIC_BINS];
+		}
+	return told > 0 && told >= all / 2 ? sum / told * n_nodes(t) : NAN;
+}
+
+/* ---- counters of the network devices ---- */
+
+#define N_AWAITING 256 /* latency windows that await their counters */
+
+struct node {
+	char *leaf; /* leaf switch; NULL: no probe there has said hello */
+	uint64_t messages; /* sent by its probe since the last count */
+	bool counted;
+	uint32_t nics; /* 1 << index in the record, of adapters that were
+		        * read */
+};
+
+/* A window of latencies whose counters are not known yet. */
+struct awaiting {
+	double heard_sec; /* when it was reported; 0: unused */
+	struct np_report report;
+};
+
+struct np_counters {
+	struct np_record *r;
+	struct node node[NP_INVITE_MAX_NODES];
+	struct np_traffic traffic;
+	struct awaiting awaiting[N_AWAITING];
+	size_t next_awaiting;
+	struct np_record *idle; /* collects the quiet latencies, by leaf */
+};
+
+struct np_counters *np_counters_new(struct np_record *r)
+{
+	struct np_counters *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->r = r;
+	c->idle = np_record_new();
+	if (c->idle)
+		return c;
+	free(c);
+	return NULL;
+}
+
+void np_counters_free(struct np_counters *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < NP_INVITE_MAX_NODES; i++)
+		free(c->node[i].leaf);
+	np_record_free(c->idle);
+	free(c);
+}
+
+/* Of several links the slowest counts. */
+static void add_link(double *link, double one)
+{
+	if (one > 0 && !(*link > 0 && *link < one))
+		*link = one;
+}
+
+/*
+ * Bytes of the probe itself: each message has a reply of its size; half of them
+ * are of full size.
+ */
+static double own_bytes(const struct np_counters *c, const struct node *n)
+{
+	return (double)n->messages *
+	       (NP_PINGPONG_MIN_BYTES + c->r->probe.message_bytes +
+		2 * OVERHEAD_BYTES);
+}
+
+static void add_bytes(struct np_counters *c, const struct np_report *rep,
+		      double now_sec)
+{
+	struct np_traffic_run *t = &c->r->traffic;
+	struct node *n = &c->node[rep->rank];
+	double bytes = fmax((double)rep->moved.n - own_bytes(c, n), 0);
+
+	n->messages = 0;
+	if (!(rep->moved.elapsed_sec > 0))
+		return;
+	t->n_nodes += !n->counted;
+	n->counted = true;
+	t->node_sec += rep->moved.elapsed_sec;
+	t->bytes += bytes;
+	np_traffic_add(&c->traffic, rep->rank, now_sec,
+		       rep->moved.elapsed_sec, bytes);
+}
+
+static void add_nic(struct np_counters *c, const struct np_report *rep)
+{
+	struct np_nic_run *nic = np_record_nic(c->r, rep->nic.device);
+	struct node *n = &c->node[rep->rank];
+	uint32_t bit;
+
+	if (!nic || !(rep->nic.elapsed_sec > 0))
+		return;
+	bit = 1u << (nic - c->r->nics);
+	nic->n_nodes += !(n->nics & bit);
+	n->nics |= bit;
+	nic->node_sec += rep->nic.elapsed_sec;
+	for (unsigned k = 0; k < NP_NIC_KINDS; k++)
+		if (rep->nic.counts.has & 1u << k)
+			nic->n[k] = (isnan(nic->n[k]) ? 0 : nic->n[k]) +
+				    (double)rep->nic.counts.n[k];
+}
+
+/* Quiet moments. */
+
+static bool is_quiet(const struct np_counters *c, double from_sec,
+		     double to_sec)
+{
+	/* NaN, where the counters are not known, compares as not less. */
+	return np_traffic_rate(&c->traffic, from_sec, to_sec) <
+	       NP_COUNTERS_QUIET * c->r->traffic.n_nodes;
+}
+
+static void keep_quiet(struct np_counters *c, const struct np_report *rep)
+{
+	const char *leaf = c->node[rep->rank].leaf;
+	struct np_leaf_run *run = leaf ? np_record_leaf(c->idle, leaf) : NULL;
+
+	if (!run)
+		return;
+	if (!run->hist)
+		run->hist = np_hist_new();
+	if (!run->hist)
+		return;
+	for (size_t i = 0; i < rep->window.n_bins; i++)
+		np_hist_add_bin(run->hist, rep->window.bins[i].bin,
+				rep->window.bins[i].count);
+	np_moments_merge(&run->latency, &rep->window.sec);
+}
+
+/*
+ * A window is reported when it is over.  The counters of its time arrive with
+ * it or half a window later, as every node counts in its own rhythm.
+ */
+static void settle(struct np_counters *c, double now_sec)
+{
+	double half = WINDOW_SEC / 2;
+
+	for (size_t i = 0; i < N_AWAITING; i++) {
+		struct awaiting *h = &c->awaiting[i];
+
+		if (!(h->heard_sec > 0) || now_sec < h->heard_sec + 4 * half)
+			continue;
+		if (is_quiet(c, h->heard_sec - 3 * half, h->heard_sec - half) &&
+		    is_quiet(c, h->heard_sec - half, h->heard_sec + half))
+			keep_quiet(c, &h->report);
+		h->heard_sec = 0;
+	}
+}
+
+static void await_counters(struct np_counters *c, const struct np_report *rep,
+			   double now_sec)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < rep->window.n_bins; i++)
+		n += rep->window.bins[i].count;
+	if (n != rep->window.sec.n || !np_moments_valid(&rep->window.sec))
+		return;
+	/* If there are too many, the oldest is lost. */
+	c->awaiting[c->next_awaiting++ % N_AWAITING] =
+		(struct awaiting){ now_sec, *rep };
+}
+
+void np_counters_report(struct np_counters *c, const struct np_report *rep,
+			double now_sec)
+{
+	struct node *n = c->node + rep->rank;
+
+	if (rep->rank >= NP_INVITE_MAX_NODES)
+		return;
+	settle(c, now_sec);
+	switch (rep->kind) {
+	case NP_REPORT_HELLO:
+		if (!n->leaf)
+			n->leaf = strdup(rep->hello.leaf);
+		break;
+	case NP_REPORT_COST:
+		n->messages = rep->cost.messages;
+		break;
+	case NP_REPORT_LINK:
+		add_link(&c->r->traffic.link, (double)rep->link);
+		break;
+	case NP_REPORT_MOVED:
+		add_bytes(c, rep, now_sec);
+		break;
+	case NP_REPORT_NIC:
+		add_nic(c, rep);
+		break;
+	case NP_REPORT_LATENCY:
+		await_counters(c, rep, now_sec);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The record of the idle network. */
+
+static void copy(char **to, const char *from)
+{
+	*to = from ? strdup(from) : NULL;
+}
+
+struct np_record *np_counters_idle(const struct np_counters *c)
+{
+	const struct np_record *r = c->r;
+	struct np_record *idle = np_record_new();
+	uint64_t n = 0;
+
+	for (size_t i = 0; idle && i < c->idle->n_leaves; i++) {
+		const struct np_leaf_run *from = &c->idle->leaves[i];
+		struct np_leaf_run *to = np_record_leaf(idle, from->name);
+
+		if (!to)
+			continue;
+		to->hist = np_hist_new();
+		if (!to->hist)
+			continue;
+		np_hist_merge(to->hist, from->hist);
+		to->latency = from->latency;
+		to->n_pairs = 1;
+		n += from->latency.n;
+	}
+	if (n < NP_COUNTERS_LEAST) {
+		np_record_free(idle);
+		return NULL;
+	}
+	strcpy(idle->app, NP_IDLE_APP);
+	idle->uid = r->uid;
+	idle->job_id = r->job_id;
+	idle->step_id = r->step_id;
+	idle->n_nodes = r->n_nodes;
+	idle->start = r->start;
+	idle->end = r->end;
+	idle->state = NP_RUN_COMPLETE;
+	idle->exit_code = 0;
+	idle->probe.message_bytes = r->probe.message_bytes;
+	idle->probe.period_sec = r->probe.period_sec;
+	idle->probe.per_node = r->probe.per_node;
+	copy(&idle->source, np_sample_source_name(NP_SOURCE_QUIET));
+	copy(&idle->cluster, r->cluster);
+	copy(&idle->probe.transport, r->probe.transport);
+	copy(&idle->netprof_version, r->netprof_version);
+	copy(&idle->slurm_version, r->slurm_version);
+	copy(&idle->ucx_version, r->ucx_version);
+	copy(&idle->host, r->host);
+	return idle;
+}
+
+/* ---- latencies, costs and load level ---- */
+
+/*
+ * A program that starts up or winds down causes little traffic: leave that time
+ * out.
+ */
+#define START_UP_SEC 1.0
+#define WIND_DOWN_SEC 0.5
+
+/* What the totals in the record need to know about each probe process. */
+struct rank {
+	char leaf[NP_REPORT_WORD];
+	bool known;
+	double cpu_sec, elapsed_sec;
+};
+
+/*
+ * Rounds of one window under the program's traffic, until it is known that the
+ * program outlived the window.
+ */
+struct pending {
+	double to_sec;
+	bool settled;
+	struct np_moments sec;
+};
+#define N_PENDING 4
+
+struct np_aggregate {
+	struct np_record *r;
+	struct rank *rank; /* of the probes */
+	uint32_t n_ranks, byes;
+
+	double zero_sec; /* common start of the level's processes; NaN: not
+			  * yet */
+	bool settled;	 /* rounds under traffic begin after the start-up */
+	struct pending pending[N_PENDING];
+};
+
+struct np_aggregate *np_aggregate_new(struct np_record *r)
+{
+	struct np_aggregate *f = calloc(1, sizeof(*f));
+
+	if (f) {
+		f->r = r;
+		f->zero_sec = NAN;
+	}
+	return f;
+}
+
+void np_aggregate_free(struct np_aggregate *f)
+{
+	if (f)
+		free(f->rank);
+	free(f);
+}
+
+/* The first reporter wins. */
+static int set_text(char **at, const char *text)
+{
+	char *copy;
+
+	if (*at || !*text)
+		return 0;
+	copy = strdup(text);
+	if (!copy)
+		return -ENOMEM;
+	*at = copy;
+	return 0;
+}
+
+static int add_hello(struct np_aggregate *f, const struct np_report *rep)
+{
+	const char *leaf = rep->hello.leaf;
+	struct np_leaf_run *run;
+
+	if (!f->rank) {
+		if (!rep->hello.n_ranks ||
+		    rep->hello.n_ranks > 2 * NP_RECORD_MAX_NODES)
+			return -ERANGE;
+		f->rank = calloc(rep->hello.n_ranks, sizeof(*f->rank));
+		if (!f->rank)
+			return -ENOMEM;
+		f->n_ranks = rep->hello.n_ranks;
+	}
+	if (rep->rank >= f->n_ranks || f->rank[rep->rank].known)
+		return -EINVAL;
+	run = np_record_leaf(f->r, leaf);
+	if (!run)
+		return -ENOMEM;
+	if (rep->hello.partner[0])
+		run->n_pairs++;
+	f->rank[rep->rank].known = true;
+	strcpy(f->rank[rep->rank].leaf, leaf);
+	f->r->probe.n_processes++;
+	if (set_text(&f->r->probe.transport, rep->hello.transport))
+		return -ENOMEM;
+	return set_text(&f->r->ucx_version, rep->hello.version);
+}
+
+static int add_latency(struct np_aggregate *f, const struct np_report *rep)
+{
+	struct np_leaf_run *run;
+	uint64_t n = 0;
+
+	run = np_record_leaf(f->r, f->rank[rep->rank].leaf);
+	if (!run)
+		return -ENOMEM;
+	if (!run->hist)
+		run->hist = np_hist_new();
+	if (!run->windows) {
+		run->windows = malloc(sizeof(*run->windows));
+		if (run->windows)
+			np_series_init(run->windows, WINDOW_SEC);
+	}
+	if (!run->hist || !run->windows)
+		return -ENOMEM;
+	for (size_t i = 0; i < rep->window.n_bins; i++)
+		n += rep->window.bins[i].count;
+	if (n != rep->window.sec.n || !np_moments_valid(&rep->window.sec) ||
+	    np_series_add(run->windows, rep->window.at_sec, &rep->window.sec))
+		return -EINVAL;
+	for (size_t i = 0; i < rep->window.n_bins; i++)
+		np_hist_add_bin(run->hist, rep->window.bins[i].bin,
+				rep->window.bins[i].count);
+	np_moments_merge(&run->latency, &rep->window.sec);
+	return 0;
+}
+
+/* Like all reports, costs are the increase since the last report. */
+static void add_cost(struct np_aggregate *f, const struct np_report *rep)
+{
+	struct np_probe_run *p = &f->r->probe;
+	struct rank *k = &f->rank[rep->rank];
+
+	k->cpu_sec += rep->cost.cpu_sec;
+	k->elapsed_sec += rep->cost.elapsed_sec;
+	p->cpu_sec_sum += rep->cost.cpu_sec;
+	p->messages += rep->cost.messages;
+	p->cpu_sec_max = fmax(p->cpu_sec_max, k->cpu_sec);
+	p->elapsed_sec = fmax(p->elapsed_sec, k->elapsed_sec);
+	if (rep->cost.rss_bytes > p->rss_bytes_max)
+		p->rss_bytes_max = rep->cost.rss_bytes;
+}
+
+static int add_skip(struct np_aggregate *f, const struct np_report *rep)
+{
+	struct np_leaf_run *run = np_record_leaf(f->r, rep->skip.leaf);
+
+	return run ? set_text(&run->skipped, rep->skip.reason) : -ENOMEM;
+}
+
+int np_aggregate_impact(struct np_aggregate *f, const struct np_report *rep)
+{
+	if (rep->kind == NP_REPORT_HELLO)
+		return add_hello(f, rep);
+	if (rep->rank >= f->n_ranks || !f->rank[rep->rank].known)
+		return -EINVAL; /* a process that has not said hello */
+	switch (rep->kind) {
+	case NP_REPORT_LATENCY:
+		return add_latency(f, rep);
+	case NP_REPORT_COST:
+		add_cost(f, rep);
+		return 0;
+	case NP_REPORT_SKIP:
+		return add_skip(f, rep);
+	case NP_REPORT_NOTE:
+		np_record_note(f->r, "probe %u: %s", rep->rank, rep->note);
+		return 0;
+	case NP_REPORT_BYE:
+		f->byes++;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+uint32_t np_aggregate_byes(const struct np_aggregate *f)
+{
+	return f->byes;
+}
+
+bool np_aggregate_impact_is_up(const struct np_aggregate *f)
+{
+	return f->n_ranks && f->r->probe.n_processes == f->n_ranks;
+}
+
+/* The load level. */
+
+/* If the program ends before it has settled, its start-up is all there is. */
+static void add_under_traffic(struct np_aggregate *f, struct pending *h)
+{
+	struct np_moments *beside = &f->r->level->beside_round_sec;
+
+	if (h->settled && !f->settled) {
+		memset(beside, 0, sizeof(*beside));
+		f->settled = true;
+	}
+	if (h->settled || !f->settled)
+		np_moments_merge(beside, &h->sec);
+	h->sec.n = 0;
+}
+
+/*
+ * Windows that ended well before until_sec were under the traffic of a program
+ * at work.
+ */
+static void add_outlived(struct np_aggregate *f, double until_sec)
+{
+	for (size_t i = 0; i < N_PENDING; i++)
+		if (f->pending[i].sec.n &&
+		    f->pending[i].to_sec + WIND_DOWN_SEC <= until_sec)
+			add_under_traffic(f, &f->pending[i]);
+}
+
+void np_aggregate_level_done(struct np_aggregate *f, double program_end_sec)
+{
+	add_outlived(f, program_end_sec);
+	for (size_t i = 0; i < N_PENDING; i++) {
+		struct pending *h = &f->pending[i];
+
+		if (h->sec.n && !f->r->level->beside_round_sec.n)
+			add_under_traffic(f, h);
+		h->sec.n = 0;
+	}
+}
+
+/* Processes report the same window one after the other. */
+static void hold_window(struct np_aggregate *f, double to_sec, bool settled,
+			const struct np_moments *sec)
+{
+	struct pending *h =
+		&f->pending[(size_t)(to_sec - f->zero_sec + 0.5) % N_PENDING];
+
+	if (h->sec.n && h->to_sec != to_sec)
+		add_under_traffic(f, h); /* from several windows ago */
+	if (!h->sec.n)
+		*h = (struct pending){ to_sec, settled, { 0 } };
+	np_moments_merge(&h->sec, sec);
+}
+
+static int add_rounds(struct np_aggregate *f, const struct np_report *rep,
+		      double start_sec, double end_sec)
+{
+	double from = f->zero_sec + rep->window.at_sec;
+	double to = from + WINDOW_SEC;
+
+	if (!np_moments_valid(&rep->window.sec))
+		return -EINVAL;
+	if (isnan(start_sec) || to <= start_sec)
+		np_moments_merge(&f->r->level->alone_round_sec,
+				 &rep->window.sec);
+	else if (from >= start_sec && (isnan(end_sec) || to <= end_sec))
+		hold_window(f, to, from >= start_sec + START_UP_SEC,
+			    &rep->window.sec);
+	return 0;
+}
+
+int np_aggregate_level_report(struct np_aggregate *f,
+			      const struct np_report *rep,
+			      double now_sec, double program_start_sec,
+			      double program_end_sec)
+{
+	switch (rep->kind) {
+	case NP_REPORT_HELLO:
+		if (isnan(f->zero_sec))
+			f->zero_sec = now_sec;
+		f->r->level->n_processes++;
+		return 0;
+	case NP_REPORT_ROUND:
+		if (isnan(f->zero_sec))
+			return -EINVAL;
+		add_outlived(f, isnan(program_end_sec) ? now_sec :
+						program_end_sec);
+		return add_rounds(f, rep, program_start_sec, program_end_sec);
+	case NP_REPORT_NOTE:
+		np_record_note(f->r, "level %u: %s", rep->rank, rep->note);
+		return 0;
+	default:
+		return 0; /* the load is its purpose, so its cost does not
+			   * matter */
+	}
+}
+
+double np_aggregate_level_age(const struct np_aggregate *f, double now_sec)
+{
+	return isnan(f->zero_sec) ? 0 : now_sec - f->zero_sec;
+}
+
+/* ---- the schedule of measurement intervals ---- */
+
+#define SET_UP_SEC	3.0	/* of the program, after its first traffic */
+/* One measurement interval: let the queues settle, then measure. */
+#define SETTLE_SEC	0.5	/* for queues to fill or drain */
+#define MEASURE_SEC	2.0	/* length of the measured part */
+#define BLOCK_SEC	(SETTLE_SEC + MEASURE_SEC)
+/*
+ * A report arrives up to GRACE_SEC after the period that it describes.  The
+ * load keeps running that much longer, so that the last report is of loaded
+ * time.
+ */
+#define GRACE_SEC	0.4
+#define LOADED_SEC	(BLOCK_SEC + GRACE_SEC)
+#define LATEST_SEC	3.0	/* then missing reports are no longer awaited */
+#define UP_SEC		5.0	/* for a level to start */
+#define MAX_FAILURES	3	/* to start a level, then no more is tried */
+/* Each level alone, before the program starts. */
+#define LEAD_SETTLE_SEC	0.25
+#define LEAD_SEC	(LEAD_SETTLE_SEC + 0.5)
+
+enum state {
+	LEAD_IN_BEGINS,
+	LEAD_IN_STARTING, /* a level, before the program starts */
+	LEAD_IN,
+	WAITING_FOR_TRAFFIC, /* of the program */
+	PROGRAM_STARTING,
+	LOAD_STARTING,
+	MEASURING,
+	DONE,
+};
+
+struct np_course {
+	struct np_record *r;
+	const struct np_course_history *history;
+	struct np_block *block; /* of all runs; those of this run last */
+	size_t n, n_here;
+	enum state state;
+	size_t level; /* of the present interval */
+	double from_sec, to_sec, due_sec; /* measured part, and when to act
+					   * next */
+	double lead_end_sec;  /* after which no level runs alone any more */
+	double alone_sec;     /* since when no level runs */
+	struct np_moments round_sec;
+	unsigned failures;
+	struct np_traffic traffic, calls;
+};
+
+struct np_course *np_course_new(struct np_record *r,
+				const struct np_course_history *history)
+{
+	struct np_course *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	*c = (struct np_course){ .r = r, .history = history,
+				 .lead_end_sec = INFINITY };
+	c->block = calloc(history->n_blocks + NP_RECORD_MAX_BLOCKS,
+			  sizeof(*c->block));
+	r->blocks = calloc(NP_RECORD_MAX_BLOCKS, sizeof(*r->blocks));
+	r->blocks_alone = calloc(history->n_levels + 1,
+				 sizeof(*r->blocks_alone));
+	if (!c->block || !r->blocks || !r->blocks_alone) {
+		np_course_free(c);
+		return NULL;
+	}
+	if (history->n_blocks)
+		memcpy(c->block, history->block,
+		       history->n_blocks * sizeof(*c->block));
+	c->n = history->n_blocks;
+	return c;
+}
+
+void np_course_free(struct np_course *c)
+{
+	if (c)
+		free(c->block);
+	free(c);
+}
+
+/* Report handlers. */
+
+void np_course_moved(struct np_course *c, size_t node, double now_sec,
+		     double elapsed_sec, double bytes)
+{
+	np_traffic_add(&c->traffic, node, now_sec, elapsed_sec, bytes);
+	if (c->state == WAITING_FOR_TRAFFIC) {
+		c->state = PROGRAM_STARTING;
+		c->due_sec = now_sec + SET_UP_SEC;
+	}
+}
+
+void np_course_called(struct np_course *c, size_t node, double now_sec,
+		      double elapsed_sec, double calls)
+{
+	np_traffic_add(&c->calls, node, now_sec, elapsed_sec, calls);
+}
+
+static void begin_measuring(struct np_course *c, double now_sec)
+{
+	c->state = MEASURING;
+	c->from_sec = now_sec + SETTLE_SEC;
+	c->to_sec = c->from_sec + MEASURE_SEC;
+	c->due_sec = c->to_sec + GRACE_SEC;
+	c->round_sec = (struct np_moments){ 0 };
+}
+
+void np_course_level_up(struct np_course *c, double now_sec)
+{
+	if (c->state == LEAD_IN_STARTING) {
+		c->state = LEAD_IN;
+		c->from_sec = now_sec + LEAD_SETTLE_SEC;
+		c->due_sec = now_sec + LEAD_SEC + GRACE_SEC / 2;
+	} else if (c->state == LOAD_STARTING) {
+		begin_measuring(c, now_sec);
+		c->alone_sec = c->due_sec;
+	} else if (c->state == MEASURING && c->level == NP_BLOCKS_NO_LEVEL) {
+		/*
+		 * A level that was given up starts late: repeat the interval
+		 * without load.
+		 */
+		begin_measuring(c, now_sec + BLOCK_SEC + GRACE_SEC);
+		c->alone_sec = c->from_sec;
+	}
+}
+
+void np_course_rounds(struct np_course *c, double now_sec,
+		      const struct np_moments *sec)
+{
+	bool counts = c->state == LEAD_IN ||
+		      (c->state == MEASURING && c->level != NP_BLOCKS_NO_LEVEL);
+
+	if (counts && now_sec - NP_COURSE_WINDOW_SEC >= c->from_sec &&
+	    np_moments_valid(sec))
+		np_moments_merge(&c->round_sec, sec);
+}
+
+bool np_course_is_led_in(const struct np_course *c)
+{
+	return c->state >= WAITING_FOR_TRAFFIC;
+}
+
+bool np_course_wants_level(const struct np_course *c)
+{
+	return c->state == LEAD_IN_STARTING || c->state == LOAD_STARTING;
+}
+
+bool np_course_is_alone(const struct np_course *c, double now_sec)
+{
+	return np_course_is_led_in(c) && c->state != LOAD_STARTING &&
+	       now_sec - NP_COURSE_WINDOW_SEC >= c->alone_sec;
+}
+
+/* What is due. */
+
+static void end_lead(struct np_course *c, double now_sec)
+{
+	c->state = WAITING_FOR_TRAFFIC;
+	c->due_sec = INFINITY;
+	c->alone_sec = now_sec;
+}
+
+/* The next level whose rounds alone are not known, or NULL. */
+static const char *lead_in_next(struct np_course *c, double now_sec,
+				double *sec)
+{
+	while (c->level < c->history->n_levels && c->history->is_led[c->level])
+		c->level++;
+	if (c->level == c->history->n_levels || now_sec >= c->lead_end_sec) {
+		end_lead(c, now_sec);
+		return NULL;
+	}
+	c->state = LEAD_IN_STARTING;
+	c->due_sec = now_sec + UP_SEC;
+	c->round_sec = (struct np_moments){ 0 };
+	*sec = LEAD_SEC;
+	return c->history->name[c->level];
+}
+
+/* Keep the level's rounds alone; then the next level. */
+static const char *keep_lead(struct np_course *c, double now_sec, double *sec)
+{
+	char *name = strdup(c->history->name[c->level++]);
+
+	if (name)
+		c->r->blocks_alone[c->r->n_blocks_alone++] =
+			(struct np_block_run){ .level = name, .sec = LEAD_SEC,
+					       .calls = NAN,
+					       .round_sec = c->round_sec };
+	return lead_in_next(c, now_sec, sec);
+}
+
+static void keep_interval(struct np_course *c, double start_sec)
+{
+	bool none = c->level == NP_BLOCKS_NO_LEVEL;
+	double rate = np_traffic_rate(&c->traffic, c->from_sec, c->to_sec);
+	double calls = np_traffic_rate(&c->calls, c->from_sec, c->to_sec);
+	double sec = none ? BLOCK_SEC : LOADED_SEC;
+	uint32_t run = c->history->n_blocks ?
+		       c->history->block[c->history->n_blocks - 1].run + 1 : 0;
+	char *name;
+
+	if (isnan(rate)) {
+		c->failures += !none;
+		np_record_note(c->r, "the nodes' counters came too late for a "
+			       "block");
+		return;
+	}
+	name = none ? NULL : strdup(c->history->name[c->level]);
+	if (!none && !name)
+		return;
+	c->block[c->n++] = (struct np_block){ run, c->level, sec, rate, calls };
+	c->n_here++;
+	c->r->blocks[c->r->n_blocks++] = (struct np_block_run){
+		.level = name, .sec = sec, .rate = rate,
+		.calls = calls,
+		.at_sec = fmax(c->from_sec - SETTLE_SEC - start_sec, 0),
+		.round_sec = c->round_sec,
+	};
+}
+
+/* why NULL: every level is known well enough. */
+static void end_course(struct np_course *c, const char *why)
+{
+	if (why)
+		np_record_note(c->r, "no more blocks: %s", why);
+	c->state = DONE;
+	c->due_sec = INFINITY;
+}
+
+static const char *begin_next_interval(struct np_course *c, double now_sec,
+				       double start_sec, double *sec)
+{
+	const struct np_blocks_plan plan = {
+		c->history->n_levels, LOADED_SEC, c->history->share,
+	};
+	struct np_blocks_next next;
+
+	if (c->n_here == NP_RECORD_MAX_BLOCKS) {
+		end_course(c, "there are as many as a record holds");
+		return NULL;
+	}
+	if (np_blocks_plan_next(&plan, c->block, c->n, c->n_here,
+				now_sec - start_sec, &next)) {
+		end_course(c, "out of memory");
+		return NULL;
+	}
+	if (next.complete) {
+		end_course(c, NULL);
+		return NULL;
+	}
+	c->level = c->failures < MAX_FAILURES ? next.level : NP_BLOCKS_NO_LEVEL;
+	if (c->level == NP_BLOCKS_NO_LEVEL) {
+		begin_measuring(c, now_sec);
+		return NULL;
+	}
+	c->state = LOAD_STARTING;
+	c->due_sec = now_sec + UP_SEC;
+	*sec = LOADED_SEC;
+	return c->history->name[c->level];
+}
+
+static void note_failure(struct np_course *c)
+{
+	c->failures++;
+	np_record_note(c->r, "level %s did not come up for its block",
+		       c->history->name[c->level]);
+}
+
+/* Nodes may still report on the interval: look again soon. */
+static bool is_awaiting_reports(struct np_course *c, double now_sec)
+{
+	double rate = np_traffic_rate(&c->traffic, c->from_sec, c->to_sec);
+
+	if (!isnan(rate) || now_sec >= c->to_sec + LATEST_SEC)
+		return false;
+	c->due_sec = now_sec + NP_COURSE_WINDOW_SEC;
+	return true;
+}
+
+const char *np_course_tick(struct np_course *c, double now_sec,
+			   double start_sec, double *sec)
+{
+	if (!np_course_is_led_in(c) && !isnan(start_sec))
+		end_lead(c, now_sec); /* srun has stopped waiting */
+	if (now_sec < c->due_sec)
+		return NULL;
+	switch (c->state) {
+	case LEAD_IN_BEGINS:
+		c->lead_end_sec = now_sec + NP_ORDER_AUTO_SEC - UP_SEC;
+		return lead_in_next(c, now_sec, sec);
+	case LEAD_IN_STARTING:
+		note_failure(c);
+		end_lead(c, now_sec);
+		return NULL;
+	case LEAD_IN:
+		return keep_lead(c, now_sec, sec);
+	case MEASURING:
+		if (is_awaiting_reports(c, now_sec))
+			return NULL;
+		keep_interval(c, start_sec);
+		break;
+	case LOAD_STARTING:
+		note_failure(c);
+		break;
+	default:
+		break;
+	}
+	return begin_next_interval(c, now_sec, start_sec, sec);
+}
+
+double np_course_due_sec(const struct np_course *c)
+{
+	return c->due_sec;
+}
+
+/* ---- all reports of one step ---- */
+
+int np_reports_init(struct np_reports *p)
+{
+	p->aggregate = np_aggregate_new(p->r);
+	p->counters = np_counters_new(p->r);
+	return p->aggregate && p->counters ? 0 : -ENOMEM;
+}
+
+bool np_reports_is_led_in(const struct np_reports *p, double now_sec)
+{
+	if (p->course)
+		return np_course_is_led_in(p->course);
+	return np_aggregate_level_age(p->aggregate, now_sec) >=
+	       p->conf->lead_in_sec;
+}
+
+/* No load level runs beside the program. */
+static bool is_alone(const struct np_reports *p, double now_sec)
+{
+	return p->course ? np_course_is_alone(p->course, now_sec) :
+			   !p->r->level;
+}
+
+/*
+ * Bytes, less those that the probe itself sends and receives in an exchange:
+ * two rounds, each a message and its reply, with their overhead.
+ */
+static double program_bytes(const struct np_reports *p,
+			    const struct np_report *rep)
+{
+	double own = 2.0 *
+		     (NP_PINGPONG_MIN_BYTES + p->conf->message_bytes +
+		      2 * OVERHEAD_BYTES) *
+		     rep->moved.elapsed_sec / p->conf->period_sec;
+
+	return fmax((double)rep->moved.n - own, 0);
+}
+
+static void take_counts(struct np_reports *p, bool level,
+			const struct np_report *rep, double now_sec)
+{
+	if (!level && is_alone(p, now_sec))
+		np_counters_report(p->counters, rep, now_sec);
+	if (p->course && rep->kind == NP_REPORT_CALLS)
+		np_course_called(p->course, rep->rank, now_sec,
+				 rep->moved.elapsed_sec, (double)rep->moved.n);
+	else if (p->course)
+		np_course_moved(p->course, rep->rank, now_sec,
+				rep->moved.elapsed_sec, program_bytes(p, rep));
+}
+
+/*
+ * Latencies are to be those of the program alone: in a run with measurement
+ * intervals, those under a load level do not count.
+ */
+static void take_probe(struct np_reports *p, const struct np_report *rep,
+		       double now_sec)
+{
+	bool counts = rep->kind != NP_REPORT_LATENCY &&
+		      rep->kind != NP_REPORT_NIC;
+
+	if (counts || !p->course || np_course_is_alone(p->course, now_sec))
+		np_aggregate_impact(p->aggregate, rep);
+	if (counts || is_alone(p, now_sec))
+		np_counters_report(p->counters, rep, now_sec);
+}
+
+static void take_interval(struct np_reports *p, const struct np_report *rep,
+			  double now_sec)
+{
+	if (rep->kind == NP_REPORT_HELLO)
+		np_course_level_up(p->course, now_sec);
+	else if (rep->kind == NP_REPORT_ROUND)
+		np_course_rounds(p->course, now_sec, &rep->window.sec);
+}
+
+void np_reports_take(struct np_reports *p, bool level,
+		     const struct np_report *rep, double now_sec)
+{
+	if (p->course && level)
+		take_interval(p, rep, now_sec);
+	else if (rep->kind == NP_REPORT_MOVED || rep->kind == NP_REPORT_CALLS)
+		take_counts(p, level, rep, now_sec);
+	else if (!level)
+		take_probe(p, rep, now_sec);
+	else if (p->r->level)
+		np_aggregate_level_report(p->aggregate, rep, now_sec,
+					  p->program_start_sec,
+					  p->program_end_sec);
+}

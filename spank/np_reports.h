@@ -1,0 +1,203 @@
+/*
+ * From the reports of probe agents to the run record.
+ *
+ *	np_traffic	bytes, or MPI calls, of the step's nodes over time
+ *	np_counters	the record's traffic, and latencies in quiet moments
+ *	np_aggregate	the record's latencies and rounds of the load level
+ *	np_course	the schedule of measurement intervals within a run
+ *	np_reports	hands every report to these
+ *
+ * Pure: the caller reads the lines and the clock.  Times now_sec, start_sec and
+ * end_sec are of a monotonic clock, in seconds.
+ */
+#ifndef NP_REPORTS_H
+#define NP_REPORTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_choose.h"
+#include "np_conf.h"
+#include "np_record.h"
+#include "np_rendezvous.h"
+#include "np_report.h"
+
+/* ---- all reports of one step ---- */
+
+struct np_reports {
+	const struct np_conf *conf; /* borrowed */
+	struct np_record *r;	    /* borrowed */
+	/* NaN: not yet.  The caller sets both. */
+	double program_start_sec, program_end_sec;
+	struct np_aggregate *aggregate;
+	struct np_counters *counters;
+	struct np_course *course; /* NULL: no measurement intervals */
+};
+
+/* conf and r must be set.  Returns 0 or -ENOMEM. */
+int np_reports_init(struct np_reports *p);
+
+/*
+ * Take one report, received at now_sec.  level: of a process that runs the load
+ * level, else of a probe.  rep->rank, and n_ranks of a hello, count all
+ * processes of its kind in the step.
+ */
+void np_reports_take(struct np_reports *p, bool level,
+		     const struct np_report *rep, double now_sec);
+
+/* The load level has run alone for long enough: the program may start. */
+bool np_reports_is_led_in(const struct np_reports *p, double now_sec);
+
+/* ---- latencies, costs and load level ---- */
+
+struct np_aggregate;
+
+/* r is borrowed and must outlive the aggregate.  NULL: out of memory. */
+struct np_aggregate *np_aggregate_new(struct np_record *r);
+void np_aggregate_free(struct np_aggregate *f); /* NULL is allowed */
+
+/* One report of ImpactB.  Returns 0, or -errno if it had to be dropped. */
+int np_aggregate_impact(struct np_aggregate *f, const struct np_report *rep);
+
+/* Number of probes that said bye; r->probe.n_processes: of those that began. */
+uint32_t np_aggregate_byes(const struct np_aggregate *f);
+
+/* Every probe of the step has said hello. */
+bool np_aggregate_impact_is_up(const struct np_aggregate *f);
+
+/*
+ * One report of CompressionB, read at now_sec; r->level must be set.
+ * program_start_sec and program_end_sec are NaN while the program has not
+ * started or ended.  Rounds before the start ran alone; those between start and
+ * end ran under the program's traffic; the window that the start cuts and all
+ * windows after the end are dropped.  Dropped are also the program's first
+ * second, in which it is launched and connects its ranks, and its last half
+ * second, unless there is nothing else.
+ * Returns 0, or -EINVAL if the report had to be dropped.
+ */
+int np_aggregate_level_report(struct np_aggregate *f,
+			      const struct np_report *rep,
+			      double now_sec, double program_start_sec,
+			      double program_end_sec);
+
+/* Add the last windows, once all reports have arrived. */
+void np_aggregate_level_done(struct np_aggregate *f, double program_end_sec);
+
+/* Seconds since the level began to run; 0: not yet. */
+double np_aggregate_level_age(const struct np_aggregate *f, double now_sec);
+
+/* ---- traffic of the nodes over the last minute ---- */
+
+#define NP_TRAFFIC_BIN_SEC 0.05
+#define NP_TRAFFIC_BINS 2048
+/* A report that is later than this has lost some reports before it. */
+#define NP_TRAFFIC_LATE_SEC 5.0
+
+/* Zeroed, it is empty. */
+struct np_traffic {
+	double bin[NP_TRAFFIC_BINS]; /* counts of all nodes */
+	double sec[NP_TRAFFIC_BINS]; /* seconds reported, of all nodes */
+	int64_t last;		     /* number of the newest bin since 0 s */
+	double to_sec[NP_INVITE_MAX_NODES]; /* end of each node's last report;
+					     * 0: none */
+};
+
+/*
+ * A node counted n in elapsed_sec; now_sec > 0 does not decrease.  The periods
+ * of one node follow each other without a gap, however late each is reported.
+ */
+void np_traffic_add(struct np_traffic *t, size_t node, double now_sec,
+		    double elapsed_sec, double n);
+
+/*
+ * Counts per second of all nodes, from from_sec to to_sec in whole bins.  What
+ * a node has not reported yet is assumed to be like the rest.  NaN: less than
+ * half has been reported.
+ */
+double np_traffic_rate(const struct np_traffic *t, double from_sec,
+		       double to_sec);
+
+/* ---- counters of the network devices ---- */
+
+/*
+ * The byte counters of the nodes' network devices give the traffic in the run
+ * record, and tell in which moments the nodes transferred almost nothing.
+ * Latencies of such moments are those of the idle network, at no cost.
+ */
+struct np_counters;
+
+/* A node is quiet while it transfers less than this, bytes per second. */
+#define NP_COUNTERS_QUIET 16e3
+
+/* r, borrowed, receives the traffic.  NULL: out of memory. */
+struct np_counters *np_counters_new(struct np_record *r);
+void np_counters_free(struct np_counters *c); /* NULL is allowed */
+
+/*
+ * One report of a probe, read at now_sec.  Latencies and bytes may be passed
+ * only if no load level ran at the time.
+ */
+void np_counters_report(struct np_counters *c, const struct np_report *rep,
+			double now_sec);
+
+/*
+ * The quiet latencies so far, as a record of the idle network on r's fabric,
+ * which the caller frees.  NULL: fewer than NP_COUNTERS_LEAST, or out of
+ * memory.
+ */
+#define NP_COUNTERS_LEAST 10
+struct np_record *np_counters_idle(const struct np_counters *c);
+
+/* ---- the schedule of measurement intervals ---- */
+
+/*
+ * One run alternates load levels, and no load, in measurement intervals (blocks
+ * of np_blocks.h).  The schedule says which level runs when, and what the
+ * counters of the step's nodes say about each interval.  Before the program
+ * starts, each level whose rounds alone are not known yet runs for a moment, so
+ * that its rounds in the intervals tell how the program slows the level.  The
+ * caller starts the level's processes and passes what they report.
+ */
+struct np_course;
+
+#define NP_COURSE_WINDOW_SEC 0.25 /* period that each report describes */
+
+/* r and history are borrowed.  NULL: out of memory. */
+struct np_course *np_course_new(struct np_record *r,
+				const struct np_course_history *history);
+void np_course_free(struct np_course *c); /* NULL is allowed */
+
+/* A node's devices transferred bytes in elapsed_sec, as reported at now_sec. */
+void np_course_moved(struct np_course *c, size_t node, double now_sec,
+		     double elapsed_sec, double bytes);
+
+/* The same for MPI calls, where these are counted. */
+void np_course_called(struct np_course *c, size_t node, double now_sec,
+		      double elapsed_sec, double calls);
+
+/* The level that was started runs; and its rounds in the last window. */
+void np_course_level_up(struct np_course *c, double now_sec);
+void np_course_rounds(struct np_course *c, double now_sec,
+		      const struct np_moments *sec);
+
+/* The levels have run alone: the program may start. */
+bool np_course_is_led_in(const struct np_course *c);
+
+/* A level was requested and does not run yet. */
+bool np_course_wants_level(const struct np_course *c);
+
+/* No level ran, nor could have run, in the last window. */
+bool np_course_is_alone(const struct np_course *c, double now_sec);
+
+/*
+ * Do what is due at now_sec.  start_sec: start of the program, NaN: not yet.
+ * Returns the name of a level to start now for *sec seconds, or NULL.
+ */
+const char *np_course_tick(struct np_course *c, double now_sec,
+			   double start_sec, double *sec);
+
+/* When np_course_tick() must be called next. */
+double np_course_due_sec(const struct np_course *c);
+
+#endif
