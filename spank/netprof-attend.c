@@ -295,22 +295,15 @@ static void begin_schedule(struct collector *c)
 /* The saver looks into the store, and saves the record with its choice. */
 static int ask_for_level(struct collector *c, struct np_err *err)
 {
-	char *nodes = np_hosts_compress(&c->where.level);
-	int rc = nodes ? 0 : np_errf(err, -ENOMEM, "out of memory");
+	double share = c->where.scope == NP_SCOPE_LEAF ?
+			       c->conf.calibrate_share : 0;
+	int rc;
 
 	c->r->end = seen_until(c);
 	c->r->blocks_nodes = (uint32_t)c->where.level.n;
-	if (!rc)
-		rc = np_saver_choose(&c->saver, c->r,
-				     np_describe_scope(&c->where), nodes,
-				     c->where.scope == NP_SCOPE_LEAF ?
-					     c->conf.calibrate_share :
-					     0,
-				     np_date_sec(), err);
-	if (!rc)
-		rc = np_saver_wait(&c->saver, CHOOSE_MS, err);
-	free(nodes);
-	return rc;
+	rc = np_saver_choose(&c->saver, c->r, np_describe_scope(&c->where),
+			     c->where.level_nodes, share, np_date_sec(), err);
+	return rc ? rc : np_saver_wait(&c->saver, CHOOSE_MS, err);
 }
 
 /*
@@ -340,18 +333,6 @@ static void choose_level(struct collector *c)
 	}
 }
 
-static int describe_level(struct collector *c, struct np_err *err)
-{
-	char *nodes = np_hosts_compress(&c->where.level);
-	int rc = nodes ? np_level_run_note(c->r, c->order.level,
-					   np_describe_scope(&c->where), nodes,
-					   err) :
-			 np_errf(err, -ENOMEM, "out of memory");
-
-	free(nodes);
-	return rc;
-}
-
 /*
  * There is no use in measuring what cannot be stored; but a store may be late.
  */
@@ -373,16 +354,15 @@ static int begin(struct collector *c, struct np_err *err)
 	int rc;
 
 	slurm_init(NULL);
-	rc = np_describe_step(c->r, &c->order, &c->conf,
-			      np_date_sec() - (np_mono_sec() - c->start_sec),
-			      err);
-	if (!rc)
-		rc = np_survey_make(&c->order, c->conf.probe_nodes, c->r,
-				    &c->where, err);
+	rc = np_survey_make(&c->order, &c->conf,
+			    np_date_sec() - (np_mono_sec() - c->start_sec),
+			    c->r, &c->where, err);
 	if (!rc && !strcmp(c->order.level, NP_ORDER_AUTO))
 		choose_level(c);
 	if (!rc && c->order.level[0])
-		rc = describe_level(c, err);
+		rc = np_level_run_note(c->r, c->order.level,
+				       np_describe_scope(&c->where),
+				       c->where.level_nodes, err);
 	if (!rc)
 		rc = save_first(c, err);
 	if (!rc)

@@ -147,21 +147,8 @@ static int save(char *const field[], struct np_err *err)
 	return rc;
 }
 
-/* Note the choice in the record, for runs that start at the same time. */
-static int note_choice(struct np_record *r, const struct np_choice *c,
-		       char *const field[], struct np_err *err)
-{
-	if (!c->history.n_levels)
-		r->blocks_nodes = 0;
-	else if (!(r->blocks_scope = strdup(field[F_SCOPE])))
-		return np_errf(err, -ENOMEM, "out of memory");
-	return c->level[0] ? np_level_run_note(r, c->level, field[F_SCOPE],
-					       field[F_NODES], err) : 0;
-}
-
 static int choose(char *const field[], char **choice, struct np_err *err)
 {
-	struct np_choice c = NP_CHOICE_INIT;
 	struct np_record *r = NULL;
 	struct np_store *s = NULL;
 	int rc = read_record(field[F_CHOOSE_RECORD], &r, err);
@@ -169,17 +156,9 @@ static int choose(char *const field[], char **choice, struct np_err *err)
 	if (!rc)
 		rc = open_store(field, &s, err);
 	if (!rc)
-		rc = np_choose(s, r, field[F_SCOPE],
+		rc = np_choose(s, r, field[F_SCOPE], field[F_NODES],
 			       strtod(field[F_SHARE], NULL),
-			       strtod(field[F_NOW], NULL), &c, err);
-	if (!rc)
-		rc = note_choice(r, &c, field, err);
-	if (!rc)
-		rc = np_store_save(s, r, err);
-	np_choice_end(&c);
-	if (!rc && !(*choice = np_choice_print(&c)))
-		rc = np_errf(err, -ENOMEM, "out of memory");
-	np_course_history_free(&c.history);
+			       strtod(field[F_NOW], NULL), choice, err);
 	np_store_close(s);
 	np_record_free(r);
 	return rc;
@@ -294,7 +273,7 @@ static int open_pipe(int fd[2])
 /*
  * Start a child that does what r asks, as r->who if as_user, which takes root.
  * It writes the fields of a reply to the pipe whose reading end is *fd, and
- * ends.  SIGCHLD is ignored, so it need not be waited for.  Returns 0 or -errno.
+ * ends.  SIGCHLD is ignored, so nobody waits for it.  Returns 0 or -errno.
  */
 static int start_child(const struct np_saver_request *r, bool as_user, int *fd)
 {

@@ -772,7 +772,7 @@ size_t np_pick(const char *const leaf[], size_t n, uint32_t max_pairs,
 #define GATHER_SEC		0.5
 #define GATHER_PER_NODE_SEC	0.02
 #define NO_AGENT_SEC		30.0 /* then no agent is expected any more */
-#define LEVEL_UP_SEC		3.0  /* for the steps of the level to start ... */
+#define LEVEL_UP_SEC		3.0  /* for steps of the level to start ... */
 #define LEVEL_PER_NODE_SEC	0.05 /* ... and more for each node */
 #define LOST_SEC 3.0 /* the end of the step may be noticed this much later */
 

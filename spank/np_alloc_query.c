@@ -671,45 +671,10 @@ static int add_this_host(struct np_hosts *step)
 	return node && !np_hosts_has(step, node) ? np_hosts_add(step, node) : 0;
 }
 
-int np_survey_make(const struct np_order *o, uint32_t max_level,
-		   struct np_record *r, struct np_survey *s,
-		   struct np_err *err)
-{
-	struct np_hosts job = { NULL, 0 }, busy = { NULL, 0 };
-	bool level = o->level[0];
-	int rc;
-
-	*s = (struct np_survey){ .leaves = NULL };
-	rc = load_step_nodes(o->job_id, o->step_id, &s->step,
-			     level ? &busy : NULL, err);
-	if (!rc)
-		rc = load_layout(o->job_id, o->step_id, r);
-	if (!rc && o->launcher)
-		rc = add_this_host(&s->step);
-	if (!rc)
-		rc = load_leafmap(o->job_id, &s->leaves, err);
-	if (!rc && level)
-		rc = load_job_nodes(o->job_id, &job, err);
-	if (!rc)
-		rc = np_survey_plan(s, &job, &busy, max_level, r, err);
-	np_hosts_free(&job);
-	np_hosts_free(&busy);
-	if (rc)
-		np_survey_free(s);
-	return rc;
-}
-
-void np_survey_free(struct np_survey *s)
-{
-	np_leafmap_free(s->leaves);
-	np_hosts_free(&s->step);
-	np_hosts_free(&s->level);
-	*s = (struct np_survey){ .leaves = NULL };
-}
-
-int np_describe_step(struct np_record *r, const struct np_order *o,
-		     const struct np_conf *conf, double start_date,
-		     struct np_err *err)
+/* What the launch request, the settings and slurmctld say of the step. */
+static int describe_step(struct np_record *r, const struct np_order *o,
+			 const struct np_conf *conf, double start_date,
+			 struct np_err *err)
 {
 	char host[65] = "";
 
@@ -740,6 +705,47 @@ int np_describe_step(struct np_record *r, const struct np_order *o,
 	    !r->host)
 		return -ENOMEM;
 	return load_identity(r, err);
+}
+
+int np_survey_make(const struct np_order *o, const struct np_conf *conf,
+		   double start_date, struct np_record *r, struct np_survey *s,
+		   struct np_err *err)
+{
+	struct np_hosts job = { NULL, 0 }, busy = { NULL, 0 };
+	bool level = o->level[0];
+	int rc;
+
+	*s = (struct np_survey){ .leaves = NULL };
+	rc = describe_step(r, o, conf, start_date, err);
+	if (!rc)
+		rc = load_step_nodes(o->job_id, o->step_id, &s->step,
+				     level ? &busy : NULL, err);
+	if (!rc)
+		rc = load_layout(o->job_id, o->step_id, r);
+	if (!rc && o->launcher)
+		rc = add_this_host(&s->step);
+	if (!rc)
+		rc = load_leafmap(o->job_id, &s->leaves, err);
+	if (!rc && level)
+		rc = load_job_nodes(o->job_id, &job, err);
+	if (!rc)
+		rc = np_survey_plan(s, &job, &busy, conf->probe_nodes, r, err);
+	if (!rc && level && !(s->level_nodes = np_hosts_compress(&s->level)))
+		rc = np_errf(err, -ENOMEM, "out of memory");
+	np_hosts_free(&job);
+	np_hosts_free(&busy);
+	if (rc)
+		np_survey_free(s);
+	return rc;
+}
+
+void np_survey_free(struct np_survey *s)
+{
+	np_leafmap_free(s->leaves);
+	np_hosts_free(&s->step);
+	np_hosts_free(&s->level);
+	free(s->level_nodes);
+	*s = (struct np_survey){ .leaves = NULL };
 }
 
 /* ---- neighbours ---- */

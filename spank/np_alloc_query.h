@@ -93,6 +93,7 @@ struct np_survey {
 	struct np_leafmap *leaves;
 	struct np_hosts step;	/* nodes of the measured step */
 	struct np_hosts level;	/* nodes of the load level; empty: no level */
+	char *level_nodes;	/* the same as a hostlist; NULL: no level */
 	enum np_scope scope;	/* of the level: node or leaf */
 };
 
@@ -103,22 +104,15 @@ static inline const char *np_describe_scope(const struct np_survey *s)
 }
 
 /*
- * Fill in what the launch request and the settings say, the cluster's name and
- * the version of Slurm; start_date begins the record.  Asks slurmctld.  Returns
- * 0 or -errno with err.
+ * Find out where the step runs, as np_survey_plan(), and fill in r: what the
+ * launch request and the settings say, the cluster's name, the version of
+ * Slurm, and the layout of the tasks, by which its fingerprint becomes that of
+ * the workload.  start_date begins the record.  Asks slurmctld in four
+ * requests, or five with a level.  Returns 0; -ENODEV: nothing can be measured;
+ * -ESRCH: there is no such step; or another -errno; with err.
  */
-int np_describe_step(struct np_record *r, const struct np_order *o,
-		     const struct np_conf *conf, double start_date,
-		     struct np_err *err);
-
-/*
- * Find out where the step runs, as np_survey_plan(), and add the layout of its
- * tasks to r, whose fingerprint becomes that of the workload.  Asks slurmctld
- * in three requests, or four with a level.  Returns 0; -ENODEV: nothing can be
- * measured; -ESRCH: there is no such step; or another -errno; with err.
- */
-int np_survey_make(const struct np_order *o, uint32_t max_level,
-		   struct np_record *r, struct np_survey *s,
+int np_survey_make(const struct np_order *o, const struct np_conf *conf,
+		   double start_date, struct np_record *r, struct np_survey *s,
 		   struct np_err *err);
 
 /*

@@ -36,7 +36,7 @@ static int lock_app(struct np_store *s, const char *app)
 	return fd;
 }
 
-void np_choice_end(struct np_choice *c)
+static void unlock(struct np_choice *c)
 {
 	if (c->lock >= 0)
 		close(c->lock);
@@ -154,10 +154,13 @@ static int choose_level(const struct np_runs *runs,
 	return 0;
 }
 
-int np_choose(struct np_store *s, const struct np_record *r,
-	      const char *scope, double share, double now,
-	      struct np_choice *out,
-	      struct np_err *err)
+/*
+ * Holds a lock of the application until unlock(), so that runs which start
+ * together choose differently.  *out is empty on error.
+ */
+static int choose(struct np_store *s, const struct np_record *r,
+		  const char *scope, double share, double now,
+		  struct np_choice *out, struct np_err *err)
 {
 	struct np_evidence_opt opt = {
 		.like = r, .scope = scope, .fingerprint = r->fingerprint,
@@ -185,6 +188,37 @@ int np_choose(struct np_store *s, const struct np_record *r,
 	if (opt.calibration)
 		np_calibration_free(&c);
 	np_runs_free(&runs);
+	return rc;
+}
+
+/* The record says what was chosen, for runs that start at the same time. */
+static int note_choice(struct np_record *r, const struct np_choice *c,
+		       const char *scope, const char *nodes, struct np_err *err)
+{
+	if (!c->history.n_levels)
+		r->blocks_nodes = 0;
+	else if (!(r->blocks_scope = strdup(scope)))
+		return np_errf(err, -ENOMEM, "out of memory");
+	return c->level[0] ?
+		       np_level_run_note(r, c->level, scope, nodes, err) :
+		       0;
+}
+
+int np_choose(struct np_store *s, struct np_record *r, const char *scope,
+	      const char *nodes, double share, double now, char **text,
+	      struct np_err *err)
+{
+	struct np_choice c = NP_CHOICE_INIT;
+	int rc = choose(s, r, scope, share, now, &c, err);
+
+	if (!rc)
+		rc = note_choice(r, &c, scope, nodes, err);
+	if (!rc)
+		rc = np_store_save(s, r, err);
+	unlock(&c);
+	if (!rc && !(*text = np_choice_print(&c)))
+		rc = np_errf(err, -ENOMEM, "out of memory");
+	np_course_history_free(&c.history);
 	return rc;
 }
 

@@ -2,8 +2,8 @@
  * Which load level a run takes that is flagged by --netprofile-calibrate: the
  * one that the profile of its workload, from the user's own runs, lacks most.
  *
- * netprof-saver chooses, as only it reads the store (np_choose()), and sends
- * the choice to the collector as text.
+ * netprof-saver chooses, because only it touches the store, and sends the
+ * choice to the collector as text.
  */
 #ifndef NP_CHOOSE_H
 #define NP_CHOOSE_H
@@ -42,27 +42,27 @@ struct np_choice {
 #define NP_CHOICE_INIT { .lock = -1 }
 
 /*
- * r: application, cluster and fingerprint of the run; scope: where its level
- * would run.  Levels are those of the cluster's calibration at this scope, or
- * else c0 to c7.  share: part by which measurement intervals may lengthen the
- * run; 0: no intervals.  Holds a lock of the application until np_choice_end(),
- * to be called after the run's record was saved, so that runs which start
- * together choose differently.  Returns 0, or -errno with err and an empty
- * choice.
+ * Choose a level for the run of r, note it in r, and save r in the store.  A
+ * lock is held meanwhile, so that runs which start together choose differently.
+ *
+ * r: application, cluster and fingerprint of the run; scope, nodes: where its
+ * level would run.  Levels are those of the cluster's calibration at this
+ * scope, or else c0 to c7.  share: part by which measurement intervals may
+ * lengthen the run; 0: no intervals.  *text: the choice, as np_choice_print(); the caller
+ * frees it.  Returns 0, or -errno with err.
  */
-int np_choose(struct np_store *s, const struct np_record *r,
-	      const char *scope, double share, double now, struct np_choice *out,
+int np_choose(struct np_store *s, struct np_record *r, const char *scope,
+	      const char *nodes, double share, double now, char **text,
 	      struct np_err *err);
-void np_choice_end(struct np_choice *c);
-
-/* The choice as text.  NULL: out of memory; free() it.  Pure. */
-char *np_choice_print(const struct np_choice *c);
 
 /*
- * The reverse; *out has no lock.  Returns 0, -EINVAL (malformed) or -ENOMEM,
- * and *out is NP_CHOICE_INIT then.  Pure.
+ * The choice from its text; *out has no lock.  Returns 0, -EINVAL (malformed)
+ * or -ENOMEM, and *out is NP_CHOICE_INIT then.  Pure.
  */
 int np_choice_parse(const char *text, struct np_choice *out);
+
+/* For unit tests and the fuzzer.  NULL: out of memory; free() it.  Pure. */
+char *np_choice_print(const struct np_choice *c);
 
 /*
  * Note in r the load level of that name and where it runs: scope is "leaf" or

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -281,6 +282,23 @@ void np_attach_close(struct np_attach *a)
 	if (a->fd >= 0)
 		close(a->fd);
 	*a = (struct np_attach)NP_ATTACH_INIT;
+}
+
+int np_collector_start(struct np_attach *a, const struct np_order *request,
+		       const char *libexecdir, int listen_fd, int timeout_ms,
+		       struct np_err *err)
+{
+	char path[PATH_MAX + 32];
+	struct np_args args;
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/netprof-attend", libexecdir);
+	np_order_to_args(request, path, &args);
+	rc = args.rc ? np_errf(err, args.rc, "out of memory") :
+		       np_attach_start(a, args.argv, listen_fd, timeout_ms,
+				       err);
+	np_args_free(&args);
+	return rc;
 }
 
 int np_collector_wait_ready(struct np_attach *a, int timeout_ms)

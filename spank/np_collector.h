@@ -15,6 +15,7 @@
 
 #include "np_conf.h"
 #include "np_err.h"
+#include "np_launch.h"
 #include "np_rendezvous.h"
 
 struct np_attach {
@@ -37,13 +38,14 @@ int np_collector_listen(const struct np_conf *conf, const uint16_t range[2],
 			char *invites, size_t size, struct np_err *err);
 
 /*
- * Start the collector, argv[0].  listen_fd is borrowed; it may be -1, or else
- * must be above 4.  Returns 0, or -errno with err, also if the file is missing.
+ * Start the collector for a launch request.  listen_fd, its rendezvous socket,
+ * is borrowed.  Returns 0, or -errno with err, also if the file is missing.
  * -ETIMEDOUT: it was not loaded within timeout_ms because its file system does
  * not answer; the process is killed and ends as soon as that permits.
  */
-int np_attach_start(struct np_attach *a, char *const argv[], int listen_fd,
-		    int timeout_ms, struct np_err *err);
+int np_collector_start(struct np_attach *a, const struct np_order *request,
+		       const char *libexecdir, int listen_fd, int timeout_ms,
+		       struct np_err *err);
 
 /*
  * Wait until the collector's load level runs, for at most timeout_ms; then tell
@@ -58,6 +60,10 @@ int np_collector_wait_ready(struct np_attach *a, int timeout_ms);
 void np_collector_end(struct np_attach *a, int status, int save_ms);
 
 /* The rest is called in np_collector.c, and by unit tests. */
+
+/* Start argv[0]; listen_fd is above 4, or -1: none. */
+int np_attach_start(struct np_attach *a, char *const argv[], int listen_fd,
+		    int timeout_ms, struct np_err *err);
 
 /* Send one line.  A collector that has ended is no error. */
 void np_attach_say(struct np_attach *a, const char *line);

@@ -166,3 +166,65 @@ const char *np_program_refuses(const char *program, const char *path)
 	close(fd);
 	return refuses ? "is not dynamically linked" : NULL;
 }
+
+/* ---- tracing a task ---- */
+
+/*
+ * Leave programs alone that cannot load the library, and those whose processes
+ * would each have the loader complain that it is missing.
+ */
+static int check_preload(const struct np_tracing *t,
+			 const struct np_tracing_task *task,
+			 struct np_err *err)
+{
+	const char *program = task->facts->argc > 0 ? task->facts->argv[0] :
+						      NULL;
+	const char *why;
+
+	if (access(t->library, R_OK))
+		return np_errf(err, -ENOENT, "%.200s is not there: the package "
+			       "netprof-analysis has it", t->library);
+	if (task->in_container)
+		return np_errf(err, -ENOTSUP, "srun --container has other "
+			       "files");
+	why = program ? np_program_refuses(program, task->path) : NULL;
+	return why ? np_errf(err, -ENOTSUP, "%.200s %s", program, why) : 0;
+}
+
+static void set_number(const char *name, uint64_t v, np_tracing_set_f *set,
+		       void *arg)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
+	set(name, text, arg);
+}
+
+int np_tracing_apply(const char *text, const struct np_tracing_task *task,
+		     np_tracing_set_f *set, void *arg, struct np_err *err)
+{
+	char app[NP_APP_MAX + 1], buf[2 * PATH_MAX];
+	struct np_tracing t;
+	int rc;
+
+	if (np_tracing_get(text, &t))
+		return 0;
+	rc = check_preload(&t, task, err);
+	if (rc)
+		return rc;
+	if (task->preload_too_long ||
+	    np_tracing_preload(&t, task->preload, buf, sizeof(buf)))
+		return np_errf(err, -ENAMETOOLONG, "LD_PRELOAD is too long");
+	set("LD_PRELOAD", buf, arg);
+	set("NETPROF_TRACE", t.dir, arg);
+	set_number("NETPROF_TRACE_SIZE", t.bytes, set, arg);
+	if (!t.keep)
+		return 0;
+	set_number("NETPROF_TRACE_KEEP", t.keep, set, arg);
+	if (np_plan_app(task->facts, app, NULL))
+		strcpy(app, "unnamed");
+	np_tracing_sub(&t, task->uid, app, task->job_id, task->step_id, buf,
+		       sizeof(buf));
+	set("NETPROF_TRACE_SUB", buf, arg);
+	return 0;
+}

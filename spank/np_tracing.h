@@ -18,6 +18,7 @@
 
 #include "np_app.h"
 #include "np_err.h"
+#include "np_launch.h"
 
 #define NP_TRACING_ENV "SLURM_NETPROF_TRACE"
 #define NP_TRACING_TEXT (2 * PATH_MAX + NP_APP_MAX + 64)
@@ -35,7 +36,31 @@ struct np_tracing {
 int np_tracing_put(const struct np_tracing *t, char text[NP_TRACING_TEXT],
 		   struct np_err *err);
 
-/* text comes from the user's environment.  Returns 0 or -EINVAL. */
+/* A task just before it becomes the user's program.  Pointers are borrowed. */
+struct np_tracing_task {
+	const struct np_facts *facts; /* command of the step, name of the job */
+	const char *path;	/* value of PATH */
+	const char *preload;	/* value of LD_PRELOAD; NULL: unset */
+	bool preload_too_long;	/* it could not be read */
+	bool in_container;	/* srun --container: it has other files */
+	uid_t uid;
+	uint32_t job_id, step_id;
+};
+
+typedef void np_tracing_set_f(const char *name, const char *value, void *arg);
+
+/*
+ * Have a task traced as text says, which comes from the user's environment: set
+ * the variables that preload the tracing library and tell it where its files
+ * go.  Does nothing if text is malformed.  Returns 0, or -errno with err: why
+ * the task is not traced.
+ */
+int np_tracing_apply(const char *text, const struct np_tracing_task *task,
+		     np_tracing_set_f *set, void *arg, struct np_err *err);
+
+/* The rest is called by np_tracing_apply(), and by unit tests. */
+
+/* Returns 0 or -EINVAL. */
 int np_tracing_get(const char *text, struct np_tracing *out);
 
 /*

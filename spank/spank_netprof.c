@@ -482,21 +482,14 @@ static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 static int start_collector(const struct np_order *request, int fd)
 {
 	struct np_err err = NP_ERR_INIT;
-	char path[PATH_MAX + 32];
-	struct np_args args;
-	int rc;
+	int rc = np_collector_start(&collector[n_collectors], request,
+				    conf.libexecdir, fd, START_WAIT_MS, &err);
 
-	snprintf(path, sizeof(path), "%s/netprof-attend", conf.libexecdir);
-	np_order_to_args(request, path, &args);
-	rc = args.rc ? np_errf(&err, args.rc, "out of memory") :
-		       np_attach_start(&collector[n_collectors], args.argv, fd,
-				       START_WAIT_MS, &err);
 	if (!rc)
 		n_collectors++;
 	else
 		complain("step %u.%u is not measured: %s", request->job_id,
 			 request->step_id, err.text);
-	np_args_free(&args);
 	return rc;
 }
 
@@ -680,109 +673,57 @@ static void start_agent(spank_t sp, const char *invites)
 
 /* Tracing (--netprofile-trace). */
 
-/* Name of the application, from what the task runs, as in srun. */
-static void name_task(spank_t sp, char app[NP_APP_MAX + 1])
-{
-	char job_name[256] = "";
-	struct np_facts f = { .job_name = job_name };
-	int argc = 0;
-
-	spank_getenv(sp, "SLURM_JOB_NAME", job_name, sizeof(job_name));
-	if (spank_get_item(sp, S_JOB_ARGV, &argc, &f.argv) == ESPANK_SUCCESS)
-		f.argc = argc;
-	if (np_plan_app(&f, app, NULL))
-		strcpy(app, "unnamed");
-}
-
 /* Once on each node, to the system's log: tasks do not write to the store. */
-static void report_untraced(spank_t sp, const char *what, const char *why)
+static void report_untraced(spank_t sp, const struct np_tracing_task *task,
+			    const char *why)
 {
-	uint32_t local = 1, job_id = 0, step_id = 0;
 	char line[NP_LOG_LINE];
+	uint32_t local = 1;
 
 	spank_get_item(sp, S_TASK_ID, &local);
-	spank_get_item(sp, S_JOB_ID, &job_id);
-	spank_get_item(sp, S_JOB_STEPID, &step_id);
-	slurm_verbose("netprof: not traced: %s %s", what, why);
+	slurm_verbose("netprof: not traced: %s", why);
 	if (local)
 		return;
-	snprintf(line, sizeof(line), "step %u.%u is not traced: %.200s %s",
-		 job_id, step_id, what, why);
+	snprintf(line, sizeof(line), "step %u.%u is not traced: %s",
+		 task->job_id, task->step_id, why);
 	np_log_system(line);
 }
 
-/*
- * Leave programs alone that cannot load the library, and those whose processes
- * would each have the loader complain that it is missing.
- */
-static bool may_preload(spank_t sp, const struct np_tracing *t)
+static void set_variable(const char *name, const char *value, void *arg)
 {
-	char path[PATH_MAX] = "", container[PATH_MAX];
-	const char *why = NULL;
-	char **argv;
-	int argc = 0;
-
-	if (access(t->library, R_OK)) {
-		report_untraced(sp, t->library,
-				"is not there: the package "
-				"netprof-analysis has it");
-		return false;
-	}
-	if (spank_getenv(sp, "SLURM_CONTAINER", container,
-			 sizeof(container)) != ESPANK_ENV_NOEXIST) {
-		report_untraced(sp, "srun --container", "has other files");
-		return false;
-	}
-	spank_getenv(sp, "PATH", path, sizeof(path));
-	if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) == ESPANK_SUCCESS &&
-	    argc > 0)
-		why = np_program_refuses(argv[0], path);
-	if (why)
-		report_untraced(sp, argv[0], why);
-	return !why;
-}
-
-/* Preload the tracing library before others, and say where its files go. */
-static void set_tracing(spank_t sp, const struct np_tracing *t)
-{
-	char app[NP_APP_MAX + 1], was[PATH_MAX], buf[2 * PATH_MAX];
-	uint32_t job_id = 0, step_id = 0;
-	spank_err_t rc = spank_getenv(sp, "LD_PRELOAD", was, sizeof(was));
-
-	spank_get_item(sp, S_JOB_ID, &job_id);
-	spank_get_item(sp, S_JOB_STEPID, &step_id);
-	if (!may_preload(sp, t))
-		return;
-	if (rc == ESPANK_NOSPACE ||
-	    np_tracing_preload(t, rc == ESPANK_SUCCESS ? was : NULL, buf,
-			       sizeof(buf))) {
-		report_untraced(sp, "LD_PRELOAD", "is too long");
-		return;
-	}
-	spank_setenv(sp, "LD_PRELOAD", buf, 1);
-	spank_setenv(sp, "NETPROF_TRACE", t->dir, 1);
-	snprintf(buf, sizeof(buf), "%llu", (unsigned long long)t->bytes);
-	spank_setenv(sp, "NETPROF_TRACE_SIZE", buf, 1);
-	if (!t->keep)
-		return;
-	snprintf(buf, sizeof(buf), "%u", t->keep);
-	spank_setenv(sp, "NETPROF_TRACE_KEEP", buf, 1);
-	name_task(sp, app);
-	np_tracing_sub(t, getuid(), app, job_id, step_id, buf, sizeof(buf));
-	spank_setenv(sp, "NETPROF_TRACE_SUB", buf, 1);
+	spank_setenv((spank_t)arg, name, value, 1);
 }
 
 static void start_tracing(spank_t sp)
 {
-	char text[NP_TRACING_TEXT];
-	struct np_tracing t;
+	char text[NP_TRACING_TEXT], preload[PATH_MAX], path[PATH_MAX] = "";
+	char job_name[256] = "", container[PATH_MAX];
+	struct np_facts f = { .job_name = job_name };
+	struct np_tracing_task task = {
+		.facts = &f, .path = path, .uid = getuid(),
+	};
+	struct np_err err = NP_ERR_INIT;
+	spank_err_t rc;
+	int argc = 0;
 
 	if (spank_getenv(sp, NP_TRACING_ENV, text, sizeof(text)) !=
 	    ESPANK_SUCCESS)
 		return;
 	spank_unsetenv(sp, NP_TRACING_ENV);
-	if (!np_tracing_get(text, &t))
-		set_tracing(sp, &t);
+	spank_getenv(sp, "SLURM_JOB_NAME", job_name, sizeof(job_name));
+	spank_getenv(sp, "PATH", path, sizeof(path));
+	if (spank_get_item(sp, S_JOB_ARGV, &argc, &f.argv) == ESPANK_SUCCESS)
+		f.argc = argc;
+	task.in_container = spank_getenv(sp, "SLURM_CONTAINER", container,
+					 sizeof(container)) !=
+			    ESPANK_ENV_NOEXIST;
+	rc = spank_getenv(sp, "LD_PRELOAD", preload, sizeof(preload));
+	task.preload = rc == ESPANK_SUCCESS ? preload : NULL;
+	task.preload_too_long = rc == ESPANK_NOSPACE;
+	spank_get_item(sp, S_JOB_ID, &task.job_id);
+	spank_get_item(sp, S_JOB_STEPID, &task.step_id);
+	if (np_tracing_apply(text, &task, set_variable, sp, &err))
+		report_untraced(sp, &task, err.text);
 }
 
 /*
