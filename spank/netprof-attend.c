@@ -56,7 +56,7 @@
 #define TICK_SEC 0.1
 
 struct collector {
-	struct np_order order;
+	struct np_launch_request order;
 	struct np_conf conf;
 	struct np_saver saver;
 	struct np_record *r;
@@ -70,7 +70,7 @@ struct collector {
 	struct np_memory memory;
 	char short_why[NP_MEMORY_TEXT]; /* "": memory is not short */
 	bool neighbours_known; /* the last query succeeded */
-	bool ready_said, srun_gone, logged; /* told: one log line is enough */
+	bool ready_said, srun_gone, logged; /* logged: one line is enough */
 };
 
 static volatile sig_atomic_t stop_asked;
@@ -217,13 +217,13 @@ static void listen_for_script(struct collector *c)
 
 	if (!rc)
 		return;
-	np_record_note(c->r, "the end of the batch script is not heard: %s",
+	np_record_note(c->r, "the end of the batch script will go unnoticed: "
+		       "%s",
 		       strerror(-rc));
 	np_notice(c->conf.store,
-		  "step %u.%u (%s): if the batch script ends "
-		  "first, the record stays as it is then: all %d sockets "
-		  "netprof/%u/* are taken by other steps of the job or by "
-		  "another user: %s",
+		  "step %u.%u (%s): if the batch script ends first, the record "
+		  "will lack what follows: all %d sockets netprof/%u/* are in "
+		  "use by other steps of the job or by another user: %s",
 		  c->order.job_id, c->order.step_id, c->order.app,
 		  NP_SCRIPT_SLOTS, job_id, strerror(-rc));
 }
@@ -289,7 +289,7 @@ static void begin_schedule(struct collector *c)
 		np_course_new(c->r, &c->saver.choice.history);
 	c->r->blocks_scope = strdup(np_describe_scope(&c->where));
 	if (!c->agents.reports.course || !c->r->blocks_scope)
-		np_record_note(c->r, "no blocks: out of memory");
+		np_record_note(c->r, "no measurement intervals: out of memory");
 }
 
 /* The saver looks into the store, and saves the record with its choice. */
@@ -323,7 +323,8 @@ static void choose_level(struct collector *c)
 	if (choice->history.n_levels)
 		begin_schedule(c);
 	else if (choice->complete)
-		np_record_note(c->r, "the curve was complete: no level");
+		np_record_note(c->r, "no load level: the sensitivity curve is "
+			       "complete");
 	if (!c->agents.reports.course)
 		c->r->blocks_nodes = 0;
 	if (!c->order.level[0] && !c->agents.reports.course) {
@@ -408,7 +409,7 @@ static void level_is_ready(struct collector *c)
 
 static void tick(struct collector *c)
 {
-	char cause[NP_ERR_LEN + NP_MEMBERSHIP_TEXT];
+	char cause[NP_ERR_LEN + NP_MEMBERSHIP_TEXT], lost[32];
 	const char *what;
 
 	if (np_agents_tick(&c->agents, np_mono_sec(), &what, cause,
@@ -416,7 +417,8 @@ static void tick(struct collector *c)
 	    !c->srun_gone) {
 		np_record_note(c->r, "%s ended before the step: %s", what,
 			       cause);
-		log_once(c, what, cause);
+		snprintf(lost, sizeof(lost), "lost %s", what);
+		log_once(c, lost, cause);
 	}
 	level_is_ready(c);
 	if (np_mono_sec() >= c->next_neighbours_sec)
@@ -489,7 +491,7 @@ static void save_idle(struct collector *c)
 	if (idle && c->neighbours_known && !np_run_has_neighbours(c->r) &&
 	    !c->r->suspended && strcmp(c->r->app, NP_IDLE_APP) &&
 	    np_saver_save(&c->saver, idle, &err))
-		log_once(c, "saves no idle network", err.text);
+		log_once(c, "does not save its idle latencies", err.text);
 	np_record_free(idle);
 }
 

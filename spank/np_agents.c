@@ -939,7 +939,7 @@ static void tick_probes(struct np_agents *m)
 
 static int start_level(struct np_agents *m, double now_sec, struct np_err *err)
 {
-	const struct np_order *o = m->order;
+	const struct np_launch_request *o = m->order;
 	struct np_sidejob job = { o->srun, o->job_id, o->het_component,
 				  o->het_job_id };
 	char tokens[NP_JOINER_TOKENS];
@@ -1061,7 +1061,7 @@ static bool last_line(const struct np_agents *m, enum np_member_kind kind,
 {
 	bool found = false;
 
-	snprintf(buf, len, "they ended");
+	snprintf(buf, len, "for an unknown reason");
 	for (size_t i = 0; i < np_membership_size(m->members); i++) {
 		const struct np_member_facts *g = np_membership_of(m->members,
 								   i);
@@ -1102,7 +1102,7 @@ static bool probes_are_lost(struct np_agents *m, char *cause, size_t len)
 		return false;
 	here = count(m, NP_MEMBER_PROBE).here;
 	if (here < m->expected && np_membership_full(m->members))
-		snprintf(cause, len, "%zu of %zu nodes could be let in: %s",
+		snprintf(cause, len, "only %zu of %zu nodes could connect: %s",
 			 here, m->expected,
 			 strerror(np_membership_full(m->members)));
 	else if (here < m->expected)

@@ -52,9 +52,9 @@ struct np_level_steps {
 /* ---- what the collector does with agents ---- */
 
 struct np_agents {
-	const struct np_order *order;	/* the launch request; borrowed */
-	const struct np_survey *where;	/* borrowed */
-	struct np_invite invite;	/* the step's rendezvous */
+	const struct np_launch_request *order; /* borrowed */
+	const struct np_survey *where;	       /* borrowed */
+	struct np_invite invite;	       /* the step's rendezvous */
 	double after_sec; /* age of the step when agents connect, seconds */
 	struct np_reports reports;
 

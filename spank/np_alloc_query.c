@@ -176,7 +176,7 @@ static int load_text(const char *name, char **text, struct np_err *err)
 		int error = errno;
 
 		return !ask_scontrol(name, text) ? 0 :
-		       np_errf(err, -EIO, "slurmctld does not tell the "
+		       np_errf(err, -EIO, "slurmctld did not report the "
 			       "topology: %s", slurm_strerror(error));
 	}
 	return np_topo_text(msg, text);
@@ -336,7 +336,7 @@ static int load_steps(uint32_t job_id, job_step_info_response_msg_t **out,
 {
 	*out = NULL;
 	return np_load_job_steps(job_id, out) ?
-	       np_errf(err, -EIO, "slurmctld does not tell the steps of job "
+	       np_errf(err, -EIO, "slurmctld did not report the steps of job "
 		       "%u: %s", job_id, slurm_strerror(errno)) : 0;
 }
 
@@ -396,7 +396,7 @@ static int take_layout(const slurm_step_layout_t *from, struct np_record *r)
 	return 0;
 }
 
-/* Where slurmctld does not tell the layout, r stays as it is. */
+/* Where slurmctld did not report the layout, r stays as it is. */
 static int load_layout(uint32_t job_id, uint32_t step_id, struct np_record *r)
 {
 	slurm_step_layout_t *layout = np_load_step_layout(job_id, step_id);
@@ -414,7 +414,7 @@ static int load_job_nodes(uint32_t job_id, struct np_hosts *out,
 	int rc = -ENOENT;
 
 	if (np_load_job(&msg, job_id))
-		return np_errf(err, -EIO, "slurmctld does not tell the nodes "
+		return np_errf(err, -EIO, "slurmctld did not report the nodes "
 			       "of job %u: %s", job_id, slurm_strerror(errno));
 	for (uint32_t i = 0; i < msg->record_count; i++)
 		if (msg->job_array[i].job_id == job_id &&
@@ -672,7 +672,7 @@ static int add_this_host(struct np_hosts *step)
 }
 
 /* What the launch request, the settings and slurmctld say of the step. */
-static int describe_step(struct np_record *r, const struct np_order *o,
+static int describe_step(struct np_record *r, const struct np_launch_request *o,
 			 const struct np_conf *conf, double start_date,
 			 struct np_err *err)
 {
@@ -707,8 +707,9 @@ static int describe_step(struct np_record *r, const struct np_order *o,
 	return load_identity(r, err);
 }
 
-int np_survey_make(const struct np_order *o, const struct np_conf *conf,
-		   double start_date, struct np_record *r, struct np_survey *s,
+int np_survey_make(const struct np_launch_request *o,
+		   const struct np_conf *conf, double start_date,
+		   struct np_record *r, struct np_survey *s,
 		   struct np_err *err)
 {
 	struct np_hosts job = { NULL, 0 }, busy = { NULL, 0 };
@@ -810,8 +811,8 @@ static int merge_leaf(struct np_beside *b, const struct np_candidate *c,
 	int rc = 0;
 
 	if (!n && b->r->n_neighbours == NP_RECORD_MAX_NEIGHBOURS) {
-		np_record_note(b->r, "more than %d neighbours: the rest is "
-			       "left out", NP_RECORD_MAX_NEIGHBOURS);
+		np_record_note(b->r, "more than %d neighbours: the others are "
+			       "not recorded", NP_RECORD_MAX_NEIGHBOURS);
 		return NP_BESIDE_FULL;
 	}
 	if (!n)
@@ -921,7 +922,7 @@ static int merge_jobs(struct np_beside *b, double until, uint32_t het_job_id,
 	int rc = 0;
 
 	if (slurm_load_jobs(0, &msg, SHOW_ALL))
-		return np_errf(err, -EIO, "slurmctld does not tell the jobs: "
+		return np_errf(err, -EIO, "slurmctld did not report the jobs: "
 			       "%s", slurm_strerror(errno));
 	note_suspension(msg, b->r);
 	for (uint32_t i = 0; !rc && i < msg->record_count; i++) {

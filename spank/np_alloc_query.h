@@ -111,8 +111,9 @@ static inline const char *np_describe_scope(const struct np_survey *s)
  * requests, or five with a level.  Returns 0; -ENODEV: nothing can be measured;
  * -ESRCH: there is no such step; or another -errno; with err.
  */
-int np_survey_make(const struct np_order *o, const struct np_conf *conf,
-		   double start_date, struct np_record *r, struct np_survey *s,
+int np_survey_make(const struct np_launch_request *o,
+		   const struct np_conf *conf, double start_date,
+		   struct np_record *r, struct np_survey *s,
 		   struct np_err *err);
 
 /*

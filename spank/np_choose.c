@@ -335,7 +335,7 @@ int np_choice_parse(const char *text, struct np_choice *out)
 	return rc;
 }
 
-/* ---- what becomes of it ---- */
+/* ---- history and record ---- */
 
 void np_course_history_free(struct np_course_history *p)
 {

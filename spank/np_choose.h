@@ -48,8 +48,8 @@ struct np_choice {
  * r: application, cluster and fingerprint of the run; scope, nodes: where its
  * level would run.  Levels are those of the cluster's calibration at this
  * scope, or else c0 to c7.  share: part by which measurement intervals may
- * lengthen the run; 0: no intervals.  *text: the choice, as np_choice_print(); the caller
- * frees it.  Returns 0, or -errno with err.
+ * lengthen the run; 0: no intervals.  *text: the choice, as np_choice_print();
+ * the caller frees it.  Returns 0, or -errno with err.
  */
 int np_choose(struct np_store *s, struct np_record *r, const char *scope,
 	      const char *nodes, double share, double now, char **text,

@@ -149,14 +149,14 @@ int np_collector_listen(const struct np_conf *conf, const uint16_t range[2],
 /* ---- the collector process ---- */
 
 /* stdin, stdout, stderr, NP_ATTACH_LISTEN_FD, and one that exec closes */
-#define NP_ATTACH_FDS 5
+#define N_FDS 5
 
 /* Runs between fork and exec in a threaded program: plain system calls only. */
-static void child(const int keep[NP_ATTACH_FDS], char *const argv[])
+static void child(const int keep[N_FDS], char *const argv[])
 {
-	int status = NP_ATTACH_FDS - 1, e;
+	int status = N_FDS - 1, e;
 
-	e = -np_detach(keep, NP_ATTACH_FDS);
+	e = -np_detach(keep, N_FDS);
 	if (e) {
 		status = keep[status]; /* not moved yet */
 	} else {
@@ -226,7 +226,7 @@ int np_attach_start(struct np_attach *a, char *const argv[], int listen_fd,
 	if (pair_above(link) || pair_above(status)) {
 		e = EMFILE;
 	} else {
-		const int keep[NP_ATTACH_FDS] = { link[1], link[1], -1,
+		const int keep[N_FDS] = { link[1], link[1], -1,
 						  listen_fd, status[1] };
 
 		pid = fork();
@@ -284,7 +284,8 @@ void np_attach_close(struct np_attach *a)
 	*a = (struct np_attach)NP_ATTACH_INIT;
 }
 
-int np_collector_start(struct np_attach *a, const struct np_order *request,
+int np_collector_start(struct np_attach *a,
+		       const struct np_launch_request *request,
 		       const char *libexecdir, int listen_fd, int timeout_ms,
 		       struct np_err *err)
 {

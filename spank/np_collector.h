@@ -43,7 +43,8 @@ int np_collector_listen(const struct np_conf *conf, const uint16_t range[2],
  * -ETIMEDOUT: it was not loaded within timeout_ms because its file system does
  * not answer; the process is killed and ends as soon as that permits.
  */
-int np_collector_start(struct np_attach *a, const struct np_order *request,
+int np_collector_start(struct np_attach *a,
+		       const struct np_launch_request *request,
 		       const char *libexecdir, int listen_fd, int timeout_ms,
 		       struct np_err *err);
 

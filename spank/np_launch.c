@@ -107,7 +107,7 @@ static uint32_t cpus_per_task(const struct np_facts *f)
 }
 
 /* "cores", or "map_cpu:" with its list; a long list is cut. */
-static void set_binding(const struct np_facts *f, struct np_order *o)
+static void set_binding(const struct np_facts *f, struct np_launch_request *o)
 {
 	const char *type = has_text(f->bind_type) ? f->bind_type : "";
 	size_t len = strlen(type);
@@ -139,7 +139,7 @@ void np_plan_fingerprint(const struct np_facts *f, char hex[20])
 	snprintf(hex, 20, "%016llx", (unsigned long long)h);
 }
 
-static int add_setting(struct np_order *o, const char *setting,
+static int add_setting(struct np_launch_request *o, const char *setting,
 		       struct np_err *why)
 {
 	if (o->n_settings == NP_ORDER_SETTINGS)
@@ -149,7 +149,7 @@ static int add_setting(struct np_order *o, const char *setting,
 	return 0;
 }
 
-static int add_settings(const struct np_facts *f, struct np_order *o,
+static int add_settings(const struct np_facts *f, struct np_launch_request *o,
 			struct np_err *why)
 {
 	for (int i = 0; i < f->n_settings; i++)
@@ -160,7 +160,7 @@ static int add_settings(const struct np_facts *f, struct np_order *o,
 
 enum np_plan np_plan_make(struct np_facts *f, struct np_err *why)
 {
-	struct np_order *o = &f->step;
+	struct np_launch_request *o = &f->step;
 
 	if (f->side_step || (!f->asked && !(f->env_app && *f->env_app)))
 		return NP_PLAN_NOTHING;
@@ -196,8 +196,8 @@ static const struct field {
 	enum { COUNT, NUMBER, FLAG, TEXT, APP } kind;
 	size_t at, size;
 } fields[] = {
-#define OF(member) offsetof(struct np_order, member), \
-		   sizeof(((struct np_order *)NULL)->member)
+#define OF(member) offsetof(struct np_launch_request, member), \
+		   sizeof(((struct np_launch_request *)NULL)->member)
 	{ "job",	 COUNT,	 OF(job_id) },
 	{ "step",	 COUNT,	 OF(step_id) },
 	{ "array-job",	 NUMBER, OF(array_job_id) },
@@ -219,7 +219,7 @@ static const struct field {
 };
 #define N_FIELDS NP_ARRAY_SIZE(fields)
 
-static void add_field(struct np_args *a, const struct np_order *o,
+static void add_field(struct np_args *a, const struct np_launch_request *o,
 		      const struct field *f)
 {
 	const void *v = (const char *)o + f->at;
@@ -241,7 +241,7 @@ static void add_field(struct np_args *a, const struct np_order *o,
 	}
 }
 
-void np_order_to_args(const struct np_order *o, const char *path,
+void np_order_to_args(const struct np_launch_request *o, const char *path,
 		      struct np_args *out)
 {
 	*out = (struct np_args){ .n = 0 };
@@ -267,7 +267,7 @@ static int take_number(const char *name, const char *text, long min, long max,
 	return 0;
 }
 
-static int take_field(struct np_order *o, const struct field *f,
+static int take_field(struct np_launch_request *o, const struct field *f,
 		      const char *text, struct np_err *err)
 {
 	void *to = (char *)o + f->at;
@@ -299,7 +299,7 @@ static int take_field(struct np_order *o, const struct field *f,
 	return 0;
 }
 
-static int take_setting(struct np_order *o, const char *text,
+static int take_setting(struct np_launch_request *o, const char *text,
 			struct np_err *err)
 {
 	if (o->n_settings == NP_ORDER_SETTINGS)
@@ -309,10 +309,10 @@ static int take_setting(struct np_order *o, const char *text,
 	return 0;
 }
 
-int np_order_from_argv(int argc, char **argv, struct np_order *o,
+int np_order_from_argv(int argc, char **argv, struct np_launch_request *o,
 		       struct np_err *err)
 {
-	struct np_order got = {
+	struct np_launch_request got = {
 		.array_job_id = -1, .array_task_id = -1, .het_component = -1,
 	};
 	struct option options[N_FIELDS + 2] = {

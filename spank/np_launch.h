@@ -28,7 +28,7 @@
 #define NP_ORDER_AUTO_SEC 20.0
 
 /* The launch request: the collector's command line. */
-struct np_order {
+struct np_launch_request {
 	uint32_t job_id, step_id;
 	long array_job_id, array_task_id; /* -1: not an array job */
 	long het_component;	 /* of a heterogeneous job; -1: not one */
@@ -72,7 +72,7 @@ struct np_facts {
 	 * The request.  The caller sets the numbers that identify the job and
 	 * the step, and the level; np_plan_make() sets the rest.
 	 */
-	struct np_order step;
+	struct np_launch_request step;
 };
 
 enum np_plan {
@@ -105,11 +105,11 @@ int np_plan_app(const struct np_facts *f, char app[NP_APP_MAX + 1],
 void np_plan_fingerprint(const struct np_facts *f, char hex[20]);
 
 /* The command line, with path as argv[0].  out->rc: 0 or -ENOMEM. */
-void np_order_to_args(const struct np_order *o, const char *path,
+void np_order_to_args(const struct np_launch_request *o, const char *path,
 		      struct np_args *out);
 
 /* The reverse; settings point into argv.  Returns 0 or -EINVAL with err. */
-int np_order_from_argv(int argc, char **argv, struct np_order *o,
+int np_order_from_argv(int argc, char **argv, struct np_launch_request *o,
 		       struct np_err *err);
 
 #endif

@@ -127,7 +127,7 @@ static bool ask_child(const char *dir, int timeout_ms)
 	return answers;
 }
 
-bool np_answers(const char *dir, int timeout_ms)
+bool np_dir_answers(const char *dir, int timeout_ms)
 {
 	uid_t taken;
 	int fd = np_saver_find(&taken);

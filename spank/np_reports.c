@@ -822,8 +822,8 @@ static void keep_interval(struct np_course *c, double start_sec)
 
 	if (isnan(rate)) {
 		c->failures += !none;
-		np_record_note(c->r, "the nodes' counters came too late for a "
-			       "block");
+		np_record_note(c->r, "the nodes' counters arrived too late for "
+			       "a measurement interval");
 		return;
 	}
 	name = none ? NULL : strdup(c->history->name[c->level]);
@@ -843,7 +843,7 @@ static void keep_interval(struct np_course *c, double start_sec)
 static void end_course(struct np_course *c, const char *why)
 {
 	if (why)
-		np_record_note(c->r, "no more blocks: %s", why);
+		np_record_note(c->r, "no more measurement intervals: %s", why);
 	c->state = DONE;
 	c->due_sec = INFINITY;
 }
@@ -857,7 +857,7 @@ static const char *begin_next_interval(struct np_course *c, double now_sec,
 	struct np_blocks_next next;
 
 	if (c->n_here == NP_RECORD_MAX_BLOCKS) {
-		end_course(c, "there are as many as a record holds");
+		end_course(c, "the record is full");
 		return NULL;
 	}
 	if (np_blocks_plan_next(&plan, c->block, c->n, c->n_here,
@@ -883,7 +883,7 @@ static const char *begin_next_interval(struct np_course *c, double now_sec,
 static void note_failure(struct np_course *c)
 {
 	c->failures++;
-	np_record_note(c->r, "level %s did not come up for its block",
+	np_record_note(c->r, "level %s did not come up for its interval",
 		       c->history->name[c->level]);
 }
 

@@ -56,7 +56,8 @@ static int start_own(const struct np_conf *conf, struct np_err *err)
 		;
 	if (pid < 0 || status) {
 		close(fd);
-		return np_errf(err, -EAGAIN, "netprof-saver does not start");
+		return np_errf(err, -EAGAIN, "netprof-saver could not be "
+			       "started");
 	}
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	return fd;

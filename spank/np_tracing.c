@@ -20,9 +20,9 @@ int np_tracing_put(const struct np_tracing *t, char text[NP_TRACING_TEXT],
 		   struct np_err *err)
 {
 	if (strchr(t->library, '\n') || strchr(t->dir, '\n'))
-		return np_errf(err, -EINVAL, "%.80s: a path with an end of "
-			       "line", strchr(t->dir, '\n') ? t->dir :
-			       t->library);
+		return np_errf(err, -EINVAL, "%.80s: expected a path without "
+			       "a newline",
+			       strchr(t->dir, '\n') ? t->dir : t->library);
 	snprintf(text, NP_TRACING_TEXT, "%s\n%s\n%llu\n%u\n%s", t->library,
 		 t->dir, (unsigned long long)t->bytes, t->keep, t->app);
 	return 0;

@@ -203,11 +203,11 @@ static struct spank_option options[] = {
 	  2, OPT_PROFILE, take_option },
 	{ "netprofile-period", "TIME", "time between two probes, e.g. 100ms",
 	  1, OPT_PERIOD, take_option },
-	{ "netprofile-compress", "LEVEL", "run interference of this level "
-	  "beside each step, c0 (light) to c7 (saturating)",
+	{ "netprofile-compress", "LEVEL", "apply this load level while "
+	  "each step runs, c0 (lightest) to c7 (saturating)",
 	  1, OPT_COMPRESS, take_option },
-	{ "netprofile-calibrate", NULL, "run the interference level beside each "
-	  "step that its profile needs most, or none", 0, OPT_CALIBRATE,
+	{ "netprofile-calibrate", NULL, "while each step runs, apply the load "
+	  "level that its profile needs most, or none", 0, OPT_CALIBRATE,
 	  take_option },
 	{ "netprofile-trace", "[DIR]", "record the messages of the job's MPI "
 	  "programs, into DIR (default: the profile store)", 2, OPT_TRACE,
@@ -289,7 +289,7 @@ static int fork_saver(const char *libexecdir, struct np_err *err)
 	return 0;
 }
 
-/* In slurmd. */
+/* As root; slurmd loads the plugin when it starts. */
 static void start_saver(int ac, char **av)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -409,7 +409,7 @@ static void announce_tracing(int ac, char **av)
 		return;
 	if (!rc)
 		rc = describe_tracing(&t, &err);
-	if (!rc && !np_answers(t.dir, TRACE_WAIT_MS))
+	if (!rc && !np_dir_answers(t.dir, TRACE_WAIT_MS))
 		rc = np_errf(&err, -ETIMEDOUT, "%s does not answer within %d "
 			     "ms", t.dir, TRACE_WAIT_MS);
 	if (!rc)
@@ -479,7 +479,7 @@ static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 }
 
 /* Returns 0, or -errno after a complaint. */
-static int start_collector(const struct np_order *request, int fd)
+static int start_collector(const struct np_launch_request *request, int fd)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc = np_collector_start(&collector[n_collectors], request,
@@ -497,7 +497,7 @@ static int start_collector(const struct np_order *request, int fd)
  * A level must run at full strength, and alone for a while, before the step
  * starts.
  */
-static void wait_for_level(const struct np_order *request)
+static void wait_for_level(const struct np_launch_request *request)
 {
 	double sec = conf.lead_in_sec;
 	int ms;
@@ -515,7 +515,7 @@ static void wait_for_level(const struct np_order *request)
 }
 
 /* Delay until a record exists; none where a level runs before the step. */
-static double record_after_sec(const struct np_order *request)
+static double record_after_sec(const struct np_launch_request *request)
 {
 	struct np_invite v;
 
@@ -551,11 +551,11 @@ static uint32_t component_job_id(long i, uint32_t leader)
  * srun calls back for one of the components, depending on which of its threads
  * is first; the leader's id is in the environment, as it is in the tasks'.
  */
-static void start_collectors(const struct np_order *request)
+static void start_collectors(const struct np_launch_request *request)
 {
 	long size = env_number("SLURM_HET_SIZE");
 	long leader = env_number("SLURM_JOB_ID");
-	struct np_order part = *request;
+	struct np_launch_request part = *request;
 
 	if (size < 2 || leader <= 0) {
 		start_collector(request, listening[0]);
@@ -578,7 +578,7 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 {
 	struct np_err err = NP_ERR_INIT;
 	char srun[PATH_MAX];
-	const struct np_order *request;
+	const struct np_launch_request *request;
 	struct np_facts f;
 	enum np_plan plan;
 
@@ -668,7 +668,7 @@ static void start_agent(spank_t sp, const char *invites)
 	j.host = host;
 	j.after_sec = np_invite_after_sec(&v, n_nodes);
 	if (np_joiner_start(&j, env))
-		slurm_verbose("netprof: no probe on this node");
+		slurm_verbose("netprof: no probe runs on this node");
 }
 
 /* Tracing (--netprofile-trace). */

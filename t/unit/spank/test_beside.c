@@ -89,7 +89,7 @@ static void test_a_full_list_ends_the_search(void)
 		T_CHECK(np_beside_add(&g.b, &c, &err) == NP_BESIDE_FULL);
 	T_CHECK(g.r->n_neighbours == NP_RECORD_MAX_NEIGHBOURS && !*err.text);
 	T_CHECK(g.r->n_notes == 1 && !strcmp(g.r->notes[0],
-		"more than 4096 neighbours: the rest is left out"));
+		"more than 4096 neighbours: the others are not recorded"));
 	c.job_id = 1; /* one that is known has its place */
 	c.overlap_sec = 80;
 	T_CHECK(np_beside_add(&g.b, &c, &err) == 0);

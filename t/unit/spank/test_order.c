@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int parse(struct np_args *args, struct np_order *o, struct np_err *err)
+static int parse(struct np_args *args, struct np_launch_request *o, struct np_err *err)
 {
 	T_CHECK(!args->rc && !args->argv[args->n]);
 	return np_order_from_argv((int)args->n, args->argv, o, err);
 }
 
-static struct np_order example(void)
+static struct np_launch_request example(void)
 {
-	struct np_order o = {
+	struct np_launch_request o = {
 		.job_id = 12, .step_id = 3, .array_job_id = 11,
 		.array_task_id = 4, .het_component = -1, .n_tasks = 8,
 		.het_job_id = 9, .launcher = true, .runner = 77,
@@ -29,7 +29,7 @@ static struct np_order example(void)
 
 static void test_round_trip(void)
 {
-	struct np_order o = example(), got;
+	struct np_launch_request o = example(), got;
 	struct np_err err = NP_ERR_INIT;
 	struct np_args args;
 
@@ -51,7 +51,7 @@ static void test_round_trip(void)
 
 static void test_a_level_can_be_left_open(void)
 {
-	struct np_order o = example(), got;
+	struct np_launch_request o = example(), got;
 	struct np_args args;
 
 	strcpy(o.level, NP_ORDER_AUTO);
@@ -63,7 +63,7 @@ static void test_a_level_can_be_left_open(void)
 
 static void test_a_full_order_fits(void)
 {
-	struct np_order o = example(), got;
+	struct np_launch_request o = example(), got;
 	char *long_setting = malloc(5000);
 	struct np_args args;
 
@@ -103,7 +103,7 @@ static void test_refuses(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
 		struct np_err err = NP_ERR_INIT;
 		struct np_args args = { .n = 0 };
-		struct np_order o;
+		struct np_launch_request o;
 
 		for (size_t k = 0; bad[i].argv[k]; k++)
 			np_args_add(&args, "%s", bad[i].argv[k]);

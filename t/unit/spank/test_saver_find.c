@@ -116,10 +116,10 @@ static int answers(void)
 	if (!alone())
 		return 0;
 	unsetenv("SLURMD_NODENAME");
-	if (!np_answers("/", 5000) || !np_answers("/nowhere", 5000))
+	if (!np_dir_answers("/", 5000) || !np_dir_answers("/nowhere", 5000))
 		return 1;
 	setenv("SLURMD_NODENAME", "n0", 1); /* a child would hold the job */
-	return np_answers("/", 5000);
+	return np_dir_answers("/", 5000);
 }
 
 static int is_silent(void)
@@ -127,7 +127,7 @@ static int is_silent(void)
 	uid_t taken;
 
 	return alone() && np_saver_listen(0, &taken) >= 0 &&
-	       np_answers("/", 50);
+	       np_dir_answers("/", 50);
 }
 
 static void test_root(void) { T_CHECK(!t_in_child(find_root_saver)); }
