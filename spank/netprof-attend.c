@@ -356,14 +356,14 @@ static int begin(struct collector *c, struct np_err *err)
 
 	slurm_init(NULL);
 	rc = np_survey_make(&c->order, &c->conf,
-			    np_date_sec() - (np_mono_sec() - c->start_sec),
-			    c->r, &c->where, err);
+				np_date_sec() - (np_mono_sec() - c->start_sec),
+				c->r, &c->where, err);
 	if (!rc && !strcmp(c->order.level, NP_ORDER_AUTO))
 		choose_level(c);
 	if (!rc && c->order.level[0])
 		rc = np_level_run_note(c->r, c->order.level,
-				       np_describe_scope(&c->where),
-				       c->where.level_nodes, err);
+					  np_describe_scope(&c->where),
+					  c->where.level_nodes, err);
 	if (!rc)
 		rc = save_first(c, err);
 	if (!rc)
@@ -383,8 +383,9 @@ static void query_neighbours(struct collector *c)
 	c->neighbours_known = false;
 	if (np_memory_short(&c->memory, NEIGHBOURS_BYTES, err.text))
 		np_record_note(c->r, "neighbours are not known: %s", err.text);
-	else if (np_beside_look(c->where.leaves, &c->where.step, seen_until(c),
-				c->order.het_job_id, c->r, &err))
+	else if (np_beside_look(c->where.leaves, &c->where.step,
+				     seen_until(c), c->order.het_job_id, c->r,
+				     &err))
 		np_record_note(c->r, "neighbours are not known: %s", err.text);
 	else
 		c->neighbours_known = true;
@@ -435,7 +436,8 @@ static double next_wake_sec(const struct collector *c)
 	if (!c->agents.picked || srun_waits(c) || c->agents.block)
 		return np_mono_sec() + TICK_SEC;
 	return c->agents.reports.course ?
-		       fmin(next, np_course_due_sec(c->agents.reports.course)) :
+		       fmin(next,
+			    np_course_due_sec(c->agents.reports.course)) :
 		       next;
 }
 
@@ -525,7 +527,8 @@ static int read_rendezvous(struct collector *c, struct np_err *err)
 
 	long component = fmax(c->order.het_component, 0);
 
-	if (!text || np_invite_find(text, (size_t)component, &c->agents.invite))
+	if (!text ||
+	    np_invite_find(text, (size_t)component, &c->agents.invite))
 		return np_errf(err, -EINVAL,
 			       "netprof-attend is started by the "
 			       "SPANK plugin, not by hand");
@@ -549,7 +552,8 @@ static int prepare(struct collector *c, int argc, char **argv,
 	c->agents.where = &c->where;
 	c->agents.reports.conf = &c->conf;
 	c->agents.reports.r = c->r;
-	return c->r ? np_agents_init(&c->agents, NP_ATTACH_LISTEN_FD) : -ENOMEM;
+	return c->r ? np_agents_init(&c->agents, NP_ATTACH_LISTEN_FD) :
+		      -ENOMEM;
 }
 
 static void catch_signals(void)

@@ -1,6 +1,6 @@
 /*
- * netprof-join: the probe agent, which runs one process of a probe on a node of
- * a flagged step.
+ * netprof-join: the probe agent, which runs one process of a probe on a node
+ * of a flagged step.
  *
  * It is started on the node as the user, beside the step's tasks
  * (np_rendezvous.h), or as a step of one node (np_sidecmd.h).  It sleeps until
@@ -430,7 +430,7 @@ int main(int argc, char **argv)
 
 	if (!parse_options(&a, argc, argv)) {
 		fprintf(stderr, "netprof-join is started by the SPANK plugin, "
-			"not by hand\n");
+				"not by hand\n");
 		return 2;
 	}
 	catch_signals();

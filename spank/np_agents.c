@@ -171,7 +171,8 @@ struct np_membership {
 };
 
 static const char *const kind_name[NP_N_MEMBER_KINDS] = {
-	[NP_MEMBER_PROBE] = "probe", [NP_MEMBER_LEVEL] = "level",
+	[NP_MEMBER_PROBE] = "probe",
+	[NP_MEMBER_LEVEL] = "level",
 };
 
 struct np_membership *np_membership_new(int fd, const struct np_invite *v)
@@ -271,7 +272,7 @@ static void free_group(struct np_membership *p, size_t i)
 		m->group = NULL;
 		m->unused = true;
 		m->facts = (struct np_member_facts){ .kind = m->facts.kind,
-						     .gone = true };
+						   .gone = true };
 	}
 	group_free(g);
 	p->group[i] = p->group[--p->n_groups];
@@ -503,8 +504,7 @@ static void on_line(char *line, void *arg)
 }
 
 void np_membership_serve(struct np_membership *p, double now_sec,
-			 np_membership_line_f *f,
-			 void *arg)
+		       np_membership_line_f *f, void *arg)
 {
 	read_all_pending(p, now_sec);
 	for (size_t i = 0; i < p->n; i++) {
@@ -530,13 +530,13 @@ size_t np_membership_size(const struct np_membership *p)
 }
 
 const struct np_member_facts *np_membership_of(const struct np_membership *p,
-					       size_t member)
+					      size_t member)
 {
 	return &p->member[member]->facts;
 }
 
 struct np_membership_count np_membership_count(const struct np_membership *p,
-					       enum np_member_kind kind)
+					   enum np_member_kind kind)
 {
 	struct np_membership_count c = { 0 };
 
@@ -577,13 +577,13 @@ static bool has_leaf(const struct member *m)
 }
 
 void np_membership_set_leaf(struct np_membership *p, size_t member,
-			    const char *leaf)
+			  const char *leaf)
 {
 	p->member[member]->leaf = leaf;
 }
 
 int np_membership_call(struct np_membership *p, const size_t member[], size_t n,
-		       const char *command)
+			 const char *command)
 {
 	size_t size = strlen(command) + NP_REPORT_WORD + 128;
 	char *line = malloc(size);
@@ -729,9 +729,9 @@ static size_t pick_leaf(const struct ready *r, size_t k, uint32_t max_pairs,
 	size_t n = 0;
 
 	for (size_t i = 0; i + 1 < k && n < max_pairs; i += 2)
-		out[n++] = (struct np_pick_group){
-			2, { r[i].node, r[i + 1].node }
-		};
+		out[n++] =
+			(struct np_pick_group){ 2,
+						{ r[i].node, r[i + 1].node } };
 	if (k == NP_PICK_MOST && max_pairs > 1) {
 		out[0].node[2] = r[2].node;
 		out[0].n = 3;
@@ -740,7 +740,7 @@ static size_t pick_leaf(const struct ready *r, size_t k, uint32_t max_pairs,
 }
 
 size_t np_pick(const char *const leaf[], size_t n, uint32_t max_pairs,
-	       uint64_t seed, struct np_pick_group *out)
+		       uint64_t seed, struct np_pick_group *out)
 {
 	struct ready *r = calloc(n ? n : 1, sizeof(*r));
 	size_t ready = 0, groups = 0;
@@ -784,7 +784,7 @@ int np_agents_init(struct np_agents *m, int listen_fd)
 }
 
 static struct np_membership_count count(const struct np_agents *m,
-					enum np_member_kind kind)
+				      enum np_member_kind kind)
 {
 	return np_membership_count(m->members, kind);
 }
@@ -821,8 +821,8 @@ static size_t list_waiting(const struct np_agents *m, enum np_member_kind kind,
 	size_t n = 0;
 
 	for (size_t i = 0; i < np_membership_size(m->members); i++) {
-		const struct np_member_facts *g = np_membership_of(m->members,
-								   i);
+		const struct np_member_facts *g =
+			np_membership_of(m->members, i);
 
 		if (g->here && g->kind == kind)
 			member[n++] = i;
@@ -854,10 +854,13 @@ static int dispatch(struct np_agents *m, const size_t member[], size_t n,
 	 * Send the leaf here, because names with dots cannot be told from the
 	 * address that a probe has.
 	 */
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		const char *name =
+			np_membership_of(m->members, member[i])->name;
+
 		np_membership_set_leaf(m->members, member[i],
-			np_leafmap_find(m->where->leaves,
-				np_membership_of(m->members, member[i])->name));
+				     np_leafmap_find(m->where->leaves, name));
+	}
 	return np_membership_call(m->members, member, n, command);
 }
 
@@ -880,14 +883,14 @@ static size_t pick_pairs(struct np_agents *m, const size_t member[], size_t n,
 	const char *leaf[NP_MEMBERSHIP_MAX];
 
 	for (size_t i = 0; i < n; i++) {
-		const char *name = np_membership_of(m->members,
-						    member[i])->name;
+		const char *name =
+			np_membership_of(m->members, member[i])->name;
 
 		leaf[i] = np_hosts_has(&m->where->step, name) ?
 			np_leafmap_find(m->where->leaves, name) : NULL;
 	}
-	return np_pick(leaf, n, m->reports.conf->probe_pairs, m->invite.seed,
-		       group);
+	return np_pick(leaf, n, m->reports.conf->probe_pairs,
+			       m->invite.seed, group);
 }
 
 static void dispatch_probes(struct np_agents *m)
@@ -913,8 +916,8 @@ static void dispatch_probes(struct np_agents *m)
 static void note_mpi(struct np_agents *m)
 {
 	for (size_t i = 0; i < np_membership_size(m->members); i++) {
-		const struct np_member_facts *g = np_membership_of(m->members,
-								   i);
+		const struct np_member_facts *g =
+			np_membership_of(m->members, i);
 
 		if (!m->reports.r->mpi_version && g->mpi[0])
 			m->reports.r->mpi_version = strdup(g->mpi);
@@ -1004,7 +1007,7 @@ static void tick_schedule(struct np_agents *m)
 	if (!m->reports.course || !isnan(m->reports.program_end_sec))
 		return;
 	level = np_course_tick(m->reports.course, m->now_sec,
-			       m->reports.program_start_sec, &m->block_sec);
+				  m->reports.program_start_sec, &m->block_sec);
 	if (level || !np_course_wants_level(m->reports.course))
 		m->block = level;
 	if (m->block)
@@ -1063,8 +1066,8 @@ static bool last_line(const struct np_agents *m, enum np_member_kind kind,
 
 	snprintf(buf, len, "for an unknown reason");
 	for (size_t i = 0; i < np_membership_size(m->members); i++) {
-		const struct np_member_facts *g = np_membership_of(m->members,
-								   i);
+		const struct np_member_facts *g =
+			np_membership_of(m->members, i);
 
 		if (g->kind != kind || !g->last[0])
 			continue;
@@ -1121,8 +1124,8 @@ static bool probes_are_lost(struct np_agents *m, char *cause, size_t len)
 static bool memory_is_short(const struct np_agents *m, char *cause, size_t len)
 {
 	for (size_t i = 0; i < np_membership_size(m->members); i++) {
-		const struct np_member_facts *g = np_membership_of(m->members,
-								   i);
+		const struct np_member_facts *g =
+			np_membership_of(m->members, i);
 
 		if (!g->memory[0])
 			continue;
@@ -1180,7 +1183,7 @@ void np_agents_end(struct np_agents *m, int sig)
 static void start_agent_here(struct np_agents *m)
 {
 	const struct np_joiner j = { .invite = &m->invite,
-				     .host = "localhost" };
+					   .host = "localhost" };
 
 	np_joiner_start(&j, environ);
 	m->expected++;
@@ -1188,8 +1191,8 @@ static void start_agent_here(struct np_agents *m)
 
 int np_agents_begin(struct np_agents *m, double now_sec, struct np_err *err)
 {
-	m->expected = np_invite_count(&m->invite, (uint32_t)m->where->step.n -
-							  m->order->launcher);
+	m->expected = np_invite_count(
+		&m->invite, (uint32_t)m->where->step.n - m->order->launcher);
 	if (m->order->launcher)
 		start_agent_here(m);
 	return m->order->level[0] || m->reports.course ?

@@ -54,7 +54,7 @@ struct np_level_steps {
 struct np_agents {
 	const struct np_launch_request *order; /* borrowed */
 	const struct np_survey *where;	       /* borrowed */
-	struct np_invite invite;	       /* the step's rendezvous */
+	struct np_invite invite; /* the step's rendezvous */
 	double after_sec; /* age of the step when agents connect, seconds */
 	struct np_reports reports;
 
@@ -141,7 +141,8 @@ struct np_member_facts {
 struct np_membership;
 
 /* fd: a listening socket, taken over.  NULL: out of memory. */
-struct np_membership *np_membership_new(int fd, const struct np_invite *v);
+struct np_membership *np_membership_new(int fd,
+				    const struct np_invite *v);
 /* Ends all agents.  NULL is allowed. */
 void np_membership_free(struct np_membership *p);
 
@@ -157,8 +158,7 @@ typedef void np_membership_line_f(size_t member, char *line, void *arg);
  * within seconds is closed.
  */
 void np_membership_serve(struct np_membership *p, double now_sec,
-			 np_membership_line_f *f,
-			 void *arg);
+		       np_membership_line_f *f, void *arg);
 
 /*
  * Why a connection could not be accepted, such as EMFILE; 0: all were.  Such
@@ -172,18 +172,18 @@ int np_membership_full(const struct np_membership *p);
  */
 size_t np_membership_size(const struct np_membership *p);
 const struct np_member_facts *np_membership_of(const struct np_membership *p,
-					       size_t member);
+					      size_t member);
 
 /* How many of a kind wait; were dispatched; and of these have gone. */
 struct np_membership_count {
 	size_t here, called, gone;
 };
 struct np_membership_count np_membership_count(const struct np_membership *p,
-					       enum np_member_kind kind);
+					   enum np_member_kind kind);
 
 /* Leaf switch of the agent's node, borrowed; its probe is told the name. */
 void np_membership_set_leaf(struct np_membership *p, size_t member,
-			    const char *leaf);
+			  const char *leaf);
 
 /*
  * Dispatch n waiting agents as one group to run command: variables, the path of
@@ -191,7 +191,7 @@ void np_membership_set_leaf(struct np_membership *p, size_t member,
  * added.  Returns 0 or -ENOMEM.
  */
 int np_membership_call(struct np_membership *p, const size_t member[], size_t n,
-		       const char *command);
+			 const char *command);
 
 /* Have all agents of a kind end; or release those that still wait. */
 void np_membership_end(struct np_membership *p, enum np_member_kind kind);
@@ -277,6 +277,6 @@ struct np_pick_group {
  * groups; 0 also if out of memory.  For np_agents_tick(), tests and benchmarks.
  */
 size_t np_pick(const char *const leaf[], size_t n, uint32_t max_pairs,
-	       uint64_t seed, struct np_pick_group *out);
+		       uint64_t seed, struct np_pick_group *out);
 
 #endif

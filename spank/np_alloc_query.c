@@ -458,8 +458,8 @@ struct nodes {
 };
 
 static int add_nodes(struct nodes *all, struct np_numbers *seen,
-		     const struct np_survey *s, const struct np_hosts *hosts,
-		     bool in_step)
+		     const struct np_survey *s,
+		     const struct np_hosts *hosts, bool in_step)
 {
 	for (size_t i = 0; i < hosts->n; i++) {
 		const char *name = hosts->name[i];
@@ -620,8 +620,8 @@ out:
 	return rc;
 }
 
-static int place_level(struct np_survey *s, struct nodes *all, size_t max_level,
-		       struct np_err *err)
+static int place_level(struct np_survey *s, struct nodes *all,
+		       size_t max_level, struct np_err *err)
 {
 	size_t taken;
 
@@ -640,8 +640,8 @@ static int place_level(struct np_survey *s, struct nodes *all, size_t max_level,
 }
 
 int np_survey_plan(struct np_survey *s, const struct np_hosts *job,
-		   const struct np_hosts *busy, uint32_t max_level,
-		   struct np_record *r, struct np_err *err)
+		       const struct np_hosts *busy, uint32_t max_level,
+		       struct np_record *r, struct np_err *err)
 {
 	struct nodes all;
 	int rc = list_nodes(s, job, busy, &all);
@@ -708,9 +708,9 @@ static int describe_step(struct np_record *r, const struct np_launch_request *o,
 }
 
 int np_survey_make(const struct np_launch_request *o,
-		   const struct np_conf *conf, double start_date,
-		   struct np_record *r, struct np_survey *s,
-		   struct np_err *err)
+		       const struct np_conf *conf, double start_date,
+		       struct np_record *r, struct np_survey *s,
+		       struct np_err *err)
 {
 	struct np_hosts job = { NULL, 0 }, busy = { NULL, 0 };
 	bool level = o->level[0];
@@ -730,7 +730,8 @@ int np_survey_make(const struct np_launch_request *o,
 	if (!rc && level)
 		rc = load_job_nodes(o->job_id, &job, err);
 	if (!rc)
-		rc = np_survey_plan(s, &job, &busy, conf->probe_nodes, r, err);
+		rc = np_survey_plan(s, &job, &busy, conf->probe_nodes, r,
+					err);
 	if (!rc && level && !(s->level_nodes = np_hosts_compress(&s->level)))
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	np_hosts_free(&job);
@@ -854,7 +855,7 @@ static int merge_hosts(struct np_beside *b, const struct np_candidate *c,
 }
 
 int np_beside_add(struct np_beside *b, const struct np_candidate *c,
-		  struct np_err *err)
+		      struct np_err *err)
 {
 	struct np_hosts hosts = { NULL, 0 };
 	int rc;
@@ -870,8 +871,8 @@ int np_beside_add(struct np_beside *b, const struct np_candidate *c,
 }
 
 int np_beside_init(struct np_beside *b, const struct np_leafmap *leaves,
-		   const struct np_hosts *nodes, struct np_record *r,
-		   struct np_err *err)
+		       const struct np_hosts *nodes, struct np_record *r,
+		       struct np_err *err)
 {
 	*b = (struct np_beside){ .leaves = leaves, .r = r };
 	for (size_t i = 0; i < nodes->n; i++) {
@@ -915,8 +916,8 @@ static void note_suspension(const job_info_msg_t *msg, struct np_record *r)
 	}
 }
 
-static int merge_jobs(struct np_beside *b, double until, uint32_t het_job_id,
-		      struct np_err *err)
+static int merge_jobs(struct np_beside *b, double until,
+		      uint32_t het_job_id, struct np_err *err)
 {
 	job_info_msg_t *msg = NULL;
 	int rc = 0;
@@ -943,7 +944,8 @@ static int merge_jobs(struct np_beside *b, double until, uint32_t het_job_id,
 	return rc;
 }
 
-static int merge_steps(struct np_beside *b, double until, struct np_err *err)
+static int merge_steps(struct np_beside *b, double until,
+		       struct np_err *err)
 {
 	job_step_info_response_msg_t *msg;
 	int rc = load_steps(b->r->job_id, &msg, err);
@@ -964,9 +966,10 @@ static int merge_steps(struct np_beside *b, double until, struct np_err *err)
 	return rc;
 }
 
-int np_beside_look(const struct np_leafmap *l, const struct np_hosts *nodes,
-		   double until, uint32_t het_job_id, struct np_record *r,
-		   struct np_err *err)
+int np_beside_look(const struct np_leafmap *l,
+			const struct np_hosts *nodes, double until,
+			uint32_t het_job_id, struct np_record *r,
+			struct np_err *err)
 {
 	struct np_beside b;
 	int rc = np_beside_init(&b, l, nodes, r, err);

@@ -104,17 +104,17 @@ static inline const char *np_describe_scope(const struct np_survey *s)
 }
 
 /*
- * Find out where the step runs, as np_survey_plan(), and fill in r: what the
- * launch request and the settings say, the cluster's name, the version of
+ * Find out where the step runs, as np_survey_plan(), and fill in r: what
+ * the launch request and the settings say, the cluster's name, the version of
  * Slurm, and the layout of the tasks, by which its fingerprint becomes that of
- * the workload.  start_date begins the record.  Asks slurmctld in four
- * requests, or five with a level.  Returns 0; -ENODEV: nothing can be measured;
- * -ESRCH: there is no such step; or another -errno; with err.
+ * the workload. start_date begins the record.  Asks slurmctld in four requests,
+ * or five with a level.  Returns 0; -ENODEV: nothing can be measured; -ESRCH:
+ * there is no such step; or another -errno; with err.
  */
 int np_survey_make(const struct np_launch_request *o,
-		   const struct np_conf *conf, double start_date,
-		   struct np_record *r, struct np_survey *s,
-		   struct np_err *err);
+		       const struct np_conf *conf, double start_date,
+		       struct np_record *r, struct np_survey *s,
+		       struct np_err *err);
 
 /*
  * Of s->step and s->leaves: note the leaves of the step in r, a leaf with a
@@ -129,8 +129,8 @@ int np_survey_make(const struct np_launch_request *o,
  * runs on pairs of nodes of one leaf, spread evenly over all leaves.
  */
 int np_survey_plan(struct np_survey *s, const struct np_hosts *job,
-		   const struct np_hosts *busy, uint32_t max_level,
-		   struct np_record *r, struct np_err *err);
+		       const struct np_hosts *busy, uint32_t max_level,
+		       struct np_record *r, struct np_err *err);
 
 void np_survey_free(struct np_survey *s);
 
@@ -143,9 +143,10 @@ void np_survey_free(struct np_survey *s);
  * the heterogeneous job het_job_id (0: none) are the same program and do not
  * count.  Asks slurmctld in two requests.  Returns 0 or -errno with err.
  */
-int np_beside_look(const struct np_leafmap *l, const struct np_hosts *nodes,
-		   double until, uint32_t het_job_id, struct np_record *r,
-		   struct np_err *err);
+int np_beside_look(const struct np_leafmap *l,
+			const struct np_hosts *nodes, double until,
+			uint32_t het_job_id, struct np_record *r,
+			struct np_err *err);
 
 /* The rest is called by np_beside_look(), and by unit tests. */
 
@@ -164,17 +165,17 @@ struct np_candidate {
 
 /* leaves, r: borrowed; nodes: of the step.  Returns 0 or -ENOMEM with err. */
 int np_beside_init(struct np_beside *b, const struct np_leafmap *leaves,
-		   const struct np_hosts *nodes, struct np_record *r,
-		   struct np_err *err);
+		       const struct np_hosts *nodes, struct np_record *r,
+		       struct np_err *err);
 void np_beside_free(struct np_beside *b);
 
 /*
  * Merge a candidate into the record; of several overlaps the longest counts.
- * Returns 0; NP_BESIDE_FULL (noted in the record): there is no room for it nor
- * for any further one; or -errno with err.
+ * Returns 0; NP_BESIDE_FULL (noted in the record): there is no room for it
+ * nor for any further one; or -errno with err.
  */
 #define NP_BESIDE_FULL 1
 int np_beside_add(struct np_beside *b, const struct np_candidate *c,
-		  struct np_err *err);
+		      struct np_err *err);
 
 #endif

@@ -347,8 +347,9 @@ void np_course_history_free(struct np_course_history *p)
 	*p = (struct np_course_history){ .n_levels = 0 };
 }
 
-int np_level_run_note(struct np_record *r, const char *name, const char *scope,
-		      const char *nodes, struct np_err *err)
+int np_level_run_note(struct np_record *r, const char *name,
+			 const char *scope, const char *nodes,
+			 struct np_err *err)
 {
 	struct np_level_run *l;
 	struct np_level level;

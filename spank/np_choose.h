@@ -33,7 +33,9 @@ struct np_choice {
 	bool complete; /* the sensitivity curve has all it needs */
 	/*
 	 * If it has levels: the run alternates them in measurement intervals,
-	 * instead of one level throughout.  Free with np_course_history_free().
+	 * instead of one level throughout.  Free with
+	 * np_course_history_free().
+	 *	 
 	 */
 	struct np_course_history history;
 	int lock; /* held until the choice is in the store; -1: none */
@@ -68,7 +70,8 @@ char *np_choice_print(const struct np_choice *c);
  * Note in r the load level of that name and where it runs: scope is "leaf" or
  * "node", nodes a hostlist expression.  Returns 0, or -errno with err.
  */
-int np_level_run_note(struct np_record *r, const char *name, const char *scope,
-		      const char *nodes, struct np_err *err);
+int np_level_run_note(struct np_record *r, const char *name,
+			 const char *scope, const char *nodes,
+			 struct np_err *err);
 
 #endif

@@ -80,7 +80,8 @@ static uint16_t port_of(int fd)
 		     ((struct sockaddr_in *)&a)->sin_port);
 }
 
-int np_listen(const uint16_t range[2], uint16_t *port, struct np_err *err)
+int np_listen(const uint16_t range[2], uint16_t *port,
+			 struct np_err *err)
 {
 	static const int families[] = { AF_INET6, AF_INET };
 	int rc = EAFNOSUPPORT;
@@ -100,7 +101,8 @@ int np_listen(const uint16_t range[2], uint16_t *port, struct np_err *err)
 	return np_errf(err, -rc, "no port to listen on: %s", strerror(rc));
 }
 
-int np_listen_tokens(struct np_invite *v, struct np_err *err)
+int np_listen_tokens(struct np_invite *v,
+			       struct np_err *err)
 {
 	/* Half of them for each cookie. */
 	unsigned char bytes[NP_INVITE_TOKEN - 1];
@@ -216,8 +218,8 @@ static int exec_error(int fd, int timeout_ms)
 	return e;
 }
 
-int np_attach_start(struct np_attach *a, char *const argv[], int listen_fd,
-		    int timeout_ms, struct np_err *err)
+int np_attach_start(struct np_attach *a, char *const argv[],
+		      int listen_fd, int timeout_ms, struct np_err *err)
 {
 	int link[2] = { -1, -1 }, status[2] = { -1, -1 };
 	pid_t pid = -1;
@@ -297,7 +299,7 @@ int np_collector_start(struct np_attach *a,
 	np_order_to_args(request, path, &args);
 	rc = args.rc ? np_errf(err, args.rc, "out of memory") :
 		       np_attach_start(a, args.argv, listen_fd, timeout_ms,
-				       err);
+					 err);
 	np_args_free(&args);
 	return rc;
 }

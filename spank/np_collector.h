@@ -31,8 +31,8 @@ struct np_attach {
 /*
  * Open a rendezvous socket for one more collector, and append the rendezvous
  * (np_invite_add()) to invites[size], so that the nodes can be told before
- * there is a collector.  range: as for np_listen().  Returns the descriptor, or
- * -errno with err.
+ * there is a collector. range: as for np_listen().  Returns the
+ * descriptor, or -errno with err.
  */
 int np_collector_listen(const struct np_conf *conf, const uint16_t range[2],
 			char *invites, size_t size, struct np_err *err);
@@ -63,8 +63,8 @@ void np_collector_end(struct np_attach *a, int status, int save_ms);
 /* The rest is called in np_collector.c, and by unit tests. */
 
 /* Start argv[0]; listen_fd is above 4, or -1: none. */
-int np_attach_start(struct np_attach *a, char *const argv[], int listen_fd,
-		    int timeout_ms, struct np_err *err);
+int np_attach_start(struct np_attach *a, char *const argv[],
+		      int listen_fd, int timeout_ms, struct np_err *err);
 
 /* Send one line.  A collector that has ended is no error. */
 void np_attach_say(struct np_attach *a, const char *line);
@@ -82,9 +82,11 @@ void np_attach_close(struct np_attach *a);
  * last port that a firewall lets through (SrunPortRange), or NULL: any.
  * Returns the descriptor, with *port, or -errno with err.
  */
-int np_listen(const uint16_t range[2], uint16_t *port, struct np_err *err);
+int np_listen(const uint16_t range[2], uint16_t *port,
+			 struct np_err *err);
 
 /* New cookies and a new seed.  Returns 0, or -EAGAIN with err. */
-int np_listen_tokens(struct np_invite *v, struct np_err *err);
+int np_listen_tokens(struct np_invite *v,
+			       struct np_err *err);
 
 #endif

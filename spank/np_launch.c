@@ -71,8 +71,8 @@ static const char *command_program(int argc, char **argv)
 	}
 }
 
-int np_plan_app(const struct np_facts *f, char app[NP_APP_MAX + 1],
-		struct np_err *err)
+int np_plan_app(const struct np_facts *f,
+		       char app[NP_APP_MAX + 1], struct np_err *err)
 {
 	const char *given = f->app ? f->app : f->env_app;
 	const char *program = command_program(f->argc, f->argv);
@@ -107,7 +107,8 @@ static uint32_t cpus_per_task(const struct np_facts *f)
 }
 
 /* "cores", or "map_cpu:" with its list; a long list is cut. */
-static void set_binding(const struct np_facts *f, struct np_launch_request *o)
+static void set_binding(const struct np_facts *f,
+			struct np_launch_request *o)
 {
 	const char *type = has_text(f->bind_type) ? f->bind_type : "";
 	size_t len = strlen(type);
@@ -143,14 +144,16 @@ static int add_setting(struct np_launch_request *o, const char *setting,
 		       struct np_err *why)
 {
 	if (o->n_settings == NP_ORDER_SETTINGS)
-		return np_errf(why, -EINVAL, "more than %d arguments for "
-			       "netprof in plugstack.conf", NP_ORDER_SETTINGS);
+		return np_errf(why, -EINVAL,
+			       "more than %d arguments for "
+			       "netprof in plugstack.conf",
+			       NP_ORDER_SETTINGS);
 	o->setting[o->n_settings++] = setting;
 	return 0;
 }
 
-static int add_settings(const struct np_facts *f, struct np_launch_request *o,
-			struct np_err *why)
+static int add_settings(const struct np_facts *f,
+			struct np_launch_request *o, struct np_err *why)
 {
 	for (int i = 0; i < f->n_settings; i++)
 		if (add_setting(o, f->setting[i], why))
@@ -158,14 +161,16 @@ static int add_settings(const struct np_facts *f, struct np_launch_request *o,
 	return f->period ? add_setting(o, f->period, why) : 0;
 }
 
-enum np_plan np_plan_make(struct np_facts *f, struct np_err *why)
+enum np_plan np_plan_make(struct np_facts *f,
+					 struct np_err *why)
 {
 	struct np_launch_request *o = &f->step;
 
 	if (f->side_step || (!f->asked && !(f->env_app && *f->env_app)))
 		return NP_PLAN_NOTHING;
 	if (f->interactive)
-		return np_errf(why, NP_PLAN_SKIP, "the shell of salloc is not "
+		return np_errf(why, NP_PLAN_SKIP,
+			       "the shell of salloc is not "
 			       "measured; steps started in it are");
 	o->launcher = f->argc > 0 && wrapper_kind(f->argv[0]) == LAUNCHER;
 	o->runner = o->launcher ? f->parent : f->pid;
@@ -242,7 +247,7 @@ static void add_field(struct np_args *a, const struct np_launch_request *o,
 }
 
 void np_order_to_args(const struct np_launch_request *o, const char *path,
-		      struct np_args *out)
+		       struct np_args *out)
 {
 	*out = (struct np_args){ .n = 0 };
 	np_args_add(out, "%s", path);
@@ -310,7 +315,7 @@ static int take_setting(struct np_launch_request *o, const char *text,
 }
 
 int np_order_from_argv(int argc, char **argv, struct np_launch_request *o,
-		       struct np_err *err)
+			struct np_err *err)
 {
 	struct np_launch_request got = {
 		.array_job_id = -1, .array_task_id = -1, .het_component = -1,
@@ -337,7 +342,8 @@ int np_order_from_argv(int argc, char **argv, struct np_launch_request *o,
 			return rc;
 	}
 	if (!got.job_id || !got.app[0] || !got.srun[0] || optind != argc)
-		return np_errf(err, -EINVAL, "netprof-attend is started by the "
+		return np_errf(err, -EINVAL,
+			       "netprof-attend is started by the "
 			       "SPANK plugin, not by hand");
 	*o = got;
 	return 0;

@@ -2,10 +2,10 @@
  * The launch request of a step: whether it is measured, and what the step
  * collector needs to know to measure it.
  *
- * The plugin in srun fills in a struct np_facts, the step context, with what
- * Slurm, the environment and the user's options say.  np_plan_make() decides
- * from that alone and completes the request in it (step).  The request reaches
- * the collector as its command line.  Pure: no Slurm, no I/O.
+ * The plugin in srun fills in a struct np_facts, the step context, with
+ * what Slurm, the environment and the user's options say.  np_plan_make()
+ * decides from that alone and completes the request in it (step).  The request
+ * reaches the collector as its command line.  Pure: no Slurm, no I/O.
  */
 #ifndef NP_LAUNCH_H
 #define NP_LAUNCH_H
@@ -42,10 +42,10 @@ struct np_launch_request {
 	uint32_t runner; /* process whose end is the program's end: srun, or
 			  * the mpirun that started it */
 	char app[NP_APP_MAX + 1];
-	char level[NP_LEVEL_NAME]; /* load level; "": none; or NP_ORDER_AUTO */
+	char level[NP_LEVEL_NAME]; /* "": none; or NP_ORDER_AUTO */
 	char executable[NP_ORDER_TEXT];
 	char fingerprint[20];	   /* of the workload, hexadecimal */
-	char srun[NP_ORDER_TEXT];  /* path of the srun that launches the step */
+	char srun[NP_ORDER_TEXT]; /* path of the srun that launches the step */
 	/* "Key=Value" that override netprof.conf; borrowed */
 	const char *setting[NP_ORDER_SETTINGS];
 	size_t n_settings;
@@ -77,12 +77,13 @@ struct np_facts {
 
 enum np_plan {
 	NP_PLAN_NOTHING, /* nobody asked for it: say nothing */
-	NP_PLAN_SKIP,	 /* asked for, but not possible: why says the reason */
-	NP_PLAN_ATTACH,	 /* f->step is complete: start a collector */
+	NP_PLAN_SKIP,	  /* asked for, but not possible: why says the reason */
+	NP_PLAN_ATTACH,  /* f->step is complete: start a collector */
 };
 
 /* On NP_PLAN_ATTACH f->step.setting[] borrows from f. */
-enum np_plan np_plan_make(struct np_facts *f, struct np_err *why);
+enum np_plan np_plan_make(struct np_facts *f,
+					 struct np_err *why);
 
 /*
  * Name of the application, from the best source there is: the option's
@@ -91,8 +92,8 @@ enum np_plan np_plan_make(struct np_facts *f, struct np_err *why);
  * program, so the name of the job counts there.
  * Returns 0 or -EINVAL with err.
  */
-int np_plan_app(const struct np_facts *f, char app[NP_APP_MAX + 1],
-		struct np_err *err);
+int np_plan_app(const struct np_facts *f,
+		       char app[NP_APP_MAX + 1], struct np_err *err);
 
 /*
  * Digest of the workload: executable, arguments, numbers of nodes and tasks,
@@ -106,10 +107,10 @@ void np_plan_fingerprint(const struct np_facts *f, char hex[20]);
 
 /* The command line, with path as argv[0].  out->rc: 0 or -ENOMEM. */
 void np_order_to_args(const struct np_launch_request *o, const char *path,
-		      struct np_args *out);
+		       struct np_args *out);
 
 /* The reverse; settings point into argv.  Returns 0 or -EINVAL with err. */
 int np_order_from_argv(int argc, char **argv, struct np_launch_request *o,
-		       struct np_err *err);
+			struct np_err *err);
 
 #endif

@@ -43,7 +43,8 @@ static void write_line(const char *store, const char *line, const char *text)
 	static const int keep[] = { -1, -1, -1 };
 
 	signal(SIGXFSZ, SIG_IGN);
-	if (np_detach(keep, 3) || !np_turn_take() || np_log_append(store, line))
+	if (np_detach(keep, 3) || !np_turn_take() ||
+	    np_log_append(store, line))
 		np_log_system(text);
 	_exit(0);
 }

@@ -17,8 +17,8 @@
 #define AFTER_MAX_MORE_SEC 30.0	 /* ... but no more than this */
 #define MAX_AFTER_SEC 7200.0	 /* longest delay that is accepted */
 
-int np_invite_add(const struct np_invite *v, char *text, size_t size,
-		  struct np_err *err)
+int np_invite_add(const struct np_invite *v, char *text,
+		      size_t size, struct np_err *err)
 {
 	size_t used = strlen(text);
 	int len;
@@ -61,7 +61,8 @@ static int parse(const char *one, struct np_invite *v)
 	return 0;
 }
 
-int np_invite_find(const char *text, size_t component, struct np_invite *out)
+int np_invite_find(const char *text, size_t component,
+		       struct np_invite *out)
 {
 	struct np_invite v = { 0 };
 
@@ -86,8 +87,8 @@ static uint64_t mix(uint64_t z)
 	return z ^ (z >> 31);
 }
 
-bool np_invite_takes(const struct np_invite *v, uint32_t node,
-		     uint32_t n_nodes)
+bool np_invite_takes(const struct np_invite *v,
+			      uint32_t node, uint32_t n_nodes)
 {
 	uint64_t blocks = v->max_nodes / 2, block, from, to, at;
 
@@ -104,12 +105,14 @@ bool np_invite_takes(const struct np_invite *v, uint32_t node,
 	return node < n_nodes && (node == at || node == at + 1);
 }
 
-uint32_t np_invite_count(const struct np_invite *v, uint32_t n_nodes)
+uint32_t np_invite_count(const struct np_invite *v,
+			     uint32_t n_nodes)
 {
 	return n_nodes <= v->max_nodes ? n_nodes : v->max_nodes / 2 * 2;
 }
 
-double np_invite_after_sec(const struct np_invite *v, uint32_t n_nodes)
+double np_invite_after_sec(const struct np_invite *v,
+			       uint32_t n_nodes)
 {
 	return v->after_sec +
 	       fmin(AFTER_PER_NODE_SEC * n_nodes, AFTER_MAX_MORE_SEC);
@@ -154,7 +157,8 @@ static void child(char *const argv[], char *const env[], pid_t *agent)
 	_exit(pid < 0 ? errno : 0);
 }
 
-void np_joiner_tokens(const struct np_invite *v, char text[NP_JOINER_TOKENS])
+void np_joiner_tokens(const struct np_invite *v,
+		      char text[NP_JOINER_TOKENS])
 {
 	snprintf(text, NP_JOINER_TOKENS, NP_TOKENS_ENV "=%s %s", v->member,
 		 v->host);

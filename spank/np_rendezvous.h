@@ -30,7 +30,8 @@
 #define NP_INVITE_TOKEN 33	/* bytes of a cookie: 32 hex digits and a NUL */
 #define NP_INVITE_PATH 256	/* bytes of the agent's path */
 #define NP_INVITE_MAX_NODES 256	/* most nodes with an agent */
-#define NP_INVITE_COMPONENTS 16 /* of a heterogeneous job that are measured */
+/* Most components of a heterogeneous job that are measured. */
+#define NP_INVITE_COMPONENTS 16
 #define NP_INVITE_TEXT 512	/* bytes of the longest entry, with its NUL */
 
 struct np_invite {
@@ -51,32 +52,35 @@ struct np_invite {
  * Append v to text[size], which holds other entries or "".  Returns 0, or
  * -EINVAL with err: the path has a space or ';', or text has no room left.
  */
-int np_invite_add(const struct np_invite *v, char *text, size_t size,
-		  struct np_err *err);
+int np_invite_add(const struct np_invite *v, char *text,
+		      size_t size, struct np_err *err);
 
 /*
  * The entry of a component; 0 for the only one.  text comes from the user's
  * environment and may hold anything.  Returns 0; -ENOENT: there are fewer
  * entries; -EINVAL: malformed.
  */
-int np_invite_find(const char *text, size_t component, struct np_invite *out);
+int np_invite_find(const char *text, size_t component,
+		       struct np_invite *out);
 
 /*
  * Does this node (0 .. n_nodes - 1, in Slurm's numbering within the step) take
  * part?  Up to max_nodes all do; of more, pairs of neighbours in that order,
  * which nearly always share a leaf switch, spread evenly over the step.
  */
-bool np_invite_takes(const struct np_invite *v, uint32_t node,
-		     uint32_t n_nodes);
+bool np_invite_takes(const struct np_invite *v,
+			      uint32_t node, uint32_t n_nodes);
 
 /* Number of nodes that take part. */
-uint32_t np_invite_count(const struct np_invite *v, uint32_t n_nodes);
+uint32_t np_invite_count(const struct np_invite *v,
+			     uint32_t n_nodes);
 
 /*
  * Age of the step, seconds, at which agents connect: later in a wide step, as
  * its tasks take longer to start (20 ms a node, at most 30 s more).
  */
-double np_invite_after_sec(const struct np_invite *v, uint32_t n_nodes);
+double np_invite_after_sec(const struct np_invite *v,
+			       uint32_t n_nodes);
 
 /* An agent to be started on this node. */
 struct np_joiner {
@@ -95,7 +99,8 @@ struct np_joiner {
 
 /* Both cookies as a variable of the agent's environment: NP_TOKENS_ENV=... */
 #define NP_JOINER_TOKENS (sizeof(NP_TOKENS_ENV) + 2 * NP_INVITE_TOKEN)
-void np_joiner_tokens(const struct np_invite *v, char text[NP_JOINER_TOKENS]);
+void np_joiner_tokens(const struct np_invite *v,
+		      char text[NP_JOINER_TOKENS]);
 
 /*
  * Start the agent from within a task that is about to become the user's program

@@ -666,15 +666,17 @@ struct np_course {
 	struct np_traffic traffic, calls;
 };
 
-struct np_course *np_course_new(struct np_record *r,
-				const struct np_course_history *history)
+struct np_course *
+np_course_new(struct np_record *r,
+		 const struct np_course_history *history)
 {
 	struct np_course *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
-	*c = (struct np_course){ .r = r, .history = history,
-				 .lead_end_sec = INFINITY };
+	*c = (struct np_course){ .r = r,
+				    .history = history,
+				    .lead_end_sec = INFINITY };
 	c->block = calloc(history->n_blocks + NP_RECORD_MAX_BLOCKS,
 			  sizeof(*c->block));
 	r->blocks = calloc(NP_RECORD_MAX_BLOCKS, sizeof(*r->blocks));
@@ -701,7 +703,7 @@ void np_course_free(struct np_course *c)
 /* Report handlers. */
 
 void np_course_moved(struct np_course *c, size_t node, double now_sec,
-		     double elapsed_sec, double bytes)
+			    double elapsed_sec, double bytes)
 {
 	np_traffic_add(&c->traffic, node, now_sec, elapsed_sec, bytes);
 	if (c->state == WAITING_FOR_TRAFFIC) {
@@ -711,7 +713,7 @@ void np_course_moved(struct np_course *c, size_t node, double now_sec,
 }
 
 void np_course_called(struct np_course *c, size_t node, double now_sec,
-		      double elapsed_sec, double calls)
+			    double elapsed_sec, double calls)
 {
 	np_traffic_add(&c->calls, node, now_sec, elapsed_sec, calls);
 }
@@ -745,7 +747,7 @@ void np_course_level_up(struct np_course *c, double now_sec)
 }
 
 void np_course_rounds(struct np_course *c, double now_sec,
-		      const struct np_moments *sec)
+			     const struct np_moments *sec)
 {
 	bool counts = c->state == LEAD_IN ||
 		      (c->state == MEASURING && c->level != NP_BLOCKS_NO_LEVEL);
@@ -798,7 +800,8 @@ static const char *lead_in_next(struct np_course *c, double now_sec,
 }
 
 /* Keep the level's rounds alone; then the next level. */
-static const char *keep_lead(struct np_course *c, double now_sec, double *sec)
+static const char *keep_lead(struct np_course *c, double now_sec,
+			     double *sec)
 {
 	char *name = strdup(c->history->name[c->level++]);
 
@@ -899,7 +902,7 @@ static bool is_awaiting_reports(struct np_course *c, double now_sec)
 }
 
 const char *np_course_tick(struct np_course *c, double now_sec,
-			   double start_sec, double *sec)
+			      double start_sec, double *sec)
 {
 	if (!np_course_is_led_in(c) && !isnan(start_sec))
 		end_lead(c, now_sec); /* srun has stopped waiting */
@@ -980,10 +983,12 @@ static void take_counts(struct np_reports *p, bool level,
 		np_counters_report(p->counters, rep, now_sec);
 	if (p->course && rep->kind == NP_REPORT_CALLS)
 		np_course_called(p->course, rep->rank, now_sec,
-				 rep->moved.elapsed_sec, (double)rep->moved.n);
+				       rep->moved.elapsed_sec,
+				       (double)rep->moved.n);
 	else if (p->course)
 		np_course_moved(p->course, rep->rank, now_sec,
-				rep->moved.elapsed_sec, program_bytes(p, rep));
+				       rep->moved.elapsed_sec,
+				       program_bytes(p, rep));
 }
 
 /*

@@ -99,8 +99,8 @@ struct np_traffic {
 	double bin[NP_TRAFFIC_BINS]; /* counts of all nodes */
 	double sec[NP_TRAFFIC_BINS]; /* seconds reported, of all nodes */
 	int64_t last;		     /* number of the newest bin since 0 s */
-	double to_sec[NP_INVITE_MAX_NODES]; /* end of each node's last report;
-					     * 0: none */
+	/* End of each node's last report; 0: none. */
+	double to_sec[NP_INVITE_MAX_NODES];
 };
 
 /*
@@ -164,22 +164,23 @@ struct np_course;
 #define NP_COURSE_WINDOW_SEC 0.25 /* period that each report describes */
 
 /* r and history are borrowed.  NULL: out of memory. */
-struct np_course *np_course_new(struct np_record *r,
-				const struct np_course_history *history);
+struct np_course *
+np_course_new(struct np_record *r,
+		 const struct np_course_history *history);
 void np_course_free(struct np_course *c); /* NULL is allowed */
 
 /* A node's devices transferred bytes in elapsed_sec, as reported at now_sec. */
 void np_course_moved(struct np_course *c, size_t node, double now_sec,
-		     double elapsed_sec, double bytes);
+			    double elapsed_sec, double bytes);
 
 /* The same for MPI calls, where these are counted. */
 void np_course_called(struct np_course *c, size_t node, double now_sec,
-		      double elapsed_sec, double calls);
+			    double elapsed_sec, double calls);
 
 /* The level that was started runs; and its rounds in the last window. */
 void np_course_level_up(struct np_course *c, double now_sec);
 void np_course_rounds(struct np_course *c, double now_sec,
-		      const struct np_moments *sec);
+			     const struct np_moments *sec);
 
 /* The levels have run alone: the program may start. */
 bool np_course_is_led_in(const struct np_course *c);
@@ -195,7 +196,7 @@ bool np_course_is_alone(const struct np_course *c, double now_sec);
  * Returns the name of a level to start now for *sec seconds, or NULL.
  */
 const char *np_course_tick(struct np_course *c, double now_sec,
-			   double start_sec, double *sec);
+			      double start_sec, double *sec);
 
 /* When np_course_tick() must be called next. */
 double np_course_due_sec(const struct np_course *c);

@@ -38,7 +38,8 @@ int np_tracing_put(const struct np_tracing *t, char text[NP_TRACING_TEXT],
 
 /* A task just before it becomes the user's program.  Pointers are borrowed. */
 struct np_tracing_task {
-	const struct np_facts *facts; /* command of the step, name of the job */
+	/* Command of the step, and name of the job. */
+	const struct np_facts *facts;
 	const char *path;	/* value of PATH */
 	const char *preload;	/* value of LD_PRELOAD; NULL: unset */
 	bool preload_too_long;	/* it could not be read */

@@ -5,9 +5,9 @@
  * Beyond that:
  *
  *	slurmd		starts the node's netprof-saver
- *	srun		starts the step collector (netprof-attend) of a flagged
- *			step, as the user, and tells the step's nodes where to
- *			reach it (np_rendezvous.h)
+ *	srun		starts the step collector (netprof-attend) of a
+ *			flagged step, as the user, and tells the step's nodes
+ *			where to reach it (np_rendezvous.h)
  *	a task		starts a probe agent (netprof-join) on nodes that take
  *			part, and sets up tracing (np_tracing.h)
  *	slurmstepd	waits for the agent at the end of the tasks, and
@@ -502,7 +502,8 @@ static void wait_for_level(const struct np_launch_request *request)
 	double sec = conf.lead_in_sec;
 	int ms;
 
-	if (!strcmp(request->level, NP_ORDER_AUTO) && sec < NP_ORDER_AUTO_SEC)
+	if (!strcmp(request->level, NP_ORDER_AUTO) &&
+	    sec < NP_ORDER_AUTO_SEC)
 		sec = NP_ORDER_AUTO_SEC;
 	ms = LEVEL_START_MS + (int)(sec * 1000);
 
@@ -519,7 +520,8 @@ static double record_after_sec(const struct np_launch_request *request)
 {
 	struct np_invite v;
 
-	if (request->level[0] || np_invite_find(getenv(NP_INVITE_ENV), 0, &v))
+	if (request->level[0] ||
+	    np_invite_find(getenv(NP_INVITE_ENV), 0, &v))
 		return 0;
 	return np_invite_after_sec(&v, request->n_nodes);
 }
@@ -659,7 +661,7 @@ static void start_agent(spank_t sp, const char *invites)
 	    spank_get_item(sp, S_JOB_NNODES, &n_nodes) != ESPANK_SUCCESS ||
 	    !np_invite_takes(&v, j.node, n_nodes) ||
 	    spank_getenv(sp, "SLURM_SRUN_COMM_HOST", host, sizeof(host)) !=
-			ESPANK_SUCCESS ||
+		    ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_ENV, &env) != ESPANK_SUCCESS)
 		return;
 	spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &n_local);
@@ -771,9 +773,10 @@ static void announce_script_end(spank_t sp)
 	    spank_get_item(sp, S_JOB_UID, &user) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_TASK_EXIT_STATUS, &status) != ESPANK_SUCCESS)
 		return;
-	np_script_tell(job_id, user, WIFSIGNALED(status) ?
-		       128 + WTERMSIG(status) : WEXITSTATUS(status),
-		       SCRIPT_WAIT_MS);
+	np_script_tell(job_id, user,
+			   WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
+						 WEXITSTATUS(status),
+			   SCRIPT_WAIT_MS);
 }
 
 /*
