@@ -56,11 +56,11 @@
 #define TICK_SEC 0.1
 
 struct collector {
-	struct np_launch_request order;
+	struct np_launch_request request;
 	struct np_conf conf;
 	struct np_saver saver;
 	struct np_record *r;
-	struct np_survey where;
+	struct np_survey nodes;
 	struct np_agents agents;
 	struct np_script script;
 	/* CLOCK_MONOTONIC */
@@ -70,7 +70,7 @@ struct collector {
 	struct np_memory memory;
 	char short_why[NP_MEMORY_TEXT]; /* "": memory is not short */
 	bool neighbours_known; /* the last query succeeded */
-	bool ready_said, srun_gone, logged; /* logged: one line is enough */
+	bool ready_sent, srun_gone, logged; /* logged: one line is enough */
 };
 
 static volatile sig_atomic_t stop_asked;
@@ -86,8 +86,8 @@ static void log_once(struct collector *c, const char *what, const char *cause)
 	if (c->logged)
 		return;
 	c->logged = true;
-	np_notice(c->conf.store, "step %u.%u (%s) %s: %s", c->order.job_id,
-		  c->order.step_id, c->order.app, what, cause);
+	np_notice(c->conf.store, "step %u.%u (%s) %s: %s", c->request.job_id,
+		  c->request.step_id, c->request.app, what, cause);
 }
 
 static void say_to_srun(const char *line)
@@ -176,7 +176,7 @@ static void program_ends(struct collector *c)
  */
 static void keep_exit_code(struct collector *c, long code)
 {
-	c->r->exit_code = c->order.launcher && code < 128 ? 0 : code;
+	c->r->exit_code = c->request.launcher && code < 128 ? 0 : code;
 }
 
 static void on_srun_line(struct collector *c, char *line)
@@ -211,8 +211,8 @@ static void read_srun(struct collector *c)
 /* Any user can bind these socket names, and it is not known who did. */
 static void listen_for_script(struct collector *c)
 {
-	uint32_t job_id = c->order.het_job_id ? c->order.het_job_id :
-						c->order.job_id;
+	uint32_t job_id = c->request.het_job_id ? c->request.het_job_id :
+						c->request.job_id;
 	int rc = np_script_listen(&c->script, job_id);
 
 	if (!rc)
@@ -224,14 +224,14 @@ static void listen_for_script(struct collector *c)
 		  "step %u.%u (%s): if the batch script ends first, the record "
 		  "will lack what follows: all %d sockets netprof/%u/* are in "
 		  "use by other steps of the job or by another user: %s",
-		  c->order.job_id, c->order.step_id, c->order.app,
+		  c->request.job_id, c->request.step_id, c->request.app,
 		  NP_SCRIPT_SLOTS, job_id, strerror(-rc));
 }
 
 /* What still runs is killed along with the script. */
 static void script_ends(struct collector *c, int code)
 {
-	bool runs = c->order.runner && !kill((pid_t)c->order.runner, 0);
+	bool runs = c->request.runner && !kill((pid_t)c->request.runner, 0);
 
 	if (c->srun_gone)
 		return;
@@ -252,7 +252,7 @@ static void wait_for_events(struct collector *c, double until_sec)
 				.events = POLLIN };
 	p[1] = (struct pollfd){ .fd = c->script.fd, .events = POLLIN };
 	p[2] = (struct pollfd){ .fd = c->saver.fd, .events = POLLIN };
-	n += np_membership_poll(c->agents.members, p + n);
+	n += np_membership_poll(c->agents.registry, p + n);
 	/* Wait at most a second, so that ended processes are noticed. */
 	poll(p, n, left <= 0 ? 0 : (int)ceil(fmin(left, 1.0) * 1000));
 	if (p[0].revents)
@@ -287,7 +287,7 @@ static void begin_schedule(struct collector *c)
 {
 	c->agents.reports.course =
 		np_course_new(c->r, &c->saver.choice.history);
-	c->r->blocks_scope = strdup(np_describe_scope(&c->where));
+	c->r->blocks_scope = strdup(np_describe_scope(&c->nodes));
 	if (!c->agents.reports.course || !c->r->blocks_scope)
 		np_record_note(c->r, "no measurement intervals: out of memory");
 }
@@ -295,14 +295,14 @@ static void begin_schedule(struct collector *c)
 /* The saver looks into the store, and saves the record with its choice. */
 static int ask_for_level(struct collector *c, struct np_err *err)
 {
-	double share = c->where.scope == NP_SCOPE_LEAF ?
+	double share = c->nodes.scope == NP_SCOPE_LEAF ?
 			       c->conf.calibrate_share : 0;
 	int rc;
 
 	c->r->end = seen_until(c);
-	c->r->blocks_nodes = (uint32_t)c->where.level.n;
-	rc = np_saver_choose(&c->saver, c->r, np_describe_scope(&c->where),
-			     c->where.level_nodes, share, np_date_sec(), err);
+	c->r->blocks_nodes = (uint32_t)c->nodes.level.n;
+	rc = np_saver_choose(&c->saver, c->r, np_describe_scope(&c->nodes),
+			     c->nodes.level_nodes, share, np_date_sec(), err);
 	return rc ? rc : np_saver_wait(&c->saver, CHOOSE_MS, err);
 }
 
@@ -315,11 +315,11 @@ static void choose_level(struct collector *c)
 	const struct np_choice *choice = &c->saver.choice;
 	struct np_err err = NP_ERR_INIT;
 
-	c->order.level[0] = '\0';
+	c->request.level[0] = '\0';
 	if (ask_for_level(c, &err))
 		np_record_note(c->r, "no level was chosen: %s", err.text);
 	else
-		strcpy(c->order.level, choice->level);
+		strcpy(c->request.level, choice->level);
 	if (choice->history.n_levels)
 		begin_schedule(c);
 	else if (choice->complete)
@@ -327,9 +327,9 @@ static void choose_level(struct collector *c)
 			       "complete");
 	if (!c->agents.reports.course)
 		c->r->blocks_nodes = 0;
-	if (!c->order.level[0] && !c->agents.reports.course) {
+	if (!c->request.level[0] && !c->agents.reports.course) {
 		say_to_srun("ready\n");
-		c->ready_said = true;
+		c->ready_sent = true;
 		c->agents.reports.program_start_sec = np_mono_sec();
 	}
 }
@@ -355,15 +355,15 @@ static int begin(struct collector *c, struct np_err *err)
 	int rc;
 
 	slurm_init(NULL);
-	rc = np_survey_make(&c->order, &c->conf,
+	rc = np_survey_make(&c->request, &c->conf,
 				np_date_sec() - (np_mono_sec() - c->start_sec),
-				c->r, &c->where, err);
-	if (!rc && !strcmp(c->order.level, NP_ORDER_AUTO))
+				c->r, &c->nodes, err);
+	if (!rc && !strcmp(c->request.level, NP_ORDER_AUTO))
 		choose_level(c);
-	if (!rc && c->order.level[0])
-		rc = np_level_run_note(c->r, c->order.level,
-					  np_describe_scope(&c->where),
-					  c->where.level_nodes, err);
+	if (!rc && c->request.level[0])
+		rc = np_level_run_note(c->r, c->request.level,
+					  np_describe_scope(&c->nodes),
+					  c->nodes.level_nodes, err);
 	if (!rc)
 		rc = save_first(c, err);
 	if (!rc)
@@ -383,8 +383,8 @@ static void query_neighbours(struct collector *c)
 	c->neighbours_known = false;
 	if (np_memory_short(&c->memory, NEIGHBOURS_BYTES, err.text))
 		np_record_note(c->r, "neighbours are not known: %s", err.text);
-	else if (np_beside_look(c->where.leaves, &c->where.step,
-				     seen_until(c), c->order.het_job_id, c->r,
+	else if (np_beside_look(c->nodes.leaves, &c->nodes.step,
+				     seen_until(c), c->request.het_job_id, c->r,
 				     &err))
 		np_record_note(c->r, "neighbours are not known: %s", err.text);
 	else
@@ -395,8 +395,8 @@ static void query_neighbours(struct collector *c)
 
 static bool srun_waits(const struct collector *c)
 {
-	return !c->ready_said &&
-	       (c->order.level[0] || c->agents.reports.course);
+	return !c->ready_sent &&
+	       (c->request.level[0] || c->agents.reports.course);
 }
 
 static void level_is_ready(struct collector *c)
@@ -405,7 +405,7 @@ static void level_is_ready(struct collector *c)
 	    !np_reports_is_led_in(&c->agents.reports, np_mono_sec()))
 		return;
 	say_to_srun("ready\n");
-	c->ready_said = true;
+	c->ready_sent = true;
 }
 
 static void tick(struct collector *c)
@@ -433,7 +433,8 @@ static double next_wake_sec(const struct collector *c)
 {
 	double next = fmin(c->next_save_sec, c->next_neighbours_sec);
 
-	if (!c->agents.picked || srun_waits(c) || c->agents.block)
+	if (!c->agents.probes_dispatched || c->agents.next_level ||
+	    srun_waits(c))
 		return np_mono_sec() + TICK_SEC;
 	return c->agents.reports.course ?
 		       fmin(next,
@@ -507,7 +508,7 @@ static void finish(struct collector *c)
 	while (np_agents_left(&c->agents) == NP_LEFT_PROBES &&
 	       np_mono_sec() < until);
 	c->r->state = is_complete(c) ? NP_RUN_COMPLETE : NP_RUN_CUT;
-	if (!c->agents.picked && !c->logged)
+	if (!c->agents.probes_dispatched && !c->logged)
 		np_record_note(c->r, "the step ended before the probes began");
 	save_at_last(c);
 	say_to_srun("saved\n");
@@ -525,7 +526,7 @@ static int read_rendezvous(struct collector *c, struct np_err *err)
 {
 	const char *text = getenv(NP_INVITE_ENV);
 
-	long component = fmax(c->order.het_component, 0);
+	long component = fmax(c->request.het_component, 0);
 
 	if (!text ||
 	    np_invite_find(text, (size_t)component, &c->agents.invite))
@@ -533,7 +534,7 @@ static int read_rendezvous(struct collector *c, struct np_err *err)
 			       "netprof-attend is started by the "
 			       "SPANK plugin, not by hand");
 	c->agents.after_sec =
-		np_invite_after_sec(&c->agents.invite, c->order.n_nodes);
+		np_invite_after_sec(&c->agents.invite, c->request.n_nodes);
 	fcntl(NP_ATTACH_LISTEN_FD, F_SETFD, FD_CLOEXEC);
 	return 0;
 }
@@ -541,15 +542,15 @@ static int read_rendezvous(struct collector *c, struct np_err *err)
 static int prepare(struct collector *c, int argc, char **argv,
 		   struct np_err *err)
 {
-	if (np_order_from_argv(argc, argv, &c->order, err) ||
+	if (np_order_from_argv(argc, argv, &c->request, err) ||
 	    read_rendezvous(c, err) || np_conf_from_environment(&c->conf, err))
 		return -EINVAL;
-	for (size_t i = 0; i < c->order.n_settings; i++)
-		if (np_conf_set(&c->conf, c->order.setting[i], err))
+	for (size_t i = 0; i < c->request.n_settings; i++)
+		if (np_conf_set(&c->conf, c->request.setting[i], err))
 			return -EINVAL;
 	c->r = np_record_new();
-	c->agents.order = &c->order;
-	c->agents.where = &c->where;
+	c->agents.request = &c->request;
+	c->agents.nodes = &c->nodes;
 	c->agents.reports.conf = &c->conf;
 	c->agents.reports.r = c->r;
 	return c->r ? np_agents_init(&c->agents, NP_ATTACH_LISTEN_FD) :
@@ -597,17 +598,17 @@ int main(int argc, char **argv)
 		log_once(&c, "is not measured", err.text);
 		return 1;
 	}
-	c.agents.reports.program_start_sec = c.order.level[0] ? NAN :
+	c.agents.reports.program_start_sec = c.request.level[0] ? NAN :
 								c.start_sec;
 	c.agents.reports.program_end_sec = NAN;
 	c.next_neighbours_sec = c.start_sec + NEIGHBOURS_FIRST_SEC;
-	if (!c.order.level[0] && is_too_short(&c))
+	if (!c.request.level[0] && is_too_short(&c))
 		return skip_step(&c);
 	listen_for_script(&c);
 	np_memory_open(&c.memory, "/proc/self");
 	rc = memory_is_short(&c) ? np_errf(&err, -ENOMEM, "%s", c.short_why) :
 				   begin(&c, &err);
-	if (rc == -ESRCH && c.order.het_component >= 0)
+	if (rc == -ESRCH && c.request.het_component >= 0)
 		return 0; /* the step has no part in this component */
 	if (rc) {
 		log_once(&c, "is not measured", err.text);

@@ -776,53 +776,53 @@ size_t np_pick(const char *const leaf[], size_t n, uint32_t max_pairs,
 #define LEVEL_PER_NODE_SEC	0.05 /* ... and more for each node */
 #define LOST_SEC 3.0 /* the end of the step may be noticed this much later */
 
-int np_agents_init(struct np_agents *m, int listen_fd)
+int np_agents_init(struct np_agents *a, int listen_fd)
 {
-	m->first_sec = m->level_sec = m->lost_sec = NAN;
-	m->members = np_membership_new(listen_fd, &m->invite);
-	return m->members ? np_reports_init(&m->reports) : -ENOMEM;
+	a->first_sec = a->level_sec = a->lost_sec = NAN;
+	a->registry = np_membership_new(listen_fd, &a->invite);
+	return a->registry ? np_reports_init(&a->reports) : -ENOMEM;
 }
 
-static struct np_membership_count count(const struct np_agents *m,
+static struct np_membership_count count(const struct np_agents *a,
 				      enum np_member_kind kind)
 {
-	return np_membership_count(m->members, kind);
+	return np_membership_count(a->registry, kind);
 }
 
 static void on_report(size_t member, char *line, void *arg)
 {
-	struct np_agents *m = arg;
-	const struct np_member_facts *g = np_membership_of(m->members, member);
+	struct np_agents *a = arg;
+	const struct np_member_facts *g = np_membership_of(a->registry, member);
 	struct np_report rep;
 
 	if (np_report_parse(line, &rep))
 		return;
-	/* A process knows its rank and the number of processes in its group. */
+	/* A process only knows its rank and number within its group. */
 	rep.rank = g->rank;
 	if (rep.kind == NP_REPORT_HELLO)
-		rep.hello.n_ranks = (uint32_t)count(m, g->kind).called;
-	np_reports_take(&m->reports, g->kind == NP_MEMBER_LEVEL, &rep,
-			m->now_sec);
+		rep.hello.n_ranks = (uint32_t)count(a, g->kind).called;
+	np_reports_take(&a->reports, g->kind == NP_MEMBER_LEVEL, &rep,
+			a->now_sec);
 }
 
-void np_agents_serve(struct np_agents *m, double now_sec)
+void np_agents_serve(struct np_agents *a, double now_sec)
 {
-	m->now_sec = now_sec;
-	np_membership_serve(m->members, now_sec, on_report, m);
-	np_level_steps_read(&m->level_steps);
+	a->now_sec = now_sec;
+	np_membership_serve(a->registry, now_sec, on_report, a);
+	np_level_steps_read(&a->level_steps);
 }
 
 /* Dispatching. */
 
 /* List the waiting agents of a kind; there is room for all agents. */
-static size_t list_waiting(const struct np_agents *m, enum np_member_kind kind,
+static size_t list_waiting(const struct np_agents *a, enum np_member_kind kind,
 			   size_t *member)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < np_membership_size(m->members); i++) {
+	for (size_t i = 0; i < np_membership_size(a->registry); i++) {
 		const struct np_member_facts *g =
-			np_membership_of(m->members, i);
+			np_membership_of(a->registry, i);
 
 		if (g->here && g->kind == kind)
 			member[n++] = i;
@@ -835,7 +835,7 @@ static size_t list_waiting(const struct np_agents *m, enum np_member_kind kind,
  * before it.  What every process of ours is told about the network is added.
  */
 __attribute__((format(printf, 4, 5)))
-static int dispatch(struct np_agents *m, const size_t member[], size_t n,
+static int dispatch(struct np_agents *a, const size_t member[], size_t n,
 		const char *fmt, ...)
 {
 	char command[PATH_MAX + 1024] = "";
@@ -843,7 +843,7 @@ static int dispatch(struct np_agents *m, const size_t member[], size_t n,
 	size_t used = 0;
 	va_list ap;
 
-	np_sideenv_network(m->reports.conf, &net);
+	np_sideenv_network(a->reports.conf, &net);
 	for (size_t i = 0; net.more[i]; i++)
 		used += (size_t)snprintf(command + used, sizeof(command) - used,
 					 "%s ", net.more[i]);
@@ -856,93 +856,93 @@ static int dispatch(struct np_agents *m, const size_t member[], size_t n,
 	 */
 	for (size_t i = 0; i < n; i++) {
 		const char *name =
-			np_membership_of(m->members, member[i])->name;
+			np_membership_of(a->registry, member[i])->name;
 
-		np_membership_set_leaf(m->members, member[i],
-				     np_leafmap_find(m->where->leaves, name));
+		np_membership_set_leaf(a->registry, member[i],
+				     np_leafmap_find(a->nodes->leaves, name));
 	}
-	return np_membership_call(m->members, member, n, command);
+	return np_membership_call(a->registry, member, n, command);
 }
 
-static int dispatch_pair(struct np_agents *m, const size_t member[], size_t n)
+static int dispatch_pair(struct np_agents *a, const size_t member[], size_t n)
 {
-	return dispatch(m, member, n,
+	return dispatch(a, member, n,
 			"%s/netprof-impactb --bytes=%u --period=%.9gs"
 			" --report-every=%g",
-			m->reports.conf->bindir, m->reports.conf->message_bytes,
-			m->reports.conf->period_sec,
-			m->reports.course ? NP_COURSE_WINDOW_SEC : 1.0);
+			a->reports.conf->bindir, a->reports.conf->message_bytes,
+			a->reports.conf->period_sec,
+			a->reports.course ? NP_COURSE_WINDOW_SEC : 1.0);
 }
 
 /*
  * Only agents on nodes of the step, each by the leaf that Slurm says it is on.
  */
-static size_t pick_pairs(struct np_agents *m, const size_t member[], size_t n,
+static size_t pick_pairs(struct np_agents *a, const size_t member[], size_t n,
 			 struct np_pick_group *group)
 {
 	const char *leaf[NP_MEMBERSHIP_MAX];
 
 	for (size_t i = 0; i < n; i++) {
 		const char *name =
-			np_membership_of(m->members, member[i])->name;
+			np_membership_of(a->registry, member[i])->name;
 
-		leaf[i] = np_hosts_has(&m->where->step, name) ?
-			np_leafmap_find(m->where->leaves, name) : NULL;
+		leaf[i] = np_hosts_has(&a->nodes->step, name) ?
+			np_leafmap_find(a->nodes->leaves, name) : NULL;
 	}
-	return np_pick(leaf, n, m->reports.conf->probe_pairs,
-			       m->invite.seed, group);
+	return np_pick(leaf, n, a->reports.conf->probe_pairs,
+			       a->invite.seed, group);
 }
 
-static void dispatch_probes(struct np_agents *m)
+static void dispatch_probes(struct np_agents *a)
 {
 	struct np_pick_group group[NP_MEMBERSHIP_MAX / 2 + 1];
 	size_t member[NP_MEMBERSHIP_MAX], n, groups;
 
-	n = list_waiting(m, NP_MEMBER_PROBE, member);
-	groups = pick_pairs(m, member, n, group);
+	n = list_waiting(a, NP_MEMBER_PROBE, member);
+	groups = pick_pairs(a, member, n, group);
 	for (size_t i = 0; i < groups; i++) {
 		size_t of[NP_PICK_MOST];
 
 		for (size_t k = 0; k < group[i].n; k++)
 			of[k] = member[group[i].node[k]];
-		if (!dispatch_pair(m, of, group[i].n))
-			m->picked = true;
+		if (!dispatch_pair(a, of, group[i].n))
+			a->probes_dispatched = true;
 	}
-	if (m->picked)
-		np_membership_dismiss(m->members, NP_MEMBER_PROBE);
+	if (a->probes_dispatched)
+		np_membership_dismiss(a->registry, NP_MEMBER_PROBE);
 }
 
 /* The first reporter wins. */
-static void note_mpi(struct np_agents *m)
+static void note_mpi(struct np_agents *a)
 {
-	for (size_t i = 0; i < np_membership_size(m->members); i++) {
+	for (size_t i = 0; i < np_membership_size(a->registry); i++) {
 		const struct np_member_facts *g =
-			np_membership_of(m->members, i);
+			np_membership_of(a->registry, i);
 
-		if (!m->reports.r->mpi_version && g->mpi[0])
-			m->reports.r->mpi_version = strdup(g->mpi);
+		if (!a->reports.r->mpi_version && g->mpi[0])
+			a->reports.r->mpi_version = strdup(g->mpi);
 	}
 }
 
-static void tick_probes(struct np_agents *m)
+static void tick_probes(struct np_agents *a)
 {
-	size_t here = count(m, NP_MEMBER_PROBE).here;
+	size_t here = count(a, NP_MEMBER_PROBE).here;
 
-	if (m->picked || here < 2)
+	if (a->probes_dispatched || here < 2)
 		return;
-	if (isnan(m->first_sec))
-		m->first_sec = m->now_sec;
-	if (here >= m->expected ||
-	    m->now_sec - m->first_sec >=
-		    GATHER_SEC + GATHER_PER_NODE_SEC * m->reports.r->n_nodes)
-		dispatch_probes(m);
+	if (isnan(a->first_sec))
+		a->first_sec = a->now_sec;
+	if (here >= a->expected ||
+	    a->now_sec - a->first_sec >=
+		    GATHER_SEC + GATHER_PER_NODE_SEC * a->reports.r->n_nodes)
+		dispatch_probes(a);
 }
 
 /* The load level. */
 
-static int start_level(struct np_agents *m, double now_sec, struct np_err *err)
+static int start_level(struct np_agents *a, double now_sec, struct np_err *err)
 {
-	const struct np_launch_request *o = m->order;
+	const struct np_launch_request *o = a->request;
 	struct np_sidejob job = { o->srun, o->job_id, o->het_component,
 				  o->het_job_id };
 	char tokens[NP_JOINER_TOKENS];
@@ -950,108 +950,110 @@ static int start_level(struct np_agents *m, double now_sec, struct np_err *err)
 	char **env;
 	int rc;
 
-	np_joiner_tokens(&m->invite, tokens);
+	np_joiner_tokens(&a->invite, tokens);
 	env = np_sideenv_make(environ, more);
 	if (!env)
 		return np_errf(err, -ENOMEM, "out of memory");
-	m->level_sec = now_sec;
-	rc = np_level_steps_start(&m->level_steps, &job, m->reports.conf,
-				  &m->where->level, m->invite.port,
-				  m->reports.course != NULL, env, err);
+	a->level_sec = now_sec;
+	rc = np_level_steps_start(&a->level_steps, &job, a->reports.conf,
+				  &a->nodes->level, a->invite.port,
+				  a->reports.course != NULL, env, err);
 	free(env);
 	return rc;
 }
 
 /* more: further arguments, each preceded by a space. */
-static int dispatch_compress(struct np_agents *m, const size_t member[],
+static int dispatch_compress(struct np_agents *a, const size_t member[],
 			     size_t n, const char *level, const char *more)
 {
-	return dispatch(m, member, n,
+	return dispatch(a, member, n,
 			"SLURM_JOB_ID=%u SLURM_STEP_ID=%u "
 			"%s/netprof-compressionb --level=%s%s",
-			m->order->job_id, m->order->step_id,
-			m->reports.conf->bindir, level, more);
+			a->request->job_id, a->request->step_id,
+			a->reports.conf->bindir, level, more);
 }
 
-static void dispatch_level(struct np_agents *m, const size_t member[], size_t n)
+static void dispatch_level(struct np_agents *a, const size_t member[], size_t n)
 {
-	m->level_called = !dispatch_compress(m, member, n, m->order->level, "");
-	if (n < m->where->level.n)
-		np_record_note(m->reports.r,
+	a->level_dispatched = !dispatch_compress(a, member, n,
+						 a->request->level, "");
+	if (n < a->nodes->level.n)
+		np_record_note(a->reports.r,
 			       "the level came up on %zu of its %zu "
 			       "nodes",
-			       n, m->where->level.n);
+			       n, a->nodes->level.n);
 }
 
 /*
  * An interval of a few seconds, on all nodes: the processes end by themselves.
  */
-static void dispatch_interval(struct np_agents *m)
+static void dispatch_interval(struct np_agents *a)
 {
 	size_t member[NP_MEMBERSHIP_MAX];
-	size_t n = list_waiting(m, NP_MEMBER_LEVEL, member);
+	size_t n = list_waiting(a, NP_MEMBER_LEVEL, member);
 	char more[64];
 
-	if (!n || n < m->level_steps.n)
+	if (!n || n < a->level_steps.n)
 		return; /* they are still connecting */
 	snprintf(more, sizeof(more), " --duration=%.3fs --report-every=%g",
-		 m->block_sec, NP_COURSE_WINDOW_SEC);
-	dispatch_compress(m, member, n, m->block, more);
-	m->block = NULL;
+		 a->level_for_sec, NP_COURSE_WINDOW_SEC);
+	dispatch_compress(a, member, n, a->next_level, more);
+	a->next_level = NULL;
 }
 
-static void tick_schedule(struct np_agents *m)
+static void tick_schedule(struct np_agents *a)
 {
 	const char *level;
 
-	if (!m->reports.course || !isnan(m->reports.program_end_sec))
+	if (!a->reports.course || !isnan(a->reports.program_end_sec))
 		return;
-	level = np_course_tick(m->reports.course, m->now_sec,
-				  m->reports.program_start_sec, &m->block_sec);
-	if (level || !np_course_wants_level(m->reports.course))
-		m->block = level;
-	if (m->block)
-		dispatch_interval(m);
+	level = np_course_tick(a->reports.course, a->now_sec,
+			       a->reports.program_start_sec,
+			       &a->level_for_sec);
+	if (level || !np_course_wants_level(a->reports.course))
+		a->next_level = level;
+	if (a->next_level)
+		dispatch_interval(a);
 }
 
-static void tick_level(struct np_agents *m)
+static void tick_level(struct np_agents *a)
 {
 	double patience = LEVEL_UP_SEC +
-			  LEVEL_PER_NODE_SEC * (double)m->level_steps.n;
+			  LEVEL_PER_NODE_SEC * (double)a->level_steps.n;
 	size_t member[NP_MEMBERSHIP_MAX], n;
 
-	if (!m->level_steps.n || m->level_called || m->reports.course)
+	if (!a->level_steps.n || a->level_dispatched || a->reports.course)
 		return;
-	n = list_waiting(m, NP_MEMBER_LEVEL, member);
-	if (n == m->level_steps.n ||
-	    (n > 1 && m->now_sec - m->level_sec > patience))
-		dispatch_level(m, member, n);
+	n = list_waiting(a, NP_MEMBER_LEVEL, member);
+	if (n == a->level_steps.n ||
+	    (n > 1 && a->now_sec - a->level_sec > patience))
+		dispatch_level(a, member, n);
 }
 
 /* Agents that end. */
 
-static bool probes_have_gone(const struct np_agents *m)
+static bool probes_have_gone(const struct np_agents *a)
 {
-	struct np_membership_count c = count(m, NP_MEMBER_PROBE);
+	struct np_membership_count c = count(a, NP_MEMBER_PROBE);
 
 	return c.gone == c.called;
 }
 
-bool np_agents_are_complete(const struct np_agents *m)
+bool np_agents_are_complete(const struct np_agents *a)
 {
-	return np_aggregate_impact_is_up(m->reports.aggregate) &&
-	       (np_aggregate_byes(m->reports.aggregate) ==
-			m->reports.r->probe.n_processes ||
-		(probes_have_gone(m) && !m->cut));
+	return np_aggregate_impact_is_up(a->reports.aggregate) &&
+	       (np_aggregate_byes(a->reports.aggregate) ==
+			a->reports.r->probe.n_processes ||
+		(probes_have_gone(a) && !a->lost_midway));
 }
 
-enum np_agents_left np_agents_left(struct np_agents *m)
+enum np_agents_left np_agents_left(struct np_agents *a)
 {
-	struct np_membership_count c = count(m, NP_MEMBER_LEVEL);
+	struct np_membership_count c = count(a, NP_MEMBER_LEVEL);
 
-	if (!probes_have_gone(m))
+	if (!probes_have_gone(a))
 		return NP_LEFT_PROBES;
-	return c.gone < c.called || np_level_steps_running(&m->level_steps) ?
+	return c.gone < c.called || np_level_steps_running(&a->level_steps) ?
 		       NP_LEFT_LEVEL :
 		       NP_LEFT_NONE;
 }
@@ -1059,15 +1061,15 @@ enum np_agents_left np_agents_left(struct np_agents *m)
 /*
  * The last line that was no report says why they ended.  False: there is none.
  */
-static bool last_line(const struct np_agents *m, enum np_member_kind kind,
+static bool last_line(const struct np_agents *a, enum np_member_kind kind,
 		      char *buf, size_t len)
 {
 	bool found = false;
 
 	snprintf(buf, len, "for an unknown reason");
-	for (size_t i = 0; i < np_membership_size(m->members); i++) {
+	for (size_t i = 0; i < np_membership_size(a->registry); i++) {
 		const struct np_member_facts *g =
-			np_membership_of(m->members, i);
+			np_membership_of(a->registry, i);
 
 		if (g->kind != kind || !g->last[0])
 			continue;
@@ -1078,54 +1080,55 @@ static bool last_line(const struct np_agents *m, enum np_member_kind kind,
 }
 
 /* Probes that are lost while the step goes on, and not at its end. */
-static void note_losses(struct np_agents *m)
+static void note_losses(struct np_agents *a)
 {
-	size_t gone = count(m, NP_MEMBER_PROBE).gone;
+	size_t gone = count(a, NP_MEMBER_PROBE).gone;
 
-	if (gone <= np_aggregate_byes(m->reports.aggregate) ||
-	    !isnan(m->reports.program_end_sec))
+	if (gone <= np_aggregate_byes(a->reports.aggregate) ||
+	    !isnan(a->reports.program_end_sec))
 		return;
-	if (isnan(m->lost_sec))
-		m->lost_sec = m->now_sec;
-	m->cut |= m->now_sec - m->lost_sec > LOST_SEC;
+	if (isnan(a->lost_sec))
+		a->lost_sec = a->now_sec;
+	a->lost_midway |= a->now_sec - a->lost_sec > LOST_SEC;
 }
 
-static bool probes_are_lost(struct np_agents *m, char *cause, size_t len)
+static bool probes_are_lost(struct np_agents *a, char *cause, size_t len)
 {
-	double began = m->reports.program_start_sec + m->after_sec;
+	double began = a->reports.program_start_sec + a->after_sec;
 	size_t here;
 
-	if (m->picked && probes_have_gone(m)) {
-		bool why = last_line(m, NP_MEMBER_PROBE, cause, len);
+	if (a->probes_dispatched && probes_have_gone(a)) {
+		bool why = last_line(a, NP_MEMBER_PROBE, cause, len);
 
-		return m->cut || (why && !np_aggregate_impact_is_up(
-						 m->reports.aggregate));
+		return a->lost_midway || (why && !np_aggregate_impact_is_up(
+						 a->reports.aggregate));
 	}
-	if (m->picked || isnan(began) || m->now_sec - began < NO_AGENT_SEC)
+	if (a->probes_dispatched || isnan(began) ||
+	    a->now_sec - began < NO_AGENT_SEC)
 		return false;
-	here = count(m, NP_MEMBER_PROBE).here;
-	if (here < m->expected && np_membership_full(m->members))
+	here = count(a, NP_MEMBER_PROBE).here;
+	if (here < a->expected && np_membership_full(a->registry))
 		snprintf(cause, len, "only %zu of %zu nodes could connect: %s",
-			 here, m->expected,
-			 strerror(np_membership_full(m->members)));
-	else if (here < m->expected)
+			 here, a->expected,
+			 strerror(np_membership_full(a->registry)));
+	else if (here < a->expected)
 		snprintf(cause, len, "%zu of %zu nodes answered (expected the "
 			 "plugin on the nodes, and TCP port %u of this host "
-			 "open to them)", here, m->expected, m->invite.port);
+			 "open to them)", here, a->expected, a->invite.port);
 	else
 		snprintf(cause, len,
 			 "of %zu nodes that may measure no two "
 			 "share a leaf switch (ProbeNodes=%u)",
-			 here, m->reports.conf->probe_nodes);
+			 here, a->reports.conf->probe_nodes);
 	return true;
 }
 
 /* An agent that left for want of memory; others may go on. */
-static bool memory_is_short(const struct np_agents *m, char *cause, size_t len)
+static bool memory_is_short(const struct np_agents *a, char *cause, size_t len)
 {
-	for (size_t i = 0; i < np_membership_size(m->members); i++) {
+	for (size_t i = 0; i < np_membership_size(a->registry); i++) {
 		const struct np_member_facts *g =
-			np_membership_of(m->members, i);
+			np_membership_of(a->registry, i);
 
 		if (!g->memory[0])
 			continue;
@@ -1135,67 +1138,67 @@ static bool memory_is_short(const struct np_agents *m, char *cause, size_t len)
 	return false;
 }
 
-static bool level_is_lost(struct np_agents *m, char *cause, size_t len)
+static bool level_is_lost(struct np_agents *a, char *cause, size_t len)
 {
-	struct np_membership_count c = count(m, NP_MEMBER_LEVEL);
+	struct np_membership_count c = count(a, NP_MEMBER_LEVEL);
 
-	if (!m->level_steps.n || np_level_steps_running(&m->level_steps) ||
+	if (!a->level_steps.n || np_level_steps_running(&a->level_steps) ||
 	    (c.called && c.gone < c.called))
 		return false;
-	last_line(m, NP_MEMBER_LEVEL, cause, len);
-	np_level_steps_cause(&m->level_steps, cause, len);
+	last_line(a, NP_MEMBER_LEVEL, cause, len);
+	np_level_steps_cause(&a->level_steps, cause, len);
 	return true;
 }
 
-bool np_agents_tick(struct np_agents *m, double now_sec, const char **what,
+bool np_agents_tick(struct np_agents *a, double now_sec, const char **what,
 		    char *cause, size_t len)
 {
-	m->now_sec = now_sec;
-	tick_level(m);
-	tick_schedule(m);
-	tick_probes(m);
-	note_mpi(m);
-	note_losses(m);
-	if (!m->memory_told && memory_is_short(m, cause, len)) {
+	a->now_sec = now_sec;
+	tick_level(a);
+	tick_schedule(a);
+	tick_probes(a);
+	note_mpi(a);
+	note_losses(a);
+	if (!a->memory_reported && memory_is_short(a, cause, len)) {
 		*what = "a probe";
-		return m->memory_told = true;
+		return a->memory_reported = true;
 	}
-	if (!m->probes_told && probes_are_lost(m, cause, len)) {
+	if (!a->probes_reported && probes_are_lost(a, cause, len)) {
 		*what = "the probes";
-		return m->probes_told = true;
+		return a->probes_reported = true;
 	}
-	if (!m->level_told && level_is_lost(m, cause, len)) {
+	if (!a->level_reported && level_is_lost(a, cause, len)) {
 		*what = "the level";
-		return m->level_told = true;
+		return a->level_reported = true;
 	}
 	return false;
 }
 
-void np_agents_end(struct np_agents *m, int sig)
+void np_agents_end(struct np_agents *a, int sig)
 {
-	np_membership_end(m->members, NP_MEMBER_PROBE);
-	np_membership_end(m->members, NP_MEMBER_LEVEL);
+	np_membership_end(a->registry, NP_MEMBER_PROBE);
+	np_membership_end(a->registry, NP_MEMBER_LEVEL);
 	if (sig > 0)
-		np_level_steps_signal(&m->level_steps, sig);
+		np_level_steps_signal(&a->level_steps, sig);
 }
 
 /* mpirun runs ranks on this host, where no task of the step starts an agent. */
-static void start_agent_here(struct np_agents *m)
+static void start_agent_here(struct np_agents *a)
 {
-	const struct np_joiner j = { .invite = &m->invite,
+	const struct np_joiner j = { .invite = &a->invite,
 					   .host = "localhost" };
 
 	np_joiner_start(&j, environ);
-	m->expected++;
+	a->expected++;
 }
 
-int np_agents_begin(struct np_agents *m, double now_sec, struct np_err *err)
+int np_agents_begin(struct np_agents *a, double now_sec, struct np_err *err)
 {
-	m->expected = np_invite_count(
-		&m->invite, (uint32_t)m->where->step.n - m->order->launcher);
-	if (m->order->launcher)
-		start_agent_here(m);
-	return m->order->level[0] || m->reports.course ?
-		       start_level(m, now_sec, err) :
+	a->expected = np_invite_count(
+		&a->invite, (uint32_t)a->nodes->step.n - a->request->launcher);
+	if (a->request->launcher)
+		start_agent_here(a);
+	return a->request->level[0] || a->reports.course ?
+		       start_level(a, now_sec, err) :
 		       0;
 }

@@ -52,49 +52,48 @@ struct np_level_steps {
 /* ---- what the collector does with agents ---- */
 
 struct np_agents {
-	const struct np_launch_request *order; /* borrowed */
-	const struct np_survey *where;	       /* borrowed */
+	const struct np_launch_request *request; /* borrowed */
+	const struct np_survey *nodes;		 /* borrowed */
 	struct np_invite invite; /* the step's rendezvous */
 	double after_sec; /* age of the step when agents connect, seconds */
 	struct np_reports reports;
 
-	struct np_membership *members;
+	struct np_membership *registry;
 	struct np_level_steps level_steps;
-	const char *block;  /* level to start for an interval; NULL: none */
-	double block_sec;   /* its length */
-	size_t expected;    /* agents that are to connect for probes */
-	bool picked;	    /* probes have been dispatched */
-	bool level_called;  /* and the level */
+	const char *next_level; /* to start for an interval; NULL: none */
+	double level_for_sec;	/* length of that interval */
+	size_t expected;	/* agents that are to connect for probes */
+	bool probes_dispatched, level_dispatched;
 	/* Of a monotonic clock; NaN: not yet. */
 	double now_sec;
-	double first_sec;   /* two agents for probes were there */
-	double level_sec;   /* the level's steps were started */
-	double lost_sec;    /* a probe ended without its last report ... */
-	bool cut;	    /* ... and the step went on */
-	bool probes_told, memory_told, level_told; /* trouble was reported */
+	double first_sec; /* when two agents for probes were there */
+	double level_sec; /* when the steps of the level were started */
+	double lost_sec;  /* when a probe ended without its last report ... */
+	bool lost_midway; /* ... and the step went on */
+	bool probes_reported, memory_reported, level_reported; /* as lost */
 };
 
 /*
- * Take over listen_fd.  order, where, invite, after_sec and the inputs of
+ * Take over listen_fd.  request, nodes, invite, after_sec and the inputs of
  * reports must be set.  Returns 0 or -ENOMEM.
  */
-int np_agents_init(struct np_agents *m, int listen_fd);
+int np_agents_init(struct np_agents *a, int listen_fd);
 
 /*
- * Once *where is known: start an agent on this host, if mpirun runs ranks here,
+ * Once *nodes is known: start an agent on this host, if mpirun runs ranks here,
  * and the steps of the level, if there is one.  Returns 0 or -errno with err.
  */
-int np_agents_begin(struct np_agents *m, double now_sec, struct np_err *err);
+int np_agents_begin(struct np_agents *a, double now_sec, struct np_err *err);
 
 /* Handle what has arrived; np_membership_poll() tells where from. */
-void np_agents_serve(struct np_agents *m, double now_sec);
+void np_agents_serve(struct np_agents *a, double now_sec);
 
 /*
  * Do what is due, such as dispatching agents.  Returns true, with cause, when
  * it finds that the probes or the level (*what) will report no more although
  * the step goes on; once for each.
  */
-bool np_agents_tick(struct np_agents *m, double now_sec, const char **what,
+bool np_agents_tick(struct np_agents *a, double now_sec, const char **what,
 		    char *cause, size_t len);
 
 /*
@@ -102,14 +101,14 @@ bool np_agents_tick(struct np_agents *m, double now_sec, const char **what,
  * ended with the step: Slurm kills what is left in a step's cgroup as soon as
  * its last task has ended.
  */
-bool np_agents_are_complete(const struct np_agents *m);
+bool np_agents_are_complete(const struct np_agents *a);
 
 /* What still runs; probes count more than the level. */
 enum np_agents_left { NP_LEFT_NONE, NP_LEFT_LEVEL, NP_LEFT_PROBES };
-enum np_agents_left np_agents_left(struct np_agents *m);
+enum np_agents_left np_agents_left(struct np_agents *a);
 
 /* Have all end; sig > 0: also send this signal to the level's steps. */
-void np_agents_end(struct np_agents *m, int sig);
+void np_agents_end(struct np_agents *a, int sig);
 
 /* ---- the registry of agents ---- */
 
