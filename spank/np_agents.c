@@ -22,103 +22,103 @@ extern char **environ;
 #define READS_A_TURN 16
 #define READ_SIZE 4096
 
-void np_peer_open(struct np_peer *g, int fd)
+void np_peer_open(struct np_peer *c, int fd)
 {
-	g->fd = fd;
-	g->out = NULL;
-	g->in_len = g->out_len = g->out_size = 0;
+	c->fd = fd;
+	c->out = NULL;
+	c->in_len = c->out_len = c->out_size = 0;
 }
 
-void np_peer_close(struct np_peer *g)
+void np_peer_close(struct np_peer *c)
 {
-	if (g->fd >= 0)
-		close(g->fd);
-	g->fd = -1;
-	free(g->out);
-	g->out = NULL;
-	g->in_len = g->out_len = g->out_size = 0;
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+	free(c->out);
+	c->out = NULL;
+	c->in_len = c->out_len = c->out_size = 0;
 }
 
-static void take_lines(struct np_peer *g, np_peer_line_f *f, void *arg)
+static void take_lines(struct np_peer *c, np_peer_line_f *f, void *arg)
 {
-	char *start = g->in, *end = g->in + g->in_len, *nl;
+	char *start = c->in, *end = c->in + c->in_len, *nl;
 
-	while (g->fd >= 0 && (nl = memchr(start, '\n', (size_t)(end - start)))) {
+	while (c->fd >= 0 && (nl = memchr(start, '\n', (size_t)(end - start)))) {
 		*nl = '\0';
 		f(start, arg);
 		start = nl + 1;
 	}
-	if (g->fd < 0)
+	if (c->fd < 0)
 		return;
-	g->in_len = (size_t)(end - start);
-	memmove(g->in, start, g->in_len);
+	c->in_len = (size_t)(end - start);
+	memmove(c->in, start, c->in_len);
 }
 
-void np_peer_read(struct np_peer *g, np_peer_line_f *f, void *arg)
+void np_peer_read(struct np_peer *c, np_peer_line_f *f, void *arg)
 {
-	for (int i = 0; i < READS_A_TURN && g->fd >= 0; i++) {
-		size_t left = sizeof(g->in) - g->in_len;
+	for (int i = 0; i < READS_A_TURN && c->fd >= 0; i++) {
+		size_t left = sizeof(c->in) - c->in_len;
 		size_t room = left < READ_SIZE ? left : READ_SIZE;
-		ssize_t got = room ? recv(g->fd, g->in + g->in_len, room,
+		ssize_t got = room ? recv(c->fd, c->in + c->in_len, room,
 					  MSG_DONTWAIT) : 0;
 
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (got <= 0) {
-			np_peer_close(g);
+			np_peer_close(c);
 			return;
 		}
-		g->in_len += (size_t)got;
-		take_lines(g, f, arg);
+		c->in_len += (size_t)got;
+		take_lines(c, f, arg);
 	}
 }
 
-void np_peer_flush(struct np_peer *g)
+void np_peer_flush(struct np_peer *c)
 {
 	ssize_t put;
 
-	if (g->fd < 0 || !g->out_len)
+	if (c->fd < 0 || !c->out_len)
 		return;
-	put = send(g->fd, g->out, g->out_len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	put = send(c->fd, c->out, c->out_len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (put < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (put < 0) { /* it does not read any more, but may still send */
-		g->out_len = 0;
+		c->out_len = 0;
 		return;
 	}
-	g->out_len -= (size_t)put;
-	memmove(g->out, g->out + put, g->out_len);
+	c->out_len -= (size_t)put;
+	memmove(c->out, c->out + put, c->out_len);
 }
 
 /* False: too much is left unread, or out of memory. */
-static bool make_room(struct np_peer *g, size_t len)
+static bool make_room(struct np_peer *c, size_t len)
 {
-	size_t need = g->out_len + len, size = 2 * need;
+	size_t need = c->out_len + len, size = 2 * need;
 	char *grown;
 
-	if (need <= g->out_size)
+	if (need <= c->out_size)
 		return true;
-	grown = need <= NP_PEER_OUT ? realloc(g->out, size) : NULL;
+	grown = need <= NP_PEER_OUT ? realloc(c->out, size) : NULL;
 	if (!grown)
 		return false;
-	g->out = grown;
-	g->out_size = size;
+	c->out = grown;
+	c->out_size = size;
 	return true;
 }
 
-void np_peer_say(struct np_peer *g, const char *text)
+void np_peer_say(struct np_peer *c, const char *text)
 {
 	size_t len = strlen(text);
 
-	if (g->fd < 0)
+	if (c->fd < 0)
 		return;
-	if (!make_room(g, len)) {
-		np_peer_close(g);
+	if (!make_room(c, len)) {
+		np_peer_close(c);
 		return;
 	}
-	memcpy(g->out + g->out_len, text, len);
-	g->out_len += len;
-	np_peer_flush(g);
+	memcpy(c->out + c->out_len, text, len);
+	c->out_len += len;
+	np_peer_flush(c);
 }
 
 /* ---- the registry of agents ---- */
@@ -140,9 +140,9 @@ struct group {
 	struct np_wire_host *wire;
 };
 
-struct member {
+struct agent {
 	struct np_peer link;
-	struct np_member_facts facts;
+	struct np_member_facts info;
 	struct group *group;
 	uint32_t rank;
 	const char *leaf; /* borrowed; NULL or "": unknown */
@@ -162,12 +162,12 @@ struct np_membership {
 	unsigned refusals;     /* connections refused ... */
 	double counted_since_sec;
 	struct pending pending[NP_MEMBERSHIP_STRANGERS];
-	struct member *member[NP_MEMBERSHIP_MAX];
+	struct agent *agent[NP_MEMBERSHIP_MAX];
 	size_t n;
 	struct group *group[NP_MEMBERSHIP_MAX];
 	size_t n_groups;
 	size_t n_authenticated; /* connections that ever authenticated */
-	uint32_t n_called[NP_N_MEMBER_KINDS];
+	uint32_t n_dispatched[NP_N_MEMBER_KINDS];
 };
 
 static const char *const kind_name[NP_N_MEMBER_KINDS] = {
@@ -205,18 +205,18 @@ void np_membership_free(struct np_membership *p)
 	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++)
 		np_peer_close(&p->pending[i].link);
 	for (size_t i = 0; i < p->n; i++) {
-		np_peer_close(&p->member[i]->link);
-		free(p->member[i]);
+		np_peer_close(&p->agent[i]->link);
+		free(p->agent[i]);
 	}
 	for (size_t i = 0; i < p->n_groups; i++)
 		group_free(p->group[i]);
 	free(p);
 }
 
-static struct pollfd to_poll(const struct np_peer *g)
+static struct pollfd to_poll(const struct np_peer *c)
 {
 	return (struct pollfd){
-		.fd = g->fd, .events = g->out_len ? POLLIN | POLLOUT : POLLIN,
+		.fd = c->fd, .events = c->out_len ? POLLIN | POLLOUT : POLLIN,
 	};
 }
 
@@ -236,8 +236,8 @@ size_t np_membership_poll(const struct np_membership *p, struct pollfd out[])
 		.events = POLLIN,
 	};
 	for (size_t i = 0; i < p->n; i++)
-		if (p->member[i]->link.fd >= 0)
-			out[n++] = to_poll(&p->member[i]->link);
+		if (p->agent[i]->link.fd >= 0)
+			out[n++] = to_poll(&p->agent[i]->link);
 	return n;
 }
 
@@ -266,12 +266,12 @@ static void free_group(struct np_membership *p, size_t i)
 	struct group *g = p->group[i];
 
 	for (size_t k = 0; k < g->n; k++) {
-		struct member *m = p->member[g->member[k]];
+		struct agent *a = p->agent[g->member[k]];
 
-		np_peer_close(&m->link);
-		m->group = NULL;
-		m->unused = true;
-		m->facts = (struct np_member_facts){ .kind = m->facts.kind,
+		np_peer_close(&a->link);
+		a->group = NULL;
+		a->unused = true;
+		a->info = (struct np_member_facts){ .kind = a->info.kind,
 						   .gone = true };
 	}
 	group_free(g);
@@ -286,7 +286,7 @@ static void free_slots(struct np_membership *p)
 
 		for (size_t k = 0; k < g->n; k++) {
 			const struct np_member_facts *f =
-				&p->member[g->member[k]]->facts;
+				&p->agent[g->member[k]]->info;
 
 			gone &= f->kind == NP_MEMBER_LEVEL && f->gone;
 		}
@@ -296,10 +296,10 @@ static void free_slots(struct np_membership *p)
 }
 
 /* NULL: there is no such kind, or no slot. */
-static struct member *new_member(struct np_membership *p, const char *kind,
+static struct agent *new_agent(struct np_membership *p, const char *kind,
 				 uint32_t node, const char *name)
 {
-	struct member *m = NULL;
+	struct agent *a = NULL;
 	size_t slot = 0;
 	int k = 0;
 
@@ -307,29 +307,29 @@ static struct member *new_member(struct np_membership *p, const char *kind,
 		k++;
 	if (p->n == NP_MEMBERSHIP_MAX)
 		free_slots(p);
-	while (slot < p->n && !p->member[slot]->unused)
+	while (slot < p->n && !p->agent[slot]->unused)
 		slot++;
 	if (k < NP_N_MEMBER_KINDS && slot < NP_MEMBERSHIP_MAX)
-		m = calloc(1, sizeof(*m));
-	if (!m)
+		a = calloc(1, sizeof(*a));
+	if (!a)
 		return NULL;
-	m->facts.kind = (enum np_member_kind)k;
-	m->facts.node = node;
-	m->facts.here = true;
-	snprintf(m->facts.name, sizeof(m->facts.name), "%s", name);
+	a->info.kind = (enum np_member_kind)k;
+	a->info.node = node;
+	a->info.here = true;
+	snprintf(a->info.name, sizeof(a->info.name), "%s", name);
 	if (slot < p->n)
-		free(p->member[slot]);
+		free(p->agent[slot]);
 	else
 		p->n++;
-	p->member[slot] = m;
-	return m;
+	p->agent[slot] = a;
+	return a;
 }
 
-static void note_short_memory(struct member *m, const char *why)
+static void note_short_memory(struct agent *a, const char *why)
 {
-	snprintf(m->facts.memory, sizeof(m->facts.memory), "%s", why);
-	np_text_plain(m->facts.memory);
-	np_peer_close(&m->link);
+	snprintf(a->info.memory, sizeof(a->info.memory), "%s", why);
+	np_text_plain(a->info.memory);
+	np_peer_close(&a->link);
 }
 
 /*
@@ -339,20 +339,20 @@ static void note_short_memory(struct member *m, const char *why)
 static void on_handshake(char *line, void *arg)
 {
 	struct handshake *g = arg;
-	char token[NP_INVITE_TOKEN], kind[16], name[NP_MEMBERSHIP_TEXT];
-	struct member *m = NULL;
+	char cookie[NP_INVITE_TOKEN], kind[16], name[NP_MEMBERSHIP_TEXT];
+	struct agent *a = NULL;
 	uint32_t node;
 	int end = 0;
 
-	if (sscanf(line, "%32s %15s %u %255s %n", token, kind, &node, name,
-		   &end) == 4 && !strcmp(token, g->p->invite.member))
-		m = new_member(g->p, kind, node, name);
-	if (m) {
+	if (sscanf(line, "%32s %15s %u %255s %n", cookie, kind, &node, name,
+		   &end) == 4 && !strcmp(cookie, g->p->invite.member))
+		a = new_agent(g->p, kind, node, name);
+	if (a) {
 		g->p->n_authenticated++;
-		np_peer_open(&m->link, g->s->link.fd);
+		np_peer_open(&a->link, g->s->link.fd);
 		g->s->link.fd = -1; /* now the agent's */
 		if (line[end])
-			note_short_memory(m, line + end);
+			note_short_memory(a, line + end);
 	}
 	np_peer_close(&g->s->link);
 }
@@ -454,18 +454,18 @@ static void send_all(struct np_membership *p, const struct group *g,
 		     const char *text)
 {
 	for (size_t i = 0; i < g->n; i++)
-		np_peer_say(&p->member[g->member[i]]->link, text);
+		np_peer_say(&p->agent[g->member[i]]->link, text);
 }
 
 /* Exchange of addresses within a group.  False: the line makes no sense. */
-static bool exchange_addresses(struct np_membership *p, struct member *m,
+static bool exchange_addresses(struct np_membership *p, struct agent *a,
 			       const char *line)
 {
-	struct group *g = m->group;
+	struct group *g = a->group;
 	char *text = NULL;
 	int rc = strcmp(line, "fence") ?
-		 np_wire_host_put(g->wire, m->rank, line + 4, false) :
-		 np_wire_host_fence(g->wire, m->rank, &text);
+		 np_wire_host_put(g->wire, a->rank, line + 4, false) :
+		 np_wire_host_fence(g->wire, a->rank, &text);
 
 	if (text)
 		send_all(p, g, text);
@@ -483,23 +483,23 @@ struct context {
 static void on_line(char *line, void *arg)
 {
 	struct context *s = arg;
-	struct member *m = s->p->member[s->member];
+	struct agent *a = s->p->agent[s->member];
 
 	if (!strncmp(line, "np1 ", 4)) {
-		if (m->group)
+		if (a->group)
 			s->f(s->member, line, s->arg);
 	} else if (!strncmp(line, "short ", 6)) {
-		note_short_memory(m, line + 6);
-	} else if (!m->group) {
-		np_peer_close(&m->link); /* it was not dispatched */
+		note_short_memory(a, line + 6);
+	} else if (!a->group) {
+		np_peer_close(&a->link); /* it was not dispatched */
 	} else if (!strcmp(line, "fence") || !strncmp(line, "put ", 4)) {
-		if (!exchange_addresses(s->p, m, line))
-			np_peer_close(&m->link);
+		if (!exchange_addresses(s->p, a, line))
+			np_peer_close(&a->link);
 	} else if (!strncmp(line, "mpi ", 4)) {
-		snprintf(m->facts.mpi, sizeof(m->facts.mpi), "%s", line + 4);
-		np_text_plain(m->facts.mpi);
+		snprintf(a->info.mpi, sizeof(a->info.mpi), "%s", line + 4);
+		np_text_plain(a->info.mpi);
 	} else {
-		snprintf(m->facts.last, sizeof(m->facts.last), "%s", line);
+		snprintf(a->info.last, sizeof(a->info.last), "%s", line);
 	}
 }
 
@@ -509,13 +509,13 @@ void np_membership_serve(struct np_membership *p, double now_sec,
 	read_all_pending(p, now_sec);
 	for (size_t i = 0; i < p->n; i++) {
 		struct context s = { p, i, f, arg };
-		struct member *m = p->member[i];
+		struct agent *a = p->agent[i];
 
-		np_peer_flush(&m->link);
-		if (m->link.fd >= 0)
-			np_peer_read(&m->link, on_line, &s);
-		m->facts.gone = m->link.fd < 0;
-		m->facts.here = m->facts.here && !m->facts.gone;
+		np_peer_flush(&a->link);
+		if (a->link.fd >= 0)
+			np_peer_read(&a->link, on_line, &s);
+		a->info.gone = a->link.fd < 0;
+		a->info.here = a->info.here && !a->info.gone;
 	}
 }
 
@@ -532,7 +532,7 @@ size_t np_membership_size(const struct np_membership *p)
 const struct np_member_facts *np_membership_of(const struct np_membership *p,
 					      size_t member)
 {
-	return &p->member[member]->facts;
+	return &p->agent[member]->info;
 }
 
 struct np_membership_count np_membership_count(const struct np_membership *p,
@@ -541,7 +541,7 @@ struct np_membership_count np_membership_count(const struct np_membership *p,
 	struct np_membership_count c = { 0 };
 
 	for (size_t i = 0; i < p->n; i++) {
-		const struct np_member_facts *f = &p->member[i]->facts;
+		const struct np_member_facts *f = &p->agent[i]->info;
 
 		if (f->kind != kind)
 			continue;
@@ -570,16 +570,16 @@ static struct group *new_group(const size_t member[], size_t n)
 }
 
 /* Is the name a single word that fits into a report? */
-static bool has_leaf(const struct member *m)
+static bool has_leaf(const struct agent *a)
 {
-	return m->leaf && *m->leaf && strlen(m->leaf) < NP_REPORT_WORD &&
-	       !strpbrk(m->leaf, " \t\n");
+	return a->leaf && *a->leaf && strlen(a->leaf) < NP_REPORT_WORD &&
+	       !strpbrk(a->leaf, " \t\n");
 }
 
 void np_membership_set_leaf(struct np_membership *p, size_t member,
 			  const char *leaf)
 {
-	p->member[member]->leaf = leaf;
+	p->agent[member]->leaf = leaf;
 }
 
 int np_membership_call(struct np_membership *p, const size_t member[], size_t n,
@@ -594,21 +594,21 @@ int np_membership_call(struct np_membership *p, const size_t member[], size_t n,
 		group_free(g);
 		return -ENOMEM;
 	}
-	p->group[p->n_groups++] = g; /* there are never more groups than
-				      * agents */
+	/* There are never more groups than agents. */
+	p->group[p->n_groups++] = g;
 	for (size_t i = 0; i < n; i++) {
-		struct member *m = p->member[member[i]];
+		struct agent *a = p->agent[member[i]];
 
-		m->group = g;
-		m->rank = (uint32_t)i;
-		m->facts.here = false;
-		m->facts.called = true;
-		m->facts.rank = p->n_called[m->facts.kind]++;
+		a->group = g;
+		a->rank = (uint32_t)i;
+		a->info.here = false;
+		a->info.called = true;
+		a->info.rank = p->n_dispatched[a->info.kind]++;
 		snprintf(line, size, "%s %s%s%s%s --join=%zu/%zu\n",
-			 p->invite.host, has_leaf(m) ? NP_LEAF_ENV "=" : "",
-			 has_leaf(m) ? m->leaf : "", has_leaf(m) ? " " : "",
+			 p->invite.host, has_leaf(a) ? NP_LEAF_ENV "=" : "",
+			 has_leaf(a) ? a->leaf : "", has_leaf(a) ? " " : "",
 			 command, i, n);
-		np_peer_say(&m->link, line);
+		np_peer_say(&a->link, line);
 	}
 	free(line);
 	return 0;
@@ -621,22 +621,22 @@ void np_membership_end(struct np_membership *p, enum np_member_kind kind)
 	 * report.
 	 */
 	for (size_t i = 0; i < p->n; i++)
-		if (p->member[i]->facts.kind == kind &&
-		    p->member[i]->facts.called && p->member[i]->link.fd >= 0)
-			shutdown(p->member[i]->link.fd, SHUT_WR);
+		if (p->agent[i]->info.kind == kind &&
+		    p->agent[i]->info.called && p->agent[i]->link.fd >= 0)
+			shutdown(p->agent[i]->link.fd, SHUT_WR);
 	np_membership_dismiss(p, kind);
 }
 
 void np_membership_dismiss(struct np_membership *p, enum np_member_kind kind)
 {
 	for (size_t i = 0; i < p->n; i++) {
-		struct member *m = p->member[i];
+		struct agent *a = p->agent[i];
 
-		if (m->facts.kind != kind || m->facts.called)
+		if (a->info.kind != kind || a->info.called)
 			continue;
-		np_peer_close(&m->link);
-		m->facts.gone = true;
-		m->facts.here = false;
+		np_peer_close(&a->link);
+		a->info.gone = true;
+		a->info.here = false;
 	}
 }
 
@@ -792,16 +792,16 @@ static struct np_membership_count count(const struct np_agents *a,
 static void on_report(size_t member, char *line, void *arg)
 {
 	struct np_agents *a = arg;
-	const struct np_member_facts *g = np_membership_of(a->registry, member);
+	const struct np_member_facts *info = np_membership_of(a->registry, member);
 	struct np_report rep;
 
 	if (np_report_parse(line, &rep))
 		return;
 	/* A process only knows its rank and number within its group. */
-	rep.rank = g->rank;
+	rep.rank = info->rank;
 	if (rep.kind == NP_REPORT_HELLO)
-		rep.hello.n_ranks = (uint32_t)count(a, g->kind).called;
-	np_reports_take(&a->reports, g->kind == NP_MEMBER_LEVEL, &rep,
+		rep.hello.n_ranks = (uint32_t)count(a, info->kind).called;
+	np_reports_take(&a->reports, info->kind == NP_MEMBER_LEVEL, &rep,
 			a->now_sec);
 }
 
@@ -821,10 +821,10 @@ static size_t list_waiting(const struct np_agents *a, enum np_member_kind kind,
 	size_t n = 0;
 
 	for (size_t i = 0; i < np_membership_size(a->registry); i++) {
-		const struct np_member_facts *g =
+		const struct np_member_facts *info =
 			np_membership_of(a->registry, i);
 
-		if (g->here && g->kind == kind)
+		if (info->here && info->kind == kind)
 			member[n++] = i;
 	}
 	return n;
@@ -836,7 +836,7 @@ static size_t list_waiting(const struct np_agents *a, enum np_member_kind kind,
  */
 __attribute__((format(printf, 4, 5)))
 static int dispatch(struct np_agents *a, const size_t member[], size_t n,
-		const char *fmt, ...)
+		    const char *fmt, ...)
 {
 	char command[PATH_MAX + 1024] = "";
 	struct np_sideenv_network net;
@@ -916,11 +916,11 @@ static void dispatch_probes(struct np_agents *a)
 static void note_mpi(struct np_agents *a)
 {
 	for (size_t i = 0; i < np_membership_size(a->registry); i++) {
-		const struct np_member_facts *g =
+		const struct np_member_facts *info =
 			np_membership_of(a->registry, i);
 
-		if (!a->reports.r->mpi_version && g->mpi[0])
-			a->reports.r->mpi_version = strdup(g->mpi);
+		if (!a->reports.r->mpi_version && info->mpi[0])
+			a->reports.r->mpi_version = strdup(info->mpi);
 	}
 }
 
@@ -1068,12 +1068,12 @@ static bool last_line(const struct np_agents *a, enum np_member_kind kind,
 
 	snprintf(buf, len, "for an unknown reason");
 	for (size_t i = 0; i < np_membership_size(a->registry); i++) {
-		const struct np_member_facts *g =
+		const struct np_member_facts *info =
 			np_membership_of(a->registry, i);
 
-		if (g->kind != kind || !g->last[0])
+		if (info->kind != kind || !info->last[0])
 			continue;
-		snprintf(buf, len, "%s: %s", g->name, g->last);
+		snprintf(buf, len, "%s: %s", info->name, info->last);
 		found = true;
 	}
 	return found;
@@ -1127,12 +1127,12 @@ static bool probes_are_lost(struct np_agents *a, char *cause, size_t len)
 static bool memory_is_short(const struct np_agents *a, char *cause, size_t len)
 {
 	for (size_t i = 0; i < np_membership_size(a->registry); i++) {
-		const struct np_member_facts *g =
+		const struct np_member_facts *info =
 			np_membership_of(a->registry, i);
 
-		if (!g->memory[0])
+		if (!info->memory[0])
 			continue;
-		snprintf(cause, len, "%s: left, as %s", g->name, g->memory);
+		snprintf(cause, len, "%s: left, as %s", info->name, info->memory);
 		return true;
 	}
 	return false;

@@ -215,23 +215,23 @@ struct np_peer {
 typedef void np_peer_line_f(char *line, void *arg);
 
 /* fd, which is taken over, must not block. */
-void np_peer_open(struct np_peer *g, int fd);
-void np_peer_close(struct np_peer *g);
+void np_peer_open(struct np_peer *c, int fd);
+void np_peer_close(struct np_peer *c);
 
 /*
  * Read what there is, about 64 KB at most, and hand each whole line to f, which
  * may close the connection.  It is closed at end of file, and if a line is
  * longer than NP_PEER_LINE bytes.
  */
-void np_peer_read(struct np_peer *g, np_peer_line_f *f, void *arg);
+void np_peer_read(struct np_peer *c, np_peer_line_f *f, void *arg);
 
 /*
  * Send text, now or when there is room.  If more than NP_PEER_OUT is left
  * unread the connection is closed.  If the other end does not read any more,
  * only its end of file closes it.
  */
-void np_peer_say(struct np_peer *g, const char *text);
-void np_peer_flush(struct np_peer *g);
+void np_peer_say(struct np_peer *c, const char *text);
+void np_peer_flush(struct np_peer *c);
 
 /* ---- steps of a load level; for np_agents_begin() and unit tests ---- */
 

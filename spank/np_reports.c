@@ -657,10 +657,10 @@ struct np_course {
 	size_t n, n_here;
 	enum state state;
 	size_t level; /* of the present interval */
-	double from_sec, to_sec, due_sec; /* measured part, and when to act
-					   * next */
-	double lead_end_sec;  /* after which no level runs alone any more */
-	double alone_sec;     /* since when no level runs */
+	double from_sec, to_sec; /* measured part of the interval */
+	double due_sec;		 /* when to act next */
+	double lead_end_sec;	 /* after which no level runs alone any more */
+	double alone_sec;	 /* since when no level runs */
 	struct np_moments round_sec;
 	unsigned failures;
 	struct np_traffic traffic, calls;
@@ -843,7 +843,7 @@ static void keep_interval(struct np_course *c, double start_sec)
 }
 
 /* why NULL: every level is known well enough. */
-static void end_course(struct np_course *c, const char *why)
+static void end_schedule(struct np_course *c, const char *why)
 {
 	if (why)
 		np_record_note(c->r, "no more measurement intervals: %s", why);
@@ -860,16 +860,16 @@ static const char *begin_next_interval(struct np_course *c, double now_sec,
 	struct np_blocks_next next;
 
 	if (c->n_here == NP_RECORD_MAX_BLOCKS) {
-		end_course(c, "the record is full");
+		end_schedule(c, "the record is full");
 		return NULL;
 	}
 	if (np_blocks_plan_next(&plan, c->block, c->n, c->n_here,
 				now_sec - start_sec, &next)) {
-		end_course(c, "out of memory");
+		end_schedule(c, "out of memory");
 		return NULL;
 	}
 	if (next.complete) {
-		end_course(c, NULL);
+		end_schedule(c, NULL);
 		return NULL;
 	}
 	c->level = c->failures < MAX_FAILURES ? next.level : NP_BLOCKS_NO_LEVEL;
