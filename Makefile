@@ -60,8 +60,8 @@ LIBRARY := $(filter-out $(if $(HAVE_CAIRO),,plot/np_canvas_cairo.c),$(wildcard \
 SPANK := $(wildcard spank/np_*.c)
 JOBSUBMIT := $(wildcard jobsubmit/np_*.c)
 # What the plugin itself carries into srun: no json-c, no GSL.
-PLUGIN_SRC := spank/spank_netprof.c $(addprefix spank/np_,collector.c detach.c \
-	launch.c notice.c rendezvous.c saver_proto.c script.c tracing.c) \
+PLUGIN_SRC := spank/spank_netprof.c $(addprefix spank/np_,detach.c launch.c \
+	notice.c rendezvous.c saver_proto.c script.c tracing.c) \
 	profiler/base/np_app.c profiler/base/np_conf.c profiler/base/np_level.c \
 	profiler/base/np_loader.c profiler/base/np_log.c \
 	profiler/base/np_option.c profiler/base/np_read.c \

@@ -2,7 +2,7 @@
  * netprof-attend: the step collector, which accompanies one flagged step.
  *
  * It is started by the SPANK plugin in srun, as the user, with a socket to srun
- * (np_collector.h) and the socket at which probe agents reach it (np_agents.h).
+ * (np_launch.h) and the socket at which probe agents reach it (np_agents.h).
  * It does nothing until the step has reached a certain age.  Then it finds out
  * where the step runs, has a few pairs of its nodes measure, aggregates their
  * reports into the run record, and saves that from time to time.  A load level,
@@ -24,7 +24,6 @@
 #include "np_alloc_query.h"
 #include "np_choose.h"
 #include "np_clock.h"
-#include "np_collector.h"
 #include "np_conf.h"
 #include "np_evidence.h"
 #include "np_launch.h"

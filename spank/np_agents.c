@@ -792,7 +792,8 @@ static struct np_membership_count count(const struct np_agents *a,
 static void on_report(size_t member, char *line, void *arg)
 {
 	struct np_agents *a = arg;
-	const struct np_member_facts *info = np_membership_of(a->registry, member);
+	const struct np_member_facts *info =
+		np_membership_of(a->registry, member);
 	struct np_report rep;
 
 	if (np_report_parse(line, &rep))
@@ -1003,16 +1004,9 @@ static void dispatch_interval(struct np_agents *a)
 
 static void tick_schedule(struct np_agents *a)
 {
-	const char *level;
-
-	if (!a->reports.course || !isnan(a->reports.program_end_sec))
-		return;
-	level = np_course_tick(a->reports.course, a->now_sec,
-			       a->reports.program_start_sec,
-			       &a->level_for_sec);
-	if (level || !np_course_wants_level(a->reports.course))
-		a->next_level = level;
-	if (a->next_level)
+	if (np_reports_tick(&a->reports, a->now_sec, &a->next_level,
+			    &a->level_for_sec) &&
+	    a->next_level)
 		dispatch_interval(a);
 }
 
@@ -1041,9 +1035,10 @@ static bool probes_have_gone(const struct np_agents *a)
 
 bool np_agents_are_complete(const struct np_agents *a)
 {
-	return np_aggregate_impact_is_up(a->reports.aggregate) &&
-	       (np_aggregate_byes(a->reports.aggregate) ==
-			a->reports.r->probe.n_processes ||
+	struct np_reports_probes p = np_reports_probes(&a->reports);
+
+	return p.all_started &&
+	       (p.n_finished == a->reports.r->probe.n_processes ||
 		(probes_have_gone(a) && !a->lost_midway));
 }
 
@@ -1084,7 +1079,7 @@ static void note_losses(struct np_agents *a)
 {
 	size_t gone = count(a, NP_MEMBER_PROBE).gone;
 
-	if (gone <= np_aggregate_byes(a->reports.aggregate) ||
+	if (gone <= np_reports_probes(&a->reports).n_finished ||
 	    !isnan(a->reports.program_end_sec))
 		return;
 	if (isnan(a->lost_sec))
@@ -1100,8 +1095,8 @@ static bool probes_are_lost(struct np_agents *a, char *cause, size_t len)
 	if (a->probes_dispatched && probes_have_gone(a)) {
 		bool why = last_line(a, NP_MEMBER_PROBE, cause, len);
 
-		return a->lost_midway || (why && !np_aggregate_impact_is_up(
-						 a->reports.aggregate));
+		return a->lost_midway ||
+		       (why && !np_reports_probes(&a->reports).all_started);
 	}
 	if (a->probes_dispatched || isnan(began) ||
 	    a->now_sec - began < NO_AGENT_SEC)
@@ -1132,7 +1127,8 @@ static bool memory_is_short(const struct np_agents *a, char *cause, size_t len)
 
 		if (!info->memory[0])
 			continue;
-		snprintf(cause, len, "%s: left, as %s", info->name, info->memory);
+		snprintf(cause, len, "%s: left, as %s", info->name,
+			 info->memory);
 		return true;
 	}
 	return false;

@@ -3,12 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MOST_FDS 65536 /* closed one by one where close_range() is missing */
@@ -43,29 +38,4 @@ int np_detach(const int keep[], int n_keep)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	return 0;
-}
-
-#define ATTEMPTS 20	 /* attempts to take the place */
-#define RETRY_NS 10000000 /* between two attempts */
-
-/*
- * The abstract socket name is free again as soon as the process that has bound
- * it ends.
- */
-bool np_turn_take(void)
-{
-	const struct timespec pause = { .tv_nsec = RETRY_NS };
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1,
-			 "netprof/line/%lu", (unsigned long)geteuid());
-	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
-				    1 + (size_t)n);
-
-	for (int i = 0; fd >= 0 && i < ATTEMPTS; i++) {
-		if (!bind(fd, (struct sockaddr *)&a, len))
-			return true;
-		nanosleep(&pause, NULL);
-	}
-	return false;
 }

@@ -1,11 +1,13 @@
 /*
- * The launch request of a step: whether it is measured, and what the step
- * collector needs to know to measure it.
+ * Launching the collector of a step: whether the step is measured, what the
+ * collector needs to know for that (the launch request), and the collector
+ * process as srun sees it.
  *
  * The plugin in srun fills in a struct np_facts, the step context, with
  * what Slurm, the environment and the user's options say.  np_plan_make()
  * decides from that alone and completes the request in it (step).  The request
- * reaches the collector as its command line.  Pure: no Slurm, no I/O.
+ * reaches the collector as its command line.  No Slurm; what precedes struct
+ * np_attach is pure.
  */
 #ifndef NP_LAUNCH_H
 #define NP_LAUNCH_H
@@ -13,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "np_app.h"
 #include "np_args.h"
@@ -105,12 +108,69 @@ int np_plan_app(const struct np_facts *f,
  */
 void np_plan_fingerprint(const struct np_facts *f, char hex[20]);
 
-/* The command line, with path as argv[0].  out->rc: 0 or -ENOMEM. */
+/* The command line, with path as argv[0].  out->rc: see np_args.h. */
 void np_order_to_args(const struct np_launch_request *o, const char *path,
 		       struct np_args *out);
 
 /* The reverse; settings point into argv.  Returns 0 or -EINVAL with err. */
 int np_order_from_argv(int argc, char **argv, struct np_launch_request *o,
 			struct np_err *err);
+
+/*
+ * The collector is a child process of srun with a socket between them:
+ *
+ *	srun -> collector (its stdin)	"start\n", "exit N\n", end of file
+ *	collector -> srun (its stdout)	"ready\n", "saved\n"
+ *
+ * No function waits longer than its caller allows.
+ */
+struct np_attach {
+	pid_t owner; /* process that started the collector */
+	int fd;	     /* socket to the collector; -1: none */
+};
+
+#define NP_ATTACH_INIT { .fd = -1 }
+
+/* Descriptor at which the collector finds its rendezvous socket. */
+#define NP_ATTACH_LISTEN_FD 3
+
+/*
+ * Start the collector for a launch request.  listen_fd, its rendezvous socket,
+ * is borrowed.  Returns 0, or -errno with err, also if the file is missing.
+ * -ETIMEDOUT: it was not loaded within timeout_ms because its file system does
+ * not answer; the process is killed and ends as soon as that permits.
+ */
+int np_collector_start(struct np_attach *a,
+		       const struct np_launch_request *request,
+		       const char *libexecdir, int listen_fd, int timeout_ms,
+		       struct np_err *err);
+
+/*
+ * Wait until the collector's load level runs, for at most timeout_ms; then tell
+ * the collector that the program starts.  Returns as np_attach_wait().
+ */
+int np_collector_wait_ready(struct np_attach *a, int timeout_ms);
+
+/*
+ * srun ends with this exit status: tell the collector, wait for the record to
+ * be saved, at most save_ms, and close.  Does nothing in a fork of the owner.
+ */
+void np_collector_end(struct np_attach *a, int status, int save_ms);
+
+/* The rest is called in np_launch.c, and by unit tests. */
+
+/* Start argv[0]; listen_fd is above 4, or -1: none. */
+int np_attach_start(struct np_attach *a, char *const argv[],
+		      int listen_fd, int timeout_ms, struct np_err *err);
+
+/* Send one line.  A collector that has ended is no error. */
+void np_attach_say(struct np_attach *a, const char *line);
+
+/*
+ * Wait for the line that begins with this letter, for at most timeout_ms.
+ * Returns 0; -ETIMEDOUT; or -EPIPE: the collector has ended.
+ */
+int np_attach_wait(struct np_attach *a, char first, int timeout_ms);
+void np_attach_close(struct np_attach *a);
 
 #endif

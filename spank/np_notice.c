@@ -5,15 +5,47 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "np_detach.h"
 #include "np_log.h"
 #include "np_saver_proto.h"
 #include "np_text.h"
+
+#define ATTEMPTS 20	 /* attempts to take the place */
+#define RETRY_NS 10000000 /* between two attempts */
+
+/*
+ * At most one child of each user on a host waits for a file system.  Become
+ * that one, until this process ends.  The place is an abstract socket name,
+ * which is free again as soon as the process that has bound it ends, whatever
+ * ends it.  Returns false if another process has held the place for the last
+ * 0.2 s.
+ */
+static bool take_turn(void)
+{
+	const struct timespec pause = { .tv_nsec = RETRY_NS };
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1,
+			 "netprof/line/%lu", (unsigned long)geteuid());
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+				    1 + (size_t)n);
+
+	for (int i = 0; fd >= 0 && i < ATTEMPTS; i++) {
+		if (!bind(fd, (struct sockaddr *)&a, len))
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
 
 /* ---- a line for the log ---- */
 
@@ -43,7 +75,7 @@ static void write_line(const char *store, const char *line, const char *text)
 	static const int keep[] = { -1, -1, -1 };
 
 	signal(SIGXFSZ, SIG_IGN);
-	if (np_detach(keep, 3) || !np_turn_take() ||
+	if (np_detach(keep, 3) || !take_turn() ||
 	    np_log_append(store, line))
 		np_log_system(text);
 	_exit(0);
@@ -97,7 +129,7 @@ static void open_dir(const char *dir, int answer)
 {
 	const int keep[] = { -1, -1, -1, answer };
 
-	if (np_detach(keep, NP_ARRAY_SIZE(keep)) || !np_turn_take())
+	if (np_detach(keep, NP_ARRAY_SIZE(keep)) || !take_turn())
 		_exit(1);
 	if (open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) < 0 &&
 	    (errno == ESTALE || errno == EIO || errno == ENOTCONN))

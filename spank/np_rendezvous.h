@@ -12,7 +12,7 @@
  * this prefix reach the tasks under srun --export=NONE, too.
  *
  * On a node that takes part, the plugin starts an agent (netprof-join) from
- * within the first task.  No Slurm; all but np_joiner_start() is pure.
+ * within the first task.  No Slurm.
  */
 #ifndef NP_RENDEZVOUS_H
 #define NP_RENDEZVOUS_H
@@ -23,6 +23,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "np_conf.h"
 #include "np_err.h"
 #include "np_sideenv.h"
 
@@ -47,6 +48,29 @@ struct np_invite {
 	uint32_t seed;	    /* differs from step to step */
 	char join[NP_INVITE_PATH]; /* path of netprof-join on the nodes */
 };
+
+/*
+ * Open the socket at which a collector will listen, and append its rendezvous
+ * to text[size], so that the nodes can be told before there is a collector.
+ * range: as for np_listen().  Returns the descriptor, or -errno with err.
+ */
+int np_rendezvous_open(const struct np_conf *conf, const uint16_t range[2],
+		       char *text, size_t size, struct np_err *err);
+
+/* The next three are called by np_rendezvous_open(), and by unit tests. */
+
+/*
+ * A listening TCP socket on all addresses, IPv6 where the host has it, that
+ * does not block, closes on exec and is numbered 10 or more.  range: first and
+ * last port that a firewall lets through (SrunPortRange), or NULL: any.
+ * Returns the descriptor, with *port, or -errno with err.
+ */
+int np_listen(const uint16_t range[2], uint16_t *port,
+			 struct np_err *err);
+
+/* New cookies and a new seed.  Returns 0, or -EAGAIN with err. */
+int np_listen_tokens(struct np_invite *v,
+			       struct np_err *err);
 
 /*
  * Append v to text[size], which holds other entries or "".  Returns 0, or

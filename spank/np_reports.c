@@ -946,6 +946,27 @@ int np_reports_init(struct np_reports *p)
 	return p->aggregate && p->counters ? 0 : -ENOMEM;
 }
 
+struct np_reports_probes np_reports_probes(const struct np_reports *p)
+{
+	return (struct np_reports_probes){
+		np_aggregate_impact_is_up(p->aggregate),
+		np_aggregate_byes(p->aggregate),
+	};
+}
+
+bool np_reports_tick(struct np_reports *p, double now_sec, const char **level,
+		     double *sec)
+{
+	const char *next;
+
+	if (!p->course || !isnan(p->program_end_sec))
+		return false;
+	next = np_course_tick(p->course, now_sec, p->program_start_sec, sec);
+	if (next || !np_course_wants_level(p->course))
+		*level = next;
+	return true;
+}
+
 bool np_reports_is_led_in(const struct np_reports *p, double now_sec)
 {
 	if (p->course)

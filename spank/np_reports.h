@@ -46,6 +46,21 @@ int np_reports_init(struct np_reports *p);
 void np_reports_take(struct np_reports *p, bool level,
 		     const struct np_report *rep, double now_sec);
 
+/* Have all probes of the step started; and how many have sent their last? */
+struct np_reports_probes {
+	bool all_started;
+	uint32_t n_finished;
+};
+struct np_reports_probes np_reports_probes(const struct np_reports *p);
+
+/*
+ * Do what the schedule has due. *level becomes the load level to start now, for
+ * *sec seconds, NULL if none is wanted any more, and else stays as it is.
+ * Returns false if there is no schedule, or the program has ended.
+ */
+bool np_reports_tick(struct np_reports *p, double now_sec, const char **level,
+		     double *sec);
+
 /* The load level has run alone for long enough: the program may start. */
 bool np_reports_is_led_in(const struct np_reports *p, double now_sec);
 

@@ -9,7 +9,7 @@
  *
  * Each collector listens at one of NP_SCRIPT_SLOTS abstract sockets, named for
  * the job.  slurmstepd connects to those that exist, sends "exit N\n" as srun
- * does (np_collector.h), and waits until the collectors have ended.
+ * does (np_launch.h), and waits until the collectors have ended.
  */
 #ifndef NP_SCRIPT_H
 #define NP_SCRIPT_H

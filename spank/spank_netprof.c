@@ -36,7 +36,6 @@
 #include <unistd.h>
 
 #include "np_clock.h"
-#include "np_collector.h"
 #include "np_conf.h"
 #include "np_detach.h"
 #include "np_launch.h"
@@ -325,7 +324,7 @@ static int listen_once(char *invites, size_t size, struct np_err *err)
 {
 	const uint16_t *range =
 		slurm_get_srun_port_range ? slurm_get_srun_port_range() : NULL;
-	int fd = np_collector_listen(&conf, range, invites, size, err);
+	int fd = np_rendezvous_open(&conf, range, invites, size, err);
 
 	if (fd < 0)
 		return fd;

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "np_collector.h"
+#include "np_rendezvous.h"
 
 static void on_report(size_t member, char *line, void *arg)
 {

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_collector.h"
+#include "np_launch.h"
 
 #include <errno.h>
 #include <pthread.h>
