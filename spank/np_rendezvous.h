@@ -52,7 +52,8 @@ struct np_invite {
 /*
  * Open the socket at which a collector will listen, and append its rendezvous
  * to text[size], so that the nodes can be told before there is a collector.
- * range: as for np_listen().  Returns the descriptor, or -errno with err.
+ * range: as for np_listen().  Returns the descriptor, or -errno with
+ * err.
  */
 int np_rendezvous_open(const struct np_conf *conf, const uint16_t range[2],
 		       char *text, size_t size, struct np_err *err);
