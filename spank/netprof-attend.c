@@ -221,8 +221,8 @@ static void listen_for_script(struct collector *c)
 		       strerror(-rc));
 	np_notice(c->conf.store,
 		  "step %u.%u (%s): if the batch script ends first, the record "
-		  "will lack what follows: all %d sockets netprof/%u/* are in "
-		  "use by other steps of the job or by another user: %s",
+		  "will lack what follows: all %d sockets netprof/%u/* are "
+		  "taken by other steps of the job or by another user: %s",
 		  c->request.job_id, c->request.step_id, c->request.app,
 		  NP_SCRIPT_SLOTS, job_id, strerror(-rc));
 }
