@@ -8,13 +8,14 @@
 
 #include "np_array.h"
 
-#define LARGE ((size_t)4 << 20) /* bytes: some large pages are in it */
-#define PAIRS_MAX 16 /* edges that are compared each with each */
-#define FEW 8	 /* edges that may be handed on */
-#define LENGTHS 8 /* of rows; longer ones are alike */
-#define ROUNDS 4 /* each finds less than the one before */
+/* bytes from which on large pages are worth asking for */
+#define LARGE ((size_t)4 << 20)
+#define PAIRS_MAX 16 /* edges up to which each is compared with each */
+#define FEW 8	 /* edges up to which a vertex may be merged into the next */
+#define LENGTHS 8 /* row lengths that are distinguished when sorting */
+#define ROUNDS 4 /* each round finds less than the one before */
 
-/* Does e take at least as long as d, whatever x is? */
+/* Whether e takes at least as long as d for every x >= 0. */
 static int beats(const struct np_edge *e, const struct np_edge *d)
 {
 	return (d->from == e->from || !d->from) && e->a >= d->a &&
@@ -48,7 +49,10 @@ static int by_from(const void *a, const void *b)
 	return (x->a < y->a) - (x->a > y->a);
 }
 
-/* Of each origin the steepest first: flatter ones have to begin later. */
+/*
+ * Keeps of each origin the steepest edge, and flatter ones only if they have a
+ * greater a.
+ */
 static size_t thin_many(struct np_edge *e, size_t n)
 {
 	size_t left = 0;
@@ -77,7 +81,10 @@ void *np_compact_room(size_t n, size_t size)
 		return room;
 	from = ((uintptr_t)room + page - 1) / page * page;
 	to = ((uintptr_t)room + n * size) / page * page;
-	/* Small ones that it had go; where none are large others come. */
+	/*
+	 * Drop the small pages that it already has, so that large ones replace
+	 * them.
+	 */
 	madvise((void *)from, to - from, MADV_DONTNEED);
 	madvise((void *)from, to - from, MADV_HUGEPAGE);
 	return room;
@@ -85,7 +92,7 @@ void *np_compact_room(size_t n, size_t size)
 
 int np_compact_reserve(struct np_compact *c, size_t n, size_t edges)
 {
-	c->max_n = n + 2; /* first[] has the end, too */
+	c->max_n = n + 2; /* first[] also holds the end */
 	c->max_edges = edges + 1;
 	c->first = np_compact_room(c->max_n, sizeof(*c->first));
 	c->edge = np_compact_room(c->max_edges, sizeof(*c->edge));
@@ -98,7 +105,7 @@ int np_compact_add(struct np_compact *c, const struct np_edge *e, size_t n)
 
 	if (at + n > UINT32_MAX || c->n >= UINT32_MAX - 1)
 		return -ERANGE;
-	/* One place more, as first[] has the end, too. */
+	/* One more, as first[] also holds the end. */
 	if (np_array_room(&c->first, &c->max_n, c->n + 2, sizeof(*c->first)))
 		return -ENOMEM;
 	if (np_array_room(&c->edge, &c->max_edges, at + n, sizeof(*c->edge)))
@@ -135,12 +142,13 @@ void np_chain_free(struct np_chain *c)
 }
 
 /*
- * ---- fewer vertices, in a better order ----
+ * ---- Fewer vertices, in a better order ----
  *
- * Fewer vertices: one that a single edge leaves gives its own edges to the
- * vertex behind, if they are few; one that has a single edge is a distance
- * from another.  And in an order in which neighbours do not wait for each
- * other, and find what they need near to each other: by depth.
+ * A vertex that a single edge leaves gives its own edges to the vertex behind
+ * it, if they are few. A vertex with a single edge is only a distance from
+ * another vertex. The remaining vertices are sorted by depth: then neighbours
+ * do not wait for each other, and find what they need close to each other in
+ * memory.
  */
 
 struct row {
@@ -156,8 +164,8 @@ static int push(struct row *r, struct np_edge e)
 	return 0;
 }
 
-/* Edge e, or those of the vertex where it begins in its place. */
-static int hand_on(const struct np_compact *to, const uint32_t *leaving,
+/* Appends e, or in its place the edges of the vertex from which it starts. */
+static int push_merged(const struct np_compact *to, const uint32_t *leaving,
 		   struct np_edge e, struct row *r)
 {
 	const struct np_edge *d = to->edge + to->first[e.from];
@@ -175,7 +183,7 @@ static int hand_on(const struct np_compact *to, const uint32_t *leaving,
 	return 0;
 }
 
-static int merge(const struct np_compact *c, struct np_compact *to)
+static int merge_vertices(const struct np_compact *c, struct np_compact *to)
 {
 	uint32_t *leaving = calloc(c->n, sizeof(*leaving));
 	struct row r = { .n = 0 };
@@ -184,11 +192,12 @@ static int merge(const struct np_compact *c, struct np_compact *to)
 	for (size_t i = 0; !rc && i < np_compact_edges(c); i++)
 		leaving[c->edge[i].from]++;
 	for (size_t i = 0; !rc && i < c->n_state; i++)
-		leaving[c->out[i]] += 2; /* who knows */
+		/* the next link may use it any number of times */
+		leaving[c->out[i]] += 2;
 	for (size_t v = 0; !rc && v < c->n; v++) {
 		r.n = 0;
 		for (size_t i = c->first[v]; !rc && i < c->first[v + 1]; i++)
-			rc = hand_on(to, leaving, c->edge[i], &r);
+			rc = push_merged(to, leaving, c->edge[i], &r);
 		r.n = np_edge_thin(r.edge, r.n);
 		if (!rc)
 			rc = np_compact_add(to, r.edge, r.n);
@@ -198,7 +207,7 @@ static int merge(const struct np_compact *c, struct np_compact *to)
 	return rc;
 }
 
-/* Of vertices from which the end is reached, how deep they are; else 0. */
+/* Depth of each vertex from which the end can be reached; 0 for all others. */
 static uint32_t *depths(const struct np_compact *c, uint32_t *deepest)
 {
 	uint32_t *depth = calloc(c->n, sizeof(*depth));
@@ -225,7 +234,7 @@ static uint32_t *depths(const struct np_compact *c, uint32_t *deepest)
 		if (d + 1 > *deepest)
 			*deepest = d + 1;
 	}
-	/* The beginning comes first and the end last, whatever they are. */
+	/* The first vertex and the last one keep their places. */
 	depth[0] = 1;
 	if (c->n > 1)
 		depth[c->n - 1] = ++*deepest;
@@ -233,8 +242,8 @@ static uint32_t *depths(const struct np_compact *c, uint32_t *deepest)
 }
 
 /*
- * The place in the order of a vertex: by depth, and then by how many edges it
- * has, as a processor guesses well how long a row is if it is like the last.
+ * Sort key of a vertex: first depth, then number of edges, because a processor
+ * predicts the length of a row well if it equals that of the row before.
  */
 static size_t key_of(const struct np_compact *c, const uint32_t *depth,
 		     size_t v)
@@ -244,7 +253,9 @@ static size_t key_of(const struct np_compact *c, const uint32_t *depth,
 	return (size_t)depth[v] * LENGTHS + (n < LENGTHS ? n : LENGTHS - 1);
 }
 
-/* place[] is where each comes, order[] who that is.  Returns how many. */
+/*
+ * Fills place[] (by vertex) and its inverse order[]. Returns how many remain.
+ */
 static size_t sort(const struct np_compact *c, const uint32_t *depth,
 		   uint32_t deepest, uint32_t *place, uint32_t *order)
 {
@@ -271,7 +282,7 @@ static size_t sort(const struct np_compact *c, const uint32_t *depth,
 	return sum;
 }
 
-/* Vertices without edges come first: the beginning, and those given. */
+/* Vertices without edges (the beginning and the given ones) come first. */
 static void renumber(struct np_compact *c, const uint32_t *depth,
 		     const uint32_t *place)
 {
@@ -335,8 +346,9 @@ int np_contract_order(struct np_compact *c)
 
 	do {
 		before = c->n;
-		rc = step(c, merge);
-		if (!rc) /* and without those that are left alone */
+		rc = step(c, merge_vertices);
+		/* also removes vertices that no longer lead to the end */
+		if (!rc)
 			rc = step(c, reorder);
 	} while (!rc && ++round < ROUNDS && c->n < before - before / 16);
 	return rc;

@@ -1,10 +1,11 @@
 /*
- * A graph of which only what can be on a longest path is left, for
- * np_contract.c, np_pass.c and np_tolerance.c.
+ * A graph reduced to what can lie on a longest path, for np_contract.c,
+ * np_pass.c and np_tolerance.c.
  *
- * Vertex v is a time: the latest of its edges' time of vertex from + a + b x,
- * where x is the parameter that is let go.  Vertex 0 has none, as it is 0;
- * the last one is the end of the program.  All from are below v.
+ * Each vertex v has a time: the maximum over its edges of (time of vertex from)
+ * + a + b x, where x is the variable parameter. Vertex 0 has no edges and time
+ * 0; the last vertex is the end of the program. Every edge leads from a lower
+ * number to a higher one.
  */
 #ifndef NP_COMPACT_H
 #define NP_COMPACT_H
@@ -17,26 +18,27 @@
 struct np_edge {
 	double a;
 	uint32_t from;
-	int32_t b; /* not below 0; signed, as to make that a double is less */
-		   /* work, which is a tenth of a pass */
+	int32_t b; /* never negative; signed, because converting a */
+		   /* signed number to double saves a tenth of a pass */
 };
 
 struct np_compact {
 	struct np_edge *edge;
-	uint32_t *first; /* of a vertex's edges; n + 1 of them */
+	uint32_t *first; /* first edge of each vertex; n + 1 entries */
 	size_t n, max_n, max_edges;
-	/* Of a link of a chain: */
-	uint32_t *in;  /* vertices whose times are given; 0: nobody asks */
-	uint32_t *out; /* those whose times are the next one's */
+	/* Only in a link of a chain: */
+	uint32_t *in;  /* vertices whose times are given; 0: not needed */
+	uint32_t *out; /* vertices whose times the next link is given */
 	size_t n_state;
-	size_t n_given; /* in order these are vertices 1 .. n_given */
+	size_t n_given; /* after ordering these are vertices 1 .. n_given */
 };
 
 #define NP_CHAIN_MAX 3
 
 /*
- * Graphs one after the other: what goes out of one is what comes into the
- * next.  Of three the one in the middle stands for so many that are equal.
+ * Compact graphs in sequence: the output of one is the input of the next. In a
+ * chain of three, the middle one is one lap of a loop and stands for all equal
+ * laps.
  */
 struct np_chain {
 	struct np_compact link[NP_CHAIN_MAX];
@@ -50,35 +52,36 @@ static inline size_t np_compact_edges(const struct np_compact *c)
 }
 
 /*
- * The same longest paths with fewer edges: of those between two vertices that
- * one beats for all x >= 0, the other is left out.  Returns how many are left.
+ * Removes edges without changing longest paths: of two edges between the same
+ * vertices, one that is at most as long as the other for all x >= 0. Returns
+ * how many remain.
  */
 size_t np_edge_thin(struct np_edge *e, size_t n);
 
 /*
- * Room that is fetched or stored from one end to the other, so that a
- * processor has to look up fewer pages.  Free with free(); NULL: no memory.
+ * Allocates an array that is accessed sequentially, on large pages where
+ * possible, which saves address translations. Free with free(). Returns NULL if
+ * memory is short.
  */
 void *np_compact_room(size_t n, size_t size);
 
-/* An empty one for so many.  Returns 0 or -ENOMEM. */
+/* Initialises c with room for n vertices. Returns 0 or -ENOMEM. */
 int np_compact_reserve(struct np_compact *c, size_t n, size_t edges);
 
-/* A further vertex with these edges.  Returns 0, -ERANGE or -ENOMEM. */
+/* Appends a vertex with these edges. Returns 0, -ERANGE or -ENOMEM. */
 int np_compact_add(struct np_compact *c, const struct np_edge *e, size_t n);
 
-/* Room for in and out, which are 0.  Returns 0 or -ENOMEM. */
+/* Allocates in and out, filled with 0. Returns 0 or -ENOMEM. */
 int np_compact_state(struct np_compact *c, size_t n);
 
 void np_compact_free(struct np_compact *c);
 void np_chain_free(struct np_chain *c);
 
 /*
- * np_contract.c: all of a graph, vertices in any order of time; of a loop
- * what is before it, one lap, and what is behind it.
- * np_contract_order() (np_compact.c): without vertices that only one edge
- * leaves, and in an order that a processor likes.  Errors as
- * np_tolerance_new().
+ * np_contract() (np_contract.c) turns a graph into a chain: everything in one
+ * link, or for a loop three links, for what precedes it, one lap, and what
+ * follows it. np_contract_order() (np_compact.c) removes vertices that only one
+ * edge leaves and sorts the rest for fast passes. Errors as np_tolerance_new().
  */
 int np_contract(const struct np_graph *g, const struct np_tolerance_opt *opt,
 		struct np_chain *out, struct np_err *err);

@@ -1,7 +1,8 @@
 /*
- * From operations to vertices: events in an order of time (a search in depth,
- * so that what an event waits for has its place when its turn comes), where
- * an event that waits for one other alone is only a distance from it.
+ * From operations to the vertices of a compact graph. Events are visited in
+ * depth-first order, so that everything an event waits for has its place before
+ * the event itself. An event that waits for only one other is not a vertex but
+ * a distance from that one.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,43 +15,45 @@
 #include "np_iterations.h"
 
 /*
- * Laps of a loop's events: what an event waits for is of its own lap or of the
- * one before.  An operation's events may be of different laps, as may those of
- * one iteration at different ranks.
+ * Laps of a loop. The events of a loop are divided into laps such that an event
+ * waits only for events of its own lap or of the lap before. The events of one
+ * operation may belong to different laps, and so may those of one iteration on
+ * different ranks.
  */
 
-/* Those before lap `first`, those before lap `end`, and all others. */
+/* Events before lap `first`, those up to lap `end`, and all later ones. */
 enum np_stage { NP_BEFORE, NP_WITHIN, NP_AFTER, NP_STAGES };
 
 /* An event that a later stage or the next lap waits for. */
 struct np_carried {
-	uint32_t event; /* if it moves, that of lap first - 1 */
+	uint32_t event; /* if moves is set, that of lap first - 1 */
 	bool moves;	/* each lap has its own */
 };
 
 /* An operation of an iteration. */
 struct np_lap_op {
-	uint32_t node, period; /* of the first iteration; to the next */
+	/* in the first iteration; nodes to the next one */
+	uint32_t node, period;
 };
 
 struct np_laps {
 	const struct np_events *e; /* borrowed */
 	struct np_iterations loop;
 	struct np_lap_op *op;
-	uint32_t *lag; /* laps behind its iteration; of op << 1 | which */
+	uint32_t *lag; /* laps behind its iteration; by op << 1 | which */
 	uint32_t max_lag;
-	uint32_t first, end; /* laps that are equal */
+	uint32_t first, add_program_end; /* range of equal laps */
 	struct np_carried *carried;
 	size_t n_carried, max_carried;
 };
 
 #define SWEEPS 64
 #define MIN_LAPS 8
-#define GROUPINGS 4 /* of iterations into longer ones */
-#define MARGIN 2    /* laps at both ends, where others may look different */
+#define GROUPINGS 4 /* attempts to group iterations into longer ones */
+#define MARGIN 2 /* laps at both ends that are left out, as they may differ */
 
-struct place {
-	uint32_t op; /* of an iteration */
+struct place_event {
+	uint32_t op; /* index within an iteration */
 	uint32_t iteration;
 };
 
@@ -60,9 +63,12 @@ static const struct np_iterations_part *part_of(const struct np_laps *r,
 	return &r->loop.part[np_graph_part_of(r->e->g, node) - r->e->g->part];
 }
 
-/* Where in the loop a node is; false if it is not. */
+/*
+ * Finds the place of a node in the loop. Returns false if it is not in the
+ * loop.
+ */
 static bool locate(const struct np_laps *r, uint32_t node,
-		   struct place *out)
+		   struct place_event *out)
 {
 	const struct np_iterations_part *p = part_of(r, node);
 
@@ -73,12 +79,13 @@ static bool locate(const struct np_laps *r, uint32_t node,
 	return out->iteration < r->loop.times;
 }
 
+/* Stage of an event; for NP_WITHIN, *lap is its lap. */
 static enum np_stage np_laps_stage(const struct np_laps *r, uint32_t event,
 			    uint32_t *lap)
 {
 	uint32_t node = NP_EVENT_NODE(event);
 	const struct np_iterations_part *p = part_of(r, node);
-	struct place at;
+	struct place_event at;
 
 	if (!p->period || node < p->first)
 		return NP_BEFORE;
@@ -86,28 +93,28 @@ static enum np_stage np_laps_stage(const struct np_laps *r, uint32_t event,
 		return NP_AFTER;
 	*lap = at.iteration + r->lag[at.op << 1 | NP_EVENT_WHICH(event)];
 	return *lap < r->first ? NP_BEFORE :
-	       *lap < r->end ? NP_WITHIN : NP_AFTER;
+	       *lap < r->add_program_end ? NP_WITHIN : NP_AFTER;
 }
 
-/* The same event so many laps later. */
+/* The same event `laps` laps later. */
 static uint32_t np_laps_move(const struct np_laps *r, uint32_t event, uint32_t laps)
 {
 	return event + (laps * part_of(r, NP_EVENT_NODE(event))->period << 2);
 }
 
 /*
- * Nodes [from, to) of a part: all that have events of a stage, and some more;
- * for NP_WITHIN, those of the lap `first`.
+ * A range of nodes [from, to) of a part that contains all events of a stage,
+ * and some others. For NP_WITHIN it covers the lap `first`.
  */
 static void np_laps_range(const struct np_laps *r, size_t part, enum np_stage stage,
 		   uint32_t *from, uint32_t *to)
 {
 	const struct np_iterations_part *p = &r->loop.part[part];
 	uint32_t begin = r->e->g->part[part].first;
-	uint32_t end = np_graph_part_end(r->e->g, part);
+	uint32_t add_program_end = np_graph_part_end(r->e->g, part);
 
-	*from = stage == NP_BEFORE ? begin : end;
-	*to = end;
+	*from = stage == NP_BEFORE ? begin : add_program_end;
+	*to = add_program_end;
 	if (!p->period)
 		return;
 	if (stage == NP_BEFORE)
@@ -117,10 +124,10 @@ static void np_laps_range(const struct np_laps *r, size_t part, enum np_stage st
 		*to = p->first + (r->first + 1) * p->period;
 	}
 	if (stage == NP_AFTER)
-		*from = p->first + (r->end - r->max_lag) * p->period;
+		*from = p->first + (r->add_program_end - r->max_lag) * p->period;
 }
 
-/* Event k of an iteration: of its operation k >> 1. */
+/* Event k of an iteration belongs to its operation k >> 1. */
 static uint32_t event_of(const struct np_laps *r, uint32_t k,
 			 uint32_t iteration)
 {
@@ -130,13 +137,14 @@ static uint32_t event_of(const struct np_laps *r, uint32_t k,
 }
 
 /*
- * How many laps event k of an iteration is behind what it needs, or before
- * it if that is negative.  False if what it needs is not in the loop.
+ * How many laps event k of an iteration is behind an event that it needs;
+ * negative if it is before it. Returns false if the needed event is not in the
+ * loop.
  */
-static bool behind(const struct np_laps *r, uint32_t k, uint32_t iteration,
+static bool laps_behind(const struct np_laps *r, uint32_t k, uint32_t iteration,
 		   uint32_t need, int64_t *laps)
 {
-	struct place on;
+	struct place_event on;
 
 	if (!locate(r, NP_EVENT_NODE(need), &on))
 		return false;
@@ -146,10 +154,11 @@ static bool behind(const struct np_laps *r, uint32_t k, uint32_t iteration,
 }
 
 /*
- * Lags with which no event is of an earlier lap than what it needs; *most:
- * how many laps later it is at most.  False if there are none.
+ * Computes lags with which no event is in an earlier lap than one it needs.
+ * *most: the largest distance in laps between the two. Returns false if there
+ * are no such lags.
  */
-static bool find_lags(struct np_laps *r, int64_t *most)
+static bool compute_lags(struct np_laps *r, int64_t *most)
 {
 	uint32_t middle = r->loop.times / 2, sweeps = 0;
 	bool changed = true;
@@ -166,7 +175,7 @@ static bool find_lags(struct np_laps *r, int64_t *most)
 				continue;
 			for (size_t i = 0; np_event_needs(r->e, event, i, &need,
 							  &cost); i++) {
-				if (!behind(r, k, middle, need, &laps))
+				if (!laps_behind(r, k, middle, need, &laps))
 					return false;
 				if (laps > *most)
 					*most = laps;
@@ -202,8 +211,8 @@ static int list_ops(struct np_laps *r, size_t n_parts)
 	return 0;
 }
 
-/* So many iterations are one. */
-static void group(struct np_iterations *l, size_t n_parts, uint32_t n)
+/* Makes n iterations into one. */
+static void group_iterations(struct np_iterations *l, size_t n_parts, uint32_t n)
 {
 	for (size_t i = 0; i < n_parts; i++) {
 		l->part[i].period *= n;
@@ -213,7 +222,7 @@ static void group(struct np_iterations *l, size_t n_parts, uint32_t n)
 	l->times /= n;
 }
 
-/* Returns -EDOM if there are no such laps. */
+/* Returns -EDOM if the loop cannot be divided into laps. */
 static int find_laps(struct np_laps *r)
 {
 	size_t n_parts = r->e->g->n_parts;
@@ -221,10 +230,10 @@ static int find_laps(struct np_laps *r)
 
 	for (int i = 0; i < GROUPINGS && most > 1; i++) {
 		if (i)
-			group(&r->loop, n_parts, (uint32_t)most);
+			group_iterations(&r->loop, n_parts, (uint32_t)most);
 		if (list_ops(r, n_parts))
 			return -ENOMEM;
-		if (!find_lags(r, &most) || most > r->loop.times)
+		if (!compute_lags(r, &most) || most > r->loop.times)
 			return -EDOM;
 	}
 	r->max_lag = 0;
@@ -234,12 +243,12 @@ static int find_laps(struct np_laps *r)
 	if (most > 1 || r->loop.times < r->max_lag + 2 * MARGIN + MIN_LAPS)
 		return -EDOM;
 	r->first = r->max_lag + MARGIN;
-	r->end = r->loop.times - MARGIN;
-	return 2 * (uint64_t)(r->end - r->first) * r->loop.ops <
+	r->add_program_end = r->loop.times - MARGIN;
+	return 2 * (uint64_t)(r->add_program_end - r->first) * r->loop.ops <
 	       r->e->g->n_nodes ? -EDOM : 0;
 }
 
-static int carry(struct np_laps *r, uint32_t event, bool moves)
+static int add_carried(struct np_laps *r, uint32_t event, bool moves)
 {
 	if (np_array_room(&r->carried, &r->max_carried, r->n_carried + 1,
 			  sizeof(*r->carried)))
@@ -248,7 +257,9 @@ static int carry(struct np_laps *r, uint32_t event, bool moves)
 	return 0;
 }
 
-/* What an event needs of earlier stages, or of the lap before its own. */
+/*
+ * Records what an event needs of earlier stages, or of the lap before its own.
+ */
 static int carry_needs(struct np_laps *r, uint32_t event,
 		       enum np_stage stage)
 {
@@ -262,11 +273,11 @@ static int carry_needs(struct np_laps *r, uint32_t event,
 		enum np_stage from = np_laps_stage(r, need, &lap);
 
 		if (from == NP_BEFORE)
-			rc = carry(r, need, stage == NP_WITHIN);
+			rc = add_carried(r, need, stage == NP_WITHIN);
 		else if (from == NP_WITHIN && stage == NP_AFTER)
-			rc = lap + 1 == r->end ?
-				     carry(r, np_laps_move(r, need, r->first -
-							   r->end), true) :
+			rc = lap + 1 == r->add_program_end ?
+				     add_carried(r, np_laps_move(r, need, r->first -
+							   r->add_program_end), true) :
 				     -EDOM;
 		else if (from > stage)
 			rc = -EDOM;
@@ -283,7 +294,8 @@ static int by_event(const void *a, const void *b)
 	return (x->moves > y->moves) - (x->moves < y->moves);
 }
 
-static void each_once(struct np_laps *r)
+/* Sorts the carried events and removes duplicates. */
+static void remove_duplicates(struct np_laps *r)
 {
 	size_t n = 0;
 
@@ -319,7 +331,7 @@ static int find_carried(struct np_laps *r)
 					rc = carry_needs(r, event, NP_AFTER);
 			}
 	}
-	each_once(r);
+	remove_duplicates(r);
 	return rc;
 }
 
@@ -333,8 +345,8 @@ static void np_laps_free(struct np_laps *r)
 }
 
 /*
- * Laps of a graph, if it has a loop of which they can be made and which is
- * most of the graph; else out->loop.part is NULL.  Free with np_laps_free().
+ * Divides the loop of a graph into laps. out->loop.part is NULL if there is no
+ * such loop, or if it is less than most of the graph. Free with np_laps_free().
  * Returns 0 or -ENOMEM.
  */
 static int np_laps_find(const struct np_events *e, struct np_laps *out)
@@ -352,27 +364,32 @@ static int np_laps_find(const struct np_events *e, struct np_laps *out)
 	return rc == -EDOM ? 0 : rc;
 }
 
-enum { /* of a node, for each of its three events, by shift */
-	DONE = 1, OPEN = 8, /* being looked at: what it waits for is above it */
+enum { /* by node; one bit for each of its three events, by shift */
+	/* being visited: what it waits for is above it on the stack */
+	DONE = 1, OPEN = 8,
 };
 
 struct frame {
 	uint32_t event;
-	uint32_t next; /* what to look at of what it waits for */
+	uint32_t next; /* index of the next event to visit that it waits for */
 };
 
 struct contract {
 	struct np_events e;
 	struct np_chain *chain;
-	struct np_compact *c; /* the present link */
-	uint8_t *state;	      /* of nodes; and who asks for them */
-	struct np_edge *at;   /* of events: a + b x after vertex from */
+	struct np_compact *c; /* current link */
+	/* by node: the bits above, and NP_EVENT_REQUIRED, NP_EVENT_IREQUIRED */
+	uint8_t *state;
+	/* by event: its time is that of vertex from, + a + b x */
+	struct np_edge *at;
 	struct np_edge *arrival;
 	struct frame *stack;
 	size_t depth, max_depth;
-	struct np_edge *in; /* what one event waits for */
+	struct np_edge *in; /* edges of the event that is being closed */
 	size_t n_in, max_in, thin_at;
-	/* If there is a loop: the present stage, and what earlier ones give */
+	/*
+	 * With a loop: the current stage, and what earlier stages give to it.
+	 */
 	struct np_laps r;
 	enum np_stage stage;
 	uint32_t *given; /* events; given[i] is vertex i + 2 */
@@ -386,7 +403,7 @@ static struct np_edge *at(const struct contract *k, uint32_t event)
 					   &k->at[2 * node + which];
 }
 
-/* An edge has room for 31 bits of b: longer ones go by way of vertices. */
+/* An edge has 31 bits for b. Longer edges are split by extra vertices. */
 static int add_in(struct contract *k, const struct np_edge *from, double a,
 		  uint64_t b)
 {
@@ -403,7 +420,9 @@ static int add_in(struct contract *k, const struct np_edge *from, double a,
 		edge = (struct np_edge){ 0, (uint32_t)k->c->n - 1, 0 };
 	}
 	edge.b = (int32_t)b;
-	/* Most events wait for a few: what is asked here is asked often. */
+	/*
+	 * This runs for every edge, so the capacity is checked before the call.
+	 */
 	if (k->n_in == k->max_in &&
 	    np_array_room(&k->in, &k->max_in, k->n_in + 1, sizeof(*k->in)))
 		return -ENOMEM;
@@ -411,8 +430,10 @@ static int add_in(struct contract *k, const struct np_edge *from, double a,
 	return 0;
 }
 
-/* A distance from a vertex if that is all that it is, else a new vertex. */
-static int place(struct contract *k, struct np_edge *out)
+/*
+ * Turns k->in into a distance from one vertex if possible, else into a vertex.
+ */
+static int place_event(struct contract *k, struct np_edge *out)
 {
 	int rc;
 
@@ -421,7 +442,7 @@ static int place(struct contract *k, struct np_edge *out)
 		*out = k->in[0];
 		return 0;
 	}
-	if (!k->n_in) { /* it waits for nothing: the beginning */
+	if (!k->n_in) { /* it waits for nothing: it is at the beginning */
 		*out = (struct np_edge){ 0, 0, 0 };
 		return 0;
 	}
@@ -430,6 +451,7 @@ static int place(struct contract *k, struct np_edge *out)
 	return rc;
 }
 
+/* Places an event, once all that it waits for is placed. */
 static int close_event(struct contract *k, uint32_t event)
 {
 	struct np_cost cost;
@@ -443,7 +465,7 @@ static int close_event(struct contract *k, uint32_t event)
 		if (rc)
 			return rc;
 	}
-	return place(k, at(k, event));
+	return place_event(k, at(k, event));
 }
 
 static int open_event(struct contract *k, uint32_t event)
@@ -456,7 +478,7 @@ static int open_event(struct contract *k, uint32_t event)
 	return 0;
 }
 
-/* The events from need to the top of the stack wait for each other. */
+/* Records the events from need to the top of the stack, which form a cycle. */
 static int deadlock(struct contract *k, uint32_t need)
 {
 	struct np_cycle cycle = { .n = 0 };
@@ -480,7 +502,7 @@ static int deadlock(struct contract *k, uint32_t need)
 	return -EDEADLK;
 }
 
-/* Is this event of the present stage? */
+/* Whether an event belongs to the current stage. */
 static bool here(const struct contract *k, uint32_t event)
 {
 	uint32_t lap = 0;
@@ -490,6 +512,7 @@ static bool here(const struct contract *k, uint32_t event)
 		(k->stage != NP_WITHIN || lap == k->r.first));
 }
 
+/* Whether an event was given to this stage by an earlier one. */
 static bool given(const struct contract *k, uint32_t event)
 {
 	uint32_t from;
@@ -546,7 +569,10 @@ static void mark_required(struct contract *k)
 						    NP_EVENT_REQUIRED;
 }
 
-/* The ends of all nodes, of the present stage if there are some. */
+/*
+ * Calls look() for the end of each node, in the current stage if there is a
+ * loop.
+ */
 static int each_end(struct contract *k,
 		    int (*look)(struct contract *k, uint32_t node,
 				uint32_t event, struct np_cost after))
@@ -577,13 +603,13 @@ static int visit_end(struct contract *k, uint32_t node, uint32_t event,
 	return visit(k, event);
 }
 
-/* Of those that nobody waits for. */
+/* Adds the end of a node if no other operation waits for it. */
 static int add_end(struct contract *k, uint32_t node, uint32_t event,
 		   struct np_cost after)
 {
 	int rc;
 
-	/* An eager send is over before its receive is. */
+	/* An eager send ends before its receive does. */
 	if ((k->state[node] & NP_EVENT_REQUIRED) ||
 	    (k->e.g->node[node].kind == NP_OP_SEND &&
 	     !np_event_exists(&k->e, node << 2 | NP_EVENT_THEN)))
@@ -596,8 +622,8 @@ static int add_end(struct contract *k, uint32_t node, uint32_t event,
 	return rc;
 }
 
-/* The end of the program as far as it is known, after what was before. */
-static int end(struct contract *k)
+/* Adds the end of the program as far as this stage knows it. */
+static int add_program_end(struct contract *k)
 {
 	int rc = 0;
 
@@ -611,19 +637,21 @@ static int end(struct contract *k)
 	return rc ? rc : np_compact_add(k->c, k->in, k->n_in);
 }
 
-/* A carried event as the present stage is given it, or as it hands it on. */
+/* A carried event as the current stage receives it, or as it passes it on. */
 static uint32_t carried(const struct contract *k, size_t i, bool handed_on)
 {
 	const struct np_carried *c = &k->r.carried[i];
-	uint32_t laps = k->stage == NP_AFTER ? k->r.end - k->r.first : 0;
+	uint32_t laps = k->stage == NP_AFTER ? k->r.add_program_end - k->r.first : 0;
 
 	if (handed_on && k->stage == NP_WITHIN)
 		laps = 1;
 	return c->moves ? np_laps_move(&k->r, c->event, laps) : c->event;
 }
 
-/* Vertex 1 is the end of all that was before, then comes what is carried. */
-static int take_over(struct contract *k)
+/*
+ * Vertex 1 is the end of everything before this stage; then the carried events.
+ */
+static int receive_carried(struct contract *k)
 {
 	int rc = np_compact_add(k->c, NULL, 0);
 
@@ -635,7 +663,10 @@ static int take_over(struct contract *k)
 		if (!i)
 			continue;
 		event = k->given[i - 1] = carried(k, i - 1, false);
-		/* Who moves and who stays may be the same at first. */
+		/*
+		 * A moving and a fixed event may be the same one in the first
+		 * lap.
+		 */
 		if (k->stage == NP_WITHIN && !k->r.carried[i - 1].moves)
 			continue;
 		*at(k, event) = (struct np_edge){ 0, (uint32_t)i + 1, 0 };
@@ -645,8 +676,11 @@ static int take_over(struct contract *k)
 	return rc;
 }
 
-/* What is carried gets a vertex of its own; what only passes by has one. */
-static int hand_on(struct contract *k)
+/*
+ * Gives each carried event a vertex. One that only passes through has one
+ * already.
+ */
+static int pass_on(struct contract *k)
 {
 	int rc = 0;
 
@@ -673,21 +707,21 @@ static int contract_stage(struct contract *k)
 	if (k->stage != NP_BEFORE)
 		rc = np_compact_state(k->c, k->r.n_carried + 1);
 	if (!rc)
-		rc = take_over(k);
+		rc = receive_carried(k);
 	if (!rc && k->stage == NP_BEFORE && k->r.loop.part)
 		rc = np_compact_state(k->c, k->r.n_carried + 1);
 	if (!rc)
 		rc = each_end(k, visit_end);
 	if (!rc && k->stage != NP_AFTER)
-		rc = hand_on(k);
+		rc = pass_on(k);
 	if (!rc)
-		rc = end(k);
+		rc = add_program_end(k);
 	if (!rc && k->c->n_state)
 		k->c->out[0] = (uint32_t)k->c->n - 1;
 	return rc;
 }
 
-/* -EAGAIN: not all is in the loop's laps as it has to be. */
+/* Returns -EAGAIN if some dependency does not fit the division into laps. */
 static int contract_loop(struct contract *k)
 {
 	int rc = 0;
@@ -699,7 +733,7 @@ static int contract_loop(struct contract *k)
 		k->stage = (enum np_stage)stage;
 		rc = contract_stage(k);
 	}
-	k->chain->times = k->r.end - k->r.first;
+	k->chain->times = k->r.add_program_end - k->r.first;
 	return rc;
 }
 
@@ -724,7 +758,7 @@ static int contract(struct contract *k)
 	return rc ? rc : contract_stage(k);
 }
 
-static int say(const struct contract *k, int rc, struct np_err *err)
+static int contract_error(const struct contract *k, int rc, struct np_err *err)
 {
 	const struct np_graph *g = k->e.g;
 	const struct np_cycle *cycle = k->e.opt->cycle;
@@ -781,8 +815,12 @@ int np_contract(const struct np_graph *g, const struct np_tolerance_opt *opt,
 	if (opt->one_cpu || opt->one_link)
 		rc = np_orders_make(&k.e, np_loggps_value(&own.net, own.x),
 				    NULL, NULL);
-	if (!rc || rc == -EDEADLK) /* whose circle is found without turns */
+	/*
+	 * -EDEADLK: contraction without resource orders finds the cycle and
+	 * names it
+	 */
+	if (!rc || rc == -EDEADLK)
 		rc = run(&k);
 	np_orders_free(&k.e.orders);
-	return say(&k, rc, err);
+	return contract_error(&k, rc, err);
 }

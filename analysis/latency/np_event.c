@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* How often a parameter is paid: in x if it is the one that is let go. */
+/*
+ * Cost of paying a parameter several times: in terms of x if it is the
+ * variable.
+ */
 static struct np_cost pay(const struct np_events *e, enum np_loggps_param p,
 			  uint64_t times)
 {
@@ -19,7 +22,10 @@ static struct np_cost sum(struct np_cost c, struct np_cost d)
 	return (struct np_cost){ c.a + d.a, c.b + d.b };
 }
 
-/* Is x the latency of another pair of ranks than this message's? */
+/*
+ * Whether x is the latency of one pair of ranks, and this message is of
+ * another.
+ */
 static bool is_apart(const struct np_events *e, uint32_t from, uint32_t to)
 {
 	const struct np_pair *pair = e->opt->pair;
@@ -47,6 +53,7 @@ struct np_cost np_event_way(const struct np_events *e, uint32_t send)
 	return sum(c, pay(e, NP_LOGGPS_o, 1));
 }
 
+/* Transmission time of the bytes of a message. */
 struct np_cost np_event_bytes(const struct np_events *e, uint32_t send)
 {
 	uint64_t n = np_graph_size(e->g, send);
@@ -59,7 +66,7 @@ bool np_event_rendezvous(const struct np_events *e, uint32_t node)
 	return np_graph_size(e->g, node) > e->opt->net.S;
 }
 
-/* A receive takes its processor from when its message is taken in. */
+/* The event from which a node occupies its processor. */
 static uint32_t busy_from(const struct np_events *e, uint32_t node)
 {
 	return node << 2 | (e->g->node[node].kind == NP_OP_RECV ?
@@ -113,6 +120,7 @@ uint32_t np_event_end(const struct np_events *e, uint32_t node,
 	return node << 2 | NP_EVENT_BEGIN;
 }
 
+/* The i-th dependency of a node. */
 static bool dependency(const struct np_events *e, uint32_t node, size_t i,
 		       uint32_t *need, struct np_cost *cost)
 {
@@ -131,7 +139,7 @@ static bool dependency(const struct np_events *e, uint32_t node, size_t i,
 	return true;
 }
 
-/* The i-th of those that have what a node needs before it. */
+/* The i-th node that uses a resource of this node directly before it. */
 static bool turn(const struct np_events *e, uint32_t node, size_t i,
 		 uint32_t *need, struct np_cost *cost)
 {
@@ -153,7 +161,7 @@ static bool turn(const struct np_events *e, uint32_t node, size_t i,
 	return true;
 }
 
-/* When a message begins to be taken in. */
+/* What the arrival of a message waits for. */
 static bool arrival(const struct np_events *e, uint32_t recv, size_t i,
 		    uint32_t *need, struct np_cost *cost)
 {
@@ -171,7 +179,7 @@ static bool has_orders(const struct np_events *e)
 	return e->orders.cpu || e->orders.link;
 }
 
-/* What is done at the other side, for the start of one or the end of one. */
+/* What a completion event waits for at the other end of the message. */
 static void other_side(const struct np_events *e, uint32_t node,
 		       uint32_t *need, struct np_cost *cost)
 {
@@ -210,6 +218,7 @@ bool np_event_needs(const struct np_events *e, uint32_t event, size_t i,
 	uint32_t node = NP_EVENT_NODE(event), which = NP_EVENT_WHICH(event);
 	const struct np_graph_node *n = &e->g->node[node];
 	bool recv = n->kind == NP_OP_RECV;
+	/* Without an event for its post, a receive waits for its dependencies. */
 	bool inline_post = !(e->asked[node] & NP_EVENT_IREQUIRED);
 	size_t deps = np_graph_deps_end(e->g, node) - n->first;
 

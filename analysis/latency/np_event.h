@@ -1,11 +1,13 @@
 /*
- * Events of operations, and what each waits for: for np_event.c and
- * np_contract.c.
+ * Events of operations, what each event waits for, and the order in which
+ * operations use processors, adapters and links.
  *
- * A calc has its start; a send its start, and its end if it waits for its
- * receiver (rendezvous); a receive that it is posted, and its start; and where
- * there is one of something for all, that its message begins to be taken in
- * (its start is its end then, if there is one processor).
+ * A calc has one event, its start. A send has its start and, if it waits for
+ * its receiver (rendezvous), its completion. A receive is posted
+ * (NP_EVENT_BEGIN), and completes its wait when it is posted and its message is
+ * there (NP_EVENT_COMPLETE). Where resources are exclusive, a receive also has
+ * NP_EVENT_ARRIVAL: the moment when the processor or link begins to take the
+ * message in.
  */
 #ifndef NP_EVENT_H
 #define NP_EVENT_H
@@ -14,7 +16,7 @@
 #include "np_graph_impl.h"
 #include "np_tolerance.h"
 
-/* An event is node << 2 | which. */
+/* An event is the number node << 2 | which. */
 enum { NP_EVENT_BEGIN, NP_EVENT_THEN, NP_EVENT_ARRIVAL };
 
 #define NP_EVENT_NODE(event) ((event) >> 2)
@@ -22,75 +24,85 @@ enum { NP_EVENT_BEGIN, NP_EVENT_THEN, NP_EVENT_ARRIVAL };
 
 struct np_cost {
 	double a;
-	uint64_t b; /* a + b x */
+	uint64_t b; /* the cost is a + b x */
 };
 
-/* Of a node: the one that uses a resource before it, or NP_GRAPH_NONE. */
+/*
+ * By node: the node that uses a resource directly before it, or NP_GRAPH_NONE.
+ */
 struct np_orders {
-	uint32_t *cpu, *nic; /* NULL: as many as are needed */
-	uint32_t *link;	     /* of receives; NULL: each has its own */
+	uint32_t *cpu, *nic; /* NULL: not exclusive */
+	uint32_t *link;	     /* by receive; NULL: not exclusive */
 };
 
-/* Of a node: somebody requires it, somebody irequires it. */
+/* By node: some operation requires it, or irequires it. */
 enum { NP_EVENT_REQUIRED = 64, NP_EVENT_IREQUIRED = 128 };
 
 struct np_events {
 	const struct np_graph *g;
 	const struct np_tolerance_opt *opt;
-	const uint8_t *asked; /* of nodes: these bits; others are no matter */
+	/* by node: the bits above; other bits are ignored */
+	const uint8_t *asked;
 	struct np_orders orders;
 };
 
 /*
- * Is there such an event?  That a receive is posted is one only if somebody
- * asks for it: else its start waits for what the post would wait for.
+ * Whether an event exists. The post of a receive is an event only if some
+ * operation irequires it; otherwise the completion waits directly for what the
+ * post would wait for.
  */
 bool np_event_exists(const struct np_events *e, uint32_t event);
 
-/* The event after which a node is over, and how long after. */
+/*
+ * The event after which a node has ended, and the time from there to its end.
+ */
 uint32_t np_event_end(const struct np_events *e, uint32_t node,
 		      struct np_cost *after);
 
 /*
- * What an event waits for, the i-th of it, and what lies between the two.
- * Returns false if there are no more.
+ * The i-th event that an event waits for, and the time between the two. Returns
+ * false if there are no more.
  */
 bool np_event_needs(const struct np_events *e, uint32_t event, size_t i,
 		    uint32_t *need, struct np_cost *cost);
 
-/* From the start of a send until its first byte is at its receiver. */
+/* Time from the start of a send until its first byte reaches the receiver. */
 struct np_cost np_event_way(const struct np_events *e, uint32_t send);
 
-/* The time that the bytes of a message take. */
 struct np_cost np_event_bytes(const struct np_events *e, uint32_t send);
 
-/* How long a node takes its processor, where there is one for all. */
+/*
+ * Time for which a node occupies its processor, where processors are exclusive.
+ */
 struct np_cost np_event_busy(const struct np_events *e, uint32_t node);
 
-/* From when the message of a receive is taken in until it is there. */
+/* Time from the arrival of a message until it is completely received. */
 struct np_cost np_event_taken(const struct np_events *e, uint32_t recv);
 
-/* From when a receive is posted and its message is there until its end. */
+/* Time from the completion event of a receive to its end. */
 struct np_cost np_event_over(const struct np_events *e);
 
-/* How long an adapter or a link is taken by a message. */
+/* Time for which a message occupies an adapter or a link. */
 struct np_cost np_event_apart(const struct np_events *e, uint32_t send);
 
-/* Is it over only when its receive is? */
+/* Whether a send ends only when its receive does (rendezvous protocol). */
 bool np_event_rendezvous(const struct np_events *e, uint32_t send);
 
-/* When events of nodes are; what a node does not have is not set. */
+/*
+ * Times of events in ns, by node; undefined for events that a node does not
+ * have.
+ */
 struct np_event_times {
 	double *begin, *then, *arrival;
-	uint32_t last; /* node that ends last */
+	uint32_t last; /* the node that ends last */
 	double end_ns;
 };
 
 /*
- * np_order.c: who comes after whom, by a simulation at x, and when all is
- * (times may be NULL; free them with np_event_times_free()).  detours: of
- * processors; or NULL.  Returns 0, -EDEADLK (operations wait for each other;
- * there are no orders then), -ENOMEM.
+ * np_order.c: simulates the program at x and records the order in which nodes
+ * use each resource, and the times of all events (times may be NULL; free with
+ * np_event_times_free()). detours: of the processors; or NULL. Returns 0,
+ * -EDEADLK (operations wait for each other; then no orders are set) or -ENOMEM.
  */
 int np_orders_make(struct np_events *e, double x,
 		   const struct np_detours *detours,

@@ -8,29 +8,31 @@
 #include "np_graph_impl.h"
 
 /*
- * Which send meets which receive.
+ * Matching of sends and receives.
  *
- * For one receiver after another: its sends are found by a counting sort on
- * the receiver, and wait in a queue for each channel (sender, tag, context).
- * While a send waits, its peer is the next of its queue.
+ * Receivers are processed one after the other. The sends to a receiver are
+ * found by a counting sort over receivers and wait in one queue per channel
+ * (sender, tag, context). While a send waits, its member peer links to the next
+ * send of its queue.
  *
- * Receives from any rank or with any tag: channels that one such receive may
- * take from are a class: one sender with any tag, one tag of any sender, or
- * all.  A class is a heap of its channels by how early the next send of the
- * channel is in its sender's operations.  A channel moves on when others take
- * from it; the heap learns of that only when the channel comes to its top (it
- * can only have become later).
+ * For receives from any rank or with any tag, the channels that such a receive
+ * may take from form a class: one sender with any tag, one tag from any sender,
+ * or everything. A class is a heap of its channels, ordered by the position of
+ * the next send of the channel among its sender's operations. When a receive
+ * outside the class takes from a channel, the channel's key becomes outdated.
+ * The heap corrects it only when the channel reaches its top, which is
+ * sufficient because keys only grow.
  */
 
-#define KINDS 3 /* classes that a channel is in */
+#define KINDS 3 /* number of classes that a channel belongs to */
 
-/* Sends of one sender with one tag, or a class of such channels. */
+/* The queue of one sender, tag and context, or a class of such queues. */
 struct channel {
 	uint32_t peer, tag;
 	uint32_t context : 31, used : 1;
-	uint32_t head, tail; /* of its sends */
+	uint32_t head, tail; /* first and last send of the queue */
 	uint32_t surplus;    /* sends that no receive without NP_ANY needs */
-	uint32_t root;	     /* of a class: the heap of its channels */
+	uint32_t root;	     /* for a class: root of the heap of its channels */
 };
 
 struct item { /* a channel in one class: a node of a skew heap */
@@ -39,14 +41,15 @@ struct item { /* a channel in one class: a node of a skew heap */
 
 struct match {
 	struct np_graph *g;
-	uint32_t *send;	  /* all sends, by receiver */
-	uint32_t *behind; /* of a receiver: where its sends end */
-	struct channel *channel; /* a hash table */
+	uint32_t *send;	  /* all sends, sorted by receiver */
+	uint32_t *end_of; /* by receiver: index after its last send */
+	struct channel *channel; /* hash table */
 	size_t size, n_channels;
-	struct item *item; /* KINDS of each place of the table; or NULL */
-	uint32_t rank;	   /* the receiver */
+	struct item *item; /* KINDS for each slot of the table; or NULL */
+	uint32_t rank;	   /* current receiver */
 	size_t n_unmatched;
-	uint32_t unmatched, receiver; /* the first such operation */
+	/* first unmatched operation and its receiver */
+	uint32_t first_unmatched, receiver;
 };
 
 static size_t hash(uint32_t peer, uint32_t tag, uint32_t context)
@@ -57,7 +60,7 @@ static size_t hash(uint32_t peer, uint32_t tag, uint32_t context)
 	return (size_t)(h >> 32);
 }
 
-/* The channel, or a place for it that is not used. */
+/* Finds the slot of a channel, or the free slot where it belongs. */
 static struct channel *find_channel(const struct match *m, uint32_t peer,
 				    uint32_t tag, uint32_t context)
 {
@@ -72,8 +75,8 @@ static struct channel *find_channel(const struct match *m, uint32_t peer,
 	}
 }
 
-/* Room for n channels; they may move. */
-static int make_room(struct match *m, size_t n)
+/* Makes room for n channels. Existing ones may move. */
+static int reserve_channels(struct match *m, size_t n)
 {
 	struct match more = { .size = 16 };
 
@@ -96,7 +99,7 @@ static int make_room(struct match *m, size_t n)
 	return 0;
 }
 
-/* The channel, made if there is none; there must be room. */
+/* Finds or makes a channel. The caller has made room for it. */
 static struct channel *make_channel(struct match *m, uint32_t peer,
 				    uint32_t tag, uint32_t context)
 {
@@ -113,8 +116,8 @@ static struct channel *make_channel(struct match *m, uint32_t peer,
 	return c;
 }
 
-/* The first send of a channel that has one meets recv. */
-static void meet(struct match *m, struct channel *c, uint32_t recv)
+/* Matches the first send of a non-empty channel with recv. */
+static void match_first(struct match *m, struct channel *c, uint32_t recv)
 {
 	struct np_graph_node *node = m->g->node;
 	uint32_t send = c->head;
@@ -124,10 +127,11 @@ static void meet(struct match *m, struct channel *c, uint32_t recv)
 	node[recv].peer = send;
 }
 
-static void meets_none(struct match *m, uint32_t node)
+/* Counts an operation without a match, and remembers the first. */
+static void add_unmatched(struct match *m, uint32_t node)
 {
-	if (!m->n_unmatched++ || node < m->unmatched) {
-		m->unmatched = node;
+	if (!m->n_unmatched++ || node < m->first_unmatched) {
+		m->first_unmatched = node;
 		m->receiver = m->rank;
 	}
 }
@@ -137,12 +141,13 @@ static bool is_any(const struct np_graph_node *recv)
 	return recv->peer == NP_ANY || recv->tag == NP_ANY;
 }
 
+/* Appends a send to the queue of its channel. */
 static int enqueue(struct match *m, uint32_t send, uint32_t from)
 {
 	struct np_graph_node *node = m->g->node;
 	struct channel *c;
 
-	if (make_room(m, m->n_channels + 1))
+	if (reserve_channels(m, m->n_channels + 1))
 		return -ENOMEM;
 	c = make_channel(m, from, node[send].tag, node[send].context);
 	node[send].peer = NP_GRAPH_NONE;
@@ -155,6 +160,7 @@ static int enqueue(struct match *m, uint32_t send, uint32_t from)
 	return 0;
 }
 
+/* Position of the next send of a channel among its sender's operations. */
 static uint32_t key_of(const struct match *m, const struct channel *c)
 {
 	return c->head - np_graph_part_of(m->g, c->head)->first;
@@ -170,7 +176,7 @@ static bool before(const struct match *m, uint32_t a, uint32_t b)
 	return x->peer != y->peer ? x->peer < y->peer : x->tag < y->tag;
 }
 
-/* Two skew heaps become one; amortised logarithmic, without recursion. */
+/* Merges two skew heaps: amortised logarithmic time, no recursion. */
 static uint32_t merge(struct match *m, uint32_t a, uint32_t b)
 {
 	uint32_t root = NP_GRAPH_NONE, *at = &root;
@@ -200,10 +206,13 @@ static void add(struct match *m, struct channel *class, uint32_t item)
 	class->root = merge(m, class->root, item);
 }
 
-/* Classes stand in the table, too; only channels have sends. */
-static int fill(struct match *m)
+/*
+ * Fills the class heaps. Classes are in the table too; only channels have
+ * sends.
+ */
+static int fill_classes(struct match *m)
 {
-	if (make_room(m, (KINDS + 1) * m->n_channels))
+	if (reserve_channels(m, (KINDS + 1) * m->n_channels))
 		return -ENOMEM;
 	m->item = malloc(KINDS * m->size * sizeof(*m->item));
 	if (!m->item)
@@ -223,8 +232,8 @@ static int fill(struct match *m)
 	return 0;
 }
 
-/* What receives without NP_ANY will take is not for the others. */
-static void reserve(struct match *m, uint32_t first, uint32_t end)
+/* Keeps the sends that receives without NP_ANY need from all other receives. */
+static void reserve_sends(struct match *m, uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++) {
 		const struct np_graph_node *r = &m->g->node[i];
@@ -238,8 +247,8 @@ static void reserve(struct match *m, uint32_t first, uint32_t end)
 	}
 }
 
-/* The channel with the earliest send of a class, or NULL. */
-static struct channel *take(struct match *m, struct channel *class)
+/* The channel of a class with the earliest send, or NULL. */
+static struct channel *earliest_channel(struct match *m, struct channel *class)
 {
 	while (class->used && class->root != NP_GRAPH_NONE) {
 		uint32_t top = class->root;
@@ -258,8 +267,8 @@ static struct channel *take(struct match *m, struct channel *class)
 	return NULL;
 }
 
-/* The receives among these nodes, in their order. */
-static void meet_all(struct match *m, uint32_t first, uint32_t end)
+/* Matches the receives among these nodes in their order. */
+static void match_receives(struct match *m, uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++) {
 		const struct np_graph_node *r = &m->g->node[i];
@@ -269,36 +278,37 @@ static void meet_all(struct match *m, uint32_t first, uint32_t end)
 			continue;
 		c = find_channel(m, r->peer, r->tag, r->context);
 		if (is_any(r)) {
-			c = take(m, c);
+			c = earliest_channel(m, c);
 			if (c)
 				c->surplus--;
 		} else if (!c->used || c->head == NP_GRAPH_NONE) {
 			c = NULL;
 		}
 		if (c)
-			meet(m, c, i);
+			match_first(m, c, i);
 		else
-			meets_none(m, i);
+			add_unmatched(m, i);
 	}
 }
 
-static void left_over(struct match *m)
+/* Counts the sends that no receive took. */
+static void add_left_sends(struct match *m)
 {
 	for (size_t i = 0; i < m->size; i++) {
 		const struct channel *c = &m->channel[i];
 
 		for (uint32_t s = c->used ? c->head : NP_GRAPH_NONE;
 		     s != NP_GRAPH_NONE; s = m->g->node[s].peer)
-			meets_none(m, s);
+			add_unmatched(m, s);
 	}
 }
 
-/* All sends to m->rank, from their senders. */
+/* Matches all sends to m->rank with the receives of that rank. */
 static int match_rank(struct match *m)
 {
 	const struct np_graph *g = m->g;
-	size_t n = m->behind[m->rank] - (m->rank ? m->behind[m->rank - 1] : 0);
-	const uint32_t *send = m->send + m->behind[m->rank] - n;
+	size_t n = m->end_of[m->rank] - (m->rank ? m->end_of[m->rank - 1] : 0);
+	const uint32_t *send = m->send + m->end_of[m->rank] - n;
 	uint32_t part = g->part_of[m->rank], first, end;
 	const struct np_graph_part *from = NULL;
 	bool any = false;
@@ -309,12 +319,12 @@ static int match_rank(struct match *m)
 		any |= g->node[i].kind == NP_OP_RECV && is_any(&g->node[i]);
 	if (end == first && !n)
 		return 0;
-	free(m->channel); /* small again: that of the last one may be large */
+	free(m->channel); /* start small: the previous table may be large */
 	free(m->item);
 	m->channel = NULL;
 	m->item = NULL;
 	m->size = m->n_channels = 0;
-	if (make_room(m, 1))
+	if (reserve_channels(m, 1))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		if (!from || send[i] >= np_graph_part_end(g,
@@ -324,48 +334,48 @@ static int match_rank(struct match *m)
 			return -ENOMEM;
 	}
 	if (any) {
-		reserve(m, first, end);
-		if (fill(m))
+		reserve_sends(m, first, end);
+		if (fill_classes(m))
 			return -ENOMEM;
 	}
-	meet_all(m, first, end);
-	left_over(m);
+	match_receives(m, first, end);
+	add_left_sends(m);
 	return 0;
 }
 
-/* Sends by receiver, each receiver's in the order of the graph. */
+/* Sorts sends by receiver; those of one receiver stay in graph order. */
 static int sort_sends(struct match *m)
 {
 	struct np_graph *g = m->g;
 	uint32_t sum = 0;
 
-	m->behind = calloc(g->n_ranks, sizeof(*m->behind));
+	m->end_of = calloc(g->n_ranks, sizeof(*m->end_of));
 	m->send = malloc((g->n_messages + 1) * sizeof(*m->send));
-	if (!m->behind || !m->send)
+	if (!m->end_of || !m->send)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->n_nodes; i++)
 		if (g->node[i].kind == NP_OP_SEND)
-			m->behind[g->node[i].peer]++;
+			m->end_of[g->node[i].peer]++;
 	for (size_t i = 0; i < g->n_ranks; i++) {
-		uint32_t n = m->behind[i];
+		uint32_t n = m->end_of[i];
 
-		m->behind[i] = sum;
+		m->end_of[i] = sum;
 		sum += n;
 	}
 	for (size_t i = 0; i < g->n_nodes; i++)
 		if (g->node[i].kind == NP_OP_SEND)
-			m->send[m->behind[g->node[i].peer]++] = (uint32_t)i;
+			m->send[m->end_of[g->node[i].peer]++] = (uint32_t)i;
 	return 0;
 }
 
-static int say_unmatched(struct match *m, struct np_err *err)
+static int unmatched_error(struct match *m, struct np_err *err)
 {
-	struct np_graph_node *n = &m->g->node[m->unmatched];
+	struct np_graph_node *n = &m->g->node[m->first_unmatched];
 	char buf[NP_ERR_LEN];
 
 	if (n->kind == NP_OP_SEND)
 		n->peer = m->receiver;
-	np_graph_say(m->g, m->unmatched, buf, sizeof(buf));
+	np_graph_say(m->g, m->first_unmatched, buf, sizeof(buf));
 	if (m->n_unmatched == 1)
 		return np_errf(err, -EINVAL, "%s meets no %s", buf,
 			       n->kind == NP_OP_SEND ? "receive" : "send");
@@ -374,7 +384,7 @@ static int say_unmatched(struct match *m, struct np_err *err)
 		       "send", m->n_unmatched - 1);
 }
 
-/* Let sends and receives find each other. */
+/* Matches all sends and receives. */
 static int np_graph_match(struct np_graph *g, struct np_err *err)
 {
 	struct match m = { .g = g };
@@ -382,14 +392,14 @@ static int np_graph_match(struct np_graph *g, struct np_err *err)
 
 	for (; !rc && m.rank < g->n_ranks; m.rank++)
 		rc = match_rank(&m);
-	free(m.behind);
+	free(m.end_of);
 	free(m.send);
 	free(m.channel);
 	free(m.item);
 	if (rc)
 		return np_errf(err, rc, "%s: no memory to match %zu messages",
 			       g->name, g->n_messages);
-	return m.n_unmatched ? say_unmatched(&m, err) : 0;
+	return m.n_unmatched ? unmatched_error(&m, err) : 0;
 }
 
 static int no_memory(const struct np_graph *g, struct np_err *err)
@@ -438,8 +448,8 @@ void np_graph_free(struct np_graph *g)
 	free(g);
 }
 
-/* Dependencies of the last rank get their place behind those before. */
-static int end_rank(struct np_graph *g, struct np_err *err)
+/* Appends the dependencies of the current rank to those of earlier ranks. */
+static int flush_dependencies(struct np_graph *g, struct np_err *err)
 {
 	struct np_graph_node *node;
 	size_t first, n, at = g->n_deps;
@@ -459,7 +469,8 @@ static int end_rank(struct np_graph *g, struct np_err *err)
 		node[i].first = 0;
 	for (size_t i = 0; i < g->n_pending; i++)
 		node[g->pending[i] >> 32].first++;
-	for (size_t i = 0; i < n; i++) { /* to where the next one begins */
+	/* end of its dependencies, lowered again below */
+	for (size_t i = 0; i < n; i++) {
 		at += node[i].first;
 		node[i].first = (uint32_t)at;
 	}
@@ -475,7 +486,7 @@ int np_graph_rank(struct np_graph *g, uint32_t rank, const char *file,
 		  struct np_err *err)
 {
 	struct np_graph_part *p;
-	int rc = end_rank(g, err);
+	int rc = flush_dependencies(g, err);
 
 	if (rc)
 		return rc;
@@ -499,7 +510,7 @@ int np_graph_rank(struct np_graph *g, uint32_t rank, const char *file,
 	return 0;
 }
 
-/* "FILE:LINE: rank R" where the next operation would stand. */
+/* Error message for the operation that would be added next. */
 static int refuse(const struct np_graph *g, const struct np_graph_op *op, int rc,
 		  const char *what, uint64_t value, uint64_t most,
 		  struct np_err *err)
@@ -582,7 +593,7 @@ int np_graph_add(struct np_graph *g, const struct np_graph_op *op, uint32_t *ind
 	return 0;
 }
 
-/* There are fewer numbers than operations: NP_ANY is none of them. */
+/* There are fewer numbers than operations, so none of them equals NP_ANY. */
 int np_graph_tag(struct np_graph *g, uint64_t of_file, uint32_t *tag,
 		 struct np_err *err)
 {
@@ -623,7 +634,7 @@ int np_graph_depend(struct np_graph *g, uint32_t x, uint32_t y,
 
 int np_graph_finish(struct np_graph *g, struct np_err *err)
 {
-	int rc = end_rank(g, err);
+	int rc = flush_dependencies(g, err);
 
 	if (rc)
 		return rc;

@@ -1,10 +1,10 @@
-/* What a graph holds. */
+/* ---- Queries ---- */
 #include <stdio.h>
 #include <string.h>
 
 #include "np_graph_impl.h"
 
-#define NAME_MAX_SAID 96 /* bytes of a file's name, from its end */
+#define NAME_MAX_SAID 96 /* bytes shown of a file name, from its end */
 
 uint32_t np_graph_ranks(const struct np_graph *g)
 {
@@ -33,7 +33,8 @@ const struct np_graph_part *np_graph_part_of(const struct np_graph *g,
 {
 	size_t low = 0, high = g->n_parts;
 
-	while (high - low > 1) { /* the last part that begins at or before */
+	/* binary search for the last part that begins at or before node */
+	while (high - low > 1) {
 		size_t mid = (low + high) / 2;
 
 		if (g->part[mid].first <= node)
@@ -73,11 +74,11 @@ void np_graph_op(const struct np_graph *g, uint32_t rank, uint32_t i,
 
 uint64_t np_graph_tag_of_file(const struct np_graph *g, uint32_t tag)
 {
-	size_t number = tag - (size_t)NP_GRAPH_LARGE_TAG;
+	size_t rank_or_tag = tag - (size_t)NP_GRAPH_LARGE_TAG;
 	uint64_t of_file = tag;
 
-	if (tag >= NP_GRAPH_LARGE_TAG && number < g->tags.n)
-		memcpy(&of_file, g->tags.bytes + sizeof(of_file) * number,
+	if (tag >= NP_GRAPH_LARGE_TAG && rank_or_tag < g->tags.n)
+		memcpy(&of_file, g->tags.bytes + sizeof(of_file) * rank_or_tag,
 		       sizeof(of_file));
 	return of_file;
 }
@@ -105,8 +106,8 @@ void np_graph_met(const struct np_graph *g, uint32_t rank, uint32_t i,
 	*peer_i = met - p->first;
 }
 
-/* A rank or a tag, which may be any. */
-static const char *number(bool any, uint64_t n, char buf[24])
+/* A rank or tag as text; it may be "any". */
+static const char *rank_or_tag(bool any, uint64_t n, char buf[24])
 {
 	if (any)
 		return "any";
@@ -139,8 +140,8 @@ const char *np_graph_say(const struct np_graph *g, uint32_t node, char *buf,
 			 op.kind == NP_OP_SEND ? "send" : "receive",
 			 (unsigned long long)op.size,
 			 op.kind == NP_OP_SEND ? "to" : "from",
-			 number(op.peer == NP_ANY, op.peer, peer),
-			 number(op.tag == NP_ANY,
+			 rank_or_tag(op.peer == NP_ANY, op.peer, peer),
+			 rank_or_tag(op.tag == NP_ANY,
 				np_graph_tag_of_file(g, op.tag), tag));
 	return buf;
 }

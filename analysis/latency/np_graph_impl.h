@@ -1,4 +1,6 @@
-/* What a graph is made of, for the files np_graph*.c and np_event*.c. */
+/*
+ * Internal representation of a graph, for np_graph.c and what traverses graphs.
+ */
 #ifndef NP_GRAPH_IMPL_H
 #define NP_GRAPH_IMPL_H
 
@@ -6,29 +8,35 @@
 #include "np_numbers.h"
 
 #define NP_GRAPH_NONE UINT32_MAX
-#define NP_GRAPH_LARGE_TAG (1u << 31) /* the first that has a number */
+/* first tag that stands for a number in tags */
+#define NP_GRAPH_LARGE_TAG (1u << 31)
 
-/* 24 bytes, as there are up to 2^30 of them. */
+/* Kept at 24 bytes, as a graph may have 2^30 of them. */
 struct np_graph_node {
-	uint32_t size; /* ns or bytes; of a big one its place in big[] */
-	uint32_t peer; /* rank; of a matched message the operation it meets */
+	uint32_t size; /* ns or bytes; if big is set, an index into big[] */
+	/* rank; once matched, the node of the matching operation */
+	uint32_t peer;
 	uint32_t tag;
 	uint32_t line;
-	uint32_t first; /* of its dependencies; they end where the next begin */
+	/* first dependency; they end where those of the next node begin */
+	uint32_t first;
 	unsigned kind : 2, big : 1, any_peer : 1, cpu : 8, nic : 8,
 		context : 12;
 };
 
-/* Operations [first, the next part's first), in the order they were added. */
+/*
+ * The operations of one rank: nodes from first to the first of the next part.
+ */
 struct np_graph_part {
 	uint32_t rank, first;
-	char *file; /* NULL: the graph's */
+	char *file; /* NULL: that of the graph */
 };
 
 struct np_graph {
 	char *name;
 	uint32_t n_ranks;
-	uint32_t *part_of; /* of a rank: its part + 1; 0: none */
+	/* by rank: index of its part + 1; 0: no operations */
+	uint32_t *part_of;
 	struct np_graph_part *part;
 	size_t n_parts, max_parts;
 	struct np_graph_node *node;
@@ -37,14 +45,15 @@ struct np_graph {
 	size_t n_big, max_big;
 	uint32_t *dep; /* node << 1 | kind */
 	size_t n_deps, max_deps;
-	uint64_t *pending; /* of the present rank: x << 32 | y << 1 | kind */
+	uint64_t *pending; /* of the current rank: x << 32 | y << 1 | kind */
 	size_t n_pending, max_pending;
 	uint64_t total_ns, total_bytes;
-	struct np_numbers tags; /* of 64 bits, from NP_GRAPH_LARGE_TAG on */
+	/* 64-bit tags, numbered from NP_GRAPH_LARGE_TAG on */
+	struct np_numbers tags;
 	bool matched;
 };
 
-/* Ns or bytes. */
+/* Size of a node in ns or bytes. */
 static inline uint64_t np_graph_size(const struct np_graph *g, uint32_t node)
 {
 	const struct np_graph_node *n = &g->node[node];
@@ -52,18 +61,18 @@ static inline uint64_t np_graph_size(const struct np_graph *g, uint32_t node)
 	return n->big ? g->big[n->size] : n->size;
 }
 
-/* The part that holds a node. */
+/* The part that contains a node. */
 const struct np_graph_part *np_graph_part_of(const struct np_graph *g,
 					     uint32_t node);
 
-/* The first node behind part p. */
+/* The node after the last one of part p. */
 static inline uint32_t np_graph_part_end(const struct np_graph *g, size_t p)
 {
 	return p + 1 < g->n_parts ? g->part[p + 1].first :
 				    (uint32_t)g->n_nodes;
 }
 
-/* Where the dependencies of a node end. */
+/* Index after the last dependency of a node. */
 static inline uint32_t np_graph_deps_end(const struct np_graph *g,
 					 uint32_t node)
 {

@@ -1,7 +1,8 @@
 /*
- * Finding the loop of a program: the period of the rank with most operations
- * by the borders of words (Knuth, Morris, Pratt, 1977), those of the others
- * from what its messages meet, and then every operation is looked at.
+ * The period of the rank with the most operations is found from the borders of
+ * a string (Knuth, Morris, Pratt, 1977), where each operation is a character.
+ * The periods of the other ranks follow from the messages between them. Then
+ * every operation is compared with its successor one period later.
  */
 #include "np_iterations.h"
 
@@ -10,14 +11,14 @@
 
 #include "np_text.h"
 
-#define TRIES 8	     /* periods of one rank */
+#define TRIES 8	     /* periods tried of one rank */
 #define MIN_TIMES 16 /* fewer iterations are not worth it */
 
 struct find {
 	const struct np_graph *g;
 	struct np_iterations_part *part;
-	uint32_t *anchor; /* of parts: nodes of about the same iteration */
-	uint32_t *todo;	  /* parts whose partners are to be found */
+	uint32_t *anchor; /* by part: a node of about the same iteration */
+	uint32_t *todo;	  /* parts whose peers are to be found */
 	size_t n_todo;
 };
 
@@ -26,7 +27,7 @@ static size_t part_of(const struct np_graph *g, uint32_t node)
 	return (size_t)(np_graph_part_of(g, node) - g->part);
 }
 
-/* What equal operations have in common, but for what they meet. */
+/* Hash of all that equal operations have in common, except their match. */
 static uint64_t word_of(const struct np_graph *g, uint32_t i)
 {
 	const struct np_graph_node *n = &g->node[i];
@@ -45,7 +46,7 @@ static uint64_t word_of(const struct np_graph *g, uint32_t i)
 	return h;
 }
 
-/* Are node i and the one a period later equal? */
+/* Whether node i and the one a period later are equal. */
 static bool same(const struct find *f, size_t part, uint32_t i)
 {
 	const struct np_graph *g = f->g;
@@ -65,8 +66,8 @@ static bool same(const struct find *f, size_t part, uint32_t i)
 	       b->peer - a->peer == f->part[part_of(g, a->peer)].period;
 }
 
-/* From the messages of one iteration to the periods of who is at their end. */
-static bool find_partners(struct find *f, size_t part)
+/* Derives the periods of all ranks with which this one exchanges messages. */
+static bool find_peer_periods(struct find *f, size_t part)
 {
 	const struct np_graph *g = f->g;
 	uint32_t p = f->part[part].period, from = f->anchor[part];
@@ -98,7 +99,7 @@ static bool find_partners(struct find *f, size_t part)
 	return true;
 }
 
-/* How many iterations of a part below its anchor and from it on are equal. */
+/* Counts the equal iterations of a part before and after its anchor. */
 static void extend(const struct find *f, size_t part, uint32_t *down,
 		   uint32_t *up)
 {
@@ -110,12 +111,14 @@ static void extend(const struct find *f, size_t part, uint32_t *down,
 		high++;
 	if ((f->anchor[part] - low) / p < *down)
 		*down = (f->anchor[part] - low) / p;
-	/* The node that was compared with the last is equal, too. */
+	/* The node that the last one was compared with is equal too. */
 	if ((high + p - f->anchor[part]) / p < *up)
 		*up = (high + p - f->anchor[part]) / p;
 }
 
-/* If the lead has this period: a loop that makes up half of the graph? */
+/*
+ * Whether this period of the lead rank gives a loop of at least half the graph.
+ */
 static bool try_period(struct find *f, size_t lead, uint32_t anchor,
 		       uint32_t period, struct np_iterations *out)
 {
@@ -130,7 +133,7 @@ static bool try_period(struct find *f, size_t lead, uint32_t anchor,
 	f->todo[0] = (uint32_t)lead;
 	f->n_todo = 1;
 	for (size_t k = 0; k < f->n_todo; k++)
-		if (!find_partners(f, f->todo[k]))
+		if (!find_peer_periods(f, f->todo[k]))
 			return false;
 	for (size_t k = 0; k < f->n_todo; k++) {
 		extend(f, f->todo[k], &down, &up);
@@ -149,8 +152,9 @@ static bool try_period(struct find *f, size_t lead, uint32_t anchor,
 }
 
 /*
- * Periods of a part of the lead's operations, the shortest first.  border[i]:
- * how long a beginning of the first i + 1 words is their end as well.
+ * Tries the periods of a range of the lead rank's operations, the shortest
+ * first. border[i]: length of the longest proper prefix of the first i + 1
+ * words that is also their suffix.
  */
 static bool search(struct find *f, size_t lead, uint32_t first, uint32_t n,
 		   uint64_t *word, uint32_t *border, struct np_iterations *out)
@@ -199,7 +203,10 @@ int np_iterations_find(const struct np_graph *g, struct np_iterations *out)
 	border = malloc(n * sizeof(*border));
 	if (f.part && f.anchor && word && border) {
 		f.todo = f.anchor + g->n_parts;
-		/* What is most of them is in the quarter in the middle. */
+		/*
+		 * A loop that is most of the graph covers the quarter in its
+		 * middle.
+		 */
 		search(&f, lead, g->part[lead].first + n / 2 * 3, n, word,
 		       border, out);
 		rc = 0;

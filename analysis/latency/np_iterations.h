@@ -1,32 +1,33 @@
 /*
- * Iterations of a program that are equal but for when they are.
+ * Finds the main loop of a program: iterations that are equal except for their
+ * time.
  *
- * In each part of a graph that is in the loop, an operation and the one a
- * period later are of one kind, size, tag, processor and adapter; what the
- * one waits for is a period before what the other waits for; and what the one
- * meets is a period of the other rank before what the other meets.
+ * In each part of a graph that belongs to the loop, an operation and the one a
+ * period later have the same kind, size, tag, processor and adapter; their
+ * dependencies are a period apart; and the operations that they are matched
+ * with are a period of the other rank apart.
  */
 #ifndef NP_ITERATIONS_H
 #define NP_ITERATIONS_H
 
 #include "np_graph_impl.h"
 
-/* Of a part of the graph. */
+/* Loop of one part of the graph. */
 struct np_iterations_part {
-	uint32_t first;	 /* node that begins the first iteration */
-	uint32_t period; /* nodes of an iteration; 0: it is not in the loop */
-	uint32_t base;	 /* nodes of an iteration of all parts before it */
+	uint32_t first;	 /* node at which the first iteration begins */
+	uint32_t period; /* nodes in an iteration; 0: not in the loop */
+	uint32_t base;	 /* nodes in an iteration of all earlier parts */
 };
 
 struct np_iterations {
-	struct np_iterations_part *part; /* NULL: there is no loop */
-	uint32_t times;		   /* iterations */
-	uint32_t ops;		   /* of an iteration of all parts */
+	struct np_iterations_part *part; /* NULL: no loop */
+	uint32_t times;		   /* number of iterations */
+	uint32_t ops;		   /* operations in an iteration of all parts */
 };
 
 /*
- * The loop that makes up most of a finished graph, or none: less than half of
- * the graph is none.  Free with np_iterations_free().  Returns 0 or -ENOMEM.
+ * Finds the loop that makes up at least half of a finished graph; out->part is
+ * NULL if there is none. Free with np_iterations_free(). Returns 0 or -ENOMEM.
  */
 int np_iterations_find(const struct np_graph *g, struct np_iterations *out);
 void np_iterations_free(struct np_iterations *l);
