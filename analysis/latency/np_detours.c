@@ -8,11 +8,11 @@
 #include "np_array.h"
 #include "np_rng.h"
 
-#define RANDOM 4096 /* detours */
+#define RANDOM 4096 /* number of detours in a generated trace */
 #define STEPS (1u << 30)
 #define MAX_NS 1e15
 
-/* One more; those that touch the last one make it longer. */
+/* Appends a detour, or extends the last one if they touch. */
 static int add(struct np_detours *d, size_t *room, double start, double length)
 {
 	double end = start + length;
@@ -55,7 +55,7 @@ static int refuse(const char *name, size_t line, int rc, struct np_err *err)
 		       MAX_NS);
 }
 
-/* "START LENGTH", or nothing but a comment. */
+/* Parses "START LENGTH", an empty line or a comment. */
 static int read_line(const char *p, double *last, struct np_detours *d,
 		     size_t *room)
 {
@@ -139,7 +139,7 @@ void np_detours_free(struct np_detours *d)
 	*d = (struct np_detours){ .n = 0 };
 }
 
-/* The place in the trace where a rank begins: 0 to 1, by its number. */
+/* Position in the trace at which a rank begins: 0 to 1, by hash. */
 static double place_of(uint64_t seed, uint32_t rank)
 {
 	uint64_t h = (seed + 1) * 0x9e3779b97f4a7c15u + rank;

@@ -1,7 +1,7 @@
 /*
- * Detours of processors: stretches of time in which the system or another
- * program has the processor, of a trace that is repeated without end and that
- * each rank begins at another place.
+ * Detours of processors: intervals in which the operating system or another
+ * program occupies the processor. They come from a trace that repeats without
+ * end and that each rank enters at a different position.
  *
  * Source: T. Hoefler, T. Schneider, A. Lumsdaine, Characterizing the Influence
  * of System Noise on Large-Scale Applications by Simulation, SC 2010.
@@ -18,29 +18,31 @@
 #define NP_DETOURS_MAX 10000000
 
 struct np_detours {
-	double *start, *end; /* in ns, in order, apart from each other */
+	double *start, *end; /* ns; ascending and disjoint */
 	size_t n;
-	double period_ns, away_ns; /* of the trace; all detours together */
-	uint64_t seed;		   /* of the places where ranks begin */
+	double period_ns, away_ns; /* length of the trace; sum of all detours */
+	uint64_t seed; /* determines where in the trace each rank begins */
 };
 
 /*
- * Lines of "START LENGTH" in ns, in order of their start; "#" begins a
- * comment.  The trace ends with its last detour.  name: for messages.
- * -EINVAL: a line is not so, or no time is left for work.
+ * Reads lines of "START LENGTH" in ns, ascending by START; "#" begins a
+ * comment. The trace ends with its last detour. name: for messages. Returns 0,
+ * -EINVAL (a malformed line, or no time is left for work), -E2BIG or -ENOMEM,
+ * with err. *out: free with np_detours_free().
  */
 int np_detours_read(FILE *f, const char *name, struct np_detours *out,
 		    struct np_err *err);
 
 /*
- * Detours of one length whose distances are exponential, with this mean from
- * the end of one to the start of the next; both above 0.  Returns 0 or -ENOMEM.
+ * Makes detours of one length whose distances (from the end of one to the start
+ * of the next) are exponentially distributed with this mean; both in ns and
+ * above 0. Returns 0 or -ENOMEM.
  */
 int np_detours_random(double mean_ns, double length_ns, uint64_t seed,
 		      struct np_detours *out);
 void np_detours_free(struct np_detours *d);
 
-/* When work of a rank ends that begins at t ns and takes so long. */
+/* End of work of a rank that begins at t and takes length, both in ns. */
 double np_detours_end(const struct np_detours *d, uint32_t rank, double t,
 		      double length);
 

@@ -1,36 +1,38 @@
 /*
- * Who uses a processor, an adapter or a link after whom: a simulation of the
- * program, event by event in the order of time.
+ * The order in which operations use a processor, an adapter or a link: a
+ * discrete-event simulation of the program.
  *
- * A calc and a send wait until their processor (and a send its adapter) is
- * free.  A message that reaches its receiver waits for its processor and its
- * link, whether or not its receive has been posted.  Among those that could
- * begin at the same time the one that was first known comes first, which is
- * also the rule of LogGOPSim (T. Hoefler, T. Schneider, A. Lumsdaine, HPDC
- * 2010).  What differs from that simulator is told in doc/methods.md.
+ * A calc waits until its processor is free; a send waits for its processor and
+ * its adapter. A message that reaches its receiver waits for the receiver's
+ * processor and link, whether or not the receive has been posted. Of the
+ * operations that could begin at the same time, the one that was ready first
+ * begins first, as in LogGOPSim (T. Hoefler, T. Schneider, A. Lumsdaine, HPDC
+ * 2010). doc/validation/methods.md lists the differences from that simulator.
  *
- * All that an event waits for was processed before it, so no order makes a
- * circle, and the longest path through the graph with these orders is the
- * time that was simulated.
+ * Everything an event waits for was processed before it. Therefore no order
+ * forms a cycle, and the longest path through the graph with these orders
+ * equals the simulated time.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "np_array.h"
 #include "np_detours.h"
 #include "np_event.h"
 
 #define NO_TIME (-1.0)
 
-/* An operation, or a message at its receive. */
+/* An operation, or a message at its receiver. */
 struct pending {
-	double time; /* before which it cannot begin */
-	uint32_t turn;
-	uint32_t what; /* node << 1 | is a message */
+	double time; /* earliest time at which it can begin */
+	uint32_t number;
+	uint32_t item; /* node << 1 | 1 if it is a message */
 };
 
 struct resource {
-	double free;   /* from when on */
-	uint32_t last; /* node that used it */
+	double free;   /* time from which it is free */
+	uint32_t last; /* the last node that used it */
 };
 
 struct simulation {
@@ -39,27 +41,27 @@ struct simulation {
 	const struct np_detours *detours; /* or NULL */
 	struct pending *heap;
 	size_t n_heap, max_heap;
-	uint32_t turns;
-	uint32_t *unmet; /* of nodes: dependencies that are not yet met */
-	double *ready;	 /* when the others were */
-	double *taken;	 /* of receives: when their message has come in */
+	uint32_t n_queued;
+	uint32_t *unmet; /* by node: number of unmet dependencies */
+	double *ready;	 /* by node: time of the last met dependency */
+	double *taken;	 /* by receive: time when its message is received */
 	struct np_event_times t;
-	uint32_t *first, *waiting; /* of nodes: node << 1 | kind */
-	uint32_t *place; /* of parts: their first processor among all */
+	uint32_t *first, *waiting; /* by node: node << 1 | kind */
+	uint32_t *place; /* by part: index of its first resource */
 	struct resource *cpu, *nic, *link;
-	uint32_t *freed; /* by the present event */
+	uint32_t *freed; /* nodes that the current event made ready */
 	size_t n_freed, max_freed;
 	size_t n_done;
 };
 
-/* ---- a heap of what may come next ---- */
+/* ---- The queue of possible next events, a heap ---- */
 
 static bool before(const struct pending *a, const struct pending *b)
 {
-	return a->time < b->time || (a->time == b->time && a->turn < b->turn);
+	return a->time < b->time || (a->time == b->time && a->number < b->number);
 }
 
-/* There is room: a message comes in the place of its send. */
+/* There is always room: a message takes the place of its send. */
 static void push(struct simulation *s, struct pending p)
 {
 	size_t i = s->n_heap++;
@@ -87,14 +89,16 @@ static struct pending pop(struct simulation *s)
 	return top;
 }
 
-/* ---- operations that wait for others ---- */
+/* ---- Dependencies ---- */
 
 static double value(const struct simulation *s, struct np_cost c)
 {
 	return c.a + (double)c.b * s->x;
 }
 
-/* All that x waits for in y, by y: a counting sort. */
+/*
+ * Sorts all dependencies by the operation that is waited for (counting sort).
+ */
 static int sort_dependencies(struct simulation *s)
 {
 	const struct np_graph *g = s->e->g;
@@ -118,8 +122,8 @@ static int sort_dependencies(struct simulation *s)
 	return 0;
 }
 
-/* There is room in freed[] for all nodes. */
-static void met(struct simulation *s, uint32_t y, enum np_dep_kind kind,
+/* Tells the nodes that wait for y. There is room in freed[] for all nodes. */
+static void meet_dependency(struct simulation *s, uint32_t y, enum np_dep_kind kind,
 		double when)
 {
 	for (uint32_t i = s->first[y]; i < s->first[y + 1]; i++) {
@@ -134,19 +138,20 @@ static void met(struct simulation *s, uint32_t y, enum np_dep_kind kind,
 	}
 }
 
-static void done(struct simulation *s, uint32_t node, double when)
+/* Records the end of a node. */
+static void end_node(struct simulation *s, uint32_t node, double when)
 {
 	s->n_done++;
 	if (when >= s->t.end_ns) {
 		s->t.end_ns = when;
 		s->t.last = node;
 	}
-	met(s, node, NP_REQUIRES, when);
+	meet_dependency(s, node, NP_REQUIRES, when);
 }
 
-/* ---- what is used ---- */
+/* ---- Resources ---- */
 
-static struct resource *of_node(const struct simulation *s,
+static struct resource *resource_of(const struct simulation *s,
 				struct resource *all, uint32_t node,
 				unsigned which)
 {
@@ -161,7 +166,7 @@ static double free_from(const struct resource *r)
 	return r ? r->free : 0;
 }
 
-static void use(struct resource *r, uint32_t *order, uint32_t node,
+static void occupy(struct resource *r, uint32_t *order, uint32_t node,
 		double until)
 {
 	if (!r)
@@ -172,22 +177,22 @@ static void use(struct resource *r, uint32_t *order, uint32_t node,
 
 static struct resource *cpu_of(const struct simulation *s, uint32_t node)
 {
-	return of_node(s, s->cpu, node, s->e->g->node[node].cpu);
+	return resource_of(s, s->cpu, node, s->e->g->node[node].cpu);
 }
 
-/* The adapter of a send, the link of a receive; NULL of a calc. */
+/* The adapter of a send, the link of a receive; NULL for a calc. */
 static struct resource *port_of(const struct simulation *s, uint32_t node)
 {
 	const struct np_graph_node *n = &s->e->g->node[node];
 
 	if (n->kind == NP_OP_CALC)
 		return NULL;
-	return of_node(s, n->kind == NP_OP_SEND ? s->nic : s->link, node,
+	return resource_of(s, n->kind == NP_OP_SEND ? s->nic : s->link, node,
 		       n->nic);
 }
 
-/* When work of so long that begins at t is over. */
-static double work(const struct simulation *s, uint32_t node, double t,
+/* End of work of this length that begins at t, with detours. */
+static double work_end(const struct simulation *s, uint32_t node, double t,
 		   double length)
 {
 	if (!s->detours)
@@ -197,14 +202,14 @@ static double work(const struct simulation *s, uint32_t node, double t,
 			      t, length);
 }
 
-/* ---- events ---- */
+/* ---- Events ---- */
 
-static void add(struct simulation *s, uint32_t what, double time)
+static void add(struct simulation *s, uint32_t item, double time)
 {
-	push(s, (struct pending){ time, s->turns++, what });
+	push(s, (struct pending){ time, s->n_queued++, item });
 }
 
-/* A receive is done when it is posted and its message is there. */
+/* Completes a receive once it is posted and its message is there. */
 static void receive(struct simulation *s, uint32_t recv)
 {
 	uint32_t send = s->e->g->node[recv].peer;
@@ -217,9 +222,9 @@ static void receive(struct simulation *s, uint32_t recv)
 	end = s->t.then[recv] + value(s, np_event_over(s->e));
 	if (np_event_rendezvous(s->e, send)) {
 		s->t.then[send] = end;
-		done(s, send, end);
+		end_node(s, send, end);
 	}
-	done(s, recv, end);
+	end_node(s, recv, end);
 }
 
 static void begin(struct simulation *s, uint32_t node, double t)
@@ -230,33 +235,34 @@ static void begin(struct simulation *s, uint32_t node, double t)
 
 	if (n->kind == NP_OP_RECV) {
 		s->t.begin[node] = s->ready[node];
-		met(s, node, NP_IREQUIRES, s->ready[node]);
+		meet_dependency(s, node, NP_IREQUIRES, s->ready[node]);
 		receive(s, node);
 		return;
 	}
 	s->t.begin[node] = t;
-	end = work(s, node, t, value(s, np_event_busy(e, node)));
-	use(cpu_of(s, node), e->orders.cpu, node, end);
-	met(s, node, NP_IREQUIRES, t);
+	end = work_end(s, node, t, value(s, np_event_busy(e, node)));
+	occupy(cpu_of(s, node), e->orders.cpu, node, end);
+	meet_dependency(s, node, NP_IREQUIRES, t);
 	if (n->kind == NP_OP_SEND) {
-		use(port_of(s, node), e->orders.nic, node,
+		occupy(port_of(s, node), e->orders.nic, node,
 		    t + value(s, np_event_apart(e, node)));
 		add(s, n->peer << 1 | 1, t + value(s, np_event_way(e, node)));
 	}
 	if (n->kind == NP_OP_CALC || !np_event_rendezvous(e, node))
-		done(s, node, end);
+		end_node(s, node, end);
 }
 
+/* A message is taken in by the processor and the link of its receiver. */
 static void arrive(struct simulation *s, uint32_t recv, double t)
 {
 	const struct np_events *e = s->e;
 	double busy = value(s, np_event_busy(e, recv));
 	double whole = value(s, np_event_taken(e, recv));
-	double end = work(s, recv, t, busy);
+	double end = work_end(s, recv, t, busy);
 
 	s->t.arrival[recv] = t;
-	use(cpu_of(s, recv), e->orders.cpu, recv, end);
-	use(port_of(s, recv), e->orders.link, recv,
+	occupy(cpu_of(s, recv), e->orders.cpu, recv, end);
+	occupy(port_of(s, recv), e->orders.link, recv,
 	    t + value(s, np_event_apart(e, e->g->node[recv].peer)));
 	s->taken[recv] = end + (whole - busy);
 	if (!e->opt->one_cpu)
@@ -264,7 +270,7 @@ static void arrive(struct simulation *s, uint32_t recv, double t)
 	receive(s, recv);
 }
 
-/* Sends, receives and calcs, each in their order in the graph. */
+/* Sends before receives before calcs, each kind in graph order. */
 static int by_kind(const void *a, const void *b, void *arg)
 {
 	const struct np_graph_node *node = arg;
@@ -274,7 +280,7 @@ static int by_kind(const void *a, const void *b, void *arg)
 	return i != j ? (i > j) - (i < j) : (x > y) - (x < y);
 }
 
-/* What an event has freed comes into the queue. */
+/* Queues the nodes that the current event made ready. */
 static void add_freed(struct simulation *s)
 {
 	const struct np_graph *g = s->e->g;
@@ -294,11 +300,12 @@ static void add_freed(struct simulation *s)
 	s->n_freed = 0;
 }
 
+/* Processes the next event, or postpones it until its resources are free. */
 static void next(struct simulation *s)
 {
 	struct pending p = pop(s);
-	uint32_t node = p.what >> 1;
-	bool message = p.what & 1;
+	uint32_t node = p.item >> 1;
+	bool message = p.item & 1;
 	double cpu = 0, port = 0;
 
 	if (message || s->e->g->node[node].kind != NP_OP_RECV) {
@@ -335,7 +342,7 @@ static void begin_all(struct simulation *s)
 		next(s);
 }
 
-/* ---- room ---- */
+/* ---- Allocation ---- */
 
 static struct resource *resources(size_t n)
 {
@@ -346,7 +353,7 @@ static struct resource *resources(size_t n)
 	return r;
 }
 
-/* So many places of each rank as it has processors, or adapters if more. */
+/* Gives each rank as many places as it has processors, or adapters if more. */
 static int count_places(struct simulation *s, size_t *n)
 {
 	const struct np_graph *g = s->e->g;
@@ -476,4 +483,162 @@ int np_tolerance_simulate(const struct np_graph *g,
 		return np_errf(err, rc, "operations wait for each other");
 	return rc ? np_errf(err, rc, "no memory to simulate %zu operations",
 			    g->n_nodes) : 0;
+}
+
+/*
+ * Between which ranks the messages of the critical path go: walks back from the
+ * end of a simulated run along the event that each event waited for last.
+ */
+
+#define RIGHT 0x1p-30 /* of x: decides between paths of equal length at x */
+
+struct walk {
+	struct np_events e;
+	struct np_event_times t;
+	double x;
+	struct np_pair *pair;
+	size_t n, max;
+};
+
+static double time_of(const struct walk *w, uint32_t event)
+{
+	uint32_t node = NP_EVENT_NODE(event);
+
+	switch (NP_EVENT_WHICH(event)) {
+	case NP_EVENT_BEGIN: return w->t.begin[node];
+	case NP_EVENT_THEN: return w->t.then[node];
+	default: return w->t.arrival[node];
+	}
+}
+
+/* The event that an event waited for last; false if it waited for none. */
+static bool last_of(const struct walk *w, uint32_t event, uint32_t *last)
+{
+	struct np_cost cost;
+	uint32_t need;
+	double latest = -1;
+
+	for (size_t i = 0; np_event_needs(&w->e, event, i, &need, &cost);
+	     i++) {
+		double t = time_of(w, need) + cost.a + (double)cost.b * w->x;
+
+		if (t > latest) {
+			latest = t;
+			*last = need;
+		}
+	}
+	return latest >= 0;
+}
+
+static int add_pair(struct walk *w, uint32_t send)
+{
+	const struct np_graph *g = w->e.g;
+
+	if (np_array_room(&w->pair, &w->max, w->n + 1, sizeof(*w->pair)))
+		return -ENOMEM;
+	w->pair[w->n++] = (struct np_pair){
+		np_graph_part_of(g, send)->rank,
+		np_graph_part_of(g, g->node[send].peer)->rank, 1,
+		np_graph_size(g, send),
+	};
+	return 0;
+}
+
+static int walk_back(struct walk *w)
+{
+	const struct np_graph *g = w->e.g;
+	struct np_cost after;
+	uint32_t event, need = 0;
+	int rc = 0;
+
+	if (!g->n_nodes)
+		return 0;
+	event = np_event_end(&w->e, w->t.last, &after);
+	while (!rc && last_of(w, event, &need)) {
+		uint32_t from = NP_EVENT_NODE(need), to = NP_EVENT_NODE(event);
+
+		/*
+		 * Only a message counts, not a rendezvous that waits for its
+		 * receive.
+		 */
+		if (NP_EVENT_WHICH(event) != NP_EVENT_BEGIN &&
+		    g->node[to].kind == NP_OP_RECV &&
+		    g->node[from].kind == NP_OP_SEND &&
+		    g->node[from].peer == to &&
+		    NP_EVENT_WHICH(need) == NP_EVENT_BEGIN)
+			rc = add_pair(w, from);
+		event = need;
+	}
+	return rc;
+}
+
+static int by_ranks(const void *a, const void *b)
+{
+	const struct np_pair *p = a, *q = b;
+
+	if (p->from != q->from)
+		return p->from < q->from ? -1 : 1;
+	return (p->to > q->to) - (p->to < q->to);
+}
+
+static int by_messages(const void *a, const void *b)
+{
+	const struct np_pair *p = a, *q = b;
+
+	if (p->messages != q->messages)
+		return p->messages > q->messages ? -1 : 1;
+	return by_ranks(a, b);
+}
+
+static void sum_pairs(struct walk *w)
+{
+	size_t n = 0;
+
+	if (w->n)
+		qsort(w->pair, w->n, sizeof(*w->pair), by_ranks);
+	for (size_t i = 0; i < w->n; i++) {
+		if (n && !by_ranks(&w->pair[n - 1], &w->pair[i])) {
+			w->pair[n - 1].messages++;
+			w->pair[n - 1].bytes += w->pair[i].bytes;
+		} else {
+			w->pair[n++] = w->pair[i];
+		}
+	}
+	w->n = n;
+	if (n)
+		qsort(w->pair, n, sizeof(*w->pair), by_messages);
+}
+
+int np_tolerance_pairs(const struct np_graph *g,
+		       const struct np_tolerance_opt *opt,
+		       struct np_pair **out, size_t *n, struct np_err *err)
+{
+	uint8_t *asked = malloc(g->n_nodes + 1);
+	struct walk w = {
+		.e = { .g = g, .opt = opt, .asked = asked },
+		.x = np_loggps_value(&opt->net, opt->x) * (1 + RIGHT),
+	};
+	int rc = asked ? 0 : -ENOMEM;
+
+	if (!rc) {
+		memset(asked, NP_EVENT_IREQUIRED, g->n_nodes);
+		rc = np_orders_make(&w.e, w.x, NULL, &w.t);
+	}
+	if (!rc) {
+		rc = walk_back(&w);
+		np_event_times_free(&w.t);
+		np_orders_free(&w.e.orders);
+	}
+	free(asked);
+	if (rc) {
+		free(w.pair);
+		return rc == -EDEADLK ?
+			np_errf(err, rc, "operations wait for each other") :
+			np_errf(err, rc, "no memory for a path through %zu "
+				"operations", g->n_nodes);
+	}
+	sum_pairs(&w);
+	*out = w.pair;
+	*n = w.n;
+	return 0;
 }

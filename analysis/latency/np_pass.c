@@ -1,8 +1,9 @@
 /*
- * Through a single graph go times alone, and slopes from them.  A pass that
- * carries slopes asks at each edge which of two it keeps, and fetches twice as
- * much.  So slopes come afterwards, from the end backwards along what is on a
- * longest path: mostly a few vertices of very many.
+ * In a single compact graph, a pass computes only times, and slopes from them
+ * afterwards. A pass that carries slopes along has to decide at every edge
+ * which of two to keep, and reads twice as much memory. Computed backwards from
+ * the end along the longest paths, slopes concern a few vertices out of very
+ * many.
  */
 #include "np_pass.h"
 
@@ -12,20 +13,24 @@
 #include "np_bits.h"
 
 /*
- * Many equal laps.  For one x a lap is a linear map where sums are maxima
- * and products are sums, and such a map, applied again and again, at last adds
- * the same to each time in every cycle of some laps (G. Cohen, D. Dubois,
- * J.-P. Quadrat, M. Viot, 1985); each rank has its own pace if one never waits
- * for another.  So: once two cycles in a row add the same, it is looked at
- * each choice between two paths when it would turn out otherwise at these
- * paces, and so many cycles are taken at once.
+ * Many equal laps. At a fixed x, a lap is a linear map in the max-plus algebra.
+ * Such a map, when iterated, eventually adds the same amount to each time in
+ * every cycle of a certain number of laps (G. Cohen, D. Dubois, J.-P. Quadrat,
+ * M. Viot, 1985); ranks that never wait for each other may have different
+ * rates. Therefore, once two cycles in a row add the same, np_repeat()
+ * determines for each choice between two paths after how many cycles it would
+ * change at these rates, and skips that many cycles.
  */
 
-#define NOISE 0x1p-50 /* of a time: what sums in another order differ by */
-#define TRIES 8	      /* with one length of cycles */
+/* relative difference of sums computed in another order */
+#define NOISE 0x1p-50
+#define TRIES 8	      /* attempts with each cycle length */
 
-/* Lengths of cycles that are tried: with many divisors, then each 4 times. */
-static uint32_t longer(uint32_t cycle)
+/*
+ * The next cycle length to try: numbers with many divisors, then multiples of
+ * 4.
+ */
+static uint32_t next_cycle(uint32_t cycle)
 {
 	return cycle == 2 ? 12 : cycle == 12 ? 60 : 4 * cycle;
 }
@@ -35,7 +40,7 @@ static bool near(double a, double b, double of)
 	return fabs(a - b) <= NOISE * fabs(of);
 }
 
-/* How long an edge is, and how steep. */
+/* Length and slope of an edge. */
 static inline np_pair length_of(const struct np_pass *p,
 				const struct np_edge *e)
 {
@@ -43,10 +48,7 @@ static inline np_pair length_of(const struct np_pass *p,
 				    (np_pair){ e->a + e->b * p->x, e->b };
 }
 
-/*
- * The later time, and its slope; of times that are equal the slope that is
- * wanted.
- */
+/* Keeps the later time and its slope; of equal times, the wanted slope. */
 static inline void walk(const struct np_compact *c, const struct np_pass *p,
 			double tol, bool steepest, np_pair *at)
 {
@@ -76,8 +78,9 @@ static inline void walk(const struct np_compact *c, const struct np_pass *p,
 }
 
 /*
- * The times of all vertices of a link, where those given are there.  One loop
- * for each way, without a question in it that has one answer.
+ * Computes the times of all vertices of a link, after those of the given ones
+ * are set. Each mode has its own copy of the loop, so that no branch in it is
+ * constant.
  */
 static void pass_link(const struct np_compact *c, const struct np_pass *p,
 		      np_pair *at)
@@ -99,9 +102,9 @@ static void pass_link(const struct np_compact *c, const struct np_pass *p,
 
 static void np_pass_laps(const struct np_compact *c, const struct np_pass *p,
 		  np_pair *at, const np_pair *from, np_pair *to,
-		  size_t times)
+		  size_t pass_times)
 {
-	for (; times; times--, from = to) {
+	for (; pass_times; pass_times--, from = to) {
 		for (size_t i = 0; i < c->n_state; i++)
 			if (c->in[i])
 				at[c->in[i]] = from[i];
@@ -111,7 +114,7 @@ static void np_pass_laps(const struct np_compact *c, const struct np_pass *p,
 	}
 }
 
-/* Do both steps add the same? */
+/* Whether both steps add the same. */
 static bool steady(const np_pair *a, const np_pair *b, const np_pair *c,
 		   size_t n)
 {
@@ -123,18 +126,19 @@ static bool steady(const np_pair *a, const np_pair *b, const np_pair *c,
 	return true;
 }
 
-/* A vertex, and where one of its paths is relative to it. */
+/* A vertex, and one of the paths to it relative to the vertex. */
 struct choice {
-	np_pair at;   /* of the vertex */
-	np_pair lack; /* until the path is as long as it */
-	np_pair gain; /* what it loses of that in a cycle */
+	np_pair at;   /* time and slope of the vertex */
+	np_pair lack; /* by how much the path is shorter */
+	np_pair gain; /* by how much that shrinks in one cycle */
 };
 
 /*
- * For how many cycles the path is not taken; by whom of *time and *slope it
- * is, which go on as it does.
+ * Number of cycles for which the path stays off the longest path. Sets *time
+ * and *slope if the vertex takes its time or slope from this path and continues
+ * as it does.
  */
-static double until(const struct np_pass *p, const struct choice *c,
+static double cycles_until(const struct np_pass *p, const struct choice *c,
 		    bool *time, bool *slope)
 {
 	double noise = NOISE * fabs(c->at[0]);
@@ -158,8 +162,10 @@ static double until(const struct np_pass *p, const struct choice *c,
 	return gain <= 0 ? INFINITY : lack <= 0 ? 0 : floor(lack / gain);
 }
 
-/* For how many cycles all goes on as from a to b, times of two laps. */
-static double goes_on(const struct np_compact *c, const struct np_pass *p,
+/*
+ * Number of cycles for which all choices stay as they are between laps a and b.
+ */
+static double steady_cycles(const struct np_compact *c, const struct np_pass *p,
 		      const np_pair *a, const np_pair *b)
 {
 	double least = INFINITY;
@@ -177,7 +183,7 @@ static double goes_on(const struct np_compact *c, const struct np_pass *p,
 			double n;
 
 			path.gain = a[v] - (a[e->from] + length) - path.lack;
-			n = until(p, &path, &time, &slope);
+			n = cycles_until(p, &path, &time, &slope);
 			least = n < least ? n : least;
 		}
 		if (!time || !slope)
@@ -186,8 +192,11 @@ static double goes_on(const struct np_compact *c, const struct np_pass *p,
 	return least;
 }
 
-/* Two cycles side by side, of which the second begins where one ends. */
-static double cycles(const struct np_compact *c, const struct np_pass *p,
+/*
+ * The same over all laps of a cycle: two cycles side by side, second after
+ * first.
+ */
+static double cycles_ahead(const struct np_compact *c, const struct np_pass *p,
 		     struct np_room *room, const np_pair *first,
 		     const np_pair *second, uint32_t cycle)
 {
@@ -199,19 +208,19 @@ static double cycles(const struct np_compact *c, const struct np_pass *p,
 
 		np_pass_laps(c, p, room->at, i ? a : first, a, 1);
 		np_pass_laps(c, p, room->later, i ? b : second, b, 1);
-		n = goes_on(c, p, room->at, room->later);
+		n = steady_cycles(c, p, room->at, room->later);
 		least = n < least ? n : least;
 	}
 	return least;
 }
 
 static const np_pair *np_repeat(const struct np_compact *c, const struct np_pass *p,
-			 struct np_room *room, uint32_t times)
+			 struct np_room *room, uint32_t pass_times)
 {
 	np_pair *s[3] = { room->state[1], room->state[2], room->state[0] };
 	uint32_t cycle = 2, known = 1, tries = 0;
 
-	while (times >= cycle) {
+	while (pass_times >= cycle) {
 		np_pair *oldest = s[0];
 		double n = 0;
 
@@ -219,29 +228,30 @@ static const np_pair *np_repeat(const struct np_compact *c, const struct np_pass
 		s[1] = s[2];
 		s[2] = oldest;
 		np_pass_laps(c, p, room->at, s[1], s[2], cycle);
-		times -= cycle;
-		if (++known >= 3 && times >= cycle &&
+		pass_times -= cycle;
+		if (++known >= 3 && pass_times >= cycle &&
 		    steady(s[0], s[1], s[2], c->n_state))
-			n = cycles(c, p, room, s[0], s[1], cycle);
+			n = cycles_ahead(c, p, room, s[0], s[1], cycle);
 		if (n >= 1) {
-			n = n < times / cycle ? n : times / cycle;
+			n = n < pass_times / cycle ? n : pass_times / cycle;
 			for (size_t i = 0; i < c->n_state; i++)
 				s[2][i] += n * (s[2][i] - s[1][i]);
-			times -= (uint32_t)n * cycle;
+			pass_times -= (uint32_t)n * cycle;
 			known = 1;
 		} else if (++tries == TRIES) {
-			cycle = longer(cycle);
+			cycle = next_cycle(cycle);
 			tries = 0;
 			known = 1;
 		}
 	}
-	np_pass_laps(c, p, room->at, s[2], s[2], times);
+	np_pass_laps(c, p, room->at, s[2], s[2], pass_times);
 	return s[2];
 }
 
 /*
- * Edges and times of some vertices later: a processor fetches ahead by itself,
- * but not from one page into the next.  Behind the last one nothing happens.
+ * Prefetches the edges and times of vertices further on. The hardware
+ * prefetches within a page but not across pages. Addresses behind the end do no
+ * harm.
  */
 static inline void fetch(const struct np_edge *e, const void *t)
 {
@@ -249,7 +259,7 @@ static inline void fetch(const struct np_edge *e, const void *t)
 	__builtin_prefetch((const char *)t + 1024, 1);
 }
 
-static void times(const struct np_compact *c, double x, struct np_room *room)
+static void pass_times(const struct np_compact *c, double x, struct np_room *room)
 {
 	const struct np_edge *e = c->edge;
 	double *t = (double *)room->at;
@@ -269,17 +279,16 @@ static void times(const struct np_compact *c, double x, struct np_room *room)
 	}
 }
 
-/* From a vertex to the end, the least and the greatest: behind the times. */
+/*
+ * Smallest and largest slope from a vertex to the end; stored behind the times.
+ */
 static np_pair *slopes(const struct np_compact *c, const struct np_room *room)
 {
 	return room->at + (c->n + 1) / 2;
 }
 
-/*
- * From vertex v, which some of the longest paths to the end pass: to those
- * before it on them.
- */
-static void follow(const struct np_compact *c, double x, double tol,
+/* Passes the slopes of vertex v on to its predecessors on longest paths. */
+static void pass_slopes(const struct np_compact *c, double x, double tol,
 		   struct np_room *room, uint32_t v)
 {
 	const struct np_edge *end = c->edge + c->first[v + 1];
@@ -289,7 +298,7 @@ static void follow(const struct np_compact *c, double x, double tol,
 	for (const struct np_edge *e = c->edge + c->first[v]; e != end; e++) {
 		np_pair slope = s[v] + e->b;
 
-		/* It may be next, whatever is found below. */
+		/* This vertex may be the next, whatever is found below. */
 		__builtin_prefetch(c->edge + c->first[e->from]);
 		if (t[e->from] + (e->a + e->b * x) < t[v] - tol)
 			continue;
@@ -305,8 +314,8 @@ static void follow(const struct np_compact *c, double x, double tol,
 }
 
 /*
- * Of a graph that is no chain, as np_pass_both().  All from are below v, so
- * that nobody is reached after its turn.
+ * np_pass_both() for a chain of one link. Every edge leads to a higher number,
+ * so no vertex is reached after its turn.
  */
 static void pass_one(const struct np_compact *c, double x, double tol,
 		     struct np_room *room, struct np_point side[2])
@@ -315,7 +324,7 @@ static void pass_one(const struct np_compact *c, double x, double tol,
 	uint64_t *reached = room->reached;
 	np_pair *s = slopes(c, room);
 
-	times(c, x, room);
+	pass_times(c, x, room);
 	s[0] = s[c->n - 1] = (np_pair){ 0, 0 };
 	np_bits_set(reached, c->n - 1);
 	for (size_t w = np_bits_words(c->n); w--;)
@@ -324,14 +333,14 @@ static void pass_one(const struct np_compact *c, double x, double tol,
 				__builtin_clzll(reached[w]);
 			uint32_t v = (uint32_t)(NP_BITS_WORD * w) + bit;
 
-			follow(c, x, tol, room, v);
+			pass_slopes(c, x, tol, room, v);
 			np_bits_clear(reached, v);
 		}
 	for (int k = 0; k < 2; k++)
 		side[k] = (struct np_point){ t[c->n - 1], s[0][k] };
 }
 
-/* One instruction, where there is one. */
+/* Compiles to one instruction where the machine has it. */
 static inline np_pair later(np_pair a, np_pair b)
 {
 	return (np_pair){ a[0] > b[0] ? a[0] : b[0],
@@ -339,8 +348,8 @@ static inline np_pair later(np_pair a, np_pair b)
 }
 
 /*
- * Of such a graph, as np_pass_times().  By name and not in a loop, as what is
- * in an array goes through memory.
+ * np_pass_times() for a chain of one link. Two named variables, because the
+ * elements of an array would be kept in memory.
  */
 static void pass_four(const struct np_compact *c, const double *x,
 		      struct np_room *room, double *out)
@@ -380,7 +389,7 @@ static struct np_point pass_chain(const struct np_chain *c,
 			     room->state[0], 1);
 		state = room->state[0];
 		if (i == 0 && c->n > 1)
-			state = np_repeat(&c->link[++i], p, room, c->times);
+			state = np_repeat(&c->link[++i], p, room, c->pass_times);
 	}
 	last = room->at[c->link[c->n - 1].n - 1];
 	return p->which == NP_FAR ? (struct np_point){ last[1], last[0] } :
@@ -419,7 +428,7 @@ void np_pass_times(const struct np_chain *c, const double *x,
 		pass_four(&c->link[0], x, room, out);
 		return;
 	}
-	/* Each goes on in its own way. */
+	/* With a loop, each value of x repeats in its own way. */
 	for (size_t k = 0; k < NP_PASS_TIMES; k++)
 		out[k] = np_pass(c, &(struct np_pass){ NP_STEEPEST, x[k], 0 },
 				 room).t;
@@ -433,7 +442,7 @@ struct np_room *np_room_new(const struct np_chain *c)
 
 	for (size_t i = 0; i < c->n; i++)
 		n = c->link[i].n > n ? c->link[i].n : n;
-	if (ok) { /* for pass_four(), two of each */
+	if (ok) { /* pass_four() needs two for each vertex */
 		r->at = np_compact_room(n, NP_PASS_TIMES * sizeof(double));
 		r->reached = calloc(np_bits_words(n), sizeof(*r->reached));
 		if (c->n > 1)

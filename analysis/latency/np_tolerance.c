@@ -10,8 +10,8 @@
 #include "np_array.h"
 #include "np_tolerance_impl.h"
 
-#define TIE 0x1p-45 /* of T: as equal as sums in another order are */
-#define MIN_EDGES 1000000 /* of half as many threads gain nothing */
+#define TIE 0x1p-45 /* relative to T: rounding of sums in another order */
+#define MIN_EDGES 1000000 /* below which a second thread gains nothing */
 
 static int check(const struct np_loggps *net, struct np_err *err)
 {
@@ -70,7 +70,7 @@ void np_tolerance_free(struct np_tolerance *t)
 	free(t);
 }
 
-/* T is between half of that by which the tie is measured, and that. */
+/* at_0 + far.s x is between T and 2 T. */
 double np_tolerance_tie(const struct np_tolerance *t, double x)
 {
 	return TIE * (t->at_0 + t->far.s * x);
@@ -92,12 +92,12 @@ void np_tolerance_at(struct np_tolerance *t, double x, struct np_runtime *out)
 	*out = (struct np_runtime){ side[0].t, side[0].s, side[1].s };
 }
 
-/* ---- passes that do not need each other, side by side ---- */
+/* ---- Independent passes on several threads ---- */
 
 typedef void work_on_one(const struct np_tolerance *t, struct np_room *room,
 			 size_t i, void *arg);
 
-struct crew {
+struct job_set {
 	struct np_tolerance *t;
 	work_on_one *work;
 	void *arg;
@@ -105,8 +105,8 @@ struct crew {
 	atomic_size_t next;
 };
 
-struct hand {
-	struct crew *crew;
+struct worker {
+	struct job_set *job_set;
 	struct np_room *room;
 	pthread_t thread;
 };
@@ -128,8 +128,8 @@ static size_t threads_for(const struct np_tolerance *t, size_t n)
 
 static void *work_on(void *arg)
 {
-	struct hand *h = arg;
-	struct crew *c = h->crew;
+	struct worker *h = arg;
+	struct job_set *c = h->job_set;
 	size_t i;
 
 	while ((i = atomic_fetch_add(&c->next, 1)) < c->n)
@@ -138,28 +138,28 @@ static void *work_on(void *arg)
 }
 
 /*
- * work() for each i < n, on several threads where that pays (np_tolerance.h),
- * each of which has a room of its own.
+ * Calls work() for each i < n, on several threads where that pays off
+ * (np_tolerance.h). Each thread has its own memory for passes.
  */
 static void each(struct np_tolerance *t, size_t n, work_on_one *work, void *arg)
 {
-	struct crew crew = { .t = t, .work = work, .arg = arg, .n = n };
-	struct hand hand[NP_TOLERANCE_THREADS];
+	struct job_set job_set = { .t = t, .work = work, .arg = arg, .n = n };
+	struct worker worker[NP_TOLERANCE_THREADS];
 	size_t threads = threads_for(t, n), started = 1;
 
 	for (; started < threads; started++) {
-		struct hand *h = &hand[started];
+		struct worker *h = &worker[started];
 
 		if (!t->room[started])
 			t->room[started] = np_room_new(&t->c);
-		*h = (struct hand){ &crew, t->room[started], 0 };
+		*h = (struct worker){ &job_set, t->room[started], 0 };
 		if (!h->room || pthread_create(&h->thread, NULL, work_on, h))
-			break; /* then it is done by fewer */
+			break; /* go on with the threads that there are */
 	}
-	hand[0] = (struct hand){ &crew, t->room[0], 0 };
-	work_on(&hand[0]);
+	worker[0] = (struct worker){ &job_set, t->room[0], 0 };
+	work_on(&worker[0]);
 	while (--started)
-		pthread_join(hand[started].thread, NULL);
+		pthread_join(worker[started].thread, NULL);
 }
 
 struct times {
@@ -168,8 +168,8 @@ struct times {
 	double *ns;
 };
 
-/* The values from i * NP_PASS_TIMES on. */
-static void some_times(const struct np_tolerance *t, struct np_room *room,
+/* Handles NP_PASS_TIMES values of x, from i * NP_PASS_TIMES on. */
+static void times_of_group(const struct np_tolerance *t, struct np_room *room,
 		       size_t i, void *arg)
 {
 	double some[NP_PASS_TIMES], late[NP_PASS_TIMES];
@@ -188,14 +188,15 @@ void np_tolerance_times(struct np_tolerance *t, const double *x, size_t n,
 {
 	struct times a = { x, n, ns };
 
-	each(t, (n + NP_PASS_TIMES - 1) / NP_PASS_TIMES, some_times, &a);
+	each(t, (n + NP_PASS_TIMES - 1) / NP_PASS_TIMES, times_of_group, &a);
 }
 
-/* ---- where T reaches a time, and where its slope changes ---- */
+/* ---- Where T reaches a given time, and where its slope changes ---- */
 
 /*
- * Newton from the right of the solution.  A convex function is above its
- * tangents, so no step goes too far, and each ends on another piece.
+ * Newton's method from the right of the solution. A convex function lies above
+ * its tangents, so no step goes past the solution and each step ends on another
+ * linear piece.
  */
 static double newton(struct np_tolerance *t, double ns, double x)
 {
@@ -220,11 +221,16 @@ double np_tolerance_limit(struct np_tolerance *t, double x0, double share)
 			      INFINITY;
 }
 
-/* A part in which T is not known but at its ends, with the slopes inside. */
+/*
+ * An interval of x whose inside is unknown, with T and its slopes at both ends.
+ */
 struct span {
 	double low, high;
 	struct np_point at_low, at_high;
-	/* Where the tangents at both ends meet, and left and right of that. */
+	/*
+	 * Where the tangents of both ends intersect, and T to the left and
+	 * right of it.
+	 */
 	double x;
 	struct np_point side[2];
 };
@@ -256,7 +262,7 @@ static int push(struct search *s, double low, struct np_point at_low,
 	return 0;
 }
 
-static void look(const struct np_tolerance *t, struct np_room *room, size_t i,
+static void intersect(const struct np_tolerance *t, struct np_room *room, size_t i,
 		 void *arg)
 {
 	struct span *a = (struct span *)arg + i;
@@ -270,15 +276,15 @@ static void look(const struct np_tolerance *t, struct np_room *room, size_t i,
 }
 
 /*
- * Where the tangents at both ends meet the slope changes, or else T is above
- * them and there are more pieces on one side or on both.
+ * Where the tangents of both ends intersect, the slope changes; otherwise T
+ * lies above that point and there are more pieces on one or both sides.
  */
 static int split(struct search *s, const struct np_tolerance *t,
 		 const struct span *a)
 {
 	double low = a->at_low.t + a->at_low.s * (a->x - a->low);
 
-	if (!(a->low < a->high)) /* a change at its low end itself */
+	if (!(a->low < a->high)) /* the slope changes exactly at the low end */
 		return add(s, a->low, a->at_high.s);
 	if (!(a->x > a->low) || !(a->x < a->high))
 		return 0;
@@ -290,7 +296,7 @@ static int split(struct search *s, const struct np_tolerance *t,
 	return push(s, a->x, a->side[1], a->high, a->at_high);
 }
 
-/* All spans that there are at once, then all into which those fall. */
+/* Handles all known intervals in parallel, then those that result from them. */
 static int search(struct search *s, struct np_tolerance *t)
 {
 	int rc = 0;
@@ -301,7 +307,7 @@ static int search(struct search *s, struct np_tolerance *t)
 
 		s->todo = NULL;
 		s->n_todo = s->max_todo = 0;
-		each(t, n, look, all);
+		each(t, n, intersect, all);
 		for (size_t i = 0; !rc && i < n; i++)
 			rc = split(s, t, &all[i]);
 		free(all);
@@ -350,4 +356,47 @@ struct np_tolerance_size np_tolerance_size(const struct np_tolerance *t)
 		s.edges += np_compact_edges(&t->c.link[i]);
 	}
 	return s;
+}
+
+static int one_gap(const struct np_graph *g, const struct np_loggps *net,
+		   double gap_times, double *ns, struct np_err *err)
+{
+	struct np_tolerance_opt opt = { .net = *net, .x = NP_LOGGPS_L };
+	double L_ns[NP_RESPONSE_LATENCIES];
+	struct np_tolerance *t;
+	int rc;
+
+	opt.net.G_ns *= gap_times;
+	rc = np_tolerance_new(g, &opt, &t, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < NP_RESPONSE_LATENCIES; i++)
+		L_ns[i] = net->L_ns + 1e9 * np_response_added_sec(i);
+	np_tolerance_times(t, L_ns, NP_RESPONSE_LATENCIES, ns);
+	np_tolerance_free(t);
+	return 0;
+}
+
+int np_response_make(const struct np_graph *g, const struct np_loggps *net,
+		     struct np_response *out, struct np_err *err)
+{
+	struct np_response r;
+	double alone_ns;
+	int rc = 0;
+
+	if (np_graph_ops(g) > NP_RESPONSE_MAX_OPS)
+		return np_errf(err, -E2BIG, "%zu operations, expected at most "
+			       "%zu", np_graph_ops(g), NP_RESPONSE_MAX_OPS);
+	for (size_t k = 0; !rc && k < NP_RESPONSE_GAPS; k++)
+		rc = one_gap(g, net, np_response_gap[k], r.times[k], err);
+	if (rc)
+		return rc;
+	alone_ns = r.times[0][0];
+	if (!(alone_ns > 0))
+		return np_errf(err, -EINVAL, "the program takes no time");
+	for (size_t k = 0; k < NP_RESPONSE_GAPS; k++)
+		for (size_t i = 0; i < NP_RESPONSE_LATENCIES; i++)
+			r.times[k][i] /= alone_ns;
+	*out = r;
+	return 0;
 }
