@@ -1,4 +1,4 @@
-/* Times of messages between two nodes, for the parameters of LogGPS. */
+/* Measures message times between two nodes, for the LogGPS parameters. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -37,23 +37,26 @@ struct settings {
 	bool across;
 };
 
-static int pair_of(const struct np_probe *p, bool across, size_t *asks,
-		   size_t *answers, size_t *found)
+static int pair_of(const struct np_probe *p, bool across, size_t *client,
+		   size_t *server, size_t *found)
 {
 	int rc = 0;
 
 	*found = 0;
-	for (*asks = 0; !rc && !*found && *asks < p->size; (*asks)++) {
+	for (*client = 0; !rc && !*found && *client < p->size; (*client)++) {
 		size_t from;
 
-		rc = np_pairing_ring(p->place, p->size, across, *asks, 1,
-				     answers, &from, found);
-		/* Around all leaves the next node may be under the same. */
+		rc = np_pairing_ring(p->place, p->size, across, *client, 1,
+				     server, &from, found);
+		/*
+		 * In a ring over all leaves, the next node may be under the
+		 * same leaf.
+		 */
 		if (!rc && *found && across)
-			*found = strcmp(p->place[*asks].leaf,
-					p->place[*answers].leaf) != 0;
+			*found = strcmp(p->place[*client].leaf,
+					p->place[*server].leaf) != 0;
 	}
-	(*asks)--;
+	(*client)--;
 	return rc;
 }
 
@@ -61,22 +64,22 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 		struct np_err *err)
 {
 	struct settings *s = arg;
-	size_t asks, answers, other, found;
+	size_t client, server, other, found;
 
-	if (pair_of(p, s->across, &asks, &answers, &found))
+	if (pair_of(p, s->across, &client, &server, &found))
 		return np_errf(err, -ENOMEM, "out of memory");
 	if (!found)
 		return np_errf(err, -ENODEV, "no two of the %u processes are "
 			       "on nodes under %s", p->size, s->across ?
 			       "two leaf switches" : "one leaf switch");
-	s->conf.asks = p->rank == asks;
-	s->conf.takes_part = s->conf.asks || p->rank == answers;
+	s->conf.is_client = p->rank == client;
+	s->conf.takes_part = s->conf.is_client || p->rank == server;
 	if (!s->conf.takes_part)
 		return 0;
-	other = s->conf.asks ? answers : asks;
+	other = s->conf.is_client ? server : client;
 	s->conf.peer = (uint32_t)other;
 	out->peer = (long)other;
-	out->partner = s->conf.asks ? p->place[other].node : "";
+	out->partner = s->conf.is_client ? p->place[other].node : "";
 	return np_probe_connect(p, other, err);
 }
 
@@ -130,8 +133,8 @@ int main(int argc, char **argv)
 	};
 
 	/*
-	 * Unlike other probes: as a program would have it, whose messages ask
-	 * for permission from some size on.
+	 * Unlike other probes, use the defaults that a program has: from some
+	 * size on, messages use the rendezvous protocol.
 	 */
 	setenv("UCX_RNDV_THRESH", "auto", 0);
 	setenv("FI_OFI_RXM_EAGER_LIMIT", "16384", 0);

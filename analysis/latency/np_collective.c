@@ -8,19 +8,19 @@
 #include "np_array.h"
 #include "np_quantity.h"
 
-/* The steps of each algorithm. */
+/* ---- The steps of each algorithm ---- */
 
-/* One rank's part of a collective while its steps are made. */
+/* State while the steps of one rank are generated. */
 struct part {
 	const struct np_collective_call *c;
 	struct np_steps *s;
 	uint32_t round;
-	uint32_t rank, size; /* here, counted from the root */
+	uint32_t rank, size; /* here counted from the root */
 	uint64_t whole;	     /* bytes of all blocks, or of the buffer */
 	bool out_of_memory;
 };
 
-static void step(struct part *p, bool send, uint32_t peer, uint64_t bytes)
+static void add_step(struct part *p, bool send, uint32_t peer, uint64_t bytes)
 {
 	struct np_steps *s = p->s;
 
@@ -36,21 +36,21 @@ static void step(struct part *p, bool send, uint32_t peer, uint64_t bytes)
 
 static void send(struct part *p, uint32_t peer, uint64_t bytes)
 {
-	step(p, true, peer, bytes);
+	add_step(p, true, peer, bytes);
 }
 
 static void receive(struct part *p, uint32_t peer, uint64_t bytes)
 {
-	step(p, false, peer, bytes);
+	add_step(p, false, peer, bytes);
 }
 
-/* What follows waits for what is there. */
+/* What follows waits for all steps so far. */
 static void next_round(struct part *p)
 {
 	p->round++;
 }
 
-static void swap(struct part *p, uint32_t to, uint64_t out, uint32_t from,
+static void exchange(struct part *p, uint32_t to, uint64_t out, uint32_t from,
 		 uint64_t in)
 {
 	send(p, to, out);
@@ -58,7 +58,7 @@ static void swap(struct part *p, uint32_t to, uint64_t out, uint32_t from,
 	next_round(p);
 }
 
-/* n ranks further, around the end. */
+/* The rank n places further, modulo size. */
 static uint32_t after(const struct part *p, uint32_t rank, uint32_t n)
 {
 	return (uint32_t)(((uint64_t)rank + n) % p->size);
@@ -70,8 +70,8 @@ static uint32_t before(const struct part *p, uint32_t rank, uint32_t n)
 }
 
 /*
- * Is the buffer cut into blocks, the first ones a byte longer?  Otherwise bytes
- * is one rank's.
+ * Whether c->bytes is a buffer that is divided into blocks, of which the first
+ * ones may be a byte longer. Otherwise c->bytes is the block of one rank.
  */
 static bool is_cut(const struct part *p)
 {
@@ -81,8 +81,8 @@ static bool is_cut(const struct part *p)
 	       c == NP_REDUCE_SCATTER;
 }
 
-/* Bytes of n blocks from the one of rank first on. */
-static uint64_t blocks(const struct part *p, uint32_t first, uint32_t n)
+/* Bytes of n blocks, beginning with that of rank first. */
+static uint64_t block_bytes(const struct part *p, uint32_t first, uint32_t n)
 {
 	const struct np_collective_call *c = p->c;
 	uint64_t sum = 0;
@@ -99,19 +99,20 @@ static uint64_t blocks(const struct part *p, uint32_t first, uint32_t n)
 }
 
 /*
- * What algorithms are made of: each of them with something that it is to do, or
- * not.  First, between rank 0 and all, by a binomial tree or directly: of each
- * its own blocks, or the whole of all.
+ * Building blocks of the algorithms. Each has a flag that selects a variant.
+ * First, communication between rank 0 and all others, by a binomial tree or
+ * directly: each rank's own blocks, or the whole buffer for everyone.
  */
 
 static uint64_t part_of(const struct part *p, bool own, uint32_t first,
 			uint32_t n)
 {
-	return own ? blocks(p, first, n) : p->whole;
+	return own ? block_bytes(p, first, n) : p->whole;
 }
 
-/* The part of the ranks below v + bit in the tree, v with them. */
-static uint64_t branch(const struct part *p, bool own, uint32_t v, uint32_t bit)
+/* Bytes of the subtree of v, which spans up to bit ranks. */
+static uint64_t subtree_bytes(const struct part *p, bool own, uint32_t v,
+			      uint32_t bit)
 {
 	return part_of(p, own, v, p->size - v < bit ? p->size - v : bit);
 }
@@ -123,13 +124,13 @@ static void tree_down(struct part *p, bool own)
 	for (; bit < p->size && !(v & bit); bit <<= 1)
 		;
 	if (bit < p->size) {
-		receive(p, v - bit, branch(p, own, v, bit));
+		receive(p, v - bit, subtree_bytes(p, own, v, bit));
 		next_round(p);
 	}
 	for (bit >>= 1; bit; bit >>= 1) {
 		if (v + bit >= p->size)
 			continue;
-		send(p, v + bit, branch(p, own, v + bit, bit));
+		send(p, v + bit, subtree_bytes(p, own, v + bit, bit));
 		next_round(p);
 	}
 }
@@ -140,13 +141,13 @@ static void tree_up(struct part *p, bool own)
 
 	for (uint32_t bit = 1; bit < p->size; bit <<= 1) {
 		if (v & bit) {
-			send(p, v - bit, branch(p, own, v, bit));
+			send(p, v - bit, subtree_bytes(p, own, v, bit));
 			next_round(p);
 			return;
 		}
 		if (v + bit >= p->size)
 			continue;
-		receive(p, v + bit, branch(p, own, v + bit, bit));
+		receive(p, v + bit, subtree_bytes(p, own, v + bit, bit));
 		next_round(p);
 	}
 }
@@ -174,13 +175,14 @@ static void line_up(struct part *p, bool own)
 }
 
 /*
- * The largest power of two of ranks takes part; of the first 2 * extra ranks
- * the odd ones, for the one before as well.
+ * For a number of ranks that is no power of two: the largest power of two takes
+ * part. Of the first 2 * extra ranks, each odd one also represents the rank
+ * before it.
  */
 struct fold {
 	uint32_t n, extra;
-	bool idle;     /* this rank leaves it to the next */
-	uint32_t mine; /* its number among those that take part */
+	bool idle;     /* this rank is represented by the next */
+	uint32_t mine; /* number among those that take part */
 };
 
 static struct fold fold(const struct part *p)
@@ -200,24 +202,28 @@ static uint32_t unfold(const struct fold *f, uint32_t i)
 	return i < f->extra ? 2 * i + 1 : i + f->extra;
 }
 
-/* The first block that part i answers for; of n: behind the last. */
+/* The first block of participant i; for i = n: the end of the last block. */
 static uint32_t first_block(const struct fold *f, uint32_t i)
 {
 	return i < f->extra ? 2 * i : i + f->extra;
 }
 
-/* Blocks of the aligned group of width parts that has part i. */
-static uint64_t group(const struct part *p, const struct fold *f, uint32_t i,
-		      uint32_t width)
+/* Bytes of the aligned group of width participants that contains i. */
+static uint64_t group_bytes(const struct part *p, const struct fold *f,
+			    uint32_t i, uint32_t width)
 {
 	uint32_t from = i - i % width;
 	uint32_t a = first_block(f, from), b = first_block(f, from + width);
 
-	return blocks(p, a, b - a);
+	return block_bytes(p, a, b - a);
 }
 
-/* Idle ranks, each with the one above it, before and after the others. */
-static void fold_with(struct part *p, const struct fold *f, bool in, bool own)
+/*
+ * Exchange of idle ranks with their representatives, before or after the
+ * others.
+ */
+static void fold_exchange(struct part *p, const struct fold *f, bool in,
+			  bool own)
 {
 	uint32_t idle = f->idle ? p->rank : p->rank - 1;
 
@@ -228,44 +234,52 @@ static void fold_with(struct part *p, const struct fold *f, bool in, bool own)
 	next_round(p);
 }
 
-/* All have all, each time from twice as far; or each its own at first. */
+/*
+ * Recursive doubling: every rank ends with everything. With own, each begins
+ * with only its own block.
+ */
 static void doubling(struct part *p, bool own)
 {
 	struct fold f = fold(p);
 
-	fold_with(p, &f, true, own);
+	fold_exchange(p, &f, true, own);
 	for (uint32_t bit = 1; !f.idle && bit < f.n; bit <<= 1) {
 		uint32_t peer = unfold(&f, f.mine ^ bit);
 
-		swap(p, peer, own ? group(p, &f, f.mine, bit) : p->whole, peer,
-		     own ? group(p, &f, f.mine ^ bit, bit) : p->whole);
+		exchange(p, peer,
+			 own ? group_bytes(p, &f, f.mine, bit) : p->whole, peer,
+			 own ? group_bytes(p, &f, f.mine ^ bit, bit) :
+			       p->whole);
 	}
-	fold_with(p, &f, false, false);
+	fold_exchange(p, &f, false, false);
 }
 
-/* The other way round: each its own in the end. */
+/* Recursive halving: each rank ends with its own block. */
 static void halving(struct part *p, bool own)
 {
 	struct fold f = fold(p);
 
-	fold_with(p, &f, true, false);
+	fold_exchange(p, &f, true, false);
 	for (uint32_t bit = f.n / 2; !f.idle && bit; bit >>= 1) {
 		uint32_t peer = unfold(&f, f.mine ^ bit);
 
-		swap(p, peer, group(p, &f, f.mine ^ bit, bit), peer,
-		     group(p, &f, f.mine, bit));
+		exchange(p, peer, group_bytes(p, &f, f.mine ^ bit, bit), peer,
+		     group_bytes(p, &f, f.mine, bit));
 	}
-	fold_with(p, &f, false, own);
+	fold_exchange(p, &f, false, own);
 }
 
-/* Rank 0 .. r of each rank r: one by one, or the upper one of two needs it. */
+/*
+ * Prefix over ranks 0 .. r: one after the other, or by recursive doubling,
+ * where only the upper of two ranks needs what it receives.
+ */
 static void scan(struct part *p, bool in_pairs)
 {
 	for (uint32_t bit = 1; in_pairs && bit < p->size; bit <<= 1) {
 		uint32_t peer = p->rank ^ bit;
 
 		if (peer < p->size)
-			swap(p, peer, p->c->bytes, peer, p->c->bytes);
+			exchange(p, peer, p->c->bytes, peer, p->c->bytes);
 	}
 	if (in_pairs)
 		return;
@@ -278,10 +292,11 @@ static void scan(struct part *p, bool in_pairs)
 }
 
 /*
- * To the one so far after, from the one so far before; or Bruck's gather, each
- * time as many blocks as there are already, the other way round.
+ * Dissemination: in step k each rank sends to the rank 2^k further on. With
+ * own, Bruck's allgather: in the opposite direction, and each time as many
+ * blocks as a rank has already.
  */
-static void spread(struct part *p, bool own)
+static void disseminate(struct part *p, bool own)
 {
 	for (uint32_t k = 1; k < p->size; k <<= 1) {
 		uint32_t n = p->size - k < k ? p->size - k : k;
@@ -289,15 +304,15 @@ static void spread(struct part *p, bool own)
 		uint32_t down = before(p, p->rank, k);
 
 		if (own)
-			swap(p, down, blocks(p, p->rank, n), up,
-			     blocks(p, up, n));
+			exchange(p, down, block_bytes(p, p->rank, n), up,
+			     block_bytes(p, up, n));
 		else
-			swap(p, up, p->whole, down, p->whole);
+			exchange(p, up, p->whole, down, p->whole);
 	}
 }
 
-/* Bruck's exchange: blocks whose distance has the bit. */
-static void spread_blocks(struct part *p, bool all)
+/* Bruck's alltoall: sends all blocks whose distance has the bit k. */
+static void bruck_alltoall(struct part *p, bool all)
 {
 	(void)all;
 	for (uint32_t k = 1; k < p->size; k <<= 1) {
@@ -305,23 +320,23 @@ static void spread_blocks(struct part *p, bool all)
 		uint64_t rest = p->size % (2 * (uint64_t)k);
 
 		n += rest > k ? rest - k : 0;
-		swap(p, after(p, p->rank, k), n * p->c->bytes,
+		exchange(p, after(p, p->rank, k), n * p->c->bytes,
 		     before(p, p->rank, k), n * p->c->bytes);
 	}
 }
 
-/* Blocks go around, beginning with the own one, or the one before. */
-static void around(struct part *p, bool reduces)
+/* Ring: blocks travel around, beginning with the own one or the one before. */
+static void ring(struct part *p, bool reduces)
 {
 	for (uint32_t k = reduces; k < p->size - 1 + reduces; k++)
-		swap(p, after(p, p->rank, 1),
-		     blocks(p, before(p, p->rank, k), 1),
+		exchange(p, after(p, p->rank, 1),
+		     block_bytes(p, before(p, p->rank, k), 1),
 		     before(p, p->rank, 1),
-		     blocks(p, before(p, p->rank, k + 1), 1));
+		     block_bytes(p, before(p, p->rank, k + 1), 1));
 }
 
-/* A message, from each rank to the next. */
-static void lap(struct part *p, bool whole)
+/* One message travels around the ring. */
+static void token_ring(struct part *p, bool whole)
 {
 	uint64_t bytes = whole ? p->whole : 0;
 
@@ -337,8 +352,8 @@ static void lap(struct part *p, bool whole)
 	}
 }
 
-/* In pairs, one after the other or all at once. */
-static void pairs(struct part *p, bool at_once)
+/* Pairwise exchange, one pair after the other or all at once. */
+static void pairwise(struct part *p, bool at_once)
 {
 	for (uint32_t k = 1; k < p->size; k++) {
 		uint32_t to = after(p, p->rank, k);
@@ -350,11 +365,11 @@ static void pairs(struct part *p, bool at_once)
 	}
 }
 
-/* What an algorithm does for a collective: one thing, or two. */
+/* The building blocks of each algorithm: one or two, with their flags. */
 static const struct {
-	void (*run)(struct part *p, bool how);
-	bool how;
-} plans[NP_N_ALGORITHMS][NP_N_COLLECTIVES][2] = {
+	void (*run)(struct part *p, bool flag);
+	bool flag;
+} building_blocks[NP_N_ALGORITHMS][NP_N_COLLECTIVES][2] = {
 	[NP_LINEAR] = {
 		[NP_BARRIER] = { { line_up }, { line_down } },
 		[NP_BCAST] = { { line_down } },
@@ -363,8 +378,8 @@ static const struct {
 		[NP_SCATTER] = { { line_down, true } },
 		[NP_SCATTERV] = { { line_down, true } },
 		[NP_ALLGATHER] = { { line_up, true }, { line_down } },
-		[NP_ALLTOALL] = { { pairs, true } },
-		[NP_ALLTOALLV] = { { pairs, true } },
+		[NP_ALLTOALL] = { { pairwise, true } },
+		[NP_ALLTOALLV] = { { pairwise, true } },
 		[NP_REDUCE] = { { line_up } },
 		[NP_ALLREDUCE] = { { line_up }, { line_down } },
 		[NP_REDUCE_SCATTER] = { { line_up }, { line_down, true } },
@@ -392,26 +407,26 @@ static const struct {
 		[NP_EXSCAN] = { { scan, true } },
 	},
 	[NP_DISSEMINATION] = {
-		[NP_BARRIER] = { { spread } },
-		[NP_ALLGATHER] = { { spread, true } },
-		[NP_ALLTOALL] = { { spread_blocks, true } },
-		[NP_ALLREDUCE] = { { spread } },
+		[NP_BARRIER] = { { disseminate } },
+		[NP_ALLGATHER] = { { disseminate, true } },
+		[NP_ALLTOALL] = { { bruck_alltoall, true } },
+		[NP_ALLREDUCE] = { { disseminate } },
 	},
 	[NP_RING] = {
-		[NP_BARRIER] = { { lap }, { lap } },
-		[NP_BCAST] = { { tree_down, true }, { around } },
-		[NP_ALLGATHER] = { { around } },
-		[NP_ALLTOALL] = { { pairs } },
-		[NP_ALLTOALLV] = { { pairs } },
-		[NP_REDUCE] = { { around, true }, { tree_up, true } },
-		[NP_ALLREDUCE] = { { around, true }, { around } },
-		[NP_REDUCE_SCATTER] = { { around, true } },
+		[NP_BARRIER] = { { token_ring }, { token_ring } },
+		[NP_BCAST] = { { tree_down, true }, { ring } },
+		[NP_ALLGATHER] = { { ring } },
+		[NP_ALLTOALL] = { { pairwise } },
+		[NP_ALLTOALLV] = { { pairwise } },
+		[NP_REDUCE] = { { ring, true }, { tree_up, true } },
+		[NP_ALLREDUCE] = { { ring, true }, { ring } },
+		[NP_REDUCE_SCATTER] = { { ring, true } },
 	},
 };
 
 bool np_algorithm_does(enum np_algorithm a, enum np_collective c)
 {
-	return plans[a][c][0].run;
+	return building_blocks[a][c][0].run;
 }
 
 int np_collective_steps(const struct np_collective_call *c, struct np_steps *s)
@@ -423,12 +438,15 @@ int np_collective_steps(const struct np_collective_call *c, struct np_steps *s)
 		return 0;
 	p.rank = before(&p, c->rank, c->root);
 	if (c->collective != NP_BARRIER)
-		p.whole = c->blocks || !is_cut(&p) ? blocks(&p, 0, p.size) :
-						     c->bytes;
+		p.whole = c->blocks || !is_cut(&p) ?
+				  block_bytes(&p, 0, p.size) :
+				  c->bytes;
 	for (int i = 0; i < 2; i++)
-		if (plans[c->algorithm][c->collective][i].run)
-			plans[c->algorithm][c->collective][i].run(&p,
-				plans[c->algorithm][c->collective][i].how);
+		if (building_blocks[c->algorithm][c->collective][i].run)
+			building_blocks[c->algorithm][c->collective][i].run(
+				&p,
+				building_blocks[c->algorithm][c->collective][i]
+					.flag);
 	return p.out_of_memory ? -ENOMEM : 0;
 }
 
@@ -467,7 +485,8 @@ static int find(const char *const *names, size_t n, const char *text)
 	return -1;
 }
 
-static int wrong(struct np_err *err, const char *text, const char *expected)
+static int choice_error(struct np_err *err, const char *text,
+			const char *expected)
 {
 	return np_errf(err, -EINVAL, "\"%.64s\": expected %s, such as "
 		       "allreduce=ring or allreduce:64K=ring", text, expected);
@@ -477,40 +496,44 @@ int np_choices_add(struct np_choices *c, const char *text, struct np_err *err)
 {
 	char copy[128], *algorithm = copy, *from, *name;
 	uint64_t from_bytes = 0;
-	int which, how;
+	int which, flag;
 
 	snprintf(copy, sizeof(copy), "%s", text);
 	from = strsep(&algorithm, "=");
 	name = strsep(&from, ":");
 	if (!algorithm)
-		return wrong(err, text, "COLLECTIVE=ALGORITHM");
+		return choice_error(err, text, "COLLECTIVE=ALGORITHM");
 	which = find(collectives, NP_N_COLLECTIVES, name);
 	if (which < 0)
-		return wrong(err, text, "a collective of MPI in small letters");
+		return choice_error(err, text,
+				    "a collective of MPI in small letters");
 	if (from && (np_bytes_parse(from, &from_bytes) ||
 		     from_bytes > INT64_MAX))
-		return wrong(err, text, "bytes after the colon");
-	how = find(algorithms, NP_N_ALGORITHMS, algorithm);
-	if (how < 0)
-		return wrong(err, text, "linear, binomial, recursive-doubling, "
-			     "dissemination or ring");
-	if (!np_algorithm_does((enum np_algorithm)how,
+		return choice_error(err, text, "bytes after the colon");
+	flag = find(algorithms, NP_N_ALGORITHMS, algorithm);
+	if (flag < 0)
+		return choice_error(err, text,
+				    "linear, binomial, recursive-doubling, "
+				    "dissemination or ring");
+	if (!np_algorithm_does((enum np_algorithm)flag,
 			       (enum np_collective)which))
-		return np_errf(err, -EINVAL, "\"%.64s\": %s has no algorithm "
-			       "%s", text, collectives[which], algorithms[how]);
+		return np_errf(err, -EINVAL,
+			       "\"%.64s\": %s has no algorithm "
+			       "%s",
+			       text, collectives[which], algorithms[flag]);
 	if (c->n == NP_MAX_CHOICES)
 		return np_errf(err, -EINVAL, "\"%.64s\": expected at most %d "
 			       "choices", text, NP_MAX_CHOICES);
 	c->own[c->n++] = (struct np_choice){ (enum np_collective)which,
-		from_bytes, (enum np_algorithm)how };
+		from_bytes, (enum np_algorithm)flag };
 	return 0;
 }
 
 /*
- * Much as MPICH's and Open MPI's defaults: MPICH's but for allreduce, which is
- * Open MPI's.  bytes of gather to alltoall are those of a rank.
+ * Default algorithms: those of MPICH, except for allreduce, which follows Open
+ * MPI. For gather to alltoall, bytes are those of one rank.
  */
-static enum np_algorithm usual(enum np_collective c, uint32_t size,
+static enum np_algorithm default_algorithm(enum np_collective c, uint32_t size,
 			       uint64_t bytes)
 {
 	bool power = !(size & (size - 1));
@@ -554,5 +577,5 @@ enum np_algorithm np_choices_pick(const struct np_choices *choices,
 		if (choices->own[i - 1].collective == c &&
 		    bytes >= choices->own[i - 1].from_bytes)
 			return choices->own[i - 1].algorithm;
-	return usual(c, size, bytes);
+	return default_algorithm(c, size, bytes);
 }

@@ -1,12 +1,12 @@
 /*
- * Collective operations as the messages that an algorithm sends: for one rank
- * a list of steps in rounds.  A round begins when all steps of the round before
- * are done; steps of one round need not wait for each other.
+ * Collective operations as point-to-point messages: for one rank and algorithm,
+ * a list of steps in rounds. A round begins when all steps of the round before
+ * have ended; steps of one round are independent of each other.
  *
- * The algorithms are the textbook's, as MPI libraries have them: R. Thakur,
- * R. Rabenseifner, W. Gropp, Optimization of Collective Communication
- * Operations in MPICH, 2005; D. Hensgen, R. Finkel, U. Manber, Two Algorithms
- * for Barrier Synchronization, 1988; J. Bruck et al., 1997.
+ * These are the textbook algorithms that MPI libraries implement: R. Thakur, R.
+ * Rabenseifner, W. Gropp, Optimization of Collective Communication Operations
+ * in MPICH, 2005; D. Hensgen, R. Finkel, U. Manber, Two Algorithms for Barrier
+ * Synchronization, 1988; J. Bruck et al., 1997.
  */
 #ifndef NP_COLLECTIVE_H
 #define NP_COLLECTIVE_H
@@ -17,11 +17,12 @@
 
 #include "np_err.h"
 
-/* As traces number them: append only. */
+/* The values are stored in traces: append only. */
 enum np_collective {
 	NP_BARRIER, NP_BCAST, NP_GATHER, NP_SCATTER, NP_ALLGATHER, NP_ALLTOALL,
 	NP_REDUCE, NP_ALLREDUCE, NP_REDUCE_SCATTER, NP_SCAN, NP_EXSCAN,
-	NP_GATHERV, NP_SCATTERV, NP_ALLTOALLV, /* of sizes known to one rank */
+	/* sizes are known to one rank only */
+	NP_GATHERV, NP_SCATTERV, NP_ALLTOALLV,
 	NP_N_COLLECTIVES
 };
 
@@ -30,12 +31,12 @@ enum np_algorithm {
 	NP_RING, NP_N_ALGORITHMS
 };
 
-/* "allreduce" */
+/* Name in lower case, for example "allreduce". */
 const char *np_collective_name(enum np_collective c);
 
 /*
- * Which algorithm is taken for which collective from which size on: at first
- * much as Open MPI and MPICH do.
+ * Which algorithm a collective uses from which size on. The defaults resemble
+ * those of Open MPI and MPICH.
  */
 struct np_choice {
 	enum np_collective collective;
@@ -44,46 +45,47 @@ struct np_choice {
 };
 #define NP_MAX_CHOICES 64
 struct np_choices {
-	struct np_choice own[NP_MAX_CHOICES]; /* the last that fits wins */
+	/* the last one that fits applies */
+	struct np_choice own[NP_MAX_CHOICES];
 	size_t n;
 };
 
 /*
- * Add "allreduce=ring" or "allreduce:64K=ring": from that many bytes on.
+ * Adds "allreduce=ring", or "allreduce:64K=ring" for sizes from 64 KiB on.
  * Returns 0 or -EINVAL with err.
  */
 int np_choices_add(struct np_choices *c, const char *text, struct np_err *err);
 
-/* choices: may be NULL; bytes: as the algorithm's size, see below. */
+/* choices: NULL for the defaults only. bytes: as in np_collective_call. */
 enum np_algorithm np_choices_pick(const struct np_choices *choices,
 				  enum np_collective c, uint32_t size,
 				  uint64_t bytes);
 
-/* Has the collective such an algorithm? */
+/* Whether this algorithm exists for this collective. */
 bool np_algorithm_does(enum np_algorithm a, enum np_collective c);
 
 struct np_step {
-	bool send; /* else receive */
+	bool send; /* false: receive */
 	uint32_t peer;
 	uint32_t round;
 	uint64_t bytes;
 };
 
-/* One rank's part. */
+/* The part of one rank in a collective. */
 struct np_collective_call {
 	enum np_collective collective;
 	enum np_algorithm algorithm;
 	uint32_t rank, size, root;
 	/*
-	 * Of a barrier 0; bcast, reduce, allreduce, scan, reduce_scatter: of
-	 * the whole buffer; of the others: of one rank's block, the own one
-	 * if they differ.
+	 * 0 for a barrier; the whole buffer for bcast, reduce, allreduce, scan
+	 * and reduce_scatter; else the block of one rank, this rank's own if
+	 * they differ.
 	 */
 	uint64_t bytes;
 	/*
-	 * NULL, or of each rank: what it contributes (allgather) or gets
-	 * (reduce_scatter), what the root has of it (gatherv, scatterv), what
-	 * this one sends to it (alltoallv).
+	 * NULL, or bytes by rank: what each contributes (allgather) or receives
+	 * (reduce_scatter), the blocks of the root (gatherv, scatterv), what
+	 * this rank sends to each (alltoallv).
 	 */
 	const uint64_t *blocks;
 };
@@ -94,8 +96,9 @@ struct np_steps {
 };
 
 /*
- * Replaces what s holds, which is zero at first.  Steps stand in the order of
- * their rounds.  Returns 0 or -ENOMEM.  Free with np_steps_free().
+ * Replaces the content of s, which is zero at first, by the steps of one rank
+ * in the order of their rounds. Returns 0 or -ENOMEM. Free with
+ * np_steps_free().
  */
 int np_collective_steps(const struct np_collective_call *c, struct np_steps *s);
 void np_steps_free(struct np_steps *s);

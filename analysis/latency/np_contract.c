@@ -42,7 +42,7 @@ struct np_laps {
 	struct np_lap_op *op;
 	uint32_t *lag; /* laps behind its iteration; by op << 1 | which */
 	uint32_t max_lag;
-	uint32_t first, add_program_end; /* range of equal laps */
+	uint32_t first, end; /* range of equal laps */
 	struct np_carried *carried;
 	size_t n_carried, max_carried;
 };
@@ -93,11 +93,12 @@ static enum np_stage np_laps_stage(const struct np_laps *r, uint32_t event,
 		return NP_AFTER;
 	*lap = at.iteration + r->lag[at.op << 1 | NP_EVENT_WHICH(event)];
 	return *lap < r->first ? NP_BEFORE :
-	       *lap < r->add_program_end ? NP_WITHIN : NP_AFTER;
+	       *lap < r->end ? NP_WITHIN : NP_AFTER;
 }
 
 /* The same event `laps` laps later. */
-static uint32_t np_laps_move(const struct np_laps *r, uint32_t event, uint32_t laps)
+static uint32_t np_laps_move(const struct np_laps *r, uint32_t event,
+			     uint32_t laps)
 {
 	return event + (laps * part_of(r, NP_EVENT_NODE(event))->period << 2);
 }
@@ -106,15 +107,15 @@ static uint32_t np_laps_move(const struct np_laps *r, uint32_t event, uint32_t l
  * A range of nodes [from, to) of a part that contains all events of a stage,
  * and some others. For NP_WITHIN it covers the lap `first`.
  */
-static void np_laps_range(const struct np_laps *r, size_t part, enum np_stage stage,
-		   uint32_t *from, uint32_t *to)
+static void np_laps_range(const struct np_laps *r, size_t part,
+			  enum np_stage stage, uint32_t *from, uint32_t *to)
 {
 	const struct np_iterations_part *p = &r->loop.part[part];
 	uint32_t begin = r->e->g->part[part].first;
-	uint32_t add_program_end = np_graph_part_end(r->e->g, part);
+	uint32_t end = np_graph_part_end(r->e->g, part);
 
-	*from = stage == NP_BEFORE ? begin : add_program_end;
-	*to = add_program_end;
+	*from = stage == NP_BEFORE ? begin : end;
+	*to = end;
 	if (!p->period)
 		return;
 	if (stage == NP_BEFORE)
@@ -124,7 +125,7 @@ static void np_laps_range(const struct np_laps *r, size_t part, enum np_stage st
 		*to = p->first + (r->first + 1) * p->period;
 	}
 	if (stage == NP_AFTER)
-		*from = p->first + (r->add_program_end - r->max_lag) * p->period;
+		*from = p->first + (r->end - r->max_lag) * p->period;
 }
 
 /* Event k of an iteration belongs to its operation k >> 1. */
@@ -212,7 +213,8 @@ static int list_ops(struct np_laps *r, size_t n_parts)
 }
 
 /* Makes n iterations into one. */
-static void group_iterations(struct np_iterations *l, size_t n_parts, uint32_t n)
+static void group_iterations(struct np_iterations *l, size_t n_parts,
+			     uint32_t n)
 {
 	for (size_t i = 0; i < n_parts; i++) {
 		l->part[i].period *= n;
@@ -243,8 +245,8 @@ static int find_laps(struct np_laps *r)
 	if (most > 1 || r->loop.times < r->max_lag + 2 * MARGIN + MIN_LAPS)
 		return -EDOM;
 	r->first = r->max_lag + MARGIN;
-	r->add_program_end = r->loop.times - MARGIN;
-	return 2 * (uint64_t)(r->add_program_end - r->first) * r->loop.ops <
+	r->end = r->loop.times - MARGIN;
+	return 2 * (uint64_t)(r->end - r->first) * r->loop.ops <
 	       r->e->g->n_nodes ? -EDOM : 0;
 }
 
@@ -275,9 +277,12 @@ static int carry_needs(struct np_laps *r, uint32_t event,
 		if (from == NP_BEFORE)
 			rc = add_carried(r, need, stage == NP_WITHIN);
 		else if (from == NP_WITHIN && stage == NP_AFTER)
-			rc = lap + 1 == r->add_program_end ?
-				     add_carried(r, np_laps_move(r, need, r->first -
-							   r->add_program_end), true) :
+			rc = lap + 1 == r->end ?
+				     add_carried(
+					     r,
+					     np_laps_move(r, need,
+							  r->first - r->end),
+					     true) :
 				     -EDOM;
 		else if (from > stage)
 			rc = -EDOM;
@@ -641,7 +646,7 @@ static int add_program_end(struct contract *k)
 static uint32_t carried(const struct contract *k, size_t i, bool handed_on)
 {
 	const struct np_carried *c = &k->r.carried[i];
-	uint32_t laps = k->stage == NP_AFTER ? k->r.add_program_end - k->r.first : 0;
+	uint32_t laps = k->stage == NP_AFTER ? k->r.end - k->r.first : 0;
 
 	if (handed_on && k->stage == NP_WITHIN)
 		laps = 1;
@@ -733,7 +738,7 @@ static int contract_loop(struct contract *k)
 		k->stage = (enum np_stage)stage;
 		rc = contract_stage(k);
 	}
-	k->chain->times = k->r.add_program_end - k->r.first;
+	k->chain->times = k->r.end - k->r.first;
 	return rc;
 }
 

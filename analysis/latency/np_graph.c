@@ -512,8 +512,8 @@ int np_graph_rank(struct np_graph *g, uint32_t rank, const char *file,
 }
 
 /* Error message for the operation that would be added next. */
-static int refuse(const struct np_graph *g, const struct np_graph_op *op, int rc,
-		  const char *what, uint64_t value, uint64_t most,
+static int refuse(const struct np_graph *g, const struct np_graph_op *op,
+		  int rc, const char *what, uint64_t value, uint64_t most,
 		  struct np_err *err)
 {
 	const struct np_graph_part *p = &g->part[g->n_parts - 1];
@@ -558,8 +558,8 @@ static int check(const struct np_graph *g, const struct np_graph_op *op,
 	return 0;
 }
 
-int np_graph_add(struct np_graph *g, const struct np_graph_op *op, uint32_t *index,
-		 struct np_err *err)
+int np_graph_add(struct np_graph *g, const struct np_graph_op *op,
+		 uint32_t *index, struct np_err *err)
 {
 	bool big = op->size > UINT32_MAX, message = op->kind != NP_OP_CALC;
 	int rc = check(g, op, err);
@@ -699,7 +699,8 @@ static uint32_t peer_of(const struct np_graph *g,
 		       np_graph_part_of(g, n->peer)->rank : n->peer;
 }
 
-static void op_of(const struct np_graph *g, uint32_t node, struct np_graph_op *out)
+static void op_of(const struct np_graph *g, uint32_t node,
+		  struct np_graph_op *out)
 {
 	const struct np_graph_node *n = &g->node[node];
 
@@ -719,11 +720,11 @@ void np_graph_op(const struct np_graph *g, uint32_t rank, uint32_t i,
 
 uint64_t np_graph_tag_of_file(const struct np_graph *g, uint32_t tag)
 {
-	size_t rank_or_tag = tag - (size_t)NP_GRAPH_LARGE_TAG;
+	size_t number = tag - (size_t)NP_GRAPH_LARGE_TAG;
 	uint64_t of_file = tag;
 
-	if (tag >= NP_GRAPH_LARGE_TAG && rank_or_tag < g->tags.n)
-		memcpy(&of_file, g->tags.bytes + sizeof(of_file) * rank_or_tag,
+	if (tag >= NP_GRAPH_LARGE_TAG && number < g->tags.n)
+		memcpy(&of_file, g->tags.bytes + sizeof(of_file) * number,
 		       sizeof(of_file));
 	return of_file;
 }

@@ -83,8 +83,8 @@ int np_graph_rank(struct np_graph *g, uint32_t rank, const char *file,
  * to b with some tag and context matches the k-th such receive. *index (NULL:
  * not wanted) is its number within the rank, counted from 0.
  */
-int np_graph_add(struct np_graph *g, const struct np_graph_op *op, uint32_t *index,
-		 struct np_err *err);
+int np_graph_add(struct np_graph *g, const struct np_graph_op *op,
+		 uint32_t *index, struct np_err *err);
 
 /*
  * Turns a tag of a file, any 64-bit number, into a tag for np_graph_op. A tag

@@ -9,39 +9,42 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics.h>
 
-/* Bytes cost as much as all else where a message takes this many shortest. */
+/*
+ * Bytes cost as much as everything else once a message takes this many times as
+ * long as the shortest.
+ */
 #define BULK 2
-#define SPAN 8 /* the greatest size over the least for a slope */
-#define LEAST_STEP 0.5	  /* of the shortest message's time */
-#define LEAST_SHARE 0.05  /* of the time where it is */
+#define SPAN 8 /* largest size over smallest size for the slope */
+#define LEAST_STEP 0.5	  /* relative to the time of the shortest message */
+#define LEAST_SHARE 0.05  /* relative to the time at the step */
 
 /* Half round trips: sec[block * n_sizes + size]. */
 struct trips {
 	size_t n_blocks, n_sizes;
 	uint32_t bytes[NP_LOGGPS_MAX_SIZES]; /* ascending */
 	double *sec;
-	double *column; /* a value of each block */
+	double *column; /* buffer for one value of each block */
 };
 
-/* What one block says of the shortest messages. */
-enum { LATENCY, GAP, SEND, RECV, N_SAID };
+/* Values that one block gives for the shortest messages. */
+enum { LATENCY, GAP, SEND, RECV, N_SHORT };
 
 struct work {
-	const struct np_loggps_sample *sample; /* sorted */
+	const struct np_loggps_sample *sample; /* sorted by compare() */
 	size_t n;
 	struct trips trips;
-	double (*said)[N_SAID]; /* of each block */
-	double *times;		/* of one kind in one block: n */
+	double (*short_values)[N_SHORT]; /* by block */
+	double *times; /* buffer for the times of one kind in one block */
 };
 
-/* ---- what there is ---- */
+/* ---- Input ---- */
 
 static int order(double a, double b)
 {
 	return (a > b) - (a < b);
 }
 
-/* By block, then messages, pause and size: 0 if they are of one kind. */
+/* By block, number of messages, pause and size; 0 if of the same kind. */
 static int compare(const void *x, const void *y)
 {
 	const struct np_loggps_sample *a = x, *b = y;
@@ -50,7 +53,10 @@ static int compare(const void *x, const void *y)
 	d = d ? d : order(a->n, b->n);
 	if (d || !a->n)
 		return d;
-	/* Pauses are chosen by what was seen before: with one, without one. */
+	/*
+	 * The length of a pause varies with earlier results: only its presence
+	 * counts.
+	 */
 	d = order(a->delay_sec > 0, b->delay_sec > 0);
 	return d ? d : order(a->bytes, b->bytes);
 }
@@ -90,15 +96,18 @@ static int add_size(struct trips *t, uint32_t bytes, struct np_err *err)
 	return 0;
 }
 
-/* Sorts x. */
+/* Median; sorts x. */
 static double median(double *x, size_t n)
 {
 	gsl_sort(x, 1, n);
 	return gsl_stats_median_from_sorted_data(x, 1, n);
 }
 
-/* Samples of the same kind as the first, and their median less pauses. */
-static size_t kind(const struct work *w, size_t at, double *sec)
+/*
+ * Number of samples of the same kind as the first, and their median less
+ * pauses.
+ */
+static size_t read_kind(const struct work *w, size_t at, double *sec)
 {
 	const struct np_loggps_sample *s = w->sample + at;
 	size_t n = 0;
@@ -113,14 +122,14 @@ static size_t kind(const struct work *w, size_t at, double *sec)
 }
 
 /*
- * One block into row b of the trips.  Returns the samples it has; *whole: of
- * every kind.
+ * Reads one block into row b of the trips. Returns its number of samples;
+ * *whole: whether it has all kinds.
  */
 static size_t read_block(struct work *w, size_t at, size_t b, int *whole)
 {
 	struct trips *t = &w->trips;
 	double *trip = t->sec + b * t->n_sizes, sec;
-	double *out = w->said[b], shortest;
+	double *out = w->short_values[b], shortest;
 	size_t begin = at, n_trips = 0;
 	uint32_t block = w->sample[at].block;
 	double first = NAN;
@@ -129,13 +138,14 @@ static size_t read_block(struct work *w, size_t at, size_t b, int *whole)
 	while (at < w->n && w->sample[at].block == block) {
 		const struct np_loggps_sample *s = &w->sample[at];
 
-		at += kind(w, at, &sec);
+		at += read_kind(w, at, &sec);
 		if (!s->n) {
 			out[RECV] = sec;
 		} else if (is_trip(s)) {
 			while (n_trips < t->n_sizes &&
 			       t->bytes[n_trips] != s->bytes)
-				n_trips++; /* missing: not whole */
+				/* missing: the block is incomplete */
+				n_trips++;
 			if (n_trips < t->n_sizes)
 				trip[n_trips] = sec / 2;
 			first = n_trips++ ? first : sec;
@@ -148,13 +158,13 @@ static size_t read_block(struct work *w, size_t at, size_t b, int *whole)
 	*whole = isfinite(shortest + out[GAP] + out[SEND] + out[RECV]);
 	out[RECV] = fmin(out[RECV], shortest);
 	out[SEND] = fmin(out[SEND], shortest - out[RECV]);
-	/* Rounding alone may leave less than nothing. */
+	/* Rounding may leave a negative rest. */
 	out[LATENCY] = fmax(shortest - out[SEND] - out[RECV], 0);
 	return at - begin;
 }
 
-/* Every size of a block was measured. */
-static int full(const struct trips *t, size_t b)
+/* Whether every size of a block was measured. */
+static int has_all_sizes(const struct trips *t, size_t b)
 {
 	for (size_t i = 0; i < t->n_sizes; i++)
 		if (!isfinite(t->sec[b * t->n_sizes + i]))
@@ -172,16 +182,16 @@ static void read_blocks(struct work *w)
 		for (size_t i = 0; i < t->n_sizes; i++)
 			t->sec[t->n_blocks * t->n_sizes + i] = NAN;
 		at += read_block(w, at, t->n_blocks, &whole);
-		t->n_blocks += whole && full(t, t->n_blocks);
+		t->n_blocks += whole && has_all_sizes(t, t->n_blocks);
 	}
 }
 
-/* ---- medians over blocks, and where rendezvous begins ---- */
+/* ---- Medians over blocks, and the start of the rendezvous protocol ---- */
 
 /*
- * The median of x[n], n > 0, which is sorted, and its interval: the ranks k
- * and n + 1 - k with the greatest k for which both are passed by the true
- * median with at most (1 - confidence) / 2.
+ * The median of x[n], n > 0, and its confidence interval; sorts x. The interval
+ * is between ranks k and n + 1 - k with the largest k for which the true median
+ * lies outside with a probability of at most (1 - confidence) / 2 on each side.
  */
 static struct np_loggps_value interval(double *x, size_t n, double confidence)
 {
@@ -196,17 +206,18 @@ static struct np_loggps_value interval(double *x, size_t n, double confidence)
 	return (struct np_loggps_value){ value, x[k], x[n - 1 - k] };
 }
 
-/* The median over blocks of one size. */
-static double trip_of(const struct trips *t, size_t size)
+/* Median over blocks of one size. */
+static double median_trip(const struct trips *t, size_t size)
 {
 	for (size_t b = 0; b < t->n_blocks; b++)
 		t->column[b] = t->sec[b * t->n_sizes + size];
 	return median(t->column, t->n_blocks);
 }
 
-/* Sums of one side of a step. */
+/* Sums over one side of a step. */
 struct side {
-	double x, y, xx, xy; /* means, then sums about them */
+	/* means; sums of squares and products about them */
+	double x, y, xx, xy;
 };
 
 static struct side sums(const uint32_t *x, const double *y)
@@ -224,7 +235,7 @@ static struct side sums(const uint32_t *x, const double *y)
 	return s;
 }
 
-/* The step between sizes at - 1 and at. */
+/* Height of a step between sizes at - 1 and at. */
 static double step_of(const uint32_t *bytes, const double *sec, size_t at)
 {
 	size_t from = at - NP_LOGGPS_SIDE;
@@ -240,8 +251,8 @@ static double step_of(const uint32_t *bytes, const double *sec, size_t at)
 }
 
 /*
- * The first size of the rendezvous protocol, 0 if there is none; step is what
- * it costs.
+ * Index of the first size of the rendezvous protocol, 0 if none; *step: its
+ * cost.
  */
 static size_t find_step(const struct trips *t, struct np_loggps_value *step)
 {
@@ -251,7 +262,7 @@ static size_t find_step(const struct trips *t, struct np_loggps_value *step)
 
 	*step = (struct np_loggps_value){ 0 };
 	for (size_t i = 0; i < t->n_sizes; i++)
-		sec[i] = trip_of(t, i);
+		sec[i] = median_trip(t, i);
 	for (size_t i = NP_LOGGPS_SIDE; i + NP_LOGGPS_SIDE <= t->n_sizes; i++) {
 		double here = step_of(t->bytes, sec, i);
 
@@ -266,7 +277,10 @@ static size_t find_step(const struct trips *t, struct np_loggps_value *step)
 	for (size_t b = 0; b < t->n_blocks; b++)
 		t->column[b] = step_of(t->bytes, t->sec + b * t->n_sizes,
 					best);
-	/* The greatest of many: each of them must be as unlikely as all. */
+	/*
+	 * The largest of many: correct its confidence for their number
+	 * (Bonferroni).
+	 */
 	sure = interval(t->column, t->n_blocks,
 			 1 - (1 - NP_LOGGPS_CONFIDENCE) /
 						 (double)t->n_sizes);
@@ -277,24 +291,24 @@ static size_t find_step(const struct trips *t, struct np_loggps_value *step)
 	return best;
 }
 
-/* ---- what it says ---- */
+/* ---- Results ---- */
 
-/* The least size that counts for the slope; 0 if few are longer. */
+/* Index of the first size that enters the slope; 0 if too few are longer. */
 static size_t bulk_from(const struct trips *t)
 {
-	double shortest = trip_of(t, 0);
+	double shortest = median_trip(t, 0);
 	size_t i = 0;
 
-	while (i < t->n_sizes && (trip_of(t, i) < BULK * shortest ||
-				  t->bytes[i] < t->bytes[t->n_sizes - 1] / SPAN))
+	while (i < t->n_sizes &&
+	       (median_trip(t, i) < BULK * shortest ||
+		t->bytes[i] < t->bytes[t->n_sizes - 1] / SPAN))
 		i++;
 	return i + NP_LOGGPS_LEAST <= t->n_sizes ? i : 0;
 }
 
 /*
- * Slope of y over x by least squares with weights 1 / y^2; from `step` on
- * (if that is inside) with another intercept: of each side's deviations from
- * its own means.
+ * Slope of y over x by least squares with weights 1 / y^2. If step is within
+ * the range, each side has an intercept of its own.
  */
 static double slope(const uint32_t *x, const double *y, size_t from, size_t n,
 		    size_t step)
@@ -323,7 +337,7 @@ static double slope(const uint32_t *x, const double *y, size_t from, size_t n,
 	return xy / xx;
 }
 
-static int plausible(const struct np_loggps_fit *f, struct np_err *err)
+static int check_plausible(const struct np_loggps_fit *f, struct np_err *err)
 {
 	const struct {
 		const char *name;
@@ -358,9 +372,9 @@ static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 	out->bytes_max = t->bytes[t->n_sizes - 1];
 	out->S = step ? t->bytes[step - 1] : 0;
 	out->S_above = step ? t->bytes[step] : 0;
-	for (size_t k = 0; k < N_SAID; k++) {
+	for (size_t k = 0; k < N_SHORT; k++) {
 		for (size_t b = 0; b < t->n_blocks; b++)
-			t->column[b] = w->said[b][k];
+			t->column[b] = w->short_values[b][k];
 		*value[k] = interval(t->column, t->n_blocks,
 				     NP_LOGGPS_CONFIDENCE);
 	}
@@ -368,12 +382,12 @@ static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 		t->column[b] = slope(t->bytes, t->sec + b * t->n_sizes, from,
 				     t->n_sizes, step);
 	out->G = interval(t->column, t->n_blocks, NP_LOGGPS_CONFIDENCE);
-	return plausible(out, err);
+	return check_plausible(out, err);
 }
 
-/* ---- memory ---- */
+/* ---- Memory ---- */
 
-static int take(struct work *w, struct np_loggps_sample *copy, size_t n,
+static int prepare_work(struct work *w, struct np_loggps_sample *copy, size_t n,
 		struct np_err *err)
 {
 	struct trips *t = &w->trips;
@@ -396,11 +410,11 @@ static int take(struct work *w, struct np_loggps_sample *copy, size_t n,
 		rows += !i || copy[i].block != copy[i - 1].block;
 	w->sample = copy;
 	w->n = n;
-	w->said = calloc(rows, sizeof(*w->said));
+	w->short_values = calloc(rows, sizeof(*w->short_values));
 	w->times = calloc(n, sizeof(*w->times));
 	t->column = calloc(rows, sizeof(*t->column));
 	t->sec = calloc(rows * t->n_sizes, sizeof(*t->sec));
-	return w->said && w->times && t->column && t->sec ?
+	return w->short_values && w->times && t->column && t->sec ?
 	       0 : np_errf(err, -ENOMEM, "out of memory");
 }
 
@@ -416,7 +430,7 @@ int np_loggps_fit(const struct np_loggps_sample *sample, size_t n,
 		return np_errf(err, -ENOMEM, "out of memory");
 	if (n)
 		memcpy(copy, sample, n * sizeof(*copy));
-	rc = take(&w, copy, n, err);
+	rc = prepare_work(&w, copy, n, err);
 	if (!rc) {
 		read_blocks(&w);
 		rc = w.trips.n_blocks ? fit(&w, &f, err) :
@@ -424,7 +438,7 @@ int np_loggps_fit(const struct np_loggps_sample *sample, size_t n,
 			     "whole: expected every size, overheads and gap");
 	}
 	free(copy);
-	free(w.said);
+	free(w.short_values);
 	free(w.times);
 	free(w.trips.column);
 	free(w.trips.sec);

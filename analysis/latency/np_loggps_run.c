@@ -10,7 +10,7 @@
 #include "np_clock.h"
 #include "np_sidestep.h"
 
-#define UP_SEC 90.0 /* for all processes to come up */
+#define UP_SEC 90.0 /* for all processes to start */
 #define TICK_SEC 0.25
 
 struct run {
@@ -19,21 +19,21 @@ struct run {
 	struct np_loggps_sample *sample;
 	size_t n;
 	uint32_t hellos, n_ranks, done; /* done: blocks that have begun */
-	bool over; /* all is measured: the asking side has said bye */
-	uint32_t asks; /* its rank */
+	bool over; /* the client has measured everything and said bye */
+	uint32_t client; /* rank of the client */
 	bool no_memory;
 	char note[NP_REPORT_TEXT];
 	struct np_loggps_seen seen;
 };
 
-/* Each hello in, the one that measures names its partner. */
-static void keep_hello(struct run *r, const struct np_report *rep)
+/* The hello of the client names its peer. */
+static void on_hello(struct run *r, const struct np_report *rep)
 {
 	r->hellos++;
 	r->n_ranks = rep->hello.n_ranks;
 	if (!rep->hello.partner[0])
 		return;
-	r->asks = rep->rank;
+	r->client = rep->rank;
 	strcpy(r->seen.from, rep->hello.node);
 	strcpy(r->seen.to, rep->hello.partner);
 	strcpy(r->seen.leaf, rep->hello.leaf);
@@ -41,7 +41,7 @@ static void keep_hello(struct run *r, const struct np_report *rep)
 	strcpy(r->seen.version, rep->hello.version);
 }
 
-static void keep_sample(struct run *r, const struct np_prtt *p)
+static void on_sample(struct run *r, const struct np_prtt *p)
 {
 	if (r->n == NP_LOGGPS_MAX_BLOCKS * (NP_LOGGPS_MAX_SIZES + 4) * 2 ||
 	    np_array_more(&r->sample, r->n, sizeof(*r->sample))) {
@@ -65,16 +65,16 @@ static void on_report(const struct np_report *rep, void *arg)
 
 	switch (rep->kind) {
 	case NP_REPORT_HELLO:
-		keep_hello(r, rep);
+		on_hello(r, rep);
 		break;
 	case NP_REPORT_PRTT:
-		keep_sample(r, &rep->prtt);
+		on_sample(r, &rep->prtt);
 		break;
 	case NP_REPORT_NOTE:
 		strcpy(r->note, rep->note);
 		break;
 	case NP_REPORT_BYE:
-		r->over |= rep->rank == r->asks && r->n;
+		r->over |= rep->rank == r->client && r->n;
 		break;
 	default:
 		break;
@@ -107,8 +107,8 @@ static void read_more(struct run *r, double sec)
 	np_sidestep_read(&r->step, on_report, r);
 }
 
-/* Why it ended by itself, in its own words or in srun's. */
-static int ended(struct run *r, struct np_err *err)
+/* Error message with the program's own reason, or srun's. */
+static int ended_early(struct run *r, struct np_err *err)
 {
 	char cause[NP_ERR_LEN + 32];
 
@@ -127,7 +127,7 @@ static int watch(struct run *r, struct np_err *err)
 		bool up = r->hellos && r->hellos >= r->n_ranks;
 
 		read_more(r, TICK_SEC);
-		/* Slurm 22.05 wants a step to come up before it ends. */
+		/* Slurm 22.05 requires a step to be up before it can end. */
 		if (*r->conf->stop && up)
 			return np_errf(err, -EINTR, "stopped");
 		if (r->no_memory)
@@ -139,7 +139,7 @@ static int watch(struct run *r, struct np_err *err)
 		if (np_sidestep_reap(&r->step)) {
 			while (r->step.fd >= 0)
 				read_more(r, TICK_SEC);
-			return r->over ? 0 : ended(r, err);
+			return r->over ? 0 : ended_early(r, err);
 		}
 	}
 	return 0;
@@ -171,7 +171,7 @@ int np_loggps_run(const struct np_loggps_run *conf, struct np_loggps_fit *fit,
 		stop(&r);
 	}
 	if (!rc && r.done < conf->blocks)
-		rc = ended(&r, err);
+		rc = ended_early(&r, err);
 	if (!rc)
 		rc = np_loggps_fit(r.sample, r.n, fit, err);
 	if (!rc)

@@ -1,6 +1,6 @@
 /*
- * One measurement of LogGPS parameters: a step of netprof-prtt inside an
- * allocation, from its start to its end, and what it said.
+ * Runs one measurement of LogGPS parameters: starts netprof-prtt as a job step
+ * in an allocation, collects its reports, and fits the parameters.
  */
 #ifndef NP_LOGGPS_RUN_H
 #define NP_LOGGPS_RUN_H
@@ -22,22 +22,22 @@ struct np_loggps_run {
 	uint32_t blocks, max_bytes;
 	double max_trip_sec;
 	bool across;
-	const volatile sig_atomic_t *stop; /* set: the user wants to stop */
-	/* Whenever another block is done; NULL: nobody wants to know. */
+	const volatile sig_atomic_t *stop; /* set when the user wants to stop */
+	/* Called whenever a block is complete; may be NULL. */
 	void (*progress)(void *arg, uint32_t done, uint32_t blocks);
 	void *arg;
 };
 
-/* Between whom, over what; "" where it was not said. */
+/* The measured path; "" for values that were not reported. */
 struct np_loggps_seen {
 	char from[NP_REPORT_WORD], to[NP_REPORT_WORD], leaf[NP_REPORT_WORD];
 	char transport[NP_REPORT_WORD], version[NP_REPORT_WORD];
 };
 
 /*
- * Returns 0, or with err: -EINTR (the user wants to stop), -EPIPE (the step
- * ended before all was measured), -ETIMEDOUT (its processes did not come up),
- * -ENOMEM, or what np_loggps_fit() gives.
+ * Returns 0, or with err -EINTR (the user stopped it), -EPIPE (the step ended
+ * before everything was measured), -ETIMEDOUT (its processes did not start),
+ * -ENOMEM, or an error of np_loggps_fit().
  */
 int np_loggps_run(const struct np_loggps_run *r, struct np_loggps_fit *fit,
 		  struct np_loggps_seen *seen, struct np_err *err);

@@ -58,7 +58,8 @@ struct simulation {
 
 static bool before(const struct pending *a, const struct pending *b)
 {
-	return a->time < b->time || (a->time == b->time && a->number < b->number);
+	return a->time < b->time ||
+	       (a->time == b->time && a->number < b->number);
 }
 
 /* There is always room: a message takes the place of its send. */
@@ -123,8 +124,8 @@ static int sort_dependencies(struct simulation *s)
 }
 
 /* Tells the nodes that wait for y. There is room in freed[] for all nodes. */
-static void meet_dependency(struct simulation *s, uint32_t y, enum np_dep_kind kind,
-		double when)
+static void meet_dependency(struct simulation *s, uint32_t y,
+			    enum np_dep_kind kind, double when)
 {
 	for (uint32_t i = s->first[y]; i < s->first[y + 1]; i++) {
 		uint32_t x = s->waiting[i] >> 1;
@@ -393,7 +394,8 @@ static int prepare(struct simulation *s)
 	s->t.then = malloc((n + 1) * sizeof(*s->t.then));
 	s->t.arrival = malloc((n + 1) * sizeof(*s->t.arrival));
 	if (!s->heap || !s->unmet || !s->freed || !s->ready || !s->taken ||
-	    !s->t.begin || !s->t.then || !s->t.arrival || sort_dependencies(s) || count_places(s, &places))
+	    !s->t.begin || !s->t.then || !s->t.arrival ||
+	    sort_dependencies(s) || count_places(s, &places))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		s->taken[i] = s->t.begin[i] = NO_TIME;

@@ -102,9 +102,9 @@ static void pass_link(const struct np_compact *c, const struct np_pass *p,
 
 static void np_pass_laps(const struct np_compact *c, const struct np_pass *p,
 		  np_pair *at, const np_pair *from, np_pair *to,
-		  size_t pass_times)
+		  size_t times)
 {
-	for (; pass_times; pass_times--, from = to) {
+	for (; times; times--, from = to) {
 		for (size_t i = 0; i < c->n_state; i++)
 			if (c->in[i])
 				at[c->in[i]] = from[i];
@@ -214,13 +214,14 @@ static double cycles_ahead(const struct np_compact *c, const struct np_pass *p,
 	return least;
 }
 
-static const np_pair *np_repeat(const struct np_compact *c, const struct np_pass *p,
-			 struct np_room *room, uint32_t pass_times)
+static const np_pair *np_repeat(const struct np_compact *c,
+				const struct np_pass *p, struct np_room *room,
+				uint32_t times)
 {
 	np_pair *s[3] = { room->state[1], room->state[2], room->state[0] };
 	uint32_t cycle = 2, known = 1, tries = 0;
 
-	while (pass_times >= cycle) {
+	while (times >= cycle) {
 		np_pair *oldest = s[0];
 		double n = 0;
 
@@ -228,15 +229,15 @@ static const np_pair *np_repeat(const struct np_compact *c, const struct np_pass
 		s[1] = s[2];
 		s[2] = oldest;
 		np_pass_laps(c, p, room->at, s[1], s[2], cycle);
-		pass_times -= cycle;
-		if (++known >= 3 && pass_times >= cycle &&
+		times -= cycle;
+		if (++known >= 3 && times >= cycle &&
 		    steady(s[0], s[1], s[2], c->n_state))
 			n = cycles_ahead(c, p, room, s[0], s[1], cycle);
 		if (n >= 1) {
-			n = n < pass_times / cycle ? n : pass_times / cycle;
+			n = n < times / cycle ? n : times / cycle;
 			for (size_t i = 0; i < c->n_state; i++)
 				s[2][i] += n * (s[2][i] - s[1][i]);
-			pass_times -= (uint32_t)n * cycle;
+			times -= (uint32_t)n * cycle;
 			known = 1;
 		} else if (++tries == TRIES) {
 			cycle = next_cycle(cycle);
@@ -244,7 +245,7 @@ static const np_pair *np_repeat(const struct np_compact *c, const struct np_pass
 			known = 1;
 		}
 	}
-	np_pass_laps(c, p, room->at, s[2], s[2], pass_times);
+	np_pass_laps(c, p, room->at, s[2], s[2], times);
 	return s[2];
 }
 
@@ -259,7 +260,8 @@ static inline void fetch(const struct np_edge *e, const void *t)
 	__builtin_prefetch((const char *)t + 1024, 1);
 }
 
-static void pass_times(const struct np_compact *c, double x, struct np_room *room)
+static void pass_times(const struct np_compact *c, double x,
+		       struct np_room *room)
 {
 	const struct np_edge *e = c->edge;
 	double *t = (double *)room->at;
@@ -389,7 +391,7 @@ static struct np_point pass_chain(const struct np_chain *c,
 			     room->state[0], 1);
 		state = room->state[0];
 		if (i == 0 && c->n > 1)
-			state = np_repeat(&c->link[++i], p, room, c->pass_times);
+			state = np_repeat(&c->link[++i], p, room, c->times);
 	}
 	last = room->at[c->link[c->n - 1].n - 1];
 	return p->which == NP_FAR ? (struct np_point){ last[1], last[0] } :

@@ -6,10 +6,10 @@
 
 #include "np_rng.h"
 
-#define NODES_MAX 4096 /* whose room is looked at */
-#define LEAST_GAIN 1e-12 /* sums in another order may differ by less */
+#define NODES_MAX 4096 /* nodes considered as free places */
+#define LEAST_GAIN 1e-12 /* relative; smaller differences may be rounding */
 
-/* A placement, its run time, and how many changes led to it. */
+/* A placement, its run time, and the number of changes that led to it. */
 struct placement {
 	uint32_t *node;
 	double ns;
@@ -21,7 +21,7 @@ struct search {
 	struct np_tolerance_opt opt; /* placed by now.node */
 	uint32_t n, n_nodes, per_node;
 	struct placement now, best;
-	uint16_t *on; /* ranks on each of n_nodes nodes */
+	uint16_t *ranks_on; /* ranks on each of n_nodes nodes */
 	struct np_rng *rng;
 	size_t max_trials;
 	struct np_place_result *r;
@@ -33,7 +33,7 @@ static int run_time(const struct search *s, double *ns)
 	return np_tolerance_simulate(s->g, &s->opt, NULL, ns, s->err);
 }
 
-static bool is_used_up(const struct search *s)
+static bool trials_used_up(const struct search *s)
 {
 	return s->r->trials >= s->max_trials;
 }
@@ -41,13 +41,13 @@ static bool is_used_up(const struct search *s)
 static void move(struct search *s, uint32_t rank, uint32_t to)
 {
 	if (s->now.node[rank] < s->n_nodes)
-		s->on[s->now.node[rank]]--;
+		s->ranks_on[s->now.node[rank]]--;
 	if (to < s->n_nodes)
-		s->on[to]++;
+		s->ranks_on[to]++;
 	s->now.node[rank] = to;
 }
 
-/* Another rank that changes places with it, or n: nobody. */
+/* Moves a rank; other: a rank to exchange it with, or n for none. */
 static void change(struct search *s, uint32_t rank, uint32_t other, uint32_t to)
 {
 	uint32_t from = s->now.node[rank];
@@ -57,7 +57,7 @@ static void change(struct search *s, uint32_t rank, uint32_t other, uint32_t to)
 		move(s, other, from);
 }
 
-/* *better: it stays so. */
+/* Tries a change and undoes it unless it shortens the run (*better). */
 static int try_change(struct search *s, uint32_t rank, uint32_t other,
 		      uint32_t to, bool *better)
 {
@@ -78,7 +78,7 @@ static int try_change(struct search *s, uint32_t rank, uint32_t other,
 	return rc;
 }
 
-/* A rank goes nearer to where another one is. */
+/* Tries to move a rank closer to the node of a peer. */
 static int approach(struct search *s, uint32_t rank, uint32_t peer,
 		    bool *better)
 {
@@ -88,17 +88,17 @@ static int approach(struct search *s, uint32_t rank, uint32_t peer,
 	int rc = 0;
 
 	for (uint32_t i = 0; !rc && !*better && i < s->n; i++)
-		if (i != rank && i != peer && !is_used_up(s) &&
+		if (i != rank && i != peer && !trials_used_up(s) &&
 		    np_topology_hops(t, s->now.node[i], at) < hops)
 			rc = try_change(s, rank, i, s->now.node[i], better);
 	for (uint32_t to = 0; !rc && !*better && to < s->n_nodes; to++)
-		if (s->on[to] < s->per_node && !is_used_up(s) &&
+		if (s->ranks_on[to] < s->per_node && !trials_used_up(s) &&
 		    np_topology_hops(t, to, at) < hops)
 			rc = try_change(s, rank, s->n, to, better);
 	return rc;
 }
 
-/* *better: some change of a message on the critical path was of use. */
+/* Tries to shorten a message on the critical path. */
 static int improve(struct search *s, bool *better)
 {
 	struct np_pair *pair;
@@ -138,7 +138,7 @@ static int descend(struct search *s)
 	return rc;
 }
 
-/* From the best one, with some ranks at other places. */
+/* Starts again from the best placement, with some ranks exchanged at random. */
 static int restart(struct search *s)
 {
 	size_t kicks = 2 + np_rng_below(s->rng, 2 + s->n / 4);
@@ -150,7 +150,7 @@ static int restart(struct search *s)
 		uint32_t other = (uint32_t)np_rng_below(s->rng, s->n);
 		uint32_t to = (uint32_t)np_rng_below(s->rng, s->n_nodes);
 
-		if (s->on[to] < s->per_node && np_rng_below(s->rng, 2))
+		if (s->ranks_on[to] < s->per_node && np_rng_below(s->rng, 2))
 			change(s, rank, s->n, to);
 		else if (rank != other)
 			change(s, rank, other, s->now.node[other]);
@@ -165,8 +165,8 @@ static int search(struct search *s)
 {
 	int rc = descend(s);
 
-	s->r->ended = !is_used_up(s);
-	while (!rc && s->n > 1 && !is_used_up(s)) {
+	s->r->ended = !trials_used_up(s);
+	while (!rc && s->n > 1 && !trials_used_up(s)) {
 		rc = restart(s);
 		if (!rc)
 			rc = descend(s);
@@ -174,7 +174,7 @@ static int search(struct search *s)
 	return rc;
 }
 
-/* What cannot run is told as np_tolerance_new() tells it. */
+/* Reports a graph that cannot run as np_tolerance_new() does. */
 static int check(const struct search *s)
 {
 	struct np_tolerance *t;
@@ -192,15 +192,15 @@ static int prepare(struct search *s, const uint32_t *node)
 	s->n_nodes = most < NODES_MAX ? most : NODES_MAX;
 	s->now.node = malloc((s->n + 1) * sizeof(*node));
 	s->best.node = malloc((s->n + 1) * sizeof(*node));
-	s->on = calloc(s->n_nodes + 1, sizeof(*s->on));
+	s->ranks_on = calloc(s->n_nodes + 1, sizeof(*s->ranks_on));
 	s->rng = np_rng_new(1, "placement of ranks");
-	if (!s->now.node || !s->best.node || !s->on || !s->rng)
+	if (!s->now.node || !s->best.node || !s->ranks_on || !s->rng)
 		return np_errf(s->err, -ENOMEM, "out of memory");
 	memcpy(s->now.node, node, s->n * sizeof(*node));
 	memcpy(s->best.node, node, s->n * sizeof(*node));
 	for (uint32_t i = 0; i < s->n; i++)
 		if (node[i] < s->n_nodes)
-			s->on[node[i]]++;
+			s->ranks_on[node[i]]++;
 	s->opt.placed.node = s->now.node;
 	return 0;
 }
@@ -233,7 +233,7 @@ int np_place_ranks(const struct np_graph *g,
 	}
 	free(s.now.node);
 	free(s.best.node);
-	free(s.on);
+	free(s.ranks_on);
 	np_rng_free(s.rng);
 	return rc;
 }

@@ -1,13 +1,14 @@
 /*
- * Which rank on which node: a search for a placement with a shorter run time.
+ * Placement of ranks on nodes: searches for a placement with a shorter run
+ * time.
  *
- * The run becomes shorter only if a message on its critical path does.  So a
- * rank at one end of such a message goes nearer to the other end, to a node
- * with room or in exchange with another rank, as long as that makes the longest
- * path shorter; each trial is a whole computation of it.  When nothing of that
- * is of use any more, some ranks change places at random and the search begins
- * anew, until all trials are used; the best placement stays.  (The problem is a
- * quadratic assignment, and hard.)
+ * The run time can only fall if a message on the critical path becomes shorter.
+ * Therefore the search moves a rank at one end of such a message closer to the
+ * other end, to a node with room or in exchange with another rank, for as long
+ * as that shortens the longest path. Each trial computes the whole path. When
+ * no such move helps, some ranks are exchanged at random and the search starts
+ * again, until all trials are used; the best placement is returned. (The
+ * problem is a quadratic assignment problem, which is NP-hard.)
  */
 #ifndef NP_PLACE_RANKS_H
 #define NP_PLACE_RANKS_H
@@ -16,16 +17,17 @@
 
 struct np_place_result {
 	double before_ns, after_ns;
-	size_t trials, swaps; /* swaps: changes that led to the best */
+	/* swaps: number of changes that led to the best placement */
+	size_t trials, swaps;
 	size_t restarts;
-	bool ended; /* no single change makes it shorter */
+	bool ended; /* no single change shortens the run */
 };
 
 /*
- * opt->placed has the nodes of node[], which change in place; a node has room
- * for per_node ranks.  At most so many trials, each as long as
- * np_tolerance_simulate().  Returns 0 or what np_tolerance_new() returns;
- * node[] is then the best so far.
+ * opt->placed refers to node[], which is changed in place; a node has room for
+ * per_node ranks. Makes at most max_trials trials, each of which takes as long
+ * as np_tolerance_simulate(). Returns 0, or an error of np_tolerance_new();
+ * node[] then holds the best placement so far.
  */
 int np_place_ranks(const struct np_graph *g,
 		   const struct np_tolerance_opt *opt, uint32_t *node,

@@ -6,24 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Both are in one step: each knows its own messages by their tags. */
+/* Message tags. Both sides are in one job step, so tags keep messages apart. */
 enum { PLAN = 0x70727474, READY, DATA, REPLY };
 
 #define MAX_SIZES 64
 
-/* What the asking side announces; n 0: it was the last. */
-struct plan {
+/* What the client announces; n = 0: no further measurement. */
+struct announcement {
 	uint32_t n, bytes;
 };
 
-/* The side that asks: of measurements. */
-struct asker {
+/* State of the client. */
+struct client {
 	uint32_t size[MAX_SIZES];
 	size_t n_sizes;
-	double trip_sec[MAX_SIZES]; /* as the first block saw them */
-	double gap_sec; /* between messages, the same */
-	uint32_t block; /* 0: the one that is not reported */
-	size_t what;	/* the next measurement of the block */
+	double trip_sec[MAX_SIZES]; /* from the first block */
+	double gap_sec; /* between messages; from the first block */
+	uint32_t block; /* 0: the block that is not reported */
+	size_t kind;	/* next measurement of the block */
 	size_t repeat;
 	double sec[NP_PRTT_REPEATS];
 };
@@ -32,17 +32,18 @@ struct engine {
 	struct np_engine engine;
 	struct np_prtt_conf conf;
 	struct np_net *net;
-	char *out, *in; /* max_bytes each; what is in them does not matter */
+	char *out, *in; /* max_bytes each; the content does not matter */
 	bool over;
 	/*
-	 * Of each kind of message, whichever way it goes here.  Not on a stack,
-	 * as they may be under way when all is over.
+	 * One request per kind of message, used in either direction. They are
+	 * not on a stack because they may still be active when the measurement
+	 * ends.
 	 */
-	struct plan plan;
+	struct announcement announcement;
 	struct np_op planned, ready, reply, data[NP_PRTT_MESSAGES];
-	struct asker asker;
-	enum { RESTS, TAKES } state; /* of the side that answers */
-	double heard_sec;	     /* the same */
+	struct client client;
+	enum { AWAITS_PLAN, AWAITS_DATA } state; /* of the server */
+	double heard_sec; /* of the server: when a message last arrived */
 };
 
 static double now(const struct engine *e)
@@ -63,7 +64,7 @@ static void recv(struct engine *e, uint64_t tag, void *buf,
 	e->net->ops->recv(e->net, tag, buf, bytes, op);
 }
 
-/* No more is measured; note may be NULL. */
+/* Ends the measurement; note may be NULL. */
 static void end(struct engine *e, const char *note)
 {
 	if (e->over)
@@ -74,29 +75,29 @@ static void end(struct engine *e, const char *note)
 	e->conf.done(e->conf.env.arg);
 }
 
-/* ---- the side that asks, and measures ---- */
+/* ---- The client, which measures ---- */
 
-/* Sizes grow by this from FEW on; below they are powers of eight. */
+/* Sizes are powers of 8 up to FEW, and grow by this factor from there. */
 #define GROWTH M_SQRT2
 #define FEW 512
 
 /* The last three kinds of a block, after all sizes. */
 enum { GAP, SEND, RECV, N_KINDS };
 
-/* Turns of waiting between two looks at anything but the message. */
+/* Polls of the message between checks of everything else. */
 #define LOOK_EVERY 1024
 
 /*
- * Pauses that outlast what is under way: of the gap between messages, and of
- * a shortest round trip.  No longer than needed, as on a machine that does
- * something else as well a long time is seldom undisturbed.
+ * Factors by which a pause exceeds the gap between messages, or a shortest
+ * round trip. They are small because on a busy machine a long interval is
+ * rarely undisturbed.
  */
-#define SEND_PAUSE 2.0
-#define RECV_PAUSE 2.0
+#define SEND_PAUSE_FACTOR 2.0
+#define RECV_PAUSE_FACTOR 2.0
 
-static void ask_start(struct engine *e)
+static void start_client(struct engine *e)
 {
-	struct asker *a = &e->asker;
+	struct client *a = &e->client;
 
 	a->size[a->n_sizes++] = 1;
 	for (double s = 8; s <= e->conf.max_bytes &&
@@ -105,7 +106,7 @@ static void ask_start(struct engine *e)
 		a->size[a->n_sizes++] = (uint32_t)lround(s);
 }
 
-/* 0 once the message is over; else -errno. */
+/* Waits until a message has completed. Returns 0 or -errno. */
 static int await(struct engine *e, const struct np_op *op)
 {
 	double end_sec = INFINITY;
@@ -126,8 +127,8 @@ static int await(struct engine *e, const struct np_op *op)
 	return op->status;
 }
 
-/* Compute, so to say: the network is left alone. */
-static void pass(const struct engine *e, double sec)
+/* Simulates computation: leaves the network alone. */
+static void spin(const struct engine *e, double sec)
 {
 	double end_sec = now(e) + sec;
 
@@ -139,10 +140,10 @@ static int announce(struct engine *e, uint32_t n, uint32_t bytes)
 {
 	int rc;
 
-	e->plan = (struct plan){ n, bytes };
+	e->announcement = (struct announcement){ n, bytes };
 	if (n)
 		recv(e, READY, e->in, 1, &e->ready);
-	send(e, PLAN, &e->plan, sizeof(e->plan), &e->planned);
+	send(e, PLAN, &e->announcement, sizeof(e->announcement), &e->planned);
 	rc = await(e, &e->planned);
 	return rc || !n ? rc : await(e, &e->ready);
 }
@@ -156,7 +157,7 @@ static int await_all(struct engine *e, uint32_t n)
 	return rc;
 }
 
-/* PRTT(n, delay_sec, bytes) */
+/* Measures PRTT(n, delay_sec, bytes). */
 static int round_trip(struct engine *e, uint32_t n, double delay_sec,
 		      uint32_t bytes, double *sec)
 {
@@ -169,7 +170,7 @@ static int round_trip(struct engine *e, uint32_t n, double delay_sec,
 	begin_sec = now(e);
 	for (uint32_t i = 0; i < n; i++) {
 		if (i && delay_sec > 0)
-			pass(e, delay_sec);
+			spin(e, delay_sec);
 		send(e, DATA, e->out, bytes, &e->data[i]);
 	}
 	rc = await(e, &e->reply);
@@ -177,7 +178,7 @@ static int round_trip(struct engine *e, uint32_t n, double delay_sec,
 	return rc ? rc : await_all(e, n);
 }
 
-/* How long it takes to receive a message that is there. */
+/* Measures the time to receive a message that has already arrived. */
 static int receive(struct engine *e, double after_sec, double *sec)
 {
 	double begin_sec;
@@ -190,31 +191,31 @@ static int receive(struct engine *e, double after_sec, double *sec)
 	rc = await_all(e, 1);
 	if (rc)
 		return rc;
-	pass(e, after_sec);
+	spin(e, after_sec);
 	begin_sec = now(e);
 	rc = await(e, &e->reply);
 	*sec = now(e) - begin_sec;
 	return rc;
 }
 
-/* Measurement number `what` of a block, once. */
+/* Makes measurement `what` of a block once. */
 static int measure(struct engine *e, struct np_prtt *p)
 {
-	struct asker *a = &e->asker;
+	struct client *a = &e->client;
 	double shortest = a->trip_sec[0];
 
 	*p = (struct np_prtt){ .block = a->block - 1, .n = 1, .bytes = 1 };
-	if (a->what < a->n_sizes) {
-		p->bytes = a->size[a->what];
+	if (a->kind < a->n_sizes) {
+		p->bytes = a->size[a->kind];
 		return round_trip(e, 1, 0, p->bytes, &p->sec);
 	}
-	if (a->what == a->n_sizes + RECV) {
+	if (a->kind == a->n_sizes + RECV) {
 		p->n = 0;
-		return receive(e, RECV_PAUSE * shortest, &p->sec);
+		return receive(e, RECV_PAUSE_FACTOR * shortest, &p->sec);
 	}
 	p->n = NP_PRTT_MESSAGES;
-	if (a->what == a->n_sizes + SEND)
-		p->delay_sec = SEND_PAUSE * a->gap_sec;
+	if (a->kind == a->n_sizes + SEND)
+		p->delay_sec = SEND_PAUSE_FACTOR * a->gap_sec;
 	return round_trip(e, p->n, p->delay_sec, 1, &p->sec);
 }
 
@@ -225,43 +226,44 @@ static int ascending(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-/* One kind is measured: its median counts. */
-static void count(struct engine *e, struct np_prtt *p)
+/* Records the median of one kind. */
+static void record_median(struct engine *e, struct np_prtt *p)
 {
-	struct asker *a = &e->asker;
+	struct client *a = &e->client;
 
 	qsort(a->sec, NP_PRTT_REPEATS, sizeof(a->sec[0]), ascending);
 	p->sec = a->sec[NP_PRTT_REPEATS / 2];
 	if (a->block) {
 		e->conf.report(p, e->conf.env.arg);
-	} else if (a->what < a->n_sizes) {
-		a->trip_sec[a->what] = p->sec;
-		if (p->sec > e->conf.max_sec) /* this one was too long */
-			a->n_sizes = a->what--;
-	} else if (a->what == a->n_sizes + GAP) {
+	} else if (a->kind < a->n_sizes) {
+		a->trip_sec[a->kind] = p->sec;
+		/* too long: this size and all larger ones are excluded */
+		if (p->sec > e->conf.max_sec)
+			a->n_sizes = a->kind--;
+	} else if (a->kind == a->n_sizes + GAP) {
 		a->gap_sec = fmax(p->sec - a->trip_sec[0], a->trip_sec[0]) /
 			     (NP_PRTT_MESSAGES - 1);
 	}
 }
 
-/* To the next one; false: that was all. */
+/* Advances to the next measurement; returns false after the last one. */
 static bool proceed(struct engine *e, struct np_prtt *p)
 {
-	struct asker *a = &e->asker;
+	struct client *a = &e->client;
 
 	a->sec[a->repeat++] = p->sec;
 	if (a->repeat < NP_PRTT_REPEATS)
 		return true;
 	a->repeat = 0;
-	count(e, p);
-	if (++a->what < a->n_sizes + N_KINDS)
+	record_median(e, p);
+	if (++a->kind < a->n_sizes + N_KINDS)
 		return true;
-	a->what = 0;
+	a->kind = 0;
 	return a->block++ < e->conf.blocks;
 }
 
-/* Measure once. */
-static void ask(struct engine *e)
+/* Makes one measurement. */
+static void client_step(struct engine *e)
 {
 	struct np_prtt p;
 	char note[128];
@@ -278,44 +280,44 @@ static void ask(struct engine *e)
 	end(e, rc == -EINTR ? NULL : note);
 }
 
-/* ---- the side that answers: a state for each thing it waits for ---- */
+/* ---- The server: one state for each thing it waits for ---- */
 
 static void await_plan(struct engine *e)
 {
-	e->state = RESTS;
-	recv(e, PLAN, &e->plan, sizeof(e->plan), &e->planned);
+	e->state = AWAITS_PLAN;
+	recv(e, PLAN, &e->announcement, sizeof(e->announcement), &e->planned);
 }
 
-static void answer_start(struct engine *e)
+static void start_server(struct engine *e)
 {
 	e->heard_sec = now(e);
 	await_plan(e);
 }
 
-static void prepare(struct engine *e)
+static void accept_plan(struct engine *e)
 {
-	if (!e->plan.n) {
+	if (!e->announcement.n) {
 		end(e, NULL);
 		return;
 	}
-	if (e->plan.n > NP_PRTT_MESSAGES || !e->plan.bytes ||
-	    e->plan.bytes > e->conf.max_bytes) {
+	if (e->announcement.n > NP_PRTT_MESSAGES || !e->announcement.bytes ||
+	    e->announcement.bytes > e->conf.max_bytes) {
 		end(e, "the partner announced what cannot be measured "
 		       "(another version of this program?)");
 		return;
 	}
-	for (uint32_t i = 0; i < e->plan.n; i++)
-		recv(e, DATA, e->in, e->plan.bytes, &e->data[i]);
-	e->state = TAKES;
+	for (uint32_t i = 0; i < e->announcement.n; i++)
+		recv(e, DATA, e->in, e->announcement.bytes, &e->data[i]);
+	e->state = AWAITS_DATA;
 	send(e, READY, e->out, 1, &e->ready);
 }
 
-/* All of them, in whatever order they become known: 1, or -errno. */
-static int have_come(const struct engine *e)
+/* 1 if all messages have arrived, in any order; 0, or -errno. */
+static int have_arrived(const struct engine *e)
 {
 	int done = 1;
 
-	for (uint32_t i = 0; i < e->plan.n; i++) {
+	for (uint32_t i = 0; i < e->announcement.n; i++) {
 		if (e->data[i].status < 0)
 			return e->data[i].status;
 		done &= e->data[i].status == 0;
@@ -329,18 +331,19 @@ static int failed(const struct engine *e)
 	       e->reply.status < 0;
 }
 
-/* Do what has come. */
-static void answer(struct engine *e, double now_sec)
+/* Handles what has arrived. */
+static void server_step(struct engine *e, double now_sec)
 {
-	int came = e->state == TAKES ? have_come(e) :
+	int came = e->state == AWAITS_DATA ? have_arrived(e) :
 		   e->planned.status == 0 && e->reply.status == 0;
 
 	if (came > 0) {
 		e->heard_sec = now_sec;
-		if (e->state == RESTS) {
-			prepare(e);
+		if (e->state == AWAITS_PLAN) {
+			accept_plan(e);
 		} else {
-			send(e, REPLY, e->out, e->plan.bytes, &e->reply);
+			send(e, REPLY, e->out, e->announcement.bytes,
+			     &e->reply);
 			await_plan(e);
 		}
 	} else if (came < 0 || failed(e) ||
@@ -350,17 +353,17 @@ static void answer(struct engine *e, double now_sec)
 	}
 }
 
-/* ---- both ---- */
+/* ---- Both sides ---- */
 
 static void step(struct np_engine *engine, double now_sec,
 		 struct np_next *next)
 {
 	struct engine *e = (struct engine *)engine;
 
-	if (!e->over && e->conf.asks)
-		ask(e);
+	if (!e->over && e->conf.is_client)
+		client_step(e);
 	else if (!e->over)
-		answer(e, now_sec);
+		server_step(e, now_sec);
 	*next = e->over ? (struct np_next){ NP_WAIT_SLEEP, INFINITY } :
 			  (struct np_next){ NP_WAIT_POLL, now_sec };
 }
@@ -390,10 +393,10 @@ int np_prtt_new(const struct np_prtt_conf *conf, struct np_engine **out)
 		free_engine(&e->engine);
 		return -ENOMEM;
 	}
-	if (conf->takes_part && conf->asks)
-		ask_start(e);
+	if (conf->takes_part && conf->is_client)
+		start_client(e);
 	else if (conf->takes_part)
-		answer_start(e);
+		start_server(e);
 	*out = &e->engine;
 	return 0;
 }

@@ -1,19 +1,17 @@
 /*
- * The times that LogGPS parameters are computed from (np_loggps_fit.h says
- * which), between two processes: one asks, the other answers.
+ * Measures the times that np_loggps_fit.h needs, between two processes: a
+ * client and a server.
  *
- * Each measurement is announced: the asking side says how many messages of
- * which size will come, the answering side posts its receives and says that
- * it is ready, which also warms the path.  Then the clock runs: n messages,
- * and the answer to the last one.
+ * The client announces each measurement by the number and size of its messages.
+ * The server posts its receives and replies that it is ready, which also warms
+ * up the path. Then the clock starts: n messages, and a reply to the last one.
  *
- * Nobody sleeps, as what is measured is of the order of a wake-up: both sides
- * keep their processor until all is measured.  While the asking side lets a
- * pause pass it does not look at the network either, as a program that
- * computes does not.
+ * Neither side sleeps, because the measured times are no longer than a wake-up:
+ * both keep a processor busy until everything is measured. During a pause the
+ * client does not poll the network either, like a program that computes.
  *
- * One block measures every kind, NP_PRTT_REPEATS times; the median of each is
- * reported.  The first block finds the sizes, up to the greatest whose round
+ * A block measures every kind NP_PRTT_REPEATS times and reports the median of
+ * each. The first block determines the sizes, up to the largest whose round
  * trip takes no longer than max_sec, and is not reported.
  */
 #ifndef NP_PRTT_H
@@ -30,26 +28,27 @@
 #define NP_PRTT_LEAST_MAX_BYTES 4096u
 #define NP_PRTT_MAX_BYTES (64u << 20)
 #define NP_PRTT_MAX_BLOCKS 1000
-#define NP_PRTT_BLOCKS 30      /* the usual number */
-#define NP_PRTT_TRIP_SEC 50e-3 /* the usual max_sec */
-#define NP_PRTT_PATIENCE_SEC 10.0 /* for any one measurement */
+#define NP_PRTT_BLOCKS 30      /* default number */
+#define NP_PRTT_TRIP_SEC 50e-3 /* default of max_sec */
+#define NP_PRTT_PATIENCE_SEC 10.0 /* limit for any one measurement */
 
 struct np_prtt_conf {
-	struct np_engine_env env; /* notes: why it ended before its time */
-	bool takes_part; /* false: the other two do */
-	uint32_t peer; /* rank of the other, connected */
-	bool asks;
-	uint32_t max_bytes; /* up to NP_PRTT_MAX_BYTES; both sides the same */
-	double max_sec;	    /* of a round trip */
-	uint32_t blocks;    /* to report, by the asking side */
+	/* its note(): why the measurement ended early */
+	struct np_engine_env env;
+	bool takes_part; /* false: two other processes measure */
+	uint32_t peer; /* rank of the other side, already connected */
+	bool is_client;
+	uint32_t max_bytes; /* up to NP_PRTT_MAX_BYTES; equal on both sides */
+	double max_sec;	    /* limit of a round trip */
+	uint32_t blocks;    /* number of blocks to report; used by the client */
 
-	/* arg: that of env */
-	void (*report)(const struct np_prtt *p, void *arg); /* who asks */
-	void (*done)(void *arg); /* both sides: all is measured, or will not */
-	bool (*stop)(void); /* NULL, or: the end was asked for */
+	/* Callbacks; arg is that of env. */
+	void (*report)(const struct np_prtt *p, void *arg); /* by the client */
+	void (*done)(void *arg); /* on both sides: finished or given up */
+	bool (*stop)(void); /* NULL, or: returns true to stop early */
 };
 
-/* The asking side measures once in each step.  Returns 0 or -ENOMEM. */
+/* A client measures once in each step(). Returns 0 or -ENOMEM. */
 int np_prtt_new(const struct np_prtt_conf *conf, struct np_engine **out);
 
 #endif

@@ -262,8 +262,8 @@ static int push(struct search *s, double low, struct np_point at_low,
 	return 0;
 }
 
-static void intersect(const struct np_tolerance *t, struct np_room *room, size_t i,
-		 void *arg)
+static void intersect(const struct np_tolerance *t, struct np_room *room,
+		      size_t i, void *arg)
 {
 	struct span *a = (struct span *)arg + i;
 	double rise = a->at_high.t - a->at_low.t, width = a->high - a->low;

@@ -13,19 +13,19 @@ struct np_topology {
 	uint32_t size[DIMENSIONS]; /* K; G, A, P; X, Y, ... */
 	size_t n_sizes;
 	uint32_t nodes;
-	uint32_t *parent, *depth, *leaf; /* of a tree */
+	uint32_t *parent, *depth, *leaf; /* only for TREE */
 };
 
 static const struct {
 	const char *name;
-	size_t least, most; /* numbers that follow */
+	size_t least, most; /* how many numbers follow the name */
 } kinds[] = {
 	[FAT_TREE] = { "fat-tree", 1, 1 },
 	[DRAGONFLY] = { "dragonfly", 3, 3 },
 	[TORUS] = { "torus", 1, DIMENSIONS },
 };
 
-/* "4x4x4"; 0 or -EINVAL */
+/* Parses "4x4x4". Returns 0 or -EINVAL. */
 static int parse_sizes(const char *p, struct np_topology *t)
 {
 	do {
@@ -43,8 +43,8 @@ static int parse_sizes(const char *p, struct np_topology *t)
 	return p[-1] ? -EINVAL : 0;
 }
 
-/* How many nodes; 0: too many, or not such a topology. */
-static uint32_t count(const struct np_topology *t)
+/* Number of nodes; 0: too many, or an impossible size. */
+static uint32_t count_nodes(const struct np_topology *t)
 {
 	uint64_t n = 1;
 
@@ -78,7 +78,7 @@ int np_topology_parse(const char *spec, struct np_topology **out,
 		rc = np_errf(err, -EINVAL, "topology \"%.64s\": expected "
 			     "fat-tree:16, dragonfly:9x4x2 or torus:8x8x4",
 			     spec);
-	else if (!(t->nodes = count(t)))
+	else if (!(t->nodes = count_nodes(t)))
 		rc = np_errf(err, -ERANGE, "topology \"%.64s\": expected at "
 			     "most %u nodes, and of a fat tree even ports",
 			     spec, NP_TOPOLOGY_MAX);
@@ -89,7 +89,7 @@ int np_topology_parse(const char *spec, struct np_topology **out,
 	return rc;
 }
 
-/* Each switch's way up ends at a root. */
+/* Computes the depth of each switch; fails on a cycle. */
 static int find_depths(struct np_topology *t, uint32_t n_switches,
 		       struct np_err *err)
 {
@@ -173,7 +173,7 @@ static uint32_t fat_tree(const struct np_topology *t, uint32_t a, uint32_t b)
 	return a / half / half == b / half / half ? 3 : 5;
 }
 
-/* The switch of a group where its wire to another group ends. */
+/* The switch of group `from` that has the wire to group `to`. */
 static uint32_t gateway(const struct np_topology *t, uint32_t from,
 			uint32_t to)
 {

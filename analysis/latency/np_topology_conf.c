@@ -10,11 +10,11 @@
 #include "np_hostlist.h"
 #include "np_slurm_file.h"
 
-#define NAMES_MAX 65536u /* switches, and nodes */
-#define LEVELS_MAX 64 /* Slurm takes some twenty */
-#define SHOWN 64 /* bytes of a name, in messages */
+#define NAMES_MAX 65536u /* of switches, and of nodes */
+#define LEVELS_MAX 64 /* Slurm accepts about twenty */
+#define SHOWN 64 /* bytes of a name shown in messages */
 
-/* Switches by name; a line may name one that is defined further below. */
+/* Switches by name. A line may name a switch that is defined further down. */
 struct switches {
 	struct np_numbers names, files;
 	uint32_t parent[NAMES_MAX];
@@ -23,32 +23,33 @@ struct switches {
 	struct {
 		uint32_t file, line;
 	} named[NAMES_MAX];
-	uint32_t leaf[NAMES_MAX]; /* of nodes */
+	uint32_t leaf[NAMES_MAX]; /* by node */
 	struct np_numbers *nodes;
-	struct forgiven {
+	struct ambiguity {
 		struct np_err first;
 		uint32_t n;
-	} leaves, parents; /* nodes on several, switches below several */
+	/* nodes on several switches; switches below several */
+	} leaves, parents;
 };
 
-/* One line, and the switch that it is about. */
+/* One line, and the switch that it defines. */
 struct definition {
 	struct switches *s;
 	const struct np_slurm_line *line;
 	const char *name;
 	uint32_t at;
-	const char *nodes, *below; /* NULL: the line has none */
-	bool inner; /* printed by scontrol, of a switch above others */
+	const char *nodes, *below; /* NULL: not in the line */
+	bool inner; /* printed by scontrol for a switch above others */
 };
 
-static int refuse(const struct np_slurm_line *line, int rc, struct np_err *err,
-		  const char *what, const char *word)
+static int line_error(const struct np_slurm_line *line, int rc,
+		      struct np_err *err, const char *what, const char *word)
 {
 	return np_errf(err, rc, "%s:%u: %.*s%s", line->path, line->number,
 		       SHOWN, word, what);
 }
 
-static int number(struct np_numbers *x, const char *name, uint32_t *out)
+static int number_of_name(struct np_numbers *x, const char *name, uint32_t *out)
 {
 	*out = np_numbers_get(x, name, strlen(name));
 	return *out == NP_NO_NUMBER ? -ENOMEM : *out >= NAMES_MAX ? -E2BIG : 0;
@@ -72,20 +73,21 @@ const char *np_topology_conf_node(const struct np_topology_conf *c,
 	return buf;
 }
 
-/* The number of a switch, whose parent is not known if it is new. */
-static int find(struct switches *s, const char *name, uint32_t *out)
+/* Number of a switch. A new one has no parent yet. */
+static int find_switch(struct switches *s, const char *name, uint32_t *out)
 {
 	size_t n = s->names.n;
-	int rc = number(&s->names, name, out);
+	int rc = number_of_name(&s->names, name, out);
 
 	if (!rc && *out == n)
 		s->parent[*out] = NP_TOPOLOGY_ROOT;
 	return rc;
 }
 
-static void forgive(struct forgiven *f, const char *kind, const char *name,
-		    const char *where, uint32_t first,
-		    const struct definition *d)
+/* Counts an ambiguity, and remembers the first for the warning. */
+static void add_ambiguity(struct ambiguity *f, const char *kind,
+			  const char *name, const char *where, uint32_t first,
+			  const struct definition *d)
 {
 	char at[SHOWN];
 
@@ -103,14 +105,14 @@ static int add_node(void *arg, const char *name)
 	struct switches *s = d->s;
 	size_t n = s->nodes->n;
 	uint32_t node;
-	int rc = number(s->nodes, name, &node);
+	int rc = number_of_name(s->nodes, name, &node);
 
 	if (rc)
 		return rc;
 	if (node == n)
 		s->leaf[node] = d->at;
 	else if (s->leaf[node] != d->at)
-		forgive(&s->leaves, "node", name, "on", s->leaf[node], d);
+		add_ambiguity(&s->leaves, "node", name, "on", s->leaf[node], d);
 	return 0;
 }
 
@@ -119,7 +121,7 @@ static int add_switch(void *arg, const char *name)
 	struct definition *d = arg;
 	struct switches *s = d->s;
 	uint32_t below;
-	int rc = find(s, name, &below);
+	int rc = find_switch(s, name, &below);
 
 	if (rc)
 		return rc;
@@ -127,10 +129,11 @@ static int add_switch(void *arg, const char *name)
 		return -ELOOP;
 	if (s->parent[below] == NP_TOPOLOGY_ROOT) {
 		s->parent[below] = d->at;
-		rc = number(&s->files, d->line->path, &s->named[below].file);
+		rc = number_of_name(&s->files, d->line->path,
+				    &s->named[below].file);
 		s->named[below].line = d->line->number;
 	} else if (s->parent[below] != d->at) {
-		forgive(&s->parents, "switch", name, "below",
+		add_ambiguity(&s->parents, "switch", name, "below",
 			s->parent[below], d);
 	}
 	return rc;
@@ -163,20 +166,22 @@ static int add_lists(struct definition *d, struct np_err *err)
 	case 0:
 		return 0;
 	case -EINVAL:
-		return refuse(d->line, rc, err, ": expected a list such as "
+		return line_error(d->line, rc, err, ": expected a list such as "
 			      "n[0-3],n7", list);
 	case -ELOOP:
-		return refuse(d->line, -EINVAL, err, " is below itself",
+		return line_error(d->line, -EINVAL, err, " is below itself",
 			      d->name);
 	case -E2BIG:
-		return refuse(d->line, rc, err, "more than 65536 switches or "
-			      "nodes", "");
+		return line_error(d->line, rc, err,
+				  "more than 65536 switches or "
+				  "nodes",
+				  "");
 	default:
-		return refuse(d->line, rc, err, "out of memory", "");
+		return line_error(d->line, rc, err, "out of memory", "");
 	}
 }
 
-/* The line of a switch behind its name. */
+/* Reads what follows the name of a switch in its line. */
 static int read_keys(struct definition *d, char **text, bool printed,
 		     struct np_err *err)
 {
@@ -191,69 +196,75 @@ static int read_keys(struct definition *d, char **text, bool printed,
 		else if (printed && !strcasecmp(p.key, "Level"))
 			d->inner = strcmp(p.value, "0");
 		else if (strcasecmp(p.key, "LinkSpeed"))
-			return refuse(d->line, -EINVAL, err, ": unknown key, "
-				      "expected Nodes, Switches or LinkSpeed",
-				      p.key);
+			return line_error(
+				d->line, -EINVAL, err,
+				": unknown key, "
+				"expected Nodes, Switches or LinkSpeed",
+				p.key);
 	}
 	if (!np_slurm_is_blank(*text))
-		return refuse(d->line, -EINVAL, err, ": expected Key=Value, "
-			      "and quotes around a value with blanks",
-			      *text + strspn(*text, " \t"));
+		return line_error(d->line, -EINVAL, err,
+				  ": expected Key=Value, "
+				  "and quotes around a value with blanks",
+				  *text + strspn(*text, " \t"));
 	if (d->nodes && d->below && !printed)
-		return refuse(d->line, -EINVAL, err, " has both Nodes and "
+		return line_error(d->line, -EINVAL, err, " has both Nodes and "
 			      "Switches", d->name);
 	return 0;
 }
 
-/* As a topology.yaml(5) begins, in either way to write it. */
+/* Whether the text begins as topology.yaml(5) does, in block or flow style. */
 static bool is_yaml(const char *text)
 {
 	return !strncmp(text, "---", 3) || !strncmp(text, "- ", 2) ||
 	       strchr("[{%", *text);
 }
 
-static int no_pair(const struct np_slurm_line *line, const char *text,
-		   struct np_err *err)
+static int missing_pair_error(const struct np_slurm_line *line,
+			      const char *text, struct np_err *err)
 {
 	if (is_yaml(text))
 		return np_errf(err, -EINVAL, "%s: is YAML, which is not read: "
 			       "expected a topology.conf, or a file with what "
 			       "\"scontrol show topology\" prints",
 			       line->path);
-	return refuse(line, -EINVAL, err, ": expected SwitchName=NAME",
+	return line_error(line, -EINVAL, err, ": expected SwitchName=NAME",
 		      text + strspn(text, " \t"));
 }
 
-static int take_line(void *arg, const struct np_slurm_line *line,
+static int read_line(void *arg, const struct np_slurm_line *line,
 		     struct np_err *err)
 {
 	struct definition d = { .s = arg, .line = line };
 	char *text = line->text;
-	/* What scontrol prints of a switch has its level, a file has not. */
+	/* Only lines that scontrol prints contain the level of the switch. */
 	bool printed = strcasestr(text, " Level=");
 	struct np_slurm_pair p;
 	int rc;
 
 	if (!np_slurm_pair(&text, &p))
-		return no_pair(line, text, err);
+		return missing_pair_error(line, text, err);
 	if (strcasecmp(p.key, "SwitchName"))
-		return refuse(line, -EINVAL, err, ": unknown key, expected "
+		return line_error(line, -EINVAL, err, ": unknown key, expected "
 			      "SwitchName before all others", p.key);
 	d.name = p.value;
 	rc = read_keys(&d, &text, printed, err);
 	if (rc)
 		return rc;
-	rc = find(d.s, d.name, &d.at);
+	rc = find_switch(d.s, d.name, &d.at);
 	if (rc)
-		return refuse(line, rc, err, rc == -ENOMEM ? "out of memory" :
-			      "more than 65536 switches", "");
+		return line_error(line, rc, err,
+				  rc == -ENOMEM ? "out of memory" :
+						  "more than 65536 switches",
+				  "");
 	if (d.s->defined[d.at])
-		return refuse(line, -EINVAL, err, " is defined twice", d.name);
+		return line_error(line, -EINVAL, err, " is defined twice",
+				  d.name);
 	d.s->defined[d.at] = true;
 	return add_lists(&d, err);
 }
 
-/* Every switch has a line of its own, and none is above itself. */
+/* Checks that every switch is defined and that none is above itself. */
 static int check_tree(struct switches *s, const char *path, struct np_err *err)
 {
 	char name[SHOWN], above[SHOWN], file[NP_ERR_LEN];
@@ -283,7 +294,7 @@ static int check_tree(struct switches *s, const char *path, struct np_err *err)
 					     "nodes", path);
 }
 
-static void say(struct forgiven *f,
+static void warn_ambiguity(struct ambiguity *f,
 		void (*warn)(const char *line, void *arg), void *arg)
 {
 	size_t len = strlen(f->first.text);
@@ -295,11 +306,11 @@ static void say(struct forgiven *f,
 		warn(f->first.text, arg);
 }
 
-static int make(struct switches *s, const char *path,
+static int read_file(struct switches *s, const char *path,
 		struct np_topology_conf *out, struct np_err *err)
 {
 	struct np_err what = NP_ERR_INIT;
-	int rc = np_slurm_file(path, NULL, take_line, s, err);
+	int rc = np_slurm_file(path, NULL, read_line, s, err);
 
 	if (!rc)
 		rc = check_tree(s, path, err);
@@ -321,10 +332,10 @@ int np_topology_conf_read(const char *path,
 	if (!s)
 		return np_errf(err, -ENOMEM, "%s: no memory to read", path);
 	s->nodes = &out->nodes;
-	rc = make(s, path, out, err);
+	rc = read_file(s, path, out, err);
 	if (!rc) {
-		say(&s->leaves, warn, arg);
-		say(&s->parents, warn, arg);
+		warn_ambiguity(&s->leaves, warn, arg);
+		warn_ambiguity(&s->parents, warn, arg);
 	} else {
 		np_topology_conf_free(out);
 	}

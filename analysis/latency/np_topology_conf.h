@@ -1,6 +1,6 @@
 /*
- * The switches of a cluster as Slurm's topology.conf(5) has them, or as
- * scontrol show topology prints them: one or more trees.
+ * The switches of a cluster from Slurm's topology.conf(5), or from the output
+ * of "scontrol show topology": one or more trees.
  */
 #ifndef NP_TOPOLOGY_CONF_H
 #define NP_TOPOLOGY_CONF_H
@@ -15,20 +15,23 @@ struct np_topology_conf {
 };
 
 /*
- * A node that is on several switches is on the first, and a switch that is
- * below several is below the first; warn() gets one line for each of the two
- * kinds, with the first of them.  What slurmctld does not start with is refused,
- * except for a switch without nodes and switches, which releases after 22.05
- * take.  path: hostile input, np_slurm_file.h.  Free *out with
- * np_topology_conf_free().  Returns 0, -EINVAL with file and line, -E2BIG,
- * -ENOMEM or -errno.
+ * A node on several switches counts for the first of them, and so does a switch
+ * below several others; warn() receives one line for each of the two kinds,
+ * which names the first case. A file that slurmctld would not start with is
+ * rejected, except for a switch that has neither nodes nor switches, which
+ * releases after 22.05 accept. path: untrusted input, see np_slurm_file.h. Free
+ * *out with np_topology_conf_free(). Returns 0, -EINVAL with file and line,
+ * -E2BIG, -ENOMEM or -errno.
  */
 int np_topology_conf_read(const char *path,
 			  void (*warn)(const char *line, void *arg), void *arg,
 			  struct np_topology_conf *out, struct np_err *err);
 void np_topology_conf_free(struct np_topology_conf *c);
 
-/* The name of a node, cut at len - 1 bytes; "?" of none.  Returns buf. */
+/*
+ * Copies the name of a node, at most len - 1 bytes; "?" if there is none.
+ * Returns buf.
+ */
 const char *np_topology_conf_node(const struct np_topology_conf *c,
 				  uint32_t node, char *buf, size_t len);
 

@@ -49,7 +49,7 @@ static void set_up(const struct t_logp *like, uint32_t blocks, double max_sec)
 	net = *like;
 	t_logp_init(&net);
 	for (int i = 0; i < 2; i++) {
-		c.asks = i == 0;
+		c.is_client = i == 0;
 		c.env.net = &net.process[i].net;
 		c.env.clock = &net.process[i].clock;
 		np_prtt_new(&c, &side[i]);
@@ -164,7 +164,7 @@ static bool stop_asked(void)
 static void test_it_ends_when_asked_to(void)
 {
 	struct np_prtt_conf c = {
-		.takes_part = true, .asks = true, .max_bytes = 1 << 20, .max_sec = 1, .blocks = 5,
+		.takes_part = true, .is_client = true, .max_bytes = 1 << 20, .max_sec = 1, .blocks = 5,
 		.report = on_report, .env.note = on_note, .done = on_done,
 		.stop = stop_asked, .env.net = &net.process[0].net,
 		.env.clock = &net.process[0].clock,
