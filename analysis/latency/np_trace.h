@@ -1,6 +1,6 @@
 /*
- * The trace of a run, which np_trace_read.h reads rank by rank: its files, and
- * what is made of it.
+ * The trace of a run: its files, and what is derived from them. np_trace_read.h
+ * reads one rank's file.
  */
 #ifndef NP_TRACE_H
 #define NP_TRACE_H
@@ -9,66 +9,78 @@
 #include "np_graph.h"
 
 struct np_trace_files {
-	char **path; /* of each rank */
+	char **path; /* by rank */
 	uint32_t n;
 };
 
 /*
- * What path names: a directory with the files rank.0, rank.1 ... of
- * libnetprof-mpi, or with those of liballprof, whose names have the rank as
- * their last number and are else the same; or one of these files.
- * Returns 0; -ENOENT: there is none; -EINVAL: a rank is missing, named in err;
- * -ENOMEM; or another -errno.  Free with np_trace_files_free().
+ * Finds the files of a trace. path is a directory with the files rank.0, rank.1
+ * ... of libnetprof-mpi or with those of liballprof, whose names are equal
+ * except for the rank, their last number; or it is one of these files. Returns
+ * 0, -ENOENT (no trace), -EINVAL (a rank is missing; err names it), -ENOMEM or
+ * another -errno. Free with np_trace_files_free().
  */
 int np_trace_files_find(const char *path, struct np_trace_files *out,
 			struct np_err *err);
 void np_trace_files_free(struct np_trace_files *f);
 
-/* All below return 0 or -errno with err, as np_trace_read.h says, too. */
+/*
+ * The functions below return 0 or -errno with err, also those of
+ * np_trace_read.h.
+ */
 
 struct np_trace_options {
-	const struct np_choices *choices; /* NULL: the usual ones */
-	/* Hears of what is missing, a line each; may be NULL.  arg: NULL. */
+	const struct np_choices *choices; /* NULL: the defaults */
+	/*
+	 * Receives one line for each thing that is missing; may be NULL. arg is
+	 * NULL.
+	 */
 	void (*warn)(const char *line, void *arg);
 };
 
 /*
- * The execution graph of the run.  What lies between two calls is computation;
- * calls are messages or nothing.  A nonblocking operation goes on beside what
- * follows it, until a call says that it is done.  Collectives become the
- * messages of an algorithm.
+ * Makes the execution graph of a run. Time between two calls is computation;
+ * time inside a call is ignored, because the model replaces it. A nonblocking
+ * operation proceeds in parallel with what follows, up to the call that
+ * completes it. Collectives become the messages of an algorithm.
  *
- * If a rank's trace ends early, by a signal or its size cap, the graph is of
- * what can be matched, with a warning.  Errors are those of np_graph.h, too.
- * Free *out by np_graph_free().
+ * If the trace of a rank ends early, because of a signal or its size cap, the
+ * graph contains the messages that have both ends, and there is a warning.
+ * Errors are also those of np_graph.h. Free *out with np_graph_free().
  */
 int np_trace_graph(const struct np_trace_files *f,
 		   const struct np_trace_options *o, struct np_graph **out,
 		   struct np_err *err);
 
-/* What it holds, in sums. */
+/* Totals of a trace. */
 struct np_trace_sum {
-	uint32_t ranks, cut; /* of these cut ended before MPI_Finalize() */
+	/* cut: ranks whose trace ends before MPI_Finalize() */
+	uint32_t ranks, cut;
 	uint64_t records;
-	double sec;	     /* from MPI_Init() to the end, the longest rank */
-	double calls_sec;    /* of that in calls, the mean of the ranks */
-	/* As mpiP has it, without MPI_Finalize(); all ranks together. */
+	double sec; /* from MPI_Init() to the end, in the longest rank */
+	double calls_sec;    /* part of that spent in calls, mean over ranks */
+	/*
+	 * As mpiP defines them, without MPI_Finalize(); sums and maximum over
+	 * ranks.
+	 */
 	double app_sec, mpi_sec, max_app_sec;
-	double given_bytes; /* sent, and the own part of collectives */
-	uint64_t sent, sent_bytes, received; /* messages */
+	double given_bytes; /* sent, plus each rank's own part of collectives */
+	/* number of messages, and their bytes */
+	uint64_t sent, sent_bytes, received;
 	uint64_t collectives[NP_N_COLLECTIVES];
-	uint64_t communicators; /* that rank 0 had, MPI's own two included */
-	uint64_t not_followed;	/* calls, of all ranks */
+	/* of rank 0, including the two that MPI predefines */
+	uint64_t communicators;
+	uint64_t not_followed;	/* number of unsupported calls of all ranks */
 };
 int np_trace_sum(const struct np_trace_files *f, struct np_trace_sum *out,
 		 struct np_err *err);
 
 /*
- * As the text of liballprof, in files dir/pmpi-trace-rank-N.txt; dir is made if
- * it is not there.  The text has no ranks of smaller communicators: messages
- * have those of MPI_COMM_WORLD, and collectives that not all ranks take part
- * in, or that have sizes which differ, are the messages of an algorithm
- * (choices, or NULL).
+ * Writes a trace as the text of liballprof, in files dir/pmpi-trace-rank-N.txt;
+ * creates dir if necessary. The text cannot describe the ranks of smaller
+ * communicators. Therefore messages contain ranks of MPI_COMM_WORLD, and
+ * collectives that involve only some ranks, or different sizes, are written as
+ * the messages of an algorithm (choices, or NULL for the defaults).
  */
 int np_trace_allprof(const struct np_trace_files *f,
 		     const struct np_choices *choices, const char *dir,

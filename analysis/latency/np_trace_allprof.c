@@ -13,28 +13,30 @@
 #include "np_trace_groups.h"
 #include "np_trace_read.h"
 
-#define WORLD 1		 /* the handle that stands for all communicators */
-#define BEGIN_NS 1000000 /* of the clock, at the end of MPI_Init() */
-#define BYTE "13,1,1"	 /* the datatype */
-#define PLACES 16	 /* bytes of memory for the handles of a request */
-#define FIRST_PLACE 4096
+#define WORLD 1		 /* handle that stands for every communicator */
+#define BEGIN_NS 1000000 /* time at the end of MPI_Init() */
+#define BYTE "13,1,1"	 /* a datatype of one byte */
+#define HANDLE_BYTES \
+	16 /* bytes of address space for the handles of one request */
+#define FIRST_HANDLE 4096
 
 struct out {
 	FILE *f;
 	const struct np_choices *choices;
 	struct np_trace_groups groups;
 	uint32_t rank, size;
-	char comm[64]; /* that stands for all: "handle,rank,size" */
-	uint64_t begin_ns, end_ns; /* of the present call */
-	uint8_t *used; /* of each request, how many handles it has */
+	/* the only communicator in the text: "handle,rank,size" */
+	char comm[64];
+	uint64_t begin_ns, end_ns; /* of the current call */
+	uint8_t *used; /* by request: number of handles that it uses */
 	size_t used_room;
-	struct np_numbers tags; /* of smaller communicators */
+	struct np_numbers tags; /* tags of smaller communicators */
 	struct np_steps steps;
 };
 
-/* "MPI_NAME:BEGIN:ARGUMENTS:END" */
-__attribute__((format(printf, 3, 4)))
-static void line(const struct out *o, const char *name, const char *fmt, ...)
+/* Writes "MPI_NAME:BEGIN:ARGUMENTS:END". */
+__attribute__((format(printf, 3, 4))) static void
+write_line(const struct out *o, const char *name, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -49,8 +51,9 @@ static void line(const struct out *o, const char *name, const char *fmt, ...)
 }
 
 /*
- * The text has one communicator for all, as handles of others differ from rank
- * to rank: what is not of MPI_COMM_WORLD gets tags of its own, from the end.
+ * All messages are on one communicator in the text, because handles of others
+ * differ between ranks. Messages of other communicators than MPI_COMM_WORLD get
+ * separate tags, from the largest tag downwards.
  */
 static int tag_of(struct out *o, uint32_t context, uint32_t tag, int *out)
 {
@@ -65,12 +68,12 @@ static int tag_of(struct out *o, uint32_t context, uint32_t tag, int *out)
 	return number == NP_NO_NUMBER ? -ENOMEM : 0;
 }
 
-static uint64_t place(uint32_t request, unsigned k)
+static uint64_t handle_address(uint32_t request, unsigned k)
 {
-	return FIRST_PLACE + (uint64_t)PLACES * request + 8 * k;
+	return FIRST_HANDLE + (uint64_t)HANDLE_BYTES * request + 8 * k;
 }
 
-/* A rank of MPI_COMM_WORLD, or -1 for anybody, as the text has it. */
+/* A rank of MPI_COMM_WORLD, or -1 for any, as in the text. */
 static int peer_of(const struct np_trace_comm *c,
 		   const struct np_trace_message *m)
 {
@@ -78,7 +81,7 @@ static int peer_of(const struct np_trace_comm *c,
 		       -1 : (int)c->member[m->peer];
 }
 
-static int blocking(struct out *o, const struct np_trace_event *ev)
+static int write_blocking(struct out *o, const struct np_trace_event *ev)
 {
 	const struct np_trace_comm *c = np_trace_comm(&o->groups, ev);
 	const struct np_trace_message *out = &ev->out, *in = &ev->in;
@@ -88,28 +91,28 @@ static int blocking(struct out *o, const struct np_trace_event *ev)
 	    tag_of(o, 2 * c->number, in->tag, &from_tag))
 		return -ENOMEM;
 	if (out->there && in->there)
-		line(o, "Sendrecv", "0:%llu:" BYTE ":%d:%d:0:%llu:" BYTE
+		write_line(o, "Sendrecv", "0:%llu:" BYTE ":%d:%d:0:%llu:" BYTE
 		     ":%d:%d:%s:0", (unsigned long long)out->bytes, to,
 		     to_tag, (unsigned long long)in->bytes, from,
 		     from_tag, o->comm);
 	else if (out->there)
-		line(o, "Send", "0:%llu:" BYTE ":%d:%d:%s",
+		write_line(o, "Send", "0:%llu:" BYTE ":%d:%d:%s",
 		     (unsigned long long)out->bytes, to, to_tag, o->comm);
 	else if (in->there)
-		line(o, "Recv", "0:%llu:" BYTE ":%d:%d:%s:0",
+		write_line(o, "Recv", "0:%llu:" BYTE ":%d:%d:%s:0",
 		     (unsigned long long)in->bytes, from, from_tag, o->comm);
 	return 0;
 }
 
-static void post(const struct out *o, const char *name, uint64_t bytes,
+static void write_post(const struct out *o, const char *name, uint64_t bytes,
 		 int peer, int tag, uint64_t at)
 {
-	line(o, name, "0:%llu:" BYTE ":%d:%d:%s:%llu",
+	write_line(o, name, "0:%llu:" BYTE ":%d:%d:%s:%llu",
 	     (unsigned long long)bytes, peer, tag, o->comm,
 	     (unsigned long long)at);
 }
 
-static int use(struct out *o, uint32_t request, unsigned n)
+static int set_handles(struct out *o, uint32_t request, unsigned n)
 {
 	size_t old = o->used_room;
 
@@ -120,7 +123,7 @@ static int use(struct out *o, uint32_t request, unsigned n)
 	return 0;
 }
 
-static int nonblocking(struct out *o, const struct np_trace_event *ev)
+static int write_nonblocking(struct out *o, const struct np_trace_event *ev)
 {
 	const struct np_trace_comm *c = np_trace_comm(&o->groups, ev);
 	const struct np_trace_message *out = &ev->out, *in = &ev->in;
@@ -130,32 +133,32 @@ static int nonblocking(struct out *o, const struct np_trace_event *ev)
 	if (tag_of(o, 2 * c->number, out->tag, &tag))
 		return -ENOMEM;
 	if (out->there)
-		post(o, "Isend", out->bytes, peer_of(c, out), tag,
-		     place(ev->request, n++));
+		write_post(o, "Isend", out->bytes, peer_of(c, out), tag,
+		     handle_address(ev->request, n++));
 	if (tag_of(o, 2 * c->number, in->tag, &tag))
 		return -ENOMEM;
 	if (in->there)
-		post(o, "Irecv", in->bytes, peer_of(c, in), tag,
-		     place(ev->request, n++));
-	return use(o, ev->request, n);
+		write_post(o, "Irecv", in->bytes, peer_of(c, in), tag,
+		     handle_address(ev->request, n++));
+	return set_handles(o, ev->request, n);
 }
 
-static void wait_for(struct out *o, const struct np_trace_event *ev)
+static void write_waits(struct out *o, const struct np_trace_event *ev)
 {
 	for (size_t i = 0; i < ev->n_done; i++) {
 		uint32_t id = ev->done[i];
 		unsigned n = id < o->used_room ? o->used[id] : 0;
 
 		for (unsigned k = 0; k < n; k++)
-			line(o, "Wait", "%llu:0",
-			     (unsigned long long)place(id, k));
+			write_line(o, "Wait", "%llu:0",
+			     (unsigned long long)handle_address(id, k));
 		if (n)
 			o->used[id] = 0;
 	}
 }
 
-/* By its name, which the text has in capitals at the beginning. */
-static int whole(struct out *o, const struct np_trace_event *ev)
+/* Writes a collective by its name, which the text capitalises. */
+static int write_collective(struct out *o, const struct np_trace_event *ev)
 {
 	enum np_collective c = ev->collective;
 	bool waits = ev->request == NP_TRACE_NO_REQUEST;
@@ -166,53 +169,56 @@ static int whole(struct out *o, const struct np_trace_event *ev)
 		 np_collective_name(c), c == NP_REDUCE_SCATTER ? "_block" : "");
 	name[0] = (char)toupper((unsigned char)name[0]);
 	snprintf(end, sizeof(end), waits ? "%s" : "%s:%llu", o->comm,
-		 (unsigned long long)place(ev->request, 0));
+		 (unsigned long long)handle_address(ev->request, 0));
 	if (c == NP_BARRIER)
-		line(o, name, "%s", end);
+		write_line(o, name, "%s", end);
 	else if (c == NP_BCAST)
-		line(o, name, "0:%llu:" BYTE ":%u:%s", n, ev->root, end);
+		write_line(o, name, "0:%llu:" BYTE ":%u:%s", n, ev->root, end);
 	else if (c == NP_GATHER || c == NP_SCATTER)
-		line(o, name, "0:%llu:" BYTE ":0:%llu:" BYTE ":%u:%s", n, n,
-		     ev->root, end);
+		write_line(o, name, "0:%llu:" BYTE ":0:%llu:" BYTE ":%u:%s", n,
+			   n, ev->root, end);
 	else if (c == NP_ALLGATHER || c == NP_ALLTOALL)
-		line(o, name, "0:%llu:" BYTE ":0:%llu:" BYTE ":%s", n, n, end);
+		write_line(o, name, "0:%llu:" BYTE ":0:%llu:" BYTE ":%s", n, n,
+			   end);
 	else if (c == NP_REDUCE)
-		line(o, name, "0:0:%llu:" BYTE ":3:%u:%s", n, ev->root, end);
+		write_line(o, name, "0:0:%llu:" BYTE ":3:%u:%s", n, ev->root,
+			   end);
 	else
-		line(o, name, "0:0:%llu:" BYTE ":3:%s",
+		write_line(o, name, "0:0:%llu:" BYTE ":3:%s",
 		     c == NP_REDUCE_SCATTER ? n / o->size : n, end);
-	return waits ? 0 : use(o, ev->request, 1);
+	return waits ? 0 : set_handles(o, ev->request, 1);
 }
 
-/* As messages, each round waited for. */
-static int in_parts(struct out *o, const struct np_trace_event *ev)
+/* Writes a collective as messages, with a wait after each round. */
+static int write_as_messages(struct out *o, const struct np_trace_event *ev)
 {
 	const struct np_trace_comm *c = np_trace_comm(&o->groups, ev);
-	/* Behind those of all requests. */
-	uint64_t at = place(UINT32_MAX, 0);
+	/* Addresses after those of all requests. */
+	uint64_t at = handle_address(UINT32_MAX, 0);
 	size_t n = 0;
 	int tag;
 
-	/* One tag will do: they meet in their order. */
+	/* One tag suffices, because messages match in order. */
 	if (np_trace_steps(&o->groups, ev, o->choices, &o->steps) ||
 	    tag_of(o, 2 * c->number + 1, 0, &tag))
 		return -ENOMEM;
 	for (size_t i = 0; i < o->steps.n; i++) {
 		const struct np_step *s = &o->steps.step[i];
 
-		post(o, s->send ? "Isend" : "Irecv", s->bytes,
+		write_post(o, s->send ? "Isend" : "Irecv", s->bytes,
 		     (int)c->member[s->peer], tag, at + 8 * n++);
 		if (i + 1 == o->steps.n || s[1].round != s->round) {
-			line(o, "Waitall", "%zu:%llu:0", n,
+			write_line(o, "Waitall", "%zu:%llu:0", n,
 			     (unsigned long long)at);
 			n = 0;
 		}
 	}
 	return ev->request == NP_TRACE_NO_REQUEST ? 0 :
-	       use(o, ev->request, 0);
+	       set_handles(o, ev->request, 0);
 }
 
-static bool is_whole(const struct out *o, const struct np_trace_event *ev)
+static bool can_write_collective(const struct out *o,
+				 const struct np_trace_event *ev)
 {
 	const struct np_trace_comm *c = np_trace_comm(&o->groups, ev);
 
@@ -226,7 +232,7 @@ static bool is_whole(const struct out *o, const struct np_trace_event *ev)
 	return true;
 }
 
-static int put(struct out *o, const struct np_trace_event *ev,
+static int write_event(struct out *o, const struct np_trace_event *ev,
 	       struct np_err *err)
 {
 	int rc = 0;
@@ -237,18 +243,19 @@ static int put(struct out *o, const struct np_trace_event *ev,
 	case NP_TRACE_SEND:
 	case NP_TRACE_RECV:
 	case NP_TRACE_SENDRECV:
-		rc = blocking(o, ev);
+		rc = write_blocking(o, ev);
 		break;
 	case NP_TRACE_ISEND:
 	case NP_TRACE_IRECV:
 	case NP_TRACE_ISENDRECV:
-		rc = nonblocking(o, ev);
+		rc = write_nonblocking(o, ev);
 		break;
 	case NP_TRACE_WAIT:
-		wait_for(o, ev);
+		write_waits(o, ev);
 		break;
 	case NP_TRACE_COLLECTIVE:
-		rc = is_whole(o, ev) ? whole(o, ev) : in_parts(o, ev);
+		rc = can_write_collective(o, ev) ? write_collective(o, ev) :
+						   write_as_messages(o, ev);
 		break;
 	case NP_TRACE_COMM:
 		return np_trace_groups_add(&o->groups, ev, err);
@@ -260,13 +267,13 @@ static int put(struct out *o, const struct np_trace_event *ev,
 			(unsigned long long)o->begin_ns / 1000,
 			(unsigned)(o->begin_ns % 1000));
 		break;
-	default: /* only time */
-		line(o, "Comm_rank", "1,%u,%u:0", o->rank, o->size);
+	default: /* only their time counts */
+		write_line(o, "Comm_rank", "1,%u,%u:0", o->rank, o->size);
 	}
 	return rc ? np_errf(err, rc, "out of memory") : 0;
 }
 
-static int put_rank(struct out *o, const char *from, struct np_err *err)
+static int write_rank(struct out *o, const char *from, struct np_err *err)
 {
 	struct np_trace_reader *r;
 	struct np_trace_event ev;
@@ -283,13 +290,13 @@ static int put_rank(struct out *o, const char *from, struct np_err *err)
 		rc = np_trace_next(r, &ev);
 		if (rc <= 0)
 			break;
-		rc = put(o, &ev, err);
+		rc = write_event(o, &ev, err);
 	}
 	np_trace_close(r);
 	return rc;
 }
 
-static int put_file(struct out *o, const char *from, const char *dir,
+static int write_file(struct out *o, const char *from, const char *dir,
 		    struct np_err *err)
 {
 	char path[4096];
@@ -300,7 +307,7 @@ static int put_file(struct out *o, const char *from, const char *dir,
 	o->f = fopen(path, "w");
 	if (!o->f)
 		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
-	rc = put_rank(o, from, err);
+	rc = write_rank(o, from, err);
 	if ((ferror(o->f) | fclose(o->f)) && !rc)
 		rc = np_errf(err, -EIO, "%s: not written", path);
 	return rc;
@@ -316,7 +323,7 @@ int np_trace_allprof(const struct np_trace_files *f,
 	if (mkdir(dir, 0777) && errno != EEXIST)
 		rc = np_errf(err, -errno, "%s: %s", dir, strerror(errno));
 	for (; !rc && o.rank < f->n; o.rank++)
-		rc = put_file(&o, f->path[o.rank], dir, err);
+		rc = write_file(&o, f->path[o.rank], dir, err);
 	free(o.used);
 	np_numbers_free(&o.tags);
 	np_steps_free(&o.steps);

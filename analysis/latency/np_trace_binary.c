@@ -1,7 +1,7 @@
 /*
- * Reading binary traces (np_trace_format.h).  The first pass keeps of each use
- * of a request how it ended: the second one tells with its begin what it sends
- * and receives.
+ * Reads binary traces (np_trace_format.h). The first pass stores how each use
+ * of a request ended; the second pass then reports what it sends and receives
+ * when it begins.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,9 +10,10 @@
 #include "np_array.h"
 #include "np_trace_reader.h"
 
-#define CUT (-ENODATA) /* the file ends within a record: so does the trace */
+/* The file ends within a record, and so does the trace. */
+#define CUT (-ENODATA)
 
-/* What is known when a request is done. */
+/* Known when a request completes. */
 struct match {
 	uint32_t peer, tag;
 	enum { UNKNOWN, MATCHED, CANCELLED } how;
@@ -21,15 +22,15 @@ struct match {
 struct binary {
 	struct np_trace_reader r;
 	uint64_t sum_ns;
-	uint32_t *comm_size; /* of each communicator; 0: there is none */
+	uint32_t *comm_size; /* by communicator; 0: does not exist */
 	size_t n_comms, comm_room;
 	uint32_t *member;
 	size_t member_room;
 	char name[128];
 };
 
-/* The next byte; 0 where there is none. */
-static int byte(struct binary *b)
+/* The next byte; 0 at the end or after an error. */
+static int read_byte(struct binary *b)
 {
 	int c = b->r.rc ? 0 : getc_unlocked(b->r.f);
 
@@ -38,14 +39,14 @@ static int byte(struct binary *b)
 	return c < 0 ? 0 : c;
 }
 
-/* The next number, below a limit; 0 where there is none. */
-static uint64_t below(struct binary *b, uint64_t limit, const char *what)
+/* The next number, which must be below limit; 0 after an error. */
+static uint64_t read_number(struct binary *b, uint64_t limit, const char *what)
 {
 	uint64_t v = 0;
 	int c = 128;
 
 	for (unsigned shift = 0; c >= 128; shift += 7) {
-		c = byte(b);
+		c = read_byte(b);
 		if (shift == 63 && c > 1) {
 			v = UINT64_MAX;
 			break;
@@ -59,10 +60,10 @@ static uint64_t below(struct binary *b, uint64_t limit, const char *what)
 	return b->r.rc ? 0 : v;
 }
 
-/* Its size; 0 where there is none. */
-static uint32_t comm(struct binary *b, uint32_t *id)
+/* Reads a communicator and returns its size; 0 after an error. */
+static uint32_t read_known_comm(struct binary *b, uint32_t *id)
 {
-	*id = (uint32_t)below(b, b->n_comms, "communicator");
+	*id = (uint32_t)read_number(b, b->n_comms, "communicator");
 	if (b->r.rc)
 		return 0;
 	if (!b->comm_size[*id])
@@ -70,28 +71,30 @@ static uint32_t comm(struct binary *b, uint32_t *id)
 	return b->comm_size[*id];
 }
 
-/* any: rank and tag are one more, 0 is a wildcard. */
-static void message(struct binary *b, uint32_t size, bool any,
+/* Reads a message. any: rank and tag are stored plus 1, and 0 is a wildcard. */
+static void read_message(struct binary *b, uint32_t size, bool any,
 		    struct np_trace_message *m)
 {
-	uint64_t peer = below(b, size + (uint64_t)any, "rank");
-	uint64_t tag = below(b, (1ull << 31) + any, "tag");
+	uint64_t peer = read_number(b, size + (uint64_t)any, "rank");
+	uint64_t tag = read_number(b, (1ull << 31) + any, "tag");
 
-	m->bytes = below(b, NP_TRACE_MAX, "bytes");
+	m->bytes = read_number(b, NP_TRACE_MAX, "bytes");
 	m->there = true;
 	m->peer = any && !peer ? NP_TRACE_ANY : (uint32_t)(peer - any);
 	m->tag = any && !tag ? NP_TRACE_ANY : (uint32_t)(tag - any);
 }
 
-/* One that may not be there. */
-static void maybe(struct binary *b, uint32_t size, bool any,
+/* Reads a message that may be absent. */
+static void read_optional_message(struct binary *b, uint32_t size, bool any,
 		  struct np_trace_message *m)
 {
-	if (below(b, 2, "number of messages"))
-		message(b, size, any, m);
+	if (read_number(b, 2, "number of messages"))
+		read_message(b, size, any, m);
 }
 
-/* A number for a new request is free, and not far beyond the others. */
+/*
+ * The number of a new request must be unused, and at most one above the others.
+ */
 static struct np_trace_request *new_request(struct binary *b, uint32_t id)
 {
 	if (b->r.rc || (id == b->r.n_requests && !np_trace_request_new(&b->r)))
@@ -105,7 +108,7 @@ static struct np_trace_request *new_request(struct binary *b, uint32_t id)
 
 static struct np_trace_request *old_request(struct binary *b, uint32_t *id)
 {
-	*id = (uint32_t)below(b, b->r.n_requests, "request");
+	*id = (uint32_t)read_number(b, b->r.n_requests, "request");
 	if (b->r.rc)
 		return NULL;
 	if (!b->r.request[*id].used) {
@@ -121,7 +124,7 @@ static struct match *match_of(struct np_trace_reader *r,
 	return (struct match *)r->use + q->use;
 }
 
-/* What a use of it sends and receives, in the end. */
+/* Fills in what a use of a request sends and receives, according to its end. */
 static void start(struct np_trace_reader *r, struct np_trace_request *q,
 		  struct np_trace_event *ev)
 {
@@ -151,18 +154,19 @@ static void read_post(struct binary *b, struct np_trace_event *ev)
 	enum np_trace_kind kind = ev->kind;
 	bool persistent = kind == NP_TRACE_SEND_INIT ||
 			  kind == NP_TRACE_RECV_INIT;
-	uint32_t id = (uint32_t)below(b, b->r.n_requests + 1, "request"), size;
+	uint32_t id = (uint32_t)read_number(b, b->r.n_requests + 1, "request"),
+		 size;
 	struct np_trace_request *at = new_request(b, id);
 	struct np_trace_request q = { .used = true, .persistent = persistent };
 
-	size = comm(b, &q.comm);
+	size = read_known_comm(b, &q.comm);
 	if (kind == NP_TRACE_ISENDRECV) {
-		maybe(b, size, false, &q.out);
-		maybe(b, size, true, &q.in);
+		read_optional_message(b, size, false, &q.out);
+		read_optional_message(b, size, true, &q.in);
 	} else if (kind == NP_TRACE_ISEND || kind == NP_TRACE_SEND_INIT) {
-		message(b, size, false, &q.out);
+		read_message(b, size, false, &q.out);
 	} else {
-		message(b, size, true, &q.in);
+		read_message(b, size, true, &q.in);
 	}
 	if (b->r.rc || (!persistent && np_trace_request_use(&b->r, &q)))
 		return;
@@ -176,7 +180,7 @@ static void read_post(struct binary *b, struct np_trace_event *ev)
 
 static void read_start(struct binary *b)
 {
-	uint64_t n = below(b, b->r.n_requests + 1, "number of requests");
+	uint64_t n = read_number(b, b->r.n_requests + 1, "number of requests");
 
 	b->r.n_ids = b->r.next_id = 0;
 	while (!b->r.rc && b->r.n_ids < n) {
@@ -208,8 +212,9 @@ static void read_done(struct binary *b, uint64_t v)
 	}
 	q = &b->r.request[id];
 	if (matched) {
-		m.peer = (uint32_t)below(b, b->comm_size[q->comm], "rank");
-		m.tag = (uint32_t)below(b, 1ull << 31, "tag");
+		m.peer =
+			(uint32_t)read_number(b, b->comm_size[q->comm], "rank");
+		m.tag = (uint32_t)read_number(b, 1ull << 31, "tag");
 	}
 	if (b->r.rc)
 		return;
@@ -225,7 +230,7 @@ static void read_wait(struct binary *b, struct np_trace_event *ev)
 	uint64_t v;
 
 	b->r.n_ids = 0;
-	while ((v = below(b, UINT64_MAX, "request")))
+	while ((v = read_number(b, UINT64_MAX, "request")))
 		read_done(b, v);
 	ev->done = b->r.id;
 	ev->n_done = b->r.next_id = b->r.n_ids;
@@ -234,7 +239,7 @@ static void read_wait(struct binary *b, struct np_trace_event *ev)
 static void read_list(struct binary *b, struct np_trace_event *ev,
 		      uint32_t size)
 {
-	uint64_t n = below(b, size + 1ull, "number of sizes");
+	uint64_t n = read_number(b, size + 1ull, "number of sizes");
 	uint64_t *list;
 
 	if (!n)
@@ -246,7 +251,7 @@ static void read_list(struct binary *b, struct np_trace_event *ev,
 	}
 	list = np_trace_list(&b->r, ev, n);
 	for (uint64_t i = 0; list && i < n && !b->r.rc; i++)
-		list[i] = below(b, NP_TRACE_MAX, "bytes");
+		list[i] = read_number(b, NP_TRACE_MAX, "bytes");
 }
 
 static void read_collective(struct binary *b, struct np_trace_event *ev)
@@ -255,14 +260,14 @@ static void read_collective(struct binary *b, struct np_trace_event *ev)
 	uint64_t request, root;
 	uint32_t size;
 
-	ev->collective = (enum np_collective)below(b, NP_N_COLLECTIVES,
+	ev->collective = (enum np_collective)read_number(b, NP_N_COLLECTIVES,
 						   "collective");
-	request = below(b, b->r.n_requests + 2, "request");
-	size = comm(b, &ev->comm);
-	root = below(b, size + 1ull, "root");
+	request = read_number(b, b->r.n_requests + 2, "request");
+	size = read_known_comm(b, &ev->comm);
+	root = read_number(b, size + 1ull, "root");
 	ev->root = root ? (uint32_t)(root - 1) : 0;
-	ev->bytes = below(b, NP_TRACE_MAX, "bytes");
-	below(b, NP_TRACE_MAX, "bytes"); /* received */
+	ev->bytes = read_number(b, NP_TRACE_MAX, "bytes");
+	read_number(b, NP_TRACE_MAX, "bytes"); /* bytes received; not needed */
 	read_list(b, ev, size);
 	if (!request)
 		return;
@@ -274,12 +279,13 @@ static void read_collective(struct binary *b, struct np_trace_event *ev)
 	np_trace_request_use(&b->r, q);
 }
 
-/* A run of ranks in MPI_COMM_WORLD; *n: how many there are already. */
+/* Reads a run of ranks in MPI_COMM_WORLD; *n: number of ranks so far. */
 static void read_run(struct binary *b, uint32_t size, uint32_t *n)
 {
-	int64_t rank = (int64_t)below(b, b->r.size, "rank"), by;
-	uint64_t step = below(b, 2ull * b->r.size + 1, "step");
-	uint64_t count = below(b, (uint64_t)(size - *n) + 1, "number of ranks");
+	int64_t rank = (int64_t)read_number(b, b->r.size, "rank"), by;
+	uint64_t step = read_number(b, 2ull * b->r.size + 1, "step");
+	uint64_t count =
+		read_number(b, (uint64_t)(size - *n) + 1, "number of ranks");
 
 	by = step & 1 ? -(int64_t)(step + 1) / 2 : (int64_t)step / 2;
 	for (uint64_t i = 0; i < count; i++, rank += by) {
@@ -315,15 +321,15 @@ static void read_comm(struct binary *b, struct np_trace_event *ev)
 	uint64_t runs;
 	uint32_t n = 0;
 
-	ev->comm = (uint32_t)below(b, b->n_comms + 1, "communicator");
-	ev->rank = (uint32_t)below(b, b->r.size, "rank");
-	ev->size = (uint32_t)below(b, b->r.size + 1ull, "size");
+	ev->comm = (uint32_t)read_number(b, b->n_comms + 1, "communicator");
+	ev->rank = (uint32_t)read_number(b, b->r.size, "rank");
+	ev->size = (uint32_t)read_number(b, b->r.size + 1ull, "size");
 	if (ev->rank >= ev->size)
 		np_trace_wrong(&b->r, "rank %u: expected one below %u",
 			       ev->rank, ev->size);
 	if (new_comm(b, ev->comm, ev->size))
 		return;
-	runs = below(b, ev->size + 1ull, "number of runs");
+	runs = read_number(b, ev->size + 1ull, "number of runs");
 	while (!b->r.rc && runs--)
 		read_run(b, ev->size, &n);
 	if (!b->r.rc && (n != ev->size || b->member[ev->rank] != b->r.rank))
@@ -334,10 +340,10 @@ static void read_comm(struct binary *b, struct np_trace_event *ev)
 
 static void read_name(struct binary *b, struct np_trace_event *ev)
 {
-	uint64_t n = below(b, sizeof(b->name), "length of a name");
+	uint64_t n = read_number(b, sizeof(b->name), "length of a name");
 
 	for (uint64_t i = 0; i < n; i++) {
-		int c = byte(b);
+		int c = read_byte(b);
 
 		b->name[i] = c >= ' ' && c < 127 ? (char)c : '?';
 	}
@@ -362,14 +368,14 @@ static void read_body(struct binary *b, struct np_trace_event *ev)
 	switch (ev->kind) {
 	case NP_TRACE_SEND:
 	case NP_TRACE_RECV:
-		size = comm(b, &ev->comm);
-		message(b, size, false, ev->kind == NP_TRACE_SEND ? &ev->out :
-								    &ev->in);
+		size = read_known_comm(b, &ev->comm);
+		read_message(b, size, false,
+			     ev->kind == NP_TRACE_SEND ? &ev->out : &ev->in);
 		break;
 	case NP_TRACE_SENDRECV:
-		size = comm(b, &ev->comm);
-		maybe(b, size, false, &ev->out);
-		maybe(b, size, false, &ev->in);
+		size = read_known_comm(b, &ev->comm);
+		read_optional_message(b, size, false, &ev->out);
+		read_optional_message(b, size, false, &ev->in);
 		break;
 	case NP_TRACE_START:
 		read_start(b);
@@ -388,7 +394,7 @@ static void read_body(struct binary *b, struct np_trace_event *ev)
 		read_comm(b, ev);
 		break;
 	case NP_TRACE_COMM_FREE:
-		if (comm(b, &ev->comm))
+		if (read_known_comm(b, &ev->comm))
 			b->comm_size[ev->comm] = 0;
 		break;
 	case NP_TRACE_UNSUPPORTED:
@@ -408,12 +414,12 @@ static void read_time(struct binary *b, struct np_trace_event *ev)
 {
 	uint64_t v = 0;
 
-	ev->gap_ns = below(b, NP_TRACE_MAX, "ns");
+	ev->gap_ns = read_number(b, NP_TRACE_MAX, "ns");
 	if (ev->kind == NP_TRACE_POLL)
 		for (int i = 0; i < 8; i++)
-			v |= (uint64_t)byte(b) << 8 * i;
+			v |= (uint64_t)read_byte(b) << 8 * i;
 	else
-		v = below(b, NP_TRACE_MAX, "ns");
+		v = read_number(b, NP_TRACE_MAX, "ns");
 	ev->length_ns = v;
 	if (!b->r.rc && (v >= NP_TRACE_MAX ||
 			 (b->sum_ns += ev->gap_ns + v) >= NP_TRACE_MAX))
@@ -439,7 +445,7 @@ static int next(struct np_trace_reader *r, struct np_trace_event *ev)
 	if (r->rc == CUT)
 		return r->rc = 0;
 	if (kind == NP_TRACE_FINALIZE || kind == NP_TRACE_FULL)
-		fseeko(r->f, 0, SEEK_END); /* nothing follows */
+		fseeko(r->f, 0, SEEK_END); /* nothing may follow */
 	return r->rc ? r->rc : 1;
 }
 

@@ -11,10 +11,10 @@
 #include "np_trace_groups.h"
 #include "np_trace_read.h"
 
-#define NOT_THERE UINT32_MAX /* an operation that is left out */
+#define EXCLUDED UINT32_MAX /* an operation that is excluded */
 
-/* What an operation has to wait for. */
-struct before {
+/* The operations that an operation has to wait for. */
+struct dependencies {
 	struct dep {
 		uint32_t op;
 		enum np_dep_kind kind;
@@ -22,7 +22,7 @@ struct before {
 	size_t n, room;
 };
 
-/* The two ends of a message. */
+/* Both ends of a message. */
 struct ends {
 	uint32_t from, to, tag, context;
 };
@@ -31,28 +31,29 @@ struct build {
 	const struct np_trace_files *files;
 	const struct np_trace_options *o;
 	struct np_err *err;
-	int rc; /* what went wrong first */
+	int rc; /* the first error */
 	struct np_graph *g; /* NULL: messages are only counted */
 	struct np_trace_groups groups;
-	bool is_cut;  /* a trace ends early */
-	bool counted; /* and messages have been counted */
+	bool is_cut;  /* the trace of some rank ends early */
+	bool counted; /* messages were counted before */
 
 	/*
-	 * Of those from one rank to another with the same tag, as many have
-	 * both a sender and a receiver as the end has that has fewer.
+	 * For each (sender, receiver, tag, context): how many sends and
+	 * receives there are. The smaller of the two numbers is how many
+	 * messages have both ends.
 	 */
 	struct np_numbers ends;
 	struct {
-		uint32_t n[2], taken[2]; /* received, sent */
-	} *met; /* of each */
-	size_t n_met, met_room;
+		uint32_t n[2], taken[2]; /* index 0: receives, 1: sends */
+	} *pairs; /* by number in ends */
+	size_t n_pairs, pairs_room;
 
-	/* of the present rank */
+	/* Of the current rank: */
 	struct np_trace_reader *r;
 	uint32_t rank;
-	uint64_t calc_ns; /* since the last operation */
-	struct before now, round, next;
-	struct before *request; /* what ends when each does */
+	uint64_t calc_ns; /* computation since the last operation */
+	struct dependencies now, round, next;
+	struct dependencies *request; /* by request: what it consists of */
 	size_t request_room;
 	struct np_steps steps;
 };
@@ -63,10 +64,10 @@ static void no_memory(struct build *b)
 		b->rc = np_errf(b->err, -ENOMEM, "out of memory");
 }
 
-static void add_dep(struct build *b, struct before *to, uint32_t op,
+static void add_dep(struct build *b, struct dependencies *to, uint32_t op,
 		    enum np_dep_kind kind)
 {
-	if (op == NOT_THERE || b->rc)
+	if (op == EXCLUDED || b->rc)
 		return;
 	if (np_array_room(&to->dep, &to->room, to->n + 1, sizeof(*to->dep)))
 		no_memory(b);
@@ -74,8 +75,8 @@ static void add_dep(struct build *b, struct before *to, uint32_t op,
 		to->dep[to->n++] = (struct dep){ op, kind };
 }
 
-static void copy_deps(struct build *b, struct before *to,
-		      const struct before *from)
+static void copy_deps(struct build *b, struct dependencies *to,
+		      const struct dependencies *from)
 {
 	to->n = 0;
 	for (size_t i = 0; i < from->n; i++)
@@ -83,7 +84,7 @@ static void copy_deps(struct build *b, struct before *to,
 }
 
 static void add_op(struct build *b, const struct np_graph_op *op,
-		   const struct before *after, uint32_t *index)
+		   const struct dependencies *after, uint32_t *index)
 {
 	if (!b->rc)
 		b->rc = np_graph_add(b->g, op, index, b->err);
@@ -92,7 +93,7 @@ static void add_op(struct build *b, const struct np_graph_op *op,
 					after->dep[i].kind, b->err);
 }
 
-/* What was computed since the last operation becomes one. */
+/* Adds the computation since the last operation as a calc. */
 static void add_calc(struct build *b)
 {
 	struct np_graph_op op = { .kind = NP_OP_CALC, .size = b->calc_ns };
@@ -106,35 +107,35 @@ static void add_calc(struct build *b)
 	add_dep(b, &b->now, index, NP_REQUIRES);
 }
 
-static void count(struct build *b, const struct ends *ends, bool send)
+static void count_message(struct build *b, const struct ends *ends, bool send)
 {
 	uint32_t i = np_numbers_get(&b->ends, ends, sizeof(*ends));
 
-	if (i == NP_NO_NUMBER ||
-	    np_array_room(&b->met, &b->met_room, b->ends.n, sizeof(*b->met))) {
+	if (i == NP_NO_NUMBER || np_array_room(&b->pairs, &b->pairs_room,
+					       b->ends.n, sizeof(*b->pairs))) {
 		no_memory(b);
 		return;
 	}
-	if (i == b->n_met)
-		memset(&b->met[b->n_met++], 0, sizeof(*b->met));
-	b->met[i].n[send]++;
+	if (i == b->n_pairs)
+		memset(&b->pairs[b->n_pairs++], 0, sizeof(*b->pairs));
+	b->pairs[i].n[send]++;
 }
 
-static bool take(struct build *b, const struct ends *ends, bool send)
+static bool take_pair(struct build *b, const struct ends *ends, bool send)
 {
 	uint32_t i = np_numbers_find(&b->ends, ends, sizeof(*ends)), *n;
 
 	if (i == NP_NO_NUMBER)
 		return false;
-	n = b->met[i].n;
-	if (b->met[i].taken[send] == (n[0] < n[1] ? n[0] : n[1]))
+	n = b->pairs[i].n;
+	if (b->pairs[i].taken[send] == (n[0] < n[1] ? n[0] : n[1]))
 		return false;
-	b->met[i].taken[send]++;
+	b->pairs[i].taken[send]++;
 	return true;
 }
 
-/* Is a message in the graph?  Of traces that end early not all are. */
-static bool takes(struct build *b, const struct np_graph_op *op)
+/* Whether a message enters the graph. If traces end early, not all do. */
+static bool is_included(struct build *b, const struct np_graph_op *op)
 {
 	bool send = op->kind == NP_OP_SEND;
 	const struct ends ends = {
@@ -144,17 +145,17 @@ static bool takes(struct build *b, const struct np_graph_op *op)
 	};
 
 	if (!b->g)
-		count(b, &ends, send);
-	return b->g && (!b->counted || take(b, &ends, send));
+		count_message(b, &ends, send);
+	return b->g && (!b->counted || take_pair(b, &ends, send));
 }
 
-/* Its index, or NOT_THERE. */
+/* Returns the index of the operation, or NOT_THERE. */
 static uint32_t add_message(struct build *b, const struct np_graph_op *op,
-			    const struct before *after)
+			    const struct dependencies *after)
 {
-	uint32_t index = NOT_THERE;
+	uint32_t index = EXCLUDED;
 
-	if (!b->rc && takes(b, op))
+	if (!b->rc && is_included(b, op))
 		add_op(b, op, after, &index);
 	return index;
 }
@@ -178,8 +179,8 @@ static struct np_graph_op op_of(const struct build *b,
 	};
 }
 
-/* NULL: no memory. */
-static struct before *request_of(struct build *b, uint32_t id)
+/* NULL if memory is short. */
+static struct dependencies *request_of(struct build *b, uint32_t id)
 {
 	size_t old = b->request_room;
 
@@ -193,12 +194,12 @@ static struct before *request_of(struct build *b, uint32_t id)
 	return &b->request[id];
 }
 
-/* One or two messages at once; the program waits for them, or goes on. */
+/* Adds one or two simultaneous messages, for which the program waits or not. */
 static void add_messages(struct build *b, const struct np_trace_event *ev,
 			 bool waits)
 {
 	enum np_dep_kind kind = waits ? NP_REQUIRES : NP_IREQUIRES;
-	struct before *u = waits ? NULL : request_of(b, ev->request);
+	struct dependencies *u = waits ? NULL : request_of(b, ev->request);
 
 	add_calc(b);
 	if (u)
@@ -225,7 +226,7 @@ static void add_wait(struct build *b, const struct np_trace_event *ev)
 	if (ev->n_done)
 		add_calc(b);
 	for (size_t i = 0; i < ev->n_done; i++) {
-		struct before *u = request_of(b, ev->done[i]);
+		struct dependencies *u = request_of(b, ev->done[i]);
 
 		if (!u)
 			return;
@@ -235,7 +236,7 @@ static void add_wait(struct build *b, const struct np_trace_event *ev)
 	}
 }
 
-/* The steps of one round wait for the round before. */
+/* Adds the steps of a collective; each round waits for the one before. */
 static void add_rounds(struct build *b, const struct np_trace_event *ev,
 		       uint32_t tag)
 {
@@ -265,10 +266,12 @@ static void add_rounds(struct build *b, const struct np_trace_event *ev,
 static void add_collective(struct build *b, const struct np_trace_event *ev)
 {
 	uint32_t number = np_trace_comm(&b->groups, ev)->number;
-	/* Tags count them: all ranks of one have the same number. */
+	/*
+	 * The tag is the number of the collective, which is equal on all ranks.
+	 */
 	uint32_t tag = b->groups.group[number].n_collectives++ & 0x7fffffff;
 	bool waits = ev->request == NP_TRACE_NO_REQUEST;
-	struct before *u = waits ? NULL : request_of(b, ev->request);
+	struct dependencies *u = waits ? NULL : request_of(b, ev->request);
 
 	if (np_trace_steps(&b->groups, ev, b->o->choices, &b->steps))
 		no_memory(b);
@@ -291,7 +294,7 @@ static void warn(const struct build *b, const char *fmt, ...)
 	char text[NP_ERR_LEN], line[2 * NP_ERR_LEN];
 	va_list ap;
 
-	if (!b->g || b->counted || !b->o->warn) /* or told before */
+	if (!b->g || b->counted || !b->o->warn) /* already reported */
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
@@ -336,8 +339,8 @@ static void add_event(struct build *b, const struct np_trace_event *ev)
 	}
 }
 
-/* Nothing of the rank before is left. */
-static void forget_rank(struct build *b)
+/* Resets everything that belongs to the previous rank. */
+static void reset_rank(struct build *b)
 {
 	b->calc_ns = b->now.n = 0;
 	for (size_t i = 0; i < b->request_room; i++)
@@ -354,7 +357,7 @@ static int add_rank(struct build *b, uint32_t rank)
 	if (rc)
 		return b->rc = rc;
 	b->rank = rank;
-	forget_rank(b);
+	reset_rank(b);
 	if (!np_trace_is_whole(b->r)) {
 		b->is_cut = true;
 		warn(b, "the trace ends before MPI_Finalize(): what has no "
@@ -372,7 +375,9 @@ static int add_rank(struct build *b, uint32_t rank)
 	return b->rc;
 }
 
-/* A graph of all that there is, or of what was counted; or count. */
+/*
+ * Builds the graph, of all messages or of those with both ends; or only counts.
+ */
 static int add_ranks(struct build *b, bool counts)
 {
 	np_graph_free(b->g);
@@ -394,7 +399,7 @@ static void free_build(struct build *b)
 	free(b->now.dep);
 	free(b->round.dep);
 	free(b->next.dep);
-	free(b->met);
+	free(b->pairs);
 	np_numbers_free(&b->ends);
 	np_steps_free(&b->steps);
 	np_trace_groups_free(&b->groups);

@@ -7,7 +7,7 @@
 #include "np_array.h"
 #include "np_graph.h"
 
-/* Messages and collectives have a context each. */
+/* Messages and collectives of a communicator have separate contexts. */
 #define MAX_GROUPS (NP_GRAPH_CONTEXTS / 2)
 
 void np_trace_groups_free(struct np_trace_groups *g)
@@ -26,14 +26,14 @@ void np_trace_groups_rank(struct np_trace_groups *g)
 	}
 }
 
-static bool is_free(const struct np_trace_group *k,
+static bool matches(const struct np_trace_group *k,
 		    const struct np_trace_event *ev)
 {
 	return !k->alive && k->size == ev->size &&
 	       !memcmp(k->member, ev->member, ev->size * sizeof(*ev->member));
 }
 
-static int add(struct np_trace_groups *g, const struct np_trace_event *ev,
+static int add_group(struct np_trace_groups *g, const struct np_trace_event *ev,
 	       struct np_err *err)
 {
 	size_t bytes = ev->size * sizeof(*ev->member);
@@ -62,9 +62,9 @@ int np_trace_groups_add(struct np_trace_groups *g,
 	if (np_array_room(&g->comm, &g->comm_room, ev->comm + 1ull,
 			  sizeof(*g->comm)))
 		return np_errf(err, -ENOMEM, "out of memory");
-	while (i < g->n && !is_free(&g->group[i], ev))
+	while (i < g->n && !matches(&g->group[i], ev))
 		i++;
-	rc = i == g->n ? add(g, ev, err) : 0;
+	rc = i == g->n ? add_group(g, ev, err) : 0;
 	if (rc)
 		return rc;
 	g->group[i].alive = true;
@@ -91,7 +91,7 @@ int np_trace_steps(const struct np_trace_groups *g,
 	};
 	uint64_t bytes = k.bytes;
 
-	/* Sizes that differ: by their mean, which all know. */
+	/* If sizes differ, choose by their mean, which all ranks know. */
 	for (size_t i = 0; i < ev->n_list; i++)
 		bytes += ev->list[i];
 	if (ev->n_list && ev->collective == NP_ALLGATHER)

@@ -1,43 +1,47 @@
 /*
- * Communicators of all ranks of a trace: each rank has its own numbers for
- * them.  The n-th one that is alive at a rank with the same ranks in the same
- * order is the same at each of these, as all of them make it together.  Private
- * to np_trace_graph.c and np_trace_allprof.c.
+ * Identifies communicators across ranks, for np_trace_graph.c and
+ * np_trace_allprof.c. Each rank has its own numbers for them. The n-th live
+ * communicator of a rank with certain members in a certain order is the same
+ * one at every member, because all members create it together.
  */
 #ifndef NP_TRACE_GROUPS_H
 #define NP_TRACE_GROUPS_H
 
 #include "np_trace_read.h"
 
-/* A communicator of the present rank, for as long as it lives. */
+/* A communicator of the current rank, while it exists. */
 struct np_trace_comm {
-	uint32_t number; /* of all ranks: the group's place */
+	uint32_t number; /* index of its group, equal on all ranks */
 	uint32_t rank, size;
-	const uint32_t *member; /* the group's */
+	const uint32_t *member; /* that of the group */
 };
 
-/* The same ranks may be several groups: they were alive at once. */
+/*
+ * Several groups may have the same members, if they existed at the same time.
+ */
 struct np_trace_group {
 	uint32_t *member;
 	uint32_t size;
-	bool alive;		/* at the present rank */
-	uint32_t n_collectives; /* that the present rank had of it so far */
+	bool alive;		/* exists at the current rank */
+	/* collectives of the current rank on it so far */
+	uint32_t n_collectives;
 };
 
-/* Zeroed, there are none. */
+/* Initialise with zero. */
 struct np_trace_groups {
 	struct np_trace_group *group;
 	size_t n, room;
-	struct np_trace_comm *comm; /* of the present rank, by its numbers */
+	/* of the current rank, by its own numbers */
+	struct np_trace_comm *comm;
 	size_t comm_room;
 };
 
 void np_trace_groups_free(struct np_trace_groups *g);
 
-/* Another rank begins: nothing is alive. */
+/* Begins another rank, without communicators. */
 void np_trace_groups_rank(struct np_trace_groups *g);
 
-/* The one of an event, whose COMM was added. */
+/* The communicator of an event, whose COMM was added before. */
 static inline const struct np_trace_comm *
 np_trace_comm(const struct np_trace_groups *g, const struct np_trace_event *ev)
 {
@@ -45,8 +49,8 @@ np_trace_comm(const struct np_trace_groups *g, const struct np_trace_event *ev)
 }
 
 /*
- * That of a COMM, which lives until its COMM_FREE.  Returns 0, -ENOMEM, or
- * -ERANGE: there are too many; with err.
+ * Adds the communicator of a COMM event; it exists until its COMM_FREE. Returns
+ * 0, -ENOMEM, or -ERANGE (too many), with err.
  */
 int np_trace_groups_add(struct np_trace_groups *g,
 			const struct np_trace_event *ev, struct np_err *err);
@@ -54,8 +58,8 @@ void np_trace_groups_drop(struct np_trace_groups *g,
 			  const struct np_trace_event *ev);
 
 /*
- * The messages of a COLLECTIVE, by the algorithm that choices (or NULL) have
- * for its size.  Returns 0 or -ENOMEM.
+ * The messages of a COLLECTIVE event, by the algorithm that choices (or NULL)
+ * give for its size. Returns 0 or -ENOMEM.
  */
 int np_trace_steps(const struct np_trace_groups *g,
 		   const struct np_trace_event *ev,

@@ -19,13 +19,14 @@
 #include "np_trace.h"
 #include "np_trace_reader.h"
 
-#define PIECE 65536 /* read at a time */
-#define COMMENTS 4096 /* bytes at the beginning of a text, at most */
+#define PIECE 65536 /* size of a read */
+/* bytes of comments at the beginning of a text, at most */
+#define COMMENTS 4096
 
 /*
- * Regular files only; *got: so many bytes of the header are there.  flags:
- * O_NOFOLLOW, as traces lie where their programs' users may put links to files
- * of whoever reads them; or 0.
+ * Opens a regular file and reads its header; *got: bytes of the header that
+ * exist. flags: O_NOFOLLOW or 0. Traces are in directories where their users
+ * may place symbolic links to files of whoever reads the trace.
  */
 static int open_at(const char *path, int flags, FILE **out,
 		   struct np_trace_header *h, size_t *got, struct np_err *err)
@@ -60,12 +61,12 @@ static bool is_binary(const struct np_trace_header *h, size_t got)
 	       !memcmp(h->magic, NP_TRACE_MAGIC, sizeof(h->magic));
 }
 
-static int no_read(const char *path, struct np_err *err)
+static int read_error(const char *path, struct np_err *err)
 {
 	return np_errf(err, -EIO, "%s: %s", path, strerror(EIO));
 }
 
-static void rewind_to(struct np_trace_reader *r, bool again)
+static void start_pass(struct np_trace_reader *r, bool again)
 {
 	r->again = again;
 	r->line = 0;
@@ -113,14 +114,14 @@ int np_trace_open(const char *path, uint32_t rank, uint32_t size,
 		.bytes = (uint64_t)st.st_size };
 	rc = form->begin(r, &h, got);
 	if (!rc) {
-		rewind_to(r, false);
+		start_pass(r, false);
 		rc = first_pass(r);
 	}
 	if (rc) {
 		np_trace_close(r);
 		return rc;
 	}
-	rewind_to(r, true);
+	start_pass(r, true);
 	*out = r;
 	return 0;
 }
@@ -148,7 +149,7 @@ int np_trace_next(struct np_trace_reader *r, struct np_trace_event *ev)
 		return 1;
 	}
 	rc = r->form->next(r, ev);
-	return rc <= 0 && ferror(r->f) ? no_read(r->path, r->err) : rc;
+	return rc <= 0 && ferror(r->f) ? read_error(r->path, r->err) : rc;
 }
 
 bool np_trace_is_whole(const struct np_trace_reader *r)
@@ -156,7 +157,7 @@ bool np_trace_is_whole(const struct np_trace_reader *r)
 	return r->whole;
 }
 
-/* Does what follows its comments begin as the text of liballprof does? */
+/* Whether the first line after comments is one of liballprof. */
 static bool is_text(FILE *f)
 {
 	char begin[COMMENTS + 1];
@@ -186,8 +187,8 @@ bool np_trace_is(const char *path)
 }
 
 /*
- * 0, or -EINVAL if its first bytes are those of something else (np_kind.h), or
- * -errno of reading; with err.
+ * Returns 0, -EINVAL if the first bytes are those of another kind of file
+ * (np_kind.h), or -errno of reading; with err.
  */
 static int np_trace_check(const char *path, struct np_err *err)
 {
@@ -221,7 +222,7 @@ int np_trace_program(const char *path, char *out, struct np_err *err)
 }
 
 /*
- * How many ranks a binary file says there are; 0: it is none.  Returns 0 or
+ * Number of ranks according to a binary file; 0 if it is none. Returns 0 or
  * -errno with err.
  */
 static int np_trace_size(const char *path, uint32_t *size, struct np_err *err)
@@ -235,7 +236,7 @@ static int np_trace_size(const char *path, uint32_t *size, struct np_err *err)
 		return rc;
 	*size = is_binary(&h, got) && got == sizeof(h) ? h.size : 0;
 	if (ferror(f))
-		rc = no_read(path, err);
+		rc = read_error(path, err);
 	else if (*size > NP_TRACE_MAX_RANKS)
 		rc = np_errf(err, -EINVAL, "%s: %u ranks, expected at most "
 			     "%u", path, *size, NP_TRACE_MAX_RANKS);
@@ -243,14 +244,16 @@ static int np_trace_size(const char *path, uint32_t *size, struct np_err *err)
 	return rc;
 }
 
-/* A name around its last number: "trace-12.txt" is "trace-", 12, ".txt". */
+/*
+ * A file name split at its last number: "trace-12.txt" is "trace-", 12, ".txt".
+ */
 struct numbered {
 	size_t prefix; /* bytes before the number */
-	size_t suffix; /* where the rest begins */
+	size_t suffix; /* offset of what follows the number */
 	uint32_t number;
 };
 
-static bool split(const char *name, struct numbered *n)
+static bool split_name(const char *name, struct numbered *n)
 {
 	size_t end = strlen(name), begin;
 	unsigned long v;
@@ -266,15 +269,15 @@ static bool split(const char *name, struct numbered *n)
 	return v < NP_TRACE_MAX_RANKS;
 }
 
-static bool alike(const char *a, const struct numbered *na, const char *b,
+static bool same_name(const char *a, const struct numbered *na, const char *b,
 		  const struct numbered *nb)
 {
 	return na->prefix == nb->prefix && !strncmp(a, b, na->prefix) &&
 	       !strcmp(a + na->suffix, b + nb->suffix);
 }
 
-/* Put the file into its rank's place; a hole stays NULL. */
-static int put(struct np_trace_files *f, size_t *room, const char *dir,
+/* Stores the path of a rank. Missing ranks are NULL. */
+static int add_path(struct np_trace_files *f, size_t *room, const char *dir,
 	       const char *name, uint32_t rank)
 {
 	size_t old = *room;
@@ -285,7 +288,7 @@ static int put(struct np_trace_files *f, size_t *room, const char *dir,
 	memset(f->path + old, 0, (*room - old) * sizeof(*f->path));
 	if (asprintf(&path, "%s/%s", dir, name) < 0)
 		return -ENOMEM;
-	free(f->path[rank]); /* "rank.1" and "rank.01" */
+	free(f->path[rank]); /* for example "rank.1" and "rank.01" */
 	f->path[rank] = path;
 	if (rank >= f->n)
 		f->n = rank + 1;
@@ -293,8 +296,8 @@ static int put(struct np_trace_files *f, size_t *room, const char *dir,
 }
 
 /*
- * liballprof2 (spcl/LogGOPSim) names its files so; its times have decimals, and
- * its requests and datatypes stand for nothing that can be followed.
+ * liballprof2 (spcl/LogGOPSim) uses these file names. Its times have decimals,
+ * and its requests and datatypes cannot be interpreted.
  */
 static int refuse_lap2(const char *dir, const char *name, struct np_err *err)
 {
@@ -307,12 +310,15 @@ static int refuse_lap2(const char *dir, const char *name, struct np_err *err)
 		       "libnetprof-mpi", dir, name);
 }
 
-/* All files of dir that are named as like is; NULL: as the first is. */
-static int collect(const char *dir, const char *like,
+/*
+ * Collects the files of dir that are named like `like`; NULL: like the first
+ * file.
+ */
+static int collect_files(const char *dir, const char *like,
 		   struct np_trace_files *f, struct np_err *err)
 {
 	char first[NAME_MAX + 1] = "";
-	struct numbered of_first, n;
+	struct numbered first_parts, n;
 	struct dirent *e;
 	size_t room = 0;
 	int rc = 0;
@@ -322,21 +328,21 @@ static int collect(const char *dir, const char *like,
 		return np_errf(err, -errno, "%s: %s", dir, strerror(errno));
 	if (like)
 		snprintf(first, sizeof(first), "%s", like);
-	if (like && !split(first, &of_first))
+	if (like && !split_name(first, &first_parts))
 		rc = np_errf(err, -EINVAL, "%s/%s: expected a name with the "
 			     "rank in it, such as rank.0", dir, like);
 	while (!rc && (e = readdir(d))) {
-		if (e->d_name[0] == '.' || !split(e->d_name, &n))
+		if (e->d_name[0] == '.' || !split_name(e->d_name, &n))
 			continue;
 		rc = refuse_lap2(dir, e->d_name, err);
 		if (rc)
 			break;
 		if (!*first) {
 			snprintf(first, sizeof(first), "%s", e->d_name);
-			of_first = n;
+			first_parts = n;
 		}
-		if (alike(first, &of_first, e->d_name, &n))
-			rc = put(f, &room, dir, e->d_name, n.number);
+		if (same_name(first, &first_parts, e->d_name, &n))
+			rc = add_path(f, &room, dir, e->d_name, n.number);
 		else if (!like)
 			rc = np_errf(err, -EINVAL, "%s: expected one trace: "
 				     "%.64s and %.64s are of two", dir, first,
@@ -346,8 +352,10 @@ static int collect(const char *dir, const char *like,
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 }
 
-/* As many as rank 0 says; others are left from before. */
-static int check(struct np_trace_files *f, const char *path,
+/*
+ * Rank 0 determines the number of ranks; further files are from an earlier run.
+ */
+static int check_ranks(struct np_trace_files *f, const char *path,
 		 struct np_err *err)
 {
 	uint32_t size = 0;
@@ -388,15 +396,15 @@ int np_trace_files_find(const char *path, struct np_trace_files *out,
 			return rc;
 	}
 	if (S_ISDIR(st.st_mode)) {
-		rc = collect(path, NULL, &f, err);
+		rc = collect_files(path, NULL, &f, err);
 	} else {
 		if (slash)
 			snprintf(dir, sizeof(dir), "%.*s",
 				 slash > path ? (int)(slash - path) : 1, path);
-		rc = collect(dir, slash ? slash + 1 : path, &f, err);
+		rc = collect_files(dir, slash ? slash + 1 : path, &f, err);
 	}
 	if (!rc)
-		rc = check(&f, path, err);
+		rc = check_ranks(&f, path, err);
 	if (rc)
 		np_trace_files_free(&f);
 	else

@@ -1,13 +1,14 @@
 /*
- * One rank's trace as a row of events, from a binary file (np_trace_format.h)
- * or from the text of liballprof; which of them, the file says.
+ * Reads one rank's trace as a sequence of events, from a binary file
+ * (np_trace_format.h) or from the text of liballprof; the content decides
+ * which.
  *
- * Files are hostile: numbers are checked, memory is bounded by the file's size.
- * Errors are -EINVAL with the file, its rank, where in it (record or line) and
- * what was expected; -ENOMEM; or another -errno of reading.
+ * Files are untrusted input: numbers are checked, and memory is bounded by the
+ * size of the file. Errors are -EINVAL with file, rank, position (record or
+ * line) and what was expected; -ENOMEM; or another -errno of reading.
  *
- * The file is gone through once before its first event is given, as only the
- * end of a receive from anybody says from whom it was.
+ * Opening a file reads it once completely, because only the end of a receive
+ * from any rank tells which rank it received from.
  */
 #ifndef NP_TRACE_READ_H
 #define NP_TRACE_READ_H
@@ -21,65 +22,67 @@
 #include "np_trace_format.h"
 
 #define NP_TRACE_MAX_RANKS (1u << 20)
-#define NP_TRACE_ANY UINT32_MAX	       /* rank or tag */
-#define NP_TRACE_NO_REQUEST UINT32_MAX /* of what blocks */
+#define NP_TRACE_ANY UINT32_MAX	       /* any rank or tag */
+#define NP_TRACE_NO_REQUEST UINT32_MAX /* in a blocking call */
 
 struct np_trace_message {
 	bool there;
-	uint32_t peer, tag; /* rank of its communicator */
+	uint32_t peer, tag; /* peer: rank in the communicator */
 	uint64_t bytes;
 };
 
 struct np_trace_event {
 	/*
-	 * As in the file, with these differences: what starts a persistent
-	 * request is an ISEND or IRECV; what was cancelled, or received from
-	 * anybody and never found, is LOCAL.
+	 * As in the file, with two differences: a start of a persistent request
+	 * is an ISEND or IRECV; a request that was cancelled, or a receive from
+	 * any rank that was never completed, is LOCAL.
 	 */
 	enum np_trace_kind kind;
-	uint64_t gap_ns;   /* from the end of the event before */
+	uint64_t gap_ns;   /* from the end of the previous event */
 	uint64_t length_ns;
-	uint64_t line;	   /* or record: 1, 2, 3 ... */
+	uint64_t line;	   /* or number of the record: 1, 2, 3 ... */
 	uint32_t request;
 	uint32_t comm;
 	struct np_trace_message out, in;
-	/* COLLECTIVE; list: NULL, or of the communicator's size */
+	/* COLLECTIVE; list: NULL, or one entry per rank of the communicator */
 	enum np_collective collective;
 	uint32_t root;
 	uint64_t bytes;
 	const uint64_t *list;
 	size_t n_list;
-	/* WAIT: those that are done, by their numbers */
+	/* WAIT: numbers of the completed requests */
 	const uint32_t *done;
 	size_t n_done;
 	/* COMM; members are ranks of MPI_COMM_WORLD */
 	uint32_t rank, size;
 	const uint32_t *member;
-	const char *name; /* UNSUPPORTED */
+	const char *name; /* UNSUPPORTED: name of the call */
 };
 
 struct np_trace_reader;
 
 /*
- * rank, size: of the rank that the file should be of.  path and err: borrowed
- * until np_trace_close().  Arrays of events live until the next one.
+ * rank, size: the rank that the file should be of. path and err are borrowed
+ * until np_trace_close(). Arrays of an event are valid until the next event.
  */
 int np_trace_open(const char *path, uint32_t rank, uint32_t size,
 		  struct np_trace_reader **out, struct np_err *err);
 void np_trace_close(struct np_trace_reader *r); /* NULL is allowed */
 
-/* 1: an event; 0: the end; or -errno with err. */
+/* Returns 1 for an event, 0 at the end, or -errno with err. */
 int np_trace_next(struct np_trace_reader *r, struct np_trace_event *ev);
 
-/* Did MPI_Finalize() end it? Known at once. */
+/* Whether the trace ends with MPI_Finalize(); known from the start. */
 bool np_trace_is_whole(const struct np_trace_reader *r);
 
-/* Is the file one of a trace, by its first bytes?  Else a graph perhaps. */
+/*
+ * Whether a file is a trace, by its first bytes; otherwise it may be a graph.
+ */
 bool np_trace_is(const char *path);
 
 /*
- * The program of which a binary file says it is; "" of a text.  out has
- * NP_TRACE_NAME bytes.  Returns 0 or -errno with err.
+ * The program name in a binary file; "" for a text. out has NP_TRACE_NAME
+ * bytes. Returns 0 or -errno with err.
  */
 int np_trace_program(const char *path, char *out, struct np_err *err);
 

@@ -43,7 +43,7 @@ struct np_trace_request *np_trace_request_new(struct np_trace_reader *r)
 	return q;
 }
 
-/* A file that grows meanwhile has more of them in the second pass. */
+/* If the file grows meanwhile, the second pass has more uses than the first. */
 int np_trace_request_use(struct np_trace_reader *r, struct np_trace_request *q)
 {
 	size_t bytes = r->form->use_bytes;

@@ -1,4 +1,4 @@
-/* What the two readers of traces share. Private to them. */
+/* What the readers of both trace formats share; private to them. */
 #ifndef NP_TRACE_READER_H
 #define NP_TRACE_READER_H
 
@@ -6,12 +6,13 @@
 
 #include "np_trace_read.h"
 
-#define NP_TRACE_MAX (1ull << 52) /* ns and bytes, and sums of ns */
+#define NP_TRACE_MAX (1ull << 52) /* limit of ns and bytes, and of sums of ns */
 
 struct np_trace_request {
 	bool used, active, persistent;
 	uint32_t comm;
-	uint32_t use; /* the present or the last one, of all uses of requests */
+	/* index of the current or last use, among all uses of requests */
+	uint32_t use;
 	struct np_trace_message out, in;
 };
 
@@ -19,33 +20,39 @@ struct np_trace_reader {
 	const struct np_trace_form *form;
 	FILE *f;
 	const char *path;
-	uint64_t bytes; /* of the file */
+	uint64_t bytes; /* size of the file */
 	uint32_t rank, size;
 	bool whole;
-	bool again;    /* the second pass */
-	uint64_t line; /* or record */
-	int rc;	       /* the first failure, or 0; then nothing is read */
+	bool again;    /* in the second pass */
+	uint64_t line; /* or number of the record */
+	int rc;	       /* the first error; after it nothing is read */
 	struct np_err *err;
 
 	struct np_trace_request *request;
 	size_t n_requests, request_room;
-	void *use; /* what the form keeps of each use, from pass to pass */
+	/*
+	 * what the format stores for each use, from the first pass to the
+	 * second
+	 */
+	void *use;
 	size_t n_uses, n_known, use_room;
-	uint32_t *id; /* of a WAIT; or of a START, what is left of them */
+	/* requests of a WAIT, or those of a START still to be returned */
+	uint32_t *id;
 	size_t n_ids, next_id, id_room;
-	uint64_t *list; /* of an event */
+	uint64_t *list; /* of the current event */
 	size_t list_room;
 };
 
-/* How a trace is written. */
+/* Operations of a trace format. */
 struct np_trace_form {
-	size_t bytes;	  /* of a reader, which begins as above */
-	size_t use_bytes; /* kept of each use of a request; 0 at first */
+	/* size of its reader, which begins with np_trace_reader */
+	size_t bytes;
+	size_t use_bytes; /* stored for each use of a request; initially 0 */
 	int (*begin)(struct np_trace_reader *r, const struct np_trace_header *h,
 		     size_t got);
 	/* The next event: 1, 0 or -errno. */
 	int (*next)(struct np_trace_reader *r, struct np_trace_event *ev);
-	/* What a request that is started again sends and receives. */
+	/* Fills in what a started request sends and receives. */
 	void (*start)(struct np_trace_reader *r, struct np_trace_request *q,
 		      struct np_trace_event *ev);
 	void (*rewind)(struct np_trace_reader *r);
@@ -53,24 +60,24 @@ struct np_trace_form {
 };
 extern const struct np_trace_form np_trace_binary, np_trace_text;
 
-/* "FILE:LINE: rank R: ...", and out of memory; both fail the reader. */
+/* Error "FILE:LINE: rank R: ...", or out of memory; both stop the reader. */
 int np_trace_wrong(struct np_trace_reader *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 int np_trace_no_memory(struct np_trace_reader *r);
 
-/* One more request, of which nothing is known; NULL: no memory. */
+/* Adds an unused request. Returns NULL if memory is short. */
 struct np_trace_request *np_trace_request_new(struct np_trace_reader *r);
 
-/* One more use of a request begins.  Returns 0 or -errno. */
+/* Begins another use of a request. Returns 0 or -errno. */
 int np_trace_request_use(struct np_trace_reader *r, struct np_trace_request *q);
 
-/* One more of those that a call waits for or starts. */
+/* Adds a request to those that a call completes or starts. */
 void np_trace_id(struct np_trace_reader *r, uint32_t id);
 
-/* ev is of the next one of those that a START begins, or LOCAL. */
+/* Makes ev the next request that a START begins; LOCAL if there is none. */
 void np_trace_started(struct np_trace_reader *r, struct np_trace_event *ev);
 
-/* Room for an event's list of n sizes; NULL: no memory. */
+/* Room for a list of n sizes in ev; NULL if memory is short. */
 uint64_t *np_trace_list(struct np_trace_reader *r, struct np_trace_event *ev,
 			size_t n);
 

@@ -4,7 +4,10 @@
 
 #include "np_trace_read.h"
 
-/* What the caller gives; a list that all ranks have counts as its mean. */
+/*
+ * Bytes that the caller contributes; a list that all ranks have counts as its
+ * mean.
+ */
 static double own_part(const struct np_trace_event *ev)
 {
 	double sum = 0;
@@ -18,7 +21,7 @@ static double own_part(const struct np_trace_event *ev)
 	return ev->collective == NP_ALLGATHER ? sum / (double)ev->n_list : sum;
 }
 
-static void add(struct np_trace_sum *s, const struct np_trace_event *ev)
+static void add_event(struct np_trace_sum *s, const struct np_trace_event *ev)
 {
 	s->records++;
 	s->received += ev->in.there;
@@ -47,7 +50,7 @@ static int add_rank(struct np_trace_sum *s, const struct np_trace_files *f,
 		return rc;
 	s->cut += !np_trace_is_whole(r);
 	while ((rc = np_trace_next(r, &ev)) == 1) {
-		add(s, &ev);
+		add_event(s, &ev);
 		s->communicators += !rank && ev.kind == NP_TRACE_COMM;
 		s->calls_sec += 1e-9 * (double)ev.length_ns / f->n;
 		app_ns += ev.gap_ns;

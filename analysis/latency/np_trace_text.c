@@ -1,11 +1,12 @@
 /*
- * Reading the text of liballprof: a line per call,
+ * Reads the text of liballprof, one line per call:
  *
  *	MPI_NAME:BEGIN:ARGUMENT:...:END
  *
- * Times are microseconds.  A datatype is "id,size,extent", a communicator
- * "handle,rank,size", counts of a v-collective a pointer and then
- * "n0,n1,...", all else a number, of handles and arrays the address.
+ * Times are microseconds. A datatype is "id,size,extent", a communicator
+ * "handle,rank,size", the counts of a v-collective a pointer followed by
+ * "n0,n1,...". All other arguments are numbers; those of handles and arrays are
+ * addresses.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -17,37 +18,37 @@
 #include "np_trace_reader.h"
 
 /*
- * Arguments by letters: n count, t type, p rank, g tag, c communicator,
- * q request, N number of requests, r root, L counts, l displacements,
- * . what is not needed.  The second n, t, p and g are of what is received; none
- * is there a third time.
+ * Arguments as letters: n count, t type, p rank, g tag, c communicator, q
+ * request, N number of requests, r root, L counts, l displacements, . not
+ * needed. The second n, t, p and g describe what is received; there is no third
+ * one.
  */
-struct np_line_call {
+struct call_form {
 	const char *name; /* without "MPI_" */
 	enum np_trace_kind kind;
 	const char *args;
 	enum np_collective collective;
-	bool may_leave; /* some requests undone */
-	unsigned number; /* of those that are not followed, from 0 */
+	bool may_leave; /* may leave some requests incomplete */
+	unsigned number; /* of the unsupported calls, from 0 */
 };
-#define NP_LINE_CALLS 6 /* that are not followed */
+#define N_UNSUPPORTED 6 /* number of unsupported calls */
 
-/* The arguments of a line, numbers in the order of their letters. */
-struct np_line_args {
-	int64_t n[2], size[2], peer[2], tag[2]; /* sent or only one; received */
+/* The arguments of a line; numbers are in the order of their letters. */
+struct arguments {
+	/* sent, or the only one; received */
+	int64_t n[2], size[2], peer[2], tag[2];
 	int64_t root, n_requests;
 	uint64_t request;
-	char *list; /* the first one, or NULL */
+	char *list; /* the first list, or NULL */
 	unsigned n_n, n_t, n_p, n_g;
 	bool has_comm;
 	uint64_t handle;
 	int64_t comm_rank, comm_size;
 };
 
-/* Fields of "a:b:c", cut in place: how many; 0: too many. */
-#define NP_LINE_FIELDS 64
+#define MAX_FIELDS 64
 
-static const struct np_line_call calls[] = {
+static const struct call_form calls[] = {
 	{ "Send", NP_TRACE_SEND, ".ntpgc", 0, 0 },
 	{ "Bsend", NP_TRACE_SEND, ".ntpgc", 0, 0 },
 	{ "Ssend", NP_TRACE_SEND, ".ntpgc", 0, 0 },
@@ -97,7 +98,7 @@ static const struct np_line_call calls[] = {
 	COLLECTIVE("scan", "..nt.c", NP_SCAN),
 	COLLECTIVE("exscan", "..nt.c", NP_EXSCAN),
 #undef COLLECTIVE
-	/* Not followed. */
+	/* Not supported. */
 	{ "Alltoallw", NP_TRACE_UNSUPPORTED, NULL, 0, 0, 0 },
 	{ "Put", NP_TRACE_UNSUPPORTED, NULL, 0, 0, 1 },
 	{ "Get", NP_TRACE_UNSUPPORTED, NULL, 0, 0, 2 },
@@ -107,8 +108,8 @@ static const struct np_line_call calls[] = {
 };
 #define N_CALLS (sizeof(calls) / sizeof(calls[0]))
 
-/* Names of collectives stand in the table in small letters. */
-static const struct np_line_call *np_line_call(const char *name)
+/* Names of collectives are in lower case in the table. */
+static const struct call_form *find_call(const char *name)
 {
 	for (size_t i = 0; i < N_CALLS; i++)
 		if (!strcasecmp(calls[i].name, name))
@@ -116,8 +117,8 @@ static const struct np_line_call *np_line_call(const char *name)
 	return NULL;
 }
 
-/* A number at *at, which is moved behind it.  Returns 0 or -EINVAL. */
-static int np_line_number(char **at, int64_t *v)
+/* Reads a number and advances *at past it. Returns 0 or -EINVAL. */
+static int parse_number(char **at, int64_t *v)
 {
 	char *end;
 
@@ -125,7 +126,7 @@ static int np_line_number(char **at, int64_t *v)
 	*v = strtoll(*at, &end, 10);
 	if (end == *at || errno)
 		return -EINVAL;
-	/* Reals of whole numbers occur. */
+	/* Some integers are written as reals. */
 	if (*end == '.')
 		end += 1 + strspn(end + 1, "0123456789");
 	*at = end;
@@ -140,25 +141,25 @@ static int wrong(struct np_trace_reader *r, const char *what,
 }
 
 static int take_type(struct np_trace_reader *r, char *field,
-		     struct np_line_args *a)
+		     struct arguments *a)
 {
 	char *at = strchr(field, ',');
 	int64_t size;
 
-	if (!at || (at++, np_line_number(&at, &size)) || size < 0)
+	if (!at || (at++, parse_number(&at, &size)) || size < 0)
 		return wrong(r, "datatype", field, "id,size,extent");
 	a->size[a->n_t++] = size;
 	return 0;
 }
 
-static int cut_comm(struct np_trace_reader *r, char *field,
-		     struct np_line_args *a)
+static int take_communicator(struct np_trace_reader *r, char *field,
+		     struct arguments *a)
 {
 	char *at;
 
 	a->handle = strtoull(field, &at, 10);
-	if (at == field || *at++ != ',' || np_line_number(&at, &a->comm_rank) ||
-	    *at++ != ',' || np_line_number(&at, &a->comm_size) ||
+	if (at == field || *at++ != ',' || parse_number(&at, &a->comm_rank) ||
+	    *at++ != ',' || parse_number(&at, &a->comm_size) ||
 	    a->comm_rank < 0 || a->comm_rank >= a->comm_size)
 		return wrong(r, "communicator", field, "handle,rank,size");
 	a->has_comm = true;
@@ -166,12 +167,12 @@ static int cut_comm(struct np_trace_reader *r, char *field,
 }
 
 static int take_number(struct np_trace_reader *r, char letter, char *field,
-		       struct np_line_args *a)
+		       struct arguments *a)
 {
 	char *at = field;
 	int64_t v;
 
-	if (np_line_number(&at, &v) || *at)
+	if (parse_number(&at, &v) || *at)
 		return wrong(r, letter == 'p' ? "rank" : letter == 'g' ? "tag" :
 			     letter == 'r' ? "root" : "count", field,
 			     "a number");
@@ -189,7 +190,7 @@ static int take_number(struct np_trace_reader *r, char letter, char *field,
 }
 
 static int take_arg(struct np_trace_reader *r, char letter, char *field,
-		    struct np_line_args *a)
+		    struct arguments *a)
 {
 	char *at;
 
@@ -197,7 +198,7 @@ static int take_arg(struct np_trace_reader *r, char letter, char *field,
 	case 't':
 		return take_type(r, field, a);
 	case 'c':
-		return cut_comm(r, field, a);
+		return take_communicator(r, field, a);
 	case 'L':
 		a->list = a->list ? a->list : field;
 		return 0;
@@ -213,18 +214,18 @@ static int take_arg(struct np_trace_reader *r, char letter, char *field,
 }
 
 /*
- * field[n]: the arguments, without the two times; they are borrowed.  Returns 0
- * or -EINVAL.
+ * field[n]: the arguments, without the two times; borrowed. Returns 0 or
+ * -EINVAL.
  */
-static int np_line_args(struct np_trace_reader *r, const struct np_line_call *c,
-		 char **field, size_t n, struct np_line_args *a)
+static int read_arguments(struct np_trace_reader *r, const struct call_form *c,
+		 char **field, size_t n, struct arguments *a)
 {
 	size_t i = 0;
 
-	*a = (struct np_line_args){ .n_requests = 1 };
+	*a = (struct arguments){ .n_requests = 1 };
 	for (const char *p = c->args; !r->rc && *p; p++) {
 		if (*p == 'L' || *p == 'l')
-			i++; /* where they are */
+			i++; /* skip the address */
 		if (i >= n)
 			np_trace_wrong(r, "MPI_%s: %zu arguments, expected "
 				       "more", c->name, n);
@@ -234,8 +235,8 @@ static int np_line_args(struct np_trace_reader *r, const struct np_line_call *c,
 	return r->rc;
 }
 
-/* "1237666046950106.000000", us: ns.  Returns 0 or -EINVAL. */
-static int np_line_time(struct np_trace_reader *r, const char *text, uint64_t *ns)
+/* Reads "1237666046950106.000000" (us) as ns. Returns 0 or -EINVAL. */
+static int parse_time(struct np_trace_reader *r, const char *text, uint64_t *ns)
 {
 	char *end = "-";
 	uint64_t us = 0;
@@ -252,8 +253,8 @@ static int np_line_time(struct np_trace_reader *r, const char *text, uint64_t *n
 		       wrong(r, "time", text, "a number") : 0;
 }
 
-/* n elements of a size; 0 if that is no size of anything. */
-static uint64_t np_line_bytes(struct np_trace_reader *r, int64_t n, int64_t size)
+/* Bytes of n elements of a size; 0 with an error if that is impossible. */
+static uint64_t total_bytes(struct np_trace_reader *r, int64_t n, int64_t size)
 {
 	if (n >= 0 && (!size || n <= (int64_t)(NP_TRACE_MAX / (uint64_t)size)))
 		return (uint64_t)n * (uint64_t)size;
@@ -263,18 +264,19 @@ static uint64_t np_line_bytes(struct np_trace_reader *r, int64_t n, int64_t size
 }
 
 /*
- * The message of a call, i of two: what is sent, or 1 for what is received.
- * mpich: its numbers for nobody and anybody.  Returns 0 or -EINVAL.
+ * Message i of the two of a call: what it sends, or for receives what it
+ * receives. mpich: use MPICH's numbers for MPI_PROC_NULL and MPI_ANY_SOURCE.
+ * Returns 0 or -EINVAL.
  */
-static int np_line_message(struct np_trace_reader *r, bool mpich,
-		    const struct np_line_args *a, unsigned i, bool receives,
+static int make_message(struct np_trace_reader *r, bool mpich,
+		    const struct arguments *a, unsigned i, bool receives,
 		    struct np_trace_message *m)
 {
 	unsigned k = i && a->n_n > 1;
 	int64_t any = mpich ? -2 : -1, none = mpich ? -1 : -2;
 	int64_t peer = a->peer[i], tag = a->tag[i];
 
-	m->bytes = np_line_bytes(r, a->n[k], a->size[k]);
+	m->bytes = total_bytes(r, a->n[k], a->size[k]);
 	if (r->rc || peer == none || (!receives && peer == any))
 		return r->rc;
 	if (peer != any && (peer < 0 || peer >= a->comm_size))
@@ -290,12 +292,13 @@ static int np_line_message(struct np_trace_reader *r, bool mpich,
 	return 0;
 }
 
-static size_t np_line_cut(char *line, char *field[NP_LINE_FIELDS])
+/* Splits "a:b:c" in place. Returns the number of fields; 0: too many. */
+static size_t split_fields(char *line, char *field[MAX_FIELDS])
 {
 	size_t n = 0;
 
 	for (char *at = line; at; n++) {
-		if (n == NP_LINE_FIELDS)
+		if (n == MAX_FIELDS)
 			return 0;
 		field[n] = strsep(&at, ":");
 	}
@@ -303,37 +306,40 @@ static size_t np_line_cut(char *line, char *field[NP_LINE_FIELDS])
 }
 
 #define LINE_MAX_BYTES (16u << 20)
-#define MPICH_WORLD 0x44000000 /* its MPI_COMM_WORLD, in C and Fortran */
+#define MPICH_WORLD 0x44000000 /* MPI_COMM_WORLD of MPICH, in C and Fortran */
 
 /*
- * Requests are named by where their handles are in the program's memory.  A
- * handle's place is used again and again, each time for another request; and
- * what a call that may leave some undone has done, the text does not say: a
- * request that no MPI_Wait() and no MPI_Waitall() names is taken as done by the
- * last call that names its place, which the first pass finds.
+ * Requests are identified by the addresses of their handles in the program's
+ * memory, which programs reuse for one request after another. The text does not
+ * say what a call completed that may leave requests incomplete. Therefore a
+ * request that no MPI_Wait() or MPI_Waitall() names counts as completed by the
+ * last call that names its address; the first pass finds that call.
  */
 struct text {
-	struct np_trace_reader r; /* keeps of each use the line that ends it */
+	/* stores for each use the line that ends it */
+	struct np_trace_reader r;
 	char *text;
 	size_t room;
-	bool told[NP_LINE_CALLS];
+	bool reported[N_UNSUPPORTED];
 	bool mpich;
-	uint64_t end_ns, start_ns; /* of the call before; of the first */
-	uint64_t work, max_work;   /* requests looked at */
-	unsigned handle_bytes;	   /* of requests, 4 or 8; 0: not known */
-	struct np_numbers places;  /* of handles: the numbers of requests */
+	uint64_t end_ns, start_ns; /* of the previous call; of the first call */
+	uint64_t work, max_work;   /* number of requests examined */
+	/* size of a request handle, 4 or 8; 0: not known yet */
+	unsigned handle_bytes;
+	/* addresses of handles; their numbers are request numbers */
+	struct np_numbers addresses;
 
 	struct np_numbers comms;
 	uint32_t *member;
-	struct np_trace_event held; /* what comes after a COMM */
-	bool holds, alone;	    /* the COMM has this rank only */
+	struct np_trace_event held; /* the event that follows a COMM */
+	bool holds, alone; /* alone: the COMM contains only this rank */
 };
 
 /*
- * A handle may stand for another communicator later.  What is of a new one is
- * held until a COMM has said which it is.
+ * A handle may denote another communicator later. The first event on a new
+ * communicator is held back until a COMM event has described the communicator.
  */
-static int take_comm(struct text *t, const struct np_line_args *a,
+static int take_comm(struct text *t, const struct arguments *a,
 		     struct np_trace_event *ev)
 {
 	bool all = a->comm_size == t->r.size && a->comm_rank == t->r.rank;
@@ -341,7 +347,7 @@ static int take_comm(struct text *t, const struct np_line_args *a,
 	size_t known = t->comms.n;
 
 	t->mpich |= a->handle == MPICH_WORLD;
-	/* The first communicator of a program is that of all. */
+	/* The first communicator of a program is MPI_COMM_WORLD. */
 	if (!all && !known && a->comm_size == t->r.size)
 		return np_trace_wrong(&t->r, "the file says rank %lld where "
 				      "%u is expected", (long long)a->comm_rank,
@@ -360,19 +366,19 @@ static int take_comm(struct text *t, const struct np_line_args *a,
 	return ev->comm == NP_NO_NUMBER ? np_trace_no_memory(&t->r) : 0;
 }
 
-/* The request whose handle is at a place; NULL: there was none. */
+/* The request whose handle is at an address; NULL if there is none. */
 static struct np_trace_request *request_at(struct text *t, uint64_t place)
 {
-	uint32_t id = np_numbers_find(&t->places, &place, sizeof(place));
+	uint32_t id = np_numbers_find(&t->addresses, &place, sizeof(place));
 
 	return id == NP_NO_NUMBER ? NULL : &t->r.request[id];
 }
 
-/* The same, made if it is new; NULL: no memory. */
+/* The same; a new request is created. NULL if memory is short. */
 static struct np_trace_request *new_request(struct text *t, uint64_t place,
 					    uint32_t *id)
 {
-	*id = np_numbers_get(&t->places, &place, sizeof(place));
+	*id = np_numbers_get(&t->addresses, &place, sizeof(place));
 	if (*id == NP_NO_NUMBER)
 		np_trace_no_memory(&t->r);
 	else if (*id < t->r.n_requests || np_trace_request_new(&t->r))
@@ -380,7 +386,7 @@ static struct np_trace_request *new_request(struct text *t, uint64_t place,
 	return NULL;
 }
 
-static void post(struct text *t, const struct np_line_args *a,
+static void post(struct text *t, const struct arguments *a,
 		 struct np_trace_event *ev)
 {
 	struct np_trace_request *q = new_request(t, a->request, &ev->request);
@@ -389,7 +395,7 @@ static void post(struct text *t, const struct np_line_args *a,
 		q->persistent = false;
 }
 
-static void post_later(struct text *t, const struct np_line_args *a,
+static void post_later(struct text *t, const struct arguments *a,
 		       const struct np_trace_event *ev)
 {
 	uint32_t id;
@@ -412,17 +418,17 @@ static void start(struct np_trace_reader *r, struct np_trace_request *q,
 	ev->in = q->in;
 }
 
-static void take_message(struct text *t, const struct np_line_args *a,
+static void take_message(struct text *t, const struct arguments *a,
 			 struct np_trace_event *ev)
 {
 	enum np_trace_kind kind = ev->kind;
 	bool receives = kind == NP_TRACE_RECV || kind == NP_TRACE_IRECV ||
 			kind == NP_TRACE_RECV_INIT;
 
-	if (np_line_message(&t->r, t->mpich, a, 0, receives,
+	if (make_message(&t->r, t->mpich, a, 0, receives,
 			    receives ? &ev->in : &ev->out) ||
 	    (kind == NP_TRACE_SENDRECV &&
-	     np_line_message(&t->r, t->mpich, a, 1, true, &ev->in)))
+	     make_message(&t->r, t->mpich, a, 1, true, &ev->in)))
 		return;
 	if (kind == NP_TRACE_SEND_INIT || kind == NP_TRACE_RECV_INIT) {
 		post_later(t, a, ev);
@@ -434,8 +440,8 @@ static void take_message(struct text *t, const struct np_line_args *a,
 		post(t, a, ev);
 }
 
-/* How far apart the handles of an array are: where there are requests. */
-static unsigned handle_bytes(struct text *t, const struct np_line_args *a)
+/* Distance between handles in an array: the one at which there are requests. */
+static unsigned handle_bytes(struct text *t, const struct arguments *a)
 {
 	unsigned hits[2] = { 0 };
 
@@ -453,7 +459,7 @@ static unsigned handle_bytes(struct text *t, const struct np_line_args *a)
 	return hits[0] > hits[1] ? 4 : 8;
 }
 
-static int check_work(struct text *t, const struct np_line_args *a)
+static int check_work(struct text *t, const struct arguments *a)
 {
 	if (a->n_requests < 0)
 		return np_trace_wrong(&t->r, "%lld requests: expected no less "
@@ -466,7 +472,7 @@ static int check_work(struct text *t, const struct np_line_args *a)
 	return 0;
 }
 
-/* Is it done now, as far as is known? */
+/* Whether a request completes here, as far as is known. */
 static bool ends(struct text *t, struct np_trace_request *q, bool surely)
 {
 	uint64_t *last;
@@ -482,9 +488,12 @@ static bool ends(struct text *t, struct np_trace_request *q, bool surely)
 	return true;
 }
 
-/* Those of an array of handles that a START begins or a WAIT ends. */
-static int take_requests(struct text *t, const struct np_line_call *c,
-			 const struct np_line_args *a)
+/*
+ * Collects the requests of an array of handles that a START begins or a WAIT
+ * ends.
+ */
+static int take_requests(struct text *t, const struct call_form *c,
+			 const struct arguments *a)
 {
 	unsigned bytes = handle_bytes(t, a);
 	int rc = check_work(t, a);
@@ -505,8 +514,8 @@ static int take_requests(struct text *t, const struct np_line_call *c,
 	return rc;
 }
 
-/* "4,4,8": counts, as bytes of each rank. */
-static void take_list(struct text *t, const struct np_line_args *a,
+/* Reads counts such as "4,4,8" as bytes per rank. */
+static void read_counts(struct text *t, const struct arguments *a,
 		      struct np_trace_event *ev)
 {
 	size_t n = (size_t)a->comm_size;
@@ -517,17 +526,17 @@ static void take_list(struct text *t, const struct np_line_args *a,
 	int64_t count;
 
 	for (size_t i = 0; i < n && !t->r.rc; i++) {
-		if (np_line_number(&at, &count) || (i + 1 < n && *at++ != ','))
+		if (parse_number(&at, &count) || (i + 1 < n && *at++ != ','))
 			np_trace_wrong(&t->r, "counts: expected %zu with "
 				       "commas", n);
 		else
-			list[i] = np_line_bytes(&t->r, count,
+			list[i] = total_bytes(&t->r, count,
 						a->size[of_type]);
 	}
 }
 
-/* Sizes of one rank, from whichever side tells it. */
-static void take_bytes(struct text *t, const struct np_line_args *a,
+/* Bytes per rank of a collective, from the side whose arguments describe it. */
+static void read_sizes(struct text *t, const struct arguments *a,
 		       struct np_trace_event *ev)
 {
 	enum np_collective c = ev->collective;
@@ -542,17 +551,17 @@ static void take_bytes(struct text *t, const struct np_line_args *a,
 	if (c == NP_SCATTERV)
 		k = 1;
 	if (a->n_n)
-		ev->bytes = np_line_bytes(&t->r, a->n[n], a->size[k]);
+		ev->bytes = total_bytes(&t->r, a->n[n], a->size[k]);
 	if (lists) {
 		ev->bytes = 0;
-		take_list(t, a, ev);
+		read_counts(t, a, ev);
 	} else if (c == NP_REDUCE_SCATTER) {
-		ev->bytes = np_line_bytes(&t->r, (int64_t)ev->bytes,
+		ev->bytes = total_bytes(&t->r, (int64_t)ev->bytes,
 					  a->comm_size);
 	}
 }
 
-static void take_collective(struct text *t, const struct np_line_args *a,
+static void take_collective(struct text *t, const struct arguments *a,
 			    struct np_trace_event *ev)
 {
 	if (a->root < 0 || a->root >= a->comm_size) {
@@ -564,25 +573,25 @@ static void take_collective(struct text *t, const struct np_line_args *a,
 	ev->root = (uint32_t)a->root;
 	if (a->request)
 		post(t, a, ev);
-	take_bytes(t, a, ev);
+	read_sizes(t, a, ev);
 }
 
-static void take_call(struct text *t, const struct np_line_call *c,
+static void take_call(struct text *t, const struct call_form *c,
 		      char **field, size_t n, struct np_trace_event *ev)
 {
 	struct np_trace_request *q;
-	struct np_line_args a;
+	struct arguments a;
 
 	ev->kind = c->kind;
 	ev->collective = c->collective;
 	ev->name = c->name;
 	if (c->kind == NP_TRACE_UNSUPPORTED) {
-		if (t->told[c->number])
+		if (t->reported[c->number])
 			ev->kind = NP_TRACE_LOCAL;
-		t->told[c->number] = true;
+		t->reported[c->number] = true;
 		return;
 	}
-	if (np_line_args(&t->r, c, field, n, &a) ||
+	if (read_arguments(&t->r, c, field, n, &a) ||
 	    (a.has_comm && take_comm(t, &a, ev)))
 		return;
 	switch (c->kind) {
@@ -611,19 +620,20 @@ static void take_call(struct text *t, const struct np_line_call *c,
 	}
 }
 
-/* first and last: the times, "-" before the first call and after the last. */
+/* first, last: the times; "-" before the first call and after the last. */
 static int take_times(struct text *t, const char *first, const char *last,
 		      struct np_trace_event *ev)
 {
 	uint64_t begin = t->end_ns, end;
 
-	if (strcmp(first, "-") && np_line_time(&t->r, first, &begin))
+	if (strcmp(first, "-") && parse_time(&t->r, first, &begin))
 		return t->r.rc;
 	end = begin;
-	if (strcmp(last, "-") && np_line_time(&t->r, last, &end))
+	if (strcmp(last, "-") && parse_time(&t->r, last, &end))
 		return t->r.rc;
 	if (!strcmp(first, "-"))
-		begin = t->start_ns = t->end_ns = end; /* MPI_Init() */
+		/* the end of MPI_Init() */
+		begin = t->start_ns = t->end_ns = end;
 	if (!t->start_ns)
 		t->start_ns = t->end_ns = begin;
 	ev->gap_ns = begin > t->end_ns ? begin - t->end_ns : 0;
@@ -635,29 +645,29 @@ static int take_times(struct text *t, const char *first, const char *last,
 	return 0;
 }
 
-/* An event of the line, or nothing (0). */
+/* Reads an event from a line. Returns 1, 0 if there is none, or -errno. */
 static int take_line(struct text *t, struct np_trace_event *ev)
 {
-	char *field[NP_LINE_FIELDS];
-	const struct np_line_call *c;
+	char *field[MAX_FIELDS];
+	const struct call_form *c;
 	size_t n;
 
 	t->text[strcspn(t->text, "\r")] = '\0';
 	if (!t->text[0] || t->text[0] == '#')
 		return 0;
-	n = strncmp(t->text, "MPI_", 4) ? 0 : np_line_cut(t->text, field);
+	n = strncmp(t->text, "MPI_", 4) ? 0 : split_fields(t->text, field);
 	if (n < 3)
 		return np_trace_wrong(&t->r, "\"%.40s\": expected "
 				      "MPI_NAME:BEGIN:...:END", t->text);
 	*ev = (struct np_trace_event){ .kind = NP_TRACE_LOCAL,
 		.line = t->r.line, .request = NP_TRACE_NO_REQUEST };
-	c = np_line_call(field[0] + 4);
+	c = find_call(field[0] + 4);
 	if (!take_times(t, field[1], field[n - 1], ev) && c)
 		take_call(t, c, field + 2, n - 3, ev);
 	return t->r.rc ? t->r.rc : 1;
 }
 
-/* A communicator that is new here has all ranks, or this one alone. */
+/* A new communicator contains all ranks, or only this one. */
 static void give_comm(struct text *t, struct np_trace_event *ev)
 {
 	t->held = *ev;
@@ -668,7 +678,7 @@ static void give_comm(struct text *t, struct np_trace_event *ev)
 	ev->rank = t->alone ? 0 : t->r.rank;
 }
 
-/* The next line without its end: 1; 0: there is none; or -errno. */
+/* Reads a line without its newline. Returns 1, 0 at the end, or -errno. */
 static int read_line(struct text *t)
 {
 	size_t n = 0;
@@ -720,8 +730,8 @@ static void rewind_text(struct np_trace_reader *r)
 	fseeko(r->f, 0, SEEK_SET);
 	t->end_ns = t->start_ns = t->work = 0;
 	t->holds = false;
-	memset(t->told, 0, sizeof(t->told));
-	np_numbers_clear(&t->places);
+	memset(t->reported, 0, sizeof(t->reported));
+	np_numbers_clear(&t->addresses);
 	np_numbers_clear(&t->comms);
 }
 
@@ -729,7 +739,7 @@ static void close_text(struct np_trace_reader *r)
 {
 	struct text *t = (struct text *)r;
 
-	np_numbers_free(&t->places);
+	np_numbers_free(&t->addresses);
 	np_numbers_free(&t->comms);
 	free(t->text);
 	free(t->member);

@@ -11,15 +11,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WINDOW (1u << 20) /* mapped at a time */
-#define RESERVE 64	  /* kept for the last record, FULL */
-#define HEAD 32		  /* bytes of a record without its numbers, at most */
-#define VARINT 10	  /* bytes of the longest number */
+#define WINDOW (1u << 20) /* bytes mapped at a time */
+#define RESERVE 64	  /* bytes reserved for the last record, FULL */
+#define HEAD_BYTES 32 /* upper bound on bytes of a record without its numbers */
+#define VARINT_BYTES 10	  /* bytes of the longest number */
 
 /*
- * The guard.  Where the file was cut by somebody else, or its server fails,
- * touching what is mapped of it raises SIGBUS.  Then memory takes the place of
- * the mapped part, the record goes on there, and it is the last one.
+ * ---- Protection against SIGBUS ----
+ *
+ * If another process truncates the file, or its file server fails, an access to
+ * the mapping raises SIGBUS. The handler then replaces the mapping by anonymous
+ * memory, so that the record can be completed; it is the last one.
  */
 static struct np_trace_out *guarded;
 static struct sigaction bus_before;
@@ -43,7 +45,7 @@ static void on_bus(int sig, siginfo_t *info, void *context)
 	} else if (bus_before.sa_handler != SIG_DFL &&
 		   bus_before.sa_handler != SIG_IGN) {
 		bus_before.sa_handler(sig);
-	} else { /* what raised it does so again, or it was sent */
+	} else { /* a real fault occurs again; a sent signal is repeated */
 		sigaction(SIGBUS, &bus_before, NULL);
 		if (info->si_code <= 0)
 			raise(SIGBUS);
@@ -61,7 +63,9 @@ void np_trace_guard(struct np_trace_out *o)
 		guarded = NULL;
 }
 
-/* What the program has set since then stays. */
+/*
+ * Restores the previous handler, unless the program has installed another one.
+ */
 static void unguard(const struct np_trace_out *o)
 {
 	struct sigaction now;
@@ -75,8 +79,8 @@ static void unguard(const struct np_trace_out *o)
 }
 
 /*
- * How long the file may become.  Beyond RLIMIT_FSIZE, which the program may
- * change, SIGXFSZ would end it.
+ * Maximum length of the file. Writing beyond RLIMIT_FSIZE, which the program
+ * may change, would end the program with SIGXFSZ.
  */
 static uint64_t limit_of(const struct np_trace_out *o)
 {
@@ -89,7 +93,7 @@ static uint64_t limit_of(const struct np_trace_out *o)
 	return most - most % page;
 }
 
-/* The part of the file that begins at offset; false leaves what is mapped. */
+/* Maps the file from offset on. On failure the previous mapping remains. */
 static bool map_at(struct np_trace_out *o, uint64_t offset, size_t bytes)
 {
 	int prot = PROT_READ | PROT_WRITE;
@@ -142,8 +146,8 @@ int np_trace_out_open(struct np_trace_out *o, int dir,
 	return 0;
 }
 
-/* Returns the byte after it. */
-static inline uint8_t *varint(uint8_t *p, uint64_t v)
+/* Writes a LEB128 number; returns the byte after it. */
+static inline uint8_t *write_varint(uint8_t *p, uint64_t v)
 {
 	while (v >= 128) {
 		*p++ = (uint8_t)(v | 128);
@@ -153,23 +157,27 @@ static inline uint8_t *varint(uint8_t *p, uint64_t v)
 	return p;
 }
 
-/* Its kind comes last: a process that dies leaves whole records. */
-static void finish(struct np_trace_out *o, enum np_trace_kind kind,
+/*
+ * Writes the kind last, so that a process that dies leaves only complete
+ * records.
+ */
+static void finish_record(struct np_trace_out *o, enum np_trace_kind kind,
 		   uint8_t *end)
 {
 	__atomic_store_n(o->at, (uint8_t)kind, __ATOMIC_RELEASE);
 	o->at = end;
 }
 
-/* FULL has its room; nothing comes after it. */
-static void give_up(struct np_trace_out *o)
+/* There is always room for FULL, after which nothing is written. */
+static void end_full(struct np_trace_out *o)
 {
-	finish(o, NP_TRACE_FULL, varint(varint(o->at + 1, 0), 0));
+	finish_record(o, NP_TRACE_FULL,
+		      write_varint(write_varint(o->at + 1, 0), 0));
 	np_trace_out_close(o);
 }
 
-/* Room for a record of that size; false: there is none any more. */
-static bool grow(struct np_trace_out *o, size_t bytes)
+/* Makes room for a record of this size; false if there is none. */
+static bool make_room(struct np_trace_out *o, size_t bytes)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from, left, most;
 	size_t want;
@@ -185,29 +193,30 @@ static bool grow(struct np_trace_out *o, size_t bytes)
 	if (want > left)
 		want = (size_t)left;
 	if (want < bytes + RESERVE + page || !map_at(o, from, want)) {
-		give_up(o);
+		end_full(o);
 		return false;
 	}
 	return true;
 }
 
-/* A record's times; n numbers have room from there on.  NULL: it has none. */
-static inline uint8_t *begin(struct np_trace_out *o, uint64_t start_ns,
+/* Writes the times of a record and makes room for n numbers. NULL: no room. */
+static inline uint8_t *begin_record(struct np_trace_out *o, uint64_t start_ns,
 			     uint64_t end_ns, size_t n)
 {
-	size_t need = HEAD + n * VARINT;
+	size_t need = HEAD_BYTES + n * VARINT_BYTES;
 	uint8_t *p;
 
 	if (o->lost)
 		np_trace_out_close(o);
 	if (!o->map)
 		return NULL;
-	if ((size_t)(o->stop - o->at) < need && !grow(o, need))
+	if ((size_t)(o->stop - o->at) < need && !make_room(o, need))
 		return NULL;
-	p = varint(o->at + 1, start_ns > o->end_ns ? start_ns - o->end_ns : 0);
+	p = write_varint(o->at + 1,
+			 start_ns > o->end_ns ? start_ns - o->end_ns : 0);
 	if (start_ns < o->end_ns)
 		start_ns = o->end_ns;
-	p = varint(p, end_ns > start_ns ? end_ns - start_ns : 0);
+	p = write_varint(p, end_ns > start_ns ? end_ns - start_ns : 0);
 	if (end_ns > o->end_ns)
 		o->end_ns = end_ns;
 	o->poll = NULL;
@@ -218,13 +227,13 @@ void np_trace_out_put(struct np_trace_out *o, enum np_trace_kind kind,
 		      uint64_t start_ns, uint64_t end_ns,
 		      const uint64_t *number, size_t n)
 {
-	uint8_t *p = begin(o, start_ns, end_ns, n);
+	uint8_t *p = begin_record(o, start_ns, end_ns, n);
 
 	if (!p)
 		return;
 	for (size_t i = 0; i < n; i++)
-		p = varint(p, number[i]);
-	finish(o, kind, p);
+		p = write_varint(p, number[i]);
+	finish_record(o, kind, p);
 }
 
 void np_trace_out_close(struct np_trace_out *o)
@@ -235,7 +244,10 @@ void np_trace_out_close(struct np_trace_out *o)
 
 		unguard(o);
 		munmap(o->map, o->map_bytes);
-		/* Else it was cut by others; or it ends in zeroes, as good. */
+		/*
+		 * Otherwise others truncated it, or it ends in zeros, which is
+		 * valid too.
+		 */
 		if (!o->lost && !fstat(o->fd, &st) && st.st_size > end &&
 		    ftruncate(o->fd, end))
 			end = 0;
@@ -266,14 +278,15 @@ void np_trace_out_poll(struct np_trace_out *o, uint64_t start_ns,
 		o->end_ns = end_ns;
 		return;
 	}
-	/* Its length is written in place: begin has written none. */
-	p = begin(o, start_ns, start_ns, 0);
+	/* The length is written below; begin() has written a length of 0. */
+	p = begin_record(o, start_ns, start_ns, 0);
 	if (!p)
 		return;
 	o->poll = --p;
-	o->poll_ns = o->end_ns; /* by now the beginning of this one */
+	/* begin() has advanced it to the start of this call */
+	o->poll_ns = o->end_ns;
 	length = end_ns > o->poll_ns ? end_ns - o->poll_ns : 0;
 	memcpy(p, &length, sizeof(length));
 	o->end_ns = end_ns;
-	finish(o, NP_TRACE_POLL, p + sizeof(length));
+	finish_record(o, NP_TRACE_POLL, p + sizeof(length));
 }

@@ -1,11 +1,10 @@
 /*
- * Writing one rank's binary trace (np_trace_format.h).  No MPI; for one thread
- * at a time.
+ * Writes one rank's binary trace (np_trace_format.h). Knows nothing of MPI;
+ * callers serialise their calls.
  *
- * Records are made in a mapped file: what has been written stays there however
- * the process ends, without a flush.  The disk's space is taken before it is
- * mapped, so that a full disk ends the trace and not the program, and no file
- * becomes longer than RLIMIT_FSIZE allows.
+ * Records are written to a mapped file, so that they survive any end of the
+ * process without a flush. Disk space is allocated before it is mapped: a full
+ * disk ends the trace, not the program. No file grows beyond RLIMIT_FSIZE.
  */
 #ifndef NP_TRACE_WRITE_H
 #define NP_TRACE_WRITE_H
@@ -17,52 +16,53 @@
 #include "np_trace_format.h"
 
 struct np_trace_out {
-	uint8_t *at, *stop; /* where the next record goes; NULL: none may */
+	uint8_t *at, *stop; /* position of the next record; NULL: closed */
 	uint8_t *map;
 	size_t map_bytes;
-	uint64_t offset;    /* of map in the file */
-	uint64_t max_bytes; /* of the file */
-	uint64_t end_ns;    /* of the last record */
+	uint64_t offset;    /* of map within the file */
+	uint64_t max_bytes; /* size cap of the file */
+	uint64_t end_ns;    /* end of the last record */
 	uint8_t *poll;	    /* the last record, if it is a POLL */
-	uint64_t poll_ns;   /* its beginning */
+	uint64_t poll_ns;   /* start of that record */
 	int fd;
-	volatile bool lost; /* the file was cut, or cannot be written */
+	volatile bool lost; /* the file was truncated, or cannot be written */
 };
 
 /*
- * Make the file "rank.N" in the open directory, in place of what is there.
- * h needs no magic.  max_bytes: the file's size cap.  now_ns: of the clock that
- * the records use.
- * Returns 0 or -errno; -EFBIG: the process may write no files.
+ * Creates the file "rank.N" in the open directory dir, replacing an existing
+ * one. h needs no magic. max_bytes: size cap of the file. now_ns: current time
+ * of the clock that the records use. Returns 0 or -errno; -EFBIG: the process
+ * may not write files.
  */
 int np_trace_out_open(struct np_trace_out *o, int dir,
 		      const struct np_trace_header *h, uint64_t max_bytes,
 		      uint64_t now_ns);
 
 /*
- * Let no fault of the file end the program, until it is closed: SIGBUS in what
- * is mapped of it ends the trace, and any other goes to whom it went before.
- * For one trace of a process.
+ * Protects the program from faults of the trace file until it is closed: a
+ * SIGBUS within the mapping ends the trace, and any other is passed to the
+ * handler that was installed before. For one trace per process.
  */
 void np_trace_guard(struct np_trace_out *o);
 
-/* Cut to its length.  The file stays. */
+/* Truncates the file to its length and closes it. */
 void np_trace_out_close(struct np_trace_out *o);
 
-/* Let go of it in a child of fork(): the parent goes on. */
+/* Releases the file in a child of fork(), without changing it. */
 void np_trace_out_forget(struct np_trace_out *o);
 
 /*
- * A record of a call with its n numbers.  Nothing is written if the trace is
- * full or closed, and then o->map is NULL.
+ * Writes the record of a call with its n numbers. Does nothing if the trace is
+ * full or closed; o->map is then NULL.
  */
 void np_trace_out_put(struct np_trace_out *o, enum np_trace_kind kind,
 		      uint64_t start_ns, uint64_t end_ns,
 		      const uint64_t *number, size_t n);
 
 /*
- * A call in vain, such as MPI_Test() without success.  Those that follow each
- * other within NP_TRACE_SPIN_NS are one record: who asks so often is waiting.
+ * Records an unsuccessful call, such as an MPI_Test() that completes nothing.
+ * Calls that follow each other within NP_TRACE_SPIN_NS become one record,
+ * because such a program is waiting.
  */
 #define NP_TRACE_SPIN_NS 1000
 void np_trace_out_poll(struct np_trace_out *o, uint64_t start_ns,
