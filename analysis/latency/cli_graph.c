@@ -24,7 +24,10 @@ static int open_store(struct np_store **store, struct np_err *err)
 	return rc ? rc : np_store_open(conf.store, store, err);
 }
 
-/* The newest trace of an application: 0, -ENOENT, or what is wrong. */
+/*
+ * Finds the newest trace of an application. Returns 0, -ENOENT or another
+ * error.
+ */
 static int in_store(const char *app, char **path, struct np_err *err)
 {
 	char buf[PATH_MAX + 2 * NAME_MAX];
@@ -41,7 +44,10 @@ static int in_store(const char *app, char **path, struct np_err *err)
 	return *path ? 0 : np_errf(err, -ENOMEM, "out of memory");
 }
 
-/* Programs lie where they are started: a name is that of an application. */
+/*
+ * A name is first taken as that of an application, because a program file of
+ * that name often exists in the current directory.
+ */
 int cli_trace_path(const char *what, char **path)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -77,7 +83,7 @@ static int read_trace(const char *path, const struct np_trace_options *how,
 	return rc;
 }
 
-/* Nothing is in the pipe, and nobody has it open to put something there. */
+/* Whether a pipe is empty and has no writer. */
 static bool is_dead(int pipe_fd)
 {
 	int to[2];
@@ -125,7 +131,7 @@ bool cli_is_trace(const char *path)
 {
 	struct stat st;
 
-	/* A pipe that is opened and closed would be the end of its writer. */
+	/* Do not open a pipe: closing it again would end its writer. */
 	if (stat(path, &st))
 		return false;
 	return S_ISDIR(st.st_mode) ||

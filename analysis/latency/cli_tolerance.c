@@ -8,13 +8,13 @@
 
 #include "cli_graph.h"
 
-#define UNBOUNDED_NS 100e3 /* how far to look if nothing is a limit */
+#define UNBOUNDED_NS 100e3 /* range of the sweep if nothing limits it */
 #define UNBOUNDED_NS_PER_BYTE 10
-#define PAIRS_LIMITED 10 /* whose own tolerance is computed */
+#define PAIRS_LIMITED 10 /* pairs for which a threshold is computed */
 
 const double cli_tolerance_shares[TOLERANCE_ZONES] = { 0.01, 0.02, 0.05 };
 
-static int deadlock(const struct np_graph *g, const struct np_cycle *c)
+static int report_deadlock(const struct np_graph *g, const struct np_cycle *c)
 {
 	char buf[NP_ERR_LEN];
 
@@ -28,7 +28,7 @@ static int deadlock(const struct np_graph *g, const struct np_cycle *c)
 	return CLI_FAILED;
 }
 
-/* What np_tolerance_new() wants to know, with room for what it points to. */
+/* Arguments of np_tolerance_new(), with room for what they point to. */
 struct options {
 	struct np_cycle cycle;
 	struct np_tolerance_opt opt;
@@ -53,11 +53,11 @@ static void fill_in(struct options *o, int x,
 							  ask->wire_ns;
 }
 
-static int refused(const struct np_graph *g, int rc, const struct options *o,
-		   const struct np_err *err)
+static int report_error(const struct np_graph *g, int rc,
+			const struct options *o, const struct np_err *err)
 {
 	if (rc == -EDEADLK)
-		return deadlock(g, &o->cycle);
+		return report_deadlock(g, &o->cycle);
 	return rc ? cli_fail("%s", err->text) : -1;
 }
 
@@ -69,10 +69,10 @@ static int contract(const struct np_graph *g, int x,
 	struct options o;
 
 	fill_in(&o, x, ask, node);
-	return refused(g, np_tolerance_new(g, &o.opt, t, &err), &o, &err);
+	return report_error(g, np_tolerance_new(g, &o.opt, t, &err), &o, &err);
 }
 
-/* The next of 1, 2, 5, 10, 20 ... */
+/* The next number of 1, 2, 5, 10, 20 ... */
 static double round_up(double v)
 {
 	double ten = pow(10, floor(log10(v)));
@@ -81,8 +81,8 @@ static double round_up(double v)
 	       v <= 5 * ten ? 5 * ten : 10 * ten;
 }
 
-/* How far the swept parameter goes from its base. */
-static double reach(const struct cli_tolerance *t,
+/* Range of the sweep, from the base of the parameter. */
+static double sweep_range(const struct cli_tolerance *t,
 		    const struct cli_tolerance_ask *ask)
 {
 	const struct cli_tolerance_of *of = &t->of[ask->sweep];
@@ -96,10 +96,10 @@ static double reach(const struct cli_tolerance *t,
 	return round_up(1.2 * limit);
 }
 
-static int sweep(struct cli_tolerance *t, struct np_tolerance *f,
+static int run_sweep(struct cli_tolerance *t, struct np_tolerance *f,
 		 const struct cli_tolerance_ask *ask)
 {
-	double base = t->of[ask->sweep].base, far = reach(t, ask);
+	double base = t->of[ask->sweep].base, far = sweep_range(t, ask);
 	struct np_err err = NP_ERR_INIT;
 
 	for (size_t i = 0; i < TOLERANCE_POINTS; i++) {
@@ -126,8 +126,8 @@ void cli_tolerance_zones(struct np_tolerance *t, double base,
 	}
 }
 
-static int one(struct cli_tolerance *t, const struct np_graph *g, int x,
-	       const struct cli_tolerance_ask *ask)
+static int analyse_parameter(struct cli_tolerance *t, const struct np_graph *g,
+			     int x, const struct cli_tolerance_ask *ask)
 {
 	const double base[TOLERANCE_PARAMS] = {
 		[NP_LOGGPS_L] = ask->topology ? ask->wire_ns : ask->net.L_ns,
@@ -146,13 +146,14 @@ static int one(struct cli_tolerance *t, const struct np_graph *g, int x,
 	of->slope = r.right;
 	cli_tolerance_zones(f, base[x], ask->share, ask->n_shares, of->zone);
 	if (x == ask->sweep)
-		rc = sweep(t, f, ask);
+		rc = run_sweep(t, f, ask);
 	np_tolerance_free(f);
 	return rc;
 }
 
-/* Ranks on nodes, as many on each as was said, in order. */
-static int place(struct cli_tolerance *t, const struct cli_tolerance_ask *ask)
+/* Places ranks on nodes in order, per_node on each. */
+static int place_in_order(struct cli_tolerance *t,
+			  const struct cli_tolerance_ask *ask)
 {
 	uint32_t n = t->ranks, room = np_topology_nodes(ask->topology);
 
@@ -168,8 +169,8 @@ static int place(struct cli_tolerance *t, const struct cli_tolerance_ask *ask)
 	return -1;
 }
 
-/* Between the trees of a topology there is no way. */
-static int check_ways(const struct np_graph *g, const struct cli_tolerance *t,
+/* There is no path between the trees of a topology. */
+static int check_paths(const struct np_graph *g, const struct cli_tolerance *t,
 		      const struct cli_tolerance_ask *ask)
 {
 	char from[256], to[256];
@@ -199,19 +200,19 @@ static int check_ways(const struct np_graph *g, const struct cli_tolerance *t,
 	return -1;
 }
 
-static int place_better(struct cli_tolerance *t, const struct np_graph *g,
+static int search_placement(struct cli_tolerance *t, const struct np_graph *g,
 			const struct cli_tolerance_ask *ask)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct options o;
 
 	fill_in(&o, NP_LOGGPS_L, ask, t->node);
-	return refused(g, np_place_ranks(g, &o.opt, t->node, ask->per_node,
+	return report_error(g, np_place_ranks(g, &o.opt, t->node, ask->per_node,
 					 ask->trials, &t->placed, &err), &o,
 		       &err);
 }
 
-/* How much latency one pair may have alone until the first zone ends. */
+/* The latency of one pair alone at which the first threshold is reached. */
 static int limit_pair(const struct np_graph *g, struct options *o,
 		      const struct np_pair *pair, double share, double *limit)
 {
@@ -222,7 +223,7 @@ static int limit_pair(const struct np_graph *g, struct options *o,
 	o->opt.pair = pair;
 	rc = np_tolerance_new(g, &o->opt, &f, &err);
 	if (rc)
-		return refused(g, rc, o, &err);
+		return report_error(g, rc, o, &err);
 	*limit = np_tolerance_limit(f, o->opt.net.L_ns, share);
 	np_tolerance_free(f);
 	return -1;
@@ -236,8 +237,9 @@ static int find_pairs(struct cli_tolerance *t, const struct np_graph *g,
 	int rc;
 
 	fill_in(&o, NP_LOGGPS_L, ask, t->node);
-	rc = refused(g, np_tolerance_pairs(g, &o.opt, &t->pair, &t->n_pairs,
-					   &err), &o, &err);
+	rc = report_error(
+		g, np_tolerance_pairs(g, &o.opt, &t->pair, &t->n_pairs, &err),
+		&o, &err);
 	if (rc >= 0)
 		return rc;
 	t->pair_limit = calloc(t->n_pairs + 1, sizeof(*t->pair_limit));
@@ -291,13 +293,13 @@ int cli_tolerance_read(const char *file, const struct cli_tolerance_ask *ask,
 		.ops = np_graph_ops(g), .messages = np_graph_messages(g),
 	};
 	if (ask->topology)
-		rc = place(out, ask);
+		rc = place_in_order(out, ask);
 	if (rc < 0 && ask->topology)
-		rc = check_ways(g, out, ask);
+		rc = check_paths(g, out, ask);
 	if (rc < 0 && ask->trials)
-		rc = place_better(out, g, ask);
+		rc = search_placement(out, g, ask);
 	for (int x = NP_LOGGPS_L; rc < 0 && x < params; x++)
-		rc = one(out, g, x, ask);
+		rc = analyse_parameter(out, g, x, ask);
 	if (rc < 0 && ask->pairs)
 		rc = find_pairs(out, g, ask);
 	if (rc < 0 && ask->noise)

@@ -1,4 +1,4 @@
-/* The pages of netprof tolerance. */
+/* Reports of netprof tolerance: text, JSON and tables. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static const char *time_of(double ns, char buf[CLI_NUMBER])
 	return cli_setting_sec(1e-9 * ns, buf);
 }
 
-/* "+840 ns", "any" */
+/* "+840 ns", or "any" without a limit. */
 static const char *added(double limit, double base, char buf[CLI_NUMBER])
 {
 	char number[CLI_NUMBER];
@@ -29,7 +29,7 @@ static const char *added(double limit, double base, char buf[CLI_NUMBER])
 	return buf;
 }
 
-/* "10 GB/s" of a time per byte in ns */
+/* "10 GB/s" for a time per byte in ns. */
 static const char *rate(double G, char buf[CLI_NUMBER])
 {
 	if (!(G > 0))
@@ -63,7 +63,7 @@ static void say_program(const struct cli_tolerance *t,
 			    share));
 }
 
-/* What there is one of for all. */
+/* The exclusive resources. */
 static void say_turns(const struct cli_tolerance_ask *ask)
 {
 	char line[256] = "", g[CLI_NUMBER];
@@ -104,7 +104,7 @@ static void say_network(const struct cli_tolerance_ask *ask)
 	say_turns(ask);
 }
 
-/* One of the columns of the table of zones. */
+/* Prints a column of the table of thresholds. */
 static void column(const char *text)
 {
 	cli_right(stdout, text, 14);
@@ -142,7 +142,7 @@ static void say_zones(const struct cli_tolerance *t,
 	putchar('\n');
 }
 
-/* "1 %", "2 %", "5 %", "more" */
+/* "1 %", "2 %", "5 %", or "more". */
 static const char *zone(const struct cli_tolerance_ask *ask, size_t n,
 			char buf[CLI_NUMBER])
 {
@@ -152,7 +152,7 @@ static const char *zone(const struct cli_tolerance_ask *ask, size_t n,
 	return buf;
 }
 
-/* Up to BAR columns, and no blanks behind it. */
+/* Prints up to BAR columns, without trailing blanks. */
 static void bar(double part, double most)
 {
 	double columns = most > 0 ? BAR * part / most : 0;
@@ -163,7 +163,7 @@ static void bar(double part, double most)
 	cli_bar(stdout, columns / ceil(columns), (int)ceil(columns));
 }
 
-/* Messages on the path, or its bytes. */
+/* The slope as messages on the critical path, or as bytes. */
 static const char *slope_of(const struct cli_tolerance_ask *ask, double slope,
 			    char buf[CLI_NUMBER])
 {
@@ -194,7 +194,7 @@ static void say_points(const struct cli_tolerance *t,
 		if (t->ns > 0)
 			printf("%8.1f %%  ", 100 * (p->run.ns / t->ns - 1));
 		else
-			printf("%8s    ", "-"); /* no share of nothing */
+			printf("%8s    ", "-"); /* a change of 0 is undefined */
 		printf("%s%-6s%s", cli_colour(!n ? CLI_RED :
 		       n == ask->n_shares ? CLI_GREEN : CLI_YELLOW),
 		       zone(ask, n, buf), cli_colour(CLI_PLAIN));
@@ -230,7 +230,7 @@ static void say_critical(const struct cli_tolerance *t,
 		       t->n_critical - CRITICAL_MAX);
 }
 
-/* The pairs whose latency matters most. */
+/* Prints the pairs whose latency matters most. */
 static void say_pairs(const struct cli_tolerance *t,
 		      const struct cli_tolerance_ask *ask)
 {
@@ -369,7 +369,7 @@ static void put_parameter(json_object *in, const char *name,
 	}
 }
 
-/* What points and changes of the critical path are of. */
+/* JSON keys and table columns, by swept parameter. */
 static const struct {
 	const char *of, *value, *added, *points, *critical;
 } swept[] = {
@@ -491,7 +491,9 @@ int cli_tolerance_data(const struct cli_tolerance *t, size_t n,
 		       const struct cli_tolerance_ask *ask,
 		       enum cli_format format)
 {
-	/* netprof(1) tells of what kinds; what a kind does not have is empty. */
+	/*
+	 * netprof(1) describes the kinds; columns that a kind lacks are empty.
+	 */
 	const struct cli_table table = {
 		"File|Kind|Of|Value|RunTimeNs|Slope",
 		{

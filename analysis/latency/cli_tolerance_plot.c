@@ -1,7 +1,8 @@
 /*
- * netprof tolerance --plot: over the latency, the overhead or what a byte
- * costs: the run time and its zones, its slope and the share of the network,
- * exact where the critical path changes; and the messages between ranks.
+ * netprof tolerance --plot: run time with its thresholds, slope, and share of
+ * the network, over latency, overhead or time per byte. The curves are exact:
+ * they change where the critical path does. With --pairs also messages between
+ * ranks.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,17 +12,19 @@
 #include "cli_tolerance.h"
 #include "np_figure.h"
 
-#define PIECES_MAX 2000 /* changes of the critical path that can be seen */
-#define CURVE 8		/* points of a piece, where its line is bent */
-#define RANKS_MAX 32	/* rows of a matrix; of more ranks some share one */
+/* changes of the critical path that can be distinguished */
+#define PIECES_MAX 2000
+#define CURVE 8 /* points in which the share curve is drawn for each piece */
+/* rows of the matrix; with more ranks, several share a row */
+#define RANKS_MAX 32
 
-/* Microseconds, or ns per byte as they are. */
+/* Microseconds, or ns per byte unchanged. */
 static double unit(const struct cli_tolerance_ask *ask)
 {
 	return ask->sweep == NP_LOGGPS_G ? 1 : 1e-3;
 }
 
-/* From the zone before, or from nothing added at all. */
+/* Adds zone i, which begins at the end of the zone before, or at 0. */
 static void add_zone(struct np_figure *f, struct np_panel *p,
 		     const struct cli_tolerance *t,
 		     const struct cli_tolerance_ask *ask, size_t i)
@@ -68,12 +71,12 @@ static struct np_panel *add_panel(struct np_figure *f, const char *title,
 	return p;
 }
 
-/* A straight piece of T: from x, where it is ns, with its slope. */
+/* A linear piece of T that begins at x with the value ns. */
 struct piece {
 	double x, ns, slope;
 };
 
-/* Piece i of n; the last one is the end. */
+/* Piece i; the last one is the end of the range. */
 static struct piece piece_of(const struct cli_tolerance *t, double base,
 			     size_t i, struct piece before)
 {
@@ -145,7 +148,7 @@ static void add_curves(struct np_figure *f, const struct cli_tolerance *t,
 	}
 }
 
-/* Of more than RANKS_MAX ranks those that stand beside each other share a row. */
+/* With more than RANKS_MAX ranks, neighbouring ranks share a row. */
 static void add_matrix(struct np_figure *f, const struct cli_tolerance *t)
 {
 	uint32_t each = (t->ranks + RANKS_MAX - 1) / RANKS_MAX;

@@ -1,6 +1,6 @@
 /*
- * netprof-analysis curve: what a trace says to netprof, as a record on standard
- * output.  Nobody types this; netprof does (cli_traced.h).
+ * netprof-analysis curve: prints the results that netprof needs of a trace, as
+ * a record. Not for users; netprof runs it (cli_traced.h).
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 enum { ZONES = 1, TIMES = 2 };
 
-/* What is computed, and what is borrowed by the record. */
+/* Results, and what the record borrows. */
 struct curve {
 	struct np_traced t;
 	struct np_traced_zone zone[NP_TRACED_ZONES];
@@ -48,7 +48,7 @@ static int find_zones(const struct np_graph *g, struct curve *c,
 	return 0;
 }
 
-static int find(const char *path, const struct np_loggps *net, int what,
+static int analyse(const char *path, const struct np_loggps *net, int what,
 		struct curve *c, struct np_err *err)
 {
 	struct np_graph *g;
@@ -88,12 +88,13 @@ void cli_curve_leave(const char *path, const struct np_loggps *net)
 		if (fits)
 			return;
 	}
-	if (np_traced_is_own(path) && !find(path, net, ZONES | TIMES, &c, &err))
+	if (np_traced_is_own(path) &&
+	    !analyse(path, net, ZONES | TIMES, &c, &err))
 		np_traced_save(path, &c.t, NULL);
 }
 
-/* "L,o,G,S,first,g", as cli_traced.c writes it. */
-static int take_net(const char *text, struct np_loggps *net)
+/* Parses "L,o,G,S,first,g", as written by cli_traced.c. */
+static int parse_net(const char *text, struct np_loggps *net)
 {
 	unsigned long long S;
 	int first;
@@ -113,10 +114,11 @@ static int run_curve(const struct cli_cmd *self, int argc, char **argv)
 	struct curve c;
 	char *text;
 
-	if (argc != 4 || take_net(argv[2], &net))
+	if (argc != 4 || parse_net(argv[2], &net))
 		return cli_usage(self, "expected zones or times, a network and "
 				 "a trace");
-	find(argv[3], &net, strcmp(argv[1], "zones") ? TIMES : ZONES, &c, &why);
+	analyse(argv[3], &net, strcmp(argv[1], "zones") ? TIMES : ZONES, &c,
+		&why);
 	if (np_traced_put(&c.t, &text, &err))
 		return cli_fail("%s", err.text);
 	fputs(text, stdout);

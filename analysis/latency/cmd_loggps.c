@@ -1,4 +1,4 @@
-/* netprof loggps: what a message costs on a fabric. */
+/* netprof loggps: measures what a message costs on a fabric. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +21,9 @@ struct options {
 	uint32_t blocks, max_bytes;
 	double max_trip_sec;
 	bool across, show, json, dry_run;
-	const char *output;  /* NULL: into the store */
-	const char *cluster; /* of show; NULL: the newest of any */
+	const char *output;  /* NULL: the store */
+	/* for --show; NULL: the newest record of any cluster */
+	const char *cluster;
 };
 
 struct work {
@@ -42,7 +43,7 @@ static void end_progress(void)
 	fprintf(stderr, "\r%24s\r", "");
 }
 
-/* Texts of the record are its own. */
+/* The record owns its texts. */
 static int describe(const struct work *w, const struct np_loggps_seen *seen,
 		    struct np_loggps_record *r)
 {
@@ -95,7 +96,7 @@ static int write_output(const char *path, const struct np_loggps_record *r,
 	return rc;
 }
 
-static void say_plan(const struct work *w)
+static void print_plan(const struct work *w)
 {
 	const struct options *o = w->opt;
 
@@ -113,14 +114,14 @@ static int work(struct work *w, struct np_loggps_record *r,
 
 	if (!rc && w->at.n_nodes < 2)
 		rc = np_errf(err, -EINVAL, "one node: expected two or more");
-	/* Not to find out when all is measured. */
+	/* Check before measuring that the result can be stored. */
 	if (!rc && !output)
 		rc = np_store_open(w->at.conf.store, &w->store, err);
 	if (!rc && !output && !w->opt->dry_run)
 		rc = np_loggps_store_check(w->store, w->at.cluster, err);
 	if (rc)
 		return rc;
-	say_plan(w);
+	print_plan(w);
 	if (w->opt->dry_run)
 		return 0;
 	rc = cli_alloc_env(&w->at, err);
@@ -132,11 +133,12 @@ static int work(struct work *w, struct np_loggps_record *r,
 	       np_loggps_store_save(w->store, w->at.cluster, r, err);
 }
 
-/* *r is the caller's then. */
+/* The caller frees *r. */
 static int measure_all(const struct options *o, struct np_loggps_record *r,
 		       struct np_err *err)
 {
-	static struct work w; /* the allocation refers to itself */
+	/* static, because w.at contains pointers into itself */
+	static struct work w;
 	int rc;
 
 	w.opt = o;
@@ -191,7 +193,7 @@ static int load(const struct options *o, struct np_loggps_record *r)
 	       rc ? cli_fail("%s", err.text) : -1;
 }
 
-static void say(const char *symbol, const char *name,
+static void print_value(const char *symbol, const char *name,
 		const struct np_loggps_value *v)
 {
 	char low[CLI_NUMBER], high[CLI_NUMBER];
@@ -202,7 +204,7 @@ static void say(const char *symbol, const char *name,
 	printf("   %s to %s\n", cli_sec(v->low, low), cli_sec(v->high, high));
 }
 
-static void say_bytes(const struct np_loggps_value *v)
+static void print_bytes(const struct np_loggps_value *v)
 {
 	char rate[CLI_NUMBER];
 
@@ -212,7 +214,7 @@ static void say_bytes(const struct np_loggps_value *v)
 	       cli_rate(1 / v->value, rate));
 }
 
-static void say_rendezvous(const struct np_loggps_fit *f)
+static void print_rendezvous(const struct np_loggps_fit *f)
 {
 	char s[CLI_NUMBER], above[CLI_NUMBER], cost[CLI_NUMBER];
 
@@ -227,7 +229,7 @@ static void say_rendezvous(const struct np_loggps_fit *f)
 		       cli_bytes(f->bytes_max, s));
 }
 
-static int text(const struct np_loggps_record *r)
+static int print_text(const struct np_loggps_record *r)
 {
 	const struct np_loggps_fit *f = &r->fit;
 	char date[CLI_NUMBER];
@@ -237,19 +239,19 @@ static int text(const struct np_loggps_record *r)
 	       r->across ? "across leaf switches" :
 	       *r->leaf ? r->leaf : "no topology",
 	       *r->cluster ? " of " : "", r->cluster);
-	say("L", "latency", &f->L);
-	say("o", "overhead of sending", &f->o_send);
-	say("", "overhead of receiving", &f->o_recv);
-	say("g", "between messages", &f->g);
-	say_bytes(&f->G);
-	say_rendezvous(f);
+	print_value("L", "latency", &f->L);
+	print_value("o", "overhead of sending", &f->o_send);
+	print_value("", "overhead of receiving", &f->o_recv);
+	print_value("g", "between messages", &f->g);
+	print_bytes(&f->G);
+	print_rendezvous(f);
 	printf("\nMedians of %u blocks, %u sizes, with intervals of %.0f %%; "
 	       "%s\n", f->n_blocks, f->n_sizes, 100 * NP_LOGGPS_CONFIDENCE,
 	       cli_date(r->date, date));
 	return CLI_DONE;
 }
 
-static void put(json_object *in, const char *key,
+static void put_value(json_object *in, const char *key,
 		const struct np_loggps_value *v)
 {
 	json_object *j = cli_put_object(in, key);
@@ -259,7 +261,7 @@ static void put(json_object *in, const char *key,
 	cli_put_real(j, "high", v->high);
 }
 
-static int json(const struct np_loggps_record *r)
+static int print_json(const struct np_loggps_record *r)
 {
 	json_object *j = json_object_new_object();
 	const struct np_loggps_fit *f = &r->fit;
@@ -277,15 +279,15 @@ static int json(const struct np_loggps_record *r)
 	cli_put_count(j, "sizes", f->n_sizes);
 	cli_put_count(j, "bytes_min", f->bytes_min);
 	cli_put_count(j, "bytes_max", f->bytes_max);
-	put(j, "L_sec", &f->L);
-	put(j, "o_send_sec", &f->o_send);
-	put(j, "o_recv_sec", &f->o_recv);
-	put(j, "g_sec", &f->g);
-	put(j, "G_sec_per_byte", &f->G);
+	put_value(j, "L_sec", &f->L);
+	put_value(j, "o_send_sec", &f->o_send);
+	put_value(j, "o_recv_sec", &f->o_recv);
+	put_value(j, "g_sec", &f->g);
+	put_value(j, "G_sec_per_byte", &f->G);
 	if (f->S) {
 		cli_put_count(j, "S_bytes", f->S);
 		cli_put_count(j, "S_above_bytes", f->S_above);
-		put(j, "rendezvous_sec", &f->step);
+		put_value(j, "rendezvous_sec", &f->step);
 	} else {
 		cli_put(j, "S_bytes", NULL);
 	}
@@ -309,7 +311,7 @@ static int run_loggps(const struct cli_cmd *self, int argc, char **argv)
 	if (rc < 0 && o.dry_run)
 		rc = CLI_DONE;
 	if (rc < 0)
-		rc = o.json ? json(&r) : text(&r);
+		rc = o.json ? print_json(&r) : print_text(&r);
 	np_loggps_record_free(&r);
 	return rc;
 }

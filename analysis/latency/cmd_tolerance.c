@@ -1,4 +1,4 @@
-/* netprof tolerance: how much latency a program stands. */
+/* netprof tolerance: how much latency a program tolerates. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define PER_NODE_MAX 65536
 #define TRIALS_MAX 1000000000
-#define MAX_SHARE 100 /* a hundred times longer */
+#define MAX_SHARE 100 /* 100 times longer */
 #define WIRE_NS 274
 #define SWITCH_NS 108
 
@@ -28,7 +28,7 @@ static int take_rendezvous(char *text, void *ask, struct np_err *err)
 	return 0;
 }
 
-/* "0.5,3,10": percent, each more than the one before. */
+/* Parses percentages such as "0.5,3,10", in ascending order. */
 static int take_thresholds(char *text, void *ask, struct np_err *err)
 {
 	struct cli_tolerance_ask *a = ask;
@@ -69,7 +69,7 @@ static int take_sweep(char *text, void *ask, struct np_err *err)
 		       "overhead or bandwidth", text);
 }
 
-/* "1ms:10us" is a distribution, all else is a file. */
+/* "1ms:10us" is a distribution; anything else is a file name. */
 static int read_noise(struct cli_tolerance_ask *ask)
 {
 	const char *colon = ask->noise ? strrchr(ask->noise, ':') : NULL;
@@ -98,7 +98,7 @@ static int read_noise(struct cli_tolerance_ask *ask)
 	return rc ? cli_fail("%s", err.text) : -1;
 }
 
-/* What has a colon is made up, all else is a file. */
+/* A specification contains a colon; anything else is a file name. */
 static int read_topology(struct cli_tolerance_ask *ask)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -123,7 +123,8 @@ static const struct np_option options[] = {
 	{ "latency", NS(latency_ns), .letter = 'L' },
 	{ "overhead", NS(net.o_ns), .letter = 'o' },
 	{ "per-byte", NS(net.G_ns), .letter = 'G' },
-	{ "rendezvous", NP_OPTION_TAKE, .take = take_rendezvous, .letter = 'S' },
+	{ "rendezvous", NP_OPTION_TAKE, .take = take_rendezvous,
+	  .letter = 'S' },
 	{ "serial", NP_OPTION_FLAG, AT(serial) },
 	{ "gap", NS(gap_ns), .letter = 'g' },
 	{ "shared-links", NP_OPTION_FLAG, AT(shared_links) },
@@ -145,7 +146,7 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
-/* An option that would be ignored is refused. */
+/* Rejects options that would have no effect. */
 static int check_together(const struct cli_cmd *cmd,
 			  const struct cli_tolerance_ask *ask,
 			  const struct cli_options *o)
@@ -212,7 +213,7 @@ static int print(const struct cli_tolerance *t, size_t n,
 	return CLI_DONE;
 }
 
-/* For netprof, of what is in one's store: with the network as measured. */
+/* Stores records for netprof, computed with the network as measured. */
 static void leave_curves(const struct cli_options *o,
 			 const struct np_loggps *net)
 {
@@ -270,46 +271,46 @@ const struct cli_cmd cmd_tolerance = {
 	.name = "tolerance",
 	.args = "[--json|--parsable] [OPTION]... APP|FILE...",
 	.help = "how much latency a program stands, from its execution graph",
-	.text =
-"Finds how much longer the program of an execution graph (GOAL, text or\n"
-"binary), of a trace (netprof help trace) or of the newest trace of APP\n"
-"runs as the latency, the overhead and the bandwidth of the network\n"
-"change, and how far each may go until the run takes 1, 2 and 5 % longer.\n\n"
-"What is not given is as netprof loggps measured it, or else:\n\n"
-"  -L, --latency=TIME     of a message, 3us; not with --topology\n"
-"  -o, --overhead=TIME    processor time of each message on both sides, 0ns\n"
-"  -G, --per-byte=TIME    0.1ns, which is 10 GB/s\n"
-"  -S, --rendezvous=BYTES larger messages wait for their receiver; never\n"
-"  --first-byte-free      a message of n bytes takes time for n - 1\n"
-"  --serial               each processor does one thing at a time\n"
-"  -g, --gap=TIME         the same, and an adapter's sends are so far apart\n"
-"  --shared-links         messages to one rank come one after the other\n"
-"  --overlap              as --serial, but a processor receives in the time of\n"
-"                         its overhead, not in that of all bytes\n"
-"  --noise=FILE           as --serial, and with detours of processors: lines\n"
-"                         of a start and a length in ns; or MEAN:LENGTH, such\n"
-"                         as 1ms:20us\n"
-"  --topology=T           the latency is that of wires and switches: of\n"
-"                         fat-tree:K, dragonfly:GxAxP, torus:XxYx... or a\n"
-"                         topology.conf\n"
-"  --wire=TIME, --switch=TIME\n"
-"                         with --topology alone: 274ns and 108ns\n"
-"  --ranks-per-node=N     the same: 1, in order\n"
-"  --place=N              the same: look for a better placement of ranks, in\n"
-"                         N trials\n"
-"  --threshold=PERCENT[,PERCENT]...  other zones than 1,2,5\n"
-"  --sweep=PARAMETER      what points are of: latency, overhead, bandwidth\n"
-"  --up-to=TIME           how much of it to add (of bandwidth: to a byte)\n"
-"  --critical             also where the critical path changes\n"
-"  --pairs                also which ranks the messages on it are between\n"
-"  --collective=NAME[:BYTES]=ALGORITHM  of a trace, as for trace\n"
-"  --plot=FILE            a picture instead: .svg, .png or .pdf\n"
-"  --json, --parsable     for programs",
-	.examples =
-"  netprof tolerance lammps\n"
-"  netprof tolerance --topology=fat-tree:16 lammps\n"
-"  netprof tolerance -L 200ns -G 5ns graph.goal\n",
-	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
-	.missing = "an application, a trace or a graph in GOAL", .most = CLI_ANY,
+	.text = "Finds how much longer the program of an execution graph (GOAL, text or\n"
+		"binary), of a trace (netprof help trace) or of the newest trace of APP\n"
+		"runs as the latency, the overhead and the bandwidth of the network\n"
+		"change, and how far each may go until the run takes 1, 2 and 5 % longer.\n\n"
+		"What is not given is as netprof loggps measured it, or else:\n\n"
+		"  -L, --latency=TIME     of a message, 3us; not with --topology\n"
+		"  -o, --overhead=TIME    processor time of each message on both sides, 0ns\n"
+		"  -G, --per-byte=TIME    0.1ns, which is 10 GB/s\n"
+		"  -S, --rendezvous=BYTES larger messages wait for their receiver; never\n"
+		"  --first-byte-free      a message of n bytes takes time for n - 1\n"
+		"  --serial               each processor does one thing at a time\n"
+		"  -g, --gap=TIME         the same, and an adapter's sends are so far apart\n"
+		"  --shared-links         messages to one rank come one after the other\n"
+		"  --overlap              as --serial, but a processor receives in the time of\n"
+		"                         its overhead, not in that of all bytes\n"
+		"  --noise=FILE           as --serial, and with detours of processors: lines\n"
+		"                         of a start and a length in ns; or MEAN:LENGTH, such\n"
+		"                         as 1ms:20us\n"
+		"  --topology=T           the latency is that of wires and switches: of\n"
+		"                         fat-tree:K, dragonfly:GxAxP, torus:XxYx... or a\n"
+		"                         topology.conf\n"
+		"  --wire=TIME, --switch=TIME\n"
+		"                         with --topology alone: 274ns and 108ns\n"
+		"  --ranks-per-node=N     the same: 1, in order\n"
+		"  --place=N              the same: look for a better placement of ranks, in\n"
+		"                         N trials\n"
+		"  --threshold=PERCENT[,PERCENT]...  other zones than 1,2,5\n"
+		"  --sweep=PARAMETER      what points are of: latency, overhead, bandwidth\n"
+		"  --up-to=TIME           how much of it to add (of bandwidth: to a byte)\n"
+		"  --critical             also where the critical path changes\n"
+		"  --pairs                also which ranks the messages on it are between\n"
+		"  --collective=NAME[:BYTES]=ALGORITHM  of a trace, as for trace\n"
+		"  --plot=FILE            a picture instead: .svg, .png or .pdf\n"
+		"  --json, --parsable     for programs",
+	.examples = "  netprof tolerance lammps\n"
+		    "  netprof tolerance --topology=fat-tree:16 lammps\n"
+		    "  netprof tolerance -L 200ns -G 5ns graph.goal\n",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT,
+	.own = options,
+	.missing = "an application, a trace or a graph in GOAL",
+	.most = CLI_ANY,
 	.run = run_tolerance,
 };

@@ -1,4 +1,4 @@
-/* netprof trace: what an MPI program's trace holds, and that in other forms. */
+/* netprof trace: summarises the trace of an MPI program or converts it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct ask {
 	struct np_choices choices;
 };
 
-static void text(const char *path, const struct np_trace_sum *s)
+static void print_text(const char *path, const struct np_trace_sum *s)
 {
 	char a[CLI_NUMBER];
 	const char *comma = "";
@@ -52,7 +52,7 @@ static const struct cli_table table = {
 		"messages_received|bytes_sent|not_followed" } },
 };
 
-static int data(const char *path, const struct np_trace_sum *s,
+static int print_data(const char *path, const struct np_trace_sum *s,
 		enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *c;
@@ -76,7 +76,7 @@ static int data(const char *path, const struct np_trace_sum *s,
 	return cli_print_page(format, "trace", j, &table);
 }
 
-static int show(const char *path, const struct np_trace_files *f,
+static int print_trace(const char *path, const struct np_trace_files *f,
 		const struct ask *ask)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -85,12 +85,12 @@ static int show(const char *path, const struct np_trace_files *f,
 	if (np_trace_sum(f, &s, &err))
 		return cli_fail("%s", err.text);
 	if (ask->format)
-		return data(path, &s, ask->format);
-	text(path, &s);
+		return print_data(path, &s, ask->format);
+	print_text(path, &s);
 	return CLI_DONE;
 }
 
-static int goal(const char *path, const struct ask *ask)
+static int print_goal(const char *path, const struct ask *ask)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_graph *g = NULL;
@@ -103,7 +103,7 @@ static int goal(const char *path, const struct ask *ask)
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;
 }
 
-static int files(const char *path, const struct ask *ask)
+static int read_trace(const char *path, const struct ask *ask)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_trace_files f;
@@ -112,7 +112,7 @@ static int files(const char *path, const struct ask *ask)
 	if (rc)
 		return cli_fail("%s", err.text);
 	if (!ask->liballprof)
-		rc = show(path, &f, ask);
+		rc = print_trace(path, &f, ask);
 	else
 		rc = np_trace_allprof(&f, &ask->choices, ask->liballprof, &err)
 		     ? cli_fail("%s", err.text) : CLI_DONE;
@@ -148,7 +148,7 @@ static int run_trace(const struct cli_cmd *self, int argc, char **argv)
 	rc = cli_trace_path(o.app, &path);
 	if (rc >= 0)
 		return rc;
-	rc = ask.goal ? goal(path, &ask) : files(path, &ask);
+	rc = ask.goal ? print_goal(path, &ask) : read_trace(path, &ask);
 	free(path);
 	return rc;
 }
@@ -157,21 +157,21 @@ const struct cli_cmd cmd_trace = {
 	.name = "trace",
 	.args = "[--json|--parsable|--goal|--liballprof=DIR] APP|PATH",
 	.help = "what the trace of an MPI program holds, and in other forms",
-	.text =
-"Tells of the newest trace of APP, or of the one in a directory: ranks, time,\n"
-"messages and collectives.  srun --netprofile-trace records traces, and so\n"
-"does LD_PRELOAD=libnetprof-mpi.so; those of liballprof are read, too.\n\n"
-"  --goal            its execution graph as GOAL text\n"
-"  --liballprof=DIR  as text files of liballprof, into DIR\n"
-"  --collective=NAME[:BYTES]=ALGORITHM\n"
-"                    with which messages: linear, binomial, ring,\n"
-"                    recursive-doubling or dissemination\n"
-"  --json, --parsable  for programs",
-	.examples =
-"  netprof trace lammps\n"
-"  netprof trace ./netprof-trace\n"
-"  netprof trace --goal lammps >lammps.goal\n",
-	.takes = CLI_TAKES_FORMAT, .own = options,
-	.missing = "an application or the directory of a trace", .most = CLI_ANY,
+	.text = "Tells of the newest trace of APP, or of the one in a directory: ranks, time,\n"
+		"messages and collectives.  srun --netprofile-trace records traces, and so\n"
+		"does LD_PRELOAD=libnetprof-mpi.so; those of liballprof are read, too.\n\n"
+		"  --goal            its execution graph as GOAL text\n"
+		"  --liballprof=DIR  as text files of liballprof, into DIR\n"
+		"  --collective=NAME[:BYTES]=ALGORITHM\n"
+		"                    with which messages: linear, binomial, ring,\n"
+		"                    recursive-doubling or dissemination\n"
+		"  --json, --parsable  for programs",
+	.examples = "  netprof trace lammps\n"
+		    "  netprof trace ./netprof-trace\n"
+		    "  netprof trace --goal lammps >lammps.goal\n",
+	.takes = CLI_TAKES_FORMAT,
+	.own = options,
+	.missing = "an application or the directory of a trace",
+	.most = CLI_ANY,
 	.run = run_trace,
 };

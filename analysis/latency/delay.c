@@ -1,22 +1,22 @@
 /*
- * libnetprof-delay.so: what a program receives over TCP is delivered late.
+ * libnetprof-delay.so: delays the delivery of data that a program receives over
+ * TCP.
  *
  *	LD_PRELOAD=.../libnetprof-delay.so NETPROF_DELAY_US=200 PROGRAM...
  *
- * Preloaded into the processes of an MPI program it adds latency to all of
- * its messages between nodes, those of collectives too, with any MPI that
- * uses TCP sockets; nobody need be root.  It delays delivery and not the
- * sender: a send takes as long as ever, and a byte can be read so many
- * microseconds after the kernel received it, which says when that was
- * (SO_TIMESTAMPING).  A program that computes meanwhile finds it there.  So
- * did S. Shen et al. in the receive path of one MPI (LLAMP, SC 2024).
+ * Preloaded into the processes of an MPI program, it adds latency to all
+ * messages between nodes, including those of collectives, with any MPI that
+ * uses TCP sockets and without root. It delays the delivery, not the sender: a
+ * send takes as long as before, and each byte becomes readable a fixed time
+ * after the kernel received it (SO_TIMESTAMPING). A program that computes in
+ * the meantime does not wait. S. Shen et al. did the same in the receive path
+ * of one MPI (LLAMP, SC 2024).
  *
- * Bytes wait in the kernel's buffer: a read that finds none due says EAGAIN,
- * or sleeps, if the socket blocks; one that finds some gets only these.
- * poll(2) may tell that a socket is readable which is not yet, as it may of
- * any socket.  Edges of epoll(7) would be missed; nobody is known who asks for
- * them.  Sockets that were there before, or came from another process, are
- * left alone.
+ * Data waits in the kernel's buffer. A read that finds none due fails with
+ * EAGAIN, or sleeps if the socket blocks; a read that finds some returns only
+ * these. poll(2) may report a socket as readable too early, as it may for any
+ * socket. Edge-triggered epoll(7) would miss events; no MPI is known to use it.
+ * Sockets that existed before, or came from another process, are not delayed.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,17 +36,19 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define MAX_FD 65536
-#define MAX_IOV 1024 /* as the kernel's */
+#define MAX_IOV 1024 /* as in the kernel */
 #define MAX_US 1e7
 
-static long long delay_ns; /* 0: nothing is delayed */
-static bool ours[MAX_FD];  /* a TCP socket; each written before it is shared */
+static long long delay_ns; /* 0: no delay */
+/* TCP sockets; an entry is written before the descriptor is shared */
+static bool delayed[MAX_FD];
 
 static long long now_ns(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_REALTIME, &t); /* that of the kernel's stamps */
+	/* the clock of the kernel's timestamps */
+	clock_gettime(CLOCK_REALTIME, &t);
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
@@ -64,30 +66,30 @@ __attribute__((constructor)) static void start(void)
 		delay_ns = llround(1000 * us);
 }
 
-/* The C library's own; concurrent first calls store the same. */
+/* The C library's function; concurrent first calls store the same value. */
 #define REAL(name) ({ \
 	static __typeof__(name) *real_; \
 	if (!real_) \
 		real_ = (__typeof__(name) *)dlsym(RTLD_NEXT, #name); \
 	real_; })
 
-static bool is_ours(int fd)
+static bool is_delayed(int fd)
 {
-	return delay_ns && fd >= 0 && fd < MAX_FD && ours[fd];
+	return delay_ns && fd >= 0 && fd < MAX_FD && delayed[fd];
 }
 
-static void adopt(int fd, int domain)
+static void add_socket(int fd, int domain)
 {
 	const int stamps = SOF_TIMESTAMPING_RX_SOFTWARE |
 			   SOF_TIMESTAMPING_SOFTWARE;
 
 	if (delay_ns && fd >= 0 && fd < MAX_FD)
-		ours[fd] = (domain == AF_INET || domain == AF_INET6) &&
+		delayed[fd] = (domain == AF_INET || domain == AF_INET6) &&
 			   !setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING,
 				       &stamps, sizeof(stamps));
 }
 
-/* When the last byte of what was received came; 0: not known. */
+/* When the last byte of the received data arrived; 0 if unknown. */
 static long long stamp_of(struct msghdr *m)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
@@ -103,10 +105,10 @@ static long long stamp_of(struct msghdr *m)
 }
 
 /*
- * Look at up to len bytes, without copying any (MSG_TRUNC).  Returns how many
- * there are, and when the last of these is due; or what recvmsg(2) does.
+ * Examines up to len bytes without copying any (MSG_TRUNC). Returns how many
+ * there are, and when the last of them is due; or what recvmsg(2) returns.
  */
-static ssize_t look(int fd, size_t len, int flags, long long *due_ns)
+static ssize_t peek(int fd, size_t len, int flags, long long *due_ns)
 {
 	char room[512], none;
 	struct iovec to = { &none, len };
@@ -131,24 +133,24 @@ static void sleep_until(long long due_ns)
 }
 
 /*
- * Of len > 0 bytes that are asked for, those that may be had: 0 if the call is
- * to go on as it is (an error, the end), -1 if none is due.
+ * Number of bytes, up to len > 0, that are due; -1 if none is; 0 if the call
+ * should proceed unchanged (error or end of file).
  */
 static ssize_t due_of(int fd, size_t len)
 {
 	long long due_ns = 0, now = now_ns();
-	ssize_t n = look(fd, len, MSG_DONTWAIT, &due_ns);
+	ssize_t n = peek(fd, len, MSG_DONTWAIT, &due_ns);
 
 	while (n > 1 && due_ns > now)
-		n = look(fd, (size_t)n / 2, MSG_DONTWAIT, &due_ns);
+		n = peek(fd, (size_t)n / 2, MSG_DONTWAIT, &due_ns);
 	return n > 0 && due_ns > now ? -1 : n > 0 ? n : 0;
 }
 
-/* The same for a socket that blocks: the first byte is waited for. */
+/* The same for a blocking socket: waits for the first byte. */
 static ssize_t wait_due(int fd, size_t len)
 {
 	long long due_ns;
-	ssize_t n = look(fd, 1, 0, &due_ns);
+	ssize_t n = peek(fd, 1, 0, &due_ns);
 
 	if (n <= 0)
 		return 0;
@@ -157,26 +159,26 @@ static ssize_t wait_due(int fd, size_t len)
 	return n > 0 ? n : 1;
 }
 
-/* Who wants all bytes at once waits for the last one. */
+/* A caller of MSG_WAITALL waits for the last byte. */
 static ssize_t wait_all(int fd, size_t len)
 {
 	long long due_ns;
 
-	if (look(fd, len, MSG_WAITALL, &due_ns) > 0)
+	if (peek(fd, len, MSG_WAITALL, &due_ns) > 0)
 		sleep_until(due_ns);
 	return 0;
 }
 
 /*
- * How many bytes a read of len may take: len itself where nothing is delayed.
- * -1 with errno: none.
+ * Number of bytes that a read of len may return: len itself if nothing is
+ * delayed, -1 with errno set if none are due.
  */
-static ssize_t allowed(int fd, size_t len, int flags)
+static ssize_t due_bytes(int fd, size_t len, int flags)
 {
 	int errno_before = errno;
 	ssize_t n;
 
-	if (!is_ours(fd) || !len || flags & (MSG_OOB | MSG_ERRQUEUE))
+	if (!is_delayed(fd) || !len || flags & (MSG_OOB | MSG_ERRQUEUE))
 		return (ssize_t)len;
 	if (flags & MSG_DONTWAIT || fcntl(fd, F_GETFL) & O_NONBLOCK)
 		n = due_of(fd, len);
@@ -191,8 +193,9 @@ static ssize_t allowed(int fd, size_t len, int flags)
 	return n ? n : (ssize_t)len;
 }
 
-/* At most len bytes of a list; its new length. */
-static int cut(const struct iovec *v, int n, size_t len, struct iovec *out)
+/* Copies a list of buffers, limited to len bytes; returns its new length. */
+static int truncate_iov(const struct iovec *v, int n, size_t len,
+			struct iovec *out)
 {
 	int i;
 
@@ -216,14 +219,14 @@ static size_t bytes_of(const struct iovec *v, size_t n)
 
 EXPORT ssize_t read(int fd, void *buf, size_t len)
 {
-	ssize_t n = allowed(fd, len, 0);
+	ssize_t n = due_bytes(fd, len, 0);
 
 	return n < 0 ? n : REAL(read)(fd, buf, (size_t)n);
 }
 
 EXPORT ssize_t recv(int fd, void *buf, size_t len, int flags)
 {
-	ssize_t n = allowed(fd, len, flags);
+	ssize_t n = due_bytes(fd, len, flags);
 
 	return n < 0 ? n : REAL(recv)(fd, buf, (size_t)n, flags);
 }
@@ -232,7 +235,7 @@ EXPORT ssize_t recvfrom(int fd, void *restrict buf, size_t len, int flags,
 			struct sockaddr *restrict from,
 			socklen_t *restrict from_len)
 {
-	ssize_t n = allowed(fd, len, flags);
+	ssize_t n = due_bytes(fd, len, flags);
 
 	return n < 0 ? n : REAL(recvfrom)(fd, buf, (size_t)n, flags, from,
 					  from_len);
@@ -243,12 +246,12 @@ EXPORT ssize_t readv(int fd, const struct iovec *v, int n_v)
 	struct iovec few[MAX_IOV];
 	ssize_t n;
 
-	if (!is_ours(fd) || n_v < 1 || n_v > MAX_IOV)
+	if (!is_delayed(fd) || n_v < 1 || n_v > MAX_IOV)
 		return REAL(readv)(fd, v, n_v);
-	n = allowed(fd, bytes_of(v, (size_t)n_v), 0);
+	n = due_bytes(fd, bytes_of(v, (size_t)n_v), 0);
 	if (n < 0)
 		return n;
-	n_v = cut(v, n_v, (size_t)n, few);
+	n_v = truncate_iov(v, n_v, (size_t)n, few);
 	return REAL(readv)(fd, few, n_v);
 }
 
@@ -258,20 +261,20 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 	size_t n_v = m->msg_iovlen;
 	ssize_t n;
 
-	if (!is_ours(fd) || n_v < 1 || n_v > MAX_IOV)
+	if (!is_delayed(fd) || n_v < 1 || n_v > MAX_IOV)
 		return REAL(recvmsg)(fd, m, flags);
-	n = allowed(fd, bytes_of(v, n_v), flags);
+	n = due_bytes(fd, bytes_of(v, n_v), flags);
 	if (n < 0)
 		return n;
 	m->msg_iov = few;
-	m->msg_iovlen = (size_t)cut(v, (int)n_v, (size_t)n, few);
+	m->msg_iovlen = (size_t)truncate_iov(v, (int)n_v, (size_t)n, few);
 	n = REAL(recvmsg)(fd, m, flags);
 	m->msg_iov = v;
 	m->msg_iovlen = n_v;
 	return n;
 }
 
-/* What these are called in programs that check the sizes of buffers. */
+/* Variants that programs with checked buffer sizes call (_FORTIFY_SOURCE). */
 ssize_t __read_chk(int fd, void *buf, size_t len, size_t room);
 ssize_t __recv_chk(int fd, void *buf, size_t len, size_t room, int flags);
 ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t room, int flags,
@@ -308,7 +311,7 @@ EXPORT int socket(int domain, int type, int protocol)
 {
 	int fd = REAL(socket)(domain, type, protocol);
 
-	adopt(fd, (type & 0xf) == SOCK_STREAM ? domain : AF_UNSPEC);
+	add_socket(fd, (type & 0xf) == SOCK_STREAM ? domain : AF_UNSPEC);
 	return fd;
 }
 
@@ -319,7 +322,7 @@ static int accepted(int fd)
 
 	if (fd >= 0)
 		getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len);
-	adopt(fd, domain);
+	add_socket(fd, domain);
 	return fd;
 }
 
@@ -338,6 +341,6 @@ EXPORT int accept4(int fd, struct sockaddr *restrict addr,
 EXPORT int close(int fd)
 {
 	if (fd >= 0 && fd < MAX_FD)
-		ours[fd] = false;
+		delayed[fd] = false;
 	return REAL(close)(fd);
 }

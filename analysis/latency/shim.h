@@ -1,10 +1,10 @@
 /*
- * libnetprof-mpi, the part that knows one MPI: what its wrappers share.
+ * The part of libnetprof-mpi that depends on the MPI: declarations that its
+ * wrappers share.
  *
- * Built once for Open MPI and once for MPICH and those with its ABI, from the
- * same sources, and loaded by libnetprof-mpi.so into programs that use that
- * MPI.  Nothing in here ends or changes the program: what cannot be recorded is
- * not recorded.
+ * It is built twice from the same sources, for Open MPI and for MPICH and its
+ * ABI, and loaded by libnetprof-mpi.so into programs that use that MPI. Nothing
+ * here ends or changes the program: what cannot be recorded is omitted.
  */
 #ifndef SHIM_H
 #define SHIM_H
@@ -17,10 +17,10 @@
 
 #include "np_trace_write.h"
 
-/* Handles are pointers in one MPI and numbers in the other. */
+/* Handles are pointers in one MPI and integers in the other. */
 #define SHIM_KEY(handle) ((uint64_t)(uintptr_t)(handle))
 
-/* shim_trace.c: one call, from its begin to its record. */
+/* shim_trace.c: a call, from its start to its record. */
 
 struct shim_call {
 	uint64_t start_ns, end_ns;
@@ -28,24 +28,33 @@ struct shim_call {
 
 extern struct np_trace_out shim_out;
 
-/* After MPI_Init(): is it recorded, from now on?  Before MPI_Finalize(). */
+/*
+ * shim_start() runs after MPI_Init() and returns whether calls are recorded
+ * from now on; shim_stop() runs before MPI_Finalize().
+ */
 bool shim_start(int threads);
 void shim_stop(const struct shim_call *c);
 
-/* False: nothing is recorded, or the MPI calls itself. */
+/*
+ * Returns false if nothing is recorded, or if the MPI library itself is
+ * calling.
+ */
 bool shim_enter(struct shim_call *c);
 
 /*
- * After the call.  True: it may be recorded, and then shim_leave() follows.
- * False: it failed, or something went wrong.
+ * Ends the call. Returns true if it may be recorded; then shim_leave() must
+ * follow. Returns false if it failed or nothing can be recorded.
  */
 bool shim_end(struct shim_call *c, int rc);
 void shim_leave(void);
 
-/* Room for n numbers, until it is asked for again or shim_leave(); or NULL. */
+/*
+ * A buffer of n numbers, valid until the next shim_list() or shim_leave(); NULL
+ * if memory is short.
+ */
 uint64_t *shim_list(size_t n);
 
-/* A wrapper's body: call the MPI, record, return what it returned. */
+/* Body of a wrapper: calls the MPI, records, and returns the MPI's result. */
 #define SHIM_FOLLOW(call, record)	      \
 	do {				      \
 		struct shim_call c_;	      \
@@ -60,7 +69,10 @@ uint64_t *shim_list(size_t n);
 		return rc_;		      \
 	} while (0)
 
-/* Records, between shim_end() and shim_leave(): the numbers before end. */
+/*
+ * Recording functions, to be used between shim_end() and shim_leave(). The
+ * numbers of a record are those before end.
+ */
 static inline void shim_put(const struct shim_call *c, enum np_trace_kind kind,
 			    const uint64_t *number, const uint64_t *end)
 {
@@ -69,24 +81,24 @@ static inline void shim_put(const struct shim_call *c, enum np_trace_kind kind,
 }
 void shim_local(const struct shim_call *c);
 void shim_poll(const struct shim_call *c);
-/* Once for each name. */
+/* Records only the first call of each name. */
 void shim_unsupported(const struct shim_call *c, const char *name);
 
-/* shim_comm.c: communicators by small numbers. */
+/* shim_comm.c: numbers communicators. */
 
-#define SHIM_INTER (-1) /* an intercommunicator, or no memory */
+#define SHIM_INTER (-1) /* an intercommunicator, or out of memory */
 struct shim_comm {
 	MPI_Comm handle;
 	int id, rank, size;
 };
 void shim_comm_start(void);
 const struct shim_comm *shim_comm(const struct shim_call *c, MPI_Comm comm);
-/* like: NULL, or the communicator whose ranks it has. */
+/* like: a communicator with the same ranks, or NULL. */
 void shim_comm_new(const struct shim_call *c, MPI_Comm comm,
 		   const MPI_Comm *like);
 void shim_comm_gone(const struct shim_call *c, MPI_Comm comm);
 
-/* shim_request.c: requests by small numbers, and messages. */
+/* shim_request.c: numbers requests, and records messages. */
 
 struct shim_message {
 	MPI_Comm comm;
@@ -95,12 +107,12 @@ struct shim_message {
 };
 
 void shim_send(const struct shim_call *c, const struct shim_message *m);
-/* As matched; st may be NULL if nothing in m is a wildcard. */
+/* Records the message as matched; st may be NULL if m has no wildcard. */
 void shim_recv(const struct shim_call *c, const struct shim_message *m,
 	       const MPI_Status *st);
 void shim_sendrecv(const struct shim_call *c, const struct shim_message *out,
 		   const struct shim_message *in, const MPI_Status *st);
-/* kind: NP_TRACE_ISEND, NP_TRACE_IRECV or one of their *_INIT */
+/* kind: NP_TRACE_ISEND, NP_TRACE_IRECV, or the *_INIT of one of them. */
 void shim_post(const struct shim_call *c, enum np_trace_kind kind,
 	       const struct shim_message *m, MPI_Request request);
 void shim_post_both(const struct shim_call *c, const struct shim_message *out,
@@ -108,24 +120,24 @@ void shim_post_both(const struct shim_call *c, const struct shim_message *out,
 void shim_begin_all(const struct shim_call *c, int n, const MPI_Request *r);
 void shim_free(const struct shim_call *c, MPI_Request request);
 void shim_cancel(const struct shim_call *c, MPI_Request request);
-/* A number for the request of a collective, or -1. */
+/* Numbers the request of a collective; -1 if that is impossible. */
 int64_t shim_request_new(MPI_Request request);
 
-/* A list of requests, kept while the call takes the handles away. */
+/* A copy of a list of requests, whose handles the call overwrites. */
 struct shim_wait {
 	MPI_Request few[32], *request;
 	MPI_Status few_st[32], *st; /* NULL: not known */
-	MPI_Status *own; /* those that are not the caller's */
+	MPI_Status *own; /* allocated here; NULL: st is the caller's */
 };
 /*
- * Before the call.  Returns the statuses to give to it in place of those of
- * the caller.
+ * Runs before the call. Returns the statuses to pass to it instead of the
+ * caller's.
  */
 MPI_Status *shim_wait_begin(struct shim_wait *w, int n, const MPI_Request *r,
 			    MPI_Status *user, bool ignored);
 /*
- * After it: n of them are done, the ones in index, or all (NULL); the i-th
- * one's status is the i-th.
+ * Runs after the call: n requests have completed, those in index, or the first
+ * n if it is NULL. The i-th status is that of the i-th completed request.
  */
 void shim_wait_done(const struct shim_call *c, struct shim_wait *w, int n,
 		    const int *index);

@@ -1,12 +1,11 @@
 /*
- * The MPI calls that are followed, as lists X(NAME) without "MPI_", and how what
- * stands in for them is found.  What comes with MPI 4 is followed where the MPI
- * has it.
+ * Lists X(NAME) of the MPI calls that are traced, without "MPI_", and the
+ * interface to the wrappers. Calls of MPI 4 are traced if the MPI has them.
  */
 #ifndef SHIM_CALLS_H
 #define SHIM_CALLS_H
 
-/* Those with counts; s: what comes behind each name. */
+/* Calls with counts; s: suffix of each name. */
 #define SHIM_COUNTED(X) SHIM_COUNTED_AS(X, )
 #define SHIM_COUNTED_AS(X, s) \
 	X(Send##s) X(Bsend##s) X(Ssend##s) X(Rsend##s) X(Recv##s) \
@@ -38,7 +37,9 @@
 	X(Intercomm_merge) X(Comm_free) X(Comm_disconnect) \
 	SHIM_NOT_FOLLOWED(X)
 
-/* A trace says that they were called: their messages are not in it. */
+/*
+ * A trace records that these were called, but does not contain their messages.
+ */
 #define SHIM_NOT_FOLLOWED(X) \
 	X(Comm_spawn) X(Comm_spawn_multiple) X(Comm_accept) \
 	X(Comm_connect) X(Comm_join) X(Win_create) X(Win_allocate) \
@@ -60,12 +61,13 @@
 	X(Allreduce_init) X(Reduce_scatter_init) \
 	X(Reduce_scatter_block_init) X(Scan_init) X(Exscan_init)
 
-/* Those with larger counts. */
+/* The same with larger counts. */
 #define SHIM_LARGE(X) SHIM_COUNTED_AS(X, _c) SHIM_COUNTED_4_AS(X, _c)
 
 /*
- * Between libnetprof-mpi.so, which knows no MPI, and the part that knows the
- * one that the program has: a function of the MPI by its name, or NULL.
+ * Interface between libnetprof-mpi.so, which depends on no MPI, and the part
+ * for the program's MPI. A shim_find_f returns a function of the MPI by name,
+ * or NULL.
  */
 typedef void *shim_find_f(const char *name);
 
@@ -75,8 +77,8 @@ struct shim_wrapper {
 };
 
 /*
- * Takes the MPI's own functions by find, and gives those that stand in for
- * them; the last has no name.
+ * Looks up the MPI's own functions with find, and returns their wrappers; the
+ * last entry has no name.
  */
 typedef const struct shim_wrapper *shim_bind_f(shim_find_f *find);
 #define SHIM_BIND "np_shim_bind"

@@ -1,20 +1,20 @@
 /*
- * Communicators: the small numbers by which records name them, and the ranks
- * of MPI_COMM_WORLD that they have.  Few are alive at a time.
+ * Communicators: the numbers by which records identify them, and their ranks in
+ * MPI_COMM_WORLD. Programs have few communicators at a time.
  */
 #include "shim.h"
 
 #include <stdlib.h>
 
-static struct shim_comm *comms; /* in no order */
+static struct shim_comm *comms; /* unordered */
 static size_t n_comms, room;
 static int *free_ids;
 static size_t n_free;
 static int n_ids;
 static MPI_Group world;
-static size_t last; /* where the last one was found */
+static size_t last; /* index of the last one that was found */
 
-/* Not more than a few are used in turn: those before come first. */
+/* Programs use few communicators alternately: try the last one first. */
 static struct shim_comm *find(MPI_Comm comm)
 {
 	if (last < n_comms && comms[last].handle == comm)
@@ -45,7 +45,7 @@ static struct shim_comm *add(MPI_Comm comm)
 	return &comms[n_comms++];
 }
 
-/* Ranks in MPI_COMM_WORLD as runs of equal steps; returns the numbers' end. */
+/* Writes ranks in MPI_COMM_WORLD as runs of equal steps; returns the end. */
 static uint64_t *put_runs(uint64_t *p, const int *rank, int n)
 {
 	uint64_t *runs = p++;
@@ -67,7 +67,7 @@ static uint64_t *put_runs(uint64_t *p, const int *rank, int n)
 static void put_comm(const struct shim_call *c, const struct shim_comm *k,
 		     const int *rank)
 {
-	/* All runs but the last are of two ranks or more. */
+	/* Every run except the last has at least two ranks. */
 	size_t runs = (size_t)k->size / 2 + 1;
 	uint64_t *v = shim_list(4 + 3 * runs);
 
@@ -79,7 +79,7 @@ static void put_comm(const struct shim_call *c, const struct shim_comm *k,
 	shim_put(c, NP_TRACE_COMM, v, put_runs(v + 3, rank, k->size));
 }
 
-/* In MPI_COMM_WORLD; NULL: it has others, too. */
+/* Ranks in MPI_COMM_WORLD; NULL if some are not in it. */
 static int *ranks_of(MPI_Comm comm, int size)
 {
 	int *from = malloc(2 * (size_t)size * sizeof(*from));
@@ -105,7 +105,7 @@ static int *ranks_of(MPI_Comm comm, int size)
 	return NULL;
 }
 
-static void name_it(const struct shim_call *c, struct shim_comm *k,
+static void number_comm(const struct shim_call *c, struct shim_comm *k,
 		    MPI_Comm like)
 {
 	int inter = 0, *rank;
@@ -143,7 +143,7 @@ const struct shim_comm *shim_comm(const struct shim_call *c, MPI_Comm comm)
 	k = add(comm);
 	if (!k)
 		return &none;
-	name_it(&begin, k, comm);
+	number_comm(&begin, k, comm);
 	return k;
 }
 
@@ -154,10 +154,11 @@ void shim_comm_new(const struct shim_call *c, MPI_Comm comm,
 
 	if (comm == MPI_COMM_NULL)
 		return;
-	shim_comm_gone(c, comm); /* freed by a call that is not followed */
+	/* its previous owner was freed by a call that is not traced */
+	shim_comm_gone(c, comm);
 	k = add(comm);
 	if (k)
-		name_it(c, k, like ? *like : comm);
+		number_comm(c, k, like ? *like : comm);
 }
 
 void shim_comm_gone(const struct shim_call *c, MPI_Comm comm)

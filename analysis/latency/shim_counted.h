@@ -1,7 +1,7 @@
 /*
- * Wrappers of calls with counts, for shim_wraps.c, which includes this once
- * with int as COUNT and, where the MPI has them, once for the calls with larger
- * counts.  C(name): the name with its suffix; DISPL: of displacements.
+ * Wrappers of calls with counts. shim_wraps.c includes this file once with int
+ * as COUNT and, if the MPI has them, once for the calls with larger counts.
+ * C(name): name with its suffix; DISPL: type of displacements.
  */
 
 #define MESSAGE(n, type, peer_, tag_) (&(struct shim_message){ \
@@ -97,7 +97,7 @@ WRAP(Isendrecv_replace)(void *buf, COUNT n, MPI_Datatype type, int dest,
 }
 #endif
 
-/* The message was received when it was found. */
+/* The message was recorded as received by MPI_Mprobe() or MPI_Improbe(). */
 WRAP(Mrecv)(void *buf, COUNT n, MPI_Datatype type, MPI_Message *message,
 	    MPI_Status *status)
 {
@@ -112,7 +112,9 @@ WRAP(Imrecv)(void *buf, COUNT n, MPI_Datatype type, MPI_Message *message,
 		    shim_local(&c_));
 }
 
-/* A record's list: bytes for each rank, of one type, or of a type each. */
+/*
+ * Bytes for each rank, for a record; of one datatype, or of one for each rank.
+ */
 static uint64_t *C(blocks)(const struct shim_call *c, MPI_Comm comm,
 			   const COUNT *counts, MPI_Datatype type,
 			   const MPI_Datatype *types)
@@ -133,8 +135,8 @@ static bool C(is_root)(const struct shim_call *c, MPI_Comm comm, int root)
 }
 
 /*
- * A collective and its nonblocking form.  ARGS: of both, PASS: their names;
- * RECORD: the members of struct collective.
+ * Defines a collective and its nonblocking form. ARGS: their common parameters;
+ * PASS: the names of these; then the members of struct collective.
  */
 #define BOTH(name, iname, ARGS, PASS, ...) \
 WRAP(name)(UNPACK ARGS, MPI_Comm comm) \
@@ -154,7 +156,7 @@ WRAP(iname)(UNPACK ARGS, MPI_Comm comm, MPI_Request *request) \
 #define SENT bytes(sn, stype)
 #define GOT bytes(rn, rtype)
 #define AT_ROOT C(is_root)(&c_, comm, root_)
-/* What one rank has of it, whichever argument says so here. */
+/* Contribution of one rank, from the arguments that are valid. */
 #define OWN(there) ((there) == MPI_IN_PLACE ? GOT : SENT)
 
 BOTH(Bcast, Ibcast, (void *buf, COUNT n, MPI_Datatype type, int root_),

@@ -1,11 +1,11 @@
 /*
- * libnetprof-mpi.so: preloaded, it stands in for the calls of shim_calls.h,
- * under the names of MPI_ and of PMPI_, as Fortran's come by either.  It knows
- * no MPI and takes no arguments: each call goes on to where its slot says.
- * That is the part for the MPI that the program has, found when the program
- * starts or calls MPI_Init(), or the MPI itself if there is no such part.
- * Programs without MPI have it and do not notice; programs that start
- * containers do not hand it on.
+ * libnetprof-mpi.so. When preloaded, it replaces the calls listed in
+ * shim_calls.h under both their MPI_ and PMPI_ names, because Fortran bindings
+ * use either. It depends on no MPI and does not touch arguments: each call
+ * jumps to the address in its slot. That is the wrapper for the program's MPI,
+ * which is looked up when the program starts or calls MPI_Init(), or the MPI
+ * itself if there is no wrapper. Programs without MPI are unaffected. Programs
+ * that start containers do not pass the library on.
  */
 #include "shim_calls.h"
 
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All there are: an MPI may have them or not. */
+/* All of them; an MPI may lack some. */
 #define ALL_BUT_INIT(X) \
 	SHIM_COUNTED(X) SHIM_REST(X) SHIM_COUNTED_4(X) SHIM_PLAIN_4(X) \
 	SHIM_LARGE(X)
@@ -56,7 +56,7 @@ static const struct {
 };
 #define N_CALLS (sizeof(calls) / sizeof(calls[0]))
 
-static void *mpi; /* its library, if the program did not link it itself */
+static void *mpi; /* MPI library, if the program is not linked with it */
 
 static void *find(const char *name)
 {
@@ -65,8 +65,11 @@ static void *find(const char *name)
 	return f || !mpi ? f : dlsym(mpi, name);
 }
 
-/* Such as libmpi.so.40, libmpich.so.12, libmpi_cray.so.12, opened by Python. */
-static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
+/*
+ * Finds an MPI library by file name, such as libmpi.so.40, libmpich.so.12 or
+ * libmpi_cray.so.12. Python programs open it themselves.
+ */
+static int find_mpi(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const char *slash = strrchr(info->dlpi_name, '/');
 	const char *file = slash ? slash + 1 : info->dlpi_name;
@@ -74,7 +77,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
 	(void)size, (void)arg;
 	if (strncmp(file, "libmpi", 6) || !strstr(file, ".so"))
 		return 0;
-	/* For all: the part for this MPI needs its symbols. */
+	/* Make its symbols global, as the wrappers need them. */
 	mpi = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
 	if (mpi && !dlsym(mpi, "PMPI_Get_library_version")) {
 		dlclose(mpi);
@@ -83,8 +86,8 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
 	return mpi != NULL;
 }
 
-/* The part for the MPI that says so of itself; NULL: none is. */
-static const char *part_for(const char *version)
+/* The library with the wrappers for an MPI, by its version text; or NULL. */
+static const char *wrappers_for(const char *version)
 {
 	static const char *const mpich[] = {
 		"MPICH", "MVAPICH", "Intel(R) MPI", "CRAY MPICH",
@@ -98,8 +101,8 @@ static const char *part_for(const char *version)
 	return NULL;
 }
 
-/* It lies beside this library. */
-static shim_bind_f *load(const char *part)
+/* Loads a library from the directory of this one. */
+static shim_bind_f *load_wrappers(const char *part)
 {
 	char path[PATH_MAX];
 	const char *slash;
@@ -117,7 +120,7 @@ static shim_bind_f *load(const char *part)
 	return so ? (shim_bind_f *)dlsym(so, SHIM_BIND) : NULL;
 }
 
-static void stand_in(const struct shim_wrapper *w)
+static void install_wrappers(const struct shim_wrapper *w)
 {
 	for (; w->name; w++)
 		for (size_t i = 0; i < N_CALLS; i++)
@@ -128,14 +131,14 @@ static void stand_in(const struct shim_wrapper *w)
 __attribute__((constructor)) static void resolve(void)
 {
 	int (*get_version)(char *text, int *len);
-	char version[8192], name[64]; /* MPICH's is long */
+	char version[8192], name[64]; /* MPICH's version text is long */
 	shim_bind_f *bind;
 	int len;
 
 	if (np_slot_Init)
 		return;
 	if (!dlsym(RTLD_NEXT, "PMPI_Get_library_version"))
-		dl_iterate_phdr(look_at, NULL);
+		dl_iterate_phdr(find_mpi, NULL);
 	*(void **)&get_version = find("PMPI_Get_library_version");
 	if (!get_version || get_version(version, &len))
 		return;
@@ -143,13 +146,13 @@ __attribute__((constructor)) static void resolve(void)
 		snprintf(name, sizeof(name), "PMPI_%s", calls[i].name);
 		*calls[i].slot = find(name);
 	}
-	bind = load(part_for(version));
+	bind = load_wrappers(wrappers_for(version));
 	if (bind)
-		stand_in(bind(find));
+		install_wrappers(bind(find));
 }
 
-/* Out of the text of LD_PRELOAD, which keeps its place. */
-static void cut_out(char *list)
+/* Removes this library from the text of LD_PRELOAD, in place. */
+static void remove_self(char *list)
 {
 	char *to = list, *at = list;
 
@@ -171,14 +174,15 @@ static void cut_out(char *list)
 }
 
 /*
- * What starts a container, or changes the root, gives its environment to
- * programs whose loaders may not find this library, and would complain of it
- * on the user's standard error: there it is not preloaded.  The environment is
- * changed in place, as programs in Go read it from where the kernel put it.
+ * Programs that start containers or change the root directory pass their
+ * environment to programs whose loader may not find this library and would
+ * complain on the user's standard error. Therefore they do not pass it on. The
+ * environment is changed in place, because Go programs read it from where the
+ * kernel has put it.
  */
 __attribute__((constructor)) static void leave_containers(void)
 {
-	static const char *const starts_one[] = {
+	static const char *const container_starters[] = {
 		"apptainer", "singularity", "starter", "podman", "docker",
 		"nerdctl", "enroot", "shifter", "ch-run", "sarus", "bwrap",
 		"runc", "crun", "chroot", "unshare", "nsenter", "proot",
@@ -187,11 +191,11 @@ __attribute__((constructor)) static void leave_containers(void)
 	const char *name = program_invocation_short_name;
 	char *list = getenv("LD_PRELOAD");
 
-	for (size_t i = 0; list && i < sizeof(starts_one) /
-				       sizeof(starts_one[0]); i++) {
-		if (strcmp(name, starts_one[i]))
+	for (size_t i = 0; list && i < sizeof(container_starters) /
+				       sizeof(container_starters[0]); i++) {
+		if (strcmp(name, container_starters[i]))
 			continue;
-		cut_out(list);
+		remove_self(list);
 		if (!*list)
 			unsetenv("LD_PRELOAD");
 		return;
@@ -206,7 +210,7 @@ PUBLIC int MPI_Init_thread(int *argc, char ***argv, int want, int *got);
 PUBLIC int PMPI_Init_thread(int *argc, char ***argv, int want, int *got)
 	__attribute__((alias("MPI_Init_thread")));
 
-/* MPI_ERR_OTHER is 15 or 16: where there is no MPI, nothing is right. */
+/* MPI_ERR_OTHER is 15 or 16, depending on the MPI. */
 #define NO_MPI 16
 
 int MPI_Init(int *argc, char ***argv)

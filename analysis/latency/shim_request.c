@@ -1,8 +1,9 @@
 /*
- * Messages, and requests by small numbers.
+ * Messages, and requests by number.
  *
- * A handle may stand for several requests at once: MPIs give all sends that
- * were done at once the same one.  These are taken in their order.
+ * A handle may denote several requests at a time: MPI libraries return the same
+ * handle for all sends that completed immediately. Such requests are used in
+ * the order of their creation.
  */
 #include "shim.h"
 
@@ -15,18 +16,18 @@ enum { ACTIVE = 1, PERSISTENT = 2, WILD = 4 };
 
 struct request {
 	MPI_Request handle;
-	int64_t next; /* the next of its row, or the next free one; or -1 */
+	int64_t next; /* next in its row, or next free one; -1: none */
 	unsigned flags;
 };
 
 static struct request *requests;
 static int64_t n_requests, room, first_free = -1;
-static size_t n_wild; /* wildcards that are not done, and what is cancelled */
+static size_t n_wild; /* active requests with a wildcard or a pending cancel */
 
-/* Requests by their handles: as many rows as there is room for requests. */
+/* Hash table by handle, with as many rows as there is room for requests. */
 static struct row {
 	int64_t first;
-	int64_t *end; /* where the number of one more is put */
+	int64_t *end; /* where the number of another request is appended */
 } *rows;
 
 static struct row *row_of(struct row *all, int64_t n, MPI_Request handle)
@@ -35,7 +36,7 @@ static struct row *row_of(struct row *all, int64_t n, MPI_Request handle)
 		    (uint64_t)(n - 1)];
 }
 
-/* Where the number of its first request is; NULL: it has none. */
+/* Where the number of the first request of a handle is stored; NULL if none. */
 static int64_t *find(MPI_Request handle)
 {
 	int64_t *at = room ? &row_of(rows, room, handle)->first : NULL;
@@ -52,7 +53,7 @@ static void append(struct row *row, int64_t i)
 	row->end = &requests[i].next;
 }
 
-static bool widen(void)
+static bool grow_table(void)
 {
 	int64_t n = room ? 2 * room : 256, next;
 	struct row *wider = malloc((size_t)n * sizeof(*wider));
@@ -77,7 +78,7 @@ static bool widen(void)
 	return true;
 }
 
-static int64_t take(void)
+static int64_t new_id(void)
 {
 	int64_t i = first_free;
 
@@ -85,12 +86,12 @@ static int64_t take(void)
 		first_free = requests[i].next;
 		return i;
 	}
-	return n_requests < room || widen() ? n_requests++ : -1;
+	return n_requests < room || grow_table() ? n_requests++ : -1;
 }
 
 static int64_t new_request(MPI_Request handle, unsigned flags)
 {
-	int64_t i = handle == MPI_REQUEST_NULL ? -1 : take();
+	int64_t i = handle == MPI_REQUEST_NULL ? -1 : new_id();
 
 	if (i < 0)
 		return -1;
@@ -106,8 +107,8 @@ int64_t shim_request_new(MPI_Request request)
 	return new_request(request, ACTIVE);
 }
 
-/* The request is no more whose number is there, as find() says. */
-static void give_back(int64_t *at)
+/* Frees the request whose number is stored at `at`, as returned by find(). */
+static void free_request(int64_t *at)
 {
 	int64_t i = *at;
 	struct request *q = &requests[i];
@@ -121,7 +122,7 @@ static void give_back(int64_t *at)
 	first_free = i;
 }
 
-static uint64_t *message(uint64_t *p, const struct shim_message *m)
+static uint64_t *put_message(uint64_t *p, const struct shim_message *m)
 {
 	*p++ = (uint32_t)m->peer;
 	*p++ = (uint32_t)m->tag;
@@ -129,8 +130,8 @@ static uint64_t *message(uint64_t *p, const struct shim_message *m)
 	return p;
 }
 
-/* One more than both; 0: any. */
-static uint64_t *open_message(uint64_t *p, const struct shim_message *m)
+/* Both plus 1; 0 stands for any. */
+static uint64_t *put_open_message(uint64_t *p, const struct shim_message *m)
 {
 	*p++ = m->peer == MPI_ANY_SOURCE ? 0 : (uint64_t)(m->peer + 1ll);
 	*p++ = m->tag == MPI_ANY_TAG ? 0 : (uint64_t)(m->tag + 1ll);
@@ -138,8 +139,8 @@ static uint64_t *open_message(uint64_t *p, const struct shim_message *m)
 	return p;
 }
 
-/* One that may not be there; put: as which of these. */
-static uint64_t *maybe(uint64_t *p, const struct shim_message *m,
+/* Writes a message that may be absent, with the function put. */
+static uint64_t *put_optional(uint64_t *p, const struct shim_message *m,
 		       uint64_t *(*put)(uint64_t *,
 					const struct shim_message *))
 {
@@ -147,7 +148,7 @@ static uint64_t *maybe(uint64_t *p, const struct shim_message *m,
 	return m->peer != MPI_PROC_NULL ? put(p, m) : p;
 }
 
-/* Its number, or -1: not followed, and said. */
+/* Number of a communicator; -1 if it is not traced, which is recorded. */
 static int comm_of(const struct shim_call *c, MPI_Comm comm)
 {
 	int id = shim_comm(c, comm)->id;
@@ -157,8 +158,9 @@ static int comm_of(const struct shim_call *c, MPI_Comm comm)
 	return id;
 }
 
-/* A message from or to this rank alone; nothing else is true of it. */
-static bool is_none(const struct shim_call *c, const struct shim_message *m)
+/* MPI_PROC_NULL: no message; only the time is recorded. */
+static bool record_null_message(const struct shim_call *c,
+				const struct shim_message *m)
 {
 	if (m->peer != MPI_PROC_NULL)
 		return false;
@@ -173,16 +175,16 @@ static void put_one(const struct shim_call *c, enum np_trace_kind kind,
 	uint64_t v[4] = { (uint64_t)comm };
 
 	if (comm >= 0)
-		shim_put(c, kind, v, message(v + 1, m));
+		shim_put(c, kind, v, put_message(v + 1, m));
 }
 
 void shim_send(const struct shim_call *c, const struct shim_message *m)
 {
-	if (!is_none(c, m))
+	if (!record_null_message(c, m))
 		put_one(c, NP_TRACE_SEND, m);
 }
 
-static void match(struct shim_message *m, const MPI_Status *st)
+static void fill_wildcards(struct shim_message *m, const MPI_Status *st)
 {
 	if (m->peer == MPI_ANY_SOURCE)
 		m->peer = st->MPI_SOURCE;
@@ -195,8 +197,8 @@ void shim_recv(const struct shim_call *c, const struct shim_message *m,
 {
 	struct shim_message matched = *m;
 
-	match(&matched, st);
-	if (!is_none(c, &matched))
+	fill_wildcards(&matched, st);
+	if (!record_null_message(c, &matched))
 		put_one(c, NP_TRACE_RECV, &matched);
 }
 
@@ -209,12 +211,13 @@ void shim_sendrecv(const struct shim_call *c, const struct shim_message *out,
 
 	if (comm < 0)
 		return;
-	match(&matched, st);
-	p = maybe(v + 1, out, message);
-	shim_put(c, NP_TRACE_SENDRECV, v, maybe(p, &matched, message));
+	fill_wildcards(&matched, st);
+	p = put_optional(v + 1, out, put_message);
+	shim_put(c, NP_TRACE_SENDRECV, v,
+		 put_optional(p, &matched, put_message));
 }
 
-static unsigned wild(const struct shim_message *m)
+static unsigned wild_flag(const struct shim_message *m)
 {
 	return m->peer == MPI_ANY_SOURCE || m->tag == MPI_ANY_TAG ? WILD : 0;
 }
@@ -237,28 +240,30 @@ void shim_post(const struct shim_call *c, enum np_trace_kind kind,
 	int64_t id;
 	int comm;
 
-	if (is_none(c, m) || (comm = comm_of(c, m->comm)) < 0)
+	if (record_null_message(c, m) || (comm = comm_of(c, m->comm)) < 0)
 		return;
-	id = new_request(request, flags | (receives(kind) ? wild(m) : 0));
+	id = new_request(request, flags | (receives(kind) ? wild_flag(m) : 0));
 	if (id < 0)
 		return;
 	v[0] = (uint64_t)id;
 	v[1] = (uint64_t)comm;
-	shim_put(c, kind, v, (receives(kind) ? open_message : message)(v + 2,
-								       m));
+	shim_put(c, kind, v,
+		 (receives(kind) ? put_open_message : put_message)(v + 2, m));
 }
 
 void shim_post_both(const struct shim_call *c, const struct shim_message *out,
 		    const struct shim_message *in, MPI_Request request)
 {
 	int comm = comm_of(c, out->comm);
-	int64_t id = comm < 0 ? -1 : new_request(request, ACTIVE | wild(in));
+	int64_t id = comm < 0 ? -1 :
+				new_request(request, ACTIVE | wild_flag(in));
 	uint64_t v[10] = { (uint64_t)id, (uint64_t)comm }, *p;
 
 	if (id < 0)
 		return;
-	p = maybe(v + 2, out, message);
-	shim_put(c, NP_TRACE_ISENDRECV, v, maybe(p, in, open_message));
+	p = put_optional(v + 2, out, put_message);
+	shim_put(c, NP_TRACE_ISENDRECV, v,
+		 put_optional(p, in, put_open_message));
 }
 
 void shim_begin_all(const struct shim_call *c, int n, const MPI_Request *r)
@@ -294,10 +299,10 @@ void shim_free(const struct shim_call *c, MPI_Request request)
 	}
 	id = (uint64_t)*at;
 	shim_put(c, NP_TRACE_FREE, &id, &id + 1);
-	give_back(at);
+	free_request(at);
 }
 
-/* Whether it was is in its status only. */
+/* Whether the cancel succeeded is known only from the status. */
 void shim_cancel(const struct shim_call *c, MPI_Request request)
 {
 	const int64_t *at = find(request);
@@ -323,7 +328,7 @@ MPI_Status *shim_wait_begin(struct shim_wait *w, int n, const MPI_Request *r,
 		return user;
 	if (count)
 		memcpy(w->request, r, count * sizeof(*r));
-	/* What of wild requests was matched is in their status. */
+	/* The status tells what a request with a wildcard matched. */
 	if (ignored && n_wild) {
 		w->own = few ? w->few_st : malloc(count * sizeof(*w->own));
 		w->st = w->own;
@@ -339,7 +344,7 @@ void shim_wait_free(struct shim_wait *w)
 		free(w->own);
 }
 
-/* One that is done, and what it was; p: where that is put. */
+/* Writes a completed request and what it matched at p; returns the end. */
 static uint64_t *put_done(uint64_t *p, int64_t *at, MPI_Status *st)
 {
 	struct request *q = &requests[*at];
@@ -354,7 +359,7 @@ static uint64_t *put_done(uint64_t *p, int64_t *at, MPI_Status *st)
 		*p++ = (uint32_t)st->MPI_TAG;
 	}
 	if (!(q->flags & PERSISTENT)) {
-		give_back(at);
+		free_request(at);
 		return p;
 	}
 	if (q->flags & WILD)

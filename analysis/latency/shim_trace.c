@@ -1,4 +1,4 @@
-/* From MPI_Init() to MPI_Finalize(): the trace of this rank. */
+/* The trace of this rank, from MPI_Init() to MPI_Finalize(). */
 #include "shim.h"
 
 #include <errno.h>
@@ -15,17 +15,18 @@
 
 #define DIR_DEFAULT "netprof-trace"
 #define RUN_BYTES (4ull << 30) /* of all ranks together */
-#define RANK_BYTES 65536       /* of one at least */
-#define MAX_NAMES 64	       /* of calls that are not followed */
-#define USER_KEEPS 4	       /* times what is kept of an application */
+#define RANK_BYTES 65536       /* minimum of one rank */
+#define MAX_NAMES 64	       /* of unsupported calls */
+/* traces kept per user, as a multiple of those per application */
+#define USER_KEEPS 4
 
 struct np_trace_out shim_out = { .fd = -1 };
 
-static bool on, threaded;
-static volatile uint64_t *calls; /* but for those in vain */
+static bool recording, threaded;
+static volatile uint64_t *calls; /* successful calls */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* An MPI may call itself by the names that we stand in for. */
+/* Set while the MPI is called: it may call itself by the names we replace. */
 static __thread bool inside __attribute__((tls_model("initial-exec")));
 
 static uint64_t now_ns(clockid_t clock)
@@ -36,7 +37,9 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* In the store nobody but the log is told. */
+/*
+ * Traces in the store were not started by the user: complain to the log only.
+ */
 static void complain(int rank, const char *dir, int rc)
 {
 	if (getenv("NETPROF_TRACE_SUB"))
@@ -47,7 +50,7 @@ static void complain(int rank, const char *dir, int rc)
 			rank, dir, strerror(-rc));
 }
 
-/* This rank's share of what the run may have. */
+/* This rank's share of the size cap of the run. */
 static uint64_t max_bytes(int size)
 {
 	const char *text = getenv("NETPROF_TRACE_SIZE");
@@ -57,18 +60,22 @@ static uint64_t max_bytes(int size)
 	return n < RANK_BYTES ? RANK_BYTES : n;
 }
 
-/* Older traces of the application, and of all applications of the user. */
-static void prune(int fd, unsigned keep)
+/*
+ * Removes old traces of this application, and of all applications of the user.
+ */
+static void prune_traces(int fd, unsigned keep)
 {
 	size_t n;
 
 	np_trace_dir_prune(fd, keep);
 	n = np_trace_dir_prune_user(fd, USER_KEEPS * keep);
 	if (n)
-		syslog(LOG_USER | LOG_INFO, "netprof: uid %u: %zu older trace%s "
+		syslog(LOG_USER | LOG_INFO,
+		       "netprof: uid %u: %zu older trace%s "
 		       "removed from the store, as %u are kept of a user (4 "
-		       "times MaxTraces)", (unsigned)geteuid(), n,
-		       n == 1 ? "" : "s", USER_KEEPS * keep);
+		       "times MaxTraces)",
+		       (unsigned)geteuid(), n, n == 1 ? "" : "s",
+		       USER_KEEPS * keep);
 }
 
 static int open_trace(int rank, int size, const char *dir)
@@ -91,15 +98,15 @@ static int open_trace(int rank, int size, const char *dir)
 	if (!rc)
 		np_trace_guard(&shim_out);
 	if (!rc && !rank && sub && keep && atoi(keep) > 0)
-		prune(fd, (unsigned)atoi(keep));
+		prune_traces(fd, (unsigned)atoi(keep));
 	close(fd);
 	return rc;
 }
 
-/* The child of fork() has its parent's file mapped. */
+/* In the child of fork(): the file is mapped by the parent. */
 static void in_child(void)
 {
-	on = false;
+	recording = false;
 	np_calls_forget(calls);
 	calls = NULL;
 	np_trace_out_forget(&shim_out);
@@ -110,7 +117,7 @@ bool shim_start(int threads)
 	const char *dir = getenv("NETPROF_TRACE");
 	int rank, size, rc;
 
-	if (on || PMPI_Comm_rank(MPI_COMM_WORLD, &rank) ||
+	if (recording || PMPI_Comm_rank(MPI_COMM_WORLD, &rank) ||
 	    PMPI_Comm_size(MPI_COMM_WORLD, &size))
 		return false;
 	threaded = threads == MPI_THREAD_MULTIPLE;
@@ -123,30 +130,30 @@ bool shim_start(int threads)
 	}
 	pthread_atfork(NULL, NULL, in_child);
 	calls = np_calls_new();
-	return on = true;
+	return recording = true;
 }
 
 void shim_stop(const struct shim_call *c)
 {
-	if (!on)
+	if (!recording)
 		return;
 	np_trace_out_put(&shim_out, NP_TRACE_FINALIZE, c->start_ns,
 			 c->start_ns, NULL, 0);
-	on = false;
+	recording = false;
 	np_trace_out_close(&shim_out);
 }
 
-/* A program that ends without MPI_Finalize() leaves no zeroes at the end. */
+/* A program that ends without MPI_Finalize() leaves no zeros at the end. */
 __attribute__((destructor)) static void at_end(void)
 {
-	if (on)
+	if (recording)
 		np_trace_out_close(&shim_out);
-	on = false;
+	recording = false;
 }
 
 bool shim_enter(struct shim_call *c)
 {
-	if (!on || inside)
+	if (!recording || inside)
 		return false;
 	inside = true;
 	c->start_ns = now_ns(CLOCK_MONOTONIC);
@@ -161,12 +168,12 @@ bool shim_end(struct shim_call *c, int rc)
 	if (shim_out.lost)
 		np_trace_out_close(&shim_out);
 	if (!shim_out.map)
-		on = false; /* it is full, or was cut */
+		recording = false; /* the file is full or was truncated */
 	if (calls)
-		*calls = on ? *calls + 1 : 0;
-	if (on && rc == MPI_SUCCESS)
+		*calls = recording ? *calls + 1 : 0;
+	if (recording && rc == MPI_SUCCESS)
 		return true;
-	if (on)
+	if (recording)
 		shim_local(c);
 	shim_leave();
 	return false;
@@ -210,20 +217,21 @@ void shim_poll(const struct shim_call *c)
 
 void shim_unsupported(const struct shim_call *c, const char *name)
 {
-	static const char *told[MAX_NAMES];
+	static const char *recorded[MAX_NAMES];
 	size_t n = strlen(name), i = 0;
 	uint64_t *number;
 
-	while (i < MAX_NAMES && told[i] && strcmp(told[i], name))
+	while (i < MAX_NAMES && recorded[i] && strcmp(recorded[i], name))
 		i++;
-	number = i < MAX_NAMES && !told[i] ? shim_list(n + 1) : NULL;
+	number = i < MAX_NAMES && !recorded[i] ? shim_list(n + 1) : NULL;
 	if (!number) {
 		shim_local(c);
 		return;
 	}
-	told[i] = name;
+	recorded[i] = name;
 	number[0] = n;
 	for (i = 0; i < n; i++)
-		number[i + 1] = (uint8_t)name[i]; /* below 128: a byte each */
+		/* below 128, so one byte each */
+		number[i + 1] = (uint8_t)name[i];
 	shim_put(c, NP_TRACE_UNSUPPORTED, number, number + n + 1);
 }

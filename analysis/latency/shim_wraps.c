@@ -1,4 +1,4 @@
-/* What stands in for the MPI's calls; shim_calls.h lists them. */
+/* The wrappers of the MPI's calls; shim_calls.h lists them. */
 #include "shim.h"
 
 #include "np_collective.h"
@@ -11,18 +11,18 @@
 #define ALL(X) SHIM_COUNTED(X) SHIM_PLAIN(X)
 #endif
 
-/* The MPI's own calls. */
+/* The MPI's own functions. */
 #define OWN_CALL(name) static __typeof__(PMPI_##name) *real_##name;
 ALL(OWN_CALL)
 
 #define UNPACK(...) __VA_ARGS__
 #define IGNORED(status) ((status) == MPI_STATUS_IGNORE)
-/* Of a receive: what was matched has to be known, whoever asks. */
+/* A receive with a wildcard needs a status, even if the caller ignores it. */
 #define STATUS(source, tag, status, own) \
 	(IGNORED(status) && ((source) == MPI_ANY_SOURCE || \
 			     (tag) == MPI_ANY_TAG) ? (own) : (status))
 
-/* MPI 4.1 has another name for it. */
+/* MPI 4.1 has renamed it. */
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION > 0)
 #define TYPE_SIZE PMPI_Type_size_c
 #else
@@ -33,7 +33,7 @@ static uint64_t bytes(int64_t count, MPI_Datatype type)
 {
 	MPI_Count size = 0;
 
-	/* Where there is nothing, the type need not be one. */
+	/* With a count of 0 the datatype may be invalid. */
 	if (count <= 0 || TYPE_SIZE(type, &size) || size < 0)
 		return 0;
 	return (uint64_t)count * (uint64_t)size;
@@ -41,16 +41,19 @@ static uint64_t bytes(int64_t count, MPI_Datatype type)
 
 #define BEFORE 7 /* numbers of a record before its list */
 
-/* One record each, with a request or without. */
+/* One record for a blocking or nonblocking collective. */
 struct collective {
 	enum np_collective which;
 	MPI_Comm comm;
 	bool rooted;
 	int root;
 	uint64_t sent, received;
-	/* Of the communicator's size behind BEFORE free ones, or NULL. */
+	/*
+	 * one entry per rank of the communicator, after BEFORE unused ones; or
+	 * NULL
+	 */
 	uint64_t *list;
-	const MPI_Request *request; /* NULL: it is blocking */
+	const MPI_Request *request; /* NULL: blocking */
 };
 
 static void collective(const struct shim_call *c, const struct collective *k)
@@ -94,7 +97,7 @@ static void collective(const struct shim_call *c, const struct collective *k)
 #define DISPL int
 #include "shim_counted.h"
 
-static void start(int threads)
+static void start_trace(int threads)
 {
 	if (shim_start(threads))
 		shim_comm_start();
@@ -105,7 +108,7 @@ WRAP(Init)(int *argc, char ***argv)
 	int rc = real_Init(argc, argv);
 
 	if (rc == MPI_SUCCESS)
-		start(MPI_THREAD_SINGLE);
+		start_trace(MPI_THREAD_SINGLE);
 	return rc;
 }
 
@@ -114,7 +117,7 @@ WRAP(Init_thread)(int *argc, char ***argv, int required, int *provided)
 	int rc = real_Init_thread(argc, argv, required, provided);
 
 	if (rc == MPI_SUCCESS)
-		start(*provided);
+		start_trace(*provided);
 	return rc;
 }
 
@@ -154,8 +157,8 @@ WRAP(Startall)(int n, MPI_Request *request)
 	SHIM_FOLLOW(real_Startall(n, request), shim_begin_all(&c_, n, request));
 }
 
-/* A message that was found is received from then on. */
-static void found(const struct shim_call *c, MPI_Comm comm,
+/* A matched probe counts as the receive of the message. */
+static void record_matched_probe(const struct shim_call *c, MPI_Comm comm,
 		  const MPI_Status *st)
 {
 	int n = 0;
@@ -173,7 +176,7 @@ WRAP(Mprobe)(int source, int tag, MPI_Comm comm, MPI_Message *message,
 	MPI_Status own, *st = IGNORED(status) ? &own : status;
 
 	SHIM_FOLLOW(real_Mprobe(source, tag, comm, message, st),
-		    found(&c_, comm, st));
+		    record_matched_probe(&c_, comm, st));
 }
 
 WRAP(Improbe)(int source, int tag, MPI_Comm comm, int *flag,
@@ -182,7 +185,8 @@ WRAP(Improbe)(int source, int tag, MPI_Comm comm, int *flag,
 	MPI_Status own, *st = IGNORED(status) ? &own : status;
 
 	SHIM_FOLLOW(real_Improbe(source, tag, comm, flag, message, st),
-		    *flag ? found(&c_, comm, st) : shim_poll(&c_));
+		    *flag ? record_matched_probe(&c_, comm, st) :
+			    shim_poll(&c_));
 }
 
 WRAP(Probe)(int source, int tag, MPI_Comm comm, MPI_Status *status)
@@ -196,7 +200,7 @@ WRAP(Iprobe)(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 		    *flag ? shim_local(&c_) : shim_poll(&c_));
 }
 
-/* call: with st in place of the statuses; done: how many, and which. */
+/* call: uses st in place of the statuses; record: which requests completed. */
 #define WAIT(n, requests, statuses, ignored, call, record) \
 	do { \
 		struct shim_wait w_; \
@@ -294,9 +298,10 @@ WRAP(Cancel)(MPI_Request *request)
 }
 
 /*
- * A communicator is agreed on in so many rounds, each of which takes as long as
- * an allreduce of a few bytes: Open MPI's 4.1.4 and MPICH's 4.0.2, by their
- * time over added latency on 2, 4 and 8 nodes (doc/validation/methods.md).
+ * Creating a communicator is modelled as this many rounds, each as expensive as
+ * an allreduce of a few bytes. The numbers are from the time that it takes at
+ * added latency on 2, 4 and 8 nodes, with Open MPI 4.1.4 and MPICH 4.0.2
+ * (doc/validation/methods.md).
  */
 #ifdef OPEN_MPI
 #define ROUNDS(mpich) 6
@@ -304,7 +309,8 @@ WRAP(Cancel)(MPI_Request *request)
 #define ROUNDS(mpich) (mpich)
 #endif
 
-static void agreed(const struct shim_call *c, MPI_Comm comm, int rounds)
+static void record_agreement(const struct shim_call *c, MPI_Comm comm,
+			     int rounds)
 {
 	const struct shim_call end = { c->end_ns, c->end_ns };
 
@@ -313,29 +319,29 @@ static void agreed(const struct shim_call *c, MPI_Comm comm, int rounds)
 			.which = NP_ALLREDUCE, .comm = comm, .sent = 8 });
 }
 
-/* All of the parent agree on the new one. */
-static void made(const struct shim_call *c, MPI_Comm parent, MPI_Comm comm,
-		 int rounds)
+/* All ranks of the parent create the communicator. */
+static void record_new_comm(const struct shim_call *c, MPI_Comm parent,
+			    MPI_Comm comm, int rounds)
 {
 	const struct shim_call end = { c->end_ns, c->end_ns };
 
-	agreed(c, parent, rounds);
+	record_agreement(c, parent, rounds);
 	shim_comm_new(&end, comm, NULL);
 }
 
-/* Only its members make it. */
-static void made_alone(const struct shim_call *c, MPI_Comm comm)
+/* Only its members create the communicator. */
+static void record_group_comm(const struct shim_call *c, MPI_Comm comm)
 {
 	shim_comm_new(c, comm, NULL);
 	if (comm != MPI_COMM_NULL)
-		agreed(c, comm, ROUNDS(2));
+		record_agreement(c, comm, ROUNDS(2));
 }
 
 #define MAKE(name, rounds, ARGS, PASS) \
 WRAP(name)(MPI_Comm comm, UNPACK ARGS, MPI_Comm *new) \
 { \
 	SHIM_FOLLOW(real_##name(comm, UNPACK PASS, new), \
-		    made(&c_, comm, *new, rounds)); \
+		    record_new_comm(&c_, comm, *new, rounds)); \
 }
 MAKE(Comm_dup_with_info, ROUNDS(2), (MPI_Info info), (info))
 MAKE(Comm_split, ROUNDS(4), (int colour, int key), (colour, key))
@@ -362,7 +368,7 @@ MAKE(Dist_graph_create_adjacent, ROUNDS(2),
 WRAP(Comm_dup)(MPI_Comm comm, MPI_Comm *new)
 {
 	SHIM_FOLLOW(real_Comm_dup(comm, new),
-		    made(&c_, comm, *new, ROUNDS(2)));
+		    record_new_comm(&c_, comm, *new, ROUNDS(2)));
 }
 
 WRAP(Comm_idup)(MPI_Comm comm, MPI_Comm *new, MPI_Request *request)
@@ -374,20 +380,21 @@ WRAP(Comm_idup)(MPI_Comm comm, MPI_Comm *new, MPI_Request *request)
 WRAP(Comm_create_group)(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *new)
 {
 	SHIM_FOLLOW(real_Comm_create_group(comm, group, tag, new),
-		    made_alone(&c_, *new));
+		    record_group_comm(&c_, *new));
 }
 
 WRAP(Intercomm_create)(MPI_Comm local, int leader, MPI_Comm peer, int remote,
 		       int tag, MPI_Comm *new)
 {
 	SHIM_FOLLOW(real_Intercomm_create(local, leader, peer, remote, tag,
-					  new), made(&c_, local, *new, ROUNDS(2)));
+					  new),
+		    record_new_comm(&c_, local, *new, ROUNDS(2)));
 }
 
 WRAP(Intercomm_merge)(MPI_Comm inter, int high, MPI_Comm *new)
 {
 	SHIM_FOLLOW(real_Intercomm_merge(inter, high, new),
-		    made_alone(&c_, *new));
+		    record_group_comm(&c_, *new));
 }
 
 #define GONE(name) \
@@ -402,8 +409,8 @@ GONE(Comm_disconnect)
 #undef GONE
 
 /*
- * Not followed, but told.  Ten words are enough for the arguments of any: what
- * is none of them is passed on unread.
+ * Calls whose messages are not traced, but which are recorded. Ten words cover
+ * the arguments of each; surplus ones are passed on unread.
  */
 #define NOT_FOLLOWED(name) \
 static int wrap_##name(intptr_t a, intptr_t b, intptr_t c, intptr_t d, \
