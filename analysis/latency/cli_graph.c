@@ -108,8 +108,8 @@ int cli_graph_open(const char *path, struct np_err *err)
 		return fd;
 	if (is_dead(fd)) {
 		close(fd);
-		return np_errf(err, -EPIPE, "%s: a FIFO that nobody writes "
-			       "into", path);
+		return np_errf(err, -EPIPE, "%s: a FIFO without a writer",
+			       path);
 	}
 	fcntl(fd, F_SETFL, O_RDONLY);
 	return fd;
@@ -162,8 +162,8 @@ int cli_graph_read(const char *what, const struct np_choices *choices,
 	if (rc >= 0)
 		return rc;
 	if (choices->n && !cli_is_trace(path))
-		rc = cli_fail("%.200s: --collective has no effect, as a graph "
-			      "in GOAL has messages and no collectives", path);
+		rc = cli_fail("%.200s: --collective has no effect, because "
+			      "GOAL has no collectives", path);
 	else if (cli_graph_load(path, &how, out, &err))
 		rc = cli_fail("%s", err.text);
 	free(path);

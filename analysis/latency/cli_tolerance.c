@@ -18,8 +18,8 @@ static int report_deadlock(const struct np_graph *g, const struct np_cycle *c)
 {
 	char buf[NP_ERR_LEN];
 
-	cli_fail("the program never ends: %zu operations wait for each other, "
-		 "each for the next:", c->n);
+	cli_fail("deadlock: %zu operations wait for each other, each for the "
+		 "next:", c->n);
 	for (size_t i = 0; i < c->n && i < NP_CYCLE_OPS; i++)
 		fprintf(stderr, "  %s\n", np_graph_say(g, c->node[i], buf,
 						       sizeof(buf)));

@@ -53,12 +53,13 @@ static void say_program(const struct cli_tolerance *t,
 	cli_say(CLI_PLAIN, 2, "%s: %u rank%s, %zu operation%s, %zu message%s.",
 		t->file, t->ranks, plural(t->ranks), t->ops, plural(t->ops),
 		t->messages, plural(t->messages));
-	cli_say(CLI_PLAIN, 2, "It runs for %s at %s of %s; that of %.0f %s%s "
-		"on its critical path is %s of the time.",
+	cli_say(CLI_PLAIN, 2, "Run time %s at %s of %s; %.0f %s%s on the "
+		"critical path account%s for %s of it.",
 		cli_sec(1e-9 * t->ns, ns),
 		ask->topology ? "a wire's latency" : "a latency",
 		time_of(L->base, at), L->slope,
 		ask->topology ? "wire" : "message", plural((size_t)L->slope),
+		(size_t)L->slope == 1 ? "s" : "",
 		cli_percent(t->ns > 0 ? L->base * L->slope / t->ns : 0,
 			    share));
 }
@@ -69,15 +70,15 @@ static void say_turns(const struct cli_tolerance_ask *ask)
 	char line[256] = "", g[CLI_NUMBER];
 
 	if (ask->serial)
-		snprintf(line, sizeof(line), "a processor does one thing at a "
-			 "time%s, an adapter's sends are %s apart%s",
-			 ask->overlap ? " while bytes come in" : "",
+		snprintf(line, sizeof(line), "one operation per processor at a "
+			 "time%s, sends of an adapter %s apart%s",
+			 ask->overlap ? " while data arrives" : "",
 			 time_of(ask->net.g_ns, g),
-			 ask->shared_links ? ", and " : "");
+			 ask->shared_links ? ", " : "");
 	if (ask->shared_links)
-		cli_add(line, sizeof(line),
-			"messages to one rank come one after the other");
-	cli_labelled(stdout, "Turns", "%s", line);
+		cli_add(line, sizeof(line), "one message per receiver at a "
+			"time");
+	cli_labelled(stdout, "Contention", "%s", line);
 }
 
 static void say_network(const struct cli_tolerance_ask *ask)
@@ -97,8 +98,7 @@ static void say_network(const struct cli_tolerance_ask *ask)
 	cli_labelled(stdout, "Network", "%s, overhead o %s, %s, %s%s", way,
 		     time_of(net->o_ns, o), rate(net->G_ns, G),
 		     net->S == NP_LOGGPS_NO_RENDEZVOUS ?
-		     "no send waits for its receiver" :
-		     "sends wait for their receivers above ",
+		     "no rendezvous" : "rendezvous above ",
 		     net->S == NP_LOGGPS_NO_RENDEZVOUS ? "" :
 		     cli_bytes(net->S, S));
 	say_turns(ask);
@@ -213,7 +213,7 @@ static void say_critical(const struct cli_tolerance *t,
 	if (!ask->critical)
 		return;
 	if (!t->n_critical) {
-		printf("\nThe critical path is the same all the way.\n");
+		printf("\nThe critical path does not change in this range.\n");
 		return;
 	}
 	cli_head("%-16s%12s", "Changes at", cli_tolerance_unit(ask));
@@ -278,9 +278,9 @@ static void say_noise(const struct cli_tolerance *t,
 	char mean[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
 	char away[CLI_NUMBER], more[CLI_NUMBER];
 
-	cli_labelled(stdout, "Noise", "processors are away for %s of the time; "
-		     "the run takes %s then (%s), the mean of %d simulations "
-		     "from %s to %s", cli_percent(d->away_ns / d->period_ns,
+	cli_labelled(stdout, "Noise", "processors interrupted for %s of the "
+		     "time: run time %s (%s), mean of %d simulations between "
+		     "%s and %s", cli_percent(d->away_ns / d->period_ns,
 						  away),
 		     cli_sec(1e-9 * noise_mean(t), mean),
 		     t->ns > 0 ? cli_change(noise_mean(t) / t->ns - 1, more) :
@@ -294,14 +294,14 @@ static void say_placed(const struct cli_tolerance *t)
 	char before[CLI_NUMBER], after[CLI_NUMBER];
 
 	if (!p->swaps) {
-		cli_labelled(stdout, "Placement", "nothing is gained: no other "
-			     "of %zu is faster%s", p->trials, p->ended ?
-			     ", and no single change makes it so" : "");
+		cli_labelled(stdout, "Placement", "no improvement: none of %zu "
+			     "others is faster%s", p->trials, p->ended ?
+			     ", and no single change improves it" : "");
 		return;
 	}
-	cli_labelled(stdout, "Placement", "%s in place of %s, by %zu "
-		     "change%s; tried %zu, with %zu restart%s (--parsable has "
-		     "the nodes)", cli_sec(1e-9 * p->after_ns, after),
+	cli_labelled(stdout, "Placement", "run time %s instead of %s after %zu "
+		     "change%s; tried %zu, with %zu restart%s (--parsable "
+		     "lists the nodes)", cli_sec(1e-9 * p->after_ns, after),
 		     cli_sec(1e-9 * p->before_ns, before), p->swaps,
 		     plural(p->swaps), p->trials, p->restarts,
 		     plural(p->restarts));

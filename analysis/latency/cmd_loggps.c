@@ -220,12 +220,12 @@ static void print_rendezvous(const struct np_loggps_fit *f)
 
 	printf("%s%-3s%s", cli_colour(CLI_BOLD), "S", cli_colour(CLI_PLAIN));
 	if (f->S)
-		printf("%-22s%9s   and not from %s on;  costs %s\n",
+		printf("%-22s%9s   rendezvous from %s on costs %s\n",
 		       "eager up to", cli_bytes(f->S, s),
 		       cli_bytes(f->S_above, above),
 		       cli_sec(f->step.value, cost));
 	else
-		printf("no rendezvous that costs time up to %s\n",
+		printf("no costly rendezvous up to %s\n",
 		       cli_bytes(f->bytes_max, s));
 }
 
@@ -245,8 +245,9 @@ static int print_text(const struct np_loggps_record *r)
 	print_value("g", "between messages", &f->g);
 	print_bytes(&f->G);
 	print_rendezvous(f);
-	printf("\nMedians of %u blocks, %u sizes, with intervals of %.0f %%; "
-	       "%s\n", f->n_blocks, f->n_sizes, 100 * NP_LOGGPS_CONFIDENCE,
+	printf("\nMedians of %u blocks and %u sizes, with %.0f %% confidence "
+	       "intervals; %s\n", f->n_blocks, f->n_sizes,
+	       100 * NP_LOGGPS_CONFIDENCE,
 	       cli_date(r->date, date));
 	return CLI_DONE;
 }
@@ -322,19 +323,19 @@ const struct cli_cmd cmd_loggps = {
 	.help = "measure what a message costs: latency, overhead, bandwidth",
 	.text =
 "Inside an allocation of idle nodes (salloc -N2 --exclusive), for an\n"
-"administrator: times messages between two nodes under one leaf switch and\n"
-"keeps the parameters of LogGPS beside the calibration of the fabric: latency\n"
-"L, overhead o of sender and receiver, gap g between messages, time per byte\n"
-"G, and the size S above which a message waits for its receiver.\n\n"
-"  --blocks=N         measure all of it N times (default 30)\n"
-"  --max-bytes=SIZE   the greatest message (default 1M)\n"
-"  --max-trip=TIME    no message whose round trip takes longer (default 50ms)\n"
-"  --across           between nodes of two leaf switches\n"
-"  --output=FILE      write FILE, not the store\n"
-"  --dry-run          say what would be done\n"
-"  --show             print what was measured last\n"
-"  --cluster=NAME     with --show: of that cluster (default: of any)\n"
-"  --json             the same for programs",
+"administrator: measures message times between two nodes under one leaf\n"
+"switch, and stores the LogGPS parameters with the calibration of the fabric:\n"
+"latency L, overhead o of sender and receiver, gap g between messages, time\n"
+"per byte G, and the size S above which a message waits for its receiver.\n\n"
+"  --blocks=N         number of repetitions (default 30)\n"
+"  --max-bytes=SIZE   size of the largest message (default 1M)\n"
+"  --max-trip=TIME    skip sizes whose round trip takes longer (default 50ms)\n"
+"  --across           measure between nodes under two leaf switches\n"
+"  --output=FILE      write the result to FILE instead of the store\n"
+"  --dry-run          print the plan without measuring\n"
+"  --show             print the last result\n"
+"  --cluster=NAME     with --show: result of this cluster (default: any)\n"
+"  --json             print JSON",
 	.examples =
 "  salloc -N2 --exclusive netprof loggps\n"
 "  netprof loggps --show\n",

@@ -25,9 +25,9 @@ static void print_text(const char *path, const struct np_trace_sum *s)
 	printf("Trace         %s\n", path);
 	printf("Ranks         %u", s->ranks);
 	if (s->cut)
-		printf(", %u of them ended before MPI_Finalize()", s->cut);
+		printf(", of which %u ended before MPI_Finalize()", s->cut);
 	printf("\nTime          %s", cli_sec(s->sec, a));
-	printf(", of that %.0f %% in MPI calls\n",
+	printf(", %.0f %% of it in MPI calls\n",
 	       s->sec > 0 ? 100 * s->calls_sec / s->sec : 0);
 	printf("Messages      %llu sent, %llu received, %s\n",
 	       (unsigned long long)s->sent, (unsigned long long)s->received,
@@ -40,9 +40,9 @@ static void print_text(const char *path, const struct np_trace_sum *s)
 		       (unsigned long long)s->collectives[i] / s->ranks);
 		comma = ", ";
 	}
-	printf("%s\n", *comma ? "; of each rank" : "none");
+	printf("%s\n", *comma ? " per rank" : "none");
 	if (s->not_followed)
-		printf("Not followed  %llu calls: what they send is missing\n",
+		printf("Unsupported   %llu calls, whose messages are missing\n",
 		       (unsigned long long)s->not_followed);
 }
 
@@ -156,22 +156,22 @@ static int run_trace(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_trace = {
 	.name = "trace",
 	.args = "[--json|--parsable|--goal|--liballprof=DIR] APP|PATH",
-	.help = "what the trace of an MPI program holds, and in other forms",
-	.text = "Tells of the newest trace of APP, or of the one in a directory: ranks, time,\n"
-		"messages and collectives.  srun --netprofile-trace records traces, and so\n"
-		"does LD_PRELOAD=libnetprof-mpi.so; those of liballprof are read, too.\n\n"
-		"  --goal            its execution graph as GOAL text\n"
-		"  --liballprof=DIR  as text files of liballprof, into DIR\n"
-		"  --collective=NAME[:BYTES]=ALGORITHM\n"
-		"                    with which messages: linear, binomial, ring,\n"
-		"                    recursive-doubling or dissemination\n"
-		"  --json, --parsable  for programs",
-	.examples = "  netprof trace lammps\n"
-		    "  netprof trace ./netprof-trace\n"
-		    "  netprof trace --goal lammps >lammps.goal\n",
-	.takes = CLI_TAKES_FORMAT,
-	.own = options,
-	.missing = "an application or the directory of a trace",
-	.most = CLI_ANY,
+	.help = "summarise the trace of an MPI program, or convert it",
+	.text =
+"Summarises the newest trace of APP, or the trace in a directory: ranks, time,\n"
+"messages and collectives.  srun --netprofile-trace records traces, and so\n"
+"does LD_PRELOAD=libnetprof-mpi.so; traces of liballprof can be read too.\n\n"
+"  --goal            print its execution graph as GOAL text\n"
+"  --liballprof=DIR  write it as text files of liballprof into DIR\n"
+"  --collective=NAME[:BYTES]=ALGORITHM\n"
+"                    messages of a collective: linear, binomial, ring,\n"
+"                    recursive-doubling or dissemination\n"
+"  --json, --parsable  for programs",
+	.examples =
+"  netprof trace lammps\n"
+"  netprof trace ./netprof-trace\n"
+"  netprof trace --goal lammps >lammps.goal\n",
+	.takes = CLI_TAKES_FORMAT, .own = options,
+	.missing = "an application or the directory of a trace", .most = CLI_ANY,
 	.run = run_trace,
 };

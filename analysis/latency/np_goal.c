@@ -346,7 +346,7 @@ static void skip_comment(struct text_reader *r, bool block)
 	if (!block)
 		return;
 	r->line = from;
-	fail(r, "a comment without end");
+	fail(r, "unterminated comment");
 }
 
 /* Skips blanks and comments; returns the first character of the next word. */
@@ -573,7 +573,7 @@ static void define_name(struct text_reader *r, const char *name)
 	    !r->names.n) {
 		r->in_order++;
 	} else if (find_op(r, name, &there)) {
-		fail(r, "%s is there twice", name);
+		fail(r, "%s is defined twice", name);
 	} else if (np_numbers_get(&r->names, name, strlen(name)) ==
 			   NP_NO_NUMBER ||
 		   np_array_room(&r->op, &r->op_room, r->names.n,
@@ -650,8 +650,8 @@ static void add_later_deps(struct text_reader *r)
 
 		r->line = l->line;
 		if (!add_dep(r, l->x, l->y, l->kind))
-			fail(r, "%.64s depends on %.64s, and not both are "
-			     "there", l->x, l->y);
+			fail(r, "%.64s depends on %.64s, but not both are "
+			     "defined", l->x, l->y);
 	}
 	r->line = line;
 	r->in_order = 0;

@@ -378,10 +378,10 @@ static int unmatched_error(struct match *m, struct np_err *err)
 		n->peer = m->receiver;
 	np_graph_say(m->g, m->first_unmatched, buf, sizeof(buf));
 	if (m->n_unmatched == 1)
-		return np_errf(err, -EINVAL, "%s meets no %s", buf,
+		return np_errf(err, -EINVAL, "%s has no matching %s", buf,
 			       n->kind == NP_OP_SEND ? "receive" : "send");
-	return np_errf(err, -EINVAL, "%s meets no %s, nor do %zu other "
-		       "messages", buf, n->kind == NP_OP_SEND ? "receive" :
+	return np_errf(err, -EINVAL, "%s has no matching %s; %zu more such "
+		       "operations", buf, n->kind == NP_OP_SEND ? "receive" :
 		       "send", m->n_unmatched - 1);
 }
 
@@ -495,7 +495,7 @@ int np_graph_rank(struct np_graph *g, uint32_t rank, const char *file,
 		return np_errf(err, -EINVAL, "%s: rank %u, expected 0 to %u",
 			       file ? file : g->name, rank, g->n_ranks - 1);
 	if (g->part_of[rank])
-		return np_errf(err, -EINVAL, "%s: rank %u is there twice",
+		return np_errf(err, -EINVAL, "%s: rank %u appears twice",
 			       file ? file : g->name, rank);
 	if (np_array_room(&g->part, &g->max_parts, g->n_parts + 1,
 			  sizeof(*g->part)))
@@ -530,7 +530,7 @@ static int check(const struct np_graph *g, const struct np_graph_op *op,
 	uint64_t sum = op->kind == NP_OP_CALC ? g->total_ns : g->total_bytes;
 
 	if (!g->n_parts)
-		return np_errf(err, -EINVAL, "%s: an operation of no rank",
+		return np_errf(err, -EINVAL, "%s: an operation without a rank",
 			       g->name);
 	if (g->n_nodes >= NP_GRAPH_MAX_OPS)
 		return refuse(g, op, -ERANGE, "operation number", g->n_nodes,

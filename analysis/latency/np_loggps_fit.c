@@ -351,7 +351,7 @@ static int check_plausible(const struct np_loggps_fit *f, struct np_err *err)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(all); i++)
 		if (!isfinite(all[i].value) || all[i].value < 0)
-			return np_errf(err, -EDOM, "%s comes out as %g s, not "
+			return np_errf(err, -EDOM, "%s would be %g s, not "
 				       "above 0: was the machine disturbed?",
 				       all[i].name, all[i].value);
 	return 0;
@@ -434,8 +434,9 @@ int np_loggps_fit(const struct np_loggps_sample *sample, size_t n,
 	if (!rc) {
 		read_blocks(&w);
 		rc = w.trips.n_blocks ? fit(&w, &f, err) :
-		     np_errf(err, -ENODATA, "no block of measurements is "
-			     "whole: expected every size, overheads and gap");
+		     np_errf(err, -ENODATA, "no complete block of "
+			     "measurements: expected every size, overheads and "
+			     "gap");
 	}
 	free(copy);
 	free(w.short_values);

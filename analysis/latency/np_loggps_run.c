@@ -133,8 +133,8 @@ static int watch(struct run *r, struct np_err *err)
 		if (r->no_memory)
 			return np_errf(err, -ENOMEM, "out of memory");
 		if (!up && np_mono_sec() > begun_sec + UP_SEC)
-			return np_errf(err, -ETIMEDOUT, "%u processes of "
-				       "netprof-prtt came up within %g s",
+			return np_errf(err, -ETIMEDOUT, "only %u processes of "
+				       "netprof-prtt started within %g s",
 				       r->hellos, UP_SEC);
 		if (np_sidestep_reap(&r->step)) {
 			while (r->step.fd >= 0)

@@ -275,7 +275,7 @@ static void client_step(struct engine *e)
 	}
 	if (!rc)
 		return;
-	snprintf(note, sizeof(note), "the partner does not answer: %s",
+	snprintf(note, sizeof(note), "the peer does not answer: %s",
 		 strerror(-rc));
 	end(e, rc == -EINTR ? NULL : note);
 }
@@ -302,7 +302,7 @@ static void accept_plan(struct engine *e)
 	}
 	if (e->announcement.n > NP_PRTT_MESSAGES || !e->announcement.bytes ||
 	    e->announcement.bytes > e->conf.max_bytes) {
-		end(e, "the partner announced what cannot be measured "
+		end(e, "the peer announced an impossible measurement "
 		       "(another version of this program?)");
 		return;
 	}
@@ -349,7 +349,7 @@ static void server_step(struct engine *e, double now_sec)
 	} else if (came < 0 || failed(e) ||
 		   e->net->ops->lost(e->net, e->conf.peer) ||
 		   now_sec > e->heard_sec + 2 * NP_PRTT_PATIENCE_SEC) {
-		end(e, "the partner is lost");
+		end(e, "the connection to the peer is lost");
 	}
 }
 

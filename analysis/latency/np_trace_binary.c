@@ -67,7 +67,7 @@ static uint32_t read_known_comm(struct binary *b, uint32_t *id)
 	if (b->r.rc)
 		return 0;
 	if (!b->comm_size[*id])
-		np_trace_wrong(&b->r, "communicator %u: it was freed", *id);
+		np_trace_wrong(&b->r, "communicator %u was freed", *id);
 	return b->comm_size[*id];
 }
 
@@ -100,7 +100,7 @@ static struct np_trace_request *new_request(struct binary *b, uint32_t id)
 	if (b->r.rc || (id == b->r.n_requests && !np_trace_request_new(&b->r)))
 		return NULL;
 	if (b->r.request[id].used) {
-		np_trace_wrong(&b->r, "request %u: it is in use", id);
+		np_trace_wrong(&b->r, "request %u is in use", id);
 		return NULL;
 	}
 	return &b->r.request[id];
@@ -112,7 +112,7 @@ static struct np_trace_request *old_request(struct binary *b, uint32_t *id)
 	if (b->r.rc)
 		return NULL;
 	if (!b->r.request[*id].used) {
-		np_trace_wrong(&b->r, "request %u: there is none", *id);
+		np_trace_wrong(&b->r, "request %u does not exist", *id);
 		return NULL;
 	}
 	return &b->r.request[*id];
@@ -206,7 +206,7 @@ static void read_done(struct binary *b, uint64_t v)
 				  matched ? MATCHED : UNKNOWN };
 
 	if (v < 4 || id >= b->r.n_requests || !b->r.request[id].active) {
-		np_trace_wrong(&b->r, "request %llu: it is not under way",
+		np_trace_wrong(&b->r, "request %llu is not active",
 			       (unsigned long long)id);
 		return;
 	}
@@ -310,8 +310,7 @@ static int new_comm(struct binary *b, uint32_t id, uint32_t size)
 	if (id == b->n_comms)
 		b->comm_size[b->n_comms++] = 0;
 	if (b->comm_size[id])
-		return np_trace_wrong(&b->r, "communicator %u: it is in use",
-				      id);
+		return np_trace_wrong(&b->r, "communicator %u is in use", id);
 	b->comm_size[id] = size;
 	return 0;
 }

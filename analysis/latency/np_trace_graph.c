@@ -331,7 +331,7 @@ static void add_event(struct build *b, const struct np_trace_event *ev)
 		np_trace_groups_drop(&b->groups, ev);
 		break;
 	case NP_TRACE_UNSUPPORTED:
-		warn(b, "%s is not followed: what it sends is missing",
+		warn(b, "%s is not supported: its messages are missing",
 		     ev->name);
 		break;
 	default:
@@ -360,8 +360,8 @@ static int add_rank(struct build *b, uint32_t rank)
 	reset_rank(b);
 	if (!np_trace_is_whole(b->r)) {
 		b->is_cut = true;
-		warn(b, "the trace ends before MPI_Finalize(): what has no "
-		     "counterpart is left out");
+		warn(b, "the trace ends before MPI_Finalize(): messages "
+		     "without a counterpart are excluded");
 	}
 	if (b->g)
 		b->rc = np_graph_rank(b->g, rank, path, b->err);

@@ -354,8 +354,8 @@ static int take_comm(struct text *t, const struct arguments *a,
 				      t->r.rank);
 	if (!all && a->comm_size != 1)
 		return np_trace_wrong(&t->r, "rank %lld of %lld in "
-				      "communicator %llu: liballprof tells "
-				      "who is who only of all %u ranks",
+				      "communicator %llu: liballprof records "
+				      "members only for all %u ranks",
 				      (long long)a->comm_rank,
 				      (long long)a->comm_size,
 				      (unsigned long long)a->handle,

@@ -80,7 +80,7 @@ test_a_tolerance_is_told() {
 	equal "exit status" "$RC" 1
 	equal "output" "$OUT" ""
 	equal "lines" "$(wc -l <"$S/err")" 5
-	contains "the first" "$ERR" 'the program never ends: 4 operations wait'
+	contains "the first" "$ERR" 'deadlock: 4 operations wait'
 	contains "the last" "$ERR" 'goal:5: rank 0, receive of 10000 bytes from'
 }
 
@@ -582,9 +582,9 @@ test_failures_are_one_line_with_status_one() {
 	row 'bom.goal:1: begins with a byte-order mark \(UTF-8\)' \
 		netprof tolerance "$S/bom.goal"
 	mkfifo "$S/fifo"
-	row 'fifo: a FIFO that nobody writes into' \
+	row 'fifo: a FIFO without a writer' \
 		timeout 10 netprof tolerance "$S/fifo"
-	row 'fifo: a FIFO that nobody writes into' \
+	row 'fifo: a FIFO without a writer' \
 		timeout 10 netprof replay "$S/fifo"
 	row 'fifo: a FIFO, not a regular file' \
 		timeout 10 netprof scale "$S/fifo"
@@ -601,7 +601,7 @@ test_failures_are_one_line_with_status_one() {
 	row 'README:1: expected JSON, got "[^"]*"' netprof qn "$ROOT/t/data/README"
 	row 'README:1: expected JSON, got "[^"]*"' netprof accuracy \
 		"$ROOT/t/data/README"
-	row 'nonblocking.goal: --collective has no effect, as a graph in GOAL' \
+	row 'nonblocking.goal: --collective has no effect, because GOAL' \
 		tolerance --collective=allreduce=ring nonblocking.goal
 	row "$S: a directory, not a regular file" netprof accuracy "$S"
 	row '16 ranks, 1 on a node, are more than the 9 nodes of torus:3x3' \

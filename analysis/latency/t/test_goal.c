@@ -20,8 +20,8 @@ static const struct {
 	  "of 0 to 4194304" },
 	{ "a rank is missing", "num_ranks 2\nrank 0 {}\n",
 	  ":3: the file ends after 1 of 2 ranks" },
-	{ "a rank is there twice", "num_ranks 2\nrank 0 {}\nrank 0 {}",
-	  "rank 0 is there twice" },
+	{ "a rank twice", "num_ranks 2\nrank 0 {}\nrank 0 {}",
+	  "rank 0 appears twice" },
 	{ "a rank beyond", "num_ranks 2\nrank 2 {}", ":2: 2, expected a rank "
 	  "of 0 to 1" },
 	{ "truncated in a rank", "num_ranks 1\nrank 0 {\nl1: calc 5\n",
@@ -46,11 +46,11 @@ static const struct {
 	  "18446744073709551616, expected a tag of 0 to 18446744073709551615" },
 	{ "unmatched, with a large tag", "num_ranks 2\nrank 0 {\n"
 	  " send 8b to 1 tag 1002003004005\n}\nrank 1 {}", "some.goal:3: "
-	  "rank 0, send of 8 bytes to 1 with tag 1002003004005 meets no "
+	  "rank 0, send of 8 bytes to 1 with tag 1002003004005 has no matching "
 	  "receive" },
 	{ "tags equal in their lower 32 bits do not meet", "num_ranks 2\n"
 	  "rank 0 {\n send 8b to 1 tag 4294967297\n}\n"
-	  "rank 1 { recv 8b from 0 tag 1 }", "meets no" },
+	  "rank 1 { recv 8b from 0 tag 1 }", "has no matching" },
 	{ "a size that is none", "num_ranks 1\nrank 0 { calc x }",
 	  "\"x\", expected a time in whole ns" },
 	{ "a send to any", "num_ranks 1\nrank 0 { send 8b to -1 }",
@@ -64,9 +64,9 @@ static const struct {
 	{ "a calc with a tag", "num_ranks 1\nrank 0 { calc 1 tag 2 }",
 	  "\"2\", expected \":\", requires or irequires" },
 	{ "a name twice", "num_ranks 1\nrank 0 {\na: calc 1\na: calc 2 }",
-	  "rank 0: a is there twice" },
+	  "rank 0: a is defined twice" },
 	{ "a counted name twice", "num_ranks 1\nrank 0 { l1: calc 1\n"
-	  "l1: calc 2 }", "rank 0: l1 is there twice" },
+	  "l1: calc 2 }", "rank 0: l1 is defined twice" },
 	{ "a name that is not there", "num_ranks 1\nrank 0 {\nl1: calc 1\n"
 	  "l1 requires l2\n}", ":4: rank 0: l1 depends on l2, and not both "
 	  "are there" },
@@ -77,9 +77,9 @@ static const struct {
 	  "itself" },
 	{ "unmatched", "num_ranks 2\nrank 0 {\n send 8b to 1 tag 3\n}\n"
 	  "rank 1 {}", "some.goal:3: rank 0, send of 8 bytes to 1 with tag 3 "
-	  "meets no receive" },
-	{ "a comment without end", "num_ranks 1\nrank 0 {\n/* calc 1 }\n\n",
-	  ":3: rank 0: a comment without end" },
+	  "has no matching receive" },
+	{ "unterminated comment", "num_ranks 1\nrank 0 {\n/* calc 1 }\n\n",
+	  ":3: rank 0: unterminated comment" },
 	{ "a mark", "num_ranks 1\nrank 0 { ? }", "\"?\", expected an "
 	  "operation, or }" },
 	{ "a word without end", "num_ranks 1\nrank 0 { llllllllllllllllllllllll"

@@ -68,7 +68,7 @@ static void test_ranks(void)
 	T_CHECK(!strcmp(err.text, "some.goal: rank 3, expected 0 to 2"));
 	T_CHECK(!np_graph_rank(g, 2, "two", &err));
 	T_CHECK(np_graph_rank(g, 2, "two", &err) == -EINVAL);
-	T_CHECK(!strcmp(err.text, "two: rank 2 is there twice"));
+	T_CHECK(!strcmp(err.text, "two: rank 2 appears twice"));
 	np_graph_free(g);
 }
 
@@ -220,7 +220,7 @@ static void test_matches(void)
 			      !strcmp(got, matches[i].meets));
 		else
 			T_ROW(matches[i].name, rc == -EINVAL &&
-			      strstr(err.text, " meets no "));
+			      strstr(err.text, " has no matching "));
 		np_graph_free(g);
 	}
 }
@@ -234,12 +234,12 @@ static void test_unmatched_are_told(void)
 	g = make("1.4 2.5 2.6", "2.6", &rc, &err);
 	T_CHECK(rc == -EINVAL);
 	T_CHECK(!strcmp(err.text, "some.goal:1: rank 1, send of 1 bytes to 0 "
-			"with tag 4 meets no receive, nor do 1 other "
-			"messages"));
+			"with tag 4 has no matching receive; 1 more such "
+			"operations"));
 	np_graph_free(g);
 	g = make("", "*.*", &rc, &err);
 	T_CHECK(!strcmp(err.text, "some.goal:1: rank 0, receive of 8 bytes "
-			"from any with tag any meets no send"));
+			"from any with tag any has no matching send"));
 	np_graph_free(g);
 }
 
@@ -275,7 +275,7 @@ static const struct t_case cases[] = {
 	{ "times do not overflow", test_all_calcs_together },
 	{ "dependencies are kept as they were told", test_dependencies },
 	{ "sends and receives meet as MPI lets them", test_matches },
-	{ "what meets nothing is told", test_unmatched_are_told },
+	{ "unmatched operations are reported", test_unmatched_are_told },
 	{ "operations are what they were", test_as_added },
 	{ NULL, NULL },
 };

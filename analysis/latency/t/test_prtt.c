@@ -178,7 +178,7 @@ static void test_it_ends_when_asked_to(void)
 	T_CHECK(run());
 	T_CHECK(n_samples == 40);
 	/* The other side, in a process of its own, is asked as well. */
-	T_CHECK(n_notes == 1 && !strcmp(note, "the partner is lost"));
+	T_CHECK(n_notes == 1 && !strcmp(note, "the connection to the peer is lost"));
 	tear_down();
 }
 

@@ -269,7 +269,7 @@ static void test_not_followed(void)
 
 	some_trace(dir, 0, 1, r, 2);
 	T_CHECK(!graph_text(dir, NULL, text, sizeof(text)));
-	T_CHECK(strstr(warned, "rank 0: Put is not followed"));
+	T_CHECK(strstr(warned, "rank 0: Put is not supported"));
 }
 
 static void test_liballprof(void)
@@ -409,7 +409,7 @@ static const struct t_case cases[] = {
 	{ "of a program that was killed there is what can be matched",
 	  test_killed },
 	{ "another algorithm is other messages", test_choice },
-	{ "what is not followed is told", test_not_followed },
+	{ "unsupported calls are reported", test_not_followed },
 	{ "a trace of liballprof is a graph", test_liballprof },
 	{ "the text of a text is the same graph", test_liballprof_again },
 	{ "so are its collectives of sizes that differ",

@@ -138,9 +138,9 @@ test_what_is_not_followed_is_told() {
 		equal "$mpi" "$(traced "$mpi" 2 "./inter-$mpi")" done
 		netprof trace --goal "$NETPROF_TRACE" 2>warnings >/dev/null ||
 			fail "$(cat warnings)"
-		grep -q 'rank 0: a message on an intercommunicator is not followed' \
+		grep -q 'rank 0: a message on an intercommunicator is not supported' \
 			warnings || fail "$(cat warnings)"
-		grep -q 'MPI_Win_create is not followed' warnings ||
+		grep -q 'MPI_Win_create is not supported' warnings ||
 			fail "$(cat warnings)"
 	done
 }
