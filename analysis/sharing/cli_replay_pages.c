@@ -1,4 +1,4 @@
-/* The pages of netprof replay. */
+/* Reports of netprof replay: text, JSON and tables. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "cli_text.h"
 
 #define BAR 66
-#define ROWS 40 /* most tasks that are drawn */
+#define ROWS 40 /* maximum number of tasks in the timeline */
 
 static const char *three_decimals(double v, char buf[CLI_NUMBER])
 {
@@ -18,7 +18,7 @@ static const char *three_decimals(double v, char buf[CLI_NUMBER])
 	return buf;
 }
 
-static void tasks(const struct cli_replay_program *p,
+static void print_tasks(const struct cli_replay_program *p,
 		  const struct np_replay_job *j)
 {
 	printf("%s%6s%6s%10s%10s%10s%10s%10s%9s%9s%s\n", cli_colour(CLI_BOLD),
@@ -59,7 +59,7 @@ void cli_replay_look(const struct np_replay_job *j, uint32_t n, double end,
 	}
 }
 
-static void timeline(const struct cli_replay_program *p,
+static void print_timeline(const struct cli_replay_program *p,
 		     const struct np_replay_job *j, const char *model)
 {
 	unsigned char *what;
@@ -87,8 +87,8 @@ static void timeline(const struct cli_replay_program *p,
 	free(what);
 }
 
-/* Run times by all models. */
-static void ends(const struct cli_replay *r, size_t k)
+/* Prints the run times under all models. */
+static void print_ends(const struct cli_replay *r, size_t k)
 {
 	const struct cli_replay_program *p = &r->p[k];
 
@@ -120,16 +120,16 @@ int cli_replay_text(const struct cli_replay *r)
 
 		printf("%s%s: %u tasks, %zu operations\n\n", k ? "\n" : "",
 		       basename(p->path), p->n_tasks, np_replay_ops(p->app));
-		ends(r, k);
+		print_ends(r, k);
 		cli_head("%s%s", r->net.model[0]->name,
 			 r->n > 1 ? ", together" : "");
-		tasks(p, j);
-		timeline(p, j, r->net.model[0]->name);
+		print_tasks(p, j);
+		print_timeline(p, j, r->net.model[0]->name);
 	}
 	return CLI_DONE;
 }
 
-#define MAX_OPS 100000 /* of a program whose operations are listed */
+#define MAX_OPS 100000 /* limit above which operations are not listed */
 
 static const char *const kind[] = {
 	[NP_REPLAY_COMPUTE] = "compute", [NP_REPLAY_SEND] = "send",

@@ -1,4 +1,4 @@
-/* netprof replay --plot: what each task did, over time. */
+/* netprof replay --plot: activity of each task over time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "cli_text.h"
 #include "np_figure.h"
 
-#define TASKS 48  /* rows of a program */
-#define BINS 2000 /* of the time: finer than what is seen */
+#define TASKS 48  /* rows for one program */
+#define BINS 2000 /* of the time axis: finer than can be seen */
 
 static void add_spans(struct np_figure *f, struct np_panel *p, uint32_t n_tasks,
 		      double end, const unsigned char *what,

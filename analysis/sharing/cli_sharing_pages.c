@@ -1,4 +1,4 @@
-/* The pages of netprof sharing. */
+/* Reports of netprof sharing: text, JSON and tables. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,13 +8,13 @@
 #include "cli_sharing.h"
 #include "cli_text.h"
 
-#define NAME 8	/* columns of a transfer's name */
-#define ROUTE 12 /* of its nodes */
-#define ENDS 5 /* that it shares with others */
+#define NAME 8	/* width of a transfer's name */
+#define ROUTE 12 /* width of its nodes */
+#define ENDS 5 /* width of the ends that it shares with others */
 #define NUMBER 11
 #define BAR 54
-#define BARS 40 /* most transfers that are drawn */
-#define SIDE_BY_SIDE 5 /* columns of numbers that fit */
+#define BARS 40 /* maximum number of transfers in the timeline */
+#define SIDE_BY_SIDE 5 /* number columns that fit next to each other */
 
 static bool is_timed(const struct np_scheme *s)
 {
@@ -39,14 +39,14 @@ static size_t n_measured(const struct np_scheme *s)
 	return n;
 }
 
-/* Some of the models: as many as fit beside each other. */
+/* A range of models that fit next to each other. */
 struct block {
 	const struct cli_sharing *a;
 	const struct np_scheme *s;
 	size_t scheme, from, to;
 };
 
-static void head(const struct block *b, const char *what)
+static void print_head(const struct block *b, const char *what)
 {
 	printf("%s%-*s%-*s", cli_colour(CLI_BOLD), NAME + ROUTE, what, ENDS,
 	       "ends");
@@ -57,7 +57,7 @@ static void head(const struct block *b, const char *what)
 	printf("%s\n", cli_colour(CLI_PLAIN));
 }
 
-static void transfer(const struct np_scheme *s, size_t i)
+static void print_transfer(const struct np_scheme *s, size_t i)
 {
 	char route[4 * NP_SCHEME_NAME];
 
@@ -69,7 +69,7 @@ static void transfer(const struct np_scheme *s, size_t i)
 	putchar(' ');
 }
 
-/* Which ends a transfer shares with others, whenever they are: 1, 2 or both. */
+/* The ends that a transfer shares with others at any time: 1, 2 or both (3). */
 static unsigned shared_ends(const struct np_scheme *s, size_t i)
 {
 	unsigned ends = 0;
@@ -82,14 +82,14 @@ static unsigned shared_ends(const struct np_scheme *s, size_t i)
 	return ends;
 }
 
-static void ends(const struct np_scheme *s, size_t i)
+static void print_ends(const struct np_scheme *s, size_t i)
 {
 	static const char *const names[] = { "-", "src", "dst", "both" };
 
 	printf("%-*s", ENDS, names[shared_ends(s, i)]);
 }
 
-static void number(double v, int digits, const char *unit)
+static void print_number(double v, int digits, const char *unit)
 {
 	char text[CLI_NUMBER] = "-";
 
@@ -99,71 +99,73 @@ static void number(double v, int digits, const char *unit)
 	cli_right(stdout, text, NUMBER);
 }
 
-static void time_cell(const struct np_scheme *s, double v)
+static void print_time(const struct np_scheme *s, double v)
 {
 	if (is_timed(s))
 		cli_right_sec(v, NUMBER);
 	else
-		number(v, 3, "");
+		print_number(v, 3, "");
 }
 
-static void penalties(const struct block *b)
+static void print_penalties(const struct block *b)
 {
 	const struct np_scheme *s = b->s;
 
-	head(b, "penalty");
+	print_head(b, "penalty");
 	for (size_t i = 0; i < s->n; i++) {
-		transfer(s, i);
-		ends(s, i);
+		print_transfer(s, i);
+		print_ends(s, i);
 		if (n_measured(s))
-			number(s->alone[i] > 0 ? s->took_sec[i] / s->alone[i] :
-						 NAN, 3, "");
+			print_number(s->alone[i] > 0 ?
+					     s->took_sec[i] / s->alone[i] :
+					     NAN,
+				     3, "");
 		for (size_t m = b->from; m < b->to; m++) {
 			const struct cli_sharing_model *g =
 				cli_sharing_at(b->a, b->scheme, m);
 
-			number(*g->why.text ? NAN : g->penalty[i], 3, "");
+			print_number(*g->why.text ? NAN : g->penalty[i], 3, "");
 		}
 		putchar('\n');
 	}
 }
 
-static void errors(const struct block *b)
+static void print_errors(const struct block *b)
 {
 	printf("%-*s", NAME + ROUTE + ENDS + NUMBER, "mean error");
 	for (size_t m = b->from; m < b->to; m++) {
 		const struct cli_sharing_model *g =
 			cli_sharing_at(b->a, b->scheme, m);
 
-		number(*g->why.text ? NAN : 100 * g->error, 1, " %");
+		print_number(*g->why.text ? NAN : 100 * g->error, 1, " %");
 	}
 	putchar('\n');
 }
 
-static void times(const struct block *b)
+static void print_times(const struct block *b)
 {
 	const struct np_scheme *s = b->s;
 
 	putchar('\n');
-	head(b, is_timed(s) ? "time" : "in times of the unit");
+	print_head(b, is_timed(s) ? "time" : "in times of the unit");
 	for (size_t i = 0; i < s->n; i++) {
-		transfer(s, i);
-		ends(s, i);
+		print_transfer(s, i);
+		print_ends(s, i);
 		if (n_measured(s))
-			time_cell(s, s->took_sec[i]);
+			print_time(s, s->took_sec[i]);
 		for (size_t m = b->from; m < b->to; m++) {
 			const struct cli_sharing_model *g =
 				cli_sharing_at(b->a, b->scheme, m);
 
-			time_cell(s, *g->why.text ? NAN : g->time[i]);
+			print_time(s, *g->why.text ? NAN : g->time[i]);
 		}
 		putchar('\n');
 	}
 	if (n_measured(s))
-		errors(b);
+		print_errors(b);
 }
 
-static void tables(const struct cli_sharing *a, size_t k)
+static void print_tables(const struct cli_sharing *a, size_t k)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
 	size_t room = SIDE_BY_SIDE - (n_measured(s) > 0), n = a->net.n;
@@ -173,12 +175,12 @@ static void tables(const struct cli_sharing *a, size_t k)
 			a, s, k, from, from + room < n ? from + room : n };
 
 		putchar('\n');
-		penalties(&b);
-		times(&b);
+		print_penalties(&b);
+		print_times(&b);
 	}
 }
 
-static void bar(double from, double to, double end)
+static void print_bar(double from, double to, double end)
 {
 	int at = (int)(from / end * BAR + 0.5);
 	int width = (int)(to / end * BAR + 0.5) - at;
@@ -191,7 +193,7 @@ static void bar(double from, double to, double end)
 	putchar('\n');
 }
 
-static void timeline(const struct cli_sharing *a, size_t k)
+static void print_timeline(const struct cli_sharing *a, size_t k)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
 	char text[CLI_NUMBER];
@@ -209,12 +211,13 @@ static void timeline(const struct cli_sharing *a, size_t k)
 	cli_head("%-*s0 .. %s", NAME + ROUTE, a->net.model[m]->name,
 		 is_timed(s) ? cli_sec(end, text) : text);
 	for (size_t i = 0; i < s->n; i++) {
-		transfer(s, i);
-		bar(s->start_sec[i], cli_sharing_at(a, k, m)->end[i], end);
+		print_transfer(s, i);
+		print_bar(s->start_sec[i], cli_sharing_at(a, k, m)->end[i],
+			  end);
 	}
 }
 
-static void scheme(const struct cli_sharing *a, size_t k)
+static void print_scheme(const struct cli_sharing *a, size_t k)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
 	char size[CLI_NUMBER], sec[CLI_NUMBER];
@@ -226,14 +229,14 @@ static void scheme(const struct cli_sharing *a, size_t k)
 		is_timed(s) ? " alone" : " alone are the unit of time");
 	cli_wrap(stdout, a->constant ? "Penalties of all at once." :
 		 "Penalties change whenever a transfer starts or ends.", 2);
-	tables(a, k);
+	print_tables(a, k);
 	for (size_t m = 0; m < a->net.n; m++)
 		if (*cli_sharing_at(a, k, m)->why.text)
 			cli_wrap(stdout, cli_sharing_at(a, k, m)->why.text, 2);
-	timeline(a, k);
+	print_timeline(a, k);
 }
 
-static void fit(const struct cli_network *net)
+static void print_fit(const struct cli_network *net)
 {
 	printf("%s%-12s%-46s%10s%10s%s\n", cli_colour(CLI_BOLD), "fit",
 	       "parameters", "before", "error", cli_colour(CLI_PLAIN));
@@ -252,13 +255,15 @@ static void fit(const struct cli_network *net)
 	       net->fit[0].n);
 }
 
-/* Mean error of a model over all schemes, each transfer counted once. */
+/*
+ * Mean error of a model over all schemes, in which each transfer counts once.
+ */
 struct total {
 	double sum;
 	size_t n;
 };
 
-static void summary_row(const struct cli_sharing *a, size_t k,
+static void print_summary_row(const struct cli_sharing *a, size_t k,
 			struct total *all)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
@@ -269,7 +274,7 @@ static void summary_row(const struct cli_sharing *a, size_t k,
 		const struct cli_sharing_model *g = cli_sharing_at(a, k, m);
 		bool known = !*g->why.text && g->n_measured;
 
-		number(known ? 100 * g->error : NAN, 1, " %");
+		print_number(known ? 100 * g->error : NAN, 1, " %");
 		if (known) {
 			all[m].sum += g->error * (double)g->n_measured;
 			all[m].n += g->n_measured;
@@ -278,8 +283,8 @@ static void summary_row(const struct cli_sharing *a, size_t k,
 	putchar('\n');
 }
 
-/* How far the models are from what was measured. */
-static int summary(const struct cli_sharing *a)
+/* Prints the errors of the models. */
+static int print_summary(const struct cli_sharing *a)
 {
 	struct total all[CLI_NETWORK_MODELS] = { { 0, 0 } };
 	size_t n = 0;
@@ -289,13 +294,14 @@ static int summary(const struct cli_sharing *a)
 		cli_right(stdout, a->net.model[m]->name, NUMBER);
 	printf("%s\n", cli_colour(CLI_PLAIN));
 	for (size_t k = 0; k < a->set->n; k++) {
-		summary_row(a, k, all);
+		print_summary_row(a, k, all);
 		n += n_measured(&a->set->scheme[k]);
 	}
 	printf("%-10s%4zu", "all", n);
 	for (size_t m = 0; m < a->net.n; m++)
-		number(all[m].n ? 100 * (all[m].sum / (double)all[m].n) : NAN,
-		       1, " %");
+		print_number(all[m].n ? 100 * (all[m].sum / (double)all[m].n) :
+					NAN,
+			     1, " %");
 	putchar('\n');
 	return CLI_DONE;
 }
@@ -303,13 +309,13 @@ static int summary(const struct cli_sharing *a)
 int cli_sharing_text(const struct cli_sharing *a)
 {
 	if (a->net.fitted)
-		fit(&a->net);
+		print_fit(&a->net);
 	if (a->summary)
-		return summary(a);
+		return print_summary(a);
 	for (size_t k = 0; k < a->set->n; k++) {
 		if (k)
 			putchar('\n');
-		scheme(a, k);
+		print_scheme(a, k);
 	}
 	return CLI_DONE;
 }

@@ -1,6 +1,6 @@
 /*
- * netprof sharing --plot: when each transfer is under way, and how much of that
- * is its penalty.
+ * netprof sharing --plot: when each transfer is active, and how much of its
+ * time is due to sharing.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "np_figure.h"
 
 #define SCHEMES 24
-#define TRANSFERS 40 /* rows of a scheme */
+#define TRANSFERS 40 /* rows for one scheme */
 
 enum { ALONE, PENALTY, OTHERS }; /* styles */
 
@@ -20,14 +20,14 @@ static size_t rows_of(const struct np_scheme *s)
 	return s->n < TRANSFERS ? s->n : TRANSFERS;
 }
 
-/* Marks at the ends need some room behind them. */
-static void make_room(struct np_panel *p, double end)
+/* Leaves room for the markers at the ends. */
+static void extend_axis(struct np_panel *p, double end)
 {
 	if (end > 0)
 		p->x.hi = fmax(p->x.hi, 1.02 * end);
 }
 
-/* The part of its time that a transfer takes alone, and the rest. */
+/* Adds the part of its time that a transfer takes alone, or the rest. */
 static void add_spans(struct np_figure *f, struct np_panel *p,
 		      const struct np_scheme *s, const char *model,
 		      const struct cli_sharing_model *g, unsigned style)
@@ -44,11 +44,11 @@ static void add_spans(struct np_figure *f, struct np_panel *p,
 		np_figure_add(f, shape, NAN, (double)i, style == ALONE ?
 			      s->start_sec[i] : alone, style == ALONE ?
 			      alone : g->end[i]);
-		make_room(p, g->end[i]);
+		extend_axis(p, g->end[i]);
 	}
 }
 
-/* Where the other models, or measurements, have their ends. */
+/* Marks the ends according to another model, or to measurements. */
 static void add_ends(struct np_figure *f, struct np_panel *p,
 		     const struct np_scheme *s, const double *end,
 		     unsigned style, const char *name)
@@ -64,7 +64,7 @@ static void add_ends(struct np_figure *f, struct np_panel *p,
 			shape = np_figure_shape(f, p, NP_SHAPE_POINTS, style,
 						name);
 		np_figure_add(f, shape, at, (double)i, NAN, NAN);
-		make_room(p, at);
+		extend_axis(p, at);
 	}
 }
 

@@ -1,4 +1,4 @@
-/* netprof replay: programs played on a network. */
+/* netprof replay: simulates programs on a network. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,9 @@
 #include "np_quantity.h"
 #include "np_workload.h"
 
-/* Ours begin with the word "tasks", after blanks and comments. */
+/*
+ * Program descriptions begin with the word "tasks", after blanks and comments.
+ */
 static bool is_workload(int fd)
 {
 	char text[4096];
@@ -45,7 +47,7 @@ static int read_graph(int fd, const char *path, struct np_replay_app **out,
 	return rc;
 }
 
-/* One in our own language, a graph in GOAL, or the traces in a directory. */
+/* Reads a program description, a graph in GOAL, or a directory with traces. */
 static int read_program(const char *path, struct np_replay_app **out,
 		    struct np_err *err)
 {
@@ -59,7 +61,7 @@ static int read_program(const char *path, struct np_replay_app **out,
 	return rc;
 }
 
-/* "0,0,1,1": of all tasks of all programs. */
+/* "0,0,1,1": nodes of all tasks of all programs. */
 static int place_list(const struct cli_cmd *cmd, struct cli_replay *r)
 {
 	const char *at = r->map;
@@ -90,7 +92,7 @@ static int place_list(const struct cli_cmd *cmd, struct cli_replay *r)
 }
 
 /*
- * Each program has nodes of its own, one after the other.  0, or the exit
+ * Gives each program nodes of its own, consecutively. Returns 0, or the exit
  * status.
  */
 static int place(const struct cli_cmd *cmd, struct cli_replay *r)
@@ -231,7 +233,7 @@ static int alloc_job(const struct cli_replay_program *p,
 	return j->task && j->span ? 0 : -ENOMEM;
 }
 
-/* Alone, and all together, those that end first again and again. */
+/* Runs each program alone, and all together, repeating those that end early. */
 static int play(struct cli_replay *r, size_t m, struct np_err *err)
 {
 	struct np_replay_job all[CLI_REPLAY_PROGRAMS];

@@ -6,10 +6,10 @@
 
 #include "cli_sharing.h"
 
-/* What is said last counts. */
-static int take_dynamic(char *text, void *ask, struct np_err *err)
+/* The last of --static and --dynamic applies. */
+static int take_dynamic(char *text, void *evaluate_all, struct np_err *err)
 {
-	struct cli_sharing *a = ask;
+	struct cli_sharing *a = evaluate_all;
 
 	(void)text;
 	(void)err;
@@ -49,7 +49,7 @@ static int alloc_answer(struct cli_sharing_model *m, size_t n)
 	return 0;
 }
 
-static int ask_static(const struct np_scheme *s,
+static int evaluate_static(const struct np_scheme *s,
 		      const struct np_sharing_model *model,
 		      const struct np_sharing_param *p,
 		      struct cli_sharing_model *out)
@@ -64,8 +64,8 @@ static int ask_static(const struct np_scheme *s,
 	return rc;
 }
 
-/* A time that is no longer than alone, but for rounding, has penalty 1. */
-static int ask_dynamic(const struct np_scheme *s,
+/* fmax() removes rounding below a penalty of 1. */
+static int evaluate_dynamic(const struct np_scheme *s,
 		       const struct np_sharing_model *model,
 		       const struct np_sharing_param *p,
 		       struct cli_sharing_model *out)
@@ -93,8 +93,8 @@ static void compare(const struct np_scheme *s, struct cli_sharing_model *out)
 	out->error = out->n_measured ? sum / (double)out->n_measured : NAN;
 }
 
-/* What one model cannot do the others may. */
-static int ask(struct cli_sharing *a, struct np_err *err)
+/* Evaluates all models. One that has no result does not affect the others. */
+static int evaluate_all(struct cli_sharing *a, struct np_err *err)
 {
 	const struct cli_network *net = &a->net;
 	size_t n_answers = 0;
@@ -110,7 +110,7 @@ static int ask(struct cli_sharing *a, struct np_err *err)
 
 		if (rc)
 			return np_errf(err, rc, "out of memory");
-		rc = (a->constant ? ask_static : ask_dynamic)(s, m,
+		rc = (a->constant ? evaluate_static : evaluate_dynamic)(s, m,
 							      &net->param, out);
 		if (rc && rc != -E2BIG)
 			return np_errf(err, rc, "scheme %s: %s", s->name,
@@ -124,16 +124,18 @@ static int ask(struct cli_sharing *a, struct np_err *err)
 	return n_answers ? 0 : -E2BIG;
 }
 
-static int print(const struct cli_sharing *a, const struct cli_options *o)
+static int print_report(const struct cli_sharing *a,
+			const struct cli_options *o)
 {
 	return o->plot ? cli_sharing_plot(a, o->plot) :
 	       o->format ? cli_sharing_data(a, o->format) : cli_sharing_text(a);
 }
 
-static int answer(struct cli_sharing *a, const struct cli_options *o)
+static int report_all(struct cli_sharing *a, const struct cli_options *o)
 {
 	struct np_err err = NP_ERR_INIT;
-	int rc = ask(a, &err) ? cli_fail("%s", err.text) : print(a, o);
+	int rc = evaluate_all(a, &err) ? cli_fail("%s", err.text) :
+					 print_report(a, o);
 
 	for (size_t k = 0; a->answer && k < a->set->n * a->net.n; k++)
 		free(a->answer[k].penalty);
@@ -158,7 +160,7 @@ static int run_sharing(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_network_fit(&a.net, &measured, &err);
 	if (!rc)
 		rc = np_scheme_read(o.app ? o.app : a.fit, &set, &err);
-	rc = rc ? cli_fail("%s", err.text) : answer(&a, &o);
+	rc = rc ? cli_fail("%s", err.text) : report_all(&a, &o);
 	np_scheme_free(&set);
 	np_scheme_free(&measured);
 	return rc;

@@ -43,7 +43,7 @@ struct settings {
 struct run {
 	struct settings s;
 	struct np_scheme_set set;
-	uint32_t *rank_of; /* of each node of each scheme */
+	uint32_t *rank_of; /* by node of each scheme */
 	struct np_schedule schedule;
 	struct np_probe probe;
 	struct np_clock clock;
@@ -51,7 +51,7 @@ struct run {
 	struct np_err *err;
 };
 
-/* The process on a node of that name. */
+/* Finds the process on the node with this name. */
 static bool find_rank(const struct np_probe *p, const char *name,
 		      uint32_t *rank)
 {
@@ -268,9 +268,11 @@ int main(int argc, char **argv)
 	else if (r.probe.rank == 0)
 		(r.s.parsable ? print_parsable : print)(&r);
 	fflush(NULL);
-	/* Slurm takes a process that ends without a word for a failure. */
+	/*
+	 * Slurm considers a process that ends without closing PMIx as failed.
+	 */
 	if (!rc)
 		r.probe.conf.wire->ops->close(r.probe.conf.wire);
-	/* Not exit(): as np_probe_main(). */
+	/* _exit() as in np_probe_main(). */
 	_exit(rc ? EXIT_FAILURE : EXIT_SUCCESS);
 }

@@ -9,7 +9,7 @@
 #include "np_timers.h"
 
 #define NONE UINT32_MAX
-/* Ends that differ by rounding only are one: of a duration, and of the time. */
+/* Relative differences due to rounding: of a duration, and of the time. */
 #define SAME 1e-12
 #define SAME_TIME 4e-15
 #define SAME_RATE 1e-9
@@ -19,12 +19,13 @@ enum { OUT, IN, N_SIDES };
 struct flow {
 	struct np_comm c;
 	size_t id;
-	bool apart; /* uses no port: within a node, or empty */
-	double alone_sec, left_sec; /* of its time alone */
-	double port_rate;	    /* 1 / penalty, by its ports */
-	double rate;		    /* as the switch allows */
+	bool free_of_ports; /* uses no port: within a node, or empty */
+	double alone_sec, left_sec; /* what is left of alone_sec */
+	double port_rate;	    /* 1 / penalty, from its ports */
+	double rate;		    /* after the limit of the switch */
 	double since_sec, end_sec;
-	uint32_t next[N_SIDES], prev[N_SIDES]; /* at its ports */
+	/* links of the list at each of its ports */
+	uint32_t next[N_SIDES], prev[N_SIDES];
 	uint32_t heap_at, conflicts;
 	uint64_t seen;
 };
@@ -34,9 +35,9 @@ struct port {
 	uint64_t seen;
 	bool changed;
 	/* While ports are filled: */
-	uint32_t n_grow; /* flows whose rates still grow */
-	double left;	 /* of its capacity, for these */
-	double full_at;	 /* their rate when it is full, or less */
+	uint32_t n_grow; /* flows whose rate still grows */
+	double left;	 /* capacity left for these */
+	double full_at;	 /* lower bound on their rate when the port is full */
 };
 
 struct np_flows {
@@ -45,18 +46,23 @@ struct np_flows {
 	size_t n_nodes;
 	double now_sec;
 	struct flow *flow;
-	size_t room, n;	  /* flows that there is room for; that are active */
-	/* Active flows, the first to end first; behind them unused numbers. */
+	size_t room, n;	  /* allocated flows; active flows */
+	/*
+	 * Active flows, the one that ends first at the top; then unused
+	 * indices.
+	 */
 	uint32_t *heap;
-	struct port *port; /* what leaves nodes, then what enters them */
-	uint32_t *queue;   /* ports: changed, then all that are connected */
+	/* output ports of all nodes, then their input ports */
+	struct port *port;
+	/* ports: the changed ones, then all that are connected */
+	uint32_t *queue;
 	size_t n_queue, n_filled;
-	uint32_t *to_fill; /* a heap of ports, by full_at */
-	/* Of the changes since penalties were found: */
-	double slowest; /* rate of one that ended */
+	uint32_t *to_fill; /* heap of ports by full_at */
+	/* Changes since penalties were computed: */
+	double slowest; /* rate of the slowest flow that ended */
 	bool started;
 	uint64_t round;
-	/* of those that get new penalties */
+	/* flows that get new penalties */
 	uint32_t *hit;
 	size_t n_hit;
 	struct np_comm *comm;
@@ -123,7 +129,7 @@ static int grow(struct np_flows *f)
 	return 0;
 }
 
-/* The heap */
+/* ---- Heap of flows ---- */
 
 static bool before(const struct np_flows *f, uint32_t a, uint32_t b)
 {
@@ -136,7 +142,7 @@ static void put(struct np_flows *f, size_t at, uint32_t i)
 	f->flow[i].heap_at = (uint32_t)at;
 }
 
-/* Up or down to where it belongs. */
+/* Moves an entry up or down to its place. */
 static void sift(struct np_flows *f, size_t at)
 {
 	uint32_t i = f->heap[at];
@@ -166,14 +172,14 @@ static void heap_remove_first(struct np_flows *f)
 	sift(f, 0);
 }
 
-/* Ports */
+/* ---- Ports ---- */
 
 static size_t port_of(const struct np_flows *f, struct np_comm c, int side)
 {
 	return side == OUT ? c.from : f->n_nodes + c.to;
 }
 
-static void change(struct np_flows *f, size_t port)
+static void mark_changed(struct np_flows *f, size_t port)
 {
 	if (!f->port[port].changed)
 		f->queue[f->n_queue++] = (uint32_t)port;
@@ -194,7 +200,7 @@ static void link_ports(struct np_flows *f, uint32_t i)
 			f->flow[p->first].prev[side] = i;
 		p->first = i;
 		p->n++;
-		change(f, at);
+		mark_changed(f, at);
 	}
 }
 
@@ -213,7 +219,7 @@ static void unlink_ports(struct np_flows *f, uint32_t i)
 		if (w->next[side] != NONE)
 			f->flow[w->next[side]].prev[side] = w->prev[side];
 		p->n--;
-		change(f, at);
+		mark_changed(f, at);
 	}
 }
 
@@ -234,22 +240,22 @@ int np_flows_start(struct np_flows *f, struct np_comm c, double alone_sec,
 	f->flow[i] = (struct flow){
 		.c = c, .id = id, .alone_sec = alone_sec,
 		.left_sec = alone_sec, .port_rate = 1, .rate = 1,
-		.apart = c.from == c.to || alone_sec == 0,
+		.free_of_ports = c.from == c.to || alone_sec == 0,
 		.since_sec = f->now_sec, .end_sec = f->now_sec + alone_sec,
 	};
 	put(f, f->n++, i);
 	sift(f, f->n - 1);
-	if (!f->flow[i].apart)
+	if (!f->flow[i].free_of_ports)
 		link_ports(f, i);
 	f->started = true;
 	return 0;
 }
 
 /*
- * All that ports in the queue are connected to by flows of this rate or more,
- * and what slower ones leave of each port.
+ * Collects the flows with at least this rate that are connected to ports in the
+ * queue, and computes the capacity that slower flows leave at each port.
  */
-static void gather(struct np_flows *f, double least)
+static void collect_affected(struct np_flows *f, double least)
 {
 	f->round++;
 	f->n_hit = 0;
@@ -295,14 +301,14 @@ static void set_rate(struct np_flows *f, uint32_t i, double rate)
 	sift(f, w->heap_at);
 }
 
-/* All share the switch. */
-static void cut(struct np_flows *f)
+/* Applies the limit of the switch to all flows. */
+static void limit_to_switch(struct np_flows *f)
 {
 	size_t n = 0;
 	double most;
 
 	for (size_t k = 0; k < f->n; k++)
-		if (!f->flow[f->heap[k]].apart) {
+		if (!f->flow[f->heap[k]].free_of_ports) {
 			f->hit[n] = f->heap[k];
 			f->value[n++] = f->flow[f->heap[k]].port_rate;
 		}
@@ -321,11 +327,14 @@ static void count_conflicts(struct np_flows *f, struct flow *w)
 		w->conflicts = n;
 }
 
-/* ---- max-min: ports are filled in the order in which they are full ---- */
+/*
+ * ---- Max-min fairness: ports are filled in the order in which they fill up
+ * ----
+ */
 
 /*
- * Below this rate nothing has changed: all rates grow together, and up to here
- * no port that changed is full, neither before nor after.
+ * Rate below which nothing has changed: all rates grow together, and up to this
+ * rate none of the changed ports is full, neither before nor after the change.
  */
 static double least_changed(const struct np_flows *f)
 {
@@ -342,7 +351,7 @@ static bool is_full_before(const struct np_flows *f, uint32_t a, uint32_t b)
 	return f->port[a].full_at < f->port[b].full_at;
 }
 
-/* Down from there, as its time to be full has become later, or is new. */
+/* Moves a port down in the heap after its full_at has increased or was set. */
 static void sink(struct np_flows *f, size_t at)
 {
 	uint32_t port = f->to_fill[at];
@@ -360,7 +369,7 @@ static void sink(struct np_flows *f, size_t at)
 	f->to_fill[at] = port;
 }
 
-static void open_ports(struct np_flows *f)
+static void init_fill(struct np_flows *f)
 {
 	f->n_filled = 0;
 	for (size_t q = 0; q < f->n_queue; q++) {
@@ -374,7 +383,7 @@ static void open_ports(struct np_flows *f)
 		sink(f, at);
 }
 
-/* All that still grow at a port keep this rate. */
+/* Fixes the rate of all flows that still grow at a port. */
 static void fill_port(struct np_flows *f, uint32_t port, double rate)
 {
 	int side = port < f->n_nodes ? OUT : IN;
@@ -394,9 +403,9 @@ static void fill_port(struct np_flows *f, uint32_t port, double rate)
 	f->port[port].n_grow = 0;
 }
 
-static void fill(struct np_flows *f)
+static void fill_ports(struct np_flows *f)
 {
-	open_ports(f);
+	init_fill(f);
 	while (f->n_filled) {
 		uint32_t port = f->to_fill[0];
 		struct port *p = &f->port[port];
@@ -415,9 +424,9 @@ static void fill(struct np_flows *f)
 	}
 }
 
-/* ---- after a change ---- */
+/* ---- After a change ---- */
 
-/* All that are at the changed ports, whatever becomes of their rates. */
+/* Updates the conflicts of all flows at changed ports. */
 static void count_all_conflicts(struct np_flows *f)
 {
 	for (size_t q = 0; q < f->n_queue; q++) {
@@ -429,7 +438,7 @@ static void count_all_conflicts(struct np_flows *f)
 	}
 }
 
-static int ask_model(struct np_flows *f, struct np_err *err)
+static int apply_model(struct np_flows *f, struct np_err *err)
 {
 	int rc;
 
@@ -442,24 +451,24 @@ static int ask_model(struct np_flows *f, struct np_err *err)
 	return rc;
 }
 
-static int settle(struct np_flows *f, struct np_err *err)
+static int update_rates(struct np_flows *f, struct np_err *err)
 {
 	int rc = 0;
 
 	if (f->started)
 		count_all_conflicts(f);
-	gather(f, f->model->fills ? least_changed(f) : 0);
+	collect_affected(f, f->model->fills ? least_changed(f) : 0);
 	if (f->model->fills)
-		fill(f);
+		fill_ports(f);
 	else
-		rc = ask_model(f, err);
+		rc = apply_model(f, err);
 	f->n_queue = 0;
 	f->slowest = INFINITY;
 	f->started = false;
 	if (rc)
 		return rc;
 	if (isfinite(f->param.fabric))
-		cut(f);
+		limit_to_switch(f);
 	else
 		for (size_t k = 0; k < f->n_hit; k++)
 			set_rate(f, f->hit[k], f->flow[f->hit[k]].port_rate);
@@ -468,7 +477,7 @@ static int settle(struct np_flows *f, struct np_err *err)
 
 int np_flows_next(struct np_flows *f, double *at_sec, struct np_err *err)
 {
-	int rc = f->n_queue ? settle(f, err) : 0;
+	int rc = f->n_queue ? update_rates(f, err) : 0;
 
 	if (!rc)
 		*at_sec = f->n ? f->flow[f->heap[0]].end_sec : INFINITY;
@@ -494,7 +503,7 @@ bool np_flows_ended(struct np_flows *f, struct np_flow_end *end)
 		return false;
 	*end = (struct np_flow_end){ w->id, w->conflicts };
 	heap_remove_first(f);
-	if (!w->apart) {
+	if (!w->free_of_ports) {
 		unlink_ports(f, i);
 		f->slowest = fmin(f->slowest, w->port_rate);
 	}

@@ -1,11 +1,11 @@
 /*
- * Communications that come and go, and when each ends: for
- * np_sharing_dynamic() and for np_replay.c.
+ * Concurrent transfers that start and end over time, for np_sharing_dynamic()
+ * and np_replay.c.
  *
- * After every change only what is connected to it by common ports gets new
- * penalties, and the next end is found by a heap: an event costs what its own
- * conflicts cost, whatever else is active.  A switch that is full (the
- * parameter fabric) couples all with all.
+ * After each change, only the transfers that are connected to it by common
+ * ports get new penalties, and a heap finds the next end. Thus the cost of an
+ * event depends only on its own conflicts. A switch with limited capacity
+ * (parameter fabric) couples all transfers.
  */
 #ifndef NP_FLOWS_H
 #define NP_FLOWS_H
@@ -15,7 +15,7 @@
 struct np_flows;
 
 /*
- * Between nodes 0 .. n_nodes - 1.  p is borrowed, and checked.
+ * Makes an empty set of transfers between nodes 0 .. n_nodes - 1. p is copied.
  * Returns 0, -EINVAL or -ENOMEM with err.
  */
 int np_flows_new(const struct np_sharing_model *m,
@@ -24,29 +24,29 @@ int np_flows_new(const struct np_sharing_model *m,
 void np_flows_free(struct np_flows *f); /* NULL is allowed */
 
 /*
- * One that takes alone_sec >= 0 alone starts now.  id: the caller's, told when
- * it ends.  Returns 0; -EINVAL: a node that is not in the cluster, from == to
- * without the parameter local, a time that is negative or not finite; -ENOMEM.
+ * Starts a transfer that takes alone_sec >= 0 without others. id: the caller's,
+ * returned when it ends. Returns 0; -EINVAL (a node out of range, from == to
+ * without the parameter local, a time that is negative or not finite); -ENOMEM.
  */
 int np_flows_start(struct np_flows *f, struct np_comm c, double alone_sec,
 		   size_t id, struct np_err *err);
 
 /*
- * When the next one ends: INFINITY if none is active.  Returns 0 or what the
- * model returns.
+ * Time of the next end; INFINITY if no transfer is active. Returns 0, or an
+ * error of the model.
  */
 int np_flows_next(struct np_flows *f, double *at_sec, struct np_err *err);
 
-/* Let time pass to at_sec, which is not beyond the next end. */
+/* Advances time to at_sec, which must not exceed the time of the next end. */
 void np_flows_advance(struct np_flows *f, double at_sec);
 
 struct np_flow_end {
 	size_t id;
-	/* Most others at its source, and at its destination, at one time. */
+	/* maximum number of other transfers at its two ports at a time */
 	uint32_t conflicts;
 };
 
-/* One that has ended by now; false: no more. */
+/* Removes a transfer that has ended by now. Returns false if there is none. */
 bool np_flows_ended(struct np_flows *f, struct np_flow_end *end);
 
 #endif

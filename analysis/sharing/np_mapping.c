@@ -5,8 +5,8 @@
 
 #include "np_rng.h"
 
-/* Fisher and Yates: of the cores that are left, any. */
-static int at_random(uint32_t n_tasks, uint32_t n_nodes, uint32_t cores,
+/* Draws from the remaining cores (Fisher-Yates shuffle). */
+static int map_randomly(uint32_t n_tasks, uint32_t n_nodes, uint32_t cores,
 		     uint64_t seed, uint32_t *node_of, struct np_err *err)
 {
 	size_t n = (size_t)n_nodes * cores;
@@ -37,7 +37,8 @@ int np_mapping_make(enum np_mapping how, uint32_t n_tasks, uint32_t n_nodes,
 			       "cores: expected no more tasks than cores",
 			       n_tasks, n_nodes, cores);
 	if (how == NP_MAPPING_RANDOM)
-		return at_random(n_tasks, n_nodes, cores, seed, node_of, err);
+		return map_randomly(n_tasks, n_nodes, cores, seed, node_of,
+				    err);
 	for (uint32_t t = 0; t < n_tasks; t++)
 		node_of[t] = how == NP_MAPPING_NODE ? t % n_nodes : t / cores;
 	return 0;

@@ -7,45 +7,47 @@
 
 #include "np_array.h"
 
-/* One destination of a source, with all their parallel edges. */
+/* A destination of a source, with all parallel edges between them. */
 struct np_matching_choice {
-	uint32_t slot; /* of the destination, in the states of this step */
-	uint32_t times; /* parallel edges */
+	uint32_t slot; /* slot of the destination in the states of this step */
+	uint32_t times; /* number of parallel edges */
 	bool closes;   /* no later source has this destination */
 };
 
 struct np_matching_step {
 	uint32_t source;
-	size_t first, n; /* of choice[] */
+	size_t first, n; /* range of choice[] */
 };
 
 struct np_matching_plan {
-	size_t n_steps, n_slots; /* slots: most open destinations */
+	/* n_slots: maximum number of open destinations */
+	size_t n_steps, n_slots;
 	struct np_matching_step *step;
 	struct np_matching_choice *choice;
-	uint32_t *choice_of; /* of each edge */
+	uint32_t *choice_of; /* by edge */
 };
 
-/* Ways to begin; each may be by far the best. */
+/* Rules for the first source; either may be much better than the other. */
 enum np_matching_order {
-	NP_MATCHING_FEWEST, /* with the source of the fewest edges */
+	NP_MATCHING_FEWEST, /* a source with the fewest edges */
 	NP_MATCHING_MOST,
 	NP_MATCHING_N_ORDERS
 };
 
 #define NONE UINT32_MAX
 
-/* Edges of each source, sorted, and what is known of each destination. */
+/* Edges sorted by source, and the status of each destination. */
 struct graph {
 	const struct np_ports *p;
 	uint32_t *edge;	 /* by source, then by destination */
-	size_t *first;	 /* of each source in edge[]; one more at the end */
-	uint32_t *left;	 /* of each destination: sources to come */
-	uint32_t *slot;	 /* NONE: it was not opened yet */
-	bool *done;	 /* sources: taken */
+	/* by source: first index in edge[]; one more entry at the end */
+	size_t *first;
+	uint32_t *left;	 /* by destination: number of remaining sources */
+	uint32_t *slot;	 /* by destination; NONE: not opened yet */
+	bool *done;	 /* by source: processed */
 };
 
-/* Is edge[i] the first of its parallel ones? */
+/* Whether edge[i] is the first of parallel edges. */
 static bool is_first(const struct graph *g, size_t source, size_t i)
 {
 	return i == g->first[source] ||
@@ -84,11 +86,14 @@ static int graph_new(const struct np_ports *p, struct graph *g)
 	return 0;
 }
 
-/* Destinations that it opens less those that it closes; then, those to come. */
+/*
+ * Destinations opened minus those closed; then remaining sources of its
+ * destinations.
+ */
 struct cost {
 	long open;
 	size_t later;
-	bool near; /* it shares a destination with those before it */
+	bool adjacent; /* shares a destination with processed sources */
 };
 
 static struct cost cost_of(const struct graph *g, size_t s)
@@ -105,7 +110,7 @@ static struct cost cost_of(const struct graph *g, size_t s)
 		else
 			c.open -= g->left[d] == 1;
 		c.later += g->left[d] - 1;
-		c.near |= g->slot[d] != NONE;
+		c.adjacent |= g->slot[d] != NONE;
 	}
 	return c;
 }
@@ -138,7 +143,7 @@ static size_t next_source(const struct graph *g)
 		if (g->done[s])
 			continue;
 		c = cost_of(g, s);
-		if (c.near && (best == g->p->n_out || is_less(c, least))) {
+		if (c.adjacent && (best == g->p->n_out || is_less(c, least))) {
 			best = s;
 			least = c;
 		}
@@ -146,7 +151,7 @@ static size_t next_source(const struct graph *g)
 	return best;
 }
 
-/* Slots are used again once their destination is closed. */
+/* Slots are reused after their destination is closed. */
 struct slots {
 	uint32_t *free;
 	size_t n_free, n;
@@ -157,7 +162,7 @@ static uint32_t take_slot(struct slots *s)
 	return s->n_free ? s->free[--s->n_free] : (uint32_t)s->n++;
 }
 
-static void take(struct graph *g, size_t s, struct slots *slots,
+static void process_source(struct graph *g, size_t s, struct slots *slots,
 		 struct np_matching_plan *plan, size_t *n_choices)
 {
 	struct np_matching_step *step = &plan->step[plan->n_steps++];
@@ -196,8 +201,9 @@ static void np_matching_plan_free(struct np_matching_plan *plan)
 }
 
 /*
- * An order for p, one connected graph, in which each source is next to those
- * before it and few destinations are open.  Returns 0 or -ENOMEM.
+ * Chooses an order of the sources of p, a connected graph, in which each source
+ * is adjacent to earlier ones and few destinations are open. Returns 0 or
+ * -ENOMEM.
  */
 static int np_matching_plan(const struct np_ports *p, enum np_matching_order order,
 		     struct np_matching_plan *out)
@@ -216,7 +222,7 @@ static int np_matching_plan(const struct np_ports *p, enum np_matching_order ord
 		rc = -ENOMEM;
 	for (size_t s = 0; !rc && plan.n_steps < p->n_out;) {
 		s = plan.n_steps ? next_source(&g) : first_source(&g, order);
-		take(&g, s, &slots, &plan, &n_choices);
+		process_source(&g, s, &slots, &plan, &n_choices);
 	}
 	plan.n_slots = slots.n;
 	graph_free(&g);
@@ -228,21 +234,22 @@ static int np_matching_plan(const struct np_ports *p, enum np_matching_order ord
 	return rc;
 }
 
-#define PER_WORD 32 /* two bits for each slot */
+#define PER_WORD 32 /* two bits per slot */
 #define EACH_SLOT 0x5555555555555555ull
 
 enum { FREE, USED, MUST };
 
-/* All states of all steps, one after the other; scaled sums. */
+/* All states of all steps, one step after the other, with scaled sums. */
 struct states {
 	size_t words, n, room, max;
 	uint64_t *key;	  /* n keys of `words` words */
-	double *forward;  /* ways to get there, over those of the step */
-	size_t *first;	  /* of each step; one more at the end */
-	uint32_t *table;  /* of the states of one step: 1 + number, or 0 */
+	double *forward; /* number of ways to reach a state, scaled per step */
+	size_t *first;	  /* by step; one more entry at the end */
+	/* hash table of the states of one step: index + 1, or 0 */
+	uint32_t *table;
 	size_t table_room, table_size; /* powers of two */
-	size_t table_of; /* its first state */
-	uint64_t *next;	  /* room for one key */
+	size_t table_of; /* index of the first state in the table */
+	uint64_t *next;	  /* buffer for one key */
 };
 
 static uint64_t *key_of(const struct states *s, size_t i)
@@ -274,7 +281,7 @@ static size_t hash(const struct states *s, const uint64_t *key)
 	return (size_t)h & (s->table_size - 1);
 }
 
-/* Where in the table a key is or would be. */
+/* The table entry of a key, or the free one where it belongs. */
 static uint32_t *find(const struct states *s, const uint64_t *key)
 {
 	size_t at = hash(s, key);
@@ -286,7 +293,7 @@ static uint32_t *find(const struct states *s, const uint64_t *key)
 	return &s->table[at];
 }
 
-/* The table of states from .. to - 1, with room for as many again. */
+/* Builds the table of states from .. to - 1, with room for as many more. */
 static int make_table(struct states *s, size_t from, size_t to)
 {
 	size_t size = 64;
@@ -321,7 +328,7 @@ static int make_room(struct states *s)
 	return 0;
 }
 
-/* Add to the state s->next. */
+/* Adds ways to the state s->next, which is created if necessary. */
 static int add(struct states *s, double ways)
 {
 	uint32_t *at = find(s, s->next);
@@ -341,8 +348,8 @@ static int add(struct states *s, double ways)
 	       make_table(s, s->table_of, s->n) : 0;
 }
 
-/* Are there more that must be used than sources to come? */
-static bool is_dead(const struct states *s, size_t n_left)
+/* Whether more destinations must be used than there are sources left. */
+static bool is_impossible(const struct states *s, size_t n_left)
 {
 	size_t n_must = 0;
 
@@ -353,10 +360,10 @@ static bool is_dead(const struct states *s, size_t n_left)
 }
 
 /*
- * What a state becomes if the source of step k takes choice `taken` of its n,
- * or none (n).  Into s->next; false: it cannot.
+ * Computes the state after the source of step k takes choice `taken` of its n,
+ * or none (taken == n), into s->next. Returns false if that is impossible.
  */
-static bool follow(struct states *s, const uint64_t *key,
+static bool next_state(struct states *s, const uint64_t *key,
 		   const struct np_matching_plan *plan, size_t k, size_t taken)
 {
 	const struct np_matching_choice *c =
@@ -377,7 +384,7 @@ static bool follow(struct states *s, const uint64_t *key,
 			return false;
 		set(s->next, c[i].slot, FREE);
 	}
-	return !is_dead(s, plan->n_steps - k - 1);
+	return !is_impossible(s, plan->n_steps - k - 1);
 }
 
 static double times_of(const struct np_matching_choice *c, size_t n,
@@ -386,7 +393,10 @@ static double times_of(const struct np_matching_choice *c, size_t n,
 	return taken < n ? c[taken].times : 1;
 }
 
-/* Sums of one step are brought to 1 at most; *ln keeps what was taken. */
+/*
+ * Scales the sums of one step to at most 1, and adds the logarithm of the
+ * factor to *ln.
+ */
 static void rescale(struct states *s, size_t from, double *ln)
 {
 	double most = 0;
@@ -398,7 +408,7 @@ static void rescale(struct states *s, size_t from, double *ln)
 	*ln += log(most);
 }
 
-static int forward(struct states *s, const struct np_matching_plan *plan,
+static int sum_forward(struct states *s, const struct np_matching_plan *plan,
 		   double *ln_sets, size_t *n_done)
 {
 	int rc = make_room(s);
@@ -417,7 +427,7 @@ static int forward(struct states *s, const struct np_matching_plan *plan,
 		rc = make_table(s, s->n, s->n);
 		for (size_t i = s->first[k]; !rc && i < s->first[k + 1]; i++)
 			for (size_t t = 0; !rc && t <= step->n; t++)
-				if (follow(s, key_of(s, i), plan, k, t))
+				if (next_state(s, key_of(s, i), plan, k, t))
 					rc = add(s, s->forward[i] *
 						 times_of(c, step->n, t));
 		if (!rc)
@@ -428,7 +438,10 @@ static int forward(struct states *s, const struct np_matching_plan *plan,
 	return rc;
 }
 
-/* Sums of step k from those of k + 1; each choice's share of the whole. */
+/*
+ * Computes the sums of step k from those of k + 1, and the share of each
+ * choice.
+ */
 static void step_back(struct states *s, const struct np_matching_plan *plan,
 		      size_t k, const double *after, double *before,
 		      double *part)
@@ -447,12 +460,13 @@ static void step_back(struct states *s, const struct np_matching_plan *plan,
 			double ways;
 			uint32_t at;
 
-			if (!follow(s, key_of(s, i), plan, k, t))
+			if (!next_state(s, key_of(s, i), plan, k, t))
 				continue;
 			at = *find(s, s->next);
 			ways = at ? after[at - 1] : 0;
 			*b += ways * times_of(c, step->n, t);
-			if (t < step->n) /* by each one of parallel edges */
+			/* for each single one of parallel edges */
+			if (t < step->n)
 				part[step->first + t] += s->forward[i] * ways;
 		}
 		all += s->forward[i] * *b;
@@ -464,7 +478,7 @@ static void step_back(struct states *s, const struct np_matching_plan *plan,
 		before[i] /= most;
 }
 
-static int backward(struct states *s, const struct np_matching_plan *plan,
+static int sum_backward(struct states *s, const struct np_matching_plan *plan,
 		    double *part)
 {
 	double *sum, *after, *before, *other;
@@ -479,7 +493,7 @@ static int backward(struct states *s, const struct np_matching_plan *plan,
 		return -ENOMEM;
 	after = sum;
 	before = sum + widest;
-	after[0] = 1; /* in the end no destination is open */
+	after[0] = 1; /* at the end no destination is open */
 	for (size_t k = plan->n_steps; !rc && k--;) {
 		rc = make_table(s, s->first[k + 1], s->first[k + 2]);
 		if (rc)
@@ -494,8 +508,8 @@ static int backward(struct states *s, const struct np_matching_plan *plan,
 }
 
 /*
- * The sums; as np_matching_all() for this one order.  *n_done: how many
- * sources were taken, all of them unless the result is -E2BIG.
+ * np_matching_all() for this one order. *n_done: number of sources processed;
+ * all, unless the result is -E2BIG.
  */
 static int np_matching_count(const struct np_matching_plan *plan, size_t n_edges,
 		      size_t max_states, double *share, double *ln_sets,
@@ -510,9 +524,9 @@ static int np_matching_count(const struct np_matching_plan *plan, size_t n_edges
 
 	s.next = calloc(s.words, sizeof(*s.next));
 	if (s.first && part && s.next)
-		rc = forward(&s, plan, ln_sets, n_done);
+		rc = sum_forward(&s, plan, ln_sets, n_done);
 	if (!rc)
-		rc = backward(&s, plan, part);
+		rc = sum_backward(&s, plan, part);
 	for (size_t i = 0; !rc && i < n_edges; i++)
 		share[i] = part[plan->choice_of[i]];
 	free(s.first);
@@ -524,18 +538,21 @@ static int np_matching_count(const struct np_matching_plan *plan, size_t n_edges
 	return rc;
 }
 
-/* Four ways to go: two sides, which can change places, in two orders. */
-#define WAYS (2 * NP_MATCHING_N_ORDERS)
+/* Four variants: either side as sources, in two orders. */
+#define N_VARIANTS (2 * NP_MATCHING_N_ORDERS)
 
-/* All ways are tried up to so many states, then the one that got furthest. */
-static const size_t tries[] = { 4096, (size_t)1 << 18 };
+/*
+ * Limits of states for trying all variants, before the one that got furthest is
+ * continued.
+ */
+static const size_t state_limits[] = { 4096, (size_t)1 << 18 };
 
-struct way {
+struct variant {
 	struct np_ports p;
 	enum np_matching_order order;
 };
 
-static struct way way_of(const struct np_ports *p, int number)
+static struct variant make_variant(const struct np_ports *p, int number)
 {
 	const struct np_ports turned = {
 		.n = p->n, .n_out = p->n_in, .n_in = p->n_out,
@@ -544,15 +561,15 @@ static struct way way_of(const struct np_ports *p, int number)
 	};
 	bool turn = (number % 2 == 0) != (p->n_out >= p->n_in);
 
-	return (struct way){ turn ? turned : *p,
+	return (struct variant){ turn ? turned : *p,
 			     (enum np_matching_order)(number / 2) };
 }
 
-/* *done: the share of the way that it went. */
-static int go(const struct np_ports *p, int number, size_t max_states,
+/* Runs a variant; *done: fraction of the sources processed. */
+static int run_variant(const struct np_ports *p, int number, size_t max_states,
 	      double *share, double *ln_sets, double *done)
 {
-	struct way w = way_of(p, number);
+	struct variant w = make_variant(p, number);
 	struct np_matching_plan plan;
 	size_t n_done = 0;
 	int rc = np_matching_plan(&w.p, w.order, &plan);
@@ -566,36 +583,37 @@ static int go(const struct np_ports *p, int number, size_t max_states,
 	return rc;
 }
 
-/* Of one connected graph; -E2BIG leaves share undefined. */
-static int shares(const struct np_ports *p, size_t max_states, double *share,
-		  double *ln_sets)
+/* Shares for one connected graph; undefined after -E2BIG. */
+static int component_shares(const struct np_ports *p, size_t max_states,
+			    double *share, double *ln_sets)
 {
 	double done, furthest = -1;
 	int best = 0, rc = -E2BIG;
 
-	if (p->n_out == 1 || p->n_in == 1) { /* one at a time */
+	if (p->n_out == 1 || p->n_in == 1) { /* only one edge at a time */
 		for (size_t i = 0; i < p->n; i++)
 			share[i] = 1.0 / (double)p->n;
 		*ln_sets = log((double)p->n);
 		return 0;
 	}
-	for (size_t t = 0; t < NP_ARRAY_SIZE(tries) * WAYS; t++) {
-		if (tries[t / WAYS] > max_states)
+	for (size_t t = 0; t < NP_ARRAY_SIZE(state_limits) * N_VARIANTS; t++) {
+		if (state_limits[t / N_VARIANTS] > max_states)
 			break;
-		rc = go(p, (int)(t % WAYS), tries[t / WAYS], share, ln_sets,
-			&done);
+		rc = run_variant(p, (int)(t % N_VARIANTS),
+				 state_limits[t / N_VARIANTS], share, ln_sets,
+				 &done);
 		if (rc != -E2BIG)
 			return rc;
-		if (t % WAYS == 0)
+		if (t % N_VARIANTS == 0)
 			furthest = -1;
 		if (done > furthest)
-			best = (int)(t % WAYS);
+			best = (int)(t % N_VARIANTS);
 		furthest = fmax(furthest, done);
 	}
-	return go(p, best, max_states, share, ln_sets, &done);
+	return run_variant(p, best, max_states, share, ln_sets, &done);
 }
 
-static int one_part(const struct np_comm *c, size_t n, size_t max_states,
+static int count_component(const struct np_comm *c, size_t n, size_t max_states,
 		    double *share, double *ln_sets, struct np_err *err)
 {
 	struct np_ports p;
@@ -603,7 +621,7 @@ static int one_part(const struct np_comm *c, size_t n, size_t max_states,
 
 	if (rc)
 		return rc;
-	rc = shares(&p, max_states, share, ln_sets);
+	rc = component_shares(&p, max_states, share, ln_sets);
 	if (rc == -E2BIG)
 		np_errf(err, rc, "model myrinet: %zu communications from %zu "
 			"nodes to %zu that all depend on each other have more "
@@ -615,15 +633,15 @@ static int one_part(const struct np_comm *c, size_t n, size_t max_states,
 	return rc;
 }
 
-/* Communications by part, each part's together. */
-struct sorted {
+/* Communications sorted by component. */
+struct components {
 	struct np_comm *c;
 	uint32_t *part, *at;
 	double *share;
 	size_t *first;
 };
 
-static void sorted_free(struct sorted *s)
+static void components_free(struct components *s)
 {
 	free(s->c);
 	free(s->part);
@@ -631,12 +649,12 @@ static void sorted_free(struct sorted *s)
 	free(s->first);
 }
 
-static int sort(const struct np_ports *p, struct sorted *s, long *n_parts,
-		struct np_err *err)
+static int sort_components(const struct np_ports *p, struct components *s,
+			   long *n_parts, struct np_err *err)
 {
 	size_t n = p->n;
 
-	*s = (struct sorted){
+	*s = (struct components){
 		.c = calloc(n, sizeof(*s->c)),
 		.part = calloc(2 * n, sizeof(*s->part)),
 		.share = calloc(n, sizeof(*s->share)),
@@ -646,7 +664,7 @@ static int sort(const struct np_ports *p, struct sorted *s, long *n_parts,
 	if (s->c && s->part && s->share && s->first)
 		*n_parts = np_ports_parts(p, s->part);
 	if (*n_parts < 0) {
-		sorted_free(s);
+		components_free(s);
 		return np_errf(err, -ENOMEM, "out of memory");
 	}
 	s->at = s->part + n;
@@ -664,17 +682,17 @@ static int sort(const struct np_ports *p, struct sorted *s, long *n_parts,
 int np_matching_all(const struct np_ports *p, size_t max_states, double *share,
 		    double *ln_sets, struct np_err *err)
 {
-	struct sorted s;
+	struct components s;
 	long n_parts;
 	double ln = 0, sum = 0;
-	int rc = sort(p, &s, &n_parts, err);
+	int rc = sort_components(p, &s, &n_parts, err);
 
 	if (rc)
 		return rc;
 	for (long k = 0; !rc && k < n_parts; k++) {
 		size_t from = s.first[k], to = s.first[k + 1];
 
-		rc = one_part(s.c + from, to - from, max_states,
+		rc = count_component(s.c + from, to - from, max_states,
 			      s.share + from, &ln, err);
 		sum += ln;
 	}
@@ -682,6 +700,6 @@ int np_matching_all(const struct np_ports *p, size_t max_states, double *share,
 		share[i] = s.share[s.at[i]];
 	if (!rc && ln_sets)
 		*ln_sets = sum;
-	sorted_free(&s);
+	components_free(&s);
 	return rc;
 }

@@ -15,7 +15,7 @@ static int by_node(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Number the nodes in key[n]; returns how many there are. */
+/* Numbers the nodes in key[n]; returns how many different ones there are. */
 static size_t number(struct key *key, size_t n, uint32_t *port,
 		     uint32_t *count)
 {
@@ -80,7 +80,7 @@ void np_ports_sort(const struct np_ports *p, uint32_t *order)
 	qsort_r(order, p->n, sizeof(*order), by_ends, (void *)p);
 }
 
-/* The port that stands for all that are connected; paths get shorter. */
+/* Root of the set that contains a port (union-find with path halving). */
 static uint32_t root_of(uint32_t *parent, uint32_t port)
 {
 	while (parent[port] != port)

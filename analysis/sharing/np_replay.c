@@ -9,17 +9,17 @@
 #include "np_replay_impl.h"
 #include "np_timers.h"
 
-/* How far an operation is; flags. */
+/* Progress of an operation (flags). */
 enum { BEGUN = 1, ENDED = 2, ARRIVED = 4, MOVES = 8 };
 
 struct state {
 	uint32_t n_wait;
 	uint8_t flags;
-	double start_sec; /* a send: when its message begins to move */
+	double start_sec; /* of a send: when its message began */
 };
 
-/* Operations of all jobs have one number: base of the job + its own. */
-struct place {
+/* Operations are numbered over all jobs: base of the job + number within it. */
+struct job_state {
 	struct np_replay_job *job;
 	size_t base, n_left;
 	double begun_sec;
@@ -30,11 +30,11 @@ struct play {
 	struct np_sharing_param param;
 	struct np_flows *flows;
 	struct np_timers timers;
-	struct place *place;
-	size_t n_ops, n_running; /* jobs that have not ended once */
+	struct job_state *job_state;
+	size_t n_ops, n_running; /* jobs that have not completed a run */
 	struct state *state;
-	uint32_t *place_of; /* of each operation */
-	size_t *queue;	    /* operations that can begin; a ring */
+	uint32_t *job_of_op; /* by operation */
+	size_t *queue;	    /* operations that can begin; ring buffer */
 	size_t q_at, q_n;
 	bool again;
 	double now_sec;
@@ -42,21 +42,21 @@ struct play {
 	struct np_err *err;
 };
 
-static struct place *place_of(struct play *p, size_t id)
+static struct job_state *job_of(struct play *p, size_t id)
 {
-	return &p->place[p->place_of[id]];
+	return &p->job_state[p->job_of_op[id]];
 }
 
 static const struct np_replay_op *op_of(struct play *p, size_t id)
 {
-	struct place *at = place_of(p, id);
+	struct job_state *at = job_of(p, id);
 
 	return &at->job->app->op[id - at->base];
 }
 
 static struct np_replay_span *span_of(struct play *p, size_t id)
 {
-	struct place *at = place_of(p, id);
+	struct job_state *at = job_of(p, id);
 
 	return at->job->span && !at->job->runs ? &at->job->span[id - at->base] :
 						 NULL;
@@ -64,7 +64,7 @@ static struct np_replay_span *span_of(struct play *p, size_t id)
 
 static struct np_replay_task *task_of(struct play *p, size_t id)
 {
-	struct place *at = place_of(p, id);
+	struct job_state *at = job_of(p, id);
 
 	return at->job->task && !at->job->runs ?
 	       &at->job->task[op_of(p, id)->task] : NULL;
@@ -75,10 +75,10 @@ static void push(struct play *p, size_t id)
 	p->queue[(p->q_at + p->q_n++) % p->n_ops] = id;
 }
 
-/* All that waits for nothing can begin. */
+/* Starts a run of a job: queues the operations that wait for nothing. */
 static void begin_job(struct play *p, size_t k)
 {
-	struct place *at = &p->place[k];
+	struct job_state *at = &p->job_state[k];
 	const struct np_replay_app *a = at->job->app;
 
 	at->n_left = a->n_ops;
@@ -90,10 +90,10 @@ static void begin_job(struct play *p, size_t k)
 	}
 }
 
-/* Those that waited for its start, or its end. */
+/* Queues operations that waited only for the start, or the end, of this one. */
 static void release(struct play *p, size_t id, bool on_start)
 {
-	struct place *at = place_of(p, id);
+	struct job_state *at = job_of(p, id);
 	const struct np_replay_app *a = at->job->app;
 	size_t i = id - at->base;
 
@@ -107,14 +107,14 @@ static void release(struct play *p, size_t id, bool on_start)
 
 static void end_job(struct play *p, size_t k)
 {
-	struct np_replay_job *j = p->place[k].job;
+	struct np_replay_job *j = p->job_state[k].job;
 
 	if (!j->runs++) {
 		j->end_sec = p->now_sec;
 		p->n_running--;
 	}
-	/* One that takes no time would begin again for ever. */
-	if (p->again && p->n_running && p->now_sec > p->place[k].begun_sec)
+	/* A job that takes no time would start again for ever. */
+	if (p->again && p->n_running && p->now_sec > p->job_state[k].begun_sec)
 		begin_job(p, k);
 }
 
@@ -133,8 +133,8 @@ static void end_op(struct play *p, size_t id)
 	if (t && op->kind == NP_REPLAY_COMPUTE)
 		t->compute_sec += op->sec;
 	release(p, id, false);
-	if (!--place_of(p, id)->n_left)
-		end_job(p, p->place_of[id]);
+	if (!--job_of(p, id)->n_left)
+		end_job(p, p->job_of_op[id]);
 }
 
 static int set_timer(struct play *p, double sec, size_t id)
@@ -145,7 +145,7 @@ static int set_timer(struct play *p, double sec, size_t id)
 
 static size_t match_of(struct play *p, size_t id)
 {
-	return place_of(p, id)->base + op_of(p, id)->match;
+	return job_of(p, id)->base + op_of(p, id)->match;
 }
 
 static bool is_eager(struct play *p, size_t send)
@@ -153,7 +153,7 @@ static bool is_eager(struct play *p, size_t send)
 	return op_of(p, send)->bytes <= p->net->eager_bytes;
 }
 
-/* The message of this send begins, if nothing keeps it. */
+/* Starts the message of a send, if its conditions are met. */
 static int try_message(struct play *p, size_t send)
 {
 	struct state *s = &p->state[send];
@@ -168,11 +168,11 @@ static int try_message(struct play *p, size_t send)
 	return set_timer(p, p->net->latency_sec, send);
 }
 
-/* After its latency it takes part of the network. */
-static int move(struct play *p, size_t send)
+/* After the latency, the message occupies the network. */
+static int start_flow(struct play *p, size_t send)
 {
 	const struct np_replay_op *op = op_of(p, send);
-	struct place *at = place_of(p, send);
+	struct job_state *at = job_of(p, send);
 	const struct np_comm c = {
 		at->job->node_of[op->task],
 		at->job->node_of[at->job->app->op[op->match].task] };
@@ -181,7 +181,7 @@ static int move(struct play *p, size_t send)
 			      p->net->bytes_per_sec, send, p->err);
 }
 
-static void note_message(struct play *p, size_t send,
+static void record_message(struct play *p, size_t send,
 			 const struct np_flow_end *end)
 {
 	struct np_replay_span *s = span_of(p, send);
@@ -203,12 +203,12 @@ static void note_message(struct play *p, size_t send,
 	}
 }
 
-static void arrive(struct play *p, const struct np_flow_end *end)
+static void end_message(struct play *p, const struct np_flow_end *end)
 {
 	size_t send = end->id, recv = match_of(p, send);
 
 	p->n_events++;
-	note_message(p, send, end);
+	record_message(p, send, end);
 	p->state[recv].flags |= ARRIVED;
 	if (!is_eager(p, send))
 		end_op(p, send);
@@ -242,7 +242,7 @@ static int begin_op(struct play *p, size_t id)
 	}
 }
 
-/* All that can begin now. */
+/* Begins all operations that can begin now. */
 static int begin_ops(struct play *p)
 {
 	int rc = 0;
@@ -257,11 +257,11 @@ static int begin_ops(struct play *p)
 	return rc;
 }
 
-static int stuck(struct play *p)
+static int deadlock_error(struct play *p)
 {
 	for (size_t id = 0; id < p->n_ops; id++) {
 		const struct np_replay_op *op = op_of(p, id);
-		struct place *at = place_of(p, id);
+		struct job_state *at = job_of(p, id);
 
 		if ((p->state[id].flags & (BEGUN | ENDED)) != BEGUN)
 			continue;
@@ -275,7 +275,7 @@ static int stuck(struct play *p)
 		       "operations wait for each other", p->now_sec);
 }
 
-/* To the next end of something, and what follows from it. */
+/* Advances to the next event and handles it. */
 static int step(struct play *p)
 {
 	struct np_flow_end end;
@@ -287,17 +287,17 @@ static int step(struct play *p)
 		return rc;
 	now = fmin(now, np_timers_next(&p->timers));
 	if (isinf(now))
-		return stuck(p);
+		return deadlock_error(p);
 	p->now_sec = fmax(p->now_sec, now);
 	np_flows_advance(p->flows, p->now_sec);
 	while (!rc && np_timers_due(&p->timers, p->now_sec, &id)) {
 		if (op_of(p, id)->kind == NP_REPLAY_COMPUTE)
 			end_op(p, id);
 		else
-			rc = move(p, id);
+			rc = start_flow(p, id);
 	}
 	while (!rc && np_flows_ended(p->flows, &end))
-		arrive(p, &end);
+		end_message(p, &end);
 	return rc ? rc : begin_ops(p);
 }
 
@@ -321,12 +321,12 @@ static int check(const struct np_replay_net *net, struct np_replay_job *job,
 	return 0;
 }
 
-static int alloc(struct play *p)
+static int alloc_state(struct play *p)
 {
 	p->state = calloc(p->n_ops + 1, sizeof(*p->state));
-	p->place_of = calloc(p->n_ops + 1, sizeof(*p->place_of));
+	p->job_of_op = calloc(p->n_ops + 1, sizeof(*p->job_of_op));
 	p->queue = calloc(p->n_ops + 1, sizeof(*p->queue));
-	return p->state && p->place_of && p->queue ? 0 :
+	return p->state && p->job_of_op && p->queue ? 0 :
 	       np_errf(p->err, -ENOMEM, "out of memory");
 }
 
@@ -334,12 +334,12 @@ static int open_play(struct play *p, struct np_replay_job *job, size_t n)
 {
 	int rc;
 
-	p->place = calloc(n + 1, sizeof(*p->place));
-	if (!p->place)
+	p->job_state = calloc(n + 1, sizeof(*p->job_state));
+	if (!p->job_state)
 		return np_errf(p->err, -ENOMEM, "out of memory");
 	p->n_running = n;
 	for (size_t k = 0; k < n; k++) {
-		p->place[k] = (struct place){ .job = &job[k],
+		p->job_state[k] = (struct job_state){ .job = &job[k],
 					       .base = p->n_ops };
 		p->n_ops += job[k].app->n_ops;
 		job[k].runs = 0;
@@ -351,17 +351,17 @@ static int open_play(struct play *p, struct np_replay_job *job, size_t n)
 			memset(job[k].span, 0, job[k].app->n_ops *
 			       sizeof(*job[k].span));
 	}
-	rc = alloc(p);
+	rc = alloc_state(p);
 	if (rc)
 		return rc;
 	for (size_t k = 0; k < n; k++)
 		for (size_t i = 0; i < job[k].app->n_ops; i++)
-			p->place_of[p->place[k].base + i] = (uint32_t)k;
+			p->job_of_op[p->job_state[k].base + i] = (uint32_t)k;
 	return np_flows_new(p->net->model, &p->param, p->net->n_nodes,
 			    &p->flows, p->err);
 }
 
-/* Sums become means. */
+/* Converts sums to means. */
 static void close_tasks(struct np_replay_job *j)
 {
 	for (uint32_t t = 0; j->task && t < j->app->n_tasks; t++) {
@@ -402,9 +402,9 @@ int np_replay_run(const struct np_replay_net *net, struct np_replay_job *job,
 		*n_events = p.n_events;
 	np_flows_free(p.flows);
 	np_timers_free(&p.timers);
-	free(p.place);
+	free(p.job_state);
 	free(p.state);
-	free(p.place_of);
+	free(p.job_of_op);
 	free(p.queue);
 	return rc;
 }

@@ -1,18 +1,21 @@
 /*
- * Programs played on a network: tasks on nodes that compute and exchange
- * messages, which share the network as a model of np_sharing.h says.
+ * Simulates programs on a network: tasks on nodes that compute and exchange
+ * messages, which share the network according to a model of np_sharing.h.
  *
- * A program is a graph of operations, each of one task: computing, sending,
- * receiving; an operation begins when those that it waits for have ended (or,
- * where it is said so, have begun).  A blocking call is one operation; a
- * nonblocking one is begun by whatever comes after it, and waited for later.
+ * A program is a graph of operations, each of one task: computing, sending or
+ * receiving. An operation begins when those that it depends on have ended (or,
+ * for some dependencies, have begun). A blocking call is one operation. A
+ * nonblocking call begins independently of what follows, and a later operation
+ * waits for it.
  *
- * A message begins when its send does, if it has at most eager_bytes (the send
- * is over at once), and else when both send and receive have begun (and then
- * ends both).  It waits for the latency, then moves its bytes at the bandwidth
- * over the penalty, found anew whenever another one comes or goes.
+ * A message of at most eager_bytes begins with its send, which then ends
+ * immediately. A larger message begins when both send and receive have begun,
+ * and ends both. A message first takes the latency, then transfers its bytes at
+ * the bandwidth divided by the penalty, which is updated whenever another
+ * message starts or ends.
  *
- * Event-driven: an event costs what its own conflicts cost (np_flows.h).
+ * The simulation is event-driven; the cost of an event depends only on its own
+ * conflicts (np_flows.h).
  */
 #ifndef NP_REPLAY_H
 #define NP_REPLAY_H
@@ -28,42 +31,45 @@ enum np_replay_kind { NP_REPLAY_COMPUTE, NP_REPLAY_SEND, NP_REPLAY_RECV };
 struct np_replay_op {
 	enum np_replay_kind kind;
 	uint32_t task;
-	double sec;	/* of computing */
+	double sec;	/* of a computation */
 	uint64_t bytes; /* of a send */
-	uint32_t match; /* np_replay_meet() sets it */
+	uint32_t match; /* set by np_replay_meet() */
 };
 
-/* Of 1 or more tasks.  NULL: no memory.  Free with np_replay_app_free(). */
+/*
+ * Makes a program with n_tasks >= 1 tasks. Returns NULL if memory is short.
+ * Free with np_replay_app_free().
+ */
 struct np_replay_app *np_replay_app_new(uint32_t n_tasks);
 void np_replay_app_free(struct np_replay_app *a); /* NULL is allowed */
 
 /*
- * One more operation; *index is its number.  Returns 0, -EINVAL (a task or a
- * time that cannot be), -E2BIG or -ENOMEM with err.
+ * Adds an operation; *index is its number. Returns 0, -EINVAL (task or time out
+ * of range), -E2BIG or -ENOMEM with err.
  */
 int np_replay_add(struct np_replay_app *a, const struct np_replay_op *op,
 		  uint32_t *index, struct np_err *err);
 
 /*
- * after begins when before has ended, or with on_start has begun; both are
- * numbers that np_replay_add() gave.  Returns 0 or -ENOMEM with err.
+ * Makes operation `after` begin when `before` has ended, or with on_start has
+ * begun. Returns 0 or -ENOMEM with err.
  */
 int np_replay_depend(struct np_replay_app *a, uint32_t after, uint32_t before,
 		     bool on_start, struct np_err *err);
 
-/* This send and this receive are of one message. */
+/* Matches a send with its receive. */
 void np_replay_meet(struct np_replay_app *a, uint32_t send, uint32_t recv);
 
 /*
- * No more is to come.  Returns 0, -EINVAL (a send or receive without the other
- * end) or -ENOMEM with err.
+ * Completes a program. Returns 0, -EINVAL (an unmatched send or receive) or
+ * -ENOMEM with err.
  */
 int np_replay_finish(struct np_replay_app *a, struct np_err *err);
 
 /*
- * A finished graph (np_graph.h) as a finished program: ranks become tasks,
- * operations keep their times, sizes, dependencies and messages.  Free *out by
- * np_replay_app_free().  Returns 0; -E2BIG or -ENOMEM with err.
+ * Makes a completed program from a finished graph (np_graph.h): ranks become
+ * tasks; times, sizes, dependencies and matches stay the same. Free *out with
+ * np_replay_app_free(). Returns 0; -E2BIG or -ENOMEM with err.
  */
 struct np_graph;
 int np_replay_of_graph(const struct np_graph *g, struct np_replay_app **out,
@@ -76,47 +82,54 @@ const struct np_replay_op *np_replay_op_at(const struct np_replay_app *a,
 
 struct np_replay_net {
 	const struct np_sharing_model *model;
-	struct np_sharing_param param; /* .local is taken to be true */
+	struct np_sharing_param param; /* .local is assumed to be true */
 	double latency_sec, bytes_per_sec;
 	uint64_t eager_bytes;
 	uint32_t n_nodes;
-	uint64_t max_events; /* then it is given up; 0: never */
+	uint64_t max_events; /* limit; 0: none */
 };
 
-/* What one task of it did. */
+/* Results for one task. */
 struct np_replay_task {
 	double end_sec, compute_sec;
-	double wait_sec; /* the rest of its time */
-	uint64_t messages, bytes; /* sent */
-	double mean_penalty; /* of messages sent: time over time alone; NAN */
-	double mean_conflicts; /* most others at both ends at a time; NAN */
+	double wait_sec; /* rest of its time */
+	uint64_t messages, bytes; /* of messages sent */
+	/* of messages sent: time over time alone; NAN if none */
+	double mean_penalty;
+	/*
+	 * of messages sent: maximum number of others at their ports; NAN if
+	 * none
+	 */
+	double mean_conflicts;
 };
 
-/* Of one operation, its first time. */
+/* Results for one operation, in the first run of its program. */
 struct np_replay_span {
 	double start_sec, end_sec;
-	double penalty; /* of a send's message; 0: none */
+	double penalty; /* of the message of a send; otherwise 0 */
 	uint32_t conflicts;
 };
 
-/* One program on its nodes. */
+/* A program on its nodes. */
 struct np_replay_job {
-	const struct np_replay_app *app; /* borrowed, finished */
-	const uint32_t *node_of;	 /* of each task; borrowed */
-	/* results */
-	double end_sec;		     /* its first end */
-	struct np_replay_task *task; /* caller's, of each task; or NULL */
-	struct np_replay_span *span; /* caller's, of each operation; or NULL */
-	uint64_t runs; /* ended; 1 or more */
+	const struct np_replay_app *app; /* completed; borrowed */
+	const uint32_t *node_of;	 /* by task; borrowed */
+	/* Results: */
+	double end_sec;		     /* of the first run */
+	/* by task, provided by the caller; or NULL */
+	struct np_replay_task *task;
+	/* by operation, provided by the caller; or NULL */
+	struct np_replay_span *span;
+	uint64_t runs; /* number of completed runs, 1 or more */
 };
 
 /*
- * Play them together from time 0 until each has ended once.  again: one that
- * has ended before others begins again, so that these are never alone.
- * *n_events (may be NULL): operations and messages that have ended.
- * Returns 0; -EINVAL: a parameter or a node that cannot be; -EDEADLK: the rest
- * waits for ever, err names a task; -E2BIG: more than max_events; what the
- * model returns; -ENOMEM.
+ * Runs all programs together from time 0 until each has ended once. again: a
+ * program that ends before others starts again, so that the others are never
+ * alone. *n_events (may be NULL): number of operations and messages that ended.
+ * Returns 0; -EINVAL (parameter or node out of range); -EDEADLK (no operation
+ * can continue; err names a task); -E2BIG (more than max_events); an error of
+ * the model; or -ENOMEM.
  */
 int np_replay_run(const struct np_replay_net *net, struct np_replay_job *job,
 		  size_t n, bool again, uint64_t *n_events,

@@ -1,4 +1,4 @@
-/* Programs, made operation by operation or of an execution graph. */
+/* ---- Programs ---- */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ void np_replay_meet(struct np_replay_app *a, uint32_t send, uint32_t recv)
 	a->op[recv].match = send;
 }
 
-static int check(const struct np_replay_app *a, struct np_err *err)
+static int check_matches(const struct np_replay_app *a, struct np_err *err)
 {
 	for (size_t i = 0; i < a->n_ops; i++) {
 		const struct np_replay_op *op = &a->op[i];
@@ -81,7 +81,7 @@ static int check(const struct np_replay_app *a, struct np_err *err)
 
 int np_replay_finish(struct np_replay_app *a, struct np_err *err)
 {
-	int rc = check(a, err);
+	int rc = check_matches(a, err);
 
 	if (rc)
 		return rc;
@@ -119,7 +119,7 @@ const struct np_replay_op *np_replay_op_at(const struct np_replay_app *a,
 	return &a->op[i];
 }
 
-/* Operations of one rank follow each other: base of the rank + its own. */
+/* Adds the operations of a rank, which get consecutive numbers. */
 static int add_rank(struct np_replay_app *a, const struct np_graph *g,
 		    uint32_t rank, struct np_err *err)
 {

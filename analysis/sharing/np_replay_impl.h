@@ -1,4 +1,3 @@
-/* A program, for np_replay*.c. */
 #ifndef NP_REPLAY_IMPL_H
 #define NP_REPLAY_IMPL_H
 
@@ -6,7 +5,7 @@
 
 #define NP_REPLAY_NONE UINT32_MAX
 
-/* Who waits for an operation. */
+/* An operation that waits for another. */
 struct np_replay_next {
 	uint32_t op;
 	bool on_start;
@@ -21,11 +20,11 @@ struct np_replay_app {
 	uint32_t n_tasks;
 	size_t n_ops, n_deps;
 	struct np_replay_op *op;
-	struct np_replay_dep *dep; /* until it is finished */
+	struct np_replay_dep *dep; /* only until the program is completed */
 	/* of operation i: next[first[i]] .. next[first[i + 1] - 1] */
 	size_t *first;
 	struct np_replay_next *next;
-	uint32_t *n_before; /* of each: how many it waits for */
+	uint32_t *n_before; /* by operation: number of dependencies */
 };
 
 #endif

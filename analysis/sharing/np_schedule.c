@@ -4,15 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOGETHER SIZE_MAX /* instead of a size */
+#define TOGETHER SIZE_MAX /* in place of a size */
 
-/* Of one scheme, what its trials need. */
+/* Data for the trials of one scheme. */
 struct np_schedule_part {
-	struct np_transfer *all;  /* of the scheme */
-	struct np_transfer *alone; /* one of each size; the first: reference */
+	struct np_transfer *all;  /* all transfers of the scheme */
+	/* one transfer per size; the first is the reference */
+	struct np_transfer *alone;
 	size_t n_sizes;
-	size_t *size; /* of each transfer: which of alone[] */
-	double *alone_sec; /* the last time */
+	size_t *size; /* by transfer: index into alone[] */
+	double *alone_sec; /* latest time of each size */
 	bool warm;
 };
 
@@ -48,7 +49,7 @@ static int alloc_part(struct np_schedule_part *p, size_t n)
 	return p->all && p->alone && p->size && p->alone_sec ? 0 : -ENOMEM;
 }
 
-static int fill(const struct np_scheme *s, const uint32_t *rank_of,
+static int init_part(const struct np_scheme *s, const uint32_t *rank_of,
 		struct np_schedule_part *p, struct np_err *err)
 {
 	int rc = alloc_part(p, s->n) ?
@@ -81,7 +82,7 @@ static int fill(const struct np_scheme *s, const uint32_t *rank_of,
 	return 0;
 }
 
-static void add(struct np_schedule *s, size_t part, size_t size, size_t n)
+static void add_trial(struct np_schedule *s, size_t part, size_t size, size_t n)
 {
 	struct np_schedule_part *p = &s->part[part];
 
@@ -92,7 +93,7 @@ static void add(struct np_schedule *s, size_t part, size_t size, size_t n)
 			   (struct np_trial){ &p->alone[size], 1 };
 }
 
-static int plan(struct np_schedule *s, struct np_err *err)
+static int make_trials(struct np_schedule *s, struct np_err *err)
 {
 	size_t n = 0;
 
@@ -108,11 +109,11 @@ static int plan(struct np_schedule *s, struct np_err *err)
 	if (!s->trial || !s->part_of || !s->size_of)
 		return np_errf(err, -ENOMEM, "out of memory");
 	for (size_t k = 0; k < s->set->n; k++) {
-		add(s, k, TOGETHER, s->set->scheme[k].n);
+		add_trial(s, k, TOGETHER, s->set->scheme[k].n);
 		for (uint32_t r = 0; r < s->repeats; r++) {
 			for (size_t i = 0; i < s->part[k].n_sizes; i++)
-				add(s, k, i, 1);
-			add(s, k, TOGETHER, s->set->scheme[k].n);
+				add_trial(s, k, i, 1);
+			add_trial(s, k, TOGETHER, s->set->scheme[k].n);
 		}
 	}
 	return 0;
@@ -135,12 +136,13 @@ int np_schedule_new(const struct np_scheme_set *set, const uint32_t *rank_of,
 
 		g->sec = calloc(2 * n, sizeof(*g->sec));
 		g->penalty = g->sec + n;
-		rc = g->sec ? fill(&set->scheme[k], rank_of, &s.part[k], err) :
+		rc = g->sec ? init_part(&set->scheme[k], rank_of, &s.part[k],
+					err) :
 			      np_errf(err, -ENOMEM, "out of memory");
 		rank_of += set->scheme[k].n_nodes;
 	}
 	if (!rc)
-		rc = plan(&s, err);
+		rc = make_trials(&s, err);
 	if (rc)
 		np_schedule_free(&s);
 	else

@@ -12,20 +12,20 @@
 #include "np_read.h"
 #include "np_words.h"
 
-/* What lines say about the transfers after them, or about a whole scheme. */
+/* Settings for the transfers that follow, or for a whole scheme. */
 struct settings {
-	uint64_t bytes, reference_bytes; /* of the reference; 0: not said */
+	uint64_t bytes, reference_bytes; /* of the reference; 0: not given */
 	double reference_sec, latency_sec;
 };
 
 struct reader {
 	struct np_words w;
-	struct settings common, now; /* of all schemes; of the present one */
+	struct settings common, now; /* of all schemes; of the current one */
 	struct np_scheme_set set;
-	bool begun; /* common is over */
+	bool begun; /* the first scheme has begun: common is complete */
 };
 
-static struct np_scheme *present(struct reader *r)
+static struct np_scheme *current_scheme(struct reader *r)
 {
 	return r->set.n ? &r->set.scheme[r->set.n - 1] : NULL;
 }
@@ -49,12 +49,12 @@ static int take_name(struct reader *r, const char *what, const char *text,
 	return 0;
 }
 
-/* Schemes */
+/* ---- Schemes ---- */
 
-/* Alone: the latency, and the rest in proportion to the reference. */
-static int finish(struct reader *r)
+/* Time alone: the latency, plus a part proportional to the size. */
+static int finish_scheme(struct reader *r)
 {
-	struct np_scheme *s = present(r);
+	struct np_scheme *s = current_scheme(r);
 	const struct settings *v = &r->now;
 	double rest = v->reference_sec - v->latency_sec;
 	bool timed = !isnan(v->reference_sec);
@@ -86,10 +86,10 @@ static int finish(struct reader *r)
 	return 0;
 }
 
-static int begin(struct reader *r, const char *name)
+static int begin_scheme(struct reader *r, const char *name)
 {
 	struct np_scheme *s;
-	int rc = finish(r);
+	int rc = finish_scheme(r);
 
 	if (rc)
 		return rc;
@@ -111,7 +111,7 @@ static int begin(struct reader *r, const char *name)
 	return rc;
 }
 
-/* The scheme of a file without any is called by its last name. */
+/* A file without a scheme line: the scheme is named after the file. */
 static int begin_unnamed(struct reader *r)
 {
 	const char *slash = strrchr(r->w.source, '/');
@@ -123,14 +123,14 @@ static int begin_unnamed(struct reader *r)
 		name[n++] = isalnum((unsigned char)*p) ||
 			    strchr("_.-+", *p) ? *p : '_';
 	name[n] = '\0';
-	return begin(r, n ? name : "scheme");
+	return begin_scheme(r, n ? name : "scheme");
 }
 
-/* Nodes */
+/* ---- Nodes ---- */
 
 static int add_node(struct reader *r, const char *text, uint32_t *number)
 {
-	struct np_scheme *s = present(r);
+	struct np_scheme *s = current_scheme(r);
 	np_scheme_name name;
 
 	if (take_name(r, "node", text, name))
@@ -155,9 +155,10 @@ static bool find_node(const struct np_scheme *s, const char *name,
 	return false;
 }
 
-static int node(struct reader *r, const char *name, uint32_t *number)
+static int find_or_add_node(struct reader *r, const char *name,
+			    uint32_t *number)
 {
-	struct np_scheme *s = present(r);
+	struct np_scheme *s = current_scheme(r);
 
 	if (find_node(s, name, number))
 		return 0;
@@ -171,23 +172,23 @@ static void line_nodes(struct reader *r)
 {
 	uint32_t number;
 
-	if (!present(r) && begin_unnamed(r))
+	if (!current_scheme(r) && begin_unnamed(r))
 		return;
-	if (present(r)->n)
+	if (current_scheme(r)->n)
 		BAD(r, "nodes: expected before the first transfer");
 	for (size_t i = 1; !r->w.rc && i < r->w.n; i++)
-		if (find_node(present(r), r->w.word[i], &number))
+		if (find_node(current_scheme(r), r->w.word[i], &number))
 			BAD(r, "node %.40s is there twice", r->w.word[i]);
 		else
 			add_node(r, r->w.word[i], &number);
-	present(r)->fixed = true;
+	current_scheme(r)->fixed = true;
 }
 
-/* Transfers */
+/* ---- Transfers ---- */
 
 static int make_room(struct reader *r)
 {
-	struct np_scheme *s = present(r);
+	struct np_scheme *s = current_scheme(r);
 
 	if (s->n == NP_SCHEME_MAX_COMMS)
 		return TOO_BIG(r, "more than %d transfers",
@@ -202,8 +203,8 @@ static int make_room(struct reader *r)
 	return 0;
 }
 
-/* More than 0. */
-static double took(struct reader *r, size_t i)
+/* Parses a time above 0. */
+static double parse_took(struct reader *r, size_t i)
 {
 	double sec = np_words_time(&r->w, i);
 
@@ -213,10 +214,10 @@ static double took(struct reader *r, size_t i)
 	return sec;
 }
 
-/* [SIZE] [at TIME] [took TIME], behind "LABEL: FROM -> TO" */
-static int details(struct reader *r)
+/* Parses [SIZE] [at TIME] [took TIME] after "LABEL: FROM -> TO". */
+static int read_details(struct reader *r)
 {
-	struct np_scheme *s = present(r);
+	struct np_scheme *s = current_scheme(r);
 	struct np_words *w = &r->w;
 	size_t i = 4;
 
@@ -230,7 +231,7 @@ static int details(struct reader *r)
 		i += 2;
 	}
 	if (np_words_is(w, i, "took")) {
-		s->took_sec[s->n] = took(r, i + 1);
+		s->took_sec[s->n] = parse_took(r, i + 1);
 		i += 2;
 	}
 	if (i < w->n)
@@ -245,9 +246,9 @@ static void line_transfer(struct reader *r)
 	char *label = w->word[0];
 	struct np_scheme *s;
 
-	if ((!present(r) && begin_unnamed(r)) || make_room(r))
+	if ((!current_scheme(r) && begin_unnamed(r)) || make_room(r))
 		return;
-	s = present(r);
+	s = current_scheme(r);
 	label[strlen(label) - 1] = '\0';
 	take_name(r, "transfer", label, s->label[s->n]);
 	for (size_t i = 0; i < s->n; i++)
@@ -255,20 +256,20 @@ static void line_transfer(struct reader *r)
 			BAD(r, "transfer %s is there twice", label);
 	if (w->n < 4 || strcmp(w->word[2], "->"))
 		BAD(r, "transfer %s: expected NAME: FROM -> TO", label);
-	if (w->rc || node(r, w->word[1], &s->c[s->n].from) ||
-	    node(r, w->word[3], &s->c[s->n].to))
+	if (w->rc || find_or_add_node(r, w->word[1], &s->c[s->n].from) ||
+	    find_or_add_node(r, w->word[3], &s->c[s->n].to))
 		return;
 	if (s->c[s->n].from == s->c[s->n].to)
 		BAD(r, "transfer %s: from %.40s to itself, expected two nodes",
 		    label, w->word[1]);
-	s->n += !details(r);
+	s->n += !read_details(r);
 }
 
-/* Settings */
+/* ---- Settings ---- */
 
 static void line_scheme(struct reader *r)
 {
-	begin(r, r->w.word[1]);
+	begin_scheme(r, r->w.word[1]);
 }
 
 static void line_size(struct reader *r)
@@ -294,13 +295,13 @@ static void line_reference(struct reader *r)
 		BAD(r, "reference %.40s: expected more than 0 bytes",
 		    r->w.word[1]);
 	if (r->w.n == 4)
-		v->reference_sec = took(r, 3);
+		v->reference_sec = parse_took(r, 3);
 }
 
 static const struct {
 	const char *word;
 	void (*read)(struct reader *r);
-	const char *two; /* if it always has two words: what they are */
+	const char *two; /* syntax, if the line always has two words */
 } lines[] = {
 	{ "scheme", line_scheme, "scheme NAME" },
 	{ "size", line_size, "size SIZE" },
@@ -308,7 +309,7 @@ static const struct {
 	{ "reference", line_reference, NULL }, { "nodes", line_nodes, NULL },
 };
 
-static void line(struct reader *r)
+static void read_line(struct reader *r)
 {
 	const char *word = r->w.word[0];
 
@@ -340,11 +341,11 @@ int np_scheme_parse(const char *text, size_t len, const char *source,
 	r->now = (struct settings){ .bytes = NP_SCHEME_BYTES,
 				    .reference_sec = NAN };
 	while (np_words_next(&r->w))
-		line(r);
+		read_line(r);
 	if (!r->w.rc && !r->set.n)
 		r->w.rc = np_errf(err, -EINVAL, "%s: no transfer in it",
 				  source);
-	rc = r->w.rc ? r->w.rc : finish(r);
+	rc = r->w.rc ? r->w.rc : finish_scheme(r);
 	if (rc)
 		np_scheme_free(&r->set);
 	else

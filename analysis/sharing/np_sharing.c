@@ -9,7 +9,7 @@
 #include "np_ports.h"
 #include "np_sharing_impl.h"
 
-#define MOST 1e6 /* of a parameter: penalties stay finite */
+#define PARAM_MAX 1e6 /* of a parameter, so that penalties stay finite */
 
 const struct np_sharing_model *np_sharing_find(const char *name,
 					       struct np_err *err)
@@ -56,7 +56,7 @@ int np_sharing_check(const struct np_sharing_param *p, struct np_err *err)
 		double v = *np_sharing_value(&own, m);
 
 		if (m->below_one ? !(v >= 0 && v < 1) :
-				   !(v > 0 && (v <= MOST || !*m->model)))
+				   !(v > 0 && (v <= PARAM_MAX || !*m->model)))
 			return np_errf(err, -EINVAL, "%s is %g, expected %s",
 				       m->name, v, m->below_one ?
 				       "0 to less than 1" : *m->model ?
@@ -116,8 +116,9 @@ double np_sharing_cut(double fabric, double *rate, size_t n)
 	return INFINITY;
 }
 
-/* The same for penalties. */
-static int cut_all(double fabric, double *penalty, size_t n, struct np_err *err)
+/* Applies the limit of the switch to penalties. */
+static int limit_all(double fabric, double *penalty, size_t n,
+		     struct np_err *err)
 {
 	double *rate, most;
 
@@ -135,9 +136,9 @@ static int cut_all(double fabric, double *penalty, size_t n, struct np_err *err)
 	return 0;
 }
 
-/* Those between two nodes, and where they came from. */
-static size_t remote(const struct np_comm *c, size_t n, struct np_comm *out,
-		     uint32_t *at)
+/* Selects the communications between different nodes; at[]: their indices. */
+static size_t select_remote(const struct np_comm *c, size_t n,
+			    struct np_comm *out, uint32_t *at)
 {
 	size_t m = 0;
 
@@ -172,11 +173,11 @@ int np_sharing_static(const struct np_sharing_model *m,
 		 np_errf(err, -ENOMEM, "out of memory");
 
 	if (!rc) {
-		n_sub = remote(c, n, sub, at);
+		n_sub = select_remote(c, n, sub, at);
 		rc = np_sharing_ask(m, p, sub, n_sub, got, err);
 	}
 	if (!rc)
-		rc = cut_all(p->fabric, got, n_sub, err);
+		rc = limit_all(p->fabric, got, n_sub, err);
 	for (size_t i = 0; !rc && i < n; i++)
 		penalty[i] = 1;
 	for (size_t i = 0; !rc && i < n_sub; i++)

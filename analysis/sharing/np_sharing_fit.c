@@ -10,9 +10,9 @@
 
 #define STEPS 2000
 #define COARSE_STEPS 150
-#define RESTS 4	  /* searches from where one came to rest */
-#define STARTS 48 /* places where a search begins, if none is exact */
-#define EXACT 1e-16 /* mean square of relative errors */
+#define RESTARTS 4	  /* restarts of the search from its result */
+#define STARTS 48 /* starting points, if none gives an exact fit */
+#define EXACT 1e-16 /* mean of squared relative errors */
 #define CLOSE 1e-10
 #define COARSE 1e-4
 #define LARGEST_GAMMA 0.999
@@ -23,13 +23,14 @@ struct search {
 	size_t n_cases, n; /* n: measured communications */
 	double *end_sec;
 	struct np_sharing_param param;
-	const struct np_sharing_member *free[NP_SHARING_FIT_MAX]; /* sought */
+	/* parameters to fit */
+	const struct np_sharing_member *free[NP_SHARING_FIT_MAX];
 	size_t n_free;
 	struct np_err *err;
 	int rc;
 };
 
-/* Sum over measured communications of f(modelled / measured - 1). */
+/* Sum of f(modelled / measured - 1) over measured communications. */
 static double errors(struct search *w, double (*f)(double))
 {
 	double sum = 0;
@@ -53,7 +54,7 @@ static double square(double x)
 	return x * x;
 }
 
-/* Into the range of a parameter; what is beyond it is penalised. */
+/* Limits a value to the range of its parameter; adds the excess to *beyond. */
 static double clamp(const struct np_sharing_member *m, double v, double *beyond)
 {
 	double in = m->below_one ? fmin(fmax(v, 0), LARGEST_GAMMA) :
@@ -76,7 +77,7 @@ static double objective(const gsl_vector *x, void *arg)
 					 sum + 10 * (double)w->n * beyond;
 }
 
-/* Does any measured communication depend on it, one way or the other? */
+/* Whether some measured communication depends on a parameter. */
 static bool matters(struct search *w, const struct np_sharing_member *m)
 {
 	double *v = np_sharing_value(&w->param, m), old = *v, here, up, down;
@@ -90,7 +91,9 @@ static bool matters(struct search *w, const struct np_sharing_member *m)
 	return fabs(up - here) > 1e-12 || fabs(down - here) > 1e-12;
 }
 
-/* Returns the least sum of squares, whose parameters are in w->param then. */
+/*
+ * Runs one search. Returns the sum of squares; w->param holds the parameters.
+ */
 static double descend(struct search *w, gsl_multimin_fminimizer *g,
 		      double scale, int steps, double close)
 {
@@ -119,18 +122,18 @@ static double descend(struct search *w, gsl_multimin_fminimizer *g,
 	return least;
 }
 
-/* Anew from where it came to rest, as a simplex may collapse too early. */
-static double settle(struct search *w, gsl_multimin_fminimizer *g)
+/* Restarts from the result, because a simplex may collapse too early. */
+static double descend_repeatedly(struct search *w, gsl_multimin_fminimizer *g)
 {
 	double least = INFINITY;
 
-	for (int i = 0; !w->rc && i < RESTS; i++)
+	for (int i = 0; !w->rc && i < RESTARTS; i++)
 		least = descend(w, g, i % 2 ? -1 : 1, STEPS, CLOSE);
 	return least;
 }
 
-/* Part k of 0 .. 1 in the base: places that leave no large gaps. */
-static double scattered(int k, int base)
+/* Element k of the van der Corput sequence: evenly spread over 0 .. 1. */
+static double van_der_corput(int k, int base)
 {
 	double part = 0, unit = 1.0 / base;
 
@@ -139,14 +142,14 @@ static double scattered(int k, int base)
 	return part;
 }
 
-/* Half of the usual value to three times, and all that is below one. */
-static void begin_at(struct search *w, int k)
+/* A starting point: 0.5 to 3 times the default, or the whole range [0, 1). */
+static void set_start(struct search *w, int k)
 {
 	static const int base[NP_SHARING_FIT_MAX] = { 2, 3, 5 };
 	struct np_sharing_param usual = NP_SHARING_DEFAULTS;
 
 	for (size_t i = 0; i < w->n_free; i++) {
-		double part = scattered(k, base[i]);
+		double part = van_der_corput(k, base[i]);
 
 		*np_sharing_value(&w->param, w->free[i]) =
 			w->free[i]->below_one ? LARGEST_GAMMA * part :
@@ -156,8 +159,9 @@ static void begin_at(struct search *w, int k)
 }
 
 /*
- * The sum of squares is one of pieces, each with a lowest place of its own: a
- * few steps from many places, and from the best of them until it rests.
+ * The objective is piecewise, with a local minimum in each piece. Therefore a
+ * few steps are made from many starting points, and a full search from the best
+ * of them.
  */
 static void search(struct search *w)
 {
@@ -179,11 +183,11 @@ static void search(struct search *w)
 		double sum = INFINITY;
 
 		if (k) {
-			begin_at(w, k);
+			set_start(w, k);
 			sum = descend(w, g, 1, COARSE_STEPS, COARSE);
 		}
 		if (!k || sum < 2 * least)
-			sum = settle(w, g);
+			sum = descend_repeatedly(w, g);
 		if (!w->rc && sum < least) {
 			least = sum;
 			best = w->param;
@@ -194,7 +198,7 @@ static void search(struct search *w)
 	gsl_multimin_fminimizer_free(g);
 }
 
-static int count(struct search *w)
+static int check_cases(struct search *w)
 {
 	size_t most = 0;
 
@@ -218,7 +222,7 @@ static int count(struct search *w)
 	return w->end_sec ? 0 : np_errf(w->err, -ENOMEM, "out of memory");
 }
 
-static void choose(struct search *w, struct np_sharing_fit *out)
+static void select_parameters(struct search *w, struct np_sharing_fit *out)
 {
 	for (size_t i = 0; !w->rc && i < np_sharing_n_members; i++) {
 		const struct np_sharing_member *m = &np_sharing_members[i];
@@ -232,7 +236,7 @@ static void choose(struct search *w, struct np_sharing_fit *out)
 	}
 }
 
-static void report(struct search *w, struct np_sharing_fit *out)
+static void fill_result(struct search *w, struct np_sharing_fit *out)
 {
 	size_t at = 0;
 
@@ -254,17 +258,17 @@ int np_sharing_fit(const struct np_sharing_model *m,
 	struct search w = { .model = m, .s = s, .n_cases = n, .param = *p,
 			    .err = err };
 
-	w.rc = count(&w);
+	w.rc = check_cases(&w);
 	if (!w.rc)
 		fit.mean_before = errors(&w, fabs) / (double)w.n;
 	if (!w.rc)
-		choose(&w, &fit);
+		select_parameters(&w, &fit);
 	if (!w.rc)
 		search(&w);
 	if (!w.rc)
 		fit.mean_error = errors(&w, fabs) / (double)w.n;
 	if (!w.rc) {
-		report(&w, &fit);
+		fill_result(&w, &fit);
 		*p = w.param;
 		*out = fit;
 	}

@@ -1,15 +1,16 @@
 /*
- * Parameters of a penalty model from measured times.
+ * Fits the parameters of a penalty model to measured times.
  *
- * Least squares of the relative errors over all measured communications, each
- * case played dynamically (np_sharing.h).  Where the measurements are those of
- * [V] the answer is that of its formulas: beta = P / k of k communications of
- * one node, gamma_o = 1 - ta / (3 beta Tref), gamma_i = 1 - tf / (3 beta Tref)
- * for the weak one of three that leave or enter a node.
+ * Minimises the sum of squared relative errors over all measured
+ * communications, with each case simulated over time (np_sharing.h). For the
+ * measurements that [V] uses, the result agrees with the formulas there: beta =
+ * P / k for k communications of one node, gamma_o = 1 - ta / (3 beta Tref),
+ * gamma_i = 1 - tf / (3 beta Tref) for the weak one of three that leave or
+ * enter a node.
  *
- * A parameter that no measured communication depends on keeps its value.
- * The search is by the simplex of Nelder and Mead from several starts, which ends
- * where the measured times are met exactly.
+ * A parameter that no measured communication depends on keeps its value. The
+ * search is a Nelder-Mead simplex from several starting points; it ends early
+ * if the measured times are met exactly.
  */
 #ifndef NP_SHARING_FIT_H
 #define NP_SHARING_FIT_H
@@ -21,25 +22,26 @@ struct np_sharing_case {
 	const struct np_comm *c;
 	size_t n, n_nodes;
 	const double *start_sec, *alone_sec;
-	const double *took_sec; /* from start to end; NAN: not measured */
+	const double *took_sec; /* duration; NAN: not measured */
 };
 
-enum { NP_SHARING_FIT_MAX = 3 }; /* most parameters of a model */
+enum { NP_SHARING_FIT_MAX = 3 }; /* maximum number of parameters of a model */
 
 struct np_sharing_fit {
-	size_t n_param; /* of the model; 0: it has none */
+	size_t n_param; /* of the model; may be 0 */
 	const char *name[NP_SHARING_FIT_MAX]; /* "beta", ... */
 	double value[NP_SHARING_FIT_MAX];
-	bool fitted[NP_SHARING_FIT_MAX]; /* false: kept, as nothing depends */
-	size_t n;	     /* measured communications */
-	double mean_error;   /* mean |modelled / measured - 1|, after */
-	double mean_before;  /* the same with the parameters as they were */
+	/* false: kept, because no measurement depends on it */
+	bool fitted[NP_SHARING_FIT_MAX];
+	size_t n;	     /* number of measured communications */
+	double mean_error;   /* mean |modelled / measured - 1|, after fitting */
+	double mean_before;  /* the same with the initial parameters */
 };
 
 /*
- * p: where to begin; the fitted parameters on success.  Returns 0; -ENODATA:
- * nothing was measured; -EINVAL: a measured time that is not more than 0, or
- * what np_sharing_dynamic() says; -E2BIG, -ENOMEM.
+ * p: initial parameters; on success the fitted ones. Returns 0; -ENODATA
+ * (nothing was measured); -EINVAL (a measured time that is not above 0, or an
+ * error of np_sharing_dynamic()); -E2BIG or -ENOMEM.
  */
 int np_sharing_fit(const struct np_sharing_model *m,
 		   const struct np_sharing_case *s, size_t n,

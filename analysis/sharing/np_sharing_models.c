@@ -1,25 +1,25 @@
-/* Penalties as each of the models has them; what they are: np_sharing.h. */
+/* ---- The models; np_sharing.h describes them ---- */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "np_matching.h"
 
-/* At one port: how full the fullest far end is, and how many go to such. */
+/* At one port: highest load of a remote port, and the number of such ports. */
 struct far {
 	uint32_t most, n_most;
 };
 
-static void meet(struct far *f, uint32_t load)
+static void add_far(struct far *f, uint32_t load)
 {
 	if (load > f->most)
 		*f = (struct far){ load, 0 };
 	f->n_most += load == f->most;
 }
 
-/* p_o or p_i: load communications at this port, load_far at the other end. */
-static double side(double beta, double gamma, uint32_t load, uint32_t load_far,
-		   const struct far *f)
+/* p_o or p_i: load of this port, and load_far of the port at the other end. */
+static double port_penalty(double beta, double gamma, uint32_t load,
+			   uint32_t load_far, const struct far *f)
 {
 	double m = f->n_most;
 
@@ -31,9 +31,9 @@ static double side(double beta, double gamma, uint32_t load, uint32_t load_far,
 }
 
 /*
- * Gigabit Ethernet [V].  Of the communications that leave one node, those
- * whose destination receives most are slowed most ("strongly slow"), the others
- * a little less; the same where they arrive.
+ * Gigabit Ethernet [V]. Of the communications that leave a node, those to the
+ * destination with the highest load are slowed down most ("strongly slow"), the
+ * others slightly less. The same holds at the destination.
  */
 static int gige(const struct np_sharing_param *p, const struct np_ports *port,
 		double *penalty, struct np_err *err)
@@ -43,16 +43,16 @@ static int gige(const struct np_sharing_param *p, const struct np_ports *port,
 	if (!out)
 		return np_errf(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < port->n; i++) {
-		meet(&out[port->out[i]], port->n_of_in[port->in[i]]);
-		meet(&in[port->in[i]], port->n_of_out[port->out[i]]);
+		add_far(&out[port->out[i]], port->n_of_in[port->in[i]]);
+		add_far(&in[port->in[i]], port->n_of_out[port->out[i]]);
 	}
 	for (size_t i = 0; i < port->n; i++) {
 		uint32_t s = port->n_of_out[port->out[i]];
 		uint32_t d = port->n_of_in[port->in[i]];
 
-		penalty[i] = fmax(side(p->beta, p->gamma_out, s, d,
+		penalty[i] = fmax(port_penalty(p->beta, p->gamma_out, s, d,
 				       &out[port->out[i]]),
-				  side(p->beta, p->gamma_in, d, s,
+				  port_penalty(p->beta, p->gamma_in, d, s,
 				       &in[port->in[i]]));
 	}
 	free(out);
@@ -60,10 +60,10 @@ static int gige(const struct np_sharing_param *p, const struct np_ports *port,
 }
 
 /*
- * Myrinet [V].  Its Stop & Go lets through, at any moment, a set of
- * communications that do not conflict and to which none can be added.  All
- * such state sets are alike; a node sends as often as that of its
- * communications which is in the fewest of them.
+ * Myrinet [V]. Stop & Go flow control admits, at any moment, a set of
+ * communications without conflict that cannot be extended. All such state sets
+ * are equally likely. A node sends at the rate of whichever of its
+ * communications is in the fewest of them.
  */
 static int myrinet(const struct np_sharing_param *p,
 		   const struct np_ports *port, double *penalty,
@@ -86,8 +86,11 @@ static int myrinet(const struct np_sharing_param *p,
 	return rc;
 }
 
-/* Of each communication its parallel ones, of each receiver its sources. */
-static void count(const struct np_ports *port, uint32_t *order,
+/*
+ * Counts parallel communications of each, and distinct sources of each
+ * receiver.
+ */
+static void count_sources(const struct np_ports *port, uint32_t *order,
 		  uint32_t *parallel, uint32_t *sources)
 {
 	np_ports_sort(port, order);
@@ -103,8 +106,8 @@ static void count(const struct np_ports *port, uint32_t *order,
 	}
 }
 
-/* The slowest that leaves a node slows all that leave it. */
-static void slow_out(const struct np_sharing_param *p,
+/* The slowest communication that leaves a node slows down all that leave it. */
+static void outgoing_penalties(const struct np_sharing_param *p,
 		     const struct np_ports *port, double *out)
 {
 	for (size_t i = 0; i < port->n; i++) {
@@ -118,8 +121,8 @@ static void slow_out(const struct np_sharing_param *p,
 }
 
 /*
- * InfiniBand [VT].  Note that what enters a node is counted by its sources,
- * each weighted by its own parallel communications: as the source has it.
+ * InfiniBand [VT]. As in the source, incoming load is the number of distinct
+ * senders, weighted by the communication's own parallel ones.
  */
 static int infiniband(const struct np_sharing_param *p,
 		      const struct np_ports *port, double *penalty,
@@ -132,8 +135,8 @@ static int infiniband(const struct np_sharing_param *p,
 	int rc = order && out ? 0 : np_errf(err, -ENOMEM, "out of memory");
 
 	if (!rc) {
-		count(port, order, parallel, sources);
-		slow_out(p, port, out);
+		count_sources(port, order, parallel, sources);
+		outgoing_penalties(p, port, out);
 	}
 	for (size_t i = 0; !rc && i < n; i++) {
 		uint32_t d = port->in[i];
@@ -148,8 +151,8 @@ static int infiniband(const struct np_sharing_param *p,
 }
 
 struct port {
-	double left;	 /* of its capacity, for those that still grow */
-	uint32_t n_grow; /* how many these are */
+	double left;	 /* capacity for communications that still grow */
+	uint32_t n_grow; /* number of these */
 	bool full;
 };
 
@@ -170,7 +173,7 @@ static void leave(struct port *p, double rate)
 	p->n_grow--;
 }
 
-/* Those at a full port keep this rate; returns how many. */
+/* Fixes the rate of communications at full ports. Returns how many. */
 static size_t freeze(const struct np_ports *p, struct port *port, double rate,
 		     double *penalty)
 {
@@ -195,7 +198,7 @@ static size_t freeze(const struct np_ports *p, struct port *port, double rate,
 
 /*
  * Max-min fair sharing of unit ports by progressive filling: all rates grow
- * alike until a port is full, whose communications then keep their rate.
+ * equally until a port is full; its communications then keep their rate.
  */
 static int maxmin(const struct np_sharing_param *param,
 		  const struct np_ports *p, double *penalty,
@@ -219,7 +222,7 @@ static int maxmin(const struct np_sharing_param *param,
 	return 0;
 }
 
-/* Parallel ones conflict at both ends, and count once. */
+/* Parallel communications conflict at both ends but count once. */
 static int conflicts(const struct np_sharing_param *p,
 		     const struct np_ports *port, double *penalty,
 		     struct np_err *err)

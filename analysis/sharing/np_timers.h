@@ -1,4 +1,6 @@
-/* What is to happen when: a heap; of equal times, the first that was set. */
+/*
+ * A queue of timers (heap); among equal times, the one set first comes first.
+ */
 #ifndef NP_TIMERS_H
 #define NP_TIMERS_H
 
@@ -8,11 +10,11 @@
 
 struct np_timer {
 	double at_sec;
-	uint64_t order; /* np_timers_set() gives it */
+	uint64_t order; /* set by np_timers_set() */
 	size_t id;	/* the caller's */
 };
 
-struct np_timers { /* zero-initialised is empty */
+struct np_timers { /* initialise with zero */
 	struct np_timer *t;
 	size_t n, room;
 	uint64_t set;
@@ -21,10 +23,10 @@ struct np_timers { /* zero-initialised is empty */
 /* Returns 0 or -ENOMEM. */
 int np_timers_set(struct np_timers *h, double at_sec, size_t id);
 
-/* INFINITY if there is none. */
+/* INFINITY if the queue is empty. */
 double np_timers_next(const struct np_timers *h);
 
-/* One that is due by now_sec; false: none is. */
+/* Removes a timer that is due at now_sec. Returns false if there is none. */
 bool np_timers_due(struct np_timers *h, double now_sec, size_t *id);
 
 void np_timers_free(struct np_timers *h);

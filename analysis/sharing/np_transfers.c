@@ -6,14 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_SEC 1.0 /* between looks whether others are still there */
+/* between checks whether other processes are still there */
+#define LOOK_SEC 1.0
 
-enum kind { READY = 16, GO, DATA, TOKEN, TIME }; /* in tags */
-enum state { BEGINS, GATHERS, RUNS, OVER };
+enum kind { READY = 16, GO, DATA, TOKEN, TIME }; /* part of the tag */
+enum state { BEGIN_TRIAL, AWAIT_READY, RUNNING, DONE };
 
-/* Of one transfer, what this process has to do with it. */
+/* This process's part in one transfer. */
 struct part {
-	struct np_op data, token, time; /* the last: sender and first process */
+	/* time: from the sender to the first process */
+	struct np_op data, token, time;
 	double began_sec;
 	bool started, answered, told;
 };
@@ -23,13 +25,13 @@ struct transfers {
 	struct np_transfers_conf conf;
 	struct np_net *net;
 	enum state state;
-	size_t at; /* the present trial */
+	size_t at; /* current trial */
 	double began_sec, go_sec, look_sec;
-	struct part *part;   /* of each transfer of the trial */
-	double *sec;	     /* times of all, in the first process */
-	struct np_op *ready; /* of each rank; the first process receives */
-	struct np_op *go;    /* of each rank; the first process sends */
-	char *out, *in;	     /* what messages hold is of no interest */
+	struct part *part;   /* by transfer of the trial */
+	double *sec;	     /* times of all transfers, in the first process */
+	struct np_op *ready; /* by rank; received by the first process */
+	struct np_op *go;    /* by rank; sent by the first process */
+	char *out, *in;	     /* message buffers; the content does not matter */
 	char token[4];
 };
 
@@ -49,7 +51,10 @@ static size_t largest(const struct np_transfers_conf *c, size_t *bytes)
 	return n;
 }
 
-/* After all trials there is an empty one: nobody leaves before all are done. */
+/*
+ * An empty trial follows the last one, so that nobody leaves before all have
+ * finished.
+ */
 static bool is_last(const struct transfers *r)
 {
 	return r->at == r->conf.n_trials;
@@ -62,7 +67,7 @@ static const struct np_trial *trial(const struct transfers *r)
 	return is_last(r) ? &empty : &r->conf.trial[r->at];
 }
 
-/* Of what, of which trial, and of which transfer or rank. */
+/* Tag from the kind, the trial, and the transfer or rank. */
 static uint64_t tag(const struct transfers *r, enum kind kind, size_t i)
 {
 	return (uint64_t)kind << 40 | (uint64_t)r->at << 16 | i;
@@ -82,7 +87,7 @@ static void recv(struct transfers *r, uint64_t t, void *buf, size_t len,
 
 static void end(struct transfers *r, int rc, const char *why)
 {
-	r->state = OVER;
+	r->state = DONE;
 	r->conf.over(rc, why, r->conf.env.arg);
 }
 
@@ -91,8 +96,8 @@ static bool is_first(const struct transfers *r)
 	return r->conf.env.rank == 0;
 }
 
-/* Post what is to come, and say so. */
-static void begin(struct transfers *r, double now_sec)
+/* Begins a trial: posts receives and reports ready. */
+static void begin_trial(struct transfers *r, double now_sec)
 {
 	const struct np_transfers_conf *c = &r->conf;
 
@@ -119,15 +124,17 @@ static void begin(struct transfers *r, double now_sec)
 		send(r, 0, tag(r, READY, c->env.rank), "", 1, &r->ready[c->env.rank]);
 	}
 	r->began_sec = now_sec;
-	r->state = GATHERS;
+	r->state = AWAIT_READY;
 }
 
-/* 0 is done, 1 under way; a failure ends all. */
-static int look(struct transfers *r, const struct np_op *op)
+/*
+ * Returns 0 when a message is complete, 1 otherwise; a failure ends everything.
+ */
+static int is_incomplete(struct transfers *r, const struct np_op *op)
 {
 	char why[64];
 
-	if (op->status >= 0 || r->state == OVER)
+	if (op->status >= 0 || r->state == DONE)
 		return op->status > 0;
 	snprintf(why, sizeof(why), "a message failed: %s",
 		 strerror(-op->status));
@@ -135,25 +142,26 @@ static int look(struct transfers *r, const struct np_op *op)
 	return 1;
 }
 
-static void gather(struct transfers *r, double now_sec)
+static void await_ready(struct transfers *r, double now_sec)
 {
 	const struct np_transfers_conf *c = &r->conf;
 
 	if (is_first(r)) {
 		for (uint32_t k = 1; k < c->n_ranks; k++)
-			if (look(r, &r->ready[k]))
+			if (is_incomplete(r, &r->ready[k]))
 				return;
 		for (uint32_t k = 1; k < c->n_ranks; k++)
 			send(r, k, tag(r, GO, k), "", 1, &r->go[k]);
-	} else if (look(r, &r->ready[c->env.rank]) || look(r, &r->go[c->env.rank])) {
+	} else if (is_incomplete(r, &r->ready[c->env.rank]) ||
+		   is_incomplete(r, &r->go[c->env.rank])) {
 		return;
 	}
 	r->go_sec = now_sec;
-	r->state = RUNS;
+	r->state = RUNNING;
 }
 
-/* As the sender: true as long as something is to be done. */
-static bool sending(struct transfers *r, size_t i, double now_sec,
+/* Handles a transfer as its sender; returns true while it is incomplete. */
+static bool step_send(struct transfers *r, size_t i, double now_sec,
 		    double *wake_sec)
 {
 	const struct np_transfer *t = &trial(r)->t[i];
@@ -168,7 +176,7 @@ static bool sending(struct transfers *r, size_t i, double now_sec,
 		p->began_sec = r->conf.env.clock->now_sec(r->conf.env.clock);
 		send(r, t->to, tag(r, DATA, i), r->out, t->bytes, &p->data);
 	}
-	if (look(r, &p->data) || look(r, &p->token))
+	if (is_incomplete(r, &p->data) || is_incomplete(r, &p->token))
 		return true;
 	if (!p->told) {
 		p->told = true;
@@ -177,49 +185,50 @@ static bool sending(struct transfers *r, size_t i, double now_sec,
 			send(r, 0, tag(r, TIME, i), &r->sec[i],
 			     sizeof(r->sec[i]), &p->time);
 	}
-	return look(r, &p->time);
+	return is_incomplete(r, &p->time);
 }
 
-/* As the receiver. */
-static bool receiving(struct transfers *r, size_t i)
+/* Handles a transfer as its receiver. */
+static bool step_recv(struct transfers *r, size_t i)
 {
 	struct part *p = &r->part[i];
 
 	if (!p->answered) {
-		if (look(r, &p->data))
+		if (is_incomplete(r, &p->data))
 			return true;
 		p->answered = true;
 		send(r, trial(r)->t[i].from, tag(r, TOKEN, i), "", 1,
 		     &p->token);
 	}
-	return look(r, &p->token);
+	return is_incomplete(r, &p->token);
 }
 
-static bool going(struct transfers *r)
+static bool sending_go(struct transfers *r)
 {
 	for (uint32_t k = 1; is_first(r) && k < r->conf.n_ranks; k++)
-		if (look(r, &r->go[k]))
+		if (is_incomplete(r, &r->go[k]))
 			return true;
 	return false;
 }
 
-static void run(struct transfers *r, double now_sec, double *wake_sec)
+static void step_transfers(struct transfers *r, double now_sec,
+			   double *wake_sec)
 {
 	bool busy = false;
 
-	for (size_t i = 0; i < trial(r)->n && r->state == RUNS; i++) {
+	for (size_t i = 0; i < trial(r)->n && r->state == RUNNING; i++) {
 		const struct np_transfer *t = &trial(r)->t[i];
 
 		if (t->from == r->conf.env.rank)
-			busy |= sending(r, i, now_sec, wake_sec);
+			busy |= step_send(r, i, now_sec, wake_sec);
 		else if (t->to == r->conf.env.rank)
-			busy |= receiving(r, i);
-		if (is_first(r) && t->from && r->state == RUNS)
-			busy |= look(r, &r->part[i].time) != 0;
+			busy |= step_recv(r, i);
+		if (is_first(r) && t->from && r->state == RUNNING)
+			busy |= is_incomplete(r, &r->part[i].time) != 0;
 	}
-	if (busy || r->state != RUNS || going(r))
+	if (busy || r->state != RUNNING || sending_go(r))
 		return;
-	r->state = BEGINS;
+	r->state = BEGIN_TRIAL;
 	if (is_last(r))
 		end(r, 0, "");
 	else if (is_first(r))
@@ -228,10 +237,10 @@ static void run(struct transfers *r, double now_sec, double *wake_sec)
 }
 
 /*
- * Others may be gone, or a trial never end.  In the end they go, but not before
+ * Checks for lost processes and timeouts. At the end, processes may leave once
  * the first process has heard from all.
  */
-static void look_around(struct transfers *r, double now_sec)
+static void check_others(struct transfers *r, double now_sec)
 {
 	const struct np_transfers_conf *c = &r->conf;
 	char why[96];
@@ -239,7 +248,7 @@ static void look_around(struct transfers *r, double now_sec)
 	if (now_sec < r->look_sec)
 		return;
 	r->look_sec = now_sec + LOOK_SEC;
-	for (uint32_t k = 0; k < c->n_ranks && r->state != OVER; k++) {
+	for (uint32_t k = 0; k < c->n_ranks && r->state != DONE; k++) {
 		bool may_go = is_last(r) && !is_first(r) && k;
 		int rc = k == c->env.rank || may_go ? 0 :
 			 r->net->ops->lost(r->net, k);
@@ -250,7 +259,7 @@ static void look_around(struct transfers *r, double now_sec)
 			 strerror(-rc));
 		end(r, rc, why);
 	}
-	if (r->state == OVER || now_sec < r->began_sec + c->patience_sec)
+	if (r->state == DONE || now_sec < r->began_sec + c->patience_sec)
 		return;
 	snprintf(why, sizeof(why), "trial %zu not over after %g s", r->at,
 		 c->patience_sec);
@@ -263,17 +272,17 @@ static void step(struct np_engine *engine, double now_sec,
 	struct transfers *r = (struct transfers *)engine;
 	double wake_sec = INFINITY;
 
-	if (r->state == BEGINS)
-		begin(r, now_sec);
-	if (r->state == GATHERS)
-		gather(r, now_sec);
-	if (r->state == RUNS)
-		run(r, now_sec, &wake_sec);
-	if (r->state != OVER)
-		look_around(r, now_sec);
-	if (r->state == OVER)
+	if (r->state == BEGIN_TRIAL)
+		begin_trial(r, now_sec);
+	if (r->state == AWAIT_READY)
+		await_ready(r, now_sec);
+	if (r->state == RUNNING)
+		step_transfers(r, now_sec, &wake_sec);
+	if (r->state != DONE)
+		check_others(r, now_sec);
+	if (r->state == DONE)
 		*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
-	else if (r->state == BEGINS)
+	else if (r->state == BEGIN_TRIAL)
 		*next = (struct np_next){ NP_WAIT_POLL, now_sec };
 	else
 		*next = (struct np_next){ NP_WAIT_NET,

@@ -1,16 +1,15 @@
 /*
- * Transfers between processes at the same time, trial after trial, and how
- * long each took.
+ * Measures simultaneous transfers between processes, trial after trial.
  *
- * A trial: every process posts what it is to receive and tells the first one
- * that it is ready; when all are, that one tells all to go.  A transfer is one
- * message.  Its time is that from its start to the return of a token that its
- * receiver sends once all of it is there, on the sender's clock, so that clocks
- * need not agree.  The sender tells the time to the first process.
+ * At the beginning of a trial every process posts its receives and reports to
+ * the first process that it is ready; when all are ready, the first process
+ * tells all to start. A transfer is one message. Its time lasts from its start
+ * to the arrival of a token that the receiver returns once it has the complete
+ * message. Both are read from the sender's clock, so clocks need not be
+ * synchronised. The sender reports the time to the first process.
  *
- * In the end all have heard that all are done, so that they can go.
- *
- * Processes sleep while they wait, as processors belong to others.
+ * Processes end only after they know that all others have finished. They sleep
+ * while they wait, because processors belong to other jobs.
  */
 #ifndef NP_TRANSFERS_H
 #define NP_TRANSFERS_H
@@ -21,25 +20,27 @@
 #include "np_loop.h"
 
 struct np_transfer {
-	uint32_t from, to; /* ranks, not the same */
+	uint32_t from, to; /* ranks; must differ */
 	uint32_t bytes;
-	double at_sec; /* after the start of the trial */
+	double at_sec; /* seconds after the start of the trial */
 };
 
 struct np_trial {
 	const struct np_transfer *t; /* borrowed */
-	size_t n;		     /* 0 is allowed */
+	size_t n;		     /* may be 0 */
 };
 
 struct np_transfers_conf {
-	struct np_engine_env env; /* nothing is counted or noted; arg: below */
-	uint32_t n_ranks; /* all connected to all others */
-	const struct np_trial *trial; /* the same at all processes; borrowed */
+	/* count and note are not used; arg: for done and over */
+	struct np_engine_env env;
+	uint32_t n_ranks; /* all are connected to all others */
+	const struct np_trial *trial; /* the same in all processes; borrowed */
 	size_t n_trials;
-	double patience_sec; /* a trial that takes longer will never end */
+	/* limit of a trial, after which the measurement fails */
+	double patience_sec;
 	/* In the first process: times of all transfers of trial i. */
 	void (*done)(size_t i, const double *sec, void *arg);
-	/* The end of all: rc 0, or -errno and why.  Once. */
+	/* Called once at the end: rc 0, or -errno and the reason. */
 	void (*over)(int rc, const char *why, void *arg);
 };
 

@@ -10,11 +10,14 @@
 #include "np_read.h"
 #include "np_words.h"
 
-#define BYTES ((uint64_t)1 << 20) /* where no size is given */
+#define BYTES ((uint64_t)1 << 20) /* default message size */
 #define MAX_BYTES ((uint64_t)1 << 40)
 #define MAX_REPEATS 1000000u
 
-/* One end of a message: the k-th from one task to another meets the k-th. */
+/*
+ * One end of a message; the k-th send from one task to another matches the k-th
+ * receive.
+ */
 struct end {
 	uint32_t from, to, op;
 	uint32_t line;
@@ -25,11 +28,12 @@ struct ends {
 	size_t n;
 };
 
-/* Where a task is. */
+/* State of a task while reading. */
 struct task {
-	uint32_t last; /* what the next one comes after */
-	bool any, posted; /* there is a last one; it need only have begun */
-	uint32_t *pending; /* not waited for yet */
+	uint32_t last; /* operation that the next one follows */
+	/* any: last is valid; posted: the next one waits only for its start */
+	bool any, posted;
+	uint32_t *pending; /* nonblocking operations that were not waited for */
 	size_t n_pending;
 };
 
@@ -38,12 +42,13 @@ struct reader {
 	struct np_replay_app *app;
 	uint32_t n_tasks;
 	struct task *task;
-	uint64_t bytes; /* where no size is given */
+	uint64_t bytes; /* default message size */
 	struct ends sends, recvs;
-	bool *named;   /* tasks of this line */
-	bool blocking; /* its calls */
-	uint32_t barrier; /* of this line, if it is one; UINT32_MAX: not yet */
-	/* repeats that are not over: where they begin, and how often yet */
+	bool *named;   /* tasks selected by this line */
+	bool blocking; /* whether the operations of this line block */
+	/* operation of the barrier in this line; UINT32_MAX: none yet */
+	uint32_t barrier;
+	/* Open repeats: where they begin, and the remaining iterations. */
 	struct loop {
 		const char *at;
 		size_t line;
@@ -55,9 +60,9 @@ struct reader {
 #define BAD(r, ...) np_words_fail(&(r)->w, -EINVAL, __VA_ARGS__)
 #define TOO_BIG(r, ...) np_words_fail(&(r)->w, -E2BIG, __VA_ARGS__)
 
-/* Operations */
+/* ---- Operations ---- */
 
-/* op comes after what that task did last, and is what it did last then. */
+/* Makes op follow the last operation of a task, and the new last one. */
 static void follow(struct reader *r, uint32_t task, uint32_t op)
 {
 	struct task *t = &r->task[task];
@@ -70,8 +75,8 @@ static void follow(struct reader *r, uint32_t task, uint32_t op)
 	t->posted = false;
 }
 
-static uint32_t add(struct reader *r, enum np_replay_kind kind, uint32_t task,
-		    double sec, uint64_t bytes)
+static uint32_t add_op(struct reader *r, enum np_replay_kind kind,
+		       uint32_t task, double sec, uint64_t bytes)
 {
 	const struct np_replay_op o = { kind, task, sec, bytes, 0 };
 	uint32_t op = 0;
@@ -84,14 +89,14 @@ static uint32_t add(struct reader *r, enum np_replay_kind kind, uint32_t task,
 	return op;
 }
 
-/* One end of a message.  What does not block has to be waited for. */
+/* Adds one end of a message. A nonblocking one must be waited for. */
 static void add_end(struct reader *r, enum np_replay_kind kind, uint32_t task,
 		    uint32_t peer, uint64_t bytes)
 {
 	bool sends = kind == NP_REPLAY_SEND;
 	struct ends *e = sends ? &r->sends : &r->recvs;
 	struct task *t = &r->task[task];
-	uint32_t op = add(r, kind, task, 0, bytes);
+	uint32_t op = add_op(r, kind, task, 0, bytes);
 
 	if (np_array_more(&e->e, e->n, sizeof(*e->e)) ||
 	    (!r->blocking && np_array_more(&t->pending, t->n_pending,
@@ -109,7 +114,8 @@ static void add_end(struct reader *r, enum np_replay_kind kind, uint32_t task,
 static void add_wait(struct reader *r, uint32_t task)
 {
 	struct task *t = &r->task[task];
-	uint32_t op = t->n_pending ? add(r, NP_REPLAY_COMPUTE, task, 0, 0) : 0;
+	uint32_t op = t->n_pending ? add_op(r, NP_REPLAY_COMPUTE, task, 0, 0) :
+				     0;
 
 	for (size_t i = 0; !r->w.rc && i < t->n_pending; i++)
 		r->w.rc = np_replay_depend(r->app, op, t->pending[i], false,
@@ -117,7 +123,7 @@ static void add_wait(struct reader *r, uint32_t task)
 	t->n_pending = 0;
 }
 
-/* Sends and receives find each other */
+/* ---- Matching of sends and receives ---- */
 
 static int by_ends(const void *a, const void *b)
 {
@@ -130,8 +136,8 @@ static int by_ends(const void *a, const void *b)
 	return (x->op > y->op) - (x->op < y->op);
 }
 
-/* The first that has no other end: what sorts first. */
-static void unmet(struct reader *r, const struct end *send,
+/* Reports the first unmatched end, in sorting order. */
+static void unmatched_error(struct reader *r, const struct end *send,
 		  const struct end *recv)
 {
 	bool more = send && (!recv || send->from < recv->from ||
@@ -144,7 +150,7 @@ static void unmet(struct reader *r, const struct end *send,
 			  more ? "more" : "fewer", e->to);
 }
 
-static void meet(struct reader *r)
+static void match_ends(struct reader *r)
 {
 	const struct end *s = r->sends.e, *v = r->recvs.e;
 	size_t n = r->sends.n, m = r->recvs.n, i;
@@ -157,12 +163,12 @@ static void meet(struct reader *r)
 		    s[i].to == v[i].to; i++)
 		np_replay_meet(r->app, s[i].op, v[i].op);
 	if (i < n || i < m)
-		unmet(r, i < n ? &s[i] : NULL, i < m ? &v[i] : NULL);
+		unmatched_error(r, i < n ? &s[i] : NULL, i < m ? &v[i] : NULL);
 	else
 		r->w.rc = np_replay_finish(r->app, r->w.err);
 }
 
-/* Which tasks: "all", "3", "0-2,5". */
+/* ---- Lists of tasks: "all", "3", "0-2,5" ---- */
 
 static int name_range(struct reader *r, const char *text)
 {
@@ -198,8 +204,8 @@ static int name_tasks(struct reader *r)
 }
 
 /*
- * Word 2, "3", "+1", "-1", from a task's point of view; *back: who has it as
- * peer.
+ * Parses word 2 as a peer: "3", "+1" or "-1", from the perspective of a task.
+ * *back: the task whose peer this one is.
  */
 static uint32_t peer_of(struct reader *r, uint32_t task, uint32_t *back)
 {
@@ -222,30 +228,30 @@ static uint32_t peer_of(struct reader *r, uint32_t task, uint32_t *back)
 	return *text == '-' ? down : up;
 }
 
-static void no_more(struct reader *r, size_t n)
+static void expect_end(struct reader *r, size_t n)
 {
 	if (r->w.n > n)
 		BAD(r, "\"%.40s\": not expected here", r->w.word[n]);
 }
 
-/* [SIZE] as word i, and no more after it. */
+/* Parses [SIZE] as word i, which must be the last. */
 static uint64_t size_at(struct reader *r, size_t i)
 {
 	uint64_t bytes = i < r->w.n ? np_words_bytes(&r->w, i, MAX_BYTES) :
 				      r->bytes;
 
-	no_more(r, i + 1);
+	expect_end(r, i + 1);
 	return bytes;
 }
 
-/* Events */
+/* ---- Events ---- */
 
 static void event_compute(struct reader *r, uint32_t task)
 {
 	double sec = np_words_time(&r->w, 2);
 
-	no_more(r, 3);
-	add(r, NP_REPLAY_COMPUTE, task, sec, 0);
+	expect_end(r, 3);
+	add_op(r, NP_REPLAY_COMPUTE, task, sec, 0);
 }
 
 static void event_send(struct reader *r, uint32_t task)
@@ -259,17 +265,17 @@ static void event_recv(struct reader *r, uint32_t task)
 {
 	uint32_t back, from = peer_of(r, task, &back);
 
-	no_more(r, 3);
+	expect_end(r, 3);
 	add_end(r, NP_REPLAY_RECV, task, from, 0);
 }
 
 static void event_wait(struct reader *r, uint32_t task)
 {
-	no_more(r, 2);
+	expect_end(r, 2);
 	add_wait(r, task);
 }
 
-/* To the one side, from the other one. */
+/* Sends to one side and receives from the other. */
 static void event_exchange(struct reader *r, uint32_t task)
 {
 	uint32_t from, to = peer_of(r, task, &from);
@@ -280,7 +286,7 @@ static void event_exchange(struct reader *r, uint32_t task)
 	add_wait(r, task);
 }
 
-/* With all that the line names, the next one first. */
+/* Exchanges with all tasks of the line, beginning with the next one. */
 static void event_alltoall(struct reader *r, uint32_t task)
 {
 	uint32_t n = r->n_tasks;
@@ -295,12 +301,12 @@ static void event_alltoall(struct reader *r, uint32_t task)
 	add_wait(r, task);
 }
 
-/* One operation waits for all, and all wait for it. */
+/* One operation that waits for all tasks, and that all wait for. */
 static void event_barrier(struct reader *r, uint32_t task)
 {
-	no_more(r, 2);
+	expect_end(r, 2);
 	if (r->barrier == UINT32_MAX)
-		r->barrier = add(r, NP_REPLAY_COMPUTE, task, 0, 0);
+		r->barrier = add_op(r, NP_REPLAY_COMPUTE, task, 0, 0);
 	else
 		follow(r, task, r->barrier);
 }
@@ -339,7 +345,7 @@ static void line_event(struct reader *r)
 			events[i].of_task(r, t);
 }
 
-/* Settings and repeats */
+/* ---- Settings and repeats ---- */
 
 static void line_tasks(struct reader *r)
 {
@@ -360,7 +366,7 @@ static void line_tasks(struct reader *r)
 static void line_size(struct reader *r)
 {
 	r->bytes = np_words_bytes(&r->w, 1, MAX_BYTES);
-	no_more(r, 2);
+	expect_end(r, 2);
 }
 
 static void line_repeat(struct reader *r)
@@ -400,8 +406,8 @@ static const struct {
 	{ "repeat", line_repeat }, { "end", line_end },
 };
 
-/* Reading takes no longer than so many steps, whatever they do. */
-static bool too_long(struct reader *r)
+/* Limits the time for reading, whatever the lines do. */
+static bool exceeds_steps(struct reader *r)
 {
 	size_t n = r->n_tasks;
 
@@ -409,11 +415,11 @@ static bool too_long(struct reader *r)
 	return r->n_steps > NP_WORKLOAD_MAX_STEPS;
 }
 
-static void line(struct reader *r)
+static void read_line(struct reader *r)
 {
 	const char *first = r->w.word[0];
 
-	if (too_long(r))
+	if (exceeds_steps(r))
 		TOO_BIG(r, "more than %zu steps: lines by tasks by repeats",
 			NP_WORKLOAD_MAX_STEPS);
 	if (!r->app && strcmp(first, "tasks"))
@@ -432,10 +438,10 @@ static void line(struct reader *r)
 		    first);
 }
 
-static int parse(struct reader *r)
+static int read_all(struct reader *r)
 {
 	while (np_words_next(&r->w))
-		line(r);
+		read_line(r);
 	if (r->w.rc)
 		return r->w.rc;
 	if (!r->app)
@@ -444,7 +450,7 @@ static int parse(struct reader *r)
 	if (r->depth)
 		return BAD(r, "repeat of line %zu: its end is missing",
 			   r->loop[r->depth - 1].line);
-	meet(r);
+	match_ends(r);
 	return r->w.rc;
 }
 
@@ -459,7 +465,7 @@ int np_workload_parse(const char *text, size_t len, const char *source,
 	np_words_open(&r->w, text, len, source, err);
 	r->w.rc = np_kind_check(text, len, NP_KIND_WORDS, source, err);
 	r->bytes = BYTES;
-	rc = parse(r);
+	rc = read_all(r);
 	if (rc)
 		np_replay_app_free(r->app);
 	else

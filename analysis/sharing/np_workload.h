@@ -1,5 +1,5 @@
 /*
- * Programs as people write them, for the simulator of np_replay.h:
+ * Reads program descriptions for the simulator of np_replay.h:
  * netprof-workload(5).
  *
  *	tasks 4
@@ -8,9 +8,9 @@
  *	all: exchange +1 64K
  *	end
  *
- * Files are hostile input: whatever is no program is refused with one line that
- * names file, line, value and what was expected.  Memory and time are bounded
- * by the limits below.
+ * Files are untrusted input. An invalid one is rejected with one line that
+ * names file, line, value and what was expected. Memory and time are bounded by
+ * the limits below.
  */
 #ifndef NP_WORKLOAD_H
 #define NP_WORKLOAD_H
@@ -22,19 +22,19 @@
 #define NP_WORKLOAD_MAX_FILE_BYTES (1u << 20)
 #define NP_WORKLOAD_MAX_TASKS 4096u
 #define NP_WORKLOAD_MAX_OPS ((size_t)1 << 21)
-/* Lines, times tasks (all to all: times tasks again), times repeats. */
+/* Lines times tasks (for alltoall: tasks squared) times repeats. */
 #define NP_WORKLOAD_MAX_STEPS ((size_t)1 << 26)
-#define NP_WORKLOAD_DEPTH 8 /* of repeats in each other */
+#define NP_WORKLOAD_DEPTH 8 /* nesting of repeats */
 
 /*
- * text: len bytes; source: what to call it in errors.  *out: finished; free it
- * with np_replay_app_free().
- * Returns 0, -EINVAL (no program), -E2BIG (beyond a limit) or -ENOMEM.
+ * text: len bytes; source: name for messages. *out: completed; free with
+ * np_replay_app_free(). Returns 0, -EINVAL (invalid file), -E2BIG (a limit is
+ * exceeded) or -ENOMEM.
  */
 int np_workload_parse(const char *text, size_t len, const char *source,
 		      struct np_replay_app **out, struct np_err *err);
 
-/* The same from a regular file; also -errno of opening and reading it. */
+/* Reads a regular file; also returns -errno of opening and reading it. */
 int np_workload_read(const char *path, struct np_replay_app **out,
 		     struct np_err *err);
 
