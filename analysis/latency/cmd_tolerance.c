@@ -270,47 +270,48 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_tolerance = {
 	.name = "tolerance",
 	.args = "[--json|--parsable] [OPTION]... APP|FILE...",
-	.help = "how much latency a program tolerates, from its execution graph",
-	.text = "Finds how much longer the program of an execution graph (GOAL, text or\n"
-		"binary), of a trace (netprof help trace) or of the newest trace of APP\n"
-		"runs as the latency, the overhead and the bandwidth of the network\n"
-		"change, and how far each may go until the run takes 1, 2 and 5 % longer.\n\n"
-		"Network parameters default to those measured by netprof loggps, or else to\n"
-		"the values in brackets:\n\n"
-		"  -L, --latency=TIME     latency of a message (3us); not with --topology\n"
-		"  -o, --overhead=TIME    processor time per message on either side (0ns)\n"
-		"  -G, --per-byte=TIME    time per byte (0.1ns, which is 10 GB/s)\n"
-		"  -S, --rendezvous=BYTES larger messages wait for their receiver (never)\n"
-		"  --first-byte-free      a message of n bytes takes the time of n - 1\n"
-		"  --serial               a processor executes one operation at a time\n"
-		"  -g, --gap=TIME         as --serial, with this time between sends\n"
-		"  --shared-links         messages to one rank arrive one after the other\n"
-		"  --overlap              as --serial, but receiving a message takes only the\n"
-		"                         overhead of processor time, not that of its bytes\n"
-		"  --noise=FILE           as --serial, with detours of processors: lines with\n"
-		"                         a start and a length in ns; or MEAN:LENGTH, such as\n"
-		"                         1ms:20us\n"
-		"  --topology=T           latency of wires and switches: fat-tree:K,\n"
-		"                         dragonfly:GxAxP, torus:XxYx... or a topology.conf\n"
-		"  --wire=TIME, --switch=TIME\n"
-		"                         latency of each, with --topology (274ns, 108ns)\n"
-		"  --ranks-per-node=N     ranks on a node, in order, with --topology (1)\n"
-		"  --place=N              search for a better placement of the ranks in N\n"
-		"                         trials, with --topology\n"
-		"  --threshold=PERCENT[,PERCENT]...  other thresholds than 1,2,5\n"
-		"  --sweep=PARAMETER      parameter to vary: latency, overhead, bandwidth\n"
-		"  --up-to=TIME           how much to add to it (bandwidth: per byte)\n"
-		"  --critical             also show where the critical path changes\n"
-		"  --pairs                also show which ranks its messages are between\n"
-		"  --collective=NAME[:BYTES]=ALGORITHM  for a trace, see netprof help trace\n"
-		"  --plot=FILE            draw a figure instead: .svg, .png or .pdf\n"
-		"  --json, --parsable     for programs",
-	.examples = "  netprof tolerance lammps\n"
-		    "  netprof tolerance --topology=fat-tree:16 lammps\n"
-		    "  netprof tolerance -L 200ns -G 5ns graph.goal\n",
-	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT,
-	.own = options,
-	.missing = "an application, a trace or a graph in GOAL",
-	.most = CLI_ANY,
+	.help = "how much latency a program tolerates, from its execution "
+		"graph",
+	.text =
+"Finds how much longer the program of an execution graph (GOAL, text or\n"
+"binary), of a trace (netprof help trace) or of the newest trace of APP\n"
+"runs as the latency, the overhead and the bandwidth of the network\n"
+"change, and how far each may go until the run takes 1, 2 and 5 % longer.\n\n"
+"Network parameters default to those measured by netprof loggps, or else to\n"
+"the values in brackets:\n\n"
+"  -L, --latency=TIME     latency of a message (3us); not with --topology\n"
+"  -o, --overhead=TIME    processor time per message on either side (0ns)\n"
+"  -G, --per-byte=TIME    time per byte (0.1ns, which is 10 GB/s)\n"
+"  -S, --rendezvous=BYTES larger messages wait for their receiver (never)\n"
+"  --first-byte-free      a message of n bytes takes the time of n - 1\n"
+"  --serial               a processor executes one operation at a time\n"
+"  -g, --gap=TIME         as --serial, with this time between sends\n"
+"  --shared-links         messages to one rank arrive one after the other\n"
+"  --overlap              as --serial, but receiving a message takes only the\n"
+"                         overhead of processor time, not that of its bytes\n"
+"  --noise=FILE           as --serial, with detours of processors: lines with\n"
+"                         a start and a length in ns; or MEAN:LENGTH, such as\n"
+"                         1ms:20us\n"
+"  --topology=T           latency of wires and switches: fat-tree:K,\n"
+"                         dragonfly:GxAxP, torus:XxYx... or a topology.conf\n"
+"  --wire=TIME, --switch=TIME\n"
+"                         latency of each, with --topology (274ns, 108ns)\n"
+"  --ranks-per-node=N     ranks on a node, in order, with --topology (1)\n"
+"  --place=N              search for a better placement of the ranks in N\n"
+"                         trials, with --topology\n"
+"  --threshold=PERCENT[,PERCENT]...  other thresholds than 1,2,5\n"
+"  --sweep=PARAMETER      parameter to vary: latency, overhead, bandwidth\n"
+"  --up-to=TIME           how much to add to it (bandwidth: per byte)\n"
+"  --critical             also show where the critical path changes\n"
+"  --pairs                also show which ranks its messages are between\n"
+"  --collective=NAME[:BYTES]=ALGORITHM  for a trace, see netprof help trace\n"
+"  --plot=FILE            draw a figure instead: .svg, .png or .pdf\n"
+"  --json, --parsable     for programs",
+	.examples =
+"  netprof tolerance lammps\n"
+"  netprof tolerance --topology=fat-tree:16 lammps\n"
+"  netprof tolerance -L 200ns -G 5ns graph.goal\n",
+	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
+	.missing = "an application, a trace or a graph in GOAL", .most = CLI_ANY,
 	.run = run_tolerance,
 };

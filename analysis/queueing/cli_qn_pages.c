@@ -1,4 +1,4 @@
-/* The pages of netprof qn. */
+/* Reports of netprof qn: text, JSON and tables. */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,22 +9,22 @@
 
 #define NAME 15
 
-/* All that a class is at one population, and at one station. */
+/* Results for a class at one population, and at one station. */
 struct class {
 	const char *name;
 	uint64_t customers;
 	double arrivals_per_sec; /* 0: closed */
 	double x_per_sec;
-	double response_sec, cycle_sec; /* NaN: without customers */
+	double response_sec, cycle_sec; /* NaN: no customers */
 };
 
-struct place {
+struct class_at_station {
 	const char *station, *class;
 	double present, utilisation, x_per_sec, residence_sec;
-	double per_visit_sec; /* NaN: never visited */
+	double per_visit_sec; /* NaN: not visited */
 };
 
-static struct class class_of(const struct cli_qn *q, size_t row, size_t c)
+static struct class get_class(const struct cli_qn *q, size_t row, size_t c)
 {
 	const struct np_qn_class *class = &q->n.net.class[c];
 	const struct np_qn_solution *s = &q->row[row].s;
@@ -43,13 +43,13 @@ static struct class class_of(const struct cli_qn *q, size_t row, size_t c)
 	return k;
 }
 
-static struct place place_of(const struct cli_qn *q, size_t row, size_t c,
-			     size_t k)
+static struct class_at_station
+get_class_at_station(const struct cli_qn *q, size_t row, size_t c, size_t k)
 {
 	const struct np_qn_station *st = &q->n.net.station[k];
 	const struct np_qn_solution *s = &q->row[row].s;
 	size_t i = c * q->n.net.n_stations + k;
-	struct place p = {
+	struct class_at_station p = {
 		.station = st->name, .class = q->n.net.class[c].name,
 		.present = s->present[i], .utilisation = s->utilisation[i],
 		.x_per_sec = s->x_per_sec[c] * st->visits[c],
@@ -70,17 +70,17 @@ static const char *kind_of(const struct np_qn_station *st)
 	}
 }
 
-/* Of all classes at a station. */
+/* Sum over all classes. */
 double cli_qn_busy(const struct cli_qn *q, size_t row, size_t k)
 {
 	double sum = 0;
 
 	for (size_t c = 0; c < q->n.net.n_classes; c++)
-		sum += place_of(q, row, c, k).utilisation;
+		sum += get_class_at_station(q, row, c, k).utilisation;
 	return sum;
 }
 
-/* The station that is busiest, but delays; n_stations: none. */
+/* The station with the highest utilisation, except delays; n_stations: none. */
 static size_t busiest(const struct cli_qn *q, size_t row)
 {
 	size_t best = q->n.net.n_stations;
@@ -116,7 +116,7 @@ static void print_classes(const struct cli_qn *q)
 	cli_head("%-*s %10s%15s%12s%12s", NAME, "Class", "Customers",
 		 "Cycles/s", "Response", "Cycle");
 	for (size_t c = 0; c < q->n.net.n_classes; c++) {
-		struct class k = class_of(q, 0, c);
+		struct class k = get_class(q, 0, c);
 
 		cli_left(stdout, k.name, NAME);
 		putchar(' ');
@@ -144,9 +144,9 @@ static void print_percentiles(const struct cli_qn *q)
 	}
 }
 
-static void print_place(const struct cli_qn *q, size_t c, size_t k)
+static void print_class_at_station(const struct cli_qn *q, size_t c, size_t k)
 {
-	struct place p = place_of(q, 0, c, k);
+	struct class_at_station p = get_class_at_station(q, 0, c, k);
 	const struct np_qn_station *st = &q->n.net.station[k];
 
 	cli_left(stdout, p.station, NAME);
@@ -171,14 +171,14 @@ static void print_stations(const struct cli_qn *q)
 			 "Customers", "Busy", "Residence", "Per visit");
 	for (size_t k = 0; k < q->n.net.n_stations; k++)
 		for (size_t c = 0; c < q->n.net.n_classes; c++)
-			print_place(q, c, k);
+			print_class_at_station(q, c, k);
 	if (best < q->n.net.n_stations)
 		printf("\nBusiest: %s, %s.\n",
 		       short_name(q->n.net.station[best].name, name),
 		       cli_percent(cli_qn_busy(q, 0, best), share));
 }
 
-/* A line for each population. */
+/* Prints a line for each population. */
 static void print_range(const struct cli_qn *q)
 {
 	char name[NAME * 4];
@@ -186,7 +186,7 @@ static void print_range(const struct cli_qn *q)
 	cli_head("%10s%15s%12s%12s%9s  %s", "Customers", "Cycles/s",
 		 "Response", "Cycle", "Busy", "Busiest station");
 	for (size_t i = 0; i < q->n_rows; i++) {
-		struct class k = class_of(q, i, q->changes);
+		struct class k = get_class(q, i, q->changes);
 		size_t best = busiest(q, i);
 		bool any = best < q->n.net.n_stations;
 
@@ -219,10 +219,10 @@ int cli_qn_text(const struct cli_qn *q)
 	return CLI_DONE;
 }
 
-static void put_place(json_object *list, const struct cli_qn *q, size_t row,
-		      size_t c, size_t k)
+static void put_class_at_station(json_object *list, const struct cli_qn *q,
+				 size_t row, size_t c, size_t k)
 {
-	struct place p = place_of(q, row, c, k);
+	struct class_at_station p = get_class_at_station(q, row, c, k);
 	json_object *j = cli_append_object(list);
 
 	cli_put_text(j, "station", p.station);
@@ -237,7 +237,7 @@ static void put_place(json_object *list, const struct cli_qn *q, size_t row,
 static void put_class(json_object *list, const struct cli_qn *q, size_t row,
 		      size_t c)
 {
-	struct class k = class_of(q, row, c);
+	struct class k = get_class(q, row, c);
 	json_object *j = cli_append_object(list), *at;
 
 	cli_put_text(j, "class", k.name);
@@ -257,7 +257,7 @@ static void put_class(json_object *list, const struct cli_qn *q, size_t row,
 	}
 	at = cli_put_array(j, "stations");
 	for (size_t i = 0; i < q->n.net.n_stations; i++)
-		put_place(at, q, row, c, i);
+		put_class_at_station(at, q, row, c, i);
 }
 
 static void put_row(json_object *list, const struct cli_qn *q, size_t row)

@@ -1,6 +1,7 @@
 /*
- * netprof qn --plot: throughput, response times and busy stations over the
- * numbers of customers; of one number alone, what each station takes.
+ * netprof qn --plot: throughput, response time and utilisation over the number
+ * of customers; for a single population, residence times and customers by
+ * station.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,9 +11,9 @@
 #include "cli_text.h"
 #include "np_figure.h"
 
-#define LINES NP_STYLE_QUIET /* stations that can be told apart */
-#define WIDE 50 /* times as many customers: a logarithmic axis */
-#define TALL 30 /* times as long: the same */
+#define LINES NP_STYLE_QUIET /* number of distinguishable lines */
+#define WIDE 50 /* ratio of customers from which the axis is logarithmic */
+#define TALL 30 /* the same for response times */
 
 static double customers(const struct cli_qn *q, size_t row)
 {
@@ -65,7 +66,7 @@ static void add_throughput(struct np_figure *f, const struct cli_qn *q)
 	}
 }
 
-/* Of the class that changes: the mean, and percentiles. */
+/* Mean and percentiles of the class that varies. */
 static void add_responses(struct np_figure *f, const struct cli_qn *q)
 {
 	struct np_panel *p = add_panel(f, q, "Response time",
@@ -125,7 +126,7 @@ static void add_busy(struct np_figure *f, const struct cli_qn *q)
 	}
 }
 
-/* What each class has of each station, one upon the other. */
+/* Stacked bars: the value of each class at each station. */
 static void add_bars(struct np_figure *f, const struct cli_qn *q,
 		     const char *title, const char *label,
 		     const double *value, double unit)

@@ -1,4 +1,4 @@
-/* Answers of netprof scale: reports, their components, other sizes. */
+/* netprof scale: reports of runs, their components, and other sizes. */
 #ifndef CLI_SCALE_H
 #define CLI_SCALE_H
 
@@ -9,13 +9,13 @@
 
 enum { CLI_SCALE_BASELINES = NP_BASELINE_AMDAHL + 1 };
 
-/* A report, what it is made of, and what the others say of it. */
+/* A run, its components, and what the other runs predict for it. */
 struct cli_scale_run {
 	const char *path;
 	struct np_mpip report;
 	struct np_run run;
 	struct np_four four;
-	/* Of the runs of other sizes: NaN where these are too few. */
+	/* Predictions from runs of other sizes; NaN if these are too few. */
 	struct np_scaled_run others;
 	double baseline_sec[CLI_SCALE_BASELINES];
 };
@@ -23,20 +23,21 @@ struct cli_scale_run {
 #define CLI_SCALE_AT 64
 
 struct cli_scale {
-	struct cli_scale_run *run; /* by rising numbers of processes */
+	struct cli_scale_run *run; /* ascending by number of processes */
 	size_t n_runs;
 	struct np_link link;
 	bool bandwidth_given, latency_given;
 	enum np_four_variant variant;
-	double speed; /* of processors at other sizes, over those of the runs */
-	/* Other sizes that were asked for. */
-	double at[CLI_SCALE_AT]; /* sorted as given */
+	/* speed of processors at other sizes, relative to the runs */
+	double speed;
+	/* Other sizes that were requested: */
+	double at[CLI_SCALE_AT]; /* number of processes, in the order given */
 	struct np_scaled_run *answer;
 	size_t n_at;
-	char why[NP_ERR_LEN]; /* "" or why there are no predictions */
+	char why[NP_ERR_LEN]; /* "", or why there are no predictions */
 };
 
-/* Each prints all and returns the exit status. */
+/* Each prints the complete report and returns the exit status. */
 int cli_scale_text(const struct cli_scale *s);
 int cli_scale_data(const struct cli_scale *s, enum cli_format format);
 int cli_scale_plot(const struct cli_scale *s, const char *path);

@@ -1,4 +1,4 @@
-/* The pages of netprof scale. */
+/* Reports of netprof scale: text, JSON and tables. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +17,8 @@ static const char *const baselines[CLI_SCALE_BASELINES] = {
 	[NP_BASELINE_AMDAHL] = "amdahl",
 };
 
-/* "beyond,negative", "" */
-static const char *say_flags(unsigned flags, char *buf, size_t len)
+/* "beyond,negative", or "". */
+static const char *format_flags(unsigned flags, char *buf, size_t len)
 {
 	static const struct {
 		unsigned flag;
@@ -37,8 +37,8 @@ static const char *say_flags(unsigned flags, char *buf, size_t len)
 	return buf;
 }
 
-/* predicted / measured - 1 of one run, NaN where there is no prediction. */
-static double miss_of(const struct cli_scale_run *r, int baseline)
+/* predicted / measured - 1 of a run; NaN without a prediction. */
+static double error_of(const struct cli_scale_run *r, int baseline)
 {
 	double sec = baseline == MODEL ? r->others.four.wall_sec :
 						   r->baseline_sec[baseline];
@@ -46,14 +46,14 @@ static double miss_of(const struct cli_scale_run *r, int baseline)
 	return sec / r->run.app_sec - 1;
 }
 
-/* Mean of |predicted / measured - 1| over the runs; n: of how many. */
+/* Mean of |predicted / measured - 1| over runs; *n: number of runs. */
 static double mean_error(const struct cli_scale *s, int baseline, size_t *n)
 {
 	double sum = 0;
 
 	*n = 0;
 	for (size_t i = 0; i < s->n_runs; i++) {
-		double miss = miss_of(&s->run[i], baseline);
+		double miss = error_of(&s->run[i], baseline);
 
 		if (isnan(miss))
 			continue;
@@ -63,8 +63,8 @@ static double mean_error(const struct cli_scale *s, int baseline, size_t *n)
 	return sum / (double)*n;
 }
 
-/* "+4.2 %": of errors small ones count. */
-static const char *say_miss(double miss, char buf[CLI_NUMBER])
+/* "+4.2 %". */
+static const char *format_error(double miss, char buf[CLI_NUMBER])
 {
 	double p = 100 * miss, size = fabs(p);
 
@@ -78,7 +78,7 @@ static const char *size_of(double bytes, char buf[CLI_NUMBER])
 	return cli_bytes((uint64_t)(bytes + 0.5), buf);
 }
 
-static void say_what(const struct cli_scale *s)
+static void print_summary(const struct cli_scale *s)
 {
 	char latency[CLI_NUMBER], rate[CLI_NUMBER], speed[64] = "";
 	const struct cli_scale_run *first = &s->run[0];
@@ -118,8 +118,8 @@ static void print_components(const struct cli_scale *s)
 
 		print_four(r->run.processes, &r->four);
 		cli_right_sec(r->run.app_sec, 10);
-		cli_right_as(say_miss, r->four.wall_sec / r->run.app_sec - 1,
-			     8);
+		cli_right_as(format_error,
+			     r->four.wall_sec / r->run.app_sec - 1, 8);
 		putchar('\n');
 	}
 }
@@ -127,7 +127,7 @@ static void print_components(const struct cli_scale *s)
 static const char *const light[] = { "s", "c", "a", "=" };
 static const char *const heavy[] = { "\u2591", "\u2592", "\u2593", "\u2588" };
 
-/* The components, one behind the other, as shares of the longest. */
+/* Prints a stacked bar of the components, scaled to the longest run. */
 static void print_stack(double processes, const struct np_four *f, double most)
 {
 	const double part[] = { f->switch_sec, f->contention_sec,
@@ -177,7 +177,7 @@ static void print_messages(const struct cli_scale *s)
 	}
 }
 
-static void print_means(const struct cli_scale *s)
+static void print_mean_errors(const struct cli_scale *s)
 {
 	size_t n;
 
@@ -193,8 +193,8 @@ static void print_means(const struct cli_scale *s)
 	putchar('\n');
 }
 
-/* Each run from those of other sizes. */
-static void print_others(const struct cli_scale *s)
+/* Prints each run as predicted by those of other sizes. */
+static void print_cross_validation(const struct cli_scale *s)
 {
 	cli_head("%9s%10s%10s%16s%8s%9s%9s%9s", "Processes", "Measured",
 		 "Predicted", "90 % interval", "Error", "Nearest", "Ideal",
@@ -212,18 +212,18 @@ static void print_others(const struct cli_scale *s)
 			cli_right_sec(r->others.low_sec, 8);
 			cli_right_sec(r->others.high_sec, 8);
 		}
-		cli_right_as(say_miss, miss_of(r, MODEL), 8);
+		cli_right_as(format_error, error_of(r, MODEL), 8);
 		for (int b = 0; b < CLI_SCALE_BASELINES; b++)
-			cli_right_as(say_miss, miss_of(r, b), 9);
+			cli_right_as(format_error, error_of(r, b), 9);
 		putchar('\n');
 	}
-	print_means(s);
+	print_mean_errors(s);
 	puts("Each run is predicted from those of other sizes alone, the first "
 	     "and the last\nbeyond these; the last three columns are errors "
 	     "without any model.");
 }
 
-static void print_at(const struct cli_scale *s)
+static void print_predictions(const struct cli_scale *s)
 {
 	cli_head("%9s%10s%12s%10s%10s%10s%18s", "Processes", "Switch",
 		 "Contention", "Active", "Compute", "Predicted",
@@ -241,7 +241,7 @@ static void print_at(const struct cli_scale *s)
 		}
 		putchar('\n');
 		if (a->flags)
-			printf("%9s %s\n", "", say_flags(a->flags, flags,
+			printf("%9s %s\n", "", format_flags(a->flags, flags,
 							      sizeof(flags)));
 	}
 }
@@ -265,14 +265,14 @@ static void print_notes(const struct cli_scale *s)
 
 int cli_scale_text(const struct cli_scale *s)
 {
-	say_what(s);
+	print_summary(s);
 	print_messages(s);
 	print_components(s);
 	if (s->n_at)
-		print_at(s);
+		print_predictions(s);
 	print_stacks(s);
 	if (!*s->why)
-		print_others(s);
+		print_cross_validation(s);
 	else
 		printf("\nNo predictions: %s.\n", s->why);
 	print_notes(s);
@@ -295,7 +295,7 @@ static void put_predicted(json_object *in, const struct np_scaled_run *p)
 	cli_put_computed(in, "predicted_sec", p->four.wall_sec);
 	cli_put_computed(in, "low_sec", p->low_sec);
 	cli_put_computed(in, "high_sec", p->high_sec);
-	cli_put_text(in, "flags", say_flags(p->flags, flags,
+	cli_put_text(in, "flags", format_flags(p->flags, flags,
 						  sizeof(flags)));
 }
 

@@ -1,6 +1,6 @@
 /*
- * netprof scale --plot: the four components of each run, stacked, beside those
- * that the runs of other sizes say; and all run times over the processes.
+ * netprof scale --plot: stacked components of each run next to those predicted
+ * from runs of other sizes, and all run times over the number of processes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,18 +13,18 @@
 
 enum { PARTS = 4 };
 
-#define WIDE 10 /* times as many processes, or as long: a logarithmic axis */
+#define WIDE 10 /* ratio from which an axis is logarithmic */
 
-/* A run, or what is said of one; the latter have an interval. */
+/* A measured run, or a predicted one with an interval. */
 struct bar {
 	double processes;
 	const struct np_four *four;
-	const struct np_scaled_run *said; /* NULL: it was measured */
-	double measured_sec;		  /* NaN: it was not */
+	const struct np_scaled_run *said; /* NULL: measured */
+	double measured_sec;		  /* NaN: predicted */
 };
 
-/* Runs, each beside what the others say of it, and then other sizes. */
-static size_t bars(const struct cli_scale *s, struct bar *bar)
+/* Collects the runs, each followed by its prediction, then other sizes. */
+static size_t collect_bars(const struct cli_scale *s, struct bar *bar)
 {
 	size_t n = 0;
 
@@ -47,8 +47,8 @@ static size_t bars(const struct cli_scale *s, struct bar *bar)
 	return n;
 }
 
-/* The first n parts of it together, from below. */
-static double sum(const struct np_four *f, int n)
+/* Sum of the first n components, from the bottom of the bar. */
+static double sum_components(const struct np_four *f, int n)
 {
 	const double part[PARTS] = { f->compute_sec, f->active_sec,
 				     f->contention_sec, f->switch_sec };
@@ -83,8 +83,8 @@ static void add_stacks(struct np_figure *f, const struct bar *bar, size_t n)
 				    name[part]);
 		for (size_t i = 0; i < n; i++)
 			np_figure_add(f, s, (double)i, NAN,
-				      sum(bar[i].four, part),
-				      sum(bar[i].four, part + 1));
+				      sum_components(bar[i].four, part),
+				      sum_components(bar[i].four, part + 1));
 	}
 	s = np_figure_shape(f, p, NP_SHAPE_POINTS, 6,
 			    "predicted, 90 % interval");
@@ -133,7 +133,7 @@ static void add_times(struct np_figure *f, const struct bar *bar, size_t n)
 		       NP_AXIS_LINEAR, "Processes");
 	np_figure_axis(f, &p->y, high >= WIDE * low && low > 0 ?
 		       NP_AXIS_LOG : NP_AXIS_LINEAR, "Wall-clock time (s)");
-	/* Some room, so that no point is on the frame. */
+	/* Margins, so that no point is on the frame. */
 	p->x.lo = few / 1.1;
 	p->x.hi = many * 1.1;
 	p->y.lo = p->y.kind == NP_AXIS_LOG ? low / 1.3 : 0;
@@ -150,7 +150,7 @@ int cli_scale_plot(const struct cli_scale *s, const char *path)
 					    first->path);
 	char latency[CLI_NUMBER], rate[CLI_NUMBER], speed[64] = "";
 	struct bar *bar = calloc(2 * s->n_runs + s->n_at, sizeof(*bar));
-	size_t n = bar ? bars(s, bar) : 0;
+	size_t n = bar ? collect_bars(s, bar) : 0;
 
 	if (f && bar) {
 		add_stacks(f, bar, n);

@@ -1,4 +1,4 @@
-/* netprof qn: a queueing network, from a file. */
+/* netprof qn: solves a queueing network from a file. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,12 +8,12 @@
 #include "cli_qn.h"
 #include "np_quantity.h"
 
-#define MAX_BYTES (1u << 30) /* unless --memory says otherwise */
-#define MAX_STEPS 1e11	     /* some minutes */
+#define MAX_BYTES (1u << 30) /* default of --memory */
+#define MAX_STEPS 1e11	     /* several minutes */
 #define MAX_ROWS 10000
-#define CYCLES 1000000 /* of all simulations for percentiles */
-#define LEAST_CYCLES 5000 /* of each */
-#define MAX_KEPT 268435456. /* bytes of all answers */
+#define CYCLES 1000000 /* of all simulations for percentiles together */
+#define LEAST_CYCLES 5000 /* of each simulation */
+#define MAX_KEPT 268435456. /* bytes of all solutions */
 
 struct method {
 	const char *name, *how;
@@ -21,7 +21,7 @@ struct method {
 };
 
 static const struct method methods[] = {
-	/* The first is the default; it goes on to the second. */
+	/* The first is the default, and falls back to the second. */
 	{ "exact", "exact, by mean value analysis", np_qn_mva },
 	{ "convolution", "exact, by convolution", np_qn_convolution },
 	{ "schweitzer", "approximation of Schweitzer and Bard",
@@ -31,9 +31,9 @@ static const struct method methods[] = {
 
 struct options {
 	const struct method *method;
-	char *range; /* of customers; NULL: as in the file */
+	char *range; /* argument of --customers; NULL: as in the file */
 	uint64_t first, last, step;
-	size_t class; /* of the range */
+	size_t class; /* class of the range */
 	double bytes;
 	double share[CLI_QN_SHARES];
 	size_t n_shares;
@@ -64,7 +64,7 @@ static int take_memory(char *text, void *ask, struct np_err *err)
 	return 0;
 }
 
-/* "50,90,99" */
+/* Parses percentages such as "50,90,99". */
 static int take_percentiles(char *text, void *ask, struct np_err *err)
 {
 	struct options *o = ask;
@@ -97,7 +97,7 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
-/* Digits up to one of stop; moves *text behind that. */
+/* Parses digits up to a character of stop, or the end; advances *text to it. */
 static int take_number(char **text, const char *stop, uint64_t *n)
 {
 	*n = 0;
@@ -108,10 +108,11 @@ static int take_number(char **text, const char *stop, uint64_t *n)
 		if (*n > NP_QN_MAX_CUSTOMERS)
 			return -ERANGE;
 	}
-	return strchr(stop, **text) ? 0 : -EINVAL; /* finds '\0' as well */
+	/* also finds the final NUL */
+	return strchr(stop, **text) ? 0 : -EINVAL;
 }
 
-/* FIRST[-LAST[:STEP]] */
+/* Parses FIRST[-LAST[:STEP]]. */
 static int take_numbers(char *text, struct options *o)
 {
 	o->step = 1;
@@ -125,7 +126,10 @@ static int take_numbers(char *text, struct options *o)
 	return o->step && o->last >= o->first ? 0 : -EINVAL;
 }
 
-/* [CLASS=]FIRST[-LAST[:STEP]]: needs the network, for its classes. */
+/*
+ * Parses [CLASS=]FIRST[-LAST[:STEP]], after the network with its classes is
+ * known.
+ */
 static int take_range(const struct cli_cmd *self, const struct np_qn *net,
 		      struct options *o)
 {
@@ -161,8 +165,8 @@ static int take_range(const struct cli_cmd *self, const struct np_qn *net,
 	return 0;
 }
 
-/* How many answers there will be, if they can be kept. */
-static int count(const struct cli_cmd *self, const struct np_qn *net,
+/* Number of populations, if their solutions fit into memory. */
+static int count_rows(const struct cli_cmd *self, const struct np_qn *net,
 		 const struct options *o, size_t *n)
 {
 	uint64_t rows = (o->last - o->first) / o->step + 1;
@@ -219,7 +223,7 @@ static int solve(const struct cli_cmd *self, struct cli_qn *q,
 	int rc = take_range(self, &q->n.net, o);
 
 	if (!rc)
-		rc = count(self, &q->n.net, o, &n);
+		rc = count_rows(self, &q->n.net, o, &n);
 	if (rc)
 		return rc;
 	q->changes = o->class;

@@ -1,4 +1,6 @@
-/* netprof scale: what runs of several sizes are made of, from reports. */
+/*
+ * netprof scale: components of runs of several sizes, from reports or traces.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +12,7 @@
 #include "cli_scale.h"
 #include "np_quantity.h"
 
-/* Where they are not given: about what 10 Gbit Ethernet has. */
+/* Defaults: about those of 10 Gbit Ethernet. */
 #define BYTES_PER_SEC 1.1e9
 #define LATENCY_SEC 10e-6
 
@@ -65,7 +67,7 @@ static int take_speed(char *text, void *ask, struct np_err *err)
 	return 0;
 }
 
-/* P,P,...: whole numbers. */
+/* Parses numbers of processes separated by commas. */
 static int take_at(char *text, void *ask, struct np_err *err)
 {
 	struct cli_scale *s = ask;
@@ -113,7 +115,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	return rc;
 }
 
-static int load(const char *path, const struct cli_scale *s,
+static int read_run(const char *path, const struct cli_scale *s,
 		struct cli_scale_run *r)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -143,15 +145,15 @@ static int by_processes(const void *a, const void *b)
 	       (x->run.processes < y->run.processes);
 }
 
-/* Runs, side by side for the fits. */
-struct room {
+/* Buffers for the runs of a fit. */
+struct fit_buffers {
 	struct np_run *run;
 	struct np_four *four;
 };
 
-/* The runs, but those of as many processes (NaN: none of these). */
-static size_t others(const struct cli_scale *s, double processes,
-		     const struct room *out)
+/* Copies the runs, except those with this number of processes (NaN: all). */
+static size_t copy_others(const struct cli_scale *s, double processes,
+		     const struct fit_buffers *out)
 {
 	size_t n = 0;
 
@@ -164,17 +166,18 @@ static size_t others(const struct cli_scale *s, double processes,
 	return n;
 }
 
-/* Each run as the runs of other sizes would have it. */
-static int leave_out(struct cli_scale *s, const struct room *room)
+/* Cross-validation: predicts each run from those of other sizes. */
+static int cross_validate(struct cli_scale *s,
+			  const struct fit_buffers *fit_buffers)
 {
 	const double nan = NAN;
 
 	for (size_t i = 0; i < s->n_runs; i++) {
 		struct cli_scale_run *r = &s->run[i];
-		size_t n = others(s, r->run.processes, room);
+		size_t n = copy_others(s, r->run.processes, fit_buffers);
 		struct np_scaling *fit = NULL;
-		int rc = np_scaling_fit(room->run, room->four, n, &s->link,
-					&fit, NULL);
+		int rc = np_scaling_fit(fit_buffers->run, fit_buffers->four, n,
+					&s->link, &fit, NULL);
 
 		r->others.four.wall_sec = nan;
 		if (!rc)
@@ -184,19 +187,23 @@ static int leave_out(struct cli_scale *s, const struct room *room)
 		if (rc == -ENOMEM)
 			return rc;
 		for (int b = 0; b < CLI_SCALE_BASELINES; b++)
-			r->baseline_sec[b] = n ? np_scaling_baseline(
-				(enum np_scaling_baseline)b, room->run, n,
-				r->run.processes) : nan;
+			r->baseline_sec[b] =
+				n ? np_scaling_baseline(
+					    (enum np_scaling_baseline)b,
+					    fit_buffers->run, n,
+					    r->run.processes) :
+				    nan;
 	}
 	return 0;
 }
 
-static int answer(struct cli_scale *s, const struct room *room)
+static int predict(struct cli_scale *s, const struct fit_buffers *fit_buffers)
 {
-	size_t n = others(s, NAN, room);
+	size_t n = copy_others(s, NAN, fit_buffers);
 	struct np_err err = NP_ERR_INIT;
 	struct np_scaling *fit = NULL;
-	int rc = np_scaling_fit(room->run, room->four, n, &s->link, &fit, &err);
+	int rc = np_scaling_fit(fit_buffers->run, fit_buffers->four, n,
+				&s->link, &fit, &err);
 
 	if (rc == -EDOM) {
 		strcpy(s->why, err.text);
@@ -207,12 +214,12 @@ static int answer(struct cli_scale *s, const struct room *room)
 	for (size_t i = 0; !rc && i < s->n_at; i++)
 		rc = np_scaling_at(fit, s->at[i], &s->answer[i], &err);
 	np_scaling_free(fit);
-	if (!rc && leave_out(s, room))
+	if (!rc && cross_validate(s, fit_buffers))
 		rc = np_errf(&err, -ENOMEM, "out of memory");
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;
 }
 
-/* What they have in common is of one program, or it is nothing. */
+/* Warns if the runs are of different programs, which are fitted as one. */
 static void warn_of_mixture(const struct cli_scale *s)
 {
 	const struct cli_scale_run *first = NULL;
@@ -233,17 +240,18 @@ static void warn_of_mixture(const struct cli_scale *s)
 	}
 }
 
-static int work(struct cli_scale *s, char **paths, const struct room *room)
+static int read_and_predict(struct cli_scale *s, char **paths,
+			    const struct fit_buffers *fit_buffers)
 {
 	int rc = CLI_DONE;
 
 	for (size_t i = 0; !rc && i < s->n_runs; i++)
-		rc = load(paths[i], s, &s->run[i]);
+		rc = read_run(paths[i], s, &s->run[i]);
 	if (rc)
 		return rc;
 	warn_of_mixture(s);
 	qsort(s->run, s->n_runs, sizeof(*s->run), by_processes);
-	return answer(s, room);
+	return predict(s, fit_buffers);
 }
 
 static int run_scale(const struct cli_cmd *self, int argc, char **argv)
@@ -251,7 +259,7 @@ static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_scale s = { .link = { BYTES_PER_SEC, LATENCY_SEC },
 			       .speed = 1 };
 	struct cli_options o;
-	struct room room;
+	struct fit_buffers fit_buffers;
 	int rc = parse(self, argc, argv, &s, &o);
 
 	if (rc >= 0)
@@ -259,18 +267,19 @@ static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 	s.n_runs = o.n_apps;
 	s.run = calloc(s.n_runs, sizeof(*s.run));
 	s.answer = calloc(s.n_at + 1, sizeof(*s.answer));
-	room.run = calloc(s.n_runs, sizeof(*room.run));
-	room.four = calloc(s.n_runs, sizeof(*room.four));
-	rc = s.run && s.answer && room.run && room.four ?
-	     work(&s, o.apps, &room) : cli_fail("out of memory");
+	fit_buffers.run = calloc(s.n_runs, sizeof(*fit_buffers.run));
+	fit_buffers.four = calloc(s.n_runs, sizeof(*fit_buffers.four));
+	rc = s.run && s.answer && fit_buffers.run && fit_buffers.four ?
+		     read_and_predict(&s, o.apps, &fit_buffers) :
+		     cli_fail("out of memory");
 	if (!rc)
 		rc = o.plot ? cli_scale_plot(&s, o.plot) :
 		     o.format ? cli_scale_data(&s, o.format) :
 				cli_scale_text(&s);
 	free(s.run);
 	free(s.answer);
-	free(room.run);
-	free(room.four);
+	free(fit_buffers.run);
+	free(fit_buffers.four);
 	return rc;
 }
 

@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <math.h>
 
-#define BISECTIONS 60 /* of an interval that is half as wide as its end */
+/* halvings of an interval that is half as wide as its upper end */
+#define BISECTIONS 60
 
 static int check_number(const char *what, double v, struct np_err *err)
 {
@@ -48,8 +49,8 @@ static int check_times(const struct np_run *run, struct np_err *err)
 }
 
 /*
- * Contention of a message: mean value analysis of P equal stations is one
- * recursion over their common queue.
+ * Contention per message. Mean value analysis of P identical stations is one
+ * recursion over their common queue length.
  */
 static double contention(double processes, double active_sec, double other_sec)
 {
@@ -62,8 +63,10 @@ static double contention(double processes, double active_sec, double other_sec)
 	return r - active_sec;
 }
 
-/* active + contention(active) = tau; the queue is below P, so active is at
- * least half of it. */
+/*
+ * Solves active + contention(active) = tau. The queue is shorter than P, so
+ * active is at least tau / 2.
+ */
 static double solve_active(double processes, double tau_sec, double other_sec)
 {
 	double low = tau_sec / 2, high = tau_sec;
@@ -108,7 +111,7 @@ int np_four(const struct np_run *run, const struct np_link *link,
 	if (variant == NP_FOUR_CONSISTENT)
 		mpi_sec = fmax(0, mpi_sec - f.switch_sec);
 	f.active_sec = mpi_sec;
-	/* Alone there is nobody to wait for. */
+	/* A single process waits for nobody. */
 	if (m > 0 && run->processes > 1) {
 		other_sec = (f.compute_sec + f.switch_sec) / m;
 		active = m * solve_active(run->processes, mpi_sec / m,

@@ -1,10 +1,11 @@
 /*
- * A report is lines of text in sections, each with a heading
+ * A report consists of sections of text lines, each with a heading
  *
  *	@--- NAME (...) ---
  *
- * between two lines of dashes.  Of the sections that are read each row is words
- * between blanks; only names of files, in others, could hold blanks.
+ * between two lines of dashes. Rows of the sections that are read here are
+ * words separated by blanks. Only file names, which occur in other sections,
+ * could contain blanks.
  */
 #include "np_mpip.h"
 
@@ -22,9 +23,9 @@
 #include "np_trace_read.h"
 
 #define MAX_WORDS 10
-#define MAX_LINE 8192	/* bytes of which words are read */
+#define MAX_LINE 8192	/* bytes of a line that are read */
 #define MAX_NUMBER 1e18 /* of seconds, messages, bytes */
-#define ROUNDING 0.01	/* three digits, twice */
+#define ROUNDING 0.01	/* two values with three significant digits each */
 
 enum section { HEADER, TIMES, SENT, CALLSITES, CONCISE, END, OTHER };
 
@@ -45,28 +46,28 @@ struct state {
 	struct np_mpip *out;
 	const char *where;
 	struct np_err *err;
-	size_t line; /* from 1 */
-	char text[MAX_LINE]; /* of a line that is read, cut into words */
+	size_t line; /* number, from 1 */
+	char text[MAX_LINE]; /* current line, cut into words */
 	char *word[MAX_WORDS];
 	size_t n;
 	enum section section;
 	bool is_report, seen[OTHER + 1], has_sum;
-	bool *task; /* which are in the times */
+	bool *task; /* tasks that are in the times */
 	uint32_t n_rows;
-	double app_sec, mpi_sec; /* of these rows */
+	double app_sec, mpi_sec; /* sums over these rows */
 };
 
-static int refuse(const struct state *s, const char *what)
+static int line_error(const struct state *s, const char *what)
 {
 	return np_errf(s->err, -EINVAL, "%s:%zu: %s", s->where, s->line, what);
 }
 
-static bool is(const struct state *s, size_t i, const char *text)
+static bool word_is(const struct state *s, size_t i, const char *text)
 {
 	return i < s->n && !strcmp(s->word[i], text);
 }
 
-static void split(struct state *s, const char *line, size_t len)
+static void split_words(struct state *s, const char *line, size_t len)
 {
 	char *save = NULL, *w;
 
@@ -79,14 +80,14 @@ static void split(struct state *s, const char *line, size_t len)
 		s->word[s->n++] = w;
 }
 
-/* A word as a number of 0 .. MAX_NUMBER as printf() has them. */
-static int number(const struct state *s, size_t i, double *out)
+/* Parses a word as a number from 0 to MAX_NUMBER, as printf() writes it. */
+static int parse_number(const struct state *s, size_t i, double *out)
 {
 	const char *w = s->word[i];
 	size_t len = strlen(w);
 	char *end;
 
-	/* Nothing else that strtod() takes: inf, nan, 0x1p3. */
+	/* strtod() accepts more: inf, nan, 0x1p3. */
 	if (len < 40 && strspn(w, "0123456789.e+-") == len) {
 		*out = strtod(w, &end);
 		if (!*end && *out >= 0 && *out <= MAX_NUMBER)
@@ -96,15 +97,16 @@ static int number(const struct state *s, size_t i, double *out)
 		       "from 0 to %g", s->where, s->line, w, MAX_NUMBER);
 }
 
-static int whole(const struct state *s, size_t i, double *out)
+static int parse_whole(const struct state *s, size_t i, double *out)
 {
-	int rc = number(s, i, out);
+	int rc = parse_number(s, i, out);
 
-	return !rc && *out != floor(*out) ? refuse(s, "expected a whole number")
-					  : rc;
+	return !rc && *out != floor(*out) ?
+		       line_error(s, "expected a whole number") :
+		       rc;
 }
 
-static void keep(const char *word, char out[NP_MPIP_NAME])
+static void copy_word(const char *word, char out[NP_MPIP_NAME])
 {
 	snprintf(out, NP_MPIP_NAME, "%s", word);
 	np_text_plain(out);
@@ -117,7 +119,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* mpiP calls its report PROGRAM.TASKS.PID.N.mpiP. */
+/* mpiP names its reports PROGRAM.TASKS.PID.N.mpiP. */
 static bool names_report(const struct state *s, const char *program)
 {
 	const char *report = base_name(s->where);
@@ -127,8 +129,8 @@ static bool names_report(const struct state *s, const char *program)
 	       isdigit((unsigned char)report[len + 1]);
 }
 
-/* May a path with blanks go on with this word, and end there? */
-static bool ends_path(const char *word)
+/* Whether a path with blanks may continue with this word and end there. */
+static bool may_end_path(const char *word)
 {
 	const char *base = base_name(word);
 
@@ -137,13 +139,13 @@ static bool ends_path(const char *word)
 }
 
 /*
- * The command is printed with blanks between its arguments, and its first one
- * may have some itself, in directories: the words from 3 on.  The name of the
- * report tells where it ends; else it ends with the last word before options
- * that goes on as a path does, "DIRECTORY/PROGRAM".  Arguments as in/mesh.dat
- * have a dot in their names and do not.
+ * The command is printed with blanks between its arguments, and directories in
+ * the first one (words from 3 on) may contain blanks too. The name of the
+ * report determines where it ends. Otherwise it ends with the last word before
+ * options that continues a path, "DIRECTORY/PROGRAM". Arguments such as
+ * in/mesh.dat contain a dot in their last component and do not count.
  */
-static void take_program(struct state *s)
+static void parse_program(struct state *s)
 {
 	const char *program = base_name(s->word[3]);
 
@@ -151,72 +153,73 @@ static void take_program(struct state *s)
 	     strchr(s->word[3], '/') && i < s->n; i++) {
 		const char *word = s->word[i];
 
-		if (names_report(s, base_name(word)) || ends_path(word))
+		if (names_report(s, base_name(word)) || may_end_path(word))
 			program = base_name(word);
 		else if (!isalpha((unsigned char)*word) ||
 			 strpbrk(word, "=/"))
 			break;
 	}
-	keep(program, s->out->program);
+	copy_word(program, s->out->program);
 }
 
-/* "@ mpiP", "@ Version : 3.5.0", "@ MPI Task Assignment : 0 host" */
-static int take_header(struct state *s)
+/* Parses "@ mpiP", "@ Version : 3.5.0", "@ MPI Task Assignment : 0 host". */
+static int parse_header(struct state *s)
 {
-	if (!is(s, 0, "@"))
+	if (!word_is(s, 0, "@"))
 		return 0;
-	s->is_report |= is(s, 1, "mpiP") || is(s, 1, "mpiP:");
-	if (s->n >= 4 && is(s, 1, "Command"))
-		take_program(s);
-	if (s->n >= 4 && is(s, 1, "Version")) {
-		keep(s->word[3], s->out->version);
+	s->is_report |= word_is(s, 1, "mpiP") || word_is(s, 1, "mpiP:");
+	if (s->n >= 4 && word_is(s, 1, "Command"))
+		parse_program(s);
+	if (s->n >= 4 && word_is(s, 1, "Version")) {
+		copy_word(s->word[3], s->out->version);
 		if (strncmp(s->out->version, "3.", 2))
 			return np_errf(s->err, -EINVAL, "%s:%zu: version "
 				       "%.32s, expected 3.x", s->where,
 				       s->line, s->out->version);
 	}
-	if (s->n >= 6 && is(s, 1, "MPI") && is(s, 2, "Task") &&
+	if (s->n >= 6 && word_is(s, 1, "MPI") && word_is(s, 2, "Task") &&
 	    s->out->n_tasks++ == NP_MPIP_MAX_TASKS)
-		return refuse(s, "too many tasks");
+		return line_error(s, "too many tasks");
 	return 0;
 }
 
-/* Its row is there; the header, which says how many there are, is over. */
+/* Records the row of a task. The header has given the number of tasks. */
 static int mark_task(struct state *s, double task)
 {
 	uint32_t i;
 
 	if (task >= s->out->n_tasks)
-		return refuse(s, "a task that the header does not have");
+		return line_error(s, "a task that the header does not have");
 	i = (uint32_t)task;
 	if (!s->task)
 		s->task = calloc(s->out->n_tasks, sizeof(*s->task));
 	if (!s->task)
 		return np_errf(s->err, -ENOMEM, "%s: no memory", s->where);
 	if (s->task[i])
-		return refuse(s, "a second row of this task");
+		return line_error(s, "a second row of this task");
 	s->task[i] = true;
 	s->n_rows++;
 	return 0;
 }
 
-/* Task, AppTime, MPITime, MPI%; task * is the sum. */
-static int take_times(struct state *s)
+/* Parses task, AppTime, MPITime, MPI%; task * is the sum. */
+static int parse_times(struct state *s)
 {
 	double task, app_sec, mpi_sec;
 
-	if (!s->n || is(s, 0, "Task"))
+	if (!s->n || word_is(s, 0, "Task"))
 		return 0;
 	if (s->n != 4)
-		return refuse(s, "expected task, AppTime, MPITime and MPI%");
-	if (number(s, 1, &app_sec) || number(s, 2, &mpi_sec))
+		return line_error(s,
+				  "expected task, AppTime, MPITime and MPI%");
+	if (parse_number(s, 1, &app_sec) || parse_number(s, 2, &mpi_sec))
 		return -EINVAL;
 	if (mpi_sec > app_sec * (1 + ROUNDING))
 		return np_errf(s->err, -EINVAL, "%s:%zu: %g s in MPI, of %g s "
 			       "in all", s->where, s->line, mpi_sec, app_sec);
-	if (is(s, 0, "*")) {
+	if (word_is(s, 0, "*")) {
 		if (s->has_sum)
-			return refuse(s, "a second row *");
+			return line_error(s, "a second row *");
 		s->has_sum = true;
 		s->out->app_sec = app_sec;
 		s->out->mpi_sec = mpi_sec;
@@ -225,30 +228,33 @@ static int take_times(struct state *s)
 	s->app_sec += app_sec;
 	s->mpi_sec += mpi_sec;
 	s->out->max_app_sec = fmax(s->out->max_app_sec, app_sec);
-	return whole(s, 0, &task) ? -EINVAL : mark_task(s, task);
+	return parse_whole(s, 0, &task) ? -EINVAL : mark_task(s, task);
 }
 
-/* Name, Site, Rank, Count, Max, Mean, Min, Sum; rank * is of all tasks. */
-static int take_sent(struct state *s)
+/*
+ * Parses name, site, rank, count, max, mean, min, sum; rank * is for all tasks.
+ */
+static int parse_sent(struct state *s)
 {
 	double count, sum;
 
-	if (!s->n || is(s, 0, "Name"))
+	if (!s->n || word_is(s, 0, "Name"))
 		return 0;
 	if (s->n != 8)
-		return refuse(s, "expected name, site, rank, count, max, mean, "
-			      "min and sum");
-	if (!is(s, 2, "*"))
+		return line_error(
+			s, "expected name, site, rank, count, max, mean, "
+			   "min and sum");
+	if (!word_is(s, 2, "*"))
 		return 0;
-	if (whole(s, 3, &count) || number(s, 7, &sum))
+	if (parse_whole(s, 3, &count) || parse_number(s, 7, &sum))
 		return -EINVAL;
 	s->out->messages += count;
 	s->out->bytes += sum;
 	return 0;
 }
 
-/* What is behind "@--- ". */
-static int take_heading(struct state *s, const char *text, size_t n)
+/* Parses the text after "@--- ". */
+static int parse_heading(struct state *s, const char *text, size_t n)
 {
 	s->section = OTHER;
 	for (size_t i = 0; i < NP_ARRAY_SIZE(sections); i++) {
@@ -263,22 +269,23 @@ static int take_heading(struct state *s, const char *text, size_t n)
 			       "without mpiP's option -c", s->where, s->line);
 	if (s->seen[s->section] &&
 	    (s->section == TIMES || s->section == SENT))
-		return refuse(s, "the same section again");
+		return line_error(s, "the same section again");
 	s->seen[s->section] = true;
 	return 0;
 }
 
-static int take_line(struct state *s, const char *text, size_t len)
+static int parse_line(struct state *s, const char *text, size_t len)
 {
 	if (len && text[len - 1] == '\r')
 		len--;
 	if (len >= 5 && !memcmp(text, "@--- ", 5))
-		return take_heading(s, text + 5, len - 5);
+		return parse_heading(s, text + 5, len - 5);
 	if (s->section > SENT || (len >= 3 && !memcmp(text, "---", 3)))
-		return 0; /* nothing of it is read, or it is around headings */
-	split(s, text, len);
-	return s->section == HEADER ? take_header(s) :
-	       s->section == TIMES ? take_times(s) : take_sent(s);
+		/* a section that is not read, or the frame of a heading */
+		return 0;
+	split_words(s, text, len);
+	return s->section == HEADER ? parse_header(s) :
+	       s->section == TIMES ? parse_times(s) : parse_sent(s);
 }
 
 static int read_lines(struct state *s, const char *text, size_t len)
@@ -289,13 +296,13 @@ static int read_lines(struct state *s, const char *text, size_t len)
 	while (!rc && text < end && !s->seen[END]) {
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
 
-		/* A line that was cut may hold part of a number. */
+		/* An incomplete last line may contain part of a number. */
 		if (!stop && s->section != HEADER)
 			break;
 		if (!stop)
 			stop = end;
 		s->line++;
-		rc = take_line(s, text, (size_t)(stop - text));
+		rc = parse_line(s, text, (size_t)(stop - text));
 		if (!s->is_report && s->line == 1 && !rc)
 			return np_errf(s->err, -EINVAL, "%s:1: expected a "
 				       "report of mpiP, \"@ mpiP\"", s->where);
@@ -309,8 +316,8 @@ static bool differ(double a, double b)
 	return fabs(a - b) > ROUNDING * fmax(a, b);
 }
 
-/* The row * if there is one, what tasks have otherwise. */
-static void add_up(struct state *s)
+/* Uses the row * if there is one, otherwise the sums over tasks. */
+static void choose_sums(struct state *s)
 {
 	struct np_mpip *o = s->out;
 
@@ -323,7 +330,7 @@ static void add_up(struct state *s)
 		o->notes |= NP_MPIP_SUM_DIFFERS;
 	}
 	if (o->mpi_sec > o->app_sec)
-		o->mpi_sec = o->app_sec; /* by rounding only */
+		o->mpi_sec = o->app_sec; /* due to rounding */
 }
 
 static int check(struct state *s)
@@ -344,7 +351,7 @@ static int check(struct state *s)
 		return np_errf(s->err, -ENODATA, "%s: no counts of messages; "
 			       "expected a whole report, without mpiP's option "
 			       "-d", s->where);
-	/* mpiP leaves the section out where nothing was sent. */
+	/* mpiP omits the section if nothing was sent. */
 	if (!s->seen[SENT] && !s->seen[END])
 		return np_errf(s->err, -ENODATA, "%s: ends before the counts "
 			       "of messages", s->where);
@@ -354,7 +361,7 @@ static int check(struct state *s)
 		o->notes |= NP_MPIP_TRUNCATED;
 	if (!*o->version)
 		o->notes |= NP_MPIP_NO_VERSION;
-	add_up(s);
+	choose_sums(s);
 	return 0;
 }
 
@@ -391,7 +398,7 @@ int np_mpip_load(const char *path, struct np_mpip *out, struct np_err *err)
 	return rc;
 }
 
-/* What a report of mpiP would say of a run that was traced. */
+/* What a report of mpiP would contain for a traced run. */
 int np_mpip_trace(const char *path, struct np_mpip *out, struct np_err *err)
 {
 	struct np_trace_files f;

@@ -1,9 +1,9 @@
 /*
- * Reports of mpiP 3.x (github.com/LLNL/mpiP): what a run of an MPI program
- * spent in MPI, and what it sent.
+ * Reads reports of mpiP 3.x (github.com/LLNL/mpiP): the time that a run of an
+ * MPI program spent in MPI, and what it sent.
  *
- * A report is hostile input: its size, lines and every number are bounded, and
- * every refusal names the line.
+ * A report is untrusted input: its size, lines and numbers are bounded, and
+ * every error names the line.
  */
 #ifndef NP_MPIP_H
 #define NP_MPIP_H
@@ -18,50 +18,51 @@
 #define NP_MPIP_MAX_TASKS 4194304
 #define NP_MPIP_NAME 64
 
-/* What should be known about a report that was taken all the same. */
+/* Remarks about a report that was accepted. */
 enum np_mpip_note {
-	NP_MPIP_TRUNCATED = 1,	/* it has no end */
-	NP_MPIP_NO_SUM = 2,	/* row * of the times is missing: summed here */
+	NP_MPIP_TRUNCATED = 1,	/* it is truncated */
+	NP_MPIP_NO_SUM = 2, /* row * of the times is missing; computed here */
 	NP_MPIP_SUM_DIFFERS = 4, /* row * is not the sum of its tasks */
 	NP_MPIP_NO_MESSAGES = 8, /* nothing was sent */
-	NP_MPIP_NO_VERSION = 16, /* the header does not say which mpiP it is */
+	/* the header does not name the version of mpiP */
+	NP_MPIP_NO_VERSION = 16,
 };
 
 struct np_mpip {
-	char version[NP_MPIP_NAME]; /* "3.5.0"; "" if it is not said */
+	char version[NP_MPIP_NAME]; /* "3.5.0"; "" if unknown */
 	char program[NP_MPIP_NAME]; /* basename of the command */
 	uint32_t n_tasks;
-	/* Of all tasks together. */
+	/* Sums over all tasks: */
 	double app_sec; /* from the end of MPI_Init to MPI_Finalize */
-	double mpi_sec; /* of that in MPI */
+	double mpi_sec; /* part of that in MPI */
 	double max_app_sec; /* of the slowest task */
-	double messages; /* sent, a collective counts as one */
-	double bytes;	 /* sent, of collectives the own part */
+	double messages; /* sent; a collective counts as one */
+	double bytes;	 /* sent; of collectives the own part */
 	unsigned notes;	 /* enum np_mpip_note */
 };
 
 /*
- * Read a report.  Three significant digits make sums right to about 0.5 %.
- * Returns 0, or with err naming where and the line: -EINVAL (no report, or one
- * of another major version; a damaged number; tasks missing, twice or unknown;
- * more time in MPI than there was), -ENODATA (a concise report or one without
- * callsites, which has no counts of messages), -EFBIG, -ENOMEM, or what opening
- * and reading gave.
+ * Reads a report. Its three significant digits limit the accuracy of sums to
+ * about 0.5 %. Returns 0, or with err naming file and line: -EINVAL (not a
+ * report, another major version, an invalid number, tasks missing, repeated or
+ * unknown, or more time in MPI than in total), -ENODATA (a concise report, or
+ * one without callsites, which lack the number of messages), -EFBIG, -ENOMEM,
+ * or an error of opening and reading.
  */
 int np_mpip_load(const char *path, struct np_mpip *out, struct np_err *err);
 
-/* The same from text[len]; where names the source in messages. */
+/* The same from text[len]; where: name of the source for messages. */
 int np_mpip_parse(const char *text, size_t len, const char *where,
 		  struct np_mpip *out, struct np_err *err);
 
 /*
- * The same of a trace, as np_trace.h finds it: a run needs only one of
- * both.  It has no version, and a program if libnetprof-mpi wrote it.  Returns 0 or -errno with err, as
- * np_trace.h and np_trace_read.h say.
+ * The same from a trace, as np_trace.h finds it. It has no version, and has a
+ * program only if libnetprof-mpi wrote it. Returns 0 or -errno with err, see
+ * np_trace.h and np_trace_read.h.
  */
 int np_mpip_trace(const char *path, struct np_mpip *out, struct np_err *err);
 
-/* What a note says, for people: "the report has no end". */
+/* A note in words: "the report has no end". */
 const char *np_mpip_note_words(enum np_mpip_note note);
 
 #endif

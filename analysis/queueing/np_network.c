@@ -25,8 +25,10 @@ void np_network_free(struct np_network *n)
 	*n = (struct np_network){ 0 };
 }
 
-/* A member that nobody reads is a slip of the pen: but for notes. */
-static int refuse_others(const struct np_jat *in, json_object *from,
+/*
+ * Rejects unknown members, which are probably typing errors; "note" is allowed.
+ */
+static int reject_unknown(const struct np_jat *in, json_object *from,
 			 const char *const *known, const char *expected)
 {
 	if (!json_object_is_type(from, json_type_object)) {
@@ -50,7 +52,7 @@ static int refuse_others(const struct np_jat *in, json_object *from,
 	return 0;
 }
 
-/* A name that is needed: 1 to NP_NETWORK_NAME bytes. */
+/* Reads the mandatory name: 1 to NP_NETWORK_NAME bytes. */
 static int get_name(const struct np_jat *in, json_object *from, char **out)
 {
 	json_object *j = json_object_object_get(from, "name");
@@ -64,7 +66,7 @@ static int get_name(const struct np_jat *in, json_object *from, char **out)
 	return rc;
 }
 
-/* Of an open class, which has nothing else. */
+/* Reads an open class, which has no other members. */
 static int get_arrivals(const struct np_jat *in, json_object *from,
 			json_object *j, struct np_qn_class *c)
 {
@@ -83,7 +85,7 @@ static int get_class(const struct np_jat *in, json_object *from,
 					     "arrivals_per_sec", NULL };
 	json_object *j;
 	char *name = NULL;
-	int rc = refuse_others(in, from, known, "one of name, customers, "
+	int rc = reject_unknown(in, from, known, "one of name, customers, "
 			       "think_sec, arrivals_per_sec and note");
 
 	if (!rc)
@@ -104,7 +106,7 @@ static int get_class(const struct np_jat *in, json_object *from,
 	return rc;
 }
 
-/* A number for all of n, or an array with one for each. */
+/* Reads a number for all of n, or an array with one number for each. */
 static int get_numbers(const struct np_jat *in, const char *key,
 		       json_object *j, size_t n, double *out)
 {
@@ -118,7 +120,8 @@ static int get_numbers(const struct np_jat *in, const char *key,
 	for (size_t i = 0; !rc && i < n; i++) {
 		sub = np_jat_element(in, key, i);
 		if (is_list)
-			sub.at[strlen(sub.at) - 1] = '\0'; /* the point */
+			/* removes the point */
+			sub.at[strlen(sub.at) - 1] = '\0';
 		rc = np_jget_real(is_list ? &sub : in, is_list ? "" : key,
 				  is_list ? json_object_array_get_idx(j, i) : j,
 				  0, NP_QN_MOST_SEC, &out[i]);
@@ -126,7 +129,7 @@ static int get_numbers(const struct np_jat *in, const char *key,
 	return rc;
 }
 
-/* The same of 1 .. NP_NETWORK_MAX_LOADS. */
+/* Reads a number, or an array of 1 to NP_NETWORK_MAX_LOADS. */
 static int get_loads(const struct np_jat *in, const char *key, json_object *j,
 		     struct np_qn_station *st)
 {
@@ -174,7 +177,7 @@ static int get_kind(const struct np_jat *in, json_object *from,
 	return rc;
 }
 
-/* Visits and service, or the two in one. */
+/* Reads visits and service times, or their product. */
 static int get_demand(const struct np_jat *in, json_object *from, size_t n,
 		      struct np_qn_station *st)
 {
@@ -213,7 +216,7 @@ static int get_station(const struct np_jat *in, json_object *from,
 		"demand_sec", NULL,
 	};
 	char *name = NULL;
-	int rc = refuse_others(in, from, known, "one of name, kind, servers, "
+	int rc = reject_unknown(in, from, known, "one of name, kind, servers, "
 			       "visits, service_sec, demand_sec and note");
 
 	if (!rc)
@@ -225,8 +228,9 @@ static int get_station(const struct np_jat *in, json_object *from,
 	return rc ? rc : get_demand(in, from, n_classes, st);
 }
 
-/* Two of the same name could not be told apart in what is printed. */
-static int refuse_twins(const struct np_jat *in, const struct np_network *n)
+/* Rejects equal names, which would be indistinguishable in the output. */
+static int reject_duplicates(const struct np_jat *in,
+			     const struct np_network *n)
 {
 	const struct np_qn *q = &n->net;
 
@@ -271,7 +275,7 @@ static int get_lists(const struct np_jat *in, json_object *classes,
 		rc = get_station(&sub, json_object_array_get_idx(stations, k),
 				 n_classes, &out->station[k]);
 	}
-	return rc ? rc : refuse_twins(in, out);
+	return rc ? rc : reject_duplicates(in, out);
 }
 
 static int get_all(const struct np_jat *in, json_object *root,
@@ -288,7 +292,7 @@ static int get_all(const struct np_jat *in, json_object *root,
 		    strcmp(json_object_get_string(format), "netprof-qn")))
 		rc = np_jat_refuse(in, "format", "\"netprof-qn\"");
 	if (!rc)
-		rc = refuse_others(in, root, known, "one of format, schema, "
+		rc = reject_unknown(in, root, known, "one of format, schema, "
 				   "name, classes, stations and note");
 	if (!rc && json_object_object_get_ex(root, "name", &name))
 		rc = get_name(in, root, &out->name);

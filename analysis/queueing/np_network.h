@@ -1,8 +1,8 @@
 /*
- * Queueing networks in files, netprof-qn(5): JSON that people write.
+ * Reads queueing networks from files, netprof-qn(5): JSON.
  *
- * A file is hostile input: its size, depth, counts and every number are
- * bounded, and every refusal says where.
+ * A file is untrusted input: its size, depth, counts and numbers are bounded,
+ * and every error names the place.
  */
 #ifndef NP_NETWORK_H
 #define NP_NETWORK_H
@@ -11,30 +11,30 @@
 
 #define NP_NETWORK_SCHEMA 1
 #define NP_NETWORK_MAX_BYTES (8u << 20)
-/* '{', '[' and ',' of a file. */
+/* Limits of '{', '[' and ',' in a file. */
 #define NP_NETWORK_MAX_OBJECTS 2048
 #define NP_NETWORK_MAX_ARRAYS 8192
 #define NP_NETWORK_MAX_ELEMENTS 262144
-#define NP_NETWORK_MAX_LOADS 100000 /* of a station */
-#define NP_NETWORK_NAME 64	    /* longest name, in bytes */
+#define NP_NETWORK_MAX_LOADS 100000 /* of one station */
+#define NP_NETWORK_NAME 64	    /* longest name in bytes */
 
 struct np_network {
-	char *name; /* NULL: has none */
-	struct np_qn net; /* np_qn_check() takes it */
-	/* What net borrows. */
+	char *name; /* NULL: none */
+	struct np_qn net; /* valid for np_qn_check() */
+	/* Owned here and borrowed by net. */
 	struct np_qn_station *station;
 	struct np_qn_class *class;
 };
 
 /*
- * Returns 0 (free with np_network_free()), or with err: -EINVAL (damaged or out
- * of range, says where), -EPROTONOSUPPORT (newer schema), -EFBIG, -ENOMEM, or
- * what opening and reading gave.
+ * Returns 0 (free with np_network_free()), or with err -EINVAL (invalid or out
+ * of range; names the place), -EPROTONOSUPPORT (newer schema), -EFBIG, -ENOMEM,
+ * or an error of opening and reading.
  */
 int np_network_load(const char *path, struct np_network *out,
 		    struct np_err *err);
 
-/* The same from text[len]; where names the source in messages. */
+/* The same from text[len]; where: name of the source for messages. */
 int np_network_parse(const char *text, size_t len, const char *where,
 		     struct np_network *out, struct np_err *err);
 

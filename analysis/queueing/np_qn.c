@@ -1,4 +1,6 @@
-/* Descriptions of queueing networks, and their solutions. */
+/*
+ * Descriptions of queueing networks, and what their solutions have in common.
+ */
 #include "np_qn.h"
 
 #include <errno.h>
@@ -19,7 +21,7 @@ static int bad_time(const char *name, const char *what, double got,
 		       name, what, got, NP_QN_LEAST_SEC, NP_QN_MOST_SEC);
 }
 
-/* What a station does to all classes alike. */
+/* Checks the service times of a load-dependent station. */
 static int check_loads(const struct np_qn_station *st, struct np_err *err)
 {
 	if (!st->n_loads || st->n_loads > NP_QN_MAX_SERVERS)
@@ -129,7 +131,7 @@ double np_qn_demand(const struct np_qn *net, size_t c, size_t k)
 							   st->service_sec[c]);
 }
 
-/* The first station that the method does not take. */
+/* Finds a station that the method does not support. */
 static int check_stations(const struct np_qn *net, const struct np_qn_way *way,
 			  struct np_err *err)
 {
@@ -145,7 +147,7 @@ static int check_stations(const struct np_qn *net, const struct np_qn_way *way,
 	return 0;
 }
 
-static const char *instead_of(const struct np_qn_way *way,
+static const char *alternative(const struct np_qn_way *way,
 			      const struct np_qn *net)
 {
 	for (size_t k = 0; k < net->n_stations; k++)
@@ -154,8 +156,8 @@ static const char *instead_of(const struct np_qn_way *way,
 	return way->instead ? way->instead : "linearizer takes little";
 }
 
-/* -E2BIG and what it would take, if that is more than max. */
-static int afford(const struct np_qn *net, const struct np_qn_way *way,
+/* Returns -E2BIG with the cost, if that exceeds max. */
+static int check_cost(const struct np_qn *net, const struct np_qn_way *way,
 		  const struct np_qn_cost *max, struct np_err *err)
 {
 	const struct np_qn_cost cost = way->cost(net);
@@ -164,15 +166,15 @@ static int afford(const struct np_qn *net, const struct np_qn_way *way,
 		return np_errf(err, -E2BIG, "%s would take %.3g MB of memory, "
 			       "more than %.3g MB; %s", way->name,
 			       cost.bytes / 1e6, max->bytes / 1e6,
-			       instead_of(way, net));
+			       alternative(way, net));
 	if (cost.steps > max->steps)
 		return np_errf(err, -E2BIG, "%s would take %.3g steps, more "
 			       "than %.3g; %s", way->name, cost.steps,
-			       max->steps, instead_of(way, net));
+			       max->steps, alternative(way, net));
 	return 0;
 }
 
-/* A queue of several servers is one that is faster, and a delay. */
+/* Replaces a multi-server queue by a faster server and a delay. */
 static void flatten_class(const struct np_qn *net, size_t c,
 			  struct np_qn_flat *f)
 {
@@ -205,7 +207,7 @@ static int flatten(const struct np_qn *net, struct np_qn_flat *f)
 	return 0;
 }
 
-static int solution_make(const struct np_qn *net, struct np_qn_solution *s)
+static int make_solution(const struct np_qn *net, struct np_qn_solution *s)
 {
 	size_t n = net->n_classes, all = n * net->n_stations;
 	double *block = calloc(2 * n + 3 * all, sizeof(*block));
@@ -224,11 +226,13 @@ static int solution_make(const struct np_qn *net, struct np_qn_solution *s)
 
 void np_qn_solution_free(struct np_qn_solution *s)
 {
-	free(s->x_per_sec); /* the block */
+	free(s->x_per_sec); /* frees all arrays */
 	*s = (struct np_qn_solution){ 0 };
 }
 
-/* All the rest, from throughputs and the residence times at the queues. */
+/*
+ * Derives the remaining results from throughputs and residence times at queues.
+ */
 static void fill_class(const struct np_qn *net, const struct np_qn_flat *f,
 		       size_t c, struct np_qn_solution *s)
 {
@@ -261,10 +265,10 @@ int np_qn_solve(const struct np_qn_way *way, const struct np_qn *net,
 	if (!rc)
 		rc = check_stations(net, way, err);
 	if (!rc)
-		rc = afford(net, way, max, err);
+		rc = check_cost(net, way, max, err);
 	if (rc)
 		return rc;
-	rc = solution_make(net, &made);
+	rc = make_solution(net, &made);
 	if (!rc && way->refusal)
 		rc = flatten(net, &f);
 	if (!rc)
@@ -283,13 +287,13 @@ int np_qn_solve(const struct np_qn_way *way, const struct np_qn *net,
 	return rc;
 }
 
-/* ---- what throughput cannot be below or above, whoever is where ---- */
+/* ---- Bounds of throughput ---- */
 
-/* A station at all loads up to n customers, per cycle. */
+/* Extreme times of a station with up to n customers, per cycle. */
 struct extremes {
-	double alone_sec;   /* shortest that a customer can be there */
-	double fastest_sec; /* shortest time between two that leave */
-	double slowest_sec; /* longest */
+	double alone_sec;   /* minimum time that a customer is there */
+	double fastest_sec; /* minimum time between departures */
+	double slowest_sec; /* maximum of it */
 };
 
 static struct extremes extremes_of(const struct np_qn_station *st, uint64_t n)

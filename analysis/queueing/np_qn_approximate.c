@@ -1,9 +1,9 @@
 /*
- * Approximations by the shares F_jk of class j that are at station k.
- * Schweitzer's takes them to stay the same with a customer less, so that who
- * arrives sees (N_c - 1) / N_c of its own class.  Linearizer computes them with
- * one less of each class, and takes their differences delta to stay the same
- * instead:
+ * Approximations based on the shares F_jk of the customers of class j that are
+ * at station k. Schweitzer's method assumes that they do not change with one
+ * customer less, so that an arriving customer sees (N_c - 1) / N_c of its own
+ * class. Linearizer computes them also with one customer less of each class,
+ * and assumes instead that the differences delta do not change:
  *
  *	seen by class s at n: sum_j (n_j - [j = s]) (F_jk(n) + delta_jk^s).
  */
@@ -13,26 +13,29 @@
 
 #include "np_qn_impl.h"
 
-#define PASSES 3 /* as the source has it; more change little */
-#define USUAL 100 /* iterations of each core, for the cost */
-#define TOLERANCE 1e-10 /* of the largest class, of a change */
+#define PASSES 3 /* as in the source; further passes change little */
+#define USUAL 100 /* typical iterations of a core, to estimate the cost */
+#define TOLERANCE 1e-10 /* of a change, relative to the largest class */
 
 struct state {
 	const struct np_qn *net;
 	const struct np_qn_flat *flat;
-	size_t size; /* of one population's shares: classes times queues */
-	double n[NP_QN_MAX_CLASSES], most; /* customers; largest class */
-	double *share; /* [c * n_queues + q] with everybody */
-	double *present, *seen; /* of each queue */
-	/* Of linearizer: of each class in turn the shares with one less, and
-	 * less - share, 0 where that leaves nobody. */
+	size_t size; /* shares of one population: classes times queues */
+	/* customers; size of the largest class */
+	double n[NP_QN_MAX_CLASSES], most;
+	double *share; /* [c * n_queues + q] for the whole population */
+	double *present, *seen; /* by queue */
+	/*
+	 * Only linearizer: by class, the shares with one customer less, and
+	 * less - share; 0 if that leaves no customer.
+	 */
 	double *less, *delta;
 	double limit; /* of iterations */
 	struct np_qn_solution *out;
 };
 
-/* Everybody at each queue. */
-static void count(struct state *s, const double *share)
+/* Sums the customers at each queue over classes. */
+static void sum_present(struct state *s, const double *share)
 {
 	size_t width = s->flat->n_queues;
 
@@ -43,8 +46,8 @@ static void count(struct state *s, const double *share)
 			s->present[q] += s->n[c] * share[c * width + q];
 }
 
-/* What a customer of class c sees at each queue; never less than nobody. */
-static void look(struct state *s, size_t c, const double *share)
+/* What a customer of class c sees at each queue; at least 0. */
+static void update_seen(struct state *s, size_t c, const double *share)
 {
 	size_t width = s->flat->n_queues;
 
@@ -63,13 +66,13 @@ static void look(struct state *s, size_t c, const double *share)
 		s->seen[q] = fmax(0, s->seen[q]);
 }
 
-/* The residence times of class c, and its throughput. */
-static double reside(struct state *s, size_t c, const double *share)
+/* Computes residence times and throughput of class c. */
+static double update_class(struct state *s, size_t c, const double *share)
 {
 	size_t width = s->flat->n_queues;
 	double *r = s->flat->r + c * width, sec = s->flat->fixed_sec[c];
 
-	look(s, c, share);
+	update_seen(s, c, share);
 	for (size_t q = 0; q < width; q++) {
 		r[q] = s->flat->demand[c * width + q] * (1 + s->seen[q]);
 		sec += r[q];
@@ -77,16 +80,17 @@ static double reside(struct state *s, size_t c, const double *share)
 	return s->n[c] / sec;
 }
 
-/* One step of the core; all classes see the shares of before. */
-static double improve(struct state *s, double *share)
+/* One iteration of the core; all classes use the shares before it. */
+static double iterate_core(struct state *s, double *share)
 {
 	size_t width = s->flat->n_queues;
 	double change = 0;
 
 	if (!s->delta)
-		count(s, share);
+		sum_present(s, share);
 	for (size_t c = 0; c < s->net->n_classes; c++)
-		s->out->x_per_sec[c] = s->n[c] > 0 ? reside(s, c, share) : 0;
+		s->out->x_per_sec[c] = s->n[c] > 0 ? update_class(s, c, share) :
+						     0;
 	for (size_t i = 0; i < s->size; i++) {
 		size_t c = i / width;
 		double now = s->n[c] > 0 ?
@@ -98,12 +102,12 @@ static double improve(struct state *s, double *share)
 	return change;
 }
 
-/* The shares at the numbers s->n. */
+/* Iterates to the shares for the population s->n. */
 static int core(struct state *s, double *share, struct np_err *err)
 {
 	while (s->out->iterations < s->limit) {
 		s->out->iterations++;
-		s->out->residual = improve(s, share);
+		s->out->residual = iterate_core(s, share);
 		if (s->out->residual < TOLERANCE * s->most)
 			return 0;
 	}
@@ -124,7 +128,7 @@ static int core_with_less(struct state *s, size_t c, struct np_err *err)
 	return rc;
 }
 
-static void compare(struct state *s, size_t c)
+static void update_delta(struct state *s, size_t c)
 {
 	const double *less = s->less + c * s->size;
 	double *delta = s->delta + c * s->size;
@@ -136,8 +140,8 @@ static void compare(struct state *s, size_t c)
 	}
 }
 
-/* One pass is Schweitzer's. */
-static int iterate(struct state *s, int passes, struct np_err *err)
+/* A single pass is Schweitzer's method. */
+static int run_passes(struct state *s, int passes, struct np_err *err)
 {
 	int rc = core(s, s->share, err);
 
@@ -145,19 +149,19 @@ static int iterate(struct state *s, int passes, struct np_err *err)
 		for (size_t c = 0; !rc && c < s->net->n_classes; c++)
 			rc = core_with_less(s, c, err);
 		for (size_t c = 0; !rc && c < s->net->n_classes; c++)
-			compare(s, c);
+			update_delta(s, c);
 		if (!rc)
 			rc = core(s, s->share, err);
 	}
 	return rc;
 }
 
-/* From shares that are all alike. */
+/* Starts from equal shares. */
 static int run(const struct np_qn *net, const struct np_qn_flat *f, int passes,
 	       double limit, struct np_qn_solution *out, struct np_err *err)
 {
 	size_t n = net->n_classes, size = n * f->n_queues;
-	size_t all = passes > 1 ? (n + 1) * size : size; /* shares */
+	size_t all = passes > 1 ? (n + 1) * size : size; /* number of shares */
 	double *room = calloc(2 * all + 2 * f->n_queues + 1, sizeof(*room));
 	struct state s = {
 		.net = net, .flat = f, .size = size, .most = 1,
@@ -179,7 +183,7 @@ static int run(const struct np_qn *net, const struct np_qn_flat *f, int passes,
 		s.n[c] = (double)net->class[c].customers;
 		s.most = fmax(s.most, s.n[c]);
 	}
-	rc = iterate(&s, passes, err);
+	rc = run_passes(&s, passes, err);
 	free(room);
 	return rc;
 }

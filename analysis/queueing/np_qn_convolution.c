@@ -1,17 +1,18 @@
 /*
- * Convolution.  A station with n = (n_1, n_2, ...) customers of each class, |n|
- * in all, weighs
+ * Convolution. A station with n = (n_1, n_2, ...) customers of the classes, |n|
+ * in total, has the weight
  *
  *	f(n) = |n|! prod_c (D_c^n_c / n_c!) t(1) ... t(|n|)
  *
- * where t(j) is 1 over the servers that are busy, or the time at load j and
- * D_c visits alone.  G = f_1 * ... * f_K over all n up to N, X_c = G(N - e_c) /
- * G(N), and at station k are n with probability f_k(n) G_{-k}(N - n) / G(N),
- * where G_{-k} is made of the others by multiplication, never by division.
+ * where t(j) is 1 over the number of busy servers, or the time at load j with
+ * D_c the number of visits. G = f_1 * ... * f_K for all n up to N, X_c = G(N -
+ * e_c) / G(N), and n customers are at station k with probability f_k(n)
+ * G_{-k}(N - n) / G(N). G_{-k} is computed by multiplication of the other
+ * stations, never by division.
  *
- * Where t(j) no more changes beyond T customers and was never less, f is the
- * sum of f(n) (1 - t(T) / t(|n|)) over |n| < T, passed on by
- * g(n) += sum_c t(T) D_c g(n - e_c).  All terms are positive.
+ * If t(j) is constant from T customers on and never smaller before, f equals
+ * the sum of f(n) (1 - t(T) / t(|n|)) over |n| < T, propagated by g(n) += sum_c
+ * t(T) D_c g(n - e_c). All terms are positive.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,18 +21,19 @@
 #include <string.h>
 
 #include "np_qn_impl.h"
-#include "np_qn_place.h"
+#include "np_qn_population.h"
 
 /*
- * Numbers >= 0 with an exponent of their own, as normalising constants go far
- * beyond what a double holds: value = m 2^e, m of 0.5 .. 1, or 0 with e = 0.
+ * Numbers >= 0 with a separate exponent, because normalising constants exceed
+ * the range of a double by far: value = m 2^e with m in 0.5 .. 1, or 0 with e =
+ * 0.
  */
 struct np_scaled {
 	double m;
 	int64_t e;
 };
 
-/* 2^e, 0 for what is too small to matter; e <= 0. */
+/* 2^e for e <= 0; 0 if negligible. */
 static inline double np_scaled_down(int64_t e)
 {
 	uint64_t bits = e < -1000 ? 0 : (uint64_t)(1023 + e) << 52;
@@ -41,7 +43,7 @@ static inline double np_scaled_down(int64_t e)
 	return v;
 }
 
-/* m >= 0 and finite, not denormal. */
+/* m >= 0, finite and not denormal. */
 static inline struct np_scaled np_scaled_make(double m, int64_t e)
 {
 	int shift;
@@ -52,7 +54,7 @@ static inline struct np_scaled np_scaled_make(double m, int64_t e)
 	return (struct np_scaled){ m, e + shift };
 }
 
-/* A sum in the making: m may be anything that a double holds. */
+/* Adds m 2^e to an unnormalised sum, whose m may be any double. */
 static inline void np_scaled_add(struct np_scaled *sum, double m, int64_t e)
 {
 	if (m == 0)
@@ -74,27 +76,29 @@ static inline double np_scaled_ratio(struct np_scaled a, struct np_scaled b)
 	return ldexp(a.m / b.m, e > 5000 ? 5000 : e < -5000 ? -5000 : (int)e);
 }
 
-/* A station as a factor of G: some terms, and what passes them on. */
+/* A station as a factor of G: terms, and what propagates them. */
 struct factor {
 	size_t station, n;
 	struct np_scaled *coef;
 	size_t *cell;
 	uint64_t *at; /* [i * n_classes + c] */
-	double tail[NP_QN_MAX_CLASSES]; /* t(T) D_c; 0: all of f is in coef */
+	/* t(T) D_c; 0: coef contains all of f */
+	double tail[NP_QN_MAX_CLASSES];
 };
 
 struct work {
 	const struct np_qn *net;
-	struct np_place top; /* everybody */
+	struct np_population top; /* the whole population */
 	size_t n_cells, last, stride[NP_QN_MAX_CLASSES];
 	struct factor *factor;
 	size_t n_factors;
 	struct np_scaled *g;	  /* of the whole network */
-	struct np_scaled *one;	  /* of one station; some other's room */
+	/* of one station; memory borrowed from elsewhere */
+	struct np_scaled *one;
 	struct np_qn_solution *out;
 };
 
-static double pace(const struct np_qn_station *st, uint64_t n)
+static double time_at_load(const struct np_qn_station *st, uint64_t n)
 {
 	return st->kind == NP_QN_LOADED ? np_qn_at_load(st, n) :
 	       1 / (double)(n < st->servers ? n : st->servers);
@@ -115,13 +119,16 @@ static bool is_factor(const struct np_qn *net, size_t k)
 	return used && net->station[k].kind != NP_QN_DELAY;
 }
 
-/* Queues of one server need no marginals. */
+/* Single-server queues need no marginals. */
 static bool is_plain(const struct np_qn_station *st)
 {
 	return st->kind == NP_QN_QUEUE && st->servers == 1;
 }
 
-/* T, as far as there are customers, and whether it is the least. */
+/*
+ * T, limited by the number of customers; *has_tail: whether t(T) is the
+ * minimum.
+ */
 static uint64_t loads_of(const struct np_qn_station *st, uint64_t all,
 			 bool *has_tail)
 {
@@ -130,40 +137,44 @@ static uint64_t loads_of(const struct np_qn_station *st, uint64_t all,
 	loads = loads < all ? loads : all;
 	*has_tail = true;
 	for (uint64_t i = 1; st->kind == NP_QN_LOADED && i < loads; i++)
-		*has_tail &= pace(st, i) >= pace(st, loads);
+		*has_tail &= time_at_load(st, i) >= time_at_load(st, loads);
 	return loads;
 }
 
 static void fill_weights(struct work *w, size_t k)
 {
-	struct np_place p = { .classes = w->net->n_classes };
+	struct np_population p = { .classes = w->net->n_classes };
 
 	w->one[0] = np_scaled_make(1, 0);
 	for (size_t cell = 1; cell < w->n_cells; cell++) {
 		const struct np_scaled *f;
 		size_t c;
 
-		np_place_next(&p, &w->top);
-		c = np_place_class(&p);
+		np_population_next(&p, &w->top);
+		c = np_population_class(&p);
 		f = &w->one[cell - w->stride[c]];
 		w->one[cell] = np_scaled_make(f->m * demand(w->net, c, k) *
-			pace(&w->net->station[k], p.all) *
+			time_at_load(&w->net->station[k], p.all) *
 			((double)p.all / (double)p.n[c]), f->e);
 	}
 }
 
-/* The terms of f, into it where it has room; how many there are. */
-static size_t terms(struct work *w, struct factor *f, uint64_t loads,
+/* Stores the terms of f, if it has memory for them. Returns their number. */
+static size_t collect_terms(struct work *w, struct factor *f, uint64_t loads,
 		    bool has_tail)
 {
 	const struct np_qn_station *st = &w->net->station[f->station];
 	size_t n = 0, classes = w->net->n_classes;
-	struct np_place p = { .classes = w->net->n_classes };
+	struct np_population p = { .classes = w->net->n_classes };
 
 	for (size_t cell = 0; cell < w->n_cells; cell++) {
 		struct np_scaled *g = &w->one[cell];
-		double part = !has_tail || !p.all ? 1 : p.all >= loads ? 0 :
-			      1 - pace(st, loads) / pace(st, p.all);
+		double part = !has_tail || !p.all ?
+				      1 :
+			      p.all >= loads ?
+				      0 :
+				      1 - time_at_load(st, loads) /
+						      time_at_load(st, p.all);
 
 		if (g->m * part > 0 && f->coef) {
 			f->coef[n] = np_scaled_make(g->m * part, g->e);
@@ -172,7 +183,7 @@ static size_t terms(struct work *w, struct factor *f, uint64_t loads,
 			       classes * sizeof(*p.n));
 		}
 		n += g->m * part > 0;
-		np_place_next(&p, &w->top);
+		np_population_next(&p, &w->top);
 	}
 	return n;
 }
@@ -186,21 +197,22 @@ static int make_factor(struct work *w, size_t k)
 	*f = (struct factor){ .station = k };
 	for (size_t c = 0; has_tail && c < w->net->n_classes; c++)
 		f->tail[c] = demand(w->net, c, k) *
-			     pace(&w->net->station[k], loads);
+			     time_at_load(&w->net->station[k], loads);
 	if (is_plain(&w->net->station[k]))
 		return 0;
 	fill_weights(w, k);
-	f->n = terms(w, f, loads, has_tail);
+	f->n = collect_terms(w, f, loads, has_tail);
 	f->cell = calloc(f->n, sizeof(*f->cell));
 	f->at = calloc(f->n * w->net->n_classes, sizeof(*f->at));
 	f->coef = calloc(f->n, sizeof(*f->coef));
 	if (!f->cell || !f->at || !f->coef)
 		return -ENOMEM;
-	terms(w, f, loads, has_tail);
+	collect_terms(w, f, loads, has_tail);
 	return 0;
 }
 
-static bool fits(const uint64_t *n, const struct np_place *p, size_t classes)
+static bool fits(const uint64_t *n, const struct np_population *p,
+		 size_t classes)
 {
 	for (size_t c = 0; c < classes; c++)
 		if (n[c] > p->n[c])
@@ -208,12 +220,12 @@ static bool fits(const uint64_t *n, const struct np_place *p, size_t classes)
 	return true;
 }
 
-/* g becomes g times the terms of f: from above, as they look down. */
+/* g *= terms of f. From the last cell, because each uses lower ones. */
 static void multiply_terms(const struct work *w, struct np_scaled *g,
 			   const struct factor *f)
 {
 	size_t classes = w->net->n_classes;
-	struct np_place p = w->top;
+	struct np_population p = w->top;
 
 	for (size_t cell = w->n_cells; cell-- > 0;) {
 		struct np_scaled sum = { 0, 0 };
@@ -226,21 +238,21 @@ static void multiply_terms(const struct work *w, struct np_scaled *g,
 					      f->coef[i].e + at->e);
 		}
 		g[cell] = np_scaled_make(sum.m, sum.e);
-		np_place_previous(&p, &w->top);
+		np_population_previous(&p, &w->top);
 	}
 }
 
 static void multiply(const struct work *w, struct np_scaled *g,
 		     const struct factor *f)
 {
-	struct np_place p = { .classes = w->net->n_classes };
+	struct np_population p = { .classes = w->net->n_classes };
 
 	if (f->n > 1)
 		multiply_terms(w, g, f);
 	for (size_t cell = 1; cell < w->n_cells; cell++) {
 		struct np_scaled sum = g[cell];
 
-		np_place_next(&p, &w->top);
+		np_population_next(&p, &w->top);
 		for (size_t c = 0; c < w->net->n_classes; c++)
 			if (p.n[c] && f->tail[c] > 0) {
 				const struct np_scaled *at =
@@ -253,10 +265,10 @@ static void multiply(const struct work *w, struct np_scaled *g,
 }
 
 /* Think time and delays: prod_c Z_c^n_c / n_c! */
-static void think(const struct work *w, struct np_scaled *g)
+static void multiply_delays(const struct work *w, struct np_scaled *g)
 {
 	double sec[NP_QN_MAX_CLASSES];
-	struct np_place p = { .classes = w->net->n_classes };
+	struct np_population p = { .classes = w->net->n_classes };
 
 	for (size_t c = 0; c < w->net->n_classes; c++) {
 		sec[c] = w->net->class[c].think_sec;
@@ -268,8 +280,8 @@ static void think(const struct work *w, struct np_scaled *g)
 	for (size_t cell = 1; cell < w->n_cells; cell++) {
 		size_t c;
 
-		np_place_next(&p, &w->top);
-		c = np_place_class(&p);
+		np_population_next(&p, &w->top);
+		c = np_population_class(&p);
 		g[cell] = np_scaled_make(g[cell - w->stride[c]].m * sec[c] /
 					 (double)p.n[c],
 					 g[cell - w->stride[c]].e);
@@ -283,14 +295,14 @@ static void fill_marginal(struct work *w, const struct factor *f,
 	const struct np_qn_station *st = &w->net->station[f->station];
 	struct np_scaled sum[NP_QN_MAX_CLASSES] = { { 0, 0 } };
 	struct np_scaled busy[NP_QN_MAX_CLASSES] = { { 0, 0 } };
-	struct np_place p = { .classes = w->net->n_classes };
+	struct np_population p = { .classes = w->net->n_classes };
 
 	fill_weights(w, f->station);
 	for (size_t cell = 1; cell < w->n_cells; cell++) {
 		const struct np_scaled *a = &w->one[cell];
 		const struct np_scaled *b = &others[w->last - cell];
 
-		np_place_next(&p, &w->top);
+		np_population_next(&p, &w->top);
 		for (size_t c = 0; c < w->net->n_classes; c++) {
 			double n = (double)p.n[c], m = n * a->m * b->m;
 
@@ -316,8 +328,8 @@ static void fill_marginal(struct work *w, const struct factor *f,
 }
 
 /*
- * Marginals of the factors lo .. hi - 1, from G without these.  Each half gets
- * what the other half makes of it, so that none is ever taken out again.
+ * Marginals of the factors lo .. hi - 1, from G without these. Each half starts
+ * from G multiplied by the other half, so that no factor must be divided out.
  */
 static int marginals(struct work *w, size_t lo, size_t hi,
 		     const struct np_scaled *others)
@@ -356,15 +368,15 @@ static int all_marginals(struct work *w, size_t n_plain,
 	return rc;
 }
 
-/* A queue of one server, as mean value analysis has it. */
+/* A single-server queue, by mean value analysis. */
 static void fill_plain(struct work *w, size_t k)
 {
 	double r[NP_QN_MAX_CLASSES] = { 0 }, x;
-	struct np_place p = { .classes = w->net->n_classes };
+	struct np_population p = { .classes = w->net->n_classes };
 
 	w->one[0].m = 0;
 	for (size_t cell = 1; cell < w->n_cells; cell++) {
-		np_place_next(&p, &w->top);
+		np_population_next(&p, &w->top);
 		w->one[cell].m = 0;
 		for (size_t c = 0; c < w->net->n_classes; c++) {
 			if (!p.n[c])
@@ -411,7 +423,7 @@ static void fill_rest(struct work *w)
 	}
 }
 
-/* Plain queues first, as all marginals have these in them. */
+/* Single-server queues first, because all marginals contain them. */
 static int make_factors(struct work *w, size_t *n_plain)
 {
 	int rc = 0;
@@ -432,11 +444,11 @@ static int solve(struct work *w, struct np_scaled *base)
 	size_t n_plain = 0;
 	int rc;
 
-	w->one = w->g; /* not made yet */
+	w->one = w->g; /* used as a buffer until it is computed */
 	rc = make_factors(w, &n_plain);
 	if (rc)
 		return rc;
-	think(w, base);
+	multiply_delays(w, base);
 	for (size_t i = 0; i < n_plain; i++)
 		multiply(w, base, &w->factor[i]);
 	memcpy(w->g, base, w->n_cells * sizeof(*base));
@@ -448,7 +460,7 @@ static int solve(struct work *w, struct np_scaled *base)
 				w->g[w->last - w->stride[c]], w->g[w->last]);
 	if (n_plain < w->n_factors)
 		rc = all_marginals(w, n_plain, base);
-	w->one = base; /* not needed any more */
+	w->one = base; /* no longer needed */
 	if (!rc)
 		fill_rest(w);
 	return rc;
@@ -489,7 +501,10 @@ static int run(const struct np_qn *net, const struct np_qn_flat *f,
 	return rc;
 }
 
-/* Populations of less than T customers: no more than C + T - 1 over C. */
+/*
+ * Number of populations with fewer than T customers: at most (C + T - 1) choose
+ * C.
+ */
 static double most_terms(const struct np_qn *net, size_t k, double cells)
 {
 	bool has_tail;

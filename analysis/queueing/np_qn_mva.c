@@ -1,28 +1,30 @@
 /*
- * Exact mean value analysis: with n customers, who arrives at a queue sees it
- * as it is with one of the own class less,
+ * Exact mean value analysis: with n customers, one that arrives at a queue sees
+ * it as it is with one customer less of its own class,
  *
  *	R_ck(n) = D_ck (1 + Q_k(n - e_c)), X_c = n_c / (Z_c + sum_k R_ck),
  *	Q_k(n) = sum_c X_c R_ck.
  *
- * Only the hyperplane of the largest class's current number is kept: a cell
- * holds Q_k(n - e_largest) until it becomes Q_k(n).
+ * Only the hyperplane for the current number of customers of the largest class
+ * is stored: a cell holds Q_k(n - e_largest) until it is replaced by Q_k(n).
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "np_qn_impl.h"
-#include "np_qn_place.h"
+#include "np_qn_population.h"
 
 struct plane {
 	const struct np_qn *net;
 	const struct np_qn_flat *flat;
 	size_t largest, n_cells;
-	size_t stride[NP_QN_MAX_CLASSES];  /* cells; of the largest 0 */
-	struct np_place at, top;	   /* where we are; no largest */
+	/* in cells; 0 for the largest class */
+	size_t stride[NP_QN_MAX_CLASSES];
+	/* current and last population, without the largest class */
+	struct np_population at, top;
 	uint64_t n_largest;
-	double *x;			   /* throughputs there */
+	double *x;			   /* throughputs at this population */
 	double *present;		   /* [cell * n_queues + q] */
 	double *sum;
 };
@@ -52,7 +54,7 @@ struct np_qn_cost np_qn_mva_cost(const struct np_qn *net)
 	return cost;
 }
 
-/* Strides of the cells, and how many there are. */
+/* Computes the strides and the number of cells. */
 static void lay_out(struct plane *p)
 {
 	p->largest = largest_class(p->net);
@@ -97,14 +99,14 @@ static void visit(struct plane *p, size_t cell)
 	memcpy(here, p->sum, width * sizeof(*here));
 }
 
-static void walk(struct plane *p)
+static void visit_all(struct plane *p)
 {
 	uint64_t last = p->net->class[p->largest].customers;
 
 	for (p->n_largest = 0; p->n_largest <= last; p->n_largest++)
 		for (size_t cell = 0; cell < p->n_cells; cell++) {
 			visit(p, cell);
-			np_place_next(&p->at, &p->top);
+			np_population_next(&p->at, &p->top);
 		}
 }
 
@@ -120,7 +122,7 @@ static int run(const struct np_qn *net, const struct np_qn_flat *f,
 	if (!p.present)
 		return -ENOMEM;
 	p.sum = p.present + p.n_cells * f->n_queues;
-	walk(&p);
+	visit_all(&p);
 	free(p.present);
 	return 0;
 }

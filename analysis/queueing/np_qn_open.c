@@ -1,10 +1,10 @@
 /*
- * Open classes beside closed ones: E. Lazowska et al., Quantitative System
- * Performance, 1984, chapter 7; exact in networks of product form.
+ * Open classes together with closed ones: E. Lazowska et al., Quantitative
+ * System Performance, 1984, chapter 7; exact in product-form networks.
  *
- * What open classes keep a server busy with is lost to the others: closed
- * customers are served 1 / (1 - that share) as long.  Who comes from outside
- * meets the closed customers that are there on average.
+ * The time that open classes occupy a server is lost to closed ones, so that
+ * service takes 1 / (1 - that share) times as long. An arriving open customer
+ * sees the mean number of closed customers.
  */
 #include "np_qn.h"
 
@@ -18,7 +18,7 @@ static bool is_open(const struct np_qn *net, size_t c)
 	return net->class[c].arrivals_per_sec > 0;
 }
 
-/* The share of the time that open classes keep a station busy. */
+/* The utilisation of a station by open classes. */
 static int open_share(const struct np_qn *net, size_t k, double *share,
 		      struct np_err *err)
 {
@@ -43,7 +43,7 @@ static int open_share(const struct np_qn *net, size_t k, double *share,
 	return 0;
 }
 
-/* The closed classes, for whom the stations are so much slower. */
+/* Solves the closed classes with correspondingly slower stations. */
 static int solve_closed(const struct np_qn *net, const double *share,
 			np_qn_method *solve, const struct np_qn_cost *max,
 			struct np_qn_solution *out, struct np_err *err)
@@ -91,8 +91,8 @@ static void fill_open(const struct np_qn *net, const double *share,
 	}
 }
 
-static void fill(const struct np_qn *net, const double *share, double *closed,
-		 struct np_qn_solution *s)
+static void fill_solution(const struct np_qn *net, const double *share,
+			  double *closed, struct np_qn_solution *s)
 {
 	for (size_t k = 0; k < net->n_stations; k++) {
 		closed[k] = 0;
@@ -127,7 +127,7 @@ int np_qn_mixed(np_qn_method *solve, const struct np_qn *net,
 		rc = open ? solve_closed(net, share, solve, max, out, err) :
 			    solve(net, max, out, err);
 	if (!rc && open)
-		fill(net, share, share + net->n_stations, out);
+		fill_solution(net, share, share + net->n_stations, out);
 	free(share);
 	return rc;
 }

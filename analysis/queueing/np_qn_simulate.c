@@ -1,8 +1,8 @@
 /*
- * Percentiles of response times, by a simulation event by event: exponential
- * service, first come first served, Poisson arrivals of open classes, and
- * cycles that visit the stations in turn as often as their visits say (a part
- * of a visit at random).
+ * Percentiles of response times by discrete-event simulation: exponential
+ * service, first come first served, Poisson arrivals of open classes. In a
+ * cycle the stations are visited in turn, each as often as its visits say; the
+ * fractional part of the visits is a probability.
  */
 #include "np_qn.h"
 
@@ -16,41 +16,41 @@
 
 #define MAX_CUSTOMERS 100000
 #define MAX_EVENTS 20000000
-#define WARM_UP 10 /* a tenth as many cycles come before those measured */
+#define WARM_UP 10 /* a tenth as many cycles precede the measured ones */
 #define NONE UINT32_MAX
 
 struct customer {
-	uint32_t class, station, next; /* in the queue of that station */
-	uint32_t round;		       /* of the cycle: visits so far */
+	uint32_t class, station, next; /* next in the queue of that station */
+	uint32_t round;		       /* visits completed in this cycle */
 	double since;
 };
 
 struct event {
 	double time;
-	uint32_t who; /* customer; from NONE down: arrival of a class */
+	uint32_t who; /* customer; from NONE downwards: arrival of a class */
 };
 
-struct place {
-	uint32_t head, tail, busy; /* who waits; servers that are busy */
+struct station_state {
+	uint32_t head, tail, busy; /* queue; number of busy servers */
 };
 
 struct run {
 	const struct np_qn *net;
 	struct customer *customer;
 	size_t n, max;
-	uint32_t unused; /* customers that have left */
+	uint32_t unused; /* list of customers that have left */
 	struct event *heap;
 	size_t n_heap, max_heap;
-	struct place *place;
-	double **sample; /* response times of each class */
+	struct station_state *station_state;
+	double **sample; /* response times, by class */
 	size_t *count;
-	size_t cycles; /* to be measured of each class */
+	size_t cycles; /* measured cycles of each class */
 	double now;
 	uint64_t random;
 	bool no_memory;
 };
 
-/* 0 < u < 1 */
+/* Uniform in 0 < u < 1. */
 static double uniform(struct run *r)
 {
 	uint64_t z = r->random += 0x9e3779b97f4a7c15u;
@@ -103,7 +103,7 @@ static void arrive(struct run *r, uint32_t who)
 {
 	struct customer *u = &r->customer[who];
 	const struct np_qn_station *st = &r->net->station[u->station];
-	struct place *p = &r->place[u->station];
+	struct station_state *p = &r->station_state[u->station];
 
 	if (st->kind == NP_QN_DELAY || p->busy < st->servers) {
 		p->busy++;
@@ -120,7 +120,7 @@ static void arrive(struct run *r, uint32_t who)
 
 static void depart(struct run *r, uint32_t who)
 {
-	struct place *p = &r->place[r->customer[who].station];
+	struct station_state *p = &r->station_state[r->customer[who].station];
 	uint32_t next = p->head;
 
 	if (next == NONE) {
@@ -131,7 +131,7 @@ static void depart(struct run *r, uint32_t who)
 	serve(r, next);
 }
 
-/* How often a class is served at a station; 0 where that takes no time. */
+/* Visits of a class to a station; 0 if service takes no time. */
 static double visits_of(const struct run *r, const struct customer *u,
 			uint32_t station)
 {
@@ -148,8 +148,8 @@ static bool has_more_rounds(const struct run *r, const struct customer *u)
 	return false;
 }
 
-/* To the next station of its cycle; false: it was the last. */
-static bool go_on(struct run *r, struct customer *u)
+/* Advances to the next station of the cycle; false at its end. */
+static bool next_station(struct run *r, struct customer *u)
 {
 	for (; has_more_rounds(r, u); u->round++, u->station = 0)
 		for (; u->station < r->net->n_stations; u->station++) {
@@ -181,7 +181,7 @@ static void end_cycle(struct run *r, uint32_t who)
 		u->next = r->unused;
 		r->unused = who;
 	} else {
-		u->station = NONE; /* it thinks */
+		u->station = NONE; /* thinking */
 		schedule(r, class->think_sec, who);
 	}
 }
@@ -192,13 +192,13 @@ static void begin_cycle(struct run *r, uint32_t who)
 
 	u->round = u->station = 0;
 	u->since = r->now;
-	if (go_on(r, u))
+	if (next_station(r, u))
 		arrive(r, who);
 	else
 		end_cycle(r, who);
 }
 
-/* Returns its number, or NONE. */
+/* Returns the number of the customer, or NONE. */
 static uint32_t new_customer(struct run *r, size_t class)
 {
 	uint32_t who = r->unused;
@@ -218,7 +218,7 @@ static uint32_t new_customer(struct run *r, size_t class)
 	return who;
 }
 
-static void happen(struct run *r, uint32_t who)
+static void handle_event(struct run *r, uint32_t who)
 {
 	size_t class = NONE - 1 - (size_t)who;
 
@@ -234,7 +234,7 @@ static void happen(struct run *r, uint32_t who)
 	} else {
 		depart(r, who);
 		r->customer[who].station++;
-		if (go_on(r, &r->customer[who]))
+		if (next_station(r, &r->customer[who]))
 			arrive(r, who);
 		else
 			end_cycle(r, who);
@@ -273,14 +273,14 @@ static void simulate(struct run *r)
 		struct event e = pop(r);
 
 		r->now = e.time;
-		happen(r, e.who);
+		handle_event(r, e.who);
 		if (i % 1024 == 0 && is_done(r))
 			return;
 	}
 }
 
-static void sort_out(const struct run *r, size_t c, const double *share,
-		     size_t n, double *sec)
+static void compute_percentiles(const struct run *r, size_t c,
+				const double *share, size_t n, double *sec)
 {
 	size_t warm = r->cycles / WARM_UP, got;
 
@@ -319,12 +319,12 @@ int np_qn_percentiles(const struct np_qn *net, size_t cycles,
 
 	if (rc)
 		return rc;
-	r.place = calloc(net->n_stations + 1, sizeof(*r.place));
+	r.station_state = calloc(net->n_stations + 1, sizeof(*r.station_state));
 	r.count = calloc(net->n_classes, sizeof(*r.count));
 	r.sample = calloc(net->n_classes, sizeof(*r.sample));
-	r.no_memory = !r.place || !r.count || !r.sample;
+	r.no_memory = !r.station_state || !r.count || !r.sample;
 	for (size_t k = 0; !r.no_memory && k < net->n_stations; k++)
-		r.place[k].head = NONE;
+		r.station_state[k].head = NONE;
 	for (size_t c = 0; !r.no_memory && c < net->n_classes; c++) {
 		r.sample[c] = calloc(cycles, sizeof(**r.sample));
 		r.no_memory = !r.sample[c];
@@ -336,12 +336,12 @@ int np_qn_percentiles(const struct np_qn *net, size_t cycles,
 			     "customers at once", MAX_CUSTOMERS);
 	for (size_t c = 0; r.sample && c < net->n_classes; c++) {
 		if (!rc)
-			sort_out(&r, c, share, n, sec + c * n);
+			compute_percentiles(&r, c, share, n, sec + c * n);
 		free(r.sample[c]);
 	}
 	free(r.customer);
 	free(r.heap);
-	free(r.place);
+	free(r.station_state);
 	free(r.count);
 	free(r.sample);
 	return rc;

@@ -14,14 +14,14 @@
 
 /* y = sum_j c[j] x(P)^j, fitted with weights 1 / y^2. */
 struct fit {
-	size_t terms, n; /* coefficients, points */
-	bool in_logs;	 /* x = log P, y = log value; else x = P / scale */
+	size_t terms, n; /* number of coefficients and of points */
+	bool in_logs;	 /* x = log P, y = log value; otherwise x = P / scale */
 	double scale;
 	double c[MAX_TERMS], cov[MAX_TERMS][MAX_TERMS];
-	double sd;	 /* of a point, relative to its value */
+	double sd; /* standard deviation of a point, relative to its value */
 };
 
-/* A point of compute time: the mean of the runs of one P. */
+/* A point of compute time: the mean over runs with the same P. */
 struct knot {
 	double processes, sec;
 };
@@ -31,14 +31,14 @@ enum { SIZE, MESSAGES, ACTIVE, N_FITS };
 struct np_scaling {
 	double speed;
 	struct np_link link;
-	double least, most; /* processes */
+	double least, most; /* number of processes */
 	struct fit fit[N_FITS];
-	struct knot *knot; /* rising */
+	struct knot *knot; /* ascending */
 	size_t n_knots;
-	double knot_sd;	   /* relative miss of an interpolated one */
+	double knot_sd;	   /* relative error of an interpolated point */
 };
 
-/* What a fit is made of: at P processes, y. */
+/* Points of a fit. */
 struct points {
 	double *processes, *y;
 	size_t n;
@@ -49,7 +49,7 @@ static double x_of(const struct fit *f, double processes)
 	return f->in_logs ? log(processes) : processes / f->scale;
 }
 
-/* A value of 0 among others would have an infinite weight. */
+/* Limits the weight of values near 0, which would be infinite. */
 static double weight_of(const struct fit *f, double y, double most)
 {
 	double v = fmax(y, 1e-3 * most);
@@ -57,7 +57,7 @@ static double weight_of(const struct fit *f, double y, double most)
 	return !f->in_logs && v > 0 ? 1 / (v * v) : 1;
 }
 
-static double most_of(const struct points *p)
+static double max_y(const struct points *p)
 {
 	double most = 0;
 
@@ -71,7 +71,7 @@ static int fit_points(struct fit *f, const struct points *p)
 {
 	double *x = calloc(p->n * (f->terms + 2), sizeof(*x));
 	double *y = x + p->n * f->terms, *w = y + p->n, chisq;
-	double free_points = (double)p->n - (double)f->terms, most = most_of(p);
+	double free_points = (double)p->n - (double)f->terms, most = max_y(p);
 	gsl_multifit_linear_workspace *space =
 		gsl_multifit_linear_alloc(p->n, f->terms);
 	gsl_matrix_view cov = gsl_matrix_view_array_with_tda(
@@ -94,7 +94,7 @@ static int fit_points(struct fit *f, const struct points *p)
 		ws = gsl_vector_view_array(w, p->n);
 		if (gsl_multifit_wlinear(&xs.matrix, &ws.vector, &ys.vector,
 					 &c.vector, &cov.matrix, &chisq, space))
-			rc = -ENOMEM; /* the only way that it can fail here */
+			rc = -ENOMEM; /* the only possible failure */
 	}
 	f->n = p->n;
 	if (!rc)
@@ -104,7 +104,7 @@ static int fit_points(struct fit *f, const struct points *p)
 	return rc;
 }
 
-/* The value at P, and the variance of it and of another run there. */
+/* Value at P, and the variance of it and of another run there. */
 static double value_of(const struct fit *f, double processes, double *var)
 {
 	double x[MAX_TERMS] = { 1 }, y = 0, own;
@@ -128,7 +128,7 @@ static int by_processes(const void *a, const void *b)
 	return (x->processes > y->processes) - (x->processes < y->processes);
 }
 
-/* Runs of the same P become one knot. */
+/* Merges the runs with the same P into one knot. */
 static void merge_knots(struct np_scaling *s)
 {
 	size_t n = 0;
@@ -148,7 +148,7 @@ static void merge_knots(struct np_scaling *s)
 	s->most = s->knot[n - 1].processes;
 }
 
-static double between(const struct knot *a, const struct knot *b,
+static double interpolate(const struct knot *a, const struct knot *b,
 		      double processes)
 {
 	double share = log(processes / a->processes) /
@@ -167,17 +167,17 @@ static double compute_at(const struct np_scaling *s, double processes)
 		return s->knot[s->n_knots - 1].sec;
 	while (s->knot[i].processes < processes)
 		i++;
-	return between(&s->knot[i - 1], &s->knot[i], processes);
+	return interpolate(&s->knot[i - 1], &s->knot[i], processes);
 }
 
-/* How far knots are from where their neighbours would have them. */
-static double miss_of_knots(const struct np_scaling *s)
+/* Relative deviation of knots from interpolation between their neighbours. */
+static double knot_error(const struct np_scaling *s)
 {
 	double sum = 0;
 
 	for (size_t i = 1; i + 1 < s->n_knots; i++) {
 		const struct knot *k = &s->knot[i];
-		double miss = between(k - 1, k + 1, k->processes) - k->sec;
+		double miss = interpolate(k - 1, k + 1, k->processes) - k->sec;
 
 		if (k->sec > 0)
 			sum += miss * miss / (k->sec * k->sec);
@@ -185,8 +185,8 @@ static double miss_of_knots(const struct np_scaling *s)
 	return sqrt(sum / (double)(s->n_knots - 2));
 }
 
-/* Of all processes together; sizes only of runs that sent anything. */
-static int gather(struct np_scaling *s, const struct np_run *run,
+/* Collects totals over processes; message sizes only of runs with messages. */
+static int collect_points(struct np_scaling *s, const struct np_run *run,
 		  const struct np_four *four, size_t n,
 		  struct points p[N_FITS], struct np_err *err)
 {
@@ -208,7 +208,7 @@ static int gather(struct np_scaling *s, const struct np_run *run,
 					s->n_knots) : 0;
 }
 
-static bool are_of_one(const struct points *p)
+static bool have_one_size(const struct points *p)
 {
 	for (size_t i = 1; i < p->n; i++)
 		if (p->processes[i] != p->processes[0])
@@ -224,13 +224,13 @@ static int fit_all(struct np_scaling *s, const struct points p[N_FITS])
 		s->fit[q] = (struct fit){ .terms = q == SIZE ? 2 : 3,
 					  .in_logs = q == SIZE,
 					  .scale = s->most };
-		/* Programs that send nothing have no size to speak of. */
-		if (q == SIZE && are_of_one(&p[q]))
+		/* Programs without messages have no message size. */
+		if (q == SIZE && have_one_size(&p[q]))
 			s->fit[q].terms = p[q].n ? 1 : 0;
 		if (s->fit[q].terms)
 			rc = fit_points(&s->fit[q], &p[q]);
 	}
-	s->knot_sd = miss_of_knots(s);
+	s->knot_sd = knot_error(s);
 	return rc;
 }
 
@@ -257,7 +257,7 @@ int np_scaling_fit(const struct np_run *run, const struct np_four *four,
 		p[q] = (struct points){ room + 2 * q * n,
 					room + (2 * q + 1) * n, 0 };
 	if (!rc)
-		rc = gather(s, run, four, n, p, err);
+		rc = collect_points(s, run, four, n, p, err);
 	if (!rc && (rc = fit_all(s, p)))
 		np_errf(err, rc, "no memory");
 	free(room);
@@ -276,8 +276,8 @@ void np_scaling_free(struct np_scaling *s)
 	free(s);
 }
 
-/* Student's t: a normal over the root of a mean of squares. */
-static double student(struct np_rng *r, size_t free_points)
+/* Student's t: a normal variate over the root of a mean of squares. */
+static double student_t(struct np_rng *r, size_t free_points)
 {
 	double squares = 0, z = np_rng_normal(r);
 
@@ -289,9 +289,9 @@ static double student(struct np_rng *r, size_t free_points)
 	return z / sqrt(squares / (double)free_points);
 }
 
-/* The fitted value, or with r one that might have come as well. */
-static double draw(const struct fit *f, double processes, struct np_rng *r,
-		   unsigned *flags)
+/* The fitted value; with r, a random value from its distribution. */
+static double sample_fit(const struct fit *f, double processes,
+			 struct np_rng *r, unsigned *flags)
 {
 	double var, y;
 
@@ -299,7 +299,7 @@ static double draw(const struct fit *f, double processes, struct np_rng *r,
 		return 0;
 	y = value_of(f, processes, &var);
 	if (r && f->sd > 0)
-		y += student(r, f->n - f->terms) * f->sd * sqrt(var);
+		y += student_t(r, f->n - f->terms) * f->sd * sqrt(var);
 	if (f->in_logs)
 		return exp(fmin(y, 60));
 	if (y < 0)
@@ -319,11 +319,11 @@ static int run_at(const struct np_scaling *s, double processes,
 	unsigned *flags = &out->flags;
 	struct np_run run = {
 		.processes = processes,
-		.mean_bytes = draw(&s->fit[SIZE], processes, r, flags),
-		.messages = draw(&s->fit[MESSAGES], processes, r, flags) /
+		.mean_bytes = sample_fit(&s->fit[SIZE], processes, r, flags),
+		.messages = sample_fit(&s->fit[MESSAGES], processes, r, flags) /
 			    processes,
 	};
-	double active = draw(&s->fit[ACTIVE], processes, r, flags);
+	double active = sample_fit(&s->fit[ACTIVE], processes, r, flags);
 	double compute = compute_at(s, processes);
 
 	if (r)
@@ -333,7 +333,7 @@ static int run_at(const struct np_scaling *s, double processes,
 			       err);
 }
 
-static int interval(const struct np_scaling *s, double processes,
+static int compute_interval(const struct np_scaling *s, double processes,
 		    struct np_scaled_run *out, struct np_err *err)
 {
 	struct np_rng *r = np_rng_new(1, "scaling");
@@ -371,19 +371,19 @@ int np_scaling_at(const struct np_scaling *s, double processes,
 		return rc;
 	if (processes < s->least || processes > s->most)
 		made.flags |= NP_SCALING_BEYOND;
-	/* As many numbers as points: a fit without any miss. */
+	/* With as many coefficients as points, a fit has no residual. */
 	if (s->fit[MESSAGES].n <= s->fit[MESSAGES].terms)
 		made.flags |= NP_SCALING_NO_INTERVAL;
 	else
-		rc = interval(s, processes, &made, err);
+		rc = compute_interval(s, processes, &made, err);
 	if (!rc)
 		*out = made;
 	return rc;
 }
 
-/* ---- what it would be, for all one knows without a model ---- */
+/* ---- Predictions without a model ---- */
 
-/* Of several as near, their mean. */
+/* Mean of runs that are equally near. */
 static double nearest(const struct np_run *run, size_t n, double processes,
 		      bool ideal)
 {
@@ -409,8 +409,8 @@ static double nearest(const struct np_run *run, size_t n, double processes,
 }
 
 /*
- * Least squares of 1 = (s + p / P) / T: two unknowns, of which either may end
- * at 0.
+ * Least squares of 1 = (s + p / P) / T, with two unknowns, either of which may
+ * be limited by 0.
  */
 static double amdahl(const struct np_run *run, size_t n, double processes)
 {
