@@ -1,12 +1,516 @@
 /* netprof qn: solves a queueing network from a file. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli_json_put.h"
 #include "cli_options.h"
-#include "cli_qn.h"
+#include "cli_output.h"
+#include "cli_print.h"
+#include "cli_text.h"
+#include "np_figure.h"
+#include "np_network.h"
 #include "np_quantity.h"
+
+#define MAX_SHARES 8
+
+/* Solution at one population. */
+struct row {
+	uint64_t customers; /* of the class that varies */
+	struct np_qn_solution s;
+	double least, most; /* bounds of throughput; most 0: none */
+	double *percentile; /* by class and share */
+};
+
+struct result {
+	const char *path;
+	struct np_network n; /* its customers are those of the last row */
+	const char *method;  /* "exact", "linearizer", ... */
+	const char *how;     /* description, such as "exact, by convolution" */
+	size_t changes;	     /* class whose customers vary */
+	double share[MAX_SHARES]; /* percentiles requested, 0 .. 1 */
+	size_t n_shares;
+	struct row *row;
+	size_t n_rows;
+};
+
+/* ---- Reports of netprof qn: text, JSON and tables ---- */
+
+#define NAME 15
+
+/* Results for a class at one population, and at one station. */
+struct class {
+	const char *name;
+	uint64_t customers;
+	double arrivals_per_sec; /* 0: closed */
+	double x_per_sec;
+	double response_sec, cycle_sec; /* NaN: no customers */
+};
+
+struct class_at_station {
+	const char *station, *class;
+	double present, utilisation, x_per_sec, residence_sec;
+	double per_visit_sec; /* NaN: not visited */
+};
+
+static struct class get_class(const struct result *q, size_t row, size_t c)
+{
+	const struct np_qn_class *class = &q->n.net.class[c];
+	const struct np_qn_solution *s = &q->row[row].s;
+	struct class k = {
+		.name = class->name, .x_per_sec = s->x_per_sec[c],
+		.arrivals_per_sec = class->arrivals_per_sec,
+		.customers = c == q->changes ? q->row[row].customers :
+					       class->customers,
+		.response_sec = NAN, .cycle_sec = NAN,
+	};
+
+	if (k.customers || k.arrivals_per_sec > 0) {
+		k.response_sec = s->response_sec[c];
+		k.cycle_sec = k.response_sec + class->think_sec;
+	}
+	return k;
+}
+
+static struct class_at_station
+get_class_at_station(const struct result *q, size_t row, size_t c, size_t k)
+{
+	const struct np_qn_station *st = &q->n.net.station[k];
+	const struct np_qn_solution *s = &q->row[row].s;
+	size_t i = c * q->n.net.n_stations + k;
+	struct class_at_station p = {
+		.station = st->name, .class = q->n.net.class[c].name,
+		.present = s->present[i], .utilisation = s->utilisation[i],
+		.x_per_sec = s->x_per_sec[c] * st->visits[c],
+		.residence_sec = s->residence_sec[i], .per_visit_sec = NAN,
+	};
+
+	if (s->x_per_sec[c] > 0 && st->visits[c] > 0)
+		p.per_visit_sec = p.residence_sec / st->visits[c];
+	return p;
+}
+
+static const char *kind_of(const struct np_qn_station *st)
+{
+	switch (st->kind) {
+	case NP_QN_DELAY: return "delay";
+	case NP_QN_LOADED: return "load-dependent";
+	default: return st->servers > 1 ? "multi-server" : "queueing";
+	}
+}
+
+/* Sum over all classes. */
+static double utilisation_of(const struct result *q, size_t row, size_t k)
+{
+	double sum = 0;
+
+	for (size_t c = 0; c < q->n.net.n_classes; c++)
+		sum += get_class_at_station(q, row, c, k).utilisation;
+	return sum;
+}
+
+/* The station with the highest utilisation, except delays; n_stations: none. */
+static size_t busiest(const struct result *q, size_t row)
+{
+	size_t best = q->n.net.n_stations;
+	double most = 0;
+
+	for (size_t k = 0; k < q->n.net.n_stations; k++)
+		if (q->n.net.station[k].kind != NP_QN_DELAY &&
+		    utilisation_of(q, row, k) > most) {
+			most = utilisation_of(q, row, k);
+			best = k;
+		}
+	return best;
+}
+
+static const char *short_name(const char *name, char buf[NAME * 4])
+{
+	return cli_cut(name, NAME, buf, NAME * 4);
+}
+
+static void print_class(const struct class *k)
+{
+	if (k->arrivals_per_sec > 0)
+		printf("%10s%15.5g", "open", k->x_per_sec);
+	else
+		printf("%10llu%15.5g", (unsigned long long)k->customers,
+		       k->x_per_sec);
+	cli_right_sec(k->response_sec, 12);
+	cli_right_sec(k->cycle_sec, 12);
+}
+
+static void print_classes(const struct result *q)
+{
+	cli_head("%-*s %10s%15s%12s%12s", NAME, "Class", "Customers",
+		 "Cycles/s", "Response", "Cycle");
+	for (size_t c = 0; c < q->n.net.n_classes; c++) {
+		struct class k = get_class(q, 0, c);
+
+		cli_left(stdout, k.name, NAME);
+		putchar(' ');
+		print_class(&k);
+		putchar('\n');
+	}
+	if (q->row[0].most > 0)
+		printf("\nBounds: %.5g to %.5g cycles/s.\n", q->row[0].least,
+		       q->row[0].most);
+}
+
+static void print_percentiles(const struct result *q)
+{
+	printf("\n%s%-*s ", cli_colour(CLI_BOLD), NAME, "Response up to");
+	for (size_t i = 0; i < q->n_shares; i++)
+		printf("%6.4g %%", 100 * q->share[i]);
+	printf("%s\n", cli_colour(CLI_PLAIN));
+	for (size_t c = 0; c < q->n.net.n_classes; c++) {
+		cli_left(stdout, q->n.net.class[c].name, NAME);
+		putchar(' ');
+		for (size_t i = 0; i < q->n_shares; i++)
+			cli_right_sec(q->row[0].percentile[c * q->n_shares + i],
+				      8);
+		putchar('\n');
+	}
+}
+
+static void print_class_at_station(const struct result *q, size_t c, size_t k)
+{
+	struct class_at_station p = get_class_at_station(q, 0, c, k);
+	const struct np_qn_station *st = &q->n.net.station[k];
+
+	cli_left(stdout, p.station, NAME);
+	putchar(' ');
+	cli_left(stdout, q->n.net.n_classes > 1 ? p.class : kind_of(st), NAME);
+	printf(" %10.4g", p.present);
+	cli_right_as(cli_percent, st->kind == NP_QN_DELAY ? NAN :
+		     p.utilisation, 9);
+	cli_right_sec(p.residence_sec, 12);
+	cli_right_sec(p.per_visit_sec, 12);
+	putchar('\n');
+}
+
+static void print_stations(const struct result *q)
+{
+	char share[CLI_NUMBER], name[NAME * 4];
+	size_t best = busiest(q, 0);
+
+	if (q->n.net.n_stations)
+		cli_head("%-*s %-*s %10s%9s%12s%12s", NAME, "Station", NAME,
+			 q->n.net.n_classes > 1 ? "Class" : "Kind",
+			 "Customers", "Busy", "Residence", "Per visit");
+	for (size_t k = 0; k < q->n.net.n_stations; k++)
+		for (size_t c = 0; c < q->n.net.n_classes; c++)
+			print_class_at_station(q, c, k);
+	if (best < q->n.net.n_stations)
+		printf("\nBusiest: %s, %s.\n",
+		       short_name(q->n.net.station[best].name, name),
+		       cli_percent(utilisation_of(q, 0, best), share));
+}
+
+/* Prints a line for each population. */
+static void print_range(const struct result *q)
+{
+	char name[NAME * 4];
+
+	cli_head("%10s%15s%12s%12s%9s  %s", "Customers", "Cycles/s",
+		 "Response", "Cycle", "Busy", "Busiest station");
+	for (size_t i = 0; i < q->n_rows; i++) {
+		struct class k = get_class(q, i, q->changes);
+		size_t best = busiest(q, i);
+		bool any = best < q->n.net.n_stations;
+
+		print_class(&k);
+		cli_right_as(cli_percent,
+			     any ? utilisation_of(q, i, best) : NAN, 9);
+		printf("  %s\n", any ? short_name(q->n.net.station[best].name,
+						  name) : "-");
+	}
+}
+
+static int print_text(const struct result *q)
+{
+	const struct np_qn *net = &q->n.net;
+
+	printf("%s: %zu station%s, %zu class%s; %s.\n",
+	       q->n.name ? q->n.name : q->path, net->n_stations,
+	       net->n_stations == 1 ? "" : "s", net->n_classes,
+	       net->n_classes == 1 ? "" : "es", q->how);
+	if (q->n_rows > 1) {
+		if (net->n_classes > 1)
+			printf("Customers of class %s change.\n",
+			       net->class[q->changes].name);
+		print_range(q);
+		return CLI_DONE;
+	}
+	print_classes(q);
+	if (q->n_shares)
+		print_percentiles(q);
+	print_stations(q);
+	return CLI_DONE;
+}
+
+static void put_class_at_station(json_object *list, const struct result *q,
+				 size_t row, size_t c, size_t k)
+{
+	struct class_at_station p = get_class_at_station(q, row, c, k);
+	json_object *j = cli_append_object(list);
+
+	cli_put_text(j, "station", p.station);
+	cli_put_text(j, "kind", kind_of(&q->n.net.station[k]));
+	cli_put_computed(j, "throughput_per_sec", p.x_per_sec);
+	cli_put_computed(j, "residence_sec", p.residence_sec);
+	cli_put_computed(j, "per_visit_sec", p.per_visit_sec);
+	cli_put_computed(j, "present", p.present);
+	cli_put_computed(j, "utilisation", p.utilisation);
+}
+
+static void put_class(json_object *list, const struct result *q, size_t row,
+		      size_t c)
+{
+	struct class k = get_class(q, row, c);
+	json_object *j = cli_append_object(list), *at;
+
+	cli_put_text(j, "class", k.name);
+	cli_put_count(j, "customers", k.customers);
+	cli_put_computed(j, "throughput_per_sec", k.x_per_sec);
+	cli_put_computed(j, "response_sec", k.response_sec);
+	cli_put_computed(j, "cycle_sec", k.cycle_sec);
+	if (k.arrivals_per_sec > 0)
+		cli_put_computed(j, "arrivals_per_sec", k.arrivals_per_sec);
+	at = q->n_shares ? cli_put_array(j, "percentiles") : NULL;
+	for (size_t i = 0; i < q->n_shares; i++) {
+		json_object *one = cli_append_object(at);
+
+		cli_put_computed(one, "share", q->share[i]);
+		cli_put_computed(one, "response_sec",
+			q->row[row].percentile[c * q->n_shares + i]);
+	}
+	at = cli_put_array(j, "stations");
+	for (size_t i = 0; i < q->n.net.n_stations; i++)
+		put_class_at_station(at, q, row, c, i);
+}
+
+static void put_row(json_object *list, const struct result *q, size_t row)
+{
+	const struct row *r = &q->row[row];
+	json_object *j = cli_append_object(list), *classes;
+
+	if (r->most > 0) {
+		cli_put_computed(j, "least_throughput_per_sec", r->least);
+		cli_put_computed(j, "most_throughput_per_sec", r->most);
+	}
+	if (r->s.iterations)
+		cli_put_count(j, "iterations", r->s.iterations);
+	classes = cli_put_array(j, "classes");
+	for (size_t c = 0; c < q->n.net.n_classes; c++)
+		put_class(classes, q, row, c);
+}
+
+static const struct cli_table table = {
+	"Class|Customers|Station|Throughput|Residence|PerVisit|Present|"
+	"Utilisation",
+	{
+		{ "populations classes",
+		  "class|customers||throughput_per_sec|response_sec|"
+		  "cycle_sec||" },
+		{ "populations classes stations",
+		  "../class|../customers|station|throughput_per_sec|"
+		  "residence_sec|per_visit_sec|present|utilisation" },
+	},
+};
+
+static int print_data(const struct result *q, enum cli_format format)
+{
+	json_object *j = json_object_new_object(), *list;
+
+	cli_put_text(j, "file", q->path);
+	cli_put_text(j, "name", q->n.name);
+	cli_put_text(j, "method", q->method);
+	cli_put_text(j, "how", q->how);
+	list = cli_put_array(j, "populations");
+	for (size_t i = 0; i < q->n_rows; i++)
+		put_row(list, q, i);
+	return cli_print_page(format, "qn", j, &table);
+}
+
+/*
+ * netprof qn --plot: throughput, response time and utilisation over the number
+ * of customers; for a single population, residence times and customers by
+ * station.
+ */
+
+#define LINES NP_STYLE_QUIET /* number of distinguishable lines */
+#define WIDE 50 /* ratio of customers from which the axis is logarithmic */
+#define TALL 30 /* the same for response times */
+
+static double customers(const struct result *q, size_t row)
+{
+	return (double)q->row[row].customers;
+}
+
+static bool is_log(const struct result *q)
+{
+	return customers(q, 0) > 0 &&
+	       customers(q, q->n_rows - 1) >= WIDE * customers(q, 0);
+}
+
+static struct np_panel *add_panel(struct np_figure *f, const struct result *q,
+				  const char *title, const char *label)
+{
+	struct np_panel *p = np_figure_panel(f, title);
+
+	if (!p)
+		return NULL;
+	np_figure_axis(f, &p->x, is_log(q) ? NP_AXIS_LOG : NP_AXIS_LINEAR,
+		       "Customers");
+	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, label);
+	p->x.lo = customers(q, 0);
+	p->x.hi = customers(q, q->n_rows - 1);
+	return p;
+}
+
+static void add_throughput(struct np_figure *f, const struct result *q)
+{
+	struct np_panel *p = add_panel(f, q, "Throughput",
+				       "Cycles per second");
+	struct np_shape *s;
+
+	if (!p)
+		return;
+	p->y.lo = 0;
+	if (q->row[q->n_rows - 1].most > 0) {
+		s = np_figure_shape(f, p, NP_SHAPE_BAND, 5, "bounds");
+		for (size_t i = 0; i < q->n_rows; i++)
+			np_figure_add(f, s, customers(q, i), NAN,
+				      q->row[i].least, q->row[i].most);
+	}
+	for (size_t c = 0; c < q->n.net.n_classes && c < LINES; c++) {
+		s = np_figure_shape(f, p, NP_SHAPE_LINE, (unsigned)c,
+				    q->n.net.n_classes > 1 ?
+				    q->n.net.class[c].name : NULL);
+		for (size_t i = 0; i < q->n_rows; i++)
+			np_figure_add(f, s, customers(q, i),
+				      q->row[i].s.x_per_sec[c], NAN, NAN);
+	}
+}
+
+/* Mean and percentiles of the class that varies. */
+static void add_responses(struct np_figure *f, const struct result *q)
+{
+	struct np_panel *p = add_panel(f, q, "Response time",
+				       "Response time (s)");
+	double least = INFINITY, most = 0;
+	struct np_shape *s;
+
+	if (!p)
+		return;
+	for (size_t line = 0; line <= q->n_shares; line++) {
+		char name[CLI_NUMBER] = "mean";
+
+		if (line)
+			snprintf(name, sizeof(name), "%g %%",
+				 100 * q->share[line - 1]);
+		s = np_figure_shape(f, p, NP_SHAPE_LINE, (unsigned)line,
+				    q->n_shares ? name : NULL);
+		for (size_t i = 0; i < q->n_rows; i++) {
+			const struct row *at = &q->row[i];
+			double sec = line ? at->percentile[q->changes *
+						q->n_shares + line - 1] :
+				     at->s.response_sec[q->changes];
+
+			if (sec > 0) {
+				least = fmin(least, sec);
+				most = fmax(most, sec);
+			}
+			np_figure_add(f, s, customers(q, i), sec > 0 ? sec :
+				      NAN, NAN, NAN);
+		}
+	}
+	if (most > TALL * least)
+		p->y.kind = NP_AXIS_SECONDS;
+	else
+		p->y.lo = 0;
+}
+
+static void add_busy(struct np_figure *f, const struct result *q)
+{
+	struct np_panel *p = add_panel(f, q, "Stations", "Busy (%)");
+	size_t lines = 0;
+
+	if (!p)
+		return;
+	p->y.lo = 0;
+	p->y.hi = 105;
+	for (size_t k = 0; k < q->n.net.n_stations && lines < LINES; k++) {
+		struct np_shape *s;
+
+		if (q->n.net.station[k].kind == NP_QN_DELAY)
+			continue;
+		s = np_figure_shape(f, p, NP_SHAPE_LINE, (unsigned)lines++,
+				    q->n.net.station[k].name);
+		for (size_t i = 0; i < q->n_rows; i++)
+			np_figure_add(f, s, customers(q, i),
+				      100 * utilisation_of(q, i, k), NAN, NAN);
+	}
+}
+
+/* Stacked bars: the value of each class at each station. */
+static void add_bars(struct np_figure *f, const struct result *q,
+		     const char *title, const char *label,
+		     const double *value, double unit)
+{
+	struct np_panel *p = np_figure_panel(f, title);
+	const struct np_qn *net = &q->n.net;
+
+	if (!p)
+		return;
+	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "Station");
+	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, label);
+	p->y.lo = 0;
+	for (size_t k = 0; k < net->n_stations; k++)
+		np_figure_name(f, &p->x, net->station[k].name);
+	for (size_t c = 0; c < net->n_classes; c++) {
+		struct np_shape *s = np_figure_shape(f, p, NP_SHAPE_BARS,
+			(unsigned)(c % LINES), net->n_classes > 1 ?
+			net->class[c].name : NULL);
+
+		for (size_t k = 0; k < net->n_stations; k++) {
+			double below = 0;
+
+			for (size_t i = 0; i < c; i++)
+				below += value[i * net->n_stations + k];
+			np_figure_add(f, s, (double)k, NAN, unit * below, unit *
+				(below + value[c * net->n_stations + k]));
+		}
+	}
+}
+
+static int draw_figure(const struct result *q, const char *path)
+{
+	struct np_figure *f = np_figure_new(q->n.name ? q->n.name : q->path);
+
+	if (f && q->n_rows > 1) {
+		add_throughput(f, q);
+		add_responses(f, q);
+		add_busy(f, q);
+	} else if (f) {
+		add_bars(f, q, "Where the time of a cycle goes",
+			 "Residence time (s)", q->row[0].s.residence_sec, 1);
+		add_bars(f, q, "Who is where", "Customers",
+			 q->row[0].s.present, 1);
+	}
+	if (f)
+		np_figure_caption(f, "n = %zu stations, %zu classes, %zu "
+				  "numbers of customers of %s; %s.",
+				  q->n.net.n_stations, q->n.net.n_classes,
+				  q->n_rows, q->n.net.class[q->changes].name,
+				  q->how);
+	return cli_figure_save(f, path);
+}
+
+/* ---- The command ---- */
 
 #define MAX_BYTES (1u << 30) /* default of --memory */
 #define MAX_STEPS 1e11	     /* several minutes */
@@ -35,7 +539,7 @@ struct options {
 	uint64_t first, last, step;
 	size_t class; /* class of the range */
 	double bytes;
-	double share[CLI_QN_SHARES];
+	double share[MAX_SHARES];
 	size_t n_shares;
 };
 
@@ -76,11 +580,11 @@ static int take_percentiles(char *text, void *ask, struct np_err *err)
 		double v = strtod(p, &end) / 100;
 
 		if (end == p || (*end && *end != ',') || !(v > 0 && v < 1) ||
-		    o->n_shares == CLI_QN_SHARES)
+		    o->n_shares == MAX_SHARES)
 			return np_errf(err, -EINVAL, "--percentile=%.64s: "
 				       "expected up to %d numbers between 0 "
 				       "and 100, such as 50,90,99", text,
-				       CLI_QN_SHARES);
+				       MAX_SHARES);
 		o->share[o->n_shares++] = v;
 		p = end;
 	} while (*p++);
@@ -182,8 +686,8 @@ static int count_rows(const struct cli_cmd *self, const struct np_qn *net,
 	return 0;
 }
 
-static int solve_one(struct cli_qn *q, const struct options *o,
-		     struct cli_qn_row *row)
+static int solve_one(struct result *q, const struct options *o,
+		     struct row *row)
 {
 	const struct np_qn_cost max = { o->bytes, MAX_STEPS /
 						  (double)q->n_rows };
@@ -216,7 +720,7 @@ static int solve_one(struct cli_qn *q, const struct options *o,
 	return CLI_DONE;
 }
 
-static int solve(const struct cli_cmd *self, struct cli_qn *q,
+static int solve(const struct cli_cmd *self, struct result *q,
 		 struct options *o, const struct cli_options *all)
 {
 	size_t n = 0;
@@ -237,14 +741,14 @@ static int solve(const struct cli_cmd *self, struct cli_qn *q,
 	}
 	if (rc)
 		return rc;
-	return all->plot ? cli_qn_plot(q, all->plot) :
-	       all->format ? cli_qn_data(q, all->format) : cli_qn_text(q);
+	return all->plot ? draw_figure(q, all->plot) :
+	       all->format ? print_data(q, all->format) : print_text(q);
 }
 
 static int run_qn(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct cli_qn q = { 0 };
+	struct result q = { 0 };
 	struct options ask = { .method = methods, .bytes = MAX_BYTES };
 	struct cli_options o;
 	int rc = cli_options_parse(self, argc, argv, &ask, &o);

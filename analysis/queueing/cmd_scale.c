@@ -7,10 +7,600 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli.h"
 #include "cli_graph.h"
+#include "cli_json_put.h"
 #include "cli_options.h"
-#include "cli_scale.h"
+#include "cli_output.h"
+#include "cli_print.h"
+#include "cli_text.h"
+#include "np_figure.h"
+#include "np_mpip.h"
 #include "np_quantity.h"
+#include "np_scaling.h"
+
+enum { N_BASELINES = NP_BASELINE_AMDAHL + 1 };
+
+/* A run, its components, and what the other runs predict for it. */
+struct scale_run {
+	const char *path;
+	struct np_mpip report;
+	struct np_run run;
+	struct np_four four;
+	/* Predictions from runs of other sizes; NaN if these are too few. */
+	struct np_scaled_run others;
+	double baseline_sec[N_BASELINES];
+};
+
+#define MAX_AT 64
+
+struct scale {
+	struct scale_run *run; /* ascending by number of processes */
+	size_t n_runs;
+	struct np_link link;
+	bool bandwidth_given, latency_given;
+	enum np_four_variant variant;
+	/* speed of processors at other sizes, relative to the runs */
+	double speed;
+	/* Other sizes that were requested: */
+	double at[MAX_AT]; /* number of processes, in the order given */
+	struct np_scaled_run *answer;
+	size_t n_at;
+	char why[NP_ERR_LEN]; /* "", or why there are no predictions */
+};
+
+/* ---- Reports of netprof scale: text, JSON and tables ---- */
+
+#define BAR 40
+#define MODEL (-1) /* in place of a baseline */
+
+static const char *const baselines[N_BASELINES] = {
+	[NP_BASELINE_NEAREST] = "nearest",
+	[NP_BASELINE_IDEAL] = "ideal",
+	[NP_BASELINE_AMDAHL] = "amdahl",
+};
+
+/* "beyond,negative", or "". */
+static const char *format_flags(unsigned flags, char *buf, size_t len)
+{
+	static const struct {
+		unsigned flag;
+		const char *name;
+	} names[] = {
+		{ NP_SCALING_BEYOND, "beyond" },
+		{ NP_SCALING_NEGATIVE, "negative" },
+		{ NP_SCALING_NO_INTERVAL, "no-interval" },
+	};
+
+	*buf = '\0';
+	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++)
+		if (flags & names[i].flag)
+			cli_add(buf, len, "%s%s", *buf ? "," : "",
+				names[i].name);
+	return buf;
+}
+
+/* predicted / measured - 1 of a run; NaN without a prediction. */
+static double error_of(const struct scale_run *r, int baseline)
+{
+	double sec = baseline == MODEL ? r->others.four.wall_sec :
+						   r->baseline_sec[baseline];
+
+	return sec / r->run.app_sec - 1;
+}
+
+/* Mean of |predicted / measured - 1| over runs; *n: number of runs. */
+static double mean_error(const struct scale *s, int baseline, size_t *n)
+{
+	double sum = 0;
+
+	*n = 0;
+	for (size_t i = 0; i < s->n_runs; i++) {
+		double miss = error_of(&s->run[i], baseline);
+
+		if (isnan(miss))
+			continue;
+		sum += fabs(miss);
+		(*n)++;
+	}
+	return sum / (double)*n;
+}
+
+/* "+4.2 %". */
+static const char *format_error(double miss, char buf[CLI_NUMBER])
+{
+	double p = 100 * miss, size = fabs(p);
+
+	snprintf(buf, CLI_NUMBER, "%+.*f %%", size < 99.95 ? 1 : 0,
+		 size < 0.05 ? 0 : p);
+	return buf;
+}
+
+static const char *size_of(double bytes, char buf[CLI_NUMBER])
+{
+	return cli_bytes((uint64_t)(bytes + 0.5), buf);
+}
+
+static void print_summary(const struct scale *s)
+{
+	char latency[CLI_NUMBER], rate[CLI_NUMBER], speed[64] = "";
+	const struct scale_run *first = &s->run[0];
+
+	if (s->speed != 1)
+		snprintf(speed, sizeof(speed), " Other sizes: processors %g "
+			 "times as fast.", s->speed);
+	cli_say(CLI_PLAIN, 0, "%s: %zu report%s; link of %s and %s%s; "
+		"variant %s.%s",
+		*first->report.program ? first->report.program : first->path,
+		s->n_runs, s->n_runs == 1 ? "" : "s",
+		cli_setting_rate(s->link.bytes_per_sec, rate),
+		cli_setting_sec(s->link.latency_sec, latency),
+		s->bandwidth_given && s->latency_given ? "" :
+		" (taken where --bandwidth or --latency does not say)",
+		s->variant == NP_FOUR_CONSISTENT ? "consistent" : "published",
+		speed);
+}
+
+static void print_four(double processes, const struct np_four *f)
+{
+	printf("%9.0f", processes);
+	cli_right_sec(f->switch_sec, 10);
+	cli_right_sec(f->contention_sec, 12);
+	cli_right_sec(f->active_sec, 10);
+	cli_right_sec(f->compute_sec, 10);
+	cli_right_sec(f->wall_sec, 10);
+}
+
+static void print_components(const struct scale *s)
+{
+	cli_head("%9s%10s%12s%10s%10s%10s%10s%8s", "Processes", "Switch",
+		 "Contention", "Active", "Compute", "Sum", "Measured",
+		 "Error");
+	for (size_t i = 0; i < s->n_runs; i++) {
+		const struct scale_run *r = &s->run[i];
+
+		print_four(r->run.processes, &r->four);
+		cli_right_sec(r->run.app_sec, 10);
+		cli_right_as(format_error,
+			     r->four.wall_sec / r->run.app_sec - 1, 8);
+		putchar('\n');
+	}
+}
+
+static const char *const light[] = { "s", "c", "a", "=" };
+static const char *const heavy[] = { "\u2591", "\u2592", "\u2593", "\u2588" };
+
+/* Prints a stacked bar of the components, scaled to the longest run. */
+static void print_stack(double processes, const struct np_four *f, double most)
+{
+	const double part[] = { f->switch_sec, f->contention_sec,
+				f->active_sec, f->compute_sec };
+	double sum = 0;
+	int column = 0;
+
+	printf("%9.0f ", processes);
+	for (int i = 0; i < 4; i++) {
+		sum += part[i];
+		for (int end = (int)(BAR * sum / most + 0.5); column < end;
+		     column++)
+			fputs(cli_utf8() ? heavy[i] : light[i], stdout);
+	}
+	cli_right_sec(f->wall_sec, BAR - column + 10);
+	putchar('\n');
+}
+
+static void print_stacks(const struct scale *s)
+{
+	const char *const *mark = cli_utf8() ? heavy : light;
+	double most = 0;
+
+	for (size_t i = 0; i < s->n_runs; i++)
+		most = fmax(most, s->run[i].four.wall_sec);
+	for (size_t i = 0; i < s->n_at; i++)
+		most = fmax(most, s->answer[i].four.wall_sec);
+	cli_head("Processes %s switch  %s contention  %s active  %s compute",
+		 mark[0], mark[1], mark[2], mark[3]);
+	for (size_t i = 0; i < s->n_runs; i++)
+		print_stack(s->run[i].run.processes, &s->run[i].four, most);
+	for (size_t i = 0; i < s->n_at; i++)
+		print_stack(s->at[i], &s->answer[i].four, most);
+}
+
+static void print_messages(const struct scale *s)
+{
+	cli_head("%9s%16s%12s%10s", "Processes", "Messages each", "Mean size",
+		 "In MPI");
+	for (size_t i = 0; i < s->n_runs; i++) {
+		const struct np_run *r = &s->run[i].run;
+
+		printf("%9.0f%16.6g", r->processes, r->messages);
+		cli_right_as(size_of, r->mean_bytes, 12);
+		cli_right_as(cli_percent, r->mpi_sec / r->app_sec, 10);
+		putchar('\n');
+	}
+}
+
+static void print_mean_errors(const struct scale *s)
+{
+	size_t n;
+
+	printf("%19s", "mean |error|");
+	for (int b = MODEL; b < N_BASELINES; b++) {
+		double mean = mean_error(s, b, &n);
+		char text[CLI_NUMBER] = "-";
+
+		if (n)
+			snprintf(text, sizeof(text), "%.1f %%", 100 * mean);
+		cli_right(stdout, text, b == MODEL ? 34 : 9);
+	}
+	putchar('\n');
+}
+
+/* Prints each run as predicted by those of other sizes. */
+static void print_cross_validation(const struct scale *s)
+{
+	cli_head("%9s%10s%10s%16s%8s%9s%9s%9s", "Processes", "Measured",
+		 "Predicted", "90 % interval", "Error", "Nearest", "Ideal",
+		 "Amdahl");
+	for (size_t i = 0; i < s->n_runs; i++) {
+		const struct scale_run *r = &s->run[i];
+		double wall_sec = r->others.four.wall_sec;
+
+		printf("%9.0f", r->run.processes);
+		cli_right_sec(r->run.app_sec, 10);
+		cli_right_sec(wall_sec, 10);
+		if (isnan(wall_sec) || isnan(r->others.low_sec)) {
+			cli_right(stdout, "-", 16);
+		} else {
+			cli_right_sec(r->others.low_sec, 8);
+			cli_right_sec(r->others.high_sec, 8);
+		}
+		cli_right_as(format_error, error_of(r, MODEL), 8);
+		for (int b = 0; b < N_BASELINES; b++)
+			cli_right_as(format_error, error_of(r, b), 9);
+		putchar('\n');
+	}
+	print_mean_errors(s);
+	puts("Each run is predicted from those of other sizes alone, the first "
+	     "and the last\nbeyond these; the last three columns are errors "
+	     "without any model.");
+}
+
+static void print_predictions(const struct scale *s)
+{
+	cli_head("%9s%10s%12s%10s%10s%10s%18s", "Processes", "Switch",
+		 "Contention", "Active", "Compute", "Predicted",
+		 "90 % interval");
+	for (size_t i = 0; i < s->n_at; i++) {
+		const struct np_scaled_run *a = &s->answer[i];
+		char flags[64];
+
+		print_four(s->at[i], &a->four);
+		if (isnan(a->low_sec)) {
+			cli_right(stdout, "-", 18);
+		} else {
+			cli_right_sec(a->low_sec, 9);
+			cli_right_sec(a->high_sec, 9);
+		}
+		putchar('\n');
+		if (a->flags)
+			printf("%9s %s\n", "", format_flags(a->flags, flags,
+							      sizeof(flags)));
+	}
+}
+
+static void print_notes(const struct scale *s)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < s->n_runs; i++)
+		for (unsigned n = 1; n <= NP_MPIP_NO_VERSION; n <<= 1) {
+			if (!(s->run[i].report.notes & n))
+				continue;
+			if (first)
+				putchar('\n');
+			cli_labelled(stdout, first ? "Note" : "", "%.512s: %s",
+				     s->run[i].path,
+				     np_mpip_note_words((enum np_mpip_note)n));
+			first = false;
+		}
+}
+
+static int print_text(const struct scale *s)
+{
+	print_summary(s);
+	print_messages(s);
+	print_components(s);
+	if (s->n_at)
+		print_predictions(s);
+	print_stacks(s);
+	if (!*s->why)
+		print_cross_validation(s);
+	else
+		printf("\nNo predictions: %s.\n", s->why);
+	print_notes(s);
+	return CLI_DONE;
+}
+
+static void put_four(json_object *in, const struct np_four *f)
+{
+	cli_put_computed(in, "switch_sec", f->switch_sec);
+	cli_put_computed(in, "contention_sec", f->contention_sec);
+	cli_put_computed(in, "active_sec", f->active_sec);
+	cli_put_computed(in, "compute_sec", f->compute_sec);
+	cli_put_computed(in, "sum_sec", f->wall_sec);
+}
+
+static void put_predicted(json_object *in, const struct np_scaled_run *p)
+{
+	char flags[64];
+
+	cli_put_computed(in, "predicted_sec", p->four.wall_sec);
+	cli_put_computed(in, "low_sec", p->low_sec);
+	cli_put_computed(in, "high_sec", p->high_sec);
+	cli_put_text(in, "flags", format_flags(p->flags, flags,
+						  sizeof(flags)));
+}
+
+static void put_notes(json_object *in, unsigned notes)
+{
+	json_object *list = cli_put_array(in, "notes");
+
+	for (unsigned n = 1; n <= NP_MPIP_NO_VERSION; n <<= 1)
+		if (notes & n)
+			cli_append_text(list, np_mpip_note_words(
+						      (enum np_mpip_note)n));
+}
+
+static void put_run(json_object *list, const struct scale *s,
+		    const struct scale_run *r)
+{
+	json_object *j = cli_append_object(list), *other;
+
+	cli_put_text(j, "file", r->path);
+	cli_put_text(j, "program", r->report.program);
+	cli_put_text(j, "mpip_version", r->report.version);
+	cli_put_count(j, "processes", r->report.n_tasks);
+	cli_put_real(j, "measured_sec", r->run.app_sec);
+	cli_put_real(j, "slowest_sec", r->report.max_app_sec);
+	cli_put_real(j, "mpi_sec", r->run.mpi_sec);
+	cli_put_real(j, "messages", r->run.messages);
+	cli_put_real(j, "mean_bytes", r->run.mean_bytes);
+	put_four(j, &r->four);
+	put_notes(j, r->report.notes);
+	if (*s->why)
+		return;
+	other = cli_put_object(j, "from_other_sizes");
+	if (!isnan(r->others.four.wall_sec))
+		put_predicted(other, &r->others);
+	for (int b = 0; b < N_BASELINES; b++)
+		cli_put_computed(other, baselines[b],
+			     r->baseline_sec[b]);
+}
+
+static void put_errors(json_object *in, const struct scale *s)
+{
+	json_object *j = cli_put_object(in, "mean_error");
+
+	for (int b = MODEL; b < N_BASELINES; b++) {
+		size_t n;
+		double mean = mean_error(s, b, &n);
+
+		cli_put_computed(j, b == MODEL ? "model" :
+			     baselines[b], n ? mean : NAN);
+	}
+}
+
+static const struct cli_table table = {
+	"Kind|Processes|Measured|Switch|Contention|Active|Compute|Sum|Predicted|"
+	"Low|High|Flags|Nearest|Ideal|Amdahl|File",
+	{
+		{ "runs", "=run|processes|measured_sec|switch_sec|"
+			  "contention_sec|active_sec|compute_sec|sum_sec|"
+			  "from_other_sizes/predicted_sec|"
+			  "from_other_sizes/low_sec|from_other_sizes/high_sec|"
+			  "from_other_sizes/flags|from_other_sizes/nearest|"
+			  "from_other_sizes/ideal|from_other_sizes/amdahl|file" },
+		{ "at", "=at|processes||switch_sec|contention_sec|active_sec|"
+			"compute_sec|sum_sec|predicted_sec|low_sec|high_sec|"
+			"flags||||" },
+	},
+};
+
+static int print_data(const struct scale *s, enum cli_format format)
+{
+	json_object *j = json_object_new_object(), *list;
+
+	cli_put_computed(j, "bandwidth_bytes_per_sec", s->link.bytes_per_sec);
+	cli_put_computed(j, "latency_sec", s->link.latency_sec);
+	cli_put_computed(j, "speed", s->speed);
+	cli_put_text(j, "variant", s->variant == NP_FOUR_CONSISTENT ?
+		     "consistent" : "published");
+	list = cli_put_array(j, "runs");
+	for (size_t i = 0; i < s->n_runs; i++)
+		put_run(list, s, &s->run[i]);
+	list = cli_put_array(j, "at");
+	for (size_t i = 0; i < s->n_at; i++) {
+		json_object *at = cli_append_object(list);
+
+		cli_put_computed(at, "processes", s->at[i]);
+		put_four(at, &s->answer[i].four);
+		put_predicted(at, &s->answer[i]);
+	}
+	if (*s->why)
+		cli_put_text(j, "why", s->why);
+	else
+		put_errors(j, s);
+	return cli_print_page(format, "scale", j, &table);
+}
+
+/*
+ * netprof scale --plot: stacked components of each run next to those predicted
+ * from runs of other sizes, and all run times over the number of processes.
+ */
+
+enum { PARTS = 4 };
+
+#define WIDE 10 /* ratio from which an axis is logarithmic */
+
+/* A measured run, or a predicted one with an interval. */
+struct bar {
+	double processes;
+	const struct np_four *four;
+	const struct np_scaled_run *said; /* NULL: measured */
+	double measured_sec;		  /* NaN: predicted */
+};
+
+/* Collects the runs, each followed by its prediction, then other sizes. */
+static size_t collect_bars(const struct scale *s, struct bar *bar)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_runs; i++) {
+		const struct scale_run *r = &s->run[i];
+		struct bar b = { r->run.processes, &r->four, NULL,
+				 r->run.app_sec };
+
+		bar[n++] = b;
+		if (isnan(r->others.four.wall_sec))
+			continue;
+		b.four = &r->others.four;
+		b.said = &r->others;
+		b.measured_sec = NAN;
+		bar[n++] = b;
+	}
+	for (size_t i = 0; i < s->n_at; i++)
+		bar[n++] = (struct bar){ s->at[i], &s->answer[i].four,
+					 &s->answer[i], NAN };
+	return n;
+}
+
+/* Sum of the first n components, from the bottom of the bar. */
+static double sum_components(const struct np_four *f, int n)
+{
+	const double part[PARTS] = { f->compute_sec, f->active_sec,
+				     f->contention_sec, f->switch_sec };
+	double all = 0;
+
+	for (int i = 0; i < n; i++)
+		all += part[i];
+	return all;
+}
+
+static void add_stacks(struct np_figure *f, const struct bar *bar, size_t n)
+{
+	static const char *const name[PARTS] = { "compute", "active in MPI",
+						 "contention", "switch" };
+	struct np_panel *p = np_figure_panel(f, "Where the time goes");
+	struct np_shape *s;
+
+	if (!p)
+		return;
+	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "Processes");
+	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "Time of a process (s)");
+	p->y.lo = 0;
+	for (size_t i = 0; i < n; i++) {
+		char text[CLI_NUMBER];
+
+		snprintf(text, sizeof(text), "%.0f%s", bar[i].processes,
+			 bar[i].said ? "*" : "");
+		np_figure_name(f, &p->x, text);
+	}
+	for (int part = 0; part < PARTS; part++) {
+		s = np_figure_shape(f, p, NP_SHAPE_BARS, (unsigned)part,
+				    name[part]);
+		for (size_t i = 0; i < n; i++)
+			np_figure_add(f, s, (double)i, NAN,
+				      sum_components(bar[i].four, part),
+				      sum_components(bar[i].four, part + 1));
+	}
+	s = np_figure_shape(f, p, NP_SHAPE_POINTS, 6,
+			    "predicted, 90 % interval");
+	for (size_t i = 0; i < n; i++)
+		if (bar[i].said)
+			np_figure_add(f, s, (double)i, bar[i].four->wall_sec,
+				      bar[i].said->low_sec,
+				      bar[i].said->high_sec);
+}
+
+static void add_points(struct np_figure *f, struct np_panel *p,
+		       const struct bar *bar, size_t n, bool said,
+		       const char *name)
+{
+	struct np_shape *s = np_figure_shape(f, p, said ? NP_SHAPE_POINTS :
+					     NP_SHAPE_LINE, said ? 6 : 0, name);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct bar *b = &bar[i];
+
+		if (!b->said == !said)
+			np_figure_add(f, s, b->processes, said ?
+				      b->four->wall_sec : b->measured_sec,
+				      said ? b->said->low_sec : NAN,
+				      said ? b->said->high_sec : NAN);
+	}
+}
+
+static void add_times(struct np_figure *f, const struct bar *bar, size_t n)
+{
+	struct np_panel *p = np_figure_panel(f, "Measured and predicted");
+	double few = INFINITY, many = 0, low = INFINITY, high = 0;
+
+	if (!p)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		double sec = bar[i].said ? bar[i].four->wall_sec :
+					   bar[i].measured_sec;
+
+		few = fmin(few, bar[i].processes);
+		many = fmax(many, bar[i].processes);
+		low = fmin(low, sec);
+		high = fmax(high, sec);
+	}
+	np_figure_axis(f, &p->x, many >= WIDE * few ? NP_AXIS_LOG :
+		       NP_AXIS_LINEAR, "Processes");
+	np_figure_axis(f, &p->y, high >= WIDE * low && low > 0 ?
+		       NP_AXIS_LOG : NP_AXIS_LINEAR, "Wall-clock time (s)");
+	/* Margins, so that no point is on the frame. */
+	p->x.lo = few / 1.1;
+	p->x.hi = many * 1.1;
+	p->y.lo = p->y.kind == NP_AXIS_LOG ? low / 1.3 : 0;
+	p->y.hi = high * 1.15;
+	add_points(f, p, bar, n, false, "measured");
+	add_points(f, p, bar, n, true, "predicted, 90 % interval");
+}
+
+static int draw_figure(const struct scale *s, const char *path)
+{
+	const struct scale_run *first = &s->run[0];
+	struct np_figure *f = np_figure_new(*first->report.program ?
+					    first->report.program :
+					    first->path);
+	char latency[CLI_NUMBER], rate[CLI_NUMBER], speed[64] = "";
+	struct bar *bar = calloc(2 * s->n_runs + s->n_at, sizeof(*bar));
+	size_t n = bar ? collect_bars(s, bar) : 0;
+
+	if (f && bar) {
+		add_stacks(f, bar, n);
+		add_times(f, bar, n);
+	}
+	if (s->speed != 1)
+		snprintf(speed, sizeof(speed), " Other sizes: processors %g "
+			 "times as fast.", s->speed);
+	if (f)
+		np_figure_caption(f, "n = %zu runs; link of %s and %s; variant "
+				  "%s.%s%s", s->n_runs,
+				  cli_setting_rate(s->link.bytes_per_sec, rate),
+				  cli_setting_sec(s->link.latency_sec, latency),
+				  s->variant == NP_FOUR_CONSISTENT ?
+				  "consistent" : "published",
+				  n > s->n_runs ? " *: predicted from runs of "
+						  "other sizes." : "", speed);
+	free(bar);
+	return cli_figure_save(f, path);
+}
+
+/* ---- The command ---- */
 
 /* Defaults: about those of 10 Gbit Ethernet. */
 #define BYTES_PER_SEC 1.1e9
@@ -18,7 +608,7 @@
 
 static int take_bandwidth(char *text, void *ask, struct np_err *err)
 {
-	struct cli_scale *s = ask;
+	struct scale *s = ask;
 	uint64_t bytes;
 
 	if (np_bytes_parse(text, &bytes) || !bytes)
@@ -31,7 +621,7 @@ static int take_bandwidth(char *text, void *ask, struct np_err *err)
 
 static int take_latency(char *text, void *ask, struct np_err *err)
 {
-	struct cli_scale *s = ask;
+	struct scale *s = ask;
 
 	if (np_duration_parse(text, &s->link.latency_sec))
 		return np_errf(err, -EINVAL, "--latency=%.64s: expected a time, such "
@@ -42,7 +632,7 @@ static int take_latency(char *text, void *ask, struct np_err *err)
 
 static int take_variant(char *text, void *ask, struct np_err *err)
 {
-	struct cli_scale *s = ask;
+	struct scale *s = ask;
 
 	if (!strcmp(text, "published"))
 		s->variant = NP_FOUR_PUBLISHED;
@@ -56,7 +646,7 @@ static int take_variant(char *text, void *ask, struct np_err *err)
 
 static int take_speed(char *text, void *ask, struct np_err *err)
 {
-	struct cli_scale *s = ask;
+	struct scale *s = ask;
 	char *end;
 
 	s->speed = strtod(text, &end);
@@ -70,7 +660,7 @@ static int take_speed(char *text, void *ask, struct np_err *err)
 /* Parses numbers of processes separated by commas. */
 static int take_at(char *text, void *ask, struct np_err *err)
 {
-	struct cli_scale *s = ask;
+	struct scale *s = ask;
 	const char *p = text;
 
 	for (;;) {
@@ -83,9 +673,9 @@ static int take_at(char *text, void *ask, struct np_err *err)
 					 "of processes from 1 to %d, separated "
 					 "by commas", text,
 					 NP_FOUR_MAX_PROCESSES);
-		if (s->n_at == CLI_SCALE_AT)
+		if (s->n_at == MAX_AT)
 			return np_errf(err, -EINVAL, "--at: more than %d numbers",
-					 CLI_SCALE_AT);
+					 MAX_AT);
 		s->at[s->n_at++] = (double)n;
 		if (!*end)
 			return 0;
@@ -103,7 +693,7 @@ static const struct np_option options[] = {
 };
 
 static int parse(const struct cli_cmd *self, int argc, char **argv,
-		 struct cli_scale *s, struct cli_options *o)
+		 struct scale *s, struct cli_options *o)
 {
 	int rc = cli_options_parse(self, argc, argv, s, o);
 
@@ -115,8 +705,8 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	return rc;
 }
 
-static int read_run(const char *path, const struct cli_scale *s,
-		struct cli_scale_run *r)
+static int read_run(const char *path, const struct scale *s,
+		struct scale_run *r)
 {
 	struct np_err err = NP_ERR_INIT;
 	const struct np_mpip *m = &r->report;
@@ -139,7 +729,7 @@ static int read_run(const char *path, const struct cli_scale *s,
 
 static int by_processes(const void *a, const void *b)
 {
-	const struct cli_scale_run *x = a, *y = b;
+	const struct scale_run *x = a, *y = b;
 
 	return (x->run.processes > y->run.processes) -
 	       (x->run.processes < y->run.processes);
@@ -152,7 +742,7 @@ struct fit_buffers {
 };
 
 /* Copies the runs, except those with this number of processes (NaN: all). */
-static size_t copy_others(const struct cli_scale *s, double processes,
+static size_t copy_others(const struct scale *s, double processes,
 		     const struct fit_buffers *out)
 {
 	size_t n = 0;
@@ -167,13 +757,13 @@ static size_t copy_others(const struct cli_scale *s, double processes,
 }
 
 /* Cross-validation: predicts each run from those of other sizes. */
-static int cross_validate(struct cli_scale *s,
+static int cross_validate(struct scale *s,
 			  const struct fit_buffers *fit_buffers)
 {
 	const double nan = NAN;
 
 	for (size_t i = 0; i < s->n_runs; i++) {
-		struct cli_scale_run *r = &s->run[i];
+		struct scale_run *r = &s->run[i];
 		size_t n = copy_others(s, r->run.processes, fit_buffers);
 		struct np_scaling *fit = NULL;
 		int rc = np_scaling_fit(fit_buffers->run, fit_buffers->four, n,
@@ -186,7 +776,7 @@ static int cross_validate(struct cli_scale *s,
 		np_scaling_free(fit);
 		if (rc == -ENOMEM)
 			return rc;
-		for (int b = 0; b < CLI_SCALE_BASELINES; b++)
+		for (int b = 0; b < N_BASELINES; b++)
 			r->baseline_sec[b] =
 				n ? np_scaling_baseline(
 					    (enum np_scaling_baseline)b,
@@ -197,7 +787,7 @@ static int cross_validate(struct cli_scale *s,
 	return 0;
 }
 
-static int predict(struct cli_scale *s, const struct fit_buffers *fit_buffers)
+static int predict(struct scale *s, const struct fit_buffers *fit_buffers)
 {
 	size_t n = copy_others(s, NAN, fit_buffers);
 	struct np_err err = NP_ERR_INIT;
@@ -220,12 +810,12 @@ static int predict(struct cli_scale *s, const struct fit_buffers *fit_buffers)
 }
 
 /* Warns if the runs are of different programs, which are fitted as one. */
-static void warn_of_mixture(const struct cli_scale *s)
+static void warn_of_mixture(const struct scale *s)
 {
-	const struct cli_scale_run *first = NULL;
+	const struct scale_run *first = NULL;
 
 	for (size_t i = 0; i < s->n_runs; i++) {
-		const struct cli_scale_run *r = &s->run[i];
+		const struct scale_run *r = &s->run[i];
 
 		if (!*r->report.program)
 			continue;
@@ -240,7 +830,7 @@ static void warn_of_mixture(const struct cli_scale *s)
 	}
 }
 
-static int read_and_predict(struct cli_scale *s, char **paths,
+static int read_and_predict(struct scale *s, char **paths,
 			    const struct fit_buffers *fit_buffers)
 {
 	int rc = CLI_DONE;
@@ -256,7 +846,7 @@ static int read_and_predict(struct cli_scale *s, char **paths,
 
 static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_scale s = { .link = { BYTES_PER_SEC, LATENCY_SEC },
+	struct scale s = { .link = { BYTES_PER_SEC, LATENCY_SEC },
 			       .speed = 1 };
 	struct cli_options o;
 	struct fit_buffers fit_buffers;
@@ -273,9 +863,9 @@ static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 		     read_and_predict(&s, o.apps, &fit_buffers) :
 		     cli_fail("out of memory");
 	if (!rc)
-		rc = o.plot ? cli_scale_plot(&s, o.plot) :
-		     o.format ? cli_scale_data(&s, o.format) :
-				cli_scale_text(&s);
+		rc = o.plot ? draw_figure(&s, o.plot) :
+		     o.format ? print_data(&s, o.format) :
+				print_text(&s);
 	free(s.run);
 	free(s.answer);
 	free(fit_buffers.run);

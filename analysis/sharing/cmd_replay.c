@@ -1,16 +1,383 @@
 /* netprof replay: simulates programs on a network. */
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli_graph.h"
-#include "cli_replay.h"
+#include "cli_json_put.h"
+#include "cli_network.h"
+#include "cli_options.h"
+#include "cli_output.h"
+#include "cli_print.h"
+#include "cli_text.h"
+#include "np_figure.h"
 #include "np_goal.h"
 #include "np_quantity.h"
+#include "np_replay.h"
 #include "np_workload.h"
+
+#define MAX_PROGRAMS 8
+
+struct program {
+	const char *path;
+	struct np_replay_app *app;
+	uint32_t n_tasks;
+	uint32_t *node_of; /* by task */
+	/* by model: alone, and together with the others */
+	struct np_replay_job alone[CLI_NETWORK_MODELS];
+	struct np_replay_job together[CLI_NETWORK_MODELS];
+};
+
+struct replay {
+	struct cli_network net;
+	struct np_replay_net play; /* all except the model */
+	enum np_mapping mapping;
+	/* list of nodes of all tasks, instead of mapping; or NULL */
+	const char *map;
+	uint32_t seed;
+	uint32_t n_nodes, cores; /* n_nodes 0: as many as needed */
+	size_t n;
+	struct program p[MAX_PROGRAMS];
+};
+
+/* Activity of a task in a bin of time. */
+enum { IDLE, TALKS, COMPUTES };
+
+/* ---- Reports of netprof replay: text, JSON and tables ---- */
+
+#define BAR 66
+#define ROWS 40 /* maximum number of tasks in the timeline */
+
+static const char *three_decimals(double v, char buf[CLI_NUMBER])
+{
+	snprintf(buf, CLI_NUMBER, "%.3f", v);
+	return buf;
+}
+
+static void print_tasks(const struct program *p,
+		  const struct np_replay_job *j)
+{
+	printf("%s%6s%6s%10s%10s%10s%10s%10s%9s%9s%s\n", cli_colour(CLI_BOLD),
+	       "task", "node", "ends", "computes", "waits", "messages", "bytes",
+	       "penalty", "conflict", cli_colour(CLI_PLAIN));
+	for (uint32_t t = 0; t < p->n_tasks; t++) {
+		const struct np_replay_task *k = &j->task[t];
+		char size[CLI_NUMBER];
+
+		printf("%6u%6u", t, p->node_of[t]);
+		cli_right_sec(k->end_sec, 10);
+		cli_right_sec(k->compute_sec, 10);
+		cli_right_sec(k->wait_sec, 10);
+		printf("%10llu", (unsigned long long)k->messages);
+		cli_right(stdout, cli_bytes(k->bytes, size), 10);
+		cli_right_as(three_decimals, k->mean_penalty, 9);
+		cli_right_as(three_decimals, k->mean_conflicts, 9);
+		putchar('\n');
+	}
+}
+
+/*
+ * Determines what the first n tasks do in each bin of the time up to end;
+ * computation takes precedence over messages. what: n times bins entries,
+ * initially idle.
+ */
+static void classify_bins(const struct np_replay_job *j, uint32_t n, double end,
+		     size_t bins, unsigned char *what)
+{
+	for (size_t i = 0; i < np_replay_ops(j->app); i++) {
+		const struct np_replay_op *op = np_replay_op_at(j->app, i);
+		const struct np_replay_span *s = &j->span[i];
+		unsigned char kind = op->kind == NP_REPLAY_COMPUTE ?
+				     COMPUTES : TALKS;
+		size_t from = (size_t)(s->start_sec / end * (double)bins);
+		size_t to = (size_t)ceil(s->end_sec / end * (double)bins);
+
+		if (op->task >= n || !(s->end_sec > s->start_sec))
+			continue;
+		for (size_t b = from; b < to && b < bins; b++)
+			if (what[op->task * bins + b] < kind)
+				what[op->task * bins + b] = kind;
+	}
+}
+
+static void print_timeline(const struct program *p,
+		     const struct np_replay_job *j, const char *model)
+{
+	unsigned char *what;
+	char text[CLI_NUMBER];
+
+	if (p->n_tasks > ROWS || !(j->end_sec > 0))
+		return;
+	what = calloc(p->n_tasks, BAR);
+	if (!what)
+		return;
+	classify_bins(j, p->n_tasks, j->end_sec, BAR, what);
+	cli_head("0 .. %s, %s: # computes, - sends or receives",
+		 cli_sec(j->end_sec, text), model);
+	for (uint32_t t = 0; t < p->n_tasks; t++) {
+		const unsigned char *row = what + t * BAR;
+		int n = BAR;
+
+		while (n && row[n - 1] == IDLE)
+			n--;
+		printf("%6u  ", t);
+		for (int c = 0; c < n; c++)
+			putchar(" -#"[row[c]]);
+		putchar('\n');
+	}
+	free(what);
+}
+
+/* Prints the run times under all models. */
+static void print_ends(const struct replay *r, size_t k)
+{
+	const struct program *p = &r->p[k];
+
+	printf("%s%-12s%12s", cli_colour(CLI_BOLD), "model", "alone");
+	if (r->n > 1)
+		printf("%12s%10s", "together", "slowdown");
+	printf("%s\n", cli_colour(CLI_PLAIN));
+	for (size_t m = 0; m < r->net.n; m++) {
+		double alone = p->alone[m].end_sec, with;
+
+		printf("%-12s", r->net.model[m]->name);
+		cli_right_sec(alone, 12);
+		if (r->n > 1) {
+			with = p->together[m].end_sec;
+			cli_right_sec(with, 12);
+			cli_right_as(cli_change, alone > 0 ? with / alone - 1 :
+				     NAN, 10);
+		}
+		putchar('\n');
+	}
+}
+
+static int print_text(const struct replay *r)
+{
+	for (size_t k = 0; k < r->n; k++) {
+		const struct program *p = &r->p[k];
+		const struct np_replay_job *j = r->n > 1 ? &p->together[0] :
+							   &p->alone[0];
+
+		printf("%s%s: %u tasks, %zu operations\n\n", k ? "\n" : "",
+		       basename(p->path), p->n_tasks, np_replay_ops(p->app));
+		print_ends(r, k);
+		cli_head("%s%s", r->net.model[0]->name,
+			 r->n > 1 ? ", together" : "");
+		print_tasks(p, j);
+		print_timeline(p, j, r->net.model[0]->name);
+	}
+	return CLI_DONE;
+}
+
+#define MAX_OPS 100000 /* limit above which operations are not listed */
+
+static const char *const kind_names[] = {
+	[NP_REPLAY_COMPUTE] = "compute", [NP_REPLAY_SEND] = "send",
+	[NP_REPLAY_RECV] = "recv",
+};
+
+static void put_task(json_object *list, const struct program *p,
+		     const struct np_replay_job *j, uint32_t t)
+{
+	const struct np_replay_task *k = &j->task[t];
+	json_object *o = cli_append_object(list);
+
+	cli_put_count(o, "task", t);
+	cli_put_count(o, "node", p->node_of[t]);
+	cli_put_computed(o, "end_sec", k->end_sec);
+	cli_put_computed(o, "compute_sec", k->compute_sec);
+	cli_put_computed(o, "wait_sec", k->wait_sec);
+	cli_put_count(o, "messages", k->messages);
+	cli_put_count(o, "bytes", k->bytes);
+	cli_put_computed(o, "mean_penalty", k->mean_penalty);
+	cli_put_computed(o, "mean_conflicts", k->mean_conflicts);
+}
+
+static void put_op(json_object *list, const struct program *p,
+		   const struct np_replay_job *j, size_t i)
+{
+	const struct np_replay_op *op = np_replay_op_at(p->app, i);
+	json_object *o = cli_append_object(list);
+
+	cli_put_count(o, "task", op->task);
+	cli_put_text(o, "kind", kind_names[op->kind]);
+	cli_put_computed(o, "start_sec", j->span[i].start_sec);
+	cli_put_computed(o, "end_sec", j->span[i].end_sec);
+	if (op->kind == NP_REPLAY_COMPUTE)
+		return;
+	cli_put_count(o, "peer", np_replay_op_at(p->app, op->match)->task);
+	if (op->kind == NP_REPLAY_RECV)
+		return;
+	cli_put_count(o, "bytes", op->bytes);
+	cli_put_computed(o, "penalty", j->span[i].penalty);
+	cli_put_count(o, "conflicts", j->span[i].conflicts);
+}
+
+static void put_job(json_object *in, const char *key,
+		    const struct program *p,
+		    const struct np_replay_job *j)
+{
+	json_object *o = cli_put_object(in, key), *list;
+
+	cli_put_computed(o, "end_sec", j->end_sec);
+	list = cli_put_array(o, "tasks");
+	for (uint32_t t = 0; t < p->n_tasks; t++)
+		put_task(list, p, j, t);
+	if (np_replay_ops(p->app) > MAX_OPS)
+		return;
+	list = cli_put_array(o, "operations");
+	for (size_t i = 0; i < np_replay_ops(p->app); i++)
+		put_op(list, p, j, i);
+}
+
+static void put_program(json_object *list, const struct replay *r,
+			size_t k)
+{
+	const struct program *p = &r->p[k];
+	json_object *o = cli_append_object(list), *models;
+
+	cli_put_text(o, "file", p->path);
+	cli_put_count(o, "tasks", p->n_tasks);
+	cli_put_count(o, "operations", np_replay_ops(p->app));
+	models = cli_put_object(o, "models");
+	for (size_t m = 0; m < r->net.n; m++) {
+		json_object *one = cli_put_object(models,
+						  r->net.model[m]->name);
+		double alone = p->alone[m].end_sec;
+
+		put_job(one, "alone", p, &p->alone[m]);
+		if (r->n < 2)
+			continue;
+		put_job(one, "together", p, &p->together[m]);
+		cli_put_computed(one, "slowdown", alone > 0 ?
+			     p->together[m].end_sec / alone - 1 : NAN);
+	}
+}
+
+#define TASK "task|node|end_sec|compute_sec|wait_sec|messages|bytes|" \
+	"mean_penalty|mean_conflicts"
+
+static const struct cli_table table = {
+	"Program|Model|Run|Task|Node|End|Computes|Waits|Messages|Bytes|Penalty|"
+	"Conflicts",
+	{
+		{ "programs models alone/tasks",
+		  "../../file|../%|=alone|" TASK },
+		{ "programs models together/tasks",
+		  "../../file|../%|=together|" TASK },
+	},
+};
+
+static int print_data(const struct replay *r, enum cli_format format)
+{
+	json_object *j = json_object_new_object(), *list;
+
+	cli_put_count(j, "n_nodes", r->play.n_nodes);
+	cli_put_computed(j, "bytes_per_sec", r->play.bytes_per_sec);
+	cli_put_computed(j, "latency_sec", r->play.latency_sec);
+	cli_put_count(j, "eager_bytes", r->play.eager_bytes);
+	list = cli_put_array(j, "programs");
+	for (size_t k = 0; k < r->n; k++)
+		put_program(list, r, k);
+	return cli_print_page(format, "replay", j, &table);
+}
+
+/* ---- netprof replay --plot: activity of each task over time ---- */
+
+#define TASKS 48  /* rows for one program */
+#define BINS 2000 /* of the time axis: finer than can be seen */
+
+static void add_spans(struct np_figure *f, struct np_panel *p, uint32_t n_tasks,
+		      double end, const unsigned char *what,
+		      unsigned char kind)
+{
+	bool computes = kind == COMPUTES;
+	struct np_shape *s = np_figure_shape(f, p, NP_SHAPE_SPANS, !computes,
+					     computes ? "computing" :
+					     "sending or receiving");
+
+	for (uint32_t task = 0; task < n_tasks; task++) {
+		const unsigned char *row = what + task * BINS;
+		size_t from, to;
+
+		for (from = 0; from < BINS; from = to + 1) {
+			for (to = from; to < BINS && row[to] == kind; to++)
+				;
+			if (to > from)
+				np_figure_add(f, s, NAN, task,
+					      (double)from / BINS * end,
+					      (double)to / BINS * end);
+		}
+	}
+}
+
+static void add_program(struct np_figure *f,
+			const struct program *p,
+			const struct np_replay_job *j, double end)
+{
+	uint32_t n = p->n_tasks < TASKS ? p->n_tasks : TASKS;
+	unsigned char *what = calloc(n, BINS);
+	struct np_panel *panel = what ? np_figure_panel(f, p->path) : NULL;
+	char name[CLI_NUMBER];
+
+	if (!panel) {
+		f->no_memory = true;
+		free(what);
+		return;
+	}
+	np_figure_axis(f, &panel->x, NP_AXIS_LINEAR, "Time (s)");
+	np_figure_axis(f, &panel->y, NP_AXIS_NAMES, "Task");
+	panel->x.lo = 0;
+	panel->x.hi = end;
+	for (uint32_t i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		np_figure_name(f, &panel->y, name);
+	}
+	classify_bins(j, n, end, BINS, what);
+	add_spans(f, panel, n, end, what,
+		  COMPUTES);
+	add_spans(f, panel, n, end, what, TALKS);
+	free(what);
+}
+
+static int draw_figure(const struct replay *r, const char *path)
+{
+	struct np_figure *f = np_figure_new(r->n > 1 ? "Played together" :
+						       "Played alone");
+	char latency[CLI_NUMBER], rate[CLI_NUMBER];
+	uint32_t most = 0;
+	double end = 0;
+
+	for (size_t k = 0; k < r->n; k++)
+		end = fmax(end, r->n > 1 ? r->p[k].together[0].end_sec :
+					   r->p[k].alone[0].end_sec);
+	if (!(end > 0)) {
+		np_figure_free(f);
+		return cli_fail("all programs take 0 s: nothing to draw");
+	}
+	for (size_t k = 0; f && k < r->n; k++) {
+		add_program(f, &r->p[k], r->n > 1 ? &r->p[k].together[0] :
+						    &r->p[k].alone[0], end);
+		most = r->p[k].n_tasks > most ? r->p[k].n_tasks : most;
+	}
+	if (f)
+		np_figure_caption(f, "Model %s, links of %s and %s; n = "
+				  "%zu program%s, the first run of each%s.",
+				  r->net.model[0]->name,
+				  cli_setting_rate(r->play.bytes_per_sec, rate),
+				  cli_setting_sec(r->play.latency_sec, latency),
+				  r->n, r->n == 1 ? "" : "s", most > TASKS ?
+				  "; of more than 48 tasks the first" : "");
+	return cli_figure_save(f, path);
+}
+
+/* ---- The command ---- */
 
 /*
  * Program descriptions begin with the word "tasks", after blanks and comments.
@@ -62,7 +429,7 @@ static int read_program(const char *path, struct np_replay_app **out,
 }
 
 /* "0,0,1,1": nodes of all tasks of all programs. */
-static int place_list(const struct cli_cmd *cmd, struct cli_replay *r)
+static int place_list(const struct cli_cmd *cmd, struct replay *r)
 {
 	const char *at = r->map;
 	uint32_t most = 0;
@@ -95,7 +462,7 @@ static int place_list(const struct cli_cmd *cmd, struct cli_replay *r)
  * Gives each program nodes of its own, consecutively. Returns 0, or the exit
  * status.
  */
-static int place(const struct cli_cmd *cmd, struct cli_replay *r)
+static int place(const struct cli_cmd *cmd, struct replay *r)
 {
 	struct np_err err = NP_ERR_INIT;
 	uint32_t first = 0;
@@ -103,7 +470,7 @@ static int place(const struct cli_cmd *cmd, struct cli_replay *r)
 	if (r->map)
 		return place_list(cmd, r);
 	for (size_t k = 0; k < r->n; k++) {
-		struct cli_replay_program *p = &r->p[k];
+		struct program *p = &r->p[k];
 		uint32_t n = r->n_nodes ? r->n_nodes :
 			     (p->n_tasks + r->cores - 1) / r->cores;
 
@@ -120,7 +487,7 @@ static int place(const struct cli_cmd *cmd, struct cli_replay *r)
 
 static int take_latency(char *text, void *ask, struct np_err *err)
 {
-	struct cli_replay *r = ask;
+	struct replay *r = ask;
 
 	return np_duration_parse(text, &r->play.latency_sec) ?
 	       np_errf(err, -EINVAL, "--latency=%.40s: expected a time as 10us",
@@ -129,7 +496,7 @@ static int take_latency(char *text, void *ask, struct np_err *err)
 
 static int take_bandwidth(char *text, void *ask, struct np_err *err)
 {
-	struct cli_replay *r = ask;
+	struct replay *r = ask;
 	uint64_t bytes;
 
 	if (np_bytes_parse(text, &bytes))
@@ -144,7 +511,7 @@ static int take_bandwidth(char *text, void *ask, struct np_err *err)
 
 static int take_eager(char *text, void *ask, struct np_err *err)
 {
-	struct cli_replay *r = ask;
+	struct replay *r = ask;
 
 	return np_bytes_parse(text, &r->play.eager_bytes) ?
 	       np_errf(err, -EINVAL, "--eager=%.40s: expected bytes as 64K",
@@ -153,7 +520,7 @@ static int take_eager(char *text, void *ask, struct np_err *err)
 
 static int take_map(char *text, void *ask, struct np_err *err)
 {
-	struct cli_replay *r = ask;
+	struct replay *r = ask;
 	static const char *const name[] = {
 		[NP_MAPPING_NODE] = "node", [NP_MAPPING_CORE] = "core",
 		[NP_MAPPING_RANDOM] = "random",
@@ -169,7 +536,7 @@ static int take_map(char *text, void *ask, struct np_err *err)
 	return 0;
 }
 
-#define AT(member) offsetof(struct cli_replay, member)
+#define AT(member) offsetof(struct replay, member)
 
 static const struct np_option options[] = {
 	{ "model", NP_OPTION_TAKE, AT(net), .take = cli_network_models },
@@ -185,13 +552,13 @@ static const struct np_option options[] = {
 };
 
 static int parse(const struct cli_cmd *self, int argc, char **argv,
-		 struct cli_replay *r, struct cli_options *o)
+		 struct replay *r, struct cli_options *o)
 {
 	int rc = cli_options_parse(self, argc, argv, r, o);
 
-	if (rc < 0 && o->n_apps > CLI_REPLAY_PROGRAMS)
+	if (rc < 0 && o->n_apps > MAX_PROGRAMS)
 		return cli_usage(self, "more than %d programs",
-				 CLI_REPLAY_PROGRAMS);
+				 MAX_PROGRAMS);
 	if (rc < 0 && r->seed && (r->map || r->mapping != NP_MAPPING_RANDOM))
 		return cli_usage(self, "--seed has no effect without "
 				 "--map=random");
@@ -203,12 +570,12 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	return rc < 0 ? cli_network_check(&r->net, self) : rc;
 }
 
-static int read_all(struct cli_replay *r, char **paths, size_t n)
+static int read_all(struct replay *r, char **paths, size_t n)
 {
 	struct np_err err = NP_ERR_INIT;
 
 	for (size_t k = 0; k < n; k++) {
-		struct cli_replay_program *p = &r->p[r->n];
+		struct program *p = &r->p[r->n];
 
 		p->path = paths[k];
 		if (read_program(p->path, &p->app, &err))
@@ -222,7 +589,7 @@ static int read_all(struct cli_replay *r, char **paths, size_t n)
 	return 0;
 }
 
-static int alloc_job(const struct cli_replay_program *p,
+static int alloc_job(const struct program *p,
 		     struct np_replay_job *j)
 {
 	*j = (struct np_replay_job){
@@ -234,14 +601,14 @@ static int alloc_job(const struct cli_replay_program *p,
 }
 
 /* Runs each program alone, and all together, repeating those that end early. */
-static int play(struct cli_replay *r, size_t m, struct np_err *err)
+static int play(struct replay *r, size_t m, struct np_err *err)
 {
-	struct np_replay_job all[CLI_REPLAY_PROGRAMS];
+	struct np_replay_job all[MAX_PROGRAMS];
 	int rc = 0;
 
 	r->play.model = r->net.model[m];
 	for (size_t k = 0; !rc && k < r->n; k++) {
-		struct cli_replay_program *p = &r->p[k];
+		struct program *p = &r->p[k];
 
 		if (alloc_job(p, &p->alone[m]) ||
 		    (r->n > 1 && alloc_job(p, &p->together[m])))
@@ -257,7 +624,7 @@ static int play(struct cli_replay *r, size_t m, struct np_err *err)
 	return rc;
 }
 
-static int play_all(struct cli_replay *r)
+static int play_all(struct replay *r)
 {
 	struct np_err err = NP_ERR_INIT;
 
@@ -269,9 +636,9 @@ static int play_all(struct cli_replay *r)
 	return 0;
 }
 
-static void release(struct cli_replay *r)
+static void release(struct replay *r)
 {
-	for (size_t k = 0; k < CLI_REPLAY_PROGRAMS; k++) {
+	for (size_t k = 0; k < MAX_PROGRAMS; k++) {
 		np_replay_app_free(r->p[k].app);
 		free(r->p[k].node_of);
 		for (size_t m = 0; m < CLI_NETWORK_MODELS; m++) {
@@ -286,7 +653,7 @@ static void release(struct cli_replay *r)
 
 static int run_replay(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_replay *r = calloc(1, sizeof(*r));
+	struct replay *r = calloc(1, sizeof(*r));
 	struct cli_options o;
 	int rc;
 
@@ -302,9 +669,9 @@ static int run_replay(const struct cli_cmd *self, int argc, char **argv)
 		if (!rc)
 			rc = play_all(r);
 		if (!rc)
-			rc = o.plot ? cli_replay_plot(r, o.plot) :
-			     o.format ? cli_replay_data(r, o.format) :
-					cli_replay_text(r);
+			rc = o.plot ? draw_figure(r, o.plot) :
+			     o.format ? print_data(r, o.format) :
+					print_text(r);
 	}
 	release(r);
 	return rc;

@@ -1,6 +1,5 @@
 #include "t.h"
 
-#include "np_mapping.h"
 #include "np_replay.h"
 
 #include <errno.h>
