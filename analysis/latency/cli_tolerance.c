@@ -21,7 +21,7 @@ static int report_deadlock(const struct np_graph *g, const struct np_cycle *c)
 	cli_fail("deadlock: %zu operations wait for each other, each for the "
 		 "next:", c->n);
 	for (size_t i = 0; i < c->n && i < NP_CYCLE_OPS; i++)
-		fprintf(stderr, "  %s\n", np_graph_say(g, c->node[i], buf,
+		fprintf(stderr, "  %s\n", np_graph_describe(g, c->node[i], buf,
 						       sizeof(buf)));
 	if (c->n > NP_CYCLE_OPS)
 		fprintf(stderr, "  and %zu more\n", c->n - NP_CYCLE_OPS);
@@ -183,7 +183,7 @@ static int check_paths(const struct np_graph *g, const struct cli_tolerance *t,
 			np_graph_op(g, r, i, &op);
 			if (op.kind != NP_OP_SEND)
 				continue;
-			np_graph_met(g, r, i, &peer, &at);
+			np_graph_partner(g, r, i, &peer, &at);
 			if (np_topology_hops(ask->topology, t->node[r],
 					     t->node[peer]) ==
 			    NP_TOPOLOGY_APART)

@@ -130,6 +130,6 @@ int cli_tolerance_data(const struct cli_tolerance *t, size_t n,
  * store. Failures are ignored; netprof computes the record again when it needs
  * it.
  */
-void cli_curve_leave(const char *path, const struct np_loggps *net);
+void cli_curve_store(const char *path, const struct np_loggps *net);
 
 #endif

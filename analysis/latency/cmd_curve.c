@@ -74,7 +74,7 @@ static int analyse(const char *path, const struct np_loggps *net, int what,
 	return rc;
 }
 
-void cli_curve_leave(const char *path, const struct np_loggps *net)
+void cli_curve_store(const char *path, const struct np_loggps *net)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_traced was;

@@ -222,7 +222,7 @@ static void leave_curves(const struct cli_options *o,
 
 		if (cli_trace_path(o->apps[i], &path) >= 0)
 			continue;
-		cli_curve_leave(path, net);
+		cli_curve_store(path, net);
 		free(path);
 	}
 }

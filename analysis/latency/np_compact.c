@@ -72,7 +72,7 @@ size_t np_edge_thin(struct np_edge *e, size_t n)
 	return n <= PAIRS_MAX ? thin_few(e, n) : thin_many(e, n);
 }
 
-void *np_compact_room(size_t n, size_t size)
+void *np_compact_alloc(size_t n, size_t size)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from, to;
 	void *room = reallocarray(NULL, n, size);
@@ -94,8 +94,8 @@ int np_compact_reserve(struct np_compact *c, size_t n, size_t edges)
 {
 	c->max_n = n + 2; /* first[] also holds the end */
 	c->max_edges = edges + 1;
-	c->first = np_compact_room(c->max_n, sizeof(*c->first));
-	c->edge = np_compact_room(c->max_edges, sizeof(*c->edge));
+	c->first = np_compact_alloc(c->max_n, sizeof(*c->first));
+	c->edge = np_compact_alloc(c->max_edges, sizeof(*c->edge));
 	return c->first && c->edge ? 0 : -ENOMEM;
 }
 

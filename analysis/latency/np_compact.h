@@ -63,7 +63,7 @@ size_t np_edge_thin(struct np_edge *e, size_t n);
  * possible, which saves address translations. Free with free(). Returns NULL if
  * memory is short.
  */
-void *np_compact_room(size_t n, size_t size);
+void *np_compact_alloc(size_t n, size_t size);
 
 /* Initialises c with room for n vertices. Returns 0 or -ENOMEM. */
 int np_compact_reserve(struct np_compact *c, size_t n, size_t edges);

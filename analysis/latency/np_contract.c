@@ -174,8 +174,9 @@ static bool compute_lags(struct np_laps *r, int64_t *most)
 
 			if (!np_event_exists(r->e, event))
 				continue;
-			for (size_t i = 0; np_event_needs(r->e, event, i, &need,
-							  &cost); i++) {
+			for (size_t i = 0;
+			     np_event_predecessor(r->e, event, i, &need, &cost);
+			     i++) {
 				if (!laps_behind(r, k, middle, need, &laps))
 					return false;
 				if (laps > *most)
@@ -269,8 +270,8 @@ static int carry_needs(struct np_laps *r, uint32_t event,
 	uint32_t need;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && np_event_needs(r->e, event, i, &need, &cost);
-	     i++) {
+	for (size_t i = 0;
+	     !rc && np_event_predecessor(r->e, event, i, &need, &cost); i++) {
 		uint32_t lap = 0;
 		enum np_stage from = np_laps_stage(r, need, &lap);
 
@@ -463,7 +464,7 @@ static int close_event(struct contract *k, uint32_t event)
 	uint32_t need;
 
 	k->n_in = 0;
-	for (size_t i = 0; np_event_needs(&k->e, event, i, &need, &cost);
+	for (size_t i = 0; np_event_predecessor(&k->e, event, i, &need, &cost);
 	     i++) {
 		int rc = add_in(k, at(k, need), cost.a, cost.b);
 
@@ -543,7 +544,8 @@ static int visit(struct contract *k, uint32_t root)
 		uint32_t shift = NP_EVENT_WHICH(event);
 		struct np_cost cost;
 
-		if (np_event_needs(&k->e, event, f->next++, &need, &cost)) {
+		if (np_event_predecessor(&k->e, event, f->next++, &need,
+					 &cost)) {
 			unsigned s = k->state[NP_EVENT_NODE(need)] >>
 				     NP_EVENT_WHICH(need);
 
@@ -617,7 +619,7 @@ static int add_end(struct contract *k, uint32_t node, uint32_t event,
 	/* An eager send ends before its receive does. */
 	if ((k->state[node] & NP_EVENT_REQUIRED) ||
 	    (k->e.g->node[node].kind == NP_OP_SEND &&
-	     !np_event_exists(&k->e, node << 2 | NP_EVENT_THEN)))
+	     !np_event_exists(&k->e, node << 2 | NP_EVENT_COMPLETE)))
 		return 0;
 	rc = add_in(k, at(k, event), after.a, after.b);
 	if (k->n_in >= k->thin_at) { /* many may be equally far */
@@ -775,7 +777,7 @@ static int contract_error(const struct contract *k, int rc, struct np_err *err)
 	case -EDEADLK:
 		return np_errf(err, rc, "%zu operations wait for each other "
 			       "in a circle, one of them %s", cycle->n,
-			       np_graph_say(g, cycle->node[0], buf,
+			       np_graph_describe(g, cycle->node[0], buf,
 					    sizeof(buf)));
 	case -ERANGE:
 		return np_errf(err, rc, "%s: more than 2^32 edges", g->name);
@@ -792,7 +794,7 @@ static int run(struct contract *k)
 	int rc = -ENOMEM;
 
 	k->state = malloc(n);
-	k->e.asked = k->state;
+	k->e.flags = k->state;
 	k->at = malloc(2 * n * sizeof(*k->at));
 	if (turns)
 		k->arrival = malloc(n * sizeof(*k->arrival));

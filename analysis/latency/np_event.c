@@ -34,7 +34,7 @@ static bool is_apart(const struct np_events *e, uint32_t from, uint32_t to)
 	       (pair->from != from || pair->to != to);
 }
 
-struct np_cost np_event_way(const struct np_events *e, uint32_t send)
+struct np_cost np_event_transit(const struct np_events *e, uint32_t send)
 {
 	const struct np_placed *placed = &e->opt->placed;
 	struct np_cost c = { 0, 0 }, L;
@@ -73,7 +73,7 @@ static uint32_t busy_from(const struct np_events *e, uint32_t node)
 				    NP_EVENT_ARRIVAL : NP_EVENT_BEGIN);
 }
 
-struct np_cost np_event_busy(const struct np_events *e, uint32_t node)
+struct np_cost np_event_cpu_time(const struct np_events *e, uint32_t node)
 {
 	const struct np_graph_node *n = &e->g->node[node];
 	struct np_cost o = pay(e, NP_LOGGPS_o, 1);
@@ -85,19 +85,19 @@ struct np_cost np_event_busy(const struct np_events *e, uint32_t node)
 	return o;
 }
 
-struct np_cost np_event_taken(const struct np_events *e, uint32_t recv)
+struct np_cost np_event_reception(const struct np_events *e, uint32_t recv)
 {
 	struct np_cost whole = np_event_bytes(e, e->g->node[recv].peer);
 
 	return e->opt->one_cpu ? sum(whole, pay(e, NP_LOGGPS_o, 1)) : whole;
 }
 
-struct np_cost np_event_over(const struct np_events *e)
+struct np_cost np_event_recv_overhead(const struct np_events *e)
 {
 	return pay(e, NP_LOGGPS_o, !e->opt->one_cpu);
 }
 
-struct np_cost np_event_apart(const struct np_events *e, uint32_t send)
+struct np_cost np_event_gap(const struct np_events *e, uint32_t send)
 {
 	return sum(np_event_bytes(e, send),
 		   (struct np_cost){ e->opt->net.g_ns, 0 });
@@ -109,14 +109,14 @@ uint32_t np_event_end(const struct np_events *e, uint32_t node,
 	const struct np_graph_node *n = &e->g->node[node];
 
 	if (n->kind == NP_OP_RECV) {
-		*after = np_event_over(e);
-		return node << 2 | NP_EVENT_THEN;
+		*after = np_event_recv_overhead(e);
+		return node << 2 | NP_EVENT_COMPLETE;
 	}
 	if (n->kind == NP_OP_SEND && np_event_rendezvous(e, node)) {
 		*after = (struct np_cost){ 0, 0 };
-		return node << 2 | NP_EVENT_THEN;
+		return node << 2 | NP_EVENT_COMPLETE;
 	}
-	*after = np_event_busy(e, node);
+	*after = np_event_cpu_time(e, node);
 	return node << 2 | NP_EVENT_BEGIN;
 }
 
@@ -151,13 +151,13 @@ static bool turn(const struct np_events *e, uint32_t node, size_t i,
 
 	if (cpu != NP_GRAPH_NONE && i-- == 0) {
 		*need = busy_from(e, cpu);
-		*cost = np_event_busy(e, cpu);
+		*cost = np_event_cpu_time(e, cpu);
 		return true;
 	}
 	if (nic == NP_GRAPH_NONE || i)
 		return false;
 	*need = busy_from(e, nic);
-	*cost = np_event_apart(e, recv ? e->g->node[nic].peer : nic);
+	*cost = np_event_gap(e, recv ? e->g->node[nic].peer : nic);
 	return true;
 }
 
@@ -170,7 +170,7 @@ static bool arrival(const struct np_events *e, uint32_t recv, size_t i,
 	if (i)
 		return turn(e, recv, i - 1, need, cost);
 	*need = send << 2 | NP_EVENT_BEGIN;
-	*cost = np_event_way(e, send);
+	*cost = np_event_transit(e, send);
 	return true;
 }
 
@@ -184,14 +184,14 @@ static void other_side(const struct np_events *e, uint32_t node,
 		       uint32_t *need, struct np_cost *cost)
 {
 	if (e->g->node[node].kind == NP_OP_SEND) {
-		*need = e->g->node[node].peer << 2 | NP_EVENT_THEN;
-		*cost = np_event_over(e);
+		*need = e->g->node[node].peer << 2 | NP_EVENT_COMPLETE;
+		*cost = np_event_recv_overhead(e);
 	} else if (has_orders(e)) {
 		*need = node << 2 | NP_EVENT_ARRIVAL;
-		*cost = np_event_taken(e, node);
+		*cost = np_event_reception(e, node);
 	} else {
 		arrival(e, node, 0, need, cost);
-		*cost = sum(*cost, np_event_taken(e, node));
+		*cost = sum(*cost, np_event_reception(e, node));
 	}
 }
 
@@ -203,8 +203,8 @@ bool np_event_exists(const struct np_events *e, uint32_t event)
 	switch (NP_EVENT_WHICH(event)) {
 	case NP_EVENT_BEGIN:
 		return kind != NP_OP_RECV ||
-		       (e->asked[node] & NP_EVENT_IREQUIRED);
-	case NP_EVENT_THEN:
+		       (e->flags[node] & NP_EVENT_IREQUIRED);
+	case NP_EVENT_COMPLETE:
 		return kind == NP_OP_RECV ||
 		       (kind == NP_OP_SEND && np_event_rendezvous(e, node));
 	default:
@@ -212,14 +212,14 @@ bool np_event_exists(const struct np_events *e, uint32_t event)
 	}
 }
 
-bool np_event_needs(const struct np_events *e, uint32_t event, size_t i,
+bool np_event_predecessor(const struct np_events *e, uint32_t event, size_t i,
 		    uint32_t *need, struct np_cost *cost)
 {
 	uint32_t node = NP_EVENT_NODE(event), which = NP_EVENT_WHICH(event);
 	const struct np_graph_node *n = &e->g->node[node];
 	bool recv = n->kind == NP_OP_RECV;
 	/* Without an event for its post, a receive waits for its dependencies. */
-	bool inline_post = !(e->asked[node] & NP_EVENT_IREQUIRED);
+	bool inline_post = !(e->flags[node] & NP_EVENT_IREQUIRED);
 	size_t deps = np_graph_deps_end(e->g, node) - n->first;
 
 	if (which == NP_EVENT_ARRIVAL)

@@ -17,7 +17,7 @@
 #include "np_tolerance.h"
 
 /* An event is the number node << 2 | which. */
-enum { NP_EVENT_BEGIN, NP_EVENT_THEN, NP_EVENT_ARRIVAL };
+enum { NP_EVENT_BEGIN, NP_EVENT_COMPLETE, NP_EVENT_ARRIVAL };
 
 #define NP_EVENT_NODE(event) ((event) >> 2)
 #define NP_EVENT_WHICH(event) ((event) & 3)
@@ -42,7 +42,7 @@ struct np_events {
 	const struct np_graph *g;
 	const struct np_tolerance_opt *opt;
 	/* by node: the bits above; other bits are ignored */
-	const uint8_t *asked;
+	const uint8_t *flags;
 	struct np_orders orders;
 };
 
@@ -63,27 +63,27 @@ uint32_t np_event_end(const struct np_events *e, uint32_t node,
  * The i-th event that an event waits for, and the time between the two. Returns
  * false if there are no more.
  */
-bool np_event_needs(const struct np_events *e, uint32_t event, size_t i,
+bool np_event_predecessor(const struct np_events *e, uint32_t event, size_t i,
 		    uint32_t *need, struct np_cost *cost);
 
 /* Time from the start of a send until its first byte reaches the receiver. */
-struct np_cost np_event_way(const struct np_events *e, uint32_t send);
+struct np_cost np_event_transit(const struct np_events *e, uint32_t send);
 
 struct np_cost np_event_bytes(const struct np_events *e, uint32_t send);
 
 /*
  * Time for which a node occupies its processor, where processors are exclusive.
  */
-struct np_cost np_event_busy(const struct np_events *e, uint32_t node);
+struct np_cost np_event_cpu_time(const struct np_events *e, uint32_t node);
 
 /* Time from the arrival of a message until it is completely received. */
-struct np_cost np_event_taken(const struct np_events *e, uint32_t recv);
+struct np_cost np_event_reception(const struct np_events *e, uint32_t recv);
 
 /* Time from the completion event of a receive to its end. */
-struct np_cost np_event_over(const struct np_events *e);
+struct np_cost np_event_recv_overhead(const struct np_events *e);
 
 /* Time for which a message occupies an adapter or a link. */
-struct np_cost np_event_apart(const struct np_events *e, uint32_t send);
+struct np_cost np_event_gap(const struct np_events *e, uint32_t send);
 
 /* Whether a send ends only when its receive does (rendezvous protocol). */
 bool np_event_rendezvous(const struct np_events *e, uint32_t send);
@@ -93,7 +93,7 @@ bool np_event_rendezvous(const struct np_events *e, uint32_t send);
  * have.
  */
 struct np_event_times {
-	double *begin, *then, *arrival;
+	double *begin, *complete, *arrival;
 	uint32_t last; /* the node that ends last */
 	double end_ns;
 };

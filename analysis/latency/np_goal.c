@@ -820,7 +820,7 @@ static uint64_t tag_of(const struct np_graph *g, const struct tags *t,
 					    sizeof(*t->pair), by_value) : NULL;
 
 	return at ? (uint64_t)(at - t->pair) :
-		    np_graph_tag_of_file(g, send->tag);
+		    np_graph_file_tag(g, send->tag);
 }
 
 static void write_op(const struct np_graph *g, const struct tags *t,
@@ -836,7 +836,7 @@ static void write_op(const struct np_graph *g, const struct tags *t,
 	} else {
 		bool is_send = op.kind == NP_OP_SEND;
 
-		np_graph_met(g, rank, i, &peer, &at);
+		np_graph_partner(g, rank, i, &peer, &at);
 		send = op;
 		if (!is_send)
 			np_graph_op(g, peer, at, &send);

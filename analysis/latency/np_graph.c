@@ -376,7 +376,7 @@ static int unmatched_error(struct match *m, struct np_err *err)
 
 	if (n->kind == NP_OP_SEND)
 		n->peer = m->receiver;
-	np_graph_say(m->g, m->first_unmatched, buf, sizeof(buf));
+	np_graph_describe(m->g, m->first_unmatched, buf, sizeof(buf));
 	if (m->n_unmatched == 1)
 		return np_errf(err, -EINVAL, "%s has no matching %s", buf,
 			       n->kind == NP_OP_SEND ? "receive" : "send");
@@ -623,7 +623,7 @@ int np_graph_depend(struct np_graph *g, uint32_t x, uint32_t y,
 			       "expected two of %zu", g->name, x, y, n);
 	if (x == y)
 		return np_errf(err, -EINVAL, "%s depends on itself",
-			       np_graph_say(g, (uint32_t)first + x, buf,
+			       np_graph_describe(g, (uint32_t)first + x, buf,
 					    sizeof(buf)));
 	if (np_array_room(&g->pending, &g->max_pending, g->n_pending + 1,
 			  sizeof(*g->pending)))
@@ -718,7 +718,7 @@ void np_graph_op(const struct np_graph *g, uint32_t rank, uint32_t i,
 	op_of(g, g->part[g->part_of[rank] - 1].first + i, out);
 }
 
-uint64_t np_graph_tag_of_file(const struct np_graph *g, uint32_t tag)
+uint64_t np_graph_file_tag(const struct np_graph *g, uint32_t tag)
 {
 	size_t number = tag - (size_t)NP_GRAPH_LARGE_TAG;
 	uint64_t of_file = tag;
@@ -742,7 +742,7 @@ bool np_graph_dep(const struct np_graph *g, uint32_t rank, uint32_t i,
 	return true;
 }
 
-void np_graph_met(const struct np_graph *g, uint32_t rank, uint32_t i,
+void np_graph_partner(const struct np_graph *g, uint32_t rank, uint32_t i,
 		  uint32_t *peer_rank, uint32_t *peer_i)
 {
 	uint32_t met = g->node[g->part[g->part_of[rank] - 1].first + i].peer;
@@ -761,8 +761,8 @@ static const char *rank_or_tag(bool any, uint64_t n, char buf[24])
 	return buf;
 }
 
-const char *np_graph_say(const struct np_graph *g, uint32_t node, char *buf,
-			 size_t len)
+const char *np_graph_describe(const struct np_graph *g, uint32_t node,
+			      char *buf, size_t len)
 {
 	const struct np_graph_part *p = np_graph_part_of(g, node);
 	const char *name = p->file ? p->file : g->name;
@@ -788,6 +788,6 @@ const char *np_graph_say(const struct np_graph *g, uint32_t node, char *buf,
 			 op.kind == NP_OP_SEND ? "to" : "from",
 			 rank_or_tag(op.peer == NP_ANY, op.peer, peer),
 			 rank_or_tag(op.tag == NP_ANY,
-				np_graph_tag_of_file(g, op.tag), tag));
+				np_graph_file_tag(g, op.tag), tag));
 	return buf;
 }

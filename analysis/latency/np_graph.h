@@ -121,7 +121,7 @@ void np_graph_op(const struct np_graph *g, uint32_t rank, uint32_t i,
 		 struct np_graph_op *out);
 
 /* The inverse of np_graph_tag(). */
-uint64_t np_graph_tag_of_file(const struct np_graph *g, uint32_t tag);
+uint64_t np_graph_file_tag(const struct np_graph *g, uint32_t tag);
 
 /*
  * The n-th dependency (n = 0, 1, 2 ...) of operation i of a rank of a finished
@@ -131,7 +131,7 @@ bool np_graph_dep(const struct np_graph *g, uint32_t rank, uint32_t i,
 		  size_t n, uint32_t *y, enum np_dep_kind *kind);
 
 /* The operation that a send or receive of a finished graph is matched with. */
-void np_graph_met(const struct np_graph *g, uint32_t rank, uint32_t i,
+void np_graph_partner(const struct np_graph *g, uint32_t rank, uint32_t i,
 		  uint32_t *peer_rank, uint32_t *peer_i);
 
 /*
@@ -139,7 +139,7 @@ void np_graph_met(const struct np_graph *g, uint32_t rank, uint32_t i,
  * tag 7". node: number of the operation over all ranks, in the order in which
  * they were added. Returns buf.
  */
-const char *np_graph_say(const struct np_graph *g, uint32_t node, char *buf,
-			 size_t len);
+const char *np_graph_describe(const struct np_graph *g, uint32_t node,
+			      char *buf, size_t len);
 
 #endif

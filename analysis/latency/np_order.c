@@ -219,10 +219,10 @@ static void receive(struct simulation *s, uint32_t recv)
 
 	if (post == NO_TIME || there == NO_TIME)
 		return;
-	s->t.then[recv] = post > there ? post : there;
-	end = s->t.then[recv] + value(s, np_event_over(s->e));
+	s->t.complete[recv] = post > there ? post : there;
+	end = s->t.complete[recv] + value(s, np_event_recv_overhead(s->e));
 	if (np_event_rendezvous(s->e, send)) {
-		s->t.then[send] = end;
+		s->t.complete[send] = end;
 		end_node(s, send, end);
 	}
 	end_node(s, recv, end);
@@ -241,13 +241,14 @@ static void begin(struct simulation *s, uint32_t node, double t)
 		return;
 	}
 	s->t.begin[node] = t;
-	end = work_end(s, node, t, value(s, np_event_busy(e, node)));
+	end = work_end(s, node, t, value(s, np_event_cpu_time(e, node)));
 	occupy(cpu_of(s, node), e->orders.cpu, node, end);
 	meet_dependency(s, node, NP_IREQUIRES, t);
 	if (n->kind == NP_OP_SEND) {
 		occupy(port_of(s, node), e->orders.nic, node,
-		    t + value(s, np_event_apart(e, node)));
-		add(s, n->peer << 1 | 1, t + value(s, np_event_way(e, node)));
+		    t + value(s, np_event_gap(e, node)));
+		add(s, n->peer << 1 | 1,
+		    t + value(s, np_event_transit(e, node)));
 	}
 	if (n->kind == NP_OP_CALC || !np_event_rendezvous(e, node))
 		end_node(s, node, end);
@@ -257,14 +258,14 @@ static void begin(struct simulation *s, uint32_t node, double t)
 static void arrive(struct simulation *s, uint32_t recv, double t)
 {
 	const struct np_events *e = s->e;
-	double busy = value(s, np_event_busy(e, recv));
-	double whole = value(s, np_event_taken(e, recv));
+	double busy = value(s, np_event_cpu_time(e, recv));
+	double whole = value(s, np_event_reception(e, recv));
 	double end = work_end(s, recv, t, busy);
 
 	s->t.arrival[recv] = t;
 	occupy(cpu_of(s, recv), e->orders.cpu, recv, end);
 	occupy(port_of(s, recv), e->orders.link, recv,
-	    t + value(s, np_event_apart(e, e->g->node[recv].peer)));
+	    t + value(s, np_event_gap(e, e->g->node[recv].peer)));
 	s->taken[recv] = end + (whole - busy);
 	if (!e->opt->one_cpu)
 		s->taken[recv] = t + whole;
@@ -391,10 +392,10 @@ static int prepare(struct simulation *s)
 	s->ready = calloc(n + 1, sizeof(*s->ready));
 	s->taken = malloc((n + 1) * sizeof(*s->taken));
 	s->t.begin = malloc((n + 1) * sizeof(*s->t.begin));
-	s->t.then = malloc((n + 1) * sizeof(*s->t.then));
+	s->t.complete = malloc((n + 1) * sizeof(*s->t.complete));
 	s->t.arrival = malloc((n + 1) * sizeof(*s->t.arrival));
 	if (!s->heap || !s->unmet || !s->freed || !s->ready || !s->taken ||
-	    !s->t.begin || !s->t.then || !s->t.arrival ||
+	    !s->t.begin || !s->t.complete || !s->t.arrival ||
 	    sort_dependencies(s) || count_places(s, &places))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
@@ -454,7 +455,7 @@ int np_orders_make(struct np_events *e, double x,
 void np_event_times_free(struct np_event_times *t)
 {
 	free(t->begin);
-	free(t->then);
+	free(t->complete);
 	free(t->arrival);
 }
 
@@ -508,7 +509,7 @@ static double time_of(const struct walk *w, uint32_t event)
 
 	switch (NP_EVENT_WHICH(event)) {
 	case NP_EVENT_BEGIN: return w->t.begin[node];
-	case NP_EVENT_THEN: return w->t.then[node];
+	case NP_EVENT_COMPLETE: return w->t.complete[node];
 	default: return w->t.arrival[node];
 	}
 }
@@ -520,7 +521,7 @@ static bool last_of(const struct walk *w, uint32_t event, uint32_t *last)
 	uint32_t need;
 	double latest = -1;
 
-	for (size_t i = 0; np_event_needs(&w->e, event, i, &need, &cost);
+	for (size_t i = 0; np_event_predecessor(&w->e, event, i, &need, &cost);
 	     i++) {
 		double t = time_of(w, need) + cost.a + (double)cost.b * w->x;
 
@@ -615,15 +616,15 @@ int np_tolerance_pairs(const struct np_graph *g,
 		       const struct np_tolerance_opt *opt,
 		       struct np_pair **out, size_t *n, struct np_err *err)
 {
-	uint8_t *asked = malloc(g->n_nodes + 1);
+	uint8_t *flags = malloc(g->n_nodes + 1);
 	struct walk w = {
-		.e = { .g = g, .opt = opt, .asked = asked },
+		.e = { .g = g, .opt = opt, .flags = flags },
 		.x = np_loggps_value(&opt->net, opt->x) * (1 + RIGHT),
 	};
-	int rc = asked ? 0 : -ENOMEM;
+	int rc = flags ? 0 : -ENOMEM;
 
 	if (!rc) {
-		memset(asked, NP_EVENT_IREQUIRED, g->n_nodes);
+		memset(flags, NP_EVENT_IREQUIRED, g->n_nodes);
 		rc = np_orders_make(&w.e, w.x, NULL, &w.t);
 	}
 	if (!rc) {
@@ -631,7 +632,7 @@ int np_tolerance_pairs(const struct np_graph *g,
 		np_event_times_free(&w.t);
 		np_orders_free(&w.e.orders);
 	}
-	free(asked);
+	free(flags);
 	if (rc) {
 		free(w.pair);
 		return rc == -EDEADLK ?

@@ -44,7 +44,7 @@ static bool near(double a, double b, double of)
 static inline np_pair length_of(const struct np_pass *p,
 				const struct np_edge *e)
 {
-	return p->which == NP_FAR ? (np_pair){ e->b, e->a } :
+	return p->which == NP_ASYMPTOTE ? (np_pair){ e->b, e->a } :
 				    (np_pair){ e->a + e->b * p->x, e->b };
 }
 
@@ -94,8 +94,9 @@ static void pass_link(const struct np_compact *c, const struct np_pass *p,
 		walk(c, &(struct np_pass){ NP_STEEPEST, p->x, 0 }, p->tol,
 		     false, at);
 		break;
-	case NP_FAR:
-		walk(c, &(struct np_pass){ .which = NP_FAR }, 0, true, at);
+	case NP_ASYMPTOTE:
+		walk(c, &(struct np_pass){ .which = NP_ASYMPTOTE }, 0, true,
+		     at);
 		break;
 	}
 }
@@ -197,7 +198,7 @@ static double steady_cycles(const struct np_compact *c, const struct np_pass *p,
  * first.
  */
 static double cycles_ahead(const struct np_compact *c, const struct np_pass *p,
-		     struct np_room *room, const np_pair *first,
+		     struct np_workspace *room, const np_pair *first,
 		     const np_pair *second, uint32_t cycle)
 {
 	np_pair *a = room->state[3], *b = room->state[4];
@@ -215,8 +216,8 @@ static double cycles_ahead(const struct np_compact *c, const struct np_pass *p,
 }
 
 static const np_pair *np_repeat(const struct np_compact *c,
-				const struct np_pass *p, struct np_room *room,
-				uint32_t times)
+				const struct np_pass *p,
+				struct np_workspace *room, uint32_t times)
 {
 	np_pair *s[3] = { room->state[1], room->state[2], room->state[0] };
 	uint32_t cycle = 2, known = 1, tries = 0;
@@ -261,7 +262,7 @@ static inline void fetch(const struct np_edge *e, const void *t)
 }
 
 static void pass_times(const struct np_compact *c, double x,
-		       struct np_room *room)
+		       struct np_workspace *room)
 {
 	const struct np_edge *e = c->edge;
 	double *t = (double *)room->at;
@@ -284,14 +285,15 @@ static void pass_times(const struct np_compact *c, double x,
 /*
  * Smallest and largest slope from a vertex to the end; stored behind the times.
  */
-static np_pair *slopes(const struct np_compact *c, const struct np_room *room)
+static np_pair *slopes(const struct np_compact *c,
+		       const struct np_workspace *room)
 {
 	return room->at + (c->n + 1) / 2;
 }
 
 /* Passes the slopes of vertex v on to its predecessors on longest paths. */
 static void pass_slopes(const struct np_compact *c, double x, double tol,
-		   struct np_room *room, uint32_t v)
+		   struct np_workspace *room, uint32_t v)
 {
 	const struct np_edge *end = c->edge + c->first[v + 1];
 	const double *t = (const double *)room->at;
@@ -320,7 +322,7 @@ static void pass_slopes(const struct np_compact *c, double x, double tol,
  * so no vertex is reached after its turn.
  */
 static void pass_one(const struct np_compact *c, double x, double tol,
-		     struct np_room *room, struct np_point side[2])
+		     struct np_workspace *room, struct np_point side[2])
 {
 	const double *t = (const double *)room->at;
 	uint64_t *reached = room->reached;
@@ -354,7 +356,7 @@ static inline np_pair later(np_pair a, np_pair b)
  * elements of an array would be kept in memory.
  */
 static void pass_four(const struct np_compact *c, const double *x,
-		      struct np_room *room, double *out)
+		      struct np_workspace *room, double *out)
 {
 	const np_pair x0 = { x[0], x[1] }, x1 = { x[2], x[3] };
 	const struct np_edge *e = c->edge;
@@ -381,7 +383,7 @@ static void pass_four(const struct np_compact *c, const double *x,
 
 static struct np_point pass_chain(const struct np_chain *c,
 				  const struct np_pass *p,
-				  struct np_room *room)
+				  struct np_workspace *room)
 {
 	const np_pair *state = room->state[0];
 	np_pair last;
@@ -394,23 +396,24 @@ static struct np_point pass_chain(const struct np_chain *c,
 			state = np_repeat(&c->link[++i], p, room, c->times);
 	}
 	last = room->at[c->link[c->n - 1].n - 1];
-	return p->which == NP_FAR ? (struct np_point){ last[1], last[0] } :
-				    (struct np_point){ last[0], last[1] };
+	return p->which == NP_ASYMPTOTE ?
+		       (struct np_point){ last[1], last[0] } :
+		       (struct np_point){ last[0], last[1] };
 }
 
 struct np_point np_pass(const struct np_chain *c, const struct np_pass *p,
-			struct np_room *room)
+			struct np_workspace *room)
 {
 	struct np_point side[2];
 
-	if (c->n > 1 || p->which == NP_FAR)
+	if (c->n > 1 || p->which == NP_ASYMPTOTE)
 		return pass_chain(c, p, room);
 	pass_one(&c->link[0], p->x, p->tol, room, side);
 	return side[p->which == NP_STEEPEST];
 }
 
 void np_pass_both(const struct np_chain *c, double x, double tol,
-		  struct np_room *room, struct np_point side[2])
+		  struct np_workspace *room, struct np_point side[2])
 {
 	struct np_pass p = { NP_FLATTEST, x, tol };
 
@@ -424,7 +427,7 @@ void np_pass_both(const struct np_chain *c, double x, double tol,
 }
 
 void np_pass_times(const struct np_chain *c, const double *x,
-		   struct np_room *room, double *out)
+		   struct np_workspace *room, double *out)
 {
 	if (c->n == 1) {
 		pass_four(&c->link[0], x, room, out);
@@ -436,16 +439,16 @@ void np_pass_times(const struct np_chain *c, const double *x,
 				 room).t;
 }
 
-struct np_room *np_room_new(const struct np_chain *c)
+struct np_workspace *np_workspace_new(const struct np_chain *c)
 {
-	struct np_room *r = calloc(1, sizeof(*r));
+	struct np_workspace *r = calloc(1, sizeof(*r));
 	size_t n = 0, n_state = c->link[0].n_state;
 	bool ok = r;
 
 	for (size_t i = 0; i < c->n; i++)
 		n = c->link[i].n > n ? c->link[i].n : n;
 	if (ok) { /* pass_four() needs two for each vertex */
-		r->at = np_compact_room(n, NP_PASS_TIMES * sizeof(double));
+		r->at = np_compact_alloc(n, NP_PASS_TIMES * sizeof(double));
 		r->reached = calloc(np_bits_words(n), sizeof(*r->reached));
 		if (c->n > 1)
 			r->later = malloc(c->link[1].n * sizeof(*r->later));
@@ -457,11 +460,11 @@ struct np_room *np_room_new(const struct np_chain *c)
 	}
 	if (ok)
 		return r;
-	np_room_free(r);
+	np_workspace_free(r);
 	return NULL;
 }
 
-void np_room_free(struct np_room *r)
+void np_workspace_free(struct np_workspace *r)
 {
 	if (!r)
 		return;

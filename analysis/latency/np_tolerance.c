@@ -43,7 +43,7 @@ int np_tolerance_new(const struct np_graph *g,
 	if (!rc) {
 		for (size_t i = 0; !rc && i < t->c.n; i++)
 			rc = np_contract_order(&t->c.link[i]);
-		t->room[0] = rc ? NULL : np_room_new(&t->c);
+		t->room[0] = rc ? NULL : np_workspace_new(&t->c);
 		if (!t->room[0])
 			rc = np_errf(err, -ENOMEM, "no memory for %zu "
 				     "vertices", np_tolerance_size(t).vertices);
@@ -53,7 +53,8 @@ int np_tolerance_new(const struct np_graph *g,
 		return rc;
 	}
 	t->threads = opt->threads;
-	t->far = np_pass(&t->c, &(struct np_pass){ NP_FAR, 0, 0 }, t->room[0]);
+	t->far = np_pass(&t->c, &(struct np_pass){ NP_ASYMPTOTE, 0, 0 },
+			 t->room[0]);
 	t->at_0 = np_pass(&t->c, &(struct np_pass){ NP_STEEPEST, 0, 0 },
 			  t->room[0]).t;
 	*out = t;
@@ -66,7 +67,7 @@ void np_tolerance_free(struct np_tolerance *t)
 		return;
 	np_chain_free(&t->c);
 	for (size_t k = 0; k < NP_TOLERANCE_THREADS; k++)
-		np_room_free(t->room[k]);
+		np_workspace_free(t->room[k]);
 	free(t);
 }
 
@@ -94,8 +95,8 @@ void np_tolerance_at(struct np_tolerance *t, double x, struct np_runtime *out)
 
 /* ---- Independent passes on several threads ---- */
 
-typedef void work_on_one(const struct np_tolerance *t, struct np_room *room,
-			 size_t i, void *arg);
+typedef void work_on_one(const struct np_tolerance *t,
+			 struct np_workspace *room, size_t i, void *arg);
 
 struct job_set {
 	struct np_tolerance *t;
@@ -107,7 +108,7 @@ struct job_set {
 
 struct worker {
 	struct job_set *job_set;
-	struct np_room *room;
+	struct np_workspace *room;
 	pthread_t thread;
 };
 
@@ -151,7 +152,7 @@ static void each(struct np_tolerance *t, size_t n, work_on_one *work, void *arg)
 		struct worker *h = &worker[started];
 
 		if (!t->room[started])
-			t->room[started] = np_room_new(&t->c);
+			t->room[started] = np_workspace_new(&t->c);
 		*h = (struct worker){ &job_set, t->room[started], 0 };
 		if (!h->room || pthread_create(&h->thread, NULL, work_on, h))
 			break; /* go on with the threads that there are */
@@ -169,8 +170,8 @@ struct times {
 };
 
 /* Handles NP_PASS_TIMES values of x, from i * NP_PASS_TIMES on. */
-static void times_of_group(const struct np_tolerance *t, struct np_room *room,
-		       size_t i, void *arg)
+static void times_of_group(const struct np_tolerance *t,
+			   struct np_workspace *room, size_t i, void *arg)
 {
 	double some[NP_PASS_TIMES], late[NP_PASS_TIMES];
 	const struct times *a = arg;
@@ -262,7 +263,7 @@ static int push(struct search *s, double low, struct np_point at_low,
 	return 0;
 }
 
-static void intersect(const struct np_tolerance *t, struct np_room *room,
+static void intersect(const struct np_tolerance *t, struct np_workspace *room,
 		      size_t i, void *arg)
 {
 	struct span *a = (struct span *)arg + i;

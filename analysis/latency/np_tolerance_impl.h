@@ -9,7 +9,7 @@
 struct np_tolerance {
 	struct np_chain c;
 	/* one for each thread so far */
-	struct np_room *room[NP_TOLERANCE_THREADS];
+	struct np_workspace *room[NP_TOLERANCE_THREADS];
 	unsigned threads;     /* as in np_tolerance_opt */
 	struct np_point far;	/* T approaches far.t + far.s x from above */
 	double at_0;

@@ -54,7 +54,7 @@ static uint64_t read_number(struct binary *b, uint64_t limit, const char *what)
 		v |= (uint64_t)(c & 127) << shift;
 	}
 	if (v >= limit && !b->r.rc)
-		np_trace_wrong(&b->r, "%s %llu: expected one below %llu", what,
+		np_trace_fail(&b->r, "%s %llu: expected one below %llu", what,
 			       (unsigned long long)v,
 			       (unsigned long long)limit);
 	return b->r.rc ? 0 : v;
@@ -67,7 +67,7 @@ static uint32_t read_known_comm(struct binary *b, uint32_t *id)
 	if (b->r.rc)
 		return 0;
 	if (!b->comm_size[*id])
-		np_trace_wrong(&b->r, "communicator %u was freed", *id);
+		np_trace_fail(&b->r, "communicator %u was freed", *id);
 	return b->comm_size[*id];
 }
 
@@ -100,7 +100,7 @@ static struct np_trace_request *new_request(struct binary *b, uint32_t id)
 	if (b->r.rc || (id == b->r.n_requests && !np_trace_request_new(&b->r)))
 		return NULL;
 	if (b->r.request[id].used) {
-		np_trace_wrong(&b->r, "request %u is in use", id);
+		np_trace_fail(&b->r, "request %u is in use", id);
 		return NULL;
 	}
 	return &b->r.request[id];
@@ -112,7 +112,7 @@ static struct np_trace_request *old_request(struct binary *b, uint32_t *id)
 	if (b->r.rc)
 		return NULL;
 	if (!b->r.request[*id].used) {
-		np_trace_wrong(&b->r, "request %u does not exist", *id);
+		np_trace_fail(&b->r, "request %u does not exist", *id);
 		return NULL;
 	}
 	return &b->r.request[*id];
@@ -190,7 +190,7 @@ static void read_start(struct binary *b)
 		if (!q)
 			return;
 		if (!q->persistent || q->active)
-			np_trace_wrong(&b->r, "request %u: expected one to be "
+			np_trace_fail(&b->r, "request %u: expected one to be "
 				       "started", id);
 		else if (!np_trace_request_use(&b->r, q))
 			np_trace_id(&b->r, id);
@@ -206,7 +206,7 @@ static void read_done(struct binary *b, uint64_t v)
 				  matched ? MATCHED : UNKNOWN };
 
 	if (v < 4 || id >= b->r.n_requests || !b->r.request[id].active) {
-		np_trace_wrong(&b->r, "request %llu is not active",
+		np_trace_fail(&b->r, "request %llu is not active",
 			       (unsigned long long)id);
 		return;
 	}
@@ -245,7 +245,7 @@ static void read_list(struct binary *b, struct np_trace_event *ev,
 	if (!n)
 		return;
 	if (n != size) {
-		np_trace_wrong(&b->r, "%llu sizes: expected %u",
+		np_trace_fail(&b->r, "%llu sizes: expected %u",
 			       (unsigned long long)n, size);
 		return;
 	}
@@ -290,7 +290,7 @@ static void read_run(struct binary *b, uint32_t size, uint32_t *n)
 	by = step & 1 ? -(int64_t)(step + 1) / 2 : (int64_t)step / 2;
 	for (uint64_t i = 0; i < count; i++, rank += by) {
 		if (rank < 0 || rank >= b->r.size) {
-			np_trace_wrong(&b->r, "a rank of a communicator: "
+			np_trace_fail(&b->r, "a rank of a communicator: "
 				       "expected 0 to %u", b->r.size - 1);
 			return;
 		}
@@ -310,7 +310,7 @@ static int new_comm(struct binary *b, uint32_t id, uint32_t size)
 	if (id == b->n_comms)
 		b->comm_size[b->n_comms++] = 0;
 	if (b->comm_size[id])
-		return np_trace_wrong(&b->r, "communicator %u is in use", id);
+		return np_trace_fail(&b->r, "communicator %u is in use", id);
 	b->comm_size[id] = size;
 	return 0;
 }
@@ -324,7 +324,7 @@ static void read_comm(struct binary *b, struct np_trace_event *ev)
 	ev->rank = (uint32_t)read_number(b, b->r.size, "rank");
 	ev->size = (uint32_t)read_number(b, b->r.size + 1ull, "size");
 	if (ev->rank >= ev->size)
-		np_trace_wrong(&b->r, "rank %u: expected one below %u",
+		np_trace_fail(&b->r, "rank %u: expected one below %u",
 			       ev->rank, ev->size);
 	if (new_comm(b, ev->comm, ev->size))
 		return;
@@ -332,7 +332,7 @@ static void read_comm(struct binary *b, struct np_trace_event *ev)
 	while (!b->r.rc && runs--)
 		read_run(b, ev->size, &n);
 	if (!b->r.rc && (n != ev->size || b->member[ev->rank] != b->r.rank))
-		np_trace_wrong(&b->r, "ranks of a communicator: expected %u, "
+		np_trace_fail(&b->r, "ranks of a communicator: expected %u, "
 			       "this one in its place", ev->size);
 	ev->member = b->member;
 }
@@ -422,7 +422,7 @@ static void read_time(struct binary *b, struct np_trace_event *ev)
 	ev->length_ns = v;
 	if (!b->r.rc && (v >= NP_TRACE_MAX ||
 			 (b->sum_ns += ev->gap_ns + v) >= NP_TRACE_MAX))
-		np_trace_wrong(&b->r, "a time beyond 2^52 ns");
+		np_trace_fail(&b->r, "a time beyond 2^52 ns");
 }
 
 static int next(struct np_trace_reader *r, struct np_trace_event *ev)
@@ -436,7 +436,7 @@ static int next(struct np_trace_reader *r, struct np_trace_event *ev)
 	*ev = (struct np_trace_event){ .kind = (enum np_trace_kind)kind,
 		.line = r->line, .request = NP_TRACE_NO_REQUEST };
 	if (kind >= NP_TRACE_N_KINDS)
-		return np_trace_wrong(r, "record of kind %d: expected one "
+		return np_trace_fail(r, "record of kind %d: expected one "
 				      "below %d", kind, NP_TRACE_N_KINDS);
 	read_time(b, ev);
 	if (!r->rc)

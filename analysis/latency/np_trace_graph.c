@@ -358,7 +358,7 @@ static int add_rank(struct build *b, uint32_t rank)
 		return b->rc = rc;
 	b->rank = rank;
 	reset_rank(b);
-	if (!np_trace_is_whole(b->r)) {
+	if (!np_trace_is_complete(b->r)) {
 		b->is_cut = true;
 		warn(b, "the trace ends before MPI_Finalize(): messages "
 		     "without a counterpart are excluded");

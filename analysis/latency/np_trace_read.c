@@ -152,7 +152,7 @@ int np_trace_next(struct np_trace_reader *r, struct np_trace_event *ev)
 	return rc <= 0 && ferror(r->f) ? read_error(r->path, r->err) : rc;
 }
 
-bool np_trace_is_whole(const struct np_trace_reader *r)
+bool np_trace_is_complete(const struct np_trace_reader *r)
 {
 	return r->whole;
 }

@@ -73,7 +73,7 @@ void np_trace_close(struct np_trace_reader *r); /* NULL is allowed */
 int np_trace_next(struct np_trace_reader *r, struct np_trace_event *ev);
 
 /* Whether the trace ends with MPI_Finalize(); known from the start. */
-bool np_trace_is_whole(const struct np_trace_reader *r);
+bool np_trace_is_complete(const struct np_trace_reader *r);
 
 /*
  * Whether a file is a trace, by its first bytes; otherwise it may be a graph.

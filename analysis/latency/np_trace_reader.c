@@ -7,7 +7,7 @@
 
 #include "np_array.h"
 
-int np_trace_wrong(struct np_trace_reader *r, const char *fmt, ...)
+int np_trace_fail(struct np_trace_reader *r, const char *fmt, ...)
 {
 	char text[NP_ERR_LEN];
 	va_list ap;
@@ -49,7 +49,7 @@ int np_trace_request_use(struct np_trace_reader *r, struct np_trace_request *q)
 	size_t bytes = r->form->use_bytes;
 
 	if (r->n_uses >= UINT32_MAX)
-		return np_trace_wrong(r, "too many requests");
+		return np_trace_fail(r, "too many requests");
 	if (r->n_uses == r->n_known) {
 		if (np_array_room(&r->use, &r->use_room, r->n_known + 1, bytes))
 			return np_trace_no_memory(r);

@@ -61,7 +61,7 @@ struct np_trace_form {
 extern const struct np_trace_form np_trace_binary, np_trace_text;
 
 /* Error "FILE:LINE: rank R: ...", or out of memory; both stop the reader. */
-int np_trace_wrong(struct np_trace_reader *r, const char *fmt, ...)
+int np_trace_fail(struct np_trace_reader *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 int np_trace_no_memory(struct np_trace_reader *r);
 

@@ -48,7 +48,7 @@ static int add_rank(struct np_trace_sum *s, const struct np_trace_files *f,
 
 	if (rc)
 		return rc;
-	s->cut += !np_trace_is_whole(r);
+	s->cut += !np_trace_is_complete(r);
 	while ((rc = np_trace_next(r, &ev)) == 1) {
 		add_event(s, &ev);
 		s->communicators += !rank && ev.kind == NP_TRACE_COMM;

@@ -136,7 +136,7 @@ static int parse_number(char **at, int64_t *v)
 static int wrong(struct np_trace_reader *r, const char *what,
 		 const char *field, const char *expected)
 {
-	return np_trace_wrong(r, "%s \"%.40s\": expected %s", what, field,
+	return np_trace_fail(r, "%s \"%.40s\": expected %s", what, field,
 			      expected);
 }
 
@@ -227,7 +227,7 @@ static int read_arguments(struct np_trace_reader *r, const struct call_form *c,
 		if (*p == 'L' || *p == 'l')
 			i++; /* skip the address */
 		if (i >= n)
-			np_trace_wrong(r, "MPI_%s: %zu arguments, expected "
+			np_trace_fail(r, "MPI_%s: %zu arguments, expected "
 				       "more", c->name, n);
 		else
 			take_arg(r, *p, field[i++], a);
@@ -258,7 +258,7 @@ static uint64_t total_bytes(struct np_trace_reader *r, int64_t n, int64_t size)
 {
 	if (n >= 0 && (!size || n <= (int64_t)(NP_TRACE_MAX / (uint64_t)size)))
 		return (uint64_t)n * (uint64_t)size;
-	np_trace_wrong(r, "%lld times %lld bytes: expected 0 to 2^52",
+	np_trace_fail(r, "%lld times %lld bytes: expected 0 to 2^52",
 		       (long long)n, (long long)size);
 	return 0;
 }
@@ -280,11 +280,11 @@ static int make_message(struct np_trace_reader *r, bool mpich,
 	if (r->rc || peer == none || (!receives && peer == any))
 		return r->rc;
 	if (peer != any && (peer < 0 || peer >= a->comm_size))
-		return np_trace_wrong(r, "rank %lld: expected 0 to %lld",
+		return np_trace_fail(r, "rank %lld: expected 0 to %lld",
 				      (long long)peer,
 				      (long long)a->comm_size - 1);
 	if (tag < (receives ? -1 : 0) || tag > INT32_MAX)
-		return np_trace_wrong(r, "tag %lld: expected 0 to 2^31 - 1",
+		return np_trace_fail(r, "tag %lld: expected 0 to 2^31 - 1",
 				      (long long)tag);
 	m->there = true;
 	m->peer = peer == any ? NP_TRACE_ANY : (uint32_t)peer;
@@ -349,11 +349,11 @@ static int take_comm(struct text *t, const struct arguments *a,
 	t->mpich |= a->handle == MPICH_WORLD;
 	/* The first communicator of a program is MPI_COMM_WORLD. */
 	if (!all && !known && a->comm_size == t->r.size)
-		return np_trace_wrong(&t->r, "the file says rank %lld where "
+		return np_trace_fail(&t->r, "the file says rank %lld where "
 				      "%u is expected", (long long)a->comm_rank,
 				      t->r.rank);
 	if (!all && a->comm_size != 1)
-		return np_trace_wrong(&t->r, "rank %lld of %lld in "
+		return np_trace_fail(&t->r, "rank %lld of %lld in "
 				      "communicator %llu: liballprof records "
 				      "members only for all %u ranks",
 				      (long long)a->comm_rank,
@@ -462,11 +462,11 @@ static unsigned handle_bytes(struct text *t, const struct arguments *a)
 static int check_work(struct text *t, const struct arguments *a)
 {
 	if (a->n_requests < 0)
-		return np_trace_wrong(&t->r, "%lld requests: expected no less "
+		return np_trace_fail(&t->r, "%lld requests: expected no less "
 				      "than 0", (long long)a->n_requests);
 	t->work += (uint64_t)a->n_requests;
 	if (t->work > t->max_work)
-		return np_trace_wrong(&t->r, "%lld requests: more than the "
+		return np_trace_fail(&t->r, "%lld requests: more than the "
 				      "whole file can have",
 				      (long long)a->n_requests);
 	return 0;
@@ -527,7 +527,7 @@ static void read_counts(struct text *t, const struct arguments *a,
 
 	for (size_t i = 0; i < n && !t->r.rc; i++) {
 		if (parse_number(&at, &count) || (i + 1 < n && *at++ != ','))
-			np_trace_wrong(&t->r, "counts: expected %zu with "
+			np_trace_fail(&t->r, "counts: expected %zu with "
 				       "commas", n);
 		else
 			list[i] = total_bytes(&t->r, count,
@@ -565,7 +565,7 @@ static void take_collective(struct text *t, const struct arguments *a,
 			    struct np_trace_event *ev)
 {
 	if (a->root < 0 || a->root >= a->comm_size) {
-		np_trace_wrong(&t->r, "root %lld: expected 0 to %lld",
+		np_trace_fail(&t->r, "root %lld: expected 0 to %lld",
 			       (long long)a->root,
 			       (long long)a->comm_size - 1);
 		return;
@@ -641,7 +641,7 @@ static int take_times(struct text *t, const char *first, const char *last,
 	if (end > t->end_ns)
 		t->end_ns = end;
 	if (t->end_ns - t->start_ns >= NP_TRACE_MAX)
-		return np_trace_wrong(&t->r, "a time beyond 2^52 ns");
+		return np_trace_fail(&t->r, "a time beyond 2^52 ns");
 	return 0;
 }
 
@@ -657,7 +657,7 @@ static int take_line(struct text *t, struct np_trace_event *ev)
 		return 0;
 	n = strncmp(t->text, "MPI_", 4) ? 0 : split_fields(t->text, field);
 	if (n < 3)
-		return np_trace_wrong(&t->r, "\"%.40s\": expected "
+		return np_trace_fail(&t->r, "\"%.40s\": expected "
 				      "MPI_NAME:BEGIN:...:END", t->text);
 	*ev = (struct np_trace_event){ .kind = NP_TRACE_LOCAL,
 		.line = t->r.line, .request = NP_TRACE_NO_REQUEST };
@@ -691,7 +691,7 @@ static int read_line(struct text *t)
 		if (c < 0)
 			break;
 		if (n == LINE_MAX_BYTES)
-			return np_trace_wrong(&t->r, "a line of more than %u "
+			return np_trace_fail(&t->r, "a line of more than %u "
 					      "bytes", LINE_MAX_BYTES);
 		if (n + 1 >= t->room &&
 		    np_array_room(&t->text, &t->room, n + 2, 1))

@@ -239,7 +239,7 @@ static int print_text(const struct result *q)
 	       net->n_classes == 1 ? "" : "es", q->how);
 	if (q->n_rows > 1) {
 		if (net->n_classes > 1)
-			printf("Customers of class %s change.\n",
+			printf("Customers of class %s vary.\n",
 			       net->class[q->changes].name);
 		print_range(q);
 		return CLI_DONE;
@@ -498,7 +498,7 @@ static int draw_figure(const struct result *q, const char *path)
 	} else if (f) {
 		add_bars(f, q, "Where the time of a cycle goes",
 			 "Residence time (s)", q->row[0].s.residence_sec, 1);
-		add_bars(f, q, "Who is where", "Customers",
+		add_bars(f, q, "Customers at each station", "Customers",
 			 q->row[0].s.present, 1);
 	}
 	if (f)
@@ -776,17 +776,17 @@ const struct cli_cmd cmd_qn = {
 	.args = "[OPTION]... FILE",
 	.help = "a queueing network",
 	.text =
-"Throughput, response times, and who is where, of the queueing network in\n"
-"FILE, netprof-qn(5).\n\n"
-"  --method=M         exact (so without the option): mean value analysis, or\n"
-"                     convolution where stations have several servers or are\n"
-"                     load-dependent; schweitzer, linearizer: approximations\n"
-"                     for many classes and customers; convolution\n"
+"Solves the queueing network in FILE, netprof-qn(5): throughput, response\n"
+"times, and the customers at each station.\n\n"
+"  --method=M         exact (default): mean value analysis, or convolution if\n"
+"                     stations have several servers or are load-dependent;\n"
+"                     convolution; schweitzer, linearizer: approximations for\n"
+"                     many classes and customers\n"
 "  --customers=[CLASS=]N, [CLASS=]FIRST-LAST[:STEP]\n"
-"                     other numbers of customers than in FILE\n"
-"  --memory=SIZE      may be taken, 1G otherwise; what needs more is refused\n"
-"  --percentile=P,... response times that so many percent do not exceed\n"
-"  --plot=FILE        a picture instead: .svg, .png or .pdf\n"
+"                     use other numbers of customers than in FILE\n"
+"  --memory=SIZE      limit of memory (1G); reject networks that need more\n"
+"  --percentile=P,... also print percentiles of the response time\n"
+"  --plot=FILE        draw a figure instead: .svg, .png or .pdf\n"
 "  --json, --parsable the same for programs; --parsable (-P) as in sacct",
 	.examples =
 "  netprof qn web.json\n"

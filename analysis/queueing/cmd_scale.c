@@ -136,7 +136,7 @@ static void print_summary(const struct scale *s)
 		cli_setting_rate(s->link.bytes_per_sec, rate),
 		cli_setting_sec(s->link.latency_sec, latency),
 		s->bandwidth_given && s->latency_given ? "" :
-		" (taken where --bandwidth or --latency does not say)",
+		" (default unless --bandwidth and --latency are given)",
 		s->variant == NP_FOUR_CONSISTENT ? "consistent" : "published",
 		speed);
 }
@@ -261,9 +261,9 @@ static void print_cross_validation(const struct scale *s)
 		putchar('\n');
 	}
 	print_mean_errors(s);
-	puts("Each run is predicted from those of other sizes alone, the first "
-	     "and the last\nbeyond these; the last three columns are errors "
-	     "without any model.");
+	puts("Each run is predicted from runs of other sizes only; for the "
+	     "first and the last\nthis is an extrapolation. The last three "
+	     "columns are errors without a model.");
 }
 
 static void print_predictions(const struct scale *s)
@@ -301,7 +301,7 @@ static void print_notes(const struct scale *s)
 				putchar('\n');
 			cli_labelled(stdout, first ? "Note" : "", "%.512s: %s",
 				     s->run[i].path,
-				     np_mpip_note_words((enum np_mpip_note)n));
+				     np_mpip_note_text((enum np_mpip_note)n));
 			first = false;
 		}
 }
@@ -348,7 +348,7 @@ static void put_notes(json_object *in, unsigned notes)
 
 	for (unsigned n = 1; n <= NP_MPIP_NO_VERSION; n <<= 1)
 		if (notes & n)
-			cli_append_text(list, np_mpip_note_words(
+			cli_append_text(list, np_mpip_note_text(
 						      (enum np_mpip_note)n));
 }
 
@@ -821,7 +821,8 @@ static void warn_of_mixture(const struct scale *s)
 			continue;
 		if (first && strcmp(first->report.program, r->report.program)) {
 			fprintf(stderr, "netprof: warning: runs of different "
-				"programs, taken as one: %s of %s, %s of %s\n",
+				"programs are fitted as one: %s of %s, %s of "
+				"%s\n",
 				first->report.program, first->path,
 				r->report.program, r->path);
 			return;
@@ -878,17 +879,17 @@ const struct cli_cmd cmd_scale = {
 	.args = "[OPTION]... REPORT|TRACE...",
 	.help = "how a program scales, from traces or reports of mpiP",
 	.text =
-"Where the time of each run goes: switch, contention, active in MPI, compute;\n"
-"and from runs of three sizes or more what runs of other sizes would take.\n"
-"TRACE is the directory of one (netprof help trace), REPORT one of mpiP 3.x,\n"
-"best made with its option -e for more digits.\n\n"
-"  --bandwidth=BYTES  of a link, per second\n"
-"  --latency=TIME     of a message, such as 5us\n"
-"  --variant=V        published: the switch comes on top of the time in MPI\n"
-"                     (so without the option); consistent: it is part of it\n"
+"Divides the time of each run into switch, contention, active in MPI and\n"
+"compute, and predicts runs of other sizes from runs of three or more sizes.\n"
+"TRACE is the directory of a trace (netprof help trace), REPORT a report of\n"
+"mpiP 3.x, best made with its option -e for more digits.\n\n"
+"  --bandwidth=BYTES  bytes per second of a link\n"
+"  --latency=TIME     latency of a message, such as 5us\n"
+"  --variant=V        published (default): the switch adds to the time in MPI;\n"
+"                     consistent: it is part of it\n"
 "  --at=P,...         numbers of processes to predict\n"
-"  --speed=F          there with processors F times as fast\n"
-"  --plot=FILE        a picture instead: .svg, .png or .pdf\n"
+"  --speed=F          predict for processors that are F times as fast\n"
+"  --plot=FILE        draw a figure instead: .svg, .png or .pdf\n"
 "  --json, --parsable the same for programs; --parsable (-P) as in sacct",
 	.examples =
 "  netprof scale solver.*.mpiP\n"

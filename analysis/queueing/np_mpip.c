@@ -426,18 +426,19 @@ int np_mpip_trace(const char *path, struct np_mpip *out, struct np_err *err)
 	return 0;
 }
 
-const char *np_mpip_note_words(enum np_mpip_note note)
+const char *np_mpip_note_text(enum np_mpip_note note)
 {
 	switch (note) {
 	case NP_MPIP_TRUNCATED:
-		return "the report is cut off: messages may be missing";
+		return "the report is truncated: messages may be missing";
 	case NP_MPIP_NO_SUM:
-		return "the row * of the times is missing: summed up here";
+		return "the row * of the times is missing: using the sum of "
+		       "the tasks";
 	case NP_MPIP_SUM_DIFFERS:
 		return "the row * of the times is not the sum of its tasks";
 	case NP_MPIP_NO_MESSAGES:
-		return "nothing was sent: all time in MPI counts as active";
+		return "no messages: all time in MPI counts as active";
 	default:
-		return "the report does not say which mpiP it is from";
+		return "the report does not name its version of mpiP";
 	}
 }

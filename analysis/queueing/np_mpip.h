@@ -63,6 +63,6 @@ int np_mpip_parse(const char *text, size_t len, const char *where,
 int np_mpip_trace(const char *path, struct np_mpip *out, struct np_err *err);
 
 /* A note in words: "the report has no end". */
-const char *np_mpip_note_words(enum np_mpip_note note);
+const char *np_mpip_note_text(enum np_mpip_note note);
 
 #endif

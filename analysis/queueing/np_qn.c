@@ -132,8 +132,8 @@ double np_qn_demand(const struct np_qn *net, size_t c, size_t k)
 }
 
 /* Finds a station that the method does not support. */
-static int check_stations(const struct np_qn *net, const struct np_qn_way *way,
-			  struct np_err *err)
+static int check_stations(const struct np_qn *net,
+			  const struct np_qn_solver *way, struct np_err *err)
 {
 	for (size_t k = 0; way->refusal && k < net->n_stations; k++) {
 		const struct np_qn_station *st = &net->station[k];
@@ -147,7 +147,7 @@ static int check_stations(const struct np_qn *net, const struct np_qn_way *way,
 	return 0;
 }
 
-static const char *alternative(const struct np_qn_way *way,
+static const char *alternative(const struct np_qn_solver *way,
 			      const struct np_qn *net)
 {
 	for (size_t k = 0; k < net->n_stations; k++)
@@ -157,7 +157,7 @@ static const char *alternative(const struct np_qn_way *way,
 }
 
 /* Returns -E2BIG with the cost, if that exceeds max. */
-static int check_cost(const struct np_qn *net, const struct np_qn_way *way,
+static int check_cost(const struct np_qn *net, const struct np_qn_solver *way,
 		  const struct np_qn_cost *max, struct np_err *err)
 {
 	const struct np_qn_cost cost = way->cost(net);
@@ -254,7 +254,7 @@ static void fill_class(const struct np_qn *net, const struct np_qn_flat *f,
 	}
 }
 
-int np_qn_solve(const struct np_qn_way *way, const struct np_qn *net,
+int np_qn_solve(const struct np_qn_solver *way, const struct np_qn *net,
 		const struct np_qn_cost *max, struct np_qn_solution *out,
 		struct np_err *err)
 {

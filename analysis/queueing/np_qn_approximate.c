@@ -225,7 +225,7 @@ static int linearizer(const struct np_qn *net, const struct np_qn_flat *f,
 int np_qn_schweitzer(const struct np_qn *net, const struct np_qn_cost *max,
 		     struct np_qn_solution *out, struct np_err *err)
 {
-	static const struct np_qn_way way = {
+	static const struct np_qn_solver way = {
 		.name = "schweitzer", .instead = "nothing takes less",
 		.refusal = "schweitzer does not take load-dependent stations; "
 			   "convolution does",
@@ -238,7 +238,7 @@ int np_qn_schweitzer(const struct np_qn *net, const struct np_qn_cost *max,
 int np_qn_linearizer(const struct np_qn *net, const struct np_qn_cost *max,
 		     struct np_qn_solution *out, struct np_err *err)
 {
-	static const struct np_qn_way way = {
+	static const struct np_qn_solver way = {
 		.name = "linearizer", .instead = "schweitzer takes less",
 		.refusal = "linearizer does not take load-dependent stations; "
 			   "convolution does",

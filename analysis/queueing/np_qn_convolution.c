@@ -550,7 +550,7 @@ static struct np_qn_cost cost_of(const struct np_qn *net)
 int np_qn_convolution(const struct np_qn *net, const struct np_qn_cost *max,
 		      struct np_qn_solution *out, struct np_err *err)
 {
-	static const struct np_qn_way way = {
+	static const struct np_qn_solver way = {
 		.name = "convolution", .cost = cost_of, .run = run,
 	};
 

@@ -16,7 +16,7 @@ struct np_qn_flat {
 };
 
 /* A method and its restrictions. */
-struct np_qn_way {
+struct np_qn_solver {
 	const char *name;
 	/* what to use for too large a network; NULL: linearizer */
 	const char *instead;
@@ -35,7 +35,7 @@ struct np_qn_way {
 };
 
 /* Solves a network with a method; returns as np_qn_method. */
-int np_qn_solve(const struct np_qn_way *way, const struct np_qn *net,
+int np_qn_solve(const struct np_qn_solver *way, const struct np_qn *net,
 		const struct np_qn_cost *max, struct np_qn_solution *out,
 		struct np_err *err);
 

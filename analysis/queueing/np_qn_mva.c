@@ -130,7 +130,7 @@ static int run(const struct np_qn *net, const struct np_qn_flat *f,
 int np_qn_mva(const struct np_qn *net, const struct np_qn_cost *max,
 	      struct np_qn_solution *out, struct np_err *err)
 {
-	static const struct np_qn_way way = {
+	static const struct np_qn_solver way = {
 		.name = "exact mean value analysis",
 		.refusal = "exact mean value analysis takes queues of one "
 			   "server and delays; convolution takes it",

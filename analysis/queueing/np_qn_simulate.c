@@ -300,8 +300,9 @@ static int check(const struct np_qn *net, struct np_err *err)
 	for (size_t c = 0; c < net->n_classes; c++)
 		all += net->class[c].customers;
 	if (!rc && all > MAX_CUSTOMERS)
-		rc = np_errf(err, -E2BIG, "%llu customers, percentiles of at "
-			     "most %d", (unsigned long long)all, MAX_CUSTOMERS);
+		rc = np_errf(err, -E2BIG, "%llu customers, expected at most %d "
+			     "for percentiles", (unsigned long long)all,
+			     MAX_CUSTOMERS);
 	for (size_t k = 0; !rc && k < net->n_stations; k++)
 		if (net->station[k].kind == NP_QN_LOADED)
 			rc = np_errf(err, -ENOTSUP, "%.64s: no percentiles "

@@ -203,8 +203,8 @@ static int collect_points(struct np_scaling *s, const struct np_run *run,
 			all, all * four[i].compute_sec };
 	}
 	merge_knots(s);
-	return s->n_knots < 3 ? np_errf(err, -EDOM, "runs of %zu numbers of "
-					"processes, expected 3 or more",
+	return s->n_knots < 3 ? np_errf(err, -EDOM, "runs at 3 or more process "
+					"counts are needed, got %zu",
 					s->n_knots) : 0;
 }
 

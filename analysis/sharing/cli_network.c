@@ -30,7 +30,7 @@ int cli_network_models(char *text, void *at, struct np_err *err)
 		for (size_t i = 0; i < net->n; i++)
 			if (net->model[i] == m)
 				return np_errf(err, -EINVAL, "--model: %s is "
-					       "there twice", m->name);
+					       "given twice", m->name);
 		net->model[net->n++] = m;
 	}
 	return net->n ? 0 : np_errf(err, -EINVAL, "--model: expected names, "

@@ -117,7 +117,7 @@ static void print_timeline(const struct program *p,
 	if (!what)
 		return;
 	classify_bins(j, p->n_tasks, j->end_sec, BAR, what);
-	cli_head("0 .. %s, %s: # computes, - sends or receives",
+	cli_head("0 .. %s, %s: # computing, - sending or receiving",
 		 cli_sec(j->end_sec, text), model);
 	for (uint32_t t = 0; t < p->n_tasks; t++) {
 		const unsigned char *row = what + t * BAR;
@@ -490,8 +490,8 @@ static int take_latency(char *text, void *ask, struct np_err *err)
 	struct replay *r = ask;
 
 	return np_duration_parse(text, &r->play.latency_sec) ?
-	       np_errf(err, -EINVAL, "--latency=%.40s: expected a time as 10us",
-		       text) : 0;
+	       np_errf(err, -EINVAL, "--latency=%.40s: expected a time, such "
+		       "as 10us", text) : 0;
 }
 
 static int take_bandwidth(char *text, void *ask, struct np_err *err)
@@ -501,7 +501,7 @@ static int take_bandwidth(char *text, void *ask, struct np_err *err)
 
 	if (np_bytes_parse(text, &bytes))
 		return np_errf(err, -EINVAL, "--bandwidth=%.40s: expected "
-			       "bytes as 64K", text);
+			       "bytes, such as 64K", text);
 	if (!bytes)
 		return np_errf(err, -EINVAL, "--bandwidth=%.40s: expected more "
 			       "than 0", text);
@@ -514,8 +514,8 @@ static int take_eager(char *text, void *ask, struct np_err *err)
 	struct replay *r = ask;
 
 	return np_bytes_parse(text, &r->play.eager_bytes) ?
-	       np_errf(err, -EINVAL, "--eager=%.40s: expected bytes as 64K",
-		       text) : 0;
+	       np_errf(err, -EINVAL, "--eager=%.40s: expected bytes, such as "
+		       "64K", text) : 0;
 }
 
 static int take_map(char *text, void *ask, struct np_err *err)
@@ -682,21 +682,22 @@ const struct cli_cmd cmd_replay = {
 	.args = "[OPTION]... PROGRAM...",
 	.help = "programs played on a network, alone and together",
 	.text =
-"Plays each PROGRAM on nodes whose network is shared as models have it: when\n"
-"each task ends, what its messages suffer.  A program is netprof-workload(5),\n"
-"an execution graph in GOAL, or the directory of a recorded run.  Several are\n"
-"played alone, each on nodes of its own, and together: their slowdowns.\n\n"
-"  --model=M,...     as for netprof sharing\n"
+"Simulates each PROGRAM on nodes that share a network as a model describes:\n"
+"when each task ends, and the penalties of its messages.  A program is a\n"
+"netprof-workload(5), an execution graph in GOAL, or the directory of a\n"
+"recorded run.  Several programs run alone and together, each on nodes of its\n"
+"own; the report contains their slowdowns.\n\n"
+"  --model=M,...     network models, as for netprof sharing\n"
 "  --set=P=V,...     parameters; fabric=N: the switch carries N transfers\n"
-"  --bandwidth=SIZE  bytes a second of a link (125 MB: 1 Gbit/s)\n"
-"  --latency=TIME    of each message (0s)\n"
-"  --eager=SIZE      up to it a send does not wait for its receive (0)\n"
-"  --nodes=N         of each program (as many as it needs)\n"
-"  --cores=N         tasks on a node (1)\n"
-"  --map=HOW         node: round robin (this); core: node by node; random;\n"
+"  --bandwidth=SIZE  bytes per second of a link (125 MB: 1 Gbit/s)\n"
+"  --latency=TIME    latency of each message (0s)\n"
+"  --eager=SIZE      sends up to this size do not wait for the receive (0)\n"
+"  --nodes=N         nodes of each program (as many as it needs)\n"
+"  --cores=N         tasks per node (1)\n"
+"  --map=HOW         node: round robin (default); core: node by node; random;\n"
 "                    or the node of each task, 0,0,1,...\n"
-"  --seed=N          of random\n"
-"  --plot=FILE       tasks over time as a picture: .svg, .png or .pdf\n"
+"  --seed=N          seed of --map=random\n"
+"  --plot=FILE       draw tasks over time: .svg, .png or .pdf\n"
 "  --json, --parsable\n"
 "                    for programs",
 	.examples =

@@ -259,7 +259,8 @@ static void print_scheme(const struct sharing *a, size_t k)
 		cli_bytes(s->reference_bytes, size), is_timed(s) ? " take " :
 		"", is_timed(s) ? cli_sec(s->reference_sec, sec) : "",
 		is_timed(s) ? " alone" : " alone are the unit of time");
-	cli_wrap(stdout, a->constant ? "Penalties of all at once." :
+	cli_wrap(stdout, a->constant ? "Constant penalties, with all transfers "
+		 "active." :
 		 "Penalties change whenever a transfer starts or ends.", 2);
 	print_tables(a, k);
 	for (size_t m = 0; m < a->net.n; m++)
@@ -574,18 +575,14 @@ static int draw_figure(const struct sharing *a, const char *path)
 			most = a->set->scheme[k].n;
 	}
 	if (f)
-		np_figure_caption(
-			f,
-			"Bars end as the first model has it, marks "
-			"as the others; penalties %s; n = %zu "
-			"scheme%s%s%s.",
-			a->constant ? "of all at once" :
-				      "change with who is there",
-			n, n == 1 ? "" : "s",
-			n < a->set->n ? ", the first" : "",
-			most > TRANSFERS ?
-				"; of more than 40 transfers the first" :
-				"");
+		np_figure_caption(f, "Bars end according to the first model, "
+				  "marks according to the others; penalties "
+				  "%s; n = %zu scheme%s%s%s.", a->constant ?
+				  "are constant" :
+				  "change with the active transfers",
+				  n, n == 1 ? "" : "s", n < a->set->n ?
+				  ", the first" : "", most > TRANSFERS ?
+				  "; of more than 40 transfers the first" : "");
 	return cli_figure_save(f, path);
 }
 
@@ -620,7 +617,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	int rc = cli_options_parse(self, argc, argv, a, o);
 
 	if (rc < 0 && !o->n_apps && !a->fit)
-		return cli_usage(self, "a file with schemes is missing");
+		return cli_usage(self, "expected a file with schemes");
 	return rc < 0 ? cli_network_check(&a->net, self) : rc;
 }
 
@@ -756,20 +753,20 @@ const struct cli_cmd cmd_sharing = {
 	.args = "[OPTION]... [--fit=FILE] SCHEME",
 	.help = "how concurrent transfers share a network",
 	.text =
-"Penalties (time over time alone) and times of the transfers in SCHEME,\n"
-"netprof-scheme(5), as models of networks have them, and measured times\n"
-"beside them where the scheme has some.\n\n"
-"  --model=M,...   of gige, myrinet, infiniband, maxmin (these, if not\n"
-"                  given), conflicts and none\n"
-"  --static        penalties of all transfers at once; else they change\n"
-"                  whenever one starts or ends (--dynamic)\n"
-"  --fit=FILE      first find the models' parameters from times measured\n"
-"                  in FILE, schemes as well; it is SCHEME if there is none\n"
-"  --summary       of measured schemes, the mean errors of the models alone\n"
+"Computes penalties (time over time alone) and times of the transfers in\n"
+"SCHEME, netprof-scheme(5), with models of networks, and compares them with\n"
+"measured times if the scheme contains some.\n\n"
+"  --model=M,...   models: gige, myrinet, infiniband, maxmin (the default),\n"
+"                  conflicts, none\n"
+"  --static        constant penalties, as if all transfers were active; by\n"
+"                  default they change whenever one starts or ends (--dynamic)\n"
+"  --fit=FILE      first fit the models to the times measured in FILE, which\n"
+"                  contains schemes; FILE is also the default for SCHEME\n"
+"  --summary       print only the mean errors of the models\n"
 "  --set=P=V,...   parameters: beta, gamma_o, gamma_i of gige; be, bs, gs\n"
-"                  of infiniband; fabric: transfers that the switch\n"
-"                  carries at once (without limit)\n"
-"  --plot=FILE     transfers over time as a picture: .svg, .png or .pdf\n"
+"                  of infiniband; fabric: number of transfers that the\n"
+"                  switch carries at once (no limit)\n"
+"  --plot=FILE     draw transfers over time: .svg, .png or .pdf\n"
 "  --json, --parsable\n"
 "                  for programs; --parsable separates by |",
 	.examples =

@@ -20,18 +20,18 @@
 static const char usage[] =
 "usage: srun --mpi=pmix [srun options] " NAME " [options] SCHEME\n"
 "\n"
-"Run the transfers of SCHEME, netprof-scheme(5), at the same time between the\n"
-"processes of a job step, one a node, and each size alone, in turn.  Prints\n"
-"SCHEME with the measured times, and behind each transfer its penalty: its\n"
-"time over its time alone.  netprof sharing shows models beside them.\n"
+"Measure the transfers of SCHEME, netprof-scheme(5), all at the same time and\n"
+"each size alone, between the processes of a job step with one process per\n"
+"node.  Prints SCHEME with the measured times and the penalty of each transfer:\n"
+"its time over its time alone.  netprof sharing compares them with models.\n"
 "\n"
-"  --repeats=N   measure each scheme so often, 2 to 1000 (default 10)\n"
-"  --parsable    one transfer a line, separated by |\n"
+"  --repeats=N   number of repetitions of each scheme, 2 to 1000 (default 10)\n"
+"  --parsable    one transfer per line, separated by |\n"
 "  --version     print the version\n"
-"  --help        print this\n"
+"  --help        print this help\n"
 "\n"
-"A node of the scheme is the process on the node of that name where each has\n"
-"one, and the processes in their order otherwise.  UCX_TLS and\n"
+"If there is a process on a node of the same name for each node of the scheme,\n"
+"these are used; otherwise the processes in their order.  UCX_TLS and\n"
 "UCX_NET_DEVICES choose the network.\n";
 
 struct settings {
@@ -252,7 +252,7 @@ int main(int argc, char **argv)
 
 	rc = np_probe_options(&command, argc, argv, &r.s, &r.s.path, &err);
 	if (!rc && !r.s.path)
-		rc = np_errf(&err, -EINVAL, "a file with schemes is missing; "
+		rc = np_errf(&err, -EINVAL, "expected a file with schemes; "
 			     "see \"" NAME " --help\"");
 	if (rc) {
 		fprintf(stderr, NAME ": %s\n", err.text);

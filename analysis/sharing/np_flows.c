@@ -312,7 +312,7 @@ static void limit_to_switch(struct np_flows *f)
 			f->hit[n] = f->heap[k];
 			f->value[n++] = f->flow[f->heap[k]].port_rate;
 		}
-	most = np_sharing_cut(f->param.fabric, f->value, n);
+	most = np_sharing_limit_rate(f->param.fabric, f->value, n);
 	for (size_t k = 0; k < n; k++)
 		set_rate(f, f->hit[k], fmin(f->flow[f->hit[k]].port_rate,
 					    most));
@@ -444,8 +444,8 @@ static int apply_model(struct np_flows *f, struct np_err *err)
 
 	for (size_t k = 0; k < f->n_hit; k++)
 		f->comm[k] = f->flow[f->hit[k]].c;
-	rc = np_sharing_ask(f->model, &f->param, f->comm, f->n_hit, f->value,
-			    err);
+	rc = np_sharing_penalties(f->model, &f->param, f->comm, f->n_hit,
+				  f->value, err);
 	for (size_t k = 0; !rc && k < f->n_hit; k++)
 		f->flow[f->hit[k]].port_rate = 1 / f->value[k];
 	return rc;

@@ -88,7 +88,7 @@ int np_replay_depend(struct np_replay_app *a, uint32_t after, uint32_t before,
 	return 0;
 }
 
-void np_replay_meet(struct np_replay_app *a, uint32_t send, uint32_t recv)
+void np_replay_match(struct np_replay_app *a, uint32_t send, uint32_t recv)
 {
 	a->op[send].match = recv;
 	a->op[recv].match = send;
@@ -102,7 +102,7 @@ static int check_matches(const struct np_replay_app *a, struct np_err *err)
 		if (op->kind != NP_REPLAY_COMPUTE &&
 		    op->match == NO_MATCH)
 			return np_errf(err, -EINVAL, "task %u: operation %zu, "
-				       "a %s, has no other end", op->task, i,
+				       "a %s, has no match", op->task, i,
 				       op->kind == NP_REPLAY_SEND ? "send" :
 								    "receive");
 	}
@@ -190,8 +190,8 @@ static int link_rank(struct np_replay_app *a, const struct np_graph *g,
 					      kind == NP_IREQUIRES, err);
 		if (np_replay_op_at(a, at)->kind != NP_REPLAY_SEND)
 			continue;
-		np_graph_met(g, rank, i, &peer, &peer_i);
-		np_replay_meet(a, at, base[peer] + peer_i);
+		np_graph_partner(g, rank, i, &peer, &peer_i);
+		np_replay_match(a, at, base[peer] + peer_i);
 	}
 	return rc;
 }
@@ -478,14 +478,14 @@ static int deadlock_error(struct play *p)
 
 		if ((p->state[id].flags & (BEGUN | ENDED)) != BEGUN)
 			continue;
-		return np_errf(p->err, -EDEADLK, "nothing goes on after %g s: "
-			       "task %u %s task %u for ever", p->now_sec,
+		return np_errf(p->err, -EDEADLK, "deadlock after %g s: task %u "
+			       "%s task %u", p->now_sec,
 			       op->task, op->kind == NP_REPLAY_SEND ?
-			       "sends to" : "receives from",
+			       "waits to send to" : "waits to receive from",
 			       at->job->app->op[op->match].task);
 	}
-	return np_errf(p->err, -EDEADLK, "nothing begins after %g s: "
-		       "operations wait for each other", p->now_sec);
+	return np_errf(p->err, -EDEADLK, "deadlock after %g s: operations wait "
+		       "for each other", p->now_sec);
 }
 
 /* Advances to the next event and handles it. */

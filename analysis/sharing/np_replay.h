@@ -33,7 +33,7 @@ struct np_replay_op {
 	uint32_t task;
 	double sec;	/* of a computation */
 	uint64_t bytes; /* of a send */
-	uint32_t match; /* set by np_replay_meet() */
+	uint32_t match; /* set by np_replay_match() */
 };
 
 /*
@@ -58,7 +58,7 @@ int np_replay_depend(struct np_replay_app *a, uint32_t after, uint32_t before,
 		     bool on_start, struct np_err *err);
 
 /* Matches a send with its receive. */
-void np_replay_meet(struct np_replay_app *a, uint32_t send, uint32_t recv);
+void np_replay_match(struct np_replay_app *a, uint32_t send, uint32_t recv);
 
 /*
  * Completes a program. Returns 0, -EINVAL (an unmatched send or receive) or

@@ -107,7 +107,7 @@ static int begin_scheme(struct reader *r, const char *name)
 	rc = take_name(r, "scheme", name, s->name);
 	for (size_t i = 0; !rc && i + 1 < r->set.n; i++)
 		if (!strcmp(r->set.scheme[i].name, s->name))
-			rc = BAD(r, "scheme %s is there twice", s->name);
+			rc = BAD(r, "scheme %s is defined twice", s->name);
 	return rc;
 }
 
@@ -178,7 +178,7 @@ static void line_nodes(struct reader *r)
 		BAD(r, "nodes: expected before the first transfer");
 	for (size_t i = 1; !r->w.rc && i < r->w.n; i++)
 		if (find_node(current_scheme(r), r->w.word[i], &number))
-			BAD(r, "node %.40s is there twice", r->w.word[i]);
+			BAD(r, "node %.40s is listed twice", r->w.word[i]);
 		else
 			add_node(r, r->w.word[i], &number);
 	current_scheme(r)->fixed = true;
@@ -253,7 +253,7 @@ static void line_transfer(struct reader *r)
 	take_name(r, "transfer", label, s->label[s->n]);
 	for (size_t i = 0; i < s->n; i++)
 		if (!strcmp(s->label[i], label))
-			BAD(r, "transfer %s is there twice", label);
+			BAD(r, "transfer %s is defined twice", label);
 	if (w->n < 4 || strcmp(w->word[2], "->"))
 		BAD(r, "transfer %s: expected NAME: FROM -> TO", label);
 	if (w->rc || find_or_add_node(r, w->word[1], &s->c[s->n].from) ||

@@ -12,7 +12,6 @@
 
 /* ---- The models; np_sharing.h describes them ---- */
 
-
 /* At one port: highest load of a remote port, and the number of such ports. */
 struct far {
 	uint32_t most, n_most;
@@ -46,7 +45,8 @@ static double port_penalty(double beta, double gamma, uint32_t load,
 static int gige(const struct np_sharing_param *p, const struct np_ports *port,
 		double *penalty, struct np_err *err)
 {
-	struct far *out = calloc(2 * port->n, sizeof(*out)), *in = out + port->n;
+	struct far *out = calloc(2 * port->n, sizeof(*out)),
+		   *in = out + port->n;
 
 	if (!out)
 		return np_errf(err, -ENOMEM, "out of memory");
@@ -331,7 +331,7 @@ int np_sharing_check_comm(const struct np_sharing_param *p, struct np_comm c,
 	return 0;
 }
 
-int np_sharing_ask(const struct np_sharing_model *m,
+int np_sharing_penalties(const struct np_sharing_model *m,
 		   const struct np_sharing_param *p, const struct np_comm *c,
 		   size_t n, double *penalty, struct np_err *err)
 {
@@ -348,7 +348,7 @@ int np_sharing_ask(const struct np_sharing_model *m,
 	return rc;
 }
 
-double np_sharing_cut(double fabric, double *rate, size_t n)
+double np_sharing_limit_rate(double fabric, double *rate, size_t n)
 {
 	double left = fabric, sum = 0;
 
@@ -380,7 +380,7 @@ static int limit_all(double fabric, double *penalty, size_t n,
 		return np_errf(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++)
 		rate[i] = 1 / penalty[i];
-	most = np_sharing_cut(fabric, rate, n);
+	most = np_sharing_limit_rate(fabric, rate, n);
 	for (size_t i = 0; i < n; i++)
 		penalty[i] = fmax(penalty[i], 1 / most);
 	free(rate);
@@ -425,7 +425,7 @@ int np_sharing_static(const struct np_sharing_model *m,
 
 	if (!rc) {
 		n_sub = select_remote(c, n, sub, at);
-		rc = np_sharing_ask(m, p, sub, n_sub, got, err);
+		rc = np_sharing_penalties(m, p, sub, n_sub, got, err);
 	}
 	if (!rc)
 		rc = limit_all(p->fabric, got, n_sub, err);

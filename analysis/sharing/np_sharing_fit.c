@@ -116,7 +116,8 @@ static double descend(struct search *w, gsl_multimin_fminimizer *g,
 	if (!rc)
 		least = objective(g->x, w);
 	else if (!w->rc)
-		w->rc = np_errf(w->err, rc, "no search for parameters");
+		w->rc = np_errf(w->err, rc, "cannot start the search for "
+				"parameters");
 	gsl_vector_free(x);
 	gsl_vector_free(step);
 	return least;

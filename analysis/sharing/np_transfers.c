@@ -261,7 +261,7 @@ static void check_others(struct transfers *r, double now_sec)
 	}
 	if (r->state == DONE || now_sec < r->began_sec + c->patience_sec)
 		return;
-	snprintf(why, sizeof(why), "trial %zu not over after %g s", r->at,
+	snprintf(why, sizeof(why), "trial %zu has not ended after %g s", r->at,
 		 c->patience_sec);
 	end(r, -ETIMEDOUT, why);
 }

@@ -145,9 +145,9 @@ static void unmatched_error(struct reader *r, const struct end *send,
 			      send->to < recv->to));
 	const struct end *e = more ? send : recv;
 
-	r->w.rc = np_errf(r->w.err, -EINVAL, "%s:%u: task %u sends %s to %u "
-			  "than that receives", r->w.source, e->line, e->from,
-			  more ? "more" : "fewer", e->to);
+	r->w.rc = np_errf(r->w.err, -EINVAL, "%s:%u: task %u sends %s messages "
+			  "to task %u than that task receives", r->w.source,
+			  e->line, e->from, more ? "more" : "fewer", e->to);
 }
 
 static void match_ends(struct reader *r)
@@ -161,7 +161,7 @@ static void match_ends(struct reader *r)
 		qsort(r->recvs.e, m, sizeof(*v), by_ends);
 	for (i = 0; i < n && i < m && s[i].from == v[i].from &&
 		    s[i].to == v[i].to; i++)
-		np_replay_meet(r->app, s[i].op, v[i].op);
+		np_replay_match(r->app, s[i].op, v[i].op);
 	if (i < n || i < m)
 		unmatched_error(r, i < n ? &s[i] : NULL, i < m ? &v[i] : NULL);
 	else
@@ -231,7 +231,7 @@ static uint32_t peer_of(struct reader *r, uint32_t task, uint32_t *back)
 static void expect_end(struct reader *r, size_t n)
 {
 	if (r->w.n > n)
-		BAD(r, "\"%.40s\": not expected here", r->w.word[n]);
+		BAD(r, "\"%.40s\": unexpected argument", r->w.word[n]);
 }
 
 /* Parses [SIZE] as word i, which must be the last. */
@@ -448,7 +448,7 @@ static int read_all(struct reader *r)
 		return np_errf(r->w.err, -EINVAL, "%s: no program in it",
 			       r->w.source);
 	if (r->depth)
-		return BAD(r, "repeat of line %zu: its end is missing",
+		return BAD(r, "repeat in line %zu has no end",
 			   r->loop[r->depth - 1].line);
 	match_ends(r);
 	return r->w.rc;

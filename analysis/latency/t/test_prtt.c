@@ -164,9 +164,16 @@ static bool stop_asked(void)
 static void test_it_ends_when_asked_to(void)
 {
 	struct np_prtt_conf c = {
-		.takes_part = true, .is_client = true, .max_bytes = 1 << 20, .max_sec = 1, .blocks = 5,
-		.report = on_report, .env.note = on_note, .done = on_done,
-		.stop = stop_asked, .env.net = &net.process[0].net,
+		.takes_part = true,
+		.is_client = true,
+		.max_bytes = 1 << 20,
+		.max_sec = 1,
+		.blocks = 5,
+		.report = on_report,
+		.env.note = on_note,
+		.done = on_done,
+		.stop = stop_asked,
+		.env.net = &net.process[0].net,
 		.env.clock = &net.process[0].clock,
 	};
 
@@ -178,7 +185,8 @@ static void test_it_ends_when_asked_to(void)
 	T_CHECK(run());
 	T_CHECK(n_samples == 40);
 	/* The other side, in a process of its own, is asked as well. */
-	T_CHECK(n_notes == 1 && !strcmp(note, "the connection to the peer is lost"));
+	T_CHECK(n_notes == 1 &&
+		!strcmp(note, "the connection to the peer is lost"));
 	tear_down();
 }
 

@@ -339,7 +339,7 @@ static void test_times(void)
 		T_CHECK(ev.gap_ns == gap[i] && ev.length_ns == length[i]);
 	}
 	T_CHECK(np_trace_next(t, &ev) == 0);
-	T_CHECK(!np_trace_is_whole(t));
+	T_CHECK(!np_trace_is_complete(t));
 	np_trace_close(t);
 }
 

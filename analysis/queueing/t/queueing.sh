@@ -84,9 +84,9 @@ test_notes_of_reports_are_told() {
 	contains "cut before the counts" "$ERR" 'cut.mpiP: ends before the counts'
 	head -c -200 solver.4.mpiP >cut.mpiP
 	contains "cut later" "$(netprof scale cut.mpiP)" \
-		'^Note .*cut.mpiP: the report is cut off'
+		'^Note .*cut.mpiP: the report is truncated'
 	equal "as JSON" "$(netprof scale --json cut.mpiP | jq -c '.runs[].notes')" \
-		'["the report is cut off: messages may be missing"]'
+		'["the report is truncated: messages may be missing"]'
 }
 
 test_runs_of_different_programs_are_warned_of() {
@@ -96,8 +96,8 @@ test_runs_of_different_programs_are_warned_of() {
 	sed 's/solver -n/other -n/' solver.4.mpiP >other.mpiP
 	run netprof scale solver.2.mpiP other.mpiP
 	equal "exit status" "$RC" 0
-	equal "warning" "$ERR" "netprof: warning: runs of different programs,\
- taken as one: solver of solver.2.mpiP, other of other.mpiP"
+	equal "warning" "$ERR" "netprof: warning: runs of different programs\
+ are fitted as one: solver of solver.2.mpiP, other of other.mpiP"
 }
 
 test_wrong_use_and_bad_reports_are_told() {
@@ -128,7 +128,7 @@ test_wrong_use_and_bad_reports_are_told() {
 	row 1 'web.json:1: expected a report of mpiP' web.json
 	row 1 'old.mpiP:3: version 2.9.1, expected 3.x' old.mpiP
 	row 1 'concise.mpiP:17: a concise report' concise.mpiP
-	row 1 '^netprof: --at: runs of 2 numbers of processes, expected 3 or more$' \
+	row 1 '^netprof: --at: runs at 3 or more process counts are needed, got 2$' \
 		--at=3 solver.2.mpiP solver.4.mpiP solver.2.mpiP
 }
 

@@ -135,7 +135,7 @@ static const struct {
 	  "   *  20  7  35.00\n" SENT COUNTS END, NP_MPIP_SUM_DIFFERS, 7, 300 },
 	{ "row * is as good as three digits are", HEAD TASKS TIMES ROWS
 	  "   *  20  6.05  35.00\n" SENT COUNTS END, 0, 6.05, 300 },
-	{ "nothing was sent", HEAD TASKS TIMES ROWS SUM SITES END,
+	{ "no messages", HEAD TASKS TIMES ROWS SUM SITES END,
 	  NP_MPIP_NO_MESSAGES, 6.01, 0 },
 	{ "cut off", HEAD TASKS TIMES ROWS SUM SENT COUNTS, NP_MPIP_TRUNCATED,
 	  6.01, 300 },
@@ -242,7 +242,7 @@ static void test_refused(void)
 		-ENOENT);
 }
 
-/* Wherever it is cut off: refused, or taken with a note. */
+/* A report truncated anywhere is rejected, or accepted with a note. */
 static void test_cut_anywhere(void)
 {
 	size_t len = strlen(WHOLE) - strlen("----\n" DASHES);
@@ -321,7 +321,7 @@ static void test_a_trace_gives_the_same(void)
 static void test_notes_have_words(void)
 {
 	for (unsigned note = 1; note <= NP_MPIP_NO_VERSION; note <<= 1)
-		T_CHECK(strlen(np_mpip_note_words((enum np_mpip_note)note)) >
+		T_CHECK(strlen(np_mpip_note_text((enum np_mpip_note)note)) >
 			20);
 }
 

@@ -162,7 +162,7 @@ static void test_refused(void)
 		-EDOM);
 	T_CHECK(fit(run, 3, &s, &err) ==
 		-EDOM);
-	T_CHECK(strstr(err.text, "runs of 2 numbers of processes, expected 3"));
+	T_CHECK(strstr(err.text, "process counts are needed, got 2"));
 	T_CHECK(np_scaling_fit(run, NULL, NP_SCALING_MAX_RUNS + 1, &link, &s,
 			       &err) == -EINVAL);
 	T_CHECK(strstr(err.text, "1025 runs, expected 3 to 1024"));

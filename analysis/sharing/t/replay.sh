@@ -98,7 +98,7 @@ test_wrong_use_and_bad_files_are_told() {
 	row 1 '/nonexistent: No such file' /nonexistent
 	row 1 'ring.workload: 4 tasks, and 2 nodes of 1 cores' --nodes=2 "$RING"
 	printf 'tasks 2\n0: recv 1\n0: send 1\n1: recv 0\n1: send 0\n' >"$S/dead"
-	row 1 'nothing goes on after 0 s: task 0 receives from task 1' "$S/dead"
+	row 1 'deadlock after 0 s: task 0 waits to receive from task 1' "$S/dead"
 	printf 'tasks 2\n0: jump\n' >"$S/bad"
 	row 1 'bad:2: "jump": expected compute' "$S/bad"
 	row 1 'README' "$ROOT/t/data/README"

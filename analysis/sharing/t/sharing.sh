@@ -101,11 +101,11 @@ test_wrong_use_and_bad_files_are_told() {
 		equal "output of ${*:3}" "$OUT" ""
 		contains "${*:3}" "$ERR" "$2"
 	}
-	row 2 'a file with schemes is missing'
+	row 2 'expected a file with schemes'
 	row 2 'no such option' --frob "$VIENNE"
 	row 2 'argument is missing' --model
 	row 2 'no model "ethernet", expected gige' --model=ethernet "$VIENNE"
-	row 2 'gige is there twice' --model=gige,gige "$VIENNE"
+	row 2 'gige is given twice' --model=gige,gige "$VIENNE"
 	row 2 'expected names' --model=, "$VIENNE"
 	row 2 'no parameter "gamma", expected beta' --set=gamma=1 "$VIENNE"
 	row 2 '--set=bs has no effect without --model=infiniband' --model=gige \
@@ -165,7 +165,7 @@ test_the_measuring_program_says_what_it_needs() {
 		equal "exit status of ${*:3}" "$RC" "$1"
 		contains "${*:3}" "$ERR" "$2"
 	}
-	row 2 'a file with schemes is missing'
+	row 2 'expected a file with schemes'
 	row 2 '"--frob": unknown option' --frob x
 	row 2 '--repeats "1": expected a whole number' --repeats=1 x
 	row 2 '"y": unexpected argument' x y

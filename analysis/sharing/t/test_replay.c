@@ -50,7 +50,7 @@ static struct np_replay_app *app_of(const struct line *l, size_t n,
 					 (uint32_t)l[i].after_start, true,
 					 NULL);
 		if (l[i].kind == NP_REPLAY_SEND && l[i].match < (int)n)
-			np_replay_meet(a, (uint32_t)i, (uint32_t)l[i].match);
+			np_replay_match(a, (uint32_t)i, (uint32_t)l[i].match);
 	}
 	return a;
 }
@@ -201,7 +201,7 @@ static void test_two_programs(void)
 	np_replay_app_free(b);
 }
 
-/* One that takes no time does not go on for ever. */
+/* A program that takes no time does not repeat for ever. */
 static void test_nothing_to_do(void)
 {
 	const struct line l[] = { COMPUTE(0, 0, -1) };
@@ -237,9 +237,9 @@ static const struct {
 	uint32_t nodes;
 	int rc;
 } refused[] = {
-	{ "both receive first", "nothing goes on after 0 s: task 0 receives "
-	  "from task 1 for ever", deadlock, 4, 0, 100, 8, -EDEADLK },
-	{ "a circle", "nothing begins after 0 s", circle, 2, 0, 100, 8,
+	{ "both receive first", "deadlock after 0 s: task 0 waits to "
+	  "receive from task 1", deadlock, 4, 0, 100, 8, -EDEADLK },
+	{ "a cycle", "deadlock after 0 s", circle, 2, 0, 100, 8,
 	  -EDEADLK },
 	{ "a latency below 0", "a latency of -1 s", pair, 4, -1, 100, 8,
 	  -EINVAL },

@@ -135,7 +135,7 @@ static void test_a_trial_that_never_ends_is_given_up(void)
 	T_CHECK(!seen[0].n_over);
 	run_for(3);
 	T_CHECK(seen[0].n_over == 1 && seen[0].rc == -ETIMEDOUT);
-	T_CHECK(!strcmp(seen[0].why, "trial 0 not over after 30 s"));
+	T_CHECK(!strcmp(seen[0].why, "trial 0 has not ended after 30 s"));
 	tear_down();
 }
 

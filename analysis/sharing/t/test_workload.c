@@ -111,7 +111,7 @@ static const struct {
 	{ "a time without a unit", "tasks 1\n0: compute 3",
 	  "\"3\": expected a time", -EINVAL },
 	{ "words after the end", "tasks 1\n0: compute 3s now",
-	  "\"now\": not expected here", -EINVAL },
+	  "\"now\": unexpected argument", -EINVAL },
 	{ "a peer that is not there", "tasks 2\n0: send 2",
 	  "peer \"2\": expected a task below 2", -EINVAL },
 	{ "a peer that is none", "tasks 2\n0: send +", "peer \"+\"", -EINVAL },
@@ -121,17 +121,20 @@ static const struct {
 	{ "a receive with a size", "tasks 2\n0: recv 1 4K", "\"4K\": not exp",
 	  -EINVAL },
 	{ "a send that is not received", "tasks 3\n0: send 1\n0: send 2\n"
-	  "1: recv 0", ":3: task 0 sends more to 2 than that receives",
+	  "1: recv 0", ":3: task 0 sends more messages to task 2 than"
+	  " that task receives",
 	  -EINVAL },
 	{ "a receive that is not sent", "tasks 3\n0: send 1\n1: recv 0\n"
-	  "1: recv 0", ":4: task 0 sends fewer to 1 than that receives",
+	  "1: recv 0", ":4: task 0 sends fewer messages to task 1 than"
+	  " that task receives",
 	  -EINVAL },
 	{ "a receive from another one", "tasks 3\n0: send 1\n1: recv 2",
-	  ":2: task 0 sends more to 1 than that receives", -EINVAL },
+	  ":2: task 0 sends more messages to task 1 than"
+	  " that task receives", -EINVAL },
 	{ "an end of nothing", "tasks 1\nend", "end: expected after repeat",
 	  -EINVAL },
 	{ "a repeat without end", "tasks 1\nrepeat 2\nall: wait",
-	  "repeat of line 2: its end is missing", -EINVAL },
+	  "repeat in line 2 has no end", -EINVAL },
 	{ "never", "tasks 1\nrepeat 0\nend", "expected repeat N, 1 or",
 	  -EINVAL },
 	{ "too often", "tasks 1\nrepeat 1000001\nend", "at most 1000000",

@@ -66,7 +66,7 @@ static double pass_bytes(const struct np_tolerance *t, size_t per_vertex)
  */
 struct copies {
 	struct np_chain c[MAX_COPIES]; /* the first is the graph's own */
-	struct np_room *room[MAX_COPIES];
+	struct np_workspace *room[MAX_COPIES];
 	size_t n;
 };
 
@@ -93,7 +93,7 @@ static struct copies *make_copies(struct np_tolerance *t)
 	for (size_t i = 1; i < k->n; i++) {
 		k->c[i].n = 1;
 		copy(&t->c.link[0], &k->c[i].link[0]);
-		k->room[i] = np_room_new(&k->c[i]);
+		k->room[i] = np_workspace_new(&k->c[i]);
 		must(k->room[i]);
 	}
 	return k;
@@ -102,7 +102,7 @@ static struct copies *make_copies(struct np_tolerance *t)
 static void free_copies(struct copies *k)
 {
 	for (size_t i = 1; i < k->n; i++) {
-		np_room_free(k->room[i]);
+		np_workspace_free(k->room[i]);
 		np_chain_free(&k->c[i]);
 	}
 	free(k);
@@ -134,7 +134,7 @@ struct bench_pass bench_pass(struct np_tolerance *t)
 				   np_tolerance_tie(t, 3000) };
 	struct bench_pass b = { .one_sec = INFINITY, .four_sec = INFINITY };
 	struct copies *k = make_copies(t);
-	double *a = np_compact_room(READ_BYTES, 1), sec = INFINITY;
+	double *a = np_compact_alloc(READ_BYTES, 1), sec = INFINITY;
 	size_t n = READ_BYTES / sizeof(*a);
 
 	must(a);

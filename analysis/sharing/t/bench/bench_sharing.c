@@ -88,7 +88,7 @@ static void message(struct np_replay_app *a, uint32_t from, uint32_t to,
 	uint32_t s = add(a, NP_REPLAY_SEND, from, 0, bytes);
 	uint32_t r = add(a, NP_REPLAY_RECV, to, 0, 0);
 
-	np_replay_meet(a, s, r);
+	np_replay_match(a, s, r);
 	after(a, s, begin[from]);
 	after(a, r, begin[to]);
 	after(a, end[from], s);
