@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli_curve.h"
 #include "cli_graph.h"
 #include "cli_options.h"
-#include "cli_tolerance.h"
 #include "np_traced.h"
 
 enum { ZONES = 1, TIMES = 2 };
@@ -23,19 +23,30 @@ struct curve {
 	struct np_response response;
 };
 
+const double cli_threshold_shares[CLI_THRESHOLDS] = { 0.01, 0.02, 0.05 };
+
+void cli_thresholds(struct np_tolerance *t, double base, const double *share,
+		    size_t n, struct cli_threshold *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		out[i].share = share[i];
+		out[i].limit = np_tolerance_limit(t, base, share[i]);
+	}
+}
+
 static int find_zones(const struct np_graph *g, struct curve *c,
 		      struct np_err *err)
 {
 	const struct np_tolerance_opt opt = { .net = c->t.net,
 					      .x = NP_LOGGPS_L };
-	struct cli_tolerance_zone zone[NP_TRACED_ZONES];
+	struct cli_threshold zone[NP_TRACED_ZONES];
 	struct np_tolerance *t;
 	int rc = np_tolerance_new(g, &opt, &t, err);
 
 	if (rc)
 		return rc;
-	cli_tolerance_zones(t, c->t.net.L_ns, cli_tolerance_shares,
-			    NP_TRACED_ZONES, zone);
+	cli_thresholds(t, c->t.net.L_ns, cli_threshold_shares,
+		       NP_TRACED_ZONES, zone);
 	np_tolerance_free(t);
 	for (size_t i = 0; i < NP_TRACED_ZONES; i++) {
 		double sec = 1e-9 * (zone[i].limit - c->t.net.L_ns);

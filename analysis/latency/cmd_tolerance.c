@@ -5,10 +5,1158 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli_curve.h"
 #include "cli_graph.h"
+#include "cli_json_put.h"
 #include "cli_loggps.h"
-#include "cli_tolerance.h"
+#include "cli_options.h"
+#include "cli_output.h"
+#include "cli_print.h"
+#include "cli_text.h"
+#include "np_collective.h"
+#include "np_figure.h"
+#include "np_place_ranks.h"
 #include "np_quantity.h"
+#include "np_tolerance.h"
+#include "np_topology_conf.h"
+
+#define MAX_THRESHOLDS 8
+#define NOISE_SIMULATIONS 20    /* simulations with different detours */
+#define SWEEP_POINTS 11
+
+/* The request, from the command line. */
+struct request {
+	struct np_loggps net;
+	double up_to_ns; /* maximum added; NAN: determined by the thresholds */
+	/* --latency and --gap, to be copied into net; NAN: not given */
+	double latency_ns, gap_ns;
+	bool critical;
+	/* one_cpu, one_link and overlap of np_tolerance_opt */
+	bool serial, shared_links, overlap;
+	double share[MAX_THRESHOLDS]; /* thresholds, ascending */
+	size_t n_shares;
+	int sweep; /* parameter of the points and of --critical */
+	bool pairs; /* pairs of ranks on the critical path */
+	const char *noise; /* argument of --noise, or NULL */
+	struct np_detours detours;
+	/* name of the topology; NULL: the same latency everywhere */
+	const char *where;
+	const struct np_topology *topology;
+	/* topology from a file, with names of nodes */
+	struct np_topology_conf read;
+	double wire_ns, switch_ns; /* NAN while parsing: not given */
+	uint32_t per_node; /* ranks; 0 while parsing: not given */
+	/* algorithms for the collectives of a trace */
+	struct np_choices choices;
+	uint32_t trials;   /* number of other placements to try; 0: none */
+};
+
+/* Parameters. With a topology, the latency is that of a wire. */
+enum { SWITCH_LATENCY = NP_LOGGPS_G + 1, N_PARAMETERS };
+
+/* Results for one parameter, with the others unchanged. */
+struct parameter {
+	double base; /* its value in the network, in ns or ns per byte */
+	double slope;
+	struct cli_threshold zone[MAX_THRESHOLDS];
+};
+
+struct sweep_point {
+	double added; /* ns, or ns per byte */
+	struct np_runtime run;
+};
+
+/* All results for one program. */
+struct program {
+	const char *file;
+	uint32_t ranks;
+	size_t ops, messages;
+	struct parameter of[N_PARAMETERS];
+	double ns; /* run time */
+	struct sweep_point point[SWEEP_POINTS];
+	uint32_t *node; /* by rank, with a topology */
+	struct np_place_result placed; /* if other placements were tried */
+	struct np_critical *critical; /* if requested or plotted */
+	size_t n_critical;
+	struct np_pair *pair; /* if requested */
+	/* latency of one pair alone that reaches the first threshold */
+	double *pair_limit;
+	size_t n_pairs;
+	/* run times with detours, ascending */
+	double noise_ns[NOISE_SIMULATIONS];
+};
+
+/* Network parameters used if nothing was measured. */
+#define DEFAULT_NETWORK { .L_ns = 3000, .G_ns = 0.1, \
+	.S = NP_LOGGPS_NO_RENDEZVOUS }
+
+#define UNBOUNDED_NS 100e3 /* range of the sweep if nothing limits it */
+#define UNBOUNDED_NS_PER_BYTE 10
+#define PAIRS_LIMITED 10 /* pairs for which a threshold is computed */
+
+static int report_deadlock(const struct np_graph *g, const struct np_cycle *c)
+{
+	char buf[NP_ERR_LEN];
+
+	cli_fail("deadlock: %zu operations wait for each other, each for the "
+		 "next:", c->n);
+	for (size_t i = 0; i < c->n && i < NP_CYCLE_OPS; i++)
+		fprintf(stderr, "  %s\n", np_graph_describe(g, c->node[i], buf,
+						       sizeof(buf)));
+	if (c->n > NP_CYCLE_OPS)
+		fprintf(stderr, "  and %zu more\n", c->n - NP_CYCLE_OPS);
+	return CLI_FAILED;
+}
+
+/* Arguments of np_tolerance_new(), with room for what they point to. */
+struct options {
+	struct np_cycle cycle;
+	struct np_tolerance_opt opt;
+};
+
+static void fill_options(struct options *o, int x,
+		    const struct request *ask, const uint32_t *node)
+{
+	*o = (struct options){
+		.opt = {
+			.net = ask->net, .cycle = &o->cycle,
+			.x = x == SWITCH_LATENCY ? NP_LOGGPS_L :
+						     (enum np_loggps_param)x,
+			.one_cpu = ask->serial, .one_link = ask->shared_links,
+			.overlap = ask->overlap,
+			.placed = { ask->topology, node, ask->wire_ns,
+				    ask->switch_ns, x == SWITCH_LATENCY },
+		},
+	};
+	if (ask->topology)
+		o->opt.net.L_ns = x == SWITCH_LATENCY ? ask->switch_ns :
+							  ask->wire_ns;
+}
+
+static int report_error(const struct np_graph *g, int rc,
+			const struct options *o, const struct np_err *err)
+{
+	if (rc == -EDEADLK)
+		return report_deadlock(g, &o->cycle);
+	return rc ? cli_fail("%s", err->text) : -1;
+}
+
+static int contract(const struct np_graph *g, int x,
+		    const struct request *ask, const uint32_t *node,
+		    struct np_tolerance **t)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct options o;
+
+	fill_options(&o, x, ask, node);
+	return report_error(g, np_tolerance_new(g, &o.opt, t, &err), &o, &err);
+}
+
+/* The next number of 1, 2, 5, 10, 20 ... */
+static double round_up(double v)
+{
+	double ten = pow(10, floor(log10(v)));
+
+	return v <= ten ? ten : v <= 2 * ten ? 2 * ten :
+	       v <= 5 * ten ? 5 * ten : 10 * ten;
+}
+
+/* Range of the sweep, from the base of the parameter. */
+static double sweep_range(const struct program *t,
+		    const struct request *ask)
+{
+	const struct parameter *of = &t->of[ask->sweep];
+	double limit = of->zone[ask->n_shares - 1].limit - of->base;
+
+	if (!isnan(ask->up_to_ns))
+		return ask->up_to_ns;
+	if (!(limit > 0) || !isfinite(limit))
+		return ask->sweep == NP_LOGGPS_G ? UNBOUNDED_NS_PER_BYTE :
+						   UNBOUNDED_NS;
+	return round_up(1.2 * limit);
+}
+
+static int run_sweep(struct program *t, struct np_tolerance *f,
+		 const struct request *ask)
+{
+	double base = t->of[ask->sweep].base, far = sweep_range(t, ask);
+	struct np_err err = NP_ERR_INIT;
+
+	for (size_t i = 0; i < SWEEP_POINTS; i++) {
+		struct sweep_point *p = &t->point[i];
+
+		p->added = far * (double)i / (SWEEP_POINTS - 1);
+		np_tolerance_at(f, base + p->added, &p->run);
+	}
+	t->ns = t->point[0].run.ns;
+	if (ask->critical && np_tolerance_critical(f, base, base + far,
+						   &t->critical,
+						   &t->n_critical, &err))
+		return cli_fail("%s", err.text);
+	return -1;
+}
+
+static int analyse_parameter(struct program *t, const struct np_graph *g,
+			     int x, const struct request *ask)
+{
+	const double base[N_PARAMETERS] = {
+		[NP_LOGGPS_L] = ask->topology ? ask->wire_ns : ask->net.L_ns,
+		[NP_LOGGPS_o] = ask->net.o_ns, [NP_LOGGPS_G] = ask->net.G_ns,
+		[SWITCH_LATENCY] = ask->switch_ns,
+	};
+	struct parameter *of = &t->of[x];
+	struct np_tolerance *f;
+	struct np_runtime r;
+	int rc = contract(g, x, ask, t->node, &f);
+
+	if (rc >= 0)
+		return rc;
+	np_tolerance_at(f, base[x], &r);
+	of->base = base[x];
+	of->slope = r.right;
+	cli_thresholds(f, base[x], ask->share, ask->n_shares, of->zone);
+	if (x == ask->sweep)
+		rc = run_sweep(t, f, ask);
+	np_tolerance_free(f);
+	return rc;
+}
+
+/* Places ranks on nodes in order, per_node on each. */
+static int place_in_order(struct program *t,
+			  const struct request *ask)
+{
+	uint32_t n = t->ranks, room = np_topology_nodes(ask->topology);
+
+	if ((n - 1) / ask->per_node >= room)
+		return cli_fail("%s: %u ranks, %u on a node, are more than the "
+				"%u nodes of %s", t->file, n, ask->per_node,
+				room, ask->where);
+	t->node = calloc(n, sizeof(*t->node));
+	if (!t->node)
+		return cli_fail("out of memory");
+	for (uint32_t i = 0; i < n; i++)
+		t->node[i] = i / ask->per_node;
+	return -1;
+}
+
+/* There is no path between the trees of a topology. */
+static int check_paths(const struct np_graph *g, const struct program *t,
+		      const struct request *ask)
+{
+	char from[256], to[256];
+
+	for (uint32_t r = 0; r < t->ranks; r++)
+		for (uint32_t i = 0; i < np_graph_rank_ops(g, r); i++) {
+			struct np_graph_op op;
+			uint32_t peer, at;
+
+			np_graph_op(g, r, i, &op);
+			if (op.kind != NP_OP_SEND)
+				continue;
+			np_graph_partner(g, r, i, &peer, &at);
+			if (np_topology_hops(ask->topology, t->node[r],
+					     t->node[peer]) ==
+			    NP_TOPOLOGY_APART)
+				return cli_fail("%s: rank %u sends to rank %u, "
+					"but no switch of %s is above both of "
+					"their nodes, %s and %s", t->file, r,
+					peer, ask->where,
+					np_topology_conf_node(&ask->read,
+						t->node[r], from, sizeof(from)),
+					np_topology_conf_node(&ask->read,
+						t->node[peer], to,
+						sizeof(to)));
+		}
+	return -1;
+}
+
+static int search_placement(struct program *t, const struct np_graph *g,
+			const struct request *ask)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct options o;
+
+	fill_options(&o, NP_LOGGPS_L, ask, t->node);
+	return report_error(g, np_place_ranks(g, &o.opt, t->node, ask->per_node,
+					 ask->trials, &t->placed, &err), &o,
+		       &err);
+}
+
+/* The latency of one pair alone at which the first threshold is reached. */
+static int limit_pair(const struct np_graph *g, struct options *o,
+		      const struct np_pair *pair, double share, double *limit)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_tolerance *f;
+	int rc;
+
+	o->opt.pair = pair;
+	rc = np_tolerance_new(g, &o->opt, &f, &err);
+	if (rc)
+		return report_error(g, rc, o, &err);
+	*limit = np_tolerance_limit(f, o->opt.net.L_ns, share);
+	np_tolerance_free(f);
+	return -1;
+}
+
+static int find_pairs(struct program *t, const struct np_graph *g,
+		      const struct request *ask)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct options o;
+	int rc;
+
+	fill_options(&o, NP_LOGGPS_L, ask, t->node);
+	rc = report_error(
+		g, np_tolerance_pairs(g, &o.opt, &t->pair, &t->n_pairs, &err),
+		&o, &err);
+	if (rc >= 0)
+		return rc;
+	t->pair_limit = calloc(t->n_pairs + 1, sizeof(*t->pair_limit));
+	if (!t->pair_limit)
+		return cli_fail("out of memory");
+	for (size_t i = 0; rc < 0 && i < t->n_pairs; i++) {
+		t->pair_limit[i] = NAN;
+		if (i < PAIRS_LIMITED)
+			rc = limit_pair(g, &o, &t->pair[i], ask->share[0],
+					&t->pair_limit[i]);
+	}
+	return rc;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int simulate_noise(struct program *t, const struct np_graph *g,
+			  const struct request *ask)
+{
+	struct np_detours d = ask->detours;
+	struct np_err err = NP_ERR_INIT;
+	struct options o;
+	int rc = 0;
+
+	fill_options(&o, NP_LOGGPS_L, ask, t->node);
+	for (size_t i = 0; !rc && i < NOISE_SIMULATIONS; i++) {
+		d.seed = i;
+		rc = np_tolerance_simulate(g, &o.opt, &d, &t->noise_ns[i],
+					   &err);
+	}
+	qsort(t->noise_ns, NOISE_SIMULATIONS, sizeof(*t->noise_ns), by_value);
+	return rc ? cli_fail("%s", err.text) : -1;
+}
+
+/* Returns -1 to continue, or the exit status. Free with free_program(). */
+static int analyse_program(const char *file, const struct request *ask,
+		       struct program *out)
+{
+	int params = ask->topology ? N_PARAMETERS : SWITCH_LATENCY;
+	struct np_graph *g = NULL;
+	int rc = cli_graph_read(file, &ask->choices, &g);
+
+	if (rc >= 0)
+		return rc;
+	*out = (struct program){
+		.file = file, .ranks = np_graph_ranks(g),
+		.ops = np_graph_ops(g), .messages = np_graph_messages(g),
+	};
+	if (ask->topology)
+		rc = place_in_order(out, ask);
+	if (rc < 0 && ask->topology)
+		rc = check_paths(g, out, ask);
+	if (rc < 0 && ask->trials)
+		rc = search_placement(out, g, ask);
+	for (int x = NP_LOGGPS_L; rc < 0 && x < params; x++)
+		rc = analyse_parameter(out, g, x, ask);
+	if (rc < 0 && ask->pairs)
+		rc = find_pairs(out, g, ask);
+	if (rc < 0 && ask->noise)
+		rc = simulate_noise(out, g, ask);
+	np_graph_free(g);
+	return rc;
+}
+
+static void free_program(struct program *t)
+{
+	free(t->critical);
+	free(t->pair);
+	free(t->pair_limit);
+	free(t->node);
+}
+
+/*
+ * How many thresholds are not exceeded when the swept parameter increases by
+ * added: all of them in the first zone, 0 beyond the last.
+ */
+static size_t thresholds_met(const struct program *t,
+			     const struct request *ask, double added)
+{
+	const struct parameter *of = &t->of[ask->sweep];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ask->n_shares; i++)
+		n += of->base + added <= of->zone[i].limit;
+	return n;
+}
+
+/* Name of the latency: "wire" with a topology, otherwise "latency". */
+static const char *latency_name(const struct request *ask)
+{
+	return ask->topology ? "wire" : "latency";
+}
+
+/* What slopes count: "wires", "messages", "overheads" or "bytes". */
+static const char *slope_unit(const struct request *ask)
+{
+	switch (ask->sweep) {
+	case NP_LOGGPS_o: return "overheads";
+	case NP_LOGGPS_G: return "bytes";
+	default: return ask->topology ? "wires" : "messages";
+	}
+}
+
+/* The share of the run time that a parameter causes. */
+static double share_of_run(double x, const struct np_runtime *r)
+{
+	return r->ns > 0 ? x * r->right / r->ns : 0;
+}
+
+/* ---- Reports of netprof tolerance: text, JSON and tables. ---- */
+
+#define BAR 14
+#define CRITICAL_MAX 20
+#define PAIRS_SAID 10
+
+static const char *time_of(double ns, char buf[CLI_NUMBER])
+{
+	return cli_setting_sec(1e-9 * ns, buf);
+}
+
+/* "+840 ns", or "any" without a limit. */
+static const char *added(double limit, double base, char buf[CLI_NUMBER])
+{
+	char number[CLI_NUMBER];
+
+	if (!isfinite(limit))
+		return "any";
+	snprintf(buf, CLI_NUMBER, "+%.*s", CLI_NUMBER - 2,
+		 cli_sec(1e-9 * (limit - base), number));
+	return buf;
+}
+
+/* "10 GB/s" for a time per byte in ns. */
+static const char *rate(double G, char buf[CLI_NUMBER])
+{
+	if (!(G > 0))
+		return "no limit";
+	if (!isfinite(G))
+		return "none";
+	return cli_rate(1e9 / G, buf);
+}
+
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void print_program(const struct program *t,
+			const struct request *ask)
+{
+	const struct parameter *L = &t->of[NP_LOGGPS_L];
+	char at[CLI_NUMBER], ns[CLI_NUMBER], share[CLI_NUMBER];
+
+	cli_say(CLI_PLAIN, 2, "%s: %u rank%s, %zu operation%s, %zu message%s.",
+		t->file, t->ranks, plural(t->ranks), t->ops, plural(t->ops),
+		t->messages, plural(t->messages));
+	cli_say(CLI_PLAIN, 2, "Run time %s at %s of %s; %.0f %s%s on the "
+		"critical path account%s for %s of it.",
+		cli_sec(1e-9 * t->ns, ns),
+		ask->topology ? "a wire's latency" : "a latency",
+		time_of(L->base, at), L->slope,
+		ask->topology ? "wire" : "message", plural((size_t)L->slope),
+		(size_t)L->slope == 1 ? "s" : "",
+		cli_percent(t->ns > 0 ? L->base * L->slope / t->ns : 0,
+			    share));
+}
+
+/* The exclusive resources. */
+static void print_turns(const struct request *ask)
+{
+	char line[256] = "", g[CLI_NUMBER];
+
+	if (ask->serial)
+		snprintf(line, sizeof(line), "one operation per processor at a "
+			 "time%s, sends of an adapter %s apart%s",
+			 ask->overlap ? " while data arrives" : "",
+			 time_of(ask->net.g_ns, g),
+			 ask->shared_links ? ", " : "");
+	if (ask->shared_links)
+		cli_add(line, sizeof(line), "one message per receiver at a "
+			"time");
+	cli_labelled(stdout, "Contention", "%s", line);
+}
+
+static void print_network(const struct request *ask)
+{
+	const struct np_loggps *net = &ask->net;
+	char way[256], L[CLI_NUMBER], o[CLI_NUMBER];
+	char G[CLI_NUMBER], S[CLI_NUMBER];
+
+	if (ask->topology)
+		snprintf(way, sizeof(way), "%.128s, %u rank%s a node, a wire "
+			 "%s, a switch %s", ask->where, ask->per_node,
+			 plural(ask->per_node), time_of(ask->wire_ns, L),
+			 time_of(ask->switch_ns, o));
+	else
+		snprintf(way, sizeof(way), "latency L %s",
+			 time_of(net->L_ns, L));
+	cli_labelled(stdout, "Network", "%s, overhead o %s, %s, %s%s", way,
+		     time_of(net->o_ns, o), rate(net->G_ns, G),
+		     net->S == NP_LOGGPS_NO_RENDEZVOUS ?
+		     "no rendezvous" : "rendezvous above ",
+		     net->S == NP_LOGGPS_NO_RENDEZVOUS ? "" :
+		     cli_bytes(net->S, S));
+	print_turns(ask);
+}
+
+/* Prints a column of the table of thresholds. */
+static void column(const char *text)
+{
+	cli_right(stdout, text, 14);
+}
+
+static void print_zones(const struct program *t,
+		      const struct request *ask)
+{
+	const struct parameter *o = &t->of[NP_LOGGPS_o];
+	const struct parameter *L = &t->of[NP_LOGGPS_L];
+	const struct parameter *G = &t->of[NP_LOGGPS_G];
+	const struct parameter *d = &t->of[SWITCH_LATENCY];
+	char buf[CLI_NUMBER];
+
+	cli_head("%-11s%14s%s%14s%14s", "Tolerance", latency_name(ask),
+		 ask->topology ? "        switch" : "", "overhead",
+		 "bandwidth");
+	for (size_t i = 0; i < ask->n_shares; i++) {
+		snprintf(buf, sizeof(buf), "%g %% longer",
+			 100 * L->zone[i].share);
+		cli_left(stdout, buf, 13);
+		cli_right(stdout, added(L->zone[i].limit, L->base, buf), 12);
+		if (ask->topology)
+			column(added(d->zone[i].limit, d->base, buf));
+		column(added(o->zone[i].limit, o->base, buf));
+		column(isfinite(G->zone[i].limit) ?
+		       rate(G->zone[i].limit, buf) : "any");
+		putchar('\n');
+	}
+	printf("%-11s%14.0f", "On the path", L->slope);
+	if (ask->topology)
+		printf("%14.0f", d->slope);
+	printf("%14.0f", o->slope);
+	column(cli_bytes((uint64_t)G->slope, buf));
+	putchar('\n');
+}
+
+/* "1 %", "2 %", "5 %", or "more". */
+static const char *zone(const struct request *ask, size_t n,
+			char buf[CLI_NUMBER])
+{
+	if (!n)
+		return "more";
+	snprintf(buf, CLI_NUMBER, "%g %%", 100 * ask->share[ask->n_shares - n]);
+	return buf;
+}
+
+/* Prints up to BAR columns, without trailing blanks. */
+static void bar(double part, double most)
+{
+	double columns = most > 0 ? BAR * part / most : 0;
+
+	if (columns < 0.01)
+		return;
+	fputs("  ", stdout);
+	cli_bar(stdout, columns / ceil(columns), (int)ceil(columns));
+}
+
+/* The slope as messages on the critical path, or as bytes. */
+static const char *slope_of(const struct request *ask, double slope,
+			    char buf[CLI_NUMBER])
+{
+	if (ask->sweep == NP_LOGGPS_G)
+		return cli_bytes((uint64_t)slope, buf);
+	snprintf(buf, CLI_NUMBER, "%.0f", slope);
+	return buf;
+}
+
+static void print_points(const struct program *t,
+		       const struct request *ask)
+{
+	double base = t->of[ask->sweep].base;
+	double most = t->point[SWEEP_POINTS - 1].run.ns;
+	char buf[CLI_NUMBER];
+
+	cli_head("%-11s%12s%10s  %-6s%10s%8s", ask->sweep == NP_LOGGPS_G ?
+		 "Bandwidth" : "Added", "run time", "change", "zone",
+		 slope_unit(ask), "share");
+	for (size_t i = 0; i < SWEEP_POINTS; i++) {
+		const struct sweep_point *p = &t->point[i];
+		double x = base + p->added;
+		size_t n = thresholds_met(t, ask, p->added);
+
+		cli_left(stdout, ask->sweep == NP_LOGGPS_G ? rate(x, buf) :
+			 time_of(p->added, buf), 11);
+		cli_right_sec(1e-9 * p->run.ns, 12);
+		if (t->ns > 0)
+			printf("%8.1f %%  ", 100 * (p->run.ns / t->ns - 1));
+		else
+			printf("%8s    ", "-"); /* a change of 0 is undefined */
+		printf("%s%-6s%s", cli_colour(!n ? CLI_RED :
+		       n == ask->n_shares ? CLI_GREEN : CLI_YELLOW),
+		       zone(ask, n, buf), cli_colour(CLI_PLAIN));
+		cli_right(stdout, slope_of(ask, p->run.right, buf), 10);
+		cli_right_as(cli_percent, share_of_run(x, &p->run), 8);
+		bar(p->run.ns - t->ns, most - t->ns);
+		putchar('\n');
+	}
+}
+
+static void print_critical(const struct program *t,
+			 const struct request *ask)
+{
+	char buf[CLI_NUMBER];
+
+	if (!ask->critical)
+		return;
+	if (!t->n_critical) {
+		printf("\nThe critical path does not change in this range.\n");
+		return;
+	}
+	cli_head("%-16s%12s", "Changes at", slope_unit(ask));
+	for (size_t i = 0; i < t->n_critical && i < CRITICAL_MAX; i++) {
+		const struct np_critical *c = &t->critical[i];
+
+		cli_left(stdout, ask->sweep == NP_LOGGPS_G ? rate(c->x, buf) :
+			 added(c->x, t->of[ask->sweep].base, buf), 16);
+		cli_right(stdout, slope_of(ask, c->slope, buf), 12);
+		putchar('\n');
+	}
+	if (t->n_critical > CRITICAL_MAX)
+		printf("%zu more (--parsable)\n",
+		       t->n_critical - CRITICAL_MAX);
+}
+
+/* Prints the pairs whose latency matters most. */
+static void print_pairs(const struct program *t,
+		      const struct request *ask)
+{
+	char buf[CLI_NUMBER], word[CLI_NUMBER];
+	double all = 0;
+
+	if (!ask->pairs)
+		return;
+	if (!t->n_pairs) {
+		printf("\nNo message is on the critical path.\n");
+		return;
+	}
+	for (size_t i = 0; i < t->n_pairs; i++)
+		all += (double)t->pair[i].messages;
+	snprintf(word, sizeof(word), "%g %% longer", 100 * ask->share[0]);
+	cli_head("%-16s%10s%8s%12s%14s", "From, to rank", "messages", "share",
+		 "bytes", word);
+	for (size_t i = 0; i < t->n_pairs && i < PAIRS_SAID; i++) {
+		const struct np_pair *p = &t->pair[i];
+
+		snprintf(buf, sizeof(buf), "%u, %u", p->from, p->to);
+		printf("%-16s%10llu", buf, (unsigned long long)p->messages);
+		cli_right_as(cli_percent, (double)p->messages / all, 8);
+		cli_right(stdout, cli_bytes(p->bytes, buf), 12);
+		column(added(t->pair_limit[i], t->of[NP_LOGGPS_L].base, buf));
+		putchar('\n');
+	}
+	if (t->n_pairs > PAIRS_SAID)
+		printf("%zu more (--parsable)\n", t->n_pairs - PAIRS_SAID);
+}
+
+static double noise_mean(const struct program *t)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < NOISE_SIMULATIONS; i++)
+		sum += t->noise_ns[i];
+	return sum / NOISE_SIMULATIONS;
+}
+
+static void print_noise(const struct program *t,
+		      const struct request *ask)
+{
+	const struct np_detours *d = &ask->detours;
+	char mean[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
+	char away[CLI_NUMBER], more[CLI_NUMBER];
+
+	cli_labelled(stdout, "Noise", "processors interrupted for %s of the "
+		     "time: run time %s (%s), mean of %d simulations between "
+		     "%s and %s", cli_percent(d->away_ns / d->period_ns,
+						  away),
+		     cli_sec(1e-9 * noise_mean(t), mean),
+		     t->ns > 0 ? cli_change(noise_mean(t) / t->ns - 1, more) :
+		     "-", NOISE_SIMULATIONS, cli_sec(1e-9 * t->noise_ns[0], low),
+		     cli_sec(1e-9 * t->noise_ns[NOISE_SIMULATIONS - 1], high));
+}
+
+static void print_placed(const struct program *t)
+{
+	const struct np_place_result *p = &t->placed;
+	char before[CLI_NUMBER], after[CLI_NUMBER];
+
+	if (!p->swaps) {
+		cli_labelled(stdout, "Placement", "no improvement: none of %zu "
+			     "others is faster%s", p->trials, p->ended ?
+			     ", and no single change improves it" : "");
+		return;
+	}
+	cli_labelled(stdout, "Placement", "run time %s instead of %s after %zu "
+		     "change%s; tried %zu, with %zu restart%s (--parsable "
+		     "lists the nodes)", cli_sec(1e-9 * p->after_ns, after),
+		     cli_sec(1e-9 * p->before_ns, before), p->swaps,
+		     plural(p->swaps), p->trials, p->restarts,
+		     plural(p->restarts));
+}
+
+static void print_text(const struct program *t,
+			const struct request *ask)
+{
+	print_program(t, ask);
+	print_network(ask);
+	if (ask->trials)
+		print_placed(t);
+	if (ask->noise)
+		print_noise(t, ask);
+	print_zones(t, ask);
+	print_points(t, ask);
+	print_critical(t, ask);
+	print_pairs(t, ask);
+}
+
+static void put_network(json_object *in, const struct request *ask)
+{
+	const struct np_loggps *net = &ask->net;
+	json_object *j = cli_put_object(in, "network");
+
+	if (ask->topology) {
+		cli_put_text(j, "topology", ask->where);
+		cli_put_count(j, "ranks_per_node", ask->per_node);
+		cli_put_computed(j, "wire_ns", ask->wire_ns);
+		cli_put_computed(j, "switch_ns", ask->switch_ns);
+	} else {
+		cli_put_computed(j, "latency_ns", net->L_ns);
+	}
+	cli_put_computed(j, "overhead_ns", net->o_ns);
+	cli_put_computed(j, "ns_per_byte", net->G_ns);
+	if (net->S == NP_LOGGPS_NO_RENDEZVOUS)
+		cli_put(j, "rendezvous_bytes", NULL);
+	else
+		cli_put_count(j, "rendezvous_bytes", net->S);
+	cli_put_bool(j, "first_byte_free", net->first_byte_free);
+	cli_put_bool(j, "serial", ask->serial);
+	cli_put_computed(j, "gap_ns", net->g_ns);
+	cli_put_bool(j, "shared_links", ask->shared_links);
+	cli_put_bool(j, "overlap", ask->overlap);
+}
+
+static void put_parameter(json_object *in, const char *name,
+			  const struct program *t,
+			  const struct request *ask, int x)
+{
+	const struct parameter *of = &t->of[x];
+	json_object *j = cli_put_object(in, name), *list;
+
+	cli_put_text(j, "unit", x == NP_LOGGPS_G ? "ns/byte" : "ns");
+	cli_put_computed(j, "base", of->base);
+	cli_put_computed(j, "slope", of->slope);
+	list = cli_put_array(j, "zones");
+	for (size_t i = 0; i < ask->n_shares; i++) {
+		json_object *zone = cli_append_object(list);
+
+		cli_put_computed(zone, "longer", of->zone[i].share);
+		cli_put_computed(zone, "limit", of->zone[i].limit);
+		cli_put_computed(zone, "run_time_ns",
+			  t->ns * (1 + of->zone[i].share));
+	}
+}
+
+/* JSON keys and table columns, by swept parameter. */
+static const struct {
+	const char *of, *value, *added, *points, *critical;
+} swept[] = {
+	[NP_LOGGPS_L] = { NULL, "latency_ns", "added_ns",
+		"../file|=point|../latency_of|latency_ns|run_time_ns|"
+		"slope_right",
+		"../file|=critical|../latency_of|latency_ns||slope" },
+	[NP_LOGGPS_o] = { "overhead", "overhead_ns", "added_ns",
+		"../file|=point|../latency_of|overhead_ns|run_time_ns|"
+		"slope_right",
+		"../file|=critical|../latency_of|overhead_ns||slope" },
+	[NP_LOGGPS_G] = { "per_byte", "ns_per_byte", "added_ns_per_byte",
+		"../file|=point|../latency_of|ns_per_byte|run_time_ns|"
+		"slope_right",
+		"../file|=critical|../latency_of|ns_per_byte||slope" },
+};
+
+static void put_points(json_object *in, const struct program *t,
+		       const struct request *ask)
+{
+	double base = t->of[ask->sweep].base;
+	json_object *list = cli_put_array(in, "points");
+
+	for (size_t i = 0; i < SWEEP_POINTS; i++) {
+		const struct sweep_point *p = &t->point[i];
+		json_object *j = cli_append_object(list);
+
+		cli_put_computed(j, swept[ask->sweep].added, p->added);
+		cli_put_computed(j, swept[ask->sweep].value, base + p->added);
+		cli_put_computed(j, "run_time_ns", p->run.ns);
+		cli_put_computed(j, "slope_left", p->run.left);
+		cli_put_computed(j, "slope_right", p->run.right);
+		cli_put_computed(j, "ratio", share_of_run(
+			base + p->added, &p->run));
+	}
+}
+
+static void put_pairs(json_object *in, const struct program *t)
+{
+	json_object *list = cli_put_array(in, "pairs");
+
+	for (size_t i = 0; i < t->n_pairs; i++) {
+		const struct np_pair *p = &t->pair[i];
+		json_object *j = cli_append_object(list);
+
+		cli_put_count(j, "from", p->from);
+		cli_put_count(j, "to", p->to);
+		cli_put_count(j, "messages", p->messages);
+		cli_put_count(j, "bytes", p->bytes);
+		cli_put_computed(j, "limit", t->pair_limit[i]);
+	}
+}
+
+static void put_noise(json_object *in, const struct program *t,
+		      const struct request *ask)
+{
+	const struct np_detours *d = &ask->detours;
+	json_object *j = cli_put_object(in, "noise");
+
+	cli_put_computed(j, "away", d->away_ns / d->period_ns);
+	cli_put_computed(j, "mean_ns", noise_mean(t));
+	cli_put_computed(j, "min_ns", t->noise_ns[0]);
+	cli_put_computed(j, "max_ns", t->noise_ns[NOISE_SIMULATIONS - 1]);
+	cli_put_count(j, "simulations", NOISE_SIMULATIONS);
+}
+
+static void put_placement(json_object *in, const struct program *t)
+{
+	json_object *j = cli_put_object(in, "placement"), *list;
+
+	cli_put_computed(j, "before_ns", t->placed.before_ns);
+	cli_put_computed(j, "after_ns", t->placed.after_ns);
+	cli_put_count(j, "trials", t->placed.trials);
+	cli_put_count(j, "swaps", t->placed.swaps);
+	cli_put_count(j, "restarts", t->placed.restarts);
+	cli_put_bool(j, "ended", t->placed.ended);
+	list = cli_put_array(j, "node_of_rank");
+	for (uint32_t i = 0; i < t->ranks; i++)
+		json_object_array_add(list, json_object_new_int64(t->node[i]));
+}
+
+static void put_program(json_object *list, const struct program *t,
+			const struct request *ask)
+{
+	json_object *j = cli_append_object(list), *of;
+
+	cli_put_text(j, "file", t->file);
+	cli_put_count(j, "ranks", t->ranks);
+	cli_put_count(j, "operations", t->ops);
+	cli_put_count(j, "messages", t->messages);
+	cli_put_computed(j, "run_time_ns", t->ns);
+	of = cli_put_object(j, "parameters");
+	put_parameter(of, latency_name(ask), t, ask, NP_LOGGPS_L);
+	put_parameter(of, "overhead", t, ask, NP_LOGGPS_o);
+	put_parameter(of, "per_byte", t, ask, NP_LOGGPS_G);
+	if (ask->topology)
+		put_parameter(of, "switch", t, ask, SWITCH_LATENCY);
+	cli_put_text(j, "latency_of", swept[ask->sweep].of ?
+		     swept[ask->sweep].of : latency_name(ask));
+	put_points(j, t, ask);
+	if (ask->trials)
+		put_placement(j, t);
+	if (ask->pairs)
+		put_pairs(j, t);
+	if (ask->noise)
+		put_noise(j, t, ask);
+	if (!ask->critical)
+		return;
+	list = cli_put_array(j, "critical");
+	for (size_t i = 0; i < t->n_critical; i++) {
+		of = cli_append_object(list);
+		cli_put_computed(of, swept[ask->sweep].value,
+				 t->critical[i].x);
+		cli_put_computed(of, "slope", t->critical[i].slope);
+	}
+}
+
+static int print_data(const struct program *t, size_t n,
+		       const struct request *ask,
+		       enum cli_format format)
+{
+	/*
+	 * netprof(1) describes the kinds; columns that a kind lacks are empty.
+	 */
+	const struct cli_table table = {
+		"File|Kind|Of|Value|RunTimeNs|Slope",
+		{
+			{ "programs parameters",
+			  "../file|=base|%|base|../run_time_ns|slope" },
+			{ "programs parameters zones",
+			  "../../file|=zone|../%|limit|run_time_ns|" },
+			{ "programs points", swept[ask->sweep].points },
+			{ "programs critical", swept[ask->sweep].critical },
+			{ "programs placement/node_of_rank",
+			  "../file|=node|%|.||" },
+			{ "programs pairs",
+			  "../file|=pair|from|to||messages" },
+		},
+	};
+	json_object *j = json_object_new_object(), *list;
+
+	put_network(j, ask);
+	list = cli_put_array(j, "programs");
+	for (size_t i = 0; i < n; i++)
+		put_program(list, &t[i], ask);
+	return cli_print_page(format, "tolerance", j, &table);
+}
+
+/*
+ * netprof tolerance --plot: run time with its thresholds, slope, and share of
+ * the network, over latency, overhead or time per byte. The curves are exact:
+ * they change where the critical path does. With --pairs also messages between
+ * ranks.
+ */
+
+/* changes of the critical path that can be distinguished */
+#define PIECES_MAX 2000
+#define CURVE 8 /* points in which the share curve is drawn for each piece */
+/* rows of the matrix; with more ranks, several share a row */
+#define RANKS_MAX 32
+
+/* Microseconds, or ns per byte unchanged. */
+static double unit(const struct request *ask)
+{
+	return ask->sweep == NP_LOGGPS_G ? 1 : 1e-3;
+}
+
+/* Adds zone i, which begins at the end of the zone before, or at 0. */
+static void add_zone(struct np_figure *f, struct np_panel *p,
+		     const struct program *t,
+		     const struct request *ask, size_t i)
+{
+	static const unsigned style[] = { 2, 5, 3, 4, 6, 1 };
+	const struct parameter *of = &t->of[ask->sweep];
+	double from = i ? of->zone[i - 1].limit - of->base : 0;
+	double to = of->zone[i].limit - of->base;
+	char legend[80], up_to[CLI_NUMBER];
+
+	if (ask->sweep == NP_LOGGPS_G)
+		cli_rate(1e9 / of->zone[i].limit, up_to);
+	else
+		cli_sec(1e-9 * to, up_to);
+	snprintf(legend, sizeof(legend), !isfinite(to) ? "to %g %%: any" :
+		 ask->sweep == NP_LOGGPS_G ? "to %g %%: %s" : "to %g %%: +%s",
+		 100 * of->zone[i].share, up_to);
+	np_figure_add(f, np_figure_shape(f, p, NP_SHAPE_ZONE,
+			style[i % NP_ARRAY_SIZE(style)], legend), NAN, NAN,
+		      unit(ask) * from, unit(ask) *
+		      fmin(to, t->point[SWEEP_POINTS - 1].added));
+}
+
+static struct np_panel *add_panel(struct np_figure *f, const char *title,
+				  const char *y,
+				  const struct program *t,
+				  const struct request *ask)
+{
+	static const char *const added[] = {
+		[NP_LOGGPS_L] = "Added network latency (\302\265s)",
+		[NP_LOGGPS_o] = "Added overhead (\302\265s)",
+		[NP_LOGGPS_G] = "Added time per byte (ns)",
+	};
+	struct np_panel *p = np_figure_panel(f, title);
+
+	if (!p)
+		return NULL;
+	np_figure_axis(f, &p->x, NP_AXIS_LINEAR,
+		       ask->topology && ask->sweep == NP_LOGGPS_L ?
+		       "Added wire latency (\302\265s)" : added[ask->sweep]);
+	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, y);
+	p->x.lo = 0;
+	p->x.hi = unit(ask) * t->point[SWEEP_POINTS - 1].added;
+	return p;
+}
+
+/* A linear piece of T that begins at x with the value ns. */
+struct piece {
+	double x, ns, slope;
+};
+
+/* Piece i; the last one is the end of the range. */
+static struct piece make_piece(const struct program *t, double base,
+			     size_t i, struct piece before)
+{
+	const struct sweep_point *end = &t->point[SWEEP_POINTS - 1];
+	struct piece p = { 0, t->ns, t->point[0].run.right };
+
+	if (!i)
+		return p;
+	p.x = i <= t->n_critical ? t->critical[i - 1].x - base : end->added;
+	p.slope = i <= t->n_critical ? t->critical[i - 1].slope :
+				       end->run.right;
+	p.ns = before.ns + before.slope * (p.x - before.x);
+	return p;
+}
+
+static double ratio(double x, const struct piece *p, double base)
+{
+	double ns = p->ns + p->slope * (x - p->x);
+
+	return ns > 0 ? 100 * p->slope * (base + x) / ns : 0;
+}
+
+static void add_curves(struct np_figure *f, const struct program *t,
+		       const struct request *ask)
+{
+	static const char *const slopes[] = {
+		[NP_LOGGPS_L] = "Messages on the critical path (\316\273)",
+		[NP_LOGGPS_o] = "Overheads on the critical path (\316\273)",
+		[NP_LOGGPS_G] = "Bytes on the critical path (\316\273)",
+	};
+	double base = t->of[ask->sweep].base, u = unit(ask);
+	struct np_panel *run = add_panel(f, t->file, "Run time (% longer)", t,
+					 ask);
+	struct np_panel *path = add_panel(f, t->file, slopes[ask->sweep], t,
+					  ask);
+	struct np_panel *share = add_panel(f, t->file,
+		"Share of the run time (\317\201, %)", t, ask);
+	size_t n = t->n_critical + 2, step = 1 + n / PIECES_MAX;
+	struct np_shape *line, *steps, *curve;
+	struct piece p = { 0, 0, 0 };
+
+	if (!run || !path || !share)
+		return;
+	for (size_t i = 0; i < ask->n_shares; i++)
+		add_zone(f, run, t, ask, i);
+	line = np_figure_shape(f, run, NP_SHAPE_LINE, 0, NULL);
+	steps = np_figure_shape(f, path, NP_SHAPE_STEP, 0, NULL);
+	curve = np_figure_shape(f, share, NP_SHAPE_LINE, 0, NULL);
+	path->y.lo = share->y.lo = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct piece next = make_piece(t, base, i, p);
+		bool last = i + 1 == n;
+
+		for (int k = 0; i && step == 1 && k <= CURVE; k++) {
+			double x = p.x + (next.x - p.x) * k / CURVE;
+
+			np_figure_add(f, curve, u * x, ratio(x, &p, base), NAN,
+				      NAN);
+		}
+		p = next;
+		if (i % step && !last)
+			continue;
+		np_figure_add(f, line, u * p.x, t->ns > 0 ?
+			      100 * (p.ns / t->ns - 1) : NAN, NAN, NAN);
+		np_figure_add(f, steps, u * p.x, p.slope, NAN, NAN);
+		if (step > 1)
+			np_figure_add(f, curve, u * p.x, ratio(p.x, &p, base),
+				      NAN, NAN);
+	}
+}
+
+/* With more than RANKS_MAX ranks, neighbouring ranks share a row. */
+static void add_matrix(struct np_figure *f, const struct program *t)
+{
+	uint32_t each = (t->ranks + RANKS_MAX - 1) / RANKS_MAX;
+	uint32_t rows = (t->ranks + each - 1) / each;
+	double sum[RANKS_MAX][RANKS_MAX] = { { 0 } }, most = 0;
+	struct np_panel *p = np_figure_panel(f, "Messages on the critical path "
+						"between ranks");
+	struct np_shape *s;
+
+	if (!p)
+		return;
+	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "To rank");
+	np_figure_axis(f, &p->y, NP_AXIS_NAMES, "From rank");
+	for (uint32_t i = 0; i < rows; i++) {
+		uint32_t to = (i + 1) * each < t->ranks ? (i + 1) * each :
+							  t->ranks;
+		char name[32];
+
+		snprintf(name, sizeof(name), each == 1 ? "%u" : "%u-%u",
+			 i * each, to - 1);
+		np_figure_name(f, &p->x, name);
+		np_figure_name(f, &p->y, name);
+	}
+	for (size_t i = 0; i < t->n_pairs; i++) {
+		const struct np_pair *of = &t->pair[i];
+		double *at = &sum[of->from / each][of->to / each];
+
+		*at += (double)of->messages;
+		most = fmax(most, *at);
+	}
+	s = np_figure_shape(f, p, NP_SHAPE_CELLS, 0, NULL);
+	for (uint32_t i = 0; i < rows; i++)
+		for (uint32_t j = 0; j < rows; j++) {
+			char text[32] = "";
+
+			if (sum[i][j] > 0)
+				snprintf(text, sizeof(text), "%.0f",
+					 sum[i][j]);
+			np_figure_cell(f, s, j, i, most > 0 ?
+				       sum[i][j] / most : 0, text);
+		}
+}
+
+static int draw_figure(const struct program *t, size_t n,
+		       const struct request *ask, const char *path)
+{
+	static const char *const titles[] = {
+		[NP_LOGGPS_L] = "Tolerance of latency",
+		[NP_LOGGPS_o] = "Tolerance of overhead",
+		[NP_LOGGPS_G] = "Tolerance of bandwidth",
+	};
+	struct np_figure *f = np_figure_new(titles[ask->sweep]);
+	char o[CLI_NUMBER], L[CLI_NUMBER], zones[128] = "";
+	size_t ops = 0;
+
+	for (size_t i = 0; f && i < n; i++) {
+		add_curves(f, &t[i], ask);
+		if (ask->pairs)
+			add_matrix(f, &t[i]);
+		ops += t[i].ops;
+	}
+	for (size_t i = 0; i < ask->n_shares; i++)
+		cli_add(zones, sizeof(zones), "%s%g", !i ? "" :
+			i + 1 < ask->n_shares ? ", " : " and ",
+			100 * ask->share[i]);
+	if (f)
+		np_figure_caption(f, "From execution graphs of n = %zu "
+				  "operations, LogGPS with L = %s, o = %s, G = "
+				  "%.4g ns per byte. Zones: how far the run "
+				  "takes %s %% longer at most.", ops,
+				  cli_setting_sec(1e-9 * ask->net.L_ns, L),
+				  cli_setting_sec(1e-9 * ask->net.o_ns, o),
+				  ask->net.G_ns, zones);
+	return cli_figure_save(f, path);
+}
+
+/* ---- The command ---- */
 
 #define PER_NODE_MAX 65536
 #define TRIALS_MAX 1000000000
@@ -18,7 +1166,7 @@
 
 static int take_rendezvous(char *text, void *ask, struct np_err *err)
 {
-	struct cli_tolerance_ask *a = ask;
+	struct request *a = ask;
 
 	if (!strcmp(text, "never"))
 		a->net.S = NP_LOGGPS_NO_RENDEZVOUS;
@@ -31,7 +1179,7 @@ static int take_rendezvous(char *text, void *ask, struct np_err *err)
 /* Parses percentages such as "0.5,3,10", in ascending order. */
 static int take_thresholds(char *text, void *ask, struct np_err *err)
 {
-	struct cli_tolerance_ask *a = ask;
+	struct request *a = ask;
 	char *p = text;
 
 	a->n_shares = 0;
@@ -41,11 +1189,11 @@ static int take_thresholds(char *text, void *ask, struct np_err *err)
 
 		v = strtod(p, &end) / 100;
 		if (end == p || (*end && *end != ',') || !(v > before) ||
-		    v > MAX_SHARE || a->n_shares == TOLERANCE_MAX_ZONES)
+		    v > MAX_SHARE || a->n_shares == MAX_THRESHOLDS)
 			return np_errf(err, -EINVAL, "--threshold: got %.64s, "
 				       "expected up to %d percentages above 0, "
 				       "in order, such as 0.5,3,10", text,
-				       TOLERANCE_MAX_ZONES);
+				       MAX_THRESHOLDS);
 		a->share[a->n_shares++] = v;
 		p = end;
 	} while (*p++);
@@ -58,7 +1206,7 @@ static int take_sweep(char *text, void *ask, struct np_err *err)
 		[NP_LOGGPS_L] = "latency", [NP_LOGGPS_o] = "overhead",
 		[NP_LOGGPS_G] = "bandwidth",
 	};
-	struct cli_tolerance_ask *a = ask;
+	struct request *a = ask;
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++)
 		if (!strcmp(text, names[i])) {
@@ -70,7 +1218,7 @@ static int take_sweep(char *text, void *ask, struct np_err *err)
 }
 
 /* "1ms:10us" is a distribution; anything else is a file name. */
-static int read_noise(struct cli_tolerance_ask *ask)
+static int read_noise(struct request *ask)
 {
 	const char *colon = ask->noise ? strrchr(ask->noise, ':') : NULL;
 	struct np_err err = NP_ERR_INIT;
@@ -99,7 +1247,7 @@ static int read_noise(struct cli_tolerance_ask *ask)
 }
 
 /* A specification contains a colon; anything else is a file name. */
-static int read_topology(struct cli_tolerance_ask *ask)
+static int read_topology(struct request *ask)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc;
@@ -115,7 +1263,7 @@ static int read_topology(struct cli_tolerance_ask *ask)
 	return rc ? cli_fail("%s", err.text) : -1;
 }
 
-#define AT(member) offsetof(struct cli_tolerance_ask, member)
+#define AT(member) offsetof(struct request, member)
 #define NS(member) \
 	NP_OPTION_NS, AT(member), .max = NP_LOGGPS_MAX
 
@@ -148,7 +1296,7 @@ static const struct np_option options[] = {
 
 /* Rejects options that would have no effect. */
 static int check_together(const struct cli_cmd *cmd,
-			  const struct cli_tolerance_ask *ask,
+			  const struct request *ask,
 			  const struct cli_options *o)
 {
 	const struct {
@@ -174,7 +1322,7 @@ static int check_together(const struct cli_cmd *cmd,
 }
 
 static int parse(const struct cli_cmd *self, int argc, char **argv,
-		 struct cli_tolerance_ask *ask, struct cli_options *o)
+		 struct request *ask, struct cli_options *o)
 {
 	int rc = cli_options_parse(self, argc, argv, ask, o);
 
@@ -197,24 +1345,24 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	return rc;
 }
 
-static int print(const struct cli_tolerance *t, size_t n,
-		 const struct cli_tolerance_ask *ask,
+static int print(const struct program *t, size_t n,
+		 const struct request *ask,
 		 const struct cli_options *o)
 {
 	if (o->plot)
-		return cli_tolerance_plot(t, n, ask, o->plot);
+		return draw_figure(t, n, ask, o->plot);
 	if (o->format)
-		return cli_tolerance_data(t, n, ask, o->format);
+		return print_data(t, n, ask, o->format);
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			putchar('\n');
-		cli_tolerance_text(&t[i], ask);
+		print_text(&t[i], ask);
 	}
 	return CLI_DONE;
 }
 
 /* Stores records for netprof, computed with the network as measured. */
-static void leave_curves(const struct cli_options *o,
+static void store_records(const struct cli_options *o,
 			 const struct np_loggps *net)
 {
 	for (size_t i = 0; i < o->n_apps; i++) {
@@ -229,19 +1377,19 @@ static void leave_curves(const struct cli_options *o,
 
 static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_tolerance_ask ask = {
-		.net = CLI_TOLERANCE_NET,
+	struct request ask = {
+		.net = DEFAULT_NETWORK,
 		.up_to_ns = NAN, .latency_ns = NAN, .gap_ns = NAN,
 		.wire_ns = NAN, .switch_ns = NAN,
 	};
 	struct np_loggps measured;
-	struct cli_tolerance *t;
+	struct program *t;
 	struct cli_options o;
 	size_t n = 0;
 	int rc;
 
-	ask.n_shares = TOLERANCE_ZONES;
-	memcpy(ask.share, cli_tolerance_shares, sizeof(cli_tolerance_shares));
+	ask.n_shares = CLI_THRESHOLDS;
+	memcpy(ask.share, cli_threshold_shares, sizeof(cli_threshold_shares));
 	cli_loggps_net(&ask.net);
 	measured = ask.net;
 	rc = parse(self, argc, argv, &ask, &o);
@@ -252,15 +1400,15 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 	if (rc < 0)
 		rc = read_noise(&ask);
 	while (rc < 0 && n < o.n_apps) {
-		rc = cli_tolerance_read(o.apps[n], &ask, &t[n]);
+		rc = analyse_program(o.apps[n], &ask, &t[n]);
 		n++;
 	}
 	if (rc < 0)
 		rc = print(t, n, &ask, &o);
 	if (rc == CLI_DONE)
-		leave_curves(&o, &measured);
+		store_records(&o, &measured);
 	for (size_t i = 0; i < n; i++)
-		cli_tolerance_free(&t[i]);
+		free_program(&t[i]);
 	free(t);
 	np_topology_conf_free(&ask.read);
 	np_detours_free(&ask.detours);

@@ -53,6 +53,7 @@ static bool is_timed(const struct np_scheme *s)
 	return !isnan(s->reference_sec);
 }
 
+/* The first model with a result; net.n if there is none. */
 static size_t first_result(const struct sharing *a, size_t scheme)
 {
 	size_t m = 0;
