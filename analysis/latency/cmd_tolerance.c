@@ -424,7 +424,7 @@ static double share_of_run(double x, const struct np_runtime *r)
 	return r->ns > 0 ? x * r->right / r->ns : 0;
 }
 
-/* ---- Reports of netprof tolerance: text, JSON and tables. ---- */
+/* ---- Reports of netprof tolerance: text, JSON and tables ---- */
 
 #define BAR 14
 #define CRITICAL_MAX 20

@@ -79,7 +79,7 @@ static void test_good(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(good); i++) {
 		struct np_topology_conf c;
 		struct np_err err = NP_ERR_INIT;
-		char hops[16] = "", name[8], want[8];
+		char hops[16] = "", name[8], want[16];
 
 		T_ROW(good[i].name, !conf(good[i].text, &c, &err));
 		if (err.text[0])
