@@ -15,7 +15,7 @@ static struct t_logp_process *other(struct t_logp_process *p)
 	return &p->logp->process[p == p->logp->process];
 }
 
-/* 0 to 1, the same in every run. */
+/* From 0 to 1, reproducible. */
 static double random_share(struct t_logp *l)
 {
 	l->random = l->random * 6364136223846793005ull + 1442695040888963407ull;
@@ -74,7 +74,7 @@ static void logp_recv(struct np_net *n, uint64_t tag, void *buf, size_t len,
 	op->status = 1;
 }
 
-/* Message i into receive j; both are over. */
+/* Delivers message i to receive j, and completes both. */
 static void deliver(struct t_logp_process *p, size_t i, size_t j)
 {
 	size_t len = p->message[i].len;

@@ -1,7 +1,7 @@
 /*
- * np_net of two processes with the parameters of LogGPS, each on a clock of
- * its own: what they do takes them time, and the one that answers runs
- * whenever the other looks at the network and time has come so far.
+ * A simulated np_net of two processes with LogGPS parameters. Each has a clock
+ * that its own actions advance; the server runs whenever the client polls the
+ * network and time has come far enough.
  */
 #ifndef NP_NET_LOGP_H
 #define NP_NET_LOGP_H
@@ -18,15 +18,15 @@
 struct t_logp;
 
 struct t_logp_process {
-	struct np_net net;     /* first */
-	struct np_clock clock; /* its own */
+	struct np_net net;     /* must be first */
+	struct np_clock clock; /* of this process */
 	struct t_logp *logp;
 	double now_sec, nic_free_sec;
 	struct {
 		uint64_t tag;
 		double arrives_sec;
 		size_t len;
-		char head[16]; /* no more of it counts */
+		char head[16]; /* only the first bytes are transferred */
 	} message[T_LOGP_QUEUE]; /* in order of arrival */
 	size_t n_messages;
 	struct {
@@ -36,13 +36,13 @@ struct t_logp_process {
 		struct np_op *op;
 	} receive[T_LOGP_QUEUE];
 	size_t n_receives;
-	bool lost; /* nobody hears it, or hears of it */
+	bool lost; /* messages are lost, or the peer is reported lost */
 };
 
 struct t_logp {
 	double L, o_send, o_recv, g, G;
 	uint32_t S; /* 0: no rendezvous */
-	double tick_sec; /* of reading the clock, of a look for messages */
+	double tick_sec; /* time of reading the clock and of a poll */
 	double noise;	 /* relative, of L */
 	uint64_t random;
 	struct t_logp_process process[2];

@@ -6,11 +6,11 @@
 
 #include "np_graph.h"
 
-/* What np_goal_read() makes of these bytes. */
+/* Reads these bytes with np_goal_read(). */
 int some_goal(const char *text, size_t len, struct np_graph **out,
 	      struct np_err *err);
 
-/* The same of a file below t/data. */
+/* The same for a file below t/data. */
 int some_goal_file(const char *name, struct np_graph **out,
 		   struct np_err *err);
 

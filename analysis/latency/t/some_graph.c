@@ -10,27 +10,27 @@
 struct made {
 	uint32_t rank;
 	struct np_graph_op op;
-	int32_t dep[3]; /* below 0: of what is told before this story */
+	int32_t dep[3]; /* negative: of an operation before this sequence */
 	enum np_dep_kind kind[3];
 	size_t n_deps;
 };
 
-/* Operations in an order in which they could run one after the other. */
-struct story {
+/* Operations in an order in which they can run one after the other. */
+struct sequence {
 	struct np_rng *rng;
 	struct made op[2 * MAX_OPS];
 	uint32_t n, ranks, count[MAX_RANKS];
-	uint32_t before; /* operations of each rank that may be there */
+	uint32_t before; /* operations of each rank before these */
 	struct np_graph_op waiting[MAX_OPS]; /* sends; peer is the sender */
 	uint32_t to[MAX_OPS], n_waiting;
 };
 
-static uint32_t below(struct story *s, uint32_t n)
+static uint32_t below(struct sequence *s, uint32_t n)
 {
 	return (uint32_t)np_rng_below(s->rng, n);
 }
 
-static void tell(struct story *s, uint32_t rank, struct np_graph_op op)
+static void tell(struct sequence *s, uint32_t rank, struct np_graph_op op)
 {
 	struct made *m = &s->op[s->n++];
 
@@ -38,7 +38,7 @@ static void tell(struct story *s, uint32_t rank, struct np_graph_op op)
 	m->op.line = s->n;
 	for (uint32_t k = below(s, 4), have = s->before + s->count[rank];
 	     k && have; k--) {
-		/* The one before, or nearly. */
+		/* The previous operation, or one shortly before it. */
 		uint32_t back = below(s, 3) ? 0 : below(s, have < 6 ? have : 6);
 
 		m->dep[m->n_deps] = (int32_t)(s->count[rank] - 1 - back);
@@ -50,8 +50,8 @@ static void tell(struct story *s, uint32_t rank, struct np_graph_op op)
 	s->count[rank]++;
 }
 
-/* The message that has waited longest of its channel. */
-static void receive(struct story *s, uint32_t k)
+/* Receives the message of its channel that has waited longest. */
+static void receive(struct sequence *s, uint32_t k)
 {
 	struct np_graph_op op = s->waiting[k];
 	uint32_t to = s->to[k];
@@ -71,7 +71,7 @@ static void receive(struct story *s, uint32_t k)
 	}
 }
 
-static void step(struct story *s)
+static void step(struct sequence *s)
 {
 	uint32_t rank = below(s, s->ranks), what = below(s, 3);
 	struct np_graph_op op = { .kind = NP_OP_CALC, .size = 100 * below(s, 40) };
@@ -91,8 +91,8 @@ static void step(struct story *s)
 	}
 }
 
-/* A rank's part of a story, behind what is there. */
-static void build(const struct story *s, uint32_t rank, struct np_graph *g)
+/* Adds a rank's part of a sequence to the graph. */
+static void build(const struct sequence *s, uint32_t rank, struct np_graph *g)
 {
 	int64_t first = np_graph_rank_ops(g, rank);
 
@@ -113,10 +113,10 @@ static void build(const struct story *s, uint32_t rank, struct np_graph *g)
 	}
 }
 
-static struct story *new_story(struct np_rng *rng, uint32_t n_ranks,
+static struct sequence *new_story(struct np_rng *rng, uint32_t n_ranks,
 			       uint32_t before)
 {
-	struct story *s = calloc(1, sizeof(*s));
+	struct sequence *s = calloc(1, sizeof(*s));
 
 	if (!s || n_ranks > MAX_RANKS)
 		abort();
@@ -126,7 +126,7 @@ static struct story *new_story(struct np_rng *rng, uint32_t n_ranks,
 	return s;
 }
 
-static void make_up(struct story *s, uint32_t n_ops)
+static void make_up(struct sequence *s, uint32_t n_ops)
 {
 	if (n_ops > MAX_OPS)
 		abort();
@@ -140,7 +140,7 @@ struct np_graph *some_loop(uint64_t seed, uint32_t n_ranks, uint32_t n_ops,
 			   uint32_t times)
 {
 	struct np_rng *rng = np_rng_new(seed, "graph");
-	struct story *s[3];
+	struct sequence *s[3];
 	struct np_graph *g;
 
 	if (np_graph_new("some", n_ranks, &g, NULL))
@@ -148,7 +148,7 @@ struct np_graph *some_loop(uint64_t seed, uint32_t n_ranks, uint32_t n_ops,
 	for (int i = 0; i < 3; i++)
 		s[i] = new_story(rng, n_ranks,
 				 i && times > 1 ? 6 : 0);
-	if (times > 1 && n_ranks > 1) { /* received an iteration later */
+	if (times > 1 && n_ranks > 1) { /* received one iteration later */
 		struct np_graph_op op = { .kind = NP_OP_SEND, .tag = 7,
 					  .peer = 1, .size = 300 };
 		struct np_graph_op recv = { .kind = NP_OP_RECV, .tag = 7,

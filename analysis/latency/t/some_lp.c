@@ -1,8 +1,8 @@
 /*
- * From the meaning of operations, without the code that is tested: each has
- * the times that it is posted, starts and ends; all come as early as what they
- * wait for allows, and T after all ends.  x is a variable with one value, so
- * that its reduced cost is the slope.
+ * Follows the definition of operations, independently of the code under test.
+ * Each operation has the times at which it is posted, starts and ends; all are
+ * as early as their dependencies allow, and T is after all ends. x is a
+ * variable with a fixed value, so that its reduced cost is the slope.
  */
 #include "some_lp.h"
 
@@ -17,7 +17,7 @@ struct lp {
 	Clp_Simplex *clp;
 	const struct np_graph *g;
 	const struct np_tolerance_opt *opt;
-	uint32_t *base; /* of a rank: how many operations are before it */
+	uint32_t *base; /* by rank: number of operations before it */
 };
 
 static int var(const struct lp *p, uint32_t rank, uint32_t i, int when)

@@ -7,7 +7,7 @@
 
 #include "np_trace_format.h"
 
-/* A record: its kind, ns before and in it, and its n numbers. */
+/* A record: kind, gap and length in ns, and its n numbers. */
 struct some_record {
 	enum np_trace_kind kind;
 	uint64_t gap_ns, length_ns;
@@ -15,17 +15,17 @@ struct some_record {
 	uint64_t number[16];
 };
 
-/* A new directory for a trace. */
+/* Makes a directory for a trace. */
 const char *some_trace_dir(void);
 
 /*
- * The file of one rank there: MPI_COMM_WORLD and MPI_COMM_SELF as 0 and 1, and
- * the records.  Returns its path, which the next call overwrites.
+ * Writes the file of one rank there, with MPI_COMM_WORLD and MPI_COMM_SELF as 0
+ * and 1, and the records. Returns its path, valid until the next call.
  */
 const char *some_trace(const char *dir, uint32_t rank, uint32_t size,
 		       const struct some_record *r, size_t n);
 
-/* A file with this text. */
+/* Writes a file with this text. */
 const char *some_lines(const char *dir, const char *name, const char *text);
 
 #endif

@@ -9,8 +9,8 @@
 #define MAX_SIZE 33
 
 /*
- * All ranks at once, by what each one has heard of: a message carries all that
- * its sender knows.  Data of rank i are bit i.
+ * Simulates all ranks by the data that each one has: a message carries
+ * everything that its sender has. The data of rank i are bit i.
  */
 struct play {
 	struct np_collective_call call;
@@ -18,7 +18,7 @@ struct play {
 	size_t at[MAX_SIZE], round_end[MAX_SIZE];
 	bool posted[MAX_SIZE];
 	uint64_t knows[MAX_SIZE], then[MAX_SIZE];
-	/* In flight from one to another, in their order. */
+	/* Messages in flight between two ranks, in order. */
 	struct {
 		uint64_t what[2 * MAX_SIZE], bytes[2 * MAX_SIZE];
 		size_t n, taken;
@@ -75,7 +75,7 @@ static void post(struct play *p, uint32_t r)
 	p->posted[r] = true;
 }
 
-/* One rank as far as it gets; did it get on? */
+/* Advances one rank as far as possible; returns whether it did anything. */
 static bool advance(struct play *p, uint32_t r)
 {
 	struct np_steps *s = &p->steps[r];
@@ -94,7 +94,7 @@ static bool advance(struct play *p, uint32_t r)
 	return moved;
 }
 
-/* Does everybody know what it has to, and nothing is left? */
+/* Whether every rank has what it needs and nothing is left in flight. */
 static bool is_right(const struct play *p, uint32_t size)
 {
 	uint64_t all = size == 64 ? ~0ull : (1ull << size) - 1;
@@ -180,7 +180,7 @@ static void test_every_algorithm_spreads_what_it_has_to(void)
 			}
 }
 
-/* Bytes that all ranks send; by hand. */
+/* Bytes sent by all ranks, computed by hand. */
 static const struct {
 	const char *name;
 	enum np_collective c;
@@ -248,8 +248,9 @@ static const struct {
 	{ "from a size on", "bcast:64K=linear", NULL },
 	{ "no equal sign", "allreduce", "expected COLLECTIVE=ALGORITHM" },
 	{ "no such collective", "allshout=ring", "expected a collective" },
-	{ "no such algorithm", "bcast=fast", "expected linear, binomial" },
-	{ "not of this one", "gather=ring", "gather has no algorithm ring" },
+	{ "unknown algorithm", "bcast=fast", "expected linear, binomial" },
+	{ "an algorithm of another collective", "gather=ring",
+	  "gather has no algorithm ring" },
 	{ "no size", "bcast:=ring", "expected bytes" },
 	{ "an odd size", "bcast:64X=ring", "expected bytes" },
 	{ "too large", "bcast:99999999999999G=ring", "expected bytes" },
@@ -287,10 +288,10 @@ static void test_usual(void)
 static const struct t_case cases[] = {
 	{ "every algorithm takes all data where they belong, 1 to 33 ranks",
 	  test_every_algorithm_spreads_what_it_has_to },
-	{ "messages are as long as by hand", test_bytes },
-	{ "sizes that differ are each rank's", test_vectors },
-	{ "choices are taken or told what is wrong", test_choices },
-	{ "what is usual can be done", test_usual },
+	{ "message sizes match those computed by hand", test_bytes },
+	{ "unequal sizes are those of each rank", test_vectors },
+	{ "choices are accepted, or rejected with a message", test_choices },
+	{ "every default algorithm exists", test_usual },
 	{ NULL, NULL },
 };
 T_SUITE(collective, cases)

@@ -48,10 +48,10 @@ static const struct {
 	  " send 8b to 1 tag 1002003004005\n}\nrank 1 {}", "some.goal:3: "
 	  "rank 0, send of 8 bytes to 1 with tag 1002003004005 has no matching "
 	  "receive" },
-	{ "tags equal in their lower 32 bits do not meet", "num_ranks 2\n"
+	{ "tags equal in their lower 32 bits do not match", "num_ranks 2\n"
 	  "rank 0 {\n send 8b to 1 tag 4294967297\n}\n"
 	  "rank 1 { recv 8b from 0 tag 1 }", "has no matching" },
-	{ "a size that is none", "num_ranks 1\nrank 0 { calc x }",
+	{ "a size that is no number", "num_ranks 1\nrank 0 { calc x }",
 	  "\"x\", expected a time in whole ns" },
 	{ "a send to any", "num_ranks 1\nrank 0 { send 8b to -1 }",
 	  "-1, expected a rank of 0 to" },
@@ -67,7 +67,7 @@ static const struct {
 	  "rank 0: a is defined twice" },
 	{ "a counted name twice", "num_ranks 1\nrank 0 { l1: calc 1\n"
 	  "l1: calc 2 }", "rank 0: l1 is defined twice" },
-	{ "a name that is not there", "num_ranks 1\nrank 0 {\nl1: calc 1\n"
+	{ "an undefined name", "num_ranks 1\nrank 0 {\nl1: calc 1\n"
 	  "l1 requires l2\n}", ":4: rank 0: l1 depends on l2, and not both "
 	  "are there" },
 	{ "names of another rank", "num_ranks 2\nrank 0 { x: calc 1 }\n"
@@ -148,7 +148,7 @@ static const struct {
 	  "l1: recv 6b from 0 tag 4294967295\n"
 	  "l2: recv 7b from 0 tag 18446744073709551615\n"
 	  "l3: recv 8b from 0 tag 1002003004005\n}\n" },
-	{ "any sender and tag become those that they met",
+	{ "wildcards are written as the matched sender and tag",
 	  "num_ranks 2 rank 0 { recv 8b from -1 tag -1 }\n"
 	  "rank 1 { send 8b to 0 tag 9 }",
 	  "num_ranks 2\n\nrank 0 {\nl1: recv 8b from 1 tag 9\n}\n\n"
@@ -176,7 +176,7 @@ static void test_good(void)
 	}
 }
 
-/* Read, written, read and written: the second is the first. */
+/* Reads, writes, reads and writes: both texts are the same. */
 static void test_round_trip(void)
 {
 	size_t bad_ones = 0;
@@ -198,7 +198,7 @@ static void test_round_trip(void)
 	T_CHECK(!bad_ones);
 }
 
-/* One of two contexts with equal tags: tags are numbered anew. */
+/* Two contexts with equal tags: the tags are renumbered. */
 static void test_contexts_are_written_as_tags(void)
 {
 	const struct np_graph_op op[] = {
@@ -225,7 +225,7 @@ static void test_contexts_are_written_as_tags(void)
 	np_graph_free(g);
 }
 
-/* Longer than what is read at a time, with words across the seam. */
+/* Larger than a read, with words that cross the boundary. */
 static void test_long_files(void)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -259,7 +259,10 @@ static void put(struct bytes *b, uint64_t v, size_t n)
 		b->at[b->n++] = (unsigned char)(v >> 8 * i);
 }
 
-/* Who waits for operation i, as GOAL binary has it; n counts all so far. */
+/*
+ * Adds the operations that wait for operation i, in the format of GOAL binary;
+ * n counts all so far.
+ */
 static void put_dependants(struct bytes *b, struct bytes *appendix,
 			   const struct np_graph *g, uint32_t rank, uint32_t i,
 			   enum np_dep_kind kind)
@@ -284,7 +287,7 @@ static void put_rank(struct bytes *b, const struct np_graph *g, uint32_t rank)
 	struct bytes *appendix = calloc(1, sizeof(*appendix));
 
 	put(b, n, 4);
-	put(b, 1, 4); /* roots, which nobody needs */
+	put(b, 1, 4); /* roots, which are not used */
 	put(b, 0, 4);
 	for (uint32_t i = 0; i < n; i++) {
 		struct np_graph_op op;
@@ -338,7 +341,7 @@ static void test_binary(void)
 
 		if (!some_goal((char *)b->at, b->n, &again, NULL))
 			text2 = written(again, &len2);
-		/* Dependencies of one operation may stand in another order. */
+		/* The dependencies of an operation may be in another order. */
 		bad_ones += !text2 || len != len2 ||
 			    np_graph_ops(again) != np_graph_ops(g);
 		free(text);
@@ -350,7 +353,7 @@ static void test_binary(void)
 	T_CHECK(!bad_ones);
 }
 
-/* Where the first rank's first operation is, in what binary() makes. */
+/* Offset of the first operation of the first rank in the output of binary(). */
 #define FIRST_OP(n_ranks) (8 + 6 + 16 * (n_ranks) + 12)
 
 static void test_damaged_binary(void)
@@ -407,14 +410,14 @@ static void test_damaged_binary(void)
 }
 
 static const struct t_case cases[] = {
-	{ "what is no graph is refused, by line and rank", test_bad },
-	{ "text is read as it is meant", test_good },
-	{ "what is written is read as the same", test_round_trip },
+	{ "invalid graphs are rejected with line and rank", test_bad },
+	{ "text is read correctly", test_good },
+	{ "a written graph is read back unchanged", test_round_trip },
 	{ "other tools keep the messages of communicators apart",
 	  test_contexts_are_written_as_tags },
 	{ "long files", test_long_files },
-	{ "binary is the same as text", test_binary },
-	{ "damaged binary is refused", test_damaged_binary },
+	{ "binary and text give the same graph", test_binary },
+	{ "damaged binary files are rejected", test_damaged_binary },
 	{ NULL, NULL },
 };
 

@@ -30,11 +30,11 @@ static const struct {
 	  "a send to rank 4294967295" },
 	{ "a send with any tag", { NP_OP_SEND, 8, .tag = NP_ANY }, -EINVAL,
 	  "a send with tag 4294967295" },
-	{ "a calc of years", { NP_OP_CALC, UINT64_MAX }, -ERANGE,
+	{ "a calc beyond the limit", { NP_OP_CALC, UINT64_MAX }, -ERANGE,
 	  "a calc of ns 18446744073709551615, expected at most" },
-	{ "a message of petabytes", { NP_OP_SEND, UINT64_MAX }, -ERANGE,
+	{ "a message beyond the limit", { NP_OP_SEND, UINT64_MAX }, -ERANGE,
 	  "a message of bytes 18446744073709551615" },
-	{ "a context of many",
+	{ "a context beyond the limit",
 	  { NP_OP_SEND, 8, .context = NP_GRAPH_CONTEXTS }, -ERANGE,
 	  "context 4096, expected at most 4095" },
 };
@@ -120,29 +120,30 @@ static void test_dependencies(void)
 }
 
 /*
- * Sends of ranks 1 and 2 and receives of rank 0, in the order of the program:
- * "1.7" is from or with tag; "1.7.2" in context 2; * any.  meets: for each
- * receive the number of its send, 1 2 3 among all sends in order.
+ * Sends of ranks 1 and 2 and receives of rank 0, in program order: "1.7" is to
+ * or from rank 1 with tag 7; "1.7.2" in context 2; * any. meets: by receive,
+ * the number of the matching send among all sends.
  */
 static const struct {
 	const char *name, *sends, *recvs, *meets;
 } matches[] = {
-	{ "the first meets the first", "1.0 1.0 1.0", "1.0 1.0 1.0", "1 2 3" },
+	{ "the first send matches the first receive", "1.0 1.0 1.0",
+	  "1.0 1.0 1.0", "1 2 3" },
 	{ "tags are apart", "1.0 1.1 1.0", "1.1 1.0 1.0", "2 1 3" },
 	{ "senders are apart", "1.0 2.0", "2.0 1.0", "2 1" },
-	{ "contexts are apart", "1.5.1 1.5 1.5.2", "1.5.2 1.5.1 1.5",
-	  "3 1 2" },
-	{ "from any: who sends first in its program", "1.3 1.0 2.0",
+	{ "contexts are apart", "1.5.1 1.5 1.5.2", "1.5.2 1.5.1 1.5", "3 1 2" },
+	{ "from any: the earliest send of its sender", "1.3 1.0 2.0",
 	  "*.0 *.0 1.3", "3 2 1" },
 	{ "from any: equally early, the lower rank", "2.0 1.0", "*.0 *.0",
 	  "2 1" },
-	{ "any tag: the first of the sender", "1.7 1.3 1.5",
-	  "1.* 1.* 1.*", "1 2 3" },
-	{ "all: each once", "1.7 2.3 1.5 2.4", "*.* *.* *.* *.*", "1 2 3 4" },
-	{ "what a later receive needs is left to it", "1.7 2.7",
+	{ "any tag: the first of the sender", "1.7 1.3 1.5", "1.* 1.* 1.*",
+	  "1 2 3" },
+	{ "any and any: each message once", "1.7 2.3 1.5 2.4",
+	  "*.* *.* *.* *.*", "1 2 3 4" },
+	{ "a message that a later receive needs is left to it", "1.7 2.7",
 	  "*.7 1.7", "2 1" },
-	{ "and in the order of its channel", "1.7 1.7 2.7",
-	  "*.7 1.7 *.*", "1 2 3" },
+	{ "and in the order of its channel", "1.7 1.7 2.7", "*.7 1.7 *.*",
+	  "1 2 3" },
 	{ "any stays in its context", "1.0.1 2.0", "*.*.0 *.*.1", "2 1" },
 	{ "no send", "1.0", "1.0 1.0", NULL },
 	{ "no receive", "1.0 1.0", "1.0", NULL },
@@ -151,7 +152,7 @@ static const struct {
 	{ "another context for any", "1.0.1", "*.*", NULL },
 };
 
-/* "1.7.2 ..." to operations of a kind. */
+/* Parses "1.7.2 ..." as operations of a kind. */
 static size_t parse(const char *text, enum np_op_kind kind, struct np_graph_op *out)
 {
 	size_t n = 0;
@@ -184,7 +185,7 @@ static struct np_graph *make(const char *sends, const char *recvs, int *rc,
 			struct np_graph_op send = op[i];
 
 			send.peer = 0;
-			send.size = i + 1; /* tells which */
+			send.size = i + 1; /* identifies the send */
 			if (op[i].peer == r)
 				T_CHECK(!np_graph_add(g, &send, NULL, NULL));
 		}
@@ -243,7 +244,7 @@ static void test_unmatched_are_told(void)
 	np_graph_free(g);
 }
 
-/* The same however often: nothing depends on chance or on addresses. */
+/* Repeated: the result must not depend on chance or on addresses. */
 static void test_as_added(void)
 {
 	struct np_graph *g = some_graph(3, 4, 200);
@@ -269,14 +270,14 @@ static void test_as_added(void)
 }
 
 static const struct t_case cases[] = {
-	{ "what no operation can be is refused, by file, line and rank",
+	{ "impossible operations are rejected with file, line and rank",
 	  test_refused },
-	{ "ranks are there once", test_ranks },
+	{ "a rank may appear only once", test_ranks },
 	{ "times do not overflow", test_all_calcs_together },
-	{ "dependencies are kept as they were told", test_dependencies },
-	{ "sends and receives meet as MPI lets them", test_matches },
+	{ "dependencies are stored as given", test_dependencies },
+	{ "sends and receives match as in MPI", test_matches },
 	{ "unmatched operations are reported", test_unmatched_are_told },
-	{ "operations are what they were", test_as_added },
+	{ "operations are stored as given", test_as_added },
 	{ NULL, NULL },
 };
 

@@ -9,7 +9,7 @@
 #include "some_goal.h"
 #include "some_graph.h"
 
-/* Equal, but for sums in another order. */
+/* Equal except for rounding. */
 static bool agree(double a, double b)
 {
 	return a == b || fabs(a - b) <= 1e-11 * (1 + fabs(b));
@@ -50,7 +50,7 @@ static bool all_agree(struct np_tolerance *t, struct np_tolerance *u)
 {
 	bool ok = changes_agree(t, u);
 
-	/* Away from where pieces meet with equal calcs and sizes. */
+	/* Avoids points where pieces meet for equal calcs and sizes. */
 	for (double x = 0.37; x < 1e6; x = 2.7 * x + 11)
 		ok &= points_agree(t, u, x);
 	for (double share = 0; share < 2; share += 0.21)
@@ -110,13 +110,16 @@ static void test_random_loops(void)
 struct chain {
 	const char *name;
 	uint32_t ranks;
-	uint64_t begin[8], ns[8]; /* of each: calcs at first, and each time */
+	/* by rank: initial calc, and calc per iteration */
+	uint64_t begin[8], ns[8];
 	bool ahead; /* each sends what it had before it received */
 	uint32_t times;
-	double want_ns, slope; /* at L = 100, where nothing else costs */
+	double want_ns, slope; /* at L = 100, where nothing else has a cost */
 };
 
-/* Each receives from the one before it, computes, and sends on: 0, 1, 2. */
+/*
+ * Each rank receives from the one before it, computes, and sends on: 0, 1, 2.
+ */
 static struct np_graph *new_chain(const struct chain *c)
 {
 	struct np_graph *g;
@@ -155,13 +158,13 @@ static struct np_graph *new_chain(const struct chain *c)
 static const struct chain chains[] = {
 	{ "all wait for the one in the middle", 3, { 0 }, { 10, 25, 20 },
 	  false, 100000, 10 + 100 + 25 * 1e5 + 100 + 20, 2 },
-	{ "a late one is never caught up with", 2, { 0, 1000000 },
+	{ "a late rank stays late", 2, { 0, 1000000 },
 	  { 25, 10 }, false, 50000, 1000000 + 10 * 5e4, 0 },
-	{ "it is, in the end", 2, { 0, 1000000 }, { 25, 10 },
+	{ "a late rank is overtaken in the end", 2, { 0, 1000000 }, { 25, 10 },
 	  false, 100000, 25 * 1e5 + 100 + 10, 1 },
 	{ "the first decides", 3, { 0 }, { 25, 24, 23 },
 	  false, 100000, 25 * 1e5 + 100 + 24 + 100 + 23, 2 },
-	{ "late ones are caught up with one after the other", 8,
+	{ "late ranks are overtaken one after the other", 8,
 	  { 0, 1000000, 1000000, 1000000, 1000000, 1000000, 1000000,
 	    1000000 }, { 25, 10, 10, 10, 10, 10, 10, 10 },
 	  true, 100000, 25 * (1e5 - 7) + 7 * 110, 7 },
@@ -192,9 +195,9 @@ static void test_paces(void)
 }
 
 /*
- * In a row of eight each computes after what its neighbours did the time
- * before.  The last one is the slowest by a little: the first one learns of
- * that after 6937 steps, and has something left to do in the end.
+ * Eight ranks in a row; each computes after the previous step of its
+ * neighbours. The last one is slightly slower: the first one notices that after
+ * 6937 steps, and has something left to do at the end.
  */
 static struct np_graph *new_row(uint32_t steps)
 {
@@ -278,13 +281,13 @@ static void test_find(void)
 }
 
 static const struct t_case cases[] = {
-	{ "a loop is found at all ranks; few or other operations are none",
+	{ "a loop of all ranks is found; few or different operations are none",
 	  test_find },
-	{ "100000 times the same: as long as it is told on paper",
+	{ "100000 iterations take the time computed by hand",
 	  test_paces },
-	{ "what changes after thousands of iterations is not passed by",
+	{ "a change after thousands of iterations is not missed",
 	  test_late_change },
-	{ "random loops: as if each iteration were by itself",
+	{ "random loops give the result of separate iterations",
 	  test_random_loops },
 	{ NULL, NULL },
 };

@@ -10,14 +10,14 @@
 #define MAX 4096
 #define MESSAGES 16
 
-/* A network as it is. */
+/* The true parameters of a network. */
 struct truth {
 	double L, o_send, o_recv, g, G;
 	uint32_t S;	/* 0: no rendezvous */
-	double noise;	/* relative, of every time */
+	double noise;	/* relative, of all times */
 	double outlier; /* share of times that are ten times as long */
-	uint32_t bend;	/* from here on bytes cost ... */
-	double bent;	/* ... so many times as much */
+	uint32_t bend;	/* size from which bytes cost ... */
+	double bent;	/* ... this many times as much */
 };
 
 static struct np_loggps_sample sample[MAX];
@@ -60,7 +60,7 @@ static void add_block(const struct truth *t, struct np_rng *r, uint32_t b)
 			b, 1, bytes, 0, trip(t, bytes) });
 	add(t, r, (struct np_loggps_sample){
 		b, MESSAGES, 1, 0, trip(t, 1) + (MESSAGES - 1) * apart });
-	/* The pauses themselves are exact. */
+	/* Pauses are exact. */
 	add(t, r, (struct np_loggps_sample){
 		b, MESSAGES, 1, 0, trip(t, 1) + (MESSAGES - 1) * t->o_send });
 	sample[n_samples - 1].delay_sec = d;
@@ -81,8 +81,8 @@ static void measure(const struct truth *t, uint32_t blocks, const char *name)
 static const struct {
 	const char *name;
 	struct truth truth;
-	double within;	 /* relative, of each parameter */
-	uint32_t step_s; /* S that is found */
+	double within;	 /* tolerance, relative to each parameter */
+	uint32_t step_s; /* S that should be found */
 } known[] = {
 	{ "exactly, without noise",
 	  { 2e-6, 0.4e-6, 0.6e-6, 0.7e-6, 1e-9, 0 }, 1e-9, 0 },
@@ -137,7 +137,7 @@ static void test_known_parameters_come_back(void)
 	}
 }
 
-/* The slope of long messages counts where short ones are free. */
+/* Only long messages count for G if short ones are free. */
 static void test_a_token_bucket_does_not_hide_the_rate(void)
 {
 	static const struct truth t = {
@@ -151,8 +151,8 @@ static void test_a_token_bucket_does_not_hide_the_rate(void)
 }
 
 /*
- * 95 % of intervals hold the truth; noise here is of one side, so its median
- * is the truth: 0.674 of a standard deviation.
+ * 95 % of the intervals should contain the true value. The noise is one-sided,
+ * so its median is the true value: 0.674 standard deviations.
  */
 static void test_intervals_hold_what_they_promise(void)
 {
@@ -190,7 +190,7 @@ static void test_intervals_of_medians_are_the_tabled_ones(void)
 	struct truth t = { 1e-6, 0.3e-6, 0, 0.5e-6, 0.1e-9, 0 };
 	struct np_rng *r = np_rng_new(7, "intervals");
 
-	/* Overheads of receiving of 1, 2, 3 ... ns, a block each. */
+	/* Receive overheads of 1, 2, 3 ... ns, one per block. */
 	for (size_t i = 0; i < NP_ARRAY_SIZE(ranks); i++) {
 		struct np_loggps_fit f = { 0 };
 
@@ -224,7 +224,7 @@ static void test_order_and_half_blocks_do_not_matter(void)
 		sample[i] = sample[n_samples - 1 - i];
 		sample[n_samples - 1 - i] = s;
 	}
-	/* One that was interrupted. */
+	/* An interrupted block. */
 	sample[n_samples++] = (struct np_loggps_sample){ 10, 1, 1, 0, 1 };
 	T_CHECK(np_loggps_fit(sample, n_samples, &b, NULL) == 0);
 	T_CHECK(!memcmp(&a, &b, sizeof(a)));
@@ -232,7 +232,8 @@ static void test_order_and_half_blocks_do_not_matter(void)
 
 static const struct {
 	const char *name;
-	size_t from_end; /* which sample of the last block is not there */
+	/* index of the missing sample of the last block, from the end */
+	size_t from_end;
 } lacking[] = {
 	{ "the receiver's overhead", 1 },
 	{ "the sender's overhead", 2 },
@@ -261,16 +262,16 @@ static void test_a_block_with_a_kind_missing_is_left_out(void)
 static const struct {
 	const char *name;
 	size_t at; /* this sample of ten good blocks ... */
-	struct np_loggps_sample is; /* ... is this */
+	struct np_loggps_sample is; /* ... is replaced by this one */
 	int rc;
 } refused[] = {
 	{ "a time of zero", 3, { 0, 1, 8, 0, 0 }, -EINVAL },
-	{ "a time that is none", 3, { 0, 1, 8, 0, NAN }, -EINVAL },
+	{ "a time that is no number", 3, { 0, 1, 8, 0, NAN }, -EINVAL },
 	{ "an endless time", 3, { 0, 1, 8, 0, INFINITY }, -EINVAL },
 	{ "a pause below zero", 3, { 0, 9, 8, -1, 1 }, -EINVAL },
 	{ "an endless pause", 3, { 0, 9, 8, INFINITY, 1 }, -EINVAL },
 	{ "a message without bytes", 3, { 0, 1, 0, 0, 1 }, -EINVAL },
-	{ "too great a block", 3, { 1000, 1, 8, 0, 1 }, -EINVAL },
+	{ "a block number beyond the limit", 3, { 1000, 1, 8, 0, 1 }, -EINVAL },
 	{ "a block too many is all right", 3, { 999, 1, 8, 0, 1 }, 0 },
 };
 
@@ -292,7 +293,7 @@ static void test_what_cannot_be_is_refused(void)
 	}
 }
 
-/* As on one machine, where the sender carries the message over itself. */
+/* As on a single machine, where the sender itself copies the message. */
 static void test_a_message_takes_no_less_than_its_overheads(void)
 {
 	static const struct truth t = {
@@ -347,23 +348,23 @@ static void test_too_little_is_told(void)
 }
 
 static const struct t_case cases[] = {
-	{ "known parameters come back", test_known_parameters_come_back },
+	{ "known parameters are recovered", test_known_parameters_come_back },
 	{ "a token bucket does not hide the rate",
 	  test_a_token_bucket_does_not_hide_the_rate },
-	{ "intervals hold what they promise",
+	{ "intervals have the promised coverage",
 	  test_intervals_hold_what_they_promise },
-	{ "intervals of medians are the tabled ones",
+	{ "intervals of medians match the tables",
 	  test_intervals_of_medians_are_the_tabled_ones },
-	{ "a block with a kind missing is left out",
+	{ "a block without all kinds is excluded",
 	  test_a_block_with_a_kind_missing_is_left_out },
-	{ "order and half blocks do not matter",
+	{ "order and incomplete blocks do not matter",
 	  test_order_and_half_blocks_do_not_matter },
-	{ "what cannot be is refused", test_what_cannot_be_is_refused },
+	{ "impossible samples are rejected", test_what_cannot_be_is_refused },
 	{ "a message takes no less than its overheads",
 	  test_a_message_takes_no_less_than_its_overheads },
 	{ "graphs are computed with what was measured",
 	  test_graphs_are_computed_with_what_was_measured },
-	{ "too little is told", test_too_little_is_told },
+	{ "too few samples are reported", test_too_little_is_told },
 	{ NULL },
 };
 T_SUITE(loggps_fit, cases)

@@ -30,9 +30,9 @@ static double run_time(const char *text, const struct np_tolerance_opt *opt,
 	return r.ns;
 }
 
-/* ---- programs of n ranks, beside what LogGOPSim says of them ---- */
+/* ---- Programs of n ranks, compared with LogGOPSim ---- */
 
-/* Of a binomial tree: rank r is the parent of r + k, k a power of 2 above r. */
+/* Binomial tree: rank r is the parent of r + k, for powers of two k above r. */
 static uint32_t children_from(uint32_t r)
 {
 	uint32_t k = 1;
@@ -98,7 +98,7 @@ static void exchanges(FILE *f, uint32_t r, uint32_t n)
 	}
 }
 
-/* 64 segments of a byte; each is handed on before the next is taken. */
+/* 64 segments of a byte; each is passed on before the next is received. */
 static void ring(FILE *f, uint32_t r, uint32_t n)
 {
 	for (uint32_t k = 0; k < 64; k++) {
@@ -132,7 +132,7 @@ static char *program(void (*rank)(FILE *f, uint32_t r, uint32_t n), uint32_t n)
 	return text;
 }
 
-/* Of LogGOPSim at commit 76451de, with -L -o -g -G of nets[] below. */
+/* Results of LogGOPSim at commit 76451de, with -L -o -g -G of nets[] below. */
 static const struct {
 	const char *name;
 	void (*rank)(FILE *f, uint32_t r, uint32_t n);
@@ -183,7 +183,7 @@ static void test_published(void)
 	}
 }
 
-/* n ranks send so many bytes each to rank 0 at once. */
+/* n ranks send this many bytes each to rank 0 simultaneously. */
 static char *many_to_one(unsigned n, unsigned bytes)
 {
 	char *text = NULL;
@@ -213,10 +213,10 @@ static void test_shared_link(void)
 	opt.one_link = true;
 	T_CHECK(run_time(one, &opt, 100, NULL) == 1100);
 	T_CHECK(run_time(eight, &opt, 100, &slope) == 8100);
-	T_CHECK(slope == 1); /* the first on its way; the others wait */
+	T_CHECK(slope == 1); /* the first in flight; the others wait */
 	opt.x = NP_LOGGPS_G;
 	T_CHECK(run_time(eight, &opt, 1, &slope) == 8100 && slope == 8000);
-	/* Beside a large message that began before, and after one. */
+	/* Next to a large message that began before it, and after one. */
 	T_CHECK(run_time("num_ranks 3 rank 0 { recv 10b from 1 recv 5000b "
 			 "from 2 } rank 1 { a: calc 50 b: send 10b to 0 "
 			 "b requires a } rank 2 { send 5000b to 0 }", &opt, 1,
@@ -248,20 +248,23 @@ static void test_one_processor(void)
 	T_CHECK(run_time(two, &opt, 0, NULL) == 100);
 	T_CHECK(run_time(cpus, &opt, 0, NULL) == 70);
 	/*
-	 * Starts at 0, at the other adapter at 10, and at 300; the last is
-	 * there at 300 + 10 + 1000 + 100, and done 10 later.
+	 * It starts at 0, on the other adapter at 10, and at 300; the last
+	 * arrives at 300 + 10 + 1000 + 100 and is complete 10 later.
 	 */
 	T_CHECK(run_time(sends, &opt, 1000, NULL) == 1420);
-	/* Two messages at once: of the second all is done after the first. */
+	/*
+	 * Two simultaneous messages: everything of the second follows the
+	 * first.
+	 */
 	T_CHECK(run_time(two_in, &opt, 1000, NULL) == 1230);
-	opt.overlap = true; /* its bytes come in meanwhile */
+	opt.overlap = true; /* its bytes arrive in the meantime */
 	T_CHECK(run_time(two_in, &opt, 1000, NULL) == 1130);
 }
 
 /*
- * It never makes a circle, nothing becomes faster by waiting (but overheads of
- * messages that come before their receives are paid while a rank waits), and
- * the longest path at x is what was simulated there.
+ * Orders never form a cycle; nothing becomes faster by waiting (but overheads
+ * of messages that arrive before their receives are paid while a rank waits);
+ * the longest path at x equals the simulated time.
  */
 static void test_random(void)
 {
@@ -308,8 +311,8 @@ static void test_random(void)
 }
 
 /*
- * All messages of the path are those of its slope, and more latency of one
- * pair alone makes the run as much longer as the pair has messages there.
+ * The messages of all pairs add up to the slope, and latency added to one pair
+ * lengthens the run as often as the pair has messages on the path.
  */
 static void test_pairs(void)
 {
@@ -368,7 +371,7 @@ static void test_detours(void)
 	T_CHECK(!np_detours_read(f, "noise", &d, NULL) && d.n == 2);
 	fclose(f);
 	T_CHECK(d.period_ns == 210 && d.away_ns == 60);
-	/* Where the first detour ends, wherever this rank begins. */
+	/* The end of the first detour, wherever this rank begins. */
 	for (double t = 1000; !at && t < 1000 + 2 * d.period_ns; t++)
 		if (np_detours_end(&d, 0, t, 0) > t + 11)
 			at = np_detours_end(&d, 0, t, 0) - 150;
@@ -401,7 +404,7 @@ static void test_detour_files(void)
 	}
 }
 
-/* A rank that only computes loses the share of its processor. */
+/* A rank that only computes loses the detours' share of its processor. */
 static void test_noise(void)
 {
 	struct np_tolerance_opt opt = { .one_cpu = true };
@@ -419,17 +422,18 @@ static void test_noise(void)
 }
 
 static const struct t_case cases[] = {
-	{ "what a published simulator says, to the nanosecond",
-	  test_published },
+	{ "times equal those of LogGOPSim, to the nanosecond", test_published },
 	{ "messages of each pair of ranks on the critical path", test_pairs },
-	{ "detours make work longer by what falls into it", test_detours },
-	{ "files of detours that say nothing are refused", test_detour_files },
-	{ "a tenth of the time away makes a ninth longer", test_noise },
+	{ "detours lengthen the work that they interrupt", test_detours },
+	{ "invalid files of detours are rejected", test_detour_files },
+	{ "detours of a tenth of the time make a run a ninth longer",
+	  test_noise },
 	{ "eight messages to one receiver take eight times as long",
 	  test_shared_link },
-	{ "a processor does one thing at a time, an adapter keeps its gap",
+	{ "a processor executes one operation at a time, an adapter keeps its gap",
 	  test_one_processor },
-	{ "turns make no circle, and nothing faster", test_random },
+	{ "exclusive resources form no cycle and make nothing faster",
+	  test_random },
 	{ NULL, NULL },
 };
 

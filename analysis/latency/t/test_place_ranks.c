@@ -6,7 +6,7 @@
 #include "some_goal.h"
 #include "some_graph.h"
 
-/* 0 and 3 talk, and so do 1 and 2: each pair under one switch is best. */
+/* 0 and 3 communicate, and 1 and 2: best is each pair under one switch. */
 static void test_partners_come_together(void)
 {
 	static const char text[] =
@@ -32,7 +32,7 @@ static void test_partners_come_together(void)
 	np_topology_free(t);
 }
 
-/* Never worse, the time is that of the placement, and nobody is lost. */
+/* Never worse; the time is that of the placement; every rank has a node. */
 static void test_random(void)
 {
 	struct np_topology *t;
@@ -66,7 +66,7 @@ static void test_random(void)
 	np_topology_free(t);
 }
 
-/* The shortest run of all placements, by trying each. */
+/* The shortest run over all placements. */
 static void try_all(const struct np_graph *g, struct np_tolerance_opt *opt,
 		    uint32_t *node, uint32_t at, uint32_t n, double *best)
 {
@@ -103,7 +103,7 @@ static void test_optimum(void)
 		struct np_place_result r;
 		double best = 1e99;
 
-		/* Also on nodes that nobody is on at first. */
+		/* Includes nodes that are empty at first. */
 		memcpy(all, node, sizeof(all));
 		try_all(g, &opt, all, 0, n < 7 ? 7 : n, &best);
 		opt.placed.node = node;
@@ -118,7 +118,7 @@ static void test_optimum(void)
 
 static const struct t_case cases[] = {
 	{ "up to seven ranks: the best of all placements", test_optimum },
-	{ "ranks that talk come under one switch",
+	{ "ranks that communicate are placed under one switch",
 	  test_partners_come_together },
 	{ "a placement is never worse than the one before", test_random },
 	{ NULL, NULL },

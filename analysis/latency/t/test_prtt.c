@@ -12,7 +12,8 @@ static struct np_engine *side[2];
 static struct np_loggps_sample sample[4096];
 static size_t n_samples, n_done, n_notes;
 static char note[256];
-static size_t lose_after; /* samples; 0: never */
+/* number of samples before the peer is lost; 0: never */
+static size_t lose_after;
 
 static void on_report(const struct np_prtt *p, void *arg)
 {
@@ -63,7 +64,7 @@ static void tear_down(void)
 	side[1]->ops->free(side[1]);
 }
 
-/* Until both sides are done; false: they never are. */
+/* Runs until both sides are done; false: that never happens. */
 static bool run(void)
 {
 	struct t_logp_process *p = &net.process[0];
@@ -73,7 +74,7 @@ static bool run(void)
 		p->net.ops->progress(&p->net);
 		side[0]->ops->step(side[0], p->now_sec, &next);
 	}
-	/* What is under way arrives; the answering side may lose patience. */
+	/* Messages in flight arrive; the server may time out. */
 	net.tick_sec = 1e-3;
 	for (unsigned turns = 0; n_done < 2 && turns < 50000; turns++)
 		p->net.ops->progress(&p->net);
@@ -84,7 +85,8 @@ static const struct {
 	const char *name;
 	struct t_logp net;
 	double max_sec;
-	size_t n_sizes; /* that such a round trip allows */
+	/* number of sizes that this limit of a round trip allows */
+	size_t n_sizes;
 	uint32_t S, S_above;
 } known[] = {
 	{ "InfiniBand", { 1e-6, 0.3e-6, 0.35e-6, 0.5e-6, 0.1e-9, 8192,
@@ -101,7 +103,7 @@ static const struct {
 	  20e-3, 25, 65536, 92682 },
 };
 
-/* A few turns of both sides belong to what they measure. */
+/* The results include a few iterations of both sides. */
 static int near(double got, double want, double within, double tick_sec)
 {
 	return fabs(got - want) <= within * want + 4 * tick_sec;
@@ -120,7 +122,7 @@ static void test_what_the_network_is_is_measured(void)
 		      n_samples == 5 * (known[i].n_sizes + 3));
 		T_ROW(known[i].name,
 		      np_loggps_fit(sample, n_samples, &f, &err) == 0);
-		/* Half of the noise of L counts; sums carry it. */
+		/* Half of the noise of L enters, and sums carry it. */
 		T_ROW(known[i].name, near(f.L.value, t->L, 0.02,
 					  t->tick_sec));
 		T_ROW(known[i].name, near(f.o_send.value, t->o_send, 0.02,
@@ -177,14 +179,17 @@ static void test_it_ends_when_asked_to(void)
 		.env.clock = &net.process[0].clock,
 	};
 
-	/* Waits of more than a thousand turns: others are not interrupted. */
+	/*
+	 * Waits of more than a thousand iterations: other work is not
+	 * interrupted.
+	 */
 	set_up(&known[4].net, 5, 1);
 	side[0]->ops->free(side[0]);
 	net.process[0].n_receives = 0;
 	np_prtt_new(&c, &side[0]);
 	T_CHECK(run());
 	T_CHECK(n_samples == 40);
-	/* The other side, in a process of its own, is asked as well. */
+	/* The other side is a process of its own, which is stopped as well. */
 	T_CHECK(n_notes == 1 &&
 		!strcmp(note, "the connection to the peer is lost"));
 	tear_down();
@@ -203,14 +208,15 @@ static void test_who_has_no_part_in_it_sleeps(void)
 }
 
 static const struct t_case cases[] = {
-	{ "what the network is is measured",
+	{ "the parameters of the network are measured",
 	  test_what_the_network_is_is_measured },
 	{ "the first block is not reported",
 	  test_the_first_block_is_not_reported },
-	{ "a lost partner ends it in words",
+	{ "a lost peer ends the measurement with a message",
 	  test_a_lost_partner_ends_it_in_words },
-	{ "it ends when asked to", test_it_ends_when_asked_to },
-	{ "who has no part in it sleeps", test_who_has_no_part_in_it_sleeps },
+	{ "it stops on request", test_it_ends_when_asked_to },
+	{ "a process without a part sleeps",
+	  test_who_has_no_part_in_it_sleeps },
 	{ NULL },
 };
 T_SUITE(prtt, cases)

@@ -55,7 +55,7 @@ static double uniform(struct np_rng *rng)
 	return (double)np_rng_below(rng, 1000000) / 1e6;
 }
 
-/* What the graph itself says, in a network so much slower. */
+/* The result of the graph itself, in a network that is this much slower. */
 static double exact(const struct np_graph *g, double added_sec,
 		    double gap_times)
 {
@@ -116,9 +116,9 @@ static void test_refused(void)
 
 static const struct t_case cases[] = {
 	{ "a program with one path is known exactly", test_linear },
-	{ "others are never said to be faster than they are, and hardly slower",
+	{ "other programs are never predicted faster than they are, and hardly slower",
 	  test_random },
-	{ "a program without time, and an impossible network, are refused",
+	{ "a program without time, and an impossible network, are rejected",
 	  test_refused },
 	{ NULL, NULL },
 };

@@ -192,7 +192,7 @@ static const struct {
 	  { 700, 50, 0.5, 0, false } },
 };
 
-/* As many graphs as end, of some sizes. */
+/* Tests graphs of several sizes until enough of them were free of deadlocks. */
 static size_t each_graph(size_t net, bool (*agree)(const struct np_graph *g,
 			 const struct np_tolerance_opt *opt,
 			 struct np_tolerance *t, double x))
@@ -230,7 +230,7 @@ static bool as_solver(const struct np_graph *g,
 	some_lp(g, opt, x, &ns, &slope);
 	np_tolerance_at(t, x, &r);
 	tie = 1e-6 * (1 + r.right);
-	/* Left of 0 the solver may find anything that is flatter. */
+	/* Left of 0 the solver may return any flatter slope. */
 	return t_close(r.ns, ns, 1e-9) && slope <= r.right + tie &&
 	       (x == 0 || r.left - tie <= slope);
 }
@@ -241,7 +241,9 @@ static void test_solver(void)
 		T_ROW(nets[i].name, !each_graph(i, as_solver));
 }
 
-/* Of three times of one x the middle one is below the line of the others. */
+/*
+ * Of the times at three x, the middle one is below the line through the others.
+ */
 static bool is_convex(const struct np_graph *g,
 		      const struct np_tolerance_opt *opt,
 		      struct np_tolerance *t, double x)
@@ -270,7 +272,7 @@ static void test_convex(void)
 		T_ROW(nets[i].name, !each_graph(i, is_convex));
 }
 
-/* T is as long as is allowed there, and longer right of it. */
+/* At the limit T is as long as allowed, and it is longer to its right. */
 static bool is_limit(const struct np_graph *g,
 		     const struct np_tolerance_opt *opt,
 		     struct np_tolerance *t, double x)
@@ -309,7 +311,7 @@ static void test_limit(void)
 		T_ROW(nets[i].name, !each_graph(i, is_limit));
 }
 
-/* Between two changes T is straight, and each changes the slope. */
+/* Between two changes T is linear, and each change changes the slope. */
 static bool are_changes(const struct np_graph *g,
 			const struct np_tolerance_opt *opt,
 			struct np_tolerance *t, double x)
@@ -348,14 +350,14 @@ static void test_changes(void)
 		T_ROW(nets[i].name, !each_graph(i, are_changes));
 }
 
-/* 2^33 bytes, and more in one chain than an edge of the graph has room for. */
+/* 2^33 bytes, and more in one chain than an edge of the graph can hold. */
 struct answers {
 	double ns[23];
 	struct np_critical *c;
 	size_t n;
 };
 
-/* By so many threads, or by those that are left if there is no memory. */
+/* With this many threads, or fewer if memory is short. */
 static struct answers answers(const struct np_graph *g, unsigned threads,
 			      bool no_memory)
 {
@@ -450,18 +452,18 @@ static void test_parameters(void)
 }
 
 static const struct t_case cases[] = {
-	{ "reference answers are met exactly", test_answers },
+	{ "reference solutions agree exactly", test_answers },
 	{ "the running example of the source", test_running_example },
-	{ "a program that never ends is told, with its circle",
+	{ "a deadlock is reported with its cycle",
 	  test_deadlock },
-	{ "random graphs: as a solver of linear programs finds", test_solver },
+	{ "random graphs agree with a linear programming solver", test_solver },
 	{ "run time is convex and does not fall", test_convex },
-	{ "a tolerance is the largest that keeps the time", test_limit },
+	{ "a limit is the largest value within the run time", test_limit },
 	{ "every change of the critical path is found", test_changes },
 	{ "by one thread or by several: the same to the last bit",
 	  test_threads },
 	{ "messages of more than 4 GiB", test_large_messages },
-	{ "impossible parameters are refused", test_parameters },
+	{ "impossible parameters are rejected", test_parameters },
 	{ NULL, NULL },
 };
 

@@ -17,7 +17,9 @@ static const struct {
 	{ "fat tree: over the core", "fat-tree:4", 16, 3, 4, 5 },
 	{ "dragonfly: one switch", "dragonfly:3x2x2", 12, 0, 1, 1 },
 	{ "dragonfly: one group", "dragonfly:3x2x2", 12, 0, 2, 2 },
-	/* Wires of group 0: to 1 from switch 0, to 2 from switch 1. */
+	/*
+	 * Wires of group 0: to group 1 from switch 0, to group 2 from switch 1.
+	 */
 	{ "dragonfly: both at the wire", "dragonfly:3x2x2", 12, 0, 6, 2 },
 	{ "dragonfly: to the wire", "dragonfly:3x2x2", 12, 2, 6, 3 },
 	{ "dragonfly: and from it", "dragonfly:3x2x2", 12, 2, 4, 4 },
@@ -112,7 +114,7 @@ static void test_forest(void)
 	np_topology_free(t);
 }
 
-/* The example of the source on two nodes of a ring: 3 wires, 2 switches. */
+/* The example of the source, on two nodes of a ring: 3 wires, 2 switches. */
 static void test_tolerance_of_a_wire(void)
 {
 	static const uint32_t node[] = { 1, 0 };
@@ -147,7 +149,7 @@ static void test_tolerance_of_a_wire(void)
 
 static const struct t_case cases[] = {
 	{ "switches between two nodes", test_ways },
-	{ "what is no topology is refused", test_refused },
+	{ "invalid topologies are rejected", test_refused },
 	{ "trees of switches", test_trees },
 	{ "nodes of different trees are apart", test_forest },
 	{ "a program's tolerance of each wire", test_tolerance_of_a_wire },

@@ -29,7 +29,7 @@ static int conf(const char *text, struct np_topology_conf *out,
 	return np_topology_conf_read(path, warn, NULL, out, err);
 }
 
-/* hops: from n0 to n0, to n1 and so on, "-" if there is no way. */
+/* hops: from n0 to n0, n1 and so on; "-" if there is no path. */
 static const struct {
 	const char *name, *text, *hops, *warns;
 } good[] = {
@@ -148,7 +148,7 @@ static void test_bad(void)
 
 static const struct t_case cases[] = {
 	{ "the trees of a cluster", test_good },
-	{ "what slurmctld refuses is named by file and line", test_bad },
+	{ "what slurmctld rejects is rejected with file and line", test_bad },
 	{ NULL, NULL },
 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The last warnings. */
+/* The latest warnings. */
 static char warned[1024];
 
 static void warn(const char *line, void *arg)
@@ -19,7 +19,7 @@ static void warn(const char *line, void *arg)
 	snprintf(warned + n, sizeof(warned) - n, "%s\n", line);
 }
 
-/* The graph as GOAL text, its spaces as single ones; or the error. */
+/* The graph as GOAL text with single spaces; or the error. */
 static int graph_text(const char *dir, const struct np_choices *choices,
 		      char *text, size_t size)
 {
@@ -46,7 +46,7 @@ static int graph_text(const char *dir, const struct np_choices *choices,
 	return rc;
 }
 
-/* Words of text, in one line. */
+/* Reduces white space to single blanks. */
 static void squeeze(char *text)
 {
 	char *to = text;
@@ -69,7 +69,7 @@ static void squeeze(char *text)
 struct program {
 	const char *name;
 	struct some_record rank0[8], rank1[8];
-	const char *has[6]; /* in the text, in this order */
+	const char *has[6]; /* parts of the text, in this order */
 };
 
 static const struct program programs[] = {
@@ -203,7 +203,7 @@ static void test_wrong(void)
 	}
 }
 
-/* Of programs that were killed: what both ends have. */
+/* Programs that were killed: only messages with both ends count. */
 static const struct program killed[] = {
 	{ "messages that were received no more",
 	  { { SEND, 0, 1, 4, { 0, 1, 7, 11 } },
@@ -294,7 +294,7 @@ static void test_liballprof(void)
 	}
 }
 
-/* Written as text again it is the same graph: anybody is anybody there. */
+/* Written as text again it is the same graph; wildcards remain wildcards. */
 static void test_liballprof_again(void)
 {
 	const char *dir = some_trace_dir();
@@ -328,7 +328,7 @@ static size_t count(const char *text, const char *word)
 	return n;
 }
 
-/* By the algorithm of the graph: a ring, as there is so much to send. */
+/* With the algorithm of the graph: a ring, because of the size. */
 static void test_liballprof_of_sizes(void)
 {
 	const char *dir = some_trace_dir();
@@ -394,7 +394,7 @@ static void test_files(void)
 		T_ROW(places[i].name, np_trace_files_find(dir, &f, &err) < 0 &&
 		      strstr(err.text, places[i].says));
 	}
-	/* What a larger run before has left does not count. */
+	/* Files that a larger earlier run has left do not count. */
 	strcpy(path, some_trace_dir());
 	for (uint32_t i = 0; i < 3; i++)
 		some_trace(path, i, 2, NULL, 0);
@@ -403,19 +403,19 @@ static void test_files(void)
 }
 
 static const struct t_case cases[] = {
-	{ "programs become their graphs", test_programs },
-	{ "what does not fit names file, record, rank and operation",
+	{ "traces give the expected graphs", test_programs },
+	{ "errors name file, record, rank and operation",
 	  test_wrong },
-	{ "of a program that was killed there is what can be matched",
+	{ "of a killed program the matched messages remain",
 	  test_killed },
-	{ "another algorithm is other messages", test_choice },
+	{ "another algorithm gives other messages", test_choice },
 	{ "unsupported calls are reported", test_not_followed },
 	{ "a trace of liballprof is a graph", test_liballprof },
 	{ "the text of a text is the same graph", test_liballprof_again },
-	{ "so are its collectives of sizes that differ",
+	{ "so are its collectives with unequal sizes",
 	  test_liballprof_of_sizes },
 	{ "what is sent to nobody is not counted", test_sum },
-	{ "files of a trace are found, or what is missing is told",
+	{ "files of a trace are found, or the missing one is named",
 	  test_files },
 	{ NULL, NULL },
 };

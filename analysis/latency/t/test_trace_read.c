@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A word for each event; what it says is what the tests look at. */
+/* Describes each event in words, which the tests compare. */
 static int say_message(char *at, size_t left, const char *what,
 		       const struct np_trace_message *m)
 {
@@ -52,7 +52,7 @@ static void say(const struct np_trace_event *ev, char *text, size_t size)
 		snprintf(text + n, size - n, " %s", ev->name);
 }
 
-/* All events but those of MPI_COMM_WORLD and MPI_COMM_SELF, or the error. */
+/* All events except those of MPI_COMM_WORLD and MPI_COMM_SELF, or the error. */
 static int read_all(const char *path, uint32_t rank, uint32_t size,
 		    char *text, size_t len)
 {
@@ -76,12 +76,12 @@ static int read_all(const char *path, uint32_t rank, uint32_t size,
 	return rc;
 }
 
-#define T1 1, 2 /* gap and length that do not matter */
+#define T1 1, 2 /* arbitrary gap and length */
 static const struct {
 	const char *name;
 	struct some_record r[6];
 	size_t n;
-	const char *says; /* events; or after "!" a part of the error */
+	const char *says; /* events, or after "!" a part of the error */
 } rows[] = {
 	{ "nothing", { { 0 } }, 0, "" },
 	{ "a send and a receive",
@@ -343,7 +343,7 @@ static void test_times(void)
 	np_trace_close(t);
 }
 
-/* A trace that is cut anywhere is a shorter trace. */
+/* A trace truncated anywhere is a shorter trace. */
 static void test_cut(void)
 {
 	const struct some_record r[] = {
@@ -391,7 +391,7 @@ static void test_cap(void)
 	T_CHECK(strstr(text, "local; local") == text);
 }
 
-/* Records until the trace is closed, at most n of them. */
+/* Writes records until the trace is closed, at most n. */
 static unsigned put_many(struct np_trace_out *o, unsigned n)
 {
 	unsigned i = 0;
@@ -450,7 +450,7 @@ static void test_file_size_limit(void)
 	T_CHECK(!np_trace_out_open(&o, fd, &h, 8 << 20, 0));
 	T_CHECK(put_many(&o, 4000000) > 20000 && !o.map);
 	T_CHECK(!stat(path, &st) && st.st_size <= 100000);
-	/* It became less meanwhile. */
+	/* The limit was lowered in the meantime. */
 	less.rlim_cur = 2 << 20;
 	T_CHECK(!setrlimit(RLIMIT_FSIZE, &less));
 	T_CHECK(!np_trace_out_open(&o, fd, &h, 8 << 20, 0));
@@ -473,7 +473,10 @@ static void test_other_rank(void)
 	T_CHECK(read_all("/dev/null", 0, 3, text, sizeof(text)) < 0);
 }
 
-/* Whoever made the trace may have put it there for another one who reads it. */
+/*
+ * The writer of a trace may have put a link there for another user who reads
+ * it.
+ */
 static void test_link(void)
 {
 	const char *path = some_trace(some_trace_dir(), 0, 1, NULL, 0);
@@ -486,16 +489,16 @@ static void test_link(void)
 }
 
 static const struct t_case cases[] = {
-	{ "records are events, or it is told what is wrong", test_events },
-	{ "lines of liballprof are events, or the same", test_lines },
+	{ "records give events or an error", test_events },
+	{ "lines of liballprof give events or an error", test_lines },
 	{ "times are those between and within calls", test_times },
-	{ "a trace that is cut anywhere is a shorter one", test_cut },
+	{ "a trace truncated anywhere is a shorter one", test_cut },
 	{ "a trace keeps to its size", test_cap },
-	{ "a file that is cut ends the trace, and not the program",
+	{ "a truncated file ends the trace, not the program",
 	  test_cut_from_outside },
-	{ "a limit on files ends the trace, and not the program",
+	{ "a limit on file size ends the trace, not the program",
 	  test_file_size_limit },
-	{ "another rank's trace is none", test_other_rank },
+	{ "the trace of another rank is rejected", test_other_rank },
 	{ "a symbolic link is not followed", test_link },
 	{ NULL, NULL },
 };

@@ -82,7 +82,7 @@ int t_network_next(FILE *f, struct t_network *t)
 	return ok;
 }
 
-/* 1e-4 .. 1 s, evenly in the logarithm. */
+/* 1e-4 .. 1 s, uniform in the logarithm. */
 static double random_sec(struct np_rng *r)
 {
 	return pow(10, -4 * (double)np_rng_below(r, 1000) / 1000);
@@ -154,7 +154,7 @@ int t_network_conserves(const struct np_qn *net,
 	return 1;
 }
 
-/* A value that is given is met. */
+/* Whether a value agrees, if it is given. */
 static int meets(double got, double want, double rel)
 {
 	return want == -1 || fabs(got - want) <= rel * fmax(1e-3, fabs(want));
@@ -203,7 +203,7 @@ void t_network_meets(const char *method, np_qn_method *solve, double rel,
 		fclose(f);
 }
 
-/* Demand at all stations of all servers is no more than time. */
+/* No server is busy for more than all of the time. */
 static int within_capacity(const struct np_qn *net,
 			   const struct np_qn_solution *s, double over)
 {

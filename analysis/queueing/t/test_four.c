@@ -1,4 +1,4 @@
-/* Four components of a run. */
+/* The four components of a run. */
 #include "t.h"
 #include "np_four.h"
 
@@ -68,7 +68,7 @@ static void test_reference(void)
 static const struct np_run usual = { 64, 20, 6, 200000, 4000 };
 static const struct np_link link = { 3e8, 5e-6 };
 
-/* What was taken apart comes together again. */
+/* The reverse computation gives the original values. */
 static void test_forward(void)
 {
 	for (double p = 1; p <= 1024; p *= 2)
@@ -87,7 +87,10 @@ static void test_forward(void)
 		}
 }
 
-/* The published wall is the measured one and the switch; the other is it. */
+/*
+ * The published wall-clock time is the measured one plus the switch; the other
+ * is the measured one.
+ */
 static void test_wall(void)
 {
 	struct np_four a, b;
@@ -99,7 +102,10 @@ static void test_wall(void)
 	T_CHECK(a.contention_sec > b.contention_sec && b.contention_sec > 0);
 }
 
-/* A switch that takes longer than all of MPI leaves nothing for the rest. */
+/*
+ * If the switch takes longer than all time in MPI, nothing is left for the
+ * rest.
+ */
 static void test_slow_switch(void)
 {
 	const struct np_link slow = { 1e6, 1 };
@@ -127,7 +133,7 @@ static void test_edges(void)
 	run.messages = 10;
 	T_CHECK(!np_four(&run, &link, NP_FOUR_CONSISTENT, &f, NULL));
 	T_CHECK(f.active_sec == 0 && f.contention_sec == 0);
-	/* No time to think: everybody waits for all others. */
+	/* No think time: every process waits for all others. */
 	run = (struct np_run){ 1000, 10, 10, 1000, 0 };
 	T_CHECK(!np_four(&run, &(struct np_link){ 1, 0 }, NP_FOUR_PUBLISHED,
 			 &f, NULL));
@@ -173,12 +179,12 @@ static void test_refused(void)
 }
 
 static const struct t_case cases[] = {
-	{ "reference components are met to 1e-9", test_reference },
-	{ "taken apart and put together is the same", test_forward },
+	{ "reference components agree to 1e-9", test_reference },
+	{ "forward and backward computation agree", test_forward },
 	{ "each variant has the wall that it should", test_wall },
 	{ "a slow switch leaves nothing to contention", test_slow_switch },
 	{ "one process, no message, no time in MPI, no thinking", test_edges },
-	{ "impossible runs and links are refused", test_refused },
+	{ "impossible runs and links are rejected", test_refused },
 	{ NULL, NULL },
 };
 T_SUITE(four, cases)

@@ -34,7 +34,9 @@
 
 static int parse(const char *text, struct np_mpip *m, struct np_err *err)
 {
-	/* Of just that size, so that what reads on is seen. */
+	/*
+	 * A buffer of exactly this size, so that reading past it is detected.
+	 */
 	size_t len = strlen(text);
 	char *copy = malloc(len ? len : 1);
 	int rc;
@@ -109,7 +111,7 @@ static void test_sample(void)
 	T_CHECK(t_close(m.bytes, 16 * (240 * 4e5 / 256 + 26 * 8), 1e-3));
 }
 
-/* One that mpiP wrote, of lammps, but for the rows of single ranks. */
+/* A report that mpiP wrote of lammps, without the rows of single ranks. */
 static void test_real(void)
 {
 	struct np_mpip m;
@@ -127,7 +129,7 @@ static const struct {
 	unsigned notes;
 	double mpi_sec, messages;
 } taken[] = {
-	{ "Windows has been here", "@ mpiP\r\n" TASKS TIMES ROWS SUM SENT COUNTS
+	{ "DOS line ends", "@ mpiP\r\n" TASKS TIMES ROWS SUM SENT COUNTS
 	  END, NP_MPIP_NO_VERSION, 6.01, 300 },
 	{ "no row *", HEAD TASKS TIMES ROWS SENT COUNTS END, NP_MPIP_NO_SUM,
 	  6.01, 300 },
@@ -195,7 +197,7 @@ static const struct {
 	{ "two sums", HEAD TASKS TIMES SUM SUM, "a second row *", -EINVAL },
 	{ "more in MPI than there was", HEAD TASKS TIMES
 	  "   0  10  10.2  102.00\n", "r:10: 10.2 s in MPI, of 10 s", -EINVAL },
-	{ "a time that is none", HEAD TASKS TIMES "   0  nan  2  20.00\n",
+	{ "a time that is no number", HEAD TASKS TIMES "   0  nan  2  20.00\n",
 	  "r:10: \"nan\", expected a number from 0", -EINVAL },
 	{ "endless time", HEAD TASKS TIMES "   0  inf  2  20.00\n", "\"inf\"",
 	  -EINVAL },
@@ -265,7 +267,7 @@ static void test_cut_anywhere(void)
 	  ##__VA_ARGS__ } }
 #define FINALIZE { NP_TRACE_FINALIZE, 50, 9999, 0, { 0 } }
 
-/* Of rank 0; rank 1 computes for 700 ns and ends. */
+/* Records of rank 0; rank 1 computes for 700 ns and ends. */
 static const struct traced {
 	const char *name;
 	struct some_record r[4];
@@ -330,11 +332,12 @@ static const struct t_case cases[] = {
 	{ "the program is found in its command", test_commands },
 	{ "a report as mpiP lays it out is read", test_sample },
 	{ "a report that mpiP wrote is read", test_real },
-	{ "what is odd is taken, with a note", test_taken },
-	{ "what is wrong is refused, with its line", test_refused },
+	{ "unusual reports are accepted with a note", test_taken },
+	{ "invalid reports are rejected with their line", test_refused },
 	{ "a report may end anywhere", test_cut_anywhere },
-	{ "a trace tells what a report would", test_a_trace_gives_the_same },
-	{ "notes are in words", test_notes_have_words },
+	{ "a trace gives the same values as a report",
+	  test_a_trace_gives_the_same },
+	{ "every note has a text", test_notes_have_words },
 	{ NULL, NULL },
 };
 T_SUITE(mpip, cases)

@@ -1,4 +1,4 @@
-/* Queueing networks as files. */
+/* Queueing networks in files. */
 #include "t.h"
 #include "alloc.h"
 #include "np_network.h"
@@ -82,65 +82,85 @@ static const struct {
 	  "classes[0].name: expected a text that is not empty", -EINVAL },
 	{ "customers are missing", HEAD "\"classes\":[{\"name\":\"c\"}]}",
 	  "classes[0].customers: expected a whole number", -EINVAL },
-	{ "half a customer", HEAD "\"classes\":[{\"name\":\"c\","
-	  "\"customers\":2.5}]}", "customers: expected a whole number",
-	  -EINVAL },
-	{ "fewer than nobody", HEAD "\"classes\":[{\"name\":\"c\","
-	  "\"customers\":-1}]}", "customers: got -1, expected 0 to 1e+09",
-	  -EINVAL },
-	{ "negative think time", HEAD "\"classes\":[{\"name\":\"c\","
-	  "\"customers\":1,\"think_sec\":-2}]}", "think_sec: got -2", -EINVAL },
-	{ "a slip of the pen", HEAD "\"classes\":[{\"name\":\"c\","
-	  "\"costumers\":1}]}",
+	{ "half a customer",
+	  HEAD "\"classes\":[{\"name\":\"c\","
+	       "\"customers\":2.5}]}",
+	  "customers: expected a whole number", -EINVAL },
+	{ "a negative number of customers",
+	  HEAD "\"classes\":[{\"name\":\"c\","
+	       "\"customers\":-1}]}",
+	  "customers: got -1, expected 0 to 1e+09", -EINVAL },
+	{ "negative think time",
+	  HEAD "\"classes\":[{\"name\":\"c\","
+	       "\"customers\":1,\"think_sec\":-2}]}",
+	  "think_sec: got -2", -EINVAL },
+	{ "an unknown member of a station",
+	  HEAD "\"classes\":[{\"name\":\"c\","
+	       "\"costumers\":1}]}",
 	  "classes[0].costumers: expected one of name, customers, think_sec",
 	  -EINVAL },
-	{ "a slip above", HEAD "\"nodes\":3}", "nodes: expected one of format",
-	  -EINVAL },
+	{ "an unknown member of the network", HEAD "\"nodes\":3}",
+	  "nodes: expected one of format", -EINVAL },
 	{ "an unknown kind", HEAD ONE AT("\"kind\":\"queue\""),
 	  "stations[0].kind: expected queueing, multi-server, delay or load",
 	  -EINVAL },
 	{ "no kind", HEAD ONE AT("\"demand_sec\":1"),
 	  "stations[0].kind: expected", -EINVAL },
-	{ "servers are missing", HEAD ONE AT("\"kind\":\"multi-server\","
-	  "\"demand_sec\":1"), "stations[0].servers: expected a whole number",
-	  -EINVAL },
-	{ "no server", HEAD ONE AT("\"kind\":\"multi-server\",\"servers\":0,"
-	  "\"demand_sec\":1"), "servers: got 0, expected 1 to 1e+06", -EINVAL },
-	{ "servers of a delay", HEAD ONE AT("\"kind\":\"delay\",\"servers\":2,"
-	  "\"demand_sec\":1"), "servers: expected only with the kind multi",
-	  -EINVAL },
+	{ "servers are missing",
+	  HEAD ONE AT("\"kind\":\"multi-server\","
+		      "\"demand_sec\":1"),
+	  "stations[0].servers: expected a whole number", -EINVAL },
+	{ "no server",
+	  HEAD ONE AT("\"kind\":\"multi-server\",\"servers\":0,"
+		      "\"demand_sec\":1"),
+	  "servers: got 0, expected 1 to 1e+06", -EINVAL },
+	{ "servers of a delay",
+	  HEAD ONE AT("\"kind\":\"delay\",\"servers\":2,"
+		      "\"demand_sec\":1"),
+	  "servers: expected only with the kind multi", -EINVAL },
 	{ "no service", HEAD ONE AT("\"kind\":\"delay\""),
 	  "service_sec: expected it, or demand_sec: both are missing",
 	  -EINVAL },
-	{ "demand and service", HEAD ONE AT("\"kind\":\"delay\","
-	  "\"demand_sec\":1,\"service_sec\":1"),
+	{ "demand and service",
+	  HEAD ONE AT("\"kind\":\"delay\","
+		      "\"demand_sec\":1,\"service_sec\":1"),
 	  "demand_sec: expected no service_sec beside it", -EINVAL },
-	{ "demand and visits", HEAD ONE AT("\"kind\":\"delay\","
-	  "\"demand_sec\":1,\"visits\":1"),
+	{ "demand and visits",
+	  HEAD ONE AT("\"kind\":\"delay\","
+		      "\"demand_sec\":1,\"visits\":1"),
 	  "demand_sec: expected no visits beside it", -EINVAL },
-	{ "one service too many", HEAD TWO AT("\"kind\":\"delay\","
-	  "\"demand_sec\":[1,2,3]"), "stations[0].demand_sec: expected a "
-	  "number, or an array with one for each class", -EINVAL },
-	{ "a negative one among them", HEAD TWO AT("\"kind\":\"delay\","
-	  "\"demand_sec\":[1,-2]"), "stations[0].demand_sec[1]: got -2",
+	{ "one service too many",
+	  HEAD TWO AT("\"kind\":\"delay\","
+		      "\"demand_sec\":[1,2,3]"),
+	  "stations[0].demand_sec: expected a "
+	  "number, or an array with one for each class",
 	  -EINVAL },
-	{ "a word among them", HEAD TWO AT("\"kind\":\"delay\","
-	  "\"visits\":\"x\",\"service_sec\":1"),
+	{ "a negative one among them",
+	  HEAD TWO AT("\"kind\":\"delay\","
+		      "\"demand_sec\":[1,-2]"),
+	  "stations[0].demand_sec[1]: got -2", -EINVAL },
+	{ "a word among them",
+	  HEAD TWO AT("\"kind\":\"delay\","
+		      "\"visits\":\"x\",\"service_sec\":1"),
 	  "stations[0].visits: expected a number", -EINVAL },
-	{ "no loads", HEAD ONE AT("\"kind\":\"load-dependent\","
-	  "\"demand_sec\":[]"), "demand_sec: got 0, expected 1 to 100000",
-	  -EINVAL },
-	{ "service of 0 at a load", HEAD ONE AT("\"kind\":\"load-dependent\","
-	  "\"demand_sec\":[1,0]"), "f: s: service time 0 with 2 customers",
-	  -EINVAL },
+	{ "no loads",
+	  HEAD ONE AT("\"kind\":\"load-dependent\","
+		      "\"demand_sec\":[]"),
+	  "demand_sec: got 0, expected 1 to 100000", -EINVAL },
+	{ "service of 0 at a load",
+	  HEAD ONE AT("\"kind\":\"load-dependent\","
+		      "\"demand_sec\":[1,0]"),
+	  "f: s: service time 0 with 2 customers", -EINVAL },
 	{ "infinite throughput", HEAD ONE "\"stations\":[]}",
 	  "f: c: neither demand nor think time", -EINVAL },
-	{ "two of one name", HEAD "\"classes\":[{\"name\":\"c\","
-	  "\"customers\":1},{\"name\":\"c\",\"customers\":1}]}",
+	{ "two of one name",
+	  HEAD "\"classes\":[{\"name\":\"c\","
+	       "\"customers\":1},{\"name\":\"c\",\"customers\":1}]}",
 	  "two classes \"c\"", -EINVAL },
-	{ "two stations of one name", HEAD ONE "\"stations\":["
-	  "{\"name\":\"s\",\"kind\":\"delay\",\"demand_sec\":1},"
-	  "{\"name\":\"s\",\"kind\":\"delay\",\"demand_sec\":1}]}",
+	{ "two stations of one name",
+	  HEAD ONE "\"stations\":["
+		   "{\"name\":\"s\",\"kind\":\"delay\",\"demand_sec\":1},"
+		   "{\"name\":\"s\",\"kind\":\"delay\",\"demand_sec\":1}]}",
 	  "two stations \"s\"", -EINVAL },
 };
 
@@ -198,9 +218,9 @@ static void test_no_memory(void)
 static const struct t_case cases[] = {
 	{ "all that a network has is read", test_whole },
 	{ "service may depend on the load", test_loads },
-	{ "what is wrong is said, and where", test_refused },
+	{ "errors say what is wrong and where", test_refused },
 	{ "files are bounded, and only files are read", test_bounded },
-	{ "it fails where memory does", test_no_memory },
+	{ "failed allocations are reported", test_no_memory },
 	{ NULL, NULL },
 };
 T_SUITE(network, cases)

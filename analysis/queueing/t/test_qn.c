@@ -1,4 +1,4 @@
-/* Descriptions of networks: what is refused, and what is a visit. */
+/* Descriptions of networks: what is rejected, and the meaning of visits. */
 #include "some_network.h"
 #include "t.h"
 
@@ -93,7 +93,7 @@ static void test_refusals(void)
 	}
 }
 
-/* Nobody there: all is 0, whatever the network is like. */
+/* Without customers all results are 0, whatever the network. */
 static void test_nobody(void)
 {
 	for (size_t m = 0; m < NP_ARRAY_SIZE(methods); m++) {
@@ -111,7 +111,7 @@ static void test_nobody(void)
 	}
 }
 
-/* Where nobody comes nobody stays. */
+/* A station without visits has no customers. */
 static void test_visits(void)
 {
 	struct np_qn_solution s;
@@ -121,7 +121,7 @@ static void test_visits(void)
 	t.visits[0][0] = 4;
 	t.visits[1][0] = 0;
 	T_CHECK(!np_qn_mva(&t.net, &t_any_cost, &s, NULL));
-	/* At each of 4 visits the other two are before it. */
+	/* At each of 4 visits the other two customers are ahead. */
 	T_CHECK(t_close(s.residence_sec[0], 4 * 3, 1e-12));
 	T_CHECK(s.residence_sec[1] == 0 && s.utilisation[1] == 0);
 	np_qn_solution_free(&s);
@@ -130,7 +130,7 @@ static void test_visits(void)
 static const struct t_case cases[] = {
 	{ "impossible networks are refused by name and value", test_refusals },
 	{ "without customers all is 0", test_nobody },
-	{ "at a station that is never visited nobody stays",
+	{ "a station without visits has no customers",
 	  test_visits },
 	{ NULL, NULL },
 };

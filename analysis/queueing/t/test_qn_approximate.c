@@ -1,4 +1,4 @@
-/* Linearizer, and Schweitzer and Bard's, against what they approximate. */
+/* Linearizer and Schweitzer-Bard compared with exact solutions. */
 #include "some_network.h"
 #include "t.h"
 
@@ -9,12 +9,12 @@
 static const struct method {
 	const char *name;
 	np_qn_method *solve;
-	unsigned n_known; /* answers in the file */
-	/* A station may be taken for a little more than it can do. */
+	unsigned n_known; /* solutions in the file */
+	/* A station may appear slightly above its capacity. */
 	double over;
-	/* Bounds of relative errors of a throughput. */
+	/* Bounds of the relative error of a throughput. */
 	double few, many, servers;
-	double steps; /* and the iterations that they are enough for */
+	double steps; /* and the number of iterations that these steps allow */
 	const char *stops;
 } methods[] = {
 	{ "linearizer", np_qn_linearizer, 3, 0.005, 0.005, 1e-4, 0.1, 1800,
@@ -37,7 +37,7 @@ static void test_laws(void)
 			       methods[i].over);
 }
 
-/* The largest relative error of a throughput, over random networks. */
+/* The largest relative error of a throughput over random networks. */
 static double worst(const struct method *m, const char *name,
 		    np_qn_method *exact, enum t_kinds kinds, size_t n_classes,
 		    size_t customers)
@@ -103,7 +103,7 @@ static void test_what_they_cannot(void)
 	}
 }
 
-/* They stop where their steps end, and say how far they are. */
+/* Methods stop when their steps are used up, and report the residual. */
 static void test_stop(void)
 {
 	const struct np_qn_cost least = { 1e9, 10 };
@@ -133,11 +133,12 @@ static void test_no_memory(void)
 }
 
 static const struct t_case cases[] = {
-	{ "reference answers are met to 1e-7", test_reference },
+	{ "reference solutions agree to 1e-7", test_reference },
 	{ "Little's law, conservation and capacity hold", test_laws },
-	{ "they are near the exact answer", test_near },
-	{ "what they cannot, they say, and who can", test_what_they_cannot },
-	{ "they stop where their steps end", test_stop },
+	{ "they are close to the exact solution", test_near },
+	{ "unsupported networks are rejected with an alternative",
+	  test_what_they_cannot },
+	{ "they stop at their limit of steps", test_stop },
 	{ "they fail where memory does", test_no_memory },
 	{ NULL, NULL },
 };

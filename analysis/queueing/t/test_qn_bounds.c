@@ -1,4 +1,4 @@
-/* What throughput is certainly between. */
+/* Bounds of throughput. */
 #include "some_network.h"
 #include "t.h"
 
@@ -29,7 +29,7 @@ static void test_hold(void)
 	np_rng_free(r);
 }
 
-/* One server each, as the textbook has it. */
+/* Single servers, as in the textbook. */
 static void test_textbook(void)
 {
 	struct t_network t;
@@ -53,7 +53,7 @@ static void test_textbook(void)
 	T_CHECK(np_qn_bounds(&t.net, &least, &most) == -ENOTSUP);
 }
 
-/* Another customer never makes fewer cycles. */
+/* Another customer never lowers the throughput. */
 static void test_monotone(void)
 {
 	struct np_rng *r = np_rng_new(1, "monotone");
@@ -78,9 +78,9 @@ static void test_monotone(void)
 }
 
 static const struct t_case cases[] = {
-	{ "throughput of random networks is within them", test_hold },
+	{ "throughputs of random networks are within the bounds", test_hold },
 	{ "they are those of textbooks", test_textbook },
-	{ "more customers never make fewer cycles", test_monotone },
+	{ "throughput never falls with another customer", test_monotone },
 	{ NULL, NULL },
 };
 T_SUITE(qn_bounds, cases)

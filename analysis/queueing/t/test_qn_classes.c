@@ -1,4 +1,4 @@
-/* Convolution of several classes. */
+/* Convolution with several classes. */
 #include "some_network.h"
 #include "t.h"
 
@@ -14,7 +14,7 @@ static void test_laws(void)
 		       np_qn_convolution, T_ALL_KINDS, 4, 1e-9);
 }
 
-/* All that is said of class a of one and of class b of the other. */
+/* Whether all results of class a of one equal those of class b of the other. */
 static int same(const struct np_qn_solution *one, size_t a,
 		const struct np_qn_solution *other, size_t b)
 {
@@ -50,7 +50,7 @@ static void test_as_mva(void)
 	np_rng_free(r);
 }
 
-/* Alone, and as the second of two, of whom the first has nobody. */
+/* Alone, and as the second of two classes, of which the first is empty. */
 static void test_one_class(void)
 {
 	struct np_rng *r = np_rng_new(1, "one");
@@ -71,7 +71,10 @@ static void test_one_class(void)
 	np_rng_free(r);
 }
 
-/* The parts of a class are in all what it was, each by its customers. */
+/*
+ * The parts of a class add up to the class, each in proportion to its
+ * customers.
+ */
 static int adds_up(const struct np_qn_solution *one,
 		   const struct np_qn_solution *two, double share)
 {
@@ -112,9 +115,10 @@ static void test_split(void)
 }
 
 /*
- * The Markov chain that the network is: two classes of two customers share
- * three stations, and each goes from wherever it is to the next place as often
- * as it is visited.  A state is where each of the four is; place 3 is thinking.
+ * The Markov chain of the network: two classes of two customers share three
+ * stations, and each customer moves from any place to the next one as often as
+ * that is visited. A state is the place of each of the four customers; place 3
+ * is thinking.
  */
 #define PLACES 4
 #define STATES 256 /* PLACES^4 */
@@ -124,7 +128,7 @@ static size_t place_of(size_t state, size_t customer)
 	return state >> 2 * customer & 3;
 }
 
-/* How fast a customer of class c leaves where it is: processor sharing. */
+/* Rate at which a customer of class c leaves its place: processor sharing. */
 static double rate(const struct t_network *t, size_t state, size_t customer)
 {
 	size_t c = customer / 2, k = place_of(state, customer), here = 0;
@@ -141,7 +145,7 @@ static double rate(const struct t_network *t, size_t state, size_t customer)
 	return fmin(1, st->servers / (double)here) / t->service[k][c];
 }
 
-/* The chance to be there next, whatever is left. */
+/* Probability of each next place, whatever the current one. */
 static double chance(const struct t_network *t, size_t c, size_t place)
 {
 	double all = 1;
@@ -151,7 +155,9 @@ static double chance(const struct t_network *t, size_t c, size_t place)
 	return (place == PLACES - 1 ? 1 : t->visits[place][c]) / all;
 }
 
-/* Probabilities after another short time, until nothing changes. */
+/*
+ * Iterates the state probabilities over short times until they are stationary.
+ */
 static void settle(const struct t_network *t, double *p)
 {
 	const double step_sec = 0.02;
@@ -235,7 +241,7 @@ static void test_chain(void)
 	np_qn_solution_free(&s);
 }
 
-/* More than linearizer's approximation says, which is near. */
+/* Above the approximation by Linearizer, which is close. */
 static void test_near_linearizer(void)
 {
 	struct np_qn_solution a, b;
@@ -277,12 +283,12 @@ static void test_bounded(void)
 
 static const struct t_case cases[] = {
 	{ "Little's law, conservation and capacity hold", test_laws },
-	{ "simple networks come out as by mean value analysis", test_as_mva },
-	{ "one class comes out as without the others", test_one_class },
-	{ "a class in two parts is in all what it was", test_split },
-	{ "the network's Markov chain is met to 1e-9", test_chain },
+	{ "simple networks agree with mean value analysis", test_as_mva },
+	{ "an empty class has no effect on the other", test_one_class },
+	{ "the parts of a class add up to the class", test_split },
+	{ "results agree with the Markov chain to 1e-9", test_chain },
 	{ "several servers are near linearizer's", test_near_linearizer },
-	{ "memory and time are bounded before they are taken", test_bounded },
+	{ "memory and time are checked in advance", test_bounded },
 	{ NULL, NULL },
 };
 T_SUITE(qn_classes, cases)

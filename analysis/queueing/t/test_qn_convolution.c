@@ -1,4 +1,4 @@
-/* Convolution, exact for queues of several servers and load-dependent ones. */
+/* Convolution, exact for multi-server queues and load-dependent stations. */
 #include "some_network.h"
 #include "t.h"
 
@@ -17,7 +17,7 @@ static void test_laws(void)
 		       1, 1e-9);
 }
 
-/* Two ways to the same answer. */
+/* Two methods with the same result. */
 static void test_as_mva(void)
 {
 	struct np_rng *r = np_rng_new(1, "two ways");
@@ -40,7 +40,7 @@ static void test_as_mva(void)
 	np_rng_free(r);
 }
 
-/* The same station said in other words. */
+/* The same station described in different ways. */
 static void test_other_words(void)
 {
 	struct np_rng *r = np_rng_new(1, "words");
@@ -74,8 +74,8 @@ static void test_other_words(void)
 }
 
 /*
- * One station is an M/M/m queue with finite source: the repairman's problem,
- * summed here as textbooks have it.
+ * A single M/M/m queue with finite source: the machine repairman problem,
+ * summed here as in textbooks.
  */
 static void test_repairmen(void)
 {
@@ -100,7 +100,7 @@ static void test_repairmen(void)
 	np_qn_solution_free(&s);
 }
 
-/* Where textbook mean value analysis loses four digits. */
+/* A case in which textbook mean value analysis loses four digits. */
 static void test_stable(void)
 {
 	struct np_qn_solution s;
@@ -120,7 +120,9 @@ static void test_stable(void)
 	}
 }
 
-/* Constants far beyond what a double holds, both ways. */
+/*
+ * Normalising constants outside of the range of a double, in both directions.
+ */
 static void test_far_beyond(void)
 {
 	const double units[] = { 1e-12, 1, 1e12 };
@@ -163,16 +165,16 @@ static void test_no_memory(void)
 }
 
 static const struct t_case cases[] = {
-	{ "reference answers are met to 1e-9", test_reference },
+	{ "reference solutions agree to 1e-9", test_reference },
 	{ "Little's law, conservation and capacity hold", test_laws },
-	{ "simple networks come out as by mean value analysis", test_as_mva },
-	{ "servers and delays are loads in other words", test_other_words },
-	{ "several repairmen are as in textbooks", test_repairmen },
+	{ "simple networks agree with mean value analysis", test_as_mva },
+	{ "servers and delays can be described by loads", test_other_words },
+	{ "several repairmen agree with textbooks", test_repairmen },
 	{ "many servers lose no digits", test_stable },
 	{ "normalising constants may leave the range of a double",
 	  test_far_beyond },
-	{ "memory is bounded before it is taken", test_bounded },
-	{ "it fails where memory does", test_no_memory },
+	{ "memory is checked in advance", test_bounded },
+	{ "failed allocations are reported", test_no_memory },
 	{ NULL, NULL },
 };
 T_SUITE(qn_convolution, cases)

@@ -17,7 +17,7 @@ static void test_laws(void)
 	t_network_laws("four classes", np_qn_mva, T_SIMPLE, 4, 1e-9);
 }
 
-/* Classes that are alike are one class, whatever their order. */
+/* Identical classes equal a single class, in any order. */
 static void test_alike(void)
 {
 	struct np_rng *r = np_rng_new(1, "alike");
@@ -84,12 +84,13 @@ static void test_no_memory(void)
 }
 
 static const struct t_case cases[] = {
-	{ "reference answers are met to 1e-9", test_reference },
+	{ "reference solutions agree to 1e-9", test_reference },
 	{ "Little's law, conservation and capacity hold", test_laws },
-	{ "classes that are alike share what one class gets", test_alike },
-	{ "memory and time are bounded before they are taken", test_bounded },
-	{ "what it cannot, it says, and who can", test_what_it_cannot },
-	{ "it fails where memory does", test_no_memory },
+	{ "identical classes share the throughput of one class", test_alike },
+	{ "memory and time are checked in advance", test_bounded },
+	{ "unsupported networks are rejected with an alternative",
+	  test_what_it_cannot },
+	{ "failed allocations are reported", test_no_memory },
 	{ NULL, NULL },
 };
 T_SUITE(qn_mva, cases)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Two stations that an open class and a closed one visit. */
+/* Two stations, visited by an open and a closed class. */
 static void make(struct t_network *t)
 {
 	t_network_make(t, 2, 2);
@@ -20,7 +20,7 @@ static void make(struct t_network *t)
 	t->service[1][1] = 0.05;
 }
 
-/* Very many customers that think very long come as if from outside. */
+/* Very many customers with very long think times resemble an open class. */
 static void test_many_are_open(void)
 {
 	struct np_qn_solution open, closed;
@@ -90,8 +90,8 @@ static void test_refusals(void)
 }
 
 /*
- * What is known: response times of an M/M/1 queue are exponential; those of one
- * customer at two stations are the sum of two exponential times.
+ * Known cases: response times of an M/M/1 queue are exponential; those of a
+ * single customer at two stations are the sum of two exponential times.
  */
 static void test_percentiles(void)
 {
@@ -123,7 +123,9 @@ static void test_percentiles(void)
 		-ENOTSUP);
 }
 
-/* The median of what one customer at a time has is near the exact mean. */
+/*
+ * With many stations the median for a single customer is near the exact mean.
+ */
 static void test_of_many(void)
 {
 	static const double share[] = { 0.5 };
@@ -145,12 +147,12 @@ static void test_of_many(void)
 }
 
 static const struct t_case cases[] = {
-	{ "very many who think very long are an open class",
+	{ "very many customers with long think times resemble an open class",
 	  test_many_are_open },
 	{ "one queue of an open class is M/M/1", test_one_queue },
-	{ "what open classes cannot do is refused", test_refusals },
-	{ "percentiles that are known", test_percentiles },
-	{ "the median of many customers is near their mean", test_of_many },
+	{ "impossible open classes are rejected", test_refusals },
+	{ "known percentiles are reproduced", test_percentiles },
+	{ "with many stations the median is near the mean", test_of_many },
 	{ NULL, NULL },
 };
 

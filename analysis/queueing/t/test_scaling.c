@@ -1,4 +1,4 @@
-/* Runs of several sizes, and what others would take. */
+/* Runs of several sizes, and predictions of others. */
 #include "t.h"
 #include "alloc.h"
 #include "np_rng.h"
@@ -11,8 +11,8 @@
 static const struct np_link link = { 3e8, 5e-6 };
 
 /*
- * A program that scales just as the fits say, but for noise: relative, of its
- * active time and its messages.
+ * A program that scales exactly as the fits assume, except for noise: relative,
+ * in its active time and its messages.
  */
 static struct np_run program(double p, struct np_rng *r, double noise)
 {
@@ -53,7 +53,10 @@ static size_t make(struct np_run *run, const double *p, size_t n,
 static const double sizes[] = { 2, 4, 8, 16, 32, 64 };
 #define N NP_ARRAY_SIZE(sizes)
 
-/* What it was made of comes out: inside, and beyond where nothing is rough. */
+/*
+ * The fits recover the program: between the runs, and beyond them where nothing
+ * is irregular.
+ */
 static void test_exact(void)
 {
 	const double at[] = { 1, 3, 8, 23, 64, 100, 256 };
@@ -78,7 +81,7 @@ static void test_exact(void)
 	np_scaling_free(s);
 }
 
-/* Intervals hold about as many runs as they say. */
+/* Intervals contain about as many runs as they promise. */
 static void test_intervals(void)
 {
 	struct np_rng *r = np_rng_new(1, "runs");
@@ -102,7 +105,7 @@ static void test_intervals(void)
 	np_rng_free(r);
 }
 
-/* Compute time goes up and down with caches: a line between two runs. */
+/* Compute time is irregular because of caches: linear between two runs. */
 static void test_compute(void)
 {
 	struct np_run run[4] = {
@@ -126,7 +129,7 @@ static void test_compute(void)
 
 static void test_flags(void)
 {
-	/* Fewer messages the more processes, until there are none. */
+	/* Messages decrease with the number of processes down to none. */
 	struct np_run run[3] = {
 		{ 10, 10, 1, 100, 8 }, { 20, 10, 1, 40, 8 },
 		{ 30, 10, 1, 20, 8 },
@@ -192,12 +195,13 @@ static void test_no_memory(void)
 }
 
 static const struct t_case cases[] = {
-	{ "what scales as the fits say is met", test_exact },
-	{ "intervals hold as many runs as they say", test_intervals },
-	{ "compute time is interpolated, and kept beyond", test_compute },
+	{ "a program that scales like the fits is recovered", test_exact },
+	{ "intervals contain the promised share of runs", test_intervals },
+	{ "compute time is interpolated, and constant beyond the runs",
+	  test_compute },
 	{ "negative fits and missing intervals are flagged", test_flags },
-	{ "too few or too many runs are refused", test_refused },
-	{ "it fails where memory does", test_no_memory },
+	{ "too few or too many runs are rejected", test_refused },
+	{ "failed allocations are reported", test_no_memory },
 	{ NULL, NULL },
 };
 T_SUITE(scaling, cases)

@@ -1,4 +1,4 @@
-/* What is known of other sizes without a model. */
+/* Predictions of other sizes without a model. */
 #include "t.h"
 #include "np_scaling.h"
 
@@ -41,13 +41,13 @@ static double amdahl(const double *sec, double at)
 static void test_amdahl(void)
 {
 	T_CHECK(t_close(amdahl((double[]){ 11, 6, 3.5 }, 8), 2.25, 1e-9));
-	/* Worse with more: nothing of it is parallel. */
+	/* Slower with more processes: no parallel part. */
 	T_CHECK(t_close(amdahl((double[]){ 4, 5, 6 }, 8),
 			amdahl((double[]){ 4, 5, 6 }, 99), 1e-12));
-	/* Better than parallel: nothing of it is serial. */
+	/* Faster than ideal: no serial part. */
 	T_CHECK(t_close(amdahl((double[]){ 16, 4, 1 }, 8) * 8,
 			amdahl((double[]){ 16, 4, 1 }, 16) * 16, 1e-12));
-	/* One size alone. */
+	/* Runs of one size only. */
 	T_CHECK(t_close(np_scaling_baseline(NP_BASELINE_AMDAHL, runs, 1, 9),
 			60, 1e-9));
 }

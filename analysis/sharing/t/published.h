@@ -1,7 +1,7 @@
 /*
- * The published examples of penalties: small graphs by hand, figure 5 and the
- * graphs MK1 and MK2 of Vienne et al. 2008, whose pictures are lost and whose
- * arcs follow from the printed numbers (doc/validation/methods.md).
+ * Published examples of penalties: small graphs computed by hand, and figure 5
+ * and the graphs MK1 and MK2 of Vienne et al. 2008, whose pictures are lost and
+ * whose arcs follow from the printed numbers (doc/validation/methods.md).
  */
 #ifndef NP_T_PUBLISHED_H
 #define NP_T_PUBLISHED_H
@@ -16,9 +16,10 @@ struct t_published {
 	const char *name;
 	size_t n;
 	struct np_comm c[T_COMMS];
-	double sets, emission[T_COMMS]; /* state sets, and those with each */
+	/* number of state sets, and of those with each communication */
+	double sets, emission[T_COMMS];
 	double penalty[T_N_MODELS][T_COMMS];
-	/* all of one size, together; in times alone */
+	/* simultaneous transfers of one size, relative to the time alone */
 	double myrinet_dynamic[T_COMMS], maxmin_dynamic[T_COMMS];
 };
 

@@ -11,15 +11,15 @@
 
 #define MOST 14
 
-/* Two communications that cannot be active together. */
+/* Whether two communications exclude each other. */
 static int conflict(struct np_comm a, struct np_comm b)
 {
 	return a.from == b.from || a.to == b.to;
 }
 
 /*
- * The independent check: try all subsets of the conflict graph's vertices.
- * count[i]: state sets with i; the result: all of them.
+ * Independent check: tries all subsets of the conflict graph. count[i]: state
+ * sets with i; returns the number of all.
  */
 static unsigned enumerate(const struct np_comm *c, size_t n, unsigned *count)
 {
@@ -114,7 +114,7 @@ static const struct {
 	const char *name;
 	uint32_t p, q;
 	int not_self;
-	double sets, share; /* 0: not known from elsewhere */
+	double sets, share; /* 0: not known independently */
 } full[] = {
 	{ "1 x 7", 1, 7, 0, 7, 1.0 / 7 },
 	{ "6 x 1", 6, 1, 0, 6, 1.0 / 6 },
@@ -141,7 +141,7 @@ static void test_known_numbers(void)
 	}
 }
 
-/* A star whose every ray goes on, so that many destinations are open. */
+/* A star with extended rays, so that many destinations are open. */
 static size_t spider(struct np_comm *c, uint32_t rays)
 {
 	size_t n = 0;
@@ -155,13 +155,13 @@ static size_t spider(struct np_comm *c, uint32_t rays)
 	return n;
 }
 
-/* A path of n edges has as many maximal matchings as the Padovan sequence. */
+/* The number of maximal matchings of a path is in the Padovan sequence. */
 static void test_trees_and_paths_of_any_size(void)
 {
 	enum { LONG = 4000 };
 	struct np_comm *c = calloc(LONG, sizeof(*c));
 	double *share = calloc(LONG, sizeof(*share)), ln = 0, ln2 = 0;
-	double a = 1, b = 1, d = 2; /* of 0, 1, 2 edges */
+	double a = 1, b = 1, d = 2; /* for 0, 1 and 2 edges */
 	double scale = 0, root = 1.3247179572447460;
 
 	for (uint32_t i = 0; i < LONG; i++)
@@ -203,12 +203,12 @@ static void test_too_many_states_are_refused(void)
 
 static const struct t_case cases[] = {
 	{ "published numbers of state sets", test_published_sets },
-	{ "the sums agree with plain enumeration",
+	{ "counts agree with plain enumeration",
 	  test_agrees_with_enumeration },
 	{ "complete graphs have known numbers", test_known_numbers },
 	{ "trees and paths of any size are cheap",
 	  test_trees_and_paths_of_any_size },
-	{ "too many states are refused by the size of the part",
+	{ "too many states are rejected with the size of the component",
 	  test_too_many_states_are_refused },
 	{ NULL, NULL },
 };

@@ -9,7 +9,7 @@
 
 #define MOST 32
 
-/* 100 bytes a second, so that 100 bytes take a second. */
+/* 100 bytes per second, so that 100 bytes take a second. */
 static struct np_replay_net net_of(const char *model)
 {
 	return (struct np_replay_net){
@@ -19,13 +19,13 @@ static struct np_replay_net net_of(const char *model)
 	};
 }
 
-/* A program, made line by line. */
+/* A program, line by line. */
 struct line {
 	enum np_replay_kind kind;
 	uint32_t task;
 	double sec;
 	uint64_t bytes;
-	int match;		 /* of a send: its receive's line */
+	int match;		 /* of a send: the line of its receive */
 	int after, after_start; /* lines, or -1 */
 };
 
@@ -64,11 +64,11 @@ static struct np_replay_app *app_of(const struct line *l, size_t n,
 static const uint32_t own[MOST] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 static const uint32_t one_node[MOST] = { 0 };
 
-/* Task 0 works, then sends; task 1 waits, then works. */
+/* Task 0 computes, then sends; task 1 waits, then computes. */
 static const struct line pair[] = {
 	COMPUTE(0, 2, -1), SEND(0, 300, 2, 0), RECV(1, -1), COMPUTE(1, 1, 2),
 };
-/* Two leave node 0 at once; the first of them is half as large. */
+/* Two messages leave node 0 simultaneously; the first is half as large. */
 static const struct line fan[] = {
 	SEND(0, 100, 2, -1), SEND(0, 200, 3, -1), RECV(1, -1), RECV(2, -1),
 };
@@ -84,7 +84,7 @@ static const struct {
 	double latency_sec;
 	uint64_t eager_bytes;
 	const uint32_t *node_of;
-	double end[3]; /* of tasks */
+	double end[3]; /* by task */
 } plays[] = {
 	{ "a pair", "maxmin", pair, 4, 0, 0, own, { 5, 6 } },
 	{ "a pair, with latency", "maxmin", pair, 4, 0.5, 0, own,
@@ -174,7 +174,7 @@ static void test_nonblocking(void)
 	np_replay_app_free(a);
 }
 
-/* Two programs, one after the other's nodes: only the switch is shared. */
+/* Two programs on separate nodes share only the switch. */
 static void test_two_programs(void)
 {
 	const uint32_t other[MOST] = { 4, 5, 6 };
@@ -223,7 +223,7 @@ static void test_nothing_to_do(void)
 	np_replay_app_free(c);
 }
 
-/* Both receive first. */
+/* Both tasks receive first. */
 static const struct line deadlock[] = {
 	RECV(0, -1), SEND(0, 100, 2, 0), RECV(1, -1), SEND(1, 100, 0, 2),
 };
@@ -319,14 +319,14 @@ static void test_given_up(void)
 }
 
 static const struct t_case cases[] = {
-	{ "programs take as long as they must", test_plays },
-	{ "what is told of tasks and operations", test_what_is_told_of_tasks },
-	{ "a task computes while a message comes", test_nonblocking },
+	{ "programs take the expected time", test_plays },
+	{ "results of tasks and operations", test_what_is_told_of_tasks },
+	{ "a task computes while a message arrives", test_nonblocking },
 	{ "two programs share the switch", test_two_programs },
 	{ "programs that do nothing end", test_nothing_to_do },
-	{ "what takes too many events is given up", test_given_up },
-	{ "deadlocks and wrong values are refused", test_refusals },
-	{ "tasks are mapped in three ways", test_mappings },
+	{ "too many events end the simulation", test_given_up },
+	{ "deadlocks and invalid values are reported", test_refusals },
+	{ "three ways to map tasks", test_mappings },
 	{ NULL, NULL },
 };
 T_SUITE(replay, cases)

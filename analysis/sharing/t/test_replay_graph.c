@@ -6,7 +6,7 @@
 #include <math.h>
 
 /*
- * Rank 0 sends while it computes for 4 s, rank 1 receives from whomever, then
+ * Rank 0 sends while it computes for 4 s; rank 1 receives from any rank, then
  * computes for 1 s.
  */
 static struct np_graph *graph(void)
@@ -58,7 +58,8 @@ static void test_a_graph_is_played(void)
 }
 
 static const struct t_case cases[] = {
-	{ "an execution graph is played as it is", test_a_graph_is_played },
+	{ "an execution graph becomes the same program",
+	  test_a_graph_is_played },
 	{ NULL, NULL },
 };
 T_SUITE(replay_graph, cases)

@@ -78,7 +78,7 @@ static const struct {
 } refused[] = {
 	{ "an empty file", "", "fan.scheme: no transfer in it" },
 	{ "comments only", "# a: b -> c\n\n", "no transfer in it" },
-	{ "a word that nobody knows", "x: a -> b\ntransfer a b\n",
+	{ "an unknown word", "x: a -> b\ntransfer a b\n",
 	  "dir/fan.scheme:2: \"transfer\": expected scheme, size," },
 	{ "a transfer without its arrow", "x: a b",
 	  "expected NAME: FROM -> T" },
@@ -91,7 +91,8 @@ static const struct {
 	{ "a node to itself", "x: a -> a", "from a to itself, expected two" },
 	{ "a transfer twice", "x: a -> b\nx: b -> c",
 	  ":2: transfer x is defined twice" },
-	{ "a size that is none", "x: a -> b 4Q", "\"4Q\": expected bytes" },
+	{ "a size that is no number", "x: a -> b 4Q",
+	  "\"4Q\": expected bytes" },
 	{ "a size that is too large", "x: a -> b 2048G",
 	  "at most 1099511627776" },
 	{ "a size that overflows", "size 99999999999999999999",
@@ -145,7 +146,7 @@ static void test_refusals(void)
 	}
 }
 
-/* A line of each kind, many times. */
+/* Many lines of each kind. */
 static const struct {
 	const char *name, *format;
 	int n, rc;
@@ -230,10 +231,10 @@ static void test_files(void)
 }
 
 static const struct t_case cases[] = {
-	{ "schemes of a file, with what holds for all", test_schemes },
+	{ "schemes of a file with common settings", test_schemes },
 	{ "without a time the reference is the unit",
 	  test_without_a_time_the_reference_is_the_unit },
-	{ "what is no scheme is refused with its line", test_refusals },
+	{ "invalid schemes are rejected with their line", test_refusals },
 	{ "files have limits", test_limits },
 	{ "so have lines, and they are text", test_lines_and_bytes },
 	{ "only regular files of sane size are read", test_files },

@@ -61,9 +61,9 @@ static void test_published_times(void)
 }
 
 /*
- * What [V] printed of its two graphs, cut to milliseconds: predicted times, all
- * of one reference time, and measured ones.  The errors are those of the lower
- * reference, as the printed numbers are low.
+ * What [V] printed for its two graphs, truncated to milliseconds: predicted
+ * times, all with the same reference time, and measured ones. Errors refer to
+ * the smaller reference, because the printed numbers are truncated.
  */
 static const struct {
 	const char *name;
@@ -160,7 +160,7 @@ static size_t draw(struct np_rng *r, struct np_comm *c, size_t most,
 	return n;
 }
 
-/* What all models promise, for any communications. */
+/* Properties of all models, for any communications. */
 static void test_laws(void)
 {
 	struct np_rng *r = np_rng_new(7, "sharing");
@@ -188,7 +188,7 @@ static void test_laws(void)
 				     cut[i] >= got[i];
 			}
 			ok = ok && sum <= 1.5 * (1 + 1e-9);
-			/* names of nodes do not matter */
+			/* node numbers do not matter */
 			for (size_t i = 0; i < n; i++)
 				c[i] = (struct np_comm){ NODES - 1 - c[i].from,
 							 NODES - 1 - c[i].to };
@@ -211,7 +211,7 @@ static size_t load(const struct np_comm *c, size_t n, uint32_t node, int out)
 	return k;
 }
 
-/* No port carries more than it can, and each rate has its bottleneck. */
+/* No port exceeds its capacity, and each rate has a bottleneck. */
 static void test_maxmin_is_fair(void)
 {
 	struct np_rng *r = np_rng_new(8, "sharing");
@@ -269,7 +269,7 @@ static void test_myrinet_sends_one_at_a_time(void)
 	np_rng_free(r);
 }
 
-/* Under none and with no conflict, ends are starts plus times alone. */
+/* Without conflicts, ends are starts plus times alone. */
 static void test_times_without_conflict(void)
 {
 	const struct np_comm c[4] = { { 0, 1 }, { 1, 2 }, { 2, 0 }, { 3, 0 } };
@@ -286,7 +286,7 @@ static void test_times_without_conflict(void)
 	}
 }
 
-/* One joins when the other is half done: 1/2 + 1 + 1/2. */
+/* One starts when the other is half done: 1/2 + 1 + 1/2. */
 static void test_times_change_when_another_starts(void)
 {
 	const struct np_comm c[2] = { { 0, 1 }, { 0, 2 } };
@@ -312,7 +312,7 @@ static void test_a_narrow_switch_couples_disjoint_nodes(void)
 	T_CHECK(same(got, want, 4, 1e-12));
 }
 
-/* Work is neither lost nor made: maxmin at one port keeps it busy. */
+/* Work is conserved: maxmin keeps a single port busy. */
 static void test_a_port_stays_busy(void)
 {
 	struct np_rng *r = np_rng_new(10, "sharing");
@@ -339,7 +339,7 @@ static void test_a_port_stays_busy(void)
 	np_rng_free(r);
 }
 
-/* Rates that are found anew only from a change on are those of all anew. */
+/* Incrementally updated rates equal those computed from scratch. */
 static void test_max_min_of_changes(void)
 {
 	struct np_sharing_model anew = *model(MAXMIN);
@@ -378,7 +378,7 @@ static void test_max_min_of_changes(void)
 
 static const struct {
 	const char *name, *says;
-	size_t at; /* of the parameter that is set to v */
+	size_t at; /* offset of the parameter that is set to v */
 	double v;
 	struct np_comm c;
 	double start, alone;
@@ -455,25 +455,26 @@ static void test_degenerate(void)
 }
 
 static const struct t_case cases[] = {
-	{ "max-min: what a change does not reach keeps its rate",
+	{ "max-min: incremental rates equal rates from scratch",
 	  test_max_min_of_changes },
 	{ "published penalties, all models", test_published_penalties },
 	{ "published times of penalties that change", test_published_times },
 	{ "published errors against measured times", test_published_errors },
-	{ "one reference time gives all that was printed",
+	{ "a single reference time reproduces the printed numbers",
 	  test_one_reference_gives_all_printed_times },
-	{ "penalties are 1 or more and do not know names", test_laws },
-	{ "max-min is max-min fair", test_maxmin_is_fair },
+	{ "penalties are at least 1 and independent of node numbers",
+	  test_laws },
+	{ "max-min rates are max-min fair", test_maxmin_is_fair },
 	{ "myrinet: a node sends one at a time",
 	  test_myrinet_sends_one_at_a_time },
-	{ "without conflict times are those alone",
+	{ "times without conflicts equal times alone",
 	  test_times_without_conflict },
 	{ "times change when another one starts",
 	  test_times_change_when_another_starts },
 	{ "a narrow switch couples disjoint nodes",
 	  test_a_narrow_switch_couples_disjoint_nodes },
-	{ "a port that has work is busy", test_a_port_stays_busy },
-	{ "what cannot be is refused with a line", test_refusals },
+	{ "a port with work is busy", test_a_port_stays_busy },
+	{ "impossible input is rejected with a message", test_refusals },
 	{ "nothing, and messages within a node", test_degenerate },
 	{ NULL, NULL },
 };

@@ -29,7 +29,9 @@ static struct np_sharing_case case_of(const char *name, const double *took)
 	return (struct np_sharing_case){ p->c, p->n, 16, zero, one, took };
 }
 
-/* The published way: 1.5 and 2.25 of two and three from one node. */
+/*
+ * The published method: penalties 1.5 and 2.25 of two and three from one node.
+ */
 static void test_beta_as_published(void)
 {
 	const double two[2] = { 1.5, 1.5 }, three[3] = { 2.25, 2.25, 2.25 };
@@ -44,7 +46,7 @@ static void test_beta_as_published(void)
 	T_CHECK(t_close(p.beta, 0.75, 1e-7) && f.fitted[0] && f.n == 5);
 	T_CHECK(!strcmp(f.name[0], "beta") && f.value[0] == p.beta);
 	T_CHECK(f.mean_error < 1e-7 && t_close(f.mean_before, 0.2, 1e-9));
-	/* the others play no part where all are alike */
+	/* the other parameters have no effect if all are alike */
 	T_CHECK(f.n_param == 3 && !f.fitted[1] && !f.fitted[2]);
 	T_CHECK(p.gamma_out == 0.115 && p.gamma_in == 0.036);
 }
@@ -61,7 +63,7 @@ static const struct {
 			  .fabric = INFINITY } },
 };
 
-/* What a model says is what a fit to it finds. */
+/* A fit to the times of a model recovers its parameters. */
 static void test_parameters_are_found_again(void)
 {
 	static const char *const graph[] = { "out2", "in2", "out3", "in3",
@@ -98,8 +100,8 @@ static void test_parameters_are_found_again(void)
 }
 
 /*
- * Sixty sets of random schemes with times as the model has them, with other
- * parameters each: the search finds what gives exactly these times.
+ * Sixty sets of random schemes with times of the model, each with other
+ * parameters: the search finds parameters that give exactly these times.
  */
 static void test_exact_times_are_met(void)
 {
@@ -181,11 +183,11 @@ static void test_refusals(void)
 
 static const struct t_case cases[] = {
 	{ "beta as it was published", test_beta_as_published },
-	{ "parameters are found again", test_parameters_are_found_again },
+	{ "parameters are recovered", test_parameters_are_found_again },
 	{ "exact times are met: 60 of 60", test_exact_times_are_met },
-	{ "models without parameters are judged, too",
+	{ "models without parameters have an error too",
 	  test_models_without_parameters_are_judged },
-	{ "what cannot be fitted is refused with a line", test_refusals },
+	{ "impossible fits are rejected with a message", test_refusals },
 	{ NULL, NULL },
 };
 T_SUITE(sharing_fit, cases)

@@ -85,7 +85,7 @@ static void run_for(double sec)
 	t_world_run(&world, world.now_sec + sec);
 }
 
-/* There and back: twice what a message takes, whenever it starts. */
+/* Both ways: twice the time of a message, whenever it starts. */
 static void test_times(void)
 {
 	for (size_t n = 3; n < T_WORLD_MAX; n += 2) {
@@ -139,7 +139,7 @@ static void test_a_trial_that_never_ends_is_given_up(void)
 	tear_down();
 }
 
-/* What is measured of schemes */
+/* Measurements of schemes */
 
 static const char two[] =
 "size 2K\n"
@@ -160,7 +160,7 @@ static int schedule(const char *text, uint32_t repeats,
 
 static void test_schedule(void)
 {
-	/* warm-up, and thrice: reference, 2K, 1K, all */
+	/* warm-up, and three times: reference, 2K, 1K, all */
 	static const size_t n[] = { 3, 1, 1, 1, 3, 1, 1, 1, 3, 1, 1, 1, 3,
 				    1, 1, 1, 1, 1, 1, 1 };
 	static const uint32_t bytes[] = { 2048, 4096, 2048, 1024 };
@@ -183,7 +183,7 @@ static void test_schedule(void)
 
 static void test_what_comes_of_it(void)
 {
-	/* the second time everything takes twice as long: a drift */
+	/* in the second repetition everything takes twice as long: a drift */
 	const double sec[9][3] = { { 99, 99, 99 }, { 4 }, { 2 }, { 1 },
 				   { 3, 3, 4 }, { 8 }, { 4 }, { 2 },
 				   { 6, 6, 10 } };
@@ -238,16 +238,17 @@ static void test_refusals(void)
 }
 
 static const struct t_case cases[] = {
-	{ "a transfer's time is there and back", test_times },
+	{ "the time of a transfer includes the token", test_times },
 	{ "processes sleep while they wait", test_they_sleep_while_they_wait },
 	{ "a lost process ends the measurement", test_a_lost_process_ends_it },
-	{ "a trial that never ends is given up",
+	{ "a trial without end is abandoned",
 	  test_a_trial_that_never_ends_is_given_up },
-	{ "every size alone, then all together, again and again",
+	{ "each repetition measures every size alone, then all together",
 	  test_schedule },
-	{ "penalties are over the time alone of the same repeat",
+	{ "penalties refer to the time alone of the same repetition",
 	  test_what_comes_of_it },
-	{ "what cannot be measured is refused with a line", test_refusals },
+	{ "impossible measurements are rejected with a message",
+	  test_refusals },
 	{ NULL, NULL },
 };
 T_SUITE(transfers, cases)

@@ -14,7 +14,7 @@ static int parse(const char *text, struct np_replay_app **a, struct np_err *err)
 	return np_workload_parse(text, strlen(text), "x.workload", a, err);
 }
 
-/* 1 MiB takes a second; each task has its node. */
+/* 1 MiB takes a second; each task has a node of its own. */
 static int play(const struct np_replay_app *a, struct np_replay_task *task,
 		double *end_sec)
 {
@@ -42,14 +42,14 @@ static const struct {
 	{ "in the usual size", "tasks 2\n1: recv 0\n0: send 1", 2, 1 },
 	{ "in another usual size", "tasks 2\nsize 4M\n1: recv 0\n0: send 1", 2,
 	  4 },
-	{ "messages meet in their order",
+	{ "messages match in order",
 	  "tasks 2\n0: send 1 1M\n0: send 1 2M\n1: recv 0\n1: compute 1s\n"
 	  "1: recv 0", 5, 4 },
 	{ "a ring", "tasks 4\nall: exchange +1", 12, 1 },
 	{ "a ring the other way", "tasks 4\nall: exchange -1 3M", 12, 3 },
 	{ "a pair that exchanges", "tasks 4\n1: exchange 2\n2: exchange 1", 6,
 	  1 },
-	{ "computing while a message comes",
+	{ "computing while a message arrives",
 	  "tasks 2\n1: irecv 0\n1: compute 3s\n1: wait\n0: isend 1 2M\n"
 	  "0: wait", 5, 3 },
 	{ "waiting for nothing", "tasks 2\nall: wait", 0, 0 },
@@ -94,15 +94,17 @@ static const struct {
 	{ "no tasks", "tasks 0", "expected tasks N once", -EINVAL },
 	{ "tasks twice", "tasks 1\ntasks 1", ":2: expected tasks N once",
 	  -EINVAL },
-	{ "too many tasks", "tasks 4097", "\"4097\": expected a whole number, "
-	  "at most 4096", -EINVAL },
+	{ "too many tasks", "tasks 4097",
+	  "\"4097\": expected a whole number, "
+	  "at most 4096",
+	  -EINVAL },
 	{ "tasks of what", "tasks", "\"\": expected a whole number", -EINVAL },
-	{ "a word that nobody knows", "tasks 1\nsleep 1s",
+	{ "an unknown word", "tasks 1\nsleep 1s",
 	  ":2: \"sleep\": expected size, repeat, end or", -EINVAL },
-	{ "an event that nobody knows", "tasks 1\nall: sleep 1s",
+	{ "an unknown event", "tasks 1\nall: sleep 1s",
 	  "\"sleep\": expected compute, send", -EINVAL },
 	{ "no event", "tasks 1\nall:", "\"\": expected compute", -EINVAL },
-	{ "a task that is not there", "tasks 2\n2: wait",
+	{ "a task out of range", "tasks 2\n2: wait",
 	  "tasks \"2\": expected all, or numbers", -EINVAL },
 	{ "a range the wrong way", "tasks 4\n3-1: wait", "tasks \"3-1\"",
 	  -EINVAL },
@@ -112,25 +114,31 @@ static const struct {
 	  "\"3\": expected a time", -EINVAL },
 	{ "words after the end", "tasks 1\n0: compute 3s now",
 	  "\"now\": unexpected argument", -EINVAL },
-	{ "a peer that is not there", "tasks 2\n0: send 2",
+	{ "a peer out of range", "tasks 2\n0: send 2",
 	  "peer \"2\": expected a task below 2", -EINVAL },
-	{ "a peer that is none", "tasks 2\n0: send +", "peer \"+\"", -EINVAL },
+	{ "a peer that is no number", "tasks 2\n0: send +", "peer \"+\"",
+	  -EINVAL },
 	{ "no peer", "tasks 2\n0: recv", "peer \"\"", -EINVAL },
-	{ "a size that is none", "tasks 2\n0: send 1 many",
+	{ "a size that is no number", "tasks 2\n0: send 1 many",
 	  "\"many\": expected bytes", -EINVAL },
 	{ "a receive with a size", "tasks 2\n0: recv 1 4K", "\"4K\": not exp",
 	  -EINVAL },
-	{ "a send that is not received", "tasks 3\n0: send 1\n0: send 2\n"
-	  "1: recv 0", ":3: task 0 sends more messages to task 2 than"
+	{ "a send that is not received",
+	  "tasks 3\n0: send 1\n0: send 2\n"
+	  "1: recv 0",
+	  ":3: task 0 sends more messages to task 2 than"
 	  " that task receives",
 	  -EINVAL },
-	{ "a receive that is not sent", "tasks 3\n0: send 1\n1: recv 0\n"
-	  "1: recv 0", ":4: task 0 sends fewer messages to task 1 than"
+	{ "a receive that is not sent",
+	  "tasks 3\n0: send 1\n1: recv 0\n"
+	  "1: recv 0",
+	  ":4: task 0 sends fewer messages to task 1 than"
 	  " that task receives",
 	  -EINVAL },
 	{ "a receive from another one", "tasks 3\n0: send 1\n1: recv 2",
 	  ":2: task 0 sends more messages to task 1 than"
-	  " that task receives", -EINVAL },
+	  " that task receives",
+	  -EINVAL },
 	{ "an end of nothing", "tasks 1\nend", "end: expected after repeat",
 	  -EINVAL },
 	{ "a repeat without end", "tasks 1\nrepeat 2\nall: wait",
@@ -139,13 +147,18 @@ static const struct {
 	  -EINVAL },
 	{ "too often", "tasks 1\nrepeat 1000001\nend", "at most 1000000",
 	  -EINVAL },
-	{ "too deep", "tasks 1\nrepeat 1\nrepeat 1\nrepeat 1\nrepeat 1\n"
+	{ "too deep",
+	  "tasks 1\nrepeat 1\nrepeat 1\nrepeat 1\nrepeat 1\n"
 	  "repeat 1\nrepeat 1\nrepeat 1\nrepeat 1\nrepeat 1\n",
 	  ":10: more than 8 repeats in each other", -E2BIG },
-	{ "too long, doing nothing", "tasks 4096\nrepeat 1000000\nall: wait\n"
-	  "end", "more than 67108864 steps", -E2BIG },
-	{ "too long without an event", "tasks 1\nrepeat 1000000\n"
-	  "repeat 1000000\nend\nend", "more than 67108864 steps", -E2BIG },
+	{ "too long, doing nothing",
+	  "tasks 4096\nrepeat 1000000\nall: wait\n"
+	  "end",
+	  "more than 67108864 steps", -E2BIG },
+	{ "too long without an event",
+	  "tasks 1\nrepeat 1000000\n"
+	  "repeat 1000000\nend\nend",
+	  "more than 67108864 steps", -E2BIG },
 	{ "too much", "tasks 2\nrepeat 1000000\nall: exchange +1\nend",
 	  ":3: more than 2097152 operations", -E2BIG },
 };
@@ -179,8 +192,8 @@ static void test_files(void)
 }
 
 static const struct t_case cases[] = {
-	{ "programs are read, and take as long as they must", test_programs },
-	{ "what is no program is refused with its line", test_refusals },
+	{ "programs are read and take the expected time", test_programs },
+	{ "invalid programs are rejected with their line", test_refusals },
 	{ "only regular files are read", test_files },
 	{ NULL, NULL },
 };

@@ -12,7 +12,10 @@
 
 #include "bench_pass.h"
 
-/* The times of n vertices, of which the last may be ns, and x: all at once. */
+/*
+ * Columns for the times of n vertices, of which the last may be at most ns, and
+ * x.
+ */
 static void add_columns(Clp_Simplex *clp, int n, double ns)
 {
 	double *low = calloc((size_t)n + 1, sizeof(double));
@@ -30,7 +33,9 @@ static void add_columns(Clp_Simplex *clp, int n, double ns)
 	free(start);
 }
 
-/* The contracted graph as a linear program: the largest x with T <= ns. */
+/*
+ * Solves the contracted graph as a linear program: the largest x with T <= ns.
+ */
 static struct bench_solved solve(const struct np_compact *c, double ns,
 				 double max_sec)
 {
@@ -64,14 +69,14 @@ static struct bench_solved solve(const struct np_compact *c, double ns,
 	limit.rlim_max = limit.rlim_cur + 1;
 	setrlimit(RLIMIT_CPU, &limit);
 	Clp_dual(clp, 0);
-	/* In a process of its own: nothing is freed. */
+	/* Nothing is freed, because this runs in a process of its own. */
 	return (struct bench_solved){ Clp_getColSolution(clp)[X],
 				bench_cpu_sec() - began, Clp_status(clp) == 0 };
 }
 
 /*
- * The same for a bounded time.  Clp's own limit is looked at between steps,
- * one of which may take minutes on a large problem.
+ * The same with a time limit. Clp checks its own limit only between steps,
+ * which may take minutes on a large problem.
  */
 struct bench_solved bench_clp(const struct np_compact *c, double ns,
 			      double max_sec)

@@ -7,11 +7,11 @@
 #include "np_compact.h"
 
 struct bench_solved {
-	double x, sec; /* processor time; of who did not end, the limit */
+	double x, sec; /* sec: processor time; the limit if it was exceeded */
 	bool ended;
 };
 
-/* The largest x with T <= ns, if that is found in so many seconds. */
+/* The largest x with T <= ns, if it is found within the time limit. */
 struct bench_solved bench_clp(const struct np_compact *c, double ns,
 			      double max_sec);
 

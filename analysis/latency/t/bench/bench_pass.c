@@ -10,7 +10,7 @@
 #define READ_BYTES ((size_t)1 << 27)
 #define COPIES_BYTES 4e6
 #define MAX_COPIES 128
-#define AHEAD 128 /* of what is read */
+#define AHEAD 128 /* prefetch distance */
 #define ROUNDS 15
 
 double bench_cpu_sec(void)
@@ -29,17 +29,18 @@ static void must(bool has)
 	exit(1);
 }
 
-static volatile double keep; /* so that nothing is computed for nobody */
+/* keeps the compiler from removing the computation */
+static volatile double keep;
 
 /*
- * Seconds of reading a large array from one end to the other: memory of the
- * same kind, fetched ahead in the same way as by a pass.
+ * Seconds to read a large array sequentially, in the same kind of memory and
+ * with the same prefetching as a pass.
  */
 static double read_all(const double *a, size_t n)
 {
 	double start = bench_cpu_sec(), s0 = 0, s1 = 0, s2 = 0, s3 = 0, sec;
 
-	/* Several sums, as each waits for the one before. */
+	/* Several sums, because each addition waits for the one before. */
 	for (size_t i = 0; i < n; i += 4) {
 		__builtin_prefetch(a + i + AHEAD);
 		s0 += a[i];
@@ -52,7 +53,7 @@ static double read_all(const double *a, size_t n)
 	return sec;
 }
 
-/* All that a pass has to fetch and to store, each once. */
+/* Bytes that a pass reads and writes, each counted once. */
 static double pass_bytes(const struct np_tolerance *t, size_t per_vertex)
 {
 	return (double)np_tolerance_size(t).edges * sizeof(struct np_edge) +
@@ -61,11 +62,11 @@ static double pass_bytes(const struct np_tolerance *t, size_t per_vertex)
 }
 
 /*
- * The graph, and as many like it as it takes for a pass over all to be longer
- * than a look at the clock.
+ * The graph and copies of it, as many as make a pass over all of them longer
+ * than reading the clock.
  */
 struct copies {
-	struct np_chain c[MAX_COPIES]; /* the first is the graph's own */
+	struct np_chain c[MAX_COPIES]; /* the first is that of the graph */
 	struct np_workspace *room[MAX_COPIES];
 	size_t n;
 };
@@ -127,7 +128,7 @@ static double four_sec(struct copies *k)
 	return (bench_cpu_sec() - start) / (double)k->n;
 }
 
-/* The shortest times of some, in turns, as others use the memory, too. */
+/* Minimum times, measured alternately, because others use the memory too. */
 struct bench_pass bench_pass(struct np_tolerance *t)
 {
 	const struct np_pass p = { NP_STEEPEST, 3000,

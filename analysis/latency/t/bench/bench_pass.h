@@ -1,22 +1,22 @@
-/* A pass over a contracted graph beside the bandwidth of the memory. */
+/* Compares a pass over a contracted graph with the memory bandwidth. */
 #ifndef NP_BENCH_PASS_H
 #define NP_BENCH_PASS_H
 
 #include "np_tolerance_impl.h"
 
 /*
- * Of T and its slope at one x, and of T at four.  Each comes after so much
- * else that no cache has anything of the graph.
+ * T and slope at one x, and T at four. Other data replaces the graph in all
+ * caches before each measurement.
  */
 struct bench_pass {
-	double bytes_per_sec;	  /* of the memory, read by one processor */
+	double bytes_per_sec;	  /* memory bandwidth of one processor */
 	double one_sec, four_sec; /* processor time */
 	double one, four;	  /* share of that bandwidth */
 };
 
 struct bench_pass bench_pass(struct np_tolerance *t);
 
-/* Of this process. */
+/* Processor time of this process. */
 double bench_cpu_sec(void);
 
 #endif

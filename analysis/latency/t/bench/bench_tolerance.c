@@ -1,9 +1,9 @@
 /*
- * What execution graphs cost: reading them, a pass beside the bandwidth of the
- * memory, and tolerances beside Clp, which solves the same contracted problem
- * as a linear program.  A made-up program: ranks on a torus that exchange
- * borders, compute meanwhile, and reduce every tenth time.  Times are of one
- * processor, not of the clock on the wall, as others may use the machine.
+ * Cost of execution graphs: reading them, a pass compared with the memory
+ * bandwidth, and tolerances compared with Clp, which solves the same contracted
+ * problem as a linear program. The program is synthetic: ranks on a torus
+ * exchange borders, compute in the meantime, and reduce every tenth time step.
+ * Times are processor times, because others may use the machine.
  */
 #include <malloc.h>
 #include <math.h>
@@ -57,7 +57,7 @@ static void must(int rc, const struct np_err *err)
 	exit(1);
 }
 
-/* An operation that waits for the n that are named. */
+/* Adds an operation that depends on the n listed ones. */
 static uint32_t op(struct np_graph *g, enum np_op_kind kind, uint64_t size,
 		   uint32_t peer, uint32_t tag, const uint32_t *on, size_t n)
 {
@@ -75,7 +75,7 @@ static uint32_t op(struct np_graph *g, enum np_op_kind kind, uint64_t size,
 struct shape {
 	uint32_t side; /* of the torus */
 	size_t steps;
-	bool equal; /* all steps of a rank */
+	bool equal; /* all steps of a rank are equal */
 };
 
 static uint64_t some_ns(double mean)
@@ -121,7 +121,7 @@ static struct np_graph *program(struct shape s)
 	struct np_err err;
 	struct np_graph *g;
 
-	seed = 88172645463325252u; /* whatever was made before */
+	seed = 88172645463325252u; /* the same program in every run */
 	must(np_graph_new("bench", ranks, &g, &err), &err);
 	for (uint32_t r = 0; r < ranks; r++) {
 		uint64_t ns[2] = { 0, 0 };
@@ -143,7 +143,7 @@ static struct np_graph *program(struct shape s)
 	return g;
 }
 
-/* Of about so many operations, each step another. */
+/* A graph of about this many operations with different steps. */
 static struct np_graph *uneven(size_t ops)
 {
 	return program((struct shape){ SIDE, ops / (SIDE * SIDE) / 13 + 1,
@@ -158,7 +158,7 @@ static long peak_bytes(void)
 	return u.ru_maxrss * 1024;
 }
 
-/* In a process of its own, as only the first peak can be seen. */
+/* In a process of its own, because only the first peak of memory is visible. */
 static void read_and_tell(FILE *f, int to)
 {
 	long before = peak_bytes();
@@ -166,7 +166,10 @@ static void read_and_tell(FILE *f, int to)
 	struct np_err err;
 	struct np_graph *g;
 
-	/* As in a new process: the parent's history has raised that. */
+	/*
+	 * As in a new process; the history of the parent has raised this
+	 * threshold.
+	 */
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	must(lseek(fileno(f), 0, SEEK_SET) ? -1 : 0,
 	     &(struct np_err){ "lseek" });
@@ -210,9 +213,9 @@ static int bench_read(void)
 }
 
 /*
- * Beside the solver, which is stopped when it is plain that it takes too long;
- * returns whether that is too little faster.  For all critical latencies it
- * would have to be asked once for each, at least.
+ * Compares with the solver, which is stopped once it is clearly too slow.
+ * Returns whether the advantage is too small. To find all critical latencies,
+ * the solver would have to run at least once for each.
  */
 static int beside_clp(struct np_tolerance *t, size_t ops, double limit_sec,
 		      double all_sec, double limit)
@@ -235,7 +238,7 @@ static int beside_clp(struct np_tolerance *t, size_t ops, double limit_sec,
 				  clp.sec / all_sec < MIN_TIMES_FASTER);
 }
 
-/* On the clock on the wall: one thread, and one for each processor. */
+/* Wall-clock time with one thread, and with one per processor. */
 static void bench_threads(struct np_tolerance *t, double limit)
 {
 	const double x[2 * NP_PASS_TIMES] = { 1e3, 2e3, 3e3, 4e3, 5e3, 6e3,
@@ -297,7 +300,7 @@ static int bench_size(size_t ops)
 	       1e3 * best.four_sec, 100 * best.four, 1e3 * limit_sec, 1e3 * all_sec, n);
 	if (ops >= 1000000)
 		bench_threads(t, limit);
-	/* In the cache of a processor it is another bandwidth. */
+	/* Smaller graphs fit into the cache, which has another bandwidth. */
 	if (ops >= 10000000)
 		failed = fmin(best.one, best.four) < MIN_BANDWIDTH_SHARE;
 	if (ops < 2000000)
@@ -307,8 +310,8 @@ static int bench_size(size_t ops)
 }
 
 /*
- * A program of so many equal steps beside one of a tenth: with all steps, and
- * with one for all.
+ * A program of equal steps compared with one of a tenth as many: with all
+ * steps, and with one that stands for all.
  */
 static int bench_loop(void)
 {
@@ -359,7 +362,7 @@ static int bench_loop(void)
 	return failed;
 }
 
-/* Of graphs of so many operations each; or all that there is. */
+/* Arguments: numbers of operations; without arguments, all benchmarks. */
 int main(int argc, char **argv)
 {
 	static const size_t sizes[] = { 10000, 100000, 1000000, 10000000 };

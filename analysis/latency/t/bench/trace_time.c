@@ -1,16 +1,16 @@
 /*
- * How long a traced run took, and would take under more latency:
+ * Run time of a traced program, measured and under more latency:
  *
  *	trace_time TRACE L_NS O_NS G_NS [ADDED_NS...]
  *
- * One line: measured seconds, messages, then for each added latency the seconds
- * that its graph says, and before them those without.  t/validate.d/tolerance.sh
- * compares them with what was measured.
+ * Prints one line: measured seconds, messages, the seconds of the graph without
+ * added latency, and then those for each added latency.
+ * t/validate.d/tolerance.sh compares them with measurements.
  *
  *	trace_time --alike TRACE
  *
- * Does it repeat itself?  "N of ALL": operations of rank 0 in the longest
- * stretch of 16 iterations or more that are alike but for times and sizes.
+ * Prints "N of ALL": the number of operations of rank 0 in the longest stretch
+ * of 16 or more iterations that are equal except for times and sizes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #include "np_trace.h"
 #include "np_trace_read.h"
 
-/* From the end of MPI_Init() to the last event of that rank. */
+/* From the end of MPI_Init() to the last event of the rank. */
 static int rank_sec(const struct np_trace_files *f, uint32_t rank, double *sec,
 		    struct np_err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Graphs from files that anybody can write, and what is computed of them.
- * What was read can be written, and is the same when it is read again.
+ * Graphs from untrusted files, and what is computed from them. A graph that was
+ * read can be written, and is unchanged when read again.
  */
 #include <math.h>
 #include <stdint.h>
@@ -27,7 +27,7 @@ static struct np_graph *read_graph(const void *data, size_t size)
 		_exit(1);
 	}
 	if (np_goal_read(fd, "fuzz", &g, &err) && !err.text[0])
-		abort(); /* no reason was given */
+		abort(); /* an error without a message */
 	close(fd);
 	return g;
 }
@@ -90,7 +90,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct np_graph *g = read_graph(data, size);
 
-	/* A rank takes few bytes of a file but many lines when written. */
+	/*
+	 * A rank without operations takes few bytes in a file but many when
+	 * written.
+	 */
 	if (!g)
 		return 0;
 	if (np_graph_ranks(g) <= 1000)

@@ -1,6 +1,6 @@
 /*
- * Traces that anybody can write: a binary one and one of liballprof, whichever
- * the bytes are, of both ranks at once, as far as their graph.
+ * Untrusted traces, binary or of liballprof depending on the first bytes: reads
+ * those of two ranks and makes their graph.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -17,7 +17,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The file of a rank, in memory; binary ones have the rank in their header. */
+/*
+ * The file of a rank, in memory; the header of a binary one contains the rank.
+ */
 static int file_of(uint32_t rank, const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("rank", 0);
@@ -36,8 +38,8 @@ static int file_of(uint32_t rank, const uint8_t *data, size_t size)
 }
 
 /*
- * A second header, or a line "#2", begins the second rank; without them both
- * have the same.
+ * The second rank begins at a second header or a line "#2"; without one, both
+ * ranks have the same data.
  */
 static size_t middle(const uint8_t *data, size_t size)
 {

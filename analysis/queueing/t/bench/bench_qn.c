@@ -1,12 +1,12 @@
 /*
- * What queueing networks cost, and what approximations of them are worth.
+ * Cost of queueing networks, and accuracy of approximations.
  *
- *   bench_qn
+ *	bench_qn
  *
- * One line per quantity: CPU time, as others may use the machine, and by how
- * much the peak of memory grew; then how far throughputs of
- * approximations are off, over random networks.  Exit 1 if a goal is missed:
- * four classes of 20 at ten stations, exactly, within 1 s.
+ * Prints one line per quantity: CPU time, because others may use the machine,
+ * and growth of the peak of memory; then the errors of throughputs of
+ * approximations over random networks. Exit status 1 if a goal is missed: four
+ * classes of 20 customers at ten stations, exactly, within 1 s.
  */
 #include <math.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of the class that is most wrong, in percent. */
+/* Error of the class with the largest error, in percent. */
 static double error_of(const struct bench *b, np_qn_method *method,
 		       const struct np_qn_solution *exact)
 {
@@ -121,7 +121,7 @@ static void print_errors(const char *name, double *e)
 	       e[NETWORKS * 9 / 10], e[NETWORKS - 1]);
 }
 
-/* As many classes, of up to `most` customers. */
+/* Networks with this many classes of up to `most` customers. */
 static void errors(struct np_rng *r, size_t classes, size_t most, int servers)
 {
 	static double schweitzer[NETWORKS], linearizer[NETWORKS];

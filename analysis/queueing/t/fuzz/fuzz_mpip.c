@@ -1,6 +1,6 @@
 /*
- * libFuzzer target: `make fuzz`.  Whatever the bytes, the reader of mpiP's
- * reports refuses them with a line or takes them; what it takes has components.
+ * libFuzzer target: `make fuzz`. The reader of mpiP reports rejects any input
+ * with a message or accepts it; what it accepts has components.
  */
 #include <math.h>
 #include <stdint.h>

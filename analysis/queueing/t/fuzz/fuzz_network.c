@@ -1,7 +1,7 @@
 /*
- * libFuzzer target: `make fuzz`.  Whatever the bytes, the reader of queueing
- * networks refuses them with a line or takes them; what it takes has an answer
- * with which everybody is somewhere, or is refused with a line.
+ * libFuzzer target: `make fuzz`. The reader of queueing networks rejects any
+ * input with a message or accepts it; what it accepts has a solution that
+ * conserves customers, or is rejected with a message.
  */
 #include <math.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /*
- * What penalties and the simulator of np_replay.h cost, on one core: all to
- * all under every model, and the events per second of programs of some sizes.
+ * Cost of penalties and of the simulator of np_replay.h on one core: all-to-all
+ * under every model, and events per second of programs of several sizes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static size_t all_to_all(struct np_comm *c, uint32_t n)
 	return k;
 }
 
-/* Least seconds of some tries; *most: the largest penalty. */
+/* Minimum time of several attempts; *most: the largest penalty. */
 static double penalties(const struct np_sharing_model *m, double *most)
 {
 	struct np_comm c[NODES * NODES];
@@ -81,7 +81,9 @@ static void after(struct np_replay_app *a, uint32_t op, uint32_t before)
 		die("dependency", &err);
 }
 
-/* One message of a round, waited for by both tasks' next computing. */
+/*
+ * A message of one round, which the next computation of both tasks waits for.
+ */
 static void message(struct np_replay_app *a, uint32_t from, uint32_t to,
 		    const uint32_t *begin, const uint32_t *end, uint64_t bytes)
 {
@@ -96,8 +98,8 @@ static void message(struct np_replay_app *a, uint32_t from, uint32_t to,
 }
 
 /*
- * Rounds of computing, a little different each time, and messages to those
- * next to a task (reach > 0) or to all (0).
+ * Rounds of slightly different computations, and messages to neighbouring tasks
+ * (reach > 0) or to all (0).
  */
 static struct np_replay_app *make(uint32_t tasks, int rounds, uint32_t reach)
 {

@@ -1,7 +1,7 @@
 /*
- * libFuzzer target: `make fuzz`.  Whatever the bytes, the reader of schemes
- * refuses them with a line or takes them; what it takes has penalties, or is
- * refused with a line then.
+ * libFuzzer target: `make fuzz`. The reader of schemes rejects any input with a
+ * message or accepts it; what it accepts has penalties, or is then rejected
+ * with a message.
  */
 #include <math.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Large ones take their time: that is no fault. */
+/* Larger inputs are only slow. */
 #define MOST 64
 
 static void ask(const struct np_scheme *s, const struct np_sharing_model *m)

@@ -1,7 +1,7 @@
 /*
- * libFuzzer target: `make fuzz`.  Whatever the bytes, the reader of programs
- * refuses them with a line or takes them; what it takes is played to its end,
- * or refused with a line then.
+ * libFuzzer target: `make fuzz`. The reader of programs rejects any input with
+ * a message or accepts it; what it accepts is simulated to its end, or rejected
+ * with a message.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Large ones take their time: that is no fault. */
+/* Larger inputs are only slow. */
 #define MOST_OPS 2000
 #define MOST_TASKS 16
 
