@@ -68,8 +68,8 @@ static const struct {
 	{ "a counted name twice", "num_ranks 1\nrank 0 { l1: calc 1\n"
 	  "l1: calc 2 }", "rank 0: l1 is defined twice" },
 	{ "an undefined name", "num_ranks 1\nrank 0 {\nl1: calc 1\n"
-	  "l1 requires l2\n}", ":4: rank 0: l1 depends on l2, and not both "
-	  "are there" },
+	  "l1 requires l2\n}", ":4: rank 0: l1 depends on l2, but not both "
+	  "are defined" },
 	{ "names of another rank", "num_ranks 2\nrank 0 { x: calc 1 }\n"
 	  "rank 1 {\ny: calc 1\ny requires x }", ":5: rank 1: y depends on x" },
 	{ "dependent on itself", "num_ranks 1\nrank 0 {\nl1: calc 1\n"

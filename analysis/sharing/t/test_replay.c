@@ -257,7 +257,7 @@ static void test_refusals(void)
 	uint32_t at;
 
 	T_CHECK(np_replay_finish(a, &err) == -EINVAL);
-	T_CHECK(strstr(err.text, "task 0: operation 1, a send, has no other"));
+	T_CHECK(strstr(err.text, "task 0: operation 1, a send, has no match"));
 	T_CHECK(np_replay_add(a, &op, &at, &err) == -EINVAL);
 	T_CHECK(strstr(err.text, "task 3, expected 0 to 2"));
 	op = (struct np_replay_op){ NP_REPLAY_COMPUTE, 0, NAN, 0, 0 };

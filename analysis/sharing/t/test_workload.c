@@ -121,7 +121,7 @@ static const struct {
 	{ "no peer", "tasks 2\n0: recv", "peer \"\"", -EINVAL },
 	{ "a size that is no number", "tasks 2\n0: send 1 many",
 	  "\"many\": expected bytes", -EINVAL },
-	{ "a receive with a size", "tasks 2\n0: recv 1 4K", "\"4K\": not exp",
+	{ "a receive with a size", "tasks 2\n0: recv 1 4K", "\"4K\": unexp",
 	  -EINVAL },
 	{ "a send that is not received",
 	  "tasks 3\n0: send 1\n0: send 2\n"
