@@ -61,7 +61,7 @@ enum np_algorithm np_choices_pick(const struct np_choices *choices,
 				  enum np_collective c, uint32_t size,
 				  uint64_t bytes);
 
-/* Whether this algorithm exists for this collective. */
+/* Whether this algorithm exists for this collective; exported for tests. */
 bool np_algorithm_does(enum np_algorithm a, enum np_collective c);
 
 struct np_step {

@@ -65,7 +65,10 @@ size_t np_edge_thin(struct np_edge *e, size_t n);
  */
 void *np_compact_alloc(size_t n, size_t size);
 
-/* Initialises c with room for n vertices. Returns 0 or -ENOMEM. */
+/*
+ * Initialises c with room for n vertices. Returns 0 or -ENOMEM. Exported for
+ * benchmarks.
+ */
 int np_compact_reserve(struct np_compact *c, size_t n, size_t edges);
 
 /* Appends a vertex with these edges. Returns 0, -ERANGE or -ENOMEM. */
@@ -74,7 +77,7 @@ int np_compact_add(struct np_compact *c, const struct np_edge *e, size_t n);
 /* Allocates in and out, filled with 0. Returns 0 or -ENOMEM. */
 int np_compact_state(struct np_compact *c, size_t n);
 
-void np_compact_free(struct np_compact *c);
+void np_compact_free(struct np_compact *c); /* exported for benchmarks */
 void np_chain_free(struct np_chain *c);
 
 /*

@@ -820,8 +820,7 @@ int np_contract(const struct np_graph *g, const struct np_tolerance_opt *opt,
 	if (!own.cycle)
 		own.cycle = &cycle;
 	if (opt->one_cpu || opt->one_link)
-		rc = np_orders_make(&k.e, np_loggps_value(&own.net, own.x),
-				    NULL, NULL);
+		rc = np_orders_make(&k.e, np_loggps_value(&own.net, own.x));
 	/*
 	 * -EDEADLK: contraction without resource orders finds the cycle and
 	 * names it

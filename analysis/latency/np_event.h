@@ -12,7 +12,6 @@
 #ifndef NP_EVENT_H
 #define NP_EVENT_H
 
-#include "np_detours.h"
 #include "np_graph_impl.h"
 #include "np_tolerance.h"
 
@@ -66,48 +65,12 @@ uint32_t np_event_end(const struct np_events *e, uint32_t node,
 bool np_event_predecessor(const struct np_events *e, uint32_t event, size_t i,
 		    uint32_t *need, struct np_cost *cost);
 
-/* Time from the start of a send until its first byte reaches the receiver. */
-struct np_cost np_event_transit(const struct np_events *e, uint32_t send);
-
-struct np_cost np_event_bytes(const struct np_events *e, uint32_t send);
-
 /*
- * Time for which a node occupies its processor, where processors are exclusive.
+ * Simulates the program at x and records in e->orders the order in which nodes
+ * use each resource. Returns 0, -EDEADLK (operations wait for each other; then
+ * no orders are set) or -ENOMEM. Free with np_orders_free().
  */
-struct np_cost np_event_cpu_time(const struct np_events *e, uint32_t node);
-
-/* Time from the arrival of a message until it is completely received. */
-struct np_cost np_event_reception(const struct np_events *e, uint32_t recv);
-
-/* Time from the completion event of a receive to its end. */
-struct np_cost np_event_recv_overhead(const struct np_events *e);
-
-/* Time for which a message occupies an adapter or a link. */
-struct np_cost np_event_gap(const struct np_events *e, uint32_t send);
-
-/* Whether a send ends only when its receive does (rendezvous protocol). */
-bool np_event_rendezvous(const struct np_events *e, uint32_t send);
-
-/*
- * Times of events in ns, by node; undefined for events that a node does not
- * have.
- */
-struct np_event_times {
-	double *begin, *complete, *arrival;
-	uint32_t last; /* the node that ends last */
-	double end_ns;
-};
-
-/*
- * np_order.c: simulates the program at x and records the order in which nodes
- * use each resource, and the times of all events (times may be NULL; free with
- * np_event_times_free()). detours: of the processors; or NULL. Returns 0,
- * -EDEADLK (operations wait for each other; then no orders are set) or -ENOMEM.
- */
-int np_orders_make(struct np_events *e, double x,
-		   const struct np_detours *detours,
-		   struct np_event_times *times);
-void np_event_times_free(struct np_event_times *t);
+int np_orders_make(struct np_events *e, double x);
 void np_orders_free(struct np_orders *o);
 
 #endif

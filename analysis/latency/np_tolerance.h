@@ -43,7 +43,7 @@ struct np_tolerance_opt {
 	struct np_placed placed;
 	/*
 	 * Exclusive resources. The order in which operations use them comes
-	 * from a simulation (np_order.c) at the value of x in net, and stays
+	 * from a simulation (np_event.c) at the value of x in net, and stays
 	 * the same for all x.
 	 */
 	bool one_cpu;  /* a processor executes one operation at a time and */
@@ -141,7 +141,7 @@ int np_tolerance_critical(struct np_tolerance *t, double low, double high,
 			  struct np_err *err);
 
 /*
- * Size of the compact graph; laps: number of equal laps that one of them stands
+ * For tests: size of the compact graph; laps: number of equal laps that one of them stands
  * for, or 0.
  */
 struct np_tolerance_size {

@@ -51,7 +51,7 @@ struct np_mpip {
  */
 int np_mpip_load(const char *path, struct np_mpip *out, struct np_err *err);
 
-/* The same from text[len]; where: name of the source for messages. */
+/* The same from text[len], for tests; where: name of the source in messages. */
 int np_mpip_parse(const char *text, size_t len, const char *where,
 		  struct np_mpip *out, struct np_err *err);
 

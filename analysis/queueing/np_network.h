@@ -34,7 +34,7 @@ struct np_network {
 int np_network_load(const char *path, struct np_network *out,
 		    struct np_err *err);
 
-/* The same from text[len]; where: name of the source for messages. */
+/* The same from text[len], for tests; where: name of the source in messages. */
 int np_network_parse(const char *text, size_t len, const char *where,
 		     struct np_network *out, struct np_err *err);
 

@@ -124,7 +124,7 @@ typedef int np_qn_method(const struct np_qn *net, const struct np_qn_cost *max,
  */
 np_qn_method np_qn_mva;
 
-/* Its cost, for a network that np_qn_check() accepts. */
+/* Its cost, for a network that np_qn_check() accepts; exported for tests. */
 struct np_qn_cost np_qn_mva_cost(const struct np_qn *net);
 
 /*

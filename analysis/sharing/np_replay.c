@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "np_array.h"
-#include "np_flows.h"
 #include "np_graph.h"
 #include "np_rng.h"
 #include "np_timers.h"

@@ -15,7 +15,7 @@
  * message starts or ends.
  *
  * The simulation is event-driven; the cost of an event depends only on its own
- * conflicts (np_flows.h).
+ * conflicts (np_flows_next()).
  */
 #ifndef NP_REPLAY_H
 #define NP_REPLAY_H

@@ -42,7 +42,7 @@ struct np_schedule {
 int np_schedule_new(const struct np_scheme_set *set, const uint32_t *rank_of,
 		    uint32_t repeats, struct np_schedule *out,
 		    struct np_err *err);
-void np_schedule_free(struct np_schedule *s);
+void np_schedule_free(struct np_schedule *s); /* exported for tests */
 
 /* Callback np_transfers_conf.done: times of all transfers of trial i. */
 void np_schedule_done(size_t i, const double *sec, void *schedule);

@@ -56,6 +56,7 @@ struct np_scheme_set {
 };
 
 /*
+ * Called from outside only by tests.
  * text: len bytes; source: name for messages, and for a scheme without a name.
  * Free *out with np_scheme_free(). Returns 0, -EINVAL (invalid file), -E2BIG (a
  * limit is exceeded) or -ENOMEM.

@@ -1,3 +1,5 @@
+#include "np_sharing.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -6,9 +8,10 @@
 
 #include <gsl/gsl_sort.h>
 
+#include "np_array.h"
 #include "np_matching.h"
 #include "np_ports.h"
-#include "np_sharing_impl.h"
+#include "np_timers.h"
 
 /* ---- The models; np_sharing.h describes them ---- */
 
@@ -158,14 +161,14 @@ static int infiniband(const struct np_sharing_param *p,
 	return rc;
 }
 
-struct port {
+struct filling {
 	double left;	 /* capacity for communications that still grow */
 	uint32_t n_grow; /* number of these */
 	bool full;
 };
 
 /* The rate at which the next port is full. */
-static double next_rate(const struct port *port, size_t n)
+static double next_rate(const struct filling *port, size_t n)
 {
 	double rate = INFINITY;
 
@@ -175,15 +178,15 @@ static double next_rate(const struct port *port, size_t n)
 	return rate;
 }
 
-static void leave(struct port *p, double rate)
+static void leave(struct filling *p, double rate)
 {
 	p->left -= rate;
 	p->n_grow--;
 }
 
 /* Fixes the rate of communications at full ports. Returns how many. */
-static size_t freeze(const struct np_ports *p, struct port *port, double rate,
-		     double *penalty)
+static size_t freeze(const struct np_ports *p, struct filling *port,
+		     double rate, double *penalty)
 {
 	size_t n = 0;
 
@@ -191,8 +194,8 @@ static size_t freeze(const struct np_ports *p, struct port *port, double rate,
 		port[i].full = port[i].n_grow && port[i].left <=
 			       rate * port[i].n_grow * (1 + 1e-12);
 	for (size_t i = 0; i < p->n; i++) {
-		struct port *out = &port[p->out[i]];
-		struct port *in = &port[p->n_out + p->in[i]];
+		struct filling *out = &port[p->out[i]];
+		struct filling *in = &port[p->n_out + p->in[i]];
 
 		if (penalty[i] || !(out->full || in->full))
 			continue;
@@ -212,15 +215,16 @@ static int maxmin(const struct np_sharing_param *param,
 		  const struct np_ports *p, double *penalty,
 		  struct np_err *err)
 {
-	struct port *port = calloc(2 * p->n, sizeof(*port));
+	struct filling *port = calloc(2 * p->n, sizeof(*port));
 
 	(void)param;
 	if (!port)
 		return np_errf(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < p->n; i++) {
-		port[p->out[i]] = (struct port){ 1, p->n_of_out[p->out[i]], 0 };
+		port[p->out[i]] =
+			(struct filling){ 1, p->n_of_out[p->out[i]], 0 };
 		port[p->n_out + p->in[i]] =
-			(struct port){ 1, p->n_of_in[p->in[i]], 0 };
+			(struct filling){ 1, p->n_of_in[p->in[i]], 0 };
 		penalty[i] = 0;
 	}
 	for (size_t left = p->n; left;)
@@ -317,7 +321,8 @@ int np_sharing_check(const struct np_sharing_param *p, struct np_err *err)
 	return 0;
 }
 
-int np_sharing_check_comm(const struct np_sharing_param *p, struct np_comm c,
+/* Returns 0, or -EINVAL for an invalid communication. */
+static int check_comm(const struct np_sharing_param *p, struct np_comm c,
 			  size_t n_nodes, struct np_err *err)
 {
 	if (c.from >= n_nodes || c.to >= n_nodes)
@@ -331,7 +336,8 @@ int np_sharing_check_comm(const struct np_sharing_param *p, struct np_comm c,
 	return 0;
 }
 
-int np_sharing_penalties(const struct np_sharing_model *m,
+/* Penalties of a model, raised to at least 1. */
+static int model_penalties(const struct np_sharing_model *m,
 		   const struct np_sharing_param *p, const struct np_comm *c,
 		   size_t n, double *penalty, struct np_err *err)
 {
@@ -348,7 +354,11 @@ int np_sharing_penalties(const struct np_sharing_model *m,
 	return rc;
 }
 
-double np_sharing_limit_rate(double fabric, double *rate, size_t n)
+/*
+ * The rate to which a switch of capacity `fabric` limits these n; INFINITY: no
+ * limit. Sorts rate[].
+ */
+static double limit_rate(double fabric, double *rate, size_t n)
 {
 	double left = fabric, sum = 0;
 
@@ -380,7 +390,7 @@ static int limit_all(double fabric, double *penalty, size_t n,
 		return np_errf(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++)
 		rate[i] = 1 / penalty[i];
-	most = np_sharing_limit_rate(fabric, rate, n);
+	most = limit_rate(fabric, rate, n);
 	for (size_t i = 0; i < n; i++)
 		penalty[i] = fmax(penalty[i], 1 / most);
 	free(rate);
@@ -407,7 +417,7 @@ static int check_all(const struct np_sharing_param *p, const struct np_comm *c,
 	int rc = np_sharing_check(p, err);
 
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = np_sharing_check_comm(p, c[i], n_nodes, err);
+		rc = check_comm(p, c[i], n_nodes, err);
 	return rc;
 }
 
@@ -425,7 +435,7 @@ int np_sharing_static(const struct np_sharing_model *m,
 
 	if (!rc) {
 		n_sub = select_remote(c, n, sub, at);
-		rc = np_sharing_penalties(m, p, sub, n_sub, got, err);
+		rc = model_penalties(m, p, sub, n_sub, got, err);
 	}
 	if (!rc)
 		rc = limit_all(p->fabric, got, n_sub, err);
@@ -436,5 +446,555 @@ int np_sharing_static(const struct np_sharing_model *m,
 	free(sub);
 	free(at);
 	free(got);
+	return rc;
+}
+
+/* ---- Transfers that start and end over time ---- */
+
+#define NONE UINT32_MAX
+/* Relative differences due to rounding: of a duration, and of the time. */
+#define SAME 1e-12
+#define SAME_TIME 4e-15
+#define SAME_RATE 1e-9
+
+enum { OUT, IN, N_SIDES };
+
+struct flow {
+	struct np_comm c;
+	size_t id;
+	bool free_of_ports; /* uses no port: within a node, or empty */
+	double alone_sec, left_sec; /* what is left of alone_sec */
+	double port_rate;	    /* 1 / penalty, from its ports */
+	double rate;		    /* after the limit of the switch */
+	double since_sec, end_sec;
+	/* links of the list at each of its ports */
+	uint32_t next[N_SIDES], prev[N_SIDES];
+	uint32_t heap_at, conflicts;
+	uint64_t seen;
+};
+
+struct port {
+	uint32_t first, n;
+	uint64_t seen;
+	bool changed;
+	/* While ports are filled: */
+	uint32_t n_grow; /* flows whose rate still grows */
+	double left;	 /* capacity left for these */
+	double full_at;	 /* lower bound on their rate when the port is full */
+};
+
+struct np_flows {
+	const struct np_sharing_model *model;
+	struct np_sharing_param param;
+	size_t n_nodes;
+	double now_sec;
+	struct flow *flow;
+	size_t room, n;	  /* allocated flows; active flows */
+	/*
+	 * Active flows, the one that ends first at the top; then unused
+	 * indices.
+	 */
+	uint32_t *heap;
+	/* output ports of all nodes, then their input ports */
+	struct port *port;
+	/* ports: the changed ones, then all that are connected */
+	uint32_t *queue;
+	size_t n_queue, n_filled;
+	uint32_t *to_fill; /* heap of ports by full_at */
+	/* Changes since penalties were computed: */
+	double slowest; /* rate of the slowest flow that ended */
+	bool started;
+	uint64_t round;
+	/* flows that get new penalties */
+	uint32_t *hit;
+	size_t n_hit;
+	struct np_comm *comm;
+	double *value;
+};
+
+int np_flows_new(const struct np_sharing_model *m,
+		 const struct np_sharing_param *p, size_t n_nodes,
+		 struct np_flows **out, struct np_err *err)
+{
+	struct np_flows *f;
+	int rc = np_sharing_check(p, err);
+
+	if (rc)
+		return rc;
+	f = calloc(1, sizeof(*f));
+	if (f) {
+		f->port = calloc(2 * n_nodes + 1, sizeof(*f->port));
+		f->queue = calloc(2 * n_nodes + 1, sizeof(*f->queue));
+		f->to_fill = calloc(2 * n_nodes + 1, sizeof(*f->to_fill));
+	}
+	if (!f || !f->port || !f->queue || !f->to_fill) {
+		np_flows_free(f);
+		return np_errf(err, -ENOMEM, "out of memory");
+	}
+	f->model = m;
+	f->param = *p;
+	f->n_nodes = n_nodes;
+	f->slowest = INFINITY;
+	for (size_t i = 0; i < 2 * n_nodes; i++)
+		f->port[i].first = NONE;
+	*out = f;
+	return 0;
+}
+
+void np_flows_free(struct np_flows *f)
+{
+	if (!f)
+		return;
+	free(f->flow);
+	free(f->heap);
+	free(f->port);
+	free(f->queue);
+	free(f->to_fill);
+	free(f->hit);
+	free(f->comm);
+	free(f->value);
+	free(f);
+}
+
+static int grow(struct np_flows *f)
+{
+	size_t room = f->room ? 2 * f->room : 64;
+
+	if (np_array_resize(&f->flow, room, sizeof(*f->flow)) ||
+	    np_array_resize(&f->heap, room, sizeof(*f->heap)) ||
+	    np_array_resize(&f->hit, room, sizeof(*f->hit)) ||
+	    np_array_resize(&f->comm, room, sizeof(*f->comm)) ||
+	    np_array_resize(&f->value, room, sizeof(*f->value)))
+		return -ENOMEM;
+	for (size_t i = f->room; i < room; i++)
+		f->heap[i] = (uint32_t)i;
+	f->room = room;
+	return 0;
+}
+
+/* ---- Heap of flows ---- */
+
+static bool before(const struct np_flows *f, uint32_t a, uint32_t b)
+{
+	return f->flow[a].end_sec < f->flow[b].end_sec;
+}
+
+static void put(struct np_flows *f, size_t at, uint32_t i)
+{
+	f->heap[at] = i;
+	f->flow[i].heap_at = (uint32_t)at;
+}
+
+/* Moves an entry up or down to its place. */
+static void sift(struct np_flows *f, size_t at)
+{
+	uint32_t i = f->heap[at];
+	size_t child;
+
+	for (; at && before(f, i, f->heap[(at - 1) / 2]); at = (at - 1) / 2)
+		put(f, at, f->heap[(at - 1) / 2]);
+	for (; (child = 2 * at + 1) < f->n; at = child) {
+		if (child + 1 < f->n &&
+		    before(f, f->heap[child + 1], f->heap[child]))
+			child++;
+		if (!before(f, f->heap[child], i))
+			break;
+		put(f, at, f->heap[child]);
+	}
+	put(f, at, i);
+}
+
+static void heap_remove_first(struct np_flows *f)
+{
+	uint32_t first = f->heap[0], last = f->heap[--f->n];
+
+	f->heap[f->n] = first;
+	if (!f->n)
+		return;
+	put(f, 0, last);
+	sift(f, 0);
+}
+
+/* ---- Ports ---- */
+
+static size_t port_of(const struct np_flows *f, struct np_comm c, int side)
+{
+	return side == OUT ? c.from : f->n_nodes + c.to;
+}
+
+static void mark_changed(struct np_flows *f, size_t port)
+{
+	if (!f->port[port].changed)
+		f->queue[f->n_queue++] = (uint32_t)port;
+	f->port[port].changed = true;
+}
+
+static void link_ports(struct np_flows *f, uint32_t i)
+{
+	struct flow *w = &f->flow[i];
+
+	for (int side = OUT; side < N_SIDES; side++) {
+		size_t at = port_of(f, w->c, side);
+		struct port *p = &f->port[at];
+
+		w->prev[side] = NONE;
+		w->next[side] = p->first;
+		if (p->first != NONE)
+			f->flow[p->first].prev[side] = i;
+		p->first = i;
+		p->n++;
+		mark_changed(f, at);
+	}
+}
+
+static void unlink_ports(struct np_flows *f, uint32_t i)
+{
+	struct flow *w = &f->flow[i];
+
+	for (int side = OUT; side < N_SIDES; side++) {
+		size_t at = port_of(f, w->c, side);
+		struct port *p = &f->port[at];
+
+		if (w->prev[side] == NONE)
+			p->first = w->next[side];
+		else
+			f->flow[w->prev[side]].next[side] = w->next[side];
+		if (w->next[side] != NONE)
+			f->flow[w->next[side]].prev[side] = w->prev[side];
+		p->n--;
+		mark_changed(f, at);
+	}
+}
+
+int np_flows_start(struct np_flows *f, struct np_comm c, double alone_sec,
+		   size_t id, struct np_err *err)
+{
+	int rc = check_comm(&f->param, c, f->n_nodes, err);
+	uint32_t i;
+
+	if (rc)
+		return rc;
+	if (!(alone_sec >= 0 && isfinite(alone_sec)))
+		return np_errf(err, -EINVAL, "a transfer of %g s alone: "
+			       "expected 0 or more", alone_sec);
+	if (f->n == f->room && grow(f))
+		return np_errf(err, -ENOMEM, "out of memory");
+	i = f->heap[f->n];
+	f->flow[i] = (struct flow){
+		.c = c, .id = id, .alone_sec = alone_sec,
+		.left_sec = alone_sec, .port_rate = 1, .rate = 1,
+		.free_of_ports = c.from == c.to || alone_sec == 0,
+		.since_sec = f->now_sec, .end_sec = f->now_sec + alone_sec,
+	};
+	put(f, f->n++, i);
+	sift(f, f->n - 1);
+	if (!f->flow[i].free_of_ports)
+		link_ports(f, i);
+	f->started = true;
+	return 0;
+}
+
+/*
+ * Collects the flows with at least this rate that are connected to ports in the
+ * queue, and computes the capacity that slower flows leave at each port.
+ */
+static void collect_affected(struct np_flows *f, double least)
+{
+	f->round++;
+	f->n_hit = 0;
+	for (size_t q = 0; q < f->n_queue; q++)
+		f->port[f->queue[q]].seen = f->round;
+	for (size_t q = 0; q < f->n_queue; q++) {
+		int side = f->queue[q] < f->n_nodes ? OUT : IN;
+		struct port *p = &f->port[f->queue[q]];
+
+		p->changed = false;
+		p->left = 1;
+		p->n_grow = 0;
+		for (uint32_t i = p->first; i != NONE;
+		     i = f->flow[i].next[side]) {
+			size_t far = port_of(f, f->flow[i].c, !side);
+
+			if (f->flow[i].port_rate < least) {
+				p->left -= f->flow[i].port_rate;
+				continue;
+			}
+			p->n_grow++;
+			if (f->port[far].seen != f->round)
+				f->queue[f->n_queue++] = (uint32_t)far;
+			f->port[far].seen = f->round;
+			if (f->flow[i].seen != f->round)
+				f->hit[f->n_hit++] = i;
+			f->flow[i].seen = f->round;
+		}
+	}
+}
+
+static void set_rate(struct np_flows *f, uint32_t i, double rate)
+{
+	struct flow *w = &f->flow[i];
+
+	if (w->rate == rate)
+		return;
+	w->left_sec -= (f->now_sec - w->since_sec) * w->rate;
+	w->left_sec = fmax(w->left_sec, 0);
+	w->since_sec = f->now_sec;
+	w->rate = rate;
+	w->end_sec = f->now_sec + w->left_sec / rate;
+	sift(f, w->heap_at);
+}
+
+/* Applies the limit of the switch to all flows. */
+static void limit_to_switch(struct np_flows *f)
+{
+	size_t n = 0;
+	double most;
+
+	for (size_t k = 0; k < f->n; k++)
+		if (!f->flow[f->heap[k]].free_of_ports) {
+			f->hit[n] = f->heap[k];
+			f->value[n++] = f->flow[f->heap[k]].port_rate;
+		}
+	most = limit_rate(f->param.fabric, f->value, n);
+	for (size_t k = 0; k < n; k++)
+		set_rate(f, f->hit[k], fmin(f->flow[f->hit[k]].port_rate,
+					    most));
+}
+
+static void count_conflicts(struct np_flows *f, struct flow *w)
+{
+	uint32_t n = f->port[port_of(f, w->c, OUT)].n +
+		     f->port[port_of(f, w->c, IN)].n - 2;
+
+	if (n > w->conflicts)
+		w->conflicts = n;
+}
+
+/*
+ * ---- Max-min fairness: ports are filled in the order in which they fill up
+ * ----
+ */
+
+/*
+ * Rate below which nothing has changed: all rates grow together, and up to this
+ * rate none of the changed ports is full, neither before nor after the change.
+ */
+static double least_changed(const struct np_flows *f)
+{
+	double least = f->slowest;
+
+	for (size_t q = 0; f->started && q < f->n_queue; q++)
+		if (f->port[f->queue[q]].n)
+			least = fmin(least, 1.0 / f->port[f->queue[q]].n);
+	return least * (1 - SAME_RATE);
+}
+
+static bool is_full_before(const struct np_flows *f, uint32_t a, uint32_t b)
+{
+	return f->port[a].full_at < f->port[b].full_at;
+}
+
+/* Moves a port down in the heap after its full_at has increased or was set. */
+static void sink(struct np_flows *f, size_t at)
+{
+	uint32_t port = f->to_fill[at];
+	size_t child;
+
+	for (; (child = 2 * at + 1) < f->n_filled; at = child) {
+		if (child + 1 < f->n_filled &&
+		    is_full_before(f, f->to_fill[child + 1],
+				   f->to_fill[child]))
+			child++;
+		if (!is_full_before(f, f->to_fill[child], port))
+			break;
+		f->to_fill[at] = f->to_fill[child];
+	}
+	f->to_fill[at] = port;
+}
+
+static void init_fill(struct np_flows *f)
+{
+	f->n_filled = 0;
+	for (size_t q = 0; q < f->n_queue; q++) {
+		struct port *p = &f->port[f->queue[q]];
+
+		p->full_at = p->left / p->n_grow;
+		if (p->n_grow)
+			f->to_fill[f->n_filled++] = f->queue[q];
+	}
+	for (size_t at = f->n_filled / 2; at--;)
+		sink(f, at);
+}
+
+/* Fixes the rate of all flows that still grow at a port. */
+static void fill_port(struct np_flows *f, uint32_t port, double rate)
+{
+	int side = port < f->n_nodes ? OUT : IN;
+
+	for (uint32_t i = f->port[port].first; i != NONE;
+	     i = f->flow[i].next[side]) {
+		struct flow *w = &f->flow[i];
+		struct port *far = &f->port[port_of(f, w->c, !side)];
+
+		if (w->seen != f->round)
+			continue;
+		w->seen = 0;
+		w->port_rate = fmin(rate, 1);
+		far->left -= rate;
+		far->n_grow--;
+	}
+	f->port[port].n_grow = 0;
+}
+
+static void fill_ports(struct np_flows *f)
+{
+	init_fill(f);
+	while (f->n_filled) {
+		uint32_t port = f->to_fill[0];
+		struct port *p = &f->port[port];
+		double now = p->n_grow ? p->left / p->n_grow : INFINITY;
+
+		if (p->n_grow && now <= p->full_at * (1 + SAME))
+			fill_port(f, port, now);
+		if (p->n_grow) {
+			p->full_at = now;
+		} else {
+			f->to_fill[0] = f->to_fill[--f->n_filled];
+			if (!f->n_filled)
+				break;
+		}
+		sink(f, 0);
+	}
+}
+
+/* ---- After a change ---- */
+
+/* Updates the conflicts of all flows at changed ports. */
+static void count_all_conflicts(struct np_flows *f)
+{
+	for (size_t q = 0; q < f->n_queue; q++) {
+		int side = f->queue[q] < f->n_nodes ? OUT : IN;
+
+		for (uint32_t i = f->port[f->queue[q]].first; i != NONE;
+		     i = f->flow[i].next[side])
+			count_conflicts(f, &f->flow[i]);
+	}
+}
+
+static int apply_model(struct np_flows *f, struct np_err *err)
+{
+	int rc;
+
+	for (size_t k = 0; k < f->n_hit; k++)
+		f->comm[k] = f->flow[f->hit[k]].c;
+	rc = model_penalties(f->model, &f->param, f->comm, f->n_hit,
+				  f->value, err);
+	for (size_t k = 0; !rc && k < f->n_hit; k++)
+		f->flow[f->hit[k]].port_rate = 1 / f->value[k];
+	return rc;
+}
+
+static int update_rates(struct np_flows *f, struct np_err *err)
+{
+	int rc = 0;
+
+	if (f->started)
+		count_all_conflicts(f);
+	collect_affected(f, f->model->fills ? least_changed(f) : 0);
+	if (f->model->fills)
+		fill_ports(f);
+	else
+		rc = apply_model(f, err);
+	f->n_queue = 0;
+	f->slowest = INFINITY;
+	f->started = false;
+	if (rc)
+		return rc;
+	if (isfinite(f->param.fabric))
+		limit_to_switch(f);
+	else
+		for (size_t k = 0; k < f->n_hit; k++)
+			set_rate(f, f->hit[k], f->flow[f->hit[k]].port_rate);
+	return 0;
+}
+
+int np_flows_next(struct np_flows *f, double *at_sec, struct np_err *err)
+{
+	int rc = f->n_queue ? update_rates(f, err) : 0;
+
+	if (!rc)
+		*at_sec = f->n ? f->flow[f->heap[0]].end_sec : INFINITY;
+	return rc;
+}
+
+void np_flows_advance(struct np_flows *f, double at_sec)
+{
+	f->now_sec = fmax(f->now_sec, at_sec);
+}
+
+bool np_flows_ended(struct np_flows *f, struct np_flow_end *end)
+{
+	struct flow *w;
+	uint32_t i;
+
+	if (!f->n)
+		return false;
+	i = f->heap[0];
+	w = &f->flow[i];
+	if (w->end_sec > f->now_sec + SAME * w->alone_sec +
+				 SAME_TIME * f->now_sec)
+		return false;
+	*end = (struct np_flow_end){ w->id, w->conflicts };
+	heap_remove_first(f);
+	if (!w->free_of_ports) {
+		unlink_ports(f, i);
+		f->slowest = fmin(f->slowest, w->port_rate);
+	}
+	return true;
+}
+
+static int set_starts(struct np_timers *t, const double *start_sec, size_t n,
+		      struct np_err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!(start_sec[i] >= 0 && isfinite(start_sec[i])))
+			return np_errf(err, -EINVAL, "communication %zu starts "
+				       "at %g s, expected 0 or more", i,
+				       start_sec[i]);
+		if (np_timers_set(t, start_sec[i], i))
+			return np_errf(err, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+int np_sharing_dynamic(const struct np_sharing_model *m,
+		       const struct np_sharing_param *p,
+		       const struct np_comm *c, const double *start_sec,
+		       const double *alone_sec, size_t n, size_t n_nodes,
+		       double *end_sec, struct np_err *err)
+{
+	struct np_timers starts = { .n = 0 };
+	struct np_flows *f = NULL;
+	struct np_flow_end done;
+	double now;
+	size_t i;
+	int rc = set_starts(&starts, start_sec, n, err);
+
+	if (!rc)
+		rc = np_flows_new(m, p, n_nodes, &f, err);
+	while (!rc && (starts.n || f->n)) {
+		rc = np_flows_next(f, &now, err);
+		if (rc)
+			break;
+		/* The next start or end, whichever comes first. */
+		now = fmin(now, np_timers_next(&starts));
+		np_flows_advance(f, now);
+		while (np_flows_ended(f, &done))
+			end_sec[done.id] = now;
+		while (!rc && np_timers_due(&starts, now, &i))
+			rc = np_flows_start(f, c[i], alone_sec[i], i, err);
+	}
+	np_flows_free(f);
+	np_timers_free(&starts);
 	return rc;
 }

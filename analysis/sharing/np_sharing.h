@@ -77,13 +77,13 @@ struct np_sharing_model {
 	 * Computes the penalties of n > 0 communications with from != to; node
 	 * numbers are arbitrary (np_ports.h). Results below 1 are allowed. Each
 	 * result depends only on communications that are connected by common
-	 * ports; np_flows.c relies on it. Returns 0, -ENOMEM or -E2BIG with
+	 * ports; np_flows_next() relies on it. Returns 0, -ENOMEM or -E2BIG with
 	 * err. NULL: all penalties are 1.
 	 */
 	int (*penalties)(const struct np_sharing_param *p,
 			 const struct np_ports *port, double *penalty,
 			 struct np_err *err);
-	/* max-min fairness, which np_flows.c updates incrementally */
+	/* max-min fairness, which np_flows_next() updates incrementally */
 	bool fills;
 };
 
@@ -119,5 +119,51 @@ int np_sharing_dynamic(const struct np_sharing_model *m,
 		       const struct np_comm *c, const double *start_sec,
 		       const double *alone_sec, size_t n, size_t n_nodes,
 		       double *end_sec, struct np_err *err);
+
+/*
+ * Concurrent transfers that start and end over time, for np_sharing_dynamic()
+ * and np_replay.c.
+ *
+ * After each change, only the transfers that are connected to it by common
+ * ports get new penalties, and a heap finds the next end. Thus the cost of an
+ * event depends only on its own conflicts. A switch with limited capacity
+ * (parameter fabric) couples all transfers.
+ */
+struct np_flows;
+
+/*
+ * Makes an empty set of transfers between nodes 0 .. n_nodes - 1. p is copied.
+ * Returns 0, -EINVAL or -ENOMEM with err.
+ */
+int np_flows_new(const struct np_sharing_model *m,
+		 const struct np_sharing_param *p, size_t n_nodes,
+		 struct np_flows **out, struct np_err *err);
+void np_flows_free(struct np_flows *f); /* NULL is allowed */
+
+/*
+ * Starts a transfer that takes alone_sec >= 0 without others. id: the caller's,
+ * returned when it ends. Returns 0; -EINVAL (a node out of range, from == to
+ * without the parameter local, a time that is negative or not finite); -ENOMEM.
+ */
+int np_flows_start(struct np_flows *f, struct np_comm c, double alone_sec,
+		   size_t id, struct np_err *err);
+
+/*
+ * Time of the next end; INFINITY if no transfer is active. Returns 0, or an
+ * error of the model.
+ */
+int np_flows_next(struct np_flows *f, double *at_sec, struct np_err *err);
+
+/* Advances time to at_sec, which must not exceed the time of the next end. */
+void np_flows_advance(struct np_flows *f, double at_sec);
+
+struct np_flow_end {
+	size_t id;
+	/* maximum number of other transfers at its two ports at a time */
+	uint32_t conflicts;
+};
+
+/* Removes a transfer that has ended by now. Returns false if there is none. */
+bool np_flows_ended(struct np_flows *f, struct np_flow_end *end);
 
 #endif

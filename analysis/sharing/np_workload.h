@@ -27,6 +27,7 @@
 #define NP_WORKLOAD_DEPTH 8 /* nesting of repeats */
 
 /*
+ * Called from outside only by tests.
  * text: len bytes; source: name for messages. *out: completed; free with
  * np_replay_app_free(). Returns 0, -EINVAL (invalid file), -E2BIG (a limit is
  * exceeded) or -ENOMEM.
