@@ -59,9 +59,8 @@ static inline size_t np_compact_edges(const struct np_compact *c)
 size_t np_edge_thin(struct np_edge *e, size_t n);
 
 /*
- * Allocates an array that is accessed sequentially, on large pages where
- * possible, which saves address translations. Free with free(). Returns NULL if
- * memory is short.
+ * Allocates a large array on large pages where possible, which saves address
+ * translations. Free with free(). Returns NULL if memory is short.
  */
 void *np_compact_alloc(size_t n, size_t size);
 

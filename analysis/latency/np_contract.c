@@ -457,23 +457,6 @@ static int place_event(struct contract *k, struct np_edge *out)
 	return rc;
 }
 
-/* Places an event, once all that it waits for is placed. */
-static int close_event(struct contract *k, uint32_t event)
-{
-	struct np_cost cost;
-	uint32_t need;
-
-	k->n_in = 0;
-	for (size_t i = 0; np_event_predecessor(&k->e, event, i, &need, &cost);
-	     i++) {
-		int rc = add_in(k, at(k, need), cost.a, cost.b);
-
-		if (rc)
-			return rc;
-	}
-	return place_event(k, at(k, event));
-}
-
 static int open_event(struct contract *k, uint32_t event)
 {
 	if (np_array_room(&k->stack, &k->max_depth, k->depth + 1,
@@ -530,6 +513,56 @@ static bool given(const struct contract *k, uint32_t event)
 	       k->given[from - 2] == event;
 }
 
+/*
+ * Checks an event that another one waits for. If it is not placed yet, puts it
+ * on the stack and sets *opened.
+ */
+static int check_need(struct contract *k, uint32_t need, bool *opened)
+{
+	unsigned s = k->state[NP_EVENT_NODE(need)] >> NP_EVENT_WHICH(need);
+
+	if (!here(k, need) && !given(k, need))
+		return -EAGAIN;
+	if (s & OPEN)
+		return deadlock(k, need);
+	*opened = !(s & DONE);
+	return *opened ? open_event(k, need) : 0;
+}
+
+/*
+ * Places the event on top of the stack if everything that it waits for is
+ * placed; otherwise puts the first such event that is not on top of it. Edges
+ * are collected again after an interruption, as most events have none.
+ */
+static int visit_top(struct contract *k)
+{
+	struct frame *f = &k->stack[k->depth - 1];
+	uint32_t event = f->event, need, shift = NP_EVENT_WHICH(event);
+	bool opened = false;
+	struct np_cost cost;
+	uint8_t *state;
+	int rc = 0;
+
+	k->n_in = 0;
+	for (uint32_t i = 0; !rc && np_event_predecessor(&k->e, event, i, &need,
+							 &cost); i++) {
+		if (i >= f->next) {
+			f->next = i + 1;
+			rc = check_need(k, need, &opened);
+			if (rc || opened)
+				return rc;
+		}
+		rc = add_in(k, at(k, need), cost.a, cost.b);
+	}
+	if (!rc)
+		rc = place_event(k, at(k, event));
+	state = &k->state[NP_EVENT_NODE(event)];
+	*state = (uint8_t)((*state & ~(OPEN << shift)) | DONE << shift);
+	k->depth--;
+	return rc;
+}
+
+/* Places an event and everything that it waits for (depth-first). */
 static int visit(struct contract *k, uint32_t root)
 {
 	int rc = 0;
@@ -537,31 +570,8 @@ static int visit(struct contract *k, uint32_t root)
 	if (k->state[NP_EVENT_NODE(root)] & DONE << NP_EVENT_WHICH(root))
 		return 0;
 	rc = open_event(k, root);
-
-	while (!rc && k->depth) {
-		struct frame *f = &k->stack[k->depth - 1];
-		uint32_t event = f->event, need;
-		uint32_t shift = NP_EVENT_WHICH(event);
-		struct np_cost cost;
-
-		if (np_event_predecessor(&k->e, event, f->next++, &need,
-					 &cost)) {
-			unsigned s = k->state[NP_EVENT_NODE(need)] >>
-				     NP_EVENT_WHICH(need);
-
-			if (!here(k, need) && !given(k, need))
-				rc = -EAGAIN;
-			else if (s & OPEN)
-				rc = deadlock(k, need);
-			else if (!(s & DONE))
-				rc = open_event(k, need);
-			continue;
-		}
-		rc = close_event(k, event);
-		k->state[NP_EVENT_NODE(event)] &= (uint8_t)~(OPEN << shift);
-		k->state[NP_EVENT_NODE(event)] |= (uint8_t)(DONE << shift);
-		k->depth--;
-	}
+	while (!rc && k->depth)
+		rc = visit_top(k);
 	return rc;
 }
 
@@ -795,7 +805,7 @@ static int run(struct contract *k)
 
 	k->state = malloc(n);
 	k->e.flags = k->state;
-	k->at = malloc(2 * n * sizeof(*k->at));
+	k->at = np_compact_alloc(2 * n, sizeof(*k->at));
 	if (turns)
 		k->arrival = malloc(n * sizeof(*k->arrival));
 	if (k->state && k->at && (k->arrival || !turns))
