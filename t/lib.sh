@@ -7,7 +7,8 @@
 #
 #	SUITE_CLUSTER=(--leaves 1 --standby)	# arguments of t/cluster up
 #	LIMIT_SEC=30				# for each test; 60 otherwise
-#	BESIDE=yes				# it may run beside another suite
+#	BESIDE=yes				# it may run beside another suite;
+#						# a number: its seconds (t/check)
 #	before_each() { ...; }			# in the test's shell
 # shellcheck shell=bash
 

@@ -2,7 +2,7 @@
 # memory constrained by cgroups, a step of its own for each job (Contain).
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=yes
+BESIDE=90
 LIMIT_SEC=120
 
 # Those of version 1, which t/cluster can have for itself.

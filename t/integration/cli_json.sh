@@ -6,7 +6,7 @@
 
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
-BESIDE=yes
+BESIDE=60
 LIMIT_SEC=120
 
 # A schema with what it refers to in place of its references.

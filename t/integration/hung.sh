@@ -2,7 +2,7 @@
 # not, and what could not be written then is written when they answer again.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=yes
+BESIDE=65
 LIMIT_SEC=100
 
 # Those of version 1, which t/cluster can have for itself.

@@ -1,7 +1,7 @@
 # Slurm's own files, as netprof reads them, beside what Slurm makes of them:
 # slurmctld prints its switches and the cluster's name, srun its plugins.
 # shellcheck shell=bash
-BESIDE=yes
+BESIDE=55
 LIMIT_SEC=120 # each case starts a slurmctld
 
 O=$(rundir)/oracle # seen by all hosts of the cluster

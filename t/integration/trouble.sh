@@ -5,7 +5,7 @@
 SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
 	--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
 	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
-BESIDE=yes
+BESIDE=185
 
 # Pending jobs that conflict, of which one has exclusions of its user.
 three_pending() {

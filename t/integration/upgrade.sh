@@ -4,7 +4,7 @@
 . "$ROOT/t/integration/placement.lib"
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=yes
+BESIDE=95
 LIMIT_SEC=170 # a rolling upgrade has many steps
 
 # What is installed, to be changed by tests.

@@ -4,7 +4,7 @@
 
 SUITE_CLUSTER=("${WIDTH_CLUSTER[@]}" --netprof "$BUILD")
 LIMIT_SEC=170
-BESIDE=yes
+BESIDE=110
 WIDTH_AFTER_MS=200 # as t/cluster sets it
 # When steps are up: of those cancelled before, flagged or not, Slurm keeps one in
 # eight for a minute, which `t/validate width` counts side by side.

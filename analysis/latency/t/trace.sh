@@ -9,7 +9,7 @@ if [ -z "${ROOT-}" ]; then # not from t/check
 	ALONE=yes
 	BUILD=${BUILD:-build}
 fi
-BESIDE=yes
+BESIDE=80
 LIMIT_SEC=120
 
 SHIM=$(readlink -f "$ROOT/$BUILD/libnetprof-mpi.so")
