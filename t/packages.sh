@@ -2,8 +2,8 @@
 #
 #	bash t/packages.sh
 #
-# dpkg and rpm work on the machine's own root, seen through an overlay in
-# memory, so that nothing of it changes.  Tests go on where the last one ended.
+# dpkg and rpm work on the machine's own root through an overlay in memory, so
+# that the machine is not changed.  Each test continues where the last one ended.
 # shellcheck shell=bash
 
 # shellcheck source=t/lib.sh
@@ -38,8 +38,8 @@ installs() { # DEB...
 
 status() { at dpkg-query -W -f='${db:Status-Status} ${Version}' "$1" 2>/dev/null || :; }
 
-# All that was changed, and is there or gone now, but what dpkg and those that it
-# calls keep for themselves.
+# Files that were added, changed or removed, without the databases of dpkg and the
+# programs that it calls.
 changed() {
 	(cd "${OVERLAY%/*}/upper" && find . -path ./var/lib/dpkg -prune -o \
 		-path ./var/cache -prune -o -path ./var/log -prune -o -print |
@@ -48,7 +48,7 @@ changed() {
 		done | sort)
 }
 
-missing() { # FILE...: those that are not there
+missing() { # FILE...: those that do not exist
 	local f
 	for f in "$@"; do
 		[ -e "$OVERLAY$f" ] || echo "$f"
@@ -164,7 +164,7 @@ test_what_is_removed_leaves_settings_and_records() {
 	equal "programs" "$(cd "$OVERLAY" && find usr/bin usr/libexec usr/lib \
 		-name '*netprof*')" ""
 	equal "what is missing" "$(missing /etc/slurm/netprof.conf "$RECORD")" ""
-	# Each srun would tell of a plugin that is named and not there.
+	# Each srun would report a plugin that is named and missing.
 	equal "what Slurm would load" "$(missing $SNIPPET)" $SNIPPET
 }
 
@@ -183,7 +183,7 @@ test_a_purge_leaves_a_store_that_other_hosts_may_have() {
 	at dpkg --purge "$(plugins)" netprof-analysis netprof >"$TMPDIR/out" 2>&1
 	equal "the record" "$(cat "$OVERLAY$RECORD")" "{}"
 	umount "$OVERLAY$STORE"
-	grep -q "netprof: $STORE is on a file system of its own, and stays" \
+	grep -q "netprof: $STORE is on a file system of its own, and is kept" \
 		"$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 }
 
@@ -201,7 +201,7 @@ rpms() { # REVISION
 		sed 's|^\.|/build-packages|')
 }
 
-# Names of files; pages may be compressed, and licences have a place of Debian's.
+# Names of files.  Pages may be compressed, and Debian has its own place for licences.
 names() { grep -v '/share/doc/\|/share/lintian\|/\.build-id' | sed 's/\.gz$//' | sort; }
 
 test_rpms_have_what_the_debs_have() {
@@ -217,7 +217,7 @@ test_rpms_have_what_the_debs_have() {
 	done
 }
 
-# Debian's libraries and Slurm are no RPMs.
+# The RPM database does not have Debian's libraries and Slurm.
 rpm_at() {
 	at rpm --dbpath /tmp/rpmdb --nodeps --force-debian "$@" >"$TMPDIR/out" 2>&1
 }
@@ -275,9 +275,9 @@ test_rpms_are_installed_upgraded_and_removed() {
 
 test_rpms_have_no_errors_by_rpmlint() {
 	command -v rpmlint >/dev/null || skip "no rpmlint"
-	# Who makes them and signs them is the site's to say, and no licence is
-	# stated.  It takes the section of netprof.conf.5 to be "conf".  netprof-join
-	# is static where there is musl.
+	# The site states the packager and signs the packages, and no licence is
+	# stated.  rpmlint takes the section of netprof.conf.5 to be "conf".
+	# netprof-join is static if musl is installed.
 	# shellcheck disable=SC2046
 	at rpmlint $(rpms 1) >"$TMPDIR/out" 2>&1 || :
 	grep ' E: ' "$TMPDIR/out" | grep -vE ' E: (invalid-license|no-signature|'\
@@ -288,7 +288,7 @@ test_rpms_have_no_errors_by_rpmlint() {
 }
 
 test_packages_have_no_errors_by_lintian() {
-	# Who made them is the site's to say, with DEBEMAIL.
+	# The site states the maintainer, with DEBEMAIL.
 	# shellcheck disable=SC2046
 	(cd "$DIR" && lintian --allow-root --fail-on error --suppress-tags \
 		bogus-mail-host,bogus-mail-host-in-debian-changelog,root-in-contact \
@@ -296,7 +296,7 @@ test_packages_have_no_errors_by_lintian() {
 		fail "$(cat "$TMPDIR/out")"
 }
 
-# What the tests share: packages of two revisions, and the overlay.
+# Packages of two revisions, and the overlay.
 prepare() {
 	local revision kind
 	need_root
@@ -321,9 +321,9 @@ enter() {
 	mount --bind /dev "$OVERLAY/dev"
 	mkdir "$OVERLAY/build-packages"
 	mount --bind "$DIR" "$OVERLAY/build-packages"
-	# It would write an index of all pages, each time.
+	# man-db would rebuild its index of all pages each time.
 	printf '#!/bin/sh\n' >"$OVERLAY/var/lib/dpkg/info/man-db.postinst"
-	# What make install or another package left here, of this view alone.
+	# Remove, in the overlay only, what make install or another package left.
 	rm -rf "${OVERLAY:?}$STORE" "$OVERLAY/etc/slurm/netprof.conf" \
 		"$OVERLAY$SNIPPET"
 	export OVERLAY
