@@ -1,9 +1,9 @@
 # The integration tests' library; sourced by t/check and by every test.
 #
-# A suite is a file t/integration/NAME.sh with functions test_*, run in the
-# order of the file, each in a shell of its own; the function's name says what a
-# user relies on, and its first failing command is why it failed.  Suites run on
-# the cluster $NETPROF_CLUSTER.  A suite that needs another one says so:
+# A suite is a file t/integration/NAME.sh with functions test_*, which run in the
+# order of the file, each in its own shell.  The name of the function says what a
+# user relies on; the first command that fails is the reason of a failure.  Suites
+# run on the cluster $NETPROF_CLUSTER.  A suite may set:
 #
 #	SUITE_CLUSTER=(--leaves 1 --standby)	# arguments of t/cluster up
 #	LIMIT_SEC=30				# for each test; 60 otherwise
@@ -22,17 +22,17 @@ fail() {
 	exit 1
 }
 
-# What is tested is not there; counts neither as passed nor as failed.
+# The tested feature is not available here; counts neither as passed nor as failed.
 skip() {
 	echo "why: $*"
 	exit 77
 }
 
-# With SANITIZE: allocations that fail are tested, and others' leaks are theirs.
+# With SANITIZE: tests make allocations fail, and leaks in libraries are ignored.
 export ASAN_OPTIONS=allocator_may_return_null=1
 export LSAN_OPTIONS=suppressions=$ROOT/t/lsan.supp:print_suppressions=0
 
-# To start MPI programs by srun.
+# Can srun start MPI programs?
 has_pmix() {
 	inside srun --mpi=list 2>&1 | grep -q pmix
 }
@@ -50,9 +50,8 @@ inside() {
 	timeout -k 2 "${INSIDE_SEC:-50}" "$ROOT/t/cluster" run "$@"
 }
 
-# A batch script, read from stdin, as alice; prints its output and returns its
-# exit code, of an array the greatest.  sbatch --wait looks only every few
-# seconds.
+# Run a batch script from standard input as alice, print its output and return its
+# exit code, for an array the largest.  sbatch --wait polls only every few seconds.
 batch() { # OPTIONS of sbatch
 	# shellcheck disable=SC2016
 	inside sh -c '
@@ -64,7 +63,7 @@ batch() { # OPTIONS of sbatch
 		' - "$@"
 }
 
-# No controls, and nothing that hides or turns text: none of these bytes.
+# The files contain no control characters, and none that hide or reverse text.
 is_plain() { # FILE...
 	! LC_ALL=C grep -qaP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f\xad]|\xd8\x9c|'\
 '\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf' "$@"
@@ -74,9 +73,8 @@ need_root() {
 	[ "$(id -u)" = 0 ] || fail "namespaces need root"
 }
 
-# wait_for SECONDS CMD...: as soon as CMD succeeds; fails when it never does.
-# What takes longer than a second is looked at less often, as looking is work for
-# the processors that suites share.
+# wait_for SECONDS CMD...: return as soon as CMD succeeds; fail after SECONDS.
+# After the first second CMD runs less often, because suites share the processors.
 wait_for() {
 	local sec=$1 begin=${EPOCHREALTIME/./} so_far pause=0.05
 	shift
@@ -100,14 +98,14 @@ between() {
 		fail "$1: $2, expected $3 to $4"
 }
 
-# A cluster for this test alone, gone when the test ends.
+# A cluster for this test only, removed when the test ends.
 own_cluster() { # ARGS of t/cluster up
 	export NETPROF_CLUSTER=$NETPROF_CLUSTER-own
 	trap 'cluster down' EXIT
 	cluster up "$@"
 }
 
-# Where things are that the test reads from outside.
+# Directories of the cluster as seen from outside.
 rundir() { echo "$CLUSTER_BASE/$NETPROF_CLUSTER"; }
 shared() { echo "$(rundir)/shared"; }
 
@@ -127,7 +125,7 @@ not_ok() { # NAME WHY [LOG]
 	FAILED=$((FAILED + 1))
 }
 
-# What a piece of work took so far, with one decimal.
+# Seconds since BEGIN, with one decimal.
 took() { # BEGIN in microseconds, as EPOCHREALTIME without its point
 	local tenths=$(((${EPOCHREALTIME/./} - $1) / 100000))
 
@@ -146,7 +144,7 @@ test_shell() { # SUITE FUNCTION
 	"$2"
 }
 
-# In the background, as a trap of ours only runs while we wait by `wait`.
+# In the background, because a trap of this shell runs only during `wait`.
 run_test() { # SUITE FUNCTION LIMIT
 	local name log rc=0 why begin=${EPOCHREALTIME/./}
 	name="$(basename "$1" .sh): ${2#test_}"
@@ -171,12 +169,12 @@ run_test() { # SUITE FUNCTION LIMIT
 	[ "$NETPROF_CLUSTER" = none ] || revive
 }
 
-# What the cluster has to say to a failure; the next test finds it whole.
+# Print why the cluster may be to blame for a failure, and repair it for the next test.
 revive() {
 	timeout 60 "$ROOT/t/cluster" revive 2>&1 | comment || :
 }
 
-# What a test that was killed may have left.
+# Remove clusters that a killed test may have left.
 down_all() { # PREFIX
 	local d
 	for d in "$CLUSTER_BASE/$1" "$CLUSTER_BASE/$1"-*; do
@@ -184,13 +182,13 @@ down_all() { # PREFIX
 	done
 }
 
-suite_setting() { # SUITE: its cluster's arguments and its limit, one per line
+suite_setting() { # SUITE: its limit and the arguments of its cluster, one per line
 	bash -c '. "$1"; . "$2"; echo "${LIMIT_SEC:-60}"
 		[ "${#SUITE_CLUSTER[@]}" = 0 ] || printf "%s\n" "${SUITE_CLUSTER[@]}"' \
 		- "$ROOT/t/lib.sh" "$1"
 }
 
-# SUITE LIMIT: the tests of a suite that needs no cluster.
+# SUITE LIMIT: run the tests of a suite that needs no cluster.
 run_alone() {
 	local t
 

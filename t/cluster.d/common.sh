@@ -1,4 +1,4 @@
-# Shared by both halves of t/cluster; sourced, never run.
+# Functions of both halves of t/cluster; sourced, never run.
 # shellcheck shell=bash
 
 die() {
@@ -11,7 +11,7 @@ usage_error() {
 	exit 2
 }
 
-# wait_until SECONDS CMD...: poll until CMD succeeds; 1 when the time is over.
+# wait_until SECONDS CMD...: poll until CMD succeeds; returns 1 after SECONDS.
 wait_until() {
 	local end=$((${EPOCHREALTIME/./} + $1 * 1000000))
 	shift
@@ -21,11 +21,11 @@ wait_until() {
 	done
 }
 
-# What `up` was asked for, for later commands on the same cluster.
+# Settings of `up`, for later commands on the same cluster.
 SETTINGS=(NAME LEAVES NODES_PER_LEAF NONBLOCKING LEAF_MBIT NIC_MBIT
 	UPLINK_MBIT TOPOLOGY CGROUP STANDBY ACCOUNTING OWN_CPUS NODE_CGROUPS NETPROF TRANSPORT SLURM_PREFIX)
 
-# Where programs are found; those of a Slurm that lies elsewhere come first.
+# The search path; programs of a Slurm installed elsewhere come first.
 program_path() {
 	echo "${SLURM_PREFIX:+$SLURM_PREFIX/sbin:$SLURM_PREFIX/bin:}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 }
@@ -34,8 +34,8 @@ save_settings() {
 	declare -p "${SETTINGS[@]}" >"$RUNDIR/settings"
 }
 
-# declare inside a function would make them local to it; of what the caller
-# exported it says -x.
+# Without "declare", which would make the variables local to this function, and its
+# flags, which include -x for variables that the caller exported.
 load_settings() {
 	local line
 	while IFS= read -r line; do
@@ -51,7 +51,7 @@ node_leaf() { # NODE INDEX
 	echo $(($1 / NODES_PER_LEAF))
 }
 
-# Every place that holds processes: accounting, the controllers, the nodes.
+# All places that run processes: accounting, the controllers, the nodes.
 places() {
 	[ -z "$ACCOUNTING" ] || echo dbd
 	echo ctl
@@ -70,8 +70,8 @@ is_place() {
 	esac
 }
 
-# The hierarchy of cgroups that holds processes to processors, at
-# $RUNDIR/cpuset: of cgroup v2 if that has the controller, else of v1.
+# Mount the cgroup hierarchy that binds processes to processors at
+# $RUNDIR/cpuset: cgroup v2 if that has the controller, else v1.
 mount_cpuset() {
 	mount -t cgroup2 none "$RUNDIR/cpuset" 2>/dev/null &&
 		if grep -qw cpuset "$RUNDIR/cpuset/cgroup.controllers"; then
@@ -82,7 +82,7 @@ mount_cpuset() {
 	mount -t cgroup -o cpuset cpuset "$RUNDIR/cpuset"
 }
 
-# The one child of a process that waits for it; fails when there is none.
+# The only child of a waiting process; fails if there is none.
 child_of() { # PID
 	local child=
 	read -r child _ <"/proc/$1/task/$1/children" || : # it is no whole line

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The first process of a cluster: makes its view of the machine, then waits.
-# As PID 1 it also collects orphans, which bash does by itself.
+# The first process of a cluster: sets up its view of the machine, then waits.
+# As PID 1 it also reaps orphans, which bash does by itself.
 set -eu
 RUNDIR=$1
 . "$RUNDIR/lib/common.sh"
@@ -28,11 +28,11 @@ for f in passwd group hosts; do
 	mount --bind "$RUNDIR/etc/$f" "/etc/$f"
 done
 mount --bind "$RUNDIR/etc/slurm" /etc/slurm
-# Sockets of the machine's own services are not ours; named network
-# namespaces (ip netns) live here too.
+# Hide the sockets of the machine's own services; named network namespaces
+# (ip netns) are here too.
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/netns /run/munge /run/lock
-# All clusters' nodes have the same names, after which slurmd names its cgroups.
+# slurmd names its cgroups after the nodes, whose names are the same in all clusters.
 for c in "$RUNDIR"/cgroup/*; do
 	[ -d "$c" ] || continue
 	mount -t cgroup -o "${c##*/}" "${c##*/}" "$c"
@@ -45,7 +45,7 @@ mount -t sysfs sysfs /sys
 hostname "${RUNDIR##*/}"
 : >"$RUNDIR/host.ready"
 
-# The slow sleep is only something to wait for.
+# The sleep only gives the shell something to wait for.
 while :; do
 	sleep 3600 &
 	wait $! || :

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The half of t/cluster that runs inside, where no process is visible that is
-# not the cluster's.
+# The half of t/cluster that runs inside, where only processes of the cluster are
+# visible.
 #
 #	inside.sh RUNDIR COMMAND ARGS...
 set -eu
@@ -41,9 +41,9 @@ need_place() {
 	place_alive "$1" || die "$1 is down"
 }
 
-# Which of Open MPI's ways.  With its own, programs of 5.0 die in MPI_Init() when
-# a message comes before the communicator that it is for: 7 of 20 on a busy
-# machine, and none of 16 with UCX.  Without a home it says nothing but that.
+# The transport of Open MPI.  With its own TCP transport, programs of 5.0 crash in
+# MPI_Init() when a message arrives before its communicator exists: 7 of 20 on a busy
+# machine, and none of 16 with UCX.  Without a home directory it only prints an error.
 pml() {
 	case $(HOME=/ mpirun --version 2>/dev/null | head -n 1) in
 	*" 5."*) echo ucx ;;
@@ -51,7 +51,7 @@ pml() {
 	esac
 }
 
-# FUNCTION for every place, on all processors.
+# Run FUNCTION for every place, in parallel.
 at_places() {
 	local p n=0 most
 	most=$(nproc)
@@ -93,20 +93,20 @@ cmd_up() {
 	[ -z "$ACCOUNTING" ] || start_and_wait dbd
 	at_places start_first_daemon
 	wait_until 20 ctl_answers || die "slurmctld does not answer"
-	# One that starts at the same time waits for the first one's heartbeat,
-	# and the first one, since Slurm 24.11, for an answer of this one.
+	# A standby that starts at the same time waits for the first one's heartbeat,
+	# and since Slurm 24.11 the first one waits for an answer of the standby.
 	[ -z "$STANDBY" ] || start_daemon standby
 	wait_until 20 nodes_ready "$(node_range)" || die "not all nodes registered"
 }
 
-# The variables that make MPI programs use the shaped network and wait in the
+# Variables that make MPI programs use the shaped network and wait in the
 # kernel instead of spinning.  Open MPI would bind every node's first rank to
-# the same core, as the nodes do not know of each other; and with its put
+# the same core, because the nodes do not know of each other; and with its put
 # protocol over TCP two ranks that exchange big messages get 19 or 10 Mbit/s
-# each way by chance, as its requests queue up behind its own data.  A rank of 4.1
-# that does not know of a connection that it has looks for messages every 10 ms
-# only (3 of 10 runs of NetPIPE), unless told to look each time.  A program
-# built with a sanitizer would refuse to run beside quiet_poll.so.
+# each way by chance, because its requests queue behind its own data.  A rank of 4.1
+# that does not know of one of its connections polls for messages only every 10 ms
+# (3 of 10 runs of NetPIPE), unless it is set to poll each time.  A program
+# built with a sanitizer would refuse to run with quiet_poll.so.
 environment() { # USER
 	local uid gid home
 	account "$1"
@@ -164,8 +164,8 @@ cmd_status() {
 	place_dead ctl || in_place ctl timeout 10 sinfo || :
 }
 
-# With a delay of 0 packets pass the delay line all the same: what others are
-# compared with.
+# With a delay of 0 packets still pass through the delay line, as a reference for
+# other delays.
 cmd_delay() { # NODE|all MICROSECONDS|off
 	local p
 	for p in $(places); do
@@ -227,8 +227,8 @@ start_and_wait() { # PLACE
 	esac
 }
 
-# After a test that failed: why the cluster may be to blame, and what the next
-# test needs.
+# After a failed test: print why the cluster may be to blame, and repair it for the
+# next test.
 cmd_revive() {
 	local p
 	for p in $(places); do
@@ -244,13 +244,13 @@ cmd_revive() {
 	done
 }
 
-# What a node that does not complete still runs, for how long, and where it waits.
+# Processes of a node that does not complete, their age, and where they wait.
 show_steps() { # PLACE
 	in_place "$1" ps -eo etimes,wchan:20,args --no-headers |
 		grep -v ' ps -eo ' | sed "s/^/$1: /" || :
 }
 
-# Where the old ones are, as an upgrade by packages has it.
+# Replace the programs in place, as an upgrade by packages does.
 cmd_upgrade() { # PLACE SLURM BUILD
 	need_place "$1"
 	[ -n "$SLURM_PREFIX" ] || die "up without a SLURM_PREFIX"

@@ -1,8 +1,8 @@
-# Troubles of single nodes, and what a site's metrics server sees of them.
+# Faults of single nodes, and a metrics server that shows them.
 # shellcheck shell=bash
 
 # With --node-cgroups each node is a cgroup of its own: of v2 for its pressure
-# (how long its processes waited), of v1 for what limits it.
+# (how long its processes waited), of v1 for its limits.
 NODE_LIMITS=(cpu blkio)
 
 mount_node_cgroups() {
@@ -13,7 +13,7 @@ mount_node_cgroups() {
 	done
 }
 
-node_cgroups() { # NODE: where its processes belong
+node_cgroups() { # NODE: the cgroups of its processes
 	local c
 	[ -n "$NODE_CGROUPS" ] || return 0
 	echo "$RUNDIR/pressure/netprof-$NAME/$1"
@@ -39,7 +39,7 @@ cmd_quota() { # NODE PERCENT|off: of one processor
 	limit cpu "$1" cpu.cfs_quota_us "$([ "$2" = off ] && echo -1 || echo $(($2 * 1000)))"
 }
 
-# The disk that the shared directory lies on; direct writes to it alone.
+# Limits only direct writes to the disk that holds the shared directory.
 cmd_disk() { # NODE KBYTES|off: per second
 	local dev
 	dev=$(findmnt -no SOURCE -T "$RUNDIR/shared")
@@ -57,8 +57,8 @@ cmd_link() { # NODE MBIT|off: both ends of its cable
 	echo "$mbit" >"$RUNDIR/pid/$1.link"
 }
 
-# node_exporter on every node, for its network, and for the rest of its
-# textfile collector, as node_exporter itself sees the whole machine.
+# Starts node_exporter on every node, for its network.  All other metrics come from
+# its textfile collector, because node_exporter itself sees the whole machine.
 cmd_metrics() { # SECONDS between two samples
 	local p dir=$RUNDIR/metrics
 	[ -n "$NODE_CGROUPS" ] || die "up without --node-cgroups"

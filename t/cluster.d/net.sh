@@ -1,15 +1,15 @@
-# The network of a cluster.  In the host's namespace stands the management
-# bridge, which is never shaped.  Each leaf switch is a namespace with a bridge,
-# and "spine" joins the leaves.  Two bottlenecks:
+# The network of a cluster.  The management bridge, which is never shaped, is in the
+# host's namespace.  Each leaf switch is a namespace with a bridge, and "spine"
+# joins the leaves.  There are two bottlenecks:
 #
 #   NIC     a token bucket at both ends of a node's cable
-#   fabric  every port of a leaf hands what it receives to one device, "fab",
-#           with one token bucket: what jobs on disjoint nodes share
+#   fabric  every port of a leaf passes what it receives to one device, "fab",
+#           with one token bucket, which jobs on disjoint nodes share
 #
 # A non-blocking leaf has no fabric stage.
 # shellcheck shell=bash
 
-# More than this at once would hide short queues, less loses throughput.
+# A larger burst would hide short queues, a smaller one loses throughput.
 BURST_BYTES=3200
 
 data_addr() { echo "10.77.$(($1 / 200)).$((10 + $1 % 200))"; }
@@ -32,10 +32,10 @@ mgmt_mac() { # PLACE
 	esac
 }
 
-# Who is where, for all, once.  The kernel has one table of neighbours for all
-# namespaces, of 1024 entries that come and go; 64 daemons that talk to each
-# other overflow it, and messages between them then time out.  Permanent entries
-# do not count.
+# Permanent neighbour entries for all places.  The kernel has one table of 1024
+# dynamic entries for all namespaces; 64 daemons that communicate with each other
+# overflow it, and messages between them then time out.  Permanent entries do not
+# count.
 write_neighbours() {
 	local p i
 	for p in $(places); do
@@ -59,7 +59,7 @@ in_place_net() { # PLACE FUNCTION ARGS...
 		bash "$RUNDIR/lib/inside.sh" "$RUNDIR" call "${@:2}"
 }
 
-# A packet here is a packet on the wire: nothing is merged or left to hardware.
+# Without offloads, so that each packet here is a packet on the wire.
 plain_device() {
 	ethtool -K "$1" tso off gso off gro off tx off rx off sg off >/dev/null 2>&1 || :
 	if [ -w "/proc/sys/net/ipv6/conf/$1/disable_ipv6" ]; then
@@ -76,7 +76,7 @@ is_blocking() { # LEAF
 	[ "$1" != "$NONBLOCKING" ]
 }
 
-# Called in a leaf or in the host: an own bridge with nothing clever in it.
+# Make a plain bridge, in a leaf or in the host.
 make_bridge() { # NAME
 	ip link add name "$1" type bridge mcast_snooping 0 stp_state 0 forward_delay 0 \
 		ageing_time 100000000
@@ -109,7 +109,7 @@ add_port() { # DEVICE MBIT LEAF-or-spine; in the switch's namespace
 		action mirred egress redirect dev fab
 }
 
-# Which port leads to which node is known: no packet is ever flooded.
+# Static forwarding entries for all nodes, so that no packet is flooded.
 add_routes() { # LEAF-or-spine; in the switch's namespace, ports present
 	local i port
 	for ((i = 0; i < LEAVES * NODES_PER_LEAF; i++)); do
@@ -186,9 +186,9 @@ configure_node() { # INDEX; in the node
 	ip -batch "$RUNDIR/neighbours.data"
 }
 
-# Reno, as bbr measures the token buckets and paces around them; small windows,
-# as the fabric's buffer would overflow otherwise; nothing remembered from one
-# connection to the next, so that runs repeat.
+# Reno, because bbr adapts its pace to the token buckets; small windows, because
+# the fabric's buffer would overflow otherwise; and no metrics saved from one
+# connection to the next, so that runs are repeatable.
 tune_tcp() {
 	local tcp=/proc/sys/net/ipv4/tcp
 	echo reno >"${tcp}_congestion_control"
@@ -198,7 +198,7 @@ tune_tcp() {
 	echo 4096 32768 32768 >"${tcp}_wmem"
 }
 
-# A tap with the address of eth0, so that what late(1) writes to it is taken as
+# A tap with the address of eth0, so that the kernel treats what late writes to it as
 # received; see late.c.
 make_late() { # in the node
 	local f
@@ -217,8 +217,8 @@ redirect_to_late() { # in the node
 		action mirred egress redirect dev late
 }
 
-# Without its device the program ends, too: it is in the node's process
-# namespace, where this shell is not.
+# Removing the device ends the program, which is in the node's process namespace,
+# where this shell cannot signal it.
 remove_late() { # in the node
 	tc qdisc del dev eth0 handle ffff: ingress 2>/dev/null || :
 	ip link del late 2>/dev/null || :

@@ -1,12 +1,12 @@
-# The half of t/cluster that runs on the machine: it starts one process in
+# The half of t/cluster that runs on the machine.  It starts one process in
 # namespaces of its own, the host of the cluster, and from then on works inside
-# those.  All that a cluster is (processes, mounts, network) hangs on that one
-# process: when it dies, by `down` or by kill -9, the kernel removes the rest,
-# and nothing of the machine was ever changed but the files in RUNDIR.
+# these.  The whole cluster (processes, mounts, network) depends on that one
+# process: when it dies, by `down` or by kill -9, the kernel removes the rest.
+# On the machine only the files in RUNDIR are ever changed.
 # shellcheck shell=bash
 
-# Starting one cluster and removing another of the same name exclude each
-# other.  A directory that always exists leaves no lock file behind.
+# Starting a cluster and removing another of the same name exclude each
+# other.  The lock is on a directory that always exists, so that no lock file is left.
 lock() {
 	exec 9<"${BASE%/*}"
 	flock -w 60 9 || die "another t/cluster holds ${BASE%/*} for 60 s"
@@ -16,8 +16,8 @@ unlock() {
 	exec 9<&-
 }
 
-# Field 22 of stat, the name before it may hold spaces; fails when the process
-# is dead, also when nobody has collected it yet.
+# Field 22 of stat; the name before it may contain spaces.  Fails if the process
+# is dead, even if it has not been reaped yet.
 start_time() { # PID
 	local stat
 	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
@@ -27,7 +27,7 @@ start_time() { # PID
 	[ "$1" != Z ] && echo "${20}"
 }
 
-# The recorded process, unless its number now belongs to somebody else.
+# The recorded process, unless its number now belongs to another process.
 host_alive() {
 	local pid start
 	[ -f "$RUNDIR/host.pid" ] || return 1
@@ -43,7 +43,7 @@ need_up() {
 	host_alive || die "$NAME is not up"
 }
 
-# PID 1 inside; its parent is the unshare that we recorded.
+# PID 1 inside; its parent is the recorded unshare.
 host_init_pid() {
 	local pid rest
 	read -r pid rest <"$RUNDIR/host.pid"
@@ -59,8 +59,8 @@ enter() { # CMD...: in the host of the cluster
 		bash "$RUNDIR/lib/inside.sh" "$RUNDIR" "$@"
 }
 
-# The first process of a place, by the machine's numbers: the one child of a child
-# of the host whose last argument is the place.  Sets pid.
+# Sets pid to the first process of a place, in the machine's numbering: the only child
+# of a child of the host whose last argument is the place.
 find_place() { # PLACE
 	local host child children args
 	host=$(host_init_pid) || die "$NAME: its first process is gone"
@@ -76,8 +76,7 @@ find_place() { # PLACE
 	die "$1 is down"
 }
 
-# Tests look at what happens by this, some thousand times: it starts nothing but
-# what it has to.
+# Tests call this some thousand times, so it starts as few processes as possible.
 cmd_run() { # PLACE USER PRELOAD CMD...
 	local pid='' uid gid home env
 	account "$2"
@@ -106,13 +105,13 @@ make_rundir() {
 	chmod 755 "$RUNDIR/lib/quiet_poll.so" "$RUNDIR/lib/late"
 }
 
-# Processes of a cluster that died a moment ago may still write.
+# Processes of a cluster that has just died may still be writing.
 remove_rundir() {
 	wait_until 10 rm -rf --one-file-system "$RUNDIR" || die "cannot remove $RUNDIR"
 	rmdir "$BASE" 2>/dev/null || :
 }
 
-# What Slurm needs of cgroup v1, which can be had beside v2.
+# The controllers of cgroup v1 that Slurm needs, which can coexist with v2.
 # CMD...: with the machine's hierarchies in $RUNDIR/cgroup
 with_cgroups() {
 	# shellcheck disable=SC2016 # the inner shell expands it
@@ -158,7 +157,7 @@ make_cgroups() {
 	with_cgroups true || die "--cgroup: no freezer, memory or cpuacct of cgroup v1"
 }
 
-# Slurm leaves the cgroups of its nodes.
+# Slurm does not remove the cgroups of its nodes.
 remove_cgroups() {
 	[ ! -d "$RUNDIR/cpuset" ] ||
 		with_cpusets find "$RUNDIR/cpuset/netprof-$NAME" -depth -type d \
@@ -188,16 +187,16 @@ stop_host() {
 	local pid init start
 	host_alive || return 0
 	read -r pid start <"$RUNDIR/host.pid"
-	# The first process takes all others with it, and its parent waits for
-	# that; without it (a crash just now) the parent goes by itself.
+	# All processes die with the first one, and its parent waits for
+	# that; without it (after a crash) the parent ends by itself.
 	if init=$(host_init_pid); then
 		kill -9 "$init" 2>/dev/null || :
 	fi
 	wait_until 10 host_dead || die "process $pid of $NAME does not end"
 }
 
-# Built when `make` did not yet, and without what a surrounding make was told,
-# as another compiler would have all of build/ made anew.
+# Build the helpers if `make` has not, without the settings of a surrounding make,
+# because another compiler would rebuild all of build/.
 find_programs() {
 	QUIET_POLL=$HERE/../build/quiet_poll.so LATE=$HERE/../build/late
 	[[ $QUIET_POLL -nt $HERE/cluster.d/quiet_poll.c && $LATE -nt $HERE/cluster.d/late.c ]] ||
@@ -206,8 +205,8 @@ find_programs() {
 		die "cannot build quiet_poll.so and late"
 }
 
-# Files that the caller names may be out of reach inside (a private /tmp, a
-# home directory that others cannot enter): they are copied or bound.
+# Files that the caller names may be inaccessible inside (a private /tmp, a
+# home directory that others cannot enter), so they are copied or bind-mounted.
 take_files() {
 	local f
 	[ -z "$NETPROF_CONF_EXTRA" ] ||
@@ -242,7 +241,7 @@ cmd_up() {
 	lock
 	host_dead || die "$NAME is already up"
 	remove_rundir
-	# From here on, whatever ends this shell early takes the cluster along.
+	# From here on, the cluster is removed if this shell ends early.
 	trap up_failed EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The first process of a place (a node or a controller).  Killing it is pulling
-# the plug: all processes of the place and its network go with it.
+# The first process of a place (a node or a controller).  Killing it is like
+# pulling the plug: all processes of the place and its network disappear.
 set -eu
 RUNDIR=$1
 place=$2
 cd /
 
 hostname "$place"
-# mpi/pmix and Open MPI keep session directories under names that would be the
+# mpi/pmix and Open MPI keep session directories whose names would be the
 # same on every node.
 mount -t tmpfs -o mode=1777 tmpfs /tmp
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm
@@ -21,6 +21,6 @@ if [ -d "$RUNDIR/cgroup" ]; then
 fi
 : >"$RUNDIR/pid/$place.ready"
 
-# Orphans are gone when they end: to reap each would be work on the processors
+# Orphans vanish when they end, because reaping each would cost processor time
 # that all nodes share.
 exec perl -e '$SIG{CHLD} = "IGNORE"; sleep while 1'

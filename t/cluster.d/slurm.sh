@@ -1,4 +1,4 @@
-# Slurm's own part of a cluster: its configuration and its daemons.
+# Slurm on a cluster: its configuration and its daemons.
 # shellcheck shell=bash
 
 plugin_dir() {
@@ -21,7 +21,7 @@ write_hosts() {
 	} >"$RUNDIR/etc/hosts"
 }
 
-# A line for each leaf: its name, and its nodes.
+# One line for each leaf: its name and its nodes.
 leaves() {
 	local l first
 	for ((l = 0; l < LEAVES; l++)); do
@@ -53,7 +53,7 @@ write_topology() {
 	tree)
 		leaves | awk '{ print "SwitchName=" $1 " Nodes=" $2 }'
 		echo "SwitchName=spine Switches=$spine" ;;
-	odd) # what Slurm warns of and forgives: the last node on two leaves
+	odd) # a mistake that Slurm only warns of: the last node on two leaves
 		leaves | awk '{ print "SwitchName=rack" NR - 1 ".ib" \
 			" Nodes = \"" $2 ", cloud[" 200 * NR "-" \
 			200 * NR + 199 "]" (NR > 1 ? ", n3" : "") "\"" }' ;;
@@ -98,7 +98,7 @@ partitions() {
 
 topology_plugin() {
 	case $TOPOLOGY in
-	*.yaml) ;; # it says which
+	*.yaml) ;; # topology.yaml selects the plugin
 	odd) echo TopologyPlugin=topology/tree ;;
 	*) echo "TopologyPlugin=topology/$TOPOLOGY" ;;
 	esac
@@ -133,7 +133,7 @@ write_slurm_conf() {
 		$(topology_plugin)
 		SlurmdParameters=config_overrides
 		ReturnToService=2
-		# Tests should not wait for what a real cluster has minutes for.
+		# Intervals are shorter than on a real cluster, to keep tests short.
 		SlurmdTimeout=20
 		SlurmctldTimeout=4
 		KillWait=3
@@ -149,7 +149,7 @@ write_slurm_conf() {
 	[ ! -f "$RUNDIR/etc/slurm.conf.extra" ] || cat "$RUNDIR/etc/slurm.conf.extra"
 }
 
-# It has passwords on other machines, and is refused if others can read it.
+# On other machines it contains passwords, and is refused if others can read it.
 write_slurmdbd_conf() {
 	install -m 600 -o slurm /dev/null "$1"
 	cat >"$1" <<-END
@@ -167,8 +167,8 @@ write_slurmdbd_conf() {
 	END
 }
 
-# For slurmdbd in the same place alone, by a socket, of which releases of Debian
-# think that it is elsewhere; what it writes need not outlive the cluster.
+# Used only by slurmdbd in the same place, over a socket whose path differs between
+# releases of Debian; its data need not outlive the cluster.
 export MYSQL_UNIX_PORT=$RUNDIR/database/socket
 
 start_database() {
@@ -198,12 +198,12 @@ database() { # OPTION
 }
 
 # Slurm's PMIx plugin lets nodes connect to each other directly, which fails in
-# 2 to 4 % of the starts here: a step daemon that acts as the user for a moment
+# 2 to 4 % of the starts here: a step daemon that temporarily acts as the user
 # cannot check a credential made for root ("Connection reject", the job hangs),
 # and with the ring fence a rank can get a message while still in MPI_Init.
-# Through slurmd, with the tree fence, neither was seen.  But with either of the
-# two settings an MPI program hangs in a step that leaves out the first nodes of
-# its job (PMIx_Get of a remote rank): start such programs as jobs of their own,
+# Through slurmd, with the tree fence, neither was observed.  But with either of
+# these settings an MPI program hangs in a step that does not include the first nodes
+# of its job (PMIx_Get of a remote rank): start such programs as jobs of their own,
 # or with SLURM_PMIX_DIRECT_CONN=true and SLURM_PMIX_FENCE=mixed.
 write_mpi_conf() {
 	cat <<-END
@@ -212,8 +212,8 @@ write_mpi_conf() {
 	END
 }
 
-# Probes begin early: tests should not wait for what a real cluster has seconds for.
-# With NETPROF_TRANSPORT they measure over that, so that any suite can be run
+# Probes start earlier than by default, to keep tests short.
+# NETPROF_TRANSPORT sets their transport, so that any suite can run
 # over libfabric: NETPROF_TRANSPORT=ofi:tcp t/check flagged calibrate.
 write_netprof() {
 	local store=$RUNDIR/store
@@ -245,7 +245,7 @@ write_config() {
 	*.yaml) write_topology >"$dir/topology.yaml" ;;
 	*) write_topology >"$dir/topology.conf" ;;
 	esac
-	# Our own mounts leave /sys without v2.
+	# The cluster's own mounts have no cgroup v2 below /sys.
 	printf '%s\n' CgroupPlugin=cgroup/v1 ConstrainRAMSpace=yes >"$dir/cgroup.conf"
 	echo "include $dir/plugstack.conf.d/*.conf" >"$dir/plugstack.conf"
 	write_mpi_conf >"$dir/mpi.conf"
@@ -254,8 +254,8 @@ write_config() {
 	install -d -o slurm "$RUNDIR/state" /run/slurm
 }
 
-# munged outlives any controller, so it runs in the host; a socket in the file
-# system is reached from every network namespace.
+# munged outlives any controller, so it runs in the host; its socket is a file and
+# can be reached from every network namespace.
 start_munged() {
 	local dir=$RUNDIR/munge
 	head -c 128 /dev/urandom >"$dir/key"
@@ -288,10 +288,10 @@ log_of() { # PLACE
 	esac
 }
 
-# With --own-cpus each node of a leaf has its part of the processors, the same
-# part on every leaf: programs on the first and on the last nodes of a leaf then
-# meet in the network only, and so do two of them on two leaves.  A cpuset holds
-# the node's processes, as programs can change their affinity.
+# With --own-cpus each node of a leaf has its own share of the processors, the same
+# share on every leaf: programs on the first and on the last nodes of a leaf then
+# share only the network, and so do two of them on two leaves.  A cpuset holds
+# the node's processes, because programs can change their affinity.
 make_cpusets() {
 	local top=$RUNDIR/cpuset/netprof-$NAME i n cpus
 
@@ -308,7 +308,7 @@ make_cpusets() {
 	done
 }
 
-# Numbers of the processors that a cpuset may have, one a line.
+# Numbers of the processors that a cpuset may use, one on each line.
 machine_cpus() {
 	local list first last
 	list=$(cat "$RUNDIR"/cpuset/cpuset.{effective_cpus,cpus.effective} 2>/dev/null) || :
@@ -318,8 +318,8 @@ machine_cpus() {
 	done
 }
 
-# A cgroup of v2 takes the memory of all nodes of the machine by itself, and has
-# to be allowed to use the controller by the one above.
+# A v2 cgroup uses the memory of all NUMA nodes by default, and its parent has
+# to enable the controller for it.
 make_cpuset() { # DIR CPU...
 	local above=${1%/*} list
 
@@ -332,8 +332,8 @@ make_cpuset() { # DIR CPU...
 		cat "$above/cpuset.effective_mems" >"$1/cpuset.mems"
 }
 
-# In the foreground, so that we know its pid; what it says before it has a log,
-# and how it ended, goes to a file of its own.
+# In the foreground, so that its pid is known; its output before it opens its log,
+# and its exit status, go to a file of its own.
 start_daemon() { # PLACE
 	local d log pid=$RUNDIR/pid/$1.daemon joins=
 	rm -f "$pid"
@@ -357,7 +357,7 @@ start_daemon() { # PLACE
 		"$([ "$d" = slurmdbd ] || echo "-L $log.log")" "$joins"
 }
 
-# PLACE: its daemon's end, which nobody asked for, in its own last words.
+# PLACE: report the unexpected end of its daemon with the last lines of its output.
 last_words() {
 	local log
 	log=$RUNDIR/log/$(log_of "$1")
