@@ -1,14 +1,14 @@
-# netprof calibrate on a cluster with a shaped leaf and one without a shared
-# fabric, and flagged runs that take the level they need.
+# netprof calibrate on a cluster with one shaped leaf and one without a shared
+# fabric, and flagged runs that choose the load level they need.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-# The halves of a leaf have processors of their own: on a machine that has other
-# work, what one half does would else delay the other half by its processors.
+# The halves of a leaf have their own processors.  Otherwise, on a machine with other
+# work, one half would delay the other through the processors.
 SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 8 --nonblocking-leaf --own-cpus
 	--netprof "$BUILD")
 LIMIT_SEC=200 # a calibration has many short steps
 
-# Rounds of these are short, so that half a second holds enough of them.
+# Levels with short rounds, so that half a second contains enough of them.
 MILD=P1:M1:B40ms MIDDLE=P1:M1:B5ms STRONG=P2:M1:B0s
 export MILD MIDDLE STRONG
 
@@ -70,19 +70,19 @@ test_ctrl_c_ends_it_in_words_and_keeps_what_it_has() {
 	wait_for 10 no_steps
 }
 
-# Goes on with the last one.  Nodes of both leaves: uplinks are measured, too.
+# Continues the previous test.  With nodes of both leaves uplinks are measured, too.
 test_killed_in_the_middle_it_goes_on_and_the_result_is_whole() {
 	local before
 
 	calibrate 'n[0-15]' "--levels $MILD,$MIDDLE,$STRONG" >"$TMPDIR/first" 2>&1 &
 	wait_for 40 measured 8
-	# In the login host's own process namespace: no other is seen.
+	# pgrep sees only the process namespace of the login host.
 	root 'kill -9 $(pgrep -f "^netprof calibrate")'
 	wait $! || :
-	# Less its head, and what idle showed of each of the two leaves.
+	# Without the header and the idle latencies of the two leaves.
 	before=$(($(cat "$FABRIC"/.unfinished-* | wc -l) - 4))
 	wait_for 10 nothing_of_ours_runs
-	# slurmstepds may: a minute, if a step was just starting as its job ended.
+	# A slurmstepd may run for a minute if its step was starting as the job ended.
 	wait_for 90 no_steps
 	calibrate 'n[0-15]' "--levels $MILD,$MIDDLE,$STRONG" >"$TMPDIR/second" 2>&1 ||
 		fail "$(tail -n 3 "$TMPDIR/second")"
@@ -111,7 +111,7 @@ nothing_of_ours_runs() {
 
 	for i in {0..15}; do
 		rc=0
-		# netprof-saver belongs to slurmd.
+		# netprof-saver belongs to slurmd and stays.
 		inside --user root --on "n$i" pgrep 'netprof(-[^s]|-sh|$)' \
 			>/dev/null || rc=$?
 		[ "$rc" = 1 ] || return 1 # 0: found; more: pgrep failed
@@ -122,7 +122,7 @@ no_steps() {
 	[ -z "$(inside squeue -h)" ]
 }
 
-# It is the shared fabric that makes disjoint nodes feel each other.
+# Disjoint nodes slow each other through the shared fabric.
 test_a_shared_leaf_is_felt_and_a_strong_level_more_than_a_mild_one() {
 	jq -e '.loss.leaf.mean > 0.1 and .level_beside_level[1][2].mean > 0.1 and
 		.level_beside_level[1][2].mean > .level_beside_level[1][0].mean and
@@ -134,7 +134,7 @@ test_a_leaf_without_a_shared_fabric_has_no_effect() {
 	local first
 
 	first=$(newest)
-	# One that leaves the processor time, which a half's nodes share here.
+	# A level that leaves processor time to the others, which share processors here.
 	calibrate 'n[8-15]' "--levels $MIDDLE,P1:M1:B2ms" >"$TMPDIR/out" 2>&1 ||
 		fail "$(tail -n 3 "$TMPDIR/out")"
 	[ -e "$first" ] || fail "the earlier calibration is gone"
@@ -144,8 +144,8 @@ test_a_leaf_without_a_shared_fabric_has_no_effect() {
 		fail "$(jq -c '{scope, coupling, loss}' "$(newest)")"
 }
 
-# Four nodes that send all the time, or do something else, with four free ones on
-# their leaf.
+# Run COMMAND, by default one that sends all the time, on four nodes that have four
+# free ones on their leaf.
 run_in_blocks() { # APP SECONDS [LINE of netprof.conf [COMMAND]]
 	root "{ cat /etc/slurm/netprof.conf; echo CalibrateShare=100%
 		echo ProbeAfter=200ms; echo '${3-}'; } >/tmp/blocks.conf
@@ -156,7 +156,7 @@ run_in_blocks() { # APP SECONDS [LINE of netprof.conf [COMMAND]]
 		--level=P1:M1:B2ms --duration=$2s}" >/dev/null
 }
 
-# Of levels as calibrated: three before the program starts, then in between.
+# The number of runs measured so far.
 naps() {
 	inside jq '.runs | length' nap.pairs.json 2>/dev/null || echo 0
 }
@@ -165,7 +165,7 @@ some_naps() {
 	[ "$(naps)" -ge 2 ]
 }
 
-# Eight runs of a third of a second: some, and in another allocation the others.
+# Eight runs of 0.3 s: some in a first allocation, the others in a second one.
 test_pairs_are_measured_and_what_was_stopped_goes_on() {
 	local out rc=0
 
@@ -227,7 +227,7 @@ test_one_run_beside_free_nodes_is_cut_into_blocks() {
 		fail "the page says: $(grep -A1 '^Probes' "$TMPDIR/page")"
 }
 
-# Killed while a level runs: nothing of ours stays, and the record is there.
+# Killed while a level runs: no process of netprof stays, and the record is saved.
 test_the_next_run_goes_on_at_once_and_may_be_killed_in_a_block() {
 	needs_pmix
 	run_in_blocks blocks 30 &
@@ -242,8 +242,8 @@ test_the_next_run_goes_on_at_once_and_may_be_killed_in_a_block() {
 		any(.blocks[]; .level != null and .rate > 0))'
 }
 
-# About when its first level runs, which then ends, too.  A traced one, whose MPI
-# calls are told beside its bytes.
+# The program ends while its first level runs, which then ends, too.  It is traced,
+# so that the record has its MPI calls as well as its bytes.
 test_a_program_that_ends_early_has_no_curve_yet() {
 	needs_pmix
 	alice "sed 's/^run.*/timer timeout 0:00:09 every 10\nrun 1000000/' \
@@ -260,12 +260,12 @@ test_a_program_that_ends_early_has_no_curve_yet() {
 		fail "it says: $(alice "netprof show early")"
 }
 
-# These two take more than a minute, which `make check` has not.
+# The next two tests take more than a minute, too long for `make check`.
 is_long() {
 	[ -n "${LONG_TESTS-}" ] || skip "it is long: LONG_TESTS=yes t/check calibrate"
 }
 
-# What the counters say is the probes' own; a hiccup of theirs may stand out.
+# The counters show only the probes' own traffic, with an occasional outlier.
 test_a_program_that_sends_nothing_has_no_traffic() {
 	is_long
 	needs_pmix
@@ -275,7 +275,7 @@ test_a_program_that_sends_nothing_has_no_traffic() {
 	wait_for 90 no_steps
 }
 
-# Its program ends at once: the run goes on without, and the record says why.
+# The level's program exits at once: the run continues, and the record says why.
 test_a_level_that_cannot_start_is_given_up_and_the_run_goes_on() {
 	local home
 
@@ -300,7 +300,7 @@ record_has_a_loaded_block() {
 }
 
 test_flagged_runs_take_none_first_and_then_one_level_after_the_other() {
-	rm -r "$FABRIC" # c0 to c7, whatever was calibrated
+	rm -r "$FABRIC" # without a calibration the levels are c0 to c7
 	script cal.sh 'srun -N2 -n2 sleep 0.5'
 	batch --array=0-1%1 -N2 -n2 -o /dev/null \
 		--netprofile=curve --netprofile-calibrate cal.sh
@@ -310,7 +310,7 @@ test_flagged_runs_take_none_first_and_then_one_level_after_the_other() {
 		(map(.level.name) | sort) == [null, null, "c0", "c7"]'
 }
 
-# The last two had each other as neighbours and do not count.
+# The last two ran beside each other and do not count.
 test_the_rest_of_a_curve_is_submitted_at_once() {
 	local out
 

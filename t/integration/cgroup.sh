@@ -1,11 +1,11 @@
-# Flagged steps where nodes are set up as in production: processes tracked and
-# memory constrained by cgroups, a step of its own for each job (Contain).
+# Flagged steps on nodes configured as in production: processes are tracked and
+# memory is constrained by cgroups, and each job has an extern step (Contain).
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
 BESIDE=90
 LIMIT_SEC=120
 
-# Those of version 1, which t/cluster can have for itself.
+# Cgroups version 1, which t/cluster can mount for itself.
 has_cgroups() {
 	# shellcheck disable=SC2016
 	unshare --mount sh -ec 'for c in freezer memory cpuacct; do
@@ -21,18 +21,18 @@ before_each() {
 	wait_for 30 all_idle
 }
 
-# At once where processes are tracked by cgroup, as in production.
+# At once if processes are tracked by cgroup, as in production.
 test_a_run_is_kept_that_ends_with_its_script() {
 	batch -J last -N4 -n4 --netprofile --wrap 'mpirun sleep 2'
 	expect last 'length == 1 and all(.state == "complete" and
 		.exit_code == 0 and .leaves[0].latency.n > 10)'
 }
 
-# "MS MS" a line, of one that is not flagged and one that is, in turn: where Slurm
-# finds a process of ours in a cgroup it looks again after 1 s.
+# Lines "MS MS" of alternating unflagged and flagged steps.  If Slurm finds a process
+# of netprof in a step's cgroup, it checks again after 1 s.
 none_is_late() {
 	[ "$(wc -l <<<"$1")" = 10 ] || fail "too few: $1"
-	# 1 s more, less what a launch may take
+	# below the 1 s that a second check takes
 	awk 'NR % 2 { plain = $1; next } $1 > plain + 700 { late++ }
 		END { exit late > 1 }' <<<"$1" ||
 		fail "ms, not flagged and flagged in turn: ${1//$'\n'/ }"
@@ -48,7 +48,7 @@ test_no_step_ends_later() {
 	done")"
 }
 
-# From the end of its script until Slurm lets go of its nodes.
+# Time from the end of the script until Slurm frees the nodes.
 test_no_job_ends_later() {
 	none_is_late "$(alice "for i in 1 2 3 4 5; do
 		for flag in -Jplain --netprofile=ended; do
@@ -60,7 +60,7 @@ test_no_job_ends_later() {
 	done" 2>/dev/null)"
 }
 
-# Does a step end well that takes so many KiB within so many seconds?
+# Does a step succeed that allocates so many KiB within so many seconds?
 takes() { # KIB SEC KEEP_SEC OPTION...
 	local kib=$1 sec=$2 keep=$3
 
@@ -74,7 +74,7 @@ takes() { # KIB SEC KEEP_SEC OPTION...
 		sleep $keep;'" 2>"$TMPDIR/takes"
 }
 
-# Where a page more would have Slurm count it as out of memory.
+# With one more page Slurm would count the step as out of memory.
 test_a_step_keeps_the_memory_that_it_asked_for() {
 	local low=16384 high=65536 half
 
@@ -84,7 +84,7 @@ test_a_step_keeps_the_memory_that_it_asked_for() {
 		if takes $half 0 0; then low=$half; else high=$half; fi
 	done
 	((high < 65536 && low > 16384)) || fail "no limit: $low to $high KiB"
-	low=$((low - 512)) # netprof-join asleep, and more
+	low=$((low - 512)) # the sleeping netprof-join, and a margin
 	takes $low 0 3 --netprofile=full || fail "$low: $(<"$TMPDIR/takes")"
 	takes $low 5 0 --netprofile=grows || fail "$low: $(<"$TMPDIR/takes")"
 	expect full 'all(any(.notes[]; test("left, as 6. of its 64 MiB")))'
@@ -92,7 +92,7 @@ test_a_step_keeps_the_memory_that_it_asked_for() {
 		.leaves[0].latency.n > 2)'
 }
 
-# The attendant is beside srun, in the script's share of the job's memory.
+# The collector runs beside srun and uses the script's share of the job's memory.
 test_a_script_keeps_the_memory_that_the_job_asked_for() {
 	batch -N2 -n2 --mem=64 --netprofile=tight --wrap 'srun sleep 8 &
 		sleep 3

@@ -1,4 +1,4 @@
-# Who may claim a published name for his jobs, on a running Slurm.
+# Authorisation to use published profile names, on a running Slurm.
 # shellcheck source=t/integration/placement.lib
 . "$ROOT/t/integration/placement.lib"
 
@@ -7,17 +7,17 @@ SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
 	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
 BESIDE=yes
 
-# netprof ARGS, with the configuration and the store of the cluster
+# Run netprof with the configuration and the store of the cluster.
 here() {
 	NETPROF_CONF=$CONF "$BUILD/netprof" "$@"
 }
 
-# Instead of the line that lets everybody claim all names.
+# Replace the line that authorises all users for all names.
 claims() { # LINE...
 	configure Claim= "$@"
 }
 
-# A line in the log, once, and the same in status and check.
+# The log has one line, and status and check say the same.
 claim_is_told() { # WHY
 	equal "lines in the log" "$(said "uid $ALICE_UID may not use the profile name \"fft\": $1.*its jobs of that name count as unknown" | wc -l)" 1
 	here status | tr -s ' \n' ' ' | grep -qE "Denied uid $ALICE_UID[^\"]* may not use the profile name \"fft\" \([0-9]+ jobs?\): $1" ||
@@ -27,8 +27,9 @@ claim_is_told() { # WHY
 		fail "check: $(grep claim "$TMPDIR/check")"
 }
 
-# Four one-node jobs of alice, one a leaf, called like a published application
-# that is loud; does bob's halo, which fft would slow, start at once?
+# Alice has four one-node jobs, one on each leaf, with the name of a published
+# application that loads the network.  Does bob's halo, which fft would slow, start
+# at once?
 bob_waits_for_alice() {
 	local bob
 
@@ -82,7 +83,7 @@ test_own_runs_that_agree_prove_the_claim() {
 	[ -z "$(said 'may not use the profile name')" ] || fail "$(said 'may not use the profile name')"
 }
 
-# Four sleeps called like a loud application.
+# Four sleeping jobs with the name of an application that loads the network.
 test_a_name_that_nobody_vouches_for_moves_no_other_user() {
 	local a
 
@@ -127,7 +128,7 @@ test_members_of_a_group_may_claim_a_name() {
 	said "uid $BOB_UID may not use the profile name \"fft\"" >/dev/null || fail "not in the log"
 }
 
-# Slurm gives those an account later that do not name one: until then they wait.
+# Slurm sets the account of a job that names none later; until then the job waits.
 test_jobs_of_an_account_may_claim_a_name() {
 	local a b
 

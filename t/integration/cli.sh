@@ -84,7 +84,7 @@ test_a_tolerance_is_told() {
 	contains "the last" "$ERR" 'goal:5: rank 0, receive of 10000 bytes from'
 }
 
-# It is SVG, the same each time, with these texts.
+# The output is SVG, the same each time, with these texts.
 is_picture() { # FILE TEXT...
 	local file=$1 text
 	shift
@@ -153,7 +153,7 @@ test_other_answers_are_drawn() {
 
 test_a_matrix_tells_where_another_model_answered() {
 	setup
-	# halo was run beside levels, but not alone.
+	# halo has runs under load levels, but none without.
 	grep -L '"level"' "$S/store/users/$MY_UID/halo"/*.json | xargs rm
 	golden matrix-half.txt netprof matrix fft halo cp2k
 }
@@ -654,7 +654,7 @@ test_a_queue_is_replayed() {
 	is_picture "$S/simulate.svg" 'Node-hours saved' enforce
 }
 
-# Every profile of the store is one that --rules may name.
+# --rules may name every profile of the store.
 test_a_log_of_sacct_is_replayed_with_the_store() {
 	setup
 	run simulated --sacct=small.sacct --rules=rules --cpus-per-node=4 \

@@ -8,7 +8,7 @@
 BESIDE=yes
 LIMIT_SEC=60
 
-# A Slurm that answers, with a store and programs as they should be.
+# A Slurm that answers, with a correct store and correct programs.
 slurm_here() { # VERSION-OF-SLURMCTLD JOBSUBMITPLUGINS
 	local version=$((16#160508))
 	mkdir -p "$S/slurm" "$S/libexec" "$S/plugins"
@@ -56,7 +56,7 @@ plugin() { # NAME TYPE VERSION
 		cc -shared -x c -o "$S/plugins/$1.so" -
 }
 
-# finding RESULT ABOUT TEXT [REMEDY]: netprof check says so
+# finding RESULT ABOUT TEXT [REMEDY]: netprof check has this finding
 finding() {
 	run netprof check -P
 	grep -E "^$1\\|$2\\|" <<<"$OUT" | grep -E -- "$3" | grep -qE -- "${4-}" ||
@@ -222,7 +222,7 @@ test_directories_of_users_are_made_by_root_only() {
 	equal "of nobody" "$RC $ERR" "1 netprof: no-such-user: no such user"
 	run netprof check --make-users --json
 	equal "wrong use" "$RC" 2
-	run netprof check --make-users # of all that the system lists
+	run netprof check --make-users # for all users that the system lists
 	equal "of all" "$RC" 0
 	contains "of all" "$OUT" '^[0-9]+ made, [0-9]+ existed, 0 failed$'
 }
@@ -273,7 +273,7 @@ test_a_crowd_that_hides_the_others_is_told() {
 	[ "$MY_UID" = 0 ] || return 0
 	setup
 	slurm_here 22.05.8 netprof
-	# Links: an inode has not room for all of them.
+	# The maximum of hard links per inode is lower than their number.
 	(cd "$S/store/users" && touch 200000 300000 400000 &&
 		chown 23456 [234]00000 && perl -e 'for my $k (2e5, 3e5, 4e5) {
 			link $k, $k + $_ or die for 1..22000 }')
@@ -296,7 +296,7 @@ test_check_reads_slurm_conf_where_slurmctld_is_silent() {
 	finding problem job_submit_netprof.so "is not in $S/plugins"
 }
 
-# Where slurmctld does not answer; what is appended wins.
+# Without an answer from slurmctld; appended settings take precedence.
 conf_says() { # NAME LINES...
 	printf '%s\n' "PluginDir=$S/plugins" "SlurmUser=$ME" "${@:2}" \
 		>"$S/slurm/slurm.conf"

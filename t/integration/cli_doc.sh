@@ -1,4 +1,4 @@
-# What pages, guides, the sample and the completion say of the command netprof.
+# The pages, guides, sample configuration and completion match the command netprof.
 # Needs no cluster; also runs alone:
 #
 #	[BUILD=build] bash t/integration/cli_doc.sh
@@ -72,7 +72,7 @@ test_links_between_documents_lead_somewhere() {
 	[ "$n" -ge 50 ] || fail "only $n links found"
 }
 
-# Those of a guide are set in by four blanks, in a list by seven.
+# Examples in a guide are indented by four blanks, in a list by seven.
 test_examples_of_the_guides_work() {
 	setup_examples
 	guide() { # FILE BLANKS AT-LEAST
@@ -85,8 +85,8 @@ test_examples_of_the_guides_work() {
 	guide doc/admin-guide.md 7 3
 }
 
-# Lines of output that the guide quotes are what the sources can print: "…"
-# stands for what differs.
+# The sources can print the lines of output that the guide quotes; "…" stands for the
+# parts that vary.
 test_lines_that_the_guide_explains_are_in_the_sources() {
 	local line n=0
 	(cd "$ROOT" && perl -0777 -ne 's/"\s*\n\s*"//g;
@@ -121,7 +121,7 @@ test_documented_keys_are_the_keys() {
 		grep -q "^\.BI $key= \|^\.BR $key= \|^\.B $key=" \
 			"$ROOT/doc/netprof.conf.5" || fail "netprof.conf(5) lacks $key"
 	done
-	# The sample holds the defaults: with all of it in force, nothing is wrong.
+	# The sample has the defaults: with all lines enabled there is no error.
 	sed -E 's/^#([A-Za-z]+=)/\1/' "$ROOT/etc/netprof.conf" >"$S/conf"
 	between "keys" "$(grep -cE '^[A-Za-z]+=' "$S/conf")" 37 37
 	run env NETPROF_CONF="$S/conf" netprof list

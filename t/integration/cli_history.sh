@@ -1,4 +1,4 @@
-# What netprof says of jobs that nobody flagged, from Slurm's accounting and a
+# Answers about jobs that were not flagged, from Slurm's accounting and a
 # metrics server.  Needs no cluster; also runs alone:
 #
 #	[BUILD=build] [GOLDEN=write] bash t/integration/cli_history.sh
@@ -34,7 +34,7 @@ blame() {
 	netprof blame --accounting="$H/accounting.txt" --topology="$H/topology.txt" "$@"
 }
 
-# The address is another one each time.
+# The address differs each time.
 normal() { sed "s|${URL:-no url}|URL|"; }
 
 one_line() { tr -s ' \n' ' '; }
@@ -65,7 +65,7 @@ test_without_a_metrics_server_it_says_what_is_missing() {
 	golden history-no-metrics.txt explain 125
 }
 
-# A server that is there and is no use: the page still comes, and says why.
+# With an unusable server the output is still printed, and says why.
 test_a_metrics_server_that_fails_costs_the_metrics_alone() {
 	local mode
 	for mode in html error refuse huge token gaps renamed; do
@@ -100,7 +100,7 @@ test_a_token_goes_to_the_server() {
 	contains "with the token" "$(NETPROF_CONF=$S/conf explain 127)" 'It was not the'
 }
 
-# sacct and scontrol as a site has them, with what they say.
+# sacct and scontrol of a site, with fixed output.
 fake_slurm() { # PRIVATE-DATA
 	cat >"$S/bin/sacct" <<-END
 		#!/bin/sh

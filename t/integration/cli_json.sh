@@ -1,4 +1,4 @@
-# doc/json-schema/ says what --json prints; every command keeps to it.  Needs no
+# The output of --json of every command matches doc/json-schema/.  Needs no
 # cluster; also runs alone:
 #
 #	[BUILD=build] bash t/integration/cli_json.sh
@@ -9,7 +9,7 @@
 BESIDE=60
 LIMIT_SEC=120
 
-# A schema with what it refers to in place of its references.
+# A schema with its references replaced by their targets.
 # shellcheck disable=SC2016
 WHOLE='
 def whole:
@@ -22,8 +22,8 @@ def whole:
 	else . end;
 '
 
-# The words of JSON Schema that our schemas use; any other is told, too.
-# Prints what does not fit, one line each.
+# Validates with the keywords of JSON Schema that these schemas use, and reports any
+# other keyword.  Prints each violation on one line.
 # shellcheck disable=SC2016
 FITS=$WHOLE'
 def kind: if type == "number" and . == floor then "integer" else type end;
@@ -71,7 +71,7 @@ fits() { # COMMAND <JSON
 	with_schema "$ROOT/doc/json-schema/$1.json" "$FITS" | sort -u
 }
 
-# Pages of all commands, from wherever they come in tests without a cluster.
+# Output of all commands that tests can run without a cluster.
 pages() {
 	local data=$ROOT/t/data app
 	for app in $(netprof list -P | tail -n +2 | cut -d'|' -f1 | sort -u); do
@@ -149,8 +149,8 @@ test_rows_are_chosen_and_sorted_as_in_sacct() {
 	contains "a field that does not exist" "$ERR" 'did you mean Owner'
 }
 
-# Text, JSON and --parsable say the same of the same pair, and so do all
-# commands that speak of it.
+# Text, JSON and --parsable agree about the same pair, and so do all
+# commands that show it.
 test_one_pair_has_one_answer() {
 	local predict point low high text
 	setup
@@ -183,7 +183,7 @@ test_every_page_fits_its_schema() {
 		>"$S/store/fabric/flat/20240524T100000Z.loggps"
 	pages >"$S/pages"
 	while read -ra words; do
-		# check fails where something is wrong with the machine
+		# check fails if the machine has a problem
 		netprof "${words[0]}" --json "${words[@]:1}" >"$S/json" 2>"$S/err" ||
 			[ "${words[0]}" = check ] || fail "${words[*]}: $(cat "$S/err")"
 		bad=$(fits "${words[0]}" <"$S/json")
@@ -242,7 +242,7 @@ test_every_member_is_described() {
 .profiles[].uid"
 }
 
-# One schema for each command that has --json, and all of them say which.
+# Each command with --json has one schema, and names it in its output.
 test_every_command_with_json_has_a_schema() {
 	local cmd text
 	setup

@@ -1,4 +1,4 @@
-# What netprof says about placement.  Needs no cluster; also runs alone:
+# Commands about placement.  Needs no cluster; also runs alone:
 #
 #	[BUILD=build] [GOLDEN=write] bash t/integration/cli_placement.sh
 # shellcheck shell=bash

@@ -1,4 +1,4 @@
-# What netprof tells other programs: metrics, comparisons and reports.  Needs no
+# Metrics, comparisons and reports.  Needs no
 # cluster; also runs alone:
 #
 #	[BUILD=build] [GOLDEN=write] bash t/integration/cli_report.sh
@@ -9,7 +9,7 @@
 BESIDE=yes
 LIMIT_SEC=60
 
-# How many findings there are is the machine's, and the version ours.
+# Hide the number of findings, which depends on the machine, and the version.
 metrics() {
 	netprof metrics | sed -E 's/^(netprof_check_findings.*) .*/\1 N/
 		s/(netprof_build_info).*/\1{version="V"} 1/'
@@ -30,8 +30,8 @@ test_metrics_are_as_agreed() {
 	golden metrics.prom metrics
 }
 
-# As a parser of OpenMetrics has it: every sample in its family, once, and all
-# of a family together; and what a unit is called is what the name ends in.
+# The rules of OpenMetrics: every sample belongs to a family, once, the samples of a
+# family are contiguous, and a name ends with its unit.
 test_metrics_are_openmetrics() {
 	setup
 	jq -c '.leaves[0].name = "a\"b\\c\nd\u202ee"' \
@@ -113,7 +113,7 @@ test_a_dashboard_shows_what_there_is() {
 		grep -o 'netprof_[a-z_]*' | sort -u >"$S/asked"
 	[ "$(wc -l <"$S/asked")" -ge 20 ] || fail "no queries are found"
 	equal "not there" "$(comm -13 "$S/there" "$S/asked" | xargs)" ""
-	# A condition on a label, which nothing would meet if it were misspelt.
+	# A condition on a label, which would match nothing if it were misspelt.
 	netprof metrics >"$S/metrics"
 	for name in $(jq -r '.. | .expr? | strings' "$dashboard" |
 		grep -o ',[a-z]*="[a-z]*"' | tr -d ,); do
@@ -137,7 +137,7 @@ test_comparisons_are_as_agreed() {
 	! grep ' $' "$S/page" || fail "blanks at the end"
 }
 
-# Another run of fft, changed by a filter of jq: job 4100, the newest.
+# Another run of fft, job 4100, the newest, changed by a jq filter.
 slow_run() { # FILTER
 	local fft=$S/store/users/$MY_UID/fft
 	jq -c ".job_id = 4100 | .start = 1718500000 | .end = 1718500084 | $1" \
@@ -240,7 +240,7 @@ test_without_a_calibration_a_report_says_what_is_missing() {
 	equal "parts" "$(grep -c '<h2 id="a[0-9]*">' "$S/page.html")" 12
 }
 
-# A cluster, a leaf and a transport that somebody named with care.
+# A cluster, a leaf and a transport with hostile names.
 hostile_names() {
 	local f bad='"><script>document.title=1</script>&amp;\u202e\u0007'"'"
 	for f in "$S"/store/users/"$MY_UID"/halo/*.json; do
@@ -262,8 +262,8 @@ test_names_in_a_report_are_only_text() {
 	! grep -q '<b>' "$S/page.html" || fail "a name is markup"
 }
 
-# dom PAGE SCRIPT: the result of a script in the page, run by a real browser;
-# what it has to say of the page is in $S/console.
+# dom PAGE SCRIPT: the result of a script in the page, run by a real browser, whose
+# messages about the page are in $S/console.
 dom() {
 	cat "$1" - >"$S/tested.html" <<-END
 		<pre id="result"></pre><script>'use strict';
@@ -281,7 +281,7 @@ needs_browser() {
 	command -v chromium >/dev/null || skip "no chromium is installed"
 }
 
-# The first cells of rows after the head of a column was pressed some times.
+# The first cells of rows after clicks on the head of a column.
 SORTED='const press = (table, name, times) => {
 	const b = [...table.tHead.querySelectorAll("button")].find(x => x.textContent === name);
 	for (let i = 0; i < times; i++) { b.focus(); b.click(); }
@@ -315,7 +315,7 @@ test_a_browser_sorts_the_tables_of_a_report() {
 	contains "errors would be seen" "$(cat "$S/console")" 'as it should'
 }
 
-# 200 applications, each with ten runs, beside those that are there.
+# 200 additional applications, each with ten runs.
 many_applications() {
 	local users=$S/store/users/$MY_UID
 	mkdir "$users"/app{100..299}

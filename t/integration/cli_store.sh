@@ -1,4 +1,4 @@
-# Which data netprof uses, and whose.  Needs no cluster; also runs alone:
+# Which records netprof reads, and from which users.  Needs no cluster; also runs alone:
 #
 #	[BUILD=build] [GOLDEN=write] bash t/integration/cli_store.sh
 # shellcheck shell=bash
@@ -41,7 +41,7 @@ test_configuration_names_the_store() {
 	contains "page" "$OUT" '^lammps uses the network heavily'
 }
 
-# As it would be if nothing were kept.
+# The output with an empty cache.
 list_is_true() { # WHAT
 	equal "$1" "$(netprof list -P)" \
 		"$(XDG_CACHE_HOME=/dev/null netprof list -P)"
@@ -335,7 +335,7 @@ test_only_administrators_publish() {
 		netprof publish lammps
 	equal "exit status" "$RC" 1
 	contains "error" "$ERR" 'published/lammps: Permission denied'
-	# What somebody else put there speaks for nobody.
+	# Files that another user put there are ignored.
 	cp -r "$S/store/users/12345/lammps" "$S/store/published/forged"
 	chown -R 12345 "$S/store/published/forged"
 	run netprof show --published forged
@@ -343,7 +343,7 @@ test_only_administrators_publish() {
 	contains "forged" "$ERR" 'owned by uid 12345.*not trusted'
 }
 
-# What others may read: nothing of the jobs that were beside it.
+# A published record contains nothing about other jobs.
 test_what_is_published_tells_nothing_of_other_people() {
 	local all
 	setup_measured
@@ -360,7 +360,7 @@ test_what_is_published_tells_nothing_of_other_people() {
 		<<<"$all")" ""
 	equal "whose" "$(jq .uid <<<"$all" | sort -u)" "$MY_UID"
 	if grep -E '"job_id":399[12]' <<<"$all"; then fail "it tells"; fi
-	# It predicts as before.
+	# Predictions are the same.
 	equal "use" "$(netprof runs -P --published fft | cut -d'|' -f1,21)" \
 		"$(netprof runs -P fft | cut -d'|' -f1,21)"
 }
@@ -384,8 +384,8 @@ test_hostile_records_do_not_reach_the_terminal() {
 	[[ $OUT != *$'\033'* && $OUT != *$'\302\233'* ]] || fail "escape sequence"
 }
 
-# Names of files and directories, and all texts of a record, with U+009B, U+202E,
-# U+2028, an escape sequence and what is no UTF-8.
+# Names of files and directories, and all texts of a record, contain U+009B, U+202E,
+# U+2028, an escape sequence and invalid UTF-8.
 test_hostile_names_do_not_reach_the_terminal() {
 	local name=$'x\302\2332J\342\200\256\342\200\250\033[31m\377' d cmd
 	setup

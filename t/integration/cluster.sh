@@ -1,4 +1,4 @@
-# The cluster on one machine: what every other suite stands on.
+# The cluster on one machine, on which every other suite depends.
 # shellcheck shell=bash
 
 BESIDE=yes
@@ -17,7 +17,7 @@ pair_coeff 1 1 1.0 1.0 2.5
 fix 1 all nve
 run 20'
 
-# lammps says on how many ranks it ran.
+# lammps prints the number of its ranks.
 lammps_ran_on_four() { # OUTPUT
 	grep -q 'Loop time of .* on 4 procs for 20 steps with 2048 atoms' <<<"$1" ||
 		fail "lammps did not run on 4 ranks: $1"
@@ -84,7 +84,7 @@ test_mpirun_starts_mpi_programs_in_a_batch_script() {
 	grep -q '1024 bytes *20 times' <<<"$out" || fail "NetPIPE: $out"
 }
 
-# Percent of a core that each rank of a network-bound program used, the most.
+# The largest share of a core, in percent, that a rank of a network-bound program used.
 rank_cpu() {
 	inside srun -N2 --mpi=pmix bash -c '
 		TIMEFORMAT="cpu %P"
@@ -104,7 +104,7 @@ test_mpi_uses_the_shaped_network_and_launch_does_not() {
 	inside srun -N2 --mpi=pmix NPopenmpi -l 16384 -u 16384 -n 5 >/dev/null 2>&1
 	after=$(eth0_bytes)
 	between "bytes of NetPIPE on eth0" $((after - before)) 500000 10000000
-	# Slurm drops output of tasks that end before srun closed their input.
+	# Slurm drops the output of tasks that end before srun has closed their input.
 	inside srun -N8 sh -c 'sleep 0.5; head -c 1000000 /dev/zero' >/dev/null
 	between "bytes of an srun on eth0" $(($(eth0_bytes) - after)) 0 10000
 }
@@ -133,7 +133,7 @@ test_daemons_do_not_hold_a_lock_of_who_started_them() {
 
 test_a_daemon_that_ended_is_told_and_started_again() {
 	local out
-	wait_for 20 is_idle n6 # of the last test's job
+	wait_for 20 is_idle n6 # the job of the previous test
 	inside --user root --on n6 kill -9 "$(cat "$(rundir)/pid/n6.daemon")"
 	wait_for 5 has_no_slurmd n6
 	out=$(cluster revive)
@@ -153,7 +153,7 @@ test_jobs_survive_a_killed_controller() {
 	local id
 	id=$(inside sbatch --parsable -o /dev/null --wrap 'sleep 30')
 	wait_for 10 state_is "$id" RUNNING
-	# An orderly end saves all state, which otherwise takes some seconds.
+	# A regular shutdown saves all state, which otherwise takes some seconds.
 	cluster restart-ctl
 	wait_for 10 state_is "$id" RUNNING
 	cluster restart-ctl -9
@@ -166,7 +166,7 @@ state_is() { # JOB STATE
 	[ "$(inside squeue -h -j "$1" -o %T 2>/dev/null)" = "$2" ]
 }
 
-# What a task may use after it has asked for processor 0, and for all of them.
+# Processors of a task that has requested processor 0, and all of them.
 pinned_to_0() { # NODE
 	# shellcheck disable=SC2016
 	inside srun -Q -w "$1" sh -c '

@@ -1,4 +1,4 @@
-# Flagged steps on a running Slurm: what is measured, and what a user sees.
+# Flagged steps on a running Slurm: records, and effects visible to users.
 # Runs on the cluster that t/check started with --netprof.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
@@ -64,7 +64,7 @@ test_a_heterogeneous_job_that_srun_makes_is_measured() {
 	expect hetrun 'length == 2 and all(.leaves[0].latency.n > 5)'
 }
 
-# srun's threads race for who tells the plugin: here it is never the first.
+# The second component alone, which is never the first thread of srun to call the plugin.
 test_a_step_of_the_second_component_alone_is_measured() {
 	alice "salloc -Q -N2 : -N2 --netprofile=het2 \
 		srun --het-group=1 sleep 3"
@@ -113,7 +113,7 @@ test_mpirun_in_a_batch_script_is_measured_on_all_its_nodes() {
 		.leaves[0].latency.n > 10)'
 }
 
-# With its script Slurm kills, at once, the srun that mpirun did not wait for.
+# At the end of the script Slurm kills the srun that mpirun did not wait for.
 test_a_run_is_kept_that_ends_with_its_script() {
 	local i
 	for i in 1 2 3; do
@@ -137,7 +137,7 @@ test_how_daemons_of_an_mpi_end_is_not_how_the_program_did() {
 		.[0].exit_code == 0'
 }
 
-# As administrators do, and preemption with PreemptMode=SUSPEND.
+# Suspended by an administrator, as by preemption with PreemptMode=SUSPEND.
 test_a_run_that_was_suspended_is_not_compared_with_others() {
 	alice "srun -N2 --netprofile=gap sleep 2"
 	inside --user root -- bash -c 'until id=$(squeue -h -n gap -t R -o %i) &&
@@ -201,14 +201,14 @@ test_three_nodes_make_a_triangle() {
 test_output_and_exit_code_stay_as_they_were() {
 	local run
 	for run in plain:-Jplain flag:--netprofile=quiet; do
-		# Else srun may say that it waits for nodes of the last one.
+		# Otherwise srun may report that it waits for nodes of the previous run.
 		wait_for 30 all_idle
 		alice "srun -N4 -w 'n[0-3]' -l ${run#*:} sh -c \
 			'sleep 1; echo out; echo err >&2; exit 5' \
 			>${run%:*}.out 2>${run%:*}.err; echo \$? >${run%:*}.rc"
 	done
 	alice "
-	# How many nodes one line of srun's is about differs from time to time.
+	# The number of nodes that srun reports in one line varies.
 	one_each() { while IFS= read -r l; do case \$l in
 		'srun: error: '*': task'*) l=\${l#srun: error: }
 			for n in \$(scontrol show hostnames \${l%%:*}); do
@@ -232,15 +232,16 @@ test_a_flagged_step_waits_at_most_300_ms_longer() {
 	[ "$extra" -le 300 ] || fail "the median is $extra ms longer"
 }
 
-# Lines "--comment=x MS" and "--netprofile=fast MS": difference of the medians.
+# Reads lines "--comment=x MS" and "--netprofile=fast MS", prints the difference of the
+# medians.
 extra_ms() {
 	sort -k1,1 -k2,2n | awk '{ n[$1]++; v[$1, n[$1]] = $2 }
 		END { p = "--comment=x"; f = "--netprofile=fast"
 		print v[f, int((n[f] + 1) / 2)] - v[p, int((n[p] + 1) / 2)] }'
 }
 
-# A signal to a step that is starting, and the end of the job: slurmstepd
-# would keep the node for a minute.
+# After a signal to a starting step and the end of its job, slurmstepd would keep the
+# node for a minute.
 test_nodes_are_free_at_once_after_steps_that_end_at_once() {
 	# shellcheck disable=SC2016
 	alice 'for i in $(seq 20); do srun -Q -N4 --netprofile=fast true; done'
@@ -258,8 +259,8 @@ test_nothing_of_ours_shows_and_steps_keep_their_numbers() {
 	expect numbers 'length == 1 and .[0].leaves[0].latency.n > 5'
 }
 
-# wait(2) of the program must find its own children only, and what it holds
-# open is its own.
+# wait(2) of the program must find only its own children, and all open files must be
+# its own.
 test_the_program_has_no_child_and_no_file_of_ours() {
 	local what="sleep 2; ps -o comm= --ppid \$\$; ls /proc/\$\$/fd
 		env | cut -d= -f1 | sort"
@@ -275,12 +276,12 @@ test_probes_end_with_the_tasks_of_the_step() {
 		'sleep \$((1 + 2 * SLURM_LOCALID))'"
 	equal "processes of ours" "$(inside --user root --on n0 -- \
 		pgrep -c 'netprof-(join|impactb)' || true)" 0
-	# as long as the last of them, not the first
+	# until the last of the tasks ends, not the first
 	expect both-tasks '.[0] | .state == "complete" and
 		.probe.elapsed_sec > 1.8'
 }
 
-# As Slurm does where it tracks processes by cgroup.
+# As Slurm kills them if it tracks processes by cgroup.
 test_probes_that_are_killed_as_the_step_ends_were_complete() {
 	alice "srun -N4 --netprofile=killed sh -c 'sleep 2; pkill -9 netprof'"
 	expect killed '.[0] | .state == "complete" and
@@ -363,8 +364,8 @@ test_a_level_runs_on_idle_nodes_of_the_allocation_where_there_are_some() {
 		.level.nodes == "n[2-3]" and .level.beside_round_sec.n > 5'
 }
 
-# What Apptainer, Podman and enroot do, without them: other files, in namespaces of
-# the user's own.  Probes run outside; nothing of netprof is in there.
+# Like Apptainer, Podman and enroot: other files, in namespaces of the user.  Probes
+# run outside, and no file of netprof is inside.
 test_a_step_in_a_container_prints_what_it_prints_without_netprof() {
 	local run how
 

@@ -1,11 +1,11 @@
-# File servers that hang or refuse: jobs that are flagged do as those that are
-# not, and what could not be written then is written when they answer again.
+# File servers that hang or refuse.  Flagged jobs behave like unflagged ones, and
+# records that could not be written are written when the server answers again.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
 BESIDE=65
 LIMIT_SEC=100
 
-# Those of version 1, which t/cluster can have for itself.
+# Cgroups version 1, which t/cluster can mount for itself.
 has_cgroups() {
 	# shellcheck disable=SC2016
 	unshare --mount sh -ec 'for c in freezer memory cpuacct; do
@@ -19,9 +19,9 @@ SUITE_CLUSTER=(--leaves 1 --netprof "$BUILD"
 ! has_cgroups || SUITE_CLUSTER+=(--cgroup)
 
 PLACES=(ctl n0 n1 n2 n3)
-STATE=$(shared)/hungfs # what it does: a word for each mount
+STATE=$(shared)/hungfs # files with the current behaviour of each mount
 HUNGFS=${HUNGFS-$(rundir)/build/hungfs}
-TABLE=${HUNG_TABLE-/dev/null} # as the admin guide shows it
+TABLE=${HUNG_TABLE-/dev/null} # the table in doc/validation/measurement.md
 
 before_each() {
 	[ -e /dev/fuse ] || skip "no FUSE here"
@@ -34,7 +34,7 @@ on() { # PLACE COMMAND
 	inside --user root --on "$1" -- bash -c "$2"
 }
 
-# MOUNTPOINT NAME [PLACE...]: from now on it is what the word in NAME says.
+# MOUNTPOINT NAME [PLACE...]: mount hungfs there, controlled by the file NAME.
 fail_at() {
 	local p dir=$1 name=$2
 	shift 2
@@ -53,7 +53,7 @@ is() { # NAME WORD
 	mv "$STATE/$1.new" "$STATE/$1"
 }
 
-# All answers, whatever the test did; nobody is left in D state.
+# Make all mounts answer again, so that no process stays in state D.
 restore() {
 	local f p
 	for f in "$STATE"/*; do
@@ -66,8 +66,8 @@ restore() {
 	rm -rf "$STATE" "$STATE.go" "$STATE.ready"
 }
 
-# Shells that wait to submit, as home may hang when they do.  Each prints a line
-# "LABEL CODE BEGIN END", and of a script its job's state and restarts.
+# Shells that are started before home hangs and wait to submit.  Each prints a line
+# "LABEL CODE BEGIN END", and for a script the state and restarts of its job.
 SHELLS=()
 start_shell() { # COMMAND
 	alice "cd /tmp; echo >>$STATE.ready; until [ -e $STATE.go ]; do sleep 0.02; done; $1" \
@@ -99,14 +99,14 @@ shells_wait() {
 	[ "$(cat "$STATE.ready" 2>/dev/null | wc -l)" = ${#SHELLS[@]} ]
 }
 
-# As all_idle, from a home that answers.
+# Like all_idle, with a home that answers.
 no_node_works() {
 	[ -z "$(inside --user root -- sinfo -h -t alloc,mix,comp -o %n)" ]
 }
 
 go() { touch "$STATE.go"; }
 
-# Each kind of job, flagged and not, all at the same time.
+# Start each kind of job, flagged and unflagged, all at the same time.
 start_jobs() { # APP
 	local flag as
 	for as in plain flagged; do
@@ -119,8 +119,8 @@ start_jobs() { # APP
 	wait_for 20 shells_wait
 }
 
-# WHAT [N]: those that were started, 3 kinds or N; a row of the table for each flagged one, which
-# has its control of the same kind.  No node remembers them.
+# WHAT [N]: check the started jobs of 3 kinds, or N, and print a table row for each
+# flagged one and the unflagged one of its kind.  No node keeps processes of them.
 as_unflagged() {
 	wait "${SHELLS[@]}" || :
 	awk '{ printf "%s %s %.1f %s %s\n", $1, $2, $4 - $3, $5, $6 }' \
@@ -158,8 +158,8 @@ kept() { # APP RECORDS
 	[ "$(records "$1" | jq "length == $2 and all(.state == \"complete\")")" = true ]
 }
 
-# What hangs SECONDS after the jobs were submitted, and answers when they are
-# over: all of them are in the store then.
+# The mount hangs SECONDS after the jobs were submitted, and answers when they have
+# ended: then all of them are in the store.
 hangs() { # DIRECTORY NAME WHEN SECONDS
 	local app=hung-${2// /-}-${3// /-}
 	fail_at "$1" one
@@ -197,7 +197,7 @@ test_a_home_that_hangs_as_the_steps_end() {
 	hangs "$(rundir)/home/alice" home "as the steps end" 3.5
 }
 
-# The program itself writes its trace, and would wait.
+# The program itself writes its trace, and would wait for the store.
 test_a_trace_for_a_store_that_hangs() {
 	local dir
 	needs_pmix
@@ -217,8 +217,8 @@ test_a_trace_for_a_store_that_hangs() {
 	equal "traces" "$(find "$ALICE" -name '*.trace')" ""
 }
 
-# Its records go where its user said, and the server of the store is lost while
-# it runs.
+# The trace goes to the user's own directory, and the server of the store is lost while
+# the program runs.
 test_a_trace_beside_the_store_when_that_hangs() {
 	local dir
 	needs_pmix
@@ -246,7 +246,7 @@ test_a_trace_beside_the_store_when_that_hangs() {
 		awk '$1 > 400 * 8' | wc -l)" 2
 }
 
-# As an upgrade of netprof has it: the old saver stays until all is written.
+# As in an upgrade of netprof: the old saver stays until everything is written.
 test_what_waits_outlives_slurmd() {
 	fail_at "$STORE" one
 	run_srun plain,srun -N2 "sh -c 'sleep 4; exit 7'"
@@ -268,7 +268,7 @@ test_what_waits_outlives_slurmd() {
 	equal "savers" "$(on n0 'pgrep -cx netprof-saver')" 1
 }
 
-# The server denies root everything; nothing is done as root.
+# The server denies root all access; netprof accesses nothing as root.
 test_a_store_that_refuses() {
 	local kind
 	run_srun plain,srun -N2 "sh -c 'sleep 4; exit 7'"
@@ -286,7 +286,7 @@ test_a_store_that_refuses() {
 	done
 	go
 	as_unflagged "store is"
-	is stale ok # it was tried again, and others' turn is next
+	is stale ok # the write was retried; other requests are next
 	wait_for 20 [ -e "$(rundir)/failing/squash/users/20001/refused" ]
 	wait_for 5 [ -e "$(rundir)/failing/stale/users/20001/refused" ]
 }

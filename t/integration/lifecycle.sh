@@ -1,4 +1,4 @@
-# Clusters come and go without a trace, and do not see each other.
+# Clusters leave no trace when they are removed, and do not see each other.
 # shellcheck shell=bash
 BESIDE=yes
 
@@ -36,7 +36,7 @@ test_down_leaves_nothing_behind() {
 	local name=$NETPROF_CLUSTER-own ns
 	own_cluster --nodes-per-leaf 2 --standby
 	inside sh -c 'sbatch -N4 -o /dev/null --wrap "srun sleep 100"' >/dev/null
-	# One that leaves its session and its parent, as a daemon would.
+	# A process that leaves its session and parent, like a daemon.
 	inside --on n0 sh -c 'setsid sleep 101 >/dev/null 2>&1 &'
 	ns=$(namespaces)
 	between "namespaces of 6 places and a host" "$(wc -w <<<"$ns")" 7 7
@@ -57,7 +57,7 @@ test_up_after_everything_was_killed() {
 	equal "nodes of the new one" "$(inside srun -N2 hostname | sort | xargs)" "n0 n1"
 }
 
-# A signal takes its time on a busy machine.
+# Delivery of a signal takes some time on a busy machine.
 is_not_up() {
 	! cluster status >/dev/null 2>&1
 }
@@ -105,7 +105,7 @@ test_more_leaves_and_lines_for_slurm_conf() {
 	echo '# a comment' >"$TMPDIR/plug.conf"
 	own_cluster --leaves 6 --nodes-per-leaf 4 --slurm-conf-extra "$TMPDIR/extra" \
 		--plugstack "$TMPDIR/plug.conf"
-	# Not grep -q: what still writes then, ends by SIGPIPE.
+	# Not grep -q, with which a program that is still writing would get SIGPIPE.
 	inside scontrol show config | grep 'PriorityType *= priority/basic' >/dev/null ||
 		fail "the extra lines are not in force"
 	equal "nodes" "$(inside srun -N24 hostname | sort -u | wc -l)" 24

@@ -1,4 +1,4 @@
-# What `make` asks of a system.  Needs no cluster; also runs alone:
+# Requirements of `make`.  Needs no cluster; also runs alone:
 #
 #	[BUILD=build] bash t/integration/make.sh
 # shellcheck shell=bash
@@ -10,7 +10,7 @@ fi
 BESIDE=yes
 LIMIT_SEC=60
 
-# A pkg-config that knows all but those of WITHOUT; make must not get further.
+# A pkg-config that lacks the packages in WITHOUT; make must stop there.
 bare() { # COMMAND...: with nothing but what a build needs
 	mkdir -p "$TMPDIR/bin"
 	cat >"$TMPDIR/bin/pkg-config" <<-'END'
@@ -47,7 +47,7 @@ test_make_does_without_cairo_and_mpi() {
 		fail "tests are asked for"
 }
 
-# Objects of this one file, as all else is the same.
+# The objects of this one file; the others are the same.
 test_pictures_without_cairo_are_svg() {
 	local flags
 	flags=$(cat "$ROOT/${BUILD:-build}/flags")
@@ -67,7 +67,7 @@ test_packages_of_the_build_and_of_the_tests_are_told_apart() {
 	equal "exit status of an unknown set" "$RC" 2
 }
 
-# Where there is no dpkg nothing is installed and nothing fails.
+# Without dpkg nothing is installed and nothing fails.
 test_no_dpkg_is_no_failure() {
 	local p
 	mkdir "$TMPDIR/rhel"

@@ -1,7 +1,6 @@
-# The shaped network: what it promises, measured with plain TCP streams, by
+# The properties of the shaped network, measured with plain TCP streams, with
 # netprof-sharing, and with programs.
-# Two streams of 20 Mbit/s do not fit through a leaf of 30; leaf 2 is
-# non-blocking.
+# Two streams of 20 Mbit/s exceed a leaf of 30; leaf 2 is non-blocking.
 # shellcheck shell=bash
 
 SUITE_CLUSTER=(--leaves 3 --nodes-per-leaf 4 --leaf-mbit 30 --uplink-mbit 10
@@ -12,7 +11,7 @@ addr() { # NODE
 	inside --on "$1" ip -4 -o addr show dev eth0 | awk '{ sub("/.*", "", $4); print $4 }'
 }
 
-# Mbit/s of each stream while all of them run.
+# Rate of each stream in Mbit/s while all of them run.
 rates() { # FROM TO [FROM TO...]
 	local i=0 p pids=()
 	while [ $# -gt 0 ]; do
@@ -29,8 +28,8 @@ rates() { # FROM TO [FROM TO...]
 	cat "$TMPDIR"/rate.*
 }
 
-# What streams can carry they carry in one of some measurements, as a machine
-# that stands still only takes away; more than they may they never carry.
+# Streams reach their rate in at least one of five measurements, because pauses of
+# the machine only reduce it; they never exceed it.
 carry() { # each|sum LOW HIGH FROM TO [FROM TO...]
 	local how=$1 low=$2 high=$3 r
 	shift 3
@@ -45,7 +44,7 @@ carry() { # each|sum LOW HIGH FROM TO [FROM TO...]
 each() { sort -n; }
 sum() { awk '{ s += $1 } END { print s }'; }
 
-# 1448 of 1514 bytes are the stream's: 19.1 of 20 Mbit/s, 14.3 of 15.
+# 1448 of 1514 bytes are payload: 19.1 of 20 Mbit/s, 14.3 of 15.
 test_a_link_carries_its_rate_and_no_more() {
 	carry each 17.5 19.6 n0 n1
 }
@@ -76,14 +75,14 @@ test_the_management_network_is_not_shaped() {
 	between "management, Mbit/s" "$r" 100 1000000
 }
 
-# Each node has a /tmp of its own, where this checkout may lie.
+# Each node has its own /tmp, which may hide this checkout.
 transfers() { # NODES OPTIONS SCHEME
 	cp -u "$BUILD/netprof-sharing" "$(shared)"
 	inside srun -K -w "$1" --mpi=pmix "$(shared)/netprof-sharing" "${@:2}"
 }
 
-# The penalties of a scheme, as they were when it and what it is compared to
-# took least time: other programs only add to that.
+# The penalties of a scheme from the repetition in which it and its reference took
+# the least time, because other programs only add time.
 quietest() { # SCHEME <TABLE...
 	awk -F'|' -v scheme="$1" '
 		function choose() {
@@ -106,8 +105,8 @@ penalties() {
 	[ -n "$got" ] || fail "no scheme $1: $(cat "$TMPDIR/table")"
 }
 
-# What two pairs of nodes share: the switch of 30 Mbit/s, so that both take 4/3
-# of their time alone, and where it does not block, nothing.
+# Two pairs of nodes share the switch of 30 Mbit/s, so that both take 4/3
+# of their time alone; on the non-blocking leaf they share nothing.
 test_transfers_have_the_penalties_of_what_they_share() {
 	needs_pmix
 	inside tee schemes >/dev/null <<-'END'
@@ -139,8 +138,8 @@ test_a_scheme_that_is_wrong_is_refused_before_anything_is_sent() {
 	local before
 
 	needs_pmix
-	# LINE: what each process says, and no other.  Slurm has words of its own
-	# when processes end before all have begun.
+	# LINE: the only message of each process.  Slurm prints messages of its own
+	# if processes end before all have started.
 	refused() {
 		! transfers 'n[0-2]' schemes >"$TMPDIR/out" 2>"$TMPDIR/err" ||
 			fail "it ran"
@@ -158,7 +157,7 @@ test_a_scheme_that_is_wrong_is_refused_before_anything_is_sent() {
 	refused 'scheme schemes has 4 nodes, the step has 3 processes'
 }
 
-# Seconds of LAMMPS' main loop on the first nodes, while it runs on the second.
+# Time of LAMMPS' main loop on the first nodes while it also runs on the second, in s.
 loop_sec() { # NODES NODES
 	local pid
 	lammps "$2" >/dev/null &
@@ -171,7 +170,7 @@ lammps() { # NODES
 	inside srun -N2 -n2 -w "$1" --mpi=pmix lmp -in melt.in -log none
 }
 
-# The same two cores do all the work in both cases: only the switch differs.
+# In both cases the same two cores do all the work: only the switch differs.
 test_programs_slow_each_other_on_one_leaf_and_not_on_two() {
 	local one two
 	needs_pmix
