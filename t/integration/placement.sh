@@ -1,4 +1,4 @@
-# Placement on a running Slurm: what users and administrators may rely on.
+# Placement on a running Slurm: the promises to users and administrators.
 # shellcheck source=t/integration/placement.lib
 . "$ROOT/t/integration/placement.lib"
 
@@ -7,7 +7,7 @@ SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
 	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
 BESIDE=95
 
-# HOW PARTITION: three fft and two halo, in that way; their ids in JOBS.
+# HOW PARTITION: submit three fft and two halo jobs in that way; JOBS has their ids.
 five_jobs() {
 	local p=$2 app hold=() block=''
 
@@ -50,7 +50,7 @@ waited() { # JOB; s
 	echo $(($(when "$1" StartTime) - $(when "$1" SubmitTime)))
 }
 
-# By slurmctld's clock, which looks at batch jobs once a second.
+# In time of slurmctld, which starts batch jobs once a second.
 starts_at_once() { # JOB
 	wait_for 5 state_is "$1" RUNNING
 	between "job $1 waited, s" "$(waited "$1")" 0 1
@@ -67,7 +67,7 @@ test_harmless_jobs_are_not_touched() {
 		equal "exclusions of job $j" "$(field "$j" ExcNodeList)" "(null)"
 		! confined "$j" && ! deferred "$j" || fail "job $j: $(note "$j")"
 	done
-	# slurmctld starts batch jobs once a second: some start only now.
+	# slurmctld starts batch jobs once a second, so some start only now.
 	wait_for 30 all_done "${jobs[@]}"
 	for j in "${jobs[@]}"; do
 		between "job $j waited, s" "$(waited "$j")" 0 1
@@ -184,7 +184,7 @@ test_a_change_to_one_task_is_not_a_change_to_all() {
 test_a_requeued_job_is_placed_anew() {
 	local a b
 
-	a=$(job fft 8 --requeue) # it still runs when it is looked at
+	a=$(job fft 8 --requeue) # long enough to be running when it is requeued
 	b=$(job fft 1.5)
 	wait_for 5 state_is "$a" RUNNING
 	inside --user root scontrol requeue "$a"
@@ -199,7 +199,7 @@ all_run() { # ARRAY N: at the same time
 	[ "$(inside squeue -h -r -t R -o %i -j "$1" | wc -l)" = "$2" ]
 }
 
-# OPTIONS: left alone, for the reason in the log.
+# OPTIONS: the job is ignored, for the reason in the log.
 left_alone() { # REASON OPTIONS
 	local a
 
@@ -233,9 +233,9 @@ test_what_is_not_ours_to_place_is_left_alone_and_why_is_logged() {
 		AvailableFeatures= ActiveFeatures= >/dev/null
 }
 
-# PARTITION [OPTIONS]: what the log says of an fft that is pending there, but
-# for what differs from one time to the next; the job in PENDING.  Another one
-# if it came while a decision was made, which is all that is said of it then.
+# PARTITION [OPTIONS]: submit an fft that stays pending there, its id in PENDING, and
+# print what the log says about it without the parts that vary.  Submits another one if
+# the log only says that a decision was being made.
 saying() {
 	local text
 
@@ -252,12 +252,12 @@ saying() {
 		s/advice, not applied: //"
 }
 
-# Slurm says from when on once it has looked at the job.
+# Slurm sets the eligible time once it has considered the job.
 eligible() { # JOB
 	[ -n "$(when "$1" EligibleTime)" ]
 }
 
-# WHAT OPTIONS: the same is said in both partitions, and only one acts.
+# WHAT OPTIONS: the log says the same for both partitions, of which only one acts.
 same_advice() {
 	local advice
 
@@ -274,7 +274,7 @@ same_advice() {
 	confined "$PENDING" || deferred "$PENDING" || fail "$1: enforce is idle"
 	forget "$PENDING"
 	grep -q '^netprof: JobId=A' "$TMPDIR/act" || fail "$1: not logged"
-	# Once written, the tasks of an array are jobs that are talked about, too.
+	# Once written to, the tasks of an array are separate jobs with lines of their own.
 	head -n "$(wc -l <"$TMPDIR/advice")" "$TMPDIR/act" |
 		cmp "$TMPDIR/advice" - ||
 		fail "$1: $(diff "$TMPDIR/advice" "$TMPDIR/act")"
@@ -322,7 +322,7 @@ test_a_job_is_held_back_for_maxdefer_and_then_runs_anyway() {
 	said "held, for 3 s at first" >/dev/null || fail "not in the log"
 }
 
-# Nobody shares a leaf with the first of these, so all of them are fft.
+# No job shares a leaf with the first of these, because all of them are fft.
 test_the_application_is_what_the_job_or_a_rule_says() {
 	local ids=() j
 

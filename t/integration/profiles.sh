@@ -1,12 +1,12 @@
-# Programs that nobody here wrote, from Debian's packages, get profiles that
-# tell a network-heavy one from a light one and from the idle network.
+# Profiles of real programs from Debian's packages distinguish a network-heavy
+# program from a light one and from the idle network.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
 
 LIMIT_SEC=120
 LMP=/usr/share/lammps/examples
 
-# Half the latencies of a sleeping node are those of a processor that wakes up.
+# On a sleeping node half of the latencies come from a processor waking up.
 # The leaves are measured at the same time.
 test_a_program_that_sleeps_is_never_moderate_or_heavy() {
 	local sec
@@ -41,7 +41,7 @@ test_lammps_by_srun_is_heavy() {
 	use_is melt 'heavy|saturated'
 }
 
-# Whatever the idle network is known from: a run, quiet moments, or nothing.
+# With each source of the idle network: a run, quiet moments, or none.
 test_a_program_that_loads_the_leaf_is_never_light() {
 	local run
 	needs_pmix
@@ -75,11 +75,11 @@ test_netpipe_is_neither_idle_nor_saturated() {
 	use_is netpipe 'light|moderate|heavy'
 }
 
-# Two copies that do not talk to each other.  The nodes' processors are few in
-# truth, and the probes must get one when they wake, as beside a program that
-# leaves one free on each node: the copies share the first.  Where the machine
-# has other work, probes are delayed all the same: then the two witnesses
-# contradict each other, and the verdict says so.
+# Two copies that do not communicate.  The nodes share few real processors, and the
+# probes must get one when they wake, as with a program that leaves one free on each
+# node: therefore the copies share the first.  If the machine has other work, probes
+# are delayed anyway: then latencies and byte counters contradict each other, and the
+# verdict says so.
 test_lammps_that_does_not_communicate_is_light_or_its_delays_are_told() {
 	needs_pmix
 	alice "{ sed '/^run/d' $LMP/melt/in.melt
@@ -111,7 +111,7 @@ test_show_begins_with_the_verdict_on_these_profiles() {
 		grep -E '^separate(: network use| uses the network lightly)'
 }
 
-# APP COLUMN: of `netprof show --parsable`.
+# APP COLUMN: the field of `netprof show --parsable`.
 field() {
 	alice "netprof show $1 --parsable" | awk -F'|' -v c="$2" '
 		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }

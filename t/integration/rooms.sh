@@ -1,9 +1,9 @@
-# doc/developer/architecture.md says which room uses which; the sources keep to it.
+# The sources follow the table of doc/developer/architecture.md.
 # shellcheck shell=bash
 
 BESIDE=yes
 
-# "ROOM what it may include", headers as room/ or library.
+# Lines "ROOM WHAT...": the rooms and libraries that a room may include.
 allowed() {
 	awk -F ' *[|] *' '/^[|] `[a-z\/]+` [|]/ {
 		gsub(/[`,]/, "")
@@ -13,7 +13,7 @@ allowed() {
 
 rooms() { allowed | cut -d' ' -f1; }
 
-# "ROOM FILE NEED" for every include of another room or of a library.
+# Lines "ROOM FILE NEED" for every include of another room or of a library.
 needs() {
 	local room
 	for room in $(rooms); do
@@ -47,7 +47,7 @@ test_every_room_of_the_sources_is_in_the_table() {
 		profiler/* plot spank jobsubmit cli analysis/*/ | sed 's,/$,,' | sort)"
 }
 
-# A header is found by its name alone.
+# Headers are included by name without a directory, so names are unique.
 test_a_name_is_that_of_one_file() {
 	equal "names of two files" "$(cd "$ROOT" &&
 		printf '%s\n' $(rooms | sed 's,$,/*.h,') |
@@ -75,8 +75,8 @@ test_rooms_use_what_the_table_allows_and_nothing_else() {
 		}' - "$TMPDIR/needs" >"$TMPDIR/bad" || fail "$(paste -sd';' "$TMPDIR/bad")"
 }
 
-# What the package netprof-analysis holds is a package of its own: the two meet
-# in files, never in code.
+# The package netprof-analysis is separate: it exchanges data with the core in files,
+# never in code.
 test_the_core_includes_nothing_of_the_analysis() {
 	local headers
 	headers=$(cd "$ROOT/analysis" && ls -- */*.h | sed 's,.*/,,')
@@ -108,20 +108,20 @@ test_the_core_links_nothing_of_the_analysis() {
 	done
 }
 
-# "FILE FILE" for every source that needs a symbol of another.
+# Lines "FILE FILE" for every source that needs a symbol of another.
 uses() {
 	local f dir objects=()
 	for f in "$@"; do
 		dir=$BUILD
 		case $f in analysis/latency/shim_*)
-			# One program for each MPI, and objects of none.
+			# Compiled and linked in one step for each MPI, without objects.
 			dir=$TMPDIR/shim
 			mkdir -p "$dir/analysis/latency"
 			# shellcheck disable=SC2046
 			$(cat "$BUILD/flags") $(pkg-config --cflags mpich) \
 				-c "$f" -o "$dir/${f%.c}.o" || return ;;
 		esac
-		# Sources of a plugin alone have none.
+		# Sources used only by a plugin have no object.
 		[ ! -e "$dir/${f%.c}.o" ] || objects+=("$dir/${f%.c}.o")
 	done
 	nm -o "${objects[@]}" | awk -v a="$BUILD/" -v b="$TMPDIR/shim/" '{
@@ -139,7 +139,7 @@ uses() {
 		}'
 }
 
-# Files use each other in one direction, inside a room and across.
+# Dependencies between files have no cycle, in a room and between rooms.
 test_no_circles_between_files() {
 	local room files=()
 	cd "$ROOT" || return
@@ -152,7 +152,7 @@ test_no_circles_between_files() {
 		fail "$(sed 's/^tsort: //' "$TMPDIR/circles" | paste -sd' ')"
 }
 
-# What is loaded where symbols are bound at once has all that it calls.
+# Plugins are loaded with immediate binding, so no symbol may be missing.
 test_plugins_have_all_that_they_call() {
 	local so missing
 	for so in spank_netprof job_submit_netprof netprof_placement; do

@@ -1,10 +1,10 @@
-# Slurm's own files, as netprof reads them, beside what Slurm makes of them:
-# slurmctld prints its switches and the cluster's name, srun its plugins.
+# netprof reads Slurm's own files as Slurm does: slurmctld prints its switches and
+# the cluster's name, srun its plugins.
 # shellcheck shell=bash
 BESIDE=55
 LIMIT_SEC=120 # each case starts a slurmctld
 
-O=$(rundir)/oracle # seen by all hosts of the cluster
+O=$(rundir)/oracle # visible on all hosts of the cluster
 B=$(readlink -f "$BUILD")
 
 netprof() { "$B/netprof" "$@"; }
@@ -38,7 +38,7 @@ plugin_dir() {
 		dirname "$(find / -xdev -name topology_tree.so 2>/dev/null | head -n 1)"
 }
 
-# Rank 0 and each other one in turn send each other a message.
+# Rank 0 exchanges a message with each other rank in turn.
 goal() {
 	local k
 	echo num_ranks 8
@@ -55,7 +55,7 @@ goal() {
 	done
 }
 
-# slurmctld with these files, until it has read them; what it says is in O/log.
+# Run slurmctld with these files until it has read them; its output is in O/log.
 slurmctld_reads() {
 	rm -rf "$O/log" "$O"/state/*
 	# shellcheck disable=SC2016
@@ -70,7 +70,7 @@ slurmctld_reads() {
 		wait $!' - "$O" 2>/dev/null || :
 }
 
-# The topology.conf that slurmctld's switches make.
+# The topology.conf that corresponds to the switches of slurmctld.
 switches() {
 	sed -nE 's/.*Switch level:0 name:(.*) nodes:(.*) switches:.*/SwitchName=\1 Nodes="\2"/p
 		s/.*Switch level:[0-9]+ name:(.*) nodes:.* switches:(.*)/SwitchName=\1 Switches="\2"/p' "$O/log" |

@@ -1,5 +1,5 @@
-# What counts as a leaf switch, by the topology that Slurm has; those that this
-# release of Slurm does not have are left out.
+# What counts as a leaf switch in each topology of Slurm; topologies that this
+# release of Slurm does not have are skipped.
 # shellcheck source=t/integration/placement.lib
 . "$ROOT/t/integration/placement.lib"
 # shellcheck source=t/integration/flagged.lib
@@ -21,7 +21,7 @@ with_topology() { # KIND
 	give_store
 }
 
-# Probes pair within them, and jobs that conflict are kept apart by them.
+# Probes are paired within leaf switches, and jobs that conflict get different ones.
 leaves_are_known() {
 	pairs_are '[["leaf0", 2], ["leaf1", 1]]'
 	leaves_keep_apart
@@ -39,7 +39,7 @@ leaves_keep_apart() {
 	wait_for 10 confined "$(pending fft)"
 }
 
-# Jobs run, and one line says why they are left alone.
+# Jobs run, and one line says why placement ignores them.
 no_leaves_are_known() { # NODES
 	wait_for 10 said "Slurm knows no leaf switches: placement needs"
 	alice "srun -w '$1' --netprofile=six sleep 3"
@@ -48,7 +48,7 @@ no_leaves_are_known() { # NODES
 	equal "lines about it" "$(said "knows no leaf switches" | wc -l)" 1
 }
 
-# Two trees, a node on both, nodes that are yet to come, lists with blanks, names
+# Two trees, a node on both, nodes that do not exist yet, lists with blanks, names
 # with dots: placement and probes work, and one line names the node.
 test_what_slurm_forgives_costs_a_line() {
 	with_topology odd
@@ -69,7 +69,7 @@ test_topology_tree_by_topology_yaml() {
 	leaves_are_known
 }
 
-# The cluster's topology has the first leaf alone.
+# The cluster's topology has only the first leaf.
 test_a_partition_may_have_a_topology_of_its_own() {
 	slurm_from 25.05 || skip "Slurm is older"
 	with_topology several.yaml
@@ -109,7 +109,7 @@ test_a_flat_network_is_measured_and_left_alone() {
 test_a_ring_is_measured_and_left_alone() {
 	slurm_from 26.05 || skip "Slurm is older"
 	with_topology ring.yaml
-	no_leaves_are_known 'n[0-3]' # a job is within a ring
+	no_leaves_are_known 'n[0-3]' # a job runs within one ring
 }
 
 test_a_torus_is_measured_and_left_alone() {

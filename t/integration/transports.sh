@@ -1,6 +1,6 @@
-# Probes, levels and transfers over UCX and over libfabric: over the provider
-# that tells when a message has come, tcp;ofi_rxm, and over one that does not,
-# udp;ofi_rxd.  Those that are compared run at the same time.
+# Probes, levels and transfers over UCX and over libfabric: over a provider with
+# wait descriptors, tcp;ofi_rxm, and over one without, udp;ofi_rxd.  Runs that are
+# compared run at the same time.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
 SUITE_CLUSTER=(--leaves 3 --nodes-per-leaf 4 --netprof "$BUILD")
@@ -13,7 +13,7 @@ over() {
 	inside env NETPROF_TRANSPORT="$1" srun -Q -w "$2" --mpi=pmix "${@:3}"
 }
 
-# The same over each, on a leaf of its own; in $TMPDIR/TRANSPORT.
+# Run the same over each, on a leaf of its own; the output is in $TMPDIR/TRANSPORT.
 over_each() { # OPTIONS of srun and a command
 	local pids=() p
 	over $UCX 'n[0-3]' "$@" >"$TMPDIR/$UCX" 2>&1 & pids+=($!)
@@ -24,19 +24,19 @@ over_each() { # OPTIONS of srun and a command
 	done
 }
 
-# Lines that match, in what all have printed.
+# Number of matching lines in all outputs.
 lines() { # PATTERN TRANSPORT...
 	(cd "$TMPDIR" && awk -v p="$1" '$0 ~ p { n++ } END { print n + 0 }' "${@:2}")
 }
 
-# The smaller of all means, us, of windows of a kind.
+# The smallest mean of the windows of a kind, in us.
 mean_us() { # TRANSPORT lat|round
 	awk -v kind="$2" '$2 == kind { m = 1e6 * $6; if (!best || m < best) best = m }
 		END { print best + 0 }' "$TMPDIR/$1"
 }
 
-# Processor time in shares of a core, but for what starting takes; of the
-# process that took least.
+# Processor time as a share of a core, without starting, of the process that used
+# least.
 cpu() { # TRANSPORT
 	awk '$2 == "cost" && seen[$3]++ { cpu[$3] += $4; sec[$3] += $5 }
 		END { for (r in cpu) { c = cpu[r] / sec[r]
@@ -66,14 +66,14 @@ test_probes_measure_over_each() {
 		"$(ratio "$(mean_us $TCP lat)" "$(mean_us $UCX lat)")" 0.3 4
 	between "latency over $UDP over UCX's" \
 		"$(ratio "$(mean_us $UDP lat)" "$(mean_us $UCX lat)")" 0.3 8
-	# A process that spins takes all of a core, a hundred times as much.
+	# A spinning process uses a whole core, a hundred times as much.
 	between "processor over $TCP over UCX's" \
 		"$(ratio "$(cpu $TCP)" "$(cpu $UCX)")" 0.2 5
 	between "processor over $UDP over UCX's" \
 		"$(ratio "$(cpu $UDP)" "$(cpu $UCX)")" 0.2 10
 }
 
-# Rounds are as long as the network takes to carry them.
+# The length of a round is the time that the network takes to carry it.
 test_levels_are_the_same_over_each() {
 	local level
 	needs_pmix
@@ -130,7 +130,7 @@ test_what_the_node_does_not_have_is_refused_in_one_line() {
 		"$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 }
 
-# That it is gone only its own silence tells over libfabric.
+# Over libfabric a dead peer is noticed only by its silence.
 test_a_partner_that_dies_ends_nothing_over_libfabric() {
 	needs_pmix
 	over $TCP 'n[0-1]' -n2 --kill-on-bad-exit=0 bash -c '
@@ -143,7 +143,7 @@ test_a_partner_that_dies_ends_nothing_over_libfabric() {
 		"$TMPDIR/out")" 10 1000
 }
 
-# What latencies tell depends on what else the machine does: t/validate topology.
+# t/validate topology tests what latencies tell; it depends on other work of the machine.
 test_each_pair_of_nodes_is_measured_and_a_misplaced_node_is_named() {
 	alice "salloc -Q -N12 netprof topology --times=10 --repeats=1 --save=lat" \
 		>"$TMPDIR/found" || :
@@ -160,7 +160,7 @@ test_each_pair_of_nodes_is_measured_and_a_misplaced_node_is_named() {
 	equal "misplaced" "$(grep -c ' found on ' "$TMPDIR/found")" 1
 }
 
-# Short, and all parts of it.
+# All parts, with short measurements.
 test_what_only_a_sites_network_tells_is_in_one_file_without_a_users_name() {
 	INSIDE_SEC=140 inside -- bash -c "cd; salloc -Q -N8 netprof check \
 		--fabric=fabric.txt --seconds=1" >"$TMPDIR/out" 2>&1 || fail "$(cat "$TMPDIR/out"; alice 'cat fabric.txt' | tail -n 30)"

@@ -1,4 +1,4 @@
-# Placement when something breaks, is restarted, or is taken away.
+# Placement when something fails, is restarted, or is removed.
 # shellcheck source=t/integration/placement.lib
 . "$ROOT/t/integration/placement.lib"
 
@@ -7,14 +7,14 @@ SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
 	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
 BESIDE=185
 
-# Pending jobs that conflict, of which one has exclusions of its user.
+# Pending jobs that conflict; one has exclusions of its user.
 three_pending() {
 	BLOCK=$(block)
 	JOBS=("$(pending fft)" "$(pending fft -x n7)" "$(pending halo)")
 	wait_for 5 kept_apart "${JOBS[1]}" n7
 }
 
-# They run, apart, and the user's exclusions held.
+# They run apart from each other, and the user's exclusions are respected.
 three_as_promised() {
 	kept_apart "${JOBS[1]}" n7 || fail "exclusions: $(excluded "${JOBS[1]}")"
 	note "${JOBS[1]}" | grep -q 'user=n7' || fail "$(note "${JOBS[1]}")"
@@ -27,8 +27,8 @@ three_as_promised() {
 	never_met 2 "${JOBS[@]}"
 }
 
-# slurmctld saves jobs some seconds after they change; what kill -9 finds
-# unsaved, Slurm itself has lost.  Once this last one is there, all are.
+# slurmctld saves jobs some seconds after they change, and loses unsaved ones on
+# kill -9.  Once this last job is saved, all are.
 all_saved() {
 	local stamp=stamp-$EPOCHREALTIME
 
@@ -40,7 +40,7 @@ test_nothing_is_forgotten_when_slurmctld_is_killed() {
 	three_pending
 	all_saved
 	cluster restart-ctl -9
-	# Submitted before the first decision of the new one.
+	# Submitted before the first decision of the new slurmctld.
 	JOBS+=("$(pending fft)")
 	wait_for 10 said 'in control'
 	slack
@@ -91,7 +91,7 @@ lines() { # REGEXP: how many such lines since the test began
 	{ said "$1" || :; } | wc -l
 }
 
-# Jobs go on to be submitted and to run, as without netprof; one line says why.
+# Jobs can be submitted and run as without netprof; one line says why.
 still_submits() {
 	local a
 
@@ -112,7 +112,7 @@ test_the_store_may_vanish_and_come_back() {
 	three_as_promised
 }
 
-# Nobody answers for what is mounted there: who looks waits until its end.
+# Mount a file system without a server: a process that accesses it waits until its end.
 hang_store() { # SECONDS
 	inside --user root --on ctl sh -c "exec 9<>/dev/fuse && mount -i -t fuse \
 		-o fd=9,rootmode=40000,user_id=0,group_id=0,allow_other \
@@ -121,7 +121,7 @@ hang_store() { # SECONDS
 	wait_for 5 inside --on ctl grep -q " $STORE fuse" /proc/mounts
 }
 
-# Its profile was read: one of two such jobs is kept away from the other.
+# The profile has been read: of two such jobs one is kept away from the other.
 known() { # APP
 	BLOCK=$(block)
 	pending "$1" >/dev/null
@@ -139,10 +139,10 @@ test_a_store_that_does_not_answer_delays_nobody() {
 	begin=${EPOCHREALTIME/./}
 	inside sbatch -Q -N1 -o /dev/null --netprofile=fft --wrap true
 	between "ms to submit" $(((${EPOCHREALTIME/./} - begin) / 1000)) 0 1000
-	three_pending # by what was read before
+	three_pending # decided with the profiles that were read before
 	wait "$HUNG"
 	three_as_promised
-	# What is new there is read again.
+	# New profiles are read again.
 	give_profile "$DATA/own/fft" "$STORE/published/new" 's/"app": *"fft"/"app":"new"/'
 	known new
 	rm -r "$STORE/published/new"
@@ -153,12 +153,12 @@ test_a_store_that_cannot_be_written_is_enough() {
 	wait_for 8 said "$STORE/placement"
 	three_pending
 	three_as_promised
-	sleep 5.5 # the next time that it would be written
+	sleep 5.5 # until after the next attempt to write it
 	chown slurm "$STORE/placement"
 	equal "lines about it" "$(lines "$STORE/placement")" 1
 }
 
-# Everything that a user can put into the store, under names that count.
+# Hostile files that a user can put into the store, under names that are read.
 hostile_store() {
 	local d=$STORE/users/20002/halo p=$STORE/published/halo i
 
@@ -177,7 +177,7 @@ hostile_store() {
 	done
 	mkdir -p "$STORE/users/20002/../20002/$(printf 'x%.0s' {1..200})"
 	chown -hR 20002:20002 "$STORE/users/20002"
-	# And in the name of another user.
+	# In the name of another user.
 	mkdir -p "$STORE/users/20003/fft"
 	cp "$STORE"/published/fft/*.json "$STORE/users/20003/fft/"
 	chown -R 20002 "$STORE/users/20003"
@@ -195,7 +195,7 @@ test_a_store_full_of_hostile_files_harms_nobody() {
 test_names_of_files_and_jobs_do_not_play_tricks_in_the_log() {
 	local name=$'x\302\2332J\342\200\256\033[31m\377' d=$STORE/users/$ALICE_UID
 
-	# Not bob's: about his there were lines enough for this hour.
+	# Not as bob, about whose files the limit of lines for this hour is reached.
 	mkdir -p "$d/odd"
 	echo rubbish >"$d/odd/$name.json"
 	ln -s nowhere "$d/odd/$name-link.json"
@@ -218,7 +218,7 @@ test_a_broken_file_is_told_by_its_line_and_taken_when_corrected() {
 	wait_for 5 said "netprof.conf:$line:? .*perhaps"
 	wait_for 20 all_registered
 	still_submits
-	# One each of the slurmctld that ends and of the one that starts.
+	# One each from the old slurmctld and from the new one.
 	between "lines about it" "$(lines perhaps)" 1 2
 	as_usual
 	wait_for 8 said "no more trouble"
@@ -226,9 +226,9 @@ test_a_broken_file_is_told_by_its_line_and_taken_when_corrected() {
 	three_as_promised
 }
 
-# A second controller, and the clock of its log.
+# A cluster with a standby controller.
 with_standby() {
-	# A controller that is gone refuses no connection: each takes this long.
+	# The address of a dead controller does not refuse connections: each takes this long.
 	echo MessageTimeout=3 >"$TMPDIR/slurm.conf"
 	own_cluster --slurm-conf-extra "$TMPDIR/slurm.conf" --standby \
 		--leaves 2 --nodes-per-leaf 2 --netprof "$BUILD" \
@@ -244,18 +244,18 @@ test_a_standby_acts_once_it_is_in_control_and_not_before() {
 
 	with_standby
 	log=$(rundir)/log/slurmctld.standby.log
-	# What ends while nobody is in control, or after the last save of the
-	# state, ends as Slurm likes: so nothing ends by itself here.
+	# How jobs end while no controller is active, or after the last save of the
+	# state, is unspecified: so no job ends by itself here.
 	running=("$(job fft 100 -w n0)" "$(job fft 100 -w n2)")
 	wait_for 5 state_is "${running[0]}" RUNNING
 	wait_for 5 state_is "${running[1]}" RUNNING
-	slack # jobs that were left alone are seen once they run
+	slack # ignored jobs are seen once they run
 	a=$(job fft 1 -x n1)
 	wait_for 5 deferred "$a"
 	all_saved
 	! grep -q "netprof: JobId=" "$log" || fail "it acted while it stood by"
 	cluster kill-node ctl
-	# Nothing is submitted from here on.
+	# No job is submitted from here on.
 	wait_for 20 grep -q "netprof: in control" "$log"
 	SIDE=(--on standby)
 	wait_for 20 all_registered
@@ -267,14 +267,14 @@ test_a_standby_acts_once_it_is_in_control_and_not_before() {
 	kept_apart "$a" n1 || fail "exclusions: $(excluded "$a")"
 }
 
-# Slurm tells slurmdbd of a job what it has when it ends, the note among it.
+# Slurm sends slurmdbd the record of a job at its end, including the annotation.
 noted() { # JOB
 	inside sacct -n -X -P -j "$1" -o State,AdminComment |
 		grep -qE '^COMPLETED\|netprof\{app=fft .*\}$'
 }
 
 test_jobs_are_placed_with_accounting_and_when_it_has_stopped() {
-	# Of Debian unstable, slurmdbd cannot read what its database answers.
+	# On Debian unstable slurmdbd cannot read the answers of its database.
 	own_cluster --leaves 2 --nodes-per-leaf 2 --accounting --netprof "$BUILD" \
 		--netprof-conf "$ROOT/t/integration/placement.netprof.conf" \
 		2>"$TMPDIR/up" || {
@@ -294,8 +294,8 @@ test_jobs_are_placed_with_accounting_and_when_it_has_stopped() {
 	never_met 2 "${JOBS[@]}"
 }
 
-# The first two have their leaves, the third none.  COMMENT: before the second's
-# note.
+# The first two jobs have leaves, the third has none.  COMMENT: text before the
+# second's annotation.
 are_settled() { # COMMENT
 	kept_apart "${JOBS[0]}" n3 && deferred "${JOBS[2]}" &&
 		inside scontrol -o show job "${JOBS[1]}" |

@@ -1,15 +1,15 @@
-# Nothing that happens to netprof may hurt a job: one test for each mishap.
+# No failure of netprof may harm a job: one test for each failure.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
 
 BESIDE=155
-LIMIT_SEC=150 # a time limit is at least a minute
+LIMIT_SEC=150 # Slurm's smallest time limit is a minute
 
-# The job that has to be none the wiser: prints ok, exits 7.
+# The job that must not be affected: prints ok, exits with 7.
 JOB="sh -c 'sleep 4; echo ok; exit 7'"
 
-# SRUN-OPTIONS [ENVIRONMENT]: run it flagged; it must do just as unflagged.
-# srun says which task exited with 7, as always; netprof must say nothing.
+# SRUN-OPTIONS [ENVIRONMENT]: run the job flagged; it must behave as if unflagged.
+# srun reports the tasks that exited with 7, as always; netprof must print nothing.
 unharmed() {
 	local out
 
@@ -30,7 +30,7 @@ test_attendant_missing() {
 		fail "no line says why"
 }
 
-# Nobody answers for this one; who waits for it can only be killed.
+# A file system without a server: a process that waits for it can only be killed.
 test_attendant_on_a_file_system_that_hangs() {
 	local begin=$SECONDS
 
@@ -72,8 +72,8 @@ test_store_full() {
 	as_root "umount /run/full"
 }
 
-# A write would end srun by SIGXFSZ; the program has the limit that it had, and
-# its signals.
+# A write would kill srun with SIGXFSZ; the program keeps its limit and its signal
+# settings.
 test_no_file_may_be_written() {
 	local n flag said=()
 	for n in 1 2; do
@@ -89,7 +89,7 @@ test_no_file_may_be_written() {
 	done
 }
 
-# Of the 64 names of a job by which slurmstepd finds its attendants.
+# The 64 socket names of a job by which slurmstepd finds its collectors.
 test_names_that_another_user_takes_are_told() {
 	local id
 	id=$(alice "sbatch --parsable -o /dev/null -N2 -n2 --netprofile=names \
@@ -138,13 +138,13 @@ END
 		chmod +x hang/netprof-impactb; pwd')/hang
 	alice "NETPROF_CONF=$(conf "BinDir=$bin") srun -N4 -w 'n[0-3]' \
 		--netprofile=hang sleep 4"
-	# the other pair measures
+	# the other pair still measures
 	expect hang '.[0].leaves[0].latency.n > 10'
 	! inside --user root --on n0 -- pgrep -f 'sleep 600' ||
 		fail "it lives on"
 }
 
-# One that holds on to everything: srun does not wait for it.
+# A stopped collector keeps its files open; srun does not wait for it.
 test_an_attendant_that_stands_still() {
 	alice "srun -N4 --netprofile=still sh -c 'sleep 2; echo done' & sleep 1
 		pkill -STOP netprof-attend; s=\$(date +%s%N); wait \$!
@@ -184,7 +184,7 @@ test_scancel() {
 	! logged "(cancel)" || fail "$(logged "(cancel)")"
 }
 
-# Slurm's least limit is a minute, but its end can be brought forward.
+# Slurm's smallest limit is a minute, but the end of a job can be moved forward.
 test_time_limit() {
 	alice "srun -J limit --time=1 -N4 --netprofile=limit sleep 120 &
 		sleep 6
@@ -213,20 +213,20 @@ test_a_node_lost_in_the_middle() {
 	wait_for 60 all_idle || fail "$(alice sinfo)"
 }
 
-# ---- what these tests share ----
+# ---- shared functions ----
 
 as_root() {
 	inside --user root -- bash -c "$1"
 }
 
-# KEY=VALUE: the cluster's netprof.conf with one more line, as a file's name.
+# KEY=VALUE: print the name of a copy of netprof.conf with this additional line.
 conf() {
 	alice "{ cat /etc/slurm/netprof.conf; echo '$1'; } >~/conf.${1%%=*}
 		echo ~/conf.${1%%=*}"
 }
 
-# APP COMMAND PLACE...: run the job flagged, and the command as root on these
-# places in the middle of it.
+# APP COMMAND PLACE...: run the job flagged, and in the middle of it the command as
+# root on these places.
 while_running() {
 	local app=$1 command=$2 place
 

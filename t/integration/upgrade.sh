@@ -1,4 +1,4 @@
-# Upgrades of Slurm: plugins that were built for another one than loads them.
+# Upgrades of Slurm, which loads plugins that were built for another release.
 # shellcheck shell=bash
 # shellcheck source=t/integration/placement.lib
 . "$ROOT/t/integration/placement.lib"
@@ -7,7 +7,7 @@
 BESIDE=95
 LIMIT_SEC=170 # a rolling upgrade has many steps
 
-# What is installed, to be changed by tests.
+# A copy of the installed files, which tests change.
 TREE=$BUILD/upgrade
 case $NETPROF_CLUSTER in
 *-upgrade) ;;
@@ -18,7 +18,7 @@ esac
 SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 2 --netprof "$TREE"
 	--netprof-conf "$ROOT/t/integration/placement.netprof.conf")
 
-# A file that runs is replaced, never written to.
+# A running file is replaced, never overwritten.
 installed() {
 	cp --remove-destination "$BUILD"/*_netprof.so \
 		"$BUILD/netprof_placement.so" "$TREE"
@@ -38,7 +38,7 @@ where() { # FILE: of its plugin_version
 		$2 == ".data" { print at - hex($4) + hex($5) }'
 }
 
-# As if built for a Slurm that is newer by so much: 1 micro, 256 a release.
+# Make the plugins look built for a newer Slurm: 1 is a micro release, 256 a release.
 built_for_newer() { # BY FILE...
 	local f version
 	for f in "${@:2}"; do
@@ -142,16 +142,16 @@ nobody_is_hurt_by_slurmctld() {
 	equal "the job" "$(field "$id" JobState)" COMPLETED
 }
 
-# The steps of doc/admin-guide.md, where what is installed comes first.
+# The steps of doc/admin-guide.md, with netprof installed first.
 test_an_upgrade_in_steps() {
 	restarted
 	jobs_are_placed
-	# The new ones are installed while the old Slurm runs.
+	# The new plugins are installed while the old Slurm runs.
 	built_for_newer 256 job_submit_netprof.so spank_netprof.so
 	nobody_is_hurt_by_slurmctld
 	inside --user root scontrol reconfigure
 	nobody_is_hurt_by_slurmctld
-	# The new Slurm is one that they were built for.
+	# The new plugins were built for the new Slurm.
 	installed
 	restarted
 	jobs_are_placed
@@ -161,7 +161,7 @@ test_an_upgrade_in_steps() {
 
 ## Daemons and clients of two releases, by SLURM_PREFIX and SLURM_OLDER
 
-# A step on all nodes, which leaves no room for others, goes on meanwhile.
+# A step on all nodes, which leaves no room for others, continues meanwhile.
 across() { # NAME CMD...
 	local step
 
@@ -186,7 +186,7 @@ upgraded() { # PLACE...
 	done
 }
 
-# Pending jobs and what was decided for them come along.
+# Pending jobs keep their decisions.
 upgraded_with_pending_jobs() {
 	local a b
 
@@ -198,8 +198,8 @@ upgraded_with_pending_jobs() {
 	JOBS=("$a" "$b")
 }
 
-# Clients on that place; the releases of slurmdbd, slurmctld and n0 to n3 are as
-# told, and jobs reach accounting.
+# With clients on that place: the releases of slurmdbd, slurmctld and n0 to n3 are the
+# given ones, and jobs reach accounting.
 works() { # NAME LOGIN RELEASE RELEASE...
 	LOGIN=$2
 	equal "releases, $1" "$(releases)" "${*:3}"
@@ -213,7 +213,7 @@ works() { # NAME LOGIN RELEASE RELEASE...
 		fail "$1: $(cat "$TMPDIR/out")"
 }
 
-# The step that was just measured, by the name that its record has.
+# The step that was just measured, by the name of its record.
 accounted() { # APP
 	local job
 	job=$(records "$1" | jq -r '.[-1].job_id')
@@ -252,7 +252,7 @@ test_a_rolling_upgrade() {
 	give_store
 	store_is_read
 	works old ctl "$old" "$old" "$old" "$old" "$old" "$old"
-	# Slurm wants accounting to be the newest.
+	# Slurm requires slurmdbd to be the newest.
 	LOGIN=n0
 	across accounting upgraded dbd
 	works new_accounting n0 "$new" "$old" "$old" "$old" "$old" "$old"
@@ -263,7 +263,7 @@ test_a_rolling_upgrade() {
 	LOGIN=n0
 	across leaf upgraded n2 n3
 	works new_leaf n0 "$new" "$new" "$old" "$old" "$new" "$new"
-	# Clients come last: of 25.05, srun starts nothing on a slurmd of 23.11.
+	# Clients are upgraded last: srun of 25.05 starts nothing on a slurmd of 23.11.
 	across nodes upgraded n0 n1
 	works new n0 "$new" "$new" "$new" "$new" "$new" "$new"
 }

@@ -1,4 +1,4 @@
-# Wide flagged steps on 64 nodes: a minute of what `t/validate width` does.
+# Wide flagged steps on 64 nodes: `t/validate width` for one minute.
 # shellcheck source=t/width.lib
 . "$ROOT/t/width.lib"
 
@@ -6,11 +6,11 @@ SUITE_CLUSTER=("${WIDTH_CLUSTER[@]}" --netprof "$BUILD")
 LIMIT_SEC=170
 BESIDE=110
 WIDTH_AFTER_MS=200 # as t/cluster sets it
-# When steps are up: of those cancelled before, flagged or not, Slurm keeps one in
-# eight for a minute, which `t/validate width` counts side by side.
+# Cancel only steps that have started: of those cancelled earlier, flagged or not, Slurm
+# keeps one in eight for a minute, which `t/validate width` counts.
 WIDTH_CANCEL_SEC=8
 
-# What happened with a step of ours beside each wide step: doc/developer/carrier.md.
+# doc/developer/carrier.md describes the results with a helper step beside each wide step.
 test_wide_steps_that_are_flagged_end_as_others_do() {
 	local bad
 
@@ -23,7 +23,7 @@ test_wide_steps_that_are_flagged_end_as_others_do() {
 	width_unrecorded "$TMPDIR/results" | grep -q 'missing 0$' ||
 		fail "$(width_unrecorded "$TMPDIR/results" 2>&1)"
 	[ -z "$(width_nodes)" ] || fail "$(width_nodes)"
-	# ten seconds: what unflagged steps of a busy machine take at the most
+	# ten seconds: the maximum of unflagged steps on a busy machine
 	bad=$(awk '$2 > 10000' "$TMPDIR/completing")
 	[ -z "$bad" ] || fail "completing, ms: $bad"
 }
