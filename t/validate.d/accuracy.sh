@@ -1,31 +1,31 @@
-# How good are the predictions?  Programs that nobody here wrote, each alone,
-# beside every interference level, and beside every other on disjoint nodes of
-# one leaf, through srun and the plugin; then `netprof accuracy` on what came
-# out.  Two programs are set aside: no choice of models or levels saw them.
+# Accuracy of predictions for real programs: each is run alone, under every load
+# level, and beside every other program on disjoint nodes of one leaf, through srun
+# and the plugin; then `netprof accuracy` evaluates the results.  Two programs are set
+# aside: models and levels were chosen without them.
 #
 # The measured pairs become doc/validation/pairs/main.json (netprof-pairs(5)), and the
-# tables of doc/validation/accuracy.md are printed anew.
+# tables of doc/validation/accuracy.md are printed again.
 # shellcheck shell=bash disable=SC2206 # lists of words
 
 # Two programs of four nodes each can send a third more than the leaf carries.
-# On the test cluster's usual 80 Mbit/s one of them fills it, and the other may
+# With the test cluster's default of 80 Mbit/s one of them fills it, and the other may
 # take nine times as long.
 LEAF_MBIT=${LEAF_MBIT:-120}
 LEVELS=${LEVELS-"c0 c1 c2 c3 c4 c5 c6 c7"}
-# Runs beside a level start when probes and level are up, others together with
-# the probes, which takes some tenths of a second more.  So what a level adds is
-# counted from runs beside this one.
+# Runs under a level start when probes and level are running, others together with
+# the probes, which takes some tenths of a second more.  Therefore the slowdown by a
+# level is relative to runs under this idle level.
 NO_LEVEL=P1:M1:B1s:S8
 ALONE_RUNS=${ALONE_RUNS:-3}
 LEVEL_RUNS=${LEVEL_RUNS:-1}
 PAIR_RUNS=${PAIR_RUNS:-2}
-LEVEL_SEC=${LEVEL_SEC:-5} # of which the first and the last half do not count
+LEVEL_SEC=${LEVEL_SEC:-5} # of which the first and the last half second are excluded
 PRESSURE_SEC=${PRESSURE_SEC:-6} # of each level beside each program
 PRESSURE_RUNS=${PRESSURE_RUNS:-2} # the first before the pairs, the others after
 LMP=/usr/share/lammps/examples
 QE=/usr/share/doc/quantum-espresso/examples
 
-# NAME: the command of a program, run in alice's directory of that name.
+# NAME: print the command of a program, which runs in alice's directory of that name.
 # Programs, or inputs, of clearly different communication.
 program() {
 	case ${1%.long} in
@@ -39,7 +39,7 @@ program() {
 PROGRAMS=${PROGRAMS-"melt couette crack silicon waveguide water"}
 ASIDE=${ASIDE-"cavity solid"}
 
-# Each takes some eight seconds alone on four nodes, and endlessly long in the
+# Each takes about eight seconds alone on four nodes, and runs endlessly in the
 # directory NAME.long.
 make_inputs() {
 	lammps melt melt/in.melt 140
@@ -56,7 +56,7 @@ make_inputs() {
 	cavity cavity.long 1000000000
 }
 
-# NAME INPUT STEPS: an input of LAMMPS's examples, with its own steps.
+# NAME INPUT STEPS: an example input of LAMMPS with this number of steps.
 lammps() {
 	lammps_input "$1" "$2" "$3"
 	lammps_input "$1.long" "$2" 1000000000
@@ -68,8 +68,8 @@ lammps_input() { # NAME INPUT STEPS
 		sed 's/^run.*/run $3/' $(basename "$2") >in"
 }
 
-# Quantum ESPRESSO: molecular dynamics of eight atoms of silicon, off their
-# places so that there are forces.  Transposes for FFT: all to all.
+# Quantum ESPRESSO: molecular dynamics of eight displaced atoms of silicon, so that
+# there are forces.  Transposes for FFT: all to all.
 silicon() { # NAME STEPS
 	inside -- bash -c "mkdir -p ~/$1 && cd ~/$1 &&
 		zcat $QE/EPW/sic/pp/Si.pz-vbc.UPF.gz >Si.UPF && cat >in" <<-END
@@ -167,7 +167,7 @@ cavity() { # NAME STEPS
 	END
 }
 
-# NAME: until others run beside it, as until then it is setting up.
+# NAME: seconds until other programs start beside it, while it is setting up.
 start_up_sec() {
 	case $1 in
 	silicon) echo 15 ;;
@@ -175,10 +175,10 @@ start_up_sec() {
 	esac
 }
 
-# SHELL: as alice, inside an allocation of both halves of the leaf.
+# SHELL: run as alice inside an allocation of both halves of the leaf.
 A_NODES='n[0-3]' B_NODES='n[4-7]'
 
-# NAME PROFILE [OPTIONS]: one run; its record is the measurement.
+# NAME PROFILE [OPTIONS]: make one run; its record is the measurement.
 run_program() {
 	echo "cd ~/$1 && srun -Q -N4 -n4 -w '$A_NODES' --overlap --mpi=pmix \
 		--netprofile=$2 ${3-} $(program "$1") >/dev/null 2>&1"
@@ -198,7 +198,7 @@ measure_alone() { # NAME
 	done
 }
 
-# How the levels slow the program.
+# Slowdowns of the program by the levels.
 measure_curve() { # NAME
 	local level i
 
@@ -216,7 +216,7 @@ run_levels() {
 		--netprofile-compress=\$i sleep $PRESSURE_SEC; done"
 }
 
-# How the program slows the levels.
+# Slowdowns of the levels by the program.
 measure_pressure() { # NAME
 	beside "$1" "$1.press" "$(run_levels "$1.press")"
 }
@@ -227,8 +227,8 @@ measure_pair() { # VICTIM CORUNNER
 	done"
 }
 
-# PROGRAM PROFILE SHELL: beside a program that neither starts nor ends
-# meanwhile.  It is a job of its own, as mpi.conf does not suit steps that leave
+# PROGRAM PROFILE SHELL: run SHELL beside a program that neither starts nor ends
+# meanwhile.  It is a separate job, because mpi.conf does not allow steps that leave
 # out the job's first nodes.
 beside() {
 	local since=$EPOCHSECONDS
@@ -247,7 +247,7 @@ beside() {
 	}
 }
 
-# A level is a program, too: what the other levels do to it and it to them.
+# Levels under each other.
 measure_levels() {
 	local i j
 
@@ -261,7 +261,7 @@ measure_levels() {
 	done
 }
 
-# Progress with time left, on standard error.
+# Print progress and the time left on standard error.
 step() {
 	local now=$EPOCHSECONDS
 
@@ -377,7 +377,7 @@ validate_accuracy() {
 	write_accuracy
 }
 
-# The levels beside each program, and beside none.
+# Each level beside each program, and alone.
 measure_pressures() {
 	local a
 
@@ -391,7 +391,7 @@ measure_free_levels() {
 	INSIDE_SEC=1000 inside -- bash -c "$(run_levels idle.press)"
 }
 
-# The idle leaf, and what the probes see under each level.
+# Latencies on the idle leaf and under each level.
 measure_idle() {
 	local level
 
@@ -402,7 +402,7 @@ measure_idle() {
 	done
 }
 
-# Nothing is lost should the tables fail.
+# The results are saved even if printing the tables fails.
 write_accuracy() {
 	cp "$BUILD/accuracy-pairs.json" doc/validation/pairs/main.json
 	NETPROF=$BUILD/netprof t/figures doc/validation/accuracy.md >"$BUILD/accuracy.md"

@@ -1,14 +1,13 @@
-# Does netprof explain find out what slowed a job that nobody flagged?  Jobs of
-# real MPI programs, each slowed by something chosen at random or by nothing;
-# then netprof explains each of them from Slurm's accounting (slurmdbd) and from
-# a real Prometheus with a node_exporter on each node, and only after all its
-# answers are written they are laid beside the labels.
+# Blind test of netprof explain on jobs that were not flagged.  Jobs of real MPI
+# programs are slowed by a cause chosen at random, or by none.  netprof then explains
+# each of them from Slurm's accounting (slurmdbd) and a real Prometheus with a
+# node_exporter on each node; only when all answers are written are they compared
+# with the labels.
 #
-# Troubles: a neighbour on the leaf switch (NetPIPE); a quota, or a busy
-# neighbour, on one node; one node's disk that writes slowly; one node's cable
-# at a fraction of its speed; nothing, and then sometimes a quiet neighbour on
-# the leaf or a loud one on the other leaf.  Each job is the program and a
-# checkpoint that every node writes at its end.
+# Causes: a neighbour on the leaf switch (NetPIPE); a CPU quota, or a busy neighbour,
+# on one node; a slow disk on one node; a slow cable of one node; none, sometimes with
+# a neighbour on the leaf that sends nothing or a sending one on the other leaf.  Each
+# job is the program and a checkpoint that every node writes at its end.
 #
 # The results go to doc/validation/blind.md.
 # shellcheck shell=bash
@@ -51,8 +50,8 @@ blind_ended() { # JOB
 	[ -z "$(inside -- squeue -h -j "$1" 2>/dev/null)" ]
 }
 
-# FIRST: NetPIPE both ways between two pairs of four nodes, as long as it may; a
-# job for each pair, as an MPI program in a step that leaves out the first node
+# FIRST: run NetPIPE both ways between two pairs of four nodes until it is cancelled.
+# Each pair is a job, because an MPI program in a step that leaves out the first node
 # of its job hangs here (t/cluster.d/slurm.sh).
 blind_loud() {
 	local bytes=$((RANDOM % 2 ? 1000000 : 65536)) p list=
@@ -76,7 +75,7 @@ blind_hog() {
 		'for i in 1 2; do while :; do :; done & done; wait'
 }
 
-# PROGRAM CASE: runs it, with its trouble; prints the number of the job.
+# PROGRAM CASE: run it with this cause; print the number of the job.
 blind_run() {
 	local beside='' id
 	case $2 in
@@ -126,7 +125,7 @@ blind_explain() { # JOB: its answer in JSON
 		--metrics-url=http://127.0.0.1:9090 "$1"
 }
 
-# Answers before labels: netprof is asked about all jobs, in another order.
+# Answers before labels: netprof explains all jobs, in another order.
 blind_answers() { # DIR
 	local id
 	mkdir -p "$1/answers"
@@ -135,7 +134,7 @@ blind_answers() { # DIR
 	done
 }
 
-# Runs all jobs, which takes most of an hour.
+# Run all jobs, which takes most of an hour.
 blind_jobs() { # DIR
 	local dir=$1 program case id n=0
 	echo MetricsInterval=1s >"$dir/netprof.conf"

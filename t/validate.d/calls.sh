@@ -1,5 +1,6 @@
-# Do MPI calls say the same of a program's progress as its bytes do?  Programs of
-# onerun.sh, each once for two minutes in blocks, and traced.  Three minutes each.
+# Are MPI calls and bytes equally good measures of a program's progress?  Programs of
+# onerun.sh, each run once for two minutes with measurement intervals and a trace.
+# Three minutes each.
 # shellcheck shell=bash
 
 CALLS_PROGRAMS=${CALLS_PROGRAMS-"melt couette waveguide water"}
@@ -25,7 +26,7 @@ validate_calls() {
 	cluster down
 }
 
-# sd of log rate of the blocks without a level, by either.
+# Standard deviation of the log rate in intervals without load, by both measures.
 calls_scatter() { # NAME
 	jq -r '[.blocks[] | select(.level == null)] as $b |
 		def sd: map(log) | (add / length) as $m |

@@ -1,7 +1,7 @@
-# An hour of a user who means harm, beside ordinary ones: he changes other
-# people's jobs and his own without end, claims published names, and keeps the
-# reader of the store busy.  By turns of a minute he is there or stopped; the
-# others' submissions in both are compared, and slurmctld's memory.
+# An hour with a hostile user beside ordinary ones: bob keeps changing other people's
+# jobs and his own, claims published names, and keeps the reader of the store busy.
+# In alternating minutes he is active or stopped; the submissions of the other users
+# are compared, and slurmctld's memory is recorded.
 #
 # HOSTILE_MIN: minutes, 60.  PLACEMENT_PLUGIN=no: slurmctld without netprof, to
 # compare.
@@ -9,9 +9,9 @@
 
 HOSTILE_MIN=${HOSTILE_MIN:-60}
 HOSTILE_TURN_SEC=60
-HOSTILE_LIST=100000 # bytes; a longer one is no argument of a command
+HOSTILE_LIST=100000 # bytes; a longer list cannot be an argument of a command
 
-# In the cluster, as bob, until they are ended: $1 is a job of alice.
+# Loops that run in the cluster as bob until they are killed; $1 is a job of alice.
 HOSTILE_CLIENTS='
 	cd
 	list=n[0-7]$(head -c '$HOSTILE_LIST' /dev/zero | tr "\0" ",")
@@ -52,7 +52,7 @@ HOSTILE_CLIENTS='
 	strange "$1" & strange "$1" & own & claim & files &
 	wait'
 
-# Of alice: a submission every half second, until the file goes; its time in ms.
+# Alice submits every half second until the file is removed; prints each time in ms.
 HOSTILE_OTHERS='
 	while [ -e "$1.on" ]; do
 		app=$(shuf -n 1 -e halo fft none)
@@ -69,7 +69,7 @@ controller_kb() {
 		awk '$1 == "VmRSS:" { print $2 }'
 }
 
-# Stop and continue whatever bob runs.
+# Stop or continue all processes of bob.
 bob_is() { # STOP|CONT
 	inside --user root pkill -"$1" -u 20002 || :
 }
@@ -89,7 +89,7 @@ hostile_turns() {
 	bob_is CONT
 }
 
-# TURNS SUBMISSIONS: ratio of medians of the turns, mean of their logarithms
+# TURNS SUBMISSIONS: ratio of the medians of turns, from the mean of their logarithms
 # with its 95 % interval; then memory.
 hostile_figures() {
 	awk 'FNR == NR { at[++n] = $1; what[n] = $2; next }

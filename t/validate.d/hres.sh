@@ -1,12 +1,12 @@
-# Would Slurm itself keep jobs apart, by a hierarchical resource per leaf (25.05
-# and later)?  Half and more of it is asked for by fft, less than half by halo:
-# two halo fit on a leaf, nothing else does.  HRES_MODES says which modes are
-# asked (1, 2 and 3; 3 came with 25.11).
+# Could Slurm itself keep jobs apart, with a hierarchical resource per leaf (25.05
+# and later)?  fft requests more than half of it, halo less than half: two halo fit
+# on a leaf, and no other pair does.  HRES_MODES selects the modes (1, 2 and 3; mode 3
+# needs 25.11).
 # shellcheck shell=bash
 
 HRES_RUNS=${HRES_RUNS:-10}
 
-# What mode 3 counts must also have one layer of all.
+# Mode 3 also requires a layer with all nodes.
 hres_file() { # MODE LEAVES NODES-PER-LEAF
 	local l
 	printf -- '---\n- resource: leaf\n  mode: MODE_%d\n  layers:\n' "$1"
@@ -20,7 +20,7 @@ hres_layer() { # FIRST LAST COUNT
 	printf '    - nodes:\n      - "n[%d-%d]"\n      count: %d\n' "$@"
 }
 
-# APP SECONDS [OPTIONS of sbatch]: its id.
+# APP SECONDS [OPTIONS of sbatch]: submit a job and print its id.
 hres_job() {
 	local ask=56
 	[ "$1" = fft ] || ask=45
@@ -51,7 +51,7 @@ hres_runs() {
 		"(n $HRES_RUNS), $((SECONDS - begin)) s"
 }
 
-# Once it is known: running, ended, or why it waits.
+# Wait until the state is known: running, ended, or the reason for waiting.
 hres_state() { # JOB
 	wait_for 60 hres_is_known "$1"
 	echo "$(field "$1" JobState) $(field "$1" NodeList), $(field "$1" Reason)"
@@ -61,7 +61,7 @@ hres_is_known() { # JOB
 	! state_is "$1" PENDING || [[ $(field "$1" Reason) != @(None|Priority) ]]
 }
 
-# A job that stays: its id, once it runs.
+# Submit a long job; print its id once it runs.
 hres_stays() { # APP [OPTIONS of sbatch]
 	local id
 	id=$(hres_job "$1" 600 -t20 "${@:2}")
@@ -97,7 +97,7 @@ hres_several_leaves() {
 	fi
 }
 
-# What its user chose; a controller that starts anew; what is taken away.
+# Nodes chosen by the user; a restarted controller; a removed request.
 hres_one_leaf() {
 	local a b
 	a=$(hres_stays fft -w n0)
@@ -112,7 +112,7 @@ hres_one_leaf() {
 	hres_over "$a"
 }
 
-# One on all leaves is at the head of the queue; are those behind it let pass?
+# A job on all leaves is at the head of the queue: may those behind it start?
 hres_overtaken() {
 	local a wide jobs=() i
 	a=$(hres_job fft 8)

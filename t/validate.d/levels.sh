@@ -1,6 +1,6 @@
-# `netprof calibrate --levels=all`: the levels of the publication, less those
-# that are the same on eight nodes; which are chosen, and what they do to each
-# other.  Some five minutes.
+# `netprof calibrate --levels=all`: the levels of the publication without those
+# that are the same on eight nodes; prints which are chosen, and how they slow each
+# other.  About five minutes.
 # shellcheck shell=bash
 
 validate_levels() {
@@ -12,8 +12,8 @@ validate_levels() {
 	cluster down
 }
 
-# FILE: how much longer the rounds of the level before the colon take beside
-# each of the others, percent.
+# FILE: print by how much, in percent, each of the others slows the level before the
+# colon.
 chosen_levels() {
 	jq -r '(.levels | map(.name)) as $name | .level_beside_level |
 		to_entries[] | "\($name[.key]): " + (.value |

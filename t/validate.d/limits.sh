@@ -1,4 +1,4 @@
-# What users may pile up in slurmctld, and what it costs there:
+# What users can accumulate in slurmctld, and its cost there:
 #
 #	lists	memory of slurmctld with LIMITS_JOBS (1000) pending jobs, each with
 #		60 kB of excluded nodes, without netprof and with it
@@ -6,7 +6,7 @@
 #		start, while somebody changes an array of LIMITS_TASKS (600)
 #		records four times a second
 #
-# LIMITS_PARTS chooses among them.
+# LIMITS_PARTS selects parts.
 # shellcheck shell=bash disable=SC2016 # for a shell inside
 
 LIMITS_JOBS=${LIMITS_JOBS:-1000}
@@ -30,7 +30,7 @@ limits_kb() {
 		awk '$1 == "VmRSS:" { print $2 }'
 }
 
-# COUNT: held jobs, every one with a list of its own.
+# COUNT: submit held jobs, each with a list of its own.
 limits_submit() {
 	INSIDE_SEC=3000 inside bash -c '
 		list=$(printf "n[0-3],%.0s" $(seq $(($2 / 7))))
@@ -47,7 +47,7 @@ limits_lists() {
 	echo '|---|---|---|---|---|'
 	for plugin in no yes; do
 		PLACEMENT_PLUGIN=$plugin with_placement_cluster
-		limits_submit 10 # what any first job takes
+		limits_submit 10 # the memory of the first jobs is not counted
 		sleep 5
 		before=$(limits_kb)
 		limits_submit "$LIMITS_JOBS"
@@ -61,8 +61,8 @@ limits_lists() {
 	done
 }
 
-# ms of decisions, and ms from a submission to its job's end, as lines "decision
-# MS" and "job MS".
+# Print the times of decisions, and from submission to the end of a job, as lines
+# "decision MS" and "job MS".
 limits_watch() {
 	INSIDE_SEC=$((LIMITS_SEC + 60)) inside --user bob bash -c '
 		end=$((SECONDS + $1))

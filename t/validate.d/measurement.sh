@@ -1,6 +1,6 @@
-# Does what the probes see say how full the switch is?  Each interference
-# level runs on four nodes of a leaf of eight, the probes on the other four,
-# and the leaf's own byte counter is the truth.
+# Do probe latencies show the utilisation of the switch?  Each load level runs on
+# four nodes of a leaf of eight, the probes on the other four; the leaf's own byte
+# counter is the reference.
 # shellcheck shell=bash
 
 MEASURE_SEC=10
@@ -18,7 +18,7 @@ validate_measurement() {
 	cluster down
 }
 
-# LEVEL: prints it with the share of the fabric that it takes.
+# LEVEL: print it with the share of the fabric that it uses.
 measure_level() {
 	local from to
 

@@ -1,17 +1,18 @@
-# Is a curve from blocks inside one run that of whole runs?  Each program of
-# accuracy.sh runs once for about two minutes with --netprofile-calibrate, and
-# for eight seconds or more beside each level and alone; the slowdowns of both,
-# beside each other; and so of a program with two phases.  Some 50 minutes.
+# Does a sensitivity curve from intervals inside one run equal that of whole runs?
+# Each program of accuracy.sh runs once for about two minutes with
+# --netprofile-calibrate, and for eight seconds or more under each level and alone;
+# the slowdowns of both are compared, also for a program with two phases.  About 50
+# minutes.
 #
-# ONERUN_PAIRS=yes: the levels beside each other and every program beside every
-# other on the same day, too, for predictions from both; 35 minutes more.
-# ONERUN_WITH=FILE: with the pairs of another run of that day, its many.json.
+# ONERUN_PAIRS=yes: also measure the levels under each other and every program beside
+# every other on the same day, for predictions from both; 35 minutes more.
+# ONERUN_WITH=FILE: include the pairs of another run of that day, its many.json.
 # shellcheck shell=bash
 
-# The same work again and again: 15 times as long.  The crack grows and the solid
-# breaks, and then they are others: these begin anew.
+# Repeat the same work 15 times.  crack and solid change as they grow and break, so
+# these start again each time.
 onerun_inputs() {
-	# Whole runs that are mostly what a long run is: the first step of
+	# Whole runs long enough to be like a long run: the first step of
 	# silicon takes as long as five others, water a second to start.
 	silicon silicon 16
 	lammps_input melt.two melt/in.melt 2100
@@ -31,8 +32,8 @@ lammps_again() { # NAME INPUT STEPS TIMES
 		echo jump SELF again; } >in"
 }
 
-# melt that looks further for its neighbours every other time, and sends more:
-# LOOPS of so many steps of each.
+# melt with a larger neighbour cutoff every other time, which sends more: LOOPS of so
+# many steps of each.
 onerun_phases_input() { # NAME LOOPS FAR NEAR
 	lammps_input "$1" melt/in.melt 0
 	inside -- bash -c "cd ~/$1 && sed -i '/^run/d' in && cat >>in" <<-END
@@ -47,8 +48,8 @@ onerun_phases_input() { # NAME LOOPS FAR NEAR
 	END
 }
 
-# A program with two phases, each longer than blocks are; whole runs are short
-# ones of the same proportion.
+# A program with two phases, each longer than the intervals; whole runs are shorter,
+# with the same proportion.
 onerun_phases() {
 	local LEVELS="c3 c7"
 
@@ -90,8 +91,8 @@ onerun_pairs() {
 	sleep 3
 }
 
-# What whole runs said, as accuracy.sh counts it, and their levels' rounds; and
-# the levels and the pairs of doc/validation/pairs/main.json, or of this day.
+# Results of whole runs, evaluated as in accuracy.sh, with their levels' rounds; the
+# levels and pairs are from doc/validation/pairs/main.json, or of this day.
 onerun_many() { # SHOW
 	pairs_file | jq --slurpfile doc "$ROOT/doc/validation/pairs/main.json" \
 		--slurpfile show "$1" '
@@ -110,12 +111,12 @@ onerun_many() { # SHOW
 				{n: 1, mean: .} end)))'
 }
 
-# The same with curves and pressures of one run each; "show" of each on stdin.
+# The same with curves and impacts of one run each; stdin: the output of "show" for each.
 onerun_one() { # MANY
 	jq -s --slurpfile many "$1" '
 		def stat($x; $n; $sd): if $x == null then null else
 			{n: $n, mean: $x} + (if $sd then {sd: $sd} else {} end) end;
-		# An interval of 95 % is some five standard errors wide.
+		# A 95 % interval is about five standard errors wide.
 		def at($app; $level): (map(select(.app == $app + ".one"))[0].levels
 			// [] | map(select(.name == $level))[0]) // {};
 		. as $show | $many[0] | .name |= sub("many"; "one") |
@@ -149,8 +150,8 @@ onerun_lines() { # MANY ONE SHOW
 		 ($o.level_beside_program[$i][$a].mean | pct)] | @tsv' "$@"
 }
 
-# The levels beside each other and the pairs of another run of this day, too:
-# the means of both, where a program's work was the same.
+# Means with the levels under each other and the pairs of another run of this day, for
+# programs whose work was the same.
 onerun_join() { # OTHER
 	jq --slurpfile other "$1" '
 		def mean($o): if . == null or $o == null then . else
@@ -168,8 +169,9 @@ onerun_join() { # OTHER
 				means($o.program_beside_program[$a]) else . end]'
 }
 
-# How both differ, and how often the 90 % interval of one run, some 0.78 of that
-# of 95 %, holds what whole runs said; and how whole runs of two days differ.
+# Differences between both, and how often the 90 % interval of one run, about 0.78
+# times that of 95 %, contains the result of whole runs; and differences between whole
+# runs of two days.
 onerun_table() { # of onerun_lines, on stdin
 	awk -F'\t' '
 		function abs(x) { return x < 0 ? -x : x }

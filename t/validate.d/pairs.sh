@@ -1,6 +1,5 @@
-# How many pairs of nodes a leaf needs: what single runs with 1, 2 and 4 pairs
-# on eight nodes say of the same traffic, which eight other nodes make.  Some
-# eight minutes.
+# How many pairs of nodes a leaf needs: single runs with 1, 2 and 4 pairs on eight
+# nodes measure the same traffic of eight other nodes.  About eight minutes.
 # shellcheck shell=bash
 
 PAIRS_RUNS=${PAIRS_RUNS:-6} PAIRS_SEC=${PAIRS_SEC:-10}
@@ -21,7 +20,7 @@ validate_pairs() {
 	cluster down
 }
 
-# LEVEL PAIRS: one flagged run beside the level.
+# LEVEL PAIRS: make one flagged run under the level.
 pairs_run() {
 	inside -- bash -c "{ cat /etc/slurm/netprof.conf; echo ProbePairs=$2; } >~/pairs.conf"
 	# shellcheck disable=SC2016

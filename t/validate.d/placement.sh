@@ -1,12 +1,12 @@
-# Does placement do what it promises?  On a running Slurm:
+# Does placement keep its promises?  On a running Slurm:
 #
-#   apart       jobs of all sizes in random order and waves: how often do two
-#               that conflict share a leaf, with placement and without, and
-#               what does that cost those who harm nobody?
-#   throughput  how many jobs a second sbatch submits, with and without
+#   apart       jobs of all sizes in random order and waves: how often two that
+#               conflict share a leaf, with placement and without, and what that
+#               costs jobs without conflicts
+#   throughput  submissions per second of sbatch, with and without placement
 #   queue       real programs in a queue: run times and makespan, both ways
 #
-# PLACEMENT_PARTS chooses among them; PLACEMENT_PLUGIN=no: no netprof in slurmctld.
+# PLACEMENT_PARTS selects parts; PLACEMENT_PLUGIN=no: no netprof in slurmctld.
 # shellcheck shell=bash disable=SC2016,SC2046,SC2086 # lists of words
 
 PLACEMENT_PARTS=${PLACEMENT_PARTS-"apart throughput queue"}
@@ -25,8 +25,8 @@ validate_placement() {
 	done
 }
 
-# Everything of the tests: a store with conflicts, jobs, the judge.  Settings
-# are the built-in ones, but for $PLACEMENT_CONF.
+# Use the store, jobs and checks of the integration tests.  Settings are the defaults,
+# except for $PLACEMENT_CONF.
 with_placement_cluster() { # OPTIONS of t/cluster up
 	printf '%s\n' Placement=enforce MaxSlowdown=15% $PLACEMENT_CONF \
 		>"$BUILD/placement.conf"
@@ -41,14 +41,14 @@ with_placement_cluster() { # OPTIONS of t/cluster up
 	}
 }
 
-# off, or enforce; takes as long as the thread needs to see it.
+# Set the mode to off or enforce, and wait until the thread has read it.
 placement_mode() {
 	sed -i "s/^Placement=.*/Placement=$1/" "$CONF"
 	sleep 6
 }
 
-# Mean and half of the 95 % confidence interval (Student) of a column of
-# numbers: "MEAN HALF N".
+# "MEAN HALF N" of a column of numbers: mean and half of the 95 % confidence
+# interval (Student).
 INTERVAL='function quantile(df,    t, n, v) {
 		n = split("12.706 4.303 3.182 2.776 2.571 2.447 2.365 2.306 " \
 			"2.262 2.228 2.201 2.179 2.160 2.145 2.131 2.120 2.110 " \
@@ -67,9 +67,8 @@ interval() { awk "$INTERVAL"; }
 
 ## Apart
 
-# SEED APPS: the jobs, "WAVE HOW APP NODES SEC" a line.  A wave is submitted
-# as it comes, or held and released, or with one begin time for all of it; then
-# it waits for 0 to 4 s.
+# SEED APPS: print the jobs as lines "WAVE HOW APP NODES SEC".  A wave is submitted
+# directly, or held and released, or with a common begin time; 0 to 4 s follow.
 sequence() {
 	awk -v seed="$1" -v apps="$2" -v n="$SUBMISSIONS" 'BEGIN {
 		srand(seed)
@@ -88,8 +87,8 @@ sequence() {
 	}'
 }
 
-# In one shell on ctl: sequences of submissions as fast as sbatch goes.  The
-# numbers of the jobs, one a line, in the order of the sequence.
+# Submit sequences from one shell on ctl as fast as sbatch can.  Print the numbers of
+# the jobs, one on each line, in the order of the sequence.
 submit_sequence() { # FILE
 	INSIDE_SEC=900 inside bash -c '
 		end_wave() {
@@ -115,7 +114,7 @@ submit_sequence() { # FILE
 		end_wave' <"$1"
 }
 
-# MODE FILE NAME: runs the sequence; files NAME.ids and NAME.ran
+# MODE FILE NAME: run the sequence; write NAME.ids and NAME.ran.
 run_sequence() {
 	placement_mode "$1"
 	submit_sequence "$2" >"$3.ids"
@@ -128,7 +127,7 @@ run_sequence() {
 	starts_of $(cat "$3.ids") >"$3.delays"
 }
 
-# ID...: "ID NAME DELAY", seconds from when it could start to its start.
+# ID...: lines "ID NAME DELAY" with the seconds from its eligible time to its start.
 starts_of() {
 	inside env SLURM_TIME_FORMAT=%s scontrol -o show jobs |
 		awk -v ids="$*" 'BEGIN {
@@ -148,7 +147,7 @@ starts_of() {
 		}'
 }
 
-# Conflicting jobs that started within the same second, on whatever leaves.
+# Number of conflicting jobs that started within the same second, on any leaves.
 same_second() { # RAN
 	awk '{ t[NR] = $3; a[NR] = $2 }
 		END { for (i = 1; i <= NR; i++) for (k = i + 1; k <= NR; k++)
@@ -175,7 +174,7 @@ row_apart() { # LABEL NAME
 		"$(makespan "$2.ran")" "$delays"
 }
 
-# Both modes had the same jobs: by how much did each start later?
+# Both modes had the same jobs: print by how much each started later.
 later() { # NAME NAME
 	paste -d' ' <(sort -n "$1.delays") <(sort -n "$2.delays") |
 		awk '{ print $6 - $3 }' | interval
@@ -211,7 +210,7 @@ placement_apart() {
 ## Throughput
 
 # SETTING: none (no plugin in slurm.conf), off, enforce, or conflicts, which is
-# enforce with jobs of which most conflict with others.
+# enforce with jobs most of which conflict with others.
 throughput_setting() {
 	local plugins=JobSubmitPlugins=netprof mode=${1/conflicts/enforce}
 
@@ -223,16 +222,16 @@ throughput_setting() {
 	sleep 2.5 # for the first decision
 }
 
-# Hundredths of a second of CPU time that slurmctld has used.
+# CPU time that slurmctld has used, in hundredths of a second.
 controller_ticks() {
 	inside --user root sh -c 'cat /proc/$(pgrep -o -x slurmctld)/stat' |
 		sed 's/.*) //' | awk '{ print $12 + $13 }'
 }
 
-# Ended jobs cost time, too: every measurement begins without any.
+# Ended jobs cost time, too, so every measurement begins without any.
 no_job_known() { ! inside scontrol -o show jobs | grep -q JobId=; }
 
-# APP...: jobs a second, from two shells at once; nothing of it can start.
+# APP...: submissions per second from two shells at once; no job can start.
 submissions_per_sec() {
 	inside bash -c '
 		some() {
@@ -296,9 +295,9 @@ placement_throughput() {
 
 ## Queue
 
-# Half of the jobs load the switch, the other half computes.  As 16 nodes here
-# share two cores, what only computes is stood in for by `wait`: four nodes and
-# no messages.
+# Half of the jobs load the switch, the other half computes.  Because 16 nodes here
+# share two cores, `wait` stands for programs that only compute: four nodes without
+# messages.
 QUEUE_PROGRAMS=${QUEUE_PROGRAMS-"melt couette crack wait wait wait"}
 QUEUE_EACH=${QUEUE_EACH:-2} # of each of these, in one round
 QUEUE_ROUNDS=${QUEUE_ROUNDS:-5}
@@ -315,7 +314,7 @@ queue_command() { # PROGRAM
 	esac
 }
 
-# A job as a user would write it, which also notes when it ran.
+# A job as a user would write it, which also records when it ran.
 queue_script() { # PROGRAM
 	inside -- bash -c "mkdir -p ~/$1 && cat >~/$1/job.sh" <<-END
 		#!/bin/bash
@@ -326,8 +325,8 @@ queue_script() { # PROGRAM
 	END
 }
 
-# PROGRAM...: all of them at once, in this order; "ID PROGRAM START END NODES"
-# a line on standard output, and when they were submitted in front.
+# PROGRAM...: submit all of them at once, in this order; print their submit time and
+# lines "ID PROGRAM START END NODES".
 run_queue() {
 	rm -f "$(shared)/ran" "$(shared)/failed"
 	echo "0 submitted $EPOCHREALTIME - -"
@@ -340,8 +339,8 @@ run_queue() {
 	[ ! -e "$(shared)/failed" ] || { cat "$(shared)/failed" >&2; return 1; }
 }
 
-# The profiles are measured as anybody would: calibrate, then runs that are
-# flagged, alone and beside levels.
+# Make the profiles as a user would: calibrate, then flagged runs without load and
+# under levels.
 queue_profiles() {
 	local p level
 
@@ -357,7 +356,7 @@ queue_profiles() {
 	sleep 1
 }
 
-# PROGRAM [OPTIONS]: one run on half of the first leaf, the rest kept free.
+# PROGRAM [OPTIONS]: make one run on half of the first leaf, with the rest kept free.
 queue_measure() {
 	INSIDE_SEC=300 inside -- salloc -Q -N8 -w 'n[0-7]' --exclusive bash -c \
 		"$(run_program "$1" "$1" "${*:2}")" ||
@@ -376,8 +375,8 @@ queue_order() {
 		sort | cut -d' ' -f2 | xargs
 }
 
-# ALONE RAN: "MEAN-SLOWDOWN MAKESPAN" of a round; slowdown is run time over
-# that alone.
+# ALONE RAN: print "MEAN-SLOWDOWN MAKESPAN" of a round; the slowdown is the run time
+# divided by that alone.
 queue_result() {
 	awk 'NR == FNR { s[$2] += $4 - $3; n[$2]++; next }
 		$2 == "submitted" { from = $3; next }
@@ -386,7 +385,7 @@ queue_result() {
 		<(grep -v submitted "$1") "$2"
 }
 
-# FILE...: alone, then the rounds: mean slowdown of each program either way.
+# FILE...: the times alone, then the rounds: print the mean slowdown of each program.
 queue_table() {
 	awk '$2 == "submitted" { next }
 		FILENAME ~ /alone$/ { s[$2] += $4 - $3; n[$2]++; next }
@@ -406,7 +405,7 @@ queue_table() {
 		}' "$@"
 }
 
-# How long each takes with the machine to itself.
+# Time of each program with the machine to itself.
 queue_alone() {
 	local p i
 
@@ -429,7 +428,7 @@ queue_cluster() {
 	# shellcheck source=t/validate.d/accuracy.sh
 	. "$ROOT/t/validate.d/accuracy.sh"
 	make_inputs
-	# Twice as long as there: starting a job should be little of it.
+	# Twice as long, so that starting a job takes only a small part.
 	inside -- bash -c "cd && sed -Ei \
 		's/^run[[:space:]]+([0-9]+)/echo run \$((2 * \1))/e' \
 		$(queue_kinds | sed '/wait/d; s/$/\/in/' | xargs)"

@@ -1,5 +1,6 @@
-# In how many rounds do ranks agree on a communicator?  By what each call takes
-# longer on links that are 2 ms later; an allreduce is log2 of the ranks.  A minute.
+# The number of rounds in which ranks create a communicator, from the additional time
+# of each call on links with 2 ms more latency; an allreduce takes log2 of the ranks.
+# A minute.
 # shellcheck shell=bash
 
 validate_rounds() {
@@ -17,7 +18,7 @@ validate_rounds() {
 	cluster down
 }
 
-# MPICH's ranks hang at times when they have printed all, in MPI_Finalize().
+# Ranks of MPICH sometimes hang in MPI_Finalize() after printing everything.
 rounds_of() { # MPI RANKS SLURM'S-PLUGIN
 	local us
 	for us in 500 2500; do

@@ -1,6 +1,6 @@
 # Penalties of concurrent transfers, measured by netprof-sharing on one leaf of
-# eight nodes, beside the models: where only ports are shared, and where the
-# switch carries four transfers at once.  Some ten minutes.
+# eight nodes and compared with the models: with only ports shared, and with a switch
+# that carries four transfers at once.  About ten minutes.
 # shellcheck shell=bash
 
 validate_sharing() {
@@ -16,7 +16,7 @@ validate_sharing() {
 	rm -r "$out"
 }
 
-# NAME DIR: what was measured, and the models beside it.
+# NAME DIR: print the measurements and the models.
 measured_schemes() {
 	local models="gige,myrinet,infiniband,maxmin,conflicts,none"
 	cp "$ROOT/t/data/sharing/$1.scheme" "$(rundir)/home/alice/"

@@ -1,13 +1,13 @@
 # Does netprof simulate start jobs when and where Slurm does?  The same jobs are
 # submitted to a running slurmctld and replayed, with placement off and on; they
-# only sleep, so that run times are those of the log.
+# only sleep, so that run times do not depend on neighbours.
 # shellcheck shell=bash disable=SC2046,SC2086 # lists of words
 
 SIMULATE_JOBS=${SIMULATE_JOBS:-300}
 SIMULATE_MODES=${SIMULATE_MODES-"off enforce"}
 SIMULATE_SEED=${SIMULATE_SEED:-1}
 
-# "WAIT NAME NODES SEC" a line: when after the one before, and what.
+# Lines "WAIT NAME NODES SEC"; WAIT is the time since the previous submission.
 simulate_queue() {
 	awk -v seed="$SIMULATE_SEED" -v n="$SIMULATE_JOBS" 'BEGIN {
 		srand(seed)
@@ -20,7 +20,7 @@ simulate_queue() {
 	}'
 }
 
-# Submits all of it; their numbers, one a line.
+# Submit all of them; print their numbers, one on each line.
 simulate_submit() { # <QUEUE
 	INSIDE_SEC=1200 inside bash -c '
 		while read -r wait app nodes sec; do
@@ -30,7 +30,7 @@ simulate_submit() { # <QUEUE
 		done'
 }
 
-# As sacct would print it, and the nodes behind it.
+# The log in the format of sacct, followed by the nodes.
 simulate_log() { # ID...
 	inside env SLURM_TIME_FORMAT=%s scontrol -o show jobs |
 		awk -v ids="$*" -v OFS='|' 'BEGIN {
@@ -58,7 +58,7 @@ simulate_log() { # ID...
 		}'
 }
 
-# LOG EVENTS: how starts and leaves differ, one line.
+# LOG EVENTS: print how starts and leaves differ, in one line.
 simulate_judge() {
 	awk -F'|' -v per=4 '
 		function leaves(list, of,    k, n, part, range) {

@@ -1,5 +1,5 @@
-# A long run: short jobs without end and reconfigures in between.  Memory and
-# descriptors of slurmctld level off, and no record of a flagged run is lost.
+# A long run of many short jobs and some reconfigurations.  Memory and
+# descriptors of slurmctld must level off, and no record of a flagged run may be lost.
 #
 # SOAK_JOBS: 20000, of which one in SOAK_EVERY (100) runs long enough for a
 # record; SOAK_RECONFIGURES: 50.  PLACEMENT_PLUGIN=no: slurmctld without
@@ -19,8 +19,8 @@ soak_look() { # SUBMITTED
 			"$(scontrol -o show job | grep -c ^JobId=)"' - "$1"
 }
 
-# FILE: what a job takes while slurmctld has its record, by least squares over
-# the looks, and what stays of a job that it has forgotten.
+# FILE: memory of a job while slurmctld has its record, by least squares over
+# the samples, and memory that remains of a job it has forgotten.
 soak_per_job() {
 	awk -v jobs="$SOAK_JOBS" '
 		{ n++; x += $4; y += $2; xx += $4 * $4; xy += $4 * $2; last = $2 }
@@ -32,7 +32,7 @@ soak_per_job() {
 		}' "$1"
 }
 
-# Jobs FROM .. TO - 1; every tenth of an application that conflicts with itself.
+# Submit jobs FROM .. TO - 1; every tenth is of an application that conflicts with itself.
 soak_submit() { # FROM TO
 	INSIDE_SEC=1200 inside bash -c '
 		for ((i = $1; i < $2; i++)); do
@@ -51,8 +51,8 @@ soak_submit() { # FROM TO
 		done' - "$1" "$2" "$SOAK_EVERY" "$SOAK_AT_ONCE"
 }
 
-# FILE: the first quarter is for growing; what the last has more than the
-# second, in percent.
+# FILE: growth from the second quarter to the last one, in percent; the first quarter is
+# for initial growth.
 soak_growth() { # FILE COLUMN
 	awk -v col="$2" '{ v[NR] = $col }
 		END {
@@ -74,7 +74,7 @@ validate_soak() {
 	PLACEMENT_CONF=ProbeAfter=200ms with_placement_cluster
 	echo "soak: date $(date +%F); $SOAK_JOBS jobs, $SOAK_RECONFIGURES reconfigures," \
 		"job_submit plugin: $PLACEMENT_PLUGIN"
-	soak_submit 0 1 # what any first job takes
+	soak_submit 0 1 # the memory of the first job is not counted
 	soak_look 0 >>"$dir/looks"
 	step=$(((SOAK_JOBS + SOAK_RECONFIGURES - 1) / SOAK_RECONFIGURES))
 	for ((i = 0; i < SOAK_JOBS; i += step)); do
@@ -85,8 +85,8 @@ validate_soak() {
 	until [ -z "$(inside squeue -h -o %i)" ]; do
 		sleep 2
 	done
-	sleep 15 # until attendants have ended
-	# slurmctld forgets jobs once in a while only.
+	sleep 15 # until collectors have ended
+	# slurmctld purges old jobs only occasionally.
 	for ((i = 0; i < 400; i++)); do
 		[ "$(inside scontrol -o show job | grep -c ^JobId=)" -gt 0 ] || break
 		sleep 1

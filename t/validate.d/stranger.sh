@@ -42,7 +42,7 @@ stranger_input() {
 	"stranger_$1" "$1.$2" "$2"
 }
 
-# The same problem so often.
+# Repeat the same problem.
 stranger_again() { # WHAT TIMES
 	local i
 
@@ -52,7 +52,7 @@ stranger_again() { # WHAT TIMES
 	echo
 }
 
-# DIR FILE: a file of alice's, from standard input.
+# DIR FILE: write a file of alice from standard input.
 stranger_file() {
 	inside -- tee "$1/$2" >/dev/null
 }
@@ -121,8 +121,8 @@ stranger_trd() { # DIR TIMES
 	END
 }
 
-# DIR SEQUENCES: so many of the package's sequences, on a tree that is as bad as
-# any to begin with.
+# DIR SEQUENCES: use this number of the package's sequences, with an arbitrary initial
+# tree.
 stranger_sequences() {
 	# shellcheck disable=SC2016
 	inside -- bash -c 'cd "$1" &&
@@ -137,7 +137,7 @@ stranger_sequences() {
 		parse-examl -s in -m DNA -n in >parse.log' - "$1" "$2"
 }
 
-# DIR COMMAND: ExaML does not write over what another run has left.
+# DIR COMMAND: remove old results first, which ExaML does not overwrite.
 stranger_go() {
 	stranger_file "$1" go <<-END
 		#!/bin/sh
@@ -171,7 +171,7 @@ stranger_crystal() { # DIR TIMES
 	END
 }
 
-# Reads of a genome that nobody has, the same ones each time.
+# Reads of an artificial genome, the same ones each time.
 stranger_assembly() { # DIR TIMES
 	perl -e 'srand 1; my @base = qw(A C G T); my $n = 10000 * $ARGV[0];
 		my $g = join "", map { $base[rand 4] } 1 .. $n;
@@ -215,7 +215,7 @@ stranger_list() {
 		echo "nodes 4"
 		[ "$p" != trd ] || echo "per-node 2"
 		echo "srun --mpi=pmix"
-		# Its first ten seconds are those of its interpreter.
+		# Its interpreter takes the first ten seconds.
 		[ "$p" != crystal ] || echo "begins 12s"
 		echo "takes 15s"
 		echo "run env -C $home/$p.1 $(stranger_command "$p")"
@@ -223,7 +223,7 @@ stranger_list() {
 	done
 }
 
-# How long each takes alone, and what it says first if it fails.
+# Print the time of each alone, or its first lines if it fails.
 stranger_look() {
 	local p times begin rc n
 

@@ -1,17 +1,16 @@
-# Is the run time right that an execution graph says for more latency?  Programs
-# that nobody here wrote, two ranks on two nodes, each traced by
-# libnetprof-mpi.so; then latency is added to the links, and they run again.
+# Accuracy of run times from execution graphs under more latency.  Real programs, two
+# ranks on two nodes, are traced by libnetprof-mpi.so; then latency is added to the
+# links, and they run again.
 #
-# What was added is measured by MPI ping-pongs beside, and the graph is that of
-# a run without.  A prediction is the measured time without, and the difference
-# that the graph says; it stands beside "as without" and "one latency more for
-# each message of a rank", and how much of its error is that the program's own
-# computing took longer than in the runs without, which their traces tell and no
-# model of a network can.  Medians of the runs.
+# MPI ping-pongs measure the added latency; the graph is that of a run without it.
+# A prediction is the measured time without it plus the difference from the graph.  It
+# is compared with "as without" and "one latency more for each message of a rank".
+# The part of its error that comes from longer computing than in the runs without it,
+# which no model of a network can predict, is printed as well.  Medians of the runs.
 # shellcheck shell=bash disable=SC2206 # lists of words
 
-# From no delay at all (BASE=0) to some, one thing more changes here: a rank that
-# waits longer than quiet_poll.so polls sleeps, and has to be woken.
+# With BASE=0 one more thing changes when a delay is added: a rank that waits longer
+# than quiet_poll.so polls sleeps, and has to be woken.
 BASE=${BASE:-500} # us, of the run that is traced
 DELAYS=${DELAYS:-"1000 2000 3000"} # of the others
 RUNS=${RUNS:-9}
@@ -37,7 +36,7 @@ tolerance_inputs() {
 	inside -- mkdir -p netpipe
 }
 
-# Windows of 32 KiB would let one message wait for the latency several times.
+# With windows of 32 KiB one message would wait for the latency several times.
 wide_windows() {
 	local p f
 	for p in n0 n1; do
@@ -48,7 +47,7 @@ wide_windows() {
 	done
 }
 
-# us of half a round trip of MPI, the median of some.
+# Half a round trip of MPI in us, the median of several.
 half_trip() {
 	for _ in 1 2 3 4 5; do
 		inside -- srun -Q -N2 -n2 --mpi=pmix "$(shared)/overlap"
@@ -66,7 +65,7 @@ traced() { # NAME TRACE
 	inside --user root -- chmod -R a+rX "$(shared)/$2"
 }
 
-# All delays in turn, so that what changes with time changes all of them.
+# All delays alternate, so that changes over time affect all of them.
 measure_programs() {
 	local i d p
 	for ((i = 1; i <= RUNS; i++)); do
@@ -92,7 +91,7 @@ median_of() { # FILE KEYS...: the median of the column after the keys
 			print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
 }
 
-# What the graphs of these runs take when messages cost nothing, in seconds.
+# Run times in seconds of these graphs if messages cost nothing.
 computing() { # NAME DELAY
 	local i
 	for ((i = 1; i <= RUNS; i++)); do

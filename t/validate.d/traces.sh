@@ -1,7 +1,7 @@
-# What do models say that work from traces?  The programs of accuracy.sh that
-# are installed here, each traced once alone where their pairs were measured;
-# then `netprof accuracy --traces` on doc/validation/pairs/main.json, for which nothing
-# is measured anew.  A few minutes.
+# Accuracy of models that work from traces.  The programs of accuracy.sh that
+# are installed here are traced once each, alone, with the network of their pairs;
+# then `netprof accuracy --traces` evaluates doc/validation/pairs/main.json, whose pairs
+# are not measured again.  A few minutes.
 # shellcheck shell=bash
 
 . t/validate.d/accuracy.sh
@@ -10,7 +10,7 @@ TRACES=${TRACES:-$BUILD/traces}
 LATENCY=${LATENCY:-38us} # of idle probes in doc/validation/pairs/main.json
 PER_BYTE=${PER_BYTE:-400ns} # of links of 20 Mbit/s
 
-# NAME: is what it is made of here?
+# NAME: is the program installed?
 can_run() {
 	# shellcheck disable=SC2046 # words
 	set -- $(program "$1")
@@ -57,8 +57,8 @@ validate_traces() {
 	trace_table
 }
 
-# Only of those that ended, in about the time of their pairs' runs alone.  Loops
-# are those of trace_time.c.
+# Only programs that completed, in about the time of their pairs' runs alone.
+# trace_time.c finds the loops.
 trace_table() {
 	local a without
 

@@ -1,6 +1,6 @@
 # UCX and libfabric side by side: latency, processor time and memory of probes and
-# of a load level, at the same time on leaf switches of their own; then what
-# probes cost LAMMPS over each, as t/bench has it.  Six minutes.
+# of a load level, at the same time on leaf switches of their own; then the slowdown
+# of LAMMPS by probes over each, as in t/bench.  Six minutes.
 # shellcheck shell=bash
 
 TRANSPORTS=(ucx ofi:tcp ofi:udp)
@@ -24,7 +24,7 @@ validate_transports() {
 	done
 }
 
-# WHAT KIND COMMAND...: over all of them at once
+# WHAT KIND COMMAND...: run it over all of them at once
 transports_of() {
 	local i=0 t pids=()
 	for t in "${TRANSPORTS[@]}"; do
@@ -39,7 +39,7 @@ transports_of() {
 	done
 }
 
-# Without the first cost of each process, which is that of starting.
+# Without the first report of each process, which includes its start.
 transports_row() { # WHAT TRANSPORT KIND
 	awk -v what="$1" -v transport="$2" -v kind="$3" '
 		$2 == kind {

@@ -1,8 +1,8 @@
-# Over 500 launches on 64 nodes, 2 to 64 wide, flagged and not in turn, several
-# at once; some crash, are cancelled, or run into their time limit; then nodes
-# are lost, and jobs cancelled while their step comes up.  Some 40 minutes.
-# WIDTH_LAUNCHES, WIDTH_TURNS, WIDTH_CANCELS and WIDTH_SEED choose others,
-# WIDTH_PARTS=turns a part.
+# More than 500 launches on 64 nodes, 2 to 64 nodes wide, alternately flagged and
+# unflagged, several at once; some crash, are cancelled, or run into their time limit.
+# Then nodes are lost, and jobs are cancelled while their step starts.  About 40
+# minutes.  WIDTH_LAUNCHES, WIDTH_TURNS, WIDTH_CANCELS and WIDTH_SEED change the numbers;
+# WIDTH_PARTS=turns selects a part.
 # shellcheck shell=bash
 
 . "$ROOT/t/width.lib"
@@ -12,7 +12,7 @@ validate_width() {
 	local dir part
 
 	dir=$(mktemp -d)
-	# The default, and not the tests' shorter one.
+	# The default instead of the tests' shorter one.
 	echo ProbeAfter=2s >"$dir/conf"
 	WIDTH_AFTER_MS=2000
 	cluster up "${WIDTH_CLUSTER[@]}" --netprof "$BUILD" --netprof-conf "$dir/conf"
@@ -30,7 +30,7 @@ width_launches() {
 	local resume=$!
 	width_measure "$WIDTH_LAUNCHES" 3 "$WIDTH_SEED" "$1"
 	width_limits >>"$1/results"
-	sleep 15 # what nodes take to be idle after a time limit
+	sleep 15 # until nodes are idle after a time limit
 	width_table "$1/results" "$1/completing"
 	width_unrecorded "$1/results"
 	echo "nodes drained, down or completing afterwards: $(width_nodes | wc -l)"
@@ -40,8 +40,8 @@ width_launches() {
 	cat "$1/drained"
 }
 
-# DIR: one launch at a time, of a program that does nothing, in random order; and
-# what the whole machine, which has nothing else to do, works meanwhile.
+# DIR: one launch at a time of a program that does nothing, in random order, and the
+# processor time of the whole machine, which has no other work.
 width_turns() {
 	# shellcheck disable=SC2016
 	INSIDE_SEC=900 inside -- bash -c '
@@ -87,7 +87,7 @@ width_limits() {
 	rm "$plan"
 }
 
-# A node's plug is pulled in the middle of a step, and put in again.
+# A node is killed in the middle of a step and started again.
 width_lost() {
 	local how begin id flag
 
@@ -110,9 +110,9 @@ width_lost() {
 }
 
 # DIR: jobs that are cancelled while the messages of their launch are on the
-# way.  A node that hears of the end first refuses the launch; the one that
-# waits for its report does so for a minute, and is then drained: Slurm's own
-# flaw, of which flagged jobs must not have more.
+# way.  A node that receives the end first refuses the launch; the node that
+# waits for its report does so for a minute, and is then drained.  This is a flaw of
+# Slurm, which must not affect flagged jobs more often.
 width_cancels() {
 	local plan=$1/cancels resume
 
@@ -140,7 +140,7 @@ width_cancels() {
 		}' "$(shared)/completing" "$plan.results"
 }
 
-# Nodes that Slurm drained are put back, as the rest needs them, and told.
+# Resume nodes that Slurm drained, because the rest needs them, and report them.
 width_resume() {
 	while sleep 4; do
 		inside --user root sh -c 'sinfo -h -N -t drained,down -o "%N %E" |
