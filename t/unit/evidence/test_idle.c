@@ -101,7 +101,7 @@ static void test_which_baseline_is_used(void)
 	static const struct {
 		const char *name, *own, *others;
 		enum np_sample_source want;
-	} rows[] = {
+	} base[] = {
 		{ "a calibration comes before one's own quiet moments",
 		  "quiet", "calibration", NP_SOURCE_CALIBRATION },
 		{ "an idle run of others comes before one's own quiet moments",
@@ -114,10 +114,10 @@ static void test_which_baseline_is_used(void)
 		  "calibration", "quiet", NP_SOURCE_CALIBRATION },
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+	for (size_t i = 0; i < NP_ARRAY_SIZE(base); i++) {
 		struct np_record *app = new_run(NULL, 60, 5e-5, 1);
-		struct np_record *own = new_run(rows[i].own, 60, 2e-5, 2);
-		struct np_record *other = new_run(rows[i].others, 60, 2e-5, 3);
+		struct np_record *own = new_run(base[i].own, 60, 2e-5, 2);
+		struct np_record *other = new_run(base[i].others, 60, 2e-5, 3);
 		struct np_runs runs = { .app = "fft", .run = &app, .n = 1 };
 		struct np_runs a = { .app = NP_IDLE_APP, .run = &own, .n = 1 };
 		struct np_runs b = { .app = NP_IDLE_APP, .run = &other, .n = 1 };
@@ -126,8 +126,8 @@ static void test_which_baseline_is_used(void)
 
 		strcpy(app->app, "fft");
 		T_CHECK(!np_profile_make(&runs, idle, 2, NOW, &p));
-		T_ROW(rows[i].name, p.idle.n_runs == 1 &&
-				    p.idle.source == rows[i].want);
+		T_ROW(base[i].name, p.idle.n_runs == 1 &&
+				    p.idle.source == base[i].want);
 		np_profile_free(&p);
 		np_record_free(app);
 		np_record_free(own);
