@@ -230,7 +230,7 @@ const struct np_moments *np_run_blocks_alone(const struct np_runs *runs,
 	return m;
 }
 /* The level's rounds in all intervals of r under it. */
-/* The level's rounds in all blocks of r beside it. */
+/* The level's rounds in all intervals of r under it. */
 static struct np_moments run_blocks_beside(const struct np_record *r,
 					   const char *level)
 {

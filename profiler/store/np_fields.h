@@ -211,7 +211,7 @@ void np_jput_fields(struct np_jput *o, json_object *in, const void *from,
 		    const struct np_fields *fs);
 
 /*
- * to is all zero before, but for members with NP_F_KEEP.  After success and
+ * to is all zero before, except members with NP_F_KEEP.  After success and
  * failure alike it has to be freed with np_fields_free().
  */
 int np_jget_fields(const struct np_jat *in, json_object *from, void *to,

@@ -272,7 +272,7 @@ static size_t bytes_of(const struct entry *e)
 
 /*
  * Choose the entries to write.  If there is no room for all of them, drop those
- * that nobody asked for in this process.  Returns their size, 0: too large.
+ * that this process did not use.  Returns their size, 0: too large.
  */
 static size_t choose_entries(struct np_kept *k, size_t *n)
 {

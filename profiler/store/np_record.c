@@ -70,8 +70,8 @@ static const struct np_field_codec moments_codec = { get_moments, put_moments,
 /*
  * ---- histograms and latencies over time ----
  *
- * Both are of as many samples as the moments beside them say; another number is
- * refused, when reading and when writing.
+ * Both have as many samples as the moments in the same object say.  Any other
+ * number is refused, when reading and when writing.
  */
 
 #define LEAST_WIDTH_SEC 1e-6
