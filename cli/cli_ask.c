@@ -74,6 +74,8 @@ const char *cli_say_doubt(const struct np_prediction *p)
 	if (p->flags & NP_PRED_ONE_LEVEL)
 		return "It depends on a single level and would be quite "
 		       "different without it.";
+	if (p->flags & NP_PRED_WIDE)
+		return "Its interval is too wide to base a decision on.";
 	return NULL;
 }
 
@@ -95,6 +97,7 @@ const char *cli_flag_names(unsigned set, char *buf, size_t len)
 		{ NP_PRED_NO_PRESSURE, "no-pressure" },
 		{ NP_PRED_ONE_LEVEL, "one-level" },
 		{ NP_PRED_PAST_LEVELS, "past-levels" },
+		{ NP_PRED_WIDE, "wide" },
 	};
 
 	buf[0] = '\0';
