@@ -24,7 +24,8 @@ static bool verdict_asks(const struct np_profile *p, struct cli_advice *a)
 	} else if (!p->ev.n_levels) {
 		snprintf(a->command, sizeof(a->command), "sbatch --netprofile="
 			 "%s --netprofile-calibrate job.sh", app);
-		snprintf(a->what, sizeof(a->what), "runs of %s under load", app);
+		snprintf(a->what, sizeof(a->what), "runs of %s under load",
+			 app);
 	}
 	return *a->command;
 }
@@ -71,8 +72,8 @@ void cli_advise(const struct np_profile *p, const struct cli_known *k,
 }
 
 /*
- * Empty if no co-runner was asked about: then nothing is known, which is not the
- * same as nothing to avoid.
+ * Empty if no co-runner was asked about: then nothing is known, which is not
+ * the same as nothing to avoid.
  */
 void cli_say_avoid(const struct cli_advice *a, char *buf, size_t len)
 {

@@ -113,7 +113,7 @@ const char *cli_flag_names(unsigned set, char *buf, size_t len)
  * --netprofile-calibrate selects the level that it needs most.
  */
 static void run_under_level(const struct cli_known *k, size_t app, size_t level,
-			 char *command, char *what, size_t len)
+			    char *command, char *what, size_t len)
 {
 	const struct cli_known_app *a = k->app[app];
 	const char *name = a->r.runs.app;

@@ -323,7 +323,7 @@ static int ask_all_neighbours(struct cli_history *p, const struct np_topo *t,
 static void select_comparable(struct cli_history *p)
 {
 	p->n_like = np_acct_comparable(&p->h, p->job, p->like,
-					  CLI_HISTORY_RUNS, &p->any_like);
+				       CLI_HISTORY_RUNS, &p->any_like);
 	p->shortest = INFINITY;
 	p->longest = 0;
 	for (size_t i = 0; i < p->n_like; i++) {
@@ -335,8 +335,9 @@ static void select_comparable(struct cli_history *p)
 }
 
 /* Load everything from the accounting. Returns 0 or -errno with err. */
-static int load_accounting(struct cli_history *p, const struct cli_history_ask *ask,
-		  uint32_t id, uint32_t task, struct np_err *err)
+static int load_accounting(struct cli_history *p,
+			   const struct cli_history_ask *ask, uint32_t id,
+			   uint32_t task, struct np_err *err)
 {
 	struct np_topo t;
 	int rc = read_topology(ask, &t, err);
@@ -344,8 +345,9 @@ static int load_accounting(struct cli_history *p, const struct cli_history_ask *
 	if (!rc)
 		rc = np_acct_topology(&p->h, &t, err);
 	if (!rc)
-		rc = ask->accounting ? read_accounting(&p->h, ask->accounting, err) :
-				       ask_job(p, id, task, err);
+		rc = ask->accounting ?
+		     read_accounting(&p->h, ask->accounting, err) :
+		     ask_job(p, id, task, err);
 	if (!rc)
 		rc = np_acct_index(&p->h);
 	if (!rc)
@@ -360,7 +362,7 @@ static int load_accounting(struct cli_history *p, const struct cli_history_ask *
 	np_topo_free(&t);
 	if (!rc && p->job)
 		rc = np_acct_beside(&p->h, p->job, &p->neighbour,
-				       &p->n_neighbours);
+				    &p->n_neighbours);
 	if (rc == -ENOMEM)
 		np_errf(err, rc, "out of memory");
 	return rc;
@@ -387,8 +389,9 @@ int cli_history_all(struct np_acct *h, const struct cli_history_ask *ask,
 		      sizeof(from));
 	date_argument("--endtime=", now, to, sizeof(to));
 	if (!rc)
-		rc = ask->accounting ? read_accounting(h, ask->accounting, err) :
-				       sacct(h, extra, err);
+		rc = ask->accounting ?
+		     read_accounting(h, ask->accounting, err) :
+		     sacct(h, extra, err);
 	if (!rc)
 		rc = np_acct_index(h);
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
@@ -445,8 +448,8 @@ static bool has_node(const struct cli_history *p, const struct np_acct_job *j,
  * Select the nodes of the next query: those of the job on a leaf switch and,
  * with others, the remaining nodes of that leaf switch after them.
  */
-static int select_nodes(struct querier *a, const struct np_acct_job *j, uint32_t leaf,
-		      bool others)
+static int select_nodes(struct querier *a, const struct np_acct_job *j,
+			uint32_t leaf, bool others)
 {
 	const struct np_acct *h = &a->p->h;
 	int rc = 0;
@@ -467,7 +470,7 @@ static int select_nodes(struct querier *a, const struct np_acct_job *j, uint32_t
  * kept in p->no_metrics.
  */
 static void query(struct querier *a, enum np_signal s,
-		    const struct np_prom_range *r, double *value)
+		  const struct np_prom_range *r, double *value)
 {
 	const char *expression = np_metrics_expression(a->conf, s);
 	char other[NP_METRICS_LABEL] = "";
@@ -565,8 +568,8 @@ static int query_run(struct querier *a, const struct np_acct_job *j,
  * How long its leaf switches were occupied by other jobs, in seconds: their
  * node-seconds divided by the nodes that the job leaves them.
  */
-static int occupied_time(const struct cli_history *p, const struct np_acct_job *j,
-		    double *sec)
+static int occupied_time(const struct cli_history *p,
+			 const struct np_acct_job *j, double *sec)
 {
 	struct np_acct_place leaf[64];
 	size_t n_leaves = np_acct_leaves(&p->h, j, leaf, 64), n;
@@ -661,16 +664,16 @@ static int make_timeline(struct querier *a, const struct np_seen *seen)
 	for (size_t i = 0; !rc && i < t->n; i++) {
 		t->own[i] = combine(value, own, t->n, i, true);
 		t->others[i] = combine(value + own * t->n, a->n - own, t->n, i,
-				    true);
+				       true);
 	}
 	if (!rc)
 		rc = select_nodes(a, j, t->leaf, false);
 	for (int io = 0; !rc && io < 2; io++) {
 		query(a, io ? NP_SIGNAL_IO_WAIT : NP_SIGNAL_CPU_WAIT, &r,
-			value);
+		      value);
 		for (size_t i = 0; i < t->n; i++)
 			(io ? t->io : t->cpu)[i] = combine(value, a->n, t->n, i,
-							false);
+							   false);
 	}
 	free(value);
 	return rc;
@@ -685,7 +688,8 @@ static int share_cost(struct cli_history *p)
 	double sum = 0, sec = p->x.blame.cause[NP_CAUSE_NETWORK].sec.mean;
 	bool slow = p->x.blame.verdict >= NP_BLAME_CAUSE;
 
-	p->neighbour_sec = calloc(p->n_neighbours + 1, sizeof(*p->neighbour_sec));
+	p->neighbour_sec =
+		calloc(p->n_neighbours + 1, sizeof(*p->neighbour_sec));
 	if (!p->neighbour_sec)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n_neighbours; i++) {
@@ -705,7 +709,8 @@ static int share_cost(struct cli_history *p)
 /* The traffic of each neighbour on nodes for which there are values. */
 static int measure_neighbours(struct cli_history *p, const struct np_seen *seen)
 {
-	p->neighbour_rate = calloc(p->n_neighbours + 1, sizeof(*p->neighbour_rate));
+	p->neighbour_rate =
+		calloc(p->n_neighbours + 1, sizeof(*p->neighbour_rate));
 	if (!p->neighbour_rate)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n_neighbours; i++) {

@@ -30,7 +30,7 @@ static bool may_name(const struct cli_history *p, const struct np_acct_job *j)
 		return true;
 	pw = getpwuid(geteuid());
 	return pw && !strcmp(pw->pw_name, np_acct_text(&p->h, j->user, user,
-							  sizeof(user)));
+						       sizeof(user)));
 }
 
 /* The id of a job, "12" or "12_3", or "another job" if it is private. */
@@ -138,7 +138,8 @@ static const char *verdict_name(const struct cli_history *p)
 }
 
 /* List the blamed causes, the most costly first. Returns their number. */
-static size_t list_blamed(const struct np_blame *b, enum np_cause out[NP_N_CAUSES])
+static size_t list_blamed(const struct np_blame *b,
+			  enum np_cause out[NP_N_CAUSES])
 {
 	size_t n = 0;
 
@@ -182,7 +183,8 @@ static const char *on_node(const struct cli_history *p, enum np_cause c,
  * Append " (above all 126, bob's halo, on leaf0)" if a single neighbour caused
  * at least half of the cost.
  */
-static void add_worst_neighbour(const struct cli_history *p, char *buf, size_t len)
+static void add_worst_neighbour(const struct cli_history *p, char *buf,
+				size_t len)
 {
 	double half = p->x.blame.cause[NP_CAUSE_NETWORK].sec.mean / 2;
 
@@ -198,9 +200,9 @@ static void add_worst_neighbour(const struct cli_history *p, char *buf, size_t l
 		if (may_name(p, o))
 			cli_add(buf, len, " (above all %s, %s's %s, on %s)",
 				id, np_acct_text(&p->h, o->user, user,
-						    sizeof(user)),
+						 sizeof(user)),
 				np_acct_text(&p->h, o->name, name,
-						sizeof(name)), leaf);
+					     sizeof(name)), leaf);
 		else
 			cli_add(buf, len, " (above all %s on %s)", id, leaf);
 		return;
@@ -458,7 +460,7 @@ static void say_unusual(const struct cli_history *p)
 		signal_text((enum np_signal)s, g->usual, usual);
 		cli_labelled(stdout, "Unusual", "%s: %s on %s, usually %s",
 			     words[s], v, np_acct_node(&p->h, g->node, node,
-							  sizeof(node)),
+						       sizeof(node)),
 			     usual);
 	}
 }
@@ -480,7 +482,8 @@ static void neighbour_row(const struct cli_history *p, size_t i)
 		 11);
 	printf("%5u", b->nodes);
 	cli_right_sec(b->to - b->from, 9);
-	cli_right_as(cli_rate, p->neighbour_rate ? p->neighbour_rate[i] : NAN, 11);
+	cli_right_as(cli_rate, p->neighbour_rate ? p->neighbour_rate[i] : NAN,
+		     11);
 	cli_right_sec(p->neighbour_sec ? p->neighbour_sec[i] : NAN, 9);
 	printf("%s\n", b->same_node ? " *" : "");
 }
@@ -522,7 +525,8 @@ static double mean_of(const double *v, size_t from, size_t to)
 }
 
 /* The neighbours at some time, the first three by name. */
-static void say_neighbours_at(const struct cli_history *p, double from, double to)
+static void say_neighbours_at(const struct cli_history *p, double from,
+			      double to)
 {
 	size_t more = 0;
 
@@ -534,7 +538,7 @@ static void say_neighbours_at(const struct cli_history *p, double from, double t
 			continue;
 		if (more++ < 3)
 			printf(" %s", job_name(p, &p->h.job[b->job],
-						      text, sizeof(text)));
+					       text, sizeof(text)));
 	}
 	if (more > 3)
 		printf(" +%zu", more - 3);
@@ -752,7 +756,7 @@ static void put_neighbours(json_object *in, const struct cli_history *p)
 				     &p->h, o->user, text, sizeof(text)) :
 			     NULL);
 		cli_put_text(j, "leaf", np_acct_leaf(&p->h, b->leaf, text,
-							sizeof(text)));
+						     sizeof(text)));
 		cli_put_count(j, "nodes", b->nodes);
 		cli_put_time(j, "from", b->from);
 		cli_put_time(j, "to", b->to);
@@ -774,7 +778,7 @@ static void put_timeline(json_object *in, const struct cli_history *p)
 	if (!j)
 		return;
 	cli_put_text(j, "leaf", np_acct_leaf(&p->h, t->leaf, leaf,
-						sizeof(leaf)));
+					     sizeof(leaf)));
 	cli_put_time(j, "start", t->start);
 	cli_put_real(j, "step_sec", t->step_sec);
 	list = cli_put_array(j, "steps");
@@ -797,9 +801,9 @@ void cli_history_json(json_object *in, const struct cli_history *p)
 		return;
 	put_blame(j, p);
 	cli_put_text(j, "user", np_acct_text(&p->h, p->job->user, text,
-						sizeof(text)));
+					     sizeof(text)));
 	cli_put_text(j, "name", np_acct_text(&p->h, p->job->name, text,
-						sizeof(text)));
+					     sizeof(text)));
 	cli_put_count(j, "n_nodes", p->job->n_nodes);
 	cli_put_time(j, "start", p->job->start);
 	cli_put_time(j, "end", np_acct_job_end(&p->h, p->job));

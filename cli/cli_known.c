@@ -177,7 +177,8 @@ int cli_known_judge(struct cli_known *k, struct cli_store *s, size_t n_first,
 		cluster = NULL;
 		rc = load_calibration(k, s, cluster, NULL);
 	}
-	if (rc || k->cal.scope != NP_SCOPE_LEAF || count_curve_levels(k, n_first))
+	if (rc || k->cal.scope != NP_SCOPE_LEAF ||
+	    count_curve_levels(k, n_first))
 		return rc;
 	rc = load_calibration(k, s, cluster, "node");
 	if (rc == -ENOENT)

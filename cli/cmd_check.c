@@ -261,7 +261,8 @@ static int make_dir(int at, const char *store, const struct store_dir *p)
 	int fd, rc;
 
 	if (mkdirat(at, p->name, 0700))
-		return errno == EEXIST ? CLI_DONE : fail_to_make(store, "/", p->name);
+		return errno == EEXIST ? CLI_DONE :
+					 fail_to_make(store, "/", p->name);
 	fd = openat(at, p->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 		    O_CLOEXEC);
 	rc = set_owner_and_mode(fd, p) ? fail_to_make(store, "/", p->name) :
@@ -615,9 +616,11 @@ static int run_check(const struct cli_cmd *self, int argc, char **argv)
 		return run_make_users(self, argc, argv);
 	if (store)
 		return argc == 2 ? make_store() :
-			cli_usage(self, "unexpected argument \"%.64s\"", argv[2]);
+			cli_usage(self, "unexpected argument \"%.64s\"",
+				  argv[2]);
 	if (versions && argc > 2 && *argv[2] == '-')
-		return cli_usage(self, "unexpected argument \"%.64s\"", argv[2]);
+		return cli_usage(self, "unexpected argument \"%.64s\"",
+				 argv[2]);
 	rc = versions ? -1 : cli_options_parse(self, argc, argv, NULL, &o);
 	if (rc >= 0)
 		return rc;

@@ -320,7 +320,7 @@ static void say_slower(const struct side *slow, const struct side *fast,
 	snprintf(buf, len, "%s took %s, %s %s%s.", slow->name,
 		 cli_sec(slow->run_sec.mean, sec), how, other,
 		 d >= CLI_LEAST_NOISE && d < cli_chance(&slow->run_sec,
-							   &fast->run_sec) ?
+							&fast->run_sec) ?
 		 ", which may be chance" : "");
 }
 
@@ -338,7 +338,7 @@ static void say_heaviest(const struct comparison *c, char *buf, size_t len)
 
 		if (s->profile.verdict.use &&
 		    (!most || s->profile.verdict.delayed_share >
-			      most->profile.verdict.delayed_share))
+		     most->profile.verdict.delayed_share))
 			most = s;
 	}
 	if (!most)

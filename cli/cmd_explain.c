@@ -66,7 +66,7 @@ struct explanation {
 
 	/* Run records of the job. */
 	uid_t uid; /* whose records */
-	struct cli_runs *runs; /* of each application with a record of the job */
+	struct cli_runs *runs; /* of each application that has any */
 	size_t n_runs;
 	struct measured_step *measured;
 	size_t n_measured;
@@ -85,10 +85,13 @@ struct explanation {
 
 static struct neighbour *add_neighbour(struct explanation *e, uint32_t id)
 {
-	if (np_array_more(&e->neighbour, e->n_neighbours, sizeof(*e->neighbour)))
+	struct neighbour *n;
+
+	if (np_array_more(&e->neighbour, e->n_neighbours, sizeof(*n)))
 		return NULL;
-	e->neighbour[e->n_neighbours] = (struct neighbour){ .id = id, .app = "" };
-	return &e->neighbour[e->n_neighbours++];
+	n = &e->neighbour[e->n_neighbours++];
+	*n = (struct neighbour){ .id = id, .app = "" };
+	return n;
 }
 
 /* A neighbour of this job id that was added before, or NULL. */
@@ -489,7 +492,7 @@ static void say_pending(const struct explanation *e)
 
 /* The denied use of a published name by the owner of the job, or NULL. */
 static const struct np_state_claim *denied_claim(const struct np_state *s,
-					       const struct np_state_job *j)
+						 const struct np_state_job *j)
 {
 	for (size_t i = 0; i < s->n_claims; i++)
 		if (s->claim[i].uid == j->uid && !strcmp(s->claim[i].app,
@@ -784,7 +787,7 @@ static void put_measured(json_object *j, const struct measured_step *m)
 
 /* One neighbour. Slowdown is null if there is no prediction. */
 static void put_neighbour(json_object *list, const struct explanation *e,
-		       const struct neighbour *b)
+			  const struct neighbour *b)
 {
 	json_object *j = cli_append_object(list);
 
@@ -888,8 +891,10 @@ static bool is_of_job(const struct explanation *e, const struct np_record *r)
  * The run time of the same command without load and neighbours: the mean over
  * comparable runs of other jobs. Returns 0 or -ENOMEM.
  */
-static int find_run_time_alone(const struct explanation *e, const struct np_runs *runs,
-		    const struct np_record *like, struct np_mean *out)
+static int find_run_time_alone(const struct explanation *e,
+			       const struct np_runs *runs,
+			       const struct np_record *like,
+			       struct np_mean *out)
 {
 	const struct np_evidence_opt opt = {
 		.like = like, .fingerprint = like->fingerprint, .now = e->now,
@@ -1140,7 +1145,8 @@ static int fail_not_found(const struct explanation *e)
  * Look the job up in the accounting, unless it is pending: the accounting knows
  * only jobs that have started. Returns -1 to go on, or the exit status.
  */
-static int find_in_accounting(struct explanation *e, const struct np_metrics_conf *c)
+static int find_in_accounting(struct explanation *e,
+			      const struct np_metrics_conf *c)
 {
 	int rc;
 
@@ -1189,7 +1195,8 @@ static void release(struct explanation *e)
  * or the exit status.
  */
 static int read_metrics_conf(const struct explanation *e,
-			const struct cli_cmd *self, struct np_metrics_conf *out)
+			     const struct cli_cmd *self,
+			     struct np_metrics_conf *out)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_conf c;

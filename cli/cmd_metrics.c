@@ -209,7 +209,7 @@ static void put_leaves(FILE *f, const struct np_state *s)
 		cli_gauges(f, facts[i].name, facts[i].unit, facts[i].help);
 		for (size_t k = 0; k < s->n_leaves; k++)
 			cli_gauge_of(f, facts[i].name, "leaf", s->leaf[k].name,
-				 facts[i].value(&s->leaf[k]));
+				     facts[i].value(&s->leaf[k]));
 	}
 }
 
@@ -230,8 +230,8 @@ static void put_store(FILE *f, const struct metrics *m)
 	cli_gauges(f, "check_findings", NULL, "Findings of netprof check.");
 	for (int i = 0; i < CLI_RESULTS; i++)
 		cli_gauge_of(f, "check_findings", "result",
-			 cli_result_name((enum cli_result)i),
-			 (double)m->n_findings[i]);
+			     cli_result_name((enum cli_result)i),
+			     (double)m->n_findings[i]);
 }
 
 /* Make the whole text; the caller frees it. Returns 0 or -ENOMEM. */
