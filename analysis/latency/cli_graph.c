@@ -16,6 +16,7 @@
 #include "np_store.h"
 #include "np_trace_read.h"
 
+/* Opens the store of the configuration that the environment names. */
 static int open_store(struct np_store **store, struct np_err *err)
 {
 	struct np_conf conf;
@@ -69,6 +70,7 @@ int cli_trace_path(const char *what, char **path)
 	return *path ? -1 : cli_fail("out of memory");
 }
 
+/* Makes the graph of a trace; how: NULL for the defaults. */
 static int read_trace(const char *path, const struct np_trace_options *how,
 		      struct np_graph **out, struct np_err *err)
 {
@@ -115,6 +117,7 @@ int cli_graph_open(const char *path, struct np_err *err)
 	return fd;
 }
 
+/* Reads a GOAL file or pipe. */
 static int read_goal(const char *path, struct np_graph **out,
 		     struct np_err *err)
 {

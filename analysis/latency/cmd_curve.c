@@ -34,6 +34,7 @@ void cli_thresholds(struct np_tolerance *t, double base, const double *share,
 	}
 }
 
+/* Computes the default thresholds and puts them into the record. */
 static int find_zones(const struct np_graph *g, struct curve *c,
 		      struct np_err *err)
 {
@@ -59,6 +60,10 @@ static int find_zones(const struct np_graph *g, struct curve *c,
 	return 0;
 }
 
+/*
+ * Fills c with what the bits in `what` ask for. err remains part of the record
+ * as the reason why something is missing.
+ */
 static int analyse(const char *path, const struct np_loggps *net, int what,
 		struct curve *c, struct np_err *err)
 {
@@ -118,6 +123,7 @@ static int parse_net(const char *text, struct np_loggps *net)
 	return 0;
 }
 
+/* Prints the record even if the analysis fails: it then contains the reason. */
 static int run_curve(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct np_err why = NP_ERR_INIT, err = NP_ERR_INIT;

@@ -60,6 +60,7 @@ static int describe(const struct work *w, const struct np_loggps_seen *seen,
 	       r->ucx_version && r->netprof_version ? 0 : -ENOMEM;
 }
 
+/* Runs the measurement in the allocation and completes the record. */
 static int measure(struct work *w, struct np_loggps_record *r,
 		   struct np_err *err)
 {
@@ -83,6 +84,7 @@ static int measure(struct work *w, struct np_loggps_record *r,
 					       "out of memory") : 0;
 }
 
+/* Writes the record as JSON to a file. */
 static int write_output(const char *path, const struct np_loggps_record *r,
 			struct np_err *err)
 {
@@ -178,6 +180,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	return rc;
 }
 
+/* Reads the last result from the store. */
 static int load(const struct options *o, struct np_loggps_record *r)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -193,6 +196,7 @@ static int load(const struct options *o, struct np_loggps_record *r)
 	       rc ? cli_fail("%s", err.text) : -1;
 }
 
+/* Prints a parameter with its confidence interval. */
 static void print_value(const char *symbol, const char *name,
 		const struct np_loggps_value *v)
 {
@@ -214,6 +218,7 @@ static void print_bytes(const struct np_loggps_value *v)
 	       cli_rate(1 / v->value, rate));
 }
 
+/* Prints S, or that no size is noticeably slower. */
 static void print_rendezvous(const struct np_loggps_fit *f)
 {
 	char s[CLI_NUMBER], above[CLI_NUMBER], cost[CLI_NUMBER];
@@ -229,6 +234,7 @@ static void print_rendezvous(const struct np_loggps_fit *f)
 		       cli_bytes(f->bytes_max, s));
 }
 
+/* Prints a result as a table. */
 static int print_text(const struct np_loggps_record *r)
 {
 	const struct np_loggps_fit *f = &r->fit;

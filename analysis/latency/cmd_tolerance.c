@@ -94,6 +94,7 @@ struct program {
 #define UNBOUNDED_NS_PER_BYTE 10
 #define PAIRS_LIMITED 10 /* pairs for which a threshold is computed */
 
+/* Lists the operations of a cycle. */
 static int report_deadlock(const struct np_graph *g, const struct np_cycle *c)
 {
 	char buf[NP_ERR_LEN];
@@ -114,6 +115,7 @@ struct options {
 	struct np_tolerance_opt opt;
 };
 
+/* Translates the request for parameter x into options of the model. */
 static void fill_options(struct options *o, int x,
 		    const struct request *ask, const uint32_t *node)
 {
@@ -133,6 +135,7 @@ static void fill_options(struct options *o, int x,
 							  ask->wire_ns;
 }
 
+/* Reports the error rc of a computation. Returns -1 if there is none. */
 static int report_error(const struct np_graph *g, int rc,
 			const struct options *o, const struct np_err *err)
 {
@@ -141,6 +144,7 @@ static int report_error(const struct np_graph *g, int rc,
 	return rc ? cli_fail("%s", err->text) : -1;
 }
 
+/* Makes the function T(x) of parameter x. */
 static int contract(const struct np_graph *g, int x,
 		    const struct request *ask, const uint32_t *node,
 		    struct np_tolerance **t)
@@ -176,6 +180,7 @@ static double sweep_range(const struct program *t,
 	return round_up(1.2 * limit);
 }
 
+/* Computes the points of the table, and on request all critical values. */
 static int run_sweep(struct program *t, struct np_tolerance *f,
 		 const struct request *ask)
 {
@@ -196,6 +201,10 @@ static int run_sweep(struct program *t, struct np_tolerance *f,
 	return -1;
 }
 
+/*
+ * Computes slope and thresholds of one parameter, and the sweep if it is
+ * varied.
+ */
 static int analyse_parameter(struct program *t, const struct np_graph *g,
 			     int x, const struct request *ask)
 {
@@ -270,6 +279,7 @@ static int check_paths(const struct np_graph *g, const struct program *t,
 	return -1;
 }
 
+/* Replaces the placement of ranks by the best one found. */
 static int search_placement(struct program *t, const struct np_graph *g,
 			const struct request *ask)
 {
@@ -299,6 +309,10 @@ static int limit_pair(const struct np_graph *g, struct options *o,
 	return -1;
 }
 
+/*
+ * Finds the pairs of ranks on the critical path, and the threshold of the most
+ * important ones.
+ */
 static int find_pairs(struct program *t, const struct np_graph *g,
 		      const struct request *ask)
 {
@@ -331,6 +345,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Simulates the run with several different positions in the detours. */
 static int simulate_noise(struct program *t, const struct np_graph *g,
 			  const struct request *ask)
 {
@@ -462,6 +477,9 @@ static const char *plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
+/*
+ * Prints the size of the program and what latency contributes to its run time.
+ */
 static void print_program(const struct program *t,
 			const struct request *ask)
 {
@@ -499,6 +517,7 @@ static void print_turns(const struct request *ask)
 	cli_labelled(stdout, "Contention", "%s", line);
 }
 
+/* Prints the network parameters, with or without a topology. */
 static void print_network(const struct request *ask)
 {
 	const struct np_loggps *net = &ask->net;
@@ -528,6 +547,7 @@ static void column(const char *text)
 	cli_right(stdout, text, 14);
 }
 
+/* Prints the table of thresholds, with a column for each parameter. */
 static void print_zones(const struct program *t,
 		      const struct request *ask)
 {
@@ -591,6 +611,7 @@ static const char *slope_of(const struct request *ask, double slope,
 	return buf;
 }
 
+/* Prints the table of the sweep, with a bar for the increase in run time. */
 static void print_points(const struct program *t,
 		       const struct request *ask)
 {
@@ -623,6 +644,7 @@ static void print_points(const struct program *t,
 	}
 }
 
+/* Prints where the critical path changes, at most CRITICAL_MAX lines. */
 static void print_critical(const struct program *t,
 			 const struct request *ask)
 {
@@ -689,6 +711,7 @@ static double noise_mean(const struct program *t)
 	return sum / NOISE_SIMULATIONS;
 }
 
+/* Prints the effect of detours, over all simulations. */
 static void print_noise(const struct program *t,
 		      const struct request *ask)
 {
@@ -706,6 +729,7 @@ static void print_noise(const struct program *t,
 		     cli_sec(1e-9 * t->noise_ns[NOISE_SIMULATIONS - 1], high));
 }
 
+/* Prints the gain of the search for a placement. */
 static void print_placed(const struct program *t)
 {
 	const struct np_place_result *p = &t->placed;
@@ -766,6 +790,7 @@ static void put_network(json_object *in, const struct request *ask)
 	cli_put_bool(j, "overlap", ask->overlap);
 }
 
+/* Adds one parameter with its thresholds to the JSON output. */
 static void put_parameter(json_object *in, const char *name,
 			  const struct program *t,
 			  const struct request *ask, int x)
@@ -869,6 +894,7 @@ static void put_placement(json_object *in, const struct program *t)
 		json_object_array_add(list, json_object_new_int64(t->node[i]));
 }
 
+/* Adds everything about one program to the JSON output. */
 static void put_program(json_object *list, const struct program *t,
 			const struct request *ask)
 {
@@ -905,6 +931,7 @@ static void put_program(json_object *list, const struct program *t,
 	}
 }
 
+/* Prints all programs as JSON or as a table. */
 static int print_data(const struct program *t, size_t n,
 		       const struct request *ask,
 		       enum cli_format format)
@@ -979,6 +1006,7 @@ static void add_zone(struct np_figure *f, struct np_panel *p,
 		      fmin(to, t->point[SWEEP_POINTS - 1].added));
 }
 
+/* Adds a panel whose horizontal axis is the varied parameter. */
 static struct np_panel *add_panel(struct np_figure *f, const char *title,
 				  const char *y,
 				  const struct program *t,
@@ -1030,6 +1058,9 @@ static double ratio(double x, const struct piece *p, double base)
 	return ns > 0 ? 100 * p->slope * (base + x) / ns : 0;
 }
 
+/*
+ * Adds the panels of one program: run time, slope and share of the parameter.
+ */
 static void add_curves(struct np_figure *f, const struct program *t,
 		       const struct request *ask)
 {
@@ -1123,6 +1154,7 @@ static void add_matrix(struct np_figure *f, const struct program *t)
 		}
 }
 
+/* Draws all programs into one figure and saves it. */
 static int draw_figure(const struct program *t, size_t n,
 		       const struct request *ask, const char *path)
 {
@@ -1164,6 +1196,7 @@ static int draw_figure(const struct program *t, size_t n,
 #define WIRE_NS 274
 #define SWITCH_NS 108
 
+/* Parses --rendezvous: a number of bytes, or "never". */
 static int take_rendezvous(char *text, void *ask, struct np_err *err)
 {
 	struct request *a = ask;
@@ -1200,6 +1233,7 @@ static int take_thresholds(char *text, void *ask, struct np_err *err)
 	return 0;
 }
 
+/* Parses --sweep: the name of a parameter. */
 static int take_sweep(char *text, void *ask, struct np_err *err)
 {
 	static const char *const names[] = {
@@ -1321,6 +1355,9 @@ static int check_together(const struct cli_cmd *cmd,
 	return -1;
 }
 
+/*
+ * Parses the command line and applies the rules by which options imply others.
+ */
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct request *ask, struct cli_options *o)
 {

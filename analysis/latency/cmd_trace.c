@@ -17,6 +17,7 @@ struct ask {
 	struct np_choices choices;
 };
 
+/* Prints the totals of a trace as text. */
 static void print_text(const char *path, const struct np_trace_sum *s)
 {
 	char a[CLI_NUMBER];
@@ -52,6 +53,7 @@ static const struct cli_table table = {
 		"messages_received|bytes_sent|not_followed" } },
 };
 
+/* Prints the totals of a trace as JSON or as a table. */
 static int print_data(const char *path, const struct np_trace_sum *s,
 		enum cli_format format)
 {
@@ -76,6 +78,7 @@ static int print_data(const char *path, const struct np_trace_sum *s,
 	return cli_print_page(format, "trace", j, &table);
 }
 
+/* Computes and prints the totals of a trace. */
 static int print_trace(const char *path, const struct np_trace_files *f,
 		const struct ask *ask)
 {
@@ -90,6 +93,7 @@ static int print_trace(const char *path, const struct np_trace_files *f,
 	return CLI_DONE;
 }
 
+/* Prints the execution graph of a trace as GOAL text. */
 static int print_goal(const char *path, const struct ask *ask)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -103,6 +107,7 @@ static int print_goal(const char *path, const struct ask *ask)
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;
 }
 
+/* Finds the files of a trace and prints or converts them. */
 static int read_trace(const char *path, const struct ask *ask)
 {
 	struct np_err err = NP_ERR_INIT;

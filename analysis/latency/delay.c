@@ -73,11 +73,16 @@ __attribute__((constructor)) static void start(void)
 		real_ = (__typeof__(name) *)dlsym(RTLD_NEXT, #name); \
 	real_; })
 
+/* Whether reads from this descriptor are delayed. */
 static bool is_delayed(int fd)
 {
 	return delay_ns && fd >= 0 && fd < MAX_FD && delayed[fd];
 }
 
+/*
+ * Remembers a TCP socket and makes the kernel timestamp what it receives. A
+ * descriptor that is reused for something else is forgotten.
+ */
 static void add_socket(int fd, int domain)
 {
 	const int stamps = SOF_TIMESTAMPING_RX_SOFTWARE |
@@ -123,6 +128,7 @@ static ssize_t peek(int fd, size_t len, int flags, long long *due_ns)
 	return n;
 }
 
+/* Sleeps until a time of CLOCK_REALTIME. */
 static void sleep_until(long long due_ns)
 {
 	struct timespec t = { due_ns / 1000000000, due_ns % 1000000000 };
@@ -280,6 +286,7 @@ ssize_t __recv_chk(int fd, void *buf, size_t len, size_t room, int flags);
 ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t room, int flags,
 		       struct sockaddr *from, socklen_t *from_len);
 
+/* Fails like the C library if a buffer is too small. */
 static void check(size_t len, size_t room)
 {
 	if (len > room)
@@ -315,6 +322,7 @@ EXPORT int socket(int domain, int type, int protocol)
 	return fd;
 }
 
+/* Adds an accepted connection. */
 static int accepted(int fd)
 {
 	int domain = AF_UNSPEC;

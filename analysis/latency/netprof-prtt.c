@@ -38,6 +38,10 @@ struct settings {
 	bool across;
 };
 
+/*
+ * Finds the first process that has a peer under the same leaf switch, or with
+ * across under another one.
+ */
 static int pair_of(const struct np_probe *p, bool across, size_t *client,
 		   size_t *server, size_t *found)
 {
@@ -61,6 +65,7 @@ static int pair_of(const struct np_probe *p, bool across, size_t *client,
 	return rc;
 }
 
+/* Decides which part this process has in the measurement, and connects it. */
 static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 		struct np_err *err)
 {
@@ -84,12 +89,14 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 	return np_probe_connect(p, other, err);
 }
 
+/* Ends the program once the measurement has ended. */
 static void done(void *probe)
 {
 	(void)probe;
 	np_stop_ask();
 }
 
+/* Makes the engine. A process without a part stops immediately. */
 static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 		  struct np_err *err)
 {

@@ -1,3 +1,8 @@
+/*
+ * Collective operations as point-to-point messages. Each algorithm is a
+ * sequence of one or two building blocks, which the table building_blocks[]
+ * lists. Ranks are counted from the root, so that rank 0 is always the root.
+ */
 #include "np_collective.h"
 
 #include <errno.h>
@@ -20,6 +25,9 @@ struct part {
 	bool out_of_memory;
 };
 
+/*
+ * Adds a step to the current round. A failed allocation is reported at the end.
+ */
 static void add_step(struct part *p, bool send, uint32_t peer, uint64_t bytes)
 {
 	struct np_steps *s = p->s;
@@ -50,6 +58,7 @@ static void next_round(struct part *p)
 	p->round++;
 }
 
+/* Sends to one rank and receives from another in one round. */
 static void exchange(struct part *p, uint32_t to, uint64_t out, uint32_t from,
 		 uint64_t in)
 {
@@ -104,6 +113,7 @@ static uint64_t block_bytes(const struct part *p, uint32_t first, uint32_t n)
  * directly: each rank's own blocks, or the whole buffer for everyone.
  */
 
+/* Bytes of n blocks, or of the whole buffer. */
 static uint64_t part_of(const struct part *p, bool own, uint32_t first,
 			uint32_t n)
 {
@@ -117,6 +127,10 @@ static uint64_t subtree_bytes(const struct part *p, bool own, uint32_t v,
 	return part_of(p, own, v, p->size - v < bit ? p->size - v : bit);
 }
 
+/*
+ * Binomial tree from rank 0 to all: each rank receives from its parent and
+ * sends to its children, the largest subtree first.
+ */
 static void tree_down(struct part *p, bool own)
 {
 	uint32_t v = p->rank, bit = 1;
@@ -135,6 +149,7 @@ static void tree_down(struct part *p, bool own)
 	}
 }
 
+/* Binomial tree from all to rank 0, in the opposite order. */
 static void tree_up(struct part *p, bool own)
 {
 	uint32_t v = p->rank;
@@ -152,6 +167,7 @@ static void tree_up(struct part *p, bool own)
 	}
 }
 
+/* Rank 0 sends to all others, one after the other. */
 static void line_down(struct part *p, bool own)
 {
 	if (p->rank) {
@@ -165,6 +181,7 @@ static void line_down(struct part *p, bool own)
 	}
 }
 
+/* Rank 0 receives from all others at the same time. */
 static void line_up(struct part *p, bool own)
 {
 	if (p->rank)
@@ -185,6 +202,7 @@ struct fold {
 	uint32_t mine; /* number among those that take part */
 };
 
+/* Determines which part of a power of two a rank has. */
 static struct fold fold(const struct part *p)
 {
 	struct fold f = { .n = 1 };
@@ -197,6 +215,7 @@ static struct fold fold(const struct part *p)
 	return f;
 }
 
+/* Rank of participant i. */
 static uint32_t unfold(const struct fold *f, uint32_t i)
 {
 	return i < f->extra ? 2 * i + 1 : i + f->extra;

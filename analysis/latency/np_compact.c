@@ -1,3 +1,7 @@
+/*
+ * Compact graphs: storage, removal of edges that cannot lie on a longest path,
+ * and the order of vertices in which passes are fast.
+ */
 #include "np_compact.h"
 
 #include <errno.h>
@@ -22,6 +26,7 @@ static int beats(const struct np_edge *e, const struct np_edge *d)
 	       e->b >= d->b;
 }
 
+/* Compares each edge with each other one; of equal edges the first remains. */
 static size_t thin_few(struct np_edge *e, size_t n)
 {
 	size_t left = 0;
@@ -38,6 +43,7 @@ static size_t thin_few(struct np_edge *e, size_t n)
 	return left;
 }
 
+/* By origin, then steepest first, then longest first. */
 static int by_from(const void *a, const void *b)
 {
 	const struct np_edge *x = a, *y = b;
@@ -183,6 +189,7 @@ static int push_merged(const struct np_compact *to, const uint32_t *leaving,
 	return 0;
 }
 
+/* Merges vertices into their successors where that adds no edges. */
 static int merge_vertices(const struct np_compact *c, struct np_compact *to)
 {
 	uint32_t *leaving = calloc(c->n, sizeof(*leaving));
@@ -294,6 +301,10 @@ static void renumber(struct np_compact *c, const uint32_t *depth,
 	}
 }
 
+/*
+ * Copies the graph in the order of depth, without vertices that do not lead to
+ * the end.
+ */
 static int reorder(const struct np_compact *c, struct np_compact *to)
 {
 	uint32_t deepest, *depth = depths(c, &deepest);
@@ -321,6 +332,7 @@ static int reorder(const struct np_compact *c, struct np_compact *to)
 	return rc;
 }
 
+/* Replaces a graph by the result of make(), and keeps its state. */
 static int step(struct np_compact *c,
 		int (*make)(const struct np_compact *c, struct np_compact *to))
 {

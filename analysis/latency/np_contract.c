@@ -193,6 +193,7 @@ static bool compute_lags(struct np_laps *r, int64_t *most)
 	return !changed;
 }
 
+/* Lists the operations of an iteration and sets all lags to 0. */
 static int list_ops(struct np_laps *r, size_t n_parts)
 {
 	size_t n = 0;
@@ -251,6 +252,7 @@ static int find_laps(struct np_laps *r)
 	       r->e->g->n_nodes ? -EDOM : 0;
 }
 
+/* Adds an event to the carried ones; duplicates are removed later. */
 static int add_carried(struct np_laps *r, uint32_t event, bool moves)
 {
 	if (np_array_room(&r->carried, &r->max_carried, r->n_carried + 1,
@@ -313,6 +315,7 @@ static void remove_duplicates(struct np_laps *r)
 	r->n_carried = n;
 }
 
+/* Finds all events that cross a boundary between laps or stages. */
 static int find_carried(struct np_laps *r)
 {
 	uint32_t lap;
@@ -457,6 +460,7 @@ static int place_event(struct contract *k, struct np_edge *out)
 	return rc;
 }
 
+/* Puts an event on the stack. */
 static int open_event(struct contract *k, uint32_t event)
 {
 	if (np_array_room(&k->stack, &k->max_depth, k->depth + 1,
@@ -575,6 +579,7 @@ static int visit(struct contract *k, uint32_t root)
 	return rc;
 }
 
+/* Marks the nodes that other nodes require or irequire. */
 static void mark_required(struct contract *k)
 {
 	const struct np_graph *g = k->e.g;
@@ -715,6 +720,9 @@ static int pass_on(struct contract *k)
 	return rc;
 }
 
+/*
+ * Contracts one stage of a loop, or the whole graph, into a link of the chain.
+ */
 static int contract_stage(struct contract *k)
 {
 	int rc = 0;
@@ -754,6 +762,9 @@ static int contract_loop(struct contract *k)
 	return rc;
 }
 
+/*
+ * Contracts the graph by laps if it has a suitable loop, otherwise as a whole.
+ */
 static int contract(struct contract *k)
 {
 	int rc = 0;
@@ -775,6 +786,7 @@ static int contract(struct contract *k)
 	return rc ? rc : contract_stage(k);
 }
 
+/* Turns an error into a message. */
 static int contract_error(const struct contract *k, int rc, struct np_err *err)
 {
 	const struct np_graph *g = k->e.g;
@@ -797,6 +809,7 @@ static int contract_error(const struct contract *k, int rc, struct np_err *err)
 	}
 }
 
+/* Allocates what a contraction needs, and contracts. */
 static int run(struct contract *k)
 {
 	bool turns = k->e.orders.cpu || k->e.orders.link;

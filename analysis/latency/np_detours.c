@@ -1,3 +1,7 @@
+/*
+ * Detours are sorted, disjoint intervals of one period. np_detours_end() skips
+ * whole periods and then walks through the remaining detours.
+ */
 #include "np_detours.h"
 
 #include <errno.h>
@@ -35,6 +39,7 @@ static int add(struct np_detours *d, size_t *room, double start, double length)
 	return 0;
 }
 
+/* Computes the length of the period and the sum of all detours. */
 static void sum_up(struct np_detours *d)
 {
 	d->period_ns = d->n ? d->end[d->n - 1] : 0;
@@ -43,6 +48,7 @@ static void sum_up(struct np_detours *d)
 		d->away_ns += d->end[i] - d->start[i];
 }
 
+/* Error message about a line of a file. */
 static int refuse(const char *name, size_t line, int rc, struct np_err *err)
 {
 	if (rc == -E2BIG)

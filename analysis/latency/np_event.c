@@ -1,3 +1,8 @@
+/*
+ * Events of operations, their costs, and the simulation that determines the
+ * order in which operations use exclusive resources. The critical path of a
+ * simulated run is found by walking back along its events.
+ */
 #include "np_event.h"
 
 #include <errno.h>
@@ -185,6 +190,7 @@ static bool arrival(const struct np_events *e, uint32_t recv, size_t i,
 	return true;
 }
 
+/* Whether some resource is exclusive. */
 static bool has_orders(const struct np_events *e)
 {
 	return e->orders.cpu || e->orders.link;
@@ -315,6 +321,7 @@ struct simulation {
 
 /* ---- The queue of possible next events, a heap ---- */
 
+/* By time, then by the order in which entries were queued. */
 static bool before(const struct pending *a, const struct pending *b)
 {
 	return a->time < b->time ||
@@ -331,6 +338,7 @@ static void push(struct simulation *s, struct pending p)
 	s->heap[i] = p;
 }
 
+/* Removes the earliest entry from the heap. */
 static struct pending pop(struct simulation *s)
 {
 	struct pending top = s->heap[0], last = s->heap[--s->n_heap];
@@ -351,6 +359,7 @@ static struct pending pop(struct simulation *s)
 
 /* ---- Dependencies ---- */
 
+/* A cost at the value of x that is simulated. */
 static double value(const struct simulation *s, struct np_cost c)
 {
 	return c.a + (double)c.b * s->x;
@@ -411,6 +420,7 @@ static void end_node(struct simulation *s, uint32_t node, double when)
 
 /* ---- Resources ---- */
 
+/* The resource of a rank with this index; NULL if it is not exclusive. */
 static struct resource *resource_of(const struct simulation *s,
 				struct resource *all, uint32_t node,
 				unsigned which)
@@ -426,6 +436,7 @@ static double free_from(const struct resource *r)
 	return r ? r->free : 0;
 }
 
+/* Occupies a resource, and records which node used it before. */
 static void occupy(struct resource *r, uint32_t *order, uint32_t node,
 		double until)
 {
@@ -487,6 +498,7 @@ static void receive(struct simulation *s, uint32_t recv)
 	end_node(s, recv, end);
 }
 
+/* Begins an operation whose resources are free. */
 static void begin(struct simulation *s, uint32_t node, double t)
 {
 	const struct np_events *e = s->e;
@@ -585,6 +597,10 @@ static void next(struct simulation *s)
 	add_freed(s);
 }
 
+/*
+ * Queues all operations without dependencies, rank by rank, and runs the
+ * simulation until no event is left.
+ */
 static void begin_all(struct simulation *s)
 {
 	const struct np_graph *g = s->e->g;
@@ -639,6 +655,7 @@ static int count_places(struct simulation *s, size_t *n)
 	return 0;
 }
 
+/* Allocates everything for the simulation and the orders that it produces. */
 static int prepare(struct simulation *s)
 {
 	const struct np_tolerance_opt *opt = s->e->opt;
@@ -802,6 +819,7 @@ static bool last_of(const struct walk *w, uint32_t event, uint32_t *last)
 	return latest >= 0;
 }
 
+/* Counts a message of the critical path. */
 static int add_pair(struct walk *w, uint32_t send)
 {
 	const struct np_graph *g = w->e.g;
@@ -816,6 +834,7 @@ static int add_pair(struct walk *w, uint32_t send)
 	return 0;
 }
 
+/* Follows the critical path from the end of the run to its beginning. */
 static int walk_back(struct walk *w)
 {
 	const struct np_graph *g = w->e.g;
@@ -862,6 +881,7 @@ static int by_messages(const void *a, const void *b)
 	return by_ranks(a, b);
 }
 
+/* Merges the messages of equal pairs, and sorts pairs by their number. */
 static void sum_pairs(struct walk *w)
 {
 	size_t n = 0;

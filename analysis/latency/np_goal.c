@@ -64,6 +64,7 @@ static uint64_t u64(const char *p)
 	return le64toh(v);
 }
 
+/* Reads exactly n bytes. */
 static int get_bytes(struct binary_reader *r, char *to, size_t n)
 {
 	size_t got = fread(to, 1, n, r->f);
@@ -74,6 +75,7 @@ static int get_bytes(struct binary_reader *r, char *to, size_t n)
 				      n - got);
 }
 
+/* Skips bytes up to an offset. */
 static int skip_to(struct binary_reader *r, uint64_t at)
 {
 	for (; r->at < at; r->at++)
@@ -103,6 +105,7 @@ static int get_block(struct binary_reader *r, char **block, size_t *room,
 	return 0;
 }
 
+/* Error message about a value in the data of the current rank. */
 static int binary_error(struct binary_reader *r, const char *what,
 			uint64_t value, uint64_t most)
 {
@@ -111,6 +114,7 @@ static int binary_error(struct binary_reader *r, const char *what,
 		       (unsigned long long)value, (unsigned long long)most);
 }
 
+/* Adds an operation from its 39 bytes in the file. */
 static int add_binary_op(struct binary_reader *r, const char *p, uint32_t i)
 {
 	struct np_graph_op op = {
@@ -196,6 +200,7 @@ static int read_binary_rank(struct binary_reader *r, uint64_t size)
 	return rc;
 }
 
+/* Reads the header of a binary file, then one rank after the other. */
 static int read_all(struct binary_reader *r)
 {
 	char head[HEAD_BYTES];
@@ -322,6 +327,7 @@ static void no_memory(struct text_reader *r)
 				r->name);
 }
 
+/* Error message about the current word. */
 static void unexpected(struct text_reader *r, const char *wanted)
 {
 	if (!r->len)
@@ -415,6 +421,7 @@ static bool word_is(const struct text_reader *r, const char *what)
 	return *r->word == *what && !strcmp(r->word, what);
 }
 
+/* Reads a word that must be `what`. */
 static void expect(struct text_reader *r, const char *what)
 {
 	char wanted[WORD];
@@ -543,6 +550,7 @@ static uint32_t number_in_name(const char *name)
 	return n > NP_GRAPH_MAX_OPS ? 0 : (uint32_t)n;
 }
 
+/* The index of an operation by its name; false if there is none. */
 static bool find_op(const struct text_reader *r, const char *name, uint32_t *op)
 {
 	uint32_t n = number_in_name(name);
@@ -557,6 +565,10 @@ static bool find_op(const struct text_reader *r, const char *name, uint32_t *op)
 	return true;
 }
 
+/*
+ * Reads the operation after "NAME:" and stores its name, unless it follows
+ * Schedgen's numbering.
+ */
 static void define_name(struct text_reader *r, const char *name)
 {
 	uint32_t op, there;
@@ -596,6 +608,7 @@ static bool add_dep(struct text_reader *r, const char *x, const char *y,
 	return true;
 }
 
+/* Stores a dependency until the end of the rank. */
 static void keep_for_later(struct text_reader *r, const char *x,
 			   enum np_dep_kind kind)
 {
@@ -626,6 +639,10 @@ static void read_dependency(struct text_reader *r, const char *x)
 	next_word(r);
 }
 
+/*
+ * Reads what begins with the name of an operation: its definition or a
+ * dependency.
+ */
 static void read_named(struct text_reader *r)
 {
 	char name[WORD];
@@ -658,6 +675,7 @@ static void add_later_deps(struct text_reader *r)
 	np_numbers_free(&r->names);
 }
 
+/* Reads "rank N { ... }". */
 static void read_rank(struct text_reader *r)
 {
 	r->rank = (uint32_t)next_number(r, "a rank", r->n_ranks - 1);
@@ -678,6 +696,7 @@ static void read_rank(struct text_reader *r)
 	r->in_rank = false;
 }
 
+/* Reads the whole file. */
 static void read_ranks(struct text_reader *r)
 {
 	uint64_t seen = 0;
@@ -812,6 +831,7 @@ static int number_tags(const struct np_graph *g, struct tags *t)
 	return 0;
 }
 
+/* The tag to write for a message: renumbered if there are several contexts. */
 static uint64_t tag_of(const struct np_graph *g, const struct tags *t,
 		       const struct np_graph_op *send)
 {
@@ -823,6 +843,10 @@ static uint64_t tag_of(const struct np_graph *g, const struct tags *t,
 		    np_graph_file_tag(g, send->tag);
 }
 
+/*
+ * Writes one operation. A receive is written with the sender and tag that it is
+ * matched with.
+ */
 static void write_op(const struct np_graph *g, const struct tags *t,
 		     uint32_t rank, uint32_t i, FILE *f)
 {

@@ -53,6 +53,7 @@ struct match {
 	uint32_t first_unmatched, receiver;
 };
 
+/* Hash of a channel. */
 static size_t hash(uint32_t peer, uint32_t tag, uint32_t context)
 {
 	uint64_t h = peer * 0x9e3779b97f4a7c15u;
@@ -137,6 +138,7 @@ static void add_unmatched(struct match *m, uint32_t node)
 	}
 }
 
+/* Whether a receive has a wildcard. */
 static bool is_any(const struct np_graph_node *recv)
 {
 	return recv->peer == NP_ANY || recv->tag == NP_ANY;
@@ -167,6 +169,7 @@ static uint32_t key_of(const struct match *m, const struct channel *c)
 	return c->head - np_graph_part_of(m->g, c->head)->first;
 }
 
+/* By position of the send, then by sender and tag. */
 static bool before(const struct match *m, uint32_t a, uint32_t b)
 {
 	const struct channel *x = &m->channel[a / KINDS];
@@ -201,6 +204,7 @@ static uint32_t merge(struct match *m, uint32_t a, uint32_t b)
 	return root;
 }
 
+/* Adds a channel to the heap of a class. */
 static void add(struct match *m, struct channel *class, uint32_t item)
 {
 	m->item[item].left = m->item[item].right = NP_GRAPH_NONE;
@@ -369,6 +373,7 @@ static int sort_sends(struct match *m)
 	return 0;
 }
 
+/* Error message about the first unmatched operation. */
 static int unmatched_error(struct match *m, struct np_err *err)
 {
 	struct np_graph_node *n = &m->g->node[m->first_unmatched];
@@ -524,6 +529,7 @@ static int refuse(const struct np_graph *g, const struct np_graph_op *op,
 		       (unsigned long long)most);
 }
 
+/* Checks an operation against the limits of a graph. */
 static int check(const struct np_graph *g, const struct np_graph_op *op,
 		 struct np_err *err)
 {
@@ -690,6 +696,7 @@ const struct np_graph_part *np_graph_part_of(const struct np_graph *g,
 	return &g->part[low];
 }
 
+/* The peer of an operation as it was added, also after matching. */
 static uint32_t peer_of(const struct np_graph *g,
 			const struct np_graph_node *n)
 {
@@ -699,6 +706,7 @@ static uint32_t peer_of(const struct np_graph *g,
 		       np_graph_part_of(g, n->peer)->rank : n->peer;
 }
 
+/* Converts a node back to the form in which it was added. */
 static void op_of(const struct np_graph *g, uint32_t node,
 		  struct np_graph_op *out)
 {

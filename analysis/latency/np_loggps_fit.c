@@ -61,6 +61,7 @@ static int compare(const void *x, const void *y)
 	return d ? d : order(a->bytes, b->bytes);
 }
 
+/* Checks one sample. */
 static int check(const struct np_loggps_sample *s, size_t i,
 		 struct np_err *err)
 {
@@ -79,6 +80,7 @@ static int is_trip(const struct np_loggps_sample *s)
 	return s->n == 1 && !(s->delay_sec > 0);
 }
 
+/* Inserts a size into the sorted list of sizes. */
 static int add_size(struct trips *t, uint32_t bytes, struct np_err *err)
 {
 	size_t i = 0;
@@ -172,6 +174,7 @@ static int has_all_sizes(const struct trips *t, size_t b)
 	return 1;
 }
 
+/* Reads all blocks; incomplete ones are overwritten by the next. */
 static void read_blocks(struct work *w)
 {
 	struct trips *t = &w->trips;
@@ -220,6 +223,7 @@ struct side {
 	double x, y, xx, xy;
 };
 
+/* Means and sums of squares over one side of a step. */
 static struct side sums(const uint32_t *x, const double *y)
 {
 	struct side s = { 0 };
@@ -337,6 +341,7 @@ static double slope(const uint32_t *x, const double *y, size_t from, size_t n,
 	return xy / xx;
 }
 
+/* Rejects results that no network can have. */
 static int check_plausible(const struct np_loggps_fit *f, struct np_err *err)
 {
 	const struct {
@@ -357,6 +362,7 @@ static int check_plausible(const struct np_loggps_fit *f, struct np_err *err)
 	return 0;
 }
 
+/* Computes all parameters from the complete blocks. */
 static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 {
 	const struct trips *t = &w->trips;
@@ -387,6 +393,7 @@ static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 
 /* ---- Memory ---- */
 
+/* Checks and sorts the samples, and allocates buffers for them. */
 static int prepare_work(struct work *w, struct np_loggps_sample *copy, size_t n,
 		struct np_err *err)
 {

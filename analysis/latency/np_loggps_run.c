@@ -41,6 +41,7 @@ static void on_hello(struct run *r, const struct np_report *rep)
 	strcpy(r->seen.version, rep->hello.version);
 }
 
+/* Stores a median that the client reports. */
 static void on_sample(struct run *r, const struct np_prtt *p)
 {
 	if (r->n == NP_LOGGPS_MAX_BLOCKS * (NP_LOGGPS_MAX_SIZES + 4) * 2 ||
@@ -59,6 +60,7 @@ static void on_sample(struct run *r, const struct np_prtt *p)
 	}
 }
 
+/* Handles a line of the step's output. */
 static void on_report(const struct np_report *rep, void *arg)
 {
 	struct run *r = arg;
@@ -81,6 +83,7 @@ static void on_report(const struct np_report *rep, void *arg)
 	}
 }
 
+/* Starts the step with the options of this measurement. */
 static int start(struct run *r, struct np_err *err)
 {
 	const struct np_loggps_run *c = r->conf;
@@ -99,6 +102,7 @@ static int start(struct run *r, struct np_err *err)
 	return rc;
 }
 
+/* Waits for output of the step and handles it. */
 static void read_more(struct run *r, double sec)
 {
 	struct pollfd p = { r->step.fd, POLLIN, 0 };
@@ -119,6 +123,7 @@ static int ended_early(struct run *r, struct np_err *err)
 	return np_errf(err, -EPIPE, "the measurement ended early: %s", cause);
 }
 
+/* Follows the step until everything is measured or it fails. */
 static int watch(struct run *r, struct np_err *err)
 {
 	double begun_sec = np_mono_sec();
@@ -145,6 +150,7 @@ static int watch(struct run *r, struct np_err *err)
 	return 0;
 }
 
+/* Ends the step: by signals with increasing force unless it is done. */
 static void stop(struct run *r)
 {
 	struct np_sidestep *step = &r->step;

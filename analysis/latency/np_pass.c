@@ -35,6 +35,7 @@ static uint32_t next_cycle(uint32_t cycle)
 	return cycle == 2 ? 12 : cycle == 12 ? 60 : 4 * cycle;
 }
 
+/* Whether two values are equal except for rounding. */
 static bool near(double a, double b, double of)
 {
 	return fabs(a - b) <= NOISE * fabs(of);
@@ -101,6 +102,10 @@ static void pass_link(const struct np_compact *c, const struct np_pass *p,
 	}
 }
 
+/*
+ * Passes over a link repeatedly; the output of each pass is the input of the
+ * next.
+ */
 static void np_pass_laps(const struct np_compact *c, const struct np_pass *p,
 		  np_pair *at, const np_pair *from, np_pair *to,
 		  size_t times)
@@ -215,6 +220,10 @@ static double cycles_ahead(const struct np_compact *c, const struct np_pass *p,
 	return least;
 }
 
+/*
+ * Passes over a lap that stands for many. Tests cycles of increasing length
+ * until two in a row add the same, then skips as many as stay the same.
+ */
 static const np_pair *np_repeat(const struct np_compact *c,
 				const struct np_pass *p,
 				struct np_workspace *room, uint32_t times)
@@ -261,6 +270,7 @@ static inline void fetch(const struct np_edge *e, const void *t)
 	__builtin_prefetch((const char *)t + 1024, 1);
 }
 
+/* Computes the times of all vertices of a graph without a loop. */
 static void pass_times(const struct np_compact *c, double x,
 		       struct np_workspace *room)
 {
@@ -381,6 +391,7 @@ static void pass_four(const struct np_compact *c, const double *x,
 		out[k] = t[2 * (c->n - 1) + k / 2][k % 2];
 }
 
+/* Passes over all links; the second of three is repeated. */
 static struct np_point pass_chain(const struct np_chain *c,
 				  const struct np_pass *p,
 				  struct np_workspace *room)

@@ -1,3 +1,7 @@
+/*
+ * The search is a descent from a start, and restarts with random changes.
+ * np_topology_hops() decides which nodes are closer.
+ */
 #include "np_place_ranks.h"
 
 #include <errno.h>
@@ -38,6 +42,7 @@ static bool trials_used_up(const struct search *s)
 	return s->r->trials >= s->max_trials;
 }
 
+/* Moves a rank to a node and updates the number of ranks on both. */
 static void move(struct search *s, uint32_t rank, uint32_t to)
 {
 	if (s->now.node[rank] < s->n_nodes)
@@ -117,6 +122,7 @@ static int improve(struct search *s, bool *better)
 	return rc;
 }
 
+/* Replaces the best placement if the current one is better. */
 static void keep_best(struct search *s)
 {
 	if (s->now.ns >= s->best.ns * (1 - LEAST_GAIN))
@@ -126,6 +132,7 @@ static void keep_best(struct search *s)
 	s->best.changes = s->now.changes;
 }
 
+/* Improves the placement until no single change helps. */
 static int descend(struct search *s)
 {
 	bool better;
@@ -161,6 +168,7 @@ static int restart(struct search *s)
 	return run_time(s, &s->now.ns);
 }
 
+/* Descends and restarts until all trials are used. */
 static int search(struct search *s)
 {
 	int rc = descend(s);
@@ -185,6 +193,7 @@ static int check(const struct search *s)
 	return rc;
 }
 
+/* Allocates the search and starts from the given placement. */
 static int prepare(struct search *s, const uint32_t *node)
 {
 	uint32_t most = np_topology_nodes(s->opt.placed.t);

@@ -1,3 +1,7 @@
+/*
+ * The client measures in step(), without sleeping. The server is a state
+ * machine that answers whatever the client announces.
+ */
 #include "np_prtt.h"
 
 #include <errno.h>
@@ -95,6 +99,7 @@ enum { GAP, SEND, RECV, N_KINDS };
 #define SEND_PAUSE_FACTOR 2.0
 #define RECV_PAUSE_FACTOR 2.0
 
+/* Chooses the sizes to measure. */
 static void start_client(struct engine *e)
 {
 	struct client *a = &e->client;
@@ -136,6 +141,7 @@ static void spin(const struct engine *e, double sec)
 		;
 }
 
+/* Announces a measurement and waits until the server is ready for it. */
 static int announce(struct engine *e, uint32_t n, uint32_t bytes)
 {
 	int rc;
@@ -282,6 +288,7 @@ static void client_step(struct engine *e)
 
 /* ---- The server: one state for each thing it waits for ---- */
 
+/* Waits for the next announcement. */
 static void await_plan(struct engine *e)
 {
 	e->state = AWAITS_PLAN;
@@ -294,6 +301,7 @@ static void start_server(struct engine *e)
 	await_plan(e);
 }
 
+/* Handles an announcement: posts its receives and replies that it is ready. */
 static void accept_plan(struct engine *e)
 {
 	if (!e->announcement.n) {
@@ -325,6 +333,7 @@ static int have_arrived(const struct engine *e)
 	return done;
 }
 
+/* Whether a request of the server has failed. */
 static int failed(const struct engine *e)
 {
 	return e->planned.status < 0 || e->ready.status < 0 ||
@@ -355,6 +364,7 @@ static void server_step(struct engine *e, double now_sec)
 
 /* ---- Both sides ---- */
 
+/* One step of the engine, in its part as client or server. */
 static void step(struct np_engine *engine, double now_sec,
 		 struct np_next *next)
 {

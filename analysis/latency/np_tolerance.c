@@ -1,3 +1,7 @@
+/*
+ * Run times, slopes and limits from passes over the contracted graph. Searches
+ * use that T is convex and piecewise linear.
+ */
 #include "np_tolerance.h"
 
 #include <errno.h>
@@ -13,6 +17,7 @@
 #define TIE 0x1p-45 /* relative to T: rounding of sums in another order */
 #define MIN_EDGES 1000000 /* below which a second thread gains nothing */
 
+/* Checks the network parameters. */
 static int check(const struct np_loggps *net, struct np_err *err)
 {
 	const struct { const char *name; double value; } p[] = {
@@ -112,6 +117,7 @@ struct worker {
 	pthread_t thread;
 };
 
+/* Number of threads for n independent passes. */
 static size_t threads_for(const struct np_tolerance *t, size_t n)
 {
 	size_t most = t->threads;
@@ -127,6 +133,7 @@ static size_t threads_for(const struct np_tolerance *t, size_t n)
 	return n < most ? n : most;
 }
 
+/* Body of a thread: takes the next index until none is left. */
 static void *work_on(void *arg)
 {
 	struct worker *h = arg;
@@ -251,6 +258,7 @@ static int add(struct search *s, double x, double slope)
 	return 0;
 }
 
+/* Adds an interval, unless the slope is the same at both ends. */
 static int push(struct search *s, double low, struct np_point at_low,
 		double high, struct np_point at_high)
 {
@@ -263,6 +271,7 @@ static int push(struct search *s, double low, struct np_point at_low,
 	return 0;
 }
 
+/* Evaluates T where the tangents of an interval's ends meet. */
 static void intersect(const struct np_tolerance *t, struct np_workspace *room,
 		      size_t i, void *arg)
 {
@@ -359,6 +368,7 @@ struct np_tolerance_size np_tolerance_size(const struct np_tolerance *t)
 	return s;
 }
 
+/* Run times over all added latencies with one gap. */
 static int one_gap(const struct np_graph *g, const struct np_loggps *net,
 		   double gap_times, double *ns, struct np_err *err)
 {

@@ -1,3 +1,7 @@
+/*
+ * Numbers of switches between nodes: from formulas for regular topologies, and
+ * by walking up from both leaves in trees.
+ */
 #include "np_topology.h"
 
 #include <errno.h>
@@ -164,6 +168,7 @@ uint32_t np_topology_nodes(const struct np_topology *t)
 	return t->nodes;
 }
 
+/* Switches between two nodes: same switch, same pod, or over the core. */
 static uint32_t fat_tree(const struct np_topology *t, uint32_t a, uint32_t b)
 {
 	uint32_t half = t->size[0] / 2;
@@ -182,6 +187,10 @@ static uint32_t gateway(const struct np_topology *t, uint32_t from,
 	return (to + groups - from - 1) % groups % t->size[1];
 }
 
+/*
+ * Switches between two nodes over a local, a global and another local wire, as
+ * far as they are needed.
+ */
 static uint32_t dragonfly(const struct np_topology *t, uint32_t a, uint32_t b)
 {
 	uint32_t in_group = t->size[1], s = a / t->size[2], d = b / t->size[2];
@@ -195,6 +204,7 @@ static uint32_t dragonfly(const struct np_topology *t, uint32_t a, uint32_t b)
 	       (d % in_group != gateway(t, to, from));
 }
 
+/* The sum of the shorter distances in each dimension, plus one. */
 static uint32_t torus(const struct np_topology *t, uint32_t a, uint32_t b)
 {
 	uint32_t hops = 1;
@@ -210,6 +220,7 @@ static uint32_t torus(const struct np_topology *t, uint32_t a, uint32_t b)
 	return hops;
 }
 
+/* Walks up from the deeper switch until both are the same. */
 static uint32_t tree(const struct np_topology *t, uint32_t a, uint32_t b)
 {
 	uint32_t s = t->leaf[a], d = t->leaf[b], hops = 1;

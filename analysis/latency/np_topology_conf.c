@@ -1,3 +1,8 @@
+/*
+ * A file is read line by line. The first pass over all lines collects names and
+ * parents; the tree is checked at the end, because a line may refer to later
+ * ones.
+ */
 #include "np_topology_conf.h"
 
 #include <errno.h>
@@ -42,6 +47,7 @@ struct definition {
 	bool inner; /* printed by scontrol for a switch above others */
 };
 
+/* Error message about a word of a line. */
 static int line_error(const struct np_slurm_line *line, int rc,
 		      struct np_err *err, const char *what, const char *word)
 {
@@ -49,12 +55,14 @@ static int line_error(const struct np_slurm_line *line, int rc,
 		       SHOWN, word, what);
 }
 
+/* Numbers a name; new names get the next number. */
 static int number_of_name(struct np_numbers *x, const char *name, uint32_t *out)
 {
 	*out = np_numbers_get(x, name, strlen(name));
 	return *out == NP_NO_NUMBER ? -ENOMEM : *out >= NAMES_MAX ? -E2BIG : 0;
 }
 
+/* Copies a name by its number. */
 static const char *name_of(const struct np_numbers *x, uint32_t i, char *buf,
 			   size_t len)
 {
@@ -99,6 +107,7 @@ static void add_ambiguity(struct ambiguity *f, const char *kind,
 			d->name);
 }
 
+/* Adds a node to the switch of the current line. */
 static int add_node(void *arg, const char *name)
 {
 	struct definition *d = arg;
@@ -116,6 +125,7 @@ static int add_node(void *arg, const char *name)
 	return 0;
 }
 
+/* Makes a switch a child of the switch of the current line. */
 static int add_switch(void *arg, const char *name)
 {
 	struct definition *d = arg;
@@ -139,6 +149,7 @@ static int add_switch(void *arg, const char *name)
 	return rc;
 }
 
+/* Calls f for each name of a list such as n[0-3],n7. */
 static int each(const char *list, np_hostlist_f *f, struct definition *d)
 {
 	size_t len;
@@ -153,6 +164,7 @@ static int each(const char *list, np_hostlist_f *f, struct definition *d)
 	return 0;
 }
 
+/* Adds the nodes and switches of the current line. */
 static int add_lists(struct definition *d, struct np_err *err)
 {
 	const char *list = d->inner ? NULL : d->nodes;
@@ -220,6 +232,7 @@ static bool is_yaml(const char *text)
 	       strchr("[{%", *text);
 }
 
+/* Error message about a line without a key and a value. */
 static int missing_pair_error(const struct np_slurm_line *line,
 			      const char *text, struct np_err *err)
 {
@@ -232,6 +245,7 @@ static int missing_pair_error(const struct np_slurm_line *line,
 		      text + strspn(text, " \t"));
 }
 
+/* Reads one line that defines a switch. */
 static int read_line(void *arg, const struct np_slurm_line *line,
 		     struct np_err *err)
 {
@@ -294,6 +308,7 @@ static int check_tree(struct switches *s, const char *path, struct np_err *err)
 					     "nodes", path);
 }
 
+/* Reports the first ambiguity of a kind, and how many others there are. */
 static void warn_ambiguity(struct ambiguity *f,
 		void (*warn)(const char *line, void *arg), void *arg)
 {
@@ -306,6 +321,7 @@ static void warn_ambiguity(struct ambiguity *f,
 		warn(f->first.text, arg);
 }
 
+/* Reads and checks the file, then makes the topology. */
 static int read_file(struct switches *s, const char *path,
 		struct np_topology_conf *out, struct np_err *err)
 {

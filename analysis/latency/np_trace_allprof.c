@@ -1,3 +1,7 @@
+/*
+ * Writes the text format of liballprof. A request of the trace may need two
+ * handles, because the text has no MPI_Isendrecv().
+ */
 #include "np_trace.h"
 
 #include <ctype.h>
@@ -68,6 +72,7 @@ static int tag_of(struct out *o, uint32_t context, uint32_t tag, int *out)
 	return number == NP_NO_NUMBER ? -ENOMEM : 0;
 }
 
+/* The address that stands for handle k of a request. */
 static uint64_t handle_address(uint32_t request, unsigned k)
 {
 	return FIRST_HANDLE + (uint64_t)HANDLE_BYTES * request + 8 * k;
@@ -81,6 +86,7 @@ static int peer_of(const struct np_trace_comm *c,
 		       -1 : (int)c->member[m->peer];
 }
 
+/* Writes MPI_Send, MPI_Recv or MPI_Sendrecv. */
 static int write_blocking(struct out *o, const struct np_trace_event *ev)
 {
 	const struct np_trace_comm *c = np_trace_comm(&o->groups, ev);
@@ -112,6 +118,7 @@ static void write_post(const struct out *o, const char *name, uint64_t bytes,
 	     (unsigned long long)at);
 }
 
+/* Remembers how many handles a request uses. */
 static int set_handles(struct out *o, uint32_t request, unsigned n)
 {
 	size_t old = o->used_room;
@@ -123,6 +130,7 @@ static int set_handles(struct out *o, uint32_t request, unsigned n)
 	return 0;
 }
 
+/* Writes MPI_Isend, MPI_Irecv, or both. */
 static int write_nonblocking(struct out *o, const struct np_trace_event *ev)
 {
 	const struct np_trace_comm *c = np_trace_comm(&o->groups, ev);
@@ -143,6 +151,7 @@ static int write_nonblocking(struct out *o, const struct np_trace_event *ev)
 	return set_handles(o, ev->request, n);
 }
 
+/* Writes an MPI_Wait for each handle of the completed requests. */
 static void write_waits(struct out *o, const struct np_trace_event *ev)
 {
 	for (size_t i = 0; i < ev->n_done; i++) {
@@ -217,6 +226,10 @@ static int write_as_messages(struct out *o, const struct np_trace_event *ev)
 	       set_handles(o, ev->request, 0);
 }
 
+/*
+ * Whether the text can describe a collective: it involves all ranks in order,
+ * with equal sizes.
+ */
 static bool can_write_collective(const struct out *o,
 				 const struct np_trace_event *ev)
 {
@@ -232,6 +245,7 @@ static bool can_write_collective(const struct out *o,
 	return true;
 }
 
+/* Writes one event. Its times follow from the gaps and lengths so far. */
 static int write_event(struct out *o, const struct np_trace_event *ev,
 	       struct np_err *err)
 {
@@ -273,6 +287,7 @@ static int write_event(struct out *o, const struct np_trace_event *ev,
 	return rc ? np_errf(err, rc, "out of memory") : 0;
 }
 
+/* Writes all events of one rank. */
 static int write_rank(struct out *o, const char *from, struct np_err *err)
 {
 	struct np_trace_reader *r;
@@ -296,6 +311,7 @@ static int write_rank(struct out *o, const char *from, struct np_err *err)
 	return rc;
 }
 
+/* Writes the file of one rank. */
 static int write_file(struct out *o, const char *from, const char *dir,
 		    struct np_err *err)
 {

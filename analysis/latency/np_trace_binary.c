@@ -106,6 +106,7 @@ static struct np_trace_request *new_request(struct binary *b, uint32_t id)
 	return &b->r.request[id];
 }
 
+/* Reads the number of a request that must be in use. */
 static struct np_trace_request *old_request(struct binary *b, uint32_t *id)
 {
 	*id = (uint32_t)read_number(b, b->r.n_requests, "request");
@@ -118,6 +119,7 @@ static struct np_trace_request *old_request(struct binary *b, uint32_t *id)
 	return &b->r.request[*id];
 }
 
+/* What is stored for the current use of a request. */
 static struct match *match_of(struct np_trace_reader *r,
 			      const struct np_trace_request *q)
 {
@@ -149,6 +151,7 @@ static void start(struct np_trace_reader *r, struct np_trace_request *q,
 		ev->kind = NP_TRACE_LOCAL;
 }
 
+/* Reads the start of a nonblocking or persistent operation. */
 static void read_post(struct binary *b, struct np_trace_event *ev)
 {
 	enum np_trace_kind kind = ev->kind;
@@ -178,6 +181,7 @@ static void read_post(struct binary *b, struct np_trace_event *ev)
 	start(&b->r, at, ev);
 }
 
+/* Reads MPI_Start or MPI_Startall; the requests become events of their own. */
 static void read_start(struct binary *b)
 {
 	uint64_t n = read_number(b, b->r.n_requests + 1, "number of requests");
@@ -197,6 +201,7 @@ static void read_start(struct binary *b)
 	}
 }
 
+/* Reads one completed request and how it ended. */
 static void read_done(struct binary *b, uint64_t v)
 {
 	bool matched = v & 1, cancelled = v & 2;
@@ -225,6 +230,7 @@ static void read_done(struct binary *b, uint64_t v)
 	q->used = q->persistent;
 }
 
+/* Reads the completed requests of a call. */
 static void read_wait(struct binary *b, struct np_trace_event *ev)
 {
 	uint64_t v;
@@ -236,6 +242,7 @@ static void read_wait(struct binary *b, struct np_trace_event *ev)
 	ev->n_done = b->r.next_id = b->r.n_ids;
 }
 
+/* Reads sizes by rank. */
 static void read_list(struct binary *b, struct np_trace_event *ev,
 		      uint32_t size)
 {
@@ -254,6 +261,7 @@ static void read_list(struct binary *b, struct np_trace_event *ev,
 		list[i] = read_number(b, NP_TRACE_MAX, "bytes");
 }
 
+/* Reads a collective, blocking or not. */
 static void read_collective(struct binary *b, struct np_trace_event *ev)
 {
 	struct np_trace_request *q;
@@ -298,6 +306,7 @@ static void read_run(struct binary *b, uint32_t size, uint32_t *n)
 	}
 }
 
+/* Makes room for a communicator, whose number must be free. */
 static int new_comm(struct binary *b, uint32_t id, uint32_t size)
 {
 	if (b->r.rc)
@@ -315,6 +324,7 @@ static int new_comm(struct binary *b, uint32_t id, uint32_t size)
 	return 0;
 }
 
+/* Reads the ranks of a new communicator. */
 static void read_comm(struct binary *b, struct np_trace_event *ev)
 {
 	uint64_t runs;
@@ -337,6 +347,7 @@ static void read_comm(struct binary *b, struct np_trace_event *ev)
 	ev->member = b->member;
 }
 
+/* Reads the name of an unsupported call; other characters become "?". */
 static void read_name(struct binary *b, struct np_trace_event *ev)
 {
 	uint64_t n = read_number(b, sizeof(b->name), "length of a name");
@@ -350,6 +361,7 @@ static void read_name(struct binary *b, struct np_trace_event *ev)
 	ev->name = b->name;
 }
 
+/* Reads MPI_Request_free. */
 static void read_free(struct binary *b, struct np_trace_event *ev)
 {
 	uint32_t id;
@@ -360,6 +372,7 @@ static void read_free(struct binary *b, struct np_trace_event *ev)
 	ev->kind = NP_TRACE_LOCAL;
 }
 
+/* Reads the members of a record after its times. */
 static void read_body(struct binary *b, struct np_trace_event *ev)
 {
 	uint32_t size;
@@ -409,6 +422,7 @@ static void read_body(struct binary *b, struct np_trace_event *ev)
 	}
 }
 
+/* Reads gap and length of a record. */
 static void read_time(struct binary *b, struct np_trace_event *ev)
 {
 	uint64_t v = 0;
@@ -425,6 +439,7 @@ static void read_time(struct binary *b, struct np_trace_event *ev)
 		np_trace_fail(&b->r, "a time beyond 2^52 ns");
 }
 
+/* Reads the next record. */
 static int next(struct np_trace_reader *r, struct np_trace_event *ev)
 {
 	struct binary *b = (struct binary *)r;
@@ -464,6 +479,7 @@ static void close_binary(struct np_trace_reader *r)
 	free(b->member);
 }
 
+/* Checks that the file is of the expected rank. */
 static int check_header(struct np_trace_reader *r,
 			const struct np_trace_header *h, size_t got)
 {

@@ -1,3 +1,9 @@
+/*
+ * Makes an execution graph from traces, rank by rank. The operations that the
+ * next one has to wait for are in build.now. Traces that end early are read
+ * three times: to notice it, to count the messages, and to build the graph of
+ * those with both ends.
+ */
 #include "np_trace.h"
 
 #include <errno.h>
@@ -64,6 +70,7 @@ static void no_memory(struct build *b)
 		b->rc = np_errf(b->err, -ENOMEM, "out of memory");
 }
 
+/* Adds an operation to those that others have to wait for. */
 static void add_dep(struct build *b, struct dependencies *to, uint32_t op,
 		    enum np_dep_kind kind)
 {
@@ -83,6 +90,7 @@ static void copy_deps(struct build *b, struct dependencies *to,
 		add_dep(b, to, from->dep[i].op, from->dep[i].kind);
 }
 
+/* Adds an operation that waits for all of `after`. */
 static void add_op(struct build *b, const struct np_graph_op *op,
 		   const struct dependencies *after, uint32_t *index)
 {
@@ -107,6 +115,7 @@ static void add_calc(struct build *b)
 	add_dep(b, &b->now, index, NP_REQUIRES);
 }
 
+/* Counts one end of a message. */
 static void count_message(struct build *b, const struct ends *ends, bool send)
 {
 	uint32_t i = np_numbers_get(&b->ends, ends, sizeof(*ends));
@@ -121,6 +130,7 @@ static void count_message(struct build *b, const struct ends *ends, bool send)
 	b->pairs[i].n[send]++;
 }
 
+/* Takes one end of a message, as long as there are pairs. */
 static bool take_pair(struct build *b, const struct ends *ends, bool send)
 {
 	uint32_t i = np_numbers_find(&b->ends, ends, sizeof(*ends)), *n;
@@ -165,6 +175,7 @@ static uint32_t line_of(const struct np_trace_event *ev)
 	return ev->line < UINT32_MAX ? (uint32_t)ev->line : 0;
 }
 
+/* The graph operation of one direction of an event. */
 static struct np_graph_op op_of(const struct build *b,
 				const struct np_trace_event *ev, bool send)
 {
@@ -221,6 +232,7 @@ static void add_messages(struct build *b, const struct np_trace_event *ev,
 		copy_deps(b, &b->now, &b->next);
 }
 
+/* Makes what follows wait for completed requests. */
 static void add_wait(struct build *b, const struct np_trace_event *ev)
 {
 	if (ev->n_done)
@@ -263,6 +275,7 @@ static void add_rounds(struct build *b, const struct np_trace_event *ev,
 		copy_deps(b, &b->round, &b->next);
 }
 
+/* Adds the messages of a collective. */
 static void add_collective(struct build *b, const struct np_trace_event *ev)
 {
 	uint32_t number = np_trace_comm(&b->groups, ev)->number;
@@ -289,6 +302,7 @@ static void add_collective(struct build *b, const struct np_trace_event *ev)
 }
 
 __attribute__((format(printf, 2, 3)))
+/* Passes a warning about the current rank to the caller. */
 static void warn(const struct build *b, const char *fmt, ...)
 {
 	char text[NP_ERR_LEN], line[2 * NP_ERR_LEN];
@@ -304,6 +318,7 @@ static void warn(const struct build *b, const char *fmt, ...)
 	b->o->warn(line, NULL);
 }
 
+/* Adds an event to the graph. Only its gap is computation. */
 static void add_event(struct build *b, const struct np_trace_event *ev)
 {
 	b->calc_ns += ev->gap_ns;
@@ -348,6 +363,7 @@ static void reset_rank(struct build *b)
 	np_trace_groups_rank(&b->groups);
 }
 
+/* Reads the trace of one rank. */
 static int add_rank(struct build *b, uint32_t rank)
 {
 	const char *path = b->files->path[rank];

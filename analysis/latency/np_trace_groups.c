@@ -26,6 +26,7 @@ void np_trace_groups_rank(struct np_trace_groups *g)
 	}
 }
 
+/* Whether a free group has the members of an event, in the same order. */
 static bool matches(const struct np_trace_group *k,
 		    const struct np_trace_event *ev)
 {
@@ -33,6 +34,7 @@ static bool matches(const struct np_trace_group *k,
 	       !memcmp(k->member, ev->member, ev->size * sizeof(*ev->member));
 }
 
+/* Adds a group for a new communicator. */
 static int add_group(struct np_trace_groups *g, const struct np_trace_event *ev,
 	       struct np_err *err)
 {

@@ -1,3 +1,7 @@
+/*
+ * Opens traces, whichever their format, and finds the files of a trace in a
+ * directory.
+ */
 #include "np_trace_read.h"
 
 #include <ctype.h>
@@ -49,6 +53,7 @@ static int open_at(const char *path, int flags, FILE **out,
 	return 0;
 }
 
+/* Opens a trace without following symbolic links. */
 static int open_file(const char *path, FILE **out, struct np_trace_header *h,
 		     size_t *got, struct np_err *err)
 {
@@ -66,6 +71,7 @@ static int read_error(const char *path, struct np_err *err)
 	return np_errf(err, -EIO, "%s: %s", path, strerror(EIO));
 }
 
+/* Starts the first or second pass over the file. */
 static void start_pass(struct np_trace_reader *r, bool again)
 {
 	r->again = again;
@@ -74,6 +80,7 @@ static void start_pass(struct np_trace_reader *r, bool again)
 	r->form->rewind(r);
 }
 
+/* Reads the whole file and records whether the trace is complete. */
 static int first_pass(struct np_trace_reader *r)
 {
 	struct np_trace_event ev;
@@ -253,6 +260,7 @@ struct numbered {
 	uint32_t number;
 };
 
+/* Finds the last number in a file name; false if there is none. */
 static bool split_name(const char *name, struct numbered *n)
 {
 	size_t end = strlen(name), begin;

@@ -21,6 +21,7 @@ static double own_part(const struct np_trace_event *ev)
 	return ev->collective == NP_ALLGATHER ? sum / (double)ev->n_list : sum;
 }
 
+/* Adds one event to the totals. */
 static void add_event(struct np_trace_sum *s, const struct np_trace_event *ev)
 {
 	s->records++;
@@ -38,6 +39,7 @@ static void add_event(struct np_trace_sum *s, const struct np_trace_event *ev)
 	}
 }
 
+/* Adds the totals of one rank. */
 static int add_rank(struct np_trace_sum *s, const struct np_trace_files *f,
 		    uint32_t rank, struct np_err *err)
 {

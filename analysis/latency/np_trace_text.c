@@ -133,6 +133,7 @@ static int parse_number(char **at, int64_t *v)
 	return 0;
 }
 
+/* Error about a field with an unexpected value. */
 static int wrong(struct np_trace_reader *r, const char *what,
 		 const char *field, const char *expected)
 {
@@ -140,6 +141,7 @@ static int wrong(struct np_trace_reader *r, const char *what,
 			      expected);
 }
 
+/* Takes the size from a datatype. */
 static int take_type(struct np_trace_reader *r, char *field,
 		     struct arguments *a)
 {
@@ -152,6 +154,7 @@ static int take_type(struct np_trace_reader *r, char *field,
 	return 0;
 }
 
+/* Parses a communicator. */
 static int take_communicator(struct np_trace_reader *r, char *field,
 		     struct arguments *a)
 {
@@ -166,6 +169,7 @@ static int take_communicator(struct np_trace_reader *r, char *field,
 	return 0;
 }
 
+/* Parses a number and stores it by its letter. */
 static int take_number(struct np_trace_reader *r, char letter, char *field,
 		       struct arguments *a)
 {
@@ -189,6 +193,7 @@ static int take_number(struct np_trace_reader *r, char letter, char *field,
 	return 0;
 }
 
+/* Parses one argument by its letter. */
 static int take_arg(struct np_trace_reader *r, char letter, char *field,
 		    struct arguments *a)
 {
@@ -386,6 +391,7 @@ static struct np_trace_request *new_request(struct text *t, uint64_t place,
 	return NULL;
 }
 
+/* Begins a use of the request at the address of a handle. */
 static void post(struct text *t, const struct arguments *a,
 		 struct np_trace_event *ev)
 {
@@ -395,6 +401,7 @@ static void post(struct text *t, const struct arguments *a,
 		q->persistent = false;
 }
 
+/* Stores what a persistent request sends or receives. */
 static void post_later(struct text *t, const struct arguments *a,
 		       const struct np_trace_event *ev)
 {
@@ -418,6 +425,7 @@ static void start(struct np_trace_reader *r, struct np_trace_request *q,
 	ev->in = q->in;
 }
 
+/* Handles a point-to-point call. */
 static void take_message(struct text *t, const struct arguments *a,
 			 struct np_trace_event *ev)
 {
@@ -459,6 +467,7 @@ static unsigned handle_bytes(struct text *t, const struct arguments *a)
 	return hits[0] > hits[1] ? 4 : 8;
 }
 
+/* Limits the total number of requests that are examined. */
 static int check_work(struct text *t, const struct arguments *a)
 {
 	if (a->n_requests < 0)
@@ -561,6 +570,7 @@ static void read_sizes(struct text *t, const struct arguments *a,
 	}
 }
 
+/* Handles a collective. */
 static void take_collective(struct text *t, const struct arguments *a,
 			    struct np_trace_event *ev)
 {
@@ -576,6 +586,7 @@ static void take_collective(struct text *t, const struct arguments *a,
 	read_sizes(t, a, ev);
 }
 
+/* Handles a call by its kind. */
 static void take_call(struct text *t, const struct call_form *c,
 		      char **field, size_t n, struct np_trace_event *ev)
 {
@@ -702,6 +713,7 @@ static int read_line(struct text *t)
 	return 1;
 }
 
+/* Returns the next event, possibly one that was held back. */
 static int next(struct np_trace_reader *r, struct np_trace_event *ev)
 {
 	struct text *t = (struct text *)r;
@@ -723,6 +735,7 @@ static int next(struct np_trace_reader *r, struct np_trace_event *ev)
 	return rc;
 }
 
+/* Starts a pass over the file. */
 static void rewind_text(struct np_trace_reader *r)
 {
 	struct text *t = (struct text *)r;
@@ -745,6 +758,7 @@ static void close_text(struct np_trace_reader *r)
 	free(t->member);
 }
 
+/* Prepares the reader of a file. */
 static int begin(struct np_trace_reader *r, const struct np_trace_header *h,
 		 size_t got)
 {

@@ -26,6 +26,7 @@
 static struct np_trace_out *guarded;
 static struct sigaction bus_before;
 
+/* Handler of SIGBUS. It may run in the middle of a record. */
 static void on_bus(int sig, siginfo_t *info, void *context)
 {
 	struct np_trace_out *o = guarded;

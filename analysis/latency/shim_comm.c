@@ -27,6 +27,7 @@ static struct shim_comm *find(MPI_Comm comm)
 	return NULL;
 }
 
+/* Adds a communicator, not numbered yet. */
 static struct shim_comm *add(MPI_Comm comm)
 {
 	if (n_comms == room) {
@@ -64,6 +65,7 @@ static uint64_t *put_runs(uint64_t *p, const int *rank, int n)
 	return p;
 }
 
+/* Writes the record of a new communicator. */
 static void put_comm(const struct shim_call *c, const struct shim_comm *k,
 		     const int *rank)
 {
@@ -105,6 +107,10 @@ static int *ranks_of(MPI_Comm comm, int size)
 	return NULL;
 }
 
+/*
+ * Numbers a communicator and records it. like: the communicator itself, or one
+ * with the same ranks. Intercommunicators keep the number SHIM_INTER.
+ */
 static void number_comm(const struct shim_call *c, struct shim_comm *k,
 		    MPI_Comm like)
 {

@@ -58,6 +58,7 @@ static const struct {
 
 static void *mpi; /* MPI library, if the program is not linked with it */
 
+/* Looks up a function of the MPI. */
 static void *find(const char *name)
 {
 	void *f = dlsym(RTLD_NEXT, name);
@@ -120,6 +121,7 @@ static shim_bind_f *load_wrappers(const char *part)
 	return so ? (shim_bind_f *)dlsym(so, SHIM_BIND) : NULL;
 }
 
+/* Replaces the MPI's functions by their wrappers, where both exist. */
 static void install_wrappers(const struct shim_wrapper *w)
 {
 	for (; w->name; w++)

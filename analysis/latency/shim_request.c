@@ -53,6 +53,7 @@ static void append(struct row *row, int64_t i)
 	row->end = &requests[i].next;
 }
 
+/* Doubles the room for requests and distributes them to the new rows. */
 static bool grow_table(void)
 {
 	int64_t n = room ? 2 * room : 256, next;
@@ -78,6 +79,7 @@ static bool grow_table(void)
 	return true;
 }
 
+/* A free number for a request; -1 if memory is short. */
 static int64_t new_id(void)
 {
 	int64_t i = first_free;
@@ -89,6 +91,7 @@ static int64_t new_id(void)
 	return n_requests < room || grow_table() ? n_requests++ : -1;
 }
 
+/* Numbers a request and adds it to the table. */
 static int64_t new_request(MPI_Request handle, unsigned flags)
 {
 	int64_t i = handle == MPI_REQUEST_NULL ? -1 : new_id();
@@ -168,6 +171,7 @@ static bool record_null_message(const struct shim_call *c,
 	return true;
 }
 
+/* Records a blocking message. */
 static void put_one(const struct shim_call *c, enum np_trace_kind kind,
 		    const struct shim_message *m)
 {
@@ -184,6 +188,7 @@ void shim_send(const struct shim_call *c, const struct shim_message *m)
 		put_one(c, NP_TRACE_SEND, m);
 }
 
+/* Replaces wildcards by what the status says. */
 static void fill_wildcards(struct shim_message *m, const MPI_Status *st)
 {
 	if (m->peer == MPI_ANY_SOURCE)

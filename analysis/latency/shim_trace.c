@@ -78,6 +78,7 @@ static void prune_traces(int fd, unsigned keep)
 		       USER_KEEPS * keep);
 }
 
+/* Creates the trace of this rank and writes its header. */
 static int open_trace(int rank, int size, const char *dir)
 {
 	struct np_trace_header h = {

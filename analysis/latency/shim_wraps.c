@@ -29,6 +29,7 @@ ALL(OWN_CALL)
 #define TYPE_SIZE PMPI_Type_size_x
 #endif
 
+/* Bytes of count elements of a datatype. */
 static uint64_t bytes(int64_t count, MPI_Datatype type)
 {
 	MPI_Count size = 0;
@@ -56,6 +57,7 @@ struct collective {
 	const MPI_Request *request; /* NULL: blocking */
 };
 
+/* Records a collective. */
 static void collective(const struct shim_call *c, const struct collective *k)
 {
 	const struct shim_comm *comm = shim_comm(c, k->comm);
@@ -309,6 +311,7 @@ WRAP(Cancel)(MPI_Request *request)
 #define ROUNDS(mpich) (mpich)
 #endif
 
+/* Records the rounds of an agreement as allreduces of 8 bytes. */
 static void record_agreement(const struct shim_call *c, MPI_Comm comm,
 			     int rounds)
 {

@@ -55,6 +55,7 @@ struct class_at_station {
 	double per_visit_sec; /* NaN: not visited */
 };
 
+/* Collects the results of a class at one population. */
 static struct class get_class(const struct result *q, size_t row, size_t c)
 {
 	const struct np_qn_class *class = &q->n.net.class[c];
@@ -92,6 +93,7 @@ get_class_at_station(const struct result *q, size_t row, size_t c, size_t k)
 	return p;
 }
 
+/* The kind of a station as it is named in files. */
 static const char *kind_of(const struct np_qn_station *st)
 {
 	switch (st->kind) {
@@ -131,6 +133,7 @@ static const char *short_name(const char *name, char buf[NAME * 4])
 	return cli_cut(name, NAME, buf, NAME * 4);
 }
 
+/* Prints the columns that a class and a population have in common. */
 static void print_class(const struct class *k)
 {
 	if (k->arrivals_per_sec > 0)
@@ -142,6 +145,7 @@ static void print_class(const struct class *k)
 	cli_right_sec(k->cycle_sec, 12);
 }
 
+/* Prints the table of classes, and the bounds of throughput if known. */
 static void print_classes(const struct result *q)
 {
 	cli_head("%-*s %10s%15s%12s%12s", NAME, "Class", "Customers",
@@ -159,6 +163,7 @@ static void print_classes(const struct result *q)
 		       q->row[0].most);
 }
 
+/* Prints percentiles of the response time. */
 static void print_percentiles(const struct result *q)
 {
 	printf("\n%s%-*s ", cli_colour(CLI_BOLD), NAME, "Response up to");
@@ -175,6 +180,7 @@ static void print_percentiles(const struct result *q)
 	}
 }
 
+/* Prints a line of the table of stations. */
 static void print_class_at_station(const struct result *q, size_t c, size_t k)
 {
 	struct class_at_station p = get_class_at_station(q, 0, c, k);
@@ -191,6 +197,7 @@ static void print_class_at_station(const struct result *q, size_t c, size_t k)
 	putchar('\n');
 }
 
+/* Prints the table of stations, and the busiest of them. */
 static void print_stations(const struct result *q)
 {
 	char share[CLI_NUMBER], name[NAME * 4];
@@ -229,6 +236,7 @@ static void print_range(const struct result *q)
 	}
 }
 
+/* Prints everything for one population, or a table for a range. */
 static int print_text(const struct result *q)
 {
 	const struct np_qn *net = &q->n.net;
@@ -251,6 +259,7 @@ static int print_text(const struct result *q)
 	return CLI_DONE;
 }
 
+/* Adds the results of a class at a station to the JSON output. */
 static void put_class_at_station(json_object *list, const struct result *q,
 				 size_t row, size_t c, size_t k)
 {
@@ -266,6 +275,7 @@ static void put_class_at_station(json_object *list, const struct result *q,
 	cli_put_computed(j, "utilisation", p.utilisation);
 }
 
+/* Adds the results of a class with all stations to the JSON output. */
 static void put_class(json_object *list, const struct result *q, size_t row,
 		      size_t c)
 {
@@ -292,6 +302,7 @@ static void put_class(json_object *list, const struct result *q, size_t row,
 		put_class_at_station(at, q, row, c, i);
 }
 
+/* Adds the results at one population to the JSON output. */
 static void put_row(json_object *list, const struct result *q, size_t row)
 {
 	const struct row *r = &q->row[row];
@@ -321,6 +332,7 @@ static const struct cli_table table = {
 	},
 };
 
+/* Prints the results as JSON or as a table. */
 static int print_data(const struct result *q, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
@@ -350,12 +362,14 @@ static double customers(const struct result *q, size_t row)
 	return (double)q->row[row].customers;
 }
 
+/* Whether the axis of customers is logarithmic. */
 static bool is_log(const struct result *q)
 {
 	return customers(q, 0) > 0 &&
 	       customers(q, q->n_rows - 1) >= WIDE * customers(q, 0);
 }
 
+/* Adds a panel over the number of customers. */
 static struct np_panel *add_panel(struct np_figure *f, const struct result *q,
 				  const char *title, const char *label)
 {
@@ -371,6 +385,7 @@ static struct np_panel *add_panel(struct np_figure *f, const struct result *q,
 	return p;
 }
 
+/* Adds the panel of throughputs, with their bounds. */
 static void add_throughput(struct np_figure *f, const struct result *q)
 {
 	struct np_panel *p = add_panel(f, q, "Throughput",
@@ -434,6 +449,7 @@ static void add_responses(struct np_figure *f, const struct result *q)
 		p->y.lo = 0;
 }
 
+/* Adds the panel of utilisations; delays have none. */
 static void add_busy(struct np_figure *f, const struct result *q)
 {
 	struct np_panel *p = add_panel(f, q, "Stations", "Busy (%)");
@@ -487,6 +503,7 @@ static void add_bars(struct np_figure *f, const struct result *q,
 	}
 }
 
+/* Draws curves over a range of customers, or bars for a single population. */
 static int draw_figure(const struct result *q, const char *path)
 {
 	struct np_figure *f = np_figure_new(q->n.name ? q->n.name : q->path);
@@ -543,6 +560,7 @@ struct options {
 	size_t n_shares;
 };
 
+/* Parses --method. */
 static int take_method(char *text, void *ask, struct np_err *err)
 {
 	struct options *o = ask;
@@ -556,6 +574,7 @@ static int take_method(char *text, void *ask, struct np_err *err)
 		       "schweitzer, linearizer or convolution", text);
 }
 
+/* Parses --memory. */
 static int take_memory(char *text, void *ask, struct np_err *err)
 {
 	struct options *o = ask;
@@ -686,6 +705,10 @@ static int count_rows(const struct cli_cmd *self, const struct np_qn *net,
 	return 0;
 }
 
+/*
+ * Solves the network at one population. If the default method does not support
+ * a station, convolution is used instead.
+ */
 static int solve_one(struct result *q, const struct options *o,
 		     struct row *row)
 {
@@ -720,6 +743,7 @@ static int solve_one(struct result *q, const struct options *o,
 	return CLI_DONE;
 }
 
+/* Solves the network at all populations and prints the results. */
 static int solve(const struct cli_cmd *self, struct result *q,
 		 struct options *o, const struct cli_options *all)
 {
@@ -745,6 +769,7 @@ static int solve(const struct cli_cmd *self, struct result *q,
 	       all->format ? print_data(q, all->format) : print_text(q);
 }
 
+/* Reads the network, solves it, and frees everything. */
 static int run_qn(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct np_err err = NP_ERR_INIT;

@@ -121,6 +121,7 @@ static const char *size_of(double bytes, char buf[CLI_NUMBER])
 	return cli_bytes((uint64_t)(bytes + 0.5), buf);
 }
 
+/* Prints what the report is about, and the parameters used. */
 static void print_summary(const struct scale *s)
 {
 	char latency[CLI_NUMBER], rate[CLI_NUMBER], speed[64] = "";
@@ -141,6 +142,7 @@ static void print_summary(const struct scale *s)
 		speed);
 }
 
+/* Prints the components of a run. */
 static void print_four(double processes, const struct np_four *f)
 {
 	printf("%9.0f", processes);
@@ -151,6 +153,7 @@ static void print_four(double processes, const struct np_four *f)
 	cli_right_sec(f->wall_sec, 10);
 }
 
+/* Prints the components of all runs and their error. */
 static void print_components(const struct scale *s)
 {
 	cli_head("%9s%10s%12s%10s%10s%10s%10s%8s", "Processes", "Switch",
@@ -189,6 +192,7 @@ static void print_stack(double processes, const struct np_four *f, double most)
 	putchar('\n');
 }
 
+/* Prints all runs as stacked bars. */
 static void print_stacks(const struct scale *s)
 {
 	const char *const *mark = cli_utf8() ? heavy : light;
@@ -206,6 +210,7 @@ static void print_stacks(const struct scale *s)
 		print_stack(s->at[i], &s->answer[i].four, most);
 }
 
+/* Prints number and size of messages of all runs. */
 static void print_messages(const struct scale *s)
 {
 	cli_head("%9s%16s%12s%10s", "Processes", "Messages each", "Mean size",
@@ -220,6 +225,7 @@ static void print_messages(const struct scale *s)
 	}
 }
 
+/* Prints the mean errors of the model and of the baselines. */
 static void print_mean_errors(const struct scale *s)
 {
 	size_t n;
@@ -266,6 +272,7 @@ static void print_cross_validation(const struct scale *s)
 	     "columns are errors without a model.");
 }
 
+/* Prints the predictions that --at asks for. */
 static void print_predictions(const struct scale *s)
 {
 	cli_head("%9s%10s%12s%10s%10s%10s%18s", "Processes", "Switch",
@@ -289,6 +296,7 @@ static void print_predictions(const struct scale *s)
 	}
 }
 
+/* Prints the remarks about the reports. */
 static void print_notes(const struct scale *s)
 {
 	bool first = true;
@@ -306,6 +314,7 @@ static void print_notes(const struct scale *s)
 		}
 }
 
+/* Prints the whole report as text. */
 static int print_text(const struct scale *s)
 {
 	print_summary(s);
@@ -352,6 +361,7 @@ static void put_notes(json_object *in, unsigned notes)
 						      (enum np_mpip_note)n));
 }
 
+/* Adds a run with its prediction by the others to the JSON output. */
 static void put_run(json_object *list, const struct scale *s,
 		    const struct scale_run *r)
 {
@@ -378,6 +388,7 @@ static void put_run(json_object *list, const struct scale *s,
 			     r->baseline_sec[b]);
 }
 
+/* Adds the mean errors to the JSON output. */
 static void put_errors(json_object *in, const struct scale *s)
 {
 	json_object *j = cli_put_object(in, "mean_error");
@@ -407,6 +418,7 @@ static const struct cli_table table = {
 	},
 };
 
+/* Prints everything as JSON or as a table. */
 static int print_data(const struct scale *s, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
@@ -487,6 +499,7 @@ static double sum_components(const struct np_four *f, int n)
 	return all;
 }
 
+/* Adds the panel of stacked components. */
 static void add_stacks(struct np_figure *f, const struct bar *bar, size_t n)
 {
 	static const char *const name[PARTS] = { "compute", "active in MPI",
@@ -523,6 +536,7 @@ static void add_stacks(struct np_figure *f, const struct bar *bar, size_t n)
 				      bar[i].said->high_sec);
 }
 
+/* Adds measured times as a line, or predicted ones as points with intervals. */
 static void add_points(struct np_figure *f, struct np_panel *p,
 		       const struct bar *bar, size_t n, bool said,
 		       const char *name)
@@ -541,6 +555,7 @@ static void add_points(struct np_figure *f, struct np_panel *p,
 	}
 }
 
+/* Adds the panel of run times over the number of processes. */
 static void add_times(struct np_figure *f, const struct bar *bar, size_t n)
 {
 	struct np_panel *p = np_figure_panel(f, "Measured and predicted");
@@ -570,6 +585,7 @@ static void add_times(struct np_figure *f, const struct bar *bar, size_t n)
 	add_points(f, p, bar, n, true, "predicted, 90 % interval");
 }
 
+/* Draws components and run times, and saves the figure. */
 static int draw_figure(const struct scale *s, const char *path)
 {
 	const struct scale_run *first = &s->run[0];
@@ -606,6 +622,7 @@ static int draw_figure(const struct scale *s, const char *path)
 #define BYTES_PER_SEC 1.1e9
 #define LATENCY_SEC 10e-6
 
+/* Parses --bandwidth. */
 static int take_bandwidth(char *text, void *ask, struct np_err *err)
 {
 	struct scale *s = ask;
@@ -619,6 +636,7 @@ static int take_bandwidth(char *text, void *ask, struct np_err *err)
 	return 0;
 }
 
+/* Parses --latency. */
 static int take_latency(char *text, void *ask, struct np_err *err)
 {
 	struct scale *s = ask;
@@ -630,6 +648,7 @@ static int take_latency(char *text, void *ask, struct np_err *err)
 	return 0;
 }
 
+/* Parses --variant. */
 static int take_variant(char *text, void *ask, struct np_err *err)
 {
 	struct scale *s = ask;
@@ -644,6 +663,7 @@ static int take_variant(char *text, void *ask, struct np_err *err)
 	return 0;
 }
 
+/* Parses --speed. */
 static int take_speed(char *text, void *ask, struct np_err *err)
 {
 	struct scale *s = ask;
@@ -692,6 +712,7 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
+/* Parses the command line. */
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct scale *s, struct cli_options *o)
 {
@@ -705,6 +726,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	return rc;
 }
 
+/* Reads a report or a trace, and computes its components. */
 static int read_run(const char *path, const struct scale *s,
 		struct scale_run *r)
 {
@@ -787,6 +809,10 @@ static int cross_validate(struct scale *s,
 	return 0;
 }
 
+/*
+ * Fits the runs and predicts other sizes. Without enough process counts there
+ * are no predictions, which is an error only if --at asks for some.
+ */
 static int predict(struct scale *s, const struct fit_buffers *fit_buffers)
 {
 	size_t n = copy_others(s, NAN, fit_buffers);
@@ -831,6 +857,7 @@ static void warn_of_mixture(const struct scale *s)
 	}
 }
 
+/* Reads all runs, sorts them, and predicts. */
 static int read_and_predict(struct scale *s, char **paths,
 			    const struct fit_buffers *fit_buffers)
 {
@@ -845,6 +872,7 @@ static int read_and_predict(struct scale *s, char **paths,
 	return predict(s, fit_buffers);
 }
 
+/* Allocates, computes, prints, and frees everything. */
 static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct scale s = { .link = { BYTES_PER_SEC, LATENCY_SEC },

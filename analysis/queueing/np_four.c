@@ -1,3 +1,7 @@
+/*
+ * The components of a run. Active time and contention depend on each other;
+ * both directions use the same recursion for contention.
+ */
 #include "np_four.h"
 
 #include <errno.h>
@@ -6,12 +10,14 @@
 /* halvings of an interval that is half as wide as its upper end */
 #define BISECTIONS 60
 
+/* Rejects a negative or infinite number. */
 static int check_number(const char *what, double v, struct np_err *err)
 {
 	return v >= 0 && isfinite(v) ? 0 :
 	       np_errf(err, -EINVAL, "%s %g, expected 0 or more", what, v);
 }
 
+/* Checks bandwidth and latency. */
 static int check_link(const struct np_link *link, struct np_err *err)
 {
 	if (!(link->bytes_per_sec > 0 && isfinite(link->bytes_per_sec)))
@@ -20,6 +26,7 @@ static int check_link(const struct np_link *link, struct np_err *err)
 	return check_number("latency", link->latency_sec, err);
 }
 
+/* Checks the number of processes, the messages and the link. */
 static int check(const struct np_run *run, const struct np_link *link,
 		 struct np_err *err)
 {
@@ -36,6 +43,7 @@ static int check(const struct np_run *run, const struct np_link *link,
 	return rc;
 }
 
+/* Checks the measured times. */
 static int check_times(const struct np_run *run, struct np_err *err)
 {
 	int rc = check_number("time", run->app_sec, err);
@@ -82,12 +90,14 @@ static double solve_active(double processes, double tau_sec, double other_sec)
 	return low + (high - low) / 2;
 }
 
+/* Time of all messages on the link. */
 static double switch_of(const struct np_run *run, const struct np_link *link)
 {
 	return run->messages *
 	       (run->mean_bytes / link->bytes_per_sec + link->latency_sec);
 }
 
+/* Sets the wall-clock time to the sum of the components. */
 static void add_up(struct np_four *f)
 {
 	f->wall_sec = f->switch_sec + f->contention_sec + f->active_sec +

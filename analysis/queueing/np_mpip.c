@@ -57,16 +57,19 @@ struct state {
 	double app_sec, mpi_sec; /* sums over these rows */
 };
 
+/* Error message about the current line. */
 static int line_error(const struct state *s, const char *what)
 {
 	return np_errf(s->err, -EINVAL, "%s:%zu: %s", s->where, s->line, what);
 }
 
+/* Whether word i of the current line is this text. */
 static bool word_is(const struct state *s, size_t i, const char *text)
 {
 	return i < s->n && !strcmp(s->word[i], text);
 }
 
+/* Copies a line and splits it into words. */
 static void split_words(struct state *s, const char *line, size_t len)
 {
 	char *save = NULL, *w;
@@ -97,6 +100,7 @@ static int parse_number(const struct state *s, size_t i, double *out)
 		       "from 0 to %g", s->where, s->line, w, MAX_NUMBER);
 }
 
+/* Parses a whole number. */
 static int parse_whole(const struct state *s, size_t i, double *out)
 {
 	int rc = parse_number(s, i, out);
@@ -106,12 +110,14 @@ static int parse_whole(const struct state *s, size_t i, double *out)
 		       rc;
 }
 
+/* Copies a word, without characters that a terminal would interpret. */
 static void copy_word(const char *word, char out[NP_MPIP_NAME])
 {
 	snprintf(out, NP_MPIP_NAME, "%s", word);
 	np_text_plain(out);
 }
 
+/* The last component of a path. */
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -274,6 +280,7 @@ static int parse_heading(struct state *s, const char *text, size_t n)
 	return 0;
 }
 
+/* Handles a line according to the section that it is in. */
 static int parse_line(struct state *s, const char *text, size_t len)
 {
 	if (len && text[len - 1] == '\r')
@@ -288,6 +295,7 @@ static int parse_line(struct state *s, const char *text, size_t len)
 	       s->section == TIMES ? parse_times(s) : parse_sent(s);
 }
 
+/* Reads the report up to its end, or to an incomplete last line. */
 static int read_lines(struct state *s, const char *text, size_t len)
 {
 	const char *end = text + len;
@@ -311,6 +319,7 @@ static int read_lines(struct state *s, const char *text, size_t len)
 	return rc;
 }
 
+/* Whether two sums differ by more than rounding. */
 static bool differ(double a, double b)
 {
 	return fabs(a - b) > ROUNDING * fmax(a, b);
@@ -333,6 +342,7 @@ static void choose_sums(struct state *s)
 		o->mpi_sec = o->app_sec; /* due to rounding */
 }
 
+/* Checks that the report has everything that is needed, and sets its notes. */
 static int check(struct state *s)
 {
 	struct np_mpip *o = s->out;

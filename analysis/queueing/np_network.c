@@ -1,3 +1,7 @@
+/*
+ * Reads networks member by member. Names are copied; numbers of stations are
+ * arrays with one entry per class.
+ */
 #include "np_network.h"
 
 #include <errno.h>
@@ -78,6 +82,7 @@ static int get_arrivals(const struct np_jat *in, json_object *from,
 			    NP_QN_MOST_SEC, &c->arrivals_per_sec);
 }
 
+/* Reads a class, closed or open. */
 static int get_class(const struct np_jat *in, json_object *from,
 		     struct np_qn_class *c)
 {
@@ -148,6 +153,7 @@ static int get_loads(const struct np_jat *in, const char *key, json_object *j,
 static const char *const kinds[] = { "queueing", "multi-server", "delay",
 				     "load-dependent", NULL };
 
+/* Reads the kind of a station, and its servers. */
 static int get_kind(const struct np_jat *in, json_object *from,
 		    struct np_qn_station *st)
 {
@@ -208,6 +214,7 @@ static int get_demand(const struct np_jat *in, json_object *from, size_t n,
 	       get_numbers(in, key, both ? demand : service, n, s);
 }
 
+/* Reads a station. */
 static int get_station(const struct np_jat *in, json_object *from,
 		       size_t n_classes, struct np_qn_station *st)
 {
@@ -249,6 +256,9 @@ static int reject_duplicates(const struct np_jat *in,
 	return 0;
 }
 
+/*
+ * Reads all classes, then all stations, whose arrays have one entry per class.
+ */
 static int get_lists(const struct np_jat *in, json_object *classes,
 		     json_object *stations, size_t n_classes,
 		     size_t n_stations, struct np_network *out)
@@ -278,6 +288,7 @@ static int get_lists(const struct np_jat *in, json_object *classes,
 	return rc ? rc : reject_duplicates(in, out);
 }
 
+/* Reads the network after its format and schema. */
 static int get_all(const struct np_jat *in, json_object *root,
 		   struct np_network *out)
 {
@@ -308,6 +319,7 @@ static int get_all(const struct np_jat *in, json_object *root,
 				   n_stations, out);
 }
 
+/* Checks the network as a whole, and adds the file name to errors. */
 static int check(const char *where, const struct np_qn *net,
 		 struct np_err *err)
 {

@@ -9,11 +9,13 @@
 
 #include "np_qn_impl.h"
 
+/* Whether a time is 0 or within the limits. */
 static bool is_time(double sec)
 {
 	return sec == 0 || (sec >= NP_QN_LEAST_SEC && sec <= NP_QN_MOST_SEC);
 }
 
+/* Error message about a time of a station or class. */
 static int bad_time(const char *name, const char *what, double got,
 		    struct np_err *err)
 {
@@ -37,6 +39,7 @@ static int check_loads(const struct np_qn_station *st, struct np_err *err)
 	return 0;
 }
 
+/* Checks a station and the demands of all classes there. */
 static int check_station(const struct np_qn *net, size_t k, struct np_err *err)
 {
 	const struct np_qn_station *st = &net->station[k];
@@ -61,6 +64,7 @@ static int check_station(const struct np_qn *net, size_t k, struct np_err *err)
 	return 0;
 }
 
+/* Checks a class. Its cycle must take some time. */
 static int check_class(const struct np_qn *net, size_t c, struct np_err *err)
 {
 	const struct np_qn_class *class = &net->class[c];
@@ -147,6 +151,7 @@ static int check_stations(const struct np_qn *net,
 	return 0;
 }
 
+/* What to use for a network that is too large for a method. */
 static const char *alternative(const struct np_qn_solver *way,
 			      const struct np_qn *net)
 {
@@ -191,6 +196,7 @@ static void flatten_class(const struct np_qn *net, size_t c,
 	}
 }
 
+/* Reduces a network to single-server queues and fixed times. */
 static int flatten(const struct np_qn *net, struct np_qn_flat *f)
 {
 	size_t n = net->n_classes;
@@ -207,6 +213,7 @@ static int flatten(const struct np_qn *net, struct np_qn_flat *f)
 	return 0;
 }
 
+/* Allocates a solution; its arrays are in one block. */
 static int make_solution(const struct np_qn *net, struct np_qn_solution *s)
 {
 	size_t n = net->n_classes, all = n * net->n_stations;
@@ -296,6 +303,7 @@ struct extremes {
 	double slowest_sec; /* maximum of it */
 };
 
+/* Extreme times of a station over all its loads. */
 static struct extremes extremes_of(const struct np_qn_station *st, uint64_t n)
 {
 	uint64_t last = st->kind == NP_QN_LOADED ? st->n_loads : st->servers;

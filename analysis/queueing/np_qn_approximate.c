@@ -116,6 +116,7 @@ static int core(struct state *s, double *share, struct np_err *err)
 		       "schweitzer", floor(s->limit), s->out->residual);
 }
 
+/* Iterates with one customer of a class less. */
 static int core_with_less(struct state *s, size_t c, struct np_err *err)
 {
 	int rc;
@@ -128,6 +129,7 @@ static int core_with_less(struct state *s, size_t c, struct np_err *err)
 	return rc;
 }
 
+/* Updates the differences of a class. */
 static void update_delta(struct state *s, size_t c)
 {
 	const double *less = s->less + c * s->size;
@@ -188,11 +190,13 @@ static int run(const struct np_qn *net, const struct np_qn_flat *f, int passes,
 	return rc;
 }
 
+/* Operations of one iteration. */
 static double cells_of(const struct np_qn *net)
 {
 	return (double)(net->n_classes * (net->n_stations + 1));
 }
 
+/* Cost of the method of Schweitzer and Bard. */
 static struct np_qn_cost schweitzer_cost(const struct np_qn *net)
 {
 	return (struct np_qn_cost){ 8 * 8 * cells_of(net),
@@ -206,6 +210,7 @@ static int schweitzer(const struct np_qn *net, const struct np_qn_flat *f,
 	return run(net, f, 1, fmin(1e5, max->steps / cells_of(net)), out, err);
 }
 
+/* Cost of Linearizer: a core for each class in each pass. */
 static struct np_qn_cost linearizer_cost(const struct np_qn *net)
 {
 	double n = (double)net->n_classes, cells = cells_of(net);

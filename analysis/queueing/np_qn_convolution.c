@@ -69,6 +69,7 @@ static inline void np_scaled_add(struct np_scaled *sum, double m, int64_t e)
 	}
 }
 
+/* a / b as a double; 0 or infinite beyond its range. */
 static inline double np_scaled_ratio(struct np_scaled a, struct np_scaled b)
 {
 	int64_t e = a.e - b.e;
@@ -98,18 +99,21 @@ struct work {
 	struct np_qn_solution *out;
 };
 
+/* The factor t(n) of a station. */
 static double time_at_load(const struct np_qn_station *st, uint64_t n)
 {
 	return st->kind == NP_QN_LOADED ? np_qn_at_load(st, n) :
 	       1 / (double)(n < st->servers ? n : st->servers);
 }
 
+/* Demand at a station; for a load-dependent one its visits. */
 static double demand(const struct np_qn *net, size_t c, size_t k)
 {
 	return net->station[k].kind == NP_QN_LOADED ?
 	       net->station[k].visits[c] : np_qn_demand(net, c, k);
 }
 
+/* Whether a station enters G: a delay or an unvisited station does not. */
 static bool is_factor(const struct np_qn *net, size_t k)
 {
 	bool used = false;
@@ -141,6 +145,10 @@ static uint64_t loads_of(const struct np_qn_station *st, uint64_t all,
 	return loads;
 }
 
+/*
+ * Computes the weights of station k at all populations, each from that with one
+ * customer less.
+ */
 static void fill_weights(struct work *w, size_t k)
 {
 	struct np_population p = { .classes = w->net->n_classes };
@@ -188,6 +196,7 @@ static size_t collect_terms(struct work *w, struct factor *f, uint64_t loads,
 	return n;
 }
 
+/* Makes the factor of a station: its terms and its tail. */
 static int make_factor(struct work *w, size_t k)
 {
 	struct factor *f = &w->factor[w->n_factors++];
@@ -211,6 +220,7 @@ static int make_factor(struct work *w, size_t k)
 	return 0;
 }
 
+/* Whether population n is contained in p. */
 static bool fits(const uint64_t *n, const struct np_population *p,
 		 size_t classes)
 {
@@ -242,6 +252,7 @@ static void multiply_terms(const struct work *w, struct np_scaled *g,
 	}
 }
 
+/* Multiplies G by a factor: first by its terms, then by the geometric tail. */
 static void multiply(const struct work *w, struct np_scaled *g,
 		     const struct factor *f)
 {
@@ -355,6 +366,7 @@ static int marginals(struct work *w, size_t lo, size_t hi,
 	return rc;
 }
 
+/* Computes the marginals of all stations that are no single-server queue. */
 static int all_marginals(struct work *w, size_t n_plain,
 			 const struct np_scaled *base)
 {
@@ -398,6 +410,7 @@ static void fill_plain(struct work *w, size_t k)
 	}
 }
 
+/* Fills in single-server queues, delays, and response times. */
 static void fill_rest(struct work *w)
 {
 	struct np_qn_solution *out = w->out;
@@ -439,6 +452,7 @@ static int make_factors(struct work *w, size_t *n_plain)
 	return rc;
 }
 
+/* Computes G, from it the throughputs, and then what happens at stations. */
 static int solve(struct work *w, struct np_scaled *base)
 {
 	size_t n_plain = 0;
@@ -466,6 +480,7 @@ static int solve(struct work *w, struct np_scaled *base)
 	return rc;
 }
 
+/* Allocates G for all populations and solves the network. */
 static int run(const struct np_qn *net, const struct np_qn_flat *f,
 	       const struct np_qn_cost *max, struct np_qn_solution *out,
 	       struct np_err *err)
@@ -519,6 +534,7 @@ static double most_terms(const struct np_qn *net, size_t k, double cells)
 	return has_tail && n < cells ? n : cells;
 }
 
+/* Memory and steps of convolution, including the recursion for marginals. */
 static struct np_qn_cost cost_of(const struct np_qn *net)
 {
 	double classes = (double)net->n_classes, cells = 1, steps = 0;

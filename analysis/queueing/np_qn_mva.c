@@ -29,6 +29,9 @@ struct plane {
 	double *sum;
 };
 
+/*
+ * The class with the most customers, whose number is not stored as a dimension.
+ */
 static size_t largest_class(const struct np_qn *net)
 {
 	size_t best = 0;
@@ -68,6 +71,7 @@ static void lay_out(struct plane *p)
 		}
 }
 
+/* Computes a class at one population from the queues before its arrival. */
 static void visit_class(struct plane *p, size_t c, uint64_t n,
 			const double *before)
 {
@@ -84,6 +88,7 @@ static void visit_class(struct plane *p, size_t c, uint64_t n,
 		p->sum[q] += p->x[c] * r[q];
 }
 
+/* Computes all classes at one population. */
 static void visit(struct plane *p, size_t cell)
 {
 	size_t width = p->flat->n_queues;
@@ -99,6 +104,7 @@ static void visit(struct plane *p, size_t cell)
 	memcpy(here, p->sum, width * sizeof(*here));
 }
 
+/* Visits all populations in ascending order. */
 static void visit_all(struct plane *p)
 {
 	uint64_t last = p->net->class[p->largest].customers;
@@ -110,6 +116,7 @@ static void visit_all(struct plane *p)
 		}
 }
 
+/* Allocates the hyperplane and visits all populations. */
 static int run(const struct np_qn *net, const struct np_qn_flat *f,
 	       const struct np_qn_cost *max, struct np_qn_solution *out,
 	       struct np_err *err)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether class c is open. */
 static bool is_open(const struct np_qn *net, size_t c)
 {
 	return net->class[c].arrivals_per_sec > 0;
@@ -71,6 +72,10 @@ static int solve_closed(const struct np_qn *net, const double *share,
 	return rc;
 }
 
+/*
+ * Fills in an open class: service is slowed by open customers, and the queue
+ * contains the closed ones.
+ */
 static void fill_open(const struct np_qn *net, const double *share,
 		      const double *closed, size_t c, struct np_qn_solution *s)
 {
@@ -91,6 +96,10 @@ static void fill_open(const struct np_qn *net, const double *share,
 	}
 }
 
+/*
+ * Corrects the closed classes for the slower stations, and fills in the open
+ * ones.
+ */
 static void fill_solution(const struct np_qn *net, const double *share,
 			  double *closed, struct np_qn_solution *s)
 {

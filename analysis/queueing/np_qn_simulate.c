@@ -60,6 +60,7 @@ static double uniform(struct run *r)
 	return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
 }
 
+/* Schedules an event after an exponentially distributed time. */
 static void schedule(struct run *r, double mean_sec, uint32_t who)
 {
 	struct event e = { r->now - mean_sec * log(uniform(r)), who };
@@ -75,6 +76,7 @@ static void schedule(struct run *r, double mean_sec, uint32_t who)
 	r->heap[at] = e;
 }
 
+/* Removes the next event. */
 static struct event pop(struct run *r)
 {
 	struct event top = r->heap[0], last = r->heap[--r->n_heap];
@@ -92,6 +94,7 @@ static struct event pop(struct run *r)
 	return top;
 }
 
+/* Begins the service of a customer. */
 static void serve(struct run *r, uint32_t who)
 {
 	const struct customer *u = &r->customer[who];
@@ -99,6 +102,7 @@ static void serve(struct run *r, uint32_t who)
 	schedule(r, r->net->station[u->station].service_sec[u->class], who);
 }
 
+/* A customer arrives at a station: it is served, or joins the queue. */
 static void arrive(struct run *r, uint32_t who)
 {
 	struct customer *u = &r->customer[who];
@@ -118,6 +122,7 @@ static void arrive(struct run *r, uint32_t who)
 	p->tail = who;
 }
 
+/* A customer leaves a station; the next in the queue is served. */
 static void depart(struct run *r, uint32_t who)
 {
 	struct station_state *p = &r->station_state[r->customer[who].station];
@@ -140,6 +145,7 @@ static double visits_of(const struct run *r, const struct customer *u,
 	return st->service_sec[u->class] > 0 ? st->visits[u->class] : 0;
 }
 
+/* Whether some station has more visits than the completed rounds. */
 static bool has_more_rounds(const struct run *r, const struct customer *u)
 {
 	for (uint32_t k = 0; k < r->net->n_stations; k++)
@@ -161,6 +167,7 @@ static bool next_station(struct run *r, struct customer *u)
 	return false;
 }
 
+/* Records a response time, after the warm-up. */
 static void measure(struct run *r, const struct customer *u)
 {
 	size_t i = r->count[u->class]++;
@@ -171,6 +178,7 @@ static void measure(struct run *r, const struct customer *u)
 							      u->since;
 }
 
+/* Ends a cycle: an open customer leaves, a closed one thinks. */
 static void end_cycle(struct run *r, uint32_t who)
 {
 	struct customer *u = &r->customer[who];
@@ -186,6 +194,7 @@ static void end_cycle(struct run *r, uint32_t who)
 	}
 }
 
+/* Begins a cycle at the first station that it visits. */
 static void begin_cycle(struct run *r, uint32_t who)
 {
 	struct customer *u = &r->customer[who];
@@ -218,6 +227,9 @@ static uint32_t new_customer(struct run *r, size_t class)
 	return who;
 }
 
+/*
+ * Handles the end of a think time or of a service, or an arrival from outside.
+ */
 static void handle_event(struct run *r, uint32_t who)
 {
 	size_t class = NONE - 1 - (size_t)who;
@@ -241,6 +253,7 @@ static void handle_event(struct run *r, uint32_t who)
 	}
 }
 
+/* Whether each class with customers has enough cycles. */
 static bool is_done(const struct run *r)
 {
 	for (size_t c = 0; c < r->net->n_classes; c++)
@@ -251,6 +264,7 @@ static bool is_done(const struct run *r)
 	return true;
 }
 
+/* Runs until enough cycles were measured, or up to MAX_EVENTS events. */
 static void simulate(struct run *r)
 {
 	for (size_t c = 0; c < r->net->n_classes; c++) {
@@ -279,6 +293,7 @@ static void simulate(struct run *r)
 	}
 }
 
+/* Takes percentiles from the sorted response times of a class. */
 static void compute_percentiles(const struct run *r, size_t c,
 				const double *share, size_t n, double *sec)
 {
@@ -292,6 +307,7 @@ static void compute_percentiles(const struct run *r, size_t c,
 			       NAN;
 }
 
+/* Checks that the network can be simulated. */
 static int check(const struct np_qn *net, struct np_err *err)
 {
 	uint64_t all = 0;

@@ -1,3 +1,7 @@
+/*
+ * Fits of the components over the number of processes, and predictions with
+ * intervals. The interval of a prediction comes from random values of all fits.
+ */
 #include "np_scaling.h"
 
 #include <errno.h>
@@ -44,6 +48,7 @@ struct points {
 	size_t n;
 };
 
+/* The variable of a fit at P processes. */
 static double x_of(const struct fit *f, double processes)
 {
 	return f->in_logs ? log(processes) : processes / f->scale;
@@ -57,6 +62,7 @@ static double weight_of(const struct fit *f, double y, double most)
 	return !f->in_logs && v > 0 ? 1 / (v * v) : 1;
 }
 
+/* The largest value of a set of points. */
 static double max_y(const struct points *p)
 {
 	double most = 0;
@@ -148,6 +154,7 @@ static void merge_knots(struct np_scaling *s)
 	s->most = s->knot[n - 1].processes;
 }
 
+/* Linear interpolation between two knots, over the logarithm of P. */
 static double interpolate(const struct knot *a, const struct knot *b,
 		      double processes)
 {
@@ -157,6 +164,7 @@ static double interpolate(const struct knot *a, const struct knot *b,
 	return a->sec + share * (b->sec - a->sec);
 }
 
+/* Compute time at P processes, constant beyond the runs. */
 static double compute_at(const struct np_scaling *s, double processes)
 {
 	size_t i = 1;
@@ -208,6 +216,7 @@ static int collect_points(struct np_scaling *s, const struct np_run *run,
 					s->n_knots) : 0;
 }
 
+/* Whether all points have the same number of processes. */
 static bool have_one_size(const struct points *p)
 {
 	for (size_t i = 1; i < p->n; i++)
@@ -216,6 +225,7 @@ static bool have_one_size(const struct points *p)
 	return true;
 }
 
+/* Fits all quantities. */
 static int fit_all(struct np_scaling *s, const struct points p[N_FITS])
 {
 	int rc = 0;
@@ -312,6 +322,7 @@ void np_scaling_set_speed(struct np_scaling *s, double speed)
 	s->speed = speed;
 }
 
+/* Predicts a run; with r, one with random deviations of all fits. */
 static int run_at(const struct np_scaling *s, double processes,
 		  struct np_rng *r, struct np_scaled_run *out,
 		  struct np_err *err)
@@ -333,6 +344,7 @@ static int run_at(const struct np_scaling *s, double processes,
 			       err);
 }
 
+/* Computes the interval from REPLICATES random runs. */
 static int compute_interval(const struct np_scaling *s, double processes,
 		    struct np_scaled_run *out, struct np_err *err)
 {

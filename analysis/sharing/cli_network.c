@@ -1,3 +1,7 @@
+/*
+ * The options of netprof sharing and netprof replay that describe network
+ * models.
+ */
 #include "cli_network.h"
 
 #include <errno.h>
@@ -37,6 +41,9 @@ int cli_network_models(char *text, void *at, struct np_err *err)
 				    "separated by commas");
 }
 
+/*
+ * The parameter with this name, which is marked as set; NULL if there is none.
+ */
 static double *member(struct cli_network *net, const char *name)
 {
 	for (size_t i = 0; i < np_sharing_n_members; i++)
@@ -48,6 +55,7 @@ static double *member(struct cli_network *net, const char *name)
 	return NULL;
 }
 
+/* Whether a model is selected. */
 static bool asks(const struct cli_network *net, const char *model)
 {
 	for (size_t i = 0; i < net->n; i++)

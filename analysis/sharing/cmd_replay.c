@@ -59,6 +59,7 @@ static const char *three_decimals(double v, char buf[CLI_NUMBER])
 	return buf;
 }
 
+/* Prints the table of tasks. */
 static void print_tasks(const struct program *p,
 		  const struct np_replay_job *j)
 {
@@ -105,6 +106,7 @@ static void classify_bins(const struct np_replay_job *j, uint32_t n, double end,
 	}
 }
 
+/* Prints what each task does over time, a line per task. */
 static void print_timeline(const struct program *p,
 		     const struct np_replay_job *j, const char *model)
 {
@@ -157,6 +159,7 @@ static void print_ends(const struct replay *r, size_t k)
 	}
 }
 
+/* Prints the whole report as text, in detail for the first model. */
 static int print_text(const struct replay *r)
 {
 	for (size_t k = 0; k < r->n; k++) {
@@ -182,6 +185,7 @@ static const char *const kind_names[] = {
 	[NP_REPLAY_RECV] = "recv",
 };
 
+/* Adds a task to the JSON output. */
 static void put_task(json_object *list, const struct program *p,
 		     const struct np_replay_job *j, uint32_t t)
 {
@@ -199,6 +203,7 @@ static void put_task(json_object *list, const struct program *p,
 	cli_put_computed(o, "mean_conflicts", k->mean_conflicts);
 }
 
+/* Adds an operation with its times to the JSON output. */
 static void put_op(json_object *list, const struct program *p,
 		   const struct np_replay_job *j, size_t i)
 {
@@ -219,6 +224,10 @@ static void put_op(json_object *list, const struct program *p,
 	cli_put_count(o, "conflicts", j->span[i].conflicts);
 }
 
+/*
+ * Adds a run of a program to the JSON output. Operations are omitted if there
+ * are too many.
+ */
 static void put_job(json_object *in, const char *key,
 		    const struct program *p,
 		    const struct np_replay_job *j)
@@ -236,6 +245,7 @@ static void put_job(json_object *in, const char *key,
 		put_op(list, p, j, i);
 }
 
+/* Adds a program under all models to the JSON output. */
 static void put_program(json_object *list, const struct replay *r,
 			size_t k)
 {
@@ -274,6 +284,7 @@ static const struct cli_table table = {
 	},
 };
 
+/* Prints everything as JSON or as a table. */
 static int print_data(const struct replay *r, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
@@ -293,6 +304,7 @@ static int print_data(const struct replay *r, enum cli_format format)
 #define TASKS 48  /* rows for one program */
 #define BINS 2000 /* of the time axis: finer than can be seen */
 
+/* Adds the intervals of one kind of activity to the figure. */
 static void add_spans(struct np_figure *f, struct np_panel *p, uint32_t n_tasks,
 		      double end, const unsigned char *what,
 		      unsigned char kind)
@@ -317,6 +329,7 @@ static void add_spans(struct np_figure *f, struct np_panel *p, uint32_t n_tasks,
 	}
 }
 
+/* Adds the panel of one program. */
 static void add_program(struct np_figure *f,
 			const struct program *p,
 			const struct np_replay_job *j, double end)
@@ -346,6 +359,7 @@ static void add_program(struct np_figure *f,
 	free(what);
 }
 
+/* Draws all programs, together if there are several. */
 static int draw_figure(const struct replay *r, const char *path)
 {
 	struct np_figure *f = np_figure_new(r->n > 1 ? "Played together" :
@@ -398,6 +412,7 @@ static bool is_workload(int fd)
 	return !strncmp(at, "tasks", 5) && isspace((unsigned char)at[5]);
 }
 
+/* Reads a graph in GOAL, or the traces in a directory, as a program. */
 static int read_graph(int fd, const char *path, struct np_replay_app **out,
 		      struct np_err *err)
 {
@@ -485,6 +500,7 @@ static int place(const struct cli_cmd *cmd, struct replay *r)
 	return 0;
 }
 
+/* Parses --latency. */
 static int take_latency(char *text, void *ask, struct np_err *err)
 {
 	struct replay *r = ask;
@@ -494,6 +510,7 @@ static int take_latency(char *text, void *ask, struct np_err *err)
 		       "as 10us", text) : 0;
 }
 
+/* Parses --bandwidth. */
 static int take_bandwidth(char *text, void *ask, struct np_err *err)
 {
 	struct replay *r = ask;
@@ -509,6 +526,7 @@ static int take_bandwidth(char *text, void *ask, struct np_err *err)
 	return 0;
 }
 
+/* Parses --eager. */
 static int take_eager(char *text, void *ask, struct np_err *err)
 {
 	struct replay *r = ask;
@@ -518,6 +536,7 @@ static int take_eager(char *text, void *ask, struct np_err *err)
 		       "64K", text) : 0;
 }
 
+/* Parses --map: a rule, or a list that is read once the tasks are known. */
 static int take_map(char *text, void *ask, struct np_err *err)
 {
 	struct replay *r = ask;
@@ -551,6 +570,7 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
+/* Parses the command line and checks which options fit together. */
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct replay *r, struct cli_options *o)
 {
@@ -570,6 +590,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	return rc < 0 ? cli_network_check(&r->net, self) : rc;
 }
 
+/* Reads all programs. */
 static int read_all(struct replay *r, char **paths, size_t n)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -589,6 +610,7 @@ static int read_all(struct replay *r, char **paths, size_t n)
 	return 0;
 }
 
+/* Prepares a run of a program on its nodes. */
 static int alloc_job(const struct program *p,
 		     struct np_replay_job *j)
 {
@@ -624,6 +646,7 @@ static int play(struct replay *r, size_t m, struct np_err *err)
 	return rc;
 }
 
+/* Simulates all programs under each model. */
 static int play_all(struct replay *r)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -636,6 +659,7 @@ static int play_all(struct replay *r)
 	return 0;
 }
 
+/* Frees everything. */
 static void release(struct replay *r)
 {
 	for (size_t k = 0; k < MAX_PROGRAMS; k++) {
@@ -651,6 +675,7 @@ static void release(struct replay *r)
 	free(r);
 }
 
+/* Reads, places, simulates and prints the programs. */
 static int run_replay(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct replay *r = calloc(1, sizeof(*r));

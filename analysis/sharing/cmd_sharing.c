@@ -48,6 +48,7 @@ result_at(const struct sharing *a, size_t scheme, size_t model)
 #define BARS 40 /* maximum number of transfers in the timeline */
 #define SIDE_BY_SIDE 5 /* number columns that fit next to each other */
 
+/* Whether times are in seconds; otherwise they are relative. */
 static bool is_timed(const struct np_scheme *s)
 {
 	return !isnan(s->reference_sec);
@@ -63,6 +64,7 @@ static size_t first_result(const struct sharing *a, size_t scheme)
 	return m;
 }
 
+/* Number of transfers with a measured time. */
 static size_t n_measured(const struct np_scheme *s)
 {
 	size_t n = 0;
@@ -79,6 +81,7 @@ struct block {
 	size_t scheme, from, to;
 };
 
+/* Prints the head of a table. */
 static void print_head(const struct block *b, const char *what)
 {
 	printf("%s%-*s%-*s", cli_colour(CLI_BOLD), NAME + ROUTE, what, ENDS,
@@ -90,6 +93,7 @@ static void print_head(const struct block *b, const char *what)
 	printf("%s\n", cli_colour(CLI_PLAIN));
 }
 
+/* Prints the name and the nodes of a transfer. */
 static void print_transfer(const struct np_scheme *s, size_t i)
 {
 	char route[4 * NP_SCHEME_NAME];
@@ -115,6 +119,7 @@ static unsigned shared_ends(const struct np_scheme *s, size_t i)
 	return ends;
 }
 
+/* Prints which ends of a transfer are shared. */
 static void print_ends(const struct np_scheme *s, size_t i)
 {
 	static const char *const names[] = { "-", "src", "dst", "both" };
@@ -122,6 +127,7 @@ static void print_ends(const struct np_scheme *s, size_t i)
 	printf("%-*s", ENDS, names[shared_ends(s, i)]);
 }
 
+/* Prints a number; "-" if there is none. */
 static void print_number(double v, int digits, const char *unit)
 {
 	char text[CLI_NUMBER] = "-";
@@ -132,6 +138,7 @@ static void print_number(double v, int digits, const char *unit)
 	cli_right(stdout, text, NUMBER);
 }
 
+/* Prints a time in seconds, or as a relative number. */
 static void print_time(const struct np_scheme *s, double v)
 {
 	if (is_timed(s))
@@ -140,6 +147,7 @@ static void print_time(const struct np_scheme *s, double v)
 		print_number(v, 3, "");
 }
 
+/* Prints the table of penalties. */
 static void print_penalties(const struct block *b)
 {
 	const struct np_scheme *s = b->s;
@@ -163,6 +171,7 @@ static void print_penalties(const struct block *b)
 	}
 }
 
+/* Prints the mean error of each model. */
 static void print_errors(const struct block *b)
 {
 	printf("%-*s", NAME + ROUTE + ENDS + NUMBER, "mean error");
@@ -175,6 +184,7 @@ static void print_errors(const struct block *b)
 	putchar('\n');
 }
 
+/* Prints the table of times, and errors if some were measured. */
 static void print_times(const struct block *b)
 {
 	const struct np_scheme *s = b->s;
@@ -198,6 +208,7 @@ static void print_times(const struct block *b)
 		print_errors(b);
 }
 
+/* Prints the tables in blocks of as many models as fit. */
 static void print_tables(const struct sharing *a, size_t k)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
@@ -213,6 +224,7 @@ static void print_tables(const struct sharing *a, size_t k)
 	}
 }
 
+/* Prints a bar of the timeline. */
 static void print_bar(double from, double to, double end)
 {
 	int at = (int)(from / end * BAR + 0.5);
@@ -226,6 +238,7 @@ static void print_bar(double from, double to, double end)
 	putchar('\n');
 }
 
+/* Prints when each transfer is active under the first model. */
 static void print_timeline(const struct sharing *a, size_t k)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
@@ -250,6 +263,7 @@ static void print_timeline(const struct sharing *a, size_t k)
 	}
 }
 
+/* Prints everything about one scheme. */
 static void print_scheme(const struct sharing *a, size_t k)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
@@ -270,6 +284,7 @@ static void print_scheme(const struct sharing *a, size_t k)
 	print_timeline(a, k);
 }
 
+/* Prints the fitted parameters and the errors before and after. */
 static void print_fit(const struct cli_network *net)
 {
 	printf("%s%-12s%-46s%10s%10s%s\n", cli_colour(CLI_BOLD), "fit",
@@ -297,6 +312,7 @@ struct total {
 	size_t n;
 };
 
+/* Prints the errors for one scheme and adds them to the totals. */
 static void print_summary_row(const struct sharing *a, size_t k,
 			struct total *all)
 {
@@ -354,6 +370,7 @@ static int print_text(const struct sharing *a)
 	return CLI_DONE;
 }
 
+/* Adds a transfer under all models to the JSON output. */
 static void put_transfer(json_object *list, const struct sharing *a,
 			 size_t k, size_t i)
 {
@@ -384,6 +401,7 @@ static void put_transfer(json_object *list, const struct sharing *a,
 	}
 }
 
+/* Adds the models of a scheme to the JSON output, or why one has no result. */
 static void put_models(json_object *in, const struct sharing *a, size_t k)
 {
 	json_object *list = cli_put_array(in, "models");
@@ -401,6 +419,7 @@ static void put_models(json_object *in, const struct sharing *a, size_t k)
 	}
 }
 
+/* Adds a scheme to the JSON output. */
 static void put_scheme(json_object *list, const struct sharing *a,
 		       size_t k)
 {
@@ -419,6 +438,7 @@ static void put_scheme(json_object *list, const struct sharing *a,
 	put_models(o, a, k);
 }
 
+/* Adds the fitted parameters to the JSON output. */
 static void put_fit(json_object *in, const struct cli_network *net)
 {
 	json_object *list = cli_put_array(in, "fit");
@@ -450,6 +470,7 @@ static const struct cli_table table = {
 	    "../../unit|%|penalty|time|../measured_sec|../shared" } },
 };
 
+/* Prints everything as JSON or as a table. */
 static int print_data(const struct sharing *a, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
@@ -473,6 +494,7 @@ static int print_data(const struct sharing *a, enum cli_format format)
 
 enum { ALONE, PENALTY, OTHERS }; /* styles */
 
+/* Number of transfers that are drawn. */
 static size_t rows_of(const struct np_scheme *s)
 {
 	return s->n < TRANSFERS ? s->n : TRANSFERS;
@@ -526,6 +548,7 @@ static void add_ends(struct np_figure *f, struct np_panel *p,
 	}
 }
 
+/* Sets up the axes, with a row for each transfer. */
 static void add_rows(struct np_figure *f, struct np_panel *p,
 		     const struct np_scheme *s)
 {
@@ -543,6 +566,7 @@ static void add_rows(struct np_figure *f, struct np_panel *p,
 	}
 }
 
+/* Adds the panel of a scheme. */
 static void add_scheme(struct np_figure *f, const struct sharing *a,
 		       size_t k, size_t first)
 {
@@ -563,6 +587,7 @@ static void add_scheme(struct np_figure *f, const struct sharing *a,
 	add_ends(f, p, s, NULL, NP_STYLE_QUIET, "measured");
 }
 
+/* Draws the first schemes and saves the figure. */
 static int draw_figure(const struct sharing *a, const char *path)
 {
 	struct np_figure *f = np_figure_new("Transfers that share a network");
@@ -622,6 +647,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	return rc < 0 ? cli_network_check(&a->net, self) : rc;
 }
 
+/* Allocates the result of a model for n transfers. */
 static int alloc_answer(struct model_result *m, size_t n)
 {
 	m->penalty = calloc(3 * n + 1, sizeof(*m->penalty));
@@ -632,6 +658,7 @@ static int alloc_answer(struct model_result *m, size_t n)
 	return 0;
 }
 
+/* Evaluates a model with all transfers active. */
 static int evaluate_static(const struct np_scheme *s,
 		      const struct np_sharing_model *model,
 		      const struct np_sharing_param *p,
@@ -664,6 +691,7 @@ static int evaluate_dynamic(const struct np_scheme *s,
 	return rc;
 }
 
+/* Computes the mean error of a model. */
 static void compare(const struct np_scheme *s, struct model_result *out)
 {
 	double sum = 0;
@@ -714,6 +742,7 @@ static int print_report(const struct sharing *a,
 	       o->format ? print_data(a, o->format) : print_text(a);
 }
 
+/* Evaluates, prints, and frees the results. */
 static int report_all(struct sharing *a, const struct cli_options *o)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -726,6 +755,7 @@ static int report_all(struct sharing *a, const struct cli_options *o)
 	return rc;
 }
 
+/* Reads the schemes, fits parameters on request, and reports. */
 static int run_sharing(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct np_scheme_set set = { .n = 0 }, measured = { .n = 0 };

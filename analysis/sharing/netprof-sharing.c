@@ -63,6 +63,10 @@ static bool find_rank(const struct np_probe *p, const char *name,
 	return false;
 }
 
+/*
+ * Assigns processes to the nodes of a scheme: by name if all names exist,
+ * otherwise in order.
+ */
 static int map_scheme(const struct run *r, const struct np_scheme *s,
 		      uint32_t *rank_of)
 {
@@ -79,6 +83,7 @@ static int map_scheme(const struct run *r, const struct np_scheme *s,
 	return 0;
 }
 
+/* Assigns processes to the nodes of all schemes, and plans the trials. */
 static int map_all(struct run *r)
 {
 	size_t n = 0;
@@ -97,6 +102,7 @@ static int map_all(struct run *r)
 					 &r->schedule, r->err);
 }
 
+/* Connects this process to all others. */
 static int connect_all(struct run *r)
 {
 	struct np_probe *p = &r->probe;
@@ -108,6 +114,7 @@ static int connect_all(struct run *r)
 	return rc;
 }
 
+/* Joins the job step, connects all processes, and plans the measurement. */
 static int set_up(struct run *r)
 {
 	struct np_probe_conf conf = {
@@ -140,6 +147,7 @@ static void on_done(size_t i, const double *sec, void *arg)
 	np_schedule_done(i, sec, &((struct run *)arg)->schedule);
 }
 
+/* Ends the measurement with its result. */
 static void on_over(int rc, const char *why, void *arg)
 {
 	struct run *r = arg;
@@ -153,6 +161,7 @@ static void nothing(void *arg, double now_sec)
 	(void)arg, (void)now_sec;
 }
 
+/* Runs all trials. */
 static int measure(struct run *r)
 {
 	struct np_transfers_conf conf = {
@@ -173,6 +182,7 @@ static int measure(struct run *r)
 	return r->rc;
 }
 
+/* Prints a scheme with its results, in the format of schemes. */
 static void print_scheme(const struct run *r, size_t k)
 {
 	const struct np_scheme *s = &r->set.scheme[k];
@@ -198,6 +208,7 @@ static void print_scheme(const struct run *r, size_t k)
 	}
 }
 
+/* Prints all schemes. */
 static void print(const struct run *r)
 {
 	char transport[NP_REPORT_WORD] = "";
@@ -213,6 +224,7 @@ static void print(const struct run *r)
 		print_scheme(r, k);
 }
 
+/* Prints one line per transfer. */
 static void print_parsable(const struct run *r)
 {
 	puts("Scheme|Transfer|From|To|Bytes|Start|Repeats|Reference|Time|"

@@ -1,3 +1,8 @@
+/*
+ * Counting maximal matchings takes two steps: a plan orders the sources, and
+ * the count sums over the states between them. Components of the graph are
+ * counted separately.
+ */
 #include "np_matching.h"
 
 #include <errno.h>
@@ -63,6 +68,7 @@ static void graph_free(struct graph *g)
 	free(g->done);
 }
 
+/* Sorts the edges by source, and counts the sources of each destination. */
 static int graph_new(const struct np_ports *p, struct graph *g)
 {
 	*g = (struct graph){
@@ -96,6 +102,7 @@ struct cost {
 	bool adjacent; /* shares a destination with processed sources */
 };
 
+/* The effect of taking source s next. */
 static struct cost cost_of(const struct graph *g, size_t s)
 {
 	struct cost c = { 0, 0, false };
@@ -115,11 +122,13 @@ static struct cost cost_of(const struct graph *g, size_t s)
 	return c;
 }
 
+/* Whether cost a is preferable to b. */
 static bool is_less(struct cost a, struct cost b)
 {
 	return a.open != b.open ? a.open < b.open : a.later < b.later;
 }
 
+/* The source to begin with. */
 static size_t first_source(const struct graph *g, enum np_matching_order order)
 {
 	size_t best = 0;
@@ -132,6 +141,7 @@ static size_t first_source(const struct graph *g, enum np_matching_order order)
 	return best;
 }
 
+/* The cheapest source next to those processed so far. */
 static size_t next_source(const struct graph *g)
 {
 	struct cost least = { 0, 0, false };
@@ -157,11 +167,13 @@ struct slots {
 	size_t n_free, n;
 };
 
+/* A free slot, or a new one. */
 static uint32_t take_slot(struct slots *s)
 {
 	return s->n_free ? s->free[--s->n_free] : (uint32_t)s->n++;
 }
 
+/* Appends a source to the plan, with a choice for each destination. */
 static void process_source(struct graph *g, size_t s, struct slots *slots,
 		 struct np_matching_plan *plan, size_t *n_choices)
 {
@@ -257,11 +269,13 @@ static uint64_t *key_of(const struct states *s, size_t i)
 	return s->key + i * s->words;
 }
 
+/* The status of a destination in a state. */
 static unsigned get(const uint64_t *key, uint32_t slot)
 {
 	return key[slot / PER_WORD] >> slot % PER_WORD * 2 & 3;
 }
 
+/* Sets the status of a destination in a state. */
 static void set(uint64_t *key, uint32_t slot, unsigned value)
 {
 	uint64_t *w = &key[slot / PER_WORD];
@@ -270,6 +284,7 @@ static void set(uint64_t *key, uint32_t slot, unsigned value)
 	*w = (*w & ~(3ull << at)) | (uint64_t)value << at;
 }
 
+/* Hash of a state. */
 static size_t hash(const struct states *s, const uint64_t *key)
 {
 	uint64_t h = 0x9e3779b97f4a7c15ull;
@@ -317,6 +332,7 @@ static int make_table(struct states *s, size_t from, size_t to)
 	return 0;
 }
 
+/* Doubles the room for states. */
 static int make_room(struct states *s)
 {
 	size_t room = s->room ? 2 * s->room : 64;
@@ -387,6 +403,7 @@ static bool next_state(struct states *s, const uint64_t *key,
 	return !is_impossible(s, plan->n_steps - k - 1);
 }
 
+/* Number of ways to make a choice. */
 static double times_of(const struct np_matching_choice *c, size_t n,
 		       size_t taken)
 {
@@ -408,6 +425,7 @@ static void rescale(struct states *s, size_t from, double *ln)
 	*ln += log(most);
 }
 
+/* Computes the states of all steps, and the number of ways to each. */
 static int sum_forward(struct states *s, const struct np_matching_plan *plan,
 		   double *ln_sets, size_t *n_done)
 {
@@ -478,6 +496,7 @@ static void step_back(struct states *s, const struct np_matching_plan *plan,
 		before[i] /= most;
 }
 
+/* Computes shares from the last step to the first. */
 static int sum_backward(struct states *s, const struct np_matching_plan *plan,
 		    double *part)
 {
@@ -552,6 +571,7 @@ struct variant {
 	enum np_matching_order order;
 };
 
+/* Variant `number`: exchanges the sides for odd numbers. */
 static struct variant make_variant(const struct np_ports *p, int number)
 {
 	const struct np_ports turned = {
@@ -613,6 +633,7 @@ static int component_shares(const struct np_ports *p, size_t max_states,
 	return run_variant(p, best, max_states, share, ln_sets, &done);
 }
 
+/* Counts one component. */
 static int count_component(const struct np_comm *c, size_t n, size_t max_states,
 		    double *share, double *ln_sets, struct np_err *err)
 {
@@ -649,6 +670,7 @@ static void components_free(struct components *s)
 	free(s->first);
 }
 
+/* Sorts the communications by component. */
 static int sort_components(const struct np_ports *p, struct components *s,
 			   long *n_parts, struct np_err *err)
 {

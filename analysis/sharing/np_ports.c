@@ -1,3 +1,7 @@
+/*
+ * Ports are numbered in the order of their nodes. Connected components come
+ * from a union-find structure over all ports.
+ */
 #include "np_ports.h"
 
 #include <errno.h>
@@ -63,6 +67,7 @@ void np_ports_free(struct np_ports *p)
 	memset(p, 0, sizeof(*p));
 }
 
+/* By output port, then by input port. */
 static int by_ends(const void *a, const void *b, void *arg)
 {
 	const struct np_ports *p = arg;

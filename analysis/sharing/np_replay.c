@@ -93,6 +93,7 @@ void np_replay_match(struct np_replay_app *a, uint32_t send, uint32_t recv)
 	a->op[recv].match = send;
 }
 
+/* Checks that each send and receive has a match. */
 static int check_matches(const struct np_replay_app *a, struct np_err *err)
 {
 	for (size_t i = 0; i < a->n_ops; i++) {
@@ -174,6 +175,7 @@ static int add_rank(struct np_replay_app *a, const struct np_graph *g,
 	return rc;
 }
 
+/* Adds the dependencies and matches of a rank. */
 static int link_rank(struct np_replay_app *a, const struct np_graph *g,
 		     uint32_t rank, const uint32_t *base, struct np_err *err)
 {
@@ -254,6 +256,7 @@ struct play {
 	struct np_err *err;
 };
 
+/* The job that an operation belongs to. */
 static struct job_state *job_of(struct play *p, size_t id)
 {
 	return &p->job_state[p->job_of_op[id]];
@@ -266,6 +269,10 @@ static const struct np_replay_op *op_of(struct play *p, size_t id)
 	return &at->job->app->op[id - at->base];
 }
 
+/*
+ * Where to record the times of an operation; NULL if that is not wanted, or not
+ * in this run.
+ */
 static struct np_replay_span *span_of(struct play *p, size_t id)
 {
 	struct job_state *at = job_of(p, id);
@@ -274,6 +281,7 @@ static struct np_replay_span *span_of(struct play *p, size_t id)
 						 NULL;
 }
 
+/* Where to record results of an operation's task; NULL as above. */
 static struct np_replay_task *task_of(struct play *p, size_t id)
 {
 	struct job_state *at = job_of(p, id);
@@ -282,6 +290,7 @@ static struct np_replay_task *task_of(struct play *p, size_t id)
 	       &at->job->task[op_of(p, id)->task] : NULL;
 }
 
+/* Appends an operation to the queue of those that can begin. */
 static void push(struct play *p, size_t id)
 {
 	p->queue[(p->q_at + p->q_n++) % p->n_ops] = id;
@@ -317,6 +326,7 @@ static void release(struct play *p, size_t id, bool on_start)
 	}
 }
 
+/* Ends a run of a job, and starts it again if others still run. */
 static void end_job(struct play *p, size_t k)
 {
 	struct np_replay_job *j = p->job_state[k].job;
@@ -330,6 +340,7 @@ static void end_job(struct play *p, size_t k)
 		begin_job(p, k);
 }
 
+/* Ends an operation, and the job with its last one. */
 static void end_op(struct play *p, size_t id)
 {
 	struct np_replay_span *s = span_of(p, id);
@@ -349,12 +360,14 @@ static void end_op(struct play *p, size_t id)
 		end_job(p, p->job_of_op[id]);
 }
 
+/* Sets a timer for an operation. */
 static int set_timer(struct play *p, double sec, size_t id)
 {
 	return np_timers_set(&p->timers, p->now_sec + sec, id) ?
 	       np_errf(p->err, -ENOMEM, "out of memory") : 0;
 }
 
+/* The operation at the other end of a message. */
 static size_t match_of(struct play *p, size_t id)
 {
 	return job_of(p, id)->base + op_of(p, id)->match;
@@ -393,6 +406,7 @@ static int start_flow(struct play *p, size_t send)
 			      p->net->bytes_per_sec, send, p->err);
 }
 
+/* Records penalty and conflicts of a message. */
 static void record_message(struct play *p, size_t send,
 			 const struct np_flow_end *end)
 {
@@ -415,6 +429,10 @@ static void record_message(struct play *p, size_t send,
 	}
 }
 
+/*
+ * A message has arrived: ends the receive if it is posted, and a send that is
+ * not eager.
+ */
 static void end_message(struct play *p, const struct np_flow_end *end)
 {
 	size_t send = end->id, recv = match_of(p, send);
@@ -428,6 +446,7 @@ static void end_message(struct play *p, const struct np_flow_end *end)
 		end_op(p, recv);
 }
 
+/* Begins an operation; what it starts depends on its kind. */
 static int begin_op(struct play *p, size_t id)
 {
 	const struct np_replay_op *op = op_of(p, id);
@@ -469,6 +488,7 @@ static int begin_ops(struct play *p)
 	return rc;
 }
 
+/* Error message about a simulation in which nothing can continue. */
 static int deadlock_error(struct play *p)
 {
 	for (size_t id = 0; id < p->n_ops; id++) {
@@ -513,6 +533,7 @@ static int step(struct play *p)
 	return rc ? rc : begin_ops(p);
 }
 
+/* Checks the network and the nodes of all tasks. */
 static int check(const struct np_replay_net *net, struct np_replay_job *job,
 		 size_t n, struct np_err *err)
 {
@@ -542,6 +563,7 @@ static int alloc_state(struct play *p)
 	       np_errf(p->err, -ENOMEM, "out of memory");
 }
 
+/* Allocates the state of all jobs. */
 static int open_play(struct play *p, struct np_replay_job *job, size_t n)
 {
 	int rc;

@@ -1,3 +1,7 @@
+/*
+ * A list of trials is made in advance, so that all processes run the same ones.
+ * Results arrive trial by trial.
+ */
 #include "np_schedule.h"
 
 #include <errno.h>
@@ -17,6 +21,7 @@ struct np_schedule_part {
 	bool warm;
 };
 
+/* Index of a size in alone[], n_sizes if it is new. */
 static size_t size_of(const struct np_schedule_part *p, uint32_t bytes)
 {
 	size_t i = 0;
@@ -26,6 +31,7 @@ static size_t size_of(const struct np_schedule_part *p, uint32_t bytes)
 	return i;
 }
 
+/* Checks a transfer. */
 static int check(const struct np_scheme *s, const struct np_transfer *t,
 		 size_t i, struct np_err *err)
 {
@@ -49,6 +55,7 @@ static int alloc_part(struct np_schedule_part *p, size_t n)
 	return p->all && p->alone && p->size && p->alone_sec ? 0 : -ENOMEM;
 }
 
+/* Collects the transfers of a scheme and its different sizes. */
 static int init_part(const struct np_scheme *s, const uint32_t *rank_of,
 		struct np_schedule_part *p, struct np_err *err)
 {
@@ -82,6 +89,7 @@ static int init_part(const struct np_scheme *s, const uint32_t *rank_of,
 	return 0;
 }
 
+/* Appends a trial: one size alone, or all transfers. */
 static void add_trial(struct np_schedule *s, size_t part, size_t size, size_t n)
 {
 	struct np_schedule_part *p = &s->part[part];
@@ -93,6 +101,7 @@ static void add_trial(struct np_schedule *s, size_t part, size_t size, size_t n)
 			   (struct np_trial){ &p->alone[size], 1 };
 }
 
+/* Makes the trials of all schemes. */
 static int make_trials(struct np_schedule *s, struct np_err *err)
 {
 	size_t n = 0;

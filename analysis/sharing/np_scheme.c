@@ -1,3 +1,7 @@
+/*
+ * Lines are read one after the other into the current scheme. Settings before
+ * the first scheme are copied to all of them.
+ */
 #include "np_scheme.h"
 
 #include <ctype.h>
@@ -33,6 +37,7 @@ static struct np_scheme *current_scheme(struct reader *r)
 #define BAD(r, ...) np_words_fail(&(r)->w, -EINVAL, __VA_ARGS__)
 #define TOO_BIG(r, ...) np_words_fail(&(r)->w, -E2BIG, __VA_ARGS__)
 
+/* Checks and copies a name. */
 static int take_name(struct reader *r, const char *what, const char *text,
 		     np_scheme_name out)
 {
@@ -86,6 +91,7 @@ static int finish_scheme(struct reader *r)
 	return 0;
 }
 
+/* Ends the current scheme and begins another one. */
 static int begin_scheme(struct reader *r, const char *name)
 {
 	struct np_scheme *s;
@@ -128,6 +134,7 @@ static int begin_unnamed(struct reader *r)
 
 /* ---- Nodes ---- */
 
+/* Adds a node to the current scheme. */
 static int add_node(struct reader *r, const char *text, uint32_t *number)
 {
 	struct np_scheme *s = current_scheme(r);
@@ -155,6 +162,9 @@ static bool find_node(const struct np_scheme *s, const char *name,
 	return false;
 }
 
+/*
+ * The number of a node; a new one is added unless the scheme lists its nodes.
+ */
 static int find_or_add_node(struct reader *r, const char *name,
 			    uint32_t *number)
 {
@@ -168,6 +178,7 @@ static int find_or_add_node(struct reader *r, const char *name,
 	return add_node(r, name, number);
 }
 
+/* Reads "nodes NAME...". */
 static void line_nodes(struct reader *r)
 {
 	uint32_t number;
@@ -186,6 +197,7 @@ static void line_nodes(struct reader *r)
 
 /* ---- Transfers ---- */
 
+/* Makes room for another transfer. */
 static int make_room(struct reader *r)
 {
 	struct np_scheme *s = current_scheme(r);
@@ -240,6 +252,7 @@ static int read_details(struct reader *r)
 	return w->rc;
 }
 
+/* Reads "NAME: FROM -> TO ...". */
 static void line_transfer(struct reader *r)
 {
 	struct np_words *w = &r->w;
@@ -282,6 +295,7 @@ static void line_latency(struct reader *r)
 	r->now.latency_sec = np_words_time(&r->w, 1);
 }
 
+/* Reads "reference SIZE [took TIME]". */
 static void line_reference(struct reader *r)
 {
 	struct settings *v = &r->now;
@@ -309,6 +323,7 @@ static const struct {
 	{ "reference", line_reference, NULL }, { "nodes", line_nodes, NULL },
 };
 
+/* Reads a line by its first word. */
 static void read_line(struct reader *r)
 {
 	const char *word = r->w.word[0];

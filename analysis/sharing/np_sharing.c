@@ -1,3 +1,8 @@
+/*
+ * Penalty models, and their evaluation for a fixed set of communications or
+ * over time. For sets that change, np_flows keeps the communications at each
+ * port in lists, so that a change reaches only what is connected to it.
+ */
 #include "np_sharing.h"
 
 #include <errno.h>
@@ -20,6 +25,7 @@ struct far {
 	uint32_t most, n_most;
 };
 
+/* Counts the remote port of one communication. */
 static void add_far(struct far *f, uint32_t load)
 {
 	if (load > f->most)
@@ -411,6 +417,7 @@ static size_t select_remote(const struct np_comm *c, size_t n,
 	return m;
 }
 
+/* Checks the parameters and all communications. */
 static int check_all(const struct np_sharing_param *p, const struct np_comm *c,
 		     size_t n, size_t n_nodes, struct np_err *err)
 {
@@ -556,6 +563,7 @@ void np_flows_free(struct np_flows *f)
 	free(f);
 }
 
+/* Doubles the room for flows. */
 static int grow(struct np_flows *f)
 {
 	size_t room = f->room ? 2 * f->room : 64;
@@ -604,6 +612,7 @@ static void sift(struct np_flows *f, size_t at)
 	put(f, at, i);
 }
 
+/* Removes the flow that ends first; its index becomes unused. */
 static void heap_remove_first(struct np_flows *f)
 {
 	uint32_t first = f->heap[0], last = f->heap[--f->n];
@@ -622,6 +631,7 @@ static size_t port_of(const struct np_flows *f, struct np_comm c, int side)
 	return side == OUT ? c.from : f->n_nodes + c.to;
 }
 
+/* Queues a port whose flows have changed. */
 static void mark_changed(struct np_flows *f, size_t port)
 {
 	if (!f->port[port].changed)
@@ -629,6 +639,7 @@ static void mark_changed(struct np_flows *f, size_t port)
 	f->port[port].changed = true;
 }
 
+/* Adds a flow to the lists of its ports. */
 static void link_ports(struct np_flows *f, uint32_t i)
 {
 	struct flow *w = &f->flow[i];
@@ -647,6 +658,7 @@ static void link_ports(struct np_flows *f, uint32_t i)
 	}
 }
 
+/* Removes a flow from the lists of its ports. */
 static void unlink_ports(struct np_flows *f, uint32_t i)
 {
 	struct flow *w = &f->flow[i];
@@ -730,6 +742,7 @@ static void collect_affected(struct np_flows *f, double least)
 	}
 }
 
+/* Changes the rate of a flow, and with it the time of its end. */
 static void set_rate(struct np_flows *f, uint32_t i, double rate)
 {
 	struct flow *w = &f->flow[i];
@@ -761,6 +774,7 @@ static void limit_to_switch(struct np_flows *f)
 					    most));
 }
 
+/* Updates the maximum number of conflicts of a flow. */
 static void count_conflicts(struct np_flows *f, struct flow *w)
 {
 	uint32_t n = f->port[port_of(f, w->c, OUT)].n +
@@ -812,6 +826,7 @@ static void sink(struct np_flows *f, size_t at)
 	f->to_fill[at] = port;
 }
 
+/* Puts all ports with growing flows into the heap. */
 static void init_fill(struct np_flows *f)
 {
 	f->n_filled = 0;
@@ -846,6 +861,7 @@ static void fill_port(struct np_flows *f, uint32_t port, double rate)
 	f->port[port].n_grow = 0;
 }
 
+/* Fixes rates port by port until no flow grows. */
 static void fill_ports(struct np_flows *f)
 {
 	init_fill(f);
@@ -881,6 +897,7 @@ static void count_all_conflicts(struct np_flows *f)
 	}
 }
 
+/* Asks the model for the penalties of the affected flows. */
 static int apply_model(struct np_flows *f, struct np_err *err)
 {
 	int rc;
@@ -894,6 +911,7 @@ static int apply_model(struct np_flows *f, struct np_err *err)
 	return rc;
 }
 
+/* Computes the rates after one or more starts and ends. */
 static int update_rates(struct np_flows *f, struct np_err *err)
 {
 	int rc = 0;
@@ -953,6 +971,7 @@ bool np_flows_ended(struct np_flows *f, struct np_flow_end *end)
 	return true;
 }
 
+/* Sets a timer for each start. */
 static int set_starts(struct np_timers *t, const double *start_sec, size_t n,
 		      struct np_err *err)
 {

@@ -1,3 +1,7 @@
+/*
+ * Nelder-Mead searches over those parameters that the measurements depend on.
+ * Values out of range are penalised, because the simplex has no bounds.
+ */
 #include "np_sharing_fit.h"
 
 #include <errno.h>
@@ -64,6 +68,7 @@ static double clamp(const struct np_sharing_member *m, double v, double *beyond)
 	return in;
 }
 
+/* Sum of squared errors, plus a penalty for values out of range. */
 static double objective(const gsl_vector *x, void *arg)
 {
 	struct search *w = arg;
@@ -199,6 +204,7 @@ static void search(struct search *w)
 	gsl_multimin_fminimizer_free(g);
 }
 
+/* Checks the measured times and counts them. */
 static int check_cases(struct search *w)
 {
 	size_t most = 0;
@@ -223,6 +229,7 @@ static int check_cases(struct search *w)
 	return w->end_sec ? 0 : np_errf(w->err, -ENOMEM, "out of memory");
 }
 
+/* Selects the parameters that matter. */
 static void select_parameters(struct search *w, struct np_sharing_fit *out)
 {
 	for (size_t i = 0; !w->rc && i < np_sharing_n_members; i++) {
@@ -237,6 +244,7 @@ static void select_parameters(struct search *w, struct np_sharing_fit *out)
 	}
 }
 
+/* Copies the resulting parameters. */
 static void fill_result(struct search *w, struct np_sharing_fit *out)
 {
 	size_t at = 0;

@@ -7,6 +7,7 @@
 
 #include "np_array.h"
 
+/* By time, then by the order in which timers were set. */
 static bool before(const struct np_timer *a, const struct np_timer *b)
 {
 	return a->at_sec != b->at_sec ? a->at_sec < b->at_sec :

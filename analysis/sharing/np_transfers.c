@@ -1,3 +1,7 @@
+/*
+ * A state machine per process: begin a trial, wait until all are ready, run it.
+ * Every call of step() handles whatever has completed.
+ */
 #include "np_transfers.h"
 
 #include <errno.h>
@@ -35,6 +39,7 @@ struct transfers {
 	char token[4];
 };
 
+/* Largest number of transfers in a trial; *bytes: largest transfer. */
 static size_t largest(const struct np_transfers_conf *c, size_t *bytes)
 {
 	size_t n = 0;
@@ -60,6 +65,7 @@ static bool is_last(const struct transfers *r)
 	return r->at == r->conf.n_trials;
 }
 
+/* The current trial; an empty one after the last. */
 static const struct np_trial *trial(const struct transfers *r)
 {
 	static const struct np_trial empty;
@@ -85,6 +91,7 @@ static void recv(struct transfers *r, uint64_t t, void *buf, size_t len,
 	r->net->ops->recv(r->net, t, buf, len, op);
 }
 
+/* Ends the measurement. */
 static void end(struct transfers *r, int rc, const char *why)
 {
 	r->state = DONE;
@@ -142,6 +149,10 @@ static int is_incomplete(struct transfers *r, const struct np_op *op)
 	return 1;
 }
 
+/*
+ * First process: waits until all are ready, then tells them to start. Others:
+ * wait for that.
+ */
 static void await_ready(struct transfers *r, double now_sec)
 {
 	const struct np_transfers_conf *c = &r->conf;
@@ -203,6 +214,7 @@ static bool step_recv(struct transfers *r, size_t i)
 	return is_incomplete(r, &p->token);
 }
 
+/* Whether messages that tell others to start are incomplete. */
 static bool sending_go(struct transfers *r)
 {
 	for (uint32_t k = 1; is_first(r) && k < r->conf.n_ranks; k++)
@@ -211,6 +223,9 @@ static bool sending_go(struct transfers *r)
 	return false;
 }
 
+/*
+ * Advances all transfers of this process, and ends the trial with the last one.
+ */
 static void step_transfers(struct transfers *r, double now_sec,
 			   double *wake_sec)
 {
@@ -266,6 +281,10 @@ static void check_others(struct transfers *r, double now_sec)
 	end(r, -ETIMEDOUT, why);
 }
 
+/*
+ * One step of the engine. It sleeps until a message completes or the next
+ * transfer starts.
+ */
 static void step(struct np_engine *engine, double now_sec,
 		 struct np_next *next)
 {

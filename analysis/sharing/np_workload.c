@@ -1,3 +1,7 @@
+/*
+ * Lines are executed while they are read: repeats move the reader back. Each
+ * task remembers its last operation, which the next one depends on.
+ */
 #include "np_workload.h"
 
 #include <ctype.h>
@@ -75,6 +79,7 @@ static void follow(struct reader *r, uint32_t task, uint32_t op)
 	t->posted = false;
 }
 
+/* Adds an operation that follows the last one of its task. */
 static uint32_t add_op(struct reader *r, enum np_replay_kind kind,
 		       uint32_t task, double sec, uint64_t bytes)
 {
@@ -111,6 +116,7 @@ static void add_end(struct reader *r, enum np_replay_kind kind, uint32_t task,
 		t->pending[t->n_pending++] = op;
 }
 
+/* Adds an operation that waits for all nonblocking ones of a task. */
 static void add_wait(struct reader *r, uint32_t task)
 {
 	struct task *t = &r->task[task];
@@ -125,6 +131,7 @@ static void add_wait(struct reader *r, uint32_t task)
 
 /* ---- Matching of sends and receives ---- */
 
+/* By sender, receiver, and order in the program. */
 static int by_ends(const void *a, const void *b)
 {
 	const struct end *x = a, *y = b;
@@ -150,6 +157,7 @@ static void unmatched_error(struct reader *r, const struct end *send,
 			  e->line, e->from, more ? "more" : "fewer", e->to);
 }
 
+/* Matches sends and receives of each pair of tasks in order. */
 static void match_ends(struct reader *r)
 {
 	const struct end *s = r->sends.e, *v = r->recvs.e;
@@ -170,6 +178,7 @@ static void match_ends(struct reader *r)
 
 /* ---- Lists of tasks: "all", "3", "0-2,5" ---- */
 
+/* Selects the tasks of "3" or "0-2". */
 static int name_range(struct reader *r, const char *text)
 {
 	char *end;
@@ -186,6 +195,7 @@ static int name_range(struct reader *r, const char *text)
 	return 0;
 }
 
+/* Selects the tasks of the first word. */
 static int name_tasks(struct reader *r)
 {
 	char *list = r->w.word[0], *save = NULL;
@@ -228,6 +238,7 @@ static uint32_t peer_of(struct reader *r, uint32_t task, uint32_t *back)
 	return *text == '-' ? down : up;
 }
 
+/* Fails if the line has more than n words. */
 static void expect_end(struct reader *r, size_t n)
 {
 	if (r->w.n > n)
@@ -323,6 +334,7 @@ static const struct {
 	{ "barrier", event_barrier },
 };
 
+/* Reads "TASKS: EVENT" and executes it for each selected task. */
 static void line_event(struct reader *r)
 {
 	size_t i = 0;
@@ -347,6 +359,7 @@ static void line_event(struct reader *r)
 
 /* ---- Settings and repeats ---- */
 
+/* Reads "tasks N". */
 static void line_tasks(struct reader *r)
 {
 	uint64_t n = np_words_count(&r->w, 1, NP_WORKLOAD_MAX_TASKS);
@@ -369,6 +382,7 @@ static void line_size(struct reader *r)
 	expect_end(r, 2);
 }
 
+/* Reads "repeat N" and remembers where it begins. */
 static void line_repeat(struct reader *r)
 {
 	uint64_t n = np_words_count(&r->w, 1, MAX_REPEATS);
@@ -383,6 +397,7 @@ static void line_repeat(struct reader *r)
 						     n - 1 };
 }
 
+/* Reads "end": goes back to the beginning of the repeat, or past it. */
 static void line_end(struct reader *r)
 {
 	struct loop *l = &r->loop[r->depth];
@@ -415,6 +430,7 @@ static bool exceeds_steps(struct reader *r)
 	return r->n_steps > NP_WORKLOAD_MAX_STEPS;
 }
 
+/* Reads a line by its first word. */
 static void read_line(struct reader *r)
 {
 	const char *first = r->w.word[0];
@@ -438,6 +454,7 @@ static void read_line(struct reader *r)
 		    first);
 }
 
+/* Reads all lines, then matches sends and receives. */
 static int read_all(struct reader *r)
 {
 	while (np_words_next(&r->w))
