@@ -1,4 +1,8 @@
-/* netprof loggps: measures what a message costs on a fabric. */
+/*
+ * netprof loggps: measures what a message costs on a fabric. It runs inside an
+ * allocation and stores the result with the calibration of the cluster, where
+ * netprof tolerance finds it. With --show it prints the last result instead.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,33 +21,37 @@
 #include "np_loggps_store.h"
 #include "np_prtt.h"
 
+/* The request, from the command line. */
 struct options {
-	uint32_t blocks, max_bytes;
-	double max_trip_sec;
+	uint32_t blocks, max_bytes; /* repetitions; the largest message */
+	double max_trip_sec; /* sizes whose round trip is longer are skipped */
 	bool across, show, json, dry_run;
 	const char *output;  /* NULL: the store */
 	/* for --show; NULL: the newest record of any cluster */
 	const char *cluster;
 };
 
+/* A measurement, from finding the allocation to storing the result. */
 struct work {
 	const struct options *opt;
 	struct np_store *store; /* NULL with --output */
 	struct cli_alloc at;
 };
 
+/* Overwrites the line on a terminal with the progress. */
 static void show_progress(void *arg, uint32_t done, uint32_t blocks)
 {
 	(void)arg;
 	fprintf(stderr, "\r%u of %u blocks", done, blocks);
 }
 
+/* Clears the line of the progress. */
 static void end_progress(void)
 {
 	fprintf(stderr, "\r%24s\r", "");
 }
 
-/* The record owns its texts. */
+/* Fills in where and when was measured. The record owns its texts. */
 static int describe(const struct work *w, const struct np_loggps_seen *seen,
 		    struct np_loggps_record *r)
 {
@@ -98,6 +106,7 @@ static int write_output(const char *path, const struct np_loggps_record *r,
 	return rc;
 }
 
+/* Says what is going to be measured, before it takes minutes. */
 static void print_plan(const struct work *w)
 {
 	const struct options *o = w->opt;
@@ -108,6 +117,7 @@ static void print_plan(const struct work *w)
 		o->output ? o->output : np_store_dir(w->store));
 }
 
+/* Finds the allocation, measures, and stores the result. */
 static int work(struct work *w, struct np_loggps_record *r,
 		struct np_err *err)
 {
@@ -165,6 +175,7 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
+/* Parses the command line and checks which options fit together. */
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct options *o)
 {
@@ -180,7 +191,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	return rc;
 }
 
-/* Reads the last result from the store. */
+/* Reads the last result from the store. Returns -1, or the exit status. */
 static int load(const struct options *o, struct np_loggps_record *r)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -208,6 +219,7 @@ static void print_value(const char *symbol, const char *name,
 	printf("   %s to %s\n", cli_sec(v->low, low), cli_sec(v->high, high));
 }
 
+/* Prints G, with the bandwidth that it amounts to. */
 static void print_bytes(const struct np_loggps_value *v)
 {
 	char rate[CLI_NUMBER];
@@ -258,6 +270,7 @@ static int print_text(const struct np_loggps_record *r)
 	return CLI_DONE;
 }
 
+/* Adds a parameter with its interval to the JSON output. */
 static void put_value(json_object *in, const char *key,
 		const struct np_loggps_value *v)
 {
@@ -268,6 +281,7 @@ static void put_value(json_object *in, const char *key,
 	cli_put_real(j, "high", v->high);
 }
 
+/* Prints a result as JSON. */
 static int print_json(const struct np_loggps_record *r)
 {
 	json_object *j = json_object_new_object();
@@ -301,6 +315,7 @@ static int print_json(const struct np_loggps_record *r)
 	return cli_print_json("loggps", j);
 }
 
+/* Measures, or loads the last result, and prints it. */
 static int run_loggps(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct options o = {

@@ -13,8 +13,8 @@
 #include "np_rng.h"
 
 #define RANDOM 4096 /* number of detours in a generated trace */
-#define STEPS (1u << 30)
-#define MAX_NS 1e15
+#define STEPS (1u << 30) /* different random intervals */
+#define MAX_NS 1e15 /* largest time in a file, about 12 days */
 
 /* Appends a detour, or extends the last one if they touch. */
 static int add(struct np_detours *d, size_t *room, double start, double length)
@@ -124,6 +124,7 @@ int np_detours_random(double mean_ns, double length_ns, uint64_t seed,
 	int rc = rng ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !rc && i < RANDOM; i++) {
+		/* exponentially distributed intervals between detours */
 		at -= mean_ns * log(((double)np_rng_below(rng, STEPS) + 0.5) /
 				    STEPS);
 		rc = add(&d, &room, at, length_ns);
@@ -176,6 +177,7 @@ double np_detours_end(const struct np_detours *d, uint32_t rank, double t,
 {
 	double at = fmod(t + place_of(d->seed, rank) * d->period_ns,
 			 d->period_ns);
+	/* A whole period leaves period_ns - away_ns for work. */
 	double whole = floor(length / (d->period_ns - d->away_ns));
 	double left = length - whole * (d->period_ns - d->away_ns);
 	double extra = whole * d->away_ns;

@@ -1,3 +1,10 @@
+/*
+ * Runs the measurement of netprof loggps. netprof-prtt is started as a step on
+ * all nodes of the allocation. Two of its processes are chosen by their leaf
+ * switches: the client, which measures and reports each median as a line of
+ * output, and its peer. The others take no part. The step is followed until the
+ * client says bye; then the parameters are fitted to all medians.
+ */
 #include "np_loggps_run.h"
 
 #include <errno.h>
@@ -13,6 +20,7 @@
 #define UP_SEC 90.0 /* for all processes to start */
 #define TICK_SEC 0.25
 
+/* A measurement in progress. */
 struct run {
 	const struct np_loggps_run *conf;
 	struct np_sidestep step;

@@ -1,6 +1,11 @@
 /*
- * The search is a descent from a start, and restarts with random changes.
- * np_topology_hops() decides which nodes are closer.
+ * Search for a placement of ranks on nodes with a short run time. A descent
+ * shortens the messages on the critical path, as only these can shorten the
+ * run: it moves one of the two ranks to a free node, or exchanges it with the
+ * rank on a node, that is closer to the other; np_topology_hops() decides which
+ * are. When no change helps, the search starts again from the best placement
+ * with some random changes, until the permitted number of trials is used. Each
+ * trial is one simulation of the program.
  */
 #include "np_place_ranks.h"
 
@@ -20,6 +25,7 @@ struct placement {
 	size_t changes;
 };
 
+/* The state of a search. */
 struct search {
 	const struct np_graph *g;
 	struct np_tolerance_opt opt; /* placed by now.node */
@@ -32,11 +38,13 @@ struct search {
 	struct np_err *err;
 };
 
+/* Simulates the program with the current placement. */
 static int run_time(const struct search *s, double *ns)
 {
 	return np_tolerance_simulate(s->g, &s->opt, NULL, ns, s->err);
 }
 
+/* Whether no further simulation is permitted. */
 static bool trials_used_up(const struct search *s)
 {
 	return s->r->trials >= s->max_trials;

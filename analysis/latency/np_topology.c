@@ -1,6 +1,8 @@
 /*
  * Numbers of switches between nodes: from formulas for regular topologies, and
- * by walking up from both leaves in trees.
+ * by walking up from both leaves in trees. Nodes are numbered so that those of
+ * one switch, then those of one pod or group, follow each other; in a torus the
+ * first coordinate varies fastest.
  */
 #include "np_topology.h"
 
@@ -93,7 +95,12 @@ int np_topology_parse(const char *spec, struct np_topology **out,
 	return rc;
 }
 
-/* Computes the depth of each switch; fails on a cycle. */
+/*
+ * Computes the depth of each switch; that of a root is 1. Each walk goes up to
+ * a root, or to a switch whose depth is known, and then fills in the depths on
+ * the way, so that all walks together take linear time. A walk of more steps
+ * than there are switches has found a cycle.
+ */
 static int find_depths(struct np_topology *t, uint32_t n_switches,
 		       struct np_err *err)
 {
@@ -178,7 +185,11 @@ static uint32_t fat_tree(const struct np_topology *t, uint32_t a, uint32_t b)
 	return a / half / half == b / half / half ? 3 : 5;
 }
 
-/* The switch of group `from` that has the wire to group `to`. */
+/*
+ * The switch of group `from` that has the wire to group `to`. The wires to the
+ * other groups, in the order of their distance, are dealt to the switches of a
+ * group one after the other.
+ */
 static uint32_t gateway(const struct np_topology *t, uint32_t from,
 			uint32_t to)
 {
@@ -204,7 +215,10 @@ static uint32_t dragonfly(const struct np_topology *t, uint32_t a, uint32_t b)
 	       (d % in_group != gateway(t, to, from));
 }
 
-/* The sum of the shorter distances in each dimension, plus one. */
+/*
+ * The sum of the shorter distances in each dimension, plus one for the switch
+ * at which the message starts.
+ */
 static uint32_t torus(const struct np_topology *t, uint32_t a, uint32_t b)
 {
 	uint32_t hops = 1;

@@ -1,7 +1,9 @@
 /*
- * A file is read line by line. The first pass over all lines collects names and
- * parents; the tree is checked at the end, because a line may refer to later
- * ones.
+ * Reads a topology.conf(5) of Slurm, or what "scontrol show topology" prints.
+ * Each line defines a switch. Names and parents are collected line by line; the
+ * tree is checked at the end, because a line may refer to later ones. A node on
+ * several switches, or a switch below several, stays with the first, and the
+ * caller is warned.
  */
 #include "np_topology_conf.h"
 
@@ -29,11 +31,11 @@ struct switches {
 		uint32_t file, line;
 	} named[NAMES_MAX];
 	uint32_t leaf[NAMES_MAX]; /* by node */
-	struct np_numbers *nodes;
+	struct np_numbers *nodes; /* borrowed from the result */
+	/* Nodes on several switches, and switches below several. */
 	struct ambiguity {
-		struct np_err first;
+		struct np_err first; /* message about the first */
 		uint32_t n;
-	/* nodes on several switches; switches below several */
 	} leaves, parents;
 };
 
@@ -42,7 +44,7 @@ struct definition {
 	struct switches *s;
 	const struct np_slurm_line *line;
 	const char *name;
-	uint32_t at;
+	uint32_t at; /* number of the switch */
 	const char *nodes, *below; /* NULL: not in the line */
 	bool inner; /* printed by scontrol for a switch above others */
 };

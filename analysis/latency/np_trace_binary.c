@@ -13,20 +13,21 @@
 /* The file ends within a record, and so does the trace. */
 #define CUT (-ENODATA)
 
-/* Known when a request completes. */
+/* How a use of a request ended; known when the request completes. */
 struct match {
 	uint32_t peer, tag;
 	enum { UNKNOWN, MATCHED, CANCELLED } how;
 };
 
+/* The reader of a binary trace. */
 struct binary {
-	struct np_trace_reader r;
-	uint64_t sum_ns;
+	struct np_trace_reader r; /* must be first */
+	uint64_t sum_ns; /* time since the beginning of the trace */
 	uint32_t *comm_size; /* by communicator; 0: does not exist */
 	size_t n_comms, comm_room;
-	uint32_t *member;
+	uint32_t *member; /* of the communicator that was read last */
 	size_t member_room;
-	char name[128];
+	char name[128]; /* of the unsupported call that was read last */
 };
 
 /* The next byte; 0 at the end or after an error. */
@@ -39,7 +40,11 @@ static int read_byte(struct binary *b)
 	return c < 0 ? 0 : c;
 }
 
-/* The next number, which must be below limit; 0 after an error. */
+/*
+ * The next number, which must be below limit; 0 after an error. Numbers have
+ * seven bits per byte, the lowest first; the eighth bit is set in all bytes but
+ * the last.
+ */
 static uint64_t read_number(struct binary *b, uint64_t limit, const char *what)
 {
 	uint64_t v = 0;
@@ -287,7 +292,10 @@ static void read_collective(struct binary *b, struct np_trace_event *ev)
 	np_trace_request_use(&b->r, q);
 }
 
-/* Reads a run of ranks in MPI_COMM_WORLD; *n: number of ranks so far. */
+/*
+ * Reads a run of ranks in MPI_COMM_WORLD: the first, the step and their number.
+ * Steps are stored as 0, -1, 1, -2, 2 ... *n: number of ranks so far.
+ */
 static void read_run(struct binary *b, uint32_t size, uint32_t *n)
 {
 	int64_t rank = (int64_t)read_number(b, b->r.size, "rank"), by;
@@ -422,7 +430,10 @@ static void read_body(struct binary *b, struct np_trace_event *ev)
 	}
 }
 
-/* Reads gap and length of a record. */
+/*
+ * Reads gap and length of a record. The length of polling has a fixed size,
+ * because the record is rewritten while polling goes on.
+ */
 static void read_time(struct binary *b, struct np_trace_event *ev)
 {
 	uint64_t v = 0;
@@ -463,6 +474,7 @@ static int next(struct np_trace_reader *r, struct np_trace_event *ev)
 	return r->rc ? r->rc : 1;
 }
 
+/* Returns to the first record, with no communicators. */
 static void rewind_binary(struct np_trace_reader *r)
 {
 	struct binary *b = (struct binary *)r;
@@ -471,6 +483,7 @@ static void rewind_binary(struct np_trace_reader *r)
 	b->sum_ns = b->n_comms = 0;
 }
 
+/* Frees what only a binary reader has. */
 static void close_binary(struct np_trace_reader *r)
 {
 	struct binary *b = (struct binary *)r;

@@ -193,33 +193,40 @@ bool np_trace_is(const char *path)
 	return is;
 }
 
-/*
- * Returns 0, -EINVAL if the first bytes are those of another kind of file
- * (np_kind.h), or -errno of reading; with err.
- */
-static int np_trace_check(const char *path, struct np_err *err)
+/* Reads the header of a trace; *got: bytes of it that exist. */
+static int read_header(const char *path, struct np_trace_header *h,
+		       size_t *got, struct np_err *err)
 {
-	struct np_trace_header h;
-	size_t got;
 	FILE *f;
-	int rc = open_file(path, &f, &h, &got, err);
+	int rc = open_file(path, &f, h, got, err);
 
 	if (rc)
 		return rc;
+	if (ferror(f))
+		rc = read_error(path, err);
 	fclose(f);
-	return np_kind_check((const char *)&h, got, NP_KIND_TRACE, path, err);
+	return rc;
+}
+
+/* Refuses a file whose first bytes are those of another kind (np_kind.h). */
+static int check_kind(const char *path, struct np_err *err)
+{
+	struct np_trace_header h;
+	size_t got;
+	int rc = read_header(path, &h, &got, err);
+
+	return rc ? rc : np_kind_check((const char *)&h, got, NP_KIND_TRACE,
+				       path, err);
 }
 
 int np_trace_program(const char *path, char *out, struct np_err *err)
 {
 	struct np_trace_header h;
 	size_t got;
-	FILE *f;
-	int rc = open_file(path, &f, &h, &got, err);
+	int rc = read_header(path, &h, &got, err);
 
 	if (rc)
 		return rc;
-	fclose(f);
 	*out = '\0';
 	if (is_binary(&h, got) && got == sizeof(h))
 		snprintf(out, NP_TRACE_NAME, "%.*s", NP_TRACE_NAME - 1,
@@ -228,27 +235,20 @@ int np_trace_program(const char *path, char *out, struct np_err *err)
 	return 0;
 }
 
-/*
- * Number of ranks according to a binary file; 0 if it is none. Returns 0 or
- * -errno with err.
- */
-static int np_trace_size(const char *path, uint32_t *size, struct np_err *err)
+/* Number of ranks according to a binary trace; 0 for a text. */
+static int read_size(const char *path, uint32_t *size, struct np_err *err)
 {
 	struct np_trace_header h;
 	size_t got;
-	FILE *f;
-	int rc = open_file(path, &f, &h, &got, err);
+	int rc = read_header(path, &h, &got, err);
 
 	if (rc)
 		return rc;
 	*size = is_binary(&h, got) && got == sizeof(h) ? h.size : 0;
-	if (ferror(f))
-		rc = read_error(path, err);
-	else if (*size > NP_TRACE_MAX_RANKS)
-		rc = np_errf(err, -EINVAL, "%s: %u ranks, expected at most "
-			     "%u", path, *size, NP_TRACE_MAX_RANKS);
-	fclose(f);
-	return rc;
+	if (*size > NP_TRACE_MAX_RANKS)
+		return np_errf(err, -EINVAL, "%s: %u ranks, expected at most "
+			       "%u", path, *size, NP_TRACE_MAX_RANKS);
+	return 0;
 }
 
 /*
@@ -373,7 +373,7 @@ static int check_ranks(struct np_trace_files *f, const char *path,
 		return np_errf(err, -ENOENT, "%s: no trace", path);
 	if (!f->path[0])
 		return np_errf(err, -EINVAL, "%s: no trace of rank 0", path);
-	rc = np_trace_size(f->path[0], &size, err);
+	rc = read_size(f->path[0], &size, err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < (size ? size : f->n); i++)
@@ -398,14 +398,12 @@ int np_trace_files_find(const char *path, struct np_trace_files *out,
 
 	if (stat(path, &st))
 		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
-	if (!S_ISDIR(st.st_mode)) {
-		rc = np_trace_check(path, err);
-		if (rc)
-			return rc;
-	}
 	if (S_ISDIR(st.st_mode)) {
 		rc = collect_files(path, NULL, &f, err);
 	} else {
+		rc = check_kind(path, err);
+		if (rc)
+			return rc;
 		if (slash)
 			snprintf(dir, sizeof(dir), "%.*s",
 				 slash > path ? (int)(slash - path) : 1, path);

@@ -279,12 +279,12 @@ void np_trace_out_poll(struct np_trace_out *o, uint64_t start_ns,
 		o->end_ns = end_ns;
 		return;
 	}
-	/* The length is written below; begin() has written a length of 0. */
+	/* The length is written below; begin_record() has written 0. */
 	p = begin_record(o, start_ns, start_ns, 0);
 	if (!p)
 		return;
 	o->poll = --p;
-	/* begin() has advanced it to the start of this call */
+	/* begin_record() has advanced it to the start of this call */
 	o->poll_ns = o->end_ns;
 	length = end_ns > o->poll_ns ? end_ns - o->poll_ns : 0;
 	memcpy(p, &length, sizeof(length));

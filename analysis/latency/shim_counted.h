@@ -4,10 +4,12 @@
  * C(name): name with its suffix; DISPL: type of displacements.
  */
 
+/* Describes one message of a call from the arguments of that call. */
 #define MESSAGE(n, type, peer_, tag_) (&(struct shim_message){ \
 	.comm = comm, .peer = peer_, .tag = tag_, \
 	.bytes = bytes(n, type) })
 
+/* Defines a blocking send. */
 #define SEND(name) \
 WRAP(name)(const void *buf, COUNT n, MPI_Datatype type, int dest, int tag, \
 	   MPI_Comm comm) \
@@ -54,6 +56,7 @@ WRAP(Sendrecv_replace)(void *buf, COUNT n, MPI_Datatype type, int dest,
 				  MESSAGE(n, type, source, rtag), st));
 }
 
+/* Defines a call that returns a request: nonblocking or persistent. */
 #define POST(name, qualifier, kind) \
 WRAP(name)(qualifier void *buf, COUNT n, MPI_Datatype type, int peer, int tag, \
 	   MPI_Comm comm, MPI_Request *request) \
@@ -129,6 +132,7 @@ static uint64_t *C(blocks)(const struct shim_call *c, MPI_Comm comm,
 	return list;
 }
 
+/* Some arguments are valid only at the root. */
 static bool C(is_root)(const struct shim_call *c, MPI_Comm comm, int root)
 {
 	return shim_comm(c, comm)->rank == root;
@@ -153,6 +157,7 @@ WRAP(iname)(UNPACK ARGS, MPI_Comm comm, MPI_Request *request) \
 			__VA_ARGS__ })); \
 }
 
+/* Bytes by the arguments of the send buffer, and of the receive buffer. */
 #define SENT bytes(sn, stype)
 #define GOT bytes(rn, rtype)
 #define AT_ROOT C(is_root)(&c_, comm, root_)

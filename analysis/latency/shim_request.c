@@ -12,8 +12,14 @@
 
 #include "np_err.h"
 
-enum { ACTIVE = 1, PERSISTENT = 2, WILD = 4 };
+enum {
+	ACTIVE = 1,
+	PERSISTENT = 2,
+	/* Only its status tells what it received or that it was cancelled. */
+	WILD = 4,
+};
 
+/* A request that was made and not freed; otherwise an unused entry. */
 struct request {
 	MPI_Request handle;
 	int64_t next; /* next in its row, or next free one; -1: none */
@@ -30,6 +36,7 @@ static struct row {
 	int64_t *end; /* where the number of another request is appended */
 } *rows;
 
+/* The row of a handle in a table of n rows; n is a power of two. */
 static struct row *row_of(struct row *all, int64_t n, MPI_Request handle)
 {
 	return &all[(SHIM_KEY(handle) * 0x9e3779b97f4a7c15ull) >> 32 &
@@ -46,6 +53,7 @@ static int64_t *find(MPI_Request handle)
 	return at && *at >= 0 ? at : NULL;
 }
 
+/* Appends a request to a row. The oldest of a handle stays first. */
 static void append(struct row *row, int64_t i)
 {
 	requests[i].next = -1;
@@ -125,6 +133,7 @@ static void free_request(int64_t *at)
 	first_free = i;
 }
 
+/* Writes peer, tag and bytes of a message at p; returns the end. */
 static uint64_t *put_message(uint64_t *p, const struct shim_message *m)
 {
 	*p++ = (uint32_t)m->peer;
@@ -133,7 +142,7 @@ static uint64_t *put_message(uint64_t *p, const struct shim_message *m)
 	return p;
 }
 
-/* Both plus 1; 0 stands for any. */
+/* The same for a posted receive: peer and tag plus 1, or 0 for any. */
 static uint64_t *put_open_message(uint64_t *p, const struct shim_message *m)
 {
 	*p++ = m->peer == MPI_ANY_SOURCE ? 0 : (uint64_t)(m->peer + 1ll);
@@ -222,16 +231,19 @@ void shim_sendrecv(const struct shim_call *c, const struct shim_message *out,
 		 put_optional(p, &matched, put_message));
 }
 
+/* WILD for a receive with a wildcard, otherwise 0. */
 static unsigned wild_flag(const struct shim_message *m)
 {
 	return m->peer == MPI_ANY_SOURCE || m->tag == MPI_ANY_TAG ? WILD : 0;
 }
 
+/* Whether a call posts a receive. */
 static bool receives(enum np_trace_kind kind)
 {
 	return kind == NP_TRACE_IRECV || kind == NP_TRACE_RECV_INIT;
 }
 
+/* Whether the request of a call is active at once. */
 static bool starts(enum np_trace_kind kind)
 {
 	return kind == NP_TRACE_ISEND || kind == NP_TRACE_IRECV;
@@ -307,7 +319,10 @@ void shim_free(const struct shim_call *c, MPI_Request request)
 	free_request(at);
 }
 
-/* Whether the cancel succeeded is known only from the status. */
+/*
+ * Whether the cancel succeeded is known only from the status of the completion,
+ * so the request is treated like one with a wildcard.
+ */
 void shim_cancel(const struct shim_call *c, MPI_Request request)
 {
 	const int64_t *at = find(request);
@@ -358,6 +373,7 @@ static uint64_t *put_done(uint64_t *p, int64_t *at, MPI_Status *st)
 
 	if (tells)
 		PMPI_Test_cancelled(st, &cancelled);
+	/* Two bits: 1: peer and tag follow; 2: it was cancelled. */
 	*p++ = (uint64_t)(*at + 1) * 4 + (cancelled ? 2 : tells);
 	if (tells && !cancelled) {
 		*p++ = (uint32_t)st->MPI_SOURCE;

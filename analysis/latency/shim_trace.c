@@ -1,4 +1,10 @@
-/* The trace of this rank, from MPI_Init() to MPI_Finalize(). */
+/*
+ * The trace of this rank, from MPI_Init() to MPI_Finalize().
+ *
+ * A wrapper calls shim_enter(), the MPI, shim_end(), the function that records
+ * the call, and shim_leave(). Whatever fails, the program's own call is made
+ * and its result returned; at worst the trace ends early.
+ */
 #include "shim.h"
 
 #include <errno.h>
@@ -22,6 +28,7 @@
 
 struct np_trace_out shim_out = { .fd = -1 };
 
+/* threaded: calls may come from several threads at the same time */
 static bool recording, threaded;
 static volatile uint64_t *calls; /* successful calls */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -29,6 +36,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Set while the MPI is called: it may call itself by the names we replace. */
 static __thread bool inside __attribute__((tls_model("initial-exec")));
 
+/* The time of a clock, in ns. */
 static uint64_t now_ns(clockid_t clock)
 {
 	struct timespec t;
@@ -187,6 +195,7 @@ void shim_leave(void)
 	inside = false;
 }
 
+/* A buffer for the numbers of one record, which grows as needed. */
 static uint64_t *list;
 static size_t list_room;
 

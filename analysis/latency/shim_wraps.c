@@ -81,6 +81,7 @@ static void collective(const struct shim_call *c, const struct collective *k)
 	shim_put(c, NP_TRACE_COLLECTIVE, v, v + BEFORE + n);
 }
 
+/* The head of a wrapper's definition, and the MPI's function that it calls. */
 #define WRAP(name) static int C(wrap_##name)
 #define REAL(name) C(real_##name)
 

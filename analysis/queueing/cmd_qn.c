@@ -799,7 +799,7 @@ static int run_qn(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_qn = {
 	.name = "qn",
 	.args = "[OPTION]... FILE",
-	.help = "a queueing network",
+	.help = "solve a queueing network",
 	.text =
 "Solves the queueing network in FILE, netprof-qn(5): throughput, response\n"
 "times, and the customers at each station.\n\n"

@@ -1,6 +1,11 @@
 /*
  * Reads networks member by member. Names are copied; numbers of stations are
  * arrays with one entry per class.
+ *
+ * Each reader gets the JSON value that it reads, and a place (struct np_jat)
+ * that stands before its error messages, such as "FILE: stations[2].kind". What
+ * is wrong only in combination, such as a class that spends no time anywhere,
+ * is left to np_qn_check().
  */
 #include "np_network.h"
 
@@ -150,6 +155,7 @@ static int get_loads(const struct np_jat *in, const char *key, json_object *j,
 	return sec ? get_numbers(in, key, j, n, sec) : -ENOMEM;
 }
 
+/* get_kind() refers to them by index. */
 static const char *const kinds[] = { "queueing", "multi-server", "delay",
 				     "load-dependent", NULL };
 
@@ -183,7 +189,11 @@ static int get_kind(const struct np_jat *in, json_object *from,
 	return rc;
 }
 
-/* Reads visits and service times, or their product. */
+/*
+ * Reads visits and service times, or their product. Visits are 1 unless they
+ * are given. A load-dependent station has one time per number of customers
+ * instead of one per class.
+ */
 static int get_demand(const struct np_jat *in, json_object *from, size_t n,
 		      struct np_qn_station *st)
 {

@@ -14,17 +14,19 @@
 
 #include "np_array.h"
 
-#define MAX_CUSTOMERS 100000
-#define MAX_EVENTS 20000000
+#define MAX_CUSTOMERS 100000 /* at the same time */
+#define MAX_EVENTS 20000000  /* ends the simulation; some seconds */
 #define WARM_UP 10 /* a tenth as many cycles precede the measured ones */
-#define NONE UINT32_MAX
+#define NONE UINT32_MAX /* no customer, or no station: thinking */
 
+/* A customer in its cycle, or an entry of the list of unused ones. */
 struct customer {
 	uint32_t class, station, next; /* next in the queue of that station */
 	uint32_t round;		       /* visits completed in this cycle */
-	double since;
+	double since; /* start of this cycle */
 };
 
+/* The end of a service or think time, or an arrival from outside. */
 struct event {
 	double time;
 	uint32_t who; /* customer; from NONE downwards: arrival of a class */
@@ -39,18 +41,21 @@ struct run {
 	struct customer *customer;
 	size_t n, max;
 	uint32_t unused; /* list of customers that have left */
-	struct event *heap;
+	struct event *heap; /* the earliest event first */
 	size_t n_heap, max_heap;
 	struct station_state *station_state;
 	double **sample; /* response times, by class */
 	size_t *count;
 	size_t cycles; /* measured cycles of each class */
 	double now;
-	uint64_t random;
-	bool no_memory;
+	uint64_t random; /* state of uniform() */
+	bool no_memory; /* or more than MAX_CUSTOMERS at once */
 };
 
-/* Uniform in 0 < u < 1. */
+/*
+ * Uniform in 0 < u < 1, by splitmix64. The state always begins at 0, so that
+ * the same network has the same percentiles.
+ */
 static double uniform(struct run *r)
 {
 	uint64_t z = r->random += 0x9e3779b97f4a7c15u;
@@ -207,7 +212,7 @@ static void begin_cycle(struct run *r, uint32_t who)
 		end_cycle(r, who);
 }
 
-/* Returns the number of the customer, or NONE. */
+/* Takes an unused customer, or makes one. Returns its number, or NONE. */
 static uint32_t new_customer(struct run *r, size_t class)
 {
 	uint32_t who = r->unused;

@@ -705,7 +705,7 @@ static int run_replay(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_replay = {
 	.name = "replay",
 	.args = "[OPTION]... PROGRAM...",
-	.help = "programs played on a network, alone and together",
+	.help = "simulate programs on a network, alone and together",
 	.text =
 "Simulates each PROGRAM on nodes that share a network as a model describes:\n"
 "when each task ends, and the penalties of its messages.  A program is a\n"

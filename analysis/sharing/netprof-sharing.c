@@ -1,4 +1,9 @@
-/* Measures how concurrent transfers share the network. */
+/*
+ * netprof-sharing: a program that measures how concurrent transfers share the
+ * network. Its processes are those of a job step, one per node. All make the
+ * same list of trials from the schemes (np_schedule.h) and run them together
+ * (np_transfers.h); rank 0 prints the results.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
@@ -15,7 +20,7 @@
 #include "np_wire.h"
 
 #define NAME "netprof-sharing"
-#define PATIENCE_SEC 600.0
+#define PATIENCE_SEC 600.0 /* longest trial */
 
 static const char usage[] =
 "usage: srun --mpi=pmix [srun options] " NAME " [options] SCHEME\n"
@@ -34,12 +39,14 @@ static const char usage[] =
 "these are used; otherwise the processes in their order.  UCX_TLS and\n"
 "UCX_NET_DEVICES choose the network.\n";
 
+/* The request, from the command line. */
 struct settings {
 	uint32_t repeats;
 	bool parsable;
 	const char *path;
 };
 
+/* The measurement, as this process takes part in it. */
 struct run {
 	struct settings s;
 	struct np_scheme_set set;
@@ -142,6 +149,7 @@ static int set_up(struct run *r)
 					       r->err);
 }
 
+/* Stores the times of a trial. */
 static void on_done(size_t i, const double *sec, void *arg)
 {
 	np_schedule_done(i, sec, &((struct run *)arg)->schedule);
@@ -156,6 +164,7 @@ static void on_over(int rc, const char *why, void *arg)
 	np_stop_ask();
 }
 
+/* What is due from time to time: nothing. */
 static void nothing(void *arg, double now_sec)
 {
 	(void)arg, (void)now_sec;

@@ -1,3 +1,12 @@
+/*
+ * Programs as lists of operations with dependencies, and their simulation on a
+ * network whose messages slow each other down (np_sharing.h).
+ *
+ * The simulation is driven by events: a computation or the latency of a message
+ * is over (np_timers.h), or a message has left the network (np_flows). An
+ * operation begins once all that it waits for have ended or begun; what can
+ * begin at the same time is in a queue.
+ */
 #include "np_replay.h"
 
 #include <errno.h>
@@ -12,14 +21,16 @@
 
 /* ---- Programs ---- */
 
+/* Of a send or receive: its match is not known yet. */
 #define NO_MATCH UINT32_MAX
 
 /* An operation that waits for another. */
 struct next {
 	uint32_t op;
-	bool on_start;
+	bool on_start; /* waits for the start, not for the end */
 };
 
+/* A dependency as it is added: next.op waits for before. */
 struct dep {
 	uint32_t before;
 	struct next next;
@@ -115,6 +126,11 @@ int np_replay_finish(struct np_replay_app *a, struct np_err *err)
 
 	if (rc)
 		return rc;
+	/*
+	 * Counting sort by the operation that is waited for. The counts are
+	 * two places ahead, and the last loop moves them back by one; first[]
+	 * is then as struct np_replay_app describes it.
+	 */
 	a->first = calloc(a->n_ops + 2, sizeof(*a->first));
 	a->next = calloc(a->n_deps + 1, sizeof(*a->next));
 	a->n_before = calloc(a->n_ops + 1, sizeof(*a->n_before));
@@ -224,10 +240,16 @@ int np_replay_of_graph(const struct np_graph *g, struct np_replay_app **out,
 /* ---- Simulation ---- */
 
 /* Progress of an operation (flags). */
-enum { BEGUN = 1, ENDED = 2, ARRIVED = 4, MOVES = 8 };
+enum {
+	BEGUN = 1,
+	ENDED = 2,
+	ARRIVED = 4, /* of a receive: its message is there */
+	MOVES = 8,   /* of a send: its message is on its way, or has arrived */
+};
 
+/* An operation in the current run of its job. */
 struct state {
-	uint32_t n_wait;
+	uint32_t n_wait; /* operations that it still waits for */
 	uint8_t flags;
 	double start_sec; /* of a send: when its message began */
 };
@@ -235,10 +257,11 @@ struct state {
 /* Operations are numbered over all jobs: base of the job + number within it. */
 struct job_state {
 	struct np_replay_job *job;
-	size_t base, n_left;
-	double begun_sec;
+	size_t base, n_left; /* n_left: operations that have not ended */
+	double begun_sec; /* of the current run */
 };
 
+/* A simulation of one or more jobs on a network. */
 struct play {
 	const struct np_replay_net *net;
 	struct np_sharing_param param;
@@ -250,7 +273,7 @@ struct play {
 	uint32_t *job_of_op; /* by operation */
 	size_t *queue;	    /* operations that can begin; ring buffer */
 	size_t q_at, q_n;
-	bool again;
+	bool again; /* jobs that end start again while others still run */
 	double now_sec;
 	uint64_t n_events;
 	struct np_err *err;
@@ -262,6 +285,7 @@ static struct job_state *job_of(struct play *p, size_t id)
 	return &p->job_state[p->job_of_op[id]];
 }
 
+/* An operation by its number over all jobs. */
 static const struct np_replay_op *op_of(struct play *p, size_t id)
 {
 	struct job_state *at = job_of(p, id);
@@ -373,12 +397,16 @@ static size_t match_of(struct play *p, size_t id)
 	return job_of(p, id)->base + op_of(p, id)->match;
 }
 
+/* Whether a send ends at once instead of waiting for its receive. */
 static bool is_eager(struct play *p, size_t send)
 {
 	return op_of(p, send)->bytes <= p->net->eager_bytes;
 }
 
-/* Starts the message of a send, if its conditions are met. */
+/*
+ * Starts the message of a send unless that was done: once the send has begun,
+ * and if it is not eager, once the receive has begun, too.
+ */
 static int try_message(struct play *p, size_t send)
 {
 	struct state *s = &p->state[send];
@@ -507,7 +535,11 @@ static int deadlock_error(struct play *p)
 		       "for each other", p->now_sec);
 }
 
-/* Advances to the next event and handles it. */
+/*
+ * Advances to the next event and handles all events at that time. Timers come
+ * before messages, and operations that may begin come last, so that they find
+ * the network as it is after all of these.
+ */
 static int step(struct play *p)
 {
 	struct np_flow_end end;
@@ -554,6 +586,7 @@ static int check(const struct np_replay_net *net, struct np_replay_job *job,
 	return 0;
 }
 
+/* Allocates the state of all operations. */
 static int alloc_state(struct play *p)
 {
 	p->state = calloc(p->n_ops + 1, sizeof(*p->state));

@@ -1,6 +1,10 @@
 /*
  * A list of trials is made in advance, so that all processes run the same ones.
  * Results arrive trial by trial.
+ *
+ * Each scheme first runs once to warm up; this result is dropped. A repetition
+ * then measures each size alone and at once afterwards all transfers together,
+ * so that a penalty compares times under the same conditions of the network.
  */
 #include "np_schedule.h"
 
@@ -18,7 +22,7 @@ struct np_schedule_part {
 	size_t n_sizes;
 	size_t *size; /* by transfer: index into alone[] */
 	double *alone_sec; /* latest time of each size */
-	bool warm;
+	bool warm; /* the first trial of all transfers is done */
 };
 
 /* Index of a size in alone[], n_sizes if it is new. */
@@ -31,7 +35,7 @@ static size_t size_of(const struct np_schedule_part *p, uint32_t bytes)
 	return i;
 }
 
-/* Checks a transfer. */
+/* Checks that a transfer can be measured. */
 static int check(const struct np_scheme *s, const struct np_transfer *t,
 		 size_t i, struct np_err *err)
 {
@@ -46,6 +50,7 @@ static int check(const struct np_scheme *s, const struct np_transfer *t,
 	return 0;
 }
 
+/* Allocates room for n transfers, and as many sizes and the reference. */
 static int alloc_part(struct np_schedule_part *p, size_t n)
 {
 	p->all = calloc(n, sizeof(*p->all));

@@ -22,6 +22,7 @@ struct settings {
 	double reference_sec, latency_sec;
 };
 
+/* State of the reader of one file. */
 struct reader {
 	struct np_words w;
 	struct settings common, now; /* of all schemes; of the current one */
@@ -29,11 +30,13 @@ struct reader {
 	bool begun; /* the first scheme has begun: common is complete */
 };
 
+/* The scheme that lines belong to; NULL before the first one. */
 static struct np_scheme *current_scheme(struct reader *r)
 {
 	return r->set.n ? &r->set.scheme[r->set.n - 1] : NULL;
 }
 
+/* Record the first error, with the number of the current line. */
 #define BAD(r, ...) np_words_fail(&(r)->w, -EINVAL, __VA_ARGS__)
 #define TOO_BIG(r, ...) np_words_fail(&(r)->w, -E2BIG, __VA_ARGS__)
 
@@ -56,7 +59,11 @@ static int take_name(struct reader *r, const char *what, const char *text,
 
 /* ---- Schemes ---- */
 
-/* Time alone: the latency, plus a part proportional to the size. */
+/*
+ * Completes the current scheme. The time that a transfer takes alone is the
+ * latency plus a part proportional to its size, by the time of the reference;
+ * without such a time it is the size relative to that of the reference.
+ */
 static int finish_scheme(struct reader *r)
 {
 	struct np_scheme *s = current_scheme(r);
@@ -151,6 +158,7 @@ static int add_node(struct reader *r, const char *text, uint32_t *number)
 	return 0;
 }
 
+/* Finds a node of a scheme by its name. */
 static bool find_node(const struct np_scheme *s, const char *name,
 		      uint32_t *number)
 {
@@ -312,6 +320,7 @@ static void line_reference(struct reader *r)
 		v->reference_sec = parse_took(r, 3);
 }
 
+/* The lines other than transfers, by their first word. */
 static const struct {
 	const char *word;
 	void (*read)(struct reader *r);

@@ -785,8 +785,9 @@ static void count_conflicts(struct np_flows *f, struct flow *w)
 }
 
 /*
- * ---- Max-min fairness: ports are filled in the order in which they fill up
- * ----
+ * ---- Max-min fairness ----
+ *
+ * Ports are filled in the order in which they fill up.
  */
 
 /*
