@@ -1,4 +1,7 @@
-/* netprof qn: solves a queueing network from a file. */
+/*
+ * netprof qn: solves a queueing network from a file, at its own population or
+ * over a range of customers of one class.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,6 +27,7 @@ struct row {
 	double *percentile; /* by class and share */
 };
 
+/* The network and its solutions, which the reports print. */
 struct result {
 	const char *path;
 	struct np_network n; /* its customers are those of the last row */
@@ -40,7 +44,7 @@ struct result {
 
 #define NAME 15
 
-/* Results for a class at one population, and at one station. */
+/* Results for a class at one population. */
 struct class {
 	const char *name;
 	uint64_t customers;
@@ -49,6 +53,7 @@ struct class {
 	double response_sec, cycle_sec; /* NaN: no customers */
 };
 
+/* Results for a class at a station. */
 struct class_at_station {
 	const char *station, *class;
 	double present, utilisation, x_per_sec, residence_sec;
@@ -357,6 +362,7 @@ static int print_data(const struct result *q, enum cli_format format)
 #define WIDE 50 /* ratio of customers from which the axis is logarithmic */
 #define TALL 30 /* the same for response times */
 
+/* The number of customers in a row, for the axes. */
 static double customers(const struct result *q, size_t row)
 {
 	return (double)q->row[row].customers;
@@ -411,7 +417,10 @@ static void add_throughput(struct np_figure *f, const struct result *q)
 	}
 }
 
-/* Mean and percentiles of the class that varies. */
+/*
+ * Adds the panel of response times: mean and percentiles of the class that
+ * varies. The axis is logarithmic if they differ much.
+ */
 static void add_responses(struct np_figure *f, const struct result *q)
 {
 	struct np_panel *p = add_panel(f, q, "Response time",
@@ -472,7 +481,7 @@ static void add_busy(struct np_figure *f, const struct result *q)
 	}
 }
 
-/* Stacked bars: the value of each class at each station. */
+/* Adds a panel of stacked bars: the value of each class at each station. */
 static void add_bars(struct np_figure *f, const struct result *q,
 		     const char *title, const char *label,
 		     const double *value, double unit)
@@ -536,6 +545,7 @@ static int draw_figure(const struct result *q, const char *path)
 #define LEAST_CYCLES 5000 /* of each simulation */
 #define MAX_KEPT 268435456. /* bytes of all solutions */
 
+/* A method by its name on the command line. */
 struct method {
 	const char *name, *how;
 	np_qn_method *solve;
@@ -550,6 +560,7 @@ static const struct method methods[] = {
 	{ "linearizer", "approximation Linearizer", np_qn_linearizer },
 };
 
+/* The request, from the command line. */
 struct options {
 	const struct method *method;
 	char *range; /* argument of --customers; NULL: as in the file */

@@ -1,5 +1,7 @@
 /*
- * netprof scale: components of runs of several sizes, from reports or traces.
+ * netprof scale: divides the time of runs of several sizes into components
+ * (np_four.h), and predicts runs of other sizes (np_scaling.h). As a check,
+ * each run is also predicted from those of other sizes.
  */
 #include <errno.h>
 #include <math.h>
@@ -32,8 +34,9 @@ struct scale_run {
 	double baseline_sec[N_BASELINES];
 };
 
-#define MAX_AT 64
+#define MAX_AT 64 /* sizes that --at may ask for */
 
+/* The request and all results, which the reports print. */
 struct scale {
 	struct scale_run *run; /* ascending by number of processes */
 	size_t n_runs;
@@ -44,14 +47,14 @@ struct scale {
 	double speed;
 	/* Other sizes that were requested: */
 	double at[MAX_AT]; /* number of processes, in the order given */
-	struct np_scaled_run *answer;
+	struct np_scaled_run *prediction;
 	size_t n_at;
 	char why[NP_ERR_LEN]; /* "", or why there are no predictions */
 };
 
 /* ---- Reports of netprof scale: text, JSON and tables ---- */
 
-#define BAR 40
+#define BAR 40 /* columns of a stacked bar */
 #define MODEL (-1) /* in place of a baseline */
 
 static const char *const baselines[N_BASELINES] = {
@@ -116,6 +119,7 @@ static const char *format_error(double miss, char buf[CLI_NUMBER])
 	return buf;
 }
 
+/* A mean size as text, in whole bytes. */
 static const char *size_of(double bytes, char buf[CLI_NUMBER])
 {
 	return cli_bytes((uint64_t)(bytes + 0.5), buf);
@@ -170,6 +174,7 @@ static void print_components(const struct scale *s)
 	}
 }
 
+/* Characters of the components in a stacked bar. */
 static const char *const light[] = { "s", "c", "a", "=" };
 static const char *const heavy[] = { "\u2591", "\u2592", "\u2593", "\u2588" };
 
@@ -201,13 +206,13 @@ static void print_stacks(const struct scale *s)
 	for (size_t i = 0; i < s->n_runs; i++)
 		most = fmax(most, s->run[i].four.wall_sec);
 	for (size_t i = 0; i < s->n_at; i++)
-		most = fmax(most, s->answer[i].four.wall_sec);
+		most = fmax(most, s->prediction[i].four.wall_sec);
 	cli_head("Processes %s switch  %s contention  %s active  %s compute",
 		 mark[0], mark[1], mark[2], mark[3]);
 	for (size_t i = 0; i < s->n_runs; i++)
 		print_stack(s->run[i].run.processes, &s->run[i].four, most);
 	for (size_t i = 0; i < s->n_at; i++)
-		print_stack(s->at[i], &s->answer[i].four, most);
+		print_stack(s->at[i], &s->prediction[i].four, most);
 }
 
 /* Prints number and size of messages of all runs. */
@@ -279,7 +284,7 @@ static void print_predictions(const struct scale *s)
 		 "Contention", "Active", "Compute", "Predicted",
 		 "90 % interval");
 	for (size_t i = 0; i < s->n_at; i++) {
-		const struct np_scaled_run *a = &s->answer[i];
+		const struct np_scaled_run *a = &s->prediction[i];
 		char flags[64];
 
 		print_four(s->at[i], &a->four);
@@ -331,6 +336,7 @@ static int print_text(const struct scale *s)
 	return CLI_DONE;
 }
 
+/* Adds the components of a run to the JSON output. */
 static void put_four(json_object *in, const struct np_four *f)
 {
 	cli_put_computed(in, "switch_sec", f->switch_sec);
@@ -340,6 +346,7 @@ static void put_four(json_object *in, const struct np_four *f)
 	cli_put_computed(in, "sum_sec", f->wall_sec);
 }
 
+/* Adds a prediction with its interval to the JSON output. */
 static void put_predicted(json_object *in, const struct np_scaled_run *p)
 {
 	char flags[64];
@@ -351,6 +358,7 @@ static void put_predicted(json_object *in, const struct np_scaled_run *p)
 						  sizeof(flags)));
 }
 
+/* Adds the remarks about a report to the JSON output. */
 static void put_notes(json_object *in, unsigned notes)
 {
 	json_object *list = cli_put_array(in, "notes");
@@ -436,8 +444,8 @@ static int print_data(const struct scale *s, enum cli_format format)
 		json_object *at = cli_append_object(list);
 
 		cli_put_computed(at, "processes", s->at[i]);
-		put_four(at, &s->answer[i].four);
-		put_predicted(at, &s->answer[i]);
+		put_four(at, &s->prediction[i].four);
+		put_predicted(at, &s->prediction[i]);
 	}
 	if (*s->why)
 		cli_put_text(j, "why", s->why);
@@ -447,11 +455,13 @@ static int print_data(const struct scale *s, enum cli_format format)
 }
 
 /*
- * netprof scale --plot: stacked components of each run next to those predicted
- * from runs of other sizes, and all run times over the number of processes.
+ * ---- netprof scale --plot ----
+ *
+ * Stacked components of each run next to those predicted from runs of other
+ * sizes, and all run times over the number of processes.
  */
 
-enum { PARTS = 4 };
+enum { PARTS = 4 }; /* components of a run */
 
 #define WIDE 10 /* ratio from which an axis is logarithmic */
 
@@ -459,7 +469,7 @@ enum { PARTS = 4 };
 struct bar {
 	double processes;
 	const struct np_four *four;
-	const struct np_scaled_run *said; /* NULL: measured */
+	const struct np_scaled_run *prediction; /* NULL: measured */
 	double measured_sec;		  /* NaN: predicted */
 };
 
@@ -477,13 +487,13 @@ static size_t collect_bars(const struct scale *s, struct bar *bar)
 		if (isnan(r->others.four.wall_sec))
 			continue;
 		b.four = &r->others.four;
-		b.said = &r->others;
+		b.prediction = &r->others;
 		b.measured_sec = NAN;
 		bar[n++] = b;
 	}
 	for (size_t i = 0; i < s->n_at; i++)
-		bar[n++] = (struct bar){ s->at[i], &s->answer[i].four,
-					 &s->answer[i], NAN };
+		bar[n++] = (struct bar){ s->at[i], &s->prediction[i].four,
+					 &s->prediction[i], NAN };
 	return n;
 }
 
@@ -516,7 +526,7 @@ static void add_stacks(struct np_figure *f, const struct bar *bar, size_t n)
 		char text[CLI_NUMBER];
 
 		snprintf(text, sizeof(text), "%.0f%s", bar[i].processes,
-			 bar[i].said ? "*" : "");
+			 bar[i].prediction ? "*" : "");
 		np_figure_name(f, &p->x, text);
 	}
 	for (int part = 0; part < PARTS; part++) {
@@ -530,28 +540,28 @@ static void add_stacks(struct np_figure *f, const struct bar *bar, size_t n)
 	s = np_figure_shape(f, p, NP_SHAPE_POINTS, 6,
 			    "predicted, 90 % interval");
 	for (size_t i = 0; i < n; i++)
-		if (bar[i].said)
+		if (bar[i].prediction)
 			np_figure_add(f, s, (double)i, bar[i].four->wall_sec,
-				      bar[i].said->low_sec,
-				      bar[i].said->high_sec);
+				      bar[i].prediction->low_sec,
+				      bar[i].prediction->high_sec);
 }
 
 /* Adds measured times as a line, or predicted ones as points with intervals. */
 static void add_points(struct np_figure *f, struct np_panel *p,
-		       const struct bar *bar, size_t n, bool said,
+		       const struct bar *bar, size_t n, bool predicted,
 		       const char *name)
 {
-	struct np_shape *s = np_figure_shape(f, p, said ? NP_SHAPE_POINTS :
-					     NP_SHAPE_LINE, said ? 6 : 0, name);
+	struct np_shape *s = np_figure_shape(f, p, predicted ? NP_SHAPE_POINTS :
+					     NP_SHAPE_LINE, predicted ? 6 : 0, name);
 
 	for (size_t i = 0; i < n; i++) {
 		const struct bar *b = &bar[i];
 
-		if (!b->said == !said)
-			np_figure_add(f, s, b->processes, said ?
+		if (!b->prediction == !predicted)
+			np_figure_add(f, s, b->processes, predicted ?
 				      b->four->wall_sec : b->measured_sec,
-				      said ? b->said->low_sec : NAN,
-				      said ? b->said->high_sec : NAN);
+				      predicted ? b->prediction->low_sec : NAN,
+				      predicted ? b->prediction->high_sec : NAN);
 	}
 }
 
@@ -564,7 +574,7 @@ static void add_times(struct np_figure *f, const struct bar *bar, size_t n)
 	if (!p)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		double sec = bar[i].said ? bar[i].four->wall_sec :
+		double sec = bar[i].prediction ? bar[i].four->wall_sec :
 					   bar[i].measured_sec;
 
 		few = fmin(few, bar[i].processes);
@@ -749,6 +759,7 @@ static int read_run(const char *path, const struct scale *s,
 	return CLI_DONE;
 }
 
+/* Ascending number of processes, for qsort(). */
 static int by_processes(const void *a, const void *b)
 {
 	const struct scale_run *x = a, *y = b;
@@ -828,7 +839,7 @@ static int predict(struct scale *s, const struct fit_buffers *fit_buffers)
 	if (!rc)
 		np_scaling_set_speed(fit, s->speed);
 	for (size_t i = 0; !rc && i < s->n_at; i++)
-		rc = np_scaling_at(fit, s->at[i], &s->answer[i], &err);
+		rc = np_scaling_at(fit, s->at[i], &s->prediction[i], &err);
 	np_scaling_free(fit);
 	if (!rc && cross_validate(s, fit_buffers))
 		rc = np_errf(&err, -ENOMEM, "out of memory");
@@ -885,10 +896,10 @@ static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 		return rc;
 	s.n_runs = o.n_apps;
 	s.run = calloc(s.n_runs, sizeof(*s.run));
-	s.answer = calloc(s.n_at + 1, sizeof(*s.answer));
+	s.prediction = calloc(s.n_at + 1, sizeof(*s.prediction));
 	fit_buffers.run = calloc(s.n_runs, sizeof(*fit_buffers.run));
 	fit_buffers.four = calloc(s.n_runs, sizeof(*fit_buffers.four));
-	rc = s.run && s.answer && fit_buffers.run && fit_buffers.four ?
+	rc = s.run && s.prediction && fit_buffers.run && fit_buffers.four ?
 		     read_and_predict(&s, o.apps, &fit_buffers) :
 		     cli_fail("out of memory");
 	if (!rc)
@@ -896,7 +907,7 @@ static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 		     o.format ? print_data(&s, o.format) :
 				print_text(&s);
 	free(s.run);
-	free(s.answer);
+	free(s.prediction);
 	free(fit_buffers.run);
 	free(fit_buffers.four);
 	return rc;

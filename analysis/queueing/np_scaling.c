@@ -1,6 +1,13 @@
 /*
- * Fits of the components over the number of processes, and predictions with
- * intervals. The interval of a prediction comes from random values of all fits.
+ * Fits of the components over the number of processes P, and predictions with
+ * intervals.
+ *
+ * Three quantities are fitted: the mean message size, as a power of P, and the
+ * totals over all processes of messages and of active time in MPI, as quadratic
+ * polynomials. Compute time is interpolated between the runs, because it
+ * depends on caches and partition in ways that no simple curve follows. The
+ * interval of a prediction comes from predictions with random values of all
+ * fits, each from the distribution that its residuals suggest.
  */
 #include "np_scaling.h"
 
@@ -13,7 +20,7 @@
 
 #include "np_rng.h"
 
-#define REPLICATES 200
+#define REPLICATES 200 /* random predictions for an interval */
 #define MAX_TERMS 3
 
 /* y = sum_j c[j] x(P)^j, fitted with weights 1 / y^2. */
@@ -30,10 +37,11 @@ struct knot {
 	double processes, sec;
 };
 
+/* The quantities that are fitted. */
 enum { SIZE, MESSAGES, ACTIVE, N_FITS };
 
 struct np_scaling {
-	double speed;
+	double speed; /* of processors, relative to the runs */
 	struct np_link link;
 	double least, most; /* number of processes */
 	struct fit fit[N_FITS];
@@ -72,7 +80,10 @@ static double max_y(const struct points *p)
 	return most;
 }
 
-/* f has terms, in_logs and scale. */
+/*
+ * Fits f, of which terms, in_logs and scale are set, to the points. Returns 0
+ * or -ENOMEM. Without more points than terms, sd is NaN.
+ */
 static int fit_points(struct fit *f, const struct points *p)
 {
 	double *x = calloc(p->n * (f->terms + 2), sizeof(*x));
@@ -110,7 +121,10 @@ static int fit_points(struct fit *f, const struct points *p)
 	return rc;
 }
 
-/* Value at P, and the variance of it and of another run there. */
+/*
+ * Value at P. *var: the variance of the fitted value there, plus that of a
+ * single run around it, both relative to sd^2.
+ */
 static double value_of(const struct fit *f, double processes, double *var)
 {
 	double x[MAX_TERMS] = { 1 }, y = 0, own;
@@ -127,6 +141,7 @@ static double value_of(const struct fit *f, double processes, double *var)
 	return y;
 }
 
+/* Ascending number of processes, for qsort(). */
 static int by_processes(const void *a, const void *b)
 {
 	const struct knot *x = a, *y = b;
@@ -395,7 +410,10 @@ int np_scaling_at(const struct np_scaling *s, double processes,
 
 /* ---- Predictions without a model ---- */
 
-/* Mean of runs that are equally near. */
+/*
+ * The time of the run with the nearest P by ratio, or the mean of several; with
+ * ideal, as if it scaled perfectly to P processes.
+ */
 static double nearest(const struct np_run *run, size_t n, double processes,
 		      bool ideal)
 {
@@ -421,8 +439,9 @@ static double nearest(const struct np_run *run, size_t n, double processes,
 }
 
 /*
- * Least squares of 1 = (s + p / P) / T, with two unknowns, either of which may
- * be limited by 0.
+ * Amdahl's law: the serial time s and the parallel time p of T = s + p / P, by
+ * least squares of the relative error, 1 = (s + p / P) / T. If one of them
+ * would be negative it is 0, and the other is fitted alone.
  */
 static double amdahl(const struct np_run *run, size_t n, double processes)
 {

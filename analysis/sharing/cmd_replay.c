@@ -1,4 +1,8 @@
-/* netprof replay: simulates programs on a network. */
+/*
+ * netprof replay: simulates programs on a network (np_replay.h), under one or
+ * more models of how messages share it. Several programs run alone and
+ * together, and the ratio of the two times is the slowdown of each.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -23,6 +27,7 @@
 
 #define MAX_PROGRAMS 8
 
+/* A program, where its tasks are, and the results of its runs. */
 struct program {
 	const char *path;
 	struct np_replay_app *app;
@@ -33,6 +38,7 @@ struct program {
 	struct np_replay_job together[CLI_NETWORK_MODELS];
 };
 
+/* The request, from the command line, and all programs. */
 struct replay {
 	struct cli_network net;
 	struct np_replay_net play; /* all except the model */
@@ -50,9 +56,10 @@ enum { IDLE, TALKS, COMPUTES };
 
 /* ---- Reports of netprof replay: text, JSON and tables ---- */
 
-#define BAR 66
+#define BAR 66 /* columns of the timeline */
 #define ROWS 40 /* maximum number of tasks in the timeline */
 
+/* A number as text, for cli_right_as(). */
 static const char *three_decimals(double v, char buf[CLI_NUMBER])
 {
 	snprintf(buf, CLI_NUMBER, "%.3f", v);
@@ -387,7 +394,7 @@ static int draw_figure(const struct replay *r, const char *path)
 				  cli_setting_rate(r->play.bytes_per_sec, rate),
 				  cli_setting_sec(r->play.latency_sec, latency),
 				  r->n, r->n == 1 ? "" : "s", most > TASKS ?
-				  "; of more than 48 tasks the first" : "");
+				  "; at most 48 tasks of each are drawn" : "");
 	return cli_figure_save(f, path);
 }
 
@@ -443,7 +450,7 @@ static int read_program(const char *path, struct np_replay_app **out,
 	return rc;
 }
 
-/* "0,0,1,1": nodes of all tasks of all programs. */
+/* Places all tasks of all programs by the list of --map, such as "0,0,1,1". */
 static int place_list(const struct cli_cmd *cmd, struct replay *r)
 {
 	const char *at = r->map;

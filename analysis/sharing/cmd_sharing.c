@@ -1,4 +1,9 @@
-/* netprof sharing: how concurrent transfers share a network. */
+/*
+ * netprof sharing: how concurrent transfers share a network. Each scheme of a
+ * file is evaluated with each of the requested models. If the file contains
+ * measured times, the errors of the models are reported, and with --fit their
+ * parameters are first fitted to such times.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +27,7 @@ struct model_result {
 	size_t n_measured;
 };
 
+/* The request and all results, which the reports print. */
 struct sharing {
 	const struct np_scheme_set *set;
 	struct cli_network net;
@@ -29,13 +35,14 @@ struct sharing {
 	/* constant penalties, as if all transfers were active all the time */
 	bool constant;
 	bool summary;  /* text output: only the errors */
-	struct model_result *answer; /* by scheme and model */
+	struct model_result *results; /* by scheme and model */
 };
 
+/* The result of a model for a scheme. */
 static const struct model_result *
 result_at(const struct sharing *a, size_t scheme, size_t model)
 {
-	return &a->answer[scheme * a->net.n + model];
+	return &a->results[scheme * a->net.n + model];
 }
 
 /* ---- Reports of netprof sharing: text, JSON and tables ---- */
@@ -43,8 +50,8 @@ result_at(const struct sharing *a, size_t scheme, size_t model)
 #define NAME 8	/* width of a transfer's name */
 #define ROUTE 12 /* width of its nodes */
 #define ENDS 5 /* width of the ends that it shares with others */
-#define NUMBER 11
-#define BAR 54
+#define NUMBER 11 /* width of a column of numbers */
+#define BAR 54 /* columns of the timeline */
 #define BARS 40 /* maximum number of transfers in the timeline */
 #define SIDE_BY_SIDE 5 /* number columns that fit next to each other */
 
@@ -485,11 +492,12 @@ static int print_data(const struct sharing *a, enum cli_format format)
 }
 
 /*
- * netprof sharing --plot: when each transfer is active, and how much of its
- * time is due to sharing.
+ * ---- netprof sharing --plot ----
+ *
+ * When each transfer is active, and how much of its time is due to sharing.
  */
 
-#define SCHEMES 24
+#define SCHEMES 24 /* panels of a figure */
 #define TRANSFERS 40 /* rows for one scheme */
 
 enum { ALONE, PENALTY, OTHERS }; /* styles */
@@ -607,17 +615,17 @@ static int draw_figure(const struct sharing *a, const char *path)
 				  "are constant" :
 				  "change with the active transfers",
 				  n, n == 1 ? "" : "s", n < a->set->n ?
-				  ", the first" : "", most > TRANSFERS ?
-				  "; of more than 40 transfers the first" : "");
+				  " (others are not drawn)" : "", most > TRANSFERS ?
+				  "; at most 40 transfers of each are drawn" : "");
 	return cli_figure_save(f, path);
 }
 
 /* ---- The command ---- */
 
-/* The last of --static and --dynamic applies. */
-static int take_dynamic(char *text, void *evaluate_all, struct np_err *err)
+/* Parses --dynamic. The last of --static and --dynamic applies. */
+static int take_dynamic(char *text, void *ask, struct np_err *err)
 {
-	struct sharing *a = evaluate_all;
+	struct sharing *a = ask;
 
 	(void)text;
 	(void)err;
@@ -637,6 +645,7 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
+/* Parses the command line. Models are fitted, or a scheme is given. */
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct sharing *a, struct cli_options *o)
 {
@@ -648,7 +657,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 }
 
 /* Allocates the result of a model for n transfers. */
-static int alloc_answer(struct model_result *m, size_t n)
+static int alloc_result(struct model_result *m, size_t n)
 {
 	m->penalty = calloc(3 * n + 1, sizeof(*m->penalty));
 	if (!m->penalty)
@@ -658,7 +667,7 @@ static int alloc_answer(struct model_result *m, size_t n)
 	return 0;
 }
 
-/* Evaluates a model with all transfers active. */
+/* Evaluates a model as if all transfers were active all the time. */
 static int evaluate_static(const struct np_scheme *s,
 		      const struct np_sharing_model *model,
 		      const struct np_sharing_param *p,
@@ -674,7 +683,10 @@ static int evaluate_static(const struct np_scheme *s,
 	return rc;
 }
 
-/* fmax() removes rounding below a penalty of 1. */
+/*
+ * Evaluates a model while transfers start and end. fmax() removes rounding
+ * below a penalty of 1.
+ */
 static int evaluate_dynamic(const struct np_scheme *s,
 		       const struct np_sharing_model *model,
 		       const struct np_sharing_param *p,
@@ -708,16 +720,16 @@ static void compare(const struct np_scheme *s, struct model_result *out)
 static int evaluate_all(struct sharing *a, struct np_err *err)
 {
 	const struct cli_network *net = &a->net;
-	size_t n_answers = 0;
+	size_t n_with_result = 0;
 
-	a->answer = calloc(a->set->n * net->n + 1, sizeof(*a->answer));
-	if (!a->answer)
+	a->results = calloc(a->set->n * net->n + 1, sizeof(*a->results));
+	if (!a->results)
 		return np_errf(err, -ENOMEM, "out of memory");
 	for (size_t k = 0; k < a->set->n * net->n; k++) {
 		const struct np_scheme *s = &a->set->scheme[k / net->n];
 		const struct np_sharing_model *m = net->model[k % net->n];
-		struct model_result *out = &a->answer[k];
-		int rc = alloc_answer(out, s->n);
+		struct model_result *out = &a->results[k];
+		int rc = alloc_result(out, s->n);
 
 		if (rc)
 			return np_errf(err, rc, "out of memory");
@@ -730,11 +742,12 @@ static int evaluate_all(struct sharing *a, struct np_err *err)
 			*err = out->why;
 		else
 			compare(s, out);
-		n_answers += !rc;
+		n_with_result += !rc;
 	}
-	return n_answers ? 0 : -E2BIG;
+	return n_with_result ? 0 : -E2BIG;
 }
 
+/* Prints or draws the results as requested. */
 static int print_report(const struct sharing *a,
 			const struct cli_options *o)
 {
@@ -749,9 +762,9 @@ static int report_all(struct sharing *a, const struct cli_options *o)
 	int rc = evaluate_all(a, &err) ? cli_fail("%s", err.text) :
 					 print_report(a, o);
 
-	for (size_t k = 0; a->answer && k < a->set->n * a->net.n; k++)
-		free(a->answer[k].penalty);
-	free(a->answer);
+	for (size_t k = 0; a->results && k < a->set->n * a->net.n; k++)
+		free(a->results[k].penalty);
+	free(a->results);
 	return rc;
 }
 

@@ -12,21 +12,22 @@
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multimin.h>
 
-#define STEPS 2000
-#define COARSE_STEPS 150
+#define STEPS 2000 /* of a full search, at most */
+#define COARSE_STEPS 150 /* of a search that only compares starting points */
 #define RESTARTS 4	  /* restarts of the search from its result */
 #define STARTS 48 /* starting points, if none gives an exact fit */
 #define EXACT 1e-16 /* mean of squared relative errors */
-#define CLOSE 1e-10
-#define COARSE 1e-4
-#define LARGEST_GAMMA 0.999
+#define CLOSE 1e-10 /* size of the simplex at which a full search ends */
+#define COARSE 1e-4 /* and a coarse one */
+#define LARGEST_GAMMA 0.999 /* parameters below 1 */
 
+/* A fit in progress. Functions do nothing after an error (rc). */
 struct search {
 	const struct np_sharing_model *model;
 	const struct np_sharing_case *s;
 	size_t n_cases, n; /* n: measured communications */
-	double *end_sec;
-	struct np_sharing_param param;
+	double *end_sec; /* results for one case */
+	struct np_sharing_param param; /* current values */
 	/* parameters to fit */
 	const struct np_sharing_member *free[NP_SHARING_FIT_MAX];
 	size_t n_free;

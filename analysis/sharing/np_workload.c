@@ -1,6 +1,8 @@
 /*
- * Lines are executed while they are read: repeats move the reader back. Each
- * task remembers its last operation, which the next one depends on.
+ * Reads netprof-workload(5), descriptions of programs. Lines are executed while
+ * they are read: repeats move the reader back. Each task remembers its last
+ * operation, which the next one depends on. Sends and receives are matched at
+ * the end, when all are known.
  */
 #include "np_workload.h"
 
@@ -15,8 +17,8 @@
 #include "np_words.h"
 
 #define BYTES ((uint64_t)1 << 20) /* default message size */
-#define MAX_BYTES ((uint64_t)1 << 40)
-#define MAX_REPEATS 1000000u
+#define MAX_BYTES ((uint64_t)1 << 40) /* of a message */
+#define MAX_REPEATS 1000000u /* of one repeat line */
 
 /*
  * One end of a message; the k-th send from one task to another matches the k-th
@@ -24,9 +26,10 @@
  */
 struct end {
 	uint32_t from, to, op;
-	uint32_t line;
+	uint32_t line; /* for error messages */
 };
 
+/* All sends, or all receives. */
 struct ends {
 	struct end *e;
 	size_t n;
@@ -41,6 +44,7 @@ struct task {
 	size_t n_pending;
 };
 
+/* State of the reader of a file. */
 struct reader {
 	struct np_words w;
 	struct np_replay_app *app;
@@ -61,6 +65,7 @@ struct reader {
 	size_t depth, n_steps;
 };
 
+/* Record the first error, with the number of the current line. */
 #define BAD(r, ...) np_words_fail(&(r)->w, -EINVAL, __VA_ARGS__)
 #define TOO_BIG(r, ...) np_words_fail(&(r)->w, -E2BIG, __VA_ARGS__)
 
