@@ -150,7 +150,7 @@ test_transfers_are_drawn_over_time() {
 		echo "t$i: $i -> 0"
 	done >"$S/a.scheme"
 	netprof sharing --model=none --plot="$S/c.svg" "$S/a.scheme"
-	grep -qF 'more than 40' "$S/c.svg" || fail "does not say what it left out"
+	grep -qF 'at most 40 transfers' "$S/c.svg" || fail "does not say what it left out"
 	! grep -qF 't41: ' "$S/c.svg" || fail "more than 40 transfers"
 	run netprof sharing --plot=x.gif "$VIENNE"
 	equal "exit status of an ending" "$RC" 1
