@@ -39,7 +39,7 @@ test_without_an_allocation_it_says_how_to_get_one() {
 	[ "$(wc -l <<<"$out")" = 1 ] || fail "more than one line: $out"
 }
 
-test_who_may_not_write_the_store_is_told_before_anything_runs() {
+test_users_who_cannot_write_the_store_are_refused_before_anything_runs() {
 	local out
 
 	! out=$(alice "salloc -Q -N2 netprof calibrate" 2>&1) || fail "it ran"
@@ -47,7 +47,7 @@ test_who_may_not_write_the_store_is_told_before_anything_runs() {
 	*) fail "it says: $out" ;; esac
 }
 
-test_a_dry_run_says_how_long_it_would_take_and_leaves_nothing() {
+test_a_dry_run_says_how_long_it_would_take_and_writes_nothing() {
 	local out
 
 	out=$(root "salloc -Q -w 'n[0-3]' netprof calibrate --dry-run" 2>&1)
@@ -56,7 +56,7 @@ test_a_dry_run_says_how_long_it_would_take_and_leaves_nothing() {
 	[ ! -e "$STORE/fabric" ] || fail "it left $(find "$STORE/fabric")"
 }
 
-test_ctrl_c_ends_it_in_words_and_keeps_what_it_has() {
+test_ctrl_c_ends_it_with_a_message_and_keeps_the_measurements() {
 	local rc=0
 
 	calibrate 'n[0-15]' "--levels $MILD,$MIDDLE,$STRONG" >"$TMPDIR/first" 2>&1 &
@@ -71,7 +71,7 @@ test_ctrl_c_ends_it_in_words_and_keeps_what_it_has() {
 }
 
 # Continues the previous test.  With nodes of both leaves uplinks are measured, too.
-test_killed_in_the_middle_it_goes_on_and_the_result_is_whole() {
+test_a_killed_calibration_continues_and_its_result_is_complete() {
 	local before
 
 	calibrate 'n[0-15]' "--levels $MILD,$MIDDLE,$STRONG" >"$TMPDIR/first" 2>&1 &
@@ -123,7 +123,7 @@ no_steps() {
 }
 
 # Disjoint nodes slow each other through the shared fabric.
-test_a_shared_leaf_is_felt_and_a_strong_level_more_than_a_mild_one() {
+test_a_shared_leaf_slows_levels_and_a_strong_level_does_so_more_than_a_mild_one() {
 	jq -e '.loss.leaf.mean > 0.1 and .level_beside_level[1][2].mean > 0.1 and
 		.level_beside_level[1][2].mean > .level_beside_level[1][0].mean and
 		.probes[env.STRONG].mean_sec > .probes.idle.mean_sec' "$(newest)" ||
@@ -166,7 +166,7 @@ some_naps() {
 }
 
 # Eight runs of 0.3 s: some in a first allocation, the others in a second one.
-test_pairs_are_measured_and_what_was_stopped_goes_on() {
+test_pairs_are_measured_and_an_interrupted_measurement_continues() {
 	local out rc=0
 
 	printf '%s\n' 'program nap' 'nodes 2' 'begins 100ms' 'run sleep 0.3' |
@@ -192,7 +192,7 @@ test_pairs_are_measured_and_what_was_stopped_goes_on() {
 		0.2 1
 }
 
-test_a_program_of_a_pair_that_fails_is_told_with_what_it_wrote() {
+test_a_failing_program_of_a_pair_is_reported_with_its_output() {
 	local out
 
 	printf '%s\n' 'program lost' 'nodes 2' 'run ls /no/input' |
@@ -205,7 +205,7 @@ test_a_program_of_a_pair_that_fails_is_told_with_what_it_wrote() {
 		fail "that is not what it wrote"
 }
 
-test_one_run_beside_free_nodes_is_cut_into_blocks() {
+test_one_run_with_free_nodes_has_measurement_intervals() {
 	needs_pmix
 	run_in_blocks blocks 30
 	expect blocks 'length == 1 and .[0].level == null and
@@ -228,7 +228,7 @@ test_one_run_beside_free_nodes_is_cut_into_blocks() {
 }
 
 # Killed while a level runs: no process of netprof stays, and the record is saved.
-test_the_next_run_goes_on_at_once_and_may_be_killed_in_a_block() {
+test_the_next_run_continues_and_may_be_killed_in_an_interval() {
 	needs_pmix
 	run_in_blocks blocks 30 &
 	wait_for 40 record_has_a_loaded_block
@@ -276,7 +276,7 @@ test_a_program_that_sends_nothing_has_no_traffic() {
 }
 
 # The level's program exits at once: the run continues, and the record says why.
-test_a_level_that_cannot_start_is_given_up_and_the_run_goes_on() {
+test_a_level_that_cannot_start_is_dropped_and_the_run_continues() {
 	local home
 
 	is_long
@@ -299,7 +299,7 @@ record_has_a_loaded_block() {
 		(.[1].blocks | any(.level != null))' >/dev/null
 }
 
-test_flagged_runs_take_none_first_and_then_one_level_after_the_other() {
+test_flagged_runs_take_no_level_first_and_then_one_level_after_the_other() {
 	rm -r "$FABRIC" # without a calibration the levels are c0 to c7
 	script cal.sh 'srun -N2 -n2 sleep 0.5'
 	batch --array=0-1%1 -N2 -n2 -o /dev/null \

@@ -22,7 +22,7 @@ before_each() {
 }
 
 # At once if processes are tracked by cgroup, as in production.
-test_a_run_is_kept_that_ends_with_its_script() {
+test_the_record_of_a_run_that_ends_with_its_script_is_saved() {
 	batch -J last -N4 -n4 --netprofile --wrap 'mpirun sleep 2'
 	expect last 'length == 1 and all(.state == "complete" and
 		.exit_code == 0 and .leaves[0].latency.n > 10)'

@@ -39,7 +39,7 @@ bob_waits_for_alice() {
 	deferred "$bob"
 }
 
-test_a_name_that_claim_gives_to_others_moves_nobody() {
+test_a_name_that_claim_gives_to_others_restricts_no_job() {
 	local a
 
 	claims "Claim=f*:user=$BOB_UID"
@@ -53,7 +53,7 @@ test_a_name_that_claim_gives_to_others_moves_nobody() {
 	claim_is_told "Claim= in netprof.conf names others"
 }
 
-test_a_sensitive_name_clears_no_leaf_for_who_may_not_claim_it() {
+test_a_sensitive_name_clears_no_leaf_for_unauthorised_users() {
 	local a bob
 
 	claims "Claim=halo:user=$BOB_UID" Claim=fft:all
@@ -69,14 +69,14 @@ test_a_sensitive_name_clears_no_leaf_for_who_may_not_claim_it() {
 	wait_for 5 confined "$a"
 }
 
-test_own_runs_that_contradict_a_name_void_the_claim() {
+test_own_runs_that_contradict_a_profile_deny_its_name() {
 	claims
 	give_private fft halo
 	! bob_waits_for_alice || fail "bob waits for what alice measured otherwise"
 	claim_is_told "own runs contradict it: mean latency 33.3 us, published 147 us"
 }
 
-test_own_runs_that_agree_prove_the_claim() {
+test_own_runs_that_agree_with_a_profile_authorise_its_name() {
 	claims
 	give_private fft
 	bob_waits_for_alice || fail "her claim does not hold"
@@ -84,7 +84,7 @@ test_own_runs_that_agree_prove_the_claim() {
 }
 
 # Four sleeping jobs with the name of an application that loads the network.
-test_a_name_that_nobody_vouches_for_moves_no_other_user() {
+test_an_unproven_name_restricts_no_other_user() {
 	local a
 
 	claims
@@ -93,7 +93,7 @@ test_a_name_that_nobody_vouches_for_moves_no_other_user() {
 	wait_for 5 deferred "$a"
 }
 
-test_a_name_that_nobody_vouches_for_is_kept_away_itself() {
+test_jobs_with_an_unproven_name_are_kept_away_from_others() {
 	local b
 
 	claims "Claim=fft:default,user=$ALICE_UID"
@@ -102,17 +102,17 @@ test_a_name_that_nobody_vouches_for_is_kept_away_itself() {
 	wait_for 5 deferred "$b"
 }
 
-test_claim_may_trust_everybody() {
+test_claim_may_authorise_all_users() {
 	bob_waits_for_alice || fail "her claim does not hold"
 }
 
-test_claim_overrules_own_runs() {
+test_claim_overrides_own_runs() {
 	give_private fft halo
 	claims "Claim=fft:default,user=$ALICE_UID"
 	bob_waits_for_alice || fail "her claim does not hold"
 }
 
-test_members_of_a_group_may_claim_a_name() {
+test_claim_authorises_members_of_a_group() {
 	local a b
 
 	claims "Claim=fft:group=alice"
@@ -129,7 +129,7 @@ test_members_of_a_group_may_claim_a_name() {
 }
 
 # Slurm sets the account of a job that names none later; until then the job waits.
-test_jobs_of_an_account_may_claim_a_name() {
+test_claim_authorises_jobs_of_an_account() {
 	local a b
 
 	claims "Claim=fft:account=ph*"
@@ -149,7 +149,7 @@ test_jobs_of_an_account_may_claim_a_name() {
 	wait_for 5 confined "$b"
 }
 
-test_jobs_of_a_partition_may_claim_a_name() {
+test_claim_authorises_jobs_of_a_partition() {
 	local a b
 
 	claims "Claim=fft:partition=ma*"

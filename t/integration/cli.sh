@@ -8,7 +8,7 @@
 BESIDE=yes
 LIMIT_SEC=60
 
-test_pages_are_as_agreed() {
+test_text_output_equals_the_golden_files() {
 	setup
 	golden show-lammps.txt netprof show lammps
 	golden show-hpcc.txt netprof show hpcc
@@ -38,7 +38,7 @@ tolerance() { # ARGS...: of files below t/data
 	(cd "$ROOT/t/data/loggps" && netprof tolerance "$@")
 }
 
-test_a_tolerance_is_told() {
+test_a_tolerance_is_printed() {
 	setup
 	golden tolerance.txt tolerance --critical -L 1us -o 1us -G 0.5ns \
 		nonblocking.goal
@@ -129,7 +129,7 @@ test_an_application_is_drawn() {
 	done
 }
 
-test_other_answers_are_drawn() {
+test_other_results_are_drawn() {
 	setup
 	netprof matrix --plot="$S/matrix.svg"
 	is_picture "$S/matrix.svg" 'Slowdown of each pair' fft '+79 %' \
@@ -151,14 +151,14 @@ test_other_answers_are_drawn() {
 	contains "an ending" "$ERR" 'ends in .svg, .png or .pdf$'
 }
 
-test_a_matrix_tells_where_another_model_answered() {
+test_a_matrix_marks_predictions_of_another_model() {
 	setup
 	# halo has runs under load levels, but none without.
 	grep -L '"level"' "$S/store/users/$MY_UID/halo"/*.json | xargs rm
 	golden matrix-half.txt netprof matrix fft halo cp2k
 }
 
-test_programs_get_the_same_as_people() {
+test_json_has_the_data_of_the_text() {
 	setup
 	golden show-lammps.json netprof show --json lammps
 	golden show-lammps.parsable netprof show --parsable lammps
@@ -267,7 +267,7 @@ test_a_traced_run_says_whether_its_calls_and_its_traffic_agree() {
 		'[.levels[] | select(.slowdown)]')" "[]"
 }
 
-test_a_page_begins_with_the_verdict() {
+test_output_begins_with_the_verdict() {
 	setup
 	equal lammps "$(netprof show lammps | head -n 1)" \
 		"lammps uses the network heavily, in phases (busy 60 % of the time)."
@@ -276,7 +276,7 @@ test_a_page_begins_with_the_verdict() {
 	contains serial "$(netprof show serial)" 'one node of the'
 }
 
-test_a_trace_tells_what_an_application_stands() {
+test_a_trace_shows_how_much_latency_an_application_tolerates() {
 	local fft
 	setup
 	fft=$S/store/users/$MY_UID/fft/9.0.trace
@@ -328,7 +328,7 @@ test_a_curve_in_the_store_is_enough_without_the_package() {
 another package: install the package netprof-analysis"
 }
 
-test_models_of_traces_are_compared_where_there_are_some() {
+test_models_of_traces_are_compared_if_there_are_traces() {
 	setup
 	a_trace "$S/traces/melt"
 	cd "$ROOT/doc/validation/pairs" || fail "no pairs"
@@ -342,7 +342,7 @@ test_models_of_traces_are_compared_where_there_are_some() {
 	! grep -q tolerance "$S/out" || fail "$(grep tolerance "$S/out")"
 }
 
-test_pairs_that_were_all_measured_are_compared_without_an_allocation() {
+test_completely_measured_pairs_are_compared_without_an_allocation() {
 	setup_measured
 	make_validation "$S/list"
 	run netprof validate "$S/list"
@@ -384,7 +384,7 @@ test_unknown_application_fails_with_the_nearest_names() {
 	contains "empty store" "$ERR" 'there are no profiles yet: sbatch --netprofile=NAME'
 }
 
-test_wrong_use_is_told_with_status_two() {
+test_wrong_usage_is_reported_with_status_two() {
 	local row
 	setup
 	while read -r row; do
@@ -498,7 +498,7 @@ test_wrong_use_is_told_with_status_two() {
 }
 
 # Who can write the file is told, in one line; others see nothing of it.
-test_a_wrong_line_of_netprof_conf_takes_no_list_away() {
+test_an_error_in_netprof_conf_does_not_disable_list() {
 	setup
 	printf '%s\n' 'Peroid=7s' "Store=$S/store" >"$S/conf"
 	unset NETPROF_STORE
@@ -518,7 +518,7 @@ test_a_wrong_line_of_netprof_conf_takes_no_list_away() {
 	equal "exit status of calibrate" "$RC" 1
 }
 
-test_a_store_that_is_none_says_what_chose_it() {
+test_an_error_about_the_store_names_the_setting_that_selected_it() {
 	setup
 	run env NETPROF_STORE=/etc netprof list
 	equal "exit status" "$RC" 1
@@ -667,7 +667,7 @@ test_a_log_of_sacct_is_replayed_with_the_store() {
 	equal "starts" "$(grep -c '^enforce|' "$S/events")" 7
 }
 
-test_what_a_replay_refuses_is_told() {
+test_bad_input_of_a_replay_is_reported() {
 	setup
 	row() { # PATTERN CMD...
 		local pattern=$1

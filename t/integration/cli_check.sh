@@ -64,7 +64,7 @@ finding() {
 	equal "exit status of $1" "$RC" "$([ "$1" = problem ] && echo 1 || echo 0)"
 }
 
-test_check_finds_nothing_where_all_is_well() {
+test_check_finds_nothing_in_a_correct_installation() {
 	setup
 	slurm_here 22.05.8 lua,netprof
 	jq -c 'del(.claims)' "$S/store/placement/state.json" >"$S/state"
@@ -91,7 +91,7 @@ test_check_doubts_a_calibration_that_contradicts_itself() {
 		'netprof calibrate'
 }
 
-test_check_names_who_may_not_claim_a_name() {
+test_check_names_users_who_are_denied_a_name() {
 	setup
 	slurm_here 22.05.8 netprof
 	finding warning claims '\|uid 1007 may not use the profile name "fft" \(4 jobs\): own runs contradict it' \
@@ -100,7 +100,7 @@ test_check_names_who_may_not_claim_a_name() {
 		'Claim=NPmpi:user=1008 in netprof.conf'
 }
 
-test_check_tells_what_keeps_slurmctld_from_placing() {
+test_check_reports_what_keeps_slurmctld_from_placing() {
 	setup
 	slurm_here 22.05.9 netprof
 	finding ok job_submit_netprof.so \
@@ -119,7 +119,7 @@ test_check_tells_what_keeps_slurmctld_from_placing() {
 	finding problem job_submit_netprof.so 'cannot be used: .*damaged'
 }
 
-test_check_tells_what_keeps_steps_from_being_measured() {
+test_check_reports_what_keeps_steps_from_being_measured() {
 	setup
 	slurm_here 22.05.7 ''
 	sed -i '/^SLURM_VERSION/d' "$S/slurm/config"
@@ -130,7 +130,7 @@ test_check_tells_what_keeps_steps_from_being_measured() {
 		'sbatch, srun and slurmstepd load it, and nothing is measured'
 }
 
-test_check_says_what_to_mend() {
+test_check_says_what_to_repair() {
 	setup
 	slurm_here 22.05.8 lua
 	finding problem slurm.conf 'JobSubmitPlugins has no netprof' \
@@ -178,7 +178,7 @@ test_check_says_what_to_mend() {
 	finding problem placement/ 'SlurmUser cannot write' 'install -d -m 755 -o nobody'
 }
 
-test_check_tells_who_takes_the_place_of_others() {
+test_check_reports_directories_of_users_made_by_others() {
 	local users
 	[ "$MY_UID" = 0 ] || return 0 # chown
 	setup
@@ -227,7 +227,7 @@ test_directories_of_users_are_made_by_root_only() {
 	contains "of all" "$OUT" '^[0-9]+ made, [0-9]+ existed, 0 failed$'
 }
 
-test_a_store_is_made_as_check_wants_it() {
+test_a_new_store_passes_check() {
 	[ "$MY_UID" = 0 ] || return 0
 	setup
 	slurm_here 22.05.8 netprof
@@ -269,7 +269,7 @@ nobody 65534 755"
 		"1 netprof: cannot make $S/no/where: No such file or directory"
 }
 
-test_a_crowd_that_hides_the_others_is_told() {
+test_check_reports_more_users_than_it_reads() {
 	[ "$MY_UID" = 0 ] || return 0
 	setup
 	slurm_here 22.05.8 netprof
@@ -282,7 +282,7 @@ test_a_crowd_that_hides_the_others_is_told() {
 	contains "whose" "$OUT" '\|23456 owns [0-9]+ director.* of other users'
 }
 
-test_check_reads_slurm_conf_where_slurmctld_is_silent() {
+test_check_reads_slurm_conf_if_slurmctld_does_not_answer() {
 	setup
 	slurm_here 22.05.8 netprof
 	printf '#!/bin/sh\n[ "$1" = --version ] || exec sleep 60\n' >"$S/bin/scontrol"

@@ -9,7 +9,7 @@
 BESIDE=yes
 LIMIT_SEC=60
 
-test_help_tells_about_every_command() {
+test_help_describes_every_command() {
 	local cmd page
 	setup
 	for cmd in $(netprof help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do

@@ -41,7 +41,7 @@ one_line() { tr -s ' \n' ' '; }
 
 explain_normal() { explain "$@" | normal; }
 
-test_what_slowed_a_job_is_as_agreed() {
+test_explain_equals_the_golden_files() {
 	serve
 	golden history-network.txt explain 125
 	golden history-cpu.txt explain 127
@@ -54,7 +54,7 @@ test_what_slowed_a_job_is_as_agreed() {
 	golden history-network.parsable explain -P 125
 }
 
-test_what_cannot_be_said_is_not_said() {
+test_explain_makes_no_claim_without_data() {
 	serve
 	contains "too few runs" "$(explain 139)" '^Too few comparable runs to say'
 	contains "a failed run" "$(explain 140)" '^Job 140 did not complete'
@@ -66,7 +66,7 @@ test_without_a_metrics_server_it_says_what_is_missing() {
 }
 
 # With an unusable server the output is still printed, and says why.
-test_a_metrics_server_that_fails_costs_the_metrics_alone() {
+test_a_failing_metrics_server_affects_only_the_metrics() {
 	local mode
 	for mode in html error refuse huge token gaps renamed; do
 		serve $mode
@@ -86,7 +86,7 @@ test_a_metrics_server_that_fails_costs_the_metrics_alone() {
 	contains "nobody there" "$(explain 127 | one_line)" 'Missing .*: only Slurm.s accounting'
 }
 
-test_a_server_that_hangs_is_left_after_its_time() {
+test_a_server_that_hangs_is_given_up_after_its_timeout() {
 	serve hang
 	printf '%s\n' MetricsTimeout=300ms >"$S/conf"
 	NETPROF_CONF=$S/conf explain 127 >"$S/out"
@@ -137,7 +137,7 @@ test_neighbours_of_private_jobs_have_no_names() {
 	contains "root sees all" "$(netprof explain --metrics-url=none 125)" '^126 +halo +bob'
 }
 
-test_what_cost_most_is_as_agreed() {
+test_blame_equals_the_golden_files() {
 	golden blame.txt blame
 	golden blame.json blame --json
 	golden blame.parsable blame -P
@@ -153,7 +153,7 @@ test_a_plot_is_written() {
 	contains "the neighbour" "$(cat "$S/job.svg")" '126 halo'
 }
 
-test_bad_input_is_one_line() {
+test_bad_input_is_reported_in_one_line() {
 	local bad
 	printf 'JobID|User\n1|a\n' >"$S/few"
 	printf '<html>' >"$S/html"

@@ -134,7 +134,7 @@ pages() {
 	END
 }
 
-test_rows_are_chosen_and_sorted_as_in_sacct() {
+test_rows_are_selected_and_sorted_as_in_sacct() {
 	setup
 	equal "fields" "$(netprof list --format=app,Owner --noheader \
 		--published | normalise | xargs)" "cp2k|published idle|published"
@@ -151,7 +151,7 @@ test_rows_are_chosen_and_sorted_as_in_sacct() {
 
 # Text, JSON and --parsable agree about the same pair, and so do all
 # commands that show it.
-test_one_pair_has_one_answer() {
+test_a_pair_has_the_same_prediction_everywhere() {
 	local predict point low high text
 	setup
 	predict=$(netprof predict --json fft halo)
@@ -171,7 +171,7 @@ test_one_pair_has_one_answer() {
 	contains "predict" "$(netprof predict fft halo)" "${text//+/\\+}"
 }
 
-test_every_page_fits_its_schema() {
+test_output_of_every_command_matches_its_schema() {
 	local words n=0 bad
 	setup_measured
 	make_blocks stencil
@@ -195,7 +195,7 @@ test_every_page_fits_its_schema() {
 
 # The fields of each row, and whose records they come from, are in one table of
 # the command.
-test_rows_have_all_fields_of_their_heads() {
+test_rows_have_all_fields_of_their_header() {
 	local words n=0
 	setup_measured
 	a_trace "$S/store/users/$MY_UID/halo/9.0.trace"
@@ -212,7 +212,7 @@ test_rows_have_all_fields_of_their_heads() {
 	[ "$n" -ge 60 ] || fail "only $n pages"
 }
 
-test_what_does_not_fit_is_told() {
+test_violations_of_a_schema_are_reported() {
 	local filter wanted
 	setup
 	netprof list --json >"$S/list"

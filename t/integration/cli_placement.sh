@@ -8,7 +8,7 @@
 BESIDE=yes
 LIMIT_SEC=60
 
-test_what_placement_did_is_as_agreed() {
+test_output_about_placement_equals_the_golden_files() {
 	setup_measured
 	golden status.txt netprof status
 	golden status.json netprof status --json
@@ -28,7 +28,7 @@ test_what_placement_did_is_as_agreed() {
 		"$(netprof explain 4011_3)"
 }
 
-test_pages_on_placement_fit_a_terminal() {
+test_output_about_placement_fits_a_terminal() {
 	local page
 	setup_measured
 	for page in status "explain 4010" "explain 4011_3" "explain 4013" \
@@ -72,7 +72,7 @@ test_a_large_cluster_is_summarised() {
 	[[ $OUT != *--all* ]] || fail "all is not all"
 }
 
-test_a_decision_that_is_old_is_no_decision() {
+test_an_old_decision_counts_as_none() {
 	setup
 	export NETPROF_NOW=1718186431
 	contains "status" "$(netprof status)" '^Placement does not act: its last decision is 31\.0 s'
@@ -85,7 +85,7 @@ test_a_decision_that_is_old_is_no_decision() {
 	contains "rare decisions" "$(netprof status)" '^Placement enforces'
 }
 
-test_where_placement_never_decided_it_is_said() {
+test_a_missing_decision_is_reported() {
 	setup_measured
 	rm -r "$S/store/placement"
 	run netprof status
@@ -104,7 +104,7 @@ test_where_placement_never_decided_it_is_said() {
 	contains "a record is enough" "$OUT" 'neighbours is not known'
 }
 
-test_damaged_state_is_told_in_a_line() {
+test_damaged_state_is_reported_in_one_line() {
 	setup_measured
 	head -c 700 "$ROOT/t/data/placement/state.json" >"$S/store/placement/state.json"
 	run netprof status
@@ -120,7 +120,7 @@ test_damaged_state_is_told_in_a_line() {
 	contains "a newer one" "$ERR" 'schema 2 is newer than 1'
 }
 
-test_jobs_that_are_not_found_are_told_where_was_looked() {
+test_for_an_unknown_job_the_searched_places_are_named() {
 	setup
 	run netprof explain 77
 	equal "exit status" "$RC $OUT" "1 "

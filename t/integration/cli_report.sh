@@ -24,7 +24,7 @@ running_run() { # SECONDS before now that it was saved
 		>"$halo/20240612T095000Z-hpc-4002.0.json"
 }
 
-test_metrics_are_as_agreed() {
+test_metrics_equal_the_golden_files() {
 	setup
 	running_run 5
 	golden metrics.prom metrics
@@ -63,7 +63,7 @@ test_probes_count_while_their_run_is_saved() {
 	equal "its writer has died" "$(probes)" "0 0"
 }
 
-test_without_a_decision_there_are_metrics_all_the_same() {
+test_there_are_metrics_without_a_decision() {
 	setup
 	without() {
 		run netprof metrics
@@ -82,7 +82,7 @@ test_without_a_decision_there_are_metrics_all_the_same() {
 	contains "without a store" "$OUT" 'findings\{result="problem"\} [1-9]'
 }
 
-test_a_file_of_metrics_is_never_seen_in_part() {
+test_a_metrics_file_is_replaced_atomically() {
 	local inode
 	setup
 	mkdir "$S/out.d"
@@ -105,7 +105,7 @@ test_a_file_of_metrics_is_never_seen_in_part() {
 	[ -c /dev/null ] || fail "/dev/null is no device any more"
 }
 
-test_a_dashboard_shows_what_there_is() {
+test_a_dashboard_uses_existing_metrics() {
 	local dashboard="$ROOT/etc/netprof-grafana.json" name
 	setup
 	netprof metrics | sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' | sort >"$S/there"
@@ -123,7 +123,7 @@ test_a_dashboard_shows_what_there_is() {
 		"$dashboard")" 0
 }
 
-test_comparisons_are_as_agreed() {
+test_comparisons_equal_the_golden_files() {
 	setup_measured
 	golden compare-run.txt netprof compare fft:4000
 	golden compare-newest.txt netprof compare lammps
@@ -144,7 +144,7 @@ slow_run() { # FILTER
 		"$fft"/*-3001.0.json >"$fft/20240616T010640Z-hpc-4100.0.json"
 }
 
-test_a_comparison_tells_what_was_different() {
+test_a_comparison_says_what_was_different() {
 	local filter wanted file
 	setup
 	for file in "$S/store/users/$MY_UID/fft"/*.json; do
@@ -168,7 +168,7 @@ test_a_comparison_tells_what_was_different() {
 	END
 }
 
-test_a_comparison_does_not_take_chance_for_a_cause() {
+test_a_comparison_does_not_report_chance_as_a_cause() {
 	setup
 	slow_run '.end = 1718500062'
 	contains "three percent" "$(netprof compare fft)" \
@@ -179,7 +179,7 @@ test_a_comparison_does_not_take_chance_for_a_cause() {
 			'Different: the exit code.')"
 }
 
-test_a_run_to_compare_is_found_or_it_is_said() {
+test_a_run_to_compare_is_found_or_an_error_says_so() {
 	setup_measured
 	cp "$S/store/users/$MY_UID/fft"/*-4000.0.json "$S/step"
 	jq -c '.step_id = 1' "$S/step" \
@@ -200,7 +200,7 @@ test_a_run_to_compare_is_found_or_it_is_said() {
 	contains "too long" "$ERR" '^netprof: application name "a*'
 }
 
-test_a_report_is_one_page_that_needs_nothing() {
+test_a_report_is_one_self_contained_page() {
 	local page what
 	setup
 	page=$S/page.html

@@ -8,7 +8,7 @@
 BESIDE=yes
 LIMIT_SEC=60
 
-test_runs_are_removed_when_somebody_says_so() {
+test_runs_are_removed_after_confirmation() {
 	local fft
 	setup
 	fft=$S/store/users/$MY_UID/fft
@@ -49,7 +49,7 @@ list_is_true() { # WHAT
 
 # What is a few seconds old is kept, and a change in place is what nothing
 # shows: so it tells what was kept.
-test_what_list_keeps_is_never_stale() {
+test_the_cache_of_list_is_never_stale() {
 	local dir one kept
 	setup
 	dir=$S/store/users/$MY_UID one=$(echo "$dir"/NPmpi/*.json)
@@ -90,7 +90,7 @@ page_is_true() { # WHAT
 	done
 }
 
-test_what_show_keeps_is_never_stale() {
+test_the_cache_of_show_is_never_stale() {
 	local dir fabric one kept
 	setup
 	dir=$S/store/users/$MY_UID fabric=$S/store/fabric/hpc
@@ -147,7 +147,7 @@ test_unusable_files_are_named_and_the_rest_is_used() {
 	contains "page" "$OUT" '4 unreadable|unreadable$'
 }
 
-test_a_profile_without_usable_runs_gives_way_to_the_published() {
+test_a_profile_without_usable_runs_is_replaced_by_the_published_one() {
 	setup
 	mkdir "$S/store/users/$MY_UID/cp2k"
 	echo rubbish >"$S/store/users/$MY_UID/cp2k/x.json"
@@ -161,7 +161,7 @@ test_a_profile_without_usable_runs_gives_way_to_the_published() {
 	contains "error" "$ERR" 'no usable run of "cp2k"'
 }
 
-test_more_runs_than_are_read_is_said_and_nothing_is_unreadable() {
+test_more_runs_than_are_read_are_reported_and_not_unreadable() {
 	local dir i
 	setup
 	dir=$S/store/users/$MY_UID/postprocess
@@ -174,7 +174,7 @@ test_more_runs_than_are_read_is_said_and_nothing_is_unreadable() {
 	[[ $OUT != *unreadable* ]] || fail "unreadable: $OUT"
 }
 
-test_without_a_calibration_it_is_said_who_makes_one() {
+test_without_a_calibration_the_message_says_who_makes_one() {
 	setup
 	rm -r "$S/store/fabric"
 	for cmd in "predict fft halo" matrix; do
@@ -189,7 +189,7 @@ test_without_a_calibration_it_is_said_who_makes_one() {
 	contains "the curve is there" "$OUT" '^95 % interval from'
 }
 
-test_no_effect_is_said_where_the_coupling_says_so() {
+test_no_effect_is_reported_for_a_coupling_of_zero() {
 	local cal
 	setup
 	cal=$S/store/fabric/flat/20240523T100000Z.json
@@ -213,7 +213,7 @@ test_no_effect_is_said_where_the_coupling_says_so() {
 		fail "a coupling that is not known well"
 }
 
-test_calibrations_that_cannot_be_used_give_way_to_older_ones() {
+test_unusable_calibrations_are_replaced_by_older_ones() {
 	local dir
 	setup
 	dir=$S/store/fabric/flat
@@ -344,7 +344,7 @@ test_only_administrators_publish() {
 }
 
 # A published record contains nothing about other jobs.
-test_what_is_published_tells_nothing_of_other_people() {
+test_published_records_contain_nothing_about_other_users() {
 	local all
 	setup_measured
 	netprof publish fft >/dev/null

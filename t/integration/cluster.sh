@@ -92,7 +92,7 @@ rank_cpu() {
 		awk '$1 == "cpu" && $2 > m { m = $2 } END { print m + 0 }'
 }
 
-test_ranks_that_wait_leave_the_core_to_others() {
+test_waiting_ranks_leave_the_core_to_others() {
 	needs_pmix
 	between "CPU use of a rank, percent" "$(rank_cpu)" 0.1 30
 }
@@ -122,7 +122,7 @@ test_a_lost_node_comes_back() {
 		inside srun -w n6,n7 --mpi=pmix NPopenmpi -l 64 -u 64 -n 5 2>&1 | grep -q usec
 }
 
-test_daemons_do_not_hold_a_lock_of_who_started_them() {
+test_daemons_do_not_hold_a_lock_of_their_caller() {
 	exec 9>"$TMPDIR/lock"
 	flock 9
 	cluster kill-node n6
@@ -131,7 +131,7 @@ test_daemons_do_not_hold_a_lock_of_who_started_them() {
 	flock -n "$TMPDIR/lock" true || fail "the lock is still held"
 }
 
-test_a_daemon_that_ended_is_told_and_started_again() {
+test_a_daemon_that_ended_is_reported_and_started_again() {
 	local out
 	wait_for 20 is_idle n6 # the job of the previous test
 	inside --user root --on n6 kill -9 "$(cat "$(rundir)/pid/n6.daemon")"
@@ -191,7 +191,7 @@ test_a_program_that_pins_itself_stays_on_its_nodes_processors() {
 		fail "its cpusets are still there"
 }
 
-test_usage_errors_are_told_from_failures() {
+test_usage_errors_differ_from_failures() {
 	local rc=0 out
 	out=$(cluster up --leaves 0 2>&1) || rc=$?
 	equal "exit code of --leaves 0" "$rc" 2

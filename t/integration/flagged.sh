@@ -77,7 +77,7 @@ test_steps_that_export_nothing_are_measured() {
 	expect bare 'length == 1 and .[0].leaves[0].latency.n > 5'
 }
 
-test_a_component_without_a_part_in_the_step_is_left_alone() {
+test_a_component_that_is_not_in_the_step_is_not_measured() {
 	alice "salloc -Q -N2 : -N2 --netprofile=het1 srun sleep 2"
 	expect het1 'length == 1 and .[0].het_component == 0'
 	! logged "het1" || fail "$(logged het1)"
@@ -114,7 +114,7 @@ test_mpirun_in_a_batch_script_is_measured_on_all_its_nodes() {
 }
 
 # At the end of the script Slurm kills the srun that mpirun did not wait for.
-test_a_run_is_kept_that_ends_with_its_script() {
+test_the_record_of_a_run_that_ends_with_its_script_is_saved() {
 	local i
 	for i in 1 2 3; do
 		batch -J last -N4 -n4 --netprofile --wrap 'mpirun sleep 2'
@@ -123,13 +123,13 @@ test_a_run_is_kept_that_ends_with_its_script() {
 		.exit_code == 0 and .leaves[0].latency.n > 10)'
 }
 
-test_a_program_that_its_scripts_end_kills_has_failed() {
+test_a_program_killed_by_the_end_of_its_script_has_failed() {
 	batch -J left -N4 -n4 --netprofile=left --wrap 'mpirun sleep 60 & sleep 4'
 	batch -J left -N4 -n4 --netprofile=left --wrap 'srun sleep 60 & sleep 4'
 	expect left 'length == 2 and all(.exit_code == 137)'
 }
 
-test_how_daemons_of_an_mpi_end_is_not_how_the_program_did() {
+test_the_exit_code_of_mpi_daemons_is_not_that_of_the_program() {
 	script orted 'sleep 3' 'exit 1'
 	batch -J daemons -N3 -n3 --netprofile --wrap \
 		'chmod +x ~/orted; ! srun -x $SLURMD_NODENAME -N2 -n2 ~/orted'
@@ -152,7 +152,7 @@ test_a_run_that_was_suspended_is_not_compared_with_others() {
 	grep -q "1 suspended meanwhile" "$TMPDIR/show" || fail "$(cat "$TMPDIR/show")"
 }
 
-test_mpirun_on_one_node_is_left_alone() {
+test_mpirun_on_one_node_is_not_measured() {
 	batch -J onenode -N1 -n2 --netprofile --wrap 'mpirun sleep 1'
 	no_profile onenode
 }
@@ -173,20 +173,20 @@ test_an_unflagged_step_leaves_nothing() {
 	! logged "plain" || fail "$(logged plain)"
 }
 
-test_one_node_is_left_alone_with_one_line_saying_why() {
+test_one_node_is_not_measured_and_one_line_says_why() {
 	alice "srun -N1 --netprofile=lonely sleep 1"
 	no_profile lonely
 	logged "one node, which uses no switch" >/dev/null || fail "no line"
 }
 
-test_no_partner_on_the_leaf_is_left_alone_with_one_line_saying_why() {
+test_a_step_without_a_peer_on_the_leaf_is_not_measured_and_one_line_says_why() {
 	alice "srun -N2 -w n0,n4 --netprofile=apart sleep 1"
 	no_profile apart
 	logged "(apart).*no two nodes of the step share a leaf" >/dev/null ||
 		fail "no line"
 }
 
-test_a_leaf_with_one_node_is_left_out_and_the_record_says_so() {
+test_a_leaf_with_one_node_is_not_measured_and_the_record_says_so() {
 	alice "srun -N3 -w n0,n1,n4 --netprofile=part sleep 2"
 	expect part '.[0].leaves | length == 2 and
 		(map(select(.name == "leaf1"))[0].skipped | test("no peer")) and
@@ -198,7 +198,7 @@ test_three_nodes_make_a_triangle() {
 	expect tri '.[0].leaves[0] | .n_pairs == 3 and .latency.n > 30'
 }
 
-test_output_and_exit_code_stay_as_they_were() {
+test_output_and_exit_code_do_not_change() {
 	local run
 	for run in plain:-Jplain flag:--netprofile=quiet; do
 		# Otherwise srun may report that it waits for nodes of the previous run.
@@ -242,13 +242,13 @@ extra_ms() {
 
 # After a signal to a starting step and the end of its job, slurmstepd would keep the
 # node for a minute.
-test_nodes_are_free_at_once_after_steps_that_end_at_once() {
+test_nodes_are_free_at_once_after_very_short_steps() {
 	# shellcheck disable=SC2016
 	alice 'for i in $(seq 20); do srun -Q -N4 --netprofile=fast true; done'
 	wait_for 8 all_idle
 }
 
-test_nothing_of_ours_shows_and_steps_keep_their_numbers() {
+test_no_step_of_netprof_is_visible_and_steps_keep_their_numbers() {
 	local out
 
 	script numbers.sh 'srun -N4 -n4 sleep 2 & sleep 1.5' \
@@ -261,7 +261,7 @@ test_nothing_of_ours_shows_and_steps_keep_their_numbers() {
 
 # wait(2) of the program must find only its own children, and all open files must be
 # its own.
-test_the_program_has_no_child_and_no_file_of_ours() {
+test_the_program_has_no_child_and_no_open_file_of_netprof() {
 	local what="sleep 2; ps -o comm= --ppid \$\$; ls /proc/\$\$/fd
 		env | cut -d= -f1 | sort"
 
@@ -289,7 +289,7 @@ test_probes_that_are_killed_as_the_step_ends_were_complete() {
 	! logged "(killed)" || fail "$(logged "(killed)")"
 }
 
-test_a_step_that_ends_early_is_said_to_be_too_short() {
+test_a_step_that_ends_early_is_reported_as_too_short() {
 	alice "srun -N4 --netprofile=brief true"
 	no_profile brief
 	logged "(brief).*too short" >/dev/null || fail "no line"
@@ -313,7 +313,7 @@ test_a_bad_name_is_refused_before_anything_is_submitted() {
 	[ -z "$(alice 'squeue -h -n wrap')" ] || fail "a job is there"
 }
 
-test_a_bad_level_is_refused_in_words() {
+test_a_bad_level_is_refused_with_a_message() {
 	local out
 
 	! out=$(alice "srun -N2 --netprofile=x --netprofile-compress=c99 true" \
@@ -350,7 +350,7 @@ test_the_period_can_be_chosen() {
 		.leaves[0].latency.n > 100'
 }
 
-test_a_level_on_the_steps_nodes_says_how_it_fared_alone_and_beside() {
+test_a_level_on_the_steps_nodes_is_timed_alone_and_with_the_step() {
 	alice "srun -N4 --netprofile=press --netprofile-compress=c3 sleep 4"
 	expect press 'length == 1 and (.[0] | .level.scope == "node" and
 		.level.nodes == .nodes and .alone_sec >= 2 and

@@ -247,7 +247,7 @@ test_a_trace_beside_the_store_when_that_hangs() {
 }
 
 # As in an upgrade of netprof: the old saver stays until everything is written.
-test_what_waits_outlives_slurmd() {
+test_pending_records_outlive_slurmd() {
 	fail_at "$STORE" one
 	run_srun plain,srun -N2 "sh -c 'sleep 4; exit 7'"
 	run_sbatch plain,sbatch -N2

@@ -62,7 +62,7 @@ is_not_up() {
 	! cluster status >/dev/null 2>&1
 }
 
-test_an_interrupted_up_takes_everything_along() {
+test_an_interrupted_up_removes_everything() {
 	local pid rc=0
 	export NETPROF_CLUSTER=$NETPROF_CLUSTER-own
 	trap 'cluster down' EXIT

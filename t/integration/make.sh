@@ -57,7 +57,7 @@ test_pictures_without_cairo_are_svg() {
 	! nm "$TMPDIR/picture.o" | grep -E 'np_canvas_(png|pdf)' || fail "needs cairo"
 }
 
-test_packages_of_the_build_and_of_the_tests_are_told_apart() {
+test_packages_of_the_build_and_of_the_tests_are_separate() {
 	cd "$ROOT" || return
 	equal "both" "$(etc/packages list | sort)" \
 		"$({ etc/packages list build; etc/packages list test; } | sort)"
@@ -68,7 +68,7 @@ test_packages_of_the_build_and_of_the_tests_are_told_apart() {
 }
 
 # Without dpkg nothing is installed and nothing fails.
-test_no_dpkg_is_no_failure() {
+test_a_missing_dpkg_is_no_failure() {
 	local p
 	mkdir "$TMPDIR/rhel"
 	for p in sh sed tr id grep; do

@@ -28,7 +28,7 @@ test_every_figure_is_printed_by_its_command() {
 	rm -f "$new" "$new.diff"
 }
 
-test_figures_meet_what_is_asked_of_them() {
+test_figures_meet_their_goals() {
 	local file=$ROOT/t/data
 	mean() { # MODEL ARGS...: mean error of pairs
 		local model=$1
@@ -43,7 +43,7 @@ test_figures_meet_what_is_asked_of_them() {
 		"$(mean cross --without=is.W "$file/real-switch.json")" 0 7.6
 }
 
-test_json_and_parsable_say_the_same() {
+test_json_and_parsable_agree() {
 	local file=$ROOT/t/data/pairs.json json text
 	json=$(accuracy --json "$file" | jq -r '.files[0].pairs.models[] |
 		select(.mean_error_points != null and .model == "cross") |
@@ -55,7 +55,7 @@ test_json_and_parsable_say_the_same() {
 		jq '[.files[0].predictions[] | select(.model == "cross")] | length')" 4
 }
 
-test_wrong_use_and_bad_files_are_told() {
+test_wrong_usage_and_bad_files_are_reported() {
 	local row rc err
 	row() { # STATUS PATTERN ARGS...
 		rc=0

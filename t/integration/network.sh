@@ -134,7 +134,7 @@ test_transfers_have_the_penalties_of_what_they_share() {
 	penalties leaf 1.2 1.6
 }
 
-test_a_scheme_that_is_wrong_is_refused_before_anything_is_sent() {
+test_a_wrong_scheme_is_refused_before_anything_is_sent() {
 	local before
 
 	needs_pmix

@@ -78,7 +78,7 @@ only_users() { # JOB NODES
 	[ "$(excluded "$1")" = "$2" ]
 }
 
-test_the_users_exclusions_are_kept_when_ours_come_and_go() {
+test_the_users_exclusions_are_kept_when_those_of_placement_change() {
 	local a b
 
 	block >/dev/null
@@ -108,7 +108,7 @@ test_a_user_may_change_the_exclusions_of_a_pending_job() {
 	equal "an empty list" "$(field "$b" ExcNodeList)" "(null)"
 }
 
-test_an_empty_list_takes_away_the_users_part_only() {
+test_an_empty_list_removes_only_the_users_part() {
 	local a b list
 
 	block >/dev/null
@@ -210,7 +210,7 @@ left_alone() { # REASON OPTIONS
 	cancel "$a"
 }
 
-test_what_is_not_ours_to_place_is_left_alone_and_why_is_logged() {
+test_jobs_that_cannot_be_placed_are_ignored_and_the_log_says_why() {
 	local a
 
 	job fft 300 -p off >/dev/null
@@ -310,7 +310,7 @@ test_prefer_keeps_apart_while_room_is_free_and_never_delays() {
 	between "seconds it waited" "$(waited "${jobs[4]}")" 0 1
 }
 
-test_a_job_is_held_back_for_maxdefer_and_then_runs_anyway() {
+test_a_job_is_held_for_maxdefer_and_then_runs_anywhere() {
 	local a
 
 	configure MaxDefer=3s
@@ -343,7 +343,7 @@ test_the_application_is_what_the_job_or_a_rule_says() {
 		"$(awk 'NF == 6' "$TMPDIR/lists" | sort -u | wc -l)" 4
 }
 
-test_an_unknown_application_is_moved_by_nobody_and_moves_nobody() {
+test_an_unknown_application_is_not_restricted_and_restricts_no_job() {
 	local a b
 
 	full_of_ffts
@@ -360,7 +360,7 @@ test_an_unknown_application_is_moved_by_nobody_and_moves_nobody() {
 	equal "exclusions beside it" "$(field "$a" ExcNodeList)" "(null)"
 }
 
-test_a_users_own_profile_limits_only_his_own_jobs() {
+test_a_users_own_profile_restricts_only_that_users_jobs() {
 	local a b bob
 
 	give_private loud
@@ -377,7 +377,7 @@ test_a_users_own_profile_limits_only_his_own_jobs() {
 	equal "bob's, of that name" "$(field "$bob" ExcNodeList)" "(null)"
 }
 
-test_profiles_of_trusted_users_limit_everybody() {
+test_profiles_of_trusted_users_restrict_all_users() {
 	local a bob
 
 	give_private loud

@@ -80,7 +80,7 @@ test_netpipe_is_neither_idle_nor_saturated() {
 # node: therefore the copies share the first.  If the machine has other work, probes
 # are delayed anyway: then latencies and byte counters contradict each other, and the
 # verdict says so.
-test_lammps_that_does_not_communicate_is_light_or_its_delays_are_told() {
+test_lammps_without_communication_is_light_or_its_delays_are_reported() {
 	needs_pmix
 	alice "{ sed '/^run/d' $LMP/melt/in.melt
 		printf '%s\n' 'variable i loop 40' 'label again' 'run 30' \

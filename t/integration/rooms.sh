@@ -54,7 +54,7 @@ test_a_name_is_that_of_one_file() {
 		sed 's,.*/,,' | sort | uniq -d)" ""
 }
 
-test_rooms_use_what_the_table_allows_and_nothing_else() {
+test_rooms_include_only_what_the_table_allows() {
 	needs >"$TMPDIR/needs"
 	[ "$(wc -l <"$TMPDIR/needs")" -gt 200 ] || fail "includes are not found"
 	allowed | awk 'NR == FNR {
@@ -140,7 +140,7 @@ uses() {
 }
 
 # Dependencies between files have no cycle, in a room and between rooms.
-test_no_circles_between_files() {
+test_files_have_no_circular_dependencies() {
 	local room files=()
 	cd "$ROOT" || return
 	for room in $(rooms); do
@@ -153,7 +153,7 @@ test_no_circles_between_files() {
 }
 
 # Plugins are loaded with immediate binding, so no symbol may be missing.
-test_plugins_have_all_that_they_call() {
+test_plugins_have_all_symbols_they_need() {
 	local so missing
 	for so in spank_netprof job_submit_netprof netprof_placement; do
 		so=$ROOT/${BUILD:-build}/$so.so

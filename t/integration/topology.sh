@@ -50,7 +50,7 @@ no_leaves_are_known() { # NODES
 
 # Two trees, a node on both, nodes that do not exist yet, lists with blanks, names
 # with dots: placement and probes work, and one line names the node.
-test_what_slurm_forgives_costs_a_line() {
+test_mistakes_that_slurm_tolerates_are_reported_in_one_line() {
 	with_topology odd
 	alice "srun -N4 -w 'n[0-3]' --netprofile=four sleep 3"
 	expect four '.[0].leaves | map([.name, .n_pairs]) == [["rack0.ib", 2]]'
@@ -100,19 +100,19 @@ test_a_base_block_by_topology_yaml() {
 	leaves_are_known
 }
 
-test_a_flat_network_is_measured_and_left_alone() {
+test_a_flat_network_is_measured_without_placement() {
 	slurm_from 25.05 || skip "Slurm is older"
 	with_topology flat
 	no_leaves_are_known 'n[0-5]'
 }
 
-test_a_ring_is_measured_and_left_alone() {
+test_a_ring_is_measured_without_placement() {
 	slurm_from 26.05 || skip "Slurm is older"
 	with_topology ring.yaml
 	no_leaves_are_known 'n[0-3]' # a job runs within one ring
 }
 
-test_a_torus_is_measured_and_left_alone() {
+test_a_torus_is_measured_without_placement() {
 	slurm_from 26.05 || skip "Slurm is older"
 	with_topology torus3d.yaml
 	no_leaves_are_known 'n[0-5]'

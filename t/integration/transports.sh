@@ -122,7 +122,7 @@ test_nodes_that_measure_over_different_networks_say_so() {
 		"$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 }
 
-test_what_the_node_does_not_have_is_refused_in_one_line() {
+test_a_missing_provider_is_reported_in_one_line() {
 	needs_pmix
 	! over ofi:cxi 'n0' -n1 netprof-impactb --duration=1s >"$TMPDIR/out" 2>&1 ||
 		fail "it ran"
@@ -131,7 +131,7 @@ test_what_the_node_does_not_have_is_refused_in_one_line() {
 }
 
 # Over libfabric a dead peer is noticed only by its silence.
-test_a_partner_that_dies_ends_nothing_over_libfabric() {
+test_a_dead_peer_does_not_end_the_others_over_libfabric() {
 	needs_pmix
 	over $TCP 'n[0-1]' -n2 --kill-on-bad-exit=0 bash -c '
 		[ "$SLURM_PROCID" != 1 ] || (sleep 2; kill -9 $$) &
@@ -161,7 +161,7 @@ test_each_pair_of_nodes_is_measured_and_a_misplaced_node_is_named() {
 }
 
 # All parts, with short measurements.
-test_what_only_a_sites_network_tells_is_in_one_file_without_a_users_name() {
+test_check_fabric_writes_one_file_without_the_users_name() {
 	INSIDE_SEC=140 inside -- bash -c "cd; salloc -Q -N8 netprof check \
 		--fabric=fabric.txt --seconds=1" >"$TMPDIR/out" 2>&1 || fail "$(cat "$TMPDIR/out"; alice 'cat fabric.txt' | tail -n 30)"
 	inside cat fabric.txt >"$TMPDIR/fabric"
@@ -171,7 +171,7 @@ test_what_only_a_sites_network_tells_is_in_one_file_without_a_users_name() {
 	! grep -iw alice "$TMPDIR/fabric" || fail "it names the user"
 }
 
-test_a_flagged_step_is_measured_over_what_the_site_says() {
+test_a_flagged_step_is_measured_over_the_configured_transport() {
 	cluster down
 	NETPROF_TRANSPORT=$TCP cluster up --leaves 1 --nodes-per-leaf 4 --netprof "$BUILD"
 	alice "srun -N4 --netprofile=ofi sleep 3"

@@ -36,7 +36,7 @@ all_saved() {
 	wait_for 15 grep -qaF "$stamp" "$(rundir)/state/job_state"
 }
 
-test_nothing_is_forgotten_when_slurmctld_is_killed() {
+test_decisions_survive_a_kill_of_slurmctld() {
 	three_pending
 	all_saved
 	cluster restart-ctl -9
@@ -48,7 +48,7 @@ test_nothing_is_forgotten_when_slurmctld_is_killed() {
 	never_met 2 "${JOBS[@]}"
 }
 
-test_nothing_is_forgotten_when_slurmctld_is_restarted() {
+test_decisions_survive_a_restart_of_slurmctld() {
 	three_pending
 	cluster restart-ctl
 	three_as_promised
@@ -129,7 +129,7 @@ known() { # APP
 	cancel -u alice
 }
 
-test_a_store_that_does_not_answer_delays_nobody() {
+test_a_store_that_does_not_answer_delays_no_job() {
 	local begin
 
 	[ -e /dev/fuse ] || skip "no FUSE here"
@@ -148,7 +148,7 @@ test_a_store_that_does_not_answer_delays_nobody() {
 	rm -r "$STORE/published/new"
 }
 
-test_a_store_that_cannot_be_written_is_enough() {
+test_placement_works_with_a_store_that_cannot_be_written() {
 	chown root "$STORE/placement"
 	wait_for 8 said "$STORE/placement"
 	three_pending
@@ -183,7 +183,7 @@ hostile_store() {
 	chown -R 20002 "$STORE/users/20003"
 }
 
-test_a_store_full_of_hostile_files_harms_nobody() {
+test_a_store_full_of_hostile_files_harms_no_job() {
 	hostile_store
 	as_bob -J halo --netprofile=halo >/dev/null
 	slack
@@ -192,7 +192,7 @@ test_a_store_full_of_hostile_files_harms_nobody() {
 	rm -rf "$STORE/users/20002" "$STORE/users/20003"
 }
 
-test_names_of_files_and_jobs_do_not_play_tricks_in_the_log() {
+test_names_of_files_and_jobs_are_plain_text_in_the_log() {
 	local name=$'x\302\2332J\342\200\256\033[31m\377' d=$STORE/users/$ALICE_UID
 
 	# Not as bob, about whose files the limit of lines for this hour is reached.
@@ -209,7 +209,7 @@ test_names_of_files_and_jobs_do_not_play_tricks_in_the_log() {
 	is_plain "$TMPDIR/said" || fail "$(cat -v "$TMPDIR/said")"
 }
 
-test_a_broken_file_is_told_by_its_line_and_taken_when_corrected() {
+test_an_error_in_netprof_conf_is_reported_and_its_correction_is_used() {
 	local line
 
 	configure Placement=perhaps
@@ -302,7 +302,7 @@ are_settled() { # COMMENT
 		grep -q "AdminComment=${1}netprof{.*ours="
 }
 
-test_without_the_plugin_release_takes_back_what_it_wrote() {
+test_release_removes_what_the_plugin_wrote() {
 	local begin own
 
 	own_cluster --leaves 2 --nodes-per-leaf 2 --netprof "$BUILD" \

@@ -24,14 +24,14 @@ test_probe_binary_missing() {
 	logged "(nobin).*netprof-impactb" >/dev/null || fail "no line says why"
 }
 
-test_attendant_missing() {
+test_collector_missing() {
 	unharmed --netprofile=noatt "NETPROF_CONF=$(conf LibexecDir=/nowhere)"
 	logged "/nowhere/netprof-attend: No such file" >/dev/null ||
 		fail "no line says why"
 }
 
 # A file system without a server: a process that waits for it can only be killed.
-test_attendant_on_a_file_system_that_hangs() {
+test_collector_on_a_file_system_that_hangs() {
 	local begin=$SECONDS
 
 	[ -e /dev/fuse ] || skip "no FUSE here"
@@ -90,7 +90,7 @@ test_no_file_may_be_written() {
 }
 
 # The 64 socket names of a job by which slurmstepd finds its collectors.
-test_names_that_another_user_takes_are_told() {
+test_socket_names_taken_by_another_user_are_reported() {
 	local id
 	id=$(alice "sbatch --parsable -o /dev/null -N2 -n2 --netprofile=names \
 		--wrap 'until [ -e go ]; do sleep 0.1; done; srun sleep 3; rm go'")
@@ -145,7 +145,7 @@ END
 }
 
 # A stopped collector keeps its files open; srun does not wait for it.
-test_an_attendant_that_stands_still() {
+test_a_stopped_collector() {
 	alice "srun -N4 --netprofile=still sh -c 'sleep 2; echo done' & sleep 1
 		pkill -STOP netprof-attend; s=\$(date +%s%N); wait \$!
 		echo \$(((\$(date +%s%N) - s) / 1000000)) ms
@@ -164,7 +164,7 @@ test_kill_9_of_all_probes() {
 	expect probes9 '.[0] | .exit_code == 7 and .leaves[0].latency.n > 0'
 }
 
-test_kill_9_of_the_attendant() {
+test_kill_9_of_the_collector() {
 	while_running att9 'pkill -9 -u alice netprof-attend' ctl
 	wait_for 10 no_side_steps || fail "its steps live on"
 	expect att9 'length == 1 and .[0].state == "running"'

@@ -109,7 +109,7 @@ test_another_micro_release_of_slurm_works_as_always() {
 	steps_are_measured micro
 }
 
-test_in_another_release_of_slurm_everything_is_left_alone() {
+test_in_another_release_of_slurm_nothing_is_changed() {
 	built_for_newer 256 job_submit_netprof.so spank_netprof.so
 	sed -i 's/^optional/required/' "$(rundir)/etc/slurm/plugstack.conf.d/netprof.conf"
 	restarted

@@ -11,7 +11,7 @@ WIDTH_AFTER_MS=200 # as t/cluster sets it
 WIDTH_CANCEL_SEC=8
 
 # doc/developer/carrier.md describes the results with a helper step beside each wide step.
-test_wide_steps_that_are_flagged_end_as_others_do() {
+test_wide_flagged_steps_end_like_unflagged_ones() {
 	local bad
 
 	WIDTH_SEC=120 width_measure 24 3 "$RANDOM" "$TMPDIR"
