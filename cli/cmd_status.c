@@ -68,8 +68,8 @@ static void print_decision(const struct status *t)
 		     *s->cluster ? s->cluster : "a cluster",
 		     cli_setting_sec(s->interval_sec, every),
 		     cli_sec(s->decide_sec, took));
-	cli_labelled(stdout, "Jobs", "%zu running, %zu of them with a profile; "
-		     "%zu pending, %zu of them kept apart; %u profile%s",
+	cli_labelled(stdout, "Jobs", "%zu running (%zu with a profile), %zu "
+		     "pending (%zu kept apart); %u profile%s",
 		     t->n_running, t->n_known, t->n_pending, t->n_apart,
 		     s->n_profiles, s->n_profiles == 1 ? "" : "s");
 }

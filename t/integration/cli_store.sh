@@ -291,7 +291,7 @@ test_runs_beside_other_jobs_are_used_only_alone_and_marked() {
 	find "$S/store/users/$MY_UID/lammps" -name '*.json' ! -name '*-1400.0.json' \
 		-delete
 	run netprof show lammps
-	contains "page" "$OUT" 'All runs shared a leaf switch with'
+	contains "page" "$OUT" 'Other jobs shared a leaf switch with every run'
 	contains "page" "$OUT" '1 of 1 used'
 }
 
