@@ -5,14 +5,12 @@
  * never reads half a file.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli_json_put.h"
-#include "cli_print.h"
+#include "cli.h"
 #include "cli_output.h"
 #include "np_picture.h"
 #include "np_store.h"
@@ -69,83 +67,4 @@ int cli_figure_save(struct np_figure *f, const char *path)
 	free(data);
 	np_figure_free(f);
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;
-}
-
-/* An axis of names also lists them; points then have indices into that list. */
-static void put_axis(json_object *in, const char *key, const struct np_axis *a)
-{
-	static const char *const kind[] = {
-		[NP_AXIS_LINEAR] = "linear", [NP_AXIS_LOG] = "log",
-		[NP_AXIS_SECONDS] = "log", [NP_AXIS_NAMES] = "names",
-	};
-	json_object *j = cli_put_object(in, key), *names;
-
-	cli_put_text(j, "label", a->label);
-	cli_put_text(j, "scale", kind[a->kind]);
-	if (a->kind != NP_AXIS_NAMES)
-		return;
-	names = cli_put_array(j, "names");
-	for (size_t i = 0; i < a->n_names; i++)
-		cli_append_text(names, a->name[i]);
-}
-
-/* Members that this kind of shape does not have are omitted. */
-static void put_point(json_object *list, const struct np_shape *s, size_t i)
-{
-	const struct np_datum *d = &s->at[i];
-	json_object *j = cli_append_object(list);
-
-	if (!isnan(d->x))
-		cli_put_real(j, "x", d->x);
-	if (!isnan(d->y))
-		cli_put_real(j, "y", d->y);
-	if (!isnan(d->low))
-		cli_put_real(j, s->kind == NP_SHAPE_CELLS ? "value" : "low",
-			     d->low);
-	if (!isnan(d->high))
-		cli_put_real(j, "high", d->high);
-	if (d->text)
-		cli_put_text(j, "text", d->text);
-}
-
-static void put_shape(json_object *list, const struct np_shape *s)
-{
-	static const char *const kind[] = {
-		[NP_SHAPE_BAND] = "band", [NP_SHAPE_ZONE] = "zone",
-		[NP_SHAPE_STEP] = "step", [NP_SHAPE_LINE] = "line",
-		[NP_SHAPE_POINTS] = "points", [NP_SHAPE_BARS] = "bars",
-		[NP_SHAPE_SPANS] = "spans", [NP_SHAPE_CELLS] = "cells",
-	};
-	json_object *j = cli_append_object(list), *points;
-
-	cli_put_text(j, "shape", kind[s->kind]);
-	cli_put_text(j, "name", s->name);
-	points = cli_put_array(j, "points");
-	for (size_t i = 0; i < s->n; i++)
-		put_point(points, s, i);
-}
-
-int cli_figure_json(const struct np_figure *f)
-{
-	json_object *j = json_object_new_object(), *panels, *panel, *shapes;
-
-	if (f->no_memory) {
-		json_object_put(j);
-		return cli_fail("out of memory");
-	}
-	cli_put_text(j, "title", f->title);
-	cli_put_text(j, "caption", f->caption);
-	panels = cli_put_array(j, "panels");
-	for (size_t i = 0; i < f->n_panels; i++) {
-		const struct np_panel *p = f->panel[i];
-
-		panel = cli_append_object(panels);
-		cli_put_text(panel, "title", p->title);
-		put_axis(panel, "x", &p->x);
-		put_axis(panel, "y", &p->y);
-		shapes = cli_put_array(panel, "shapes");
-		for (size_t k = 0; k < p->n_shapes; k++)
-			put_shape(shapes, &p->shape[k]);
-	}
-	return cli_print_json("plot", j);
 }

@@ -30,7 +30,4 @@ struct np_figure;
  */
 int cli_figure_save(struct np_figure *f, const char *path);
 
-/* Print the numbers of f as JSON.  Returns the exit status. */
-int cli_figure_json(const struct np_figure *f);
-
 #endif

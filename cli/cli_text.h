@@ -77,7 +77,7 @@ int cli_utf8(void);
 /*
  * Text from any source as HTML text, or as the value of an attribute in double
  * quotes: markup is escaped, and characters that would turn or hide other text
- * are replaced (np_text.h).
+ * are replaced (np_text.h).  For `netprof report`, and exported for the tests.
  */
 void cli_html(FILE *f, const char *text);
 

@@ -27,8 +27,9 @@ struct cli_places {
 void cli_places_free(struct cli_places *p);
 
 /*
- * The readers add what they find to *p, which the caller frees in any case.
- * Each returns 0 or -errno with err, which names file and line.
+ * These functions are exported for the unit tests; only `netprof topology`
+ * uses them.  The readers add what they find to *p, which the caller frees in
+ * any case. Each returns 0 or -errno with err, which names file and line.
  */
 
 /* Output of ibnetdiscover; node descriptions begin with the node's name. */
