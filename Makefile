@@ -65,9 +65,9 @@ PLUGIN_SRC := spank/spank_netprof.c $(addprefix spank/np_,detach.c launch.c \
 	profiler/base/np_app.c profiler/base/np_conf.c profiler/base/np_level.c \
 	profiler/base/np_loader.c profiler/base/np_log.c \
 	profiler/base/np_option.c profiler/base/np_read.c \
-	profiler/probe/np_sideenv.c predictor/base/np_text.c
-JOIN_SRC := spank/netprof-join.c spank/np_memory.c spank/np_watch.c \
-	profiler/base/np_children.c profiler/probe/np_sideenv.c
+	profiler/probe/np_helper_env.c predictor/base/np_text.c
+JOIN_SRC := spank/netprof-agent.c spank/np_memory.c spank/np_watch.c \
+	profiler/base/np_children.c profiler/probe/np_helper_env.c
 CLI := $(wildcard cli/*.c)
 UNIT := $(wildcard t/unit/*.c t/unit/*/*.c analysis/*/t/*.c)
 # Each stands alone behind its library, so that nothing else links it.
@@ -83,7 +83,7 @@ ANALYSIS_LIBS := $(patsubst %,$(BUILD)/libnetprof-%.a,queueing sharing latency c
 	$(BUILD)/libnetprof.a
 
 BIN := $(addprefix $(BUILD)/,netprof netprof-impactb netprof-compressionb)
-LIBEXEC := $(addprefix $(BUILD)/,netprof-attend netprof-join netprof-mpi \
+LIBEXEC := $(addprefix $(BUILD)/,netprof-collector netprof-agent netprof-mpi \
 	netprof-saver netprof-release)
 PLUGINS := $(addprefix $(BUILD)/,spank_netprof.so job_submit_netprof.so \
 	netprof_placement.so)
@@ -290,7 +290,7 @@ $(addprefix $(BUILD)/netprof-,prtt sharing): $(call objs,$(ALONE)) $(ANALYSIS_LI
 	$(call say,LD)
 	$(call link,$(UCX) $(PMIX) $(GSL) $(LIBM))
 
-$(BUILD)/netprof-attend: $(BUILD)/spank/netprof-attend.o \
+$(BUILD)/netprof-collector: $(BUILD)/spank/netprof-collector.o \
 		$(call objs,$(SPANK)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(SLURM) $(JSON) $(GSL) $(LIBM))
@@ -304,7 +304,7 @@ $(BUILD)/netprof-saver: $(BUILD)/spank/netprof-saver.o \
 
 # Started on every node of a launch: with musl that costs a fifth (doc/developer/carrier.md).
 MUSL := $(if $(SANITIZE),,$(shell command -v musl-gcc))
-$(BUILD)/netprof-join: $(JOIN_SRC:%.c=$(BUILD)/join/%.o)
+$(BUILD)/netprof-agent: $(JOIN_SRC:%.c=$(BUILD)/join/%.o)
 	$(call say,LD)
 	$(Q)$(or $(MUSL),$(CC)) $(CFLAGS) $(SAN) $(LDFLAGS) $(if $(MUSL),-static) -o $@ $^
 

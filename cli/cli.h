@@ -45,7 +45,7 @@ int cli_run(const struct cli_cmd *cmd, int argc, char **argv);
 int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Print "netprof: LINE"; a callback for readers that skip damaged files. */
-void cli_pass_on(const char *line, void *arg);
+void cli_warn_line(const char *line, void *arg);
 
 /* Print "netprof: ..." and the usage of the command; return CLI_USAGE. */
 int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)

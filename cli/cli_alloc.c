@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "np_quantity.h"
+#include "np_option.h"
 
 static volatile sig_atomic_t stop_asked;
 
@@ -21,7 +21,7 @@ static void on_signal(int sig)
  * A second call is harmless: commands install the handlers before anything
  * slow begins, and ask for the flag again where they need it.
  */
-const volatile sig_atomic_t *cli_alloc_stop(void)
+const volatile sig_atomic_t *cli_alloc_catch_signals(void)
 {
 	static const int sigs[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction act = { .sa_handler = on_signal };
@@ -106,7 +106,7 @@ int cli_alloc_find(struct cli_alloc *a, int nodes, const char *command,
 
 int cli_alloc_env(struct cli_alloc *a, struct np_err *err)
 {
-	np_sideenv_network(&a->conf, &a->network);
-	a->env = np_sideenv_make(environ, a->network.more);
+	np_helper_env_network(&a->conf, &a->network);
+	a->env = np_helper_env(environ, a->network.more);
 	return a->env ? 0 : np_errf(err, -ENOMEM, "out of memory");
 }

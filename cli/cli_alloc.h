@@ -11,8 +11,7 @@
 
 #include "np_conf.h"
 #include "np_err.h"
-#include "np_sidecmd.h"
-#include "np_sideenv.h"
+#include "np_helper.h"
 
 struct cli_alloc {
 	struct np_conf conf;
@@ -20,9 +19,9 @@ struct cli_alloc {
 	const char *nodes;   /* host list, borrowed from the environment */
 	size_t n_nodes;
 	char srun[PATH_MAX];
-	struct np_sidejob job; /* points to srun: do not copy this struct */
+	struct np_helper_job job; /* points to srun: do not copy this struct */
 	/* Set by cli_alloc_env(). */
-	struct np_sideenv_network network;
+	struct np_helper_env_network network;
 	char **env; /* of a step; malloc'ed */
 };
 
@@ -44,6 +43,6 @@ int cli_alloc_env(struct cli_alloc *a, struct np_err *err);
  * From now on SIGINT, SIGTERM and SIGHUP only set the returned flag, and
  * SIGPIPE is ignored, so that a command can end its steps and keep results.
  */
-const volatile sig_atomic_t *cli_alloc_stop(void);
+const volatile sig_atomic_t *cli_alloc_catch_signals(void);
 
 #endif

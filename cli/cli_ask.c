@@ -4,7 +4,7 @@
  */
 #include "cli_ask.h"
 #include "cli_text.h"
-#include "cli_traced.h"
+#include "cli_analysis.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,12 +17,12 @@
 int cli_ask_prepare(struct cli_known *k, struct cli_store *s,
 		    const struct cli_options *o)
 {
-	int rc = cli_known_judge(k, s, k->n, !o->n_apps);
+	int rc = cli_known_load_calibration(k, s, k->n, !o->n_apps);
 
 	if (rc == -ENOENT)
 		return cli_fail("%s; an administrator can make one: %s",
 				k->why.text, CLI_CALIBRATE);
-	if (!rc && cli_known_trace(k, s, o->model))
+	if (!rc && cli_known_attach_traces(k, s, o->model))
 		return cli_fail("out of memory");
 	return rc ? cli_fail("%s", k->why.text) : -1;
 }
@@ -35,7 +35,7 @@ static int check_runs(const struct cli_known *k, size_t app, struct np_err *err)
 
 	if (a->evidence.n_used)
 		return 0;
-	cli_say_left_out(&a->evidence, why, sizeof(why));
+	cli_excluded_text(&a->evidence, why, sizeof(why));
 	return np_errf(err, -ENODATA, "%s: no comparable run on cluster %s "
 		       "(excluded: %s)", a->r.runs.app, k->cal.cluster, why);
 }
@@ -65,7 +65,7 @@ void cli_ask(struct np_predictor *p, const struct cli_known *k,
  * The prediction is outside the measured range, or would be another one
  * without a single measurement.
  */
-const char *cli_say_doubt(const struct np_prediction *p)
+const char *cli_doubt_text(const struct np_prediction *p)
 {
 	if (p->flags & NP_PRED_PAST_LEVELS)
 		return "The co-runner slows a level more than any calibrated "
@@ -136,7 +136,7 @@ static void run_under_level(const struct cli_known *k, size_t app, size_t level,
  * width of the interval (p->more); this turns it into a command. Where sharing
  * has no effect there is nothing to improve.
  */
-void cli_say_narrower(const struct cli_known *k, const struct cli_answer *a,
+void cli_best_measurement(const struct cli_known *k, const struct cli_answer *a,
 		      char *command, char *what, size_t len)
 {
 	const struct np_prediction *p = &a->p;
@@ -146,7 +146,7 @@ void cli_say_narrower(const struct cli_known *k, const struct cli_answer *a,
 		return;
 	switch (p->more) {
 	case NP_MORE_NOTHING:
-		if (!cli_say_doubt(p))
+		if (!cli_doubt_text(p))
 			return;
 		snprintf(command, len, "%s", CLI_CALIBRATE);
 		snprintf(what, len, "a new calibration; for an administrator");
@@ -190,7 +190,7 @@ bool cli_no_effect(const struct cli_known *k, enum np_scope scope)
 }
 
 /* The upper end of the interval counts: the effect is at most that. */
-const char *cli_say_no_effect(const struct cli_known *k, enum np_scope scope,
+const char *cli_no_effect_text(const struct cli_known *k, enum np_scope scope,
 			      char *buf, size_t len)
 {
 	static const char *const what[NP_N_SCOPES] = {
@@ -204,11 +204,11 @@ const char *cli_say_no_effect(const struct cli_known *k, enum np_scope scope,
 	np_coupling_interval(c, &low, &high);
 	snprintf(buf, len, "Sharing %s makes no difference here: a co-runner "
 		 "has at most %.0f %% of the effect that it has %s.",
-		 what[scope], 100 * high, cli_scope_words(k->cal.scope));
+		 what[scope], 100 * high, cli_scope_text(k->cal.scope));
 	return buf;
 }
 
-const char *cli_scope_words(enum np_scope scope)
+const char *cli_scope_text(enum np_scope scope)
 {
 	static const char *const words[NP_N_SCOPES] = {
 		[NP_SCOPE_NODE] = "on the same nodes",

@@ -36,24 +36,24 @@ void cli_ask(struct np_predictor *p, const struct cli_known *k,
  * A sentence that says why no decision should be based on this prediction, or
  * NULL if it is reliable.
  */
-const char *cli_say_doubt(const struct np_prediction *p);
+const char *cli_doubt_text(const struct np_prediction *p);
 
 /*
  * The measurement that would narrow the interval most: a command to type, and
  * a noun phrase for what it measures. Both are "" if nothing would help.
  */
-void cli_say_narrower(const struct cli_known *k, const struct cli_answer *a,
+void cli_best_measurement(const struct cli_known *k, const struct cli_answer *a,
 		      char *command, char *what, size_t len);
 
 /* Does the coupling show that sharing this scope has no effect? */
 bool cli_no_effect(const struct cli_known *k, enum np_scope scope);
 
 /* A sentence that says so. Call it only if cli_no_effect(). */
-const char *cli_say_no_effect(const struct cli_known *k, enum np_scope scope,
+const char *cli_no_effect_text(const struct cli_known *k, enum np_scope scope,
 			      char *buf, size_t len);
 
 /* "on other nodes of the same leaf switch" */
-const char *cli_scope_words(enum np_scope scope);
+const char *cli_scope_text(enum np_scope scope);
 
 /* Names of the flags NP_PRED_..., for programs: "beyond,partial". */
 const char *cli_flag_names(unsigned set, char *buf, size_t len);

@@ -18,11 +18,11 @@
 #include "cli_check.h"
 #include "cli_state.h"
 #include "np_elf.h"
-#include "np_evidence.h"
+#include "np_run_summary.h"
 #include "np_fabric_store.h"
 #include "np_loader.h"
 #include "np_self_check.h"
-#include "np_slurm_stack.h"
+#include "np_slurm_file.h"
 #include "np_store.h"
 
 /* ---- findings ---- */
@@ -31,7 +31,7 @@
  * A full list drops the finding and remembers that, so that the remedy that
  * follows does not overwrite another one.
  */
-void cli_found(struct cli_check *c, enum cli_result result, const char *about,
+void cli_check_add(struct cli_check *c, enum cli_result result, const char *about,
 	       const char *fmt, ...)
 {
 	struct cli_finding *f = &c->found[c->n];
@@ -48,7 +48,7 @@ void cli_found(struct cli_check *c, enum cli_result result, const char *about,
 	c->n++;
 }
 
-void cli_remedy(struct cli_check *c, const char *fmt, ...)
+void cli_check_remedy(struct cli_check *c, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -78,23 +78,23 @@ static void check_conf(struct cli_check *c)
 	struct np_err err = NP_ERR_INIT;
 
 	if (np_conf_from_environment(&c->conf, &err)) {
-		cli_found(c, CLI_PROBLEM, "configuration", "%s", err.text);
-		cli_remedy(c, "correct it, see netprof.conf(5); until then "
+		cli_check_add(c, CLI_PROBLEM, "configuration", "%s", err.text);
+		cli_check_remedy(c, "correct it, see netprof.conf(5); until then "
 			   "nothing is measured, and slurmctld keeps the "
 			   "configuration that it read before");
 	} else if (access(path, F_OK)) {
-		cli_found(c, CLI_OK, "configuration", "there is no %s; the "
+		cli_check_add(c, CLI_OK, "configuration", "there is no %s; the "
 			  "defaults are used", path);
 	} else {
-		cli_found(c, CLI_OK, "configuration", "%s: Placement=%s", path,
+		cli_check_add(c, CLI_OK, "configuration", "%s: Placement=%s", path,
 			  np_mode_name(c->conf.place.mode));
 	}
-	c->places = cli_places(&c->conf.place);
+	c->places = cli_placement_enabled(&c->conf.place);
 	if (c->conf.enabled)
 		return;
-	cli_found(c, CLI_WARNING, "configuration", "Enabled=no: nothing is "
+	cli_check_add(c, CLI_WARNING, "configuration", "Enabled=no: nothing is "
 		  "measured");
-	cli_remedy(c, "write Enabled=yes in %s", path);
+	cli_check_remedy(c, "write Enabled=yes in %s", path);
 }
 
 /* One of the installed programs that job steps start. */
@@ -107,8 +107,8 @@ static void check_program(struct cli_check *c, const char *dir,
 	if (!access(path, X_OK))
 		return;
 	*missing = true;
-	cli_found(c, CLI_PROBLEM, "programs", "%s: %s", path, strerror(errno));
-	cli_remedy(c, "make install, or correct BinDir and LibexecDir in "
+	cli_check_add(c, CLI_PROBLEM, "programs", "%s: %s", path, strerror(errno));
+	cli_check_remedy(c, "make install, or correct BinDir and LibexecDir in "
 		   "netprof.conf");
 }
 
@@ -119,12 +119,12 @@ static void check_programs(struct cli_check *c)
 
 	check_program(c, c->conf.bindir, "netprof-impactb", &missing);
 	check_program(c, c->conf.bindir, "netprof-compressionb", &missing);
-	check_program(c, c->conf.libexecdir, "netprof-attend", &missing);
-	check_program(c, c->conf.libexecdir, "netprof-join", &missing);
+	check_program(c, c->conf.libexecdir, "netprof-collector", &missing);
+	check_program(c, c->conf.libexecdir, "netprof-agent", &missing);
 	check_program(c, c->conf.libexecdir, "netprof-mpi", &missing);
 	check_program(c, c->conf.libexecdir, "netprof-saver", &missing);
 	if (!missing)
-		cli_found(c, CLI_OK, "programs", "in %s and %s",
+		cli_check_add(c, CLI_OK, "programs", "in %s and %s",
 			  c->conf.bindir, c->conf.libexecdir);
 }
 
@@ -147,28 +147,28 @@ static void check_slurm(struct cli_check *c)
 	char running[NP_LOADER_TEXT], here[NP_LOADER_TEXT];
 
 	if (!s->installed) {
-		cli_found(c, CLI_WARNING, "Slurm", "neither slurmctld nor "
+		cli_check_add(c, CLI_WARNING, "Slurm", "neither slurmctld nor "
 			  "scontrol could be asked for its version");
-		cli_remedy(c, "run netprof check where slurmctld runs, with "
+		cli_check_remedy(c, "run netprof check where slurmctld runs, with "
 			   "Slurm's programs in PATH");
 	} else if (s->running && s->running != s->installed) {
-		cli_found(c, CLI_WARNING, "Slurm", "slurmctld %s runs, %s %s "
+		cli_check_add(c, CLI_WARNING, "Slurm", "slurmctld %s runs, %s %s "
 			  "is installed here", np_loader_text(s->running,
 			  running), s->installed_of,
 			  np_loader_text(s->installed, here));
-		cli_remedy(c, "before slurmctld is restarted, look at the "
+		cli_check_remedy(c, "before slurmctld is restarted, look at the "
 			   "plugins below");
 	} else {
-		cli_found(c, CLI_OK, "Slurm", "%s %s", s->installed_of,
+		cli_check_add(c, CLI_OK, "Slurm", "%s %s", s->installed_of,
 			  np_loader_text(s->installed, here));
 	}
 	if (s->answers)
 		return;
-	cli_found(c, CLI_WARNING, "Slurm", "slurmctld does not answer "
+	cli_check_add(c, CLI_WARNING, "Slurm", "slurmctld does not answer "
 		  "scontrol%s%s", *s->conf ? "; what follows is from " :
 		  ", and slurm.conf cannot be read: ", *s->conf ? s->conf :
 		  s->conf_error);
-	cli_remedy(c, "see slurmctld.log, or journalctl -u slurmctld");
+	cli_check_remedy(c, "see slurmctld.log, or journalctl -u slurmctld");
 }
 
 /* Search a list of directories for a file; path is set if it is found. */
@@ -203,14 +203,14 @@ static void report_mismatch(struct cli_check *c, const char *path,
 {
 	char was[NP_LOADER_TEXT], is[NP_LOADER_TEXT];
 
-	cli_found(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
+	cli_check_add(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
 		  "was built for Slurm %s, but %s is installed: %s",
 		  np_loader_text(built, was),
 		  np_loader_text(c->slurm.installed, is),
 		  in_ctld ? "slurmctld starts with it, and placement is off" :
 			    "sbatch, srun and slurmstepd load it, and nothing "
 			    "is measured");
-	cli_remedy(c, in_ctld ? REBUILD ", then restart slurmctld" : REBUILD);
+	cli_check_remedy(c, in_ctld ? REBUILD ", then restart slurmctld" : REBUILD);
 }
 
 /*
@@ -226,10 +226,10 @@ static void check_placement_plugin(struct cli_check *c, const char *path,
 		 (int)(base_of(path) - path), path);
 	if (!access(placement, R_OK))
 		return;
-	cli_found(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
+	cli_check_add(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
 		  "%s: %s: slurmctld starts without it, and placement is off",
 		  placement, strerror(errno));
-	cli_remedy(c, REBUILD ", then restart slurmctld");
+	cli_check_remedy(c, REBUILD ", then restart slurmctld");
 }
 
 /* One plugin file and the installed Slurm; used: slurm.conf names it. */
@@ -244,20 +244,20 @@ static void check_plugin(struct cli_check *c, const char *path, bool used)
 			  &err) != sizeof(built) ||
 	    np_elf_symbol(path, "plugin_type", type, sizeof(type) - 1,
 			  &err) < 0) {
-		cli_found(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
+		cli_check_add(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
 			  "cannot be used: %s", err.text);
-		cli_remedy(c, REBUILD);
+		cli_check_remedy(c, REBUILD);
 		return;
 	}
 	in_ctld = !strncmp(type, "job_submit/", 11);
 	if (!c->slurm.installed)
-		cli_found(c, CLI_WARNING, base_of(path), "was built for Slurm "
+		cli_check_add(c, CLI_WARNING, base_of(path), "was built for Slurm "
 			  "%s; the installed version is unknown",
 			  np_loader_text(built, was));
 	else if (!np_loader_fits(built, c->slurm.installed))
 		report_mismatch(c, path, in_ctld, built, used);
 	else
-		cli_found(c, CLI_OK, base_of(path), "was built for Slurm %s: "
+		cli_check_add(c, CLI_OK, base_of(path), "was built for Slurm %s: "
 			  "works in %s %s", np_loader_text(built, was),
 			  in_ctld ? "slurmctld" : "sbatch, srun and slurmstepd",
 			  np_loader_text(c->slurm.installed, is));
@@ -288,27 +288,27 @@ static void check_job_submit(struct cli_check *c)
 	if (find_plugin(c->slurm.plugin_dirs, JOB_SUBMIT, path, sizeof(path)))
 		check_plugin(c, path, used);
 	else if (used && is_controller(&c->slurm)) {
-		cli_found(c, CLI_PROBLEM, JOB_SUBMIT, "is not in %s, and "
+		cli_check_add(c, CLI_PROBLEM, JOB_SUBMIT, "is not in %s, and "
 			  "JobSubmitPlugins names it: slurmctld will not "
 			  "start", c->slurm.plugin_dirs);
-		cli_remedy(c, "%s; or remove netprof from JobSubmitPlugins in "
+		cli_check_remedy(c, "%s; or remove netprof from JobSubmitPlugins in "
 			   "slurm.conf", REBUILD);
 	} else if (used) {
-		cli_found(c, CLI_OK, JOB_SUBMIT, "is not here; slurmctld runs "
+		cli_check_add(c, CLI_OK, JOB_SUBMIT, "is not here; slurmctld runs "
 			  "on %s", *c->slurm.controller ? c->slurm.controller :
 			  "another host");
 	}
 	if (used && !c->places) {
-		cli_found(c, CLI_OK, "slurm.conf", "JobSubmitPlugins has "
+		cli_check_add(c, CLI_OK, "slurm.conf", "JobSubmitPlugins has "
 			  "netprof, but placement is off in netprof.conf");
 	} else if (used) {
-		cli_found(c, CLI_OK, "slurm.conf", "JobSubmitPlugins=%s",
+		cli_check_add(c, CLI_OK, "slurm.conf", "JobSubmitPlugins=%s",
 			  c->slurm.job_submit);
 	} else if (c->places) {
-		cli_found(c, CLI_PROBLEM, "slurm.conf", "placement is on in "
+		cli_check_add(c, CLI_PROBLEM, "slurm.conf", "placement is on in "
 			  "netprof.conf, but JobSubmitPlugins has no "
 			  "netprof");
-		cli_remedy(c, "add netprof to JobSubmitPlugins in %s, then "
+		cli_check_remedy(c, "add netprof to JobSubmitPlugins in %s, then "
 			   "scontrol reconfigure", *c->slurm.conf ?
 			   c->slurm.conf : "slurm.conf");
 	}
@@ -324,9 +324,9 @@ static void check_plugins(struct cli_check *c)
 		check_plugin(c, path, true);
 		return;
 	}
-	cli_found(c, CLI_PROBLEM, SPANK, "is not in %s",
+	cli_check_add(c, CLI_PROBLEM, SPANK, "is not in %s",
 		  c->slurm.plugin_dirs);
-	cli_remedy(c, "%s", REBUILD);
+	cli_check_remedy(c, "%s", REBUILD);
 }
 
 /* What plugstack.conf says about our plugin. */
@@ -397,27 +397,27 @@ static int take_stack_line(void *arg, const struct np_slurm_stack_line *line,
 static void check_loaded(struct cli_check *c, const struct stack *s)
 {
 	if (s->required) {
-		cli_found(c, CLI_WARNING, "plugstack.conf", SPANK " is "
+		cli_check_add(c, CLI_WARNING, "plugstack.conf", SPANK " is "
 			  "required: if it cannot be loaded, jobs fail");
-		cli_remedy(c, "write \"optional\" instead of \"required\" in "
+		cli_check_remedy(c, "write \"optional\" instead of \"required\" in "
 			   "%s", s->at);
 	}
 	if (*s->again) {
-		cli_found(c, CLI_WARNING, "plugstack.conf", SPANK " is loaded "
+		cli_check_add(c, CLI_WARNING, "plugstack.conf", SPANK " is loaded "
 			  "by %s and again by %s: srun and sbatch print an "
 			  "error about it", s->at, s->again);
-		cli_remedy(c, "remove one of the two lines");
+		cli_check_remedy(c, "remove one of the two lines");
 	}
 	if (*s->unsent && cli_slurm_configless(&c->slurm)) {
-		cli_found(c, CLI_WARNING, "plugstack.conf", "nodes that get "
+		cli_check_add(c, CLI_WARNING, "plugstack.conf", "nodes that get "
 			  "it from slurmctld (enable_configless) do not get "
 			  "what it includes as %s: they do not load " SPANK,
 			  s->unsent);
-		cli_remedy(c, "write \"optional " SPANK "\" into %s itself "
+		cli_check_remedy(c, "write \"optional " SPANK "\" into %s itself "
 			   "instead of the include, then scontrol "
 			   "reconfigure", c->slurm.plugstack);
 	} else if (!s->required && !*s->again) {
-		cli_found(c, CLI_OK, "plugstack.conf", "loads " SPANK);
+		cli_check_add(c, CLI_OK, "plugstack.conf", "loads " SPANK);
 	}
 }
 
@@ -441,24 +441,24 @@ static void check_plugstack(struct cli_check *c)
 	if (*s.at) {
 		check_loaded(c, &s);
 	} else if (rc) {
-		cli_found(c, rc == -EACCES ? CLI_WARNING : CLI_PROBLEM,
+		cli_check_add(c, rc == -EACCES ? CLI_WARNING : CLI_PROBLEM,
 			  "plugstack.conf", "%s", err.text);
 		if (rc == -EACCES)
-			cli_remedy(c, "run netprof check as root");
+			cli_check_remedy(c, "run netprof check as root");
 	} else if (s.carriage_return) {
-		cli_found(c, CLI_PROBLEM, "plugstack.conf", "%s does not load "
+		cli_check_add(c, CLI_PROBLEM, "plugstack.conf", "%s does not load "
 			  SPANK ": the line ends with a carriage return, which "
 			  "Slurm takes as part of the name", path);
-		cli_remedy(c, "convert the file to Unix line ends");
+		cli_check_remedy(c, "convert the file to Unix line ends");
 	} else if (s.has_snippet) {
-		cli_found(c, CLI_PROBLEM, "plugstack.conf", "%s includes %s, "
+		cli_check_add(c, CLI_PROBLEM, "plugstack.conf", "%s includes %s, "
 			  "which does not load " SPANK ": there is no "
 			  "--netprofile", path, SNIPPET);
-		cli_remedy(c, "echo 'optional " SPANK "' >>%s", SNIPPET);
+		cli_check_remedy(c, "echo 'optional " SPANK "' >>%s", SNIPPET);
 	} else {
-		cli_found(c, CLI_PROBLEM, "plugstack.conf", "%s does not load "
+		cli_check_add(c, CLI_PROBLEM, "plugstack.conf", "%s does not load "
 			  SPANK ": there is no --netprofile", path);
-		cli_remedy(c, "echo 'include %s/plugstack.conf.d/*.conf' >>%s",
+		cli_check_remedy(c, "echo 'include %s/plugstack.conf.d/*.conf' >>%s",
 			   NP_SYSCONFDIR, path);
 	}
 }
@@ -473,10 +473,10 @@ static void check_plugstack(struct cli_check *c)
  */
 static void report_cut(struct cli_check *c, bool squatters)
 {
-	cli_found(c, CLI_PROBLEM, "users/", "%s/users: more than %d entries: "
+	cli_check_add(c, CLI_PROBLEM, "users/", "%s/users: more than %d entries: "
 		  "slurmctld does not look at the rest", c->conf.store,
 		  NP_STORE_MAX_SCAN);
-	cli_remedy(c, squatters ? "remove the entries that do not belong to "
+	cli_check_remedy(c, squatters ? "remove the entries that do not belong to "
 		   "the user they are named for, listed below" :
 		   "remove the directories of users that no longer exist");
 }
@@ -484,11 +484,11 @@ static void report_cut(struct cli_check *c, bool squatters)
 /* Directories made by root for other users only need their owner changed. */
 static void report_root(struct cli_check *c, const struct np_store_squatter *q)
 {
-	cli_found(c, CLI_PROBLEM, "users/", "root owns %zu director%s of other "
+	cli_check_add(c, CLI_PROBLEM, "users/", "root owns %zu director%s of other "
 		  "users, such as %s/users/%u: their runs are not recorded",
 		  q->n_taken, q->n_taken == 1 ? "y" : "ies", c->conf.store,
 		  q->taken);
-	cli_remedy(c, "netprof check --make-users %u", q->taken);
+	cli_check_remedy(c, "netprof check --make-users %u", q->taken);
 }
 
 /* A user owns entries that are named for other users, or for nobody. */
@@ -500,15 +500,15 @@ static void report_squatter(struct cli_check *c,
 
 	cli_user(q->uid, who);
 	if (q->n_taken)
-		cli_found(c, CLI_PROBLEM, "users/", "%s owns %zu director%s of "
+		cli_check_add(c, CLI_PROBLEM, "users/", "%s owns %zu director%s of "
 			  "other users, such as %s/users/%u: their runs are "
 			  "not recorded", who, q->n_taken,
 			  q->n_taken == 1 ? "y" : "ies", store, q->taken);
 	else
-		cli_found(c, CLI_WARNING, "users/", "%s owns %zu entr%s in "
+		cli_check_add(c, CLI_WARNING, "users/", "%s owns %zu entr%s in "
 			  "%s/users that no user has the name of", who, q->n,
 			  q->n == 1 ? "y" : "ies", store);
-	cli_remedy(c, "find %s/users -mindepth 1 -maxdepth 1 -uid %u ! -name "
+	cli_check_remedy(c, "find %s/users -mindepth 1 -maxdepth 1 -uid %u ! -name "
 		   "%u -exec rm -r {} +; netprof check --make-users", store,
 		   q->uid, q->uid);
 }
@@ -517,11 +517,11 @@ static void report_squatter(struct cli_check *c,
 static void report_unreadable(struct cli_check *c,
 			      const struct np_store_census *s)
 {
-	cli_found(c, CLI_WARNING, "users/", "slurmctld cannot read %zu "
+	cli_check_add(c, CLI_WARNING, "users/", "slurmctld cannot read %zu "
 		  "director%s because of the mode, such as %s/users/%u",
 		  s->n_closed, s->n_closed == 1 ? "y" : "ies", c->conf.store,
 		  s->closed);
-	cli_remedy(c, "netprof check --make-users, or wait for the next runs "
+	cli_check_remedy(c, "netprof check --make-users, or wait for the next runs "
 		   "of these users");
 }
 
@@ -538,7 +538,7 @@ static void check_owners(struct cli_check *c)
 		np_store_close(store);
 	}
 	if (rc) {
-		cli_found(c, CLI_WARNING, "users/", "%s", err.text);
+		cli_check_add(c, CLI_WARNING, "users/", "%s", err.text);
 		return;
 	}
 	if (s.cut)
@@ -549,7 +549,7 @@ static void check_owners(struct cli_check *c)
 		else
 			report_root(c, &s.squatter[i]);
 	if (s.n > MAX_SQUATTERS)
-		cli_found(c, CLI_WARNING, "users/", "%zu more users own such "
+		cli_check_add(c, CLI_WARNING, "users/", "%zu more users own such "
 			  "entries", s.n - MAX_SQUATTERS);
 	if (s.n_closed)
 		report_unreadable(c, &s);
@@ -581,18 +581,18 @@ static bool check_top(struct cli_check *c)
 	struct stat st;
 
 	if (stat(dir, &st) || !S_ISDIR(st.st_mode)) {
-		cli_found(c, CLI_PROBLEM, "store", "%s: %s", dir, errno ?
+		cli_check_add(c, CLI_PROBLEM, "store", "%s: %s", dir, errno ?
 			  strerror(errno) : "expected a directory");
-		cli_remedy(c, "netprof check --make-store, as root; see "
+		cli_check_remedy(c, "netprof check --make-store, as root; see "
 			   "netprof-profile(5)");
 		return false;
 	}
 	if (others_may_write(&st)) {
-		cli_found(c, CLI_PROBLEM, "store", "%s: mode %o: others than "
+		cli_check_add(c, CLI_PROBLEM, "store", "%s: mode %o: others than "
 			  "its owner can write there", dir, st.st_mode & 07777);
-		cli_remedy(c, "chmod go-w %s", dir);
+		cli_check_remedy(c, "chmod go-w %s", dir);
 	} else {
-		cli_found(c, CLI_OK, "store", "%s", dir);
+		cli_check_add(c, CLI_OK, "store", "%s", dir);
 	}
 	return true;
 }
@@ -609,21 +609,21 @@ static bool check_users(struct cli_check *c)
 	snprintf(path, sizeof(path), "%s/users", c->conf.store);
 	there = !lstat(path, &st);
 	if (!there) {
-		cli_found(c, CLI_PROBLEM, "users/", "%s: %s", path,
+		cli_check_add(c, CLI_PROBLEM, "users/", "%s: %s", path,
 			  strerror(errno));
 	} else if ((st.st_mode & 07777) != 03777 || !S_ISDIR(st.st_mode)) {
-		cli_found(c, CLI_PROBLEM, "users/", "%s: mode %o, expected "
+		cli_check_add(c, CLI_PROBLEM, "users/", "%s: mode %o, expected "
 			  "3777", path, st.st_mode & 07777);
 	} else if (uid != (uid_t)-1 && uid && st.st_gid != group) {
-		cli_found(c, CLI_PROBLEM, "users/", "%s: group %u, expected "
+		cli_check_add(c, CLI_PROBLEM, "users/", "%s: group %u, expected "
 			  "that of %s, %u: slurmctld cannot read profiles "
 			  "there", path, st.st_gid, c->slurm.user, group);
 	} else {
-		cli_found(c, CLI_OK, "users/", "users may write their "
+		cli_check_add(c, CLI_OK, "users/", "users may write their "
 			  "profiles, slurmctld may read them");
 		return true;
 	}
-	cli_remedy(c, "install -d -m 3777 -g %s %s", c->slurm.user, path);
+	cli_check_remedy(c, "install -d -m 3777 -g %s %s", c->slurm.user, path);
 	return there && S_ISDIR(st.st_mode);
 }
 
@@ -636,27 +636,27 @@ static void check_published_dir(struct cli_check *c)
 
 	snprintf(path, sizeof(path), "%s/published", c->conf.store);
 	if (lstat(path, &st)) {
-		cli_found(c, errno == ENOENT ? CLI_WARNING : CLI_PROBLEM,
+		cli_check_add(c, errno == ENOENT ? CLI_WARNING : CLI_PROBLEM,
 			  about, "%s: %s", path, strerror(errno));
-		cli_remedy(c, "install -d -m 755 %s", path);
+		cli_check_remedy(c, "install -d -m 755 %s", path);
 		return;
 	}
 	if (!S_ISDIR(st.st_mode)) {
-		cli_found(c, CLI_PROBLEM, about, "%s: not a directory; a "
+		cli_check_add(c, CLI_PROBLEM, about, "%s: not a directory; a "
 			  "symbolic link is not allowed", path);
-		cli_remedy(c, "rm %s; install -d -m 755 %s", path, path);
+		cli_check_remedy(c, "rm %s; install -d -m 755 %s", path, path);
 	} else if (st.st_uid && !stat(c->conf.store, &top) &&
 		   st.st_uid != top.st_uid) {
-		cli_found(c, CLI_PROBLEM, about, "%s: owned by %s, therefore "
+		cli_check_add(c, CLI_PROBLEM, about, "%s: owned by %s, therefore "
 			  "not trusted", path, cli_user(st.st_uid, owner));
-		cli_remedy(c, "check its contents, then chown -R root %s",
+		cli_check_remedy(c, "check its contents, then chown -R root %s",
 			   path);
 	} else if (others_may_write(&st) || (st.st_mode & 0555) != 0555) {
-		cli_found(c, CLI_PROBLEM, about, "%s: mode %o, expected 755",
+		cli_check_add(c, CLI_PROBLEM, about, "%s: mode %o, expected 755",
 			  path, st.st_mode & 07777);
-		cli_remedy(c, "chmod 755 %s", path);
+		cli_check_remedy(c, "chmod 755 %s", path);
 	} else {
-		cli_found(c, CLI_OK, about, "%s", path);
+		cli_check_add(c, CLI_OK, about, "%s", path);
 	}
 }
 
@@ -681,23 +681,23 @@ static void check_placement_dir(struct cli_check *c)
 	snprintf(path, sizeof(path), "%s/placement", c->conf.store);
 	there = !lstat(path, &st);
 	if (uid == (uid_t)-1)
-		cli_found(c, CLI_WARNING, "placement/", "this host has no user "
+		cli_check_add(c, CLI_WARNING, "placement/", "this host has no user "
 			  "%s", c->slurm.user);
 	else if (there && S_ISDIR(st.st_mode) && may_write(&st, uid, gid) &&
 		 !others_may_write(&st))
-		cli_found(c, CLI_OK, "placement/", "%s belongs to %s", path,
+		cli_check_add(c, CLI_OK, "placement/", "%s belongs to %s", path,
 			  cli_user(st.st_uid, owner));
 	else if (!there && !stat(c->conf.store, &st) &&
 		 may_write(&st, uid, gid))
-		cli_found(c, CLI_OK, "placement/", "slurmctld will make %s",
+		cli_check_add(c, CLI_OK, "placement/", "slurmctld will make %s",
 			  path);
 	else {
-		cli_found(c, c->places ? CLI_PROBLEM : CLI_WARNING,
+		cli_check_add(c, c->places ? CLI_PROBLEM : CLI_WARNING,
 			  "placement/", "%s: %s", path, !there ?
 			  "it is missing, and SlurmUser cannot make it" :
 			  others_may_write(&st) ? "others than its owner can "
 			  "write there" : "SlurmUser cannot write there");
-		cli_remedy(c, "install -d -m 755 -o %s %s", c->slurm.user,
+		cli_check_remedy(c, "install -d -m 755 -o %s %s", c->slurm.user,
 			   path);
 	}
 }
@@ -726,20 +726,20 @@ static void check_levels(struct cli_check *c, const struct np_calibration *cal)
 	bool doubts;
 
 	if (np_self_check(cal->fabric, &levels, &err)) {
-		cli_found(c, CLI_WARNING, "calibration", "%s", err.text);
+		cli_check_add(c, CLI_WARNING, "calibration", "%s", err.text);
 		return;
 	}
 	if (!levels.n)
 		return;
 	doubts = np_self_check_doubts(&levels);
-	cli_found(c, doubts ? CLI_WARNING : CLI_OK, "calibration",
+	cli_check_add(c, doubts ? CLI_WARNING : CLI_OK, "calibration",
 		  "each load level is predicted from the others to %.1f "
 		  "percentage points on average (best constant: %.1f; worst: "
 		  "%s, %.1f)%s", levels.mean_points, levels.constant_points,
 		  cal->level[levels.worst].name, levels.worst_points,
 		  doubts ? "; predictions here cannot be trusted" : "");
 	if (doubts)
-		cli_remedy(c, CALIBRATE);
+		cli_check_remedy(c, CALIBRATE);
 }
 
 /*
@@ -756,23 +756,23 @@ static void check_calibration(struct cli_check *c, struct np_store *s)
 	double days;
 
 	if (np_fabric_store_load(s, cluster, NULL, &cal, &err)) {
-		cli_found(c, missing, "calibration", "%s", err.text);
-		cli_remedy(c, CALIBRATE);
+		cli_check_add(c, missing, "calibration", "%s", err.text);
+		cli_check_remedy(c, CALIBRATE);
 		return;
 	}
 	days = (c->now - cal.date) / 86400;
-	cli_found(c, c->now - cal.date > OLD_CALIBRATION_SEC ? CLI_WARNING :
+	cli_check_add(c, c->now - cal.date > OLD_CALIBRATION_SEC ? CLI_WARNING :
 		  CLI_OK, "calibration", "of %s%s%s, %.0f day%s old, scope %s",
 		  cli_day(cal.date, day), *cal.cluster ? " on " : "",
 		  cal.cluster, days > 0 ? days : 0, days >= 0.5 && days < 1.5 ?
 		  "" : "s", np_scope_name(cal.scope));
 	if (c->now - cal.date > OLD_CALIBRATION_SEC)
-		cli_remedy(c, CALIBRATE);
+		cli_check_remedy(c, CALIBRATE);
 	if (cal.n_skipped) {
-		cli_found(c, CLI_WARNING, "calibration", "%zu newer "
+		cli_check_add(c, CLI_WARNING, "calibration", "%zu newer "
 			  "calibration%s cannot be used: %s", cal.n_skipped,
 			  cal.n_skipped == 1 ? "" : "s", cal.skipped.text);
-		cli_remedy(c, CALIBRATE);
+		cli_check_remedy(c, CALIBRATE);
 	}
 	check_levels(c, &cal);
 	np_calibration_free(&cal);
@@ -788,20 +788,20 @@ static void check_published(struct cli_check *c, struct np_store *s)
 	struct np_store_app *apps;
 	size_t n = 0, idle = 0;
 
-	if (np_store_look(s, NP_STORE_PUBLISHED, 0, &apps, &n, &err)) {
-		cli_found(c, CLI_PROBLEM, "profiles", "%s", err.text);
+	if (np_store_list_apps(s, NP_STORE_PUBLISHED, 0, &apps, &n, &err)) {
+		cli_check_add(c, CLI_PROBLEM, "profiles", "%s", err.text);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
 		idle += !strcmp(apps[i].name, NP_IDLE_APP);
 	if (n > idle) {
-		cli_found(c, CLI_OK, "profiles", "%zu published", n - idle);
+		cli_check_add(c, CLI_OK, "profiles", "%zu published", n - idle);
 	} else if (c->places && !c->conf.place.n_trusted) {
-		cli_found(c, CLI_WARNING, "profiles", "none are published: "
+		cli_check_add(c, CLI_WARNING, "profiles", "none are published: "
 			  "jobs of different users are not kept apart");
-		cli_remedy(c, "netprof list --all; netprof publish USER/APP");
+		cli_check_remedy(c, "netprof list --all; netprof publish USER/APP");
 	} else {
-		cli_found(c, CLI_OK, "profiles", "none are published");
+		cli_check_add(c, CLI_OK, "profiles", "none are published");
 	}
 	free(apps);
 }
@@ -837,16 +837,16 @@ static void report_claims(struct cli_check *c, const struct np_state *s)
 		const struct np_state_claim *one = &s->claim[i];
 		char line[CLI_CHECK_TEXT];
 
-		cli_found(c, CLI_WARNING, "claims", "%s", cli_say_claim(one,
+		cli_check_add(c, CLI_WARNING, "claims", "%s", cli_denied_text(one,
 			  line, sizeof(line)));
-		cli_remedy(c, "if these jobs do run it: Claim=%s:%suser=%u in "
+		cli_check_remedy(c, "if these jobs do run it: Claim=%s:%suser=%u in "
 			   "netprof.conf", one->app, one->refuted ?
 			   "default," : "", one->uid);
 	}
 	if (s->n_claims > MAX_CLAIMS) {
-		cli_found(c, CLI_WARNING, "claims", "%zu more are denied",
+		cli_check_add(c, CLI_WARNING, "claims", "%zu more are denied",
 			  s->n_claims - MAX_CLAIMS);
-		cli_remedy(c, "netprof status --all");
+		cli_check_remedy(c, "netprof status --all");
 	}
 }
 
@@ -857,31 +857,31 @@ static void report_state(struct cli_check *c, const struct np_state *s)
 
 	cli_age(s->date, c->now, age, sizeof(age));
 	if (cli_state_stale(s, c->now)) {
-		cli_found(c, c->places ? CLI_PROBLEM : CLI_OK, "placement",
+		cli_check_add(c, c->places ? CLI_PROBLEM : CLI_OK, "placement",
 			  "the last decision was %s: placement does not act",
 			  age);
 		if (c->places)
-			cli_remedy(c, NOT_LOADED);
+			cli_check_remedy(c, NOT_LOADED);
 		return;
 	}
-	cli_found(c, CLI_OK, "placement", "mode %s, last decision %s on %s",
+	cli_check_add(c, CLI_OK, "placement", "mode %s, last decision %s on %s",
 		  *s->mode ? s->mode : "off", age, s->controller);
 	if (strcmp(s->mode, np_mode_name(c->conf.place.mode))) {
-		cli_found(c, CLI_WARNING, "placement", "slurmctld is in mode "
+		cli_check_add(c, CLI_WARNING, "placement", "slurmctld is in mode "
 			  "%s, netprof.conf here says %s", s->mode,
 			  np_mode_name(c->conf.place.mode));
-		cli_remedy(c, "is netprof.conf the same on all hosts? "
+		cli_check_remedy(c, "is netprof.conf the same on all hosts? "
 			   "slurmctld reads it again within a minute");
 	}
 	if (*s->trouble) {
-		cli_found(c, CLI_WARNING, "placement", "%s", s->trouble);
-		cli_remedy(c, "look for netprof in slurmctld.log");
+		cli_check_add(c, CLI_WARNING, "placement", "%s", s->trouble);
+		cli_check_remedy(c, "look for netprof in slurmctld.log");
 	}
 	if (strcmp(s->netprof_version, NP_VERSION)) {
-		cli_found(c, CLI_WARNING, "placement", "slurmctld has netprof "
+		cli_check_add(c, CLI_WARNING, "placement", "slurmctld has netprof "
 			  "%s loaded, %s is installed", s->netprof_version,
 			  NP_VERSION);
-		cli_remedy(c, "restart slurmctld");
+		cli_check_remedy(c, "restart slurmctld");
 	}
 	report_claims(c, s);
 }
@@ -900,15 +900,15 @@ static void check_placement(struct cli_check *c)
 		report_state(c, &s);
 		np_state_free(&s);
 	} else if (rc == -ENOENT && !c->places) {
-		cli_found(c, CLI_OK, "placement", "off");
+		cli_check_add(c, CLI_OK, "placement", "off");
 	} else if (rc == -ENOENT) {
-		cli_found(c, CLI_PROBLEM, "placement", "%s", err.text);
-		cli_remedy(c, NOT_LOADED);
+		cli_check_add(c, CLI_PROBLEM, "placement", "%s", err.text);
+		cli_check_remedy(c, NOT_LOADED);
 	} else if (rc == -EACCES) {
-		cli_found(c, CLI_WARNING, "placement", "%s", err.text);
+		cli_check_add(c, CLI_WARNING, "placement", "%s", err.text);
 	} else {
-		cli_found(c, CLI_PROBLEM, "placement", "%s", err.text);
-		cli_remedy(c, "look for netprof in slurmctld.log");
+		cli_check_add(c, CLI_PROBLEM, "placement", "%s", err.text);
+		cli_check_remedy(c, "look for netprof in slurmctld.log");
 	}
 }
 

@@ -51,9 +51,9 @@ void cli_check_versions(struct cli_check *c, char *const paths[], size_t n);
  * Add a finding, and add a remedy to the finding that was added last. Exported
  * for the unit tests.
  */
-void cli_found(struct cli_check *c, enum cli_result result, const char *about,
+void cli_check_add(struct cli_check *c, enum cli_result result, const char *about,
 	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-void cli_remedy(struct cli_check *c, const char *fmt, ...)
+void cli_check_remedy(struct cli_check *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 #endif

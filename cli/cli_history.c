@@ -14,7 +14,7 @@
 #include "cli_slurm.h"
 #include "np_clock.h"
 #include "np_http.h"
-#include "np_quantity.h"
+#include "np_option.h"
 #include "np_read.h"
 #include "np_slurm_file.h"
 
@@ -127,7 +127,7 @@ static int sacct(struct np_acct *h, char *const extra[], struct np_err *err)
  * The leaf switches: from a file, or from scontrol. With accounting from a
  * file, scontrol would describe another cluster, so it is not asked.
  */
-static int read_topology(const struct cli_history_ask *ask,
+static int read_topology(const struct cli_history_opt *ask,
 			 struct np_topo *out, struct np_err *err)
 {
 	static char *const argv[] = { "scontrol", "show", "topology", NULL };
@@ -336,7 +336,7 @@ static void select_comparable(struct cli_history *p)
 
 /* Load everything from the accounting. Returns 0 or -errno with err. */
 static int load_accounting(struct cli_history *p,
-			   const struct cli_history_ask *ask, uint32_t id,
+			   const struct cli_history_opt *ask, uint32_t id,
 			   uint32_t task, struct np_err *err)
 {
 	struct np_topo t;
@@ -361,7 +361,7 @@ static int load_accounting(struct cli_history *p,
 	}
 	np_topo_free(&t);
 	if (!rc && p->job)
-		rc = np_acct_beside(&p->h, p->job, &p->neighbour,
+		rc = np_acct_neighbours(&p->h, p->job, &p->neighbour,
 				    &p->n_neighbours);
 	if (rc == -ENOMEM)
 		np_errf(err, rc, "out of memory");
@@ -372,7 +372,7 @@ static int load_accounting(struct cli_history *p,
  * One query for everything: the pairs of applications are only known
  * afterwards.
  */
-int cli_history_all(struct np_acct *h, const struct cli_history_ask *ask,
+int cli_history_all(struct np_acct *h, const struct cli_history_opt *ask,
 		    double now, struct np_err *err)
 {
 	char from[64], to[64];
@@ -511,11 +511,11 @@ static void query(struct querier *a, enum np_signal s,
  */
 static int query_leaf(struct querier *a, const struct np_acct_job *j,
 		      uint32_t leaf, const struct np_prom_range *r,
-		      struct np_seen *seen)
+		      struct np_examine_run *seen)
 {
 	size_t first = seen->n;
 	double value[MAX_LEAF_NODES];
-	struct np_seen_node *more;
+	struct np_examine_node *more;
 	int rc = select_nodes(a, j, leaf, true);
 
 	if (rc)
@@ -526,7 +526,7 @@ static int query_leaf(struct querier *a, const struct np_acct_job *j,
 	seen->node = more;
 	query(a, NP_SIGNAL_TRAFFIC, r, value);
 	for (size_t i = 0; i < a->n; i++) {
-		struct np_seen_node *n = &seen->node[seen->n++];
+		struct np_examine_node *n = &seen->node[seen->n++];
 
 		n->node = a->number[i];
 		n->leaf = leaf;
@@ -546,7 +546,7 @@ static int query_leaf(struct querier *a, const struct np_acct_job *j,
 
 /* Query all signals for a whole run. */
 static int query_run(struct querier *a, const struct np_acct_job *j,
-		     struct np_seen *seen)
+		     struct np_examine_run *seen)
 {
 	struct cli_history *p = a->p;
 	double end = np_acct_job_end(&p->h, j), sec = end - j->start;
@@ -573,9 +573,9 @@ static int occupied_time(const struct cli_history *p,
 {
 	struct np_acct_place leaf[64];
 	size_t n_leaves = np_acct_leaves(&p->h, j, leaf, 64), n;
-	struct np_acct_beside_job *jobs;
+	struct np_acct_neighbour *jobs;
 	double sum = 0, room = 0;
-	int rc = np_acct_beside(&p->h, j, &jobs, &n);
+	int rc = np_acct_neighbours(&p->h, j, &jobs, &n);
 
 	if (rc)
 		return rc;
@@ -608,7 +608,7 @@ static double combine(const double *value, size_t n, size_t n_steps,
 }
 
 /* The leaf switch with the most traffic of other jobs. */
-static uint32_t busiest_leaf(const struct np_seen *s)
+static uint32_t busiest_leaf(const struct np_examine_run *s)
 {
 	uint32_t leaf = s->node[0].leaf;
 	double most = -1;
@@ -633,7 +633,7 @@ static uint32_t busiest_leaf(const struct np_seen *s)
  * A second query over the same time, in steps. The window of a step has at
  * least three samples, so that a rate can be computed from it.
  */
-static int make_timeline(struct querier *a, const struct np_seen *seen)
+static int make_timeline(struct querier *a, const struct np_examine_run *seen)
 {
 	struct cli_history *p = a->p;
 	struct cli_timeline *t = &p->timeline;
@@ -693,7 +693,7 @@ static int share_cost(struct cli_history *p)
 	if (!p->neighbour_sec)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n_neighbours; i++) {
-		const struct np_acct_beside_job *b = &p->neighbour[i];
+		const struct np_acct_neighbour *b = &p->neighbour[i];
 
 		p->neighbour_sec[i] = (b->to - b->from) * (!p->x.by_traffic ?
 			b->nodes : isnan(p->neighbour_rate[i]) ? 0 :
@@ -707,7 +707,7 @@ static int share_cost(struct cli_history *p)
 }
 
 /* The traffic of each neighbour on nodes for which there are values. */
-static int measure_neighbours(struct cli_history *p, const struct np_seen *seen)
+static int measure_neighbours(struct cli_history *p, const struct np_examine_run *seen)
 {
 	p->neighbour_rate =
 		calloc(p->n_neighbours + 1, sizeof(*p->neighbour_rate));
@@ -733,7 +733,7 @@ static int measure_neighbours(struct cli_history *p, const struct np_seen *seen)
 /* ---- metrics: examination ---- */
 
 /* Signals that the site does not measure need not be queried again. */
-static void find_silent(struct querier *a, const struct np_seen *s)
+static void find_silent(struct querier *a, const struct np_examine_run *s)
 {
 	for (int k = 0; k < NP_N_SIGNALS; k++) {
 		a->silent[k] = true;
@@ -746,7 +746,7 @@ static void find_silent(struct querier *a, const struct np_seen *s)
  * Nodes of the job that the metrics server does not know: a sign that it knows
  * them by other names.
  */
-static void count_nodes_without(struct cli_history *p, const struct np_seen *s)
+static void count_nodes_without(struct cli_history *p, const struct np_examine_run *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		bool any = false;
@@ -764,7 +764,7 @@ static void count_nodes_without(struct cli_history *p, const struct np_seen *s)
 static int examine(struct querier *a)
 {
 	struct cli_history *p = a->p;
-	struct np_seen seen[CLI_HISTORY_RUNS + 1] = { { .n = 0 } };
+	struct np_examine_run seen[CLI_HISTORY_RUNS + 1] = { { .n = 0 } };
 	struct np_err err = NP_ERR_INIT;
 	size_t n = p->n_like;
 	int rc = 0;
@@ -773,7 +773,7 @@ static int examine(struct querier *a)
 	for (size_t i = 0; !rc && i <= n; i++) {
 		const struct np_acct_job *j = i ? &p->h.job[p->like[i - 1]] :
 					      p->job;
-		struct np_seen *s = &seen[i ? i - 1 : n];
+		struct np_examine_run *s = &seen[i ? i - 1 : n];
 
 		s->sec = fmax(np_acct_job_sec(&p->h, j), 1e-3);
 		rc = occupied_time(p, j, &s->occupied_sec);
@@ -842,7 +842,7 @@ static int examine_job(struct cli_history *p,
  * The accounting comes first: without the job in it there is nothing to
  * examine.
  */
-int cli_history_make(struct cli_history *p, const struct cli_history_ask *ask,
+int cli_history_make(struct cli_history *p, const struct cli_history_opt *ask,
 		     const struct np_metrics_conf *conf, uint32_t id,
 		     uint32_t task, double now)
 {

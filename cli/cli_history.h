@@ -15,14 +15,14 @@
 
 #include "np_acct.h"
 #include "np_examine.h"
-#include "np_mean.h"
+#include "np_moments.h"
 
 #define CLI_HISTORY_SINCE (30 * 86400.0) /* default of --since, seconds */
 #define CLI_HISTORY_RUNS 24  /* comparable runs that are examined, at most */
 #define CLI_HISTORY_STEPS 48 /* steps of a timeline, at most */
 
 /* The options of the commands. */
-struct cli_history_ask {
+struct cli_history_opt {
 	const char *accounting; /* file with output of sacct; NULL: ask sacct */
 	const char *topology;	/* file with output of scontrol; or NULL */
 	const char *metrics_url; /* for the caller; NULL: as configured */
@@ -52,13 +52,13 @@ struct cli_history {
 	uint32_t like[CLI_HISTORY_RUNS]; /* comparable runs, indices into h */
 	size_t n_like, any_like;  /* how many are examined; how many exist */
 	double shortest, longest; /* run times of those in like[], seconds */
-	struct np_acct_beside_job *neighbour; /* jobs on the same leaf switches */
+	struct np_acct_neighbour *neighbour; /* jobs on the same leaf switches */
 	size_t n_neighbours;
 	double *neighbour_rate; /* traffic of each, bytes/s; NaN: unknown */
 	double *neighbour_sec;  /* cost of each, seconds; NaN: job was not slow */
 	bool masked;	     /* jobs of other users are private */
 	bool examined;	     /* x is valid */
-	struct np_examined x;
+	struct np_examine_result x;
 	bool metrics;		  /* the metrics server answered */
 	struct np_err no_metrics; /* why it was not asked, or what is missing */
 	size_t n_queries;
@@ -74,7 +74,7 @@ int cli_history_since(char *text, void *sec, struct np_err *err);
  * there is no accounting (p->why). Returns 0 or -ENOMEM. The caller calls
  * cli_history_free() in any case.
  */
-int cli_history_make(struct cli_history *p, const struct cli_history_ask *ask,
+int cli_history_make(struct cli_history *p, const struct cli_history_opt *ask,
 		     const struct np_metrics_conf *conf, uint32_t id,
 		     uint32_t task, double now);
 void cli_history_free(struct cli_history *p);
@@ -83,7 +83,7 @@ void cli_history_free(struct cli_history *p);
  * For netprof blame: load all jobs of the last since_sec seconds. Returns 0 or
  * -errno with err; the caller calls np_acct_free() in any case.
  */
-int cli_history_all(struct np_acct *h, const struct cli_history_ask *ask,
+int cli_history_all(struct np_acct *h, const struct cli_history_opt *ask,
 		    double now, struct np_err *err);
 
 /*
@@ -102,7 +102,7 @@ struct np_figure *cli_history_figure(const struct cli_history *p);
  * than alone (25.0 s, n 5); ...". predicted: slowdown predicted from its
  * neighbours, a fraction; NULL: unknown. Exported for the unit tests.
  */
-void cli_say_took(double run_sec, const struct np_mean *alone,
+void cli_run_time_text(double run_sec, const struct np_mean *alone,
 		  const double *predicted, char *buf, size_t len);
 
 #endif

@@ -173,7 +173,7 @@ static const char *on_node(const struct cli_history *p, enum np_cause c,
 	char name[256];
 
 	buf[0] = '\0';
-	if (p->x.node[c] != NP_NO_NUMBER && p->x.one_node[c])
+	if (p->x.node[c] != NP_NO_INDEX && p->x.one_node[c])
 		snprintf(buf, len, " on %s", np_acct_node(
 				 &p->h, p->x.node[c], name, sizeof(name)));
 	return buf;
@@ -189,7 +189,7 @@ static void add_worst_neighbour(const struct cli_history *p, char *buf,
 	double half = p->x.blame.cause[NP_CAUSE_NETWORK].sec.mean / 2;
 
 	for (size_t i = 0; i < p->n_neighbours; i++) {
-		const struct np_acct_beside_job *b = &p->neighbour[i];
+		const struct np_acct_neighbour *b = &p->neighbour[i];
 		const struct np_acct_job *o = &p->h.job[b->job];
 		char id[64], user[256], name[256], leaf[256];
 
@@ -451,7 +451,7 @@ static void say_unusual(const struct cli_history *p)
 	};
 
 	for (int s = 0; s < NP_N_SIGNALS; s++) {
-		const struct np_sign *g = &p->x.sign[s];
+		const struct np_examine_signal *g = &p->x.sign[s];
 		char v[CLI_NUMBER], usual[CLI_NUMBER], node[256];
 
 		if (!p->examined || !g->unusual)
@@ -468,7 +468,7 @@ static void say_unusual(const struct cli_history *p)
 /* One neighbour; a star marks those that shared a node with the job. */
 static void neighbour_row(const struct cli_history *p, size_t i)
 {
-	const struct np_acct_beside_job *b = &p->neighbour[i];
+	const struct np_acct_neighbour *b = &p->neighbour[i];
 	const struct np_acct_job *o = &p->h.job[b->job];
 	bool named = may_name(p, o);
 	char text[256];
@@ -531,7 +531,7 @@ static void say_neighbours_at(const struct cli_history *p, double from,
 	size_t more = 0;
 
 	for (size_t i = 0; i < p->n_neighbours; i++) {
-		const struct np_acct_beside_job *b = &p->neighbour[i];
+		const struct np_acct_neighbour *b = &p->neighbour[i];
 		char text[64];
 
 		if (b->to <= from || b->from >= to)
@@ -655,7 +655,7 @@ static void put_node(json_object *in, const struct cli_history *p,
 {
 	char name[256];
 
-	cli_put_text(in, "node", node == NP_NO_NUMBER ? NULL :
+	cli_put_text(in, "node", node == NP_NO_INDEX ? NULL :
 		     np_acct_node(&p->h, node, name, sizeof(name)));
 }
 
@@ -720,7 +720,7 @@ static void put_signs(json_object *in, const struct cli_history *p)
 	json_object *list = cli_put_array(in, "signals");
 
 	for (int s = 0; s < NP_N_SIGNALS; s++) {
-		const struct np_sign *g = &p->x.sign[s];
+		const struct np_examine_signal *g = &p->x.sign[s];
 		json_object *j;
 
 		if (!p->examined || isnan(g->value))
@@ -741,7 +741,7 @@ static void put_neighbours(json_object *in, const struct cli_history *p)
 	json_object *list = cli_put_array(in, "beside");
 
 	for (size_t i = 0; i < p->n_neighbours; i++) {
-		const struct np_acct_beside_job *b = &p->neighbour[i];
+		const struct np_acct_neighbour *b = &p->neighbour[i];
 		const struct np_acct_job *o = &p->h.job[b->job];
 		bool named = may_name(p, o);
 		json_object *j = cli_append_object(list);
@@ -939,11 +939,11 @@ static void say_explained(double measured, double predicted, char *buf,
 }
 
 /*
- * Differences below CLI_LEAST_NOISE are called equal, and those within the
+ * Differences below CLI_MIN_NOISE are called equal, and those within the
  * scatter of the other runs chance. Only a slowdown beyond both is compared
  * with the prediction.
  */
-void cli_say_took(double run_sec, const struct np_mean *alone,
+void cli_run_time_text(double run_sec, const struct np_mean *alone,
 		  const double *predicted, char *buf, size_t len)
 {
 	char took[CLI_NUMBER], mean[CLI_NUMBER], how[64], why[160];
@@ -959,14 +959,14 @@ void cli_say_took(double run_sec, const struct np_mean *alone,
 	}
 	d = run_sec / alone->mean - 1;
 	cli_sec(alone->mean, mean);
-	if (fabs(d) < CLI_LEAST_NOISE)
+	if (fabs(d) < CLI_MIN_NOISE)
 		snprintf(how, sizeof(how), "as long as");
 	else
 		snprintf(how, sizeof(how), "%.0f %% %s than", 100 * fabs(d),
 			 d < 0 ? "less" : "longer");
-	if (fabs(d) < CLI_LEAST_NOISE || d < -cli_chance(&one, alone))
+	if (fabs(d) < CLI_MIN_NOISE || d < -cli_noise_limit(&one, alone))
 		snprintf(why, sizeof(why), ".");
-	else if (fabs(d) < cli_chance(&one, alone))
+	else if (fabs(d) < cli_noise_limit(&one, alone))
 		snprintf(why, sizeof(why), ", which may be chance.");
 	else if (predicted)
 		say_explained(d, *predicted, why, sizeof(why));

@@ -124,7 +124,7 @@ void cli_put_levels(json_object *in, const struct np_profile *p)
 	json_object *list = cli_put_array(in, "levels");
 
 	for (size_t i = 0; i < p->ev.n_levels; i++) {
-		const struct np_evidence_level *l = &p->ev.level[i];
+		const struct np_run_summary_level *l = &p->ev.level[i];
 		json_object *j = cli_append_object(list);
 
 		cli_put_text(j, "name", l->name);

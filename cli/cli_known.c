@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli_traced.h"
+#include "cli_analysis.h"
 #include "np_array.h"
 
 /*
@@ -17,7 +17,7 @@ int cli_known_add(struct cli_known *k, const struct cli_runs *r, bool owned)
 {
 	struct cli_known_app *a = calloc(1, sizeof(*a));
 
-	if (!a || np_array_more(&k->app, k->n, sizeof(*k->app))) {
+	if (!a || np_array_grow(&k->app, k->n, sizeof(*k->app))) {
 		struct np_runs runs = r->runs;
 
 		if (owned)
@@ -65,7 +65,7 @@ static int add_owner(struct cli_known *k, struct cli_store *s,
 	int rc = 0;
 
 	/* Unreadable directories are treated as empty. */
-	if (np_store_look(s->store, owner, uid, &apps, &n, NULL))
+	if (np_store_list_apps(s->store, owner, uid, &apps, &n, NULL))
 		return 0;
 	for (size_t i = 0; !rc && i < n; i++) {
 		struct cli_runs r;
@@ -76,7 +76,7 @@ static int add_owner(struct cli_known *k, struct cli_store *s,
 			k->cut = true;
 			break;
 		}
-		rc = cli_runs_look(s, owner, uid, apps[i].name, &r);
+		rc = cli_runs_load_quiet(s, owner, uid, apps[i].name, &r);
 		if (!rc) {
 			k->n_runs += r.runs.n;
 			rc = cli_known_add(k, &r, true);
@@ -114,7 +114,7 @@ static const char *newest_cluster(const struct cli_known *k, size_t n)
 /* Summarise the runs of all applications for this calibration; 0 or -ENOMEM. */
 static int evaluate_all(struct cli_known *k)
 {
-	const struct np_evidence_opt opt = {
+	const struct np_run_summary_opt opt = {
 		.calibration = &k->cal, .now = (double)time(NULL),
 	};
 	int rc = 0;
@@ -122,8 +122,8 @@ static int evaluate_all(struct cli_known *k)
 	for (size_t i = 0; !rc && i < k->n; i++) {
 		struct cli_known_app *a = k->app[i];
 
-		np_evidence_free(&a->evidence);
-		rc = np_evidence_make(&a->r.runs, &opt, &a->evidence);
+		np_run_summary_free(&a->evidence);
+		rc = np_run_summary_make(&a->r.runs, &opt, &a->evidence);
 		a->unusable.text[0] = '\0';
 		if (!rc)
 			np_program_check(&a->evidence.program, k->cal.fabric,
@@ -167,7 +167,7 @@ static int load_calibration(struct cli_known *k, struct cli_store *s,
  * curve was measured there, curves on the same nodes may exist; if they do not
  * either, the leaf calibration is better.
  */
-int cli_known_judge(struct cli_known *k, struct cli_store *s, size_t n_first,
+int cli_known_load_calibration(struct cli_known *k, struct cli_store *s, size_t n_first,
 		    bool any)
 {
 	const char *cluster = newest_cluster(k, n_first);
@@ -192,7 +192,7 @@ int cli_known_judge(struct cli_known *k, struct cli_store *s, size_t n_first,
 void cli_known_free(struct cli_known *k)
 {
 	for (size_t i = 0; i < k->n; i++) {
-		np_evidence_free(&k->app[i]->evidence);
+		np_run_summary_free(&k->app[i]->evidence);
 		if (k->app[i]->owned)
 			np_runs_free(&k->app[i]->r.runs);
 		free(k->app[i]->traced);
@@ -206,7 +206,7 @@ void cli_known_free(struct cli_known *k)
 
 bool cli_known_has_data(const struct cli_known_app *a)
 {
-	return !a->unusable.text[0] && np_evidence_has_data(&a->evidence);
+	return !a->unusable.text[0] && np_run_summary_has_data(&a->evidence);
 }
 
 /*

@@ -9,7 +9,7 @@
 #include "cli_profile.h"
 #include "np_loggps.h"
 #include "np_predict.h"
-#include "np_evidence.h"
+#include "np_run_summary.h"
 
 #define CLI_KNOWN_RUNS 5000 /* limit of runs read, all applications together */
 
@@ -18,9 +18,9 @@ struct cli_traced;
 struct cli_known_app {
 	struct cli_runs r;
 	bool owned; /* r.runs are freed with this structure */
-	struct np_evidence evidence;
+	struct np_run_summary evidence;
 	struct np_err unusable; /* why no model can use it, or "" */
-	struct cli_traced *traced; /* cli_traced.h; NULL: not loaded */
+	struct cli_traced *traced; /* cli_analysis.h; NULL: not loaded */
 };
 
 struct cli_known {
@@ -62,7 +62,7 @@ int cli_known_add_all(struct cli_known *k, struct cli_store *s,
  * calibration, use the newest of another one.
  * Returns 0, -ENOENT (k->why) or another -errno (k->why).
  */
-int cli_known_judge(struct cli_known *k, struct cli_store *s, size_t n_first,
+int cli_known_load_calibration(struct cli_known *k, struct cli_store *s, size_t n_first,
 		    bool any);
 void cli_known_free(struct cli_known *k);
 

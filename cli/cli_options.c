@@ -18,8 +18,8 @@
 
 #include "cli_print.h"
 #include "cli_profile.h"
-#include "np_near.h"
-#include "np_quantity.h"
+#include "np_text.h"
+#include "np_option.h"
 
 enum { HELP, JSON, PARSABLE, CSV, USER, MODEL, SCOPE, PUBLISHED, ALL, AS,
        OUTPUT, PLOT, NOHEADER, FORMAT, SORT, N_SHARED };
@@ -224,7 +224,7 @@ static void want_rows(const struct cli_cmd *cmd, struct cli_options *o)
 	if (o->format == CLI_TEXT)
 		o->format = cmd->takes & CLI_TAKES_FORMAT ? CLI_PARSABLE :
 							    CLI_CSV;
-	cli_print_want(&o->rows);
+	cli_print_select(&o->rows);
 }
 
 int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,

@@ -12,7 +12,7 @@
 enum cli_format { CLI_TEXT, CLI_JSON, CLI_PARSABLE, CLI_CSV };
 
 /* Selection of rows and fields for --parsable and --csv, as in sacct. */
-struct cli_wanted_rows {
+struct cli_row_selection {
 	bool any; /* one of the following was given */
 	bool noheader;
 	const char *fields; /* names separated by ","; NULL: all */
@@ -38,7 +38,7 @@ struct cli_options {
 	bool user_given, published, all;
 	uid_t uid; /* from --user, or else the caller's */
 	const char *as, *output, *plot; /* borrowed from argv */
-	struct cli_wanted_rows rows;
+	struct cli_row_selection rows;
 	char **apps;	 /* arguments, borrowed from argv; ends with NULL */
 	const char *app; /* the first argument, or NULL */
 	size_t n_apps;

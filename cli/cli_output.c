@@ -35,7 +35,7 @@ int cli_write_file(const char *path, const char *text, mode_t mode,
 	return write_bytes(path, text, strlen(text), mode, err);
 }
 
-int cli_write_over(const char *path, const char *text, const char *end,
+int cli_overwrite_file(const char *path, const char *text, const char *end,
 		   struct np_err *err)
 {
 	FILE *f = fopen(path, "we");

@@ -19,7 +19,7 @@ int cli_write_file(const char *path, const char *text, mode_t mode,
  * Write text and end into a file of any kind, which is truncated or created.
  * Returns 0 or -errno with err.
  */
-int cli_write_over(const char *path, const char *text, const char *end,
+int cli_overwrite_file(const char *path, const char *text, const char *end,
 		   struct np_err *err);
 
 struct np_figure;

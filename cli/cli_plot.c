@@ -135,14 +135,14 @@ static void add_fit(struct np_figure *f, struct np_panel *panel,
 
 /* at: utilisation of each level, NaN if not known; NULL: no scale. */
 static void add_points(struct np_figure *f, struct np_panel *panel,
-		       const struct np_evidence *e, const double *at)
+		       const struct np_run_summary *e, const double *at)
 {
 	struct np_shape *s = np_figure_shape(f, panel, NP_SHAPE_POINTS, 0,
 					     "measured, 95 % interval");
 	size_t named = 0;
 
 	for (size_t i = 0; i < e->n_levels; i++) {
-		const struct np_evidence_level *l = &e->level[i];
+		const struct np_run_summary_level *l = &e->level[i];
 
 		if (!np_mean_known(&l->slowdown) || (at && isnan(at[i])))
 			continue;
@@ -159,7 +159,7 @@ static void add_points(struct np_figure *f, struct np_panel *panel,
  * Returns false if fewer than two points are known.
  */
 static bool add_curve_over_rho(struct np_figure *f, struct np_panel *panel,
-			       const struct np_evidence *e,
+			       const struct np_run_summary *e,
 			       const struct np_fabric *fabric)
 {
 	size_t n_levels = e->n_levels, n = 0;
@@ -194,7 +194,7 @@ static bool add_curve_over_rho(struct np_figure *f, struct np_panel *panel,
  * fabric is calibrated, else side by side.
  */
 static int add_curve(struct np_figure *f, const struct np_profile *p,
-		     const struct np_evidence *e,
+		     const struct np_run_summary *e,
 		     const struct np_fabric *fabric, char *missing, size_t len)
 {
 	struct np_panel *panel;
@@ -227,7 +227,7 @@ static int add_curve(struct np_figure *f, const struct np_profile *p,
  */
 static struct np_series *longest(const struct np_profile *p)
 {
-	const struct np_evidence *e = &p->ev;
+	const struct np_run_summary *e = &p->ev;
 	struct np_series *best = NULL;
 
 	for (size_t i = 0; i < p->runs->n; i++) {
@@ -306,7 +306,7 @@ static int add_time(struct np_figure *f, const struct np_profile *p,
 }
 
 int cli_plot_add(struct np_figure *f, enum cli_plot_part part,
-		 const struct np_profile *p, const struct np_evidence *e,
+		 const struct np_profile *p, const struct np_run_summary *e,
 		 const struct np_fabric *fabric, char *missing, size_t len)
 {
 	switch (part) {

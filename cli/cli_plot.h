@@ -17,7 +17,7 @@ extern const char *const cli_plot_parts[CLI_PLOT_PARTS];
  * measures it.
  */
 int cli_plot_add(struct np_figure *f, enum cli_plot_part part,
-		 const struct np_profile *p, const struct np_evidence *e,
+		 const struct np_profile *p, const struct np_run_summary *e,
 		 const struct np_fabric *fabric, char *missing, size_t len);
 
 #endif

@@ -70,7 +70,7 @@ static void take_row(struct np_words *w, struct cli_predictions *p)
 			      r.victim, r.co);
 	if (w->rc)
 		return;
-	if (np_array_more(&p->row, p->n, sizeof(*p->row)))
+	if (np_array_grow(&p->row, p->n, sizeof(*p->row)))
 		np_words_no_memory(w);
 	else
 		p->row[p->n++] = r;

@@ -19,7 +19,7 @@
 
 #include "cli.h"
 #include "cli_text.h"
-#include "np_near.h"
+#include "np_text.h"
 
 #define POINTER 64 /* bytes of a pointer in a table at most */
 
@@ -240,9 +240,9 @@ static void print_rows(const struct cli_rows *rows, size_t n, size_t at,
 
 /* ---- --noheader, --format and --sort ---- */
 
-static struct cli_wanted_rows wanted;
+static struct cli_row_selection wanted;
 
-void cli_print_want(const struct cli_wanted_rows *w)
+void cli_print_select(const struct cli_row_selection *w)
 {
 	wanted = *w;
 }

@@ -20,7 +20,7 @@
 
 #include "cli_text.h"
 #include "np_conf.h"
-#include "np_near.h"
+#include "np_text.h"
 
 /* ---- the profile store ---- */
 
@@ -181,7 +181,7 @@ static int load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 	return rc;
 }
 
-int cli_runs_look(struct cli_store *s, enum np_store_owner owner, uid_t uid,
+int cli_runs_load_quiet(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		  const char *app, struct cli_runs *out)
 {
 	struct cli_runs r = { .owner = owner, .uid = uid };
@@ -246,9 +246,9 @@ static void known_names(struct cli_store *s, bool published, uid_t uid,
 
 	*out = (struct names){ .n = 0 };
 	if (!published)
-		np_store_look(s->store, NP_STORE_USER, uid, &out->own, &n_own,
+		np_store_list_apps(s->store, NP_STORE_USER, uid, &out->own, &n_own,
 			      NULL);
-	np_store_look(s->store, NP_STORE_PUBLISHED, 0, &out->site, &n_site,
+	np_store_list_apps(s->store, NP_STORE_PUBLISHED, 0, &out->site, &n_site,
 		      NULL);
 	out->name = calloc(n_own + n_site + 1, sizeof(*out->name));
 	for (size_t i = 0; out->name && i < n_own; i++)
@@ -396,11 +396,11 @@ bool cli_run_is(const struct np_record *r, const char *run)
 
 /*
  * Two standard errors of the difference, from the larger relative scatter of
- * the two, and at least CLI_LEAST_NOISE.
+ * the two, and at least CLI_MIN_NOISE.
  */
-double cli_chance(const struct np_mean *a, const struct np_mean *b)
+double cli_noise_limit(const struct np_mean *a, const struct np_mean *b)
 {
-	double noise = CLI_LEAST_NOISE;
+	double noise = CLI_MIN_NOISE;
 
 	if (a->n > 1)
 		noise = fmax(noise, a->sd / a->mean);
@@ -430,7 +430,7 @@ const char *cli_phase_name(enum np_phase_kind kind)
 	return names[kind];
 }
 
-bool cli_say_left_out(const struct np_evidence *e, char *buf, size_t len)
+bool cli_excluded_text(const struct np_run_summary *e, char *buf, size_t len)
 {
 	buf[0] = '\0';
 	for (int use = NP_RUN_FABRIC; use < NP_RUN_USES; use++)
@@ -468,7 +468,7 @@ static const char *congestion_text(const struct np_sample_nic *nic, char *buf,
 	return buf;
 }
 
-void cli_say_adapters(FILE *f, const struct np_sample *s)
+void cli_print_adapters(FILE *f, const struct np_sample *s)
 {
 	char line[2048] = "", one[512];
 	size_t len = 0;
@@ -663,12 +663,12 @@ static void say_reference(const struct np_profile *p, char *buf)
 }
 
 /* The level that slows it most; NULL if no slowdown is known. */
-static const struct np_evidence_level *worst_level(const struct np_profile *p)
+static const struct np_run_summary_level *worst_level(const struct np_profile *p)
 {
-	const struct np_evidence_level *worst = NULL;
+	const struct np_run_summary_level *worst = NULL;
 
 	for (size_t i = 0; i < p->ev.n_levels; i++) {
-		const struct np_evidence_level *l = &p->ev.level[i];
+		const struct np_run_summary_level *l = &p->ev.level[i];
 
 		if (np_mean_known(&l->slowdown) &&
 		    (!worst || l->slowdown.mean > worst->slowdown.mean))
@@ -678,7 +678,7 @@ static const struct np_evidence_level *worst_level(const struct np_profile *p)
 }
 
 /* "1 run", "3 intervals": how many values the level's slowdown is from. */
-static const char *source_text(const struct np_evidence_level *l, char buf[32])
+static const char *source_text(const struct np_run_summary_level *l, char buf[32])
 {
 	uint32_t n = l->slowdown.n;
 
@@ -690,7 +690,7 @@ static const char *source_text(const struct np_evidence_level *l, char buf[32])
 /* Sentence 2: the worst slowdown under synthetic load. */
 static void say_interference(const struct np_profile *p, char *buf)
 {
-	const struct np_evidence_level *worst = worst_level(p);
+	const struct np_run_summary_level *worst = worst_level(p);
 	char change[CLI_NUMBER], source[32];
 
 	if (p->is_idle)
@@ -715,7 +715,7 @@ static void say_interference(const struct np_profile *p, char *buf)
 			 source_text(worst, source));
 }
 
-const char *cli_say_verdict(const struct np_profile *p, int i,
+const char *cli_verdict_text(const struct np_profile *p, int i,
 			    char buf[CLI_SENTENCE])
 {
 	static void (*const say[CLI_SENTENCES])(const struct np_profile *p,

@@ -86,7 +86,7 @@ int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
  * Load the runs alone and print nothing.  Returns 0, -ENOENT (no run can be
  * read) or -ENOMEM.
  */
-int cli_runs_look(struct cli_store *s, enum np_store_owner owner, uid_t uid,
+int cli_runs_load_quiet(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		  const char *app, struct cli_runs *out);
 
 /* "alice" or "published" */
@@ -111,15 +111,15 @@ bool cli_run_is(const struct np_record *r, const char *run);
  */
 #define CLI_SENTENCE 512 /* bytes of one at most */
 #define CLI_SENTENCES 3
-const char *cli_say_verdict(const struct np_profile *p, int i,
+const char *cli_verdict_text(const struct np_profile *p, int i,
 			    char buf[CLI_SENTENCE]);
 
 /*
  * Largest difference of two mean run times that is still plausible by chance,
  * as a fraction of the run time.
  */
-#define CLI_LEAST_NOISE 0.02 /* least scatter of run times, as in np_noise.h */
-double cli_chance(const struct np_mean *a, const struct np_mean *b);
+#define CLI_MIN_NOISE 0.02 /* least scatter of run times, as in np_moments.h */
+double cli_noise_limit(const struct np_mean *a, const struct np_mean *b);
 
 /* "heavy", "moderate", "light", "saturated", "unknown"; "idle" for idle */
 const char *cli_use_name(const struct np_profile *p);
@@ -129,12 +129,12 @@ const char *cli_phase_name(enum np_phase_kind kind);
  * "1 on another fabric, 2 failed": the excluded runs; "" if there are none.
  * Returns whether there are any.
  */
-bool cli_say_left_out(const struct np_evidence *e, char *buf, size_t len);
+bool cli_excluded_text(const struct np_run_summary *e, char *buf, size_t len);
 
 /*
  * Print the signs of congestion that the network adapters counted during the
  * runs; nothing if no counters were read.
  */
-void cli_say_adapters(FILE *f, const struct np_sample *s);
+void cli_print_adapters(FILE *f, const struct np_sample *s);
 
 #endif

@@ -56,7 +56,7 @@ struct cli_simulate {
 
 	struct np_sim_job *job; /* log.n */
 	struct cli_sim_profiles profiles;
-	struct np_press *press;	/* predicted slowdowns of profiles */
+	struct np_slowdowns *slowdowns;	/* predicted slowdowns of profiles */
 	char press_text[200];	/* where the predictions are from, in words */
 	double known_node_sec, all_node_sec; /* jobs with a profile; all jobs */
 	size_t known_jobs;
@@ -68,7 +68,7 @@ struct cli_simulate {
 	bool stopped;	   /* by the user */
 	double share_done; /* of the whole work */
 	/* Jobs under the first and the last policy, of the first seed. */
-	struct np_sim_fate *without, *with;
+	struct np_sim_outcome *without, *with;
 	FILE *events; /* --events, or NULL */
 };
 

@@ -69,7 +69,7 @@ static int read_accounting(struct cli_simulate *s, struct np_err *err)
 	if (!f)
 		return np_errf(err, -errno, "sacct: %s", strerror(errno));
 	/* The reader closes its descriptor, and pclose() the other one. */
-	rc = np_queue_log_read_fd(dup(fileno(f)), "sacct", cli_pass_on, NULL,
+	rc = np_queue_log_read_fd(dup(fileno(f)), "sacct", cli_warn_line, NULL,
 				  &s->log, err);
 	if (pclose(f) && rc)
 		np_errf(err, rc, "sacct returned no jobs: is accounting "
@@ -82,7 +82,7 @@ static int read_jobs(struct cli_simulate *s)
 {
 	const char *path = s->o->swf ? s->o->swf : s->o->sacct;
 	struct np_err err = NP_ERR_INIT;
-	int rc = path ? np_queue_log_read(path, cli_pass_on, NULL, &s->log,
+	int rc = path ? np_queue_log_read(path, cli_warn_line, NULL, &s->log,
 					  &err) :
 			read_accounting(s, &err);
 
@@ -97,7 +97,7 @@ static int read_jobs(struct cli_simulate *s)
 
 /* Leaf switches and the numbers of their nodes. */
 struct map {
-	struct np_numbers nodes;
+	struct np_index nodes;
 	struct leaf {
 		char name[64];
 		uint32_t *node;
@@ -113,7 +113,7 @@ static void map_free(struct map *m)
 	for (size_t i = 0; i < m->n; i++)
 		free(m->leaf[i].node);
 	free(m->leaf);
-	np_numbers_free(&m->nodes);
+	np_index_free(&m->nodes);
 }
 
 /* A node that is listed under several leaves is put on the first. */
@@ -122,14 +122,14 @@ static int add_node(void *arg, const char *name)
 	struct map *m = arg;
 	struct leaf *l = &m->leaf[m->n - 1];
 	size_t before = m->nodes.n;
-	uint32_t node = np_numbers_get(&m->nodes, name, strlen(name));
+	uint32_t node = np_index_get(&m->nodes, name, strlen(name));
 
 	/* Known already: the node is under an earlier leaf. */
 	if (m->nodes.n == before)
-		return node == NP_NO_NUMBER ? -ENOMEM : 0;
+		return node == NP_NO_INDEX ? -ENOMEM : 0;
 	if (m->nodes.n > NP_LEAVES_MAX_NODES)
 		return -E2BIG;
-	if (np_array_more(&l->node, l->n, sizeof(*l->node)))
+	if (np_array_grow(&l->node, l->n, sizeof(*l->node)))
 		return -ENOMEM;
 	l->node[l->n++] = node;
 	return 0;
@@ -151,7 +151,7 @@ static int add_nodes(struct map *m, const char *list)
 /* Append a leaf switch with its nodes. */
 static int add_leaf(struct map *m, const char *name, const char *nodes)
 {
-	if (np_array_more(&m->leaf, m->n, sizeof(*m->leaf)))
+	if (np_array_grow(&m->leaf, m->n, sizeof(*m->leaf)))
 		return -ENOMEM;
 	m->leaf[m->n] = (struct leaf){ .n = 0 };
 	snprintf(m->leaf[m->n++].name, sizeof(m->leaf->name), "%s", name);
@@ -486,7 +486,7 @@ static int add_profile(struct cli_simulate *s, const char *name, int32_t *out)
 	if (*out >= 0 || !strcmp(name, "unknown"))
 		return 0;
 	if (p->n >= NP_CONFLICT_MAX_PROFILES ||
-	    np_array_more(&p->name, p->n, sizeof(*p->name)))
+	    np_array_grow(&p->name, p->n, sizeof(*p->name)))
 		return -ENOMEM;
 	snprintf(p->name[p->n], sizeof(*p->name), "%s", name);
 	*out = (int32_t)p->n++;
@@ -551,7 +551,7 @@ static int take_rule(struct cli_simulate *s, struct rules *rules, char *line,
 					"account=, name=, command= or "
 					"partition= with a pattern",
 					s->o->rules, number, word);
-	if (np_array_more(&rules->rule, rules->n, sizeof(r)))
+	if (np_array_grow(&rules->rule, rules->n, sizeof(r)))
 		return cli_fail("out of memory");
 	rules->rule[rules->n++] = r;
 	return -1;
@@ -667,8 +667,8 @@ static void find_worst(struct cli_simulate *s, const bool *used)
 	s->worst = 0;
 	for (size_t a = 0; a < s->profiles.n; a++)
 		for (size_t b = 0; b < s->profiles.n; b++) {
-			double v = used[a] && used[b] ? np_press_slowdown(
-				s->press, (uint32_t)a, (uint32_t)b, true,
+			double v = used[a] && used[b] ? np_slowdowns_between(
+				s->slowdowns, (uint32_t)a, (uint32_t)b, true,
 				true) : 0;
 
 			if (v > s->worst)
@@ -728,9 +728,9 @@ void cli_sim_draw(struct cli_simulate *s, uint32_t seed)
 static void set_pair(struct cli_simulate *s, size_t victim, size_t co,
 		     enum np_contact contact, double slowdown)
 {
-	struct np_press *t = s->press;
+	struct np_slowdowns *t = s->slowdowns;
 	size_t n = s->profiles.n;
-	uint16_t load = slowdown > MAX_NEGLIGIBLE ? np_press_load(slowdown) : 0;
+	uint16_t load = slowdown > MAX_NEGLIGIBLE ? np_slowdowns_to_load(slowdown) : 0;
 
 	for (uint32_t touch = 0; touch < NP_N_TOUCH; touch++) {
 		/* A slowdown on a common leaf also holds for closer jobs. */
@@ -738,14 +738,14 @@ static void set_pair(struct cli_simulate *s, size_t victim, size_t co,
 			(contact == NP_CONTACT_NODE && touch & NP_TOUCH_NODE) ||
 			(contact == NP_CONTACT_UPLINK &&
 			 touch & NP_TOUCH_UPLINK);
-		uint16_t *feels = &t->feels[(victim * n + co) * NP_N_TOUCH +
+		uint16_t *feels = &t->suffered[(victim * n + co) * NP_N_TOUCH +
 					    touch];
 
 		/* The largest effect counts. */
 		if (!counts || load <= *feels)
 			continue;
 		*feels = load;
-		t->pushes[(co * n + victim) * NP_N_TOUCH + touch] = load;
+		t->caused[(co * n + victim) * NP_N_TOUCH + touch] = load;
 		if (load > t->most[victim])
 			t->most[victim] = load;
 		t->profile[victim].inert = t->profile[co].inert = false;
@@ -758,13 +758,13 @@ static int new_press(struct cli_simulate *s)
 {
 	size_t n = s->profiles.n, cells = n * n * NP_N_TOUCH;
 
-	s->press = np_press_new(n);
-	if (!s->press)
+	s->slowdowns = np_slowdowns_new(n);
+	if (!s->slowdowns)
 		return cli_fail("out of memory");
-	memset(s->press->feels, 0, cells * sizeof(*s->press->feels));
-	memset(s->press->pushes, 0, cells * sizeof(*s->press->pushes));
+	memset(s->slowdowns->suffered, 0, cells * sizeof(*s->slowdowns->suffered));
+	memset(s->slowdowns->caused, 0, cells * sizeof(*s->slowdowns->caused));
 	for (size_t i = 0; i < n; i++)
-		s->press->profile[i] = (struct np_press_profile){
+		s->slowdowns->profile[i] = (struct np_slowdowns_profile){
 			.trusted = true, .complete = true, .inert = true,
 		};
 	return -1;
@@ -809,7 +809,7 @@ static void add_all(struct np_store *store, struct cli_simulate *s)
 		size_t n = 0;
 		int32_t profile;
 
-		if (np_store_look(store, i ? NP_STORE_USER : NP_STORE_PUBLISHED,
+		if (np_store_list_apps(store, i ? NP_STORE_USER : NP_STORE_PUBLISHED,
 				  geteuid(), &apps, &n, NULL))
 			continue;
 		for (size_t k = 0; k < n; k++)
@@ -820,7 +820,7 @@ static void add_all(struct np_store *store, struct cli_simulate *s)
 }
 
 /* Copy the slowdowns, translating the catalogue's handles into those here. */
-static void take_table(struct cli_simulate *s, const struct np_press *t,
+static void take_table(struct cli_simulate *s, const struct np_slowdowns *t,
 		       const struct np_app_index *index)
 {
 	static const enum np_contact contact[] = {
@@ -838,7 +838,7 @@ static void take_table(struct cli_simulate *s, const struct np_press *t,
 			for (uint32_t touch = 0; v >= 0 && c >= 0 &&
 			     touch <= NP_TOUCH_UPLINK; touch++)
 				set_pair(s, a, b, contact[touch],
-					 np_press_fraction(np_press_pair(t,
+					 np_slowdowns_from_load(np_slowdowns_pair(t,
 						(uint32_t)v, touch,
 						(uint32_t)c, touch)));
 		}
@@ -850,13 +850,13 @@ static int ask_catalog(struct cli_simulate *s, const struct np_conf *conf,
 {
 	struct np_app_index *index = NULL;
 	struct np_catalog *c = NULL;
-	struct np_press *t = NULL;
+	struct np_slowdowns *t = NULL;
 	struct np_err err = NP_ERR_INIT;
 	bool changed, more = true;
 	int rc = np_catalog_new(conf->store, cluster, &conf->place, &c, &err);
 
 	for (size_t i = 0; !rc && i < s->profiles.n; i++)
-		np_catalog_want(c, s->profiles.name[i], geteuid());
+		np_catalog_note_job(c, s->profiles.name[i], geteuid());
 	while (!rc && more)
 		rc = np_catalog_refresh(c, CATALOG_SEC, NULL, NULL, &changed,
 					&more, &err);
@@ -870,7 +870,7 @@ static int ask_catalog(struct cli_simulate *s, const struct np_conf *conf,
 			 np_catalog_fabric(c));
 	}
 	np_app_index_unref(index);
-	np_press_unref(t);
+	np_slowdowns_unref(t);
 	np_catalog_free(c);
 	return rc ? cli_fail("%s", err.text) : -1;
 }

@@ -53,7 +53,7 @@ const char *cli_age(double date, double now, char *buf, size_t len)
 	return buf;
 }
 
-bool cli_places(const struct np_place_conf *p)
+bool cli_placement_enabled(const struct np_place_conf *p)
 {
 	if (p->mode != NP_MODE_OFF)
 		return true;
@@ -64,7 +64,7 @@ bool cli_places(const struct np_place_conf *p)
 }
 
 /* A stale state says nothing about the present, whatever its mode. */
-const char *cli_say_mode(const struct np_state *s, double now, bool places,
+const char *cli_mode_text(const struct np_state *s, double now, bool places,
 			 char *buf, size_t len)
 {
 	char age[CLI_NUMBER], limit[CLI_NUMBER], defer[CLI_NUMBER];
@@ -131,7 +131,7 @@ bool cli_victim_self(const struct np_state_job *j,
 /*
  * getpwuid() may not know the user; then the name is a number and is omitted.
  */
-const char *cli_say_claim(const struct np_state_claim *c, char *buf, size_t len)
+const char *cli_denied_text(const struct np_state_claim *c, char *buf, size_t len)
 {
 	char user[CLI_NUMBER], name[CLI_NUMBER + 4] = "";
 

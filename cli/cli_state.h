@@ -4,7 +4,7 @@
 
 #include "cli_options.h"
 #include "cli_text.h"
-#include "np_place_conf.h"
+#include "np_conf.h"
 #include "np_state.h"
 
 /* Seconds since 1970; tests set the time in NETPROF_NOW. */
@@ -15,13 +15,13 @@ bool cli_state_stale(const struct np_state *s, double now);
 
 /*
  * "Placement enforces: ..." or a warning that placement does not act, in buf of
- * len bytes.  now: seconds since 1970.  places: cli_places() of this host.
+ * len bytes.  now: seconds since 1970.  places: cli_placement_enabled() of this host.
  */
-const char *cli_say_mode(const struct np_state *s, double now, bool places,
+const char *cli_mode_text(const struct np_state *s, double now, bool places,
 			 char *buf, size_t len);
 
 /* Does this host's configuration enable placement in any partition? */
-bool cli_places(const struct np_place_conf *p);
+bool cli_placement_enabled(const struct np_place_conf *p);
 
 /* "3 s ago"; "9.00 s in the future: the clocks of the hosts differ" */
 const char *cli_age(double date, double now, char *buf, size_t len);
@@ -41,7 +41,7 @@ bool cli_victim_self(const struct np_state_job *j,
 		     const struct np_state_cause *c);
 
 /* "uid 1000 (bob) may not use the profile name "fft" (4 jobs): REASON" */
-const char *cli_say_claim(const struct np_state_claim *c, char *buf,
+const char *cli_denied_text(const struct np_state_claim *c, char *buf,
 			  size_t len);
 
 /* "fft", or "-" if the application is not known */

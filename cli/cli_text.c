@@ -75,7 +75,7 @@ int cli_run(const struct cli_cmd *cmd, int argc, char **argv)
 	return rc;
 }
 
-void cli_pass_on(const char *line, void *arg)
+void cli_warn_line(const char *line, void *arg)
 {
 	(void)arg;
 	fprintf(stderr, "netprof: %s\n", line);

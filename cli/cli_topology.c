@@ -68,7 +68,7 @@ static int add_place(struct cli_places *p, const char *node, uint32_t leaf)
 			at->other = leaf;
 		return 0;
 	}
-	if (np_array_more(&p->place, p->n, sizeof(*p->place)))
+	if (np_array_grow(&p->place, p->n, sizeof(*p->place)))
 		return -ENOMEM;
 	at = &p->place[p->n];
 	*at = (struct cli_place){ strdup(node), leaf, CLI_TOPOLOGY_NONE };

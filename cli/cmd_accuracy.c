@@ -22,12 +22,12 @@
 #include "cli_predictions.h"
 #include "cli_print.h"
 #include "cli_text.h"
-#include "cli_traced.h"
+#include "cli_analysis.h"
 #include "np_accuracy.h"
 #include "np_evaluate.h"
 #include "np_measured.h"
 #include "np_model.h"
-#include "np_quantity.h"
+#include "np_option.h"
 
 #define MAX_NAMES 64 /* in the list of one option */
 
@@ -183,8 +183,8 @@ static int read_traces(struct accuracy_file *f, const struct accuracy_opt *opt,
 
 			snprintf(path, sizeof(path), "%s/%s", opt->traces,
 				 s->app[a].name);
-			cli_traced_read(path, geteuid(), net, t);
-			cli_traced_give(t, &s->app[a]);
+			cli_traced_response(path, geteuid(), net, t);
+			cli_traced_attach(t, &s->app[a]);
 		}
 	}
 	return 0;

@@ -2,7 +2,7 @@
  * netprof blame: which applications, leaf switches and nodes cost most time
  * over some days, from Slurm's accounting alone.
  *
- * np_toll.h compares all runs with comparable ones and sums up what they lost
+ * np_job_cost.h compares all runs with comparable ones and sums up what they lost
  * while other applications shared their leaf switches. This file loads the
  * accounting, as netprof explain does, and prints the result.
  */
@@ -18,14 +18,14 @@
 #include "cli_output.h"
 #include "cli_print.h"
 #include "cli_state.h"
-#include "np_toll.h"
+#include "np_job_cost.h"
 
 #define SINCE_SEC (7 * 86400.0) /* default of --since */
 #define MAX_ROWS 15		/* of a table in text output */
 #define MAX_GAUGES 50 /* of a family: a monitoring system stores each forever */
 
 struct blame_opt {
-	struct cli_history_ask history;
+	struct cli_history_opt history;
 	bool metrics;
 };
 
@@ -42,7 +42,7 @@ static void app_name(const struct np_acct *h, uint32_t user, uint32_t name,
 }
 
 /* Pairs of applications, the most costly first. */
-static void pair_rows(const struct np_acct *h, const struct np_toll *t)
+static void pair_rows(const struct np_acct *h, const struct np_job_cost *t)
 {
 	char text[400];
 
@@ -51,7 +51,7 @@ static void pair_rows(const struct np_acct *h, const struct np_toll *t)
 	cli_head("%-24s %-24s%6s%10s  %s", "Slowed", "By", "Runs",
 		 "Node-h", "90 %");
 	for (size_t i = 0; i < t->n_pairs && i < MAX_ROWS; i++) {
-		const struct np_toll_pair *p = &t->pair[i];
+		const struct np_job_cost_pair *p = &t->pair[i];
 
 		app_name(h, p->user, p->name, text, sizeof(text));
 		cli_left(stdout, text, 24);
@@ -66,7 +66,7 @@ static void pair_rows(const struct np_acct *h, const struct np_toll *t)
 }
 
 /* Not printed without a topology, as there is only one leaf switch then. */
-static void leaf_rows(const struct np_acct *h, const struct np_toll *t)
+static void leaf_rows(const struct np_acct *h, const struct np_job_cost *t)
 {
 	char text[256];
 
@@ -81,7 +81,7 @@ static void leaf_rows(const struct np_acct *h, const struct np_toll *t)
 }
 
 /* Nodes on which the same jobs take longer than elsewhere. */
-static void node_rows(const struct np_acct *h, const struct np_toll *t)
+static void node_rows(const struct np_acct *h, const struct np_job_cost *t)
 {
 	char text[256];
 
@@ -90,7 +90,7 @@ static void node_rows(const struct np_acct *h, const struct np_toll *t)
 	cli_head("%-28s%6s%12s%10s  %s", "Node", "Runs", "Slower", "Node-h",
 		 "95 %");
 	for (size_t i = 0; i < t->n_nodes && i < MAX_ROWS; i++) {
-		const struct np_toll_node *n = &t->node[i];
+		const struct np_job_cost_node *n = &t->node[i];
 
 		cli_left(stdout, np_acct_node(h, n->node, text, sizeof(text)),
 			 28);
@@ -101,7 +101,7 @@ static void node_rows(const struct np_acct *h, const struct np_toll *t)
 }
 
 /* The total loss first, then what it was computed from, then the tables. */
-static int print_text(const struct np_acct *h, const struct np_toll *t)
+static int print_text(const struct np_acct *h, const struct np_job_cost *t)
 {
 	double lost = 0;
 
@@ -118,7 +118,7 @@ static int print_text(const struct np_acct *h, const struct np_toll *t)
 	cli_labelled(stdout, "Compared", "%zu of %zu jobs: completed runs in "
 		     "%zu group%s of %d or more comparable ones", t->n_used,
 		     t->n_jobs, t->n_classes, t->n_classes == 1 ? "" : "s",
-		     NP_TOLL_LEAST_RUNS);
+		     NP_JOB_COST_LEAST_RUNS);
 	if (h->one_leaf)
 		cli_labelled(stdout, "Missing", "Slurm has no topology, so all "
 			     "nodes count as one leaf switch");
@@ -148,13 +148,13 @@ static void put_range(json_object *j, const struct np_blame_range *r)
 }
 
 static void put_pairs(json_object *in, const struct np_acct *h,
-		      const struct np_toll *t)
+		      const struct np_job_cost *t)
 {
 	json_object *list = cli_put_array(in, "pairs");
 	char text[400];
 
 	for (size_t i = 0; i < t->n_pairs; i++) {
-		const struct np_toll_pair *p = &t->pair[i];
+		const struct np_job_cost_pair *p = &t->pair[i];
 		json_object *j = cli_append_object(list);
 
 		app_name(h, p->user, p->name, text, sizeof(text));
@@ -167,7 +167,7 @@ static void put_pairs(json_object *in, const struct np_acct *h,
 }
 
 static void put_places(json_object *in, const struct np_acct *h,
-		       const struct np_toll *t)
+		       const struct np_job_cost *t)
 {
 	json_object *list = cli_put_array(in, "leaves"), *j;
 	char text[256];
@@ -180,7 +180,7 @@ static void put_places(json_object *in, const struct np_acct *h,
 	}
 	list = cli_put_array(in, "nodes");
 	for (size_t i = 0; i < t->n_nodes; i++) {
-		const struct np_toll_node *n = &t->node[i];
+		const struct np_job_cost_node *n = &t->node[i];
 
 		j = cli_append_object(list);
 		cli_put_text(j, "node", np_acct_node(h, n->node, text,
@@ -197,7 +197,7 @@ static const struct cli_table rows = {
 	    "node_hours/high" } },
 };
 
-static int print_data(const struct np_acct *h, const struct np_toll *t,
+static int print_data(const struct np_acct *h, const struct np_job_cost *t,
 		      double since_sec, enum cli_format format)
 {
 	json_object *j = json_object_new_object();
@@ -220,7 +220,7 @@ static int print_data(const struct np_acct *h, const struct np_toll *t,
  * names of jobs are unbounded.
  */
 static void put_gauges(FILE *f, const struct np_acct *h,
-		       const struct np_toll *t)
+		       const struct np_job_cost *t)
 {
 	static const char *const labels[] = { "slowed", "by" };
 	char a[400], b[400];
@@ -230,7 +230,7 @@ static void put_gauges(FILE *f, const struct np_acct *h,
 	cli_gauges(f, "blame_pair_node_hours", "hours", "Node-hours that runs "
 		   "of one application lost to another one.");
 	for (size_t i = 0; i < t->n_pairs && i < MAX_GAUGES; i++) {
-		const struct np_toll_pair *p = &t->pair[i];
+		const struct np_job_cost_pair *p = &t->pair[i];
 
 		app_name(h, p->user, p->name, a, sizeof(a));
 		app_name(h, p->by_user, p->by_name, b, sizeof(b));
@@ -254,7 +254,7 @@ static void put_gauges(FILE *f, const struct np_acct *h,
 }
 
 /* Compose the text in memory first, so that a file is written as a whole. */
-static int print_metrics(const struct np_acct *h, const struct np_toll *t,
+static int print_metrics(const struct np_acct *h, const struct np_job_cost *t,
 			 const char *output)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -285,7 +285,7 @@ static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 	struct np_err err = NP_ERR_INIT;
 	struct cli_options o;
 	struct np_acct h;
-	struct np_toll t;
+	struct np_job_cost t;
 	int rc = cli_options_parse(self, argc, argv, &opt, &o);
 
 	if (rc >= 0)
@@ -301,14 +301,14 @@ static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 		np_acct_free(&h);
 		return cli_fail("%s", err.text);
 	}
-	rc = np_toll_make(&h, &t);
+	rc = np_job_cost_make(&h, &t);
 	if (rc) {
 		rc = cli_fail("out of memory");
 	} else {
 		rc = opt.metrics ? print_metrics(&h, &t, o.output) : o.format ?
 		     print_data(&h, &t, opt.history.since_sec, o.format) :
 		     print_text(&h, &t);
-		np_toll_free(&t);
+		np_job_cost_free(&t);
 	}
 	np_acct_free(&h);
 	return rc;

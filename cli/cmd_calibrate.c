@@ -27,7 +27,7 @@
 #include "np_calibrate_run.h"
 #include "np_clock.h"
 #include "np_conf.h"
-#include "np_curve_count.h"
+#include "np_run_summary.h"
 #include "np_fabric_store.h"
 #include "np_profile.h"
 #include "np_store.h"
@@ -414,7 +414,7 @@ static int save_result(struct fabric_work *w, struct np_err *err)
 
 	if (rc)
 		return rc;
-	rc = w->opt->output ? cli_write_over(w->opt->output, text, "\n", err) :
+	rc = w->opt->output ? cli_overwrite_file(w->opt->output, text, "\n", err) :
 	     np_fabric_store_save(w->store, w->at.cluster, w->date, text, err);
 	if (!rc && !w->opt->output)
 		publish_idle(w, text);
@@ -438,7 +438,7 @@ static int measure_fabric(struct fabric_work *w, struct np_err *err)
 	print_plan(&w->c, &w->sites, &e);
 	if (w->opt->dry_run)
 		return 0;
-	rc = np_calibrate_go(&w->c, err);
+	rc = np_calibrate_measure(&w->c, err);
 	if (rc == -EINTR || rc == -EPIPE || rc == -ETIMEDOUT)
 		fprintf(stderr, "%snetprof: the finished measurements are "
 			"kept; run the same command to continue\n",
@@ -505,7 +505,7 @@ static int run_fabric(struct fabric_work *w, struct np_err *err)
 		return rc;
 	w->steps.conf = &w->at.conf;
 	w->steps.job = w->at.job;
-	w->steps.stop = cli_alloc_stop();
+	w->steps.stop = cli_alloc_catch_signals();
 	w->steps.env = w->at.env;
 	w->c.run = np_cal_run_new(&np_cal_srun_ops, &w->steps, &w->c.setup);
 	if (!w->c.run)
@@ -523,7 +523,7 @@ static int calibrate_fabric(const struct calibrate_opt *opt)
 	int rc;
 
 	w.opt = opt;
-	cli_alloc_stop();
+	cli_alloc_catch_signals();
 	rc = run_fabric(&w, &err);
 	np_cal_run_free(w.c.run);
 	np_cal_state_free(&w.state);
@@ -567,7 +567,7 @@ static int load_runs(struct app_plan *p, struct cli_store *s, const char *app,
 {
 	const char *cluster = NULL;
 	int rc = np_store_load(s->store, NP_STORE_USER, geteuid(), app,
-			       cli_pass_on, NULL, &p->runs, err);
+			       cli_warn_line, NULL, &p->runs, err);
 
 	if (rc && rc != -ENOENT)
 		return rc;
@@ -589,18 +589,18 @@ static int load_runs(struct app_plan *p, struct cli_store *s, const char *app,
  */
 static int plan_jobs(struct app_plan *p, unsigned repeats)
 {
-	const struct np_evidence_opt opt = {
+	const struct np_run_summary_opt opt = {
 		.calibration = p->calibrated ? &p->fabric : NULL,
 		.scope = last_scope(&p->runs), .now = (double)time(NULL),
 	};
-	struct np_evidence e;
+	struct np_run_summary e;
 	struct np_mean alone;
-	int rc = np_evidence_make(&p->runs, &opt, &e);
+	int rc = np_run_summary_make(&p->runs, &opt, &e);
 
 	if (rc)
 		return rc;
 	np_curve_count(&e, &p->runs, opt.scope, &p->levels, &alone);
-	np_evidence_free(&e);
+	np_run_summary_free(&e);
 	while (p->n < MAX_JOBS) {
 		long i = np_need_next(p->levels.level, p->levels.n, &alone,
 				      repeats, repeats > NP_NEED_RUNS_ALONE ?

@@ -381,7 +381,7 @@ static int add_uid(struct uids *u, uid_t uid)
 	if (u->n == NP_STORE_MAX_SCAN)
 		return cli_fail("more than %d users; name those that use the "
 				"cluster", NP_STORE_MAX_SCAN);
-	if (np_array_more(&u->uid, u->n, sizeof(*u->uid)))
+	if (np_array_grow(&u->uid, u->n, sizeof(*u->uid)))
 		return cli_fail("out of memory");
 	u->uid[u->n++] = uid;
 	return -1;
@@ -414,7 +414,7 @@ static int add_existing(struct uids *u, struct cli_store *s)
 	size_t n = 0;
 	int rc = -1;
 
-	if (np_store_uids(s->store, &there, &n, cli_pass_on, NULL, &err))
+	if (np_store_uids(s->store, &there, &n, cli_warn_line, NULL, &err))
 		return cli_fail("%s", err.text);
 	for (size_t i = 0; rc < 0 && i < n; i++)
 		rc = add_uid(u, there[i]);

@@ -303,7 +303,7 @@ static void say_side(const struct side *s, char *buf, size_t len)
 
 /*
  * "fft:4000.0 took 84.0 s, 40 % longer than fft alone (60.0 s, n 2)."
- * Differences below CLI_LEAST_NOISE are called equal, and those within twice
+ * Differences below CLI_MIN_NOISE are called equal, and those within twice
  * the error of both means chance.
  */
 static void say_slower(const struct side *slow, const struct side *fast,
@@ -313,13 +313,13 @@ static void say_slower(const struct side *slow, const struct side *fast,
 	char other[NAME_LEN + 64], sec[CLI_NUMBER], how[64];
 
 	say_side(fast, other, sizeof(other));
-	if (d < CLI_LEAST_NOISE)
+	if (d < CLI_MIN_NOISE)
 		snprintf(how, sizeof(how), "as long as");
 	else
 		snprintf(how, sizeof(how), "%.0f %% longer than", 100 * d);
 	snprintf(buf, len, "%s took %s, %s %s%s.", slow->name,
 		 cli_sec(slow->run_sec.mean, sec), how, other,
-		 d >= CLI_LEAST_NOISE && d < cli_chance(&slow->run_sec,
+		 d >= CLI_MIN_NOISE && d < cli_noise_limit(&slow->run_sec,
 							&fast->run_sec) ?
 		 ", which may be chance" : "");
 }

@@ -25,9 +25,9 @@
 #include "cli_state.h"
 #include "np_array.h"
 #include "np_conf.h"
-#include "np_evidence.h"
+#include "np_run_summary.h"
 #include "np_hostlist.h"
-#include "np_mean.h"
+#include "np_moments.h"
 #include "np_option.h"
 
 /* Another job on its leaf switches. */
@@ -51,7 +51,7 @@ struct explanation {
 	uint32_t id, task; /* task NP_ENDED_NO_TASK: id is that of a job */
 	double now;	   /* seconds since 1970 */
 
-	struct cli_history_ask ask;
+	struct cli_history_opt ask;
 	struct cli_history past; /* from the accounting; its job may be NULL */
 
 	/* The last decision of placement. */
@@ -61,7 +61,7 @@ struct explanation {
 
 	/* What placement recorded when the job ended. */
 	bool have_ended;
-	struct np_ended ended;
+	struct np_ended_job ended;
 	struct np_err ended_why; /* why it cannot be read, or "" */
 
 	/* Run records of the job. */
@@ -87,7 +87,7 @@ static struct neighbour *add_neighbour(struct explanation *e, uint32_t id)
 {
 	struct neighbour *n;
 
-	if (np_array_more(&e->neighbour, e->n_neighbours, sizeof(*n)))
+	if (np_array_grow(&e->neighbour, e->n_neighbours, sizeof(*n)))
 		return NULL;
 	n = &e->neighbour[e->n_neighbours++];
 	*n = (struct neighbour){ .id = id, .app = "" };
@@ -147,7 +147,7 @@ static int add_known(struct cli_known *k, struct cli_store *s, const char *app,
 			return 0;
 		}
 	for (int own = 0; rc && own < 2; own++)
-		rc = cli_runs_look(s, own ? NP_STORE_USER : NP_STORE_PUBLISHED,
+		rc = cli_runs_load_quiet(s, own ? NP_STORE_USER : NP_STORE_PUBLISHED,
 				   uid, app, &r);
 	if (rc)
 		return rc;
@@ -209,7 +209,7 @@ static void ask_models(struct explanation *e, const struct cli_known *k,
 		}
 		one.co[0] = at[i];
 		cli_ask(models, k, &one);
-		e->neighbour[i].predicted = !one.rc && !cli_say_doubt(&one.p);
+		e->neighbour[i].predicted = !one.rc && !cli_doubt_text(&one.p);
 		e->neighbour[i].slowdown = one.rc ? 0 : one.p.slowdown;
 		if (all.n_co < CLI_ASK_MAX_CO)
 			all.co[all.n_co++] = at[i];
@@ -224,8 +224,8 @@ static void ask_models(struct explanation *e, const struct cli_known *k,
 		e->not_predicted = all.why;
 		return;
 	}
-	if (cli_say_doubt(&all.p)) {
-		np_errf(&e->not_predicted, 0, "%s", cli_say_doubt(&all.p));
+	if (cli_doubt_text(&all.p)) {
+		np_errf(&e->not_predicted, 0, "%s", cli_doubt_text(&all.p));
 		return;
 	}
 	e->predicted = true;
@@ -244,7 +244,7 @@ static int predict(struct explanation *e, struct cli_store *s,
 
 	if (rc)
 		return rc;
-	rc = cli_known_judge(k, s, 1, true);
+	rc = cli_known_load_calibration(k, s, 1, true);
 	if (!rc && k->app[0]->unusable.text[0])
 		rc = np_errf(&e->not_predicted, -EINVAL, "%s",
 			     k->app[0]->unusable.text);
@@ -411,7 +411,7 @@ static void say_stale(const struct explanation *e)
 	char line[LINE];
 
 	if (cli_state_stale(&e->state, e->now))
-		cli_say(CLI_RED, 0, "%s", cli_say_mode(&e->state, e->now, true,
+		cli_say(CLI_RED, 0, "%s", cli_mode_text(&e->state, e->now, true,
 						       line, sizeof(line)));
 }
 
@@ -512,7 +512,7 @@ static void say_unknown(const struct explanation *e)
 		return;
 	if (claim)
 		cli_labelled(stdout, "Unknown", "%s",
-			     cli_say_claim(claim, line, sizeof(line)));
+			     cli_denied_text(claim, line, sizeof(line)));
 	else if (!*j->app)
 		cli_labelled(stdout, "Unknown", "The job does not name its "
 			     "application. To measure it under a name: sbatch "
@@ -671,20 +671,20 @@ static void say_step(const struct explanation *e, const struct measured_step *m)
 		snprintf(line, sizeof(line), "It ran under load level %s, "
 			 "which slows it on purpose.", r->level->name);
 	else
-		cli_say_took(np_record_run_sec(r), &m->alone,
+		cli_run_time_text(np_record_run_sec(r), &m->alone,
 			     e->predicted ? &e->slowdown : NULL, line,
 			     sizeof(line));
 	snprintf(label, sizeof(label), "Step %u", r->step_id);
 	cli_labelled(stdout, label, "%s", line);
 	if (!np_sample_add(&sample, r))
-		cli_say_adapters(stdout, &sample);
+		cli_print_adapters(stdout, &sample);
 	np_hist_free(sample.hist);
 }
 
 /* The first line about a job that placement has a record of. */
 static void say_ended(const struct explanation *e)
 {
-	const struct np_ended *n = &e->ended;
+	const struct np_ended_job *n = &e->ended;
 	char where[LINE], id[CLI_NUMBER], from[CLI_NUMBER], took[CLI_NUMBER];
 
 	say_where(cli_job_name(n->id, n->array, n->task, id), n->app, "ran",
@@ -749,7 +749,7 @@ static int print_text(const struct explanation *e)
 /* ---- output for programs ---- */
 
 /* The record of placement, with the members that a job in the state has. */
-static void put_ended(json_object *j, const struct np_ended *n)
+static void put_ended(json_object *j, const struct np_ended_job *n)
 {
 	char id[CLI_NUMBER], user[CLI_NUMBER];
 
@@ -896,11 +896,11 @@ static int find_run_time_alone(const struct explanation *e,
 			       const struct np_record *like,
 			       struct np_mean *out)
 {
-	const struct np_evidence_opt opt = {
+	const struct np_run_summary_opt opt = {
 		.like = like, .fingerprint = like->fingerprint, .now = e->now,
 	};
 	struct np_runs others = { .n = 0 };
-	struct np_evidence ev;
+	struct np_run_summary ev;
 	int rc;
 
 	*out = (struct np_mean){ 0 };
@@ -912,10 +912,10 @@ static int find_run_time_alone(const struct explanation *e,
 	for (size_t i = 0; i < runs->n; i++)
 		if (runs->run[i]->job_id != like->job_id)
 			others.run[others.n++] = runs->run[i];
-	rc = np_evidence_make(&others, &opt, &ev);
+	rc = np_run_summary_make(&others, &opt, &ev);
 	if (!rc) {
 		*out = ev.alone_sec;
-		np_evidence_free(&ev);
+		np_run_summary_free(&ev);
 	}
 	free(others.run);
 	return rc;
@@ -930,7 +930,7 @@ static int add_steps(struct explanation *e, const struct np_runs *runs)
 
 		if (!is_of_job(e, r))
 			continue;
-		if (np_array_more(&e->measured, e->n_measured, sizeof(*m)))
+		if (np_array_grow(&e->measured, e->n_measured, sizeof(*m)))
 			return -ENOMEM;
 		m = &e->measured[e->n_measured++];
 		m->run = r;
@@ -957,7 +957,7 @@ static int try_app(struct explanation *e, struct cli_store *s,
 		   enum np_store_owner owner, const char *app)
 {
 	struct cli_runs r;
-	int rc = cli_runs_look(s, owner, e->uid, app, &r);
+	int rc = cli_runs_load_quiet(s, owner, e->uid, app, &r);
 
 	if (rc)
 		return rc == -ENOENT ? 0 : rc;
@@ -965,7 +965,7 @@ static int try_app(struct explanation *e, struct cli_store *s,
 		np_runs_free(&r.runs);
 		return 0;
 	}
-	if (np_array_more(&e->runs, e->n_runs, sizeof(*e->runs))) {
+	if (np_array_grow(&e->runs, e->n_runs, sizeof(*e->runs))) {
 		np_runs_free(&r.runs);
 		return -ENOMEM;
 	}
@@ -985,7 +985,7 @@ static int find_runs(struct explanation *e, struct cli_store *s,
 
 	/* Steps of one job may have been measured under different names. */
 	if (!rc && !e->n_measured &&
-	    !np_store_look(s->store, owner, e->uid, &apps, &n, NULL))
+	    !np_store_list_apps(s->store, owner, e->uid, &apps, &n, NULL))
 		for (size_t i = 0; !rc && i < n; i++)
 			if (strcmp(apps[i].name, app))
 				rc = try_app(e, s, owner, apps[i].name);
@@ -1216,7 +1216,7 @@ static int read_metrics_conf(const struct explanation *e,
 }
 
 static const struct np_option own_options[] = {
-#define AT(field) offsetof(struct cli_history_ask, field)
+#define AT(field) offsetof(struct cli_history_opt, field)
 	{ "accounting", NP_OPTION_WORD, AT(accounting) },
 	{ "topology", NP_OPTION_WORD, AT(topology) },
 	{ "metrics-url", NP_OPTION_WORD, AT(metrics_url) },

@@ -116,7 +116,7 @@ static int run(const struct cli_cmd *self, int argc, char **argv,
 		rc = cli_store_open(&s);
 	if (rc >= 0)
 		return rc;
-	if (np_store_load(s.store, owner, geteuid(), o.app, cli_pass_on, NULL,
+	if (np_store_load(s.store, owner, geteuid(), o.app, cli_warn_line, NULL,
 			  &runs, &err)) {
 		rc = cli_fail("%s", *err.text ? err.text : "no such profile");
 	} else {

@@ -2,7 +2,7 @@
  * netprof list: the profiles in the store.
  *
  * To make a profile, all its runs must be read, so the few facts that are
- * listed are cached (np_kept.h) until the runs or the idle baseline change.
+ * listed are cached (np_cache.h) until the runs or the idle baseline change.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "cli_json_put.h"
 #include "cli_print.h"
 #include "cli_text.h"
-#include "np_kept.h"
+#include "np_cache.h"
 
 /* One line of the list. */
 struct row {
@@ -29,7 +29,7 @@ struct row {
 };
 
 /* One level of the synthetic load. */
-static void pack_level(struct np_pack *p, struct np_evidence_level *l)
+static void pack_level(struct np_pack *p, struct np_run_summary_level *l)
 {
 	l->name = np_pack_text(p, l->name);
 	l->scope = np_pack_text(p, l->scope);
@@ -45,7 +45,7 @@ static void pack_level(struct np_pack *p, struct np_evidence_level *l)
 static int pack(struct np_pack *p, struct row *r)
 {
 	struct np_profile *pr = &r->profile;
-	struct np_evidence *e = &pr->ev;
+	struct np_run_summary *e = &pr->ev;
 
 	r->n_runs = np_pack_count(p, r->n_runs, SIZE_MAX);
 	r->last = np_pack_real(p, r->last);
@@ -79,7 +79,7 @@ static int unpack(const char *data, size_t len, struct row *r)
  * Write the row of a profile into the cache; *data is the packed row, owned by
  * the cache.
  */
-static int pack_into(struct np_kept *k, const char *name, uint64_t state,
+static int pack_into(struct np_cache *k, const char *name, uint64_t state,
 		     const struct cli_profile *p, char **data, size_t *len)
 {
 	struct np_pack to = { .f = open_memstream(data, len) };
@@ -95,14 +95,14 @@ static int pack_into(struct np_kept *k, const char *name, uint64_t state,
 		free(*data);
 		return -ENOMEM;
 	}
-	return np_kept_put(k, name, state, *data, *len);
+	return np_cache_put(k, name, state, *data, *len);
 }
 
 /*
  * Make the profile from its runs. The row is then read back from the packed
  * form, so that both ways give the same result.
  */
-static int make(struct cli_store *s, struct np_kept *k, const char *name,
+static int make(struct cli_store *s, struct np_cache *k, const char *name,
 		uint64_t state, struct row *r, struct np_err *err)
 {
 	struct cli_profile p;
@@ -125,7 +125,7 @@ static int make(struct cli_store *s, struct np_kept *k, const char *name,
  * idle: stamps of the user's and the published idle runs, which its verdict
  * depends on.  Returns 0 or -errno with err.
  */
-static int load_row(struct cli_store *s, struct np_kept *k,
+static int load_row(struct cli_store *s, struct np_cache *k,
 		    enum np_store_owner owner, uid_t uid,
 		    const struct np_store_app *a,
 		    const struct np_store_stamp idle[2], struct row *out,
@@ -133,7 +133,7 @@ static int load_row(struct cli_store *s, struct np_kept *k,
 {
 	const struct np_store_stamp stamp[] = { a->stamp, idle[0], idle[1] };
 	struct row r = { .owner = owner, .uid = uid };
-	uint64_t state = np_kept_state(uid, stamp, NP_ARRAY_SIZE(stamp));
+	uint64_t state = np_cache_state(uid, stamp, NP_ARRAY_SIZE(stamp));
 	char name[NP_APP_MAX + 16];
 	const char *data;
 	size_t len;
@@ -142,7 +142,7 @@ static int load_row(struct cli_store *s, struct np_kept *k,
 	strcpy(r.app, a->name);
 	snprintf(name, sizeof(name), "%u %s",
 		 owner == NP_STORE_PUBLISHED ? UINT32_MAX : uid, a->name);
-	data = np_kept_find(k, name, state, &len);
+	data = np_cache_find(k, name, state, &len);
 	if (data)
 		rc = unpack(data, len, &r);
 	if (rc) {
@@ -157,7 +157,7 @@ static int load_row(struct cli_store *s, struct np_kept *k,
 }
 
 struct profiles {
-	struct np_kept *kept;
+	struct np_cache *kept;
 	struct row *row;
 	size_t n;
 };
@@ -207,7 +207,7 @@ static int add_owner(struct profiles *all, struct cli_store *s,
 	struct np_err err = NP_ERR_INIT;
 	struct np_store_app *apps;
 	size_t n;
-	int rc = np_store_look(s->store, owner, uid, &apps, &n, &err);
+	int rc = np_store_list_apps(s->store, owner, uid, &apps, &n, &err);
 
 	/* Other users may keep their profiles private. */
 	if (rc == -EACCES && may_be_private)
@@ -229,7 +229,7 @@ static int add_everybody(struct profiles *all, struct cli_store *s)
 	uid_t *uids;
 	size_t n;
 
-	if (np_store_uids(s->store, &uids, &n, cli_pass_on, NULL, &err))
+	if (np_store_uids(s->store, &uids, &n, cli_warn_line, NULL, &err))
 		return cli_fail("%s", err.text);
 	for (size_t i = 0; i < n; i++)
 		if (add_owner(all, s, NP_STORE_USER, uids[i], true))
@@ -322,7 +322,7 @@ static int list_names(struct cli_store *s, enum np_store_owner owner, uid_t uid)
 	struct np_store_app *apps;
 	size_t n;
 
-	if (np_store_look(s->store, owner, uid, &apps, &n, &err))
+	if (np_store_list_apps(s->store, owner, uid, &apps, &n, &err))
 		return cli_fail("%s", err.text);
 	for (size_t i = 0; i < n; i++)
 		puts(apps[i].name);
@@ -369,13 +369,13 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 		cli_store_close(&s);
 		return rc;
 	}
-	all.kept = np_kept_open(s.store, "list", 0);
+	all.kept = np_cache_open(s.store, "list", 0);
 	rc = gather(&all, &s, &o);
 	shown = o.format ? list_data(&all, o.format) : list_text(&all);
 	for (size_t i = 0; i < all.n; i++)
 		np_profile_free(&all.row[i].profile);
 	free(all.row);
-	np_kept_close(all.kept);
+	np_cache_close(all.kept);
 	cli_store_close(&s);
 	return rc ? rc : shown;
 }

@@ -26,7 +26,7 @@ static char mark_of(const struct np_prediction *p)
 {
 	if (p->flags & NP_PRED_FELL_BACK)
 		return p->used & NP_NEED_LATENCY ? '*' : '+';
-	if (cli_say_doubt(p))
+	if (cli_doubt_text(p))
 		return '?';
 	return p->flags & NP_PRED_BEYOND ? '!' : ' ';
 }
@@ -149,11 +149,11 @@ static int matrix_text(const struct cli_matrix *m)
 	char line[512], day[CLI_NUMBER];
 
 	if (cli_no_effect(m->k, m->scope))
-		cli_wrap(stdout, cli_say_no_effect(m->k, m->scope, line,
+		cli_wrap(stdout, cli_no_effect_text(m->k, m->scope, line,
 						   sizeof(line)), 0);
 	cli_say(CLI_PLAIN, 0, "How much longer each row runs beside each "
 		"column, %s (model %s; fabric %s, calibrated %s):",
-		cli_scope_words(m->scope), m->model->name, m->k->cal.cluster,
+		cli_scope_text(m->scope), m->model->name, m->k->cal.cluster,
 		cli_day(m->k->cal.date, day));
 	for (size_t from = 0; from < m->n; from += room) {
 		putchar('\n');
@@ -235,7 +235,7 @@ static int matrix_plot(const struct cli_matrix *m, const char *path)
 	np_figure_caption(f, "Predicted increase of the run time, %s, by "
 			  "model %s; n = %zu applications; fabric %s, "
 			  "calibrated %s. Hatched: not measured.",
-			  cli_scope_words(m->scope), m->model->name, m->n,
+			  cli_scope_text(m->scope), m->model->name, m->n,
 			  m->k->cal.cluster, cli_day(m->k->cal.date, day));
 	f->date = m->k->cal.date;
 	return cli_figure_save(f, path);

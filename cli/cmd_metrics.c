@@ -17,7 +17,7 @@
 #include "cli_output.h"
 #include "cli_profile.h"
 #include "cli_state.h"
-#include "np_evidence.h"
+#include "np_run_summary.h"
 
 #define CLI_RESULTS (CLI_PROBLEM + 1)
 
@@ -25,7 +25,7 @@ struct metrics {
 	double now;
 	bool have_state; /* state is valid */
 	struct np_state state;
-	/* Steps whose record was saved within NP_EVIDENCE_RUNNING_SEC. */
+	/* Steps whose record was saved within NP_RUN_SUMMARY_RUNNING_SEC. */
 	size_t n_probed_steps, n_probes;
 	size_t n_users, n_closed; /* users with records; those unreadable */
 	size_t n_findings[CLI_RESULTS]; /* of netprof check, by result */
@@ -282,7 +282,7 @@ static void count_running(struct metrics *m, const struct np_runs *runs)
 		const struct np_record *r = runs->run[i];
 
 		if (r->state != NP_RUN_RUNNING ||
-		    r->end < m->now - NP_EVIDENCE_RUNNING_SEC)
+		    r->end < m->now - NP_RUN_SUMMARY_RUNNING_SEC)
 			continue;
 		m->n_probed_steps++;
 		m->n_probes += r->probe.n_processes;
@@ -295,13 +295,13 @@ static void count_running(struct metrics *m, const struct np_runs *runs)
  */
 static void count_user(struct metrics *m, struct np_store *s, uid_t uid)
 {
-	double since = m->now - NP_EVIDENCE_RUNNING_SEC - SKEW_SEC;
+	double since = m->now - NP_RUN_SUMMARY_RUNNING_SEC - SKEW_SEC;
 	struct np_store_app *apps;
 	struct np_runs runs;
 	size_t n;
 
 	m->n_users++;
-	if (np_store_look(s, NP_STORE_USER, uid, &apps, &n, NULL)) {
+	if (np_store_list_apps(s, NP_STORE_USER, uid, &apps, &n, NULL)) {
 		m->n_closed++;
 		return;
 	}
@@ -358,7 +358,7 @@ static int gather(struct metrics *m)
 
 	if (rc >= 0)
 		return rc;
-	c.places = cli_places(&c.conf.place);
+	c.places = cli_placement_enabled(&c.conf.place);
 	rc = np_state_load(c.conf.store, &m->state, &err);
 	m->have_state = !rc;
 	if (rc && rc != -ENOENT)

@@ -146,7 +146,7 @@ static void put_caption(struct np_figure *f, const struct np_profile *p)
 static int fill(struct np_figure *f, unsigned parts,
 		const struct np_profile *p, const struct cli_known *k)
 {
-	const struct np_evidence *e = k->calibrated ? &k->app[0]->evidence :
+	const struct np_run_summary *e = k->calibrated ? &k->app[0]->evidence :
 						      NULL;
 	const struct np_fabric *fabric = e ? k->cal.fabric : NULL;
 	char missing[CLI_PLOT_PARTS + 1][256] = { "" };
@@ -218,7 +218,7 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 	if (rc < 0) {
 		/* Without a calibration the curve only has no scale. */
 		if (!cli_known_add(&k, &p.r, false))
-			cli_known_judge(&k, &s, 1, false);
+			cli_known_load_calibration(&k, &s, 1, false);
 	}
 	cli_store_close(&s);
 	if (rc >= 0)

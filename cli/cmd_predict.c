@@ -120,17 +120,17 @@ static const char *coupling_words(const struct cli_known *k,
 
 	if (!np_mean_known(c))
 		snprintf(buf, len, "not measured %s, assumed to be 1 (full "
-			 "effect)", cli_scope_words(scope));
+			 "effect)", cli_scope_text(scope));
 	else if (scope == k->cal.scope)
 		snprintf(buf, len, "%.2f %s, where the levels were measured",
-			 c->mean, cli_scope_words(scope));
+			 c->mean, cli_scope_text(scope));
 	else if (np_coupling_interval(c, &low, &high))
 		snprintf(buf, len, "%.2f %s (95 %% interval %.2f to %.2f; 0: "
 			 "no effect, 1: full effect)", c->mean,
-			 cli_scope_words(scope), low, high);
+			 cli_scope_text(scope), low, high);
 	else
 		snprintf(buf, len, "%.2f %s (measured once)", c->mean,
-			 cli_scope_words(scope));
+			 cli_scope_text(scope));
 	return buf;
 }
 
@@ -155,11 +155,11 @@ static void print_answer(const struct prediction *p,
 	if (a->rc)
 		cli_say(CLI_PLAIN, 0, "%s with %s: no prediction. %s", victim,
 			co, a->why.text);
-	else if (cli_say_doubt(&a->p))
+	else if (cli_doubt_text(&a->p))
 		cli_say(CLI_YELLOW, 0, "%s with %s: no reliable prediction; "
 			"the estimate is %s (%s). %s", victim, co,
 			cli_change(a->p.slowdown, point), range,
-			cli_say_doubt(&a->p));
+			cli_doubt_text(&a->p));
 	else
 		cli_say(CLI_PLAIN, 0, "%s %s with %s: %s (%s).", victim,
 			slowdown_words(&a->p), co,
@@ -175,7 +175,7 @@ static void print_no_effect(const struct prediction *p)
 	char line[LINE];
 
 	if (cli_no_effect(p->k, p->scope))
-		cli_say(CLI_GREEN, 0, "%s", cli_say_no_effect(p->k, p->scope,
+		cli_say(CLI_GREEN, 0, "%s", cli_no_effect_text(p->k, p->scope,
 							      line,
 							      sizeof(line)));
 }
@@ -203,7 +203,7 @@ static const char *runs(size_t n)
  * The levels whose slowdown was taken from measurement intervals inside a run,
  * because these are more precise than whole runs; "" if there are none.
  */
-static const char *interval_words(const struct np_evidence *s, char buf[80])
+static const char *interval_words(const struct np_run_summary *s, char buf[80])
 {
 	size_t n = 0;
 
@@ -221,7 +221,7 @@ static const char *interval_words(const struct np_evidence *s, char buf[80])
 static void print_data_used(const struct prediction *p, size_t app, bool first)
 {
 	const struct cli_answer *a = &p->answer[0];
-	const struct np_evidence *s = &p->k->app[app]->evidence;
+	const struct np_run_summary *s = &p->k->app[app]->evidence;
 	const char *label = first ? "Data" : "", *name = s->program.name;
 	size_t n = p->k->cal.fabric->n_levels, loaded = s->count[NP_RUN_BESIDE];
 	char intervals[80];
@@ -252,10 +252,10 @@ static void print_excluded(const struct prediction *p)
 	const char *label = "Excluded";
 
 	for (size_t i = 0; i < p->k->n; i++) {
-		const struct np_evidence *s = &p->k->app[i]->evidence;
+		const struct np_run_summary *s = &p->k->app[i]->evidence;
 		char line[LINE];
 
-		if (!cli_say_left_out(s, line, sizeof(line)))
+		if (!cli_excluded_text(s, line, sizeof(line)))
 			continue;
 		cli_labelled(stdout, label, "%s: %s", s->program.name, line);
 		label = "";
@@ -276,7 +276,7 @@ static void print_fabric(const struct prediction *p)
 		     *c->cluster ? c->cluster : "cluster unknown",
 		     *c->transport ? ", " : "", c->transport,
 		     cli_day(c->date, day), c->fabric->n_levels,
-		     cli_scope_words(c->scope));
+		     cli_scope_text(c->scope));
 	if (c->n_skipped)
 		cli_labelled(stdout, "", "%zu newer calibration%s cannot be "
 			     "used: %s", c->n_skipped,
@@ -329,7 +329,7 @@ static int predict_text(const struct prediction *p)
 	print_excluded(p);
 	print_fabric(p);
 	print_notes(p);
-	cli_say_narrower(p->k, a, command, what, sizeof(what));
+	cli_best_measurement(p->k, a, command, what, sizeof(what));
 	if (*command) {
 		cli_labelled(stdout, "To improve", "%s", command);
 		cli_labelled(stdout, "", "(%s)", what);
@@ -345,7 +345,7 @@ static int predict_text(const struct prediction *p)
  */
 static void put_used(json_object *list, const struct cli_known_app *a)
 {
-	const struct np_evidence *s = &a->evidence;
+	const struct np_run_summary *s = &a->evidence;
 	json_object *j = cli_append_object(list), *left;
 
 	cli_put_text(j, "app", s->program.name);
@@ -388,7 +388,7 @@ static void put_answer(json_object *list, const struct prediction *p,
 	cli_put_count(j, "curve_levels", a->p.n_curve);
 	cli_put_count(j, "pressure_levels", a->p.n_pressure);
 	cli_put_count(j, "probes", a->p.n_probes);
-	cli_say_narrower(p->k, a, command, what, sizeof(what));
+	cli_best_measurement(p->k, a, command, what, sizeof(what));
 	cli_put_text(j, "narrower", *command ? command : NULL);
 }
 

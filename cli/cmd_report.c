@@ -19,21 +19,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli_advice.h"
+#include "cli_recommend.h"
 #include "cli_matrix.h"
 #include "cli_output.h"
 #include "cli_plot.h"
 #include "cli_state.h"
 #include "cli_text.h"
-#include "cli_traced.h"
+#include "cli_analysis.h"
 #include "np_picture.h"
 
 /* One application. */
 struct part {
 	const struct cli_known_app *app; /* borrowed */
 	struct np_profile profile;
-	struct cli_tie_list slowed_by, slows;
-	struct cli_advice advice;
+	struct cli_pair_list slowed_by, slows;
+	struct cli_recommendation advice;
 };
 
 struct report {
@@ -192,30 +192,30 @@ static void put_app_verdict(FILE *f, const struct np_profile *p)
 	char said[CLI_SENTENCE];
 
 	for (int i = 0; i < CLI_SENTENCES; i++)
-		if (*cli_say_verdict(p, i, said))
+		if (*cli_verdict_text(p, i, said))
 			put_html(f, i ? "<p>" : "<p><strong>", i ?
 				 "</p>\n" : "</strong></p>\n", "%s", said);
 }
 
 /* Which applications to keep away, and the most useful measurement. */
-static void put_advice(FILE *f, const struct cli_advice *a)
+static void put_advice(FILE *f, const struct cli_recommendation *a)
 {
 	char avoid[512], measure[600];
 
-	cli_say_avoid(a, avoid, sizeof(avoid));
-	cli_say_measure(a, measure, sizeof(measure));
+	cli_avoid_text(a, avoid, sizeof(avoid));
+	cli_measure_text(a, measure, sizeof(measure));
 	put_fact(f, "Advice", "%s%s%s", avoid, *avoid && *measure ? " " : "",
 		 measure);
 }
 
 /* A list of interference pairs, with their intervals in percent. */
 static void put_pairs(FILE *f, const char *label,
-		      const struct cli_tie_list *list, const char *self)
+		      const struct cli_pair_list *list, const char *self)
 {
 	char line[1024] = "", change[CLI_NUMBER];
 
 	for (size_t i = 0; i < list->n; i++) {
-		const struct cli_tie *t = &list->tie[i];
+		const struct cli_pair *t = &list->tie[i];
 
 		bool itself = !strcmp(t->app, self);
 
@@ -223,7 +223,7 @@ static void put_pairs(FILE *f, const char *label,
 			itself ? "a second " : "", t->app,
 			itself ? " job" : "",
 			cli_change(t->p.slowdown, change),
-			cli_say_doubt(&t->p) ? "?" : "");
+			cli_doubt_text(&t->p) ? "?" : "");
 		if (!isnan(t->p.low))
 			cli_add(line, sizeof(line), " (%.0f to %.0f)",
 				100 * t->p.low + 0.0, 100 * t->p.high);
@@ -234,7 +234,7 @@ static void put_pairs(FILE *f, const char *label,
 /* How many runs count, and why others do not. */
 static void put_runs(FILE *f, const struct part *part)
 {
-	const struct np_evidence *ev = &part->profile.ev;
+	const struct np_run_summary *ev = &part->profile.ev;
 	const struct cli_runs *r = &part->app->r;
 	char owner[CLI_NUMBER + 16], day[CLI_NUMBER], excluded[256];
 
@@ -243,7 +243,7 @@ static void put_runs(FILE *f, const struct part *part)
 		 cli_owner_name(r->owner, r->uid, owner, sizeof(owner)),
 		 r->runs.n ? ", the last " : "",
 		 r->runs.n ? cli_day(r->runs.run[0]->end, day) : "");
-	cli_say_left_out(ev, excluded, sizeof(excluded));
+	cli_excluded_text(ev, excluded, sizeof(excluded));
 	put_fact(f, "Excluded", "%s", excluded);
 }
 
@@ -346,7 +346,7 @@ static void put_cell(FILE *f, const struct report *r, size_t at)
 	if (!isnan(p->low))
 		snprintf(title, sizeof(title), "%.0f to %.0f %%, %.20s",
 			 100 * p->low + 0.0, 100 * p->high, p->model->name);
-	if (cli_say_doubt(p))
+	if (cli_doubt_text(p))
 		strcat(title, ", uncertain");
 	put_change(f, p->slowdown, r->limit, title);
 }
@@ -359,7 +359,7 @@ static void say_matrix(FILE *f, const struct report *r)
 
 	put_html(f, "<p>", "", "How much longer each row runs beside each "
 		 "column, %s (model %s; fabric %s, calibrated %s).",
-		 cli_scope_words(m->scope), m->model->name,
+		 cli_scope_text(m->scope), m->model->name,
 		 m->k->cal.cluster, cli_day(m->k->cal.date, day));
 	fprintf(f, "  Dark cells are above %.0f %%, light ones above half of "
 		"that.  Point at a cell to see its 90 %% interval and model; "
@@ -367,7 +367,7 @@ static void say_matrix(FILE *f, const struct report *r)
 		100 * r->limit);
 	if (cli_no_effect(m->k, m->scope))
 		put_html(f, "<p><strong>", "</strong></p>\n", "%s",
-			 cli_say_no_effect(m->k, m->scope, line,
+			 cli_no_effect_text(m->k, m->scope, line,
 					   sizeof(line)));
 }
 
@@ -456,7 +456,7 @@ static void list_row(FILE *f, const struct report *r, size_t number)
 {
 	const struct part *part = &r->part[number];
 	const struct np_profile *p = &part->profile;
-	const struct cli_tie *by = part->slowed_by.n ? part->slowed_by.tie :
+	const struct cli_pair *by = part->slowed_by.n ? part->slowed_by.tie :
 						       NULL;
 
 	fprintf(f, "<tr><th scope=\"row\"><a href=\"#a%zu\"", number);
@@ -544,7 +544,7 @@ static int by_name(const void *a, const void *b)
 static int judge(struct report *r, struct cli_store *s,
 		 const struct cli_options *o)
 {
-	int rc = cli_known_judge(&r->k, s, r->k.n, !o->n_apps);
+	int rc = cli_known_load_calibration(&r->k, s, r->k.n, !o->n_apps);
 
 	r->limit = s->max_slowdown;
 	if (rc == -ENOENT)
@@ -552,7 +552,7 @@ static int judge(struct report *r, struct cli_store *s,
 			"with: %s", r->k.why.text, CLI_CALIBRATE);
 	else if (rc)
 		return cli_fail("%s", r->k.why.text);
-	else if (cli_known_trace(&r->k, s, o->model))
+	else if (cli_known_attach_traces(&r->k, s, o->model))
 		return cli_fail("out of memory");
 	else
 		np_errf(&r->m_why, 0, "No application has been measured on "
@@ -593,15 +593,15 @@ static int make_parts(struct report *r)
 
 /* Victim v beside co-runner c; other: the one that the list names. */
 static void take_pair(const struct cli_matrix *m, size_t v, size_t c,
-		      size_t other, struct cli_tie_list *list)
+		      size_t other, struct cli_pair_list *list)
 {
-	struct cli_tie t = {
+	struct cli_pair t = {
 		.app = cli_matrix_name(m, other),
 		.victim = m->at[v], .co = m->at[c], .p = m->p[v * m->n + c],
 	};
 
 	if (!m->rc[v * m->n + c])
-		cli_tie_keep(list, &t);
+		cli_pair_insert(list, &t);
 }
 
 /* Pick the application's worst pairs out of the matrix. */
@@ -629,7 +629,7 @@ static void advise(struct report *r, struct part *part,
 		   struct np_predictor *models)
 {
 	struct cli_answer a = { .scope = r->m.scope, .n_co = 1 };
-	struct cli_tie *worst = part->slowed_by.tie;
+	struct cli_pair *worst = part->slowed_by.tie;
 
 	if (part->slowed_by.n && models) {
 		/* This time with what would narrow the interval. */
@@ -639,7 +639,7 @@ static void advise(struct report *r, struct part *part,
 		if (!a.rc)
 			worst->p = a.p;
 	}
-	cli_advise(&part->profile, &r->k, r->m.scope, &part->slowed_by,
+	cli_recommend(&part->profile, &r->k, r->m.scope, &part->slowed_by,
 		   r->limit, &part->advice);
 }
 

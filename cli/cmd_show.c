@@ -5,8 +5,8 @@
  *	Under synthetic load it ran ...
  *
  *	Runs       2 of 18 used ...			labelled facts
- *	Slowed by  NPmpi +79 % (71 to 111), ...		pairs, cli_ties.h
- *	Advice     ...					cli_advice.h
+ *	Slowed by  NPmpi +79 % (71 to 111), ...		pairs, cli_pairs.h
+ *	Advice     ...					cli_recommend.h
  *
  *	Latency               probes       p50 ...	of the probes, and of idle
  *	Share of probes ...				histogram
@@ -23,27 +23,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_advice.h"
+#include "cli_recommend.h"
 #include "cli_json_put.h"
 #include "cli_loggps.h"
 #include "cli_print.h"
 #include "cli_profile.h"
 #include "cli_text.h"
-#include "cli_traced.h"
+#include "cli_analysis.h"
 #include "np_level.h"
 
 /* How much added latency the application tolerates, from its newest trace. */
 struct tolerance {
 	bool traced;	   /* a trace exists */
 	struct np_err why; /* why the trace has no answer, or "" */
-	struct np_traced_zone zone[NP_TRACED_ZONES];
+	struct np_trace_threshold zone[NP_TRACE_THRESHOLDS];
 };
 
 /* All that is shown of one application. */
 struct show {
 	struct cli_profile p;
-	struct cli_ties t;
-	struct cli_advice a;
+	struct cli_pairs t;
+	struct cli_recommendation a;
 	struct tolerance tolerance;
 };
 
@@ -61,7 +61,7 @@ static void find_tolerance(struct cli_store *s, const struct cli_profile *p,
 {
 	struct np_loggps net = DEFAULT_NET;
 	char path[PATH_MAX + 2 * NAME_MAX];
-	struct np_traced t;
+	struct np_trace_analysis t;
 
 	*out = (struct tolerance){ .traced = false };
 	/* Traces are never published, so only an own profile has one. */
@@ -72,11 +72,11 @@ static void find_tolerance(struct cli_store *s, const struct cli_profile *p,
 	out->traced = true;
 	/* Without measured parameters, the defaults stay. */
 	cli_loggps_of(s->store, NULL, &net);
-	if (cli_traced_ask(path, p->r.uid, CLI_TRACED_ZONES, &net,
+	if (cli_traced_get(path, p->r.uid, CLI_TRACED_ZONES, &net,
 			   MAX_TRACE_BYTES, &t, &out->why))
 		return;
 	memcpy(out->zone, t.zone, sizeof(out->zone));
-	np_traced_free(&t);
+	np_trace_analysis_free(&t);
 }
 
 /* One line; "" without a trace. */
@@ -89,7 +89,7 @@ static void tolerance_text(const struct tolerance *z, char *buf, size_t len)
 		snprintf(buf, len, "not known; its trace: %s", z->why.text);
 		return;
 	}
-	for (size_t i = 0; i < NP_TRACED_ZONES; i++) {
+	for (size_t i = 0; i < NP_TRACE_THRESHOLDS; i++) {
 		double sec = z->zone[i].added_sec;
 		char added[CLI_NUMBER];
 
@@ -205,7 +205,7 @@ static void print_histogram(FILE *f, const struct np_profile *p, int rows)
 #define LINE_WIDTH (CLI_COLUMNS - CLI_LABEL)
 
 /* "fft +49 % (46 to 55)" or "a second fft job +51 % (47 to 54)" */
-static void pair_text(const struct cli_ties *t, const struct cli_tie *tie,
+static void pair_text(const struct cli_pairs *t, const struct cli_pair *tie,
 		      char *buf, size_t len)
 {
 	bool itself = tie->app == t->k.app[0]->r.runs.app;
@@ -214,15 +214,15 @@ static void pair_text(const struct cli_ties *t, const struct cli_tie *tie,
 	snprintf(buf, len, "%s%s%s %s%s", itself ? "a second " : "",
 		 cli_cut(tie->app, NAME, name, sizeof(name)),
 		 itself ? " job" : "", cli_change(tie->p.slowdown, change),
-		 cli_say_doubt(&tie->p) ? "?" : "");
+		 cli_doubt_text(&tie->p) ? "?" : "");
 	if (!isnan(tie->p.low))
 		cli_add(buf, len, " (%.0f to %.0f)", 100 * tie->p.low + 0.0,
 			100 * tie->p.high);
 }
 
 /* The label, and the pairs of one list. */
-static void print_list(FILE *f, const struct cli_ties *t, const char *label,
-		       const struct cli_tie_list *list, bool brief)
+static void print_list(FILE *f, const struct cli_pairs *t, const char *label,
+		       const struct cli_pair_list *list, bool brief)
 {
 	char line[512] = "", one[160];
 
@@ -237,10 +237,10 @@ static void print_list(FILE *f, const struct cli_ties *t, const char *label,
 }
 
 /* Is any prediction of the list uncertain? */
-static bool has_doubt(const struct cli_tie_list *list)
+static bool has_doubt(const struct cli_pair_list *list)
 {
 	for (size_t i = 0; i < list->n; i++)
-		if (cli_say_doubt(&list->tie[i].p))
+		if (cli_doubt_text(&list->tie[i].p))
 			return true;
 	return false;
 }
@@ -248,7 +248,7 @@ static bool has_doubt(const struct cli_tie_list *list)
 /* brief: one line per list, with as many names as fit. */
 static void print_pairs(FILE *f, const struct show *s, bool brief)
 {
-	const struct cli_ties *t = &s->t;
+	const struct cli_pairs *t = &s->t;
 	char line[512];
 
 	if (!t->asked) {
@@ -259,7 +259,7 @@ static void print_pairs(FILE *f, const struct show *s, bool brief)
 		return;
 	}
 	if (cli_no_effect(&t->k, t->scope)) {
-		cli_labelled(f, "No effect", "%s", cli_say_no_effect(
+		cli_labelled(f, "No effect", "%s", cli_no_effect_text(
 				     &t->k, t->scope, line, sizeof(line)));
 		return;
 	}
@@ -270,12 +270,12 @@ static void print_pairs(FILE *f, const struct show *s, bool brief)
 }
 
 /* Two sentences; brief: only the first. */
-static void print_advice(FILE *f, const struct cli_advice *a, bool brief)
+static void print_advice(FILE *f, const struct cli_recommendation *a, bool brief)
 {
 	char avoid[512], measure[600];
 
-	cli_say_avoid(a, avoid, sizeof(avoid));
-	cli_say_measure(a, measure, sizeof(measure));
+	cli_avoid_text(a, avoid, sizeof(avoid));
+	cli_measure_text(a, measure, sizeof(measure));
 	/* Without the first sentence, the second one is all there is. */
 	if (brief && *avoid)
 		measure[0] = '\0';
@@ -302,7 +302,7 @@ static void print_verdict(FILE *f, const struct np_profile *p)
 	char said[CLI_SENTENCE];
 
 	for (int i = 0; i < CLI_SENTENCES; i++) {
-		if (!*cli_say_verdict(p, i, said))
+		if (!*cli_verdict_text(p, i, said))
 			continue;
 		fputs(i ? "" : cli_colour(colour_of(p)), f);
 		cli_wrap(f, said, 0);
@@ -341,10 +341,10 @@ static void print_runs(FILE *f, const struct cli_profile *p)
 /* Runs that do not count, by reason, and files that could not be read. */
 static void print_excluded(FILE *f, const struct cli_profile *p)
 {
-	const struct np_evidence *e = &p->profile.ev;
+	const struct np_run_summary *e = &p->profile.ev;
 	char line[256];
 
-	cli_say_left_out(e, line, sizeof(line));
+	cli_excluded_text(e, line, sizeof(line));
 	if (e->count[NP_RUN_TIME])
 		cli_add(line, sizeof(line), "%s%zu %s", *line ? ", " : "",
 			e->count[NP_RUN_TIME], np_run_use_words(NP_RUN_TIME));
@@ -496,7 +496,7 @@ static void print_latency(FILE *f, const struct np_profile *p)
 #define LEVEL_LABEL 20	/* columns of a row's label */
 #define LEVEL_WIDEST 20 /* columns of a level's name at most */
 
-static const char *level_name(const struct np_evidence_level *l, char *buf,
+static const char *level_name(const struct np_run_summary_level *l, char *buf,
 			      size_t len)
 {
 	char name[NP_LEVEL_NAME];
@@ -521,7 +521,7 @@ static void level_row(FILE *f, const struct np_profile *p, size_t n, int width,
 
 	fprintf(f, "%-*s", LEVEL_LABEL, label[row]);
 	for (size_t i = 0; i < n; i++) {
-		const struct np_evidence_level *l = &p->ev.level[i];
+		const struct np_run_summary_level *l = &p->ev.level[i];
 		const double value[LEVEL_ROWS] = {
 			l->slowdown.mean, l->low, l->high, l->pressure.mean,
 		};
@@ -626,7 +626,7 @@ static void print_head(FILE *f, const struct show *s, enum brevity brief)
 	if (pr->ev.latency.n_runs) {
 		print_probes(f, pr);
 		print_traffic(f, pr);
-		cli_say_adapters(f, &pr->ev.latency);
+		cli_print_adapters(f, &pr->ev.latency);
 		print_delayed(f, pr);
 	}
 	print_pairs(f, s, brief >= SHORT_LISTS);
@@ -697,7 +697,7 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 	char said[CLI_SENTENCE];
 
 	for (int i = 0; i < CLI_SENTENCES; i++)
-		if (*cli_say_verdict(p, i, said))
+		if (*cli_verdict_text(p, i, said))
 			cli_append_text(text, said);
 	cli_put_text(j, "use", cli_use_name(p));
 	cli_put_text(j, "doubt", doubt[v->doubt]);
@@ -820,7 +820,7 @@ static void put_hist(json_object *in, const struct np_profile *p)
 }
 
 /* null unless a run had load intervals. */
-static void put_blocks(json_object *in, const struct np_evidence *e)
+static void put_blocks(json_object *in, const struct np_run_summary *e)
 {
 	const struct np_blocks *b = &e->blocks;
 	json_object *j = cli_put_if(in, "blocks", e->count[NP_RUN_BLOCKS]);
@@ -858,7 +858,7 @@ static void put_cost(json_object *in, const struct np_profile *p)
 }
 
 static void put_pairs(json_object *in, const char *key,
-		      const struct cli_tie_list *list)
+		      const struct cli_pair_list *list)
 {
 	json_object *j = cli_put_array(in, key);
 
@@ -870,7 +870,7 @@ static void put_pairs(json_object *in, const char *key,
 	}
 }
 
-static void put_advice(json_object *in, const struct cli_advice *a)
+static void put_advice(json_object *in, const struct cli_recommendation *a)
 {
 	json_object *j = cli_put_object(in, "advice"), *list;
 
@@ -892,7 +892,7 @@ static void put_tolerance(json_object *in, const struct tolerance *z)
 		return;
 	}
 	list = cli_put_array(in, "latency_tolerance");
-	for (size_t i = 0; i < NP_TRACED_ZONES; i++) {
+	for (size_t i = 0; i < NP_TRACE_THRESHOLDS; i++) {
 		json_object *one = cli_append_object(list);
 
 		cli_put_real(one, "longer", z->zone[i].longer);
@@ -932,7 +932,7 @@ static int show_data(const struct show *s, enum cli_format format)
 {
 	json_object *j = json_object_new_object();
 	const struct cli_profile *p = &s->p;
-	const struct cli_ties *t = &s->t;
+	const struct cli_pairs *t = &s->t;
 
 	cli_put_text(j, "app", p->r.runs.app);
 	cli_put_owner(j, p->r.owner, p->r.uid);
@@ -963,13 +963,13 @@ static int find(struct show *show, struct cli_store *s,
 	int rc;
 
 	/* The state of the store is noted before any run is read. */
-	cli_ties_look(&show->t, s, o);
+	cli_pairs_list(&show->t, s, o);
 	rc = cli_profile_find(s, o, o->app, &show->p);
 	if (rc >= 0)
 		return rc;
-	cli_ties_find(&show->t, &show->p);
+	cli_pairs_find(&show->t, &show->p);
 	find_tolerance(s, &show->p, &show->tolerance);
-	cli_advise(&show->p.profile, &show->t.k, show->t.scope,
+	cli_recommend(&show->p.profile, &show->t.k, show->t.scope,
 		   &show->t.slowed_by, s->max_slowdown, &show->a);
 	return rc;
 }
@@ -992,7 +992,7 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 				show_text(&show);
 		cli_profile_free(&show.p);
 	}
-	cli_ties_free(&show.t);
+	cli_pairs_free(&show.t);
 	return rc;
 }
 

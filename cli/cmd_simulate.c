@@ -279,7 +279,7 @@ static struct group *make_groups(const struct cli_simulate *s, enum kind kind,
 	size_t k = 0;
 
 	for (size_t i = 0; p && i < s->log.n; i++) {
-		const struct np_sim_fate *a = &s->without[i], *b = &s->with[i];
+		const struct np_sim_outcome *a = &s->without[i], *b = &s->with[i];
 
 		/* Only jobs that ended under both policies are compared. */
 		if (a->end_sec < 0 || b->end_sec < 0 || a->start_sec < 0 ||
@@ -444,7 +444,7 @@ static void print_source(const struct cli_simulate *s)
 		s->seeds_done);
 	for (int i = 0; i < NP_QUEUE_N_ODD; i++)
 		if (s->log.odd[i])
-			cli_say(CLI_PLAIN, 2, "%s: %zu.", np_queue_odd_text[i],
+			cli_say(CLI_PLAIN, 2, "%s: %zu.", np_queue_issue_text[i],
 				s->log.odd[i]);
 	if (*s->log.unused)
 		cli_say(CLI_PLAIN, 2, "Ignored columns: %s.", s->log.unused);
@@ -581,7 +581,7 @@ static int sim_data(const struct cli_simulate *s, enum cli_format format)
 		if (s->log.odd[i]) {
 			json_object *o = cli_append_object(list);
 
-			cli_put_text(o, "what", np_queue_odd_text[i]);
+			cli_put_text(o, "what", np_queue_issue_text[i]);
 			cli_put_count(o, "count", s->log.odd[i]);
 		}
 	list = cli_put_array(j, "policies");
@@ -680,7 +680,7 @@ static bool go_on(void *arg, size_t ended)
 }
 
 /* --events: print one line for each start. */
-static void log_start(void *arg, uint32_t job, const struct np_sim_fate *fate,
+static void log_start(void *arg, uint32_t job, const struct np_sim_outcome *fate,
 		      const uint32_t *node, size_t n)
 {
 	const struct progress *p = arg;
@@ -739,12 +739,12 @@ static void add_summary(struct np_sim_summary *to,
 
 /* One policy with one seed. */
 static int simulate(struct cli_simulate *s, struct progress *p, size_t i,
-		    uint32_t seed, struct np_sim_fate *fate)
+		    uint32_t seed, struct np_sim_outcome *fate)
 {
 	struct cli_sim_policy *policy = &s->policy[i];
-	struct np_sim_ask ask = {
+	struct np_sim_input ask = {
 		.cluster = &s->cluster, .job = s->job, .n = s->log.n,
-		.scheduler = &s->o->scheduler, .press = s->press,
+		.scheduler = &s->o->scheduler, .slowdowns = s->slowdowns,
 		.policy = &policy->p, .rigid = s->o->rigid,
 		.started = s->events ? log_start : NULL,
 		.go_on = go_on, .arg = p,
@@ -777,7 +777,7 @@ static int simulate_all(struct cli_simulate *s)
 	struct progress p = {
 		.s = s, .parts = s->n_policies * s->o->seeds, .shown = -1,
 	};
-	struct np_sim_fate *fate = calloc(s->log.n + 1, sizeof(*fate));
+	struct np_sim_outcome *fate = calloc(s->log.n + 1, sizeof(*fate));
 	int rc = -1;
 
 	s->without = calloc(s->log.n + 1, sizeof(*fate));
@@ -837,7 +837,7 @@ static void release(struct cli_simulate *s)
 	free(s->sets);
 	free(s->partition_of);
 	free(s->profiles.name);
-	np_press_unref(s->press);
+	np_slowdowns_unref(s->slowdowns);
 	np_leaves_unref(s->leaves);
 	np_queue_log_free(&s->log);
 }

@@ -52,7 +52,7 @@ static void print_mode(const struct status *t)
 	bool stale = cli_state_stale(t->s, t->now);
 
 	cli_say(stale ? CLI_RED : CLI_BOLD, 0, "%s",
-		cli_say_mode(t->s, t->now, t->places, line, sizeof(line)));
+		cli_mode_text(t->s, t->now, t->places, line, sizeof(line)));
 }
 
 /* When and where the last decision was made, and the numbers of jobs. */
@@ -93,7 +93,7 @@ static int print_denied(const struct status *t)
 
 	for (size_t i = 0; i < shown; i++)
 		lines += print_text(i ? "" : "Denied",
-				    cli_say_claim(&t->s->claim[i], line,
+				    cli_denied_text(&t->s->claim[i], line,
 						  sizeof(line)));
 	/* The last line says how many are not shown. */
 	if (shown < n) {
@@ -517,7 +517,7 @@ static int load(struct np_state *s, bool *places)
 	rc = cli_conf_read(&conf);
 	if (rc >= 0)
 		return rc;
-	*places = cli_places(&conf.place);
+	*places = cli_placement_enabled(&conf.place);
 	rc = np_state_load(conf.store, s, &err);
 	if (rc == -ENOENT && !*places)
 		return cli_fail("placement is off: no Placement= in "

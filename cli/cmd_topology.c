@@ -28,7 +28,7 @@
 #include "np_clock.h"
 #include "np_hostlist.h"
 #include "np_read.h"
-#include "np_sidestep.h"
+#include "np_helper.h"
 
 #define MAX_TOPOLOGY (4u << 20) /* output of scontrol, bytes */
 #define START_SEC 90.0		/* until all probes have started */
@@ -90,25 +90,25 @@ static void on_report(const struct np_report *r, void *arg)
 }
 
 /* Wait up to sec seconds for reports. */
-static void read_more(struct np_sidestep *step, struct matrix *m, double sec)
+static void read_more(struct np_helper_step *step, struct matrix *m, double sec)
 {
 	struct pollfd p = { step->fd, POLLIN, 0 };
 
 	poll(&p, 1, (int)(sec * 1000));
-	np_sidestep_read(step, on_report, m);
+	np_helper_read(step, on_report, m);
 }
 
 /*
  * Read reports until the step has ended. Returns 0, -EINTR if the user stops
  * it, -ETIMEDOUT if not all probes start, or another -errno.
  */
-static int watch(struct np_sidestep *step, struct matrix *m,
+static int watch(struct np_helper_step *step, struct matrix *m,
 		 const volatile sig_atomic_t *stop, struct np_err *err)
 {
 	double begun_sec = np_mono_sec();
 	char cause[NP_ERR_LEN + 32];
 
-	while (!np_sidestep_reap(step)) {
+	while (!np_helper_reap(step)) {
 		read_more(step, m, POLL_SEC);
 		/*
 		 * A step can only be ended in order when all probes have
@@ -127,47 +127,47 @@ static int watch(struct np_sidestep *step, struct matrix *m,
 		return np_errf(err, -ENOMEM, "out of memory");
 	if (m->byes == m->n && !m->note[0])
 		return 0;
-	np_sidestep_cause(step, cause, sizeof(cause));
+	np_helper_cause(step, cause, sizeof(cause));
 	return np_errf(err, -EPIPE, "the measurement ended early: %s",
 		       m->note[0] ? m->note : cause);
 }
 
 /* End the step if it still runs. */
-static void stop_step(struct np_sidestep *step, struct matrix *m)
+static void stop_step(struct np_helper_step *step, struct matrix *m)
 {
-	struct np_sidestep_end end = { .asked_sec = np_mono_sec() };
+	struct np_helper_end end = { .asked_sec = np_mono_sec() };
 	int sig = SIGUSR1;
 
-	while (!np_sidestep_reap(step) && sig >= 0) {
+	while (!np_helper_reap(step) && sig >= 0) {
 		if (sig)
-			np_sidestep_signal(step, sig);
+			np_helper_signal(step, sig);
 		read_more(step, m, 0.01);
 		/*
 		 * The signal that is due now: 0 for none, negative to give up.
 		 */
-		sig = np_sidestep_end_due(&end, np_mono_sec());
+		sig = np_helper_end_due(&end, np_mono_sec());
 	}
-	np_sidestep_close(step);
+	np_helper_close(step);
 }
 
 /* Measure all pairs once. */
 static int run_step(struct cli_alloc *at, const struct options *o,
 		    struct matrix *m, struct np_err *err)
 {
-	struct np_sidestep step = NP_SIDESTEP_INIT;
+	struct np_helper_step step = NP_HELPER_INIT;
 	struct np_args args;
 	int rc;
 
 	m->hellos = m->byes = 0;
 	at->conf.per_node = 1;
-	np_sidecmd_impact(&args, &at->job, &at->conf, at->nodes, at->n_nodes);
+	np_helper_cmd_impact(&args, &at->job, &at->conf, at->nodes, at->n_nodes);
 	np_args_add(&args, "--matrix=%u", o->times);
-	rc = np_sidestep_start(&step, &args, at->env, (uint32_t)at->n_nodes,
+	rc = np_helper_start(&step, &args, at->env, (uint32_t)at->n_nodes,
 			       err);
 	np_args_free(&args);
 	if (rc)
 		return rc;
-	rc = watch(&step, m, cli_alloc_stop(), err);
+	rc = watch(&step, m, cli_alloc_catch_signals(), err);
 	stop_step(&step, m);
 	return rc;
 }

@@ -41,7 +41,7 @@
 #include "np_figure.h"
 #include "np_measured.h"
 #include "np_predict.h"
-#include "np_sidestep.h"
+#include "np_helper.h"
 #include "np_validate.h"
 
 struct validate {
@@ -87,7 +87,7 @@ static int survey(struct cli_alloc *at, const struct np_validate_list *l,
 	const struct np_cal_setup none = { .n_levels = 0 };
 	struct np_cal_srun steps = {
 		.conf = &at->conf, .job = at->job, .env = at->env,
-		.stop = cli_alloc_stop(),
+		.stop = cli_alloc_catch_signals(),
 	};
 	struct np_cal_run *run = np_cal_run_new(&np_cal_srun_ops, &steps,
 						&none);
@@ -117,7 +117,7 @@ struct runner {
 	const struct np_validate_sites *sites;
 	const volatile sig_atomic_t *stop;
 	char here[PATH_MAX]; /* working directory */
-	struct np_sidestep victim, corunner;
+	struct np_helper_step victim, corunner;
 	bool has_victim, has_corunner;
 };
 
@@ -129,7 +129,7 @@ static void add_words(struct np_args *args, const struct np_validate_words *w)
 
 /* The step's output is kept beside the results, in case it fails. */
 static void add_output(const struct runner *r, struct np_args *args,
-		       const struct np_sidestep *step)
+		       const struct np_helper_step *step)
 {
 	const char *at = r->v->path[0] == '/' ? "" : r->here;
 
@@ -138,7 +138,7 @@ static void add_output(const struct runner *r, struct np_args *args,
 }
 
 /* words: the program and its arguments; NULL: only launch the step. */
-static int start(const struct runner *r, struct np_sidestep *step,
+static int start(const struct runner *r, struct np_helper_step *step,
 		 const struct np_validate_program *p,
 		 const struct np_cal_hosts *hosts,
 		 const struct np_validate_words *words, bool profile,
@@ -172,50 +172,50 @@ static int start(const struct runner *r, struct np_sidestep *step,
 		add_words(&args, words);
 	else
 		np_args_add(&args, "true");
-	rc = np_sidestep_start(step, &args, environ, 0, err);
+	rc = np_helper_start(step, &args, environ, 0, err);
 	np_args_free(&args);
 	free(nodes);
 	return rc;
 }
 
 /* Wait briefly for the step's output; its messages are not needed. */
-static void drain(struct np_sidestep *step)
+static void drain(struct np_helper_step *step)
 {
 	struct pollfd p = { step->fd, POLLIN, 0 };
 
 	poll(&p, 1, POLL_MS);
-	np_sidestep_read(step, NULL, NULL);
+	np_helper_read(step, NULL, NULL);
 }
 
 /* End a step that is still running: first politely, then by SIGKILL. */
-static void end(struct np_sidestep *step, bool *has)
+static void end(struct np_helper_step *step, bool *has)
 {
-	struct np_sidestep_end ask = { .asked_sec = np_mono_sec() };
+	struct np_helper_end ask = { .asked_sec = np_mono_sec() };
 	int sig = SIGTERM;
 
 	if (!*has)
 		return;
-	while (!np_sidestep_reap(step) && sig >= 0) {
+	while (!np_helper_reap(step) && sig >= 0) {
 		if (sig)
-			np_sidestep_signal(step, sig);
+			np_helper_signal(step, sig);
 		drain(step);
-		sig = np_sidestep_end_due(&ask, np_mono_sec());
+		sig = np_helper_end_due(&ask, np_mono_sec());
 	}
-	np_sidestep_close(step);
+	np_helper_close(step);
 	*has = false;
 }
 
-static bool failed(const struct np_sidestep *step)
+static bool failed(const struct np_helper_step *step)
 {
 	return step->status != 0;
 }
 
 static int failure(const struct runner *r, const char *name,
-		   const struct np_sidestep *step, struct np_err *err)
+		   const struct np_helper_step *step, struct np_err *err)
 {
 	char cause[NP_ERR_LEN + 32];
 
-	np_sidestep_cause(step, cause, sizeof(cause));
+	np_helper_cause(step, cause, sizeof(cause));
 	return np_errf(err, -EPIPE, "%s failed: %s; its output is in "
 		       "%s.%s.out", name, cause, r->v->path,
 		       step == &r->victim ? "victim" : "corunner");
@@ -243,10 +243,10 @@ static int keep_corunner(struct runner *r, const struct np_validate_task *t,
 {
 	if (!r->has_corunner)
 		return 0;
-	np_sidestep_read(&r->corunner, NULL, NULL);
-	if (!np_sidestep_reap(&r->corunner))
+	np_helper_read(&r->corunner, NULL, NULL);
+	if (!np_helper_reap(&r->corunner))
 		return 0;
-	np_sidestep_close(&r->corunner);
+	np_helper_close(&r->corunner);
 	r->has_corunner = false;
 	/* A co-runner that fails would not load the network. */
 	if (failed(&r->corunner))
@@ -286,7 +286,7 @@ static int wait_victim(struct runner *r, const struct np_validate_task *t,
 	while (!rc) {
 		drain(&r->victim);
 		*sec = np_mono_sec() - begin;
-		if (np_sidestep_reap(&r->victim))
+		if (np_helper_reap(&r->victim))
 			break;
 		if (*r->stop)
 			rc = np_errf(err, -EINTR, "stopped");
@@ -298,7 +298,7 @@ static int wait_victim(struct runner *r, const struct np_validate_task *t,
 	}
 	if (rc)
 		return rc;
-	np_sidestep_close(&r->victim);
+	np_helper_close(&r->victim);
 	r->has_victim = false;
 	return failed(&r->victim) ? failure(r, name, &r->victim, err) : 0;
 }
@@ -420,8 +420,8 @@ static int run_tasks(struct validate *v, struct cli_alloc *at,
 		     struct np_err *err)
 {
 	struct runner r = {
-		.v = v, .at = at, .sites = sites, .stop = cli_alloc_stop(),
-		.victim = NP_SIDESTEP_INIT, .corunner = NP_SIDESTEP_INIT,
+		.v = v, .at = at, .sites = sites, .stop = cli_alloc_catch_signals(),
+		.victim = NP_HELPER_INIT, .corunner = NP_HELPER_INIT,
 	};
 	int rc = 0;
 
@@ -969,7 +969,7 @@ static int measure(struct validate *v, bool dry_run, struct np_err *err)
 	int rc = cli_alloc_find(&at, 8, "validate FILE", err);
 
 	/* Install the signal handlers before anything is started. */
-	cli_alloc_stop();
+	cli_alloc_catch_signals();
 	if (!rc)
 		rc = cli_alloc_env(&at, err);
 	if (!rc)
@@ -1134,7 +1134,7 @@ static int make_result(struct validate *v)
 	v->rc = calloc(n + 1, sizeof(*v->rc));
 	if (!v->prediction || !v->rc ||
 	    np_validate_result_make(&v->pairs, &v->result) ||
-	    np_validate_result_give(&v->result, &v->pairs))
+	    np_validate_result_store(&v->result, &v->pairs))
 		return cli_fail("out of memory");
 	for (size_t i = 0; i < n; i++)
 		v->rc[i] = -ENODATA;

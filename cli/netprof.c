@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "cli_options.h"
-#include "cli_traced.h"
-#include "np_near.h"
+#include "cli_analysis.h"
+#include "np_text.h"
 #include "np_out.h"
 
 static const struct cli_cmd cmd_help, cmd_version;
@@ -38,7 +38,7 @@ static const struct cli_cmd analysis[] = {
 			"how much latency a program tolerates, from its "
 			"execution graph" },
 	[QN] = { "qn", .run = run_analysis, .help =
-		 "solve a closed queueing network" },
+		 "solve a queueing network" },
 	[SCALE] = { "scale", .run = run_analysis, .help =
 		    "how a program scales, from traces or reports of mpiP" },
 	[SHARING] = { "sharing", .run = run_analysis, .help =

@@ -33,7 +33,7 @@ struct np_accounting {
 
 /* What records are made from, and where they are written. */
 struct sink {
-	const struct np_press *table;
+	const struct np_slowdowns *table;
 	const struct np_app_index *index;
 	const char *store_dir;
 	mode_t mode;
@@ -211,7 +211,7 @@ static double predicted(const struct sink *w, const struct job *a,
 {
 	if (a->in.profile < 0 || b->in.profile < 0)
 		return 0;
-	return np_press_slowdown(w->table, (uint32_t)a->in.profile,
+	return np_slowdowns_between(w->table, (uint32_t)a->in.profile,
 				 (uint32_t)b->in.profile,
 				 a->in.flags & b->in.flags &
 				 NP_JOB_SHARES_NODES,
@@ -262,7 +262,7 @@ static ssize_t find_neighbours(const struct np_accounting *p, struct sink *w,
 		w->steps += a->in.n_leaves + b->in.n_leaves;
 		if (!common_leaves(a, b, leaf, &shared))
 			continue;
-		if (np_array_more(&list, n, sizeof(*list))) {
+		if (np_array_grow(&list, n, sizeof(*list))) {
 			free(list);
 			return -ENOMEM;
 		}
@@ -277,7 +277,7 @@ static ssize_t find_neighbours(const struct np_accounting *p, struct sink *w,
  * neighbour counts for the part of it that they had in common.
  */
 static int add_neighbours(const struct np_accounting *p, struct sink *w,
-			  const struct job *a, struct np_ended *e)
+			  const struct job *a, struct np_ended_job *e)
 {
 	double whole = a->end_sec - (double)a->in.start_sec, log_sum = 0;
 	uint32_t *leaf = calloc(a->in.n_leaves + 1, sizeof(*leaf));
@@ -315,7 +315,7 @@ static int add_neighbours(const struct np_accounting *p, struct sink *w,
 
 /* Append a record. One left out because of a limit is logged, but no error. */
 static int append(const struct np_accounting *p, const struct sink *w,
-		  const struct np_ended *e, struct np_err *err)
+		  const struct np_ended_job *e, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
 	int rc = np_ended_append(w->store_dir, p->day, e, w->mode, &why);
@@ -334,7 +334,7 @@ static int append(const struct np_accounting *p, const struct sink *w,
 static int write_record(const struct np_accounting *p, struct sink *w,
 			const struct job *a, struct np_err *err)
 {
-	struct np_ended e = {
+	struct np_ended_job e = {
 		.id = a->in.id, .array = a->in.array, .task = a->task,
 		.uid = a->in.owner, .app = strdup(a->app),
 		.partition = strdup(a->partition < 0 ? "" :
@@ -449,7 +449,7 @@ merge(struct np_accounting *p, const struct np_job_snapshot *v, bool *runs)
 
 int np_accounting_update(struct np_accounting *p,
 			 const struct np_job_snapshot *v,
-			 const struct np_answers *a, const struct np_press *t,
+			 const struct np_answers *a, const struct np_slowdowns *t,
 			 const struct np_app_index *index,
 			 const char *store_dir, mode_t mode, struct np_err *err)
 {

@@ -44,7 +44,7 @@ bool np_accounting_has_more(const struct np_accounting *p);
  */
 int np_accounting_update(struct np_accounting *p,
 			 const struct np_job_snapshot *v,
-			 const struct np_answers *a, const struct np_press *t,
+			 const struct np_answers *a, const struct np_slowdowns *t,
 			 const struct np_app_index *index,
 			 const char *store_dir, mode_t mode,
 			 struct np_err *err);

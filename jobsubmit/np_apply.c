@@ -9,7 +9,6 @@
 #include "np_array.h"
 #include "np_bits.h"
 #include "np_ctl.h"
-#include "np_shares.h"
 
 /* ---- One update ---- */
 
@@ -276,7 +275,7 @@ static int add_written(struct writer *w, const struct np_job_entry *entry,
 
 	if (!ours && !until_sec)
 		return 0;
-	if (np_array_more(&out->written, out->n_written,
+	if (np_array_grow(&out->written, out->n_written,
 			  sizeof(*out->written))) {
 		free(ours);
 		return -ENOMEM;
@@ -344,7 +343,7 @@ static int write_job(struct writer *w, size_t i, const struct np_outcome *o,
 static int hold_first(struct writer *w, size_t i)
 {
 	const struct np_outcome wait = {
-		.action = NP_ACT_DEFER, .applied = true,
+		.action = NP_ACT_HOLD, .applied = true,
 		.until_sec = w->v->now_sec + HOLD_SEC,
 		.held_sec = np_placement_at(w->p, i)->held_sec,
 	};
@@ -373,8 +372,8 @@ static int write_tasks(struct writer *w, size_t i)
 	for (size_t k = 0; o->applied && k < o->tasks && k < entry->n_tasks;
 	     k++) {
 		const struct np_outcome task = {
-			.action = o->task_leaves[k] ? NP_ACT_CONFINE :
-						      NP_ACT_ANYWHERE,
+			.action = o->task_leaves[k] ? NP_ACT_RESTRICT :
+						      NP_ACT_UNRESTRICTED,
 			.leaves = o->task_leaves[k], .applied = true,
 			.held_sec = o->held_sec,
 		};

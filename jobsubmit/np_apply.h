@@ -59,7 +59,7 @@ struct np_applied {
  * being opened that conflict with it, and no others: p is told of it
  * (np_placement_unwritten()), and cache which user was faster.
  *
- * Each owner has a share (np_shares.h) of max_updates. go_on(arg) is called
+ * Each owner has a share (np_array.h) of max_updates. go_on(arg) is called
  * before each update; once it returns false, nothing more is opened. shared
  * learns of each update, so that job_modify recognises it. Returns 0 or
  * -ENOMEM.

@@ -784,7 +784,7 @@ int np_cluster_map_fit(const struct np_cluster_map *s,
 	for (size_t k = 0; k < s->n_kinds; k++) {
 		const struct np_node_kind *c = &s->kind[k];
 
-		if (!np_bits_meet(p->nodes, c->nodes, s->words) ||
+		if (!np_bits_intersect(p->nodes, c->nodes, s->words) ||
 		    !matches(c, need))
 			continue;
 		n++;
@@ -941,7 +941,7 @@ static int add_parts(struct np_cluster_map *s,
 		/* OverSubscribe=EXCLUSIVE */
 		p->shares = !whole_nodes && from->max_share;
 		for (size_t k = 0; k < s->n_kinds; k++)
-			p->n_kinds += np_bits_meet(p->nodes,
+			p->n_kinds += np_bits_intersect(p->nodes,
 						   s->kind[k].nodes,
 						   s->words);
 	}

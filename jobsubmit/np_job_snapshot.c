@@ -119,7 +119,7 @@ static void sweep_one(const void *node, VISIT which, void *arg)
 
 	if (which != postorder && which != leaf)
 		return;
-	if (!cached->seen && !np_array_more(&s->gone, s->n, sizeof(*s->gone)))
+	if (!cached->seen && !np_array_grow(&s->gone, s->n, sizeof(*s->gone)))
 		s->gone[s->n++] = cached;
 	cached->seen = false;
 }
@@ -149,7 +149,7 @@ void np_job_cache_overtaken(struct np_job_cache *m, uint32_t uid)
 {
 	struct overtaker *o = find_overtaker(m, uid);
 
-	if (!o && np_array_more(&m->overtaker, m->n_overtakers, sizeof(*o)))
+	if (!o && np_array_grow(&m->overtaker, m->n_overtakers, sizeof(*o)))
 		return; /* out of memory: counted from the next time on */
 	if (!o) {
 		o = &m->overtaker[m->n_overtakers++];
@@ -453,7 +453,7 @@ static int find_exclusions(struct builder *m, const slurm_job_info_t *j,
 		!np_cluster_map_parse(map, entry->note.user, l->user) &&
 		!np_cluster_map_parse(map, entry->note.ours, l->written);
 	entry->in_effect =
-		annotated && np_bits_within(l->written, l->now, words);
+		annotated && np_bits_subset(l->written, l->now, words);
 	if (!annotated) {
 		memset(l->user, 0, words * sizeof(*l->user));
 		memset(l->written, 0, words * sizeof(*l->written));
@@ -520,11 +520,11 @@ static void find_begin_time(struct builder *m, const slurm_job_info_t *j,
 	if (!entry->in_effect || !entry->note.decided)
 		to->prior = NP_PRIOR_NONE;
 	else if (deferred)
-		to->prior = NP_PRIOR_DEFERRED;
+		to->prior = NP_PRIOR_HELD;
 	else if (np_bits_any(entry->written, m->view->map->words))
-		to->prior = NP_PRIOR_LEAVES;
+		to->prior = NP_PRIOR_RESTRICTED;
 	else
-		to->prior = NP_PRIOR_ANYWHERE;
+		to->prior = NP_PRIOR_UNRESTRICTED;
 	to->prior_until_sec = deferred ? entry->note.until_sec : 0;
 }
 
@@ -594,7 +594,7 @@ static int add_pending(struct builder *m, const slurm_job_info_t *j,
 	if (rc)
 		return rc;
 	find_begin_time(m, j, &changes, entry, to);
-	if (to->prior == NP_PRIOR_LEAVES) {
+	if (to->prior == NP_PRIOR_RESTRICTED) {
 		np_leaves_allowed(m->view->map->leaves, entry->written,
 				  leaves);
 		to->prior_leaves = leaves;
@@ -869,7 +869,7 @@ static enum np_node_state node_state(const node_info_t *n)
 	uint32_t base = n->node_state & NODE_STATE_BASE;
 
 	if (!n->name || n->node_state & away || base == NODE_STATE_DOWN)
-		return NP_NODE_AWAY;
+		return NP_NODE_UNAVAILABLE;
 	if (n->node_state & NODE_STATE_NO_RESPOND)
 		return NP_NODE_FULL;
 	switch (base) {
@@ -883,7 +883,7 @@ static enum np_node_state node_state(const node_info_t *n)
 	case NODE_STATE_ALLOCATED:
 		return NP_NODE_FULL;
 	default:
-		return NP_NODE_AWAY;
+		return NP_NODE_UNAVAILABLE;
 	}
 }
 
@@ -903,7 +903,7 @@ static int add_nodes(struct np_job_snapshot *v, const node_info_msg_t *nodes,
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		v->node[i] = node_state(&nodes->node_array[i]);
-		n_away += v->node[i] == NP_NODE_AWAY;
+		n_away += v->node[i] == NP_NODE_UNAVAILABLE;
 	}
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = np_snapshot_node(v->snapshot, i, n_away == n ?

@@ -488,7 +488,7 @@ void np_placer_run(struct np_placer *c, bool (*go_on)(void *arg), void *arg,
 	np_state_log_trouble(&c->logged_trouble, &r.trouble);
 	log_missed(c);
 	clean_up(&r);
-	at_work = np_place_conf_at_work(place);
+	at_work = np_place_conf_enabled(place);
 	c->idle_until_sec =
 		at_work || again || rc ? 0 : np_mono_sec() + OFF_SEC;
 	next->rest_sec = np_placer_gap_sec(worked_sec(&r), place->interval_sec);

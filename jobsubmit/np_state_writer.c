@@ -155,7 +155,7 @@ digest(const struct np_job_snapshot *v, const struct np_outcome *o)
 				  o->cause.leaf, o->tasks };
 	uint64_t h = np_hash(NP_HASH, what, sizeof(what));
 
-	if (o->action == NP_ACT_CONFINE)
+	if (o->action == NP_ACT_RESTRICT)
 		h = np_hash(h, o->leaves, sizeof(*o->leaves) *
 			    v->map->leaves->words);
 	return h ? h : 1;
@@ -399,8 +399,8 @@ static void add_cause(void *arg, const struct np_cause *c)
 }
 
 static const char *const actions[] = {
-	[NP_ACT_NONE] = "none", [NP_ACT_ANYWHERE] = "anywhere",
-	[NP_ACT_CONFINE] = "confine", [NP_ACT_DEFER] = "defer",
+	[NP_ACT_NONE] = "none", [NP_ACT_UNRESTRICTED] = "anywhere",
+	[NP_ACT_RESTRICT] = "confine", [NP_ACT_HOLD] = "defer",
 };
 
 /* Fill in the decision about a pending job. */
@@ -421,10 +421,10 @@ static void fill_pending(struct causes *causes, const struct np_placement *p,
 			  "use that profile name; see netprof status"
 			  : np_placement_text(p, v->job[i].in, o, line,
 					      sizeof(line)));
-	if (o->action == NP_ACT_CONFINE)
+	if (o->action == NP_ACT_RESTRICT)
 		to->leaves =
 			np_cluster_map_leaf_list(v->map, o->leaves, NULL, 0);
-	if (o->action == NP_ACT_CONFINE || o->action == NP_ACT_DEFER)
+	if (o->action == NP_ACT_RESTRICT || o->action == NP_ACT_HOLD)
 		np_placement_causes(p, i, add_cause, causes);
 }
 
@@ -498,10 +498,10 @@ static int fill_leaves(const struct np_job_snapshot *v,
 
 		to->name = strdup(l->name[i]);
 		to->n_nodes = l->first[i + 1] - l->first[i];
-		to->strain = np_placement_strain(p, i);
+		to->strain = np_placement_worst_slowdown(p, i);
 		for (uint32_t k = l->first[i]; k < l->first[i + 1]; k++) {
 			to->n_idle += v->node[l->node[k]] == NP_NODE_IDLE;
-			to->n_away += v->node[l->node[k]] == NP_NODE_AWAY;
+			to->n_away += v->node[l->node[k]] == NP_NODE_UNAVAILABLE;
 		}
 	}
 	count_jobs(v, s);

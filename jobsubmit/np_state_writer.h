@@ -146,7 +146,7 @@ size_t np_denied_log(const struct np_job_snapshot *v,
 struct np_state_input {
 	const struct np_controller *controller;
 	const struct np_settings *settings;
-	const struct np_press *table;
+	const struct np_slowdowns *table;
 	const struct np_denials *denied; /* NULL: none */
 	const char *fabric, *trouble;
 	double decide_sec; /* duration of the pass so far */

@@ -161,7 +161,7 @@ struct np_store_reader {
 
 void np_known_free(struct np_known *k)
 {
-	np_press_unref(k->table);
+	np_slowdowns_unref(k->table);
 	np_app_index_unref(k->index);
 	*k = (struct np_known){ NULL };
 }
@@ -234,7 +234,7 @@ int np_store_reader_open(struct np_store_reader *s, const struct np_conf *conf,
 bool np_store_reader_want(struct np_store_reader *s, const char *app,
 			  uint32_t uid)
 {
-	return s->catalog && !hangs(s) && np_catalog_want(s->catalog, app, uid);
+	return s->catalog && !hangs(s) && np_catalog_note_job(s->catalog, app, uid);
 }
 
 /* Called in the worker's thread. */
@@ -341,7 +341,7 @@ int np_store_reader_read(struct np_store_reader *s, double budget_sec,
 	if (!s->known.index)
 		return np_errf(err, -EAGAIN, "%s: the store does not answer",
 			       s->store);
-	out->table = np_press_ref(s->known.table);
+	out->table = np_slowdowns_ref(s->known.table);
 	out->index = np_app_index_ref(s->known.index);
 	return 0;
 }

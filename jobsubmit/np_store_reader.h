@@ -87,13 +87,13 @@ bool np_store_reader_is_new(struct np_store_reader *s);
 int np_store_reader_open(struct np_store_reader *s, const struct np_conf *conf,
 			 const char *cluster, struct np_err *err);
 
-/* np_catalog_want(); false while the store hangs. */
+/* np_catalog_note_job(); false while the store hangs. */
 bool np_store_reader_want(struct np_store_reader *s, const char *app,
 			  uint32_t uid);
 
 /* What was last read from the store; references, for np_known_free(). */
 struct np_known {
-	struct np_press *table;
+	struct np_slowdowns *table;
 	struct np_app_index *index;
 	bool more; /* some of it is still to be read */
 };

@@ -365,7 +365,7 @@ static int describe(struct submission *s)
 	/* minus: the nodes that do not match, and those the user excludes. */
 	for (size_t w = 0; w < words; w++)
 		s->minus[w] = s->user[w] | ~s->minus[w];
-	np_bits_end(s->minus, map->n_nodes);
+	np_bits_trim(s->minus, map->n_nodes);
 	return 0;
 }
 
@@ -432,9 +432,9 @@ static void apply(struct submission *s, const struct np_outcome *o)
 	struct np_annotation n = { .decided = o->action != NP_ACT_NONE };
 	int rc = n.decided ? keep_user(s, &n) : 0;
 
-	if (!rc && o->action == NP_ACT_CONFINE)
+	if (!rc && o->action == NP_ACT_RESTRICT)
 		rc = exclude(s, &n, o->leaves);
-	if (!rc && o->action == NP_ACT_DEFER)
+	if (!rc && o->action == NP_ACT_HOLD)
 		defer(s, &n, o->until_sec);
 	if (rc)
 		np_annotation_clear(&n);
@@ -453,8 +453,8 @@ static void say(struct submission *s, const char *line)
 static bool is_admitted(const struct submission *s, const struct np_outcome *o)
 {
 	return s->mode == NP_MODE_ENFORCE &&
-	       (o->action == NP_ACT_CONFINE ||
-		(o->action == NP_ACT_ANYWHERE &&
+	       (o->action == NP_ACT_RESTRICT ||
+		(o->action == NP_ACT_UNRESTRICTED &&
 		 o->cause.why != NP_WHY_HARMLESS));
 }
 
@@ -468,7 +468,7 @@ static void deny_claim(struct submission *s, struct np_outcome *o)
 		say(s, "ignored: this user is not authorised to use that "
 		    "profile name");
 	} else if (s->mode == NP_MODE_ENFORCE && !(s->job.flags & ASIDE)) {
-		o->action = NP_ACT_DEFER;
+		o->action = NP_ACT_HOLD;
 		o->until_sec = s->now_sec + WAIT_SEC;
 		say(s, "held until it is known whether this user is authorised "
 		    "to use that profile name");
@@ -503,14 +503,14 @@ static void decide(struct submission *s)
 	if (is_admitted(s, &o) && !s->shared->busy) {
 		s->shared->admitted_sec = np_mono_sec();
 	} else if (is_admitted(s, &o)) { /* not while the thread decides */
-		o.action = NP_ACT_DEFER;
+		o.action = NP_ACT_HOLD;
 		o.until_sec = s->now_sec + WAIT_SEC;
 		say(s, "held for the decision that is being made");
 	}
 	if (!rc && !np_claim_counts(s->claim))
 		deny_claim(s, &o);
 	apply(s, &o);
-	s->wake = o.action == NP_ACT_DEFER;
+	s->wake = o.action == NP_ACT_HOLD;
 }
 
 static bool is_stale(const struct submission *s)
@@ -527,7 +527,7 @@ static void without_decision(struct submission *s, bool starting)
 	struct np_outcome o = { .action = NP_ACT_NONE };
 
 	if (starting && s->mode == NP_MODE_ENFORCE) {
-		o.action = NP_ACT_DEFER;
+		o.action = NP_ACT_HOLD;
 		o.until_sec = s->now_sec + WAIT_SEC;
 		say(s, "held for the first decision since slurmctld started");
 	} else {
@@ -556,7 +556,7 @@ static bool is_relevant(struct submission *s)
 	}
 	s->mode = np_place_conf_mode(c, partition);
 	/* Jobs of scrontab cannot be updated later. */
-	if ((s->mode == NP_MODE_OFF && !np_place_conf_at_work(c)) ||
+	if ((s->mode == NP_MODE_OFF && !np_place_conf_enabled(c)) ||
 	    s->d->bitflags & CRON_JOB)
 		return false;
 	s->told = np_submit_app(s->d, s->app);

@@ -94,7 +94,7 @@ void np_figure_caption(struct np_figure *f, const char *fmt, ...)
 /* Make room for one more element of size bytes at the end of *list. */
 static bool grow(struct np_figure *f, void *list, size_t n, size_t size)
 {
-	bool grown = !np_array_more(list, n, size);
+	bool grown = !np_array_grow(list, n, size);
 
 	f->no_memory |= !grown;
 	return grown;

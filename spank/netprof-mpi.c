@@ -2,7 +2,7 @@
  * netprof-mpi PID: tells which MPI library a process has, or one that it
  * started.
  *
- * netprof-join starts it beside a probe, with the collector as its standard
+ * netprof-agent starts it beside a probe, with the collector as its standard
  * output, and ends it with the probe.  Scripts and mpirun start programs later,
  * so it looks again at growing intervals until there is an MPI or the process
  * ends.
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "np_mpi.h"
+#include "np_elf.h"
 #include "np_watch.h"
 
 #define LONGEST_MS (16384 * 1000) /* longest pause, after 9 hours */

@@ -4,9 +4,9 @@
  * The store may be on a file system whose server is lost.  A process that
  * touches it then sleeps, cannot be killed, and keeps its job from ending.
  * Therefore nothing that a job waits for touches the store: srun and
- * netprof-attend send what they have to this process (np_saver_proto.h),
+ * netprof-collector send what they have to this process (np_saver_proto.h),
  * which belongs to no job.  The SPANK plugin starts one in slurmd, as root, for
- * every user of the node; on hosts without slurmd, netprof-attend starts one
+ * every user of the node; on hosts without slurmd, netprof-collector starts one
  * for its own user.
  *
  * This process does not touch the store either.  It forks a worker for each

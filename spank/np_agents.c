@@ -12,7 +12,7 @@
 
 #include "np_report.h"
 #include "np_rng.h"
-#include "np_sideenv.h"
+#include "np_helper.h"
 #include "np_text.h"
 
 extern char **environ;
@@ -142,7 +142,7 @@ struct group {
 
 struct agent {
 	struct np_peer link;
-	struct np_member_facts info;
+	struct np_agent_info info;
 	struct group *group;
 	uint32_t rank;
 	const char *leaf; /* borrowed; NULL or "": unknown */
@@ -154,36 +154,36 @@ struct pending {
 	double since_sec;
 };
 
-struct np_membership {
+struct np_registry {
 	int fd;
-	struct np_invite invite;
+	struct np_rendezvous_entry invite;
 	int full; /* why a connection was not accepted, such as EMFILE; 0 */
 	double pause_until_sec; /* accept no connection before; 0: accept */
 	unsigned refusals;     /* connections refused ... */
 	double counted_since_sec;
-	struct pending pending[NP_MEMBERSHIP_STRANGERS];
-	struct agent *agent[NP_MEMBERSHIP_MAX];
+	struct pending pending[NP_REGISTRY_PENDING];
+	struct agent *agent[NP_REGISTRY_MAX];
 	size_t n;
-	struct group *group[NP_MEMBERSHIP_MAX];
+	struct group *group[NP_REGISTRY_MAX];
 	size_t n_groups;
 	size_t n_authenticated; /* connections that ever authenticated */
-	uint32_t n_dispatched[NP_N_MEMBER_KINDS];
+	uint32_t n_dispatched[NP_N_AGENT_KINDS];
 };
 
-static const char *const kind_name[NP_N_MEMBER_KINDS] = {
-	[NP_MEMBER_PROBE] = "probe",
-	[NP_MEMBER_LEVEL] = "level",
+static const char *const kind_name[NP_N_AGENT_KINDS] = {
+	[NP_AGENT_PROBE] = "probe",
+	[NP_AGENT_LEVEL] = "level",
 };
 
-struct np_membership *np_membership_new(int fd, const struct np_invite *v)
+struct np_registry *np_registry_new(int fd, const struct np_rendezvous_entry *v)
 {
-	struct np_membership *p = calloc(1, sizeof(*p));
+	struct np_registry *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
 	p->fd = fd;
 	p->invite = *v;
-	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++)
+	for (size_t i = 0; i < NP_REGISTRY_PENDING; i++)
 		p->pending[i].link.fd = -1;
 	return p;
 }
@@ -197,12 +197,12 @@ static void group_free(struct group *g)
 	free(g);
 }
 
-void np_membership_free(struct np_membership *p)
+void np_registry_free(struct np_registry *p)
 {
 	if (!p)
 		return;
 	close(p->fd);
-	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++)
+	for (size_t i = 0; i < NP_REGISTRY_PENDING; i++)
 		np_peer_close(&p->pending[i].link);
 	for (size_t i = 0; i < p->n; i++) {
 		np_peer_close(&p->agent[i]->link);
@@ -220,11 +220,11 @@ static struct pollfd to_poll(const struct np_peer *c)
 	};
 }
 
-size_t np_membership_poll(const struct np_membership *p, struct pollfd out[])
+size_t np_registry_poll(const struct np_registry *p, struct pollfd out[])
 {
 	size_t n = 1;
 
-	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++)
+	for (size_t i = 0; i < NP_REGISTRY_PENDING; i++)
 		if (p->pending[i].link.fd >= 0)
 			out[n++] = to_poll(&p->pending[i].link);
 	/*
@@ -244,7 +244,7 @@ size_t np_membership_poll(const struct np_membership *p, struct pollfd out[])
 /* Unauthenticated connections. */
 
 /* Stop accepting; connections wait in the listen backlog. */
-static void pause_accepting(struct np_membership *p, int why, double now_sec)
+static void pause_accepting(struct np_registry *p, int why, double now_sec)
 {
 	if (why != EMFILE && why != ENFILE && why != ENOBUFS && why != ENOMEM)
 		return;
@@ -253,7 +253,7 @@ static void pause_accepting(struct np_membership *p, int why, double now_sec)
 }
 
 struct handshake {
-	struct np_membership *p;
+	struct np_registry *p;
 	struct pending *s;
 };
 
@@ -261,7 +261,7 @@ struct handshake {
  * Levels start again and again: slots of a group all of whose agents have gone
  * may be reused.
  */
-static void free_group(struct np_membership *p, size_t i)
+static void free_group(struct np_registry *p, size_t i)
 {
 	struct group *g = p->group[i];
 
@@ -271,24 +271,24 @@ static void free_group(struct np_membership *p, size_t i)
 		np_peer_close(&a->link);
 		a->group = NULL;
 		a->unused = true;
-		a->info = (struct np_member_facts){ .kind = a->info.kind,
+		a->info = (struct np_agent_info){ .kind = a->info.kind,
 						   .gone = true };
 	}
 	group_free(g);
 	p->group[i] = p->group[--p->n_groups];
 }
 
-static void free_slots(struct np_membership *p)
+static void free_slots(struct np_registry *p)
 {
 	for (size_t i = p->n_groups; i-- > 0;) {
 		const struct group *g = p->group[i];
 		bool gone = true;
 
 		for (size_t k = 0; k < g->n; k++) {
-			const struct np_member_facts *f =
+			const struct np_agent_info *f =
 				&p->agent[g->member[k]]->info;
 
-			gone &= f->kind == NP_MEMBER_LEVEL && f->gone;
+			gone &= f->kind == NP_AGENT_LEVEL && f->gone;
 		}
 		if (gone)
 			free_group(p, i);
@@ -296,24 +296,24 @@ static void free_slots(struct np_membership *p)
 }
 
 /* NULL: there is no such kind, or no slot. */
-static struct agent *new_agent(struct np_membership *p, const char *kind,
+static struct agent *new_agent(struct np_registry *p, const char *kind,
 				 uint32_t node, const char *name)
 {
 	struct agent *a = NULL;
 	size_t slot = 0;
 	int k = 0;
 
-	while (k < NP_N_MEMBER_KINDS && strcmp(kind_name[k], kind))
+	while (k < NP_N_AGENT_KINDS && strcmp(kind_name[k], kind))
 		k++;
-	if (p->n == NP_MEMBERSHIP_MAX)
+	if (p->n == NP_REGISTRY_MAX)
 		free_slots(p);
 	while (slot < p->n && !p->agent[slot]->unused)
 		slot++;
-	if (k < NP_N_MEMBER_KINDS && slot < NP_MEMBERSHIP_MAX)
+	if (k < NP_N_AGENT_KINDS && slot < NP_REGISTRY_MAX)
 		a = calloc(1, sizeof(*a));
 	if (!a)
 		return NULL;
-	a->info.kind = (enum np_member_kind)k;
+	a->info.kind = (enum np_agent_kind)k;
 	a->info.node = node;
 	a->info.here = true;
 	snprintf(a->info.name, sizeof(a->info.name), "%s", name);
@@ -339,7 +339,7 @@ static void note_short_memory(struct agent *a, const char *why)
 static void on_handshake(char *line, void *arg)
 {
 	struct handshake *g = arg;
-	char cookie[NP_INVITE_TOKEN], kind[16], name[NP_MEMBERSHIP_TEXT];
+	char cookie[NP_RENDEZVOUS_COOKIE], kind[16], name[NP_REGISTRY_TEXT];
 	struct agent *a = NULL;
 	uint32_t node;
 	int end = 0;
@@ -358,14 +358,14 @@ static void on_handshake(char *line, void *arg)
 }
 
 /* Counts connections that did not authenticate. */
-static void refuse(struct np_membership *p, struct pending *s)
+static void refuse(struct np_registry *p, struct pending *s)
 {
 	np_peer_close(&s->link);
 	p->refusals++;
 }
 
 /* The slot becomes free when it has sent the cookie, or anything else. */
-static void read_pending(struct np_membership *p, struct pending *s)
+static void read_pending(struct np_registry *p, struct pending *s)
 {
 	struct handshake g = { p, s };
 	size_t members = p->n_authenticated;
@@ -379,11 +379,11 @@ static void read_pending(struct np_membership *p, struct pending *s)
  * A slot for one more connection, perhaps one whose connection has been silent
  * for long enough; NULL: all are taken by newer ones.
  */
-static struct pending *find_slot(struct np_membership *p, double now_sec)
+static struct pending *find_slot(struct np_registry *p, double now_sec)
 {
 	struct pending *oldest = &p->pending[0];
 
-	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++) {
+	for (size_t i = 0; i < NP_REGISTRY_PENDING; i++) {
 		struct pending *s = &p->pending[i];
 
 		if (s->link.fd < 0)
@@ -395,7 +395,7 @@ static struct pending *find_slot(struct np_membership *p, double now_sec)
 }
 
 /* Counts refusals second by second.  True: there were too many in this one. */
-static bool is_flooded(struct np_membership *p, double now_sec)
+static bool is_flooded(struct np_registry *p, double now_sec)
 {
 	if (now_sec - p->counted_since_sec >= 1) {
 		p->counted_since_sec = now_sec;
@@ -408,7 +408,7 @@ static bool is_flooded(struct np_membership *p, double now_sec)
  * An agent sends the cookie as soon as it is connected, so it is accepted at
  * once, however many silent connections there are.
  */
-static void accept_all(struct np_membership *p, double now_sec)
+static void accept_all(struct np_registry *p, double now_sec)
 {
 	if (now_sec < p->pause_until_sec)
 		return;
@@ -435,9 +435,9 @@ static void accept_all(struct np_membership *p, double now_sec)
 	}
 }
 
-static void read_all_pending(struct np_membership *p, double now_sec)
+static void read_all_pending(struct np_registry *p, double now_sec)
 {
-	for (size_t i = 0; i < NP_MEMBERSHIP_STRANGERS; i++) {
+	for (size_t i = 0; i < NP_REGISTRY_PENDING; i++) {
 		struct pending *s = &p->pending[i];
 
 		if (s->link.fd >= 0)
@@ -450,7 +450,7 @@ static void read_all_pending(struct np_membership *p, double now_sec)
 
 /* Agents, and their groups. */
 
-static void send_all(struct np_membership *p, const struct group *g,
+static void send_all(struct np_registry *p, const struct group *g,
 		     const char *text)
 {
 	for (size_t i = 0; i < g->n; i++)
@@ -458,7 +458,7 @@ static void send_all(struct np_membership *p, const struct group *g,
 }
 
 /* Exchange of addresses within a group.  False: the line makes no sense. */
-static bool exchange_addresses(struct np_membership *p, struct agent *a,
+static bool exchange_addresses(struct np_registry *p, struct agent *a,
 			       const char *line)
 {
 	struct group *g = a->group;
@@ -474,9 +474,9 @@ static bool exchange_addresses(struct np_membership *p, struct agent *a,
 }
 
 struct context {
-	struct np_membership *p;
+	struct np_registry *p;
 	size_t member;
-	np_membership_line_f *f;
+	np_registry_line_f *f;
 	void *arg;
 };
 
@@ -503,8 +503,8 @@ static void on_line(char *line, void *arg)
 	}
 }
 
-void np_membership_serve(struct np_membership *p, double now_sec,
-		       np_membership_line_f *f, void *arg)
+void np_registry_serve(struct np_registry *p, double now_sec,
+		       np_registry_line_f *f, void *arg)
 {
 	read_all_pending(p, now_sec);
 	for (size_t i = 0; i < p->n; i++) {
@@ -519,29 +519,29 @@ void np_membership_serve(struct np_membership *p, double now_sec,
 	}
 }
 
-int np_membership_full(const struct np_membership *p)
+int np_registry_full(const struct np_registry *p)
 {
 	return p->full;
 }
 
-size_t np_membership_size(const struct np_membership *p)
+size_t np_registry_size(const struct np_registry *p)
 {
 	return p->n;
 }
 
-const struct np_member_facts *np_membership_of(const struct np_membership *p,
+const struct np_agent_info *np_registry_agent(const struct np_registry *p,
 					      size_t member)
 {
 	return &p->agent[member]->info;
 }
 
-struct np_membership_count np_membership_count(const struct np_membership *p,
-					   enum np_member_kind kind)
+struct np_registry_count np_registry_count(const struct np_registry *p,
+					   enum np_agent_kind kind)
 {
-	struct np_membership_count c = { 0 };
+	struct np_registry_count c = { 0 };
 
 	for (size_t i = 0; i < p->n; i++) {
-		const struct np_member_facts *f = &p->agent[i]->info;
+		const struct np_agent_info *f = &p->agent[i]->info;
 
 		if (f->kind != kind)
 			continue;
@@ -576,13 +576,13 @@ static bool has_leaf(const struct agent *a)
 	       !strpbrk(a->leaf, " \t\n");
 }
 
-void np_membership_set_leaf(struct np_membership *p, size_t member,
+void np_registry_set_leaf(struct np_registry *p, size_t member,
 			  const char *leaf)
 {
 	p->agent[member]->leaf = leaf;
 }
 
-int np_membership_call(struct np_membership *p, const size_t member[], size_t n,
+int np_registry_dispatch(struct np_registry *p, const size_t member[], size_t n,
 			 const char *command)
 {
 	size_t size = strlen(command) + NP_REPORT_WORD + 128;
@@ -614,7 +614,7 @@ int np_membership_call(struct np_membership *p, const size_t member[], size_t n,
 	return 0;
 }
 
-void np_membership_end(struct np_membership *p, enum np_member_kind kind)
+void np_registry_end(struct np_registry *p, enum np_agent_kind kind)
 {
 	/*
 	 * Half closed: the agent sees end of file and still sends its last
@@ -624,10 +624,10 @@ void np_membership_end(struct np_membership *p, enum np_member_kind kind)
 		if (p->agent[i]->info.kind == kind &&
 		    p->agent[i]->info.called && p->agent[i]->link.fd >= 0)
 			shutdown(p->agent[i]->link.fd, SHUT_WR);
-	np_membership_dismiss(p, kind);
+	np_registry_release(p, kind);
 }
 
-void np_membership_dismiss(struct np_membership *p, enum np_member_kind kind)
+void np_registry_release(struct np_registry *p, enum np_agent_kind kind)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		struct agent *a = p->agent[i];
@@ -642,7 +642,7 @@ void np_membership_dismiss(struct np_membership *p, enum np_member_kind kind)
 
 /* ---- steps of a load level ---- */
 
-int np_level_steps_start(struct np_level_steps *c, const struct np_sidejob *job,
+int np_level_steps_start(struct np_level_steps *c, const struct np_helper_job *job,
 			 const struct np_conf *conf,
 			 const struct np_hosts *hosts,
 			 uint16_t port, bool again, char *const env[],
@@ -658,9 +658,9 @@ int np_level_steps_start(struct np_level_steps *c, const struct np_sidejob *job,
 	while (!rc && c->n < hosts->n) {
 		struct np_args args;
 
-		np_sidecmd_join(&args, job, conf, hosts->name[c->n], port,
+		np_helper_cmd_join(&args, job, conf, hosts->name[c->n], port,
 				again);
-		rc = np_sidestep_start(&c->step[c->n++], &args, env, 0, err);
+		rc = np_helper_start(&c->step[c->n++], &args, env, 0, err);
 		np_args_free(&args);
 	}
 	return rc;
@@ -669,7 +669,7 @@ int np_level_steps_start(struct np_level_steps *c, const struct np_sidejob *job,
 void np_level_steps_read(struct np_level_steps *c)
 {
 	for (size_t i = 0; i < c->n; i++)
-		np_sidestep_read(&c->step[i], NULL, NULL);
+		np_helper_read(&c->step[i], NULL, NULL);
 }
 
 size_t np_level_steps_running(struct np_level_steps *c)
@@ -677,21 +677,21 @@ size_t np_level_steps_running(struct np_level_steps *c)
 	size_t running = 0;
 
 	for (size_t i = 0; i < c->n; i++)
-		running += !np_sidestep_reap(&c->step[i]);
+		running += !np_helper_reap(&c->step[i]);
 	return running;
 }
 
 void np_level_steps_signal(const struct np_level_steps *c, int sig)
 {
 	for (size_t i = 0; i < c->n; i++)
-		np_sidestep_signal(&c->step[i], sig);
+		np_helper_signal(&c->step[i], sig);
 }
 
 void np_level_steps_cause(const struct np_level_steps *c, char *buf, size_t len)
 {
 	for (size_t i = 0; i < c->n; i++)
 		if (c->step[i].ended && c->step[i].status) {
-			np_sidestep_cause(&c->step[i], buf, len);
+			np_helper_cause(&c->step[i], buf, len);
 			return;
 		}
 }
@@ -699,7 +699,7 @@ void np_level_steps_cause(const struct np_level_steps *c, char *buf, size_t len)
 void np_level_steps_free(struct np_level_steps *c)
 {
 	for (size_t i = 0; i < c->n; i++)
-		np_sidestep_close(&c->step[i]);
+		np_helper_close(&c->step[i]);
 	free(c->step);
 	*c = (struct np_level_steps){ NULL, 0 };
 }
@@ -724,23 +724,23 @@ static int by_leaf_and_random(const void *a, const void *b)
 
 /* Group the nodes of one leaf, in random order. */
 static size_t pick_leaf(const struct ready *r, size_t k, uint32_t max_pairs,
-			struct np_pick_group *out)
+			struct np_pair_group *out)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i + 1 < k && n < max_pairs; i += 2)
 		out[n++] =
-			(struct np_pick_group){ 2,
+			(struct np_pair_group){ 2,
 						{ r[i].node, r[i + 1].node } };
-	if (k == NP_PICK_MOST && max_pairs > 1) {
+	if (k == NP_PAIR_GROUP_MAX && max_pairs > 1) {
 		out[0].node[2] = r[2].node;
 		out[0].n = 3;
 	}
 	return n;
 }
 
-size_t np_pick(const char *const leaf[], size_t n, uint32_t max_pairs,
-		       uint64_t seed, struct np_pick_group *out)
+size_t np_choose_pairs(const char *const leaf[], size_t n, uint32_t max_pairs,
+		       uint64_t seed, struct np_pair_group *out)
 {
 	struct ready *r = calloc(n ? n : 1, sizeof(*r));
 	size_t ready = 0, groups = 0;
@@ -779,21 +779,21 @@ size_t np_pick(const char *const leaf[], size_t n, uint32_t max_pairs,
 int np_agents_init(struct np_agents *a, int listen_fd)
 {
 	a->first_sec = a->level_sec = a->lost_sec = NAN;
-	a->registry = np_membership_new(listen_fd, &a->invite);
+	a->registry = np_registry_new(listen_fd, &a->invite);
 	return a->registry ? np_reports_init(&a->reports) : -ENOMEM;
 }
 
-static struct np_membership_count count(const struct np_agents *a,
-				      enum np_member_kind kind)
+static struct np_registry_count count(const struct np_agents *a,
+				      enum np_agent_kind kind)
 {
-	return np_membership_count(a->registry, kind);
+	return np_registry_count(a->registry, kind);
 }
 
 static void on_report(size_t member, char *line, void *arg)
 {
 	struct np_agents *a = arg;
-	const struct np_member_facts *info =
-		np_membership_of(a->registry, member);
+	const struct np_agent_info *info =
+		np_registry_agent(a->registry, member);
 	struct np_report rep;
 
 	if (np_report_parse(line, &rep))
@@ -802,28 +802,28 @@ static void on_report(size_t member, char *line, void *arg)
 	rep.rank = info->rank;
 	if (rep.kind == NP_REPORT_HELLO)
 		rep.hello.n_ranks = (uint32_t)count(a, info->kind).called;
-	np_reports_take(&a->reports, info->kind == NP_MEMBER_LEVEL, &rep,
+	np_reports_take(&a->reports, info->kind == NP_AGENT_LEVEL, &rep,
 			a->now_sec);
 }
 
 void np_agents_serve(struct np_agents *a, double now_sec)
 {
 	a->now_sec = now_sec;
-	np_membership_serve(a->registry, now_sec, on_report, a);
+	np_registry_serve(a->registry, now_sec, on_report, a);
 	np_level_steps_read(&a->level_steps);
 }
 
 /* Dispatching. */
 
 /* List the waiting agents of a kind; there is room for all agents. */
-static size_t list_waiting(const struct np_agents *a, enum np_member_kind kind,
+static size_t list_waiting(const struct np_agents *a, enum np_agent_kind kind,
 			   size_t *member)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < np_membership_size(a->registry); i++) {
-		const struct np_member_facts *info =
-			np_membership_of(a->registry, i);
+	for (size_t i = 0; i < np_registry_size(a->registry); i++) {
+		const struct np_agent_info *info =
+			np_registry_agent(a->registry, i);
 
 		if (info->here && info->kind == kind)
 			member[n++] = i;
@@ -840,11 +840,11 @@ static int dispatch(struct np_agents *a, const size_t member[], size_t n,
 		    const char *fmt, ...)
 {
 	char command[PATH_MAX + 1024] = "";
-	struct np_sideenv_network net;
+	struct np_helper_env_network net;
 	size_t used = 0;
 	va_list ap;
 
-	np_sideenv_network(a->reports.conf, &net);
+	np_helper_env_network(a->reports.conf, &net);
 	for (size_t i = 0; net.more[i]; i++)
 		used += (size_t)snprintf(command + used, sizeof(command) - used,
 					 "%s ", net.more[i]);
@@ -857,12 +857,12 @@ static int dispatch(struct np_agents *a, const size_t member[], size_t n,
 	 */
 	for (size_t i = 0; i < n; i++) {
 		const char *name =
-			np_membership_of(a->registry, member[i])->name;
+			np_registry_agent(a->registry, member[i])->name;
 
-		np_membership_set_leaf(a->registry, member[i],
+		np_registry_set_leaf(a->registry, member[i],
 				     np_leafmap_find(a->nodes->leaves, name));
 	}
-	return np_membership_call(a->registry, member, n, command);
+	return np_registry_dispatch(a->registry, member, n, command);
 }
 
 static int dispatch_pair(struct np_agents *a, const size_t member[], size_t n)
@@ -872,37 +872,37 @@ static int dispatch_pair(struct np_agents *a, const size_t member[], size_t n)
 			" --report-every=%g",
 			a->reports.conf->bindir, a->reports.conf->message_bytes,
 			a->reports.conf->period_sec,
-			a->reports.course ? NP_COURSE_WINDOW_SEC : 1.0);
+			a->reports.course ? NP_INTERVALS_WINDOW_SEC : 1.0);
 }
 
 /*
  * Only agents on nodes of the step, each by the leaf that Slurm says it is on.
  */
 static size_t pick_pairs(struct np_agents *a, const size_t member[], size_t n,
-			 struct np_pick_group *group)
+			 struct np_pair_group *group)
 {
-	const char *leaf[NP_MEMBERSHIP_MAX];
+	const char *leaf[NP_REGISTRY_MAX];
 
 	for (size_t i = 0; i < n; i++) {
 		const char *name =
-			np_membership_of(a->registry, member[i])->name;
+			np_registry_agent(a->registry, member[i])->name;
 
 		leaf[i] = np_hosts_has(&a->nodes->step, name) ?
 			np_leafmap_find(a->nodes->leaves, name) : NULL;
 	}
-	return np_pick(leaf, n, a->reports.conf->probe_pairs,
+	return np_choose_pairs(leaf, n, a->reports.conf->probe_pairs,
 			       a->invite.seed, group);
 }
 
 static void dispatch_probes(struct np_agents *a)
 {
-	struct np_pick_group group[NP_MEMBERSHIP_MAX / 2 + 1];
-	size_t member[NP_MEMBERSHIP_MAX], n, groups;
+	struct np_pair_group group[NP_REGISTRY_MAX / 2 + 1];
+	size_t member[NP_REGISTRY_MAX], n, groups;
 
-	n = list_waiting(a, NP_MEMBER_PROBE, member);
+	n = list_waiting(a, NP_AGENT_PROBE, member);
 	groups = pick_pairs(a, member, n, group);
 	for (size_t i = 0; i < groups; i++) {
-		size_t of[NP_PICK_MOST];
+		size_t of[NP_PAIR_GROUP_MAX];
 
 		for (size_t k = 0; k < group[i].n; k++)
 			of[k] = member[group[i].node[k]];
@@ -910,15 +910,15 @@ static void dispatch_probes(struct np_agents *a)
 			a->probes_dispatched = true;
 	}
 	if (a->probes_dispatched)
-		np_membership_dismiss(a->registry, NP_MEMBER_PROBE);
+		np_registry_release(a->registry, NP_AGENT_PROBE);
 }
 
 /* The first reporter wins. */
 static void note_mpi(struct np_agents *a)
 {
-	for (size_t i = 0; i < np_membership_size(a->registry); i++) {
-		const struct np_member_facts *info =
-			np_membership_of(a->registry, i);
+	for (size_t i = 0; i < np_registry_size(a->registry); i++) {
+		const struct np_agent_info *info =
+			np_registry_agent(a->registry, i);
 
 		if (!a->reports.r->mpi_version && info->mpi[0])
 			a->reports.r->mpi_version = strdup(info->mpi);
@@ -927,7 +927,7 @@ static void note_mpi(struct np_agents *a)
 
 static void tick_probes(struct np_agents *a)
 {
-	size_t here = count(a, NP_MEMBER_PROBE).here;
+	size_t here = count(a, NP_AGENT_PROBE).here;
 
 	if (a->probes_dispatched || here < 2)
 		return;
@@ -944,15 +944,15 @@ static void tick_probes(struct np_agents *a)
 static int start_level(struct np_agents *a, double now_sec, struct np_err *err)
 {
 	const struct np_launch_request *o = a->request;
-	struct np_sidejob job = { o->srun, o->job_id, o->het_component,
+	struct np_helper_job job = { o->srun, o->job_id, o->het_component,
 				  o->het_job_id };
-	char tokens[NP_JOINER_TOKENS];
+	char tokens[NP_AGENT_COOKIES];
 	const char *more[] = { tokens, NULL };
 	char **env;
 	int rc;
 
-	np_joiner_tokens(&a->invite, tokens);
-	env = np_sideenv_make(environ, more);
+	np_agent_cookies(&a->invite, tokens);
+	env = np_helper_env(environ, more);
 	if (!env)
 		return np_errf(err, -ENOMEM, "out of memory");
 	a->level_sec = now_sec;
@@ -990,14 +990,14 @@ static void dispatch_level(struct np_agents *a, const size_t member[], size_t n)
  */
 static void dispatch_interval(struct np_agents *a)
 {
-	size_t member[NP_MEMBERSHIP_MAX];
-	size_t n = list_waiting(a, NP_MEMBER_LEVEL, member);
+	size_t member[NP_REGISTRY_MAX];
+	size_t n = list_waiting(a, NP_AGENT_LEVEL, member);
 	char more[64];
 
 	if (!n || n < a->level_steps.n)
 		return; /* they are still connecting */
 	snprintf(more, sizeof(more), " --duration=%.3fs --report-every=%g",
-		 a->level_for_sec, NP_COURSE_WINDOW_SEC);
+		 a->level_for_sec, NP_INTERVALS_WINDOW_SEC);
 	dispatch_compress(a, member, n, a->next_level, more);
 	a->next_level = NULL;
 }
@@ -1014,11 +1014,11 @@ static void tick_level(struct np_agents *a)
 {
 	double patience = LEVEL_UP_SEC +
 			  LEVEL_PER_NODE_SEC * (double)a->level_steps.n;
-	size_t member[NP_MEMBERSHIP_MAX], n;
+	size_t member[NP_REGISTRY_MAX], n;
 
 	if (!a->level_steps.n || a->level_dispatched || a->reports.course)
 		return;
-	n = list_waiting(a, NP_MEMBER_LEVEL, member);
+	n = list_waiting(a, NP_AGENT_LEVEL, member);
 	if (n == a->level_steps.n ||
 	    (n > 1 && a->now_sec - a->level_sec > patience))
 		dispatch_level(a, member, n);
@@ -1028,7 +1028,7 @@ static void tick_level(struct np_agents *a)
 
 static bool probes_have_gone(const struct np_agents *a)
 {
-	struct np_membership_count c = count(a, NP_MEMBER_PROBE);
+	struct np_registry_count c = count(a, NP_AGENT_PROBE);
 
 	return c.gone == c.called;
 }
@@ -1044,7 +1044,7 @@ bool np_agents_are_complete(const struct np_agents *a)
 
 enum np_agents_left np_agents_left(struct np_agents *a)
 {
-	struct np_membership_count c = count(a, NP_MEMBER_LEVEL);
+	struct np_registry_count c = count(a, NP_AGENT_LEVEL);
 
 	if (!probes_have_gone(a))
 		return NP_LEFT_PROBES;
@@ -1056,15 +1056,15 @@ enum np_agents_left np_agents_left(struct np_agents *a)
 /*
  * The last line that was no report says why they ended.  False: there is none.
  */
-static bool last_line(const struct np_agents *a, enum np_member_kind kind,
+static bool last_line(const struct np_agents *a, enum np_agent_kind kind,
 		      char *buf, size_t len)
 {
 	bool found = false;
 
 	snprintf(buf, len, "for an unknown reason");
-	for (size_t i = 0; i < np_membership_size(a->registry); i++) {
-		const struct np_member_facts *info =
-			np_membership_of(a->registry, i);
+	for (size_t i = 0; i < np_registry_size(a->registry); i++) {
+		const struct np_agent_info *info =
+			np_registry_agent(a->registry, i);
 
 		if (info->kind != kind || !info->last[0])
 			continue;
@@ -1077,7 +1077,7 @@ static bool last_line(const struct np_agents *a, enum np_member_kind kind,
 /* Probes that are lost while the step goes on, and not at its end. */
 static void note_losses(struct np_agents *a)
 {
-	size_t gone = count(a, NP_MEMBER_PROBE).gone;
+	size_t gone = count(a, NP_AGENT_PROBE).gone;
 
 	if (gone <= np_reports_probes(&a->reports).n_finished ||
 	    !isnan(a->reports.program_end_sec))
@@ -1093,7 +1093,7 @@ static bool probes_are_lost(struct np_agents *a, char *cause, size_t len)
 	size_t here;
 
 	if (a->probes_dispatched && probes_have_gone(a)) {
-		bool why = last_line(a, NP_MEMBER_PROBE, cause, len);
+		bool why = last_line(a, NP_AGENT_PROBE, cause, len);
 
 		return a->lost_midway ||
 		       (why && !np_reports_probes(&a->reports).all_started);
@@ -1101,11 +1101,11 @@ static bool probes_are_lost(struct np_agents *a, char *cause, size_t len)
 	if (a->probes_dispatched || isnan(began) ||
 	    a->now_sec - began < NO_AGENT_SEC)
 		return false;
-	here = count(a, NP_MEMBER_PROBE).here;
-	if (here < a->expected && np_membership_full(a->registry))
+	here = count(a, NP_AGENT_PROBE).here;
+	if (here < a->expected && np_registry_full(a->registry))
 		snprintf(cause, len, "only %zu of %zu nodes could connect: %s",
 			 here, a->expected,
-			 strerror(np_membership_full(a->registry)));
+			 strerror(np_registry_full(a->registry)));
 	else if (here < a->expected)
 		snprintf(cause, len, "%zu of %zu nodes answered (expected the "
 			 "plugin on the nodes, and TCP port %u of this host "
@@ -1121,9 +1121,9 @@ static bool probes_are_lost(struct np_agents *a, char *cause, size_t len)
 /* An agent that left for want of memory; others may go on. */
 static bool memory_is_short(const struct np_agents *a, char *cause, size_t len)
 {
-	for (size_t i = 0; i < np_membership_size(a->registry); i++) {
-		const struct np_member_facts *info =
-			np_membership_of(a->registry, i);
+	for (size_t i = 0; i < np_registry_size(a->registry); i++) {
+		const struct np_agent_info *info =
+			np_registry_agent(a->registry, i);
 
 		if (!info->memory[0])
 			continue;
@@ -1136,12 +1136,12 @@ static bool memory_is_short(const struct np_agents *a, char *cause, size_t len)
 
 static bool level_is_lost(struct np_agents *a, char *cause, size_t len)
 {
-	struct np_membership_count c = count(a, NP_MEMBER_LEVEL);
+	struct np_registry_count c = count(a, NP_AGENT_LEVEL);
 
 	if (!a->level_steps.n || np_level_steps_running(&a->level_steps) ||
 	    (c.called && c.gone < c.called))
 		return false;
-	last_line(a, NP_MEMBER_LEVEL, cause, len);
+	last_line(a, NP_AGENT_LEVEL, cause, len);
 	np_level_steps_cause(&a->level_steps, cause, len);
 	return true;
 }
@@ -1172,8 +1172,8 @@ bool np_agents_tick(struct np_agents *a, double now_sec, const char **what,
 
 void np_agents_end(struct np_agents *a, int sig)
 {
-	np_membership_end(a->registry, NP_MEMBER_PROBE);
-	np_membership_end(a->registry, NP_MEMBER_LEVEL);
+	np_registry_end(a->registry, NP_AGENT_PROBE);
+	np_registry_end(a->registry, NP_AGENT_LEVEL);
 	if (sig > 0)
 		np_level_steps_signal(&a->level_steps, sig);
 }
@@ -1181,16 +1181,16 @@ void np_agents_end(struct np_agents *a, int sig)
 /* mpirun runs ranks on this host, where no task of the step starts an agent. */
 static void start_agent_here(struct np_agents *a)
 {
-	const struct np_joiner j = { .invite = &a->invite,
+	const struct np_agent_params j = { .invite = &a->invite,
 					   .host = "localhost" };
 
-	np_joiner_start(&j, environ);
+	np_agent_start(&j, environ);
 	a->expected++;
 }
 
 int np_agents_begin(struct np_agents *a, double now_sec, struct np_err *err)
 {
-	a->expected = np_invite_count(
+	a->expected = np_rendezvous_count(
 		&a->invite, (uint32_t)a->nodes->step.n - a->request->launcher);
 	if (a->request->launcher)
 		start_agent_here(a);

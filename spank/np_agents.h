@@ -1,11 +1,11 @@
 /*
  * The probe agents that serve one job step.
  *
- * An agent (netprof-join) connects to the collector, authenticates with the
+ * An agent (netprof-agent) connects to the collector, authenticates with the
  * cookie from its rendezvous, reports the node it runs on, and waits.  The
  * collector dispatches agents in groups, each with one measurement to make, and
  * releases the rest.  The processes of a group exchange network addresses
- * through the collector (np_wire_join.h) and then report, one line each:
+ * through the collector (np_wire.h) and then report, one line each:
  *
  *	np1 ...		   a report (np_report.h)
  *	mpi NAME VERSION   MPI library used by the step's tasks on that node
@@ -30,12 +30,11 @@
 #include "np_err.h"
 #include "np_launch.h"
 #include "np_memory.h"
-#include "np_mpi.h"
+#include "np_elf.h"
 #include "np_rendezvous.h"
 #include "np_reports.h"
-#include "np_sidecmd.h"
-#include "np_sidestep.h"
-#include "np_wire_join.h"
+#include "np_helper.h"
+#include "np_wire.h"
 
 /* ---- the helper steps that start the agents of a load level ---- */
 
@@ -45,7 +44,7 @@
  * for those that never started.
  */
 struct np_level_steps {
-	struct np_sidestep *step;
+	struct np_helper_step *step;
 	size_t n;
 };
 
@@ -53,12 +52,12 @@ struct np_level_steps {
 
 struct np_agents {
 	const struct np_launch_request *request; /* borrowed */
-	const struct np_survey *nodes;		 /* borrowed */
-	struct np_invite invite; /* the step's rendezvous */
+	const struct np_step_nodes *nodes;		 /* borrowed */
+	struct np_rendezvous_entry invite; /* the step's rendezvous */
 	double after_sec; /* age of the step when agents connect, seconds */
 	struct np_reports reports;
 
-	struct np_membership *registry;
+	struct np_registry *registry;
 	struct np_level_steps level_steps;
 	const char *next_level; /* to start for an interval; NULL: none */
 	double level_for_sec;	/* length of that interval */
@@ -85,7 +84,7 @@ int np_agents_init(struct np_agents *a, int listen_fd);
  */
 int np_agents_begin(struct np_agents *a, double now_sec, struct np_err *err);
 
-/* Handle what has arrived; np_membership_poll() tells where from. */
+/* Handle what has arrived; np_registry_poll() tells where from. */
 void np_agents_serve(struct np_agents *a, double now_sec);
 
 /*
@@ -113,75 +112,75 @@ void np_agents_end(struct np_agents *a, int sig);
 /* ---- the registry of agents ---- */
 
 /*
- * All but np_membership_poll() is called by the functions above, by unit tests
+ * All but np_registry_poll() is called by the functions above, by unit tests
  * and by the fuzzer.
  */
 
-#define NP_MEMBERSHIP_MAX (2 * NP_INVITE_MAX_NODES) /* agents at a time */
-#define NP_MEMBERSHIP_STRANGERS 64 /* most unauthenticated connections */
-#define NP_MEMBERSHIP_FDS (NP_MEMBERSHIP_MAX + NP_MEMBERSHIP_STRANGERS + 1)
-#define NP_MEMBERSHIP_TEXT 256
+#define NP_REGISTRY_MAX (2 * NP_RENDEZVOUS_MAX_NODES) /* agents at a time */
+#define NP_REGISTRY_PENDING 64 /* most unauthenticated connections */
+#define NP_REGISTRY_FDS (NP_REGISTRY_MAX + NP_REGISTRY_PENDING + 1)
+#define NP_REGISTRY_TEXT 256
 
-enum np_member_kind { NP_MEMBER_PROBE, NP_MEMBER_LEVEL, NP_N_MEMBER_KINDS };
+enum np_agent_kind { NP_AGENT_PROBE, NP_AGENT_LEVEL, NP_N_AGENT_KINDS };
 
 /* One agent. */
-struct np_member_facts {
-	enum np_member_kind kind;
+struct np_agent_info {
+	enum np_agent_kind kind;
 	uint32_t node; /* number of its node within the step, as it says */
-	char name[NP_MEMBERSHIP_TEXT]; /* of its node, as it says */
+	char name[NP_REGISTRY_TEXT]; /* of its node, as it says */
 	char mpi[NP_MPI_TEXT]; /* MPI library of the tasks there; "": unknown */
 	char memory[NP_MEMORY_TEXT]; /* why it left for want of memory; "" */
 	bool here;   /* waits to be dispatched */
 	bool called, gone; /* was dispatched; its connection is closed */
 	uint32_t rank; /* among the dispatched agents of its kind */
-	char last[NP_MEMBERSHIP_TEXT]; /* its last line that was no report */
+	char last[NP_REGISTRY_TEXT]; /* its last line that was no report */
 };
 
-struct np_membership;
+struct np_registry;
 
 /* fd: a listening socket, taken over.  NULL: out of memory. */
-struct np_membership *np_membership_new(int fd,
-				    const struct np_invite *v);
+struct np_registry *np_registry_new(int fd,
+				    const struct np_rendezvous_entry *v);
 /* Ends all agents.  NULL is allowed. */
-void np_membership_free(struct np_membership *p);
+void np_registry_free(struct np_registry *p);
 
-/* What to poll for; returns the number of entries, up to NP_MEMBERSHIP_FDS. */
-size_t np_membership_poll(const struct np_membership *p, struct pollfd out[]);
+/* What to poll for; returns the number of entries, up to NP_REGISTRY_FDS. */
+size_t np_registry_poll(const struct np_registry *p, struct pollfd out[]);
 
 /* line: a report of the agent with that number.  It may be changed. */
-typedef void np_membership_line_f(size_t member, char *line, void *arg);
+typedef void np_registry_line_f(size_t member, char *line, void *arg);
 
 /*
  * Accept connections, read what has arrived, exchange addresses within groups.
  * now_sec: of a monotonic clock.  A connection that does not authenticate
  * within seconds is closed.
  */
-void np_membership_serve(struct np_membership *p, double now_sec,
-		       np_membership_line_f *f, void *arg);
+void np_registry_serve(struct np_registry *p, double now_sec,
+		       np_registry_line_f *f, void *arg);
 
 /*
  * Why a connection could not be accepted, such as EMFILE; 0: all were.  Such
  * connections wait in the listen backlog; accepting is tried once a second.
  */
-int np_membership_full(const struct np_membership *p);
+int np_registry_full(const struct np_registry *p);
 
 /*
  * Agents are numbered from 0 as they authenticate.  An agent that has gone
  * keeps its number until its slot is needed.
  */
-size_t np_membership_size(const struct np_membership *p);
-const struct np_member_facts *np_membership_of(const struct np_membership *p,
+size_t np_registry_size(const struct np_registry *p);
+const struct np_agent_info *np_registry_agent(const struct np_registry *p,
 					      size_t member);
 
 /* How many of a kind wait; were dispatched; and of these have gone. */
-struct np_membership_count {
+struct np_registry_count {
 	size_t here, called, gone;
 };
-struct np_membership_count np_membership_count(const struct np_membership *p,
-					   enum np_member_kind kind);
+struct np_registry_count np_registry_count(const struct np_registry *p,
+					   enum np_agent_kind kind);
 
 /* Leaf switch of the agent's node, borrowed; its probe is told the name. */
-void np_membership_set_leaf(struct np_membership *p, size_t member,
+void np_registry_set_leaf(struct np_registry *p, size_t member,
 			  const char *leaf);
 
 /*
@@ -189,12 +188,12 @@ void np_membership_set_leaf(struct np_membership *p, size_t member,
  * a program and its arguments, without spaces in any of them; --join=RANK/N is
  * added.  Returns 0 or -ENOMEM.
  */
-int np_membership_call(struct np_membership *p, const size_t member[], size_t n,
+int np_registry_dispatch(struct np_registry *p, const size_t member[], size_t n,
 			 const char *command);
 
 /* Have all agents of a kind end; or release those that still wait. */
-void np_membership_end(struct np_membership *p, enum np_member_kind kind);
-void np_membership_dismiss(struct np_membership *p, enum np_member_kind kind);
+void np_registry_end(struct np_registry *p, enum np_agent_kind kind);
+void np_registry_release(struct np_registry *p, enum np_agent_kind kind);
 
 /* ---- one connection; for the registry, unit tests and the fuzzer ---- */
 
@@ -240,7 +239,7 @@ void np_peer_flush(struct np_peer *c);
  * each dispatch, for one level after the other.  Returns 0, or -errno with err;
  * free in either case.
  */
-int np_level_steps_start(struct np_level_steps *c, const struct np_sidejob *job,
+int np_level_steps_start(struct np_level_steps *c, const struct np_helper_job *job,
 			 const struct np_conf *conf,
 			 const struct np_hosts *hosts,
 			 uint16_t port, bool again, char *const env[],
@@ -261,11 +260,11 @@ void np_level_steps_free(struct np_level_steps *c);
 
 /* ---- which agents measure, in which groups ---- */
 
-#define NP_PICK_MOST 3 /* in a group */
+#define NP_PAIR_GROUP_MAX 3 /* in a group */
 
-struct np_pick_group {
+struct np_pair_group {
 	size_t n; /* 2; or 3, in which each measures the next */
-	size_t node[NP_PICK_MOST]; /* indices into leaf[] */
+	size_t node[NP_PAIR_GROUP_MAX]; /* indices into leaf[] */
 };
 
 /*
@@ -275,7 +274,7 @@ struct np_pick_group {
  * nodes of a leaf make one group.  out: room for n / 2.  Returns the number of
  * groups; 0 also if out of memory.  For np_agents_tick(), tests and benchmarks.
  */
-size_t np_pick(const char *const leaf[], size_t n, uint32_t max_pairs,
-		       uint64_t seed, struct np_pick_group *out);
+size_t np_choose_pairs(const char *const leaf[], size_t n, uint32_t max_pairs,
+		       uint64_t seed, struct np_pair_group *out);
 
 #endif

@@ -19,7 +19,7 @@ int np_hosts_add(struct np_hosts *h, const char *name)
 
 	if (!copy)
 		return -ENOMEM;
-	if (np_array_more(&h->name, h->n, sizeof(*h->name))) {
+	if (np_array_grow(&h->name, h->n, sizeof(*h->name))) {
 		free(copy);
 		return -ENOMEM;
 	}
@@ -79,7 +79,7 @@ void np_hosts_free(struct np_hosts *h)
 
 struct np_leafmap {
 	struct np_topo topo;
-	struct np_numbers nodes;
+	struct np_index nodes;
 	const char **leaf; /* of each node */
 	size_t room;
 };
@@ -94,10 +94,10 @@ static int map_leaf(struct np_leafmap *l, const struct np_topo_leaf *leaf)
 				   sizeof(*l->leaf));
 	for (size_t i = 0; !rc && i < hosts.n; i++) {
 		size_t n = l->nodes.n;
-		uint32_t at = np_numbers_get(&l->nodes, hosts.name[i],
+		uint32_t at = np_index_get(&l->nodes, hosts.name[i],
 					     strlen(hosts.name[i]));
 
-		if (at == NP_NO_NUMBER)
+		if (at == NP_NO_INDEX)
 			rc = -ENOMEM;
 		else if (at == n) /* a node on several leaves counts for the
 				   * first */
@@ -205,7 +205,7 @@ void np_leafmap_free(struct np_leafmap *l)
 {
 	if (!l)
 		return;
-	np_numbers_free(&l->nodes);
+	np_index_free(&l->nodes);
 	free(l->leaf);
 	np_topo_free(&l->topo);
 	free(l);
@@ -213,9 +213,9 @@ void np_leafmap_free(struct np_leafmap *l)
 
 const char *np_leafmap_find(const struct np_leafmap *l, const char *node)
 {
-	uint32_t at = np_numbers_find(&l->nodes, node, strlen(node));
+	uint32_t at = np_index_find(&l->nodes, node, strlen(node));
 
-	return at == NP_NO_NUMBER ? "" : l->leaf[at];
+	return at == NP_NO_INDEX ? "" : l->leaf[at];
 }
 
 /* Asks slurmctld for the topology that the job's partition has. */
@@ -457,15 +457,15 @@ struct nodes {
 	size_t n;
 };
 
-static int add_nodes(struct nodes *all, struct np_numbers *seen,
-		     const struct np_survey *s,
+static int add_nodes(struct nodes *all, struct np_index *seen,
+		     const struct np_step_nodes *s,
 		     const struct np_hosts *hosts, bool in_step)
 {
 	for (size_t i = 0; i < hosts->n; i++) {
 		const char *name = hosts->name[i];
-		uint32_t at = np_numbers_get(seen, name, strlen(name));
+		uint32_t at = np_index_get(seen, name, strlen(name));
 
-		if (at == NP_NO_NUMBER)
+		if (at == NP_NO_INDEX)
 			return -ENOMEM;
 		if (at == all->n)
 			all->node[all->n++] = (struct node){
@@ -484,10 +484,10 @@ static int by_leaf_and_index(const void *a, const void *b)
 	return c ? c : (x->index > y->index) - (x->index < y->index);
 }
 
-static int list_nodes(const struct np_survey *s, const struct np_hosts *job,
+static int list_nodes(const struct np_step_nodes *s, const struct np_hosts *job,
 		      const struct np_hosts *busy, struct nodes *all)
 {
-	struct np_numbers seen = { .n = 0 };
+	struct np_index seen = { .n = 0 };
 	int rc;
 
 	all->n = 0;
@@ -496,13 +496,13 @@ static int list_nodes(const struct np_survey *s, const struct np_hosts *job,
 	if (!rc)
 		rc = add_nodes(all, &seen, s, job, false);
 	for (size_t i = 0; !rc && i < busy->n; i++) {
-		uint32_t at = np_numbers_find(&seen, busy->name[i],
+		uint32_t at = np_index_find(&seen, busy->name[i],
 					      strlen(busy->name[i]));
 
-		if (at != NP_NO_NUMBER)
+		if (at != NP_NO_INDEX)
 			all->node[at].busy = true;
 	}
-	np_numbers_free(&seen);
+	np_index_free(&seen);
 	if (!rc && all->n)
 		qsort(all->node, all->n, sizeof(*all->node), by_leaf_and_index);
 	return rc;
@@ -620,7 +620,7 @@ out:
 	return rc;
 }
 
-static int place_level(struct np_survey *s, struct nodes *all,
+static int place_level(struct np_step_nodes *s, struct nodes *all,
 		       size_t max_level, struct np_err *err)
 {
 	size_t taken;
@@ -639,7 +639,7 @@ static int place_level(struct np_survey *s, struct nodes *all,
 	return 0;
 }
 
-int np_survey_plan(struct np_survey *s, const struct np_hosts *job,
+int np_step_nodes_plan(struct np_step_nodes *s, const struct np_hosts *job,
 		       const struct np_hosts *busy, uint32_t max_level,
 		       struct np_record *r, struct np_err *err)
 {
@@ -707,16 +707,16 @@ static int describe_step(struct np_record *r, const struct np_launch_request *o,
 	return load_identity(r, err);
 }
 
-int np_survey_make(const struct np_launch_request *o,
+int np_step_nodes_load(const struct np_launch_request *o,
 		       const struct np_conf *conf, double start_date,
-		       struct np_record *r, struct np_survey *s,
+		       struct np_record *r, struct np_step_nodes *s,
 		       struct np_err *err)
 {
 	struct np_hosts job = { NULL, 0 }, busy = { NULL, 0 };
 	bool level = o->level[0];
 	int rc;
 
-	*s = (struct np_survey){ .leaves = NULL };
+	*s = (struct np_step_nodes){ .leaves = NULL };
 	rc = describe_step(r, o, conf, start_date, err);
 	if (!rc)
 		rc = load_step_nodes(o->job_id, o->step_id, &s->step,
@@ -730,24 +730,24 @@ int np_survey_make(const struct np_launch_request *o,
 	if (!rc && level)
 		rc = load_job_nodes(o->job_id, &job, err);
 	if (!rc)
-		rc = np_survey_plan(s, &job, &busy, conf->probe_nodes, r,
+		rc = np_step_nodes_plan(s, &job, &busy, conf->probe_nodes, r,
 					err);
 	if (!rc && level && !(s->level_nodes = np_hosts_compress(&s->level)))
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	np_hosts_free(&job);
 	np_hosts_free(&busy);
 	if (rc)
-		np_survey_free(s);
+		np_step_nodes_free(s);
 	return rc;
 }
 
-void np_survey_free(struct np_survey *s)
+void np_step_nodes_free(struct np_step_nodes *s)
 {
 	np_leafmap_free(s->leaves);
 	np_hosts_free(&s->step);
 	np_hosts_free(&s->level);
 	free(s->level_nodes);
-	*s = (struct np_survey){ .leaves = NULL };
+	*s = (struct np_step_nodes){ .leaves = NULL };
 }
 
 /* ---- neighbours ---- */
@@ -798,13 +798,13 @@ static int by_leaf(const void *a, const void *b)
 		      ((const struct spot *)b)->leaf);
 }
 
-static bool is_step_leaf(const struct np_beside *b, const char *leaf)
+static bool is_step_leaf(const struct np_neighbours *b, const char *leaf)
 {
-	return np_numbers_find(&b->own, leaf, strlen(leaf)) != NP_NO_NUMBER;
+	return np_index_find(&b->own, leaf, strlen(leaf)) != NP_NO_INDEX;
 }
 
 /* spot[n_spots]: the candidate's nodes on one leaf. */
-static int merge_leaf(struct np_beside *b, const struct np_candidate *c,
+static int merge_leaf(struct np_neighbours *b, const struct np_candidate *c,
 		      const struct spot *spot, size_t n_spots)
 {
 	struct np_neighbour *n = find_neighbour(b->r, c, spot[0].leaf);
@@ -814,7 +814,7 @@ static int merge_leaf(struct np_beside *b, const struct np_candidate *c,
 	if (!n && b->r->n_neighbours == NP_RECORD_MAX_NEIGHBOURS) {
 		np_record_note(b->r, "more than %d neighbours: the others are "
 			       "not recorded", NP_RECORD_MAX_NEIGHBOURS);
-		return NP_BESIDE_FULL;
+		return NP_NEIGHBOURS_FULL;
 	}
 	if (!n)
 		n = add_neighbour(b->r, c, spot[0].leaf);
@@ -829,7 +829,7 @@ static int merge_leaf(struct np_beside *b, const struct np_candidate *c,
 	return rc;
 }
 
-static int merge_hosts(struct np_beside *b, const struct np_candidate *c,
+static int merge_hosts(struct np_neighbours *b, const struct np_candidate *c,
 		       const struct np_hosts *hosts)
 {
 	struct spot *spot = calloc(hosts->n + 1, sizeof(*spot));
@@ -854,7 +854,7 @@ static int merge_hosts(struct np_beside *b, const struct np_candidate *c,
 	return rc;
 }
 
-int np_beside_add(struct np_beside *b, const struct np_candidate *c,
+int np_neighbours_add(struct np_neighbours *b, const struct np_candidate *c,
 		      struct np_err *err)
 {
 	struct np_hosts hosts = { NULL, 0 };
@@ -870,26 +870,26 @@ int np_beside_add(struct np_beside *b, const struct np_candidate *c,
 				c->nodes, strerror(-rc)) : rc;
 }
 
-int np_beside_init(struct np_beside *b, const struct np_leafmap *leaves,
+int np_neighbours_init(struct np_neighbours *b, const struct np_leafmap *leaves,
 		       const struct np_hosts *nodes, struct np_record *r,
 		       struct np_err *err)
 {
-	*b = (struct np_beside){ .leaves = leaves, .r = r };
+	*b = (struct np_neighbours){ .leaves = leaves, .r = r };
 	for (size_t i = 0; i < nodes->n; i++) {
 		const char *leaf = np_leafmap_find(leaves, nodes->name[i]);
 
-		if (np_numbers_get(&b->own, leaf, strlen(leaf)) ==
-		    NP_NO_NUMBER) {
-			np_beside_free(b);
+		if (np_index_get(&b->own, leaf, strlen(leaf)) ==
+		    NP_NO_INDEX) {
+			np_neighbours_free(b);
 			return np_errf(err, -ENOMEM, "out of memory");
 		}
 	}
 	return 0;
 }
 
-void np_beside_free(struct np_beside *b)
+void np_neighbours_free(struct np_neighbours *b)
 {
-	np_numbers_free(&b->own);
+	np_index_free(&b->own);
 }
 
 /*
@@ -916,7 +916,7 @@ static void note_suspension(const job_info_msg_t *msg, struct np_record *r)
 	}
 }
 
-static int merge_jobs(struct np_beside *b, double until,
+static int merge_jobs(struct np_neighbours *b, double until,
 		      uint32_t het_job_id, struct np_err *err)
 {
 	job_info_msg_t *msg = NULL;
@@ -938,13 +938,13 @@ static int merge_jobs(struct np_beside *b, double until,
 			continue;
 		c.overlap_sec = overlap(b->r, until, j->start_time,
 					base == JOB_RUNNING ? 0 : j->end_time);
-		rc = np_beside_add(b, &c, err);
+		rc = np_neighbours_add(b, &c, err);
 	}
 	np_free_jobs(msg);
 	return rc;
 }
 
-static int merge_steps(struct np_beside *b, double until,
+static int merge_steps(struct np_neighbours *b, double until,
 		       struct np_err *err)
 {
 	job_step_info_response_msg_t *msg;
@@ -960,25 +960,25 @@ static int merge_steps(struct np_beside *b, double until,
 		};
 
 		if (is_program(t) && t->step_id.step_id != b->r->step_id)
-			rc = np_beside_add(b, &c, err);
+			rc = np_neighbours_add(b, &c, err);
 	}
 	slurm_free_job_step_info_response_msg(msg);
 	return rc;
 }
 
-int np_beside_look(const struct np_leafmap *l,
+int np_neighbours_query(const struct np_leafmap *l,
 			const struct np_hosts *nodes, double until,
 			uint32_t het_job_id, struct np_record *r,
 			struct np_err *err)
 {
-	struct np_beside b;
-	int rc = np_beside_init(&b, l, nodes, r, err);
+	struct np_neighbours b;
+	int rc = np_neighbours_init(&b, l, nodes, r, err);
 
 	if (rc)
 		return rc;
 	rc = merge_jobs(&b, until, het_job_id, err);
 	if (!rc)
 		rc = merge_steps(&b, until, err);
-	np_beside_free(&b);
-	return rc == NP_BESIDE_FULL ? 0 : rc;
+	np_neighbours_free(&b);
+	return rc == NP_NEIGHBOURS_FULL ? 0 : rc;
 }

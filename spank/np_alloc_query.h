@@ -17,7 +17,7 @@
 #include "np_err.h"
 #include "np_fabric.h"
 #include "np_launch.h"
-#include "np_numbers.h"
+#include "np_array.h"
 #include "np_record.h"
 #include "np_slurm_compat.h"
 
@@ -46,7 +46,7 @@ struct np_leafmap;
 
 /*
  * The topology that slurmctld reports, as text (np_topo.h).  Returns 0, or
- * -errno with err.  For unit tests; np_survey_make() asks slurmctld for it.
+ * -errno with err.  For unit tests; np_step_nodes_load() asks slurmctld for it.
  */
 int np_leafmap_parse(const char *text, struct np_leafmap **out,
 		     struct np_err *err);
@@ -89,7 +89,7 @@ void np_layout_fingerprint(const struct np_layout *l, char hex[20]);
 
 #define NP_SIDE_NAME "netprof" /* job name of our own helper steps */
 
-struct np_survey {
+struct np_step_nodes {
 	struct np_leafmap *leaves;
 	struct np_hosts step;	/* nodes of the measured step */
 	struct np_hosts level;	/* nodes of the load level; empty: no level */
@@ -98,29 +98,29 @@ struct np_survey {
 };
 
 /* The scope as a record names it. */
-static inline const char *np_describe_scope(const struct np_survey *s)
+static inline const char *np_step_nodes_scope(const struct np_step_nodes *s)
 {
 	return s->scope == NP_SCOPE_LEAF ? "leaf" : "node";
 }
 
 /*
- * Find out where the step runs, as np_survey_plan(), and fill in r: what
+ * Find out where the step runs, as np_step_nodes_plan(), and fill in r: what
  * the launch request and the settings say, the cluster's name, the version of
  * Slurm, and the layout of the tasks, by which its fingerprint becomes that of
  * the workload. start_date begins the record.  Asks slurmctld in four requests,
  * or five with a level.  Returns 0; -ENODEV: nothing can be measured; -ESRCH:
  * there is no such step; or another -errno; with err.
  */
-int np_survey_make(const struct np_launch_request *o,
+int np_step_nodes_load(const struct np_launch_request *o,
 		       const struct np_conf *conf, double start_date,
-		       struct np_record *r, struct np_survey *s,
+		       struct np_record *r, struct np_step_nodes *s,
 		       struct np_err *err);
 
 /*
  * Of s->step and s->leaves: note the leaves of the step in r, a leaf with a
  * single node as skipped, and place the level.  job: nodes of the allocation;
  * empty for no level; busy: those that run other steps.  Returns as
- * np_survey_make(), which calls it.
+ * np_step_nodes_load(), which calls it.
  *
  * A probe can run on every node of the step that shares its leaf with another
  * one.  The level runs on idle nodes of the allocation under such leaves, where
@@ -128,11 +128,11 @@ int np_survey_make(const struct np_launch_request *o,
  * on the step's nodes themselves.  If those were more than max_level nodes, it
  * runs on pairs of nodes of one leaf, spread evenly over all leaves.
  */
-int np_survey_plan(struct np_survey *s, const struct np_hosts *job,
+int np_step_nodes_plan(struct np_step_nodes *s, const struct np_hosts *job,
 		       const struct np_hosts *busy, uint32_t max_level,
 		       struct np_record *r, struct np_err *err);
 
-void np_survey_free(struct np_survey *s);
+void np_step_nodes_free(struct np_step_nodes *s);
 
 /* ---- neighbours: concurrent jobs and steps on the same leaf switches ---- */
 
@@ -143,16 +143,16 @@ void np_survey_free(struct np_survey *s);
  * the heterogeneous job het_job_id (0: none) are the same program and do not
  * count.  Asks slurmctld in two requests.  Returns 0 or -errno with err.
  */
-int np_beside_look(const struct np_leafmap *l,
+int np_neighbours_query(const struct np_leafmap *l,
 			const struct np_hosts *nodes, double until,
 			uint32_t het_job_id, struct np_record *r,
 			struct np_err *err);
 
-/* The rest is called by np_beside_look(), and by unit tests. */
+/* The rest is called by np_neighbours_query(), and by unit tests. */
 
-struct np_beside {
+struct np_neighbours {
 	const struct np_leafmap *leaves;
-	struct np_numbers own; /* leaves of the step */
+	struct np_index own; /* leaves of the step */
 	struct np_record *r;
 };
 
@@ -164,18 +164,18 @@ struct np_candidate {
 };
 
 /* leaves, r: borrowed; nodes: of the step.  Returns 0 or -ENOMEM with err. */
-int np_beside_init(struct np_beside *b, const struct np_leafmap *leaves,
+int np_neighbours_init(struct np_neighbours *b, const struct np_leafmap *leaves,
 		       const struct np_hosts *nodes, struct np_record *r,
 		       struct np_err *err);
-void np_beside_free(struct np_beside *b);
+void np_neighbours_free(struct np_neighbours *b);
 
 /*
  * Merge a candidate into the record; of several overlaps the longest counts.
- * Returns 0; NP_BESIDE_FULL (noted in the record): there is no room for it
+ * Returns 0; NP_NEIGHBOURS_FULL (noted in the record): there is no room for it
  * nor for any further one; or -errno with err.
  */
-#define NP_BESIDE_FULL 1
-int np_beside_add(struct np_beside *b, const struct np_candidate *c,
+#define NP_NEIGHBOURS_FULL 1
+int np_neighbours_add(struct np_neighbours *b, const struct np_candidate *c,
 		      struct np_err *err);
 
 #endif

@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "np_curve_count.h"
-#include "np_evidence.h"
+#include "np_run_summary.h"
 #include "np_level.h"
 #include "np_store.h"
 
@@ -52,7 +51,7 @@ static bool load_fabric(struct np_store *s, const char *cluster,
 }
 
 static int copy_names(const struct np_curve_levels *l,
-		      struct np_course_history *p)
+		      struct np_intervals_history *p)
 {
 	p->name = calloc(l->n + 1, sizeof(*p->name));
 	p->is_led = calloc(l->n + 1, sizeof(*p->is_led));
@@ -65,7 +64,7 @@ static int copy_names(const struct np_curve_levels *l,
 }
 
 /* Have the intervals so far shown that intervals cannot tell anything? */
-static int are_useless(const struct np_course_history *p, bool *useless)
+static int are_useless(const struct np_intervals_history *p, bool *useless)
 {
 	struct np_blocks_level *level = calloc(p->n_levels + 1,
 					       sizeof(*level));
@@ -82,7 +81,7 @@ static int are_useless(const struct np_course_history *p, bool *useless)
 }
 
 /* No level needs another interval, or its rounds alone. */
-static int is_complete(const struct np_course_history *p, bool *complete)
+static int is_complete(const struct np_intervals_history *p, bool *complete)
 {
 	const struct np_blocks_plan plan = { p->n_levels, 1, p->share };
 	struct np_blocks_next next = { .complete = false };
@@ -97,12 +96,12 @@ static int is_complete(const struct np_course_history *p, bool *complete)
 /*
  * The history keeps its levels only if the run is to be divided into intervals.
  */
-static int look_back(const struct np_runs *runs, const struct np_evidence *e,
+static int look_back(const struct np_runs *runs, const struct np_run_summary *e,
 		     const struct np_curve_levels *l, double share,
-		     uint32_t n_nodes, struct np_course_history *history,
+		     uint32_t n_nodes, struct np_intervals_history *history,
 		     bool *complete)
 {
-	struct np_course_history p = { .share = share };
+	struct np_intervals_history p = { .share = share };
 	bool useless = false;
 	int rc = copy_names(l, &p);
 
@@ -117,28 +116,28 @@ static int look_back(const struct np_runs *runs, const struct np_evidence *e,
 	if (!rc && !useless)
 		rc = is_complete(&p, complete);
 	if (rc || useless || *complete)
-		np_course_history_free(&p);
+		np_intervals_history_free(&p);
 	*history = p;
 	return rc;
 }
 
 static int choose_level(const struct np_runs *runs,
-			const struct np_evidence_opt *opt, double share,
+			const struct np_run_summary_opt *opt, double share,
 			struct np_curve_levels *l, struct np_choice *out,
 			struct np_err *err)
 {
-	struct np_evidence e;
+	struct np_run_summary e;
 	struct np_mean alone;
 	struct np_level level;
 	long i;
 	int rc;
 
-	if (np_evidence_make(runs, opt, &e))
+	if (np_run_summary_make(runs, opt, &e))
 		return np_errf(err, -ENOMEM, "out of memory");
 	np_curve_count(&e, runs, opt->scope, l, &alone);
 	rc = share > 0 ? look_back(runs, &e, l, share, opt->like->blocks_nodes,
 				   &out->history, &out->complete) : 0;
-	np_evidence_free(&e);
+	np_run_summary_free(&e);
 	if (rc)
 		return np_errf(err, rc, "out of memory");
 	if (out->complete || out->history.n_levels)
@@ -162,7 +161,7 @@ static int choose(struct np_store *s, const struct np_record *r,
 		  const char *scope, double share, double now,
 		  struct np_choice *out, struct np_err *err)
 {
-	struct np_evidence_opt opt = {
+	struct np_run_summary_opt opt = {
 		.like = r, .scope = scope, .fingerprint = r->fingerprint,
 		.now = now,
 	};
@@ -200,7 +199,7 @@ static int note_choice(struct np_record *r, const struct np_choice *c,
 	else if (!(r->blocks_scope = strdup(scope)))
 		return np_errf(err, -ENOMEM, "out of memory");
 	return c->level[0] ?
-		       np_level_run_note(r, c->level, scope, nodes, err) :
+		       np_record_note_level(r, c->level, scope, nodes, err) :
 		       0;
 }
 
@@ -218,7 +217,7 @@ int np_choose(struct np_store *s, struct np_record *r, const char *scope,
 	unlock(&c);
 	if (!rc && !(*text = np_choice_print(&c)))
 		rc = np_errf(err, -ENOMEM, "out of memory");
-	np_course_history_free(&c.history);
+	np_intervals_history_free(&c.history);
 	return rc;
 }
 
@@ -234,7 +233,7 @@ int np_choose(struct np_store *s, struct np_record *r, const char *scope,
  */
 char *np_choice_print(const struct np_choice *c)
 {
-	const struct np_course_history *h = &c->history;
+	const struct np_intervals_history *h = &c->history;
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
@@ -264,7 +263,7 @@ static const char *next_line(const char *text)
 }
 
 static int parse_levels(const char **text, size_t n,
-			struct np_course_history *h)
+			struct np_intervals_history *h)
 {
 	char name[NP_LEVEL_NAME];
 	struct np_level level;
@@ -287,7 +286,7 @@ static int parse_levels(const char **text, size_t n,
 }
 
 static int parse_blocks(const char **text, size_t n,
-			struct np_course_history *h)
+			struct np_intervals_history *h)
 {
 	h->block = calloc(n + 1, sizeof(*h->block));
 	if (!h->block)
@@ -329,7 +328,7 @@ int np_choice_parse(const char *text, struct np_choice *out)
 	if (!rc && n_levels)
 		rc = parse_blocks(&text, n_blocks, &c.history);
 	if (rc)
-		np_course_history_free(&c.history);
+		np_intervals_history_free(&c.history);
 	else
 		*out = c;
 	return rc;
@@ -337,17 +336,17 @@ int np_choice_parse(const char *text, struct np_choice *out)
 
 /* ---- history and record ---- */
 
-void np_course_history_free(struct np_course_history *p)
+void np_intervals_history_free(struct np_intervals_history *p)
 {
 	for (size_t i = 0; i < p->n_levels; i++)
 		free(p->name[i]);
 	free(p->name);
 	free(p->is_led);
 	free(p->block);
-	*p = (struct np_course_history){ .n_levels = 0 };
+	*p = (struct np_intervals_history){ .n_levels = 0 };
 }
 
-int np_level_run_note(struct np_record *r, const char *name,
+int np_record_note_level(struct np_record *r, const char *name,
 			 const char *scope, const char *nodes,
 			 struct np_err *err)
 {

@@ -17,7 +17,7 @@
 #include "np_store.h"
 
 /* What earlier runs say to a run that is divided into intervals. */
-struct np_course_history {
+struct np_intervals_history {
 	char **name;  /* of the levels, as np_level_parse() accepts them */
 	bool *is_led; /* level whose rounds alone are known */
 	size_t n_levels;
@@ -26,7 +26,7 @@ struct np_course_history {
 	double share; /* part by which intervals may lengthen the run */
 };
 
-void np_course_history_free(struct np_course_history *p);
+void np_intervals_history_free(struct np_intervals_history *p);
 
 struct np_choice {
 	char level[NP_LEVEL_NAME]; /* "": none */
@@ -34,10 +34,10 @@ struct np_choice {
 	/*
 	 * If it has levels: the run alternates them in measurement intervals,
 	 * instead of one level throughout.  Free with
-	 * np_course_history_free().
+	 * np_intervals_history_free().
 	 *	 
 	 */
-	struct np_course_history history;
+	struct np_intervals_history history;
 	int lock; /* held until the choice is in the store; -1: none */
 };
 
@@ -70,7 +70,7 @@ char *np_choice_print(const struct np_choice *c);
  * Note in r the load level of that name and where it runs: scope is "leaf" or
  * "node", nodes a hostlist expression.  Returns 0, or -errno with err.
  */
-int np_level_run_note(struct np_record *r, const char *name,
+int np_record_note_level(struct np_record *r, const char *name,
 			 const char *scope, const char *nodes,
 			 struct np_err *err);
 

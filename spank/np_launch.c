@@ -80,7 +80,7 @@ static const char *command_program(int argc, char **argv)
 	}
 }
 
-int np_plan_app(const struct np_facts *f,
+int np_launch_app_name(const struct np_step_context *f,
 		       char app[NP_APP_MAX + 1], struct np_err *err)
 {
 	const char *given = f->app ? f->app : f->env_app;
@@ -107,7 +107,7 @@ static bool has_text(const char *text)
 	return text && *text;
 }
 
-static uint32_t cpus_per_task(const struct np_facts *f)
+static uint32_t cpus_per_task(const struct np_step_context *f)
 {
 	unsigned long n = f->cpus_per_task ?
 			  strtoul(f->cpus_per_task, NULL, 10) : 0;
@@ -116,7 +116,7 @@ static uint32_t cpus_per_task(const struct np_facts *f)
 }
 
 /* "cores", or "map_cpu:" with its list; a long list is cut. */
-static void set_binding(const struct np_facts *f,
+static void set_binding(const struct np_step_context *f,
 			struct np_launch_request *o)
 {
 	const char *type = has_text(f->bind_type) ? f->bind_type : "";
@@ -130,7 +130,7 @@ static void set_binding(const struct np_facts *f,
 	o->cpus_per_task = cpus_per_task(f);
 }
 
-void np_plan_fingerprint(const struct np_facts *f, char hex[20])
+void np_launch_fingerprint(const struct np_step_context *f, char hex[20])
 {
 	bool launcher = f->argc > 0 && wrapper_kind(f->argv[0]) == LAUNCHER;
 	uint64_t h = NP_HASH;
@@ -152,16 +152,16 @@ void np_plan_fingerprint(const struct np_facts *f, char hex[20])
 static int add_setting(struct np_launch_request *o, const char *setting,
 		       struct np_err *why)
 {
-	if (o->n_settings == NP_ORDER_SETTINGS)
+	if (o->n_settings == NP_LAUNCH_SETTINGS)
 		return np_errf(why, -EINVAL,
 			       "more than %d arguments for "
 			       "netprof in plugstack.conf",
-			       NP_ORDER_SETTINGS);
+			       NP_LAUNCH_SETTINGS);
 	o->setting[o->n_settings++] = setting;
 	return 0;
 }
 
-static int add_settings(const struct np_facts *f,
+static int add_settings(const struct np_step_context *f,
 			struct np_launch_request *o, struct np_err *why)
 {
 	for (int i = 0; i < f->n_settings; i++)
@@ -170,27 +170,27 @@ static int add_settings(const struct np_facts *f,
 	return f->period ? add_setting(o, f->period, why) : 0;
 }
 
-enum np_plan np_plan_make(struct np_facts *f,
+enum np_launch_decision np_launch_decide(struct np_step_context *f,
 					 struct np_err *why)
 {
 	struct np_launch_request *o = &f->step;
 
 	if (f->side_step || (!f->asked && !(f->env_app && *f->env_app)))
-		return NP_PLAN_NOTHING;
+		return NP_LAUNCH_IGNORE;
 	if (f->interactive)
-		return np_errf(why, NP_PLAN_SKIP,
+		return np_errf(why, NP_LAUNCH_SKIP,
 			       "the shell of salloc is not "
 			       "measured; steps started in it are");
 	o->launcher = f->argc > 0 && wrapper_kind(f->argv[0]) == LAUNCHER;
 	o->runner = o->launcher ? f->parent : f->pid;
 	if (o->n_nodes + o->launcher < 2)
-		return np_errf(why, NP_PLAN_SKIP,
+		return np_errf(why, NP_LAUNCH_SKIP,
 			       "the step runs on one node, "
 			       "which uses no switch");
-	if (np_plan_app(f, o->app, why) || add_settings(f, o, why))
-		return NP_PLAN_SKIP;
+	if (np_launch_app_name(f, o->app, why) || add_settings(f, o, why))
+		return NP_LAUNCH_SKIP;
 	if (strlen(f->srun) >= sizeof(o->srun))
-		return np_errf(why, NP_PLAN_SKIP,
+		return np_errf(why, NP_LAUNCH_SKIP,
 			       "the path of srun is too "
 			       "long: %s",
 			       f->srun);
@@ -198,8 +198,8 @@ enum np_plan np_plan_make(struct np_facts *f,
 	snprintf(o->executable, sizeof(o->executable), "%s",
 		 f->argc > 0 ? f->argv[0] : "");
 	set_binding(f, o);
-	np_plan_fingerprint(f, o->fingerprint);
-	return NP_PLAN_ATTACH;
+	np_launch_fingerprint(f, o->fingerprint);
+	return NP_LAUNCH_START;
 }
 
 /* ---- the request as a command line ---- */
@@ -255,7 +255,7 @@ static void add_field(struct np_args *a, const struct np_launch_request *o,
 	}
 }
 
-void np_order_to_args(const struct np_launch_request *o, const char *path,
+void np_launch_to_args(const struct np_launch_request *o, const char *path,
 		       struct np_args *out)
 {
 	*out = (struct np_args){ .n = 0 };
@@ -316,14 +316,14 @@ static int take_field(struct np_launch_request *o, const struct field *f,
 static int take_setting(struct np_launch_request *o, const char *text,
 			struct np_err *err)
 {
-	if (o->n_settings == NP_ORDER_SETTINGS)
+	if (o->n_settings == NP_LAUNCH_SETTINGS)
 		return np_errf(err, -EINVAL, "--set=%s: more than %d settings",
-			       text, NP_ORDER_SETTINGS);
+			       text, NP_LAUNCH_SETTINGS);
 	o->setting[o->n_settings++] = text;
 	return 0;
 }
 
-int np_order_from_argv(int argc, char **argv, struct np_launch_request *o,
+int np_launch_from_argv(int argc, char **argv, struct np_launch_request *o,
 			struct np_err *err)
 {
 	struct np_launch_request got = {
@@ -343,7 +343,7 @@ int np_order_from_argv(int argc, char **argv, struct np_launch_request *o,
 		if (opt > (int)N_FIELDS) /* '?': unknown */
 			return np_errf(err, -EINVAL,
 				       "unknown argument: the "
-				       "plugin and netprof-attend are of "
+				       "plugin and netprof-collector are of "
 				       "different versions");
 		rc = opt == (int)N_FIELDS ? take_setting(&got, optarg, err) :
 		     take_field(&got, &fields[opt], optarg, err);
@@ -352,7 +352,7 @@ int np_order_from_argv(int argc, char **argv, struct np_launch_request *o,
 	}
 	if (!got.job_id || !got.app[0] || !got.srun[0] || optind != argc)
 		return np_errf(err, -EINVAL,
-			       "netprof-attend is started by the "
+			       "netprof-collector is started by the "
 			       "SPANK plugin, not by hand");
 	*o = got;
 	return 0;
@@ -360,7 +360,7 @@ int np_order_from_argv(int argc, char **argv, struct np_launch_request *o,
 
 /* ---- the collector process ---- */
 
-/* stdin, stdout, stderr, NP_ATTACH_LISTEN_FD, and one that exec closes */
+/* stdin, stdout, stderr, NP_COLLECTOR_LISTEN_FD, and one that exec closes */
 #define N_FDS 5
 
 /* Runs between fork and exec in a threaded program: plain system calls only. */
@@ -429,7 +429,7 @@ static int exec_error(int fd, int timeout_ms)
 	return e;
 }
 
-int np_attach_start(struct np_attach *a, char *const argv[],
+int np_collector_exec(struct np_collector_proc *a, char *const argv[],
 		      int listen_fd, int timeout_ms, struct np_err *err)
 {
 	int link[2] = { -1, -1 }, status[2] = { -1, -1 };
@@ -460,17 +460,17 @@ int np_attach_start(struct np_attach *a, char *const argv[],
 				"file system does not answer", argv[0],
 				timeout_ms);
 	}
-	*a = (struct np_attach){ getpid(), link[0] };
+	*a = (struct np_collector_proc){ getpid(), link[0] };
 	return 0;
 }
 
-void np_attach_say(struct np_attach *a, const char *line)
+void np_collector_say(struct np_collector_proc *a, const char *line)
 {
 	if (a->fd >= 0)
 		send(a->fd, line, strlen(line), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-int np_attach_wait(struct np_attach *a, char first, int timeout_ms)
+int np_collector_wait(struct np_collector_proc *a, char first, int timeout_ms)
 {
 	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
 	char buf[64];
@@ -490,14 +490,14 @@ int np_attach_wait(struct np_attach *a, char first, int timeout_ms)
 	return -ETIMEDOUT;
 }
 
-void np_attach_close(struct np_attach *a)
+void np_collector_close(struct np_collector_proc *a)
 {
 	if (a->fd >= 0)
 		close(a->fd);
-	*a = (struct np_attach)NP_ATTACH_INIT;
+	*a = (struct np_collector_proc)NP_COLLECTOR_INIT;
 }
 
-int np_collector_start(struct np_attach *a,
+int np_collector_start(struct np_collector_proc *a,
 		       const struct np_launch_request *request,
 		       const char *libexecdir, int listen_fd, int timeout_ms,
 		       struct np_err *err)
@@ -506,32 +506,32 @@ int np_collector_start(struct np_attach *a,
 	struct np_args args;
 	int rc;
 
-	snprintf(path, sizeof(path), "%s/netprof-attend", libexecdir);
-	np_order_to_args(request, path, &args);
+	snprintf(path, sizeof(path), "%s/netprof-collector", libexecdir);
+	np_launch_to_args(request, path, &args);
 	rc = args.rc ? np_errf(err, args.rc, "out of memory") :
-		       np_attach_start(a, args.argv, listen_fd, timeout_ms,
+		       np_collector_exec(a, args.argv, listen_fd, timeout_ms,
 					 err);
 	np_args_free(&args);
 	return rc;
 }
 
-int np_collector_wait_ready(struct np_attach *a, int timeout_ms)
+int np_collector_wait_ready(struct np_collector_proc *a, int timeout_ms)
 {
-	int rc = np_attach_wait(a, 'r', timeout_ms);
+	int rc = np_collector_wait(a, 'r', timeout_ms);
 
-	np_attach_say(a, "start\n");
+	np_collector_say(a, "start\n");
 	return rc;
 }
 
-void np_collector_end(struct np_attach *a, int status, int save_ms)
+void np_collector_end(struct np_collector_proc *a, int status, int save_ms)
 {
 	char line[32];
 
 	if (a->owner != getpid())
 		return; /* a fork of srun ends, not srun */
 	snprintf(line, sizeof(line), "exit %d\n", status & 0xff);
-	np_attach_say(a, line);
+	np_collector_say(a, line);
 	if (save_ms)
-		np_attach_wait(a, 's', save_ms);
-	np_attach_close(a);
+		np_collector_wait(a, 's', save_ms);
+	np_collector_close(a);
 }

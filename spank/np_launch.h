@@ -3,11 +3,11 @@
  * collector needs to know for that (the launch request), and the collector
  * process as srun sees it.
  *
- * The plugin in srun fills in a struct np_facts, the step context, with
- * what Slurm, the environment and the user's options say.  np_plan_make()
+ * The plugin in srun fills in a struct np_step_context, the step context, with
+ * what Slurm, the environment and the user's options say.  np_launch_decide()
  * decides from that alone and completes the request in it (step).  The request
  * reaches the collector as its command line.  No Slurm; what precedes struct
- * np_attach is pure.
+ * np_collector_proc is pure.
  */
 #ifndef NP_LAUNCH_H
 #define NP_LAUNCH_H
@@ -18,17 +18,17 @@
 #include <sys/types.h>
 
 #include "np_app.h"
-#include "np_args.h"
+#include "np_option.h"
 #include "np_err.h"
 #include "np_level.h"
 
-#define NP_ORDER_SETTINGS 32 /* most settings taken from plugstack.conf */
-#define NP_ORDER_TEXT 128    /* bytes of a text member, its NUL included */
+#define NP_LAUNCH_SETTINGS 32 /* most settings taken from plugstack.conf */
+#define NP_LAUNCH_TEXT 128    /* bytes of a text member, its NUL included */
 
 /* In place of a level's name: choose the one that the profile needs most. */
-#define NP_ORDER_AUTO "auto"
+#define NP_LAUNCH_LEVEL_AUTO "auto"
 /* Longest time, seconds, that levels then run alone before the step starts. */
-#define NP_ORDER_AUTO_SEC 20.0
+#define NP_LAUNCH_LEAD_IN_SEC 20.0
 
 /* The launch request: the collector's command line. */
 struct np_launch_request {
@@ -38,24 +38,24 @@ struct np_launch_request {
 	uint32_t het_job_id;	 /* job id of its leader, or 0 */
 	uint32_t n_nodes, n_tasks;
 	uint32_t cpus_per_task;	 /* as requested; 0: not requested */
-	char cpu_bind[NP_ORDER_TEXT]; /* as requested, "cores" or
+	char cpu_bind[NP_LAUNCH_TEXT]; /* as requested, "cores" or
 				       * "map_cpu:0,2"; "": not requested */
 	bool launcher;	 /* the step consists of mpirun's daemons, and this
 			  * host runs ranks as well */
 	uint32_t runner; /* process whose end is the program's end: srun, or
 			  * the mpirun that started it */
 	char app[NP_APP_MAX + 1];
-	char level[NP_LEVEL_NAME]; /* "": none; or NP_ORDER_AUTO */
-	char executable[NP_ORDER_TEXT];
+	char level[NP_LEVEL_NAME]; /* "": none; or NP_LAUNCH_LEVEL_AUTO */
+	char executable[NP_LAUNCH_TEXT];
 	char fingerprint[20];	   /* of the workload, hexadecimal */
-	char srun[NP_ORDER_TEXT]; /* path of the srun that launches the step */
+	char srun[NP_LAUNCH_TEXT]; /* path of the srun that launches the step */
 	/* "Key=Value" that override netprof.conf; borrowed */
-	const char *setting[NP_ORDER_SETTINGS];
+	const char *setting[NP_LAUNCH_SETTINGS];
 	size_t n_settings;
 };
 
 /* Step context.  All pointers are borrowed, and NULL where unset. */
-struct np_facts {
+struct np_step_context {
 	bool side_step;	      /* NETPROF_SIDE is set: a helper step */
 	bool asked;	      /* --netprofile was given */
 	bool interactive;     /* the step that salloc starts for its shell */
@@ -73,19 +73,19 @@ struct np_facts {
 	uint32_t pid, parent; /* of srun */
 	/*
 	 * The request.  The caller sets the numbers that identify the job and
-	 * the step, and the level; np_plan_make() sets the rest.
+	 * the step, and the level; np_launch_decide() sets the rest.
 	 */
 	struct np_launch_request step;
 };
 
-enum np_plan {
-	NP_PLAN_NOTHING, /* nobody asked for it: say nothing */
-	NP_PLAN_SKIP,	  /* asked for, but not possible: why says the reason */
-	NP_PLAN_ATTACH,  /* f->step is complete: start a collector */
+enum np_launch_decision {
+	NP_LAUNCH_IGNORE, /* nobody asked for it: say nothing */
+	NP_LAUNCH_SKIP,	  /* asked for, but not possible: why says the reason */
+	NP_LAUNCH_START,  /* f->step is complete: start a collector */
 };
 
-/* On NP_PLAN_ATTACH f->step.setting[] borrows from f. */
-enum np_plan np_plan_make(struct np_facts *f,
+/* On NP_LAUNCH_START f->step.setting[] borrows from f. */
+enum np_launch_decision np_launch_decide(struct np_step_context *f,
 					 struct np_err *why);
 
 /*
@@ -95,7 +95,7 @@ enum np_plan np_plan_make(struct np_facts *f,
  * program, so the name of the job counts there.
  * Returns 0 or -EINVAL with err.
  */
-int np_plan_app(const struct np_facts *f,
+int np_launch_app_name(const struct np_step_context *f,
 		       char app[NP_APP_MAX + 1], struct np_err *err);
 
 /*
@@ -104,16 +104,16 @@ int np_plan_app(const struct np_facts *f,
  * compared with each other; it is no protection against forgery.  The layout
  * of the tasks is added later, by np_layout_fingerprint().  The arguments of
  * mpirun's daemons hold numbers and addresses of one job and do not count.
- * For unit tests; np_plan_make() calls it.
+ * For unit tests; np_launch_decide() calls it.
  */
-void np_plan_fingerprint(const struct np_facts *f, char hex[20]);
+void np_launch_fingerprint(const struct np_step_context *f, char hex[20]);
 
-/* The command line, with path as argv[0].  out->rc: see np_args.h. */
-void np_order_to_args(const struct np_launch_request *o, const char *path,
+/* The command line, with path as argv[0].  out->rc: see np_option.h. */
+void np_launch_to_args(const struct np_launch_request *o, const char *path,
 		       struct np_args *out);
 
 /* The reverse; settings point into argv.  Returns 0 or -EINVAL with err. */
-int np_order_from_argv(int argc, char **argv, struct np_launch_request *o,
+int np_launch_from_argv(int argc, char **argv, struct np_launch_request *o,
 			struct np_err *err);
 
 /*
@@ -124,15 +124,15 @@ int np_order_from_argv(int argc, char **argv, struct np_launch_request *o,
  *
  * No function waits longer than its caller allows.
  */
-struct np_attach {
+struct np_collector_proc {
 	pid_t owner; /* process that started the collector */
 	int fd;	     /* socket to the collector; -1: none */
 };
 
-#define NP_ATTACH_INIT { .fd = -1 }
+#define NP_COLLECTOR_INIT { .fd = -1 }
 
 /* Descriptor at which the collector finds its rendezvous socket. */
-#define NP_ATTACH_LISTEN_FD 3
+#define NP_COLLECTOR_LISTEN_FD 3
 
 /*
  * Start the collector for a launch request.  listen_fd, its rendezvous socket,
@@ -140,37 +140,37 @@ struct np_attach {
  * -ETIMEDOUT: it was not loaded within timeout_ms because its file system does
  * not answer; the process is killed and ends as soon as that permits.
  */
-int np_collector_start(struct np_attach *a,
+int np_collector_start(struct np_collector_proc *a,
 		       const struct np_launch_request *request,
 		       const char *libexecdir, int listen_fd, int timeout_ms,
 		       struct np_err *err);
 
 /*
  * Wait until the collector's load level runs, for at most timeout_ms; then tell
- * the collector that the program starts.  Returns as np_attach_wait().
+ * the collector that the program starts.  Returns as np_collector_wait().
  */
-int np_collector_wait_ready(struct np_attach *a, int timeout_ms);
+int np_collector_wait_ready(struct np_collector_proc *a, int timeout_ms);
 
 /*
  * srun ends with this exit status: tell the collector, wait for the record to
  * be saved, at most save_ms, and close.  Does nothing in a fork of the owner.
  */
-void np_collector_end(struct np_attach *a, int status, int save_ms);
+void np_collector_end(struct np_collector_proc *a, int status, int save_ms);
 
 /* The rest is called in np_launch.c, and by unit tests. */
 
 /* Start argv[0]; listen_fd is above 4, or -1: none. */
-int np_attach_start(struct np_attach *a, char *const argv[],
+int np_collector_exec(struct np_collector_proc *a, char *const argv[],
 		      int listen_fd, int timeout_ms, struct np_err *err);
 
 /* Send one line.  A collector that has ended is no error. */
-void np_attach_say(struct np_attach *a, const char *line);
+void np_collector_say(struct np_collector_proc *a, const char *line);
 
 /*
  * Wait for the line that begins with this letter, for at most timeout_ms.
  * Returns 0; -ETIMEDOUT; or -EPIPE: the collector has ended.
  */
-int np_attach_wait(struct np_attach *a, char first, int timeout_ms);
-void np_attach_close(struct np_attach *a);
+int np_collector_wait(struct np_collector_proc *a, char first, int timeout_ms);
+void np_collector_close(struct np_collector_proc *a);
 
 #endif

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "np_args.h"
+#include "np_option.h"
 #include "np_detach.h"
 
 /* ---- the rendezvous as text ---- */
@@ -22,7 +22,7 @@
 #define AFTER_MAX_MORE_SEC 30.0	 /* ... but no more than this */
 #define MAX_AFTER_SEC 7200.0	 /* longest delay that is accepted */
 
-int np_invite_add(const struct np_invite *v, char *text,
+int np_rendezvous_add(const struct np_rendezvous_entry *v, char *text,
 		      size_t size, struct np_err *err)
 {
 	size_t used = strlen(text);
@@ -44,11 +44,11 @@ int np_invite_add(const struct np_invite *v, char *text,
 
 static bool is_cookie(const char *t)
 {
-	return strlen(t) == NP_INVITE_TOKEN - 1 &&
-	       strspn(t, "0123456789abcdef") == NP_INVITE_TOKEN - 1;
+	return strlen(t) == NP_RENDEZVOUS_COOKIE - 1 &&
+	       strspn(t, "0123456789abcdef") == NP_RENDEZVOUS_COOKIE - 1;
 }
 
-static int parse(const char *one, struct np_invite *v)
+static int parse(const char *one, struct np_rendezvous_entry *v)
 {
 	unsigned port;
 	int end = 0;
@@ -60,16 +60,16 @@ static int parse(const char *one, struct np_invite *v)
 	if (!port || port > UINT16_MAX || !is_cookie(v->member) ||
 	    !is_cookie(v->host) || v->join[0] != '/' ||
 	    !(v->after_sec >= 0 && v->after_sec <= MAX_AFTER_SEC) ||
-	    v->max_nodes < 2 || v->max_nodes > NP_INVITE_MAX_NODES)
+	    v->max_nodes < 2 || v->max_nodes > NP_RENDEZVOUS_MAX_NODES)
 		return -EINVAL;
 	v->port = (uint16_t)port;
 	return 0;
 }
 
-int np_invite_find(const char *text, size_t component,
-		       struct np_invite *out)
+int np_rendezvous_find(const char *text, size_t component,
+		       struct np_rendezvous_entry *out)
 {
-	struct np_invite v = { 0 };
+	struct np_rendezvous_entry v = { 0 };
 
 	for (; component; component--) {
 		text = strchr(text, ';');
@@ -92,7 +92,7 @@ static uint64_t mix(uint64_t z)
 	return z ^ (z >> 31);
 }
 
-bool np_invite_takes(const struct np_invite *v,
+bool np_rendezvous_takes_part(const struct np_rendezvous_entry *v,
 			      uint32_t node, uint32_t n_nodes)
 {
 	uint64_t blocks = v->max_nodes / 2, block, from, to, at;
@@ -110,13 +110,13 @@ bool np_invite_takes(const struct np_invite *v,
 	return node < n_nodes && (node == at || node == at + 1);
 }
 
-uint32_t np_invite_count(const struct np_invite *v,
+uint32_t np_rendezvous_count(const struct np_rendezvous_entry *v,
 			     uint32_t n_nodes)
 {
 	return n_nodes <= v->max_nodes ? n_nodes : v->max_nodes / 2 * 2;
 }
 
-double np_invite_after_sec(const struct np_invite *v,
+double np_rendezvous_after_sec(const struct np_rendezvous_entry *v,
 			       uint32_t n_nodes)
 {
 	return v->after_sec +
@@ -125,7 +125,7 @@ double np_invite_after_sec(const struct np_invite *v,
 
 /* ---- the rendezvous socket ---- */
 
-#define BACKLOG NP_INVITE_MAX_NODES
+#define BACKLOG NP_RENDEZVOUS_MAX_NODES
 
 static int bind_to(int fd, int family, uint16_t port)
 {
@@ -187,7 +187,7 @@ static uint16_t port_of(int fd)
 		     ((struct sockaddr_in *)&a)->sin_port);
 }
 
-int np_listen(const uint16_t range[2], uint16_t *port,
+int np_rendezvous_listen(const uint16_t range[2], uint16_t *port,
 			 struct np_err *err)
 {
 	static const int families[] = { AF_INET6, AF_INET };
@@ -208,11 +208,11 @@ int np_listen(const uint16_t range[2], uint16_t *port,
 	return np_errf(err, -rc, "no port to listen on: %s", strerror(rc));
 }
 
-int np_listen_tokens(struct np_invite *v,
+int np_rendezvous_make_cookies(struct np_rendezvous_entry *v,
 			       struct np_err *err)
 {
 	/* Half of them for each cookie. */
-	unsigned char bytes[NP_INVITE_TOKEN - 1];
+	unsigned char bytes[NP_RENDEZVOUS_COOKIE - 1];
 	size_t half = sizeof(bytes) / 2;
 
 	if (getrandom(bytes, sizeof(bytes), GRND_NONBLOCK) !=
@@ -231,24 +231,24 @@ int np_listen_tokens(struct np_invite *v,
 int np_rendezvous_open(const struct np_conf *conf, const uint16_t range[2],
 		       char *text, size_t size, struct np_err *err)
 {
-	struct np_invite v = {
+	struct np_rendezvous_entry v = {
 		.after_sec = conf->probe_after_sec,
 		.max_nodes = conf->probe_nodes,
 	};
 	int fd;
 
-	if (snprintf(v.join, sizeof(v.join), "%s/netprof-join",
+	if (snprintf(v.join, sizeof(v.join), "%s/netprof-agent",
 		     conf->libexecdir) >= (int)sizeof(v.join))
 		return np_errf(err, -ENAMETOOLONG,
 			       "LibexecDir=%.40s...: "
 			       "expected a shorter path",
 			       conf->libexecdir);
-	if (np_listen_tokens(&v, err))
+	if (np_rendezvous_make_cookies(&v, err))
 		return -EAGAIN;
-	fd = np_listen(range, &v.port, err);
+	fd = np_rendezvous_listen(range, &v.port, err);
 	if (fd < 0)
 		return fd;
-	if (np_invite_add(&v, text, size, err)) {
+	if (np_rendezvous_add(&v, text, size, err)) {
 		close(fd);
 		return -EINVAL;
 	}
@@ -262,7 +262,7 @@ int np_rendezvous_open(const struct np_conf *conf, const uint16_t range[2],
 #define vfork fork
 #endif
 
-static void make_command(const struct np_joiner *j, struct np_args *a)
+static void make_command(const struct np_agent_params *j, struct np_args *a)
 {
 	*a = (struct np_args){ .n = 0 };
 	np_args_add(a, "%s", j->invite->join);
@@ -294,26 +294,26 @@ static void child(char *const argv[], char *const env[], pid_t *agent)
 	_exit(pid < 0 ? errno : 0);
 }
 
-void np_joiner_tokens(const struct np_invite *v,
-		      char text[NP_JOINER_TOKENS])
+void np_agent_cookies(const struct np_rendezvous_entry *v,
+		      char text[NP_AGENT_COOKIES])
 {
-	snprintf(text, NP_JOINER_TOKENS, NP_TOKENS_ENV "=%s %s", v->member,
+	snprintf(text, NP_AGENT_COOKIES, NP_TOKENS_ENV "=%s %s", v->member,
 		 v->host);
 }
 
-int np_joiner_start(const struct np_joiner *j, char *const env[])
+int np_agent_start(const struct np_agent_params *j, char *const env[])
 {
 	/* Not as an argument: everybody on the host can read those. */
-	char tokens[NP_JOINER_TOKENS];
+	char tokens[NP_AGENT_COOKIES];
 	const char *more[] = { tokens, NULL };
 	int status = 0, rc = 0;
 	struct np_args args;
 	char **agent_env;
 	pid_t pid;
 
-	np_joiner_tokens(j->invite, tokens);
+	np_agent_cookies(j->invite, tokens);
 	make_command(j, &args);
-	agent_env = np_sideenv_make(env, more);
+	agent_env = np_helper_env(env, more);
 	if (!agent_env || args.rc) {
 		rc = -ENOMEM;
 		goto out;

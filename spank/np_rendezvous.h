@@ -11,7 +11,7 @@
  * with one entry for each component of a heterogeneous job.  Variables with
  * this prefix reach the tasks under srun --export=NONE, too.
  *
- * On a node that takes part, the plugin starts an agent (netprof-join) from
+ * On a node that takes part, the plugin starts an agent (netprof-agent) from
  * within the first task.  No Slurm.
  */
 #ifndef NP_RENDEZVOUS_H
@@ -25,34 +25,34 @@
 
 #include "np_conf.h"
 #include "np_err.h"
-#include "np_sideenv.h"
+#include "np_helper.h"
 
-#define NP_INVITE_ENV "SLURM_NETPROF_INVITE"
-#define NP_INVITE_TOKEN 33	/* bytes of a cookie: 32 hex digits and a NUL */
-#define NP_INVITE_PATH 256	/* bytes of the agent's path */
-#define NP_INVITE_MAX_NODES 256	/* most nodes with an agent */
+#define NP_RENDEZVOUS_ENV "SLURM_NETPROF_INVITE"
+#define NP_RENDEZVOUS_COOKIE 33	/* bytes of a cookie: 32 hex digits and a NUL */
+#define NP_RENDEZVOUS_PATH 256	/* bytes of the agent's path */
+#define NP_RENDEZVOUS_MAX_NODES 256	/* most nodes with an agent */
 /* Most components of a heterogeneous job that are measured. */
-#define NP_INVITE_COMPONENTS 16
-#define NP_INVITE_TEXT 512	/* bytes of the longest entry, with its NUL */
+#define NP_RENDEZVOUS_COMPONENTS 16
+#define NP_RENDEZVOUS_TEXT 512	/* bytes of the longest entry, with its NUL */
 
-struct np_invite {
+struct np_rendezvous_entry {
 	uint16_t port; /* of the collector, on the host of srun */
 	/*
 	 * Cookies of this step: what an agent sends first, and what the
 	 * collector must send before the agent believes anything.
 	 */
-	char member[NP_INVITE_TOKEN], host[NP_INVITE_TOKEN];
+	char member[NP_RENDEZVOUS_COOKIE], host[NP_RENDEZVOUS_COOKIE];
 	double after_sec;   /* age of the step, seconds, before which agents
-			     * sleep; see np_invite_after_sec() */
-	uint32_t max_nodes; /* 2 to NP_INVITE_MAX_NODES */
+			     * sleep; see np_rendezvous_after_sec() */
+	uint32_t max_nodes; /* 2 to NP_RENDEZVOUS_MAX_NODES */
 	uint32_t seed;	    /* differs from step to step */
-	char join[NP_INVITE_PATH]; /* path of netprof-join on the nodes */
+	char join[NP_RENDEZVOUS_PATH]; /* path of netprof-agent on the nodes */
 };
 
 /*
  * Open the socket at which a collector will listen, and append its rendezvous
  * to text[size], so that the nodes can be told before there is a collector.
- * range: as for np_listen().  Returns the descriptor, or -errno with
+ * range: as for np_rendezvous_listen().  Returns the descriptor, or -errno with
  * err.
  */
 int np_rendezvous_open(const struct np_conf *conf, const uint16_t range[2],
@@ -66,18 +66,18 @@ int np_rendezvous_open(const struct np_conf *conf, const uint16_t range[2],
  * last port that a firewall lets through (SrunPortRange), or NULL: any.
  * Returns the descriptor, with *port, or -errno with err.
  */
-int np_listen(const uint16_t range[2], uint16_t *port,
+int np_rendezvous_listen(const uint16_t range[2], uint16_t *port,
 			 struct np_err *err);
 
 /* New cookies and a new seed.  Returns 0, or -EAGAIN with err. */
-int np_listen_tokens(struct np_invite *v,
+int np_rendezvous_make_cookies(struct np_rendezvous_entry *v,
 			       struct np_err *err);
 
 /*
  * Append v to text[size], which holds other entries or "".  Returns 0, or
  * -EINVAL with err: the path has a space or ';', or text has no room left.
  */
-int np_invite_add(const struct np_invite *v, char *text,
+int np_rendezvous_add(const struct np_rendezvous_entry *v, char *text,
 		      size_t size, struct np_err *err);
 
 /*
@@ -85,31 +85,31 @@ int np_invite_add(const struct np_invite *v, char *text,
  * environment and may hold anything.  Returns 0; -ENOENT: there are fewer
  * entries; -EINVAL: malformed.
  */
-int np_invite_find(const char *text, size_t component,
-		       struct np_invite *out);
+int np_rendezvous_find(const char *text, size_t component,
+		       struct np_rendezvous_entry *out);
 
 /*
  * Does this node (0 .. n_nodes - 1, in Slurm's numbering within the step) take
  * part?  Up to max_nodes all do; of more, pairs of neighbours in that order,
  * which nearly always share a leaf switch, spread evenly over the step.
  */
-bool np_invite_takes(const struct np_invite *v,
+bool np_rendezvous_takes_part(const struct np_rendezvous_entry *v,
 			      uint32_t node, uint32_t n_nodes);
 
 /* Number of nodes that take part. */
-uint32_t np_invite_count(const struct np_invite *v,
+uint32_t np_rendezvous_count(const struct np_rendezvous_entry *v,
 			     uint32_t n_nodes);
 
 /*
  * Age of the step, seconds, at which agents connect: later in a wide step, as
  * its tasks take longer to start (20 ms a node, at most 30 s more).
  */
-double np_invite_after_sec(const struct np_invite *v,
+double np_rendezvous_after_sec(const struct np_rendezvous_entry *v,
 			       uint32_t n_nodes);
 
 /* An agent to be started on this node. */
-struct np_joiner {
-	const struct np_invite *invite;
+struct np_agent_params {
+	const struct np_rendezvous_entry *invite;
 	const char *host; /* where srun runs */
 	uint32_t node;	  /* number of this node within the step */
 	double after_sec; /* seconds that the agent sleeps first */
@@ -123,18 +123,18 @@ struct np_joiner {
 };
 
 /* Both cookies as a variable of the agent's environment: NP_TOKENS_ENV=... */
-#define NP_JOINER_TOKENS (sizeof(NP_TOKENS_ENV) + 2 * NP_INVITE_TOKEN)
-void np_joiner_tokens(const struct np_invite *v,
-		      char text[NP_JOINER_TOKENS]);
+#define NP_AGENT_COOKIES (sizeof(NP_TOKENS_ENV) + 2 * NP_RENDEZVOUS_COOKIE)
+void np_agent_cookies(const struct np_rendezvous_entry *v,
+		      char text[NP_AGENT_COOKIES]);
 
 /*
  * Start the agent from within a task that is about to become the user's program
  * (slurm_spank_task_init): as the user and in the task's cgroup, but not as a
  * child of the program, in a session of its own, and without the program's
- * descriptors.  Its environment is what np_sideenv_make() keeps of env.  Takes
+ * descriptors.  Its environment is what np_helper_env() keeps of env.  Takes
  * about a millisecond and leaves no child to wait for.  Returns 0, or -errno of
  * the fork; an agent that cannot be executed is not noticed here.
  */
-int np_joiner_start(const struct np_joiner *j, char *const env[]);
+int np_agent_start(const struct np_agent_params *j, char *const env[]);
 
 #endif

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_evidence.h"
+#include "np_run_summary.h"
 #include "np_launch.h"
-#include "np_pingpong.h"
+#include "np_engine.h"
 
 /* Headers of a message, and its acknowledgement. */
 #define OVERHEAD_BYTES 132
@@ -43,7 +43,7 @@ void np_traffic_add(struct np_traffic *t, size_t node, double now_sec,
 {
 	double to;
 
-	if (node >= NP_INVITE_MAX_NODES || !(elapsed_sec > 0) ||
+	if (node >= NP_RENDEZVOUS_MAX_NODES || !(elapsed_sec > 0) ||
 	    elapsed_sec >= NP_TRAFFIC_BINS / 2 * NP_TRAFFIC_BIN_SEC)
 		return;
 	to = t->to_sec[node] + elapsed_sec;
@@ -58,7 +58,7 @@ static double n_nodes(const struct np_traffic *t)
 {
 	double n = 0;
 
-	for (size_t i = 0; i < NP_INVITE_MAX_NODES; i++)
+	for (size_t i = 0; i < NP_RENDEZVOUS_MAX_NODES; i++)
 		n += t->to_sec[i] > 0;
 	return n;
 }
@@ -98,7 +98,7 @@ struct awaiting {
 
 struct np_counters {
 	struct np_record *r;
-	struct node node[NP_INVITE_MAX_NODES];
+	struct node node[NP_RENDEZVOUS_MAX_NODES];
 	struct np_traffic traffic;
 	struct awaiting awaiting[N_AWAITING];
 	size_t next_awaiting;
@@ -123,7 +123,7 @@ void np_counters_free(struct np_counters *c)
 {
 	if (!c)
 		return;
-	for (size_t i = 0; i < NP_INVITE_MAX_NODES; i++)
+	for (size_t i = 0; i < NP_RENDEZVOUS_MAX_NODES; i++)
 		free(c->node[i].leaf);
 	np_record_free(c->idle);
 	free(c);
@@ -249,7 +249,7 @@ void np_counters_report(struct np_counters *c, const struct np_report *rep,
 {
 	struct node *n = c->node + rep->rank;
 
-	if (rep->rank >= NP_INVITE_MAX_NODES)
+	if (rep->rank >= NP_RENDEZVOUS_MAX_NODES)
 		return;
 	settle(c, now_sec);
 	switch (rep->kind) {
@@ -650,9 +650,9 @@ enum state {
 	DONE,
 };
 
-struct np_course {
+struct np_intervals {
 	struct np_record *r;
-	const struct np_course_history *history;
+	const struct np_intervals_history *history;
 	struct np_block *block; /* of all runs; those of this run last */
 	size_t n, n_here;
 	enum state state;
@@ -666,15 +666,15 @@ struct np_course {
 	struct np_traffic traffic, calls;
 };
 
-struct np_course *
-np_course_new(struct np_record *r,
-		 const struct np_course_history *history)
+struct np_intervals *
+np_intervals_new(struct np_record *r,
+		 const struct np_intervals_history *history)
 {
-	struct np_course *c = calloc(1, sizeof(*c));
+	struct np_intervals *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
-	*c = (struct np_course){ .r = r,
+	*c = (struct np_intervals){ .r = r,
 				    .history = history,
 				    .lead_end_sec = INFINITY };
 	c->block = calloc(history->n_blocks + NP_RECORD_MAX_BLOCKS,
@@ -683,7 +683,7 @@ np_course_new(struct np_record *r,
 	r->blocks_alone = calloc(history->n_levels + 1,
 				 sizeof(*r->blocks_alone));
 	if (!c->block || !r->blocks || !r->blocks_alone) {
-		np_course_free(c);
+		np_intervals_free(c);
 		return NULL;
 	}
 	if (history->n_blocks)
@@ -693,7 +693,7 @@ np_course_new(struct np_record *r,
 	return c;
 }
 
-void np_course_free(struct np_course *c)
+void np_intervals_free(struct np_intervals *c)
 {
 	if (c)
 		free(c->block);
@@ -702,7 +702,7 @@ void np_course_free(struct np_course *c)
 
 /* Report handlers. */
 
-void np_course_moved(struct np_course *c, size_t node, double now_sec,
+void np_intervals_add_bytes(struct np_intervals *c, size_t node, double now_sec,
 			    double elapsed_sec, double bytes)
 {
 	np_traffic_add(&c->traffic, node, now_sec, elapsed_sec, bytes);
@@ -712,13 +712,13 @@ void np_course_moved(struct np_course *c, size_t node, double now_sec,
 	}
 }
 
-void np_course_called(struct np_course *c, size_t node, double now_sec,
+void np_intervals_add_calls(struct np_intervals *c, size_t node, double now_sec,
 			    double elapsed_sec, double calls)
 {
 	np_traffic_add(&c->calls, node, now_sec, elapsed_sec, calls);
 }
 
-static void begin_measuring(struct np_course *c, double now_sec)
+static void begin_measuring(struct np_intervals *c, double now_sec)
 {
 	c->state = MEASURING;
 	c->from_sec = now_sec + SETTLE_SEC;
@@ -727,7 +727,7 @@ static void begin_measuring(struct np_course *c, double now_sec)
 	c->round_sec = (struct np_moments){ 0 };
 }
 
-void np_course_level_up(struct np_course *c, double now_sec)
+void np_intervals_level_up(struct np_intervals *c, double now_sec)
 {
 	if (c->state == LEAD_IN_STARTING) {
 		c->state = LEAD_IN;
@@ -746,36 +746,36 @@ void np_course_level_up(struct np_course *c, double now_sec)
 	}
 }
 
-void np_course_rounds(struct np_course *c, double now_sec,
+void np_intervals_add_rounds(struct np_intervals *c, double now_sec,
 			     const struct np_moments *sec)
 {
 	bool counts = c->state == LEAD_IN ||
 		      (c->state == MEASURING && c->level != NP_BLOCKS_NO_LEVEL);
 
-	if (counts && now_sec - NP_COURSE_WINDOW_SEC >= c->from_sec &&
+	if (counts && now_sec - NP_INTERVALS_WINDOW_SEC >= c->from_sec &&
 	    np_moments_valid(sec))
 		np_moments_merge(&c->round_sec, sec);
 }
 
-bool np_course_is_led_in(const struct np_course *c)
+bool np_intervals_is_led_in(const struct np_intervals *c)
 {
 	return c->state >= WAITING_FOR_TRAFFIC;
 }
 
-bool np_course_wants_level(const struct np_course *c)
+bool np_intervals_wants_level(const struct np_intervals *c)
 {
 	return c->state == LEAD_IN_STARTING || c->state == LOAD_STARTING;
 }
 
-bool np_course_is_alone(const struct np_course *c, double now_sec)
+bool np_intervals_is_alone(const struct np_intervals *c, double now_sec)
 {
-	return np_course_is_led_in(c) && c->state != LOAD_STARTING &&
-	       now_sec - NP_COURSE_WINDOW_SEC >= c->alone_sec;
+	return np_intervals_is_led_in(c) && c->state != LOAD_STARTING &&
+	       now_sec - NP_INTERVALS_WINDOW_SEC >= c->alone_sec;
 }
 
 /* What is due. */
 
-static void end_lead(struct np_course *c, double now_sec)
+static void end_lead(struct np_intervals *c, double now_sec)
 {
 	c->state = WAITING_FOR_TRAFFIC;
 	c->due_sec = INFINITY;
@@ -783,7 +783,7 @@ static void end_lead(struct np_course *c, double now_sec)
 }
 
 /* The next level whose rounds alone are not known, or NULL. */
-static const char *lead_in_next(struct np_course *c, double now_sec,
+static const char *lead_in_next(struct np_intervals *c, double now_sec,
 				double *sec)
 {
 	while (c->level < c->history->n_levels && c->history->is_led[c->level])
@@ -800,7 +800,7 @@ static const char *lead_in_next(struct np_course *c, double now_sec,
 }
 
 /* Keep the level's rounds alone; then the next level. */
-static const char *keep_lead(struct np_course *c, double now_sec,
+static const char *keep_lead(struct np_intervals *c, double now_sec,
 			     double *sec)
 {
 	char *name = strdup(c->history->name[c->level++]);
@@ -813,7 +813,7 @@ static const char *keep_lead(struct np_course *c, double now_sec,
 	return lead_in_next(c, now_sec, sec);
 }
 
-static void keep_interval(struct np_course *c, double start_sec)
+static void keep_interval(struct np_intervals *c, double start_sec)
 {
 	bool none = c->level == NP_BLOCKS_NO_LEVEL;
 	double rate = np_traffic_rate(&c->traffic, c->from_sec, c->to_sec);
@@ -843,7 +843,7 @@ static void keep_interval(struct np_course *c, double start_sec)
 }
 
 /* why NULL: every level is known well enough. */
-static void end_schedule(struct np_course *c, const char *why)
+static void end_schedule(struct np_intervals *c, const char *why)
 {
 	if (why)
 		np_record_note(c->r, "no more measurement intervals: %s", why);
@@ -851,7 +851,7 @@ static void end_schedule(struct np_course *c, const char *why)
 	c->due_sec = INFINITY;
 }
 
-static const char *begin_next_interval(struct np_course *c, double now_sec,
+static const char *begin_next_interval(struct np_intervals *c, double now_sec,
 				       double start_sec, double *sec)
 {
 	const struct np_blocks_plan plan = {
@@ -883,7 +883,7 @@ static const char *begin_next_interval(struct np_course *c, double now_sec,
 	return c->history->name[c->level];
 }
 
-static void note_failure(struct np_course *c)
+static void note_failure(struct np_intervals *c)
 {
 	c->failures++;
 	np_record_note(c->r, "level %s did not come up for its interval",
@@ -891,26 +891,26 @@ static void note_failure(struct np_course *c)
 }
 
 /* Nodes may still report on the interval: look again soon. */
-static bool is_awaiting_reports(struct np_course *c, double now_sec)
+static bool is_awaiting_reports(struct np_intervals *c, double now_sec)
 {
 	double rate = np_traffic_rate(&c->traffic, c->from_sec, c->to_sec);
 
 	if (!isnan(rate) || now_sec >= c->to_sec + LATEST_SEC)
 		return false;
-	c->due_sec = now_sec + NP_COURSE_WINDOW_SEC;
+	c->due_sec = now_sec + NP_INTERVALS_WINDOW_SEC;
 	return true;
 }
 
-const char *np_course_tick(struct np_course *c, double now_sec,
+const char *np_intervals_tick(struct np_intervals *c, double now_sec,
 			      double start_sec, double *sec)
 {
-	if (!np_course_is_led_in(c) && !isnan(start_sec))
+	if (!np_intervals_is_led_in(c) && !isnan(start_sec))
 		end_lead(c, now_sec); /* srun has stopped waiting */
 	if (now_sec < c->due_sec)
 		return NULL;
 	switch (c->state) {
 	case LEAD_IN_BEGINS:
-		c->lead_end_sec = now_sec + NP_ORDER_AUTO_SEC - UP_SEC;
+		c->lead_end_sec = now_sec + NP_LAUNCH_LEAD_IN_SEC - UP_SEC;
 		return lead_in_next(c, now_sec, sec);
 	case LEAD_IN_STARTING:
 		note_failure(c);
@@ -932,7 +932,7 @@ const char *np_course_tick(struct np_course *c, double now_sec,
 	return begin_next_interval(c, now_sec, start_sec, sec);
 }
 
-double np_course_due_sec(const struct np_course *c)
+double np_intervals_due_sec(const struct np_intervals *c)
 {
 	return c->due_sec;
 }
@@ -961,8 +961,8 @@ bool np_reports_tick(struct np_reports *p, double now_sec, const char **level,
 
 	if (!p->course || !isnan(p->program_end_sec))
 		return false;
-	next = np_course_tick(p->course, now_sec, p->program_start_sec, sec);
-	if (next || !np_course_wants_level(p->course))
+	next = np_intervals_tick(p->course, now_sec, p->program_start_sec, sec);
+	if (next || !np_intervals_wants_level(p->course))
 		*level = next;
 	return true;
 }
@@ -970,7 +970,7 @@ bool np_reports_tick(struct np_reports *p, double now_sec, const char **level,
 bool np_reports_is_led_in(const struct np_reports *p, double now_sec)
 {
 	if (p->course)
-		return np_course_is_led_in(p->course);
+		return np_intervals_is_led_in(p->course);
 	return np_aggregate_level_age(p->aggregate, now_sec) >=
 	       p->conf->lead_in_sec;
 }
@@ -978,7 +978,7 @@ bool np_reports_is_led_in(const struct np_reports *p, double now_sec)
 /* No load level runs beside the program. */
 static bool is_alone(const struct np_reports *p, double now_sec)
 {
-	return p->course ? np_course_is_alone(p->course, now_sec) :
+	return p->course ? np_intervals_is_alone(p->course, now_sec) :
 			   !p->r->level;
 }
 
@@ -1003,11 +1003,11 @@ static void take_counts(struct np_reports *p, bool level,
 	if (!level && is_alone(p, now_sec))
 		np_counters_report(p->counters, rep, now_sec);
 	if (p->course && rep->kind == NP_REPORT_CALLS)
-		np_course_called(p->course, rep->rank, now_sec,
+		np_intervals_add_calls(p->course, rep->rank, now_sec,
 				       rep->moved.elapsed_sec,
 				       (double)rep->moved.n);
 	else if (p->course)
-		np_course_moved(p->course, rep->rank, now_sec,
+		np_intervals_add_bytes(p->course, rep->rank, now_sec,
 				       rep->moved.elapsed_sec,
 				       program_bytes(p, rep));
 }
@@ -1022,7 +1022,7 @@ static void take_probe(struct np_reports *p, const struct np_report *rep,
 	bool counts = rep->kind != NP_REPORT_LATENCY &&
 		      rep->kind != NP_REPORT_NIC;
 
-	if (counts || !p->course || np_course_is_alone(p->course, now_sec))
+	if (counts || !p->course || np_intervals_is_alone(p->course, now_sec))
 		np_aggregate_impact(p->aggregate, rep);
 	if (counts || is_alone(p, now_sec))
 		np_counters_report(p->counters, rep, now_sec);
@@ -1032,9 +1032,9 @@ static void take_interval(struct np_reports *p, const struct np_report *rep,
 			  double now_sec)
 {
 	if (rep->kind == NP_REPORT_HELLO)
-		np_course_level_up(p->course, now_sec);
+		np_intervals_level_up(p->course, now_sec);
 	else if (rep->kind == NP_REPORT_ROUND)
-		np_course_rounds(p->course, now_sec, &rep->window.sec);
+		np_intervals_add_rounds(p->course, now_sec, &rep->window.sec);
 }
 
 void np_reports_take(struct np_reports *p, bool level,

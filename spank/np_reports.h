@@ -4,7 +4,7 @@
  *	np_traffic	bytes, or MPI calls, of the step's nodes over time
  *	np_counters	the record's traffic, and latencies in quiet moments
  *	np_aggregate	the record's latencies and rounds of the load level
- *	np_course	the schedule of measurement intervals within a run
+ *	np_intervals	the schedule of measurement intervals within a run
  *	np_reports	hands every report to these
  *
  * Pure: the caller reads the lines and the clock.  Times now_sec, start_sec and
@@ -32,7 +32,7 @@ struct np_reports {
 	double program_start_sec, program_end_sec;
 	struct np_aggregate *aggregate;
 	struct np_counters *counters;
-	struct np_course *course; /* NULL: no measurement intervals */
+	struct np_intervals *course; /* NULL: no measurement intervals */
 };
 
 /* conf and r must be set.  Returns 0 or -ENOMEM. */
@@ -115,7 +115,7 @@ struct np_traffic {
 	double sec[NP_TRAFFIC_BINS]; /* seconds reported, of all nodes */
 	int64_t last;		     /* number of the newest bin since 0 s */
 	/* End of each node's last report; 0: none. */
-	double to_sec[NP_INVITE_MAX_NODES];
+	double to_sec[NP_RENDEZVOUS_MAX_NODES];
 };
 
 /*
@@ -174,46 +174,46 @@ struct np_record *np_counters_idle(const struct np_counters *c);
  * that its rounds in the intervals tell how the program slows the level.  The
  * caller starts the level's processes and passes what they report.
  */
-struct np_course;
+struct np_intervals;
 
-#define NP_COURSE_WINDOW_SEC 0.25 /* period that each report describes */
+#define NP_INTERVALS_WINDOW_SEC 0.25 /* period that each report describes */
 
 /* r and history are borrowed.  NULL: out of memory. */
-struct np_course *
-np_course_new(struct np_record *r,
-		 const struct np_course_history *history);
-void np_course_free(struct np_course *c); /* NULL is allowed */
+struct np_intervals *
+np_intervals_new(struct np_record *r,
+		 const struct np_intervals_history *history);
+void np_intervals_free(struct np_intervals *c); /* NULL is allowed */
 
 /* A node's devices transferred bytes in elapsed_sec, as reported at now_sec. */
-void np_course_moved(struct np_course *c, size_t node, double now_sec,
+void np_intervals_add_bytes(struct np_intervals *c, size_t node, double now_sec,
 			    double elapsed_sec, double bytes);
 
 /* The same for MPI calls, where these are counted. */
-void np_course_called(struct np_course *c, size_t node, double now_sec,
+void np_intervals_add_calls(struct np_intervals *c, size_t node, double now_sec,
 			    double elapsed_sec, double calls);
 
 /* The level that was started runs; and its rounds in the last window. */
-void np_course_level_up(struct np_course *c, double now_sec);
-void np_course_rounds(struct np_course *c, double now_sec,
+void np_intervals_level_up(struct np_intervals *c, double now_sec);
+void np_intervals_add_rounds(struct np_intervals *c, double now_sec,
 			     const struct np_moments *sec);
 
 /* The levels have run alone: the program may start. */
-bool np_course_is_led_in(const struct np_course *c);
+bool np_intervals_is_led_in(const struct np_intervals *c);
 
 /* A level was requested and does not run yet. */
-bool np_course_wants_level(const struct np_course *c);
+bool np_intervals_wants_level(const struct np_intervals *c);
 
 /* No level ran, nor could have run, in the last window. */
-bool np_course_is_alone(const struct np_course *c, double now_sec);
+bool np_intervals_is_alone(const struct np_intervals *c, double now_sec);
 
 /*
  * Do what is due at now_sec.  start_sec: start of the program, NaN: not yet.
  * Returns the name of a level to start now for *sec seconds, or NULL.
  */
-const char *np_course_tick(struct np_course *c, double now_sec,
+const char *np_intervals_tick(struct np_intervals *c, double now_sec,
 			      double start_sec, double *sec);
 
-/* When np_course_tick() must be called next. */
-double np_course_due_sec(const struct np_course *c);
+/* When np_intervals_tick() must be called next. */
+double np_intervals_due_sec(const struct np_intervals *c);
 
 #endif

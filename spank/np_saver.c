@@ -231,7 +231,7 @@ static char *room_of(struct np_saver *s, size_t *left)
 	return s->text ? s->text + s->got : NULL;
 }
 
-bool np_saver_hear(struct np_saver *s)
+bool np_saver_read(struct np_saver *s)
 {
 	size_t left;
 	char *to;
@@ -257,7 +257,7 @@ int np_saver_wait(struct np_saver *s, int timeout_ms, struct np_err *err)
 
 	while (s->answered != s->seq && s->fd >= 0)
 		if (wait_until(s->fd, POLLIN, until_sec))
-			np_saver_hear(s);
+			np_saver_read(s);
 		else
 			return np_errf(err, -ETIMEDOUT, "%s does not answer",
 				       s->conf->store);

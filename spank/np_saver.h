@@ -44,7 +44,7 @@ int np_saver_choose(struct np_saver *s, const struct np_record *r,
 		    double now, struct np_err *err);
 
 /* Read what has arrived.  True: that was the reply to the last request. */
-bool np_saver_hear(struct np_saver *s);
+bool np_saver_read(struct np_saver *s);
 
 /*
  * Wait for the reply to the last request, at most timeout_ms.  Returns its

@@ -86,7 +86,7 @@ static void accept_caller(struct np_script *s)
 	s->connected = true;
 }
 
-bool np_script_hear(struct np_script *s, int *code)
+bool np_script_read(struct np_script *s, int *code)
 {
 	char line[32];
 	ssize_t got;
@@ -156,7 +156,7 @@ static int tell_all(uint32_t job_id, uid_t user, int code, struct pollfd *told)
 	return n;
 }
 
-void np_script_tell(uint32_t job_id, uid_t user, int code, int timeout_ms)
+void np_script_announce(uint32_t job_id, uid_t user, int code, int timeout_ms)
 {
 	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
 	struct pollfd told[NP_SCRIPT_SLOTS];

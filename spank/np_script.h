@@ -34,15 +34,15 @@ int np_script_listen(struct np_script *s, uint32_t job_id);
  * Read what has arrived; nothing blocks.  Returns true, with *code, if the
  * script has ended.  Only root and this process's own user are believed.
  */
-bool np_script_hear(struct np_script *s, int *code);
+bool np_script_read(struct np_script *s, int *code);
 
-/* For unit tests; np_script_hear() closes at end of file. */
+/* For unit tests; np_script_read() closes at end of file. */
 void np_script_close(struct np_script *s);
 
 /*
  * Tell that user's collectors the script's exit code, 128 plus the number of a
  * signal, and wait until all have ended, at most timeout_ms.
  */
-void np_script_tell(uint32_t job_id, uid_t user, int code, int timeout_ms);
+void np_script_announce(uint32_t job_id, uid_t user, int code, int timeout_ms);
 
 #endif

@@ -151,7 +151,7 @@ static bool is_static(int fd)
 	return true;
 }
 
-const char *np_program_refuses(const char *program, const char *path)
+const char *np_tracing_refuses(const char *program, const char *path)
 {
 	bool refuses;
 	struct stat st;
@@ -187,7 +187,7 @@ static int check_preload(const struct np_tracing *t,
 	if (task->in_container)
 		return np_errf(err, -ENOTSUP, "srun --container has other "
 			       "files");
-	why = program ? np_program_refuses(program, task->path) : NULL;
+	why = program ? np_tracing_refuses(program, task->path) : NULL;
 	return why ? np_errf(err, -ENOTSUP, "%.200s %s", program, why) : 0;
 }
 
@@ -221,7 +221,7 @@ int np_tracing_apply(const char *text, const struct np_tracing_task *task,
 	if (!t.keep)
 		return 0;
 	set_number("NETPROF_TRACE_KEEP", t.keep, set, arg);
-	if (np_plan_app(task->facts, app, NULL))
+	if (np_launch_app_name(task->facts, app, NULL))
 		strcpy(app, "unnamed");
 	np_tracing_sub(&t, task->uid, app, task->job_id, task->step_id, buf,
 		       sizeof(buf));

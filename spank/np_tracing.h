@@ -39,7 +39,7 @@ int np_tracing_put(const struct np_tracing *t, char text[NP_TRACING_TEXT],
 /* A task just before it becomes the user's program.  Pointers are borrowed. */
 struct np_tracing_task {
 	/* Command of the step, and name of the job. */
-	const struct np_facts *facts;
+	const struct np_step_context *facts;
 	const char *path;	/* value of PATH */
 	const char *preload;	/* value of LD_PRELOAD; NULL: unset */
 	bool preload_too_long;	/* it could not be read */
@@ -83,6 +83,6 @@ int np_tracing_preload(const struct np_tracing *t, const char *was, char *buf,
  * linked"; NULL: it can be, or nothing is known about the program.  A program
  * without a slash is looked for in path (the value of PATH, may be NULL).
  */
-const char *np_program_refuses(const char *program, const char *path);
+const char *np_tracing_refuses(const char *program, const char *path);
 
 #endif

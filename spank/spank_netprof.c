@@ -5,10 +5,10 @@
  * Beyond that:
  *
  *	slurmd		starts the node's netprof-saver
- *	srun		starts the step collector (netprof-attend) of a
+ *	srun		starts the step collector (netprof-collector) of a
  *			flagged step, as the user, and tells the step's nodes
  *			where to reach it (np_rendezvous.h)
- *	a task		starts a probe agent (netprof-join) on nodes that take
+ *	a task		starts a probe agent (netprof-agent) on nodes that take
  *			part, and sets up tracing (np_tracing.h)
  *	slurmstepd	waits for the agent at the end of the tasks, and
  *			announces the end of a batch script (np_script.h)
@@ -44,7 +44,7 @@
 #include "np_notice.h"
 #include "np_rendezvous.h"
 #include "np_script.h"
-#include "np_sideenv.h"
+#include "np_helper.h"
 #include "np_slurm_compat.h"
 #include "np_text.h"
 #include "np_tracing.h"
@@ -72,11 +72,11 @@ __attribute__((constructor)) static void fit_in(void)
 #define LEVEL_START_MS 5000   /* ... for a level's processes to start */
 
 static struct np_conf conf;
-static struct np_attach collector[NP_INVITE_COMPONENTS];
+static struct np_collector_proc collector[NP_RENDEZVOUS_COMPONENTS];
 static size_t n_collectors;
 
 /* Rendezvous sockets, one for each component of the job. */
-static int listening[NP_INVITE_COMPONENTS];
+static int listening[NP_RENDEZVOUS_COMPONENTS];
 static size_t n_listening;
 
 /* Earliest time at which a record exists (CLOCK_MONOTONIC). */
@@ -115,7 +115,7 @@ static struct {
 	bool asked, trace;
 	char app[NP_APP_MAX + 1];  /* ""; as below: not given */
 	char period[39];	   /* "Period=100ms" */
-	char level[NP_LEVEL_NAME]; /* or NP_ORDER_AUTO */
+	char level[NP_LEVEL_NAME]; /* or NP_LAUNCH_LEVEL_AUTO */
 	char trace_dir[PATH_MAX];  /* "": in the store */
 } given;
 
@@ -190,7 +190,7 @@ static int take_option(int val, const char *arg, int remote)
 	else if (val == OPT_TRACE)
 		rc = take_trace(arg, &err);
 	else if (!given.level[0])
-		strcpy(given.level, NP_ORDER_AUTO);
+		strcpy(given.level, NP_LAUNCH_LEVEL_AUTO);
 	if (rc)
 		slurm_error("netprof: %s", err.text);
 	return rc;
@@ -359,8 +359,8 @@ static bool may_be_heterogeneous(void)
  */
 static void announce_rendezvous(int ac, char **av)
 {
-	static char invites[NP_INVITE_COMPONENTS * NP_INVITE_TEXT];
-	size_t want = may_be_heterogeneous() ? NP_INVITE_COMPONENTS : 1;
+	static char invites[NP_RENDEZVOUS_COMPONENTS * NP_RENDEZVOUS_TEXT];
+	size_t want = may_be_heterogeneous() ? NP_RENDEZVOUS_COMPONENTS : 1;
 	struct np_err err = NP_ERR_INIT;
 	int rc = load_conf(ac, av, &err);
 
@@ -373,7 +373,7 @@ static void announce_rendezvous(int ac, char **av)
 		complain("steps are not measured: %s", err.text);
 		return;
 	}
-	setenv(NP_INVITE_ENV, invites, 1);
+	setenv(NP_RENDEZVOUS_ENV, invites, 1);
 }
 
 /* What is traced, to which directory, and how much. */
@@ -427,11 +427,11 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	(void)sp;
 	if (spank_context() != S_CTX_LOCAL || n_listening)
 		return 0;
-	unsetenv(NP_INVITE_ENV); /* of an outer step */
+	unsetenv(NP_RENDEZVOUS_ENV); /* of an outer step */
 	unsetenv(NP_TRACING_ENV);
-	if (given.trace && fits && !getenv(NP_SIDE_ENV))
+	if (given.trace && fits && !getenv(NP_HELPER_ENV))
 		announce_tracing(ac, av);
-	if (getenv(NP_SIDE_ENV) || !(given.asked || (app && *app)))
+	if (getenv(NP_HELPER_ENV) || !(given.asked || (app && *app)))
 		return 0;
 	if (fits)
 		announce_rendezvous(ac, av);
@@ -442,14 +442,14 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 }
 
 static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
-		   struct np_facts *f)
+		   struct np_step_context *f)
 {
 	ssize_t len = readlink("/proc/self/exe", srun, PATH_MAX - 1);
 	int argc = 0;
 
 	srun[len > 0 ? len : 0] = '\0';
-	*f = (struct np_facts){
-		.side_step = getenv(NP_SIDE_ENV) != NULL,
+	*f = (struct np_step_context){
+		.side_step = getenv(NP_HELPER_ENV) != NULL,
 		.asked = given.asked,
 		.app = given.app[0] ? given.app : NULL,
 		.env_app = getenv("NETPROF_APP"),
@@ -501,9 +501,9 @@ static void wait_for_level(const struct np_launch_request *request)
 	double sec = conf.lead_in_sec;
 	int ms;
 
-	if (!strcmp(request->level, NP_ORDER_AUTO) &&
-	    sec < NP_ORDER_AUTO_SEC)
-		sec = NP_ORDER_AUTO_SEC;
+	if (!strcmp(request->level, NP_LAUNCH_LEVEL_AUTO) &&
+	    sec < NP_LAUNCH_LEAD_IN_SEC)
+		sec = NP_LAUNCH_LEAD_IN_SEC;
 	ms = LEVEL_START_MS + (int)(sec * 1000);
 
 	for (size_t i = 0; i < n_collectors; i++)
@@ -517,12 +517,12 @@ static void wait_for_level(const struct np_launch_request *request)
 /* Delay until a record exists; none where a level runs before the step. */
 static double record_after_sec(const struct np_launch_request *request)
 {
-	struct np_invite v;
+	struct np_rendezvous_entry v;
 
 	if (request->level[0] ||
-	    np_invite_find(getenv(NP_INVITE_ENV), 0, &v))
+	    np_rendezvous_find(getenv(NP_RENDEZVOUS_ENV), 0, &v))
 		return 0;
-	return np_invite_after_sec(&v, request->n_nodes);
+	return np_rendezvous_after_sec(&v, request->n_nodes);
 }
 
 /* The last thing srun does, after all of its own work; as the user. */
@@ -580,17 +580,17 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 	struct np_err err = NP_ERR_INIT;
 	char srun[PATH_MAX];
 	const struct np_launch_request *request;
-	struct np_facts f;
-	enum np_plan plan;
+	struct np_step_context f;
+	enum np_launch_decision plan;
 
 	if (!fits)
 		return 0;
 	gather(sp, ac, av, srun, &f);
 	request = &f.step;
-	plan = np_plan_make(&f, &err);
-	if (plan == NP_PLAN_NOTHING || !n_listening)
+	plan = np_launch_decide(&f, &err);
+	if (plan == NP_LAUNCH_IGNORE || !n_listening)
 		return 0;
-	if (plan == NP_PLAN_SKIP) {
+	if (plan == NP_LAUNCH_SKIP) {
 		stop_listening();
 		complain("step %u.%u is not measured: %s", request->job_id,
 			 request->step_id, err.text);
@@ -644,8 +644,8 @@ static size_t component_of(spank_t sp, uint32_t job_id)
 static void start_agent(spank_t sp, const char *invites)
 {
 	uint32_t job_id = 0, local = 1, n_local = 0, n_nodes = 0;
-	struct np_invite v;
-	struct np_joiner j = {
+	struct np_rendezvous_entry v;
+	struct np_agent_params j = {
 		.invite = &v,
 		.task = getpid(),
 		.pid = agent_pid,
@@ -654,11 +654,11 @@ static void start_agent(spank_t sp, const char *invites)
 
 	if (spank_get_item(sp, S_TASK_ID, &local) != ESPANK_SUCCESS || local ||
 	    spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS ||
-	    component_of(sp, job_id) >= NP_INVITE_COMPONENTS ||
-	    np_invite_find(invites, component_of(sp, job_id), &v) ||
+	    component_of(sp, job_id) >= NP_RENDEZVOUS_COMPONENTS ||
+	    np_rendezvous_find(invites, component_of(sp, job_id), &v) ||
 	    spank_get_item(sp, S_JOB_NODEID, &j.node) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_NNODES, &n_nodes) != ESPANK_SUCCESS ||
-	    !np_invite_takes(&v, j.node, n_nodes) ||
+	    !np_rendezvous_takes_part(&v, j.node, n_nodes) ||
 	    spank_getenv(sp, "SLURM_SRUN_COMM_HOST", host, sizeof(host)) !=
 		    ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_ENV, &env) != ESPANK_SUCCESS)
@@ -667,8 +667,8 @@ static void start_agent(spank_t sp, const char *invites)
 	/* A single task has no siblings to watch. */
 	j.parent = n_local == 1 ? 0 : getppid();
 	j.host = host;
-	j.after_sec = np_invite_after_sec(&v, n_nodes);
-	if (np_joiner_start(&j, env))
+	j.after_sec = np_rendezvous_after_sec(&v, n_nodes);
+	if (np_agent_start(&j, env))
 		slurm_verbose("netprof: no probe runs on this node");
 }
 
@@ -699,7 +699,7 @@ static void start_tracing(spank_t sp)
 {
 	char text[NP_TRACING_TEXT], preload[PATH_MAX], path[PATH_MAX] = "";
 	char job_name[256] = "", container[PATH_MAX];
-	struct np_facts f = { .job_name = job_name };
+	struct np_step_context f = { .job_name = job_name };
 	struct np_tracing_task task = {
 		.facts = &f, .path = path, .uid = getuid(),
 	};
@@ -733,13 +733,13 @@ static void start_tracing(spank_t sp)
  */
 static void on_task_start(spank_t sp)
 {
-	char invites[NP_INVITE_COMPONENTS * NP_INVITE_TEXT];
+	char invites[NP_RENDEZVOUS_COMPONENTS * NP_RENDEZVOUS_TEXT];
 
 	start_tracing(sp);
-	if (spank_getenv(sp, NP_INVITE_ENV, invites, sizeof(invites)) !=
+	if (spank_getenv(sp, NP_RENDEZVOUS_ENV, invites, sizeof(invites)) !=
 	    ESPANK_SUCCESS)
 		return;
-	spank_unsetenv(sp, NP_INVITE_ENV);
+	spank_unsetenv(sp, NP_RENDEZVOUS_ENV);
 	start_agent(sp, invites);
 }
 
@@ -772,7 +772,7 @@ static void announce_script_end(spank_t sp)
 	    spank_get_item(sp, S_JOB_UID, &user) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_TASK_EXIT_STATUS, &status) != ESPANK_SUCCESS)
 		return;
-	np_script_tell(job_id, user,
+	np_script_announce(job_id, user,
 			   WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
 						 WEXITSTATUS(status),
 			   SCRIPT_WAIT_MS);

@@ -77,12 +77,12 @@ static int ask(void *arg, uint32_t victim, uint32_t co,
 	return 0;
 }
 
-struct np_press *bench_press(const struct bench_mix *m)
+struct np_slowdowns *bench_press(const struct bench_mix *m)
 {
 	static struct loudness l;
 	struct np_oracle o = { ask, &l };
 	struct np_conflict *c;
-	struct np_press *t;
+	struct np_slowdowns *t;
 	struct np_err err;
 
 	bench_must(np_conflict_new(&o, &c, &err), &err);

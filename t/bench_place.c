@@ -168,7 +168,7 @@ static void say_what(const struct bench_mix *m, const struct np_placement *p)
 		n[np_placement_at(p, i)->action]++;
 	printf("%-18s of %d pending: %u left alone, %u anywhere, %u confined,"
 	       " %u deferred\n", m->name, PENDING, n[NP_ACT_NONE],
-	       n[NP_ACT_ANYWHERE], n[NP_ACT_CONFINE], n[NP_ACT_DEFER]);
+	       n[NP_ACT_UNRESTRICTED], n[NP_ACT_RESTRICT], n[NP_ACT_HOLD]);
 }
 
 /* Medians; the usual mix comes first. */
@@ -191,7 +191,7 @@ static bool run(const struct bench_mix *m, struct np_leaves *l,
 	struct bench_span *decide = calloc(decisions, sizeof(*decide));
 	struct bench_span *one = calloc(decisions * submissions, sizeof(*one));
 	size_t before = mallinfo2().uordblks, in_use = 0;
-	struct np_press *t = bench_press(m);
+	struct np_slowdowns *t = bench_press(m);
 	struct np_policy policy;
 	uint32_t set[SETS];
 	struct np_err err;
@@ -227,7 +227,7 @@ static bool run(const struct bench_mix *m, struct np_leaves *l,
 	printf("%-18s memory in use, two decisions  %.1f MB\n", m->name,
 	       2e-6 * (double)in_use);
 	good &= 2 * in_use < 64e6;
-	np_press_unref(t);
+	np_slowdowns_unref(t);
 	free(decide);
 	free(one);
 	return good;

@@ -82,10 +82,10 @@ static double memory(void)
 	return 1024.0 * (double)use.ru_maxrss;
 }
 
-static double simulate(const struct np_sim_ask *ask, const char *what,
+static double simulate(const struct np_sim_input *ask, const char *what,
 		       double before_sec)
 {
-	struct np_sim_fate *fate = calloc(ask->n, sizeof(*fate));
+	struct np_sim_outcome *fate = calloc(ask->n, sizeof(*fate));
 	struct bench_span begin = bench_now(), took;
 	struct np_sim_counts c;
 	struct np_err err;
@@ -121,8 +121,8 @@ int main(int argc, char **argv)
 	struct np_sim_policy enforce = { .mode = NP_MODE_ENFORCE,
 					 .interval_sec = 2 };
 	struct np_sim_scheduler scheduler;
-	struct np_sim_ask ask = { .cluster = &cluster, .scheduler = &scheduler,
-				  .press = bench_press(&bench_mixes[0]) };
+	struct np_sim_input ask = { .cluster = &cluster, .scheduler = &scheduler,
+				  .slowdowns = bench_press(&bench_mixes[0]) };
 	struct np_sim_job *job;
 	double off = 0, on = 0;
 	bool good;
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 		printf("  too much: at most %d s of CPU time without placement, "
 		       "and 1 GiB\n", MOST_SEC);
 	free(job);
-	np_press_unref(ask.press);
+	np_slowdowns_unref(ask.slowdowns);
 	np_leaves_unref(cluster.leaves);
 	return !good;
 }

@@ -69,7 +69,7 @@ static void make_conf(struct np_conf *conf)
 	conf->place.n_rules = 10;
 }
 
-static struct np_app_index *make_index(const struct np_press *t)
+static struct np_app_index *make_index(const struct np_slowdowns *t)
 {
 	static struct np_app_entry entry[NP_CONFLICT_MAX_PROFILES];
 	static const struct np_claim_rule all = {
@@ -96,7 +96,7 @@ struct bench {
 	struct np_conf conf;
 	struct np_shared *shared;
 	struct np_cluster_map *site;
-	struct np_press *table;
+	struct np_slowdowns *table;
 	struct np_app_index *index;
 	struct np_job_cache *cache;
 	struct np_policy policy;
@@ -309,7 +309,7 @@ static void tear_down(struct bench *b)
 		end_all(b);
 	np_shared_free(b->shared);
 	np_job_cache_free(b->cache);
-	np_press_unref(b->table);
+	np_slowdowns_unref(b->table);
 	np_app_index_unref(b->index);
 	np_cluster_map_unref(b->site);
 }
@@ -475,7 +475,7 @@ static void run_lists(void)
 	look_at_changes(&b, 5000, 4096, "8 of 4 KiB, 5,000");
 	np_shared_free(b.shared);
 	np_job_cache_free(b.cache);
-	np_press_unref(b.table);
+	np_slowdowns_unref(b.table);
 	np_app_index_unref(b.index);
 	np_cluster_map_unref(b.site);
 }

@@ -69,20 +69,20 @@ static void list_nodes(struct np_hosts *h, uint32_t first, uint32_t n)
 }
 
 /* Those that come, and the pairs they make. */
-static size_t processes(const struct layout *l, const struct np_survey *s,
+static size_t processes(const struct layout *l, const struct np_step_nodes *s,
 			const struct np_conf *conf, size_t *members)
 {
-	const struct np_invite v = { .max_nodes = conf->probe_nodes,
+	const struct np_rendezvous_entry v = { .max_nodes = conf->probe_nodes,
 				     .seed = 7 };
-	const char *leaf[NP_INVITE_MAX_NODES];
-	struct np_pick_group group[NP_INVITE_MAX_NODES];
+	const char *leaf[NP_RENDEZVOUS_MAX_NODES];
+	struct np_pair_group group[NP_RENDEZVOUS_MAX_NODES];
 	size_t n = 0, groups, all = 0;
 
 	for (uint32_t i = 0; i < l->nodes; i++)
-		if (np_invite_takes(&v, i, l->nodes))
+		if (np_rendezvous_takes_part(&v, i, l->nodes))
 			leaf[n++] = np_leafmap_find(s->leaves,
 						    s->step.name[i]);
-	groups = np_pick(leaf, n, conf->probe_pairs, v.seed, group);
+	groups = np_choose_pairs(leaf, n, conf->probe_pairs, v.seed, group);
 	for (size_t i = 0; i < groups; i++)
 		all += group[i].n;
 	*members = n;
@@ -134,7 +134,7 @@ static size_t record_bytes(struct np_record *r, size_t measured)
 static int run(const struct layout *l, bool level)
 {
 	struct np_record *r = np_record_new();
-	struct np_survey s = { .leaves = NULL };
+	struct np_step_nodes s = { .leaves = NULL };
 	struct np_hosts job = { NULL, 0 }, busy = { NULL, 0 };
 	struct np_conf conf;
 	struct np_err err = NP_ERR_INIT;
@@ -148,7 +148,7 @@ static int run(const struct layout *l, bool level)
 		list_nodes(&job, 0, l->nodes);
 	begin = bench_now();
 	bench_must(np_leafmap_parse(text, &s.leaves, &err), &err);
-	bench_must(np_survey_plan(&s, &job, &busy, conf.probe_nodes, r, &err),
+	bench_must(np_step_nodes_plan(&s, &job, &busy, conf.probe_nodes, r, &err),
 		   &err);
 	all = processes(l, &s, &conf, &members);
 	plan = bench_since(begin);
@@ -156,7 +156,7 @@ static int run(const struct layout *l, bool level)
 	printf("%-28s plan %5.1f ms CPU, wait %zu, measure %zu, level %zu, "
 	       "begin after %.1f s, record %zu KB\n", l->name,
 	       plan.cpu_sec * 1e3, members, all, s.level.n,
-	       np_invite_after_sec(&(struct np_invite){ .after_sec =
+	       np_rendezvous_after_sec(&(struct np_rendezvous_entry){ .after_sec =
 				   conf.probe_after_sec }, l->nodes),
 	       bytes >> 10);
 	free(text);

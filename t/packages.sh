@@ -14,7 +14,7 @@ STORE=/var/lib/netprof
 RECORD=$STORE/users/1000/fft/run.json
 WANTED="/etc/slurm/netprof.conf $SNIPPET /usr/bin/netprof /usr/bin/netprof-impactb
 	/usr/bin/netprof-compressionb /usr/bin/netprof-prtt /usr/bin/netprof-sharing
-	/usr/libexec/netprof/netprof-attend /usr/libexec/netprof/netprof-join
+	/usr/libexec/netprof/netprof-collector /usr/libexec/netprof/netprof-agent
 	/usr/libexec/netprof/netprof-mpi /usr/libexec/netprof/netprof-saver
 	/usr/libexec/netprof/netprof-release /usr/libexec/netprof/netprof-analysis
 	/usr/libexec/netprof/libnetprof-delay.so
@@ -277,12 +277,12 @@ test_rpms_have_no_errors_by_rpmlint() {
 	command -v rpmlint >/dev/null || skip "no rpmlint"
 	# The site states the packager and signs the packages, and no licence is
 	# stated.  rpmlint takes the section of netprof.conf.5 to be "conf".
-	# netprof-join is static if musl is installed.
+	# netprof-agent is static if musl is installed.
 	# shellcheck disable=SC2046
 	at rpmlint $(rpms 1) >"$TMPDIR/out" 2>&1 || :
 	grep ' E: ' "$TMPDIR/out" | grep -vE ' E: (invalid-license|no-signature|'\
 'no-packager-tag|no-group-tag|no-changelogname-tag|'\
-'statically-linked-binary .*/netprof-join$|'\
+'statically-linked-binary .*/netprof-agent$|'\
 'bad-manual-page-folder .*/netprof\.conf\.5 )' >"$TMPDIR/errors" || :
 	[ ! -s "$TMPDIR/errors" ] || fail "$(cat "$TMPDIR/errors")"
 }

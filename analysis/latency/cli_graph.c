@@ -157,7 +157,7 @@ int cli_graph_read(const char *what, const struct np_choices *choices,
 		   struct np_graph **out)
 {
 	const struct np_trace_options how = { .choices = choices,
-					      .warn = cli_pass_on };
+					      .warn = cli_warn_line };
 	struct np_err err = NP_ERR_INIT;
 	char *path;
 	int rc = cli_trace_path(what, &path);

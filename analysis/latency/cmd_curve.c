@@ -1,6 +1,6 @@
 /*
  * netprof-analysis curve: prints the results that netprof needs of a trace, as
- * a record. Not for users; netprof runs it (cli_traced.h).
+ * a record. Not for users; netprof runs it (cli_analysis.h).
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,14 +12,14 @@
 #include "cli_curve.h"
 #include "cli_graph.h"
 #include "cli_options.h"
-#include "np_traced.h"
+#include "np_trace_analysis.h"
 
 enum { ZONES = 1, TIMES = 2 };
 
 /* Results, and what the record borrows. */
 struct curve {
-	struct np_traced t;
-	struct np_traced_zone zone[NP_TRACED_ZONES];
+	struct np_trace_analysis t;
+	struct np_trace_threshold zone[NP_TRACE_THRESHOLDS];
 	struct np_response response;
 };
 
@@ -40,23 +40,23 @@ static int find_zones(const struct np_graph *g, struct curve *c,
 {
 	const struct np_tolerance_opt opt = { .net = c->t.net,
 					      .x = NP_LOGGPS_L };
-	struct cli_threshold zone[NP_TRACED_ZONES];
+	struct cli_threshold zone[NP_TRACE_THRESHOLDS];
 	struct np_tolerance *t;
 	int rc = np_tolerance_new(g, &opt, &t, err);
 
 	if (rc)
 		return rc;
 	cli_thresholds(t, c->t.net.L_ns, cli_threshold_shares,
-		       NP_TRACED_ZONES, zone);
+		       NP_TRACE_THRESHOLDS, zone);
 	np_tolerance_free(t);
-	for (size_t i = 0; i < NP_TRACED_ZONES; i++) {
+	for (size_t i = 0; i < NP_TRACE_THRESHOLDS; i++) {
 		double sec = 1e-9 * (zone[i].limit - c->t.net.L_ns);
 
 		c->zone[i].longer = zone[i].share;
 		c->zone[i].added_sec = isfinite(sec) ? sec : NAN;
 	}
 	c->t.zone = c->zone;
-	c->t.n_zones = NP_TRACED_ZONES;
+	c->t.n_zones = NP_TRACE_THRESHOLDS;
 	return 0;
 }
 
@@ -72,7 +72,7 @@ static int analyse(const char *path, const struct np_loggps *net, int what,
 
 	*c = (struct curve){ .t = {
 		.date = (double)time(NULL), .netprof_version = NP_VERSION,
-		.why = err->text, .trace_bytes = np_traced_bytes(path),
+		.why = err->text, .trace_bytes = np_trace_bytes(path),
 		.net = *net,
 	} };
 	rc = cli_graph_load(path, NULL, &g, err);
@@ -93,23 +93,23 @@ static int analyse(const char *path, const struct np_loggps *net, int what,
 void cli_curve_store(const char *path, const struct np_loggps *net)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_traced was;
+	struct np_trace_analysis was;
 	struct curve c;
 
-	if (!np_traced_load(path, geteuid(), &was, NULL)) {
+	if (!np_trace_analysis_load(path, geteuid(), &was, NULL)) {
 		bool fits = was.n_times && was.n_zones &&
-			    np_traced_fits(&was, np_traced_bytes(path), net);
+			    np_trace_analysis_fits(&was, np_trace_bytes(path), net);
 
-		np_traced_free(&was);
+		np_trace_analysis_free(&was);
 		if (fits)
 			return;
 	}
-	if (np_traced_is_own(path) &&
+	if (np_trace_is_own(path) &&
 	    !analyse(path, net, ZONES | TIMES, &c, &err))
-		np_traced_save(path, &c.t, NULL);
+		np_trace_analysis_save(path, &c.t, NULL);
 }
 
-/* Parses "L,o,G,S,first,g", as written by cli_traced.c. */
+/* Parses "L,o,G,S,first,g", as written by cli_analysis.c. */
 static int parse_net(const char *text, struct np_loggps *net)
 {
 	unsigned long long S;
@@ -136,7 +136,7 @@ static int run_curve(const struct cli_cmd *self, int argc, char **argv)
 				 "a trace");
 	analyse(argv[3], &net, strcmp(argv[1], "zones") ? TIMES : ZONES, &c,
 		&why);
-	if (np_traced_put(&c.t, &text, &err))
+	if (np_trace_analysis_put(&c.t, &text, &err))
 		return cli_fail("%s", err.text);
 	fputs(text, stdout);
 	free(text);

@@ -78,7 +78,7 @@ static int measure(struct work *w, struct np_loggps_record *r,
 		.nodes = w->at.nodes, .n_nodes = w->at.n_nodes,
 		.blocks = o->blocks, .max_bytes = o->max_bytes,
 		.max_trip_sec = o->max_trip_sec, .across = o->across,
-		.stop = cli_alloc_stop(),
+		.stop = cli_alloc_catch_signals(),
 		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
 	};
 	struct np_loggps_seen seen;
@@ -101,7 +101,7 @@ static int write_output(const char *path, const struct np_loggps_record *r,
 
 	if (rc)
 		return rc;
-	rc = cli_write_over(path, text, "", err);
+	rc = cli_overwrite_file(path, text, "", err);
 	free(text);
 	return rc;
 }

@@ -16,7 +16,7 @@
 #include "np_collective.h"
 #include "np_figure.h"
 #include "np_place_ranks.h"
-#include "np_quantity.h"
+#include "np_option.h"
 #include "np_tolerance.h"
 #include "np_topology_conf.h"
 
@@ -1291,7 +1291,7 @@ static int read_topology(struct request *ask)
 	if (strchr(ask->where, ':') && !strchr(ask->where, '/'))
 		rc = np_topology_parse(ask->where, &ask->read.topology, &err);
 	else
-		rc = np_topology_conf_read(ask->where, cli_pass_on, NULL,
+		rc = np_topology_conf_read(ask->where, cli_warn_line, NULL,
 					   &ask->read, &err);
 	ask->topology = ask->read.topology;
 	return rc ? cli_fail("%s", err.text) : -1;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_probe_main.h"
+#include "np_probe.h"
 #include "np_prtt.h"
-#include "np_stop.h"
+#include "np_clock.h"
 
 #define NAME "netprof-prtt"
 
@@ -93,7 +93,7 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 static void done(void *probe)
 {
 	(void)probe;
-	np_stop_ask();
+	np_stop_request();
 }
 
 /* Makes the engine. A process without a part stops immediately. */
@@ -103,11 +103,11 @@ static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 	struct settings *s = arg;
 
 	if (!s->conf.takes_part)
-		np_stop_ask();
+		np_stop_request();
 	s->conf.env = np_probe_env(p);
 	s->conf.report = np_probe_prtt;
 	s->conf.done = done;
-	s->conf.stop = np_stop_asked;
+	s->conf.stop = np_stop_requested;
 	return np_prtt_new(&s->conf, out) ?
 	       np_errf(err, -ENOMEM, "out of memory") : 0;
 }

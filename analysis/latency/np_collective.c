@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "np_array.h"
-#include "np_quantity.h"
+#include "np_option.h"
 
 /* ---- The steps of each algorithm ---- */
 

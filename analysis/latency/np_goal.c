@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include "np_array.h"
-#include "np_kind.h"
-#include "np_numbers.h"
+#include "np_read.h"
 
 /*
  * ---- GOAL binary ----
@@ -295,7 +294,7 @@ struct text_reader {
 	 * in each rank; as long as that holds, only their number is stored.
 	 */
 	uint32_t in_order;
-	struct np_numbers names;
+	struct np_index names;
 	uint32_t *op; /* by name */
 	size_t op_room;
 	struct later *later;
@@ -557,8 +556,8 @@ static bool find_op(const struct text_reader *r, const char *name, uint32_t *op)
 	bool in_order = n && n <= r->in_order;
 
 	if (!in_order) {
-		n = np_numbers_find(&r->names, name, strlen(name));
-		if (n == NP_NO_NUMBER)
+		n = np_index_find(&r->names, name, strlen(name));
+		if (n == NP_NO_INDEX)
 			return false;
 	}
 	*op = in_order ? n - 1 : r->op[n];
@@ -586,8 +585,8 @@ static void define_name(struct text_reader *r, const char *name)
 		r->in_order++;
 	} else if (find_op(r, name, &there)) {
 		fail(r, "%s is defined twice", name);
-	} else if (np_numbers_get(&r->names, name, strlen(name)) ==
-			   NP_NO_NUMBER ||
+	} else if (np_index_get(&r->names, name, strlen(name)) ==
+			   NP_NO_INDEX ||
 		   np_array_room(&r->op, &r->op_room, r->names.n,
 				 sizeof(*r->op))) {
 		no_memory(r);
@@ -614,7 +613,7 @@ static void keep_for_later(struct text_reader *r, const char *x,
 {
 	struct later *l;
 
-	if (np_array_more(&r->later, r->n_later, sizeof(*l))) {
+	if (np_array_grow(&r->later, r->n_later, sizeof(*l))) {
 		no_memory(r);
 		return;
 	}
@@ -672,7 +671,7 @@ static void add_later_deps(struct text_reader *r)
 	}
 	r->line = line;
 	r->in_order = 0;
-	np_numbers_free(&r->names);
+	np_index_free(&r->names);
 }
 
 /* Reads "rank N { ... }". */
@@ -724,7 +723,7 @@ static int read_text(FILE *f, const char *name, struct np_graph **g,
 	struct text_reader r = { .f = f, .name = name, .line = 1, .err = err };
 
 	read_ranks(&r);
-	np_numbers_free(&r.names);
+	np_index_free(&r.names);
 	free(r.op);
 	free(r.later);
 	*g = r.g;

@@ -449,7 +449,7 @@ void np_graph_free(struct np_graph *g)
 	free(g->big);
 	free(g->dep);
 	free(g->pending);
-	np_numbers_free(&g->tags);
+	np_index_free(&g->tags);
 	free(g->name);
 	free(g);
 }
@@ -610,8 +610,8 @@ int np_graph_tag(struct np_graph *g, uint64_t of_file, uint32_t *tag,
 	if (of_file < NP_GRAPH_LARGE_TAG)
 		return 0;
 	if (g->n_nodes < NP_GRAPH_MAX_OPS)
-		number = np_numbers_get(&g->tags, &of_file, sizeof(of_file));
-	if (number == NP_NO_NUMBER)
+		number = np_index_get(&g->tags, &of_file, sizeof(of_file));
+	if (number == NP_NO_INDEX)
 		return no_memory(g, err);
 	*tag = NP_GRAPH_LARGE_TAG + number;
 	return 0;

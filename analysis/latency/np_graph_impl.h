@@ -5,7 +5,7 @@
 #define NP_GRAPH_IMPL_H
 
 #include "np_graph.h"
-#include "np_numbers.h"
+#include "np_array.h"
 
 #define NP_GRAPH_NONE UINT32_MAX
 /* first tag that stands for a number in tags */
@@ -49,7 +49,7 @@ struct np_graph {
 	size_t n_pending, max_pending;
 	uint64_t total_ns, total_bytes;
 	/* 64-bit tags, numbered from NP_GRAPH_LARGE_TAG on */
-	struct np_numbers tags;
+	struct np_index tags;
 	bool matched;
 };
 

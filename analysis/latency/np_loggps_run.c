@@ -15,7 +15,7 @@
 
 #include "np_array.h"
 #include "np_clock.h"
-#include "np_sidestep.h"
+#include "np_helper.h"
 
 #define UP_SEC 90.0 /* for all processes to start */
 #define TICK_SEC 0.25
@@ -23,7 +23,7 @@
 /* A measurement in progress. */
 struct run {
 	const struct np_loggps_run *conf;
-	struct np_sidestep step;
+	struct np_helper_step step;
 	struct np_loggps_sample *sample;
 	size_t n;
 	uint32_t hellos, n_ranks, done; /* done: blocks that have begun */
@@ -53,7 +53,7 @@ static void on_hello(struct run *r, const struct np_report *rep)
 static void on_sample(struct run *r, const struct np_prtt *p)
 {
 	if (r->n == NP_LOGGPS_MAX_BLOCKS * (NP_LOGGPS_MAX_SIZES + 4) * 2 ||
-	    np_array_more(&r->sample, r->n, sizeof(*r->sample))) {
+	    np_array_grow(&r->sample, r->n, sizeof(*r->sample))) {
 		r->no_memory = true;
 		return;
 	}
@@ -98,13 +98,13 @@ static int start(struct run *r, struct np_err *err)
 	struct np_args args;
 	int rc;
 
-	np_sidecmd_prtt(&args, &c->job, c->conf, c->nodes, c->n_nodes);
+	np_helper_cmd_prtt(&args, &c->job, c->conf, c->nodes, c->n_nodes);
 	np_args_add(&args, "--blocks=%u", c->blocks);
 	np_args_add(&args, "--max-bytes=%u", c->max_bytes);
 	np_args_add(&args, "--max-trip=%.9gs", c->max_trip_sec);
 	if (c->across)
 		np_args_add(&args, "--across");
-	rc = np_sidestep_start(&r->step, &args, c->env, (uint32_t)c->n_nodes,
+	rc = np_helper_start(&r->step, &args, c->env, (uint32_t)c->n_nodes,
 			       err);
 	np_args_free(&args);
 	return rc;
@@ -116,7 +116,7 @@ static void read_more(struct run *r, double sec)
 	struct pollfd p = { r->step.fd, POLLIN, 0 };
 
 	poll(&p, 1, (int)(sec * 1000));
-	np_sidestep_read(&r->step, on_report, r);
+	np_helper_read(&r->step, on_report, r);
 }
 
 /* Error message with the program's own reason, or srun's. */
@@ -127,7 +127,7 @@ static int ended_early(struct run *r, struct np_err *err)
 	if (r->note[0])
 		return np_errf(err, -EPIPE, "the measurement ended early: %s",
 			       r->note);
-	np_sidestep_cause(&r->step, cause, sizeof(cause));
+	np_helper_cause(&r->step, cause, sizeof(cause));
 	return np_errf(err, -EPIPE, "the measurement ended early: %s", cause);
 }
 
@@ -149,7 +149,7 @@ static int watch(struct run *r, struct np_err *err)
 			return np_errf(err, -ETIMEDOUT, "only %u processes of "
 				       "netprof-prtt started within %g s",
 				       r->hellos, UP_SEC);
-		if (np_sidestep_reap(&r->step)) {
+		if (np_helper_reap(&r->step)) {
 			while (r->step.fd >= 0)
 				read_more(r, TICK_SEC);
 			return r->over ? 0 : ended_early(r, err);
@@ -161,23 +161,23 @@ static int watch(struct run *r, struct np_err *err)
 /* Ends the step: by signals with increasing force unless it is done. */
 static void stop(struct run *r)
 {
-	struct np_sidestep *step = &r->step;
-	struct np_sidestep_end end = { .asked_sec = np_mono_sec() };
+	struct np_helper_step *step = &r->step;
+	struct np_helper_end end = { .asked_sec = np_mono_sec() };
 	int sig = r->over ? 0 : SIGUSR1;
 
-	while (!np_sidestep_reap(step) && sig >= 0) {
+	while (!np_helper_reap(step) && sig >= 0) {
 		if (sig)
-			np_sidestep_signal(step, sig);
+			np_helper_signal(step, sig);
 		read_more(r, 0.01);
-		sig = np_sidestep_end_due(&end, np_mono_sec());
+		sig = np_helper_end_due(&end, np_mono_sec());
 	}
-	np_sidestep_close(step);
+	np_helper_close(step);
 }
 
 int np_loggps_run(const struct np_loggps_run *conf, struct np_loggps_fit *fit,
 		  struct np_loggps_seen *seen, struct np_err *err)
 {
-	struct run r = { .conf = conf, .step = NP_SIDESTEP_INIT };
+	struct run r = { .conf = conf, .step = NP_HELPER_INIT };
 	int rc = start(&r, err);
 
 	if (!rc) {

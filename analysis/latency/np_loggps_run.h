@@ -11,12 +11,12 @@
 #include "np_conf.h"
 #include "np_loggps_fit.h"
 #include "np_report.h"
-#include "np_sidecmd.h"
+#include "np_helper.h"
 
 struct np_loggps_run {
 	const struct np_conf *conf; /* borrowed, as all pointers here */
-	struct np_sidejob job;
-	char **env; /* np_sideenv_make() */
+	struct np_helper_job job;
+	char **env; /* np_helper_env() */
 	const char *nodes;
 	size_t n_nodes;
 	uint32_t blocks, max_bytes;

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "np_loop.h"
+#include "np_engine.h"
 #include "np_report.h"
 
 #define NP_PRTT_MESSAGES 16 /* n, where it is not 1 */

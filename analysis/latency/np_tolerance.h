@@ -21,7 +21,6 @@
 #include "np_err.h"
 #include "np_graph.h"
 #include "np_loggps.h"
-#include "np_response.h"
 #include "np_topology.h"
 
 #define NP_CYCLE_OPS 32
@@ -152,7 +151,7 @@ struct np_tolerance_size np_tolerance_size(const struct np_tolerance *t);
 #define NP_RESPONSE_MAX_OPS ((size_t)1 << 23) /* of operations of a graph */
 
 /*
- * The run time at each added latency and gap of np_response.h, relative to the
+ * The run time at each added latency and gap of np_loggps.h, relative to the
  * unloaded network. g: finished, not needed afterwards; net: the unloaded
  * network. Takes some seconds for a graph of a million operations. Returns 0,
  * -E2BIG (more than NP_RESPONSE_MAX_OPS operations), -EINVAL (the program takes

@@ -23,7 +23,7 @@
 
 /* Switches by name. A line may name a switch that is defined further down. */
 struct switches {
-	struct np_numbers names, files;
+	struct np_index names, files;
 	uint32_t parent[NAMES_MAX];
 	bool defined[NAMES_MAX];
 	/* The line that first names it as a child, for messages. */
@@ -31,7 +31,7 @@ struct switches {
 		uint32_t file, line;
 	} named[NAMES_MAX];
 	uint32_t leaf[NAMES_MAX]; /* by node */
-	struct np_numbers *nodes; /* borrowed from the result */
+	struct np_index *nodes; /* borrowed from the result */
 	/* Nodes on several switches, and switches below several. */
 	struct ambiguity {
 		struct np_err first; /* message about the first */
@@ -58,14 +58,14 @@ static int line_error(const struct np_slurm_line *line, int rc,
 }
 
 /* Numbers a name; new names get the next number. */
-static int number_of_name(struct np_numbers *x, const char *name, uint32_t *out)
+static int number_of_name(struct np_index *x, const char *name, uint32_t *out)
 {
-	*out = np_numbers_get(x, name, strlen(name));
-	return *out == NP_NO_NUMBER ? -ENOMEM : *out >= NAMES_MAX ? -E2BIG : 0;
+	*out = np_index_get(x, name, strlen(name));
+	return *out == NP_NO_INDEX ? -ENOMEM : *out >= NAMES_MAX ? -E2BIG : 0;
 }
 
 /* Copies a name by its number. */
-static const char *name_of(const struct np_numbers *x, uint32_t i, char *buf,
+static const char *name_of(const struct np_index *x, uint32_t i, char *buf,
 			   size_t len)
 {
 	size_t at = i ? x->end[i - 1] : 0;
@@ -357,8 +357,8 @@ int np_topology_conf_read(const char *path,
 	} else {
 		np_topology_conf_free(out);
 	}
-	np_numbers_free(&s->names);
-	np_numbers_free(&s->files);
+	np_index_free(&s->names);
+	np_index_free(&s->files);
 	free(s);
 	return rc;
 }
@@ -366,6 +366,6 @@ int np_topology_conf_read(const char *path,
 void np_topology_conf_free(struct np_topology_conf *c)
 {
 	np_topology_free(c->topology);
-	np_numbers_free(&c->nodes);
+	np_index_free(&c->nodes);
 	c->topology = NULL;
 }

@@ -5,13 +5,13 @@
 #ifndef NP_TOPOLOGY_CONF_H
 #define NP_TOPOLOGY_CONF_H
 
-#include "np_numbers.h"
+#include "np_array.h"
 #include "np_topology.h"
 
 /* A topology with the names of its nodes. */
 struct np_topology_conf {
 	struct np_topology *topology;
-	struct np_numbers nodes; /* names, numbered in the order of the file */
+	struct np_index nodes; /* names, numbered in the order of the file */
 };
 
 /*

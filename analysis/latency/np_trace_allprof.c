@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 
 #include "np_array.h"
-#include "np_numbers.h"
 #include "np_trace_groups.h"
 #include "np_trace_read.h"
 
@@ -34,7 +33,7 @@ struct out {
 	uint64_t begin_ns, end_ns; /* of the current call */
 	uint8_t *used; /* by request: number of handles that it uses */
 	size_t used_room;
-	struct np_numbers tags; /* tags of smaller communicators */
+	struct np_index tags; /* tags of smaller communicators */
 	struct np_steps steps;
 };
 
@@ -67,9 +66,9 @@ static int tag_of(struct out *o, uint32_t context, uint32_t tag, int *out)
 	*out = (int)tag;
 	if (!context || tag == NP_TRACE_ANY)
 		return 0;
-	number = np_numbers_get(&o->tags, what, sizeof(what));
+	number = np_index_get(&o->tags, what, sizeof(what));
 	*out = (int)(INT32_MAX - number);
-	return number == NP_NO_NUMBER ? -ENOMEM : 0;
+	return number == NP_NO_INDEX ? -ENOMEM : 0;
 }
 
 /* The address that stands for handle k of a request. */
@@ -341,7 +340,7 @@ int np_trace_allprof(const struct np_trace_files *f,
 	for (; !rc && o.rank < f->n; o.rank++)
 		rc = write_file(&o, f->path[o.rank], dir, err);
 	free(o.used);
-	np_numbers_free(&o.tags);
+	np_index_free(&o.tags);
 	np_steps_free(&o.steps);
 	np_trace_groups_free(&o.groups);
 	return rc;

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "np_array.h"
-#include "np_numbers.h"
 #include "np_trace_groups.h"
 #include "np_trace_read.h"
 
@@ -48,7 +47,7 @@ struct build {
 	 * receives there are. The smaller of the two numbers is how many
 	 * messages have both ends.
 	 */
-	struct np_numbers ends;
+	struct np_index ends;
 	struct {
 		uint32_t n[2], taken[2]; /* index 0: receives, 1: sends */
 	} *pairs; /* by number in ends */
@@ -118,9 +117,9 @@ static void add_calc(struct build *b)
 /* Counts one end of a message. */
 static void count_message(struct build *b, const struct ends *ends, bool send)
 {
-	uint32_t i = np_numbers_get(&b->ends, ends, sizeof(*ends));
+	uint32_t i = np_index_get(&b->ends, ends, sizeof(*ends));
 
-	if (i == NP_NO_NUMBER || np_array_room(&b->pairs, &b->pairs_room,
+	if (i == NP_NO_INDEX || np_array_room(&b->pairs, &b->pairs_room,
 					       b->ends.n, sizeof(*b->pairs))) {
 		no_memory(b);
 		return;
@@ -133,9 +132,9 @@ static void count_message(struct build *b, const struct ends *ends, bool send)
 /* Takes one end of a message, as long as there are pairs. */
 static bool take_pair(struct build *b, const struct ends *ends, bool send)
 {
-	uint32_t i = np_numbers_find(&b->ends, ends, sizeof(*ends)), *n;
+	uint32_t i = np_index_find(&b->ends, ends, sizeof(*ends)), *n;
 
-	if (i == NP_NO_NUMBER)
+	if (i == NP_NO_INDEX)
 		return false;
 	n = b->pairs[i].n;
 	if (b->pairs[i].taken[send] == (n[0] < n[1] ? n[0] : n[1]))
@@ -416,7 +415,7 @@ static void free_build(struct build *b)
 	free(b->round.dep);
 	free(b->next.dep);
 	free(b->pairs);
-	np_numbers_free(&b->ends);
+	np_index_free(&b->ends);
 	np_steps_free(&b->steps);
 	np_trace_groups_free(&b->groups);
 }

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "np_array.h"
-#include "np_kind.h"
 #include "np_read.h"
 #include "np_text.h"
 #include "np_trace.h"
@@ -208,7 +207,7 @@ static int read_header(const char *path, struct np_trace_header *h,
 	return rc;
 }
 
-/* Refuses a file whose first bytes are those of another kind (np_kind.h). */
+/* Refuses a file whose first bytes are those of another kind (np_read.h). */
 static int check_kind(const char *path, struct np_err *err)
 {
 	struct np_trace_header h;

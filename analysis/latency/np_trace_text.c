@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "np_array.h"
-#include "np_numbers.h"
 #include "np_trace_reader.h"
 
 /*
@@ -332,9 +331,9 @@ struct text {
 	/* size of a request handle, 4 or 8; 0: not known yet */
 	unsigned handle_bytes;
 	/* addresses of handles; their numbers are request numbers */
-	struct np_numbers addresses;
+	struct np_index addresses;
 
-	struct np_numbers comms;
+	struct np_index comms;
 	uint32_t *member;
 	struct np_trace_event held; /* the event that follows a COMM */
 	bool holds, alone; /* alone: the COMM contains only this rank */
@@ -365,26 +364,26 @@ static int take_comm(struct text *t, const struct arguments *a,
 				      (long long)a->comm_size,
 				      (unsigned long long)a->handle,
 				      t->r.size);
-	ev->comm = np_numbers_get(&t->comms, which, sizeof(which));
+	ev->comm = np_index_get(&t->comms, which, sizeof(which));
 	t->alone = !all;
 	t->holds = ev->comm == known;
-	return ev->comm == NP_NO_NUMBER ? np_trace_no_memory(&t->r) : 0;
+	return ev->comm == NP_NO_INDEX ? np_trace_no_memory(&t->r) : 0;
 }
 
 /* The request whose handle is at an address; NULL if there is none. */
 static struct np_trace_request *request_at(struct text *t, uint64_t place)
 {
-	uint32_t id = np_numbers_find(&t->addresses, &place, sizeof(place));
+	uint32_t id = np_index_find(&t->addresses, &place, sizeof(place));
 
-	return id == NP_NO_NUMBER ? NULL : &t->r.request[id];
+	return id == NP_NO_INDEX ? NULL : &t->r.request[id];
 }
 
 /* The same; a new request is created. NULL if memory is short. */
 static struct np_trace_request *new_request(struct text *t, uint64_t place,
 					    uint32_t *id)
 {
-	*id = np_numbers_get(&t->addresses, &place, sizeof(place));
-	if (*id == NP_NO_NUMBER)
+	*id = np_index_get(&t->addresses, &place, sizeof(place));
+	if (*id == NP_NO_INDEX)
 		np_trace_no_memory(&t->r);
 	else if (*id < t->r.n_requests || np_trace_request_new(&t->r))
 		return &t->r.request[*id];
@@ -744,16 +743,16 @@ static void rewind_text(struct np_trace_reader *r)
 	t->end_ns = t->start_ns = t->work = 0;
 	t->holds = false;
 	memset(t->reported, 0, sizeof(t->reported));
-	np_numbers_clear(&t->addresses);
-	np_numbers_clear(&t->comms);
+	np_index_clear(&t->addresses);
+	np_index_clear(&t->comms);
 }
 
 static void close_text(struct np_trace_reader *r)
 {
 	struct text *t = (struct text *)r;
 
-	np_numbers_free(&t->addresses);
-	np_numbers_free(&t->comms);
+	np_index_free(&t->addresses);
+	np_index_free(&t->comms);
 	free(t->text);
 	free(t->member);
 }

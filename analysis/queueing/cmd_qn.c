@@ -15,7 +15,7 @@
 #include "cli_text.h"
 #include "np_figure.h"
 #include "np_network.h"
-#include "np_quantity.h"
+#include "np_option.h"
 
 #define MAX_SHARES 8
 

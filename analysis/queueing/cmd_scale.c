@@ -18,7 +18,7 @@
 #include "cli_text.h"
 #include "np_figure.h"
 #include "np_mpip.h"
-#include "np_quantity.h"
+#include "np_option.h"
 #include "np_scaling.h"
 
 enum { N_BASELINES = NP_BASELINE_AMDAHL + 1 };

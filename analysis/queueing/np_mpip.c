@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_kind.h"
 #include "np_read.h"
 #include "np_text.h"
 #include "np_trace.h"

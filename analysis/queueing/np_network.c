@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "np_fields.h"
-#include "np_kind.h"
 #include "np_read.h"
 
 void np_network_free(struct np_network *n)

@@ -21,7 +21,7 @@
 #include "cli_text.h"
 #include "np_figure.h"
 #include "np_goal.h"
-#include "np_quantity.h"
+#include "np_option.h"
 #include "np_replay.h"
 #include "np_workload.h"
 

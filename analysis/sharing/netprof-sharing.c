@@ -14,9 +14,8 @@
 
 #include "np_net.h"
 #include "np_probe.h"
-#include "np_probe_main.h"
 #include "np_schedule.h"
-#include "np_stop.h"
+#include "np_clock.h"
 #include "np_wire.h"
 
 #define NAME "netprof-sharing"
@@ -161,7 +160,7 @@ static void on_over(int rc, const char *why, void *arg)
 	struct run *r = arg;
 
 	r->rc = rc ? np_errf(r->err, rc, "%s", why) : 0;
-	np_stop_ask();
+	np_stop_request();
 }
 
 /* What is due from time to time: nothing. */
@@ -186,7 +185,7 @@ static int measure(struct run *r)
 	if (np_transfers_new(&conf, &e))
 		return np_errf(r->err, -ENOMEM, "out of memory");
 	r->rc = np_errf(r->err, -EINTR, "ended by a signal");
-	np_loop_run(e, &idle, r->probe.conf.net, &r->clock, np_stop_asked,
+	np_loop_run(e, &idle, r->probe.conf.net, &r->clock, np_stop_requested,
 		    INFINITY);
 	return r->rc;
 }
@@ -196,7 +195,7 @@ static void print_scheme(const struct run *r, size_t k)
 {
 	const struct np_scheme *s = &r->set.scheme[k];
 	const struct np_measured_scheme *g = &r->schedule.got[k];
-	double half = np_moments_half(&g->reference);
+	double half = np_moments_half_width(&g->reference);
 
 	printf("\nscheme %s\nreference %llu took %.6fs # 95 %% %.6f to %.6f\n",
 	       s->name, (unsigned long long)s->reference_bytes,
@@ -205,7 +204,7 @@ static void print_scheme(const struct run *r, size_t k)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct np_moments *p = &g->penalty[i];
 
-		half = np_moments_half(p);
+		half = np_moments_half_width(p);
 		printf("%s: %s -> %s %llu", s->label[i],
 		       s->node[s->c[i].from], s->node[s->c[i].to],
 		       (unsigned long long)s->bytes[i]);
@@ -244,7 +243,7 @@ static void print_parsable(const struct run *r)
 			const struct np_measured_scheme *g =
 				&r->schedule.got[k];
 			const struct np_moments *p = &g->penalty[i];
-			double half = np_moments_half(p);
+			double half = np_moments_half_width(p);
 
 			printf("%s|%s|%s|%s|%llu|%.6f|%u|%.6f|%.6f|%.4f|%.4f|"
 			       "%.4f\n", s->name, s->label[i],

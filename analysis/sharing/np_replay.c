@@ -80,7 +80,7 @@ int np_replay_add(struct np_replay_app *a, const struct np_replay_op *op,
 	if (a->n_ops == NP_REPLAY_MAX_OPS)
 		return np_errf(err, -E2BIG, "more than %zu operations",
 			       NP_REPLAY_MAX_OPS);
-	if (np_array_more(&a->op, a->n_ops, sizeof(*a->op)))
+	if (np_array_grow(&a->op, a->n_ops, sizeof(*a->op)))
 		return np_errf(err, -ENOMEM, "out of memory");
 	a->op[a->n_ops] = *op;
 	a->op[a->n_ops].match = NO_MATCH;
@@ -91,7 +91,7 @@ int np_replay_add(struct np_replay_app *a, const struct np_replay_op *op,
 int np_replay_depend(struct np_replay_app *a, uint32_t after, uint32_t before,
 		     bool on_start, struct np_err *err)
 {
-	if (np_array_more(&a->dep, a->n_deps, sizeof(*a->dep)))
+	if (np_array_grow(&a->dep, a->n_deps, sizeof(*a->dep)))
 		return np_errf(err, -ENOMEM, "out of memory");
 	a->dep[a->n_deps++] = (struct dep){
 		before, { after, on_start } };

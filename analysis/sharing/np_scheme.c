@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "np_array.h"
-#include "np_kind.h"
 #include "np_read.h"
 #include "np_words.h"
 
@@ -109,7 +108,7 @@ static int begin_scheme(struct reader *r, const char *name)
 	if (r->set.n == NP_SCHEME_MAX_SCHEMES)
 		return TOO_BIG(r, "more than %d schemes",
 			       NP_SCHEME_MAX_SCHEMES);
-	if (np_array_more(&r->set.scheme, r->set.n, sizeof(*r->set.scheme)))
+	if (np_array_grow(&r->set.scheme, r->set.n, sizeof(*r->set.scheme)))
 		return np_words_no_memory(&r->w);
 	s = &r->set.scheme[r->set.n++];
 	*s = (struct np_scheme){ .n = 0 };
@@ -151,7 +150,7 @@ static int add_node(struct reader *r, const char *text, uint32_t *number)
 		return r->w.rc;
 	if (s->n_nodes == NP_SCHEME_MAX_NODES)
 		return TOO_BIG(r, "more than %d nodes", NP_SCHEME_MAX_NODES);
-	if (np_array_more(&s->node, s->n_nodes, sizeof(*s->node)))
+	if (np_array_grow(&s->node, s->n_nodes, sizeof(*s->node)))
 		return np_words_no_memory(&r->w);
 	memcpy(s->node[s->n_nodes], name, sizeof(name));
 	*number = (uint32_t)s->n_nodes++;
@@ -213,12 +212,12 @@ static int make_room(struct reader *r)
 	if (s->n == NP_SCHEME_MAX_COMMS)
 		return TOO_BIG(r, "more than %d transfers",
 			       NP_SCHEME_MAX_COMMS);
-	if (np_array_more(&s->label, s->n, sizeof(*s->label)) ||
-	    np_array_more(&s->c, s->n, sizeof(*s->c)) ||
-	    np_array_more(&s->bytes, s->n, sizeof(*s->bytes)) ||
-	    np_array_more(&s->start_sec, s->n, sizeof(*s->start_sec)) ||
-	    np_array_more(&s->took_sec, s->n, sizeof(*s->took_sec)) ||
-	    np_array_more(&s->alone, s->n, sizeof(*s->alone)))
+	if (np_array_grow(&s->label, s->n, sizeof(*s->label)) ||
+	    np_array_grow(&s->c, s->n, sizeof(*s->c)) ||
+	    np_array_grow(&s->bytes, s->n, sizeof(*s->bytes)) ||
+	    np_array_grow(&s->start_sec, s->n, sizeof(*s->start_sec)) ||
+	    np_array_grow(&s->took_sec, s->n, sizeof(*s->took_sec)) ||
+	    np_array_grow(&s->alone, s->n, sizeof(*s->alone)))
 		return np_words_no_memory(&r->w);
 	return 0;
 }

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_loop.h"
+#include "np_engine.h"
 
 struct np_transfer {
 	uint32_t from, to; /* ranks; must differ */

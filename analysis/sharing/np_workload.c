@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "np_array.h"
-#include "np_kind.h"
 #include "np_read.h"
 #include "np_words.h"
 
@@ -108,8 +107,8 @@ static void add_end(struct reader *r, enum np_replay_kind kind, uint32_t task,
 	struct task *t = &r->task[task];
 	uint32_t op = add_op(r, kind, task, 0, bytes);
 
-	if (np_array_more(&e->e, e->n, sizeof(*e->e)) ||
-	    (!r->blocking && np_array_more(&t->pending, t->n_pending,
+	if (np_array_grow(&e->e, e->n, sizeof(*e->e)) ||
+	    (!r->blocking && np_array_grow(&t->pending, t->n_pending,
 					   sizeof(*t->pending)))) {
 		np_words_no_memory(&r->w);
 		return;

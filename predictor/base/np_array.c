@@ -23,7 +23,7 @@ int np_array_resize(void *array, size_t room, size_t size)
 }
 
 /* The capacity doubles at powers of two, so that it need not be stored. */
-int np_array_more(void *array, size_t n, size_t size)
+int np_array_grow(void *array, size_t n, size_t size)
 {
 	if (n & (n - 1) || (n && n < LEAST))
 		return 0;
@@ -46,7 +46,7 @@ int np_array_room(void *array, size_t *room, size_t n, size_t size)
 
 /* ---- indexes ---- */
 
-struct np_numbers_slot {
+struct np_index_slot {
 	uint32_t hash;	 /* hash of the key */
 	uint32_t number; /* number of the key plus 1; 0: empty slot */
 };
@@ -58,7 +58,7 @@ static uint32_t hash_of(const void *key, size_t len)
 	return (uint32_t)(h ^ h >> 32);
 }
 
-static bool has_key(const struct np_numbers *x, uint32_t number,
+static bool has_key(const struct np_index *x, uint32_t number,
 		    const void *key, size_t len)
 {
 	size_t at = number ? x->end[number - 1] : 0;
@@ -67,7 +67,7 @@ static bool has_key(const struct np_numbers *x, uint32_t number,
 }
 
 /* The slot of a key, or the empty one where it belongs. */
-static struct np_numbers_slot *slot_of(const struct np_numbers *x,
+static struct np_index_slot *slot_of(const struct np_index *x,
 				       uint32_t hash, const void *key,
 				       size_t len)
 {
@@ -80,18 +80,18 @@ static struct np_numbers_slot *slot_of(const struct np_numbers *x,
 	return &x->slot[i];
 }
 
-uint32_t np_numbers_find(const struct np_numbers *x, const void *key,
+uint32_t np_index_find(const struct np_index *x, const void *key,
 			 size_t len)
 {
 	return x->n ? slot_of(x, hash_of(key, len), key, len)->number - 1 :
-		      NP_NO_NUMBER;
+		      NP_NO_INDEX;
 }
 
 /* Keep the hash table at most half full. */
-static int grow_table(struct np_numbers *x)
+static int grow_table(struct np_index *x)
 {
 	size_t n = x->n_slots ? 2 * x->n_slots : 256, at;
-	struct np_numbers_slot *grown;
+	struct np_index_slot *grown;
 
 	if (2 * (x->n + 1) <= x->n_slots)
 		return 0;
@@ -112,48 +112,48 @@ static int grow_table(struct np_numbers *x)
 	return 0;
 }
 
-uint32_t np_numbers_get(struct np_numbers *x, const void *key, size_t len)
+uint32_t np_index_get(struct np_index *x, const void *key, size_t len)
 {
 	uint32_t hash = hash_of(key, len);
 	size_t at = x->n ? x->end[x->n - 1] : 0;
-	struct np_numbers_slot *s;
+	struct np_index_slot *s;
 
-	if (x->n >= NP_NO_NUMBER - 1 || grow_table(x))
-		return NP_NO_NUMBER;
+	if (x->n >= NP_NO_INDEX - 1 || grow_table(x))
+		return NP_NO_INDEX;
 	s = slot_of(x, hash, key, len);
 	if (s->number)
 		return s->number - 1;
 	if (np_array_room(&x->end, &x->end_room, x->n + 1, sizeof(*x->end)) ||
 	    np_array_room(&x->bytes, &x->byte_room, at + len + 1, 1))
-		return NP_NO_NUMBER; /* + 1: an empty key needs memory, too */
+		return NP_NO_INDEX; /* + 1: an empty key needs memory, too */
 	memcpy(x->bytes + at, key, len);
 	x->end[x->n++] = at + len;
-	*s = (struct np_numbers_slot){ hash, (uint32_t)x->n };
+	*s = (struct np_index_slot){ hash, (uint32_t)x->n };
 	return s->number - 1;
 }
 
-void np_numbers_clear(struct np_numbers *x)
+void np_index_clear(struct np_index *x)
 {
 	x->n = 0;
 	if (x->n_slots)
 		memset(x->slot, 0, x->n_slots * sizeof(*x->slot));
 }
 
-void np_numbers_free(struct np_numbers *x)
+void np_index_free(struct np_index *x)
 {
 	free(x->end);
 	free(x->bytes);
 	free(x->slot);
-	*x = (struct np_numbers){ .n = 0 };
+	*x = (struct np_index){ .n = 0 };
 }
 
 /* ---- fair shares ---- */
 
 static uint64_t held_by(const struct np_shares *s, uint32_t uid)
 {
-	uint32_t i = np_numbers_find(&s->user, &uid, sizeof(uid));
+	uint32_t i = np_index_find(&s->user, &uid, sizeof(uid));
 
-	return i == NP_NO_NUMBER ? 0 : s->held[i];
+	return i == NP_NO_INDEX ? 0 : s->held[i];
 }
 
 bool np_shares_left(const struct np_shares *s, uint32_t uid, uint64_t amount)
@@ -173,8 +173,8 @@ void np_shares_add(struct np_shares *s, uint32_t uid, uint64_t amount)
 	/* A user without room in held[] must not get a number. */
 	if (np_array_room(&s->held, &s->room, known + 1, sizeof(*s->held)))
 		return;
-	i = np_numbers_get(&s->user, &uid, sizeof(uid));
-	if (i == NP_NO_NUMBER)
+	i = np_index_get(&s->user, &uid, sizeof(uid));
+	if (i == NP_NO_INDEX)
 		return;
 	if (s->user.n > known)
 		s->held[i] = 0;
@@ -191,13 +191,13 @@ bool np_shares_take(struct np_shares *s, uint32_t uid, uint64_t amount)
 
 void np_shares_clear(struct np_shares *s)
 {
-	np_numbers_clear(&s->user);
+	np_index_clear(&s->user);
 	s->used = 0;
 }
 
 void np_shares_free(struct np_shares *s)
 {
-	np_numbers_free(&s->user);
+	np_index_free(&s->user);
 	free(s->held);
 	*s = (struct np_shares){ .limit = s->limit };
 }

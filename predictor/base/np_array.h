@@ -20,7 +20,7 @@
  * Make room for one more element after the n existing ones. The capacity is
  * derived from n, so nothing else may resize the array.
  */
-int np_array_more(void *array, size_t n, size_t size);
+int np_array_grow(void *array, size_t n, size_t size);
 
 /* Make room for n elements. *room: the capacity, 0 at first. */
 int np_array_room(void *array, size_t *room, size_t n, size_t size);
@@ -35,28 +35,28 @@ int np_array_resize(void *array, size_t room, size_t size);
  * What is known of each key is in arrays of the caller, by that number.
  */
 
-#define NP_NO_NUMBER UINT32_MAX
+#define NP_NO_INDEX UINT32_MAX
 
 /* Keys are compared as bytes. Empty when zeroed. */
-struct np_numbers {
+struct np_index {
 	size_t n;    /* number of keys */
 	size_t *end; /* end of each key in bytes */
 	char *bytes; /* all keys, one after the other */
 	size_t end_room, byte_room;
-	struct np_numbers_slot *slot; /* a hash table */
+	struct np_index_slot *slot; /* a hash table */
 	size_t n_slots;		      /* a power of two, or 0 */
 };
 
-/* The number of a key; NP_NO_NUMBER: it has none. */
-uint32_t np_numbers_find(const struct np_numbers *x, const void *key,
+/* The number of a key; NP_NO_INDEX: it has none. */
+uint32_t np_index_find(const struct np_index *x, const void *key,
 			 size_t len);
 
-/* The same, with a new number for a new key; NP_NO_NUMBER: no memory. */
-uint32_t np_numbers_get(struct np_numbers *x, const void *key, size_t len);
+/* The same, with a new number for a new key; NP_NO_INDEX: no memory. */
+uint32_t np_index_get(struct np_index *x, const void *key, size_t len);
 
 /* Remove all keys, but keep the memory. */
-void np_numbers_clear(struct np_numbers *x);
-void np_numbers_free(struct np_numbers *x);
+void np_index_clear(struct np_index *x);
+void np_index_free(struct np_index *x);
 
 /* ---- fair shares ---- */
 
@@ -71,7 +71,7 @@ void np_numbers_free(struct np_numbers *x);
 /* Nothing is taken when all but the limit is zero. */
 struct np_shares {
 	uint64_t limit, used;
-	struct np_numbers user;
+	struct np_index user;
 	uint64_t *held; /* by each user */
 	size_t room;
 };

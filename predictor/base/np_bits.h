@@ -36,7 +36,7 @@ static inline void np_bits_clear(uint64_t *w, size_t i)
  * Number of 1 bits in a word. Without the popcnt instruction the compiler would
  * call a function.
  */
-static inline uint32_t np_bits_ones(uint64_t x)
+static inline uint32_t np_bits_popcount(uint64_t x)
 {
 	x -= x >> 1 & UINT64_C(0x5555555555555555);
 	x = (x & UINT64_C(0x3333333333333333)) +
@@ -50,7 +50,7 @@ static inline size_t np_bits_count(const uint64_t *w, size_t words)
 	size_t n = 0;
 
 	for (size_t k = 0; k < words; k++)
-		n += np_bits_ones(w[k]);
+		n += np_bits_popcount(w[k]);
 	return n;
 }
 
@@ -62,7 +62,7 @@ static inline bool np_bits_any(const uint64_t *w, size_t words)
 	return false;
 }
 
-static inline bool np_bits_meet(const uint64_t *a, const uint64_t *b,
+static inline bool np_bits_intersect(const uint64_t *a, const uint64_t *b,
 				size_t words)
 {
 	for (size_t k = 0; k < words; k++)
@@ -72,7 +72,7 @@ static inline bool np_bits_meet(const uint64_t *a, const uint64_t *b,
 }
 
 /* True if every bit of a is also in b. */
-static inline bool np_bits_within(const uint64_t *a, const uint64_t *b,
+static inline bool np_bits_subset(const uint64_t *a, const uint64_t *b,
 				  size_t words)
 {
 	for (size_t k = 0; k < words; k++)
@@ -88,7 +88,7 @@ static inline void np_bits_or(uint64_t *to, const uint64_t *a, size_t words)
 }
 
 /* Clear the bits beyond the last of n bits. */
-static inline void np_bits_end(uint64_t *w, size_t n)
+static inline void np_bits_trim(uint64_t *w, size_t n)
 {
 	if (n % NP_BITS_WORD)
 		w[n / NP_BITS_WORD] &= ~(~UINT64_C(0) << (n % NP_BITS_WORD));
@@ -112,7 +112,7 @@ static inline size_t np_bits_next(const uint64_t *w, size_t words, size_t i)
 }
 
 /* Index of the lowest 1 bit of w, which is word k of a bitmap and not 0. */
-static inline uint32_t np_bits_at(size_t k, uint64_t w)
+static inline uint32_t np_bits_lowest(size_t k, uint64_t w)
 {
 	return (uint32_t)(k * NP_BITS_WORD) + (uint32_t)__builtin_ctzll(w);
 }

@@ -8,7 +8,7 @@
  *	s^2 / n + t^2 * sum(m^2) / n^2
  * s is pooled over all levels, phases and runs.  t is the moment estimator of an
  * unbalanced one-way layout (Searle, Casella, McCulloch, Variance Components,
- * 1992, 3.6), combined with a prior as in np_noise.h.  A run can differ from
+ * 1992, 3.6), combined with a prior as in np_moments.h.  A run can differ from
  * another in all of its levels alike, so r runs have r - 1 degrees of freedom.
  * Those of the sum follow from Satterthwaite's formula.
  */
@@ -23,7 +23,6 @@
 #include <gsl/gsl_sort.h>
 
 #include "np_moments.h"
-#include "np_noise.h"
 
 #define NP_BLOCKS_NO_PHASE ((size_t)-1)
 

@@ -39,7 +39,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_mean.h"
+#include "np_moments.h"
 
 #define NP_BLOCKS_NO_LEVEL ((size_t)-1)
 #define NP_BLOCKS_APART 0.22	/* gap in log(rate) between phases: 25 % */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "np_model.h"
-#include "np_noise.h"
+#include "np_moments.h"
 
 /* log(1 + slowdown) of a slowdown raised to NP_BOOTSTRAP_LEAST. */
 static double draw_log(double slowdown)

@@ -3,7 +3,7 @@
  *
  * Sample 0 holds the measured values.  Every further sample is resampled from
  * them and could have been measured just as well: slowdowns from the
- * distribution of their mean (np_noise.h), means and standard deviations of
+ * distribution of their mean (np_moments.h), means and standard deviations of
  * latencies from theirs, and histograms bin by bin.  The same seed and name give
  * the same samples on every machine, whatever the order of the calls.
  *

@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #include "np_latency.h"
-#include "np_mean.h"
+#include "np_moments.h"
 
 #define NP_FABRIC_MAX_LEVELS 512
 
@@ -103,7 +103,7 @@ struct np_program {
 
 	/*
 	 * Response of its trace to additional latency in seconds
-	 * (np_response.h).  NULL if there is none; untraced is then the reason,
+	 * (np_loggps.h).  NULL if there is none; untraced is then the reason,
 	 * or NULL if no trace was recorded.
 	 */
 	const struct np_response *response;

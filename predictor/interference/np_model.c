@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "np_lanes.h"
 #include "np_nnls.h"
 #include "np_queue.h"
-#include "np_response.h"
+#include "np_loggps.h"
 
 /*
  * Common part of the mixture models.
@@ -898,7 +897,7 @@ static int ensemble_join(struct np_data *v, const double *x, const double *y,
  *
  *	1/(1 + d_A) = mean over q of 1/R_A(Q_B(q) - Q_idle(q), g)
  *
- * R_A is the response of np_response.h, and g the factor by which a byte takes
+ * R_A is the response of np_loggps.h, and g the factor by which a byte takes
  * longer: 1 + the slowdown, by the co-runner, of the send-only level with the
  * most bytes per round.
  *

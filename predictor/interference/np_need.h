@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#include "np_mean.h"
+#include "np_moments.h"
 
 #define NP_NEED_ALONE (-1L)    /* a run without a level */
 #define NP_NEED_COMPLETE (-2L) /* no further run is needed */

@@ -42,7 +42,7 @@
 #include <stdbool.h>
 
 #include "np_err.h"
-#include "np_hist.h"
+#include "np_latency.h"
 #include "np_moments.h"
 #include "np_phase.h"
 

@@ -645,10 +645,10 @@ static int group_clear(struct np_groups *g, uint32_t rank, uint32_t leaf,
 		rc = clear_class(g, rank, me->class, leaf, take);
 	for (uint32_t row_words = c->at[me->class].row_words; row_words && !rc;
 	     row_words &= row_words - 1) {
-		size_t w = np_bits_at(0, row_words);
+		size_t w = np_bits_lowest(0, row_words);
 
 		for (uint64_t m = on[w] & relevant[w]; m && !rc; m &= m - 1) {
-			uint32_t b = np_bits_at(w, m);
+			uint32_t b = np_bits_lowest(w, m);
 
 			if (!np_class_avoids(c, me->class, b, leaf, NULL))
 				continue;
@@ -690,7 +690,7 @@ static uint16_t count_loss(const struct np_groups *g, uint32_t class,
 
 	for (uint32_t row_words = g->classes->at[class].row_words; row_words;
 	     row_words &= row_words - 1) {
-		size_t w = np_bits_at(0, row_words);
+		size_t w = np_bits_lowest(0, row_words);
 
 		n += (uint16_t)__builtin_popcountll(open[w] & hard[w]);
 	}
@@ -719,7 +719,7 @@ static uint64_t gather_offers(struct np_groups *g, const struct goal *goal)
 	for (size_t w = 0; w < g->p->lw; w++)
 		for (uint64_t m = u->reach[w] & open[w] & ~u->set[w]; m;
 		     m &= m - 1) {
-			uint32_t leaf = np_bits_at(w, m);
+			uint32_t leaf = np_bits_lowest(w, m);
 			uint16_t nodes = goal->column[leaf];
 
 			if (!nodes)
@@ -928,7 +928,7 @@ static uint64_t wanted_before(const struct np_prefer *f,
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < f->n_partitions; i++)
-		if (np_bits_meet(f->reach + i * f->p->lw, c->reach, f->p->lw))
+		if (np_bits_intersect(f->reach + i * f->p->lw, c->reach, f->p->lw))
 			n += f->wanted[i];
 	return n;
 }
@@ -1234,7 +1234,7 @@ static void ask_leaves(const struct widening *w, size_t i)
 		for (uint64_t m = u->reach[k] & open[k] & ~u->set[k] &
 		     (u->widened ? left[k] : ~UINT64_C(0));
 		     m; m &= m - 1)
-			np_bits_set(w->want + np_bits_at(k, m) * w->words, i);
+			np_bits_set(w->want + np_bits_lowest(k, m) * w->words, i);
 }
 
 /* The rule "widen", for the groups of a visibility group. */
@@ -1273,9 +1273,9 @@ static void prior(const struct np_groups *g, const struct np_request *r,
 	if (r->task) /* the decision in the record is that of its first task */
 		return;
 	for (size_t w = 0; w < g->p->lw; w++)
-		if (j->prior == NP_PRIOR_ANYWHERE)
+		if (j->prior == NP_PRIOR_UNRESTRICTED)
 			bits[w] |= reach[w];
-		else if (j->prior == NP_PRIOR_LEAVES)
+		else if (j->prior == NP_PRIOR_RESTRICTED)
 			bits[w] |= reach[w] & j->prior_leaves[w];
 }
 
@@ -1332,7 +1332,7 @@ static void place_conflict_free(struct np_problem *p, struct np_classes *c,
 		if (class == NP_NONE || !c->at[class].conflict_free)
 			continue;
 		reach = p->counts[j->candidates]->reach;
-		if (np_bits_within(reach, c->at[class].held, p->lw))
+		if (np_bits_subset(reach, c->at[class].held, p->lw))
 			continue;
 		NP_BITS_EACH(leaf, reach, p->lw)
 			np_class_hold(c, class, (uint32_t)leaf);
@@ -1352,7 +1352,7 @@ static int share(struct np_allocation *a)
 	return rc;
 }
 
-int np_allocation_new(const struct np_snapshot *s, const struct np_press *t,
+int np_allocation_new(const struct np_snapshot *s, const struct np_slowdowns *t,
 		      const struct np_policy *policy,
 		      const struct np_outcome *outcome, bool what_if,
 		      const struct np_allocation *other,

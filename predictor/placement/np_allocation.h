@@ -225,7 +225,7 @@ struct np_allocation {
  * other: allocation of the same snapshot that lives longer, or NULL. *out: free
  * with np_allocation_free(). Returns 0 or -ENOMEM.
  */
-int np_allocation_new(const struct np_snapshot *s, const struct np_press *t,
+int np_allocation_new(const struct np_snapshot *s, const struct np_slowdowns *t,
 		      const struct np_policy *policy,
 		      const struct np_outcome *outcome, bool what_if,
 		      const struct np_allocation *other,

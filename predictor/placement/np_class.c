@@ -136,7 +136,7 @@ void np_problem_free(struct np_problem *p)
 /* Whether the job has a profile that counts for its owner's jobs. */
 static bool problem_known(const struct np_problem *p, const struct np_job *j)
 {
-	const struct np_press_profile *f;
+	const struct np_slowdowns_profile *f;
 
 	if (j->profile == NP_PROFILE_UNKNOWN)
 		return false;
@@ -300,13 +300,13 @@ bool np_problem_feasible(const struct np_problem *p, const struct np_job *j,
 }
 
 int np_problem_init(struct np_problem *p, const struct np_snapshot *s,
-		    const struct np_press *t, const struct np_policy *policy,
+		    const struct np_slowdowns *t, const struct np_policy *policy,
 		    const struct np_outcome *outcome, bool what_if,
 		    const struct np_problem *other)
 {
 	*p = (struct np_problem){
 		.s = s, .t = t, .policy = *policy, .outcome = outcome,
-		.limit = np_press_limit(policy->max_slowdown),
+		.limit = np_slowdowns_limit(policy->max_slowdown),
 		.what_if = what_if,
 		.n_leaves = s->leaves->n, .lw = s->leaves->words,
 	};
@@ -329,7 +329,7 @@ static bool leaf_job_of(const struct np_problem *p,
 {
 	int32_t profile = j->profile;
 	bool known = problem_known(p, j);
-	const struct np_press_profile *f;
+	const struct np_slowdowns_profile *f;
 
 	if (j->state != NP_JOB_RUNNING)
 		return false;
@@ -461,10 +461,10 @@ static uint32_t load_of(const struct np_leaf_loads *l,
 		const struct np_leaf_job *x = &c->at[k];
 
 		sum += (uint64_t)(x == r ? x->n - 1 : x->n) *
-		       np_press_pair(l->p->t, r->profile, r->touch, x->profile,
+		       np_slowdowns_pair(l->p->t, r->profile, r->touch, x->profile,
 				     x->touch);
 	}
-	return np_press_clamp(sum);
+	return np_slowdowns_clamp(sum);
 }
 
 /* Compute the loads of a leaf's entries, and which are sensitive. */
@@ -576,12 +576,12 @@ apply_user_load(struct np_leaf_loads *l, const struct np_user_load *e)
 	uint32_t *to = l->from_user + e->from_user;
 
 	for (uint32_t k = c->first[e->leaf]; k < c->first[e->leaf + 1]; k++)
-		*to++ = np_press_clamp(load_from_user(
+		*to++ = np_slowdowns_clamp(load_from_user(
 			l, e, c->at[k].profile, c->at[k].touch, NULL));
 	for (uint32_t k = e->first; k < e->end; k++) {
 		const struct np_leaf_job *r = &l->private.at[k];
 
-		*to++ = np_press_clamp(load_from_user(l, e, r->profile,
+		*to++ = np_slowdowns_clamp(load_from_user(l, e, r->profile,
 						      r->touch, r));
 	}
 }
@@ -644,7 +644,7 @@ static uint64_t load_from_user(const struct np_leaf_loads *l,
 		const struct np_leaf_job *x = &l->private.at[k];
 
 		sum += (uint64_t)(x == but ? x->n - 1 : x->n) *
-		       np_press_pair(l->p->t, profile, touch, x->profile,
+		       np_slowdowns_pair(l->p->t, profile, touch, x->profile,
 				     x->touch);
 	}
 	return sum;
@@ -676,12 +676,12 @@ static uint64_t load_from_owner(const struct np_leaf_loads *l,
 static void note_arrival(struct np_leaf_loads *l, uint32_t leaf,
 			 uint32_t profile, uint32_t touch)
 {
-	const uint16_t *caused = np_press_pushes(l->p->t, profile);
+	const uint16_t *caused = np_slowdowns_caused(l->p->t, profile);
 	struct np_leaf_job *r = l->public.at + l->public.first[leaf];
 	uint32_t n = l->public.sensitive[leaf];
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint16_t x = np_press_at(caused, r[i].profile,
+		uint16_t x = np_slowdowns_at(caused, r[i].profile,
 					 r[i].touch & touch);
 
 		if (x > r[i].extra)
@@ -705,11 +705,11 @@ static void clear_arrivals(struct np_leaf_loads *l, uint32_t leaf)
 static bool is_leaf_full(const struct np_leaf_loads *l, uint32_t leaf,
 			 uint32_t profile, uint32_t touch)
 {
-	const uint16_t *caused = np_press_pushes(l->p->t, profile);
+	const uint16_t *caused = np_slowdowns_caused(l->p->t, profile);
 	const struct np_leaf_job *r = l->public.at + l->public.first[leaf];
 
 	for (uint32_t k = 0; k < l->public.sensitive[leaf]; k++) {
-		uint32_t x = np_press_at(caused, r[k].profile,
+		uint32_t x = np_slowdowns_at(caused, r[k].profile,
 					 r[k].touch & touch);
 
 		if (x && r[k].extra &&
@@ -736,7 +736,7 @@ static uint32_t load_beside(const struct np_classes *c,
 			    const struct np_class *victim,
 			    const struct np_class *co)
 {
-	return np_press_pair(c->p->t, victim->profile, victim->touch,
+	return np_slowdowns_pair(c->p->t, victim->profile, victim->touch,
 			     co->profile, co->touch);
 }
 
@@ -777,7 +777,7 @@ static void worst_aggressor(const struct np_classes *c,
 	for (uint32_t k = on->first[leaf]; k < on->first[leaf + 1]; k++) {
 		const struct np_leaf_job *r = &on->at[k];
 		uint64_t load = (uint64_t)r->n *
-			np_press_pair(c->p->t, a->profile, a->touch, r->profile,
+			np_slowdowns_pair(c->p->t, a->profile, a->touch, r->profile,
 				      r->touch);
 
 		if (on == &c->loads->private && r->owner != a->owner)
@@ -796,8 +796,8 @@ static void check_jobs(const struct np_classes *c,
 		       uint32_t leaf, struct worst *s)
 {
 	const struct np_leaf_loads *l = c->loads;
-	const uint16_t *from_a = np_press_pushes(c->p->t, a->profile);
-	const uint16_t *from_b = np_press_pushes(c->p->t, (b ? b : a)->profile);
+	const uint16_t *from_a = np_slowdowns_caused(c->p->t, a->profile);
+	const uint16_t *from_b = np_slowdowns_caused(c->p->t, (b ? b : a)->profile);
 	uint32_t owner = common_owner(a, b);
 
 	for (uint32_t k = on->first[leaf]; k < on->first[leaf + 1]; k++) {
@@ -806,8 +806,8 @@ static void check_jobs(const struct np_classes *c,
 
 		if (on == &l->private && r->owner != owner)
 			continue;
-		x = np_press_at(from_a, r->profile, r->touch & a->touch);
-		y = b ? np_press_at(from_b, r->profile, r->touch & b->touch) :
+		x = np_slowdowns_at(from_a, r->profile, r->touch & a->touch);
+		y = b ? np_slowdowns_at(from_b, r->profile, r->touch & b->touch) :
 			0;
 		if (!x || (b && !y))
 			continue;
@@ -890,7 +890,7 @@ bool np_class_avoids(const struct np_classes *c, uint32_t a, uint32_t b,
 			.why = kb ? NP_WHY_FROM_PENDING : NP_WHY_FROM_RUNNING,
 			.leaf = leaf, .other = s.other, .victim = s.victim,
 			.victim_self = s.self,
-			.slowdown = np_press_fraction(np_press_clamp(s.load)),
+			.slowdown = np_slowdowns_from_load(np_slowdowns_clamp(s.load)),
 		};
 	return s.load != 0;
 }
@@ -899,7 +899,7 @@ bool np_class_conflict_on(const struct np_classes *c, uint32_t a, uint32_t b,
 			  const uint64_t *leaves)
 {
 	if (a == b)
-		return np_bits_meet(c->at[a].self_apart, leaves, c->p->lw);
+		return np_bits_intersect(c->at[a].self_apart, leaves, c->p->lw);
 	if (!np_bits_test(c->relevant + a * c->words, b) &&
 	    !np_bits_test(c->relevant + b * c->words, a))
 		return false;
@@ -919,16 +919,16 @@ bool np_class_blocked(const struct np_classes *c, uint32_t a, uint32_t leaf)
 		return true;
 	for (uint32_t row_words = k->row_words; row_words;
 	     row_words &= row_words - 1) {
-		size_t w = np_bits_at(0, row_words);
+		size_t w = np_bits_lowest(0, row_words);
 
 		if (on[w] & c->hard[row + w])
 			return true;
 		for (uint64_t m = on[w] & c->soft[row + w]; m; m &= m - 1)
-			if (exceeds_directly(c, k, &c->at[np_bits_at(w, m)],
+			if (exceeds_directly(c, k, &c->at[np_bits_lowest(w, m)],
 					     leaf))
 				return true;
 		for (uint64_t m = on[w] & c->soft_own[row + w]; m; m &= m - 1)
-			if (np_class_avoids(c, a, np_bits_at(w, m), leaf, NULL))
+			if (np_class_avoids(c, a, np_bits_lowest(w, m), leaf, NULL))
 				return true;
 	}
 	/* The remaining case: a running job that suffers from two arrivals. */
@@ -1083,7 +1083,7 @@ static void set_load(const struct np_classes *c, struct np_class *k,
 		const struct np_aggressor *a = &on->aggressor[i];
 
 		load += (uint64_t)a->n *
-			np_press_at(suffered, a->profile, a->touch & k->touch);
+			np_slowdowns_at(suffered, a->profile, a->touch & k->touch);
 	}
 	k->public.load[leaf] = clamp16(load);
 }
@@ -1097,7 +1097,7 @@ static void set_added(const struct np_classes *c, struct np_class *k,
 	uint32_t worst = 0, added = 0;
 
 	for (size_t i = 0; i < on->sensitive[leaf]; i++) {
-		uint32_t x = np_press_at(caused, r[i].profile,
+		uint32_t x = np_slowdowns_at(caused, r[i].profile,
 					 r[i].touch & k->touch);
 
 		if (!x)
@@ -1119,11 +1119,11 @@ static void extend_full(const struct np_classes *c, struct np_class *k,
 			uint32_t leaf, const struct np_leaf_job *r, uint32_t n,
 			const uint32_t *from_user)
 {
-	const uint16_t *caused = np_press_pushes(c->p->t, k->profile);
+	const uint16_t *caused = np_slowdowns_caused(c->p->t, k->profile);
 	uint32_t worst = k->full.victim[leaf], added = k->full.added[leaf];
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t x = np_press_at(caused, r[i].profile,
+		uint32_t x = np_slowdowns_at(caused, r[i].profile,
 					 r[i].touch & k->touch);
 
 		if (!x)
@@ -1177,7 +1177,7 @@ static bool maybe_third(const struct np_class_max *a,
 static bool maybe_self(const struct np_classes *c, const struct np_class *k)
 {
 	const struct np_class_max *most = &k->full_max;
-	uint32_t beside = np_press_pair(c->p->t, k->profile, k->touch,
+	uint32_t beside = np_slowdowns_pair(c->p->t, k->profile, k->touch,
 					k->profile, k->touch);
 
 	return maybe_direct(most, beside, most, beside, c->p->limit) ||
@@ -1219,9 +1219,9 @@ static void set_full_loads(const struct np_classes *c, struct np_class *k)
 /* Fill in what the running jobs on all leaves mean for a class. */
 static void set_loads(struct np_classes *c, struct np_class *k)
 {
-	const uint16_t *suffered = np_press_feels(c->p->t, k->profile);
-	const uint16_t *caused = np_press_pushes(c->p->t, k->profile);
-	const struct np_press_profile *f = &c->p->t->profile[k->profile];
+	const uint16_t *suffered = np_slowdowns_suffered(c->p->t, k->profile);
+	const uint16_t *caused = np_slowdowns_caused(c->p->t, k->profile);
+	const struct np_slowdowns_profile *f = &c->p->t->profile[k->profile];
 	bool feeling = c->p->t->most[k->profile], two;
 
 	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++) {
@@ -1278,8 +1278,8 @@ static void compare(struct np_classes *c, uint32_t a, uint32_t b, uint32_t ab,
 static void extend_row(struct np_classes *c, uint32_t class)
 {
 	struct np_class *k = &c->at[class];
-	const uint16_t *suffered = np_press_feels(c->p->t, k->profile);
-	const uint16_t *caused = np_press_pushes(c->p->t, k->profile);
+	const uint16_t *suffered = np_slowdowns_suffered(c->p->t, k->profile);
+	const uint16_t *caused = np_slowdowns_caused(c->p->t, k->profile);
 
 	k->row_words |= 1u << class / NP_BITS_WORD;
 	/* A class does not appear in its own bitmaps, but in self_apart. */

@@ -58,7 +58,7 @@ uint64_t np_counts_sum(uint32_t switches, const uint16_t *column,
 
 struct np_problem {
 	const struct np_snapshot *s;
-	const struct np_press *t; /* predictions */
+	const struct np_slowdowns *t; /* predictions */
 	struct np_policy policy;
 	const struct np_outcome *outcome; /* per job; held_sec is filled in */
 	uint32_t limit;		/* the policy's MaxSlowdown as a load */
@@ -83,7 +83,7 @@ struct np_problem {
  * live longer, or NULL. Returns 0 or -ENOMEM; np_problem_free() in either case.
  */
 int np_problem_init(struct np_problem *p, const struct np_snapshot *s,
-		    const struct np_press *t, const struct np_policy *policy,
+		    const struct np_slowdowns *t, const struct np_policy *policy,
 		    const struct np_outcome *outcome, bool what_if,
 		    const struct np_problem *other);
 void np_problem_free(struct np_problem *p);

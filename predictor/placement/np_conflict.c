@@ -5,44 +5,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint16_t np_press_load(double slowdown)
+uint16_t np_slowdowns_to_load(double slowdown)
 {
-	double load = slowdown > 0 ? rint(NP_PRESS_UNIT * log1p(slowdown)) : 0;
+	double load = slowdown > 0 ? rint(NP_SLOWDOWNS_UNIT * log1p(slowdown)) : 0;
 
-	return load < NP_PRESS_MAX - 1 ? (uint16_t)load : NP_PRESS_MAX - 1;
+	return load < NP_SLOWDOWNS_MAX - 1 ? (uint16_t)load : NP_SLOWDOWNS_MAX - 1;
 }
 
-double np_press_fraction(uint32_t load)
+double np_slowdowns_from_load(uint32_t load)
 {
-	return expm1(load / NP_PRESS_UNIT);
+	return expm1(load / NP_SLOWDOWNS_UNIT);
 }
 
-uint32_t np_press_limit(double max_slowdown)
+uint32_t np_slowdowns_limit(double max_slowdown)
 {
 	/* Rounded like all loads: a pair exactly at the limit passes. */
-	return (uint32_t)rint(NP_PRESS_UNIT * log1p(max_slowdown));
+	return (uint32_t)rint(NP_SLOWDOWNS_UNIT * log1p(max_slowdown));
 }
 
-struct np_press *np_press_ref(struct np_press *t)
+struct np_slowdowns *np_slowdowns_ref(struct np_slowdowns *t)
 {
 	__atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
 	return t;
 }
 
-void np_press_unref(struct np_press *t)
+void np_slowdowns_unref(struct np_slowdowns *t)
 {
 	if (!t || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	free(t->profile);
-	free(t->feels);
-	free(t->pushes);
+	free(t->suffered);
+	free(t->caused);
 	free(t->most);
 	free(t);
 }
 
-struct np_press *np_press_new(size_t n)
+struct np_slowdowns *np_slowdowns_new(size_t n)
 {
-	struct np_press *t = calloc(1, sizeof(*t));
+	struct np_slowdowns *t = calloc(1, sizeof(*t));
 	size_t cells = n * n * NP_N_TOUCH + 1;
 
 	if (!t)
@@ -50,16 +50,16 @@ struct np_press *np_press_new(size_t n)
 	t->refs = 1;
 	t->n = n;
 	t->profile = calloc(n + 1, sizeof(*t->profile));
-	t->feels = malloc(cells * sizeof(*t->feels));
-	t->pushes = malloc(cells * sizeof(*t->pushes));
+	t->suffered = malloc(cells * sizeof(*t->suffered));
+	t->caused = malloc(cells * sizeof(*t->caused));
 	t->most = calloc(n + 1, sizeof(*t->most));
-	if (t->profile && t->feels && t->pushes && t->most)
+	if (t->profile && t->suffered && t->caused && t->most)
 		return t;
-	np_press_unref(t);
+	np_slowdowns_unref(t);
 	return NULL;
 }
 
-double np_press_slowdown(const struct np_press *t, uint32_t victim,
+double np_slowdowns_between(const struct np_slowdowns *t, uint32_t victim,
 			 uint32_t co, bool both_share_nodes, bool both_span)
 {
 	unsigned touch = (both_share_nodes ? NP_TOUCH_NODE : 0) |
@@ -67,8 +67,8 @@ double np_press_slowdown(const struct np_press *t, uint32_t victim,
 
 	if (victim >= t->n || co >= t->n)
 		return 0;
-	return np_press_fraction(
-		np_press_feels(t, victim)[co * NP_N_TOUCH + touch]);
+	return np_slowdowns_from_load(
+		np_slowdowns_suffered(t, victim)[co * NP_N_TOUCH + touch]);
 }
 
 /* Marks an answer that was not asked for yet; no load is that large. */
@@ -77,10 +77,10 @@ double np_press_slowdown(const struct np_press *t, uint32_t victim,
 struct np_conflict {
 	struct np_oracle oracle;
 	size_t n, capacity; /* profiles */
-	struct np_press_profile *profile;
+	struct np_slowdowns_profile *profile;
 	/* Loads, at [(victim * capacity + co) * NP_N_CONTACTS + contact]. */
 	uint16_t *answer;
-	struct np_press *table; /* made last; NULL: out of date */
+	struct np_slowdowns *table; /* made last; NULL: out of date */
 };
 
 int np_conflict_new(const struct np_oracle *oracle, struct np_conflict **out,
@@ -98,7 +98,7 @@ int np_conflict_new(const struct np_oracle *oracle, struct np_conflict **out,
 /* Something changed: drop the table that was made last. */
 static void invalidate_table(struct np_conflict *c)
 {
-	np_press_unref(c->table);
+	np_slowdowns_unref(c->table);
 	c->table = NULL;
 }
 
@@ -123,7 +123,7 @@ static int grow(struct np_conflict *c)
 {
 	size_t capacity = c->capacity ? 2 * c->capacity : 32;
 	size_t n = capacity * capacity * NP_N_CONTACTS;
-	struct np_press_profile *p;
+	struct np_slowdowns_profile *p;
 	uint16_t *a;
 
 	p = realloc(c->profile, capacity * sizeof(*p));
@@ -152,7 +152,7 @@ int np_conflict_add(struct np_conflict *c, uint32_t owner, bool trusted,
 	if (c->n == c->capacity && grow(c))
 		return np_errf(err, -ENOMEM, "conflicts: out of memory");
 	invalidate_table(c);
-	c->profile[c->n] = (struct np_press_profile){
+	c->profile[c->n] = (struct np_slowdowns_profile){
 		.owner = owner, .trusted = trusted,
 	};
 	*profile = (uint32_t)c->n++;
@@ -175,7 +175,7 @@ int np_conflict_replace(struct np_conflict *c, uint32_t profile,
 {
 	if (profile >= c->n)
 		return np_errf(err, -EINVAL, "no profile %u", profile);
-	c->profile[profile] = (struct np_press_profile){
+	c->profile[profile] = (struct np_slowdowns_profile){
 		.owner = owner, .trusted = trusted,
 	};
 	np_conflict_forget(c, profile);
@@ -190,7 +190,7 @@ static uint16_t ask_one(struct np_conflict *c, uint32_t victim, uint32_t co,
 
 	if (c->oracle.slowdown(c->oracle.arg, victim, co, contact, &slowdown))
 		return 0;
-	return np_press_load(slowdown); /* NaN becomes 0 */
+	return np_slowdowns_to_load(slowdown); /* NaN becomes 0 */
 }
 
 /*
@@ -261,16 +261,16 @@ static void worst_of(const uint16_t *answer, uint16_t negligible,
 }
 
 /* Fill in the loads, and what follows from them for each profile. */
-static void fill(const struct np_conflict *c, struct np_press *t)
+static void fill(const struct np_conflict *c, struct np_slowdowns *t)
 {
-	uint16_t negligible = np_press_load(t->negligible);
+	uint16_t negligible = np_slowdowns_to_load(t->negligible);
 
 	for (size_t v = 0; v < t->n; v++)
 		t->profile[v].complete = t->profile[v].inert = true;
 	for (size_t v = 0; v < t->n; v++)
 		for (size_t x = 0; x < t->n; x++) {
-			uint16_t *f = t->feels + (v * t->n + x) * NP_N_TOUCH;
-			uint16_t *p = t->pushes + (x * t->n + v) * NP_N_TOUCH;
+			uint16_t *f = t->suffered + (v * t->n + x) * NP_N_TOUCH;
+			uint16_t *p = t->caused + (x * t->n + v) * NP_N_TOUCH;
 			uint16_t most;
 			bool complete = true;
 
@@ -291,9 +291,9 @@ static void fill(const struct np_conflict *c, struct np_press *t)
 }
 
 int np_conflict_table(struct np_conflict *c, double negligible,
-		      struct np_press **out, struct np_err *err)
+		      struct np_slowdowns **out, struct np_err *err)
 {
-	struct np_press *t;
+	struct np_slowdowns *t;
 
 	if (!(negligible >= 0 && negligible <= 1))
 		return np_errf(err, -EINVAL,
@@ -302,17 +302,17 @@ int np_conflict_table(struct np_conflict *c, double negligible,
 	if (c->table && c->table->negligible != negligible)
 		invalidate_table(c);
 	if (c->table) {
-		*out = np_press_ref(c->table);
+		*out = np_slowdowns_ref(c->table);
 		return 0;
 	}
-	t = np_press_new(c->n);
+	t = np_slowdowns_new(c->n);
 	if (!t)
 		return np_errf(err, -ENOMEM, "conflicts: out of memory");
 	t->negligible = negligible;
 	for (size_t i = 0; i < c->n; i++)
 		t->profile[i] = c->profile[i];
 	fill(c, t);
-	c->table = np_press_ref(t);
+	c->table = np_slowdowns_ref(t);
 	*out = t;
 	return 0;
 }

@@ -56,15 +56,15 @@
  * 1/10000: an integer, so that sums do not depend on their order.
  */
 
-#define NP_PRESS_UNIT 10000.0
-#define NP_PRESS_MAX UINT16_MAX /* stands for a slowdown of 700 or more */
+#define NP_SLOWDOWNS_UNIT 10000.0
+#define NP_SLOWDOWNS_MAX UINT16_MAX /* stands for a slowdown of 700 or more */
 
 /* What two jobs on one leaf share beside its switch; bits. */
 #define NP_TOUCH_NODE 1u
 #define NP_TOUCH_UPLINK 2u
 #define NP_N_TOUCH 4
 
-struct np_press_profile {
+struct np_slowdowns_profile {
 	uint32_t owner; /* uid */
 	bool trusted;
 	bool complete;  /* the model was asked about every pair with it */
@@ -72,52 +72,52 @@ struct np_press_profile {
 	bool inert; /* slows no profile and is slowed by none */
 };
 
-struct np_press {
+struct np_slowdowns {
 	int refs;
 	size_t n; /* profiles */
 	double negligible; /* slowdown up to which a pair counts as harmless */
-	struct np_press_profile *profile;
+	struct np_slowdowns_profile *profile;
 	/*
 	 * Loads, at [(a * n + b) * NP_N_TOUCH + touch]: that of a beside b, and
 	 * that of b beside a. Both directions are kept, so that one row has all
 	 * that concerns a.
 	 */
-	uint16_t *feels, *pushes;
+	uint16_t *suffered, *caused;
 	uint16_t *most; /* largest load of each profile beside any other one */
 };
 
 /* The row of loads that a victim suffers. */
-static inline const uint16_t *np_press_feels(const struct np_press *t,
+static inline const uint16_t *np_slowdowns_suffered(const struct np_slowdowns *t,
 					     uint32_t victim)
 {
-	return t->feels + (size_t)victim * t->n * NP_N_TOUCH;
+	return t->suffered + (size_t)victim * t->n * NP_N_TOUCH;
 }
 
 /* The row of loads that a co-runner causes. */
-static inline const uint16_t *np_press_pushes(const struct np_press *t,
+static inline const uint16_t *np_slowdowns_caused(const struct np_slowdowns *t,
 					      uint32_t co)
 {
-	return t->pushes + (size_t)co * t->n * NP_N_TOUCH;
+	return t->caused + (size_t)co * t->n * NP_N_TOUCH;
 }
 
 /* One element of such a row. */
-static inline uint16_t np_press_at(const uint16_t *row, uint32_t profile,
+static inline uint16_t np_slowdowns_at(const uint16_t *row, uint32_t profile,
 				   uint32_t touch)
 {
 	return row[profile * NP_N_TOUCH + touch];
 }
 
 /* Load of a job of one profile beside a job of another. */
-static inline uint32_t np_press_pair(const struct np_press *t, uint32_t victim,
+static inline uint32_t np_slowdowns_pair(const struct np_slowdowns *t, uint32_t victim,
 				     uint32_t victim_touch, uint32_t co,
 				     uint32_t co_touch)
 {
-	return np_press_at(np_press_feels(t, victim), co,
+	return np_slowdowns_at(np_slowdowns_suffered(t, victim), co,
 			   victim_touch & co_touch);
 }
 
 /* Limit a sum of loads, so that sums of sums cannot overflow. */
-static inline uint32_t np_press_clamp(uint64_t load)
+static inline uint32_t np_slowdowns_clamp(uint64_t load)
 {
 	return load < 1u << 24 ? (uint32_t)load : 1u << 24;
 }
@@ -127,24 +127,24 @@ static inline uint32_t np_press_clamp(uint64_t load)
  * fills it in; the simulator and tests make tables of their own. NULL: out of
  * memory.
  */
-struct np_press *np_press_new(size_t n);
-struct np_press *np_press_ref(struct np_press *t);
-void np_press_unref(struct np_press *t); /* NULL is allowed */
+struct np_slowdowns *np_slowdowns_new(size_t n);
+struct np_slowdowns *np_slowdowns_ref(struct np_slowdowns *t);
+void np_slowdowns_unref(struct np_slowdowns *t); /* NULL is allowed */
 
 /*
  * Predicted slowdown, as a fraction, of a victim beside one co-runner: the
  * largest over the contacts that the two flags allow. 0 for a profile that the
  * table does not have.
  */
-double np_press_slowdown(const struct np_press *t, uint32_t victim,
+double np_slowdowns_between(const struct np_slowdowns *t, uint32_t victim,
 			 uint32_t co, bool both_share_nodes, bool both_span);
 
 /* Conversions. Speedups become load 0; others are rounded to nearest. */
-uint16_t np_press_load(double slowdown);
-double np_press_fraction(uint32_t load);
+uint16_t np_slowdowns_to_load(double slowdown);
+double np_slowdowns_from_load(uint32_t load);
 
 /* The largest load whose slowdown does not exceed max_slowdown. */
-uint32_t np_press_limit(double max_slowdown);
+uint32_t np_slowdowns_limit(double max_slowdown);
 
 /* ---- Cache of the model's answers ---- */
 
@@ -207,10 +207,10 @@ size_t np_conflict_ask(struct np_conflict *c, const uint32_t *profile,
 /*
  * The answers as a table. Pairs that were not asked yet count as harmless, and
  * the profile's "complete" says so. The same table is returned until something
- * changes. *out: release with np_press_unref(). Returns 0, -EINVAL (negligible
+ * changes. *out: release with np_slowdowns_unref(). Returns 0, -EINVAL (negligible
  * not within 0 to 1) or -ENOMEM.
  */
 int np_conflict_table(struct np_conflict *c, double negligible,
-		      struct np_press **out, struct np_err *err);
+		      struct np_slowdowns **out, struct np_err *err);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "np_allocation.h"
 #include "np_array.h"
-#include "np_shares.h"
 
 /* A submission that was decided since the snapshot. */
 struct np_admitted {
@@ -23,7 +22,7 @@ struct np_admitted {
 
 struct np_placement {
 	struct np_snapshot *s;
-	struct np_press *t;
+	struct np_slowdowns *t;
 	struct np_policy policy;
 	/*
 	 * What is done; and what would be done if partitions in mode advise
@@ -186,9 +185,9 @@ static double held_sec_of(struct hold_clock *c, const struct np_job *j)
 
 	if (j->state != NP_JOB_READY)
 		return j->held_sec;
-	if (j->prior == NP_PRIOR_DEFERRED)
+	if (j->prior == NP_PRIOR_HELD)
 		back = true;
-	else if (j->prior == NP_PRIOR_LEAVES)
+	else if (j->prior == NP_PRIOR_RESTRICTED)
 		back = could_start(c->s, j) ||
 		       (!c->blocked[j->partition] && overtaken(c, j));
 	else
@@ -268,7 +267,7 @@ static const char *const reasons[] = {
 	[NP_WHY_NOT_PREDICTED] = "no conflict is known, but some predictions "
 				 "are still missing",
 	[NP_WHY_FITS] = "no conflicting job on its eligible leaf switches",
-	[NP_WHY_HELD_LONG_ENOUGH] = "the maximum hold time is reached",
+	[NP_WHY_HOLD_EXPIRED] = "the maximum hold time is reached",
 	[NP_WHY_NO_ROOM_APART] = "too few nodes are free to keep it apart and "
 				 "still start it now",
 	[NP_WHY_TASKS_TOGETHER] = "the tasks of this array conflict with each "
@@ -347,14 +346,14 @@ const char *np_placement_text(const struct np_placement *p,
 	case NP_ACT_NONE:
 		append(&l, "left alone: ");
 		break;
-	case NP_ACT_ANYWHERE:
+	case NP_ACT_UNRESTRICTED:
 		append(&l, "may run anywhere: ");
 		break;
-	case NP_ACT_CONFINE:
+	case NP_ACT_RESTRICT:
 		append(&l, "kept off %u of %zu leaf switches: ", closed(p, v),
 		       p->s->leaves->n);
 		break;
-	case NP_ACT_DEFER:
+	case NP_ACT_HOLD:
 		append(&l, "held, for %lld s at first: ",
 		       (long long)(v->until_sec > p->s->now_sec ?
 				   v->until_sec - p->s->now_sec : 0));
@@ -391,7 +390,7 @@ static bool cause_on(const struct np_classes *c, uint32_t class,
 		return np_class_avoids(c, class, NP_NONE, leaf, cause);
 	for (uint32_t row_words = k->row_words; row_words;
 	     row_words &= row_words - 1) {
-		size_t w = np_bits_at(0, row_words);
+		size_t w = np_bits_lowest(0, row_words);
 		uint64_t m = on[w] & relevant[w];
 
 		/* A class is not in its own bitmaps. */
@@ -399,7 +398,7 @@ static bool cause_on(const struct np_classes *c, uint32_t class,
 		    np_bits_test(k->self_apart, leaf))
 			m |= on[w] & UINT64_C(1) << class % NP_BITS_WORD;
 		for (; m; m &= m - 1)
-			if (np_class_avoids(c, class, np_bits_at(w, m), leaf,
+			if (np_class_avoids(c, class, np_bits_lowest(w, m), leaf,
 					    &one) &&
 			    (!any || one.slowdown > cause->slowdown)) {
 				*cause = one;
@@ -425,7 +424,7 @@ static void find_cause(const struct np_classes *c, uint32_t class,
 	};
 	for (size_t w = 0; w < c->p->lw; w++)
 		for (uint64_t m = reach[w] & ~open[w]; m; m &= m - 1) {
-			uint32_t leaf = np_bits_at(w, m);
+			uint32_t leaf = np_bits_lowest(w, m);
 
 			if (searched++ == MAX_LEAVES_SEARCHED ||
 			    found == MAX_CAUSES_FOUND)
@@ -454,7 +453,7 @@ static int64_t until(const struct np_policy *policy, const struct np_job *j,
 		left = 1;
 	last = now_sec + (int64_t)ceil(left);
 	end = now_sec + (int64_t)ceil(step);
-	if (j->prior == NP_PRIOR_DEFERRED &&
+	if (j->prior == NP_PRIOR_HELD &&
 	    (double)(j->prior_until_sec - now_sec) > step / 2)
 		end = j->prior_until_sec; /* close enough: saves an update */
 	if (end > last)
@@ -467,7 +466,7 @@ static void set_hold(struct np_allocation *a, const struct np_job *j,
 		     uint32_t class, const uint64_t *reach,
 		     int64_t now_sec, struct np_outcome *v)
 {
-	v->action = NP_ACT_DEFER;
+	v->action = NP_ACT_HOLD;
 	v->until_sec = until(&a->problem.policy, j, v->held_sec, now_sec);
 	if (class != NP_NONE)
 		find_cause(&a->classes, class, reach, a->problem.no_leaves,
@@ -486,8 +485,8 @@ static int set_restricted(struct np_allocation *a, uint32_t class,
 		return -ENOMEM;
 	for (size_t w = 0; w < p->lw; w++)
 		open[w] = set[w] | ~reach[w];
-	np_bits_end(open, p->n_leaves);
-	v->action = NP_ACT_CONFINE;
+	np_bits_trim(open, p->n_leaves);
+	v->action = NP_ACT_RESTRICT;
 	v->leaves = open;
 	find_cause(&a->classes, class, reach, open, &v->cause);
 	return 0;
@@ -508,10 +507,10 @@ static int open_leaves(struct np_allocation *a, uint32_t i, const uint64_t *set,
 {
 	const uint64_t *reach = reach_of(a, i);
 
-	if (!np_bits_within(reach, set, a->problem.lw))
+	if (!np_bits_subset(reach, set, a->problem.lw))
 		return set_restricted(a, a->requests.class[i], set, reach,
 				      v);
-	v->action = NP_ACT_ANYWHERE;
+	v->action = NP_ACT_UNRESTRICTED;
 	v->cause.why = NP_WHY_FITS;
 	return 0;
 }
@@ -544,7 +543,7 @@ static int decide_tasks(struct np_allocation *a, uint32_t i,
 		last = a->groups.at[r->group].set;
 		if (open_leaves(a, i, last, &one))
 			return -ENOMEM;
-		v->task_leaves[v->tasks++] = one.action == NP_ACT_CONFINE ?
+		v->task_leaves[v->tasks++] = one.action == NP_ACT_RESTRICT ?
 					     one.leaves : NULL;
 	}
 	/* If all tasks have leaves, the last one keeps the array's record. */
@@ -583,7 +582,7 @@ static int decide_preferred(struct np_allocation *a, uint32_t i,
 
 	if (a->prefer.set[i])
 		return open_leaves(a, i, a->prefer.set[i], v);
-	v->action = NP_ACT_ANYWHERE;
+	v->action = NP_ACT_UNRESTRICTED;
 	v->cause.why = NP_WHY_NO_ROOM_APART;
 	if (!np_class_conflicts(&a->classes, class))
 		v->cause.why = NP_WHY_HARMLESS;
@@ -618,8 +617,8 @@ static int decide_job(struct np_placement *p, uint32_t i, struct np_outcome *v)
 	if (j->state == NP_JOB_RUNNING || v->cause.why)
 		return 0;
 	if (np_problem_hold_expired(&a->problem, j, v->held_sec)) {
-		v->action = NP_ACT_ANYWHERE;
-		v->cause.why = NP_WHY_HELD_LONG_ENOUGH;
+		v->action = NP_ACT_UNRESTRICTED;
+		v->cause.why = NP_WHY_HOLD_EXPIRED;
 		return 0;
 	}
 	if (class == NP_NONE) {
@@ -627,7 +626,7 @@ static int decide_job(struct np_placement *p, uint32_t i, struct np_outcome *v)
 		return 0;
 	}
 	if (a->classes.at[class].conflict_free) {
-		v->action = NP_ACT_ANYWHERE;
+		v->action = NP_ACT_UNRESTRICTED;
 		v->cause.why = p->t->profile[j->profile].complete ?
 			       NP_WHY_HARMLESS : NP_WHY_NOT_PREDICTED;
 		return 0;
@@ -639,17 +638,17 @@ static int decide_job(struct np_placement *p, uint32_t i, struct np_outcome *v)
 /* Word w of the leaves open to a job by the prior decision, and by this one. */
 static uint64_t open_before(const struct np_job *j, int64_t now_sec, size_t w)
 {
-	if (j->prior == NP_PRIOR_DEFERRED && j->prior_until_sec > now_sec)
+	if (j->prior == NP_PRIOR_HELD && j->prior_until_sec > now_sec)
 		return 0;
-	return j->prior == NP_PRIOR_LEAVES ? j->prior_leaves[w] :
+	return j->prior == NP_PRIOR_RESTRICTED ? j->prior_leaves[w] :
 					     ~UINT64_C(0);
 }
 
 static uint64_t open_after(const struct np_outcome *v, size_t w)
 {
-	if (v->action == NP_ACT_DEFER)
+	if (v->action == NP_ACT_HOLD)
 		return 0;
-	return v->action == NP_ACT_CONFINE ? v->leaves[w] : ~UINT64_C(0);
+	return v->action == NP_ACT_RESTRICT ? v->leaves[w] : ~UINT64_C(0);
 }
 
 /* Fill in how an outcome differs from the prior one, on leaves in reach. */
@@ -673,16 +672,16 @@ static void compare(struct np_placement *p, uint32_t i, struct np_outcome *v)
 		v->narrows |= (was & ~is) != 0;
 		opens |= (is & ~was) != 0;
 	}
-	if (v->action == NP_ACT_DEFER)
-		v->changed |= j->prior != NP_PRIOR_DEFERRED ||
+	if (v->action == NP_ACT_HOLD)
+		v->changed |= j->prior != NP_PRIOR_HELD ||
 			      j->prior_until_sec != v->until_sec;
 	else
-		v->changed |= j->prior == NP_PRIOR_DEFERRED;
+		v->changed |= j->prior == NP_PRIOR_HELD;
 	v->changed |= v->tasks != 0;
 	v->applied = j->mode != NP_MODE_ADVISE &&
 		     v->action != NP_ACT_NONE;
 	v->narrows &= v->applied;
-	v->moves = v->narrows && v->action != NP_ACT_DEFER &&
+	v->moves = v->narrows && v->action != NP_ACT_HOLD &&
 		   (opens || v->tasks);
 }
 
@@ -710,7 +709,7 @@ void np_placement_causes(const struct np_placement *p, size_t i,
 	const struct np_outcome *v = &p->outcome[i];
 	struct np_cause c;
 
-	if (v->action != NP_ACT_CONFINE && v->action != NP_ACT_DEFER)
+	if (v->action != NP_ACT_RESTRICT && v->action != NP_ACT_HOLD)
 		return;
 	NP_BITS_EACH(leaf, reach_of(a, (uint32_t)i), p->s->leaves->words)
 		if (!(open_after(v, leaf / NP_BITS_WORD) >>
@@ -746,7 +745,7 @@ static bool add_leaf(size_t lw, const uint16_t *column,
 
 	for (size_t w = 0; w < lw; w++)
 		for (uint64_t m = can[w] & ~set[w]; m; m &= m - 1) {
-			uint32_t leaf = np_bits_at(w, m);
+			uint32_t leaf = np_bits_lowest(w, m);
 			uint32_t n = column[leaf];
 
 			if (n >= missing ? most < missing || n < most :
@@ -806,7 +805,7 @@ static bool full(const struct np_placement *p, uint32_t owner)
 
 static void allow_anywhere(struct submission *s, enum np_why why)
 {
-	s->v->action = NP_ACT_ANYWHERE;
+	s->v->action = NP_ACT_UNRESTRICTED;
 	s->v->cause.why = why;
 	memcpy(s->set, s->counts->reach, s->a->problem.lw * sizeof(*s->set));
 }
@@ -867,7 +866,7 @@ static int place_enforced(struct submission *s, const uint64_t *can)
 	const struct np_counts *c = s->counts;
 	bool shares = s->job->flags & NP_JOB_SHARES_NODES;
 
-	if (np_bits_within(c->reach, can, s->a->problem.lw)) {
+	if (np_bits_subset(c->reach, can, s->a->problem.lw)) {
 		allow_anywhere(s, why_unrestricted(s));
 		return 0;
 	}
@@ -885,7 +884,7 @@ static int place_preferred(struct submission *s, const uint64_t *can)
 {
 	enum np_why why = why_unrestricted(s);
 
-	if (np_bits_within(s->counts->reach, can, s->a->problem.lw) &&
+	if (np_bits_subset(s->counts->reach, can, s->a->problem.lw) &&
 	    why != NP_WHY_FITS)
 		allow_anywhere(s, why);
 	else if (np_prefer_find(&s->a->prefer, s->job, s->class, s->counts,
@@ -954,7 +953,7 @@ static int decide_submission(struct submission *s)
 		hold_submission(s, why); /* the next decision takes it */
 	else
 		s->v->cause.why = why;
-	if (rc || s->v->action == NP_ACT_DEFER ||
+	if (rc || s->v->action == NP_ACT_HOLD ||
 	    full(s->p, s->job->owner))
 		return rc;
 	if (s->v->action == NP_ACT_NONE) {
@@ -964,7 +963,7 @@ static int decide_submission(struct submission *s)
 		       s->a->problem.lw * sizeof(*s->set));
 	}
 	what.leaves = s->set;
-	what.restricted = s->v->action == NP_ACT_CONFINE;
+	what.restricted = s->v->action == NP_ACT_RESTRICT;
 	what.class_known = keeps_off(s->v);
 	what.class = s->class;
 	return admit(s->p, s->a, &what);
@@ -1008,8 +1007,8 @@ int np_placement_one(struct np_placement *p, const struct np_job *job,
 		*v = (struct np_outcome){ .cause.leaf = NP_NO_LEAF };
 		return np_errf(err, rc, "placement: out of memory");
 	}
-	v->changed = v->narrows = v->action == NP_ACT_CONFINE ||
-				  v->action == NP_ACT_DEFER;
+	v->changed = v->narrows = v->action == NP_ACT_RESTRICT ||
+				  v->action == NP_ACT_HOLD;
 	v->applied = job->mode != NP_MODE_ADVISE && v->action != NP_ACT_NONE;
 	return 0;
 }
@@ -1051,7 +1050,7 @@ int np_placement_unwritten(struct np_placement *p, size_t i)
 	for (size_t k = 0; k < p->n_unwritten; k++)
 		if (p->unwritten[k] == class)
 			return 0;
-	if (np_array_more(&p->unwritten, p->n_unwritten, sizeof(*p->unwritten)))
+	if (np_array_grow(&p->unwritten, p->n_unwritten, sizeof(*p->unwritten)))
 		return -ENOMEM;
 	p->unwritten[p->n_unwritten++] = class;
 	for (uint32_t leaf = 0; leaf < a->problem.n_leaves; leaf++)
@@ -1087,8 +1086,8 @@ bool np_placement_may_open(const struct np_placement *p, size_t i)
 	for (uint32_t k = 0; k < v->tasks; k++)
 		if (may_meet(p, i, v->task_leaves[k]))
 			return false;
-	return v->action == NP_ACT_DEFER ||
-	       !may_meet(p, i, v->action == NP_ACT_CONFINE ? v->leaves : NULL);
+	return v->action == NP_ACT_HOLD ||
+	       !may_meet(p, i, v->action == NP_ACT_RESTRICT ? v->leaves : NULL);
 }
 
 void np_policy_init(struct np_policy *p)
@@ -1111,7 +1110,7 @@ static int check_time(const char *what, double sec, struct np_err *err)
 		       what, sec);
 }
 
-static int np_policy_check(const struct np_policy *p, const struct np_press *t,
+static int np_policy_check(const struct np_policy *p, const struct np_slowdowns *t,
 			   struct np_err *err)
 {
 	int rc;
@@ -1133,7 +1132,7 @@ static int np_policy_check(const struct np_policy *p, const struct np_press *t,
 }
 
 static int placement_check(const struct np_snapshot *s,
-			   const struct np_press *t,
+			   const struct np_slowdowns *t,
 			   const struct np_policy *policy, struct np_err *err)
 {
 	const struct np_job *job = s->job;
@@ -1191,7 +1190,7 @@ static int fill(struct np_placement *p)
 	return p->scratch ? decide_jobs(p) : -ENOMEM;
 }
 
-int np_placement_decide(struct np_snapshot *s, struct np_press *t,
+int np_placement_decide(struct np_snapshot *s, struct np_slowdowns *t,
 			const struct np_policy *policy,
 			struct np_placement **out, struct np_err *err)
 {
@@ -1204,7 +1203,7 @@ int np_placement_decide(struct np_snapshot *s, struct np_press *t,
 	if (!p)
 		return np_errf(err, -ENOMEM, "placement: out of memory");
 	p->s = np_snapshot_ref(s);
-	p->t = np_press_ref(t);
+	p->t = np_slowdowns_ref(t);
 	p->policy = *policy;
 	p->admitted.limit = NP_PLACEMENT_MAX_ADMITTED;
 	rc = fill(p);
@@ -1224,7 +1223,7 @@ void np_placement_free(struct np_placement *p)
 		np_allocation_free(p->advised);
 	np_allocation_free(p->real);
 	np_snapshot_unref(p->s);
-	np_press_unref(p->t);
+	np_slowdowns_unref(p->t);
 	free(p->outcome);
 	free(p->journal);
 	np_shares_free(&p->admitted);
@@ -1240,7 +1239,7 @@ const struct np_outcome *np_placement_at(const struct np_placement *p,
 	return &p->outcome[i];
 }
 
-double np_placement_strain(const struct np_placement *p, size_t leaf)
+double np_placement_worst_slowdown(const struct np_placement *p, size_t leaf)
 {
-	return np_press_fraction(np_leaf_load_worst(&p->real->loads, leaf));
+	return np_slowdowns_from_load(np_leaf_load_worst(&p->real->loads, leaf));
 }

@@ -85,9 +85,9 @@ void np_policy_init(struct np_policy *p);
 enum np_action {
 	NP_ACT_NONE,	 /* placement does not decide about it: remove what was
 			    written into it before */
-	NP_ACT_ANYWHERE, /* unrestricted */
-	NP_ACT_CONFINE,	 /* restricted to .leaves, and nodes without a leaf */
-	NP_ACT_DEFER,	 /* held until .until_sec */
+	NP_ACT_UNRESTRICTED, /* unrestricted */
+	NP_ACT_RESTRICT,	 /* restricted to .leaves, and nodes without a leaf */
+	NP_ACT_HOLD,	 /* held until .until_sec */
 };
 
 enum np_why {
@@ -110,18 +110,18 @@ enum np_why {
 			     more submissions of its owner since the last
 			     decision than the owner's share of
 			     NP_PLACEMENT_MAX_ADMITTED; also with DEFER */
-	/* NP_ACT_ANYWHERE */
+	/* NP_ACT_UNRESTRICTED */
 	NP_WHY_HARMLESS,      /* conflicts with no pending or running job */
 	NP_WHY_NOT_PREDICTED, /* the same, but predictions are missing */
 	NP_WHY_FITS,	/* conflicts with jobs, but none on its leaves */
-	NP_WHY_HELD_LONG_ENOUGH, /* max_defer_sec, or in mode prefer
+	NP_WHY_HOLD_EXPIRED, /* max_defer_sec, or in mode prefer
 				    NP_PLACEMENT_PATIENCE_SEC */
 	NP_WHY_NO_ROOM_APART, /* prefer: it could not start apart now */
 	NP_WHY_TASKS_TOGETHER, /* prefer: array whose tasks conflict */
-	/* NP_ACT_CONFINE, NP_ACT_DEFER: kept away from .other */
+	/* NP_ACT_RESTRICT, NP_ACT_HOLD: kept away from .other */
 	NP_WHY_FROM_RUNNING,
 	NP_WHY_FROM_PENDING,
-	/* NP_ACT_DEFER */
+	/* NP_ACT_HOLD */
 	NP_WHY_TASKS, /* array whose tasks conflict: the other tasks wait */
 };
 
@@ -185,7 +185,7 @@ struct np_placement;
  * policy, unsealed snapshot, or a profile that the table does not have) or
  * -ENOMEM.
  */
-int np_placement_decide(struct np_snapshot *s, struct np_press *t,
+int np_placement_decide(struct np_snapshot *s, struct np_slowdowns *t,
 			const struct np_policy *policy,
 			struct np_placement **out, struct np_err *err);
 void np_placement_free(struct np_placement *p); /* NULL is allowed */
@@ -204,7 +204,7 @@ const struct np_outcome *np_placement_at(const struct np_placement *p,
  * v->leaves is owned by the placement.
  *
  * Time and memory depend on the number of leaves and classes, not on that of
- * jobs. Each owner has a share (np_shares.h) of NP_PLACEMENT_MAX_ADMITTED
+ * jobs. Each owner has a share (np_array.h) of NP_PLACEMENT_MAX_ADMITTED
  * calls. Beyond it the answer is a short hold in mode enforce, and NP_ACT_NONE
  * in mode prefer. Calls for one placement must not overlap.
  *
@@ -252,6 +252,6 @@ void np_placement_causes(const struct np_placement *p, size_t i,
 			 np_placement_cause_fn *fn, void *arg);
 
 /* Worst predicted slowdown of the jobs running on a leaf, as a fraction. */
-double np_placement_strain(const struct np_placement *p, size_t leaf);
+double np_placement_worst_slowdown(const struct np_placement *p, size_t leaf);
 
 #endif

@@ -282,7 +282,7 @@ void np_snapshot_unref(struct np_snapshot *s)
 		return;
 	np_leaves_unref(s->leaves);
 	free(s->usable);
-	np_numbers_free(&s->set);
+	np_index_free(&s->set);
 	free(s->job);
 	free(s->on);
 	free(s->prior);
@@ -303,7 +303,7 @@ int np_snapshot_node(struct np_snapshot *s, size_t node,
 	np_bits_clear(s->usable, pos);
 	np_bits_clear(s->idle, pos);
 	np_bits_clear(s->idle_or_mixed, pos);
-	if (state != NP_NODE_AWAY)
+	if (state != NP_NODE_UNAVAILABLE)
 		np_bits_set(s->usable, pos);
 	if (state == NP_NODE_IDLE)
 		np_bits_set(s->idle, pos);
@@ -335,9 +335,9 @@ int np_snapshot_nodes(struct np_snapshot *s, const uint64_t *nodes,
 	    (n % NP_BITS_WORD && nodes[words - 1] >> n % NP_BITS_WORD))
 		return np_errf(err, -EINVAL, "set of nodes: beyond the last of"
 			       " %zu nodes, or a sealed snapshot", n);
-	got = np_numbers_get(&s->set, by_position(s, nodes),
+	got = np_index_get(&s->set, by_position(s, nodes),
 			     words * sizeof(*nodes));
-	if (got == NP_NO_NUMBER)
+	if (got == NP_NO_INDEX)
 		return np_errf(err, -ENOMEM, "snapshot: out of memory");
 	*handle = got;
 	return 0;
@@ -353,8 +353,8 @@ static int check_pending(const struct np_snapshot *s, const struct np_job *j,
 	if (j->candidates >= s->set.n)
 		return np_errf(err, -EINVAL, "job %u: no set of nodes %u",
 			       j->id, j->candidates);
-	if ((unsigned)j->prior > NP_PRIOR_DEFERRED ||
-	    (j->prior == NP_PRIOR_LEAVES && !j->prior_leaves))
+	if ((unsigned)j->prior > NP_PRIOR_HELD ||
+	    (j->prior == NP_PRIOR_RESTRICTED && !j->prior_leaves))
 		return np_errf(err, -EINVAL, "job %u: prior decision %d", j->id,
 			       (int)j->prior);
 	if (!(j->held_sec >= 0 && isfinite(j->held_sec)))
@@ -422,13 +422,13 @@ static int add_prior(struct np_snapshot *s, const struct np_job *j)
 		return -ENOMEM;
 	w = s->prior + s->n_prior++ * words;
 	memcpy(w, j->prior_leaves, words * sizeof(*w));
-	np_bits_end(w, s->leaves->n);
+	np_bits_trim(w, s->leaves->n);
 	return 0;
 }
 
 static bool was_restricted(const struct np_job *j)
 {
-	return j->state != NP_JOB_RUNNING && j->prior == NP_PRIOR_LEAVES;
+	return j->state != NP_JOB_RUNNING && j->prior == NP_PRIOR_RESTRICTED;
 }
 
 int np_snapshot_job(struct np_snapshot *s, const struct np_job *job,

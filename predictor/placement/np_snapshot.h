@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "np_err.h"
-#include "np_numbers.h"
+#include "np_array.h"
 
 /*
  * ---- Topology: which node is on which leaf switch ----
@@ -80,7 +80,7 @@ void np_leaves_allowed(const struct np_leaves *l, const uint64_t *nodes,
 /* ---- Nodes and jobs ---- */
 
 enum np_node_state {
-	NP_NODE_AWAY,  /* down, drained, failing, or set aside (reserved) */
+	NP_NODE_UNAVAILABLE,  /* down, drained, failing, or set aside (reserved) */
 	NP_NODE_FULL,  /* no capacity for another job */
 	NP_NODE_MIXED, /* capacity for a job that shares nodes */
 	NP_NODE_IDLE,
@@ -117,9 +117,9 @@ enum np_job_flag {
 /* The decision written into a pending job by an earlier pass. */
 enum np_prior {
 	NP_PRIOR_NONE,	   /* none so far */
-	NP_PRIOR_ANYWHERE, /* unrestricted */
-	NP_PRIOR_LEAVES,   /* restricted to prior_leaves */
-	NP_PRIOR_DEFERRED, /* held until prior_until_sec */
+	NP_PRIOR_UNRESTRICTED, /* unrestricted */
+	NP_PRIOR_RESTRICTED,   /* restricted to prior_leaves */
+	NP_PRIOR_HELD, /* held until prior_until_sec */
 };
 
 #define NP_PROFILE_UNKNOWN (-1)
@@ -171,9 +171,9 @@ struct np_snapshot {
 	bool sealed;
 	struct np_leaves *leaves;
 	int64_t now_sec, last_sec; /* of this snapshot; of the last decision */
-	uint64_t *usable, *idle;   /* not NP_NODE_AWAY; NP_NODE_IDLE */
+	uint64_t *usable, *idle;   /* not NP_NODE_UNAVAILABLE; NP_NODE_IDLE */
 	uint64_t *idle_or_mixed;
-	struct np_numbers set;	/* distinct bitmaps of nodes, by handle */
+	struct np_index set;	/* distinct bitmaps of nodes, by handle */
 	uint64_t *scratch;	/* a bitmap of nodes */
 	struct np_job *job;
 	size_t n_jobs, job_capacity;
@@ -185,7 +185,7 @@ struct np_snapshot {
 
 /*
  * Begin a snapshot taken at now_sec. last_sec: time of the last decision, 0 if
- * there was none. Every node is NP_NODE_AWAY until np_snapshot_node() sets its
+ * there was none. Every node is NP_NODE_UNAVAILABLE until np_snapshot_node() sets its
  * state. Takes a reference to leaves. *out: release with np_snapshot_unref().
  * Returns 0, -EINVAL (times out of order) or -ENOMEM.
  */

@@ -17,13 +17,13 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Whether a job has run to its end. */
-static bool has_ended(const struct np_sim_fate *f)
+static bool has_ended(const struct np_sim_outcome *f)
 {
 	return f->start_sec >= 0 && f->end_sec >= 0;
 }
 
 /* Wait from when it was eligible, seconds. */
-static double wait_sec(const struct np_sim_fate *f)
+static double wait_sec(const struct np_sim_outcome *f)
 {
 	return (double)(f->start_sec - f->eligible_sec);
 }
@@ -32,7 +32,7 @@ static double wait_sec(const struct np_sim_fate *f)
  * Run time lost to interference: what the run took longer than alone. A job
  * that was ended by its time limit has lost only up to that limit.
  */
-static double lost_sec(const struct np_sim_job *j, const struct np_sim_fate *f)
+static double lost_sec(const struct np_sim_job *j, const struct np_sim_outcome *f)
 {
 	double ran = (double)(f->end_sec - f->start_sec);
 
@@ -41,7 +41,7 @@ static double lost_sec(const struct np_sim_job *j, const struct np_sim_fate *f)
 
 /* Add a job that ended to the summary. */
 static void add_job(struct np_sim_summary *s, const struct np_sim_job *j,
-		    const struct np_sim_fate *f)
+		    const struct np_sim_outcome *f)
 {
 	double ran = (double)(f->end_sec - f->start_sec);
 	double alone = j->run_sec > NP_SIM_SHORT_SEC ? j->run_sec :
@@ -56,7 +56,7 @@ static void add_job(struct np_sim_summary *s, const struct np_sim_job *j,
 }
 
 /* Add what placement did to a job. */
-static void add_hold(struct np_sim_summary *s, const struct np_sim_fate *f)
+static void add_hold(struct np_sim_summary *s, const struct np_sim_outcome *f)
 {
 	s->confined += f->confined;
 	s->held += f->held_sec > 0;
@@ -71,8 +71,8 @@ static double quantile(const double *sorted, size_t n, double q)
 	return n ? sorted[(size_t)(q * (double)(n - 1) + .5)] : 0;
 }
 
-int np_sim_summarise(const struct np_sim_ask *ask,
-		     const struct np_sim_fate *fate,
+int np_sim_summarise(const struct np_sim_input *ask,
+		     const struct np_sim_outcome *fate,
 		     const struct np_sim_counts *counts,
 		     struct np_sim_summary *out)
 {
@@ -87,7 +87,7 @@ int np_sim_summarise(const struct np_sim_ask *ask,
 	if (!wait)
 		return -ENOMEM;
 	for (size_t i = 0; i < ask->n; i++) {
-		const struct np_sim_fate *f = &fate[i];
+		const struct np_sim_outcome *f = &fate[i];
 
 		s.cancelled += f->how == NP_SIM_CANCELLED;
 		s.too_large += f->how == NP_SIM_TOO_LARGE;
@@ -111,9 +111,9 @@ int np_sim_summarise(const struct np_sim_ask *ask,
 	return 0;
 }
 
-int np_sim_compare(const struct np_sim_ask *ask,
-		   const struct np_sim_fate *without,
-		   const struct np_sim_fate *with, struct np_sim_units *units)
+int np_sim_compare(const struct np_sim_input *ask,
+		   const struct np_sim_outcome *without,
+		   const struct np_sim_outcome *with, struct np_sim_units *units)
 {
 	int64_t first = ask->n ? ask->job[0].submit_sec : 0;
 	int64_t last = ask->n ? ask->job[ask->n - 1].submit_sec : 0;

@@ -28,8 +28,8 @@ struct np_sim_summary {
 };
 
 /* Returns 0 or -ENOMEM. */
-int np_sim_summarise(const struct np_sim_ask *ask,
-		     const struct np_sim_fate *fate,
+int np_sim_summarise(const struct np_sim_input *ask,
+		     const struct np_sim_outcome *fate,
 		     const struct np_sim_counts *counts,
 		     struct np_sim_summary *out);
 
@@ -49,9 +49,9 @@ struct np_sim_units {
 };
 
 /* Append the weeks of one seed. Returns 0 or -ENOMEM. */
-int np_sim_compare(const struct np_sim_ask *ask,
-		   const struct np_sim_fate *without,
-		   const struct np_sim_fate *with, struct np_sim_units *units);
+int np_sim_compare(const struct np_sim_input *ask,
+		   const struct np_sim_outcome *without,
+		   const struct np_sim_outcome *with, struct np_sim_units *units);
 
 /* A ratio with its 95 % interval, which is NaN for a single week. */
 struct np_sim_share {

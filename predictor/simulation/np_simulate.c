@@ -107,10 +107,10 @@ struct plan {
 };
 
 struct np_sim {
-	const struct np_sim_ask *ask;
+	const struct np_sim_input *ask;
 	const struct np_sim_job *job;
 	const struct np_leaves *leaves;
-	struct np_sim_fate *fate;
+	struct np_sim_outcome *fate;
 	struct np_sim_counts *counts;
 	int64_t now;
 	bool shared; /* some jobs share nodes */
@@ -162,7 +162,7 @@ struct np_sim {
 /* Whether a job neither slows others nor is slowed by them. */
 static bool is_inert(const struct np_sim *s, uint32_t job)
 {
-	const struct np_press *t = s->ask->press;
+	const struct np_slowdowns *t = s->ask->slowdowns;
 	int32_t profile = s->job[job].profile;
 
 	return !t || profile < 0 || t->profile[profile].inert;
@@ -175,7 +175,7 @@ static void end_at(struct np_sim *s, uint32_t job);
 /* Progress per second under a load. */
 static uint32_t speed_of(uint32_t load)
 {
-	double speed = rint(NP_SIM_SPEED * exp(-(double)load / NP_PRESS_UNIT));
+	double speed = rint(NP_SIM_SPEED * exp(-(double)load / NP_SLOWDOWNS_UNIT));
 
 	return speed < 1 ? 1 : (uint32_t)speed;
 }
@@ -203,7 +203,7 @@ static uint32_t worst_load(const struct np_running *r)
 	for (size_t i = 0; i < r->n_on; i++)
 		if (r->on[i].load > worst)
 			worst = r->on[i].load;
-	return np_press_clamp(worst);
+	return np_slowdowns_clamp(worst);
 }
 
 /* Add or remove the load of a neighbour on one of a job's leaves. */
@@ -225,7 +225,7 @@ static void change_load(struct np_sim *s, uint32_t job, uint32_t on,
 static uint32_t load_beside(const struct np_sim *s, uint32_t victim,
 			    uint32_t co)
 {
-	return np_press_pair(s->ask->press, (uint32_t)s->job[victim].profile,
+	return np_slowdowns_pair(s->ask->slowdowns, (uint32_t)s->job[victim].profile,
 			     s->running[victim]->touch,
 			     (uint32_t)s->job[co].profile,
 			     s->running[co]->touch);
@@ -510,30 +510,30 @@ static int apply(struct np_sim *s, uint32_t job, const struct np_outcome *v)
 {
 	static const enum np_prior prior[] = {
 		[NP_ACT_NONE] = NP_PRIOR_NONE,
-		[NP_ACT_ANYWHERE] = NP_PRIOR_ANYWHERE,
-		[NP_ACT_CONFINE] = NP_PRIOR_LEAVES,
-		[NP_ACT_DEFER] = NP_PRIOR_DEFERRED,
+		[NP_ACT_UNRESTRICTED] = NP_PRIOR_UNRESTRICTED,
+		[NP_ACT_RESTRICT] = NP_PRIOR_RESTRICTED,
+		[NP_ACT_HOLD] = NP_PRIOR_HELD,
 	};
-	struct np_sim_fate *f = &s->fate[job];
+	struct np_sim_outcome *f = &s->fate[job];
 	struct np_sim_hold *h;
 
-	f->confined |= v->action == NP_ACT_CONFINE;
-	f->deferred |= v->action == NP_ACT_DEFER;
+	f->confined |= v->action == NP_ACT_RESTRICT;
+	f->deferred |= v->action == NP_ACT_HOLD;
 	if (s->placing->p->mode == NP_MODE_ADVISE)
 		return 0;
-	if (v->action < NP_ACT_CONFINE && v->held_sec <= 0 && !s->hold[job])
+	if (v->action < NP_ACT_RESTRICT && v->held_sec <= 0 && !s->hold[job])
 		return 0;
 	h = hold_of(s, job);
 	if (!h)
 		return -ENOMEM;
-	f->let_go |= v->cause.why == NP_WHY_HELD_LONG_ENOUGH;
+	f->let_go |= v->cause.why == NP_WHY_HOLD_EXPIRED;
 	f->held_sec = (uint32_t)(v->held_sec + .5);
 	h->prior = prior[v->action];
 	h->held_sec = v->held_sec;
 	h->until_sec = v->until_sec;
-	if (v->action == NP_ACT_CONFINE)
+	if (v->action == NP_ACT_RESTRICT)
 		open_leaves(s, h, v->leaves);
-	s->placing->restricts |= v->action >= NP_ACT_CONFINE;
+	s->placing->restricts |= v->action >= NP_ACT_RESTRICT;
 	s->backfill_changed |= v->changed;
 	return 0;
 }
@@ -547,7 +547,7 @@ static int decide(struct np_sim *s, struct np_snapshot *snapshot,
 	int rc = fill(s, snapshot, err);
 
 	if (!rc)
-		rc = np_placement_decide(snapshot, s->ask->press,
+		rc = np_placement_decide(snapshot, s->ask->slowdowns,
 					 &g->p->policy, &placement, err);
 	if (rc)
 		return rc;
@@ -734,7 +734,7 @@ static inline uint32_t count_range(const uint64_t *w, uint32_t first,
 
 		if (end - first < room)
 			word &= (UINT64_C(1) << (end - first)) - 1;
-		n += np_bits_ones(word);
+		n += np_bits_popcount(word);
 		first += room;
 	}
 	return n;
@@ -901,7 +901,7 @@ static bool is_held(const struct np_sim *s, uint32_t job)
 {
 	const struct np_sim_hold *h = s->hold ? s->hold[job] : NULL;
 
-	return h && h->prior == NP_PRIOR_DEFERRED && h->until_sec > s->now;
+	return h && h->prior == NP_PRIOR_HELD && h->until_sec > s->now;
 }
 
 /* The nodes that a job may use, busy or not, into s->mask. */
@@ -911,7 +911,7 @@ static void candidates(struct np_sim *s, uint32_t job)
 	const uint64_t *p = s->partition[s->job[job].partition];
 
 	memcpy(s->mask, p, s->words * sizeof(*p));
-	if (h && h->prior == NP_PRIOR_LEAVES)
+	if (h && h->prior == NP_PRIOR_RESTRICTED)
 		for (size_t k = 0; k < s->words; k++)
 			s->mask[k] &= h->nodes[k];
 }
@@ -1114,7 +1114,7 @@ static int end_jobs(struct np_sim *s)
 /* A pending job will never start. */
 static int drop_job(struct np_sim *s, uint32_t job, enum np_sim_how how)
 {
-	struct np_sim_fate *f = &s->fate[job];
+	struct np_sim_outcome *f = &s->fate[job];
 
 	f->how = (uint8_t)how;
 	f->end_sec = s->now;
@@ -1147,7 +1147,7 @@ static int cancel_jobs(struct np_sim *s)
 /* Whether a job has ended or will never run. */
 static bool is_over(const struct np_sim *s, uint32_t job)
 {
-	const struct np_sim_fate *f = &s->fate[job];
+	const struct np_sim_outcome *f = &s->fate[job];
 
 	return f->how >= NP_SIM_TOO_LARGE ||
 	       (f->how != NP_SIM_PENDING &&
@@ -1325,7 +1325,7 @@ static int add_slot(struct plan *a)
 
 	if (a->n < a->capacity)
 		return 0;
-	if (np_array_more(&a->slot, a->capacity, sizeof(s)))
+	if (np_array_grow(&a->slot, a->capacity, sizeof(s)))
 		return -ENOMEM;
 	s.idle = malloc(a->words * sizeof(*s.idle));
 	s.cpus = a->shared ? malloc(a->n_nodes * sizeof(*s.cpus)) : NULL;
@@ -1458,7 +1458,7 @@ static void reserve_many(struct plan *a, size_t first, size_t end,
 		struct slot *s = &a->slot[first];
 
 		for (size_t k = low; k <= high; k++) {
-			s->idle_nodes -= np_bits_ones(s->idle[k] & a->mask[k]);
+			s->idle_nodes -= np_bits_popcount(s->idle[k] & a->mask[k]);
 			s->idle[k] &= ~a->mask[k];
 		}
 	}
@@ -1872,7 +1872,7 @@ static int step(struct np_sim *s, struct np_err *err)
 /* Go from event to event until all jobs have ended. */
 static int run(struct np_sim *s, struct np_err *err)
 {
-	const struct np_sim_ask *ask = s->ask;
+	const struct np_sim_input *ask = s->ask;
 	unsigned events = 0;
 	int rc = 0;
 
@@ -1893,7 +1893,7 @@ static int run(struct np_sim *s, struct np_err *err)
 }
 
 /* Check a job of the input. 0 or -EINVAL with err. */
-static int check_job(const struct np_sim_ask *ask, size_t i,
+static int check_job(const struct np_sim_input *ask, size_t i,
 		     struct np_err *err)
 {
 	const struct np_sim_job *j = &ask->job[i];
@@ -1919,14 +1919,14 @@ static int check_job(const struct np_sim_ask *ask, size_t i,
 		return np_errf(err, -EINVAL, "job %zu: partition %u of %zu", i,
 			       j->partition, ask->cluster->n_partitions);
 	if (j->profile < NP_PROFILE_UNKNOWN ||
-	    (ask->press && j->profile >= (int64_t)ask->press->n))
+	    (ask->slowdowns && j->profile >= (int64_t)ask->slowdowns->n))
 		return np_errf(err, -EINVAL, "job %zu: no profile %d", i,
 			       j->profile);
 	return 0;
 }
 
 /* Check the input. 0 or -EINVAL with err. */
-static int check(const struct np_sim_ask *ask, struct np_err *err)
+static int check(const struct np_sim_input *ask, struct np_err *err)
 {
 	const struct np_sim_cluster *c = ask->cluster;
 	int rc = 0;
@@ -2026,7 +2026,7 @@ static int make_jobs(struct np_sim *s)
 	for (uint32_t i = (uint32_t)n; i--;) {
 		uint32_t after = s->job[i].after;
 
-		s->fate[i] = (struct np_sim_fate){
+		s->fate[i] = (struct np_sim_outcome){
 			.eligible_sec = -1, .start_sec = -1, .end_sec = -1,
 		};
 		if (after == NP_SIM_NO_JOB)
@@ -2066,7 +2066,7 @@ static void release(struct np_sim *s)
 	free(s->cpus);
 }
 
-int np_simulate(const struct np_sim_ask *ask, struct np_sim_fate *fate,
+int np_simulate(const struct np_sim_input *ask, struct np_sim_outcome *fate,
 		struct np_sim_counts *counts, struct np_err *err)
 {
 	struct np_sim s = {
@@ -2084,7 +2084,7 @@ int np_simulate(const struct np_sim_ask *ask, struct np_sim_fate *fate,
 	if (!rc)
 		rc = make_jobs(&s);
 	if (!rc && ask->policy && ask->policy->mode != NP_MODE_OFF &&
-	    ask->press)
+	    ask->slowdowns)
 		rc = placing_new(&s);
 	if (!rc)
 		rc = run(&s, err);

@@ -99,7 +99,7 @@ enum np_sim_how {
 };
 
 /* What became of a job. */
-struct np_sim_fate {
+struct np_sim_outcome {
 	int64_t eligible_sec, start_sec, end_sec; /* -1: never */
 	uint32_t held_sec; /* how long placement has held it back */
 	uint16_t leaves;   /* number of leaves it ran on */
@@ -113,15 +113,15 @@ struct np_sim_fate {
 
 /* Called at every start; node: indices of the job's nodes, ascending. */
 typedef void np_sim_start_f(void *arg, uint32_t job,
-			    const struct np_sim_fate *fate,
+			    const struct np_sim_outcome *fate,
 			    const uint32_t *node, size_t n);
 
-struct np_sim_ask {
+struct np_sim_input {
 	const struct np_sim_cluster *cluster;
 	const struct np_sim_job *job;
 	size_t n; /* jobs */
 	const struct np_sim_scheduler *scheduler;
-	struct np_press *press;		    /* NULL: no job slows another */
+	struct np_slowdowns *slowdowns;		    /* NULL: no job slows another */
 	const struct np_sim_policy *policy; /* NULL: no placement */
 	bool rigid; /* run times are as given, whatever else runs */
 	np_sim_start_f *started;	    /* may be NULL */
@@ -145,7 +145,7 @@ struct np_sim_counts {
  * Simulate. fate: ask->n of them, filled in. Returns 0, -EINVAL with err (an
  * impossible job, named by its index, or setting) or -ENOMEM.
  */
-int np_simulate(const struct np_sim_ask *ask, struct np_sim_fate *fate,
+int np_simulate(const struct np_sim_input *ask, struct np_sim_outcome *fate,
 		struct np_sim_counts *counts, struct np_err *err);
 
 #endif

@@ -64,7 +64,7 @@ struct np_loggps_fit {
 
 /*
  * How a program's run time responds to a slower network, for many latencies and
- * some bandwidths. The analysis of a trace leaves this table (np_traced.h), so
+ * some bandwidths. The analysis of a trace leaves this table (np_trace_analysis.h), so
  * that predictions need no trace.
  *
  * T(L, G), the run time from an execution graph, is the length of the longest

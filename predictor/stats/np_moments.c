@@ -44,7 +44,7 @@ double np_moments_sd(const struct np_moments *m)
 	return sqrt(np_moments_var(m));
 }
 
-double np_moments_half(const struct np_moments *m)
+double np_moments_half_width(const struct np_moments *m)
 {
 	if (m->n < 2)
 		return INFINITY;

@@ -35,7 +35,7 @@ double np_moments_sd(const struct np_moments *m);
  * Half the width of the 95 % interval of the mean, by Student's t; INFINITY
  * while n < 2.
  */
-double np_moments_half(const struct np_moments *m);
+double np_moments_half_width(const struct np_moments *m);
 
 /*
  * True if np_moments_add() can have produced these values: for checking input.

@@ -55,10 +55,10 @@ static void on_signal(int sig)
 	(void)sig;
 	if (!deferred)
 		_exit(0);
-	np_stop_ask();
+	np_stop_request();
 }
 
-void np_stop_ask(void)
+void np_stop_request(void)
 {
 	int saved = errno;
 
@@ -87,7 +87,7 @@ void np_stop_defer(void)
 	deferred = 1;
 }
 
-bool np_stop_asked(void)
+bool np_stop_requested(void)
 {
 	return requested;
 }

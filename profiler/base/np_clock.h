@@ -68,12 +68,12 @@ void np_clock_init(struct np_clock *c, int attention_fd);
  */
 int np_stop_init(struct np_err *err);
 
-/* From now on a signal only makes np_stop_asked() true. */
+/* From now on a signal only makes np_stop_requested() true. */
 void np_stop_defer(void);
-bool np_stop_asked(void);
+bool np_stop_requested(void);
 
 /* Stop as if a signal had arrived. */
-void np_stop_ask(void);
+void np_stop_request(void);
 
 /* Becomes readable once the process is asked to stop: for np_clock_init(). */
 int np_stop_fd(void);

@@ -59,7 +59,7 @@ enum np_mode np_place_conf_mode(const struct np_place_conf *c,
 	return c->mode;
 }
 
-bool np_place_conf_at_work(const struct np_place_conf *c)
+bool np_place_conf_enabled(const struct np_place_conf *c)
 {
 	if (c->mode != NP_MODE_OFF)
 		return true;

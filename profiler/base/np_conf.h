@@ -87,7 +87,7 @@ enum np_mode np_place_conf_mode(const struct np_place_conf *c,
 				const char *partition);
 
 /* True if the mode of any partition is not off. */
-bool np_place_conf_at_work(const struct np_place_conf *c);
+bool np_place_conf_enabled(const struct np_place_conf *c);
 
 /* "enforce" */
 const char *np_mode_name(enum np_mode mode);
@@ -197,7 +197,7 @@ struct np_conf {
 	double period_sec;	   /* Period=100ms, 1 ms to 1 h */
 	uint32_t message_bytes;	   /* MessageSize=1K, 8 to 1 MiB */
 	uint32_t per_node;	   /* ProcessesPerNode=1 or 2; calibration */
-	/* ProbeAfter=2s: age of a step when probing starts; np_invite.h */
+	/* ProbeAfter=2s: age of a step when probing starts; np_rendezvous.h */
 	double probe_after_sec;
 	uint32_t probe_pairs;	   /* ProbePairs=2 per leaf, 1 to 128 */
 	uint32_t probe_nodes;	   /* ProbeNodes=32 most of a step, 2 to 256 */

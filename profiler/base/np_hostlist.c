@@ -148,7 +148,7 @@ int np_names_add(char ***names, size_t *n, const char *name)
 {
 	char *copy = strdup(name);
 
-	if (!copy || np_array_more(names, *n, sizeof(**names))) {
+	if (!copy || np_array_grow(names, *n, sizeof(**names))) {
 		free(copy);
 		return -ENOMEM;
 	}

@@ -37,7 +37,7 @@ static struct fields read_line(char *line)
  */
 static int add_topology(struct np_topo *t, const char *partitions)
 {
-	if (np_array_more(&t->partitions, t->n_topologies,
+	if (np_array_grow(&t->partitions, t->n_topologies,
 			  sizeof(*t->partitions)))
 		return -ENOMEM;
 	t->partitions[t->n_topologies] = partitions ? strdup(partitions) : NULL;
@@ -58,7 +58,7 @@ static int add_line(struct np_topo *t, char *line)
 	if (!name || (fields.level && strcmp(fields.level, "0")) ||
 	    !fields.nodes || !*fields.nodes)
 		return 0;
-	if (np_array_more(&t->leaf, t->n, sizeof(*t->leaf)))
+	if (np_array_grow(&t->leaf, t->n, sizeof(*t->leaf)))
 		return -ENOMEM;
 	leaf = &t->leaf[t->n++];
 	leaf->name = strdup(name);

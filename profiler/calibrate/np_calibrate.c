@@ -78,7 +78,7 @@ static const struct np_cal_result *state_find(const struct np_cal_state *s,
 /* s owns r's bins from now on, even after a failure.  Returns 0 or -ENOMEM. */
 static int state_add(struct np_cal_state *s, struct np_cal_result *r)
 {
-	if (np_array_more(&s->result, s->n, sizeof(*s->result))) {
+	if (np_array_grow(&s->result, s->n, sizeof(*s->result))) {
 		result_free(r);
 		return -ENOMEM;
 	}
@@ -301,10 +301,10 @@ static void step_command(const struct np_cal_srun *s,
 			 const struct np_cal_step *step, struct np_args *args)
 {
 	if (step->level)
-		np_sidecmd_level(args, &s->job, s->conf, step->level->name,
+		np_helper_cmd_level(args, &s->job, s->conf, step->level->name,
 				 step->nodes, step->n_nodes);
 	else
-		np_sidecmd_impact(args, &s->job, s->conf, step->nodes,
+		np_helper_cmd_impact(args, &s->job, s->conf, step->nodes,
 				  step->n_nodes);
 	np_args_add(args, "--report-every=%gs", NP_CAL_WINDOW_SEC);
 	if (step->across)
@@ -321,7 +321,7 @@ static int srun_start(void *ctx, int slot, const struct np_cal_step *step,
 	int rc;
 
 	step_command(s, step, &args);
-	rc = np_sidestep_start(&s->step[slot], &args, s->env, processes, err);
+	rc = np_helper_start(&s->step[slot], &args, s->env, processes, err);
 	np_args_free(&args);
 	s->running[slot] = !rc;
 	return rc;
@@ -349,7 +349,7 @@ static void read_slots(struct np_cal_srun *s, np_cal_report_f *f, void *arg)
 		struct slot_reports c = { i, f, arg };
 
 		if (s->running[i])
-			np_sidestep_read(&s->step[i], srun_on_report, &c);
+			np_helper_read(&s->step[i], srun_on_report, &c);
 	}
 }
 
@@ -369,7 +369,7 @@ static int report_end(const struct np_cal_srun *s, int slot, struct np_err *err)
 {
 	char cause[NP_ERR_LEN + 32];
 
-	np_sidestep_cause(&s->step[slot], cause, sizeof(cause));
+	np_helper_cause(&s->step[slot], cause, sizeof(cause));
 	return np_errf(err, -EPIPE, "a step of the calibration ended "
 		       "unexpectedly: %s", cause);
 }
@@ -397,7 +397,7 @@ static int srun_wait(void *ctx, double until_sec, const bool up[NP_CAL_SLOTS],
 	if (*s->stop && none_is_starting(s, up))
 		return np_errf(err, -EINTR, "stopped");
 	for (int i = 0; i < NP_CAL_SLOTS; i++)
-		if (s->running[i] && np_sidestep_reap(&s->step[i]))
+		if (s->running[i] && np_helper_reap(&s->step[i]))
 			return report_end(s, i, err);
 	return 0;
 }
@@ -405,19 +405,19 @@ static int srun_wait(void *ctx, double until_sec, const bool up[NP_CAL_SLOTS],
 static void srun_stop(void *ctx, int slot, np_cal_report_f *f, void *arg)
 {
 	struct np_cal_srun *s = ctx;
-	struct np_sidestep *step = &s->step[slot];
-	struct np_sidestep_end end = { .asked_sec = now_sec(ctx) };
+	struct np_helper_step *step = &s->step[slot];
+	struct np_helper_end end = { .asked_sec = now_sec(ctx) };
 	int sig = SIGUSR1;
 
-	while (!np_sidestep_reap(step) && sig >= 0) {
+	while (!np_helper_reap(step) && sig >= 0) {
 		if (sig)
-			np_sidestep_signal(step, sig);
+			np_helper_signal(step, sig);
 		poll_slots(s, 0.01);
 		read_slots(s, f, arg);
-		sig = np_sidestep_end_due(&end, now_sec(ctx));
+		sig = np_helper_end_due(&end, now_sec(ctx));
 	}
 	read_slots(s, f, arg);
-	np_sidestep_close(step);
+	np_helper_close(step);
 	s->running[slot] = false;
 }
 
@@ -518,7 +518,7 @@ static void keep_rank(struct np_cal_run *r, const struct np_report *rep)
 static void keep_window(struct np_cal_run *r, const struct np_report *rep)
 {
 	int rc = r->n_windows == MAX_WINDOWS ? -E2BIG :
-		 np_array_more(&r->window, r->n_windows, sizeof(*r->window));
+		 np_array_grow(&r->window, r->n_windows, sizeof(*r->window));
 
 	if (rc) {
 		r->failed = rc;
@@ -1438,7 +1438,7 @@ static int run_stage(struct progress *k, int stage, struct np_err *err)
 	return rc;
 }
 
-int np_calibrate_go(struct np_calibrate *c, struct np_err *err)
+int np_calibrate_measure(struct np_calibrate *c, struct np_err *err)
 {
 	struct progress k = { c, run_now_sec(c->run), 0, 0 };
 	int rc = 0;

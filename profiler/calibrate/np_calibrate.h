@@ -7,7 +7,7 @@
 #define NP_CALIBRATE_H
 
 #include "np_calibrate_run.h"
-#include "np_mean.h"
+#include "np_moments.h"
 
 /* A loss of speed below this counts as no effect. */
 #define NP_CAL_FELT 0.05
@@ -48,7 +48,7 @@ int np_calibrate_estimate(const struct np_calibrate *c,
  * save().  In each case the state holds what was measured, and the same call
  * continues.
  */
-int np_calibrate_go(struct np_calibrate *c, struct np_err *err);
+int np_calibrate_measure(struct np_calibrate *c, struct np_err *err);
 
 /* ---- the results ---- */
 

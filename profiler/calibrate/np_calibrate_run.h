@@ -17,11 +17,10 @@
 #include "np_calibrate_plan.h"
 #include "np_conf.h"
 #include "np_err.h"
-#include "np_hist.h"
+#include "np_latency.h"
 #include "np_moments.h"
 #include "np_report.h"
-#include "np_sidecmd.h"
-#include "np_sidestep.h"
+#include "np_helper.h"
 
 /*
  * What a calibration has measured so far, as text in a file that is written
@@ -132,11 +131,11 @@ void np_cal_run_set_sites(struct np_cal_run *r,
 
 struct np_cal_srun {
 	const struct np_conf *conf; /* borrowed */
-	struct np_sidejob job;
-	char **env; /* of the steps, np_sideenv_make(); borrowed */
+	struct np_helper_job job;
+	char **env; /* of the steps, np_helper_env(); borrowed */
 	const volatile sig_atomic_t *stop; /* set when the user wants to stop */
 	/* Private. */
-	struct np_sidestep step[NP_CAL_SLOTS];
+	struct np_helper_step step[NP_CAL_SLOTS];
 	bool running[NP_CAL_SLOTS];
 };
 

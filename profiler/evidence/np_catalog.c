@@ -9,11 +9,11 @@
 #include <time.h>
 
 #include "np_array.h"
-#include "np_evidence.h"
+#include "np_run_summary.h"
 #include "np_fabric_store.h"
-#include "np_ids.h"
-#include "np_members.h"
-#include "np_noise.h"
+#include "np_app.h"
+#include "np_group_cache.h"
+#include "np_moments.h"
 #include "np_predict.h"
 #include "np_snapshot.h"
 #include "np_store.h"
@@ -88,7 +88,7 @@ struct np_cat_app {
 	bool usable;	/* evidence is for the calibration in use */
 	bool no_room;	/* no handle was free for it */
 	int32_t handle; /* NP_PROFILE_UNKNOWN: none */
-	struct np_evidence evidence;
+	struct np_run_summary evidence;
 	bool backed; /* as in struct np_app_entry */
 	char refuted[NP_APP_WHY];
 	struct log_state said;
@@ -125,7 +125,7 @@ struct np_catalog {
 	bool asked_wanted, asked_all; /* no answer of these is missing */
 	bool ask_next; /* ask before the next reading */
 
-	struct np_members members; /* of groups named by Claim= */
+	struct np_group_cache members; /* of groups named by Claim= */
 
 	bool trouble; /* nothing can be used, because of why */
 	struct np_err why;
@@ -329,8 +329,8 @@ size_t np_app_index_n(const struct np_app_index *x)
 #define OWN_ERRORS 2.0 /* standard errors of the user's own mean */
 
 /* Compare the mean latencies of a user's own runs and of the profile. */
-static enum np_backing latency_backs(const struct np_evidence *own,
-				     const struct np_evidence *published,
+static enum np_consistency latency_backs(const struct np_run_summary *own,
+				     const struct np_run_summary *published,
 				     char *why, size_t len)
 {
 	const struct np_mean *a = &own->latency_sec;
@@ -341,37 +341,37 @@ static enum np_backing latency_backs(const struct np_evidence *own,
 	/* Latencies at another period of the probes cannot be compared. */
 	if (!np_mean_known(a) || !np_mean_known(b) ||
 	    own->latency.other_period || published->latency.other_period)
-		return NP_BACKING_NOTHING;
-	spread = NP_BACKING_LATENCY * b->mean;
+		return NP_CONSISTENCY_UNKNOWN;
+	spread = NP_CONSISTENCY_LATENCY * b->mean;
 	if (!isnan(b->sd))
-		spread = fmax(spread, NP_BACKING_SDS * b->sd);
+		spread = fmax(spread, NP_CONSISTENCY_SDS * b->sd);
 	spread += OWN_ERRORS * np_moments_sd(all) / sqrt((double)all->n);
 	if (fabs(a->mean - b->mean) <= spread)
-		return NP_BACKING_AGREES;
+		return NP_CONSISTENCY_AGREES;
 	snprintf(why, len, "mean latency %.3g us, published %.3g us, give or "
 		 "take %.2g us", 1e6 * a->mean, 1e6 * b->mean, 1e6 * spread);
-	return NP_BACKING_REFUTED;
+	return NP_CONSISTENCY_REFUTED;
 }
 
 /* Compare two lists of slowdowns; NULL: none is known. */
-static enum np_backing slowdowns_back(const struct np_mean *own,
+static enum np_consistency slowdowns_back(const struct np_mean *own,
 				      const struct np_mean *published,
 				      const struct np_fabric *f,
 				      const char *what, char *why, size_t len)
 {
-	enum np_backing backing = NP_BACKING_NOTHING;
+	enum np_consistency backing = NP_CONSISTENCY_UNKNOWN;
 	size_t n = own && published ? f->n_levels : 0;
 	double own_noise = np_noise_pooled(own, n), spread;
 
-	spread = fmax(NP_BACKING_SDS * np_noise_pooled(published, n),
-		      log1p(NP_BACKING_SLOWDOWN));
+	spread = fmax(NP_CONSISTENCY_SDS * np_noise_pooled(published, n),
+		      log1p(NP_CONSISTENCY_SLOWDOWN));
 	for (size_t i = 0; i < n; i++) {
 		const struct np_mean *a = &own[i], *b = &published[i];
 		double most;
 
 		if (!np_mean_known(a) || !np_mean_known(b))
 			continue;
-		backing = NP_BACKING_AGREES;
+		backing = NP_CONSISTENCY_AGREES;
 		most = spread + OWN_ERRORS * np_noise_of_mean(a, own_noise);
 		if (fabs(log1p(a->mean) - log1p(b->mean)) <= most)
 			continue;
@@ -379,29 +379,29 @@ static enum np_backing slowdowns_back(const struct np_mean *own,
 			 "give or take %.0f", what, f->level[i].name,
 			 100 * a->mean, 100 * b->mean,
 			 100 * (1 + b->mean) * expm1(most));
-		return NP_BACKING_REFUTED;
+		return NP_CONSISTENCY_REFUTED;
 	}
 	return backing;
 }
 
-static enum np_backing stronger(enum np_backing a, enum np_backing b)
+static enum np_consistency stronger(enum np_consistency a, enum np_consistency b)
 {
 	return a > b ? a : b;
 }
 
-enum np_backing np_backing_judge(const struct np_evidence *own,
-				 const struct np_evidence *published,
+enum np_consistency np_consistency_check(const struct np_run_summary *own,
+				 const struct np_run_summary *published,
 				 const struct np_fabric *f, char *why,
 				 size_t len)
 {
 	const struct np_program *a = &own->program, *b = &published->program;
-	enum np_backing so_far = latency_backs(own, published, why, len);
+	enum np_consistency so_far = latency_backs(own, published, why, len);
 
-	if (so_far != NP_BACKING_REFUTED)
+	if (so_far != NP_CONSISTENCY_REFUTED)
 		so_far =
 			stronger(so_far, slowdowns_back(a->curve, b->curve, f,
 							"slowed by", why, len));
-	if (so_far != NP_BACKING_REFUTED)
+	if (so_far != NP_CONSISTENCY_REFUTED)
 		so_far = stronger(so_far,
 				  slowdowns_back(a->pressure, b->pressure, f,
 						 "slows", why, len));
@@ -546,7 +546,7 @@ static void catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,
 
 static void catalog_drop_evidence(struct np_cat_app *a)
 {
-	np_evidence_free(&a->evidence);
+	np_run_summary_free(&a->evidence);
 	a->usable = false;
 }
 
@@ -908,7 +908,7 @@ static int look_at_calibration(struct np_catalog *c, double now, bool *other,
 			       struct np_err *err)
 {
 	struct np_store_stamp stamp;
-	int rc = np_fabric_store_look(c->store, c->cluster, &stamp, err);
+	int rc = np_fabric_store_stamp(c->store, c->cluster, &stamp, err);
 
 	if (rc) {
 		c->cal_stamp = (struct np_store_stamp){ .dev = 0 };
@@ -1192,7 +1192,7 @@ static int catalog_look(struct np_catalog *c, struct np_cat_owner *o,
 	struct np_err why = NP_ERR_INIT;
 	double began = catalog_now(c);
 	size_t n = 0;
-	int rc = np_store_look(c->store, public ? NP_STORE_PUBLISHED :
+	int rc = np_store_list_apps(c->store, public ? NP_STORE_PUBLISHED :
 			       NP_STORE_USER, (uid_t)o->key.owner, &apps, &n,
 			       &why);
 
@@ -1353,9 +1353,9 @@ static struct np_cat_app *catalog_next(const struct np_catalog *c,
  * Returns 0, -ENODATA (logged if there is a reason) or -ENOMEM.
  */
 static int read_summary(struct np_catalog *c, const struct np_cat_app *a,
-			struct np_evidence *out, size_t *bytes)
+			struct np_run_summary *out, size_t *bytes)
 {
-	const struct np_evidence_opt opt = { .calibration = &c->cal };
+	const struct np_run_summary_opt opt = { .calibration = &c->cal };
 	struct np_err why = NP_ERR_INIT;
 	struct np_runs runs;
 	int rc = np_store_load(c->store, a->key.owner == NP_CAT_PUBLISHED ?
@@ -1365,16 +1365,16 @@ static int read_summary(struct np_catalog *c, const struct np_cat_app *a,
 
 	*bytes = rc ? 0 : runs.bytes;
 	if (!rc) {
-		rc = np_evidence_make(&runs, &opt, out);
+		rc = np_run_summary_make(&runs, &opt, out);
 		if (!rc) /* a thousand runs are too much to keep in memory */
-			np_evidence_detach(out, a->key.app);
+			np_run_summary_detach(out, a->key.app);
 		np_runs_free(&runs);
 		if (rc)
 			return rc;
 		rc = np_program_check(&out->program, c->cal.fabric, &why);
-		if (!rc && np_evidence_has_data(out))
+		if (!rc && np_run_summary_has_data(out))
 			return 0;
-		np_evidence_free(out);
+		np_run_summary_free(out);
 	}
 	if (rc == -ENOMEM)
 		return rc;
@@ -1385,7 +1385,7 @@ static int read_summary(struct np_catalog *c, const struct np_cat_app *a,
 
 /* Replace its summary; s NULL: it has none. */
 static int replace_summary(struct np_catalog *c, struct np_cat_app *a,
-			   const struct np_evidence *s, struct np_err *err)
+			   const struct np_run_summary *s, struct np_err *err)
 {
 	bool known = a->known;
 	int rc = 0;
@@ -1414,7 +1414,7 @@ static int catalog_read(struct np_catalog *c, struct np_cat_app *a,
 			struct np_err *err)
 {
 	struct np_cat_owner *o = catalog_owner(c, a->key.owner);
-	struct np_evidence s;
+	struct np_run_summary s;
 	size_t bytes;
 	int rc;
 
@@ -1521,7 +1521,7 @@ void np_catalog_free(struct np_catalog *c)
 	cat_map_free(&c->wants);
 	said_free(&c->uids_said);
 	said_free(&c->cal_said);
-	np_members_free(&c->members);
+	np_group_cache_free(&c->members);
 	free(c->store_dir);
 	free(c->cluster);
 	free(c);
@@ -1556,7 +1556,7 @@ static bool note_want(struct np_catalog *c, int64_t owner, const char *app,
 	return news && (a->to_read || !c->asked_wanted);
 }
 
-bool np_catalog_want(struct np_catalog *c, const char *app, uint32_t uid)
+bool np_catalog_note_job(struct np_catalog *c, const char *app, uint32_t uid)
 {
 	double now = catalog_now(c), until = now + WANTED_SEC;
 	struct np_cat_owner *o;
@@ -1573,7 +1573,7 @@ bool np_catalog_want(struct np_catalog *c, const char *app, uint32_t uid)
 	if (o)
 		o->wanted_until = until;
 	if (np_claim_needs_groups(c->conf.claim, c->conf.n_claims))
-		np_members_want(&c->members, uid, now);
+		np_group_cache_add(&c->members, uid, now);
 	news |= note_want(c, NP_CAT_PUBLISHED, app, until);
 	return note_want(c, uid, app, until) || news;
 }
@@ -1735,7 +1735,7 @@ static void look_members(struct np_catalog *c, double until)
 {
 	const struct np_place_conf *p = &c->conf;
 
-	if (np_members_look(&c->members, p->claim, p->n_claims, np_groups_of,
+	if (np_group_cache_refresh(&c->members, p->claim, p->n_claims, np_groups_of,
 			    c->clock, until))
 		catalog_reindex(c);
 }
@@ -1765,7 +1765,7 @@ int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 
 /* ---- results for the placement decision ---- */
 
-int np_catalog_table(struct np_catalog *c, struct np_press **out,
+int np_catalog_table(struct np_catalog *c, struct np_slowdowns **out,
 		     struct np_err *err)
 {
 	return np_conflict_table(c->conflict, fmin(NEGLIGIBLE,
@@ -1781,17 +1781,17 @@ static void catalog_judge(struct np_catalog *c, struct np_cat_app *own)
 {
 	const struct np_cat_app *p = cat_map_find(&c->apps, NP_CAT_PUBLISHED,
 						  own->key.app);
-	enum np_backing backing = NP_BACKING_NOTHING;
+	enum np_consistency backing = NP_CONSISTENCY_UNKNOWN;
 
 	if (p && p->there && p->known) {
 		if (!own->usable || !p->usable)
 			return;
-		backing = np_backing_judge(&own->evidence, &p->evidence,
+		backing = np_consistency_check(&own->evidence, &p->evidence,
 					   c->cal.fabric, own->refuted,
 					   sizeof(own->refuted));
 	}
-	own->backed = backing == NP_BACKING_AGREES;
-	if (backing != NP_BACKING_REFUTED)
+	own->backed = backing == NP_CONSISTENCY_AGREES;
+	if (backing != NP_CONSISTENCY_REFUTED)
 		own->refuted[0] = '\0';
 }
 
@@ -1810,7 +1810,7 @@ static void judge_claims(struct np_catalog *c)
 static int make_index(struct np_catalog *c, struct np_app_index **out)
 {
 	size_t n_apps = c->trouble ? 0 : c->apps.n, n = 0, n_users = 0;
-	struct np_claim_user *user = np_members_known(&c->members, &n_users);
+	struct np_claim_user *user = np_group_cache_list(&c->members, &n_users);
 	const struct np_app_claims claims = {
 		c->conf.claim, c->conf.n_claims, user, n_users,
 	};

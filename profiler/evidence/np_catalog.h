@@ -6,7 +6,7 @@
  * A job's application is the published profile of that name, or else the job
  * owner's own profile: a user cannot dodge a published name with a profile of
  * their own.  Who is authorised to use a published name is in the index, too:
- * by Claim= (np_claim.h), or else by the user's own runs.
+ * by Claim= (np_app.h), or else by the user's own runs.
  */
 #ifndef NP_CATALOG_H
 #define NP_CATALOG_H
@@ -16,12 +16,11 @@
 #include <stdint.h>
 
 #include "np_app.h"
-#include "np_claim.h"
 #include "np_clock.h"
 #include "np_conflict.h"
-#include "np_evidence.h"
+#include "np_run_summary.h"
 #include "np_fabric.h"
-#include "np_place_conf.h"
+#include "np_conf.h"
 #include "np_store.h"
 
 /*
@@ -107,27 +106,27 @@ const char *np_app_index_why(const struct np_app_index *x, const char *app,
  *
  * Compared is what both profiles know: the mean latency, how much each level
  * slows the program, and how much the program slows each level.  The accepted
- * difference is NP_BACKING_SDS times the scatter of one published run, or the
+ * difference is NP_CONSISTENCY_SDS times the scatter of one published run, or the
  * shares below, by which programs vary between days and leaf switches, if that
  * is more; plus twice the error of the user's own mean.
  */
 
-#define NP_BACKING_SDS 3.0
-#define NP_BACKING_LATENCY 0.25 /* of the published mean latency */
-#define NP_BACKING_SLOWDOWN 0.1 /* of 1 + published slowdown */
+#define NP_CONSISTENCY_SDS 3.0
+#define NP_CONSISTENCY_LATENCY 0.25 /* of the published mean latency */
+#define NP_CONSISTENCY_SLOWDOWN 0.1 /* of 1 + published slowdown */
 
-enum np_backing {
-	NP_BACKING_NOTHING, /* nothing is known about both */
-	NP_BACKING_AGREES,
-	NP_BACKING_REFUTED,
+enum np_consistency {
+	NP_CONSISTENCY_UNKNOWN, /* nothing is known about both */
+	NP_CONSISTENCY_AGREES,
+	NP_CONSISTENCY_REFUTED,
 };
 
 /*
  * Both summaries are of the calibration with that fabric.  why: the
  * contradiction in words.  Exported for tests.
  */
-enum np_backing np_backing_judge(const struct np_evidence *own,
-				 const struct np_evidence *published,
+enum np_consistency np_consistency_check(const struct np_run_summary *own,
+				 const struct np_run_summary *published,
 				 const struct np_fabric *f, char *why,
 				 size_t len);
 
@@ -170,7 +169,7 @@ void np_catalog_set_clock(struct np_catalog *c, const struct np_clock *clock);
  * refresh.  Returns whether another refresh could find something new because of
  * this call.
  */
-bool np_catalog_want(struct np_catalog *c, const char *app, uint32_t uid);
+bool np_catalog_note_job(struct np_catalog *c, const char *app, uint32_t uid);
 
 /*
  * Look for changes in the store, read them, and ask the models for missing
@@ -197,13 +196,13 @@ int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 		       bool *more, struct np_err *err);
 
 /*
- * The table of slowdowns for the decision; np_press_unref().  A slowdown counts
+ * The table of slowdowns for the decision; np_slowdowns_unref().  A slowdown counts
  * as harmless if it was not asked yet, has no answer or a doubtful one
  * (np_predict.h), or is at most 1 % (or MaxSlowdown); and so it does at a scope
  * whose sharing coefficient is zero or was not measured.
  * Returns 0 or -ENOMEM.
  */
-int np_catalog_table(struct np_catalog *c, struct np_press **out,
+int np_catalog_table(struct np_catalog *c, struct np_slowdowns **out,
 		     struct np_err *err);
 
 /* The index that belongs to the table; np_app_index_unref().  0 or -ENOMEM. */

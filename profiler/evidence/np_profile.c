@@ -11,18 +11,18 @@
 bool np_idle_is_wanted(const struct np_runs *idle, const struct np_record *r,
 		       double now)
 {
-	const struct np_evidence_opt opt = { .like = r, .now = now };
-	struct np_evidence e;
+	const struct np_run_summary_opt opt = { .like = r, .now = now };
+	struct np_run_summary e;
 	const struct np_sample *s = &e.latency;
 	bool enough;
 
-	if (np_evidence_make(idle, &opt, &e))
+	if (np_run_summary_make(idle, &opt, &e))
 		return false;
 	enough = s->n_runs && !s->other_period && !s->neighbours &&
 		 s->moments.n >= (s->source ? NP_IDLE_ENOUGH :
 					      NP_VERDICT_PROBES) &&
 		 (!s->source || now - s->last < NP_IDLE_DAYS * 86400);
-	np_evidence_free(&e);
+	np_run_summary_free(&e);
 	return !enough;
 }
 
@@ -108,11 +108,11 @@ static bool is_better(const struct np_sample *s, const struct np_sample *than)
 static int find_idle(struct np_profile *p, const struct np_runs *const *idle,
 		     size_t n_idle, double now)
 {
-	const struct np_evidence_opt opt = { .like = p->ev.fabric, .now = now };
-	struct np_evidence e;
+	const struct np_run_summary_opt opt = { .like = p->ev.fabric, .now = now };
+	struct np_run_summary e;
 
 	for (size_t i = 0; i < n_idle; i++) {
-		int rc = idle[i] ? np_evidence_make(idle[i], &opt, &e) : 0;
+		int rc = idle[i] ? np_run_summary_make(idle[i], &opt, &e) : 0;
 
 		if (rc)
 			return rc;
@@ -123,7 +123,7 @@ static int find_idle(struct np_profile *p, const struct np_runs *const *idle,
 			p->idle = e.latency;
 			e.latency.hist = NULL;
 		}
-		np_evidence_free(&e);
+		np_run_summary_free(&e);
 	}
 	return 0;
 }
@@ -244,11 +244,11 @@ int np_profile_make(const struct np_runs *runs,
 		    const struct np_runs *const *idle, size_t n_idle,
 		    double now, struct np_profile *out)
 {
-	const struct np_evidence_opt opt = { .now = now };
+	const struct np_run_summary_opt opt = { .now = now };
 	struct np_profile p = {
 		.runs = runs, .is_idle = !strcmp(runs->app, NP_IDLE_APP),
 	};
-	int rc = np_evidence_make(runs, &opt, &p.ev);
+	int rc = np_run_summary_make(runs, &opt, &p.ev);
 
 	if (!rc && p.ev.fabric && !p.is_idle)
 		rc = find_idle(&p, idle, n_idle, now);
@@ -265,7 +265,7 @@ int np_profile_make(const struct np_runs *runs,
 
 void np_profile_free(struct np_profile *p)
 {
-	np_evidence_free(&p->ev);
+	np_run_summary_free(&p->ev);
 	np_hist_free(p->idle.hist);
 	memset(p, 0, sizeof(*p));
 }

@@ -2,7 +2,7 @@
  * The profile of an application: what netprof show says about its runs.
  * Derived on reading, so that a better model improves old runs.  No I/O.
  *
- * np_evidence.h decides which runs count and what they say.  A processor that
+ * np_run_summary.h decides which runs count and what they say.  A processor that
  * sleeps longer between probes takes longer to wake up, so the idle reference
  * has the same probe period, if possible.
  */
@@ -11,14 +11,14 @@
 
 #include <stdbool.h>
 
-#include "np_evidence.h"
+#include "np_run_summary.h"
 #include "np_verdict.h"
 
 /*
  * ---- records of the idle network that netprof makes by itself ----
  *
  * They are runs of the application NP_IDLE_APP with a source (np_record.h).
- * Idle runs that somebody started are preferred to them (np_evidence.h), and if
+ * Idle runs that somebody started are preferred to them (np_run_summary.h), and if
  * there are any, no more of these are kept.  Pure functions.
  */
 
@@ -56,7 +56,7 @@ struct np_probe_cost {
 
 struct np_profile {
 	const struct np_runs *runs; /* borrowed */
-	struct np_evidence ev;	    /* without a calibration */
+	struct np_run_summary ev;	    /* without a calibration */
 	struct np_sample idle; /* reference; n_runs 0: none of this fabric */
 	bool is_idle;	       /* this is the idle reference itself */
 	struct np_phases phases;

@@ -11,7 +11,7 @@
 #include "np_array.h"
 #include "np_bits.h"
 #include "np_hostlist.h"
-#include "np_quantity.h"
+#include "np_option.h"
 #include "np_sacct.h"
 #include "np_text.h"
 
@@ -31,24 +31,24 @@ void np_acct_free(struct np_acct *h)
 	free(h->leaf_of);
 	free(h->leaf_size);
 	free(h->place);
-	np_numbers_free(&h->text);
-	np_numbers_free(&h->node_name);
-	np_numbers_free(&h->leaf_name);
+	np_index_free(&h->text);
+	np_index_free(&h->node_name);
+	np_index_free(&h->leaf_name);
 	np_acct_init(h, 0);
 }
 
 /* ---- texts ---- */
 
 /* The number of a text; a new text gets the next number. */
-static uint32_t number_of(struct np_numbers *x, const char *text)
+static uint32_t number_of(struct np_index *x, const char *text)
 {
 	size_t len = strlen(text);
 
-	return np_numbers_get(x, text, len < MAX_TEXT ? len : MAX_TEXT);
+	return np_index_get(x, text, len < MAX_TEXT ? len : MAX_TEXT);
 }
 
 /* Copy a text by its number, "" if unknown, without control characters. */
-static const char *text_of(const struct np_numbers *x, uint32_t number,
+static const char *text_of(const struct np_index *x, uint32_t number,
 			   char *buf, size_t len)
 {
 	size_t from = number && number < x->n ? x->end[number - 1] : 0;
@@ -85,12 +85,12 @@ static uint32_t node_number(struct np_acct *h, const char *name)
 	uint32_t n = number_of(&h->node_name, name);
 	size_t had = h->leaf_room;
 
-	if (n == NP_NO_NUMBER ||
+	if (n == NP_NO_INDEX ||
 	    np_array_room(&h->leaf_of, &h->leaf_room, n + 1,
 			  sizeof(*h->leaf_of)))
-		return NP_NO_NUMBER;
+		return NP_NO_INDEX;
 	for (; had < h->leaf_room; had++)
-		h->leaf_of[had] = h->one_leaf ? 0 : NP_NO_NUMBER;
+		h->leaf_of[had] = h->one_leaf ? 0 : NP_NO_INDEX;
 	return n;
 }
 
@@ -105,11 +105,11 @@ static int put_on_leaf(void *arg, const char *name)
 	struct leaf_filler *to = arg;
 	uint32_t n = node_number(to->h, name);
 
-	if (n == NP_NO_NUMBER)
+	if (n == NP_NO_INDEX)
 		return -ENOMEM;
 	if (n >= NP_HOSTLIST_MAX * 16u)
 		return -E2BIG;
-	if (to->h->leaf_of[n] == NP_NO_NUMBER) {
+	if (to->h->leaf_of[n] == NP_NO_INDEX) {
 		to->h->leaf_of[n] = to->leaf;
 		to->h->leaf_size[to->leaf]++;
 	}
@@ -137,13 +137,13 @@ int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 		return -ENOMEM;
 	h->one_leaf = !t || !t->n;
 	if (h->one_leaf)
-		return number_of(&h->leaf_name, NO_TOPOLOGY) == NP_NO_NUMBER ?
+		return number_of(&h->leaf_name, NO_TOPOLOGY) == NP_NO_INDEX ?
 		       -ENOMEM : 0;
 	for (size_t i = 0; i < t->n; i++) {
 		int rc;
 
 		to.leaf = number_of(&h->leaf_name, t->leaf[i].name);
-		if (to.leaf == NP_NO_NUMBER)
+		if (to.leaf == NP_NO_INDEX)
 			return -ENOMEM;
 		rc = walk_list(t->leaf[i].nodes, put_on_leaf, &to);
 		if (rc)
@@ -307,7 +307,7 @@ static int add_node(void *arg, const char *name)
 	struct np_acct *h = arg;
 	uint32_t n = node_number(h, name);
 
-	if (n == NP_NO_NUMBER ||
+	if (n == NP_NO_INDEX ||
 	    np_array_room(&h->node, &h->node_room, h->n_nodes + 1,
 			  sizeof(*h->node)))
 		return -ENOMEM;
@@ -366,8 +366,8 @@ static int add_job(const struct reader *r, char *const *value, size_t line,
 	j.name = number_of(&h->text, value[NAME]);
 	j.partition = number_of(&h->text, value[PARTITION]);
 	j.line = number_of(&h->text, value[LINE]);
-	if (j.user == NP_NO_NUMBER || j.name == NP_NO_NUMBER ||
-	    j.partition == NP_NO_NUMBER || j.line == NP_NO_NUMBER ||
+	if (j.user == NP_NO_INDEX || j.name == NP_NO_INDEX ||
+	    j.partition == NP_NO_INDEX || j.line == NP_NO_INDEX ||
 	    np_array_room(&h->job, &h->job_room, h->n_jobs + 1,
 			  sizeof(*h->job)))
 		return -ENOMEM;
@@ -501,7 +501,7 @@ size_t np_acct_leaves(const struct np_acct *h, const struct np_acct_job *j,
 		uint32_t leaf = h->leaf_of[h->node[j->first_node + i]];
 		size_t k = n;
 
-		if (leaf == NP_NO_NUMBER)
+		if (leaf == NP_NO_INDEX)
 			continue;
 		while (k && out[k - 1].leaf != leaf)
 			k--;
@@ -526,7 +526,7 @@ static int add_places(struct np_acct *h, uint32_t at, uint32_t *leaf,
 	for (size_t i = 0; i < j->n_listed; i++) {
 		uint32_t l = h->leaf_of[h->node[j->first_node + i]];
 
-		if (l != NP_NO_NUMBER)
+		if (l != NP_NO_INDEX)
 			leaf[n++] = l;
 	}
 	if (n)
@@ -674,7 +674,7 @@ static bool shares_node(const struct np_acct *h, const uint64_t *own,
 }
 
 /* Node-seconds that a neighbour spent near the job. */
-static double weight(const struct np_acct_beside_job *b)
+static double weight(const struct np_acct_neighbour *b)
 {
 	return b->nodes * (b->to - b->from);
 }
@@ -704,7 +704,7 @@ static size_t first_place(const struct np_acct *h, uint32_t leaf)
 }
 
 struct beside {
-	struct np_acct_beside_job *list;
+	struct np_acct_neighbour *list;
 	size_t n, room;
 	uint64_t *own; /* bit set of the job's nodes */
 };
@@ -728,7 +728,7 @@ static int add_beside(const struct np_acct *h, const struct np_acct_job *j,
 		}
 	if (np_array_room(&to->list, &to->room, to->n + 1, sizeof(*to->list)))
 		return -ENOMEM;
-	to->list[to->n++] = (struct np_acct_beside_job){
+	to->list[to->n++] = (struct np_acct_neighbour){
 		.job = p->job, .leaf = p->leaf, .nodes = p->nodes,
 		.from = from, .to = end,
 		.same_node = shares_node(h, to->own, o),
@@ -736,8 +736,8 @@ static int add_beside(const struct np_acct *h, const struct np_acct_job *j,
 	return 0;
 }
 
-int np_acct_beside(const struct np_acct *h, const struct np_acct_job *j,
-		      struct np_acct_beside_job **out, size_t *n)
+int np_acct_neighbours(const struct np_acct *h, const struct np_acct_job *j,
+		      struct np_acct_neighbour **out, size_t *n)
 {
 	struct np_acct_place *own = calloc(j->n_listed + 1, sizeof(*own));
 	size_t n_own = own ? np_acct_leaves(h, j, own, j->n_listed) : 0;

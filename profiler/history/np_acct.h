@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "np_err.h"
-#include "np_numbers.h"
+#include "np_array.h"
 #include "np_topo.h"
 
 #define NP_ACCT_MAX_JOBS 2000000
@@ -55,8 +55,8 @@ struct np_acct {
 	size_t n_jobs, job_room;
 	uint32_t *node; /* of all jobs, as numbers of node_name */
 	size_t n_nodes, node_room;
-	struct np_numbers text, node_name, leaf_name;
-	uint32_t *leaf_of;  /* of each node; NP_NO_NUMBER: unknown */
+	struct np_index text, node_name, leaf_name;
+	uint32_t *leaf_of;  /* of each node; NP_NO_INDEX: unknown */
 	size_t leaf_room;
 	uint32_t *leaf_size; /* number of nodes of each leaf switch */
 	struct np_acct_place *place; /* by leaf and start, np_acct_index() */
@@ -136,7 +136,7 @@ size_t np_acct_leaves(const struct np_acct *h, const struct np_acct_job *j,
 			 struct np_acct_place *out, size_t max);
 
 /* A job that used the same leaf switches at the same time as another one. */
-struct np_acct_beside_job {
+struct np_acct_neighbour {
 	uint32_t job, leaf;  /* leaf: where it had most nodes */
 	uint32_t nodes;	     /* its nodes on leaf switches of the other job */
 	double from, to;     /* dates of the overlap */
@@ -147,7 +147,7 @@ struct np_acct_beside_job {
  * The neighbours of j in descending order of node-seconds.  *out is malloc'ed.
  * Returns 0 or -ENOMEM.
  */
-int np_acct_beside(const struct np_acct *h, const struct np_acct_job *j,
-		      struct np_acct_beside_job **out, size_t *n);
+int np_acct_neighbours(const struct np_acct *h, const struct np_acct_job *j,
+		      struct np_acct_neighbour **out, size_t *n);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_numbers.h"
+#include "np_array.h"
 
 #define LEAST 0.1	/* quantile of comparable runs: least exposed */
 #define BASE 0.2	/* quantile of comparable runs: normal */
@@ -50,7 +50,7 @@ static double abs_if_signed(enum np_signal s, double v)
 }
 
 /* The value of the run's worst own node; NaN: none has a value. */
-static double worst_node(const struct np_seen *run, enum np_signal s,
+static double worst_node(const struct np_examine_run *run, enum np_signal s,
 			 uint32_t *node)
 {
 	double w = NAN;
@@ -69,7 +69,7 @@ static double worst_node(const struct np_seen *run, enum np_signal s,
 }
 
 /* The mean over the run's own nodes except one. */
-static double others_mean(const struct np_seen *run, enum np_signal s,
+static double others_mean(const struct np_examine_run *run, enum np_signal s,
 			  uint32_t but)
 {
 	double sum = 0;
@@ -108,7 +108,7 @@ struct traffic {
 };
 
 /* The traffic on the run's leaf switches; false: no value is known. */
-static bool traffic_of(const struct np_seen *run, struct traffic *out)
+static bool traffic_of(const struct np_examine_run *run, struct traffic *out)
 {
 	bool known = false;
 
@@ -146,7 +146,7 @@ static bool traffic_of(const struct np_seen *run, struct traffic *out)
 /* ---- exposures ---- */
 
 struct work {
-	const struct np_seen *run;
+	const struct np_examine_run *run;
 	size_t n; /* runs, with the one in question, which is last */
 	double *sec, *exposure, *value;
 	double usual; /* median run time of the comparable runs, seconds */
@@ -179,7 +179,7 @@ static double *exposure_at(const struct work *w, size_t run, enum np_cause c)
  * Exposure to the network: by the traffic of others where it is known, else by
  * the nodes that other jobs occupied.
  */
-static void expose_network(const struct work *w, struct np_examined *out)
+static void expose_network(const struct work *w, struct np_examine_result *out)
 {
 	struct traffic t;
 	double most = 0, least;
@@ -295,13 +295,13 @@ static void expose_errors(const struct work *w)
  * whether it is unusual.
  */
 static void judge_signal(const struct work *w, enum np_signal s,
-			 struct np_sign *out)
+			 struct np_examine_signal *out)
 
 {
 	double most = NAN, v, limit;
 	size_t n = 0;
 
-	out->node = NP_NO_NUMBER;
+	out->node = NP_NO_INDEX;
 	out->value = worst_node(&w->run[w->n - 1], s, &out->node);
 	for (size_t i = 0; i + 1 < w->n; i++) {
 		v = worst_node(&w->run[i], s, NULL);
@@ -339,14 +339,14 @@ static const enum np_signal signal_of[NP_N_CAUSES] = {
 };
 
 /* Find the worst node for a cause, and whether it is the only bad one. */
-static void find_node(const struct work *w, struct np_examined *out,
+static void find_node(const struct work *w, struct np_examine_result *out,
 		      enum np_cause c)
 {
-	const struct np_seen *run = &w->run[w->n - 1];
+	const struct np_examine_run *run = &w->run[w->n - 1];
 	enum np_signal s = signal_of[c];
 	double v, rest;
 
-	out->node[c] = NP_NO_NUMBER;
+	out->node[c] = NP_NO_INDEX;
 	if (s == NP_N_SIGNALS)
 		return;
 	if (c == NP_CAUSE_LINK && !out->sign[s].unusual)
@@ -362,7 +362,7 @@ static void find_node(const struct work *w, struct np_examined *out,
  * Set the exposures of all runs to all causes, and let np_blame_run() decide
  * how much time each cause cost.
  */
-static int examine_run(struct work *w, struct np_examined *out,
+static int examine_run(struct work *w, struct np_examine_result *out,
 		       struct np_err *err)
 {
 	struct np_blame_prior prior[NP_N_CAUSES];
@@ -392,8 +392,8 @@ static int examine_run(struct work *w, struct np_examined *out,
 	return rc;
 }
 
-int np_examine(const struct np_seen *run, size_t n_runs,
-	       struct np_examined *out, struct np_err *err)
+int np_examine(const struct np_examine_run *run, size_t n_runs,
+	       struct np_examine_result *out, struct np_err *err)
 {
 	struct work w = {
 		.run = run, .n = n_runs + 1,
@@ -403,7 +403,7 @@ int np_examine(const struct np_seen *run, size_t n_runs,
 	};
 	int rc = -ENOMEM;
 
-	*out = (struct np_examined){ .by_traffic = false };
+	*out = (struct np_examine_result){ .by_traffic = false };
 	if (w.sec && w.exposure && w.value)
 		rc = examine_run(&w, out, err);
 	else

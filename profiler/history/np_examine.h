@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "np_blame.h"
-#include "np_metrics_conf.h"
+#include "np_conf.h"
 
 enum np_cause {
 	NP_CAUSE_NETWORK, /* other jobs on its leaf switches */
@@ -27,36 +27,36 @@ enum np_cause {
 const char *np_cause_name(enum np_cause c);
 
 /* A node on the leaf switches of a run; values are means over the run. */
-struct np_seen_node {
+struct np_examine_node {
 	uint32_t node, leaf; /* numbers of np_acct */
 	bool own;	     /* of the run; else of other jobs or idle */
 	double value[NP_N_SIGNALS]; /* NaN: no value */
 };
 
 /* One run. */
-struct np_seen {
+struct np_examine_run {
 	double sec; /* run time */
 	/* Node-seconds of other jobs on its leaf switches, divided by the
 	 * number of nodes there that are not its own. */
 	double occupied_sec;
-	struct np_seen_node *node;
+	struct np_examine_node *node;
 	size_t n;
 };
 
 /* A signal of the run and of the comparable runs; of the worst own node. */
-struct np_sign {
+struct np_examine_signal {
 	bool known;	      /* for the run and for a comparable one */
 	bool unusual;
 	uint32_t node;
 	double value, usual, most; /* of the run; median and worst of others */
 };
 
-struct np_examined {
+struct np_examine_result {
 	struct np_blame blame; /* causes in the order of enum np_cause */
 	bool by_traffic;       /* network exposure is traffic; else occupancy */
-	uint32_t node[NP_N_CAUSES]; /* the worst one, or NP_NO_NUMBER */
+	uint32_t node[NP_N_CAUSES]; /* the worst one, or NP_NO_INDEX */
 	bool one_node[NP_N_CAUSES]; /* it is far worse than the others */
-	struct np_sign sign[NP_N_SIGNALS];
+	struct np_examine_signal sign[NP_N_SIGNALS];
 	double others, own; /* traffic on its leaf switches, bytes/s */
 	double exposure[NP_N_CAUSES]; /* of the run, seconds; NaN: unknown */
 };
@@ -65,7 +65,7 @@ struct np_examined {
  * run: n_runs comparable runs, followed by the run in question.  Returns 0,
  * -EINVAL or -ENOMEM with err.
  */
-int np_examine(const struct np_seen *run, size_t n_runs,
-	       struct np_examined *out, struct np_err *err);
+int np_examine(const struct np_examine_run *run, size_t n_runs,
+	       struct np_examine_result *out, struct np_err *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "np_err.h"
-#include "np_metrics_conf.h"
+#include "np_conf.h"
 #include "np_prom.h"
 
 #define NP_HTTP_MAX ((size_t)16 << 20) /* bytes of an answer */
@@ -22,7 +22,7 @@ int np_http_new(const struct np_metrics_conf *c, struct np_http **out,
 void np_http_free(struct np_http *h); /* NULL is allowed */
 
 /*
- * Query one expression (np_metrics_conf.h) for n nodes.  value and other: as
+ * Query one expression (np_conf.h) for n nodes.  value and other: as
  * for np_prom_parse().  Returns 0, or with err -ETIMEDOUT, -EFBIG, -EACCES
  * (401, 403), -ENOENT (404), -EINVAL (not a valid answer) or -EIO.
  */

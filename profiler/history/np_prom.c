@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "np_fields.h"
-#include "np_numbers.h"
+#include "np_array.h"
 #include "np_text.h"
 
 /* ---- queries ---- */
@@ -85,7 +85,7 @@ char *np_prom_query(const struct np_metrics_conf *c, const char *expression,
 struct answer {
 	const char *where, *label;
 	const struct np_prom_range *range;
-	struct np_numbers node;
+	struct np_index node;
 	double *value;
 	char *other;
 	struct np_err *err;
@@ -102,9 +102,9 @@ static int refuse(const struct answer *a, const char *what)
 static uint32_t find_node(const struct answer *a, const char *name)
 {
 	size_t whole = strcspn(name, ":"), first = strcspn(name, ".:");
-	uint32_t i = np_numbers_find(&a->node, name, whole);
+	uint32_t i = np_index_find(&a->node, name, whole);
 
-	return i != NP_NO_NUMBER ? i : np_numbers_find(&a->node, name, first);
+	return i != NP_NO_INDEX ? i : np_index_find(&a->node, name, first);
 }
 
 /* [1795600000.123, "1.5"]; the values "NaN" and "+Inf" are ignored. */
@@ -149,7 +149,7 @@ static int take_series(const struct answer *a, json_object *series)
 	    !json_object_is_type(name, json_type_string))
 		return 0; /* an aggregate, not of a node */
 	node = find_node(a, json_object_get_string(name));
-	if (node == NP_NO_NUMBER) {
+	if (node == NP_NO_INDEX) {
 		snprintf(a->other, NP_METRICS_LABEL, "%.*s",
 			 NP_METRICS_LABEL - 1, json_object_get_string(name));
 		np_text_plain(a->other);
@@ -190,10 +190,10 @@ static int take_answer(const struct answer *a, json_object *j)
 static int name_nodes(struct answer *a, char *const *node, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint32_t k = np_numbers_get(&a->node, node[i],
+		uint32_t k = np_index_get(&a->node, node[i],
 					    strlen(node[i]));
 
-		if (k == NP_NO_NUMBER)
+		if (k == NP_NO_INDEX)
 			return np_errf(a->err, -ENOMEM, "out of memory");
 		if (k != i)
 			return np_errf(a->err, -EINVAL, "node %.64s is asked "
@@ -246,6 +246,6 @@ int np_prom_parse(const char *text, size_t len, const char *where,
 	rc = name_nodes(&a, node, n);
 	if (!rc)
 		rc = parse(&a, text, len);
-	np_numbers_free(&a.node);
+	np_index_free(&a.node);
 	return rc;
 }

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "np_err.h"
-#include "np_metrics_conf.h"
+#include "np_conf.h"
 
 #define NP_PROM_MAX_STEPS 240
 

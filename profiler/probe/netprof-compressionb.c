@@ -29,7 +29,7 @@ static const char usage[] =
 "  --report-every=SEC  width of a reported window, 0.1 to 60 s (default 1)\n"
 "  --duration=SEC      end after this time, up to 366 days (default: never)\n"
 "  --join=RANK/SIZE    find the other processes over standard input and output,\n"
-"                      when started by netprof-join; --join=srun: when started\n"
+"                      when started by netprof-agent; --join=srun: when started\n"
 "                      by netprof calibrate\n"
 "  --version           print the version\n"
 "  --help              print this\n"

@@ -25,7 +25,7 @@ static const char usage[] =
 "  --matrix=N          instead, measure the lowest of N latencies between every\n"
 "                      two nodes, one pair at a time; ends when all are done\n"
 "  --join=RANK/SIZE    find the other processes over standard input and output,\n"
-"                      when started by netprof-join; --join=srun: when started\n"
+"                      when started by netprof-agent; --join=srun: when started\n"
 "                      by netprof calibrate\n"
 "  --version           print the version\n"
 "  --help              print this\n"
@@ -307,7 +307,7 @@ static int plan_matrix(struct np_probe *p, struct np_probe_plan *out,
 static void on_done(void *probe)
 {
 	(void)probe;
-	np_stop_ask();
+	np_stop_request();
 }
 
 static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,

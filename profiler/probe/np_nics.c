@@ -458,7 +458,7 @@ static int add_file(struct nic *nic, const struct row *row, const char *path)
 
 	if (strlen(path) >= MAX_PATH || !read_number(path, &count))
 		return 0;
-	if (np_array_more(&nic->file, nic->n_files, sizeof(*nic->file)))
+	if (np_array_grow(&nic->file, nic->n_files, sizeof(*nic->file)))
 		return -ENOMEM;
 	strcpy(nic->file[nic->n_files].path, path);
 	nic->file[nic->n_files++].row = row;

@@ -139,7 +139,7 @@ static void emit(struct np_probe *p, const struct np_report *r)
 
 	/* Without a reader there is no point in measuring. */
 	if (rc && rc != -EAGAIN && rc != -EINVAL)
-		np_stop_ask();
+		np_stop_request();
 }
 
 static void emit_report(const struct np_report *r, void *probe)
@@ -340,7 +340,7 @@ void np_probe_run(struct np_probe *p, struct np_engine *engine,
 
 	p->engine = engine;
 	np_loop_run(engine, &between, p->conf.net, p->conf.clock,
-		    np_stop_asked, p->start_sec + duration_sec);
+		    np_stop_requested, p->start_sec + duration_sec);
 }
 
 void np_probe_count(double at_sec, double value_sec, void *probe)

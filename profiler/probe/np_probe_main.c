@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "np_sidestep.h"
+#include "np_helper.h"
 #include "np_topo.h"
 
 const char *np_probe_node(void)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "np_quantity.h"
+#include "np_option.h"
 
 #define PREFIX "np1 "
 /* the limit of np_series_add(), too */

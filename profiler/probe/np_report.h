@@ -48,7 +48,7 @@
 #include <stdint.h>
 
 #include "np_err.h"
-#include "np_hist.h"
+#include "np_latency.h"
 #include "np_moments.h"
 #include "np_nic.h"
 

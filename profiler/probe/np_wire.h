@@ -64,11 +64,11 @@ int np_pmix_open(struct np_wire **out, struct np_err *err);
  *
  * There are two kinds of streams.
  *
- * A probe started by netprof-join inherits its connection to the collector,
+ * A probe started by netprof-agent inherits its connection to the collector,
  * which is the host. The same connection then carries reports (np_report.h)
  * to the collector, and ends when the probe is to end.
  *
- * The processes of a helper step (np_sidestep.h) have no such connection, and
+ * The processes of a helper step (np_helper.h) have no such connection, and
  * need none of Slurm's MPI plugins either: their lines leave through srun's
  * standard output, and what the host writes to srun's standard input reaches
  * all of them. Each of their lines starts with NP_WIRE_SRUN_WORD and the rank.
@@ -82,7 +82,7 @@ int np_pmix_open(struct np_wire **out, struct np_err *err);
 
 /*
  * Open the stream on standard input and output. how: "RANK/SIZE" for a process
- * started by netprof-join, "srun" for a process of a helper step, whose rank
+ * started by netprof-agent, "srun" for a process of a helper step, whose rank
  * and number Slurm has put into the environment. Returns 0, or -errno with
  * err. Close with (*out)->ops->close().
  */

@@ -17,7 +17,7 @@
 #define MAX_RUN_SEC (1 << 30)
 #define SWF_FIELDS 18
 
-const char *const np_queue_odd_text[NP_QUEUE_N_ODD] = {
+const char *const np_queue_issue_text[NP_QUEUE_N_ODD] = {
 	[NP_QUEUE_BAD_LINE] = "Lines that could not be read",
 	[NP_QUEUE_NEVER_RAN] = "Jobs that never ran, and are left out",
 	[NP_QUEUE_RUNNING] = "Jobs still running, replayed as far as they ran",
@@ -63,7 +63,7 @@ struct reader {
 const char *np_queue_text(const struct np_queue_log *q, uint32_t number,
 			  char *buf, size_t len)
 {
-	const struct np_numbers *t = &q->text;
+	const struct np_index *t = &q->text;
 	size_t from, n;
 
 	buf[0] = '\0';
@@ -104,7 +104,7 @@ static int intern(struct reader *r, const char *text, uint32_t *out)
 	*out = NP_QUEUE_NONE;
 	if (!*text)
 		return 0;
-	*out = np_numbers_get(&r->q->text, text, strlen(text));
+	*out = np_index_get(&r->q->text, text, strlen(text));
 	return *out == NP_QUEUE_NONE ? -ENOMEM : 0;
 }
 
@@ -575,6 +575,6 @@ int np_queue_log_read(const char *path, np_queue_warn_f *warn, void *arg,
 void np_queue_log_free(struct np_queue_log *q)
 {
 	free(q->job);
-	np_numbers_free(&q->text);
+	np_index_free(&q->text);
 	*q = (struct np_queue_log){ .n = 0 };
 }

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "np_err.h"
-#include "np_numbers.h"
+#include "np_array.h"
 
 #define NP_QUEUE_LINE 65536 /* bytes of the longest line */
 #define NP_QUEUE_MAX_JOBS 4000000
@@ -36,7 +36,7 @@ struct np_queue_job {
 };
 
 /* What was ignored or changed; q->odd counts each kind. */
-enum np_queue_odd {
+enum np_queue_issue {
 	NP_QUEUE_BAD_LINE,     /* unreadable; also reported one by one */
 	NP_QUEUE_NEVER_RAN,    /* still pending, or without a run time */
 	NP_QUEUE_RUNNING,      /* still running: replayed as far as it ran */
@@ -51,12 +51,12 @@ enum np_queue_odd {
 	NP_QUEUE_N_ODD
 };
 /* A line of text for each: "Lines that could not be read". */
-extern const char *const np_queue_odd_text[NP_QUEUE_N_ODD];
+extern const char *const np_queue_issue_text[NP_QUEUE_N_ODD];
 
 struct np_queue_log {
 	struct np_queue_job *job; /* by submission */
 	size_t n;
-	struct np_numbers text; /* names of users, accounts, jobs ... */
+	struct np_index text; /* names of users, accounts, jobs ... */
 	size_t odd[NP_QUEUE_N_ODD];
 	size_t lines;
 	uint32_t max_nodes, max_procs; /* from the header of SWF; 0: unknown */

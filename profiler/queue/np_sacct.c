@@ -10,7 +10,7 @@
 #include <strings.h>
 #include <time.h>
 
-#include "np_quantity.h"
+#include "np_option.h"
 
 #define LATEST 1e11 /* the year 5138 */
 

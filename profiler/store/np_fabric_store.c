@@ -300,7 +300,7 @@ int np_fabric_store_load(struct np_store *store, const char *cluster,
 	return rc;
 }
 
-int np_fabric_store_look(struct np_store *s, const char *cluster,
+int np_fabric_store_stamp(struct np_store *s, const char *cluster,
 			 struct np_store_stamp *out, struct np_err *err)
 {
 	struct search any = search_for(s, cluster, "");

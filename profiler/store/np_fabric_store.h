@@ -35,7 +35,7 @@ int np_fabric_store_load(struct np_store *s, const char *cluster,
  * same, so does the result of np_fabric_store_load() for that cluster.
  * Returns 0, or with err -ENOENT (there is none), -EACCES or another -errno.
  */
-int np_fabric_store_look(struct np_store *s, const char *cluster,
+int np_fabric_store_stamp(struct np_store *s, const char *cluster,
 			 struct np_store_stamp *out, struct np_err *err);
 
 /*

@@ -1160,7 +1160,7 @@ static int read_list(struct pull *p, const struct np_field *list, char *to)
 			return np_errf(p->in->err, -EINVAL, "%s: %s: more than "
 				       "%.0f", p->in->where, list->key,
 				       list->max);
-		if (np_array_more(to + list->offset, *n, size))
+		if (np_array_grow(to + list->offset, *n, size))
 			return -ENOMEM;
 		all = pointer_at(to + list->offset);
 		memset(all + *n * size, 0, size);

@@ -13,7 +13,6 @@
 #include "np_array.h"
 #include "np_fields.h"
 #include "np_hostlist.h"
-#include "np_kind.h"
 #include "np_read.h"
 #include "np_store.h"
 
@@ -1231,7 +1230,7 @@ static const struct np_fields result_table =
 
 int np_pairs_add(struct np_pairs *p, const struct np_pairs_run *run)
 {
-	if (np_array_more(&p->run, p->n_runs, sizeof(*p->run))) {
+	if (np_array_grow(&p->run, p->n_runs, sizeof(*p->run))) {
 		free(run->victim);
 		free(run->corunner);
 		return -ENOMEM;

@@ -16,7 +16,7 @@
 
 #include "np_app.h"
 #include "np_err.h"
-#include "np_hist.h"
+#include "np_latency.h"
 #include "np_moments.h"
 #include "np_nic.h"
 

@@ -15,7 +15,7 @@
 
 #include "np_app.h"
 #include "np_fields.h"
-#include "np_shares.h"
+#include "np_array.h"
 #include "np_store.h"
 
 /* ---- JSON, see netprof-placement(5) ---- */
@@ -124,24 +124,24 @@ static const struct np_fields neighbour_table =
 
 static const struct np_field ended_fields[] = {
 	SCHEMA,
-	U32(np_ended, id, NP_F_REQUIRED),
-	U32(np_ended, array, 0),
-	U32(np_ended, task, 0),
-	U32(np_ended, uid, NP_F_REQUIRED),
-	TEXT(np_ended, app, NP_APP_MAX),
-	TEXT(np_ended, partition, NP_JSON_WORD),
-	TEXT(np_ended, leaves, NP_JSON_HOSTLIST),
-	U32(np_ended, n_nodes, 0),
-	REAL(np_ended, submit, NP_JSON_DATE),
-	REAL(np_ended, start, NP_JSON_DATE),
-	REAL(np_ended, end, NP_JSON_DATE),
-	REAL(np_ended, held_sec, NP_JSON_ELAPSED_SEC),
-	SLOWDOWN(np_ended, slowdown),
-	LIST(np_ended, "neighbours", neighbour, n_neighbours,
+	U32(np_ended_job, id, NP_F_REQUIRED),
+	U32(np_ended_job, array, 0),
+	U32(np_ended_job, task, 0),
+	U32(np_ended_job, uid, NP_F_REQUIRED),
+	TEXT(np_ended_job, app, NP_APP_MAX),
+	TEXT(np_ended_job, partition, NP_JSON_WORD),
+	TEXT(np_ended_job, leaves, NP_JSON_HOSTLIST),
+	U32(np_ended_job, n_nodes, 0),
+	REAL(np_ended_job, submit, NP_JSON_DATE),
+	REAL(np_ended_job, start, NP_JSON_DATE),
+	REAL(np_ended_job, end, NP_JSON_DATE),
+	REAL(np_ended_job, held_sec, NP_JSON_ELAPSED_SEC),
+	SLOWDOWN(np_ended_job, slowdown),
+	LIST(np_ended_job, "neighbours", neighbour, n_neighbours,
 	     NP_ENDED_MAX_NEIGHBOURS, 0, &neighbour_table),
-	U32(np_ended, more_neighbours, 0),
+	U32(np_ended_job, more_neighbours, 0),
 };
-static const struct np_fields ended_table = NP_FIELDS(ended_fields, np_ended);
+static const struct np_fields ended_table = NP_FIELDS(ended_fields, np_ended_job);
 
 static int cannot_write(struct np_err *err, int rc, const char *what)
 {
@@ -181,7 +181,7 @@ void np_state_free(struct np_state *s)
 }
 
 /* Keep the first n neighbours and count the others. */
-static void list_neighbours(struct np_ended *some, const struct np_ended *all,
+static void list_neighbours(struct np_ended_job *some, const struct np_ended_job *all,
 			    size_t n)
 {
 	size_t more = all->n_neighbours - n + all->more_neighbours;
@@ -192,11 +192,11 @@ static void list_neighbours(struct np_ended *some, const struct np_ended *all,
 }
 
 /* One line; *out is malloc'ed. */
-static int ended_put(const struct np_ended *e, char **out, struct np_err *err)
+static int ended_put(const struct np_ended_job *e, char **out, struct np_err *err)
 {
 	size_t n = e->n_neighbours < NP_ENDED_PUT_NEIGHBOURS ?
 		   e->n_neighbours : NP_ENDED_PUT_NEIGHBOURS;
-	struct np_ended some = *e;
+	struct np_ended_job some = *e;
 	struct np_jput o = { .rc = 0 };
 	char *line = NULL;
 
@@ -213,10 +213,10 @@ static int ended_put(const struct np_ended *e, char **out, struct np_err *err)
 	return 0;
 }
 
-int np_ended_get(const char *text, size_t len, struct np_ended *out)
+int np_ended_get(const char *text, size_t len, struct np_ended_job *out)
 {
 	const struct np_jat in = { .where = "" };
-	struct np_ended e = { 0 };
+	struct np_ended_job e = { 0 };
 	int rc = np_fields_parse(&in, text, len, &e, &ended_table);
 
 	if (rc)
@@ -226,10 +226,10 @@ int np_ended_get(const char *text, size_t len, struct np_ended *out)
 	return rc;
 }
 
-void np_ended_free(struct np_ended *e)
+void np_ended_free(struct np_ended_job *e)
 {
 	np_fields_free(e, &ended_table);
-	*e = (struct np_ended){ .id = 0 };
+	*e = (struct np_ended_job){ .id = 0 };
 }
 
 /* ---- state.json ---- */
@@ -335,7 +335,7 @@ int np_state_load(const char *store_dir, struct np_state *out,
 struct np_ended_day {
 	char name[NAME_LEN]; /* of the file; "": nothing was written yet */
 	struct np_shares shares;    /* bytes of each user */
-	struct np_numbers told;	    /* users that were reported as full */
+	struct np_index told;	    /* users that were reported as full */
 };
 
 int np_ended_day_new(struct np_ended_day **out)
@@ -352,7 +352,7 @@ void np_ended_day_free(struct np_ended_day *day)
 	if (!day)
 		return;
 	np_shares_free(&day->shares);
-	np_numbers_free(&day->told);
+	np_index_free(&day->told);
 	free(day);
 }
 
@@ -477,7 +477,7 @@ static void begin_day(struct np_ended_day *day, const char *name, int fd,
 	if (strcmp(day->name, name)) {
 		strcpy(day->name, name);
 		np_shares_clear(&day->shares);
-		np_numbers_clear(&day->told);
+		np_index_clear(&day->told);
 		if (size && size < NP_ENDED_MAX_DAY)
 			count_lines(day, fd);
 	}
@@ -492,7 +492,7 @@ static int no_room(struct np_ended_day *day, uint32_t uid, struct np_err *err)
 	size_t told = day->told.n;
 
 	if (told == MAX_TOLD ||
-	    np_numbers_get(&day->told, &uid, sizeof(uid)) != told)
+	    np_index_get(&day->told, &uid, sizeof(uid)) != told)
 		return -ENOBUFS;
 	return np_errf(err, -ENOBUFS, "%s: ended jobs of uid %u are left out "
 		       "from now on: they fill the share of one user of the "
@@ -562,7 +562,7 @@ static int append(const struct np_dir *d, struct np_ended_day *day,
 }
 
 int np_ended_append(const char *store_dir, struct np_ended_day *day,
-		    const struct np_ended *e, mode_t mode, struct np_err *err)
+		    const struct np_ended_job *e, mode_t mode, struct np_err *err)
 {
 	struct np_dir d;
 	char *line = NULL;
@@ -585,7 +585,7 @@ struct job_query {
 };
 
 /* Is it the job, or the task of the array, that is asked for? */
-static bool matches(const struct job_query *w, const struct np_ended *e)
+static bool matches(const struct job_query *w, const struct np_ended_job *e)
 {
 	if (w->task == NP_ENDED_NO_TASK)
 		return e->id == w->id;
@@ -594,7 +594,7 @@ static bool matches(const struct job_query *w, const struct np_ended *e)
 
 /* Parse a line only if it contains the number. */
 static bool find_in_line(const char *line, size_t len,
-			 const struct job_query *w, struct np_ended *out)
+			 const struct job_query *w, struct np_ended_job *out)
 {
 	if (len > NP_ENDED_MAX_LINE ||
 	    !memmem(line, len, w->digits, strlen(w->digits)) ||
@@ -610,7 +610,7 @@ static bool find_in_line(const char *line, size_t len,
  * Search from the last line: a requeued job has several, the last one counts.
  */
 static bool find_in_text(const char *text, size_t len,
-			 const struct job_query *w, struct np_ended *out)
+			 const struct job_query *w, struct np_ended_job *out)
 {
 	while (len) {
 		const char *nl = memrchr(text, '\n', len);
@@ -625,7 +625,7 @@ static bool find_in_text(const char *text, size_t len,
 
 /* -ENOENT: the file has no entry of the job. */
 static int find_in_file(const struct np_dir *d, const char *name,
-			const struct job_query *w, struct np_ended *out,
+			const struct job_query *w, struct np_ended_job *out,
 			struct np_err *err)
 {
 	char *text;
@@ -643,7 +643,7 @@ static int find_in_file(const struct np_dir *d, const char *name,
 
 /* An unreadable day does not hide the other days. */
 static int find_in_days(const struct np_dir *d, const struct job_query *w,
-		struct np_ended *out, struct np_err *err)
+		struct np_ended_job *out, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
 	char **names;
@@ -668,7 +668,7 @@ static int find_in_days(const struct np_dir *d, const struct job_query *w,
 }
 
 int np_ended_find(const char *store_dir, uint32_t id, uint32_t task,
-		  struct np_ended *out, struct np_err *err)
+		  struct np_ended_job *out, struct np_err *err)
 {
 	struct job_query w = { .id = id, .task = task };
 	struct np_dir d;

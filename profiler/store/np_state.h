@@ -110,7 +110,7 @@ struct np_ended_neighbour {
 };
 
 /* A job that ended, with its neighbours. */
-struct np_ended {
+struct np_ended_job {
 	uint32_t id, array, task, uid;
 	char *app, *partition, *leaves;
 	uint32_t n_nodes;
@@ -146,7 +146,7 @@ int np_state_set_mode(const char *store_dir, mode_t mode, struct np_err *err);
 
 /*
  * How much of a day's file the jobs of each user fill.  A user may take at most
- * as many of its NP_ENDED_MAX_DAY bytes as stay free (np_shares.h).
+ * as many of its NP_ENDED_MAX_DAY bytes as stay free (np_array.h).
  */
 struct np_ended_day;
 int np_ended_day_new(struct np_ended_day **out); /* 0 or -ENOMEM */
@@ -161,7 +161,7 @@ void np_ended_day_free(struct np_ended_day *day); /* NULL is allowed */
  * empty afterwards); or another -errno with err.
  */
 int np_ended_append(const char *store_dir, struct np_ended_day *day,
-		    const struct np_ended *e, mode_t mode, struct np_err *err);
+		    const struct np_ended_job *e, mode_t mode, struct np_err *err);
 
 /*
  * Find the latest entry of a job, or of a task of an array job: array id and
@@ -171,8 +171,8 @@ int np_ended_append(const char *store_dir, struct np_ended_day *day,
  */
 #define NP_ENDED_NO_TASK UINT32_MAX
 int np_ended_find(const char *store_dir, uint32_t id, uint32_t task,
-		  struct np_ended *out, struct np_err *err);
-void np_ended_free(struct np_ended *e);
+		  struct np_ended_job *out, struct np_err *err);
+void np_ended_free(struct np_ended_job *e);
 
 /* ---- the same as JSON text ---- */
 
@@ -196,6 +196,6 @@ int np_state_get(const char *text, size_t len, const char *where,
 		 struct np_state *out, struct np_err *err);
 
 /* One line of a day's file; hostile, too.  Exported for the fuzz target. */
-int np_ended_get(const char *text, size_t len, struct np_ended *out);
+int np_ended_get(const char *text, size_t len, struct np_ended_job *out);
 
 #endif

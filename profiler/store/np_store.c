@@ -18,7 +18,7 @@
 
 #include "np_array.h"
 #include "np_conf.h"
-#include "np_quantity.h"
+#include "np_option.h"
 #include "np_read.h"
 #include "np_text.h"
 #include "np_trace_dir.h"
@@ -936,7 +936,7 @@ static struct np_store_squatter *squatter(struct np_store_census *c, uid_t uid)
 	for (size_t i = 0; i < c->n; i++)
 		if (c->squatter[i].uid == uid)
 			return &c->squatter[i];
-	if (np_array_more(&c->squatter, c->n, sizeof(*c->squatter)))
+	if (np_array_grow(&c->squatter, c->n, sizeof(*c->squatter)))
 		return NULL;
 	c->squatter[c->n] = (struct np_store_squatter){ .uid = uid };
 	return &c->squatter[c->n++];
@@ -1383,7 +1383,7 @@ static int stamp_all(const struct np_dir *d, char *const *names, size_t n,
 	return 0;
 }
 
-int np_store_look(struct np_store *s, enum np_store_owner owner, uid_t uid,
+int np_store_list_apps(struct np_store *s, enum np_store_owner owner, uid_t uid,
 		  struct np_store_app **apps, size_t *n, struct np_err *err)
 {
 	char **names = NULL;

@@ -133,7 +133,7 @@ struct np_store_app {
 	char name[NP_APP_MAX + 1];
 	struct np_store_stamp stamp;
 };
-int np_store_look(struct np_store *s, enum np_store_owner owner, uid_t uid,
+int np_store_list_apps(struct np_store *s, enum np_store_owner owner, uid_t uid,
 		  struct np_store_app **apps, size_t *n, struct np_err *err);
 
 /*

@@ -63,7 +63,7 @@ static void begin_program(struct np_words *w, struct np_validate_list *l)
 			      NP_VALIDATE_MAX_PROGRAMS);
 	if (w->rc)
 		return;
-	if (np_array_more(&l->program, l->n, sizeof(*l->program))) {
+	if (np_array_grow(&l->program, l->n, sizeof(*l->program))) {
 		np_words_no_memory(w);
 		return;
 	}
@@ -398,7 +398,7 @@ static bool is_done(const struct task_list *l, const struct np_validate_task *t)
 static void append_task(struct task_list *l, struct np_validate_task t)
 {
 	if (!l->rc)
-		l->rc = np_array_more(&l->task, l->n, sizeof(*l->task));
+		l->rc = np_array_grow(&l->task, l->n, sizeof(*l->task));
 	if (!l->rc)
 		l->task[l->n++] = t;
 }
@@ -719,7 +719,7 @@ static int make_table(size_t n, struct np_mean **table)
 	return *table ? 0 : -ENOMEM;
 }
 
-int np_validate_result_give(const struct np_validate_result *r,
+int np_validate_result_store(const struct np_validate_result *r,
 			    struct np_pairs *p)
 {
 	size_t n = r->n_programs;

@@ -190,7 +190,7 @@ int np_validate_result_make(const struct np_pairs *p,
 void np_validate_result_free(struct np_validate_result *r);
 
 /* Store the results in tables of p, which owns them.  Returns 0 or -ENOMEM. */
-int np_validate_result_give(const struct np_validate_result *r,
+int np_validate_result_store(const struct np_validate_result *r,
 			    struct np_pairs *p);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "np_acct.h"
-#include "np_toll.h"
+#include "np_job_cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,13 +19,13 @@ static const char topology[] =
 
 static void look(const struct np_acct *h, const struct np_acct_job *j)
 {
-	struct np_acct_beside_job *beside;
+	struct np_acct_neighbour *beside;
 	uint32_t like[4];
 	size_t any, n;
 
 	if (np_acct_comparable(h, j, like, 4, &any) > any)
 		abort();
-	if (np_acct_beside(h, j, &beside, &n))
+	if (np_acct_neighbours(h, j, &beside, &n))
 		abort();
 	for (size_t i = 0; i < n; i++)
 		if (!(beside[i].to > beside[i].from))
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *text = malloc(size + 1);
 	struct np_topo t;
 	struct np_acct h;
-	struct np_toll toll;
+	struct np_job_cost toll;
 
 	if (!text || np_topo_parse(topology, &t, NULL))
 		abort();
@@ -54,8 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else if (!np_acct_index(&h)) {
 		for (size_t i = 0; i < h.n_jobs && i < 8; i++)
 			look(&h, &h.job[i]);
-		if (!np_toll_make(&h, &toll))
-			np_toll_free(&toll);
+		if (!np_job_cost_make(&h, &toll))
+			np_job_cost_free(&toll);
 	}
 	np_topo_free(&t);
 	np_acct_free(&h);

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "np_evidence.h"
-#include "np_kept.h"
+#include "np_run_summary.h"
+#include "np_cache.h"
 #include "np_text.h"
 
 #define LEVELS 8 /* of the calibration, as in the corpus */
@@ -21,7 +21,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* As np_kept.c has it, and then entries: 16 bytes, the name, the data. */
+/* As np_cache.c has it, and then entries: 16 bytes, the name, the data. */
 struct head {
 	uint64_t magic, basis, n, sum;
 };
@@ -40,9 +40,9 @@ static void must(bool done)
 	_exit(1);
 }
 
-static struct np_kept *open_kept(void)
+static struct np_cache *open_kept(void)
 {
-	struct np_kept *k = np_kept_open(store, "fuzz", 0);
+	struct np_cache *k = np_cache_open(store, "fuzz", 0);
 
 	must(k);
 	return k;
@@ -51,10 +51,10 @@ static struct np_kept *open_kept(void)
 /* Keeps one result more. */
 static void keep(void)
 {
-	struct np_kept *k = open_kept();
+	struct np_cache *k = open_kept();
 
-	must(!np_kept_put(k, NEW, 1, strdup("one"), 4));
-	np_kept_close(k);
+	must(!np_cache_put(k, NEW, 1, strdup("one"), 4));
+	np_cache_close(k);
 }
 
 static void clean(void)
@@ -90,7 +90,7 @@ static void write_file(const uint8_t *data, size_t size)
 		memcpy(&h, data, sizeof(h));
 		h.magic = own.magic;
 		h.basis = own.basis;
-		h.sum = np_kept_sum((const char *)data + sizeof(h),
+		h.sum = np_cache_sum((const char *)data + sizeof(h),
 				    size - sizeof(h));
 		must(pwrite(fd, &h, sizeof(h), 0) == sizeof(h));
 	}
@@ -105,23 +105,23 @@ static void check_evidence(const char *data, size_t len)
 		.bins = np_bins_own(), .level = level, .n_levels = LEVELS,
 	};
 	struct np_pack u = { .at = data, .left = len };
-	struct np_evidence e, again;
+	struct np_run_summary e, again;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *f;
 
-	if (np_evidence_unpack(&u, &fabric, "fuzz", &e))
+	if (np_run_summary_unpack(&u, &fabric, "fuzz", &e))
 		return;
 	f = open_memstream(&text, &size);
 	must(f);
-	np_evidence_pack(f, &e);
+	np_run_summary_pack(f, &e);
 	must(!fclose(f));
 	u = (struct np_pack){ .at = text, .left = size };
-	if (np_evidence_unpack(&u, &fabric, "fuzz", &again) || u.left ||
+	if (np_run_summary_unpack(&u, &fabric, "fuzz", &again) || u.left ||
 	    again.n_curve != e.n_curve || again.n_used != e.n_used)
 		abort();
-	np_evidence_free(&e);
-	np_evidence_free(&again);
+	np_run_summary_free(&e);
+	np_run_summary_free(&again);
 	free(text);
 }
 
@@ -144,17 +144,17 @@ static void check_rest(const char *data, size_t len)
 }
 
 /* A result that may be at this place of the file, or NULL. */
-static const char *find(struct np_kept *k, const char *at, size_t *len)
+static const char *find(struct np_cache *k, const char *at, size_t *len)
 {
 	uint64_t state;
 
 	memcpy(&state, at - ENTRY, sizeof(state));
-	return np_kept_find(k, at, state, len);
+	return np_cache_find(k, at, state, len);
 }
 
 /* Those of before are there still: data has a 0 behind its end. */
-static void check(const char *data, size_t size, struct np_kept *before,
-		  struct np_kept *after)
+static void check(const char *data, size_t size, struct np_cache *before,
+		  struct np_cache *after)
 {
 	for (size_t i = sizeof(struct head) + ENTRY; i < size;
 	     i += strlen(data + i) + 1) {
@@ -175,7 +175,7 @@ static void check(const char *data, size_t size, struct np_kept *before,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct np_kept *before, *after;
+	struct np_cache *before, *after;
 	const char *one;
 	char *text;
 	size_t len;
@@ -190,12 +190,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	before = open_kept();
 	keep();
 	after = open_kept();
-	one = np_kept_find(after, NEW, 1, &len);
+	one = np_cache_find(after, NEW, 1, &len);
 	if (!one || strcmp(one, "one"))
 		abort();
 	check(text, size, before, after);
-	np_kept_close(before);
-	np_kept_close(after);
+	np_cache_close(before);
+	np_cache_close(after);
 	free(text);
 	return 0;
 }

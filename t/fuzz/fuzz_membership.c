@@ -25,7 +25,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct hall {
-	struct np_membership *p;
+	struct np_registry *p;
 	int end[N_ENDS];
 	double now_sec;
 	bool ended;
@@ -44,19 +44,19 @@ static void on_report(size_t member, char *line, void *arg)
 {
 	const struct hall *h = arg;
 
-	if (member >= np_membership_size(h->p) || strncmp(line, "np1 ", 4) ||
+	if (member >= np_registry_size(h->p) || strncmp(line, "np1 ", 4) ||
 	    strlen(line) > NP_PEER_LINE ||
-	    !np_membership_of(h->p, member)->called)
+	    !np_registry_agent(h->p, member)->called)
 		abort();
 	memset(line, 0, strlen(line)); /* it may be changed */
 }
 
 static void serve(struct hall *h)
 {
-	struct pollfd p[NP_MEMBERSHIP_FDS];
+	struct pollfd p[NP_REGISTRY_FDS];
 
-	np_membership_serve(h->p, h->now_sec, on_report, h);
-	if (np_membership_poll(h->p, p) > NP_MEMBERSHIP_FDS)
+	np_registry_serve(h->p, h->now_sec, on_report, h);
+	if (np_registry_poll(h->p, p) > NP_REGISTRY_FDS)
 		abort();
 	for (int i = 0; i < N_ENDS; i++) {
 		char buf[65536];
@@ -68,7 +68,7 @@ static void serve(struct hall *h)
 
 static void open_hall(struct hall *h)
 {
-	const struct np_invite v = { .member = TOKEN, .host = TOKEN };
+	const struct np_rendezvous_entry v = { .member = TOKEN, .host = TOKEN };
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	socklen_t len = sizeof(a);
 	int fd = must(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
@@ -76,7 +76,7 @@ static void open_hall(struct hall *h)
 	must(bind(fd, (struct sockaddr *)&a, sizeof(a.sun_family)));
 	must(listen(fd, N_ENDS));
 	must(getsockname(fd, (struct sockaddr *)&a, &len));
-	*h = (struct hall){ .p = np_membership_new(fd, &v) };
+	*h = (struct hall){ .p = np_registry_new(fd, &v) };
 	for (int i = 0; i < N_ENDS; i++) {
 		static const char hello[] = TOKEN " probe 0 n0\n";
 
@@ -86,8 +86,8 @@ static void open_hall(struct hall *h)
 			must((int)send(h->end[i], hello, sizeof(hello) - 1, 0));
 		serve(h);
 	}
-	if (np_membership_size(h->p) != N_ENDS - 1 ||
-	    np_membership_call(h->p, (size_t[]){ 0, 1 }, CALLED, "x"))
+	if (np_registry_size(h->p) != N_ENDS - 1 ||
+	    np_registry_dispatch(h->p, (size_t[]){ 0, 1 }, CALLED, "x"))
 		abort();
 }
 
@@ -95,9 +95,9 @@ static void act(struct hall *h, int what)
 {
 	h->now_sec += 1;
 	if (what == 1)
-		np_membership_dismiss(h->p, NP_MEMBER_PROBE);
+		np_registry_release(h->p, NP_AGENT_PROBE);
 	if (what == 2 && !h->ended) {
-		np_membership_end(h->p, NP_MEMBER_PROBE);
+		np_registry_end(h->p, NP_AGENT_PROBE);
 		h->ended = true;
 	}
 	serve(h);
@@ -131,17 +131,17 @@ static void find_invite(const uint8_t *data, size_t size)
 	char *text = strndup((const char *)data, size);
 
 	for (size_t i = 0; i < 3; i++) {
-		struct np_invite v, again;
+		struct np_rendezvous_entry v, again;
 		char once[1024] = "";
 
-		if (np_invite_find(text, i, &v))
+		if (np_rendezvous_find(text, i, &v))
 			continue;
-		if (v.max_nodes < 2 || v.max_nodes > NP_INVITE_MAX_NODES ||
-		    np_invite_count(&v, 1000) > v.max_nodes)
+		if (v.max_nodes < 2 || v.max_nodes > NP_RENDEZVOUS_MAX_NODES ||
+		    np_rendezvous_count(&v, 1000) > v.max_nodes)
 			abort();
-		np_invite_takes(&v, 999, 1000);
-		if (!np_invite_add(&v, once, sizeof(once), NULL) &&
-		    (np_invite_find(once, 0, &again) ||
+		np_rendezvous_takes_part(&v, 999, 1000);
+		if (!np_rendezvous_add(&v, once, sizeof(once), NULL) &&
+		    (np_rendezvous_find(once, 0, &again) ||
 		     strcmp(v.join, again.join) || v.seed != again.seed))
 			abort();
 	}
@@ -155,13 +155,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	find_invite(data, size);
 	open_hall(&h);
 	play(&h, data, size);
-	if (np_membership_size(h.p) > N_ENDS)
+	if (np_registry_size(h.p) > N_ENDS)
 		abort();
-	for (size_t i = 0; i < np_membership_size(h.p); i++)
-		for (const char *c = np_membership_of(h.p, i)->mpi; *c; c++)
+	for (size_t i = 0; i < np_registry_size(h.p); i++)
+		for (const char *c = np_registry_agent(h.p, i)->mpi; *c; c++)
 			if (*c < ' ' || *c >= 0x7f)
 				abort();
-	np_membership_free(h.p);
+	np_registry_free(h.p);
 	for (int i = 0; i < N_ENDS; i++)
 		close(h.end[i]);
 	return 0;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_evidence.h"
+#include "np_run_summary.h"
 #include "np_record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -17,15 +17,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void use(struct np_record *r)
 {
 	struct np_runs runs = { .run = &r, .n = 1 };
-	struct np_evidence e;
+	struct np_run_summary e;
 
-	if (np_evidence_make(&runs, NULL, &e))
+	if (np_run_summary_make(&runs, NULL, &e))
 		abort();
 	for (size_t i = 0; i < e.n_levels; i++)
 		if (np_mean_known(&e.level[i].slowdown) &&
 		    !(isfinite(e.level[i].low) && isfinite(e.level[i].high)))
 			abort();
-	np_evidence_free(&e);
+	np_run_summary_free(&e);
 }
 
 static char *rewrite(const char *text, size_t len)

@@ -24,8 +24,8 @@ static void parse_choice(const char *text)
 	    strcmp(c.level, again.level) ||
 	    c.history.n_blocks != again.history.n_blocks)
 		abort();
-	np_course_history_free(&c.history);
-	np_course_history_free(&again.history);
+	np_intervals_history_free(&c.history);
+	np_intervals_history_free(&again.history);
 	free(printed);
 }
 

@@ -37,7 +37,7 @@ static void check_state(struct np_state *s)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
-	struct np_ended ended;
+	struct np_ended_job ended;
 	struct np_state state;
 
 	if (!np_state_get(text, size, "fuzz", &state, NULL)) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_traced.h"
+#include "np_trace_analysis.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,16 +18,16 @@ static void must(bool holds)
 		abort();
 }
 
-static void again(const struct np_traced *t)
+static void again(const struct np_trace_analysis *t)
 {
-	struct np_traced back;
+	struct np_trace_analysis back;
 	char *text;
 
-	must(!np_traced_put(t, &text, NULL));
-	must(!np_traced_get(text, strlen(text), "again", &back, NULL));
-	must(np_traced_fits(&back, t->trace_bytes, &t->net));
+	must(!np_trace_analysis_put(t, &text, NULL));
+	must(!np_trace_analysis_get(text, strlen(text), "again", &back, NULL));
+	must(np_trace_analysis_fits(&back, t->trace_bytes, &t->net));
 	must(back.n_zones == t->n_zones && back.n_times == t->n_times);
-	np_traced_free(&back);
+	np_trace_analysis_free(&back);
 	free(text);
 }
 
@@ -35,15 +35,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_response curve;
-	struct np_traced t;
+	struct np_trace_analysis t;
 
-	if (np_traced_get((const char *)data, size, "fuzz", &t, &err)) {
+	if (np_trace_analysis_get((const char *)data, size, "fuzz", &t, &err)) {
 		must(err.text[0]);
 		return 0;
 	}
-	if (np_traced_response(&t, &curve))
+	if (np_trace_analysis_response(&t, &curve))
 		must(isfinite(np_response_at(&curve, 1e-5, 1.7)));
 	again(&t);
-	np_traced_free(&t);
+	np_trace_analysis_free(&t);
 	return 0;
 }

@@ -232,7 +232,7 @@ test_the_next_run_continues_and_may_be_killed_in_an_interval() {
 	needs_pmix
 	run_in_blocks blocks 30 &
 	wait_for 40 record_has_a_loaded_block
-	root 'kill -9 $(pgrep -f "/[n]etprof-attend")'
+	root 'kill -9 $(pgrep -f "/[n]etprof-collector")'
 	alice "scancel -u alice"
 	wait $! || :
 	wait_for 10 nothing_of_ours_runs

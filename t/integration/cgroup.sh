@@ -78,13 +78,13 @@ takes() { # KIB SEC KEEP_SEC OPTION...
 test_a_step_keeps_the_memory_that_it_asked_for() {
 	local low=16384 high=65536 half
 
-	[ -z "${SANITIZE-}" ] || skip "netprof-join is larger with sanitizers"
+	[ -z "${SANITIZE-}" ] || skip "netprof-agent is larger with sanitizers"
 	while ((high - low > 128)); do
 		half=$(((low + high) / 2))
 		if takes $half 0 0; then low=$half; else high=$half; fi
 	done
 	((high < 65536 && low > 16384)) || fail "no limit: $low to $high KiB"
-	low=$((low - 512)) # the sleeping netprof-join, and a margin
+	low=$((low - 512)) # the sleeping netprof-agent, and a margin
 	takes $low 0 3 --netprofile=full || fail "$low: $(<"$TMPDIR/takes")"
 	takes $low 5 0 --netprofile=grows || fail "$low: $(<"$TMPDIR/takes")"
 	expect full 'all(any(.notes[]; test("left, as 6. of its 64 MiB")))'

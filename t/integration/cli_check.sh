@@ -35,8 +35,8 @@ slurm_here() { # VERSION-OF-SLURMCTLD JOBSUBMITPLUGINS
 	plugin job_submit_netprof job_submit/netprof $version
 	: >"$S/plugins/netprof_placement.so"
 	printf '#!/bin/sh\necho "$@"\n' >"$S/libexec/netprof-release"
-	cp "$S/libexec/netprof-release" "$S/libexec/netprof-attend"
-	cp "$S/libexec/netprof-release" "$S/libexec/netprof-join"
+	cp "$S/libexec/netprof-release" "$S/libexec/netprof-collector"
+	cp "$S/libexec/netprof-release" "$S/libexec/netprof-agent"
 	cp "$S/libexec/netprof-release" "$S/libexec/netprof-mpi"
 	cp "$S/libexec/netprof-release" "$S/libexec/netprof-saver"
 	cp "$S/libexec/netprof-release" "$S/bin/netprof-impactb"
@@ -160,8 +160,8 @@ test_check_says_what_to_repair() {
 	chmod 777 "$S/store"
 	finding problem store 'others than' 'chmod go-w'
 	chmod 755 "$S/store"
-	rm "$S/libexec/netprof-attend"
-	finding problem programs 'netprof-attend: No such file' 'make install'
+	rm "$S/libexec/netprof-collector"
+	finding problem programs 'netprof-collector: No such file' 'make install'
 	slurm_here 22.05.8 netprof
 	mv "$S/store/fabric" "$S/fabric"
 	finding problem calibration 'no calibration of' 'salloc .* netprof calibrate'

@@ -275,7 +275,7 @@ test_probes_end_with_the_tasks_of_the_step() {
 	alice "srun -N4 -n8 --ntasks-per-node=2 --netprofile=both-tasks sh -c \
 		'sleep \$((1 + 2 * SLURM_LOCALID))'"
 	equal "processes of ours" "$(inside --user root --on n0 -- \
-		pgrep -c 'netprof-(join|impactb)' || true)" 0
+		pgrep -c 'netprof-(agent|impactb)' || true)" 0
 	# until the last of the tasks ends, not the first
 	expect both-tasks '.[0] | .state == "complete" and
 		.probe.elapsed_sec > 1.8'

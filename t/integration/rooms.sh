@@ -101,7 +101,7 @@ test_the_core_links_nothing_of_the_analysis() {
 	nm -u "$b"/libnetprof.a $(xargs ls 2>/dev/null <"$TMPDIR/objects" || :) |
 		awk '{ print $2 }' | sort -u | comm -12 - "$TMPDIR/analysis" >"$TMPDIR/bad"
 	[ ! -s "$TMPDIR/bad" ] || fail "the core calls $(xargs <"$TMPDIR/bad")"
-	for a in netprof netprof-{attend,saver,release,impactb,compressionb}; do
+	for a in netprof netprof-{collector,saver,release,impactb,compressionb}; do
 		nm "$b/$a" | awk '$2 ~ /^[TDRB]$/ { print $3 }' | sort -u |
 			comm -12 - "$TMPDIR/analysis" >"$TMPDIR/bad"
 		[ ! -s "$TMPDIR/bad" ] || fail "$a holds $(xargs <"$TMPDIR/bad")"

@@ -26,7 +26,7 @@ test_probe_binary_missing() {
 
 test_collector_missing() {
 	unharmed --netprofile=noatt "NETPROF_CONF=$(conf LibexecDir=/nowhere)"
-	logged "/nowhere/netprof-attend: No such file" >/dev/null ||
+	logged "/nowhere/netprof-collector: No such file" >/dev/null ||
 		fail "no line says why"
 }
 
@@ -147,9 +147,9 @@ END
 # A stopped collector keeps its files open; srun does not wait for it.
 test_a_stopped_collector() {
 	alice "srun -N4 --netprofile=still sh -c 'sleep 2; echo done' & sleep 1
-		pkill -STOP netprof-attend; s=\$(date +%s%N); wait \$!
+		pkill -STOP netprof-collect; s=\$(date +%s%N); wait \$!
 		echo \$(((\$(date +%s%N) - s) / 1000000)) ms
-		pkill -KILL netprof-attend" >"$TMPDIR/out"
+		pkill -KILL netprof-collect" >"$TMPDIR/out"
 	equal "tasks" "$(grep -c done "$TMPDIR/out")" 4
 	between "milliseconds" "$(sed -n 's/ ms//p' "$TMPDIR/out")" 0 2500
 }
@@ -165,7 +165,7 @@ test_kill_9_of_all_probes() {
 }
 
 test_kill_9_of_the_collector() {
-	while_running att9 'pkill -9 -u alice netprof-attend' ctl
+	while_running att9 'pkill -9 -u alice netprof-collect' ctl
 	wait_for 10 no_side_steps || fail "its steps live on"
 	expect att9 'length == 1 and .[0].state == "running"'
 }

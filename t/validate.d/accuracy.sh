@@ -218,7 +218,7 @@ run_levels() {
 
 # Slowdowns of the levels by the program.
 measure_pressure() { # NAME
-	beside "$1" "$1.press" "$(run_levels "$1.press")"
+	beside "$1" "$1.slowdowns" "$(run_levels "$1.slowdowns")"
 }
 
 measure_pair() { # VICTIM CORUNNER
@@ -336,7 +336,7 @@ pairs_file() {
 		at($a; $i) | map(run_sec - $base[$a].mean + $alone[$a].mean)
 		| slow($alone[$a]) else null end))),
 	 level_beside_program: ($l | map(. as $i | $p | map(. as $a |
-		at($a + ".press"; $i) | rounds(at("idle.press"; $i))))),
+		at($a + ".slowdowns"; $i) | rounds(at("idle.slowdowns"; $i))))),
 	 level_beside_level: ($l | map(. as $i | $l | map(. as $j |
 		at("level." + ($j | gsub(":"; "-")); $i) | rounds))),
 	 probes: (([["idle", ($all | map(select(.app == "idle")))]] +
@@ -388,7 +388,7 @@ measure_pressures() {
 }
 
 measure_free_levels() {
-	INSIDE_SEC=1000 inside -- bash -c "$(run_levels idle.press)"
+	INSIDE_SEC=1000 inside -- bash -c "$(run_levels idle.slowdowns)"
 }
 
 # Latencies on the idle leaf and under each level.

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "np_clock.h"
-#include "np_loop.h"
+#include "np_engine.h"
 #include "np_net.h"
 
 #define T_LOGP_QUEUE 64

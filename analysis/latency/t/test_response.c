@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_response.h"
+#include "np_loggps.h"
 
 #include <errno.h>
 #include <math.h>

@@ -7,33 +7,33 @@ static void test_numbers(void)
 {
 	static const char *const text[] = { "", "a", "b", "", "ab", "a", "b" };
 	static const uint32_t number[] = { 0, 1, 2, 0, 3, 1, 2 };
-	struct np_numbers x = { .n = 0 };
+	struct np_index x = { .n = 0 };
 
-	T_CHECK(np_numbers_find(&x, "a", 1) == NP_NO_NUMBER);
+	T_CHECK(np_index_find(&x, "a", 1) == NP_NO_INDEX);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(text); i++) {
-		T_ROW(text[i], np_numbers_get(&x, text[i], strlen(text[i])) ==
+		T_ROW(text[i], np_index_get(&x, text[i], strlen(text[i])) ==
 			       number[i]);
-		T_ROW(text[i], np_numbers_find(&x, text[i], strlen(text[i])) ==
+		T_ROW(text[i], np_index_find(&x, text[i], strlen(text[i])) ==
 			       number[i]);
 	}
-	T_CHECK(x.n == 4 && np_numbers_find(&x, "c", 1) == NP_NO_NUMBER);
-	np_numbers_clear(&x);
-	T_CHECK(np_numbers_find(&x, "a", 1) == NP_NO_NUMBER);
-	T_CHECK(np_numbers_get(&x, "b", 1) == 0);
-	np_numbers_free(&x);
+	T_CHECK(x.n == 4 && np_index_find(&x, "c", 1) == NP_NO_INDEX);
+	np_index_clear(&x);
+	T_CHECK(np_index_find(&x, "a", 1) == NP_NO_INDEX);
+	T_CHECK(np_index_get(&x, "b", 1) == 0);
+	np_index_free(&x);
 }
 
 static void test_many(void)
 {
-	struct np_numbers x = { .n = 0 };
+	struct np_index x = { .n = 0 };
 
 	for (int lap = 0; lap < 2; lap++)
 		for (uint32_t i = 0; i < 10000; i++) {
 			const uint64_t thing = UINT64_C(1) << 40 | i * 256;
 
-			T_CHECK(np_numbers_get(&x, &thing, sizeof(thing)) == i);
+			T_CHECK(np_index_get(&x, &thing, sizeof(thing)) == i);
 		}
-	np_numbers_free(&x);
+	np_index_free(&x);
 }
 
 static const struct t_case cases[] = {

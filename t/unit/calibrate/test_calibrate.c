@@ -237,7 +237,7 @@ static void test_finds_what_is_there(void)
 	rig_make(&r, "c0,c4,c7", 8);
 	T_CHECK(!np_calibrate_estimate(&r.c, &e));
 	T_CHECK(e.n == 10 + 3 + 18 && !e.n_done && e.left_sec == e.sec);
-	T_CHECK(!np_calibrate_go(&r.c, NULL));
+	T_CHECK(!np_calibrate_measure(&r.c, NULL));
 	T_CHECK(r.w.saves == 31 && r.w.tells == 32 && r.w.last_left_sec == 0);
 	T_CHECK(r.c.scope == NP_SCOPE_LEAF && r.c.n_chosen == 3);
 	for (size_t v = 0; v < 3; v++)
@@ -268,7 +268,7 @@ static void test_result_can_be_read(void)
 	char *text;
 
 	rig_make(&r, "c0,c4,c7", 8);
-	T_CHECK(!np_calibrate_go(&r.c, NULL));
+	T_CHECK(!np_calibrate_measure(&r.c, NULL));
 	f.c = &r.c;
 	f.sites = &r.sites;
 	T_CHECK(!np_calibrate_result(&f, &text, NULL));
@@ -318,7 +318,7 @@ static void test_couplings_are_measured_until_the_scope_is_clear(void)
 		r.w.felt[NP_SCOPE_LEAF] = couples[i].felt;
 		r.w.scatter = couples[i].scatter;
 		r.c.setup.repeats = couples[i].repeats;
-		T_ROW(couples[i].name, !np_calibrate_go(&r.c, NULL));
+		T_ROW(couples[i].name, !np_calibrate_measure(&r.c, NULL));
 		T_ROW(couples[i].name, couples[i].want == np_cal_loss(
 			&r.c, NP_SCOPE_LEAF).n);
 		T_ROW(couples[i].name, r.c.scope == couples[i].scope);
@@ -335,7 +335,7 @@ static void test_no_effect_beside(void)
 
 	rig_make(&r, "c0,c7", 8);
 	r.w.felt[NP_SCOPE_LEAF] = 0;
-	T_CHECK(!np_calibrate_go(&r.c, NULL));
+	T_CHECK(!np_calibrate_measure(&r.c, NULL));
 	T_CHECK(r.c.scope == NP_SCOPE_NODE);
 	k = np_cal_coupling(&r.c, r.c.scope, NP_SCOPE_LEAF);
 	T_CHECK(k.n == 3 && k.mean < 1e-9);
@@ -358,7 +358,7 @@ static void test_goes_on(void)
 	rig_make(&r, "c0,c4,c7", 8);
 	do {
 		r.w.stop_at_sec = r.w.now_sec + 25;
-		rc = np_calibrate_go(&r.c, &err);
+		rc = np_calibrate_measure(&r.c, &err);
 		T_CHECK(rc == 0 || (rc == -EINTR && err.text[0]));
 		T_CHECK(!np_calibrate_estimate(&r.c, &e));
 		T_CHECK(e.n_done == r.w.saves && !e.left_sec == !rc);
@@ -378,15 +378,15 @@ static void test_mishaps(void)
 
 	rig_make(&r, "c0,c7", 8);
 	r.w.die_at_sec = r.w.now_sec + 20;
-	T_CHECK(np_calibrate_go(&r.c, &err) == -EPIPE && !strcmp(err.text,
+	T_CHECK(np_calibrate_measure(&r.c, &err) == -EPIPE && !strcmp(err.text,
 								 "died"));
 	T_CHECK(!r.w.running[NP_CAL_PRESS]);
 	r.w.die_at_sec = 0;
 	r.w.silent = true;
-	T_CHECK(np_calibrate_go(&r.c, &err) == -ETIMEDOUT &&
+	T_CHECK(np_calibrate_measure(&r.c, &err) == -ETIMEDOUT &&
 		strstr(err.text, "processes started"));
 	r.w.silent = false;
-	T_CHECK(!np_calibrate_go(&r.c, &err));
+	T_CHECK(!np_calibrate_measure(&r.c, &err));
 	rig_free(&r);
 }
 
@@ -398,7 +398,7 @@ static void test_too_many_reports(void)
 
 	rig_make(&r, "c0,c7", 8);
 	r.w.floods = true;
-	T_CHECK(np_calibrate_go(&r.c, &err) == -E2BIG);
+	T_CHECK(np_calibrate_measure(&r.c, &err) == -E2BIG);
 	T_ROW(err.text, strstr(err.text, "more than 131072 reports"));
 	T_ROW(err.text, !strstr(err.text, "memory"));
 	rig_free(&r);
@@ -409,7 +409,7 @@ static void test_chooses_levels(void)
 	struct rig r;
 
 	rig_make(&r, "default", 3);
-	T_CHECK(!np_calibrate_go(&r.c, NULL));
+	T_CHECK(!np_calibrate_measure(&r.c, NULL));
 	T_CHECK(r.c.n_chosen == 3 && r.c.chosen[0] == 0 &&
 		r.c.chosen[2] == 7);
 	/* what told the pressure is not measured twice */
@@ -426,7 +426,7 @@ static void test_state_survives(void)
 	struct rig r;
 
 	rig_make(&r, "c0,c7", 8);
-	T_CHECK(!np_calibrate_go(&r.c, NULL));
+	T_CHECK(!np_calibrate_measure(&r.c, NULL));
 	snprintf(path, sizeof(path), "%s/state", t_tmpdir());
 	T_CHECK(np_cal_state_load(path, &again, &err) == -ENOENT);
 	T_CHECK(!np_cal_state_save(path, &r.state, &err));

@@ -247,10 +247,10 @@ static void test_a_full_list_of_findings(void)
 	struct cli_check c = { .found = found };
 
 	for (int i = 0; i < CLI_CHECK_MAX; i++)
-		cli_found(&c, CLI_WARNING, "store", "%d", i);
-	cli_remedy(&c, "the last one's");
-	cli_found(&c, CLI_PROBLEM, "plugin", "of none");
-	cli_remedy(&c, "of none");
+		cli_check_add(&c, CLI_WARNING, "store", "%d", i);
+	cli_check_remedy(&c, "the last one's");
+	cli_check_add(&c, CLI_PROBLEM, "plugin", "of none");
+	cli_check_remedy(&c, "of none");
 	T_CHECK(c.n == CLI_CHECK_MAX);
 	T_CHECK(!strcmp(found[CLI_CHECK_MAX - 1].remedy, "the last one's"));
 }

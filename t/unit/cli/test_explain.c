@@ -1,6 +1,6 @@
 /* What status, explain and check say, without a store. */
 #include "t.h"
-#include "cli_advice.h"
+#include "cli_recommend.h"
 #include "cli_check.h"
 #include "cli_history.h"
 #include "cli_state.h"
@@ -56,7 +56,7 @@ static void test_took(void)
 		};
 		char buf[512];
 
-		cli_say_took(runs[i].run_sec, &alone,
+		cli_run_time_text(runs[i].run_sec, &alone,
 			     runs[i].predicted == NOT_PREDICTED ? NULL :
 			     &runs[i].predicted, buf, sizeof(buf));
 		T_ROW(runs[i].name, !strcmp(buf, runs[i].want));
@@ -121,7 +121,7 @@ static void test_modes(void)
 		char buf[256];
 
 		T_ROW(modes[i].want, !strcmp(modes[i].want,
-			cli_say_mode(&s, 1e9 + modes[i].age, modes[i].places,
+			cli_mode_text(&s, 1e9 + modes[i].age, modes[i].places,
 				     buf, sizeof(buf))));
 	}
 }
@@ -168,7 +168,7 @@ static void test_plugin_lists(void)
 
 static const struct {
 	const char *name;
-	double by[CLI_TIES_MAX]; /* of fft, NPmpi and another halo */
+	double by[CLI_PAIRS_MAX]; /* of fft, NPmpi and another halo */
 	size_t n;
 	const char *want;
 } neighbours[] = {
@@ -196,17 +196,17 @@ static void test_avoid(void)
 	char said[512];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(neighbours); i++) {
-		struct cli_tie_list ties = { .n = neighbours[i].n, .tie = {
+		struct cli_pair_list ties = { .n = neighbours[i].n, .tie = {
 			{ .app = "fft" }, { .app = "NPmpi" }, { .app = "halo" },
 		} };
-		struct cli_advice a;
+		struct cli_recommendation a;
 
-		for (size_t k = 0; k < CLI_TIES_MAX; k++)
+		for (size_t k = 0; k < CLI_PAIRS_MAX; k++)
 			ties.tie[k].p.slowdown = neighbours[i].by[k];
-		cli_advise(&p, &none, NP_SCOPE_LEAF, &ties, 0.1, &a);
-		cli_say_avoid(&a, said, sizeof(said));
+		cli_recommend(&p, &none, NP_SCOPE_LEAF, &ties, 0.1, &a);
+		cli_avoid_text(&a, said, sizeof(said));
 		T_ROW(neighbours[i].name, !strcmp(said, neighbours[i].want));
-		cli_say_avoid(&a, said, 20);
+		cli_avoid_text(&a, said, 20);
 		T_ROW(neighbours[i].name, strlen(said) < 20);
 	}
 }

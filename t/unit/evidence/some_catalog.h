@@ -131,9 +131,9 @@ static inline size_t n_known(void)
 	return n;
 }
 
-static inline struct np_press *table(void)
+static inline struct np_slowdowns *table(void)
 {
-	struct np_press *t = NULL;
+	struct np_slowdowns *t = NULL;
 
 	T_CHECK(np_catalog_table(w.c, &t, NULL) == 0);
 	return t;
@@ -143,20 +143,20 @@ static inline struct np_press *table(void)
 static inline double slowdown(const char *victim, const char *co)
 {
 	int32_t v = find(victim, geteuid()), x = find(co, geteuid());
-	struct np_press *t = table();
+	struct np_slowdowns *t = table();
 	double d = v < 0 || x < 0 ? -1 :
-		   np_press_slowdown(t, (uint32_t)v, (uint32_t)x, false, false);
+		   np_slowdowns_between(t, (uint32_t)v, (uint32_t)x, false, false);
 
-	np_press_unref(t);
+	np_slowdowns_unref(t);
 	return d;
 }
 
 static inline bool is_trusted(int32_t handle)
 {
-	struct np_press *t = table();
+	struct np_slowdowns *t = table();
 	bool trusted = handle >= 0 && t->profile[handle].trusted;
 
-	np_press_unref(t);
+	np_slowdowns_unref(t);
 	return trusted;
 }
 

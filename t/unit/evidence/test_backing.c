@@ -21,9 +21,9 @@ struct side {
 	bool other_period;
 };
 
-static struct np_evidence evidence_of(const struct side *s, double us)
+static struct np_run_summary evidence_of(const struct side *s, double us)
 {
-	struct np_evidence a = {
+	struct np_run_summary a = {
 		.latency_sec = s->latency_us,
 		.latency.other_period = s->other_period,
 	};
@@ -100,17 +100,17 @@ static const struct {
 static void test_backed_or_not(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		struct np_evidence own = evidence_of(&rows[i].own, US);
-		struct np_evidence published = evidence_of(&rows[i].published,
+		struct np_run_summary own = evidence_of(&rows[i].own, US);
+		struct np_run_summary published = evidence_of(&rows[i].published,
 							 US);
 		char why[128] = "";
-		enum np_backing backing =
-			np_backing_judge(&own, &published, &fabric, why,
+		enum np_consistency backing =
+			np_consistency_check(&own, &published, &fabric, why,
 					 sizeof(why));
 
 		T_ROW(rows[i].name, backing == (rows[i].why ?
-			NP_BACKING_REFUTED : rows[i].nothing ?
-			NP_BACKING_NOTHING : NP_BACKING_AGREES));
+			NP_CONSISTENCY_REFUTED : rows[i].nothing ?
+			NP_CONSISTENCY_UNKNOWN : NP_CONSISTENCY_AGREES));
 		T_ROW(rows[i].name, !rows[i].why || strstr(why, rows[i].why));
 	}
 }

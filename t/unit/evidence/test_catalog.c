@@ -1,5 +1,5 @@
 /* The catalog: what it reads of a store, and what it says of that. */
-#include "np_evidence.h"
+#include "np_run_summary.h"
 #include "np_predict.h"
 #include "some_catalog.h"
 
@@ -21,11 +21,11 @@ static void sh_above(const char *cmd)
 static bool is_complete(const char *app)
 {
 	int32_t h = find(app, geteuid());
-	struct np_press *t = table();
+	struct np_slowdowns *t = table();
 	bool complete = h >= 0 && (size_t)h < t->n &&
 			t->profile[h].complete;
 
-	np_press_unref(t);
+	np_slowdowns_unref(t);
 	return complete;
 }
 
@@ -35,10 +35,10 @@ static double model_says(const char *victim, const char *co,
 {
 	const struct np_predict_opt opt = { .seed = 1 };
 	const char *const app[2] = { victim, co };
-	struct np_evidence s[2];
+	struct np_run_summary s[2];
 	struct np_runs runs[2];
 	struct np_calibration cal;
-	const struct np_evidence_opt on = { .calibration = &cal };
+	const struct np_run_summary_opt on = { .calibration = &cal };
 	struct np_predictor *p;
 	struct np_prediction out = { .slowdown = NAN };
 	const struct np_program *with = &s[1].program;
@@ -52,11 +52,11 @@ static double model_says(const char *victim, const char *co,
 	for (int i = 0; i < 2; i++) {
 		T_CHECK(!np_store_load(store, NP_STORE_USER, geteuid(), app[i],
 				       NULL, NULL, &runs[i], NULL));
-		T_CHECK(!np_evidence_make(&runs[i], &on, &s[i]));
+		T_CHECK(!np_run_summary_make(&runs[i], &on, &s[i]));
 	}
 	T_CHECK(!np_predict(p, &s[0].program, &with, 1, scope, &out, NULL));
 	for (int i = 0; i < 2; i++) {
-		np_evidence_free(&s[i]);
+		np_run_summary_free(&s[i]);
 		np_runs_free(&runs[i]);
 	}
 	np_predictor_free(p);
@@ -77,7 +77,7 @@ static void test_says_what_the_models_say(void)
 		{ "on a leaf where the uplink matters less", false, true,
 		  NP_SCOPE_LEAF },
 	};
-	struct np_press *t;
+	struct np_slowdowns *t;
 	int32_t fft, halo;
 
 	start("hpc");
@@ -90,12 +90,12 @@ static void test_says_what_the_models_say(void)
 	t = table();
 	for (size_t i = 0; fft >= 0 && halo >= 0 && i < NP_ARRAY_SIZE(rows);
 	     i++)
-		T_ROW(rows[i].name, fabs(np_press_slowdown(t, (uint32_t)fft,
+		T_ROW(rows[i].name, fabs(np_slowdowns_between(t, (uint32_t)fft,
 			(uint32_t)halo, rows[i].nodes, rows[i].span) -
 			model_says("fft", "halo", rows[i].scope)) < 2e-4);
 	T_ROW("the profile of netprof predict",
 	      fabs(slowdown("fft", "halo") - 0.151653) < 2e-4);
-	np_press_unref(t);
+	np_slowdowns_unref(t);
 	T_CHECK(is_complete("fft") && is_complete("halo"));
 	T_ROW("a second look changes nothing", refresh() == 0 && !w.more);
 	T_ROW("nor does a third", refresh() == 0 && !w.changed && !w.more);
@@ -115,7 +115,7 @@ static void test_the_calibration_is_described(void)
 
 static void test_an_application_goes_and_comes(void)
 {
-	struct np_press *t;
+	struct np_slowdowns *t;
 	int32_t h;
 
 	start("hpc");
@@ -130,9 +130,9 @@ static void test_an_application_goes_and_comes(void)
 	T_CHECK(find("fft", geteuid()) >= 0 && is_complete("fft"));
 	t = table();
 	T_ROW("who holds its handle sees no harm", t->n == 2 &&
-	      np_press_slowdown(t, (uint32_t)find("fft", geteuid()),
+	      np_slowdowns_between(t, (uint32_t)find("fft", geteuid()),
 				(uint32_t)h, true, true) == 0);
-	np_press_unref(t);
+	np_slowdowns_unref(t);
 	sh("mv gone users/%u/halo", geteuid());
 	T_CHECK(refresh() == 0 && w.changed);
 	T_CHECK(find("halo", geteuid()) == h && slowdown("fft", "halo") > 0.1);
@@ -295,7 +295,7 @@ static void test_idle_is_no_application(void)
 	start("hpc");
 	put_own("idle", "idle");
 	put_published("idle", "idle");
-	np_catalog_want(w.c, "idle", geteuid());
+	np_catalog_note_job(w.c, "idle", geteuid());
 	refresh();
 	T_CHECK(find("idle", geteuid()) == NP_PROFILE_UNKNOWN);
 	T_CHECK(n_known() == 0);
@@ -305,7 +305,7 @@ static void test_idle_is_no_application(void)
 static void test_what_was_handed_out_outlives_the_catalog(void)
 {
 	struct np_app_index *x = NULL, *y;
-	struct np_press *t;
+	struct np_slowdowns *t;
 	int32_t fft, halo;
 
 	start("hpc");
@@ -324,11 +324,11 @@ static void test_what_was_handed_out_outlives_the_catalog(void)
 	halo = np_app_index_find(y, "halo", geteuid());
 	T_CHECK(np_app_index_n(y) == 2 && fft >= 0 && halo >= 0);
 	T_CHECK(fft >= 0 && halo >= 0 &&
-		np_press_slowdown(t, (uint32_t)fft, (uint32_t)halo, false,
+		np_slowdowns_between(t, (uint32_t)fft, (uint32_t)halo, false,
 				  false) > 0.1);
 	np_app_index_unref(y);
 	np_app_index_unref(NULL);
-	np_press_unref(t);
+	np_slowdowns_unref(t);
 }
 
 static void test_without_anything(void)

@@ -106,7 +106,7 @@ static void test_lines_of_claim_decide_before_runs(void)
 		T_ROW(text, !np_claim_parse(text, w.conf.claim,
 					    &w.conf.n_claims, NULL));
 		new_catalog("hpc");
-		np_catalog_want(w.c, "app", geteuid());
+		np_catalog_note_job(w.c, "app", geteuid());
 		refresh();
 		T_ROW(lines[i].name, claim("app", &h, why) == lines[i].claim);
 	}
@@ -183,7 +183,7 @@ static void test_all_users_are_looked_at(void)
 	T_CHECK(find("fft", 12345) >= 0 && find("fft", 12346) >= 0 &&
 		find("fft", 12345) != find("fft", 12346));
 	T_CHECK(find("halo", 12347) == NP_PROFILE_UNKNOWN && n_known() == 2);
-	np_catalog_want(w.c, "halo", 12347);
+	np_catalog_note_job(w.c, "halo", 12347);
 	refresh();
 	T_ROW("why one is no use is told once", w.n_warned == 1 &&
 	      strstr(w.warned, "not trusted"));

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_evidence.h"
+#include "np_run_summary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -84,15 +84,15 @@ static void runs_make(const struct row *row, struct np_runs *runs)
 static void count(const struct np_runs *runs, const char *scope,
 		  struct np_curve_levels *l, struct np_mean *alone)
 {
-	const struct np_evidence_opt opt = {
+	const struct np_run_summary_opt opt = {
 		.scope = scope, .fingerprint = "f", .now = NOW,
 	};
-	struct np_evidence e;
+	struct np_run_summary e;
 
 	T_CHECK(!np_curve_levels_make(NULL, l));
-	T_CHECK(!np_evidence_make(runs, &opt, &e));
+	T_CHECK(!np_run_summary_make(runs, &opt, &e));
 	np_curve_count(&e, runs, scope, l, alone);
-	np_evidence_free(&e);
+	np_run_summary_free(&e);
 }
 
 static void test_count(void)
@@ -159,14 +159,14 @@ static void test_workload(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(workloads); i++) {
 		const char *want = workloads[i].want;
-		struct np_evidence e;
+		struct np_run_summary e;
 		struct np_runs runs;
 
 		runs_make(workloads[i].run, &runs);
-		T_CHECK(!np_evidence_make(&runs, NULL, &e));
+		T_CHECK(!np_run_summary_make(&runs, NULL, &e));
 		T_ROW(workloads[i].name, want ? e.fingerprint &&
 		      !strcmp(e.fingerprint, want) : !e.fingerprint);
-		np_evidence_free(&e);
+		np_run_summary_free(&e);
 		np_runs_free(&runs);
 	}
 }

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_evidence.h"
+#include "np_run_summary.h"
 #include "np_profile.h"
 #include "some_record.h"
 
@@ -45,7 +45,7 @@ struct some {
 	struct np_runs runs;
 	struct np_record *run[MOST];
 	struct np_calibration c;
-	struct np_evidence e;
+	struct np_run_summary e;
 };
 
 static void start(struct some *a)
@@ -63,14 +63,14 @@ static struct np_record *add(struct some *a, double sec, const char *level,
 
 static void make(struct some *a)
 {
-	const struct np_evidence_opt opt = { .calibration = &a->c, .now = NOW };
+	const struct np_run_summary_opt opt = { .calibration = &a->c, .now = NOW };
 
-	T_CHECK(np_evidence_make(&a->runs, &opt, &a->e) == 0);
+	T_CHECK(np_run_summary_make(&a->runs, &opt, &a->e) == 0);
 }
 
 static void stop(struct some *a)
 {
-	np_evidence_free(&a->e);
+	np_run_summary_free(&a->e);
 	np_calibration_free(&a->c);
 	for (size_t i = 0; i < a->runs.n; i++)
 		np_record_free(a->run[i]);
@@ -352,18 +352,18 @@ static void test_unknown_workload(void)
 }
 
 /* What the page asks. */
-static struct np_evidence page_of(const struct some *a)
+static struct np_run_summary page_of(const struct some *a)
 {
-	const struct np_evidence_opt opt = { .now = NOW };
-	struct np_evidence e;
+	const struct np_run_summary_opt opt = { .now = NOW };
+	struct np_run_summary e;
 
-	T_CHECK(np_evidence_make(&a->runs, &opt, &e) == 0);
+	T_CHECK(np_run_summary_make(&a->runs, &opt, &e) == 0);
 	return e;
 }
 
 static void test_shared_leaves(void)
 {
-	struct np_evidence page;
+	struct np_run_summary page;
 	struct some a;
 
 	start(&a);
@@ -378,20 +378,20 @@ static void test_shared_leaves(void)
 	      !page.alone_sec.n && page.use[1] == NP_RUN_NEIGHBOURS);
 	T_ROW("models take nothing",
 	      !a.e.n_used && a.e.count[NP_RUN_NEIGHBOURS] == 2 &&
-	      !np_evidence_has_data(&a.e));
-	np_evidence_free(&page);
+	      !np_run_summary_has_data(&a.e));
+	np_run_summary_free(&page);
 	other_work(add(&a, 10, NULL, 0));
 	page = page_of(&a);
 	T_ROW("one that had its leaf to itself is better",
 	      page.use[2] == NP_RUN_ALONE && !page.latency.neighbours &&
 	      page.latency.n_runs == 1 && page.count[NP_RUN_NEIGHBOURS] == 2);
-	np_evidence_free(&page);
+	np_run_summary_free(&page);
 	stop(&a);
 }
 
 static void test_levels_that_occur(void)
 {
-	struct np_evidence e;
+	struct np_run_summary e;
 	struct some a;
 
 	start(&a);
@@ -406,12 +406,12 @@ static void test_levels_that_occur(void)
 	      t_close(e.level[1].slowdown.mean, 0.5, 1e-12) &&
 	      !strcmp(e.level[2].scope, "node") &&
 	      t_close(e.level[2].slowdown.mean, 2, 1e-12));
-	np_evidence_free(&e);
-	T_CHECK(!np_evidence_make(&a.runs, &(struct np_evidence_opt){
+	np_run_summary_free(&e);
+	T_CHECK(!np_run_summary_make(&a.runs, &(struct np_run_summary_opt){
 				  .scope = "leaf" }, &e));
 	T_ROW("unless one scope is asked for", e.n_levels == 2 &&
 	      e.use[2] == NP_RUN_SCOPE);
-	np_evidence_free(&e);
+	np_run_summary_free(&e);
 	stop(&a);
 }
 
@@ -448,7 +448,7 @@ static bool same_mean(const struct np_mean *a, const struct np_mean *b)
 }
 
 /* Levels of which page, models and calibration do not say the same. */
-static size_t differences(const struct some *a, const struct np_evidence *page,
+static size_t differences(const struct some *a, const struct np_run_summary *page,
 			  const struct np_curve_levels *l)
 {
 	size_t n_page = 0, n_models = 0, n_same = 0, bad = 0;
@@ -461,10 +461,10 @@ static size_t differences(const struct some *a, const struct np_evidence *page,
 		       a->e.level[i].run_sec.mean != l->level[i].run_sec.mean;
 	}
 	for (size_t i = 0; i < page->n_levels; i++) {
-		const struct np_evidence_level *p = &page->level[i];
+		const struct np_run_summary_level *p = &page->level[i];
 
 		for (size_t k = 0; k < a->e.n_levels; k++) {
-			const struct np_evidence_level *m = &a->e.level[k];
+			const struct np_run_summary_level *m = &a->e.level[k];
 
 			if (strcmp(p->name, m->name))
 				continue;

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_evidence.h"
+#include "np_run_summary.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -29,11 +29,11 @@ static void load_calibration(const char *name)
 }
 
 /* Of the store of fixtures. */
-static struct np_evidence evidence_of(const char *app)
+static struct np_run_summary evidence_of(const char *app)
 {
-	const struct np_evidence_opt opt = { .calibration = &cal };
+	const struct np_run_summary_opt opt = { .calibration = &cal };
 	struct np_runs runs = { .n = 0 };
-	struct np_evidence e = { .n_used = 0 };
+	struct np_run_summary e = { .n_used = 0 };
 	char pattern[256];
 	glob_t g;
 
@@ -50,33 +50,33 @@ static struct np_evidence evidence_of(const char *app)
 		free(text);
 	}
 	globfree(&g);
-	T_CHECK(!np_evidence_make(&runs, &opt, &e));
-	np_evidence_detach(&e, app);
+	T_CHECK(!np_run_summary_make(&runs, &opt, &e));
+	np_run_summary_detach(&e, app);
 	np_runs_free(&runs);
 	return e;
 }
 
-static char *packed(const struct np_evidence *e, size_t *len)
+static char *packed(const struct np_run_summary *e, size_t *len)
 {
 	char *data;
 	FILE *f = open_memstream(&data, len);
 
-	np_evidence_pack(f, e);
+	np_run_summary_pack(f, e);
 	T_CHECK(!fclose(f));
 	return data;
 }
 
 static int unpack(const char *data, size_t len, const char *name,
-		  struct np_evidence *out)
+		  struct np_run_summary *out)
 {
 	struct np_pack u = { .at = data, .left = len };
 
-	return np_evidence_unpack(&u, cal.fabric, name, out);
+	return np_run_summary_unpack(&u, cal.fabric, name, out);
 }
 
 /* One beside the other, also by the model that falls back on latencies. */
-static struct np_prediction ask(const char *model, const struct np_evidence *v,
-				const struct np_evidence *co)
+static struct np_prediction ask(const char *model, const struct np_run_summary *v,
+				const struct np_run_summary *co)
 {
 	const struct np_predict_opt opt = { .replicates = 50, .seed = 1 };
 	const struct np_program *beside = &co->program;
@@ -95,7 +95,7 @@ static void test_same(void)
 {
 	static const char *const models[] = { NP_MODEL_DEFAULT, "mixture" };
 	static const char *const names[] = { "fft", "halo" };
-	struct np_evidence e[2], back[2];
+	struct np_run_summary e[2], back[2];
 
 	load_calibration("store/fabric/hpc/20240523T100000Z.json");
 	for (int i = 0; i < 2; i++) {
@@ -119,15 +119,15 @@ static void test_same(void)
 		      x.more_level == y.more_level && x.flags == y.flags);
 	}
 	for (int i = 0; i < 2; i++) {
-		np_evidence_free(&e[i]);
-		np_evidence_free(&back[i]);
+		np_run_summary_free(&e[i]);
+		np_run_summary_free(&back[i]);
 	}
 	np_calibration_free(&cal);
 }
 
 static void test_bad(void)
 {
-	struct np_evidence e, back;
+	struct np_run_summary e, back;
 	size_t len;
 	char *data;
 
@@ -139,14 +139,14 @@ static void test_bad(void)
 	for (size_t at = 0; at < len; at++) { /* never more than wrong */
 		data[at] ^= (char)0xff;
 		if (!unpack(data, len, "halo", &back))
-			np_evidence_free(&back);
+			np_run_summary_free(&back);
 		data[at] ^= (char)0xff;
 	}
 	np_calibration_free(&cal);
 	load_calibration("calibration.json");
 	T_ROW("another fabric", unpack(data, len, "halo", &back) == -EINVAL);
 	np_calibration_free(&cal);
-	np_evidence_free(&e);
+	np_run_summary_free(&e);
 	free(data);
 }
 

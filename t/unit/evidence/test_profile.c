@@ -249,7 +249,7 @@ static void test_levels(void)
 {
 	struct made *m = new_made("lmp");
 	struct np_profile p;
-	const struct np_evidence_level *l;
+	const struct np_run_summary_level *l;
 	struct np_record *r;
 	int beside[] = { 90, 84, 96 };
 

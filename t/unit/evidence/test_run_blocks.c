@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_evidence.h"
+#include "np_run_summary.h"
 #include "some_record.h"
 
 #include <math.h>
@@ -69,7 +69,7 @@ struct some {
 	struct np_runs runs;
 	struct np_record *run[MOST];
 	struct np_calibration c;
-	struct np_evidence e;
+	struct np_run_summary e;
 };
 
 static void start(struct some *a)
@@ -99,16 +99,16 @@ static struct np_record *add_beside(struct some *a, double sec,
 
 static void make(struct some *a, bool calibrated)
 {
-	const struct np_evidence_opt opt = {
+	const struct np_run_summary_opt opt = {
 		.calibration = calibrated ? &a->c : NULL, .now = 1.71e9,
 	};
 
-	T_CHECK(np_evidence_make(&a->runs, &opt, &a->e) == 0);
+	T_CHECK(np_run_summary_make(&a->runs, &opt, &a->e) == 0);
 }
 
 static void stop(struct some *a)
 {
-	np_evidence_free(&a->e);
+	np_run_summary_free(&a->e);
 	np_calibration_free(&a->c);
 	for (size_t i = 0; i < a->runs.n; i++)
 		np_record_free(a->run[i]);
@@ -168,7 +168,7 @@ static void test_more_runs(void)
 	add(&a, blocks_of(0.01));
 	make(&a, true);
 	T_ROW("one run each", !a.e.level[0].of_blocks);
-	np_evidence_free(&a.e);
+	np_run_summary_free(&a.e);
 	add(&a, blocks_of(0.01));
 	add(&a, blocks_of(0.01));
 	make(&a, true);
@@ -222,7 +222,7 @@ static void test_scopes(void)
 	make(&a, false);
 	T_CHECK(a.e.n_levels == 4); /* c1 twice, c4, c9 */
 	for (size_t i = 0; i < a.e.n_levels; i++) {
-		const struct np_evidence_level *l = &a.e.level[i];
+		const struct np_run_summary_level *l = &a.e.level[i];
 
 		T_CHECK(l->of_blocks == (strcmp(l->scope, "leaf") == 0 &&
 					 np_mean_known(&l->slowdown)));

@@ -99,13 +99,13 @@ static void test_comparable(void)
 static void test_beside(void)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_acct_beside_job *b = NULL;
+	struct np_acct_neighbour *b = NULL;
 	struct np_acct h;
 	char leaf[16];
 	size_t n = 0;
 
 	T_CHECK(!read_all(&h, jobs, true, &err));
-	T_CHECK(!np_acct_beside(&h, np_acct_find(&h, 2, NP_ACCT_NO_TASK), &b,
+	T_CHECK(!np_acct_neighbours(&h, np_acct_find(&h, 2, NP_ACCT_NO_TASK), &b,
 				&n));
 	T_CHECK(n == 2);
 	if (n == 2) {
@@ -120,7 +120,7 @@ static void test_beside(void)
 	np_acct_free(&h);
 	/* Without a topology all nodes are one leaf, and all four count. */
 	T_CHECK(!read_all(&h, jobs, false, &err));
-	T_CHECK(!np_acct_beside(&h, np_acct_find(&h, 2, NP_ACCT_NO_TASK), &b,
+	T_CHECK(!np_acct_neighbours(&h, np_acct_find(&h, 2, NP_ACCT_NO_TASK), &b,
 				&n));
 	T_CHECK(n == 2 && b[0].nodes == 4);
 	free(b);

@@ -8,7 +8,7 @@
 
 #include "np_fabric.h"
 #include "np_predict.h"
-#include "np_response.h"
+#include "np_loggps.h"
 
 #define SF_LEVELS 4
 #define SF_BINS 6

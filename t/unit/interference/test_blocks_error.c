@@ -1,7 +1,7 @@
 /* Known truths, played through blocks: how often do the intervals hold? */
 #include "t.h"
 #include "np_blocks.h"
-#include "np_noise.h"
+#include "np_moments.h"
 #include "np_rng.h"
 
 #include <math.h>

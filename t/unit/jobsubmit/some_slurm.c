@@ -153,11 +153,11 @@ static int ask(void *arg, uint32_t victim, uint32_t co,
 	return 0;
 }
 
-struct np_press *some_press(void)
+struct np_slowdowns *some_press(void)
 {
 	struct np_oracle o = { .slowdown = ask };
 	struct np_conflict *c;
-	struct np_press *t;
+	struct np_slowdowns *t;
 	uint32_t handle;
 
 	if (np_conflict_new(&o, &c, NULL))
@@ -219,7 +219,7 @@ int some_view(struct some_slurm *s, struct np_job_cache *cache,
 
 struct np_placement *some_decision(const struct np_job_snapshot *v)
 {
-	struct np_press *t = some_press();
+	struct np_slowdowns *t = some_press();
 	struct np_policy policy;
 	struct np_placement *p;
 	struct np_err err;
@@ -229,7 +229,7 @@ struct np_placement *some_decision(const struct np_job_snapshot *v)
 		fprintf(stderr, "some_decision: %s\n", err.text);
 		abort();
 	}
-	np_press_unref(t);
+	np_slowdowns_unref(t);
 	return p;
 }
 

@@ -427,7 +427,7 @@ static void test_newcomers(void)
 		T_CHECK(!np_apply(&v, p, c.cache, c.shared, MAX, yes, NULL,
 				  &a));
 		T_CHECK(!np_placement_one(p, &j, NULL, SOME_NOW, &o, NULL));
-		T_ROW(newcomers[i].name, (o.action == NP_ACT_DEFER) ==
+		T_ROW(newcomers[i].name, (o.action == NP_ACT_HOLD) ==
 		      newcomers[i].waits);
 		np_shared_note_written(c.shared, a.written, a.n_written);
 		np_placement_free(p);
@@ -524,7 +524,7 @@ static void test_let_go(void)
 /* What a round is made with. */
 struct kit {
 	struct np_app_index *index;
-	struct np_press *press;
+	struct np_slowdowns *slowdowns;
 	struct np_place_conf conf;
 	struct np_policy policy;
 };
@@ -546,7 +546,7 @@ static int try_round(const struct kit *kit)
 				  SOME_NOW - 2, &v, &err);
 	np_change_list_free(change, n);
 	if (!rc)
-		rc = np_placement_decide(v.snapshot, kit->press, &kit->policy,
+		rc = np_placement_decide(v.snapshot, kit->slowdowns, &kit->policy,
 					 &p, &err);
 	if (!rc) {
 		rc = np_apply(&v, p, c.cache, c.shared, MAX, yes, NULL, &a);
@@ -592,7 +592,7 @@ static void test_no_memory(void)
 		n++;
 	T_ROW("there are some", n > 50);
 	np_app_index_unref(kit.index);
-	np_press_unref(kit.press);
+	np_slowdowns_unref(kit.slowdowns);
 }
 
 static const struct t_case cases[] = {

@@ -16,7 +16,7 @@ static char store[512];
 struct world {
 	struct some_slurm slurm;
 	struct np_accounting *history;
-	struct np_press *table;
+	struct np_slowdowns *table;
 	struct np_app_index *index;
 	int64_t begin_sec; /* of the first jobs */
 };
@@ -37,7 +37,7 @@ static void set_up(struct world *w)
 static void tear_down(struct world *w)
 {
 	np_accounting_free(w->history);
-	np_press_unref(w->table);
+	np_slowdowns_unref(w->table);
 	np_app_index_unref(w->index);
 	some_slurm_free(&w->slurm);
 }
@@ -72,7 +72,7 @@ static void end(struct world *w, slurm_job_info_t *j, int64_t at_sec)
 	j->end_time = w->begin_sec + at_sec;
 }
 
-static bool found(uint32_t id, struct np_ended *e)
+static bool found(uint32_t id, struct np_ended_job *e)
 {
 	struct np_err err;
 
@@ -84,7 +84,7 @@ static bool found(uint32_t id, struct np_ended *e)
 static void test_overlap(void)
 {
 	slurm_job_info_t *soft, *loud;
-	struct np_ended e;
+	struct np_ended_job e;
 	struct world w;
 
 	set_up(&w);
@@ -146,7 +146,7 @@ static void test_ends(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(ends); i++) {
 		slurm_job_info_t *j;
-		struct np_ended e;
+		struct np_ended_job e;
 		struct world w;
 
 		set_up(&w);
@@ -168,7 +168,7 @@ static void test_ends(void)
 static void test_requeue(void)
 {
 	slurm_job_info_t *j, *other;
-	struct np_ended e;
+	struct np_ended_job e;
 	struct world w;
 
 	set_up(&w);
@@ -210,7 +210,7 @@ static void test_other_table(void)
 	};
 	struct np_app_index *other;
 	slurm_job_info_t *j;
-	struct np_ended e;
+	struct np_ended_job e;
 	struct world w;
 
 	set_up(&w);
@@ -234,7 +234,7 @@ static void test_a_void_claim(void)
 	struct np_claim_rule rule[NP_CLAIM_MAX_RULES] = { { 0 } };
 	struct np_app_claims who = { .rule = rule };
 	slurm_job_info_t *j;
-	struct np_ended e;
+	struct np_ended_job e;
 	struct world w;
 
 	set_up(&w);
@@ -280,7 +280,7 @@ static void test_a_full_day(void)
 {
 	const unsigned said = some_n_said();
 	char cmd[1200];
-	struct np_ended e;
+	struct np_ended_job e;
 	struct world w;
 
 	set_up(&w);
@@ -306,7 +306,7 @@ static void test_other_site(void)
 {
 	slurm_job_info_t *j;
 	struct np_cluster_map *site;
-	struct np_ended e;
+	struct np_ended_job e;
 	struct np_err err;
 	struct world w;
 
@@ -364,7 +364,7 @@ static int count_lines(void)
 static void test_many_at_once(void)
 {
 	job_info_msg_t jobs;
-	struct np_ended e;
+	struct np_ended_job e;
 	struct world w;
 	int rounds = 1;
 

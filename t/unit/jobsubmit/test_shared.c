@@ -131,7 +131,7 @@ static void test_carry(void)
 		np_shared_publish(d, s[i], &none);
 		T_CHECK(!np_placement_one(s[i]->placement, &j, NULL, SOME_NOW,
 					  &o, NULL));
-		T_CHECK(o.action == (i ? NP_ACT_DEFER : NP_ACT_ANYWHERE));
+		T_CHECK(o.action == (i ? NP_ACT_HOLD : NP_ACT_UNRESTRICTED));
 	}
 	np_shared_withdraw(d);
 	np_job_snapshot_free(&v[0]);

@@ -73,7 +73,7 @@ static size_t play(struct world *w, uint64_t number)
 	for (size_t i = 0; i < w->n_jobs; i++) {
 		static uint64_t leaves[W_MAX_JOBS];
 
-		if (outcome[i].action != NP_ACT_CONFINE)
+		if (outcome[i].action != NP_ACT_RESTRICT)
 			continue;
 		leaves[i] = outcome[i].leaves[0];
 		outcome[i].leaves = &leaves[i];
@@ -118,9 +118,9 @@ static void test_submitted_jobs_stay_apart(void)
 			const struct np_outcome *v = &outcome[a];
 
 			if (!rw_bound(&world, a, v) ||
-			    v->action == NP_ACT_DEFER)
+			    v->action == NP_ACT_HOLD)
 				continue;
-			confined += v->action == NP_ACT_CONFINE;
+			confined += v->action == NP_ACT_RESTRICT;
 			if (!apart(&world, a, &pairs))
 				T_ROW(rw_row("conflicting jobs may meet", k),
 				      0);

@@ -22,7 +22,7 @@ static struct np_state state_of(struct some_slurm *s)
 	static struct np_settings settings;
 	static const struct np_controller role = { .cluster = "c",
 						 .host = "ctl" };
-	struct np_press *table = some_press();
+	struct np_slowdowns *table = some_press();
 	struct np_state state = { .date = 0 };
 	struct np_denials denied;
 	struct np_placement *p;
@@ -40,7 +40,7 @@ static struct np_state state_of(struct some_slurm *s)
 	T_CHECK(!np_state_make(&t, &v, p, &state));
 	np_placement_free(p);
 	np_job_snapshot_free(&v);
-	np_press_unref(table);
+	np_slowdowns_unref(table);
 	return state;
 }
 

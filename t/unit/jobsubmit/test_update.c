@@ -12,10 +12,10 @@ static const uint64_t open1 = 0x2, /* leaf1 alone */ all_open = 0xf;
 #define BUT1 "n[0-3,8-15]"
 
 #define NOTHING { .action = NP_ACT_NONE }
-#define ANYWHERE .action = NP_ACT_ANYWHERE, .applied = true
+#define ANYWHERE .action = NP_ACT_UNRESTRICTED, .applied = true
 #define CONFINE(open)                                                          \
-	.action = NP_ACT_CONFINE, .applied = true, .leaves = (open)
-#define DEFER(sec) .action = NP_ACT_DEFER, .applied = true, .until_sec = (sec)
+	.action = NP_ACT_RESTRICT, .applied = true, .leaves = (open)
+#define DEFER(sec) .action = NP_ACT_HOLD, .applied = true, .until_sec = (sec)
 
 static const struct {
 	const char *name;

@@ -189,18 +189,18 @@ static const struct {
 	{ "idle", NODE_STATE_IDLE, NP_NODE_IDLE },
 	{ "mixed", NODE_STATE_MIXED, NP_NODE_MIXED },
 	{ "allocated", NODE_STATE_ALLOCATED, NP_NODE_FULL },
-	{ "down", NODE_STATE_DOWN, NP_NODE_AWAY },
-	{ "drained", NODE_STATE_IDLE | NODE_STATE_DRAIN, NP_NODE_AWAY },
-	{ "draining", NODE_STATE_ALLOCATED | NODE_STATE_DRAIN, NP_NODE_AWAY },
+	{ "down", NODE_STATE_DOWN, NP_NODE_UNAVAILABLE },
+	{ "drained", NODE_STATE_IDLE | NODE_STATE_DRAIN, NP_NODE_UNAVAILABLE },
+	{ "draining", NODE_STATE_ALLOCATED | NODE_STATE_DRAIN, NP_NODE_UNAVAILABLE },
 	{ "reserved for maintenance", NODE_STATE_IDLE | NODE_STATE_MAINT,
-	  NP_NODE_AWAY },
+	  NP_NODE_UNAVAILABLE },
 	{ "completing", NODE_STATE_IDLE | NODE_STATE_COMPLETING,
 	  NP_NODE_FULL },
 	{ "not answering for now", NODE_STATE_IDLE | NODE_STATE_NO_RESPOND,
 	  NP_NODE_FULL },
 	{ "asleep, but can be woken",
 	  NODE_STATE_IDLE | NODE_STATE_POWERED_DOWN, NP_NODE_IDLE },
-	{ "of the future", NODE_STATE_FUTURE, NP_NODE_AWAY },
+	{ "of the future", NODE_STATE_FUTURE, NP_NODE_UNAVAILABLE },
 };
 
 static void test_nodes(void)
@@ -239,29 +239,29 @@ static const struct {
 	{ "named only", "netprof{app=loud}", "n1", 0, "n1", "", true, 0, 0,
 	  NP_PRIOR_NONE, 0 },
 	{ "decided, anywhere", "netprof{held=0}", "", 0, "", "", true, 0, 0,
-	  NP_PRIOR_ANYWHERE, 0 },
+	  NP_PRIOR_UNRESTRICTED, 0 },
 	{ "ours stands", "netprof{ours=n[0-3] held=0}", "n[0-3]", 0, "",
-	  "n[0-3]", true, 0, 0, NP_PRIOR_LEAVES, 0 },
+	  "n[0-3]", true, 0, 0, NP_PRIOR_RESTRICTED, 0 },
 	{ "ours and his", "netprof{user=n[3,8] ours=n[0-3] held=0}",
-	  "n[0-3,8]", 0, "n[3,8]", "n[0-3]", true, 0, 0, NP_PRIOR_LEAVES, 0 },
+	  "n[0-3,8]", 0, "n[3,8]", "n[0-3]", true, 0, 0, NP_PRIOR_RESTRICTED, 0 },
 	{ "somebody removed ours", "netprof{ours=n[0-3] held=0}", "", 0, "",
 	  "n[0-3]", false, 0, 0, NP_PRIOR_NONE, 0 },
 	{ "somebody removed some of ours", "netprof{ours=n[0-3] held=0}",
 	  "n[0-2]", 0, "", "n[0-3]", false, 0, 0, NP_PRIOR_NONE, 0 },
 	{ "somebody added nodes", "netprof{ours=n[0-3] held=0}", "n[0-4]", 0,
-	  "n4", "n[0-3]", true, 0, 0, NP_PRIOR_LEAVES, 0 },
+	  "n4", "n[0-3]", true, 0, 0, NP_PRIOR_RESTRICTED, 0 },
 	{ "somebody removed his", "netprof{user=n8 ours=n[0-3] held=0}",
-	  "n[0-3]", 0, "", "n[0-3]", true, 0, 0, NP_PRIOR_LEAVES, 0 },
+	  "n[0-3]", 0, "", "n[0-3]", true, 0, 0, NP_PRIOR_RESTRICTED, 0 },
 	{ "deferred", "netprof{until=1000060 held=0}", "", LATER, "", "",
-	  true, LATER, 0, NP_PRIOR_DEFERRED, LATER },
+	  true, LATER, 0, NP_PRIOR_HELD, LATER },
 	{ "deferred, to his own begin time",
 	  "netprof{until=1000060 begin=1000060 held=0}", "", LATER, "", "",
-	  true, LATER, LATER, NP_PRIOR_DEFERRED, LATER },
+	  true, LATER, LATER, NP_PRIOR_HELD, LATER },
 	{ "deferred, and his begin time is past",
 	  "netprof{until=1000060 begin=999990 held=0}", "", LATER, "", "",
-	  true, LATER, 0, NP_PRIOR_DEFERRED, LATER },
+	  true, LATER, 0, NP_PRIOR_HELD, LATER },
 	{ "the deferral is over", "netprof{until=999940 held=0}", "", PAST,
-	  "", "", true, 0, 0, NP_PRIOR_DEFERRED, PAST },
+	  "", "", true, 0, 0, NP_PRIOR_HELD, PAST },
 	{ "deferred, but the begin time is another",
 	  "netprof{until=1000060 held=0}", "", LATER + 5, "", "", false,
 	  LATER + 5, LATER + 5, NP_PRIOR_NONE, 0 },
@@ -272,7 +272,7 @@ static const struct {
 	{ "a list in it that is none", "netprof{ours=n[3-1] held=0}",
 	  "n[0-3]", 0, "n[0-3]", "", false, 0, 0, NP_PRIOR_NONE, 0 },
 	{ "names that are gone", "netprof{user=m1,n8 ours=n[0-3] held=0}",
-	  "n[0-3,8]", 0, "n8", "n[0-3]", true, 0, 0, NP_PRIOR_LEAVES, 0 },
+	  "n[0-3,8]", 0, "n8", "n[0-3]", true, 0, 0, NP_PRIOR_RESTRICTED, 0 },
 };
 
 static void test_notes(void)
@@ -304,7 +304,7 @@ static void test_notes(void)
 		      notes[i].eligible_sec);
 		T_ROW(notes[i].name, in->prior == notes[i].prior);
 		T_ROW(notes[i].name, in->prior_until_sec == notes[i].until);
-		if (in->prior == NP_PRIOR_LEAVES)
+		if (in->prior == NP_PRIOR_RESTRICTED)
 			T_ROW(notes[i].name, in->prior_leaves[0] == 0xe);
 		np_job_snapshot_free(&v);
 		some_slurm_free(&s);

@@ -158,9 +158,9 @@ uint64_t o_open(const struct world *w, size_t job, const struct np_outcome *v)
 {
 	uint64_t reach = o_reach(w, job);
 
-	if (v->action == NP_ACT_DEFER)
+	if (v->action == NP_ACT_HOLD)
 		return 0;
-	return v->action == NP_ACT_CONFINE ? reach & v->leaves[0] : reach;
+	return v->action == NP_ACT_RESTRICT ? reach & v->leaves[0] : reach;
 }
 
 static bool is_free(const struct world *w, size_t job, uint32_t node)

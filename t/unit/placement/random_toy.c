@@ -127,7 +127,7 @@ bool rw_bound(const struct world *w, size_t job, const struct np_outcome *v)
 {
 	return o_ours(w, job) && w->job[job].in.mode == NP_MODE_ENFORCE &&
 	       v->action != NP_ACT_NONE &&
-	       v->cause.why != NP_WHY_HELD_LONG_ENOUGH;
+	       v->cause.why != NP_WHY_HOLD_EXPIRED;
 }
 
 const char *rw_row(const char *what, uint64_t number)

@@ -34,9 +34,9 @@ static struct np_conflict *with_two(struct asked *a)
 	return c;
 }
 
-static struct np_press *table(struct np_conflict *c, double negligible)
+static struct np_slowdowns *table(struct np_conflict *c, double negligible)
 {
-	struct np_press *t = NULL;
+	struct np_slowdowns *t = NULL;
 
 	T_CHECK(!np_conflict_table(c, negligible, &t, NULL));
 	return t;
@@ -66,15 +66,15 @@ static void test_the_contacts_that_apply(void)
 		struct asked a = { .slow = { rows[i].node, rows[i].leaf,
 					     rows[i].uplink } };
 		struct np_conflict *c = with_two(&a);
-		struct np_press *t;
+		struct np_slowdowns *t;
 
 		np_conflict_ask(c, NULL, 0, SIZE_MAX);
 		t = table(c, .01);
 		T_ROW(rows[i].name,
-		      t_close(np_press_slowdown(t, 0, 1, rows[i].share,
+		      t_close(np_slowdowns_between(t, 0, 1, rows[i].share,
 						rows[i].span),
 			      rows[i].want, .01));
-		np_press_unref(t);
+		np_slowdowns_unref(t);
 		np_conflict_free(c);
 	}
 }
@@ -84,18 +84,18 @@ static void test_an_answer_is_asked_for_once(void)
 	struct asked a = { .slow = { .1, .1, .1 } };
 	struct np_conflict *c = with_two(&a);
 	const uint32_t second = 1;
-	struct np_press *t;
+	struct np_slowdowns *t;
 
 	T_CHECK(np_conflict_ask(c, NULL, 0, 5) == 12 - 5 && a.n == 5);
 	t = table(c, .01);
 	T_CHECK(!t->profile[0].complete && !t->profile[1].complete);
-	np_press_unref(t);
+	np_slowdowns_unref(t);
 	T_CHECK(np_conflict_ask(c, &second, 1, SIZE_MAX) == 0 && a.n == 8);
 	T_CHECK(np_conflict_ask(c, NULL, 0, SIZE_MAX) == 0 && a.n == 12);
 	T_CHECK(np_conflict_ask(c, NULL, 0, SIZE_MAX) == 0 && a.n == 12);
 	t = table(c, .01);
 	T_CHECK(t->profile[0].complete && t->profile[1].complete);
-	np_press_unref(t);
+	np_slowdowns_unref(t);
 	np_conflict_forget(c, 1); /* with 0 both ways, and with itself */
 	T_CHECK(np_conflict_ask(c, NULL, 0, SIZE_MAX) == 0 && a.n == 21);
 	np_conflict_free(c);
@@ -105,7 +105,7 @@ static void test_a_table_stays_as_it_is(void)
 {
 	struct asked a = { .slow = { .1, .1, .1 } };
 	struct np_conflict *c = with_two(&a);
-	struct np_press *old, *same, *new;
+	struct np_slowdowns *old, *same, *new;
 	uint32_t p;
 
 	np_conflict_ask(c, NULL, 0, SIZE_MAX);
@@ -121,25 +121,25 @@ static void test_a_table_stays_as_it_is(void)
 	np_conflict_free(c);
 	T_CHECK(old->n == 2 && new->n == 3);
 	T_CHECK(!old->profile[1].trusted && new->profile[1].trusted);
-	T_CHECK(t_close(np_press_slowdown(old, 0, 1, 0, 0), .1, .01));
-	T_CHECK(t_close(np_press_slowdown(new, 0, 1, 0, 0), .4, .01));
-	np_press_unref(old);
-	np_press_unref(same);
-	np_press_unref(new);
+	T_CHECK(t_close(np_slowdowns_between(old, 0, 1, 0, 0), .1, .01));
+	T_CHECK(t_close(np_slowdowns_between(new, 0, 1, 0, 0), .4, .01));
+	np_slowdowns_unref(old);
+	np_slowdowns_unref(same);
+	np_slowdowns_unref(new);
 }
 
 static void test_no_answer_is_no_conflict(void)
 {
 	struct asked a = { .slow = { .5, .5, .5 }, .rc = -ENODATA };
 	struct np_conflict *c = with_two(&a);
-	struct np_press *t;
+	struct np_slowdowns *t;
 
 	np_conflict_ask(c, NULL, 0, SIZE_MAX);
 	t = table(c, .01);
-	T_CHECK(np_press_slowdown(t, 0, 1, true, true) == 0);
+	T_CHECK(np_slowdowns_between(t, 0, 1, true, true) == 0);
 	T_CHECK(t->profile[0].complete); /* asked, and not asked again */
-	T_CHECK(np_press_slowdown(t, 0, 7, true, true) == 0); /* no such */
-	np_press_unref(t);
+	T_CHECK(np_slowdowns_between(t, 0, 7, true, true) == 0); /* no such */
+	np_slowdowns_unref(t);
 	np_conflict_free(c);
 }
 
@@ -148,7 +148,7 @@ static void test_a_handle_is_given_to_another(void)
 	struct asked a = { .slow = { .5, .5, .5 } };
 	struct np_conflict *c = with_two(&a);
 	struct np_err err = NP_ERR_INIT;
-	struct np_press *before, *after;
+	struct np_slowdowns *before, *after;
 
 	np_conflict_ask(c, NULL, 0, SIZE_MAX);
 	before = table(c, .01);
@@ -159,17 +159,17 @@ static void test_a_handle_is_given_to_another(void)
 	T_CHECK(after->n == 2);
 	T_CHECK(after->profile[1].owner == 3 && after->profile[1].trusted);
 	T_ROW("nothing is known of it yet", !after->profile[1].complete &&
-	      np_press_slowdown(after, 0, 1, true, true) == 0);
+	      np_slowdowns_between(after, 0, 1, true, true) == 0);
 	T_ROW("what is known of others stays",
-	      fabs(np_press_slowdown(after, 0, 0, false, false) - .5) < 1e-4);
+	      fabs(np_slowdowns_between(after, 0, 0, false, false) - .5) < 1e-4);
 	T_ROW("who has the former table still has it",
 	      before->profile[1].owner == 2 &&
-	      np_press_slowdown(before, 0, 1, true, true) > .4);
+	      np_slowdowns_between(before, 0, 1, true, true) > .4);
 	T_CHECK(np_conflict_ask(c, NULL, 0, SIZE_MAX) == 0);
 	T_ROW("three pairs with three contacts were asked again",
 	      a.n == 12 + 9);
-	np_press_unref(before);
-	np_press_unref(after);
+	np_slowdowns_unref(before);
+	np_slowdowns_unref(after);
 	np_conflict_free(c);
 }
 
@@ -178,7 +178,7 @@ static void test_bounds(void)
 	struct asked a = { 0 };
 	struct np_conflict *c = with_two(&a);
 	struct np_err err = NP_ERR_INIT;
-	struct np_press *t = NULL;
+	struct np_slowdowns *t = NULL;
 	uint32_t p = 99;
 
 	T_CHECK(np_conflict_table(c, -1, &t, &err) == -EINVAL && !t);

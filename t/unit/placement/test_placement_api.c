@@ -129,8 +129,8 @@ static void test_strain_of_a_leaf(void)
 	struct np_placement *p = decided(
 		TWO "run 7 X a:1; run 8 Y a:1; run 9 H b:1");
 
-	T_CHECK(t_close(np_placement_strain(p, 0), .3, .01));
-	T_CHECK(np_placement_strain(p, 1) == 0);
+	T_CHECK(t_close(np_placement_worst_slowdown(p, 0), .3, .01));
+	T_CHECK(np_placement_worst_slowdown(p, 1) == 0);
 	np_placement_free(p);
 }
 
@@ -301,7 +301,7 @@ static const struct {
 static void test_a_policy_that_cannot_be_is_refused(void)
 {
 	struct np_snapshot *s;
-	struct np_press *t;
+	struct np_slowdowns *t;
 	struct np_placement *p = NULL;
 	struct np_policy policy;
 
@@ -326,7 +326,7 @@ static void test_a_policy_that_cannot_be_is_refused(void)
 	T_CHECK(!np_placement_decide(s, t, &policy, &p, NULL));
 	np_placement_free(p);
 	np_snapshot_unref(s);
-	np_press_unref(t);
+	np_slowdowns_unref(t);
 }
 
 static void test_a_world_without_leaves_or_jobs(void)
@@ -393,7 +393,7 @@ static void test_when_a_deferral_ends(void)
 		w_parse(&world, until[i].job);
 		p = w_decide(&world);
 		v = np_placement_at(p, w_find(&world, 1));
-		T_ROW(until[i].name, v->action == NP_ACT_DEFER &&
+		T_ROW(until[i].name, v->action == NP_ACT_HOLD &&
 		      v->until_sec == until[i].until_sec);
 		np_placement_free(p);
 	}

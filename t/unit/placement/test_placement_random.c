@@ -61,7 +61,7 @@ static bool feasible(const struct world *w, const struct np_placement *p,
 		     const struct set *set, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (np_placement_at(p, set[i].job)->action != NP_ACT_DEFER &&
+		if (np_placement_at(p, set[i].job)->action != NP_ACT_HOLD &&
 		    o_nodes(w, set[i].job, set[i].open, false) <
 		    w->job[set[i].job].in.nodes_min)
 			return false;
@@ -88,8 +88,8 @@ static void test_conflicting_jobs_are_apart(void)
 		for (size_t i = 0; i < world.n_jobs; i++) {
 			const struct np_outcome *v = np_placement_at(p, i);
 
-			confined += v->action == NP_ACT_CONFINE;
-			deferred += v->action == NP_ACT_DEFER;
+			confined += v->action == NP_ACT_RESTRICT;
+			deferred += v->action == NP_ACT_HOLD;
 			tasks += v->tasks;
 		}
 		np_placement_free(p);
@@ -130,7 +130,7 @@ static void test_harmless_jobs_go_anywhere(void)
 			    v->action == NP_ACT_NONE)
 				continue;
 			seen++;
-			if (v->action != NP_ACT_ANYWHERE)
+			if (v->action != NP_ACT_UNRESTRICTED)
 				T_ROW(rw_row("harmless job constrained", k), 0);
 		}
 		np_placement_free(p);
@@ -193,7 +193,7 @@ static void split(struct world *w, size_t job, const struct np_placement *p)
 		to->in.tasks = 1;
 		to->in.array = w->job[job].in.id;
 		to->in.task = k;
-		to->in.prior = l ? NP_PRIOR_LEAVES : NP_PRIOR_ANYWHERE;
+		to->in.prior = l ? NP_PRIOR_RESTRICTED : NP_PRIOR_UNRESTRICTED;
 		to->prior[0] = l ? *l : 0;
 		to->in.held_sec = v->held_sec;
 	}
@@ -246,9 +246,9 @@ static uint64_t open_before(const struct world *w, size_t i)
 {
 	const struct w_job *j = &w->job[i];
 
-	return j->in.prior == NP_PRIOR_DEFERRED &&
+	return j->in.prior == NP_PRIOR_HELD &&
 	       j->in.prior_until_sec > w->now_sec ? 0 :
-	       j->in.prior == NP_PRIOR_LEAVES ? j->prior[0] & o_reach(w, i) :
+	       j->in.prior == NP_PRIOR_RESTRICTED ? j->prior[0] & o_reach(w, i) :
 						o_reach(w, i);
 }
 
@@ -348,7 +348,7 @@ static unsigned taken_before(const struct world *w,
 	for (size_t i = 0; i < w->n_jobs; i++) {
 		const struct np_outcome *v = np_placement_at(p, i);
 
-		if (i != job && ready(w, i) && v->action != NP_ACT_DEFER &&
+		if (i != job && ready(w, i) && v->action != NP_ACT_HOLD &&
 		    before(&w->job[i].in, &w->job[job].in) &&
 		    (v->applied ? o_open(w, i, v) : o_reach(w, i)) & open)
 			n += w->job[i].in.nodes_min * w->job[i].in.tasks;
@@ -376,9 +376,9 @@ static void test_prefer_never_delays(void)
 
 			if (world.job[i].in.mode != NP_MODE_PREFER)
 				continue;
-			if (v->action == NP_ACT_DEFER)
+			if (v->action == NP_ACT_HOLD)
 				T_ROW(rw_row("prefer defers", k), 0);
-			if (v->action != NP_ACT_CONFINE)
+			if (v->action != NP_ACT_RESTRICT)
 				continue;
 			confined++;
 			if (!ready(&world, i) ||

@@ -94,7 +94,7 @@ static unsigned free_nodes(const struct sim *s, size_t i, bool constrained,
 	for (size_t k = 0; k < w->n_jobs; k++)
 		for (size_t m = 0; m < w->job[k].in.n_nodes; m++)
 			used[w->job[k].node[m]] = true;
-	if (constrained && j->in.prior == NP_PRIOR_DEFERRED &&
+	if (constrained && j->in.prior == NP_PRIOR_HELD &&
 	    j->in.prior_until_sec > w->now_sec)
 		return 0;
 	for (uint32_t node = 0; node < w->n_nodes; node++) {
@@ -102,7 +102,7 @@ static unsigned free_nodes(const struct sim *s, size_t i, bool constrained,
 
 		if (used[node] || w->away[node] ||
 		    !np_bits_test(j->candidates, node) ||
-		    (constrained && j->in.prior == NP_PRIOR_LEAVES &&
+		    (constrained && j->in.prior == NP_PRIOR_RESTRICTED &&
 		     !(j->prior[0] >> leaf & 1)))
 			continue;
 		on[leaf][n[leaf]++] = node;
@@ -162,7 +162,7 @@ static int64_t shadow(const struct sim *s, size_t i)
 			uint32_t leaf = w_leaf_of(w, w->job[next].node[m]);
 
 			have += !s->policy ||
-				w->job[i].in.prior != NP_PRIOR_LEAVES ||
+				w->job[i].in.prior != NP_PRIOR_RESTRICTED ||
 				w->job[i].prior[0] >> leaf & 1;
 		}
 		if (have >= w->job[i].in.nodes_min)
@@ -199,7 +199,7 @@ static void schedule(struct sim *s)
 	qsort(order, n, sizeof(*order), by_rank);
 	for (size_t k = 0; k < n; k++) {
 		struct w_job *j = &s->w.job[order[k]];
-		bool waits = s->policy && j->in.prior == NP_PRIOR_DEFERRED &&
+		bool waits = s->policy && j->in.prior == NP_PRIOR_HELD &&
 			     j->in.prior_until_sec > s->w.now_sec;
 
 		if (waits) /* begin time: not looked at */
@@ -233,7 +233,7 @@ static void note_constraint(struct sim *s, size_t i)
 	enum np_prior prior = s->w.job[i].in.prior;
 
 	s->fate[s->w.job[i].in.id].constrained |=
-		prior == NP_PRIOR_LEAVES || prior == NP_PRIOR_DEFERRED;
+		prior == NP_PRIOR_RESTRICTED || prior == NP_PRIOR_HELD;
 }
 
 /* Tasks that got leaves of their own become jobs of their own. */
@@ -252,7 +252,7 @@ static void split(struct sim *s, size_t i)
 		to->in.array = w->job[i].in.array = w->job[i].in.id;
 		to->in.task = w->job[i].in.task++;
 		to->in.tasks = 1;
-		to->in.prior = l ? NP_PRIOR_LEAVES : NP_PRIOR_ANYWHERE;
+		to->in.prior = l ? NP_PRIOR_RESTRICTED : NP_PRIOR_UNRESTRICTED;
 		to->prior[0] = l ? *l : 0;
 	}
 	w->job[i].in.tasks -= tasks;
@@ -302,8 +302,8 @@ static void count_held(struct sim *s)
 		const struct np_job *j = &s->w.job[i].in;
 
 		if (j->state == NP_JOB_READY &&
-		    (j->prior == NP_PRIOR_LEAVES ||
-		     j->prior == NP_PRIOR_DEFERRED) &&
+		    (j->prior == NP_PRIOR_RESTRICTED ||
+		     j->prior == NP_PRIOR_HELD) &&
 		    free_nodes(s, i, false, on, n) >= j->nodes_min)
 			s->fate[j->id].held_sec += TICK_SEC;
 	}

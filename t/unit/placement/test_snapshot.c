@@ -114,7 +114,7 @@ static const struct {
 	{ "a set that is none", { .state = NP_JOB_READY, .tasks = 1,
 	  .nodes_min = 1, .candidates = 5 } },
 	{ "confined to nothing said", { .state = NP_JOB_READY, .tasks = 1,
-	  .nodes_min = 1, .prior = NP_PRIOR_LEAVES } },
+	  .nodes_min = 1, .prior = NP_PRIOR_RESTRICTED } },
 	{ "held for less than no time", { .state = NP_JOB_READY, .tasks = 1,
 	  .nodes_min = 1, .held_sec = -1 } },
 	{ "held for NaN", { .state = NP_JOB_READY, .tasks = 1,
@@ -149,7 +149,7 @@ static void test_a_snapshot_keeps_what_it_was_told(void)
 	struct np_job run = { .id = 7, .state = NP_JOB_RUNNING,
 			      .node = node, .n_nodes = 4 };
 	struct np_job wait = { .id = 8, .state = NP_JOB_READY, .tasks = 1,
-			       .nodes_min = 2, .prior = NP_PRIOR_LEAVES,
+			       .nodes_min = 2, .prior = NP_PRIOR_RESTRICTED,
 			       .prior_leaves = &some_leaves };
 	struct np_leaves *l = leaves();
 	struct np_snapshot *s;

@@ -124,11 +124,11 @@ static void only_on(const struct world *w, struct w_job *j, uint64_t leaves)
 
 static void set_prior(const struct world *w, struct w_job *j, char *what)
 {
-	j->in.prior = NP_PRIOR_LEAVES;
+	j->in.prior = NP_PRIOR_RESTRICTED;
 	if (!strcmp(what, "any")) {
-		j->in.prior = NP_PRIOR_ANYWHERE;
+		j->in.prior = NP_PRIOR_UNRESTRICTED;
 	} else if (!strncmp(what, "defer:", 6)) {
-		j->in.prior = NP_PRIOR_DEFERRED;
+		j->in.prior = NP_PRIOR_HELD;
 		j->in.prior_until_sec = atoll(what + 6);
 	} else {
 		j->prior[0] = leaf_list(w, what);
@@ -343,7 +343,7 @@ static void add_nodes(const struct world *w, struct np_snapshot *s)
 				!(w->job[i].in.flags & NP_JOB_SHARES_NODES);
 		}
 	for (size_t i = 0; i < w->n_nodes; i++)
-		must(np_snapshot_node(s, i, w->away[i] ? NP_NODE_AWAY :
+		must(np_snapshot_node(s, i, w->away[i] ? NP_NODE_UNAVAILABLE :
 				      whole[i] ? NP_NODE_FULL :
 				      used[i] ? NP_NODE_MIXED : NP_NODE_IDLE,
 				      &err), &err);
@@ -381,11 +381,11 @@ static int ask(void *arg, uint32_t victim, uint32_t co,
 	return 0;
 }
 
-struct np_press *w_press(const struct world *w)
+struct np_slowdowns *w_press(const struct world *w)
 {
 	struct np_oracle o = { ask, (void *)w };
 	struct np_conflict *c;
-	struct np_press *t;
+	struct np_slowdowns *t;
 	struct np_err err;
 	uint32_t handle;
 
@@ -402,13 +402,13 @@ struct np_press *w_press(const struct world *w)
 struct np_placement *w_decide(const struct world *w)
 {
 	struct np_snapshot *s = w_snapshot(w);
-	struct np_press *t = w_press(w);
+	struct np_slowdowns *t = w_press(w);
 	struct np_placement *p;
 	struct np_err err;
 
 	must(np_placement_decide(s, t, &w->policy, &p, &err), &err);
 	np_snapshot_unref(s);
-	np_press_unref(t);
+	np_slowdowns_unref(t);
 	return p;
 }
 
@@ -427,7 +427,7 @@ const char *w_opens(const struct world *w, const struct np_outcome *v)
 	static char buf[W_MAX_LEAVES * 9];
 	size_t at = 0;
 
-	if (v->action != NP_ACT_CONFINE)
+	if (v->action != NP_ACT_RESTRICT)
 		return words[v->action];
 	buf[0] = '\0';
 	for (size_t i = 0; i < w->n_leaves; i++)
@@ -446,15 +446,15 @@ void w_apply(struct world *w, size_t job, const struct np_outcome *v)
 	case NP_ACT_NONE:
 		j->in.prior = NP_PRIOR_NONE;
 		break;
-	case NP_ACT_ANYWHERE:
-		j->in.prior = NP_PRIOR_ANYWHERE;
+	case NP_ACT_UNRESTRICTED:
+		j->in.prior = NP_PRIOR_UNRESTRICTED;
 		break;
-	case NP_ACT_CONFINE:
-		j->in.prior = NP_PRIOR_LEAVES;
+	case NP_ACT_RESTRICT:
+		j->in.prior = NP_PRIOR_RESTRICTED;
 		j->prior[0] = v->leaves[0];
 		break;
-	case NP_ACT_DEFER:
-		j->in.prior = NP_PRIOR_DEFERRED;
+	case NP_ACT_HOLD:
+		j->in.prior = NP_PRIOR_HELD;
 		j->in.prior_until_sec = v->until_sec;
 		break;
 	}

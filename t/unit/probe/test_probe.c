@@ -297,11 +297,11 @@ static int late_signal(void)
 	np_clock_init(&c, np_stop_fd());
 	start = c.now_sec(&c);
 	c.wait(&c, -1, start + 0.02);
-	if (c.now_sec(&c) < start + 0.02 || np_stop_asked())
+	if (c.now_sec(&c) < start + 0.02 || np_stop_requested())
 		return 1;
 	raise(SIGUSR1);
 	c.wait(&c, -1, INFINITY);
-	return np_stop_asked() ? 0 : 2;
+	return np_stop_requested() ? 0 : 2;
 }
 
 /* The loop ends although its engine would sleep for ever and no report is due:
@@ -330,7 +330,7 @@ static int signal_while_running(void)
 	}
 	alarm(10); /* the child ends where nothing else ends the wait */
 	np_probe_run(&probe[0], &e, INFINITY);
-	return np_stop_asked() ? 0 : 1;
+	return np_stop_requested() ? 0 : 1;
 }
 
 static int reader_goes_away(void)

@@ -7,7 +7,7 @@
 #define LONGEST_SEC 200000
 
 struct brute {
-	const struct np_sim_ask *ask;
+	const struct np_sim_input *ask;
 	struct b_fate *fate;
 	int64_t now, left[B_MAX_JOBS]; /* work, in parts of a second */
 	int64_t eligible[B_MAX_JOBS];  /* -1: not yet */
@@ -273,7 +273,7 @@ static uint32_t load_on(const struct brute *b, size_t i, uint32_t leaf)
 				touch[w] |= NP_TOUCH_NODE;
 		}
 		if (on[0] && on[1])
-			load += np_press_pair(b->ask->press,
+			load += np_slowdowns_pair(b->ask->slowdowns,
 				(uint32_t)b->ask->job[i].profile, touch[0],
 				(uint32_t)b->ask->job[k].profile, touch[1]);
 	}
@@ -285,7 +285,7 @@ static void work_one_second(struct brute *b, size_t i)
 	uint32_t worst = 0;
 	double speed;
 
-	for (uint32_t leaf = 0; b->ask->press && b->ask->job[i].profile >= 0 &&
+	for (uint32_t leaf = 0; b->ask->slowdowns && b->ask->job[i].profile >= 0 &&
 	     leaf < b->ask->cluster->leaves->n; leaf++) {
 		uint32_t load = load_on(b, i, leaf);
 
@@ -369,7 +369,7 @@ static bool any_waits(const struct brute *b)
 	return next_job(b, b->ask->n) < b->ask->n;
 }
 
-void b_play(const struct np_sim_ask *ask, struct b_fate *fate)
+void b_play(const struct np_sim_input *ask, struct b_fate *fate)
 {
 	struct brute b = { .ask = ask, .fate = fate, .passed_sec = -1 };
 	uint32_t step = ask->scheduler->bf_interval_sec;

@@ -20,6 +20,6 @@ struct b_fate {
 };
 
 /* Plays the queue without placement; fate: as many as there are jobs. */
-void b_play(const struct np_sim_ask *ask, struct b_fate *fate);
+void b_play(const struct np_sim_input *ask, struct b_fate *fate);
 
 #endif

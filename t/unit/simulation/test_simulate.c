@@ -22,10 +22,10 @@ struct queue {
 	struct np_sim_cluster cluster;
 	struct np_sim_scheduler scheduler;
 	struct np_sim_job job[B_MAX_JOBS];
-	struct np_press *press;
+	struct np_slowdowns *slowdowns;
 	struct np_sim_policy policy;
-	struct np_sim_ask ask;
-	struct np_sim_fate fate[B_MAX_JOBS];
+	struct np_sim_input ask;
+	struct np_sim_outcome fate[B_MAX_JOBS];
 	struct np_sim_counts counts;
 	/* Where each job started. */
 	uint32_t node[B_MAX_JOBS][B_MAX_NODES];
@@ -92,10 +92,10 @@ static void make_partitions(struct queue *q)
 
 static void make_press(struct queue *q, uint32_t most_load)
 {
-	struct np_press *t = np_press_new(APPS);
+	struct np_slowdowns *t = np_slowdowns_new(APPS);
 
 	for (uint32_t i = 0; i < APPS; i++)
-		t->profile[i] = (struct np_press_profile){
+		t->profile[i] = (struct np_slowdowns_profile){
 			.trusted = true, .complete = true, .aggressor = true,
 		};
 	for (uint32_t a = 0; a < APPS; a++)
@@ -106,15 +106,15 @@ static void make_press(struct queue *q, uint32_t most_load)
 			for (uint32_t touch = 0; touch < NP_N_TOUCH; touch++) {
 				load = (uint16_t)(load + (touch ?
 						  below(most_load / 4 + 1) : 0));
-				t->feels[(a * APPS + b) * NP_N_TOUCH + touch] =
+				t->suffered[(a * APPS + b) * NP_N_TOUCH + touch] =
 					load;
-				t->pushes[(b * APPS + a) * NP_N_TOUCH + touch] =
+				t->caused[(b * APPS + a) * NP_N_TOUCH + touch] =
 					load;
 				if (load > t->most[a])
 					t->most[a] = load;
 			}
 		}
-	q->press = t;
+	q->slowdowns = t;
 }
 
 static void make_jobs(struct queue *q)
@@ -148,7 +148,7 @@ static void make_jobs(struct queue *q)
 	q->ask.n = n;
 }
 
-static void note_start(void *arg, uint32_t job, const struct np_sim_fate *fate,
+static void note_start(void *arg, uint32_t job, const struct np_sim_outcome *fate,
 		       const uint32_t *node, size_t n)
 {
 	struct queue *q = arg;
@@ -178,7 +178,7 @@ static void make(struct queue *q, uint64_t number, uint32_t most_load)
 	q->ask.cluster = &q->cluster;
 	q->ask.job = q->job;
 	q->ask.scheduler = &q->scheduler;
-	q->ask.press = q->press;
+	q->ask.slowdowns = q->slowdowns;
 	q->ask.started = note_start;
 	q->ask.arg = q;
 	q->policy.interval_sec = 2;
@@ -188,7 +188,7 @@ static void make(struct queue *q, uint64_t number, uint32_t most_load)
 
 static void release(struct queue *q)
 {
-	np_press_unref(q->press);
+	np_slowdowns_unref(q->slowdowns);
 	np_leaves_unref(q->leaves);
 }
 
@@ -211,7 +211,7 @@ static int by_number(const void *a, const void *b)
 
 static bool alike(const struct queue *q, size_t i, struct b_fate *b)
 {
-	const struct np_sim_fate *f = &q->fate[i];
+	const struct np_sim_outcome *f = &q->fate[i];
 
 	qsort(b->node, b->n_nodes, sizeof(*b->node), by_number);
 	return f->how == b->how && f->start_sec == b->start_sec &&
@@ -280,13 +280,13 @@ static void test_a_policy_without_conflicts_changes_no_start(void)
 /* Do two jobs on one leaf slow each other beyond the limit? */
 static size_t meetings(const struct queue *q)
 {
-	uint32_t limit = np_press_limit(q->policy.policy.max_slowdown);
+	uint32_t limit = np_slowdowns_limit(q->policy.policy.max_slowdown);
 	size_t met = 0;
 
 	for (size_t i = 0; i < q->ask.n; i++)
 		for (size_t k = 0; k < q->ask.n; k++) {
-			const struct np_sim_fate *a = &q->fate[i];
-			const struct np_sim_fate *b = &q->fate[k];
+			const struct np_sim_outcome *a = &q->fate[i];
+			const struct np_sim_outcome *b = &q->fate[k];
 			bool together = false;
 
 			if (i == k || a->start_sec < 0 || b->start_sec < 0 ||
@@ -302,7 +302,7 @@ static size_t meetings(const struct queue *q)
 					together |= l != NP_NO_LEAF && l ==
 						q->leaves->leaf[q->node[k][y]];
 				}
-			met += together && np_press_pair(q->press,
+			met += together && np_slowdowns_pair(q->slowdowns,
 				(uint32_t)q->job[i].profile, 0,
 				(uint32_t)q->job[k].profile, 0) > limit;
 		}
@@ -362,7 +362,7 @@ static bool stop(void *arg, size_t ended)
 static void test_it_stops_when_told_to(void)
 {
 	static struct np_sim_job job[20000];
-	static struct np_sim_fate fate[20000];
+	static struct np_sim_outcome fate[20000];
 
 	make(&one, 3, 0);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(job); i++) {

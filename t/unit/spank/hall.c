@@ -22,19 +22,19 @@ static void on_report(size_t member, char *line, void *arg)
 
 void open_hall(struct hall *w)
 {
-	const struct np_invite v = { .member = G, .host = H };
+	const struct np_rendezvous_entry v = { .member = G, .host = H };
 	int fd;
 
 	*w = (struct hall){ .now_sec = 100 };
-	fd = np_listen(NULL, &w->port, NULL);
+	fd = np_rendezvous_listen(NULL, &w->port, NULL);
 	w->listening = fd;
-	w->p = np_membership_new(fd, &v);
+	w->p = np_registry_new(fd, &v);
 	T_CHECK(fd >= 0 && w->p);
 }
 
 void serve(struct hall *w)
 {
-	np_membership_serve(w->p, w->now_sec, on_report, w);
+	np_registry_serve(w->p, w->now_sec, on_report, w);
 }
 
 void nap(void)
@@ -72,22 +72,22 @@ bool is_shut(int fd)
 
 int join(struct hall *w, const char *kind)
 {
-	size_t number = np_membership_size(w->p);
+	size_t number = np_registry_size(w->p);
 	char line[128];
 	int fd = come(w);
 
 	snprintf(line, sizeof(line), G " %s %zu n%zu\n", kind, number, number);
 	say(fd, line);
-	UNTIL(w, np_membership_size(w->p) == number + 1);
+	UNTIL(w, np_registry_size(w->p) == number + 1);
 	return fd;
 }
 
-const struct np_member_facts *facts(const struct hall *w, size_t member)
+const struct np_agent_info *facts(const struct hall *w, size_t member)
 {
-	return np_membership_of(w->p, member);
+	return np_registry_agent(w->p, member);
 }
 
-struct np_membership_count probes(const struct hall *w)
+struct np_registry_count probes(const struct hall *w)
 {
-	return np_membership_count(w->p, NP_MEMBER_PROBE);
+	return np_registry_count(w->p, NP_AGENT_PROBE);
 }

@@ -15,7 +15,7 @@
 #define PATIENCE 2500 /* naps: 5 s, on a busy machine */
 
 struct hall {
-	struct np_membership *p;
+	struct np_registry *p;
 	uint16_t port;
 	int listening;
 	double now_sec;
@@ -44,7 +44,7 @@ bool is_shut(int fd);
 
 /* The next member, of node n<number>. */
 int join(struct hall *w, const char *kind);
-const struct np_member_facts *facts(const struct hall *w, size_t member);
-struct np_membership_count probes(const struct hall *w);
+const struct np_agent_info *facts(const struct hall *w, size_t member);
+struct np_registry_count probes(const struct hall *w);
 
 #endif

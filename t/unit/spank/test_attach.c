@@ -11,66 +11,66 @@
 
 #define START_MS 5000
 
-static int start(struct np_attach *a, const char *script, struct np_err *err)
+static int start(struct np_collector_proc *a, const char *script, struct np_err *err)
 {
 	char *argv[] = { "/bin/sh", "-c", (char *)script, NULL };
 
-	return np_attach_start(a, argv, -1, START_MS, err);
+	return np_collector_exec(a, argv, -1, START_MS, err);
 }
 
 static void test_talks_both_ways(void)
 {
-	struct np_attach a = NP_ATTACH_INIT;
+	struct np_collector_proc a = NP_COLLECTOR_INIT;
 	int status = 0;
 
 	T_CHECK(start(&a, "echo ready; read w x; [ \"$w $x\" = 'exit 3' ] && "
 		      "echo saved; cat; exit $x", NULL) == 0);
-	T_CHECK(np_attach_wait(&a, 'r', 5000) == 0);
-	np_attach_say(&a, "exit 3\n");
-	T_CHECK(np_attach_wait(&a, 's', 5000) == 0);
-	np_attach_close(&a); /* the end of file ends cat */
+	T_CHECK(np_collector_wait(&a, 'r', 5000) == 0);
+	np_collector_say(&a, "exit 3\n");
+	T_CHECK(np_collector_wait(&a, 's', 5000) == 0);
+	np_collector_close(&a); /* the end of file ends cat */
 	T_CHECK(wait(&status) > 0 && WEXITSTATUS(status) == 3);
 }
 
 static void test_a_missing_program_is_told(void)
 {
-	struct np_attach a = NP_ATTACH_INIT;
+	struct np_collector_proc a = NP_COLLECTOR_INIT;
 	struct np_err err = NP_ERR_INIT;
-	char *argv[] = { "/no/such/netprof-attend", NULL };
+	char *argv[] = { "/no/such/netprof-collector", NULL };
 
-	T_CHECK(np_attach_start(&a, argv, -1, START_MS, &err) == -ENOENT);
-	T_CHECK(strstr(err.text, "/no/such/netprof-attend: No such file"));
+	T_CHECK(np_collector_exec(&a, argv, -1, START_MS, &err) == -ENOENT);
+	T_CHECK(strstr(err.text, "/no/such/netprof-collector: No such file"));
 	T_CHECK(a.fd == -1);
-	np_attach_say(&a, "exit 0\n");
-	T_CHECK(np_attach_wait(&a, 's', 100) == -EPIPE);
+	np_collector_say(&a, "exit 0\n");
+	T_CHECK(np_collector_wait(&a, 's', 100) == -EPIPE);
 	while (wait(NULL) > 0)
 		;
 }
 
 static void test_waits_no_longer_than_told(void)
 {
-	struct np_attach a = NP_ATTACH_INIT;
+	struct np_collector_proc a = NP_COLLECTOR_INIT;
 
 	T_CHECK(start(&a, "read x", NULL) == 0);
-	T_CHECK(np_attach_wait(&a, 's', 30) == -ETIMEDOUT);
-	np_attach_close(&a);
+	T_CHECK(np_collector_wait(&a, 's', 30) == -ETIMEDOUT);
+	np_collector_close(&a);
 	wait(NULL);
 }
 
 static void test_a_dead_attendant_is_no_harm(void)
 {
-	struct np_attach a = NP_ATTACH_INIT;
+	struct np_collector_proc a = NP_COLLECTOR_INIT;
 
 	T_CHECK(start(&a, "exit 0", NULL) == 0);
 	wait(NULL);
-	np_attach_say(&a, "exit 0\n"); /* SIGPIPE would end this test */
-	T_CHECK(np_attach_wait(&a, 's', 1000) == -EPIPE);
-	np_attach_close(&a);
+	np_collector_say(&a, "exit 0\n"); /* SIGPIPE would end this test */
+	T_CHECK(np_collector_wait(&a, 's', 1000) == -EPIPE);
+	np_collector_close(&a);
 }
 
 static void test_leaves_the_terminal_alone(void)
 {
-	struct np_attach a = NP_ATTACH_INIT;
+	struct np_collector_proc a = NP_COLLECTOR_INIT;
 	int status = 0;
 
 	T_CHECK(dup2(0, 20) == 20); /* inherited by a careless exec */
@@ -81,17 +81,17 @@ static void test_leaves_the_terminal_alone(void)
 	close(20);
 	T_CHECK(wait(&status) > 0 && WIFEXITED(status) &&
 		WEXITSTATUS(status) == 0);
-	np_attach_close(&a);
+	np_collector_close(&a);
 }
 
 /* Here a descriptor that is not open; it might be one too many. */
 static void test_a_child_that_fails_before_the_program_is_told(void)
 {
-	struct np_attach a = NP_ATTACH_INIT;
+	struct np_collector_proc a = NP_COLLECTOR_INIT;
 	struct np_err err = NP_ERR_INIT;
 	char *argv[] = { "/bin/true", NULL };
 
-	T_CHECK(np_attach_start(&a, argv, 999, START_MS, &err) == -EBADF);
+	T_CHECK(np_collector_exec(&a, argv, 999, START_MS, &err) == -EBADF);
 	T_ROW(err.text, strstr(err.text, "/bin/true: Bad file descriptor"));
 	T_CHECK(a.fd == -1);
 	wait(NULL);
@@ -108,7 +108,7 @@ static void after_fork(void)
 
 static void test_a_program_that_cannot_be_loaded_is_not_waited_for(void)
 {
-	struct np_attach a = NP_ATTACH_INIT;
+	struct np_collector_proc a = NP_COLLECTOR_INIT;
 	struct np_err err = NP_ERR_INIT;
 	struct timespec from, to;
 	char *argv[] = { "/bin/true", NULL };
@@ -118,7 +118,7 @@ static void test_a_program_that_cannot_be_loaded_is_not_waited_for(void)
 	hangs = 1;
 	alarm(10); /* the suite ends where nothing else ends the wait */
 	clock_gettime(CLOCK_MONOTONIC, &from);
-	T_CHECK(np_attach_start(&a, argv, -1, 200, &err) == -ETIMEDOUT);
+	T_CHECK(np_collector_exec(&a, argv, -1, 200, &err) == -ETIMEDOUT);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	alarm(0);
 	hangs = 0;

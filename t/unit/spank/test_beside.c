@@ -14,7 +14,7 @@
 struct rig {
 	struct np_leafmap *leaves;
 	struct np_record *r;
-	struct np_beside b;
+	struct np_neighbours b;
 };
 
 static void begin(struct rig *g)
@@ -25,13 +25,13 @@ static void begin(struct rig *g)
 	g->r = np_record_new();
 	T_CHECK(np_leafmap_parse(TWO_LEAVES, &g->leaves, NULL) == 0);
 	T_CHECK(np_hosts_expand("n[0-1]", &nodes) == 0);
-	T_CHECK(np_beside_init(&g->b, g->leaves, &nodes, g->r, NULL) == 0);
+	T_CHECK(np_neighbours_init(&g->b, g->leaves, &nodes, g->r, NULL) == 0);
 	np_hosts_free(&nodes);
 }
 
 static void end(struct rig *g)
 {
-	np_beside_free(&g->b);
+	np_neighbours_free(&g->b);
 	np_leafmap_free(g->leaves);
 	np_record_free(g->r);
 }
@@ -60,9 +60,9 @@ static void test_who_is_beside(void)
 		struct rig g;
 
 		begin(&g);
-		T_ROW(rows[i].name, np_beside_add(&g.b, &c, NULL) == 0);
+		T_ROW(rows[i].name, np_neighbours_add(&g.b, &c, NULL) == 0);
 		c.overlap_sec -= 1; /* seen again, the longest counts */
-		T_ROW(rows[i].name, np_beside_add(&g.b, &c, NULL) == 0);
+		T_ROW(rows[i].name, np_neighbours_add(&g.b, &c, NULL) == 0);
 		for (size_t k = 0; k < g.r->n_neighbours; k++) {
 			const struct np_neighbour *n = &g.r->neighbours[k];
 
@@ -83,16 +83,16 @@ static void test_a_full_list_ends_the_search(void)
 
 	begin(&g);
 	for (c.job_id = 1; c.job_id <= NP_RECORD_MAX_NEIGHBOURS; c.job_id++)
-		T_CHECK(np_beside_add(&g.b, &c, &err) == 0);
+		T_CHECK(np_neighbours_add(&g.b, &c, &err) == 0);
 	T_CHECK(g.r->n_notes == 0);
 	for (int minute = 0; minute < 3; minute++)
-		T_CHECK(np_beside_add(&g.b, &c, &err) == NP_BESIDE_FULL);
+		T_CHECK(np_neighbours_add(&g.b, &c, &err) == NP_NEIGHBOURS_FULL);
 	T_CHECK(g.r->n_neighbours == NP_RECORD_MAX_NEIGHBOURS && !*err.text);
 	T_CHECK(g.r->n_notes == 1 && !strcmp(g.r->notes[0],
 		"more than 4096 neighbours: the others are not recorded"));
 	c.job_id = 1; /* one that is known has its place */
 	c.overlap_sec = 80;
-	T_CHECK(np_beside_add(&g.b, &c, &err) == 0);
+	T_CHECK(np_neighbours_add(&g.b, &c, &err) == 0);
 	T_CHECK(g.r->neighbours[0].overlap_sec == 80);
 	end(&g);
 }
@@ -104,7 +104,7 @@ static void test_a_failure_says_whose_nodes(void)
 	struct rig g;
 
 	begin(&g);
-	T_CHECK(np_beside_add(&g.b, &c, &err) == -EINVAL);
+	T_CHECK(np_neighbours_add(&g.b, &c, &err) == -EINVAL);
 	T_ROW(err.text, strstr(err.text, "job 7 on n[0-40000],m[0-40000]: "
 					 "Invalid"));
 	end(&g);

@@ -13,7 +13,7 @@
 /* A step of two nodes, 1 MB/s without levels, and half of it beside one. */
 struct world {
 	struct np_record *r;
-	struct np_course *c;
+	struct np_intervals *c;
 	double now_sec, start_sec; /* start: NaN before */
 	double up_sec, level_end_sec, report_sec;
 	bool deaf;	 /* levels do not come up */
@@ -31,7 +31,7 @@ struct world {
 static char *names[] = { "c0", "c3", "P4:M10:B250us:S40960" };
 static bool is_led[3];
 
-static struct np_course_history history = {
+static struct np_intervals_history history = {
 	.name = names, .is_led = is_led, .n_levels = 3, .share = 0.5,
 };
 
@@ -40,13 +40,13 @@ static void level_runs(struct world *w)
 	double round = isnan(w->start_sec) ? ALONE_SEC : BESIDE_SEC;
 
 	if (w->now_sec >= w->up_sec + w->hello_sec) {
-		np_course_level_up(w->c, w->now_sec);
+		np_intervals_level_up(w->c, w->now_sec);
 		w->up_sec = INFINITY;
 	}
 	if (w->now_sec < w->report_sec || w->now_sec > w->level_end_sec + 0.1)
 		return;
-	w->report_sec += NP_COURSE_WINDOW_SEC;
-	np_course_rounds(w->c, w->now_sec,
+	w->report_sec += NP_INTERVALS_WINDOW_SEC;
+	np_intervals_add_rounds(w->c, w->now_sec,
 			 &(struct np_moments){ 10, round, 0, round, round });
 }
 
@@ -58,7 +58,7 @@ static void call(struct world *w, double sec)
 		return;
 	w->up_sec = w->now_sec + UP_SEC;
 	w->level_end_sec = w->up_sec + sec;
-	w->report_sec = w->up_sec + NP_COURSE_WINDOW_SEC + 0.01;
+	w->report_sec = w->up_sec + NP_INTERVALS_WINDOW_SEC + 0.01;
 }
 
 /* Both nodes send in the first half of every 0.2 s of work. */
@@ -77,7 +77,7 @@ static void tell_late(struct world *w, double speed)
 		w->owed_sec[i] += STEP_SEC;
 		if (w->owed_sec[i] < every_sec[i] - STEP_SEC / 2)
 			continue;
-		np_course_moved(w->c, (size_t)i, w->now_sec, w->owed_sec[i],
+		np_intervals_add_bytes(w->c, (size_t)i, w->now_sec, w->owed_sec[i],
 				w->owed[i]);
 		w->owed[i] = w->owed_sec[i] = 0;
 	}
@@ -96,17 +96,17 @@ static void step(struct world *w)
 		tell_late(w, loaded ? 0.5 : 1);
 	for (int i = 0; !w->uneven && i < 2; i++)
 		if (!isnan(w->start_sec) && w->now_sec < w->mute_sec[i])
-			np_course_moved(w->c, (size_t)i, w->now_sec, STEP_SEC,
+			np_intervals_add_bytes(w->c, (size_t)i, w->now_sec, STEP_SEC,
 					(loaded ? 0.25e6 : 0.5e6) * STEP_SEC);
 	if (w->counted && !isnan(w->start_sec))
-		np_course_called(w->c, 0, w->now_sec, STEP_SEC,
+		np_intervals_add_calls(w->c, 0, w->now_sec, STEP_SEC,
 				 (loaded ? 200 : 400) * STEP_SEC);
 	level_runs(w);
-	if (loaded && np_course_is_alone(w->c, w->now_sec))
+	if (loaded && np_intervals_is_alone(w->c, w->now_sec))
 		w->unfair_sec += STEP_SEC;
-	if (np_course_tick(w->c, w->now_sec, w->start_sec, &sec))
+	if (np_intervals_tick(w->c, w->now_sec, w->start_sec, &sec))
 		call(w, sec);
-	if (isnan(w->start_sec) && np_course_is_led_in(w->c))
+	if (isnan(w->start_sec) && np_intervals_is_led_in(w->c))
 		w->start_sec = w->now_sec;
 }
 
@@ -115,7 +115,7 @@ static void begin(struct world *w)
 	*w = (struct world){ .r = np_record_new(), .now_sec = 100,
 			     .start_sec = NAN, .up_sec = INFINITY,
 			     .mute_sec = { INFINITY, INFINITY } };
-	w->c = w->r ? np_course_new(w->r, &history) : NULL;
+	w->c = w->r ? np_intervals_new(w->r, &history) : NULL;
 	T_CHECK(w->c != NULL);
 }
 
@@ -129,7 +129,7 @@ static void run(struct world *w, double sec, bool deaf)
 
 static void end(struct world *w)
 {
-	np_course_free(w->c);
+	np_intervals_free(w->c);
 	np_record_free(w->r);
 }
 
@@ -179,11 +179,11 @@ static void test_complete(void)
 
 	run(&w, 120, false);
 	n = w.r->n_blocks;
-	T_CHECK(isinf(np_course_due_sec(w.c)) && !w.r->n_notes);
+	T_CHECK(isinf(np_intervals_due_sec(w.c)) && !w.r->n_notes);
 	while (w.now_sec < 300)
 		step(&w);
 	T_CHECK(w.r->n_blocks == n && w.calls == 9 &&
-		np_course_is_alone(w.c, w.now_sec));
+		np_intervals_is_alone(w.c, w.now_sec));
 	end(&w);
 }
 
@@ -252,17 +252,17 @@ static void test_lead_ends(void)
 	double sec;
 
 	begin(&w);
-	T_CHECK(np_course_tick(w.c, 100, NAN, &sec) != NULL);
-	T_CHECK(!np_course_is_led_in(w.c));
-	T_CHECK(!np_course_tick(w.c, 101, 100.9, &sec));
-	T_CHECK(np_course_is_led_in(w.c) && !np_course_wants_level(w.c));
+	T_CHECK(np_intervals_tick(w.c, 100, NAN, &sec) != NULL);
+	T_CHECK(!np_intervals_is_led_in(w.c));
+	T_CHECK(!np_intervals_tick(w.c, 101, 100.9, &sec));
+	T_CHECK(np_intervals_is_led_in(w.c) && !np_intervals_wants_level(w.c));
 	end(&w);
 
 	begin(&w);
-	for (double t = 100; !np_course_is_led_in(w.c) && t < 200; t += 4)
-		if (np_course_tick(w.c, w.now_sec = t, NAN, &sec))
-			np_course_level_up(w.c, t + 3);
-	T_CHECK(w.now_sec - 100 <= NP_ORDER_AUTO_SEC);
+	for (double t = 100; !np_intervals_is_led_in(w.c) && t < 200; t += 4)
+		if (np_intervals_tick(w.c, w.now_sec = t, NAN, &sec))
+			np_intervals_level_up(w.c, t + 3);
+	T_CHECK(w.now_sec - 100 <= NP_LAUNCH_LEAD_IN_SEC);
 	T_CHECK(w.r->n_blocks_alone > 0);
 	end(&w);
 }
@@ -289,10 +289,10 @@ static void test_late(void)
 
 	memset(is_led, true, sizeof(is_led));
 	run(&w, 40, true);
-	while (np_course_wants_level(w.c))
+	while (np_intervals_wants_level(w.c))
 		step(&w);
 	before = w.r->n_blocks;
-	np_course_level_up(w.c, w.now_sec);
+	np_intervals_level_up(w.c, w.now_sec);
 	w.level_end_sec = w.now_sec + 2.5;
 	for (double until = w.now_sec + 7; w.now_sec < until;)
 		step(&w);
@@ -353,10 +353,10 @@ static void test_no_counters(void)
 	run(&w, 10, false);
 	end(&w);
 	begin(&w);
-	T_CHECK(np_course_tick(w.c, 100, NAN, &sec) != NULL);
-	np_course_tick(w.c, 101, 101, &sec);
-	T_CHECK(!np_course_tick(w.c, 2000, 101, &sec));
-	T_CHECK(isinf(np_course_due_sec(w.c)) && !w.r->n_blocks);
+	T_CHECK(np_intervals_tick(w.c, 100, NAN, &sec) != NULL);
+	np_intervals_tick(w.c, 101, 101, &sec);
+	T_CHECK(!np_intervals_tick(w.c, 2000, 101, &sec));
+	T_CHECK(isinf(np_intervals_due_sec(w.c)) && !w.r->n_blocks);
 	end(&w);
 }
 

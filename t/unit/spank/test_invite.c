@@ -9,16 +9,16 @@
 
 #define G "00112233445566778899aabbccddeeff"
 #define H "ffeeddccbbaa99887766554433221100"
-#define GOOD "4711 " G " " H " 2.000 8 4294967295 /opt/x/netprof-join"
+#define GOOD "4711 " G " " H " 2.000 8 4294967295 /opt/x/netprof-agent"
 #define P64 "/234567890123456789012345678901234567890123456789012345678901234"
 #define P256 P64 P64 P64 P64
 
-static const struct np_invite some = {
+static const struct np_rendezvous_entry some = {
 	.port = 4711, .member = G, .host = H, .after_sec = 2.0, .max_nodes = 8,
-	.seed = 4294967295u, .join = "/opt/x/netprof-join",
+	.seed = 4294967295u, .join = "/opt/x/netprof-agent",
 };
 
-static int same(const struct np_invite *a, const struct np_invite *b)
+static int same(const struct np_rendezvous_entry *a, const struct np_rendezvous_entry *b)
 {
 	return a->port == b->port && !strcmp(a->member, b->member) &&
 	       !strcmp(a->host, b->host) && a->after_sec == b->after_sec &&
@@ -28,34 +28,34 @@ static int same(const struct np_invite *a, const struct np_invite *b)
 
 static void test_every_component_finds_its_own(void)
 {
-	char text[16 * NP_INVITE_TEXT] = "";
-	struct np_invite v = some, got;
+	char text[16 * NP_RENDEZVOUS_TEXT] = "";
+	struct np_rendezvous_entry v = some, got;
 
 	for (uint16_t i = 0; i < 16; i++) {
 		v.port = (uint16_t)(65535 - i);
 		v.seed = i;
-		T_CHECK(np_invite_add(&v, text, sizeof(text), NULL) == 0);
+		T_CHECK(np_rendezvous_add(&v, text, sizeof(text), NULL) == 0);
 	}
 	for (uint16_t i = 0; i < 16; i++) {
 		v.port = (uint16_t)(65535 - i);
 		v.seed = i;
-		T_CHECK(np_invite_find(text, i, &got) == 0 && same(&v, &got));
+		T_CHECK(np_rendezvous_find(text, i, &got) == 0 && same(&v, &got));
 	}
-	T_CHECK(np_invite_find(text, 16, &got) == -ENOENT);
-	T_CHECK(np_invite_find(text, (size_t)-1, &got) == -ENOENT);
+	T_CHECK(np_rendezvous_find(text, 16, &got) == -ENOENT);
+	T_CHECK(np_rendezvous_find(text, (size_t)-1, &got) == -ENOENT);
 }
 
 static void test_the_longest_has_room(void)
 {
-	struct np_invite v = some, got;
-	char text[NP_INVITE_TEXT] = "";
+	struct np_rendezvous_entry v = some, got;
+	char text[NP_RENDEZVOUS_TEXT] = "";
 
 	v.port = 65535;
 	v.after_sec = 7200;
-	v.max_nodes = NP_INVITE_MAX_NODES;
+	v.max_nodes = NP_RENDEZVOUS_MAX_NODES;
 	snprintf(v.join, sizeof(v.join), "%.255s", P256);
-	T_CHECK(np_invite_add(&v, text, sizeof(text), NULL) == 0);
-	T_CHECK(np_invite_find(text, 0, &got) == 0 && same(&v, &got));
+	T_CHECK(np_rendezvous_add(&v, text, sizeof(text), NULL) == 0);
+	T_CHECK(np_rendezvous_find(text, 0, &got) == 0 && same(&v, &got));
 }
 
 static const struct {
@@ -104,8 +104,8 @@ static const struct {
 static void test_texts(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
-		struct np_invite v = { .port = 1 };
-		int rc = np_invite_find(texts[i].text, texts[i].component, &v);
+		struct np_rendezvous_entry v = { .port = 1 };
+		int rc = np_rendezvous_find(texts[i].text, texts[i].component, &v);
 
 		T_ROW(texts[i].name, rc == texts[i].rc);
 		T_ROW(texts[i].name, rc ? v.port == 1 && !v.member[0] :
@@ -118,11 +118,11 @@ static void test_cut_texts(void)
 {
 	for (size_t len = 0; len < sizeof(GOOD) - 1; len++) {
 		char *text = strndup(GOOD, len);
-		struct np_invite v;
+		struct np_rendezvous_entry v;
 
-		T_CHECK(np_invite_find(text, 0, &v) == -EINVAL ||
-			len > sizeof(GOOD) - sizeof("opt/x/netprof-join") - 1);
-		T_CHECK(np_invite_find(text, 1, &v) == -ENOENT);
+		T_CHECK(np_rendezvous_find(text, 0, &v) == -EINVAL ||
+			len > sizeof(GOOD) - sizeof("opt/x/netprof-agent") - 1);
+		T_CHECK(np_rendezvous_find(text, 1, &v) == -ENOENT);
 		free(text);
 	}
 }
@@ -136,9 +136,9 @@ static const struct {
 	{ "a path with a semicolon", "/opt;/join", 1024, "LibexecDir" },
 	{ "a path with a line end", "/opt\n/join", 1024, "LibexecDir" },
 	{ "no path", "", 1024, "LibexecDir" },
-	{ "no room for a second one", "/opt/x/netprof-join",
+	{ "no room for a second one", "/opt/x/netprof-agent",
 	  sizeof(GOOD) + 10, "no room" },
-	{ "no room by one byte", "/opt/x/netprof-join",
+	{ "no room by one byte", "/opt/x/netprof-agent",
 	  2 * sizeof(GOOD) - 1, "no room" },
 };
 
@@ -146,11 +146,11 @@ static void test_refused(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
 		struct np_err err = NP_ERR_INIT;
-		struct np_invite v = some;
+		struct np_rendezvous_entry v = some;
 		char text[1024] = GOOD;
 
 		strcpy(v.join, refused[i].join);
-		T_ROW(refused[i].name, np_invite_add(&v, text,
+		T_ROW(refused[i].name, np_rendezvous_add(&v, text,
 			refused[i].size, &err) == -EINVAL);
 		T_ROW(refused[i].name, strstr(err.text, refused[i].says));
 		T_ROW(refused[i].name, !strcmp(text, GOOD));
@@ -161,13 +161,13 @@ static void test_refused(void)
  * The nodes taken of a step are as many as counted, two and two that are
  * neighbours, with nobody far from one of them.
  */
-static int takes_well(const struct np_invite *v, uint32_t n)
+static int takes_well(const struct np_rendezvous_entry *v, uint32_t n)
 {
 	uint32_t taken = 0, run = 0, gap = 0, widest = 0;
 	uint32_t blocks = v->max_nodes / 2;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (np_invite_takes(v, i, n)) {
+		if (np_rendezvous_takes_part(v, i, n)) {
 			taken++;
 			run++;
 			gap = 0;
@@ -180,13 +180,13 @@ static int takes_well(const struct np_invite *v, uint32_t n)
 	}
 	if (n > v->max_nodes && (run % 2 || widest > 2 * (n / blocks)))
 		return 0;
-	return taken == np_invite_count(v, n) && taken <= v->max_nodes &&
-	       !np_invite_takes(v, n, n) && !np_invite_takes(v, ~0u, n);
+	return taken == np_rendezvous_count(v, n) && taken <= v->max_nodes &&
+	       !np_rendezvous_takes_part(v, n, n) && !np_rendezvous_takes_part(v, ~0u, n);
 }
 
 static void check_takes(uint32_t max_nodes, uint32_t n, uint32_t seed)
 {
-	const struct np_invite v = { .max_nodes = max_nodes, .seed = seed };
+	const struct np_rendezvous_entry v = { .max_nodes = max_nodes, .seed = seed };
 
 	if (!takes_well(&v, n)) {
 		printf("  max_nodes %u, n_nodes %u, seed %u:", max_nodes, n,
@@ -204,10 +204,10 @@ static void test_takes(void)
 	for (size_t m = 0; m < NP_ARRAY_SIZE(most); m++)
 		for (uint32_t n = 1; n <= 300; n++)
 			check_takes(most[m], n, 77 * n);
-	for (uint32_t m = 2; m <= NP_INVITE_MAX_NODES; m++)
+	for (uint32_t m = 2; m <= NP_RENDEZVOUS_MAX_NODES; m++)
 		for (size_t i = 0; i < NP_ARRAY_SIZE(wide); i++)
 			check_takes(m, wide[i], m * 2654435761u);
-	T_CHECK(!np_invite_takes(&some, 0, 0) && !np_invite_count(&some, 0));
+	T_CHECK(!np_rendezvous_takes_part(&some, 0, 0) && !np_rendezvous_count(&some, 0));
 }
 
 /* Also in one block of many nodes each may be among the two. */
@@ -223,12 +223,12 @@ static void test_every_part_is_measured_in_turn(void)
 
 		memset(seen, 0, sizeof(seen));
 		for (uint32_t seed = 0; seed < 1000; seed++) {
-			const struct np_invite v = {
+			const struct np_rendezvous_entry v = {
 				.max_nodes = steps[s].max_nodes, .seed = seed,
 			};
 
 			for (uint32_t i = 0; i < steps[s].n; i++)
-				seen[i] += np_invite_takes(&v, i, steps[s].n);
+				seen[i] += np_rendezvous_takes_part(&v, i, steps[s].n);
 		}
 		for (uint32_t i = 0; i < steps[s].n; i++)
 			never += !seen[i];
@@ -241,16 +241,16 @@ static void test_other_steps_other_nodes(void)
 	uint32_t alike = 0;
 
 	for (uint32_t seed = 0; seed < 100; seed++) {
-		const struct np_invite a = { .max_nodes = 8, .seed = seed };
-		const struct np_invite b = { .max_nodes = 8, .seed = seed + 1 };
+		const struct np_rendezvous_entry a = { .max_nodes = 8, .seed = seed };
+		const struct np_rendezvous_entry b = { .max_nodes = 8, .seed = seed + 1 };
 		uint32_t both = 0;
 
 		for (uint32_t i = 0; i < 1000; i++)
-			both += np_invite_takes(&a, i, 1000) &&
-				np_invite_takes(&b, i, 1000);
-		alike += both == np_invite_count(&a, 1000);
-		T_CHECK(np_invite_takes(&a, seed, 1000) ==
-			np_invite_takes(&a, seed, 1000));
+			both += np_rendezvous_takes_part(&a, i, 1000) &&
+				np_rendezvous_takes_part(&b, i, 1000);
+		alike += both == np_rendezvous_count(&a, 1000);
+		T_CHECK(np_rendezvous_takes_part(&a, seed, 1000) ==
+			np_rendezvous_takes_part(&a, seed, 1000));
 	}
 	T_CHECK(alike == 0);
 }
@@ -260,16 +260,16 @@ static void test_after(void)
 	double last = 0;
 
 	for (uint32_t n = 1; n <= 10000; n++) {
-		double sec = np_invite_after_sec(&some, n);
+		double sec = np_rendezvous_after_sec(&some, n);
 
 		if (sec < last || sec < some.after_sec ||
 		    sec > some.after_sec + 30)
 			T_ROW("later in wider steps, within bounds", 0);
 		last = sec;
 	}
-	T_CHECK(t_close(np_invite_after_sec(&some, 50), 3, 1e-9));
-	T_CHECK(t_close(np_invite_after_sec(&some, 1500), 32, 1e-9));
-	T_CHECK(t_close(np_invite_after_sec(&some, ~0u), 32, 1e-9));
+	T_CHECK(t_close(np_rendezvous_after_sec(&some, 50), 3, 1e-9));
+	T_CHECK(t_close(np_rendezvous_after_sec(&some, 1500), 32, 1e-9));
+	T_CHECK(t_close(np_rendezvous_after_sec(&some, ~0u), 32, 1e-9));
 }
 
 static const struct t_case cases[] = {

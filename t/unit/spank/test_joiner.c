@@ -16,7 +16,7 @@
 #define H "ffeeddccbbaa99887766554433221100"
 #define PATIENCE 2500 /* naps: 5 s, on a busy machine */
 
-/* In place of netprof-join: it writes down how it was started, and ends. */
+/* In place of netprof-agent: it writes down how it was started, and ends. */
 static const char script[] =
 	"#!/bin/sh\n"
 	"{\n"
@@ -31,11 +31,11 @@ static const char script[] =
 	"} >\"$0.part\"\n"
 	"mv \"$0.part\" \"$0.said\"\n";
 
-static void write_script(char path[NP_INVITE_PATH])
+static void write_script(char path[NP_RENDEZVOUS_PATH])
 {
 	FILE *f;
 
-	snprintf(path, NP_INVITE_PATH, "%s/join", t_tmpdir());
+	snprintf(path, NP_RENDEZVOUS_PATH, "%s/join", t_tmpdir());
 	f = fopen(path, "we");
 	T_CHECK(f && fputs(script, f) >= 0 && !fclose(f));
 	T_CHECK(chmod(path, 0700) == 0);
@@ -45,7 +45,7 @@ static void write_script(char path[NP_INVITE_PATH])
 static const char *said(const char *path)
 {
 	static char text[65536];
-	char name[NP_INVITE_PATH + 8];
+	char name[NP_RENDEZVOUS_PATH + 8];
 	FILE *f = NULL;
 	size_t got = 0;
 
@@ -69,11 +69,11 @@ static long number(const char *text, const char *name)
 	return at ? strtol(at + strlen(name), NULL, 10) : -1;
 }
 
-static struct np_invite invite = {
+static struct np_rendezvous_entry invite = {
 	.port = 4711, .member = G, .host = H, .max_nodes = 8, .seed = 1,
 };
 
-static const struct np_joiner some = {
+static const struct np_agent_params some = {
 	.invite = &invite, .host = "login1.site", .node = 12,
 	.after_sec = 2.24, .task = 4000000, .parent = 3999999,
 };
@@ -111,7 +111,7 @@ static void test_how_it_is_started(void)
 {
 	pid_t *said_pid = mmap(NULL, sizeof(*said_pid), PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct np_joiner told = some;
+	struct np_agent_params told = some;
 	const char *text, *args, *end;
 	long pid;
 
@@ -119,7 +119,7 @@ static void test_how_it_is_started(void)
 	T_CHECK(dup2(1, 20) == 20); /* inherited by a careless exec */
 	T_CHECK(said_pid != MAP_FAILED);
 	told.pid = said_pid;
-	T_CHECK(np_joiner_start(&told, env) == 0);
+	T_CHECK(np_agent_start(&told, env) == 0);
 	close(20);
 	text = said(invite.join);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
@@ -139,8 +139,8 @@ static void test_how_it_is_started(void)
 
 static void test_a_missing_program(void)
 {
-	strcpy(invite.join, "/no/such/netprof-join");
-	T_CHECK(np_joiner_start(&some, env) == 0);
+	strcpy(invite.join, "/no/such/netprof-agent");
+	T_CHECK(np_agent_start(&some, env) == 0);
 }
 
 /* A launcher may have said that it does not want to know of its children. */
@@ -149,7 +149,7 @@ static void test_who_ignores_children(void)
 	void (*old)(int) = signal(SIGCHLD, SIG_IGN);
 
 	write_script(invite.join);
-	T_CHECK(np_joiner_start(&some, env) == 0);
+	T_CHECK(np_agent_start(&some, env) == 0);
 	signal(SIGCHLD, old);
 	T_CHECK(strstr(said(invite.join), "\nend\n"));
 }

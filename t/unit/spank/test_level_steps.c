@@ -43,7 +43,7 @@ static void write_script(void)
 /* hosts: names with spaces between. */
 static int start(struct np_level_steps *c, const char *hosts)
 {
-	const struct np_sidejob job = { srun, 12, -1, 0 };
+	const struct np_helper_job job = { srun, 12, -1, 0 };
 	struct np_hosts h = { NULL, 0 };
 	char names[128], *save = NULL;
 	int rc;
@@ -117,7 +117,7 @@ static void test_one_step_a_node(void)
 		T_ROW(node[i], was_told(node[i], "--jobid=12"));
 		T_ROW(node[i], was_told(node[i], "--port=4711"));
 		T_ROW(node[i], was_told(node[i], "/opt/netprof/libexec/"
-					"netprof-join"));
+					"netprof-agent"));
 		T_ROW(node[i], was_told(node[i], "token a b"));
 	}
 	np_level_steps_cause(&c, cause, sizeof(cause));

@@ -46,7 +46,7 @@ static int has_loopback_six(void)
 static void test_nodes_reach_it(void)
 {
 	uint16_t port = 0;
-	int fd = np_listen(NULL, &port, NULL);
+	int fd = np_rendezvous_listen(NULL, &port, NULL);
 
 	T_CHECK(fd >= 10 && port);
 	T_CHECK(knock(AF_INET, port) == 0);
@@ -62,7 +62,7 @@ static void test_nodes_reach_it(void)
 /* So many ports up to one that was free just now. */
 static void some_range(uint16_t range[2])
 {
-	int fd = np_listen(NULL, &range[1], NULL);
+	int fd = np_rendezvous_listen(NULL, &range[1], NULL);
 
 	close(fd);
 	range[0] = (uint16_t)(range[1] - RANGE + 1);
@@ -83,7 +83,7 @@ static void test_taken_ports_are_passed_over(void)
 	int fd[RANGE + 1], n = 0;
 
 	some_range(range);
-	while (n <= RANGE && (fd[n] = np_listen(range, &port[n], &err)) >= 0) {
+	while (n <= RANGE && (fd[n] = np_rendezvous_listen(range, &port[n], &err)) >= 0) {
 		T_CHECK(port[n] >= range[0] && port[n] <= range[1]);
 		T_CHECK(!taken_before(port, n));
 		n++;
@@ -92,7 +92,7 @@ static void test_taken_ports_are_passed_over(void)
 	T_CHECK(n >= 1 && n <= RANGE && fd[n] == -EADDRINUSE);
 	T_CHECK(strstr(err.text, "Address already in use"));
 	range[0] = range[1] = port[0];
-	T_CHECK(np_listen(range, &port[1], NULL) == -EADDRINUSE);
+	T_CHECK(np_rendezvous_listen(range, &port[1], NULL) == -EADDRINUSE);
 	while (n)
 		close(fd[--n]);
 }
@@ -110,7 +110,7 @@ static void test_impossible_ranges(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(impossible); i++) {
 		uint16_t port = 0;
-		int fd = np_listen(impossible[i].range, &port, NULL);
+		int fd = np_rendezvous_listen(impossible[i].range, &port, NULL);
 
 		T_ROW(impossible[i].name, fd >= 0 && port &&
 		      knock(AF_INET, port) == 0);
@@ -121,16 +121,16 @@ static void test_impossible_ranges(void)
 
 static int is_token(const char *t)
 {
-	return strspn(t, "0123456789abcdef") == NP_INVITE_TOKEN - 1 &&
-	       !t[NP_INVITE_TOKEN - 1];
+	return strspn(t, "0123456789abcdef") == NP_RENDEZVOUS_COOKIE - 1 &&
+	       !t[NP_RENDEZVOUS_COOKIE - 1];
 }
 
 static void test_tokens(void)
 {
-	struct np_invite a = { .port = 1 }, b = { .port = 2 };
+	struct np_rendezvous_entry a = { .port = 1 }, b = { .port = 2 };
 
-	T_CHECK(np_listen_tokens(&a, NULL) == 0);
-	T_CHECK(np_listen_tokens(&b, NULL) == 0);
+	T_CHECK(np_rendezvous_make_cookies(&a, NULL) == 0);
+	T_CHECK(np_rendezvous_make_cookies(&b, NULL) == 0);
 	T_CHECK(is_token(a.member) && is_token(a.host) && is_token(b.member));
 	T_CHECK(strcmp(a.member, a.host) && strcmp(a.member, b.member) &&
 		strcmp(a.host, b.host) && a.seed != b.seed);

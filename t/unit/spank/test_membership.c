@@ -33,7 +33,7 @@ static const char *hear(struct hall *w, int fd, const char *end)
 
 static void test_a_member_waits(void)
 {
-	struct pollfd p[NP_MEMBERSHIP_FDS];
+	struct pollfd p[NP_REGISTRY_FDS];
 	struct hall w;
 	int fd;
 
@@ -45,22 +45,22 @@ static void test_a_member_waits(void)
 		say(fd, piece);
 		serve(&w);
 	}
-	UNTIL(&w, np_membership_size(w.p) == 1);
-	T_CHECK(facts(&w, 0)->kind == NP_MEMBER_LEVEL);
+	UNTIL(&w, np_registry_size(w.p) == 1);
+	T_CHECK(facts(&w, 0)->kind == NP_AGENT_LEVEL);
 	T_CHECK(facts(&w, 0)->node == 41);
 	T_CHECK(!strcmp(facts(&w, 0)->name, "node-41.site"));
 	T_CHECK(facts(&w, 0)->here && !facts(&w, 0)->called &&
 		!facts(&w, 0)->gone);
-	T_CHECK(np_membership_count(w.p, NP_MEMBER_LEVEL).here == 1);
+	T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).here == 1);
 	T_CHECK(probes(&w).here == 0);
-	T_CHECK(np_membership_poll(w.p, p) == 2 && p[1].events == POLLIN);
+	T_CHECK(np_registry_poll(w.p, p) == 2 && p[1].events == POLLIN);
 	close(fd);
 	UNTIL(&w, facts(&w, 0)->gone);
-	T_CHECK(!facts(&w, 0)->here && np_membership_size(w.p) == 1);
-	T_CHECK(np_membership_count(w.p, NP_MEMBER_LEVEL).here == 0);
-	T_CHECK(np_membership_count(w.p, NP_MEMBER_LEVEL).gone == 0);
+	T_CHECK(!facts(&w, 0)->here && np_registry_size(w.p) == 1);
+	T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).here == 0);
+	T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).gone == 0);
 		/* not called */
-	np_membership_free(w.p);
+	np_registry_free(w.p);
 }
 
 static void test_called_or_dismissed(void)
@@ -72,7 +72,7 @@ static void test_called_or_dismissed(void)
 	for (int i = 0; i < 3; i++)
 		fd[i] = join(&w, "probe");
 	fd[3] = join(&w, "level");
-	T_CHECK(np_membership_call(w.p, (size_t[]){ 2, 0 }, 2,
+	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 2, 0 }, 2,
 				   "A=b /bin/x --y") ==
 		0);
 	HEARS(&w, fd[2], H " A=b /bin/x --y --join=0/2\n");
@@ -80,18 +80,18 @@ static void test_called_or_dismissed(void)
 	T_CHECK(facts(&w, 2)->rank == 0 && facts(&w, 0)->rank == 1);
 	T_CHECK(facts(&w, 2)->called && !facts(&w, 2)->here);
 	T_CHECK(probes(&w).here == 1 && probes(&w).called == 2);
-	np_membership_dismiss(w.p, NP_MEMBER_PROBE);
+	np_registry_release(w.p, NP_AGENT_PROBE);
 	UNTIL(&w, is_shut(fd[1]));
 	T_CHECK(facts(&w, 1)->gone && !facts(&w, 1)->here);
 	T_CHECK(!is_shut(fd[0]) && !is_shut(fd[2]) && !is_shut(fd[3]));
 	T_CHECK(probes(&w).here == 0 && probes(&w).gone == 0);
-	np_membership_set_leaf(w.p, 3, "rack0.ib");
-	T_CHECK(np_membership_call(w.p, (size_t[]){ 3 }, 1, "/bin/z") == 0);
+	np_registry_set_leaf(w.p, 3, "rack0.ib");
+	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 3 }, 1, "/bin/z") == 0);
 	HEARS(&w, fd[3], H " NETPROF_LEAF=rack0.ib /bin/z --join=0/1\n");
 	T_CHECK(facts(&w, 3)->rank == 0); /* among those of its kind */
 	for (int i = 0; i < 4; i++)
 		close(fd[i]);
-	np_membership_free(w.p);
+	np_registry_free(w.p);
 }
 
 /* ---- groups ---- */
@@ -106,7 +106,7 @@ static void join_groups(struct hall *w, int fd[], size_t n, size_t of)
 
 		for (size_t k = 0; k < of; k++)
 			member[k] = i + k;
-		T_CHECK(np_membership_call(w->p, member, of, "x") == 0);
+		T_CHECK(np_registry_dispatch(w->p, member, of, "x") == 0);
 	}
 	for (size_t i = 0; i < n; i++)
 		T_CHECK(strstr(hear(w, fd[i], "\n"), "--join="));
@@ -176,7 +176,7 @@ static void test_fences(void)
 			HEARS(&w, fd[k], "go\n");
 		for (size_t k = 0; k < 3; k++)
 			close(fd[k]);
-		np_membership_free(w.p);
+		np_registry_free(w.p);
 	}
 }
 
@@ -202,7 +202,7 @@ static void test_two_groups(void)
 	close(fd[0]);
 	close(fd[1]);
 	close(fd[3]);
-	np_membership_free(w.p);
+	np_registry_free(w.p);
 }
 
 /* The longest places of a group go through, each as it was said. */
@@ -232,7 +232,7 @@ static void test_long_places(void)
 	}
 	for (int i = 0; i < 4; i++)
 		close(fd[i]);
-	np_membership_free(w.p);
+	np_registry_free(w.p);
 }
 
 static void test_reports(void)
@@ -243,7 +243,7 @@ static void test_reports(void)
 	open_hall(&w);
 	for (int i = 0; i < 3; i++)
 		fd[i] = join(&w, "probe");
-	T_CHECK(np_membership_call(w.p, (size_t[]){ 2, 1 }, 2, "x") == 0);
+	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 2, 1 }, 2, "x") == 0);
 	say(fd[0], "np1 not asked\n");
 	say(fd[1], "np1 a\nnp1 b\nerror: no device\nnp1 ");
 	UNTIL(&w, facts(&w, 1)->last[0]);
@@ -256,7 +256,7 @@ static void test_reports(void)
 	T_CHECK(!strstr(w.reports, "0:") && !facts(&w, 2)->last[0]);
 	for (int i = 0; i < 3; i++)
 		close(fd[i]);
-	np_membership_free(w.p);
+	np_registry_free(w.p);
 }
 
 /* ---- how they go ---- */
@@ -286,7 +286,7 @@ static void test_manners(void)
 		fd[0] = join(&w, "probe");
 		fd[1] = join(&w, "probe");
 		if (manners[i].called)
-			np_membership_call(w.p, (size_t[]){ 0, 1 }, 2, "x");
+			np_registry_dispatch(w.p, (size_t[]){ 0, 1 }, 2, "x");
 		say(fd[0], manners[i].says ? manners[i].says : long_line);
 		if (!manners[i].stays)
 			UNTIL(&w, facts(&w, 0)->gone);
@@ -297,7 +297,7 @@ static void test_manners(void)
 		      (size_t)(manners[i].called && !manners[i].stays));
 		close(fd[0]);
 		close(fd[1]);
-		np_membership_free(w.p);
+		np_registry_free(w.p);
 	}
 	free(long_line);
 }
@@ -322,13 +322,13 @@ static void test_mpi(void)
 
 		open_hall(&w);
 		fd = join(&w, "probe");
-		np_membership_call(w.p, (size_t[]){ 0 }, 1, "x");
+		np_registry_dispatch(w.p, (size_t[]){ 0 }, 1, "x");
 		say(fd, mpis[i].says);
 		say(fd, "and a word\n");
 		UNTIL(&w, !strcmp(facts(&w, 0)->last, "and a word"));
 		T_ROW(mpis[i].name, !strcmp(facts(&w, 0)->mpi, mpis[i].mpi));
 		close(fd);
-		np_membership_free(w.p);
+		np_registry_free(w.p);
 	}
 }
 
@@ -342,7 +342,7 @@ static void test_want_of_memory(void)
 	open_hall(&w);
 	fd[0] = join(&w, "probe");
 	fd[1] = join(&w, "probe");
-	np_membership_call(w.p, (size_t[]){ 1 }, 1, "x");
+	np_registry_dispatch(w.p, (size_t[]){ 1 }, 1, "x");
 	say(fd[0], "short 63 of its 64 MiB of memory are used\n");
 	say(fd[1], "short 63 of its 64 MiB of memory are used\n");
 	UNTIL(&w, facts(&w, 0)->gone && facts(&w, 1)->gone);
@@ -350,12 +350,12 @@ static void test_want_of_memory(void)
 	T_CHECK(!strcmp(facts(&w, 1)->memory, why));
 	fd[2] = come(&w);
 	say(fd[2], G " probe 7 n7 all\tof it\nput a=b\n");
-	UNTIL(&w, np_membership_size(w.p) == 3 && facts(&w, 2)->gone);
+	UNTIL(&w, np_registry_size(w.p) == 3 && facts(&w, 2)->gone);
 	T_CHECK(!strcmp(facts(&w, 2)->memory, "all?of it"));
 	T_CHECK(probes(&w).here == 0 && probes(&w).gone == 1);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
 		close(fd[i]);
-	np_membership_free(w.p);
+	np_registry_free(w.p);
 }
 
 static void test_last_words(void)
@@ -367,7 +367,7 @@ static void test_last_words(void)
 	join_groups(&w, fd, 2, 2);
 	fd[2] = join(&w, "probe");
 	level = join(&w, "level");
-	np_membership_end(w.p, NP_MEMBER_PROBE);
+	np_registry_end(w.p, NP_AGENT_PROBE);
 	UNTIL(&w, is_shut(fd[0]) && is_shut(fd[1]) && is_shut(fd[2]));
 	T_CHECK(probes(&w).gone == 0); /* they have heard it, and may speak */
 	T_CHECK(facts(&w, 2)->gone);   /* nobody had called this one */
@@ -379,12 +379,12 @@ static void test_last_words(void)
 	T_CHECK(strstr(w.reports, "0:np1 a|0:np1 bye|"));
 	T_CHECK(strstr(w.reports, "1:np1 bye|"));
 	T_CHECK(!is_shut(level) && facts(&w, 3)->here);
-	np_membership_end(w.p, NP_MEMBER_PROBE); /* twice is no harm */
-	np_membership_end(w.p, NP_MEMBER_LEVEL);
+	np_registry_end(w.p, NP_AGENT_PROBE); /* twice is no harm */
+	np_registry_end(w.p, NP_AGENT_LEVEL);
 	UNTIL(&w, is_shut(level));
 	close(fd[2]);
 	close(level);
-	np_membership_free(w.p);
+	np_registry_free(w.p);
 }
 
 /* One that vanished when it was to be called; the others can be told. */
@@ -397,13 +397,13 @@ static void test_called_in_vain(void)
 	fd[0] = join(&w, "probe");
 	fd[1] = join(&w, "probe");
 	close(fd[0]);
-	T_CHECK(np_membership_call(w.p, (size_t[]){ 0, 1 }, 2, "x") == 0);
+	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 0, 1 }, 2, "x") == 0);
 	UNTIL(&w, facts(&w, 0)->gone);
 	T_CHECK(probes(&w).called == 2 && probes(&w).gone == 1);
 	HEARS(&w, fd[1], H " x --join=1/2\n");
 	close(fd[1]);
 	UNTIL(&w, probes(&w).gone == 2);
-	np_membership_free(w.p);
+	np_registry_free(w.p);
 }
 
 static void test_the_end_of_all(void)
@@ -417,21 +417,21 @@ static void test_the_end_of_all(void)
 	say(fd[0], "put aa\npu");
 	say(fd[2], "half");
 	serve(&w);
-	np_membership_free(w.p);
+	np_registry_free(w.p);
 	for (int i = 0; i < 3; i++) {
 		for (int k = 0; k < PATIENCE && !is_shut(fd[i]); k++)
 			nap();
 		T_CHECK(is_shut(fd[i]));
 		close(fd[i]);
 	}
-	np_membership_free(NULL);
+	np_registry_free(NULL);
 }
 
 static size_t waiting(const struct hall *w, size_t member[])
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < np_membership_size(w->p); i++)
+	for (size_t i = 0; i < np_registry_size(w->p); i++)
 		if (facts(w, i)->here)
 			member[n++] = i;
 	return n;
@@ -445,9 +445,9 @@ static void test_levels_come_again(void)
 
 	open_hall(&w);
 	probe = join(&w, "probe");
-	T_CHECK(np_membership_call(w.p, (size_t[]){ 0 }, 1, "x") == 0);
-	for (int block = 0; block < NP_MEMBERSHIP_MAX; block++) {
-		size_t member[NP_MEMBERSHIP_MAX], was;
+	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 0 }, 1, "x") == 0);
+	for (int block = 0; block < NP_REGISTRY_MAX; block++) {
+		size_t member[NP_REGISTRY_MAX], was;
 		int fd[2];
 
 		for (int i = 0; i < 2; i++) {
@@ -455,20 +455,20 @@ static void test_levels_come_again(void)
 			say(fd[i], i ? G " level 1 n1\n" : G " level 2 n2\n");
 		}
 		UNTIL(&w, waiting(&w, member) == 2);
-		was = np_membership_count(w.p, NP_MEMBER_LEVEL).gone;
-		T_CHECK(!np_membership_call(w.p, member, 2, "x"));
+		was = np_registry_count(w.p, NP_AGENT_LEVEL).gone;
+		T_CHECK(!np_registry_dispatch(w.p, member, 2, "x"));
 		close(fd[0]);
 		close(fd[1]);
 		UNTIL(&w, facts(&w, member[0])->gone &&
 		      facts(&w, member[1])->gone);
-		T_CHECK(np_membership_count(w.p, NP_MEMBER_LEVEL).gone ==
+		T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).gone ==
 			was + 2);
 	}
-	T_CHECK(np_membership_size(w.p) <= NP_MEMBERSHIP_MAX);
+	T_CHECK(np_registry_size(w.p) <= NP_REGISTRY_MAX);
 	say(probe, "np1 d\n");
 	UNTIL(&w, strstr(w.reports, "0:np1 d|"));
 	close(probe);
-	np_membership_free(w.p);
+	np_registry_free(w.p);
 }
 
 static const struct t_case cases[] = {

@@ -44,11 +44,11 @@ static void test_strangers(void)
 			nap();
 		}
 		T_ROW(strangers[i].name, is_shut(fd));
-		T_ROW(strangers[i].name, np_membership_size(w.p) == 0);
+		T_ROW(strangers[i].name, np_registry_size(w.p) == 0);
 		close(fd);
 	}
 	T_CHECK(!w.reports[0]);
-	np_membership_free(w.p);
+	np_registry_free(w.p);
 }
 
 static void test_a_line_without_end(void)
@@ -63,20 +63,20 @@ static void test_a_line_without_end(void)
 	T_CHECK(send(fd, text, sizeof(text), MSG_NOSIGNAL) > NP_PEER_LINE);
 	UNTIL(&w, is_shut(fd));
 	close(fd);
-	np_membership_free(w.p);
+	np_registry_free(w.p);
 }
 
 /* By the caller's clock: a busy machine shuts nobody out. */
 static void test_silent_strangers(void)
 {
-	struct pollfd p[NP_MEMBERSHIP_FDS];
+	struct pollfd p[NP_REGISTRY_FDS];
 	int silent, slow, member;
 	struct hall w;
 
 	open_hall(&w);
 	silent = come(&w);
 	slow = come(&w);
-	UNTIL(&w, np_membership_poll(w.p, p) == 3);
+	UNTIL(&w, np_registry_poll(w.p, p) == 3);
 	member = join(&w, "probe");
 	w.now_sec += 4;
 	say(slow, G);
@@ -93,40 +93,40 @@ static void test_silent_strangers(void)
 	close(silent);
 	close(slow);
 	close(member);
-	np_membership_free(w.p);
+	np_registry_free(w.p);
 }
 
 static void test_more_strangers_than_room(void)
 {
-	struct pollfd p[NP_MEMBERSHIP_FDS];
-	int fd[NP_MEMBERSHIP_STRANGERS + 8], member;
+	struct pollfd p[NP_REGISTRY_FDS];
+	int fd[NP_REGISTRY_PENDING + 8], member;
 	struct hall w;
 
 	open_hall(&w);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
 		fd[i] = come(&w);
-	UNTIL(&w, np_membership_poll(w.p, p) == 1 + NP_MEMBERSHIP_STRANGERS);
+	UNTIL(&w, np_registry_poll(w.p, p) == 1 + NP_REGISTRY_PENDING);
 	serve(&w);
 	/* Whom there is no room for must not wake the attendant. */
-	np_membership_poll(w.p, p);
-	T_CHECK(poll(p, 1 + NP_MEMBERSHIP_STRANGERS, 0) == 0);
+	np_registry_poll(w.p, p);
+	T_CHECK(poll(p, 1 + NP_REGISTRY_PENDING, 0) == 0);
 	member = come(&w);
 	say(member, G " probe 7 n7\n");
 	w.now_sec += 0.3; /* long before they are shut out for their silence */
-	UNTIL(&w, np_membership_size(w.p) == 1);
+	UNTIL(&w, np_registry_size(w.p) == 1);
 	T_CHECK(facts(&w, 0)->node == 7 && !is_shut(member));
-	T_CHECK(np_membership_poll(w.p, p) <= NP_MEMBERSHIP_FDS && p[0].fd >= 0);
+	T_CHECK(np_registry_poll(w.p, p) <= NP_REGISTRY_FDS && p[0].fd >= 0);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
 		close(fd[i]);
 	close(member);
-	np_membership_free(w.p);
+	np_registry_free(w.p);
 }
 
 /* Empty lines, each from a connection of its own. */
 static void test_a_flood_of_strangers(void)
 {
 	enum { MANY = 250, A_SECOND = 100 };
-	struct pollfd p[NP_MEMBERSHIP_FDS];
+	struct pollfd p[NP_REGISTRY_FDS];
 	int fd[MANY], member;
 	size_t shut = 0;
 	struct hall w;
@@ -143,19 +143,19 @@ static void test_a_flood_of_strangers(void)
 	for (size_t i = 0; i < MANY; i++)
 		shut += is_shut(fd[i]);
 	T_CHECK(shut == A_SECOND);
-	T_CHECK(np_membership_poll(w.p, p) == 1 && p[0].fd < 0);
+	T_CHECK(np_registry_poll(w.p, p) == 1 && p[0].fd < 0);
 	member = come(&w);
 	say(member, G " probe 7 n7\n");
-	for (int i = 0; i < 6 && !np_membership_size(w.p); i++) {
+	for (int i = 0; i < 6 && !np_registry_size(w.p); i++) {
 		nap();
 		serve(&w);
 		w.now_sec += 0.5;
 	}
-	T_CHECK(!is_shut(member) && np_membership_size(w.p) == 1);
+	T_CHECK(!is_shut(member) && np_registry_size(w.p) == 1);
 	for (size_t i = 0; i < MANY; i++)
 		close(fd[i]);
 	close(member);
-	np_membership_free(w.p);
+	np_registry_free(w.p);
 }
 
 /* So that nobody can open one more; returns what was allowed before. */
@@ -175,7 +175,7 @@ static rlim_t no_descriptors(void)
 
 static void test_no_descriptors_left(void)
 {
-	struct pollfd p[NP_MEMBERSHIP_FDS];
+	struct pollfd p[NP_REGISTRY_FDS];
 	struct rlimit limit;
 	struct hall w;
 	rlim_t before;
@@ -185,21 +185,21 @@ static void test_no_descriptors_left(void)
 	fd = come(&w);
 	say(fd, G " probe 3 n3\n");
 	T_CHECK(poll(&(struct pollfd){ w.listening, POLLIN, 0 }, 1, 5000) == 1);
-	T_CHECK(!np_membership_full(w.p));
+	T_CHECK(!np_registry_full(w.p));
 	before = no_descriptors();
 	serve(&w);
 	/* Who cannot be let in must not wake the attendant. */
-	T_CHECK(np_membership_poll(w.p, p) == 1 && p[0].fd < 0);
-	T_CHECK(np_membership_full(w.p) == EMFILE);
+	T_CHECK(np_registry_poll(w.p, p) == 1 && p[0].fd < 0);
+	T_CHECK(np_registry_full(w.p) == EMFILE);
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = before;
 	setrlimit(RLIMIT_NOFILE, &limit);
 	w.now_sec += 1;
-	UNTIL(&w, np_membership_size(w.p) == 1);
-	T_CHECK(facts(&w, 0)->node == 3 && np_membership_poll(w.p, p) == 2 &&
+	UNTIL(&w, np_registry_size(w.p) == 1);
+	T_CHECK(facts(&w, 0)->node == 3 && np_registry_poll(w.p, p) == 2 &&
 		p[0].fd >= 0);
 	close(fd);
-	np_membership_free(w.p);
+	np_registry_free(w.p);
 }
 
 static const struct t_case cases[] = {

@@ -8,7 +8,7 @@
 static int parse(struct np_args *args, struct np_launch_request *o, struct np_err *err)
 {
 	T_CHECK(!args->rc && !args->argv[args->n]);
-	return np_order_from_argv((int)args->n, args->argv, o, err);
+	return np_launch_from_argv((int)args->n, args->argv, o, err);
 }
 
 static struct np_launch_request example(void)
@@ -33,8 +33,8 @@ static void test_round_trip(void)
 	struct np_err err = NP_ERR_INIT;
 	struct np_args args;
 
-	np_order_to_args(&o, "/x/netprof-attend", &args);
-	T_CHECK(!strcmp(args.argv[0], "/x/netprof-attend"));
+	np_launch_to_args(&o, "/x/netprof-collector", &args);
+	T_CHECK(!strcmp(args.argv[0], "/x/netprof-collector"));
 	T_CHECK(parse(&args, &got, &err) == 0);
 	T_CHECK(got.job_id == 12 && got.step_id == 3 && got.n_tasks == 8);
 	T_CHECK(got.array_job_id == 11 && got.array_task_id == 4);
@@ -54,10 +54,10 @@ static void test_a_level_can_be_left_open(void)
 	struct np_launch_request o = example(), got;
 	struct np_args args;
 
-	strcpy(o.level, NP_ORDER_AUTO);
-	np_order_to_args(&o, "attend", &args);
+	strcpy(o.level, NP_LAUNCH_LEVEL_AUTO);
+	np_launch_to_args(&o, "attend", &args);
 	T_CHECK(parse(&args, &got, NULL) == 0);
-	T_CHECK(!strcmp(got.level, NP_ORDER_AUTO));
+	T_CHECK(!strcmp(got.level, NP_LAUNCH_LEVEL_AUTO));
 	np_args_free(&args);
 }
 
@@ -74,12 +74,12 @@ static void test_a_full_order_fits(void)
 	memset(o.srun, 's', sizeof(o.srun) - 1);
 	o.job_id = o.step_id = o.n_tasks = UINT32_MAX;
 	o.array_job_id = o.array_task_id = o.het_component = UINT32_MAX;
-	for (o.n_settings = 0; o.n_settings < NP_ORDER_SETTINGS;)
+	for (o.n_settings = 0; o.n_settings < NP_LAUNCH_SETTINGS;)
 		o.setting[o.n_settings++] = long_setting;
-	np_order_to_args(&o, "attend", &args);
+	np_launch_to_args(&o, "attend", &args);
 	T_CHECK(parse(&args, &got, NULL) == 0);
-	T_CHECK(got.n_settings == NP_ORDER_SETTINGS);
-	T_CHECK(strlen(got.setting[NP_ORDER_SETTINGS - 1]) == 4999);
+	T_CHECK(got.n_settings == NP_LAUNCH_SETTINGS);
+	T_CHECK(strlen(got.setting[NP_LAUNCH_SETTINGS - 1]) == 4999);
 	np_args_free(&args);
 	free(long_setting);
 }

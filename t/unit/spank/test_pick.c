@@ -44,7 +44,7 @@ static const char *leaf_of(char c)
 	return c == '.' ? NULL : c == '-' ? "" : names[c - 'a'];
 }
 
-static void describe(const struct np_pick_group *g, size_t n,
+static void describe(const struct np_pair_group *g, size_t n,
 		     const char *nodes, char *out)
 {
 	char *start = out;
@@ -55,14 +55,14 @@ static void describe(const struct np_pick_group *g, size_t n,
 			       nodes[g[i].node[0]], g[i].n);
 }
 
-static int is_sound(const struct np_pick_group *g, size_t groups,
+static int is_sound(const struct np_pair_group *g, size_t groups,
 		    const char *const leaf[], size_t n)
 {
 	char *seen = calloc(n + 1, 1);
 	int ok = 1;
 
 	for (size_t i = 0; i < groups; i++) {
-		ok &= g[i].n == 2 || g[i].n == NP_PICK_MOST;
+		ok &= g[i].n == 2 || g[i].n == NP_PAIR_GROUP_MAX;
 		for (size_t k = 0; k < g[i].n; k++) {
 			size_t at = g[i].node[k];
 
@@ -77,7 +77,7 @@ static int is_sound(const struct np_pick_group *g, size_t groups,
 static void test_rows(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		struct np_pick_group *g;
+		struct np_pair_group *g;
 		const char *leaf[MAX];
 		size_t n = strlen(rows[i].nodes);
 
@@ -89,7 +89,7 @@ static void test_rows(void)
 
 			/* No more room than promised: for a sanitizer. */
 			g = malloc((n / 2) * sizeof(*g) + 1);
-			got = np_pick(leaf, n, rows[i].max_pairs, seed, g);
+			got = np_choose_pairs(leaf, n, rows[i].max_pairs, seed, g);
 			describe(g, got, rows[i].nodes, text);
 			T_ROW(rows[i].name, !strcmp(text, rows[i].want));
 			T_ROW(rows[i].name, is_sound(g, got, leaf, n));
@@ -101,7 +101,7 @@ static void test_rows(void)
 static void test_other_steps_other_pairs(void)
 {
 	const char *leaf[MAX];
-	struct np_pick_group g[MAX / 2] = { 0 }, again[MAX / 2];
+	struct np_pair_group g[MAX / 2] = { 0 }, again[MAX / 2];
 	size_t picked[MAX] = { 0 }, never = 0, changed = 0;
 
 	for (size_t i = 0; i < MAX; i++)
@@ -109,8 +109,8 @@ static void test_other_steps_other_pairs(void)
 	for (uint64_t seed = 0; seed < 300; seed++) {
 		size_t before = g[0].node[0];
 
-		T_CHECK(np_pick(leaf, MAX, 2, seed, g) == 2);
-		T_CHECK(np_pick(leaf, MAX, 2, seed, again) == 2 &&
+		T_CHECK(np_choose_pairs(leaf, MAX, 2, seed, g) == 2);
+		T_CHECK(np_choose_pairs(leaf, MAX, 2, seed, again) == 2 &&
 			g[0].node[0] == again[0].node[0] &&
 			g[1].node[1] == again[1].node[1]);
 		changed += seed && g[0].node[0] != before;
@@ -125,7 +125,7 @@ static void test_other_steps_other_pairs(void)
 static void test_ten_thousand_nodes(void)
 {
 	size_t n = 10000, got, of_leaf[313] = { 0 };
-	struct np_pick_group *g = calloc(n / 2, sizeof(*g));
+	struct np_pair_group *g = calloc(n / 2, sizeof(*g));
 	const char **leaf = calloc(n, sizeof(*leaf));
 	char (*name)[8] = calloc(n, sizeof(*name));
 
@@ -133,7 +133,7 @@ static void test_ten_thousand_nodes(void)
 		snprintf(name[i], sizeof(name[i]), "%zu", i / 32);
 		leaf[i] = name[i];
 	}
-	got = np_pick(leaf, n, 4, 1, g);
+	got = np_choose_pairs(leaf, n, 4, 1, g);
 	T_CHECK(got == 4 * 313 && is_sound(g, got, leaf, n));
 	for (size_t i = 0; i < got; i++)
 		of_leaf[g[i].node[0] / 32]++;
@@ -141,7 +141,7 @@ static void test_ten_thousand_nodes(void)
 		T_CHECK(of_leaf[i] == 4);
 	for (size_t i = 0; i < n; i++)
 		leaf[i] = "";
-	got = np_pick(leaf, n, 5000, 1, g);
+	got = np_choose_pairs(leaf, n, 5000, 1, g);
 	T_CHECK(got == n / 2 && is_sound(g, got, leaf, n));
 	free(name);
 	free(leaf);

@@ -53,7 +53,7 @@ struct layout {
 	char leaf[MAX_NODES]; /* a letter of each */
 	char topology[256];
 	struct np_hosts job, busy;
-	struct np_survey s;
+	struct np_step_nodes s;
 };
 
 static void add_switch(struct layout *l, char leaf)
@@ -93,7 +93,7 @@ static void free_layout(struct layout *l)
 {
 	np_hosts_free(&l->job);
 	np_hosts_free(&l->busy);
-	np_survey_free(&l->s);
+	np_step_nodes_free(&l->s);
 }
 
 /* Where probes and the level are, and how many of the former. */
@@ -127,7 +127,7 @@ static void test_rows(void)
 		int rc;
 
 		read_layout(rows[i].nodes, &l);
-		rc = np_survey_plan(&l.s, &l.job, &l.busy, rows[i].max_level ?
+		rc = np_step_nodes_plan(&l.s, &l.job, &l.busy, rows[i].max_level ?
 				    rows[i].max_level : MAX_NODES, r, &why);
 		T_ROW(rows[i].name, rows[i].n_probes ? !rc &&
 		      describe(&l, r, text) == rows[i].n_probes &&

@@ -5,7 +5,7 @@
 
 #define ARGV(...) (char *[]){ __VA_ARGS__, NULL }
 
-static const struct np_facts plain = {
+static const struct np_step_context plain = {
 	.asked = true, .srun = "/usr/bin/srun", .step = {
 		.job_id = 7, .n_nodes = 4, .n_tasks = 8, .array_job_id = -1,
 		.array_task_id = -1, .het_component = -1,
@@ -49,7 +49,7 @@ static const struct {
 static void test_names(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++) {
-		struct np_facts f = plain;
+		struct np_step_context f = plain;
 		char app[NP_APP_MAX + 1] = "";
 
 		f.app = names[i].app;
@@ -57,7 +57,7 @@ static void test_names(void)
 		f.job_name = names[i].job_name;
 		f.argv = (char **)names[i].argv;
 		f.argc = count(f.argv);
-		T_ROW(names[i].name, np_plan_app(&f, app, NULL) == 0 &&
+		T_ROW(names[i].name, np_launch_app_name(&f, app, NULL) == 0 &&
 		      !strcmp(app, names[i].want));
 	}
 }
@@ -67,34 +67,34 @@ static const struct {
 	bool side, asked, interactive;
 	const char *env_app;
 	uint32_t n_nodes;
-	enum np_plan want;
+	enum np_launch_decision want;
 	const char *why; /* part of the reason */
 } plans[] = {
 	{ "a flagged step on two nodes is measured", false, true, false, NULL,
-	  2, NP_PLAN_ATTACH, "" },
+	  2, NP_LAUNCH_START, "" },
 	{ "NETPROF_APP flags a step, too", false, false, false, "lmp", 2,
-	  NP_PLAN_ATTACH, "" },
+	  NP_LAUNCH_START, "" },
 	{ "an unflagged step is left alone without a word", false, false,
-	  false, NULL, 2, NP_PLAN_NOTHING, "" },
+	  false, NULL, 2, NP_LAUNCH_IGNORE, "" },
 	{ "an empty NETPROF_APP flags nothing", false, false, false, "", 2,
-	  NP_PLAN_NOTHING, "" },
+	  NP_LAUNCH_IGNORE, "" },
 	{ "our own steps are not measured in turn", true, true, false, "x", 2,
-	  NP_PLAN_NOTHING, "" },
-	{ "one node: said why", false, true, false, NULL, 1, NP_PLAN_SKIP,
+	  NP_LAUNCH_IGNORE, "" },
+	{ "one node: said why", false, true, false, NULL, 1, NP_LAUNCH_SKIP,
 	  "one node" },
 	{ "salloc's shell: said why", false, true, true, NULL, 2,
-	  NP_PLAN_SKIP, "salloc" },
+	  NP_LAUNCH_SKIP, "salloc" },
 	{ "mpirun's daemon on one node has mpirun beside it", false, true,
-	  false, NULL, 1, NP_PLAN_ATTACH, "" },
+	  false, NULL, 1, NP_LAUNCH_START, "" },
 	{ "a bad NETPROF_APP: said why", false, false, false, "a/b", 2,
-	  NP_PLAN_SKIP, "a/b" },
+	  NP_LAUNCH_SKIP, "a/b" },
 };
 
 static void test_plans(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(plans); i++) {
 		struct np_err why = NP_ERR_INIT;
-		struct np_facts f = plain;
+		struct np_step_context f = plain;
 
 		f.side_step = plans[i].side;
 		f.asked = plans[i].asked;
@@ -104,7 +104,7 @@ static void test_plans(void)
 		f.argv = strstr(plans[i].name, "mpirun") ? ARGV("orted") :
 			 ARGV("/bin/lmp");
 		f.argc = 1;
-		T_ROW(plans[i].name, np_plan_make(&f, &why) ==
+		T_ROW(plans[i].name, np_launch_decide(&f, &why) ==
 		      plans[i].want && strstr(why.text, plans[i].why));
 	}
 }
@@ -112,13 +112,13 @@ static void test_plans(void)
 static void fingerprint(char **argv, uint32_t nodes, uint32_t tasks,
 			char hex[20])
 {
-	struct np_facts f = plain;
+	struct np_step_context f = plain;
 
 	f.argv = argv;
 	f.argc = count(argv);
 	f.step.n_nodes = nodes;
 	f.step.n_tasks = tasks;
-	np_plan_fingerprint(&f, hex);
+	np_launch_fingerprint(&f, hex);
 }
 
 static void test_fingerprint(void)
@@ -167,14 +167,14 @@ static void test_processors(void)
 	char hex[NP_ARRAY_SIZE(asked)][20];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(asked); i++) {
-		struct np_facts f = plain;
+		struct np_step_context f = plain;
 
 		f.argv = ARGV("/bin/lmp");
 		f.argc = 1;
 		f.bind_type = asked[i].type;
 		f.bind_list = asked[i].list;
 		f.cpus_per_task = asked[i].cpus;
-		T_CHECK(np_plan_make(&f, NULL) == NP_PLAN_ATTACH);
+		T_CHECK(np_launch_decide(&f, NULL) == NP_LAUNCH_START);
 		T_ROW(asked[i].name, !strcmp(f.step.cpu_bind, asked[i].bind));
 		T_ROW(asked[i].name, f.step.cpus_per_task == asked[i].n);
 		strcpy(hex[i], f.step.fingerprint);
@@ -187,7 +187,7 @@ static void test_processors(void)
 static void test_settings_reach_the_order(void)
 {
 	char *settings[] = { "Store=/s", "Period=1s" };
-	struct np_facts f = plain;
+	struct np_step_context f = plain;
 
 	f.setting = settings;
 	f.n_settings = 2;
@@ -195,7 +195,7 @@ static void test_settings_reach_the_order(void)
 	strcpy(f.step.level, "c4");
 	f.argv = ARGV("lmp");
 	f.argc = 1;
-	T_CHECK(np_plan_make(&f, NULL) == NP_PLAN_ATTACH);
+	T_CHECK(np_launch_decide(&f, NULL) == NP_LAUNCH_START);
 	T_CHECK(f.step.n_settings == 3);
 	T_CHECK(!strcmp(f.step.setting[0], "Store=/s"));
 	/* the user's wish comes last, and the last one counts */
@@ -206,32 +206,32 @@ static void test_settings_reach_the_order(void)
 
 static void test_whose_end_is_the_programs(void)
 {
-	struct np_facts f = plain;
+	struct np_step_context f = plain;
 
 	f.pid = 12;
 	f.parent = 11;
 	f.argv = ARGV("lmp");
 	f.argc = 1;
-	T_CHECK(np_plan_make(&f, NULL) == NP_PLAN_ATTACH);
+	T_CHECK(np_launch_decide(&f, NULL) == NP_LAUNCH_START);
 	T_CHECK(f.step.runner == 12);
 	f.argv = ARGV("orted");
-	T_CHECK(np_plan_make(&f, NULL) == NP_PLAN_ATTACH);
+	T_CHECK(np_launch_decide(&f, NULL) == NP_LAUNCH_START);
 	T_CHECK(f.step.runner == 11);
 }
 
 static void test_too_many_settings_are_refused(void)
 {
-	char *settings[NP_ORDER_SETTINGS + 1];
+	char *settings[NP_LAUNCH_SETTINGS + 1];
 	struct np_err why = NP_ERR_INIT;
-	struct np_facts f = plain;
+	struct np_step_context f = plain;
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++)
 		settings[i] = "Period=1s";
 	f.setting = settings;
-	f.n_settings = NP_ORDER_SETTINGS + 1;
+	f.n_settings = NP_LAUNCH_SETTINGS + 1;
 	f.argv = ARGV("lmp");
 	f.argc = 1;
-	T_CHECK(np_plan_make(&f, &why) == NP_PLAN_SKIP);
+	T_CHECK(np_launch_decide(&f, &why) == NP_LAUNCH_SKIP);
 	T_CHECK(strstr(why.text, "plugstack.conf") != NULL);
 }
 

@@ -36,20 +36,20 @@ static void test_programs(void)
 {
 	char path[512];
 
-	T_CHECK(!np_program_refuses("/proc/self/exe", NULL));
-	T_CHECK(!np_program_refuses(some_program("moves", PT_INTERP, 0), NULL));
-	T_CHECK(!np_program_refuses(some_program("cut", PT_LOAD, 8), NULL));
-	T_CHECK(!np_program_refuses("/nonexistent/x", "/bin"));
-	T_CHECK(!np_program_refuses("no-such-program", "/bin:/usr/bin"));
-	T_CHECK(!np_program_refuses("/dev/null", NULL));
-	T_CHECK(!np_program_refuses("sh", "/nonexistent::/bin"));
-	T_CHECK(!strcmp(np_program_refuses(some_program("stays", PT_LOAD, 0),
+	T_CHECK(!np_tracing_refuses("/proc/self/exe", NULL));
+	T_CHECK(!np_tracing_refuses(some_program("moves", PT_INTERP, 0), NULL));
+	T_CHECK(!np_tracing_refuses(some_program("cut", PT_LOAD, 8), NULL));
+	T_CHECK(!np_tracing_refuses("/nonexistent/x", "/bin"));
+	T_CHECK(!np_tracing_refuses("no-such-program", "/bin:/usr/bin"));
+	T_CHECK(!np_tracing_refuses("/dev/null", NULL));
+	T_CHECK(!np_tracing_refuses("sh", "/nonexistent::/bin"));
+	T_CHECK(!strcmp(np_tracing_refuses(some_program("stays", PT_LOAD, 0),
 					   NULL),
 			"is not dynamically linked"));
 	snprintf(path, sizeof(path), "/nonexistent:%s", t_tmpdir());
-	T_CHECK(!!np_program_refuses("stays", path));
-	T_CHECK(!np_program_refuses("stays", NULL));
-	T_CHECK(!!strstr(np_program_refuses("/opt/bin/apptainer", NULL),
+	T_CHECK(!!np_tracing_refuses("stays", path));
+	T_CHECK(!np_tracing_refuses("stays", NULL));
+	T_CHECK(!!strstr(np_tracing_refuses("/opt/bin/apptainer", NULL),
 			 "container"));
 }
 

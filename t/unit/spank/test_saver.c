@@ -204,7 +204,7 @@ static void test_a_choice_arrives(void)
 	T_CHECK(out.history.block[0].level == NP_BLOCKS_NO_LEVEL &&
 		isnan(out.history.block[0].calls) &&
 		out.history.block[1].sec == 0.125);
-	np_course_history_free(&out.history);
+	np_intervals_history_free(&out.history);
 	free(text);
 	none.complete = true;
 	text = np_choice_print(&none);

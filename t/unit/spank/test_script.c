@@ -27,7 +27,7 @@ static int heard(struct np_script *s)
 		p.fd = s->fd;
 		if (p.fd < 0 || poll(&p, 1, PATIENCE_MS) != 1)
 			return -1;
-		if (np_script_hear(s, &code))
+		if (np_script_read(s, &code))
 			return code;
 	} while (s->connected);
 	return -1;
@@ -40,9 +40,9 @@ static void test_all_attendants_are_told(void)
 
 	T_CHECK(!np_script_listen(&a, job()) && !np_script_listen(&b, job()) &&
 		!np_script_listen(&other, job() - 1));
-	np_script_tell(job(), getuid(), 143, 0);
+	np_script_announce(job(), getuid(), 143, 0);
 	T_CHECK(heard(&a) == 143 && heard(&b) == 143);
-	T_CHECK(!np_script_hear(&other, &code) && !other.connected);
+	T_CHECK(!np_script_read(&other, &code) && !other.connected);
 	np_script_close(&a);
 	np_script_close(&b);
 	np_script_close(&other);
@@ -79,7 +79,7 @@ static void test_a_script_waits_until_those_that_save_are_gone(void)
 		attend(here, ready[1]);
 	T_CHECK(pid > 0 && read(ready[0], &said, 1) == 1);
 	start = np_mono_sec();
-	np_script_tell(here, getuid(), 7, PATIENCE_MS);
+	np_script_announce(here, getuid(), 7, PATIENCE_MS);
 	sec = np_mono_sec() - start;
 	T_CHECK(waitpid(pid, &status, WNOHANG) == pid &&
 		WEXITSTATUS(status) == 7);
@@ -95,12 +95,12 @@ static void test_a_script_waits_no_longer_than_told(void)
 
 	T_CHECK(!np_script_listen(&s, job()));
 
-	np_script_tell(job(), getuid(), 0, 50); /* nobody accepts */
+	np_script_announce(job(), getuid(), 0, 50); /* nobody accepts */
 	sec = np_mono_sec() - start;
 	T_CHECK(sec >= 0.04 && 1e3 * sec < PATIENCE_MS);
 	np_script_close(&s);
 	start = np_mono_sec();
-	np_script_tell(job(), getuid(), 0, PATIENCE_MS); /* nobody is there */
+	np_script_announce(job(), getuid(), 0, PATIENCE_MS); /* nobody is there */
 	T_CHECK(1e3 * (np_mono_sec() - start) < PATIENCE_MS / 2.0);
 }
 
@@ -130,11 +130,11 @@ static void test_other_users_are_not_heard(void)
 	T_CHECK(!np_script_listen(&s, here));
 	pid = fork();
 	if (!pid)
-		_exit(setuid(NOBODY) || (np_script_tell(here, 0, 0, 0), 0));
+		_exit(setuid(NOBODY) || (np_script_announce(here, 0, 0, 0), 0));
 	T_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-	T_CHECK(!np_script_hear(&s, &code) && !s.connected && s.fd >= 0);
+	T_CHECK(!np_script_read(&s, &code) && !s.connected && s.fd >= 0);
 	/* Nor told: the socket may be anybody's. */
-	np_script_tell(here, NOBODY, 0, 0);
+	np_script_announce(here, NOBODY, 0, 0);
 	T_CHECK(heard(&s) == -1);
 	np_script_close(&s);
 }

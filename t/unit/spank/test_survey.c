@@ -80,18 +80,18 @@ static void expand(const char *text, struct np_hosts *h)
 		T_CHECK(np_hosts_expand(text, h) == 0);
 }
 
-static int plan(size_t i, uint32_t max_level, struct np_survey *s,
+static int plan(size_t i, uint32_t max_level, struct np_step_nodes *s,
 		struct np_record *r, struct np_err *err)
 {
 	struct np_hosts job, busy;
 	int rc;
 
-	*s = (struct np_survey){ .leaves = NULL };
+	*s = (struct np_step_nodes){ .leaves = NULL };
 	expand(rows[i].step, &s->step);
 	expand(rows[i].job, &job);
 	expand(rows[i].busy, &busy);
 	T_CHECK(np_leafmap_parse(rows[i].topology, &s->leaves, NULL) == 0);
-	rc = np_survey_plan(s, &job, &busy, max_level, r, err);
+	rc = np_step_nodes_plan(s, &job, &busy, max_level, r, err);
 	np_hosts_free(&job);
 	np_hosts_free(&busy);
 	return rc;
@@ -102,7 +102,7 @@ static void test_rows(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_record *r = np_record_new();
 		struct np_err err = NP_ERR_INIT;
-		struct np_survey s;
+		struct np_step_nodes s;
 		char text[256], *level;
 		int rc = plan(i, MANY, &s, r, &err);
 
@@ -115,8 +115,8 @@ static void test_rows(void)
 		      s.scope == rows[i].scope &&
 		      r->n_nodes == s.step.n && r->nodes);
 		free(level);
-		np_survey_free(&s);
-		np_survey_free(&s); /* twice is no harm */
+		np_step_nodes_free(&s);
+		np_step_nodes_free(&s); /* twice is no harm */
 		np_record_free(r);
 	}
 }
@@ -139,7 +139,7 @@ static const struct {
 static void test_wide(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(wide); i++) {
-		struct np_survey s = { .leaves = NULL };
+		struct np_step_nodes s = { .leaves = NULL };
 		struct np_record *r = np_record_new();
 		struct np_hosts job, busy = { NULL, 0 };
 		size_t n[2] = { 0, 0 }, in_step = 0;
@@ -147,7 +147,7 @@ static void test_wide(void)
 		expand(wide[i].step, &s.step);
 		expand(wide[i].job, &job);
 		T_CHECK(np_leafmap_parse(TWO_LEAVES, &s.leaves, NULL) == 0);
-		T_ROW(wide[i].name, np_survey_plan(&s, &job, &busy,
+		T_ROW(wide[i].name, np_step_nodes_plan(&s, &job, &busy,
 			wide[i].max_level, r, NULL) == 0);
 		for (size_t k = 0; k < s.level.n; k++) {
 			const char *node = s.level.name[k];
@@ -160,7 +160,7 @@ static void test_wide(void)
 		T_ROW(wide[i].name, s.scope == wide[i].scope && in_step ==
 		      (s.scope == NP_SCOPE_LEAF ? 0 : s.level.n));
 		np_hosts_free(&job);
-		np_survey_free(&s);
+		np_step_nodes_free(&s);
 		np_record_free(r);
 	}
 }

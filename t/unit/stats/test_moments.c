@@ -56,15 +56,15 @@ static void test_intervals(void)
 {
 	struct np_moments m = { .n = 0 };
 
-	T_CHECK(isinf(np_moments_half(&m)));
+	T_CHECK(isinf(np_moments_half_width(&m)));
 	np_moments_add(&m, 1);
-	T_CHECK(isinf(np_moments_half(&m)));
+	T_CHECK(isinf(np_moments_half_width(&m)));
 	np_moments_add(&m, 3);
-	T_CHECK(t_close(np_moments_half(&m), 12.706, 1e-4));
+	T_CHECK(t_close(np_moments_half_width(&m), 12.706, 1e-4));
 	m = (struct np_moments){ .n = 0 };
 	for (int i = 0; i < 10; i++)
 		np_moments_add(&m, i);
-	T_CHECK(t_close(np_moments_half(&m),
+	T_CHECK(t_close(np_moments_half_width(&m),
 			2.2622 * sqrt(55.0 / 6) / sqrt(10), 1e-4));
 }
 

@@ -66,9 +66,9 @@ static struct np_ended_neighbour beside[] = {
 	{ .id = 5, .overlap_sec = 1 },
 };
 
-static struct np_ended job_of(uint32_t id)
+static struct np_ended_job job_of(uint32_t id)
 {
-	return (struct np_ended){
+	return (struct np_ended_job){
 		.id = id, .uid = 1000, .app = "fft", .partition = "main",
 		.leaves = "leaf[0-1]", .n_nodes = 4, .submit = 1.7e9,
 		.start = 1.7e9 + 10, .end = 1.7e9 + 45.5, .held_sec = 3,
@@ -76,7 +76,7 @@ static struct np_ended job_of(uint32_t id)
 	};
 }
 
-static int add(const struct np_ended *e)
+static int add(const struct np_ended_job *e)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc = np_ended_append(store, day, e, 0644, &err);
@@ -87,12 +87,12 @@ static int add(const struct np_ended *e)
 
 static int add_id(uint32_t id)
 {
-	struct np_ended e = job_of(id);
+	struct np_ended_job e = job_of(id);
 
 	return add(&e);
 }
 
-static int find(uint32_t id, uint32_t task, struct np_ended *out)
+static int find(uint32_t id, uint32_t task, struct np_ended_job *out)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc = np_ended_find(store, id, task, out, &err);
@@ -103,7 +103,7 @@ static int find(uint32_t id, uint32_t task, struct np_ended *out)
 
 static int find_rc(uint32_t id)
 {
-	struct np_ended e;
+	struct np_ended_job e;
 	int rc = find(id, NO_TASK, &e);
 
 	if (!rc) {
@@ -115,7 +115,7 @@ static int find_rc(uint32_t id)
 
 static void test_appended_is_found(void)
 {
-	struct np_ended e;
+	struct np_ended_job e;
 
 	fresh_store();
 	T_CHECK(add_id(7) == 0 && add_id(8) == 0);
@@ -147,7 +147,7 @@ static void test_where_nothing_was_written_nothing_is_found(void)
 
 static void test_the_latest_of_a_requeued_job_is_found(void)
 {
-	struct np_ended e = job_of(7);
+	struct np_ended_job e = job_of(7);
 
 	fresh_store();
 	T_CHECK(add(&e) == 0 && add_id(8) == 0);
@@ -159,7 +159,7 @@ static void test_the_latest_of_a_requeued_job_is_found(void)
 
 static void test_days_before_are_searched(void)
 {
-	struct np_ended e;
+	struct np_ended_job e;
 
 	fresh_store();
 	add_text(day_name(-1),
@@ -191,14 +191,14 @@ static const struct {
 
 static void test_tasks_of_arrays_are_found(void)
 {
-	struct np_ended a = job_of(23), b = job_of(24), c = job_of(30);
+	struct np_ended_job a = job_of(23), b = job_of(24), c = job_of(30);
 
 	fresh_store();
 	a.array = b.array = 20;
 	b.task = 4;
 	T_CHECK(add(&a) == 0 && add(&b) == 0 && add(&c) == 0);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(tasks); i++) {
-		struct np_ended e = { .id = 0 };
+		struct np_ended_job e = { .id = 0 };
 		int rc = find(tasks[i].id, tasks[i].task, &e);
 
 		T_ROW(tasks[i].name, rc == (tasks[i].want ? 0 : -ENOENT));
@@ -355,7 +355,7 @@ static off_t size_of_day(void)
 
 static void test_of_many_neighbours_the_first_are_written(void)
 {
-	struct np_ended e = job_of(7);
+	struct np_ended_job e = job_of(7);
 	size_t n = 100000, long_len = 4000;
 	struct np_ended_neighbour *many = calloc(n, sizeof(*many));
 	char *name = malloc(long_len + 1);
@@ -406,7 +406,7 @@ static void fill_day(uint32_t uid, unsigned mib)
 
 static int add_of(uint32_t id, uint32_t uid, struct np_err *err)
 {
-	struct np_ended e = job_of(id);
+	struct np_ended_job e = job_of(id);
 
 	e.uid = uid;
 	*err = (struct np_err)NP_ERR_INIT;
@@ -486,7 +486,7 @@ static void test_links_and_pipes_are_not_written_to(void)
 
 static void test_mode_is_as_asked_whatever_the_umask(void)
 {
-	struct np_ended e = job_of(7);
+	struct np_ended_job e = job_of(7);
 	mode_t old = umask(0077);
 	struct stat st;
 
@@ -500,7 +500,7 @@ static void test_mode_is_as_asked_whatever_the_umask(void)
 
 static void test_no_number_is_not_written(void)
 {
-	struct np_ended e = job_of(7);
+	struct np_ended_job e = job_of(7);
 
 	fresh_store();
 	e.slowdown = 0.0 / 0.0;

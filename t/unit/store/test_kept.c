@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_kept.h"
+#include "np_cache.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,31 +30,31 @@ static void end(void)
 	unsetenv("XDG_CACHE_HOME");
 }
 
-static int put(struct np_kept *k, const char *name, uint64_t state,
+static int put(struct np_cache *k, const char *name, uint64_t state,
 	       const char *data)
 {
-	return np_kept_put(k, name, state, strdup(data), strlen(data) + 1);
+	return np_cache_put(k, name, state, strdup(data), strlen(data) + 1);
 }
 
 /* "" where there is none. */
 static const char *kept(uint64_t basis, const char *name, uint64_t state)
 {
 	static char text[64];
-	struct np_kept *k = np_kept_open(store, "test", basis);
+	struct np_cache *k = np_cache_open(store, "test", basis);
 	size_t len = 0;
-	const char *data = np_kept_find(k, name, state, &len);
+	const char *data = np_cache_find(k, name, state, &len);
 
 	snprintf(text, sizeof(text), "%.*s", (int)len, data ? data : "");
-	np_kept_close(k);
+	np_cache_close(k);
 	return text;
 }
 
 static void keep(const char *name, uint64_t state, const char *data)
 {
-	struct np_kept *k = np_kept_open(store, "test", 7);
+	struct np_cache *k = np_cache_open(store, "test", 7);
 
 	T_CHECK(!put(k, name, state, data));
-	np_kept_close(k);
+	np_cache_close(k);
 }
 
 static void test_found(void)
@@ -87,7 +87,7 @@ static void path_of(char path[700])
 static void test_not_written(void)
 {
 	char path[700];
-	struct np_kept *k;
+	struct np_cache *k;
 	size_t len;
 
 	begin();
@@ -96,12 +96,12 @@ static void test_not_written(void)
 	path_of(path);
 	T_ROW("nor is a file made for it", access(path, F_OK));
 	setenv("XDG_CACHE_HOME", "/dev/null", 1);
-	k = np_kept_open(store, "test", 7);
+	k = np_cache_open(store, "test", 7);
 	T_ROW("without a directory", k && !put(k, "a", 1, "one"));
-	T_CHECK(!np_kept_find(k, "a", 1, &len));
-	np_kept_close(k);
-	np_kept_close(NULL);
-	T_CHECK(!np_kept_find(NULL, "a", 1, &len));
+	T_CHECK(!np_cache_find(k, "a", 1, &len));
+	np_cache_close(k);
+	np_cache_close(NULL);
+	T_CHECK(!np_cache_find(NULL, "a", 1, &len));
 	T_CHECK(put(NULL, "a", 1, "one") < 0);
 	end();
 }
@@ -170,14 +170,14 @@ static void test_state(void)
 	struct np_store_stamp s[2] = {
 		{ .dev = 1, .ino = 2, .sec = 1000, .nsec = 5 }, { .dev = 0 },
 	};
-	uint64_t state = np_kept_state(1, s, 2);
+	uint64_t state = np_cache_state(1, s, 2);
 
-	T_CHECK(state && state == np_kept_state(1, s, 2));
-	T_ROW("the seed counts", state != np_kept_state(2, s, 2));
+	T_CHECK(state && state == np_cache_state(1, s, 2));
+	T_ROW("the seed counts", state != np_cache_state(2, s, 2));
 	s[1].nsec++;
-	T_ROW("the last one counts", state != np_kept_state(1, s, 2));
+	T_ROW("the last one counts", state != np_cache_state(1, s, 2));
 	s[1] = (struct np_store_stamp){ .sec = time(NULL) };
-	T_ROW("one that may change again", !np_kept_state(1, s, 2));
+	T_ROW("one that may change again", !np_cache_state(1, s, 2));
 }
 
 static void test_pack(void)

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_evidence.h"
+#include "np_run_summary.h"
 #include "some_record.h"
 
 #include <stdlib.h>

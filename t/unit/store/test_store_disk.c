@@ -180,7 +180,7 @@ static void write_for_ever(struct np_store *s, uint32_t i, int fd)
 	for (;; i++) {
 		struct np_record *r = run_of(1);
 		struct np_state state = { .date = BEGAN + i };
-		struct np_ended e = {
+		struct np_ended_job e = {
 			.id = i, .uid = geteuid(), .start = BEGAN,
 			.end = BEGAN + 1, .app = (char *)"lmp",
 			.partition = (char *)"", .leaves = (char *)"leaf0",
@@ -230,7 +230,7 @@ static bool is_there(struct np_store *s, uint32_t last)
 {
 	struct np_runs runs = { .n = 0 };
 	struct np_state state;
-	struct np_ended e;
+	struct np_ended_job e;
 	bool run, told, ended;
 
 	run = !np_store_load(s, NP_STORE_USER, geteuid(), "lmp", warn, NULL,

@@ -359,7 +359,7 @@ static void test_lists(void)
 	uid_t *uids;
 	size_t n;
 
-	T_CHECK(np_store_look(s, NP_STORE_USER, geteuid(), &apps, &n, NULL) ==
+	T_CHECK(np_store_list_apps(s, NP_STORE_USER, geteuid(), &apps, &n, NULL) ==
 		0 && n == 0);
 	free(apps);
 	T_CHECK(np_store_uids(s, &uids, &n, NULL, NULL, NULL) == 0 && n == 0);
@@ -378,7 +378,7 @@ static void test_lists(void)
 		snprintf(path, sizeof(path), "%s/users/%s", t_store_dir, *name);
 		T_CHECK(mkdir(path, 0755) == 0);
 	}
-	T_CHECK(np_store_look(s, NP_STORE_USER, geteuid(), &apps, &n, NULL) ==
+	T_CHECK(np_store_list_apps(s, NP_STORE_USER, geteuid(), &apps, &n, NULL) ==
 		0);
 	T_CHECK(n == 3 && !strcmp(apps[0].name, "aa") &&
 		!strcmp(apps[1].name, "lmp") && !strcmp(apps[2].name, "zz"));
@@ -403,7 +403,7 @@ static bool stamp_changed(struct np_store *s, struct np_store_app *was)
 	bool changed = true;
 	size_t n = 0;
 
-	T_CHECK(np_store_look(s, NP_STORE_USER, geteuid(), &a, &n, NULL) == 0);
+	T_CHECK(np_store_list_apps(s, NP_STORE_USER, geteuid(), &a, &n, NULL) == 0);
 	if (n == 1) {
 		changed = !same_stamp(a, was);
 		*was = a[0];
@@ -420,7 +420,7 @@ static void test_a_stamp_tells_of_changes(void)
 	char cmd[1200];
 	size_t n = 9;
 
-	T_ROW("nobody's applications", np_store_look(s, NP_STORE_USER, 7, &a,
+	T_ROW("nobody's applications", np_store_list_apps(s, NP_STORE_USER, 7, &a,
 	      &n, NULL) == 0 && n == 0);
 	free(a);
 	t_store_save(s, 1, 1e9);

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_traced.h"
+#include "np_trace_analysis.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,21 +11,21 @@
 
 #include "np_array.h"
 
-static struct np_traced_zone zones[NP_TRACED_ZONES] = {
+static struct np_trace_threshold zones[NP_TRACE_THRESHOLDS] = {
 	{ 0.01, 1.25e-6 }, { 0.02, 3e-6 }, { 0.05, NAN },
 };
 static struct np_response response;
 
-static struct np_traced some(void)
+static struct np_trace_analysis some(void)
 {
 	for (size_t k = 0; k < NP_RESPONSE_GAPS; k++)
 		for (size_t i = 0; i < NP_RESPONSE_LATENCIES; i++)
 			response.times[k][i] = 1 + (double)(k + i) / 3;
-	return (struct np_traced){
+	return (struct np_trace_analysis){
 		.date = 1732158000, .netprof_version = "0.1.0", .why = "",
 		.trace_bytes = 5, .net = { .L_ns = 1500.1, .o_ns = 1. / 3,
 			.G_ns = 0.1, .S = 8192, .first_byte_free = true },
-		.zone = zones, .n_zones = NP_TRACED_ZONES,
+		.zone = zones, .n_zones = NP_TRACE_THRESHOLDS,
 		.times = response.times[0],
 		.n_times = sizeof(response.times) / sizeof(double),
 	};
@@ -33,36 +33,36 @@ static struct np_traced some(void)
 
 static void test_saved_is_loaded_as_it_was(void)
 {
-	struct np_traced t = some(), r;
+	struct np_trace_analysis t = some(), r;
 	struct np_response back;
 	char dir[1024];
 
 	snprintf(dir, sizeof(dir), "%s/7.0.trace", t_tmpdir());
-	T_CHECK(np_traced_load(dir, geteuid(), &r, NULL) == -ENOENT);
-	T_CHECK(np_traced_save(dir, &t, NULL) == -EACCES); /* no trace */
-	T_CHECK(!mkdir(dir, 0755) && !np_traced_save(dir, &t, NULL));
-	T_CHECK(np_traced_load(dir, geteuid() + 1, &r, NULL) == -EACCES);
-	T_CHECK(!np_traced_load(dir, geteuid(), &r, NULL));
-	T_CHECK(np_traced_fits(&r, 5, &t.net) && !*r.why);
-	T_CHECK(r.n_zones == NP_TRACED_ZONES &&
+	T_CHECK(np_trace_analysis_load(dir, geteuid(), &r, NULL) == -ENOENT);
+	T_CHECK(np_trace_analysis_save(dir, &t, NULL) == -EACCES); /* no trace */
+	T_CHECK(!mkdir(dir, 0755) && !np_trace_analysis_save(dir, &t, NULL));
+	T_CHECK(np_trace_analysis_load(dir, geteuid() + 1, &r, NULL) == -EACCES);
+	T_CHECK(!np_trace_analysis_load(dir, geteuid(), &r, NULL));
+	T_CHECK(np_trace_analysis_fits(&r, 5, &t.net) && !*r.why);
+	T_CHECK(r.n_zones == NP_TRACE_THRESHOLDS &&
 		r.zone[1].added_sec == 3e-6 && isnan(r.zone[2].added_sec));
-	T_CHECK(np_traced_response(&r, &back) &&
+	T_CHECK(np_trace_analysis_response(&r, &back) &&
 		!memcmp(&back, &response, sizeof(back)));
-	np_traced_free(&r);
-	T_CHECK(np_traced_save("/nowhere/7.0.trace", &t, NULL) == -EACCES);
-	T_CHECK(np_traced_save("graph.goal", &t, NULL) < 0);
+	np_trace_analysis_free(&r);
+	T_CHECK(np_trace_analysis_save("/nowhere/7.0.trace", &t, NULL) == -EACCES);
+	T_CHECK(np_trace_analysis_save("graph.goal", &t, NULL) < 0);
 }
 
 static void test_a_network_without_rendezvous_is_one_again(void)
 {
-	struct np_traced t = some(), r;
+	struct np_trace_analysis t = some(), r;
 	char *text;
 
 	t.net.S = NP_LOGGPS_NO_RENDEZVOUS;
-	T_CHECK(!np_traced_put(&t, &text, NULL));
-	T_CHECK(!np_traced_get(text, strlen(text), "f", &r, NULL));
-	T_CHECK(np_traced_fits(&r, 5, &t.net));
-	np_traced_free(&r);
+	T_CHECK(!np_trace_analysis_put(&t, &text, NULL));
+	T_CHECK(!np_trace_analysis_get(text, strlen(text), "f", &r, NULL));
+	T_CHECK(np_trace_analysis_fits(&r, 5, &t.net));
+	np_trace_analysis_free(&r);
 	free(text);
 }
 
@@ -82,12 +82,12 @@ static const struct {
 
 static void test_of_another_trace_or_network_it_does_not_count(void)
 {
-	struct np_traced t = { .trace_bytes = 5,
+	struct np_trace_analysis t = { .trace_bytes = 5,
 			       .net = { 1, 1, 1, 1, true, 0 } };
 
-	T_CHECK(np_traced_fits(&t, 5, &t.net));
+	T_CHECK(np_trace_analysis_fits(&t, 5, &t.net));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(others); i++)
-		T_ROW(others[i].name, !np_traced_fits(&t, others[i].bytes,
+		T_ROW(others[i].name, !np_trace_analysis_fits(&t, others[i].bytes,
 						      &others[i].net));
 }
 
@@ -112,9 +112,9 @@ static void test_each_error_is_told(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
 		struct np_err err = NP_ERR_INIT;
-		struct np_traced r;
+		struct np_trace_analysis r;
 
-		T_ROW(bad[i].name, np_traced_get(bad[i].text,
+		T_ROW(bad[i].name, np_trace_analysis_get(bad[i].text,
 			strlen(bad[i].text), "f", &r, &err) < 0);
 		T_ROW(err.text, !strncmp(err.text, "f:", 2) &&
 		      strstr(err.text, bad[i].told));

@@ -1,0 +1,104 @@
+/* Recommendations about an application; the rules behind them. */
+#include "cli_recommend.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_text.h"
+
+/*
+ * The measurement that the verdict of netprof show asks for, by the same rules
+ * in the same order. Returns false if it asks for none.
+ */
+static bool verdict_asks(const struct np_profile *p, struct cli_recommendation *a)
+{
+	const char *app = p->runs->app;
+
+	if (p->verdict.doubt > NP_DOUBT_PROBES) {
+		strcpy(a->command, CLI_MEASURE_IDLE);
+		strcpy(a->what, "the idle network");
+	} else if (p->verdict.use == NP_USE_UNKNOWN) {
+		snprintf(a->command, sizeof(a->command), "sbatch --netprofile="
+			 "%s --netprofile-period=20ms job.sh", app);
+		snprintf(a->what, sizeof(a->what), "latencies of %s", app);
+	} else if (!p->ev.n_levels) {
+		snprintf(a->command, sizeof(a->command), "sbatch --netprofile="
+			 "%s --netprofile-calibrate job.sh", app);
+		snprintf(a->what, sizeof(a->what), "runs of %s under load",
+			 app);
+	}
+	return *a->command;
+}
+
+/* The measurement that would narrow the prediction for the worst co-runner. */
+static void ask_narrower(const struct cli_known *k, enum np_scope scope,
+			 struct cli_recommendation *a)
+{
+	struct cli_answer worst = {
+		.victim = a->tie[0].victim, .n_co = 1, .co = { a->tie[0].co },
+		.scope = scope, .p = a->tie[0].p,
+	};
+
+	cli_best_measurement(k, &worst, a->command, a->what, sizeof(a->what));
+}
+
+/*
+ * A prediction that is in doubt is no reason to avoid a neighbour. The list is
+ * sorted, so the first neighbour that is acceptable ends it.
+ */
+void cli_recommend(const struct np_profile *p, const struct cli_known *k,
+		enum np_scope scope, const struct cli_pair_list *ties,
+		double limit, struct cli_recommendation *out)
+{
+	struct cli_recommendation a = {
+		.limit = limit, .tie = ties->tie, .app = p->runs->app,
+		.n_asked = cli_no_effect(k, scope) ? 0 : ties->n,
+	};
+
+	while (a.n_avoid < a.n_asked &&
+	       a.tie[a.n_avoid].p.slowdown > limit &&
+	       !cli_doubt_text(&a.tie[a.n_avoid].p))
+		a.n_avoid++;
+	if (!p->is_idle && !(a.told = verdict_asks(p, &a))) {
+		if (a.n_asked) {
+			ask_narrower(k, scope, &a);
+		} else if (!k->calibrated) {
+			strcpy(a.command, CLI_CALIBRATE);
+			strcpy(a.what, "a calibration of this fabric; for an "
+			       "administrator");
+		}
+	}
+	*out = a;
+}
+
+/*
+ * Empty if no co-runner was asked about: then nothing is known, which is not
+ * the same as nothing to avoid.
+ */
+void cli_avoid_text(const struct cli_recommendation *a, char *buf, size_t len)
+{
+	buf[0] = '\0';
+	if (!a->n_avoid && a->n_asked)
+		cli_add(buf, len, "No application with a profile slows it by "
+			"more than %.0f %%.", 100 * a->limit);
+	for (size_t i = 0; i < a->n_avoid; i++) {
+		bool same = !strcmp(a->tie[i].app, a->app);
+
+		cli_add(buf, len, "%s%s%s%s", !i ? "Avoid sharing a leaf "
+			"switch with " : i + 1 < a->n_avoid ? ", " : " or ",
+			same ? "a second " : "", a->tie[i].app,
+			same ? " job" : "");
+	}
+	if (a->n_avoid)
+		cli_add(buf, len, "%s slows it by more than %.0f %%. By "
+			"hand: sbatch --exclude=NODES.",
+			a->n_avoid > 1 ? ": each" : ", which", 100 * a->limit);
+}
+
+void cli_measure_text(const struct cli_recommendation *a, char *buf, size_t len)
+{
+	buf[0] = '\0';
+	if (*a->command && !a->told)
+		snprintf(buf, len, "To improve this: %s (%s)", a->command,
+			 a->what);
+}

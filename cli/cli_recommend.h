@@ -1,0 +1,42 @@
+/* Recommendations about an application: what to avoid, what to measure next. */
+#ifndef CLI_RECOMMEND_H
+#define CLI_RECOMMEND_H
+
+#include "cli_pairs.h"
+
+struct cli_recommendation {
+	double limit; /* acceptable slowdown, fraction: MaxSlowdown */
+	size_t n_asked; /* co-runners in tie[] */
+	size_t n_avoid; /* the first of them, which slow it beyond limit */
+	const struct cli_pair *tie; /* borrowed, largest slowdown first */
+	const char *app;	   /* the application; borrowed */
+	/*
+	 * The most useful measurement: a command to type, and what it
+	 * measures. Both are "" if nothing would help.
+	 */
+	char command[256], what[256];
+	bool told; /* the verdict of netprof show names the command already */
+};
+
+/*
+ * p: the profile; k: the known applications and, if there is one, the
+ * calibration; ties: the applications that slow it most at that scope. All are
+ * borrowed. Always succeeds.
+ */
+void cli_recommend(const struct np_profile *p, const struct cli_known *k,
+		enum np_scope scope, const struct cli_pair_list *ties,
+		double limit, struct cli_recommendation *out);
+
+/*
+ * "Avoid sharing a leaf switch with NPmpi or fft: each slows it by more than
+ * 10 %. ..."; "" if no other application has a profile.
+ */
+void cli_avoid_text(const struct cli_recommendation *a, char *buf, size_t len);
+
+/*
+ * "To improve this: sbatch ... (more runs of fft without load)"; "" if there is
+ * nothing to measure or the verdict names it already.
+ */
+void cli_measure_text(const struct cli_recommendation *a, char *buf, size_t len);
+
+#endif

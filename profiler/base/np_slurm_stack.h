@@ -1,6 +1,0 @@
-#ifndef NP_SLURM_STACK_H
-#define NP_SLURM_STACK_H
-
-#include "np_slurm_file.h"
-
-#endif

@@ -1,0 +1,584 @@
+#include "np_job_cost.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_array.h"
+#include "np_moments.h"
+
+#define MOST_MEETINGS 32000000 /* of two jobs on a leaf switch: half a GiB */
+#define INTERVAL_SD 3.29 /* width of a 90 % interval, in sd */
+#define PAIR_SD 4.0 /* sd above 0: of 10,000 pairs, none by chance */
+#define NODE_SD 4.5 /* sd above 0: of 10,000 nodes, none by chance */
+
+static const struct np_blame_prior prior = { 0.05, 0.3 };
+
+/* Two jobs shared a leaf switch; x: seconds, weighted by the share of nodes. */
+struct meeting {
+	uint32_t job, app, leaf;
+	float x;
+};
+
+/* Properties that comparable runs share. */
+struct class_key {
+	uint32_t user, name, partition, nodes, cpus;
+	int32_t limit;
+};
+
+struct class {
+	uint32_t *run; /* its jobs, ascending */
+	size_t n;
+	double node_sec;
+};
+
+struct work {
+	const struct np_acct *h;
+	uint32_t *app;	 /* of each job, a number of apps */
+	uint32_t *class; /* of each job; NP_NO_INDEX: not compared */
+	struct np_index apps, classes;
+	struct class *of; /* each class */
+	struct meeting *met;
+	size_t n_met, met_room;
+	size_t *first; /* of each job, its first meeting */
+	double *leaf_hours;
+	struct np_moments *node; /* how much slower its runs were, of each */
+	double *node_hours;
+	struct np_job_cost *out;
+};
+
+/* Run time of a job by its index, seconds. */
+static double run_sec(const struct work *w, uint32_t job)
+{
+	return np_acct_job_sec(w->h, &w->h->job[job]);
+}
+
+/* ---- classes ---- */
+
+/* Assign each job its application, and each completed job its class. */
+static int classify(struct work *w)
+{
+	const struct np_acct *h = w->h;
+
+	w->app = malloc((h->n_jobs + 1) * sizeof(*w->app));
+	w->class = malloc((h->n_jobs + 1) * sizeof(*w->class));
+	if (!w->app || !w->class)
+		return -ENOMEM;
+	for (size_t i = 0; i < h->n_jobs; i++) {
+		const struct np_acct_job *j = &h->job[i];
+		const uint32_t app[] = { j->user, j->name };
+		const struct class_key key = {
+			j->user, j->name, j->partition, j->n_nodes, j->cpus,
+			np_acct_limit_class(j),
+		};
+
+		w->app[i] = np_index_get(&w->apps, app, sizeof(app));
+		w->class[i] = NP_NO_INDEX;
+		w->out->node_hours += j->n_nodes *
+				      run_sec(w, (uint32_t)i) / 3600;
+		if (j->state == NP_ACCT_COMPLETED &&
+		    run_sec(w, (uint32_t)i) > 0)
+			w->class[i] = np_index_get(&w->classes, &key,
+						     sizeof(key));
+		else
+			continue;
+		if (w->app[i] == NP_NO_INDEX || w->class[i] == NP_NO_INDEX)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* List the runs of each class, with their node-seconds. */
+static int collect_classes(struct work *w)
+{
+	w->of = calloc(w->classes.n + 1, sizeof(*w->of));
+	if (!w->of)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->h->n_jobs; i++) {
+		struct class *c;
+
+		if (w->class[i] == NP_NO_INDEX)
+			continue;
+		c = &w->of[w->class[i]];
+		if (np_array_grow(&c->run, c->n, sizeof(*c->run)))
+			return -ENOMEM;
+		c->run[c->n++] = (uint32_t)i;
+		c->node_sec += w->h->job[i].n_nodes * run_sec(w, (uint32_t)i);
+	}
+	return 0;
+}
+
+static int by_node_sec(const void *a, const void *b)
+{
+	const struct class *x = a, *y = b;
+
+	return (x->node_sec < y->node_sec) - (x->node_sec > y->node_sec);
+}
+
+/* ---- meetings of jobs ---- */
+
+/* Record that another job was near a job that is compared. */
+static int add_meeting(struct work *w, const struct np_acct_place *victim,
+		       const struct np_acct_place *other, double sec)
+{
+	uint32_t size = w->h->one_leaf ? (uint32_t)w->h->node_name.n :
+		w->h->leaf_size[victim->leaf];
+	double room = size > victim->nodes ? size - victim->nodes : 1;
+
+	if (w->class[victim->job] == NP_NO_INDEX)
+		return 0;
+	if (w->n_met == MOST_MEETINGS)
+		return 0; /* the meetings so far have to suffice */
+	if (np_array_room(&w->met, &w->met_room, w->n_met + 1,
+			  sizeof(*w->met)))
+		return -ENOMEM;
+	w->met[w->n_met++] = (struct meeting){
+		victim->job, w->app[other->job], victim->leaf,
+		(float)(sec * fmin(other->nodes / room, 1)),
+	};
+	return 0;
+}
+
+/* Find the meetings under one leaf switch, by start; active: scratch space. */
+static int find_on_leaf(struct work *w, size_t from, size_t to, size_t *active)
+{
+	const struct np_acct *h = w->h;
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = from; !rc && i < to; i++) {
+		const struct np_acct_job *j = &h->job[h->place[i].job];
+		size_t kept = 0;
+
+		for (size_t k = 0; !rc && k < n; k++) {
+			const struct np_acct_place *p = &h->place[active[k]];
+			const struct np_acct_job *o = &h->job[p->job];
+			double sec = fmin(np_acct_job_end(h, j),
+					  np_acct_job_end(h, o)) - j->start;
+
+			if (sec <= 0)
+				continue; /* it has ended */
+			active[kept++] = active[k];
+			if (o->id == j->id)
+				continue;
+			rc = add_meeting(w, &h->place[i], p, sec);
+			if (!rc)
+				rc = add_meeting(w, p, &h->place[i], sec);
+		}
+		n = kept;
+		active[n++] = i;
+	}
+	return rc;
+}
+
+static int by_job(const void *a, const void *b)
+{
+	const struct meeting *x = a, *y = b;
+
+	if (x->job != y->job)
+		return x->job < y->job ? -1 : 1;
+	return (x->app > y->app) - (x->app < y->app);
+}
+
+/* Find the meetings on all leaf switches, and sort them by job. */
+static int find_meetings(struct work *w)
+{
+	const struct np_acct *h = w->h;
+	size_t *active = malloc((h->n_places + 1) * sizeof(*active));
+	int rc = active ? 0 : -ENOMEM;
+
+	for (size_t i = 0, k; !rc && i < h->n_places; i = k) {
+		for (k = i; k < h->n_places &&
+		     h->place[k].leaf == h->place[i].leaf; k++)
+			;
+		rc = find_on_leaf(w, i, k, active);
+	}
+	free(active);
+	if (!rc && w->n_met)
+		qsort(w->met, w->n_met, sizeof(*w->met), by_job);
+	w->first = calloc(h->n_jobs + 2, sizeof(*w->first));
+	if (rc || !w->first)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->n_met; i++)
+		w->first[w->met[i].job + 1]++;
+	for (size_t i = 0; i < h->n_jobs; i++)
+		w->first[i + 1] += w->first[i];
+	return 0;
+}
+
+/* ---- one class ---- */
+
+struct beside {
+	uint32_t app;
+	double x;
+};
+
+static int by_x(const void *a, const void *b)
+{
+	const struct beside *x = a, *y = b;
+
+	return (x->x < y->x) - (x->x > y->x);
+}
+
+/* The neighbours that were near its runs for longest; returns how many. */
+static size_t find_neighbours(const struct work *w, const struct class *c,
+			      struct np_index *seen, struct beside *list,
+			      size_t room, struct beside out[])
+{
+	size_t n = 0;
+
+	np_index_clear(seen);
+	for (size_t r = 0; r < c->n; r++)
+		for (size_t m = w->first[c->run[r]];
+		     m < w->first[c->run[r] + 1]; m++) {
+			uint32_t k = np_index_get(seen, &w->met[m].app,
+						    sizeof(w->met[m].app));
+
+			if (k == NP_NO_INDEX || k >= room)
+				continue;
+			if (k == n)
+				list[n++] = (struct beside){ w->met[m].app, 0 };
+			list[k].x += w->met[m].x;
+		}
+	if (n)
+		qsort(list, n, sizeof(*list), by_x);
+	n = n < NP_JOB_COST_NEIGHBOURS ? n : NP_JOB_COST_NEIGHBOURS;
+	memcpy(out, list, n * sizeof(*out));
+	return n;
+}
+
+/* Index of an application in a list, or n. */
+static size_t index_of(const struct beside *list, size_t n, uint32_t app)
+{
+	size_t i = 0;
+
+	while (i < n && list[i].app != app)
+		i++;
+	return i;
+}
+
+/* Add a pair of applications with its cost in node-hours. */
+static int add_pair(struct work *w, const struct class *c, uint32_t app,
+		    size_t runs, const struct np_blame_range *total)
+{
+	const struct np_acct_job *j = &w->h->job[c->run[0]];
+	struct np_job_cost *t = w->out;
+	uint32_t other[2];
+	double hours = j->n_nodes / 3600.0;
+
+	memcpy(other, w->apps.bytes + (app ? w->apps.end[app - 1] : 0),
+	       sizeof(other));
+	if (np_array_grow(&t->pair, t->n_pairs, sizeof(*t->pair)))
+		return -ENOMEM;
+	t->pair[t->n_pairs++] = (struct np_job_cost_pair){
+		.user = j->user, .name = j->name, .by_user = other[0],
+		.by_name = other[1], .runs = (uint32_t)runs,
+		.node_hours = { hours * total->mean, hours * total->low,
+				hours * total->high },
+	};
+	return 0;
+}
+
+/* Distribute the cost of a pair over the leaf switches of its meetings. */
+static void add_leaves(struct work *w, const struct class *c, uint32_t app,
+		       double cost, double usual)
+{
+	for (size_t r = 0; r < c->n; r++)
+		for (size_t m = w->first[c->run[r]];
+		     m < w->first[c->run[r] + 1]; m++)
+			if (w->met[m].app == app)
+				w->leaf_hours[w->met[m].leaf] += cost *
+					w->met[m].x * usual /
+					run_sec(w, c->run[r]) *
+					w->h->job[c->run[r]].n_nodes / 3600;
+}
+
+/* Add to each node of each run how much slower that run was than the median. */
+static void add_nodes(struct work *w, const struct class *c, double usual)
+{
+	for (size_t r = 0; r < c->n; r++) {
+		const struct np_acct_job *j = &w->h->job[c->run[r]];
+		double slower = run_sec(w, c->run[r]) / usual - 1;
+
+		/* One job that hangs says little about its nodes. */
+		slower = fmin(slower, 2);
+		for (size_t i = 0; i < j->n_listed; i++) {
+			uint32_t node = w->h->node[j->first_node + i];
+
+			np_moments_add(&w->node[node], slower);
+			w->node_hours[node] += slower * usual * j->n_nodes /
+					       3600;
+		}
+	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Median run time; 0: out of memory. */
+static double median_sec(const struct work *w, const struct class *c)
+{
+	double *sec = malloc(c->n * sizeof(*sec)), mid;
+
+	if (!sec)
+		return 0;
+	for (size_t r = 0; r < c->n; r++)
+		sec[r] = run_sec(w, c->run[r]);
+	qsort(sec, c->n, sizeof(*sec), by_value);
+	mid = sec[c->n / 2];
+	free(sec);
+	return mid;
+}
+
+/*
+ * Exposures are shares of time, multiplied by the usual run time (the reason is
+ * in np_examine.c), and counted from that of the least exposed run.
+ */
+static void set_exposures(const struct work *w, const struct class *c,
+			  const struct beside *by, size_t k, double usual,
+			  double *x)
+{
+	for (size_t r = 0; r < c->n; r++)
+		for (size_t m = w->first[c->run[r]];
+		     m < w->first[c->run[r] + 1]; m++) {
+			size_t i = index_of(by, k, w->met[m].app);
+
+			if (i < k)
+				x[r * k + i] += w->met[m].x * usual /
+						run_sec(w, c->run[r]);
+		}
+	for (size_t i = 0; i < k; i++) {
+		double least = INFINITY;
+
+		for (size_t r = 0; r < c->n; r++)
+			least = fmin(least, x[r * k + i]);
+		for (size_t r = 0; r < c->n; r++)
+			x[r * k + i] -= least;
+	}
+}
+
+/* Is a cost so far above 0 that among ten thousand pairs it is no chance? */
+static bool is_sure(const struct np_blame_range *r)
+{
+	double sd = (r->high - r->low) / INTERVAL_SD;
+
+	return r->mean - PAIR_SD * sd > 0;
+}
+
+/*
+ * Fit the run times of a class to its exposures, and add the pairs whose cost
+ * is certain.
+ */
+static int fit_class(struct work *w, const struct class *c,
+		     const struct beside *by, size_t k, double usual,
+		     double *sec, double *x)
+{
+	struct np_blame_range cost[NP_JOB_COST_NEIGHBOURS];
+	struct np_blame_range total[NP_JOB_COST_NEIGHBOURS];
+	struct np_blame_prior p[NP_JOB_COST_NEIGHBOURS];
+	size_t runs[NP_JOB_COST_NEIGHBOURS] = { 0 };
+	int rc;
+
+	memset(x, 0, c->n * k * sizeof(*x));
+	set_exposures(w, c, by, k, usual, x);
+	for (size_t r = 0; r < c->n; r++) {
+		sec[r] = run_sec(w, c->run[r]);
+		for (size_t i = 0; i < k; i++)
+			runs[i] += x[r * k + i] > 0;
+	}
+	for (size_t i = 0; i < k; i++)
+		p[i] = prior;
+	rc = np_blame_costs(sec, x, c->n, k, p, 1, cost, total, NULL);
+	for (size_t i = 0; !rc && i < k; i++) {
+		if (runs[i] < NP_JOB_COST_LEAST_NEAR || !is_sure(&total[i]))
+			continue;
+		rc = add_pair(w, c, by[i].app, runs[i], &total[i]);
+		add_leaves(w, c, by[i].app, cost[i].mean, usual);
+	}
+	return rc == -ENOMEM ? rc : 0;
+}
+
+/* Compare the runs of each class, beginning with the largest classes. */
+static int fit_classes(struct work *w)
+{
+	size_t room = 65536, most = NP_JOB_COST_MOST_RUNS;
+	struct beside *list = malloc(room * sizeof(*list));
+	struct beside by[NP_JOB_COST_NEIGHBOURS];
+	double *sec = malloc(most * sizeof(*sec));
+	double *x = malloc(most * NP_JOB_COST_NEIGHBOURS * sizeof(*x));
+	struct np_index seen = { 0 };
+	int rc = list && sec && x ? 0 : -ENOMEM;
+
+	if (!rc && w->classes.n)
+		qsort(w->of, w->classes.n, sizeof(*w->of), by_node_sec);
+	for (size_t i = 0; !rc && i < w->classes.n &&
+	     i < NP_JOB_COST_MOST_CLASSES; i++) {
+		struct class c = w->of[i];
+		double usual;
+		size_t k;
+
+		if (c.n < NP_JOB_COST_LEAST_RUNS)
+			continue;
+		if (c.n > most) { /* job numbers rise with time */
+			c.run += c.n - most;
+			c.n = most;
+		}
+		w->out->n_classes++;
+		w->out->n_used += c.n;
+		usual = median_sec(w, &c);
+		if (!(usual > 0)) {
+			rc = -ENOMEM;
+			break;
+		}
+		add_nodes(w, &c, usual);
+		k = find_neighbours(w, &c, &seen, list, room, by);
+		if (k)
+			rc = fit_class(w, &c, by, k, usual, sec, x);
+	}
+	np_index_free(&seen);
+	free(list);
+	free(sec);
+	free(x);
+	return rc;
+}
+
+/* ---- results ---- */
+
+static int by_pair(const void *a, const void *b)
+{
+	const struct np_job_cost_pair *x = a, *y = b;
+
+	return (x->node_hours.mean < y->node_hours.mean) -
+	       (x->node_hours.mean > y->node_hours.mean);
+}
+
+static int by_leaf(const void *a, const void *b)
+{
+	const struct np_job_cost_leaf *x = a, *y = b;
+
+	return (x->node_hours < y->node_hours) -
+	       (x->node_hours > y->node_hours);
+}
+
+static int by_node(const void *a, const void *b)
+{
+	const struct np_job_cost_node *x = a, *y = b;
+
+	return (x->node_hours < y->node_hours) -
+	       (x->node_hours > y->node_hours);
+}
+
+/* Keep the nodes on which runs were certainly slower than elsewhere. */
+static int keep_nodes(struct work *w)
+{
+	struct np_job_cost *t = w->out;
+
+	for (size_t i = 0; i < w->h->node_name.n; i++) {
+		const struct np_moments *m = &w->node[i];
+		double half = np_moments_half_width(m), sd = np_moments_sd(m);
+
+		if (m->n < NP_JOB_COST_LEAST_RUNS ||
+		    m->mean - NODE_SD * fmax(sd, 0.01) /
+		    sqrt((double)m->n) <= 0.01)
+			continue;
+		if (np_array_grow(&t->node, t->n_nodes, sizeof(*t->node)))
+			return -ENOMEM;
+		t->node[t->n_nodes++] = (struct np_job_cost_node){
+			.node = (uint32_t)i, .runs = (uint32_t)m->n,
+			.slower = { m->mean, m->mean - half, m->mean + half },
+			.node_hours = w->node_hours[i],
+		};
+	}
+	return 0;
+}
+
+/* Keep the leaf switches where some pair had a cost. */
+static int keep_leaves(struct work *w)
+{
+	struct np_job_cost *t = w->out;
+
+	for (size_t i = 0; i < w->h->leaf_name.n; i++) {
+		if (!(w->leaf_hours[i] > 0))
+			continue;
+		if (np_array_grow(&t->leaf, t->n_leaves, sizeof(*t->leaf)))
+			return -ENOMEM;
+		t->leaf[t->n_leaves++] = (struct np_job_cost_leaf){
+			(uint32_t)i, w->leaf_hours[i],
+		};
+	}
+	return 0;
+}
+
+/* Sort all results by cost, the largest first. */
+static int sort_all(struct work *w)
+{
+	struct np_job_cost *t = w->out;
+	int rc = keep_nodes(w);
+
+	if (!rc)
+		rc = keep_leaves(w);
+	if (t->n_pairs)
+		qsort(t->pair, t->n_pairs, sizeof(*t->pair), by_pair);
+	if (t->n_leaves)
+		qsort(t->leaf, t->n_leaves, sizeof(*t->leaf), by_leaf);
+	if (t->n_nodes)
+		qsort(t->node, t->n_nodes, sizeof(*t->node), by_node);
+	return rc;
+}
+
+/* Free everything but the results. */
+static void free_work(struct work *w)
+{
+	for (size_t i = 0; w->of && i < w->classes.n; i++)
+		free(w->of[i].run);
+	free(w->of);
+	free(w->app);
+	free(w->class);
+	free(w->met);
+	free(w->first);
+	free(w->leaf_hours);
+	free(w->node);
+	free(w->node_hours);
+	np_index_free(&w->apps);
+	np_index_free(&w->classes);
+}
+
+int np_job_cost_make(const struct np_acct *h, struct np_job_cost *out)
+{
+	struct work w = {
+		.h = h, .out = out,
+		.leaf_hours = calloc(h->leaf_name.n + 1, sizeof(double)),
+		.node = calloc(h->node_name.n + 1, sizeof(*w.node)),
+		.node_hours = calloc(h->node_name.n + 1, sizeof(double)),
+	};
+	int rc = w.leaf_hours && w.node && w.node_hours ? 0 : -ENOMEM;
+
+	*out = (struct np_job_cost){ .n_jobs = h->n_jobs };
+	if (!rc)
+		rc = classify(&w);
+	if (!rc)
+		rc = collect_classes(&w);
+	if (!rc)
+		rc = find_meetings(&w);
+	if (!rc)
+		rc = fit_classes(&w);
+	if (!rc)
+		rc = sort_all(&w);
+	free_work(&w);
+	if (rc)
+		np_job_cost_free(out);
+	return rc;
+}
+
+void np_job_cost_free(struct np_job_cost *t)
+{
+	free(t->pair);
+	free(t->leaf);
+	free(t->node);
+	*t = (struct np_job_cost){ .n_jobs = 0 };
+}

@@ -1,6 +1,0 @@
-#ifndef NP_SIDEENV_H
-#define NP_SIDEENV_H
-
-#include "np_sidestep.h"
-
-#endif
