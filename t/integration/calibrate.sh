@@ -64,7 +64,7 @@ test_ctrl_c_ends_it_with_a_message_and_keeps_the_measurements() {
 	root 'kill -INT $(pgrep -f "^netprof calibrate")'
 	wait $! || rc=$?
 	[ "$rc" -ne 0 ] || fail "it says that it is done"
-	grep -q "what was measured is kept" "$TMPDIR/first" ||
+	grep -q "the finished measurements are kept" "$TMPDIR/first" ||
 		fail "it says: $(tail -n 2 "$TMPDIR/first")"
 	measured 5 || fail "less is left"
 	wait_for 10 no_steps
@@ -88,7 +88,7 @@ test_a_killed_calibration_continues_and_its_result_is_complete() {
 		fail "$(tail -n 3 "$TMPDIR/second")"
 	grep -q "continuing the calibration begun" "$TMPDIR/second" ||
 		fail "it began anew"
-	grep -q "; $before of them are done" "$TMPDIR/second" ||
+	grep -q "; $before done already" "$TMPDIR/second" ||
 		fail "$before were: $(grep done "$TMPDIR/second")"
 	[ ! -e "$FABRIC"/.unfinished-* ] || fail "its state is still there"
 	jq -e '.app == "idle" and .source == "calibration" and
