@@ -220,7 +220,7 @@ test_jobs_that_cannot_be_placed_are_ignored_and_the_log_says_why() {
 		Nodes=n6 Users=alice StartTime=now Duration=10 >/dev/null
 	left_alone "it asks for nodes by name" -w n3
 	left_alone "it runs in a reservation" --reservation=r
-	left_alone "it asks for partitions, features or nodes" -C "[old*1]"
+	left_alone "placement cannot tell which nodes match its" -C "[old*1]"
 	a=$(inside sbatch --parsable -o /dev/null -J fft --netprofile=fft \
 		-N1 : -N1 --wrap 'sleep 1')
 	slack
