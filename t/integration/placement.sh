@@ -226,7 +226,7 @@ test_jobs_that_cannot_be_placed_are_ignored_and_the_log_says_why() {
 	slack
 	equal "exclusions of a heterogeneous job" \
 		"$(field "$a" ExcNodeList)" "(null)"
-	said "left alone: it is part of a heterogeneous job" >/dev/null ||
+	said "left alone: it is a component of a heterogeneous job" >/dev/null ||
 		fail "a heterogeneous job: not in the log"
 	inside --user root scontrol delete ReservationName=r >/dev/null
 	inside --user root scontrol update NodeName=n[0-3] \
