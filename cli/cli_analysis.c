@@ -172,6 +172,7 @@ int cli_traced_get(const char *path, uid_t uid, enum cli_traced_what what,
 	return rc;
 }
 
+/* Without the network's parameters a trace says nothing about latency. */
 void cli_traced_response(const char *path, uid_t uid, const struct np_loggps *net,
 		     struct cli_traced *out)
 {
@@ -212,6 +213,7 @@ static void read_newest(const struct cli_runs *r, struct cli_store *s,
 		np_errf(&out->why, rc, NO_TRACE);
 }
 
+/* The structures are freed with the known applications. */
 int cli_known_attach_traces(struct cli_known *k, struct cli_store *s,
 		    const struct np_model *m)
 {

@@ -103,6 +103,7 @@ void cli_append_text(json_object *list, const char *text)
 	json_object_array_add(list, json_object_new_string(text));
 }
 
+/* A published profile has no user, so these members are null for it. */
 void cli_put_owner(json_object *in, enum np_store_owner owner, uid_t uid)
 {
 	char user[CLI_NUMBER], name[CLI_NUMBER];
@@ -199,6 +200,7 @@ void cli_put_calibration(json_object *in, const struct cli_known *k,
 	cli_put_bool(j, "no_effect", cli_no_effect(k, scope));
 }
 
+/* Members that status and explain have in common. */
 void cli_put_snapshot(json_object *in, const struct np_state *s, double now)
 {
 	cli_put_time(in, "date", s->date);

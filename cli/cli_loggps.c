@@ -9,6 +9,7 @@
 #include "np_conf.h"
 #include "np_loggps_store.h"
 
+/* Used by predictions and pages, which say themselves what is missing. */
 bool cli_loggps_of(struct np_store *s, const char *cluster,
 		   struct np_loggps *out)
 {
@@ -21,6 +22,10 @@ bool cli_loggps_of(struct np_store *s, const char *cluster,
 	return true;
 }
 
+/*
+ * Used by commands whose result depends on the network, so they tell which one
+ * they used.
+ */
 void cli_loggps_net(struct np_loggps *out)
 {
 	struct np_loggps_record r;

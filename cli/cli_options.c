@@ -114,6 +114,7 @@ static int no_option(const struct cli_cmd *cmd, const struct getopt *g,
 	return cli_usage(cmd, "no such option: %.64s%s", text, like);
 }
 
+/* The argument of --scope. */
 static int take_scope(const struct cli_cmd *cmd, const char *text,
 		      struct cli_options *o)
 {
@@ -126,6 +127,7 @@ static int take_scope(const struct cli_cmd *cmd, const char *text,
 			 text);
 }
 
+/* The argument of --model; the error lists the models. */
 static int take_model(const struct cli_cmd *cmd, const char *text,
 		      struct cli_options *o)
 {
@@ -135,6 +137,7 @@ static int take_model(const struct cli_cmd *cmd, const char *text,
 	return o->model ? -1 : cli_usage(cmd, "%s", err.text);
 }
 
+/* A name of digits alone is first looked up as a name. */
 int cli_uid_of(const char *user, uid_t *uid)
 {
 	const struct passwd *pw = getpwnam(user);

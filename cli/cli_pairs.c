@@ -6,8 +6,8 @@
  * predict with one of them its runs have to be read and summarised, and there
  * may be hundreds, so two caches in the store keep the results (np_cache.h):
  *
- *	"show"	the run summary of each candidate, valid until its runs or
- *		the calibration change
+ *	"show"	the run summary of each candidate, valid until its runs
+ *		or the calibration change
  *	"ties"	the final lists, valid until any candidate changes
  *
  * If the second cache is valid, only the applications in the lists are loaded.
@@ -514,6 +514,7 @@ static void find(struct cli_pairs *t, struct cli_candidates *all)
 	store_cached(t, all);
 }
 
+/* The application shown is added first, as k.app[0]. */
 void cli_pairs_find(struct cli_pairs *t, const struct cli_profile *p)
 {
 	if (!p->profile.is_idle && !cli_known_add(&t->k, &p->r, false) &&

@@ -116,6 +116,7 @@ static void print_value(json_object *v, const char *members, char join,
 	}
 }
 
+/* A date of 0 means that it is not known, and is printed as an empty field. */
 static void print_date(json_object *v, FILE *f)
 {
 	char text[CLI_NUMBER];
@@ -124,6 +125,10 @@ static void print_date(json_object *v, FILE *f)
 	fputs(date > 0 ? cli_date(date, text) : "", f);
 }
 
+/*
+ * Only lists have a number of members; other values are printed as empty
+ * fields.
+ */
 static void print_length(json_object *v, FILE *f)
 {
 	if (json_object_is_type(v, json_type_array))

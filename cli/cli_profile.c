@@ -99,6 +99,10 @@ static int open_store(const char *dir, struct np_store **store,
 	return rc;
 }
 
+/*
+ * Errors say which setting named the directory, because NETPROF_STORE is
+ * easily forgotten in an environment.
+ */
 int cli_store_open(struct cli_store *s)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -181,6 +185,7 @@ static int load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 	return rc;
 }
 
+/* A profile without usable runs is reported like one that does not exist. */
 int cli_runs_load_quiet(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		  const char *app, struct cli_runs *out)
 {
@@ -287,6 +292,7 @@ static void near_names(struct cli_store *s, const struct cli_options *o,
 	names_free(&n);
 }
 
+/* A missing store is reported before the usage error. */
 const char *cli_known_apps(const struct cli_options *o, char *buf, size_t len)
 {
 	struct cli_store s;

@@ -40,6 +40,7 @@ bool cli_state_stale(const struct np_state *s, double now)
 	return now - s->date > cli_state_limit(s);
 }
 
+/* Rounded to whole seconds. */
 const char *cli_age(double date, double now, char *buf, size_t len)
 {
 	char text[CLI_NUMBER];
@@ -53,6 +54,7 @@ const char *cli_age(double date, double now, char *buf, size_t len)
 	return buf;
 }
 
+/* A mode of the cluster, or of a single partition, is enough. */
 bool cli_placement_enabled(const struct np_place_conf *p)
 {
 	if (p->mode != NP_MODE_OFF)
@@ -97,6 +99,7 @@ const char *cli_mode_text(const struct np_state *s, double now, bool places,
 	return buf;
 }
 
+/* Slurm has two values for it: NO_VAL and INFINITE. */
 bool cli_no_task(uint32_t task)
 {
 	return task >= UINT32_MAX - 1;

@@ -103,6 +103,10 @@ int cli_utf8(void)
 	return !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
 
+/*
+ * The limits are a little below the next unit, so that rounding does not print
+ * 1000 us.
+ */
 const char *cli_sec(double sec, char buf[CLI_NUMBER])
 {
 	static const struct {
@@ -186,6 +190,7 @@ const char *cli_setting_rate(double bytes_per_sec, char buf[CLI_NUMBER])
 	return rate(bytes_per_sec, 4, buf);
 }
 
+/* The share of a rare event keeps two digits after the point. */
 const char *cli_percent(double share, char buf[CLI_NUMBER])
 {
 	double p = 100 * share;
@@ -199,6 +204,7 @@ const char *cli_percent(double share, char buf[CLI_NUMBER])
 	return buf;
 }
 
+/* A change that is printed as zero has no sign. */
 const char *cli_change(double change, char buf[CLI_NUMBER])
 {
 	double p = 100 * change;
@@ -232,6 +238,10 @@ const char *cli_date(double date, char buf[CLI_NUMBER])
 	return date_as("%Y-%m-%dT%H:%M:%S", date, buf);
 }
 
+/*
+ * The last user is remembered, because lists ask for one user again and again,
+ * and each lookup may go to a directory server.
+ */
 const char *cli_user(uid_t uid, char buf[CLI_NUMBER])
 {
 	static char name[CLI_NUMBER]; /* lists look one user up repeatedly */
@@ -260,6 +270,7 @@ size_t cli_width(const char *text)
 	return n;
 }
 
+/* Pads by columns of the terminal; the width of printf() counts bytes. */
 void cli_left(FILE *f, const char *text, int width)
 {
 	char cut[4 * CLI_COLUMNS];
@@ -286,6 +297,7 @@ void cli_right_sec(double sec, int width)
 	cli_right_as(cli_sec, sec, width);
 }
 
+/* Cuts between characters, never within the bytes of one. */
 const char *cli_cut(const char *text, size_t width, char *buf, size_t len)
 {
 	size_t i = 0, columns = 0, max = cli_width(text) > width ? width - 1 :
@@ -303,6 +315,10 @@ const char *cli_cut(const char *text, size_t width, char *buf, size_t len)
 	return buf;
 }
 
+/*
+ * Breaks at blanks only. column is where the text begins, so that text behind
+ * a label is wrapped correctly.
+ */
 void cli_wrap_beside(FILE *f, const char *text, int indent, size_t column)
 {
 	bool first = true;
@@ -406,6 +422,7 @@ void cli_html(FILE *f, const char *text)
 	free(plain);
 }
 
+/* Heads are bold on a terminal. */
 void cli_head(const char *format, ...)
 {
 	va_list ap;
@@ -442,6 +459,7 @@ void cli_say(enum cli_colour colour, int indent, const char *format, ...)
 		fputs(cli_colour(CLI_PLAIN), stdout);
 }
 
+/* The label is bold, and further lines are indented to the text. */
 void cli_labelled(FILE *f, const char *label, const char *format, ...)
 {
 	char line[LINE];

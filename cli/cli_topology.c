@@ -133,6 +133,10 @@ static int add_host(struct cli_places *p, const char *name, const char *line)
 								     0;
 }
 
+/*
+ * Switches and their ports are blocks of lines; adapters (Ca) and routers (Rt)
+ * begin blocks that do not matter.
+ */
 int cli_places_ib(const char *path, struct cli_places *p, struct np_err *err)
 {
 	char *text, *rest, *line, name[MAX_NAME] = "";
@@ -246,6 +250,10 @@ static int add_neighbours(struct cli_places *p, const char *path,
 	return rc;
 }
 
+/*
+ * Files are read in Slurm's order of names, so that the result is the same
+ * each time.
+ */
 int cli_places_lldp(const char *dir, struct cli_places *p, struct np_err *err)
 {
 	struct dirent **list;
@@ -276,6 +284,10 @@ int cli_places_lldp(const char *dir, struct cli_places *p, struct np_err *err)
 
 /* ---- latencies ---- */
 
+/*
+ * The groups are named found0, found1 and so on, until Slurm's names are
+ * known.
+ */
 int cli_places_measured(char *const node[], const double *sec, size_t n,
 			struct cli_places *p, struct np_err *err)
 {
@@ -356,6 +368,10 @@ static void pack(struct latencies *l)
 			l->n * sizeof(*l->sec));
 }
 
+/*
+ * The matrix is allocated for the largest number of nodes, as a file does not
+ * say how many it has.
+ */
 int cli_places_latencies(const char *path, struct cli_places *p,
 			 struct np_err *err)
 {
@@ -503,6 +519,7 @@ static int match(const struct cli_places *p, const struct np_topo *t,
 	return rc;
 }
 
+/* Nodes that Slurm does not have on any leaf are not counted as misplaced. */
 long cli_places_compare(const struct cli_places *p, const struct np_topo *t,
 			uint32_t *slurm, uint32_t *as)
 {

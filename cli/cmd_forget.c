@@ -127,11 +127,13 @@ static int run(const struct cli_cmd *self, int argc, char **argv,
 	return rc;
 }
 
+/* A user removes only own runs. */
 static int run_forget(const struct cli_cmd *self, int argc, char **argv)
 {
 	return run(self, argc, argv, NP_STORE_USER);
 }
 
+/* The store refuses this to users who may not write there. */
 static int run_unpublish(const struct cli_cmd *self, int argc, char **argv)
 {
 	return run(self, argc, argv, NP_STORE_PUBLISHED);

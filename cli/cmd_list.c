@@ -345,6 +345,10 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
+/*
+ * Profiles that cannot be read are reported, and the exit status is 1, but the
+ * others are listed.
+ */
 static int run_list(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct profiles all = { 0 };

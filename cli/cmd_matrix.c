@@ -89,6 +89,7 @@ static void block(const struct cli_matrix *m, size_t from, size_t to, int width)
 	}
 }
 
+/* Applications whose row is missing, and what they lack. */
 static void list_missing_rows(const struct cli_matrix *m)
 {
 	const char *why = m->model->needs & NP_NEED_TRACE ?
@@ -267,6 +268,10 @@ static int matrix(const struct cli_known *k, const struct cli_options *o)
 	return rc;
 }
 
+/*
+ * Applications are loaded before they are judged, so that a typing error in a
+ * name is reported first.
+ */
 static int run_matrix(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_known k = { .n = 0 };

@@ -57,6 +57,9 @@ static void put_point(json_object *list, const struct np_shape *s, size_t i)
 		cli_put_text(j, "text", d->text);
 }
 
+/*
+ * One shape with its points; the kinds are words of doc/json-schema/plot.json.
+ */
 static void put_shape(json_object *list, const struct np_shape *s)
 {
 	static const char *const kind[] = {
@@ -192,6 +195,7 @@ static const struct np_option own[] = {
 	{ NULL },
 };
 
+/* Options are checked before the store is read. */
 static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct ask ask = { .only = NULL };

@@ -55,6 +55,10 @@ static int publish(struct cli_store *s, struct np_runs *runs, uid_t uid,
 	return CLI_DONE;
 }
 
+/*
+ * The name is checked before the store is opened, because it becomes a
+ * directory.
+ */
 static int run_publish(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct np_err err = NP_ERR_INIT;

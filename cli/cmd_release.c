@@ -12,6 +12,9 @@
 #include "cli.h"
 #include "np_conf.h"
 
+/*
+ * Options are checked here, so that errors look like those of other commands.
+ */
 static int run_release(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct np_err err = NP_ERR_INIT;

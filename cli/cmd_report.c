@@ -703,6 +703,10 @@ static void release(struct report *r)
 	cli_known_free(&r->k);
 }
 
+/*
+ * The page is made in memory and written at once, so that an error leaves the
+ * old page.
+ */
 static int run_report(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct report r = { .date = cli_now() };

@@ -70,6 +70,7 @@ static void put_level_run(json_object *in, const struct np_level_run *l)
 	cli_put_real(j, "beside_round_sec", l->beside_round_sec.mean);
 }
 
+/* Latencies over all leaf switches of the run; zeros without probes. */
 static void put_run_latency(json_object *in, const struct np_record *r)
 {
 	struct np_moments m = np_run_latency(r);

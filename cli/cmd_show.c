@@ -1,16 +1,16 @@
 /*
  * netprof show APP: one application's profile on one screen.
  *
- *	fft uses the network heavily, steadily.		verdict, cli_profile.h
+ *	fft uses the network heavily, ...	verdict (cli_profile.h)
  *	Under synthetic load it ran ...
  *
- *	Runs       2 of 18 used ...			labelled facts
- *	Slowed by  NPmpi +79 % (71 to 111), ...		pairs, cli_pairs.h
- *	Advice     ...					cli_recommend.h
+ *	Runs       2 of 18 used ...		labelled facts
+ *	Slowed by  NPmpi +79 % ...		pairs (cli_pairs.h)
+ *	Advice     ...				recommendation (cli_recommend.h)
  *
- *	Latency               probes       p50 ...	of the probes, and of idle
- *	Share of probes ...				histogram
- *	Under load (runs)  c0 (2) c1 (2) ...		slowdowns
+ *	Latency               probes ...	latencies, and those of idle
+ *	Share of probes ...			histogram
+ *	Under load (runs)  c0 (2) ...		slowdowns
  *
  * The page has at most CLI_LINES lines.  It is made in memory, its lines are
  * counted, and it is made again with shorter lists and then a shorter
@@ -735,6 +735,7 @@ static void put_runs(json_object *in, const struct cli_profile *p)
 	cli_put_count(j, "unreadable", p->r.n_skipped);
 }
 
+/* The fabric of the newest run, with every leaf switch. */
 static void put_fabric(json_object *in, const struct np_record *r)
 {
 	json_object *j = cli_put_if(in, "fabric", r), *leaves;
@@ -757,6 +758,7 @@ static void put_fabric(json_object *in, const struct np_record *r)
 	}
 }
 
+/* A counter that the adapter does not have is null. */
 static void put_adapters(json_object *in, const struct np_sample *s)
 {
 	json_object *list = cli_put_array(in, "adapters");
@@ -857,6 +859,7 @@ static void put_cost(json_object *in, const struct np_profile *p)
 	cli_put_count(j, "messages", p->cost.messages);
 }
 
+/* Predictions of one list, the worst first. */
 static void put_pairs(json_object *in, const char *key,
 		      const struct cli_pair_list *list)
 {
@@ -870,6 +873,7 @@ static void put_pairs(json_object *in, const char *key,
 	}
 }
 
+/* The same recommendation as on the page, in full. */
 static void put_advice(json_object *in, const struct cli_recommendation *a)
 {
 	json_object *j = cli_put_object(in, "advice"), *list;

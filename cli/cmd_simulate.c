@@ -559,6 +559,7 @@ static const struct cli_table parsable = {
 	    "against_first/delay/high" } },
 };
 
+/* Numbers have twelve digits, because they are computed, not measured. */
 static int sim_data(const struct cli_simulate *s, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
@@ -771,7 +772,7 @@ static int simulate(struct cli_simulate *s, struct progress *p, size_t i,
 	return -1;
 }
 
-/* Keeps the jobs of the first seed under the last policy, for print_groups(). */
+/* Keeps the first seed's jobs under the last policy, for print_groups(). */
 static int simulate_all(struct cli_simulate *s)
 {
 	struct progress p = {
@@ -908,6 +909,10 @@ static int check(const struct cli_cmd *self, const struct cli_sim_ask *o)
 	return -1;
 }
 
+/*
+ * Policies are compared in memory; only --events writes while the simulation
+ * runs.
+ */
 static int run_simulate(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct sigaction act = { .sa_handler = on_signal,

@@ -294,6 +294,7 @@ static void put_leaf(json_object *list, const struct np_state_leaf *l)
 	cli_put_real(j, "strain", l->strain);
 }
 
+/* A user whose jobs use a published profile name without authorisation. */
 static void put_claim(json_object *list, const struct np_state_claim *c)
 {
 	json_object *j = cli_append_object(list);
@@ -321,6 +322,7 @@ static const struct cli_table table = {
 	},
 };
 
+/* Every leaf switch and job, whatever fits on a screen. */
 static int status_data(const struct status *t, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
@@ -412,6 +414,7 @@ static void add_strain(struct np_figure *f, const struct status *t,
 		p->x.hi = 110 * fmax(most, 0.01);
 }
 
+/* More than PLOT_LEAVES leaf switches would be too small to read. */
 static int status_plot(const struct status *t, const char *path)
 {
 	size_t n = t->s->n_leaves;
@@ -528,6 +531,7 @@ static int load(struct np_state *s, bool *places)
 	return rc ? cli_fail("%s", err.text) : -1;
 }
 
+/* The tables are pointers into the state, which is freed last. */
 static int run_status(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct status t;

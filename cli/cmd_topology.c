@@ -528,6 +528,7 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
+/* Exactly one source is used; without an option, the nodes are measured. */
 static int run_topology(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct options o = { .times = 100, .repeats = 3 };

@@ -3,7 +3,7 @@
  *
  * Inside an allocation it runs, in an order that np_validate_plan() makes,
  *
- *	launch	a program that does nothing, to subtract the time of srun
+ *	launch	a program that does nothing, to subtract srun's time
  *	alone	each program on its own, again and again to see drift
  *	profile	each program once with --netprofile-calibrate
  *	leaf	each pair on the two halves of one leaf switch
@@ -121,6 +121,7 @@ struct runner {
 	bool has_victim, has_corunner;
 };
 
+/* Append words of the list to a command line. */
 static void add_words(struct np_args *args, const struct np_validate_words *w)
 {
 	for (size_t i = 0; i < w->n; i++)
@@ -210,6 +211,7 @@ static bool failed(const struct np_helper_step *step)
 	return step->status != 0;
 }
 
+/* An error with the step's exit status and where its output is. */
 static int failure(const struct runner *r, const char *name,
 		   const struct np_helper_step *step, struct np_err *err)
 {
@@ -332,6 +334,7 @@ static int run_once(struct runner *r, const struct np_validate_task *t,
 	return rc;
 }
 
+/* Append the run to the results and save them. */
 static int keep(struct validate *v, const struct np_validate_task *t,
 		double date, double sec, struct np_err *err)
 {
@@ -1198,6 +1201,7 @@ static const struct np_option own[] = {
 	{ NULL },
 };
 
+/* Also after an interruption the results so far have to be freed. */
 static int run_validate(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct validate v = { .constant = NAN };

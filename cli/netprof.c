@@ -162,6 +162,7 @@ static const struct cli_cmd cmd_version = {
 	.run = run_version,
 };
 
+/* argv[0] of a command is its own name. */
 int main(int argc, char **argv)
 {
 	const struct cli_cmd *cmd;
