@@ -21,7 +21,6 @@
 #include "cli_output.h"
 #include "cli_print.h"
 #include "cli_profile.h"
-#include "cli_show.h"
 #include "cli_state.h"
 #include "np_array.h"
 #include "np_conf.h"

@@ -1,2 +1,0 @@
-/* Moved to cli_profile.h. */
-#include "cli_profile.h"
