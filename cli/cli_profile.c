@@ -705,6 +705,13 @@ static void say_interference(const struct np_profile *p, char *buf)
 		snprintf(buf, CLI_SENTENCE, "Not measured under synthetic load "
 			 "yet. To measure: sbatch --netprofile=%s "
 			 "--netprofile-calibrate job.sh", p->runs->app);
+	else if (!worst && p->ev.blocks.n_runs)
+		snprintf(buf, CLI_SENTENCE, "Its slowdown under synthetic load "
+			 "is not known yet: %s. Run it again, or for longer, "
+			 "with --netprofile-calibrate.",
+			 p->ev.blocks.verdict == NP_BLOCKS_USABLE ?
+			 "no load has run in every phase of it" :
+			 np_blocks_words(p->ev.blocks.verdict));
 	else if (!worst)
 		snprintf(buf, CLI_SENTENCE, "Its slowdown under synthetic load "
 			 "is not known: there is no successful run without "

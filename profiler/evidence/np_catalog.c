@@ -111,7 +111,8 @@ struct np_catalog {
 
 	bool calibrated;
 	struct np_calibration cal;
-	struct np_predictor *models;
+	struct np_predictor *models;  /* without intervals, fast */
+	struct np_predictor *checked; /* with intervals, for conflicts */
 	struct np_store_stamp cal_stamp;
 	double cal_due, cal_again; /* next look; second reading if racy, or 0 */
 	int cal_rc; /* of the last attempt to load it */
@@ -819,8 +820,9 @@ static void catalog_uncalibrate(struct np_catalog *c)
 	if (!c->calibrated)
 		return;
 	np_predictor_free(c->models);
+	np_predictor_free(c->checked);
 	np_calibration_free(&c->cal);
-	c->models = NULL;
+	c->models = c->checked = NULL;
 	c->calibrated = false;
 }
 
@@ -875,25 +877,32 @@ static void drop_derived(struct np_catalog *c)
 	c->changed = true;
 }
 
+#define CHECK_REPLICATES 50 /* bootstrap samples of an interval */
+
 /* Load the newest calibration and make the models for it. */
 static int fabric_load(struct np_catalog *c, struct np_err *err)
 {
-	static const struct np_predict_opt opt = { .replicates = 0, .seed = 1 };
-	struct np_predictor *models;
+	static const struct np_predict_opt fast = { .replicates = 0, .seed = 1 };
+	static const struct np_predict_opt full = { CHECK_REPLICATES, 1 };
+	const struct np_model *m = np_model_find(NP_MODEL_DEFAULT, NULL);
+	struct np_predictor *models = NULL, *checked = NULL;
 	struct np_calibration cal;
 	int rc = np_fabric_store_load(c->store, c->cluster, NULL, &cal, err);
 
 	if (rc)
 		return rc;
-	rc = np_predictor_new(cal.fabric, np_model_find(NP_MODEL_DEFAULT, NULL),
-			      &opt, &models, err);
+	rc = np_predictor_new(cal.fabric, m, &fast, &models, err);
+	if (!rc)
+		rc = np_predictor_new(cal.fabric, m, &full, &checked, err);
 	if (rc) {
+		np_predictor_free(models);
 		np_calibration_free(&cal);
 		return rc;
 	}
 	catalog_uncalibrate(c);
 	c->cal = cal;
 	c->models = models;
+	c->checked = checked;
 	c->calibrated = true;
 	catalog_log_begin(c, &c->cal_said, NULL);
 	if (cal.n_skipped)
@@ -1441,9 +1450,12 @@ static int catalog_read(struct np_catalog *c, struct np_cat_app *a,
 #define WANTED_SEC 600.0
 #define MAX_WANTS 32768 /* two for each user and application */
 #define NEGLIGIBLE 0.01 /* smaller slowdowns are noise */
-#define SLICE 512 /* questions between two looks at the clock; a few ms */
+#define SLICE 64 /* questions between two looks at the clock; some 50 ms at most */
 
-/* Predict a slowdown with the default model, without an interval. */
+/*
+ * Predict a slowdown with the default model.  Only a slowdown that makes a
+ * conflict is worth an interval, which tells whether it may be acted upon.
+ */
 static int predict(void *arg, uint32_t victim, uint32_t co,
 		   enum np_contact contact, double *slowdown)
 {
@@ -1469,6 +1481,9 @@ static int predict(void *arg, uint32_t victim, uint32_t co,
 	program = &x->evidence.program;
 	rc = np_predict(c->models, &v->evidence.program, &program, 1, scope, &p,
 			NULL);
+	if (!rc && p.slowdown > c->conf.max_slowdown)
+		rc = np_predict(c->checked, &v->evidence.program, &program, 1,
+				scope, &p, NULL);
 	if (rc)
 		return rc;
 	if (p.flags & NP_PRED_DOUBTFUL)
