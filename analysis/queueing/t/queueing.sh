@@ -113,7 +113,7 @@ test_wrong_use_and_bad_reports_are_told() {
 	}
 	row 2 'needs a report of mpiP or a trace'
 	row 2 'no such option' --frob solver.2.mpiP
-	row 2 'argument is missing' solver.2.mpiP --at
+	row 2 'needs an argument' solver.2.mpiP --at
 	for arg in 0 x 1,,2 1, -3 1.5 4194305 1x; do
 		row 2 '--at=.*: expected numbers of processes' "--at=$arg" \
 			solver.2.mpiP
@@ -175,7 +175,7 @@ test_wrong_use_and_bad_files_are_told() {
 	}
 	row 2 'needs a file'
 	row 2 'no such option' --frob web.json
-	row 2 'argument is missing' web.json --method
+	row 2 'needs an argument' web.json --method
 	row 2 'unexpected argument .two-classes.json.' web.json two-classes.json
 	row 2 '--method=guess: expected exact, schweitzer, linearizer or conv' \
 		--method=guess web.json

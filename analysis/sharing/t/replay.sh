@@ -80,7 +80,7 @@ test_wrong_use_and_bad_files_are_told() {
 	}
 	row 2 'replay needs a program: a file or a directory of traces'
 	row 2 'no such option' --frob "$RING"
-	row 2 'argument is missing' --model
+	row 2 'needs an argument' --model
 	row 2 'no model "x"' --model=x "$RING"
 	row 2 'fabric is 0, expected more' --set=fabric=0 "$RING"
 	row 2 '--latency=3: expected a time' --latency=3 "$RING"

@@ -73,7 +73,7 @@ test_parameters_are_fitted_and_set() {
 	equal "errors" "$(netprof sharing --model=gige,infiniband \
 		--fit="$VIENNE" | awk '/%/ && NR < 4 { print $(NF - 3), $(NF - 1) }' |
 		xargs)" "24.9 10.1 17.3 11.1"
-	grep -q '10.1 and 11.1 % on average instead of 24.9 and 17.3 %' \
+	grep -q 'are 10.1 and 11.1 % instead of 24.9 and 17.3 %' \
 		"$ROOT/doc/validation/methods.md" || fail "doc/validation/methods.md has other numbers"
 }
 
@@ -103,7 +103,7 @@ test_wrong_use_and_bad_files_are_told() {
 	}
 	row 2 'expected a file with schemes'
 	row 2 'no such option' --frob "$VIENNE"
-	row 2 'argument is missing' --model
+	row 2 'needs an argument' --model
 	row 2 'no model "ethernet", expected gige' --model=ethernet "$VIENNE"
 	row 2 'gige is given twice' --model=gige,gige "$VIENNE"
 	row 2 'expected names' --model=, "$VIENNE"
