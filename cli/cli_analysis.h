@@ -19,7 +19,7 @@
 int cli_analysis_run(char **argv);
 
 /* Results: thresholds of latency tolerance, or run time over latency. */
-enum cli_traced_what { CLI_TRACED_ZONES, CLI_TRACED_CURVE };
+enum cli_traced_what { CLI_TRACED_THRESHOLDS, CLI_TRACED_CURVE };
 
 /*
  * Get a result for the trace or graph at path on that network: from the record

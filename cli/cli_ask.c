@@ -94,7 +94,7 @@ const char *cli_flag_names(unsigned set, char *buf, size_t len)
 		{ NP_PRED_ONE_PROBE, "one-probe" },
 		{ NP_PRED_NO_INTERVAL, "no-interval" },
 		{ NP_PRED_NOISE_ONLY, "noise-only" },
-		{ NP_PRED_NO_PRESSURE, "no-pressure" },
+		{ NP_PRED_NO_IMPACT, "no-pressure" },
 		{ NP_PRED_ONE_LEVEL, "one-level" },
 		{ NP_PRED_PAST_LEVELS, "past-levels" },
 		{ NP_PRED_WIDE, "wide" },
@@ -119,7 +119,7 @@ static void run_under_level(const struct cli_known *k, size_t app, size_t level,
 	const char *name = a->r.runs.app;
 	const char *load = k->cal.fabric->level[level].name;
 
-	if (a->evidence.n_curve < 2 || a->evidence.n_pressure < 2) {
+	if (a->evidence.n_curve < 2 || a->evidence.n_impact < 2) {
 		snprintf(command, len, CLI_CALIBRATE_APP, name);
 		snprintf(what, len, "runs of %s under load", name);
 		return;
@@ -155,7 +155,7 @@ void cli_best_measurement(const struct cli_known *k, const struct cli_answer *a,
 		run_under_level(k, a->victim, p->more_level, command, what,
 				len);
 		return;
-	case NP_MORE_PRESSURE:
+	case NP_MORE_IMPACT:
 		run_under_level(k, a->co[p->more_co], p->more_level, command,
 				what, len);
 		return;

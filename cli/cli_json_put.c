@@ -143,8 +143,8 @@ void cli_put_levels(json_object *in, const struct np_profile *p)
 			cli_put_real(j, "low", l->low);
 			cli_put_real(j, "high", l->high);
 		}
-		if (np_mean_known(&l->pressure))
-			cli_put_real(j, "level_slowdown", l->pressure.mean);
+		if (np_mean_known(&l->impact))
+			cli_put_real(j, "level_slowdown", l->impact.mean);
 	}
 }
 

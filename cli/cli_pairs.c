@@ -227,7 +227,7 @@ static void pack_prediction(struct np_pack *to, struct np_prediction *p,
 					      NULL), NULL);
 	p->used = (unsigned)np_pack_count(to, p->used, UINT_MAX);
 	p->n_curve = np_pack_count(to, p->n_curve, n_levels);
-	p->n_pressure = np_pack_count(to, p->n_pressure, n_levels);
+	p->n_impact = np_pack_count(to, p->n_impact, n_levels);
 	p->n_probes = np_pack_count(to, p->n_probes, UINT64_MAX);
 	p->n_left_out = np_pack_count(to, p->n_left_out, 2 * n_levels);
 	p->coupling = np_pack_real(to, p->coupling);

@@ -68,7 +68,7 @@ static const char *duration_text(double sec, char buf[TIME_TEXT])
  * Which nodes get the load, and on which its effect is measured. With fewer
  * than four nodes both are the same.
  */
-static void print_sites(const struct np_cal_sites *s)
+static void print_sites(const struct np_cal_roles *s)
 {
 	fprintf(stderr, "leaf switch %s: ",
 		*s->leaf ? s->leaf : "(no topology)");
@@ -92,14 +92,14 @@ static void print_sites(const struct np_cal_sites *s)
  * administrator decides by this whether to keep the nodes.
  */
 static void print_plan(const struct np_calibrate *c,
-		       const struct np_cal_sites *sites,
+		       const struct np_cal_roles *roles,
 		       const struct np_cal_estimate *e)
 {
 	const struct np_cal_setup *s = &c->setup;
 	size_t chosen = s->keep < s->n_levels ? s->keep : s->n_levels;
 	char t[TIME_TEXT];
 
-	print_sites(sites);
+	print_sites(roles);
 	fprintf(stderr, "load levels:");
 	for (size_t i = 0; i < s->n_levels; i++)
 		fprintf(stderr, " %s", s->level[i].name);
@@ -210,8 +210,8 @@ struct fabric_work {
 	struct np_store *store; /* NULL with --output */
 	struct cli_alloc at;	/* the allocation around us */
 	struct np_cal_srun steps;
-	struct np_cal_survey seen; /* nodes, transport and versions */
-	struct np_cal_sites sites;
+	struct np_cal_query seen; /* nodes, transport and versions */
+	struct np_cal_roles roles;
 	struct np_cal_state state;
 	struct np_calibrate c;
 	char *dir; /* of this cluster in the store; NULL with --output */
@@ -259,7 +259,7 @@ static int check_store(struct fabric_work *w, struct np_err *err)
 static char *describe_setup(const struct fabric_work *w)
 {
 	const struct np_cal_setup *s = &w->c.setup;
-	const struct np_cal_sites *at = &w->sites;
+	const struct np_cal_roles *at = &w->roles;
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
@@ -341,22 +341,22 @@ static int load_state(struct fabric_work *w, const char *setup,
 static int survey_nodes(struct fabric_work *w, struct np_err *err)
 {
 	struct np_cal_setup *s = &w->c.setup;
-	int rc = np_cal_run_survey(w->c.run, w->at.nodes, w->at.n_nodes,
+	int rc = np_cal_run_query(w->c.run, w->at.nodes, w->at.n_nodes,
 				   &w->seen, err);
 
 	if (!rc)
-		rc = np_cal_sites_make(w->seen.node, w->seen.n, &w->sites,
+		rc = np_cal_roles_make(w->seen.node, w->seen.n, &w->roles,
 				       err);
 	if (rc)
 		return rc;
 	for (int i = 0; i < NP_N_SCOPES; i++)
-		s->has[i] = np_cal_sites_have(&w->sites, (enum np_scope)i);
+		s->has[i] = np_cal_roles_have(&w->roles, (enum np_scope)i);
 	if (w->opt->scope_given && !s->has[w->opt->scope])
 		return np_errf(err, -EINVAL, "--scope=%s needs at least four "
 			       "nodes on one leaf switch",
 			       np_scope_name(w->opt->scope));
-	np_cal_run_set_sites(w->c.run, &w->sites);
-	return np_cal_levels_parse(w->opt->levels, w->sites.victim.n, s->level,
+	np_cal_run_set_roles(w->c.run, &w->roles);
+	return np_cal_levels_parse(w->opt->levels, w->roles.victim.n, s->level,
 				   &s->n_levels, err);
 }
 
@@ -403,7 +403,7 @@ static void publish_idle(const struct fabric_work *w, const char *text)
 static int save_result(struct fabric_work *w, struct np_err *err)
 {
 	const struct np_calibration_facts facts = {
-		.c = &w->c, .sites = &w->sites, .cluster = w->at.cluster,
+		.c = &w->c, .roles = &w->roles, .cluster = w->at.cluster,
 		.transport = w->seen.transport,
 		.ucx_version = w->seen.version,
 		.date = w->date, .message_bytes = w->at.conf.message_bytes,
@@ -435,7 +435,7 @@ static int measure_fabric(struct fabric_work *w, struct np_err *err)
 
 	if (rc)
 		return np_errf(err, rc, "out of memory");
-	print_plan(&w->c, &w->sites, &e);
+	print_plan(&w->c, &w->roles, &e);
 	if (w->opt->dry_run)
 		return 0;
 	rc = np_calibrate_measure(&w->c, err);
@@ -527,7 +527,7 @@ static int calibrate_fabric(const struct calibrate_opt *opt)
 	rc = run_fabric(&w, &err);
 	np_cal_run_free(w.c.run);
 	np_cal_state_free(&w.state);
-	np_cal_sites_free(&w.sites);
+	np_cal_roles_free(&w.roles);
 	np_store_close(w.store);
 	free(w.at.env);
 	free(w.state_path);

@@ -38,7 +38,7 @@ static void pack_level(struct np_pack *p, struct np_run_summary_level *l)
 	l->low = np_pack_real(p, l->low);
 	l->high = np_pack_real(p, l->high);
 	l->of_blocks = np_pack_count(p, l->of_blocks, 1);
-	l->pressure = np_pack_mean(p, l->pressure);
+	l->impact = np_pack_mean(p, l->impact);
 }
 
 /* Both writes (p->f is set) and reads.  Returns 0, -EINVAL or -ENOMEM. */

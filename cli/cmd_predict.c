@@ -80,7 +80,7 @@ static const struct {
 	{ NP_PRED_ONE_PROBE, "Some latencies come from a single probe." },
 	{ NP_PRED_NOISE_ONLY,
 	  "The interval does not include the error of the model itself." },
-	{ NP_PRED_NO_PRESSURE,
+	{ NP_PRED_NO_IMPACT,
 	  "The bandwidth that the co-runner takes is unknown and was "
 	  "ignored." },
 };
@@ -102,7 +102,7 @@ static void missing_measurement(const struct cli_known *k,
 	for (size_t i = 0; i < a->n_co; i++) {
 		const struct cli_known_app *c = k->app[a->co[i]];
 
-		if (!c->evidence.n_pressure && !c->unusable.text[0]) {
+		if (!c->evidence.n_impact && !c->unusable.text[0]) {
 			snprintf(command, len, CLI_CALIBRATE_APP,
 				 c->r.runs.app);
 			return;
@@ -242,7 +242,7 @@ static void print_data_used(const struct prediction *p, size_t app, bool first)
 			     s->latency.n_runs, runs(s->latency.n_runs));
 	else
 		cli_labelled(stdout, label, "%s: its impact on %zu of %zu load "
-			     "levels (%zu %s)", name, s->n_pressure, n, loaded,
+			     "levels (%zu %s)", name, s->n_impact, n, loaded,
 			     runs(loaded));
 }
 
@@ -354,7 +354,7 @@ static void put_used(json_object *list, const struct cli_known_app *a)
 	cli_put_count(j, "runs_alone", s->alone_sec.n);
 	cli_put_count(j, "runs_beside_levels", s->count[NP_RUN_BESIDE]);
 	cli_put_count(j, "curve_levels", s->n_curve);
-	cli_put_count(j, "pressure_levels", s->n_pressure);
+	cli_put_count(j, "pressure_levels", s->n_impact);
 	cli_put_count(j, "probes", s->program.latency.all.n);
 	left = cli_put_object(j, "left_out");
 	for (int use = NP_RUN_FABRIC; use < NP_RUN_USES; use++)
@@ -386,7 +386,7 @@ static void put_answer(json_object *list, const struct prediction *p,
 	cli_put_interval(j, &a->p);
 	cli_put_real(j, "coupling", a->p.coupling);
 	cli_put_count(j, "curve_levels", a->p.n_curve);
-	cli_put_count(j, "pressure_levels", a->p.n_pressure);
+	cli_put_count(j, "pressure_levels", a->p.n_impact);
 	cli_put_count(j, "probes", a->p.n_probes);
 	cli_best_measurement(p->k, a, command, what, sizeof(what));
 	cli_put_text(j, "narrower", *command ? command : NULL);

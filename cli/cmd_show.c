@@ -72,7 +72,7 @@ static void find_tolerance(struct cli_store *s, const struct cli_profile *p,
 	out->traced = true;
 	/* Without measured parameters, the defaults stay. */
 	cli_loggps_of(s->store, NULL, &net);
-	if (cli_traced_get(path, p->r.uid, CLI_TRACED_ZONES, &net,
+	if (cli_traced_get(path, p->r.uid, CLI_TRACED_THRESHOLDS, &net,
 			   MAX_TRACE_BYTES, &t, &out->why))
 		return;
 	memcpy(out->zone, t.zone, sizeof(out->zone));
@@ -523,9 +523,9 @@ static void level_row(FILE *f, const struct np_profile *p, size_t n, int width,
 	for (size_t i = 0; i < n; i++) {
 		const struct np_run_summary_level *l = &p->ev.level[i];
 		const double value[LEVEL_ROWS] = {
-			l->slowdown.mean, l->low, l->high, l->pressure.mean,
+			l->slowdown.mean, l->low, l->high, l->impact.mean,
 		};
-		uint32_t known = row == ROUNDS ? l->pressure.n : l->slowdown.n;
+		uint32_t known = row == ROUNDS ? l->impact.n : l->slowdown.n;
 
 		cli_right(f, known ? cli_change(value[row], buf) : "-", width);
 	}
@@ -724,7 +724,7 @@ static void put_runs(json_object *in, const struct cli_profile *p)
 	static const enum np_run_use other[] = {
 		NP_RUN_BESIDE, NP_RUN_BLOCKS, NP_RUN_NEIGHBOURS,
 		NP_RUN_FABRIC, NP_RUN_TIME, NP_RUN_FAILED, NP_RUN_SUSPENDED,
-		NP_RUN_UNDER_WAY, NP_RUN_WORKLOAD, NP_RUN_KEPT,
+		NP_RUN_UNDER_WAY, NP_RUN_WORKLOAD, NP_RUN_AUTOMATIC,
 	};
 	json_object *j = cli_put_object(in, "runs");
 

@@ -78,10 +78,10 @@ struct ask {
 
 /*
  * Find the nodes of each leaf switch with the probes.  Returns 0 or -errno with
- * err; the caller frees *sites and *transport.
+ * err; the caller frees *roles and *transport.
  */
 static int survey(struct cli_alloc *at, const struct np_validate_list *l,
-		  struct np_validate_sites *sites, char **transport,
+		  struct np_validate_roles *roles, char **transport,
 		  struct np_err *err)
 {
 	const struct np_cal_setup none = { .n_levels = 0 };
@@ -91,17 +91,17 @@ static int survey(struct cli_alloc *at, const struct np_validate_list *l,
 	};
 	struct np_cal_run *run = np_cal_run_new(&np_cal_srun_ops, &steps,
 						&none);
-	struct np_cal_survey seen;
-	int rc = run ? np_cal_run_survey(run, at->nodes, at->n_nodes, &seen,
+	struct np_cal_query seen;
+	int rc = run ? np_cal_run_query(run, at->nodes, at->n_nodes, &seen,
 					 err) :
 		       np_errf(err, -ENOMEM, "out of memory");
 
 	if (!rc)
-		rc = np_validate_sites_make(seen.node, seen.n, l, sites, err);
+		rc = np_validate_roles_make(seen.node, seen.n, l, roles, err);
 	if (!rc) {
 		*transport = strdup(seen.transport);
 		if (!*transport) {
-			np_validate_sites_free(sites);
+			np_validate_roles_free(roles);
 			rc = np_errf(err, -ENOMEM, "out of memory");
 		}
 	}
@@ -114,7 +114,7 @@ static int survey(struct cli_alloc *at, const struct np_validate_list *l,
 struct runner {
 	struct validate *v;
 	const struct cli_alloc *at;
-	const struct np_validate_sites *sites;
+	const struct np_validate_roles *roles;
 	const volatile sig_atomic_t *stop;
 	char here[PATH_MAX]; /* working directory */
 	struct np_helper_step victim, corunner;
@@ -232,7 +232,7 @@ static int start_corunner(struct runner *r, const struct np_validate_task *t,
 	const struct np_validate_program *p =
 		&r->v->list.program[t->corunner];
 	int rc = start(r, &r->corunner, p, t->kind == NP_PAIRS_APART ?
-		       &r->sites->apart : &r->sites->corunner,
+		       &r->roles->apart : &r->roles->corunner,
 		       np_validate_longer(p), false, err);
 
 	r->has_corunner = !rc;
@@ -321,7 +321,7 @@ static int run_once(struct runner *r, const struct np_validate_task *t,
 	if (!rc) {
 		clock_gettime(CLOCK_REALTIME, &now);
 		*date = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-		rc = start(r, &r->victim, p, &r->sites->victim, words, profile,
+		rc = start(r, &r->victim, p, &r->roles->victim, words, profile,
 			   err);
 		r->has_victim = !rc;
 	}
@@ -418,12 +418,12 @@ static void print_progress(const struct validate *v,
  * another -errno with err; what was run is kept.
  */
 static int run_tasks(struct validate *v, struct cli_alloc *at,
-		     const struct np_validate_sites *sites,
+		     const struct np_validate_roles *roles,
 		     const struct np_validate_task *task, size_t n,
 		     struct np_err *err)
 {
 	struct runner r = {
-		.v = v, .at = at, .sites = sites, .stop = cli_alloc_catch_signals(),
+		.v = v, .at = at, .roles = roles, .stop = cli_alloc_catch_signals(),
 		.victim = NP_HELPER_INIT, .corunner = NP_HELPER_INIT,
 	};
 	int rc = 0;
@@ -886,7 +886,7 @@ static char *copy(const char *text)
 
 /* Refuse to mix results of different leaf switches. */
 static int same_place(const struct validate *v,
-		      const struct np_validate_sites *s, struct np_err *err)
+		      const struct np_validate_roles *s, struct np_err *err)
 {
 	const struct np_pairs_place *p = &v->pairs.place;
 
@@ -899,7 +899,7 @@ static int same_place(const struct validate *v,
 
 /* Takes ownership of transport. */
 static void note_place(struct validate *v, const struct cli_alloc *at,
-		       const struct np_validate_sites *s, char *transport)
+		       const struct np_validate_roles *s, char *transport)
 {
 	struct np_pairs_place *p = &v->pairs.place;
 
@@ -919,7 +919,7 @@ static void note_place(struct validate *v, const struct cli_alloc *at,
 
 /* Print where, what and how long, before anything runs. */
 static void print_plan(const struct validate *v,
-		       const struct np_validate_sites *s,
+		       const struct np_validate_roles *s,
 		       const struct np_validate_task *task, size_t n)
 {
 	char t[CLI_NUMBER];
@@ -942,7 +942,7 @@ static void print_plan(const struct validate *v,
 
 /* Run what is left to be measured. */
 static int measure_here(struct validate *v, bool dry_run,
-			struct cli_alloc *at, struct np_validate_sites *s,
+			struct cli_alloc *at, struct np_validate_roles *s,
 			struct np_err *err)
 {
 	struct np_validate_task *task;
@@ -967,7 +967,7 @@ static int measure_here(struct validate *v, bool dry_run,
 static int measure(struct validate *v, bool dry_run, struct np_err *err)
 {
 	static struct cli_alloc at; /* it refers to itself */
-	struct np_validate_sites s = { .leaf = NULL };
+	struct np_validate_roles s = { .leaf = NULL };
 	char *transport = NULL;
 	int rc = cli_alloc_find(&at, 8, "validate FILE", err);
 
@@ -985,7 +985,7 @@ static int measure(struct validate *v, bool dry_run, struct np_err *err)
 	} else {
 		free(transport);
 	}
-	np_validate_sites_free(&s);
+	np_validate_roles_free(&s);
 	free(at.env);
 	return rc;
 }

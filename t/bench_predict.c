@@ -32,7 +32,7 @@ static const char *const model[] = { "cross", NP_MODEL_DEFAULT, "mixture",
 static double edge[BINS + 1], count[1 + LEVELS + PROGRAMS][BINS];
 static struct np_fabric_level level[LEVELS];
 static struct np_mean beside[LEVELS * LEVELS];
-static struct np_mean curve[PROGRAMS][LEVELS], pressure[PROGRAMS][LEVELS];
+static struct np_mean curve[PROGRAMS][LEVELS], impact[PROGRAMS][LEVELS];
 static char name[LEVELS + PROGRAMS][16];
 static struct np_program program[PROGRAMS];
 static const struct np_program *list[PROGRAMS];
@@ -115,10 +115,10 @@ static void make_up(void)
 					     count[1 + LEVELS + a]);
 		for (size_t i = 0; i < LEVELS; i++) {
 			curve[a][i] = slowdown(own_suffers, presses[i]);
-			pressure[a][i] = slowdown(suffers[i], own);
+			impact[a][i] = slowdown(suffers[i], own);
 		}
 		program[a].curve = curve[a];
-		program[a].pressure = pressure[a];
+		program[a].impact = impact[a];
 		list[a] = &program[a];
 	}
 }

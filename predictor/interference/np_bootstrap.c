@@ -268,7 +268,7 @@ static void fabric_draw_one(struct fabric_task *t, size_t r)
 	if (t->bins)
 		gram_mixture(t, v);
 	draw_beside(t, v, r > 0);
-	if (t->opt->needs & NP_NEED_OWN_PRESSURE)
+	if (t->opt->needs & NP_NEED_OWN_IMPACT)
 		pace_beside(t, v);
 	if (t->opt->needs & NP_NEED_BESIDE) {
 		gram_cross(t, v);
@@ -283,7 +283,7 @@ static int fabric_alloc(struct fabric_task *t)
 
 	if (t->bins)
 		per += n1 * n1;
-	if (t->opt->needs & NP_NEED_OWN_PRESSURE)
+	if (t->opt->needs & NP_NEED_OWN_IMPACT)
 		per += n * n;
 	if (t->opt->needs & NP_NEED_BESIDE)
 		per += n * n + n1 * n1;
@@ -331,7 +331,7 @@ int np_bootstrap_fabric(const struct np_fabric *f,
 static size_t per_sample(size_t n_levels, size_t bins, unsigned needs)
 {
 	return 2 * n_levels + bins +
-	       (needs & NP_NEED_OWN_PRESSURE ? 2 * n_levels : 0);
+	       (needs & NP_NEED_OWN_IMPACT ? 2 * n_levels : 0);
 }
 
 static int program_alloc(struct np_bootstrap_program *d, size_t samples,
@@ -350,7 +350,7 @@ static int alloc_known(struct np_bootstrap_program *d, size_t n_levels)
 	d->has_curve = calloc(2 * n_levels + 1, sizeof(bool));
 	if (!d->has_curve)
 		return -ENOMEM;
-	d->has_pressure = d->has_curve + n_levels;
+	d->has_impact = d->has_curve + n_levels;
 	return 0;
 }
 
@@ -393,16 +393,16 @@ static void draw_logs(const double *log, const double *noise, size_t n,
 static void pace(struct np_data_program *v, size_t n, double *to)
 {
 	for (size_t i = 0; i < n; i++)
-		np_pace_of(v->log_curve[i], v->log_pressure[i], &to[i],
+		np_pace_of(v->log_curve[i], v->log_impact[i], &to[i],
 			   &to[n + i]);
 	v->fit_curve = to;
-	v->fit_pressure = to + n;
+	v->fit_impact = to + n;
 }
 
 /* State while the samples of a program are drawn. */
 struct program_task {
 	const struct np_program *a;
-	const bool *known; /* has_curve, has_pressure */
+	const bool *known; /* has_curve, has_impact */
 	size_t n, bins;
 	double *log, *noise; /* of the curve (n), then of the impact (n) */
 };
@@ -410,16 +410,16 @@ struct program_task {
 static void program_draw_one(const struct program_task *t, struct np_rng *r,
 			     double *to, struct np_data_program *v)
 {
-	double counts[NP_BINS_MAX], *curve = to, *pressure = to + t->n;
-	double *cdf = pressure + t->n;
+	double counts[NP_BINS_MAX], *curve = to, *impact = to + t->n;
+	double *cdf = impact + t->n;
 
 	draw_logs(t->log, t->noise, t->n, t->known, r, curve);
 	draw_logs(t->log + t->n, t->noise + t->n, t->n, t->known + t->n, r,
-		  pressure);
+		  impact);
 	draw_latency(&t->a->latency, t->bins, r, t->bins ? cdf : NULL, counts,
 		     &v->latency);
 	v->log_curve = v->fit_curve = curve;
-	v->log_pressure = v->fit_pressure = pressure;
+	v->log_impact = v->fit_impact = impact;
 	v->response = t->a->response;
 }
 
@@ -430,12 +430,12 @@ static void draw_all(struct program_task *t, struct np_rng *r, unsigned needs,
 	double *next = d->store;
 
 	make_logs(a->curve, t->n, d->has_curve, t->log, t->noise);
-	make_logs(a->pressure, t->n, d->has_pressure, t->log + t->n,
+	make_logs(a->impact, t->n, d->has_impact, t->log + t->n,
 		  t->noise + t->n);
 	for (size_t i = 0; i < d->n; i++) {
 		program_draw_one(t, i ? r : NULL, next, &d->sample[i]);
 		next += per_sample(t->n, t->bins, needs);
-		if (needs & NP_NEED_OWN_PRESSURE)
+		if (needs & NP_NEED_OWN_IMPACT)
 			pace(&d->sample[i], t->n, next - 2 * t->n);
 	}
 }
@@ -449,8 +449,8 @@ int np_bootstrap_known(const struct np_program *a, const struct np_fabric *f,
 		return np_errf(err, -ENOMEM, "%s: no memory for %zu levels",
 			       a->name, n);
 	d->has = program_mark_known(a->curve, n, d->has_curve, NP_NEED_CURVE) |
-		 program_mark_known(a->pressure, n, d->has_pressure,
-				    NP_NEED_PRESSURE);
+		 program_mark_known(a->impact, n, d->has_impact,
+				    NP_NEED_IMPACT);
 	if (a->latency.all.n)
 		d->has |= NP_NEED_LATENCY |
 			  (a->latency.count ? NP_NEED_HIST : 0);
@@ -497,7 +497,7 @@ static void add_one(struct np_data_program *v, const struct np_data_program *co,
 	double *cdf_to = to + 2 * f->n_levels, cdf[NP_BINS_MAX];
 
 	for (size_t i = 0; i < f->n_levels; i++)
-		to[f->n_levels + i] += co->log_pressure[i];
+		to[f->n_levels + i] += co->log_impact[i];
 	v->latency.mean =
 		fmax(v->latency.mean + co->latency.mean - idle, f->idle_min);
 	v->latency.sd =
@@ -517,7 +517,7 @@ static void copy_one(struct np_data_program *v,
 {
 	*v = *co;
 	v->log_curve = memset(to, 0, n * sizeof(*to));
-	v->log_pressure = memcpy(to + n, co->log_pressure, n * sizeof(*to));
+	v->log_impact = memcpy(to + n, co->log_impact, n * sizeof(*to));
 	if (co->latency.cdf)
 		v->latency.cdf =
 			memcpy(to + 2 * n, co->latency.cdf, bins * sizeof(*to));
@@ -536,7 +536,7 @@ static void add_fit(const struct np_bootstrap_program *const *co, size_t n_co,
 
 		for (size_t i = 0; i < n; i++) {
 			to[i] += one->fit_curve[i] / (double)n_co;
-			to[n + i] += one->fit_pressure[i];
+			to[n + i] += one->fit_impact[i];
 		}
 	}
 }
@@ -547,7 +547,7 @@ int np_bootstrap_sum(const struct np_bootstrap_program *const *co, size_t n_co,
 {
 	size_t n = f->sample[0].n_levels, samples = co[0]->n;
 	size_t bins = f->sample[0].bins ? f->sample[0].bins->n : 0;
-	const unsigned needs = NP_NEED_OWN_PRESSURE;
+	const unsigned needs = NP_NEED_OWN_IMPACT;
 	size_t step = per_sample(n, bins, needs);
 	unsigned has = ~0u;
 
@@ -557,12 +557,12 @@ int np_bootstrap_sum(const struct np_bootstrap_program *const *co, size_t n_co,
 			       n_co);
 	}
 	for (size_t i = 0; i < n; i++)
-		d->has_pressure[i] = true;
+		d->has_impact[i] = true;
 	for (size_t c = 0; c < n_co; c++) {
 		has &= co[c]->has;
 		d->flags |= co[c]->flags;
 		for (size_t i = 0; i < n; i++)
-			d->has_pressure[i] &= co[c]->has_pressure[i];
+			d->has_impact[i] &= co[c]->has_impact[i];
 	}
 	d->has = has & ~(unsigned)NP_NEED_CURVE;
 	for (size_t r = 0; r < samples; r++) {
@@ -575,7 +575,7 @@ int np_bootstrap_sum(const struct np_bootstrap_program *const *co, size_t n_co,
 				bins, to);
 		add_fit(co, n_co, r, n, fit);
 		d->sample[r].fit_curve = fit;
-		d->sample[r].fit_pressure = fit + n;
+		d->sample[r].fit_impact = fit + n;
 	}
 	return 0;
 }

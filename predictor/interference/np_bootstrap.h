@@ -42,10 +42,10 @@ struct np_bootstrap_fabric {
 };
 
 struct np_bootstrap_program {
-	unsigned has; /* enum np_need: LATENCY, HIST, CURVE, PRESSURE, TRACE */
+	unsigned has; /* enum np_need: LATENCY, HIST, CURVE, IMPACT, TRACE */
 	size_t n;
 	struct np_data_program *sample;
-	bool *has_curve, *has_pressure; /* per level */
+	bool *has_curve, *has_impact; /* per level */
 	unsigned flags;
 	double *store;
 };

@@ -124,7 +124,7 @@ int np_program_check(const struct np_program *a, const struct np_fabric *f,
 	if (!rc)
 		rc = slowdowns_check(a->curve, a, f, "slowdown beside", err);
 	if (!rc)
-		rc = slowdowns_check(a->pressure, a, f, "slowdown it causes to",
+		rc = slowdowns_check(a->impact, a, f, "slowdown it causes to",
 				     err);
 	return rc;
 }

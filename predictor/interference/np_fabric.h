@@ -95,11 +95,11 @@ struct np_program {
 
 	/*
 	 * Sensitivity: curve[i] is the slowdown of this program under level i.
-	 * Impact: pressure[i] is the slowdown of level i by this program.  Both
+	 * Impact: impact[i] is the slowdown of level i by this program.  Both
 	 * have n_levels elements, or are NULL if nothing was measured.
 	 */
 	const struct np_mean *curve;
-	const struct np_mean *pressure;
+	const struct np_mean *impact;
 
 	/*
 	 * Response of its trace to additional latency in seconds

@@ -414,7 +414,7 @@ static void cross_right_side(const struct np_data *v, double sum, double *h)
 
 	for (size_t j = 0; j <= n; j++)
 		h[j] = sum;
-	np_lanes_add_rows(h + 1, v->co->fit_pressure, v->fabric->fit_beside, n,
+	np_lanes_add_rows(h + 1, v->co->fit_impact, v->fabric->fit_beside, n,
 			  v->row->at, v->row->n);
 }
 
@@ -468,7 +468,7 @@ static bool beyond(const struct np_data *v)
 	double own = 0;
 
 	for (size_t r = 0; r < v->row->n; r++)
-		own += v->co->fit_pressure[v->row->at[r]];
+		own += v->co->fit_impact[v->row->at[r]];
 	for (size_t c = v->col->n; c-- > 0;) {
 		const double *column = v->fabric->fit_beside + v->col->at[c];
 		double sum = 0;
@@ -551,7 +551,7 @@ static int victim_describe(struct np_data *v, double *x)
 {
 	memset(x, 0, v->fabric->n_levels * sizeof(*x));
 	for (size_t r = 0; r < v->row->n; r++)
-		x[v->row->at[r]] = v->co->fit_pressure[v->row->at[r]];
+		x[v->row->at[r]] = v->co->fit_impact[v->row->at[r]];
 	return 0;
 }
 
@@ -658,7 +658,7 @@ static int twosided_describe(struct np_data *v, double *x)
 
 		for (size_t u = 0; u < n_used; u++)
 			sum += x[1 + used[u]] * beside[used[u]];
-		left[i] = v->co->fit_pressure[i] - sum;
+		left[i] = v->co->fit_impact[i] - sum;
 	}
 	return rc;
 }
@@ -927,7 +927,7 @@ static double quantile(const struct np_bins *bins, const double *cdf,
 /* Factor by which the co-runner slows a level's rounds; 1 if unknown. */
 static double rounds(struct np_data *v, size_t level)
 {
-	return level < v->fabric->n_levels ? exp(v->co->log_pressure[level]) :
+	return level < v->fabric->n_levels ? exp(v->co->log_impact[level]) :
 					     1;
 }
 
@@ -937,7 +937,7 @@ static double gap_times(struct np_data *v)
 	double times = rounds(v, v->fabric->bulk_level);
 
 	if (times == 1)
-		v->flags |= NP_PRED_NO_PRESSURE;
+		v->flags |= NP_PRED_NO_IMPACT;
 	return fmax(1, times);
 }
 
@@ -1014,7 +1014,7 @@ static int zero_join(struct np_data *v, const double *x, const double *y,
 	  lookup_describe, lookup_respond, lookup_join, \
 	  1, 1, variant }
 
-#define CROSS_NEEDS (NP_NEED_CURVE | NP_NEED_PRESSURE | NP_NEED_BESIDE)
+#define CROSS_NEEDS (NP_NEED_CURVE | NP_NEED_IMPACT | NP_NEED_BESIDE)
 
 const struct np_model np_models[] = {
 	{ "zero", "no slowdown at all, the baseline", 0, NULL,
@@ -1042,7 +1042,7 @@ const struct np_model np_models[] = {
 	  CROSS_NEEDS, "mixture", twosided_describe,
 	  twosided_respond, twosided_join, 2, 2, 0 },
 	{ "mutual", "twosided, and each slows the other's traffic",
-	  CROSS_NEEDS | NP_NEED_CO_CURVE | NP_NEED_OWN_PRESSURE, "twosided",
+	  CROSS_NEEDS | NP_NEED_CO_CURVE | NP_NEED_OWN_IMPACT, "twosided",
 	  mutual_describe, mutual_respond, mutual_join,
 	  4, 1, 0, mutual_join_both },
 	{ "ensemble", "mean of cross and its kin, as levels weigh",
@@ -1053,7 +1053,7 @@ const struct np_model np_models[] = {
 	  tolerance_describe, tolerance_respond, tolerance_join,
 	  0, NP_TOLERANCE_QUANTILES + 1, NP_TOLERANCE_MEASURED },
 	{ "tolerance-felt", "the same, as much of it as a brief level felt",
-	  NP_NEED_IDLE | NP_NEED_LATENCY | NP_NEED_HIST | NP_NEED_PRESSURE |
+	  NP_NEED_IDLE | NP_NEED_LATENCY | NP_NEED_HIST | NP_NEED_IMPACT |
 	  NP_NEED_TRACE, NULL,
 	  tolerance_describe, tolerance_respond, tolerance_join,
 	  0, NP_TOLERANCE_QUANTILES + 1, NP_TOLERANCE_FELT },

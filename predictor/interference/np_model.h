@@ -50,10 +50,10 @@ enum np_need {
 	NP_NEED_LATENCY = 1 << 1,  /* latency under levels and co-runners */
 	NP_NEED_HIST = 1 << 2,	   /* histograms of these latencies */
 	NP_NEED_CURVE = 1 << 3,	   /* slowdown of the victim under levels */
-	NP_NEED_PRESSURE = 1 << 4, /* slowdown of the levels by co-runners */
+	NP_NEED_IMPACT = 1 << 4, /* slowdown of the levels by co-runners */
 	NP_NEED_BESIDE = 1 << 5,   /* slowdown of the levels by each other */
 	NP_NEED_CO_CURVE = 1 << 6, /* slowdown of co-runners under levels */
-	NP_NEED_OWN_PRESSURE = 1 << 7, /* slowdown of the levels by the victim;
+	NP_NEED_OWN_IMPACT = 1 << 7, /* slowdown of the levels by the victim;
 					  fits then use the scale above */
 	NP_NEED_TRACE = 1 << 8, /* response curve of the victim's trace */
 };
@@ -73,7 +73,7 @@ enum np_pred_flag {
 	NP_PRED_NO_INTERVAL = 1 << 7, /* not requested, or model "zero" */
 	NP_PRED_NOISE_ONLY = 1 << 8,  /* the interval does not include the
 					 model's own error */
-	NP_PRED_NO_PRESSURE = 1 << 9, /* the bandwidth that the co-runner takes
+	NP_PRED_NO_IMPACT = 1 << 9, /* the bandwidth that the co-runner takes
 					  is unknown */
 	NP_PRED_ONE_LEVEL = 1 << 10,  /* the answer changes a lot without one of
 					  the levels */
@@ -113,8 +113,8 @@ struct np_data_fabric {
 struct np_data_program {
 	struct np_data_latency latency;
 	const double *log_curve;    /* log(1 + slowdown), per level */
-	const double *log_pressure; /* log(1 + slowdown of the level) */
-	const double *fit_curve, *fit_pressure; /* on the scale of the fits */
+	const double *log_impact; /* log(1 + slowdown of the level) */
+	const double *fit_curve, *fit_impact; /* on the scale of the fits */
 	const struct np_response *response; /* NULL: no trace was recorded */
 };
 

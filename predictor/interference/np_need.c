@@ -6,7 +6,7 @@ typedef struct np_need_level level_t;
 
 static bool known(const level_t *l)
 {
-	return !isnan(l->pressure);
+	return !isnan(l->impact);
 }
 
 /* Distance of level i to the nearest level that has a run. */
@@ -16,8 +16,8 @@ static double gap(const level_t *level, size_t n, size_t i)
 
 	for (size_t k = 0; k < n; k++)
 		if (level[k].run_sec.n && known(&level[k]))
-			least = fmin(least, fabs(level[k].pressure -
-						 level[i].pressure));
+			least = fmin(least, fabs(level[k].impact -
+						 level[i].impact));
 	return least;
 }
 
@@ -28,8 +28,8 @@ static long extreme(const level_t *level, size_t n, double sign)
 
 	for (size_t i = 0; i < n; i++)
 		if (known(&level[i]) &&
-		    (best < 0 || sign * level[i].pressure >
-				 sign * level[best].pressure))
+		    (best < 0 || sign * level[i].impact >
+				 sign * level[best].impact))
 			best = (long)i;
 	return best;
 }
@@ -46,8 +46,8 @@ static long widest_gap(const level_t *level, size_t n)
 			continue;
 		here = gap(level, n, i);
 		/* prefer the greater impact, where curves are steeper */
-		if (here > widest || (here == widest && level[i].pressure >
-				      level[best].pressure)) {
+		if (here > widest || (here == widest && level[i].impact >
+				      level[best].impact)) {
 			widest = here;
 			best = (long)i;
 		}
@@ -104,7 +104,7 @@ static long repeat(const level_t *level, size_t n, double fallback,
 			continue;
 		e = error(&level[i].run_sec, fallback);
 		if (best < 0 || e > worst ||
-		    (e == worst && level[i].pressure > level[best].pressure)) {
+		    (e == worst && level[i].impact > level[best].impact)) {
 			worst = e;
 			best = (long)i;
 		}

@@ -25,7 +25,7 @@ struct np_need_level {
 	 * Impact of the level on any increasing scale; equal distances on it
 	 * are covered evenly.  NaN if unknown: such levels come last.
 	 */
-	double pressure;
+	double impact;
 	struct np_mean run_sec; /* run times under it; n includes planned runs */
 };
 

@@ -37,7 +37,7 @@ struct np_basis {
 /* True if the model uses the mutual slowdowns of programs and levels. */
 static inline bool np_model_is_of_levels(const struct np_model *m)
 {
-	return m->needs & NP_NEED_PRESSURE && m->needs & NP_NEED_BESIDE;
+	return m->needs & NP_NEED_IMPACT && m->needs & NP_NEED_BESIDE;
 }
 
 /* The model's error for one level that was left out of the fit. */
@@ -153,7 +153,7 @@ static size_t count_unknown(const struct matrix *t, size_t k, bool is_row)
 static void trim(const struct np_predictor *p, struct np_basis *use)
 {
 	const struct matrix t = { p->fabric.has_beside, p->n, use,
-				  p->m->needs & NP_NEED_OWN_PRESSURE };
+				  p->m->needs & NP_NEED_OWN_IMPACT };
 	struct np_levels *from;
 
 	if (p->fabric.whole)
@@ -192,11 +192,11 @@ static const struct {
 	{ NP_NEED_CURVE, VICTIM, NP_NEED_CURVE,
 	  "no slowdown beside any level" },
 	{ NP_NEED_TRACE, VICTIM, NP_NEED_TRACE, "no trace" },
-	{ NP_NEED_OWN_PRESSURE, VICTIM, NP_NEED_PRESSURE,
+	{ NP_NEED_OWN_IMPACT, VICTIM, NP_NEED_IMPACT,
 	  "how much it slows the levels was not measured" },
 	{ NP_NEED_LATENCY, CO_RUNNER, NP_NEED_LATENCY, "no probe latencies" },
 	{ NP_NEED_HIST, CO_RUNNER, NP_NEED_HIST, "no latency histogram" },
-	{ NP_NEED_PRESSURE, CO_RUNNER, NP_NEED_PRESSURE,
+	{ NP_NEED_IMPACT, CO_RUNNER, NP_NEED_IMPACT,
 	  "how much it slows the levels was not measured" },
 	{ NP_NEED_CO_CURVE, CO_RUNNER, NP_NEED_CURVE,
 	  "no slowdown beside any level" },
@@ -243,13 +243,13 @@ static bool serves_victim(const struct np_bootstrap_program *va, size_t i,
 			  unsigned needs)
 {
 	return va->has_curve[i] &&
-	       (!(needs & NP_NEED_OWN_PRESSURE) || va->has_pressure[i]);
+	       (!(needs & NP_NEED_OWN_IMPACT) || va->has_impact[i]);
 }
 
 static bool serves_co(const struct np_bootstrap_program *cb, size_t i,
 		      unsigned needs)
 {
-	return cb->has_pressure[i] &&
+	return cb->has_impact[i] &&
 	       (!(needs & NP_NEED_CO_CURVE) || cb->has_curve[i]);
 }
 
@@ -264,7 +264,7 @@ static void fill(const struct np_predictor *p,
 			continue;
 		if (needs & NP_NEED_CURVE && serves_victim(va, i, needs))
 			basis_add(&use->col, i);
-		if (needs & NP_NEED_PRESSURE && serves_co(cb, i, needs))
+		if (needs & NP_NEED_IMPACT && serves_co(cb, i, needs))
 			basis_add(&use->row, i);
 		if (needs & NP_NEED_CO_CURVE && cb->has_curve[i])
 			basis_add(&use->co_col, i);
@@ -308,7 +308,7 @@ static int basis_select(const struct np_predictor *p,
 	if (needs & NP_NEED_BESIDE && (use->col.n < 2 || use->row.n < 2))
 		return np_errf(err, p->n < 2 ? -EDOM : -ENODATA,
 			       "%s beside %s: %zu levels with its slowdown, "
-			       "%zu with the pressure, expected at least 2 of "
+			       "%zu with the impact, expected at least 2 of "
 			       "each that were run beside each other",
 			       a->app->name, co->app->name, use->col.n,
 			       use->row.n);
@@ -454,9 +454,9 @@ static int predictor_make_levels(struct np_predictor *p)
 		p->level[i] = (struct np_data_program){
 			.latency = f->level[i],
 			.log_curve = row,
-			.log_pressure = column + i * n,
+			.log_impact = column + i * n,
 			.fit_curve = fit,
-			.fit_pressure = fit_column + i * n,
+			.fit_impact = fit_column + i * n,
 		};
 	}
 	return 0;
@@ -699,7 +699,7 @@ static void leave_out(struct np_predictor *p, enum np_side side,
 			continue;
 		inputs_without(p, &s->use, side, k, &less, &v);
 		if (side == NP_VICTIM ? less.col.n == s->use.col.n :
-					!d->has_pressure[k])
+					!d->has_impact[k])
 			continue; /* not measured with this level */
 		v.n_co = n_co;
 		memcpy(z, s->z, sizeof(z)); /* initial guess: all levels */
@@ -711,7 +711,7 @@ static void leave_out(struct np_predictor *p, enum np_side side,
 			term_add_error(s, a->log_curve[k], log_slow,
 				       h->flags[k]);
 		else
-			term_add_error(s, a->log_pressure[k], log_slow,
+			term_add_error(s, a->log_impact[k], log_slow,
 				       v.flags);
 	}
 }
@@ -1002,12 +1002,12 @@ static void describe_use(const struct np_predictor *p,
 	out->model = p->m;
 	out->used = p->m->needs;
 	out->n_curve = use->col.n;
-	out->n_pressure = use->row.n;
+	out->n_impact = use->row.n;
 	out->n_left_out = co->term[NP_CO].n_miss + a->term[NP_VICTIM].n_miss;
 	if (p->m->needs & NP_NEED_LATENCY)
 		out->n_probes = co->app->latency.all.n;
 	if ((p->m->needs & NP_NEED_CURVE && use->col.n < p->n) ||
-	    (p->m->needs & NP_NEED_PRESSURE && use->row.n < p->n))
+	    (p->m->needs & NP_NEED_IMPACT && use->row.n < p->n))
 		out->flags |= NP_PRED_PARTIAL;
 }
 
@@ -1084,13 +1084,13 @@ static bool is_past_levels(const struct np_predictor *p,
 			   const struct np_prepared *co)
 {
 	const struct np_levels *row = &co->term[NP_CO].use.row;
-	const double *pressure = co->bootstrap.sample[0].log_pressure;
+	const double *impact = co->bootstrap.sample[0].log_impact;
 
 	for (size_t i = 0; i < row->n; i++) {
 		const double *beside =
 			p->fabric.sample[0].log_beside + row->at[i] * p->n;
 
-		if (pressure[row->at[i]] > gsl_stats_max(beside, 1, p->n) +
+		if (impact[row->at[i]] > gsl_stats_max(beside, 1, p->n) +
 					   NP_PREDICT_DOUBT_PAST)
 			return true;
 	}
@@ -1266,7 +1266,7 @@ static double resample(struct advice_task *t, bool victim)
 static const double *input(const struct advice_task *t, size_t r, bool victim)
 {
 	return victim ? t->a->bootstrap.sample[r + 1].log_curve :
-			t->co->bootstrap.sample[r + 1].log_pressure;
+			t->co->bootstrap.sample[r + 1].log_impact;
 }
 
 /* The part of the variance of t->z explained by the slowdown of level i. */
@@ -1326,11 +1326,11 @@ static double distance(const struct advice_task *t, size_t i)
 	const struct np_basis *use = &t->co->term[NP_CO].use;
 	double sum = 0;
 
-	if (!(t->p->m->needs & NP_NEED_PRESSURE))
+	if (!(t->p->m->needs & NP_NEED_IMPACT))
 		return fabs(f->level[i].mean - co->latency.mean);
 	for (size_t r = 0; r < use->row.n; r++)
 		sum += f->fit_beside[use->row.at[r] * f->n_levels + i] -
-		       co->fit_pressure[use->row.at[r]];
+		       co->fit_impact[use->row.at[r]];
 	return fabs(sum);
 }
 
@@ -1384,7 +1384,7 @@ static void advise_co(struct advice_task *t, double var,
 		return;
 	}
 	level = strongest(t, false, &sum);
-	out->more = sum < var / 2 ? NP_MORE_CALIBRATION : NP_MORE_PRESSURE;
+	out->more = sum < var / 2 ? NP_MORE_CALIBRATION : NP_MORE_IMPACT;
 	out->more_level = level;
 }
 
@@ -1515,7 +1515,7 @@ static int make_order(struct matrix_task *t)
 	for (size_t i = 0; i < t->n; i++) {
 		t->order[i] = i;
 		mark_known(t->app[i]->curve, n, t->known + 2 * n * i);
-		mark_known(t->app[i]->pressure, n, t->known + 2 * n * i + n);
+		mark_known(t->app[i]->impact, n, t->known + 2 * n * i + n);
 	}
 	qsort_r(t->order, t->n, sizeof(*t->order), by_levels, t);
 	return 0;
@@ -1707,7 +1707,7 @@ static size_t least_known(const struct np_prepared *one, size_t n_co,
 	for (size_t c = 0; c < n_co; c++) {
 		const struct np_program *a = one[c].app;
 		uint64_t n = out->more == NP_MORE_LATENCY ? a->latency.all.n :
-				     a->pressure[out->more_level].n;
+				     a->impact[out->more_level].n;
 
 		if (n < least) {
 			least = n;
@@ -1734,7 +1734,7 @@ static int predict_prepared(struct np_predictor *p, struct np_prepared *a,
 	if (!rc && p->opt.replicates)
 		advise(p, a, n_co > 1 ? &sum : co, n_co, scope, out);
 	if (!rc && (out->more == NP_MORE_LATENCY ||
-		    out->more == NP_MORE_PRESSURE))
+		    out->more == NP_MORE_IMPACT))
 		out->more_co = least_known(co, n_co, out);
 	prepared_free(&sum);
 	return rc;
@@ -1794,15 +1794,15 @@ static void explain_fallback(const struct np_predictor *p,
 	}
 	for (size_t c = 0; c < n_co; c++)
 		for (size_t i = 0; i < p->n; i++) {
-			if (co[c]->pressure && co[c]->pressure[i].n)
+			if (co[c]->impact && co[c]->impact[i].n)
 				continue;
-			out->more = NP_MORE_PRESSURE;
+			out->more = NP_MORE_IMPACT;
 			out->more_co = c;
 			out->more_level = i;
 			return;
 		}
-	for (size_t i = 0; p->m->needs & NP_NEED_OWN_PRESSURE && i < p->n; i++)
-		if (!victim->pressure || !victim->pressure[i].n) {
+	for (size_t i = 0; p->m->needs & NP_NEED_OWN_IMPACT && i < p->n; i++)
+		if (!victim->impact || !victim->impact[i].n) {
 			out->more = NP_MORE_CURVE; /* one run measures both */
 			out->more_level = i;
 			return;

@@ -54,7 +54,7 @@ struct np_predict_opt {
 enum np_more {
 	NP_MORE_NOTHING,     /* no interval, or none would narrow it */
 	NP_MORE_CURVE,	     /* the victim under level more_level */
-	NP_MORE_PRESSURE,    /* co-runner more_co under level more_level */
+	NP_MORE_IMPACT,    /* co-runner more_co under level more_level */
 	NP_MORE_LATENCY,     /* co-runner more_co alone */
 	NP_MORE_CALIBRATION, /* the fabric's calibration, repeated */
 	NP_MORE_LEVELS,	     /* additional levels near more_level */
@@ -70,7 +70,7 @@ struct np_prediction {
 	/* The data it used. */
 	unsigned used;	     /* enum np_need */
 	size_t n_curve;	     /* levels in the victim's sensitivity curve */
-	size_t n_pressure;   /* levels with a measured slowdown by co-runners */
+	size_t n_impact;   /* levels with a measured slowdown by co-runners */
 	uint64_t n_probes;   /* latency samples of the co-runner with fewest */
 	size_t n_left_out;   /* leave-one-out tests behind the model's error */
 	double coupling;     /* sharing coefficient applied, 0 to 1 */

@@ -9,13 +9,13 @@
 /* The measurements of a level as a program, without those of two levels. */
 static void as_program(const struct np_fabric *f, size_t level,
 		       const size_t without[2], struct np_mean *curve,
-		       struct np_mean *pressure)
+		       struct np_mean *impact)
 {
 	for (size_t k = 0; k < f->n_levels; k++) {
 		curve[k] = f->beside[level * f->n_levels + k];
-		pressure[k] = f->beside[k * f->n_levels + level];
+		impact[k] = f->beside[k * f->n_levels + level];
 		if (k == without[0] || k == without[1])
-			curve[k].n = pressure[k].n = 0;
+			curve[k].n = impact[k].n = 0;
 	}
 }
 
@@ -26,9 +26,9 @@ static double predict(struct np_predictor *p, const struct np_fabric *f,
 	const size_t without[2] = { v, c }, n = f->n_levels;
 	struct np_program a[2] = {
 		{ .name = f->level[v].name, .curve = scratch,
-		  .pressure = scratch + n },
+		  .impact = scratch + n },
 		{ .name = f->level[c].name, .curve = scratch + 2 * n,
-		  .pressure = scratch + 3 * n },
+		  .impact = scratch + 3 * n },
 	};
 	const struct np_program *co = &a[1];
 	struct np_prediction out;

@@ -24,7 +24,7 @@ struct np_self_check {
 
 /*
  * A calibration is doubtful if the mean error exceeds NP_SELF_CHECK_POINTS and
- * NP_SELF_CHECK_SHARE of the error of the best constant.  The 15 calibrations in
+ * NP_SELF_CHECK_SHARE of the error of the best constant.  The 15 older calibrations in
  * doc/validation/pairs have shares of 0.20 to 0.41.
  */
 #define NP_SELF_CHECK_POINTS 5.0

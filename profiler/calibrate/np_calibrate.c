@@ -461,7 +461,7 @@ struct np_cal_run {
 	const struct np_cal_ops *ops;
 	void *ctx;
 	const struct np_cal_setup *setup;
-	const struct np_cal_sites *sites;
+	const struct np_cal_roles *roles;
 	struct slot slot[NP_CAL_SLOTS];
 	struct window *window; /* of the base, since the current measurement */
 	size_t n_windows;
@@ -675,8 +675,8 @@ static struct np_cal_step base_of(const struct np_cal_run *r,
 	if (t->kind == NP_CAL_IDLE)
 		return (struct np_cal_step){ .nodes = r->all,
 					     .n_nodes = r->n_all };
-	return step_of(r, t->victim, across ? &r->sites->victim_across :
-					      &r->sites->victim, across);
+	return step_of(r, t->victim, across ? &r->roles->victim_across :
+					      &r->roles->victim, across);
 }
 
 /*
@@ -686,12 +686,12 @@ static struct np_cal_step base_of(const struct np_cal_run *r,
 static struct np_cal_step aggressor_of(const struct np_cal_run *r,
 				       const struct np_cal_task *t)
 {
-	const struct np_cal_hosts *where = &r->sites->victim;
+	const struct np_cal_hosts *where = &r->roles->victim;
 
 	if (t->scope == NP_SCOPE_LEAF)
-		where = &r->sites->aggressor;
+		where = &r->roles->aggressor;
 	else if (t->scope == NP_SCOPE_UPLINK)
-		where = &r->sites->aggressor_across;
+		where = &r->roles->aggressor_across;
 	return step_of(r, t->aggressor, where, t->scope == NP_SCOPE_UPLINK);
 }
 
@@ -900,8 +900,8 @@ static int list_nodes(struct np_cal_run *r, struct np_err *err)
 	return 0;
 }
 
-int np_cal_run_survey(struct np_cal_run *r, const char *nodes, size_t n_nodes,
-		      struct np_cal_survey *out, struct np_err *err)
+int np_cal_run_query(struct np_cal_run *r, const char *nodes, size_t n_nodes,
+		      struct np_cal_query *out, struct np_err *err)
 {
 	const struct np_cal_step step = { .nodes = nodes, .n_nodes = n_nodes };
 	int rc;
@@ -917,7 +917,7 @@ int np_cal_run_survey(struct np_cal_run *r, const char *nodes, size_t n_nodes,
 		rc = wait_for(r, SETTLE_SEC, err);
 	if (rc)
 		return rc;
-	*out = (struct np_cal_survey){
+	*out = (struct np_cal_query){
 		r->node, r->n_nodes, r->transport, r->version,
 	};
 	return 0;
@@ -928,10 +928,10 @@ static double run_now_sec(const struct np_cal_run *r)
 	return r->ops->now_sec(r->ctx);
 }
 
-void np_cal_run_set_sites(struct np_cal_run *r,
-			  const struct np_cal_sites *sites)
+void np_cal_run_set_roles(struct np_cal_run *r,
+			  const struct np_cal_roles *roles)
 {
-	r->sites = sites;
+	r->roles = roles;
 }
 
 void np_cal_run_free(struct np_cal_run *r)
@@ -1094,8 +1094,8 @@ static int set_facts(const struct np_calibration_facts *f,
 		     struct np_calibration *out)
 {
 	const struct np_cal_hosts *level = f->c->scope == NP_SCOPE_LEAF ?
-					   &f->sites->aggressor :
-					   &f->sites->victim;
+					   &f->roles->aggressor :
+					   &f->roles->victim;
 
 	out->date = (double)(uint64_t)f->date;
 	out->message_bytes = f->message_bytes;
@@ -1107,8 +1107,8 @@ static int set_facts(const struct np_calibration_facts *f,
 			       copy_text(NP_VERSION, &out->netprof_version) ||
 			       copy_text(f->ucx_version, &out->ucx_version) ||
 			       copy_text(f->transport, &out->transport) ||
-			       copy_text(f->sites->leaf, &out->leaf_name) ||
-			       copy_text(f->sites->victim.list,
+			       copy_text(f->roles->leaf, &out->leaf_name) ||
+			       copy_text(f->roles->victim.list,
 					 &out->victim_nodes) ||
 			       copy_text(level->list, &out->level_nodes) ?
 		     -ENOMEM :
@@ -1306,16 +1306,16 @@ static void choose_levels(struct np_calibrate *c)
 {
 	const struct np_cal_setup *s = &c->setup;
 	struct np_calibrate once = *c;
-	double pressure[NP_CAL_MAX_LEVELS];
+	double impact[NP_CAL_MAX_LEVELS];
 
 	once.setup.repeats = 1; /* later repeats must not change the choice */
 	for (size_t i = 0; i < s->n_levels; i++) {
 		struct np_mean m = np_cal_matrix(&once, c->scope,
 						 np_cal_middle(s), i);
 
-		pressure[i] = m.n ? m.mean : NAN;
+		impact[i] = m.n ? m.mean : NAN;
 	}
-	c->n_chosen = np_cal_choose(pressure, s->n_levels, s->keep, c->chosen);
+	c->n_chosen = np_cal_choose(impact, s->n_levels, s->keep, c->chosen);
 }
 
 /* Decide what this stage depends on. */

@@ -20,7 +20,7 @@ struct np_cal_progress {
 
 struct np_calibrate {
 	struct np_cal_setup setup;
-	struct np_cal_run *run;	    /* after np_cal_run_set_sites() */
+	struct np_cal_run *run;	    /* after np_cal_run_set_roles() */
 	struct np_cal_state *state; /* results so far; grows */
 	bool scope_given;	    /* false: scope is determined by results */
 	enum np_scope scope;
@@ -54,7 +54,7 @@ int np_calibrate_measure(struct np_calibrate *c, struct np_err *err);
 
 struct np_calibration_facts {
 	const struct np_calibrate *c; /* completed */
-	const struct np_cal_sites *sites;
+	const struct np_cal_roles *roles;
 	const char *cluster, *transport, *ucx_version;
 	double date;
 	uint32_t message_bytes;

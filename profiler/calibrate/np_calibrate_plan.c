@@ -233,7 +233,7 @@ static int append_nodes(const struct np_cal_node *node, size_t n,
  * the second largest leaf switch.
  */
 static int append_across(const struct np_cal_node *node, size_t n,
-			 struct np_cal_sites *s, size_t half)
+			 struct np_cal_roles *s, size_t half)
 {
 	const char *other = largest_leaf(node, n, s->leaf);
 	size_t there = other ? count_leaf(node, n, other) / 2 : 0;
@@ -256,7 +256,7 @@ static int append_across(const struct np_cal_node *node, size_t n,
 
 /* Assign the roles to the nodes of the leaf switch. */
 static int fill_sites(const struct np_cal_node *node, size_t n,
-		      struct np_cal_sites *s)
+		      struct np_cal_roles *s)
 {
 	size_t here = count_leaf(node, n, s->leaf);
 	size_t half = here / 2;
@@ -270,11 +270,11 @@ static int fill_sites(const struct np_cal_node *node, size_t n,
 	return rc ? rc : append_across(node, n, s, half);
 }
 
-int np_cal_sites_make(const struct np_cal_node *node, size_t n,
-		      struct np_cal_sites *out, struct np_err *err)
+int np_cal_roles_make(const struct np_cal_node *node, size_t n,
+		      struct np_cal_roles *out, struct np_err *err)
 {
 	const char *leaf = largest_leaf(node, n, NULL);
-	struct np_cal_sites s = { .leaf = NULL };
+	struct np_cal_roles s = { .leaf = NULL };
 	int rc;
 
 	if (!leaf || count_leaf(node, n, leaf) < 2)
@@ -283,24 +283,24 @@ int np_cal_sites_make(const struct np_cal_node *node, size_t n,
 	s.leaf = strdup(leaf);
 	rc = s.leaf ? fill_sites(node, n, &s) : -ENOMEM;
 	if (rc) {
-		np_cal_sites_free(&s);
+		np_cal_roles_free(&s);
 		return np_errf(err, rc, "out of memory");
 	}
 	*out = s;
 	return 0;
 }
 
-void np_cal_sites_free(struct np_cal_sites *s)
+void np_cal_roles_free(struct np_cal_roles *s)
 {
 	free(s->leaf);
 	free(s->victim.list);
 	free(s->aggressor.list);
 	free(s->victim_across.list);
 	free(s->aggressor_across.list);
-	*s = (struct np_cal_sites){ .leaf = NULL };
+	*s = (struct np_cal_roles){ .leaf = NULL };
 }
 
-bool np_cal_sites_have(const struct np_cal_sites *s, enum np_scope scope)
+bool np_cal_roles_have(const struct np_cal_roles *s, enum np_scope scope)
 {
 	switch (scope) {
 	case NP_SCOPE_NODE:

@@ -34,7 +34,7 @@ struct np_cal_hosts {
 };
 
 /* Which nodes have which role. */
-struct np_cal_sites {
+struct np_cal_roles {
 	char *leaf; /* the calibrated leaf switch: the one with most nodes */
 	/*
 	 * With four nodes or more, each half of the leaf switch has a role;
@@ -50,15 +50,15 @@ struct np_cal_sites {
 };
 
 /*
- * Returns 0 (free with np_cal_sites_free()), -ENODEV with err if no two nodes
+ * Returns 0 (free with np_cal_roles_free()), -ENODEV with err if no two nodes
  * are under the same leaf switch, or -ENOMEM.
  */
-int np_cal_sites_make(const struct np_cal_node *node, size_t n,
-		      struct np_cal_sites *out, struct np_err *err);
-void np_cal_sites_free(struct np_cal_sites *s);
+int np_cal_roles_make(const struct np_cal_node *node, size_t n,
+		      struct np_cal_roles *out, struct np_err *err);
+void np_cal_roles_free(struct np_cal_roles *s);
 
 /* Are there nodes for an aggressor at this scope? */
-bool np_cal_sites_have(const struct np_cal_sites *s, enum np_scope scope);
+bool np_cal_roles_have(const struct np_cal_roles *s, enum np_scope scope);
 
 /* ---- levels ---- */
 

@@ -100,7 +100,7 @@ struct np_cal_ops {
 };
 
 /* Where the probes run, as they report it; owned by the run. */
-struct np_cal_survey {
+struct np_cal_query {
 	const struct np_cal_node *node; /* by rank, each once */
 	size_t n;
 	const char *transport; /* of the probes: "tcp/eth0", or "" */
@@ -120,12 +120,12 @@ void np_cal_run_free(struct np_cal_run *r);
  * expression of n_nodes) and learn their leaf switches.  Returns 0, -EINTR,
  * -ETIMEDOUT or another -errno with err.
  */
-int np_cal_run_survey(struct np_cal_run *r, const char *nodes, size_t n_nodes,
-		      struct np_cal_survey *out, struct np_err *err);
+int np_cal_run_query(struct np_cal_run *r, const char *nodes, size_t n_nodes,
+		      struct np_cal_query *out, struct np_err *err);
 
-/* Tell where measurements run; sites is borrowed. */
-void np_cal_run_set_sites(struct np_cal_run *r,
-			  const struct np_cal_sites *sites);
+/* Tell where measurements run; roles is borrowed. */
+void np_cal_run_set_roles(struct np_cal_run *r,
+			  const struct np_cal_roles *roles);
 
 /* ---- steps by srun, inside an allocation ---- */
 

@@ -404,7 +404,7 @@ enum np_consistency np_consistency_check(const struct np_run_summary *own,
 							"slowed by", why, len));
 	if (so_far != NP_CONSISTENCY_REFUTED)
 		so_far = stronger(so_far,
-				  slowdowns_back(a->pressure, b->pressure, f,
+				  slowdowns_back(a->impact, b->impact, f,
 						 "slows", why, len));
 	return so_far;
 }

@@ -12,7 +12,7 @@
 #include "np_moments.h"
 
 /* What runs are compared with; "", 0 and NULL match any run. */
-struct np_evidence_fabric {
+struct np_summary_fabric {
 	const char *cluster, *transport, *scope;
 	uint32_t message_bytes;
 	double period_sec;
@@ -261,7 +261,7 @@ static const struct {
 	[NP_RUN_SCOPE] = { "scope", "with the level at another scope" },
 	[NP_RUN_LEVEL] = { "uncalibrated", "beside a level not calibrated" },
 	[NP_RUN_WORKLOAD] = { "workload", "of another workload" },
-	[NP_RUN_KEPT] = { "kept", "kept without being asked" },
+	[NP_RUN_AUTOMATIC] = { "kept", "kept without being asked" },
 };
 
 const char *np_run_use_name(enum np_run_use use)
@@ -282,7 +282,7 @@ static bool other_text(const char *a, const char *b)
 
 /* Is the run of another fabric than the one that is asked for? */
 static bool other_fabric(const struct np_record *r,
-			 const struct np_evidence_fabric *f)
+			 const struct np_summary_fabric *f)
 {
 	return other_text(r->cluster, f->cluster) ||
 	       other_text(r->probe.transport, f->transport) ||
@@ -302,7 +302,7 @@ static bool is_calibrated(const char *name, const struct np_fabric *f)
 /* What the run can be used for, whatever its workload. */
 static enum np_run_use use_of(const struct np_record *r,
 			      const struct np_run_summary_opt *opt,
-			      const struct np_evidence_fabric *f)
+			      const struct np_summary_fabric *f)
 {
 	if (other_fabric(r, f))
 		return NP_RUN_FABRIC;
@@ -324,7 +324,7 @@ static enum np_run_use use_of(const struct np_record *r,
 	    !is_calibrated(r->level->name, opt->calibration->fabric))
 		return NP_RUN_LEVEL;
 	if (r->source && !strcmp(r->app, NP_IDLE_APP))
-		return NP_RUN_KEPT;
+		return NP_RUN_AUTOMATIC;
 	if (!r->fingerprint)
 		return NP_RUN_WORKLOAD;
 	return r->n_blocks ? NP_RUN_BLOCKS :
@@ -406,7 +406,7 @@ static const char *choose_workload(const struct candidates *c)
 /* Decide for each run what it is used for. */
 static void decide_uses(const struct np_runs *runs,
 			const struct np_run_summary_opt *opt,
-			const struct np_evidence_fabric *f,
+			const struct np_summary_fabric *f,
 			struct np_run_summary *e)
 {
 	struct candidates c = {
@@ -454,12 +454,12 @@ static const struct np_record *newest_measured(const struct np_runs *runs)
 }
 
 /* The fabric to compare runs with: of the calibration, or of a run. */
-static struct np_evidence_fabric fabric_of(const struct np_run_summary_opt *opt,
+static struct np_summary_fabric fabric_of(const struct np_run_summary_opt *opt,
 					   const struct np_record *newest)
 {
 	const struct np_calibration *c = opt->calibration;
 	const struct np_record *r = opt->like ? opt->like : newest;
-	struct np_evidence_fabric f = { .scope = opt->scope };
+	struct np_summary_fabric f = { .scope = opt->scope };
 
 	if (c) {
 		f.cluster = c->cluster;
@@ -586,7 +586,7 @@ static struct np_mean mean_slowdown(const struct np_moments *alone,
 /* Run times alone and per level, and the slowdown of the levels' rounds. */
 struct times {
 	const struct np_calibration *calibration; /* NULL: there is none */
-	struct np_moments alone, blocks, *beside, *pressure;
+	struct np_moments alone, blocks, *beside, *impact;
 };
 
 /* Rounds that differ by more than this factor ran on another kind of node. */
@@ -618,11 +618,11 @@ static void add_rounds(struct times *t, size_t level, size_t n_processes,
 {
 	alone_sec = alone_round(t->calibration, level, n_processes, alone_sec);
 	if (alone_sec > 0 && beside_sec > 0)
-		np_moments_add(&t->pressure[level], beside_sec / alone_sec - 1);
+		np_moments_add(&t->impact[level], beside_sec / alone_sec - 1);
 }
 
 /* Record how much a run with intervals slowed each level. */
-static void add_pressure(const struct np_run_summary *e,
+static void add_impact(const struct np_run_summary *e,
 			 const struct np_runs *runs, const struct np_record *r,
 			 struct times *t)
 {
@@ -652,7 +652,7 @@ static void add_times(const struct np_run_summary *e, const struct np_runs *runs
 			np_moments_add(&t->alone, np_record_run_sec(r));
 		if (e->use[i] == NP_RUN_BLOCKS) {
 			np_moments_add(&t->blocks, np_record_run_sec(r));
-			add_pressure(e, runs, r, t);
+			add_impact(e, runs, r, t);
 		}
 		if (e->use[i] != NP_RUN_BESIDE)
 			continue;
@@ -736,9 +736,9 @@ static void fill_levels(struct np_run_summary *e, const struct times *t)
 		l->run_sec = np_mean_of(&t->beside[i]);
 		e->mean[i] = l->slowdown =
 			mean_slowdown(&t->alone, &t->beside[i]);
-		e->mean[n + i] = l->pressure = np_mean_of(&t->pressure[i]);
+		e->mean[n + i] = l->impact = np_mean_of(&t->impact[i]);
 		e->n_curve += np_mean_known(&l->slowdown);
-		e->n_pressure += np_mean_known(&l->pressure);
+		e->n_impact += np_mean_known(&l->impact);
 	}
 	/* The scatter of run times is a property of the program, not of one
 	 * level. */
@@ -756,7 +756,7 @@ static int make_curve(struct np_run_summary *e, const struct np_runs *runs,
 	size_t n = e->n_levels;
 	struct np_moments *m = calloc(2 * n + 1, sizeof(*m));
 	struct times t = { .calibration = calibration, .beside = m,
-			   .pressure = m + n };
+			   .impact = m + n };
 
 	e->mean = calloc(2 * n + 1, sizeof(*e->mean));
 	if (m && e->mean) {
@@ -806,7 +806,7 @@ static unsigned rank_of(const struct latencies *l, size_t i)
 	if (use == NP_RUN_NEIGHBOURS && !l->for_models)
 		rank |= RANK_NEIGHBOURS;
 	else if (use != NP_RUN_ALONE && use != NP_RUN_BLOCKS &&
-		 use != NP_RUN_WORKLOAD && use != NP_RUN_KEPT)
+		 use != NP_RUN_WORKLOAD && use != NP_RUN_AUTOMATIC)
 		return RANK_NONE;
 	if (!l->is_idle && !r->fingerprint)
 		rank |= RANK_WORKLOAD;
@@ -888,8 +888,8 @@ static int make_program(struct np_run_summary *e, const struct np_bins *bins)
 
 	if (e->n_curve)
 		p->curve = e->mean;
-	if (e->n_pressure)
-		p->pressure = e->mean + e->n_levels;
+	if (e->n_impact)
+		p->impact = e->mean + e->n_levels;
 	p->latency.all = e->latency.moments;
 	if (e->latency.n_runs && np_bins_equal(bins, np_bins_own())) {
 		e->bin_count = calloc(NP_HIST_BINS, sizeof(*e->bin_count));
@@ -913,7 +913,7 @@ int np_run_summary_make(const struct np_runs *runs,
 		.e = &e, .runs = runs,
 		.is_idle = !strcmp(runs->app, NP_IDLE_APP),
 	};
-	struct np_evidence_fabric f;
+	struct np_summary_fabric f;
 	int rc;
 
 	opt = opt ? opt : &nothing;
@@ -959,7 +959,7 @@ void np_run_summary_detach(struct np_run_summary *e, const char *name)
 
 bool np_run_summary_has_data(const struct np_run_summary *e)
 {
-	return e->n_curve || e->n_pressure || e->program.latency.all.n;
+	return e->n_curve || e->n_impact || e->program.latency.all.n;
 }
 
 void np_run_summary_free(struct np_run_summary *e)
@@ -1039,13 +1039,13 @@ static void restore_program(struct np_run_summary *e, const char *name)
 {
 	for (size_t i = 0; i < e->n_levels; i++) {
 		e->n_curve += np_mean_known(&e->mean[i]);
-		e->n_pressure += np_mean_known(&e->mean[e->n_levels + i]);
+		e->n_impact += np_mean_known(&e->mean[e->n_levels + i]);
 	}
 	e->program = (struct np_program){
 		.name = name,
 		.latency = { e->latency.moments, e->bin_count },
 		.curve = e->n_curve ? e->mean : NULL,
-		.pressure = e->n_pressure ? e->mean + e->n_levels : NULL,
+		.impact = e->n_impact ? e->mean + e->n_levels : NULL,
 	};
 }
 
@@ -1104,7 +1104,7 @@ int np_curve_levels_make(const struct np_calibration *c,
 	}
 	for (size_t i = 0; i < n; i++) {
 		l.name[i] = c ? c->fabric->level[i].name : np_levels[i].name;
-		l.level[i].pressure = c ? level_impact(c->fabric, i) :
+		l.level[i].impact = c ? level_impact(c->fabric, i) :
 					  (double)i;
 	}
 	*out = l;

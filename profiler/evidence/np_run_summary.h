@@ -106,7 +106,7 @@ enum np_run_use {
 	NP_RUN_SCOPE,	   /* its level ran at another scope */
 	NP_RUN_LEVEL,	   /* its level is not in the calibration */
 	NP_RUN_WORKLOAD,   /* of another or an unknown workload */
-	NP_RUN_KEPT,	   /* of the idle network, made automatically */
+	NP_RUN_AUTOMATIC,	   /* of the idle network, made automatically */
 	NP_RUN_USES
 };
 
@@ -127,7 +127,7 @@ struct np_run_summary_level {
 	bool of_blocks;
 	/* How the program slows the level: mean of (round under the program /
 	 * round alone) - 1, of one run each. */
-	struct np_mean pressure;
+	struct np_mean impact;
 };
 
 /* Every member may be missing. */
@@ -155,7 +155,7 @@ struct np_run_summary {
 	/* In the order of the calibration; else those with runs, by name. */
 	struct np_run_summary_level *level;
 	size_t n_levels;
-	size_t n_curve, n_pressure; /* levels with slowdown, with pressure */
+	size_t n_curve, n_impact; /* levels with slowdown, with impact */
 	double noise;		    /* np_noise_pooled() of the slowdowns */
 	struct np_blocks blocks;    /* of the runs with intervals */
 	double blocks_longer; /* their run time / alone_sec - 1, or NaN */
@@ -165,7 +165,7 @@ struct np_run_summary {
 
 	/* The application as the models see it; with a calibration only. */
 	struct np_program program;
-	struct np_mean *mean; /* curve, then pressure */
+	struct np_mean *mean; /* curve, then impact */
 	double *bin_count;
 };
 

@@ -697,7 +697,7 @@ static const struct np_fields group_table =
 static const struct np_field pair_fields[] = {
 	TABLE("program_beside_program", pair, n_apps, n_apps),
 	TABLE("program_beside_level", curve, n_apps, fabric.n_levels),
-	TABLE("level_beside_program", pressure, fabric.n_levels, n_apps),
+	TABLE("level_beside_program", impact, fabric.n_levels, n_apps),
 	SET(NP_F_CODEC, "alone_sec", alone_sec, 1e9, .codec = &means_codec,
 	    .count = offsetof(struct np_measured_set, n_apps)),
 	NP_FIELD_LIST(np_measured_set, "groups", group, n_groups,
@@ -737,18 +737,18 @@ static int split_tables(const struct np_jat *in, struct np_measured_set *s)
 {
 	size_t n = s->fabric.n_levels;
 	struct np_mean *of = NULL;
-	int rc = s->pressure ?
+	int rc = s->impact ?
 		 np_jat_take(in, n * s->n_apps + 1, sizeof(*of), &of) : 0;
 
 	if (rc)
 		return rc;
 	for (size_t i = 0; of && i < n * s->n_apps; i++)
-		of[i % s->n_apps * n + i / s->n_apps] = s->pressure[i];
-	free(s->pressure);
-	s->pressure = of;
+		of[i % s->n_apps * n + i / s->n_apps] = s->impact[i];
+	free(s->impact);
+	s->impact = of;
 	for (size_t a = 0; a < s->n_apps; a++) {
 		s->app[a].curve = s->curve ? s->curve + a * n : NULL;
-		s->app[a].pressure = of ? of + a * n : NULL;
+		s->app[a].impact = of ? of + a * n : NULL;
 	}
 	return 0;
 }
@@ -1250,13 +1250,13 @@ void np_pairs_free(struct np_pairs *p)
 
 /* Programs under levels, and levels under programs, as tables. */
 struct tables {
-	struct np_mean *curve, *pressure;
+	struct np_mean *curve, *impact;
 	size_t n_programs, n_levels;
 };
 
 static const struct np_field table_fields[] = {
 	SLOWDOWNS(tables, "program_beside_level", curve, n_programs, n_levels),
-	SLOWDOWNS(tables, "level_beside_program", pressure, n_levels,
+	SLOWDOWNS(tables, "level_beside_program", impact, n_levels,
 		  n_programs),
 };
 static const struct np_fields table_table = NP_FIELDS(table_fields, tables);
@@ -1269,8 +1269,8 @@ static void put_tables(struct np_jput *o, json_object *j,
 	struct tables t = { .n_programs = n, .n_levels = n_levels };
 
 	t.curve = calloc(n * n_levels + 1, sizeof(*t.curve));
-	t.pressure = calloc(n * n_levels + 1, sizeof(*t.pressure));
-	if (!t.curve || !t.pressure) {
+	t.impact = calloc(n * n_levels + 1, sizeof(*t.impact));
+	if (!t.curve || !t.impact) {
 		np_jput_fail(o, -ENOMEM);
 	} else {
 		for (size_t a = 0; a < n; a++)
@@ -1278,9 +1278,9 @@ static void put_tables(struct np_jput *o, json_object *j,
 				if (p->app[a]->curve)
 					t.curve[a * n_levels + i] =
 						p->app[a]->curve[i];
-				if (p->app[a]->pressure)
-					t.pressure[i * n + a] =
-						p->app[a]->pressure[i];
+				if (p->app[a]->impact)
+					t.impact[i * n + a] =
+						p->app[a]->impact[i];
 			}
 		np_jput_fields(o, j, &t, &table_table);
 	}

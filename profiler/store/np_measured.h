@@ -63,7 +63,7 @@ struct np_measured_set {
 	/* The content of the file, for reading and writing. */
 	unsigned format;
 	struct np_measured_name *program, *level_name; /* as app, level */
-	struct np_mean *curve, *pressure, *pair; /* tables; NULL: none */
+	struct np_mean *curve, *impact, *pair; /* tables; NULL: none */
 	double *edge;
 	size_t n_edges;
 	struct np_measured_group *group;

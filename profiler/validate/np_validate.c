@@ -254,13 +254,13 @@ char *np_validate_list_text(const struct np_validate_list *l)
 #define EXTRA 1000000u
 
 
-void np_validate_sites_free(struct np_validate_sites *s)
+void np_validate_roles_free(struct np_validate_roles *s)
 {
 	free(s->leaf);
 	free(s->victim.list);
 	free(s->corunner.list);
 	free(s->apart.list);
-	*s = (struct np_validate_sites){ .leaf = NULL };
+	*s = (struct np_validate_roles){ .leaf = NULL };
 }
 
 /* Move nodes to another owner. */
@@ -274,10 +274,10 @@ static void move_hosts(struct np_cal_hosts *to, struct np_cal_hosts *from)
  * Find nodes for co-runners under another leaf switch, placed as in this one.
  */
 static int find_other_leaf(const struct np_cal_node *node, size_t n,
-			   uint32_t most, struct np_validate_sites *s)
+			   uint32_t most, struct np_validate_roles *s)
 {
 	struct np_cal_node *rest = calloc(n + 1, sizeof(*rest));
-	struct np_cal_sites other;
+	struct np_cal_roles other;
 	size_t n_rest = 0;
 	int rc;
 
@@ -286,7 +286,7 @@ static int find_other_leaf(const struct np_cal_node *node, size_t n,
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(node[i].leaf, s->leaf))
 			rest[n_rest++] = node[i];
-	rc = np_cal_sites_make(rest, n_rest, &other, NULL);
+	rc = np_cal_roles_make(rest, n_rest, &other, NULL);
 	free(rest);
 	if (rc)
 		return rc == -ENODEV ? 0 : rc;
@@ -294,13 +294,13 @@ static int find_other_leaf(const struct np_cal_node *node, size_t n,
 		move_hosts(&s->apart, &other.aggressor);
 	else if (!other.aggressor.n && other.victim.n >= most)
 		move_hosts(&s->apart, &other.victim);
-	np_cal_sites_free(&other);
+	np_cal_roles_free(&other);
 	return 0;
 }
 
 /* Does each program fit into half of the leaf switch? */
 static int check_fit(const struct np_validate_list *l,
-		     const struct np_validate_sites *s, struct np_err *err)
+		     const struct np_validate_roles *s, struct np_err *err)
 {
 	size_t room = s->victim.n < s->corunner.n ? s->victim.n : s->corunner.n;
 
@@ -318,14 +318,14 @@ static int check_fit(const struct np_validate_list *l,
 	return 0;
 }
 
-int np_validate_sites_make(const struct np_cal_node *node, size_t n,
+int np_validate_roles_make(const struct np_cal_node *node, size_t n,
 			   const struct np_validate_list *l,
-			   struct np_validate_sites *out, struct np_err *err)
+			   struct np_validate_roles *out, struct np_err *err)
 {
-	struct np_validate_sites s = { .leaf = NULL };
-	struct np_cal_sites here;
+	struct np_validate_roles s = { .leaf = NULL };
+	struct np_cal_roles here;
 	uint32_t most = 0;
-	int rc = np_cal_sites_make(node, n, &here, err);
+	int rc = np_cal_roles_make(node, n, &here, err);
 
 	if (rc)
 		return rc;
@@ -336,12 +336,12 @@ int np_validate_sites_make(const struct np_cal_node *node, size_t n,
 	here.leaf = NULL;
 	move_hosts(&s.victim, &here.victim);
 	move_hosts(&s.corunner, &here.aggressor);
-	np_cal_sites_free(&here);
+	np_cal_roles_free(&here);
 	rc = check_fit(l, &s, err);
 	if (!rc && find_other_leaf(node, n, most, &s))
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	if (rc)
-		np_validate_sites_free(&s);
+		np_validate_roles_free(&s);
 	else
 		*out = s;
 	return rc;

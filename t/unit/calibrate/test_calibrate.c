@@ -33,7 +33,7 @@ struct world {
 	double stop_at_sec, die_at_sec;
 	bool silent, floods;
 	const struct np_cal_setup *setup;
-	const struct np_cal_sites *sites;
+	const struct np_cal_roles *roles;
 	/* What the course was seen to do. */
 	unsigned saves, tells;
 	double last_left_sec;
@@ -178,7 +178,7 @@ struct rig {
 	struct world w;
 	struct np_calibrate c;
 	struct np_cal_state state;
-	struct np_cal_sites sites;
+	struct np_cal_roles roles;
 };
 
 static const struct np_cal_node nodes[] = {
@@ -189,13 +189,13 @@ static const struct np_cal_node nodes[] = {
 
 static void rig_attach(struct rig *r)
 {
-	struct np_cal_survey seen;
+	struct np_cal_query seen;
 
 	r->c.run = np_cal_run_new(&ops, &r->w, &r->c.setup);
-	T_CHECK(!np_cal_run_survey(r->c.run, "n[0-7]", 8, &seen, NULL));
+	T_CHECK(!np_cal_run_query(r->c.run, "n[0-7]", 8, &seen, NULL));
 	T_CHECK(seen.n == 8 && !strcmp(seen.node[7].name, "n7") &&
 		!strcmp(seen.node[7].leaf, "leaf1"));
-	np_cal_run_set_sites(r->c.run, &r->sites);
+	np_cal_run_set_roles(r->c.run, &r->roles);
 }
 
 static void rig_make(struct rig *r, const char *levels, size_t keep)
@@ -204,7 +204,7 @@ static void rig_make(struct rig *r, const char *levels, size_t keep)
 
 	*r = (struct rig){ .w = { .now_sec = 100,
 				  .felt = { 0.4, 0.2, 0.1 } } };
-	T_CHECK(!np_cal_sites_make(nodes, 8, &r->sites, NULL));
+	T_CHECK(!np_cal_roles_make(nodes, 8, &r->roles, NULL));
 	T_CHECK(!np_cal_levels_parse(levels, 4, s->level, &s->n_levels, NULL));
 	s->keep = keep;
 	s->repeats = 2;
@@ -213,7 +213,7 @@ static void rig_make(struct rig *r, const char *levels, size_t keep)
 	s->has[0] = s->has[1] = s->has[2] = true;
 	T_CHECK(!np_cal_state_init(&r->state, "setup", 1e9));
 	r->w.setup = s;
-	r->w.sites = &r->sites;
+	r->w.roles = &r->roles;
 	r->c.state = &r->state;
 	r->c.save = w_save;
 	r->c.progress = w_progress;
@@ -225,7 +225,7 @@ static void rig_free(struct rig *r)
 {
 	np_cal_run_free(r->c.run);
 	np_cal_state_free(&r->state);
-	np_cal_sites_free(&r->sites);
+	np_cal_roles_free(&r->roles);
 }
 
 static void test_finds_what_is_there(void)
@@ -270,7 +270,7 @@ static void test_result_can_be_read(void)
 	rig_make(&r, "c0,c4,c7", 8);
 	T_CHECK(!np_calibrate_measure(&r.c, NULL));
 	f.c = &r.c;
-	f.sites = &r.sites;
+	f.roles = &r.roles;
 	T_CHECK(!np_calibrate_result(&f, &text, NULL));
 	T_ROW(err.text, !np_calibration_parse(text, strlen(text), "x", &c,
 					      &err));
@@ -412,7 +412,7 @@ static void test_chooses_levels(void)
 	T_CHECK(!np_calibrate_measure(&r.c, NULL));
 	T_CHECK(r.c.n_chosen == 3 && r.c.chosen[0] == 0 &&
 		r.c.chosen[2] == 7);
-	/* what told the pressure is not measured twice */
+	/* what told the impact is not measured twice */
 	T_CHECK(r.w.saves == 10 + 8 + 8 + 18 -
 			     3 * (r.c.chosen[1] == np_cal_middle(&r.c.setup)));
 	rig_free(&r);

@@ -36,7 +36,7 @@ static const char *list(const struct np_cal_hosts *h)
 	return h->n ? h->list : "-";
 }
 
-static void check_sites(size_t i, const struct np_cal_sites *s)
+static void check_roles(size_t i, const struct np_cal_roles *s)
 {
 	char across[128];
 
@@ -48,9 +48,9 @@ static void check_sites(size_t i, const struct np_cal_sites *s)
 	T_ROW(places[i].name,
 	      !strcmp(list(&s->aggressor), places[i].aggressor));
 	T_ROW(places[i].name, !strcmp(across, places[i].across));
-	T_ROW(places[i].name, np_cal_sites_have(s, NP_SCOPE_LEAF) ==
+	T_ROW(places[i].name, np_cal_roles_have(s, NP_SCOPE_LEAF) ==
 			      (places[i].aggressor[0] != '-'));
-	T_ROW(places[i].name, np_cal_sites_have(s, NP_SCOPE_UPLINK) ==
+	T_ROW(places[i].name, np_cal_roles_have(s, NP_SCOPE_UPLINK) ==
 			      (places[i].across[0] != '-'));
 }
 
@@ -59,7 +59,7 @@ static void test_sites(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(places); i++) {
 		char text[256], *save = NULL;
 		struct np_cal_node node[MAX_NODES];
-		struct np_cal_sites s;
+		struct np_cal_roles s;
 		size_t n = 0;
 		int rc;
 
@@ -71,12 +71,12 @@ static void test_sites(void)
 			*slash = '\0';
 			node[n++] = (struct np_cal_node){ slash + 1, w };
 		}
-		rc = np_cal_sites_make(node, n, &s, NULL);
+		rc = np_cal_roles_make(node, n, &s, NULL);
 		T_ROW(places[i].name, rc == places[i].rc);
 		if (rc)
 			continue;
-		check_sites(i, &s);
-		np_cal_sites_free(&s);
+		check_roles(i, &s);
+		np_cal_roles_free(&s);
 	}
 }
 

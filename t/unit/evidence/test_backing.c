@@ -17,7 +17,7 @@ static const struct np_fabric fabric = { .level = level, .n_levels = LEVELS };
 struct side {
 	struct np_mean latency_us;
 	uint64_t n_samples; /* of the latency, each give or take its half */
-	struct np_mean curve[LEVELS], pressure[LEVELS];
+	struct np_mean curve[LEVELS], impact[LEVELS];
 	bool other_period;
 };
 
@@ -40,8 +40,8 @@ static struct np_run_summary evidence_of(const struct side *s, double us)
 	for (size_t i = 0; i < LEVELS; i++) {
 		if (s->curve[i].n)
 			a.program.curve = s->curve;
-		if (s->pressure[i].n)
-			a.program.pressure = s->pressure;
+		if (s->impact[i].n)
+			a.program.impact = s->impact;
 	}
 	return a;
 }
@@ -88,10 +88,10 @@ static const struct {
 	  { .curve = { SOME(0.5, 0.2), SOME(0.8, 0.2) } }, NULL },
 	{ "levels that only one has", { .curve = { { 0 }, ONE(5) } },
 	  { .curve = { ONE(1) } }, NULL, true },
-	{ "slows a level as much", { .pressure = { ONE(0.3) } },
-	  { .pressure = { SOME(0.28, 0.01) } }, NULL },
-	{ "slows it less", { .pressure = { ONE(0) } },
-	  { .pressure = { SOME(0.28, 0.01) } }, "slows level c1 0 %" },
+	{ "slows a level as much", { .impact = { ONE(0.3) } },
+	  { .impact = { SOME(0.28, 0.01) } }, NULL },
+	{ "slows it less", { .impact = { ONE(0) } },
+	  { .impact = { SOME(0.28, 0.01) } }, "slows level c1 0 %" },
 	{ "latency agrees, the curve does not",
 	  { ONE(100), .curve = { ONE(0) } },
 	  { ONE(100), .curve = { ONE(2) } }, "slowed by level c1" },

@@ -184,8 +184,8 @@ static void test_levels_of_a_calibration(void)
 	T_CHECK(!np_calibration_parse(fabric, strlen(fabric), "x", &c, NULL));
 	T_CHECK(!np_curve_levels_make(&c, &l));
 	T_CHECK(l.n == 3 && !strcmp(l.name[1], "c1"));
-	T_CHECK(t_close(l.level[0].pressure, log(8) / 2, 1e-9));
-	T_CHECK(t_close(l.level[1].pressure, log(1.1) / 2, 1e-9));
+	T_CHECK(t_close(l.level[0].impact, log(8) / 2, 1e-9));
+	T_CHECK(t_close(l.level[1].impact, log(1.1) / 2, 1e-9));
 	np_curve_levels_free(&l);
 	np_calibration_free(&c);
 }

@@ -82,7 +82,7 @@ static void set(char **text, const char *to)
 	*text = to ? strdup(to) : NULL;
 }
 
-static void test_curve_and_pressure(void)
+static void test_curve_and_impact(void)
 {
 	struct some a;
 	const struct np_mean *m;
@@ -103,11 +103,11 @@ static void test_curve_and_pressure(void)
 	T_ROW("the scatter of the time alone is in the sd",
 	      t_close(m[1].sd, 1.5 * sqrt(0.02 + 0.02 / 2.25), 1e-9));
 	T_ROW("one run has no sd", isnan(m[2].sd));
-	m = a.e.program.pressure;
+	m = a.e.program.impact;
 	T_CHECK(!m[0].n && m[1].n == 2 && t_close(m[1].mean, 0.3, 1e-9) &&
 		t_close(m[1].sd, 0.1 * sqrt(2), 1e-9));
 	T_CHECK(m[2].n == 1 && t_close(m[2].mean, 0.5, 1e-9));
-	T_CHECK(a.e.n_curve == 2 && a.e.n_pressure == 2);
+	T_CHECK(a.e.n_curve == 2 && a.e.n_impact == 2);
 	T_ROW("latencies are those of the runs alone",
 	      a.e.program.latency.all.n == 200 && a.e.program.latency.count &&
 	      !a.e.latency.other_period);
@@ -163,8 +163,8 @@ static void test_one_baseline(void)
 		}
 		a.c.n_alone_nodes = rows[i].nodes;
 		make(&a);
-		T_ROW(rows[i].name, a.e.n_pressure == 1 &&
-		      t_close(a.e.program.pressure[2].mean, rows[i].slowed,
+		T_ROW(rows[i].name, a.e.n_impact == 1 &&
+		      t_close(a.e.program.impact[2].mean, rows[i].slowed,
 			      1e-9));
 		stop(&a);
 	}
@@ -280,7 +280,7 @@ static void test_workload(void)
 	make(&a);
 	T_ROW("most levels before most runs", !strcmp(a.e.fingerprint, "bb"));
 	T_ROW("no run alone, no curve; pressure all the same",
-	      !a.e.program.curve && a.e.n_pressure == 2);
+	      !a.e.program.curve && a.e.n_impact == 2);
 	T_ROW("nor latencies", !a.e.program.latency.all.n);
 	stop(&a);
 
@@ -303,7 +303,7 @@ static void test_workload(void)
 	fail_it(add(&a, 10, NULL, 0));
 	make(&a);
 	T_ROW("nothing usable is no error", !a.e.fingerprint &&
-	      !a.e.program.curve && !a.e.program.pressure);
+	      !a.e.program.curve && !a.e.program.impact);
 	stop(&a);
 }
 
@@ -471,7 +471,7 @@ static size_t differences(const struct some *a, const struct np_run_summary *pag
 			n_same++;
 			n_page += p->run_sec.n > 0;
 			bad += !same_mean(&p->slowdown, &a->e.mean[k]) ||
-			       !same_mean(&p->pressure,
+			       !same_mean(&p->impact,
 					  &a->e.mean[a->e.n_levels + k]) ||
 			       !same_mean(&p->run_sec, &m->run_sec) ||
 			       p->low != m->low || p->high != m->high;
@@ -518,7 +518,7 @@ static void test_all_agree(void)
 }
 
 static const struct t_case cases[] = {
-	{ "curve and pressure come from the runs", test_curve_and_pressure },
+	{ "curve and pressure come from the runs", test_curve_and_impact },
 	{ "levels mean in runs what they mean in the calibration",
 	  test_one_baseline },
 	{ "runs that cannot be compared are left out", test_left_out },

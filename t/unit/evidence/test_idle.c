@@ -80,7 +80,7 @@ static void test_what_counts(void)
 	T_CHECK(!np_profile_make(&runs, NULL, 0, NOW, &p));
 	T_ROW("quiet moments that were busy do not count",
 	      p.ev.latency.n_runs == 2 && p.ev.latency.moments.mean < 2e-5 &&
-	      p.ev.use[1] == NP_RUN_KEPT);
+	      p.ev.use[1] == NP_RUN_AUTOMATIC);
 	T_ROW("they are told from runs",
 	      p.ev.latency.source == NP_SOURCE_QUIET);
 	np_profile_free(&p);
@@ -89,7 +89,7 @@ static void test_what_counts(void)
 	T_ROW("an older run that was made for it comes first",
 	      p.ev.latency.n_runs == 1 && p.ev.latency.moments.n == 60 &&
 	      p.ev.latency.source == NP_SOURCE_RUN &&
-	      p.ev.count[NP_RUN_KEPT] == 3);
+	      p.ev.count[NP_RUN_AUTOMATIC] == 3);
 	np_profile_free(&p);
 	for (size_t i = 0; i < 4; i++)
 		np_record_free(run[i]);

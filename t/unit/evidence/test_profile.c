@@ -286,8 +286,8 @@ static void test_levels(void)
 	T_CHECK(t_close(l[1].run_sec.mean, 90, 1e-9));
 	T_CHECK(t_close(l[1].slowdown.mean, 0.5, 1e-9));
 	T_CHECK(l[1].low > 0.3 && l[1].low < 0.5 && l[1].high > 0.5);
-	T_CHECK(l[1].pressure.n == 3);
-	T_CHECK(t_close(l[1].pressure.mean, 0.5, 1e-9));
+	T_CHECK(l[1].impact.n == 3);
+	T_CHECK(t_close(l[1].impact.mean, 0.5, 1e-9));
 	np_profile_free(&p);
 	free_made(m);
 }

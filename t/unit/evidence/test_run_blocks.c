@@ -124,7 +124,7 @@ static void test_one_run(void)
 	make(&a, true);
 	T_CHECK(a.e.use[0] == NP_RUN_BLOCKS && a.e.n_used == 1);
 	T_CHECK(a.e.blocks.verdict == NP_BLOCKS_USABLE);
-	T_CHECK(a.e.n_curve == 2 && a.e.n_pressure == 2);
+	T_CHECK(a.e.n_curve == 2 && a.e.n_impact == 2);
 	m = a.e.mean;
 	T_CHECK(t_close(m[0].mean, 0.2, 0.03) && t_close(m[1].mean, 0.5, 0.03));
 	T_CHECK(t_close(m[2].mean, 0.3, 1e-9) && t_close(m[3].mean, 0.6, 1e-9));
@@ -185,7 +185,7 @@ static void test_restless(void)
 	lead(add(&a, blocks_of(0.6)));
 	make(&a, true);
 	T_CHECK(a.e.blocks.verdict == NP_BLOCKS_SCATTER);
-	T_CHECK(!a.e.n_curve && a.e.n_pressure == 2);
+	T_CHECK(!a.e.n_curve && a.e.n_impact == 2);
 	stop(&a);
 }
 
@@ -199,7 +199,7 @@ static void test_alone_of_another(void)
 	lead(add(&a, blocks_of(0.01)));
 	r = add(&a, blocks_of(0.01));
 	make(&a, true);
-	T_CHECK(a.e.level[0].pressure.n == 2);
+	T_CHECK(a.e.level[0].impact.n == 2);
 	T_ROW("none of levels on another number of nodes",
 	      np_run_blocks_alone(&a.runs, a.e.use, r, "c1", 4) &&
 	      !np_run_blocks_alone(&a.runs, a.e.use, r, "c1", 5) &&

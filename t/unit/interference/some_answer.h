@@ -7,7 +7,7 @@
 
 static struct some_fabric s;
 
-static inline void co_no_pressure(void) { s.a[3].pressure = NULL; }
+static inline void co_no_impact(void) { s.a[3].impact = NULL; }
 static inline void no_beside(void) { s.f.beside = NULL; }
 static inline int ask(const char *model, bool strict, size_t replicates,
 		      struct np_prediction *out, struct np_err *err)

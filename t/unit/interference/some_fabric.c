@@ -38,10 +38,10 @@ static void programs(struct some_fabric *s)
 		a->latency = latency(ldexp(1, (int)k + 1), s->program_count[k],
 				     k + 1);
 		a->curve = s->curve[k];
-		a->pressure = s->pressure[k];
+		a->impact = s->impact[k];
 		for (size_t i = 0; i < SF_LEVELS; i++) {
 			s->curve[k][i] = some_mean(beside[k][i]);
-			s->pressure[k][i] = some_mean(beside[i][k]);
+			s->impact[k][i] = some_mean(beside[i][k]);
 		}
 	}
 }

@@ -23,7 +23,7 @@ struct some_fabric {
 	double count[1 + SF_LEVELS][SF_BINS];
 	struct np_program a[SF_PROGRAMS];
 	struct np_mean curve[SF_PROGRAMS][SF_LEVELS];
-	struct np_mean pressure[SF_PROGRAMS][SF_LEVELS];
+	struct np_mean impact[SF_PROGRAMS][SF_LEVELS];
 	double program_count[SF_PROGRAMS][SF_BINS];
 	struct np_response response; /* of each of them */
 };
@@ -31,7 +31,7 @@ struct some_fabric {
 /*
  * Bins 0, 1.5, 3, 6, 12, 24, 48.  Idle: mean 1; level k: mean 2^(k + 1), all
  * in bin k + 1.  Level i beside level j: see some_fabric.c, no two alike.
- * Programs "p0" .. "p3": p[k] has the latencies, the pressure and the curve of
+ * Programs "p0" .. "p3": p[k] has the latencies, the impact and the curve of
  * level k, so that every good model knows p[v] beside p[c] exactly.  Levels 0
  * and 3 only send, little and much.  The run time of every program grows by a
  * tenth for each unit of latency, and by a half where a byte takes twice as

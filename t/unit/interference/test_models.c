@@ -47,7 +47,7 @@ static void make_phased(struct some_fabric *f)
 {
 	some_fabric(f);
 	for (size_t i = 0; i < SF_LEVELS; i++)
-		f->pressure[3][i].mean =
+		f->impact[3][i].mean =
 			exp(0.5 * log1p(f->beside[i * SF_LEVELS + 1].mean)) - 1;
 	memset(f->program_count[3], 0, sizeof(f->program_count[3]));
 	f->program_count[3][0] = f->program_count[3][2] = 50;
@@ -74,14 +74,14 @@ static void test_a_program_half_of_the_time_idle(void)
 		      t_close(p.slowdown, halves[i].want, 1e-3));
 }
 
-/* Three times the pressure of the strongest level, in logarithms. */
+/* Three times the impact of the strongest level, in logarithms. */
 static void test_beyond_the_strongest_level(void)
 {
 	struct np_prediction p;
 
 	some_fabric(&s);
 	for (size_t i = 0; i < SF_LEVELS; i++)
-		s.pressure[3][i].mean =
+		s.impact[3][i].mean =
 			exp(3 * log1p(s.beside[i * SF_LEVELS + 3].mean)) - 1;
 	T_CHECK(!some_predict(&s, "cross", 2, 3, 0, &p, NULL));
 	T_CHECK(p.flags & NP_PRED_BEYOND);
@@ -188,16 +188,16 @@ static void test_tolerance_adds_the_excess(void)
 	double gap;
 
 	some_fabric(&s);
-	gap = 1 + s.pressure[1][3].mean;
+	gap = 1 + s.impact[1][3].mean;
 	T_CHECK(!some_predict(&s, "tolerance", 0, 1, 0, &p, NULL) &&
 		t_close(p.slowdown, 1 / speed_beside_p1(1, gap) - 1, 1e-9));
 	/* Where the level that sends most was not run beside it: no gap. */
-	s.pressure[1][3] = some_mean(NAN);
+	s.impact[1][3] = some_mean(NAN);
 	T_CHECK(!some_predict(&s, "tolerance", 0, 1, 0, &p, NULL) &&
-		p.flags & NP_PRED_NO_PRESSURE &&
+		p.flags & NP_PRED_NO_IMPACT &&
 		t_close(p.slowdown, 1 / speed_beside_p1(1, 1) - 1, 1e-9));
-	/* Neither curve nor pressure of anybody. */
-	s.a[0].curve = s.a[0].pressure = s.a[1].pressure = NULL;
+	/* Neither curve nor impact of anybody. */
+	s.a[0].curve = s.a[0].impact = s.a[1].impact = NULL;
 	T_CHECK(!some_predict(&s, "tolerance", 0, 1, 10, &p, NULL) &&
 		p.low <= p.slowdown && p.slowdown <= p.high &&
 		p.flags & NP_PRED_NOISE_ONLY);
@@ -210,12 +210,12 @@ static void test_tolerance_felt(void)
 	double felt, gap;
 
 	some_fabric(&s);
-	felt = s.pressure[1][0].mean;
-	gap = 1 + s.pressure[1][3].mean;
+	felt = s.impact[1][0].mean;
+	gap = 1 + s.impact[1][3].mean;
 	T_CHECK(!some_predict(&s, "tolerance-felt", 0, 1, 0, &p, NULL) &&
 		t_close(p.slowdown, 1 / speed_beside_p1(felt / 3.75, gap) - 1,
 			1e-6));
-	s.pressure[1][0] = some_mean(NAN);
+	s.impact[1][0] = some_mean(NAN);
 	T_CHECK(some_predict(&s, "tolerance-felt", 0, 1, 0, &p, NULL) ==
 		-ENODATA);
 }

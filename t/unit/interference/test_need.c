@@ -6,10 +6,10 @@
 
 #define MAX 6
 
-/* Runs so far, of levels of these pressures. */
+/* Runs so far, of levels of these impacts. */
 static const struct {
 	const char *name;
-	double pressure[MAX];
+	double impact[MAX];
 	unsigned n[MAX];
 	size_t n_levels;
 	unsigned alone;
@@ -47,7 +47,7 @@ static void test_next(void)
 
 		for (size_t k = 0; k < MAX; k++)
 			level[k] = (struct np_need_level){
-				rows[i].pressure[k],
+				rows[i].impact[k],
 				{ rows[i].n[k], 12, NAN },
 			};
 		T_ROW(rows[i].name,

@@ -33,10 +33,10 @@ static void hist_nan(void)
 static void hist_empty(void) { s.a[3].latency.count = zero_count; }
 static void co_unprobed(void) { s.a[3].latency.all.n = 0; }
 static void co_no_hist(void) { s.a[3].latency.count = NULL; }
-static void co_one_pressure(void)
+static void co_one_impact(void)
 {
 	for (size_t i = 1; i < SF_LEVELS; i++)
-		s.pressure[3][i].n = 0;
+		s.impact[3][i].n = 0;
 }
 static void co_no_curve(void) { s.a[3].curve = NULL; }
 static void victim_no_curve(void) { s.a[2].curve = NULL; }
@@ -47,7 +47,7 @@ static void victim_unmeasured(void)
 }
 static void victim_impossible(void) { s.curve[2][1].mean = -1; }
 static void victim_nan(void) { s.curve[2][1].mean = NAN; }
-static void victim_no_pressure(void) { s.a[2].pressure = NULL; }
+static void victim_no_impact(void) { s.a[2].impact = NULL; }
 static void victim_bad_sd(void) { s.curve[2][1].sd = -0.1; }
 static void beside_impossible(void) { s.beside[5].mean = -1.5; }
 static void coupling_negative(void) { s.f.coupling[1].mean = -0.1; }
@@ -103,12 +103,12 @@ static const struct {
 	  "p3: no probe latencies" },
 	{ "the co-runner has no histogram", "mixture", co_no_hist, -ENODATA,
 	  "p3: no latency histogram" },
-	{ "the co-runner's pressure is unknown", "cross", co_no_pressure,
+	{ "the co-runner's pressure is unknown", "cross", co_no_impact,
 	  -ENODATA, "p3: how much it slows the levels" },
-	{ "its pressure on one level only", "cross", co_one_pressure,
-	  -ENODATA, "1 with the pressure" },
+	{ "its pressure on one level only", "cross", co_one_impact,
+	  -ENODATA, "1 with the impact" },
 	{ "what the victim does to levels is unknown", "mutual",
-	  victim_no_pressure, -ENODATA, "p2: how much it slows the levels" },
+	  victim_no_impact, -ENODATA, "p2: how much it slows the levels" },
 	{ "the co-runner has no curve", "mutual", co_no_curve, -ENODATA,
 	  "p3: no slowdown beside any level" },
 	{ "the victim has no curve", "cross", victim_no_curve, -ENODATA,
@@ -178,17 +178,17 @@ static void co_above_all(void)
 static void co_stronger(void)
 {
 	for (size_t i = 0; i < SF_LEVELS; i++)
-		s.pressure[3][i].mean *= 3;
+		s.impact[3][i].mean *= 3;
 }
 static void co_harmless(void)
 {
 	for (size_t i = 0; i < SF_LEVELS; i++)
-		s.pressure[3][i].mean = 0;
+		s.impact[3][i].mean = 0;
 }
 static void co_helps(void)
 {
 	for (size_t i = 0; i < SF_LEVELS; i++)
-		s.pressure[3][i].mean = -0.9;
+		s.impact[3][i].mean = -0.9;
 }
 static void level_unprobed(void) { s.level[0].latency.all.n = 0; }
 static void victim_partial(void) { s.curve[2][0].n = 0; }
@@ -200,7 +200,7 @@ static void levels_twice(void)
 		s.beside[SF_LEVELS + i] = s.beside[2 * SF_LEVELS + i];
 	}
 	s.curve[2][1] = s.curve[2][2];
-	s.pressure[3][1] = s.pressure[3][2];
+	s.impact[3][1] = s.impact[3][2];
 }
 static void levels_mute(void)
 {
@@ -269,14 +269,14 @@ static const struct {
 	{ "coupling not measured: taken as 1, and said so", "cross",
 	  unknown_effect, 1.5, 1.5, NP_PRED_NO_COUPLING, NULL },
 	{ "no pressure: the mixture answers, and says so", "cross",
-	  co_no_pressure, 1.49, 1.51, NP_PRED_FELL_BACK, "mixture" },
+	  co_no_impact, 1.49, 1.51, NP_PRED_FELL_BACK, "mixture" },
 	{ "what the victim does to levels is unknown: twosided answers",
-	  "mutual", victim_no_pressure, 1.49, 1.51, NP_PRED_FELL_BACK,
+	  "mutual", victim_no_impact, 1.49, 1.51, NP_PRED_FELL_BACK,
 	  "twosided" },
 	{ "the co-runner has no curve: twosided answers", "mutual",
 	  co_no_curve, 1.49, 1.51, NP_PRED_FELL_BACK, "twosided" },
 	{ "no pressure: the mixture answers for mutual, too", "mutual",
-	  co_no_pressure, 1.49, 1.51, NP_PRED_FELL_BACK, "mixture" },
+	  co_no_impact, 1.49, 1.51, NP_PRED_FELL_BACK, "mixture" },
 	{ "levels not run together: the mixture answers", "cross", no_beside,
 	  1.49, 1.51, NP_PRED_FELL_BACK, "mixture" },
 	{ "everything there: nothing to say", "cross", nothing, 1.5, 1.5, 0,
@@ -311,7 +311,7 @@ static void test_strict_refuses_to_fall_back(void)
 	struct np_prediction p;
 
 	some_fabric(&s);
-	co_no_pressure();
+	co_no_impact();
 	T_CHECK(ask("cross", true, 0, &p, &err) == -ENODATA);
 	T_CHECK(strstr(err.text, "p3") != NULL);
 }

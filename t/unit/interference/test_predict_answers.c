@@ -58,14 +58,14 @@ static void test_several_press_together(void)
 }
 
 /* Two that press like level 1 each press like log(1 + CA) added. */
-static void test_pressures_add_as_logarithms(void)
+static void test_impacts_add_as_logarithms(void)
 {
 	const size_t pair[] = { 0, 0 };
 	struct np_prediction p;
 
 	some_fabric(&s);
 	for (size_t i = 0; i < SF_LEVELS; i++)
-		s.pressure[0][i].mean =
+		s.impact[0][i].mean =
 			sqrt(1 + s.beside[i * SF_LEVELS + 2].mean) - 1;
 	T_CHECK(!ask_all("cross", pair, 2, &p) &&
 		t_close(p.slowdown, s.curve[2][2].mean, 1e-6));
@@ -90,7 +90,7 @@ static void test_latencies_add_over_idle(void)
 static void co_far_stronger(void)
 {
 	for (size_t i = 0; i < SF_LEVELS; i++)
-		s.pressure[3][i].mean = 2 + 2 * s.pressure[3][i].mean;
+		s.impact[3][i].mean = 2 + 2 * s.impact[3][i].mean;
 }
 
 /* Only one level tells that p2 suffers at all. */
@@ -104,7 +104,7 @@ static void one_level_tells(void)
 static void like_the_second(void)
 {
 	for (size_t i = 0; i < SF_LEVELS; i++) {
-		s.pressure[3][i] = s.beside[i * SF_LEVELS + 1];
+		s.impact[3][i] = s.beside[i * SF_LEVELS + 1];
 		s.curve[3][i] = s.beside[SF_LEVELS + i];
 	}
 }
@@ -209,10 +209,10 @@ static void curve_noisy(void)
 {
 	s.curve[2][3] = (struct np_mean){ 2, 1.5, 2.0 };
 }
-static void pressure_noisy(void)
+static void impact_noisy(void)
 {
 	for (size_t i = 0; i < SF_LEVELS; i++)
-		s.pressure[3][i] = (struct np_mean){ 2, s.pressure[3][i].mean,
+		s.impact[3][i] = (struct np_mean){ 2, s.impact[3][i].mean,
 						     5.0 };
 }
 static void curve_hole(void) { s.curve[2][3].n = 0; }
@@ -227,10 +227,10 @@ static const struct {
 	  NP_MORE_CURVE, 3 },
 	{ "the level most like the co-runner was left out", "cross",
 	  curve_hole, NP_MORE_CURVE, 3 },
-	{ "a noisy pressure is named", "cross", pressure_noisy,
-	  NP_MORE_PRESSURE, -1 },
-	{ "fell back for want of pressure", "cross", co_no_pressure,
-	  NP_MORE_PRESSURE, 0 },
+	{ "a noisy pressure is named", "cross", impact_noisy,
+	  NP_MORE_IMPACT, -1 },
+	{ "fell back for want of pressure", "cross", co_no_impact,
+	  NP_MORE_IMPACT, 0 },
 	{ "fell back for want of calibration", "cross", no_beside,
 	  NP_MORE_CALIBRATION, -1 },
 	{ "four levels: more levels", "queue", nothing, NP_MORE_LEVELS, 3 },
@@ -288,7 +288,7 @@ static void matrix_is_all_pairs(const char *model, double rounding)
 	struct np_predictor *p;
 
 	some_fabric(&s);
-	s.a[1].pressure = NULL;	 /* falls back as a co-runner */
+	s.a[1].impact = NULL;	 /* falls back as a co-runner */
 	s.curve[0][2].n = 0;	 /* other levels in use as a victim */
 	for (size_t i = 0; i < SF_PROGRAMS; i++)
 		app[i] = &s.a[i];
@@ -324,7 +324,7 @@ static void around_is_a_row_and_a_column(const char *model, double rounding)
 	struct np_predictor *p;
 
 	some_fabric(&s);
-	s.a[1].pressure = NULL;
+	s.a[1].impact = NULL;
 	s.a[2].curve = NULL; /* no answer as a victim */
 	s.curve[0][2].n = 0;
 	for (size_t i = 0; i < SF_PROGRAMS; i++)
@@ -379,7 +379,7 @@ static void test_matrix_with_holes(void)
 static const struct t_case cases[] = {
 	{ "beside nobody there is no slowdown", test_nobody_beside_it },
 	{ "several co-runners do more than one", test_several_press_together },
-	{ "pressures add as logarithms", test_pressures_add_as_logarithms },
+	{ "pressures add as logarithms", test_impacts_add_as_logarithms },
 	{ "latencies add as excess over idle", test_latencies_add_over_idle },
 	{ "an answer doubts itself", test_doubts },
 	{ "intervals hold the answer and come out the same again",

@@ -25,7 +25,7 @@ static void test_real_switch(void)
 	T_CHECK(s->row[21].victim == 3 && s->row[21].co[0] == 0 &&
 		s->row[21].slowdown.mean == 2.3434);
 	T_CHECK(s->app[3].curve[1].mean == 0.2902);
-	T_CHECK(s->app[3].pressure[1].mean == 0.0821);
+	T_CHECK(s->app[3].impact[1].mean == 0.0821);
 	T_CHECK(s->fabric.beside[1 * 7 + 5].mean == 0.1237);
 	T_CHECK(s->app[3].curve[1].n == 1 && isnan(s->app[3].curve[1].sd));
 	/* half round trips */
@@ -45,7 +45,7 @@ static void test_simulated_switch(void)
 		m.set[1].n_rows == 36);
 	T_CHECK(!strcmp(m.set[1].name, "ports4_seed1"));
 	T_CHECK(m.set[0].row[36].n_co == 2 && m.set[0].fabric.beside == NULL &&
-		m.set[0].app[0].pressure == NULL);
+		m.set[0].app[0].impact == NULL);
 	T_CHECK(m.set[0].row[1].slowdown.mean == 0.01212);
 	np_measured_free(&m);
 }
@@ -63,7 +63,7 @@ static void test_own_layout(void)
 		!s->alone_sec[1].n);
 	T_CHECK(s->app[0].curve[1].n == 3 && s->app[0].curve[1].sd == 0.01);
 	T_CHECK(!s->app[1].curve[1].n && s->app[1].curve[2].mean == 0.2);
-	T_CHECK(!s->app[0].pressure[2].n && s->app[1].pressure[2].mean == 0.3);
+	T_CHECK(!s->app[0].impact[2].n && s->app[1].impact[2].mean == 0.3);
 	T_CHECK(s->fabric.coupling[NP_SCOPE_NODE].n == 0 &&
 		s->fabric.coupling[NP_SCOPE_LEAF].n == 4 &&
 		s->fabric.coupling[NP_SCOPE_UPLINK].mean == 0.2);

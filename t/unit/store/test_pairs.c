@@ -114,7 +114,7 @@ static void test_what_the_models_go_by_is_written(void)
 		.name = "f", .level = level, .n_levels = 2, .beside = beside,
 	};
 	const struct np_program halo = { .name = "halo", .curve = curve,
-					 .pressure = press };
+					 .impact = press };
 	const struct np_program *app[] = { &halo, NULL };
 	struct np_measured m;
 	struct np_pairs p;
@@ -128,7 +128,7 @@ static void test_what_the_models_go_by_is_written(void)
 	T_CHECK(m.set[0].fabric.n_levels == 2 &&
 		m.set[0].fabric.beside[1].mean == 0.2);
 	T_CHECK(m.set[0].app[0].curve[1].mean == 0.6 &&
-		m.set[0].app[0].pressure[0].mean == 0.7);
+		m.set[0].app[0].impact[0].mean == 0.7);
 	T_CHECK(!m.set[0].app[1].curve[0].n);
 	np_measured_free(&m);
 	np_pairs_free(&p);

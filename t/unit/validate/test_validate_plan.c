@@ -12,7 +12,7 @@ static void make_list(struct np_validate_list *l, const char *text)
 	T_CHECK(!np_validate_list_parse(text, strlen(text), "t", l, NULL));
 }
 
-/* ---- sites ---- */
+/* ---- roles ---- */
 
 #define MAX_NODES 24
 
@@ -45,7 +45,7 @@ static void test_sites(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(places); i++) {
 		char text[256], program[64], *save = NULL;
 		struct np_cal_node node[MAX_NODES];
-		struct np_validate_sites s;
+		struct np_validate_roles s;
 		struct np_validate_list l;
 		struct np_err err;
 		size_t n = 0;
@@ -61,7 +61,7 @@ static void test_sites(void)
 			*slash = '\0';
 			node[n++] = (struct np_cal_node){ slash + 1, w };
 		}
-		T_ROW(places[i].name, np_validate_sites_make(node, n, &l, &s,
+		T_ROW(places[i].name, np_validate_roles_make(node, n, &l, &s,
 							     &err) ==
 				      places[i].rc);
 		if (!places[i].rc) {
@@ -71,7 +71,7 @@ static void test_sites(void)
 						      places[i].corunner));
 			T_ROW(places[i].name, !strcmp(list_of(&s.apart),
 						      places[i].apart));
-			np_validate_sites_free(&s);
+			np_validate_roles_free(&s);
 		}
 		np_validate_list_free(&l);
 	}
