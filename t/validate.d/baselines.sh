@@ -48,18 +48,18 @@ baselines_table() {
 		($cal[0].level_alone_round_sec |
 			map(.sd / .mean / (.n | sqrt))) as $c |
 		([($b | noise), ($w | noise)] | map(. * . / 2) | add) as $var |
-		"level  calibration  blocks  whole runs  differ by  noise allows",
+		"level\tcalibration\tblocks\twhole runs\tdiffer by\tnoise allows",
 		(range($level | length) | . as $i |
 			[$cal[0].level_alone_round_sec[$i].mean, ($b[$i] | mean),
 				($w[$i] | mean)] as $t |
 			(($t | max) / ($t | min) - 1) as $differ |
 			(4 * ($var + $c[$i] * $c[$i] | sqrt)) as $most |
-			"\($level[$i])  " + ($t | map(. * 1e6 | round | tostring) |
-				join("  ")) +
-			"  \($differ * 1000 | round / 10) %" +
-			"  \($most * 1000 | round / 10) %" +
-			if $differ > $most then "  DIFFERS" else "" end)' |
-		column -t -l 6 | tee "$BUILD/baselines.txt"
+			"\($level[$i])\t" + ($t | map(. * 1e6 | round |
+				"\(.) us") | join("\t")) +
+			"\t\($differ * 1000 | round / 10) %" +
+			"\t\($most * 1000 | round / 10) %" +
+			if $differ > $most then " DIFFERS" else "" end)' |
+		column -t -s $'\t' | tee "$BUILD/baselines.txt"
 	! grep -q DIFFERS "$BUILD/baselines.txt"
 }
 
