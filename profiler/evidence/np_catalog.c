@@ -1450,7 +1450,7 @@ static int catalog_read(struct np_catalog *c, struct np_cat_app *a,
 #define WANTED_SEC 600.0
 #define MAX_WANTS 32768 /* two for each user and application */
 #define NEGLIGIBLE 0.01 /* smaller slowdowns are noise */
-#define SLICE 64 /* questions between two looks at the clock; some 50 ms at most */
+#define SLICE 64 /* questions between two looks at the clock */
 
 /*
  * Predict a slowdown with the default model.  Only a slowdown that makes a

@@ -259,6 +259,36 @@ static void test_another_calibration_judges_anew(void)
 	stop();
 }
 
+/* Of two runs of fft under a load, one takes four times as long as the other. */
+static void test_what_is_hardly_known_is_no_conflict(void)
+{
+	static const struct {
+		const char *name;
+		double max_slowdown;
+		bool known;
+	} rows[] = {
+		{ "a slowdown below MaxSlowdown needs no interval", 100, true },
+		{ "a conflict with a wide interval restricts nobody", 0.1,
+		  false },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		start("hpc");
+		put_own("fft", "fft");
+		put_own("halo", "halo");
+		sh("k=0.4; for f in $(grep -l '\"name\":\"c' users/%u/fft/*); "
+		   "do jq -c \".end = .start + $k * (.end - .start)\" $f "
+		   ">$f.new && mv $f.new $f || exit; "
+		   "[ $k = 0.4 ] && k=1.6 || k=0.4; done", geteuid());
+		w.conf.max_slowdown = rows[i].max_slowdown;
+		new_catalog("hpc");
+		T_CHECK(refresh() == 0 && !w.n_warned);
+		T_ROW(rows[i].name,
+		      (slowdown("fft", "halo") > 0.1) == rows[i].known);
+		stop();
+	}
+}
+
 static void test_no_effect_is_no_conflict(void)
 {
 	static const struct {
@@ -348,6 +378,8 @@ static void test_without_anything(void)
 static const struct t_case cases[] = {
 	{ "an empty store is no trouble", test_without_anything },
 	{ "the table says what the models say", test_says_what_the_models_say },
+	{ "what is hardly known is no conflict",
+	  test_what_is_hardly_known_is_no_conflict },
 	{ "the calibration is described", test_the_calibration_is_described },
 	{ "an application goes and comes again",
 	  test_an_application_goes_and_comes },
