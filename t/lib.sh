@@ -86,6 +86,8 @@ wait_for() {
 	done
 }
 
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { print b ? a / b : -1 }'; }
+
 # equal WHAT GOT WANTED
 equal() {
 	[ "$2" = "$3" ] || fail "$1: '$2', expected '$3'"

@@ -129,13 +129,16 @@ static double descend(struct search *w, gsl_multimin_fminimizer *g,
 	return least;
 }
 
-/* Restarts from the result, because a simplex may collapse too early. */
+/* Restarts from the result while that helps: a simplex may collapse too early. */
 static double descend_repeatedly(struct search *w, gsl_multimin_fminimizer *g)
 {
-	double least = INFINITY;
+	double least = INFINITY, before;
+	int i = 0;
 
-	for (int i = 0; !w->rc && i < RESTARTS; i++)
+	do {
+		before = least;
 		least = descend(w, g, i % 2 ? -1 : 1, STEPS, CLOSE);
+	} while (!w->rc && ++i < RESTARTS && least < before * (1 - CLOSE));
 	return least;
 }
 
