@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gsl/gsl_statistics.h>
+
 #include "np_model.h"
 #include "np_moments.h"
+#include "np_nnls.h"
 
 /* log(1 + slowdown) of a slowdown raised to NP_BOOTSTRAP_LEAST. */
 static double draw_log(double slowdown)
@@ -96,6 +99,8 @@ struct fabric_task {
 	size_t n, bins;	     /* levels; bins, 0 if no histogram is needed */
 	double *log, *noise; /* log(1 + CC) and the sd of its means */
 	double *weight;	     /* of the mixture, per bin */
+	struct np_nnls *nnls;
+	double *fit_weight; /* of each level; NULL before the first sample */
 	double *next;	     /* unused part of d->store */
 	double counts[NP_BINS_MAX];
 };
@@ -172,6 +177,90 @@ static void draw_beside(struct fabric_task *t, struct np_data_fabric *v,
 	v->log_beside = v->fit_beside = to;
 }
 
+#define PARTS 8 /* into which the levels are divided, to leave out one at a time */
+#define REPEAT 0.03 /* standard deviation of repeated runs, as in np_blocks.c */
+
+/* A fit of one level's effects by those of the others, without some of the rows. */
+struct left_out {
+	const double *z; /* slowdowns, n x n, on the scale of the fits */
+	size_t n, from, to; /* rows from .. to - 1 are left out */
+	double *gram, *h, *w; /* n x n, n, n; the idle fabric comes first */
+};
+
+/* Unknown k of the fit of level j: the levels before j move up by one place. */
+static size_t other(size_t k, size_t j)
+{
+	return k <= j ? k - 1 : k;
+}
+
+static void fit_others(struct left_out *o, size_t j)
+{
+	size_t n = o->n;
+
+	for (size_t i = 0; i < n * n; i++)
+		o->gram[i] = NP_CROSS_SUM * NP_CROSS_SUM;
+	for (size_t i = 0; i < n; i++)
+		o->h[i] = NP_CROSS_SUM * NP_CROSS_SUM;
+	for (size_t r = 0; r < n; r++) {
+		const double *row = o->z + r * n;
+
+		if (r >= o->from && r < o->to)
+			continue;
+		for (size_t a = 1; a < n; a++) {
+			double z = row[other(a, j)];
+
+			o->h[a] += z * row[j];
+			for (size_t b = 1; b < n; b++)
+				o->gram[a * n + b] += z * row[other(b, j)];
+		}
+	}
+}
+
+/* Add the squared residuals of the rows that are left out to square[n]. */
+static void add_residuals(struct fabric_task *t, struct left_out *o,
+			  double *square)
+{
+	for (size_t j = 0; j < o->n; j++) {
+		fit_others(o, j);
+		if (np_nnls_solve(t->nnls, o->gram, o->n, 0, o->h, o->n, o->w,
+				  false, NULL) == -EINVAL)
+			continue; /* not finite */
+		for (size_t r = o->from; r < o->to; r++) {
+			double left = o->z[r * o->n + j];
+
+			for (size_t k = 1; k < o->n; k++)
+				left -= o->w[k] *
+					o->z[r * o->n + other(k, j)];
+			square[r] += left * left;
+		}
+	}
+}
+
+/* Compute the weights of the levels from all their slowdowns z. */
+static void weigh_levels(struct fabric_task *t, const double *z, double *weight,
+			 double *scratch)
+{
+	size_t n = t->n;
+	struct left_out o = { .z = z, .n = n, .gram = scratch };
+	double middle;
+
+	o.h = o.gram + n * n;
+	o.w = o.h + n;
+	memset(weight, 0, n * sizeof(*weight));
+	for (size_t part = 0; part < PARTS; part++) {
+		o.from = part * n / PARTS;
+		o.to = (part + 1) * n / PARTS;
+		if (o.from < o.to)
+			add_residuals(t, &o, weight);
+	}
+	for (size_t i = 0; i < n; i++)
+		weight[i] = sqrt(weight[i] / (double)n + REPEAT * REPEAT);
+	memcpy(o.h, weight, n * sizeof(*weight));
+	middle = gsl_stats_median(o.h, 1, n);
+	for (size_t i = 0; i < n; i++)
+		weight[i] = fmin(1, middle / weight[i]);
+}
+
 static void pace_beside(struct fabric_task *t, struct np_data_fabric *v)
 {
 	size_t n = t->n;
@@ -183,6 +272,15 @@ static void pace_beside(struct fabric_task *t, struct np_data_fabric *v)
 				   v->log_beside[j * n + i], &to[i * n + j],
 				   &to[j * n + i]);
 	v->fit_beside = to;
+	if (!t->d->whole || n < 3)
+		return;
+	if (!t->fit_weight) {
+		t->fit_weight = take(t, n);
+		weigh_levels(t, to, t->fit_weight, take(t, n * n + 2 * n));
+	}
+	v->fit_weight = t->fit_weight;
+	for (size_t i = 0; i < n * n; i++)
+		to[i] *= t->fit_weight[i / n];
 }
 
 static void gram_cross(struct fabric_task *t, struct np_data_fabric *v)
@@ -292,8 +390,10 @@ static int fabric_alloc(struct fabric_task *t)
 	d->level = calloc(d->n * n + 1, sizeof(*d->level));
 	d->has_beside = calloc(n * n + 2 * n + 1, sizeof(bool));
 	d->store =
-		malloc((d->n * per + t->bins + 2 * n * n + 1) * sizeof(double));
-	if (!d->sample || !d->level || !d->has_beside || !d->store)
+		malloc((d->n * per + t->bins + 3 * n * n + 3 * n + 1) *
+		       sizeof(double));
+	t->nnls = np_nnls_new(n + 1);
+	if (!d->sample || !d->level || !d->has_beside || !d->store || !t->nnls)
 		return -ENOMEM;
 	d->has_latency = d->has_beside + n * n;
 	d->has_hist = d->has_latency + n;
@@ -312,6 +412,7 @@ int np_bootstrap_fabric(const struct np_fabric *f,
 		t.bins = f->bins->n;
 	t.rng = np_rng_new(opt->seed, f->name);
 	if (!t.rng || fabric_alloc(&t)) {
+		np_nnls_free(t.nnls);
 		np_rng_free(t.rng);
 		np_bootstrap_fabric_free(d);
 		return np_errf(err, -ENOMEM,
@@ -323,6 +424,7 @@ int np_bootstrap_fabric(const struct np_fabric *f,
 	prepare_constants(&t);
 	for (size_t r = 0; r < d->n; r++)
 		fabric_draw_one(&t, r);
+	np_nnls_free(t.nnls);
 	np_rng_free(t.rng);
 	return 0;
 }
@@ -390,11 +492,14 @@ static void draw_logs(const double *log, const double *noise, size_t n,
 }
 
 /* The slowdowns of program and levels by each other, on the fits' scale. */
-static void pace(struct np_data_program *v, size_t n, double *to)
+static void pace(struct np_data_program *v, size_t n, const double *weight,
+		 double *to)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		np_pace_of(v->log_curve[i], v->log_impact[i], &to[i],
 			   &to[n + i]);
+		to[n + i] *= weight ? weight[i] : 1;
+	}
 	v->fit_curve = to;
 	v->fit_impact = to + n;
 }
@@ -405,6 +510,7 @@ struct program_task {
 	const bool *known; /* has_curve, has_impact */
 	size_t n, bins;
 	double *log, *noise; /* of the curve (n), then of the impact (n) */
+	const double *fit_weight; /* of the fabric; may be NULL */
 };
 
 static void program_draw_one(const struct program_task *t, struct np_rng *r,
@@ -436,7 +542,8 @@ static void draw_all(struct program_task *t, struct np_rng *r, unsigned needs,
 		program_draw_one(t, i ? r : NULL, next, &d->sample[i]);
 		next += per_sample(t->n, t->bins, needs);
 		if (needs & NP_NEED_OWN_IMPACT)
-			pace(&d->sample[i], t->n, next - 2 * t->n);
+			pace(&d->sample[i], t->n, t->fit_weight,
+			     next - 2 * t->n);
 	}
 }
 
@@ -461,19 +568,22 @@ int np_bootstrap_known(const struct np_program *a, const struct np_fabric *f,
 	return 0;
 }
 
-int np_bootstrap_samples(const struct np_program *a, const struct np_fabric *f,
+int np_bootstrap_samples(const struct np_program *a,
+			 const struct np_bootstrap_fabric *f,
 			 const struct np_bootstrap_opt *opt,
 			 struct np_bootstrap_program *d, struct np_err *err)
 {
+	const struct np_data_fabric *measured = &f->sample[0];
 	struct program_task t = { .a = a,
 				  .known = d->has_curve,
-				  .n = f->n_levels };
+				  .n = measured->n_levels,
+				  .fit_weight = measured->fit_weight };
 	struct np_rng *r = opt->replicates ? np_rng_new(opt->seed, a->name) :
 					     NULL;
 	int rc = -ENOMEM;
 
-	if (opt->needs & NP_NEED_HIST && f->bins)
-		t.bins = f->bins->n;
+	if (opt->needs & NP_NEED_HIST && measured->bins)
+		t.bins = measured->bins->n;
 	t.log = malloc((4 * t.n + 1) * sizeof(double));
 	if (t.log && (r || !opt->replicates))
 		rc = program_alloc(d, 1 + opt->replicates, t.n, t.bins,

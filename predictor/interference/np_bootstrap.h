@@ -8,6 +8,13 @@
  * the same samples on every machine, whatever the order of the calls.
  *
  * Slowdowns below NP_BOOTSTRAP_LEAST are raised to it, so that logarithms exist.
+ *
+ * On the scale of np_pace_of(), a level that the other levels explain badly
+ * counts less.  Each level's slowdowns are predicted from those of the others,
+ * with the level that causes them left out as well; a level whose residuals have
+ * a standard deviation s above the median m of all levels has the weight m / s.
+ * (Such a level measures something that the programs do not depend on, such as
+ * the processors' speed of answering short messages.)
  */
 #ifndef NP_BOOTSTRAP_H
 #define NP_BOOTSTRAP_H
@@ -66,7 +73,8 @@ int np_bootstrap_fabric(const struct np_fabric *f,
  */
 int np_bootstrap_known(const struct np_program *a, const struct np_fabric *f,
 		       struct np_bootstrap_program *d, struct np_err *err);
-int np_bootstrap_samples(const struct np_program *a, const struct np_fabric *f,
+int np_bootstrap_samples(const struct np_program *a,
+			 const struct np_bootstrap_fabric *f,
 			 const struct np_bootstrap_opt *opt,
 			 struct np_bootstrap_program *d, struct np_err *err);
 

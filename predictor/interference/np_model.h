@@ -103,6 +103,10 @@ struct np_data_fabric {
 	size_t bulk_level, brief_level;
 	const double *log_beside; /* log(1 + CC[i][j]), 0 if unknown */
 	const double *fit_beside; /* the same, on the scale of the fits */
+	/* Weight of each level's slowdowns, 0 < weight <= 1, with which its row of
+	 * fit_beside and its element of a program's fit_impact are multiplied;
+	 * NULL: no weights. */
+	const double *fit_weight;
 	const double *bin_weight; /* mixture weight per bin; NULL: no bins */
 	/* Normal equations of the fits, (n_levels + 1) square, idle first. */
 	const double *gram_cross, *gram_mixture;

@@ -430,7 +430,10 @@ static int ensemble_weigh(struct np_predictor *p, struct np_err *err)
 	return rc ? rc : stack_solve(p, &stack[1], p->ensemble + K, err);
 }
 
-/* Treat the levels as programs: their rows are curves, their columns impacts. */
+/*
+ * Treat the levels as programs: their rows are curves, without the weights of the
+ * fits, and their columns are impacts.
+ */
 static int predictor_make_levels(struct np_predictor *p)
 {
 	const struct np_data_fabric *f = &p->fabric.sample[0];
@@ -438,18 +441,20 @@ static int predictor_make_levels(struct np_predictor *p)
 	double *column, *fit_column;
 
 	p->level = calloc(n + 1, sizeof(*p->level));
-	p->level_store = calloc(2 * n * n + 1, sizeof(double));
+	p->level_store = calloc(3 * n * n + 1, sizeof(double));
 	if (!p->level || !p->level_store)
 		return -ENOMEM;
 	column = p->level_store;
 	fit_column = column + n * n;
 	for (size_t i = 0; i < n; i++) {
 		const double *row = f->log_beside + i * n;
-		const double *fit = f->fit_beside + i * n;
+		double weight = f->fit_weight ? f->fit_weight[i] : 1;
+		double *fit = fit_column + (n + i) * n;
 
 		for (size_t j = 0; j < n; j++) {
 			column[j * n + i] = row[j];
-			fit_column[j * n + i] = fit[j];
+			fit_column[j * n + i] = f->fit_beside[i * n + j];
+			fit[j] = f->fit_beside[i * n + j] / weight;
 		}
 		p->level[i] = (struct np_data_program){
 			.latency = f->level[i],
@@ -889,7 +894,7 @@ static int prepared_sample(struct np_predictor *p, struct np_prepared *r,
 {
 	return r->bootstrap.sample ?
 		       0 :
-		       np_bootstrap_samples(r->app, p->f, &p->bootstrap,
+		       np_bootstrap_samples(r->app, &p->fabric, &p->bootstrap,
 					    &r->bootstrap, err);
 }
 

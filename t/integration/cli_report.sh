@@ -307,7 +307,7 @@ test_a_browser_sorts_the_tables_of_a_report() {
 		"postprocess NPmpi lammps hpcc hello fft cp2k descending"
 	equal "the list, by words" "$(dom "$S/page.html" "$SORTED
 		return press(document.querySelector(\"table\"), \"Use\", 1).split(\" \").slice(0, 4).join()")" \
-		"cp2k,elsewhere,fft,lammps"
+		"cp2k,fft,lammps,postprocess"
 	equal "no name became markup" "$(dom "$S/page.html" \
 		'return [document.title, document.scripts.length, document.querySelectorAll("h2").length].join()')" \
 		"netprof report,2,14"

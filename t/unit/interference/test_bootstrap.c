@@ -89,14 +89,16 @@ static void test_replicates_scatter_as_measured(void)
 {
 	const struct np_bootstrap_opt opt = { VIEWS - 1, 1, NP_NEED_HIST };
 	double sum = 0, squares = 0, mean = log1p(0.3), cdf = 0, latency = 0;
+	struct np_bootstrap_fabric f;
 	struct np_bootstrap_program d;
 
 	some_fabric(&s);
+	T_CHECK(!np_bootstrap_fabric(&s.f, &opt, &f, NULL));
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		s.curve[2][i] = (struct np_mean){ 4, 0.3, 0.13 };
 	s.program_count[2][4] = 100; /* beside 100 in bin 3 */
 	T_CHECK(!np_bootstrap_known(&s.a[2], &s.f, &d, NULL) &&
-		!np_bootstrap_samples(&s.a[2], &s.f, &opt, &d, NULL));
+		!np_bootstrap_samples(&s.a[2], &f, &opt, &d, NULL));
 	T_CHECK(d.n == VIEWS && t_close(d.sample[0].log_curve[1], mean, 1e-12));
 	T_CHECK(t_close(d.sample[0].latency.cdf[3], 0.5, 1e-12));
 	for (size_t i = 1; i < VIEWS; i++) {
@@ -113,6 +115,59 @@ static void test_replicates_scatter_as_measured(void)
 	T_CHECK(t_close(cdf, 0.5, 0.01));
 	T_CHECK(t_close(latency, 8, 0.01));
 	np_bootstrap_program_free(&d);
+	np_bootstrap_fabric_free(&f);
+}
+
+#define ODD 5 /* levels */
+
+/*
+ * Level i is slowed by (1 + i) (1 + j) / 20 under level j, but for one level, which
+ * every other one slows by something else.
+ */
+static const struct {
+	const char *name;
+	size_t odd; /* ODD: none */
+} weights[] = {
+	{ "levels that explain each other all count", ODD },
+	{ "a weak level that the others do not explain counts less", 0 },
+	{ "a strong level that the others do not explain counts less", ODD - 1 },
+};
+
+static void test_levels_that_do_not_fit_count_less(void)
+{
+	static const double other[ODD] = { 0.9, 0.05, 0.7, 0.1, 0.4 };
+	const struct np_bootstrap_opt opt = {
+		2, 1, NP_NEED_BESIDE | NP_NEED_OWN_IMPACT
+	};
+
+	for (size_t k = 0; k < NP_ARRAY_SIZE(weights); k++) {
+		struct np_fabric_level level[ODD] = { { .name = "c0" } };
+		struct np_mean beside[ODD * ODD];
+		struct np_fabric f = { .name = "odd", .level = level,
+				       .n_levels = ODD, .beside = beside };
+		struct np_bootstrap_fabric d;
+		bool good = true;
+
+		for (size_t i = 0; i < ODD * ODD; i++) {
+			double row = (double)(1 + i / ODD);
+			double slow = i / ODD == weights[k].odd ?
+					      other[i % ODD] :
+					      row * (double)(1 + i % ODD) / 20;
+
+			beside[i] = (struct np_mean){ 4, slow, 0.01 };
+		}
+		T_CHECK(!np_bootstrap_fabric(&f, &opt, &d, NULL));
+		for (size_t r = 0; r < d.n; r++) {
+			const double *w = d.sample[r].fit_weight;
+
+			for (size_t i = 0; i < ODD; i++)
+				good &= w[i] > 0 && w[i] <= 1 &&
+					(i == weights[k].odd ? w[i] < 0.6 :
+							       w[i] > 0.6);
+		}
+		T_ROW(weights[k].name, good);
+		np_bootstrap_fabric_free(&d);
+	}
 }
 
 static const struct t_case cases[] = {
@@ -123,6 +178,8 @@ static const struct t_case cases[] = {
 	  test_counts_scatter_as_poisson },
 	{ "replicates scatter as the measurement does",
 	  test_replicates_scatter_as_measured },
+	{ "levels that do not fit count less",
+	  test_levels_that_do_not_fit_count_less },
 	{ NULL, NULL },
 };
 T_SUITE(draw, cases)
