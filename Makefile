@@ -61,11 +61,12 @@ SPANK := $(wildcard spank/np_*.c)
 JOBSUBMIT := $(wildcard jobsubmit/np_*.c)
 # What the plugin itself carries into srun: no json-c, no GSL.
 PLUGIN_SRC := spank/spank_netprof.c $(addprefix spank/np_,detach.c launch.c \
-	notice.c rendezvous.c saver_proto.c script.c tracing.c) \
+	notice.c rendezvous.c script.c tracing.c) \
 	profiler/base/np_app.c profiler/base/np_conf.c profiler/base/np_level.c \
 	profiler/base/np_loader.c profiler/base/np_log.c \
 	profiler/base/np_option.c profiler/base/np_read.c \
-	profiler/probe/np_helper_env.c predictor/base/np_text.c
+	profiler/probe/np_helper_env.c profiler/store/np_saver_proto.c \
+	predictor/base/np_text.c
 JOIN_SRC := spank/netprof-agent.c spank/np_memory.c spank/np_watch.c \
 	profiler/base/np_children.c profiler/probe/np_helper_env.c
 CLI := $(wildcard cli/*.c)
@@ -297,10 +298,10 @@ $(BUILD)/netprof-collector: $(BUILD)/spank/netprof-collector.o \
 
 # Without libslurm: it runs on every node, all the time.
 $(BUILD)/netprof-saver: $(BUILD)/spank/netprof-saver.o \
-		$(call objs,$(addprefix spank/np_,choose.c detach.c saver_proto.c \
-		saver_queue.c)) $(BUILD)/libnetprof.a
+		$(call objs,$(addprefix spank/np_,choose.c detach.c saver_queue.c)) \
+		$(BUILD)/libnetprof.a
 	$(call say,LD)
-	$(call link,$(JSON) $(GSL) $(LIBM))
+	$(call link,$(JSON) $(GSL) $(ELF) $(LIBM))
 
 # Started on every node of a launch: with musl that costs a fifth (doc/developer/carrier.md).
 MUSL := $(if $(SANITIZE),,$(shell command -v musl-gcc))
@@ -347,8 +348,9 @@ $(BUILD)/netprof_placement.so: $(patsubst %.c,$(BUILD)/plugin/%.o,$(JOBSUBMIT) \
 SHIM_SO = $(Q)$(CC) $(BASE_CFLAGS) -Ianalysis/latency $(CFLAGS) -fvisibility=hidden $(1) $(LDFLAGS) \
 	-shared -o $@ $(filter %.c,$^)
 SHIM_OF_MPI := $(filter-out %_load.c,$(wildcard analysis/latency/shim_*.c)) \
-	profiler/store/np_trace_dir.c analysis/latency/np_trace_write.c \
-	profiler/base/np_calls.c profiler/base/np_children.c
+	profiler/store/np_trace_dir.c profiler/store/np_saver_proto.c \
+	analysis/latency/np_trace_write.c profiler/base/np_calls.c \
+	profiler/base/np_children.c
 SHIM_HEADERS := $(wildcard analysis/latency/*.h)
 $(BUILD)/libnetprof-mpi.so: analysis/latency/shim_load.c $(SHIM_HEADERS) $(BUILD)/flags
 	$(call say,LD)

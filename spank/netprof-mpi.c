@@ -6,15 +6,54 @@
  * output, and ends it with the probe.  Scripts and mpirun start programs later,
  * so it looks again at growing intervals until there is an MPI or the process
  * ends.
+ *
+ * It is in the job's cgroup and the library's file server may be lost, so the
+ * file is read by netprof-saver; where there is none, the MPI stays unknown.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "np_elf.h"
+#include "np_saver_proto.h"
 #include "np_watch.h"
 
 #define LONGEST_MS (16384 * 1000) /* longest pause, after 9 hours */
+
+/* Is it a reply with the name of an MPI? */
+static bool read_reply(int fd, char mpi[NP_MPI_TEXT])
+{
+	char text[NP_ERR_LEN + 32], *field[NP_SAVER_MAX_FIELDS];
+	struct np_saver_head h;
+
+	return recv(fd, &h, sizeof(h), MSG_WAITALL) == sizeof(h) &&
+	       np_saver_head_ok(&h) && h.len <= sizeof(text) &&
+	       recv(fd, text, h.len, MSG_WAITALL) == (ssize_t)h.len &&
+	       np_saver_fields(text, h.len, field) >= 2 &&
+	       !strcmp(field[0], "0") &&
+	       snprintf(mpi, NP_MPI_TEXT, "%s", field[1]) < NP_MPI_TEXT;
+}
+
+/* However long the saver takes: this process is killed when the step ends. */
+static bool ask_saver(const char *library, char mpi[NP_MPI_TEXT])
+{
+	uid_t taken;
+	int fd = np_saver_find(&taken);
+	char *msg = NULL;
+	long len = np_saver_pack(NP_SAVER_MPI, 1, &library, 1, &msg);
+	bool found = fd >= 0 && len > 0 && !fcntl(fd, F_SETFL, 0) &&
+		     send(fd, msg, (size_t)len, MSG_NOSIGNAL) == len &&
+		     read_reply(fd, mpi);
+
+	free(msg);
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
 
 int main(int argc, char **argv)
 {
@@ -31,7 +70,7 @@ int main(int argc, char **argv)
 	p = (struct pollfd){ .fd = w.fd, .events = POLLIN };
 	for (int ms = 0; ms <= LONGEST_MS && !poll(&p, 1, ms) &&
 	     !np_watch_over(&w); ms = ms ? 2 * ms : 1000)
-		if (np_mpi_find((pid_t)pid, mpi)) {
+		if (np_mpi_find((pid_t)pid, ask_saver, mpi)) {
 			/*
 			 * A single write, because the probe writes there, too.
 			 */

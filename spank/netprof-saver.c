@@ -11,8 +11,10 @@
  *
  * This process does not touch the store either.  It forks a worker for each
  * request, which does so as the user who asked, and replies when the worker
- * ends.  Meanwhile further requests wait in a queue (np_saver_queue.h), also
- * when the processes that made them have ended.
+ * ends.  A traced program hands its trace to a worker of its own, which ends
+ * after the program has ended (np_trace_ring.h).  Meanwhile further requests
+ * wait in a queue (np_saver_queue.h), also when the processes that made them
+ * have ended.
  *
  *	netprof-saver		of root; standard input is a pipe that closes
  *				when slurmd ends
@@ -33,12 +35,14 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "np_choose.h"
 #include "np_clock.h"
 #include "np_detach.h"
+#include "np_elf.h"
 #include "np_log.h"
 #include "np_profile.h"
 #include "np_read.h"
@@ -46,6 +50,8 @@
 #include "np_saver_queue.h"
 #include "np_store.h"
 #include "np_text.h"
+#include "np_trace_dir.h"
+#include "np_trace_ring.h"
 
 /* ---- the worker of one request ---- */
 
@@ -172,6 +178,16 @@ static int check_directory(const char *dir)
 	return fd < 0 && is_lost(-errno) ? -errno : 0;
 }
 
+static int identify_mpi(const char *library, struct np_err *err)
+{
+	char mpi[NP_MPI_TEXT];
+
+	if (!np_mpi_of_library(library, mpi))
+		return -ENODATA;
+	np_errf(err, 0, "%s", mpi);
+	return 0;
+}
+
 static void write_reply(int fd, int rc, const char *why, const char *choice)
 {
 	char number[16];
@@ -205,6 +221,8 @@ static void do_request(enum np_saver_kind kind, char *text, size_t len, int fd)
 		rc = choose(field, &choice, &err);
 	else if (kind == NP_SAVER_CHECK && n == 1)
 		rc = check_directory(field[0]);
+	else if (kind == NP_SAVER_MPI && n == 1)
+		rc = identify_mpi(field[0], &err);
 	write_reply(fd, rc, rc && !err.text[0] ? strerror(-rc) : err.text,
 		    choice ? choice : "");
 	free(choice);
@@ -293,10 +311,140 @@ static int start_child(const struct np_saver_request *r, bool as_user, int *fd)
 	return rc;
 }
 
+/* ---- the writer of one trace ---- */
+
+/* Traces kept per user, as a multiple of those per application. */
+#define USER_KEEPS 4
+
+enum { F_DIR, F_SUB, F_RANK, F_KEEP, F_UMASK, N_TRACE_FIELDS };
+
+/* Remove old traces of this application, and of all of the user. */
+static void prune_traces(int dir, unsigned keep)
+{
+	char line[256];
+	size_t n;
+
+	np_trace_dir_prune(dir, keep);
+	n = np_trace_dir_prune_user(dir, USER_KEEPS * keep);
+	if (!n)
+		return;
+	snprintf(line, sizeof(line), "uid %u: %zu older trace%s removed from "
+		 "the store, as %u are kept of a user (4 times MaxTraces)",
+		 (unsigned)geteuid(), n, n == 1 ? "" : "s", USER_KEEPS * keep);
+	np_log_system(line);
+}
+
+/*
+ * The program may have a /tmp of its own.  It waits for us, so it is still the
+ * one that connected.
+ */
+static void path_of_peer(int conn, const char *dir, char path[PATH_MAX])
+{
+	char link[64], own[64] = "", its[64] = "";
+	struct ucred peer = { 0 };
+	socklen_t len = sizeof(peer);
+	bool same;
+
+	getsockopt(conn, SOL_SOCKET, SO_PEERCRED, &peer, &len);
+	snprintf(link, sizeof(link), "/proc/%ld/ns/mnt", (long)peer.pid);
+	same = readlink("/proc/self/ns/mnt", own, sizeof(own) - 1) <= 0 ||
+	       readlink(link, its, sizeof(its) - 1) <= 0 || !strcmp(own, its);
+	if (same)
+		snprintf(path, PATH_MAX, "%s", dir);
+	else
+		snprintf(path, PATH_MAX, "/proc/%ld/root%s", (long)peer.pid,
+			 dir);
+}
+
+/* Create the file.  Returns a descriptor or -errno. */
+static int open_trace(int conn, char *const field[])
+{
+	const char *sub = field[F_SUB][0] ? field[F_SUB] : NULL;
+	unsigned rank = (unsigned)strtoul(field[F_RANK], NULL, 10);
+	unsigned keep = (unsigned)strtoul(field[F_KEEP], NULL, 10);
+	char path[PATH_MAX];
+	int dir, fd;
+
+	path_of_peer(conn, field[F_DIR], path);
+	umask((mode_t)strtoul(field[F_UMASK], NULL, 8) & 0777);
+	dir = np_trace_dir_open(path, sub);
+	if (dir < 0)
+		return dir;
+	fd = np_trace_dir_create(dir, rank);
+	if (fd >= 0 && !rank && sub && keep)
+		prune_traces(dir, keep);
+	close(dir);
+	return fd;
+}
+
+/* Copy the ring from *done to end.  Returns 0 or -errno. */
+static int copy_ring(int ring, int fd, uint64_t *done, uint64_t end)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	static char buf[65536];
+	int rc = end < *done || end - *done > NP_TRACE_RING_BYTES ? -EPROTO : 0;
+
+	while (!rc && *done < end) {
+		uint64_t at = *done % NP_TRACE_RING_BYTES, n = end - *done;
+		ssize_t got;
+
+		if (n > NP_TRACE_RING_BYTES - at)
+			n = NP_TRACE_RING_BYTES - at;
+		got = pread(ring, buf, n < sizeof(buf) ? n : sizeof(buf),
+			    (off_t)(page + at));
+		rc = got > 0 ? np_write_all(fd, buf, (size_t)got) : -EPROTO;
+		*done += rc ? 0 : (uint64_t)got;
+	}
+	return rc;
+}
+
+static bool send_number(int conn, int64_t n)
+{
+	return send(conn, &n, sizeof(n), MSG_NOSIGNAL) == sizeof(n);
+}
+
+/*
+ * As the user: write the trace that a program hands over (np_trace_ring.h),
+ * until the program ends.  The request and the ring may be hostile.
+ */
+static void write_trace(int conn, int ring, char *const field[])
+{
+	int fd = open_trace(conn, field), rc = fd < 0 ? fd : 0;
+	uint64_t done = 0, end;
+
+	while (send_number(conn, rc ? rc : (int64_t)done) && !rc &&
+	       recv(conn, &end, sizeof(end), MSG_WAITALL) == sizeof(end))
+		rc = copy_ring(ring, fd, &done, end);
+	if (!rc && pread(ring, &end, sizeof(end), 0) == sizeof(end))
+		copy_ring(ring, fd, &done, end);
+}
+
+/* The child has no other connection. */
+static void run_writer(const struct np_saver_who *as_user, char *const field[],
+		       int conn, int ring, int out)
+{
+	const int keep[] = {
+		-1, -1, -1, fcntl(out, F_DUPFD_CLOEXEC, 10),
+		fcntl(conn, F_DUPFD_CLOEXEC, 10),
+		fcntl(ring, F_DUPFD_CLOEXEC, 10),
+	};
+
+	if (keep[3] < 0 || keep[4] < 0 || keep[5] < 0 ||
+	    np_detach(keep, NP_ARRAY_SIZE(keep)))
+		_exit(1);
+	if (as_user)
+		become(as_user);
+	lift_limits();
+	fcntl(4, F_SETFL, 0);
+	write_trace(4, 5, field);
+	_exit(0);
+}
+
 /* ---- the saver ---- */
 
-#define CONNECTIONS 1024	/* most of all users ... */
-#define CONNECTIONS_USER 128	/* ... and of one */
+/* Connections, and traces that are being written. */
+#define CONNECTIONS 2048	/* most of all users ... */
+#define CONNECTIONS_USER 512	/* ... and of one */
 #define READ_BYTES (64u << 20)	/* of requests being read, of all users ... */
 #define READ_BYTES_USER (16u << 20) /* ... and of one */
 #define REPLY_BYTES (1u << 20)	/* most that a client may leave unread */
@@ -307,7 +455,8 @@ static int start_child(const struct np_saver_request *r, bool as_user, int *fd)
 #define POLL_MS 1000 /* to check for slow workers */
 
 struct connection {
-	int fd;
+	int fd;	  /* a pipe until a trace is written */
+	int ring; /* descriptor that came with a request; -1: none */
 	uint64_t number;
 	struct np_saver_who *who;
 	struct np_saver_head head;
@@ -355,7 +504,9 @@ static void disconnect(struct connection *c)
 {
 	if (c->fd >= 0)
 		close(c->fd);
-	c->fd = -1;
+	if (c->ring >= 0)
+		close(c->ring);
+	c->fd = c->ring = -1;
 	free(c->text);
 	free(c->out);
 	c->text = c->out = NULL;
@@ -424,6 +575,7 @@ static void connect_client(struct saver *s, int fd)
 		return;
 	}
 	c->fd = fd;
+	c->ring = -1;
 	c->who = w;
 	c->number = ++s->n_accepted;
 	s->connection[s->n++] = c;
@@ -471,6 +623,52 @@ static void refuse(struct connection *c, uint32_t seq, int rc)
 
 	fields[len++] = '\0';
 	answer(c, seq, fields, (size_t)len);
+}
+
+/*
+ * A child takes over the connection.  Its pipe stands for it here, and closes
+ * when it ends.  Returns 0 or -errno.
+ */
+static int start_writer(const struct saver *s, struct connection *c)
+{
+	char *field[NP_SAVER_MAX_FIELDS];
+	int end[2], rc;
+	pid_t pid;
+
+	if (np_saver_fields(c->text, c->head.len, field) != N_TRACE_FIELDS ||
+	    c->ring < 0)
+		return -EPROTO;
+	rc = open_pipe(end);
+	if (rc)
+		return rc;
+	pid = fork();
+	if (!pid)
+		run_writer(s->own ? NULL : c->who, field, c->fd, c->ring,
+			   end[1]);
+	rc = pid < 0 ? -errno : 0;
+	close(end[1]);
+	if (rc) {
+		close(end[0]);
+		return rc;
+	}
+	close(c->fd);
+	close(c->ring);
+	c->fd = end[0];
+	c->ring = -1;
+	return 0;
+}
+
+static void take_trace(const struct saver *s, struct connection *c)
+{
+	int64_t rc = start_writer(s, c);
+
+	free(c->text);
+	c->text = NULL;
+	c->got = 0;
+	if (!rc)
+		return;
+	send(c->fd, &rc, sizeof(rc), MSG_DONTWAIT | MSG_NOSIGNAL);
+	disconnect(c);
 }
 
 static void take_request(struct saver *s, struct connection *c)
@@ -523,6 +721,29 @@ static char *room_of(const struct saver *s, struct connection *c,
 	return c->text ? c->text + c->got : NULL;
 }
 
+/* Like recv(2), and keeps a descriptor that came along. */
+static ssize_t receive(struct connection *c, void *to, size_t left)
+{
+	union {
+		struct cmsghdr head;
+		char text[CMSG_LEN(sizeof(int))];
+	} control;
+	struct iovec part = { to, left };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = CMSG_LEN(sizeof(int)) };
+	ssize_t got = recvmsg(c->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *h = got > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+
+	if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS &&
+	    h->cmsg_len == CMSG_LEN(sizeof(int))) {
+		if (c->ring >= 0)
+			close(c->ring);
+		memcpy(&c->ring, CMSG_DATA(h), sizeof(int));
+	}
+	return got;
+}
+
 /* At most one request, so that no client takes all the time. */
 static void read_request(struct saver *s, struct connection *c)
 {
@@ -530,7 +751,7 @@ static void read_request(struct saver *s, struct connection *c)
 	char *to;
 
 	while ((to = room_of(s, c, &left))) {
-		ssize_t got = recv(c->fd, to, left, MSG_DONTWAIT);
+		ssize_t got = receive(c, to, left);
 
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
@@ -538,7 +759,10 @@ static void read_request(struct saver *s, struct connection *c)
 			break;
 		c->got += (size_t)got;
 		if (c->text && c->got == c->head.len) {
-			take_request(s, c);
+			if (c->head.kind == NP_SAVER_TRACE)
+				take_trace(s, c);
+			else
+				take_request(s, c);
 			return;
 		}
 	}

@@ -2,19 +2,34 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "np_saver_proto.h"
+#include "np_trace_dir.h"
+#include "np_trace_ring.h"
 
 #define WINDOW (1u << 20) /* bytes mapped at a time */
 #define RESERVE 64	  /* bytes reserved for the last record, FULL */
 #define HEAD_BYTES 32 /* upper bound on bytes of a record without its numbers */
 #define VARINT_BYTES 10	  /* bytes of the longest number */
+#define RING NP_TRACE_RING_BYTES
+#define CHUNK (RING / 4)  /* after this many bytes the saver is told */
+/*
+ * A program waits this long for the saver, in all its life. A file system that
+ * is busy is waited for; one whose server is lost costs the trace.
+ */
+#define WAIT_MS 1000
 
 /*
  * ---- Protection against SIGBUS ----
@@ -80,17 +95,25 @@ static void unguard(const struct np_trace_out *o)
 }
 
 /*
- * Maximum length of the file. Writing beyond RLIMIT_FSIZE, which the program
- * may change, would end the program with SIGXFSZ.
+ * The smaller of most and RLIMIT_FSIZE, which the program may change. Writing
+ * beyond that would end the program with SIGXFSZ.
  */
-static uint64_t limit_of(const struct np_trace_out *o)
+static uint64_t within_limit(uint64_t most)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), most = o->max_bytes;
 	struct rlimit size;
 
 	if (!getrlimit(RLIMIT_FSIZE, &size) &&
 	    size.rlim_cur != RLIM_INFINITY && size.rlim_cur < most)
 		most = size.rlim_cur;
+	return most;
+}
+
+/* Maximum length of the file, in whole pages. */
+static uint64_t limit_of(const struct np_trace_out *o)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t most = within_limit(o->max_bytes);
+
 	return most - most % page;
 }
 
@@ -117,6 +140,15 @@ static bool map_at(struct np_trace_out *o, uint64_t offset, size_t bytes)
 	return true;
 }
 
+static void write_header(struct np_trace_out *o,
+			 const struct np_trace_header *h)
+{
+	memcpy(o->at, h, sizeof(*h));
+	memcpy(o->at, NP_TRACE_MAGIC, sizeof(h->magic));
+	o->at += sizeof(*h);
+	*o->written = sizeof(*h);
+}
+
 int np_trace_out_open(struct np_trace_out *o, int dir,
 		      const struct np_trace_header *h, uint64_t max_bytes,
 		      uint64_t now_ns)
@@ -129,23 +161,230 @@ int np_trace_out_open(struct np_trace_out *o, int dir,
 	most = limit_of(o);
 	if (!most)
 		return -EFBIG;
-	snprintf(name, sizeof(name), "rank.%u", h->rank);
-	unlinkat(dir, name, 0);
-	o->fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC |
-		       O_NOFOLLOW, 0640);
+	o->fd = np_trace_dir_create(dir, h->rank);
 	if (o->fd < 0)
-		return -errno;
+		return o->fd;
 	if (!map_at(o, 0, most < WINDOW ? (size_t)most : WINDOW)) {
 		close(o->fd);
+		snprintf(name, sizeof(name), "rank.%u", h->rank);
 		unlinkat(dir, name, 0);
 		*o = (struct np_trace_out){ .fd = -1 };
 		return -ENOSPC;
 	}
-	memcpy(o->at, h, sizeof(*h));
-	memcpy(o->at, NP_TRACE_MAGIC, sizeof(h->magic));
-	o->at += sizeof(*h);
+	o->written = &o->unread;
+	write_header(o, h);
 	return 0;
 }
+
+/* ---- Handing the trace to netprof-saver ---- */
+
+/* Sets a descriptor of a ring. RLIMIT_FSIZE holds for its memory, too. */
+static int make_ring(struct np_trace_out *o, int *fd)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t most = limit_of(o);
+	int prot = PROT_READ | PROT_WRITE;
+	uint8_t *map;
+
+	if (!most || within_limit(page + RING) < page + RING)
+		return -EFBIG;
+	*fd = memfd_create("netprof-trace", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (*fd < 0)
+		return -errno;
+	if (posix_fallocate(*fd, 0, (off_t)(page + RING)) ||
+	    fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK))
+		return -ENOMEM;
+	/* The ring is mapped twice in a row, so that no record is split. */
+	o->map_bytes = page + 2 * RING;
+	map = mmap(NULL, o->map_bytes, prot, MAP_SHARED | MAP_POPULATE, *fd, 0);
+	if (map == MAP_FAILED)
+		return -ENOMEM;
+	o->written = (uint64_t *)map;
+	o->map = o->at = map + page;
+	if (mmap(o->map + RING, RING, prot, MAP_SHARED | MAP_FIXED |
+		 MAP_POPULATE, *fd, (off_t)page) == MAP_FAILED)
+		return -ENOMEM;
+	o->stop = o->map + (most < CHUNK ? most : CHUNK) - RESERVE;
+	return 0;
+}
+
+/* Sends the request, and with it the descriptor of the ring. */
+static int send_request(const struct np_trace_out *o, const char *const field[],
+			size_t n, int ring)
+{
+	union {
+		struct cmsghdr head;
+		char text[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	struct iovec part;
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = CMSG_LEN(sizeof(int)) };
+	char *text = NULL;
+	long len = np_saver_pack(NP_SAVER_TRACE, 0, field, n, &text);
+	int rc = 0;
+
+	if (len < 0)
+		return (int)len;
+	memcpy(CMSG_DATA(&control.head), &ring, sizeof(ring));
+	part = (struct iovec){ text, (size_t)len };
+	if (sendmsg(o->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) != len)
+		rc = -EPIPE;
+	free(text);
+	return rc;
+}
+
+/* The program may have closed the socket, and reused its number. */
+static bool is_connected(const struct np_trace_out *o)
+{
+	struct stat st;
+
+	return !fstat(o->fd, &st) && S_ISSOCK(st.st_mode) &&
+	       st.st_ino == o->socket;
+}
+
+/* Reads how far the saver has copied. Returns 0 or -errno. */
+static int read_copied(struct np_trace_out *o)
+{
+	int64_t n = (int64_t)o->copied;
+	ssize_t got;
+
+	while ((got = recv(o->fd, &n, sizeof(n), MSG_DONTWAIT)) == sizeof(n))
+		if (n < 0)
+			return (int)n;
+		else
+			o->copied = (uint64_t)n;
+	return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -EPIPE;
+}
+
+static int64_t mono_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Waits for the saver to say more. Returns 0 or -errno. */
+static int wait_for_saver(struct np_trace_out *o)
+{
+	struct pollfd p = { .fd = o->fd, .events = POLLIN };
+	int64_t begin = mono_ms();
+	int n = o->wait_ms > 0 ? poll(&p, 1, o->wait_ms) : 0;
+
+	o->wait_ms -= (int)(mono_ms() - begin);
+	if (n < 0 && errno == EINTR)
+		return 0;
+	return n > 0 ? read_copied(o) : -ETIMEDOUT;
+}
+
+static int release_ring(struct np_trace_out *o, int ring, int rc)
+{
+	if (ring >= 0)
+		close(ring);
+	if (!rc)
+		return 0;
+	if (o->map)
+		munmap(o->written, o->map_bytes);
+	close(o->fd);
+	*o = (struct np_trace_out){ .fd = -1 };
+	return rc;
+}
+
+/* The first number is 0, when the file exists. */
+static int wait_for_file(struct np_trace_out *o)
+{
+	int rc = 0;
+
+	o->copied = UINT64_MAX;
+	while (!rc && o->copied == UINT64_MAX)
+		rc = wait_for_saver(o);
+	return rc;
+}
+
+int np_trace_out_pass(struct np_trace_out *o, int socket, const char *dir,
+		      const char *sub, const char *keep,
+		      const struct np_trace_header *h, uint64_t max_bytes,
+		      uint64_t now_ns)
+{
+	char rank[16], mask[16];
+	const char *field[] = { dir, sub, rank, keep, mask };
+	mode_t was = umask(077);
+	struct stat st = { 0 };
+	int ring = -1, rc;
+
+	umask(was);
+	*o = (struct np_trace_out){ .fd = socket, .ring = true,
+				    .wait_ms = WAIT_MS, .end_ns = now_ns,
+				    .max_bytes = max_bytes };
+	snprintf(rank, sizeof(rank), "%u", h->rank);
+	snprintf(mask, sizeof(mask), "%o", (unsigned)was);
+	rc = fstat(socket, &st) ? -errno : make_ring(o, &ring);
+	o->socket = st.st_ino;
+	if (!rc)
+		rc = send_request(o, field, sizeof(field) / sizeof(*field),
+				  ring);
+	if (!rc)
+		rc = wait_for_file(o);
+	if (!rc)
+		write_header(o, h);
+	return release_ring(o, ring, rc);
+}
+
+/* Tells the saver of all records up to now. */
+static int send_position(struct np_trace_out *o)
+{
+	uint64_t n = o->offset + (uint64_t)(o->at - o->map);
+
+	return is_connected(o) && send(o->fd, &n, sizeof(n), MSG_DONTWAIT |
+				       MSG_NOSIGNAL) == sizeof(n) ?
+		       read_copied(o) : -EPIPE;
+}
+
+/* Makes room for a record of this size in the ring; false if there is none. */
+static bool make_ring_room(struct np_trace_out *o, size_t bytes)
+{
+	uint64_t at = o->offset + (uint64_t)(o->at - o->map), room;
+	uint64_t most = limit_of(o);
+	int rc = send_position(o);
+
+	while (!rc && o->copied + RING - at < bytes + RESERVE &&
+	       bytes + RESERVE <= RING)
+		rc = wait_for_saver(o);
+	room = o->copied + RING - at;
+	if (rc || most < at)
+		return false;
+	if (room > most - at)
+		room = most - at;
+	if (room < bytes + RESERVE)
+		return false;
+	if (o->at >= o->map + RING) {
+		o->at -= RING;
+		o->offset += RING;
+	}
+	o->stop = o->at + (room < bytes + CHUNK ? room : bytes + CHUNK) -
+		  RESERVE;
+	return true;
+}
+
+/*
+ * What the saver has not copied yet when this returns, it copies later. The
+ * program waits, so that the trace is usually complete when it ends.
+ */
+static void close_ring(struct np_trace_out *o)
+{
+	int rc = send_position(o);
+
+	while (!rc && o->copied < *o->written)
+		rc = wait_for_saver(o);
+	if (is_connected(o))
+		close(o->fd);
+	munmap(o->written, o->map_bytes);
+}
+
+/* ---- Records ---- */
 
 /* Writes a LEB128 number; returns the byte after it. */
 static inline uint8_t *write_varint(uint8_t *p, uint64_t v)
@@ -167,6 +406,8 @@ static void finish_record(struct np_trace_out *o, enum np_trace_kind kind,
 {
 	__atomic_store_n(o->at, (uint8_t)kind, __ATOMIC_RELEASE);
 	o->at = end;
+	__atomic_store_n(o->written, o->offset + (uint64_t)(end - o->map),
+			 __ATOMIC_RELEASE);
 }
 
 /* There is always room for FULL, after which nothing is written. */
@@ -185,6 +426,12 @@ static bool make_room(struct np_trace_out *o, size_t bytes)
 
 	if (!o->map)
 		return false;
+	if (o->ring) {
+		if (make_ring_room(o, bytes))
+			return true;
+		end_full(o);
+		return false;
+	}
 	most = limit_of(o);
 	from = o->offset + (uint64_t)(o->at - o->map);
 	from -= from % page;
@@ -239,7 +486,9 @@ void np_trace_out_put(struct np_trace_out *o, enum np_trace_kind kind,
 
 void np_trace_out_close(struct np_trace_out *o)
 {
-	if (o->map) {
+	if (o->map && o->ring) {
+		close_ring(o);
+	} else if (o->map) {
 		off_t end = (off_t)(o->offset + (uint64_t)(o->at - o->map));
 		struct stat st;
 
@@ -259,7 +508,11 @@ void np_trace_out_close(struct np_trace_out *o)
 
 void np_trace_out_forget(struct np_trace_out *o)
 {
-	if (o->map) {
+	if (o->map && o->ring) {
+		munmap(o->written, o->map_bytes);
+		if (is_connected(o))
+			close(o->fd);
+	} else if (o->map) {
 		unguard(o);
 		munmap(o->map, o->map_bytes);
 		close(o->fd);

@@ -5,6 +5,10 @@
  * Records are written to a mapped file, so that they survive any end of the
  * process without a flush. Disk space is allocated before it is mapped: a full
  * disk ends the trace, not the program. No file grows beyond RLIMIT_FSIZE.
+ *
+ * Where there is a netprof-saver, records are written to a ring of shared
+ * memory instead, and the saver writes the file: a file server that does not
+ * answer costs the trace, not the program.
  */
 #ifndef NP_TRACE_WRITE_H
 #define NP_TRACE_WRITE_H
@@ -24,6 +28,12 @@ struct np_trace_out {
 	uint64_t end_ns;    /* end of the last record */
 	uint8_t *poll;	    /* the last record, if it is a POLL */
 	uint64_t poll_ns;   /* start of that record */
+	/* position after the last record, for the reader of the ring */
+	uint64_t *written, unread;
+	bool ring;	    /* map is a ring (np_trace_ring.h), fd a socket */
+	uint64_t copied;    /* position up to which the ring was copied */
+	uint64_t socket;    /* inode of fd: the program may have closed it */
+	int wait_ms;	    /* how long to wait for the saver, from now on */
 	int fd;
 	volatile bool lost; /* the file was truncated, or cannot be written */
 };
@@ -35,6 +45,17 @@ struct np_trace_out {
  * may not write files.
  */
 int np_trace_out_open(struct np_trace_out *o, int dir,
+		      const struct np_trace_header *h, uint64_t max_bytes,
+		      uint64_t now_ns);
+
+/*
+ * The same through the saver at the other end of the socket, which is taken
+ * over: it writes the file in dir/sub (np_trace_dir_open()), and keeps that
+ * many traces of the application if sub is not "". Returns 0 or -errno;
+ * -ETIMEDOUT: the directory does not answer.
+ */
+int np_trace_out_pass(struct np_trace_out *o, int socket, const char *dir,
+		      const char *sub, const char *keep,
 		      const struct np_trace_header *h, uint64_t max_bytes,
 		      uint64_t now_ns);
 

@@ -17,14 +17,14 @@
 #include <unistd.h>
 
 #include "np_calls.h"
+#include "np_saver_proto.h"
 #include "np_trace_dir.h"
 
 #define DIR_DEFAULT "netprof-trace"
 #define RUN_BYTES (4ull << 30) /* of all ranks together */
 #define RANK_BYTES 65536       /* minimum of one rank */
 #define MAX_NAMES 64	       /* of unsupported calls */
-/* traces kept per user, as a multiple of those per application */
-#define USER_KEEPS 4
+#define NO_SAVER (-ECHILD)     /* nobody writes to the store for us */
 
 struct np_trace_out shim_out = { .fd = -1 };
 
@@ -50,12 +50,15 @@ static uint64_t now_ns(clockid_t clock)
  */
 static void complain(int rank, const char *dir, int rc)
 {
+	const char *why = rc == NO_SAVER ? "netprof-saver is not running" :
+			  rc == -ETIMEDOUT ? "does not answer" : strerror(-rc);
+
 	if (getenv("NETPROF_TRACE_SUB"))
 		syslog(LOG_USER | LOG_INFO, "netprof: rank %d is not traced: "
-		       "%.200s: %s", rank, dir, strerror(-rc));
+		       "%.200s: %s", rank, dir, why);
 	else
 		fprintf(stderr, "netprof: rank %d is not traced: %.200s: %s\n",
-			rank, dir, strerror(-rc));
+			rank, dir, why);
 }
 
 /* This rank's share of the size cap of the run. */
@@ -68,22 +71,19 @@ static uint64_t max_bytes(int size)
 	return n < RANK_BYTES ? RANK_BYTES : n;
 }
 
-/*
- * Removes old traces of this application, and of all applications of the user.
- */
-static void prune_traces(int fd, unsigned keep)
+/* This process writes the file itself, as no saver runs here. */
+static int open_file(const char *dir, const struct np_trace_header *h)
 {
-	size_t n;
+	int fd = np_trace_dir_open(dir, NULL), rc;
 
-	np_trace_dir_prune(fd, keep);
-	n = np_trace_dir_prune_user(fd, USER_KEEPS * keep);
-	if (n)
-		syslog(LOG_USER | LOG_INFO,
-		       "netprof: uid %u: %zu older trace%s "
-		       "removed from the store, as %u are kept of a user (4 "
-		       "times MaxTraces)",
-		       (unsigned)geteuid(), n, n == 1 ? "" : "s",
-		       USER_KEEPS * keep);
+	if (fd < 0)
+		return fd;
+	rc = np_trace_out_open(&shim_out, fd, h, max_bytes((int)h->size),
+			       now_ns(CLOCK_MONOTONIC));
+	if (!rc)
+		np_trace_guard(&shim_out);
+	close(fd);
+	return rc;
 }
 
 /* Creates the trace of this rank and writes its header. */
@@ -96,20 +96,16 @@ static int open_trace(int rank, int size, const char *dir)
 	};
 	const char *sub = getenv("NETPROF_TRACE_SUB");
 	const char *keep = getenv("NETPROF_TRACE_KEEP");
-	int fd = np_trace_dir_open(dir, sub), rc;
+	uid_t taken;
+	int saver = dir[0] == '/' ? np_saver_find(&taken) : -1;
 
-	if (fd < 0)
-		return fd;
 	strncpy(h.program, program_invocation_short_name,
 		sizeof(h.program) - 1);
-	rc = np_trace_out_open(&shim_out, fd, &h, max_bytes(size),
-			       now_ns(CLOCK_MONOTONIC));
-	if (!rc)
-		np_trace_guard(&shim_out);
-	if (!rc && !rank && sub && keep && atoi(keep) > 0)
-		prune_traces(fd, (unsigned)atoi(keep));
-	close(fd);
-	return rc;
+	if (saver >= 0)
+		return np_trace_out_pass(&shim_out, saver, dir, sub ? sub : "",
+					 keep ? keep : "", &h, max_bytes(size),
+					 now_ns(CLOCK_MONOTONIC));
+	return sub ? NO_SAVER : open_file(dir, &h);
 }
 
 /* In the child of fork(): the file is mapped by the parent. */

@@ -255,9 +255,15 @@ static bool may_be_mpi(const char *path)
 	       strstr(slash + 1, ".so");
 }
 
+struct mpi_search {
+	np_mpi_ask_f *ask;
+	char *buf;
+};
+
 /* Paths are those of the process's own mounts, as it may run in a container. */
-static bool process_has_mpi(pid_t pid, void *buf)
+static bool process_has_mpi(pid_t pid, void *arg)
 {
+	const struct mpi_search *s = arg;
 	char path[PATH_MAX + 32], line[PATH_MAX + 128], last[PATH_MAX] = "";
 	bool found = false;
 	FILE *f;
@@ -274,14 +280,16 @@ static bool process_has_mpi(pid_t pid, void *buf)
 		snprintf(last, sizeof(last), "%s", file);
 		snprintf(path, sizeof(path), "/proc/%ld/root%s", (long)pid,
 			 file);
-		found = np_mpi_of_library(path, buf);
+		found = s->ask(path, s->buf);
 	}
 	if (f)
 		fclose(f);
 	return found;
 }
 
-bool np_mpi_find(pid_t first, char buf[NP_MPI_TEXT])
+bool np_mpi_find(pid_t first, np_mpi_ask_f *ask, char buf[NP_MPI_TEXT])
 {
-	return np_children_all(first, process_has_mpi, buf);
+	struct mpi_search s = { ask, buf };
+
+	return np_children_all(first, process_has_mpi, &s);
 }

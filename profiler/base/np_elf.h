@@ -41,15 +41,18 @@ int np_elf_constants(const char *path,
 
 #define NP_MPI_TEXT 64
 
+/* Finds out which MPI a library is, by its path; false: none that is known. */
+typedef bool np_mpi_ask_f(const char *path, char buf[NP_MPI_TEXT]);
+
 /*
  * The MPI library that a process, or one that it started, has mapped: "Open MPI
  * 4.1.4", or "MPICH 4.0.2", which also stands for libraries derived from MPICH.
  * False: none, or one that is linked statically, is not known here or may not
- * be read.
+ * be read. Opens no library; only ask() does.
  */
-bool np_mpi_find(pid_t pid, char buf[NP_MPI_TEXT]);
+bool np_mpi_find(pid_t pid, np_mpi_ask_f *ask, char buf[NP_MPI_TEXT]);
 
-/* The same for a library, by its path. Exported for the unit tests. */
+/* An np_mpi_ask_f that reads the library. */
 bool np_mpi_of_library(const char *path, char buf[NP_MPI_TEXT]);
 
 #endif

@@ -78,6 +78,18 @@ int np_trace_dir_open(const char *dir, const char *sub)
 	return fd;
 }
 
+int np_trace_dir_create(int dir, unsigned rank)
+{
+	char name[32];
+	int fd;
+
+	snprintf(name, sizeof(name), "rank.%u", rank);
+	unlinkat(dir, name, 0);
+	fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC |
+		    O_NOFOLLOW, 0640);
+	return fd < 0 ? -errno : fd;
+}
+
 struct trace {
 	char name[NAME_MAX + 1];
 	struct timespec made;

@@ -22,6 +22,12 @@
 int np_trace_dir_open(const char *dir, const char *sub);
 
 /*
+ * Create the file of one rank in the open directory of a trace, replacing an
+ * existing one.  Returns a descriptor for reading and writing, or -errno.
+ */
+int np_trace_dir_create(int dir, unsigned rank);
+
+/*
  * dir is the open directory of a trace.  Of all traces of its application, keep
  * the newest (keep is at least 1) and remove the rest.  Other files, and traces
  * of other users, are not touched.

@@ -197,7 +197,70 @@ test_a_home_that_hangs_as_the_steps_end() {
 	hangs "$(rundir)/home/alice" home "as the steps end" 3.5
 }
 
-# The program itself writes its trace, and would wait for the store.
+# Programs of 4 s that make few MPI calls, and as many as they can.
+build_traced() {
+	local dir
+	needs_pmix
+	command -v mpicc.openmpi >/dev/null || skip "no mpicc.openmpi"
+	dir=$(shared)
+	printf '%s\n' '#include <mpi.h>' '#include <unistd.h>' \
+		'int main(int argc, char **argv) { int one = 1, got;' \
+		'MPI_Init(&argc, &argv); double begin = MPI_Wtime();' \
+		'while (MPI_Wtime() < begin + 4) {' \
+		'MPI_Sendrecv(&one, 1, MPI_INT, 0, 0, &got, 1, MPI_INT, 0, 0,' \
+		'MPI_COMM_SELF, MPI_STATUS_IGNORE);' \
+		'if (argc > 1) usleep(10000); }' \
+		'MPI_Finalize(); return 7; }' |
+		mpicc.openmpi -x c -o "$dir/calls" -
+	echo "$dir/calls"
+}
+
+# Each rank exchanged 100 to 400 messages with itself.
+whole_trace() { # DIRECTORY
+	"$ROOT/$BUILD/netprof" trace --json "$1" 2>/dev/null | jq -e \
+		'.ranks == 2 and .ranks_cut == 0 and .messages_sent > 200'
+}
+
+# The server is lost in mid-run: programs end as untraced ones do.  The trace of
+# one that made few calls is written when the server answers again.
+test_a_store_that_hangs_while_programs_are_traced() {
+	local calls
+	calls=$(build_traced) || exit
+	fail_at "$STORE" one
+	run_srun "plain,srun" "-N2 --mpi=pmix" "$calls few"
+	run_srun "flagged,srun,few" "-N2 --mpi=pmix --netprofile=few \
+		--netprofile-trace" "$calls few"
+	run_srun "flagged,srun,many" "-N2 --mpi=pmix --netprofile=many \
+		--netprofile-trace" "$calls"
+	wait_for 20 shells_wait
+	go
+	wait_for 20 compgen -G "$ALICE/few/*.trace/rank.*"
+	wait_for 20 compgen -G "$ALICE/many/*.trace/rank.*"
+	is one hang
+	as_unflagged "store hangs while traced, calls:" 2
+	is one ok
+	wait_for 20 whole_trace "$ALICE"/few/*.trace
+	rm -r "$ALICE"/few "$ALICE"/many
+}
+
+# The same for a directory that the user chose.
+test_a_directory_of_traces_that_hangs_while_programs_run() {
+	local calls
+	calls=$(build_traced) || exit
+	fail_at "$(rundir)/home/alice" one
+	run_srun "plain,srun" "-N2 --mpi=pmix" "$calls few"
+	run_srun "flagged,srun" "-N2 --mpi=pmix \
+		--netprofile-trace=$(rundir)/home/alice/traced" "$calls few"
+	wait_for 20 shells_wait
+	go
+	wait_for 20 compgen -G "$(rundir)/home/alice/traced/rank.*"
+	is one hang
+	as_unflagged "home hangs while a trace is written to it" 1
+	is one ok
+	wait_for 20 whole_trace "$(rundir)/home/alice/traced"
+}
+
+# Nothing is traced to a store that does not answer when the step starts.
 test_a_trace_for_a_store_that_hangs() {
 	local dir
 	needs_pmix
@@ -244,6 +307,30 @@ test_a_trace_beside_the_store_when_that_hangs() {
 	equal "whole traces" "$(for p in "${PLACES[@]}"; do on "$p" \
 		"cat /tmp/trace/rank.* 2>/dev/null | wc -c"; done |
 		awk '$1 > 400 * 8' | wc -l)" 2
+}
+
+# A program has loaded it, and we want to know which MPI it is.
+test_an_mpi_library_on_a_server_that_hangs() {
+	local dir libs
+	dir=$(shared)
+	libs=$(rundir)/failing/libs
+	install -d "$libs"
+	echo 'const char ompi_version_string[] = "4.1.4";' |
+		gcc -shared -fPIC -x c -o "$libs/libmpi.so.40" -
+	printf '%s\n' '#include <unistd.h>' \
+		'int main(void) { sleep(6); return 7; }' |
+		gcc -x c -o "$dir/waits" - -Wl,--no-as-needed,-rpath,"$libs" \
+		-L "$libs" -l:libmpi.so.40
+	fail_at "$libs" one
+	run_srun "plain,srun" -N2 "$dir/waits"
+	run_srun "flagged,srun" "-N2 --netprofile=library" "$dir/waits"
+	wait_for 20 shells_wait
+	go
+	wait_for 10 on n0 "pgrep -x waits"
+	is one hang
+	as_unflagged "library of MPI hangs" 1
+	is one ok
+	wait_for 20 kept library 1
 }
 
 # As in an upgrade of netprof: the old saver stays until everything is written.

@@ -213,6 +213,31 @@ test_a_program_in_a_container_does_not_notice() {
 		"LD_PRELOAD=${SHIM%/*}/quiet_poll.so"
 }
 
+# As with job_container/tmpfs; netprof-saver, which writes the files, has others.
+test_a_trace_goes_where_the_program_has_its_files() {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	unshare --net --mount true 2>/dev/null || skip "no namespaces"
+	build openmpi pingpong.c
+	mkdir own
+	mkfifo control
+	declare -f traced >functions
+	# shellcheck disable=SC2016
+	SHIM=$SHIM SAVER=$ROOT/$BUILD/netprof-saver unshare --net bash -ec '
+		ip link set lo up
+		"$SAVER" <>control &
+		until grep -q @netprof/saver/0 /proc/net/unix; do
+			sleep 0.02
+		done
+		unshare --mount bash -ec ". ./functions
+			mount -t tmpfs none own
+			NETPROF_TRACE=\$PWD/own/trace traced openmpi 2 \
+				./pingpong-openmpi 10 >/dev/null
+			ls own/trace"
+		kill $!' >out 2>&1 || fail "$(cat out)"
+	equal "files" "$(xargs <out)" "rank.0 rank.1"
+	[ ! -e own/trace ] || fail "written elsewhere"
+}
+
 test_programs_without_mpi_do_not_notice() {
 	equal "output" "$(LD_PRELOAD=$SHIM sh -c 'echo same' 2>&1)" same
 	[ ! -e "$NETPROF_TRACE" ] || fail "a trace"
@@ -291,6 +316,33 @@ test_srun_traces_into_a_directory_and_keeps_what_was_preloaded() {
 	grep -q 'libnetprof-mpi.so:.*quiet_poll.so' out || fail "$(cat out)"
 	equal "ranks" "$(alice 'netprof trace --json ~/t1' | jq .ranks)" 4
 	equal "errors" "$(cat err)" ""
+}
+
+# By netprof-saver, as the files of other traces on the cluster.
+test_srun_leaves_a_trace_of_all_that_a_killed_program_did() {
+	on_the_cluster
+	build openmpi killed.c
+	inside -- bash -c 'cat >~/killed; chmod +x ~/killed' <killed-openmpi
+	alice "srun -N1 -n2 --mpi=pmix --netprofile-trace=\$HOME/t2 \
+		~/killed; echo" >out 2>&1
+	! grep "not killed" out || fail "it was not killed"
+	alice 'netprof trace --goal ~/t2' 2>/dev/null >goal
+	equal "sent by rank 0" "$(awk '$1 == "rank" { rank = $2 }
+		$2 == "send" && rank == 0 { n++ } END { print n }' goal)" 1000
+}
+
+test_srun_keeps_a_trace_to_its_size() {
+	on_the_cluster
+	build openmpi pingpong.c
+	inside -- bash -c 'cat >~/pingpong; chmod +x ~/pingpong' \
+		<pingpong-openmpi
+	alice "srun -N1 -n2 --mpi=pmix \
+		--netprofile-trace=\$HOME/t3 sh -c 'NETPROF_TRACE_SIZE=1000000 \
+		exec ~/pingpong 500'" >out || fail "$(cat out)"
+	alice 'stat -c %s ~/t3/rank.*' >sizes
+	awk '$1 > 500000 || $1 < 400000 { exit 1 } END { exit NR != 2 }' \
+		sizes || fail "$(xargs <sizes)"
+	equal "cut" "$(alice 'netprof trace --json ~/t3' | jq .ranks_cut)" 2
 }
 
 test_a_program_that_is_not_dynamically_linked_runs_without() {

@@ -200,7 +200,7 @@ static void test_processes(void)
 		char got[NP_MPI_TEXT] = "";
 		pid_t pid = start(make(processes[i].file, processes[i].symbol,
 				       "4.0.2"), processes[i].child);
-		bool any = np_mpi_find(pid, got);
+		bool any = np_mpi_find(pid, np_mpi_of_library, got);
 
 		T_ROW(processes[i].name, any == !!want);
 		T_ROW(processes[i].name, !want || !strcmp(got, want));
@@ -213,12 +213,14 @@ static void test_without(void)
 	char got[NP_MPI_TEXT] = "";
 	pid_t pid = start(NULL, true);
 
-	T_ROW("a program without", !np_mpi_find(pid, got));
+	T_ROW("a program without", !np_mpi_find(pid, np_mpi_of_library, got));
 	end(pid);
-	T_ROW("one that has ended", !np_mpi_find(pid, got));
+	T_ROW("one that has ended",
+	      !np_mpi_find(pid, np_mpi_of_library, got));
 	pid = start(make("libmpi.so.40", OPEN_MPI, "4.1.4"), false);
 	unlink(make("libmpi.so.40", OPEN_MPI, "4.1.4"));
-	T_ROW("a file that is gone by now", !np_mpi_find(pid, got));
+	T_ROW("a file that is gone by now",
+	      !np_mpi_find(pid, np_mpi_of_library, got));
 	end(pid);
 	T_CHECK(!*got);
 }

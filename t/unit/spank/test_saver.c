@@ -31,7 +31,7 @@ static void test_damaged_messages_are_refused(void)
 	static const struct np_saver_head heads[] = {
 		{ NP_SAVER_VERSION + 1, NP_SAVER_LOG, 0, 1 },
 		{ NP_SAVER_VERSION, 0, 0, 1 },
-		{ NP_SAVER_VERSION, NP_SAVER_REPLY + 1, 0, 1 },
+		{ NP_SAVER_VERSION, NP_SAVER_N_KINDS, 0, 1 },
 		{ NP_SAVER_VERSION, NP_SAVER_LOG, 0, 0 },
 		{ NP_SAVER_VERSION, NP_SAVER_LOG, 0, NP_SAVER_MAX_BYTES + 1 },
 	};

@@ -11,9 +11,13 @@
  *	SAVE	STORE RUN MAXRUNS RECORD
  *	CHOOSE	STORE "" MAXRUNS SCOPE NODES SHARE NOW RECORD
  *	CHECK	DIRECTORY
+ *	MPI	LIBRARY
+ *	TRACE	DIRECTORY SUB RANK KEEP UMASK
  *	REPLY	ERRNO TEXT CHOICE
  *
- * RUN identifies the run that a record belongs to.  LOG has no reply.  ERRNO is
+ * The TEXT in reply to MPI is the name of that library (np_elf.h).  With TRACE
+ * comes a descriptor (np_trace_ring.h), and both ends then talk as
+ * described there.  RUN identifies the run that a record belongs to.  LOG has no reply.  ERRNO is
  * 0 or negative; in reply to CHECK it is 0 unless the server of DIRECTORY is
  * lost.  CHOICE is the text of np_choice_print(), or empty.  Both ends are on
  * one host, so numbers in headers are in its byte order.
@@ -30,7 +34,7 @@
 
 enum np_saver_kind {
 	NP_SAVER_LOG = 1, NP_SAVER_SAVE, NP_SAVER_CHOOSE, NP_SAVER_CHECK,
-	NP_SAVER_REPLY,
+	NP_SAVER_REPLY, NP_SAVER_TRACE, NP_SAVER_MPI, NP_SAVER_N_KINDS,
 };
 
 #define NP_SAVER_VERSION 0x6e707331u /* messages of any other are refused */
