@@ -15,6 +15,7 @@
 #include <strings.h>
 
 #include "np_hostlist.h"
+#include "np_read.h"
 #include "np_slurm_file.h"
 
 #define NAMES_MAX 65536u /* of switches, and of nodes */
@@ -227,22 +228,32 @@ static int read_keys(struct definition *d, char **text, bool printed,
 	return 0;
 }
 
-/* Whether the text begins as topology.yaml(5) does, in block or flow style. */
-static bool is_yaml(const char *text)
+/*
+ * The language in which the text begins, as topology.yaml(5) may in block or
+ * flow style; NULL: another one.
+ */
+static const char *language_of(const char *text)
 {
-	return !strncmp(text, "---", 3) || !strncmp(text, "- ", 2) ||
-	       strchr("[{%", *text);
+	if (*text == '{' || *text == '[')
+		return "JSON or YAML";
+	return *text == '%' || !strncmp(text, "---", 3) ||
+	       !strncmp(text, "- ", 2) ? "YAML" : NULL;
 }
 
 /* Error message about a line without a key and a value. */
 static int missing_pair_error(const struct np_slurm_line *line,
 			      const char *text, struct np_err *err)
 {
-	if (is_yaml(text))
-		return np_errf(err, -EINVAL, "%s: is YAML, which is not read: "
+	const char *language = language_of(text);
+
+	if (language)
+		return np_errf(err, -EINVAL, "%s: is %s, which is not read: "
 			       "expected a topology.conf, or a file with what "
 			       "\"scontrol show topology\" prints",
-			       line->path);
+			       line->path, language);
+	if (np_kind_check(text, strlen(text), NP_KIND_TOPOLOGY, line->path,
+			  err))
+		return -EINVAL;
 	return line_error(line, -EINVAL, err, ": expected SwitchName=NAME",
 		      text + strspn(text, " \t"));
 }

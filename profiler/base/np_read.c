@@ -91,6 +91,7 @@ static const char *const expectations[] = {
 	[NP_KIND_MPIP] = "a report of mpiP",
 	[NP_KIND_JSON] = "JSON",
 	[NP_KIND_TRACE] = "the trace of an MPI rank",
+	[NP_KIND_TOPOLOGY] = "a topology.conf of Slurm",
 	[NP_KIND_WORDS] = "lines of words",
 };
 
@@ -134,6 +135,8 @@ static const struct begin {
 	{ BEGINS("MPI_Init:"), "the trace of an MPI rank", false,
 	  NP_KIND_TRACE },
 	{ BEGINS("SwitchName="), "a topology.conf of Slurm", false,
+	  NP_KIND_TOPOLOGY },
+	{ BEGINS("- topology"), "a topology.yaml of Slurm", false,
 	  NP_KIND_TEXT },
 	{ BEGINS("{"), "JSON", false, NP_KIND_JSON },
 	{ BEGINS("<"), "XML or HTML", false, NP_KIND_TEXT },

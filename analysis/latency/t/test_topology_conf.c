@@ -130,6 +130,10 @@ static const struct {
 	  "SwitchName=c Nodes=x\n", "switch a is above itself" },
 	{ "a byte-order mark", "\xef\xbb\xbfSwitchName=s Nodes=n0\n",
 	  "topology.conf:1: begins with a byte-order mark" },
+	{ "an execution graph", "num_ranks 2\n", "topology.conf:1: expected a "
+	  "topology.conf of Slurm, got an execution graph in GOAL" },
+	{ "JSON", "{\"a\":1}\n", "topology.conf: is JSON or YAML, which is "
+	  "not read" },
 	{ "a topology.yaml", "# one\n- topology: default\n  tree:\n",
 	  "topology.conf: is YAML, which is not read" },
 };

@@ -31,6 +31,9 @@ static const struct {
 	{ "binary GOAL for mpiP", T("\x7f\x10\0\0\0\0\0\0\1\0\0\0"),
 	  NP_KIND_MPIP, "x:1: expected a report of mpiP, got an execution "
 	  "graph in binary GOAL" },
+	{ "a topology.yaml for GOAL", T("- topology: default\n"), NP_KIND_GOAL,
+	  "x:1: expected an execution graph in GOAL, got a topology.yaml of "
+	  "Slurm" },
 	{ "JSON for a scheme", T("{\"format\": 1}"), NP_KIND_WORDS,
 	  "x:1: expected lines of words, got JSON" },
 	{ "a program", T("\x7f" "ELF\2\1\1"), NP_KIND_GOAL,
@@ -50,6 +53,7 @@ static const struct {
 	{ "blanks alone", T(" \n"), NP_KIND_JSON, NULL },
 	{ "GOAL in text", T("num_ranks 1\n"), NP_KIND_GOAL, NULL },
 	{ "GOAL in binary", T("\x7f\x10\0\0\0\0\0\0"), NP_KIND_GOAL, NULL },
+	{ "a topology", T("SwitchName=s0\n"), NP_KIND_TOPOLOGY, NULL },
 	{ "any text", T("num_ranks 1\n"), NP_KIND_TEXT, NULL },
 	{ "a comment", T("# one\n"), NP_KIND_WORDS, NULL },
 	{ "less than a kind has", T("@ m"), NP_KIND_GOAL, NULL },
