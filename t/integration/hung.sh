@@ -215,6 +215,10 @@ build_traced() {
 	echo "$dir/calls"
 }
 
+both_ranks() { # DIRECTORY, a pattern
+	compgen -G "$1/rank.0" && compgen -G "$1/rank.1"
+}
+
 # Both ranks' exchanges with themselves, and nothing is missing at the end.
 whole_trace() { # DIRECTORY
 	"$ROOT/$BUILD/netprof" trace --json "$1" 2>&1 | jq -c \
@@ -235,8 +239,8 @@ test_a_store_that_hangs_while_programs_are_traced() {
 		--netprofile-trace" "$calls"
 	wait_for 20 shells_wait
 	go
-	wait_for 20 compgen -G "$ALICE/few/*.trace/rank.*"
-	wait_for 20 compgen -G "$ALICE/many/*.trace/rank.*"
+	wait_for 20 both_ranks "$ALICE/few/*.trace"
+	wait_for 20 both_ranks "$ALICE/many/*.trace"
 	is one hang
 	as_unflagged "store hangs while traced, calls:" 2
 	is one ok
@@ -246,19 +250,21 @@ test_a_store_that_hangs_while_programs_are_traced() {
 
 # The same for a directory that the user chose.
 test_a_directory_of_traces_that_hangs_while_programs_run() {
-	local calls
+	local calls dir
 	calls=$(build_traced) || exit
-	fail_at "$(rundir)/home/alice" one
+	dir=$(rundir)/failing/traces
+	install -d -o 20001 "$dir"
+	fail_at "$dir" one
 	run_srun "plain,srun" "-N2 --mpi=pmix" "$calls few"
-	run_srun "flagged,srun" "-N2 --mpi=pmix \
-		--netprofile-trace=$(rundir)/home/alice/traced" "$calls few"
+	run_srun "flagged,srun" "-N2 --mpi=pmix --netprofile-trace=$dir/one" \
+		"$calls few"
 	wait_for 20 shells_wait
 	go
-	wait_for 20 compgen -G "$(rundir)/home/alice/traced/rank.*"
+	wait_for 20 both_ranks "$dir/one"
 	is one hang
-	as_unflagged "home hangs while a trace is written to it" 1
+	as_unflagged "directory of a trace hangs while traced" 1
 	is one ok
-	wait_for 20 whole_trace "$(rundir)/home/alice/traced"
+	wait_for 20 whole_trace "$dir/one"
 }
 
 # Nothing is traced to a store that does not answer when the step starts.
