@@ -26,9 +26,12 @@
 #define RING NP_TRACE_RING_BYTES
 #define CHUNK (RING / 4)  /* after this many bytes the saver is told */
 /*
- * A program waits this long for the saver, in all its life. A file system that
- * is busy is waited for; one whose server is lost costs the trace.
+ * A program waits this long for the file to be created, when all ranks of the
+ * node ask at the same time, and this long in all its life for the saver to
+ * copy. A file system that is busy is waited for; one whose server is lost
+ * costs the trace.
  */
+#define OPEN_MS 3000
 #define WAIT_MS 1000
 
 /*
@@ -317,7 +320,7 @@ int np_trace_out_pass(struct np_trace_out *o, int socket, const char *dir,
 
 	umask(was);
 	*o = (struct np_trace_out){ .fd = socket, .ring = true,
-				    .wait_ms = WAIT_MS, .end_ns = now_ns,
+				    .wait_ms = OPEN_MS, .end_ns = now_ns,
 				    .max_bytes = max_bytes };
 	snprintf(rank, sizeof(rank), "%u", h->rank);
 	snprintf(mask, sizeof(mask), "%o", (unsigned)was);
@@ -328,6 +331,7 @@ int np_trace_out_pass(struct np_trace_out *o, int socket, const char *dir,
 				  ring);
 	if (!rc)
 		rc = wait_for_file(o);
+	o->wait_ms = WAIT_MS;
 	if (!rc)
 		write_header(o, h);
 	return release_ring(o, ring, rc);
