@@ -1,6 +1,7 @@
 /* Gathering what accounting and metrics tell about a job. */
 #include "cli_history.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <pwd.h>
@@ -209,6 +210,63 @@ int cli_history_since(char *text, void *sec, struct np_err *err)
 			       "3660d, such as 7d or 36h");
 	*(double *)sec = v;
 	return 0;
+}
+
+/* A decimal number below Slurm's special values; *p moves behind it. */
+static bool take_number(const char **p, uint32_t *out)
+{
+	unsigned long n;
+	char *end;
+
+	if (!isdigit((unsigned char)**p))
+		return false;
+	errno = 0;
+	n = strtoul(*p, &end, 10);
+	if (errno || n >= UINT32_MAX - 1)
+		return false;
+	*p = end;
+	*out = (uint32_t)n;
+	return true;
+}
+
+int cli_history_job(const struct cli_cmd *self, const char *word, uint32_t *id,
+		    uint32_t *task)
+{
+	const char *p = word;
+	bool good = take_number(&p, id) && *id;
+
+	*task = NP_ACCT_NO_TASK;
+	if (good && *p == '_') {
+		p++;
+		good = take_number(&p, task);
+	}
+	return good && !*p ? -1 :
+	       cli_usage(self, "\"%.64s\": expected a job such as 123 or 123_4",
+			 word);
+}
+
+int cli_history_conf(const struct cli_cmd *self,
+		     const struct cli_history_opt *ask,
+		     struct np_metrics_conf *out)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_conf c;
+	char url[sizeof(out->url)];
+
+	if (ask->topology && !ask->accounting)
+		return cli_usage(self, "--topology=%.64s needs --accounting",
+				 ask->topology);
+	if (np_conf_from_environment(&c, &err))
+		return cli_fail("%s", err.text);
+	*out = c.metrics;
+	if (!ask->metrics_url)
+		return -1;
+	snprintf(url, sizeof(url), "%s", ask->metrics_url);
+	if (np_metrics_set_url(url, out->url, NULL))
+		return cli_usage(self, "--metrics-url=%.64s: expected the "
+				 "address of a Prometheus server such as "
+				 "http://mon:9090, or none", url);
+	return -1;
 }
 
 /* ---- the job, comparable runs and neighbours ---- */

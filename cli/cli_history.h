@@ -13,11 +13,13 @@
 
 #include <json-c/json.h>
 
+#include "cli.h"
 #include "np_acct.h"
 #include "np_examine.h"
 #include "np_moments.h"
 
 #define CLI_HISTORY_SINCE (30 * 86400.0) /* default of --since, seconds */
+#define CLI_BLAME_SINCE (7 * 86400.0) /* the same of netprof blame */
 #define CLI_HISTORY_RUNS 24  /* comparable runs that are examined, at most */
 #define CLI_HISTORY_STEPS 48 /* steps of a timeline, at most */
 
@@ -70,6 +72,21 @@ struct cli_history {
 int cli_history_since(char *text, void *sec, struct np_err *err);
 
 /*
+ * Parse a job of the command line, "123" or "123_4"; *task is NP_ACCT_NO_TASK
+ * without one. Returns -1 to go on, or the exit status.
+ */
+int cli_history_job(const struct cli_cmd *self, const char *word, uint32_t *id,
+		    uint32_t *task);
+
+/*
+ * Check the options, and read the metrics server from netprof.conf and
+ * --metrics-url. Returns -1 to go on, or the exit status.
+ */
+int cli_history_conf(const struct cli_cmd *self,
+		     const struct cli_history_opt *ask,
+		     struct np_metrics_conf *out);
+
+/*
  * Look the job up and examine it. p->job is NULL if the job is not found, or if
  * there is no accounting (p->why). Returns 0 or -ENOMEM. The caller calls
  * cli_history_free() in any case.
@@ -96,6 +113,17 @@ struct np_figure;
 void cli_history_text(const struct cli_history *p);
 void cli_history_json(json_object *in, const struct cli_history *p);
 struct np_figure *cli_history_figure(const struct cli_history *p);
+
+/*
+ * For netprof blame and its section in the report: the name of an application,
+ * "USER/JOBNAME"; and the first sentence, how much all jobs lost. Both return
+ * buf.
+ */
+struct np_job_cost;
+const char *cli_blame_app(const struct np_acct *h, uint32_t user,
+			  uint32_t name, char *buf, size_t len);
+const char *cli_blame_verdict(const struct np_job_cost *t, char *buf,
+			      size_t len);
 
 /*
  * A sentence on the run time of a measured step: "It took 35.0 s, 40 % longer

@@ -11,6 +11,7 @@
 #include "cli_plot.h"
 #include "cli_print.h"
 #include "cli_text.h"
+#include "np_job_cost.h"
 
 #define LINE 1536
 #define MAX_ROWS 12   /* of a table in text output */
@@ -918,6 +919,35 @@ struct np_figure *cli_history_figure(const struct cli_history *p)
 	np_figure_caption(f, "Verdict: %s. Excess: time beyond the run time of "
 			  "the undisturbed job.", verdict_name(p));
 	return f;
+}
+
+/* ---- all jobs ---- */
+
+const char *cli_blame_app(const struct np_acct *h, uint32_t user,
+			  uint32_t name, char *buf, size_t len)
+{
+	char a[128], b[256];
+
+	snprintf(buf, len, "%s/%s", np_acct_text(h, user, a, sizeof(a)),
+		 np_acct_text(h, name, b, sizeof(b)));
+	return buf;
+}
+
+const char *cli_blame_verdict(const struct np_job_cost *t, char *buf,
+			      size_t len)
+{
+	double lost = 0;
+
+	for (size_t i = 0; i < t->n_pairs; i++)
+		lost += t->pair[i].node_hours.mean;
+	if (t->n_pairs)
+		snprintf(buf, len, "Jobs lost %.0f of %.0f node-hours (%.1f %%) "
+			 "to neighbours on their leaf switches.", lost,
+			 t->node_hours, 100 * lost / fmax(t->node_hours, 1e-9));
+	else
+		snprintf(buf, len, "No application was found to slow another "
+			 "one.");
+	return buf;
 }
 
 /* ---- measured runs ---- */

@@ -20,7 +20,6 @@
 #include "cli_state.h"
 #include "np_job_cost.h"
 
-#define SINCE_SEC (7 * 86400.0) /* default of --since */
 #define MAX_ROWS 15		/* of a table in text output */
 #define MAX_GAUGES 50 /* of a family: a monitoring system stores each forever */
 
@@ -30,16 +29,6 @@ struct blame_opt {
 };
 
 /* ---- text output ---- */
-
-/* The name of an application: "USER/JOBNAME". */
-static void app_name(const struct np_acct *h, uint32_t user, uint32_t name,
-		     char *buf, size_t len)
-{
-	char a[128], b[256];
-
-	snprintf(buf, len, "%s/%s", np_acct_text(h, user, a, sizeof(a)),
-		 np_acct_text(h, name, b, sizeof(b)));
-}
 
 /* Pairs of applications, the most costly first. */
 static void pair_rows(const struct np_acct *h, const struct np_job_cost *t)
@@ -53,10 +42,10 @@ static void pair_rows(const struct np_acct *h, const struct np_job_cost *t)
 	for (size_t i = 0; i < t->n_pairs && i < MAX_ROWS; i++) {
 		const struct np_job_cost_pair *p = &t->pair[i];
 
-		app_name(h, p->user, p->name, text, sizeof(text));
+		cli_blame_app(h, p->user, p->name, text, sizeof(text));
 		cli_left(stdout, text, 24);
 		putchar(' ');
-		app_name(h, p->by_user, p->by_name, text, sizeof(text));
+		cli_blame_app(h, p->by_user, p->by_name, text, sizeof(text));
 		cli_left(stdout, text, 24);
 		printf("%6u%10.1f  %.1f..%.1f\n", p->runs, p->node_hours.mean,
 		       p->node_hours.low, p->node_hours.high);
@@ -103,18 +92,9 @@ static void node_rows(const struct np_acct *h, const struct np_job_cost *t)
 /* The total loss first, then what it was computed from, then the tables. */
 static int print_text(const struct np_acct *h, const struct np_job_cost *t)
 {
-	double lost = 0;
+	char text[128];
 
-	for (size_t i = 0; i < t->n_pairs; i++)
-		lost += t->pair[i].node_hours.mean;
-	if (t->n_pairs)
-		cli_say(CLI_BOLD, 0, "Jobs lost %.0f of %.0f node-hours "
-			"(%.1f %%) to neighbours on their leaf switches.",
-			lost, t->node_hours, 100 * lost /
-			fmax(t->node_hours, 1e-9));
-	else
-		cli_say(CLI_BOLD, 0, "No application was found to slow another "
-			"one.");
+	cli_say(CLI_BOLD, 0, "%s", cli_blame_verdict(t, text, sizeof(text)));
 	cli_labelled(stdout, "Compared", "%zu of %zu jobs: completed runs in "
 		     "%zu group%s of %d or more comparable ones", t->n_used,
 		     t->n_jobs, t->n_classes, t->n_classes == 1 ? "" : "s",
@@ -157,9 +137,9 @@ static void put_pairs(json_object *in, const struct np_acct *h,
 		const struct np_job_cost_pair *p = &t->pair[i];
 		json_object *j = cli_append_object(list);
 
-		app_name(h, p->user, p->name, text, sizeof(text));
+		cli_blame_app(h, p->user, p->name, text, sizeof(text));
 		cli_put_text(j, "slowed", text);
-		app_name(h, p->by_user, p->by_name, text, sizeof(text));
+		cli_blame_app(h, p->by_user, p->by_name, text, sizeof(text));
 		cli_put_text(j, "by", text);
 		cli_put_count(j, "runs", p->runs);
 		put_range(cli_put_object(j, "node_hours"), &p->node_hours);
@@ -232,8 +212,8 @@ static void put_gauges(FILE *f, const struct np_acct *h,
 	for (size_t i = 0; i < t->n_pairs && i < MAX_GAUGES; i++) {
 		const struct np_job_cost_pair *p = &t->pair[i];
 
-		app_name(h, p->user, p->name, a, sizeof(a));
-		app_name(h, p->by_user, p->by_name, b, sizeof(b));
+		cli_blame_app(h, p->user, p->name, a, sizeof(a));
+		cli_blame_app(h, p->by_user, p->by_name, b, sizeof(b));
 		cli_gauge_of_two(f, "blame_pair_node_hours", labels,
 				 (const char *[]){ a, b },
 				 p->node_hours.mean);
@@ -281,7 +261,7 @@ static int print_metrics(const struct np_acct *h, const struct np_job_cost *t,
 /* Returns the exit status. */
 static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct blame_opt opt = { .history.since_sec = SINCE_SEC };
+	struct blame_opt opt = { .history.since_sec = CLI_BLAME_SINCE };
 	struct np_err err = NP_ERR_INIT;
 	struct cli_options o;
 	struct np_acct h;

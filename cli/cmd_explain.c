@@ -7,7 +7,6 @@
  * and the run records of measured steps. The job is looked up in all of them,
  * and the output has a part for each that knows it.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -994,39 +993,6 @@ static int find_runs(struct explanation *e, struct cli_store *s,
 
 /* ---- finding the job ---- */
 
-/* A decimal number below Slurm's special values; *p moves behind it. */
-static bool take_number(const char **p, uint32_t *out)
-{
-	unsigned long n;
-	char *end;
-
-	if (!isdigit((unsigned char)**p))
-		return false;
-	errno = 0;
-	n = strtoul(*p, &end, 10);
-	if (errno || n >= UINT32_MAX - 1)
-		return false;
-	*p = end;
-	*out = (uint32_t)n;
-	return true;
-}
-
-/* "123" or "123_4" */
-static bool parse_job(const char *word, uint32_t *id, uint32_t *task)
-{
-	const char *p = word;
-
-	*task = NP_ENDED_NO_TASK;
-	if (!take_number(&p, id) || !*id)
-		return false;
-	if (*p == '_') {
-		p++;
-		if (!take_number(&p, task))
-			return false;
-	}
-	return !*p;
-}
-
 /*
  * Find the job in the last decision. rest: accept the entry for all tasks of an
  * array that Slurm has not split off yet.
@@ -1189,31 +1155,6 @@ static void release(struct explanation *e)
 	free(e->neighbour);
 }
 
-/*
- * The metrics server, from netprof.conf and --metrics-url. Returns -1 to go on,
- * or the exit status.
- */
-static int read_metrics_conf(const struct explanation *e,
-			     const struct cli_cmd *self,
-			     struct np_metrics_conf *out)
-{
-	struct np_err err = NP_ERR_INIT;
-	struct np_conf c;
-	char url[sizeof(out->url)];
-
-	if (np_conf_from_environment(&c, &err))
-		return cli_fail("%s", err.text);
-	*out = c.metrics;
-	if (!e->ask.metrics_url)
-		return -1;
-	snprintf(url, sizeof(url), "%s", e->ask.metrics_url);
-	if (np_metrics_set_url(url, out->url, NULL))
-		return cli_usage(self, "--metrics-url=%.64s: expected the "
-				 "address of a Prometheus server such as "
-				 "http://mon:9090, or none", url);
-	return -1;
-}
-
 static const struct np_option own_options[] = {
 #define AT(field) offsetof(struct cli_history_opt, field)
 	{ "accounting", NP_OPTION_WORD, AT(accounting) },
@@ -1241,13 +1182,9 @@ static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	e.word = o.app;
-	if (!parse_job(e.word, &e.id, &e.task))
-		return cli_usage(self, "\"%.64s\": expected a job such as 123 "
-				 "or 123_4", e.word);
-	if (e.ask.topology && !e.ask.accounting)
-		return cli_usage(self, "--topology=%.64s needs --accounting",
-				 e.ask.topology);
-	rc = read_metrics_conf(&e, self, &metrics);
+	rc = cli_history_job(self, e.word, &e.id, &e.task);
+	if (rc < 0)
+		rc = cli_history_conf(self, &e.ask, &metrics);
 	if (rc < 0)
 		rc = cli_store_open(&s);
 	if (rc >= 0)

@@ -3,7 +3,8 @@
  *
  * The page has a summary, a list of the applications, the matrix of
  * predictions, and a section for each application with its verdict, advice and
- * curve.
+ * curve.  On request it has sections with what netprof blame and netprof
+ * explain say.
  *
  * It needs no network and loads nothing: it contains its style, its script and
  * its pictures, and a content security policy enforces that.  All names in it,
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli_history.h"
 #include "cli_recommend.h"
 #include "cli_matrix.h"
 #include "cli_output.h"
@@ -26,7 +28,10 @@
 #include "cli_state.h"
 #include "cli_text.h"
 #include "cli_analysis.h"
+#include "np_job_cost.h"
 #include "np_picture.h"
+
+#define MAX_COSTS 50 /* rows of a table of costs */
 
 /* One application. */
 struct part {
@@ -45,6 +50,18 @@ struct report {
 	struct np_err m_why;
 	double date;  /* of the report, seconds since 1970 */
 	double limit; /* MaxSlowdown of placement, a fraction */
+	bool have_blame; /* acct and cost are valid */
+	double since_sec; /* of them */
+	struct np_acct acct;
+	struct np_job_cost cost;
+	bool have_job; /* job is valid */
+	struct cli_history job;
+};
+
+struct report_opt {
+	struct cli_history_opt history; /* since_sec 0: not given */
+	bool blame;
+	const char *explain; /* a job, or NULL */
 };
 
 /* ---- HTML ---- */
@@ -92,7 +109,7 @@ static const char style[] =
 ".much{background:var(--much)}.some{background:var(--some)}\n"
 "dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;"
 "margin:.5rem 0}dt{color:var(--dim)}dd{margin:0}\n"
-"svg{max-width:100%;height:auto}\n"
+"svg{max-width:100%;height:auto}pre{overflow:auto;font-size:.85rem}\n"
 "@media print{:root{--back:#fff;--text:#000;--dim:#444;--line:#999;"
 "--head:#eee;--much:#f3b8b0;--some:#fbe9a8;--link:#000}"
 "body{max-width:none;padding:0;font-size:10pt}section{break-inside:avoid}"
@@ -133,15 +150,14 @@ static const char *next_name(const char *svg)
  * Put an SVG file inline: the element without its XML name space, which HTML
  * does not need, and with ids that are unique in the page.
  */
-static void put_inline(FILE *f, const char *svg, const char *app,
+static void put_inline(FILE *f, const char *svg, const char *label,
 		       size_t number)
 {
 	const char *body = strstr(svg, " version=\"1.1\""), *name;
 
 	if (!body)
 		return;
-	put_html(f, "<svg role=\"img\" aria-label=\"", "\"",
-		 "Slowdown of %s under synthetic load", app);
+	put_html(f, "<svg role=\"img\" aria-label=\"", "\"", "%s", label);
 	for (; *body; body = name) {
 		/* Copy up to the next id, then put a prefix before it. */
 		name = next_name(body + 1);
@@ -151,23 +167,37 @@ static void put_inline(FILE *f, const char *svg, const char *app,
 	}
 }
 
+/* A figure, which is released; nothing if it cannot be drawn. */
+static void put_figure(FILE *f, struct np_figure *figure, const char *label,
+		       size_t number)
+{
+	char *svg = NULL;
+	size_t len;
+
+	if (figure &&
+	    !np_picture_make(figure, NP_PICTURE_SVG, &svg, &len, NULL))
+		put_inline(f, svg, label, number);
+	free(svg);
+	np_figure_free(figure);
+}
+
 /* The sensitivity curve that netprof plot draws; nothing without data. */
 static void put_curve(FILE *f, const struct report *r,
 		      const struct part *part)
 {
 	struct np_figure *figure = np_figure_new("");
-	char missing[256], *svg = NULL;
-	size_t len;
+	char missing[256], label[NAME_MAX + 64];
 
 	if (figure &&
-	    !cli_plot_add(figure, CLI_PLOT_CURVE, &part->profile,
-			  &part->app->evidence, r->k.calibrated ?
-			  r->k.cal.fabric : NULL, missing, sizeof(missing)) &&
-	    !np_picture_make(figure, NP_PICTURE_SVG, &svg, &len, NULL))
-		put_inline(f, svg, part->profile.runs->app,
-			   (size_t)(part - r->part));
-	free(svg);
-	np_figure_free(figure);
+	    cli_plot_add(figure, CLI_PLOT_CURVE, &part->profile,
+			 &part->app->evidence, r->k.calibrated ?
+			 r->k.cal.fabric : NULL, missing, sizeof(missing))) {
+		np_figure_free(figure);
+		return;
+	}
+	snprintf(label, sizeof(label), "Slowdown of %s under synthetic load",
+		 part->profile.runs->app);
+	put_figure(f, figure, label, (size_t)(part - r->part));
 }
 
 /* One line of the facts of an application; nothing if the text is empty. */
@@ -477,34 +507,203 @@ static void list_row(FILE *f, const struct report *r, size_t number)
 		 by ? by->app : "-");
 }
 
+struct column {
+	const char *name; /* NULL: the last one */
+	bool number;
+	const char *sorted; /* "ascending" or "descending"; NULL: neither */
+};
+
+#define END_TABLE "</tbody></table></div>\n"
+
+/* The head of a table, with buttons that sort; id: of its title. */
+static void begin_table(FILE *f, const char *id, const struct column *c)
+{
+	fprintf(f, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+		"aria-labelledby=\"%s\"><table><thead><tr>", id);
+	for (; c->name; c++) {
+		fprintf(f, "<th scope=\"col\" class=\"%s\"%s", c->number ? "" :
+			"word", c->number ? " data-sort=\"number\"" : "");
+		if (c->sorted)
+			fprintf(f, " aria-sort=\"%s\"", c->sorted);
+		fprintf(f, "><button>%s</button></th>", c->name);
+	}
+	fputs("</tr></thead><tbody>\n", f);
+}
+
 /* The list of applications; every column can be sorted. */
 static void put_list(FILE *f, const struct report *r)
 {
-	static const struct {
-		const char *name;
-		bool number;
-	} column[] = {
-		{ "Application", false }, { "Use", false }, { "Runs", true },
-		{ "Delayed probes", true }, { "Worst slowdown", true },
-		{ "by", false },
+	static const struct column columns[] = {
+		{ "Application", false, "ascending" }, { "Use", false, NULL },
+		{ "Runs", true, NULL }, { "Delayed probes", true, NULL },
+		{ "Worst slowdown", true, NULL }, { "by", false, NULL },
+		{ NULL, false, NULL },
 	};
 
-	fputs("<section><h2 id=\"list\">Applications</h2>\n<div class=\"scroll\""
-	      " tabindex=\"0\" role=\"region\" aria-labelledby=\"list\"><table>"
-	      "<thead><tr>", f);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(column); i++)
-		fprintf(f, "<th scope=\"col\" class=\"%s\"%s%s><button>%s</button></th>",
-			column[i].number ? "" : "word", column[i].number ?
-			" data-sort=\"number\"" : "",
-			i ? "" : " aria-sort=\"ascending\"", column[i].name);
-	fputs("</tr></thead><tbody>\n", f);
+	fputs("<section><h2 id=\"list\">Applications</h2>\n", f);
+	begin_table(f, "list", columns);
 	for (size_t i = 0; i < r->n; i++)
 		list_row(f, r, i);
-	fputs("</tbody></table></div></section>\n", f);
+	fputs(END_TABLE "</section>\n", f);
+}
+
+/* ---- the sections from the accounting ---- */
+
+/* A cell with a number, and an interval beside it unless that is NULL. */
+static void put_number(FILE *f, double v, int digits,
+		       const struct np_blame_range *interval, double scale)
+{
+	fprintf(f, "<td data-v=\"%.6g\">%.*f", v, digits, v);
+	if (interval)
+		fprintf(f, " (%.1f to %.1f)", scale * interval->low + 0.0,
+			scale * interval->high);
+	fputs("</td>", f);
+}
+
+/* Pairs of applications, the most costly first. */
+static void put_cost_pairs(FILE *f, const struct np_acct *h,
+			   const struct np_job_cost *t)
+{
+	static const struct column columns[] = {
+		{ "Slowed", false, NULL }, { "By", false, NULL },
+		{ "Runs", true, NULL },
+		{ "Node-hours (90 %)", true, "descending" },
+		{ NULL, false, NULL },
+	};
+	char text[400];
+
+	if (!t->n_pairs)
+		return;
+	begin_table(f, "blame", columns);
+	for (size_t i = 0; i < t->n_pairs && i < MAX_COSTS; i++) {
+		const struct np_job_cost_pair *p = &t->pair[i];
+
+		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
+			 cli_blame_app(h, p->user, p->name, text,
+				       sizeof(text)));
+		put_html(f, "<td class=\"word\">", "</td>", "%s",
+			 cli_blame_app(h, p->by_user, p->by_name, text,
+				       sizeof(text)));
+		put_number(f, p->runs, 0, NULL, 1);
+		put_number(f, p->node_hours.mean, 1, &p->node_hours, 1);
+		fputs("</tr>\n", f);
+	}
+	fputs(END_TABLE, f);
+}
+
+/* Not shown without a topology, as there is only one leaf switch then. */
+static void put_cost_leaves(FILE *f, const struct np_acct *h,
+			    const struct np_job_cost *t)
+{
+	static const struct column columns[] = {
+		{ "Leaf switch", false, NULL },
+		{ "Node-hours", true, "descending" }, { NULL, false, NULL },
+	};
+	char text[256];
+
+	if (!t->n_leaves || h->one_leaf)
+		return;
+	begin_table(f, "blame", columns);
+	for (size_t i = 0; i < t->n_leaves && i < MAX_COSTS; i++) {
+		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
+			 np_acct_leaf(h, t->leaf[i].leaf, text, sizeof(text)));
+		put_number(f, t->leaf[i].node_hours, 1, NULL, 1);
+		fputs("</tr>\n", f);
+	}
+	fputs(END_TABLE, f);
+}
+
+/* Nodes on which the same jobs take longer than elsewhere. */
+static void put_cost_nodes(FILE *f, const struct np_acct *h,
+			   const struct np_job_cost *t)
+{
+	static const struct column columns[] = {
+		{ "Node", false, NULL }, { "Runs", true, NULL },
+		{ "Slower by % (95 %)", true, NULL },
+		{ "Node-hours", true, "descending" }, { NULL, false, NULL },
+	};
+	char text[256];
+
+	if (!t->n_nodes)
+		return;
+	begin_table(f, "blame", columns);
+	for (size_t i = 0; i < t->n_nodes && i < MAX_COSTS; i++) {
+		const struct np_job_cost_node *n = &t->node[i];
+
+		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
+			 np_acct_node(h, n->node, text, sizeof(text)));
+		put_number(f, n->runs, 0, NULL, 1);
+		put_number(f, 100 * n->slower.mean, 1, &n->slower, 100);
+		put_number(f, n->node_hours, 1, NULL, 1);
+		fputs("</tr>\n", f);
+	}
+	fputs(END_TABLE, f);
+}
+
+/* What netprof blame prints. */
+static void put_blame(FILE *f, const struct report *r)
+{
+	const struct np_job_cost *t = &r->cost;
+	char text[128];
+
+	if (!r->have_blame)
+		return;
+	fputs("<section><h2 id=\"blame\">Node-hours lost to neighbours</h2>\n",
+	      f);
+	put_html(f, "<p><strong>", "</strong></p>\n", "%s",
+		 cli_blame_verdict(t, text, sizeof(text)));
+	put_html(f, "<p>", "</p>\n", "From Slurm's accounting of %.3g days, of "
+		 "measured and other jobs: %zu of %zu jobs are compared with "
+		 "runs of the same work.  The first %d of each table are "
+		 "listed.%s", r->since_sec / 86400, t->n_used, t->n_jobs,
+		 MAX_COSTS, r->acct.one_leaf ? "  Slurm has no topology, so "
+		 "all nodes count as one leaf switch." : "");
+	put_cost_pairs(f, &r->acct, t);
+	put_cost_leaves(f, &r->acct, t);
+	put_cost_nodes(f, &r->acct, t);
+	fputs("</section>\n", f);
+}
+
+/* The text that netprof explain prints; NULL: out of memory. */
+static char *job_text(const struct cli_history *job)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = stdout, *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	setenv("NO_COLOR", "1", 1); /* the text goes to a file */
+	stdout = f;
+	cli_history_text(job);
+	stdout = out;
+	if (!fclose(f))
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* What netprof explain prints about a job, and its figure. */
+static void put_job(FILE *f, const struct report *r, const char *job)
+{
+	char *text = r->have_job ? job_text(&r->job) : NULL, *rest = text;
+
+	if (!text)
+		return;
+	put_html(f, "<section><h2 id=\"job\">", "</h2>\n<pre>", "Job %s", job);
+	for (char *line; (line = strsep(&rest, "\n")) && (*line || rest);) {
+		cli_html(f, line); /* which escapes line feeds, too */
+		putc('\n', f);
+	}
+	fputs("</pre>\n", f);
+	put_figure(f, cli_history_figure(&r->job), "The job and its neighbours",
+		   r->n);
+	fputs("</section>\n", f);
+	free(text);
 }
 
 /* The whole page; the caller frees it.  NULL: out of memory. */
-static char *make_page(const struct report *r)
+static char *make_page(const struct report *r, const struct report_opt *opt)
 {
 	char *text = NULL;
 	size_t len;
@@ -517,6 +716,8 @@ static char *make_page(const struct report *r)
 	put_summary(f, r);
 	put_list(f, r);
 	put_matrix(f, r);
+	put_blame(f, r);
+	put_job(f, r, opt->explain);
 	for (size_t i = 0; i < r->n; i++)
 		put_app(f, r, i);
 	fputs("<script>\n", f);
@@ -668,7 +869,8 @@ static int predict(struct report *r, const struct cli_options *o)
 }
 
 /* output: a file, or a directory, which gets an index.html. */
-static int write_page(const struct report *r, const char *output)
+static int write_page(const struct report *r, const struct report_opt *opt,
+		      const char *output)
 {
 	struct np_err err = NP_ERR_INIT;
 	char path[PATH_MAX], *text;
@@ -679,7 +881,7 @@ static int write_page(const struct report *r, const char *output)
 
 	if (rc >= (int)sizeof(path))
 		return cli_fail("%.64s...: path too long", output);
-	text = make_page(r);
+	text = make_page(r, opt);
 	if (!text)
 		return cli_fail("out of memory");
 	rc = cli_write_file(path, text, 0, &err);
@@ -692,8 +894,77 @@ static int write_page(const struct report *r, const char *output)
 	return CLI_DONE;
 }
 
+/*
+ * What netprof blame computes, where it was asked for.  Returns -1 to go on, or
+ * the exit status.
+ */
+static int gather_blame(struct report *r, const struct report_opt *opt)
+{
+	struct cli_history_opt ask = opt->history;
+	struct np_err err = NP_ERR_INIT;
+
+	if (!opt->blame)
+		return -1;
+	if (!ask.since_sec)
+		ask.since_sec = CLI_BLAME_SINCE;
+	r->since_sec = ask.since_sec;
+	if (cli_history_all(&r->acct, &ask, r->date, &err))
+		return cli_fail("%s", err.text);
+	if (np_job_cost_make(&r->acct, &r->cost))
+		return cli_fail("out of memory");
+	r->have_blame = true;
+	return -1;
+}
+
+/* The same for netprof explain. */
+static int gather_job(struct report *r, const struct report_opt *opt,
+		      const struct np_metrics_conf *conf, uint32_t id,
+		      uint32_t task)
+{
+	struct cli_history_opt ask = opt->history;
+
+	if (!opt->explain)
+		return -1;
+	if (!ask.since_sec)
+		ask.since_sec = CLI_HISTORY_SINCE;
+	if (cli_history_make(&r->job, &ask, conf, id, task, r->date))
+		return cli_fail("out of memory");
+	r->have_job = r->job.job;
+	return r->have_job ? -1 : r->job.why.text[0] ?
+	       cli_fail("%s", r->job.why.text) :
+	       cli_fail("job %.64s is not in %s, or never started",
+			opt->explain, ask.accounting ? ask.accounting :
+			"Slurm's accounting");
+}
+
+/* Both sections from the accounting. */
+static int gather_history(struct report *r, const struct cli_cmd *self,
+			  const struct report_opt *opt)
+{
+	const struct cli_history_opt *h = &opt->history;
+	struct np_metrics_conf conf;
+	uint32_t id = 0, task = 0;
+	int rc = -1;
+
+	if (!opt->blame && !opt->explain && (h->accounting || h->since_sec ||
+					     h->metrics_url))
+		return cli_usage(self, "--since, --accounting and "
+				 "--metrics-url need --blame or --explain=JOB");
+	if (opt->explain)
+		rc = cli_history_job(self, opt->explain, &id, &task);
+	if (rc < 0)
+		rc = cli_history_conf(self, h, &conf);
+	if (rc < 0)
+		rc = gather_blame(r, opt);
+	return rc < 0 ? gather_job(r, opt, &conf, id, task) : rc;
+}
+
 static void release(struct report *r)
 {
+	if (r->have_blame)
+		np_job_cost_free(&r->cost);
+	np_acct_free(&r->acct);
+	cli_history_free(&r->job);
 	for (size_t i = 0; i < r->n; i++)
 		np_profile_free(&r->part[i].profile);
 	free(r->part);
@@ -710,16 +981,21 @@ static void release(struct report *r)
 static int run_report(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct report r = { .date = cli_now() };
+	struct report_opt opt = { .blame = false };
 	struct cli_options o;
 	struct cli_store s;
-	int rc = cli_options_parse(self, argc, argv, NULL, &o);
+	int rc = cli_options_parse(self, argc, argv, &opt, &o);
 
 	if (rc < 0 && !o.output)
 		rc = cli_usage(self, "report needs an output file: -o FILE");
 	if (rc < 0)
+		rc = gather_history(&r, self, &opt);
+	if (rc < 0)
 		rc = cli_store_open(&s);
-	if (rc >= 0)
+	if (rc >= 0) {
+		release(&r);
 		return rc;
+	}
 	rc = cli_matrix_find(&r.k, &s, &o);
 	if (rc < 0)
 		rc = judge(&r, &s, &o);
@@ -729,10 +1005,23 @@ static int run_report(const struct cli_cmd *self, int argc, char **argv)
 	if (rc < 0)
 		rc = predict(&r, &o);
 	if (rc < 0)
-		rc = write_page(&r, o.output);
+		rc = write_page(&r, &opt, o.output);
 	release(&r);
 	return rc;
 }
+
+static const struct np_option own_options[] = {
+#define AT(field) offsetof(struct report_opt, field)
+	{ "blame", NP_OPTION_FLAG, AT(blame) },
+	{ "explain", NP_OPTION_WORD, AT(explain) },
+	{ "since", NP_OPTION_TAKE, AT(history.since_sec),
+	  .take = cli_history_since },
+	{ "accounting", NP_OPTION_WORD, AT(history.accounting) },
+	{ "topology", NP_OPTION_WORD, AT(history.topology) },
+	{ "metrics-url", NP_OPTION_WORD, AT(history.metrics_url) },
+#undef AT
+	{ NULL },
+};
 
 const struct cli_cmd cmd_report = {
 	.name = "report", .args = "[OPTION]... [APP]... -o FILE.html|DIR",
@@ -743,12 +1032,18 @@ const struct cli_cmd cmd_report = {
 "of predictions for every pair, which can be sorted.\n"
 "Without APP: your own applications and the published ones.\n\n"
 "  -o FILE, --output=FILE  output file, or a directory for an index.html\n"
+"  --blame                 add what netprof blame says, from the accounting\n"
+"  --explain=JOB           add what netprof explain says about a job\n"
+"  --since=AGE, --accounting=FILE, --topology=FILE, --metrics-url=URL\n"
+"                          for them, as for netprof blame and explain\n"
 "  --scope=SCOPE, --model=M, --user=NAME, --published\n"
 "                          as for netprof matrix",
 	.examples =
 "  netprof report -o page.html\n"
-"  netprof report fft halo lammps -o /var/www/netprof\n",
+"  netprof report fft halo lammps -o /var/www/netprof\n"
+"  netprof report --blame --explain=4711 -o page.html\n",
 	.takes = CLI_TAKES_OUTPUT | CLI_TAKES_USER | CLI_TAKES_MODEL,
 	.most = CLI_ANY,
+	.own = own_options,
 	.run = run_report,
 };

@@ -81,7 +81,8 @@ _netprof() {
 			--policy= --set= --seeds= --events= --order= --fixed-run-times \
 			--queue-depth= --bf-interval= --bf-window= \
 			--bf-resolution= --bf-max-job-test= --completing=" ;;
-		report/-*) words="--output= $whose --scope= --model=" ;;
+		report/-*) words="--output= $whose --scope= --model= --blame --explain= \
+			--since= --accounting= --topology= --metrics-url=" ;;
 		show/* | runs/* | compare/* | report/* | publish/* | predict/* | \
 		matrix/* | plot/*)
 			words=$(_netprof_apps) ;;

@@ -457,6 +457,9 @@ test_wrong_usage_is_reported_with_status_two() {
 		report
 		report fft
 		report --json -o page.html
+		report --since=1d -o page.html
+		report --explain=x -o page.html
+		report --blame --topology=x -o page.html
 		metrics now
 		metrics -o
 		metrics --json

@@ -240,6 +240,51 @@ test_without_a_calibration_a_report_says_what_is_missing() {
 	equal "parts" "$(grep -c '<h2 id="a[0-9]*">' "$S/page.html")" 12
 }
 
+# 40 runs of alice's fft on leaf0, every second one beside a job of bob and then by half
+# longer.  The name of bob's jobs is markup.
+costly_pair() {
+	printf '%s\n' 'SwitchName=leaf0 Level=0 Nodes=n[0-3]' >"$S/topology"
+	awk 'BEGIN { OFS = "|"; t = 1718000000
+		print "JobID|User|Partition|State|Submit|Start|End|NNodes|NCPUS|NodeList|JobName"
+		for (i = 0; i < 40; i++) {
+			sec = i % 2 ? 900 + i : 600 + i
+			print 100 + 2 * i, "alice", "p", "COMPLETED", t, t, t + sec, 2, 8, "n[0-1]", "fft"
+			if (i % 2)
+				print 101 + 2 * i, "bob", "p", "COMPLETED", t, t, t + sec, 2, 8, "n[2-3]", "<b>halo"
+			t += 1000
+		} }' >"$S/accounting"
+}
+
+test_a_report_has_sections_on_lost_node_hours_and_on_a_job() {
+	local from lost pair
+	setup
+	costly_pair
+	from=(--accounting="$S/accounting" --topology="$S/topology")
+	netprof report --blame --explain=178 --metrics-url=none "${from[@]}" -o "$S/page.html"
+	is_plain "$S/page.html"
+	! grep -q '<b>' "$S/page.html" || fail "a name is markup"
+	lost=$(netprof blame "${from[@]}" | head -n 1)
+	contains "lost" "$lost" '^Jobs lost [1-9]'
+	grep -qF "<strong>$lost</strong>" "$S/page.html" || fail "the total differs from netprof blame"
+	pair=$(netprof blame --json "${from[@]}" | jq -r '.pairs[0] | .slowed, .runs, (.node_hours |
+		(.mean, .low, .high) * 10 | round / 10)' | xargs)
+	equal "the pair of netprof blame" "$(sed -n 's|<tr><th scope="row">\(alice/fft\)</th><td class="word">bob/&lt;b&gt;halo</td><td data-v="\([0-9]*\)">[0-9]*</td><td data-v="[0-9.]*">\([0-9.]*\) (\([0-9.]*\) to \([0-9.]*\))</td></tr>|\1 \2 \3 \4 \5|p' "$S/page.html")" \
+		"$pair"
+	contains "the leaf switch" "$(cat "$S/page.html")" '<th scope="row">leaf0</th><td data-v='
+	netprof explain --metrics-url=none "${from[@]}" 178 |
+		sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/'"'"'/\&#39;/g; s/"/\&quot;/g' >"$S/explained"
+	sed -n '/^<section><h2 id="job">Job 178/,/^<\/pre>/p' "$S/page.html" |
+		sed '1d; s/^<pre>//; /^<\/pre>$/d' >"$S/section"
+	equal "as netprof explain" "$(cat "$S/section")" "$(cat "$S/explained")"
+	contains "its figure" "$(cat "$S/page.html")" '<svg role="img" aria-label="The job and its neighbours"'
+	run netprof report --explain=7 "${from[@]}" -o "$S/none.html"
+	equal "no such job" "$RC $ERR" \
+		"1 netprof: job 7 is not in $S/accounting, or never started"
+	run netprof report --blame --accounting=/dev/null/x -o "$S/none.html"
+	equal "no such file" "$RC $(wc -l <<<"$ERR")" "1 1"
+	[ ! -e "$S/none.html" ] || fail "it wrote a page"
+}
+
 # A cluster, a leaf and a transport with hostile names.
 hostile_names() {
 	local f bad='"><script>document.title=1</script>&amp;\u202e\u0007'"'"
