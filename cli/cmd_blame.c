@@ -320,7 +320,7 @@ const struct cli_cmd cmd_blame = {
 "  --metrics           print gauges for a monitoring system, as netprof metrics\n"
 "  -o, --output=FILE   with --metrics: write FILE; readers see it complete or\n"
 "                      not at all\n"
-"  --accounting=FILE   read output of sacct --parsable2 instead of running it\n"
+"  --accounting=FILE   read output of sacct --parsable2 or --json from a file\n"
 "  --topology=FILE     with it, output of scontrol show topology",
 	.examples =
 "  netprof blame\n"

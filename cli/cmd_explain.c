@@ -1220,7 +1220,7 @@ const struct cli_cmd cmd_explain = {
 "  --plot=FILE         draw leaf traffic and neighbours as SVG, PNG or PDF\n"
 "  --since=AGE         how far back runs are compared, such as 7d (default 30d)\n"
 "  --metrics-url=URL   use this Prometheus server instead of MetricsURL, or none\n"
-"  --accounting=FILE   read output of sacct --parsable2 instead of running it\n"
+"  --accounting=FILE   read output of sacct --parsable2 or --json from a file\n"
 "  --topology=FILE     with it, output of scontrol show topology\n"
 "  --user=NAME, --published\n"
 "                      whose run records to use (default: the job's owner's)",

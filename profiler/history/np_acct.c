@@ -177,6 +177,7 @@ static const enum column required[] = {
 struct reader {
 	struct np_acct *h;
 	const char *name;
+	struct np_err *err;
 };
 
 /* The state by the first word of sacct's column State. */
@@ -434,12 +435,30 @@ static int read_rows(const struct reader *r, char *text, const char *delimiter,
 	return rc;
 }
 
+/* A job of sacct --json. */
+static int add_json_job(void *arg, char *const *value, const bool *has,
+			size_t line)
+{
+	const struct reader *r = arg;
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(required); i++)
+		if (!has[required[i]])
+			return np_errf(r->err, -EINVAL, "%s:%zu: a job without "
+				       "%s, which sacct --json has of every job",
+				       r->name, line, columns[required[i]]);
+	return add_job(r, value, line, r->err);
+}
+
 int np_acct_read(struct np_acct *h, char *text, const char *name,
 		 const char *delimiter, struct np_err *err)
 {
-	const struct reader r = { h, name };
-	int rc = *delimiter ? read_rows(&r, text, delimiter, err) :
-		 np_errf(err, -EINVAL, "%s: expected a delimiter", name);
+	struct reader r = { h, name, err };
+	int rc = !*delimiter ?
+		 np_errf(err, -EINVAL, "%s: expected a delimiter", name) :
+		 np_sacct_is_json(text) ?
+		 np_sacct_read_json(text, name, columns, N_COLUMNS,
+				    add_json_job, &r, err) :
+		 read_rows(&r, text, delimiter, err);
 
 	return rc == -ENOMEM ? np_errf(err, rc, "%s: out of memory", name) :
 			       rc;

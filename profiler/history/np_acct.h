@@ -84,8 +84,8 @@ int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 			struct np_err *err);
 
 /*
- * Add the output of sacct; text is changed.  Jobs that never started are
- * ignored.  Returns 0, or with err -EINVAL (name, line and what was expected),
+ * Add the output of sacct, as rows or as JSON; text is changed.  delimiter: of
+ * the fields of rows.  Jobs that never started are ignored.  Returns 0, or with err -EINVAL (name, line and what was expected),
  * -E2BIG or -ENOMEM.
  */
 int np_acct_read(struct np_acct *h, char *text, const char *name,

@@ -1,6 +1,7 @@
 /*
  * Rows as `sacct --parsable2` prints them: a line with the names of the
- * columns, then a line for each record.  For all readers of Slurm's accounting.
+ * columns, then a line for each record; or the same as `sacct --json` prints
+ * it.  For all readers of Slurm's accounting.
  *
  * Columns are found by their names, so that releases of Slurm may add columns,
  * leave some out or print them in another order.  sacct does not escape what
@@ -13,6 +14,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "np_err.h"
 
 #define NP_SACCT_MAX_COLUMNS 256
 #define NP_SACCT_NONE NP_SACCT_MAX_COLUMNS
@@ -44,6 +47,27 @@ void np_sacct_read_head(char *line, const char *delimiter,
 size_t np_sacct_read_row(char *line, const char *delimiter,
 			 const struct np_sacct_head *h, char **value,
 			 size_t n_names);
+
+/*
+ * A job of sacct --json: value[] and has[] are for the caller's columns, as
+ * np_sacct_read_row() would find them; line: where the job begins.  Returns 0,
+ * or an error that ends the reading.
+ */
+typedef int np_sacct_row_f(void *arg, char *const *value, const bool *has,
+			   size_t line);
+
+/* Does the text begin as JSON does? */
+bool np_sacct_is_json(const char *text);
+
+/*
+ * Call row() for each job of sacct --json, in the layouts of Slurm 21.08 to
+ * 25.11 (openapi/dbv0.0.37, data_parser/v0.0.39 to v0.0.44).  The text is
+ * changed; steps and members that are no column of the caller are skipped.
+ * Returns 0, what row() returned, or -EINVAL with err (source and line).
+ */
+int np_sacct_read_json(char *text, const char *source, const char *const *name,
+		       size_t n_names, np_sacct_row_f *row, void *arg,
+		       struct np_err *err);
 
 /*
  * A date as sacct prints it: "2026-11-25T10:00:00", in local time or UTC; or

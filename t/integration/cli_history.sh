@@ -61,6 +61,45 @@ test_explain_makes_no_claim_without_data() {
 	contains "a run that goes on" "$(explain 141)" '^Job 141 has been running for'
 }
 
+# The accounting as `sacct --json` of Slurm 23.11 prints it.
+accounting_as_json() {
+	python3 - "$H/accounting.txt" <<-'END'
+		import csv, json, sys
+		def number(n): return {"set": True, "infinite": False, "number": int(n)}
+		def job(r):
+		    date = lambda c: 0 if r[c] == "Unknown" else int(r[c])
+		    return {"job_id": int(r["JobIDRaw"]), "user": r["User"],
+		        "array": {"job_id": 0, "task_id": {"set": False, "infinite": False, "number": 0}},
+		        "partition": r["Partition"], "state": {"current": [r["State"]]},
+		        "time": {"submission": date("Submit"), "start": date("Start"),
+		            "end": date("End"), "suspended": 0, "limit": number(r["TimelimitRaw"])},
+		        "allocation_nodes": int(r["NNodes"]), "nodes": r["NodeList"],
+		        "tres": {"allocated": [{"type": "cpu", "count": int(r["NCPUS"])}]},
+		        "name": r["JobName"], "submit_line": r["SubmitLine"],
+		        "steps": [{"step": {"name": "batch"}, "time": {"start": number(1)}}]}
+		rows = list(csv.DictReader(open(sys.argv[1]), delimiter="|"))
+		print(json.dumps({"jobs": [job(r) for r in rows if None not in r],
+		    "meta": {}, "errors": [], "warnings": []}, indent=1))
+	END
+}
+
+test_accounting_as_json_gives_the_same_answers() {
+	local from=(--topology="$H/topology.txt")
+	accounting_as_json >"$S/accounting.json"
+	grep -q '"job_id": 125' "$S/accounting.json" || fail "no accounting"
+	for job in 125 127 139 140 141; do
+		equal "$job" "$(netprof explain --metrics-url=none --accounting="$S/accounting.json" \
+			"${from[@]}" "$job" | grep -v 'row of the accounting\|^ *that could not\|not be read')" \
+			"$(explain "$job" | grep -v 'row of the accounting\|^ *that could not\|not be read')"
+	done
+	equal blame "$(netprof blame --json --accounting="$S/accounting.json" "${from[@]}" |
+		jq 'del(.damaged_rows)')" "$(blame --json | jq 'del(.damaged_rows)')"
+	head -n 100 "$S/accounting.json" >"$S/cut.json"
+	run netprof explain --accounting="$S/cut.json" 125
+	equal "cut off" "$RC $(wc -l <<<"$ERR")" "1 1"
+	contains "cut off" "$ERR" "$S/cut.json:[0-9]*: not JSON as sacct --json prints it"
+}
+
 test_without_a_metrics_server_it_says_what_is_missing() {
 	golden history-no-metrics.txt explain 125
 }

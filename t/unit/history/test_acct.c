@@ -181,6 +181,146 @@ static void test_bad(void)
 	}
 }
 
+/* One job in the layouts of Slurm 22.05, 23.11 and 25.05. */
+#define SET(n) "{\"set\":true,\"infinite\":false,\"number\":" n "}"
+#define UNSET "{\"set\":false,\"infinite\":false,\"number\":0}"
+#define REST \
+	"\"partition\":\"main\",\"allocation_nodes\":2,\"nodes\":\"n[0-1]\"," \
+	"\"name\":\"a \\\"b\\\" \\u00e9\\/\",\"steps\":[{\"time\":{\"start\":1}," \
+	"\"name\":\"batch\",\"nodes\":{\"list\":[\"n0\"]}}]"
+
+static const struct {
+	const char *name, *text;
+	uint32_t id, task, cpus;
+	double limit_sec;
+} layouts[] = {
+	{ "22.05: plain numbers, a state that is a word",
+	  "{\"meta\":{\"Slurm\":{\"release\":\"22.05.8\"}},\"errors\":[],\n\"jobs\":["
+	  "{\"job_id\":9,\"array\":{\"job_id\":8,\"task_id\":3,\"task\":null},"
+	  "\"association\":{\"user\":\"a\"},\"user\":null,"
+	  "\"state\":{\"current\":\"COMPLETED\",\"reason\":\"None\"},"
+	  "\"time\":{\"submission\":990,\"start\":1000,\"end\":1100,"
+	  "\"suspended\":30,\"limit\":60},\"required\":{\"CPUs\":8}," REST "}]}",
+	  9, 3, 8, 3600 },
+	{ "23.11: numbers that may be unset, a list of states",
+	  "{\"jobs\":[{\"job_id\":9,\"array\":{\"job_id\":8,\"task_id\":"
+	  SET("3") ",\"task\":\"\"},\"user\":\"a\",\"association\":{\"user\":"
+	  "\"other\"},\"state\":{\"current\":[\"COMPLETED\"]},\"time\":{"
+	  "\"submission\":990,\"start\":1000,\"end\":1100,\"suspended\":30,"
+	  "\"limit\":" SET("60") "},\"tres\":{\"allocated\":[{\"type\":\"mem\","
+	  "\"count\":900},{\"type\":\"cpu\",\"name\":\"\",\"id\":1,\"count\":16}],"
+	  "\"requested\":[{\"type\":\"cpu\",\"count\":4}]},\"required\":{\"CPUs\":"
+	  "8}," REST "}],\"warnings\":[]}\n", 9, 3, 16, 3600 },
+	{ "25.05: a job of no array, without a limit, members sorted",
+	  "{\"errors\":[],\"jobs\":[{\"array\":{\"job_id\":0,\"task_id\":" UNSET
+	  "},\"job_id\":8,\"state\":{\"current\":[\"COMPLETED\",\"REQUEUED\"]},"
+	  "\"time\":{\"end\":" SET("1100") ",\"limit\":{\"infinite\":true,"
+	  "\"number\":0,\"set\":false},\"start\":" SET("1000") ",\"suspended\":"
+	  SET("30") ",\"submission\":990},\"tres\":{\"allocated\":[{\"count\":16,"
+	  "\"type\":\"cpu\"}]},\"user\":\"a\"," REST "}]}",
+	  8, NP_ACCT_NO_TASK, 16, INFINITY },
+};
+
+static void test_json_layouts(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(layouts); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_acct h;
+		const struct np_acct_job *j;
+		char text[64];
+		const char *of = layouts[i].name;
+
+		T_ROW(of, !read_all(&h, layouts[i].text, true, &err));
+		T_ROW(of, h.n_jobs == 1);
+		j = np_acct_find(&h, 8, layouts[i].task);
+		T_ROW(of, j && j->id == layouts[i].id &&
+			  j->state == NP_ACCT_COMPLETED);
+		T_ROW(of, j && np_acct_job_sec(&h, j) == 70 &&
+			  j->limit_sec == layouts[i].limit_sec);
+		T_ROW(of, j && j->submit == 990 && j->n_nodes == 2 &&
+			  j->n_listed == 2 && j->cpus == layouts[i].cpus);
+		T_ROW(of, j && !strcmp(np_acct_text(&h, j->user, text,
+						    sizeof(text)), "a"));
+		T_ROW(of, j && !strcmp(np_acct_text(&h, j->name, text,
+				sizeof(text)), "a \"b\" \xc3\xa9/"));
+		np_acct_free(&h);
+	}
+}
+
+/* What never started has no dates; what runs has no end. */
+static void test_json_unfinished(void)
+{
+	static const char text[] = "{\"jobs\":["
+		"{\"job_id\":1,\"array\":{\"job_id\":1,\"task_id\":" UNSET
+		",\"task\":\"1-5\"},\"user\":\"a\",\"state\":{\"current\":"
+		"[\"PENDING\"]},\"time\":{\"start\":0,\"end\":0}," REST "},"
+		"{\"job_id\":2,\"user\":\"a\",\"state\":{\"current\":"
+		"[\"RUNNING\"]},\"time\":{\"start\":2000,\"end\":0}," REST "},"
+		"{\"job_id\":4,\"het\":{\"job_id\":3,\"job_offset\":"
+		SET("1") "},\"user\":\"a\",\"state\":{\"current\":"
+		"[\"COMPLETED\"]},\"time\":{\"start\":10,\"end\":20}," REST
+		"}]}";
+	struct np_err err = NP_ERR_INIT;
+	const struct np_acct_job *j;
+	struct np_acct h;
+
+	T_CHECK(!read_all(&h, text, true, &err));
+	T_CHECK(h.n_jobs == 2);
+	j = np_acct_find(&h, 2, NP_ACCT_NO_TASK);
+	T_CHECK(j && isnan(j->end) && np_acct_job_sec(&h, j) == 200);
+	T_CHECK(!!np_acct_find(&h, 4, NP_ACCT_NO_TASK));
+	np_acct_free(&h);
+}
+
+#define BAD_JSON(why) "not JSON as sacct --json prints it: " why
+
+static const struct {
+	const char *name, *text, *want;
+} bad_json[] = {
+	{ "no list of jobs", "{\"nodes\":[]}",
+	  "s: expected a list \"jobs\", as sacct --json prints it" },
+	{ "jobs that are no list", "{\"jobs\":\n{}}",
+	  "s:2: " BAD_JSON("expected a list of jobs") },
+	{ "a job that is none", "{\"jobs\":[\n1]}",
+	  "s:2: " BAD_JSON("expected a job") },
+	{ "a job without dates", "{\"jobs\":[\n\n{\"job_id\":1,\"user\":\"a\","
+	  "\"state\":{\"current\":[]}}]}",
+	  "s:3: a job without Start, which sacct --json has of every job" },
+	{ "a file that is cut off", "{\"jobs\":[{\"job_id\":1,\n",
+	  "s:2: " BAD_JSON("expected the name of a member") },
+	{ "cut off in a string", "{\"jobs\":[{\"job_id",
+	  "s:1: " BAD_JSON("it ends within a string") },
+	{ "a bad escape", "{\"a\":\"\\x\"}",
+	  "s:1: " BAD_JSON("a bad escape in a string") },
+	{ "a line feed in a string", "{\"a\":\"\n\"}",
+	  "s:1: " BAD_JSON("a control character in a string") },
+	{ "a missing comma", "{\"a\":1 \"b\":2}",
+	  "s:1: " BAD_JSON("expected \",\"") },
+	{ "a word that is no value", "{\"a\":nil}",
+	  "s:1: " BAD_JSON("expected a value") },
+	{ "two answers", "{\"jobs\":[]}\n{}",
+	  "s:2: " BAD_JSON("something follows its end") },
+	{ "lists in lists", "{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+	  "s:1: " BAD_JSON("nested too deeply") },
+	{ "an end before the start", "{\"jobs\":[{\"job_id\":2,\"user\":\"a\","
+	  "\"state\":{\"current\":[\"COMPLETED\"]},\"time\":{\"start\":2000,"
+	  "\"end\":1000}," REST "}]}",
+	  "s:1: End \"1000\": expected a date after Start" },
+};
+
+static void test_bad_json(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bad_json); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_acct h;
+
+		T_ROW(bad_json[i].name, read_all(&h, bad_json[i].text, true,
+						 &err) == -EINVAL);
+		T_ROW(bad_json[i].name, !strcmp(err.text, bad_json[i].want));
+		np_acct_free(&h);
+	}
+}
+
 #define SHORT_HEAD "JobID|User|State|Start|End|NNodes|NodeList|JobName"
 #define SHORT(id, name) id "|a|COMPLETED|1000|1100|1|n0|" name
 
@@ -221,6 +361,10 @@ static const struct t_case cases[] = {
 	{ "rows that are read twice count once", test_twice },
 	{ "values that are none are refused with their line", test_bad },
 	{ "lines in any form; damaged rows are counted", test_lines },
+	{ "sacct --json in the layouts of its releases", test_json_layouts },
+	{ "sacct --json of jobs that have not ended", test_json_unfinished },
+	{ "sacct --json that is damaged is refused with its line",
+	  test_bad_json },
 	{ NULL, NULL },
 };
 
