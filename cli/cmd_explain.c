@@ -704,6 +704,29 @@ static void say_recorded(const struct explanation *e)
 }
 
 /*
+ * Two independent answers: what the run times of comparable runs attribute to
+ * the network, and what the profiles of the job and its neighbours predict.
+ */
+static void say_agreement(const struct explanation *e)
+{
+	const struct np_blame *b = &e->past.x.blame;
+	const struct np_blame_range *net = &b->cause[NP_CAUSE_NETWORK].sec;
+	char sec[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
+	double expected = e->slowdown * b->alone_sec.mean;
+
+	if (!e->past.job || !e->past.examined ||
+	    e->past.job->state != NP_ACCT_COMPLETED ||
+	    b->verdict < NP_BLAME_CAUSE || !b->cause[NP_CAUSE_NETWORK].examined)
+		return;
+	cli_labelled(stdout, "Profiles", "predict %s, %s the %s to %s that the run "
+		     "times above attribute to the network",
+		     cli_sec(expected, sec), expected < net->low ? "less than" :
+		     expected > net->high ? "more than" : "which agrees with",
+		     cli_sec(fmax(net->low, 0), low),
+		     cli_sec(fmax(net->high, 0), high));
+}
+
+/*
  * A job that has ended: the measured steps, oldest first, and its neighbours.
  */
 static int print_ended(const struct explanation *e)
@@ -720,9 +743,11 @@ static int print_ended(const struct explanation *e)
 			     "job.sh", *e->ended.app ? e->ended.app : "NAME");
 	for (size_t i = e->n_measured; i-- > 0; )
 		say_step(e, &e->measured[i]);
-	if (e->predicted && e->n_neighbours)
+	if (e->predicted && e->n_neighbours) {
 		cli_labelled(stdout, "Predicted", "%s over its whole run, from "
 			     "its neighbours", cli_change(e->slowdown, by));
+		say_agreement(e);
+	}
 	say_costliest(e);
 	if (!e->n_neighbours)
 		cli_labelled(stdout, "Neighbours", "none: no other job was on "

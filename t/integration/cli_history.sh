@@ -100,6 +100,35 @@ test_accounting_as_json_gives_the_same_answers() {
 	contains "cut off" "$ERR" "$S/cut.json:[0-9]*: not JSON as sacct --json prints it"
 }
 
+# 20 runs of fft, and job 4000 beside NPmpi, which took SECONDS.
+measured_job() { # SECONDS
+	printf '%s\n' 'SwitchName=leaf0 Level=0 Nodes=n[0-7]' >"$S/topology"
+	awk -v sec="$1" 'BEGIN { OFMT = CONVFMT = "%d"; OFS = "|"; t = 1717900000
+		print "JobID|User|Partition|State|Submit|Start|End|NNodes|NCPUS|NodeList|JobName"
+		for (i = 0; i < 20; i++) {
+			print 100 + i, "alice", "p", "COMPLETED", t, t, t + 59 + i * 7 % 3, 4, 8, "n[0-3]", "fft"
+			t += 1000
+		}
+		t = 1718182100
+		print 4000, "alice", "p", "COMPLETED", t, t, t + sec, 4, 8, "n[0-3]", "fft"
+		print 3991, "bob", "p", "COMPLETED", t, t, t + sec, 4, 8, "n[4-7]", "NPmpi"
+	}' >"$S/accounting"
+}
+
+test_explain_compares_the_run_times_with_what_the_profiles_predict() {
+	setup_measured
+	said() {
+		measured_job "$1"
+		netprof explain --accounting="$S/accounting" --topology="$S/topology" \
+			--metrics-url=none 4000 | one_line
+	}
+	contains "they agree" "$(said 84)" \
+		' Profiles predict 19.[0-9] s, which agrees with the [0-9.]* s to [0-9.]* s that the run times'
+	contains "they do not" "$(said 140)" \
+		' Profiles predict 19.[0-9] s, less than the [0-9.]* s to [0-9.]* s that the run times'
+	[[ $(said 60) != *Profiles* ]] || fail "it was not slow"
+}
+
 test_without_a_metrics_server_it_says_what_is_missing() {
 	golden history-no-metrics.txt explain 125
 }
