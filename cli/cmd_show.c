@@ -30,6 +30,7 @@
 #include "cli_profile.h"
 #include "cli_text.h"
 #include "cli_analysis.h"
+#include "np_elf.h"
 #include "np_level.h"
 
 /* How much added latency the application tolerates, from its newest trace. */
@@ -375,8 +376,9 @@ static void print_fabric(FILE *f, const struct np_record *r)
 	cli_labelled(f, "Fabric", "cluster %s, %s%s%s%s",
 		     r->cluster ? r->cluster : "unknown", r->probe.transport ?
 		     r->probe.transport : "transport unknown", line,
-		     r->mpi_version ? ", " : "",
-		     r->mpi_version ? r->mpi_version : "");
+		     r->mpi_version ? ", " : "", !r->mpi_version ? "" :
+		     !strcmp(r->mpi_version, NP_MPI_NONE) ? "not MPI" :
+		     r->mpi_version);
 }
 
 /* How the probes were set, and what they cost. */

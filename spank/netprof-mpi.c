@@ -1,14 +1,15 @@
 /*
  * netprof-mpi PID: tells which MPI library a process has, or one that it
- * started.
+ * started, or that there is none.
  *
  * netprof-agent starts it beside a probe, with the collector as its standard
  * output, and ends it with the probe.  Scripts and mpirun start programs later,
  * so it looks again at growing intervals until there is an MPI or the process
- * ends.
+ * ends, and tells what has changed.
  *
- * It is in the job's cgroup and the library's file server may be lost, so the
- * file is read by netprof-saver; where there is none, the MPI stays unknown.
+ * It is in the job's cgroup and the file server of a library or a program may be
+ * lost, so netprof-saver reads the files; where there is none, the MPI stays
+ * unknown.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -39,12 +40,12 @@ static bool read_reply(int fd, char mpi[NP_MPI_TEXT])
 }
 
 /* However long the saver takes: this process is killed when the step ends. */
-static bool ask_saver(const char *library, char mpi[NP_MPI_TEXT])
+static bool ask_saver(const char *file, char mpi[NP_MPI_TEXT])
 {
 	uid_t taken;
 	int fd = np_saver_find(&taken);
 	char *msg = NULL;
-	long len = np_saver_pack(NP_SAVER_MPI, 1, &library, 1, &msg);
+	long len = np_saver_pack(NP_SAVER_MPI, 1, &file, 1, &msg);
 	bool found = fd >= 0 && len > 0 && !fcntl(fd, F_SETFL, 0) &&
 		     send(fd, msg, (size_t)len, MSG_NOSIGNAL) == len &&
 		     read_reply(fd, mpi);
@@ -60,7 +61,7 @@ int main(int argc, char **argv)
 	long pid = argc == 2 ? strtol(argv[1], NULL, 10) : 0;
 	struct np_watch w;
 	struct pollfd p;
-	char mpi[NP_MPI_TEXT];
+	char mpi[NP_MPI_TEXT], told[NP_MPI_TEXT] = "";
 
 	if (pid <= 0) {
 		fprintf(stderr, "usage: netprof-mpi PID\n");
@@ -69,13 +70,17 @@ int main(int argc, char **argv)
 	np_watch_open(&w, (pid_t)pid, 0);
 	p = (struct pollfd){ .fd = w.fd, .events = POLLIN };
 	for (int ms = 0; ms <= LONGEST_MS && !poll(&p, 1, ms) &&
-	     !np_watch_over(&w); ms = ms ? 2 * ms : 1000)
-		if (np_mpi_find((pid_t)pid, ask_saver, mpi)) {
-			/*
-			 * A single write, because the probe writes there, too.
-			 */
+	     !np_watch_over(&w); ms = ms ? 2 * ms : 1000) {
+		if (!np_mpi_find((pid_t)pid, ask_saver, mpi))
+			mpi[0] = '\0';
+		if (strcmp(mpi, told)) {
+			/* A single write, because the probe writes there, too. */
 			printf("mpi %s\n", mpi);
-			break;
+			fflush(stdout);
+			strcpy(told, mpi);
 		}
+		if (mpi[0] && strcmp(mpi, NP_MPI_NONE))
+			break;
+	}
 	return 0;
 }

@@ -182,7 +182,7 @@ static int identify_mpi(const char *library, struct np_err *err)
 {
 	char mpi[NP_MPI_TEXT];
 
-	if (!np_mpi_of_library(library, mpi))
+	if (!np_mpi_of_file(library, mpi))
 		return -ENODATA;
 	np_errf(err, 0, "%s", mpi);
 	return 0;

@@ -913,16 +913,36 @@ static void dispatch_probes(struct np_agents *a)
 		np_registry_release(a->registry, NP_AGENT_PROBE);
 }
 
-/* The first reporter wins. */
+/*
+ * The first who reports a library wins.  There is no MPI if all who measure say
+ * so.
+ */
+static const char *mpi_of_step(const struct np_registry *registry)
+{
+	size_t called = 0, without = 0;
+
+	for (size_t i = 0; i < np_registry_size(registry); i++) {
+		const struct np_agent_info *info =
+			np_registry_agent(registry, i);
+		bool none = !strcmp(info->mpi, NP_MPI_NONE);
+
+		if (info->mpi[0] && !none)
+			return info->mpi;
+		called += info->called && info->kind == NP_AGENT_PROBE;
+		without += none;
+	}
+	return without && without == called ? NP_MPI_NONE : NULL;
+}
+
 static void note_mpi(struct np_agents *a)
 {
-	for (size_t i = 0; i < np_registry_size(a->registry); i++) {
-		const struct np_agent_info *info =
-			np_registry_agent(a->registry, i);
+	char **noted = &a->reports.r->mpi_version;
+	const char *mpi = mpi_of_step(a->registry);
 
-		if (!a->reports.r->mpi_version && info->mpi[0])
-			a->reports.r->mpi_version = strdup(info->mpi);
-	}
+	if ((mpi && *noted && !strcmp(mpi, *noted)) || (!mpi && !*noted))
+		return;
+	free(*noted);
+	*noted = mpi ? strdup(mpi) : NULL;
 }
 
 static void tick_probes(struct np_agents *a)

@@ -8,7 +8,8 @@
  * through the collector (np_wire.h) and then report, one line each:
  *
  *	np1 ...		   a report (np_report.h)
- *	mpi NAME VERSION   MPI library used by the step's tasks on that node
+ *	mpi NAME VERSION   MPI library used by the step's tasks on that node;
+ *			   "none": they use none; empty: no longer known
  *	short REASON       the agent leaves because memory is short
  *
  * An agent ends when its connection closes, so a collector that dies leaves no
@@ -128,7 +129,7 @@ struct np_agent_info {
 	enum np_agent_kind kind;
 	uint32_t node; /* number of its node within the step, as it says */
 	char name[NP_REGISTRY_TEXT]; /* of its node, as it says */
-	char mpi[NP_MPI_TEXT]; /* MPI library of the tasks there; "": unknown */
+	char mpi[NP_MPI_TEXT]; /* of the tasks there, or NP_MPI_NONE; "": unknown */
 	char memory[NP_MEMORY_TEXT]; /* why it left for want of memory; "" */
 	bool here;   /* waits to be dispatched */
 	bool called, gone; /* was dispatched; its connection is closed */

@@ -1,6 +1,7 @@
 #include "np_elf.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -214,7 +215,7 @@ static bool find_mpich_version(const char *data, size_t len, void *version)
 	return false;
 }
 
-bool np_mpi_of_library(const char *path, char buf[NP_MPI_TEXT])
+static bool mpi_of_library(const char *path, char buf[NP_MPI_TEXT])
 {
 	static const struct {
 		const char *name, *symbol;
@@ -246,50 +247,173 @@ bool np_mpi_of_library(const char *path, char buf[NP_MPI_TEXT])
 /*
  * libmpi.so.40 (libopen_mpi in Open MPI 6), libmpich.so.12, libmpi_cray.so.12
  */
-static bool may_be_mpi(const char *path)
+static bool may_be_mpi(const char *name)
+{
+	return (!strncmp(name, "libmpi", 6) ||
+		!strncmp(name, "libopen_mpi", 11)) && strstr(name, ".so");
+}
+
+/* A client of a process manager: libpmix.so.2, libpmi.so.0, libpmi2.so.0 */
+static bool is_pmi(const char *name)
+{
+	return !strncmp(name, "libpmi", 6) && strstr(name, ".so");
+}
+
+/* These have a daemon start the program, which is then no descendant. */
+static bool starts_elsewhere(const char *name)
+{
+	static const char *const known[] = { "podman", "docker", "nerdctl" };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++)
+		if (!strcmp(name, known[i]))
+			return true;
+	return false;
+}
+
+static const char *name_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	return slash && (!strncmp(slash + 1, "libmpi", 6) ||
-			 !strncmp(slash + 1, "libopen_mpi", 11)) &&
-	       strstr(slash + 1, ".so");
+	return slash ? slash + 1 : path;
 }
 
-struct mpi_search {
+/* Does a symbol table, of whichever kind, have the start of an MPI program? */
+static bool has_mpi_symbol(Elf *elf, Elf_Scn *s)
+{
+	Elf_Data *d = elf_getdata(s, NULL);
+	GElf_Shdr head;
+	GElf_Sym sym;
+
+	for (int i = 0; d && gelf_getshdr(s, &head) && gelf_getsym(d, i, &sym);
+	     i++) {
+		const char *name = elf_strptr(elf, head.sh_link, sym.st_name);
+
+		if (name && (!strcmp(name, "MPI_Init") ||
+			     !strcmp(name, "PMPI_Init")))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Can the libraries that a program has mapped tell all that it uses?  Not if it
+ * is linked statically, as a whole or to its MPI.
+ */
+static bool is_told_by_libraries(Elf *elf)
+{
+	bool interpreter = false;
+	Elf_Scn *s = NULL;
+	GElf_Phdr part;
+	GElf_Shdr head;
+
+	for (int i = 0; gelf_getphdr(elf, i, &part); i++)
+		interpreter = interpreter || part.p_type == PT_INTERP;
+	while (interpreter && (s = elf_nextscn(elf, s)))
+		if (gelf_getshdr(s, &head) &&
+		    (head.sh_type == SHT_SYMTAB ||
+		     head.sh_type == SHT_DYNSYM) && has_mpi_symbol(elf, s))
+			return false;
+	return interpreter;
+}
+
+static bool no_mpi_of_program(const char *path, char buf[NP_MPI_TEXT])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool told = false;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+	if (elf) {
+		told = elf_kind(elf) == ELF_K_ELF && is_told_by_libraries(elf);
+		elf_end(elf);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (told)
+		strcpy(buf, NP_MPI_NONE);
+	return told;
+}
+
+bool np_mpi_of_file(const char *path, char buf[NP_MPI_TEXT])
+{
+	return strcmp(name_of(path), "exe") ? mpi_of_library(path, buf) :
+					      no_mpi_of_program(path, buf);
+}
+
+struct look {
 	np_mpi_ask_f *ask;
-	char *buf;
+	char *version;
+	int n;		/* processes that were seen */
+	bool uncertain; /* one of them may have an MPI that is not known */
 };
 
 /* Paths are those of the process's own mounts, as it may run in a container. */
-static bool process_has_mpi(pid_t pid, void *arg)
+static bool look_at_file(struct look *l, pid_t pid, const char *file)
 {
-	const struct mpi_search *s = arg;
-	char path[PATH_MAX + 32], line[PATH_MAX + 128], last[PATH_MAX] = "";
+	char path[PATH_MAX + 32];
+
+	if (is_pmi(name_of(file)))
+		l->uncertain = true;
+	if (!may_be_mpi(name_of(file)))
+		return false;
+	l->uncertain = true; /* unless it says its version */
+	snprintf(path, sizeof(path), "/proc/%ld/root%s", (long)pid, file);
+	return l->ask(path, l->version);
+}
+
+static bool is_dynamic_program(struct look *l, pid_t pid)
+{
+	char path[64], exe[PATH_MAX];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%ld/exe", (long)pid);
+	len = readlink(path, exe, sizeof(exe) - 1);
+	if (len <= 0)
+		return false;
+	exe[len] = '\0';
+	return !starts_elsewhere(name_of(exe)) && l->ask(path, l->version);
+}
+
+static bool look_at_process(pid_t pid, void *arg)
+{
+	char path[64], line[PATH_MAX + 128], last[PATH_MAX] = "";
+	struct look *l = arg;
 	bool found = false;
+	int i = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%ld/maps", (long)pid);
 	f = fopen(path, "re");
-	for (int i = 0; f && !found && i < MAX_MAPS &&
-	     fgets(line, sizeof(line), f); i++) {
+	for (; f && !found && i < MAX_MAPS && fgets(line, sizeof(line), f);
+	     i++) {
 		char *file = strchr(line, '/');
 
 		line[strcspn(line, "\n")] = '\0';
-		if (!file || !may_be_mpi(file) || !strcmp(file, last))
+		if (!file || !strcmp(file, last))
 			continue;
 		snprintf(last, sizeof(last), "%s", file);
-		snprintf(path, sizeof(path), "/proc/%ld/root%s", (long)pid,
-			 file);
-		found = s->ask(path, s->buf);
+		found = look_at_file(l, pid, file);
 	}
 	if (f)
 		fclose(f);
+	l->n++;
+	l->uncertain = l->uncertain || !i || i == MAX_MAPS ||
+		       (!found && !is_dynamic_program(l, pid));
 	return found;
 }
 
 bool np_mpi_find(pid_t first, np_mpi_ask_f *ask, char buf[NP_MPI_TEXT])
 {
-	struct mpi_search s = { ask, buf };
+	struct look l = { .ask = ask, .version = buf };
+	char path[64];
 
-	return np_children_all(first, process_has_mpi, &s);
+	if (np_children_all(first, look_at_process, &l))
+		return true;
+	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children",
+		 (long)first, (long)first);
+	if (l.uncertain || l.n == NP_CHILDREN_MOST || access(path, R_OK))
+		return false;
+	strcpy(buf, NP_MPI_NONE);
+	return true;
 }

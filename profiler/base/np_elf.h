@@ -40,19 +40,26 @@ int np_elf_constants(const char *path,
 /* ---- the MPI library of a process ---- */
 
 #define NP_MPI_TEXT 64
+#define NP_MPI_NONE "none"
 
-/* Finds out which MPI a library is, by its path; false: none that is known. */
+/*
+ * Finds out about a file of a process by its path: which MPI a library is or, if
+ * the path ends in /exe, whether a program has none (NP_MPI_NONE).  False: not
+ * known.
+ */
 typedef bool np_mpi_ask_f(const char *path, char buf[NP_MPI_TEXT]);
 
 /*
  * The MPI library that a process, or one that it started, has mapped: "Open MPI
- * 4.1.4", or "MPICH 4.0.2", which also stands for libraries derived from MPICH.
- * False: none, or one that is linked statically, is not known here or may not
- * be read. Opens no library; only ask() does.
+ * 4.1.4", or "MPICH 4.0.2", which also stands for libraries derived from MPICH;
+ * NP_MPI_NONE if all these processes could be read, and none has an MPI or a
+ * client of PMI or PMIx.  False: not known, for example because a process is
+ * linked statically, may not be read, or has a library that is not known here.
+ * Opens no library and no program; only ask() does.
  */
 bool np_mpi_find(pid_t pid, np_mpi_ask_f *ask, char buf[NP_MPI_TEXT]);
 
-/* An np_mpi_ask_f that reads the library. */
-bool np_mpi_of_library(const char *path, char buf[NP_MPI_TEXT]);
+/* An np_mpi_ask_f that reads the file. */
+bool np_mpi_of_file(const char *path, char buf[NP_MPI_TEXT]);
 
 #endif

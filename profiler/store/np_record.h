@@ -159,8 +159,8 @@ struct np_record {
 	double alone_sec; /* how long the launch waited for the load level */
 	bool suspended;   /* for some time: its measurements have a gap */
 	char *netprof_version, *slurm_version, *ucx_version;
-	char *mpi_version; /* of the program, "Open MPI 4.1.4"; NULL: unknown or
-			      no MPI */
+	char *mpi_version; /* of the program, "Open MPI 4.1.4"; "none": it uses
+			      no MPI; NULL: not known */
 	char *host; /* where the record was written */
 
 	/*

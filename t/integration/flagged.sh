@@ -336,12 +336,61 @@ test_the_record_says_which_mpi_the_program_had() {
 	done
 	alice 'srun -N2 --netprofile=script sh -c "./version-mpich; true" >/dev/null'
 	expect script ".[0].mpi_version == \"$(cat "$TMPDIR/mpich")\""
-	alice 'srun -N2 --netprofile=without sleep 3'
-	expect without 'length == 1 and (.[0] | has("mpi_version") | not)'
+	alice 'srun -N2 --netprofile=late sh -c "sleep 2; ./version-mpich" >/dev/null'
+	expect late ".[0].mpi_version == \"$(cat "$TMPDIR/mpich")\""
 	! pgrep -u 20001 -f "^$(rundir)/build/netprof-mpi" >/dev/null ||
 		fail "it looks on where nothing runs"
 	alice 'netprof compare openmpi mpich' | grep -q '^Different: .*the MPI library' ||
 		fail "$(alice 'netprof compare openmpi mpich')"
+}
+
+# A ring over TCP: each task sends its own name to the next, ten times a second.
+ring_program() {
+	script ring.py 'exec python3 - <<EOF' \
+		'import os, socket, subprocess, threading, time' \
+		'names = subprocess.run(["scontrol", "show", "hostnames"],' \
+		'        capture_output=True, text=True).stdout.split()' \
+		'me = int(os.environ["SLURM_PROCID"])' \
+		'listener = socket.create_server(("", 20777))' \
+		'heard = set()' \
+		'def answer():' \
+		'    while True:' \
+		'        heard.add(listener.accept()[0].recv(4000)[:8])' \
+		'threading.Thread(target=answer, daemon=True).start()' \
+		'for i in range(40):' \
+		'    time.sleep(0.1)' \
+		'    try:' \
+		'        to = (names[(me + 1) % len(names)], 20777)' \
+		'        with socket.create_connection(to, 2) as s:' \
+		'            s.sendall(b"%08d" % me * 400)' \
+		'    except ConnectionRefusedError:' \
+		'        pass' \
+		'print(me, sorted(int(h) for h in heard))' EOF
+}
+
+test_a_program_that_uses_sockets_and_no_mpi_is_recorded_as_not_mpi() {
+	ring_program
+	alice 'srun -N3 -n3 --netprofile=ring bash ring.py' | sort >"$TMPDIR/ring"
+	printf '%s\n' '0 [2]' '1 [0]' '2 [1]' | cmp - "$TMPDIR/ring" ||
+		fail "the tasks heard $(cat "$TMPDIR/ring")"
+	expect ring 'length == 1 and .[0].mpi_version == "none" and
+		.[0].leaves[0].latency.n > 5'
+	alice 'netprof show ring' | grep -q '^Fabric .*, not MPI$' ||
+		fail "$(alice 'netprof show ring')"
+}
+
+test_a_program_of_which_libraries_do_not_tell_is_not_called_not_mpi() {
+	local home
+	home=$(rundir)/home/alice
+	echo 'int sleep(int); int main(void) { return sleep(3); }' >"$TMPDIR/nap.c"
+	gcc -w -static -o "$home/static-nap" "$TMPDIR/nap.c" || skip "no static libc"
+	alice 'srun -N2 --netprofile=static ./static-nap'
+	expect static 'length == 1 and (.[0] | has("mpi_version") | not)'
+	echo 'int sleep(int); int MPI_Init(void) { return 0; }
+		int main(void) { return MPI_Init() + sleep(3); }' >"$TMPDIR/nap.c"
+	gcc -w -o "$home/part-nap" "$TMPDIR/nap.c"
+	alice 'srun -N2 --netprofile=part ./part-nap'
+	expect part 'length == 1 and (.[0] | has("mpi_version") | not)'
 }
 
 test_the_period_can_be_chosen() {

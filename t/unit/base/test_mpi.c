@@ -110,14 +110,14 @@ static void test_libraries(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(libraries); i++) {
 		const char *want = libraries[i].want;
 		char got[NP_MPI_TEXT] = "";
-		bool any = np_mpi_of_library(make("libmpi.so.40",
+		bool any = np_mpi_of_file(make("libmpi.so.40",
 						  libraries[i].symbol,
 						  libraries[i].text), got);
 
 		T_ROW(libraries[i].name, any == !!want);
 		T_ROW(libraries[i].name, !want || !strcmp(got, want));
 	}
-	T_CHECK(!np_mpi_of_library("/nonexistent/libmpi.so", (char[64]){ 0 }));
+	T_CHECK(!np_mpi_of_file("/nonexistent/libmpi.so", (char[64]){ 0 }));
 }
 
 /* Maps the file, if there is one, says so and waits for its end. */
@@ -189,8 +189,13 @@ static const struct {
 	  "MPICH 4.0.2" },
 	{ "a part of it that does not say", "libmpi_mpifh.so.40", "mpi_init_",
 	  false, NULL },
-	{ "a library that is called otherwise", "libm.so.6", MPICH, false,
+	{ "a client of PMIx may have an MPI that is linked statically",
+	  "libpmix.so.2", "PMIx_Init", false, NULL },
+	{ "so may a child's client of PMI", "libpmi2.so.0", "PMI2_Init", true,
 	  NULL },
+	{ "a library that is called otherwise is none", "libm.so.6", MPICH,
+	  false, NP_MPI_NONE },
+	{ "nor is our own", "libnetprof-mpi.so", MPICH, true, NP_MPI_NONE },
 };
 
 static void test_processes(void)
@@ -200,7 +205,7 @@ static void test_processes(void)
 		char got[NP_MPI_TEXT] = "";
 		pid_t pid = start(make(processes[i].file, processes[i].symbol,
 				       "4.0.2"), processes[i].child);
-		bool any = np_mpi_find(pid, np_mpi_of_library, got);
+		bool any = np_mpi_find(pid, np_mpi_of_file, got);
 
 		T_ROW(processes[i].name, any == !!want);
 		T_ROW(processes[i].name, !want || !strcmp(got, want));
@@ -213,14 +218,17 @@ static void test_without(void)
 	char got[NP_MPI_TEXT] = "";
 	pid_t pid = start(NULL, true);
 
-	T_ROW("a program without", !np_mpi_find(pid, np_mpi_of_library, got));
+	T_ROW("a program without",
+	      np_mpi_find(pid, np_mpi_of_file, got) &&
+		      !strcmp(got, NP_MPI_NONE));
 	end(pid);
-	T_ROW("one that has ended",
-	      !np_mpi_find(pid, np_mpi_of_library, got));
+	got[0] = '\0';
+	T_ROW("of one that has ended nothing is known",
+	      !np_mpi_find(pid, np_mpi_of_file, got));
 	pid = start(make("libmpi.so.40", OPEN_MPI, "4.1.4"), false);
 	unlink(make("libmpi.so.40", OPEN_MPI, "4.1.4"));
 	T_ROW("a file that is gone by now",
-	      !np_mpi_find(pid, np_mpi_of_library, got));
+	      !np_mpi_find(pid, np_mpi_of_file, got));
 	end(pid);
 	T_CHECK(!*got);
 }

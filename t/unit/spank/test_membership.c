@@ -306,7 +306,10 @@ static const struct {
 	const char *name, *says, *mpi;
 } mpis[] = {
 	{ "one", "mpi Open MPI 4.1.4\n", "Open MPI 4.1.4" },
-	{ "none", "mpi \n", "" },
+	{ "no MPI", "mpi none\n", "none" },
+	{ "that is no longer known", "mpi none\nmpi \n", "" },
+	{ "one that was started later", "mpi none\nmpi MPICH 4.0.2\n",
+	  "MPICH 4.0.2" },
 	{ "what is not to reach a terminal", "mpi MPICH\033[2J\t4\n",
 	  "MPICH?[2J?4" },
 	{ "a long one is cut", "mpi MPICH 4.0.2 01234567890123456789012345678"
