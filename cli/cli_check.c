@@ -334,6 +334,7 @@ struct stack {
 	bool sends_includes;	/* slurmctld sends files included by name */
 	char at[PATH_MAX + 16]; /* FILE:LINE that loads it; "": none */
 	char again[PATH_MAX + 16]; /* a second one, which Slurm refuses */
+	char pyxis[PATH_MAX + 16]; /* loads pyxis before it; or "" */
 	char unsent[PATH_MAX]; /* its include, which no node is sent; or "" */
 	bool required;
 	bool carriage_return; /* a line loads "spank_netprof.so\r" */
@@ -376,6 +377,9 @@ static int take_stack_line(void *arg, const struct np_slurm_stack_line *line,
 		take_include(s, line);
 		return 0;
 	}
+	if (!*s->at && !strcmp(base_of(line->word), "spank_pyxis.so"))
+		snprintf(s->pyxis, sizeof(s->pyxis), "%s:%u", line->path,
+			 line->number);
 	s->carriage_return |= !strcmp(base_of(line->word), SPANK "\r");
 	if (strcmp(base_of(line->word), SPANK))
 		return 0;
@@ -408,6 +412,15 @@ static void check_loaded(struct cli_check *c, const struct stack *s)
 			  "error about it", s->at, s->again);
 		cli_check_remedy(c, "remove one of the two lines");
 	}
+	if (*s->pyxis) {
+		cli_check_add(c, CLI_WARNING, "plugstack.conf", "%s loads "
+			  "spank_pyxis.so before " SPANK ": steps with "
+			  "--container-image are not measured, because the "
+			  "probe agents would start in the container",
+			  s->pyxis);
+		cli_check_remedy(c, "move the line of " SPANK " (%s) before it",
+			   s->at);
+	}
 	if (*s->unsent && cli_slurm_configless(&c->slurm)) {
 		cli_check_add(c, CLI_WARNING, "plugstack.conf", "nodes that get "
 			  "it from slurmctld (enable_configless) do not get "
@@ -416,7 +429,7 @@ static void check_loaded(struct cli_check *c, const struct stack *s)
 		cli_check_remedy(c, "write \"optional " SPANK "\" into %s itself "
 			   "instead of the include, then scontrol "
 			   "reconfigure", c->slurm.plugstack);
-	} else if (!s->required && !*s->again) {
+	} else if (!s->required && !*s->again && !*s->pyxis) {
 		cli_check_add(c, CLI_OK, "plugstack.conf", "loads " SPANK);
 	}
 }

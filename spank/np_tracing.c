@@ -96,7 +96,7 @@ int np_tracing_preload(const struct np_tracing *t, const char *was, char *buf,
 static const char *const runtimes[] = {
 	"apptainer", "singularity", "podman", "docker", "nerdctl", "enroot",
 	"shifter", "ch-run", "sarus", "bwrap", "runc", "crun", "chroot",
-	"proot",
+	"proot", "unshare", "nsenter",
 };
 
 static bool is_runtime(const char *program)
@@ -157,8 +157,6 @@ const char *np_tracing_refuses(const char *program, const char *path)
 	struct stat st;
 	int fd;
 
-	if (is_runtime(program))
-		return "starts a container, where the library may not be";
 	fd = open_program(program, path);
 	if (fd < 0)
 		return NULL;
@@ -171,7 +169,8 @@ const char *np_tracing_refuses(const char *program, const char *path)
 
 /*
  * Leave programs alone that cannot load the library, and those whose processes
- * would each have the loader complain that it is missing.
+ * would each have the loader complain that it is missing: -EXDEV, for those
+ * that start a container, to which the user may give the library.
  */
 static int check_preload(const struct np_tracing *t,
 			 const struct np_tracing_task *task,
@@ -185,8 +184,12 @@ static int check_preload(const struct np_tracing *t,
 		return np_errf(err, -ENOENT, "%.200s is not there: the package "
 			       "netprof-analysis has it", t->library);
 	if (task->in_container)
-		return np_errf(err, -ENOTSUP, "srun --container has other "
+		return np_errf(err, -EXDEV, "srun --container has other "
 			       "files");
+	if (program && is_runtime(program))
+		return np_errf(err, -EXDEV, "%.200s starts a container, which "
+			       "may be given the library: see spank_netprof(8)",
+			       program);
 	why = program ? np_tracing_refuses(program, task->path) : NULL;
 	return why ? np_errf(err, -ENOTSUP, "%.200s %s", program, why) : 0;
 }
@@ -200,31 +203,42 @@ static void set_number(const char *name, uint64_t v, np_tracing_set_f *set,
 	set(name, text, arg);
 }
 
+/* Where the library puts its files, and how much; read where it is loaded. */
+static void set_destination(const struct np_tracing *t,
+			    const struct np_tracing_task *task,
+			    np_tracing_set_f *set, void *arg)
+{
+	char app[NP_APP_MAX + 1], buf[2 * PATH_MAX];
+
+	set("NETPROF_TRACE", t->dir, arg);
+	set_number("NETPROF_TRACE_SIZE", t->bytes, set, arg);
+	if (!t->keep)
+		return;
+	set_number("NETPROF_TRACE_KEEP", t->keep, set, arg);
+	if (np_launch_app_name(task->facts, app, NULL))
+		strcpy(app, "unnamed");
+	np_tracing_sub(t, task->uid, app, task->job_id, task->step_id, buf,
+		       sizeof(buf));
+	set("NETPROF_TRACE_SUB", buf, arg);
+}
+
 int np_tracing_apply(const char *text, const struct np_tracing_task *task,
 		     np_tracing_set_f *set, void *arg, struct np_err *err)
 {
-	char app[NP_APP_MAX + 1], buf[2 * PATH_MAX];
+	char buf[2 * PATH_MAX];
 	struct np_tracing t;
 	int rc;
 
 	if (np_tracing_get(text, &t))
 		return 0;
 	rc = check_preload(&t, task, err);
+	if (!rc || rc == -EXDEV)
+		set_destination(&t, task, set, arg);
 	if (rc)
 		return rc;
 	if (task->preload_too_long ||
 	    np_tracing_preload(&t, task->preload, buf, sizeof(buf)))
 		return np_errf(err, -ENAMETOOLONG, "LD_PRELOAD is too long");
 	set("LD_PRELOAD", buf, arg);
-	set("NETPROF_TRACE", t.dir, arg);
-	set_number("NETPROF_TRACE_SIZE", t.bytes, set, arg);
-	if (!t.keep)
-		return 0;
-	set_number("NETPROF_TRACE_KEEP", t.keep, set, arg);
-	if (np_launch_app_name(task->facts, app, NULL))
-		strcpy(app, "unnamed");
-	np_tracing_sub(&t, task->uid, app, task->job_id, task->step_id, buf,
-		       sizeof(buf));
-	set("NETPROF_TRACE_SUB", buf, arg);
 	return 0;
 }

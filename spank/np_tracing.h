@@ -54,7 +54,8 @@ typedef void np_tracing_set_f(const char *name, const char *value, void *arg);
  * Have a task traced as text says, which comes from the user's environment: set
  * the variables that preload the tracing library and tell it where its files
  * go.  Does nothing if text is malformed.  Returns 0, or -errno with err: why
- * the task is not traced.
+ * the task is not traced.  One that starts a container is only told where the
+ * files go, because the library may be missing there.
  */
 int np_tracing_apply(const char *text, const struct np_tracing_task *task,
 		     np_tracing_set_f *set, void *arg, struct np_err *err);

@@ -344,6 +344,12 @@ test_check_reads_plugstack_conf_as_slurm_does() {
 	finding warning plugstack.conf \
 		"is loaded by $S/slurm/plugstack.d/netprof.conf:1 and again by $stack:3" \
 		'remove one of the two lines'
+	printf 'optional /x/spank_pyxis.so\ninclude plugstack.d/*.conf\n' >"$stack"
+	finding warning plugstack.conf \
+		"$stack:1 loads spank_pyxis.so before spank_netprof.so" \
+		"move the line .*$S/slurm/plugstack.d/netprof.conf:1.* before it"
+	printf 'include plugstack.d/*.conf\nrequired spank_pyxis.so\n' >"$stack"
+	finding ok plugstack.conf 'loads spank_netprof.so'
 	echo 'optional other.so' >"$stack"
 	finding problem plugstack.conf "$stack does not load" \
 		"echo 'include .*/plugstack.conf.d/\*.conf' >>$stack"

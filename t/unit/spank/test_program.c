@@ -49,12 +49,44 @@ static void test_programs(void)
 	snprintf(path, sizeof(path), "/nonexistent:%s", t_tmpdir());
 	T_CHECK(!!np_tracing_refuses("stays", path));
 	T_CHECK(!np_tracing_refuses("stays", NULL));
-	T_CHECK(!!strstr(np_tracing_refuses("/opt/bin/apptainer", NULL),
-			 "container"));
+}
+
+static void take(const char *name, const char *value, void *arg)
+{
+	snprintf((char *)arg + strlen(arg), 512 - strlen(arg), "%s=%s\n", name,
+		 value);
+}
+
+/*
+ * The user may give a container the library, which then needs to know where its
+ * files go.
+ */
+static void test_containers(void)
+{
+	char *argv[] = { "/opt/bin/apptainer", NULL };
+	struct np_step_context f = { .argc = 1, .argv = argv };
+	struct np_tracing_task task = { .facts = &f, .uid = 7, .job_id = 2 };
+	struct np_tracing t = { .library = "/proc/self/exe", .dir = "/d",
+				.bytes = 1, .keep = 1, .app = "a" };
+	struct np_err err = NP_ERR_INIT;
+	char text[NP_TRACING_TEXT], set[512] = "";
+
+	T_CHECK(!np_tracing_put(&t, text, NULL));
+	T_CHECK(np_tracing_apply(text, &task, take, set, &err) < 0);
+	T_CHECK(!!strstr(err.text, "apptainer starts a container"));
+	T_CHECK(!strcmp(set, "NETPROF_TRACE=/d\nNETPROF_TRACE_SIZE=1\n"
+			     "NETPROF_TRACE_KEEP=1\n"
+			     "NETPROF_TRACE_SUB=7/a/2.0.trace\n"));
+	argv[0] = "/proc/self/exe";
+	set[0] = '\0';
+	T_CHECK(!np_tracing_apply(text, &task, take, set, &err) &&
+		!!strstr(set, "LD_PRELOAD=/proc/self/exe\n"));
 }
 
 static const struct t_case cases[] = {
 	{ "what cannot be traced is told from what can", test_programs },
+	{ "a container is not given the library and knows where traces go",
+	  test_containers },
 	{ NULL, NULL },
 };
 T_SUITE(program, cases)

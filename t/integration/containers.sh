@@ -1,0 +1,124 @@
+# Flagged steps whose tasks run in containers.
+# Runs on the cluster that t/check started with --netprof.
+# shellcheck source=t/integration/flagged.lib
+. "$ROOT/t/integration/flagged.lib"
+BESIDE=60
+
+HOME_DIR=$(rundir)/home/alice
+BOX="unshare -cm --keep-caps ./box"
+
+# Without the library of the tests' cluster, which containers do not have.
+alice() {
+	INSIDE_SEC=90 inside --plain -- bash -c "cd; $1"
+}
+
+# A root directory in the user's home that has the system's files, but not netprof.
+# "$BOX PROGRAM" runs a program there in namespaces of the user's own, as Apptainer
+# and enroot do; BIND has more directories, each at its own path.
+make_box() {
+	# shellcheck disable=SC2016
+	script box 'for d in usr etc tmp dev proc; do
+			mount --rbind "/$d" "root/$d"; done' \
+		'for d in ${BIND//,/ }; do
+			mkdir -p "root$d"; mount --rbind "$d" "root$d"; done' \
+		'exec chroot root "$@"'
+	alice 'chmod 755 box; mkdir -p root/{usr,etc,tmp,dev,proc,sys}
+		for d in bin lib lib64 sbin; do ln -sfn "usr/$d" "root/$d"; done'
+	alice "$BOX true" 2>/dev/null || skip "no namespaces of a user's own"
+}
+
+# What a program prints on both streams, which it does not if a loader complains.
+make_program() {
+	# shellcheck disable=SC2016
+	script talk 'echo "task $SLURM_PROCID"; ls /; sh -c "ls /nowhere"' \
+		'env | grep LD_PRELOAD' 'sleep 3; echo over >&2'
+	alice 'chmod 755 talk'
+}
+
+# OUTPUT OPTIONS COMMAND: run it on two nodes, each task with files of its own.
+run_into() {
+	alice "rm -f $1.*; BIND=$HOME_DIR srun -N2 -n2 -w 'n[0-1]' -o $1.%t.out \
+		-e $1.%t.err $2 $3" || fail "$2: exit code $?"
+}
+
+# NAME COMMAND: it prints the same, flagged or not, and is measured
+prints_the_same() {
+	local f
+	run_into plain '' "$2"
+	run_into flagged "--netprofile=$1" "$2"
+	run_into traced "--netprofile=$1-traced --netprofile-trace" "$2"
+	for f in "$HOME_DIR"/plain.*; do
+		grep -q . "$f" || fail "$f is empty"
+		cmp "$f" "${f/plain/flagged}" || fail "$(diff "$f" "${f/plain/flagged}")"
+		cmp "$f" "${f/plain/traced}" || fail "$(diff "$f" "${f/plain/traced}")"
+	done
+	grep -q '^task 1$' "$HOME_DIR/plain.1.out" || fail "it does not run"
+	[ ! -e "$HOME_DIR/root/home" ] || fail "it does not run in the container"
+	for f in "$1" "$1-traced"; do
+		expect "$f" 'length == 1 and (.[0] | .state == "complete" and
+			.exit_code == 0 and .leaves[0].latency.n > 5 and
+			.notes == [])'
+	done
+}
+
+test_a_program_in_a_root_of_its_own_prints_the_same_and_is_measured() {
+	make_box
+	make_program
+	prints_the_same box "$BOX $HOME_DIR/talk"
+}
+
+test_so_does_one_that_a_script_starts_in_a_container() {
+	make_box
+	make_program
+	prints_the_same script "bash -c '$BOX $HOME_DIR/talk; true'"
+}
+
+# On the nodes: what Podman needs of cgroups, which a namespace of the network hides.
+let_podman_run() {
+	local n
+	for n in n0 n1; do
+		cluster run --user root --on $n -- sh -c 'mount --make-rshared / &&
+			mount -t tmpfs none /sys/fs/cgroup' ||
+			skip "Podman finds no cgroups"
+	done
+}
+
+test_a_program_in_podman_prints_the_same_and_is_measured() {
+	command -v podman >/dev/null || skip "no podman: etc/packages install validate"
+	make_box
+	make_program
+	let_podman_run
+	# shellcheck disable=SC2016
+	script pod 'export XDG_RUNTIME_DIR=/tmp/run' 'mkdir -p $XDG_RUNTIME_DIR' \
+		'exec podman --log-level=fatal --storage-driver=vfs \
+			--cgroup-manager=cgroupfs run --rm --cgroups=disabled \
+			--network=host --env SLURM_PROCID --volume /usr:/usr:ro \
+			--volume ~/talk:/talk:ro --rootfs ~/root "$@"'
+	alice 'chmod 755 pod; srun -N2 -w "n[0-1]" ./pod true' ||
+		skip "Podman does not run here"
+	prints_the_same podman './pod /talk'
+	# Podman's daemon starts the program, where its libraries are not seen.
+	expect podman '.[0] | has("mpi_version") | not'
+	alice 'srun -N2 -w "n[0-1]" sh -c \
+		"XDG_RUNTIME_DIR=/tmp/run podman system migrate"' || :
+	for n in n0 n1; do
+		cluster run --user root --on $n -- umount /sys/fs/cgroup || :
+	done
+}
+
+# As spank_netprof(8) says.
+test_an_mpi_program_in_a_container_is_traced_when_it_is_given_the_library() {
+	local shim
+	needs_pmix
+	command -v mpicc.openmpi >/dev/null || skip "no mpicc.openmpi"
+	make_box
+	mpicc.openmpi -o "$HOME_DIR/pingpong" "$ROOT/t/mpi/pingpong.c"
+	shim=$(rundir)/build
+	alice "mkdir -p traces; BIND=$HOME_DIR,$(rundir)/spool,$shim \
+		srun -N2 -n2 --mpi=pmix --netprofile-trace=traces $BOX env \
+		LD_PRELOAD=$shim/libnetprof-mpi.so ~/pingpong 10" >"$TMPDIR/out" 2>&1 ||
+		fail "$(cat "$TMPDIR/out")"
+	grep -qxE '[0-9.]+' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+	[ "$(grep -c . "$TMPDIR/out")" = 1 ] || fail "$(cat "$TMPDIR/out")"
+	find "$HOME_DIR/traces" -type f | grep -q . || fail "no trace"
+}
