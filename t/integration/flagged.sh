@@ -72,6 +72,28 @@ test_a_step_of_the_second_component_alone_is_measured() {
 		.leaves[0].latency.n > 5 and .neighbours == [])'
 }
 
+# The options of Slurm that ask for leaf switches or for a network.
+test_steps_with_switches_and_network_and_exclusive_nodes_are_measured() {
+	local option
+	for option in --switches=1 --switches=1@1:00 --network=sn_all --exclusive; do
+		alice "rm -rf $STORE/users/20001/asks"
+		batch -N4 -n4 "$option" --netprofile=asks --wrap 'srun sleep 2'
+		expect asks 'length == 1 and (.[0] | .exit_code == 0 and
+			.n_nodes == 4 and all(.leaves[]; .latency.n > 5))'
+		case $option in --switches*)
+			expect asks '.[0].leaves | length == 1 and .[0].n_pairs == 2' ;;
+		esac
+	done
+	alice 'srun -N2 --network=sn_all --netprofile=asks2 sleep 2'
+	expect asks2 'length == 1 and .[0].leaves[0].latency.n > 5'
+	# Slurm 24.05 and 24.11 have them, for topologies of blocks.
+	for option in --exclusive=topo --segment=2; do
+		alice "srun $option -N2 --netprofile=asks3 sleep 2" 2>/dev/null ||
+			continue
+		expect asks3 'all(.leaves[0].latency.n > 5)'
+	done
+}
+
 test_steps_that_export_nothing_are_measured() {
 	alice "srun -N2 --export=NONE --netprofile=bare /bin/sleep 2"
 	expect bare 'length == 1 and .[0].leaves[0].latency.n > 5'
