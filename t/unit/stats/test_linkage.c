@@ -41,6 +41,24 @@ static void build(const size_t *size, double within, double between,
 		}
 }
 
+/* Multiplies each distance by 1 plus noise of that kind and mean size s. */
+static void add_noise(char kind, double s, uint64_t seed)
+{
+	struct t_rng g = { seed };
+
+	for (size_t i = 0; i < net.n; i++)
+		for (size_t j = i; j < net.n; j++) {
+			double u = t_uniform(&g), v = t_uniform(&g);
+			double x = kind == 'e' ? -s * log(1 - u) :
+				   kind == 't' ? (v < 0.1 ? 6 * s : s) * u :
+				   s * sqrt(-2 * log(1 - u)) *
+					   cos(2 * M_PI * v);
+
+			net.dist[i * net.n + j] *= fmax(0.3, 1 + x);
+			net.dist[j * net.n + i] = net.dist[i * net.n + j];
+		}
+}
+
 static const struct {
 	const char *name;
 	size_t size[9];
@@ -79,6 +97,49 @@ static void test_rows(void)
 		}
 }
 
+/*
+ * Latencies that are noisy: by a number that is normally distributed, one with
+ * a long tail ('e'), or as one of ten pairs is much slower ('t').
+ */
+static const struct {
+	const char *name;
+	size_t size[9];
+	double within, between;
+	char kind;
+	double noise;
+	int most_wrong; /* of 20 */
+} noisy[] = {
+	{ "64 nodes, 10 %", { 8, 8, 8, 8, 8, 8, 8, 8 }, 30e-6, 45e-6, 'n', 0.1,
+	  0 },
+	{ "64 near nodes, 10 %", { 8, 8, 8, 8, 8, 8, 8, 8 }, 2e-6, 2.6e-6, 'n',
+	  0.1, 0 },
+	{ "64 nodes, tail of 20 %", { 8, 8, 8, 8, 8, 8, 8, 8 }, 30e-6, 45e-6,
+	  'e', 0.2, 2 },
+	{ "64 nodes, tail of 40 %", { 8, 8, 8, 8, 8, 8, 8, 8 }, 30e-6, 45e-6,
+	  'e', 0.4, 10 },
+	{ "64 nodes, some pairs slow", { 8, 8, 8, 8, 8, 8, 8, 8 }, 30e-6,
+	  45e-6, 't', 0.1, 2 },
+	{ "two leaves, tail of 40 %", { 8, 8 }, 30e-6, 45e-6, 'e', 0.4, 4 },
+	{ "one leaf, 10 %", { 64 }, 30e-6, 45e-6, 'n', 0.1, 2 },
+	{ "one leaf, 40 %", { 64 }, 30e-6, 45e-6, 'n', 0.4, 0 },
+	{ "one leaf, tail of 40 %", { 64 }, 30e-6, 45e-6, 'e', 0.4, 0 },
+};
+
+static void test_noisy(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(noisy); i++) {
+		int wrong = 0;
+
+		for (uint64_t seed = 1; seed <= 20; seed++) {
+			build(noisy[i].size, noisy[i].within, noisy[i].between,
+			      0, 0, seed);
+			add_noise(noisy[i].kind, noisy[i].noise, seed);
+			wrong += !as_built();
+		}
+		T_ROW(noisy[i].name, wrong <= noisy[i].most_wrong);
+	}
+}
+
 static void test_medians(void)
 {
 	struct np_linkage found;
@@ -113,6 +174,8 @@ static void test_what_is_not_known(void)
 
 static const struct t_case cases[] = {
 	{ "nodes of a leaf are found together", test_rows },
+	{ "they are found in noise, and none where there are none",
+	  test_noisy },
 	{ "how near and how far they are", test_medians },
 	{ "pairs that were not measured", test_what_is_not_known },
 	{ NULL, NULL },
