@@ -26,19 +26,24 @@ static int beats(const struct np_edge *e, const struct np_edge *d)
 	       e->b >= d->b;
 }
 
-/* Compares each edge with each other one; of equal edges the first remains. */
+/* Compares each edge with all that remain; of equal edges the first remains. */
 static size_t thin_few(struct np_edge *e, size_t n)
 {
-	size_t left = 0;
+	size_t left = 1;
 
-	for (size_t i = 0; i < n; i++) {
-		size_t j = 0;
+	for (size_t i = 1; i < n; i++) {
+		const struct np_edge new = e[i];
+		size_t j = 0, k;
 
-		while (j < n && (j == i || !beats(&e[j], &e[i]) ||
-				 (j > i && beats(&e[i], &e[j]))))
+		while (j < left && !beats(&e[j], &new))
 			j++;
-		if (j == n)
-			e[left++] = e[i];
+		if (j < left)
+			continue;
+		for (j = k = 0; j < left; j++)
+			if (!beats(&new, &e[j]))
+				e[k++] = e[j];
+		e[k] = new;
+		left = k + 1;
 	}
 	return left;
 }

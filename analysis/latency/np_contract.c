@@ -38,6 +38,7 @@ struct np_lap_op {
 
 struct np_laps {
 	const struct np_events *e; /* borrowed */
+	struct np_needs needs;	   /* of the current event */
 	struct np_iterations loop;
 	struct np_lap_op *op;
 	uint32_t *lag; /* laps behind its iteration; by op << 1 | which */
@@ -154,43 +155,62 @@ static bool laps_behind(const struct np_laps *r, uint32_t k, uint32_t iteration,
 	return true;
 }
 
+/* Lists what an event waits for in r->needs. */
+static int list_needs(struct np_laps *r, uint32_t event)
+{
+	r->needs.n = 0;
+	return np_event_needs(r->e, event, &r->needs);
+}
+
+/*
+ * Delays event k of an iteration until it is in no earlier lap than the events
+ * it needs. *changed is set if that changes its lag; *most is raised to the
+ * largest distance in laps. Returns -EDOM if that is impossible, or -ENOMEM.
+ */
+static int delay_event(struct np_laps *r, uint32_t k, uint32_t iteration,
+		       int64_t *most, bool *changed)
+{
+	uint32_t event = event_of(r, k, iteration);
+	int64_t laps;
+
+	if (!np_event_exists(r->e, event))
+		return 0;
+	if (list_needs(r, event))
+		return -ENOMEM;
+	for (size_t i = 0; i < r->needs.n; i++) {
+		if (!laps_behind(r, k, iteration, r->needs.need[i].event,
+				 &laps))
+			return -EDOM;
+		if (laps > *most)
+			*most = laps;
+		if (laps >= 0)
+			continue;
+		r->lag[k] += (uint32_t)-laps;
+		*changed = true;
+		if (r->lag[k] > r->loop.times / 4)
+			return -EDOM;
+	}
+	return 0;
+}
+
 /*
  * Computes lags with which no event is in an earlier lap than one it needs.
- * *most: the largest distance in laps between the two. Returns false if there
- * are no such lags.
+ * *most: the largest distance in laps between the two. Returns -EDOM if there
+ * are no such lags, or -ENOMEM.
  */
-static bool compute_lags(struct np_laps *r, int64_t *most)
+static int compute_lags(struct np_laps *r, int64_t *most)
 {
 	uint32_t middle = r->loop.times / 2, sweeps = 0;
 	bool changed = true;
+	int rc = 0;
 
-	while (changed && sweeps++ < SWEEPS) {
+	while (!rc && changed && sweeps++ < SWEEPS) {
 		changed = false;
 		*most = 0;
-		for (uint32_t k = 0; k < 2 * r->loop.ops; k++) {
-			uint32_t event = event_of(r, k, middle), need;
-			struct np_cost cost;
-			int64_t laps;
-
-			if (!np_event_exists(r->e, event))
-				continue;
-			for (size_t i = 0;
-			     np_event_predecessor(r->e, event, i, &need, &cost);
-			     i++) {
-				if (!laps_behind(r, k, middle, need, &laps))
-					return false;
-				if (laps > *most)
-					*most = laps;
-				if (laps >= 0)
-					continue;
-				r->lag[k] += (uint32_t)-laps;
-				changed = true;
-				if (r->lag[k] > r->loop.times / 4)
-					return false;
-			}
-		}
+		for (uint32_t k = 0; !rc && k < 2 * r->loop.ops; k++)
+			rc = delay_event(r, k, middle, most, &changed);
 	}
-	return !changed;
+	return !rc && changed ? -EDOM : rc;
 }
 
 /* Lists the operations of an iteration and sets all lags to 0. */
@@ -231,14 +251,16 @@ static int find_laps(struct np_laps *r)
 {
 	size_t n_parts = r->e->g->n_parts;
 	int64_t most = 2;
+	int rc;
 
 	for (int i = 0; i < GROUPINGS && most > 1; i++) {
 		if (i)
 			group_iterations(&r->loop, n_parts, (uint32_t)most);
 		if (list_ops(r, n_parts))
 			return -ENOMEM;
-		if (!compute_lags(r, &most) || most > r->loop.times)
-			return -EDOM;
+		rc = compute_lags(r, &most);
+		if (rc || most > r->loop.times)
+			return rc ? rc : -EDOM;
 	}
 	r->max_lag = 0;
 	for (uint32_t k = 0; k < 2 * r->loop.ops; k++)
@@ -268,13 +290,10 @@ static int add_carried(struct np_laps *r, uint32_t event, bool moves)
 static int carry_needs(struct np_laps *r, uint32_t event,
 		       enum np_stage stage)
 {
-	struct np_cost cost;
-	uint32_t need;
-	int rc = 0;
+	int rc = list_needs(r, event);
 
-	for (size_t i = 0;
-	     !rc && np_event_predecessor(r->e, event, i, &need, &cost); i++) {
-		uint32_t lap = 0;
+	for (size_t i = 0; !rc && i < r->needs.n; i++) {
+		uint32_t need = r->needs.need[i].event, lap = 0;
 		enum np_stage from = np_laps_stage(r, need, &lap);
 
 		if (from == NP_BEFORE)
@@ -350,6 +369,7 @@ static void np_laps_free(struct np_laps *r)
 	free(r->op);
 	free(r->lag);
 	free(r->carried);
+	free(r->needs.need);
 	*r = (struct np_laps){ .first = 0 };
 }
 
@@ -373,14 +393,21 @@ static int np_laps_find(const struct np_events *e, struct np_laps *out)
 	return rc == -EDOM ? 0 : rc;
 }
 
-enum { /* by node; one bit for each of its three events, by shift */
+#define LIST_MAX 8 /* most edges of an event that is not a vertex */
+
+enum { /* by node; DONE and OPEN for each of its three events, by shift */
 	/* being visited: what it waits for is above it on the stack */
 	DONE = 1, OPEN = 8,
+	REQUIRED_OFTEN = 256, /* by more than one operation */
 };
+
+/* In the place of an event: its edges are -b from list[from] on. */
+#define IS_LIST(edge) ((edge)->b < 0)
 
 struct frame {
 	uint32_t event;
-	uint32_t next; /* index of the next event to visit that it waits for */
+	/* of needs: what it waits for; the first that may have no place yet */
+	size_t first, next;
 };
 
 struct contract {
@@ -388,14 +415,21 @@ struct contract {
 	struct np_chain *chain;
 	struct np_compact *c; /* current link */
 	/* by node: the bits above, and NP_EVENT_REQUIRED, NP_EVENT_IREQUIRED */
-	uint8_t *state;
-	/* by event: its time is that of vertex from, + a + b x */
-	struct np_edge *at;
-	struct np_edge *arrival;
+	uint16_t *state;
+	/*
+	 * By node: the time of an event is that of vertex from, + a + b x. Few
+	 * nodes have more than one event, so the one that most nodes of a kind
+	 * have is in `usual`, and memory of `other` is rarely touched.
+	 */
+	struct np_edge *usual, *other, *arrival;
 	struct frame *stack;
 	size_t depth, max_depth;
+	struct np_needs needs; /* of all events on the stack */
 	struct np_edge *in; /* edges of the event that is being closed */
 	size_t n_in, max_in, thin_at;
+	struct np_edge *list; /* places of LIST_MAX edges */
+	size_t n_list, max_list;
+	uint32_t unused; /* a free place, of which `from` is the next one */
 	/*
 	 * With a loop: the current stage, and what earlier stages give to it.
 	 */
@@ -404,22 +438,32 @@ struct contract {
 	uint32_t *given; /* events; given[i] is vertex i + 2 */
 };
 
-static struct np_edge *at(const struct contract *k, uint32_t event)
+static inline struct np_edge *at(const struct contract *k, uint32_t event)
 {
 	size_t node = NP_EVENT_NODE(event), which = NP_EVENT_WHICH(event);
+	bool recv = k->e.g->node[node].kind == NP_OP_RECV;
 
-	return which == NP_EVENT_ARRIVAL ? &k->arrival[node] :
-					   &k->at[2 * node + which];
+	if (which == NP_EVENT_ARRIVAL)
+		return &k->arrival[node];
+	return recv == (which == NP_EVENT_COMPLETE) ? &k->usual[node] :
+						      &k->other[node];
 }
 
-/* An edge has 31 bits for b. Longer edges are split by extra vertices. */
-static int add_in(struct contract *k, const struct np_edge *from, double a,
-		  uint64_t b)
+/* Appends an edge to k->in. */
+static int append(struct contract *k, double a, uint32_t from, int32_t b)
 {
-	struct np_edge edge = *from;
+	/* This runs for every edge, so the call is avoided where possible. */
+	if (k->n_in == k->max_in &&
+	    np_array_room(&k->in, &k->max_in, k->n_in + 1, sizeof(*k->in)))
+		return -ENOMEM;
+	k->in[k->n_in++] = (struct np_edge){ a, from, b };
+	return 0;
+}
 
-	edge.a += a;
-	for (b += (uint64_t)from->b; b > INT32_MAX; b -= INT32_MAX) {
+/* Splits an edge that is too long for 31 bits by extra vertices. */
+static int add_long(struct contract *k, struct np_edge edge, uint64_t b)
+{
+	for (; b > INT32_MAX; b -= INT32_MAX) {
 		int rc;
 
 		edge.b = INT32_MAX;
@@ -428,45 +472,129 @@ static int add_in(struct contract *k, const struct np_edge *from, double a,
 			return rc;
 		edge = (struct np_edge){ 0, (uint32_t)k->c->n - 1, 0 };
 	}
-	edge.b = (int32_t)b;
-	/*
-	 * This runs for every edge, so the capacity is checked before the call.
-	 */
-	if (k->n_in == k->max_in &&
-	    np_array_room(&k->in, &k->max_in, k->n_in + 1, sizeof(*k->in)))
-		return -ENOMEM;
-	k->in[k->n_in++] = edge;
+	return append(k, edge.a, edge.from, (int32_t)b);
+}
+
+/* Appends what leads to an event, made longer by a + b x, to k->in. */
+static int add_in(struct contract *k, const struct np_edge *from, double a,
+		  uint64_t b)
+{
+	const struct np_edge *e = from;
+	uint32_t n = 1;
+	int rc = 0;
+
+	if (IS_LIST(from)) {
+		e = k->list + from->from;
+		n = (uint32_t)-from->b;
+	}
+	for (uint32_t i = 0; !rc && i < n; i++) {
+		uint64_t sum = b + (uint64_t)e[i].b;
+
+		rc = sum > INT32_MAX ?
+		     add_long(k, (struct np_edge){ e[i].a + a, e[i].from, 0 },
+			      sum) :
+		     append(k, e[i].a + a, e[i].from, (int32_t)sum);
+	}
+	if (IS_LIST(from)) { /* nothing else needs it */
+		k->list[from->from].from = k->unused;
+		k->unused = from->from;
+	}
+	return rc;
+}
+
+/*
+ * Whether a single operation waits for this event and nothing else does, so
+ * that its edges can become edges of that operation.
+ */
+static bool has_one_use(const struct contract *k, uint32_t event)
+{
+	uint32_t node = NP_EVENT_NODE(event);
+	const struct np_graph_node *n = &k->e.g->node[node];
+	unsigned s = k->state[node];
+
+	if (k->r.loop.part || k->e.orders.cpu || k->e.orders.link ||
+	    !(s & NP_EVENT_REQUIRED) || s & REQUIRED_OFTEN)
+		return false;
+	if (n->kind == NP_OP_CALC)
+		return !(s & NP_EVENT_IREQUIRED);
+	return n->kind == NP_OP_RECV &&
+	       NP_EVENT_WHICH(event) == NP_EVENT_COMPLETE &&
+	       !np_event_exists(&k->e, n->peer << 2 | NP_EVENT_COMPLETE);
+}
+
+/* Keeps the edges in k->in until the operation that waits for them. */
+static int keep_list(struct contract *k, struct np_edge *out)
+{
+	uint32_t first = k->unused;
+
+	if (first != NP_GRAPH_NONE) {
+		k->unused = k->list[first].from;
+	} else {
+		if (k->n_list + LIST_MAX > UINT32_MAX)
+			return -ERANGE;
+		if (np_array_room(&k->list, &k->max_list,
+				  k->n_list + LIST_MAX, sizeof(*k->list)))
+			return -ENOMEM;
+		first = (uint32_t)k->n_list;
+		k->n_list += LIST_MAX;
+	}
+	memcpy(k->list + first, k->in, k->n_in * sizeof(*k->in));
+	*out = (struct np_edge){ 0, first, -(int32_t)k->n_in };
 	return 0;
 }
 
 /*
- * Turns k->in into a distance from one vertex if possible, else into a vertex.
+ * Places an event that waits for these n, which are placed: at a distance from
+ * one vertex if possible, else as a list of edges or a vertex.
  */
-static int place_event(struct contract *k, struct np_edge *out)
+static int place_event(struct contract *k, uint32_t event,
+		       const struct np_need *need, size_t n)
 {
-	int rc;
+	struct np_edge *out = at(k, event);
+	int rc = 0;
 
+	*out = (struct np_edge){ 0, 0, 0 };
+	if (!n) /* it is at the beginning */
+		return 0;
+	if (n == 1) {
+		const struct np_edge *from = at(k, need->event);
+		uint64_t b = need->cost.b + (uint64_t)from->b;
+
+		if (!IS_LIST(from) && b <= INT32_MAX) {
+			*out = (struct np_edge){ from->a + need->cost.a,
+						 from->from, (int32_t)b };
+			return 0;
+		}
+	}
+	k->n_in = 0;
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = add_in(k, at(k, need[i].event), need[i].cost.a,
+			    need[i].cost.b);
+	if (rc)
+		return rc;
 	k->n_in = np_edge_thin(k->in, k->n_in);
 	if (k->n_in == 1) {
 		*out = k->in[0];
 		return 0;
 	}
-	if (!k->n_in) { /* it waits for nothing: it is at the beginning */
-		*out = (struct np_edge){ 0, 0, 0 };
-		return 0;
-	}
-	rc = np_compact_add(k->c, k->in, k->n_in);
-	*out = (struct np_edge){ 0, (uint32_t)k->c->n - 1, 0 };
-	return rc;
+	if (k->n_in <= LIST_MAX && has_one_use(k, event))
+		return keep_list(k, out);
+	out->from = (uint32_t)k->c->n;
+	return np_compact_add(k->c, k->in, k->n_in);
 }
 
-/* Puts an event on the stack. */
+/* Puts an event and all that it waits for on the stack. */
 static int open_event(struct contract *k, uint32_t event)
 {
-	if (np_array_room(&k->stack, &k->max_depth, k->depth + 1,
+	size_t first = k->needs.n;
+
+	if (k->depth == k->max_depth &&
+	    np_array_room(&k->stack, &k->max_depth, k->depth + 1,
 			  sizeof(*k->stack)))
 		return -ENOMEM;
-	k->stack[k->depth++] = (struct frame){ event, 0 };
+	if (np_event_needs(&k->e, event, &k->needs))
+		return -ENOMEM;
+	k->stack[k->depth++] = (struct frame){ event, first, first };
 	k->state[NP_EVENT_NODE(event)] |= OPEN << NP_EVENT_WHICH(event);
 	return 0;
 }
@@ -535,33 +663,26 @@ static int check_need(struct contract *k, uint32_t need, bool *opened)
 
 /*
  * Places the event on top of the stack if everything that it waits for is
- * placed; otherwise puts the first such event that is not on top of it. Edges
- * are collected again after an interruption, as most events have none.
+ * placed; otherwise puts the first such event that is not on top of it.
  */
 static int visit_top(struct contract *k)
 {
 	struct frame *f = &k->stack[k->depth - 1];
-	uint32_t event = f->event, need, shift = NP_EVENT_WHICH(event);
+	uint32_t event = f->event, shift = NP_EVENT_WHICH(event);
 	bool opened = false;
-	struct np_cost cost;
-	uint8_t *state;
+	uint16_t *state;
 	int rc = 0;
 
-	k->n_in = 0;
-	for (uint32_t i = 0; !rc && np_event_predecessor(&k->e, event, i, &need,
-							 &cost); i++) {
-		if (i >= f->next) {
-			f->next = i + 1;
-			rc = check_need(k, need, &opened);
-			if (rc || opened)
-				return rc;
-		}
-		rc = add_in(k, at(k, need), cost.a, cost.b);
+	while (f->next < k->needs.n) {
+		rc = check_need(k, k->needs.need[f->next++].event, &opened);
+		if (rc || opened)
+			return rc;
 	}
-	if (!rc)
-		rc = place_event(k, at(k, event));
+	rc = place_event(k, event, k->needs.need + f->first,
+			 k->needs.n - f->first);
 	state = &k->state[NP_EVENT_NODE(event)];
-	*state = (uint8_t)((*state & ~(OPEN << shift)) | DONE << shift);
+	*state = (uint16_t)((*state & ~(OPEN << shift)) | DONE << shift);
+	k->needs.n = f->first;
 	k->depth--;
 	return rc;
 }
@@ -584,20 +705,24 @@ static void mark_required(struct contract *k)
 {
 	const struct np_graph *g = k->e.g;
 
-	memset(k->state, 0, g->n_nodes);
-	for (size_t i = 0; i < g->n_deps; i++)
-		k->state[g->dep[i] >> 1] |= g->dep[i] & 1 ?
-						    NP_EVENT_IREQUIRED :
-						    NP_EVENT_REQUIRED;
+	memset(k->state, 0, g->n_nodes * sizeof(*k->state));
+	for (size_t i = 0; i < g->n_deps; i++) {
+		uint16_t *s = &k->state[g->dep[i] >> 1];
+
+		if (g->dep[i] & 1)
+			*s |= NP_EVENT_IREQUIRED;
+		else
+			*s |= *s & NP_EVENT_REQUIRED ? REQUIRED_OFTEN :
+						       NP_EVENT_REQUIRED;
+	}
 }
 
 /*
- * Calls look() for the end of each node, in the current stage if there is a
- * loop.
+ * Calls look() for each node, or with a loop for those that may belong to the
+ * current stage.
  */
-static int each_end(struct contract *k,
-		    int (*look)(struct contract *k, uint32_t node,
-				uint32_t event, struct np_cost after))
+static int each_node(struct contract *k,
+		     int (*look)(struct contract *k, uint32_t node))
 {
 	const struct np_graph *g = k->e.g;
 	uint32_t from = 0, to = (uint32_t)g->n_nodes;
@@ -606,35 +731,36 @@ static int each_end(struct contract *k,
 	for (size_t part = 0; !rc && part < g->n_parts; part++) {
 		if (k->r.loop.part)
 			np_laps_range(&k->r, part, k->stage, &from, &to);
-		for (uint32_t i = from; !rc && i < to; i++) {
-			struct np_cost after;
-			uint32_t event = np_event_end(&k->e, i, &after);
-
-			if (here(k, event))
-				rc = look(k, i, event, after);
-		}
+		for (uint32_t i = from; !rc && i < to; i++)
+			rc = look(k, i);
 		from = to;
 	}
 	return rc;
 }
 
-static int visit_end(struct contract *k, uint32_t node, uint32_t event,
-		     struct np_cost after)
+/* Places the end of a node. */
+static int visit_end(struct contract *k, uint32_t node)
 {
-	(void)node, (void)after;
-	return visit(k, event);
+	struct np_cost after;
+	uint32_t event = np_event_end(&k->e, node, &after);
+
+	return here(k, event) ? visit(k, event) : 0;
 }
 
 /* Adds the end of a node if no other operation waits for it. */
-static int add_end(struct contract *k, uint32_t node, uint32_t event,
-		   struct np_cost after)
+static int add_end(struct contract *k, uint32_t node)
 {
+	struct np_cost after;
+	uint32_t event;
 	int rc;
 
+	if (k->state[node] & NP_EVENT_REQUIRED)
+		return 0;
+	event = np_event_end(&k->e, node, &after);
 	/* An eager send ends before its receive does. */
-	if ((k->state[node] & NP_EVENT_REQUIRED) ||
+	if (!here(k, event) ||
 	    (k->e.g->node[node].kind == NP_OP_SEND &&
-	     !np_event_exists(&k->e, node << 2 | NP_EVENT_COMPLETE)))
+	     NP_EVENT_WHICH(event) != NP_EVENT_COMPLETE))
 		return 0;
 	rc = add_in(k, at(k, event), after.a, after.b);
 	if (k->n_in >= k->thin_at) { /* many may be equally far */
@@ -654,7 +780,7 @@ static int add_program_end(struct contract *k)
 	if (k->stage)
 		rc = add_in(k, &(struct np_edge){ 0, 1, 0 }, 0, 0);
 	if (!rc)
-		rc = each_end(k, add_end);
+		rc = each_node(k, add_end);
 	k->n_in = np_edge_thin(k->in, k->n_in);
 	return rc ? rc : np_compact_add(k->c, k->in, k->n_in);
 }
@@ -693,7 +819,7 @@ static int receive_carried(struct contract *k)
 			continue;
 		*at(k, event) = (struct np_edge){ 0, (uint32_t)i + 1, 0 };
 		k->state[NP_EVENT_NODE(event)] |=
-			(uint8_t)(DONE << NP_EVENT_WHICH(event));
+			(uint16_t)(DONE << NP_EVENT_WHICH(event));
 	}
 	return rc;
 }
@@ -736,7 +862,7 @@ static int contract_stage(struct contract *k)
 	if (!rc && k->stage == NP_BEFORE && k->r.loop.part)
 		rc = np_compact_state(k->c, k->r.n_carried + 1);
 	if (!rc)
-		rc = each_end(k, visit_end);
+		rc = each_node(k, visit_end);
 	if (!rc && k->stage != NP_AFTER)
 		rc = pass_on(k);
 	if (!rc)
@@ -779,7 +905,7 @@ static int contract(struct contract *k)
 			return rc;
 		np_chain_free(k->chain);
 		mark_required(k);
-		k->depth = 0;
+		k->depth = k->needs.n = 0;
 		rc = 0;
 	}
 	k->stage = NP_BEFORE;
@@ -816,17 +942,22 @@ static int run(struct contract *k)
 	size_t n = k->e.g->n_nodes + 1;
 	int rc = -ENOMEM;
 
-	k->state = malloc(n);
+	k->state = np_compact_alloc(n, sizeof(*k->state));
+	k->unused = NP_GRAPH_NONE;
 	k->e.flags = k->state;
-	k->at = np_compact_alloc(2 * n, sizeof(*k->at));
+	k->usual = np_compact_alloc(n, sizeof(*k->usual));
+	k->other = np_compact_alloc(n, sizeof(*k->other));
 	if (turns)
 		k->arrival = malloc(n * sizeof(*k->arrival));
-	if (k->state && k->at && (k->arrival || !turns))
+	if (k->state && k->usual && k->other && (k->arrival || !turns))
 		rc = contract(k);
 	free(k->state);
-	free(k->at);
+	free(k->usual);
+	free(k->other);
 	free(k->arrival);
 	free(k->stack);
+	free(k->needs.need);
+	free(k->list);
 	free(k->in);
 	free(k->given);
 	return rc;

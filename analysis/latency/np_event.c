@@ -11,6 +11,8 @@
 
 #include "np_array.h"
 
+#define OTHER_NEEDS 3 /* most events that one waits for beside dependencies */
+
 /*
  * Cost of paying a parameter several times: in terms of x if it is the
  * variable.
@@ -136,28 +138,32 @@ uint32_t np_event_end(const struct np_events *e, uint32_t node,
 	return node << 2 | NP_EVENT_BEGIN;
 }
 
-/* The i-th dependency of a node. */
-static bool dependency(const struct np_events *e, uint32_t node, size_t i,
-		       uint32_t *need, struct np_cost *cost)
+/* Appends an event that another one waits for. There is room. */
+static void add_need(struct np_needs *to, uint32_t event, struct np_cost cost)
 {
-	size_t at = e->g->node[node].first + i;
-	uint32_t on;
-
-	if (at >= np_graph_deps_end(e->g, node))
-		return false;
-	on = e->g->dep[at] >> 1;
-	if ((e->g->dep[at] & 1) == NP_REQUIRES) {
-		*need = np_event_end(e, on, cost);
-	} else {
-		*need = on << 2 | NP_EVENT_BEGIN;
-		*cost = (struct np_cost){ 0, 0 };
-	}
-	return true;
+	to->need[to->n++] = (struct np_need){ cost, event };
 }
 
-/* The i-th node that uses a resource of this node directly before it. */
-static bool turn(const struct np_events *e, uint32_t node, size_t i,
-		 uint32_t *need, struct np_cost *cost)
+/* Appends the dependencies of a node. */
+static void add_dependencies(const struct np_events *e, uint32_t node,
+			     struct np_needs *to)
+{
+	uint32_t end = np_graph_deps_end(e->g, node);
+
+	for (uint32_t i = e->g->node[node].first; i < end; i++) {
+		uint32_t on = e->g->dep[i] >> 1;
+		uint32_t event = on << 2 | NP_EVENT_BEGIN;
+		struct np_cost cost = { 0, 0 };
+
+		if ((e->g->dep[i] & 1) == NP_REQUIRES)
+			event = np_event_end(e, on, &cost);
+		add_need(to, event, cost);
+	}
+}
+
+/* Appends the nodes that use a resource of this node directly before it. */
+static void add_turns(const struct np_events *e, uint32_t node,
+		      struct np_needs *to)
 {
 	const struct np_orders *o = &e->orders;
 	bool recv = e->g->node[node].kind == NP_OP_RECV;
@@ -165,29 +171,11 @@ static bool turn(const struct np_events *e, uint32_t node, size_t i,
 	uint32_t *of = recv ? o->link : o->nic;
 	uint32_t nic = of ? of[node] : NP_GRAPH_NONE;
 
-	if (cpu != NP_GRAPH_NONE && i-- == 0) {
-		*need = busy_from(e, cpu);
-		*cost = cpu_cost(e, cpu);
-		return true;
-	}
-	if (nic == NP_GRAPH_NONE || i)
-		return false;
-	*need = busy_from(e, nic);
-	*cost = gap_cost(e, recv ? e->g->node[nic].peer : nic);
-	return true;
-}
-
-/* What the arrival of a message waits for. */
-static bool arrival(const struct np_events *e, uint32_t recv, size_t i,
-		    uint32_t *need, struct np_cost *cost)
-{
-	uint32_t send = e->g->node[recv].peer;
-
-	if (i)
-		return turn(e, recv, i - 1, need, cost);
-	*need = send << 2 | NP_EVENT_BEGIN;
-	*cost = transit_cost(e, send);
-	return true;
+	if (cpu != NP_GRAPH_NONE)
+		add_need(to, busy_from(e, cpu), cpu_cost(e, cpu));
+	if (nic != NP_GRAPH_NONE)
+		add_need(to, busy_from(e, nic),
+			 gap_cost(e, recv ? e->g->node[nic].peer : nic));
 }
 
 /* Whether some resource is exclusive. */
@@ -196,20 +184,23 @@ static bool has_orders(const struct np_events *e)
 	return e->orders.cpu || e->orders.link;
 }
 
-/* What a completion event waits for at the other end of the message. */
-static void other_side(const struct np_events *e, uint32_t node,
-		       uint32_t *need, struct np_cost *cost)
+/*
+ * Appends what a completion event waits for at the other end of the message.
+ */
+static void add_other_side(const struct np_events *e, uint32_t node,
+			   struct np_needs *to)
 {
-	if (e->g->node[node].kind == NP_OP_SEND) {
-		*need = e->g->node[node].peer << 2 | NP_EVENT_COMPLETE;
-		*cost = recv_overhead_cost(e);
-	} else if (has_orders(e)) {
-		*need = node << 2 | NP_EVENT_ARRIVAL;
-		*cost = reception_cost(e, node);
-	} else {
-		arrival(e, node, 0, need, cost);
-		*cost = sum(*cost, reception_cost(e, node));
-	}
+	uint32_t peer = e->g->node[node].peer;
+
+	if (e->g->node[node].kind == NP_OP_SEND)
+		add_need(to, peer << 2 | NP_EVENT_COMPLETE,
+			 recv_overhead_cost(e));
+	else if (has_orders(e))
+		add_need(to, node << 2 | NP_EVENT_ARRIVAL,
+			 reception_cost(e, node));
+	else
+		add_need(to, peer << 2 | NP_EVENT_BEGIN,
+			 sum(transit_cost(e, peer), reception_cost(e, node)));
 }
 
 bool np_event_exists(const struct np_events *e, uint32_t event)
@@ -229,34 +220,37 @@ bool np_event_exists(const struct np_events *e, uint32_t event)
 	}
 }
 
-bool np_event_predecessor(const struct np_events *e, uint32_t event, size_t i,
-		    uint32_t *need, struct np_cost *cost)
+int np_event_needs(const struct np_events *e, uint32_t event,
+		   struct np_needs *to)
 {
 	uint32_t node = NP_EVENT_NODE(event), which = NP_EVENT_WHICH(event);
 	const struct np_graph_node *n = &e->g->node[node];
 	bool recv = n->kind == NP_OP_RECV;
-	/* Without an event for its post, a receive waits for its dependencies. */
-	bool inline_post = !(e->flags[node] & NP_EVENT_IREQUIRED);
-	size_t deps = np_graph_deps_end(e->g, node) - n->first;
+	size_t most = to->n + OTHER_NEEDS + np_graph_deps_end(e->g, node) -
+		      n->first;
 
+	/* This runs for every event, so the call is avoided where possible. */
+	if (most > to->max &&
+	    np_array_room(&to->need, &to->max, most, sizeof(*to->need)))
+		return -ENOMEM;
+	if (which == NP_EVENT_COMPLETE) {
+		add_other_side(e, node, to);
+		/* A receive whose post is no event waits for its dependencies. */
+		if (recv && !(e->flags[node] & NP_EVENT_IREQUIRED))
+			add_dependencies(e, node, to);
+		else
+			add_need(to, node << 2 | NP_EVENT_BEGIN,
+				 pay(e, NP_LOGGPS_o, !recv));
+		return 0;
+	}
 	if (which == NP_EVENT_ARRIVAL)
-		return arrival(e, node, i, need, cost);
-	if (which == NP_EVENT_BEGIN) {
-		if (i < deps || recv)
-			return dependency(e, node, i, need, cost);
-		return turn(e, node, i - deps, need, cost);
-	}
-	if (i == 0) {
-		other_side(e, node, need, cost);
-		return true;
-	}
-	if (recv && inline_post)
-		return dependency(e, node, i - 1, need, cost);
-	if (i > 1)
-		return false;
-	*need = node << 2 | NP_EVENT_BEGIN;
-	*cost = recv ? (struct np_cost){ 0, 0 } : pay(e, NP_LOGGPS_o, 1);
-	return true;
+		add_need(to, n->peer << 2 | NP_EVENT_BEGIN,
+			 transit_cost(e, n->peer));
+	else
+		add_dependencies(e, node, to);
+	if (which == NP_EVENT_ARRIVAL || !recv)
+		add_turns(e, node, to);
+	return 0;
 }
 
 /*
@@ -785,6 +779,7 @@ struct walk {
 	struct np_events e;
 	struct event_times t;
 	double x;
+	struct np_needs needs; /* of the current event */
 	struct np_pair *pair;
 	size_t n, max;
 };
@@ -800,23 +795,30 @@ static double time_of(const struct walk *w, uint32_t event)
 	}
 }
 
-/* The event that an event waited for last; false if it waited for none. */
-static bool last_of(const struct walk *w, uint32_t event, uint32_t *last)
+/*
+ * Finds the event that an event waited for last. *found: whether it waited for
+ * any. Returns 0 or -ENOMEM.
+ */
+static int find_last(struct walk *w, uint32_t event, uint32_t *last,
+		     bool *found)
 {
-	struct np_cost cost;
-	uint32_t need;
 	double latest = -1;
 
-	for (size_t i = 0; np_event_predecessor(&w->e, event, i, &need, &cost);
-	     i++) {
-		double t = time_of(w, need) + cost.a + (double)cost.b * w->x;
+	w->needs.n = 0;
+	if (np_event_needs(&w->e, event, &w->needs))
+		return -ENOMEM;
+	for (size_t i = 0; i < w->needs.n; i++) {
+		const struct np_need *need = &w->needs.need[i];
+		double t = time_of(w, need->event) + need->cost.a +
+			   (double)need->cost.b * w->x;
 
 		if (t > latest) {
 			latest = t;
-			*last = need;
+			*last = need->event;
 		}
 	}
-	return latest >= 0;
+	*found = latest >= 0;
+	return 0;
 }
 
 /* Counts a message of the critical path. */
@@ -840,12 +842,14 @@ static int walk_back(struct walk *w)
 	const struct np_graph *g = w->e.g;
 	struct np_cost after;
 	uint32_t event, need = 0;
-	int rc = 0;
+	bool found;
+	int rc;
 
 	if (!g->n_nodes)
 		return 0;
 	event = np_event_end(&w->e, w->t.last, &after);
-	while (!rc && last_of(w, event, &need)) {
+	rc = find_last(w, event, &need, &found);
+	while (!rc && found) {
 		uint32_t from = NP_EVENT_NODE(need), to = NP_EVENT_NODE(event);
 
 		/*
@@ -859,6 +863,8 @@ static int walk_back(struct walk *w)
 		    NP_EVENT_WHICH(need) == NP_EVENT_BEGIN)
 			rc = add_pair(w, from);
 		event = need;
+		if (!rc)
+			rc = find_last(w, event, &need, &found);
 	}
 	return rc;
 }
@@ -905,7 +911,7 @@ int np_tolerance_pairs(const struct np_graph *g,
 		       const struct np_tolerance_opt *opt,
 		       struct np_pair **out, size_t *n, struct np_err *err)
 {
-	uint8_t *flags = malloc(g->n_nodes + 1);
+	uint16_t *flags = malloc((g->n_nodes + 1) * sizeof(*flags));
 	struct walk w = {
 		.e = { .g = g, .opt = opt, .flags = flags },
 		.x = np_loggps_value(&opt->net, opt->x) * (1 + RIGHT),
@@ -913,7 +919,8 @@ int np_tolerance_pairs(const struct np_graph *g,
 	int rc = flags ? 0 : -ENOMEM;
 
 	if (!rc) {
-		memset(flags, NP_EVENT_IREQUIRED, g->n_nodes);
+		for (size_t i = 0; i < g->n_nodes; i++)
+			flags[i] = NP_EVENT_IREQUIRED;
 		rc = simulate(&w.e, w.x, NULL, &w.t);
 	}
 	if (!rc) {
@@ -922,6 +929,7 @@ int np_tolerance_pairs(const struct np_graph *g,
 		np_orders_free(&w.e.orders);
 	}
 	free(flags);
+	free(w.needs.need);
 	if (rc) {
 		free(w.pair);
 		return rc == -EDEADLK ?

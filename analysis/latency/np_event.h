@@ -26,6 +26,17 @@ struct np_cost {
 	uint64_t b; /* the cost is a + b x */
 };
 
+/* An event that another one waits for, and the time between the two. */
+struct np_need {
+	struct np_cost cost;
+	uint32_t event;
+};
+
+struct np_needs {
+	struct np_need *need; /* free with free() */
+	size_t n, max;
+};
+
 /*
  * By node: the node that uses a resource directly before it, or NP_GRAPH_NONE.
  */
@@ -41,7 +52,7 @@ struct np_events {
 	const struct np_graph *g;
 	const struct np_tolerance_opt *opt;
 	/* by node: the bits above; other bits are ignored */
-	const uint8_t *flags;
+	const uint16_t *flags;
 	struct np_orders orders;
 };
 
@@ -59,11 +70,11 @@ uint32_t np_event_end(const struct np_events *e, uint32_t node,
 		      struct np_cost *after);
 
 /*
- * The i-th event that an event waits for, and the time between the two. Returns
- * false if there are no more.
+ * Appends all events that an event waits for, with the time between the two.
+ * Returns 0 or -ENOMEM.
  */
-bool np_event_predecessor(const struct np_events *e, uint32_t event, size_t i,
-		    uint32_t *need, struct np_cost *cost);
+int np_event_needs(const struct np_events *e, uint32_t event,
+		   struct np_needs *to);
 
 /*
  * Simulates the program at x and records in e->orders the order in which nodes
