@@ -170,8 +170,8 @@ static void set_start(struct search *w, int k)
 
 /*
  * The objective is piecewise, with a local minimum in each piece. Therefore a
- * few steps are made from many starting points, and a full search from the best
- * of them.
+ * few steps are made from many starting points, and a full search follows where
+ * these steps alone lead below the least minimum found so far.
  */
 static void search(struct search *w)
 {
@@ -196,7 +196,7 @@ static void search(struct search *w)
 			set_start(w, k);
 			sum = descend(w, g, 1, COARSE_STEPS, COARSE);
 		}
-		if (!k || sum < 2 * least)
+		if (!k || sum < least)
 			sum = descend_repeatedly(w, g);
 		if (!w->rc && sum < least) {
 			least = sum;
