@@ -284,6 +284,8 @@ struct text_reader {
 	uint64_t line;
 	uint32_t n_ranks, rank;
 	bool in_rank;
+	char text[1 << 14]; /* read, of which the first `at` bytes are used */
+	size_t at, filled;
 	char word[WORD]; /* the current word */
 	size_t len;	 /* 0: end of the file, or an error */
 	int rc;		 /* the first error; after it nothing is read */
@@ -335,6 +337,22 @@ static void unexpected(struct text_reader *r, const char *wanted)
 		fail(r, "\"%s\", expected %s", r->word, wanted);
 }
 
+/* The next character, or EOF. */
+static int get(struct text_reader *r)
+{
+	if (r->at == r->filled) {
+		r->filled = fread(r->text, 1, sizeof(r->text), r->f);
+		r->at = 0;
+	}
+	return r->at < r->filled ? (unsigned char)r->text[r->at++] : EOF;
+}
+
+/* Puts back the character that get() returned last. */
+static void unget(struct text_reader *r, int c)
+{
+	r->at -= c != EOF;
+}
+
 /* Skips a comment: a block comment, or one to the end of the line. */
 static void skip_comment(struct text_reader *r, bool block)
 {
@@ -343,7 +361,7 @@ static void skip_comment(struct text_reader *r, bool block)
 
 	do {
 		last = c;
-		c = getc_unlocked(r->f);
+		c = get(r);
 		r->line += c == '\n';
 		if (block ? last == '*' && c == '/' : c == '\n')
 			return;
@@ -358,16 +376,16 @@ static void skip_comment(struct text_reader *r, bool block)
 static int skip_blanks(struct text_reader *r)
 {
 	for (;;) {
-		int c = getc_unlocked(r->f), then;
+		int c = get(r), then;
 
 		r->line += c == '\n';
 		if (c == ' ' || c == '\t' || c == '\r' || c == '\n')
 			continue;
 		if (c != '/')
 			return c;
-		then = getc_unlocked(r->f);
+		then = get(r);
 		if (then != '/' && then != '*') {
-			ungetc(then, r->f);
+			unget(r, then);
 			return c;
 		}
 		skip_comment(r, then == '*');
@@ -400,10 +418,12 @@ static void next_word(struct text_reader *r)
 	r->len = 0;
 	while (c != EOF && r->len < WORD - 1) {
 		r->word[r->len++] = (char)c;
-		c = more ? getc_unlocked(r->f) : EOF;
-		more = more && is_more(r, c);
+		if (!more)
+			break;
+		c = get(r);
+		more = is_more(r, c);
 		if (!more) {
-			ungetc(c, r->f);
+			unget(r, c);
 			break;
 		}
 	}
@@ -426,9 +446,10 @@ static void expect(struct text_reader *r, const char *what)
 	char wanted[WORD];
 
 	next_word(r);
+	if (word_is(r, what))
+		return;
 	snprintf(wanted, sizeof(wanted), "\"%s\"", what);
-	if (!word_is(r, what))
-		unexpected(r, wanted);
+	unexpected(r, wanted);
 }
 
 /*
@@ -437,13 +458,14 @@ static void expect(struct text_reader *r, const char *what)
 static uint64_t parse_number(struct text_reader *r, const char *what,
 			     uint64_t most, const char *unit)
 {
-	char *end = r->word;
+	const char *end = r->word;
+	bool large = false;
 	uint64_t v = 0;
 
-	errno = 0;
-	if (r->len)
-		v = strtoull(r->word, &end, 10);
-	if (r->len && (*r->word == '-' || errno || v > most))
+	for (; *end >= '0' && *end <= '9'; end++)
+		large |= __builtin_mul_overflow(v, 10, &v) ||
+			 __builtin_add_overflow(v, (uint64_t)(*end - '0'), &v);
+	if (r->len && (*r->word == '-' || large || v > most))
 		fail(r, "%s, expected %s of 0 to %llu", r->word, what,
 		     (unsigned long long)most);
 	else if (end == r->word || (*end && (!unit || strcmp(end, unit))))
