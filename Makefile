@@ -401,7 +401,8 @@ $(addprefix $(BUILD)/bench_,predict qn sharing): $(BUILD)/t/bench_yard.o $(ANALY
 
 # The cost of execution graphs, beside a solver of linear programs.
 $(BUILD)/bench_tolerance: $(call objs,$(wildcard \
-		analysis/latency/t/bench/bench_*.c)) $(ANALYSIS_LIBS)
+		analysis/latency/t/bench/bench_*.c) \
+		analysis/latency/t/some_exchange.c) $(ANALYSIS_LIBS)
 	$(call say,LD)
 	$(call link,$(CLP) $(GSL) $(LIBM))
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "some_exchange.h"
 #include "some_goal.h"
 #include "some_graph.h"
 
@@ -116,7 +117,45 @@ static void test_optimum(void)
 	np_topology_free(t);
 }
 
+/*
+ * Searches from a greedy placement. Returns whether the result is better than
+ * that one and than the order of the ranks.
+ */
+static bool beats_greedy(size_t i, const struct np_topology *t)
+{
+	struct np_graph *g = some_exchange(i, 3);
+	uint32_t node[SOME_EXCHANGE_RANKS];
+	const struct np_tolerance_opt opt = {
+		.net = { .o_ns = 100, .G_ns = 0.04,
+			 .S = NP_LOGGPS_NO_RENDEZVOUS },
+		.placed = { t, node, 300, 100, false },
+	};
+	struct np_place_result r = { .after_ns = 0 };
+	double order_ns = 0;
+
+	for (uint32_t k = 0; k < SOME_EXCHANGE_RANKS; k++)
+		node[k] = k;
+	T_CHECK(g && !np_tolerance_simulate(g, &opt, NULL, &order_ns, NULL));
+	some_exchange_greedy(i, t, node);
+	T_CHECK(!np_place_ranks(g, &opt, node, 1, 150, &r, NULL));
+	np_graph_free(g);
+	return r.after_ns < r.before_ns && r.after_ns < order_ns;
+}
+
+static void test_greedy(void)
+{
+	struct np_topology *t;
+	size_t better = 0;
+
+	T_CHECK(!np_topology_parse("fat-tree:8", &t, NULL));
+	for (size_t i = 0; i < SOME_EXCHANGES; i++)
+		better += beats_greedy(i, t);
+	T_CHECK(better >= 3);
+	np_topology_free(t);
+}
+
 static const struct t_case cases[] = {
+	{ "64 ranks: better than their order and a greedy one", test_greedy },
 	{ "up to seven ranks: the best of all placements", test_optimum },
 	{ "ranks that communicate are placed under one switch",
 	  test_partners_come_together },

@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench_clp.h"
 #include "bench_pass.h"
+#include "bench_ranks.h"
 #include "np_clock.h"
 #include "np_goal.h"
 #include "np_tolerance_impl.h"
@@ -25,7 +25,7 @@
 #define LOOP_STEPS 100000
 #define READ_OPS 2000000
 #define MIN_BANDWIDTH_SHARE 0.7
-#define MIN_READ_MB_PER_SEC 100.0
+#define MIN_READ_MB_PER_SEC 150.0
 #define MAX_BYTES_PER_OP 60.0
 #define MIN_TIMES_FASTER 1000.0
 #define MIN_CLP_SEC 20.0
@@ -150,18 +150,10 @@ static struct np_graph *uneven(size_t ops)
 				       false });
 }
 
-static long peak_bytes(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return u.ru_maxrss * 1024;
-}
-
 /* In a process of its own, because only the first peak of memory is visible. */
 static void read_and_tell(FILE *f, int to)
 {
-	long before = peak_bytes();
+	long before = bench_peak_bytes();
 	double start, told[2];
 	struct np_err err;
 	struct np_graph *g;
@@ -176,7 +168,7 @@ static void read_and_tell(FILE *f, int to)
 	start = bench_cpu_sec();
 	must(np_goal_read(fileno(f), "bench", &g, &err), &err);
 	told[0] = bench_cpu_sec() - start;
-	told[1] = (double)(peak_bytes() - before);
+	told[1] = (double)(bench_peak_bytes() - before);
 	if (write(to, told, sizeof(told)) != sizeof(told))
 		_exit(1);
 	_exit(0);
@@ -376,7 +368,7 @@ int main(int argc, char **argv)
 		failed |= bench_size(argc > 1 ? strtoul(argv[i + 1], NULL, 10) :
 						sizes[i]);
 	if (argc < 2)
-		failed |= bench_loop();
+		failed |= bench_loop() | bench_traces() | bench_placement();
 	printf("ns/op: contracted; GB/s: of the memory, read by one processor; "
 	       "pass: T and its\nslope at one x; 4 x: T at four; memory: part "
 	       "of that bandwidth; 5 %%: that\ntolerance; all: n critical "
