@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <stdint.h>
 
 #include "np_err.h"
@@ -128,6 +129,21 @@ struct np_levels {
 	uint16_t at[NP_FABRIC_MAX_LEVELS]; /* narrow because it is copied often */
 };
 
+static inline bool np_levels_equal(const struct np_levels *a,
+				   const struct np_levels *b)
+{
+	return a->n == b->n && !memcmp(a->at, b->at, a->n * sizeof(*a->at));
+}
+
+/*
+ * Normal equations of some levels of one fabric, kept for later evaluations
+ * with the same levels.  Empty while the sets of levels are.
+ */
+struct np_kept_grams {
+	struct np_levels cross_row, victim_row, victim_col;
+	double *cross, *victim; /* as gram_cross and gram_victim */
+};
+
 /* The inputs of one evaluation of a model. */
 struct np_data {
 	const struct np_model *model;
@@ -142,6 +158,7 @@ struct np_data {
 	const struct np_levels *co_col; /* levels with known effect on co */
 	struct np_nnls *nnls;  /* for n_levels + 1 unknowns */
 	double *work;	       /* NP_MODEL_WORK(n_levels) doubles */
+	struct np_kept_grams *kept; /* of this fabric; or NULL */
 	const double *ensemble; /* weights of the ensemble's members */
 	struct np_err *err;    /* may be NULL */
 	unsigned flags;	       /* enum np_pred_flag, set by the model */

@@ -90,6 +90,7 @@ struct np_predictor {
 	struct np_level_terms level_terms;
 	struct np_nnls *nnls;
 	double *work, *ensemble;
+	struct np_kept_grams less[NP_LESS_PARTS]; /* without each group */
 	double *answers; /* predictions for each bootstrap sample */
 	struct np_predictor *fallback; /* created on first use */
 };
@@ -109,12 +110,13 @@ static bool is_unknown(const struct matrix *t, size_t i, size_t j)
 	       (t->mutual && !t->known[j * t->n + i]);
 }
 
-static void levels_drop(struct np_levels *l, size_t level)
+/* Drop all levels from this one to the one before end. */
+static void levels_drop(struct np_levels *l, size_t level, size_t end)
 {
 	size_t to = 0;
 
 	for (size_t i = 0; i < l->n; i++)
-		if (l->at[i] != level)
+		if (l->at[i] < level || l->at[i] >= end)
 			l->at[to++] = l->at[i];
 	l->n = to;
 }
@@ -124,17 +126,11 @@ static void basis_add(struct np_levels *l, size_t level)
 	l->at[l->n++] = (uint16_t)level;
 }
 
-static bool levels_equal(const struct np_levels *a,
-			 const struct np_levels *b)
-{
-	return a->n == b->n && !memcmp(a->at, b->at, a->n * sizeof(*a->at));
-}
-
 static bool basis_equal(const struct np_basis *a, const struct np_basis *b)
 {
-	return levels_equal(&a->col, &b->col) &&
-	       levels_equal(&a->row, &b->row) &&
-	       levels_equal(&a->co_col, &b->co_col);
+	return np_levels_equal(&a->col, &b->col) &&
+	       np_levels_equal(&a->row, &b->row) &&
+	       np_levels_equal(&a->co_col, &b->co_col);
 }
 
 /* Number of unknown entries in row k or, if is_row is false, in column k. */
@@ -176,7 +172,7 @@ static void trim(const struct np_predictor *p, struct np_basis *use)
 			}
 		}
 		if (from)
-			levels_drop(from, at);
+			levels_drop(from, at, at + 1);
 	} while (from);
 }
 
@@ -380,8 +376,8 @@ static void one_pair(struct np_predictor *p, const struct np_basis *all,
 	struct np_basis use = *all;
 	struct np_data v;
 
-	levels_drop(&use.row, i);
-	levels_drop(&use.col, k);
+	levels_drop(&use.row, i, i + 1);
+	levels_drop(&use.col, k, k + 1);
 	basis_inputs(p, &use, 0, &v);
 	v.victim = &p->level[i];
 	v.co = &p->level[k];
@@ -568,6 +564,8 @@ void np_predictor_free(struct np_predictor *p)
 		free(p->level_terms.rc[side]);
 	}
 	free(p->level_terms.flags);
+	for (size_t k = 0; k < NP_LESS_PARTS; k++)
+		free(p->less[k].cross);
 	free(p->work);
 	free(p->answers);
 	free(p->ensemble);
@@ -596,7 +594,7 @@ static void inputs_without(const struct np_predictor *p,
 			   size_t k, struct np_basis *less, struct np_data *v)
 {
 	*less = *use;
-	levels_drop(levels_of(less, side), k);
+	levels_drop(levels_of(less, side), k, k + 1);
 	basis_inputs(p, less, 0, v);
 }
 
@@ -724,13 +722,34 @@ static void leave_out(struct np_predictor *p, enum np_side side,
 static void drop_part(struct np_basis *use, size_t n_levels, size_t part)
 {
 	size_t parts = n_levels < NP_LESS_PARTS ? n_levels : NP_LESS_PARTS;
+	size_t from, end;
 
-	for (size_t i = 0; i < n_levels; i++)
-		if (i * parts / n_levels == part) {
-			levels_drop(&use->col, i);
-			levels_drop(&use->row, i);
-			levels_drop(&use->co_col, i);
-		}
+	if (!n_levels)
+		return;
+	from = (part * n_levels + parts - 1) / parts;
+	end = ((part + 1) * n_levels + parts - 1) / parts;
+	levels_drop(&use->col, from, end);
+	levels_drop(&use->row, from, end);
+	levels_drop(&use->co_col, from, end);
+}
+
+/*
+ * Where the normal equations of the measured fabric without a group of levels
+ * are kept: nearly all programs were measured with the same levels.  NULL: no
+ * memory.
+ */
+static struct np_kept_grams *kept_without(struct np_predictor *p, size_t part)
+{
+	struct np_kept_grams *kept = &p->less[part];
+	size_t n = p->n;
+
+	if (!kept->cross)
+		kept->cross = malloc(((n + 1) * (n + 1) + n * n) *
+				     sizeof(*kept->cross));
+	if (!kept->cross)
+		return NULL;
+	kept->victim = kept->cross + (n + 1) * (n + 1);
+	return kept;
 }
 
 /*
@@ -748,6 +767,7 @@ static void make_less(struct np_predictor *p, enum np_side side,
 
 		drop_part(&less, p->n, k);
 		basis_inputs(p, &less, 0, &v);
+		v.kept = kept_without(p, k);
 		v.n_co = n_co;
 		memcpy(z, s->z, p->dim * sizeof(*z)); /* initial guess */
 		s->has_less[k] = less.col.n >= NP_LESS_LEVELS &&
@@ -766,7 +786,7 @@ static bool same(const struct np_predictor *p, const struct np_term *other,
 {
 	return p->m->join_both && other->ready &&
 	       basis_equal(&other->use, use) &&
-	       levels_equal(&use->row, &use->col);
+	       np_levels_equal(&use->row, &use->col);
 }
 
 /*
@@ -1219,8 +1239,8 @@ static bool prepared_both(struct np_predictor *p, struct np_prepared *a,
 
 	if (!p->m->join_both || make_sides(p, a, b, 1, NULL) ||
 	    make_sides(p, b, a, 1, NULL) ||
-	    !levels_equal(&x->use.row, &back->col) ||
-	    !levels_equal(&x->use.col, &back->row))
+	    !np_levels_equal(&x->use.row, &back->col) ||
+	    !np_levels_equal(&x->use.col, &back->row))
 		return false;
 	for (size_t r = 0; !joined && r < p->fabric.n; r++) {
 		double both[2];
