@@ -24,6 +24,7 @@
 #include "np_self_check.h"
 #include "np_slurm_file.h"
 #include "np_store.h"
+#include "np_topo.h"
 
 /* ---- findings ---- */
 
@@ -71,6 +72,34 @@ const char *cli_result_name(enum cli_result r)
 
 /* ---- configuration and programs ---- */
 
+/* The file of the rails, with how many there are. */
+static void check_rails(struct cli_check *c)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_topo t;
+	size_t rails = 0;
+
+	if (!c->conf.rails[0])
+		return;
+	if (np_rails_load(c->conf.rails, &t, &err)) {
+		cli_check_add(c, CLI_PROBLEM, "rails", "%s", err.text);
+		cli_check_remedy(c, "correct it, see Rails in "
+			   "netprof.conf(5); until then only the first "
+			   "leaf switch of a node is measured");
+		return;
+	}
+	for (size_t i = 0; i < t.n; i++) {
+		size_t k = 0;
+
+		while (strcmp(t.leaf[k].rail, t.leaf[i].rail))
+			k++;
+		rails += k == i;
+	}
+	cli_check_add(c, CLI_OK, "rails", "%s: %zu rail%s", c->conf.rails,
+		      rails, rails == 1 ? "" : "s");
+	np_topo_free(&t);
+}
+
 /* netprof.conf: a damaged file is a problem, a missing one is not. */
 static void check_conf(struct cli_check *c)
 {
@@ -89,6 +118,7 @@ static void check_conf(struct cli_check *c)
 		cli_check_add(c, CLI_OK, "configuration", "%s: Placement=%s", path,
 			  np_mode_name(c->conf.place.mode));
 	}
+	check_rails(c);
 	c->places = cli_placement_enabled(&c->conf.place);
 	if (c->conf.enabled)
 		return;

@@ -9,7 +9,6 @@
 
 #include "np_array.h"
 #include "np_text.h"
-#include "np_topo.h"
 
 /* ---- host lists, by Slurm's own functions ---- */
 
@@ -77,12 +76,52 @@ void np_hosts_free(struct np_hosts *h)
 
 /* ---- leaf switches ---- */
 
-struct np_leafmap {
-	struct np_topo topo;
-	struct np_index nodes;
-	const char **leaf; /* of each node */
-	size_t room;
+/* A leaf switch of a node; next is in `more`, or NP_NO_INDEX. */
+struct place {
+	const struct np_topo_leaf *leaf;
+	uint32_t next;
 };
+
+struct np_leafmap {
+	struct np_topo topo, rails;
+	struct np_index nodes;
+	struct place *first; /* of each node */
+	size_t room;
+	struct place *more; /* of nodes on several rails */
+	size_t n_more;
+	char *devices; /* holds the words below */
+	const char *device[NP_RAILS_MAX];
+	size_t n_devices;
+};
+
+/*
+ * A further leaf switch of a node.  The site's rails replace what Slurm says.
+ */
+static int add_place(struct np_leafmap *l, uint32_t at,
+		     const struct np_topo_leaf *leaf)
+{
+	struct place *first = &l->first[at];
+	uint32_t last = NP_NO_INDEX, n = 1;
+
+	if (leaf->rail && !first->leaf->rail) {
+		*first = (struct place){ leaf, NP_NO_INDEX };
+		return 0;
+	}
+	for (uint32_t i = first->next; i != NP_NO_INDEX; i = l->more[i].next) {
+		last = i;
+		n++;
+	}
+	if (n >= NP_RAILS_MAX)
+		return 0;
+	if (np_array_grow(&l->more, l->n_more, sizeof(*l->more)))
+		return -ENOMEM;
+	if (last == NP_NO_INDEX)
+		first->next = (uint32_t)l->n_more;
+	else
+		l->more[last].next = (uint32_t)l->n_more;
+	l->more[l->n_more++] = (struct place){ leaf, NP_NO_INDEX };
+	return 0;
+}
 
 static int map_leaf(struct np_leafmap *l, const struct np_topo_leaf *leaf)
 {
@@ -90,8 +129,8 @@ static int map_leaf(struct np_leafmap *l, const struct np_topo_leaf *leaf)
 	int rc = np_hosts_expand(leaf->nodes, &hosts);
 
 	if (!rc)
-		rc = np_array_room(&l->leaf, &l->room, l->nodes.n + hosts.n,
-				   sizeof(*l->leaf));
+		rc = np_array_room(&l->first, &l->room, l->nodes.n + hosts.n,
+				   sizeof(*l->first));
 	for (size_t i = 0; !rc && i < hosts.n; i++) {
 		size_t n = l->nodes.n;
 		uint32_t at = np_index_get(&l->nodes, hosts.name[i],
@@ -99,9 +138,10 @@ static int map_leaf(struct np_leafmap *l, const struct np_topo_leaf *leaf)
 
 		if (at == NP_NO_INDEX)
 			rc = -ENOMEM;
-		else if (at == n) /* a node on several leaves counts for the
-				   * first */
-			l->leaf[at] = leaf->name;
+		else if (at == n)
+			l->first[at] = (struct place){ leaf, NP_NO_INDEX };
+		else
+			rc = add_place(l, at, leaf);
 	}
 	np_hosts_free(&hosts);
 	return rc;
@@ -206,20 +246,88 @@ void np_leafmap_free(struct np_leafmap *l)
 	if (!l)
 		return;
 	np_index_free(&l->nodes);
-	free(l->leaf);
+	free(l->first);
+	free(l->more);
+	free(l->devices);
 	np_topo_free(&l->topo);
+	np_topo_free(&l->rails);
 	free(l);
+}
+
+int np_leafmap_add_rails(struct np_leafmap *l, struct np_topo *rails)
+{
+	int rc = 0;
+
+	l->rails = *rails;
+	*rails = (struct np_topo){ .n = 0 };
+	for (size_t i = 0; !rc && i < l->rails.n; i++)
+		rc = map_leaf(l, &l->rails.leaf[i]);
+	return rc;
+}
+
+int np_leafmap_set_devices(struct np_leafmap *l, const char *devices)
+{
+	char *rest, *word;
+
+	rest = l->devices = strdup(devices);
+	if (!rest)
+		return -ENOMEM;
+	while ((word = strsep(&rest, ",")))
+		if (*word && l->n_devices++ < NP_RAILS_MAX)
+			l->device[l->n_devices - 1] = word;
+	return 0;
 }
 
 const char *np_leafmap_find(const struct np_leafmap *l, const char *node)
 {
 	uint32_t at = np_index_find(&l->nodes, node, strlen(node));
 
-	return at == NP_NO_INDEX ? "" : l->leaf[at];
+	return at == NP_NO_INDEX ? "" : l->first[at].leaf->name;
 }
 
-/* Asks slurmctld for the topology that the job's partition has. */
-static int load_leafmap(uint32_t job_id, struct np_leafmap **out,
+size_t np_leafmap_rails(const struct np_leafmap *l, const char *node,
+			struct np_rail out[NP_RAILS_MAX])
+{
+	uint32_t at = np_index_find(&l->nodes, node, strlen(node));
+	const struct place *p = at == NP_NO_INDEX ? NULL : &l->first[at];
+	size_t n = 0;
+
+	out[0] = (struct np_rail){ .leaf = "" };
+	for (; p; p = p->next == NP_NO_INDEX ? NULL : &l->more[p->next])
+		out[n++] = (struct np_rail){ p->leaf->name, p->leaf->rail,
+					     p->leaf->nic };
+	if (n < 2 || out[0].name)
+		return n ? n : 1;
+	/* Without the devices a node counts for its first leaf switch. */
+	if (n != l->n_devices)
+		return 1;
+	for (size_t i = 0; i < n; i++)
+		out[i].name = out[i].nic = l->device[i];
+	return n;
+}
+
+/* A file of rails that cannot be read is noted and ignored. */
+static int load_rails(const struct np_conf *conf, struct np_leafmap *l,
+		      struct np_record *r)
+{
+	struct np_err why = NP_ERR_INIT;
+	struct np_topo rails;
+
+	if (conf->rails[0]) {
+		if (np_rails_load(conf->rails, &rails, &why))
+			np_record_note(r, "Rails=%s", why.text);
+		else if (np_leafmap_add_rails(l, &rails))
+			return -ENOMEM;
+	}
+	return np_leafmap_set_devices(l, conf->net_devices);
+}
+
+/*
+ * Asks slurmctld for the topology that the job's partition has, and reads the
+ * site's rails.
+ */
+static int load_leafmap(uint32_t job_id, const struct np_conf *conf,
+			struct np_record *r, struct np_leafmap **out,
 			struct np_err *err)
 {
 	char *name = job_topology(job_id), *text = NULL;
@@ -227,6 +335,8 @@ static int load_leafmap(uint32_t job_id, struct np_leafmap **out,
 
 	if (!rc)
 		rc = np_leafmap_parse(text, out, err);
+	if (!rc && load_rails(conf, *out, r))
+		rc = np_errf(err, -ENOMEM, "out of memory");
 	free(text);
 	free(name);
 	return rc;
@@ -726,7 +836,7 @@ int np_step_nodes_load(const struct np_launch_request *o,
 	if (!rc && o->launcher)
 		rc = add_this_host(&s->step);
 	if (!rc)
-		rc = load_leafmap(o->job_id, &s->leaves, err);
+		rc = load_leafmap(o->job_id, conf, r, &s->leaves, err);
 	if (!rc && level)
 		rc = load_job_nodes(o->job_id, &job, err);
 	if (!rc)

@@ -20,6 +20,7 @@
 #include "np_array.h"
 #include "np_record.h"
 #include "np_slurm_compat.h"
+#include "np_topo.h"
 
 /* ---- host names, expanded ---- */
 
@@ -52,8 +53,33 @@ int np_leafmap_parse(const char *text, struct np_leafmap **out,
 		     struct np_err *err);
 void np_leafmap_free(struct np_leafmap *l); /* NULL is allowed */
 
+/*
+ * Add the rails of the site's file, which are taken over: its nodes lose the
+ * leaf switches of Slurm's topology.  Returns 0 or -ENOMEM.
+ */
+int np_leafmap_add_rails(struct np_leafmap *l, struct np_topo *rails);
+
+/*
+ * Devices of the nodes that Slurm's topology lists under as many leaf switches,
+ * in the same order: "mlx5_0:1,mlx5_1:1".  Returns 0 or -ENOMEM.
+ */
+int np_leafmap_set_devices(struct np_leafmap *l, const char *devices);
+
 /* Name of the node's leaf switch; "" if it has none or there is no topology. */
 const char *np_leafmap_find(const struct np_leafmap *l, const char *node);
+
+/* A leaf switch of a node, and the adapter that leads to it. */
+struct np_rail {
+	const char *leaf;
+	const char *name, *nic; /* of the rail; NULL: no rails */
+};
+
+/*
+ * Leaf switches of a node, one for each of its rails.  Returns their number;
+ * the first one, that of np_leafmap_find(), always exists.
+ */
+size_t np_leafmap_rails(const struct np_leafmap *l, const char *node,
+			struct np_rail out[NP_RAILS_MAX]);
 
 /* ---- the layout of a step's tasks ---- */
 

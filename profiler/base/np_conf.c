@@ -590,6 +590,7 @@ static const struct key keys[] = {
 	    "a list as for UCX_NET_DEVICES, such as eth0, without spaces"),
 	SET("Transports", set_ucx, transports,
 	    "a list as for UCX_TLS, such as tcp,self, without spaces"),
+	SET("Rails", set_path, rails, "the absolute path of a file"),
 	KEY("MaxRuns", COUNT, max_runs, "a number from 1 to 1000",
 	    1, NP_CONF_MAX_RUNS),
 	SET("TraceSize", set_trace_size, trace_bytes,

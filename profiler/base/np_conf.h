@@ -207,6 +207,7 @@ struct np_conf {
 	char transport[128];	   /* Transport=auto, see above */
 	char net_devices[128];	   /* NetDevices=eth0: UCX_NET_DEVICES */
 	char transports[128];	   /* Transports=tcp,self: UCX_TLS */
+	char rails[PATH_MAX];	   /* Rails=FILE (np_topo.h); "": none */
 	uint32_t max_runs;	   /* MaxRuns=1000 kept per application */
 	uint64_t trace_bytes;	   /* TraceSize=4G of a run, all ranks */
 	uint32_t max_traces;	   /* MaxTraces=4 kept per application */

@@ -1,10 +1,13 @@
 #include "np_topo.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "np_array.h"
+#include "np_hostlist.h"
 #include "np_slurm_file.h"
 
 /* Fields of one line; NULL: the line does not have it. */
@@ -61,9 +64,9 @@ static int add_line(struct np_topo *t, char *line)
 	if (np_array_grow(&t->leaf, t->n, sizeof(*t->leaf)))
 		return -ENOMEM;
 	leaf = &t->leaf[t->n++];
-	leaf->name = strdup(name);
-	leaf->nodes = strdup(fields.nodes);
-	leaf->topology = t->n_topologies - 1;
+	*leaf = (struct np_topo_leaf){ .name = strdup(name),
+				       .nodes = strdup(fields.nodes),
+				       .topology = t->n_topologies - 1 };
 	return leaf->name && leaf->nodes ? 0 : -ENOMEM;
 }
 
@@ -92,6 +95,8 @@ void np_topo_free(struct np_topo *t)
 	for (size_t i = 0; i < t->n; i++) {
 		free(t->leaf[i].name);
 		free(t->leaf[i].nodes);
+		free(t->leaf[i].rail);
+		free(t->leaf[i].nic);
 	}
 	free(t->leaf);
 	for (size_t i = 0; i < t->n_topologies; i++)
@@ -128,6 +133,192 @@ bool np_topo_has_leaves(const struct np_topo *t, size_t topology)
 			return true;
 	return false;
 }
+
+/* ---- rails ---- */
+
+#define RAIL_WORD 64 /* bytes of a rail, adapter or switch, with the NUL */
+#define MAX_RAIL_NODES (NP_RAILS_MAX * NP_HOSTLIST_MAX)
+
+struct rails {
+	struct np_topo topo;
+	struct np_index names, leaves; /* of rails; of switches */
+	struct np_index nodes;	       /* "RAIL NODE" of all lines */
+	uint32_t rail[NP_TOPO_MAX_LEAVES]; /* of each switch */
+	const char *source;
+	unsigned line;
+	struct np_err *err;
+};
+
+static int refuse(const struct rails *r, int rc, const char *what,
+		  const char *value)
+{
+	return np_errf(r->err, rc, "%s:%u: %s%s%.80s", r->source, r->line, what,
+		       value ? ": " : "", value ? value : "");
+}
+
+/* Takes the fields of one line: Rail, NIC, Leaf, Nodes. */
+static int read_rail(const struct rails *r, char *line, const char *field[4])
+{
+	static const char *const key[4] = { "Rail", "NIC", "Leaf", "Nodes" };
+	struct np_slurm_pair p;
+
+	while (np_slurm_pair(&line, &p)) {
+		size_t k = 0;
+
+		while (k < 4 && strcasecmp(key[k], p.key))
+			k++;
+		if (k == 4)
+			return refuse(r, -EINVAL, "unknown key, expected Rail, "
+				      "NIC, Leaf or Nodes", p.key);
+		if (field[k])
+			return refuse(r, -EINVAL, "this key is there twice",
+				      p.key);
+		field[k] = p.value;
+	}
+	if (!np_slurm_is_blank(line))
+		return refuse(r, -EINVAL, "expected Rail=NAME NIC=DEVICE "
+			      "Leaf=SWITCH Nodes=LIST", line);
+	for (size_t k = 0; k < 4; k++)
+		if (!field[k])
+			return refuse(r, -EINVAL, "the line lacks a key",
+				      key[k]);
+	for (size_t k = 0; k < 3; k++)
+		if (strlen(field[k]) >= RAIL_WORD ||
+		    strpbrk(field[k], " \t,;="))
+			return refuse(r, -EINVAL, "expected a name of up to 63 "
+				      "characters without ',', ';' and '='",
+				      field[k]);
+	return 0;
+}
+
+/* A switch belongs to one rail. */
+static int index_leaf(struct rails *r, const char *rail, const char *leaf,
+		      uint32_t *number)
+{
+	size_t known = r->leaves.n;
+	uint32_t at = np_index_get(&r->leaves, leaf, strlen(leaf));
+
+	*number = np_index_get(&r->names, rail, strlen(rail));
+	if (*number == NP_NO_INDEX || at == NP_NO_INDEX)
+		return -ENOMEM;
+	if (*number >= NP_RAILS_MAX)
+		return refuse(r, -E2BIG, "more than 8 rails", rail);
+	if (at == known)
+		r->rail[at] = *number;
+	return r->rail[at] == *number ? 0 :
+	       refuse(r, -EINVAL, "this leaf switch is on another rail, too",
+		      leaf);
+}
+
+/* A node has one leaf switch on each rail. */
+static int index_nodes(struct rails *r, uint32_t rail, const char *nodes)
+{
+	struct np_err why = NP_ERR_INIT;
+	char **name, key[300];
+	size_t n;
+	int rc = np_hostlist_expand(nodes, &name, &n, &why);
+
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc)
+		return refuse(r, rc, "Nodes", why.text);
+	if (!n)
+		rc = refuse(r, -EINVAL, "expected names of nodes", nodes);
+	if (r->nodes.n + n > MAX_RAIL_NODES)
+		rc = refuse(r, -E2BIG, "too many nodes", NULL);
+	for (size_t i = 0; !rc && i < n; i++) {
+		size_t known = r->nodes.n;
+		int len = snprintf(key, sizeof(key), "%u %s", rail, name[i]);
+		uint32_t at;
+
+		if (len >= (int)sizeof(key)) {
+			rc = refuse(r, -EINVAL, "too long a name", name[i]);
+			continue;
+		}
+		at = np_index_get(&r->nodes, key, (size_t)len);
+		if (at == NP_NO_INDEX)
+			rc = -ENOMEM;
+		else if (at < known)
+			rc = refuse(r, -EINVAL, "this node is on that rail "
+				    "already", name[i]);
+	}
+	np_names_free(name, n);
+	return rc;
+}
+
+static int add_rail(struct rails *r, char *line)
+{
+	const char *f[4] = { NULL };
+	struct np_topo_leaf *leaf;
+	uint32_t rail;
+	int rc;
+
+	line[strcspn(line, "#")] = '\0';
+	if (np_slurm_is_blank(line))
+		return 0;
+	if (r->topo.n == NP_TOPO_MAX_LEAVES)
+		return refuse(r, -E2BIG, "too many lines", NULL);
+	rc = read_rail(r, line, f);
+	if (!rc)
+		rc = index_leaf(r, f[0], f[2], &rail);
+	if (!rc)
+		rc = index_nodes(r, rail, f[3]);
+	if (!rc)
+		rc = np_array_grow(&r->topo.leaf, r->topo.n, sizeof(*leaf));
+	if (rc)
+		return rc;
+	leaf = &r->topo.leaf[r->topo.n++];
+	*leaf = (struct np_topo_leaf){ .name = strdup(f[2]),
+				       .nodes = strdup(f[3]),
+				       .rail = strdup(f[0]),
+				       .nic = strdup(f[1]) };
+	return leaf->name && leaf->nodes && leaf->rail && leaf->nic ? 0 :
+								      -ENOMEM;
+}
+
+int np_rails_parse(char *text, const char *source, struct np_topo *out,
+		   struct np_err *err)
+{
+	struct rails *r = calloc(1, sizeof(*r));
+	int rc = -ENOMEM;
+
+	if (r) {
+		r->source = source;
+		r->err = err;
+		rc = add_topology(&r->topo, NULL);
+	}
+	for (char *line; !rc && (line = strsep(&text, "\n")); ) {
+		r->line++;
+		rc = add_rail(r, line);
+	}
+	if (!rc)
+		*out = r->topo;
+	else if (r)
+		np_topo_free(&r->topo);
+	if (r) {
+		np_index_free(&r->names);
+		np_index_free(&r->leaves);
+		np_index_free(&r->nodes);
+	}
+	free(r);
+	return rc == -ENOMEM ? np_errf(err, rc, "%s: out of memory", source) :
+			       rc;
+}
+
+int np_rails_load(const char *path, struct np_topo *out, struct np_err *err)
+{
+	char *text;
+	size_t len;
+	int rc = np_slurm_text(path, NP_RAILS_MAX_BYTES, &text, &len, err);
+
+	if (rc)
+		return rc;
+	rc = np_rails_parse(text, path, out, err);
+	free(text);
+	return rc;
+}
+
+/* ---- the leaf switch of a node ---- */
 
 /* Start of the node's name in address. */
 static const char *node_part(const char *address, const char *node)

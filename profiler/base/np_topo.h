@@ -27,6 +27,8 @@ struct np_topo_leaf {
 	char *name;  /* of the switch */
 	char *nodes; /* hostlist expression */
 	size_t topology;
+	char *rail;  /* of the switch; NULL: Slurm's topology has no rails */
+	char *nic;   /* of these nodes that leads to it; NULL with rail */
 };
 
 struct np_topo {
@@ -48,6 +50,35 @@ void np_topo_free(struct np_topo *t);
 /* Topology of a partition: 0, the cluster's, unless another one lists it. */
 size_t np_topo_of_partition(const struct np_topo *t, const char *partition);
 bool np_topo_has_leaves(const struct np_topo *t, size_t topology);
+
+/* ---- rails ---- */
+
+/*
+ * A rail is a tree of switches to which each node is connected by one of its
+ * network adapters (NICs).  Slurm's topology may list a node under several leaf
+ * switches, but cannot say which adapter leads to which.  The file of
+ * netprof.conf's Rails does, in lines
+ *
+ *	Rail=NAME NIC=DEVICE Leaf=SWITCH Nodes=HOSTLIST
+ *
+ * with "#" for comments.  A switch may have several lines, for nodes whose
+ * adapters have other names, but belongs to one rail; a node has one line for
+ * each of its rails.
+ */
+#define NP_RAILS_MAX 8 /* rails of a cluster */
+#define NP_RAILS_MAX_BYTES (16u << 20)
+
+/*
+ * Parse the text of such a file, which is modified; source names it in
+ * messages.  *out has a leaf for each line, in the order of the text.  Returns
+ * 0, -EINVAL (a line is wrong), -E2BIG (too many leaf switches, rails or nodes)
+ * or -ENOMEM, with err.  Free with np_topo_free().
+ */
+int np_rails_parse(char *text, const char *source, struct np_topo *out,
+		   struct np_err *err);
+
+/* The same for a file.  Also returns errors of reading it. */
+int np_rails_load(const char *path, struct np_topo *out, struct np_err *err);
 
 /* ---- the leaf switch of a node, from what Slurm tells every task ---- */
 

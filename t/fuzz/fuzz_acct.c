@@ -1,7 +1,8 @@
 /*
  * libFuzzer target: `make fuzz`.  Whatever sacct prints, or whatever users
  * called their jobs, it is refused with a line or taken; what is taken can be
- * compared, laid beside its neighbours and blamed.
+ * compared, laid beside its neighbours and blamed.  The same text as a file of
+ * rails is refused with a line or taken, each line with all of its fields.
  */
 #include <math.h>
 #include <stdint.h>
@@ -33,6 +34,27 @@ static void look(const struct np_acct *h, const struct np_acct_job *j)
 	free(beside);
 }
 
+static void read_rails(const char *text)
+{
+	struct np_err err = NP_ERR_INIT;
+	char *copy = strdup(text);
+	struct np_topo t;
+
+	if (!copy)
+		abort();
+	if (np_rails_parse(copy, "fuzz", &t, &err)) {
+		if (!err.text[0])
+			abort();
+	} else {
+		for (size_t i = 0; i < t.n; i++)
+			if (!*t.leaf[i].name || !*t.leaf[i].nodes ||
+			    !*t.leaf[i].rail || !*t.leaf[i].nic)
+				abort();
+		np_topo_free(&t);
+	}
+	free(copy);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -45,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	memcpy(text, data, size);
 	text[size] = '\0';
+	read_rails(text);
 	np_acct_init(&h, 2e9);
 	if (np_acct_topology(&h, &t, NULL))
 		abort();

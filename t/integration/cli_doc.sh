@@ -123,7 +123,7 @@ test_documented_keys_are_the_keys() {
 	done
 	# The sample has the defaults: with all lines enabled there is no error.
 	sed -E 's/^#([A-Za-z]+=)/\1/' "$ROOT/etc/netprof.conf" >"$S/conf"
-	between "keys" "$(grep -cE '^[A-Za-z]+=' "$S/conf")" 37 37
+	between "keys" "$(grep -cE '^[A-Za-z]+=' "$S/conf")" 38 38
 	run env NETPROF_CONF="$S/conf" netprof list
 	equal "the sample with all keys" "$ERR" ""
 	run env NETPROF_CONF="$ROOT/etc/netprof.conf" netprof list

@@ -1,6 +1,8 @@
 #include "t.h"
 #include "np_topo.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -58,7 +60,68 @@ static void test_rows(void)
 	}
 }
 
+#define LINE "Rail=a NIC=ib0 Leaf=s0 Nodes=n[0-3]\n"
+
+static const struct {
+	const char *name, *text;
+	int rc;
+	size_t n;	   /* lines that are taken */
+	const char *message; /* part of it */
+} rails[] = {
+	{ "an empty file", "", 0, 0, NULL },
+	{ "comments and blank lines", "# two rails\n\n" LINE "  # end", 0, 1,
+	  NULL },
+	{ "two rails", LINE "Rail=b NIC=ib1 Leaf=t0 Nodes=n[0-3]\n", 0, 2,
+	  NULL },
+	{ "keys in any case and order", "nodes=n0 leaf=s nic=ib0 RAIL=a", 0, 1,
+	  NULL },
+	{ "adapters with other names under one switch",
+	  LINE "Rail=a NIC=mlx5_0:1 Leaf=s0 Nodes=n4", 0, 2, NULL },
+	{ "a line without a key", LINE "Rail=a NIC=ib0 Nodes=n4", -EINVAL, 0,
+	  "f:2: the line lacks a key: Leaf" },
+	{ "an unknown key", "Rail=a Port=1", -EINVAL, 0, "f:1: unknown key" },
+	{ "a key twice", "Rail=a Rail=b", -EINVAL, 0, "twice: Rail" },
+	{ "no key", "leaf0", -EINVAL, 0, "expected Rail=NAME" },
+	{ "a list for a name", "Rail=a NIC=ib0,ib1 Leaf=s Nodes=n0", -EINVAL,
+	  0, "ib0,ib1" },
+	{ "a switch on two rails", LINE "Rail=b NIC=ib1 Leaf=s0 Nodes=n[0-3]",
+	  -EINVAL, 0, "another rail, too: s0" },
+	{ "a node twice on a rail", LINE "Rail=a NIC=ib0 Leaf=s1 Nodes=n3",
+	  -EINVAL, 0, "already: n3" },
+	{ "not a list", "Rail=a NIC=ib0 Leaf=s Nodes=n[0-", -EINVAL, 0,
+	  "f:1: Nodes: " },
+	{ "too many nodes", "Rail=a NIC=ib0 Leaf=s Nodes=n[0-99999]", -E2BIG, 0,
+	  "f:1: Nodes: " },
+	{ "too many rails", "Rail=1 NIC=i Leaf=1 Nodes=n\n"
+	  "Rail=2 NIC=i Leaf=2 Nodes=n\nRail=3 NIC=i Leaf=3 Nodes=n\n"
+	  "Rail=4 NIC=i Leaf=4 Nodes=n\nRail=5 NIC=i Leaf=5 Nodes=n\n"
+	  "Rail=6 NIC=i Leaf=6 Nodes=n\nRail=7 NIC=i Leaf=7 Nodes=n\n"
+	  "Rail=8 NIC=i Leaf=8 Nodes=n\nRail=9 NIC=i Leaf=9 Nodes=n\n",
+	  -E2BIG, 0, "f:9: more than 8 rails" },
+};
+
+static void test_rails(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rails); i++) {
+		struct np_err err = NP_ERR_INIT;
+		char *text = strdup(rails[i].text);
+		struct np_topo t = { .n = 0 };
+		int rc = np_rails_parse(text, "f", &t, &err);
+
+		T_ROW(rails[i].name, rc == rails[i].rc && t.n == rails[i].n);
+		T_ROW(rails[i].name, !rc ||
+		      strstr(err.text, rails[i].message));
+		if (!rc && t.n)
+			T_ROW(rails[i].name, !strcmp(t.leaf[0].rail, "a") &&
+			      !strcmp(t.leaf[0].nic, "ib0"));
+		np_topo_free(&t);
+		free(text);
+	}
+}
+
 static const struct t_case cases[] = {
+	{ "a file of rails says which adapter leads to which switch",
+	  test_rails },
 	{ "leaf switches are found in Slurm's own words", test_rows },
 	{ NULL, NULL },
 };

@@ -1,6 +1,8 @@
 #include "t.h"
 #include "np_alloc_query.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -31,7 +33,67 @@ static void test_rows(void)
 	}
 }
 
+/* As "leaf:rail:nic ..." of a node's rails. */
+static void describe(const struct np_leafmap *l, const char *node, char *text,
+		     size_t size)
+{
+	struct np_rail rail[NP_RAILS_MAX];
+	size_t n = np_leafmap_rails(l, node, rail), used = 0;
+
+	for (size_t i = 0; i < n; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s:%s:%s",
+					 i ? " " : "", rail[i].leaf,
+					 rail[i].name ? rail[i].name : "-",
+					 rail[i].nic ? rail[i].nic : "-");
+	T_CHECK(!strcmp(rail[0].leaf, np_leafmap_find(l, node)));
+}
+
+#define TWO_TREES "SwitchName=a Level=0 Nodes=n[0-3]\n" \
+	"SwitchName=b Level=0 Nodes=n[4-7]\n" \
+	"SwitchName=x Level=0 Nodes=n[0-7]\n"
+#define FILE_OF_RAILS "Rail=r0 NIC=ib0 Leaf=a Nodes=n[0-3]\n" \
+	"Rail=r1 NIC=ib1 Leaf=y Nodes=n[0-1]\n"
+
+static const struct {
+	const char *name, *rails, *devices, *node, *want;
+} railed[] = {
+	{ "without devices the first leaf counts", "", "", "n0", "a:-:-" },
+	{ "fewer devices than leaves", "", "ib0", "n0", "a:-:-" },
+	{ "more devices than leaves", "", "ib0,ib1,ib2", "n0", "a:-:-" },
+	{ "as many devices as leaves", "", "ib0,ib1", "n0",
+	  "a:ib0:ib0 x:ib1:ib1" },
+	{ "a node of another leaf", "", "ib0,ib1", "n7",
+	  "b:ib0:ib0 x:ib1:ib1" },
+	{ "an unknown node", "", "ib0,ib1", "n8", ":-:-" },
+	{ "a file says both", FILE_OF_RAILS, "", "n1", "a:r0:ib0 y:r1:ib1" },
+	{ "a file replaces Slurm's leaves", FILE_OF_RAILS, "ib0,ib1", "n3",
+	  "a:r0:ib0" },
+	{ "a node that the file lacks", FILE_OF_RAILS, "", "n4", "b:-:-" },
+	{ "the same with devices", FILE_OF_RAILS, "ib0,ib1", "n4",
+	  "b:ib0:ib0 x:ib1:ib1" },
+};
+
+static void test_rails(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(railed); i++) {
+		struct np_leafmap *l = NULL;
+		char text[512], *file = strdup(railed[i].rails);
+		struct np_topo rails;
+
+		T_CHECK(!np_leafmap_parse(TWO_TREES, &l, NULL));
+		T_CHECK(!np_rails_parse(file, "rails", &rails, NULL));
+		T_CHECK(!np_leafmap_add_rails(l, &rails));
+		T_CHECK(!np_leafmap_set_devices(l, railed[i].devices));
+		describe(l, railed[i].node, text, sizeof(text));
+		T_ROW(railed[i].name, !strcmp(text, railed[i].want));
+		np_leafmap_free(l);
+		free(file);
+	}
+}
+
 static const struct t_case cases[] = {
+	{ "a node has a leaf on each rail, from the file or from Slurm",
+	  test_rails },
 	{ "the leaf of a node, as slurmctld tells it", test_rows },
 	{ NULL, NULL },
 };
