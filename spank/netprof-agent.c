@@ -33,6 +33,7 @@
 #include "np_memory.h"
 #include "np_rendezvous.h"
 #include "np_helper.h"
+#include "np_topo.h"
 #include "np_watch.h"
 
 #define CONNECT_SEC 5.0
@@ -54,6 +55,10 @@ struct agent {
 	char member[NP_RENDEZVOUS_COOKIE], expect[NP_RENDEZVOUS_COOKIE];
 	int fd; /* connection to the collector; -1: none */
 	pid_t probe, mpi;
+	/* For other rails of the node. */
+	pid_t copy[NP_RAILS_MAX - 1];
+	size_t n_copies;
+	bool is_copy;
 };
 
 static volatile sig_atomic_t stop_asked;
@@ -170,8 +175,41 @@ static bool send_handshake(struct agent *a)
 }
 
 /*
+ * Asked for "more": fork a copy of this process, which connects as an agent of
+ * its own.  False: this is the copy, and it has no connection.
+ */
+static bool make_copy(struct agent *a)
+{
+	pid_t pid = a->n_copies < NP_RAILS_MAX - 1 ? fork() : -1;
+
+	if (pid > 0)
+		a->copy[a->n_copies++] = pid;
+	if (pid)
+		return true;
+	a->n_copies = 0;
+	a->is_copy = true;
+	close(a->fd);
+	a->fd = connect_to(a);
+	return a->fd >= 0 && send_handshake(a);
+}
+
+/*
+ * Slurm, and whoever waits for this process, find that all has ended when it
+ * ends.
+ */
+static void wait_for_copies(struct agent *a)
+{
+	for (size_t i = 0; i < a->n_copies; i++)
+		do {
+			if (stop_asked)
+				kill(a->copy[i], SIGTERM);
+		} while (waitpid(a->copy[i], NULL, 0) < 0 && errno == EINTR);
+}
+
+/*
  * Read one line, "HOST WORD...", byte by byte, because what follows is for the
- * probe.  False: released, or the other end is not the collector.
+ * probe.  Copies are made as asked for.  False: released, or the other end is
+ * not the collector.
  */
 static bool read_command(struct agent *a, char command[COMMAND_SIZE])
 {
@@ -187,7 +225,14 @@ static bool read_command(struct agent *a, char command[COMMAND_SIZE])
 			return false;
 		if (command[len] == '\n') {
 			command[len] = '\0';
-			return !strncmp(command, a->expect, strlen(a->expect));
+			if (strncmp(command, a->expect, strlen(a->expect)))
+				return false;
+			if (strcmp(command + strlen(a->expect), " more"))
+				return true;
+			if (!make_copy(a))
+				return false;
+			len = 0;
+			continue;
 		}
 		len++;
 	}
@@ -414,7 +459,7 @@ static bool serve_once(struct agent *a)
 	dispatched = send_handshake(a) && read_command(a, command) &&
 		     start_probe(a, command);
 	if (dispatched) {
-		if (a->watch.task)
+		if (a->watch.task && !a->is_copy)
 			a->mpi = start_child(a, NULL, exec_mpi);
 		wait_for_probe(a);
 		end_probe(a);
@@ -441,6 +486,7 @@ int main(int argc, char **argv)
 	/* If the step is over already, it is too short to be measured. */
 	while (!must_end(&a) && serve_once(&a) && a.again) {
 	}
+	wait_for_copies(&a);
 	/*
 	 * Skip exit handlers: a sanitizer's search for leaks waits for a
 	 * SIGSTOP, which the SIGCONT that Slurm ends steps with cancels.

@@ -146,6 +146,7 @@ struct agent {
 	struct group *group;
 	uint32_t rank;
 	const char *leaf; /* borrowed; NULL or "": unknown */
+	const char *nic;  /* borrowed; NULL: no rails */
 	bool unused; /* slot may be reused */
 };
 
@@ -569,6 +570,8 @@ static struct group *new_group(const size_t member[], size_t n)
 	return g;
 }
 
+#define DEVICES "UCX_NET_DEVICES=" /* libfabric's probes read it, too */
+
 /* Is the name a single word that fits into a report? */
 static bool has_leaf(const struct agent *a)
 {
@@ -577,15 +580,38 @@ static bool has_leaf(const struct agent *a)
 }
 
 void np_registry_set_leaf(struct np_registry *p, size_t member,
-			  const char *leaf)
+			  const char *leaf, const char *nic)
 {
 	p->agent[member]->leaf = leaf;
+	p->agent[member]->nic = nic;
+}
+
+void np_registry_ask(struct np_registry *p, size_t member, size_t n)
+{
+	struct agent *a = p->agent[member];
+	char line[NP_RENDEZVOUS_COOKIE + sizeof(" more\n")];
+
+	a->info.asked = true;
+	snprintf(line, sizeof(line), "%s more\n", p->invite.host);
+	for (size_t i = 0; i < n; i++)
+		np_peer_say(&a->link, line);
+}
+
+/* Was another agent of the node dispatched, for another of its rails? */
+static bool is_other_rail(const struct np_registry *p, const struct agent *a)
+{
+	for (size_t i = 0; a->nic && i < p->n; i++)
+		if (p->agent[i] != a && p->agent[i]->nic &&
+		    p->agent[i]->info.called &&
+		    !strcmp(p->agent[i]->info.name, a->info.name))
+			return true;
+	return false;
 }
 
 int np_registry_dispatch(struct np_registry *p, const size_t member[], size_t n,
 			 const char *command)
 {
-	size_t size = strlen(command) + NP_REPORT_WORD + 128;
+	size_t size = strlen(command) + 2 * NP_REPORT_WORD + 128;
 	char *line = malloc(size);
 	struct group *g = new_group(member, n);
 
@@ -604,10 +630,12 @@ int np_registry_dispatch(struct np_registry *p, const size_t member[], size_t n,
 		a->info.here = false;
 		a->info.called = true;
 		a->info.rank = p->n_dispatched[a->info.kind]++;
-		snprintf(line, size, "%s %s%s%s%s --join=%zu/%zu\n",
+		a->info.other_rail = is_other_rail(p, a);
+		snprintf(line, size, "%s %s%s%s%s%s%s%s --join=%zu/%zu\n",
 			 p->invite.host, has_leaf(a) ? NP_LEAF_ENV "=" : "",
 			 has_leaf(a) ? a->leaf : "", has_leaf(a) ? " " : "",
-			 command, i, n);
+			 a->nic ? DEVICES : "", a->nic ? a->nic : "",
+			 a->nic ? " " : "", command, i, n);
 		np_peer_say(&a->link, line);
 	}
 	free(line);
@@ -800,6 +828,7 @@ static void on_report(size_t member, char *line, void *arg)
 		return;
 	/* A process only knows its rank and number within its group. */
 	rep.rank = info->rank;
+	rep.other_rail = info->other_rail;
 	if (rep.kind == NP_REPORT_HELLO)
 		rep.hello.n_ranks = (uint32_t)count(a, info->kind).called;
 	np_reports_take(&a->reports, info->kind == NP_AGENT_LEVEL, &rep,
@@ -832,42 +861,56 @@ static size_t list_waiting(const struct np_agents *a, enum np_agent_kind kind,
 }
 
 /*
+ * What the settings say of the network, as words before a program, each with a
+ * space after it.  Where the agents have rails, the adapter of the rail takes
+ * the place of NetDevices, and of a device in Transport.
+ */
+static void write_network(const struct np_agents *a, bool rails, char *text,
+			  size_t size)
+{
+	struct np_helper_env_network net;
+	size_t used = 0;
+
+	np_helper_env_network(a->reports.conf, &net);
+	*text = '\0';
+	for (size_t i = 0; net.more[i]; i++) {
+		const char *word = net.more[i];
+		bool transport = !strncmp(word, NP_TRANSPORT_ENV "=",
+					  sizeof(NP_TRANSPORT_ENV));
+
+		if (rails && !strncmp(word, DEVICES, sizeof(DEVICES) - 1))
+			continue;
+		used += (size_t)snprintf(text + used, size - used, "%.*s ",
+					 rails && transport ?
+						 (int)strcspn(word, "/") :
+						 (int)strlen(word), word);
+	}
+}
+
+/*
  * Dispatch agents to run a program with its arguments, perhaps with variables
  * before it.  What every process of ours is told about the network is added.
  */
-__attribute__((format(printf, 4, 5)))
+__attribute__((format(printf, 5, 6)))
 static int dispatch(struct np_agents *a, const size_t member[], size_t n,
-		    const char *fmt, ...)
+		    bool rails, const char *fmt, ...)
 {
-	char command[PATH_MAX + 1024] = "";
-	struct np_helper_env_network net;
-	size_t used = 0;
+	char command[PATH_MAX + 1024];
+	size_t used;
 	va_list ap;
 
-	np_helper_env_network(a->reports.conf, &net);
-	for (size_t i = 0; net.more[i]; i++)
-		used += (size_t)snprintf(command + used, sizeof(command) - used,
-					 "%s ", net.more[i]);
+	write_network(a, rails, command, sizeof(command));
+	used = strlen(command);
 	va_start(ap, fmt);
 	vsnprintf(command + used, sizeof(command) - used, fmt, ap);
 	va_end(ap);
-	/*
-	 * Send the leaf here, because names with dots cannot be told from the
-	 * address that a probe has.
-	 */
-	for (size_t i = 0; i < n; i++) {
-		const char *name =
-			np_registry_agent(a->registry, member[i])->name;
-
-		np_registry_set_leaf(a->registry, member[i],
-				     np_leafmap_find(a->nodes->leaves, name));
-	}
 	return np_registry_dispatch(a->registry, member, n, command);
 }
 
-static int dispatch_pair(struct np_agents *a, const size_t member[], size_t n)
+static int dispatch_pair(struct np_agents *a, const size_t member[], size_t n,
+			 bool rails)
 {
-	return dispatch(a, member, n,
+	return dispatch(a, member, n, rails,
 			"%s/netprof-impactb --bytes=%u --period=%.9gs"
 			" --report-every=%g",
 			a->reports.conf->bindir, a->reports.conf->message_bytes,
@@ -876,19 +919,46 @@ static int dispatch_pair(struct np_agents *a, const size_t member[], size_t n)
 }
 
 /*
+ * Agents of a node take its rails in turn.  *out is the rail of the one of
+ * member[], which are all that wait.  False: there are more agents than rails,
+ * or the node is not of the step.
+ */
+static bool find_rail(const struct np_agents *a, const size_t member[],
+		      size_t at, struct np_rail *out)
+{
+	const char *name = np_registry_agent(a->registry, member[at])->name;
+	struct np_rail rail[NP_RAILS_MAX];
+	size_t n = np_leafmap_rails(a->nodes->leaves, name, rail), turn = 0;
+
+	for (size_t i = 0; rail[0].nic && i < at; i++)
+		turn += !strcmp(np_registry_agent(a->registry,
+						  member[i])->name, name);
+	if (turn >= n || !np_hosts_has(&a->nodes->step, name))
+		return false;
+	*out = rail[turn];
+	return true;
+}
+
+/*
  * Only agents on nodes of the step, each by the leaf that Slurm says it is on.
+ * Names of leaves are sent to the probes, because names with dots cannot be
+ * told from the address that a probe has.
  */
 static size_t pick_pairs(struct np_agents *a, const size_t member[], size_t n,
-			 struct np_pair_group *group)
+			 struct np_pair_group *group, bool *rails)
 {
 	const char *leaf[NP_REGISTRY_MAX];
 
 	for (size_t i = 0; i < n; i++) {
-		const char *name =
-			np_registry_agent(a->registry, member[i])->name;
+		struct np_rail rail;
 
-		leaf[i] = np_hosts_has(&a->nodes->step, name) ?
-			np_leafmap_find(a->nodes->leaves, name) : NULL;
+		leaf[i] = NULL;
+		if (!find_rail(a, member, i, &rail))
+			continue;
+		leaf[i] = rail.leaf;
+		rails[i] = rail.nic != NULL;
+		np_registry_set_leaf(a->registry, member[i], rail.leaf,
+				     rail.nic);
 	}
 	return np_choose_pairs(leaf, n, a->reports.conf->probe_pairs,
 			       a->invite.seed, group);
@@ -898,15 +968,16 @@ static void dispatch_probes(struct np_agents *a)
 {
 	struct np_pair_group group[NP_REGISTRY_MAX / 2 + 1];
 	size_t member[NP_REGISTRY_MAX], n, groups;
+	bool rails[NP_REGISTRY_MAX];
 
 	n = list_waiting(a, NP_AGENT_PROBE, member);
-	groups = pick_pairs(a, member, n, group);
+	groups = pick_pairs(a, member, n, group, rails);
 	for (size_t i = 0; i < groups; i++) {
 		size_t of[NP_PAIR_GROUP_MAX];
 
 		for (size_t k = 0; k < group[i].n; k++)
 			of[k] = member[group[i].node[k]];
-		if (!dispatch_pair(a, of, group[i].n))
+		if (!dispatch_pair(a, of, group[i].n, rails[group[i].node[0]]))
 			a->probes_dispatched = true;
 	}
 	if (a->probes_dispatched)
@@ -934,6 +1005,28 @@ static const char *mpi_of_step(const struct np_registry *registry)
 	return without && without == called ? NP_MPI_NONE : NULL;
 }
 
+/* Have one agent for each rail of a node. */
+static void ask_for_copies(struct np_agents *a)
+{
+	size_t member[NP_REGISTRY_MAX];
+	size_t n = list_waiting(a, NP_AGENT_PROBE, member);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct np_agent_info *info =
+			np_registry_agent(a->registry, member[i]);
+		struct np_rail rail[NP_RAILS_MAX], own;
+		size_t more = np_leafmap_rails(a->nodes->leaves, info->name,
+					       rail) - 1;
+
+		if (info->asked || !more || !find_rail(a, member, i, &own) ||
+		    own.leaf != rail[0].leaf ||
+		    a->expected + more > NP_RENDEZVOUS_MAX_NODES)
+			continue;
+		np_registry_ask(a->registry, member[i], more);
+		a->expected += more;
+	}
+}
+
 static void note_mpi(struct np_agents *a)
 {
 	char **noted = &a->reports.r->mpi_version;
@@ -949,7 +1042,10 @@ static void tick_probes(struct np_agents *a)
 {
 	size_t here = count(a, NP_AGENT_PROBE).here;
 
-	if (a->probes_dispatched || here < 2)
+	if (a->probes_dispatched || !here)
+		return;
+	ask_for_copies(a);
+	if (here < 2)
 		return;
 	if (isnan(a->first_sec))
 		a->first_sec = a->now_sec;
@@ -987,7 +1083,15 @@ static int start_level(struct np_agents *a, double now_sec, struct np_err *err)
 static int dispatch_compress(struct np_agents *a, const size_t member[],
 			     size_t n, const char *level, const char *more)
 {
-	return dispatch(a, member, n,
+	for (size_t i = 0; i < n; i++) {
+		const char *name =
+			np_registry_agent(a->registry, member[i])->name;
+
+		np_registry_set_leaf(a->registry, member[i],
+				     np_leafmap_find(a->nodes->leaves, name),
+				     NULL);
+	}
+	return dispatch(a, member, n, false,
 			"SLURM_JOB_ID=%u SLURM_STEP_ID=%u "
 			"%s/netprof-compressionb --level=%s%s",
 			a->request->job_id, a->request->step_id,

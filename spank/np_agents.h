@@ -12,6 +12,9 @@
  *			   "none": they use none; empty: no longer known
  *	short REASON       the agent leaves because memory is short
  *
+ * On a node with several rails there is one agent for each: the first agent of
+ * a node is asked for copies of itself ("more"), which connect like others.
+ *
  * An agent ends when its connection closes, so a collector that dies leaves no
  * process behind.
  *
@@ -133,6 +136,9 @@ struct np_agent_info {
 	char memory[NP_MEMORY_TEXT]; /* why it left for want of memory; "" */
 	bool here;   /* waits to be dispatched */
 	bool called, gone; /* was dispatched; its connection is closed */
+	bool asked;	   /* for copies of itself */
+	bool other_rail;   /* another agent of its node was dispatched first,
+			    * for another rail */
 	uint32_t rank; /* among the dispatched agents of its kind */
 	char last[NP_REGISTRY_TEXT]; /* its last line that was no report */
 };
@@ -180,9 +186,15 @@ struct np_registry_count {
 struct np_registry_count np_registry_count(const struct np_registry *p,
 					   enum np_agent_kind kind);
 
-/* Leaf switch of the agent's node, borrowed; its probe is told the name. */
+/*
+ * Leaf switch of the agent's node, and the adapter that leads to it; NULL: no
+ * rails.  Both are borrowed, and its probe is told the names.
+ */
 void np_registry_set_leaf(struct np_registry *p, size_t member,
-			  const char *leaf);
+			  const char *leaf, const char *nic);
+
+/* Have a waiting agent make n copies of itself. */
+void np_registry_ask(struct np_registry *p, size_t member, size_t n);
 
 /*
  * Dispatch n waiting agents as one group to run command: variables, the path of

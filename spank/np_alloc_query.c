@@ -703,8 +703,9 @@ static void thin(struct nodes *all, size_t most)
 	}
 }
 
-/* node[n]: all nodes of the allocation on one leaf. */
-static int note_leaf(struct np_record *r, const struct node *node, size_t n)
+/* node[n]: all nodes of the allocation on one leaf, which is on that rail. */
+static int note_leaf(struct np_record *r, const struct node *node, size_t n,
+		     const char *rail)
 {
 	struct np_hosts here = { NULL, 0 };
 	struct np_leaf_run *run;
@@ -722,11 +723,41 @@ static int note_leaf(struct np_record *r, const struct node *node, size_t n)
 	}
 	run->n_nodes = (uint32_t)here.n;
 	run->nodes = np_hosts_compress(&here);
+	run->rail = rail ? strdup(rail) : NULL;
 	if (here.n < 2)
 		run->skipped = strdup("one node of the step on this leaf: no "
 				      "partner");
 out:
 	np_hosts_free(&here);
+	return rc;
+}
+
+/*
+ * Note the leaves of the nodes' rail of that number.  The nodes are sorted anew
+ * for each rail but the first; those that have fewer rails are dropped.
+ */
+static int note_rail(const struct np_step_nodes *s, struct nodes *all,
+		     size_t number, struct np_record *r)
+{
+	struct np_rail rail[NP_RAILS_MAX];
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		if (np_leafmap_rails(s->leaves, all->node[i].name, rail) <=
+		    number)
+			continue;
+		all->node[n] = all->node[i];
+		all->node[n++].leaf = rail[number].leaf;
+	}
+	all->n = n;
+	if (number && n)
+		qsort(all->node, n, sizeof(*all->node), by_leaf_and_index);
+	for (size_t i = 0, end; !rc && i < n; i = end) {
+		end = leaf_end(all, i);
+		np_leafmap_rails(s->leaves, all->node[i].name, rail);
+		rc = note_leaf(r, &all->node[i], end - i, rail[number].name);
+	}
 	return rc;
 }
 
@@ -758,13 +789,11 @@ int np_step_nodes_plan(struct np_step_nodes *s, const struct np_hosts *job,
 
 	if (!rc)
 		rc = place_level(s, &all, max_level, err);
-	for (size_t i = 0, end; !rc && i < all.n; i = end) {
-		end = leaf_end(&all, i);
-		rc = note_leaf(r, &all.node[i], end - i);
-	}
 	for (size_t i = 0; !rc && job->n && i < all.n; i++)
 		if (all.node[i].level)
 			rc = np_hosts_add(&s->level, all.node[i].name);
+	for (size_t i = 0; !rc && i < NP_RAILS_MAX && all.n; i++)
+		rc = note_rail(s, &all, i, r);
 	free(all.node);
 	if (rc)
 		return rc;
@@ -942,15 +971,19 @@ static int merge_leaf(struct np_neighbours *b, const struct np_candidate *c,
 static int merge_hosts(struct np_neighbours *b, const struct np_candidate *c,
 		       const struct np_hosts *hosts)
 {
-	struct spot *spot = calloc(hosts->n + 1, sizeof(*spot));
-	size_t n = 0;
-	int rc = spot ? 0 : -ENOMEM;
+	struct spot *spot = NULL;
+	struct np_rail rail[NP_RAILS_MAX];
+	size_t n = 0, room = 0;
+	int rc = 0;
 
 	for (size_t i = 0; !rc && i < hosts->n; i++) {
-		const char *leaf = np_leafmap_find(b->leaves, hosts->name[i]);
+		size_t k = np_leafmap_rails(b->leaves, hosts->name[i], rail);
 
-		if (is_step_leaf(b, leaf))
-			spot[n++] = (struct spot){ leaf, hosts->name[i] };
+		rc = np_array_room(&spot, &room, n + k, sizeof(*spot));
+		while (!rc && k-- > 0)
+			if (is_step_leaf(b, rail[k].leaf))
+				spot[n++] = (struct spot){ rail[k].leaf,
+							   hosts->name[i] };
 	}
 	if (n)
 		qsort(spot, n, sizeof(*spot), by_leaf);
@@ -984,17 +1017,22 @@ int np_neighbours_init(struct np_neighbours *b, const struct np_leafmap *leaves,
 		       const struct np_hosts *nodes, struct np_record *r,
 		       struct np_err *err)
 {
-	*b = (struct np_neighbours){ .leaves = leaves, .r = r };
-	for (size_t i = 0; i < nodes->n; i++) {
-		const char *leaf = np_leafmap_find(leaves, nodes->name[i]);
+	struct np_rail rail[NP_RAILS_MAX];
+	bool full = false;
 
-		if (np_index_get(&b->own, leaf, strlen(leaf)) ==
-		    NP_NO_INDEX) {
-			np_neighbours_free(b);
-			return np_errf(err, -ENOMEM, "out of memory");
-		}
+	*b = (struct np_neighbours){ .leaves = leaves, .r = r };
+	for (size_t i = 0; !full && i < nodes->n; i++) {
+		size_t n = np_leafmap_rails(leaves, nodes->name[i], rail);
+
+		for (size_t k = 0; k < n; k++)
+			full |= np_index_get(&b->own, rail[k].leaf,
+					     strlen(rail[k].leaf)) ==
+				NP_NO_INDEX;
 	}
-	return 0;
+	if (!full)
+		return 0;
+	np_neighbours_free(b);
+	return np_errf(err, -ENOMEM, "out of memory");
 }
 
 void np_neighbours_free(struct np_neighbours *b)

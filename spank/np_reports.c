@@ -157,9 +157,11 @@ static void add_bytes(struct np_counters *c, const struct np_report *rep,
 	n->messages = 0;
 	if (!(rep->moved.elapsed_sec > 0))
 		return;
-	t->n_nodes += !n->counted;
-	n->counted = true;
-	t->node_sec += rep->moved.elapsed_sec;
+	if (!rep->other_rail) {
+		t->n_nodes += !n->counted;
+		n->counted = true;
+		t->node_sec += rep->moved.elapsed_sec;
+	}
 	t->bytes += bytes;
 	np_traffic_add(&c->traffic, rep->rank, now_sec,
 		       rep->moved.elapsed_sec, bytes);
@@ -171,7 +173,8 @@ static void add_nic(struct np_counters *c, const struct np_report *rep)
 	struct node *n = &c->node[rep->rank];
 	uint32_t bit;
 
-	if (!nic || !(rep->nic.elapsed_sec > 0))
+	/* One probe of a node reports all of its adapters. */
+	if (rep->other_rail || !nic || !(rep->nic.elapsed_sec > 0))
 		return;
 	bit = 1u << (nic - c->r->nics);
 	nic->n_nodes += !(n->nics & bit);
@@ -424,7 +427,8 @@ static int add_hello(struct np_aggregate *f, const struct np_report *rep)
 	f->rank[rep->rank].known = true;
 	strcpy(f->rank[rep->rank].leaf, leaf);
 	f->r->probe.n_processes++;
-	if (set_text(&f->r->probe.transport, rep->hello.transport))
+	if (!rep->other_rail &&
+	    set_text(&f->r->probe.transport, rep->hello.transport))
 		return -ENOMEM;
 	return set_text(&f->r->ucx_version, rep->hello.version);
 }
@@ -1002,6 +1006,8 @@ static void take_counts(struct np_reports *p, bool level,
 {
 	if (!level && is_alone(p, now_sec))
 		np_counters_report(p->counters, rep, now_sec);
+	if (rep->kind == NP_REPORT_CALLS && rep->other_rail)
+		return; /* the node's first probe counts them */
 	if (p->course && rep->kind == NP_REPORT_CALLS)
 		np_intervals_add_calls(p->course, rep->rank, now_sec,
 				       rep->moved.elapsed_sec,

@@ -82,6 +82,11 @@ struct np_prtt {
 struct np_report {
 	enum np_report_kind kind;
 	uint32_t rank;
+	/*
+	 * Not in the line: the collector marks reports of further probes on a
+	 * node, one for each of its other rails.
+	 */
+	bool other_rail;
 	union {
 		struct {
 			uint32_t n_ranks;

@@ -460,6 +460,7 @@ static const struct np_fields level_table =
 
 static const struct np_field leaf_fields[] = {
 	FIELD(np_leaf_run, NP_F_TEXT, name, NP_JSON_WORD, NP_F_NEVER_NULL),
+	FIELD(np_leaf_run, NP_F_TEXT, rail, NP_JSON_WORD, 0),
 	FIELD(np_leaf_run, NP_F_TEXT, nodes, NP_JSON_HOSTLIST, NP_F_NEVER_NULL),
 	FIELD(np_leaf_run, NP_F_U32, n_nodes, NP_RECORD_MAX_NODES, 0),
 	FIELD(np_leaf_run, NP_F_U32, n_pairs, UINT32_MAX, 0),

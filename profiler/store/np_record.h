@@ -43,6 +43,7 @@ extern const char *const np_run_states[];
 /* The part of a step under one leaf switch. */
 struct np_leaf_run {
 	char *name;  /* of the switch; "" without a topology */
+	char *rail;  /* of the switch; NULL: the nodes have no rails */
 	char *nodes; /* hostlist expression of the step's nodes on it */
 	uint32_t n_nodes;
 	uint32_t n_pairs; /* pairs of probes; 0: not measured, see skipped */

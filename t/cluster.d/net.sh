@@ -6,13 +6,19 @@
 #   fabric  every port of a leaf passes what it receives to one device, "fab",
 #           with one token bucket, which jobs on disjoint nodes share
 #
-# A non-blocking leaf has no fabric stage.
+# A non-blocking leaf has no fabric stage.  A second rail is the same once more,
+# with namespaces leaf0r1, ..., spiner1 and devices eth1.
 # shellcheck shell=bash
 
 # A larger burst would hide short queues, a smaller one loses throughput.
 BURST_BYTES=3200
 
-data_addr() { echo "10.77.$(($1 / 200)).$((10 + $1 % 200))"; }
+rails() { seq 0 $((RAILS - 1)); }
+rail_suffix() { [ "$1" = 0 ] || echo "r$1"; } # of its switches
+
+data_addr() { # NODE INDEX [RAIL]
+	echo "10.$((77 + 2 * ${2-0})).$(($1 / 200)).$((10 + $1 % 200))"
+}
 mgmt_addr() { # PLACE
 	case $1 in
 	ctl) echo 10.78.255.1 ;;
@@ -21,7 +27,9 @@ mgmt_addr() { # PLACE
 	n*) echo "10.78.$((${1#n} / 200)).$((10 + ${1#n} % 200))" ;;
 	esac
 }
-data_mac() { printf '02:77:00:00:%02x:%02x' $(($1 / 256)) $(($1 % 256)); }
+data_mac() { # NODE INDEX [RAIL]
+	printf '02:%d:00:00:%02x:%02x' $((77 + 2 * ${2-0})) $(($1 / 256)) $(($1 % 256))
+}
 
 mgmt_mac() { # PLACE
 	case $1 in
@@ -37,12 +45,15 @@ mgmt_mac() { # PLACE
 # overflow it, and messages between them then time out.  Permanent entries do not
 # count.
 write_neighbours() {
-	local p i
+	local p i r
 	for p in $(places); do
 		echo "neigh replace $(mgmt_addr "$p") lladdr $(mgmt_mac "$p") nud permanent dev mgmt"
 	done >"$RUNDIR/neighbours.mgmt"
 	for ((i = 0; i < LEAVES * NODES_PER_LEAF; i++)); do
-		echo "neigh replace $(data_addr "$i") lladdr $(data_mac "$i") nud permanent dev eth0"
+		for r in $(rails); do
+			echo "neigh replace $(data_addr "$i" "$r") lladdr" \
+				"$(data_mac "$i" "$r") nud permanent dev eth$r"
+		done
 	done >"$RUNDIR/neighbours.data"
 }
 
@@ -110,45 +121,55 @@ add_port() { # DEVICE MBIT LEAF-or-spine; in the switch's namespace
 }
 
 # Static forwarding entries for all nodes, so that no packet is flooded.
-add_routes() { # LEAF-or-spine; in the switch's namespace, ports present
+add_routes() { # LEAF-or-spine RAIL; in the switch's namespace, ports present
 	local i port
 	for ((i = 0; i < LEAVES * NODES_PER_LEAF; i++)); do
 		port=leaf$((i / NODES_PER_LEAF))
 		[ "$port" = "leaf$1" ] && port=n$i
 		[ "$1" = spine ] || [ "$port" = "n$i" ] || port=uplink
 		[ -e "/sys/class/net/$port" ] || continue
-		echo "fdb replace $(data_mac "$i") dev $port master static"
+		echo "fdb replace $(data_mac "$i" "$2") dev $port master static"
 	done | bridge -batch -
 }
 
 make_switches() {
-	local l
+	local r
 	make_bridge mgmt
 	ip link set lo up
 	write_neighbours
-	ip netns add spine
-	in_leaf spine make_bridge br0
+	for r in $(rails); do
+		make_tree "$(rail_suffix "$r")"
+	done
+}
+
+make_tree() { # SUFFIX of its names
+	local l
+	ip netns add "spine$1"
+	in_leaf "spine$1" make_bridge br0
 	for ((l = 0; l < LEAVES; l++)); do
-		ip netns add "leaf$l"
-		in_leaf "leaf$l" make_leaf "$l"
-		ip link add name uplink netns "leaf$l" type veth \
-			peer name "leaf$l" netns spine
-		in_leaf "leaf$l" add_port uplink "$UPLINK_MBIT" "$l"
-		in_leaf spine add_port "leaf$l" "$UPLINK_MBIT" spine
+		ip netns add "leaf$l$1"
+		in_leaf "leaf$l$1" make_leaf "$l"
+		ip link add name uplink netns "leaf$l$1" type veth \
+			peer name "leaf$l" netns "spine$1"
+		in_leaf "leaf$l$1" add_port uplink "$UPLINK_MBIT" "$l"
+		in_leaf "spine$1" add_port "leaf$l" "$UPLINK_MBIT" spine
 	done
 }
 
 add_all_routes() {
-	local l
-	for ((l = 0; l < LEAVES; l++)); do
-		in_leaf "leaf$l" add_routes "$l"
+	local l r tail
+	for r in $(rails); do
+		tail=$(rail_suffix "$r")
+		for ((l = 0; l < LEAVES; l++)); do
+			in_leaf "leaf$l$tail" add_routes "$l" "$r"
+		done
+		in_leaf "spine$tail" add_routes spine "$r"
 	done
-	in_leaf spine add_routes spine
 }
 
-# Both cables of a place; in the host.
+# All cables of a place; in the host.
 plug_in() { # PLACE
-	local i leaf pid
+	local i leaf pid r
 	pid=$(place_pid "$1")
 	ip link add name "m-$1" type veth peer name mgmt netns "$pid"
 	plain_device "m-$1"
@@ -157,9 +178,12 @@ plug_in() { # PLACE
 	n*)
 		i=${1#n}
 		leaf=$(node_leaf "$i")
-		ip link add name "$1" netns "leaf$leaf" type veth \
-			peer name eth0 netns "$pid"
-		in_leaf "leaf$leaf" add_port "$1" "$NIC_MBIT" "$leaf"
+		for r in $(rails); do
+			ip link add name "$1" netns "leaf$leaf$(rail_suffix "$r")" \
+				type veth peer name "eth$r" netns "$pid"
+			in_leaf "leaf$leaf$(rail_suffix "$r")" \
+				add_port "$1" "$NIC_MBIT" "$leaf"
+		done
 		in_place_net "$1" configure_node "$i" ;;
 	*)
 		in_place_net "$1" configure_mgmt "$1" ;;
@@ -177,11 +201,14 @@ configure_mgmt() { # PLACE; in it
 
 configure_node() { # INDEX; in the node
 	configure_mgmt "n$1"
-	plain_device eth0
-	ip link set eth0 address "$(data_mac "$1")"
-	ip addr add "$(data_addr "$1")/16" dev eth0
-	ip link set eth0 up
-	shape eth0 "$NIC_MBIT"
+	local r
+	for r in $(rails); do
+		plain_device "eth$r"
+		ip link set "eth$r" address "$(data_mac "$1" "$r")"
+		ip addr add "$(data_addr "$1" "$r")/16" dev "eth$r"
+		ip link set "eth$r" up
+		shape "eth$r" "$NIC_MBIT"
+	done
 	tune_tcp
 	ip -batch "$RUNDIR/neighbours.data"
 }

@@ -212,6 +212,12 @@ write_mpi_conf() {
 	END
 }
 
+# As netprof.conf(5) describes for Rails.
+rail_lines() {
+	leaves | awk '{ for (r = 0; r < 2; r++)
+		print "Rail=rail" r " NIC=eth" r " Leaf=" $1 (r ? "r1" : "") " Nodes=" $2 }'
+}
+
 # Probes start earlier than by default, to keep tests short.
 # NETPROF_TRANSPORT sets their transport, so that any suite can run
 # over libfabric: NETPROF_TRANSPORT=ofi:tcp t/check flagged calibrate.
@@ -226,6 +232,10 @@ write_netprof() {
 		ProbeAfter=200ms
 		Transport=$TRANSPORT
 	END
+	if [ "$RAILS" != 1 ]; then
+		rail_lines >"$RUNDIR/etc/slurm/rails.conf"
+		echo "Rails=/etc/slurm/rails.conf" >>"$RUNDIR/etc/slurm/netprof.conf"
+	fi
 	[ ! -f "$RUNDIR/etc/netprof.conf.extra" ] ||
 		cat "$RUNDIR/etc/netprof.conf.extra" >>"$RUNDIR/etc/slurm/netprof.conf"
 	echo "optional $RUNDIR/build/spank_netprof.so" \

@@ -51,6 +51,28 @@ static const struct {
 	{ "gone before it", "n2", -30, "" },
 };
 
+/* A job that shares only the switch of the second rail. */
+static void test_other_rails(void)
+{
+	struct np_candidate c = { 7, NP_NO_VALUE, "n5", 70 };
+	struct np_hosts nodes = { NULL, 0 };
+	struct rig g = { .r = np_record_new() };
+
+	T_CHECK(!np_leafmap_parse("SwitchName=a Level=0 Nodes=n[0-3]\n"
+				  "SwitchName=b Level=0 Nodes=n[4-7]\n"
+				  "SwitchName=x Level=0 Nodes=n[0-7]\n",
+				  &g.leaves, NULL));
+	T_CHECK(!np_leafmap_set_devices(g.leaves, "ib0,ib1"));
+	T_CHECK(!np_hosts_expand("n[0-1]", &nodes));
+	T_CHECK(!np_neighbours_init(&g.b, g.leaves, &nodes, g.r, NULL));
+	T_CHECK(!np_neighbours_add(&g.b, &c, NULL));
+	T_CHECK(g.r->n_neighbours == 1 &&
+		!strcmp(g.r->neighbours[0].leaf, "x") &&
+		!strcmp(g.r->neighbours[0].nodes, "n5"));
+	np_hosts_free(&nodes);
+	end(&g);
+}
+
 static void test_who_is_beside(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
@@ -111,6 +133,8 @@ static void test_a_failure_says_whose_nodes(void)
 }
 
 static const struct t_case cases[] = {
+	{ "a job that shares the switch of another rail is a neighbour",
+	  test_other_rails },
 	{ "who shared a leaf with the step, and for how long",
 	  test_who_is_beside },
 	{ "a full list ends the search, with one note",

@@ -74,6 +74,13 @@ static void test_traffic(void)
 	T_CHECK(r->traffic.n_nodes == 2);
 	T_CHECK(t_close(r->traffic.node_sec, 20, 1e-9));
 	T_CHECK(t_close(r->traffic.bytes, 4e7, 1e-9));
+	/* Another rail's device adds bytes, but no node and no time. */
+	np_counters_report(c, &(struct np_report){
+		.kind = NP_REPORT_MOVED, .rank = 2, .other_rail = true,
+		.moved = { 1, 1000000 } }, 20);
+	T_CHECK(r->traffic.n_nodes == 2);
+	T_CHECK(t_close(r->traffic.node_sec, 20, 1e-9));
+	T_CHECK(t_close(r->traffic.bytes, 4.1e7, 1e-9));
 	T_CHECK(!np_counters_idle(c));
 	np_counters_free(c);
 	np_record_free(r);

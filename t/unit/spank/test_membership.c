@@ -85,11 +85,43 @@ static void test_called_or_dismissed(void)
 	T_CHECK(facts(&w, 1)->gone && !facts(&w, 1)->here);
 	T_CHECK(!is_shut(fd[0]) && !is_shut(fd[2]) && !is_shut(fd[3]));
 	T_CHECK(probes(&w).here == 0 && probes(&w).gone == 0);
-	np_registry_set_leaf(w.p, 3, "rack0.ib");
+	np_registry_set_leaf(w.p, 3, "rack0.ib", NULL);
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 3 }, 1, "/bin/z") == 0);
 	HEARS(&w, fd[3], H " NETPROF_LEAF=rack0.ib /bin/z --join=0/1\n");
 	T_CHECK(facts(&w, 3)->rank == 0); /* among those of its kind */
 	for (int i = 0; i < 4; i++)
+		close(fd[i]);
+	np_registry_free(w.p);
+}
+
+/* A node with two rails: one agent, and a copy of it. */
+static void test_copies_for_other_rails(void)
+{
+	struct hall w;
+	int fd[2];
+
+	open_hall(&w);
+	for (int i = 0; i < 2; i++) {
+		fd[i] = come(&w);
+		say(fd[i], G " probe 4 n4\n");
+		UNTIL(&w, np_registry_size(w.p) == (size_t)i + 1);
+		if (!i) {
+			np_registry_ask(w.p, 0, 2);
+			HEARS(&w, fd[0], H " more\n" H " more\n");
+		}
+	}
+	T_CHECK(facts(&w, 0)->asked && !facts(&w, 1)->asked);
+	T_CHECK(facts(&w, 0)->here && !facts(&w, 0)->called);
+	np_registry_set_leaf(w.p, 0, "a", "ib0");
+	np_registry_set_leaf(w.p, 1, "b", "ib1");
+	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 1 }, 1, "/bin/x") == 0);
+	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 0 }, 1, "/bin/x") == 0);
+	HEARS(&w, fd[1], H " NETPROF_LEAF=b UCX_NET_DEVICES=ib1 /bin/x"
+	      " --join=0/1\n");
+	HEARS(&w, fd[0], H " NETPROF_LEAF=a UCX_NET_DEVICES=ib0 /bin/x"
+	      " --join=0/1\n");
+	T_CHECK(!facts(&w, 1)->other_rail && facts(&w, 0)->other_rail);
+	for (int i = 0; i < 2; i++)
 		close(fd[i]);
 	np_registry_free(w.p);
 }
@@ -477,6 +509,8 @@ static void test_levels_come_again(void)
 static const struct t_case cases[] = {
 	{ "a member waits where it said it is", test_a_member_waits },
 	{ "members are called or dismissed", test_called_or_dismissed },
+	{ "an agent is copied for each further rail, over its adapter",
+	  test_copies_for_other_rails },
 	{ "a group is wired up, however its words come", test_fences },
 	{ "two groups do not mix", test_two_groups },
 	{ "the longest places go through", test_long_places },

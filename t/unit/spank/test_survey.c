@@ -97,6 +97,48 @@ static int plan(size_t i, uint32_t max_level, struct np_step_nodes *s,
 	return rc;
 }
 
+#define TWO_TREES TWO_LEAVES "SwitchName=x Level=0 Nodes=n[0-7]\n" \
+	"SwitchName=y Level=0 Nodes=n[8-9]\n"
+
+/* As "LEAF:RAIL:NODES" of each leaf. */
+static const struct {
+	const char *name, *devices, *step, *want;
+} railed[] = {
+	{ "one leaf on each rail", "ib0,ib1", "n[0-1]",
+	  " leaf0:ib0:n[0-1] x:ib1:n[0-1]" },
+	{ "two leaves on each", "ib0,ib1", "n[6-9]", " leaf0:ib0:n[6-7] "
+	  "leaf1:ib0:n[8-9] x:ib1:n[6-7] y:ib1:n[8-9]" },
+	{ "some nodes without the second", "ib0,ib1", "n[8-11]",
+	  " leaf1:ib0:n[8-11] y:ib1:n[8-9]" },
+	{ "devices not known", "", "n[6-9]",
+	  " leaf0:-:n[6-7] leaf1:-:n[8-9]" },
+};
+
+static void test_rails(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(railed); i++) {
+		struct np_step_nodes s = { .leaves = NULL };
+		struct np_hosts none = { NULL, 0 };
+		struct np_record *r = np_record_new();
+		char text[256] = "";
+
+		expand(railed[i].step, &s.step);
+		T_CHECK(!np_leafmap_parse(TWO_TREES, &s.leaves, NULL));
+		T_CHECK(!np_leafmap_set_devices(s.leaves, railed[i].devices));
+		T_CHECK(!np_step_nodes_plan(&s, &none, &none, MANY, r, NULL));
+		for (size_t k = 0; k < r->n_leaves; k++) {
+			const struct np_leaf_run *l = &r->leaves[k];
+			size_t used = strlen(text);
+
+			snprintf(text + used, sizeof(text) - used, " %s:%s:%s",
+				 l->name, l->rail ? l->rail : "-", l->nodes);
+		}
+		T_ROW(railed[i].name, !strcmp(text, railed[i].want));
+		np_step_nodes_free(&s);
+		np_record_free(r);
+	}
+}
+
 static void test_rows(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
@@ -166,6 +208,7 @@ static void test_wide(void)
 }
 
 static const struct t_case cases[] = {
+	{ "each rail of the nodes has its leaves in the record", test_rails },
 	{ "what of a step is measured, and where its level goes", test_rows },
 	{ "the level of a wide step is on pairs of each leaf", test_wide },
 	{ NULL, NULL },
