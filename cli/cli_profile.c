@@ -474,6 +474,30 @@ static const char *congestion_text(const struct np_sample_nic *nic, char *buf,
 	return buf;
 }
 
+void cli_print_rails(FILE *f, const struct np_record *r)
+{
+	const char *busiest = np_run_rail(r);
+	char line[1024] = "", sec[CLI_NUMBER];
+
+	for (size_t i = 0; busiest && i < r->n_leaves; i++) {
+		const char *rail = r->leaves[i].rail;
+		struct np_moments m;
+		size_t k = 0;
+
+		while (k < i && (!rail || !r->leaves[k].rail ||
+				 strcmp(rail, r->leaves[k].rail)))
+			k++;
+		if (!rail || k < i)
+			continue; /* listed already */
+		m = np_run_rail_latency(r, rail);
+		cli_add(line, sizeof(line), "%s%s: %s", *line ? ", " : "", rail,
+			m.n ? cli_sec(m.mean, sec) : "not measured");
+	}
+	if (busiest)
+		cli_labelled(f, "Rails", "%s; %s is the busiest, and its "
+			     "latencies count", line, busiest);
+}
+
 void cli_print_adapters(FILE *f, const struct np_sample *s)
 {
 	char line[2048] = "", one[512];

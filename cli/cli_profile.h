@@ -137,4 +137,10 @@ bool cli_excluded_text(const struct np_run_summary *e, char *buf, size_t len);
  */
 void cli_print_adapters(FILE *f, const struct np_sample *s);
 
+/*
+ * Print the mean latency on each rail of a run, and which one counts; nothing
+ * if it has no rails.
+ */
+void cli_print_rails(FILE *f, const struct np_record *r);
+
 #endif

@@ -674,6 +674,7 @@ static void say_step(const struct explanation *e, const struct measured_step *m)
 			     sizeof(line));
 	snprintf(label, sizeof(label), "Step %u", r->step_id);
 	cli_labelled(stdout, label, "%s", line);
+	cli_print_rails(stdout, r);
 	if (!np_sample_add(&sample, r))
 		cli_print_adapters(stdout, &sample);
 	np_hist_free(sample.hist);

@@ -20,9 +20,8 @@ static void quantiles_of(const struct np_record *r, double *p50, double *p99)
 		.hist = np_hist_new(), .moments = np_run_latency(r),
 	};
 
-	for (size_t i = 0; all.hist && i < r->n_leaves; i++)
-		if (r->leaves[i].hist)
-			np_hist_merge(all.hist, r->leaves[i].hist);
+	if (all.hist)
+		np_run_add_hist(r, all.hist);
 	*p50 = np_sample_quantile(&all, 0.5);
 	*p99 = np_sample_quantile(&all, 0.99);
 	np_hist_free(all.hist);

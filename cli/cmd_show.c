@@ -623,8 +623,10 @@ static void print_head(FILE *f, const struct show *s, enum brevity brief)
 	print_verdict(f, pr);
 	print_runs(f, &s->p);
 	print_excluded(f, &s->p);
-	if (pr->ev.fabric)
+	if (pr->ev.fabric) {
 		print_fabric(f, pr->ev.fabric);
+		cli_print_rails(f, pr->ev.fabric);
+	}
 	if (pr->ev.latency.n_runs) {
 		print_probes(f, pr);
 		print_traffic(f, pr);
@@ -749,6 +751,8 @@ static void put_fabric(json_object *in, const struct np_record *r)
 	cli_put_count(j, "message_bytes", r->probe.message_bytes);
 	cli_put_real(j, "period_sec", r->probe.period_sec);
 	cli_put_text(j, "mpi_version", r->mpi_version);
+	if (np_run_rail(r))
+		cli_put_text(j, "busiest_rail", np_run_rail(r));
 	leaves = cli_put_array(j, "leaves");
 	for (size_t i = 0; i < r->n_leaves; i++) {
 		json_object *leaf = cli_append_object(leaves);
@@ -758,6 +762,9 @@ static void put_fabric(json_object *in, const struct np_record *r)
 			cli_put_text(leaf, "rail", r->leaves[i].rail);
 		cli_put_text(leaf, "nodes", r->leaves[i].nodes);
 		cli_put_count(leaf, "pairs", r->leaves[i].n_pairs);
+		if (r->leaves[i].rail && r->leaves[i].latency.n)
+			cli_put_real(leaf, "latency_sec",
+				     r->leaves[i].latency.mean);
 		cli_put_text(leaf, "skipped", r->leaves[i].skipped);
 	}
 }

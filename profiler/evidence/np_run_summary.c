@@ -20,13 +20,56 @@ struct np_summary_fabric {
 
 /* ---- samples ---- */
 
-struct np_moments np_run_latency(const struct np_record *r)
+/* rail NULL: any. */
+static bool is_on(const struct np_leaf_run *leaf, const char *rail)
+{
+	return !rail || (leaf->rail && !strcmp(leaf->rail, rail));
+}
+
+struct np_moments np_run_rail_latency(const struct np_record *r,
+				      const char *rail)
 {
 	struct np_moments m = { 0 };
 
 	for (size_t i = 0; i < r->n_leaves; i++)
-		np_moments_merge(&m, &r->leaves[i].latency);
+		if (is_on(&r->leaves[i], rail))
+			np_moments_merge(&m, &r->leaves[i].latency);
 	return m;
+}
+
+const char *np_run_rail(const struct np_record *r)
+{
+	const char *busiest = NULL;
+	double most = 0;
+
+	for (size_t i = 0; i < r->n_leaves; i++) {
+		const char *rail = r->leaves[i].rail;
+		struct np_moments m;
+
+		if (!rail || !r->leaves[i].latency.n ||
+		    (busiest && !strcmp(rail, busiest)))
+			continue;
+		m = np_run_rail_latency(r, rail);
+		if (!busiest || m.mean > most * m.min) {
+			busiest = rail;
+			most = m.mean / m.min;
+		}
+	}
+	return busiest;
+}
+
+struct np_moments np_run_latency(const struct np_record *r)
+{
+	return np_run_rail_latency(r, np_run_rail(r));
+}
+
+void np_run_add_hist(const struct np_record *r, struct np_hist *to)
+{
+	const char *rail = np_run_rail(r);
+
+	for (size_t i = 0; i < r->n_leaves; i++)
+		if (r->leaves[i].hist && is_on(&r->leaves[i], rail))
+			np_hist_merge(to, r->leaves[i].hist);
 }
 
 bool np_run_has_neighbours(const struct np_record *r)
@@ -39,11 +82,12 @@ bool np_run_has_neighbours(const struct np_record *r)
 
 struct np_series *np_run_windows(const struct np_record *r)
 {
+	const char *rail = np_run_rail(r);
 	struct np_series *all = NULL;
 	double width = 0;
 
 	for (size_t i = 0; i < r->n_leaves; i++)
-		if (r->leaves[i].windows)
+		if (r->leaves[i].windows && is_on(&r->leaves[i], rail))
 			width = fmax(width, r->leaves[i].windows->width_sec);
 	if (width > 0)
 		all = malloc(sizeof(*all));
@@ -51,7 +95,8 @@ struct np_series *np_run_windows(const struct np_record *r)
 		return NULL;
 	np_series_init(all, width);
 	for (size_t i = 0; i < r->n_leaves; i++) {
-		const struct np_series *s = r->leaves[i].windows;
+		const struct np_series *s = is_on(&r->leaves[i], rail) ?
+						    r->leaves[i].windows : NULL;
 
 		for (size_t k = 0; s && k < s->n; k++)
 			if (s->w[k].n)
@@ -112,11 +157,8 @@ int np_sample_add(struct np_sample *s, const struct np_record *r)
 		s->hist = np_hist_new();
 	if (!s->hist)
 		return -ENOMEM;
-	for (size_t i = 0; i < r->n_leaves; i++) {
-		np_moments_merge(&s->moments, &r->leaves[i].latency);
-		if (r->leaves[i].hist)
-			np_hist_merge(s->hist, r->leaves[i].hist);
-	}
+	np_moments_merge(&s->moments, &m);
+	np_run_add_hist(r, s->hist);
 	np_moments_add(&s->means, m.mean);
 	s->first = s->n_runs ? fmin(s->first, r->start) : r->start;
 	s->last = s->n_runs ? fmax(s->last, r->end) : r->end;
@@ -829,10 +871,12 @@ static unsigned rank_of(const struct latencies *l, size_t i)
 /* Median under the slowest leaf switch; a mean follows a few late probes. */
 static double median_of(const struct np_record *r)
 {
+	const char *rail = np_run_rail(r);
 	double sec = 0;
 
 	for (size_t i = 0; i < r->n_leaves; i++)
-		if (r->leaves[i].hist && r->leaves[i].latency.n)
+		if (r->leaves[i].hist && r->leaves[i].latency.n &&
+		    is_on(&r->leaves[i], rail))
 			sec = fmax(sec, np_hist_quantile(r->leaves[i].hist,
 							 0.5));
 	return sec;

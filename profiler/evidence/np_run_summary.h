@@ -14,6 +14,10 @@
  * runs of the workload that shared a leaf switch with other jobs, and say so;
  * models do not, which is the only difference between them.  If there are none
  * of these either, runs of an unknown workload are used.
+ *
+ * Of a run whose nodes have rails, the latencies of its busiest rail count:
+ * those of rails that the program hardly uses would make it look lighter than
+ * it is for another program on the rail that it does use.
  */
 #ifndef NP_RUN_SUMMARY_H
 #define NP_RUN_SUMMARY_H
@@ -69,8 +73,25 @@ const char *np_sample_source_name(enum np_sample_source source);
 /* Quantile q of a sample, seconds; limited to its minimum and maximum. */
 double np_sample_quantile(const struct np_sample *s, double q);
 
-/* The latencies of a run under all leaf switches together. */
+/*
+ * The rail of a run that counts, borrowed: the busiest one, on which the mean
+ * latency is the largest multiple of the lowest.  NULL: the run has no rails,
+ * or no latencies.
+ */
+const char *np_run_rail(const struct np_record *r);
+
+/* The latencies of a rail under all of its leaf switches together. */
+struct np_moments np_run_rail_latency(const struct np_record *r,
+				      const char *rail);
+
+/*
+ * The latencies of a run under all leaf switches together; of a run with rails,
+ * under those of the rail that counts.
+ */
 struct np_moments np_run_latency(const struct np_record *r);
+
+/* Merge the histograms of the same leaf switches into to. */
+void np_run_add_hist(const struct np_record *r, struct np_hist *to);
 
 /*
  * The same over time: free() it.  NULL if the run has no windows, or out of

@@ -42,6 +42,11 @@ test_a_program_on_one_rail_loads_that_rail_alone() {
 		(rail(\"rail0\").latency.mean > 3 * rail(\"rail1\").latency.mean))"
 	expect second "$BY_RAIL length == 1 and (.[0] |
 		(rail(\"rail1\").latency.mean > 3 * rail(\"rail0\").latency.mean))"
+	alice "netprof show second" >"$TMPDIR/page"
+	grep -q '^ *Rails  *rail0: .*, rail1: .*; rail1 is the busiest' "$TMPDIR/page" ||
+		fail "$(cat "$TMPDIR/page")"
+	equal "rail that counts" \
+		"$(alice 'netprof show --json second' | jq -r .fabric.busiest_rail)" rail1
 }
 
 # Slurm's topology has the switches, and NetDevices as many devices as each node.

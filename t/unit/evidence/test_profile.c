@@ -374,7 +374,70 @@ static void test_blocks_count(void)
 	free_made(m);
 }
 
+/* A leaf of a rail with so many latencies of low and then of high seconds. */
+static void add_rail(struct np_record *r, const char *leaf, const char *rail,
+		     double low, double high)
+{
+	struct np_leaf_run *l = np_record_leaf(r, leaf);
+
+	l->rail = strdup(rail);
+	l->hist = np_hist_new();
+	l->windows = malloc(sizeof(*l->windows));
+	np_series_init(l->windows, 1);
+	for (int i = 0; i < 100; i++) {
+		double x = i < 50 ? low : high;
+		struct np_moments one = { .n = 1, .mean = x, .min = x,
+					  .max = x };
+
+		np_hist_add_bin(l->hist, np_hist_bin_of(x), 1);
+		np_moments_merge(&l->latency, &one);
+		np_series_add(l->windows, i + 0.5, &one);
+	}
+}
+
+/* The second rail is slower; it counts where it is the more delayed one. */
+static const struct {
+	const char *name;
+	double high[2]; /* of each rail, whose lowest are 1e-5 and 4e-5 */
+	const char *rail;
+	double mean;
+} railed[] = {
+	{ "load on the first", { 9e-5, 5e-5 }, "r0", 5e-5 },
+	{ "load on the second", { 1.2e-5, 36e-5 }, "r1", 20e-5 },
+	{ "a slower rail is not a busier one", { 3e-5, 6e-5 }, "r0", 2e-5 },
+};
+
+static void test_rails(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(railed); i++) {
+		struct made *m = new_made("lmp");
+		struct np_record *r = add_run(m, 0);
+		struct np_series *windows;
+		struct np_profile p;
+
+		add_rail(r, "a", "r0", 1e-5, railed[i].high[0]);
+		add_rail(r, "x", "r1", 4e-5, railed[i].high[1]);
+		add_rail(r, "b", "r0", 1e-5, railed[i].high[0]);
+		p = make(m, NULL, NULL);
+		T_ROW(railed[i].name, !strcmp(np_run_rail(r), railed[i].rail));
+		T_ROW(railed[i].name, t_close(p.ev.latency.moments.mean,
+					      railed[i].mean, 1e-9));
+		T_ROW(railed[i].name, p.ev.latency.moments.n ==
+		      (!strcmp(railed[i].rail, "r0") ? 200 : 100));
+		T_ROW(railed[i].name, np_hist_total(p.ev.latency.hist) ==
+		      p.ev.latency.moments.n);
+		windows = np_run_windows(r);
+		T_ROW(railed[i].name, windows && t_close(
+			windows->w[99].max, railed[i].high[railed[i].rail[1] -
+							  '0'], 1e-9));
+		free(windows);
+		np_profile_free(&p);
+		free_made(m);
+	}
+}
+
 static const struct t_case cases[] = {
+	{ "of a run with rails the busiest one counts", test_rails },
 	{ "only comparable runs are used", test_which_runs_are_used },
 	{ "runs beside other jobs are used if there is nothing else",
 	  test_neighbours_if_nothing_else },
