@@ -266,8 +266,8 @@ $(BUILD)/netprof: $(call objs,$(CLI) $(HTTP)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(JSON) $(GSL) $(ELF) $(ZLIB) $(CAIRO) $(CURL) $(LIBM))
 
-# What commands share: options, pages, and what else they want of it.
-$(BUILD)/libnetprof-cli.a: $(call objs,$(wildcard cli/cli_*.c))
+# The commands and what they share, for the analysis and the tests.
+$(BUILD)/libnetprof-cli.a: $(call objs,$(filter-out cli/netprof.c,$(CLI)))
 $(foreach a,$(ANALYSIS),$(eval $(BUILD)/libnetprof-$(notdir $(a)).a: $(call objs,\
 	$(wildcard $(addprefix $(a)/,np_*.c cli_*.c cmd_*.c)))))
 $(filter-out $(BUILD)/libnetprof.a,$(ANALYSIS_LIBS)):

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "cli_topology.h"
+#include "cmd_topology.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Which node is on which leaf switch, from InfiniBand, LLDP or latencies. */
-#ifndef CLI_TOPOLOGY_H
-#define CLI_TOPOLOGY_H
+#ifndef CMD_TOPOLOGY_H
+#define CMD_TOPOLOGY_H
 
 #include <stddef.h>
 #include <stdint.h>
