@@ -2,9 +2,9 @@
  * A drawing surface for lines, filled areas and text. Coordinates are points
  * (1/72 inch), counted from the upper left corner.
  *
- * The SVG canvas writes text as text, so that a reader can search and edit it,
- * and needs neither cairo nor any font. np_canvas_cairo.c provides PNG and PDF
- * and is left out of builds without cairo.
+ * The SVG canvas of np_picture.c writes text as text, so that a reader can
+ * search and edit it, and needs neither cairo nor any font. np_canvas_cairo.c
+ * provides PNG and PDF and is left out of builds without cairo.
  */
 #ifndef NP_CANVAS_H
 #define NP_CANVAS_H
@@ -56,29 +56,9 @@ struct np_canvas {
 };
 
 /* New canvases that write to out (borrowed). NULL: out of memory. */
-struct np_canvas *np_canvas_svg(FILE *out, double width, double height,
-				const char *title);
 struct np_canvas *np_canvas_png(FILE *out, double width, double height);
 /* date: creation date to record in the file, seconds since the epoch. */
 struct np_canvas *np_canvas_pdf(FILE *out, double width, double height,
 				const char *title, double date);
-
-void np_canvas_box(struct np_canvas *c, const struct np_box *box,
-		   const struct np_pen *pen);
-void np_canvas_line(struct np_canvas *c, double x0, double y0, double x1,
-		    double y1, const struct np_pen *pen);
-
-/*
- * Upper bound on the width of a text in points, for a font of size points:
- * its width in DejaVu Sans, which is a wide font.
- */
-double np_text_width(const char *text, double size);
-
-/*
- * Copy text into buf (len bytes). A text wider than width points, or too long
- * for buf, is cut and ends in "~". Returns buf.
- */
-const char *np_text_fit(const char *text, double size, double width, char *buf,
-			size_t len);
 
 #endif

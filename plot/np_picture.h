@@ -34,4 +34,17 @@ int np_picture_make(const struct np_figure *f, enum np_picture_kind kind,
 void np_plot_size(const struct np_figure *f, double *width, double *height);
 void np_plot_draw(const struct np_figure *f, struct np_canvas *c);
 
+/*
+ * Upper bound on the width of a text in points, for a font of size points:
+ * its width in DejaVu Sans, which is a wide font.
+ */
+double np_text_width(const char *text, double size);
+
+/*
+ * Copy text into buf (len bytes). A text wider than width points, or too long
+ * for buf, is cut and ends in "~". Returns buf.
+ */
+const char *np_text_fit(const char *text, double size, double width, char *buf,
+			size_t len);
+
 #endif

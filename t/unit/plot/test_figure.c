@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "np_canvas.h"
+#include "np_picture.h"
 #include "some_figure.h"
 
 static const struct {
