@@ -1,7 +1,4 @@
-/*
- * Small text formats: lines of words that people write by hand, and rows of
- * named columns as sacct prints them.
- */
+/* Lines of words, a text format that people write by hand. */
 #ifndef NP_WORDS_H
 #define NP_WORDS_H
 
@@ -10,8 +7,6 @@
 #include <stdint.h>
 
 #include "np_err.h"
-
-/* ---- lines of words ---- */
 
 #define NP_WORDS_LINE 4096 /* most bytes in a line, with its NUL */
 #define NP_WORDS_MAX 256   /* most words in a line */
@@ -57,67 +52,5 @@ const char *np_words_at(const struct np_words *w, size_t i);
 double np_words_time(struct np_words *w, size_t i);
 uint64_t np_words_bytes(struct np_words *w, size_t i, uint64_t max);
 uint64_t np_words_count(struct np_words *w, size_t i, uint64_t max);
-
-/* ---- rows of named columns ---- */
-
-/*
- * Text as `sacct --parsable2` prints it: a line with the names of the columns,
- * then a line for each record.
- *
- * Columns are found by name, so that releases of Slurm may add, omit or reorder
- * columns. sacct does not escape text that users choose, such as the name of a
- * job. A row with more or fewer fields than the header is therefore skipped and
- * counted, and callers of sacct should choose a delimiter that users cannot
- * guess.
- */
-
-#define NP_ROWS_COLUMNS 256	/* most columns in a header */
-#define NP_ROWS_LINE 1048576	/* bytes of the longest row */
-
-/* A column that the caller wants. */
-struct np_rows_column {
-	const char *name; /* upper or lower case */
-	bool needed;	  /* without this column the text is rejected */
-};
-
-/* What was read. */
-struct np_rows_count {
-	size_t taken;	/* rows passed to each() */
-	size_t damaged; /* rows skipped */
-};
-
-/*
- * value: the text of each wanted column, in the order of the caller's list;
- * NULL for a column that is missing. line: its number, from 1. Returns 0, or
- * -errno with err, which ends the reading.
- */
-typedef int np_rows_f(void *arg, char *const *value, size_t line,
-		      struct np_err *err);
-
-/*
- * Call each() for every row of text, which is modified. name: the file or
- * command, for messages. delimiter: between fields, "|" for --parsable2.
- * column: n wanted columns, at most NP_ROWS_COLUMNS. An empty text has no rows.
- * Returns 0, -EINVAL with err (name, line and column), or what each()
- * returned.
- */
-int np_rows_read(char *text, const char *name, const char *delimiter,
-		 const struct np_rows_column *column, size_t n,
-		 np_rows_f *each, void *arg, struct np_rows_count *count,
-		 struct np_err *err);
-
-/*
- * Dates as sacct prints them: "2026-11-25T10:00:00" in local time, or seconds
- * since 1970 with SLURM_TIME_FORMAT=%s; "Unknown", "None" and "" give NaN.
- * Returns 0 or -EINVAL.
- */
-int np_rows_date(const char *text, double *date);
-
-/*
- * Durations as sacct prints them: "1-02:03:04", "02:03:04", "03:04.123", "90"
- * (minutes, of a time limit); "UNLIMITED" and "Partition_Limit" give INFINITY,
- * "" gives NaN. Returns 0 or -EINVAL.
- */
-int np_rows_duration(const char *text, double *sec);
 
 #endif
