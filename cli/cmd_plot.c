@@ -136,7 +136,7 @@ static void put_caption(struct np_figure *f, const struct np_profile *p)
 			  r && r->cluster ? r->cluster : "an unknown cluster",
 			  r && r->probe.transport ? r->probe.transport :
 						    "transport unknown",
-			  p->ev.latency.n_runs, p->ev.count[NP_RUN_BESIDE],
+			  p->ev.latency.n_runs, p->ev.count[NP_RUN_UNDER_LEVEL],
 			  (unsigned long long)p->ev.latency.moments.n, idle,
 			  first, strcmp(first, last) ? " to " : "",
 			  strcmp(first, last) ? last : "");

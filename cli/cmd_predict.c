@@ -223,7 +223,8 @@ static void print_data_used(const struct prediction *p, size_t app, bool first)
 	const struct cli_answer *a = &p->answer[0];
 	const struct np_run_summary *s = &p->k->app[app]->evidence;
 	const char *label = first ? "Data" : "", *name = s->program.name;
-	size_t n = p->k->cal.fabric->n_levels, loaded = s->count[NP_RUN_BESIDE];
+	size_t n = p->k->cal.fabric->n_levels;
+	size_t loaded = s->count[NP_RUN_UNDER_LEVEL];
 	char intervals[80];
 
 	if (app == a->victim && a->p.used & NP_NEED_TRACE)
@@ -352,7 +353,7 @@ static void put_used(json_object *list, const struct cli_known_app *a)
 	cli_put_bool(j, "published", a->r.owner == NP_STORE_PUBLISHED);
 	cli_put_text(j, "fingerprint", s->fingerprint);
 	cli_put_count(j, "runs_alone", s->alone_sec.n);
-	cli_put_count(j, "runs_beside_levels", s->count[NP_RUN_BESIDE]);
+	cli_put_count(j, "runs_beside_levels", s->count[NP_RUN_UNDER_LEVEL]);
 	cli_put_count(j, "curve_levels", s->n_curve);
 	cli_put_count(j, "pressure_levels", s->n_impact);
 	cli_put_count(j, "probes", s->program.latency.all.n);

@@ -319,9 +319,9 @@ static void print_runs(FILE *f, const struct cli_profile *p)
 	char first[CLI_NUMBER], last[CLI_NUMBER], owner[CLI_NUMBER + 16];
 	char line[512] = "";
 
-	if (pr->ev.count[NP_RUN_BESIDE])
+	if (pr->ev.count[NP_RUN_UNDER_LEVEL])
 		cli_add(line, sizeof(line), " (%zu under load)",
-			pr->ev.count[NP_RUN_BESIDE]);
+			pr->ev.count[NP_RUN_UNDER_LEVEL]);
 	if (pr->ev.count[NP_RUN_BLOCKS])
 		cli_add(line, sizeof(line), " (%zu with load intervals)",
 			pr->ev.count[NP_RUN_BLOCKS]);
@@ -726,7 +726,7 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 static void put_runs(json_object *in, const struct cli_profile *p)
 {
 	static const enum np_run_use other[] = {
-		NP_RUN_BESIDE, NP_RUN_BLOCKS, NP_RUN_NEIGHBOURS,
+		NP_RUN_UNDER_LEVEL, NP_RUN_BLOCKS, NP_RUN_NEIGHBOURS,
 		NP_RUN_FABRIC, NP_RUN_TIME, NP_RUN_FAILED, NP_RUN_SUSPENDED,
 		NP_RUN_UNDER_WAY, NP_RUN_WORKLOAD, NP_RUN_AUTOMATIC,
 	};

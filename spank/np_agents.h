@@ -214,7 +214,7 @@ void np_registry_release(struct np_registry *p, enum np_agent_kind kind);
  * Lines in, text out, without waiting.  The other end may be anybody until it
  * has sent the cookie.
  */
-#define NP_PEER_LINE (2 * NP_WIRE_JOIN_MAX_BYTES + 64) /* longest line */
+#define NP_PEER_LINE (2 * NP_WIRE_MAX_BYTES + 64) /* longest line */
 #define NP_PEER_OUT (4u << 20) /* most bytes that may be left unread */
 
 struct np_peer {

@@ -31,7 +31,7 @@ static const char *const model[] = { "cross", NP_MODEL_DEFAULT, "mixture",
 
 static double edge[BINS + 1], count[1 + LEVELS + PROGRAMS][BINS];
 static struct np_fabric_level level[LEVELS];
-static struct np_mean beside[LEVELS * LEVELS];
+static struct np_mean pairs[LEVELS * LEVELS];
 static struct np_mean curve[PROGRAMS][LEVELS], impact[PROGRAMS][LEVELS];
 static char name[LEVELS + PROGRAMS][16];
 static struct np_program program[PROGRAMS];
@@ -42,7 +42,7 @@ static int rc[PROGRAMS * PROGRAMS];
 static const struct np_bins bins = { BINS, edge };
 static struct np_fabric fabric = {
 	.name = "bench", .bins = &bins, .level = level, .n_levels = LEVELS,
-	.beside = beside,
+	.pairs = pairs,
 	.coupling = { { 4, 1, 0.05 }, { 4, 0.8, 0.05 }, { 4, 0.2, 0.05 } },
 };
 
@@ -105,7 +105,7 @@ static void make_up(void)
 					   count[1 + i]);
 	}
 	for (size_t i = 0; i < LEVELS * LEVELS; i++)
-		beside[i] = slowdown(suffers[i / LEVELS], presses[i % LEVELS]);
+		pairs[i] = slowdown(suffers[i / LEVELS], presses[i % LEVELS]);
 	for (size_t a = 0; a < PROGRAMS; a++) {
 		double own_suffers = 0.1 + 1.5 * uniform(), own = uniform();
 

@@ -61,7 +61,7 @@ static void draw_latency(const struct np_latency *l, size_t n_bins,
 void np_bootstrap_fabric_free(struct np_bootstrap_fabric *d)
 {
 	free(d->sample);
-	free(d->has_beside);
+	free(d->has_pair);
 	free(d->level);
 	free(d->store);
 	*d = (struct np_bootstrap_fabric){ 0 };
@@ -133,11 +133,11 @@ static void fabric_mark_known(struct fabric_task *t)
 	}
 	if (!t->f->idle.count)
 		d->has &= ~(unsigned)NP_NEED_HIST;
-	d->whole = t->f->beside != NULL;
-	for (size_t i = 0; t->f->beside && i < t->n * t->n; i++) {
-		d->has_beside[i] = np_mean_known(&t->f->beside[i]);
-		if (d->has_beside[i])
-			d->has |= NP_NEED_BESIDE;
+	d->whole = t->f->pairs != NULL;
+	for (size_t i = 0; t->f->pairs && i < t->n * t->n; i++) {
+		d->has_pair[i] = np_mean_known(&t->f->pairs[i]);
+		if (d->has_pair[i])
+			d->has |= NP_NEED_LEVEL_PAIRS;
 		else
 			d->whole = false;
 	}
@@ -146,7 +146,7 @@ static void fabric_mark_known(struct fabric_task *t)
 /* Prepare what all samples have in common. */
 static void prepare_constants(struct fabric_task *t)
 {
-	const struct np_mean *m = t->f->beside;
+	const struct np_mean *m = t->f->pairs;
 	size_t n2 = t->n * t->n;
 	double pooled = m ? np_noise_pooled(m, n2) : 0;
 
@@ -156,14 +156,14 @@ static void prepare_constants(struct fabric_task *t)
 	t->log = take(t, n2);
 	t->noise = take(t, n2);
 	for (size_t i = 0; m && i < n2; i++) {
-		bool known = t->d->has_beside[i];
+		bool known = t->d->has_pair[i];
 
 		t->log[i] = known ? draw_log(m[i].mean) : 0;
 		t->noise[i] = known ? np_noise_of_mean(&m[i], pooled) : 0;
 	}
 }
 
-static void draw_beside(struct fabric_task *t, struct np_data_fabric *v,
+static void draw_pairs(struct fabric_task *t, struct np_data_fabric *v,
 			bool redraw)
 {
 	size_t n = t->n;
@@ -171,10 +171,10 @@ static void draw_beside(struct fabric_task *t, struct np_data_fabric *v,
 
 	for (size_t i = 0; i < n * n; i++) {
 		to[i] = t->log[i];
-		if (redraw && t->d->has_beside[i])
+		if (redraw && t->d->has_pair[i])
 			to[i] += t->noise[i] * np_rng_normal(t->rng);
 	}
-	v->log_beside = v->fit_beside = to;
+	v->log_pairs = v->fit_pairs = to;
 }
 
 #define PARTS 8 /* into which the levels are divided, to leave out one at a time */
@@ -261,17 +261,17 @@ static void weigh_levels(struct fabric_task *t, const double *z, double *weight,
 		weight[i] = fmin(1, middle / weight[i]);
 }
 
-static void pace_beside(struct fabric_task *t, struct np_data_fabric *v)
+static void pace_pairs(struct fabric_task *t, struct np_data_fabric *v)
 {
 	size_t n = t->n;
 	double *to = take(t, n * n);
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j <= i; j++)
-			np_pace_of(v->log_beside[i * n + j],
-				   v->log_beside[j * n + i], &to[i * n + j],
+			np_pace_of(v->log_pairs[i * n + j],
+				   v->log_pairs[j * n + i], &to[i * n + j],
 				   &to[j * n + i]);
-	v->fit_beside = to;
+	v->fit_pairs = to;
 	if (!t->d->whole || n < 3)
 		return;
 	if (!t->fit_weight) {
@@ -291,7 +291,7 @@ static void gram_cross(struct fabric_task *t, struct np_data_fabric *v)
 	for (size_t i = 0; i < (n + 1) * (n + 1); i++)
 		g[i] = NP_CROSS_SUM * NP_CROSS_SUM;
 	for (size_t r = 0; r < n; r++) {
-		const double *row = v->fit_beside + r * n;
+		const double *row = v->fit_pairs + r * n;
 
 		for (size_t i = 0; i < n; i++)
 			for (size_t j = 0; j < n; j++)
@@ -311,8 +311,8 @@ static void gram_victim(struct fabric_task *t, struct np_data_fabric *v)
 			double sum = 0;
 
 			for (size_t j = 0; j < n; j++)
-				sum += v->fit_beside[i * n + j] *
-				       v->fit_beside[k * n + j];
+				sum += v->fit_pairs[i * n + j] *
+				       v->fit_pairs[k * n + j];
 			g[i * n + k] = g[k * n + i] = sum;
 		}
 	v->gram_victim = g;
@@ -365,10 +365,10 @@ static void fabric_draw_one(struct fabric_task *t, size_t r)
 	v->bin_weight = t->bins ? t->weight : NULL;
 	if (t->bins)
 		gram_mixture(t, v);
-	draw_beside(t, v, r > 0);
+	draw_pairs(t, v, r > 0);
 	if (t->opt->needs & NP_NEED_OWN_IMPACT)
-		pace_beside(t, v);
-	if (t->opt->needs & NP_NEED_BESIDE) {
+		pace_pairs(t, v);
+	if (t->opt->needs & NP_NEED_LEVEL_PAIRS) {
 		gram_cross(t, v);
 		gram_victim(t, v);
 	}
@@ -383,19 +383,19 @@ static int fabric_alloc(struct fabric_task *t)
 		per += n1 * n1;
 	if (t->opt->needs & NP_NEED_OWN_IMPACT)
 		per += n * n;
-	if (t->opt->needs & NP_NEED_BESIDE)
+	if (t->opt->needs & NP_NEED_LEVEL_PAIRS)
 		per += n * n + n1 * n1;
 	d->n = 1 + t->opt->replicates;
 	d->sample = calloc(d->n, sizeof(*d->sample));
 	d->level = calloc(d->n * n + 1, sizeof(*d->level));
-	d->has_beside = calloc(n * n + 2 * n + 1, sizeof(bool));
+	d->has_pair = calloc(n * n + 2 * n + 1, sizeof(bool));
 	d->store =
 		malloc((d->n * per + t->bins + 3 * n * n + 3 * n + 1) *
 		       sizeof(double));
 	t->nnls = np_nnls_new(n + 1);
-	if (!d->sample || !d->level || !d->has_beside || !d->store || !t->nnls)
+	if (!d->sample || !d->level || !d->has_pair || !d->store || !t->nnls)
 		return -ENOMEM;
-	d->has_latency = d->has_beside + n * n;
+	d->has_latency = d->has_pair + n * n;
 	d->has_hist = d->has_latency + n;
 	t->next = d->store;
 	return 0;

@@ -36,13 +36,13 @@ struct np_bootstrap_opt {
 };
 
 struct np_bootstrap_fabric {
-	/* enum np_need: IDLE; LATENCY, HIST and BESIDE of at least one level */
+	/* enum np_need: IDLE; the others if at least one level has them */
 	unsigned has;
 	size_t n;		       /* 1 + replicates */
 	struct np_data_fabric *sample; /* sample[0] holds the measured values */
 	bool *has_latency, *has_hist;  /* per level */
-	bool *has_beside;	       /* [i * n_levels + j] */
-	bool whole;		       /* every element of has_beside is set */
+	bool *has_pair;	       /* [i * n_levels + j] */
+	bool whole;		       /* every element of has_pair is set */
 	unsigned flags;		       /* enum np_pred_flag */
 	struct np_data_latency *level;
 	double *store;

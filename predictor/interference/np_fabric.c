@@ -26,12 +26,12 @@ static int level_check(const struct np_fabric *f, size_t i, struct np_err *err)
 	return np_latency_check(&l->latency, f->bins, what, err);
 }
 
-static int beside_check(const struct np_fabric *f, struct np_err *err)
+static int pairs_check(const struct np_fabric *f, struct np_err *err)
 {
-	for (size_t i = 0; f->beside && i < f->n_levels; i++)
+	for (size_t i = 0; f->pairs && i < f->n_levels; i++)
 		for (size_t j = 0; j < f->n_levels; j++) {
 			const struct np_mean *m =
-				&f->beside[i * f->n_levels + j];
+				&f->pairs[i * f->n_levels + j];
 
 			if (!np_slowdown_valid(m))
 				return np_errf(err, -EINVAL, "%s: slowdown of "
@@ -79,7 +79,7 @@ int np_fabric_check(const struct np_fabric *f, struct np_err *err)
 	for (size_t i = 0; !rc && i < f->n_levels; i++)
 		rc = level_check(f, i, err);
 	if (!rc)
-		rc = beside_check(f, err);
+		rc = pairs_check(f, err);
 	return rc ? rc : coupling_check(f, err);
 }
 

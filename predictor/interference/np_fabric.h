@@ -52,7 +52,7 @@ struct np_fabric {
 	 * rounds per second alone over rounds per second under load, less 1.
 	 * NULL if none was measured.
 	 */
-	const struct np_mean *beside;
+	const struct np_mean *pairs;
 
 	/*
 	 * Sharing coefficient k of each scope.  If the curves predict a relative

@@ -414,7 +414,7 @@ static void cross_right_side(const struct np_data *v, double sum, double *h)
 
 	for (size_t j = 0; j <= n; j++)
 		h[j] = sum;
-	np_lanes_add_rows(h + 1, v->co->fit_impact, v->fabric->fit_beside, n,
+	np_lanes_add_rows(h + 1, v->co->fit_impact, v->fabric->fit_pairs, n,
 			  v->row->at, v->row->n);
 }
 
@@ -423,11 +423,11 @@ static void add_row(const struct np_data *v, size_t i, double sign,
 		    double *gram)
 {
 	size_t n = v->fabric->n_levels;
-	const double *beside = v->fabric->fit_beside + i * n;
+	const double *pairs = v->fabric->fit_pairs + i * n;
 
 	for (size_t j = 0; j < n; j++)
-		np_lanes_add(gram + (j + 1) * (n + 1) + 1, sign * beside[j],
-			     beside, n);
+		np_lanes_add(gram + (j + 1) * (n + 1) + 1, sign * pairs[j],
+			     pairs, n);
 }
 
 /*
@@ -476,7 +476,7 @@ static bool beyond(const struct np_data *v)
 	for (size_t r = 0; r < v->row->n; r++)
 		own += v->co->fit_impact[v->row->at[r]];
 	for (size_t c = v->col->n; c-- > 0;) {
-		const double *column = v->fabric->fit_beside + v->col->at[c];
+		const double *column = v->fabric->fit_pairs + v->col->at[c];
 		double sum = 0;
 
 		for (size_t r = 0; r < v->row->n; r++)
@@ -569,7 +569,7 @@ static void add_column(const struct np_data *v, size_t j, double sign,
 	double column[k];
 
 	for (size_t r = 0; r < k; r++)
-		column[r] = v->fabric->fit_beside[v->row->at[r] * n + j];
+		column[r] = v->fabric->fit_pairs[v->row->at[r] * n + j];
 	for (size_t r = 0; r < k; r++)
 		np_lanes_add(gram + r * k, sign * column[r], column, k);
 }
@@ -620,7 +620,7 @@ static void victim_right_side(const struct np_data *v, double *h)
 
 	weights_curve(v, NP_AVERAGE_LOG, curve);
 	for (size_t r = 0; r < v->row->n; r++)
-		h[r] = np_lanes_dot(v->fabric->fit_beside + v->row->at[r] * n,
+		h[r] = np_lanes_dot(v->fabric->fit_pairs + v->row->at[r] * n,
 				    curve, n);
 }
 
@@ -667,11 +667,11 @@ static int twosided_describe(struct np_data *v, double *x)
 			used[n_used++] = j;
 	for (size_t r = 0; !rc && r < v->row->n; r++) {
 		size_t i = v->row->at[r];
-		const double *beside = v->fabric->fit_beside + i * n;
+		const double *pairs = v->fabric->fit_pairs + i * n;
 		double sum = 0;
 
 		for (size_t u = 0; u < n_used; u++)
-			sum += x[1 + used[u]] * beside[used[u]];
+			sum += x[1 + used[u]] * pairs[used[u]];
 		left[i] = v->co->fit_impact[i] - sum;
 	}
 	return rc;
@@ -1028,7 +1028,7 @@ static int zero_join(struct np_data *v, const double *x, const double *y,
 	  lookup_describe, lookup_respond, lookup_join, \
 	  1, 1, variant }
 
-#define CROSS_NEEDS (NP_NEED_CURVE | NP_NEED_IMPACT | NP_NEED_BESIDE)
+#define CROSS_NEEDS (NP_NEED_CURVE | NP_NEED_IMPACT | NP_NEED_LEVEL_PAIRS)
 
 const struct np_model np_models[] = {
 	{ "zero", "no slowdown at all, the baseline", 0, NULL,

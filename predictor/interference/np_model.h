@@ -52,7 +52,7 @@ enum np_need {
 	NP_NEED_HIST = 1 << 2,	   /* histograms of these latencies */
 	NP_NEED_CURVE = 1 << 3,	   /* slowdown of the victim under levels */
 	NP_NEED_IMPACT = 1 << 4, /* slowdown of the levels by co-runners */
-	NP_NEED_BESIDE = 1 << 5,   /* slowdown of the levels by each other */
+	NP_NEED_LEVEL_PAIRS = 1 << 5, /* slowdown of levels by each other */
 	NP_NEED_CO_CURVE = 1 << 6, /* slowdown of co-runners under levels */
 	NP_NEED_OWN_IMPACT = 1 << 7, /* slowdown of the levels by the victim;
 					  fits then use the scale above */
@@ -102,10 +102,10 @@ struct np_data_fabric {
 	/* The send-only levels with most and fewest bytes per round;
 	 * n_levels if unknown. */
 	size_t bulk_level, brief_level;
-	const double *log_beside; /* log(1 + CC[i][j]), 0 if unknown */
-	const double *fit_beside; /* the same, on the scale of the fits */
+	const double *log_pairs; /* log(1 + CC[i][j]), 0 if unknown */
+	const double *fit_pairs; /* the same, on the scale of the fits */
 	/* Weight of each level's slowdowns, 0 < weight <= 1, with which its row of
-	 * fit_beside and its element of a program's fit_impact are multiplied;
+	 * fit_pairs and its element of a program's fit_impact are multiplied;
 	 * NULL: no weights. */
 	const double *fit_weight;
 	const double *bin_weight; /* mixture weight per bin; NULL: no bins */

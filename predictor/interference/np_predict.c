@@ -14,7 +14,7 @@
 #include "np_rng.h"
 
 /* The levels used for one prediction; see struct np_data. */
-struct np_basis {
+struct np_level_use {
 	struct np_levels col, row, co_col;
 };
 
@@ -37,7 +37,7 @@ struct np_basis {
 /* True if the model uses the mutual slowdowns of programs and levels. */
 static inline bool np_model_is_of_levels(const struct np_model *m)
 {
-	return m->needs & NP_NEED_IMPACT && m->needs & NP_NEED_BESIDE;
+	return m->needs & NP_NEED_IMPACT && m->needs & NP_NEED_LEVEL_PAIRS;
 }
 
 /* The model's error for one level that was left out of the fit. */
@@ -52,7 +52,7 @@ enum np_side { NP_CO, NP_VICTIM, NP_SIDES };
 
 struct np_term {
 	bool ready;
-	struct np_basis use;
+	struct np_level_use use;
 	double *z;	/* np_model_dim() doubles for each bootstrap sample */
 	unsigned flags; /* of sample 0, the measured values */
 	/* Row k: the first row of z without group k of the levels. */
@@ -72,7 +72,7 @@ struct np_prepared {
 /* The terms of the levels, treated as programs, for one choice of levels. */
 struct np_level_terms {
 	bool ready;
-	struct np_basis use;
+	struct np_level_use use;
 	double *z[NP_SIDES]; /* np_model_dim() doubles for each level */
 	int *rc[NP_SIDES];   /* 0 for levels that have a term */
 	unsigned *flags;     /* of the levels as co-runners */
@@ -100,7 +100,7 @@ struct np_predictor {
 struct matrix {
 	const bool *known; /* n x n */
 	size_t n;
-	struct np_basis *use;
+	struct np_level_use *use;
 	bool mutual; /* an entry counts only if its transpose is known, too */
 };
 
@@ -121,12 +121,12 @@ static void levels_drop(struct np_levels *l, size_t level, size_t end)
 	l->n = to;
 }
 
-static void basis_add(struct np_levels *l, size_t level)
+static void levels_add(struct np_levels *l, size_t level)
 {
 	l->at[l->n++] = (uint16_t)level;
 }
 
-static bool basis_equal(const struct np_basis *a, const struct np_basis *b)
+static bool level_use_equal(const struct np_level_use *a, const struct np_level_use *b)
 {
 	return np_levels_equal(&a->col, &b->col) &&
 	       np_levels_equal(&a->row, &b->row) &&
@@ -146,9 +146,9 @@ static size_t count_unknown(const struct matrix *t, size_t k, bool is_row)
 }
 
 /* Remove the row or column with most unknown entries until none is left. */
-static void trim(const struct np_predictor *p, struct np_basis *use)
+static void trim(const struct np_predictor *p, struct np_level_use *use)
 {
-	const struct matrix t = { p->fabric.has_beside, p->n, use,
+	const struct matrix t = { p->fabric.has_pair, p->n, use,
 				  p->m->needs & NP_NEED_OWN_IMPACT };
 	struct np_levels *from;
 
@@ -201,7 +201,7 @@ static const struct {
 	  "no latency beside any level" },
 	{ NP_NEED_HIST, FABRIC, NP_NEED_HIST,
 	  "no latency histograms of the idle fabric and the levels" },
-	{ NP_NEED_BESIDE, FABRIC, NP_NEED_BESIDE,
+	{ NP_NEED_LEVEL_PAIRS, FABRIC, NP_NEED_LEVEL_PAIRS,
 	  "slowdown of the levels beside each other was not measured" },
 };
 
@@ -252,39 +252,40 @@ static bool serves_co(const struct np_bootstrap_program *cb, size_t i,
 static void fill(const struct np_predictor *p,
 		 const struct np_bootstrap_program *va,
 		 const struct np_bootstrap_program *cb, unsigned needs,
-		 struct np_basis *use)
+		 struct np_level_use *use)
 {
 	use->col.n = use->row.n = use->co_col.n = 0;
 	for (size_t i = 0; i < p->n; i++) {
 		if (!level_serves(p, i, needs))
 			continue;
 		if (needs & NP_NEED_CURVE && serves_victim(va, i, needs))
-			basis_add(&use->col, i);
+			levels_add(&use->col, i);
 		if (needs & NP_NEED_IMPACT && serves_co(cb, i, needs))
-			basis_add(&use->row, i);
+			levels_add(&use->row, i);
 		if (needs & NP_NEED_CO_CURVE && cb->has_curve[i])
-			basis_add(&use->co_col, i);
+			levels_add(&use->co_col, i);
 	}
-	if (needs & NP_NEED_BESIDE)
+	if (needs & NP_NEED_LEVEL_PAIRS)
 		trim(p, use);
 }
 
 /* The levels whose mutual slowdowns are all known. */
-static void basis_levels(const struct np_predictor *p, struct np_basis *use)
+static void select_mutual_levels(const struct np_predictor *p,
+				 struct np_level_use *use)
 {
 	use->col.n = use->row.n = use->co_col.n = 0;
 	for (size_t i = 0; i < p->n; i++) {
-		basis_add(&use->col, i);
-		basis_add(&use->row, i);
+		levels_add(&use->col, i);
+		levels_add(&use->row, i);
 	}
 	trim(p, use);
 }
 
 /* Select the levels for one prediction.  -ENODATA or -EDOM with err. */
-static int basis_select(const struct np_predictor *p,
-			const struct np_prepared *a,
-			const struct np_prepared *co, size_t n_co,
-			struct np_basis *use, struct np_err *err)
+static int select_levels(const struct np_predictor *p,
+			 const struct np_prepared *a,
+			 const struct np_prepared *co, size_t n_co,
+			 struct np_level_use *use, struct np_err *err)
 {
 	unsigned needs = p->m->needs;
 	int rc;
@@ -301,7 +302,7 @@ static int basis_select(const struct np_predictor *p,
 		return np_errf(err, -ENODATA, "%s: no level beside which it "
 			       "ran has what model %s needs", a->app->name,
 			       p->m->name);
-	if (needs & NP_NEED_BESIDE && (use->col.n < 2 || use->row.n < 2))
+	if (needs & NP_NEED_LEVEL_PAIRS && (use->col.n < 2 || use->row.n < 2))
 		return np_errf(err, p->n < 2 ? -EDOM : -ENODATA,
 			       "%s beside %s: %zu levels with its slowdown, "
 			       "%zu with the impact, expected at least 2 of "
@@ -313,7 +314,7 @@ static int basis_select(const struct np_predictor *p,
 
 /* Fill in the inputs of a model, except for the two programs. */
 static void basis_inputs(const struct np_predictor *p,
-			 const struct np_basis *use, size_t replicate,
+			 const struct np_level_use *use, size_t replicate,
 			 struct np_data *v)
 {
 	*v = (struct np_data){
@@ -369,11 +370,11 @@ static void stack_add(struct stack *s, const double member[K], double measured)
 }
 
 /* Predict level i under level k, from fits that exclude both. */
-static void one_pair(struct np_predictor *p, const struct np_basis *all,
+static void one_pair(struct np_predictor *p, const struct np_level_use *all,
 		     size_t i, size_t k, struct stack stack[2])
 {
 	double x[p->dim], y[p->dim], member[K];
-	struct np_basis use = *all;
+	struct np_level_use use = *all;
 	struct np_data v;
 
 	levels_drop(&use.row, i, i + 1);
@@ -408,7 +409,7 @@ static int stack_solve(struct np_predictor *p, const struct stack *s, double *w,
 static int ensemble_weigh(struct np_predictor *p, struct np_err *err)
 {
 	struct stack stack[2];
-	struct np_basis all = { 0 };
+	struct np_level_use all = { 0 };
 	int rc;
 
 	if (!p->m->members)
@@ -416,7 +417,7 @@ static int ensemble_weigh(struct np_predictor *p, struct np_err *err)
 	p->ensemble = malloc(2 * K * sizeof(double));
 	if (!p->ensemble)
 		return np_errf(err, -ENOMEM, "no memory for the ensemble");
-	basis_levels(p, &all);
+	select_mutual_levels(p, &all);
 	stack_init(&stack[0]);
 	stack_init(&stack[1]);
 	for (size_t i = 0; i < all.row.n && all.col.n > 2; i++)
@@ -443,14 +444,14 @@ static int predictor_make_levels(struct np_predictor *p)
 	column = p->level_store;
 	fit_column = column + n * n;
 	for (size_t i = 0; i < n; i++) {
-		const double *row = f->log_beside + i * n;
+		const double *row = f->log_pairs + i * n;
 		double weight = f->fit_weight ? f->fit_weight[i] : 1;
 		double *fit = fit_column + (n + i) * n;
 
 		for (size_t j = 0; j < n; j++) {
 			column[j * n + i] = row[j];
-			fit_column[j * n + i] = f->fit_beside[i * n + j];
-			fit[j] = f->fit_beside[i * n + j] / weight;
+			fit_column[j * n + i] = f->fit_pairs[i * n + j];
+			fit[j] = f->fit_pairs[i * n + j] / weight;
 		}
 		p->level[i] = (struct np_data_program){
 			.latency = f->level[i],
@@ -583,15 +584,16 @@ void np_predictor_free(struct np_predictor *p)
  */
 
 /* The levels that describe a program in that role. */
-static struct np_levels *levels_of(struct np_basis *use, enum np_side side)
+static struct np_levels *levels_of(struct np_level_use *use, enum np_side side)
 {
 	return side == NP_VICTIM ? &use->col : &use->row;
 }
 
 /* The inputs of a model when level k is left out for that role. */
 static void inputs_without(const struct np_predictor *p,
-			   const struct np_basis *use, enum np_side side,
-			   size_t k, struct np_basis *less, struct np_data *v)
+			   const struct np_level_use *use, enum np_side side,
+			   size_t k, struct np_level_use *less,
+			   struct np_data *v)
 {
 	*less = *use;
 	levels_drop(levels_of(less, side), k, k + 1);
@@ -621,27 +623,28 @@ static bool all_known(const bool *known, size_t stride,
 }
 
 /* True if level k is known well enough to act as a program in that role. */
-static bool can_act_as(const struct np_predictor *p, const struct np_basis *use,
-		       enum np_side side, size_t k)
+static bool can_act_as(const struct np_predictor *p,
+		       const struct np_level_use *use, enum np_side side,
+		       size_t k)
 {
 	const struct np_bootstrap_fabric *d = &p->fabric;
-	const bool *row = d->has_beside + k * p->n;
+	const bool *row = d->has_pair + k * p->n;
 	unsigned needs = p->m->needs;
 
 	if (side == NP_VICTIM)
 		return all_known(row, 1, &use->col);
 	return (!(needs & NP_NEED_LATENCY) || d->has_latency[k]) &&
 	       (!(needs & NP_NEED_HIST) || d->has_hist[k]) &&
-	       all_known(d->has_beside + k, p->n, &use->row) &&
+	       all_known(d->has_pair + k, p->n, &use->row) &&
 	       all_known(row, 1, &use->co_col);
 }
 
 /* The term of level k in that role, from fits that exclude level k. */
-static int level_term(struct np_predictor *p, const struct np_basis *use,
+static int level_term(struct np_predictor *p, const struct np_level_use *use,
 		      enum np_side side, size_t k)
 {
 	struct np_level_terms *h = &p->level_terms;
-	struct np_basis less;
+	struct np_level_use less;
 	struct np_data v;
 	int rc;
 
@@ -657,11 +660,12 @@ static int level_term(struct np_predictor *p, const struct np_basis *use,
 	return rc;
 }
 
-static void term_make_levels(struct np_predictor *p, const struct np_basis *use)
+static void term_make_levels(struct np_predictor *p,
+			     const struct np_level_use *use)
 {
 	struct np_level_terms *h = &p->level_terms;
 
-	if (h->ready && basis_equal(&h->use, use))
+	if (h->ready && level_use_equal(&h->use, use))
 		return;
 	h->use = *use;
 	for (size_t k = 0; k < p->n; k++)
@@ -694,7 +698,7 @@ static void leave_out(struct np_predictor *p, enum np_side side,
 	term_make_levels(p, &s->use);
 	for (size_t k = 0; k < p->n; k++) {
 		const double *level = h->z[!side] + k * p->dim;
-		struct np_basis less;
+		struct np_level_use less;
 		struct np_data v;
 		double z[p->dim], log_slow;
 
@@ -719,7 +723,7 @@ static void leave_out(struct np_predictor *p, enum np_side side,
 	}
 }
 
-static void drop_part(struct np_basis *use, size_t n_levels, size_t part)
+static void drop_part(struct np_level_use *use, size_t n_levels, size_t part)
 {
 	size_t parts = n_levels < NP_LESS_PARTS ? n_levels : NP_LESS_PARTS;
 	size_t from, end;
@@ -762,7 +766,7 @@ static void make_less(struct np_predictor *p, enum np_side side,
 {
 	for (size_t k = 0; k < NP_LESS_PARTS; k++) {
 		double *z = s->less + k * p->dim;
-		struct np_basis less = s->use;
+		struct np_level_use less = s->use;
 		struct np_data v;
 
 		drop_part(&less, p->n, k);
@@ -772,7 +776,7 @@ static void make_less(struct np_predictor *p, enum np_side side,
 		memcpy(z, s->z, p->dim * sizeof(*z)); /* initial guess */
 		s->has_less[k] = less.col.n >= NP_LESS_LEVELS &&
 				 less.row.n >= NP_LESS_LEVELS &&
-				 !basis_equal(&less, &s->use) &&
+				 !level_use_equal(&less, &s->use) &&
 				 !term_compute(p, side, a, &v, z, true);
 	}
 }
@@ -782,10 +786,10 @@ static void make_less(struct np_predictor *p, enum np_side side,
  * them need not be computed; see np_model.join_both.
  */
 static bool same(const struct np_predictor *p, const struct np_term *other,
-		 const struct np_basis *use)
+		 const struct np_level_use *use)
 {
 	return p->m->join_both && other->ready &&
-	       basis_equal(&other->use, use) &&
+	       level_use_equal(&other->use, use) &&
 	       np_levels_equal(&use->row, &use->col);
 }
 
@@ -793,7 +797,7 @@ static bool same(const struct np_predictor *p, const struct np_term *other,
  * Allocate the term s or share that of the other role.  *n is the number of
  * samples to compute: 1, for the flags, if the term is shared.
  */
-static int begin(struct np_predictor *p, const struct np_basis *use,
+static int begin(struct np_predictor *p, const struct np_level_use *use,
 		 const struct np_term *other, struct np_term *s, size_t *n,
 		 struct np_err *err)
 {
@@ -838,15 +842,15 @@ static double *row(const struct np_predictor *p, struct np_term *s, size_t r)
  * levels.  The program must have its bootstrap samples.  n_co is 1 for a victim.
  */
 static int term_make(struct np_predictor *p, struct np_prepared *a,
-		     enum np_side side, size_t n_co, const struct np_basis *use,
-		     struct np_err *err)
+		     enum np_side side, size_t n_co,
+		     const struct np_level_use *use, struct np_err *err)
 {
 	struct np_term *s = &a->term[side];
 	struct np_data v;
 	size_t n;
 	int rc;
 
-	if (s->ready && basis_equal(&s->use, use))
+	if (s->ready && level_use_equal(&s->use, use))
 		return 0;
 	rc = begin(p, use, &a->term[!side], s, &n, err);
 	for (size_t r = 0; !rc && r < n; r++) {
@@ -1022,7 +1026,7 @@ static void describe_use(const struct np_predictor *p,
 			 const struct np_prepared *co,
 			 struct np_prediction *out)
 {
-	const struct np_basis *use = &co->term[NP_CO].use;
+	const struct np_level_use *use = &co->term[NP_CO].use;
 
 	out->model = p->m;
 	out->used = p->m->needs;
@@ -1112,10 +1116,10 @@ static bool is_past_levels(const struct np_predictor *p,
 	const double *impact = co->bootstrap.sample[0].log_impact;
 
 	for (size_t i = 0; i < row->n; i++) {
-		const double *beside =
-			p->fabric.sample[0].log_beside + row->at[i] * p->n;
+		const double *pairs =
+			p->fabric.sample[0].log_pairs + row->at[i] * p->n;
 
-		if (impact[row->at[i]] > gsl_stats_max(beside, 1, p->n) +
+		if (impact[row->at[i]] > gsl_stats_max(pairs, 1, p->n) +
 					   NP_PREDICT_DOUBT_PAST)
 			return true;
 	}
@@ -1190,8 +1194,8 @@ static int prepared_answer(struct np_predictor *p, const struct np_prepared *a,
 static int make_sides(struct np_predictor *p, struct np_prepared *a,
 		      struct np_prepared *co, size_t n_co, struct np_err *err)
 {
-	struct np_basis use;
-	int rc = basis_select(p, a, co, n_co, &use, err);
+	struct np_level_use use;
+	int rc = select_levels(p, a, co, n_co, &use, err);
 
 	if (!rc)
 		rc = prepared_sample(p, a, err);
@@ -1233,7 +1237,7 @@ static bool prepared_both(struct np_predictor *p, struct np_prepared *a,
 			  struct np_prediction *const out[2], int rc[2])
 {
 	const struct np_term *x = &b->term[NP_CO], *y = &a->term[NP_VICTIM];
-	const struct np_basis *back = &a->term[NP_CO].use;
+	const struct np_level_use *back = &a->term[NP_CO].use;
 	double *z = p->answers, *z_back = z + p->fabric.n;
 	int joined = 0;
 
@@ -1312,7 +1316,7 @@ static double explained(const struct advice_task *t, bool victim, size_t i,
 /* The level that explains most variance; *sum is that of all levels. */
 static size_t strongest(const struct advice_task *t, bool victim, double *sum)
 {
-	const struct np_basis *use = &t->co->term[NP_CO].use;
+	const struct np_level_use *use = &t->co->term[NP_CO].use;
 	const struct np_levels *list = victim ? &use->col : &use->row;
 	size_t at = 0;
 	double top = -1, *work = t->z + t->n, e;
@@ -1348,13 +1352,13 @@ static double distance(const struct advice_task *t, size_t i)
 {
 	const struct np_data_fabric *f = &t->p->fabric.sample[0];
 	const struct np_data_program *co = &t->co->bootstrap.sample[0];
-	const struct np_basis *use = &t->co->term[NP_CO].use;
+	const struct np_level_use *use = &t->co->term[NP_CO].use;
 	double sum = 0;
 
 	if (!(t->p->m->needs & NP_NEED_IMPACT))
 		return fabs(f->level[i].mean - co->latency.mean);
 	for (size_t r = 0; r < use->row.n; r++)
-		sum += f->fit_beside[use->row.at[r] * f->n_levels + i] -
+		sum += f->fit_pairs[use->row.at[r] * f->n_levels + i] -
 		       co->fit_impact[use->row.at[r]];
 	return fabs(sum);
 }
@@ -1362,7 +1366,7 @@ static double distance(const struct advice_task *t, size_t i)
 /* The level nearest to the co-runners, of all or of those in the curve. */
 static size_t nearest(const struct advice_task *t, bool of_curve)
 {
-	const struct np_basis *use = &t->co->term[NP_CO].use;
+	const struct np_level_use *use = &t->co->term[NP_CO].use;
 	size_t n = of_curve ? use->col.n : t->p->n, at = 0;
 	double best = INFINITY;
 
@@ -1813,7 +1817,7 @@ static void explain_fallback(const struct np_predictor *p,
 			     struct np_prediction *out)
 {
 	out->flags |= NP_PRED_FELL_BACK;
-	if (!(p->fabric.has & NP_NEED_BESIDE)) {
+	if (!(p->fabric.has & NP_NEED_LEVEL_PAIRS)) {
 		out->more = NP_MORE_CALIBRATION;
 		return;
 	}

@@ -12,8 +12,8 @@ static void as_program(const struct np_fabric *f, size_t level,
 		       struct np_mean *impact)
 {
 	for (size_t k = 0; k < f->n_levels; k++) {
-		curve[k] = f->beside[level * f->n_levels + k];
-		impact[k] = f->beside[k * f->n_levels + level];
+		curve[k] = f->pairs[level * f->n_levels + k];
+		impact[k] = f->pairs[k * f->n_levels + level];
 		if (k == without[0] || k == without[1])
 			curve[k].n = impact[k].n = 0;
 	}
@@ -111,14 +111,14 @@ int np_self_check(const struct np_fabric *f, struct np_self_check *out,
 		rc = np_predictor_new(&own, np_model_find(NP_MODEL_DEFAULT,
 							  NULL),
 				      &opt, &p, err);
-	for (size_t i = 0; !rc && f->beside && i < n * n; i++) {
-		bool known = np_mean_known(&f->beside[i]);
+	for (size_t i = 0; !rc && f->pairs && i < n * n; i++) {
+		bool known = np_mean_known(&f->pairs[i]);
 
-		s[i].measured = known ? f->beside[i].mean : NAN;
+		s[i].measured = known ? f->pairs[i].mean : NAN;
 		s[i].predicted =
 			known ? predict(p, &own, i / n, i % n, scratch) : NAN;
 	}
-	if (!rc && f->beside)
+	if (!rc && f->pairs)
 		rc = score(s, n, out);
 	if (rc == -ENOMEM)
 		np_errf(err, rc, "out of memory");

@@ -53,7 +53,7 @@ static void sample_free(struct np_cal_sample *s)
 static void result_free(struct np_cal_result *r)
 {
 	sample_free(&r->alone);
-	sample_free(&r->beside);
+	sample_free(&r->loaded);
 }
 
 void np_cal_state_free(struct np_cal_state *s)
@@ -127,7 +127,7 @@ char *np_cal_state_format(const struct np_cal_state *s)
 	for (size_t i = 0; i < s->n; i++) {
 		fputs(s->result[i].key, f);
 		put_sample(f, &s->result[i].alone);
-		put_sample(f, &s->result[i].beside);
+		put_sample(f, &s->result[i].loaded);
 		fputc('\n', f);
 	}
 	if (fclose(f)) {
@@ -189,7 +189,7 @@ static int parse_line(struct np_cal_state *s, char *line)
 	strcpy(r.key, key);
 	rc = parse_sample(strtok_r(NULL, "\t", &save), &r.alone);
 	if (!rc)
-		rc = parse_sample(strtok_r(NULL, "\t", &save), &r.beside);
+		rc = parse_sample(strtok_r(NULL, "\t", &save), &r.loaded);
 	if (!rc && strtok_r(NULL, "\t", &save))
 		rc = -EINVAL;
 	if (rc) {
@@ -787,7 +787,7 @@ static int measure_aggressor(struct np_cal_run *r, const struct np_cal_task *t,
 		rc = wait_for(r, settle, err);
 	*from_sec = r->ops->now_sec(r->ctx);
 	if (!rc)
-		rc = measure(r, *from_sec, np_cal_beside_sec(r->setup, t),
+		rc = measure(r, *from_sec, np_cal_loaded_sec(r->setup, t),
 			     to_sec, err);
 	run_stop(r, NP_CAL_PRESS);
 	return rc;
@@ -850,7 +850,7 @@ static int run_under_load(struct np_cal_run *r, const struct np_cal_task *t,
 	memset(&res, 0, sizeof(res));
 	np_cal_key(r->setup, t, res.key);
 	if (gather(r, alone_from, alone_to, NULL, &res.alone) ||
-	    gather(r, from, to, NULL, &res.beside)) {
+	    gather(r, from, to, NULL, &res.loaded)) {
 		sample_free(&res.alone);
 		return np_errf(err, -ENOMEM, "out of memory");
 	}
@@ -951,10 +951,10 @@ void np_cal_run_free(struct np_cal_run *r)
 /* Relative increase of the mean under the aggressor; NaN: not measured. */
 static double slowdown(const struct np_cal_result *r)
 {
-	if (!r || !r->alone.sec.n || !r->beside.sec.n ||
-	    !(r->alone.sec.mean > 0) || !(r->beside.sec.mean > 0))
+	if (!r || !r->alone.sec.n || !r->loaded.sec.n ||
+	    !(r->alone.sec.mean > 0) || !(r->loaded.sec.mean > 0))
 		return NAN;
-	return r->beside.sec.mean / r->alone.sec.mean - 1;
+	return r->loaded.sec.mean / r->alone.sec.mean - 1;
 }
 
 /* NULL: not measured. */
@@ -970,7 +970,7 @@ static const struct np_cal_result *result_of(const struct np_calibrate *c,
 struct np_mean np_cal_matrix(const struct np_calibrate *c, enum np_scope scope,
 			     size_t victim, size_t aggressor)
 {
-	struct np_cal_task t = { NP_CAL_BESIDE, scope, victim, aggressor, 0 };
+	struct np_cal_task t = { NP_CAL_PAIR, scope, victim, aggressor, 0 };
 	struct np_moments m = { 0 };
 
 	for (; t.repeat < c->setup.repeats; t.repeat++) {
@@ -1148,12 +1148,12 @@ static int set_levels(const struct np_calibrate *c, struct np_calibration *out)
 {
 	struct np_measured_set *s = out->measured.set;
 	size_t n = c->n_chosen;
-	struct np_mean *beside = new_list(n * n, sizeof(*beside));
+	struct np_mean *pairs = new_list(n * n, sizeof(*pairs));
 
-	s->fabric.beside = beside;
+	s->fabric.pairs = pairs;
 	s->level = new_list(n, sizeof(*s->level));
 	out->level = new_list(n, sizeof(*out->level));
-	if (!beside || !s->level || !out->level)
+	if (!pairs || !s->level || !out->level)
 		return -ENOMEM;
 	s->fabric.n_levels = out->n_levels = n;
 	for (size_t v = 0; v < n; v++) {
@@ -1162,9 +1162,9 @@ static int set_levels(const struct np_calibrate *c, struct np_calibration *out)
 		out->level[v] = c->setup.level[c->chosen[v]];
 		s->level[v].name = out->level[v].name;
 		for (size_t p = 0; p < n; p++)
-			beside[v * n + p] = np_cal_matrix(c, c->scope,
+			pairs[v * n + p] = np_cal_matrix(c, c->scope,
 				c->chosen[v], c->chosen[p]);
-		if (r && set_latency(&r->beside, &s->level[v].latency))
+		if (r && set_latency(&r->loaded, &s->level[v].latency))
 			return -ENOMEM;
 	}
 	return 0;
@@ -1178,7 +1178,7 @@ static struct np_mean alone_round_sec(const struct np_calibrate *c,
 
 	for (unsigned r = 0; r < c->setup.repeats; r++)
 		for (size_t k = 0; k < c->n_chosen; k++) {
-			const struct np_cal_task t = { NP_CAL_BESIDE, c->scope,
+			const struct np_cal_task t = { NP_CAL_PAIR, c->scope,
 				level, c->chosen[k], r };
 			const struct np_cal_result *res = result_of(c, &t);
 
@@ -1260,7 +1260,7 @@ static int set_other_levels(const struct np_calibrate *c,
 					    np_cal_middle(&c->setup), i);
 		rc = copy_text(c->setup.level[i].name, (char **)&o->name);
 		if (!rc && r)
-			rc = set_latency(&r->beside, &o->probes);
+			rc = set_latency(&r->loaded, &o->probes);
 	}
 	return rc;
 }

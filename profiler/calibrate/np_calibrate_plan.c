@@ -21,7 +21,7 @@ size_t np_cal_strongest(const struct np_cal_setup *s)
 	return s->n_levels - 1;
 }
 
-double np_cal_beside_sec(const struct np_cal_setup *s,
+double np_cal_loaded_sec(const struct np_cal_setup *s,
 			 const struct np_cal_task *t)
 {
 	switch (t->kind) {
@@ -62,7 +62,7 @@ double np_cal_cost_sec(const struct np_cal_setup *s,
 		       const struct np_cal_task *t,
 		       const struct np_cal_task *previous)
 {
-	double sec = np_cal_alone_sec(s, t) + np_cal_beside_sec(s, t);
+	double sec = np_cal_alone_sec(s, t) + np_cal_loaded_sec(s, t);
 
 	if (!previous || !np_cal_same_base(t, previous))
 		sec += STOP_SEC + START_SEC + SETTLE_SEC / 2;
@@ -130,7 +130,7 @@ static void plan_second(const struct np_cal_setup *s, enum np_scope scope,
 		return;
 	/* These keys are also those of the matrix, so they are not repeated. */
 	for (size_t i = 0; i < s->n_levels; i++)
-		plan_add(l, (struct np_cal_task){ NP_CAL_BESIDE, scope,
+		plan_add(l, (struct np_cal_task){ NP_CAL_PAIR, scope,
 						  np_cal_middle(s), i, 0 });
 }
 
@@ -142,7 +142,7 @@ static void plan_third(const struct np_cal_setup *s, enum np_scope scope,
 		for (size_t v = 0; v < n; v++)
 			for (size_t a = 0; a < n; a++)
 				plan_add(l, (struct np_cal_task){
-					     NP_CAL_BESIDE, scope, chosen[v],
+					     NP_CAL_PAIR, scope, chosen[v],
 					     chosen[(a + r * 3) % n], r });
 }
 

@@ -91,7 +91,7 @@ enum np_cal_kind {
 	NP_CAL_IDLE,   /* probes on all nodes, without an aggressor */
 	NP_CAL_COUPLE, /* the middle level under the strongest, at a scope */
 	NP_CAL_PROBE,  /* the probes under a level */
-	NP_CAL_BESIDE, /* a level under a level */
+	NP_CAL_PAIR, /* a level under a level */
 };
 
 struct np_cal_task {
@@ -135,7 +135,7 @@ size_t np_cal_strongest(const struct np_cal_setup *s);
 /* Length of a measurement in seconds, without and with the aggressor. */
 double np_cal_alone_sec(const struct np_cal_setup *s,
 			const struct np_cal_task *t);
-double np_cal_beside_sec(const struct np_cal_setup *s,
+double np_cal_loaded_sec(const struct np_cal_setup *s,
 			 const struct np_cal_task *t);
 
 /* Estimated total time of a measurement; previous: the one before, or NULL. */

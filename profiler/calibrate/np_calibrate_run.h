@@ -35,7 +35,7 @@ struct np_cal_sample {
 
 struct np_cal_result {
 	char key[NP_CAL_KEY];
-	struct np_cal_sample alone, beside; /* without, with the aggressor */
+	struct np_cal_sample alone, loaded; /* without, with the aggressor */
 };
 
 struct np_cal_state {

@@ -234,7 +234,7 @@ static void make_verdict(struct np_profile *p)
 		.idle_traffic = { idle->node_sec, idle->bytes },
 		.idle_shared = p->idle.neighbours, .link = app->link,
 		.phases = p->phases,
-		.n_level_runs = p->ev.count[NP_RUN_BESIDE],
+		.n_level_runs = p->ev.count[NP_RUN_UNDER_LEVEL],
 	};
 
 	np_verdict_make(&in, &p->verdict);

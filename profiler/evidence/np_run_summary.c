@@ -291,7 +291,7 @@ static const struct {
 	const char *name, *words;
 } use_words[] = {
 	[NP_RUN_ALONE] = { "used", "alone" },
-	[NP_RUN_BESIDE] = { "level", "beside a level" },
+	[NP_RUN_UNDER_LEVEL] = { "level", "beside a level" },
 	[NP_RUN_TIME] = { "empty", "without latencies" },
 	[NP_RUN_LATENCY] = { "used", "for its latencies only" },
 	[NP_RUN_BLOCKS] = { "blocks", "with blocks beside levels" },
@@ -370,7 +370,7 @@ static enum np_run_use use_of(const struct np_record *r,
 	if (!r->fingerprint)
 		return NP_RUN_WORKLOAD;
 	return r->n_blocks ? NP_RUN_BLOCKS :
-	       r->level ? NP_RUN_BESIDE : NP_RUN_ALONE;
+	       r->level ? NP_RUN_UNDER_LEVEL : NP_RUN_ALONE;
 }
 
 static bool same_level(const struct np_record *a, const struct np_record *b)
@@ -453,7 +453,7 @@ static void decide_uses(const struct np_runs *runs,
 {
 	struct candidates c = {
 		.runs = runs, .use = e->use,
-		.mask = 1u << NP_RUN_ALONE | 1u << NP_RUN_BESIDE |
+		.mask = 1u << NP_RUN_ALONE | 1u << NP_RUN_UNDER_LEVEL |
 			1u << NP_RUN_BLOCKS,
 	};
 
@@ -560,7 +560,7 @@ static int find_levels(struct np_run_summary *e, const struct np_runs *runs,
 			.name = f->level[i].name, .scope = scope,
 		};
 	for (size_t i = 0; !f && i < runs->n; i++)
-		if (e->use[i] == NP_RUN_BESIDE)
+		if (e->use[i] == NP_RUN_UNDER_LEVEL)
 			e->level[n++] = (struct np_run_summary_level){
 				.name = runs->run[i]->level->name,
 				.scope = runs->run[i]->level->scope,
@@ -696,7 +696,7 @@ static void add_times(const struct np_run_summary *e, const struct np_runs *runs
 			np_moments_add(&t->blocks, np_record_run_sec(r));
 			add_impact(e, runs, r, t);
 		}
-		if (e->use[i] != NP_RUN_BESIDE)
+		if (e->use[i] != NP_RUN_UNDER_LEVEL)
 			continue;
 		level = level_of(e, r);
 		np_moments_add(&t->beside[level], np_record_run_sec(r));
@@ -1122,8 +1122,8 @@ static double level_impact(const struct np_fabric *f, size_t level)
 	double sum = 0;
 	size_t n = 0;
 
-	for (size_t v = 0; f->beside && v < f->n_levels; v++) {
-		const struct np_mean *m = &f->beside[v * f->n_levels + level];
+	for (size_t v = 0; f->pairs && v < f->n_levels; v++) {
+		const struct np_mean *m = &f->pairs[v * f->n_levels + level];
 
 		if (np_mean_known(m) && m->mean > -1) {
 			sum += log1p(m->mean);

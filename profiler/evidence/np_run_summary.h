@@ -114,7 +114,7 @@ bool np_run_has_neighbours(const struct np_record *r);
 
 enum np_run_use {
 	NP_RUN_ALONE,	   /* no load level: its time and its latencies */
-	NP_RUN_BESIDE,	   /* under a level: its time, the level's rounds */
+	NP_RUN_UNDER_LEVEL, /* its time, and the level's rounds */
 	NP_RUN_TIME,	   /* no load level: its time; it has no latencies */
 	NP_RUN_LATENCY,	   /* no load level: its latencies only */
 	NP_RUN_BLOCKS,	   /* with measurement intervals under levels */

@@ -722,7 +722,7 @@ static size_t first_place(const struct np_acct *h, uint32_t leaf)
 	return lo;
 }
 
-struct beside {
+struct neighbours {
 	struct np_acct_neighbour *list;
 	size_t n, room;
 	uint64_t *own; /* bit set of the job's nodes */
@@ -731,8 +731,8 @@ struct beside {
 /*
  * Add a neighbour's part on one leaf switch, if the two jobs overlap in time.
  */
-static int add_beside(const struct np_acct *h, const struct np_acct_job *j,
-		      const struct np_acct_place *p, struct beside *to)
+static int add_neighbour(const struct np_acct *h, const struct np_acct_job *j,
+		      const struct np_acct_place *p, struct neighbours *to)
 {
 	const struct np_acct_job *o = &h->job[p->job];
 	double from = fmax(j->start, o->start);
@@ -760,7 +760,7 @@ int np_acct_neighbours(const struct np_acct *h, const struct np_acct_job *j,
 {
 	struct np_acct_place *own = calloc(j->n_listed + 1, sizeof(*own));
 	size_t n_own = own ? np_acct_leaves(h, j, own, j->n_listed) : 0;
-	struct beside to = {
+	struct neighbours to = {
 		.own = calloc(np_bits_words(h->node_name.n) + 1,
 			      sizeof(*to.own)),
 	};
@@ -772,7 +772,7 @@ int np_acct_neighbours(const struct np_acct *h, const struct np_acct_job *j,
 		for (size_t k = first_place(h, own[i].leaf); !rc &&
 		     k < h->n_places && h->place[k].leaf == own[i].leaf &&
 		     h->job[h->place[k].job].start < np_acct_job_end(h, j); k++)
-			rc = add_beside(h, j, &h->place[k], &to);
+			rc = add_neighbour(h, j, &h->place[k], &to);
 	free(own);
 	free(to.own);
 	if (rc) {

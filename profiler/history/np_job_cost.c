@@ -209,22 +209,23 @@ static int find_meetings(struct work *w)
 
 /* ---- one class ---- */
 
-struct beside {
+/* An application that was near; x as in struct meeting. */
+struct nearby {
 	uint32_t app;
 	double x;
 };
 
 static int by_x(const void *a, const void *b)
 {
-	const struct beside *x = a, *y = b;
+	const struct nearby *x = a, *y = b;
 
 	return (x->x < y->x) - (x->x > y->x);
 }
 
 /* The neighbours that were near its runs for longest; returns how many. */
 static size_t find_neighbours(const struct work *w, const struct class *c,
-			      struct np_index *seen, struct beside *list,
-			      size_t room, struct beside out[])
+			      struct np_index *seen, struct nearby *list,
+			      size_t room, struct nearby out[])
 {
 	size_t n = 0;
 
@@ -238,7 +239,7 @@ static size_t find_neighbours(const struct work *w, const struct class *c,
 			if (k == NP_NO_INDEX || k >= room)
 				continue;
 			if (k == n)
-				list[n++] = (struct beside){ w->met[m].app, 0 };
+				list[n++] = (struct nearby){ w->met[m].app, 0 };
 			list[k].x += w->met[m].x;
 		}
 	if (n)
@@ -249,7 +250,7 @@ static size_t find_neighbours(const struct work *w, const struct class *c,
 }
 
 /* Index of an application in a list, or n. */
-static size_t index_of(const struct beside *list, size_t n, uint32_t app)
+static size_t index_of(const struct nearby *list, size_t n, uint32_t app)
 {
 	size_t i = 0;
 
@@ -340,7 +341,7 @@ static double median_sec(const struct work *w, const struct class *c)
  * in np_examine.c), and counted from that of the least exposed run.
  */
 static void set_exposures(const struct work *w, const struct class *c,
-			  const struct beside *by, size_t k, double usual,
+			  const struct nearby *by, size_t k, double usual,
 			  double *x)
 {
 	for (size_t r = 0; r < c->n; r++)
@@ -375,7 +376,7 @@ static bool is_sure(const struct np_blame_range *r)
  * is certain.
  */
 static int fit_class(struct work *w, const struct class *c,
-		     const struct beside *by, size_t k, double usual,
+		     const struct nearby *by, size_t k, double usual,
 		     double *sec, double *x)
 {
 	struct np_blame_range cost[NP_JOB_COST_NEIGHBOURS];
@@ -407,8 +408,8 @@ static int fit_class(struct work *w, const struct class *c,
 static int fit_classes(struct work *w)
 {
 	size_t room = 65536, most = NP_JOB_COST_MOST_RUNS;
-	struct beside *list = malloc(room * sizeof(*list));
-	struct beside by[NP_JOB_COST_NEIGHBOURS];
+	struct nearby *list = malloc(room * sizeof(*list));
+	struct nearby by[NP_JOB_COST_NEIGHBOURS];
 	double *sec = malloc(most * sizeof(*sec));
 	double *x = malloc(most * NP_JOB_COST_NEIGHBOURS * sizeof(*x));
 	struct np_index seen = { 0 };

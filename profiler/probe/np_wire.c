@@ -12,7 +12,7 @@
 #include "np_clock.h"
 #include "np_read.h"
 
-#define LINE_SIZE (2 * NP_WIRE_JOIN_MAX_BYTES + 64)
+#define LINE_SIZE (2 * NP_WIRE_MAX_BYTES + 64)
 #define SRUN_PIECE 256 /* bytes per line; srun forwards 1024 chars at once */
 
 /* ---- the process ---- */
@@ -53,10 +53,10 @@ static int stream_put(struct np_wire *w, const void *data, size_t len,
 	size_t at = 0;
 	int rc;
 
-	if (len > NP_WIRE_JOIN_MAX_BYTES)
+	if (len > NP_WIRE_MAX_BYTES)
 		return np_errf(err, -EMSGSIZE, "an address of %zu bytes: "
 			       "expected at most %u", len,
-			       NP_WIRE_JOIN_MAX_BYTES);
+			       NP_WIRE_MAX_BYTES);
 	do {
 		size_t n = len - at < s->piece ? len - at : s->piece;
 
@@ -207,7 +207,7 @@ static const struct np_wire_ops ops = {
 	.close = stream_close,
 };
 
-int np_wire_join_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
+int np_wire_agent_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
 		      struct np_wire **out, struct np_err *err)
 {
 	struct stream *s = calloc(1, sizeof(*s));
@@ -221,7 +221,7 @@ int np_wire_join_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
 	s->wire = (struct np_wire){ &ops, rank, size };
 	s->in = fd_in;
 	s->out = fd_out;
-	s->piece = NP_WIRE_JOIN_MAX_BYTES;
+	s->piece = NP_WIRE_MAX_BYTES;
 	*out = &s->wire;
 	return 0;
 }
@@ -236,12 +236,12 @@ int np_wire_srun_open(struct np_wire **out, struct np_err *err)
 
 	snprintf(place, sizeof(place), "%s/%s", proc ? proc : "",
 		 n ? n : "");
-	if (np_wire_join_parse(place, &rank, &size))
+	if (np_wire_rank_parse(place, &rank, &size))
 		return np_errf(err, -EINVAL, "SLURM_PROCID/SLURM_NTASKS "
 			       "\"%s\": expected a process of at most %u "
 			       "that srun started", place,
-			       NP_WIRE_JOIN_MAX_SIZE);
-	rc = np_wire_join_open(STDIN_FILENO, STDOUT_FILENO, rank, size, out,
+			       NP_WIRE_MAX_SIZE);
+	rc = np_wire_agent_open(STDIN_FILENO, STDOUT_FILENO, rank, size, out,
 			       err);
 	if (rc)
 		return rc;
@@ -251,12 +251,12 @@ int np_wire_srun_open(struct np_wire **out, struct np_err *err)
 	return 0;
 }
 
-int np_wire_join_parse(const char *text, uint32_t *rank, uint32_t *size)
+int np_wire_rank_parse(const char *text, uint32_t *rank, uint32_t *size)
 {
 	int end = 0;
 
 	if (sscanf(text, "%u/%u%n", rank, size, &end) != 2 || text[end] ||
-	    !*size || *size > NP_WIRE_JOIN_MAX_SIZE || *rank >= *size)
+	    !*size || *size > NP_WIRE_MAX_SIZE || *rank >= *size)
 		return -EINVAL;
 	return 0;
 }
@@ -267,16 +267,16 @@ int np_wire_open(const char *how, struct np_wire **out, struct np_err *err)
 
 	if (!strcmp(how, "srun"))
 		return np_wire_srun_open(out, err);
-	if (np_wire_join_parse(how, &rank, &size))
+	if (np_wire_rank_parse(how, &rank, &size))
 		return np_errf(err, -EINVAL, "--join \"%.40s\": expected "
 			       "srun or RANK/SIZE", how);
-	return np_wire_join_open(STDIN_FILENO, STDOUT_FILENO, rank, size, out,
+	return np_wire_agent_open(STDIN_FILENO, STDOUT_FILENO, rank, size, out,
 				 err);
 }
 
 /* ---- the host ---- */
 
-#define HEX_MAX (2 * NP_WIRE_JOIN_MAX_BYTES)
+#define HEX_MAX (2 * NP_WIRE_MAX_BYTES)
 
 struct process {
 	char *hex; /* published since the last fence; NULL: nothing */

@@ -76,8 +76,8 @@ int np_pmix_open(struct np_wire **out, struct np_err *err);
  * put lines of a process add up.
  */
 
-#define NP_WIRE_JOIN_MAX_BYTES 16384u /* longest value of a process */
-#define NP_WIRE_JOIN_MAX_SIZE 1024u   /* most processes in a group */
+#define NP_WIRE_MAX_BYTES 16384u /* longest value of a process */
+#define NP_WIRE_MAX_SIZE 1024u   /* most processes in a group */
 #define NP_WIRE_SRUN_WORD "np1w"
 
 /*
@@ -90,13 +90,13 @@ int np_wire_open(const char *how, struct np_wire **out, struct np_err *err);
 
 /*
  * The parts of np_wire_open(), exported for the unit tests. fd_in, a socket,
- * and fd_out are borrowed. np_wire_join_parse() reads "RANK/SIZE" and returns
+ * and fd_out are borrowed. np_wire_rank_parse() reads "RANK/SIZE" and returns
  * 0 or -EINVAL.
  */
-int np_wire_join_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
+int np_wire_agent_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
 		      struct np_wire **out, struct np_err *err);
 int np_wire_srun_open(struct np_wire **out, struct np_err *err);
-int np_wire_join_parse(const char *text, uint32_t *rank, uint32_t *size);
+int np_wire_rank_parse(const char *text, uint32_t *rank, uint32_t *size);
 
 /* The host of a group of `size` processes. NULL: out of memory. */
 struct np_wire_host;

@@ -461,7 +461,7 @@ static const struct np_field fabric_fields[] = {
 	  offsetof(struct np_measured_set, edge), NP_BINS_MAX + 1,
 	  .count = offsetof(struct np_measured_set, n_edges) },
 	{ "level_beside_level", NP_F_CODEC,
-	  offsetof(struct np_measured_set, fabric.beside), SLOWDOWN_MAX,
+	  offsetof(struct np_measured_set, fabric.pairs), SLOWDOWN_MAX,
 	  .codec = &means_codec, .min = SLOWDOWN_LEAST,
 	  .count = offsetof(struct np_measured_set, fabric.n_levels),
 	  .columns = offsetof(struct np_measured_set, fabric.n_levels) },

@@ -277,11 +277,11 @@ static void test_result_can_be_read(void)
 	T_CHECK(c.date == 1.7e9 && !strcmp(c.cluster, "np") &&
 		!strcmp(np_scope_name(c.scope), "leaf") && c.message_bytes == 1024);
 	T_CHECK(c.fabric->n_levels == 3 && c.level[2].partners == 3);
-	T_CHECK(t_close(c.fabric->beside[2].mean, 0.6, 1e-9));
+	T_CHECK(t_close(c.fabric->pairs[2].mean, 0.6, 1e-9));
 	T_ROW("rounds alone are kept",
 	      c.alone_round_sec && c.alone_round_sec[2].n >= 2 &&
 	      t_close(c.alone_round_sec[2].mean, ROUND_SEC, 1e-9));
-	T_CHECK(c.fabric->beside[2].n == 2);
+	T_CHECK(c.fabric->pairs[2].n == 2);
 	T_CHECK(c.fabric->coupling[NP_SCOPE_LEAF].mean == 1);
 	T_CHECK(t_close(c.fabric->idle.all.mean, PROBE_SEC, 1e-9));
 	T_CHECK(t_close(c.fabric->level[1].latency.all.mean, 1.4 * PROBE_SEC,

@@ -113,7 +113,7 @@ static void test_curve_and_impact(void)
 	      !a.e.latency.other_period);
 	T_CHECK(np_program_check(&a.e.program, a.c.fabric, NULL) == 0);
 	T_CHECK(a.e.count[NP_RUN_ALONE] == 2 &&
-		a.e.count[NP_RUN_BESIDE] == 3);
+		a.e.count[NP_RUN_UNDER_LEVEL] == 3);
 	stop(&a);
 }
 
@@ -234,14 +234,14 @@ static void test_left_out(void)
 		  NP_RUN_FAILED },
 		{ "a run without time", no_time, NP_RUN_FAILED },
 		{ "a run whose probes were cut counts", cut,
-		  NP_RUN_BESIDE },
+		  NP_RUN_UNDER_LEVEL },
 		{ "a run that was suspended", suspended, NP_RUN_SUSPENDED },
 		{ "beside other jobs", shared, NP_RUN_NEIGHBOURS },
 		{ "neighbours that were gone count", passed_by,
-		  NP_RUN_BESIDE },
+		  NP_RUN_UNDER_LEVEL },
 		{ "another cluster", other_cluster, NP_RUN_FABRIC },
 		{ "a cluster not known counts", no_cluster,
-		  NP_RUN_BESIDE },
+		  NP_RUN_UNDER_LEVEL },
 		{ "another transport", other_transport, NP_RUN_FABRIC },
 		{ "another size of probes", other_size, NP_RUN_FABRIC },
 		{ "another workload", other_work, NP_RUN_WORKLOAD },
@@ -253,7 +253,7 @@ static void test_left_out(void)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct some a;
-		bool used = rows[i].use == NP_RUN_BESIDE;
+		bool used = rows[i].use == NP_RUN_UNDER_LEVEL;
 
 		start(&a);
 		add(&a, 10, NULL, 0);

@@ -89,7 +89,7 @@ static struct np_profile make(const struct made *m, const struct made *idle,
 static void test_which_runs_are_used(void)
 {
 	static const enum np_run_use want[] = {
-		NP_RUN_TIME, NP_RUN_ALONE, NP_RUN_NEIGHBOURS, NP_RUN_BESIDE,
+		NP_RUN_TIME, NP_RUN_ALONE, NP_RUN_NEIGHBOURS, NP_RUN_UNDER_LEVEL,
 		NP_RUN_FABRIC, NP_RUN_FABRIC, NP_RUN_FABRIC, NP_RUN_ALONE,
 		NP_RUN_FAILED, NP_RUN_FAILED, NP_RUN_UNDER_WAY,
 		NP_RUN_WORKLOAD,

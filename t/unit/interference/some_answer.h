@@ -8,7 +8,7 @@
 static struct some_fabric s;
 
 static inline void co_no_impact(void) { s.a[3].impact = NULL; }
-static inline void no_beside(void) { s.f.beside = NULL; }
+static inline void no_pairs(void) { s.f.pairs = NULL; }
 static inline int ask(const char *model, bool strict, size_t replicates,
 		      struct np_prediction *out, struct np_err *err)
 {

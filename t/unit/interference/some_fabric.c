@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* What the levels do to each other: row suffers, column presses. */
-static const double beside[SF_LEVELS][SF_LEVELS] = {
+static const double pairs[SF_LEVELS][SF_LEVELS] = {
 	{ 0.02, 0.05, 0.10, 0.40 },
 	{ 0.03, 0.10, 0.30, 0.80 },
 	{ 0.06, 0.30, 0.50, 1.50 },
@@ -40,8 +40,8 @@ static void programs(struct some_fabric *s)
 		a->curve = s->curve[k];
 		a->impact = s->impact[k];
 		for (size_t i = 0; i < SF_LEVELS; i++) {
-			s->curve[k][i] = some_mean(beside[k][i]);
-			s->impact[k][i] = some_mean(beside[i][k]);
+			s->curve[k][i] = some_mean(pairs[k][i]);
+			s->impact[k][i] = some_mean(pairs[i][k]);
 		}
 	}
 }
@@ -58,7 +58,7 @@ void some_fabric(struct some_fabric *s)
 		.name = "lab", .bins = &s->bins,
 		.idle = latency(1, s->count[0], 0),
 		.level = s->level, .n_levels = SF_LEVELS,
-		.beside = s->beside,
+		.pairs = s->pairs,
 		.coupling = { { 1, 1, NAN }, { 1, 1, NAN }, { 1, 1, NAN } },
 	};
 	for (size_t i = 0; i < SF_LEVELS; i++) {
@@ -67,7 +67,7 @@ void some_fabric(struct some_fabric *s)
 					 i + 1),
 		};
 		for (size_t j = 0; j < SF_LEVELS; j++)
-			s->beside[i * SF_LEVELS + j] = some_mean(beside[i][j]);
+			s->pairs[i * SF_LEVELS + j] = some_mean(pairs[i][j]);
 	}
 	s->level[0].round_bytes = 64;
 	s->level[3].round_bytes = 1e6;

@@ -19,7 +19,7 @@ struct some_fabric {
 	double edge[SF_BINS + 1];
 	struct np_fabric f;
 	struct np_fabric_level level[SF_LEVELS];
-	struct np_mean beside[SF_LEVELS * SF_LEVELS];
+	struct np_mean pairs[SF_LEVELS * SF_LEVELS];
 	double count[1 + SF_LEVELS][SF_BINS];
 	struct np_program a[SF_PROGRAMS];
 	struct np_mean curve[SF_PROGRAMS][SF_LEVELS];

@@ -137,7 +137,7 @@ static void test_levels_that_do_not_fit_count_less(void)
 {
 	static const double other[ODD] = { 0.9, 0.05, 0.7, 0.1, 0.4 };
 	const struct np_bootstrap_opt opt = {
-		2, 1, NP_NEED_BESIDE | NP_NEED_OWN_IMPACT
+		2, 1, NP_NEED_LEVEL_PAIRS | NP_NEED_OWN_IMPACT
 	};
 
 	for (size_t k = 0; k < NP_ARRAY_SIZE(weights); k++) {

@@ -48,7 +48,7 @@ static void make_phased(struct some_fabric *f)
 	some_fabric(f);
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		f->impact[3][i].mean =
-			exp(0.5 * log1p(f->beside[i * SF_LEVELS + 1].mean)) - 1;
+			exp(0.5 * log1p(f->pairs[i * SF_LEVELS + 1].mean)) - 1;
 	memset(f->program_count[3], 0, sizeof(f->program_count[3]));
 	f->program_count[3][0] = f->program_count[3][2] = 50;
 }
@@ -82,7 +82,7 @@ static void test_beyond_the_strongest_level(void)
 	some_fabric(&s);
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		s.impact[3][i].mean =
-			exp(3 * log1p(s.beside[i * SF_LEVELS + 3].mean)) - 1;
+			exp(3 * log1p(s.pairs[i * SF_LEVELS + 3].mean)) - 1;
 	T_CHECK(!some_predict(&s, "cross", 2, 3, 0, &p, NULL));
 	T_CHECK(p.flags & NP_PRED_BEYOND);
 	T_CHECK(p.slowdown <= s.curve[2][3].mean + 1e-9);

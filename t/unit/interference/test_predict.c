@@ -49,7 +49,7 @@ static void victim_impossible(void) { s.curve[2][1].mean = -1; }
 static void victim_nan(void) { s.curve[2][1].mean = NAN; }
 static void victim_no_impact(void) { s.a[2].impact = NULL; }
 static void victim_bad_sd(void) { s.curve[2][1].sd = -0.1; }
-static void beside_impossible(void) { s.beside[5].mean = -1.5; }
+static void pairs_impossible(void) { s.pairs[5].mean = -1.5; }
 static void coupling_negative(void) { s.f.coupling[1].mean = -0.1; }
 static void same_levels(void)
 {
@@ -121,9 +121,9 @@ static const struct {
 	{ "a slowdown that is no number", "cross", victim_nan, -EINVAL,
 	  "p2: slowdown beside level l1 is nan" },
 	{ "a negative sd", "cross", victim_bad_sd, -EINVAL, "sd -0.1" },
-	{ "levels never run beside each other", "cross", no_beside, -ENODATA,
+	{ "levels never run beside each other", "cross", no_pairs, -ENODATA,
 	  "slowdown of the levels beside each other" },
-	{ "a level that gains more than all", "cross", beside_impossible,
+	{ "a level that gains more than all", "cross", pairs_impossible,
 	  -EINVAL, "level l1 beside l1 is -1.5" },
 	{ "a coupling below zero", "cross", coupling_negative, -EINVAL,
 	  "coupling at scope leaf is -0.1" },
@@ -192,12 +192,12 @@ static void co_helps(void)
 }
 static void level_unprobed(void) { s.level[0].latency.all.n = 0; }
 static void victim_partial(void) { s.curve[2][0].n = 0; }
-static void beside_partial(void) { s.beside[SF_LEVELS + 1].n = 0; }
+static void pairs_partial(void) { s.pairs[SF_LEVELS + 1].n = 0; }
 static void levels_twice(void)
 {
 	for (size_t i = 0; i < SF_LEVELS; i++) {
-		s.beside[i * SF_LEVELS + 1] = s.beside[i * SF_LEVELS + 2];
-		s.beside[SF_LEVELS + i] = s.beside[2 * SF_LEVELS + i];
+		s.pairs[i * SF_LEVELS + 1] = s.pairs[i * SF_LEVELS + 2];
+		s.pairs[SF_LEVELS + i] = s.pairs[2 * SF_LEVELS + i];
 	}
 	s.curve[2][1] = s.curve[2][2];
 	s.impact[3][1] = s.impact[3][2];
@@ -205,7 +205,7 @@ static void levels_twice(void)
 static void levels_mute(void)
 {
 	for (size_t i = 0; i < SF_LEVELS * SF_LEVELS; i++)
-		s.beside[i].mean = 0;
+		s.pairs[i].mean = 0;
 }
 static void victim_gains(void)
 {
@@ -252,7 +252,7 @@ static const struct {
 	{ "a level beside which it never ran is left out", "cross",
 	  victim_partial, 1.5, 1.5, NP_PRED_PARTIAL, NULL },
 	{ "levels never run together: one is left out", "cross",
-	  beside_partial, 1.5, 1.5, NP_PRED_PARTIAL, NULL },
+	  pairs_partial, 1.5, 1.5, NP_PRED_PARTIAL, NULL },
 	{ "the same level twice (singular)", "cross", levels_twice, 1.5, 1.5,
 	  0, NULL },
 	{ "levels that do nothing to each other", "cross", levels_mute, 0,
@@ -277,7 +277,7 @@ static const struct {
 	  co_no_curve, 1.49, 1.51, NP_PRED_FELL_BACK, "twosided" },
 	{ "no pressure: the mixture answers for mutual, too", "mutual",
 	  co_no_impact, 1.49, 1.51, NP_PRED_FELL_BACK, "mixture" },
-	{ "levels not run together: the mixture answers", "cross", no_beside,
+	{ "levels not run together: the mixture answers", "cross", no_pairs,
 	  1.49, 1.51, NP_PRED_FELL_BACK, "mixture" },
 	{ "everything there: nothing to say", "cross", nothing, 1.5, 1.5, 0,
 	  "cross" },

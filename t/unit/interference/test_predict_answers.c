@@ -66,7 +66,7 @@ static void test_impacts_add_as_logarithms(void)
 	some_fabric(&s);
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		s.impact[0][i].mean =
-			sqrt(1 + s.beside[i * SF_LEVELS + 2].mean) - 1;
+			sqrt(1 + s.pairs[i * SF_LEVELS + 2].mean) - 1;
 	T_CHECK(!ask_all("cross", pair, 2, &p) &&
 		t_close(p.slowdown, s.curve[2][2].mean, 1e-6));
 }
@@ -104,8 +104,8 @@ static void one_level_tells(void)
 static void like_the_second(void)
 {
 	for (size_t i = 0; i < SF_LEVELS; i++) {
-		s.impact[3][i] = s.beside[i * SF_LEVELS + 1];
-		s.curve[3][i] = s.beside[SF_LEVELS + i];
+		s.impact[3][i] = s.pairs[i * SF_LEVELS + 1];
+		s.curve[3][i] = s.pairs[SF_LEVELS + i];
 	}
 }
 
@@ -231,7 +231,7 @@ static const struct {
 	  NP_MORE_IMPACT, -1 },
 	{ "fell back for want of pressure", "cross", co_no_impact,
 	  NP_MORE_IMPACT, 0 },
-	{ "fell back for want of calibration", "cross", no_beside,
+	{ "fell back for want of calibration", "cross", no_pairs,
 	  NP_MORE_CALIBRATION, -1 },
 	{ "four levels: more levels", "queue", nothing, NP_MORE_LEVELS, 3 },
 };

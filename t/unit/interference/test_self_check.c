@@ -7,7 +7,7 @@
 #define LEVELS 8
 
 static struct np_fabric_level level[LEVELS];
-static struct np_mean beside[LEVELS * LEVELS];
+static struct np_mean pairs[LEVELS * LEVELS];
 static const char *const names[LEVELS] = {
 	"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7",
 };
@@ -16,7 +16,7 @@ static const char *const names[LEVELS] = {
 static void alike(void)
 {
 	for (size_t i = 0; i < LEVELS * LEVELS; i++)
-		beside[i] = (struct np_mean){
+		pairs[i] = (struct np_mean){
 			2, ((double)(i / LEVELS) + 2) *
 			   ((double)(i % LEVELS) + 1) / 32, 0.01,
 		};
@@ -26,14 +26,14 @@ static void one_is_another(void)
 {
 	alike();
 	for (size_t j = 0; j < LEVELS; j++)
-		beside[3 * LEVELS + j].mean = j % 2 ? 1.2 : 0.02;
+		pairs[3 * LEVELS + j].mean = j % 2 ? 1.2 : 0.02;
 }
 
 /* What each level suffers has nothing to do with who is beside it. */
 static void noise(void)
 {
 	for (size_t i = 0; i < LEVELS * LEVELS; i++)
-		beside[i] = (struct np_mean){
+		pairs[i] = (struct np_mean){
 			2, fmod((double)(i + 1) * 0.6180339887498949, 1), 0.01,
 		};
 }
@@ -43,7 +43,7 @@ static void two_levels(void)
 	alike();
 	for (size_t i = 0; i < LEVELS * LEVELS; i++)
 		if (i / LEVELS > 1 || i % LEVELS > 1)
-			beside[i].n = 0;
+			pairs[i].n = 0;
 }
 
 static void test_calibrations(void)
@@ -65,7 +65,7 @@ static void test_calibrations(void)
 	};
 	const struct np_fabric f = {
 		.name = "lab", .level = level, .n_levels = LEVELS,
-		.beside = beside,
+		.pairs = pairs,
 	};
 
 	for (size_t i = 0; i < LEVELS; i++)

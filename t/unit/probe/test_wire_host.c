@@ -66,11 +66,11 @@ static void test_what_is_for_the_host(void)
 
 static void test_one_may_not_put_without_end(void)
 {
-	static char line[NP_WIRE_JOIN_MAX_BYTES + 32] = "np1w 0 put ";
+	static char line[NP_WIRE_MAX_BYTES + 32] = "np1w 0 put ";
 	struct np_wire_host *h = np_wire_host_new(1);
 	char *told;
 
-	memset(line + 11, '0', NP_WIRE_JOIN_MAX_BYTES);
+	memset(line + 11, '0', NP_WIRE_MAX_BYTES);
 	T_CHECK(np_wire_host_take(h, line, &told) == 0);
 	T_CHECK(np_wire_host_take(h, line, &told) == 0);
 	T_CHECK(np_wire_host_take(h, line, &told) == -EPROTO);

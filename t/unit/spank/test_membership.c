@@ -240,7 +240,7 @@ static void test_two_groups(void)
 /* The longest places of a group go through, each as it was said. */
 static void test_long_places(void)
 {
-	static char line[2 * NP_WIRE_JOIN_MAX_BYTES + 16];
+	static char line[2 * NP_WIRE_MAX_BYTES + 16];
 	const char *heard;
 	struct hall w;
 	int fd[4];
@@ -249,8 +249,8 @@ static void test_long_places(void)
 	join_groups(&w, fd, 4, 4);
 	memcpy(line, "put ", 4);
 	for (int i = 0; i < 4; i++) {
-		memset(line + 4, 'a' + i, 2 * NP_WIRE_JOIN_MAX_BYTES);
-		strcpy(line + 4 + 2 * NP_WIRE_JOIN_MAX_BYTES, "\nfence\n");
+		memset(line + 4, 'a' + i, 2 * NP_WIRE_MAX_BYTES);
+		strcpy(line + 4 + 2 * NP_WIRE_MAX_BYTES, "\nfence\n");
 		say(fd[i], line);
 		serve(&w);
 	}
@@ -258,9 +258,9 @@ static void test_long_places(void)
 		heard = hear(&w, fd[i], "go\n");
 		T_CHECK(strlen(heard) ==
 			4 * (strlen("place 0 \n") +
-			     2 * NP_WIRE_JOIN_MAX_BYTES) + 3);
+			     2 * NP_WIRE_MAX_BYTES) + 3);
 		T_CHECK(strspn(strstr(heard, "place 2 ") + 8, "c") ==
-			2 * NP_WIRE_JOIN_MAX_BYTES);
+			2 * NP_WIRE_MAX_BYTES);
 	}
 	for (int i = 0; i < 4; i++)
 		close(fd[i]);

@@ -98,7 +98,7 @@ static const struct {
 	size_t heard;
 } lengths[] = {
 	{ "the longest that one may publish",
-	  2 * NP_WIRE_JOIN_MAX_BYTES + 4, 1, 1, 1 },
+	  2 * NP_WIRE_MAX_BYTES + 4, 1, 1, 1 },
 	{ "the longest line", NP_PEER_LINE, 1, 1, 1 },
 	{ "the longest line, unfinished", NP_PEER_LINE, 0, 1, 0 },
 	{ "a line too long", NP_PEER_LINE + 1, 1, 0, 0 },

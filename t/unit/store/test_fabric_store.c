@@ -77,8 +77,8 @@ static void test_saved_is_loaded(void)
 		!strcmp(c.transport, "tcp/eth0") && c.message_bytes == 1024 &&
 		c.period_sec == 0.1 && !strcmp(c.netprof_version, "0.1.0"));
 	T_CHECK(c.scope == NP_SCOPE_NODE && !strcmp(np_scope_name(c.scope), "node"));
-	T_CHECK(c.fabric->n_levels == 3 && c.fabric->beside[1].n == 3 &&
-		!c.fabric->beside[2].n && c.fabric->beside[5].mean == 0.5);
+	T_CHECK(c.fabric->n_levels == 3 && c.fabric->pairs[1].n == 3 &&
+		!c.fabric->pairs[2].n && c.fabric->pairs[5].mean == 0.5);
 	T_ROW("how long each level's round takes alone, and on how many nodes",
 	      c.n_alone_nodes == 4 && c.alone_round_sec[0].n == 3 &&
 	      c.alone_round_sec[0].mean == 0.002 && !c.alone_round_sec[1].n &&

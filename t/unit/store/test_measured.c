@@ -26,7 +26,7 @@ static void test_real_switch(void)
 		s->row[21].slowdown.mean == 2.3434);
 	T_CHECK(s->app[3].curve[1].mean == 0.2902);
 	T_CHECK(s->app[3].impact[1].mean == 0.0821);
-	T_CHECK(s->fabric.beside[1 * 7 + 5].mean == 0.1237);
+	T_CHECK(s->fabric.pairs[1 * 7 + 5].mean == 0.1237);
 	T_CHECK(s->app[3].curve[1].n == 1 && isnan(s->app[3].curve[1].sd));
 	/* half round trips */
 	T_CHECK(t_close(s->fabric.idle.all.mean, 13.11e-6, 1e-12) &&
@@ -44,7 +44,7 @@ static void test_simulated_switch(void)
 	T_CHECK(m.n_sets == 2 && m.set[0].n_rows == 36 + 126 &&
 		m.set[1].n_rows == 36);
 	T_CHECK(!strcmp(m.set[1].name, "ports4_seed1"));
-	T_CHECK(m.set[0].row[36].n_co == 2 && m.set[0].fabric.beside == NULL &&
+	T_CHECK(m.set[0].row[36].n_co == 2 && m.set[0].fabric.pairs == NULL &&
 		m.set[0].app[0].impact == NULL);
 	T_CHECK(m.set[0].row[1].slowdown.mean == 0.01212);
 	np_measured_free(&m);

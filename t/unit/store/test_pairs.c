@@ -111,7 +111,7 @@ static void test_what_the_models_go_by_is_written(void)
 	const struct np_mean curve[2] = { { 2, 0.5, 0.1 }, { 2, 0.6, 0.1 } };
 	const struct np_mean press[2] = { { 2, 0.7, 0.1 }, { 2, 0.8, 0.1 } };
 	const struct np_fabric fabric = {
-		.name = "f", .level = level, .n_levels = 2, .beside = beside,
+		.name = "f", .level = level, .n_levels = 2, .pairs = beside,
 	};
 	const struct np_program halo = { .name = "halo", .curve = curve,
 					 .impact = press };
@@ -126,7 +126,7 @@ static void test_what_the_models_go_by_is_written(void)
 	T_CHECK(!np_pairs_format(&p, &text, NULL));
 	T_CHECK(!np_measured_parse(text, strlen(text), "t", &m, NULL));
 	T_CHECK(m.set[0].fabric.n_levels == 2 &&
-		m.set[0].fabric.beside[1].mean == 0.2);
+		m.set[0].fabric.pairs[1].mean == 0.2);
 	T_CHECK(m.set[0].app[0].curve[1].mean == 0.6 &&
 		m.set[0].app[0].impact[0].mean == 0.7);
 	T_CHECK(!m.set[0].app[1].curve[0].n);

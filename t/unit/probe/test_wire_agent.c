@@ -25,7 +25,7 @@ static void open_ends(struct ends *e, uint32_t rank, uint32_t size)
 		exit(1);
 	e->probe = fd[0];
 	e->attendant = fd[1];
-	T_CHECK(np_wire_join_open(fd[0], fd[0], rank, size, &e->w, NULL) == 0);
+	T_CHECK(np_wire_agent_open(fd[0], fd[0], rank, size, &e->w, NULL) == 0);
 	T_CHECK(e->w->rank == rank && e->w->size == size);
 }
 
@@ -50,7 +50,7 @@ static void say(const struct ends *e, const char *text)
 /* All that the probe has said. */
 static const char *heard(const struct ends *e)
 {
-	static char text[2 * NP_WIRE_JOIN_MAX_BYTES + 64];
+	static char text[2 * NP_WIRE_MAX_BYTES + 64];
 	ssize_t got = recv(e->attendant, text, sizeof(text) - 1, MSG_DONTWAIT);
 
 	text[got < 0 ? 0 : got] = '\0';
@@ -115,14 +115,14 @@ static const struct {
 	int rc;
 } sizes[] = {
 	{ "nothing", 0, 0 },
-	{ "the longest", NP_WIRE_JOIN_MAX_BYTES, 0 },
-	{ "too long", NP_WIRE_JOIN_MAX_BYTES + 1, -EMSGSIZE },
+	{ "the longest", NP_WIRE_MAX_BYTES, 0 },
+	{ "too long", NP_WIRE_MAX_BYTES + 1, -EMSGSIZE },
 };
 
 static void test_sizes(void)
 {
-	static char data[NP_WIRE_JOIN_MAX_BYTES + 1];
-	static char line[2 * NP_WIRE_JOIN_MAX_BYTES + 64];
+	static char data[NP_WIRE_MAX_BYTES + 1];
+	static char line[2 * NP_WIRE_MAX_BYTES + 64];
 
 	memset(data, '\xa5', sizeof(data));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(sizes); i++) {
@@ -131,7 +131,7 @@ static void test_sizes(void)
 		struct ends e;
 		void *back;
 
-		open_ends(&e, 0, NP_WIRE_JOIN_MAX_SIZE);
+		open_ends(&e, 0, NP_WIRE_MAX_SIZE);
 		T_ROW(sizes[i].name, e.w->ops->put(e.w, data, len, &err) ==
 		      sizes[i].rc && !err.text[0] == !sizes[i].rc);
 		strcpy(line, heard(&e));
@@ -190,7 +190,7 @@ static void test_damaged(void)
 
 static void test_a_line_too_long(void)
 {
-	static char line[2 * NP_WIRE_JOIN_MAX_BYTES + 1000];
+	static char line[2 * NP_WIRE_MAX_BYTES + 1000];
 	struct np_err err = NP_ERR_INIT;
 	struct ends e;
 
@@ -217,12 +217,12 @@ static double cpu_sec(void)
 /* Beside the user's program on one of its processors. */
 static void test_long_answers_cost_little(void)
 {
-	static char line[2 * NP_WIRE_JOIN_MAX_BYTES + 16] = "place 1 ";
+	static char line[2 * NP_WIRE_MAX_BYTES + 16] = "place 1 ";
 	double before;
 	struct ends e;
 	pid_t pid;
 
-	memset(line + 8, '0', 2 * NP_WIRE_JOIN_MAX_BYTES);
+	memset(line + 8, '0', 2 * NP_WIRE_MAX_BYTES);
 	strcat(line, "\n");
 	open_ends(&e, 0, 2);
 	pid = fork();
@@ -291,7 +291,7 @@ static void test_texts(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
 		uint32_t rank = 7, size = 7;
-		int rc = np_wire_join_parse(texts[i].text, &rank, &size);
+		int rc = np_wire_rank_parse(texts[i].text, &rank, &size);
 
 		T_ROW(texts[i].name, rc == texts[i].rc);
 		T_ROW(texts[i].name, rc || (rank == texts[i].rank &&
@@ -313,4 +313,4 @@ static const struct t_case cases[] = {
 	{ "RANK/SIZE", test_texts },
 	{ NULL, NULL },
 };
-T_SUITE(wire_join, cases)
+T_SUITE(wire_agent, cases)
