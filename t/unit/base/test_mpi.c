@@ -88,7 +88,8 @@ static const struct {
 	const char *want; /* NULL: none */
 } libraries[] = {
 	{ "Open MPI", OPEN_MPI, "4.1.4", "Open MPI 4.1.4" },
-	{ "a candidate of it", OPEN_MPI, "5.0.0rc2", "Open MPI 5.0.0rc2" },
+	{ "a release candidate of Open MPI",
+	  OPEN_MPI, "5.0.0rc2", "Open MPI 5.0.0rc2" },
 	{ "MPICH", MPICH, "4.0.2", "MPICH 4.0.2" },
 	{ "MPICH that hides its names", HIDDEN,
 	  "ch4:ucx|16:1:4|Wed Apr 17 15:30:02 CDT 2024|4.2.1|x", "MPICH 4.2.1" },

@@ -108,7 +108,8 @@ static const struct {
 	{ "an empty value forgets its own", "JobNameApp=a:one\n"
 	  "CommentApp=b:two\nJobNameApp=\nCommentApp=*:three\n", "a", "b",
 	  "two" },
-	{ "and all of them", "JobNameApp=a:one\nJobNameApp=b:two\n"
+	{ "an empty value removes all of them",
+	  "JobNameApp=a:one\nJobNameApp=b:two\n"
 	  "JobNameApp=\n", "b", NULL, NULL },
 };
 

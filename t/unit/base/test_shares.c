@@ -69,9 +69,9 @@ static void test_what_is_held_already(void)
 
 static const struct t_case cases[] = {
 	{ "users who want all of it", test_users_who_want_all_of_it },
-	{ "who comes late finds something",
+	{ "a user who comes late still gets a share",
 	  test_who_comes_late_finds_something },
-	{ "what is held already", test_what_is_held_already },
+	{ "shares that are taken already", test_what_is_held_already },
 	{ NULL, NULL },
 };
 T_SUITE(shares, cases)

@@ -43,7 +43,7 @@ static const struct {
 	{ "never alone", 35, 0, 0, NAN, 0.3,
 	  "It took 35.0 s. How long it takes alone is not known: no other run "
 	  "of this command had its leaf switches to itself." },
-	{ "alone in no time", 35, 3, 0, 0, 0.3,
+	{ "a mean run time of zero", 35, 3, 0, 0, 0.3,
 	  "It took 35.0 s. How long it takes alone is not known: no other run "
 	  "of this command had its leaf switches to itself." },
 };
@@ -172,16 +172,17 @@ static const struct {
 	size_t n;
 	const char *want;
 } neighbours[] = {
-	{ "nobody is known", { 0 }, 0, "" },
-	{ "nobody is worse than the limit", { 0.1, 0.02 }, 2,
+	{ "no other application has a profile", { 0 }, 0, "" },
+	{ "no application exceeds the limit", { 0.1, 0.02 }, 2,
 	  "No application with a profile slows it by more than 10 %." },
-	{ "one is", { 0.11, 0.02 }, 2,
+	{ "one application exceeds it", { 0.11, 0.02 }, 2,
 	  "Avoid sharing a leaf switch with fft, which slows it by more than "
 	  "10 %. " BY_HAND },
-	{ "two are", { 0.4, 0.11, 0.1 }, 3,
+	{ "two applications exceed it", { 0.4, 0.11, 0.1 }, 3,
 	  "Avoid sharing a leaf switch with fft or NPmpi: each slows it by more "
 	  "than 10 %. " BY_HAND },
-	{ "all are, and it is one of them", { 0.4, 0.3, 0.2 }, 3,
+	{ "all exceed it, a second job of its own among them",
+	  { 0.4, 0.3, 0.2 }, 3,
 	  "Avoid sharing a leaf switch with fft, NPmpi or a second halo job: "
 	  "each slows it by more than 10 %. " BY_HAND },
 };

@@ -70,7 +70,7 @@ static const struct {
 	{ "no switch", by_ib, "vendid=0x2c9\n", "no node below a switch" },
 	{ "a switch without a name", by_ib, "vendid\nSwitch 36 \"S-0\"\n",
 	  ":2: a switch without a description" },
-	{ "a switch of nobody", by_ib, "Switch 36 \"S-0\" # \"a\"\n",
+	{ "a switch without nodes", by_ib, "Switch 36 \"S-0\" # \"a\"\n",
 	  "no node below a switch" },
 	{ "no number", cli_places_latencies, "n0 n1 fast\n",
 	  ":1: expected \"NODE NODE SECONDS\"" },
@@ -78,9 +78,9 @@ static const struct {
 	  ":2: expected" },
 	{ "a node and itself", cli_places_latencies, "n0 n0 1e-6\n",
 	  ":1: expected" },
-	{ "a word too many", cli_places_latencies, "n0 n1 1e-6 x\n",
+	{ "a fourth word", cli_places_latencies, "n0 n1 1e-6 x\n",
 	  ":1: expected" },
-	{ "nothing", cli_places_latencies, "# nothing\n", "0 nodes" },
+	{ "only a comment", cli_places_latencies, "# nothing\n", "0 nodes" },
 };
 
 static void test_wrong(void)
@@ -104,15 +104,18 @@ static const struct {
 	const char *name, *slurm;
 	long misplaced;
 } slurms[] = {
-	{ "the same", "SwitchName=a Level=0 Nodes=n[0-1]\n"
+	{ "the same leaf switches", "SwitchName=a Level=0 Nodes=n[0-1]\n"
 	  "SwitchName=b Level=0 Nodes=n[2-3]\n", 0 },
-	{ "one on another", "SwitchName=a Level=0 Nodes=n[0-2]\n"
+	{ "one node on another leaf switch",
+	  "SwitchName=a Level=0 Nodes=n[0-2]\n"
 	  "SwitchName=b Level=0 Nodes=n3\n", 1 },
-	{ "two changed places", "SwitchName=a Level=0 Nodes=n0,n2\n"
+	{ "two nodes swapped", "SwitchName=a Level=0 Nodes=n0,n2\n"
 	  "SwitchName=b Level=0 Nodes=n1,n3\n", 2 },
-	{ "all on one", "SwitchName=a Level=0 Nodes=n[0-3]\n", 2 },
-	{ "some unknown", "SwitchName=a Level=0 Nodes=n[0-1]\n", 0 },
-	{ "none", "", 0 },
+	{ "Slurm has all nodes on one leaf switch",
+	  "SwitchName=a Level=0 Nodes=n[0-3]\n", 2 },
+	{ "nodes that Slurm does not list do not count",
+	  "SwitchName=a Level=0 Nodes=n[0-1]\n", 0 },
+	{ "Slurm lists no leaf switches", "", 0 },
 };
 
 static void test_compare(void)

@@ -26,10 +26,10 @@ static const struct {
 	uint32_t alone, c0, c7; /* that count */
 } cases_of[] = {
 	{ "nothing yet", { { 0 } }, 0, 0, 0 },
-	{ "alone and beside", { { NULL, NULL, "f", 10, DONE },
+	{ "a run alone and one under a level", { { NULL, NULL, "f", 10, DONE },
 				{ "c7", "leaf", "f", 20, DONE } }, 1, 0, 1 },
 	{ "another workload", { { NULL, NULL, "g", 10, DONE } }, 0, 0, 0 },
-	{ "a level on the same nodes is another thing",
+	{ "a level on the same nodes does not count",
 	  { { "c7", "node", "f", 20, DONE } }, 0, 0, 0 },
 	{ "an unknown level", { { "c3", "leaf", "f", 20, DONE } }, 0, 0, 0 },
 	{ "a run that failed",

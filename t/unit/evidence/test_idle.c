@@ -38,9 +38,10 @@ static const struct {
 	bool is_wanted;
 } rows[] = {
 	{ "nothing is known", NULL, 0, 0, 0, true },
-	{ "a run that was made for it", NULL, 300, 400, 0.1, false },
-	{ "one that was too short", NULL, 29, 1, 0.1, true },
-	{ "one with another period", NULL, 300, 1, 0.02, true },
+	{ "a run made to measure the idle network",
+	  NULL, 300, 400, 0.1, false },
+	{ "a run that was too short", NULL, 29, 1, 0.1, true },
+	{ "a run with another period", NULL, 300, 1, 0.02, true },
 	{ "few quiet moments", "quiet", 250, 1, 0.1, true },
 	{ "quiet moments enough", "quiet", 300, 1, 0.1, false },
 	{ "quiet moments of long ago", "quiet", 300, 31, 0.1, true },

@@ -357,7 +357,7 @@ static void test_lines(void)
 static const struct t_case cases[] = {
 	{ "jobs as sacct prints them", test_read },
 	{ "comparable runs", test_comparable },
-	{ "who was beside a job", test_beside },
+	{ "the neighbours of a job", test_beside },
 	{ "rows that are read twice count once", test_twice },
 	{ "values that are none are refused with their line", test_bad },
 	{ "lines in any form; damaged rows are counted", test_lines },

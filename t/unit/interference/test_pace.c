@@ -17,7 +17,8 @@ static const struct {
 	{ "a heavy one beside a light one", 0.21, 8, 0.63 },
 	{ "both stand still", 999, 999,
 	  999 * 31.622776601683793 }, /* the root of 1000 */
-	{ "a little faster beside another", -0.02, 0.5, -0.02 },
+	{ "a program that runs slightly faster with another",
+	  -0.02, 0.5, -0.02 },
 };
 
 static void test_there_and_back(void)
@@ -60,7 +61,7 @@ static const struct {
 	{ "the other less than nothing", 1, -5 },
 	{ "both", -5, -5 },
 	{ "huge", 1e6, 1e6 },
-	{ "huge beside none", 1e6, 0 },
+	{ "huge slowdown of one, none of the other", 1e6, 0 },
 };
 
 static void test_any_number_has_an_answer(void)

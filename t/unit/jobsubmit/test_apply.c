@@ -247,9 +247,9 @@ static const struct {
 	const char *name;
 	int error;
 } gone[] = {
-	{ "it started", ESLURM_JOB_NOT_PENDING },
-	{ "it is gone", ESLURM_INVALID_JOB_ID },
-	{ "it ended", ESLURM_JOB_FINISHED },
+	{ "the job started", ESLURM_JOB_NOT_PENDING },
+	{ "slurmctld no longer knows the job", ESLURM_INVALID_JOB_ID },
+	{ "the job ended", ESLURM_JOB_FINISHED },
 };
 
 static void test_gone(void)
@@ -599,9 +599,9 @@ static const struct t_case cases[] = {
 	{ "leaves are closed before others are opened", test_order },
 	{ "so many updates, and not longer than wanted", test_limits },
 	{ "an update that fails", test_failure },
-	{ "a job that is no more, or runs", test_gone },
-	{ "a user who is faster", test_overtaken },
-	{ "a user who is always faster holds up nobody else for long",
+	{ "a job that ended or started", test_gone },
+	{ "a change that a user makes meanwhile wins", test_overtaken },
+	{ "a user who keeps changing a job delays no other job for long",
 	  test_always_overtaken },
 	{ "what a user excludes while left alone stays",
 	  test_a_list_set_while_left_alone },

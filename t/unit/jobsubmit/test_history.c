@@ -136,10 +136,10 @@ static const struct {
 	int64_t want_sec;
 } ends[] = {
 	{ "as Slurm tells", "soft", 95, true, 95 },
-	{ "gone from Slurm", "soft", -1, true, 100 },
-	{ "at a time to come", "soft", 500, true, 100 },
-	{ "before it began", "soft", -5, true, 100 },
-	{ "an application that was not told", "ls", 95, false, 0 },
+	{ "slurmctld no longer knows the job", "soft", -1, true, 100 },
+	{ "an end time in the future", "soft", 500, true, 100 },
+	{ "an end time before the start", "soft", -5, true, 100 },
+	{ "a job that names no application", "ls", 95, false, 0 },
 };
 
 static void test_ends(void)

@@ -39,10 +39,10 @@ static const struct {
 	const char *name, *rounds;
 	bool rests;
 } rounds[] = {
-	{ "nobody did anything", ".", false },
-	{ "now and then", "!.!.!.!.!.!.", false },
+	{ "no changes by users", ".", false },
+	{ "changes in every second pass", "!.!.!.!.!.!.", false },
 	{ "some rounds in a row, and a pause", "!!!!.!!!!", false },
-	{ "too many in a row", "!!!!!", true },
+	{ "changes in too many passes in a row", "!!!!!", true },
 	{ "and on", "!!!!!.....", true },
 };
 

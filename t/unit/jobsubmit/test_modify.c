@@ -56,13 +56,14 @@ static const struct {
 	struct np_change want;
 	bool woken;
 } rows[] = {
-	{ "nothing of ours", "7", NULL, 0, NULL, NULL, 0, 0, { 0 }, false },
+	{ "a job that placement did not touch",
+	  "7", NULL, 0, NULL, NULL, 0, 0, { 0 }, false },
 	{ "a list: ours is put behind it", "7", "n8,n9", 0, NULL,
 	  "n8,n9,n[0-3]", 0, 1, { 7, ALL, .exc_nodes = (char *)"n8,n9" },
 	  true },
 	{ "no list any more", "7", "", 0, NULL, "n[0-3]", 0, 1,
 	  { 7, ALL, .exc_nodes = (char *)"" }, true },
-	{ "what stands there already", "7", "n8,n[0-3]", 0, NULL,
+	{ "a list that contains ours already", "7", "n8,n[0-3]", 0, NULL,
 	  "n8,n[0-3]", 0, 1, { 7, ALL, .exc_nodes = (char *)"n8" }, true },
 	{ "what we wrote, alone", "7", "n[0-3]", 0, NULL, "n[0-3]", 0, 1,
 	  { 7, ALL, .exc_nodes = (char *)"" }, true },
@@ -218,12 +219,14 @@ static const struct {
 	size_t n; /* changes of others */
 } own[] = {
 	{ "the thread's update", 0, "7", "n1", NOTE, true, false, 0, 0 },
-	{ "somebody was faster", 0, "7", "n1", NOTE, true, true, EAGAIN, 0 },
+	{ "an update that a user has overtaken",
+	  0, "7", "n1", NOTE, true, true, EAGAIN, 0 },
 	{ "another user's, just like it", 1, "7", "n1", NOTE, true, false, 0,
 	  1 },
 	{ "an administrator's list", 0, "7", "n2", "", true, false, 0, 1 },
 	{ "another job", 0, "8", "n1", "", true, false, 0, 1 },
-	{ "one that comes too late", 0, "7", "n1", NOTE, false, false, EAGAIN,
+	{ "an update that is expected no more",
+	  0, "7", "n1", NOTE, false, false, EAGAIN,
 	  0 },
 	{ "netprof release", 0, "7", "", "", false, false, 0, 1 },
 };
@@ -262,7 +265,7 @@ static void test_own(void)
 static const struct t_case cases[] = {
 	{ "what becomes of a change", test_rows },
 	{ "an array's change counts once", test_twice },
-	{ "whose changes are remembered", test_strangers },
+	{ "changes by other users and administrators", test_strangers },
 	{ "the thread's own updates are known", test_own },
 	{ NULL, NULL },
 };

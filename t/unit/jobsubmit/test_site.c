@@ -34,7 +34,7 @@ static const struct {
 	  "n[0-15]", 1, false },
 	{ "CPUs of a node", { .cpus_per_node = 5 }, 0, 0, "n[12-15]", 1,
 	  false },
-	{ "memory for each of them",
+	{ "memory per CPU",
 	  { .cpus_per_node = 4, .memory_per_cpu_mb = 600 }, 0, 0, "n[12-15]",
 	  1, false },
 	{ "CPUs in all", { .partition = "debug", .cpus = 9 }, 0, 1, "n[0-3]",
@@ -245,7 +245,8 @@ static const struct {
 	  "more like it)" },
 	{ "nodes that are yet to come", "a Nodes=n[0-7],cloud[1-200]\n"
 	  "b Nodes=n[8-15]\n", "a:n[0-7] b:n[8-15]", "" },
-	{ "many of them, in racks", "a Nodes=n[0-7],r[1-99]n[1-9]-ib\n",
+	{ "names with two bracketed ranges",
+	  "a Nodes=n[0-7],r[1-99]n[1-9]-ib\n",
 	  "a:n[0-7]", "" },
 	{ "a leaf of such nodes alone", "a Nodes=n[0-7]\nb Nodes=x[1-9]\n",
 	  "a:n[0-7]", "" },

@@ -84,8 +84,8 @@ static void test_holes(void)
 }
 
 static const struct t_case cases[] = {
-	{ "who names the application", test_rows },
-	{ "lists that are missing, or have holes", test_holes },
+	{ "which source names the application", test_rows },
+	{ "lists that are missing or have empty entries", test_holes },
 	{ NULL, NULL },
 };
 T_SUITE(told, cases)

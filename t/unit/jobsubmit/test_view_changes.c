@@ -127,7 +127,7 @@ static const struct {
 	{ "now", LATER,
 	  { .uid = SOME_UID, .begin_sec = SOME_NOW, .put_begin_sec = LATER },
 	  0 },
-	{ "somebody else's", LATER,
+	{ "a begin time that another user set", LATER,
 	  { .uid = SOME_UID + 1, .begin_sec = LATER - 9,
 	    .put_begin_sec = LATER }, LATER - 30 },
 	{ "Slurm refused it", LATER,
@@ -234,8 +234,8 @@ static const struct {
 	uint32_t other;
 	double held_sec;
 } started[] = {
-	{ "whose turn was before", 6, 0 },
-	{ "whose turn was later", 8, 2 },
+	{ "a job ahead of it took the leaf", 6, 0 },
+	{ "a job behind it took the leaf", 8, 2 },
 };
 
 static void test_overtaken(void)

@@ -14,11 +14,11 @@ static void test_each_job_is_taken_once(void)
 		uint32_t owner;
 		unsigned n;
 	} rows[] = {
-		{ "three of one user", 7, 3 },
-		{ "one of another", 9, 1 },
+		{ "three jobs of one user", 7, 3 },
+		{ "one job of another user", 9, 1 },
 		{ "the highest uid", UINT32_MAX, 1 },
-		{ "who submitted nothing", 8, 0 },
-		{ "root did not either", 0, 0 },
+		{ "a user who submitted nothing", 8, 0 },
+		{ "root submitted nothing", 0, 0 },
 	};
 	struct np_arrivals a;
 

@@ -24,32 +24,34 @@ static const struct {
 	uint32_t job;
 	const char *want;
 } texts[] = {
-	{ "beside a running job", TWO "run 9 Y a:1; job 1 X 2", 1,
+	{ "it would be slowed by a running job",
+	  TWO "run 9 Y a:1; job 1 X 2", 1,
 	  "kept off 1 of 2 leaf switches: on leaf switch a it would be slowed "
 	  "by 30 % (limit 10 %) with running job 9" },
-	{ "what the other would suffer",
+	{ "it would slow a running job",
 	  TWO "app S; pair S X .25; run 9 S a:1; job 1 X 2", 1,
 	  "kept off 1 of 2 leaf switches: on leaf switch a running job 9 would "
 	  "be slowed by 25 % (limit 10 %)" },
-	{ "what a third would suffer",
+	{ "two jobs together would slow a third",
 	  TWO "app V; app W; pair V X .08; pair V W .08; run 8 V a:1; "
 	  "job 1 X 2; job 2 W 2", 2,
 	  "kept off 1 of 2 leaf switches: on leaf switch a running job 8 would "
 	  "be slowed by 17 % (limit 10 %) with pending job 1" },
-	{ "beside a pending job", TWO "job 1 X 2; job 2 Y 2", 2,
+	{ "it would be slowed by a pending job", TWO "job 1 X 2; job 2 Y 2", 2,
 	  "kept off 1 of 2 leaf switches: on leaf switch a it would be slowed "
 	  "by 30 % (limit 10 %) with pending job 1" },
-	{ "beside its like", TWO "both X X .4; job 1 X 2; job 2 X 2", 1,
+	{ "it would be slowed by another job of its application",
+	  TWO "both X X .4; job 1 X 2; job 2 X 2", 1,
 	  "kept off 1 of 2 leaf switches: on leaf switch b it would be slowed "
 	  "by 40 % (limit 10 %) beside another job of its kind" },
-	{ "waiting", TWO "run 9 Y a:1; run 8 Y b:1; job 1 X 2 held=40", 1,
+	{ "held", TWO "run 9 Y a:1; run 8 Y b:1; job 1 X 2 held=40", 1,
 	  "held, for 60 s at first: on leaf switch a it would be slowed by "
 	  "30 % (limit 10 %) with running job 9; held back for 40 s so far, "
 	  "3600 s at most" },
-	{ "let go", TWO "run 9 Y a:1; job 1 X 2 held=3600", 1,
+	{ "MaxDefer is reached", TWO "run 9 Y a:1; job 1 X 2 held=3600", 1,
 	  "may run anywhere: the maximum hold time is reached; held back for "
 	  "3600 s so far, 3600 s at most" },
-	{ "left alone", TWO "job 1 - 2", 1,
+	{ "no profile", TWO "job 1 - 2", 1,
 	  "left alone: its application is not known, or its profile is another "
 	  "user's and not trusted" },
 	{ "advice", TWO "run 9 Y a:1; job 1 X 2 mode=advise", 1,
@@ -366,7 +368,7 @@ static const struct {
 	const char *name, *job;
 	int64_t until_sec;
 } until[] = {
-	{ "one step, at first", "job 1 X 2", 1060 },
+	{ "first hold: one step", "job 1 X 2", 1060 },
 	{ "most of it left: not written again",
 	  "job 1 X 2 prior=defer:1050", 1050 },
 	{ "little of it left: another step",

@@ -27,7 +27,7 @@ static const struct {
 	{ "the program's preloads are its own", "LD_PRELOAD=/x.so", 0 },
 	{ "the program's MPI settings, too", "OMPI_MCA_btl=tcp", 0 },
 	{ "and its transport", "UCX_TLS=rc", 0 },
-	{ "of libfabric, too", "FI_PROVIDER=sockets", 0 },
+	{ "settings of libfabric", "FI_PROVIDER=sockets", 0 },
 	{ "and that of a probe of its own", "NETPROF_TRANSPORT=ucx", 0 },
 	{ "a PMIx server of the outer step", "PMIX_RANK=0", 0 },
 };

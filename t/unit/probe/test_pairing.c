@@ -140,14 +140,15 @@ static const struct {
 	const char *to, *from;
 } rings[] = {
 	{ "the neighbours of a ring", "l/a l/b l/c l/d", 1, 1, "2", "0" },
-	{ "it closes", "l/a l/b l/c l/d", 3, 2, "0 1", "2 1" },
-	{ "no more than there are", "l/a l/b l/c", 0, 7, "1 2", "2 1" },
+	{ "the ring closes", "l/a l/b l/c l/d", 3, 2, "0 1", "2 1" },
+	{ "more peers wanted than processes",
+	  "l/a l/b l/c", 0, 7, "1 2", "2 1" },
 	{ "two nodes", "l/a l/b", 0, 3, "1", "1" },
 	{ "one node", "l/a", 0, 3, "", "" },
 	{ "within the leaf", "l/a m/b l/c m/d", 1, 3, "3", "3" },
 	{ "among the same local rank", "l/a l/a l/b l/b l/c l/c", 3, 2,
 	  "5 1", "1 5" },
-	{ "alone with its local rank", "l/a l/a l/b", 1, 2, "", "" },
+	{ "no other process has its local rank", "l/a l/a l/b", 1, 2, "", "" },
 };
 
 static void print_ranks(char *out, const size_t *ranks, size_t n)
@@ -227,10 +228,10 @@ static const struct {
 } across[] = {
 	{ "the neighbours in a ring across two leaves are on the other one",
 	  "l/a l/b m/c m/d", "2 1 3", 0, 3 },
-	{ "and the way round", "l/a l/b m/c m/d", "0 2 1", 3, 3 },
+	{ "and they wrap around", "l/a l/b m/c m/d", "0 2 1", 3, 3 },
 	{ "leaves of different size", "l/a l/b l/c m/d", "1 2", 3, 2 },
-	{ "one leaf is a ring as ever", "l/a l/b l/c", "2 0", 1, 2 },
-	{ "no more than there are", "l/a m/b", "1", 0, 3 },
+	{ "on one leaf it is the plain ring", "l/a l/b l/c", "2 0", 1, 2 },
+	{ "more peers wanted than processes", "l/a m/b", "1", 0, 3 },
 };
 
 static void test_across(void)

@@ -168,8 +168,8 @@ static const struct {
 	{ "capitals", "place 1 AB\n", -EPROTO },
 	{ "more words", "place 1 00 00\n", -EPROTO },
 	{ "formats", "%n%n%s%s%s\n", -EPROTO },
-	{ "half a line, then nobody", "place 1 00", -EPIPE },
-	{ "nobody", "", -EPIPE },
+	{ "half a line, then end of file", "place 1 00", -EPIPE },
+	{ "end of file", "", -EPIPE },
 };
 
 static void test_damaged(void)
@@ -273,16 +273,16 @@ static const struct {
 	int rc;
 	uint32_t rank, size;
 } texts[] = {
-	{ "the first of two", "0/2", 0, 0, 2 },
-	{ "the last of many", "1023/1024", 0, 1023, 1024 },
-	{ "alone", "0/1", 0, 0, 1 },
+	{ "the first process of two", "0/2", 0, 0, 2 },
+	{ "the last process of many", "1023/1024", 0, 1023, 1024 },
+	{ "a group of one", "0/1", 0, 0, 1 },
 	{ "a rank beyond the group", "2/2", -EINVAL },
 	{ "a group of none", "0/0", -EINVAL },
 	{ "too large a group", "0/1025", -EINVAL },
 	{ "a rank below 0", "-1/2", -EINVAL },
 	{ "more words", "0/2 ", -EINVAL },
-	{ "a rank alone", "1", -EINVAL },
-	{ "half of it", "1/", -EINVAL },
+	{ "no slash", "1", -EINVAL },
+	{ "no number of processes", "1/", -EINVAL },
 	{ "words", "one/two", -EINVAL },
 	{ "nothing", "", -EINVAL },
 };
@@ -309,7 +309,8 @@ static const struct t_case cases[] = {
 	{ "a line too long is not kept", test_a_line_too_long },
 	{ "long answers cost little", test_long_answers_cost_little },
 	{ "a probe waits no longer than told", test_waits_no_longer_than_told },
-	{ "an attendant that went is told", test_an_attendant_that_went },
+	{ "a collector that disconnects is reported",
+	  test_an_attendant_that_went },
 	{ "RANK/SIZE", test_texts },
 	{ NULL, NULL },
 };

@@ -63,7 +63,8 @@ static void test_two_leaves(void)
 static const struct {
 	const char *name, *line;
 } dropped[] = {
-	{ "nobody that said hello", "np1 lat 1 0 1 1e-5 0 1e-5 1e-5 51:1" },
+	{ "a report from a rank that sent no hello",
+	  "np1 lat 1 0 1 1e-5 0 1e-5 1e-5 51:1" },
 	{ "a rank out of range", "np1 bye 9" },
 	{ "a second hello", "np1 hello 0 2 n0 leaf0 n1 tcp/eth0 1.13.1" },
 	{ "rounds from a probe", "np1 round 0 0 1 1e-5 0 1e-5 1e-5" },

@@ -48,7 +48,7 @@ static const struct {
 	{ "on another leaf", "n[8-9]", 70, "" },
 	{ "on a node that nobody knows", "x", 70, "" },
 	{ "for no more than a second", "n2", 1, "" },
-	{ "gone before it", "n2", -30, "" },
+	{ "a job that ended before the step", "n2", -30, "" },
 };
 
 /* A job that shares only the switch of the second rail. */

@@ -64,8 +64,8 @@ static const struct {
 	int rc;
 } texts[] = {
 	{ "as srun writes it", GOOD, 0, 0 },
-	{ "the second of two", "damaged;" GOOD, 1, 0 },
-	{ "another one's damage", GOOD ";damaged", 0, 0 },
+	{ "the second entry of two", "damaged;" GOOD, 1, 0 },
+	{ "a damaged entry does not affect another", GOOD ";damaged", 0, 0 },
 	{ "the last may be followed by nothing", GOOD ";", 0, 0 },
 	{ "nothing for this component", GOOD, 1, -ENOENT },
 	{ "an empty component", GOOD ";", 1, -EINVAL },

@@ -12,7 +12,8 @@ static const struct {
 	  "a" },
 	{ "a node of none", "SwitchName=a Level=0 Nodes=n[0-3]\n", "n4", "" },
 	{ "no topology", "", "n0", "" },
-	{ "of two leaves the first", "SwitchName=a Level=0 Nodes=n[0-3]\n"
+	{ "a node listed under two leaves is on the first",
+	  "SwitchName=a Level=0 Nodes=n[0-3]\n"
 	  "SwitchName=b Level=0 Nodes=n[3-5]\n", "n3", "a" },
 	{ "a list with blanks", "SwitchName=a Level=0 Nodes=n[0-1], n[2-3]\n",
 	  "n2", "a" },

@@ -130,8 +130,8 @@ static const struct {
 	size_t running; /* after all others have ended */
 	int sig;	/* for these */
 } rows[] = {
-	{ "nobody failed", "ok1 ok2", "-", 0, 0 },
-	{ "one failed", "ok1 bad1 ok2", "exit 3: srun: error: bad1 is down",
+	{ "every step succeeds", "ok1 ok2", "-", 0, 0 },
+	{ "one step fails", "ok1 bad1 ok2", "exit 3: srun: error: bad1 is down",
 	  0, 0 },
 	{ "the first that failed is named", "bad2 bad1",
 	  "exit 3: srun: error: bad2 is down", 0, 0 },
@@ -140,7 +140,7 @@ static const struct {
 	  "exit 3: srun: error: bad1 is down", 2, 0 },
 	{ "all are asked to end", "on1 on2 on3", "signal 15", 3, SIGTERM },
 	{ "all are ended", "ok1 on2", "signal 9", 1, SIGKILL },
-	{ "nobody at all", "", "-", 0, SIGTERM },
+	{ "no steps", "", "-", 0, SIGTERM },
 };
 
 static void test_rows(void)

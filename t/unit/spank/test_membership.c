@@ -165,8 +165,9 @@ static const struct {
 	{ "one has nothing to publish",
 	  { "put aa\nfence\n", "fence\n", "put cc\nfence\n" },
 	  "place 0 aa\nplace 2 cc\ngo\n" },
-	{ "nobody has", { "fence\n", "fence\n", "fence\n" }, "go\n" },
-	{ "reports between are no matter",
+	{ "no process publishes anything",
+	  { "fence\n", "fence\n", "fence\n" }, "go\n" },
+	{ "reports in between do not matter",
 	  { "np1 x\nput aa\nnp1 x\nfence\n", "put bb\nfence\nnp1 x\n",
 	    "put cc\nfence\n" }, PLACES },
 };

@@ -29,7 +29,7 @@ static const struct {
 	{ "less than a 16th is left", false,
 	  "1 0 0:1 / $/m rw - cgroup cgroup rw,memory\n", "4:memory:/a\n",
 	  { { "/a", 1000, 940, 0 } }, "940 of its 1000 MiB" },
-	{ "a 16th, and no more", false,
+	{ "exactly a sixteenth is left", false,
 	  "1 0 0:1 / $/m rw - cgroup cgroup rw,memory\n", "4:memory:/a\n",
 	  { { "/a", 1600, 1500, 0 } }, NULL },
 	{ "of a small limit 16 MiB are left", false,

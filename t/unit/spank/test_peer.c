@@ -218,8 +218,9 @@ static const struct t_case cases[] = {
 	{ "who talks without end is heard in turns",
 	  test_a_flood_is_read_in_turns },
 	{ "a slow listener hears all, in order", test_a_slow_listener },
-	{ "who never listens is shut out", test_one_that_never_listens },
-	{ "who went is no harm", test_one_that_went },
+	{ "an agent that never reads is disconnected",
+	  test_one_that_never_listens },
+	{ "an agent that disconnects does no harm", test_one_that_went },
 	{ NULL, NULL },
 };
 T_SUITE(peer, cases)

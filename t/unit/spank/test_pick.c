@@ -27,13 +27,13 @@ static const struct {
 	{ "a lone node has no partner", "aab", 4, "a2" },
 	{ "lone nodes everywhere", "abcd", 4, "" },
 	{ "one node", "a", 4, "" },
-	{ "nobody", "", 4, "" },
+	{ "no agents", "", 4, "" },
 	{ "no pairs wanted", "aaa", 0, "" },
 	{ "no topology is one leaf", "---", 4, "-3" },
-	{ "who is not to be picked is not", "a.a.", 4, "a2" },
+	{ "an agent that is excluded is not chosen", "a.a.", 4, "a2" },
 	{ "nor counts for a group of three", "aa.", 4, "a2" },
-	{ "nor has a partner", "a.", 4, "" },
-	{ "nobody is to be picked", "....", 4, "" },
+	{ "nor does it become a peer", "a.", 4, "" },
+	{ "every agent is excluded", "....", 4, "" },
 	{ "a group of three beside pairs", "bbbaaaacc", 2, "a2 a2 b3 c2" },
 };
 

@@ -247,10 +247,10 @@ static void test_the_watcher_does_not_count(void)
 
 static const struct t_case cases[] = {
 	{ "a task is watched until it ends", test_until_it_ends },
-	{ "its end wakes who sleeps", test_wakes_a_poll },
-	{ "then its siblings, until the last one ends",
+	{ "its end wakes a waiting poll()", test_wakes_a_poll },
+	{ "then its siblings are watched until the last one ends",
 	  test_until_the_last_one_ends },
-	{ "siblings that end first are no matter", test_siblings_may_end },
+	{ "siblings that end first do not matter", test_siblings_may_end },
 	{ "a task that had ended before", test_gone_before },
 	{ "where nobody is watched it is never over", test_nobody_is_watched },
 	{ "who watches is none of them", test_the_watcher_does_not_count },

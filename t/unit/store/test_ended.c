@@ -424,8 +424,8 @@ static const struct {
 	{ "but not more than is left free", 32, 0, 7, false },
 	{ "which leaves the others theirs", 32, 0, 9, true },
 	{ "two may fill nearly a third each", 21, 21, 8, true },
-	{ "and no more", 22, 21, 7, false },
-	{ "the one that has less may go on", 30, 5, 8, true },
+	{ "two may not fill more than that", 22, 21, 7, false },
+	{ "the user with less may continue", 30, 5, 8, true },
 	{ "a third user next to two that are full", 22, 22, 9, true },
 	{ "nobody writes into a day that is full", 33, 31, 9, false },
 };

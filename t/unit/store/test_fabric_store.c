@@ -116,7 +116,7 @@ static void test_newest_counts(void)
 		{ "leaf before node", "hpc", NULL, 2 },
 		{ "of another cluster", "xpc", NULL, 1 },
 		{ "of any cluster", NULL, NULL, 2 },
-		{ "of any cluster, too", "", "node", 3 },
+		{ "of any cluster, by the empty name", "", "node", 3 },
 		{ "no such cluster", "ypc", NULL, -1 },
 		{ "no such scope", "xpc", "node", -1 },
 	};
@@ -302,8 +302,10 @@ static void test_a_fabric_is_called_as_its_file(void)
 		const char *name, *json, *path, *want;
 	} names[] = {
 		{ "its file", LEVELS "}", "/here/f.json", "f.json" },
-		{ "elsewhere, too", LEVELS "}", "f.json", "f.json" },
-		{ "by itself", LEVELS ",\"name\":\"a\"}", "f.json", "a" },
+		{ "a file in the working directory",
+		  LEVELS "}", "f.json", "f.json" },
+		{ "a name in the file",
+		  LEVELS ",\"name\":\"a\"}", "f.json", "a" },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++) {

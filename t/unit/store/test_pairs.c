@@ -147,17 +147,20 @@ static const struct {
 	{ "a newer schema", "{\"format\": \"netprof-pairs\", \"schema\": 2}",
 	  -EPROTONOSUPPORT },
 	{ "no programs", HEAD "\"runs\": []}", -EINVAL },
-	{ "a run of nobody", RUN "\"kind\": \"alone\", \"victim\": \"b\"}]}",
+	{ "a run of an unknown program",
+	  RUN "\"kind\": \"alone\", \"victim\": \"b\"}]}",
 	  -EINVAL },
-	{ "a pair of one", RUN "\"kind\": \"leaf\", \"victim\": \"a\"}]}",
+	{ "a pair without a co-runner",
+	  RUN "\"kind\": \"leaf\", \"victim\": \"a\"}]}",
 	  -EINVAL },
-	{ "beside nobody that is known", RUN "\"kind\": \"leaf\", \"victim\": "
+	{ "an unknown co-runner", RUN "\"kind\": \"leaf\", \"victim\": "
 	  "\"a\", \"corunner\": \"b\"}]}", -EINVAL },
-	{ "alone, and not", RUN "\"kind\": \"alone\", \"victim\": \"a\", "
+	{ "a run alone that has a co-runner",
+	  RUN "\"kind\": \"alone\", \"victim\": \"a\", "
 	  "\"corunner\": \"a\"}]}", -EINVAL },
 	{ "an unknown kind", RUN "\"kind\": \"x\", \"victim\": \"a\"}]}",
 	  -EINVAL },
-	{ "less than no time", HEAD "\"programs\": [\"a\"], \"runs\": [{"
+	{ "a negative run time", HEAD "\"programs\": [\"a\"], \"runs\": [{"
 	  "\"kind\": \"alone\", \"victim\": \"a\", \"start\": 1, \"sec\": -1"
 	  "}]}", -EINVAL },
 };

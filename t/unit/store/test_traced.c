@@ -97,12 +97,13 @@ static const struct {
 	{ "no JSON", "{", "" },
 	{ "a newer schema", "{\"schema\":2}", "schema" },
 	{ "no date", "{\"schema\":1,\"trace_bytes\":1}", "date" },
-	{ "a network that cannot be",
+	{ "a negative latency",
 	  "{\"schema\":1,\"date\":1,\"trace_bytes\":1,"
 	  "\"net\":{\"L_ns\":-1,\"o_ns\":0,\"G_ns\":0}}", "net.L_ns" },
-	{ "two zones", "{\"schema\":1,\"date\":1,\"trace_bytes\":1,"
+	{ "two thresholds",
+	  "{\"schema\":1,\"date\":1,\"trace_bytes\":1,"
 	  "\"zones\":[{\"longer\":1},{\"longer\":2}]}", "zones" },
-	{ "part of a curve", "{\"schema\":1,\"date\":1,\"trace_bytes\":1,"
+	{ "an incomplete curve", "{\"schema\":1,\"date\":1,\"trace_bytes\":1,"
 	  "\"times\":[1,2]}", "times" },
 	{ "a time below 0", "{\"schema\":1,\"date\":1,\"trace_bytes\":1,"
 	  "\"times\":[-1]}", "times" },
@@ -127,7 +128,7 @@ static const struct t_case cases[] = {
 	  test_a_network_without_rendezvous_is_one_again },
 	{ "of another trace or network it does not count",
 	  test_of_another_trace_or_network_it_does_not_count },
-	{ "each error is told", test_each_error_is_told },
+	{ "each error is reported", test_each_error_is_told },
 	{ NULL },
 };
 T_SUITE(traced, cases)
