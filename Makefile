@@ -74,7 +74,7 @@ UNIT := $(wildcard t/unit/*.c t/unit/*/*.c analysis/*/t/*.c)
 # Each stands alone behind its library, so that nothing else links it.
 ALONE := $(addprefix profiler/probe/np_,ucx.c ofi.c pmix.c)
 # The one that needs libcurl, for the command alone.
-HTTP := profiler/history/np_http.c
+HTTP := profiler/history/np_prom.c
 
 objs = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIBS := $(filter-out $(call objs,$(ALONE) $(HTTP)),$(call objs,$(LIBRARY)))
@@ -414,10 +414,10 @@ FUZZ_MAIN := $(call objs,t/fuzz/main.c)
 .SECONDEXPANSION:
 $(FUZZ): $(BUILD)/fuzz-%: $$(call objs,$$(wildcard t/fuzz/fuzz_$$*.c \
 		analysis/*/t/fuzz/fuzz_$$*.c)) $(FUZZ_MAIN) \
-		$(call objs,t/unit/jobsubmit/some_slurm.c $(SPANK) $(JOBSUBMIT)) \
+		$(call objs,t/unit/jobsubmit/some_slurm.c $(SPANK) $(JOBSUBMIT) $(HTTP)) \
 		$(ANALYSIS_LIBS)
 	$(call say,LD)
-	$(call link,$(FUZZ_LIB) $(SLURM) $(JSON) $(GSL) $(ZLIB) $(CAIRO) $(LIBM))
+	$(call link,$(FUZZ_LIB) $(SLURM) $(JSON) $(GSL) $(ZLIB) $(CAIRO) $(CURL) $(LIBM))
 .PHONY: fuzz-programs fuzz
 fuzz-programs: $(FUZZ)
 SEC ?= 10

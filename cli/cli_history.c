@@ -14,7 +14,7 @@
 
 #include "cli_slurm.h"
 #include "np_clock.h"
-#include "np_http.h"
+#include "np_prom.h"
 #include "np_option.h"
 #include "np_read.h"
 #include "np_slurm_file.h"

@@ -8,10 +8,10 @@
 
 #include <stddef.h>
 
-#include "np_err.h"
 #include "np_conf.h"
+#include "np_err.h"
 
-#define NP_PROM_MAX_STEPS 240
+#define NP_HTTP_MAX ((size_t)16 << 20) /* bytes of an answer */
 
 /* n_steps points in time; with step_sec 0, the one that window_sec ends at. */
 struct np_prom_range {
@@ -37,5 +37,23 @@ int np_prom_parse(const char *text, size_t len, const char *where,
 		  const char *label, char *const *node, size_t n,
 		  const struct np_prom_range *r, double *value,
 		  char other[NP_METRICS_LABEL], struct np_err *err);
+
+/* ---- requests, with libcurl ---- */
+
+struct np_http; /* an open connection */
+
+/* Token and certificates come from c.  Returns 0, or -errno with err. */
+int np_http_new(const struct np_metrics_conf *c, struct np_http **out,
+		struct np_err *err);
+void np_http_free(struct np_http *h); /* NULL is allowed */
+
+/*
+ * Query one expression (np_conf.h) for n nodes.  value and other: as
+ * for np_prom_parse().  Returns 0, or with err -ETIMEDOUT, -EFBIG, -EACCES
+ * (401, 403), -ENOENT (404), -EINVAL (not a valid answer) or -EIO.
+ */
+int np_http_ask(struct np_http *h, const char *expression, char *const *node,
+		size_t n, const struct np_prom_range *r, double *value,
+		char other[NP_METRICS_LABEL], struct np_err *err);
 
 #endif
