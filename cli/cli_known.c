@@ -204,11 +204,6 @@ void cli_known_free(struct cli_known *k)
 	*k = (struct cli_known){ .n = 0 };
 }
 
-bool cli_known_has_data(const struct cli_known_app *a)
-{
-	return !a->unusable.text[0] && np_run_summary_has_data(&a->evidence);
-}
-
 /*
  * Seed and replicates are fixed, so that all commands print the same interval.
  */

@@ -76,7 +76,4 @@ int cli_known_predictor(const struct cli_known *k, const struct np_model *m,
 			bool intervals, struct np_predictor **out,
 			struct np_err *err);
 
-/* Does any model have enough data of it as a victim or as a co-runner? */
-bool cli_known_has_data(const struct cli_known_app *a);
-
 #endif

@@ -39,7 +39,8 @@ static bool takes_part(const struct cli_known_app *a, bool asked_for)
 {
 	return !a->unusable.text[0] &&
 	       (asked_for ||
-		(cli_known_has_data(a) && a->evidence.n_used));
+		(np_run_summary_has_data(&a->evidence) &&
+		 a->evidence.n_used));
 }
 
 /* qsort_r() order of indices into the known applications. */

@@ -143,6 +143,17 @@ static void fabric_mark_known(struct fabric_task *t)
 	}
 }
 
+/* Weight of one latency bin in the mixture's fit (np_model.c). */
+static double mixture_bin_weight(const struct np_bins *bins, size_t bin)
+{
+	double lo = bins->edge[bin], hi = bins->edge[bin + 1];
+
+	/* Every distribution reaches 1 at the end of the last bin. */
+	if (bin + 1 == bins->n)
+		return 0;
+	return lo > 0 ? log(hi / lo) : log(2);
+}
+
 /* Prepare what all samples have in common. */
 static void prepare_constants(struct fabric_task *t)
 {
@@ -152,7 +163,7 @@ static void prepare_constants(struct fabric_task *t)
 
 	t->weight = take(t, t->bins);
 	for (size_t b = 0; b < t->bins; b++)
-		t->weight[b] = np_mixture_bin_weight(t->f->bins, b);
+		t->weight[b] = mixture_bin_weight(t->f->bins, b);
 	t->log = take(t, n2);
 	t->noise = take(t, n2);
 	for (size_t i = 0; m && i < n2; i++) {

@@ -289,16 +289,6 @@ static int queue_join(struct np_data *v, const double *x, const double *y,
  * g_b = log(e[b+1] / e[b]) gives every octave of latency the same weight.
  */
 
-double np_mixture_bin_weight(const struct np_bins *bins, size_t bin)
-{
-	double lo = bins->edge[bin], hi = bins->edge[bin + 1];
-
-	/* Every distribution reaches 1 at the end of the last bin. */
-	if (bin + 1 == bins->n)
-		return 0;
-	return lo > 0 ? log(hi / lo) : log(2);
-}
-
 /* Stands for the distribution of a level that has none. */
 static const double nothing[NP_BINS_MAX];
 

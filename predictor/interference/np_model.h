@@ -232,9 +232,6 @@ const struct np_model *np_model_find(const char *name, struct np_err *err);
 #define NP_MIXTURE_SUM 10.0
 #define NP_MIXTURE_RIDGE 1e-3
 
-/* Weight of one latency bin in the mixture's fit. */
-double np_mixture_bin_weight(const struct np_bins *bins, size_t bin);
-
 /*
  * Add to to[0..n-1] the dot products of w, one number per bin, with the latency
  * distributions of the idle fabric (to[0]) and of the first n - 1 levels.

@@ -433,12 +433,6 @@ void np_jput_fail(struct np_jput *o, int rc)
 	o->rc = o->rc ? o->rc : rc;
 }
 
-void np_jput_refuse(struct np_jput *o, const char *key, const char *expected)
-{
-	if (!o->rc)
-		o->rc = np_jat_refuse(&o->at, key, expected);
-}
-
 json_object *np_jput(struct np_jput *o, json_object *in, const char *key,
 		     json_object *value)
 {

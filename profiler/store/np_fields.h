@@ -107,9 +107,8 @@ json_object *np_jput(struct np_jput *o, json_object *in, const char *key,
 json_object *np_jput_append(struct np_jput *o, json_object *in,
 			    json_object *value);
 
-/* Keep a failure: rc, whose err is set already; or np_jat_refuse(). */
+/* Keep a failure; its err is set already. */
 void np_jput_fail(struct np_jput *o, int rc);
-void np_jput_refuse(struct np_jput *o, const char *key, const char *expected);
 
 /*
  * New values; NULL after keeping a failure if v is out of range.  A real number

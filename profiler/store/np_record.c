@@ -11,6 +11,13 @@
 #include "np_fields.h"
 #include "np_text.h"
 
+/* Keep a failure: the value of key cannot be written. */
+static void refuse(struct np_jput *o, const char *key, const char *expected)
+{
+	if (!o->rc)
+		o->rc = np_jat_refuse(&o->at, key, expected);
+}
+
 /* ---- moments ---- */
 
 #define NO_MOMENTS "moments that samples can have"
@@ -60,7 +67,7 @@ static void put_moments(struct np_jput *o, json_object *in,
 	/* The range of an empty set is not defined. */
 	np_jput_fields(o, in, m->n ? m : &empty, &one);
 	if (!moments_fit(m, f->max))
-		np_jput_refuse(o, f->key, NO_MOMENTS);
+		refuse(o, f->key, NO_MOMENTS);
 }
 
 /* struct np_moments, all zero if missing; max bounds the samples. */
@@ -151,7 +158,7 @@ static void put_hist(struct np_jput *o, json_object *in,
 	json_object *list;
 
 	if (total != n_samples(f, from))
-		np_jput_refuse(o, f->key, NOT_AS_MANY);
+		refuse(o, f->key, NOT_AS_MANY);
 	if (!total)
 		return;
 	list = np_jput(o, in, f->key, json_object_new_array());
@@ -241,7 +248,7 @@ static void put_window(struct np_jput *o, json_object *list,
 	m.min = m.mean; /* as its reader will see it */
 	m.m2 = 0;
 	if (!np_moments_valid(&m))
-		np_jput_refuse(o, "w", NO_WINDOW);
+		refuse(o, "w", NO_WINDOW);
 }
 
 /*
@@ -276,7 +283,7 @@ static void put_series(struct np_jput *o, json_object *in,
 		total += m.n;
 	}
 	if (total > n_samples(f, from))
-		np_jput_refuse(o, f->key, TOO_MANY);
+		refuse(o, f->key, TOO_MANY);
 }
 
 /* The minimum of a window is not stored; the mean takes its place. */
