@@ -140,7 +140,7 @@ races: packages ## placement and passes over graphs under the thread sanitizer
 	@$(MAKE) --no-print-directory BUILD=build-thread SANITIZE=thread \
 		CFLAGS='-O1 -g' build-thread/unit
 	@TSAN_OPTIONS=halt_on_error=1 build-thread/unit shared changes submit \
-		worker proxy cycle tolerance
+		worker store_reader placer tolerance
 
 BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide \
 	bench_qn bench_sharing bench_tolerance bench_simulate)

@@ -148,4 +148,4 @@ static const struct t_case cases[] = {
 	{ "signals reach a side step, once it is there", test_signals_reach_it },
 	{ NULL, NULL },
 };
-T_SUITE(sidestep, cases)
+T_SUITE(helper, cases)

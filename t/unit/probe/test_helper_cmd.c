@@ -93,4 +93,4 @@ static const struct t_case cases[] = {
 	{ "a component is reached through the job's leader", test_component },
 	{ NULL, NULL },
 };
-T_SUITE(sidecmd, cases)
+T_SUITE(helper_cmd, cases)

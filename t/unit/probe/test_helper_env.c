@@ -82,4 +82,4 @@ static const struct t_case cases[] = {
 	  test_transport_is_the_sites },
 	{ NULL, NULL },
 };
-T_SUITE(sideenv, cases)
+T_SUITE(helper_env, cases)

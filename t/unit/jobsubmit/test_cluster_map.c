@@ -386,4 +386,4 @@ static const struct t_case cases[] = {
 	{ "a zoo of nodes", test_many_classes },
 	{ NULL, NULL },
 };
-T_SUITE(site, cases)
+T_SUITE(cluster_map, cases)

@@ -121,4 +121,4 @@ static const struct t_case cases[] = {
 	  test_a_level_can_be_left_open },
 	{ NULL, NULL },
 };
-T_SUITE(order, cases)
+T_SUITE(launch_request, cases)

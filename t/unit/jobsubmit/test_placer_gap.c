@@ -27,4 +27,4 @@ static const struct t_case cases[] = {
 	{ "the rest depends on the work", test_rest_depends_on_work },
 	{ NULL, NULL },
 };
-T_SUITE(gap, cases)
+T_SUITE(placer_gap, cases)

@@ -377,4 +377,4 @@ static const struct t_case cases[] = {
 	{ "whose exclusions are whose, and whose begin time", test_notes },
 	{ NULL, NULL },
 };
-T_SUITE(view, cases)
+T_SUITE(job_snapshot, cases)

@@ -221,4 +221,4 @@ static const struct t_case cases[] = {
 	{ NULL, NULL },
 };
 
-T_SUITE(kept, cases)
+T_SUITE(cache, cases)

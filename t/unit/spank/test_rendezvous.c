@@ -287,4 +287,4 @@ static const struct t_case cases[] = {
 	{ "members of a wide step come later, within bounds", test_after },
 	{ NULL, NULL },
 };
-T_SUITE(invite, cases)
+T_SUITE(rendezvous, cases)

@@ -351,4 +351,4 @@ static const struct t_case cases[] = {
 	  test_what_was_written_becomes_private },
 	{ NULL, NULL },
 };
-T_SUITE(cycle, cases)
+T_SUITE(placer, cases)

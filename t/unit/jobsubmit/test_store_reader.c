@@ -213,4 +213,4 @@ static const struct t_case cases[] = {
 	  test_left_behind },
 	{ NULL, NULL },
 };
-T_SUITE(proxy, cases)
+T_SUITE(store_reader, cases)

@@ -145,4 +145,4 @@ static const struct t_case cases[] = {
 	{ "every step has secrets of its own", test_tokens },
 	{ NULL, NULL },
 };
-T_SUITE(listen, cases)
+T_SUITE(rendezvous_listen, cases)

@@ -274,4 +274,4 @@ static const struct t_case cases[] = {
 	{ "who was overtaken was held back", test_overtaken },
 	{ NULL, NULL },
 };
-T_SUITE(view_changes, cases)
+T_SUITE(job_snapshot_changes, cases)

@@ -223,4 +223,4 @@ static const struct t_case cases[] = {
 	{ "an agent that disconnects does no harm", test_one_that_went },
 	{ NULL, NULL },
 };
-T_SUITE(peer, cases)
+T_SUITE(agent_connection, cases)

@@ -88,4 +88,4 @@ static const struct t_case cases[] = {
 	{ "what kind of cluster it is", test_what_kind_of_cluster_it_is },
 	{ NULL, NULL },
 };
-T_SUITE(role, cases)
+T_SUITE(controller, cases)

@@ -357,4 +357,4 @@ static const struct t_case cases[] = {
 	  test_the_failure_is_told_and_not_what_else_there_is },
 	{ NULL, NULL },
 };
-T_SUITE(tell, cases)
+T_SUITE(state_writer, cases)

@@ -88,4 +88,4 @@ static const struct t_case cases[] = {
 	{ "lists that are missing or have empty entries", test_holes },
 	{ NULL, NULL },
 };
-T_SUITE(told, cases)
+T_SUITE(job_app, cases)

@@ -268,4 +268,4 @@ static const struct t_case cases[] = {
 	{ "a long range", test_long_range },
 	{ NULL, NULL },
 };
-T_SUITE(naming, cases)
+T_SUITE(node_index, cases)

@@ -146,4 +146,4 @@ static const struct t_case cases[] = {
 	  test_a_program_that_cannot_be_loaded_is_not_waited_for },
 	{ NULL, NULL },
 };
-T_SUITE(attach, cases)
+T_SUITE(collector_process, cases)

@@ -115,4 +115,4 @@ static const struct t_case all[] = {
 	  test_a_users_exclusion_is_never_lost },
 	{ NULL, NULL },
 };
-T_SUITE(merge, all)
+T_SUITE(annotation_user, all)

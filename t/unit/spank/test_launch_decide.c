@@ -248,4 +248,4 @@ static const struct t_case cases[] = {
 	  test_too_many_settings_are_refused },
 	{ NULL, NULL },
 };
-T_SUITE(plan, cases)
+T_SUITE(launch_decide, cases)

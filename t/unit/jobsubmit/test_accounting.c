@@ -404,4 +404,4 @@ static const struct t_case cases[] = {
 	{ "other nodes", test_other_site },
 	{ NULL, NULL },
 };
-T_SUITE(history, cases)
+T_SUITE(accounting, cases)

@@ -175,4 +175,4 @@ static const struct t_case cases[] = {
 	{ "what was written is read again", test_round_trip },
 	{ NULL, NULL },
 };
-T_SUITE(note, cases)
+T_SUITE(annotation, cases)

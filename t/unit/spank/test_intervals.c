@@ -375,4 +375,4 @@ static const struct t_case cases[] = {
 	{ "without counters there are no blocks", test_no_counters },
 	{ NULL, NULL },
 };
-T_SUITE(course, cases)
+T_SUITE(intervals, cases)

@@ -120,4 +120,4 @@ static const struct t_case cases[] = {
 	  test_backed_or_not },
 	{ NULL, NULL },
 };
-T_SUITE(backing, cases)
+T_SUITE(consistency, cases)

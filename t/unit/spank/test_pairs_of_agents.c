@@ -155,4 +155,4 @@ static const struct t_case cases[] = {
 	{ "10000 nodes", test_ten_thousand_nodes },
 	{ NULL, NULL },
 };
-T_SUITE(pick, cases)
+T_SUITE(pairs_of_agents, cases)

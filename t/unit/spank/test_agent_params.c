@@ -161,4 +161,4 @@ static const struct t_case cases[] = {
 	{ "started by who ignores its children", test_who_ignores_children },
 	{ NULL, NULL },
 };
-T_SUITE(joiner, cases)
+T_SUITE(agent_params, cases)
