@@ -57,7 +57,7 @@ struct cli_simulate {
 	struct np_sim_job *job; /* log.n */
 	struct cli_sim_profiles profiles;
 	struct np_slowdowns *slowdowns;	/* predicted slowdowns of profiles */
-	char press_text[200];	/* where the predictions are from, in words */
+	char models_text[200];	/* where the predictions are from, in words */
 	double known_node_sec, all_node_sec; /* jobs with a profile; all jobs */
 	size_t known_jobs;
 	double worst; /* largest slowdown among the profiles that occur */

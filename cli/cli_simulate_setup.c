@@ -754,7 +754,7 @@ static void set_pair(struct cli_simulate *s, size_t victim, size_t co,
 }
 
 /* A slowdown matrix of all profiles in which nobody slows anybody. */
-static int new_press(struct cli_simulate *s)
+static int new_slowdowns(struct cli_simulate *s)
 {
 	size_t n = s->profiles.n, cells = n * n * NP_N_TOUCH;
 
@@ -787,7 +787,7 @@ static int read_pairs(struct cli_simulate *s)
 			rc = cli_fail("%s: more than %d profiles", s->o->pairs,
 				      NP_CONFLICT_MAX_PROFILES);
 	if (rc < 0)
-		rc = new_press(s);
+		rc = new_slowdowns(s);
 	for (size_t i = 0; rc < 0 && i < p.n; i++) {
 		v = profile_of(s, p.row[i].victim);
 		c = profile_of(s, p.row[i].co);
@@ -795,7 +795,7 @@ static int read_pairs(struct cli_simulate *s)
 			set_pair(s, (size_t)v, (size_t)c, NP_CONTACT_LEAF,
 				 p.row[i].slowdown);
 	}
-	snprintf(s->press_text, sizeof(s->press_text), "%zu pair%s from %s",
+	snprintf(s->models_text, sizeof(s->models_text), "%zu pair%s from %s",
 		 p.n, p.n == 1 ? "" : "s", s->o->pairs);
 	cli_predictions_free(&p);
 	return rc;
@@ -866,8 +866,8 @@ static int ask_catalog(struct cli_simulate *s, const struct np_conf *conf,
 		rc = np_catalog_index(c, &index);
 	if (!rc) {
 		take_table(s, t, index);
-		snprintf(s->press_text, sizeof(s->press_text), "calibration %s",
-			 np_catalog_fabric(c));
+		snprintf(s->models_text, sizeof(s->models_text),
+			 "calibration %s", np_catalog_fabric(c));
 	}
 	np_app_index_unref(index);
 	np_slowdowns_unref(t);
@@ -899,7 +899,7 @@ static int ask_store(struct cli_simulate *s)
 	snprintf(cluster, sizeof(cluster), "%s", cal.cluster);
 	np_calibration_free(&cal);
 	cli_store_close(&store);
-	rc = new_press(s);
+	rc = new_slowdowns(s);
 	return rc >= 0 ? rc : ask_catalog(s, &conf, cluster);
 }
 

@@ -440,7 +440,7 @@ static void print_source(const struct cli_simulate *s)
 
 	cli_say(CLI_PLAIN, 2, "Jobs: %zu from %s. Cluster: %s.", s->log.n,
 		s->source, s->cluster_text);
-	cli_say(CLI_PLAIN, 2, "Predictions: %s. Seeds: %zu.", s->press_text,
+	cli_say(CLI_PLAIN, 2, "Predictions: %s. Seeds: %zu.", s->models_text,
 		s->seeds_done);
 	for (int i = 0; i < NP_QUEUE_N_ODD; i++)
 		if (s->log.odd[i])
@@ -576,7 +576,7 @@ static int sim_data(const struct cli_simulate *s, enum cli_format format)
 	cli_put_count(j, "nodes", s->leaves->n_nodes);
 	cli_put_count(j, "leaves", s->leaves->n);
 	cli_put_count(j, "seeds", s->seeds_done);
-	cli_put_text(j, "predictions", s->press_text);
+	cli_put_text(j, "predictions", s->models_text);
 	list = cli_put_array(j, "changed_or_left_out");
 	for (int i = 0; i < NP_QUEUE_N_ODD; i++)
 		if (s->log.odd[i]) {
@@ -632,7 +632,7 @@ static int sim_plot(const struct cli_simulate *s, const char *path)
 				  s->policy[0].name, s->log.n, s->source,
 				  s->cluster_text, s->seeds_done,
 				  s->seeds_done == 1 ? "" : "s",
-				  s->press_text);
+				  s->models_text);
 	return cli_figure_save(f, path);
 }
 

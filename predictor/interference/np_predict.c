@@ -313,7 +313,7 @@ static int select_levels(const struct np_predictor *p,
 }
 
 /* Fill in the inputs of a model, except for the two programs. */
-static void basis_inputs(const struct np_predictor *p,
+static void level_inputs(const struct np_predictor *p,
 			 const struct np_level_use *use, size_t replicate,
 			 struct np_data *v)
 {
@@ -379,7 +379,7 @@ static void one_pair(struct np_predictor *p, const struct np_level_use *all,
 
 	levels_drop(&use.row, i, i + 1);
 	levels_drop(&use.col, k, k + 1);
-	basis_inputs(p, &use, 0, &v);
+	level_inputs(p, &use, 0, &v);
 	v.victim = &p->level[i];
 	v.co = &p->level[k];
 	memset(x, 0, sizeof(x));
@@ -597,7 +597,7 @@ static void inputs_without(const struct np_predictor *p,
 {
 	*less = *use;
 	levels_drop(levels_of(less, side), k, k + 1);
-	basis_inputs(p, less, 0, v);
+	level_inputs(p, less, 0, v);
 }
 
 static int term_compute(const struct np_predictor *p, enum np_side side,
@@ -770,7 +770,7 @@ static void make_less(struct np_predictor *p, enum np_side side,
 		struct np_data v;
 
 		drop_part(&less, p->n, k);
-		basis_inputs(p, &less, 0, &v);
+		level_inputs(p, &less, 0, &v);
 		v.kept = kept_without(p, k);
 		v.n_co = n_co;
 		memcpy(z, s->z, p->dim * sizeof(*z)); /* initial guess */
@@ -854,7 +854,7 @@ static int term_make(struct np_predictor *p, struct np_prepared *a,
 		return 0;
 	rc = begin(p, use, &a->term[!side], s, &n, err);
 	for (size_t r = 0; !rc && r < n; r++) {
-		basis_inputs(p, use, r, &v);
+		level_inputs(p, use, r, &v);
 		v.n_co = n_co;
 		v.err = err;
 		rc = term_compute(p, side, &a->bootstrap.sample[r], &v,
@@ -940,7 +940,7 @@ static void set_inputs(const struct np_predictor *p,
 		       const struct np_prepared *co, size_t r, size_t n_co,
 		       struct np_data *v)
 {
-	basis_inputs(p, &co->term[NP_CO].use, r, v);
+	level_inputs(p, &co->term[NP_CO].use, r, v);
 	v->victim = &a->bootstrap.sample[s];
 	v->co = &co->bootstrap.sample[r];
 	v->n_co = n_co;
@@ -1423,28 +1423,28 @@ static void advise(struct np_predictor *p, const struct np_prepared *a,
 		   enum np_scope scope, struct np_prediction *out)
 {
 	struct advice_task t = { p, a, co, n_co, p->opt.replicates, p->answers };
-	double curve, press, model, k;
+	double curve, impact, model, k;
 	size_t like;
 
 	if (!(p->m->needs & NP_NEED_CURVE))
 		return;
 	like = nearest(&t, false);
 	curve = resample(&t, true);
-	press = resample(&t, false);
+	impact = resample(&t, false);
 	model = mean_squared_error(&co->term[NP_CO], &a->term[NP_VICTIM]);
 	k = coupling_var(p, scope, log1p(out->slowdown));
 	if (!a->bootstrap.has_curve[like]) {
 		out->more = NP_MORE_CURVE;
 		out->more_level = like;
-	} else if (k > fmax(curve, fmax(press, model))) {
+	} else if (k > fmax(curve, fmax(impact, model))) {
 		out->more = NP_MORE_COUPLING;
-	} else if (model > fmax(curve, press)) {
+	} else if (model > fmax(curve, impact)) {
 		out->more = NP_MORE_LEVELS;
 		out->more_level = nearest(&t, true);
-	} else if (curve >= press) {
+	} else if (curve >= impact) {
 		advise_curve(&t, out);
 	} else {
-		advise_co(&t, press, out);
+		advise_co(&t, impact, out);
 	}
 }
 

@@ -781,7 +781,7 @@ static int measure_aggressor(struct np_cal_run *r, const struct np_cal_task *t,
 			     struct np_err *err)
 {
 	const struct np_cal_step step = aggressor_of(r, t);
-	int rc = run_start(r, NP_CAL_PRESS, &step, err);
+	int rc = run_start(r, NP_CAL_AGGRESSOR, &step, err);
 
 	if (!rc)
 		rc = wait_for(r, settle, err);
@@ -789,7 +789,7 @@ static int measure_aggressor(struct np_cal_run *r, const struct np_cal_task *t,
 	if (!rc)
 		rc = measure(r, *from_sec, np_cal_loaded_sec(r->setup, t),
 			     to_sec, err);
-	run_stop(r, NP_CAL_PRESS);
+	run_stop(r, NP_CAL_AGGRESSOR);
 	return rc;
 }
 
@@ -873,7 +873,7 @@ static int run_task(struct np_cal_run *r, const struct np_cal_task *t,
 		rc = t->kind == NP_CAL_IDLE ? run_idle(r, t, s, err) :
 					      run_under_load(r, t, s, err);
 	if (rc)
-		run_stop(r, NP_CAL_PRESS);
+		run_stop(r, NP_CAL_AGGRESSOR);
 	return rc;
 }
 
@@ -938,7 +938,7 @@ void np_cal_run_free(struct np_cal_run *r)
 {
 	if (!r)
 		return;
-	run_stop(r, NP_CAL_PRESS);
+	run_stop(r, NP_CAL_AGGRESSOR);
 	run_stop(r, NP_CAL_BASE);
 	free(r->window);
 	free(r->rank);

@@ -69,7 +69,7 @@ int np_cal_state_load(const char *path, struct np_cal_state *out,
 int np_cal_state_save(const char *path, const struct np_cal_state *s,
 		      struct np_err *err);
 
-enum { NP_CAL_BASE, NP_CAL_PRESS, NP_CAL_SLOTS };
+enum { NP_CAL_BASE, NP_CAL_AGGRESSOR, NP_CAL_SLOTS };
 
 #define NP_CAL_WINDOW_SEC 0.25 /* period of the reports */
 

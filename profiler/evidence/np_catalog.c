@@ -360,7 +360,7 @@ static enum np_consistency slowdowns_back(const struct np_mean *own,
 				      const struct np_fabric *f,
 				      const char *what, char *why, size_t len)
 {
-	enum np_consistency backing = NP_CONSISTENCY_UNKNOWN;
+	enum np_consistency consistency = NP_CONSISTENCY_UNKNOWN;
 	size_t n = own && published ? f->n_levels : 0;
 	double own_noise = np_noise_pooled(own, n), spread;
 
@@ -372,7 +372,7 @@ static enum np_consistency slowdowns_back(const struct np_mean *own,
 
 		if (!np_mean_known(a) || !np_mean_known(b))
 			continue;
-		backing = NP_CONSISTENCY_AGREES;
+		consistency = NP_CONSISTENCY_AGREES;
 		most = spread + OWN_ERRORS * np_noise_of_mean(a, own_noise);
 		if (fabs(log1p(a->mean) - log1p(b->mean)) <= most)
 			continue;
@@ -382,7 +382,7 @@ static enum np_consistency slowdowns_back(const struct np_mean *own,
 			 100 * (1 + b->mean) * expm1(most));
 		return NP_CONSISTENCY_REFUTED;
 	}
-	return backing;
+	return consistency;
 }
 
 static enum np_consistency stronger(enum np_consistency a, enum np_consistency b)
@@ -1796,17 +1796,17 @@ static void catalog_judge(struct np_catalog *c, struct np_cat_app *own)
 {
 	const struct np_cat_app *p = cat_map_find(&c->apps, NP_CAT_PUBLISHED,
 						  own->key.app);
-	enum np_consistency backing = NP_CONSISTENCY_UNKNOWN;
+	enum np_consistency consistency = NP_CONSISTENCY_UNKNOWN;
 
 	if (p && p->there && p->known) {
 		if (!own->usable || !p->usable)
 			return;
-		backing = np_consistency_check(&own->evidence, &p->evidence,
-					   c->cal.fabric, own->refuted,
-					   sizeof(own->refuted));
+		consistency = np_consistency_check(&own->evidence, &p->evidence,
+						   c->cal.fabric, own->refuted,
+						   sizeof(own->refuted));
 	}
-	own->backed = backing == NP_CONSISTENCY_AGREES;
-	if (backing != NP_CONSISTENCY_REFUTED)
+	own->backed = consistency == NP_CONSISTENCY_AGREES;
+	if (consistency != NP_CONSISTENCY_REFUTED)
 		own->refuted[0] = '\0';
 }
 

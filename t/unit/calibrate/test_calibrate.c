@@ -60,22 +60,24 @@ static int w_start(void *ctx, int slot, const struct np_cal_step *step,
 
 static enum np_scope scope_now(const struct world *w)
 {
-	if (w->step[NP_CAL_PRESS].across)
+	if (w->step[NP_CAL_AGGRESSOR].across)
 		return NP_SCOPE_UPLINK;
-	return !strcmp(w->step[NP_CAL_PRESS].nodes, w->step[NP_CAL_BASE].nodes) ?
+	return !strcmp(w->step[NP_CAL_AGGRESSOR].nodes,
+		       w->step[NP_CAL_BASE].nodes) ?
 	       NP_SCOPE_NODE : NP_SCOPE_LEAF;
 }
 
 static double factor(const struct world *w)
 {
-	const struct np_level *l = w->step[NP_CAL_PRESS].level;
+	const struct np_level *l = w->step[NP_CAL_AGGRESSOR].level;
 	double felt;
 
-	if (!w->running[NP_CAL_PRESS] || w->hello_due[NP_CAL_PRESS])
+	if (!w->running[NP_CAL_AGGRESSOR] || w->hello_due[NP_CAL_AGGRESSOR])
 		return 1;
 	felt = w->felt[scope_now(w)];
 	if (scope_now(w) == NP_SCOPE_LEAF)
-		felt += w->starts[NP_CAL_PRESS] % 2 ? w->scatter : -w->scatter;
+		felt += w->starts[NP_CAL_AGGRESSOR] % 2 ? w->scatter :
+							  -w->scatter;
 	return 1 + felt * (double)(l - w->setup->level + 1);
 }
 
@@ -380,7 +382,7 @@ static void test_mishaps(void)
 	r.w.die_at_sec = r.w.now_sec + 20;
 	T_CHECK(np_calibrate_measure(&r.c, &err) == -EPIPE && !strcmp(err.text,
 								 "died"));
-	T_CHECK(!r.w.running[NP_CAL_PRESS]);
+	T_CHECK(!r.w.running[NP_CAL_AGGRESSOR]);
 	r.w.die_at_sec = 0;
 	r.w.silent = true;
 	T_CHECK(np_calibrate_measure(&r.c, &err) == -ETIMEDOUT &&

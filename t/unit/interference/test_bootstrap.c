@@ -142,9 +142,9 @@ static void test_levels_that_do_not_fit_count_less(void)
 
 	for (size_t k = 0; k < NP_ARRAY_SIZE(weights); k++) {
 		struct np_fabric_level level[ODD] = { { .name = "c0" } };
-		struct np_mean beside[ODD * ODD];
+		struct np_mean pairs[ODD * ODD];
 		struct np_fabric f = { .name = "odd", .level = level,
-				       .n_levels = ODD, .beside = beside };
+				       .n_levels = ODD, .pairs = pairs };
 		struct np_bootstrap_fabric d;
 		bool good = true;
 
@@ -154,7 +154,7 @@ static void test_levels_that_do_not_fit_count_less(void)
 					      other[i % ODD] :
 					      row * (double)(1 + i % ODD) / 20;
 
-			beside[i] = (struct np_mean){ 4, slow, 0.01 };
+			pairs[i] = (struct np_mean){ 4, slow, 0.01 };
 		}
 		T_CHECK(!np_bootstrap_fabric(&f, &opt, &d, NULL));
 		for (size_t r = 0; r < d.n; r++) {
