@@ -817,12 +817,13 @@ static int read_rendezvous(struct collector *c, struct np_err *err)
 	long component = fmax(c->request.het_component, 0);
 
 	if (!text ||
-	    np_rendezvous_find(text, (size_t)component, &c->agents.invite))
+	    np_rendezvous_find(text, (size_t)component, &c->agents.rendezvous))
 		return np_errf(err, -EINVAL,
 			       "netprof-collector is started by the "
 			       "SPANK plugin, not by hand");
 	c->agents.after_sec =
-		np_rendezvous_after_sec(&c->agents.invite, c->request.n_nodes);
+		np_rendezvous_after_sec(&c->agents.rendezvous,
+					c->request.n_nodes);
 	fcntl(NP_COLLECTOR_LISTEN_FD, F_SETFD, FD_CLOEXEC);
 	return 0;
 }

@@ -157,7 +157,7 @@ struct pending {
 
 struct np_registry {
 	int fd;
-	struct np_rendezvous_entry invite;
+	struct np_rendezvous_entry rendezvous;
 	int full; /* why a connection was not accepted, such as EMFILE; 0 */
 	double pause_until_sec; /* accept no connection before; 0: accept */
 	unsigned refusals;     /* connections refused ... */
@@ -183,7 +183,7 @@ struct np_registry *np_registry_new(int fd, const struct np_rendezvous_entry *v)
 	if (!p)
 		return NULL;
 	p->fd = fd;
-	p->invite = *v;
+	p->rendezvous = *v;
 	for (size_t i = 0; i < NP_REGISTRY_PENDING; i++)
 		p->pending[i].link.fd = -1;
 	return p;
@@ -346,7 +346,7 @@ static void on_handshake(char *line, void *arg)
 	int end = 0;
 
 	if (sscanf(line, "%32s %15s %u %255s %n", cookie, kind, &node, name,
-		   &end) == 4 && !strcmp(cookie, g->p->invite.member))
+		   &end) == 4 && !strcmp(cookie, g->p->rendezvous.agent_cookie))
 		a = new_agent(g->p, kind, node, name);
 	if (a) {
 		g->p->n_authenticated++;
@@ -592,7 +592,7 @@ void np_registry_ask(struct np_registry *p, size_t member, size_t n)
 	char line[NP_RENDEZVOUS_COOKIE + sizeof(" more\n")];
 
 	a->info.asked = true;
-	snprintf(line, sizeof(line), "%s more\n", p->invite.host);
+	snprintf(line, sizeof(line), "%s more\n", p->rendezvous.collector_cookie);
 	for (size_t i = 0; i < n; i++)
 		np_peer_say(&a->link, line);
 }
@@ -632,7 +632,7 @@ int np_registry_dispatch(struct np_registry *p, const size_t member[], size_t n,
 		a->info.rank = p->n_dispatched[a->info.kind]++;
 		a->info.other_rail = is_other_rail(p, a);
 		snprintf(line, size, "%s %s%s%s%s%s%s%s --join=%zu/%zu\n",
-			 p->invite.host, has_leaf(a) ? NP_LEAF_ENV "=" : "",
+			 p->rendezvous.collector_cookie, has_leaf(a) ? NP_LEAF_ENV "=" : "",
 			 has_leaf(a) ? a->leaf : "", has_leaf(a) ? " " : "",
 			 a->nic ? DEVICES : "", a->nic ? a->nic : "",
 			 a->nic ? " " : "", command, i, n);
@@ -807,7 +807,7 @@ size_t np_choose_pairs(const char *const leaf[], size_t n, uint32_t max_pairs,
 int np_agents_init(struct np_agents *a, int listen_fd)
 {
 	a->first_sec = a->level_sec = a->lost_sec = NAN;
-	a->registry = np_registry_new(listen_fd, &a->invite);
+	a->registry = np_registry_new(listen_fd, &a->rendezvous);
 	return a->registry ? np_reports_init(&a->reports) : -ENOMEM;
 }
 
@@ -961,7 +961,7 @@ static size_t pick_pairs(struct np_agents *a, const size_t member[], size_t n,
 				     rail.nic);
 	}
 	return np_choose_pairs(leaf, n, a->reports.conf->probe_pairs,
-			       a->invite.seed, group);
+			       a->rendezvous.seed, group);
 }
 
 static void dispatch_probes(struct np_agents *a)
@@ -1067,13 +1067,13 @@ static int start_level(struct np_agents *a, double now_sec, struct np_err *err)
 	char **env;
 	int rc;
 
-	np_agent_cookies(&a->invite, tokens);
+	np_agent_cookies(&a->rendezvous, tokens);
 	env = np_helper_env(environ, more);
 	if (!env)
 		return np_errf(err, -ENOMEM, "out of memory");
 	a->level_sec = now_sec;
 	rc = np_level_steps_start(&a->level_steps, &job, a->reports.conf,
-				  &a->nodes->level, a->invite.port,
+				  &a->nodes->level, a->rendezvous.port,
 				  a->reports.course != NULL, env, err);
 	free(env);
 	return rc;
@@ -1233,7 +1233,7 @@ static bool probes_are_lost(struct np_agents *a, char *cause, size_t len)
 	else if (here < a->expected)
 		snprintf(cause, len, "%zu of %zu nodes answered (expected the "
 			 "plugin on the nodes, and TCP port %u of this host "
-			 "open to them)", here, a->expected, a->invite.port);
+			 "open to them)", here, a->expected, a->rendezvous.port);
 	else
 		snprintf(cause, len,
 			 "of %zu nodes that may measure no two "
@@ -1305,7 +1305,7 @@ void np_agents_end(struct np_agents *a, int sig)
 /* mpirun runs ranks on this host, where no task of the step starts an agent. */
 static void start_agent_here(struct np_agents *a)
 {
-	const struct np_agent_params j = { .invite = &a->invite,
+	const struct np_agent_params j = { .rendezvous = &a->rendezvous,
 					   .host = "localhost" };
 
 	np_agent_start(&j, environ);
@@ -1314,8 +1314,9 @@ static void start_agent_here(struct np_agents *a)
 
 int np_agents_begin(struct np_agents *a, double now_sec, struct np_err *err)
 {
-	a->expected = np_rendezvous_count(
-		&a->invite, (uint32_t)a->nodes->step.n - a->request->launcher);
+	a->expected = np_rendezvous_count(&a->rendezvous,
+					  (uint32_t)a->nodes->step.n -
+					  a->request->launcher);
 	if (a->request->launcher)
 		start_agent_here(a);
 	return a->request->level[0] || a->reports.course ?

@@ -57,7 +57,7 @@ struct np_level_steps {
 struct np_agents {
 	const struct np_launch_request *request; /* borrowed */
 	const struct np_step_nodes *nodes;		 /* borrowed */
-	struct np_rendezvous_entry invite; /* the step's rendezvous */
+	struct np_rendezvous_entry rendezvous; /* the step's rendezvous */
 	double after_sec; /* age of the step when agents connect, seconds */
 	struct np_reports reports;
 
@@ -77,7 +77,7 @@ struct np_agents {
 };
 
 /*
- * Take over listen_fd.  request, nodes, invite, after_sec and the inputs of
+ * Take over listen_fd.  request, nodes, rendezvous, after_sec and the inputs of
  * reports must be set.  Returns 0 or -ENOMEM.
  */
 int np_agents_init(struct np_agents *a, int listen_fd);

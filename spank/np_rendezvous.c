@@ -28,12 +28,12 @@ int np_rendezvous_add(const struct np_rendezvous_entry *v, char *text,
 	size_t used = strlen(text);
 	int len;
 
-	if (!v->join[0] || strpbrk(v->join, " ;\t\n"))
+	if (!v->path[0] || strpbrk(v->path, " ;\t\n"))
 		return np_errf(err, -EINVAL, "LibexecDir: %s: expected a path "
-			       "without spaces and ';'", v->join);
+			       "without spaces and ';'", v->path);
 	len = snprintf(text + used, size - used, "%s%u %s %s %.3f %u %u %s",
-		       used ? ";" : "", v->port, v->member, v->host,
-		       v->after_sec, v->max_nodes, v->seed, v->join);
+		       used ? ";" : "", v->port, v->agent_cookie,
+		       v->collector_cookie, v->after_sec, v->max_nodes, v->seed, v->path);
 	if (len < 0 || (size_t)len >= size - used) {
 		text[used] = '\0';
 		return np_errf(err, -EINVAL, "no room for one more component "
@@ -54,11 +54,11 @@ static int parse(const char *one, struct np_rendezvous_entry *v)
 	int end = 0;
 
 	if (sscanf(one, "%u %32s %32s %lf %u %u %255[^; ]%n", &port,
-		   v->member, v->host, &v->after_sec, &v->max_nodes, &v->seed,
-		   v->join, &end) != 7 || (one[end] && one[end] != ';'))
+		   v->agent_cookie, v->collector_cookie, &v->after_sec,
+		   &v->max_nodes, &v->seed, v->path, &end) != 7 || (one[end] && one[end] != ';'))
 		return -EINVAL;
-	if (!port || port > UINT16_MAX || !is_cookie(v->member) ||
-	    !is_cookie(v->host) || v->join[0] != '/' ||
+	if (!port || port > UINT16_MAX || !is_cookie(v->agent_cookie) ||
+	    !is_cookie(v->collector_cookie) || v->path[0] != '/' ||
 	    !(v->after_sec >= 0 && v->after_sec <= MAX_AFTER_SEC) ||
 	    v->max_nodes < 2 || v->max_nodes > NP_RENDEZVOUS_MAX_NODES)
 		return -EINVAL;
@@ -222,8 +222,8 @@ int np_rendezvous_make_cookies(struct np_rendezvous_entry *v,
 		return np_errf(err, -EAGAIN, "no random numbers: %s",
 			       strerror(errno));
 	for (size_t i = 0; i < half; i++) {
-		sprintf(v->member + 2 * i, "%02x", bytes[i]);
-		sprintf(v->host + 2 * i, "%02x", bytes[half + i]);
+		sprintf(v->agent_cookie + 2 * i, "%02x", bytes[i]);
+		sprintf(v->collector_cookie + 2 * i, "%02x", bytes[half + i]);
 	}
 	return 0;
 }
@@ -237,8 +237,8 @@ int np_rendezvous_open(const struct np_conf *conf, const uint16_t range[2],
 	};
 	int fd;
 
-	if (snprintf(v.join, sizeof(v.join), "%s/netprof-agent",
-		     conf->libexecdir) >= (int)sizeof(v.join))
+	if (snprintf(v.path, sizeof(v.path), "%s/netprof-agent",
+		     conf->libexecdir) >= (int)sizeof(v.path))
 		return np_errf(err, -ENAMETOOLONG,
 			       "LibexecDir=%.40s...: "
 			       "expected a shorter path",
@@ -265,9 +265,9 @@ int np_rendezvous_open(const struct np_conf *conf, const uint16_t range[2],
 static void make_command(const struct np_agent_params *j, struct np_args *a)
 {
 	*a = (struct np_args){ .n = 0 };
-	np_args_add(a, "%s", j->invite->join);
+	np_args_add(a, "%s", j->rendezvous->path);
 	np_args_add(a, "--host=%s", j->host);
-	np_args_add(a, "--port=%u", j->invite->port);
+	np_args_add(a, "--port=%u", j->rendezvous->port);
 	np_args_add(a, "--node=%u", j->node);
 	np_args_add(a, "--after=%.3f", j->after_sec);
 	np_args_add(a, "--task=%ld", (long)j->task);
@@ -297,8 +297,8 @@ static void child(char *const argv[], char *const env[], pid_t *agent)
 void np_agent_cookies(const struct np_rendezvous_entry *v,
 		      char text[NP_AGENT_COOKIES])
 {
-	snprintf(text, NP_AGENT_COOKIES, NP_TOKENS_ENV "=%s %s", v->member,
-		 v->host);
+	snprintf(text, NP_AGENT_COOKIES, NP_TOKENS_ENV "=%s %s", v->agent_cookie,
+		 v->collector_cookie);
 }
 
 int np_agent_start(const struct np_agent_params *j, char *const env[])
@@ -311,7 +311,7 @@ int np_agent_start(const struct np_agent_params *j, char *const env[])
 	char **agent_env;
 	pid_t pid;
 
-	np_agent_cookies(j->invite, tokens);
+	np_agent_cookies(j->rendezvous, tokens);
 	make_command(j, &args);
 	agent_env = np_helper_env(env, more);
 	if (!agent_env || args.rc) {

@@ -6,7 +6,7 @@
  * one variable of the tasks' environment, which the SPANK plugin removes
  * before the tasks run:
  *
- *	SLURM_NETPROF_INVITE=PORT MEMBER HOST AFTER NODES SEED PATH[;...]
+ *	SLURM_NETPROF_INVITE=PORT COOKIE COOKIE AFTER NODES SEED PATH[;...]
  *
  * with one entry for each component of a heterogeneous job.  Variables with
  * this prefix reach the tasks under srun --export=NONE, too.
@@ -41,12 +41,13 @@ struct np_rendezvous_entry {
 	 * Cookies of this step: what an agent sends first, and what the
 	 * collector must send before the agent believes anything.
 	 */
-	char member[NP_RENDEZVOUS_COOKIE], host[NP_RENDEZVOUS_COOKIE];
+	char agent_cookie[NP_RENDEZVOUS_COOKIE];
+	char collector_cookie[NP_RENDEZVOUS_COOKIE];
 	double after_sec;   /* age of the step, seconds, before which agents
 			     * sleep; see np_rendezvous_after_sec() */
 	uint32_t max_nodes; /* 2 to NP_RENDEZVOUS_MAX_NODES */
 	uint32_t seed;	    /* differs from step to step */
-	char join[NP_RENDEZVOUS_PATH]; /* path of netprof-agent on the nodes */
+	char path[NP_RENDEZVOUS_PATH]; /* path of netprof-agent on the nodes */
 };
 
 /*
@@ -109,7 +110,7 @@ double np_rendezvous_after_sec(const struct np_rendezvous_entry *v,
 
 /* An agent to be started on this node. */
 struct np_agent_params {
-	const struct np_rendezvous_entry *invite;
+	const struct np_rendezvous_entry *rendezvous;
 	const char *host; /* where srun runs */
 	uint32_t node;	  /* number of this node within the step */
 	double after_sec; /* seconds that the agent sleeps first */

@@ -646,7 +646,7 @@ static void start_agent(spank_t sp, const char *invites)
 	uint32_t job_id = 0, local = 1, n_local = 0, n_nodes = 0;
 	struct np_rendezvous_entry v;
 	struct np_agent_params j = {
-		.invite = &v,
+		.rendezvous = &v,
 		.task = getpid(),
 		.pid = agent_pid,
 	};

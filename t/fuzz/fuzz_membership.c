@@ -68,7 +68,8 @@ static void serve(struct hall *h)
 
 static void open_hall(struct hall *h)
 {
-	const struct np_rendezvous_entry v = { .member = TOKEN, .host = TOKEN };
+	const struct np_rendezvous_entry v = { .agent_cookie = TOKEN,
+						 .collector_cookie = TOKEN };
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	socklen_t len = sizeof(a);
 	int fd = must(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
@@ -142,7 +143,7 @@ static void find_invite(const uint8_t *data, size_t size)
 		np_rendezvous_takes_part(&v, 999, 1000);
 		if (!np_rendezvous_add(&v, once, sizeof(once), NULL) &&
 		    (np_rendezvous_find(once, 0, &again) ||
-		     strcmp(v.join, again.join) || v.seed != again.seed))
+		     strcmp(v.path, again.path) || v.seed != again.seed))
 			abort();
 	}
 	free(text);

@@ -22,7 +22,8 @@ static void on_report(size_t member, char *line, void *arg)
 
 void open_hall(struct hall *w)
 {
-	const struct np_rendezvous_entry v = { .member = G, .host = H };
+	const struct np_rendezvous_entry v = { .agent_cookie = G,
+						 .collector_cookie = H };
 	int fd;
 
 	*w = (struct hall){ .now_sec = 100 };

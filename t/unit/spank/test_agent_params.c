@@ -69,12 +69,13 @@ static long number(const char *text, const char *name)
 	return at ? strtol(at + strlen(name), NULL, 10) : -1;
 }
 
-static struct np_rendezvous_entry invite = {
-	.port = 4711, .member = G, .host = H, .max_nodes = 8, .seed = 1,
+static struct np_rendezvous_entry rendezvous = {
+	.port = 4711, .agent_cookie = G, .collector_cookie = H,
+	.max_nodes = 8, .seed = 1,
 };
 
 static const struct np_agent_params some = {
-	.invite = &invite, .host = "login1.site", .node = 12,
+	.rendezvous = &rendezvous, .host = "login1.site", .node = 12,
 	.after_sec = 2.24, .task = 4000000, .parent = 3999999,
 };
 
@@ -115,13 +116,13 @@ static void test_how_it_is_started(void)
 	const char *text, *args, *end;
 	long pid;
 
-	write_script(invite.join);
+	write_script(rendezvous.path);
 	T_CHECK(dup2(1, 20) == 20); /* inherited by a careless exec */
 	T_CHECK(said_pid != MAP_FAILED);
 	told.pid = said_pid;
 	T_CHECK(np_agent_start(&told, env) == 0);
 	close(20);
-	text = said(invite.join);
+	text = said(rendezvous.path);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
 		T_ROW(rows[i].name, (strstr(text, rows[i].line) != NULL) ==
 				    rows[i].there);
@@ -139,7 +140,7 @@ static void test_how_it_is_started(void)
 
 static void test_a_missing_program(void)
 {
-	strcpy(invite.join, "/no/such/netprof-agent");
+	strcpy(rendezvous.path, "/no/such/netprof-agent");
 	T_CHECK(np_agent_start(&some, env) == 0);
 }
 
@@ -148,10 +149,10 @@ static void test_who_ignores_children(void)
 {
 	void (*old)(int) = signal(SIGCHLD, SIG_IGN);
 
-	write_script(invite.join);
+	write_script(rendezvous.path);
 	T_CHECK(np_agent_start(&some, env) == 0);
 	signal(SIGCHLD, old);
-	T_CHECK(strstr(said(invite.join), "\nend\n"));
+	T_CHECK(strstr(said(rendezvous.path), "\nend\n"));
 }
 
 static const struct t_case cases[] = {

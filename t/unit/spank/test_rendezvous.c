@@ -14,16 +14,20 @@
 #define P256 P64 P64 P64 P64
 
 static const struct np_rendezvous_entry some = {
-	.port = 4711, .member = G, .host = H, .after_sec = 2.0, .max_nodes = 8,
-	.seed = 4294967295u, .join = "/opt/x/netprof-agent",
+	.port = 4711, .agent_cookie = G, .collector_cookie = H,
+	.after_sec = 2.0, .max_nodes = 8,
+	.seed = 4294967295u, .path = "/opt/x/netprof-agent",
 };
 
-static int same(const struct np_rendezvous_entry *a, const struct np_rendezvous_entry *b)
+static int same(const struct np_rendezvous_entry *a,
+		const struct np_rendezvous_entry *b)
 {
-	return a->port == b->port && !strcmp(a->member, b->member) &&
-	       !strcmp(a->host, b->host) && a->after_sec == b->after_sec &&
+	return a->port == b->port &&
+	       !strcmp(a->agent_cookie, b->agent_cookie) &&
+	       !strcmp(a->collector_cookie, b->collector_cookie) &&
+	       a->after_sec == b->after_sec &&
 	       a->max_nodes == b->max_nodes && a->seed == b->seed &&
-	       !strcmp(a->join, b->join);
+	       !strcmp(a->path, b->path);
 }
 
 static void test_every_component_finds_its_own(void)
@@ -53,7 +57,7 @@ static void test_the_longest_has_room(void)
 	v.port = 65535;
 	v.after_sec = 7200;
 	v.max_nodes = NP_RENDEZVOUS_MAX_NODES;
-	snprintf(v.join, sizeof(v.join), "%.255s", P256);
+	snprintf(v.path, sizeof(v.path), "%.255s", P256);
 	T_CHECK(np_rendezvous_add(&v, text, sizeof(text), NULL) == 0);
 	T_CHECK(np_rendezvous_find(text, 0, &got) == 0 && same(&v, &got));
 }
@@ -108,7 +112,7 @@ static void test_texts(void)
 		int rc = np_rendezvous_find(texts[i].text, texts[i].component, &v);
 
 		T_ROW(texts[i].name, rc == texts[i].rc);
-		T_ROW(texts[i].name, rc ? v.port == 1 && !v.member[0] :
+		T_ROW(texts[i].name, rc ? v.port == 1 && !v.agent_cookie[0] :
 					  same(&v, &some));
 	}
 }
@@ -149,7 +153,7 @@ static void test_refused(void)
 		struct np_rendezvous_entry v = some;
 		char text[1024] = GOOD;
 
-		strcpy(v.join, refused[i].join);
+		strcpy(v.path, refused[i].join);
 		T_ROW(refused[i].name, np_rendezvous_add(&v, text,
 			refused[i].size, &err) == -EINVAL);
 		T_ROW(refused[i].name, strstr(err.text, refused[i].says));

@@ -131,9 +131,12 @@ static void test_tokens(void)
 
 	T_CHECK(np_rendezvous_make_cookies(&a, NULL) == 0);
 	T_CHECK(np_rendezvous_make_cookies(&b, NULL) == 0);
-	T_CHECK(is_token(a.member) && is_token(a.host) && is_token(b.member));
-	T_CHECK(strcmp(a.member, a.host) && strcmp(a.member, b.member) &&
-		strcmp(a.host, b.host) && a.seed != b.seed);
+	T_CHECK(is_token(a.agent_cookie) && is_token(a.collector_cookie) &&
+		is_token(b.agent_cookie));
+	T_CHECK(strcmp(a.agent_cookie, a.collector_cookie) &&
+		strcmp(a.agent_cookie, b.agent_cookie) &&
+		strcmp(a.collector_cookie, b.collector_cookie) &&
+		a.seed != b.seed);
 	T_CHECK(a.port == 1 && b.port == 2);
 }
 
