@@ -238,6 +238,59 @@ test_a_trace_goes_where_the_program_has_its_files() {
 	[ ! -e own/trace ] || fail "written elsewhere"
 }
 
+# Requests without a descriptor, with one that is no ring, and with positions
+# beyond it; then a proper one.
+test_bad_requests_to_write_a_trace_are_refused() {
+	command -v python3 >/dev/null || skip "no python3"
+	[ "$(id -u)" = 0 ] && unshare --net true || skip "no namespaces"
+	mkfifo control
+	SAVER=$ROOT/$BUILD/netprof-saver unshare --net python3 - >out <<-'END' ||
+		import array, os, socket, struct, subprocess, time
+		fifo = os.open("control", os.O_RDWR)
+		saver = subprocess.Popen([os.environ["SAVER"]], stdin=fifo)
+		page, ring = os.sysconf("SC_PAGESIZE"), 1 << 20
+
+		def ask(fields, fd, positions):
+		    s = socket.socket(socket.AF_UNIX)
+		    s.settimeout(5)
+		    s.connect("\0netprof/saver/0")
+		    text = b"".join(f.encode() + b"\0" for f in fields)
+		    rights = [] if fd is None else [(socket.SOL_SOCKET,
+		        socket.SCM_RIGHTS, array.array("i", [fd]))]
+		    s.sendmsg([struct.pack("IIII", 0x6e707331, 6, 0, len(text)),
+		               text], rights)
+		    answers = []
+		    for p in [None] + positions:
+		        if p is not None:
+		            s.send(struct.pack("Q", p))
+		        got = s.recv(8)
+		        answers.append(struct.unpack("q", got)[0] if got else None)
+		    return answers
+
+		for _ in range(100):
+		    if "@netprof/saver/0" in open("/proc/net/unix").read():
+		        break
+		    time.sleep(0.02)
+		good = [os.getcwd() + "/made", "", "7", "", "22"]
+		memory = os.memfd_create("ring")
+		os.truncate(memory, page + ring)
+		os.pwrite(memory, b"record", page)
+		print(ask(good, None, []))
+		print(ask(good[:3], memory, []))
+		print(ask(good, os.open("/dev/null", os.O_RDONLY), [6]))
+		print(ask(good, memory, [ring + 1]))
+		print(ask(good, memory, [6, 3]))
+		print(ask(["/proc/none"] + good[1:], memory, []))
+		print(ask(good, memory, [6]))
+		print(saver.poll())
+		saver.kill()
+	END
+		fail "$(cat out)"
+	equal "answers" "$(xargs -d '\n' <out)" "[-71] [-71] [0, -71] [0, -71]\
+ [0, 6, -71] [-2] [0, 6] None"
+	equal "file" "$(cat made/rank.7)" record
+}
+
 test_programs_without_mpi_do_not_notice() {
 	equal "output" "$(LD_PRELOAD=$SHIM sh -c 'echo same' 2>&1)" same
 	[ ! -e "$NETPROF_TRACE" ] || fail "a trace"
