@@ -104,6 +104,11 @@ struct plan {
 	size_t n, capacity; /* slots in use; slots with memory */
 	uint64_t *mask;	 /* nodes that plan_find() found; scratch */
 	uint64_t *saved; /* scratch */
+	/* Scratch: some nodes, by the words of a bitmap. */
+	struct part {
+		uint64_t bits;
+		uint32_t word, n; /* n: number of bits */
+	} *part;
 };
 
 struct np_sim {
@@ -734,7 +739,8 @@ static inline uint32_t count_range(const uint64_t *w, uint32_t first,
 
 		if (end - first < room)
 			word &= (UINT64_C(1) << (end - first)) - 1;
-		n += np_bits_popcount(word);
+		if (word) /* mostly few nodes are free */
+			n += np_bits_popcount(word);
 		first += room;
 	}
 	return n;
@@ -747,8 +753,9 @@ static uint32_t leaf_end(const struct np_leaves *l, size_t i)
 }
 
 /*
- * Sort the leaves by s->leaf_nodes, most nodes first and equal ones in their
- * own order, into s->leaf_order (a counting sort). Returns their number.
+ * Sort the leaves with any nodes by s->leaf_nodes, most nodes first and equal
+ * ones in their own order, into s->leaf_order (a counting sort). Returns their
+ * number.
  */
 static size_t sort_leaves(struct np_sim *s)
 {
@@ -765,8 +772,9 @@ static size_t sort_leaves(struct np_sim *s)
 		sum += has;
 	}
 	for (size_t i = 0; i <= n; i++)
-		s->leaf_order[first[s->leaf_nodes[i]]++] = (uint32_t)i;
-	return n + 1;
+		if (s->leaf_nodes[i])
+			s->leaf_order[first[s->leaf_nodes[i]]++] = (uint32_t)i;
+	return first[0];
 }
 
 /* Append n nodes of mask[] on a leaf, or without one, to s->chosen. */
@@ -797,6 +805,8 @@ static void choose(struct np_sim *s, const uint64_t *mask, uint32_t n)
 		if (has >= n && has < least) {
 			least = has;
 			best = k;
+			if (has == n)
+				break; /* none can be better */
 		}
 	}
 	if (least < UINT32_MAX) {
@@ -1302,7 +1312,8 @@ static int plan_init(struct plan *a, size_t n_nodes,
 		.node_cpus = (uint16_t)node_cpus, .shared = shared,
 	};
 	a->mask = calloc(2 * a->words + 1, sizeof(*a->mask));
-	if (!a->mask)
+	a->part = malloc((a->words + 1) * sizeof(*a->part));
+	if (!a->mask || !a->part)
 		return -ENOMEM;
 	a->saved = a->mask + a->words;
 	return 0;
@@ -1316,6 +1327,7 @@ static void plan_free(struct plan *a)
 	}
 	free(a->slot);
 	free(a->mask);
+	free(a->part);
 }
 
 /* Make sure that there is a slot with memory behind those in use. */
@@ -1414,17 +1426,16 @@ static void release_nodes(const struct plan *a, struct slot *s,
 }
 
 /*
- * Reserve nodes in one slot. Reservations are rounded to bf_resolution, so some
+ * Reserve shared nodes in one slot. Reservations are rounded to bf_resolution, so some
  * of the nodes may be in use by jobs that have not ended in that slot.
  */
-static void reserve_nodes(const struct plan *a, struct slot *s,
-			  const uint32_t *pos, size_t n, uint16_t cpus)
+static void reserve_nodes(struct slot *s, const uint32_t *pos, size_t n,
+			  uint16_t cpus)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint16_t *left = a->shared ? &s->cpus[pos[i]] : NULL;
+		uint16_t *left = &s->cpus[pos[i]];
 
-		if (left)
-			*left = (uint16_t)(*left > cpus ? *left - cpus : 0);
+		*left = (uint16_t)(*left > cpus ? *left - cpus : 0);
 		s->idle_nodes -= np_bits_test(s->idle, pos[i]);
 		np_bits_clear(s->idle, pos[i]);
 	}
@@ -1443,32 +1454,10 @@ static int plan_release(struct plan *a, int64_t at_sec,
 	return 0;
 }
 
-/*
- * Reserve whole nodes, which lie within the words low to high of a bitmap, in
- * the slots first to end - 1.
- */
-static void reserve_many(struct plan *a, size_t first, size_t end,
-			 const uint32_t *pos, size_t n, size_t low,
-			 size_t high)
+/* Collect nodes in a->part, by the words of a bitmap. Returns how many. */
+static size_t make_parts(struct plan *a, const uint32_t *pos, size_t n)
 {
-	memset(a->mask + low, 0, (high - low + 1) * sizeof(*a->mask));
-	for (size_t i = 0; i < n; i++)
-		np_bits_set(a->mask, pos[i]);
-	for (; first < end; first++) {
-		struct slot *s = &a->slot[first];
-
-		for (size_t k = low; k <= high; k++) {
-			s->idle_nodes -= np_bits_popcount(s->idle[k] & a->mask[k]);
-			s->idle[k] &= ~a->mask[k];
-		}
-	}
-}
-
-/* Reserve nodes in the slots first to end - 1. */
-static void reserve_all(struct plan *a, size_t first, size_t end,
-			const uint32_t *pos, size_t n, uint16_t cpus)
-{
-	size_t low = SIZE_MAX, high = 0;
+	size_t low = a->words, high = 0, n_parts = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		size_t k = pos[i] / NP_BITS_WORD;
@@ -1476,12 +1465,41 @@ static void reserve_all(struct plan *a, size_t first, size_t end,
 		low = k < low ? k : low;
 		high = k > high ? k : high;
 	}
-	if (!a->shared && n > high - low) {
-		reserve_many(a, first, end, pos, n, low, high);
-		return;
+	for (size_t k = low; k <= high; k++)
+		a->mask[k] = 0;
+	for (size_t i = 0; i < n; i++)
+		np_bits_set(a->mask, pos[i]);
+	for (size_t k = low; k <= high; k++)
+		if (a->mask[k])
+			a->part[n_parts++] = (struct part){
+				.bits = a->mask[k], .word = (uint32_t)k,
+				.n = np_bits_popcount(a->mask[k]),
+			};
+	return n_parts;
+}
+
+/*
+ * Reserve whole nodes in the slots first to end - 1. As a plan has many slots,
+ * this is done by words.
+ */
+static void reserve_whole(struct plan *a, size_t first, size_t end,
+			  const uint32_t *pos, size_t n)
+{
+	size_t n_parts = make_parts(a, pos, n);
+
+	for (; first < end; first++) {
+		struct slot *s = &a->slot[first];
+
+		for (size_t i = 0; i < n_parts; i++) {
+			const struct part *p = &a->part[i];
+			uint64_t idle = s->idle[p->word] & p->bits;
+
+			/* Mostly all of them are idle. */
+			s->idle_nodes -= idle == p->bits ? p->n :
+					 np_bits_popcount(idle);
+			s->idle[p->word] &= ~p->bits;
+		}
 	}
-	for (; first < end; first++)
-		reserve_nodes(a, &a->slot[first], pos, n, cpus);
 }
 
 /* Reserve nodes from from_sec to to_sec. 0 or -ENOMEM. */
@@ -1503,7 +1521,10 @@ static int plan_reserve(struct plan *a, int64_t from_sec,
 			return -ENOMEM;
 		end++;
 	}
-	reserve_all(a, first, end, pos, n, cpus);
+	if (!a->shared)
+		reserve_whole(a, first, end, pos, n);
+	for (; a->shared && first < end; first++)
+		reserve_nodes(&a->slot[first], pos, n, cpus);
 	return 0;
 }
 
@@ -1543,10 +1564,14 @@ static size_t obstacle(const struct plan *a, size_t i,
 	return a->n;
 }
 
-/* Whether a->mask has enough nodes. */
+/* Whether a->mask has enough nodes; most jobs need few of them. */
 static bool mask_is_enough(const struct plan *a, uint32_t nodes)
 {
-	return np_bits_count(a->mask, a->words) >= nodes;
+	size_t n = 0;
+
+	for (size_t k = 0; k < a->words && n < nodes; k++)
+		n += np_bits_popcount(a->mask[k]);
+	return n >= nodes;
 }
 
 /*
