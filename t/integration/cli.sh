@@ -657,6 +657,52 @@ test_a_queue_is_replayed() {
 	is_picture "$S/simulate.svg" 'Node-hours saved' enforce
 }
 
+# A queue that takes far longer to simulate than a test may.
+endless_queue() {
+	awk 'BEGIN { srand(7); for (i = 1; i <= 20000; i++) {
+		t += int(600 * rand()); n = 1 + int(24 * rand()); sec = 20 + int(4000 * rand())
+		print i, t, -1, sec, n, -1, -1, n, 2 * sec, -1, 1, i % 7, 1, i % 5, 1, -1, -1, -1
+	} }'
+}
+
+test_an_interrupted_simulation_prints_what_it_knows() {
+	local pid
+	setup
+	endless_queue >"$S/endless.swf"
+	netprof simulate --swf="$S/endless.swf" --leaves=16x9 --mix=fft:30,halo:40,unknown:30 \
+		--pairs="$ROOT/t/data/queue/pairs" --policy=off,enforce --seeds=9 \
+		--events="$S/events" >"$S/out" 2>"$S/err" &
+	pid=$!
+	wait_for 20 grep -qs "^enforce|" "$S/events" # the first policy is known
+	kill -INT "$pid"
+	wait "$pid" || fail "exit status $?: $(cat "$S/err")"
+	contains "it says so" "$(cat "$S/out")" '^Stopped after [0-9.]+ %: the results are of the jobs that had ended'
+	contains "of both policies" "$(cat "$S/out")" '^Node-hours used +[1-9][0-9]* h +[1-9][0-9]* h$'
+	contains "the cost of the first" "$(cat "$S/out")" '^Lost to interference +[1-9]'
+	equal "no error" "$(cat "$S/err")" ""
+}
+
+# sacct as a site has it: it must be asked for all users, and no steps.
+test_the_last_days_of_the_accounting_are_replayed() {
+	setup
+	cat >"$S/bin/sacct" <<-END
+		#!/bin/sh
+		echo "\$* \$SLURM_TIME_FORMAT" >'$S/asked'
+		exec cat '$ROOT/t/data/queue/small.sacct'
+	END
+	chmod 755 "$S/bin/sacct"
+	run netprof simulate --last=30d --leaves=4x4 --cpus-per-node=4 --policy=off --json
+	equal "exit status" "$RC" 0
+	contains "what was asked" "$(cat "$S/asked")" '^-a -X -P -S now-30days -o JobID,.* %s$'
+	equal "as from a file" "$(jq -c '.policies' "$S/out")" \
+		"$(cd "$ROOT/t/data/queue" && netprof simulate --sacct=small.sacct --leaves=4x4 \
+			--cpus-per-node=4 --policy=off --json 2>/dev/null | jq -c '.policies')"
+	printf '#!/bin/sh\necho "sacct: error: no database" >&2\nexit 1\n' >"$S/bin/sacct"
+	run netprof simulate --last=12h --leaves=4x4
+	equal "without accounting" "$RC" 1
+	contains "without accounting" "$(tail -n 1 <<<"$ERR")" 'sacct returned no jobs'
+}
+
 # --rules may name every profile of the store.
 test_a_log_of_sacct_is_replayed_with_the_store() {
 	setup
