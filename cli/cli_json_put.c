@@ -263,3 +263,18 @@ void cli_put_job(json_object *j, const struct np_state_job *job)
 		if (&job->cause[i] != worst)
 			put_cause(list, job, &job->cause[i]);
 }
+
+void cli_put_adapters(json_object *in, const struct np_sample *s)
+{
+	json_object *list = cli_put_array(in, "adapters");
+
+	for (size_t i = 0; i < s->n_nics; i++) {
+		const struct np_sample_nic *nic = &s->nic[i];
+		json_object *j = cli_append_object(list);
+
+		cli_put_text(j, "device", nic->device);
+		cli_put_real(j, "node_sec", nic->node_sec);
+		for (size_t k = 0; k < NP_NIC_KINDS; k++)
+			cli_put_real(j, np_nic_kinds[k], nic->n[k]);
+	}
+}

@@ -51,4 +51,10 @@ void cli_put_snapshot(json_object *in, const struct np_state *s, double now);
 /* One job of the placement state. */
 void cli_put_job(json_object *in, const struct np_state_job *job);
 
+/*
+ * Counters of network adapters, as the array "adapters"; a counter that an
+ * adapter does not have is null.
+ */
+void cli_put_adapters(json_object *in, const struct np_sample *s);
+
 #endif

@@ -796,12 +796,16 @@ static void put_ended(json_object *j, const struct np_ended_job *n)
 static void put_measured(json_object *j, const struct measured_step *m)
 {
 	double run = np_record_run_sec(m->run);
+	struct np_sample sample = { NULL };
 
 	cli_put_text(j, "app", m->run->app);
 	cli_put_count(j, "step_id", m->run->step_id);
 	cli_put_time(j, "start", m->run->start);
 	cli_put_real(j, "run_sec", run);
 	cli_put_text(j, "level", m->run->level ? m->run->level->name : NULL);
+	if (!np_sample_add(&sample, m->run))
+		cli_put_adapters(j, &sample);
+	np_hist_free(sample.hist);
 	cli_put_count(j, "alone_runs", m->alone.n);
 	if (!np_mean_known(&m->alone))
 		return;

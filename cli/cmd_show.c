@@ -769,22 +769,6 @@ static void put_fabric(json_object *in, const struct np_record *r)
 	}
 }
 
-/* A counter that the adapter does not have is null. */
-static void put_adapters(json_object *in, const struct np_sample *s)
-{
-	json_object *list = cli_put_array(in, "adapters");
-
-	for (size_t i = 0; i < s->n_nics; i++) {
-		const struct np_sample_nic *nic = &s->nic[i];
-		json_object *j = cli_append_object(list);
-
-		cli_put_text(j, "device", nic->device);
-		cli_put_real(j, "node_sec", nic->node_sec);
-		for (size_t k = 0; k < NP_NIC_KINDS; k++)
-			cli_put_real(j, np_nic_kinds[k], nic->n[k]);
-	}
-}
-
 /* One sample of latencies; null without runs. */
 static void put_sample(json_object *in, const char *key,
 		       const struct np_sample *s)
@@ -954,7 +938,7 @@ static int show_data(const struct show *s, enum cli_format format)
 	put_verdict(j, &p->profile);
 	put_runs(j, p);
 	put_fabric(j, p->profile.ev.fabric);
-	put_adapters(j, &p->profile.ev.latency);
+	cli_put_adapters(j, &p->profile.ev.latency);
 	put_sample(j, "latency", &p->profile.ev.latency);
 	put_sample(j, "idle", &p->profile.idle);
 	put_hist(j, &p->profile);

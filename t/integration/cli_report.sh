@@ -168,6 +168,25 @@ test_a_comparison_says_what_was_different() {
 	END
 }
 
+test_congestion_counted_by_adapters_is_on_the_pages_of_a_profile_and_of_a_job() {
+	local file line
+	setup
+	for file in "$S/store/users/$MY_UID/fft"/*.json; do
+		jq -c '.nics = [{device: "mlx5_0:1", n_nodes: 4, node_sec: 100, sent: 9,
+				wait: 5000, ecn: 0, cnp: 300, retries: 20},
+			{device: "cxi0", n_nodes: 4, node_sec: 100, sent: 9, pause: 0},
+			{device: "eth0", n_nodes: 4, node_sec: 100, sent: 9}]' \
+			"$file" >"$S/with"
+		cat "$S/with" >"$file"
+	done
+	line='Adapters mlx5_0:1 counted 50 ticks of waiting, 3 notifications, 0.2 retries; cxi0 counted no congestion per second and node'
+	contains "show" "$(COLUMNS=300 netprof show fft | tr -s ' \n' ' ')" "$line"
+	contains "explain" "$(COLUMNS=300 netprof explain 3001 | tr -s ' \n' ' ')" "$line"
+	equal "explain --json" "$(netprof explain --json 3001 | jq -c '.steps[0].adapters |
+		map([.device, .wait, .ecn, .pause])')" \
+		'[["mlx5_0:1",5000,0,null],["cxi0",null,null,0],["eth0",null,null,null]]'
+}
+
 test_a_comparison_does_not_report_chance_as_a_cause() {
 	setup
 	slow_run '.end = 1718500062'
