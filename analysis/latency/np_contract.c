@@ -2,7 +2,8 @@
  * From operations to the vertices of a compact graph. Events are visited in
  * depth-first order, so that everything an event waits for has its place before
  * the event itself. An event that waits for only one other is not a vertex but
- * a distance from that one.
+ * a distance from that one, and the edges of an event that a single operation
+ * waits for become edges of that operation.
  */
 #include <errno.h>
 #include <math.h>

@@ -197,7 +197,7 @@ static void print_times(const struct block *b)
 	const struct np_scheme *s = b->s;
 
 	putchar('\n');
-	print_head(b, is_timed(s) ? "time" : "in units alone");
+	print_head(b, is_timed(s) ? "time" : "time in units");
 	for (size_t i = 0; i < s->n; i++) {
 		print_transfer(s, i);
 		print_ends(s, i);
