@@ -107,11 +107,19 @@ static const char *nothing_text(const struct cli_simulate *s, char *buf,
 	return buf;
 }
 
+/* Its size: the opposite of a share below 0. */
+static struct np_sim_share size_of(const struct np_sim_share *s)
+{
+	return s->value < 0 ? (struct np_sim_share){ -s->value, -s->high,
+						     -s->low } : *s;
+}
+
 /* One sentence: what the acting policy would have saved and cost. */
 static void verdict_text(const struct cli_simulate *s, char *buf, size_t len)
 {
 	const struct cli_sim_policy *p = acting(s);
 	char a[CLI_NUMBER], b[CLI_NUMBER], c[64], d[64], span[CLI_NUMBER];
+	struct np_sim_share saved, delay;
 
 	if (!p || !s->seeds_done) {
 		snprintf(buf, len, p ? "Stopped before there was anything to "
@@ -121,17 +129,17 @@ static void verdict_text(const struct cli_simulate *s, char *buf, size_t len)
 	}
 	if (nothing_text(s, buf, len))
 		return;
+	saved = size_of(&p->gain.recovered);
+	delay = size_of(&p->gain.delay);
 	snprintf(buf, len, "Over these %s, %s would have %s %s of the "
 		 "node-hours%s and %s waiting times by %s%s; %zu of %zu jobs "
 		 "would have been held longer than %d minutes.",
 		 span_text(s, span), p->name,
 		 p->gain.recovered.value < 0 ? "lost" : "saved",
-		 share(fabs(p->gain.recovered.value), a),
-		 interval(&p->gain.recovered, c, sizeof(c)),
+		 share(saved.value, a), interval(&saved, c, sizeof(c)),
 		 p->gain.delay.value < 0 ? "shortened" : "lengthened",
-		 share(fabs(p->gain.delay.value), b),
-		 interval(&p->gain.delay, d, sizeof(d)), p->sum.held_long,
-		 p->sum.started, NP_SIM_LONG_HOLD_SEC / 60);
+		 share(delay.value, b), interval(&delay, d, sizeof(d)),
+		 p->sum.held_long, p->sum.started, NP_SIM_LONG_HOLD_SEC / 60);
 }
 
 /* Rows of the table, with a value for each policy. */
