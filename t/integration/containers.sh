@@ -2,7 +2,7 @@
 # Runs on the cluster that t/check started with --netprof.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=60
+BESIDE=25
 
 HOME_DIR=$(rundir)/home/alice
 BOX="unshare -cm --keep-caps ./box"

@@ -2,7 +2,7 @@
 # Runs on the cluster that t/check started with --netprof.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=180
+BESIDE=220
 
 test_every_step_of_a_batch_job_has_its_record() {
 	script two.sh 'srun -N4 -n4 sleep 2' 'srun -N2 -n2 sleep 2'
@@ -411,8 +411,8 @@ test_a_program_of_which_libraries_do_not_tell_is_not_called_not_mpi() {
 	echo 'int sleep(int); int MPI_Init(void) { return 0; }
 		int main(void) { return MPI_Init() + sleep(3); }' >"$TMPDIR/nap.c"
 	gcc -w -o "$home/part-nap" "$TMPDIR/nap.c"
-	alice 'srun -N2 --netprofile=part ./part-nap'
-	expect part 'length == 1 and (.[0] | has("mpi_version") | not)'
+	alice 'srun -N2 --netprofile=ownmpi ./part-nap'
+	expect ownmpi 'length == 1 and (.[0] | has("mpi_version") | not)'
 }
 
 test_the_period_can_be_chosen() {

@@ -2,7 +2,7 @@
 # records that could not be written are written when the server answers again.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=65
+BESIDE=120
 LIMIT_SEC=100
 
 # Cgroups version 1, which t/cluster can mount for itself.
@@ -316,6 +316,10 @@ test_a_trace_beside_the_store_when_that_hangs() {
 		awk '$1 > 400 * 8' | wc -l)" 2
 }
 
+all_loaded() { # FILE to which each of the four processes writes a byte
+	[ "$(wc -c <"$1")" = 4 ]
+}
+
 # A program has loaded it, and we want to know which MPI it is.
 test_an_mpi_library_on_a_server_that_hangs() {
 	local dir libs
@@ -324,16 +328,18 @@ test_an_mpi_library_on_a_server_that_hangs() {
 	install -d "$libs"
 	echo 'const char ompi_version_string[] = "4.1.4";' |
 		gcc -shared -fPIC -x c -o "$libs/libmpi.so.40" -
-	printf '%s\n' '#include <unistd.h>' \
-		'int main(void) { sleep(6); return 7; }' |
-		gcc -x c -o "$dir/waits" - -Wl,--no-as-needed,-rpath,"$libs" \
+	printf '%s\n' '#include <fcntl.h>' '#include <unistd.h>' 'int main(void) {' \
+		"int fd = open(\"$dir/up\", O_WRONLY | O_APPEND);" \
+		'write(fd, "x", 1); close(fd); sleep(6); return 7; }' |
+		gcc -w -x c -o "$dir/waits" - -Wl,--no-as-needed,-rpath,"$libs" \
 		-L "$libs" -l:libmpi.so.40
+	install -m 666 /dev/null "$dir/up"
 	fail_at "$libs" one
 	run_srun "plain,srun" -N2 "$dir/waits"
 	run_srun "flagged,srun" "-N2 --netprofile=library" "$dir/waits"
 	wait_for 20 shells_wait
 	go
-	wait_for 10 on n0 "pgrep -x waits"
+	wait_for 10 all_loaded "$dir/up" # until then it needs the server itself
 	is one hang
 	as_unflagged "library of MPI hangs" 1
 	is one ok

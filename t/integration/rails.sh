@@ -3,7 +3,7 @@
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
 SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 4 --rails 2 --netprof "$BUILD")
-BESIDE=60
+BESIDE=40
 
 # APP RAIL SEC: a program on four nodes of a leaf that uses the device of one rail.
 on_rail() {
