@@ -183,9 +183,9 @@ static int read_rail(const struct rails *r, char *line, const char *field[4])
 			return refuse(r, -EINVAL, "the line lacks a key",
 				      key[k]);
 	for (size_t k = 0; k < 3; k++)
-		if (strlen(field[k]) >= RAIL_WORD ||
+		if (!*field[k] || strlen(field[k]) >= RAIL_WORD ||
 		    strpbrk(field[k], " \t,;="))
-			return refuse(r, -EINVAL, "expected a name of up to 63 "
+			return refuse(r, -EINVAL, "expected a name of 1 to 63 "
 				      "characters without ',', ';' and '='",
 				      field[k]);
 	return 0;

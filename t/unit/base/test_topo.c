@@ -84,6 +84,8 @@ static const struct {
 	{ "no key", "leaf0", -EINVAL, 0, "expected Rail=NAME" },
 	{ "a list for a name", "Rail=a NIC=ib0,ib1 Leaf=s Nodes=n0", -EINVAL,
 	  0, "ib0,ib1" },
+	{ "an empty name", "Rail=a NIC=ib0 Leaf=\"\" Nodes=n0", -EINVAL, 0,
+	  "expected a name of 1 to 63" },
 	{ "a switch on two rails", LINE "Rail=b NIC=ib1 Leaf=s0 Nodes=n[0-3]",
 	  -EINVAL, 0, "another rail, too: s0" },
 	{ "a node twice on a rail", LINE "Rail=a NIC=ib0 Leaf=s1 Nodes=n3",
