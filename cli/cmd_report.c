@@ -549,7 +549,7 @@ static void put_list(FILE *f, const struct report *r)
 
 /* ---- the sections from the accounting ---- */
 
-/* A cell with a number, and an interval beside it unless that is NULL. */
+/* A cell with a number, and its interval unless that is NULL. */
 static void put_number(FILE *f, double v, int digits,
 		       const struct np_blame_range *interval, double scale)
 {

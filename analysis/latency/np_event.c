@@ -11,7 +11,7 @@
 
 #include "np_array.h"
 
-#define OTHER_NEEDS 3 /* most events that one waits for beside dependencies */
+#define OTHER_NEEDS 3 /* most events that one waits for, but dependencies */
 
 /*
  * Cost of paying a parameter several times: in terms of x if it is the

@@ -189,59 +189,59 @@ static void draw_pairs(struct fabric_task *t, struct np_data_fabric *v,
 }
 
 #define PARTS 8 /* into which the levels are divided, to leave out one at a time */
-#define REPEAT 0.03 /* standard deviation of repeated runs, as in np_blocks.c */
+#define REPEAT 0.03 /* what runs differ by: smaller residuals tell nothing */
 
-/* A fit of one level's effects by those of the others, without some of the rows. */
+/* Fits of one level's effects by those of the others, without some of the rows. */
 struct left_out {
 	const double *z; /* slowdowns, n x n, on the scale of the fits */
 	size_t n, from, to; /* rows from .. to - 1 are left out */
-	double *gram, *h, *w; /* n x n, n, n; the idle fabric comes first */
+	/* Normal equations of all n + 1 columns, the idle fabric first; without
+	 * column j, and its solution. */
+	double *all, *gram, *h, *w;
 };
 
-/* Unknown k of the fit of level j: the levels before j move up by one place. */
+static void add_rows(struct left_out *o)
+{
+	size_t n = o->n, n1 = n + 1;
+
+	for (size_t i = 0; i < n1 * n1; i++)
+		o->all[i] = NP_CROSS_SUM * NP_CROSS_SUM;
+	for (size_t r = 0; r < n; r++)
+		for (size_t i = 0; (r < o->from || r >= o->to) && i < n; i++)
+			np_lanes_add(o->all + (i + 1) * n1 + 1,
+				     o->z[r * n + i], o->z + r * n, n);
+}
+
+/* Unknown k of the fit of column j is this one of all. */
 static size_t other(size_t k, size_t j)
 {
-	return k <= j ? k - 1 : k;
+	return k < j ? k : k + 1;
 }
 
-static void fit_others(struct left_out *o, size_t j)
-{
-	size_t n = o->n;
-
-	for (size_t i = 0; i < n * n; i++)
-		o->gram[i] = NP_CROSS_SUM * NP_CROSS_SUM;
-	for (size_t i = 0; i < n; i++)
-		o->h[i] = NP_CROSS_SUM * NP_CROSS_SUM;
-	for (size_t r = 0; r < n; r++) {
-		const double *row = o->z + r * n;
-
-		if (r >= o->from && r < o->to)
-			continue;
-		for (size_t a = 1; a < n; a++) {
-			double z = row[other(a, j)];
-
-			o->h[a] += z * row[j];
-			for (size_t b = 1; b < n; b++)
-				o->gram[a * n + b] += z * row[other(b, j)];
-		}
-	}
-}
-
-/* Add the squared residuals of the rows that are left out to square[n]. */
+/* Adds the squared residuals of the rows that are left out to square[n]. */
 static void add_residuals(struct fabric_task *t, struct left_out *o,
 			  double *square)
 {
-	for (size_t j = 0; j < o->n; j++) {
-		fit_others(o, j);
-		if (np_nnls_solve(t->nnls, o->gram, o->n, 0, o->h, o->n, o->w,
-				  false, NULL) == -EINVAL)
+	size_t n = o->n, n1 = n + 1;
+
+	add_rows(o);
+	for (size_t j = 1; j <= n; j++) {
+		for (size_t a = 0; a < n; a++) {
+			const double *row = o->all + other(a, j) * n1;
+
+			o->h[a] = row[j];
+			for (size_t b = 0; b < n; b++)
+				o->gram[a * n + b] = row[other(b, j)];
+		}
+		if (np_nnls_solve(t->nnls, o->gram, n, 0, o->h, n, o->w, false,
+				  NULL) == -EINVAL)
 			continue; /* not finite */
 		for (size_t r = o->from; r < o->to; r++) {
-			double left = o->z[r * o->n + j];
+			const double *z = o->z + r * n;
+			double left = z[j - 1];
 
-			for (size_t k = 1; k < o->n; k++)
-				left -= o->w[k] *
-					o->z[r * o->n + other(k, j)];
+			for (size_t k = 1; k < n; k++)
+				left -= o->w[k] * z[other(k, j) - 1];
 			square[r] += left * left;
 		}
 	}
@@ -252,9 +252,10 @@ static void weigh_levels(struct fabric_task *t, const double *z, double *weight,
 			 double *scratch)
 {
 	size_t n = t->n;
-	struct left_out o = { .z = z, .n = n, .gram = scratch };
+	struct left_out o = { .z = z, .n = n, .all = scratch };
 	double middle;
 
+	o.gram = o.all + (n + 1) * (n + 1);
 	o.h = o.gram + n * n;
 	o.w = o.h + n;
 	memset(weight, 0, n * sizeof(*weight));
@@ -287,7 +288,8 @@ static void pace_pairs(struct fabric_task *t, struct np_data_fabric *v)
 		return;
 	if (!t->fit_weight) {
 		t->fit_weight = take(t, n);
-		weigh_levels(t, to, t->fit_weight, take(t, n * n + 2 * n));
+		weigh_levels(t, to, t->fit_weight,
+			     take(t, (n + 1) * (n + 1) + n * n + 2 * n));
 	}
 	v->fit_weight = t->fit_weight;
 	for (size_t i = 0; i < n * n; i++)
@@ -401,7 +403,7 @@ static int fabric_alloc(struct fabric_task *t)
 	d->level = calloc(d->n * n + 1, sizeof(*d->level));
 	d->has_pair = calloc(n * n + 2 * n + 1, sizeof(bool));
 	d->store =
-		malloc((d->n * per + t->bins + 3 * n * n + 3 * n + 1) *
+		malloc((d->n * per + t->bins + 4 * n * n + 5 * n + 2) *
 		       sizeof(double));
 	t->nnls = np_nnls_new(n + 1);
 	if (!d->sample || !d->level || !d->has_pair || !d->store || !t->nnls)

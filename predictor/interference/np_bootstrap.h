@@ -11,8 +11,10 @@
  *
  * On the scale of np_pace_of(), a level that the other levels explain badly
  * counts less.  Each level's slowdowns are predicted from those of the others,
- * with the level that causes them left out as well; a level whose residuals have
- * a standard deviation s above the median m of all levels has the weight m / s.
+ * with the level that causes them left out as well.  If s is the root of the mean
+ * squared residual of a level plus 0.03 squared, and m the median of s over the
+ * levels, the level has the weight m / s, at most 1.  With more than eight levels,
+ * each eighth is left out at once.  Own derivation, doc/validation/methods.md.
  * (Such a level measures something that the programs do not depend on, such as
  * the processors' speed of answering short messages.)
  */
