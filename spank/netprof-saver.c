@@ -178,11 +178,11 @@ static int check_directory(const char *dir)
 	return fd < 0 && is_lost(-errno) ? -errno : 0;
 }
 
-static int identify_mpi(const char *library, struct np_err *err)
+static int identify_mpi(const char *file, struct np_err *err)
 {
 	char mpi[NP_MPI_TEXT];
 
-	if (!np_mpi_of_file(library, mpi))
+	if (!np_mpi_of_file(file, mpi))
 		return -ENODATA;
 	np_errf(err, 0, "%s", mpi);
 	return 0;

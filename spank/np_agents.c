@@ -632,7 +632,8 @@ int np_registry_dispatch(struct np_registry *p, const size_t member[], size_t n,
 		a->info.rank = p->n_dispatched[a->info.kind]++;
 		a->info.other_rail = is_other_rail(p, a);
 		snprintf(line, size, "%s %s%s%s%s%s%s%s --join=%zu/%zu\n",
-			 p->rendezvous.collector_cookie, has_leaf(a) ? NP_LEAF_ENV "=" : "",
+			 p->rendezvous.collector_cookie,
+			 has_leaf(a) ? NP_LEAF_ENV "=" : "",
 			 has_leaf(a) ? a->leaf : "", has_leaf(a) ? " " : "",
 			 a->nic ? DEVICES : "", a->nic ? a->nic : "",
 			 a->nic ? " " : "", command, i, n);
@@ -985,8 +986,8 @@ static void dispatch_probes(struct np_agents *a)
 }
 
 /*
- * The first who reports a library wins.  There is no MPI if all who measure say
- * so.
+ * The first library that is reported counts.  The step uses no MPI if that is
+ * reported for each node on which a probe was started.
  */
 static const char *mpi_of_step(const struct np_registry *registry)
 {
@@ -999,7 +1000,8 @@ static const char *mpi_of_step(const struct np_registry *registry)
 
 		if (info->mpi[0] && !none)
 			return info->mpi;
-		called += info->called && info->kind == NP_AGENT_PROBE;
+		called += info->called && info->kind == NP_AGENT_PROBE &&
+			  !info->other_rail;
 		without += none;
 	}
 	return without && without == called ? NP_MPI_NONE : NULL;

@@ -11,16 +11,16 @@
  *	SAVE	STORE RUN MAXRUNS RECORD
  *	CHOOSE	STORE "" MAXRUNS SCOPE NODES SHARE NOW RECORD
  *	CHECK	DIRECTORY
- *	MPI	LIBRARY
+ *	MPI	FILE
  *	TRACE	DIRECTORY SUB RANK KEEP UMASK
  *	REPLY	ERRNO TEXT CHOICE
  *
- * The TEXT in reply to MPI is the name of that library (np_elf.h).  With TRACE
- * comes a descriptor (np_trace_ring.h), and both ends then talk as
- * described there.  RUN identifies the run that a record belongs to.  LOG has no reply.  ERRNO is
- * 0 or negative; in reply to CHECK it is 0 unless the server of DIRECTORY is
- * lost.  CHOICE is the text of np_choice_print(), or empty.  Both ends are on
- * one host, so numbers in headers are in its byte order.
+ * The TEXT in reply to MPI is what np_mpi_of_file() says of the file.  With TRACE
+ * comes a descriptor, and both ends then talk as np_trace_ring.h describes.  RUN
+ * identifies the run that a record belongs to.  LOG has no reply.  ERRNO is 0 or
+ * negative; in reply to CHECK it is 0 unless the server of DIRECTORY is lost.
+ * CHOICE is the text of np_choice_print(), or empty.  Both ends are on one host,
+ * so numbers in headers are in its byte order.
  */
 #ifndef NP_SAVER_PROTO_H
 #define NP_SAVER_PROTO_H

@@ -22,6 +22,7 @@ test_each_rail_has_its_pairs_of_probes() {
 		map([.name, .rail]) == [["leaf0", "rail0"], ["leaf0r1", "rail1"]])
 		and .probe.n_processes == 8 and .probe.transport == "tcp/eth0"
 		and .traffic.n_nodes == 4 and .state == "complete"
+		and .mpi_version == "none"
 		and (.notes | length == 0))'
 }
 
