@@ -1,11 +1,12 @@
-# Flagged steps whose tasks run in containers.
-# Runs on the cluster that t/check started with --netprof.
+# Flagged steps whose tasks run in containers.  The cluster is the suite's own, because
+# its tests count the records of an application and fill the user's home directory.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=25
+SUITE_CLUSTER=(--leaves 1 --nodes-per-leaf 2 --netprof "$BUILD")
+BESIDE=40
 
 HOME_DIR=$(rundir)/home/alice
-BOX="unshare -cm --keep-caps ./box"
+BOX="unshare -cm --keep-caps ./enter"
 
 # Without the library of the tests' cluster, which containers do not have.
 alice() {
@@ -17,12 +18,12 @@ alice() {
 # and enroot do; BIND has more directories, each at its own path.
 make_box() {
 	# shellcheck disable=SC2016
-	script box 'for d in usr etc tmp dev proc; do
+	script enter 'for d in usr etc tmp dev proc; do
 			mount --rbind "/$d" "root/$d"; done' \
 		'for d in ${BIND//,/ }; do
 			mkdir -p "root$d"; mount --rbind "$d" "root$d"; done' \
 		'exec chroot root "$@"'
-	alice 'chmod 755 box; mkdir -p root/{usr,etc,tmp,dev,proc,sys}
+	alice 'chmod 755 enter; mkdir -p root/{usr,etc,tmp,dev,proc,sys}
 		for d in bin lib lib64 sbin; do ln -sfn "usr/$d" "root/$d"; done'
 	alice "$BOX true" 2>/dev/null || skip "no namespaces of a user's own"
 }
