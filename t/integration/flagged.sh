@@ -385,7 +385,7 @@ ring_program() {
 		'        to = (names[(me + 1) % len(names)], 20777)' \
 		'        with socket.create_connection(to, 2) as s:' \
 		'            s.sendall(b"%08d" % me * 400)' \
-		'    except ConnectionRefusedError:' \
+		'    except ConnectionError:  # not begun yet, or over already' \
 		'        pass' \
 		'print(me, sorted(int(h) for h in heard))' EOF
 }
