@@ -154,28 +154,29 @@ static void put_leaf_nodes(FILE *f, const struct np_state *s)
 		   "or away (down or drained).");
 	for (size_t i = 0; i < s->n_leaves; i++) {
 		const struct np_state_leaf *l = &s->leaf[i];
-		double busy = (double)l->n_nodes - l->n_idle - l->n_away;
+		double busy = (double)l->n_nodes - l->n_idle - l->n_unavailable;
 
 		cli_gauge_of_two(f, "leaf_nodes", labels, (const char *[]){
 			       l->name, "busy" }, busy > 0 ? busy : 0);
 		cli_gauge_of_two(f, "leaf_nodes", labels, (const char *[]){
 			       l->name, "idle" }, l->n_idle);
-		cli_gauge_of_two(f, "leaf_nodes", labels, (const char *[]){
-			       l->name, "away" }, l->n_away);
+		cli_gauge_of_two(f, "leaf_nodes", labels,
+				 (const char *[]){ l->name, "away" },
+				 l->n_unavailable);
 	}
 }
 
 /* Nodes that are down or drained count neither as busy nor as idle. */
 static double utilisation(const struct np_state_leaf *l)
 {
-	double here = (double)l->n_nodes - l->n_away;
+	double here = (double)l->n_nodes - l->n_unavailable;
 
 	return here > l->n_idle ? (here - l->n_idle) / here : 0;
 }
 
-static double strain(const struct np_state_leaf *l)
+static double worst_slowdown(const struct np_state_leaf *l)
 {
-	return l->strain;
+	return l->worst_slowdown;
 }
 
 static double jobs(const struct np_state_leaf *l)
@@ -194,14 +195,20 @@ static void put_leaves(FILE *f, const struct np_state *s)
 		const char *name, *unit, *help;
 		double (*value)(const struct np_state_leaf *l);
 	} facts[] = {
-		{ "leaf_utilisation_ratio", "ratio", "Share of the nodes of a "
+		{ "leaf_utilisation_ratio", "ratio",
+		  "Share of the nodes of a "
 		  "leaf switch that are busy, without those that are down or "
-		  "drained.", utilisation },
-		{ "leaf_strain_ratio", "ratio", "Worst predicted slowdown of a "
-		  "job on a leaf switch.", strain },
+		  "drained.",
+		  utilisation },
+		{ "leaf_strain_ratio", "ratio",
+		  "Worst predicted slowdown of a "
+		  "job on a leaf switch.",
+		  worst_slowdown },
 		{ "leaf_jobs", NULL, "Jobs that run on a leaf switch.", jobs },
-		{ "leaf_known_jobs", NULL, "Jobs on a leaf switch that have a "
-		  "profile.", known_jobs },
+		{ "leaf_known_jobs", NULL,
+		  "Jobs on a leaf switch that have a "
+		  "profile.",
+		  known_jobs },
 	};
 
 	put_leaf_nodes(f, s);

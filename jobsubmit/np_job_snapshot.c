@@ -863,12 +863,13 @@ int np_answers_arrivals(const struct np_answers *a, int64_t since_sec,
  */
 static enum np_node_state node_state(const node_info_t *n)
 {
-	const uint32_t away = NODE_STATE_DRAIN | NODE_STATE_FAIL |
-		NODE_STATE_MAINT | NODE_STATE_RES | NODE_STATE_POWERING_DOWN |
+	const uint32_t unavailable =
+		NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_MAINT |
+		NODE_STATE_RES | NODE_STATE_POWERING_DOWN |
 		NODE_STATE_REBOOT_ISSUED | NODE_STATE_INVALID_REG;
 	uint32_t base = n->node_state & NODE_STATE_BASE;
 
-	if (!n->name || n->node_state & away || base == NODE_STATE_DOWN)
+	if (!n->name || n->node_state & unavailable || base == NODE_STATE_DOWN)
 		return NP_NODE_UNAVAILABLE;
 	if (n->node_state & NODE_STATE_NO_RESPOND)
 		return NP_NODE_FULL;
@@ -895,7 +896,7 @@ static enum np_node_state node_state(const node_info_t *n)
 static int add_nodes(struct np_job_snapshot *v, const node_info_msg_t *nodes,
 		     struct np_err *err)
 {
-	size_t n = v->map->n_nodes, n_away = 0;
+	size_t n = v->map->n_nodes, n_unavailable = 0;
 	int rc = 0;
 
 	v->node = calloc(n, sizeof(*v->node));
@@ -903,11 +904,12 @@ static int add_nodes(struct np_job_snapshot *v, const node_info_msg_t *nodes,
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		v->node[i] = node_state(&nodes->node_array[i]);
-		n_away += v->node[i] == NP_NODE_UNAVAILABLE;
+		n_unavailable += v->node[i] == NP_NODE_UNAVAILABLE;
 	}
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = np_snapshot_node(v->snapshot, i, n_away == n ?
-				      NP_NODE_FULL : v->node[i], err);
+		rc = np_snapshot_node(
+			v->snapshot, i,
+			n_unavailable == n ? NP_NODE_FULL : v->node[i], err);
 	return rc;
 }
 

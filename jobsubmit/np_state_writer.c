@@ -498,10 +498,11 @@ static int fill_leaves(const struct np_job_snapshot *v,
 
 		to->name = strdup(l->name[i]);
 		to->n_nodes = l->first[i + 1] - l->first[i];
-		to->strain = np_placement_worst_slowdown(p, i);
+		to->worst_slowdown = np_placement_worst_slowdown(p, i);
 		for (uint32_t k = l->first[i]; k < l->first[i + 1]; k++) {
 			to->n_idle += v->node[l->node[k]] == NP_NODE_IDLE;
-			to->n_away += v->node[l->node[k]] == NP_NODE_UNAVAILABLE;
+			to->n_unavailable += v->node[l->node[k]] ==
+					     NP_NODE_UNAVAILABLE;
 		}
 	}
 	count_jobs(v, s);

@@ -495,12 +495,12 @@ static bool group_can_take(const struct np_groups *g, uint32_t group,
 
 /* Log a transfer for group_roll_back(). 0 or -ENOMEM. */
 static int group_log(struct np_groups *g, uint32_t group, uint32_t leaf,
-		     bool away)
+		     bool gives)
 {
 	if (np_array_room(&g->undo, &g->undo_room, g->n_undo + 1,
 			  sizeof(*g->undo)))
 		return -ENOMEM;
-	g->undo[g->n_undo++] = (struct np_transfer){ group, leaf, away };
+	g->undo[g->n_undo++] = (struct np_transfer){ group, leaf, gives };
 	return 0;
 }
 
@@ -510,7 +510,7 @@ static void group_roll_back(struct np_groups *g)
 	while (g->n_undo) {
 		const struct np_transfer *last = &g->undo[--g->n_undo];
 
-		if (last->away)
+		if (last->gives)
 			group_hold(g, last->group, last->leaf);
 		else
 			group_drop(g, last->group, last->leaf);

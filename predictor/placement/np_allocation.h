@@ -158,7 +158,7 @@ struct np_groups {
 	/* Transfers that group_roll_back() undoes. */
 	struct np_transfer {
 		uint32_t group, leaf;
-		bool away; /* the group gave the leaf up; else it took it */
+		bool gives; /* the group gave the leaf up; else it took it */
 	} *undo;
 	size_t n_undo, undo_room;
 };

@@ -74,7 +74,7 @@ static void test_state(void)
 	T_CHECK(state.n_leaves == SOME_LEAVES);
 	T_CHECK(!strcmp(state.leaf[0].name, "leaf0"));
 	T_CHECK(state.leaf[0].n_nodes == 4 && state.leaf[0].n_idle == 1 &&
-		state.leaf[0].n_away == 1);
+		state.leaf[0].n_unavailable == 1);
 	T_CHECK(state.leaf[0].n_jobs == 2 && state.leaf[0].n_known == 1);
 	T_CHECK(state.leaf[1].n_jobs == 1 && !state.leaf[1].n_known);
 	T_ROW("those without application are not told of",

@@ -43,7 +43,7 @@ struct world {
 	char leaf_name[W_MAX_LEAVES][8];
 	uint32_t leaf_first[W_MAX_LEAVES + 1]; /* nodes of leaf i; the rest
 						  after the last are loose */
-	bool away[W_MAX_NODES];
+	bool unavailable[W_MAX_NODES];
 	char app_name[W_MAX_APPS][8];
 	uint32_t app_owner[W_MAX_APPS];
 	bool app_trusted[W_MAX_APPS];
