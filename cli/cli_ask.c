@@ -89,7 +89,7 @@ const char *cli_flag_names(unsigned set, char *buf, size_t len)
 		{ NP_PRED_BEYOND, "beyond" },
 		{ NP_PRED_FELL_BACK, "fell-back" },
 		{ NP_PRED_NO_OVERLAP, "no-overlap" },
-		{ NP_PRED_NO_COUPLING, "no-coupling" },
+		{ NP_PRED_NO_SHARING, "no-coupling" },
 		{ NP_PRED_PARTIAL, "partial" },
 		{ NP_PRED_ONE_PROBE, "one-probe" },
 		{ NP_PRED_NO_INTERVAL, "no-interval" },
@@ -175,9 +175,9 @@ void cli_best_measurement(const struct cli_known *k, const struct cli_answer *a,
 			 "administrator",
 			 k->cal.fabric->level[p->more_level].name);
 		return;
-	case NP_MORE_COUPLING:
+	case NP_MORE_SHARING:
 		snprintf(command, len, "%s", CLI_CALIBRATE);
-		snprintf(what, len, "the coupling once more; for an "
+		snprintf(what, len, "the sharing coefficient once more; for an "
 			 "administrator");
 		return;
 	}
@@ -186,7 +186,7 @@ void cli_best_measurement(const struct cli_known *k, const struct cli_answer *a,
 bool cli_no_effect(const struct cli_known *k, enum np_scope scope)
 {
 	return k->calibrated &&
-	       np_coupling_none(&k->cal.fabric->coupling[scope]);
+	       np_sharing_coef_none(&k->cal.fabric->sharing[scope]);
 }
 
 /* The upper end of the interval counts: the effect is at most that. */
@@ -198,10 +198,10 @@ const char *cli_no_effect_text(const struct cli_known *k, enum np_scope scope,
 		[NP_SCOPE_LEAF] = "this leaf switch",
 		[NP_SCOPE_UPLINK] = "this uplink",
 	};
-	const struct np_mean *c = &k->cal.fabric->coupling[scope];
+	const struct np_mean *c = &k->cal.fabric->sharing[scope];
 	double low, high = c->mean;
 
-	np_coupling_interval(c, &low, &high);
+	np_sharing_coef_interval(c, &low, &high);
 	snprintf(buf, len, "Sharing %s makes no difference here: a co-runner "
 		 "has at most %.0f %% of the effect that it has %s.",
 		 what[scope], 100 * high, cli_scope_text(k->cal.scope));

@@ -230,8 +230,8 @@ static void pack_prediction(struct np_pack *to, struct np_prediction *p,
 	p->n_impact = np_pack_count(to, p->n_impact, n_levels);
 	p->n_probes = np_pack_count(to, p->n_probes, UINT64_MAX);
 	p->n_left_out = np_pack_count(to, p->n_left_out, 2 * n_levels);
-	p->coupling = np_pack_real(to, p->coupling);
-	p->more = (enum np_more)np_pack_count(to, p->more, NP_MORE_COUPLING);
+	p->sharing = np_pack_real(to, p->sharing);
+	p->more = (enum np_more)np_pack_count(to, p->more, NP_MORE_SHARING);
 	p->more_level = np_pack_count(to, p->more_level,
 				      n_levels ? n_levels - 1 : 0);
 	to->bad |= !p->model;

@@ -155,12 +155,12 @@ static void print_mean(const struct np_mean *m, double factor)
  * One line per scope: how much the medium level loses there under the
  * strongest one, and that loss relative to the calibrated scope.
  */
-static void print_coupling(const struct np_calibrate *c)
+static void print_sharing(const struct np_calibrate *c)
 {
 	for (int i = 0; i < NP_N_SCOPES; i++) {
 		enum np_scope scope = (enum np_scope)i;
 		struct np_mean l = np_cal_loss(c, scope);
-		struct np_mean k = np_cal_coupling(c, c->scope, scope);
+		struct np_mean k = np_cal_sharing(c, c->scope, scope);
 
 		printf("%-8s", np_scope_name(scope));
 		print_mean(&l, 100);
@@ -172,7 +172,7 @@ static void print_coupling(const struct np_calibrate *c)
 }
 
 /*
- * The matrix of slowdowns between levels, and the coupling, as a first
+ * The matrix of slowdowns between levels, and the sharing coefficients, as a first
  * plausibility check by the administrator.
  */
 static void print_result(const struct np_calibrate *c)
@@ -199,7 +199,7 @@ static void print_result(const struct np_calibrate *c)
 	       s->level[np_cal_middle(s)].name,
 	       s->level[np_cal_strongest(s)].name, "Scope", "Loss %",
 	       "Coupling");
-	print_coupling(c);
+	print_sharing(c);
 }
 
 /* ---- the fabric: where the result goes ---- */

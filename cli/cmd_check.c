@@ -72,7 +72,7 @@ static const struct part {
 	/* Exits with 1 if the topology that Slurm has is a different one. */
 	{ "which nodes share a leaf switch",
 	  "netprof topology $PAIRS --save=\"$TMP/latencies\"; cat \"$TMP/latencies\"" },
-	{ "load levels, how they slow each other, and the coupling",
+	{ "load levels, how they slow each other, and the sharing coefficients",
 	  "netprof calibrate --fresh $LEVELS --output=\"$TMP/calibration.json\"; "
 	  "cat \"$TMP/calibration.json\"" },
 };

@@ -112,10 +112,10 @@ static void missing_measurement(const struct cli_known *k,
 }
 
 /* "0.91 on other nodes of the same leaf switch (95 % interval ...)" */
-static const char *coupling_words(const struct cli_known *k,
+static const char *sharing_words(const struct cli_known *k,
 				  enum np_scope scope, char *buf, size_t len)
 {
-	const struct np_mean *c = &k->cal.fabric->coupling[scope];
+	const struct np_mean *c = &k->cal.fabric->sharing[scope];
 	double low, high;
 
 	if (!np_mean_known(c))
@@ -124,7 +124,7 @@ static const char *coupling_words(const struct cli_known *k,
 	else if (scope == k->cal.scope)
 		snprintf(buf, len, "%.2f %s, where the levels were measured",
 			 c->mean, cli_scope_text(scope));
-	else if (np_coupling_interval(c, &low, &high))
+	else if (np_sharing_coef_interval(c, &low, &high))
 		snprintf(buf, len, "%.2f %s (95 %% interval %.2f to %.2f; 0: "
 			 "no effect, 1: full effect)", c->mean,
 			 cli_scope_text(scope), low, high);
@@ -283,7 +283,7 @@ static void print_fabric(const struct prediction *p)
 			     "used: %s", c->n_skipped,
 			     c->n_skipped == 1 ? "" : "s", c->skipped.text);
 	cli_labelled(stdout, "Coupling", "%s",
-		     coupling_words(p->k, p->scope, line, sizeof(line)));
+		     sharing_words(p->k, p->scope, line, sizeof(line)));
 }
 
 /* Do the probes of a co-runner have another period than the calibration's? */
@@ -385,7 +385,7 @@ static void put_answer(json_object *list, const struct prediction *p,
 		return;
 	}
 	cli_put_interval(j, &a->p);
-	cli_put_real(j, "coupling", a->p.coupling);
+	cli_put_real(j, "coupling", a->p.sharing);
 	cli_put_count(j, "curve_levels", a->p.n_curve);
 	cli_put_count(j, "pressure_levels", a->p.n_impact);
 	cli_put_count(j, "probes", a->p.n_probes);

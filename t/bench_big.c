@@ -70,10 +70,10 @@ struct loudness {
 static int ask(void *arg, uint32_t victim, uint32_t co,
 	       enum np_contact contact, double *slowdown)
 {
-	static const double coupling[] = { 1.5, 1, .5 };
+	static const double sharing[] = { 1.5, 1, .5 };
 	const struct loudness *l = arg;
 
-	*slowdown = coupling[contact] * l->feel[victim] * l->press[co];
+	*slowdown = sharing[contact] * l->feel[victim] * l->press[co];
 	return 0;
 }
 

@@ -43,7 +43,7 @@ static const struct np_bins bins = { BINS, edge };
 static struct np_fabric fabric = {
 	.name = "bench", .bins = &bins, .level = level, .n_levels = LEVELS,
 	.pairs = pairs,
-	.coupling = { { 4, 1, 0.05 }, { 4, 0.8, 0.05 }, { 4, 0.2, 0.05 } },
+	.sharing = { { 4, 1, 0.05 }, { 4, 0.8, 0.05 }, { 4, 0.2, 0.05 } },
 };
 
 static double now_sec(void)

@@ -312,9 +312,9 @@ static void put_beside(FILE *f)
 	fputs("],\n", f);
 }
 
-/* coupling: what an interferer on other nodes of the leaf causes. */
+/* sharing: what an interferer on other nodes of the leaf causes. */
 static void make_fabric(const char *cluster, double days, const char *name,
-			const char *coupling)
+			const char *sharing)
 {
 	char path[1024];
 	FILE *f;
@@ -331,7 +331,7 @@ static void make_fabric(const char *cluster, double days, const char *name,
 		"\"date\": %.0f, \"transport\": \"tcp/eth0\",\n"
 		"\"message_bytes\": 1024, \"period_sec\": 0.1, \"scope\": "
 		"\"node\",\n\"coupling\": %s,\n\"programs\": [], "
-		"\"levels\": [", cluster, START + days * DAY, coupling);
+		"\"levels\": [", cluster, START + days * DAY, sharing);
 	for (int i = 0; i < N_LEVELS; i++)
 		fprintf(f, "%s\n  {\"name\": \"%s\", \"partners\": %u, "
 			"\"messages\": %u, \"pause_sec\": %.3g, \"bytes\": "

@@ -67,7 +67,7 @@ enum np_pred_flag {
 	NP_PRED_FELL_BACK = 1 << 2, /* another model answered, see model */
 	NP_PRED_NO_OVERLAP = 1 << 3,  /* no latency interval or histogram bin in
 					 common: nearest mean used */
-	NP_PRED_NO_COUPLING = 1 << 4, /* no sharing coefficient for this scope:
+	NP_PRED_NO_SHARING = 1 << 4, /* no sharing coefficient for this scope:
 					 1 assumed */
 	NP_PRED_PARTIAL = 1 << 5,   /* some levels excluded for lack of data */
 	NP_PRED_ONE_PROBE = 1 << 6, /* some latencies have one sample: sd 0 */

@@ -961,7 +961,7 @@ static void leave_levels_out(struct np_predictor *p,
 			     enum np_scope scope, struct range *out)
 {
 	const struct np_term *x = &co->term[NP_CO], *y = &a->term[NP_VICTIM];
-	const struct np_mean *k = &p->f->coupling[scope];
+	const struct np_mean *k = &p->f->sharing[scope];
 	double kappa = np_mean_known(k) ? k->mean : 1;
 
 	for (size_t i = 0; i < NP_LESS_PARTS; i++) {
@@ -984,13 +984,13 @@ static void leave_levels_out(struct np_predictor *p,
 static void couple_all(struct np_predictor *p, enum np_scope scope,
 		       double *log_slow, struct np_prediction *out)
 {
-	const struct np_mean *k = &p->f->coupling[scope];
+	const struct np_mean *k = &p->f->sharing[scope];
 	double sd = isfinite(k->sd) && k->n ? k->sd / sqrt(k->n) : 0;
 	struct np_rng *rng;
 
-	out->coupling = np_mean_known(k) ? k->mean : 1;
+	out->sharing = np_mean_known(k) ? k->mean : 1;
 	if (!np_mean_known(k)) {
-		out->flags |= NP_PRED_NO_COUPLING;
+		out->flags |= NP_PRED_NO_SHARING;
 		return;
 	}
 	rng = sd > 0 ? np_rng_new(p->opt.seed, "coupling") : NULL;
@@ -1382,13 +1382,13 @@ static size_t nearest(const struct advice_task *t, bool of_curve)
 	return at;
 }
 
-static double coupling_var(const struct np_predictor *p, enum np_scope scope,
+static double sharing_var(const struct np_predictor *p, enum np_scope scope,
 			   double log_slow)
 {
-	const struct np_mean *k = &p->f->coupling[scope];
+	const struct np_mean *k = &p->f->sharing[scope];
 	double loss = 1 - exp(-log_slow);
 
-	/* A coefficient that was never measured has NP_PRED_NO_COUPLING. */
+	/* A coefficient that was never measured has NP_PRED_NO_SHARING. */
 	return k->n && isfinite(k->sd) ? loss * loss * k->sd * k->sd / k->n : 0;
 }
 
@@ -1432,12 +1432,12 @@ static void advise(struct np_predictor *p, const struct np_prepared *a,
 	curve = resample(&t, true);
 	impact = resample(&t, false);
 	model = mean_squared_error(&co->term[NP_CO], &a->term[NP_VICTIM]);
-	k = coupling_var(p, scope, log1p(out->slowdown));
+	k = sharing_var(p, scope, log1p(out->slowdown));
 	if (!a->bootstrap.has_curve[like]) {
 		out->more = NP_MORE_CURVE;
 		out->more_level = like;
 	} else if (k > fmax(curve, fmax(impact, model))) {
-		out->more = NP_MORE_COUPLING;
+		out->more = NP_MORE_SHARING;
 	} else if (model > fmax(curve, impact)) {
 		out->more = NP_MORE_LEVELS;
 		out->more_level = nearest(&t, true);
@@ -1701,7 +1701,7 @@ int np_predict_around(struct np_predictor *p,
 static void no_co_runner(const struct np_predictor *p,
 			 struct np_prediction *out)
 {
-	*out = (struct np_prediction){ .model = p->m, .coupling = 1 };
+	*out = (struct np_prediction){ .model = p->m, .sharing = 1 };
 }
 
 /* Combine all co-runners into one program. */

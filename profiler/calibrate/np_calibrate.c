@@ -1013,7 +1013,7 @@ static double felt_for_certain(struct np_mean loss)
 	return (loss.mean - NP_CAL_FELT) / (loss.sd / sqrt(loss.n));
 }
 
-/* How often the coupling has to be measured, by the results so far. */
+/* How often the sharing coefficient has to be measured, by the results so far. */
 static unsigned cal_couple_repeats(const struct np_calibrate *c)
 {
 	unsigned least = c->setup.repeats > NP_CAL_COUPLE_LEAST ?
@@ -1028,7 +1028,7 @@ static unsigned cal_couple_repeats(const struct np_calibrate *c)
 	return leaf.n;
 }
 
-struct np_mean np_cal_coupling(const struct np_calibrate *c,
+struct np_mean np_cal_sharing(const struct np_calibrate *c,
 			       enum np_scope reference, enum np_scope scope)
 {
 	struct np_mean ref = np_cal_loss(c, reference);
@@ -1040,7 +1040,7 @@ struct np_mean np_cal_coupling(const struct np_calibrate *c,
 		double k = loss(c, scope, r) / loss(c, reference, r);
 
 		if (isfinite(k))
-			np_moments_add(&m, fmin(fmax(k, 0), NP_COUPLING_MAX));
+			np_moments_add(&m, fmin(fmax(k, 0), NP_SHARING_COEF_MAX));
 	}
 	return np_mean_of(&m);
 }
@@ -1116,13 +1116,13 @@ static int set_facts(const struct np_calibration_facts *f,
 }
 
 /* Sharing coefficients and losses of speed at all scopes. */
-static void set_couplings(const struct np_calibrate *c,
+static void set_sharing(const struct np_calibrate *c,
 			  struct np_calibration *out)
 {
-	struct np_mean *k = out->measured.set->fabric.coupling;
+	struct np_mean *k = out->measured.set->fabric.sharing;
 
 	for (int i = 0; i < NP_N_SCOPES; i++) {
-		k[i] = np_cal_coupling(c, c->scope, (enum np_scope)i);
+		k[i] = np_cal_sharing(c, c->scope, (enum np_scope)i);
 		out->loss[i] = np_cal_loss(c, (enum np_scope)i);
 	}
 	/* 1 at the calibrated scope by definition */
@@ -1278,7 +1278,7 @@ int np_calibrate_result(const struct np_calibration_facts *f, char **out,
 	rc = np_calibration_init(&c, "");
 	if (rc)
 		return np_errf(err, rc, "out of memory");
-	set_couplings(f->c, &c);
+	set_sharing(f->c, &c);
 	if (set_facts(f, &c) || set_levels(f->c, &c) ||
 	    set_alone_rounds(f->c, &c) || set_idle(f->c, &c) ||
 	    set_leaves(f->c, &c) || set_other_levels(f->c, &c))

@@ -78,14 +78,14 @@ struct np_mean np_cal_loss(const struct np_calibrate *c, enum np_scope scope);
 
 /*
  * Sharing coefficient: the loss at a scope divided by the loss at the reference
- * scope, repeat by repeat, limited to 0 .. NP_COUPLING_MAX.  Unknown (n is 0)
+ * scope, repeat by repeat, limited to 0 .. NP_SHARING_COEF_MAX.  Unknown (n is 0)
  * if one of them was not measured, or if the reference shows no effect.
  */
-struct np_mean np_cal_coupling(const struct np_calibrate *c,
+struct np_mean np_cal_sharing(const struct np_calibrate *c,
 			       enum np_scope reference, enum np_scope scope);
 
 /*
- * Number of repeats of the coupling measurements.  They are repeated until the
+ * Number of repeats of the measurements of the sharing coefficients.  They are repeated until the
  * loss on the leaf switch is above or below NP_CAL_FELT by NP_CAL_CERTAIN
  * standard errors, because that decides the scope of all other measurements.
  */

@@ -101,7 +101,7 @@ static void plan_add(struct plan_list *l, struct np_cal_task t)
 	l->task[l->n++] = t;
 }
 
-/* Idle latencies, then the coupling at each scope, repeat by repeat. */
+/* Idle latencies, then the sharing coefficient at each scope, repeat by repeat. */
 static void plan_first(const struct np_cal_setup *s, struct plan_list *l)
 {
 	plan_add(l, (struct np_cal_task){ NP_CAL_IDLE, NP_SCOPE_NODE,

@@ -111,7 +111,7 @@ struct np_cal_setup {
 };
 
 enum np_cal_stage {
-	NP_CAL_FIRST,  /* idle and coupling, which decide about the scope */
+	NP_CAL_FIRST,  /* idle and sharing coefficients, which decide about the scope */
 	NP_CAL_SECOND, /* probes under each level; the impact of each level */
 	NP_CAL_THIRD,  /* chosen levels under each other */
 	NP_CAL_STAGES
@@ -128,7 +128,7 @@ int np_cal_plan(const struct np_cal_setup *s, enum np_cal_stage stage,
 		enum np_scope scope, const size_t *chosen, size_t n_chosen,
 		struct np_cal_task **out, size_t *n);
 
-/* The victim and the aggressor of the coupling measurements. */
+/* The victim and the aggressor of the measurements of the sharing coefficients. */
 size_t np_cal_middle(const struct np_cal_setup *s);
 size_t np_cal_strongest(const struct np_cal_setup *s);
 

@@ -827,14 +827,14 @@ static void catalog_uncalibrate(struct np_catalog *c)
 }
 
 /* The sharing coefficient of a scope in words, for example "0.91". */
-static void coupling_text(const struct np_calibration *cal, enum np_scope scope,
+static void sharing_text(const struct np_calibration *cal, enum np_scope scope,
 			  char *buf, size_t len)
 {
-	const struct np_mean *k = &cal->fabric->coupling[scope];
+	const struct np_mean *k = &cal->fabric->sharing[scope];
 
 	if (!np_mean_known(k))
 		snprintf(buf, len, "not measured");
-	else if (np_coupling_none(k))
+	else if (np_sharing_coef_none(k))
 		snprintf(buf, len, "no effect");
 	else
 		snprintf(buf, len, "%.2f", k->mean);
@@ -851,11 +851,11 @@ static void describe(struct np_catalog *c)
 	if (c->cal.date > 0 && gmtime_r(&t, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	for (int i = 0; i < NP_N_SCOPES; i++)
-		coupling_text(&c->cal, (enum np_scope)i, text[i],
+		sharing_text(&c->cal, (enum np_scope)i, text[i],
 			      sizeof(text[i]));
 	np_errf(&c->fabric, 0,
-		"of %s, cluster %.64s, %zu "
-		"levels at scope %.16s; coupling: %s %s, %s %s, %s %s",
+		"of %s, cluster %.64s, %zu levels at scope %.16s; sharing "
+		"coefficients: %s %s, %s %s, %s %s",
 		date, c->cal.cluster, c->cal.fabric->n_levels,
 		np_scope_name(c->cal.scope), names[0], text[0], names[1],
 		text[1], names[2], text[2]);
@@ -1463,7 +1463,7 @@ static int predict(void *arg, uint32_t victim, uint32_t co,
 	const struct np_cat_app *v = c->by_handle[victim];
 	const struct np_cat_app *x = c->by_handle[co];
 	enum np_scope scope = (enum np_scope)contact; /* same order */
-	const struct np_mean *coupling = &c->cal.fabric->coupling[scope];
+	const struct np_mean *sharing = &c->cal.fabric->sharing[scope];
 	const struct np_program *program;
 	struct np_prediction p;
 	int rc;
@@ -1472,9 +1472,9 @@ static int predict(void *arg, uint32_t victim, uint32_t co,
 	if (!v || !x || !v->usable || !x->usable)
 		return -ENODATA;
 	/* Interference at that scope has to be measured, not assumed. */
-	if (!np_mean_known(coupling))
+	if (!np_mean_known(sharing))
 		return -ENODATA;
-	if (np_coupling_none(coupling)) {
+	if (np_sharing_coef_none(sharing)) {
 		*slowdown = 0;
 		return 0;
 	}

@@ -445,7 +445,7 @@ static const struct np_fields level_table =
 	NP_FIELDS(level_fields, np_measured_set);
 
 #define SCOPE(scope, key) \
-	{ key, NP_F_CODEC, (scope) * sizeof(struct np_mean), NP_COUPLING_MAX, \
+	{ key, NP_F_CODEC, (scope) * sizeof(struct np_mean), NP_SHARING_COEF_MAX, \
 	  .codec = &mean_codec }
 
 static const struct np_field scope_fields[] = {
@@ -453,7 +453,7 @@ static const struct np_field scope_fields[] = {
 	SCOPE(NP_SCOPE_LEAF, "leaf"),
 	SCOPE(NP_SCOPE_UPLINK, "uplink"),
 };
-static const struct np_fields coupling_table = NP_FIELDS(scope_fields, np_mean);
+static const struct np_fields sharing_table = NP_FIELDS(scope_fields, np_mean);
 
 /* What is measured of the fabric, without programs. */
 static const struct np_field fabric_fields[] = {
@@ -466,8 +466,8 @@ static const struct np_field fabric_fields[] = {
 	  .count = offsetof(struct np_measured_set, fabric.n_levels),
 	  .columns = offsetof(struct np_measured_set, fabric.n_levels) },
 	{ "coupling", NP_F_OBJECT,
-	  offsetof(struct np_measured_set, fabric.coupling),
-	  .of = &coupling_table },
+	  offsetof(struct np_measured_set, fabric.sharing),
+	  .of = &sharing_table },
 };
 static const struct np_fields fabric_table =
 	NP_FIELDS(fabric_fields, np_measured_set);
@@ -1044,7 +1044,7 @@ static int count_alone_nodes(struct np_calibration *c)
 static int read_calibration_tables(const struct np_jat *in, json_object *root,
 				   struct np_calibration *c)
 {
-	struct np_mean *k = c->measured.set->fabric.coupling;
+	struct np_mean *k = c->measured.set->fabric.sharing;
 	int rc = 0;
 
 	c->scope = NP_SCOPE_LEAF;

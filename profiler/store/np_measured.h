@@ -124,7 +124,7 @@ struct np_calibration {
 	uint32_t repeats; /* of each measurement */
 
 	struct np_measured measured; /* one set, without programs */
-	/* The fabric of that set, for the models.  coupling[scope] is 1 if the
+	/* The fabric of that set, for the models.  sharing[scope] is 1 if the
 	 * file does not have it. */
 	const struct np_fabric *fabric;
 	/* Configuration of each level; partners is 0 if unknown. */
@@ -137,7 +137,7 @@ struct np_calibration {
 	 */
 	struct np_mean *alone_round_sec;
 	size_t n_alone_nodes; /* on which these ran; 0: unknown */
-	struct np_mean loss[NP_N_SCOPES]; /* of speed, for the coupling */
+	struct np_mean loss[NP_N_SCOPES]; /* of speed, for the sharing coefficients */
 	struct np_calibration_leaf *leaf;
 	size_t n_leaves;
 	struct np_calibration_other *other;

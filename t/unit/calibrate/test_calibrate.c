@@ -248,10 +248,10 @@ static void test_finds_what_is_there(void)
 			T_CHECK(m.n == 2 &&
 				t_close(m.mean, 0.2 * (double)(p + 1), 1e-9));
 		}
-	m = np_cal_coupling(&r.c, NP_SCOPE_LEAF, NP_SCOPE_NODE);
+	m = np_cal_sharing(&r.c, NP_SCOPE_LEAF, NP_SCOPE_NODE);
 	/* (1 - 1/2.2) / (1 - 1/1.6) */
 	T_CHECK(m.n == 3 && t_close(m.mean, (1.2 / 2.2) / (0.6 / 1.6), 1e-9));
-	m = np_cal_coupling(&r.c, NP_SCOPE_LEAF, NP_SCOPE_UPLINK);
+	m = np_cal_sharing(&r.c, NP_SCOPE_LEAF, NP_SCOPE_UPLINK);
 	T_CHECK(m.n == 3 && t_close(m.mean, (0.3 / 1.3) / (0.6 / 1.6), 1e-9));
 	/* estimated and taken time agree */
 	T_CHECK(t_close(r.w.now_sec - 100, e.sec, 0.35));
@@ -284,7 +284,7 @@ static void test_result_can_be_read(void)
 	      c.alone_round_sec && c.alone_round_sec[2].n >= 2 &&
 	      t_close(c.alone_round_sec[2].mean, ROUND_SEC, 1e-9));
 	T_CHECK(c.fabric->pairs[2].n == 2);
-	T_CHECK(c.fabric->coupling[NP_SCOPE_LEAF].mean == 1);
+	T_CHECK(c.fabric->sharing[NP_SCOPE_LEAF].mean == 1);
 	T_CHECK(t_close(c.fabric->idle.all.mean, PROBE_SEC, 1e-9));
 	T_CHECK(t_close(c.fabric->level[1].latency.all.mean, 1.4 * PROBE_SEC,
 			1e-6));
@@ -310,7 +310,7 @@ static const struct {
 	  NP_CAL_COUPLE_MOST, NP_SCOPE_NODE },
 };
 
-static void test_couplings_are_measured_until_the_scope_is_clear(void)
+static void test_sharing_is_measured_until_the_scope_is_clear(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(couples); i++) {
 		struct np_cal_estimate e;
@@ -339,11 +339,11 @@ static void test_no_effect_beside(void)
 	r.w.felt[NP_SCOPE_LEAF] = 0;
 	T_CHECK(!np_calibrate_measure(&r.c, NULL));
 	T_CHECK(r.c.scope == NP_SCOPE_NODE);
-	k = np_cal_coupling(&r.c, r.c.scope, NP_SCOPE_LEAF);
+	k = np_cal_sharing(&r.c, r.c.scope, NP_SCOPE_LEAF);
 	T_CHECK(k.n == 3 && k.mean < 1e-9);
 	T_CHECK(np_cal_matrix(&r.c, NP_SCOPE_NODE, 0, 1).n);
-	/* whoever insists on the leaf gets no coupling to compare with */
-	k = np_cal_coupling(&r.c, NP_SCOPE_LEAF, NP_SCOPE_NODE);
+	/* whoever insists on the leaf gets no sharing coefficient to compare with */
+	k = np_cal_sharing(&r.c, NP_SCOPE_LEAF, NP_SCOPE_NODE);
 	T_CHECK(k.n == 0);
 	rig_free(&r);
 }
@@ -449,11 +449,11 @@ static void test_state_survives(void)
 }
 
 static const struct t_case cases[] = {
-	{ "slowdowns and couplings come out as they are",
+	{ "slowdowns and sharing coefficients come out as they are",
 	  test_finds_what_is_there },
 	{ "the result can be read", test_result_can_be_read },
-	{ "couplings are measured until the scope is clear",
-	  test_couplings_are_measured_until_the_scope_is_clear },
+	{ "sharing coefficients are measured until the scope is clear",
+	  test_sharing_is_measured_until_the_scope_is_clear },
 	{ "where disjoint nodes feel nothing, levels share nodes",
 	  test_no_effect_beside },
 	{ "stopped again and again, it measures everything once",

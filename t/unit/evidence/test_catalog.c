@@ -108,8 +108,8 @@ static void test_the_calibration_is_described(void)
 	T_CHECK(!strcmp(np_catalog_fabric(w.c), "not read yet"));
 	refresh();
 	T_CHECK(!strcmp(np_catalog_fabric(w.c), "of 2024-05-23T10:00:00Z, "
-			"cluster hpc, 8 levels at scope node; coupling: node "
-			"1.00, leaf 0.91, uplink 0.35"));
+			"cluster hpc, 8 levels at scope node; sharing "
+			"coefficients: node 1.00, leaf 0.91, uplink 0.35"));
 	stop();
 }
 
@@ -292,7 +292,7 @@ static void test_what_is_hardly_known_is_no_conflict(void)
 static void test_no_effect_is_no_conflict(void)
 {
 	static const struct {
-		const char *name, *coupling; /* of the leaf */
+		const char *name, *sharing; /* of the leaf */
 		bool harmful;
 	} rows[] = {
 		{ "nothing is felt", "{\"n\":12,\"mean\":0.04,\"sd\":0.08}",
@@ -305,13 +305,13 @@ static void test_no_effect_is_no_conflict(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		start("hpc");
 		put_own("fft", "fft");
-		if (strstr(rows[i].coupling, "\"n\":0"))
+		if (strstr(rows[i].sharing, "\"n\":0"))
 			sh("sed -i 's/^\"coupling\".*/\"coupling\": "
 			   "{\"uplink\":0.3},/' fabric/hpc/" CAL);
 		else
 			sh("sed -i 's/^\"coupling\".*/\"coupling\": "
 			   "{\"leaf\":%s},/' fabric/hpc/" CAL,
-			   rows[i].coupling);
+			   rows[i].sharing);
 		T_ROW(rows[i].name, refresh() == 0 && is_complete("fft"));
 		T_ROW(rows[i].name, rows[i].harmful ?
 		      slowdown("fft", "fft") > 0.1 :

@@ -85,10 +85,10 @@ static void test_saved_is_loaded(void)
 	      c.alone_round_sec[2].mean == 0.1);
 	T_CHECK(c.fabric->idle.all.n == 1 &&
 		c.fabric->bins == &c.measured.set->bins);
-	T_ROW("the scope of the curves has coupling 1",
-	      c.fabric->coupling[NP_SCOPE_NODE].mean == 1 &&
-	      !c.fabric->coupling[NP_SCOPE_LEAF].n &&
-	      c.fabric->coupling[NP_SCOPE_UPLINK].mean == 0.25);
+	T_ROW("the scope of the curves has sharing coefficient 1",
+	      c.fabric->sharing[NP_SCOPE_NODE].mean == 1 &&
+	      !c.fabric->sharing[NP_SCOPE_LEAF].n &&
+	      c.fabric->sharing[NP_SCOPE_UPLINK].mean == 0.25);
 	T_CHECK(c.level[0].messages == 2 && c.level[0].pause_sec == 0.06);
 	T_ROW("a level without numbers is what its name says",
 	      c.level[1].partners == np_levels[4].partners &&
