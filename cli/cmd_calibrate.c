@@ -799,7 +799,7 @@ static int take_levels(char *text, void *ask, struct np_err *err)
 	 * The number of nodes is not known yet. Parsing for the largest one
 	 * reports a misspelt name before anything is measured.
 	 */
-	return np_cal_levels_parse(text, NP_LEVEL_MAX_PARTNERS, level, &n, err);
+	return np_cal_levels_parse(text, NP_LEVEL_MAX_PEERS, level, &n, err);
 }
 
 static int take_app(char *text, void *ask, struct np_err *err)

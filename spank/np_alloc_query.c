@@ -726,7 +726,7 @@ static int note_leaf(struct np_record *r, const struct node *node, size_t n,
 	run->rail = rail ? strdup(rail) : NULL;
 	if (here.n < 2)
 		run->skipped = strdup("one node of the step on this leaf: no "
-				      "partner");
+				      "peer");
 out:
 	np_hosts_free(&here);
 	return rc;

@@ -422,7 +422,7 @@ static int add_hello(struct np_aggregate *f, const struct np_report *rep)
 	run = np_record_leaf(f->r, leaf);
 	if (!run)
 		return -ENOMEM;
-	if (rep->hello.partner[0])
+	if (rep->hello.peer_node[0])
 		run->n_pairs++;
 	f->rank[rep->rank].known = true;
 	strcpy(f->rank[rep->rank].leaf, leaf);

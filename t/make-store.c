@@ -111,7 +111,7 @@ static void add_level(struct np_record *r, const char *name, double pause_sec,
 	struct np_level_run *l = calloc(1, sizeof(*l));
 
 	l->name = strdup(name);
-	l->partners = 2;
+	l->peers = 2;
 	l->messages = 2;
 	l->bytes = 40960;
 	l->pause_sec = pause_sec;
@@ -251,7 +251,7 @@ static void make_others(void)
 #define N_LEVELS 8
 static const struct {
 	const char *name;
-	unsigned partners, messages;
+	unsigned peers, messages;
 	double pause_sec, presses, suffers;
 	struct load load;
 } levels[N_LEVELS] = {
@@ -333,11 +333,12 @@ static void make_fabric(const char *cluster, double days, const char *name,
 		"\"node\",\n\"coupling\": %s,\n\"programs\": [], "
 		"\"levels\": [", cluster, START + days * DAY, sharing);
 	for (int i = 0; i < N_LEVELS; i++)
-		fprintf(f, "%s\n  {\"name\": \"%s\", \"partners\": %u, "
+		fprintf(f,
+			"%s\n  {\"name\": \"%s\", \"partners\": %u, "
 			"\"messages\": %u, \"pause_sec\": %.3g, \"bytes\": "
-			"40960}", i ? "," : "", levels[i].name,
-			levels[i].partners, levels[i].messages,
-			levels[i].pause_sec);
+			"40960}",
+			i ? "," : "", levels[i].name, levels[i].peers,
+			levels[i].messages, levels[i].pause_sec);
 	fputs("],\n", f);
 	put_beside(f);
 	fputs("\"leaves\": [{\"name\": \"leaf0\"}],\n\"probes\": {\n  ",

@@ -262,7 +262,7 @@ static int check_paths(const struct np_graph *g, const struct program *t,
 			np_graph_op(g, r, i, &op);
 			if (op.kind != NP_OP_SEND)
 				continue;
-			np_graph_partner(g, r, i, &peer, &at);
+			np_graph_peer(g, r, i, &peer, &at);
 			if (np_topology_hops(ask->topology, t->node[r],
 					     t->node[peer]) ==
 			    NP_TOPOLOGY_APART)

@@ -39,11 +39,11 @@ static void on_hello(struct run *r, const struct np_report *rep)
 {
 	r->hellos++;
 	r->n_ranks = rep->hello.n_ranks;
-	if (!rep->hello.partner[0])
+	if (!rep->hello.peer_node[0])
 		return;
 	r->client = rep->rank;
 	strcpy(r->seen.from, rep->hello.node);
-	strcpy(r->seen.to, rep->hello.partner);
+	strcpy(r->seen.to, rep->hello.peer_node);
 	strcpy(r->seen.leaf, rep->hello.leaf);
 	strcpy(r->seen.transport, rep->hello.transport);
 	strcpy(r->seen.version, rep->hello.version);

@@ -322,7 +322,7 @@ bool np_cal_roles_have(const struct np_cal_roles *s, enum np_scope scope)
  */
 static double nominal_load(const struct np_level *l)
 {
-	double bytes = (double)l->partners * l->messages * l->bytes;
+	double bytes = (double)l->peers * l->messages * l->bytes;
 
 	return bytes / (l->pause_sec + 2e-4 + bytes / 1e9);
 }
@@ -337,12 +337,12 @@ static int by_load(const void *a, const void *b)
 		      ((const struct np_level *)b)->name);
 }
 
-/* Are two levels equal on a ring that allows so many partners? */
+/* Are two levels equal on a ring that allows so many peers? */
 static bool same_level(const struct np_level *a, const struct np_level *b,
 		       uint32_t most)
 {
-	uint32_t p = a->partners < most ? a->partners : most;
-	uint32_t q = b->partners < most ? b->partners : most;
+	uint32_t p = a->peers < most ? a->peers : most;
+	uint32_t q = b->peers < most ? b->peers : most;
 
 	return p == q && a->messages == b->messages &&
 	       a->bytes == b->bytes && a->pause_sec == b->pause_sec;
@@ -351,7 +351,7 @@ static bool same_level(const struct np_level *a, const struct np_level *b,
 struct levels_list {
 	struct np_level *level;
 	size_t n;
-	uint32_t most; /* partners that the ring allows */
+	uint32_t most; /* peers that the ring allows */
 };
 
 /* Add a level, unless an equal one is listed. */
@@ -391,7 +391,7 @@ static int add_default(struct levels_list *l, struct np_err *err)
 /* The pauses are 2.5e4, 2.5e5, 2.5e6 and 2.5e7 cycles at 2.6 GHz. */
 static int add_all(struct levels_list *l, struct np_err *err)
 {
-	static const uint32_t partners[] = { 1, 4, 7, 14, 17 };
+	static const uint32_t peers[] = { 1, 4, 7, 14, 17 };
 	static const uint32_t messages[] = { 1, 10 };
 	static const char *const pause[] = {
 		"9.615us", "96.154us", "961.54us", "9.6154ms",
@@ -399,13 +399,14 @@ static int add_all(struct levels_list *l, struct np_err *err)
 	char name[NP_LEVEL_NAME];
 	int rc = 0;
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(partners); i++)
+	for (size_t i = 0; i < NP_ARRAY_SIZE(peers); i++)
 		for (size_t j = 0; j < NP_ARRAY_SIZE(messages); j++)
 			for (size_t k = 0; !rc && k < NP_ARRAY_SIZE(pause);
 			     k++) {
 				snprintf(name, sizeof(name), "P%u:M%u:B%s",
-					 partners[i] < l->most ? partners[i] :
-					 l->most, messages[j], pause[k]);
+					 peers[i] < l->most ? peers[i] :
+							      l->most,
+					 messages[j], pause[k]);
 				rc = add_named(l, name, err);
 			}
 	return rc;

@@ -64,7 +64,7 @@ bool np_cal_roles_have(const struct np_cal_roles *s, enum np_scope scope);
 
 /*
  * Parse "default" (c0 to c7), "all" (the 40 levels of the CompressionB paper:
- * 1, 4, 7, 14 or 17 partners, pauses of 2.5e4 to 2.5e7 cycles at 2.6 GHz, 1 or
+ * 1, 4, 7, 14 or 17 peers, pauses of 2.5e4 to 2.5e7 cycles at 2.6 GHz, 1 or
  * 10 messages), or names as np_level_parse() accepts them, separated by commas.
  * Levels that are equal on a ring of n_nodes nodes are kept once; out[] is in
  * ascending order of nominal load.  Returns 0 or -EINVAL with err (also for

@@ -258,7 +258,7 @@ static void report_hello(struct np_probe *p, const struct np_probe_plan *plan,
 	r.hello.n_ranks = p->size;
 	np_report_word(r.hello.node, p->place[p->rank].node);
 	np_report_word(r.hello.leaf, p->place[p->rank].leaf);
-	np_report_word(r.hello.partner, plan->partner);
+	np_report_word(r.hello.peer_node, plan->peer_node);
 	np_report_word(r.hello.version, version);
 	if (plan->peer != NP_NO_RANK) {
 		p->conf.net->ops->transport(p->conf.net, (uint32_t)plan->peer,

@@ -39,7 +39,7 @@ static const struct field {
 	{ OF(HELLO), U32, AT(hello.n_ranks) },
 	{ OF(HELLO), WORD, AT(hello.node) },
 	{ OF(HELLO), WORD, AT(hello.leaf) },
-	{ OF(HELLO), WORD, AT(hello.partner) },
+	{ OF(HELLO), WORD, AT(hello.peer_node) },
 	{ OF(HELLO), WORD, AT(hello.transport) },
 	{ OF(HELLO), WORD, AT(hello.version) },
 	/* 17 digits, so that the reader gets exactly these moments. */

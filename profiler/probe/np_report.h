@@ -6,7 +6,7 @@
  * Each line is shorter than NP_REPORT_LINE, the longest that slurmstepd
  * forwards in one piece, and is written with one write(2).
  *
- *	np1 hello RANK NRANKS NODE LEAF PARTNER TRANSPORT VERSION
+ *	np1 hello RANK NRANKS NODE LEAF PEER_NODE TRANSPORT VERSION
  *	np1 lat   RANK AT_SEC N MEAN M2 MIN MAX BIN:COUNT[,BIN:COUNT...]
  *	np1 round RANK AT_SEC N MEAN M2 MIN MAX
  *	np1 pair  RANK PEER SEC
@@ -22,9 +22,9 @@
  *
  * AT_SEC	start of the window, seconds since the common start of all
  *		processes, at which hello is written
- * LEAF, PARTNER, TRANSPORT, VERSION
+ * LEAF, PEER_NODE, TRANSPORT, VERSION
  *		"-" if there is none
- * PARTNER	node to which this process measures latency; only one process
+ * PEER_NODE	node to which this process measures latency; only one process
  *		of a pair has one
  * VERSION	of the network library
  * lat		a window whose bins do not fit is sent as several lines, each
@@ -91,7 +91,7 @@ struct np_report {
 		struct {
 			uint32_t n_ranks;
 			char node[NP_REPORT_WORD], leaf[NP_REPORT_WORD];
-			char partner[NP_REPORT_WORD];
+			char peer_node[NP_REPORT_WORD];
 			char transport[NP_REPORT_WORD];
 			char version[NP_REPORT_WORD];
 		} hello;

@@ -539,7 +539,7 @@ static double round_bytes(const char *name)
 
 	if (np_level_parse(name, &l, NULL) || l.pause_sec > 0)
 		return 0;
-	return (double)l.partners * l.messages * l.bytes;
+	return (double)l.peers * l.messages * l.bytes;
 }
 
 /* Read the names of programs and levels, and make their structures. */
@@ -919,7 +919,8 @@ static const struct np_fields cal_fact_table =
 
 static const struct np_field cal_level_fields[] = {
 	LEVEL(NP_F_NAME, name, NP_LEVEL_NAME - 1, NP_F_REQUIRED),
-	LEVEL(NP_F_U32, partners, NP_LEVEL_MAX_PARTNERS, 0, 1),
+	NP_FIELD_AS(np_level, NP_F_U32, "partners", peers, NP_LEVEL_MAX_PEERS,
+		    0, 1),
 	LEVEL(NP_F_U32, messages, NP_LEVEL_MAX_MESSAGES, 0, 1),
 	LEVEL(NP_F_REAL, pause_sec, NP_LEVEL_MAX_PAUSE_SEC,
 	      NP_F_MEASURED | NP_F_NAN),
@@ -1006,12 +1007,12 @@ static int check_levels(const struct np_jat *in, struct np_calibration *c)
 		struct np_level *l = &c->level[i], named = *l;
 		struct np_jat sub = np_jat_element(in, "levels", i);
 
-		if (!l->partners && !l->messages && !l->bytes) {
+		if (!l->peers && !l->messages && !l->bytes) {
 			if (np_level_parse(l->name, &named, NULL))
-				named.partners = 0;
+				named.peers = 0;
 			strcpy(named.name, l->name);
 			*l = named;
-		} else if (!l->partners || !l->messages || !l->bytes ||
+		} else if (!l->peers || !l->messages || !l->bytes ||
 			   isnan(l->pause_sec)) {
 			return np_jat_refuse(&sub, "", "partners, messages, "
 					     "pause_sec and bytes");

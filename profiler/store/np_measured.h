@@ -127,7 +127,7 @@ struct np_calibration {
 	/* The fabric of that set, for the models.  sharing[scope] is 1 if the
 	 * file does not have it. */
 	const struct np_fabric *fabric;
-	/* Configuration of each level; partners is 0 if unknown. */
+	/* Configuration of each level; peers is 0 if unknown. */
 	struct np_level *level;
 	size_t n_levels;
 	/*

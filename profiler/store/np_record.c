@@ -451,7 +451,7 @@ static const struct np_fields nic_table = NP_FIELDS(nic_fields, np_nic_run);
 
 static const struct np_field level_fields[] = {
 	FIELD(np_level_run, NP_F_TEXT, name, NP_JSON_WORD, NP_F_NEVER_NULL),
-	FIELD(np_level_run, NP_F_U32, partners, UINT32_MAX, 0),
+	NP_FIELD_AS(np_level_run, NP_F_U32, "partners", peers, UINT32_MAX, 0),
 	FIELD(np_level_run, NP_F_U32, messages, UINT32_MAX, 0),
 	FIELD(np_level_run, NP_F_U32, bytes, UINT32_MAX, 0),
 	FIELD(np_level_run, NP_F_REAL, pause_sec, NP_JSON_ELAPSED_SEC, 0),

@@ -96,7 +96,7 @@ struct np_nic_run {
  */
 struct np_level_run {
 	char *name; /* as requested: "c4" or "P4:M10:B250us:S40960" */
-	uint32_t partners, messages, bytes;
+	uint32_t peers, messages, bytes;
 	double pause_sec;
 	char *scope; /* "node": on the step's nodes; "leaf": on other nodes */
 	char *nodes; /* hostlist expression */

@@ -278,7 +278,7 @@ static void test_result_can_be_read(void)
 					      &err));
 	T_CHECK(c.date == 1.7e9 && !strcmp(c.cluster, "np") &&
 		!strcmp(np_scope_name(c.scope), "leaf") && c.message_bytes == 1024);
-	T_CHECK(c.fabric->n_levels == 3 && c.level[2].partners == 3);
+	T_CHECK(c.fabric->n_levels == 3 && c.level[2].peers == 3);
 	T_CHECK(t_close(c.fabric->pairs[2].mean, 0.6, 1e-9));
 	T_ROW("rounds alone are kept",
 	      c.alone_round_sec && c.alone_round_sec[2].n >= 2 &&

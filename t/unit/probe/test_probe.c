@@ -53,10 +53,10 @@ static void set_up(void)
 	T_CHECK(open_probe(0, "n0", "leaf0", NULL) == 0);
 }
 
-static void start(size_t rank, const char *partner, long peer,
+static void start(size_t rank, const char *peer_node, long peer,
 		  const char *version, const char *skipped)
 {
-	const struct np_probe_plan plan = { partner, peer, skipped };
+	const struct np_probe_plan plan = { peer_node, peer, skipped };
 
 	T_CHECK(np_probe_start(&probe[rank], &plan, version, NULL) == 0);
 }
@@ -156,12 +156,12 @@ static void test_hello_and_skip(void)
 	T_CHECK(r.kind == NP_REPORT_HELLO && r.rank == 0);
 	T_CHECK(r.hello.n_ranks == 2);
 	T_CHECK(!strcmp(r.hello.node, "n0") && !strcmp(r.hello.leaf, "leaf0"));
-	T_CHECK(!strcmp(r.hello.partner, "n1"));
+	T_CHECK(!strcmp(r.hello.peer_node, "n1"));
 	T_CHECK(!strcmp(r.hello.transport, "loop/memory"));
 	T_CHECK(!strcmp(r.hello.version, "1.2.3"));
 	start(1, "", NP_NO_RANK, "1.2.3", "nobody there");
 	r = heard();
-	T_CHECK(r.kind == NP_REPORT_HELLO && !r.hello.partner[0]);
+	T_CHECK(r.kind == NP_REPORT_HELLO && !r.hello.peer_node[0]);
 	r = heard();
 	T_CHECK(r.kind == NP_REPORT_SKIP && r.rank == 1);
 	T_CHECK(!strcmp(r.skip.node, "n1") && !strcmp(r.skip.leaf, "leaf0"));

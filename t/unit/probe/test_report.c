@@ -53,7 +53,9 @@ static const struct np_report skip = {
 	.skip = { "n2", "", "no peer: one node" },
 };
 static const struct np_report note = {
-	.kind = NP_REPORT_NOTE, .rank = 4294967295u, .note = "a partner left",
+	.kind = NP_REPORT_NOTE,
+	.rank = 4294967295u,
+	.note = "a peer left",
 };
 static const struct np_report bye = { .kind = NP_REPORT_BYE, .rank = 0 };
 
@@ -82,7 +84,7 @@ static const struct {
 	{ "calls", &calls, "np1 calls 4 0.250000 4242\n" },
 	{ "cost", &cost, "np1 cost 4 0.250000 100.500000 4000 9437184\n" },
 	{ "skip", &skip, "np1 skip 2 n2 - no peer: one node\n" },
-	{ "note", &note, "np1 note 4294967295 a partner left\n" },
+	{ "note", &note, "np1 note 4294967295 a peer left\n" },
 	{ "bye", &bye, "np1 bye 0\n" },
 };
 
@@ -133,7 +135,7 @@ static void spoil_long(struct np_report *r)
 }
 static void spoil_newline(struct np_report *r)
 {
-	strcpy(r->hello.partner, "x\nnp1");
+	strcpy(r->hello.peer_node, "x\nnp1");
 }
 static void spoil_kind(struct np_report *r) { r->kind = 99; }
 static void spoil_bins(struct np_report *r)

@@ -83,7 +83,7 @@ static void add_level(struct np_record *r, struct t_rng *g)
 	struct np_level_run *l = calloc(1, sizeof(*l));
 
 	l->name = strdup("P4:M10:B250us:S40960");
-	l->partners = 4;
+	l->peers = 4;
 	l->messages = 10;
 	l->bytes = 40960;
 	l->pause_sec = 250e-6;

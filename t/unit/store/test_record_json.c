@@ -79,7 +79,7 @@ static int same_level(const struct np_level_run *a,
 {
 	if (!a || !b)
 		return a == b;
-	return same_text(a->name, b->name) && a->partners == b->partners &&
+	return same_text(a->name, b->name) && a->peers == b->peers &&
 	       a->messages == b->messages && a->bytes == b->bytes &&
 	       a->pause_sec == b->pause_sec && same_text(a->scope, b->scope) &&
 	       same_text(a->nodes, b->nodes) &&
