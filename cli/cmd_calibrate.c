@@ -338,7 +338,7 @@ static int load_state(struct fabric_work *w, const char *setup,
 /* ---- the fabric: measurement ---- */
 
 /* Learn the nodes of the allocation and which of them serve which purpose. */
-static int survey_nodes(struct fabric_work *w, struct np_err *err)
+static int query_nodes(struct fabric_work *w, struct np_err *err)
 {
 	struct np_cal_setup *s = &w->c.setup;
 	int rc = np_cal_run_query(w->c.run, w->at.nodes, w->at.n_nodes,
@@ -456,7 +456,7 @@ static int measure_fabric(struct fabric_work *w, struct np_err *err)
 static int prepare_state(struct fabric_work *w, struct np_err *err)
 {
 	char *setup;
-	int rc = survey_nodes(w, err);
+	int rc = query_nodes(w, err);
 
 	if (rc)
 		return rc;

@@ -80,9 +80,10 @@ struct ask {
  * Find the nodes of each leaf switch with the probes.  Returns 0 or -errno with
  * err; the caller frees *roles and *transport.
  */
-static int survey(struct cli_alloc *at, const struct np_validate_list *l,
-		  struct np_validate_roles *roles, char **transport,
-		  struct np_err *err)
+static int query_allocation(struct cli_alloc *at,
+			    const struct np_validate_list *l,
+			    struct np_validate_roles *roles, char **transport,
+			    struct np_err *err)
 {
 	const struct np_cal_setup none = { .n_levels = 0 };
 	struct np_cal_srun steps = {
@@ -976,7 +977,7 @@ static int measure(struct validate *v, bool dry_run, struct np_err *err)
 	if (!rc)
 		rc = cli_alloc_env(&at, err);
 	if (!rc)
-		rc = survey(&at, &v->list, &s, &transport, err);
+		rc = query_allocation(&at, &v->list, &s, &transport, err);
 	if (!rc)
 		rc = same_place(v, &s, err);
 	if (!rc) {

@@ -916,7 +916,7 @@ static int dispatch_pair(struct np_agents *a, const size_t member[], size_t n,
 			" --report-every=%g",
 			a->reports.conf->bindir, a->reports.conf->message_bytes,
 			a->reports.conf->period_sec,
-			a->reports.course ? NP_INTERVALS_WINDOW_SEC : 1.0);
+			a->reports.intervals ? NP_INTERVALS_WINDOW_SEC : 1.0);
 }
 
 /*
@@ -1076,7 +1076,7 @@ static int start_level(struct np_agents *a, double now_sec, struct np_err *err)
 	a->level_sec = now_sec;
 	rc = np_level_steps_start(&a->level_steps, &job, a->reports.conf,
 				  &a->nodes->level, a->rendezvous.port,
-				  a->reports.course != NULL, env, err);
+				  a->reports.intervals != NULL, env, err);
 	free(env);
 	return rc;
 }
@@ -1142,7 +1142,7 @@ static void tick_level(struct np_agents *a)
 			  LEVEL_PER_NODE_SEC * (double)a->level_steps.n;
 	size_t member[NP_REGISTRY_MAX], n;
 
-	if (!a->level_steps.n || a->level_dispatched || a->reports.course)
+	if (!a->level_steps.n || a->level_dispatched || a->reports.intervals)
 		return;
 	n = list_waiting(a, NP_AGENT_LEVEL, member);
 	if (n == a->level_steps.n ||
@@ -1321,7 +1321,7 @@ int np_agents_begin(struct np_agents *a, double now_sec, struct np_err *err)
 					  a->request->launcher);
 	if (a->request->launcher)
 		start_agent_here(a);
-	return a->request->level[0] || a->reports.course ?
+	return a->request->level[0] || a->reports.intervals ?
 		       start_level(a, now_sec, err) :
 		       0;
 }

@@ -963,18 +963,19 @@ bool np_reports_tick(struct np_reports *p, double now_sec, const char **level,
 {
 	const char *next;
 
-	if (!p->course || !isnan(p->program_end_sec))
+	if (!p->intervals || !isnan(p->program_end_sec))
 		return false;
-	next = np_intervals_tick(p->course, now_sec, p->program_start_sec, sec);
-	if (next || !np_intervals_wants_level(p->course))
+	next = np_intervals_tick(p->intervals, now_sec, p->program_start_sec,
+				 sec);
+	if (next || !np_intervals_wants_level(p->intervals))
 		*level = next;
 	return true;
 }
 
 bool np_reports_is_led_in(const struct np_reports *p, double now_sec)
 {
-	if (p->course)
-		return np_intervals_is_led_in(p->course);
+	if (p->intervals)
+		return np_intervals_is_led_in(p->intervals);
 	return np_aggregate_level_age(p->aggregate, now_sec) >=
 	       p->conf->lead_in_sec;
 }
@@ -982,8 +983,8 @@ bool np_reports_is_led_in(const struct np_reports *p, double now_sec)
 /* No load level runs beside the program. */
 static bool is_alone(const struct np_reports *p, double now_sec)
 {
-	return p->course ? np_intervals_is_alone(p->course, now_sec) :
-			   !p->r->level;
+	return p->intervals ? np_intervals_is_alone(p->intervals, now_sec) :
+			      !p->r->level;
 }
 
 /*
@@ -1008,12 +1009,12 @@ static void take_counts(struct np_reports *p, bool level,
 		np_counters_report(p->counters, rep, now_sec);
 	if (rep->kind == NP_REPORT_CALLS && rep->other_rail)
 		return; /* the node's first probe counts them */
-	if (p->course && rep->kind == NP_REPORT_CALLS)
-		np_intervals_add_calls(p->course, rep->rank, now_sec,
+	if (p->intervals && rep->kind == NP_REPORT_CALLS)
+		np_intervals_add_calls(p->intervals, rep->rank, now_sec,
 				       rep->moved.elapsed_sec,
 				       (double)rep->moved.n);
-	else if (p->course)
-		np_intervals_add_bytes(p->course, rep->rank, now_sec,
+	else if (p->intervals)
+		np_intervals_add_bytes(p->intervals, rep->rank, now_sec,
 				       rep->moved.elapsed_sec,
 				       program_bytes(p, rep));
 }
@@ -1028,7 +1029,8 @@ static void take_probe(struct np_reports *p, const struct np_report *rep,
 	bool counts = rep->kind != NP_REPORT_LATENCY &&
 		      rep->kind != NP_REPORT_NIC;
 
-	if (counts || !p->course || np_intervals_is_alone(p->course, now_sec))
+	if (counts || !p->intervals ||
+	    np_intervals_is_alone(p->intervals, now_sec))
 		np_aggregate_impact(p->aggregate, rep);
 	if (counts || is_alone(p, now_sec))
 		np_counters_report(p->counters, rep, now_sec);
@@ -1038,15 +1040,16 @@ static void take_interval(struct np_reports *p, const struct np_report *rep,
 			  double now_sec)
 {
 	if (rep->kind == NP_REPORT_HELLO)
-		np_intervals_level_up(p->course, now_sec);
+		np_intervals_level_up(p->intervals, now_sec);
 	else if (rep->kind == NP_REPORT_ROUND)
-		np_intervals_add_rounds(p->course, now_sec, &rep->window.sec);
+		np_intervals_add_rounds(p->intervals, now_sec,
+					&rep->window.sec);
 }
 
 void np_reports_take(struct np_reports *p, bool level,
 		     const struct np_report *rep, double now_sec)
 {
-	if (p->course && level)
+	if (p->intervals && level)
 		take_interval(p, rep, now_sec);
 	else if (rep->kind == NP_REPORT_MOVED || rep->kind == NP_REPORT_CALLS)
 		take_counts(p, level, rep, now_sec);

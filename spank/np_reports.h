@@ -32,7 +32,7 @@ struct np_reports {
 	double program_start_sec, program_end_sec;
 	struct np_aggregate *aggregate;
 	struct np_counters *counters;
-	struct np_intervals *course; /* NULL: no measurement intervals */
+	struct np_intervals *intervals; /* NULL: no measurement intervals */
 };
 
 /* conf and r must be set.  Returns 0 or -ENOMEM. */

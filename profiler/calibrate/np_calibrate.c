@@ -452,7 +452,7 @@ struct window {
 	struct np_report report;
 };
 
-/* Where a process of the survey runs, as it reports. */
+/* Where a process of the allocation query runs, as it reports. */
 struct rank {
 	char node[NP_REPORT_WORD], leaf[NP_REPORT_WORD];
 };
@@ -465,8 +465,8 @@ struct np_cal_run {
 	struct slot slot[NP_CAL_SLOTS];
 	struct window *window; /* of the base, since the current measurement */
 	size_t n_windows;
-	/* From the survey. */
-	bool surveys;
+	/* From the allocation query. */
+	bool queries;
 	const char *all; /* borrowed */
 	size_t n_all;
 	struct rank *rank;
@@ -492,7 +492,7 @@ struct np_cal_run *np_cal_run_new(const struct np_cal_ops *ops, void *ctx,
 
 /* ---- reports from the steps ---- */
 
-/* Remember where a process of the survey runs. */
+/* Remember where a process of the allocation query runs. */
 static void keep_rank(struct np_cal_run *r, const struct np_report *rep)
 {
 	if (!r->rank) {
@@ -541,7 +541,7 @@ static void run_on_report(int slot, const struct np_report *rep, void *arg)
 			s->zero_sec = r->ops->now_sec(r->ctx);
 		s->n_ranks = rep->hello.n_ranks;
 		s->hellos++;
-		if (r->surveys)
+		if (r->queries)
 			keep_rank(r, rep);
 		break;
 	case NP_REPORT_ROUND:
@@ -877,7 +877,7 @@ static int run_task(struct np_cal_run *r, const struct np_cal_task *t,
 	return rc;
 }
 
-/* ---- the survey of the allocation ---- */
+/* ---- the allocation query ---- */
 
 /* List each node once, in the order of ranks. */
 
@@ -908,9 +908,9 @@ int np_cal_run_query(struct np_cal_run *r, const char *nodes, size_t n_nodes,
 
 	r->all = nodes;
 	r->n_all = n_nodes;
-	r->surveys = true;
+	r->queries = true;
 	rc = run_start(r, NP_CAL_BASE, &step, err);
-	r->surveys = false;
+	r->queries = false;
 	if (!rc)
 		rc = list_nodes(r, err);
 	if (!rc)

@@ -34,7 +34,7 @@ struct world {
 	bool silent, floods;
 	const struct np_cal_setup *setup;
 	const struct np_cal_roles *roles;
-	/* What the course was seen to do. */
+	/* What the calibration was seen to do. */
 	unsigned saves, tells;
 	double last_left_sec;
 };
