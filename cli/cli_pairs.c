@@ -417,7 +417,7 @@ static bool collect(const struct cli_known *k, struct around *a)
 static void keep_worst(struct cli_pairs *t, const struct around *a)
 {
 	for (size_t i = 0; i < a->n; i++) {
-		struct cli_pair beside = tie_of(t, 0, a->at[i], &a->p[i]);
+		struct cli_pair from = tie_of(t, 0, a->at[i], &a->p[i]);
 		struct cli_pair to = tie_of(t, a->at[i], 0, &a->p[a->n - 1 + i]);
 
 		/*
@@ -425,7 +425,7 @@ static void keep_worst(struct cli_pairs *t, const struct around *a)
 		 * others.
 		 */
 		if (!a->rc[i])
-			cli_pair_insert(&t->slowed_by, &beside);
+			cli_pair_insert(&t->slowed_by, &from);
 		if (i && !a->rc[a->n - 1 + i])
 			cli_pair_insert(&t->slows, &to);
 	}

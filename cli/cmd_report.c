@@ -792,7 +792,7 @@ static int make_parts(struct report *r)
 	return 0;
 }
 
-/* Victim v beside co-runner c; other: the one that the list names. */
+/* Victim v concurrent with co-runner c; other: the one that the list names. */
 static void take_pair(const struct cli_matrix *m, size_t v, size_t c,
 		      size_t other, struct cli_pair_list *list)
 {

@@ -205,7 +205,7 @@ static void find_profiles(struct np_accounting *p, const struct sink *w)
 	}
 }
 
-/* Predicted slowdown of a beside b; 0 if a profile is unknown. */
+/* Predicted slowdown of a concurrent with b; 0 if a profile is unknown. */
 static double predicted(const struct sink *w, const struct job *a,
 			const struct job *b)
 {

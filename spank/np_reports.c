@@ -525,14 +525,14 @@ bool np_aggregate_impact_is_up(const struct np_aggregate *f)
 /* If the program ends before it has settled, its start-up is all there is. */
 static void add_under_traffic(struct np_aggregate *f, struct pending *h)
 {
-	struct np_moments *beside = &f->r->level->beside_round_sec;
+	struct np_moments *loaded = &f->r->level->loaded_round_sec;
 
 	if (h->settled && !f->settled) {
-		memset(beside, 0, sizeof(*beside));
+		memset(loaded, 0, sizeof(*loaded));
 		f->settled = true;
 	}
 	if (h->settled || !f->settled)
-		np_moments_merge(beside, &h->sec);
+		np_moments_merge(loaded, &h->sec);
 	h->sec.n = 0;
 }
 
@@ -554,7 +554,7 @@ void np_aggregate_level_done(struct np_aggregate *f, double program_end_sec)
 	for (size_t i = 0; i < N_PENDING; i++) {
 		struct pending *h = &f->pending[i];
 
-		if (h->sec.n && !f->r->level->beside_round_sec.n)
+		if (h->sec.n && !f->r->level->loaded_round_sec.n)
 			add_under_traffic(f, h);
 		h->sec.n = 0;
 	}
@@ -980,7 +980,7 @@ bool np_reports_is_led_in(const struct np_reports *p, double now_sec)
 	       p->conf->lead_in_sec;
 }
 
-/* No load level runs beside the program. */
+/* No load level runs concurrently with the program. */
 static bool is_alone(const struct np_reports *p, double now_sec)
 {
 	return p->intervals ? np_intervals_is_alone(p->intervals, now_sec) :

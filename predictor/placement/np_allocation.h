@@ -178,7 +178,7 @@ static inline struct np_class *np_group_class(const struct np_groups *g,
  * Jobs are considered in Slurm's order. A job is restricted to leaves with so
  * many free nodes that it can start now, even if every job before it took all
  * it wants on these very leaves. Where that is not certain the job is
- * unrestricted, and may run beside jobs that it conflicts with.
+ * unrestricted, and may run concurrently with jobs that it conflicts with.
  *
  * Invariant: what the jobs considered so far may take is in reserved, on each
  * leaf that they are restricted to, or otherwise in wanted, of their partition.

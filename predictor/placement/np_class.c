@@ -732,9 +732,9 @@ uint32_t np_leaf_load_worst(const struct np_leaf_loads *l, size_t leaf)
 
 /* ---- Must a class avoid a leaf, and because of which jobs? ---- */
 
-static uint32_t load_beside(const struct np_classes *c,
-			    const struct np_class *victim,
-			    const struct np_class *co)
+static uint32_t pair_load(const struct np_classes *c,
+			  const struct np_class *victim,
+			  const struct np_class *co)
 {
 	return np_slowdowns_pair(c->p->t, victim->profile, victim->touch,
 			     co->profile, co->touch);
@@ -833,8 +833,8 @@ static void check_classes(const struct np_classes *c, const struct np_class *a,
 		raise_worst(c, s, a->full.load[leaf], true, who, 0);
 		return;
 	}
-	ab = load_beside(c, a, b);
-	ba = load_beside(c, b, a);
+	ab = pair_load(c, a, b);
+	ba = pair_load(c, b, a);
 	if (ab)
 		raise_worst(c, s, loads_with(a, b)->load[leaf] + ab, true,
 			    b->job, 0);
@@ -848,7 +848,7 @@ static bool exceeds_directly(const struct np_classes *c,
 			     const struct np_class *a, const struct np_class *b,
 			     uint32_t leaf)
 {
-	uint32_t ab = load_beside(c, a, b), ba = load_beside(c, b, a);
+	uint32_t ab = pair_load(c, a, b), ba = pair_load(c, b, a);
 
 	return (ab && loads_with(a, b)->load[leaf] + ab > c->p->limit) ||
 	       (ba && loads_with(b, a)->load[leaf] + ba > c->p->limit);
@@ -1157,7 +1157,7 @@ static void set_full_leaf(const struct np_classes *c, struct np_class *k,
 	update_max(&k->full_max, &k->full, leaf);
 }
 
-/* Whether one of two classes may suffer too much beside the other somewhere. */
+/* Whether one of two classes may suffer too much from the other somewhere. */
 static bool maybe_direct(const struct np_class_max *a, uint32_t ab,
 			 const struct np_class_max *b, uint32_t ba,
 			 uint32_t limit)
@@ -1177,10 +1177,10 @@ static bool maybe_third(const struct np_class_max *a,
 static bool maybe_self(const struct np_classes *c, const struct np_class *k)
 {
 	const struct np_class_max *most = &k->full_max;
-	uint32_t beside = np_slowdowns_pair(c->p->t, k->profile, k->touch,
-					k->profile, k->touch);
+	uint32_t pair = np_slowdowns_pair(c->p->t, k->profile, k->touch,
+					  k->profile, k->touch);
 
-	return maybe_direct(most, beside, most, beside, c->p->limit) ||
+	return maybe_direct(most, pair, most, pair, c->p->limit) ||
 	       maybe_third(most, most, c->p->limit);
 }
 
@@ -1199,7 +1199,7 @@ static void check_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf,
 	k->self = true;
 }
 
-/* Full loads of a class: those beside public jobs, then the owner's leaves. */
+/* Full loads of a class: those with public jobs, then the owner's leaves. */
 static void set_full_loads(const struct np_classes *c, struct np_class *k)
 {
 	size_t n;

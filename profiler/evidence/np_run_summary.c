@@ -273,8 +273,8 @@ const struct np_moments *np_run_blocks_alone(const struct np_runs *runs,
 }
 /* The level's rounds in all intervals of r under it. */
 /* The level's rounds in all intervals of r under it. */
-static struct np_moments run_blocks_beside(const struct np_record *r,
-					   const char *level)
+static struct np_moments run_blocks_under(const struct np_record *r,
+					  const char *level)
 {
 	struct np_moments m = { 0 };
 
@@ -479,7 +479,7 @@ static void decide_uses(const struct np_runs *runs,
 /* A run under a level says less about the fabric: the second choice. */
 static const struct np_record *newest_measured(const struct np_runs *runs)
 {
-	const struct np_record *beside_level = NULL;
+	const struct np_record *under_level = NULL;
 
 	for (size_t i = 0; i < runs->n; i++) {
 		const struct np_record *r = runs->run[i];
@@ -489,10 +489,10 @@ static const struct np_record *newest_measured(const struct np_runs *runs)
 			continue;
 		if (!r->level)
 			return r;
-		if (!beside_level)
-			beside_level = r;
+		if (!under_level)
+			under_level = r;
 	}
-	return beside_level;
+	return under_level;
 }
 
 /* The fabric to compare runs with: of the calibration, or of a run. */
@@ -599,36 +599,35 @@ static double relative_variance(const struct np_moments *m)
  * the two times was not repeated, it is assumed to scatter like the other.
  */
 static double slowdown_sd(const struct np_moments *alone,
-			  const struct np_moments *beside)
+			  const struct np_moments *loaded)
 {
-	double a = relative_variance(alone), b = relative_variance(beside),
-	       n = (double)beside->n;
+	double a = relative_variance(alone), b = relative_variance(loaded),
+	       n = (double)loaded->n;
 
 	if (isnan(a))
 		a = b;
 	if (isnan(b))
 		b = a;
-	return beside->mean / alone->mean *
-	       sqrt(b + a * n / (double)alone->n);
+	return loaded->mean / alone->mean * sqrt(b + a * n / (double)alone->n);
 }
 
 /* The mean slowdown from run times alone and under a level. */
 static struct np_mean mean_slowdown(const struct np_moments *alone,
-				    const struct np_moments *beside)
+				    const struct np_moments *loaded)
 {
-	if (!alone->n || !beside->n)
+	if (!alone->n || !loaded->n)
 		return (struct np_mean){ 0 };
 	return (struct np_mean){
-		.n = (uint32_t)beside->n,
-		.mean = beside->mean / alone->mean - 1,
-		.sd = beside->n > 1 ? slowdown_sd(alone, beside) : NAN,
+		.n = (uint32_t)loaded->n,
+		.mean = loaded->mean / alone->mean - 1,
+		.sd = loaded->n > 1 ? slowdown_sd(alone, loaded) : NAN,
 	};
 }
 
 /* Run times alone and per level, and the slowdown of the levels' rounds. */
 struct times {
 	const struct np_calibration *calibration; /* NULL: there is none */
-	struct np_moments alone, blocks, *beside, *impact;
+	struct np_moments alone, blocks, *loaded, *impact;
 };
 
 /* Rounds that differ by more than this factor ran on another kind of node. */
@@ -656,11 +655,11 @@ static double alone_round(const struct np_calibration *c, size_t level,
 
 /* Record how much a run slowed a level; 0 s: such rounds are unknown. */
 static void add_rounds(struct times *t, size_t level, size_t n_processes,
-		       double alone_sec, double beside_sec)
+		       double alone_sec, double loaded_sec)
 {
 	alone_sec = alone_round(t->calibration, level, n_processes, alone_sec);
-	if (alone_sec > 0 && beside_sec > 0)
-		np_moments_add(&t->impact[level], beside_sec / alone_sec - 1);
+	if (alone_sec > 0 && loaded_sec > 0)
+		np_moments_add(&t->impact[level], loaded_sec / alone_sec - 1);
 }
 
 /* Record how much a run with intervals slowed each level. */
@@ -673,11 +672,11 @@ static void add_impact(const struct np_run_summary *e,
 		const struct np_moments *alone =
 			np_run_blocks_alone(runs, e->use, r, level,
 					    r->blocks_nodes);
-		struct np_moments beside = run_blocks_beside(r, level);
+		struct np_moments loaded = run_blocks_under(r, level);
 
-		if (beside.n)
+		if (loaded.n)
 			add_rounds(t, i, r->blocks_nodes,
-				   alone ? alone->mean : 0, beside.mean);
+				   alone ? alone->mean : 0, loaded.mean);
 	}
 }
 
@@ -699,12 +698,13 @@ static void add_times(const struct np_run_summary *e, const struct np_runs *runs
 		if (e->use[i] != NP_RUN_UNDER_LEVEL)
 			continue;
 		level = level_of(e, r);
-		np_moments_add(&t->beside[level], np_record_run_sec(r));
-		if (l->beside_round_sec.n)
+		np_moments_add(&t->loaded[level], np_record_run_sec(r));
+		if (l->loaded_round_sec.n)
 			add_rounds(t, level, l->n_processes,
 				   l->alone_round_sec.n ?
-				   l->alone_round_sec.mean : 0,
-				   l->beside_round_sec.mean);
+					   l->alone_round_sec.mean :
+					   0,
+				   l->loaded_round_sec.mean);
 	}
 }
 
@@ -775,9 +775,9 @@ static void fill_levels(struct np_run_summary *e, const struct times *t)
 	for (size_t i = 0; i < n; i++) {
 		struct np_run_summary_level *l = &e->level[i];
 
-		l->run_sec = np_mean_of(&t->beside[i]);
+		l->run_sec = np_mean_of(&t->loaded[i]);
 		e->mean[i] = l->slowdown =
-			mean_slowdown(&t->alone, &t->beside[i]);
+			mean_slowdown(&t->alone, &t->loaded[i]);
 		e->mean[n + i] = l->impact = np_mean_of(&t->impact[i]);
 		e->n_curve += np_mean_known(&l->slowdown);
 		e->n_impact += np_mean_known(&l->impact);
@@ -797,7 +797,8 @@ static int make_curve(struct np_run_summary *e, const struct np_runs *runs,
 {
 	size_t n = e->n_levels;
 	struct np_moments *m = calloc(2 * n + 1, sizeof(*m));
-	struct times t = { .calibration = calibration, .beside = m,
+	struct times t = { .calibration = calibration,
+			   .loaded = m,
 			   .impact = m + n };
 
 	e->mean = calloc(2 * n + 1, sizeof(*e->mean));

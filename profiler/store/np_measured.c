@@ -1221,7 +1221,7 @@ static const struct np_fields own_table = NP_FIELDS(own_fields, np_pairs);
 
 static const struct np_field result_fields[] = {
 	MEANS(np_pairs, "alone_sec", alone_sec, 1e9, 0, n_programs, 0),
-	SLOWDOWNS(np_pairs, "program_beside_program", beside, n_programs,
+	SLOWDOWNS(np_pairs, "program_beside_program", together, n_programs,
 		  n_programs),
 	SLOWDOWNS(np_pairs, "program_beside_program_apart", apart, n_programs,
 		  n_programs),

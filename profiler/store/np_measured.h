@@ -217,7 +217,7 @@ struct np_pairs {
 	size_t n_runs;
 
 	/* Results, [victim * n_programs + co-runner]; NULL: not measured. */
-	struct np_mean *alone_sec, *beside, *apart;
+	struct np_mean *alone_sec, *together, *apart;
 
 	/*
 	 * Input of the models; only written.  fabric: a calibration, or NULL;

@@ -724,13 +724,13 @@ int np_validate_result_store(const struct np_validate_result *r,
 {
 	size_t n = r->n_programs;
 
-	if (make_table(n, &p->alone_sec) || make_table(n * n, &p->beside) ||
+	if (make_table(n, &p->alone_sec) || make_table(n * n, &p->together) ||
 	    make_table(n * n, &p->apart))
 		return -ENOMEM;
 	for (size_t a = 0; a < n; a++)
 		p->alone_sec[a] = r->app[a].alone_sec;
 	for (size_t i = 0; i < n * n; i++) {
-		p->beside[i] = r->pair[i].slowdown;
+		p->together[i] = r->pair[i].slowdown;
 		p->apart[i] = r->pair[i].apart;
 	}
 	return 0;

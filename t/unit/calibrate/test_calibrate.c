@@ -330,7 +330,7 @@ static void test_sharing_is_measured_until_the_scope_is_clear(void)
 	}
 }
 
-static void test_no_effect_beside(void)
+static void test_no_effect_of_a_load(void)
 {
 	struct np_mean k;
 	struct rig r;
@@ -455,7 +455,7 @@ static const struct t_case cases[] = {
 	{ "sharing coefficients are measured until the scope is clear",
 	  test_sharing_is_measured_until_the_scope_is_clear },
 	{ "where disjoint nodes feel nothing, levels share nodes",
-	  test_no_effect_beside },
+	  test_no_effect_of_a_load },
 	{ "stopped again and again, it measures everything once",
 	  test_goes_on },
 	{ "a step that dies or stays silent ends it, with the cause",

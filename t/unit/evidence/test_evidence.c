@@ -34,7 +34,7 @@ static struct np_record *run_of(double sec, const char *level, double slowed)
 	l->name = strdup(level);
 	l->scope = strdup("leaf");
 	np_moments_add(&l->alone_round_sec, 0.1);
-	np_moments_add(&l->beside_round_sec, 0.1 * (1 + slowed));
+	np_moments_add(&l->loaded_round_sec, 0.1 * (1 + slowed));
 	return r;
 }
 
@@ -149,11 +149,11 @@ static void test_one_baseline(void)
 		add(&a, 10, NULL, 0);
 		l = add(&a, 14, "c6", 0)->level;
 		l->n_processes = 8;
-		l->alone_round_sec = l->beside_round_sec =
+		l->alone_round_sec = l->loaded_round_sec =
 			(struct np_moments){ 0 };
 		if (rows[i].own_sec > 0)
 			np_moments_add(&l->alone_round_sec, rows[i].own_sec);
-		np_moments_add(&l->beside_round_sec, 0.2);
+		np_moments_add(&l->loaded_round_sec, 0.2);
 		if (rows[i].calibrated_sec > 0) {
 			sec[2] = (struct np_mean){
 				2, rows[i].calibrated_sec, 0.001,

@@ -79,13 +79,13 @@ static struct np_prediction ask(const char *model, const struct np_run_summary *
 				const struct np_run_summary *co)
 {
 	const struct np_predict_opt opt = { .replicates = 50, .seed = 1 };
-	const struct np_program *beside = &co->program;
+	const struct np_program *loaded = &co->program;
 	struct np_prediction out = { .slowdown = 0 };
 	struct np_predictor *p = NULL;
 
 	T_CHECK(!np_predictor_new(cal.fabric, np_model_find(model, NULL), &opt,
 				  &p, NULL));
-	T_CHECK(!np_predict(p, &v->program, &beside, 1, NP_SCOPE_LEAF, &out,
+	T_CHECK(!np_predict(p, &v->program, &loaded, 1, NP_SCOPE_LEAF, &out,
 			    NULL));
 	np_predictor_free(p);
 	return out;

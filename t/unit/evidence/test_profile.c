@@ -62,7 +62,7 @@ static void add_neighbour(struct np_record *r, double overlap_sec)
 	r->n_neighbours = 1;
 }
 
-static void add_level(struct np_record *r, const char *name, double beside)
+static void add_level(struct np_record *r, const char *name, double loaded)
 {
 	r->level = calloc(1, sizeof(*r->level));
 	r->level->name = strdup(name);
@@ -70,7 +70,7 @@ static void add_level(struct np_record *r, const char *name, double beside)
 	r->level->nodes = strdup("n[0-3]");
 	for (int i = 0; i < 10; i++) {
 		np_moments_add(&r->level->alone_round_sec, 1e-3);
-		np_moments_add(&r->level->beside_round_sec, 1e-3 * beside);
+		np_moments_add(&r->level->loaded_round_sec, 1e-3 * loaded);
 	}
 }
 
@@ -251,11 +251,11 @@ static void test_levels(void)
 	struct np_profile p;
 	const struct np_run_summary_level *l;
 	struct np_record *r;
-	int beside[] = { 90, 84, 96 };
+	int loaded[] = { 90, 84, 96 };
 
 	for (int i = 0; i < 3; i++) {
 		r = add_run(m, 1e-4);
-		r->end = r->start + beside[i] + 2;
+		r->end = r->start + loaded[i] + 2;
 		r->alone_sec = 2; /* the lead-in does not count */
 		r->state = i ? NP_RUN_COMPLETE : NP_RUN_CUT;
 		add_level(r, "c4", 1.5);

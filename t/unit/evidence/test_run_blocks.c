@@ -85,7 +85,7 @@ static struct np_record *add(struct some *a, struct np_record *r)
 	return a->run[a->runs.n++] = r;
 }
 
-static struct np_record *add_beside(struct some *a, double sec,
+static struct np_record *add_loaded(struct some *a, double sec,
 				    const char *level)
 {
 	struct np_record *r = add(a, t_run_alone(sec));
@@ -145,7 +145,7 @@ static void test_better(void)
 	add(&a, blocks_of(0.08));
 	for (int i = 0; i < 3; i++) {
 		add(&a, t_run_alone(10 + 0.01 * i));
-		add_beside(&a, 12.5 + 0.01 * i, "c1");
+		add_loaded(&a, 12.5 + 0.01 * i, "c1");
 	}
 	make(&a, true);
 	T_ROW("how much longer the run with blocks took",
@@ -164,7 +164,7 @@ static void test_more_runs(void)
 
 	start(&a);
 	add(&a, t_run_alone(10));
-	add_beside(&a, 12.5, "c1");
+	add_loaded(&a, 12.5, "c1");
 	add(&a, blocks_of(0.01));
 	make(&a, true);
 	T_ROW("one run each", !a.e.level[0].of_blocks);
@@ -216,7 +216,7 @@ static void test_scopes(void)
 	start(&a);
 	add(&a, blocks_of(0.01));
 	add(&a, t_run_alone(10));
-	r = add_beside(&a, 30, "c1");
+	r = add_loaded(&a, 30, "c1");
 	free(r->level->scope);
 	r->level->scope = strdup("node");
 	make(&a, false);

@@ -26,7 +26,7 @@ static int ask_all(const char *model, const size_t *c, size_t n,
 	return rc;
 }
 
-static void test_nobody_beside_it(void)
+static void test_no_co_runner(void)
 {
 	struct np_prediction p;
 
@@ -377,7 +377,7 @@ static void test_matrix_with_holes(void)
 }
 
 static const struct t_case cases[] = {
-	{ "beside nobody there is no slowdown", test_nobody_beside_it },
+	{ "beside nobody there is no slowdown", test_no_co_runner },
 	{ "several co-runners do more than one", test_several_press_together },
 	{ "pressures add as logarithms", test_impacts_add_as_logarithms },
 	{ "latencies add as excess over idle", test_latencies_add_over_idle },

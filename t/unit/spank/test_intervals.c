@@ -8,7 +8,7 @@
 #define STEP_SEC 0.05
 #define UP_SEC 0.2 /* after it was called */
 #define ALONE_SEC 2.0
-#define BESIDE_SEC 3.0
+#define LOADED_SEC 3.0
 
 /* A step of two nodes, 1 MB/s without levels, and half of it beside one. */
 struct world {
@@ -37,7 +37,7 @@ static struct np_intervals_history history = {
 
 static void level_runs(struct world *w)
 {
-	double round = isnan(w->start_sec) ? ALONE_SEC : BESIDE_SEC;
+	double round = isnan(w->start_sec) ? ALONE_SEC : LOADED_SEC;
 
 	if (w->now_sec >= w->up_sec + w->hello_sec) {
 		np_intervals_level_up(w->c, w->now_sec);
@@ -147,7 +147,7 @@ static void test_blocks(void)
 		T_CHECK(t_close(b->rate, b->level ? 0.5e6 : 1e6, 0.01));
 		T_CHECK(b->sec > 0 && b->at_sec > 0 && b->at_sec < 120);
 		T_CHECK(b->level ? b->round_sec.n >= 40 &&
-				   b->round_sec.mean == BESIDE_SEC :
+					   b->round_sec.mean == LOADED_SEC :
 				   b->round_sec.n == 0);
 		loaded += b->level != NULL;
 	}

@@ -91,7 +91,7 @@ static void add_level(struct np_record *r, struct t_rng *g)
 	l->nodes = strdup("n[0-3]");
 	l->n_processes = 8;
 	l->alone_round_sec = moments(g, 1e-3);
-	l->beside_round_sec = moments(g, 2e-3);
+	l->loaded_round_sec = moments(g, 2e-3);
 	r->level = l;
 }
 

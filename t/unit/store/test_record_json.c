@@ -85,7 +85,7 @@ static int same_level(const struct np_level_run *a,
 	       same_text(a->nodes, b->nodes) &&
 	       a->n_processes == b->n_processes &&
 	       same_moments(&a->alone_round_sec, &b->alone_round_sec) &&
-	       same_moments(&a->beside_round_sec, &b->beside_round_sec);
+	       same_moments(&a->loaded_round_sec, &b->loaded_round_sec);
 }
 
 static int same_blocks(const struct np_block_run *a, size_t n_a,
