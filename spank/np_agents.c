@@ -1064,12 +1064,12 @@ static int start_level(struct np_agents *a, double now_sec, struct np_err *err)
 	const struct np_launch_request *o = a->request;
 	struct np_helper_job job = { o->srun, o->job_id, o->het_component,
 				  o->het_job_id };
-	char tokens[NP_AGENT_COOKIES];
-	const char *more[] = { tokens, NULL };
+	char cookies[NP_AGENT_COOKIES];
+	const char *more[] = { cookies, NULL };
 	char **env;
 	int rc;
 
-	np_agent_cookies(&a->rendezvous, tokens);
+	np_agent_cookies(&a->rendezvous, cookies);
 	env = np_helper_env(environ, more);
 	if (!env)
 		return np_errf(err, -ENOMEM, "out of memory");
