@@ -33,9 +33,9 @@ static int check_runs(const struct cli_known *k, size_t app, struct np_err *err)
 	const struct cli_known_app *a = k->app[app];
 	char why[NP_ERR_LEN];
 
-	if (a->evidence.n_used)
+	if (a->summary.n_used)
 		return 0;
-	cli_excluded_text(&a->evidence, why, sizeof(why));
+	cli_excluded_text(&a->summary, why, sizeof(why));
 	return np_errf(err, -ENODATA, "%s: no comparable run on cluster %s "
 		       "(excluded: %s)", a->r.runs.app, k->cal.cluster, why);
 }
@@ -56,8 +56,8 @@ void cli_ask(struct np_predictor *p, const struct cli_known *k,
 	if (a->rc)
 		return;
 	for (size_t i = 0; i < a->n_co; i++)
-		co[i] = &k->app[a->co[i]]->evidence.program;
-	a->rc = np_predict(p, &k->app[a->victim]->evidence.program, co, a->n_co,
+		co[i] = &k->app[a->co[i]]->summary.program;
+	a->rc = np_predict(p, &k->app[a->victim]->summary.program, co, a->n_co,
 			   a->scope, &a->p, &a->why);
 }
 
@@ -119,7 +119,7 @@ static void run_under_level(const struct cli_known *k, size_t app, size_t level,
 	const char *name = a->r.runs.app;
 	const char *load = k->cal.fabric->level[level].name;
 
-	if (a->evidence.n_curve < 2 || a->evidence.n_impact < 2) {
+	if (a->summary.n_curve < 2 || a->summary.n_impact < 2) {
 		snprintf(command, len, CLI_CALIBRATE_APP, name);
 		snprintf(what, len, "runs of %s under load", name);
 		return;
@@ -127,8 +127,9 @@ static void run_under_level(const struct cli_known *k, size_t app, size_t level,
 	snprintf(command, len, "sbatch --netprofile=%s "
 		 "--netprofile-compress=%s job.sh", name, load);
 	snprintf(what, len, "%s of %s under load level %s",
-		 np_mean_known(&a->evidence.mean[level]) ? "another run" :
-							   "a run", name, load);
+		 np_mean_known(&a->summary.mean[level]) ? "another run" :
+							  "a run",
+		 name, load);
 }
 
 /*

@@ -114,8 +114,8 @@ static uint64_t state_of(const struct cli_candidates *all)
 /* ---- run summaries of candidates ---- */
 
 /* Make the summary from the runs.  Returns 0, -ENOENT or -ENOMEM. */
-static int make_evidence(struct cli_candidates *all, struct cli_known *k,
-			 struct cli_known_app *a)
+static int make_summary(struct cli_candidates *all, struct cli_known *k,
+			struct cli_known_app *a)
 {
 	const struct np_run_summary_opt opt = { .calibration = &k->cal };
 	struct cli_runs r;
@@ -123,17 +123,17 @@ static int make_evidence(struct cli_candidates *all, struct cli_known *k,
 
 	if (rc)
 		return rc;
-	rc = np_run_summary_make(&r.runs, &opt, &a->evidence);
+	rc = np_run_summary_make(&r.runs, &opt, &a->summary);
 	if (!rc)
 		/* The summary must not point into runs that are freed. */
-		np_run_summary_detach(&a->evidence, a->r.runs.app);
+		np_run_summary_detach(&a->summary, a->r.runs.app);
 	np_runs_free(&r.runs);
 	return rc;
 }
 
 /* Store a summary in the cache; without a state it could not be validated. */
-static void cache_evidence(struct cli_candidates *all, const char *name,
-			   uint64_t state, const struct np_run_summary *e)
+static void cache_summary(struct cli_candidates *all, const char *name,
+			  uint64_t state, const struct np_run_summary *e)
 {
 	size_t len;
 	char *data;
@@ -152,8 +152,8 @@ static void cache_evidence(struct cli_candidates *all, const char *name,
  * The summary of candidate i, from the cache or else from its runs. Returns 0,
  * -ENOENT or -ENOMEM.
  */
-static int find_evidence(struct cli_candidates *all, size_t i, struct cli_known *k,
-			 struct cli_known_app *a)
+static int find_summary(struct cli_candidates *all, size_t i,
+			struct cli_known *k, struct cli_known_app *a)
 {
 	const struct np_store_stamp stamp[] = {
 		all->fabric, all->app[i].stamp,
@@ -169,14 +169,14 @@ static int find_evidence(struct cli_candidates *all, size_t i, struct cli_known 
 	u.at = np_cache_find(all->kept, name, state, &u.left);
 	if (u.at)
 		rc = np_run_summary_unpack(&u, k->cal.fabric, a->r.runs.app,
-					&a->evidence);
+					   &a->summary);
 	if (!rc)
 		return 0; /* checked when it was cached */
-	rc = make_evidence(all, k, a);
+	rc = make_summary(all, k, a);
 	if (rc)
 		return rc;
-	cache_evidence(all, name, state, &a->evidence);
-	np_program_check(&a->evidence.program, k->cal.fabric, &a->unusable);
+	cache_summary(all, name, state, &a->summary);
+	np_program_check(&a->summary.program, k->cal.fabric, &a->unusable);
 	return 0;
 }
 
@@ -199,7 +199,7 @@ static int add(struct cli_candidates *all, size_t i, struct cli_known *k)
 	if (rc)
 		return rc;
 	a = k->app[k->n - 1];
-	rc = find_evidence(all, i, k, a);
+	rc = find_summary(all, i, k, a);
 	if (rc) {
 		k->n--;
 		free(a);
@@ -372,7 +372,7 @@ void cli_pair_insert(struct cli_pair_list *list, const struct cli_pair *t)
 /* Can the models predict with this application? */
 static bool is_usable(const struct cli_known_app *a)
 {
-	return !a->unusable.text[0] && a->evidence.n_used;
+	return !a->unusable.text[0] && a->summary.n_used;
 }
 
 /*
@@ -408,7 +408,7 @@ static bool collect(const struct cli_known *k, struct around *a)
 	for (size_t i = 0; i < k->n; i++)
 		if (is_usable(k->app[i])) {
 			a->at[a->n] = i;
-			a->app[a->n++] = &k->app[i]->evidence.program;
+			a->app[a->n++] = &k->app[i]->summary.program;
 		}
 	return true;
 }

@@ -95,14 +95,14 @@ static void missing_measurement(const struct cli_known *k,
 	*command = '\0';
 	if (v->unusable.text[0])
 		return;
-	if (v->evidence.n_curve < 2) {
+	if (v->summary.n_curve < 2) {
 		snprintf(command, len, CLI_CALIBRATE_APP, v->r.runs.app);
 		return;
 	}
 	for (size_t i = 0; i < a->n_co; i++) {
 		const struct cli_known_app *c = k->app[a->co[i]];
 
-		if (!c->evidence.n_impact && !c->unusable.text[0]) {
+		if (!c->summary.n_impact && !c->unusable.text[0]) {
 			snprintf(command, len, CLI_CALIBRATE_APP,
 				 c->r.runs.app);
 			return;
@@ -221,7 +221,7 @@ static const char *interval_words(const struct np_run_summary *s, char buf[80])
 static void print_data_used(const struct prediction *p, size_t app, bool first)
 {
 	const struct cli_answer *a = &p->answer[0];
-	const struct np_run_summary *s = &p->k->app[app]->evidence;
+	const struct np_run_summary *s = &p->k->app[app]->summary;
 	const char *label = first ? "Data" : "", *name = s->program.name;
 	size_t n = p->k->cal.fabric->n_levels;
 	size_t loaded = s->count[NP_RUN_UNDER_LEVEL];
@@ -253,7 +253,7 @@ static void print_excluded(const struct prediction *p)
 	const char *label = "Excluded";
 
 	for (size_t i = 0; i < p->k->n; i++) {
-		const struct np_run_summary *s = &p->k->app[i]->evidence;
+		const struct np_run_summary *s = &p->k->app[i]->summary;
 		char line[LINE];
 
 		if (!cli_excluded_text(s, line, sizeof(line)))
@@ -291,7 +291,7 @@ static bool other_period(const struct prediction *p,
 			 const struct cli_answer *a)
 {
 	for (size_t i = 0; i < a->n_co; i++)
-		if (p->k->app[a->co[i]]->evidence.latency.other_period)
+		if (p->k->app[a->co[i]]->summary.latency.other_period)
 			return a->p.used & NP_NEED_LATENCY;
 	return false;
 }
@@ -346,7 +346,7 @@ static int predict_text(const struct prediction *p)
  */
 static void put_used(json_object *list, const struct cli_known_app *a)
 {
-	const struct np_run_summary *s = &a->evidence;
+	const struct np_run_summary *s = &a->summary;
 	json_object *j = cli_append_object(list), *left;
 
 	cli_put_text(j, "app", s->program.name);

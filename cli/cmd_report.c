@@ -188,10 +188,10 @@ static void put_curve(FILE *f, const struct report *r,
 	struct np_figure *figure = np_figure_new("");
 	char missing[256], label[NAME_MAX + 64];
 
-	if (figure &&
-	    cli_plot_add(figure, CLI_PLOT_CURVE, &part->profile,
-			 &part->app->evidence, r->k.calibrated ?
-			 r->k.cal.fabric : NULL, missing, sizeof(missing))) {
+	if (figure && cli_plot_add(figure, CLI_PLOT_CURVE, &part->profile,
+				   &part->app->summary,
+				   r->k.calibrated ? r->k.cal.fabric : NULL,
+				   missing, sizeof(missing))) {
 		np_figure_free(figure);
 		return;
 	}

@@ -1048,7 +1048,7 @@ static int save(struct validate *v, const struct cli_known *k,
 		size_t at = find(v, k->app[i]->r.runs.app);
 
 		if (at < v->list.n)
-			app[at] = &k->app[i]->evidence.program;
+			app[at] = &k->app[i]->summary.program;
 	}
 	v->pairs.fabric = k && k->calibrated ? k->cal.fabric : NULL;
 	v->pairs.app = v->pairs.fabric ? app : NULL;

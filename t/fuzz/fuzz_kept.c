@@ -98,7 +98,7 @@ static void write_file(const uint8_t *data, size_t size)
 }
 
 /* What can be unpacked can be packed, and is the same then. */
-static void check_evidence(const char *data, size_t len)
+static void check_summary(const char *data, size_t len)
 {
 	const struct np_fabric_level level[LEVELS] = { { .name = "c0" } };
 	const struct np_fabric fabric = {
@@ -163,7 +163,7 @@ static void check(const char *data, size_t size, struct np_cache *before,
 
 		if (!is)
 			continue;
-		check_evidence(is, len);
+		check_summary(is, len);
 		check_rest(is, len);
 		if (!strcmp(data + i, NEW))
 			continue;

@@ -96,18 +96,21 @@ struct np_series *np_run_windows(const struct np_record *r)
 	np_series_init(all, width);
 	for (size_t i = 0; i < r->n_leaves; i++) {
 		const struct np_series *s = is_on(&r->leaves[i], rail) ?
-						    r->leaves[i].windows : NULL;
+						    r->leaves[i].windows :
+						    NULL;
 
 		for (size_t k = 0; s && k < s->n; k++)
 			if (s->w[k].n)
-				np_series_add(all, ((double)k + 0.5) *
-					      s->width_sec, &s->w[k]);
+				np_series_add(all,
+					      ((double)k + 0.5) * s->width_sec,
+					      &s->w[k]);
 	}
 	return all;
 }
 
 static const char *const sources[] = {
-	[NP_SOURCE_RUN] = "run", [NP_SOURCE_QUIET] = "quiet",
+	[NP_SOURCE_RUN] = "run",
+	[NP_SOURCE_QUIET] = "quiet",
 	[NP_SOURCE_CALIBRATION] = "calibration",
 };
 
@@ -122,7 +125,8 @@ static enum np_sample_source source_of(const struct np_record *r)
 	if (!r->source)
 		return NP_SOURCE_RUN;
 	return strcmp(r->source, sources[NP_SOURCE_CALIBRATION]) ?
-	       NP_SOURCE_QUIET : NP_SOURCE_CALIBRATION;
+		       NP_SOURCE_QUIET :
+		       NP_SOURCE_CALIBRATION;
 }
 
 /* Add a run's counters of one adapter to those of the same name. */
@@ -145,8 +149,8 @@ static void add_nic(struct np_sample *s, const struct np_nic_run *r)
 	nic->node_sec += r->node_sec;
 	for (size_t k = 0; k < NP_NIC_KINDS; k++)
 		if (!isnan(r->n[k]))
-			nic->n[k] = (isnan(nic->n[k]) ? 0 : nic->n[k]) +
-				    r->n[k];
+			nic->n[k] =
+				(isnan(nic->n[k]) ? 0 : nic->n[k]) + r->n[k];
 }
 
 int np_sample_add(struct np_sample *s, const struct np_record *r)
@@ -247,8 +251,8 @@ int np_run_blocks(const struct np_runs *runs, const enum np_run_use *use,
 static const struct np_moments *
 rounds_alone(const struct np_record *r, const char *level, uint32_t n_nodes)
 {
-	for (size_t i = 0; r->blocks_nodes == n_nodes &&
-	     i < r->n_blocks_alone; i++) {
+	for (size_t i = 0; r->blocks_nodes == n_nodes && i < r->n_blocks_alone;
+	     i++) {
 		const struct np_block_run *b = &r->blocks_alone[i];
 
 		if (b->level && !strcmp(b->level, level) && b->round_sec.n &&
@@ -350,7 +354,8 @@ static enum np_run_use use_of(const struct np_record *r,
 		return NP_RUN_FABRIC;
 	if (r->state == NP_RUN_RUNNING)
 		return opt->now - r->end < NP_RUN_SUMMARY_RUNNING_SEC ?
-		       NP_RUN_UNDER_WAY : NP_RUN_FAILED;
+			       NP_RUN_UNDER_WAY :
+			       NP_RUN_FAILED;
 	if (r->exit_code != 0 || np_record_run_sec(r) <= 0)
 		return NP_RUN_FAILED;
 	if (r->suspended)
@@ -370,7 +375,8 @@ static enum np_run_use use_of(const struct np_record *r,
 	if (!r->fingerprint)
 		return NP_RUN_WORKLOAD;
 	return r->n_blocks ? NP_RUN_BLOCKS :
-	       r->level ? NP_RUN_UNDER_LEVEL : NP_RUN_ALONE;
+	       r->level	   ? NP_RUN_UNDER_LEVEL :
+			     NP_RUN_ALONE;
 }
 
 static bool same_level(const struct np_record *a, const struct np_record *b)
@@ -452,7 +458,8 @@ static void decide_uses(const struct np_runs *runs,
 			struct np_run_summary *e)
 {
 	struct candidates c = {
-		.runs = runs, .use = e->use,
+		.runs = runs,
+		.use = e->use,
 		.mask = 1u << NP_RUN_ALONE | 1u << NP_RUN_UNDER_LEVEL |
 			1u << NP_RUN_BLOCKS,
 	};
@@ -497,7 +504,7 @@ static const struct np_record *newest_measured(const struct np_runs *runs)
 
 /* The fabric to compare runs with: of the calibration, or of a run. */
 static struct np_summary_fabric fabric_of(const struct np_run_summary_opt *opt,
-					   const struct np_record *newest)
+					  const struct np_record *newest)
 {
 	const struct np_calibration *c = opt->calibration;
 	const struct np_record *r = opt->like ? opt->like : newest;
@@ -546,8 +553,8 @@ static size_t list_blocks(struct np_run_summary *e, const struct np_record *r,
 static int find_levels(struct np_run_summary *e, const struct np_runs *runs,
 		       const struct np_run_summary_opt *opt, const char *scope)
 {
-	const struct np_fabric *f = opt->calibration ?
-				    opt->calibration->fabric : NULL;
+	const struct np_fabric *f =
+		opt->calibration ? opt->calibration->fabric : NULL;
 	size_t n = 0, room = runs->n;
 
 	for (size_t i = 0; i < runs->n; i++)
@@ -557,7 +564,8 @@ static int find_levels(struct np_run_summary *e, const struct np_runs *runs,
 		return -ENOMEM;
 	for (size_t i = 0; f && i < f->n_levels; i++)
 		e->level[n++] = (struct np_run_summary_level){
-			.name = f->level[i].name, .scope = scope,
+			.name = f->level[i].name,
+			.scope = scope,
 		};
 	for (size_t i = 0; !f && i < runs->n; i++)
 		if (e->use[i] == NP_RUN_UNDER_LEVEL)
@@ -577,7 +585,8 @@ static int find_levels(struct np_run_summary *e, const struct np_runs *runs,
 }
 
 /* The index of a run's level, which is in the list. */
-static size_t level_of(const struct np_run_summary *e, const struct np_record *r)
+static size_t level_of(const struct np_run_summary *e,
+		       const struct np_record *r)
 {
 	size_t i = 0;
 
@@ -643,8 +652,8 @@ struct times {
 static double alone_round(const struct np_calibration *c, size_t level,
 			  size_t n_processes, double own_sec)
 {
-	const struct np_mean *m = c && c->alone_round_sec ?
-		&c->alone_round_sec[level] : NULL;
+	const struct np_mean *m =
+		c && c->alone_round_sec ? &c->alone_round_sec[level] : NULL;
 
 	if (!m || !np_mean_known(m) || c->n_alone_nodes != n_processes ||
 	    own_sec > OTHER_NODES * m->mean ||
@@ -664,14 +673,13 @@ static void add_rounds(struct times *t, size_t level, size_t n_processes,
 
 /* Record how much a run with intervals slowed each level. */
 static void add_impact(const struct np_run_summary *e,
-			 const struct np_runs *runs, const struct np_record *r,
-			 struct times *t)
+		       const struct np_runs *runs, const struct np_record *r,
+		       struct times *t)
 {
 	for (size_t i = 0; i < e->n_levels; i++) {
 		const char *level = e->level[i].name;
-		const struct np_moments *alone =
-			np_run_blocks_alone(runs, e->use, r, level,
-					    r->blocks_nodes);
+		const struct np_moments *alone = np_run_blocks_alone(
+			runs, e->use, r, level, r->blocks_nodes);
 		struct np_moments loaded = run_blocks_under(r, level);
 
 		if (loaded.n)
@@ -681,8 +689,8 @@ static void add_impact(const struct np_run_summary *e,
 }
 
 /* Sort the run times of all used runs by level. */
-static void add_times(const struct np_run_summary *e, const struct np_runs *runs,
-		      struct times *t)
+static void add_times(const struct np_run_summary *e,
+		      const struct np_runs *runs, struct times *t)
 {
 	for (size_t i = 0; i < runs->n; i++) {
 		const struct np_record *r = runs->run[i];
@@ -771,7 +779,8 @@ static void fill_levels(struct np_run_summary *e, const struct times *t)
 
 	e->alone_sec = np_mean_of(&t->alone);
 	e->blocks_longer = t->alone.n && t->blocks.n ?
-			   t->blocks.mean / t->alone.mean - 1 : NAN;
+				   t->blocks.mean / t->alone.mean - 1 :
+				   NAN;
 	for (size_t i = 0; i < n; i++) {
 		struct np_run_summary_level *l = &e->level[i];
 
@@ -859,7 +868,8 @@ static unsigned rank_of(const struct latencies *l, size_t i)
 		rank |= RANK_PERIOD;
 	if (l->is_idle && r->source)
 		rank |= source_of(r) == NP_SOURCE_CALIBRATION ?
-			RANK_CALIBRATION : RANK_QUIET;
+				RANK_CALIBRATION :
+				RANK_QUIET;
 	return rank;
 }
 
@@ -878,8 +888,8 @@ static double median_of(const struct np_record *r)
 	for (size_t i = 0; i < r->n_leaves; i++)
 		if (r->leaves[i].hist && r->leaves[i].latency.n &&
 		    is_on(&r->leaves[i], rail))
-			sec = fmax(sec, np_hist_quantile(r->leaves[i].hist,
-							 0.5));
+			sec = fmax(sec,
+				   np_hist_quantile(r->leaves[i].hist, 0.5));
 	return sec;
 }
 
@@ -911,8 +921,7 @@ static int use_latencies(struct latencies *l)
 	for (size_t i = 0; !rc && best < RANK_NONE && i < l->runs->n; i++) {
 		const struct np_record *r = l->runs->run[i];
 
-		if (rank_of(l, i) != best ||
-		    median_of(r) > slowest)
+		if (rank_of(l, i) != best || median_of(r) > slowest)
 			continue;
 		rc = np_sample_add(&e->latency, r);
 		if (e->use[i] != NP_RUN_ALONE && e->use[i] != NP_RUN_BLOCKS)
@@ -949,13 +958,14 @@ static int make_program(struct np_run_summary *e, const struct np_bins *bins)
 }
 
 int np_run_summary_make(const struct np_runs *runs,
-		     const struct np_run_summary_opt *opt,
-		     struct np_run_summary *out)
+			const struct np_run_summary_opt *opt,
+			struct np_run_summary *out)
 {
 	static const struct np_run_summary_opt nothing = { .now = 0 };
 	struct np_run_summary e = { .program = { .name = runs->app } };
 	struct latencies l = {
-		.e = &e, .runs = runs,
+		.e = &e,
+		.runs = runs,
 		.is_idle = !strcmp(runs->app, NP_IDLE_APP),
 	};
 	struct np_summary_fabric f;
@@ -1095,7 +1105,7 @@ static void restore_program(struct np_run_summary *e, const char *name)
 }
 
 int np_run_summary_unpack(struct np_pack *p, const struct np_fabric *fabric,
-		       const char *name, struct np_run_summary *out)
+			  const char *name, struct np_run_summary *out)
 {
 	struct np_run_summary e = { .n_used = 0 };
 	int rc = pack_summary(p, &e, fabric->n_levels);
@@ -1140,7 +1150,8 @@ int np_curve_levels_make(const struct np_calibration *c,
 	size_t n = c ? c->fabric->n_levels : np_n_levels;
 	struct np_curve_levels l = {
 		.name = calloc(n + 1, sizeof(*l.name)),
-		.level = calloc(n + 1, sizeof(*l.level)), .n = n,
+		.level = calloc(n + 1, sizeof(*l.level)),
+		.n = n,
 	};
 
 	if (!l.name || !l.level) {
@@ -1149,8 +1160,7 @@ int np_curve_levels_make(const struct np_calibration *c,
 	}
 	for (size_t i = 0; i < n; i++) {
 		l.name[i] = c ? c->fabric->level[i].name : np_levels[i].name;
-		l.level[i].impact = c ? level_impact(c->fabric, i) :
-					  (double)i;
+		l.level[i].impact = c ? level_impact(c->fabric, i) : (double)i;
 	}
 	*out = l;
 	return 0;

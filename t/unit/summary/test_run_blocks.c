@@ -1,6 +1,6 @@
-#include "t.h"
 #include "np_run_summary.h"
 #include "some_record.h"
+#include "t.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,8 +25,11 @@ static void add_block(struct np_record *r, const char *level, double slowed,
 		      double pressed)
 {
 	r->blocks[r->n_blocks++] = (struct np_block_run){
-		level ? strdup(level) : NULL, (double)r->n_blocks * 3, 2.5,
-		RATE / (1 + slowed), NAN,
+		level ? strdup(level) : NULL,
+		(double)r->n_blocks * 3,
+		2.5,
+		RATE / (1 + slowed),
+		NAN,
 		level ? rounds(ROUND_SEC * (1 + pressed)) :
 			(struct np_moments){ 0 },
 	};
@@ -60,7 +63,8 @@ static void lead(struct np_record *r)
 	r->blocks_alone = calloc(2, sizeof(*r->blocks_alone));
 	for (; r->n_blocks_alone < 2; r->n_blocks_alone++)
 		r->blocks_alone[r->n_blocks_alone] = (struct np_block_run){
-			.level = strdup(level[r->n_blocks_alone]), .sec = 1,
+			.level = strdup(level[r->n_blocks_alone]),
+			.sec = 1,
 			.round_sec = rounds(ROUND_SEC),
 		};
 }
@@ -100,7 +104,8 @@ static struct np_record *add_loaded(struct some *a, double sec,
 static void make(struct some *a, bool calibrated)
 {
 	const struct np_run_summary_opt opt = {
-		.calibration = calibrated ? &a->c : NULL, .now = 1.71e9,
+		.calibration = calibrated ? &a->c : NULL,
+		.now = 1.71e9,
 	};
 
 	T_CHECK(np_run_summary_make(&a->runs, &opt, &a->e) == 0);
@@ -150,10 +155,12 @@ static void test_better(void)
 	make(&a, true);
 	T_ROW("how much longer the run with blocks took",
 	      t_close(a.e.blocks_longer, 60 / 10.01 - 1, 1e-6));
-	T_ROW("whole runs that agree", !a.e.level[0].of_blocks &&
-	      t_close(a.e.level[0].slowdown.mean, 0.25, 0.01));
-	T_ROW("blocks where there are no runs", a.e.level[1].of_blocks &&
-	      t_close(a.e.level[1].slowdown.mean, 0.5, 0.08));
+	T_ROW("whole runs that agree",
+	      !a.e.level[0].of_blocks &&
+		      t_close(a.e.level[0].slowdown.mean, 0.25, 0.01));
+	T_ROW("blocks where there are no runs",
+	      a.e.level[1].of_blocks &&
+		      t_close(a.e.level[1].slowdown.mean, 0.5, 0.08));
 	stop(&a);
 }
 
@@ -172,8 +179,9 @@ static void test_more_runs(void)
 	add(&a, blocks_of(0.01));
 	add(&a, blocks_of(0.01));
 	make(&a, true);
-	T_ROW("three with blocks", a.e.level[0].of_blocks &&
-	      t_close(a.e.level[0].slowdown.mean, 0.2, 0.03));
+	T_ROW("three with blocks",
+	      a.e.level[0].of_blocks &&
+		      t_close(a.e.level[0].slowdown.mean, 0.2, 0.03));
 	stop(&a);
 }
 
@@ -202,8 +210,8 @@ static void test_alone_of_another(void)
 	T_CHECK(a.e.level[0].impact.n == 2);
 	T_ROW("none of levels on another number of nodes",
 	      np_run_blocks_alone(&a.runs, a.e.use, r, "c1", 4) &&
-	      !np_run_blocks_alone(&a.runs, a.e.use, r, "c1", 5) &&
-	      !np_run_blocks_alone(&a.runs, a.e.use, r, "c9", 4));
+		      !np_run_blocks_alone(&a.runs, a.e.use, r, "c1", 5) &&
+		      !np_run_blocks_alone(&a.runs, a.e.use, r, "c9", 4));
 	stop(&a);
 }
 
@@ -255,8 +263,7 @@ static void test_left_out(void)
 static const struct t_case cases[] = {
 	{ "one run gives curve, pressure and latencies", test_one_run },
 	{ "of blocks and whole runs the better counts", test_better },
-	{ "blocks of three runs say more than one whole run",
-	  test_more_runs },
+	{ "blocks of three runs say more than one whole run", test_more_runs },
 	{ "blocks that do not agree give no curve", test_restless },
 	{ "rounds alone may be another run's", test_alone_of_another },
 	{ "levels at another scope are others", test_scopes },
