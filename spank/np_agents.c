@@ -929,7 +929,7 @@ static bool find_rail(const struct np_agents *a, const size_t member[],
 {
 	const char *name = np_registry_agent(a->registry, member[at])->name;
 	struct np_rail rail[NP_RAILS_MAX];
-	size_t n = np_leafmap_rails(a->nodes->leaves, name, rail), turn = 0;
+	size_t n = np_leaf_index_rails(a->nodes->leaves, name, rail), turn = 0;
 
 	for (size_t i = 0; rail[0].nic && i < at; i++)
 		turn += !strcmp(np_registry_agent(a->registry,
@@ -1017,8 +1017,9 @@ static void ask_for_copies(struct np_agents *a)
 		const struct np_agent_info *info =
 			np_registry_agent(a->registry, member[i]);
 		struct np_rail rail[NP_RAILS_MAX], own;
-		size_t more = np_leafmap_rails(a->nodes->leaves, info->name,
-					       rail) - 1;
+		size_t more = np_leaf_index_rails(a->nodes->leaves, info->name,
+						  rail) -
+			      1;
 
 		if (info->asked || !more || !find_rail(a, member, i, &own) ||
 		    own.leaf != rail[0].leaf ||
@@ -1090,7 +1091,7 @@ static int dispatch_compress(struct np_agents *a, const size_t member[],
 			np_registry_agent(a->registry, member[i])->name;
 
 		np_registry_set_leaf(a->registry, member[i],
-				     np_leafmap_find(a->nodes->leaves, name),
+				     np_leaf_index_find(a->nodes->leaves, name),
 				     NULL);
 	}
 	return dispatch(a, member, n, false,

@@ -89,7 +89,7 @@ static int plan(size_t i, uint32_t max_level, struct np_step_nodes *s,
 	expand(rows[i].step, &s->step);
 	expand(rows[i].job, &job);
 	expand(rows[i].busy, &busy);
-	T_CHECK(np_leafmap_parse(rows[i].topology, &s->leaves, NULL) == 0);
+	T_CHECK(np_leaf_index_parse(rows[i].topology, &s->leaves, NULL) == 0);
 	rc = np_step_nodes_plan(s, &job, &busy, max_level, r, err);
 	np_hosts_free(&job);
 	np_hosts_free(&busy);
@@ -123,8 +123,9 @@ static void test_rails(void)
 		char text[256] = "";
 
 		expand(railed[i].step, &s.step);
-		T_CHECK(!np_leafmap_parse(TWO_TREES, &s.leaves, NULL));
-		T_CHECK(!np_leafmap_set_devices(s.leaves, railed[i].devices));
+		T_CHECK(!np_leaf_index_parse(TWO_TREES, &s.leaves, NULL));
+		T_CHECK(!np_leaf_index_set_devices(s.leaves,
+						   railed[i].devices));
 		T_CHECK(!np_step_nodes_plan(&s, &none, &none, MANY, r, NULL));
 		for (size_t k = 0; k < r->n_leaves; k++) {
 			const struct np_leaf_run *l = &r->leaves[k];
@@ -197,14 +198,15 @@ static void test_wide(void)
 
 		expand(wide[i].step, &s.step);
 		expand(wide[i].job, &job);
-		T_CHECK(np_leafmap_parse(TWO_LEAVES, &s.leaves, NULL) == 0);
+		T_CHECK(np_leaf_index_parse(TWO_LEAVES, &s.leaves, NULL) == 0);
 		T_ROW(wide[i].name,
 		      np_step_nodes_plan(&s, &job, &busy, wide[i].max_level, r,
 					 NULL) == 0);
 		for (size_t k = 0; k < s.level.n; k++) {
 			const char *node = s.level.name[k];
 
-			n[!strcmp(np_leafmap_find(s.leaves, node), "leaf1")]++;
+			n[!strcmp(np_leaf_index_find(s.leaves, node),
+				  "leaf1")]++;
 			in_step += (size_t)np_hosts_has(&s.step, node);
 		}
 		T_ROW(wide[i].name,

@@ -12,7 +12,7 @@
 
 /* A step on n[0-1] of leaf0, ready to be told of others. */
 struct rig {
-	struct np_leafmap *leaves;
+	struct np_leaf_index *leaves;
 	struct np_record *r;
 	struct np_neighbours b;
 };
@@ -23,7 +23,7 @@ static void begin(struct rig *g)
 
 	g->leaves = NULL;
 	g->r = np_record_new();
-	T_CHECK(np_leafmap_parse(TWO_LEAVES, &g->leaves, NULL) == 0);
+	T_CHECK(np_leaf_index_parse(TWO_LEAVES, &g->leaves, NULL) == 0);
 	T_CHECK(np_hosts_expand("n[0-1]", &nodes) == 0);
 	T_CHECK(np_neighbours_init(&g->b, g->leaves, &nodes, g->r, NULL) == 0);
 	np_hosts_free(&nodes);
@@ -32,7 +32,7 @@ static void begin(struct rig *g)
 static void end(struct rig *g)
 {
 	np_neighbours_free(&g->b);
-	np_leafmap_free(g->leaves);
+	np_leaf_index_free(g->leaves);
 	np_record_free(g->r);
 }
 
@@ -58,11 +58,11 @@ static void test_other_rails(void)
 	struct np_hosts nodes = { NULL, 0 };
 	struct rig g = { .r = np_record_new() };
 
-	T_CHECK(!np_leafmap_parse("SwitchName=a Level=0 Nodes=n[0-3]\n"
-				  "SwitchName=b Level=0 Nodes=n[4-7]\n"
-				  "SwitchName=x Level=0 Nodes=n[0-7]\n",
-				  &g.leaves, NULL));
-	T_CHECK(!np_leafmap_set_devices(g.leaves, "ib0,ib1"));
+	T_CHECK(!np_leaf_index_parse("SwitchName=a Level=0 Nodes=n[0-3]\n"
+				     "SwitchName=b Level=0 Nodes=n[4-7]\n"
+				     "SwitchName=x Level=0 Nodes=n[0-7]\n",
+				     &g.leaves, NULL));
+	T_CHECK(!np_leaf_index_set_devices(g.leaves, "ib0,ib1"));
 	T_CHECK(!np_hosts_expand("n[0-1]", &nodes));
 	T_CHECK(!np_neighbours_init(&g.b, g.leaves, &nodes, g.r, NULL));
 	T_CHECK(!np_neighbours_add(&g.b, &c, NULL));

@@ -85,7 +85,7 @@ static void read_layout(const char *text, struct layout *l)
 	}
 	add_switch(l, 'a');
 	add_switch(l, 'b');
-	T_CHECK(!np_leafmap_parse(l->topology, &l->s.leaves, NULL));
+	T_CHECK(!np_leaf_index_parse(l->topology, &l->s.leaves, NULL));
 }
 
 static void free_layout(struct layout *l)
@@ -106,8 +106,9 @@ static size_t describe(const struct layout *l, struct np_record *r, char *text)
 
 		snprintf(name, sizeof(name), "n%zu", i);
 		probe = np_hosts_has(&l->s.step, name) &&
-			!np_record_leaf(r, np_leafmap_find(l->s.leaves, name))->
-				skipped;
+			!np_record_leaf(r,
+					np_leaf_index_find(l->s.leaves, name))
+				 ->skipped;
 		level = np_hosts_has(&l->s.level, name);
 		text[i] = ".PLB"[probe + 2 * level];
 		probes += probe;
