@@ -566,7 +566,7 @@ long cli_places_compare(const struct cli_places *p, const struct np_topo *t,
 struct matrix {
 	char **node; /* by rank; NULL: its probe has not reported yet */
 	double *sec; /* n * n latencies, seconds; NaN: not measured */
-	size_t n, hellos, byes;
+	size_t n, handshakes, byes;
 	bool no_memory;
 	char note[NP_REPORT_TEXT];
 };
@@ -590,11 +590,11 @@ static void on_report(const struct np_report *r, void *arg)
 	struct matrix *m = arg;
 
 	switch (r->kind) {
-	case NP_REPORT_HELLO:
-		m->hellos++;
+	case NP_REPORT_HANDSHAKE:
+		m->handshakes++;
 		if (r->rank >= m->n || m->node[r->rank])
 			break;
-		m->node[r->rank] = strdup(r->hello.node);
+		m->node[r->rank] = strdup(r->handshake.node);
 		m->no_memory |= !m->node[r->rank];
 		break;
 	case NP_REPORT_PAIR:
@@ -636,12 +636,14 @@ static int watch(struct np_helper_step *step, struct matrix *m,
 		 * A step can only be ended in order when all probes have
 		 * started.
 		 */
-		if (*stop && m->hellos == m->n)
+		if (*stop && m->handshakes == m->n)
 			return np_errf(err, -EINTR, "stopped");
-		if (m->hellos < m->n && np_mono_sec() > begun_sec + START_SEC)
-			return np_errf(err, -ETIMEDOUT, "only %zu of %zu "
+		if (m->handshakes < m->n &&
+		    np_mono_sec() > begun_sec + START_SEC)
+			return np_errf(err, -ETIMEDOUT,
+				       "only %zu of %zu "
 				       "probes started within %g s",
-				       m->hellos, m->n, START_SEC);
+				       m->handshakes, m->n, START_SEC);
 	}
 	while (step->fd >= 0)
 		read_more(step, m, POLL_SEC);
@@ -680,7 +682,7 @@ static int run_step(struct cli_alloc *at, const struct options *o,
 	struct np_args args;
 	int rc;
 
-	m->hellos = m->byes = 0;
+	m->handshakes = m->byes = 0;
 	at->conf.per_node = 1;
 	np_helper_cmd_impact(&args, &at->job, &at->conf, at->nodes, at->n_nodes);
 	np_args_add(&args, "--matrix=%u", o->times);

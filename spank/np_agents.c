@@ -830,8 +830,8 @@ static void on_report(size_t member, char *line, void *arg)
 	/* A process only knows its rank and number within its group. */
 	rep.rank = info->rank;
 	rep.other_rail = info->other_rail;
-	if (rep.kind == NP_REPORT_HELLO)
-		rep.hello.n_ranks = (uint32_t)count(a, info->kind).called;
+	if (rep.kind == NP_REPORT_HANDSHAKE)
+		rep.handshake.n_ranks = (uint32_t)count(a, info->kind).called;
 	np_reports_take(&a->reports, info->kind == NP_AGENT_LEVEL, &rep,
 			a->now_sec);
 }

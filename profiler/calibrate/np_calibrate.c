@@ -443,7 +443,7 @@ struct slot {
 	bool running;
 	struct np_cal_step step;
 	double zero_sec; /* common start of its processes; NaN: none reported */
-	uint32_t n_ranks, hellos;
+	uint32_t n_ranks, handshakes;
 };
 
 /* A report, with the start of its window on our clock. */
@@ -496,22 +496,22 @@ struct np_cal_run *np_cal_run_new(const struct np_cal_ops *ops, void *ctx,
 static void keep_rank(struct np_cal_run *r, const struct np_report *rep)
 {
 	if (!r->rank) {
-		if (rep->hello.n_ranks > 1u << 18)
+		if (rep->handshake.n_ranks > 1u << 18)
 			return;
-		r->rank = calloc(rep->hello.n_ranks, sizeof(*r->rank));
+		r->rank = calloc(rep->handshake.n_ranks, sizeof(*r->rank));
 		if (!r->rank) {
 			r->failed = -ENOMEM;
 			return;
 		}
-		r->n_ranks = rep->hello.n_ranks;
+		r->n_ranks = rep->handshake.n_ranks;
 	}
 	if (rep->rank >= r->n_ranks)
 		return;
-	strcpy(r->rank[rep->rank].node, rep->hello.node);
-	strcpy(r->rank[rep->rank].leaf, rep->hello.leaf);
+	strcpy(r->rank[rep->rank].node, rep->handshake.node);
+	strcpy(r->rank[rep->rank].leaf, rep->handshake.leaf);
 	if (!r->transport[0])
-		strcpy(r->transport, rep->hello.transport);
-	strcpy(r->version, rep->hello.version);
+		strcpy(r->transport, rep->handshake.transport);
+	strcpy(r->version, rep->handshake.version);
 }
 
 /* Keep a report of the base for the current measurement. */
@@ -536,11 +536,11 @@ static void run_on_report(int slot, const struct np_report *rep, void *arg)
 	struct slot *s = &r->slot[slot];
 
 	switch (rep->kind) {
-	case NP_REPORT_HELLO:
+	case NP_REPORT_HANDSHAKE:
 		if (isnan(s->zero_sec))
 			s->zero_sec = r->ops->now_sec(r->ctx);
-		s->n_ranks = rep->hello.n_ranks;
-		s->hellos++;
+		s->n_ranks = rep->handshake.n_ranks;
+		s->handshakes++;
 		if (r->queries)
 			keep_rank(r, rep);
 		break;
@@ -558,7 +558,7 @@ static void run_on_report(int slot, const struct np_report *rep, void *arg)
 /* Have all processes of a step reported? */
 static bool is_up(const struct slot *s)
 {
-	return s->hellos && s->hellos >= s->n_ranks;
+	return s->handshakes && s->handshakes >= s->n_ranks;
 }
 
 /* ---- starting and stopping steps ---- */
@@ -608,9 +608,11 @@ static int wait_up(struct np_cal_run *r, int slot, struct np_err *err)
 		rc = wait_for(r, 0.05, err);
 	if (rc || is_up(s))
 		return rc;
-	return np_errf(err, -ETIMEDOUT, "%s on %s: %u of its processes started "
-		       "within %g s", s->step.level ? s->step.level->name :
-		       "the probes", s->step.nodes, s->hellos, UP_SEC);
+	return np_errf(err, -ETIMEDOUT,
+		       "%s on %s: %u of its processes started "
+		       "within %g s",
+		       s->step.level ? s->step.level->name : "the probes",
+		       s->step.nodes, s->handshakes, UP_SEC);
 }
 
 /* Stop the step in a slot, if there is one. */

@@ -124,7 +124,7 @@ struct np_probe_plan {
 
 /*
  * Wait until all processes are ready: the common start. From then on a signal
- * no longer ends the process at once (np_clock.h), and the hello report is
+ * no longer ends the process at once (np_clock.h), and the handshake is
  * written. version: of the network library. Returns 0 or -errno with err.
  */
 int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,

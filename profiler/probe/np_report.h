@@ -21,7 +21,7 @@
  *	np1 bye   RANK
  *
  * AT_SEC	start of the window, seconds since the common start of all
- *		processes, at which hello is written
+ *		processes, at which the handshake is written
  * LEAF, PEER_NODE, TRANSPORT, VERSION
  *		"-" if there is none
  * PEER_NODE	node to which this process measures latency; only one process
@@ -58,14 +58,14 @@
 #define NP_REPORT_BINS 64   /* most bins in one "lat" line */
 
 enum np_report_kind {
-	NP_REPORT_HELLO,
+	NP_REPORT_HANDSHAKE,
 	NP_REPORT_LATENCY,
 	NP_REPORT_ROUND,
 	NP_REPORT_PRTT,
 	NP_REPORT_PAIR,
 	NP_REPORT_COST,
 	NP_REPORT_LINK,
-	NP_REPORT_MOVED,
+	NP_REPORT_TRANSFERRED,
 	NP_REPORT_NIC,
 	NP_REPORT_CALLS,
 	NP_REPORT_SKIP,
@@ -94,7 +94,7 @@ struct np_report {
 			char peer_node[NP_REPORT_WORD];
 			char transport[NP_REPORT_WORD];
 			char version[NP_REPORT_WORD];
-		} hello;
+		} handshake;
 		struct {
 			double at_sec;
 			struct np_moments sec; /* latency or round time */
@@ -117,7 +117,7 @@ struct np_report {
 		struct {
 			double elapsed_sec;
 			uint64_t n; /* bytes, or calls */
-		} moved;
+		} transferred;
 		struct {
 			char device[NP_REPORT_WORD];
 			double elapsed_sec;

@@ -26,7 +26,7 @@ struct world {
 	double scatter; /* by so much more and less is felt on the leaf */
 	struct np_cal_step step[NP_CAL_SLOTS];
 	bool running[NP_CAL_SLOTS];
-	bool hello_due[NP_CAL_SLOTS];
+	bool handshake_due[NP_CAL_SLOTS];
 	double zero_sec[NP_CAL_SLOTS], said_sec[NP_CAL_SLOTS];
 	unsigned starts[NP_CAL_SLOTS];
 	/* Mishaps: 0 for none. */
@@ -52,7 +52,7 @@ static int w_start(void *ctx, int slot, const struct np_cal_step *step,
 	(void)err;
 	T_CHECK(!w->running[slot] && step->n_nodes > 0 && step->nodes);
 	w->step[slot] = *step;
-	w->running[slot] = w->hello_due[slot] = true;
+	w->running[slot] = w->handshake_due[slot] = true;
 	w->starts[slot]++;
 	w->now_sec += 0.3;
 	return 0;
@@ -72,7 +72,7 @@ static double factor(const struct world *w)
 	const struct np_level *l = w->step[NP_CAL_AGGRESSOR].level;
 	double felt;
 
-	if (!w->running[NP_CAL_AGGRESSOR] || w->hello_due[NP_CAL_AGGRESSOR])
+	if (!w->running[NP_CAL_AGGRESSOR] || w->handshake_due[NP_CAL_AGGRESSOR])
 		return 1;
 	felt = w->felt[scope_now(w)];
 	if (scope_now(w) == NP_SCOPE_LEAF)
@@ -81,19 +81,20 @@ static double factor(const struct world *w)
 	return 1 + felt * (double)(l - w->setup->level + 1);
 }
 
-static void say_hello(struct world *w, int slot, np_cal_report_f *f, void *arg)
+static void say_handshake(struct world *w, int slot, np_cal_report_f *f,
+			  void *arg)
 {
 	uint32_t n = w->step[slot].level ? RANKS : 8;
 
-	w->hello_due[slot] = false;
+	w->handshake_due[slot] = false;
 	w->zero_sec[slot] = w->said_sec[slot] = w->now_sec;
 	for (uint32_t i = 0; i < n; i++) {
-		struct np_report r = { .kind = NP_REPORT_HELLO, .rank = i };
+		struct np_report r = { .kind = NP_REPORT_HANDSHAKE, .rank = i };
 
-		r.hello.n_ranks = n;
-		snprintf(r.hello.node, sizeof(r.hello.node), "n%u", i);
-		strcpy(r.hello.leaf, i < 4 ? "leaf0" : "leaf1");
-		strcpy(r.hello.transport, "tcp/eth0");
+		r.handshake.n_ranks = n;
+		snprintf(r.handshake.node, sizeof(r.handshake.node), "n%u", i);
+		strcpy(r.handshake.leaf, i < 4 ? "leaf0" : "leaf1");
+		strcpy(r.handshake.transport, "tcp/eth0");
 		f(slot, &r, arg);
 	}
 }
@@ -133,9 +134,9 @@ static int w_wait(void *ctx, double until_sec, const bool up[NP_CAL_SLOTS],
 	(void)up;
 	w->now_sec = fmin(until_sec, w->now_sec + 0.05);
 	for (int i = 0; i < NP_CAL_SLOTS && !w->silent; i++)
-		if (w->running[i] && w->hello_due[i])
-			say_hello(w, i, f, arg);
-	if (w->running[NP_CAL_BASE] && !w->hello_due[NP_CAL_BASE] &&
+		if (w->running[i] && w->handshake_due[i])
+			say_handshake(w, i, f, arg);
+	if (w->running[NP_CAL_BASE] && !w->handshake_due[NP_CAL_BASE] &&
 	    w->now_sec >= w->said_sec[NP_CAL_BASE] + NP_CAL_WINDOW_SEC)
 		for (int i = 0; i < (w->floods ? 33000 : 1); i++)
 			say_window(w, f, arg);
