@@ -245,7 +245,7 @@ static void put_pairs(FILE *f, const char *label,
 	char line[1024] = "", change[CLI_NUMBER];
 
 	for (size_t i = 0; i < list->n; i++) {
-		const struct cli_pair *t = &list->tie[i];
+		const struct cli_pair *t = &list->pair[i];
 
 		bool itself = !strcmp(t->app, self);
 
@@ -451,8 +451,8 @@ static const struct part *worst_pair(const struct report *r)
 		const struct part *p = &r->part[i];
 
 		if (p->slowed_by.n &&
-		    (!most || p->slowed_by.tie->p.slowdown >
-			      most->slowed_by.tie->p.slowdown))
+		    (!most || p->slowed_by.pair->p.slowdown >
+				      most->slowed_by.pair->p.slowdown))
 			most = p;
 	}
 	return most;
@@ -469,11 +469,13 @@ static void put_summary(FILE *f, const struct report *r)
 		suffer += r->part[i].advice.n_avoid > 0;
 	fputs("<h1>netprof report</h1>\n<p><strong>", f);
 	if (most)
-		put_html(f, "", "", "%zu of %zu applications would be slowed "
+		put_html(f, "", "",
+			 "%zu of %zu applications would be slowed "
 			 "by more than %.0f %% beside another; worst: %s "
-			 "beside %s, %s.", suffer, r->n, 100 * r->limit,
-			 most->profile.runs->app, most->slowed_by.tie->app,
-			 cli_change(most->slowed_by.tie->p.slowdown, change));
+			 "beside %s, %s.",
+			 suffer, r->n, 100 * r->limit, most->profile.runs->app,
+			 most->slowed_by.pair->app,
+			 cli_change(most->slowed_by.pair->p.slowdown, change));
 	else
 		put_html(f, "", "", "%zu application%s; how they slow each "
 			 "other is not known.", r->n, r->n == 1 ? "" : "s");
@@ -486,8 +488,8 @@ static void list_row(FILE *f, const struct report *r, size_t number)
 {
 	const struct part *part = &r->part[number];
 	const struct np_profile *p = &part->profile;
-	const struct cli_pair *by = part->slowed_by.n ? part->slowed_by.tie :
-						       NULL;
+	const struct cli_pair *by = part->slowed_by.n ? part->slowed_by.pair :
+							NULL;
 
 	fprintf(f, "<tr><th scope=\"row\"><a href=\"#a%zu\"", number);
 	put_html(f, ">", "</a></th>", "%s", p->runs->app);
@@ -830,7 +832,7 @@ static void advise(struct report *r, struct part *part,
 		   struct np_predictor *models)
 {
 	struct cli_answer a = { .scope = r->m.scope, .n_co = 1 };
-	struct cli_pair *worst = part->slowed_by.tie;
+	struct cli_pair *worst = part->slowed_by.pair;
 
 	if (part->slowed_by.n && models) {
 		/* This time with what would narrow the interval. */

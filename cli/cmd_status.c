@@ -209,10 +209,10 @@ static void causes_text(const struct np_state_job *j,
 static void apart_row(const struct np_state_job *j)
 {
 	const struct np_state_cause *c = cli_worst_cause(j);
-	char id[CLI_NUMBER], kept[LINE], from[128] = "-", why[128] = "-";
+	char id[CLI_NUMBER], restriction[LINE], from[128] = "-", why[128] = "-";
 	char by[CLI_NUMBER], shown[160];
 
-	restriction_text(j, kept, sizeof(kept));
+	restriction_text(j, restriction, sizeof(restriction));
 	cli_job_name(j->id, j->array, j->task, id);
 	if (c) {
 		causes_text(j, c, from, sizeof(from));
@@ -226,7 +226,7 @@ static void apart_row(const struct np_state_job *j)
 	printf("%-11s ", id);
 	cli_left(stdout, cli_app_name(j->app), 13);
 	putchar(' ');
-	cli_left(stdout, kept, 24);
+	cli_left(stdout, restriction, 24);
 	putchar(' ');
 	cli_left(stdout, from, 14);
 	printf(" %s\n", cli_cut(why, 14, shown, sizeof(shown)));

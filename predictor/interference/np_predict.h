@@ -72,7 +72,7 @@ struct np_prediction {
 	size_t n_curve;	     /* levels in the victim's sensitivity curve */
 	size_t n_impact;   /* levels with a measured slowdown by co-runners */
 	uint64_t n_probes;   /* latency samples of the co-runner with fewest */
-	size_t n_left_out;   /* leave-one-out tests behind the model's error */
+	size_t n_excluded;   /* leave-one-out tests behind the model's error */
 	double sharing;     /* sharing coefficient applied, 0 to 1 */
 
 	enum np_more more;

@@ -240,7 +240,7 @@ static void test_scopes(void)
 	stop(&a);
 }
 
-static void test_left_out(void)
+static void test_excluded(void)
 {
 	struct some a;
 	struct np_record *r;
@@ -267,7 +267,7 @@ static const struct t_case cases[] = {
 	{ "blocks that do not agree give no curve", test_restless },
 	{ "rounds alone may be another run's", test_alone_of_another },
 	{ "levels at another scope are others", test_scopes },
-	{ "damaged and failed runs do no harm", test_left_out },
+	{ "damaged and failed runs do no harm", test_excluded },
 	{ NULL, NULL },
 };
 T_SUITE(run_blocks, cases)

@@ -253,7 +253,7 @@ static void cut(struct np_record *r)
 	r->state = NP_RUN_CUT;
 }
 
-static void test_left_out(void)
+static void test_excluded(void)
 {
 	static const struct {
 		const char *name;
@@ -560,7 +560,7 @@ static const struct t_case cases[] = {
 	{ "curve and pressure come from the runs", test_curve_and_impact },
 	{ "levels mean in runs what they mean in the calibration",
 	  test_one_baseline },
-	{ "runs that cannot be compared are left out", test_left_out },
+	{ "runs that cannot be compared are left out", test_excluded },
 	{ "one workload is chosen", test_workload },
 	{ "latencies of the calibration's period", test_period },
 	{ "latencies without a known workload are the last resort",
