@@ -402,15 +402,18 @@ static void publish_idle(const struct fabric_work *w, const char *text)
  */
 static int save_result(struct fabric_work *w, struct np_err *err)
 {
-	const struct np_calibration_facts facts = {
-		.c = &w->c, .roles = &w->roles, .cluster = w->at.cluster,
+	const struct np_calibration_conditions conditions = {
+		.c = &w->c,
+		.roles = &w->roles,
+		.cluster = w->at.cluster,
 		.transport = w->seen.transport,
 		.ucx_version = w->seen.version,
-		.date = w->date, .message_bytes = w->at.conf.message_bytes,
+		.date = w->date,
+		.message_bytes = w->at.conf.message_bytes,
 		.period_sec = w->at.conf.period_sec,
 	};
 	char *text;
-	int rc = np_calibrate_result(&facts, &text, err);
+	int rc = np_calibrate_result(&conditions, &text, err);
 
 	if (rc)
 		return rc;

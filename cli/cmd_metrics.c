@@ -194,7 +194,7 @@ static void put_leaves(FILE *f, const struct np_state *s)
 	static const struct {
 		const char *name, *unit, *help;
 		double (*value)(const struct np_state_leaf *l);
-	} facts[] = {
+	} gauges[] = {
 		{ "leaf_utilisation_ratio", "ratio",
 		  "Share of the nodes of a "
 		  "leaf switch that are busy, without those that are down or "
@@ -212,11 +212,11 @@ static void put_leaves(FILE *f, const struct np_state *s)
 	};
 
 	put_leaf_nodes(f, s);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(facts); i++) {
-		cli_gauges(f, facts[i].name, facts[i].unit, facts[i].help);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(gauges); i++) {
+		cli_gauges(f, gauges[i].name, gauges[i].unit, gauges[i].help);
 		for (size_t k = 0; k < s->n_leaves; k++)
-			cli_gauge_of(f, facts[i].name, "leaf", s->leaf[k].name,
-				     facts[i].value(&s->leaf[k]));
+			cli_gauge_of(f, gauges[i].name, "leaf", s->leaf[k].name,
+				     gauges[i].value(&s->leaf[k]));
 	}
 }
 

@@ -110,7 +110,7 @@ static int print_denied(const struct status *t)
 }
 
 /* Returns how many lines were printed, about. */
-static int print_facts(const struct status *t)
+static int print_summary(const struct status *t)
 {
 	int lines = 4; /* two for the mode, and Decided and Jobs */
 
@@ -271,7 +271,7 @@ static void divide_lines(size_t room, size_t *leaves, size_t *jobs)
 static int status_text(const struct status *t)
 {
 	size_t leaves = t->s->n_leaves, jobs = t->n_apart;
-	int left = CLI_LINES - print_facts(t) - 4 /* empty lines and heads */;
+	int left = CLI_LINES - print_summary(t) - 4 /* empty lines and heads */;
 
 	if (!t->all)
 		divide_lines(left > 0 ? (size_t)left : 0, &leaves, &jobs);

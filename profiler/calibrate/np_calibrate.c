@@ -1092,8 +1092,8 @@ static int set_latency(const struct np_cal_sample *s, struct np_latency *out)
 }
 
 /* What was measured where, and by which versions. */
-static int set_facts(const struct np_calibration_facts *f,
-		     struct np_calibration *out)
+static int set_conditions(const struct np_calibration_conditions *f,
+			  struct np_calibration *out)
 {
 	const struct np_cal_hosts *level = f->c->scope == NP_SCOPE_LEAF ?
 					   &f->roles->aggressor :
@@ -1267,7 +1267,7 @@ static int set_other_levels(const struct np_calibrate *c,
 	return rc;
 }
 
-int np_calibrate_result(const struct np_calibration_facts *f, char **out,
+int np_calibrate_result(const struct np_calibration_conditions *f, char **out,
 			struct np_err *err)
 {
 	struct np_calibration c;
@@ -1281,7 +1281,7 @@ int np_calibrate_result(const struct np_calibration_facts *f, char **out,
 	if (rc)
 		return np_errf(err, rc, "out of memory");
 	set_sharing(f->c, &c);
-	if (set_facts(f, &c) || set_levels(f->c, &c) ||
+	if (set_conditions(f, &c) || set_levels(f->c, &c) ||
 	    set_alone_rounds(f->c, &c) || set_idle(f->c, &c) ||
 	    set_leaves(f->c, &c) || set_other_levels(f->c, &c))
 		rc = np_errf(err, -ENOMEM, "out of memory");

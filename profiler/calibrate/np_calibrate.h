@@ -52,7 +52,7 @@ int np_calibrate_measure(struct np_calibrate *c, struct np_err *err);
 
 /* ---- the results ---- */
 
-struct np_calibration_facts {
+struct np_calibration_conditions {
 	const struct np_calibrate *c; /* completed */
 	const struct np_cal_roles *roles;
 	const char *cluster, *transport, *ucx_version;
@@ -66,7 +66,7 @@ struct np_calibration_facts {
  * Returns 0, or with err -ENOMEM, or -ENODATA if a required measurement has no
  * samples.
  */
-int np_calibrate_result(const struct np_calibration_facts *f, char **out,
+int np_calibrate_result(const struct np_calibration_conditions *f, char **out,
 			struct np_err *err);
 
 /* Slowdown of level victim by level aggressor, over all repeats. */

@@ -294,7 +294,7 @@ int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,
 		return rc;
 	p->start_sec = p->conf.clock->now_sec(p->conf.clock);
 	p->next_cost_sec = p->start_sec;
-	np_stop_defer();
+	np_stop_on_signal();
 	report_handshake(p, plan, version);
 	if (plan->skipped)
 		report_skip(p, plan->skipped);

@@ -128,7 +128,7 @@ static void play(struct hall *h, const uint8_t *data, size_t size)
 }
 
 /* What is taken is whole, and can be said again. */
-static void find_invite(const uint8_t *data, size_t size)
+static void find_rendezvous(const uint8_t *data, size_t size)
 {
 	char *text = strndup((const char *)data, size);
 
@@ -154,7 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct hall h;
 
-	find_invite(data, size);
+	find_rendezvous(data, size);
 	open_hall(&h);
 	play(&h, data, size);
 	if (np_registry_size(h.p) > N_ENDS)

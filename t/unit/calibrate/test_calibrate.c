@@ -261,9 +261,12 @@ static void test_finds_what_is_there(void)
 
 static void test_result_can_be_read(void)
 {
-	struct np_calibration_facts f = {
-		.cluster = "np", .transport = "tcp/eth0", .date = 1.7e9,
-		.message_bytes = 1024, .period_sec = 0.1,
+	struct np_calibration_conditions f = {
+		.cluster = "np",
+		.transport = "tcp/eth0",
+		.date = 1.7e9,
+		.message_bytes = 1024,
+		.period_sec = 0.1,
 	};
 	struct np_calibration c;
 	struct np_err err = NP_ERR_INIT;

@@ -153,7 +153,7 @@ static int ask(void *arg, uint32_t victim, uint32_t co,
 	return 0;
 }
 
-struct np_slowdowns *some_press(void)
+struct np_slowdowns *some_slowdowns(void)
 {
 	struct np_oracle o = { .slowdown = ask };
 	struct np_conflict *c;
@@ -219,7 +219,7 @@ int some_view(struct some_slurm *s, struct np_job_cache *cache,
 
 struct np_placement *some_decision(const struct np_job_snapshot *v)
 {
-	struct np_slowdowns *t = some_press();
+	struct np_slowdowns *t = some_slowdowns();
 	struct np_policy policy;
 	struct np_placement *p;
 	struct np_err err;

@@ -53,7 +53,7 @@ void some_place_conf(struct np_place_conf *c);
  * hurts nobody.  The own runs of SOME_UID + 1 contradict soft.  Without claims,
  * SOME_UID, SOME_UID + 2 and SOME_UID + 3 may claim all of them.
  */
-struct np_slowdowns *some_press(void);
+struct np_slowdowns *some_slowdowns(void);
 struct np_app_index *some_index(const struct np_app_claims *claims);
 
 /* View of all that; frees cache it makes itself where cache is NULL. */

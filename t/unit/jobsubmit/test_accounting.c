@@ -29,7 +29,7 @@ static void set_up(struct world *w)
 	T_CHECK(!mkdir(store, 0755));
 	some_slurm(&w->slurm);
 	T_CHECK(!np_accounting_new(&w->history));
-	w->table = some_press();
+	w->table = some_slowdowns();
 	w->index = some_index(NULL);
 	w->begin_sec = time(NULL) - 1000;
 }

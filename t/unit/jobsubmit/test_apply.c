@@ -583,7 +583,7 @@ static bool try_without(const struct kit *kit, long nth)
 
 static void test_no_memory(void)
 {
-	struct kit kit = { some_index(NULL), some_press() };
+	struct kit kit = { some_index(NULL), some_slowdowns() };
 	long n = 0;
 
 	some_place_conf(&kit.conf);

@@ -22,7 +22,7 @@ static struct np_state state_of(struct some_slurm *s)
 	static struct np_settings settings;
 	static const struct np_controller role = { .cluster = "c",
 						 .host = "ctl" };
-	struct np_slowdowns *table = some_press();
+	struct np_slowdowns *table = some_slowdowns();
 	struct np_state state = { .date = 0 };
 	struct np_denials denied;
 	struct np_placement *p;

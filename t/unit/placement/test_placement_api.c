@@ -310,7 +310,7 @@ static void test_a_policy_that_cannot_be_is_refused(void)
 	w_init(&world);
 	w_parse(&world, TWO);
 	s = w_snapshot(&world);
-	t = w_press(&world);
+	t = w_slowdowns(&world);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(policies); i++) {
 		struct np_err err = NP_ERR_INIT;
 

@@ -384,7 +384,7 @@ static int ask(void *arg, uint32_t victim, uint32_t co,
 	return 0;
 }
 
-struct np_slowdowns *w_press(const struct world *w)
+struct np_slowdowns *w_slowdowns(const struct world *w)
 {
 	struct np_oracle o = { ask, (void *)w };
 	struct np_conflict *c;
@@ -405,7 +405,7 @@ struct np_slowdowns *w_press(const struct world *w)
 struct np_placement *w_decide(const struct world *w)
 {
 	struct np_snapshot *s = w_snapshot(w);
-	struct np_slowdowns *t = w_press(w);
+	struct np_slowdowns *t = w_slowdowns(w);
 	struct np_placement *p;
 	struct np_err err;
 

@@ -294,7 +294,7 @@ static int late_signal(void)
 	double start;
 
 	np_stop_init(NULL);
-	np_stop_defer();
+	np_stop_on_signal();
 	np_clock_init(&c, np_stop_fd());
 	start = c.now_sec(&c);
 	c.wait(&c, -1, start + 0.02);

@@ -113,15 +113,16 @@ static void test_what_the_models_go_by_is_written(void)
 					     { 1, 0.3, NAN },
 					     { 1, 0.4, NAN } };
 	const struct np_mean curve[2] = { { 2, 0.5, 0.1 }, { 2, 0.6, 0.1 } };
-	const struct np_mean press[2] = { { 2, 0.7, 0.1 }, { 2, 0.8, 0.1 } };
+	const struct np_mean slowdown[2] = { { 2, 0.7, 0.1 }, { 2, 0.8, 0.1 } };
 	const struct np_fabric fabric = {
 		.name = "f",
 		.level = level,
 		.n_levels = 2,
 		.pairs = together,
 	};
-	const struct np_program halo = { .name = "halo", .curve = curve,
-					 .impact = press };
+	const struct np_program halo = { .name = "halo",
+					 .curve = curve,
+					 .impact = slowdown };
 	const struct np_program *app[] = { &halo, NULL };
 	struct np_measured m;
 	struct np_pairs p;

@@ -22,7 +22,7 @@ static struct np_moments rounds(double sec)
 }
 
 static void add_block(struct np_record *r, const char *level, double slowed,
-		      double pressed)
+		      double level_slowed)
 {
 	r->blocks[r->n_blocks++] = (struct np_block_run){
 		level ? strdup(level) : NULL,
@@ -30,7 +30,7 @@ static void add_block(struct np_record *r, const char *level, double slowed,
 		2.5,
 		RATE / (1 + slowed),
 		NAN,
-		level ? rounds(ROUND_SEC * (1 + pressed)) :
+		level ? rounds(ROUND_SEC * (1 + level_slowed)) :
 			(struct np_moments){ 0 },
 	};
 }

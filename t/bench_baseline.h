@@ -6,8 +6,8 @@
  * where the last one led, and ten thousand multiplications and divisions, each
  * of what the last one gave: the two things that the code under test waits for.
  */
-#ifndef NP_BENCH_YARD_H
-#define NP_BENCH_YARD_H
+#ifndef NP_BENCH_BASELINE_H
+#define NP_BENCH_BASELINE_H
 
 #include <stdbool.h>
 
@@ -15,11 +15,11 @@
  * CPU seconds of a yard: the median of those of this process so far, after one
  * more.  To be called all along, as machines change their speed.
  */
-double bench_yard(void);
+double bench_baseline(void);
 
 /*
  * Is it at most so many yards?  If not, says so.  what: of the line.
  */
-bool bench_within(const char *what, double cpu_sec, double yards);
+bool bench_within(const char *what, double cpu_sec, double baselines);
 
 #endif
