@@ -830,14 +830,14 @@ static void print_nodes(FILE *f, const struct cli_places *p, uint32_t leaf)
 
 /* ---- output ---- */
 
-struct view {
+struct comparison {
 	const struct cli_places *p;
 	const struct np_topo *t;
 	uint32_t *slurm, *as; /* from cli_places_compare() */
 };
 
 /* Slurm's name of the leaf, or else the name that was found. */
-static const char *leaf_name(const struct view *v, uint32_t l)
+static const char *leaf_name(const struct comparison *v, uint32_t l)
 {
 	return v->as[l] == CLI_TOPOLOGY_NONE ? v->p->leaf[l] :
 					       v->t->leaf[v->as[l]].name;
@@ -863,7 +863,7 @@ static size_t count_leaves(const struct cli_places *p)
 }
 
 /* A list of all leaves with nodes. */
-static void print_leaves(const struct view *v)
+static void print_leaves(const struct comparison *v)
 {
 	const char *comma = "";
 
@@ -875,7 +875,7 @@ static void print_leaves(const struct view *v)
 }
 
 /* Print a topology.conf: the leaves below one top switch. */
-static void print_conf(const struct view *v)
+static void print_conf(const struct comparison *v)
 {
 	for (uint32_t l = 0; l < v->p->n_leaves; l++) {
 		if (!has_nodes(v->p, l))
@@ -892,7 +892,7 @@ static void print_conf(const struct view *v)
 }
 
 /* The same as topology.yaml of Slurm 25.05. */
-static void print_yaml(const struct view *v)
+static void print_yaml(const struct comparison *v)
 {
 	puts("- topology: default\n  cluster_default: true\n  tree:\n"
 	     "    switches:");
@@ -912,7 +912,7 @@ static void print_yaml(const struct view *v)
 }
 
 /* The leaf switches that were found, with their nodes. */
-static void list_leaves(const struct view *v)
+static void list_leaves(const struct comparison *v)
 {
 	const struct cli_places *p = v->p;
 	char within[CLI_NUMBER], between[CLI_NUMBER];
@@ -937,7 +937,7 @@ static void list_leaves(const struct view *v)
 }
 
 /* Nodes with adapters on several leaf switches. */
-static void list_rails(const struct view *v)
+static void list_rails(const struct comparison *v)
 {
 	const struct cli_places *p = v->p;
 
@@ -949,7 +949,7 @@ static void list_rails(const struct view *v)
 }
 
 /* One line for each node that is elsewhere in Slurm's topology. */
-static void list_differences(const struct view *v)
+static void list_differences(const struct comparison *v)
 {
 	const struct cli_places *p = v->p;
 
@@ -968,7 +968,7 @@ static void list_differences(const struct view *v)
 }
 
 /* Returns the exit status. */
-static int print_comparison(const struct view *v, long misplaced)
+static int print_comparison(const struct comparison *v, long misplaced)
 {
 	size_t missing = 0;
 
@@ -1000,7 +1000,7 @@ static int show(const struct options *o, struct cli_places *p)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_topo t = { NULL, 0 };
-	struct view v = { .p = p, .t = &t };
+	struct comparison v = { .p = p, .t = &t };
 	int rc = ask_slurm(o, &t, &err);
 	long misplaced = -1;
 

@@ -107,7 +107,7 @@ static int copy_job(struct job *to, const struct np_job_entry *entry)
 	to->partition = entry->partition;
 	to->task = entry->task;
 	to->n_nodes = entry->n_nodes;
-	to->held_sec = entry->note.held_sec;
+	to->held_sec = entry->annotation.held_sec;
 	to->end_sec = 0;
 	free(to->leaf);
 	to->leaf = calloc(to->in.n_leaves + 1, sizeof(*to->leaf));

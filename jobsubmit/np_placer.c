@@ -64,7 +64,7 @@ struct pass {
 	bool cut;     /* but not completed: jobs contain no valid decision */
 	bool more;    /* there are more updates to make in the next pass */
 	struct np_known known; /* from the store */
-	struct np_job_snapshot view;
+	struct np_job_snapshot jobs;
 	struct np_denials denied;
 	struct np_placement *placement;
 	bool news; /* a decision or the list of jobs differs from the last */
@@ -255,11 +255,12 @@ static int read_cluster(struct np_placer *c, struct pass *r, struct np_err *err)
 		return rc;
 	/* Profiles of new applications are read before the next pass. */
 	r->known.more |= request_profiles(c, r->answers.jobs);
-	rc = np_job_snapshot_make(
-		&r->answers, map, r->known.index, &conf->place, c->cache,
-		r->change, r->n_changes, now_sec, last_sec, &r->view, err);
+	rc = np_job_snapshot_make(&r->answers, map, r->known.index,
+				  &conf->place, c->cache, r->change,
+				  r->n_changes, now_sec, last_sec, &r->jobs,
+				  err);
 	if (!rc)
-		update_owners(c, &r->view);
+		update_owners(c, &r->jobs);
 	return rc;
 }
 
@@ -269,7 +270,7 @@ static int decide(struct np_placer *c, struct pass *r, struct np_err *err)
 	struct np_policy policy;
 
 	np_settings_policy(&c->settings, r->known.index, &policy);
-	return np_placement_decide(r->view.snapshot, r->known.table, &policy,
+	return np_placement_decide(r->jobs.snapshot, r->known.table, &policy,
 				   &r->placement, err);
 }
 
@@ -278,9 +279,9 @@ static int decide(struct np_placer *c, struct pass *r, struct np_err *err)
  */
 static void remember_held(struct np_placer *c, const struct pass *r)
 {
-	for (size_t i = 0; i < r->view.n_jobs; i++) {
+	for (size_t i = 0; i < r->jobs.n_jobs; i++) {
 		struct np_cached_job *cached =
-			np_job_cache_find(c->cache, r->view.job[i].id);
+			np_job_cache_find(c->cache, r->jobs.job[i].id);
 
 		if (cached)
 			cached->held_sec =
@@ -297,12 +298,12 @@ static int publish(struct np_placer *c, struct pass *r)
 	if (!s)
 		return -ENOMEM;
 	s->placement = r->placement;
-	s->map = np_cluster_map_ref(r->view.map);
+	s->map = np_cluster_map_ref(r->jobs.map);
 	s->index = np_app_index_ref(r->known.index);
-	s->set = r->view.set;
-	s->now_sec = r->view.now_sec;
+	s->set = r->jobs.set;
+	s->now_sec = r->jobs.now_sec;
 	r->placement = NULL;
-	r->view.set = NULL;
+	r->jobs.set = NULL;
 	np_shared_publish(c->shared, s, &r->arrivals);
 	c->last_id = r->last_id;
 	return 0;
@@ -332,11 +333,11 @@ static int update_jobs(struct np_placer *c, struct pass *r,
 	struct np_applied a;
 	int rc;
 
-	np_denied_gather(&r->view, r->known.index, &r->denied);
-	r->news = np_denied_log(&r->view, &r->denied, &c->denied_logged) > 0;
-	r->news |= np_state_log_decisions(&r->view, r->placement, c->cache) > 0;
-	r->news |= jobs_changed(c, &r->view);
-	rc = np_apply(&r->view, r->placement, c->cache, c->shared, MAX_UPDATES,
+	np_denied_gather(&r->jobs, r->known.index, &r->denied);
+	r->news = np_denied_log(&r->jobs, &r->denied, &c->denied_logged) > 0;
+	r->news |= np_state_log_decisions(&r->jobs, r->placement, c->cache) > 0;
+	r->news |= jobs_changed(c, &r->jobs);
+	rc = np_apply(&r->jobs, r->placement, c->cache, c->shared, MAX_UPDATES,
 		      go_on, arg, &a);
 	np_shared_note_written(c->shared, a.written, a.n_written);
 	r->cut = a.cut;
@@ -364,7 +365,7 @@ static int make_state(struct np_placer *c, struct pass *r,
 		.decide_sec = np_mono_sec() - r->began_sec,
 	};
 
-	return np_state_make(&t, &r->view, r->placement, state);
+	return np_state_make(&t, &r->jobs, r->placement, state);
 }
 
 /*
@@ -376,8 +377,11 @@ static void
 write_store(struct np_placer *c, struct pass *r, struct np_state *state)
 {
 	struct np_pass_output l = {
-		.mode = file_mode(c), .view = r->view, .answers = r->answers,
-		.known = r->known, .has_state = state,
+		.mode = file_mode(c),
+		.jobs = r->jobs,
+		.answers = r->answers,
+		.known = r->known,
+		.has_state = state,
 	};
 	struct np_err err = NP_ERR_INIT;
 
@@ -386,7 +390,7 @@ write_store(struct np_placer *c, struct pass *r, struct np_state *state)
 		l.state = *state;
 		*state = (struct np_state){ .date = 0 };
 	}
-	r->view = (struct np_job_snapshot){ .map = NULL };
+	r->jobs = (struct np_job_snapshot){ .map = NULL };
 	r->answers = (struct np_answers){ NULL };
 	r->known = (struct np_known){ .more = r->known.more };
 	if (!np_store_reader_write(c->store, &l, &err))
@@ -403,7 +407,7 @@ write_store(struct np_placer *c, struct pass *r, struct np_state *state)
 static void clean_up(struct pass *r)
 {
 	np_placement_free(r->placement);
-	np_job_snapshot_free(&r->view);
+	np_job_snapshot_free(&r->jobs);
 	np_known_free(&r->known);
 	np_answers_free(&r->answers);
 	free(r->arrivals.of);
@@ -432,7 +436,7 @@ static int do_pass(struct np_placer *c, struct pass *r,
 	if (rc)
 		return rc;
 	remember_held(c, r);
-	c->last_sec = r->view.now_sec;
+	c->last_sec = r->jobs.now_sec;
 	due = r->more || r->news || r->n_changes || c->state_trouble.text[0] ||
 	      np_mono_sec() - c->state_sec >= STATE_SEC;
 	rc = due ? make_state(c, r, &state) : 0;

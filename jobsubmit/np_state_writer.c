@@ -356,7 +356,7 @@ static int by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The jobs of a view by id, as pointers. NULL: out of memory. */
+/* The jobs of a snapshot by id, as pointers. NULL: out of memory. */
 static const struct np_job_entry **sorted(const struct np_job_snapshot *v)
 {
 	const struct np_job_entry **s = calloc(v->n_jobs + 1, sizeof(*s));
@@ -436,14 +436,20 @@ static void fill_job(struct causes *causes, const struct np_placement *p,
 	const struct np_job *in = entry->in;
 
 	*to = (struct np_state_job){
-		.id = entry->id, .array = entry->array, .task = entry->task,
-		.uid = in->owner, .app = strdup(entry->app),
+		.id = entry->id,
+		.array = entry->array,
+		.task = entry->task,
+		.uid = in->owner,
+		.app = strdup(entry->app),
 		.known = in->profile >= 0,
-		.partition = strdup(entry->partition < 0 ? "" :
-				    v->map->part[entry->partition].name),
+		.partition =
+			strdup(entry->partition < 0 ?
+				       "" :
+				       v->map->part[entry->partition].name),
 		.mode = strdup(np_mode_name(in->mode)),
 		.pending = in->state != NP_JOB_RUNNING,
-		.n_nodes = entry->n_nodes, .held_sec = entry->note.held_sec,
+		.n_nodes = entry->n_nodes,
+		.held_sec = entry->annotation.held_sec,
 	};
 	if (to->pending) {
 		fill_pending(causes, p, i, to);

@@ -369,7 +369,7 @@ static void do_write(void *arg)
 	if (l->mode != s->mode &&
 	    !np_state_set_mode(l->store, l->mode, &w->err))
 		s->mode = l->mode;
-	np_accounting_update(s->accounting, &l->view, &l->answers,
+	np_accounting_update(s->accounting, &l->jobs, &l->answers,
 			     l->known.table, l->known.index, l->store, l->mode,
 			     &w->err);
 	if (l->has_state)
@@ -378,7 +378,7 @@ static void do_write(void *arg)
 
 static void free_left(struct np_pass_output *l)
 {
-	np_job_snapshot_free(&l->view);
+	np_job_snapshot_free(&l->jobs);
 	np_answers_free(&l->answers);
 	np_known_free(&l->known);
 	if (l->has_state)

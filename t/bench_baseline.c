@@ -78,7 +78,7 @@ bool bench_within(const char *what, double sec, double baselines)
 
 	if (sec <= baselines * unit)
 		return true;
-	printf("%-18s too slow: %.3g yards of %.3g us, at most %g\n", what,
+	printf("%-18s too slow: %.3g baselines of %.3g us, at most %g\n", what,
 	       sec / unit, 1e6 * unit, baselines);
 	return false;
 }

@@ -7,7 +7,7 @@
  * One line per quantity and mix of applications: number of samples, median,
  * p99, maximum, by the clock and in CPU time, as others may use the machine;
  * then memory.  Exit 1 if a goal is missed: 64 MB in every mix; in the mix
- * "usual" a decision within 500 yards (bench_baseline.h) and a submission within
+ * "usual" a decision within 500 baselines (bench_baseline.h) and a submission within
  * half a one of CPU time at p99; in another mix a decision within so many times
  * the usual one's median (bench_big.h).
  */
@@ -247,7 +247,7 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < bench_n_mixes; i++)
 		good &= run(&bench_mixes[i], l, decisions, submissions);
-	printf("a yard: %.0f us\n", 1e6 * bench_baseline());
+	printf("a baseline: %.0f us\n", 1e6 * bench_baseline());
 	np_leaves_unref(l);
 	return !good;
 }

@@ -2,7 +2,7 @@
  * What a prediction costs: one pair, and the matrix of a busy cluster, on one
  * core.  Made-up measurements of the sizes that occur: 40 levels, 60 bins.
  * The models take turns, so that a processor which is slow for a while is so
- * for all.  Exit 1 if `cross` takes more yards (bench_baseline.h) than it may, or
+ * for all.  Exit 1 if `cross` takes more baselines (bench_baseline.h) than it may, or
  * another model more times what `cross` takes.
  */
 #include <math.h>
@@ -220,7 +220,7 @@ static long peak_kib(void)
 	return u.ru_maxrss;
 }
 
-/* cross, the first, in yards; another as so many times what cross takes. */
+/* cross, the first, in baselines; another as so many times what cross takes. */
 static bool check(size_t m, const double *one, const double *full)
 {
 	bool other = strcmp(model[m], NP_MODEL_DEFAULT);
@@ -263,6 +263,6 @@ int main(void)
 	printf("matrix: %d x %d programs with intervals; memory beyond the "
 	       "measurements %.1f MB at most\n", PROGRAMS, PROGRAMS,
 	       (double)(peak_kib() - before) / 1024);
-	printf("a yard: %.0f us\n", 1e6 * bench_baseline());
+	printf("a baseline: %.0f us\n", 1e6 * bench_baseline());
 	return !good;
 }

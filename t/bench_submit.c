@@ -13,7 +13,7 @@
  * And the thread's own work on what slurmctld tells: to look at it, to decide,
  * to work out what is to be written.  A second decision has nothing new to
  * write.  Exit 1 if that is not so, or all of it takes more than 64 MB, or in
- * the usual mix a callback more than half a yard (bench_baseline.h) of CPU time at
+ * the usual mix a callback more than half a baseline (bench_baseline.h) of CPU time at
  * p99.
  */
 #include <malloc.h>
@@ -366,7 +366,7 @@ static bool run(const struct bench_mix *m, size_t decisions,
 	bench_report(m->name, "decide", spans.decide, decisions, 1e-3, "ms");
 	bench_report(m->name, "what to write", spans.write, decisions, 1e-3,
 		     "ms");
-	/* At the moment when there are two decisions, and a view.  What the
+	/* At the moment when there are two decisions, and a snapshot.  What the
 	   jobs themselves hold here is slurmctld's. */
 	bytes = (double)b.most - (double)before - (double)ctld_bytes();
 	printf("%-18s memory in use  %.1f MB\n", m->name, 1e-6 * bytes);
@@ -495,6 +495,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < bench_n_mixes; i++)
 		good &= run(&bench_mixes[i], decisions, submissions);
 	run_lists();
-	printf("a yard: %.0f us\n", 1e6 * bench_baseline());
+	printf("a baseline: %.0f us\n", 1e6 * bench_baseline());
 	return !good;
 }

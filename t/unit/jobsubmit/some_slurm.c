@@ -196,7 +196,7 @@ struct np_app_index *some_index(const struct np_app_claims *claims)
 	return x;
 }
 
-int some_view(struct some_slurm *s, struct np_job_cache *cache,
+int some_jobs(struct some_slurm *s, struct np_job_cache *cache,
 	      const struct np_change *change, size_t n_changes,
 	      struct np_job_snapshot *v)
 {
