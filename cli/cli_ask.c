@@ -89,7 +89,7 @@ const char *cli_flag_names(unsigned set, char *buf, size_t len)
 		{ NP_PRED_BEYOND, "beyond" },
 		{ NP_PRED_FELL_BACK, "fell-back" },
 		{ NP_PRED_NO_OVERLAP, "no-overlap" },
-		{ NP_PRED_NO_SHARING, "no-coupling" },
+		{ NP_PRED_NO_SHARING, "no-sharing" },
 		{ NP_PRED_PARTIAL, "partial" },
 		{ NP_PRED_ONE_PROBE, "one-probe" },
 		{ NP_PRED_NO_INTERVAL, "no-interval" },

@@ -177,7 +177,7 @@ void cli_put_calibration(json_object *in, const struct cli_known *k,
 
 	if (!k->calibrated) {
 		cli_put(in, "calibration", NULL);
-		cli_put(in, "coupling", NULL);
+		cli_put(in, "sharing_coefficient", NULL);
 		return;
 	}
 	j = cli_put_object(in, "calibration");
@@ -188,7 +188,7 @@ void cli_put_calibration(json_object *in, const struct cli_known *k,
 	cli_put_text(j, "scope", np_scope_name(c->scope));
 	cli_put_count(j, "levels", c->fabric->n_levels);
 	m = &c->fabric->sharing[scope];
-	j = cli_put_object(in, "coupling");
+	j = cli_put_object(in, "sharing_coefficient");
 	cli_put_text(j, "scope", np_scope_name(scope));
 	cli_put_count(j, "n", m->n);
 	if (np_mean_known(m))

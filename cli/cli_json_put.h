@@ -37,7 +37,7 @@ void cli_append_text(json_object *list, const char *text);
 /* A prediction: slowdown, low, high, doubtful, model, fell_back, flags. */
 void cli_put_interval(json_object *in, const struct np_prediction *p);
 
-/* "calibration" and "coupling"; both null without a calibration. */
+/* "calibration" and "sharing_coefficient"; both null without a calibration. */
 void cli_put_calibration(json_object *in, const struct cli_known *k,
 			 enum np_scope scope);
 

@@ -198,7 +198,7 @@ static void print_result(const struct np_calibrate *c)
 	printf("\nLevel %s under load of level %s:\n%-8s%8s%9s\n",
 	       s->level[np_cal_middle(s)].name,
 	       s->level[np_cal_strongest(s)].name, "Scope", "Loss %",
-	       "Coupling");
+	       "Sharing");
 	print_sharing(c);
 }
 

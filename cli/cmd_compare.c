@@ -673,7 +673,7 @@ static void put_side(json_object *j, const struct side *s)
 	put_latency(j, &s->latency);
 	cli_put_text(j, "use", cli_use_name(&s->profile));
 	cli_put_real(j, "delayed_share", v->against ? v->delayed_share : NAN);
-	cli_put_real(j, "rho", v->against ? v->rho : NAN);
+	cli_put_real(j, "estimated_utilisation", v->against ? v->rho : NAN);
 	date_range(s, &first, &last);
 	cli_put_time(j, "first", first);
 	cli_put_time(j, "last", last);
@@ -686,13 +686,13 @@ static void put_side(json_object *j, const struct side *s)
 
 static const struct cli_table table = {
 	"Name|App|Runs|RunSec|SdSec|ShortestSec|LongestSec|Probes|Mean|P50|P99|"
-	"Use|DelayedShare|Rho|First|Last|Neighbours|Level|Nodes|Tasks|NodeList|"
+	"Use|DelayedShare|EstimatedUtilisation|First|Last|Neighbours|Level|Nodes|Tasks|NodeList|"
 	"Leaves|Cluster|Transport|Executable|Fingerprint|ExitCode|Slurm|Ucx|"
 	"Netprof|Mpi|TasksPerNode|TaskOrder|CpuBind",
 	{ { "compared", "name|app|run_time/n|run_time/mean_sec|run_time/sd_sec|"
 			"run_time/shortest_sec|run_time/longest_sec|latency/n|"
 			"latency/mean_sec|latency/p50_sec|latency/p99_sec|use|"
-			"delayed_share|rho|@first|@last|"
+			"delayed_share|estimated_utilisation|@first|@last|"
 			"conditions/neighbours|conditions/level|"
 			"conditions/n_nodes|conditions/n_tasks|"
 			"conditions/nodes|conditions/leaves|"

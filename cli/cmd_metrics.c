@@ -151,7 +151,7 @@ static void put_leaf_nodes(FILE *f, const struct np_state *s)
 	static const char *const labels[] = { "leaf", "state" };
 
 	cli_gauges(f, "leaf_nodes", NULL, "Nodes of a leaf switch: busy, idle, "
-		   "or away (down or drained).");
+		   "or unavailable (down or drained).");
 	for (size_t i = 0; i < s->n_leaves; i++) {
 		const struct np_state_leaf *l = &s->leaf[i];
 		double busy = (double)l->n_nodes - l->n_idle - l->n_unavailable;
@@ -161,13 +161,13 @@ static void put_leaf_nodes(FILE *f, const struct np_state *s)
 		cli_gauge_of_two(f, "leaf_nodes", labels, (const char *[]){
 			       l->name, "idle" }, l->n_idle);
 		cli_gauge_of_two(f, "leaf_nodes", labels,
-				 (const char *[]){ l->name, "away" },
+				 (const char *[]){ l->name, "unavailable" },
 				 l->n_unavailable);
 	}
 }
 
 /* Nodes that are down or drained count neither as busy nor as idle. */
-static double utilisation(const struct np_state_leaf *l)
+static double busy_nodes(const struct np_state_leaf *l)
 {
 	double here = (double)l->n_nodes - l->n_unavailable;
 
@@ -195,12 +195,12 @@ static void put_leaves(FILE *f, const struct np_state *s)
 		const char *name, *unit, *help;
 		double (*value)(const struct np_state_leaf *l);
 	} gauges[] = {
-		{ "leaf_utilisation_ratio", "ratio",
+		{ "leaf_busy_nodes_ratio", "ratio",
 		  "Share of the nodes of a "
 		  "leaf switch that are busy, without those that are down or "
 		  "drained.",
-		  utilisation },
-		{ "leaf_strain_ratio", "ratio",
+		  busy_nodes },
+		{ "leaf_worst_slowdown_ratio", "ratio",
 		  "Worst predicted slowdown of a "
 		  "job on a leaf switch.",
 		  worst_slowdown },

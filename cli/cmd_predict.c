@@ -282,7 +282,7 @@ static void print_fabric(const struct prediction *p)
 		cli_labelled(stdout, "", "%zu newer calibration%s cannot be "
 			     "used: %s", c->n_skipped,
 			     c->n_skipped == 1 ? "" : "s", c->skipped.text);
-	cli_labelled(stdout, "Coupling", "%s",
+	cli_labelled(stdout, "Sharing", "%s",
 		     sharing_words(p->k, p->scope, line, sizeof(line)));
 }
 
@@ -355,9 +355,9 @@ static void put_used(json_object *list, const struct cli_known_app *a)
 	cli_put_count(j, "runs_alone", s->alone_sec.n);
 	cli_put_count(j, "runs_beside_levels", s->count[NP_RUN_UNDER_LEVEL]);
 	cli_put_count(j, "curve_levels", s->n_curve);
-	cli_put_count(j, "pressure_levels", s->n_impact);
+	cli_put_count(j, "impact_levels", s->n_impact);
 	cli_put_count(j, "probes", s->program.latency.all.n);
-	left = cli_put_object(j, "left_out");
+	left = cli_put_object(j, "excluded");
 	for (int use = NP_RUN_FABRIC; use < NP_RUN_USES; use++)
 		if (s->count[use])
 			cli_put_count(left, np_run_use_words(
@@ -385,20 +385,20 @@ static void put_answer(json_object *list, const struct prediction *p,
 		return;
 	}
 	cli_put_interval(j, &a->p);
-	cli_put_real(j, "coupling", a->p.sharing);
+	cli_put_real(j, "sharing_coefficient", a->p.sharing);
 	cli_put_count(j, "curve_levels", a->p.n_curve);
-	cli_put_count(j, "pressure_levels", a->p.n_impact);
+	cli_put_count(j, "impact_levels", a->p.n_impact);
 	cli_put_count(j, "probes", a->p.n_probes);
 	cli_best_measurement(p->k, a, command, what, sizeof(what));
 	cli_put_text(j, "narrower", *command ? command : NULL);
 }
 
 static const struct cli_table table = {
-	"Victim|CoRunners|Scope|Slowdown|Low|High|Model|Flags|Levels|Pressures|"
-	"Probes|Coupling|NoEffect|Narrower|Why",
+	"Victim|CoRunners|Scope|Slowdown|Low|High|Model|Flags|Levels|ImpactLevels|"
+	"Probes|SharingCoefficient|NoEffect|Narrower|Why",
 	{ { "predictions", "victim|corunners|../scope|slowdown|low|high|model|"
-			   "flags|curve_levels|pressure_levels|probes|coupling|"
-			   "../coupling/no_effect|narrower|why" } },
+			   "flags|curve_levels|impact_levels|probes|sharing_coefficient|"
+			   "../sharing_coefficient/no_effect|narrower|why" } },
 };
 
 static int predict_data(const struct prediction *p, enum cli_format format)

@@ -66,7 +66,7 @@ static void put_level_run(json_object *in, const struct np_level_run *l)
 	cli_put_text(j, "name", l->name);
 	cli_put_text(j, "scope", l->scope);
 	cli_put_real(j, "alone_round_sec", l->alone_round_sec.mean);
-	cli_put_real(j, "beside_round_sec", l->loaded_round_sec.mean);
+	cli_put_real(j, "loaded_round_sec", l->loaded_round_sec.mean);
 }
 
 /* Latencies over all leaf switches of the run; zeros without probes. */
@@ -123,13 +123,13 @@ static void append_run(json_object *list, const struct np_record *r,
 
 static const struct cli_table table = {
 	"Run|JobID|Start|End|RunSec|State|ExitCode|Nodes|Tasks|NodeList|"
-	"Probes|Mean|P50|P99|Max|Level|Scope|LevelAloneSec|LevelBesideSec|"
+	"Probes|Mean|P50|P99|Max|Level|Scope|LevelAloneSec|LevelLoadedSec|"
 	"Neighbours|Use|Fingerprint|Executable|Mpi|TasksPerNode|TaskOrder|"
 	"CpuBind|CpusPerTask",
 	{ { "runs", "run|job_id|@start|@end|run_sec|state|exit_code|n_nodes|"
 		    "n_tasks|nodes|latency/n|latency/mean_sec|latency/p50_sec|"
 		    "latency/p99_sec|latency/max_sec|level/name|level/scope|"
-		    "level/alone_round_sec|level/beside_round_sec|n_neighbours|"
+		    "level/alone_round_sec|level/loaded_round_sec|n_neighbours|"
 		    "use|fingerprint|executable|mpi_version|tasks_per_node|"
 		    "task_order|cpu_bind|cpus_per_task" } },
 };

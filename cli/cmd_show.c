@@ -217,8 +217,9 @@ static void pair_text(const struct cli_pairs *t, const struct cli_pair *pair,
 		 itself ? " job" : "", cli_change(pair->p.slowdown, change),
 		 cli_doubt_text(&pair->p) ? "?" : "");
 	if (!isnan(pair->p.low))
-		cli_add(buf, len, " (%.0f to %.0f)", 100 * pair->p.low + 0.0,
-			100 * pair->p.high);
+		cli_add(buf, len, " (%.0f to %.0f)",
+			round(100 * pair->p.low) + 0.0,
+			round(100 * pair->p.high) + 0.0);
 }
 
 /* The label, and the pairs of one list. */
@@ -715,7 +716,7 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 	cli_put_real(j, "beyond_idle_p95", v->beyond_p95);
 	cli_put_real(j, "beyond_idle_p99", v->beyond_p99);
 	cli_put_real(j, "excess", v->excess);
-	cli_put_real(j, "rho", v->rho);
+	cli_put_real(j, "estimated_utilisation", v->rho);
 	cli_put_text(j, "phases", cli_phase_name(v->phases));
 	cli_put_real(j, "busy_share", v->busy_share);
 	cli_put_real(j, "busy_period_sec", p->phases.busy_period_sec);
@@ -900,15 +901,15 @@ static void put_tolerance(json_object *in, const struct tolerance *z)
 }
 
 static const struct cli_table table = {
-	"App|Owner|Use|Phases|BusyShare|DelayedShare|DelayedSec|Rho|Cluster|"
+	"App|Owner|Use|Phases|BusyShare|DelayedShare|DelayedSec|EstimatedUtilisation|Cluster|"
 	"Leaves|Transport|MessageBytes|PeriodSec|First|Last|RunsUsed|RunsLevel|"
 	"RunsNeighbours|RunsFabric|RunsEmpty|RunsUnreadable|Probes|Mean|P50|P90|"
 	"P99|Max|IdleProbes|IdleMean|IdleP50|IdleP90|IdleP99|IdleMax|"
-	"ProbeCpuShare|Levels|Histogram|NoEffect|HurtBy|Hurts|RunsFailed|"
+	"ProbeCpuShare|Levels|Histogram|NoEffect|SlowedBy|Slows|RunsFailed|"
 	"RunsRunning|RunsWorkload|Avoid|Measure|Tolerance|Mpi|Doubt|Baseline|"
 	"NodeBytesPerSec",
 	{ { "", "app|owner|verdict/use|verdict/phases|verdict/busy_share|"
-		"verdict/delayed_share|verdict/delayed_sec|verdict/rho|"
+		"verdict/delayed_share|verdict/delayed_sec|verdict/estimated_utilisation|"
 		"fabric/cluster|fabric/leaves:name|fabric/transport|"
 		"fabric/message_bytes|fabric/period_sec|@latency/first|"
 		"@latency/last|runs/used|runs/level|runs/neighbours|"
@@ -918,9 +919,9 @@ static const struct cli_table table = {
 		"idle/n|idle/mean_sec|idle/p50_sec|idle/p90_sec|idle/p99_sec|"
 		"idle/max_sec|probe_cost/cpu_share|"
 		"levels:name:scope:runs:compared:slowdown:level_slowdown:low:"
-		"high|histogram|coupling/no_effect|"
-		"hurt_by:app:slowdown:low:high:model|"
-		"hurts:app:slowdown:low:high:model|runs/failed|runs/running|"
+		"high|histogram|sharing_coefficient/no_effect|"
+		"slowed_by:app:slowdown:low:high:model|"
+		"slows:app:slowdown:low:high:model|runs/failed|runs/running|"
 		"runs/workload|advice/avoid|advice/command|"
 		"latency_tolerance:longer:added_sec|fabric/mpi_version|"
 		"verdict/doubt|verdict/baseline|verdict/node_bytes_per_sec" } },
@@ -946,8 +947,8 @@ static int show_data(const struct show *s, enum cli_format format)
 	put_blocks(j, &p->profile.ev);
 	put_cost(j, &p->profile);
 	cli_put_calibration(j, &t->k, t->scope);
-	put_pairs(j, "hurt_by", &t->slowed_by);
-	put_pairs(j, "hurts", &t->slows);
+	put_pairs(j, "slowed_by", &t->slowed_by);
+	put_pairs(j, "slows", &t->slows);
 	put_advice(j, &s->a);
 	put_tolerance(j, &s->tolerance);
 	return cli_print_page(format, "show", j, &table);

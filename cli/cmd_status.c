@@ -289,10 +289,10 @@ static void put_leaf(json_object *list, const struct np_state_leaf *l)
 	cli_put_text(j, "name", l->name);
 	cli_put_count(j, "n_nodes", l->n_nodes);
 	cli_put_count(j, "idle", l->n_idle);
-	cli_put_count(j, "away", l->n_unavailable);
+	cli_put_count(j, "unavailable", l->n_unavailable);
 	cli_put_count(j, "jobs", l->n_jobs);
 	cli_put_count(j, "known", l->n_known);
-	cli_put_real(j, "strain", l->worst_slowdown);
+	cli_put_real(j, "worst_slowdown", l->worst_slowdown);
 }
 
 /* A user whose jobs use a published profile name without authorisation. */
@@ -310,10 +310,10 @@ static void put_claim(json_object *list, const struct np_state_claim *c)
 }
 
 static const struct cli_table table = {
-	"Kind|Name|App|Leaves|Nodes|Idle|Away|Jobs|Known|Strain|Action|"
+	"Kind|Name|App|Leaves|Nodes|Idle|Unavailable|Jobs|Known|WorstSlowdown|Action|"
 	"Applied|Until|HeldSec|From|Slowdown|Mode|AgeSec|Stale",
 	{
-		{ "leaves", "=leaf|name|||n_nodes|idle|away|jobs|known|strain|||"
+		{ "leaves", "=leaf|name|||n_nodes|idle|unavailable|jobs|known|worst_slowdown|||"
 			    "||||../mode|../age_sec|../stale" },
 		{ "apart", "=job|job|app|leaves|n_nodes||||||action|applied|"
 			   "@until|held_sec|causes/0/other|causes/0/slowdown|mode|"

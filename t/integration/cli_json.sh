@@ -162,13 +162,134 @@ test_a_pair_has_the_same_prediction_everywhere() {
 	equal "matrix --csv" "$(netprof matrix --noheader \
 		--format=Slowdown,Low,High,CoRunner fft halo | grep ,halo |
 		head -n 1)" "$point,$low,$high,halo"
-	equal "show --json" "$(netprof show --json halo | jq -r '.hurts[]? |
+	equal "show --json" "$(netprof show --json halo | jq -r '.slows[]? |
 		select(.app == "fft") | "\(.slowdown) \(.low) \(.high)"')" \
 		"$point $low $high"
 	text=$(awk -v p="$point" -v l="$low" -v h="$high" 'BEGIN {
 		printf "fft .* with halo: %+.0f %% \\(90 %% interval %+.0f %% to %+.0f %%",
 			100 * p, 100 * l, 100 * h }')
 	contains "predict" "$(netprof predict fft halo)" "${text//+/\\+}"
+}
+
+# field COMMAND... NAME: a field of --parsable, one row a line.
+field() {
+	netprof "${@:1:$#-1}" -P | awk -F'|' -v name="${*: -1}" '
+		NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+		{ print at ? $at : "no field " name }'
+}
+
+# near TEXT SECONDS: is a time in text, such as "94.4 µs", that number?
+near() {
+	awk -v text="$1" -v sec="$2" 'BEGIN {
+		split(text, t, " ")
+		unit["ns"] = 1e-9; unit["µs"] = unit["us"] = 1e-6; unit["ms"] = 1e-3; unit["s"] = 1
+		v = t[1] * unit[t[2]]
+		exit !(v > 0.994 * sec && v < 1.006 * sec) }' || fail "text has $1, JSON $2"
+}
+
+test_a_run_has_the_same_figures_in_every_output() {
+	local n=0 run json p50 p99 probes use row
+	setup
+	equal "the use of each profile, list and show" "$(netprof list --json |
+		jq -r '.profiles[] | select(.published | not) | "\(.app) \(.use)"')" \
+		"$(for app in $(field list App | head -n 12); do
+			netprof show --json "$app" | jq -r '"\(.app) \(.verdict.use)"'
+		done)"
+	for app in fft lammps halo; do
+		json=$(netprof runs --json "$app")
+		equal "runs of $app, list" "$(netprof list --json | jq --arg app "$app" \
+			'.profiles[] | select(.app == $app) | .runs')" "$(jq '.runs | length' <<<"$json")"
+		equal "runs of $app, --parsable" "$(field runs "$app" RunSec | xargs)" \
+			"$(jq -r '[.runs[].run_sec | tostring] | join(" ")' <<<"$json")"
+		netprof runs "$app" | tail -n +2 >"$S/text"
+		while IFS='|' read -r run probes p50 p99 use; do
+			row=$(grep "^$run " "$S/text")
+			contains "probes of run $run" "$row" " $probes "
+			contains "use of run $run" "$row" " $use\$"
+			[ "$probes" = 0 ] && continue
+			near "$(awk '{ print $7, $8 }' <<<"$row")" "$p50"
+			near "$(awk '{ print $9, $10 }' <<<"$row")" "$p99"
+			n=$((n + 1))
+		done < <(jq -r '.runs[] | "\(.run)|\(.latency.n)|\(.latency.p50_sec)|\(.latency.p99_sec)|\(.use)"' <<<"$json")
+	done
+	[ "$n" -ge 20 ] || fail "only $n runs with probes"
+	json=$(netprof compare --json fft halo | jq '.compared[0]')
+	equal "compare and show" "$(jq -r '"\(.use) \(.delayed_share) \(.estimated_utilisation)"' <<<"$json")" \
+		"$(netprof show --json fft | jq -r '.verdict |
+			"\(.use) \(.delayed_share) \(.estimated_utilisation)"')"
+	equal "compare, --parsable" "$(field compare fft halo DelayedShare | head -n 1) $(field compare fft halo \
+		EstimatedUtilisation | head -n 1)" "$(jq -r '"\(.delayed_share) \(.estimated_utilisation)"' <<<"$json")"
+	equal "compare, text" "$(netprof compare fft halo | awk '
+		/^Delayed probes/ { share = $3 } /^Est. utilisation/ { print share, $3 }')" \
+		"$(jq -r '"\(100 * .delayed_share | round) \(100 * .estimated_utilisation | round / 100)"' <<<"$json")"
+}
+
+test_a_leaf_switch_has_the_same_figures_in_every_output() {
+	local json
+	setup
+	json=$(netprof status --json --all)
+	equal "the stored state" "$(jq -c '[.leaves[] | [.name, .unavailable, .worst_slowdown]] | sort' <<<"$json")" \
+		"$(jq -c '[.leaves[] | [.name, .n_away, .strain]] | sort' "$ROOT/t/data/placement/state.json")"
+	equal "--parsable" "$(paste -d' ' <(field status --all Name) <(field status --all Unavailable) \
+		<(field status --all WorstSlowdown) | grep '^leaf' | sort)" \
+		"$(jq -r '.leaves[] | "\(.name) \(.unavailable) \(.worst_slowdown)"' <<<"$json" | sort)"
+	equal "metrics" "$(netprof metrics | sed -n 's/^netprof_leaf_worst_slowdown_ratio{leaf="\(.*\)"} /\1 /p' | sort)" \
+		"$(jq -r '.leaves[] | "\(.name) \(.worst_slowdown)"' <<<"$json" | sort)"
+	equal "text" "$(netprof status --all | awk '/^leaf/ && $NF == "%" { print $1, $(NF - 1) + 0 }' | sort)" \
+		"$(jq -r '.leaves[] | select(.known > 0) | "\(.name) \(100 * .worst_slowdown | round)"' <<<"$json" | sort)"
+	equal "a job of explain and of status" "$(netprof explain --json 4010 |
+		jq -c '[.action, .applied, .held_sec, .causes]')" \
+		"$(jq -c '.apart[] | select(.job == "4010") | [.action, .applied, .held_sec, .causes]' <<<"$json")"
+	equal "explain, --parsable" "$(field explain 4010 Slowdown | xargs)" \
+		"$(netprof explain --json 4010 | jq -r '[.causes[].slowdown | tostring] | join(" ")')"
+	equal "explain, text" "$(netprof explain 4010 | awk '/^leaf/ { print $1, $(NF - 1) + 0 }' | sort)" \
+		"$(netprof explain --json 4010 | jq -r '.causes[] | "\(.leaf) \(100 * .slowdown | round)"' | sort)"
+}
+
+test_a_report_has_the_figures_of_list_show_and_matrix() {
+	setup
+	netprof report -o "$S/page.html"
+	equal "slowdowns" "$(sed -n '/id="matrix"/,/<\/table>/p' "$S/page.html" |
+		grep -o 'data-v="[^"]*"' | cut -d'"' -f2 | grep . | sort)" \
+		"$(netprof matrix --json | jq -r '.pairs[].slowdown | select(. != null)' | sort)"
+	equal "delayed probes" "$(sed -n 's/.*href="#a[0-9]*">\(fft\|halo\|lammps\)<.*data-v="[0-9]*">[0-9]*<.td><td data-v="\([^"]*\)".*/\1 \2/p' "$S/page.html")" \
+		"$(for app in fft halo lammps; do
+			netprof show --json "$app" | jq -r '"\(.app) \(.verdict.delayed_share)"'
+		done)"
+}
+
+# The names within backquotes, one a line.
+quoted() {
+	sed 's/^[^`]*//; s/`\([^`]*\)`[^`]*/\1\n/g' <<<"$1" | sed '/^$/d'
+}
+
+# Each name in the table of quantities is printed by some command.
+test_every_name_in_the_table_of_quantities_is_used() {
+	local text json fields metric name n=0
+	setup
+	jq -r '.. | objects | .properties? // empty | keys[]' "$ROOT"/doc/json-schema/*.json >"$S/members"
+	for name in "list" "show fft" "runs fft" "predict fft halo" "compare fft" "status" "explain 4010"; do
+		# shellcheck disable=SC2086
+		netprof $name -P | head -n 1 | tr '|' '\n'
+	done >"$S/fields"
+	netprof metrics >"$S/metrics"
+	cat "$ROOT"/t/data/golden/*.txt >"$S/texts"
+	while IFS='|' read -r _ _ text json fields metric _; do
+		for name in $(quoted "$json"); do
+			grep -qx "$name" "$S/members" || fail "no JSON has $name"
+			n=$((n + 1))
+		done
+		for name in $(quoted "$fields"); do
+			grep -qx "$name" "$S/fields" || fail "no --parsable has $name"
+		done
+		for name in $(quoted "$metric"); do
+			grep -q "^# TYPE $name " "$S/metrics" || fail "there is no metric $name"
+		done
+		while read -r name; do
+			grep -qF "$name" "$S/texts" || fail "no text has $name"
+		done < <(quoted "$text")
+	done < <(sed -n '/^| quantity/,/^$/p' "$ROOT/doc/quantities.md" | tail -n +3)
+	[ "$n" -ge 20 ] || fail "only $n members"
 }
 
 test_output_of_every_command_matches_its_schema() {

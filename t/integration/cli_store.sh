@@ -189,7 +189,7 @@ test_without_a_calibration_the_message_says_who_makes_one() {
 	contains "the curve is there" "$OUT" '^95 % interval from'
 }
 
-test_no_effect_is_reported_for_a_coupling_of_zero() {
+test_no_effect_is_reported_for_a_sharing_coefficient_of_zero() {
 	local cal
 	setup
 	cal=$S/store/fabric/flat/20240523T100000Z.json
@@ -199,7 +199,7 @@ test_no_effect_is_reported_for_a_coupling_of_zero() {
 		awk -F'|' 'NR > 1 && $13 == "yes" && $4 < 0.02' | wc -l)" 2
 	contains "show" "$(netprof show spmv)" '^No effect +Sharing this leaf'
 	equal "show, for programs" "$(netprof show --json spmv |
-		jq .coupling.no_effect)" true
+		jq .sharing_coefficient.no_effect)" true
 	contains "matrix" "$(netprof matrix spmv qmc)" '^Sharing this leaf'
 	[[ $(netprof predict --scope=node spmv qmc) != *"no difference"* ]] ||
 		fail "on the same nodes"
@@ -208,9 +208,9 @@ test_no_effect_is_reported_for_a_coupling_of_zero() {
 	# Perhaps nothing, perhaps a lot: not shown to be nothing.
 	sed -i 's/"mean": 0.008, "sd": 0.02/"mean": 0.08, "sd": 0.2/' "$cal"
 	[[ $(netprof predict spmv qmc) != *"no difference"* ]] ||
-		fail "a coupling that is not known well"
+		fail "a sharing coefficient that is not known well"
 	[[ $(netprof show spmv) != *"no difference"* ]] ||
-		fail "a coupling that is not known well"
+		fail "a sharing coefficient that is not known well"
 }
 
 test_unusable_calibrations_are_replaced_by_older_ones() {
