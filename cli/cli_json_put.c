@@ -6,6 +6,7 @@
  * doc/json-schema/, and a test compares them with the output.
  */
 #include "cli_json_put.h"
+#include "cli_measured.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -101,6 +102,23 @@ json_object *cli_append_object(json_object *list)
 void cli_append_text(json_object *list, const char *text)
 {
 	json_object_array_add(list, json_object_new_string(text));
+}
+
+void cli_put_measured(json_object *in, const struct cli_known *k,
+		      size_t victim, size_t corunner, enum np_scope scope)
+{
+	struct cli_measured m;
+	bool there = cli_measured_find(k, victim, corunner, scope, &m);
+	json_object *o = cli_put_if(in, "measured", there);
+
+	if (!there)
+		return;
+	cli_put_real(o, "slowdown", m.slowdown.n ? m.slowdown.mean : NAN);
+	cli_put_count(o, "runs", m.slowdown.n);
+	cli_put_real(o, "control", m.control);
+	cli_put_count(o, "victim_nodes", m.victim_nodes);
+	cli_put_count(o, "corunner_nodes", m.corunner_nodes);
+	cli_put_time(o, "date", m.date);
 }
 
 /* A published profile has no user, so these members are null for it. */

@@ -41,6 +41,10 @@ void cli_put_interval(json_object *in, const struct np_prediction *p);
 void cli_put_calibration(json_object *in, const struct cli_known *k,
 			 enum np_scope scope);
 
+/* "measured": what netprof validate measured for a pair, or null. */
+void cli_put_measured(json_object *in, const struct cli_known *k, size_t victim,
+		      size_t corunner, enum np_scope scope);
+
 /* "owner", "published", "user", "uid" */
 void cli_put_owner(json_object *in, enum np_store_owner owner, uid_t uid);
 /* "levels": the slowdowns under synthetic load */

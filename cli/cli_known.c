@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "cli_analysis.h"
+#include "cli_measured.h"
 #include "np_array.h"
 
 /*
@@ -196,6 +197,7 @@ void cli_known_free(struct cli_known *k)
 		if (k->app[i]->owned)
 			np_runs_free(&k->app[i]->r.runs);
 		free(k->app[i]->traced);
+		cli_measured_free(k->app[i]);
 		free(k->app[i]);
 	}
 	free(k->app);

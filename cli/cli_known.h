@@ -14,6 +14,7 @@
 #define CLI_KNOWN_RUNS 5000 /* limit of runs read, all applications together */
 
 struct cli_traced;
+struct cli_measured_file;
 
 struct cli_known_app {
 	struct cli_runs r;
@@ -21,6 +22,9 @@ struct cli_known_app {
 	struct np_run_summary summary;
 	struct np_err unusable; /* why no model can use it, or "" */
 	struct cli_traced *traced; /* cli_analysis.h; NULL: not loaded */
+	/* Where it is the victim, newest first; cli_measured.h */
+	struct cli_measured_file *measured;
+	size_t n_measured;
 };
 
 struct cli_known {

@@ -12,6 +12,7 @@
 
 #include "cli_json_put.h"
 #include "cli_matrix.h"
+#include "cli_measured.h"
 #include "cli_output.h"
 #include "cli_print.h"
 #include "cli_text.h"
@@ -29,6 +30,37 @@ static char mark_of(const struct np_prediction *p)
 	if (cli_doubt_text(p))
 		return '?';
 	return p->flags & NP_PRED_BEYOND ? '!' : ' ';
+}
+
+/* The measurement of a pair by netprof validate, if it was not rejected. */
+static bool is_measured(const struct cli_matrix *m, size_t at,
+			struct cli_measured *out)
+{
+	return cli_measured_find(m->k, m->at[at / m->n], m->at[at % m->n],
+				 m->scope, out) && out->slowdown.n;
+}
+
+/* Is any pair of this victim measured? */
+static bool has_measured_row(const struct cli_matrix *m, size_t v)
+{
+	struct cli_measured some;
+
+	for (size_t c = 0; c < m->n; c++)
+		if (is_measured(m, v * m->n + c, &some))
+			return true;
+	return false;
+}
+
+/* Print one measured cell, which has no mark. */
+static void measured_cell(const struct cli_matrix *m, size_t at, int width,
+			  bool last)
+{
+	struct cli_measured some;
+
+	cli_right_as(cli_change, is_measured(m, at, &some) ?
+		     some.slowdown.mean : NAN, width - 1);
+	if (!last)
+		putchar(' ');
 }
 
 /*
@@ -66,8 +98,12 @@ static int column_width(const struct cli_matrix *m)
 	return 2 + (int)(widest < COLUMN_MAX ? widest : COLUMN_MAX);
 }
 
-/* The table with columns from <= c < to, as many as fit on the screen. */
-static void block(const struct cli_matrix *m, size_t from, size_t to, int width)
+/*
+ * The table with columns from <= c < to, as many as fit on the screen: of the
+ * predictions, or of the measurements.
+ */
+static void block(const struct cli_matrix *m, bool measured, size_t from,
+		  size_t to, int width)
 {
 	char name[4 * COLUMN_MAX];
 
@@ -79,12 +115,13 @@ static void block(const struct cli_matrix *m, size_t from, size_t to, int width)
 	}
 	printf("%s\n", cli_colour(CLI_PLAIN));
 	for (size_t v = 0; v < m->n; v++) {
-		if (!has_row(m, v))
+		if (measured ? !has_measured_row(m, v) : !has_row(m, v))
 			continue;
 		cli_left(stdout, cli_matrix_name(m, v), NAME - 1);
 		putchar(' ');
 		for (size_t c = from; c < to; c++)
-			cell(m, v * m->n + c, width, c + 1 == to);
+			(measured ? measured_cell : cell)(m, v * m->n + c,
+							  width, c + 1 == to);
 		putchar('\n');
 	}
 }
@@ -143,10 +180,34 @@ static void legend(const struct cli_matrix *m)
 }
 
 /* The table, in several parts if it is wider than the screen. */
-static int matrix_text(const struct cli_matrix *m)
+static void blocks(const struct cli_matrix *m, bool measured)
 {
 	int width = column_width(m);
 	size_t room = (size_t)(CLI_COLUMNS - NAME) / (size_t)width;
+
+	for (size_t from = 0; from < m->n; from += room) {
+		putchar('\n');
+		block(m, measured, from, from + room < m->n ? from + room :
+		      m->n, width);
+	}
+}
+
+/* The measured pairs, in a table of their own beside the predictions. */
+static void print_measured(const struct cli_matrix *m)
+{
+	bool any = false;
+
+	for (size_t v = 0; v < m->n; v++)
+		any |= has_measured_row(m, v);
+	if (!any)
+		return;
+	putchar('\n');
+	cli_say(CLI_PLAIN, 0, "Measured by netprof validate:");
+	blocks(m, true);
+}
+
+static int matrix_text(const struct cli_matrix *m)
+{
 	char line[512], day[CLI_NUMBER];
 
 	if (cli_no_effect(m->k, m->scope))
@@ -156,19 +217,18 @@ static int matrix_text(const struct cli_matrix *m)
 		"column, %s (model %s; fabric %s, calibrated %s):",
 		cli_scope_text(m->scope), m->model->name, m->k->cal.cluster,
 		cli_day(m->k->cal.date, day));
-	for (size_t from = 0; from < m->n; from += room) {
-		putchar('\n');
-		block(m, from, from + room < m->n ? from + room : m->n, width);
-	}
+	blocks(m, false);
 	legend(m);
+	print_measured(m);
 	return CLI_DONE;
 }
 
 /* ---- output for programs ---- */
 
 static const struct cli_table table = {
-	"victim|corunner|scope|slowdown|low|high|model|flags",
-	{ { "pairs", "victim|corunner|../scope|slowdown|low|high|model|flags" } },
+	"victim|corunner|scope|slowdown|low|high|model|flags|measured",
+	{ { "pairs", "victim|corunner|../scope|slowdown|low|high|model|flags|"
+		     "measured/slowdown" } },
 };
 
 /* One record for each pair, with or without a prediction. */
@@ -194,6 +254,8 @@ static int matrix_data(const struct cli_matrix *m, enum cli_format format)
 		} else {
 			cli_put_interval(pair, &m->p[i]);
 		}
+		cli_put_measured(pair, m->k, m->at[i / m->n], m->at[i % m->n],
+				 m->scope);
 	}
 	return cli_print_page(format, "matrix", j, &table);
 }
@@ -307,6 +369,8 @@ static int run_matrix(const struct cli_cmd *self, int argc, char **argv)
 	rc = cli_matrix_find(&k, &s, &o);
 	if (rc < 0)
 		rc = cli_ask_prepare(&k, &s, &o);
+	if (rc < 0 && cli_measured_load(&k, &s))
+		rc = cli_fail("out of memory");
 	cli_store_close(&s);
 	if (rc < 0)
 		rc = matrix(&k, &o);
@@ -321,7 +385,8 @@ const struct cli_cmd cmd_matrix = {
 	.text =
 "Predicts how much longer each application (row) runs beside each other one\n"
 "(column) and beside a second job of its own.  Without APP: your own\n"
-"applications and the published ones that were measured on this fabric.\n\n"
+"applications and the published ones that were measured on this fabric.  What\n"
+"netprof validate measured follows in a second table.\n\n"
 "  --scope=SCOPE   nodes of the other job: node (the same), leaf (others of the\n"
 "                  leaf switch, the default) or uplink (of another leaf switch)\n"
 "  --model=M       another model than " NP_MODEL_DEFAULT "; see netprof accuracy\n"

@@ -14,6 +14,7 @@
 
 #include "cli_ask.h"
 #include "cli_json_put.h"
+#include "cli_measured.h"
 #include "cli_print.h"
 #include "cli_text.h"
 
@@ -164,6 +165,47 @@ static void print_answer(const struct prediction *p,
 		cli_say(CLI_PLAIN, 0, "%s %s with %s: %s (%s).", victim,
 			slowdown_words(&a->p), co,
 			cli_change(a->p.slowdown, point), range);
+}
+
+/* "4 nodes beside 2, +1 % on two leaf switches" */
+static const char *measured_words(const struct cli_measured *m, char *buf,
+				  size_t len)
+{
+	char control[CLI_NUMBER];
+
+	snprintf(buf, len, "%u node%s beside %u", m->victim_nodes,
+		 m->victim_nodes == 1 ? "" : "s", m->corunner_nodes);
+	if (isnan(m->control))
+		cli_add(buf, len, ", no control on two leaf switches");
+	else
+		cli_add(buf, len, ", %s on two leaf switches",
+			cli_change(m->control, control));
+	return buf;
+}
+
+/*
+ * What netprof validate measured for a pair; it is never mixed with the
+ * prediction.
+ */
+static void print_measured(const struct prediction *p,
+			   const struct cli_answer *a)
+{
+	char words[LINE / 4], change[CLI_NUMBER], day[CLI_NUMBER];
+	struct cli_measured m;
+
+	if (a->n_co != 1 ||
+	    !cli_measured_find(p->k, a->victim, a->co[0], p->scope, &m))
+		return;
+	measured_words(&m, words, sizeof(words));
+	if (m.slowdown.n)
+		cli_say(CLI_PLAIN, 2, "Measured by netprof validate: %s (%u "
+			"run%s, %s, %s).", cli_change(m.slowdown.mean, change),
+			m.slowdown.n, m.slowdown.n == 1 ? "" : "s", words,
+			cli_day(m.date, day));
+	else
+		cli_say(CLI_PLAIN, 2, "Measured by netprof validate and "
+			"rejected: the control shares no switch and is slowed, "
+			"too (%s, %s).", words, cli_day(m.date, day));
 }
 
 /*
@@ -321,8 +363,10 @@ static int predict_text(const struct prediction *p)
 	char command[LINE / 4], what[LINE / 4];
 
 	print_no_effect(p);
-	for (size_t i = 0; i < p->n; i++)
+	for (size_t i = 0; i < p->n; i++) {
 		print_answer(p, &p->answer[i]);
+		print_measured(p, &p->answer[i]);
+	}
 	putchar('\n');
 	print_model(p);
 	for (size_t i = 0; a->p.used && i < p->k->n; i++)
@@ -379,6 +423,8 @@ static void put_answer(json_object *list, const struct prediction *p,
 	co = cli_put_array(j, "corunners");
 	for (size_t i = 0; i < a->n_co; i++)
 		cli_append_text(co, p->k->app[a->co[i]]->r.runs.app);
+	if (a->n_co == 1)
+		cli_put_measured(j, p->k, a->victim, a->co[0], p->scope);
 	if (a->rc) {
 		cli_put(j, "slowdown", NULL);
 		cli_put_text(j, "why", a->why.text);
@@ -395,10 +441,11 @@ static void put_answer(json_object *list, const struct prediction *p,
 
 static const struct cli_table table = {
 	"Victim|CoRunners|Scope|Slowdown|Low|High|Model|Flags|Levels|ImpactLevels|"
-	"Probes|SharingCoefficient|NoEffect|Narrower|Why",
+	"Probes|SharingCoefficient|NoEffect|Narrower|Why|Measured",
 	{ { "predictions", "victim|corunners|../scope|slowdown|low|high|model|"
 			   "flags|curve_levels|impact_levels|probes|sharing_coefficient|"
-			   "../sharing_coefficient/no_effect|narrower|why" } },
+			   "../sharing_coefficient/no_effect|narrower|why|"
+			   "measured/slowdown" } },
 };
 
 static int predict_data(const struct prediction *p, enum cli_format format)
@@ -435,7 +482,7 @@ static int load_apps(struct cli_known *k, struct cli_store *s,
 	for (size_t i = 0; i < k->n; i++)
 		if (k->app[i]->unusable.text[0])
 			return cli_fail("%s", k->app[i]->unusable.text);
-	return -1;
+	return cli_measured_load(k, s) ? cli_fail("out of memory") : -1;
 }
 
 /*
@@ -526,7 +573,8 @@ const struct cli_cmd cmd_predict = {
 "Predicts how much longer VICTIM takes while all the CORUNNERs run at the same\n"
 "time, and how much longer each of them takes with VICTIM, with 90 % intervals.\n"
 "Also prints the model, the data it used, and the measurement that would narrow\n"
-"the interval most.  The applications need never have run together.\n\n"
+"the interval most.  The applications need never have run together; if netprof\n"
+"validate measured a pair, its measured slowdown is printed, too.\n\n"
 "  --scope=SCOPE       where the co-runners are: on the same nodes (node), on\n"
 "                      other nodes of the same leaf switch (leaf, the default),\n"
 "                      or across its uplink (uplink)\n"

@@ -42,12 +42,14 @@
 #include "np_measured.h"
 #include "np_predict.h"
 #include "np_helper.h"
+#include "np_pairs_store.h"
 #include "np_validate.h"
 
 struct validate {
 	struct np_validate_list list;
 	uint32_t repeats; /* runs of each pair */
 	const char *path; /* file of the results */
+	bool no_store;	  /* the profile store cannot be written */
 	struct np_pairs pairs;
 
 	struct np_validate_result result; /* of pairs */
@@ -335,6 +337,28 @@ static int run_once(struct runner *r, const struct np_validate_task *t,
 	return rc;
 }
 
+/*
+ * Put the measured pairs of a victim into the store, where netprof predict and
+ * matrix find them.  The file of results is complete without that, so a failure
+ * is reported once and does not end the command.
+ */
+static void store_pairs(struct validate *v, const char *victim)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct cli_store s;
+
+	if (v->no_store)
+		return;
+	v->no_store = cli_store_open(&s) >= 0;
+	if (v->no_store)
+		return;
+	v->no_store = np_pairs_store_save(s.store, &v->pairs, victim, &err);
+	cli_store_close(&s);
+	if (v->no_store)
+		cli_fail("the measured pairs are only in %s, not in the "
+			 "profile store: %s", v->path, err.text);
+}
+
 /* Append the run to the results and save them. */
 static int keep(struct validate *v, const struct np_validate_task *t,
 		double date, double sec, struct np_err *err)
@@ -343,6 +367,7 @@ static int keep(struct validate *v, const struct np_validate_task *t,
 		.kind = t->kind, .repeat = t->repeat, .start = date,
 		.sec = sec, .victim = strdup(v->list.program[t->victim].name),
 	};
+	int rc;
 
 	if (t->corunner != NP_CAL_NONE)
 		run.corunner = strdup(v->list.program[t->corunner].name);
@@ -355,7 +380,10 @@ static int keep(struct validate *v, const struct np_validate_task *t,
 		return np_errf(err, -ENOMEM, "out of memory");
 	/* Save after each run, so that nothing is lost when stopped. */
 	v->pairs.date = date;
-	return np_pairs_save(v->path, &v->pairs, err);
+	rc = np_pairs_save(v->path, &v->pairs, err);
+	if (!rc && t->corunner != NP_CAL_NONE)
+		store_pairs(v, v->list.program[t->victim].name);
+	return rc;
 }
 
 /* ---- all runs ---- */
@@ -1159,6 +1187,9 @@ static int answer(struct validate *v, const struct cli_options *o)
 		ask_models(v, o, &k, &s); /* prints what is missing */
 		cli_store_close(&s);
 	}
+	/* Also the results of an earlier version, which did not do that. */
+	for (size_t i = 0; i < v->list.n; i++)
+		store_pairs(v, v->list.program[i].name);
 	rc = save(v, &k, &err);
 	cli_known_free(&k);
 	if (rc)

@@ -63,11 +63,28 @@ bool np_is_app_name(const char *name)
 	return !np_app_check(name, NULL);
 }
 
+/* Is it the name of a file, not hidden, with this suffix? */
+static bool has_suffix(const char *name, const char *suffix)
+{
+	size_t len = strlen(name), end = strlen(suffix);
+
+	return name[0] != '.' && len > end && !strcmp(name + len - end, suffix);
+}
+
 bool np_is_run_name(const char *name)
 {
-	size_t len = strlen(name);
+	return has_suffix(name, ".json");
+}
 
-	return name[0] != '.' && len > 5 && !strcmp(name + len - 5, ".json");
+bool np_is_pairs_name(const char *name)
+{
+	return has_suffix(name, NP_STORE_PAIRS_SUFFIX);
+}
+
+/* The name of a file that belongs to an application. */
+static bool is_file_name(const char *name)
+{
+	return np_is_run_name(name) || np_is_pairs_name(name);
 }
 
 /* Does the name begin with the shape?  A '0' there stands for any digit. */
@@ -1312,12 +1329,12 @@ static int remove_file(const struct np_dir *d, const char *name,
 		       strerror(errno)) : 0;
 }
 
-/* Remove the runs and traces of an application, and its directory. */
+/* Remove an application: its runs, pairs and traces, and its directory. */
 static int remove_all(const struct np_dir *d, struct np_err *err)
 {
 	char **names;
 	size_t n;
-	int rc = np_dir_names(d, np_is_run_name, &names, &n, NULL, NULL);
+	int rc = np_dir_names(d, is_file_name, &names, &n, NULL, NULL);
 
 	if (rc)
 		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));

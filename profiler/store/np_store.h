@@ -2,6 +2,7 @@
  * The profile store: a directory tree of run records.
  *
  *	STORE/users/UID/APP/RUN.json	runs measured by that user's job steps
+ *	STORE/users/UID/APP/DATE.pairs	measured pairs, np_pairs_store.h
  *	STORE/published/APP/RUN.json	runs that an administrator published
  *	STORE/fabric/			calibrations, np_fabric_store.h
  *	STORE/placement/		state of the placement, np_state.h
@@ -69,7 +70,8 @@ enum np_store_owner { NP_STORE_USER, NP_STORE_PUBLISHED };
 
 /*
  * Remove n runs of an application, of the calling user or published.  With run
- * NULL remove the whole application, including traces and unreadable files.
+ * NULL remove the whole application, including traces, measured pairs and
+ * unreadable files.
  * Returns 0, or with err -ENOENT: no such application; or another -errno.
  */
 int np_store_remove(struct np_store *s, enum np_store_owner owner,
@@ -317,6 +319,10 @@ bool np_is_app_name(const char *name);
 
 /* The name of a run's file: "*.json", not hidden. */
 bool np_is_run_name(const char *name);
+
+/* The name of a file of measured pairs: "*.pairs", not hidden. */
+#define NP_STORE_PAIRS_SUFFIX ".pairs"
+bool np_is_pairs_name(const char *name);
 
 /* The name of a file of ended jobs; '0' stands for any digit. */
 #define NP_ENDED_SHAPE "ended-00000000.jsonl"

@@ -190,6 +190,9 @@ test_pairs_are_measured_and_an_interrupted_measurement_continues() {
 	grep -q '^Measured ' <<<"$out" || fail "it says: $out"
 	between "seconds of a nap" "$(alice "jq '.alone_sec[0].mean' nap.pairs.json")" \
 		0.2 1
+	equal "runs of pairs in the store" "$(jq -c '[.runs[].kind |
+		select(. == "leaf" or . == "apart")] | sort' \
+		"$STORE"/users/*/nap/*.pairs)" '["apart","leaf"]'
 }
 
 test_a_failing_program_of_a_pair_is_reported_with_its_output() {

@@ -368,6 +368,34 @@ test_completely_measured_pairs_are_compared_without_an_allocation() {
 	contains "another command" "$ERR" 'other programs or commands: use --fresh to start over'
 }
 
+test_pairs_measured_by_validate_are_shown_beside_the_predictions() {
+	local before row
+	setup_measured
+	before=$(netprof predict --json fft halo | jq -c '.predictions[0].slowdown')
+	make_validation "$S/list"
+	netprof validate "$S/list" >/dev/null
+	run netprof predict fft halo
+	contains "a pair" "$OUT" '^Measured by netprof validate: \+55 % \(2 runs, 2 nodes beside 2, '
+	contains "the prediction" "$OUT" '^fft slows .* with halo: '
+	run netprof predict fft halo lammps
+	equal "several co-runners, and a pair that was not measured" \
+		"$(grep -c 'Measured' "$S/out")" 1
+	equal "predict --json" "$(netprof predict --json fft halo |
+		jq -c '.predictions[0] | [.measured | .slowdown, .runs, .control,
+			.victim_nodes], .slowdown')" "[0.55,2,0,2]"$'\n'"$before"
+	equal "on the same nodes" "$(netprof predict --json --scope=node fft halo |
+		jq -c '.predictions[0].measured')" null
+	run netprof predict halo halo
+	contains "a rejected pair" "$OUT" 'and rejected: the control'
+	run netprof matrix fft halo lammps
+	row=$(sed -n '/^Measured by netprof validate:/,$p' "$S/out" | grep '^halo')
+	equal "a row of the second table" "$(xargs <<<"$row")" "halo +55 % - -"
+	equal "matrix --csv" "$(netprof matrix --csv fft halo |
+		grep '^fft,halo' | cut -d, -f9)" 0.55
+	run netprof predict fft lammps
+	equal "not measured" "$(grep -c Measured "$S/out" || true)" 0
+}
+
 test_unknown_application_fails_with_the_nearest_names() {
 	setup
 	run netprof show lamps
