@@ -682,7 +682,7 @@ int np_blocks_estimate(const struct np_block *b, size_t n,
 struct plan {
 	const struct np_blocks_plan *p;
 	const struct np_block *b;
-	size_t n;
+	size_t n, n_here; /* all blocks; those of this run, which are last */
 	const struct np_blocks_sorted *s;
 	const struct np_blocks_level *level;
 	size_t phase; /* current phase of the run */
@@ -695,11 +695,25 @@ static size_t blocks_here(const struct plan *a, size_t level)
 	return a->s->cell[level * NP_BLOCKS_PHASES + a->phase].x.n;
 }
 
-/* True if a level with n blocks in the current phase needs another. */
-static bool needs_more(const struct np_blocks_level *l, size_t n)
+/* Has this run a loaded block of the level, in any phase? */
+static bool is_in_run(const struct plan *a, size_t level)
 {
-	return n < NP_BLOCKS_LEAST ||
-	       (l->half > NP_BLOCKS_GOOD && n < NP_BLOCKS_MOST);
+	for (size_t i = a->n - a->n_here; i < a->n; i++)
+		if (a->b[i].level == level)
+			return true;
+	return false;
+}
+
+/*
+ * True if a level with n blocks in a phase needs another in this run.  A level
+ * that is known well enough from one block gets the next one from a later run,
+ * which also shows how much runs differ.
+ */
+static bool needs_more(const struct plan *a, size_t level, size_t n)
+{
+	if (!n || a->level[level].half > NP_BLOCKS_GOOD)
+		return n < NP_BLOCKS_MOST;
+	return n < NP_BLOCKS_LEAST && !is_in_run(a, level);
 }
 
 static double may_cost_sec(const struct plan *a, size_t level)
@@ -769,7 +783,7 @@ static size_t fewest(const struct plan *a)
 	size_t least = SIZE_MAX;
 
 	for (size_t i = 0; i < a->p->n_levels; i++)
-		if (needs_more(&a->level[i], blocks_here(a, i)) &&
+		if (needs_more(a, i, blocks_here(a, i)) &&
 		    blocks_here(a, i) < least)
 			least = blocks_here(a, i);
 	return least;
@@ -783,7 +797,7 @@ static void plan_choose(const struct plan *a, struct np_blocks_next *next)
 		size_t f = i == a->last ? SIZE_MAX - 1 : followed(a, i);
 
 		if (blocks_here(a, i) != least ||
-		    !needs_more(&a->level[i], least))
+		    !needs_more(a, i, least))
 			continue;
 		if (may_cost_sec(a, i) > a->left_sec) {
 			next->waits = true;
@@ -798,25 +812,28 @@ static void plan_choose(const struct plan *a, struct np_blocks_next *next)
 	next->waits &= next->level == NP_BLOCKS_NO_LEVEL;
 }
 
-/* True if no level needs more blocks, or the program is too irregular. */
+/*
+ * True if no level needs more blocks in this run, or the program is too
+ * irregular.
+ */
 static bool is_complete(const struct plan *a, const struct np_blocks *o)
 {
 	if (o->verdict == NP_BLOCKS_RESTLESS &&
 	    o->n_dropped >= NP_BLOCKS_LEAST * a->p->n_levels)
 		return true;
 	for (size_t i = 0; i < a->p->n_levels; i++)
-		if (needs_more(&a->level[i], a->level[i].least))
+		if (needs_more(a, i, a->level[i].least))
 			return false;
 	return true;
 }
 
 /* Set *last to the level of the last loaded block; return the lost time. */
-static double look_back(const struct plan *a, size_t n_here, size_t *last)
+static double look_back(const struct plan *a, size_t *last)
 {
 	double lost = 0;
 
 	*last = NP_BLOCKS_NO_LEVEL;
-	for (size_t i = a->n - n_here; i < a->n; i++) {
+	for (size_t i = a->n - a->n_here; i < a->n; i++) {
 		lost += blocks_lost_sec(&a->b[i], &a->s->point[i]);
 		if (a->b[i].level != NP_BLOCKS_NO_LEVEL)
 			*last = a->b[i].level;
@@ -824,13 +841,13 @@ static double look_back(const struct plan *a, size_t n_here, size_t *last)
 	return lost;
 }
 
-static void plan_on(struct plan *a, size_t n_here, double run_sec,
-		    const struct np_blocks *o, struct np_blocks_next *next)
+static void plan_on(struct plan *a, double run_sec, const struct np_blocks *o,
+		    struct np_blocks_next *next)
 {
-	double lost = look_back(a, n_here, &a->last);
+	double lost = look_back(a, &a->last);
 
 	next->complete = is_complete(a, o);
-	if (next->complete || !n_here || o->verdict == NP_BLOCKS_SILENT ||
+	if (next->complete || !a->n_here || o->verdict == NP_BLOCKS_SILENT ||
 	    a->b[a->n - 1].level != NP_BLOCKS_NO_LEVEL)
 		return;
 	a->phase = a->s->point[a->n - 1].phase;
@@ -846,7 +863,8 @@ int np_blocks_plan_next(const struct np_blocks_plan *p,
 {
 	struct np_blocks_level *level = calloc(p->n_levels + 1, sizeof(*level));
 	struct np_blocks_next next = { .level = NP_BLOCKS_NO_LEVEL };
-	struct plan a = { .p = p, .b = b, .n = n, .level = level };
+	struct plan a = { .p = p, .b = b, .n = n, .n_here = n_here,
+			  .level = level };
 	struct np_blocks_sorted s;
 	struct np_blocks o;
 	int rc = -ENOMEM;
@@ -856,7 +874,7 @@ int np_blocks_plan_next(const struct np_blocks_plan *p,
 	if (!rc) {
 		a.s = &s;
 		blocks_judge(b, n, NULL, &s, level, p->n_levels, &o);
-		plan_on(&a, n_here, run_sec, &o, &next);
+		plan_on(&a, run_sec, &o, &next);
 		blocks_sorted_free(&s);
 		*out = next;
 	}

@@ -48,7 +48,7 @@
 #define NP_BLOCKS_SHARE 0.1	/* phases of a smaller share need no blocks */
 #define NP_BLOCKS_DISAGREE 0.25 /* sd of x above which blocks disagree */
 #define NP_BLOCKS_DIFFER_BY 0.1 /* largest mean |x by bytes - x by calls| */
-#define NP_BLOCKS_LEAST 2	/* blocks needed per level and phase */
+#define NP_BLOCKS_LEAST 2	/* per level and phase, of all runs together */
 #define NP_BLOCKS_MOST 8	/* maximum number of these */
 #define NP_BLOCKS_GOOD 0.05	/* half width of x's interval that suffices */
 
@@ -129,7 +129,7 @@ struct np_blocks_plan {
 
 struct np_blocks_next {
 	size_t level;  /* or NP_BLOCKS_NO_LEVEL */
-	bool complete; /* no level needs another block */
+	bool complete; /* no level needs another block in this run */
 	bool waits;    /* no load now, because the share is used up */
 };
 
@@ -139,6 +139,11 @@ struct np_blocks_next {
  * with the fewest blocks are preferred, and of these the level that has followed
  * the previous one least often.  The first blocks cover the range of the levels:
  * the last level, the first, one in the middle, and so on.
+ *
+ * A level needs blocks until the confidence interval of log(1 + slowdown), from
+ * the scatter within runs, is +-NP_BLOCKS_GOOD, or it has NP_BLOCKS_MOST.  If
+ * that takes fewer than NP_BLOCKS_LEAST, the others are left to later runs: the
+ * run is complete, and n_here 0 asks whether a further run would be.
  *
  * A block is assumed to cost its whole duration if its level is unknown, and
  * what the level cost before otherwise.  This cost and what the run has already

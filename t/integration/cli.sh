@@ -396,6 +396,19 @@ test_pairs_measured_by_validate_are_shown_beside_the_predictions() {
 	equal "not measured" "$(grep -c Measured "$S/out" || true)" 0
 }
 
+test_predictions_from_shorter_runs_can_be_compared() {
+	local out
+	setup_measured
+	make_blocks stencil
+	jq -n '{programs: ["fft", "stencil"], program_beside_program: [[null, 0.2],
+		[0.1, null]]}' >"$S/pairs.json"
+	out=$(INTERVALS="1 2" "$ROOT/t/shorter" "$S/store" "$S/pairs.json")
+	equal "columns" "$(head -n 1 <<<"$out" | xargs)" \
+		"intervals seconds pairs error width within doubtful"
+	equal "intervals" "$(awk 'NR > 1 { print $1 }' <<<"$out" | xargs)" "1 2"
+	contains "the pair of a program without intervals" "$out" '^2 +[0-9]+ +1 +[0-9.]+ '
+}
+
 test_unknown_application_fails_with_the_nearest_names() {
 	setup
 	run netprof show lamps

@@ -127,11 +127,11 @@ static const struct {
 	enum np_blocks_verdict verdict;
 	double within; /* of 1 + slowdown, every level; 0: not asked */
 } rows[] = {
-	{ { "steady, two minutes", 120, 0, { 1e6, 0 }, { 1, 0 }, 0, 0.01 }, 1,
+	{ { "steady, two minutes", 120, 0, { 1e6, 0 }, { 1, 0 }, 0, 0.01 }, 2,
 	  NP_BLOCKS_USABLE, 0.03 },
-	{ { "not slowed at all", 120, 0, { 1e6, 0 }, { 0, 0 }, 0, 0.01 }, 1,
+	{ { "not slowed at all", 120, 0, { 1e6, 0 }, { 0, 0 }, 0, 0.01 }, 2,
 	  NP_BLOCKS_USABLE, 0.03 },
-	{ { "drift to a third", 120, 0, { 1e6, 0 }, { 1, 0 }, -1.1, 0.01 }, 1,
+	{ { "drift to a third", 120, 0, { 1e6, 0 }, { 1, 0 }, -1.1, 0.01 }, 2,
 	  NP_BLOCKS_USABLE, 0.03 },
 	{ { "two phases of a minute", 1800, 60, { 3e6, 5e5 }, { 2, 0.2 }, 0,
 	    0.01 }, 1, NP_BLOCKS_USABLE, 0.05 },
@@ -297,8 +297,58 @@ static void test_ends(void)
 	g.alone_sec = 1000;
 	c = runs(&g, 1, 0.2, 1);
 	T_CHECK(c && c->complete && c->n > 200);
-	for (size_t i = 150; c && i < c->n; i++)
+	for (size_t i = 60; c && i < c->n; i++)
 		T_CHECK(c->b[i].level == NONE);
+	free(c);
+}
+
+static void count_blocks(const struct schedule *c, size_t from, size_t *least,
+			 size_t *most)
+{
+	size_t count[LEVELS] = { 0 };
+
+	*least = SIZE_MAX;
+	*most = 0;
+	for (size_t i = from; i < c->n; i++)
+		if (c->b[i].level != NONE)
+			count[c->b[i].level]++;
+	for (size_t k = 0; k < LEVELS; k++) {
+		*least = count[k] < *least ? count[k] : *least;
+		*most = count[k] > *most ? count[k] : *most;
+	}
+}
+
+/*
+ * A level that one block tells well enough gets the next one from another run,
+ * and a third run has nothing to do.
+ */
+static void test_spread(void)
+{
+	struct program g = steady;
+	struct np_rng *r = np_rng_new(5, g.name);
+	struct schedule *c = calloc(1, sizeof(*c));
+	size_t least, most;
+
+	T_CHECK(c && r);
+	g.alone_sec = 400;
+	run(&g, 0.5, r, c);
+	count_blocks(c, 0, &least, &most);
+	T_CHECK(c->complete && least == 1 && most <= 2);
+	run(&g, 0.5, r, c);
+	count_blocks(c, 0, &least, &most);
+	T_CHECK(c->complete && least == 2 && most == 2);
+	run(&g, 0.5, r, c);
+	count_blocks(c, c->from, &least, &most);
+	T_CHECK(c->complete && most == 0);
+	free(c);
+	np_rng_free(r);
+	/* One that scatters is measured until it is known, in one run. */
+	g.noise = 0.04;
+	g.alone_sec = 1000;
+	c = runs(&g, 1, 0.5, 6);
+	T_CHECK(c != NULL);
+	count_blocks(c, 0, &least, &most);
+	T_CHECK(c->complete && least >= 3 && most <= NP_BLOCKS_MOST);
 	free(c);
 }
 
@@ -307,17 +357,12 @@ static void test_goes_on(void)
 {
 	struct program g = steady;
 	struct schedule *c;
-	size_t count[LEVELS] = { 0 }, least = SIZE_MAX, most = 0;
+	size_t least, most;
 
 	g.alone_sec = 60;
 	c = runs(&g, 2, 0.2, 4);
-	for (size_t i = 0; c && i < c->n; i++)
-		if (c->b[i].level != NONE)
-			count[c->b[i].level]++;
-	for (size_t k = 0; k < LEVELS; k++) {
-		least = count[k] < least ? count[k] : least;
-		most = count[k] > most ? count[k] : most;
-	}
+	T_CHECK(c != NULL);
+	count_blocks(c, 0, &least, &most);
 	T_CHECK(c && least >= 1 && most - least <= 2);
 	free(c);
 }
@@ -333,6 +378,8 @@ static const struct t_case cases[] = {
 	{ "a share of nothing starts no level", test_none },
 	{ "silence and what is complete start no level", test_ends },
 	{ "the next run goes on where one stopped", test_goes_on },
+	{ "what is known well enough is repeated in later runs only",
+	  test_spread },
 	{ NULL, NULL },
 };
 T_SUITE(blocks_plan, cases)
