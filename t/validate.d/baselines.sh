@@ -1,7 +1,9 @@
 # Does a load level, alone, take the same time for a round in a calibration,
 # before the blocks of a run, and before a whole run under that level?  Each of
 # the latter two is measured twice, so that differences can be compared with the
-# noise.  Fails if a level differs by more than that.  Some six minutes.
+# noise.  Fails if a level differs by more than that.  A whole run whose level came
+# up too late has no rounds alone, and its record says so: such a round is reported
+# and left out, and a level without any is not compared.  Some six minutes.
 #
 #	LEAF_MBIT, NIC_MBIT	capacity of the leaf switch and of a node's link
 # shellcheck shell=bash
@@ -33,34 +35,55 @@ baselines_table() {
 		--slurpfile blocks <(cat "$store"/users/*/blocks.[12]/*.json) \
 		--slurpfile whole <(cat "$store"/users/*/whole.[12]/*.json) '
 		def mean: add / length;
-		# Standard deviation of logarithms, from the repetitions of all.
-		def noise: map(map(log) | (.[0] - .[1]) | . * . / 2) | mean |
-			sqrt;
+		def us: if length == 0 then "-" else mean * 1e6 | round | "\(.) us" end;
+		# Standard deviation of logarithms, from the repetitions of all
+		# levels that have both.
+		def noise: map(select(length == 2) | map(log) | (.[0] - .[1]) |
+			. * . / 2) | if . == [] then error("no level was measured " +
+			"twice") else mean | sqrt end;
+		def rounds(f): map(f | select(. and .n > 0) | .mean);
 		($cal[0].levels | map(.name)) as $level |
-		[$level[] as $l | $blocks |
-			map(.blocks_alone[] | select(.level == $l) |
-				.round_sec.mean)] as $b |
-		[$level[] as $l | $whole | map(select(.level.name == $l) |
-			.level.alone_round_sec.mean)] as $w |
-		if ($b + $w | map(length) | unique) != [2] then
-			error("not every level was measured twice: " +
-				($b + $w | tojson)) else . end |
+		[$level[] as $l | $blocks | rounds(.blocks_alone // [] | .[] |
+			select(.level == $l) | .round_sec)] as $b |
+		[$level[] as $l | $whole | map(select(.level.name == $l)) |
+			rounds(.level.alone_round_sec)] as $w |
 		($cal[0].level_alone_round_sec |
 			map(.sd / .mean / (.n | sqrt))) as $c |
-		([($b | noise), ($w | noise)] | map(. * . / 2) | add) as $var |
+		($b | noise) as $nb | ($w | noise) as $nw |
 		"level\tcalibration\tblocks\twhole runs\tdiffer by\tnoise allows",
 		(range($level | length) | . as $i |
+			([$b[$i], $w[$i]] | map(2 - length)) as $missing |
+			if $b[$i] == [] or $w[$i] == [] then
+				"\($level[$i])\t" + ([[$cal[0].level_alone_round_sec[$i].mean],
+					$b[$i], $w[$i]] | map(us) | join("\t")) +
+				"\t-\t- not compared: no round alone"
+			else
 			[$cal[0].level_alone_round_sec[$i].mean, ($b[$i] | mean),
 				($w[$i] | mean)] as $t |
 			(($t | max) / ($t | min) - 1) as $differ |
-			(4 * ($var + $c[$i] * $c[$i] | sqrt)) as $most |
-			"\($level[$i])\t" + ($t | map(. * 1e6 | round |
-				"\(.) us") | join("\t")) +
+			(4 * ($nb * $nb / ($b[$i] | length) + $nw * $nw / ($w[$i] |
+				length) + $c[$i] * $c[$i] | sqrt)) as $most |
+			"\($level[$i])\t" + ($t | map([.] | us) | join("\t")) +
 			"\t\($differ * 1000 | round / 10) %" +
 			"\t\($most * 1000 | round / 10) %" +
-			if $differ > $most then " DIFFERS" else "" end)' |
+			(if $differ > $most then " DIFFERS" else "" end) +
+			if $missing == [0, 0] then "" else
+				" without \($missing | add) of 4 rounds alone" end
+			end)' |
 		column -t -s $'\t' | tee "$BUILD/baselines.txt"
+	baselines_missing
 	! grep -q DIFFERS "$BUILD/baselines.txt"
+}
+
+# Say why rounds are missing: the notes of the records without them.
+baselines_missing() {
+	local store
+
+	store=$(rundir)/store
+	jq -r 'select((.level.alone_round_sec.n // 0) == 0) |
+		"level \(.level.name), \(.app): no round alone" +
+		((.notes // []) | map("; " + .) | join(""))' \
+		"$store"/users/*/whole.[12]/*.json >&2
 }
 
 validate_baselines() {
