@@ -295,6 +295,23 @@ static void test_what_is_hardly_known_is_no_conflict(void)
 	}
 }
 
+/* halo slows the levels far more than any calibrated level does. */
+static void test_what_is_beyond_all_levels_is_no_conflict(void)
+{
+	start("hpc");
+	put_own("fft", "fft");
+	put_own("halo", "halo");
+	refresh();
+	T_CHECK(slowdown("fft", "halo") > 0.1);
+	sh("for f in $(grep -l '\"name\":\"c' users/%u/halo/*); do "
+	   "jq -c '.level.beside_round_sec |= (.mean *= 20 | .min *= 20 | .max *= 20 "
+	   "| .m2 *= 400)' $f >$f.new && mv $f.new $f || exit; done",
+	   geteuid());
+	T_CHECK(refresh() == 0 && !w.n_warned);
+	T_CHECK(slowdown("fft", "halo") == 0);
+	stop();
+}
+
 static void test_no_effect_is_no_conflict(void)
 {
 	static const struct {
@@ -385,6 +402,8 @@ static void test_without_anything(void)
 static const struct t_case cases[] = {
 	{ "an empty store is no trouble", test_without_anything },
 	{ "the table says what the models say", test_says_what_the_models_say },
+	{ "what is beyond all levels is no conflict",
+	  test_what_is_beyond_all_levels_is_no_conflict },
 	{ "what is hardly known is no conflict",
 	  test_what_is_hardly_known_is_no_conflict },
 	{ "the calibration is described", test_the_calibration_is_described },
