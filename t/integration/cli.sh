@@ -396,6 +396,21 @@ test_pairs_measured_by_validate_are_shown_beside_the_predictions() {
 	equal "not measured" "$(grep -c Measured "$S/out" || true)" 0
 }
 
+test_a_page_claims_nothing_that_was_not_measured() {
+	local file
+	setup
+	for file in "$S/store/users/$MY_UID"/lammps/*.json; do
+		jq -c 'if .probe then .probe.elapsed_sec = 0 |
+			.probe.rss_bytes_max = 0 else . end |
+			del(.leaves[]?.windows)' "$file" >"$S/run"
+		mv "$S/run" "$file"
+	done
+	run netprof show lammps
+	contains "the cost of probes" "$OUT" 'their own cost was not measured'
+	contains "steadily or in phases" "$(tr -s ' \n' ' ' <<<"$OUT")" \
+		'there are too few probes to tell whether steadily or in phases'
+}
+
 test_predictions_from_shorter_runs_can_be_compared() {
 	local out
 	setup_measured
