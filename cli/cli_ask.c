@@ -98,6 +98,7 @@ const char *cli_flag_names(unsigned set, char *buf, size_t len)
 		{ NP_PRED_ONE_LEVEL, "one-level" },
 		{ NP_PRED_PAST_LEVELS, "past-levels" },
 		{ NP_PRED_WIDE, "wide" },
+		{ NP_PRED_OTHER_RAIL, "other-rail" },
 	};
 
 	buf[0] = '\0';

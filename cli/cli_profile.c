@@ -490,8 +490,9 @@ void cli_print_rails(FILE *f, const struct np_record *r)
 		if (!rail || k < i)
 			continue; /* listed already */
 		m = np_run_rail_latency(r, rail);
-		cli_add(line, sizeof(line), "%s%s: %s", *line ? ", " : "", rail,
-			m.n ? cli_sec(m.mean, sec) : "not measured");
+		cli_add(line, sizeof(line), "%s%s: %s%s", *line ? ", " : "",
+			rail, m.n ? cli_sec(m.mean, sec) : "not measured",
+			np_run_loads_rail(r, rail) ? "" : " (hardly used)");
 	}
 	if (busiest)
 		cli_labelled(f, "Rails", "%s; %s is the busiest, and its "

@@ -81,6 +81,8 @@ static const struct {
 	{ NP_PRED_ONE_PROBE, "Some latencies come from a single probe." },
 	{ NP_PRED_NOISE_ONLY,
 	  "The interval does not include the error of the model itself." },
+	{ NP_PRED_OTHER_RAIL,
+	  "Co-runners that load none of its rails were ignored." },
 	{ NP_PRED_NO_IMPACT,
 	  "The bandwidth that the co-runner takes is unknown and was "
 	  "ignored." },
@@ -156,6 +158,10 @@ static void print_answer(const struct prediction *p,
 	if (a->rc)
 		cli_say(CLI_PLAIN, 0, "%s with %s: no prediction. %s", victim,
 			co, a->why.text);
+	else if (a->p.flags & NP_PRED_OTHER_RAIL && !a->p.used)
+		cli_say(CLI_GREEN, 0, "%s with %s: no effect, as %s loads "
+			"rail %s, and its co-runner none of that.", victim, co,
+			victim, p->k->app[a->victim]->summary.rails);
 	else if (cli_doubt_text(&a->p))
 		cli_say(CLI_YELLOW, 0, "%s with %s: no reliable prediction; "
 			"the estimate is %s (%s). %s", victim, co,

@@ -65,6 +65,8 @@ static void put_level_run(json_object *in, const struct np_level_run *l)
 		return;
 	cli_put_text(j, "name", l->name);
 	cli_put_text(j, "scope", l->scope);
+	if (l->rails)
+		cli_put_text(j, "rails", l->rails);
 	cli_put_real(j, "alone_round_sec", l->alone_round_sec.mean);
 	cli_put_real(j, "loaded_round_sec", l->loaded_round_sec.mean);
 }

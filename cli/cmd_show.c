@@ -759,8 +759,11 @@ static void put_fabric(json_object *in, const struct np_record *r)
 		json_object *leaf = cli_append_object(leaves);
 
 		cli_put_text(leaf, "name", r->leaves[i].name);
-		if (r->leaves[i].rail)
+		if (r->leaves[i].rail) {
 			cli_put_text(leaf, "rail", r->leaves[i].rail);
+			cli_put_bool(leaf, "loaded", np_run_loads_rail(
+					     r, r->leaves[i].rail));
+		}
 		cli_put_text(leaf, "nodes", r->leaves[i].nodes);
 		cli_put_count(leaf, "pairs", r->leaves[i].n_pairs);
 		if (r->leaves[i].rail && r->leaves[i].latency.n)

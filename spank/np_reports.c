@@ -147,21 +147,43 @@ static double own_bytes(const struct np_counters *c, const struct node *n)
 		2 * OVERHEAD_BYTES);
 }
 
+/* The adapter that leads to this probe's leaf switch; NULL: no rails. */
+static struct np_traffic_run *rail_traffic(struct np_counters *c,
+					   const struct node *n)
+{
+	struct np_leaf_run *leaf = NULL;
+
+	for (size_t i = 0; n->leaf && !leaf && i < c->r->n_leaves; i++)
+		if (!strcmp(c->r->leaves[i].name, n->leaf))
+			leaf = &c->r->leaves[i];
+	if (!leaf || !leaf->rail)
+		return NULL;
+	if (!leaf->traffic)
+		leaf->traffic = calloc(1, sizeof(*leaf->traffic));
+	return leaf->traffic;
+}
+
 static void add_bytes(struct np_counters *c, const struct np_report *rep,
 		      double now_sec)
 {
 	struct np_traffic_run *t = &c->r->traffic;
 	struct node *n = &c->node[rep->rank];
+	struct np_traffic_run *rail = rail_traffic(c, n);
 	double bytes = fmax((double)rep->transferred.n - own_bytes(c, n), 0);
 
 	n->messages = 0;
 	if (!(rep->transferred.elapsed_sec > 0))
 		return;
+	if (rail) {
+		rail->n_nodes += !n->counted;
+		rail->node_sec += rep->transferred.elapsed_sec;
+		rail->bytes += bytes;
+	}
 	if (!rep->other_rail) {
 		t->n_nodes += !n->counted;
-		n->counted = true;
 		t->node_sec += rep->transferred.elapsed_sec;
 	}
+	n->counted = true;
 	t->bytes += bytes;
 	np_traffic_add(&c->traffic, rep->rank, now_sec,
 		       rep->transferred.elapsed_sec, bytes);
@@ -193,7 +215,7 @@ static bool is_quiet(const struct np_counters *c, double from_sec,
 {
 	/* NaN, where the counters are not known, compares as not less. */
 	return np_traffic_rate(&c->traffic, from_sec, to_sec) <
-	       NP_COUNTERS_QUIET * c->r->traffic.n_nodes;
+	       NP_QUIET_RATE * c->r->traffic.n_nodes;
 }
 
 static void keep_quiet(struct np_counters *c, const struct np_report *rep)

@@ -142,8 +142,6 @@ double np_traffic_rate(const struct np_traffic *t, double from_sec,
  */
 struct np_counters;
 
-/* A node is quiet while it transfers less than this, bytes per second. */
-#define NP_COUNTERS_QUIET 16e3
 
 /* r, borrowed, receives the traffic.  NULL: out of memory. */
 struct np_counters *np_counters_new(struct np_record *r);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <gsl/gsl_cdf.h>
 
@@ -127,4 +128,30 @@ int np_program_check(const struct np_program *a, const struct np_fabric *f,
 		rc = slowdowns_check(a->impact, a, f, "slowdown it causes to",
 				     err);
 	return rc;
+}
+
+/* Is a word of len bytes in a list like "rail0,rail1"? */
+static bool is_listed(const char *list, const char *word, size_t len)
+{
+	for (size_t n; *list; list += n + (list[n] == ',')) {
+		n = strcspn(list, ",");
+		if (n == len && !memcmp(list, word, len))
+			return true;
+	}
+	return false;
+}
+
+bool np_program_shares_rail(const struct np_program *a,
+			    const struct np_program *b)
+{
+	if (!a->rails || !b->rails)
+		return true;
+	for (const char *at = a->rails; *at;) {
+		size_t len = strcspn(at, ",");
+
+		if (is_listed(b->rails, at, len))
+			return true;
+		at += len + (at[len] == ',');
+	}
+	return false;
 }

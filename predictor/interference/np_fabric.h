@@ -17,6 +17,7 @@
 #include "np_moments.h"
 
 #define NP_FABRIC_MAX_LEVELS 512
+#define NP_RAIL_NAME 63 /* bytes of a rail's name */
 
 /* Where the interfering job runs, relative to the victim. */
 enum np_scope {
@@ -108,7 +109,21 @@ struct np_program {
 	 */
 	const struct np_response *response;
 	const char *untraced;
+
+	/*
+	 * Names of the rails that it loads, "rail0,rail1"; NULL: not known, or
+	 * the fabric has no rails.  A rail is a tree of switches to which nodes
+	 * are connected by an adapter of their own.
+	 */
+	const char *rails;
 };
+
+/*
+ * True unless the programs are known to load different rails.  Such programs
+ * share no switch.
+ */
+bool np_program_shares_rail(const struct np_program *a,
+			    const struct np_program *b);
 
 /*
  * Check a program against the fabric it was measured on.  Returns 0, or -EINVAL

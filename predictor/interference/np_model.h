@@ -81,6 +81,8 @@ enum np_pred_flag {
 	NP_PRED_PAST_LEVELS = 1 << 11, /* the co-runner slows some level more
 					  than any level does */
 	NP_PRED_WIDE = 1 << 12, /* the interval is too wide to decide by */
+	NP_PRED_OTHER_RAIL = 1 << 13, /* some co-runners load none of the
+					 victim's rails, and were ignored */
 };
 
 /* Predictions with one of these flags must not be acted upon. */

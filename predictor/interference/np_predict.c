@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -1659,6 +1660,13 @@ static int check_and_predict(struct matrix_task *t, struct np_err *err)
 				       "%zu programs", t->n) : rc;
 }
 
+/* Without co-runners the slowdown is 0, and certain. */
+static void no_co_runner(const struct np_predictor *p,
+			 struct np_prediction *out)
+{
+	*out = (struct np_prediction){ .model = p->m, .sharing = 1 };
+}
+
 static int matrix_answer(struct matrix_task *t, struct np_err *err)
 {
 	if (!t->n)
@@ -1669,6 +1677,15 @@ static int matrix_answer(struct matrix_task *t, struct np_err *err)
 		};
 		t->rc[i] = -ENODATA;
 	}
+	for (size_t v = 0; v < t->n; v++)
+		for (size_t c = 0; c < t->n; c++)
+			if ((!t->around || !v || !c) &&
+			    !np_program_shares_rail(t->app[v], t->app[c])) {
+				no_co_runner(t->p, &t->out[place(t, v, c)]);
+				t->out[place(t, v, c)].flags =
+					NP_PRED_OTHER_RAIL;
+				t->rc[place(t, v, c)] = 0;
+			}
 	return check_and_predict(t, err);
 }
 
@@ -1696,13 +1713,6 @@ int np_predict_around(struct np_predictor *p,
 	};
 
 	return matrix_answer(&t, err);
-}
-
-/* Without co-runners the slowdown is 0, and certain. */
-static void no_co_runner(const struct np_predictor *p,
-			 struct np_prediction *out)
-{
-	*out = (struct np_prediction){ .model = p->m, .sharing = 1 };
 }
 
 /* Combine all co-runners into one program. */
@@ -1847,31 +1857,117 @@ static void explain_fallback(const struct np_predictor *p,
 	}
 }
 
+/* Predict with this model or a fallback, whatever the rails. */
+static int predict_any(struct np_predictor *p, const struct np_program *victim,
+		       const struct np_program *const *co, size_t n_co,
+		       enum np_scope scope, struct np_prediction *out,
+		       struct np_err *err)
+{
+	struct np_predictor *other;
+	int rc = predict_one(p, victim, co, n_co, scope, out, err), rc2;
+
+	if (rc != -ENODATA)
+		return rc;
+	rc2 = predictor_fallback(p, &other, err);
+	if (rc2)
+		return rc2;
+	if (other) {
+		rc = predict_any(other, victim, co, n_co, scope, out, err);
+		if (!rc)
+			explain_fallback(p, victim, co, n_co, out);
+	}
+	return rc;
+}
+
+/* The co-runners that load a rail, or one of the rails of a program. */
+struct on_rail {
+	const struct np_program **co;
+	size_t *at; /* index among all co-runners */
+	size_t n;
+};
+
+static void find_on_rail(struct on_rail *o, const struct np_program *like,
+			 const struct np_program *const *co, size_t n_co)
+{
+	o->n = 0;
+	for (size_t i = 0; i < n_co; i++) {
+		if (!np_program_shares_rail(like, co[i]))
+			continue;
+		o->co[o->n] = co[i];
+		o->at[o->n++] = i;
+	}
+}
+
+/*
+ * Predict for the co-runners in o, and keep the answer if it is the largest so
+ * far.
+ */
+static int predict_rail(struct np_predictor *p, const struct np_program *victim,
+			const struct on_rail *o, enum np_scope scope,
+			struct np_prediction *out, struct np_err *err)
+{
+	struct np_prediction got;
+	int rc = predict_any(p, victim, o->co, o->n, scope, &got, err);
+
+	if (rc)
+		return rc;
+	if (got.more == NP_MORE_LATENCY || got.more == NP_MORE_IMPACT)
+		got.more_co = o->at[got.more_co];
+	if (got.slowdown > out->slowdown)
+		*out = got;
+	return 0;
+}
+
+/*
+ * The largest prediction over the victim's rails.  There is only one if the
+ * same co-runners load all of them, as where rails are not known.
+ */
+static int predict_rails(struct np_predictor *p,
+			 const struct np_program *victim,
+			 const struct np_program *const *co, size_t n_co,
+			 struct on_rail *o, enum np_scope scope,
+			 struct np_prediction *out, struct np_err *err)
+{
+	const char *at = victim->rails ? victim->rails : "";
+	size_t n_all;
+	bool all = false;
+	int rc = 0;
+
+	find_on_rail(o, victim, co, n_co);
+	n_all = o->n;
+	no_co_runner(p, out);
+	out->slowdown = -INFINITY;
+	for (size_t len; !rc && n_all; at += len + 1) {
+		char name[NP_RAIL_NAME + 1] = "";
+		struct np_program rail = { .rails = *at ? name : NULL };
+
+		len = strcspn(at, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)len, at);
+		find_on_rail(o, &rail, co, n_co);
+		if (o->n && !(o->n == n_all && all))
+			rc = predict_rail(p, victim, o, scope, out, err);
+		all |= o->n == n_all;
+		if (!at[len])
+			break;
+	}
+	if (!n_all)
+		no_co_runner(p, out);
+	if (n_all < n_co)
+		out->flags |= NP_PRED_OTHER_RAIL;
+	return rc;
+}
+
 int np_predict(struct np_predictor *p, const struct np_program *victim,
 	       const struct np_program *const *co, size_t n_co,
 	       enum np_scope scope, struct np_prediction *out,
 	       struct np_err *err)
 {
-	struct np_predictor *other;
+	const struct np_program *of[n_co + 1];
+	size_t at[n_co + 1];
+	struct on_rail o = { .co = of, .at = at };
 	struct np_prediction got;
-	int rc, rc2;
+	int rc = predict_rails(p, victim, co, n_co, &o, scope, &got, err);
 
-	if (!n_co) {
-		no_co_runner(p, out);
-		return 0;
-	}
-	rc = predict_one(p, victim, co, n_co, scope, &got, err);
-	if (rc == -ENODATA) {
-		rc2 = predictor_fallback(p, &other, err);
-		if (rc2)
-			return rc2;
-		if (other) {
-			rc = np_predict(other, victim, co, n_co, scope, &got,
-					err);
-			if (!rc)
-				explain_fallback(p, victim, co, n_co, &got);
-		}
-	}
 	if (!rc)
 		*out = got;
 	return rc;

@@ -94,7 +94,11 @@ void np_predictor_free(struct np_predictor *p); /* p may be NULL */
 
 /*
  * Predict the slowdown of the victim while all n_co co-runners run at once.
- * Without co-runners the slowdown is 0.  Returns 0 and fills *out, or with err:
+ * Without co-runners the slowdown is 0.  Co-runners that load none of the
+ * victim's rails are ignored.  If they load different ones of them, the
+ * prediction is that of the rail on which it is largest, since a transfer over
+ * several rails ends with its slowest part.  Returns 0 and fills *out, or with
+ * err:
  *
  * -EINVAL  np_program_check() refuses one of the programs
  * -ENODATA a measurement that the model needs is missing, and no other model

@@ -460,6 +460,7 @@ static const struct np_field level_fields[] = {
 	FIELD(np_level_run, NP_F_TEXT, scope, NP_JSON_WORD, NP_F_NEVER_NULL),
 	FIELD(np_level_run, NP_F_TEXT, nodes, NP_JSON_HOSTLIST,
 	      NP_F_NEVER_NULL),
+	FIELD(np_level_run, NP_F_TEXT, rails, NP_JSON_WORD, 0),
 	FIELD(np_level_run, NP_F_U32, n_processes, UINT32_MAX, 0),
 	MOMENTS(np_level_run, alone_round_sec, NP_JSON_ELAPSED_SEC),
 	MOMENTS_AS(np_level_run, "beside_round_sec", loaded_round_sec,
@@ -482,6 +483,7 @@ static const struct np_field leaf_fields[] = {
 	{ "windows", NP_F_CODEC, offsetof(struct np_leaf_run, windows),
 	  .count = offsetof(struct np_leaf_run, latency.n),
 	  .codec = &series_codec },
+	NP_FIELD_OF(np_leaf_run, NP_F_POINTER, traffic, &traffic_table),
 };
 static const struct np_fields leaf_table =
 	NP_FIELDS(leaf_fields, np_leaf_run);
@@ -557,6 +559,7 @@ static const struct np_field record_fields[] = {
 		      NP_RECORD_MAX_LEAVES, 0, &leaf_table),
 	FIELD(np_record, NP_F_TEXT, blocks_scope, NP_JSON_WORD, 0),
 	FIELD(np_record, NP_F_U32, blocks_nodes, NP_RECORD_MAX_NODES, 0),
+	FIELD(np_record, NP_F_TEXT, blocks_rails, NP_JSON_WORD, 0),
 	NP_FIELD_LIST(np_record, "blocks_alone", blocks_alone, n_blocks_alone,
 		      NP_RECORD_MAX_BLOCKS, 0, &block_table),
 	NP_FIELD_LIST(np_record, "blocks", blocks, n_blocks,

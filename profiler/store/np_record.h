@@ -40,6 +40,21 @@ enum np_run_state {
 /* "running", "complete" and "cut", then NULL. */
 extern const char *const np_run_states[];
 
+/*
+ * Traffic counted by the network devices of the measured nodes while the probes
+ * ran.
+ */
+struct np_traffic_run {
+	uint32_t n_nodes; /* with readable counters; 0: none */
+	double node_sec;  /* counted time, summed over the nodes */
+	double bytes;	  /* sent and received, without those of the probes */
+	double link;	  /* bandwidth of the slowest device in one direction,
+			     bytes/s; 0: not known */
+};
+
+/* A node is quiet while it transfers less than this, bytes per second. */
+#define NP_QUIET_RATE 16e3
+
 /* The part of a step under one leaf switch. */
 struct np_leaf_run {
 	char *name;  /* of the switch; "" without a topology */
@@ -51,6 +66,9 @@ struct np_leaf_run {
 	struct np_moments latency; /* half a round trip, seconds */
 	struct np_hist *hist;	   /* the same samples; NULL if none */
 	struct np_series *windows; /* the same over time; NULL if none */
+	/* Of the adapters that lead to the switch; NULL: the nodes have no
+	 * rails, or the adapters no counters. */
+	struct np_traffic_run *traffic;
 };
 
 /* The settings of the probes, and what they cost. */
@@ -65,18 +83,6 @@ struct np_probe_run {
 	double cpu_sec_sum;
 	double elapsed_sec;  /* of the longest-lived process */
 	uint64_t rss_bytes_max;
-};
-
-/*
- * Traffic counted by the network devices of the measured nodes while the probes
- * ran.
- */
-struct np_traffic_run {
-	uint32_t n_nodes; /* with readable counters; 0: none */
-	double node_sec;  /* counted time, summed over the nodes */
-	double bytes;	  /* sent and received, without those of the probes */
-	double link;	  /* bandwidth of the slowest device in one direction,
-			     bytes/s; 0: not known */
 };
 
 /*
@@ -100,6 +106,7 @@ struct np_level_run {
 	double pause_sec;
 	char *scope; /* "node": on the step's nodes; "leaf": on other nodes */
 	char *nodes; /* hostlist expression */
+	char *rails; /* that it loads, "rail0,rail1"; NULL: no rails */
 	uint32_t n_processes;
 	struct np_moments alone_round_sec;
 	struct np_moments loaded_round_sec;
@@ -180,6 +187,7 @@ struct np_record {
 	size_t n_leaves;
 	char *blocks_scope; /* of the intervals' levels: "leaf"; NULL: none */
 	uint32_t blocks_nodes; /* on which these levels ran */
+	char *blocks_rails;    /* that they load; NULL: no rails */
 	struct np_block_run *blocks_alone; /* before the program started */
 	size_t n_blocks_alone;
 	struct np_block_run *blocks;

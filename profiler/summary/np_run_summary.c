@@ -14,6 +14,7 @@
 /* What runs are compared with; "", 0 and NULL match any run. */
 struct np_summary_fabric {
 	const char *cluster, *transport, *scope;
+	const char *rails; /* that the program loads */
 	uint32_t message_bytes;
 	double period_sec;
 };
@@ -37,8 +38,40 @@ struct np_moments np_run_rail_latency(const struct np_record *r,
 	return m;
 }
 
+/* Are bytes of load levels on the program's own nodes among those counted? */
+static bool counts_a_level(const struct np_record *r)
+{
+	return (r->level && !strcmp(r->level->scope, "node")) ||
+	       (r->blocks_scope && !strcmp(r->blocks_scope, "node"));
+}
+
+bool np_run_loads_rail(const struct np_record *r, const char *rail)
+{
+	double node_sec = 0, bytes = 0;
+
+	if (counts_a_level(r))
+		return true;
+	for (size_t i = 0; i < r->n_leaves; i++)
+		if (is_on(&r->leaves[i], rail) && r->leaves[i].traffic) {
+			node_sec += r->leaves[i].traffic->node_sec;
+			bytes += r->leaves[i].traffic->bytes;
+		}
+	return !(node_sec > 0) || bytes >= NP_QUIET_RATE * node_sec;
+}
+
+/* Does it load any rail? */
+static bool loads_some_rail(const struct np_record *r)
+{
+	for (size_t i = 0; i < r->n_leaves; i++)
+		if (r->leaves[i].rail &&
+		    np_run_loads_rail(r, r->leaves[i].rail))
+			return true;
+	return false;
+}
+
 const char *np_run_rail(const struct np_record *r)
 {
+	bool of_loaded = loads_some_rail(r);
 	const char *busiest = NULL;
 	double most = 0;
 
@@ -47,7 +80,8 @@ const char *np_run_rail(const struct np_record *r)
 		struct np_moments m;
 
 		if (!rail || !r->leaves[i].latency.n ||
-		    (busiest && !strcmp(rail, busiest)))
+		    (busiest && !strcmp(rail, busiest)) ||
+		    (of_loaded && !np_run_loads_rail(r, rail)))
 			continue;
 		m = np_run_rail_latency(r, rail);
 		if (!busiest || m.mean > most * m.min) {
@@ -306,6 +340,7 @@ static const struct {
 	[NP_RUN_NEIGHBOURS] = { "neighbours", "beside other jobs" },
 	[NP_RUN_SCOPE] = { "scope", "with the level at another scope" },
 	[NP_RUN_LEVEL] = { "uncalibrated", "beside a level not calibrated" },
+	[NP_RUN_RAIL] = { "rail", "with the level on another rail" },
 	[NP_RUN_WORKLOAD] = { "workload", "of another workload" },
 	[NP_RUN_AUTOMATIC] = { "kept", "kept without being asked" },
 };
@@ -326,12 +361,27 @@ static bool other_text(const char *a, const char *b)
 	return a && b && *a && *b && strcmp(a, b);
 }
 
+/*
+ * The same for transports, "tcp/eth0".  The device of one of several rails says
+ * nothing.
+ */
+static bool other_transport(const struct np_record *r, const char *transport)
+{
+	const char *own = r->probe.transport;
+	size_t len = own ? strcspn(own, "/") : 0;
+
+	if (!r->n_leaves || !r->leaves[0].rail || !own || !transport)
+		return other_text(own, transport);
+	return *own && *transport && (strcspn(transport, "/") != len ||
+				      memcmp(own, transport, len));
+}
+
 /* Is the run of another fabric than the one that is asked for? */
 static bool other_fabric(const struct np_record *r,
 			 const struct np_summary_fabric *f)
 {
 	return other_text(r->cluster, f->cluster) ||
-	       other_text(r->probe.transport, f->transport) ||
+	       other_transport(r, f->transport) ||
 	       (f->message_bytes && r->probe.message_bytes &&
 		r->probe.message_bytes != f->message_bytes);
 }
@@ -342,6 +392,30 @@ static bool is_calibrated(const char *name, const struct np_fabric *f)
 	for (size_t i = 0; i < f->n_levels; i++)
 		if (!strcmp(f->level[i].name, name))
 			return true;
+	return false;
+}
+
+static bool is_word_of(const char *list, const char *word)
+{
+	const struct np_program a = { .rails = list }, b = { .rails = word };
+
+	return np_program_shares_rail(&a, &b);
+}
+
+/*
+ * Does the level of a run leave out a rail that the program loads, according to
+ * all of its runs?  A level of unknown rails counts as one on all of them.
+ */
+static bool lacks_a_rail(const struct np_record *r, const char *rails)
+{
+	const char *level = r->level ? r->level->rails : r->blocks_rails;
+
+	for (size_t i = 0; level && i < r->n_leaves; i++) {
+		const char *rail = r->leaves[i].rail;
+
+		if (rail && is_word_of(rails, rail) && !is_word_of(level, rail))
+			return true;
+	}
 	return false;
 }
 
@@ -367,6 +441,8 @@ static enum np_run_use use_of(const struct np_record *r,
 	if (r->n_blocks && f->scope && r->blocks_scope &&
 	    strcmp(r->blocks_scope, f->scope))
 		return NP_RUN_SCOPE;
+	if (lacks_a_rail(r, f->rails))
+		return NP_RUN_RAIL;
 	if (r->level && opt->calibration &&
 	    !is_calibrated(r->level->name, opt->calibration->fabric))
 		return NP_RUN_LEVEL;
@@ -500,6 +576,51 @@ static const struct np_record *newest_measured(const struct np_runs *runs)
 			under_level = r;
 	}
 	return under_level;
+}
+
+/* Is it known which rails a successful run loads? */
+static bool tells_rails(const struct np_record *r)
+{
+	for (size_t i = 0; r->exit_code == 0 && i < r->n_leaves; i++)
+		if (r->leaves[i].rail && r->leaves[i].traffic &&
+		    r->leaves[i].traffic->node_sec > 0 && !counts_a_level(r))
+			return true;
+	return false;
+}
+
+/*
+ * The rails that any of the runs loads for which that is known, or of all runs
+ * if there is none.  NULL: they have no rails, or load none.  Returns 0 or
+ * -ENOMEM.
+ */
+static int find_rails(const struct np_runs *runs, char **out)
+{
+	bool told = false;
+	size_t len;
+	FILE *f = NULL;
+
+	*out = NULL;
+	for (size_t i = 0; i < runs->n; i++)
+		told |= tells_rails(runs->run[i]);
+	for (size_t i = 0; i < runs->n; i++) {
+		const struct np_record *r = runs->run[i];
+
+		for (size_t k = 0; (!told || tells_rails(r)) &&
+		     k < r->n_leaves; k++) {
+			const char *rail = r->leaves[k].rail;
+
+			if (!rail || !np_run_loads_rail(r, rail))
+				continue;
+			if (!f)
+				f = open_memstream(out, &len);
+			if (!f)
+				return -ENOMEM;
+			fflush(f);
+			if (!is_word_of(*out, rail))
+				fprintf(f, "%s%s", len ? "," : "", rail);
+		}
+	}
+	return f && fclose(f) ? -ENOMEM : 0;
 }
 
 /* The fabric to compare runs with: of the calibration, or of a run. */
@@ -945,6 +1066,7 @@ static int make_program(struct np_run_summary *e, const struct np_bins *bins)
 	if (e->n_impact)
 		p->impact = e->mean + e->n_levels;
 	p->latency.all = e->latency.moments;
+	p->rails = e->rails;
 	if (e->latency.n_runs && np_bins_equal(bins, np_bins_own())) {
 		e->bin_count = calloc(NP_HIST_BINS, sizeof(*e->bin_count));
 		if (!e->bin_count)
@@ -978,6 +1100,11 @@ int np_run_summary_make(const struct np_runs *runs,
 	if (!opt->calibration && !opt->like)
 		e.fabric = newest_measured(runs);
 	f = fabric_of(opt, e.fabric);
+	if (find_rails(runs, &e.rails)) {
+		np_run_summary_free(&e);
+		return -ENOMEM;
+	}
+	f.rails = e.rails;
 	decide_uses(runs, opt, &f, &e);
 	rc = find_levels(&e, runs, opt, f.scope);
 	if (!rc)
@@ -1023,6 +1150,7 @@ void np_run_summary_free(struct np_run_summary *e)
 	free(e->level);
 	free(e->mean);
 	free(e->bin_count);
+	free(e->rails);
 	np_hist_free(e->latency.hist);
 	*e = (struct np_run_summary){ .use = NULL };
 }
@@ -1058,6 +1186,8 @@ static void pack_bins(struct np_pack *p, double *count)
 static int pack_summary(struct np_pack *p, struct np_run_summary *e,
 			size_t n_levels)
 {
+	const char *rails;
+
 	for (int use = 0; use < NP_RUN_USES; use++)
 		e->count[use] = np_pack_count(p, e->count[use], SIZE_MAX);
 	e->n_used = np_pack_count(p, e->n_used, SIZE_MAX);
@@ -1072,6 +1202,9 @@ static int pack_summary(struct np_pack *p, struct np_run_summary *e,
 	pack_bins(p, e->bin_count);
 	e->n_levels = np_pack_count(p, e->n_levels, n_levels);
 	p->bad |= e->n_levels != n_levels;
+	rails = np_pack_text(p, e->rails);
+	if (!p->f && rails && *rails && !(e->rails = strdup(rails)))
+		return -ENOMEM;
 	if (!p->f)
 		e->mean = calloc(2 * n_levels + 1, sizeof(*e->mean));
 	if (!e->mean)
@@ -1101,6 +1234,7 @@ static void restore_program(struct np_run_summary *e, const char *name)
 		.latency = { e->latency.moments, e->bin_count },
 		.curve = e->n_curve ? e->mean : NULL,
 		.impact = e->n_impact ? e->mean + e->n_levels : NULL,
+		.rails = e->rails,
 	};
 }
 

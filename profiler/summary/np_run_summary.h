@@ -17,7 +17,9 @@
  *
  * Of a run whose nodes have rails, the latencies of its busiest rail count:
  * those of rails that the program hardly uses would make it look lighter than
- * it is for another program on the rail that it does use.
+ * it is for another program on the rail that it does use.  A program loads the
+ * rails whose adapters transfer more in any run than those of a quiet node, and
+ * only runs under levels that load all of these rails count.
  */
 #ifndef NP_RUN_SUMMARY_H
 #define NP_RUN_SUMMARY_H
@@ -74,11 +76,18 @@ const char *np_sample_source_name(enum np_sample_source source);
 double np_sample_quantile(const struct np_sample *s, double q);
 
 /*
- * The rail of a run that counts, borrowed: the busiest one, on which the mean
- * latency is the largest multiple of the lowest.  NULL: the run has no rails,
- * or no latencies.
+ * The rail of a run that counts, borrowed: of those that it loads the busiest
+ * one, on which the mean latency is the largest multiple of the lowest.  NULL:
+ * the run has no rails, or no latencies.
  */
 const char *np_run_rail(const struct np_record *r);
+
+/*
+ * Does a run load a rail: do the adapters that lead to it transfer more than
+ * those of a quiet node?  True also if that is not known: without counters, or
+ * if a load level on the same nodes was counted, too.
+ */
+bool np_run_loads_rail(const struct np_record *r, const char *rail);
 
 /* The latencies of a rail under all of its leaf switches together. */
 struct np_moments np_run_rail_latency(const struct np_record *r,
@@ -125,6 +134,7 @@ enum np_run_use {
 	NP_RUN_SUSPENDED,  /* its job was suspended for some time */
 	NP_RUN_NEIGHBOURS, /* shared a leaf switch with other jobs */
 	NP_RUN_SCOPE,	   /* its level ran at another scope */
+	NP_RUN_RAIL,	   /* its level did not load all of its rails */
 	NP_RUN_LEVEL,	   /* its level is not in the calibration */
 	NP_RUN_WORKLOAD,   /* of another or an unknown workload */
 	NP_RUN_AUTOMATIC,  /* of the idle network, made automatically */
@@ -188,6 +198,7 @@ struct np_run_summary {
 	struct np_program program;
 	struct np_mean *mean; /* curve, then impact */
 	double *bin_count;
+	char *rails; /* as in struct np_program */
 };
 
 /*

@@ -279,7 +279,7 @@ static bool same(const struct np_prediction *a, const struct np_prediction *b,
 	       a->model == b->model;
 }
 
-static void matrix_is_all_pairs(const char *model, double rounding)
+static void matrix_is_all_pairs_of_some(const char *model, double rounding)
 {
 	const struct np_predict_opt opt = { 20, 7, false };
 	const struct np_program *app[SF_PROGRAMS];
@@ -287,9 +287,6 @@ static void matrix_is_all_pairs(const char *model, double rounding)
 	int rc[SF_PROGRAMS * SF_PROGRAMS];
 	struct np_predictor *p;
 
-	some_fabric(&s);
-	s.a[1].impact = NULL;	 /* falls back as a co-runner */
-	s.curve[0][2].n = 0;	 /* other levels in use as a victim */
 	for (size_t i = 0; i < SF_PROGRAMS; i++)
 		app[i] = &s.a[i];
 	T_CHECK(!np_predictor_new(&s.f, np_model_find(model, NULL), &opt,
@@ -310,11 +307,17 @@ static void matrix_is_all_pairs(const char *model, double rounding)
 
 static void test_matrix_is_all_pairs(void)
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(models); i++)
-		matrix_is_all_pairs(models[i].name, models[i].rounding);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(models); i++) {
+		some_fabric(&s);
+		s.a[1].impact = NULL; /* falls back as a co-runner */
+		s.curve[0][2].n = 0;  /* other levels in use as a victim */
+		matrix_is_all_pairs_of_some(models[i].name,
+					    models[i].rounding);
+	}
 }
 
-static void around_is_a_row_and_a_column(const char *model, double rounding)
+static void around_is_a_row_and_a_column_of_some(const char *model,
+						 double rounding)
 {
 	const struct np_predict_opt opt = { 20, 7, false };
 	const struct np_program *app[SF_PROGRAMS];
@@ -323,10 +326,6 @@ static void around_is_a_row_and_a_column(const char *model, double rounding)
 	int rc[SF_PROGRAMS * SF_PROGRAMS], rc_some[2 * SF_PROGRAMS - 1];
 	struct np_predictor *p;
 
-	some_fabric(&s);
-	s.a[1].impact = NULL;
-	s.a[2].curve = NULL; /* no answer as a victim */
-	s.curve[0][2].n = 0;
 	for (size_t i = 0; i < SF_PROGRAMS; i++)
 		app[i] = &s.a[i];
 	T_CHECK(!np_predictor_new(&s.f, np_model_find(model, NULL), &opt,
@@ -343,7 +342,8 @@ static void around_is_a_row_and_a_column(const char *model, double rounding)
 		T_ROW(model, rc[at] ? isnan(some[i].slowdown) :
 				      same(&some[i], &all[at], rounding));
 	}
-	T_CHECK(rc_some[SF_PROGRAMS + 1] == -ENODATA);
+	T_ROW(model, rc_some[SF_PROGRAMS + 1] ==
+	      (s.a[2].curve ? 0 : -ENODATA));
 	T_CHECK(!np_predict_around(p, app, 0, NP_SCOPE_LEAF, some, rc_some,
 				   NULL));
 	np_predictor_free(p);
@@ -351,9 +351,14 @@ static void around_is_a_row_and_a_column(const char *model, double rounding)
 
 static void test_around_is_a_row_and_a_column(void)
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(models); i++)
-		around_is_a_row_and_a_column(models[i].name,
-					     models[i].rounding);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(models); i++) {
+		some_fabric(&s);
+		s.a[1].impact = NULL;
+		s.a[2].curve = NULL; /* no answer as a victim */
+		s.curve[0][2].n = 0;
+		around_is_a_row_and_a_column_of_some(models[i].name,
+						     models[i].rounding);
+	}
 }
 
 static void test_matrix_with_holes(void)
@@ -376,7 +381,62 @@ static void test_matrix_with_holes(void)
 	np_predictor_free(NULL);
 }
 
+/* --- rails --- */
+
+/* Program 2 beside programs 1 and 3, each on these rails. */
+static const struct {
+	const char *name, *victim, *co[2];
+	size_t n, as[2]; /* the answer is that beside these alone */
+	unsigned flags;
+} railed[] = {
+	{ "nothing is known of rails", NULL, { NULL, NULL }, 2, { 1, 3 }, 0 },
+	{ "all on one rail", "a", { "a", "a" }, 2, { 1, 3 }, 0 },
+	{ "a co-runner of unknown rails may load any", "a", { NULL, "a" }, 2,
+	  { 1, 3 }, 0 },
+	{ "a victim of unknown rails may use any", NULL, { "a", "b" }, 2,
+	  { 1, 3 }, 0 },
+	{ "a co-runner on another rail is ignored", "a", { "b", "a" }, 1, { 3 },
+	  NP_PRED_OTHER_RAIL },
+	{ "names are compared whole: both are ignored", "ab", { "a", "b" }, 0, { 0 },
+	  NP_PRED_OTHER_RAIL },
+	{ "of two rails the worst counts", "a,b", { "a", "b" }, 1, { 3 }, 0 },
+	{ "the rail that both load is worse", "a,b", { "a,b", "b" }, 2,
+	  { 1, 3 }, 0 },
+};
+
+static void test_rails(void)
+{
+	const size_t pair[] = { 1, 3 };
+	struct np_prediction p, alone;
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(railed); i++) {
+		some_fabric(&s);
+		T_CHECK(!ask_all("cross", railed[i].as, railed[i].n, &alone));
+		s.a[2].rails = railed[i].victim;
+		s.a[1].rails = railed[i].co[0];
+		s.a[3].rails = railed[i].co[1];
+		T_ROW(railed[i].name, !ask_all("cross", pair, 2, &p) &&
+		      p.slowdown == alone.slowdown && p.low == alone.low &&
+		      p.high == alone.high &&
+		      (p.flags & NP_PRED_OTHER_RAIL) == railed[i].flags);
+	}
+}
+
+/* The matrix and the pairs around one know rails, too. */
+static void test_matrix_of_rails(void)
+{
+	some_fabric(&s);
+	s.a[0].rails = s.a[1].rails = "a";
+	s.a[2].rails = "b";
+	matrix_is_all_pairs_of_some("cross", 0);
+	around_is_a_row_and_a_column_of_some("cross", 0);
+}
+
 static const struct t_case cases[] = {
+	{ "co-runners count on the victim's rails, the worst rail at a time",
+	  test_rails },
+	{ "pairs on different rails have no effect in a matrix",
+	  test_matrix_of_rails },
 	{ "beside nobody there is no slowdown", test_no_co_runner },
 	{ "several co-runners do more than one", test_several_press_together },
 	{ "pressures add as logarithms", test_impacts_add_as_logarithms },

@@ -91,6 +91,38 @@ static void test_traffic(void)
 	np_record_free(r);
 }
 
+/* Probes of two rails of a node: each counts its own adapter. */
+static void test_traffic_of_rails(void)
+{
+	static const char *const leaf[] = { "leaf0", "leaf0r1" };
+	struct np_record *r = new_run();
+	struct np_counters *c = np_counters_new(r);
+
+	np_record_leaf(r, "plain");
+	for (uint32_t i = 0; i < 2; i++) {
+		struct np_report rep = { .kind = NP_REPORT_HELLO, .rank = i };
+
+		np_record_leaf(r, leaf[i])->rail = strdup(i ? "r1" : "r0");
+		strcpy(rep.hello.leaf, leaf[i]);
+		np_counters_report(c, &rep, 1);
+		rep = (struct np_report){
+			.kind = NP_REPORT_TRANSFERRED, .rank = i, .other_rail = i,
+			.transferred = { 2, i ? 5000000 : 1000 },
+		};
+		np_counters_report(c, &rep, 10);
+		np_counters_report(c, &rep, 12);
+	}
+	T_CHECK(!r->leaves[0].traffic);
+	T_CHECK(r->leaves[1].traffic->n_nodes == 1 &&
+		r->leaves[1].traffic->node_sec == 4 &&
+		r->leaves[1].traffic->bytes == 2000);
+	T_CHECK(r->leaves[2].traffic->n_nodes == 1 &&
+		r->leaves[2].traffic->bytes == 1e7);
+	T_CHECK(r->traffic.n_nodes == 1 && r->traffic.node_sec == 4);
+	np_counters_free(c);
+	np_record_free(r);
+}
+
 static void test_link(void)
 {
 	static const uint64_t link[] = { 0, 1250000000, 125000000, 0,
@@ -183,6 +215,8 @@ static void test_no_counters(void)
 }
 
 static const struct t_case cases[] = {
+	{ "bytes of each rail are counted for its leaf switch",
+	  test_traffic_of_rails },
 	{ "traffic is what devices count, less the probes' own", test_traffic },
 	{ "the link is that of the slowest device", test_link },
 	{ "probes of quiet moments are those of the idle network", test_quiet },

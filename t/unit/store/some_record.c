@@ -71,6 +71,13 @@ static void add_leaf(struct np_record *r, struct t_rng *g, size_t i)
 	leaf->nodes = strdup("n[0-3]");
 	leaf->n_nodes = 4;
 	leaf->n_pairs = n ? 2 : 0;
+	if (i % 2) {
+		leaf->rail = strdup("rail1");
+		leaf->traffic = calloc(1, sizeof(*leaf->traffic));
+		leaf->traffic->n_nodes = 4;
+		leaf->traffic->node_sec = 40;
+		leaf->traffic->bytes = 1e7;
+	}
 	if (n)
 		t_add_latency(leaf, g, n, pow(10, -7 + 6 * t_uniform(g)),
 			      1 + 5000 * t_uniform(g));
@@ -89,6 +96,7 @@ static void add_level(struct np_record *r, struct t_rng *g)
 	l->pause_sec = 250e-6;
 	l->scope = strdup("node");
 	l->nodes = strdup("n[0-3]");
+	l->rails = strdup("rail0,rail1");
 	l->n_processes = 8;
 	l->alone_round_sec = moments(g, 1e-3);
 	l->loaded_round_sec = moments(g, 2e-3);

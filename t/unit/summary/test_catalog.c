@@ -103,6 +103,29 @@ static void test_says_what_the_models_say(void)
 	stop();
 }
 
+/* Profiles of programs that load one rail each. */
+static void test_programs_on_other_rails_are_no_conflict(void)
+{
+	static const char *const rail[] = { "a", "b" };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rail); i++) {
+		start("hpc");
+		put_own("fft", "fft");
+		put_own("halo", "halo");
+		sh("sed -i 's/\"leaves\":\\[{\"name\":\"[^\"]*\",/&\"rail\":\"a\","
+		   "\"traffic\":{\"n_nodes\":2,\"node_sec\":100,\"bytes\":1e9},/' "
+		   "users/%u/*/*", geteuid());
+		sh("sed -i 's/\"rail\":\"a\"/\"rail\":\"%s\"/' users/%u/halo/*",
+		   rail[i], geteuid());
+		refresh();
+		T_ROW(rail[i], i ? slowdown("fft", "halo") == 0 :
+		      fabs(slowdown("fft", "halo") - 0.152188) < 2e-4);
+		T_ROW(rail[i], slowdown("halo", "halo") > 0);
+		T_CHECK(is_complete("fft") && !w.n_warned);
+		stop();
+	}
+}
+
 static void test_the_calibration_is_described(void)
 {
 	start("hpc");
@@ -400,6 +423,8 @@ static void test_without_anything(void)
 }
 
 static const struct t_case cases[] = {
+	{ "programs that load different rails are no conflict",
+	  test_programs_on_other_rails_are_no_conflict },
 	{ "an empty store is no trouble", test_without_anything },
 	{ "the table says what the models say", test_says_what_the_models_say },
 	{ "what is beyond all levels is no conflict",

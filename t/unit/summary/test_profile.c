@@ -444,7 +444,61 @@ static void test_rails(void)
 	}
 }
 
+/* Bytes per second and node of the adapters; NaN: not counted. */
+static const struct {
+	const char *name;
+	double rate[2]; /* of rails r0 and r1; r0 is delayed more */
+	bool node_level; /* under a level on the same nodes */
+	const char *busiest, *rails;
+} loaded[] = {
+	{ "both are loaded", { 1e6, 2e6 }, false, "r0", "r0,r1" },
+	{ "the first carries hardly more than probes", { 8e3, 2e6 }, false,
+	  "r1", "r1" },
+	{ "the second does", { 1e6, 0 }, false, "r0", "r0" },
+	{ "a rail without counters may be loaded", { NAN, 0 }, false, "r0",
+	  "r0" },
+	{ "no adapter has counters", { NAN, NAN }, false, "r0", "r0,r1" },
+	{ "the program is quiet", { 0, 0 }, false, "r0", NULL },
+	{ "bytes of a level on the same nodes say nothing", { 1e6, 0 }, true,
+	  "r0", "r0,r1" },
+};
+
+static void test_loaded_rails(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(loaded); i++) {
+		struct made *m = new_made("lmp");
+		struct np_record *r = add_run(m, 0);
+		struct np_profile p;
+
+		add_rail(r, "a", "r0", 1e-5, 9e-5);
+		add_rail(r, "x", "r1", 4e-5, 5e-5);
+		for (size_t k = 0; k < 2; k++) {
+			struct np_leaf_run *l = np_record_leaf(r, k ? "x" : "a");
+
+			if (isnan(loaded[i].rate[k]))
+				continue;
+			l->traffic = calloc(1, sizeof(*l->traffic));
+			l->traffic->node_sec = 20;
+			l->traffic->bytes = 20 * loaded[i].rate[k];
+		}
+		if (loaded[i].node_level) {
+			r->level = calloc(1, sizeof(*r->level));
+			r->level->name = strdup("c4");
+			r->level->scope = strdup("node");
+		}
+		p = make(m, NULL, NULL);
+		T_ROW(loaded[i].name, !strcmp(np_run_rail(r),
+					      loaded[i].busiest));
+		T_ROW(loaded[i].name, loaded[i].rails ? p.ev.rails &&
+		      !strcmp(p.ev.rails, loaded[i].rails) : !p.ev.rails);
+		np_profile_free(&p);
+		free_made(m);
+	}
+}
+
 static const struct t_case cases[] = {
+	{ "a program loads the rails whose adapters carry more than probes",
+	  test_loaded_rails },
 	{ "of a run with rails the busiest one counts", test_rails },
 	{ "only comparable runs are used", test_which_runs_are_used },
 	{ "runs beside other jobs are used if there is nothing else",

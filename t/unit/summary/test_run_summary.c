@@ -301,6 +301,49 @@ static void test_excluded(void)
 	}
 }
 
+/* A program on rail r1 of two, and the rails of a level that it ran under. */
+static void test_levels_of_rails(void)
+{
+	static const struct {
+		const char *name, *rails;
+		enum np_run_use use;
+	} rows[] = {
+		{ "a level on its rail counts", "r1", NP_RUN_UNDER_LEVEL },
+		{ "and one on all", "r0,r1", NP_RUN_UNDER_LEVEL },
+		{ "and one of unknown rails", NULL, NP_RUN_UNDER_LEVEL },
+		{ "one on the other rail does not", "r0", NP_RUN_RAIL },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct np_record *r;
+		struct some a;
+
+		start(&a);
+		add(&a, 10, NULL, 0);
+		r = add(&a, 15, "c4", 0.2);
+		set(&r->level->rails, rows[i].rails);
+		for (size_t k = 0; k < 4; k++) {
+			struct np_leaf_run *l = np_record_leaf(a.run[k / 2],
+							       k % 2 ? "x" :
+							       "leaf0");
+
+			set(&l->rail, k % 2 ? "r1" : "r0");
+			if (k / 2)
+				continue;
+			l->traffic = calloc(1, sizeof(*l->traffic));
+			l->traffic->node_sec = 10;
+			l->traffic->bytes = k % 2 ? 1e8 : 0;
+		}
+		set(&a.run[0]->probe.transport, "tcp/eth1");
+		make(&a);
+		T_ROW(rows[i].name, a.e.program.rails &&
+		      !strcmp(a.e.program.rails, "r1"));
+		T_ROW(rows[i].name, a.e.use[0] == NP_RUN_ALONE &&
+		      a.e.use[1] == rows[i].use);
+		stop(&a);
+	}
+}
+
 static void test_workload(void)
 {
 	struct some a;
@@ -561,6 +604,8 @@ static const struct t_case cases[] = {
 	{ "levels mean in runs what they mean in the calibration",
 	  test_one_baseline },
 	{ "runs that cannot be compared are left out", test_excluded },
+	{ "a level that leaves out the program's rail does not count",
+	  test_levels_of_rails },
 	{ "one workload is chosen", test_workload },
 	{ "latencies of the calibration's period", test_period },
 	{ "latencies without a known workload are the last resort",

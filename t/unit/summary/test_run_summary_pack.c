@@ -104,10 +104,13 @@ static void test_same(void)
 		char *data;
 
 		e[i] = summary_of(names[i]);
+		e[i].rails = e[i].rails ? e[i].rails : strdup("r0,r1");
+		e[i].program.rails = e[i].rails;
 		data = packed(&e[i], &len);
 		T_ROW(names[i], !unpack(data, len, names[i], &back[i]));
 		T_CHECK(back[i].n_used == e[i].n_used && e[i].n_used > 0);
 		T_CHECK(back[i].n_curve == e[i].n_curve && e[i].n_curve > 0);
+		T_CHECK(!strcmp(back[i].program.rails, "r0,r1"));
 		free(data);
 	}
 	for (size_t m = 0; m < NP_ARRAY_SIZE(models); m++) {
