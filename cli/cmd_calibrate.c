@@ -32,6 +32,7 @@
 #include "np_profile.h"
 #include "np_store.h"
 #include "np_text.h"
+#include "np_topo.h"
 
 struct calibrate_opt {
 	const char *levels; /* "default", "all" or names of levels */
@@ -42,6 +43,7 @@ struct calibrate_opt {
 	uint32_t repeats; /* 0: not given */
 	bool scope_given, fresh, dry_run;
 	enum np_scope scope; /* of --scope, if scope_given */
+	const char *rail;    /* NULL: over the devices of netprof.conf */
 	const char *output;  /* NULL: into the store */
 	const char *app;     /* NULL: calibrate the fabric */
 	int argc;	     /* words after the options */
@@ -408,6 +410,7 @@ static int save_result(struct fabric_work *w, struct np_err *err)
 		.cluster = w->at.cluster,
 		.transport = w->seen.transport,
 		.ucx_version = w->seen.version,
+		.rail = w->opt->rail,
 		.date = w->date,
 		.message_bytes = w->at.conf.message_bytes,
 		.period_sec = w->at.conf.period_sec,
@@ -492,6 +495,48 @@ static void apply_options(struct fabric_work *w)
 	w->date = (double)time(NULL);
 }
 
+/* The only adapter of a rail, copied into nic. */
+static int find_adapter(const struct np_topo *t, const char *file,
+			const char *rail, char *nic, size_t size,
+			struct np_err *err)
+{
+	*nic = '\0';
+	for (size_t i = 0; i < t->n; i++) {
+		const char *here = t->leaf[i].nic;
+
+		if (strcmp(t->leaf[i].rail, rail))
+			continue;
+		if (*nic && strcmp(nic, here))
+			return np_errf(err, -EINVAL, "%.100s: nodes reach rail "
+				       "%s over %s and %s; expected one name",
+				       file, rail, nic, here);
+		snprintf(nic, size, "%s", here);
+	}
+	return *nic ? 0 : np_errf(err, -EINVAL, "--rail=%.60s: there is no "
+				  "such rail in %.100s", rail, file);
+}
+
+/* --rail: probes and levels run over the adapters that lead to it. */
+static int use_rail(struct np_conf *conf, const char *rail, struct np_err *err)
+{
+	struct np_topo t;
+	int rc;
+
+	if (!rail)
+		return 0;
+	if (!conf->rails[0])
+		return np_errf(err, -EINVAL, "--rail=%.60s: netprof.conf has no "
+			       "Rails", rail);
+	rc = np_rails_load(conf->rails, &t, err);
+	if (rc)
+		return rc;
+	rc = find_adapter(&t, conf->rails, rail, conf->net_devices,
+			  sizeof(conf->net_devices), err);
+	np_topo_free(&t);
+	conf->transport[strcspn(conf->transport, "/")] = '\0';
+	return rc;
+}
+
 /*
  * Everything that can fail for lack of permission or memory comes before the
  * first measurement.
@@ -500,6 +545,8 @@ static int run_fabric(struct fabric_work *w, struct np_err *err)
 {
 	int rc = cli_alloc_find(&w->at, 8, "calibrate", err);
 
+	if (!rc)
+		rc = use_rail(&w->at.conf, w->opt->rail, err);
 	if (!rc && !w->opt->output)
 		rc = check_store(w, err);
 	if (!rc)
@@ -822,6 +869,7 @@ static const struct np_option options[] = {
 	{ "probe-seconds", NP_OPTION_SECONDS, AT(probe_seconds), 0.5, 3600 },
 	{ "repeats", NP_OPTION_COUNT, AT(repeats), 1, NP_CAL_MAX_REPEATS },
 	{ "scope", NP_OPTION_TAKE, .take = take_scope },
+	{ "rail", NP_OPTION_WORD, AT(rail) },
 	{ "output", NP_OPTION_WORD, AT(output) },
 	{ "fresh", NP_OPTION_FLAG, AT(fresh) },
 	{ "dry-run", NP_OPTION_FLAG, AT(dry_run), .letter = 'n' },
@@ -886,6 +934,8 @@ const struct cli_cmd cmd_calibrate = {
 "  --repeats=N          repetitions of the table (default 3)\n"
 "  --scope=leaf|node    apply the load on other nodes of the leaf switch, or on\n"
 "                       the same nodes (default: leaf, if it has an effect)\n"
+"  --rail=NAME          measure on one of the nodes' rails (Rails in\n"
+"                       netprof.conf)\n"
 "  --output=FILE        write the result to FILE instead of the store\n"
 "  --fresh              discard what an interrupted calibration measured\n"
 "  --dry-run            print what would be measured and how long it would take\n\n"

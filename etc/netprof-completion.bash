@@ -87,7 +87,7 @@ _netprof() {
 		matrix/* | plot/*)
 			words=$(_netprof_apps) ;;
 		calibrate/-*) words="--levels= --choose= --seconds= --repeats= \
-			--probe-seconds= --scope= --output= --fresh --dry-run \
+			--probe-seconds= --scope= --rail= --output= --fresh --dry-run \
 			--app=" ;;
 		loggps/-*) words="--blocks= --max-bytes= --max-trip= --across \
 			--output= --dry-run --show --cluster= --json" ;;

@@ -1109,6 +1109,7 @@ static int set_conditions(const struct np_calibration_conditions *f,
 			       copy_text(NP_VERSION, &out->netprof_version) ||
 			       copy_text(f->ucx_version, &out->ucx_version) ||
 			       copy_text(f->transport, &out->transport) ||
+			       (f->rail && copy_text(f->rail, &out->rail)) ||
 			       copy_text(f->roles->leaf, &out->leaf_name) ||
 			       copy_text(f->roles->victim.list,
 					 &out->victim_nodes) ||

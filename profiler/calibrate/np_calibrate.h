@@ -56,6 +56,7 @@ struct np_calibration_conditions {
 	const struct np_calibrate *c; /* completed */
 	const struct np_cal_roles *roles;
 	const char *cluster, *transport, *ucx_version;
+	const char *rail; /* NULL: none was requested */
 	double date;
 	uint32_t message_bytes;
 	double period_sec;

@@ -900,6 +900,7 @@ static const struct np_field cal_fact_fields[] = {
 	WORD(netprof_version),
 	WORD(ucx_version),
 	WORD(transport),
+	FIELD(NP_F_TEXT, rail, NP_JSON_WORD, 0),
 	FIELD(NP_F_U32, message_bytes, MESSAGE_MAX_BYTES, 0),
 	FIELD(NP_F_REAL, period_sec, PERIOD_MAX_SEC, NP_F_MEASURED),
 	{ "scope", NP_F_WORD, offsetof(struct np_calibration, scope),

@@ -114,6 +114,7 @@ struct np_calibration {
 	char *path;  /* of the file, for messages */
 	double date; /* of the measurement, seconds since 1970 */
 	char *cluster, *transport, *netprof_version, *ucx_version;
+	char *rail; /* on which it was measured; NULL: not on a certain one */
 	enum np_scope scope; /* of the load in sensitivity curves and tables;
 				leaf if the file does not say */
 	uint32_t message_bytes; /* of the probes */

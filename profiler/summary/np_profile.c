@@ -32,7 +32,7 @@ static void copy_text(char **to, const char *from)
 }
 
 /* Add the idle latencies as those of one leaf switch. */
-static bool fill_leaf(struct np_record *r, const char *name,
+static bool fill_leaf(struct np_record *r, const char *name, const char *rail,
 		      const struct np_latency *idle)
 {
 	struct np_leaf_run *leaf = np_record_leaf(r, name ? name : "");
@@ -41,6 +41,7 @@ static bool fill_leaf(struct np_record *r, const char *name,
 		leaf->hist = np_hist_new();
 	if (!leaf || !leaf->hist)
 		return false;
+	copy_text(&leaf->rail, rail);
 	leaf->latency = idle->all;
 	leaf->n_pairs = 1;
 	for (size_t b = 0; b < NP_HIST_BINS; b++)
@@ -72,7 +73,7 @@ struct np_record *np_idle_of_calibration(const struct np_calibration *c,
 	r->end = end;
 	r->state = NP_RUN_COMPLETE;
 	r->exit_code = 0;
-	if (fill_leaf(r, c->leaf_name, idle))
+	if (fill_leaf(r, c->leaf_name, c->rail, idle))
 		return r;
 	np_record_free(r);
 	return NULL;

@@ -100,10 +100,10 @@ static void test_traffic_of_rails(void)
 
 	np_record_leaf(r, "plain");
 	for (uint32_t i = 0; i < 2; i++) {
-		struct np_report rep = { .kind = NP_REPORT_HELLO, .rank = i };
+		struct np_report rep = { .kind = NP_REPORT_HANDSHAKE, .rank = i };
 
 		np_record_leaf(r, leaf[i])->rail = strdup(i ? "r1" : "r0");
-		strcpy(rep.hello.leaf, leaf[i]);
+		strcpy(rep.handshake.leaf, leaf[i]);
 		np_counters_report(c, &rep, 1);
 		rep = (struct np_report){
 			.kind = NP_REPORT_TRANSFERRED, .rank = i, .other_rail = i,
