@@ -602,6 +602,7 @@ static bool is_other_rail(const struct np_registry *p, const struct agent *a)
 {
 	for (size_t i = 0; a->nic && i < p->n; i++)
 		if (p->agent[i] != a && p->agent[i]->nic &&
+		    p->agent[i]->info.kind == a->info.kind &&
 		    p->agent[i]->info.called &&
 		    !strcmp(p->agent[i]->info.name, a->info.name))
 			return true;
@@ -1060,9 +1061,70 @@ static void tick_probes(struct np_agents *a)
 
 /* The load level. */
 
+/* The rails of a node that the level loads: all of them, or the requested. */
+static size_t level_rails(const struct np_agents *a, const char *node,
+			  struct np_rail rail[NP_RAILS_MAX])
+{
+	size_t n = np_leaf_index_rails(a->nodes->leaves, node, rail), kept = 0;
+	const char *only = a->request->rail;
+
+	for (size_t i = 0; i < n; i++)
+		if (!*only || (rail[i].name && !strcmp(rail[i].name, only)))
+			rail[kept++] = rail[i];
+	return kept;
+}
+
+/* Add a rail to those that the record says the level loads. */
+static int note_rail(char **list, const char *name)
+{
+	char *longer;
+
+	for (const char *at = *list; at && *at; at += *at == ',') {
+		size_t len = strcspn(at, ",");
+
+		if (len == strlen(name) && !memcmp(at, name, len))
+			return 0;
+		at += len;
+	}
+	if (asprintf(&longer, "%s%s%s", *list ? *list : "", *list ? "," : "",
+		     name) < 0)
+		return -ENOMEM;
+	free(*list);
+	*list = longer;
+	return 0;
+}
+
+/* The node of each process of the level: as often as it has rails to load. */
+static int list_level(struct np_agents *a, struct np_hosts *out,
+		      struct np_err *err)
+{
+	const struct np_hosts *nodes = &a->nodes->level;
+	char **list = a->reports.r->level ? &a->reports.r->level->rails :
+					    &a->reports.r->blocks_rails;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < nodes->n; i++) {
+		struct np_rail rail[NP_RAILS_MAX];
+		size_t n = level_rails(a, nodes->name[i], rail);
+
+		for (size_t k = 0; !rc && k < n &&
+		     out->n < NP_RENDEZVOUS_MAX_NODES; k++) {
+			rc = np_hosts_add(out, nodes->name[i]);
+			if (!rc && rail[k].name)
+				rc = note_rail(list, rail[k].name);
+		}
+	}
+	if (rc)
+		return np_errf(err, rc, "out of memory");
+	return out->n ? 0 : np_errf(err, -ENODEV, "no node of the load level "
+				    "is on rail %s (see Rails in "
+				    "netprof.conf(5))", a->request->rail);
+}
+
 static int start_level(struct np_agents *a, double now_sec, struct np_err *err)
 {
 	const struct np_launch_request *o = a->request;
+	struct np_hosts hosts = { NULL, 0 };
 	struct np_helper_job job = { o->srun, o->job_id, o->het_component,
 				  o->het_job_id };
 	char cookies[NP_AGENT_COOKIES];
@@ -1075,41 +1137,86 @@ static int start_level(struct np_agents *a, double now_sec, struct np_err *err)
 	if (!env)
 		return np_errf(err, -ENOMEM, "out of memory");
 	a->level_sec = now_sec;
-	rc = np_level_steps_start(&a->level_steps, &job, a->reports.conf,
-				  &a->nodes->level, a->rendezvous.port,
-				  a->reports.intervals != NULL, env, err);
+	rc = list_level(a, &hosts, err);
+	if (!rc)
+		rc = np_level_steps_start(&a->level_steps, &job,
+					  a->reports.conf, &hosts,
+					  a->rendezvous.port,
+					  a->reports.intervals != NULL, env, err);
+	np_hosts_free(&hosts);
 	free(env);
 	return rc;
 }
 
-/* more: further arguments, each preceded by a space. */
+/*
+ * The rail of an agent of the level: those of a node take its rails in turn.
+ * Without rails its name and adapter are NULL.
+ */
+static struct np_rail rail_of_level(const struct np_agents *a,
+				    const size_t member[], size_t at)
+{
+	const char *name = np_registry_agent(a->registry, member[at])->name;
+	struct np_rail rail[NP_RAILS_MAX];
+	size_t n = level_rails(a, name, rail), turn = 0;
+
+	if (!n) /* it says that it runs on another node */
+		return (struct np_rail){ np_leaf_index_find(a->nodes->leaves,
+							 name), NULL, NULL };
+	for (size_t i = 0; i < at; i++)
+		turn += !strcmp(np_registry_agent(a->registry,
+						  member[i])->name, name);
+	return rail[turn % n];
+}
+
+static bool same_rail(const struct np_rail *a, const struct np_rail *b)
+{
+	return a->name == b->name ||
+	       (a->name && b->name && !strcmp(a->name, b->name));
+}
+
+/*
+ * One ring of processes on each rail.  more: further arguments, each preceded
+ * by a space.
+ */
 static int dispatch_compress(struct np_agents *a, const size_t member[],
 			     size_t n, const char *level, const char *more)
 {
-	for (size_t i = 0; i < n; i++) {
-		const char *name =
-			np_registry_agent(a->registry, member[i])->name;
+	struct np_rail rail[NP_REGISTRY_MAX];
+	int rc = 0;
 
-		np_registry_set_leaf(a->registry, member[i],
-				     np_leaf_index_find(a->nodes->leaves, name),
-				     NULL);
+	for (size_t i = 0; i < n; i++) {
+		rail[i] = rail_of_level(a, member, i);
+		np_registry_set_leaf(a->registry, member[i], rail[i].leaf,
+				     rail[i].nic);
 	}
-	return dispatch(a, member, n, false,
-			"SLURM_JOB_ID=%u SLURM_STEP_ID=%u "
-			"%s/netprof-compressionb --level=%s%s",
-			a->request->job_id, a->request->step_id,
-			a->reports.conf->bindir, level, more);
+	for (size_t i = 0; !rc && i < n; i++) {
+		size_t of[NP_REGISTRY_MAX], n_of = 0, first = 0;
+
+		while (!same_rail(&rail[first], &rail[i]))
+			first++;
+		for (size_t k = i; first == i && k < n; k++)
+			if (same_rail(&rail[k], &rail[i]))
+				of[n_of++] = member[k];
+		if (n_of)
+			rc = dispatch(a, of, n_of, rail[i].nic != NULL,
+				      "SLURM_JOB_ID=%u SLURM_STEP_ID=%u "
+				      "%s/netprof-compressionb --level=%s%s",
+				      a->request->job_id, a->request->step_id,
+				      a->reports.conf->bindir, level, more);
+	}
+	return rc;
 }
 
 static void dispatch_level(struct np_agents *a, const size_t member[], size_t n)
 {
 	a->level_dispatched = !dispatch_compress(a, member, n,
 						 a->request->level, "");
-	if (n < a->nodes->level.n)
+	if (n < a->level_steps.n)
 		np_record_note(a->reports.r,
-			       "the level came up on %zu of its %zu "
-			       "nodes",
-			       n, a->nodes->level.n);
+			       "the level came up on %zu of its %zu %s", n,
+			       a->level_steps.n,
+			       a->level_steps.n > a->nodes->level.n ?
+				       "adapters" : "nodes");
 }
 
 /*

@@ -226,6 +226,7 @@ static const struct field {
 	{ "runner",	 COUNT,	 OF(runner) },
 	{ "app",	 APP,	 OF(app) },
 	{ "level",	 TEXT,	 OF(level) },
+	{ "rail",	 TEXT,	 OF(rail) },
 	{ "exe",	 TEXT,	 OF(executable) },
 	{ "fingerprint", TEXT,	 OF(fingerprint) },
 	{ "srun",	 TEXT,	 OF(srun) },

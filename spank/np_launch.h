@@ -46,6 +46,7 @@ struct np_launch_request {
 			  * the mpirun that started it */
 	char app[NP_APP_MAX + 1];
 	char level[NP_LEVEL_NAME]; /* "": none; or NP_LAUNCH_LEVEL_AUTO */
+	char rail[NP_LEVEL_NAME];  /* that the level loads; "": all */
 	char executable[NP_LAUNCH_TEXT];
 	char fingerprint[20];	   /* of the workload, hexadecimal */
 	char srun[NP_LAUNCH_TEXT]; /* path of the srun that launches the step */

@@ -116,6 +116,7 @@ static struct {
 	char app[NP_APP_MAX + 1];  /* ""; as below: not given */
 	char period[39];	   /* "Period=100ms" */
 	char level[NP_LEVEL_NAME]; /* or NP_LAUNCH_LEVEL_AUTO */
+	char rail[NP_LEVEL_NAME];  /* of the level; "": all */
 	char trace_dir[PATH_MAX];  /* "": in the store */
 } given;
 
@@ -145,13 +146,22 @@ static int take_period(const char *arg, struct np_err *err)
 	return 0;
 }
 
+/* "c5", or "c5@rail1" for one rail. */
 static int take_compress(const char *arg, struct np_err *err)
 {
+	const char *rail = strchr(arg, '@');
+	size_t len = rail ? (size_t)(rail - arg) : strlen(arg);
 	struct np_level level;
+	char name[NP_LEVEL_NAME];
 
-	if (np_level_parse(arg, &level, err))
+	snprintf(name, sizeof(name), "%.*s", (int)len, arg);
+	if (len >= sizeof(name) || np_level_parse(name, &level, err))
 		return -1;
+	if (rail && (!rail[1] || strlen(rail + 1) >= sizeof(given.rail)))
+		return np_errf(err, -EINVAL, "level \"%.60s\": expected the "
+			       "name of a rail after @", arg);
 	strcpy(given.level, level.name);
+	strcpy(given.rail, rail ? rail + 1 : "");
 	return 0;
 }
 
@@ -477,6 +487,7 @@ static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 		f->argc = argc;
 	f->interactive = f->step.step_id == SLURM_INTERACTIVE_STEP;
 	strcpy(f->step.level, given.level);
+	strcpy(f->step.rail, given.rail);
 }
 
 /* Returns 0, or -errno after a complaint. */

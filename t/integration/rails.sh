@@ -2,8 +2,11 @@
 # which, and that a program on one rail shows there and nowhere else.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 4 --rails 2 --netprof "$BUILD")
-BESIDE=40
+# A pair of nodes can fill its leaf switch, so that two programs slow each other.
+SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 4 --leaf-mbit 40 --nic-mbit 40 --rails 2
+	--netprof "$BUILD")
+BESIDE=140
+LIMIT_SEC=200 # a calibration has many short steps
 
 # APP RAIL SEC: a program on four nodes of a leaf that uses the device of one rail.
 on_rail() {
@@ -88,4 +91,108 @@ test_a_damaged_file_of_rails_is_noted_and_harms_nothing() {
 	expect damaged '.[0] | (.leaves | length == 1 and .[0].rail == null and
 		.[0].n_pairs == 2) and (.notes | length == 1 and
 		(.[0] | contains("rails.conf:5: the line lacks a key: Leaf")))'
+}
+
+# APP LEVEL COMMAND: a program on two nodes of a leaf, and a level on its other two.
+beside_level() {
+	alice "salloc -Q -w 'n[0-3]' srun -N2 -n2 -w 'n[0-1]' --mpi=pmix --netprofile=$1 \
+		${2:+--netprofile-compress=$2} $3" >"$TMPDIR/$1"
+}
+
+# RAIL: a command that uses one rail for five seconds, and reports its rounds.
+rounds_on() {
+	echo "env UCX_NET_DEVICES=eth$1 UCX_TLS=tcp,self \
+		$(rundir)/build/netprof-compressionb --level=c5 --duration=5s"
+}
+
+# Two tasks send each other 6 MB over the device that is named: it takes longer if the
+# network is slower.
+exchange_program() {
+	script exchange 'exec python3 - "$1" <<EOF' \
+		'import os, socket, subprocess, sys, threading, time' \
+		'me = int(os.environ["SLURM_PROCID"])' \
+		'name = "at.%s.%s." % (os.environ["SLURM_JOB_ID"], os.environ["SLURM_STEP_ID"])' \
+		'ip = subprocess.run(["ip", "-4", "-o", "addr", "show", sys.argv[1]],' \
+		'        capture_output=True, text=True).stdout.split()[3].split("/")[0]' \
+		'listener = socket.create_server((ip, 20778))' \
+		'with open(name + "new%d" % me, "w") as f: f.write(ip)' \
+		'os.rename(name + "new%d" % me, name + str(me))' \
+		'while not os.path.exists(name + str(1 - me)): time.sleep(0.02)' \
+		'out = socket.create_connection((open(name + str(1 - me)).read(), 20778))' \
+		'back = listener.accept()[0]' \
+		'threading.Thread(target=out.sendall, args=(b"x" * 6000000,)).start()' \
+		'left = 6000000' \
+		'while left: left -= len(back.recv(65536))' EOF
+}
+
+# Mean round of a program, microseconds.
+round_us() { # APP
+	awk '$2 == "round" { n += $5; sum += $5 * $6 } END { print 1e6 * sum / n }' "$TMPDIR/$1"
+}
+
+test_a_level_on_one_rail_slows_the_programs_of_that_rail_alone() {
+	local slow='.level | .beside_round_sec.mean / .alone_round_sec.mean'
+	beside_level same c5@rail1 "$(rounds_on 1)"
+	beside_level other c5@rail1 "$(rounds_on 0)"
+	for app in same other; do
+		expect $app '.[0].level | .name == "c5" and .rails == "rail1" and
+			.scope == "leaf" and .n_processes == 2'
+	done
+	echo "# rounds: $(round_us same) $(round_us other) us; level: $(records same |
+		jq ".[0] | $slow") $(records other | jq ".[0] | $slow")"
+	expect same ".[0] | $slow > 1.3 * $(records other | jq ".[0] | $slow")"
+	between "round of a program beside a level on its rail over one on the other" \
+		"$(ratio "$(round_us same)" "$(round_us other)")" 1.3 100
+}
+
+# A device in Transport gives way to that of the rail.
+test_probes_and_levels_of_each_rail_run_over_libfabric() {
+	local conf before after
+	conf=$(rundir)/etc/slurm/netprof.conf
+	cp "$conf" "$TMPDIR/netprof.conf"
+	sed -i 's,^Transport=.*,Transport=ofi:tcp/eth0,' "$conf"
+	before=$("$ROOT/t/cluster" traffic leaf0r1)
+	alice "srun -N4 -w 'n[0-3]' --netprofile=ofi sleep 5"
+	after=$("$ROOT/t/cluster" traffic leaf0r1)
+	beside_level ofi c5@rail1 "sleep 3"
+	cp "$TMPDIR/netprof.conf" "$conf"
+	expect ofi 'length == 2 and all(.leaves | map([.rail, .n_pairs > 0]) ==
+			[["rail0", true], ["rail1", true]]) and
+		all(.probe.transport | startswith("ofi:tcp")) and
+		map(select(.level) | .level | .rails == "rail1" and
+			.beside_round_sec.n > 5) == [true]'
+	between "bytes on the second rail's leaf" $((after - before)) 60000 1000000
+	records ofi | jq -e 'map(select(.level | not))[0].leaves |
+		all(.latency.n > 30 and .traffic.n_nodes > 0)' >/dev/null ||
+		fail "a rail was not measured: $(records ofi | jq -c 'map(.leaves[].traffic)')"
+}
+
+# Levels on all rails, as without a name after "@", and a calibration on one of them.
+test_programs_on_different_rails_are_not_predicted_to_slow_each_other() {
+	local app level rail=0
+	INSIDE_SEC=150 inside --user root -- bash -c "salloc -Q -w 'n[0-3]' netprof calibrate \
+		--rail=rail1 --levels=P1:M1:B40ms,c5,c7 --seconds 0.5 --probe-seconds 1 --repeats 1" \
+		>"$TMPDIR/fabric" 2>&1 || fail "$(cat "$TMPDIR/fabric")"
+	equal "rail of the calibration" "$(jq -r '.rail + " " + .transport' \
+		"$STORE/fabric/$NETPROF_CLUSTER"/*.json)" "rail1 tcp/eth1"
+	exchange_program
+	for app in left right; do
+		for level in '' c5 c7; do
+			beside_level $app "$level" "bash exchange eth$rail"
+		done
+		expect $app "length == 3 and all(.level == null or
+			(.level.rails == \"rail0,rail1\" and .level.n_processes == 4))"
+		rail=1
+	done
+	beside_level left c7@rail1 "bash exchange eth0"
+	alice 'netprof predict left right' >"$TMPDIR/apart"
+	grep -q '^left with right: no effect, as left loads rail rail0,' "$TMPDIR/apart" ||
+		fail "$(cat "$TMPDIR/apart")"
+	equal "predicted for both" "$(alice 'netprof predict --json left right' |
+		jq -c '[.predictions[] | .slowdown, .flags]')" '[0,"other-rail",0,"other-rail"]'
+	alice 'netprof predict --json right right' >"$TMPDIR/together"
+	jq -e '.predictions[0] | .slowdown > 0.2 and (.flags | contains("other-rail") | not)' \
+		"$TMPDIR/together" >/dev/null || fail "$(cat "$TMPDIR/together")"
+	equal "runs that do not count" "$(alice 'netprof runs --json left' |
+		jq -r '.runs[] | select(.level.rails == "rail1") | .use')" rail
 }

@@ -18,6 +18,7 @@ static struct np_launch_request example(void)
 		.array_task_id = 4, .het_component = -1, .n_tasks = 8,
 		.het_job_id = 9, .launcher = true, .runner = 77,
 		.app = "lammps", .level = "P4:M10:B250us",
+		.rail = "rail1",
 		.executable = "/opt/my prog/lmp", .fingerprint = "0123456789abcdef",
 		.srun = "/usr/bin/srun", .cpus_per_task = 2,
 		.cpu_bind = "map_cpu:0,2",
@@ -40,7 +41,8 @@ static void test_round_trip(void)
 	T_CHECK(got.array_job_id == 11 && got.array_task_id == 4);
 	T_CHECK(got.het_component == -1 && got.het_job_id == 9);
 	T_CHECK(got.launcher && got.runner == 77);
-	T_CHECK(!strcmp(got.app, o.app) && !strcmp(got.level, o.level));
+	T_CHECK(!strcmp(got.app, o.app) && !strcmp(got.level, o.level) &&
+		!strcmp(got.rail, o.rail));
 	T_CHECK(!strcmp(got.executable, o.executable));
 	T_CHECK(!strcmp(got.fingerprint, o.fingerprint));
 	T_CHECK(!strcmp(got.srun, o.srun));
