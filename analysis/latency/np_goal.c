@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <endian.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,7 +285,7 @@ struct text_reader {
 	uint64_t line;
 	uint32_t n_ranks, rank;
 	bool in_rank;
-	char text[1 << 14]; /* read, of which the first `at` bytes are used */
+	char text[1 << 16]; /* read, of which the first `at` bytes are used */
 	size_t at, filled;
 	char word[WORD]; /* the current word */
 	size_t len;	 /* 0: end of the file, or an error */
@@ -394,10 +395,15 @@ static int skip_blanks(struct text_reader *r)
 	}
 }
 
+/* Characters of names; also of numbers and of the words of the language. */
+static const bool name_char[UCHAR_MAX + 1] = {
+	['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... '9'] = true,
+	['_'] = true,
+};
+
 static bool is_name(int c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-	       (c >= 'A' && c <= 'Z') || c == '_';
+	return c != EOF && name_char[(unsigned char)c];
 }
 
 /*
@@ -409,35 +415,55 @@ static bool is_more(const struct text_reader *r, int c)
 	return is_name(c) || (c == '.' && isdigit((unsigned char)*r->word));
 }
 
+/* Appends to the word the characters of a name that follow in r->text. */
+static void take_name(struct text_reader *r)
+{
+	size_t left = r->filled - r->at, n = WORD - 1 - r->len;
+	const char *from = r->text + r->at;
+	char *to = r->word + r->len;
+	size_t i = 0;
+
+	for (n = n < left ? n : left; i < n; i++) {
+		if (!name_char[(unsigned char)from[i]])
+			break;
+		to[i] = from[i];
+	}
+	r->at += i;
+	r->len += i;
+}
+
 /* Reads the next word: a name, a number or a punctuation mark. */
 static void next_word(struct text_reader *r)
 {
 	int c = r->rc ? EOF : skip_blanks(r);
 	bool more = is_name(c) || c == '-';
 
-	r->len = 0;
-	while (c != EOF && r->len < WORD - 1) {
-		r->word[r->len++] = (char)c;
-		if (!more)
-			break;
+	r->word[0] = (char)c;
+	r->len = c != EOF;
+	while (more) {
+		take_name(r);
 		c = get(r);
 		more = is_more(r, c);
 		if (!more) {
 			unget(r, c);
-			break;
+		} else if (r->len < WORD - 1) {
+			r->word[r->len++] = (char)c;
+		} else {
+			r->word[r->len] = '\0';
+			fail(r, "a word of more than %d characters: %.16s...",
+			     WORD - 1, r->word);
+			more = false;
 		}
 	}
-	r->word[r->len] = '\0';
-	if (more && r->len == WORD - 1)
-		fail(r, "a word of more than %d characters: %.16s...",
-		     WORD - 1, r->word);
 	if (r->rc)
 		r->len = 0;
+	r->word[r->len] = '\0';
 }
 
-static bool word_is(const struct text_reader *r, const char *what)
+/* what: a literal, so that no function needs to be called. */
+static inline bool word_is(const struct text_reader *r, const char *what)
 {
-	return *r->word == *what && !strcmp(r->word, what);
+	return r->len == strlen(what) && !memcmp(r->word, what, strlen(what));
 }
 
 /* Reads a word that must be `what`. */
@@ -668,7 +694,7 @@ static void read_named(struct text_reader *r)
 {
 	char name[WORD];
 
-	strcpy(name, r->word);
+	memcpy(name, r->word, sizeof(name));
 	next_word(r);
 	if (word_is(r, ":"))
 		define_name(r, name);
