@@ -367,8 +367,10 @@ $(BUILD)/quiet_poll.so: t/cluster.d/quiet_poll.c $(BUILD)/flags
 	$(call say,LD)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -o $@ $< -ldl
 
-# For t/validate: a traced run as measured, and as its graph says.
-$(BUILD)/trace_time: $(call objs,analysis/latency/t/bench/trace_time.c) $(ANALYSIS_LIBS)
+# For t/validate: a traced run as measured, and as its graph says; its placement.
+$(BUILD)/trace_time: $(call objs,analysis/latency/t/bench/trace_time.c)
+$(BUILD)/trace_place: $(call objs,analysis/latency/t/bench/trace_place.c)
+$(addprefix $(BUILD)/trace_,time place): $(ANALYSIS_LIBS)
 	$(call say,LD)
 	$(call link,$(GSL) $(LIBM))
 

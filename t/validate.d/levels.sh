@@ -1,14 +1,23 @@
 # `netprof calibrate --levels=all`: the levels of the publication without those
-# that are the same on eight nodes; prints which are chosen, and how they slow each
-# other.  About five minutes.
-# shellcheck shell=bash
+# that are the same on so many nodes; prints first how long it takes, then which are
+# chosen, and how they slow each other.  About five minutes with these options;
+# LEVEL_OPTIONS= takes those that a site has by default.  With DRY=yes only the time
+# is printed.
+# shellcheck shell=bash disable=SC2086 # a list of words
+
+LEVEL_NODES=${LEVEL_NODES:-8} # half of them carry the load
+LEVEL_OPTIONS=${LEVEL_OPTIONS---seconds=1 --probe-seconds=1 --repeats=1}
 
 validate_levels() {
-	cluster up --leaves 1 --nodes-per-leaf 8 --own-cpus --netprof "$BUILD"
+	local c="salloc -Q -N$LEVEL_NODES netprof calibrate --levels=all --choose=4 $LEVEL_OPTIONS"
+	cluster up --leaves 1 --nodes-per-leaf "$LEVEL_NODES" --own-cpus \
+		--netprof "$BUILD"
 	echo "date $(date +%F)"
-	INSIDE_SEC=1800 inside --user root -- salloc -Q -N8 netprof calibrate \
-		--levels=all --choose=4 --seconds=1 --probe-seconds=1 --repeats=1
-	chosen_levels "$(rundir)"/store/fabric/"$NETPROF_CLUSTER"/*.json
+	inside --user root -- $c --dry-run
+	if [ "${DRY-}" != yes ]; then
+		INSIDE_SEC=${LEVELS_LIMIT_SEC:-7200} inside --user root -- $c
+		chosen_levels "$(rundir)"/store/fabric/"$NETPROF_CLUSTER"/*.json
+	fi
 	cluster down
 }
 
