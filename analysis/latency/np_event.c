@@ -281,7 +281,7 @@ struct pending {
 
 struct resource {
 	double free;   /* time from which it is free */
-	uint32_t last; /* the last node that used it */
+	uint32_t last; /* the last node that used it, plus 1; 0: none */
 };
 
 /*
@@ -306,7 +306,7 @@ struct simulation {
 	double *taken;	 /* by receive: time when its message is received */
 	struct event_times t;
 	uint32_t *first, *waiting; /* by node: node << 1 | kind */
-	uint32_t *place; /* by part: index of its first resource */
+	size_t *place; /* by part: index of its first resource */
 	struct resource *cpu, *nic, *link;
 	uint32_t *freed; /* nodes that the current event made ready */
 	size_t n_freed, max_freed;
@@ -436,13 +436,13 @@ static void occupy(struct resource *r, uint32_t *order, uint32_t node,
 {
 	if (!r)
 		return;
-	order[node] = r->last;
-	*r = (struct resource){ until, node };
+	order[node] = r->last ? r->last - 1 : NP_GRAPH_NONE;
+	*r = (struct resource){ until, node + 1 };
 }
 
 static struct resource *cpu_of(const struct simulation *s, uint32_t node)
 {
-	return resource_of(s, s->cpu, node, s->e->g->node[node].cpu);
+	return resource_of(s, s->cpu, node, np_graph_cpu(s->e->g, node));
 }
 
 /* The adapter of a send, the link of a receive; NULL for a calc. */
@@ -617,11 +617,8 @@ static void begin_all(struct simulation *s)
 
 static struct resource *resources(size_t n)
 {
-	struct resource *r = malloc((n + 1) * sizeof(*r));
-
-	for (size_t i = 0; r && i < n; i++)
-		r[i] = (struct resource){ 0, NP_GRAPH_NONE };
-	return r;
+	/* Zeroed, so that processors that no operation uses take no memory. */
+	return calloc(n + 1, sizeof(struct resource));
 }
 
 /* Gives each rank as many places as it has processors, or adapters if more. */
@@ -638,12 +635,13 @@ static int count_places(struct simulation *s, size_t *n)
 		unsigned most = 0;
 
 		for (uint32_t i = g->part[p].first; i < end; i++) {
-			const struct np_graph_node *node = &g->node[i];
+			unsigned cpu = np_graph_cpu(g, i);
+			unsigned nic = g->node[i].nic;
 
-			most = node->cpu > most ? node->cpu : most;
-			most = node->nic > most ? node->nic : most;
+			most = cpu > most ? cpu : most;
+			most = nic > most ? nic : most;
 		}
-		s->place[p] = (uint32_t)*n;
+		s->place[p] = *n;
 		*n += most + 1;
 	}
 	return 0;

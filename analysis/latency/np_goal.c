@@ -540,8 +540,8 @@ static void read_options(struct text_reader *r, struct np_graph_op *op)
 		if (message && word_is(r, "tag"))
 			op->tag = next_tag(r, op->kind == NP_OP_RECV);
 		else if (word_is(r, "cpu"))
-			op->cpu = (uint8_t)next_number(r, "a processor",
-						       UINT8_MAX);
+			op->cpu = (uint16_t)next_number(r, "a processor",
+							UINT16_MAX);
 		else if (word_is(r, "nic"))
 			op->nic = (uint8_t)next_number(r, "an adapter",
 						       UINT8_MAX);

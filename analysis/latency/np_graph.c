@@ -152,7 +152,8 @@ static int enqueue(struct match *m, uint32_t send, uint32_t from)
 
 	if (reserve_channels(m, m->n_channels + 1))
 		return -ENOMEM;
-	c = make_channel(m, from, node[send].tag, node[send].context);
+	c = make_channel(m, from, node[send].tag,
+			 np_graph_context(m->g, send));
 	node[send].peer = NP_GRAPH_NONE;
 	if (c->head == NP_GRAPH_NONE)
 		c->head = send;
@@ -246,7 +247,8 @@ static void reserve_sends(struct match *m, uint32_t first, uint32_t end)
 
 		if (r->kind != NP_OP_RECV || is_any(r))
 			continue;
-		c = find_channel(m, r->peer, r->tag, r->context);
+		c = find_channel(m, r->peer, r->tag,
+				 np_graph_context(m->g, i));
 		if (c->used && c->surplus)
 			c->surplus--;
 	}
@@ -281,7 +283,8 @@ static void match_receives(struct match *m, uint32_t first, uint32_t end)
 
 		if (r->kind != NP_OP_RECV)
 			continue;
-		c = find_channel(m, r->peer, r->tag, r->context);
+		c = find_channel(m, r->peer, r->tag,
+				 np_graph_context(m->g, i));
 		if (is_any(r)) {
 			c = earliest_channel(m, c);
 			if (c)
@@ -553,6 +556,10 @@ static int check(const struct np_graph *g, const struct np_graph_op *op,
 	if (op->context >= NP_GRAPH_CONTEXTS)
 		return refuse(g, op, -ERANGE, "context", op->context,
 			      NP_GRAPH_CONTEXTS - 1, err);
+	if ((op->cpu && g->has_contexts) || (op->context && g->has_cpus) ||
+	    (op->cpu && op->context))
+		return refuse(g, op, -EINVAL, "in a graph with "
+			      "contexts, processor", op->cpu, 0, err);
 	if (op->kind != NP_OP_CALC && op->peer >= g->n_ranks &&
 	    !(op->kind == NP_OP_RECV && op->peer == NP_ANY))
 		return refuse(g, op, -EINVAL, op->kind == NP_OP_SEND ?
@@ -581,10 +588,12 @@ int np_graph_add(struct np_graph *g, const struct np_graph_op *op,
 		.size = (uint32_t)(big ? g->n_big : op->size), .big = big,
 		.peer = message ? op->peer : NP_GRAPH_NONE,
 		.tag = message ? op->tag : 0, .line = op->line,
-		.kind = op->kind, .cpu = op->cpu, .nic = op->nic,
+		.kind = op->kind, .nic = op->nic,
 		.any_peer = message && op->peer == NP_ANY,
-		.context = op->context & (NP_GRAPH_CONTEXTS - 1),
+		.where = (uint16_t)(op->cpu ? op->cpu : op->context),
 	};
+	g->has_cpus |= op->cpu != 0;
+	g->has_contexts |= op->context != 0;
 	if (big)
 		g->big[g->n_big++] = op->size;
 	if (op->kind == NP_OP_CALC)
@@ -715,8 +724,8 @@ static void op_of(const struct np_graph *g, uint32_t node,
 	*out = (struct np_graph_op){
 		.kind = (enum np_op_kind)n->kind,
 		.size = np_graph_size(g, node), .peer = peer_of(g, n),
-		.tag = n->tag, .context = n->context, .cpu = n->cpu,
-		.nic = n->nic, .line = n->line,
+		.tag = n->tag, .context = np_graph_context(g, node),
+		.cpu = np_graph_cpu(g, node), .nic = n->nic, .line = n->line,
 	};
 }
 

@@ -46,8 +46,12 @@ struct np_graph_op {
 	uint32_t tag;	  /* below 2^31, or from np_graph_tag() */
 	/* number of the communicator, else 0; only equal ones match */
 	uint32_t context;
-	/* index within the rank; 0 if the rank has only one */
-	uint8_t cpu, nic;
+	/*
+	 * Index within the rank; 0 if the rank has only one.  A graph has
+	 * processors other than 0 or contexts other than 0, not both.
+	 */
+	uint16_t cpu;
+	uint8_t nic;
 	uint32_t line;	  /* line in the file, for messages; or 0 */
 };
 

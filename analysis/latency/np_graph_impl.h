@@ -20,8 +20,8 @@ struct np_graph_node {
 	uint32_t line;
 	/* first dependency; they end where those of the next node begin */
 	uint32_t first;
-	unsigned kind : 2, big : 1, any_peer : 1, cpu : 8, nic : 8,
-		context : 12;
+	unsigned kind : 2, big : 1, any_peer : 1, nic : 8;
+	unsigned where : 16; /* see np_graph_cpu(), np_graph_context() */
 };
 
 /*
@@ -51,6 +51,7 @@ struct np_graph {
 	/* 64-bit tags, numbered from NP_GRAPH_LARGE_TAG on */
 	struct np_index tags;
 	bool matched;
+	bool has_cpus, has_contexts; /* not both */
 };
 
 /* Size of a node in ns or bytes. */
@@ -59,6 +60,18 @@ static inline uint64_t np_graph_size(const struct np_graph *g, uint32_t node)
 	const struct np_graph_node *n = &g->node[node];
 
 	return n->big ? g->big[n->size] : n->size;
+}
+
+/* Processors are known of graphs in GOAL, contexts of those of traces. */
+static inline uint16_t np_graph_cpu(const struct np_graph *g, uint32_t node)
+{
+	return g->has_cpus ? (uint16_t)g->node[node].where : 0;
+}
+
+static inline uint32_t np_graph_context(const struct np_graph *g,
+					uint32_t node)
+{
+	return g->has_contexts ? g->node[node].where : 0;
 }
 
 /* The part that contains a node. */

@@ -32,8 +32,8 @@ static uint64_t word_of(const struct np_graph *g, uint32_t i)
 {
 	const struct np_graph_node *n = &g->node[i];
 	uint64_t word[4] = {
-		np_graph_size(g, i), (uint64_t)n->tag << 32 | n->context,
-		(uint64_t)n->kind << 16 | (uint64_t)n->cpu << 8 | n->nic,
+		np_graph_size(g, i), (uint64_t)n->tag << 32 | n->where,
+		(uint64_t)n->kind << 8 | n->nic,
 		n->kind == NP_OP_CALC ? 0 : 1 + part_of(g, n->peer),
 	};
 	uint64_t h = np_hash(NP_HASH, word, sizeof(word));
@@ -54,8 +54,8 @@ static bool same(const struct find *f, size_t part, uint32_t i)
 	const struct np_graph_node *a = &g->node[i], *b = a + p;
 	uint32_t n = np_graph_deps_end(g, i) - a->first;
 
-	if (a->kind != b->kind || a->tag != b->tag || a->cpu != b->cpu ||
-	    a->nic != b->nic || a->context != b->context ||
+	if (a->kind != b->kind || a->tag != b->tag || a->nic != b->nic ||
+	    a->where != b->where ||
 	    np_graph_size(g, i) != np_graph_size(g, i + p) ||
 	    np_graph_deps_end(g, i + p) - b->first != n)
 		return false;

@@ -663,6 +663,24 @@ test_failures_are_one_line_with_status_one() {
 	row 'nonblocking.goal: --collective has no effect, because GOAL' \
 		tolerance --collective=allreduce=ring nonblocking.goal
 	row "$S: a directory, not a regular file" netprof accuracy "$S"
+	# Streams and tags of a generator for NCCL are accepted; parts of ns are not.
+	printf 'num_ranks 2\nrank 0 {\n%s\n}\nrank 1 {\n%s\n%s\n}\n' \
+		'send 8b to 1 tag 1002003004005 cpu 300' \
+		'recv 8b from 0 tag 1002003004005 cpu 3' 'calc 7.5 cpu 300' \
+		>"$S/nccl.goal"
+	row 'nccl.goal:7: rank 1: "7.5", expected a time in whole ns' \
+		netprof tolerance "$S/nccl.goal"
+	sed -i s/7.5/7/ "$S/nccl.goal"
+	netprof tolerance --serial "$S/nccl.goal" >"$S/out" ||
+		fail "NCCL's streams and tags are refused"
+	jq -c '.program_beside_level[0][0] = -1' "$ROOT/t/data/real-switch.json" \
+		>"$S/minus1.json"
+	row 'program_beside_level\[0\]\[0\]: got -1, expected more than -1,' \
+		netprof accuracy "$S/minus1.json"
+	jq -c '.probes.idle.mean_sec = 0' "$ROOT/t/data/real-switch.json" \
+		>"$S/zeroidle.json"
+	row 'probes.idle.mean_sec: expected more than 0, not 0' \
+		netprof accuracy "$S/zeroidle.json"
 	row '16 ranks, 1 on a node, are more than the 9 nodes of torus:3x3' \
 		tolerance --topology=torus:3x3 recdoub16.goal
 	row "$ROOT/t: no trace" netprof tolerance "$ROOT/t"

@@ -59,8 +59,8 @@ static const struct {
 	  "-1, expected a tag of 0 to" },
 	{ "a peer beyond", "num_ranks 1\nrank 0 {\nl1: recv 8b from 1 }",
 	  ":3: rank 0: a receive from rank 1, expected at most 0" },
-	{ "a processor beyond", "num_ranks 1\nrank 0 { calc 1 cpu 256 }",
-	  "256, expected a processor of 0 to 255" },
+	{ "a processor beyond", "num_ranks 1\nrank 0 { calc 1 cpu 65536 }",
+	  "65536, expected a processor of 0 to 65535" },
 	{ "a calc with a tag", "num_ranks 1\nrank 0 { calc 1 tag 2 }",
 	  "\"2\", expected \":\", requires or irequires" },
 	{ "a name twice", "num_ranks 1\nrank 0 {\na: calc 1\na: calc 2 }",
@@ -137,6 +137,11 @@ static const struct {
 	  "l2: recv 1b from 0 cpu 255 tag 3 l3: calc 4 cpu 1 }",
 	  "num_ranks 1\n\nrank 0 {\nl1: send 1b to 0 tag 3 cpu 1 nic 2\n"
 	  "l2: recv 1b from 0 tag 3 cpu 255\nl3: calc 4 cpu 1\n}\n" },
+	{ "more processors than a byte can tell, as generators for NCCL have",
+	  "num_ranks 1 rank 0 { l1: calc 1 cpu 300 l2: calc 2 cpu 65535\n"
+	  "l3: calc 3 cpu 44 }",
+	  "num_ranks 1\n\nrank 0 {\nl1: calc 1 cpu 300\n"
+	  "l2: calc 2 cpu 65535\nl3: calc 3 cpu 44\n}\n" },
 	{ "tags of up to 64 bits, as generators for NCCL have",
 	  "num_ranks 2 rank 0 { send 8b to 1 tag 1002003004005\n"
 	  "send 7b to 1 tag 18446744073709551615 send 6b to 1 tag 4294967295 }"

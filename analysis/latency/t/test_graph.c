@@ -37,6 +37,9 @@ static const struct {
 	{ "a context beyond the limit",
 	  { NP_OP_SEND, 8, .context = NP_GRAPH_CONTEXTS }, -ERANGE,
 	  "context 4096, expected at most 4095" },
+	{ "a processor and a context",
+	  { NP_OP_SEND, 8, .cpu = 300, .context = 1 }, -EINVAL,
+	  "in a graph with contexts, processor 300, expected at most 0" },
 };
 
 static void test_refused(void)

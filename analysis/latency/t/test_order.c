@@ -230,6 +230,8 @@ static void test_one_processor(void)
 	static const char two[] = "num_ranks 1 rank 0 { calc 70 calc 30 }";
 	static const char cpus[] =
 		"num_ranks 1 rank 0 { calc 70 calc 30 cpu 1 }";
+	static const char streams[] = "num_ranks 1 rank 0 { calc 70 cpu 44 "
+		"calc 30 cpu 300 calc 20 cpu 300 }";
 	static const char sends[] =
 		"num_ranks 2 rank 0 { send 100b to 1 send 100b to 1 "
 		"send 100b to 1 nic 1 } rank 1 { recv 100b from 0 "
@@ -247,6 +249,7 @@ static void test_one_processor(void)
 	opt.one_cpu = true;
 	T_CHECK(run_time(two, &opt, 0, NULL) == 100);
 	T_CHECK(run_time(cpus, &opt, 0, NULL) == 70);
+	T_CHECK(run_time(streams, &opt, 0, NULL) == 70);
 	/*
 	 * It starts at 0, on the other adapter at 10, and at 300; the last
 	 * arrives at 300 + 10 + 1000 + 100 and is complete 10 later.
