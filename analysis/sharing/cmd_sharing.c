@@ -100,6 +100,18 @@ static void print_head(const struct block *b, const char *what)
 	printf("%s\n", cli_colour(CLI_PLAIN));
 }
 
+/* Prints a name, with its number at the end if cut names would look alike. */
+static void print_name(const struct np_scheme *s, size_t i)
+{
+	char number[24] = "";
+
+	for (size_t k = 0; k < s->n && strlen(s->label[i]) >= NAME; k++)
+		if (k != i && !strncmp(s->label[k], s->label[i], NAME - 2))
+			snprintf(number, sizeof(number), "%zu", i + 1);
+	cli_left(stdout, s->label[i], NAME - 1 - (int)strlen(number));
+	printf("%s ", number);
+}
+
 /* Prints the name and the nodes of a transfer. */
 static void print_transfer(const struct np_scheme *s, size_t i)
 {
@@ -107,8 +119,7 @@ static void print_transfer(const struct np_scheme *s, size_t i)
 
 	snprintf(route, sizeof(route), "%s -> %s", s->node[s->c[i].from],
 		 s->node[s->c[i].to]);
-	cli_left(stdout, s->label[i], NAME - 1);
-	putchar(' ');
+	print_name(s, i);
 	cli_left(stdout, route, ROUTE - 1);
 	putchar(' ');
 }

@@ -69,6 +69,13 @@ test_parameters_are_fitted_and_set() {
 	run netprof sharing --json --model=none --set=fabric=0.5 "$S/a.scheme"
 	equal "a narrow switch" "$(jq '.schemes[0].transfers[0].models.none.time' \
 		<<<"$OUT")" 4
+	# Times of the model itself, of two senders and of three.
+	scheme 'reference 20M took 1s' 'scheme two' 'a: 1 -> 2 took 1.775432182s' \
+		'b: 1 -> 3 took 1.775432182s' 'scheme into' \
+		'a: 1 -> 3 took 1.762352023s' 'b: 2 -> 3 took 1.762352023s'
+	equal "bs, be, error" "$(netprof sharing --model=infiniband \
+		--fit="$S/a.scheme" | awk '/^infiniband .*=/ { print $2, $3, $(NF - 1) }')" \
+		"be=0.8812 bs=0.8877 0.0"
 	# What the manual says of the published times.
 	equal "errors" "$(netprof sharing --model=gige,infiniband \
 		--fit="$VIENNE" | awk '/%/ && NR < 4 { print $(NF - 3), $(NF - 1) }' |
@@ -152,6 +159,21 @@ test_transfers_are_drawn_over_time() {
 	netprof sharing --model=none --plot="$S/c.svg" "$S/a.scheme"
 	grep -qF 'at most 40 transfers' "$S/c.svg" || fail "does not say what it left out"
 	! grep -qF 't41: ' "$S/c.svg" || fail "more than 40 transfers"
+	# Names that differ at the end, at the beginning, and in the middle.
+	for i in {1..36}; do
+		case $((i % 3)) in
+		0) echo "a-transfer-with-a-long-name-$i: $i -> 0" ;;
+		1) echo "$i-a-transfer-with-a-long-name: 1 -> 0" ;;
+		2) echo "a-transfer-with-a-long-name-$i: a-node-with-a-long-name-as-well -> another-node" ;;
+		esac
+	done >"$S/a.scheme"
+	netprof sharing --model=none --plot="$S/d.svg" "$S/a.scheme"
+	grep -o '>[^<]*a-transfer[^<]*<' "$S/d.svg" >"$S/names"
+	equal "names, distinct names" "$(wc -l <"$S/names") $(sort -u "$S/names" |
+		wc -l)" "36 36"
+	equal "distinct names in the table" "$(netprof sharing --model=none \
+		"$S/a.scheme" | sed -n '/^penalty/,/^$/p' | awk 'NR > 1 && NF { print $1 }' |
+		sort -u | wc -l)" 36
 	run netprof sharing --plot=x.gif "$VIENNE"
 	equal "exit status of an ending" "$RC" 1
 	contains "an ending" "$ERR" 'ends in .svg, .png or .pdf$'
