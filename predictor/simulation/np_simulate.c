@@ -10,8 +10,9 @@
  *   are integers, so that what was added can be subtracted without error.
  * - Nodes are bitmaps by position (struct np_leaves), in which the nodes of a
  *   leaf are adjacent.
- * - The backfill pass stops at the last job that may start, and reuses what it
- *   found for a job that needed no more (np_sim.found).
+ * - The backfill pass stops when no job that follows may start, which it finds
+ *   out from the plan so far, and reuses what it found for a job that needed no
+ *   more (np_sim.found).
  *
  * All functions return 0 or -ENOMEM unless they say otherwise; after an error
  * the simulation is over and only release() is called.
@@ -27,6 +28,7 @@
 #include "np_bits.h"
 
 #define ASK_EVENTS 4096 /* seconds with events between two calls of go_on() */
+#define RETRY_JOBS 4 /* jobs after which backfill asks again who may start */
 #define NP_SIM_FOUND 32 /* results of the backfill plan that are reused */
 #define NP_SIM_SPEED 1048576 /* progress per second of a job that runs alone */
 
@@ -130,11 +132,13 @@ struct np_sim {
 	uint32_t partition_idle[NP_SIM_MAX_PARTITIONS];
 	uint64_t *in_partitions; /* of each node: a bit per partition */
 	uint64_t *mask, *blocked; /* scratch: bitmaps of nodes */
+	uint32_t *leaf_at; /* leaf of each; leaves->n: none */
 	/* Scratch of choose(): per leaf, the nodes without a leaf counting as
 	   one more. leaf_first is per number of nodes, up to leaf_most. */
-	uint32_t *leaf_nodes, *leaf_order, *leaf_first;
-	size_t leaf_most;
-	uint32_t *chosen;	  /* scratch: positions or nodes of one job */
+	uint32_t *leaf_nodes, *leaf_list, *leaf_order, *leaf_first;
+	size_t leaf_most, n_leaf_list;
+	uint32_t *chosen; /* scratch: positions or nodes of one job */
+	uint32_t n_chosen;
 
 	/* Jobs. */
 	size_t submitted; /* this many, in their order, were submitted */
@@ -725,26 +729,6 @@ static void deallocate(struct np_sim *s, const struct np_running *r)
 	s->free_cpus += (uint64_t)r->n_nodes * r->cpus;
 }
 
-/* Number of bits set from first to end - 1. */
-static inline uint32_t count_range(const uint64_t *w, uint32_t first,
-				   uint32_t end)
-{
-	uint32_t n = 0;
-
-	while (first < end) {
-		uint32_t bit = first % NP_BITS_WORD;
-		uint32_t room = NP_BITS_WORD - bit;
-		uint64_t word = w[first / NP_BITS_WORD] >> bit;
-
-		if (end - first < room)
-			word &= (UINT64_C(1) << (end - first)) - 1;
-		if (word) /* mostly few nodes are free */
-			n += np_bits_popcount(word);
-		first += room;
-	}
-	return n;
-}
-
 /* End of the positions of leaf i; i == l->n: of the nodes without a leaf. */
 static uint32_t leaf_end(const struct np_leaves *l, size_t i)
 {
@@ -752,78 +736,239 @@ static uint32_t leaf_end(const struct np_leaves *l, size_t i)
 }
 
 /*
- * Sort the leaves with any nodes by s->leaf_nodes, most nodes first and equal
- * ones in their own order, into s->leaf_order (a counting sort). Returns their
- * number.
+ * Count the nodes of mask[] on each leaf, into s->leaf_nodes, and list the
+ * leaves that have any in s->leaf_list. Mostly few nodes are free, so this
+ * looks only at leaves that have some.
  */
-static size_t sort_leaves(struct np_sim *s)
+static void count_leaf_nodes(struct np_sim *s, const uint64_t *mask)
+{
+	for (size_t i = 0; i < s->n_leaf_list; i++)
+		s->leaf_nodes[s->leaf_list[i]] = 0;
+	s->n_leaf_list = 0;
+	for (size_t k = 0; k < s->words; k++) {
+		uint64_t word = mask[k];
+
+		while (word) {
+			uint32_t leaf = s->leaf_at[np_bits_lowest(k, word)];
+			size_t end = leaf_end(s->leaves, leaf) -
+				     k * NP_BITS_WORD;
+			uint64_t later = end < NP_BITS_WORD ?
+				~UINT64_C(0) << end : 0;
+
+			if (!s->leaf_nodes[leaf])
+				s->leaf_list[s->n_leaf_list++] = leaf;
+			s->leaf_nodes[leaf] += np_bits_popcount(word & ~later);
+			word &= later;
+		}
+	}
+}
+
+/* Whether a leaf is below a switch; NULL: the whole cluster. */
+static bool is_below(const struct np_sim *s, uint32_t leaf,
+		     const struct np_sim_switch *top)
+{
+	return !top || (leaf < s->leaves->n && np_bits_test(top->leaves, leaf));
+}
+
+/*
+ * The leaf below a switch with the fewest nodes of those that have n;
+ * NP_NO_LEAF: none has as many.
+ */
+static uint32_t tightest_leaf(const struct np_sim *s,
+			      const struct np_sim_switch *top, uint32_t n)
+{
+	uint32_t best = NP_NO_LEAF, least = UINT32_MAX;
+
+	for (size_t i = 0; i < s->n_leaf_list && least > n; i++) {
+		uint32_t leaf = s->leaf_list[i], has = s->leaf_nodes[leaf];
+
+		if (has < n || has >= least || !is_below(s, leaf, top))
+			continue;
+		best = leaf;
+		least = has;
+	}
+	return best;
+}
+
+/* Nodes counted on the leaves below a switch. */
+static uint32_t count_below(const struct np_sim *s,
+			    const struct np_sim_switch *w)
+{
+	uint32_t n = 0;
+
+	NP_BITS_EACH(leaf, w->leaves, s->leaves->words)
+		n += s->leaf_nodes[leaf];
+	return n;
+}
+
+/* Whether a switch is a part of another one; NULL: of the whole cluster. */
+static bool is_part(const struct np_sim *s, const struct np_sim_switch *w,
+		    const struct np_sim_switch *top)
+{
+	return !top || (w->level < top->level &&
+			np_bits_subset(w->leaves, top->leaves,
+				       s->leaves->words));
+}
+
+/*
+ * The lowest switch within top that has n nodes, of those the one with the
+ * fewest; top: no part of it has as many.
+ */
+static const struct np_sim_switch *lowest_switch(const struct np_sim *s,
+	const struct np_sim_switch *top, uint32_t n)
+{
+	const struct np_sim_cluster *c = s->ask->cluster;
+	const struct np_sim_switch *best = top;
+	uint32_t least = 0;
+
+	for (size_t i = 0; i < c->n_switches; i++) {
+		const struct np_sim_switch *w = &c->above[i];
+		uint32_t has;
+
+		if (!is_part(s, w, top) ||
+		    (best != top && best->level < w->level))
+			continue;
+		has = count_below(s, w);
+		if (has < n || (best != top && best->level == w->level &&
+				least <= has))
+			continue;
+		best = w;
+		least = has;
+	}
+	return best;
+}
+
+/* The part of a switch with the most nodes; NULL: none has any. */
+static const struct np_sim_switch *fullest_part(const struct np_sim *s,
+	const struct np_sim_switch *top, uint32_t *most)
+{
+	const struct np_sim_cluster *c = s->ask->cluster;
+	const struct np_sim_switch *best = NULL;
+
+	*most = 0;
+	for (size_t i = 0; i < c->n_switches; i++) {
+		uint32_t has = is_part(s, &c->above[i], top) ?
+			count_below(s, &c->above[i]) : 0;
+
+		if (has <= *most)
+			continue;
+		best = &c->above[i];
+		*most = has;
+	}
+	return best;
+}
+
+/*
+ * Sort the leaves below a switch by their nodes, most first and equal ones in
+ * their own order, into s->leaf_order (a counting sort). Returns their number.
+ */
+static size_t sort_leaves(struct np_sim *s, const struct np_sim_switch *top)
 {
 	uint32_t *first = s->leaf_first, sum = 0;
-	const size_t n = s->leaves->n, most = s->leaf_most;
+	const size_t most = s->leaf_most;
 
 	memset(first, 0, (most + 1) * sizeof(*first));
-	for (size_t i = 0; i <= n; i++)
-		first[s->leaf_nodes[i]]++;
+	for (size_t i = 0; i < s->n_leaf_list; i++)
+		if (is_below(s, s->leaf_list[i], top))
+			first[s->leaf_nodes[s->leaf_list[i]]]++;
 	for (size_t k = most + 1; k--;) {
 		uint32_t has = first[k];
 
 		first[k] = sum;
 		sum += has;
 	}
-	for (size_t i = 0; i <= n; i++)
-		if (s->leaf_nodes[i])
-			s->leaf_order[first[s->leaf_nodes[i]]++] = (uint32_t)i;
-	return first[0];
+	sum = first[0];
+	for (size_t i = 0; i < s->n_leaf_list; i++) {
+		uint32_t leaf = s->leaf_list[i];
+
+		if (s->leaf_nodes[leaf] && is_below(s, leaf, top))
+			s->leaf_order[first[s->leaf_nodes[leaf]]++] = leaf;
+	}
+	return sum;
 }
 
-/* Append n nodes of mask[] on a leaf, or without one, to s->chosen. */
-static void take(struct np_sim *s, const uint64_t *mask, size_t leaf,
-		 uint32_t n, uint32_t *chosen)
+/* Append n of a leaf's nodes in mask[] to s->chosen. */
+static void take(struct np_sim *s, const uint64_t *mask, uint32_t leaf,
+		 uint32_t n)
 {
 	size_t p = np_bits_next(mask, s->words, s->leaves->first[leaf]);
 
+	s->leaf_nodes[leaf] -= n;
 	for (; n; n--, p = np_bits_next(mask, s->words, p + 1))
-		s->chosen[(*chosen)++] = (uint32_t)p;
+		s->chosen[s->n_chosen++] = (uint32_t)p;
 }
 
 /*
- * Choose n nodes of mask[], which has as many, into s->chosen: on the leaf with
- * the fewest free nodes that has enough, or else on the leaves with the most
- * free nodes, until one has enough for the rest.
+ * Append n nodes of mask[] below a switch: of the leaves with the most nodes,
+ * until one has enough for the rest.
+ */
+static void take_leaves(struct np_sim *s, const uint64_t *mask,
+			const struct np_sim_switch *top, uint32_t n)
+{
+	size_t i, best, end = sort_leaves(s, top);
+	const uint32_t *order = s->leaf_order;
+
+	for (i = 0; s->leaf_nodes[order[i]] < n; i++) {
+		n -= s->leaf_nodes[order[i]];
+		take(s, mask, order[i], s->leaf_nodes[order[i]]);
+	}
+	for (best = i; i < end && s->leaf_nodes[order[i]] >= n; i++)
+		if (s->leaf_nodes[order[i]] < s->leaf_nodes[order[best]])
+			best = i;
+	take(s, mask, order[best], n);
+}
+
+/*
+ * Append all nodes of mask[] that are below part, or on a leaf directly below
+ * top that has more than its most nodes.
+ */
+static void take_fullest(struct np_sim *s, const uint64_t *mask,
+			 const struct np_sim_switch *top,
+			 const struct np_sim_switch *part, uint32_t most)
+{
+	uint32_t single = NP_NO_LEAF;
+
+	for (size_t i = 0; i < s->n_leaf_list; i++) {
+		uint32_t leaf = s->leaf_list[i];
+
+		if (s->leaf_nodes[leaf] > most && is_below(s, leaf, top)) {
+			single = leaf;
+			most = s->leaf_nodes[leaf];
+		}
+	}
+	if (single != NP_NO_LEAF) {
+		take(s, mask, single, most);
+		return;
+	}
+	for (size_t i = 0; i < s->n_leaf_list; i++)
+		if (is_below(s, s->leaf_list[i], part))
+			take(s, mask, s->leaf_list[i],
+			     s->leaf_nodes[s->leaf_list[i]]);
+}
+
+/*
+ * Choose n nodes of mask[], which has as many, into s->chosen: below the lowest
+ * switch that has enough, of those at one level the one with the fewest. If
+ * that is no leaf, its part with the most nodes is used up first, until one
+ * part has enough for the rest.
  */
 static void choose(struct np_sim *s, const uint64_t *mask, uint32_t n)
 {
-	const struct np_leaves *l = s->leaves;
-	uint32_t left = n, chosen = 0, least = UINT32_MAX;
-	size_t i = 0, best = 0, end;
+	const struct np_sim_switch *top = NULL, *part;
+	uint32_t leaf, most;
 
-	for (size_t k = 0; k <= l->n; k++) {
-		uint32_t has = count_range(mask, l->first[k], leaf_end(l, k));
-
-		s->leaf_nodes[k] = has;
-		if (has >= n && has < least) {
-			least = has;
-			best = k;
-			if (has == n)
-				break; /* none can be better */
+	count_leaf_nodes(s, mask);
+	s->n_chosen = 0;
+	while ((leaf = tightest_leaf(s, top, n - s->n_chosen)) == NP_NO_LEAF) {
+		top = lowest_switch(s, top, n - s->n_chosen);
+		part = fullest_part(s, top, &most);
+		if (!part) {
+			take_leaves(s, mask, top, n - s->n_chosen);
+			return;
 		}
+		take_fullest(s, mask, top, part, most);
 	}
-	if (least < UINT32_MAX) {
-		take(s, mask, best, n, &chosen);
-		return;
-	}
-	end = sort_leaves(s);
-	for (; s->leaf_nodes[s->leaf_order[i]] < left; i++) {
-		size_t leaf = s->leaf_order[i];
-
-		left -= s->leaf_nodes[leaf];
-		take(s, mask, leaf, s->leaf_nodes[leaf], &chosen);
-	}
-	for (best = i; i < end && s->leaf_nodes[s->leaf_order[i]] >= left; i++)
-		if (s->leaf_nodes[s->leaf_order[i]] <
-		    s->leaf_nodes[s->leaf_order[best]])
-			best = i;
-	take(s, mask, s->leaf_order[best], left, &chosen);
+	take(s, mask, leaf, n - s->n_chosen);
 }
 
 static int by_number(const void *a, const void *b)
@@ -1569,7 +1714,8 @@ static bool mask_is_enough(const struct plan *a, uint32_t nodes)
 	size_t n = 0;
 
 	for (size_t k = 0; k < a->words && n < nodes; k++)
-		n += np_bits_popcount(a->mask[k]);
+		if (a->mask[k]) /* mostly few nodes are free */
+			n += np_bits_popcount(a->mask[k]);
 	return n >= nodes;
 }
 
@@ -1793,20 +1939,33 @@ static int backfill(struct np_sim *s, uint32_t job, size_t *started)
 	return start_job(s, job, NP_SIM_BACKFILL);
 }
 
-/* Index of the first job from i on that may start in this pass; last: none. */
-static size_t next_candidate(const struct np_sim *s, size_t i, size_t last)
+/* Whether a job could start now, if nothing else were reserved. */
+static bool may_start(struct np_sim *s, uint32_t job)
 {
-	for (; i < last; i++) {
-		const struct np_sim_job *j = &s->job[s->queue[i]];
+	const struct np_sim_job *j = &s->job[job];
+	const uint16_t cpus = cpus_of(s, j);
+	struct plan *a = &s->plan;
 
-		if (!is_held(s, s->queue[i]) && !too_few(s, j) &&
-		    not_before(s, j) == s->now)
-			break;
-	}
+	if (is_held(s, job) || too_few(s, j) || not_before(s, j) > s->now ||
+	    obstacle(a, 0, s->now + j->limit_sec, j->nodes, cpus) < a->n)
+		return false;
+	candidates(s, job);
+	return mask_window(a, 0, s->now + j->limit_sec, s->mask, j->nodes,
+			   cpus) == a->n;
+}
+
+/* Index of the first job from i on that may start in this pass; last: none. */
+static size_t next_candidate(struct np_sim *s, size_t i, size_t last)
+{
+	while (i < last && !may_start(s, s->queue[i]))
+		i++;
 	return i;
 }
 
-/* One pass over the queue, as far as any job may still start. */
+/*
+ * One pass over the queue, as far as any job may still start. The plan only
+ * fills up, so a job that could not start once need not be tried again.
+ */
 static int backfill_pass(struct np_sim *s)
 {
 	size_t last = last_candidate(s), started = 0, next = 0;
@@ -1819,9 +1978,9 @@ static int backfill_pass(struct np_sim *s)
 	rc = make_plan(s);
 	s->n_found = 0;
 	for (size_t i = 0; !rc && i < last; i++) {
-		if (i >= next)
-			next = next_candidate(s, i, last) + 1;
-		if (next > last)
+		if (i > next || i % RETRY_JOBS == 0)
+			next = next_candidate(s, i > next ? i : next, last);
+		if (next == last)
 			break;
 		if (!is_held(s, s->queue[i]))
 			rc = backfill(s, s->queue[i], &started);
@@ -2009,14 +2168,16 @@ static int make_nodes(struct np_sim *s)
 	s->leaf_most = s->leaves->largest;
 	if (n - s->leaves->first[s->leaves->n] > s->leaf_most)
 		s->leaf_most = n - s->leaves->first[s->leaves->n];
+	s->leaf_at = calloc(n, sizeof(*s->leaf_at));
 	s->leaf_nodes = calloc(s->leaves->n + 1, sizeof(*s->leaf_nodes));
+	s->leaf_list = calloc(s->leaves->n + 1, sizeof(*s->leaf_list));
 	s->leaf_order = calloc(s->leaves->n + 1, sizeof(*s->leaf_order));
 	s->leaf_first = calloc(s->leaf_most + 1, sizeof(*s->leaf_first));
 	s->chosen = calloc(n, sizeof(*s->chosen));
 	s->leaf_jobs = calloc(s->leaves->n + 1, sizeof(*s->leaf_jobs));
 	s->cpus = s->shared ? calloc(n, sizeof(*s->cpus)) : NULL;
 	if (!sets || !s->in_partitions || !s->leaf_nodes || !s->chosen ||
-	    !s->leaf_order || !s->leaf_first ||
+	    !s->leaf_at || !s->leaf_list || !s->leaf_order || !s->leaf_first ||
 	    !s->leaf_jobs || (s->shared && !s->cpus))
 		return -ENOMEM;
 	s->mask = sets + s->words;
@@ -2024,6 +2185,10 @@ static int make_nodes(struct np_sim *s)
 	for (size_t i = 0; i < c->n_partitions; i++)
 		s->partition[i] = s->blocked + (i + 1) * s->words;
 	for (size_t i = 0; i < n; i++) {
+		uint32_t leaf = s->leaves->leaf[s->leaves->node[i]];
+
+		s->leaf_at[i] = leaf == NP_NO_LEAF ? (uint32_t)s->leaves->n :
+						     leaf;
 		np_bits_set(s->idle, i);
 		if (s->shared)
 			s->cpus[i] = (uint16_t)c->cpus;
@@ -2083,7 +2248,9 @@ static void release(struct np_sim *s)
 	free(s->queue);
 	free(s->idle);
 	free(s->in_partitions);
+	free(s->leaf_at);
 	free(s->leaf_nodes);
+	free(s->leaf_list);
 	free(s->leaf_order);
 	free(s->leaf_first);
 	free(s->chosen);

@@ -21,8 +21,11 @@
  *      enough nodes are expected to be free for all of its time limit, and
  *      starts if that is now; otherwise the nodes are reserved for it.
  *
- * Nodes are chosen as topology/tree does: the fullest leaf that has enough, or
- * else the leaves with most nodes first; on a leaf, nodes in order.
+ * Nodes are chosen as topology/tree does: below the lowest switch that has
+ * enough free nodes, of those at one level the one with the fewest. If that is
+ * not a leaf, its part with the most free nodes is used up first, until one
+ * part has enough for the rest. On a leaf, nodes are taken in order. Where no
+ * switch has enough, the whole cluster counts as one.
  *
  * A running job makes progress at the rate 1 / (1 + slowdown). The slowdown is
  * the one predicted (np_conflict.h) for the worst of its leaves, from the jobs
@@ -45,12 +48,20 @@
 #define NP_SIM_MAX_SEC (INT64_C(1) << 40)
 #define NP_SIM_MAX_LIMIT_SEC (1u << 30)
 
+/* A switch above leaf switches. */
+struct np_sim_switch {
+	uint32_t level; /* 1 or more; larger than that of the switches below */
+	const uint64_t *leaves; /* bitmap of all leaves below it */
+};
+
 /* All partitions have the same scheduling rules. */
 struct np_sim_cluster {
 	struct np_leaves *leaves;
 	uint32_t cpus; /* of each node; 1: nodes are never shared */
 	const uint64_t *const *partition; /* bitmap of the nodes of each */
 	size_t n_partitions; /* at least 1 */
+	const struct np_sim_switch *above;
+	size_t n_switches; /* of them; 0: only leaves are known */
 };
 
 /* A job; other jobs are referred to by index. */

@@ -72,44 +72,105 @@ static size_t next_job(const struct brute *b, size_t last)
 	return best;
 }
 
-/* Leaf by leaf out of good[]; returns whether there are enough. */
-static bool take(struct brute *b, size_t i, const bool *good, uint32_t *out)
+/* Is a node below a switch?  Switches 0 to l->n - 1 are the leaves, the next
+   one has the nodes without a leaf, then come those above, then the cluster. */
+static bool is_under(const struct brute *b, size_t w, uint32_t node)
 {
-	const struct np_leaves *l = b->ask->cluster->leaves;
+	const struct np_sim_cluster *c = b->ask->cluster;
+	const struct np_leaves *l = c->leaves;
+	uint32_t leaf = l->leaf[node];
+
+	if (w <= l->n)
+		return leaf == (w == l->n ? NP_NO_LEAF : (uint32_t)w);
+	if (w > l->n + c->n_switches)
+		return true;
+	return leaf != NP_NO_LEAF &&
+	       c->above[w - l->n - 1].leaves[0] >> leaf & 1;
+}
+
+static uint32_t level_of(const struct brute *b, size_t w)
+{
+	const struct np_sim_cluster *c = b->ask->cluster;
+	size_t n = c->leaves->n;
+
+	return w <= n ? 0 : w <= n + c->n_switches ?
+	       c->above[w - n - 1].level : UINT32_MAX;
+}
+
+/* The nodes of good[] below both a switch and top. */
+static uint32_t count(const struct brute *b, const bool *good, size_t w,
+		      size_t top)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < b->ask->cluster->leaves->n_nodes; k++)
+		n += good[k] && is_under(b, w, k) && is_under(b, top, k);
+	return n;
+}
+
+/* Move at most n nodes below a switch from good[] to out. */
+static uint32_t move(const struct brute *b, bool *good, size_t w, size_t top,
+		     uint32_t n, uint32_t *out)
+{
+	uint32_t got = 0;
+
+	for (uint32_t k = 0; k < b->ask->cluster->leaves->n_nodes; k++)
+		if (got < n && good[k] && is_under(b, w, k) &&
+		    is_under(b, top, k)) {
+			good[k] = false;
+			out[got++] = k;
+		}
+	return got;
+}
+
+/*
+ * Takes a job's nodes out of all[]; returns whether there are enough.  One step
+ * for each part that is used up: the lowest and tightest switch with enough
+ * becomes the top; if it is not a leaf, what has most below it is next.
+ */
+static bool take(struct brute *b, size_t i, const bool *all, uint32_t *out)
+{
+	size_t root = b->ask->cluster->leaves->n + 1 +
+		      b->ask->cluster->n_switches, top = root;
 	uint32_t need = b->ask->job[i].nodes, got = 0;
-	bool used[B_MAX_NODES] = { false };
+	bool good[B_MAX_NODES];
 
-	for (uint32_t n = 0; n < l->n_nodes; n++)
-		got += good[n];
-	if (got < need)
+	memcpy(good, all, sizeof(good));
+	if (count(b, good, root, root) < need)
 		return false;
-	for (got = 0; got < need;) {
-		uint32_t best = 0, most = 0;
+	while (got < need) {
+		size_t best = top, most = top;
+		uint32_t has, least = 0, fullest = 0;
 
-		for (uint32_t leaf = 0; leaf <= l->n; leaf++) {
-			uint32_t has = 0;
-
-			for (uint32_t n = 0; n < l->n_nodes; n++)
-				has += good[n] && !used[n] &&
-				       (l->leaf[n] == leaf ||
-					(leaf == l->n &&
-					 l->leaf[n] == NP_NO_LEAF));
-			if (!has)
+		for (size_t w = 0; w < root; w++) {
+			has = count(b, good, w, top);
+			if (level_of(b, w) >= level_of(b, top) ||
+			    has < need - got)
 				continue;
-			if (!most || (has >= need - got ?
-				      most < need - got || has < most :
-				      has > most)) {
-				best = leaf;
-				most = has;
+			if (best == top || level_of(b, w) < level_of(b, best) ||
+			    (level_of(b, w) == level_of(b, best) &&
+			     has < least)) {
+				best = w;
+				least = has;
 			}
 		}
-		for (uint32_t n = 0; n < l->n_nodes && got < need; n++)
-			if (good[n] && !used[n] &&
-			    (l->leaf[n] == best || (best == l->n &&
-						    l->leaf[n] == NP_NO_LEAF))) {
-				used[n] = true;
-				out[got++] = n;
-			}
+		top = best;
+		if (!level_of(b, top)) {
+			got += move(b, good, top, root, need - got, out + got);
+			continue;
+		}
+		for (size_t k = 0; k < root; k++) {
+			/* From switches to leaves. */
+			size_t w = (b->ask->cluster->leaves->n + 1 + k) % root;
+
+			has = count(b, good, w, top);
+			if (level_of(b, w) >= level_of(b, top) ||
+			    has <= fullest)
+				continue;
+			most = w;
+			fullest = has;
+		}
+		got += move(b, good, most, top, need - got, out + got);
 	}
 	return true;
 }

@@ -19,6 +19,8 @@ struct queue {
 	struct np_leaves *leaves;
 	uint64_t part[2];
 	const uint64_t *partition[2];
+	uint64_t below[3];
+	struct np_sim_switch above[3];
 	struct np_sim_cluster cluster;
 	struct np_sim_scheduler scheduler;
 	struct np_sim_job job[B_MAX_JOBS];
@@ -88,6 +90,22 @@ static void make_partitions(struct queue *q)
 		.leaves = q->leaves, .cpus = one_in(2) ? 1 : 4,
 		.partition = q->partition, .n_partitions = 1 + below(2),
 	};
+}
+
+/* Up to two switches above the leaves, and one above these or not. */
+static void make_switches(struct queue *q)
+{
+	size_t n = one_in(2) ? 0 : 1 + below(3), leaves = q->leaves->n;
+	uint64_t all = (UINT64_C(1) << leaves) - 1;
+
+	q->below[0] = all & ((UINT64_C(1) << (1 + below(3))) - 1);
+	q->below[1] = all & ~q->below[0];
+	q->below[2] = all;
+	for (size_t i = 0; i < n; i++)
+		q->above[i] = (struct np_sim_switch){ i < 2 ? 1 : 2,
+						      &q->below[i] };
+	q->cluster.above = q->above;
+	q->cluster.n_switches = n;
 }
 
 static void make_slowdowns(struct queue *q, uint32_t most_load)
@@ -165,6 +183,7 @@ static void make(struct queue *q, uint64_t number, uint32_t most_load)
 	below(2);
 	make_leaves(q);
 	make_partitions(q);
+	make_switches(q);
 	make_slowdowns(q, most_load);
 	q->scheduler = (struct np_sim_scheduler){
 		.queue_depth = one_in(3) ? 1 + below(4) : 100,
