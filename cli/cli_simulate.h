@@ -49,6 +49,8 @@ struct cli_simulate {
 
 	struct np_leaves *leaves;
 	struct np_sim_cluster cluster;
+	struct np_sim_switch *above; /* above leaf switches */
+	uint64_t *above_leaves;	     /* bitmaps of the leaves below each */
 	uint64_t *sets; /* nodes of the partitions, as bitmaps */
 	const uint64_t *partition[NP_SIM_MAX_PARTITIONS];
 	uint32_t *partition_of; /* by text of the log: its partition, from 1 */

@@ -37,6 +37,7 @@
 #define MAX_ANSWER (16u << 20)	  /* output of Slurm's commands, bytes */
 #define MAX_RULES_FILE (1u << 20) /* bytes */
 #define MAX_NEGLIGIBLE 0.01	  /* slowdowns up to this count as none */
+#define MAX_LEVELS 16		  /* of switches above leaf switches */
 #define SCONTROL_SEC 20		  /* timeout */
 #define CATALOG_SEC 120		  /* timeout for all predictions */
 
@@ -95,16 +96,24 @@ static int read_jobs(struct cli_simulate *s)
 
 /* ---- the cluster ---- */
 
-/* Leaf switches and the numbers of their nodes. */
+/* Leaf switches and the numbers of their nodes, and the switches above them. */
 struct map {
 	struct np_index nodes;
 	struct leaf {
 		char name[64];
 		uint32_t *node;
 		size_t n;
+		size_t number; /* in the form of the placement decision */
 	} *leaf;
 	size_t n;
-	int rc;
+	struct above {
+		char name[64];
+		char *children; /* list of switches, of either kind */
+		uint32_t level; /* 0: its leaves are not known yet */
+		uint64_t *leaves;
+	} *above;
+	size_t n_above;
+	size_t words; /* of a bitmap of leaves */
 };
 
 /* Free what the readers of topologies collected. */
@@ -112,7 +121,10 @@ static void map_free(struct map *m)
 {
 	for (size_t i = 0; i < m->n; i++)
 		free(m->leaf[i].node);
+	for (size_t i = 0; i < m->n_above; i++)
+		free(m->above[i].children);
 	free(m->leaf);
+	free(m->above);
 	np_index_free(&m->nodes);
 }
 
@@ -158,14 +170,28 @@ static int add_leaf(struct map *m, const char *name, const char *nodes)
 	return add_nodes(m, nodes);
 }
 
+/* Append a switch above other switches. */
+static int add_above(struct map *m, const char *name, const char *children)
+{
+	struct above *w;
+
+	if (np_array_grow(&m->above, m->n_above, sizeof(*m->above)))
+		return -ENOMEM;
+	w = &m->above[m->n_above];
+	*w = (struct above){ .children = strdup(children) };
+	snprintf(w->name, sizeof(w->name), "%s", name);
+	m->n_above += w->children != NULL;
+	return w->children ? 0 : -ENOMEM;
+}
+
 /*
- * Handle one line of topology.conf; switches of switches have no Nodes= and
- * are ignored.
+ * Handle one line of topology.conf, or of scontrol, which also has the nodes
+ * below a switch of switches.
  */
 static int take_switch(void *arg, const struct np_slurm_line *line,
 		       struct np_err *err)
 {
-	const char *name = NULL, *nodes = NULL;
+	const char *name = NULL, *nodes = NULL, *switches = NULL;
 	struct np_slurm_pair p;
 	char *text = line->text;
 	int rc;
@@ -177,7 +203,11 @@ static int take_switch(void *arg, const struct np_slurm_line *line,
 			name = p.value;
 		else if (!strcasecmp(p.key, "Nodes"))
 			nodes = p.value;
+		else if (!strcasecmp(p.key, "Switches"))
+			switches = p.value;
 	}
+	if (name && switches)
+		return add_above(arg, name, switches);
 	if (!name || !nodes)
 		return 0;
 	rc = add_leaf(arg, name, nodes);
@@ -218,39 +248,53 @@ static bool yaml_value(const char **at, const char *const key[], char *buf,
 	return true;
 }
 
+/* One switch of topology.yaml: its text, from the name to the next one's. */
+static int take_yaml_switch(struct map *m, const char *path, const char *name,
+			    const char *text, struct np_err *err)
+{
+	static const char *const nodes_key[] = { "nodes:", NULL };
+	static const char *const children_key[] = { "children:", NULL };
+	const size_t size = strlen(text) + 1;
+	char *list = malloc(size);
+	const char *at = text;
+	int rc = list ? 0 : -ENOMEM;
+
+	if (list && yaml_value(&at, nodes_key, list, size)) {
+		rc = add_leaf(m, name, list);
+		if (rc)
+			np_errf(err, rc, "%s: %.64s: not a node list, or too "
+				"long: %.64s", path, name, list);
+	} else if (list && yaml_value(&at, children_key, list, size)) {
+		rc = add_above(m, name, list);
+	}
+	free(list);
+	return rc;
+}
+
 /* topology.yaml: "switch: leaf0" or "block: b0", followed by "nodes: ...". */
 static int read_yaml(struct map *m, const char *path, struct np_err *err)
 {
-	static const char *const name_key[] = { "switch:", "block:", NULL };
-	static const char *const nodes_key[] = { "nodes:", NULL };
-	char name[64], *text, *nodes = malloc(65536);
-	const char *at, *next;
+	static const char *const key[] = { "switch:", "block:", NULL };
+	char name[64], next[64], *text, *part;
+	const char *at, *end;
 	size_t len;
-	int rc = nodes ? np_slurm_text(path, MAX_ANSWER, &text, &len, err) :
-			 -ENOMEM;
+	int rc = np_slurm_text(path, MAX_ANSWER, &text, &len, err);
+	bool more;
 
-	if (rc) {
-		free(nodes);
+	if (rc)
 		return rc;
+	at = text;
+	more = yaml_value(&at, key, name, sizeof(name));
+	while (!rc && more) {
+		end = at;
+		more = yaml_value(&end, key, next, sizeof(next));
+		part = strndup(at, more ? (size_t)(end - at) : strlen(at));
+		rc = part ? take_yaml_switch(m, path, name, part, err) :
+			    -ENOMEM;
+		free(part);
+		at = end;
+		memcpy(name, next, sizeof(name));
 	}
-	for (at = text; !rc && yaml_value(&at, name_key, name, sizeof(name));) {
-		char other[64];
-		const char *other_at = at;
-
-		next = at;
-		if (!yaml_value(&next, nodes_key, nodes, 65536))
-			break;
-		/* A switch above other switches has no "nodes". */
-		if (yaml_value(&other_at, name_key, other, sizeof(other)) &&
-		    other_at < next)
-			continue;
-		rc = add_leaf(m, name, nodes);
-		if (rc)
-			np_errf(err, rc, "%s: %.64s: not a node list, or too "
-				"long: %.64s", path, name, nodes);
-		at = next;
-	}
-	free(nodes);
 	free(text);
 	return rc;
 }
@@ -269,34 +313,68 @@ static int read_topology(struct map *m, const char *path, struct np_err *err)
 	return rc;
 }
 
-/* text: leaves and nodes of each, "64x32" */
+/* The switches above groups of leaves, and one above all. */
+static int make_groups(struct map *m, unsigned groups, unsigned leaves)
+{
+	char name[64], list[64];
+	int rc = 0;
+
+	for (unsigned i = 0; !rc && i < groups; i++) {
+		snprintf(name, sizeof(name), "group%u", i);
+		snprintf(list, sizeof(list), "leaf[%u-%u]", i * leaves,
+			 (i + 1) * leaves - 1);
+		rc = add_above(m, name, list);
+	}
+	return rc;
+}
+
+/* text: leaves and nodes of each, "64x32", or groups of these, "4x16x32" */
 static int make_leaves(struct map *m, const char *text, struct np_err *err)
 {
-	unsigned leaves, nodes;
-	char name[64];
-	int end = 0;
+	unsigned groups = 0, leaves = 0, nodes = 0;
+	char name[64], list[64];
+	int end = 0, rc = 0;
 
-	if (sscanf(text, "%5ux%5u%n", &leaves, &nodes, &end) != 2 ||
-	    text[end] || !leaves || leaves > NP_LEAVES_MAX || !nodes ||
-	    nodes > NP_LEAF_MAX_NODES ||
-	    (uint64_t)leaves * nodes > NP_LEAVES_MAX_NODES)
+	sscanf(text, "%5ux%5ux%5u%n", &groups, &leaves, &nodes, &end);
+	if (!end) {
+		groups = 0;
+		sscanf(text, "%5ux%5u%n", &leaves, &nodes, &end);
+	} else if (!groups) {
+		end = 0;
+	}
+	if (!end || text[end] || !leaves || !nodes || nodes > NP_LEAF_MAX_NODES ||
+	    (uint64_t)leaves * (groups ? groups : 1) > NP_LEAVES_MAX ||
+	    (uint64_t)leaves * (groups ? groups : 1) * nodes >
+	    NP_LEAVES_MAX_NODES)
 		return np_errf(err, -EINVAL, "--leaves=%.40s: expected leaves "
-			       "and nodes on each, such as 64x32", text);
-	for (unsigned i = 0; i < leaves; i++) {
-		char list[64];
-		int rc;
-
+			       "and nodes on each, such as 64x32, or groups of "
+			       "leaves, such as 4x16x32", text);
+	/* Nodes are numbered through all leaves, as on a real cluster. */
+	for (unsigned i = 0; !rc && i < leaves * (groups ? groups : 1); i++) {
 		snprintf(name, sizeof(name), "leaf%u", i);
-		/*
-		 * Nodes are numbered through all leaves, as on a real cluster.
-		 */
 		snprintf(list, sizeof(list), "n[%u-%u]", i * nodes,
 			 (i + 1) * nodes - 1);
 		rc = add_leaf(m, name, list);
-		if (rc)
-			return np_errf(err, rc, "out of memory");
 	}
-	return 0;
+	if (!rc)
+		rc = make_groups(m, groups, leaves);
+	return rc ? np_errf(err, rc, "out of memory") : 0;
+}
+
+/* Take the switches above leaves from what scontrol printed. */
+static int take_above(struct map *m, char *text, struct np_err *err)
+{
+	char *save = NULL;
+	int rc = 0;
+
+	for (char *line = strtok_r(text, "\n", &save); !rc && line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		struct np_slurm_line l = { "scontrol", 0, line };
+
+		if (strstr(line, "Switches="))
+			rc = take_switch(m, &l, err);
+	}
+	return rc;
 }
 
 /* The current topology, by scontrol. */
@@ -321,6 +399,8 @@ static int ask_topology(struct map *m, struct np_err *err)
 		rc = np_errf(err, -ENODATA, "Slurm has no leaf switches; "
 			     "describe the cluster with --leaves=64x32 or "
 			     "--topology=topology.conf");
+	if (!rc)
+		rc = take_above(m, text, err);
 	np_topo_free(&t);
 	free(text);
 	return rc;
@@ -329,7 +409,7 @@ static int ask_topology(struct map *m, struct np_err *err)
 /*
  * Turn the map into the form of the placement decision, without empty leaves.
  */
-static int build_leaves(struct cli_simulate *s, const struct map *m,
+static int build_leaves(struct cli_simulate *s, struct map *m,
 			struct np_err *err)
 {
 	struct np_leaf *leaf = calloc(m->n + 1, sizeof(*leaf));
@@ -338,14 +418,100 @@ static int build_leaves(struct cli_simulate *s, const struct map *m,
 
 	if (!leaf)
 		return np_errf(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < m->n; i++)
+	for (size_t i = 0; i < m->n; i++) {
+		m->leaf[i].number = n;
 		if (m->leaf[i].n)
 			leaf[n++] = (struct np_leaf){ m->leaf[i].name,
 						      m->leaf[i].node,
 						      m->leaf[i].n };
+	}
 	rc = np_leaves_new(m->nodes.n, leaf, n, &s->leaves, err);
 	free(leaf);
 	return rc;
+}
+
+/* The switch whose children are collected. */
+struct collect {
+	struct map *m;
+	struct above *to;
+	unsigned depth; /* of switches above each other */
+};
+
+static int collect(struct map *m, struct above *w, unsigned depth);
+
+/* Add the leaves of a child to a switch; unknown children have none. */
+static int add_child(void *arg, const char *name)
+{
+	const struct collect *c = arg;
+	struct map *m = c->m;
+	int rc;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (m->leaf[i].n && !strcmp(m->leaf[i].name, name))
+			np_bits_set(c->to->leaves, m->leaf[i].number);
+	for (size_t i = 0; i < m->n_above; i++) {
+		struct above *w = &m->above[i];
+
+		if (strcmp(w->name, name))
+			continue;
+		rc = collect(m, w, c->depth + 1);
+		if (rc)
+			return rc;
+		np_bits_or(c->to->leaves, w->leaves, m->words);
+		if (c->to->level <= w->level)
+			c->to->level = w->level + 1;
+	}
+	return 0;
+}
+
+/* Find out which leaves are below a switch, and its level. */
+static int collect(struct map *m, struct above *w, unsigned depth)
+{
+	struct collect c = { m, w, depth };
+	const char *list = w->children;
+	size_t len;
+	int rc = 0;
+
+	if (w->level)
+		return 0;
+	if (depth > MAX_LEVELS)
+		return -EINVAL;
+	while (!rc && (len = np_hostlist_word(&list))) {
+		rc = np_hostlist_walk(list, len, add_child, &c);
+		list += len;
+	}
+	if (!w->level)
+		w->level = 1;
+	return rc;
+}
+
+/* The switches above leaves, as the simulation has them. */
+static int build_switches(struct cli_simulate *s, struct map *m,
+			  struct np_err *err)
+{
+	struct np_sim_switch *to = calloc(m->n_above + 1, sizeof(*to));
+	int rc = 0;
+
+	m->words = s->leaves->words;
+	s->above = to;
+	s->above_leaves = calloc(m->n_above * m->words + 1, sizeof(uint64_t));
+	if (!to || !s->above_leaves)
+		return np_errf(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < m->n_above; i++)
+		m->above[i].leaves = s->above_leaves + i * m->words;
+	for (size_t i = 0; !rc && i < m->n_above; i++) {
+		rc = collect(m, &m->above[i], 1);
+		if (rc)
+			return np_errf(err, rc, "switch %s: not a list of "
+				       "switches, or more than %d levels: "
+				       "%.64s", m->above[i].name, MAX_LEVELS,
+				       m->above[i].children);
+		to[i] = (struct np_sim_switch){ m->above[i].level,
+						m->above[i].leaves };
+	}
+	s->cluster.above = to;
+	s->cluster.n_switches = m->n_above;
+	return 0;
 }
 
 /* A log does not say which nodes a partition has, so each has all of them. */
@@ -395,6 +561,8 @@ static int read_cluster(struct cli_simulate *s)
 
 	if (!rc)
 		rc = build_leaves(s, &m, &err);
+	if (!rc)
+		rc = build_switches(s, &m, &err);
 	map_free(&m);
 	if (rc)
 		return cli_fail("%s", err.text);
@@ -411,6 +579,10 @@ static int read_cluster(struct cli_simulate *s)
 		 "%zu nodes with %u processor%s each, on %zu leaf switches",
 		 s->leaves->n_nodes, s->cluster.cpus,
 		 s->cluster.cpus == 1 ? "" : "s", s->leaves->n);
+	if (s->cluster.n_switches)
+		cli_add(s->cluster_text, sizeof(s->cluster_text), " below %zu "
+			"other%s", s->cluster.n_switches,
+			s->cluster.n_switches == 1 ? "" : "s");
 	return make_partitions(s);
 }
 

@@ -844,6 +844,8 @@ static void release(struct cli_simulate *s)
 	free(s->with);
 	free(s->job);
 	free(s->sets);
+	free(s->above);
+	free(s->above_leaves);
 	free(s->partition_of);
 	free(s->profiles.name);
 	np_slowdowns_unref(s->slowdowns);
@@ -968,7 +970,8 @@ const struct cli_cmd cmd_simulate = {
 "  --sacct=FILE        output of sacct --parsable2\n"
 "  --last=30d          the last 30 days of this cluster's accounting\n"
 "Cluster (default: Slurm is asked):\n"
-"  --leaves=64x32      64 leaf switches with 32 nodes each\n"
+"  --leaves=64x32      64 leaf switches with 32 nodes each; 4x16x32: in 4\n"
+"                      groups with a switch above each\n"
 "  --topology=FILE     a topology.conf or topology.yaml\n"
 "  --cpus-per-node=N   processors of each node\n"
 "Applications (default: the name of a job is the name of its profile):\n"

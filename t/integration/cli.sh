@@ -790,6 +790,38 @@ test_a_log_of_sacct_is_replayed_with_the_store() {
 	equal "starts" "$(grep -c '^enforce|' "$S/events")" 7
 }
 
+# The third job fits below the second group of leaf switches; without groups it
+# would also get the two nodes that the first job left on leaf0.
+test_a_replay_chooses_nodes_below_the_lowest_switch() {
+	local cluster i
+	setup
+	for i in 1 2 3; do
+		echo "$i $i -1 1000 $((2 * i)) -1 -1 $((2 * i)) 2000 -1 1 1 1 1 1 -1 -1 -1"
+	done >"$S/three.swf"
+	cat >"$S/topology.conf" <<-END
+		SwitchName=a Switches=s[0-1]
+		SwitchName=b Switches=s[2-3] LinkSpeed=10
+		SwitchName=top Switches=a,b
+	END
+	echo "- topology: tree" >"$S/topology.yaml"
+	for i in 0 1 2 3; do
+		echo "SwitchName=s$i Nodes=n[$((4 * i))-$((4 * i + 3))]" >>"$S/topology.conf"
+		printf -- '- switch: s%d\n  nodes: n[%d-%d]\n' $i $((4 * i)) $((4 * i + 3)) >>"$S/topology.yaml"
+	done
+	printf -- '- switch: a\n  children: s[0-1]\n- switch: b\n  children: s[2-3]\n' >>"$S/topology.yaml"
+	for cluster in --leaves=2x2x4 --topology="$S/topology.conf" --topology="$S/topology.yaml"; do
+		run netprof simulate --swf="$S/three.swf" "$cluster" --policy=off \
+			--pairs="$ROOT/t/data/queue/pairs" --events="$S/events"
+		equal "exit status of $cluster" "$RC" 0
+		equal "nodes of the jobs, $cluster" "$(cut -d'|' -f9 "$S/events" | tail -n +2 | tr '\n' ' ')" \
+			"0,1 4,5,6,7 8,9,10,11,12,13 "
+		contains "the switches are told" "$(cat "$S/out")" 'on 4 leaf switches below [23] others'
+	done
+	run netprof simulate --swf="$S/three.swf" --leaves=4x4 --policy=off \
+		--pairs="$ROOT/t/data/queue/pairs" --events="$S/events"
+	equal "nodes without groups" "$(cut -d'|' -f9 "$S/events" | tail -n 1)" "2,3,8,9,10,11"
+}
+
 test_bad_input_of_a_replay_is_reported() {
 	setup
 	row() { # PATTERN CMD...
@@ -815,4 +847,8 @@ test_bad_input_of_a_replay_is_reported() {
 		--last=yesterday
 	row 'leaves=4by4: expected leaves and nodes' netprof simulate \
 		--swf="$ROOT/t/data/queue/small.swf" --leaves=4by4
+	printf 'SwitchName=s0 Nodes=n[0-3]\nSwitchName=a Switches=b\nSwitchName=b Switches=a,s0\n' \
+		>"$S/topology.conf"
+	row 'switch a: not a list of switches, or more than 16 levels' netprof simulate \
+		--swf="$ROOT/t/data/queue/small.swf" --topology="$S/topology.conf"
 }
