@@ -3,8 +3,9 @@
  *
  * The page has a summary, a list of the applications, the matrix of
  * predictions, and a section for each application with its verdict, advice and
- * curve.  On request it has sections with what netprof blame and netprof
- * explain say.
+ * curve.  On request it has sections with what netprof blame, netprof explain
+ * and netprof simulate say; the last one from a file, as a simulation has
+ * options of its own and may take long.
  *
  * It needs no network and loads nothing: it contains its style, its script and
  * its pictures, and a content security policy enforces that.  All names in it,
@@ -31,8 +32,10 @@
 #include "cli_analysis.h"
 #include "np_job_cost.h"
 #include "np_picture.h"
+#include "np_read.h"
 
 #define MAX_COSTS 50 /* rows of a table of costs */
+#define MAX_SIMULATION (64u << 20) /* output of netprof simulate, bytes */
 
 /* One application. */
 struct part {
@@ -58,12 +61,14 @@ struct report {
 	struct np_job_cost cost;
 	bool have_job; /* job is valid */
 	struct cli_history job;
+	struct json_object *simulation; /* or NULL */
 };
 
 struct report_opt {
 	struct cli_history_opt history; /* since_sec 0: not given */
 	bool blame;
 	const char *explain; /* a job, or NULL */
+	const char *simulate; /* output of netprof simulate --json, or NULL */
 };
 
 /* ---- HTML ---- */
@@ -799,6 +804,146 @@ static void put_terms(FILE *f, const struct report *r)
 	fputs("</dl></section>\n", f);
 }
 
+/* ---- the section on a simulation ---- */
+
+/* A member as text; "" if it is missing. */
+static const char *text_of(struct json_object *o, const char *key)
+{
+	struct json_object *v = json_object_object_get(o, key);
+
+	return json_object_is_type(v, json_type_string) ?
+		json_object_get_string(v) : "";
+}
+
+/* A member as a number; not finite if it is missing or unknown. */
+static double number_of(struct json_object *o, const char *key)
+{
+	struct json_object *v = NULL;
+
+	if (!json_object_object_get_ex(o, key, &v) || !v)
+		return NAN;
+	return json_object_get_double(v);
+}
+
+/* A cell with a number in another unit, and its interval unless NULL. */
+static void put_simulated(FILE *f, double v, double scale, int digits,
+			  const struct np_blame_range *interval)
+{
+	if (!isfinite(v))
+		fputs("<td data-v=\"\">-</td>", f);
+	else
+		put_number(f, scale * v + 0.0, digits, interval &&
+			   isfinite(interval->low) ? interval : NULL, scale);
+}
+
+/* A share against the first policy, in percent, with its interval. */
+static void put_against(FILE *f, struct json_object *policy, const char *key)
+{
+	struct json_object *o = NULL, *v = NULL;
+	struct np_blame_range range = { NAN, NAN, NAN };
+
+	if (json_object_object_get_ex(policy, "against_first", &o) &&
+	    json_object_object_get_ex(o, key, &v))
+		range = (struct np_blame_range){ number_of(v, "value"),
+						 number_of(v, "low"),
+						 number_of(v, "high") };
+	put_simulated(f, range.mean, 100, 1, &range);
+}
+
+/* The policies, one in each row. */
+static void put_policies(FILE *f, struct json_object *list)
+{
+	static const struct column columns[] = {
+		{ "Policy", false, NULL }, { "Wait, mean (h)", true, NULL },
+		{ "Wait, 95th percentile (h)", true, NULL },
+		{ "Utilisation %", true, NULL },
+		{ "Node-hours used", true, NULL },
+		{ "Lost to interference", true, NULL },
+		{ "Jobs held", true, NULL }, { "Held over 10 min", true, NULL },
+		{ "Node-hours saved % (95 %)", true, NULL },
+		{ "Waits lengthened % (95 %)", true, NULL },
+		{ NULL, false, NULL },
+	};
+	static const struct {
+		const char *key;
+		double scale;
+		int digits;
+	} cell[] = {
+		{ "wait_mean_sec", 1 / 3600.0, 2 },
+		{ "wait_p95_sec", 1 / 3600.0, 2 }, { "utilisation", 100, 1 },
+		{ "used_node_sec", 1 / 3600.0, 0 },
+		{ "lost_node_sec", 1 / 3600.0, 0 }, { "jobs_held", 1, 0 },
+		{ "jobs_held_long", 1, 0 },
+	};
+
+	begin_table(f, "simulate", columns);
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *p = json_object_array_get_idx(list, i);
+
+		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
+			 text_of(p, "policy"));
+		for (size_t k = 0; k < NP_ARRAY_SIZE(cell); k++)
+			put_simulated(f, number_of(p, cell[k].key),
+				      cell[k].scale, cell[k].digits, NULL);
+		put_against(f, p, "recovered");
+		put_against(f, p, "delay");
+		fputs("</tr>\n", f);
+	}
+	fputs(END_TABLE, f);
+}
+
+/* Users, sizes and partitions, as the file has them. */
+static void put_payers(FILE *f, struct json_object *list)
+{
+	static const struct column columns[] = {
+		{ "Effect by", false, NULL }, { "", false, NULL },
+		{ "Jobs", true, NULL }, { "Change of mean wait (s)", true, NULL },
+		{ "Node-hours saved", true, NULL }, { NULL, false, NULL },
+	};
+	size_t n = json_object_array_length(list);
+
+	if (!n)
+		return;
+	begin_table(f, "simulate", columns);
+	for (size_t i = 0; i < n && i < MAX_COSTS; i++) {
+		struct json_object *o = json_object_array_get_idx(list, i);
+
+		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
+			 text_of(o, "by"));
+		put_html(f, "<td class=\"word\">", "</td>", "%s",
+			 text_of(o, "who"));
+		put_simulated(f, number_of(o, "jobs"), 1, 0, NULL);
+		put_simulated(f, number_of(o, "wait_change_sec"), 1, 0, NULL);
+		put_simulated(f, number_of(o, "recovered_node_sec"), 1 / 3600.0,
+			      1, NULL);
+		fputs("</tr>\n", f);
+	}
+	fputs(END_TABLE, f);
+}
+
+/* What netprof simulate found. */
+static void put_simulation(FILE *f, struct json_object *j)
+{
+	if (!j)
+		return;
+	fputs("<section><h2 id=\"simulate\">Placement on a recorded "
+	      "queue</h2>\n", f);
+	put_html(f, "<p><strong>", "</strong></p>\n", "%s",
+		 text_of(j, "verdict"));
+	put_html(f, "<p>", "</p>\n", "Simulated, not measured: %.0f jobs from "
+		 "%s, of which %.0f have a profile, on %.0f nodes with %.0f "
+		 "leaf switches.  Predictions: %s.  The other policies are "
+		 "compared with the first; the lower table compares the last "
+		 "one.%s", number_of(j, "jobs"), text_of(j, "source"),
+		 number_of(j, "jobs_with_profile"), number_of(j, "nodes"),
+		 number_of(j, "leaves"), text_of(j, "predictions"),
+		 json_object_get_boolean(json_object_object_get(j, "stopped")) ?
+		 "  The simulation was stopped before its end." : "");
+	put_policies(f, json_object_object_get(j, "policies"));
+	put_payers(f, json_object_object_get(j, "who_paid"));
+	fputs("</section>\n", f);
+}
+
 /* The whole page; the caller frees it.  NULL: out of memory. */
 static char *make_page(const struct report *r, const struct report_opt *opt)
 {
@@ -815,6 +960,7 @@ static char *make_page(const struct report *r, const struct report_opt *opt)
 	put_matrix(f, r);
 	put_blame(f, r);
 	put_job(f, r, opt->explain);
+	put_simulation(f, r->simulation);
 	for (size_t i = 0; i < r->n; i++)
 		put_app(f, r, i);
 	put_terms(f, r);
@@ -1057,8 +1203,39 @@ static int gather_history(struct report *r, const struct cli_cmd *self,
 	return rc < 0 ? gather_job(r, opt, &conf, id, task) : rc;
 }
 
+/* Whether a member is a list. */
+static bool has_list(struct json_object *j, const char *key)
+{
+	struct json_object *list = NULL;
+
+	return json_object_object_get_ex(j, key, &list) &&
+	       json_object_is_type(list, json_type_array);
+}
+
+/* Read what netprof simulate printed.  Returns -1 to go on. */
+static int gather_simulation(struct report *r, const char *path)
+{
+	struct np_err err = NP_ERR_INIT;
+	size_t len;
+	char *text;
+
+	if (!path)
+		return -1;
+	if (np_read_file(path, MAX_SIMULATION, &text, &len, &err))
+		return cli_fail("%s", err.text);
+	r->simulation = json_tokener_parse(text);
+	free(text);
+	if (strcmp(text_of(r->simulation, "command"), "simulate") ||
+	    !has_list(r->simulation, "policies") ||
+	    !has_list(r->simulation, "who_paid"))
+		return cli_fail("%s: expected the output of \"netprof simulate "
+				"--json\"", path);
+	return -1;
+}
+
 static void release(struct report *r)
 {
+	json_object_put(r->simulation);
 	if (r->have_blame)
 		np_job_cost_free(&r->cost);
 	np_acct_free(&r->acct);
@@ -1102,6 +1279,8 @@ static int run_report(const struct cli_cmd *self, int argc, char **argv)
 		rc = gather_history(&r, self, &opt);
 	}
 	if (rc < 0)
+		rc = gather_simulation(&r, opt.simulate);
+	if (rc < 0)
 		rc = cli_store_open(&s);
 	if (rc >= 0) {
 		release(&r);
@@ -1125,6 +1304,7 @@ static const struct np_option own_options[] = {
 #define AT(field) offsetof(struct report_opt, field)
 	{ "blame", NP_OPTION_FLAG, AT(blame) },
 	{ "explain", NP_OPTION_WORD, AT(explain) },
+	{ "simulate", NP_OPTION_WORD, AT(simulate) },
 	{ "since", NP_OPTION_TAKE, AT(history.since_sec),
 	  .take = cli_history_since },
 	{ "accounting", NP_OPTION_WORD, AT(history.accounting) },
@@ -1145,14 +1325,16 @@ const struct cli_cmd cmd_report = {
 "  -o FILE, --output=FILE  output file, or a directory for an index.html\n"
 "  --blame                 add what netprof blame says, from the accounting\n"
 "  --explain=JOB           add what netprof explain says about a job\n"
+"  --simulate=FILE         add what netprof simulate --json wrote to FILE\n"
 "  --since=AGE, --accounting=FILE, --topology=FILE, --metrics-url=URL\n"
-"                          for them, as for netprof blame and explain\n"
+"                          as for netprof blame and explain\n"
 "  --scope=SCOPE, --model=M, --user=NAME, --published\n"
 "                          as for netprof matrix",
 	.examples =
 "  netprof report -o page.html\n"
 "  netprof report fft halo lammps -o /var/www/netprof\n"
-"  netprof report --blame --explain=4711 -o page.html\n",
+"  netprof report --blame --explain=4711 -o page.html\n"
+"  netprof report --simulate=queue.json -o page.html\n",
 	.takes = CLI_TAKES_OUTPUT | CLI_TAKES_USER | CLI_TAKES_MODEL,
 	.most = CLI_ANY,
 	.own = own_options,

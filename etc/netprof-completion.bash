@@ -81,7 +81,7 @@ _netprof() {
 			--policy= --set= --seeds= --events= --order= --fixed-run-times \
 			--queue-depth= --bf-interval= --bf-window= \
 			--bf-resolution= --bf-max-job-test= --completing=" ;;
-		report/-*) words="--output= $whose --scope= --model= --blame --explain= \
+		report/-*) words="--output= $whose --scope= --model= --blame --explain= --simulate= \
 			--since= --accounting= --topology= --metrics-url=" ;;
 		show/* | runs/* | compare/* | report/* | publish/* | predict/* | \
 		matrix/* | plot/*)

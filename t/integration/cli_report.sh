@@ -326,6 +326,32 @@ test_a_report_has_sections_on_lost_node_hours_and_on_a_job() {
 	[ ! -e "$S/none.html" ] || fail "it wrote a page"
 }
 
+test_a_report_has_a_section_on_a_simulated_queue() {
+	local queue=$ROOT/t/data/queue verdict
+	setup
+	sed 's/|alice|/|<b>alice|/' "$queue/small.sacct" >"$S/log"
+	netprof simulate --sacct="$S/log" --leaves=4x4 --cpus-per-node=4 --pairs="$queue/pairs" \
+		--rules="$queue/rules" --policy=off,prefer,enforce --json >"$S/queue.json" 2>/dev/null
+	netprof report --simulate="$S/queue.json" -o "$S/page.html"
+	is_plain "$S/page.html"
+	! grep -q '<b>' "$S/page.html" || fail "a name is markup"
+	verdict=$(jq -r .verdict "$S/queue.json")
+	contains "verdict" "$verdict" '^(Over these|Placement would)'
+	grep -qF "<p><strong>$verdict</strong></p>" "$S/page.html" || fail "another verdict: $verdict"
+	equal "waits of the policies" "$(sed -n '/id="simulate"/,/<\/section>/p' "$S/page.html" |
+		sed -n 's|<tr><th scope="row">\([a-z]*\)</th><td data-v="[0-9.]*">\([0-9.]*\)</td><td data-v="[0-9.]*">\([0-9.]*\)</td><td.*|\1 \2 \3|p')" \
+		"$(jq -r '.policies[] | "\(.policy) \(.wait_mean_sec / 3600) \(.wait_p95_sec / 3600)"' \
+			"$S/queue.json" | awk '{ printf "%s %.2f %.2f\n", $1, $2, $3 }')"
+	equal "rows of those who paid" "$(sed -n '/id="simulate"/,/<\/section>/p' "$S/page.html" |
+		grep -c '^<tr><th scope="row">\(user\|size\|partition\)<')" \
+		"$(jq '.who_paid | length' "$S/queue.json")"
+	for bad in "$queue/pairs" "$S/none"; do
+		run netprof report --simulate="$bad" -o "$S/none.html"
+		equal "$bad" "$RC $(wc -l <<<"$ERR")" "1 1"
+	done
+	[ ! -e "$S/none.html" ] || fail "it wrote a page"
+}
+
 # A cluster, a leaf and a transport with hostile names.
 hostile_names() {
 	local f bad='"><script>document.title=1</script>&amp;\u202e\u0007'"'"
