@@ -23,6 +23,12 @@
 #define LEAST_PART 0.15	  /* least part of the excess of a blamed cause */
 #define SURE 0.8	  /* least confidence in a blamed cause */
 #define SLOW_SD 2.5	  /* least excess of a slow run, standard deviations */
+/*
+ * A run is only slow if it also took longer than this share of the comparable
+ * runs. The time alone is that of a run without any exposure. On a busy machine
+ * there may be none, and all runs would be slow.
+ */
+#define FAST_SHARE 0.2
 #define NOT_MEASURED 3.0  /* factor on the noise of runs without exposures */
 
 /* Unknowns: time alone, cost of each cause, unknown cause of the last run. */
@@ -57,7 +63,8 @@ static double quantile(const double *v, size_t n, double q)
 	return i + 1 < n ? v[i] + (at - (double)i) * (v[i + 1] - v[i]) : v[i];
 }
 
-static int median(const double *v, size_t n, double *out)
+/* Quantile of values in any order. */
+static int find_quantile(const double *v, size_t n, double q, double *out)
 {
 	double *sorted = malloc((n + 1) * sizeof(*sorted));
 
@@ -65,9 +72,14 @@ static int median(const double *v, size_t n, double *out)
 		return -ENOMEM;
 	memcpy(sorted, v, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), by_value);
-	*out = quantile(sorted, n, 0.5);
+	*out = quantile(sorted, n, q);
 	free(sorted);
 	return 0;
+}
+
+static int median(const double *v, size_t n, double *out)
+{
+	return find_quantile(v, n, 0.5, out);
 }
 
 /* Exposure of a run; unknown ones count as 0. */
@@ -287,8 +299,11 @@ static int draw_all(const struct fit *f, uint64_t seed, double *x)
 	return rc;
 }
 
-/* Set the verdict. slow: probability that the run is slow at all. */
-static void judge(struct np_blame *b, double slow)
+/*
+ * Set the verdict. slow: probability that the run is slow at all; over_fast_sec:
+ * how much longer it took than the fast ones of the comparable runs.
+ */
+static void judge(struct np_blame *b, double slow, double over_fast_sec)
 {
 	double excess = b->excess_sec.mean, alone = b->alone_sec.mean, most = 0;
 	double sd = hypot(b->noise * alone, RESOLUTION_SEC);
@@ -298,6 +313,10 @@ static void judge(struct np_blame *b, double slow)
 	b->confidence = 1 - slow;
 	if (excess < limit)
 		return;
+	if (over_fast_sec < limit) {
+		b->confidence = 1 - FAST_SHARE;
+		return;
+	}
 	b->verdict = NP_BLAME_UNEXPLAINED;
 	for (size_t c = 0; c < b->n_causes; c++) {
 		struct np_blame_cause *cause = &b->cause[c];
@@ -336,7 +355,7 @@ static double part(const struct fit *f, const double *x)
 	return all > excess ? fmax(excess, 0) / all : 1;
 }
 
-static void summarise(const struct fit *f, const double *x,
+static void summarise(const struct fit *f, const double *x, double fast_sec,
 		      struct np_blame *b)
 {
 	const size_t last = f->n - 1;
@@ -364,7 +383,7 @@ static void summarise(const struct fit *f, const double *x,
 		       all_causes(f, x + d * MAX_X);
 	}
 	b->unexplained_sec = range_of(v, DRAWS, f->scale);
-	judge(b, slow);
+	judge(b, slow, f->sec[last] - fast_sec);
 }
 
 int np_blame_run(const double *sec, const double *exposure, size_t n_runs,
@@ -375,11 +394,12 @@ int np_blame_run(const double *sec, const double *exposure, size_t n_runs,
 		.sec = sec, .exposure = exposure, .prior = prior,
 		.n = n_runs + 1, .k = n_causes, .unknown = true,
 	};
-	double best[MAX_X], *x;
+	double best[MAX_X], fast_sec = 0, *x;
 	int rc;
 
 	*out = (struct np_blame){ .n_runs = n_runs, .n_causes = n_causes };
-	if (n_runs && median(sec, n_runs, &out->usual_sec))
+	if (n_runs && (median(sec, n_runs, &out->usual_sec) ||
+		       find_quantile(sec, n_runs, FAST_SHARE, &fast_sec)))
 		return np_errf(err, -ENOMEM, "out of memory");
 	if (n_runs < NP_BLAME_LEAST_RUNS) {
 		out->verdict = NP_BLAME_TOO_FEW;
@@ -391,7 +411,7 @@ int np_blame_run(const double *sec, const double *exposure, size_t n_runs,
 	if (!rc)
 		rc = draw_all(&f, seed, x);
 	if (!rc)
-		summarise(&f, x, out);
+		summarise(&f, x, fast_sec, out);
 	free(x);
 	release(&f);
 	return rc;
