@@ -705,26 +705,47 @@ static void say_recorded(const struct explanation *e)
 }
 
 /*
- * Two independent answers: what the run times of comparable runs attribute to
- * the network, and what the profiles of the job and its neighbours predict.
+ * Two independent answers: what the profiles of the job and its neighbours
+ * predict, and what the run times of comparable runs attribute to the network.
  */
-static void say_agreement(const struct explanation *e)
+struct agreement {
+	double predicted_sec;
+	double low_sec, high_sec; /* interval of the other answer */
+	enum { LESS, AGREES, MORE } is; /* the prediction */
+};
+
+/* False: one of the two answers is not known. */
+static bool find_agreement(const struct explanation *e, struct agreement *out)
 {
 	const struct np_blame *b = &e->past.x.blame;
 	const struct np_blame_range *net = &b->cause[NP_CAUSE_NETWORK].sec;
-	char sec[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
-	double expected = e->slowdown * b->alone_sec.mean;
+	double sec = e->slowdown * b->alone_sec.mean;
 
-	if (!e->past.job || !e->past.examined ||
-	    e->past.job->state != NP_ACCT_COMPLETED ||
+	if (!e->predicted || !e->n_neighbours || !e->past.job ||
+	    !e->past.examined || e->past.job->state != NP_ACCT_COMPLETED ||
 	    b->verdict < NP_BLAME_CAUSE || !b->cause[NP_CAUSE_NETWORK].examined)
+		return false;
+	*out = (struct agreement){
+		.predicted_sec = sec, .low_sec = fmax(net->low, 0),
+		.high_sec = fmax(net->high, 0),
+		.is = sec < net->low ? LESS : sec > net->high ? MORE : AGREES,
+	};
+	return true;
+}
+
+static void say_agreement(const struct explanation *e)
+{
+	static const char *const word[] = { "less than", "which agrees with",
+					    "more than" };
+	char sec[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
+	struct agreement a;
+
+	if (!find_agreement(e, &a))
 		return;
 	cli_labelled(stdout, "Profiles", "predict %s, %s the %s to %s that the run "
 		     "times above attribute to the network",
-		     cli_sec(expected, sec), expected < net->low ? "less than" :
-		     expected > net->high ? "more than" : "which agrees with",
-		     cli_sec(fmax(net->low, 0), low),
-		     cli_sec(fmax(net->high, 0), high));
+		     cli_sec(a.predicted_sec, sec), word[a.is],
+		     cli_sec(a.low_sec, low), cli_sec(a.high_sec, high));
 }
 
 /*
@@ -841,6 +862,21 @@ static void put_costliest(json_object *in, const struct explanation *e)
 	cli_put_real(j, "share", share);
 }
 
+/* Null if one of the two answers is not known. */
+static void put_agreement(json_object *in, const struct explanation *e)
+{
+	static const char *const word[] = { "less", "agrees", "more" };
+	struct agreement a;
+	json_object *j = cli_put_if(in, "profiles", find_agreement(e, &a));
+
+	if (!j)
+		return;
+	cli_put_real(j, "predicted_sec", a.predicted_sec);
+	cli_put_real(j, "network_low_sec", a.low_sec);
+	cli_put_real(j, "network_high_sec", a.high_sec);
+	cli_put_text(j, "prediction", word[a.is]);
+}
+
 /* The first fields of each row; up: path from its record to the root. */
 #define ABOUT(up) \
 	up "job|" up "state|" up "app|" up "leaves|" up "action|" up \
@@ -893,6 +929,7 @@ static int print_data(const struct explanation *e, enum cli_format format)
 		put_measured(cli_append_object(list), &e->measured[i]);
 	cli_put_real(j, "predicted", e->predicted ? e->slowdown : NAN);
 	cli_put_text(j, "why", e->not_predicted.text);
+	put_agreement(j, e);
 	put_costliest(j, e);
 	list = cli_put_array(j, "neighbours");
 	for (size_t i = 0; i < e->n_neighbours; i++)

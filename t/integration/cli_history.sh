@@ -126,7 +126,17 @@ test_explain_compares_the_run_times_with_what_the_profiles_predict() {
 		' Profiles predict 19.[0-9] s, which agrees with the [0-9.]* s to [0-9.]* s that the run times'
 	contains "they do not" "$(said 140)" \
 		' Profiles predict 19.[0-9] s, less than the [0-9.]* s to [0-9.]* s that the run times'
+	as_json() {
+		measured_job "$1"
+		netprof explain --accounting="$S/accounting" --topology="$S/topology" \
+			--metrics-url=none --json 4000 | jq -c '.profiles |
+			.prediction, (.predicted_sec >= .network_low_sec), (.predicted_sec > 19 and .predicted_sec < 20)' | xargs
+	}
+	equal "they agree, for programs" "$(as_json 84)" "agrees true true"
+	equal "they do not, for programs" "$(as_json 140)" "less false true"
 	[[ $(said 60) != *Profiles* ]] || fail "it was not slow"
+	equal "it was not slow, for programs" "$(netprof explain --accounting="$S/accounting" \
+		--topology="$S/topology" --metrics-url=none --json 4000 | jq -c .profiles)" null
 }
 
 test_without_a_metrics_server_it_says_what_is_missing() {
