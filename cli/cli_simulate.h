@@ -38,6 +38,7 @@ struct cli_sim_ask {
 	size_t n_settings;
 	uint32_t seeds;
 	bool by_submission; /* --order=submit */
+	bool fair;	    /* --order=fairshare */
 	bool rigid;	    /* --fixed-run-times */
 	struct np_sim_scheduler scheduler;
 };

@@ -608,7 +608,8 @@ static void set_size(const struct cli_simulate *s,
 /* Translate the jobs of the log into jobs of the simulation. */
 static int make_queue(struct cli_simulate *s)
 {
-	bool priorities = s->log.priorities && !s->o->by_submission;
+	bool priorities = s->log.priorities && !s->o->by_submission &&
+			  !s->o->fair;
 
 	s->job = calloc(s->log.n + 1, sizeof(*s->job));
 	if (!s->job)
@@ -627,7 +628,10 @@ static int make_queue(struct cli_simulate *s)
 			.priority = priorities ? from->priority : 0,
 			.after = from->after == NP_QUEUE_NONE ? NP_SIM_NO_JOB :
 								from->after,
-			.think_sec = from->think_sec, .user = from->user,
+			.think_sec = from->think_sec,
+			/* Jobs without a user count as those of one user. */
+			.user = from->user == NP_QUEUE_NONE ?
+				(uint32_t)s->log.text.n : from->user,
 			.profile = NP_PROFILE_UNKNOWN,
 		};
 		if (from->partition != NP_QUEUE_NONE)

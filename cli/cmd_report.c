@@ -1325,7 +1325,7 @@ const struct cli_cmd cmd_report = {
 "  -o FILE, --output=FILE  output file, or a directory for an index.html\n"
 "  --blame                 add what netprof blame says, from the accounting\n"
 "  --explain=JOB           add what netprof explain says about a job\n"
-"  --simulate=FILE         add what netprof simulate --json wrote to FILE\n"
+"  --simulate=FILE         add what netprof simulate wrote to FILE, as JSON\n"
 "  --since=AGE, --accounting=FILE, --topology=FILE, --metrics-url=URL\n"
 "                          as for netprof blame and explain\n"
 "  --scope=SCOPE, --model=M, --user=NAME, --published\n"

@@ -820,6 +820,9 @@ static int simulate_all(struct cli_simulate *s)
 
 /* ---- the command ---- */
 
+#define FAIR_PERIOD_SEC 300	 /* PriorityCalcPeriod, Slurm's default */
+#define HALF_LIFE_SEC (7 * 86400) /* PriorityDecayHalfLife, Slurm's default */
+
 /* Read the inputs and open the file of events. */
 static int prepare(struct cli_simulate *s)
 {
@@ -865,15 +868,17 @@ static int add_setting(char *text, void *at, struct np_err *err)
 	return 0;
 }
 
-/* --order=priority or submit. */
+/* --order=priority, submit or fairshare. */
 static int take_order(char *text, void *at, struct np_err *err)
 {
 	struct cli_sim_ask *o = at;
 
 	o->by_submission = !strcmp(text, "submit");
-	if (!o->by_submission && strcmp(text, "priority"))
-		return np_errf(err, -EINVAL, "--order=%.64s: expected priority "
-			       "or submit", text);
+	o->fair = !strcmp(text, "fairshare");
+	o->scheduler.fair_period_sec = o->fair ? FAIR_PERIOD_SEC : 0;
+	if (!o->by_submission && !o->fair && strcmp(text, "priority"))
+		return np_errf(err, -EINVAL, "--order=%.64s: expected priority, "
+			       "submit or fairshare", text);
 	return 0;
 }
 
@@ -901,6 +906,8 @@ static const struct np_option own[] = {
 	{ "bf-resolution", NP_OPTION_COUNT, AT(scheduler.bf_resolution_sec), 1,
 	  86400 },
 	{ "bf-max-job-test", NP_OPTION_COUNT, AT(scheduler.bf_max_job_test), 1,
+	  1e9 },
+	{ "half-life", NP_OPTION_COUNT, AT(scheduler.fair_half_life_sec), 0,
 	  1e9 },
 	{ "completing", NP_OPTION_COUNT, AT(scheduler.completing_sec), 0,
 	  86400 },
@@ -934,6 +941,7 @@ static int run_simulate(const struct cli_cmd *self, int argc, char **argv)
 
 	/* Defaults, which the options then change. */
 	np_sim_scheduler_init(&ask.scheduler);
+	ask.scheduler.fair_half_life_sec = HALF_LIFE_SEC;
 	rc = cli_options_parse(self, argc, argv, &ask, &o);
 	if (rc < 0)
 		rc = check(self, &ask);
@@ -985,6 +993,7 @@ const struct cli_cmd cmd_simulate = {
 "                      policies to simulate; all are compared with the first\n"
 "  --set=KEY=VALUE     setting of netprof.conf(5) for all policies\n"
 "  --order=submit      ignore the priorities of the log\n"
+"  --order=fairshare   users who used less come first; --half-life=SEC (7 days)\n"
 "  --fixed-run-times   jobs are never slowed\n"
 "  --queue-depth=, --bf-interval=, --bf-window=, --bf-resolution=,\n"
 "  --bf-max-job-test=  as in slurm.conf(5); times in seconds\n"

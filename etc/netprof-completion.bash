@@ -80,7 +80,7 @@ _netprof() {
 			--topology= --cpus-per-node= --rules= --mix= --pairs= \
 			--policy= --set= --seeds= --events= --order= --fixed-run-times \
 			--queue-depth= --bf-interval= --bf-window= \
-			--bf-resolution= --bf-max-job-test= --completing=" ;;
+			--bf-resolution= --bf-max-job-test= --half-life= --completing=" ;;
 		report/-*) words="--output= $whose --scope= --model= --blame --explain= --simulate= \
 			--since= --accounting= --topology= --metrics-url=" ;;
 		show/* | runs/* | compare/* | report/* | publish/* | predict/* | \

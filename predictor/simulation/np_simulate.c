@@ -45,6 +45,7 @@ struct np_running {
 	unsigned touch;	 /* NP_TOUCH_... */
 	bool completing; /* it has ended but still holds its nodes */
 	int64_t expected_sec; /* its end according to its time limit */
+	int64_t charged_sec;  /* until when its user was charged */
 	/* Work left at since_sec; it then decreases by speed per second. */
 	int64_t left, since_sec;
 	uint32_t speed, load; /* load: the worst of all its leaves */
@@ -159,6 +160,15 @@ struct np_sim {
 		int64_t sec;
 	} found[NP_SIM_FOUND];
 	size_t n_found;
+	/* Fair share, per user; NULL: none. */
+	struct usage {
+		uint64_t cpu_sec; /* decayed */
+		uint32_t rank;	  /* users with less come first */
+	} *usage;
+	uint32_t *by_usage; /* users, those with the least first */
+	size_t n_users;
+	uint64_t decay; /* in each period, in units of 2^-32 */
+
 	bool again; /* another main pass may start jobs that this one did not */
 	int64_t backfilled_sec; /* last pass, or before the first job */
 	bool backfill_changed;	/* anything changed since then */
@@ -414,7 +424,8 @@ static struct np_job describe(const struct np_sim *s, uint32_t job)
 		.mode = s->placing->p->mode, .partition = from->partition,
 		.flags = from->cpus ? NP_JOB_SHARES_NODES : 0,
 		.profile = from->profile, .tasks = 1,
-		.nodes_min = from->nodes, .priority = from->priority,
+		.nodes_min = from->nodes, .priority = s->usage ?
+			UINT32_MAX - s->usage[from->user].rank : from->priority,
 		.submit_sec = from->submit_sec,
 		.candidates = s->placing->handle[from->partition],
 	};
@@ -985,6 +996,8 @@ static bool has_precedence(const struct np_sim *s, uint32_t a, uint32_t b)
 {
 	const struct np_sim_job *x = &s->job[a], *y = &s->job[b];
 
+	if (s->usage && s->usage[x->user].rank != s->usage[y->user].rank)
+		return s->usage[x->user].rank < s->usage[y->user].rank;
 	if (x->priority != y->priority)
 		return x->priority > y->priority;
 	return x->submit_sec != y->submit_sec ?
@@ -1048,6 +1061,82 @@ static void sweep_queue(struct np_sim *s)
 		if (s->fate[s->queue[i]].how == NP_SIM_PENDING)
 			s->queue[n++] = s->queue[i];
 	s->n_queue = n;
+}
+
+/* ---- Fair share ---- */
+
+/* Charge a running job to its user, up to now. */
+static void charge(struct np_sim *s, uint32_t job)
+{
+	struct np_running *r = s->running[job];
+
+	if (!s->usage)
+		return;
+	s->usage[s->job[job].user].cpu_sec += (uint64_t)r->n_nodes * r->cpus *
+		(uint64_t)(s->now - r->charged_sec);
+	r->charged_sec = s->now;
+}
+
+/* By usage, the least first. */
+static int compare_usage(const void *a, const void *b, void *arg)
+{
+	const struct np_sim *s = arg;
+	uint64_t x = s->usage[*(const uint32_t *)a].cpu_sec;
+	uint64_t y = s->usage[*(const uint32_t *)b].cpu_sec;
+
+	return x < y ? -1 : x > y;
+}
+
+static int compare_precedence(const void *a, const void *b, void *arg)
+{
+	return has_precedence(arg, *(const uint32_t *)a,
+			      *(const uint32_t *)b) ? -1 : 1;
+}
+
+/* Put the queue in order if it is not. */
+static void sort_queue(struct np_sim *s)
+{
+	for (size_t i = 1; i < s->n_queue; i++)
+		if (has_precedence(s, s->queue[i], s->queue[i - 1])) {
+			qsort_r(s->queue, s->n_queue, sizeof(*s->queue),
+				compare_precedence, s);
+			changed(s);
+			return;
+		}
+}
+
+/* The end of the period that contains the last second, or this one. */
+static int64_t fair_due(const struct np_sim *s)
+{
+	int64_t period = s->ask->scheduler->fair_period_sec;
+
+	return s->usage ? (s->now / period + 1) * period : INT64_MAX;
+}
+
+/* Bring the usage of all users up to date if it is time. */
+static void share_fairly(struct np_sim *s)
+{
+	if (!s->usage || s->now % s->ask->scheduler->fair_period_sec)
+		return;
+	for (size_t i = 0; i < s->n_expected; i++)
+		if (!s->running[s->expected[i]]->completing)
+			charge(s, s->expected[i]);
+	for (size_t i = 0; i < s->n_users; i++) {
+		uint64_t *sec = &s->usage[i].cpu_sec;
+
+		*sec = (*sec >> 32) * s->decay +
+		       ((*sec & UINT32_MAX) * s->decay >> 32);
+	}
+	qsort_r(s->by_usage, s->n_users, sizeof(*s->by_usage), compare_usage,
+		s);
+	for (size_t i = 0; i < s->n_users; i++) {
+		bool same = i && !compare_usage(&s->by_usage[i - 1],
+						&s->by_usage[i], s);
+
+		s->usage[s->by_usage[i]].rank = same ?
+			s->usage[s->by_usage[i - 1]].rank : (uint32_t)i;
+	}
+	sort_queue(s);
 }
 
 /* Whether placement holds a pending job. */
@@ -1133,7 +1222,8 @@ static struct np_running *make_running(const struct np_sim *s, uint32_t job)
 		.touch = shares(s, j) ? NP_TOUCH_NODE : 0,
 		.expected_sec = s->now + j->limit_sec,
 		.left = (int64_t)j->run_sec * NP_SIM_SPEED,
-		.since_sec = s->now, .speed = NP_SIM_SPEED,
+		.since_sec = s->now, .charged_sec = s->now,
+		.speed = NP_SIM_SPEED,
 	};
 	memcpy(r->pos, s->chosen, j->nodes * sizeof(*r->pos));
 	qsort(r->pos, r->n_nodes, sizeof(*r->pos), by_number);
@@ -1241,6 +1331,7 @@ static int end_job(struct np_sim *s, uint32_t job)
 		free_nodes(s, job);
 		return 0;
 	}
+	charge(s, job);
 	leave_leaves(s, job);
 	s->counts->ended++;
 	s->counts->last_sec = s->now;
@@ -2031,6 +2122,8 @@ static int64_t next_event(const struct np_sim *s)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(sec); i++)
 		if (sec[i] < next)
 			next = sec[i];
+	if (next != INT64_MAX && fair_due(s) < next)
+		next = fair_due(s);
 	return next > s->now || next == INT64_MAX ? next : s->now + 1;
 }
 
@@ -2043,6 +2136,8 @@ static int step(struct np_sim *s, struct np_err *err)
 		rc = cancel_jobs(s);
 	if (!rc)
 		rc = submit_jobs(s, err);
+	if (!rc)
+		share_fairly(s);
 	if (!rc)
 		rc = placing_decide(s, err);
 	if (!rc)
@@ -2095,6 +2190,10 @@ static int check_job(const struct np_sim_input *ask, size_t i,
 	if (j->cpus > ask->cluster->cpus)
 		return np_errf(err, -EINVAL, "job %zu: %u CPUs of a node that "
 			       "has %u", i, j->cpus, ask->cluster->cpus);
+	if (ask->scheduler->fair_period_sec && j->user >= NP_SIM_MAX_JOBS)
+		return np_errf(err, -EINVAL, "job %zu: user %u; with fair share "
+			       "expected less than %d", i, j->user,
+			       NP_SIM_MAX_JOBS);
 	if (j->after != NP_SIM_NO_JOB && j->after >= i)
 		return np_errf(err, -EINVAL, "job %zu: it waits for job %u, "
 			       "which is not an earlier one", i, j->after);
@@ -2226,6 +2325,30 @@ static int make_jobs(struct np_sim *s)
 	return 0;
 }
 
+/* Allocate what is per user. */
+static int make_usage(struct np_sim *s)
+{
+	uint32_t half_life = s->ask->scheduler->fair_half_life_sec;
+	uint32_t period = s->ask->scheduler->fair_period_sec;
+
+	if (!period)
+		return 0;
+	for (size_t i = 0; i < s->ask->n; i++)
+		if (s->n_users <= s->job[i].user)
+			s->n_users = (size_t)s->job[i].user + 1;
+	s->usage = calloc(s->n_users + 1, sizeof(*s->usage));
+	s->by_usage = calloc(s->n_users + 1, sizeof(*s->by_usage));
+	if (!s->usage || !s->by_usage)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->n_users; i++)
+		s->by_usage[i] = i;
+	s->decay = UINT64_C(1) << 32;
+	if (half_life)
+		s->decay = (uint64_t)(0x1p32 * exp2(-(double)period /
+						    half_life));
+	return 0;
+}
+
 /* Free everything; called after errors as well. */
 static void release(struct np_sim *s)
 {
@@ -2238,6 +2361,8 @@ static void release(struct np_sim *s)
 		free(s->leaf_jobs[i].at);
 	free(s->leaf_jobs);
 	free(s->running);
+	free(s->usage);
+	free(s->by_usage);
 	free(s->followers);
 	free(s->next_follower);
 	free(s->ends.at);
@@ -2274,6 +2399,8 @@ int np_simulate(const struct np_sim_input *ask, struct np_sim_outcome *fate,
 	rc = make_nodes(&s);
 	if (!rc)
 		rc = make_jobs(&s);
+	if (!rc)
+		rc = make_usage(&s);
 	if (!rc && ask->policy && ask->policy->mode != NP_MODE_OFF &&
 	    ask->slowdowns)
 		rc = placing_new(&s);

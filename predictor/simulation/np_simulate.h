@@ -10,9 +10,13 @@
  *      time limit, or in the next second if that has passed.
  *   2. Jobs that their user cancels leave the queue. Then jobs are submitted,
  *      or become eligible because the job they depend on has ended.
+ *      With fair share, at every multiple of fair_period_sec, the usage of each
+ *      user is brought up to date: CPU-seconds of the jobs so far, which decay.
+ *      Until the next time, jobs of users with less usage come first.
  *   3. Placement decides: np_placement_decide(), or np_placement_one() for a
  *      job submitted between two decisions.
- *   4. The main scheduling pass: jobs by priority, submission and number. A job
+ *   4. The main scheduling pass: jobs by fair share, priority, submission and
+ *      number. A job
  *      that cannot start keeps the jobs behind it off the nodes of its
  *      partition. Another main pass follows in the next second if this one
  *      ended at queue_depth or backfill started jobs, as it may reach others.
@@ -90,9 +94,11 @@ struct np_sim_scheduler {
 	uint32_t bf_max_job_test;
 	/* How long nodes stay in state COMPLETING after a job. */
 	uint32_t completing_sec;
+	uint32_t fair_period_sec;    /* PriorityCalcPeriod; 0: no fair share */
+	uint32_t fair_half_life_sec; /* PriorityDecayHalfLife; 0: no decay */
 };
 
-/* Slurm's defaults: 100, 30 s, 1 day, 60 s, 500; and 0 s. */
+/* Slurm's defaults: 100, 30 s, 1 day, 60 s, 500; and 0 s, no fair share. */
 void np_sim_scheduler_init(struct np_sim_scheduler *s);
 
 struct np_sim_policy {

@@ -822,6 +822,23 @@ test_a_replay_chooses_nodes_below_the_lowest_switch() {
 	equal "nodes without groups" "$(cut -d'|' -f9 "$S/events" | tail -n 1)" "2,3,8,9,10,11"
 }
 
+# b's only job was submitted after two of a's that wait.  A period has 300 s.
+test_a_replay_with_fair_share_prefers_users_who_used_less() {
+	local order
+	setup
+	for i in 1 2 3 4; do
+		echo "$i $i -1 1000 4 -1 -1 4 1000 -1 1 $((1 + i / 4)) 1 1 1 -1 -1 -1"
+	done >"$S/four.swf"
+	starts() {
+		netprof simulate --swf="$S/four.swf" --leaves=1x4 --policy=off --events="$S/events" \
+			--pairs="$ROOT/t/data/queue/pairs" "$@" >/dev/null
+		tail -n +2 "$S/events" | cut -d'|' -f2 | xargs
+	}
+	equal "by submission" "$(starts --order=submit)" "1 2 3 4"
+	equal "by fair share" "$(starts --order=fairshare)" "1 4 2 3"
+	equal "usage that is forgotten at once" "$(starts --order=fairshare --half-life=1)" "1 2 3 4"
+}
+
 test_bad_input_of_a_replay_is_reported() {
 	setup
 	row() { # PATTERN CMD...

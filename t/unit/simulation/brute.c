@@ -15,6 +15,8 @@ struct brute {
 	int horizon; /* seconds that a plan has */
 	bool news; /* since the last backfill pass */
 	int64_t passed_sec;
+	uint64_t used[B_MAX_USERS];   /* CPU-seconds so far, decayed */
+	uint64_t shared[B_MAX_USERS]; /* the same when it last counted */
 };
 
 static bool runs(const struct brute *b, size_t i)
@@ -53,18 +55,25 @@ static uint32_t free_on(const struct brute *b, uint32_t node)
 	return cpus;
 }
 
+/* Does job i come before job k? */
+static bool precedes(const struct brute *b, size_t i, size_t k)
+{
+	const struct np_sim_job *j = b->ask->job;
+
+	if (b->shared[j[i].user] != b->shared[j[k].user])
+		return b->shared[j[i].user] < b->shared[j[k].user];
+	return j[i].priority != j[k].priority ?
+		j[i].priority > j[k].priority : i < k;
+}
+
 /* The next job in order behind the last one; n: there is none. */
 static size_t next_job(const struct brute *b, size_t last)
 {
-	const struct np_sim_job *j = b->ask->job;
 	size_t best = b->ask->n;
 
 	for (size_t i = 0; i < b->ask->n; i++) {
-		bool behind = last == b->ask->n ||
-			j[i].priority < j[last].priority ||
-			(j[i].priority == j[last].priority && i > last);
-		bool first = best == b->ask->n ||
-			j[i].priority > j[best].priority;
+		bool behind = last == b->ask->n || precedes(b, last, i);
+		bool first = best == b->ask->n || precedes(b, i, best);
 
 		if (waits(b, i) && i != last && behind && first)
 			best = i;
@@ -417,6 +426,39 @@ static void arrive(struct brute *b)
 	}
 }
 
+/* At the end of each period all usage decays; then it decides the order. */
+static void share(struct brute *b)
+{
+	const struct np_sim_scheduler *s = b->ask->scheduler;
+	uint64_t was[B_MAX_USERS];
+	double decay = s->fair_half_life_sec ?
+		exp2(-(double)s->fair_period_sec / s->fair_half_life_sec) : 1;
+
+	if (!s->fair_period_sec || b->now % s->fair_period_sec)
+		return;
+	memcpy(was, b->shared, sizeof(was));
+	for (size_t u = 0; u < B_MAX_USERS; u++) {
+		/* Usage of a test is below 2^31. */
+		b->used[u] = b->used[u] * (uint64_t)(decay * 4294967296.0)
+			     / 4294967296;
+		b->shared[u] = b->used[u];
+	}
+	/* Backfill looks at a new order again. */
+	for (size_t i = next_job(b, b->ask->n); i < b->ask->n;
+	     i = next_job(b, i))
+		for (size_t k = next_job(b, i); k < b->ask->n;
+		     k = next_job(b, k)) {
+			uint64_t x = was[b->ask->job[i].user];
+			uint64_t y = was[b->ask->job[k].user];
+
+			b->news |= x > y || (x == y && i > k &&
+				b->ask->job[i].priority ==
+				b->ask->job[k].priority) ||
+				(x == y && b->ask->job[i].priority <
+				 b->ask->job[k].priority);
+		}
+}
+
 static bool all_over(const struct brute *b)
 {
 	for (size_t i = 0; i < b->ask->n; i++)
@@ -446,11 +488,15 @@ void b_play(const struct np_sim_input *ask, struct b_fate *fate)
 	for (int t = 0; t < LONGEST_SEC && !all_over(&b); t++, b.now++) {
 		end_jobs(&b);
 		arrive(&b);
+		share(&b);
 		main_pass(&b);
 		if (step && !(b.now % step) && b.news && any_waits(&b))
 			backfill_pass(&b);
 		for (size_t i = 0; i < ask->n; i++)
-			if (runs(&b, i))
+			if (runs(&b, i)) {
 				work_one_second(&b, i);
+				b.used[ask->job[i].user] += cpus_of(&b, i) *
+					ask->job[i].nodes;
+			}
 	}
 }

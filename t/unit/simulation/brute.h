@@ -9,6 +9,7 @@
 
 #define B_MAX_NODES 32
 #define B_MAX_JOBS 64
+#define B_MAX_USERS 3
 #define B_MAX_PLAN 1400 /* seconds of bf_window and the longest limit */
 
 struct b_fate {

@@ -152,7 +152,7 @@ static void make_jobs(struct queue *q)
 			.priority = one_in(2) ? below(4) : 0,
 			.after = i && one_in(6) ? below(i) : NP_SIM_NO_JOB,
 			.think_sec = one_in(2) ? below(50) : 0,
-			.user = below(3),
+			.user = below(B_MAX_USERS),
 			.profile = one_in(4) ? NP_PROFILE_UNKNOWN :
 				   (int32_t)below(APPS),
 			.partition = (uint16_t)below((uint32_t)
@@ -192,6 +192,8 @@ static void make(struct queue *q, uint64_t number, uint32_t most_load)
 		.bf_resolution_sec = one_in(2) ? 1 : 1 + below(60),
 		.bf_max_job_test = one_in(3) ? 1 + below(6) : 500,
 		.completing_sec = one_in(3) ? below(5) : 0,
+		.fair_period_sec = one_in(3) ? 1 + below(60) : 0,
+		.fair_half_life_sec = one_in(2) ? 1 + below(500) : 0,
 	};
 	make_jobs(q);
 	q->ask.cluster = &q->cluster;
