@@ -8,6 +8,7 @@
 #include "shim.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@
 #define RUN_BYTES (4ull << 30) /* of all ranks together */
 #define RANK_BYTES 65536       /* minimum of one rank */
 #define MAX_NAMES 64	       /* of unsupported calls */
-#define NO_SAVER (-ECHILD)     /* nobody writes to the store for us */
+#define NO_SAVER (-ECHILD)     /* nobody writes the file for us */
 
 struct np_trace_out shim_out = { .fd = -1 };
 
@@ -71,7 +72,11 @@ static uint64_t max_bytes(int size)
 	return n < RANK_BYTES ? RANK_BYTES : n;
 }
 
-/* This process writes the file itself, as no saver runs here. */
+/*
+ * This process writes the file itself, as no saver runs here.  Not in a job: a
+ * process that waits for a lost file server could not be killed, and Slurm
+ * would drain the node.
+ */
 static int open_file(const char *dir, const struct np_trace_header *h)
 {
 	int fd = np_trace_dir_open(dir, NULL), rc;
@@ -96,16 +101,22 @@ static int open_trace(int rank, int size, const char *dir)
 	};
 	const char *sub = getenv("NETPROF_TRACE_SUB");
 	const char *keep = getenv("NETPROF_TRACE_KEEP");
+	bool in_job = np_saver_in_job();
+	char cwd[PATH_MAX], path[2 * PATH_MAX];
 	uid_t taken;
-	int saver = dir[0] == '/' ? np_saver_find(&taken) : -1;
+	int saver;
 
+	if (dir[0] != '/' && in_job && getcwd(cwd, sizeof(cwd)) &&
+	    snprintf(path, sizeof(path), "%s/%s", cwd, dir) < PATH_MAX)
+		dir = path;
+	saver = dir[0] == '/' ? np_saver_find(&taken) : -1;
 	strncpy(h.program, program_invocation_short_name,
 		sizeof(h.program) - 1);
 	if (saver >= 0)
 		return np_trace_out_pass(&shim_out, saver, dir, sub ? sub : "",
 					 keep ? keep : "", &h, max_bytes(size),
 					 now_ns(CLOCK_MONOTONIC));
-	return sub ? NO_SAVER : open_file(dir, &h);
+	return sub || in_job ? NO_SAVER : open_file(dir, &h);
 }
 
 /* In the child of fork(): the file is mapped by the parent. */

@@ -316,6 +316,63 @@ test_a_trace_beside_the_store_when_that_hangs() {
 		awk '$1 > 400 * 8' | wc -l)" 2
 }
 
+has_no_saver() { # PLACE
+	on "$1" "! pgrep -x netprof-saver"
+}
+
+# Nobody could write the trace but the program, which would wait for the server.
+test_a_directory_of_traces_that_hangs_where_no_saver_runs() {
+	local calls dir p
+	calls=$(build_traced) || exit
+	dir=$(rundir)/failing/unsaved
+	install -d -o 20001 "$dir"
+	fail_at "$dir" one
+	for p in n0 n1; do
+		on "$p" "kill \$(pgrep -x netprof-saver)"
+		wait_for 10 has_no_saver "$p"
+	done
+	run_srun "plain,srun" "-N2 -w n[2-3] --mpi=pmix" "$calls few"
+	start_shell "begin=\$EPOCHREALTIME
+		timeout 40 srun -Q -N2 -w n[0-1] --mpi=pmix \
+			--netprofile-trace=$dir/one $calls few 2>/tmp/untraced; rc=\$?
+		echo flagged,srun \$rc \$begin \$EPOCHREALTIME"
+	wait_for 20 shells_wait
+	go
+	sleep 0.3 # srun looks whether the directory answers
+	is one hang
+	as_unflagged "directory of a trace hangs, and no saver runs" 1
+	is one ok
+	for p in n0 n1; do
+		on "$p" "kill \$(cat $(rundir)/pid/$p.daemon)"
+		wait_for 10 on "$p" "! pgrep -x slurmd"
+	done
+	cluster revive >/dev/null
+	for p in n0 n1; do
+		wait_for 10 on "$p" "pgrep -x netprof-saver"
+	done
+	equal "what the ranks say" "$(on ctl "sed -n \
+		's/^netprof: rank [01]/rank N/p' /tmp/untraced" | sort -u)" \
+		"rank N is not traced: $dir/one: netprof-saver is not running"
+}
+
+# The MPI reads its settings there, so that the programs have another one; netprof
+# does not look for it.
+test_a_home_that_hangs_as_a_traced_program_starts() {
+	local calls
+	calls=$(build_traced) || exit
+	fail_at "$(rundir)/home/alice" one
+	run_srun "plain,srun" "-N2 --mpi=pmix" "$calls few" HOME=/tmp
+	run_srun "flagged,srun" "-N2 --mpi=pmix --netprofile=homeless \
+		--netprofile-trace" "$calls few" HOME=/tmp
+	wait_for 20 shells_wait
+	is one hang
+	go
+	as_unflagged "home hangs as a traced program starts" 1
+	is one ok
+	wait_for 20 whole_trace "$ALICE"/homeless/*.trace
+	rm -r "$ALICE"/homeless
+}
+
 all_loaded() { # FILE to which each of the four processes writes a byte
 	[ "$(wc -c <"$1")" = 4 ]
 }
