@@ -7,7 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli_slurm.h"
+#include "np_hostlist.h"
 #include "np_option.h"
+#include "np_slurm_file.h"
+#include "np_topo.h"
 
 static volatile sig_atomic_t stop_asked;
 
@@ -104,9 +108,119 @@ int cli_alloc_find(struct cli_alloc *a, int nodes, const char *command,
 	return find_srun(a->srun, err);
 }
 
+/* ---- the topology of the partition ---- */
+
+#define SCONTROL_SEC 5.0
+#define MAX_PARTITION (1 << 20) /* bytes that scontrol prints */
+#define MAX_TOPOLOGY (64 << 20)
+#define MAX_LEAVES 100000 /* bytes; Linux accepts 128 KiB in one variable */
+
+/* Run scontrol. Returns its whole output, malloc'ed, or NULL with err. */
+static char *scontrol(const char *show, const char *name, size_t max,
+		      struct np_err *err)
+{
+	char *argv[] = { (char *)"scontrol", (char *)"-o", (char *)"show",
+			 (char *)show, (char *)name, NULL };
+	char *text = malloc(max);
+
+	if (text && !cli_spawn(argv, SCONTROL_SEC, text, max) &&
+	    strlen(text) + 1 < max)
+		return text;
+	free(text);
+	np_errf(err, -EIO, "scontrol show %s %s failed, so the leaf switches "
+		"of this partition are unknown", show, name);
+	return NULL;
+}
+
+/* The name of the partition's own topology, malloc'ed; NULL: it has none. */
+static int partition_topology(const char *partition, char **name,
+			      struct np_err *err)
+{
+	char *text = scontrol("partition", partition, MAX_PARTITION, err);
+	char *rest = text;
+	struct np_slurm_pair p;
+	int rc = 0;
+
+	*name = NULL;
+	if (!text)
+		return -EIO;
+	while (!rc && !*name && np_slurm_printed_pair(&rest, &p))
+		if (!strcmp(p.key, "Topology") && *p.value &&
+		    strcmp(p.value, "(null)")) {
+			*name = strdup(p.value);
+			rc = *name ? 0 : np_errf(err, -ENOMEM,
+						 "out of memory");
+		}
+	free(text);
+	return rc;
+}
+
+/* The leaf switches of the allocation, as the value of NP_LEAVES_ENV. */
+static int print_leaves(struct cli_alloc *a, const struct np_topo *t,
+			struct np_err *err)
+{
+	char shared[64];
+	size_t len;
+	FILE *f = open_memstream(&a->leaves, &len);
+
+	if (!f)
+		return np_errf(err, -ENOMEM, "out of memory");
+	fprintf(f, "%s=", NP_LEAVES_ENV);
+	for (size_t i = 0; i < t->n; i++)
+		if (np_hostlist_shared(t->leaf[i].nodes, a->nodes, shared,
+				       sizeof(shared)))
+			fprintf(f, "SwitchName=%s Level=0 Nodes=%s\n",
+				t->leaf[i].name, t->leaf[i].nodes);
+	if (fclose(f))
+		return np_errf(err, -ENOMEM, "out of memory");
+	return len < MAX_LEAVES ? 0 :
+	       np_errf(err, -E2BIG, "the leaf switches of this allocation "
+		       "have too many nodes: %zu bytes in Slurm's topology, at "
+		       "most %d are possible", len, MAX_LEAVES);
+}
+
+/*
+ * Slurm describes a node to its tasks by the cluster's topology, although a
+ * partition may have one of its own since 25.05.
+ */
+static int find_leaves(struct cli_alloc *a, struct np_err *err)
+{
+	const char *partition = getenv("SLURM_JOB_PARTITION");
+	char *name = NULL, *text = NULL;
+	struct np_topo t = { .n = 0 };
+	int rc = partition ? partition_topology(partition, &name, err) : 0;
+
+	if (rc || !name)
+		return rc;
+	text = scontrol("topology", name, MAX_TOPOLOGY, err);
+	rc = text ? np_topo_parse(text, &t, err) : -EIO;
+	if (!rc)
+		rc = print_leaves(a, &t, err);
+	np_topo_free(&t);
+	free(text);
+	free(name);
+	return rc;
+}
+
 int cli_alloc_env(struct cli_alloc *a, struct np_err *err)
 {
+	const char *more[NP_HELPER_ENV_NETWORK + 2];
+	size_t n = 0;
+	int rc = find_leaves(a, err);
+
+	if (rc)
+		return rc;
 	np_helper_env_network(&a->conf, &a->network);
-	a->env = np_helper_env(environ, a->network.more);
+	for (; a->network.more[n]; n++)
+		more[n] = a->network.more[n];
+	more[n] = a->leaves;
+	more[n + !!a->leaves] = NULL;
+	a->env = np_helper_env(environ, more);
 	return a->env ? 0 : np_errf(err, -ENOMEM, "out of memory");
+}
+
+void cli_alloc_free(struct cli_alloc *a)
+{
+	free(a->env);
+	free(a->leaves);
 }

@@ -22,7 +22,8 @@ struct cli_alloc {
 	struct np_helper_job job; /* points to srun: do not copy this struct */
 	/* Set by cli_alloc_env(). */
 	struct np_helper_env_network network;
-	char **env; /* of a step; malloc'ed */
+	char **env;   /* of a step; malloc'ed */
+	char *leaves; /* NP_LEAVES_ENV in it, malloc'ed; NULL: not set */
 };
 
 /*
@@ -34,10 +35,12 @@ int cli_alloc_find(struct cli_alloc *a, int nodes, const char *command,
 		   struct np_err *err);
 
 /*
- * Make a->env, the environment of the steps; the caller frees it with free().
- * Returns 0 or -errno with err.
+ * Make a->env, the environment of the steps.  If the partition has a topology
+ * of its own, the probes learn their leaf switches from it.  Returns 0 or
+ * -errno with err.
  */
 int cli_alloc_env(struct cli_alloc *a, struct np_err *err);
+void cli_alloc_free(struct cli_alloc *a);
 
 /*
  * From now on SIGINT, SIGTERM and SIGHUP only set the returned flag, and

@@ -579,7 +579,7 @@ static int calibrate_fabric(const struct calibrate_opt *opt)
 	np_cal_state_free(&w.state);
 	np_cal_roles_free(&w.roles);
 	np_store_close(w.store);
-	free(w.at.env);
+	cli_alloc_free(&w.at);
 	free(w.state_path);
 	free(w.dir);
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;

@@ -744,7 +744,7 @@ static int measure(const struct options *o, struct cli_places *p,
 		free(m.node[i]);
 	free(m.node);
 	free(m.sec);
-	free(at.env);
+	cli_alloc_free(&at);
 	return rc;
 }
 

@@ -1015,7 +1015,7 @@ static int measure(struct validate *v, bool dry_run, struct np_err *err)
 		free(transport);
 	}
 	np_validate_roles_free(&s);
-	free(at.env);
+	cli_alloc_free(&at);
 	return rc;
 }
 

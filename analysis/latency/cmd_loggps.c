@@ -156,7 +156,7 @@ static int measure_all(const struct options *o, struct np_loggps_record *r,
 	w.opt = o;
 	rc = work(&w, r, err);
 	np_store_close(w.store);
-	free(w.at.env);
+	cli_alloc_free(&w.at);
 	return rc;
 }
 

@@ -30,6 +30,12 @@
 /* For a probe: slurmctld's name of the node's leaf switch. */
 #define NP_LEAF_ENV "NETPROF_LEAF"
 
+/*
+ * For a probe without NP_LEAF_ENV: the leaf switches of the partition, as
+ * np_topo_parse() reads them, in place of those of the cluster's topology.
+ */
+#define NP_LEAVES_ENV "NETPROF_LEAVES"
+
 /* For a probe: a process on this node whose MPI calls it reports. */
 #define NP_TASK_ENV "NETPROF_TASK"
 

@@ -30,6 +30,7 @@ static const char *const dropped[] = {
 	NP_COOKIES_ENV "=",
 	NP_HELPER_ENV "=",
 	NP_LEAF_ENV "=",
+	NP_LEAVES_ENV "=",
 	"HOME=",
 	"XDG_",
 };

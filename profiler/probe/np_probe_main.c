@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "np_helper.h"
+#include "np_hostlist.h"
 #include "np_topo.h"
 
 const char *np_probe_node(void)
@@ -97,15 +98,46 @@ static int open_wire(const struct np_probe_program *prog, struct np_wire **out,
 			    np_pmix_open(out, err);
 }
 
+static int is_named(void *node, const char *name)
+{
+	return !strcmp(node, name);
+}
+
+/* The leaf switch of a node in a topology as text; "": it has none. */
+static void find_in_topology(const char *text, const char *node,
+			     char leaf[NP_REPORT_WORD])
+{
+	struct np_topo t;
+
+	*leaf = '\0';
+	if (np_topo_parse(text, &t, NULL))
+		return;
+	for (size_t i = 0; !*leaf && i < t.n; i++) {
+		const char *word = t.leaf[i].nodes;
+
+		for (size_t len; !*leaf && (len = np_hostlist_word(&word));
+		     word += len)
+			if (np_hostlist_walk(word, len, is_named,
+					     (void *)node) == 1)
+				snprintf(leaf, NP_REPORT_WORD, "%s",
+					 t.leaf[i].name);
+	}
+	np_topo_free(&t);
+}
+
 /*
- * The leaf given by the collector, or else the one in Slurm's topology address.
+ * The leaf given by the collector, or else the one in the partition's topology,
+ * or else the one in Slurm's topology address, which is of the cluster's.
  */
 static void find_leaf(const char *node, char leaf[NP_REPORT_WORD])
 {
 	const char *from_collector = getenv(NP_LEAF_ENV);
+	const char *partition = getenv(NP_LEAVES_ENV);
 
 	if (from_collector && strlen(from_collector) < NP_REPORT_WORD)
 		strcpy(leaf, from_collector);
+	else if (partition)
+		find_in_topology(partition, node, leaf);
 	else
 		np_leaf_from_address(getenv("SLURM_TOPOLOGY_ADDR"),
 				     getenv("SLURM_TOPOLOGY_ADDR_PATTERN"),

@@ -56,6 +56,34 @@ test_a_dry_run_says_how_long_it_would_take_and_writes_nothing() {
 	[ ! -e "$STORE/fabric" ] || fail "it left $(find "$STORE/fabric")"
 }
 
+# Slurm 25.05 has such partitions; suite topology has one.
+test_leaf_switches_are_those_of_the_partitions_own_topology() {
+	local out dir
+
+	dir=$(shared)/scontrol
+	mkdir -p "$dir"
+	cat >"$dir/scontrol" <<-'END'
+		#!/bin/sh
+		case $* in
+		"-o show partition main")
+			echo 'PartitionName=main Nodes=n[0-15] OverSubscribe=NO Topology=racks TRES=cpu=64' ;;
+		"-o show topology racks")
+			echo 'SwitchName=row Level=1 LinkSpeed=1 Nodes=n[0-15] Switches=rack[0-1]'
+			echo 'SwitchName=rack0 Level=0 LinkSpeed=1 Nodes=n[0,2,8-15]'
+			echo 'SwitchName=rack1 Level=0 LinkSpeed=1 Nodes=n[1,3-7]' ;;
+		*) exit 1 ;;
+		esac
+	END
+	chmod 755 "$dir/scontrol"
+	out=$(root "PATH=$dir:\$PATH salloc -Q -w 'n[0-2]' netprof calibrate --dry-run" 2>&1)
+	grep -q '^leaf switch rack0: .* share the nodes n0,n2' <<<"$out" ||
+		fail "it says: $out"
+	printf '#!/bin/sh\nexit 1\n' >"$dir/scontrol"
+	! out=$(root "PATH=$dir:\$PATH salloc -Q -w 'n[0-2]' netprof calibrate --dry-run" 2>&1) ||
+		fail "it guesses: $out"
+	equal "what it says" "$out" "netprof: scontrol show partition main failed, so the leaf switches of this partition are unknown"
+}
+
 test_ctrl_c_ends_it_with_a_message_and_keeps_the_measurements() {
 	local rc=0
 

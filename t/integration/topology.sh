@@ -69,6 +69,13 @@ test_topology_tree_by_topology_yaml() {
 	leaves_are_known
 }
 
+leaf_is() { # PARTITION NODES LEAF: that netprof calibrate would measure
+	local out
+	out=$(inside --user root -- salloc -Q -p "$1" -w "$2" \
+		netprof calibrate --dry-run 2>&1) || :
+	grep -q "^leaf switch $3: " <<<"$out" || fail "calibrate in $1: $out"
+}
+
 # The cluster's topology has only the first leaf.
 test_a_partition_may_have_a_topology_of_its_own() {
 	slurm_from 25.05 || skip "Slurm is older"
@@ -78,6 +85,8 @@ test_a_partition_may_have_a_topology_of_its_own() {
 	expect four '.[0].leaves | map([.name, .n_pairs]) | sort ==
 		[["rack0", 1], ["rack1", 1]]'
 	expect others '.[0].leaves | map([.name, .n_pairs]) == [["leaf0", 2]]'
+	leaf_is racks 'n[4-7]' rack0
+	leaf_is main 'n[0-3]' leaf0
 	store_is_read
 	block -p racks -N4 >/dev/null
 	block -N4 -w 'n[0-3]' >/dev/null

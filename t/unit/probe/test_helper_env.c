@@ -20,6 +20,7 @@ static const struct {
 	{ "and how that is put together",
 	  "SLURM_TOPOLOGY_ADDR_PATTERN=switch.switch.node", 1 },
 	{ "not by the leaf of another step", "NETPROF_LEAF=leaf7", 0 },
+	{ "nor by its leaf switches", "NETPROF_LEAVES=SwitchName=a", 0 },
 	{ "secrets of another step", "NETPROF_COOKIES=a b", 0 },
 	{ "an invitation of another step", "SLURM_NETPROF_INVITE=1", 0 },
 	{ "the option does not recur",
