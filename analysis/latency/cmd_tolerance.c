@@ -18,7 +18,7 @@
 #include "np_place_ranks.h"
 #include "np_option.h"
 #include "np_tolerance.h"
-#include "np_topology_conf.h"
+#include "np_topology.h"
 
 #define MAX_THRESHOLDS 8
 #define NOISE_SIMULATIONS 20    /* simulations with different detours */
