@@ -26,7 +26,7 @@
 #include "bench_ctld.h"
 #include "bench_yard.h"
 #include "np_ctl.h"
-#include "np_accounting.h"
+#include "np_store_reader.h"
 #include "np_submit.h"
 #include "np_apply.h"
 #include "np_job_snapshot.h"
