@@ -96,13 +96,6 @@ struct np_sim_gain {
 
 #define REPLICATES 1000 /* bootstrap samples */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Whether a job has run to its end. */
 static bool has_ended(const struct np_sim_outcome *f)
 {
@@ -187,7 +180,7 @@ static int sim_summarise(const struct np_sim_input *ask,
 		if (has_ended(f))
 			add_job(&s, &ask->job[i], f);
 	}
-	qsort(wait, s.started, sizeof(*wait), by_value);
+	qsort(wait, s.started, sizeof(*wait), np_order_double);
 	s.wait_mean_sec = s.started ? sum / (double)s.started : 0;
 	s.wait_median_sec = quantile(wait, s.started, .5);
 	s.wait_p95_sec = quantile(wait, s.started, .95);
@@ -286,8 +279,8 @@ static int sim_gain(const struct np_sim_units *units, struct np_sim_gain *out)
 		a[r] = recovered(&u);
 		b[r] = delay(&u);
 	}
-	qsort(a, REPLICATES, sizeof(*a), by_value);
-	qsort(b, REPLICATES, sizeof(*b), by_value);
+	qsort(a, REPLICATES, sizeof(*a), np_order_double);
+	qsort(b, REPLICATES, sizeof(*b), np_order_double);
 	g.recovered = (struct np_sim_share){ recovered(&all), NAN, NAN };
 	g.delay = (struct np_sim_share){ delay(&all), NAN, NAN };
 	if (units->n > 1) {

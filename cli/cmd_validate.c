@@ -563,13 +563,6 @@ double np_validate_cost_sec(const struct np_validate_list *l,
 
 /* ---- results ---- */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Is it a run of this kind, victim and co-runner (NULL: any)? */
 static bool is_of(const struct np_pairs_run *r, enum np_pairs_kind kind,
 		  const char *victim, const char *corunner)
@@ -590,7 +583,7 @@ static int launch_time(const struct np_pairs *p, size_t app, double *out)
 		if (is_of(&p->run[i], NP_PAIRS_LAUNCH, p->program[app].name,
 			  NULL))
 			sec[n++] = p->run[i].sec;
-	qsort(sec, n, sizeof(*sec), by_value);
+	qsort(sec, n, sizeof(*sec), np_order_double);
 	*out = !n ? 0 : (sec[n / 2] + sec[(n - 1) / 2]) / 2;
 	free(sec);
 	return 0;

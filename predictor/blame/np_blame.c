@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_nnls.h"
 #include "np_rng.h"
 
@@ -41,13 +42,6 @@ struct fit {
 	struct np_nnls *nnls;
 };
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Quantile of sorted values. */
 static double quantile(const double *v, size_t n, double q)
 {
@@ -64,7 +58,7 @@ static int median(const double *v, size_t n, double *out)
 	if (!sorted)
 		return -ENOMEM;
 	memcpy(sorted, v, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), by_value);
+	qsort(sorted, n, sizeof(*sorted), np_order_double);
 	*out = quantile(sorted, n, 0.5);
 	free(sorted);
 	return 0;
@@ -258,7 +252,7 @@ static struct np_blame_range range_of(double *v, size_t n, double times)
 
 	for (size_t i = 0; i < n; i++)
 		sum += v[i];
-	qsort(v, n, sizeof(*v), by_value);
+	qsort(v, n, sizeof(*v), np_order_double);
 	return (struct np_blame_range){
 		.mean = times * sum / (double)n,
 		.low = times * quantile(v, n, tail),
