@@ -395,7 +395,7 @@ $(BUILD)/unit: $(call objs,$(UNIT) $(SPANK) $(JOBSUBMIT) $(HTTP)) $(ANALYSIS_LIB
 $(BUILD)/bench_predict: $(call objs,t/bench_predict.c)
 $(BUILD)/bench_qn: $(call objs,analysis/queueing/t/bench/bench_qn.c)
 $(BUILD)/bench_sharing: $(call objs,analysis/sharing/t/bench/bench_sharing.c)
-$(addprefix $(BUILD)/bench_,predict qn sharing): $(BUILD)/t/bench_yard.o $(ANALYSIS_LIBS)
+$(addprefix $(BUILD)/bench_,predict qn sharing): $(BUILD)/t/bench_baseline.o $(ANALYSIS_LIBS)
 	$(call say,LD)
 	$(call link,$(GSL) $(LIBM))
 
@@ -441,7 +441,7 @@ fixtures: $(BUILD)/make-store
 	$(BUILD)/make-store t/data/store
 
 # The cost of decisions and submissions on a large cluster.
-$(BUILD)/bench_place: $(call objs,t/bench_place.c t/bench_big.c t/bench_yard.c) \
+$(BUILD)/bench_place: $(call objs,t/bench_place.c t/bench_big.c t/bench_baseline.c) \
 		$(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(LIBM))
@@ -453,7 +453,7 @@ $(BUILD)/bench_simulate: $(call objs,t/bench_simulate.c t/bench_big.c) \
 	$(call link,$(LIBM))
 
 $(BUILD)/bench_submit: $(call objs,t/bench_submit.c t/bench_ctld.c t/bench_big.c \
-		t/bench_yard.c $(JOBSUBMIT)) $(BUILD)/libnetprof.a
+		t/bench_baseline.c $(JOBSUBMIT)) $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(SLURM) $(JSON) $(GSL) $(LIBM))
 

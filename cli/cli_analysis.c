@@ -230,7 +230,7 @@ int cli_known_attach_traces(struct cli_known *k, struct cli_store *s,
 		if (!a->traced)
 			return -ENOMEM;
 		read_newest(&a->r, s, known ? &net : NULL, a->traced);
-		cli_traced_attach(a->traced, &a->evidence.program);
+		cli_traced_attach(a->traced, &a->summary.program);
 	}
 	return 0;
 }

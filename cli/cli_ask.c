@@ -33,9 +33,9 @@ static int check_runs(const struct cli_known *k, size_t app, struct np_err *err)
 	const struct cli_known_app *a = k->app[app];
 	char why[NP_ERR_LEN];
 
-	if (a->evidence.n_used)
+	if (a->summary.n_used)
 		return 0;
-	cli_excluded_text(&a->evidence, why, sizeof(why));
+	cli_excluded_text(&a->summary, why, sizeof(why));
 	return np_errf(err, -ENODATA, "%s: no comparable run on cluster %s "
 		       "(excluded: %s)", a->r.runs.app, k->cal.cluster, why);
 }
@@ -56,8 +56,8 @@ void cli_ask(struct np_predictor *p, const struct cli_known *k,
 	if (a->rc)
 		return;
 	for (size_t i = 0; i < a->n_co; i++)
-		co[i] = &k->app[a->co[i]]->evidence.program;
-	a->rc = np_predict(p, &k->app[a->victim]->evidence.program, co, a->n_co,
+		co[i] = &k->app[a->co[i]]->summary.program;
+	a->rc = np_predict(p, &k->app[a->victim]->summary.program, co, a->n_co,
 			   a->scope, &a->p, &a->why);
 }
 
@@ -89,7 +89,7 @@ const char *cli_flag_names(unsigned set, char *buf, size_t len)
 		{ NP_PRED_BEYOND, "beyond" },
 		{ NP_PRED_FELL_BACK, "fell-back" },
 		{ NP_PRED_NO_OVERLAP, "no-overlap" },
-		{ NP_PRED_NO_COUPLING, "no-coupling" },
+		{ NP_PRED_NO_SHARING, "no-coupling" },
 		{ NP_PRED_PARTIAL, "partial" },
 		{ NP_PRED_ONE_PROBE, "one-probe" },
 		{ NP_PRED_NO_INTERVAL, "no-interval" },
@@ -119,7 +119,7 @@ static void run_under_level(const struct cli_known *k, size_t app, size_t level,
 	const char *name = a->r.runs.app;
 	const char *load = k->cal.fabric->level[level].name;
 
-	if (a->evidence.n_curve < 2 || a->evidence.n_impact < 2) {
+	if (a->summary.n_curve < 2 || a->summary.n_impact < 2) {
 		snprintf(command, len, CLI_CALIBRATE_APP, name);
 		snprintf(what, len, "runs of %s under load", name);
 		return;
@@ -127,8 +127,9 @@ static void run_under_level(const struct cli_known *k, size_t app, size_t level,
 	snprintf(command, len, "sbatch --netprofile=%s "
 		 "--netprofile-compress=%s job.sh", name, load);
 	snprintf(what, len, "%s of %s under load level %s",
-		 np_mean_known(&a->evidence.mean[level]) ? "another run" :
-							   "a run", name, load);
+		 np_mean_known(&a->summary.mean[level]) ? "another run" :
+							  "a run",
+		 name, load);
 }
 
 /*
@@ -175,9 +176,9 @@ void cli_best_measurement(const struct cli_known *k, const struct cli_answer *a,
 			 "administrator",
 			 k->cal.fabric->level[p->more_level].name);
 		return;
-	case NP_MORE_COUPLING:
+	case NP_MORE_SHARING:
 		snprintf(command, len, "%s", CLI_CALIBRATE);
-		snprintf(what, len, "the coupling once more; for an "
+		snprintf(what, len, "the sharing coefficient once more; for an "
 			 "administrator");
 		return;
 	}
@@ -186,7 +187,7 @@ void cli_best_measurement(const struct cli_known *k, const struct cli_answer *a,
 bool cli_no_effect(const struct cli_known *k, enum np_scope scope)
 {
 	return k->calibrated &&
-	       np_coupling_none(&k->cal.fabric->coupling[scope]);
+	       np_sharing_coef_none(&k->cal.fabric->sharing[scope]);
 }
 
 /* The upper end of the interval counts: the effect is at most that. */
@@ -198,10 +199,10 @@ const char *cli_no_effect_text(const struct cli_known *k, enum np_scope scope,
 		[NP_SCOPE_LEAF] = "this leaf switch",
 		[NP_SCOPE_UPLINK] = "this uplink",
 	};
-	const struct np_mean *c = &k->cal.fabric->coupling[scope];
+	const struct np_mean *c = &k->cal.fabric->sharing[scope];
 	double low, high = c->mean;
 
-	np_coupling_interval(c, &low, &high);
+	np_sharing_coef_interval(c, &low, &high);
 	snprintf(buf, len, "Sharing %s makes no difference here: a co-runner "
 		 "has at most %.0f %% of the effect that it has %s.",
 		 what[scope], 100 * high, cli_scope_text(k->cal.scope));

@@ -45,7 +45,7 @@ const char *cli_doubt_text(const struct np_prediction *p);
 void cli_best_measurement(const struct cli_known *k, const struct cli_answer *a,
 		      char *command, char *what, size_t len);
 
-/* Does the coupling show that sharing this scope has no effect? */
+/* Does the sharing coefficient show that sharing this scope has no effect? */
 bool cli_no_effect(const struct cli_known *k, enum np_scope scope);
 
 /* A sentence that says so. Call it only if cli_no_effect(). */

@@ -187,13 +187,13 @@ void cli_put_calibration(json_object *in, const struct cli_known *k,
 	cli_put_text(j, "transport", c->transport);
 	cli_put_text(j, "scope", np_scope_name(c->scope));
 	cli_put_count(j, "levels", c->fabric->n_levels);
-	m = &c->fabric->coupling[scope];
+	m = &c->fabric->sharing[scope];
 	j = cli_put_object(in, "coupling");
 	cli_put_text(j, "scope", np_scope_name(scope));
 	cli_put_count(j, "n", m->n);
 	if (np_mean_known(m))
 		cli_put_real(j, "mean", m->mean);
-	if (np_coupling_interval(m, &low, &high)) {
+	if (np_sharing_coef_interval(m, &low, &high)) {
 		cli_put_real(j, "low", low);
 		cli_put_real(j, "high", high);
 	}

@@ -122,11 +122,11 @@ static int evaluate_all(struct cli_known *k)
 	for (size_t i = 0; !rc && i < k->n; i++) {
 		struct cli_known_app *a = k->app[i];
 
-		np_run_summary_free(&a->evidence);
-		rc = np_run_summary_make(&a->r.runs, &opt, &a->evidence);
+		np_run_summary_free(&a->summary);
+		rc = np_run_summary_make(&a->r.runs, &opt, &a->summary);
 		a->unusable.text[0] = '\0';
 		if (!rc)
-			np_program_check(&a->evidence.program, k->cal.fabric,
+			np_program_check(&a->summary.program, k->cal.fabric,
 					 &a->unusable);
 	}
 	return rc;
@@ -138,7 +138,7 @@ static size_t count_curve_levels(const struct cli_known *k, size_t n)
 	size_t sum = 0;
 
 	for (size_t i = 0; i < n; i++)
-		sum += k->app[i]->evidence.n_curve;
+		sum += k->app[i]->summary.n_curve;
 	return sum;
 }
 
@@ -192,7 +192,7 @@ int cli_known_load_calibration(struct cli_known *k, struct cli_store *s, size_t 
 void cli_known_free(struct cli_known *k)
 {
 	for (size_t i = 0; i < k->n; i++) {
-		np_run_summary_free(&k->app[i]->evidence);
+		np_run_summary_free(&k->app[i]->summary);
 		if (k->app[i]->owned)
 			np_runs_free(&k->app[i]->r.runs);
 		free(k->app[i]->traced);

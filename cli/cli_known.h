@@ -18,7 +18,7 @@ struct cli_traced;
 struct cli_known_app {
 	struct cli_runs r;
 	bool owned; /* r.runs are freed with this structure */
-	struct np_run_summary evidence;
+	struct np_run_summary summary;
 	struct np_err unusable; /* why no model can use it, or "" */
 	struct cli_traced *traced; /* cli_analysis.h; NULL: not loaded */
 };

@@ -39,8 +39,7 @@ static bool takes_part(const struct cli_known_app *a, bool asked_for)
 {
 	return !a->unusable.text[0] &&
 	       (asked_for ||
-		(np_run_summary_has_data(&a->evidence) &&
-		 a->evidence.n_used));
+		(np_run_summary_has_data(&a->summary) && a->summary.n_used));
 }
 
 /* qsort_r() order of indices into the known applications. */
@@ -86,7 +85,7 @@ static int ask(struct cli_matrix *m)
 	m->rc = calloc(m->n * m->n, sizeof(*m->rc));
 	rc = app && m->p && m->rc ? 0 : np_errf(&err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !rc && i < m->n; i++)
-		app[i] = &m->k->app[m->at[i]]->evidence.program;
+		app[i] = &m->k->app[m->at[i]]->summary.program;
 	if (!rc)
 		rc = cli_known_predictor(m->k, m->model, true, &models, &err);
 	if (!rc)

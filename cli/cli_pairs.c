@@ -73,8 +73,8 @@ void cli_pairs_list(struct cli_pairs *t, struct cli_store *s,
 /* Free the candidates and close the caches. */
 static void release(struct cli_candidates *all)
 {
-	np_cache_close(all->kept);
-	np_cache_close(all->ties);
+	np_cache_close(all->summaries);
+	np_cache_close(all->results);
 	free(all->app);
 	*all = (struct cli_candidates){ .n = 0 };
 }
@@ -92,8 +92,8 @@ static void open_caches(struct cli_candidates *all, const struct cli_known *k)
 				 NULL))
 		return;
 	/* A hash of the path is the version of both caches. */
-	all->kept = np_cache_open(all->s->store, "show", basis);
-	all->ties = np_cache_open(all->s->store, "ties", basis);
+	all->summaries = np_cache_open(all->s->store, "show", basis);
+	all->results = np_cache_open(all->s->store, "ties", basis);
 }
 
 /* State of all candidates and the calibration, as np_cache_state() has it. */
@@ -114,8 +114,8 @@ static uint64_t state_of(const struct cli_candidates *all)
 /* ---- run summaries of candidates ---- */
 
 /* Make the summary from the runs.  Returns 0, -ENOENT or -ENOMEM. */
-static int make_evidence(struct cli_candidates *all, struct cli_known *k,
-			 struct cli_known_app *a)
+static int make_summary(struct cli_candidates *all, struct cli_known *k,
+			struct cli_known_app *a)
 {
 	const struct np_run_summary_opt opt = { .calibration = &k->cal };
 	struct cli_runs r;
@@ -123,17 +123,17 @@ static int make_evidence(struct cli_candidates *all, struct cli_known *k,
 
 	if (rc)
 		return rc;
-	rc = np_run_summary_make(&r.runs, &opt, &a->evidence);
+	rc = np_run_summary_make(&r.runs, &opt, &a->summary);
 	if (!rc)
 		/* The summary must not point into runs that are freed. */
-		np_run_summary_detach(&a->evidence, a->r.runs.app);
+		np_run_summary_detach(&a->summary, a->r.runs.app);
 	np_runs_free(&r.runs);
 	return rc;
 }
 
 /* Store a summary in the cache; without a state it could not be validated. */
-static void cache_evidence(struct cli_candidates *all, const char *name,
-			   uint64_t state, const struct np_run_summary *e)
+static void cache_summary(struct cli_candidates *all, const char *name,
+			  uint64_t state, const struct np_run_summary *e)
 {
 	size_t len;
 	char *data;
@@ -145,15 +145,15 @@ static void cache_evidence(struct cli_candidates *all, const char *name,
 	if (fclose(f))
 		free(data);
 	else
-		np_cache_put(all->kept, name, state, data, len);
+		np_cache_put(all->summaries, name, state, data, len);
 }
 
 /*
  * The summary of candidate i, from the cache or else from its runs. Returns 0,
  * -ENOENT or -ENOMEM.
  */
-static int find_evidence(struct cli_candidates *all, size_t i, struct cli_known *k,
-			 struct cli_known_app *a)
+static int find_summary(struct cli_candidates *all, size_t i,
+			struct cli_known *k, struct cli_known_app *a)
 {
 	const struct np_store_stamp stamp[] = {
 		all->fabric, all->app[i].stamp,
@@ -166,17 +166,17 @@ static int find_evidence(struct cli_candidates *all, size_t i, struct cli_known 
 	/* Published profiles have the key of no user. */
 	snprintf(name, sizeof(name), "%u %s", i < all->n_own ? all->uid :
 		 UINT32_MAX, a->r.runs.app);
-	u.at = np_cache_find(all->kept, name, state, &u.left);
+	u.at = np_cache_find(all->summaries, name, state, &u.left);
 	if (u.at)
 		rc = np_run_summary_unpack(&u, k->cal.fabric, a->r.runs.app,
-					&a->evidence);
+					   &a->summary);
 	if (!rc)
 		return 0; /* checked when it was cached */
-	rc = make_evidence(all, k, a);
+	rc = make_summary(all, k, a);
 	if (rc)
 		return rc;
-	cache_evidence(all, name, state, &a->evidence);
-	np_program_check(&a->evidence.program, k->cal.fabric, &a->unusable);
+	cache_summary(all, name, state, &a->summary);
+	np_program_check(&a->summary.program, k->cal.fabric, &a->unusable);
 	return 0;
 }
 
@@ -199,7 +199,7 @@ static int add(struct cli_candidates *all, size_t i, struct cli_known *k)
 	if (rc)
 		return rc;
 	a = k->app[k->n - 1];
-	rc = find_evidence(all, i, k, a);
+	rc = find_summary(all, i, k, a);
 	if (rc) {
 		k->n--;
 		free(a);
@@ -229,9 +229,9 @@ static void pack_prediction(struct np_pack *to, struct np_prediction *p,
 	p->n_curve = np_pack_count(to, p->n_curve, n_levels);
 	p->n_impact = np_pack_count(to, p->n_impact, n_levels);
 	p->n_probes = np_pack_count(to, p->n_probes, UINT64_MAX);
-	p->n_left_out = np_pack_count(to, p->n_left_out, 2 * n_levels);
-	p->coupling = np_pack_real(to, p->coupling);
-	p->more = (enum np_more)np_pack_count(to, p->more, NP_MORE_COUPLING);
+	p->n_excluded = np_pack_count(to, p->n_excluded, 2 * n_levels);
+	p->sharing = np_pack_real(to, p->sharing);
+	p->more = (enum np_more)np_pack_count(to, p->more, NP_MORE_SHARING);
 	p->more_level = np_pack_count(to, p->more_level,
 				      n_levels ? n_levels - 1 : 0);
 	to->bad |= !p->model;
@@ -280,7 +280,7 @@ static void pack_list(struct np_pack *p, struct cli_pairs *t,
 {
 	list->n = np_pack_count(p, list->n, CLI_PAIRS_MAX);
 	for (size_t i = 0; i < list->n && !p->bad; i++) {
-		struct cli_pair *one = &list->tie[i];
+		struct cli_pair *one = &list->pair[i];
 
 		one->victim = pack_app(p, t, all, one->victim);
 		one->co = pack_app(p, t, all, one->co);
@@ -312,7 +312,7 @@ static bool load_cached(struct cli_pairs *t, struct cli_candidates *all)
 	char name[NAME_LEN];
 
 	cache_key(t, name);
-	p.at = np_cache_find(all->ties, name, state_of(all), &p.left);
+	p.at = np_cache_find(all->results, name, state_of(all), &p.left);
 	if (!p.at)
 		return false;
 	pack_list(&p, t, all, &slowed_by);
@@ -341,7 +341,7 @@ static void store_cached(struct cli_pairs *t, struct cli_candidates *all)
 	if (fclose(p.f))
 		free(data);
 	else
-		np_cache_put(all->ties, name, state, data, len);
+		np_cache_put(all->results, name, state, data, len);
 }
 
 /* ---- prediction ---- */
@@ -356,31 +356,31 @@ static bool is_before(const struct cli_pair *a, const struct cli_pair *b)
 
 void cli_pair_insert(struct cli_pair_list *list, const struct cli_pair *t)
 {
-	struct cli_pair *tie = list->tie;
+	struct cli_pair *pair = list->pair;
 	size_t at = list->n;
 
 	/* Insertion sort into a list that keeps CLI_PAIRS_MAX elements. */
-	while (at && is_before(t, &tie[at - 1]))
+	while (at && is_before(t, &pair[at - 1]))
 		at--;
 	if (at == CLI_PAIRS_MAX)
 		return;
 	list->n += list->n < CLI_PAIRS_MAX;
-	memmove(tie + at + 1, tie + at, (list->n - 1 - at) * sizeof(*tie));
-	tie[at] = *t;
+	memmove(pair + at + 1, pair + at, (list->n - 1 - at) * sizeof(*pair));
+	pair[at] = *t;
 }
 
 /* Can the models predict with this application? */
 static bool is_usable(const struct cli_known_app *a)
 {
-	return !a->unusable.text[0] && a->evidence.n_used;
+	return !a->unusable.text[0] && a->summary.n_used;
 }
 
 /*
  * The pair of victim and co-runner; one of the two is the application shown,
  * 0.
  */
-static struct cli_pair tie_of(const struct cli_pairs *t, size_t victim, size_t co,
-			     const struct np_prediction *p)
+static struct cli_pair make_pair(const struct cli_pairs *t, size_t victim,
+				 size_t co, const struct np_prediction *p)
 {
 	return (struct cli_pair){
 		.app = t->k.app[victim ? victim : co]->r.runs.app,
@@ -408,7 +408,7 @@ static bool collect(const struct cli_known *k, struct around *a)
 	for (size_t i = 0; i < k->n; i++)
 		if (is_usable(k->app[i])) {
 			a->at[a->n] = i;
-			a->app[a->n++] = &k->app[i]->evidence.program;
+			a->app[a->n++] = &k->app[i]->summary.program;
 		}
 	return true;
 }
@@ -417,15 +417,16 @@ static bool collect(const struct cli_known *k, struct around *a)
 static void keep_worst(struct cli_pairs *t, const struct around *a)
 {
 	for (size_t i = 0; i < a->n; i++) {
-		struct cli_pair beside = tie_of(t, 0, a->at[i], &a->p[i]);
-		struct cli_pair to = tie_of(t, a->at[i], 0, &a->p[a->n - 1 + i]);
+		struct cli_pair from = make_pair(t, 0, a->at[i], &a->p[i]);
+		struct cli_pair to =
+			make_pair(t, a->at[i], 0, &a->p[a->n - 1 + i]);
 
 		/*
 		 * The first n predictions are of the application, the rest of
 		 * others.
 		 */
 		if (!a->rc[i])
-			cli_pair_insert(&t->slowed_by, &beside);
+			cli_pair_insert(&t->slowed_by, &from);
 		if (i && !a->rc[a->n - 1 + i])
 			cli_pair_insert(&t->slows, &to);
 	}
@@ -448,22 +449,24 @@ static void ask_all(struct cli_pairs *t, struct np_predictor *models)
 
 /* Predict one pair as netprof predict would. */
 static void ask_one(const struct cli_pairs *t, struct np_predictor *models,
-		    struct cli_pair *tie)
+		    struct cli_pair *pair)
 {
-	struct cli_answer a = { .victim = tie->victim, .n_co = 1,
-				.co = { tie->co }, .scope = t->scope };
+	struct cli_answer a = { .victim = pair->victim,
+				.n_co = 1,
+				.co = { pair->co },
+				.scope = t->scope };
 
 	cli_ask(models, &t->k, &a);
-	tie->p = a.p;
+	pair->p = a.p;
 }
 
 /* Second pass, over the pairs that were kept: with their intervals. */
 static void ask_again(struct cli_pairs *t, struct np_predictor *models)
 {
 	for (size_t i = 0; i < t->slowed_by.n; i++)
-		ask_one(t, models, &t->slowed_by.tie[i]);
+		ask_one(t, models, &t->slowed_by.pair[i]);
 	for (size_t i = 0; i < t->slows.n; i++)
-		ask_one(t, models, &t->slows.tie[i]);
+		ask_one(t, models, &t->slows.pair[i]);
 }
 
 /* Make a predictor, with or without intervals, and let one pass use it. */

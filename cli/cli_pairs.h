@@ -19,7 +19,7 @@ struct cli_pair {
 
 /* The worst pairs, largest slowdown first, uncertain ones last. */
 struct cli_pair_list {
-	struct cli_pair tie[CLI_PAIRS_MAX];
+	struct cli_pair pair[CLI_PAIRS_MAX];
 	size_t n;
 };
 
@@ -34,8 +34,9 @@ struct cli_candidates {
 	size_t n_own, n; /* user's applications, all */
 	/* Set once the calibration is known. */
 	struct np_store_stamp fabric;
-	struct np_cache *kept; /* cache of run summaries, one per application */
-	struct np_cache *ties; /* cache of results, which change more often */
+	struct np_cache
+		*summaries; /* cache of run summaries, one per application */
+	struct np_cache *results; /* cache of results, which change more often */
 };
 
 struct cli_pairs {

@@ -587,23 +587,26 @@ static void say_no_baseline(const struct np_profile *p, char *buf)
 static void say_contradiction(const struct np_profile *p, char *buf)
 {
 	const struct np_verdict *v = &p->verdict;
-	char moved[CLI_NUMBER], share[CLI_NUMBER];
+	char per_sec[CLI_NUMBER], share[CLI_NUMBER];
 
-	rate(v->rate, moved);
+	rate(v->rate, per_sec);
 	if (v->doubt == NP_DOUBT_SILENT)
-		snprintf(buf, CLI_SENTENCE, "%s: network use not known yet: "
+		snprintf(buf, CLI_SENTENCE,
+			 "%s: network use not known yet: "
 			 "%s of its probes were delayed, but each measured "
 			 "node sent and received only %s. Something else "
 			 "delayed them, or the idle baseline is out of date. "
 			 "To measure a new one: " CLI_MEASURE_IDLE,
 			 p->runs->app, cli_percent(v->delayed_share, share),
-			 moved);
+			 per_sec);
 	else
-		snprintf(buf, CLI_SENTENCE, "%s: network use not known yet: "
-			 "each measured node sent and received %s, as much as "
-			 "its link carries, but no probes were delayed. The "
-			 "idle baseline is out of date. To measure a new one: "
-			 CLI_MEASURE_IDLE, p->runs->app, moved);
+		snprintf(
+			buf, CLI_SENTENCE,
+			"%s: network use not known yet: "
+			"each measured node sent and received %s, as much as "
+			"its link carries, but no probes were delayed. The "
+			"idle baseline is out of date. To measure a new one: " CLI_MEASURE_IDLE,
+			p->runs->app, per_sec);
 }
 
 /* The verdict if the network use is not known: why, and what to do about it. */
@@ -644,13 +647,14 @@ static void say_use(const struct np_profile *p, char *buf)
 		[NP_USE_HEAVY] = "seems to use the network heavily",
 		[NP_USE_SATURATED] = "seems to saturate the network",
 	};
-	char phases[128], moved[CLI_NUMBER];
+	char phases[128], per_sec[CLI_NUMBER];
 
 	/* The idle runs themselves were disturbed. */
 	if (p->is_idle && p->verdict.doubt == NP_DOUBT_BASELINE) {
-		snprintf(buf, CLI_SENTENCE, "idle: the network was not idle: "
+		snprintf(buf, CLI_SENTENCE,
+			 "idle: the network was not idle: "
 			 "each measured node sent and received %s.",
-			 rate(p->verdict.rate, moved));
+			 rate(p->verdict.rate, per_sec));
 		return;
 	}
 	if (p->verdict.use == NP_USE_UNKNOWN) {

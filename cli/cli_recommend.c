@@ -35,8 +35,11 @@ static void ask_narrower(const struct cli_known *k, enum np_scope scope,
 			 struct cli_recommendation *a)
 {
 	struct cli_answer worst = {
-		.victim = a->tie[0].victim, .n_co = 1, .co = { a->tie[0].co },
-		.scope = scope, .p = a->tie[0].p,
+		.victim = a->pair[0].victim,
+		.n_co = 1,
+		.co = { a->pair[0].co },
+		.scope = scope,
+		.p = a->pair[0].p,
 	};
 
 	cli_best_measurement(k, &worst, a->command, a->what, sizeof(a->what));
@@ -47,17 +50,18 @@ static void ask_narrower(const struct cli_known *k, enum np_scope scope,
  * sorted, so the first neighbour that is acceptable ends it.
  */
 void cli_recommend(const struct np_profile *p, const struct cli_known *k,
-		enum np_scope scope, const struct cli_pair_list *ties,
-		double limit, struct cli_recommendation *out)
+		   enum np_scope scope, const struct cli_pair_list *pairs,
+		   double limit, struct cli_recommendation *out)
 {
 	struct cli_recommendation a = {
-		.limit = limit, .tie = ties->tie, .app = p->runs->app,
-		.n_asked = cli_no_effect(k, scope) ? 0 : ties->n,
+		.limit = limit,
+		.pair = pairs->pair,
+		.app = p->runs->app,
+		.n_asked = cli_no_effect(k, scope) ? 0 : pairs->n,
 	};
 
-	while (a.n_avoid < a.n_asked &&
-	       a.tie[a.n_avoid].p.slowdown > limit &&
-	       !cli_doubt_text(&a.tie[a.n_avoid].p))
+	while (a.n_avoid < a.n_asked && a.pair[a.n_avoid].p.slowdown > limit &&
+	       !cli_doubt_text(&a.pair[a.n_avoid].p))
 		a.n_avoid++;
 	if (!p->is_idle && !(a.told = verdict_asks(p, &a))) {
 		if (a.n_asked) {
@@ -82,11 +86,14 @@ void cli_avoid_text(const struct cli_recommendation *a, char *buf, size_t len)
 		cli_add(buf, len, "No application with a profile slows it by "
 			"more than %.0f %%.", 100 * a->limit);
 	for (size_t i = 0; i < a->n_avoid; i++) {
-		bool same = !strcmp(a->tie[i].app, a->app);
+		bool same = !strcmp(a->pair[i].app, a->app);
 
-		cli_add(buf, len, "%s%s%s%s", !i ? "Avoid sharing a leaf "
-			"switch with " : i + 1 < a->n_avoid ? ", " : " or ",
-			same ? "a second " : "", a->tie[i].app,
+		cli_add(buf, len, "%s%s%s%s",
+			!i		   ? "Avoid sharing a leaf "
+					     "switch with " :
+			i + 1 < a->n_avoid ? ", " :
+					     " or ",
+			same ? "a second " : "", a->pair[i].app,
 			same ? " job" : "");
 	}
 	if (a->n_avoid)

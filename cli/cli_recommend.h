@@ -6,9 +6,9 @@
 
 struct cli_recommendation {
 	double limit; /* acceptable slowdown, fraction: MaxSlowdown */
-	size_t n_asked; /* co-runners in tie[] */
+	size_t n_asked; /* co-runners in pair[] */
 	size_t n_avoid; /* the first of them, which slow it beyond limit */
-	const struct cli_pair *tie; /* borrowed, largest slowdown first */
+	const struct cli_pair *pair; /* borrowed, largest slowdown first */
 	const char *app;	   /* the application; borrowed */
 	/*
 	 * The most useful measurement: a command to type, and what it
@@ -20,12 +20,12 @@ struct cli_recommendation {
 
 /*
  * p: the profile; k: the known applications and, if there is one, the
- * calibration; ties: the applications that slow it most at that scope. All are
+ * calibration; pairs: the applications that slow it most at that scope. All are
  * borrowed. Always succeeds.
  */
 void cli_recommend(const struct np_profile *p, const struct cli_known *k,
-		enum np_scope scope, const struct cli_pair_list *ties,
-		double limit, struct cli_recommendation *out);
+		   enum np_scope scope, const struct cli_pair_list *pairs,
+		   double limit, struct cli_recommendation *out);
 
 /*
  * "Avoid sharing a leaf switch with NPmpi or fft: each slows it by more than

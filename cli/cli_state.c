@@ -69,7 +69,7 @@ bool cli_placement_enabled(const struct np_place_conf *p)
 const char *cli_mode_text(const struct np_state *s, double now, bool places,
 			 char *buf, size_t len)
 {
-	char age[CLI_NUMBER], limit[CLI_NUMBER], defer[CLI_NUMBER];
+	char age[CLI_NUMBER], limit[CLI_NUMBER], hold[CLI_NUMBER];
 
 	if (cli_state_stale(s, now)) {
 		snprintf(buf, len, "Placement does not act: its last decision "
@@ -79,11 +79,12 @@ const char *cli_mode_text(const struct np_state *s, double now, bool places,
 			 "Is slurmctld running? Try netprof check." :
 			 "It is off in netprof.conf.");
 	} else if (!strcmp(s->mode, "enforce")) {
-		snprintf(buf, len, "Placement enforces: jobs that would slow "
+		snprintf(buf, len,
+			 "Placement enforces: jobs that would slow "
 			 "each other by more than %.0f %% are kept apart, and "
 			 "held for up to %s if necessary.",
 			 100 * s->max_slowdown,
-			 cli_setting_sec(s->max_defer_sec, defer));
+			 cli_setting_sec(s->max_defer_sec, hold));
 	} else if (!strcmp(s->mode, "prefer")) {
 		snprintf(buf, len, "Placement prefers: jobs that would slow "
 			 "each other by more than %.0f %% are kept apart if "

@@ -319,7 +319,7 @@ const char *cli_cut(const char *text, size_t width, char *buf, size_t len)
  * Breaks at blanks only. column is where the text begins, so that text behind
  * a label is wrapped correctly.
  */
-void cli_wrap_beside(FILE *f, const char *text, int indent, size_t column)
+void cli_wrap_after(FILE *f, const char *text, int indent, size_t column)
 {
 	bool first = true;
 
@@ -346,7 +346,7 @@ void cli_wrap_beside(FILE *f, const char *text, int indent, size_t column)
 
 void cli_wrap(FILE *f, const char *text, int indent)
 {
-	cli_wrap_beside(f, text, indent, 0);
+	cli_wrap_after(f, text, indent, 0);
 }
 
 /* NO_COLOR: https://no-color.org */
@@ -472,5 +472,5 @@ void cli_labelled(FILE *f, const char *label, const char *format, ...)
 		return;
 	fprintf(f, "%s%-*s%s", cli_colour(CLI_BOLD), CLI_LABEL, label,
 		cli_colour(CLI_PLAIN));
-	cli_wrap_beside(f, line, CLI_LABEL, CLI_LABEL);
+	cli_wrap_after(f, line, CLI_LABEL, CLI_LABEL);
 }

@@ -45,7 +45,7 @@ const char *cli_colour(enum cli_colour c);
 /* Print text wrapped at CLI_COLUMNS; all lines but the first are indented. */
 void cli_wrap(FILE *f, const char *text, int indent);
 /* The same behind a label: the first line begins at that column. */
-void cli_wrap_beside(FILE *f, const char *text, int indent, size_t column);
+void cli_wrap_after(FILE *f, const char *text, int indent, size_t column);
 
 /* cli_wrap() to standard output, in a colour. */
 __attribute__((format(printf, 3, 4)))

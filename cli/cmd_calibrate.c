@@ -154,12 +154,12 @@ static void print_mean(const struct np_mean *m, double factor)
  * One line per scope: how much the medium level loses there under the
  * strongest one, and that loss relative to the calibrated scope.
  */
-static void print_coupling(const struct np_calibrate *c)
+static void print_sharing(const struct np_calibrate *c)
 {
 	for (int i = 0; i < NP_N_SCOPES; i++) {
 		enum np_scope scope = (enum np_scope)i;
 		struct np_mean l = np_cal_loss(c, scope);
-		struct np_mean k = np_cal_coupling(c, c->scope, scope);
+		struct np_mean k = np_cal_sharing(c, c->scope, scope);
 
 		printf("%-8s", np_scope_name(scope));
 		print_mean(&l, 100);
@@ -171,7 +171,7 @@ static void print_coupling(const struct np_calibrate *c)
 }
 
 /*
- * The matrix of slowdowns between levels, and the coupling, as a first
+ * The matrix of slowdowns between levels, and the sharing coefficients, as a first
  * plausibility check by the administrator.
  */
 static void print_result(const struct np_calibrate *c)
@@ -198,7 +198,7 @@ static void print_result(const struct np_calibrate *c)
 	       s->level[np_cal_middle(s)].name,
 	       s->level[np_cal_strongest(s)].name, "Scope", "Loss %",
 	       "Coupling");
-	print_coupling(c);
+	print_sharing(c);
 }
 
 /* ---- the fabric: where the result goes ---- */
@@ -337,7 +337,7 @@ static int load_state(struct fabric_work *w, const char *setup,
 /* ---- the fabric: measurement ---- */
 
 /* Learn the nodes of the allocation and which of them serve which purpose. */
-static int survey_nodes(struct fabric_work *w, struct np_err *err)
+static int query_nodes(struct fabric_work *w, struct np_err *err)
 {
 	struct np_cal_setup *s = &w->c.setup;
 	int rc = np_cal_run_query(w->c.run, w->at.nodes, w->at.n_nodes,
@@ -401,15 +401,18 @@ static void publish_idle(const struct fabric_work *w, const char *text)
  */
 static int save_result(struct fabric_work *w, struct np_err *err)
 {
-	const struct np_calibration_facts facts = {
-		.c = &w->c, .roles = &w->roles, .cluster = w->at.cluster,
+	const struct np_calibration_conditions conditions = {
+		.c = &w->c,
+		.roles = &w->roles,
+		.cluster = w->at.cluster,
 		.transport = w->seen.transport,
 		.ucx_version = w->seen.version,
-		.date = w->date, .message_bytes = w->at.conf.message_bytes,
+		.date = w->date,
+		.message_bytes = w->at.conf.message_bytes,
 		.period_sec = w->at.conf.period_sec,
 	};
 	char *text;
-	int rc = np_calibrate_result(&facts, &text, err);
+	int rc = np_calibrate_result(&conditions, &text, err);
 
 	if (rc)
 		return rc;
@@ -455,7 +458,7 @@ static int measure_fabric(struct fabric_work *w, struct np_err *err)
 static int prepare_state(struct fabric_work *w, struct np_err *err)
 {
 	char *setup;
-	int rc = survey_nodes(w, err);
+	int rc = query_nodes(w, err);
 
 	if (rc)
 		return rc;
@@ -798,7 +801,7 @@ static int take_levels(char *text, void *ask, struct np_err *err)
 	 * The number of nodes is not known yet. Parsing for the largest one
 	 * reports a misspelt name before anything is measured.
 	 */
-	return np_cal_levels_parse(text, NP_LEVEL_MAX_PARTNERS, level, &n, err);
+	return np_cal_levels_parse(text, NP_LEVEL_MAX_PEERS, level, &n, err);
 }
 
 static int take_app(char *text, void *ask, struct np_err *err)

@@ -72,7 +72,7 @@ static const struct part {
 	/* Exits with 1 if the topology that Slurm has is a different one. */
 	{ "which nodes share a leaf switch",
 	  "netprof topology $PAIRS --save=\"$TMP/latencies\"; cat \"$TMP/latencies\"" },
-	{ "load levels, how they slow each other, and the coupling",
+	{ "load levels, how they slow each other, and the sharing coefficients",
 	  "netprof calibrate --fresh $LEVELS --output=\"$TMP/calibration.json\"; "
 	  "cat \"$TMP/calibration.json\"" },
 };
@@ -493,7 +493,7 @@ static void print_finding(const struct cli_finding *f)
 	snprintf(line, sizeof(line), "%s: %s", f->about, f->text);
 	printf("%s%-9s%s", cli_colour(colours[f->result]),
 	       cli_result_name(f->result), cli_colour(CLI_PLAIN));
-	cli_wrap_beside(stdout, line, 9, 9);
+	cli_wrap_after(stdout, line, 9, 9);
 	/* Not wrapped, so that it can be copied. */
 	if (*f->remedy)
 		printf("         -> %s\n", f->remedy);

@@ -4,7 +4,7 @@
  *
  * Each column ("side") is one run, or all comparable runs of an application
  * together. The output says which is slowest and which conditions differ; a
- * condition ("fact") is anything about a run that was recorded, such as its
+ * condition is anything about a run that was recorded, such as its
  * nodes or its neighbours.
  */
 #include <errno.h>
@@ -124,9 +124,9 @@ static void side_release(struct side *s)
 	cli_profile_free(&s->found);
 }
 
-/* ---- facts: conditions of a run, as text ---- */
+/* ---- conditions of a run, as text ---- */
 
-#define FACT_LEN 256
+#define CONDITION_LEN 256
 
 /*
  * The number of other jobs on its leaf switches, and the largest share of its
@@ -195,11 +195,11 @@ static void say_state(const struct np_record *r, char *buf, size_t len)
 
 #define AT(member) .text = offsetof(struct np_record, member)
 
-static const struct fact {
+static const struct condition {
 	const char *key, *label, *words; /* for programs, tables, sentences */
 	void (*say)(const struct np_record *r, char *buf, size_t len);
 	size_t text; /* say NULL: offset of a text of the record */
-} facts[] = {
+} recorded[] = {
 	{ "neighbours", "Neighbours", "neighbours", say_neighbours },
 	{ "level", "Load level", "the load level", say_level },
 	{ "suspended", "Suspended", "whether it was suspended", say_suspended },
@@ -212,8 +212,7 @@ static const struct fact {
 	{ "executable", "Executable", "the executable", AT(executable) },
 	{ "fingerprint", "Command", "the command", AT(fingerprint) },
 	{ "exit_code", "Exit code", "the exit code", say_state },
-	{ "slurm_version", "Slurm", "the version of Slurm",
-	  AT(slurm_version) },
+	{ "slurm_version", "Slurm", "the version of Slurm", AT(slurm_version) },
 	{ "ucx_version", "UCX", "the version of UCX", AT(ucx_version) },
 	{ "netprof_version", "netprof", "the version of netprof",
 	  AT(netprof_version) },
@@ -226,31 +225,31 @@ static const struct fact {
 };
 
 /* The value of a fact for one run; "" if it was not recorded. */
-static void fact_of_run(const struct np_record *r, const struct fact *f,
-			char buf[FACT_LEN])
+static void condition_of_run(const struct np_record *r,
+			     const struct condition *f, char buf[CONDITION_LEN])
 {
 	const char *text;
 
 	if (f->say) {
-		f->say(r, buf, FACT_LEN);
+		f->say(r, buf, CONDITION_LEN);
 		return;
 	}
 	text = *(char *const *)((const char *)r + f->text);
-	snprintf(buf, FACT_LEN, "%s", text ? text : "");
+	snprintf(buf, CONDITION_LEN, "%s", text ? text : "");
 }
 
 /* The value for a side: "varies" if its runs differ, "" if not recorded. */
-static void fact_of_side(const struct side *s, const struct fact *f,
-			 char buf[FACT_LEN])
+static void condition_of_side(const struct side *s, const struct condition *f,
+			      char buf[CONDITION_LEN])
 {
-	char other[FACT_LEN];
+	char other[CONDITION_LEN];
 	bool any = false;
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < s->runs.n; i++) {
 		if (!side_counts(s, i))
 			continue;
-		fact_of_run(s->runs.run[i], f, other);
+		condition_of_run(s->runs.run[i], f, other);
 		if (any && strcmp(buf, other)) {
 			strcpy(buf, "varies");
 			return;
@@ -261,12 +260,13 @@ static void fact_of_side(const struct side *s, const struct fact *f,
 }
 
 /* Do two sides that have a value for this fact have different ones? */
-static bool fact_differs(const struct comparison *c, const struct fact *f)
+static bool condition_differs(const struct comparison *c,
+			      const struct condition *f)
 {
-	char first[FACT_LEN] = "", other[FACT_LEN];
+	char first[CONDITION_LEN] = "", other[CONDITION_LEN];
 
 	for (size_t i = 0; i < c->n; i++) {
-		fact_of_side(&c->side[i], f, other);
+		condition_of_side(&c->side[i], f, other);
 		if (!*other)
 			continue;
 		if (*first && strcmp(first, other))
@@ -384,10 +384,10 @@ static void say_verdict(const struct comparison *c, char *buf, size_t len)
 static void say_differences(const struct comparison *c, char *buf, size_t len)
 {
 	buf[0] = '\0';
-	for (size_t i = 0; i < NP_ARRAY_SIZE(facts); i++)
-		if (fact_differs(c, &facts[i]))
-			cli_add(buf, len, "%s%s", *buf ? ", " : "Different: ",
-				facts[i].words);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(recorded); i++)
+		if (condition_differs(c, &recorded[i]))
+			cli_add(buf, len, "%s%s",
+				*buf ? ", " : "Different: ", recorded[i].words);
 	cli_add(buf, len, "%s", *buf ? "." : "No recorded condition differs.");
 }
 
@@ -413,7 +413,7 @@ static void date_range(const struct side *s, double *first, double *last)
 	}
 }
 
-/* The rows with measurements; rows with facts follow them. */
+/* The rows with measurements; rows with conditions follow them. */
 enum { TIME, SHORTEST, LONGEST, DEVIATION, RUNS, P50, P99, DELAYED, LOAD, START,
        TO, N_ROWS };
 
@@ -504,7 +504,7 @@ static void begin_row(const char *label, bool differs)
  */
 static void put_cell(const struct block *b, size_t i, const char *text)
 {
-	char cut[4 * FACT_LEN];
+	char cut[4 * CONDITION_LEN];
 	size_t width;
 
 	cli_cut(*text ? text : "-", (size_t)b->width - 1, cut, sizeof(cut));
@@ -514,36 +514,36 @@ static void put_cell(const struct block *b, size_t i, const char *text)
 		putchar('\n');
 }
 
-/* Rows for the facts that differ. */
-static void put_facts(const struct comparison *c, const struct block *b)
+/* Rows for the conditions that differ. */
+static void put_conditions(const struct comparison *c, const struct block *b)
 {
-	char text[FACT_LEN];
+	char text[CONDITION_LEN];
 
-	for (size_t k = 0; k < NP_ARRAY_SIZE(facts); k++) {
-		const struct fact *f = &facts[k];
+	for (size_t k = 0; k < NP_ARRAY_SIZE(recorded); k++) {
+		const struct condition *f = &recorded[k];
 
-		if (!fact_differs(c, f))
+		if (!condition_differs(c, f))
 			continue;
 		begin_row(f->label, true);
 		for (size_t i = b->from; i < b->to; i++) {
-			fact_of_side(&c->side[i], f, text);
+			condition_of_side(&c->side[i], f, text);
 			put_cell(b, i, text);
 		}
 	}
 }
 
-/* One paragraph for the facts that do not differ. */
+/* One paragraph for the conditions that do not differ. */
 static void put_same(const struct comparison *c)
 {
-	char line[LINE] = "", text[FACT_LEN];
+	char line[LINE] = "", text[CONDITION_LEN];
 
-	for (size_t k = 0; k < NP_ARRAY_SIZE(facts); k++) {
-		const struct fact *f = &facts[k];
+	for (size_t k = 0; k < NP_ARRAY_SIZE(recorded); k++) {
+		const struct condition *f = &recorded[k];
 
 		text[0] = '\0';
 		for (size_t i = 0; i < c->n && !*text; i++)
-			fact_of_side(&c->side[i], f, text);
-		if (*text && !fact_differs(c, f))
+			condition_of_side(&c->side[i], f, text);
+		if (*text && !condition_differs(c, f))
 			cli_add(line, sizeof(line), "%s%s %s", *line ? ", " :
 				"", f->label, text);
 	}
@@ -565,7 +565,7 @@ static bool any_cell(const struct comparison *c, const struct block *b,
 }
 
 /*
- * One block of the table: names, measurements, differing facts. Rows without
+ * One block of the table: names, measurements, differing conditions. Rows without
  * any value in this block are skipped.
  */
 static void put_block(const struct comparison *c, const struct block *b)
@@ -584,7 +584,7 @@ static void put_block(const struct comparison *c, const struct block *b)
 		for (size_t i = b->from; i < b->to; i++)
 			put_cell(b, i, cell(&c->side[i], row, text));
 	}
-	put_facts(c, b);
+	put_conditions(c, b);
 }
 
 /* netprof explain knows the neighbours of a run, and what they cost it. */
@@ -656,13 +656,13 @@ static void put_time(json_object *in, const struct side *s)
 }
 
 /*
- * Everything about one side. The facts have the same keys as in a run record.
+ * Everything about one side. The conditions have the same keys as in a run record.
  */
 static void put_side(json_object *j, const struct side *s)
 {
 	const struct np_verdict *v = &s->profile.verdict;
 	json_object *conditions;
-	char text[FACT_LEN];
+	char text[CONDITION_LEN];
 	double first, last;
 
 	cli_put_text(j, "name", s->name);
@@ -678,9 +678,9 @@ static void put_side(json_object *j, const struct side *s)
 	cli_put_time(j, "first", first);
 	cli_put_time(j, "last", last);
 	conditions = cli_put_object(j, "conditions");
-	for (size_t i = 0; i < NP_ARRAY_SIZE(facts); i++) {
-		fact_of_side(s, &facts[i], text);
-		cli_put_text(conditions, facts[i].key, *text ? text : NULL);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(recorded); i++) {
+		condition_of_side(s, &recorded[i], text);
+		cli_put_text(conditions, recorded[i].key, *text ? text : NULL);
 	}
 }
 
@@ -706,7 +706,7 @@ static const struct cli_table table = {
 
 /*
  * The verdict is the sentence of the text output; "different" lists the keys
- * of the facts that differ.
+ * of the conditions that differ.
  */
 static int print_data(const struct comparison *c, enum cli_format format)
 {
@@ -716,9 +716,9 @@ static int print_data(const struct comparison *c, enum cli_format format)
 	say_verdict(c, verdict, sizeof(verdict));
 	cli_put_text(j, "verdict", verdict);
 	list = cli_put_array(j, "different");
-	for (size_t i = 0; i < NP_ARRAY_SIZE(facts); i++)
-		if (fact_differs(c, &facts[i]))
-			cli_append_text(list, facts[i].key);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(recorded); i++)
+		if (condition_differs(c, &recorded[i]))
+			cli_append_text(list, recorded[i].key);
 	list = cli_put_array(j, "compared");
 	for (size_t i = 0; i < c->n; i++)
 		put_side(cli_append_object(list), &c->side[i]);

@@ -157,7 +157,7 @@ static int load_row(struct cli_store *s, struct np_cache *k,
 }
 
 struct profiles {
-	struct np_cache *kept;
+	struct np_cache *cache;
 	struct row *row;
 	size_t n;
 };
@@ -172,8 +172,8 @@ static int add(struct profiles *all, struct cli_store *s,
 	       const struct np_store_stamp idle[2])
 {
 	struct np_err err = NP_ERR_INIT;
-	int rc = load_row(s, all->kept, owner, uid, app, idle,
-			      &all->row[all->n], &err);
+	int rc = load_row(s, all->cache, owner, uid, app, idle,
+			  &all->row[all->n], &err);
 
 	all->n += !rc;
 	/* An unreadable profile does not hide the others. */
@@ -373,13 +373,13 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 		cli_store_close(&s);
 		return rc;
 	}
-	all.kept = np_cache_open(s.store, "list", 0);
+	all.cache = np_cache_open(s.store, "list", 0);
 	rc = gather(&all, &s, &o);
 	shown = o.format ? list_data(&all, o.format) : list_text(&all);
 	for (size_t i = 0; i < all.n; i++)
 		np_profile_free(&all.row[i].profile);
 	free(all.row);
-	np_cache_close(all.kept);
+	np_cache_close(all.cache);
 	cli_store_close(&s);
 	return rc ? rc : shown;
 }

@@ -211,12 +211,31 @@ static double worst(const struct cli_matrix *m)
 	return most;
 }
 
+/* The prediction of a pair and its interval in percent, as two lines. */
+static const char *cell_of(const struct cli_matrix *m, size_t at,
+			   char buf[2 * CLI_NUMBER])
+{
+	const struct np_prediction *p = &m->p[at];
+	char change[CLI_NUMBER];
+
+	if (m->rc[at])
+		return "-";
+	if (isnan(p->low))
+		snprintf(buf, 2 * CLI_NUMBER, "%s",
+			 cli_change(p->slowdown, change));
+	else
+		snprintf(buf, 2 * CLI_NUMBER, "%s|%.0f to %.0f",
+			 cli_change(p->slowdown, change),
+			 round(100 * p->low) + 0.0, round(100 * p->high) + 0.0);
+	return buf;
+}
+
 /* The darkest cell is the worst pair. */
 static int matrix_plot(const struct cli_matrix *m, const char *path)
 {
 	struct np_figure *f = np_figure_new("Slowdown of each pair");
 	struct np_panel *p = f ? np_figure_panel(f, "") : NULL;
-	char text[CLI_NUMBER], day[CLI_NUMBER];
+	char text[2 * CLI_NUMBER], day[CLI_NUMBER];
 	struct np_shape *s;
 
 	if (!p)
@@ -231,13 +250,14 @@ static int matrix_plot(const struct cli_matrix *m, const char *path)
 	for (size_t i = 0; i < m->n * m->n; i++)
 		np_figure_cell(f, s, (double)(i % m->n), (double)(i / m->n),
 			       m->rc[i] ? NAN : m->p[i].slowdown / worst(m),
-			       m->rc[i] ? "-" : cli_change(m->p[i].slowdown,
-							   text));
-	np_figure_caption(f, "Predicted increase of the run time, %s, by "
-			  "model %s; n = %zu applications; fabric %s, "
-			  "calibrated %s. Hatched: not measured.",
-			  cli_scope_text(m->scope), m->model->name, m->n,
-			  m->k->cal.cluster, cli_day(m->k->cal.date, day));
+			       cell_of(m, i, text));
+	np_figure_caption(
+		f,
+		"Predicted increase of the run time and its 90 %% "
+		"interval, %s, by model %s; n = %zu applications; fabric %s, "
+		"calibrated %s. Hatched: not measured.",
+		cli_scope_text(m->scope), m->model->name, m->n,
+		m->k->cal.cluster, cli_day(m->k->cal.date, day));
 	f->date = m->k->cal.date;
 	return cli_figure_save(f, path);
 }

@@ -154,28 +154,29 @@ static void put_leaf_nodes(FILE *f, const struct np_state *s)
 		   "or away (down or drained).");
 	for (size_t i = 0; i < s->n_leaves; i++) {
 		const struct np_state_leaf *l = &s->leaf[i];
-		double busy = (double)l->n_nodes - l->n_idle - l->n_away;
+		double busy = (double)l->n_nodes - l->n_idle - l->n_unavailable;
 
 		cli_gauge_of_two(f, "leaf_nodes", labels, (const char *[]){
 			       l->name, "busy" }, busy > 0 ? busy : 0);
 		cli_gauge_of_two(f, "leaf_nodes", labels, (const char *[]){
 			       l->name, "idle" }, l->n_idle);
-		cli_gauge_of_two(f, "leaf_nodes", labels, (const char *[]){
-			       l->name, "away" }, l->n_away);
+		cli_gauge_of_two(f, "leaf_nodes", labels,
+				 (const char *[]){ l->name, "away" },
+				 l->n_unavailable);
 	}
 }
 
 /* Nodes that are down or drained count neither as busy nor as idle. */
 static double utilisation(const struct np_state_leaf *l)
 {
-	double here = (double)l->n_nodes - l->n_away;
+	double here = (double)l->n_nodes - l->n_unavailable;
 
 	return here > l->n_idle ? (here - l->n_idle) / here : 0;
 }
 
-static double strain(const struct np_state_leaf *l)
+static double worst_slowdown(const struct np_state_leaf *l)
 {
-	return l->strain;
+	return l->worst_slowdown;
 }
 
 static double jobs(const struct np_state_leaf *l)
@@ -193,23 +194,29 @@ static void put_leaves(FILE *f, const struct np_state *s)
 	static const struct {
 		const char *name, *unit, *help;
 		double (*value)(const struct np_state_leaf *l);
-	} facts[] = {
-		{ "leaf_utilisation_ratio", "ratio", "Share of the nodes of a "
+	} gauges[] = {
+		{ "leaf_utilisation_ratio", "ratio",
+		  "Share of the nodes of a "
 		  "leaf switch that are busy, without those that are down or "
-		  "drained.", utilisation },
-		{ "leaf_strain_ratio", "ratio", "Worst predicted slowdown of a "
-		  "job on a leaf switch.", strain },
+		  "drained.",
+		  utilisation },
+		{ "leaf_strain_ratio", "ratio",
+		  "Worst predicted slowdown of a "
+		  "job on a leaf switch.",
+		  worst_slowdown },
 		{ "leaf_jobs", NULL, "Jobs that run on a leaf switch.", jobs },
-		{ "leaf_known_jobs", NULL, "Jobs on a leaf switch that have a "
-		  "profile.", known_jobs },
+		{ "leaf_known_jobs", NULL,
+		  "Jobs on a leaf switch that have a "
+		  "profile.",
+		  known_jobs },
 	};
 
 	put_leaf_nodes(f, s);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(facts); i++) {
-		cli_gauges(f, facts[i].name, facts[i].unit, facts[i].help);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(gauges); i++) {
+		cli_gauges(f, gauges[i].name, gauges[i].unit, gauges[i].help);
 		for (size_t k = 0; k < s->n_leaves; k++)
-			cli_gauge_of(f, facts[i].name, "leaf", s->leaf[k].name,
-				     facts[i].value(&s->leaf[k]));
+			cli_gauge_of(f, gauges[i].name, "leaf", s->leaf[k].name,
+				     gauges[i].value(&s->leaf[k]));
 	}
 }
 

@@ -149,8 +149,8 @@ static void put_caption(struct np_figure *f, const struct np_profile *p)
 static int fill(struct np_figure *f, unsigned parts,
 		const struct np_profile *p, const struct cli_known *k)
 {
-	const struct np_run_summary *e = k->calibrated ? &k->app[0]->evidence :
-						      NULL;
+	const struct np_run_summary *e = k->calibrated ? &k->app[0]->summary :
+							 NULL;
 	const struct np_fabric *fabric = e ? k->cal.fabric : NULL;
 	char missing[CLI_PLOT_PARTS + 1][256] = { "" };
 	int n = 0;

@@ -95,14 +95,14 @@ static void missing_measurement(const struct cli_known *k,
 	*command = '\0';
 	if (v->unusable.text[0])
 		return;
-	if (v->evidence.n_curve < 2) {
+	if (v->summary.n_curve < 2) {
 		snprintf(command, len, CLI_CALIBRATE_APP, v->r.runs.app);
 		return;
 	}
 	for (size_t i = 0; i < a->n_co; i++) {
 		const struct cli_known_app *c = k->app[a->co[i]];
 
-		if (!c->evidence.n_impact && !c->unusable.text[0]) {
+		if (!c->summary.n_impact && !c->unusable.text[0]) {
 			snprintf(command, len, CLI_CALIBRATE_APP,
 				 c->r.runs.app);
 			return;
@@ -112,10 +112,10 @@ static void missing_measurement(const struct cli_known *k,
 }
 
 /* "0.91 on other nodes of the same leaf switch (95 % interval ...)" */
-static const char *coupling_words(const struct cli_known *k,
+static const char *sharing_words(const struct cli_known *k,
 				  enum np_scope scope, char *buf, size_t len)
 {
-	const struct np_mean *c = &k->cal.fabric->coupling[scope];
+	const struct np_mean *c = &k->cal.fabric->sharing[scope];
 	double low, high;
 
 	if (!np_mean_known(c))
@@ -124,7 +124,7 @@ static const char *coupling_words(const struct cli_known *k,
 	else if (scope == k->cal.scope)
 		snprintf(buf, len, "%.2f %s, where the levels were measured",
 			 c->mean, cli_scope_text(scope));
-	else if (np_coupling_interval(c, &low, &high))
+	else if (np_sharing_coef_interval(c, &low, &high))
 		snprintf(buf, len, "%.2f %s (95 %% interval %.2f to %.2f; 0: "
 			 "no effect, 1: full effect)", c->mean,
 			 cli_scope_text(scope), low, high);
@@ -221,7 +221,7 @@ static const char *interval_words(const struct np_run_summary *s, char buf[80])
 static void print_data_used(const struct prediction *p, size_t app, bool first)
 {
 	const struct cli_answer *a = &p->answer[0];
-	const struct np_run_summary *s = &p->k->app[app]->evidence;
+	const struct np_run_summary *s = &p->k->app[app]->summary;
 	const char *label = first ? "Data" : "", *name = s->program.name;
 	size_t n = p->k->cal.fabric->n_levels;
 	size_t loaded = s->count[NP_RUN_UNDER_LEVEL];
@@ -253,7 +253,7 @@ static void print_excluded(const struct prediction *p)
 	const char *label = "Excluded";
 
 	for (size_t i = 0; i < p->k->n; i++) {
-		const struct np_run_summary *s = &p->k->app[i]->evidence;
+		const struct np_run_summary *s = &p->k->app[i]->summary;
 		char line[LINE];
 
 		if (!cli_excluded_text(s, line, sizeof(line)))
@@ -283,7 +283,7 @@ static void print_fabric(const struct prediction *p)
 			     "used: %s", c->n_skipped,
 			     c->n_skipped == 1 ? "" : "s", c->skipped.text);
 	cli_labelled(stdout, "Coupling", "%s",
-		     coupling_words(p->k, p->scope, line, sizeof(line)));
+		     sharing_words(p->k, p->scope, line, sizeof(line)));
 }
 
 /* Do the probes of a co-runner have another period than the calibration's? */
@@ -291,7 +291,7 @@ static bool other_period(const struct prediction *p,
 			 const struct cli_answer *a)
 {
 	for (size_t i = 0; i < a->n_co; i++)
-		if (p->k->app[a->co[i]]->evidence.latency.other_period)
+		if (p->k->app[a->co[i]]->summary.latency.other_period)
 			return a->p.used & NP_NEED_LATENCY;
 	return false;
 }
@@ -346,7 +346,7 @@ static int predict_text(const struct prediction *p)
  */
 static void put_used(json_object *list, const struct cli_known_app *a)
 {
-	const struct np_run_summary *s = &a->evidence;
+	const struct np_run_summary *s = &a->summary;
 	json_object *j = cli_append_object(list), *left;
 
 	cli_put_text(j, "app", s->program.name);
@@ -385,7 +385,7 @@ static void put_answer(json_object *list, const struct prediction *p,
 		return;
 	}
 	cli_put_interval(j, &a->p);
-	cli_put_real(j, "coupling", a->p.coupling);
+	cli_put_real(j, "coupling", a->p.sharing);
 	cli_put_count(j, "curve_levels", a->p.n_curve);
 	cli_put_count(j, "pressure_levels", a->p.n_impact);
 	cli_put_count(j, "probes", a->p.n_probes);

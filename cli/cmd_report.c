@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "cli_history.h"
 #include "cli_recommend.h"
@@ -42,6 +43,7 @@ struct part {
 };
 
 struct report {
+	char owner[CLI_NUMBER + 32]; /* whose profiles, in words */
 	struct cli_known k;
 	struct np_runs idle[2]; /* the user's and the published idle runs */
 	struct part *part;	/* sorted by name */
@@ -83,39 +85,41 @@ static void put_html(FILE *f, const char *before, const char *after,
 }
 
 static const char style[] =
-":root{color-scheme:light dark;--back:#fff;--text:#1a1a1a;--dim:#595959;"
-"--line:#c8c8c8;--head:#f2f2f2;--much:#fbd5d0;--some:#fdf0c4;"
-"--link:#0b5fa5}\n"
-"@media (prefers-color-scheme:dark){:root{--back:#161616;--text:#e6e6e6;"
-"--dim:#a8a8a8;--line:#4a4a4a;--head:#262626;--much:#6d241c;--some:#574806;"
-"--link:#8cc2f2}}\n"
-"body{font:15px/1.45 system-ui,sans-serif;color:var(--text);"
-"background:var(--back);max-width:75rem;margin:0 auto;padding:1rem}\n"
-"a{color:var(--link)}h1{font-size:1.5rem;margin:.2rem 0}"
-"h2{font-size:1.2rem;margin:1.6rem 0 .4rem;border-bottom:1px solid "
-"var(--line)}p{margin:.4rem 0}.dim{color:var(--dim)}\n"
-".scroll{overflow:auto;max-height:85vh}\n"
-"table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
-"th,td{border:1px solid var(--line);padding:.15rem .45rem;text-align:right;"
-"white-space:nowrap}th{background:var(--head);font-weight:600}"
-"thead th{position:sticky;top:0;z-index:1}"
-"tbody th,.word,thead th:first-child{text-align:left}"
-"tbody th{position:sticky;left:0}\n"
-"th button{font:inherit;color:inherit;background:none;border:0;padding:0;"
-"cursor:pointer}"
-"th button:focus-visible{outline:2px solid var(--link);outline-offset:2px}"
-"th[aria-sort=ascending] button::after{content:' \\25B2'}"
-"th[aria-sort=descending] button::after{content:' \\25BC'}\n"
-".much{background:var(--much)}.some{background:var(--some)}\n"
-"dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;"
-"margin:.5rem 0}dt{color:var(--dim)}dd{margin:0}\n"
-"svg{max-width:100%;height:auto}pre{overflow:auto;font-size:.85rem}\n"
-"@media print{:root{--back:#fff;--text:#000;--dim:#444;--line:#999;"
-"--head:#eee;--much:#f3b8b0;--some:#fbe9a8;--link:#000}"
-"body{max-width:none;padding:0;font-size:10pt}section{break-inside:avoid}"
-".scroll{overflow:visible;max-height:none}thead th,tbody th{position:static}"
-"th button::after{content:none!important}a{text-decoration:none}"
-"*{print-color-adjust:exact}}\n";
+	":root{color-scheme:light dark;--back:#fff;--text:#1a1a1a;--dim:#595959;"
+	"--line:#c8c8c8;--head:#f2f2f2;--much:#fbd5d0;--some:#fdf0c4;"
+	"--link:#0b5fa5}\n"
+	"@media (prefers-color-scheme:dark){:root{--back:#161616;--text:#e6e6e6;"
+	"--dim:#a8a8a8;--line:#4a4a4a;--head:#262626;--much:#6d241c;--some:#574806;"
+	"--link:#8cc2f2}}\n"
+	"body{font:15px/1.45 system-ui,sans-serif;color:var(--text);"
+	"background:var(--back);max-width:75rem;margin:0 auto;padding:1rem}\n"
+	"a{color:var(--link)}h1{font-size:1.5rem;margin:.2rem 0}"
+	"h2{font-size:1.2rem;margin:1.6rem 0 .4rem;border-bottom:1px solid "
+	"var(--line)}p{margin:.4rem 0}.dim{color:var(--dim)}\n"
+	".scroll{overflow:auto;max-height:85vh}\n"
+	"table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
+	"th,td{border:1px solid var(--line);padding:.15rem .45rem;text-align:right;"
+	"white-space:nowrap}th{background:var(--head);font-weight:600}"
+	"thead th{position:sticky;top:0;z-index:1}"
+	"tbody th,.word,thead th:first-child{text-align:left}"
+	"tbody th{position:sticky;left:0}\n"
+	"th button{font:inherit;color:inherit;background:none;border:0;padding:0;"
+	"cursor:pointer}"
+	"th button:focus-visible{outline:2px solid var(--link);outline-offset:2px}"
+	"th[aria-sort=ascending] button::after{content:' \\25B2'}"
+	"th[aria-sort=descending] button::after{content:' \\25BC'}\n"
+	".much{background:var(--much)}.some{background:var(--some)}\n"
+	"dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;"
+	"margin:.5rem 0}dt{color:var(--dim)}dd{margin:0}\n"
+	"td small{display:block;color:var(--dim);font-size:.75em}"
+	"td .dim{font-size:.85em}"
+	"svg{max-width:100%;height:auto}pre{overflow:auto;font-size:.85rem}\n"
+	"@media print{:root{--back:#fff;--text:#000;--dim:#444;--line:#999;"
+	"--head:#eee;--much:#f3b8b0;--some:#fbe9a8;--link:#000}"
+	"body{max-width:none;padding:0;font-size:10pt}section{break-inside:avoid}"
+	".scroll{overflow:visible;max-height:none}thead th,tbody th{position:static}"
+	"th button::after{content:none!important}a{text-decoration:none}"
+	"*{print-color-adjust:exact}}\n";
 
 /* A second click reverses the order; cells without a value stay at the end. */
 static const char script[] =
@@ -188,10 +192,10 @@ static void put_curve(FILE *f, const struct report *r,
 	struct np_figure *figure = np_figure_new("");
 	char missing[256], label[NAME_MAX + 64];
 
-	if (figure &&
-	    cli_plot_add(figure, CLI_PLOT_CURVE, &part->profile,
-			 &part->app->evidence, r->k.calibrated ?
-			 r->k.cal.fabric : NULL, missing, sizeof(missing))) {
+	if (figure && cli_plot_add(figure, CLI_PLOT_CURVE, &part->profile,
+				   &part->app->summary,
+				   r->k.calibrated ? r->k.cal.fabric : NULL,
+				   missing, sizeof(missing))) {
 		np_figure_free(figure);
 		return;
 	}
@@ -245,7 +249,7 @@ static void put_pairs(FILE *f, const char *label,
 	char line[1024] = "", change[CLI_NUMBER];
 
 	for (size_t i = 0; i < list->n; i++) {
-		const struct cli_pair *t = &list->tie[i];
+		const struct cli_pair *t = &list->pair[i];
 
 		bool itself = !strcmp(t->app, self);
 
@@ -256,7 +260,8 @@ static void put_pairs(FILE *f, const char *label,
 			cli_doubt_text(&t->p) ? "?" : "");
 		if (!isnan(t->p.low))
 			cli_add(line, sizeof(line), " (%.0f to %.0f)",
-				100 * t->p.low + 0.0, 100 * t->p.high);
+				round(100 * t->p.low) + 0.0,
+				round(100 * t->p.high) + 0.0);
 	}
 	put_fact(f, label, "%s", line);
 }
@@ -331,23 +336,32 @@ static void put_app(FILE *f, const struct report *r, size_t number)
 /* ---- the page ---- */
 
 /*
- * A table cell with slowdown v, which also sorts it; NaN sorts last.  Cells
- * above limit and above half of it are highlighted.
+ * A table cell with a predicted slowdown, which also sorts it, and the 90 %
+ * interval.  Cells above limit and above half of it are highlighted.
  */
-static void put_change(FILE *f, double v, double limit, const char *title)
+static void put_change(FILE *f, const struct np_prediction *p, double limit)
 {
+	double v = p->slowdown;
 	char text[CLI_NUMBER];
 
-	if (isnan(v))
-		fputs("<td data-v=\"\"", f);
-	else
-		fprintf(f, "<td data-v=\"%.6g\"%s", v, v > limit ?
-			" class=\"much\"" : v > limit / 2 ? " class=\"some\"" :
-			"");
-	if (*title)
-		put_html(f, " title=\"", "\"", "%s", title);
-	put_html(f, ">", "</td>", "%s", isnan(v) ? "-" :
-		 cli_change(v, text));
+	fprintf(f, "<td data-v=\"%.6g\"%s", v,
+		v > limit     ? " class=\"much\"" :
+		v > limit / 2 ? " class=\"some\"" :
+				"");
+	put_html(f, " title=\"", "\">", "%s%s", p->model->name,
+		 cli_doubt_text(p) ? ", uncertain" : "");
+	fprintf(f, "%s%s", cli_change(v, text), cli_doubt_text(p) ? "?" : "");
+	if (!isnan(p->low))
+		fprintf(f, "<small>%.0f to %.0f</small>",
+			round(100 * p->low) + 0.0, round(100 * p->high) + 0.0);
+	fputs("</td>", f);
+}
+
+/* A cell without a value, which sorts last and says why it has none. */
+static void put_empty(FILE *f, const char *why)
+{
+	put_html(f, "<td data-v=\"\"><span class=\"dim\">", "</span></td>",
+		 "%s", why);
 }
 
 /* The head of the matrix; its buttons sort. */
@@ -362,25 +376,6 @@ static void put_columns(FILE *f, const struct cli_matrix *m)
 	fputs("</tr></thead>\n", f);
 }
 
-/* One prediction; its interval and model are in the tooltip. */
-static void put_cell(FILE *f, const struct report *r, size_t at)
-{
-	const struct np_prediction *p = &r->m.p[at];
-	char title[96];
-
-	if (r->m.rc[at]) {
-		put_change(f, NAN, r->limit, cli_matrix_why(r->m.rc[at]));
-		return;
-	}
-	title[0] = '\0';
-	if (!isnan(p->low))
-		snprintf(title, sizeof(title), "%.0f to %.0f %%, %.20s",
-			 100 * p->low + 0.0, 100 * p->high, p->model->name);
-	if (cli_doubt_text(p))
-		strcat(title, ", uncertain");
-	put_change(f, p->slowdown, r->limit, title);
-}
-
 /* What the table shows, and whether sharing a leaf matters at all. */
 static void say_matrix(FILE *f, const struct report *r)
 {
@@ -391,9 +386,10 @@ static void say_matrix(FILE *f, const struct report *r)
 		 "column, %s (model %s; fabric %s, calibrated %s).",
 		 cli_scope_text(m->scope), m->model->name,
 		 m->k->cal.cluster, cli_day(m->k->cal.date, day));
-	fprintf(f, "  Dark cells are above %.0f %%, light ones above half of "
-		"that.  Point at a cell to see its 90 %% interval and model; "
-		"click on the head of a column to sort by it.</p>\n",
+	fprintf(f,
+		"  Dark cells are above %.0f %%, light ones above half of "
+		"that.  Below each prediction is its 90 %% interval, in "
+		"percent.  Click on the head of a column to sort by it.</p>\n",
 		100 * r->limit);
 	if (cli_no_effect(m->k, m->scope))
 		put_html(f, "<p><strong>", "</strong></p>\n", "%s",
@@ -421,7 +417,11 @@ static void put_matrix(FILE *f, const struct report *r)
 		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
 			 cli_matrix_name(m, v));
 		for (size_t c = 0; c < m->n; c++)
-			put_cell(f, r, v * m->n + c);
+			if (m->rc[v * m->n + c])
+				put_empty(f,
+					  cli_matrix_why(m->rc[v * m->n + c]));
+			else
+				put_change(f, &m->p[v * m->n + c], r->limit);
 		fputs("</tr>\n", f);
 	}
 	fputs("</tbody></table></div></section>\n", f);
@@ -431,13 +431,40 @@ static void put_matrix(FILE *f, const struct report *r)
 #define POLICY "default-src 'none'; style-src 'unsafe-inline'; " \
 	"script-src 'unsafe-inline'"
 
+/* Of which cluster the page is; "" if no run says it. */
+static const char *cluster_of(const struct report *r)
+{
+	if (r->k.calibrated)
+		return r->k.cal.cluster;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct np_record *run = r->part[i].profile.ev.fabric;
+
+		if (run && run->cluster)
+			return run->cluster;
+	}
+	return "";
+}
+
+/* "netprof report: cluster hpc, applications of alice". */
+static void put_title(FILE *f, const struct report *r)
+{
+	const char *cluster = cluster_of(r);
+
+	put_html(f, "netprof report: ", "", "%s%s%s",
+		 *cluster ? "cluster " : "", cluster, *cluster ? ", " : "");
+	put_html(f, "", "", "%s", r->owner);
+}
+
 /* The head of the page, with its style. */
-static void put_head(FILE *f)
+static void put_head(FILE *f, const struct report *r)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
 	      "\n<meta http-equiv=\"Content-Security-Policy\" content=\"" POLICY
 	      "\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"
-	      "<title>netprof report</title>\n<style>\n", f);
+	      "<title>",
+	      f);
+	put_title(f, r);
+	fputs("</title>\n<style>\n", f);
 	fputs(style, f);
 	fputs("</style></head><body>\n", f);
 }
@@ -451,8 +478,8 @@ static const struct part *worst_pair(const struct report *r)
 		const struct part *p = &r->part[i];
 
 		if (p->slowed_by.n &&
-		    (!most || p->slowed_by.tie->p.slowdown >
-			      most->slowed_by.tie->p.slowdown))
+		    (!most || p->slowed_by.pair->p.slowdown >
+				      most->slowed_by.pair->p.slowdown))
 			most = p;
 	}
 	return most;
@@ -462,23 +489,33 @@ static const struct part *worst_pair(const struct report *r)
 static void put_summary(FILE *f, const struct report *r)
 {
 	const struct part *most = worst_pair(r);
-	char change[CLI_NUMBER], date[CLI_NUMBER];
+	char change[CLI_NUMBER], date[CLI_NUMBER] = "";
 	size_t suffer = 0;
+	time_t t = (time_t)r->date;
+	struct tm tm;
 
 	for (size_t i = 0; i < r->n; i++)
 		suffer += r->part[i].advice.n_avoid > 0;
-	fputs("<h1>netprof report</h1>\n<p><strong>", f);
+	fputs("<h1>", f);
+	put_title(f, r);
+	fputs("</h1>\n<p><strong>", f);
 	if (most)
-		put_html(f, "", "", "%zu of %zu applications would be slowed "
+		put_html(f, "", "",
+			 "%zu of %zu applications would be slowed "
 			 "by more than %.0f %% beside another; worst: %s "
-			 "beside %s, %s.", suffer, r->n, 100 * r->limit,
-			 most->profile.runs->app, most->slowed_by.tie->app,
-			 cli_change(most->slowed_by.tie->p.slowdown, change));
+			 "beside %s, %s.",
+			 suffer, r->n, 100 * r->limit, most->profile.runs->app,
+			 most->slowed_by.pair->app,
+			 cli_change(most->slowed_by.pair->p.slowdown, change));
 	else
 		put_html(f, "", "", "%zu application%s; how they slow each "
 			 "other is not known.", r->n, r->n == 1 ? "" : "s");
-	fprintf(f, "</strong></p>\n<p class=\"dim\">netprof %s, %s</p>\n",
-		NP_VERSION, cli_date(r->date, date));
+	if (localtime_r(&t, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M %z", &tm);
+	fprintf(f,
+		"</strong></p>\n<p class=\"dim\">netprof %s, %s.  The words "
+		"are explained at the <a href=\"#terms\">end</a>.</p>\n",
+		NP_VERSION, date);
 }
 
 /* One line of the list of applications. */
@@ -486,8 +523,8 @@ static void list_row(FILE *f, const struct report *r, size_t number)
 {
 	const struct part *part = &r->part[number];
 	const struct np_profile *p = &part->profile;
-	const struct cli_pair *by = part->slowed_by.n ? part->slowed_by.tie :
-						       NULL;
+	const struct cli_pair *by = part->slowed_by.n ? part->slowed_by.pair :
+							NULL;
 
 	fprintf(f, "<tr><th scope=\"row\"><a href=\"#a%zu\"", number);
 	put_html(f, ">", "</a></th>", "%s", p->runs->app);
@@ -500,11 +537,23 @@ static void list_row(FILE *f, const struct report *r, size_t number)
 			p->verdict.delayed_share,
 			cli_percent(p->verdict.delayed_share, share));
 	} else {
-		fputs("<td data-v=\"\">-</td>", f);
+		put_empty(f, p->ev.latency.n_runs ? "no idle baseline" :
+						    "no probes");
 	}
-	put_change(f, by ? by->p.slowdown : NAN, r->limit, "");
-	put_html(f, "<td class=\"word\">", "</td></tr>\n", "%s",
-		 by ? by->app : "-");
+	if (by) {
+		put_change(f, &by->p, r->limit);
+		put_html(f, "<td class=\"word\">", "</td></tr>\n", "%s",
+			 by->app);
+	} else {
+		put_empty(f, !r->k.calibrated		? "no calibration" :
+			     part->app->summary.n_curve ? "not predicted" :
+			     p->ev.fabric && p->ev.fabric->cluster &&
+					     strcmp(p->ev.fabric->cluster,
+						    r->k.cal.cluster) ?
+							  "other cluster" :
+							  "not run under load");
+		fputs("<td class=\"word dim\">unknown</td></tr>\n", f);
+	}
 }
 
 struct column {
@@ -702,6 +751,54 @@ static void put_job(FILE *f, const struct report *r, const char *job)
 	free(text);
 }
 
+/* The words of the page, for readers who do not know netprof. */
+static void put_terms(FILE *f, const struct report *r)
+{
+	static const char *const terms[][2] = {
+		{ "Slowdown",
+		  "how much longer the application runs because "
+		  "of a concurrent job, in percent of its run time alone" },
+		{ "Interval",
+		  "two numbers below or behind a prediction: with "
+		  "a probability of 90 % the slowdown is between them; a "
+		  "question mark: the interval is too wide to decide by" },
+		{ "Probe", "a small message that netprof sends between nodes "
+			   "of a job while it runs, to time it" },
+		{ "Delayed probes",
+		  "the share that took longer than nearly "
+		  "all probes of the idle network; it tells how busy the "
+		  "application keeps the network" },
+		{ "Use", "how much of the network the application uses: "
+			 "light, moderate, heavy or saturated; unknown without "
+			 "probes or without an idle baseline" },
+		{ "Idle baseline", "latencies of the same network while no "
+				   "job used it" },
+		{ "p50, p99", "half, or 99 %, of the probes took less" },
+		{ "Load level",
+		  "a synthetic load, c0, c1, ..., that netprof "
+		  "runs on the same leaf switch as the application, to see "
+		  "how it slows down" },
+		{ "Estimated utilisation",
+		  "how full a load or a program "
+		  "keeps the leaf switch, from 0 (idle) to 1 (full)" },
+		{ "Leaf switch",
+		  "the switch that the nodes of a job are "
+		  "connected to; jobs under one leaf switch share it" },
+		{ "Calibration",
+		  "measurement of how the load levels slow "
+		  "each other on this network; predictions need it" },
+	};
+
+	fputs("<section><h2 id=\"terms\">Terms</h2>\n<dl>\n", f);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(terms); i++)
+		put_fact(f, terms[i][0], "%s", terms[i][1]);
+	put_fact(f, "Threshold",
+		 "%.0f %%, the slowdown above which placement "
+		 "keeps jobs apart (MaxSlowdown)",
+		 100 * r->limit);
+	fputs("</dl></section>\n", f);
+}
+
 /* The whole page; the caller frees it.  NULL: out of memory. */
 static char *make_page(const struct report *r, const struct report_opt *opt)
 {
@@ -712,7 +809,7 @@ static char *make_page(const struct report *r, const struct report_opt *opt)
 
 	if (!f)
 		return NULL;
-	put_head(f);
+	put_head(f, r);
 	put_summary(f, r);
 	put_list(f, r);
 	put_matrix(f, r);
@@ -720,6 +817,7 @@ static char *make_page(const struct report *r, const struct report_opt *opt)
 	put_job(f, r, opt->explain);
 	for (size_t i = 0; i < r->n; i++)
 		put_app(f, r, i);
+	put_terms(f, r);
 	fputs("<script>\n", f);
 	fputs(script, f);
 	fputs("</script></body></html>\n", f);
@@ -792,7 +890,7 @@ static int make_parts(struct report *r)
 	return 0;
 }
 
-/* Victim v beside co-runner c; other: the one that the list names. */
+/* Victim v concurrent with co-runner c; other: the one that the list names. */
 static void take_pair(const struct cli_matrix *m, size_t v, size_t c,
 		      size_t other, struct cli_pair_list *list)
 {
@@ -830,7 +928,7 @@ static void advise(struct report *r, struct part *part,
 		   struct np_predictor *models)
 {
 	struct cli_answer a = { .scope = r->m.scope, .n_co = 1 };
-	struct cli_pair *worst = part->slowed_by.tie;
+	struct cli_pair *worst = part->slowed_by.pair;
 
 	if (part->slowed_by.n && models) {
 		/* This time with what would narrow the interval. */
@@ -974,6 +1072,17 @@ static void release(struct report *r)
 	cli_known_free(&r->k);
 }
 
+static void set_owner(struct report *r, const struct cli_options *o)
+{
+	char user[CLI_NUMBER];
+
+	if (o->published)
+		strcpy(r->owner, "published applications");
+	else
+		snprintf(r->owner, sizeof(r->owner), "applications of %s",
+			 cli_user(o->uid, user));
+}
+
 /*
  * The page is made in memory and written at once, so that an error leaves the
  * old page.
@@ -988,8 +1097,10 @@ static int run_report(const struct cli_cmd *self, int argc, char **argv)
 
 	if (rc < 0 && !o.output)
 		rc = cli_usage(self, "report needs an output file: -o FILE");
-	if (rc < 0)
+	if (rc < 0) {
+		set_owner(&r, &o);
 		rc = gather_history(&r, self, &opt);
+	}
 	if (rc < 0)
 		rc = cli_store_open(&s);
 	if (rc >= 0) {

@@ -66,7 +66,7 @@ static void put_level_run(json_object *in, const struct np_level_run *l)
 	cli_put_text(j, "name", l->name);
 	cli_put_text(j, "scope", l->scope);
 	cli_put_real(j, "alone_round_sec", l->alone_round_sec.mean);
-	cli_put_real(j, "beside_round_sec", l->beside_round_sec.mean);
+	cli_put_real(j, "beside_round_sec", l->loaded_round_sec.mean);
 }
 
 /* Latencies over all leaf switches of the run; zeros without probes. */

@@ -206,19 +206,19 @@ static void print_histogram(FILE *f, const struct np_profile *p, int rows)
 #define LINE_WIDTH (CLI_COLUMNS - CLI_LABEL)
 
 /* "fft +49 % (46 to 55)" or "a second fft job +51 % (47 to 54)" */
-static void pair_text(const struct cli_pairs *t, const struct cli_pair *tie,
+static void pair_text(const struct cli_pairs *t, const struct cli_pair *pair,
 		      char *buf, size_t len)
 {
-	bool itself = tie->app == t->k.app[0]->r.runs.app;
+	bool itself = pair->app == t->k.app[0]->r.runs.app;
 	char name[4 * NAME], change[CLI_NUMBER];
 
 	snprintf(buf, len, "%s%s%s %s%s", itself ? "a second " : "",
-		 cli_cut(tie->app, NAME, name, sizeof(name)),
-		 itself ? " job" : "", cli_change(tie->p.slowdown, change),
-		 cli_doubt_text(&tie->p) ? "?" : "");
-	if (!isnan(tie->p.low))
-		cli_add(buf, len, " (%.0f to %.0f)", 100 * tie->p.low + 0.0,
-			100 * tie->p.high);
+		 cli_cut(pair->app, NAME, name, sizeof(name)),
+		 itself ? " job" : "", cli_change(pair->p.slowdown, change),
+		 cli_doubt_text(&pair->p) ? "?" : "");
+	if (!isnan(pair->p.low))
+		cli_add(buf, len, " (%.0f to %.0f)", 100 * pair->p.low + 0.0,
+			100 * pair->p.high);
 }
 
 /* The label, and the pairs of one list. */
@@ -228,7 +228,7 @@ static void print_list(FILE *f, const struct cli_pairs *t, const char *label,
 	char line[512] = "", one[160];
 
 	for (size_t i = 0; i < list->n; i++) {
-		pair_text(t, &list->tie[i], one, sizeof(one));
+		pair_text(t, &list->pair[i], one, sizeof(one));
 		/* The first pair is always shown, even if it is long. */
 		if (brief && i && strlen(line) + 2 + strlen(one) > LINE_WIDTH)
 			break;
@@ -241,7 +241,7 @@ static void print_list(FILE *f, const struct cli_pairs *t, const char *label,
 static bool has_doubt(const struct cli_pair_list *list)
 {
 	for (size_t i = 0; i < list->n; i++)
-		if (cli_doubt_text(&list->tie[i].p))
+		if (cli_doubt_text(&list->pair[i].p))
 			return true;
 	return false;
 }
@@ -863,8 +863,8 @@ static void put_pairs(json_object *in, const char *key,
 	for (size_t i = 0; i < list->n; i++) {
 		json_object *one = cli_append_object(j);
 
-		cli_put_text(one, "app", list->tie[i].app);
-		cli_put_interval(one, &list->tie[i].p);
+		cli_put_text(one, "app", list->pair[i].app);
+		cli_put_interval(one, &list->pair[i].p);
 	}
 }
 
@@ -876,7 +876,7 @@ static void put_advice(json_object *in, const struct cli_recommendation *a)
 	cli_put_real(j, "limit", a->limit);
 	list = cli_put_array(j, "avoid");
 	for (size_t i = 0; i < a->n_avoid; i++)
-		cli_append_text(list, a->tie[i].app);
+		cli_append_text(list, a->pair[i].app);
 	cli_put_text(j, "command", *a->command ? a->command : NULL);
 	cli_put_text(j, "measures", *a->command ? a->what : NULL);
 }

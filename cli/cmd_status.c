@@ -110,7 +110,7 @@ static int print_denied(const struct status *t)
 }
 
 /* Returns how many lines were printed, about. */
-static int print_facts(const struct status *t)
+static int print_summary(const struct status *t)
 {
 	int lines = 4; /* two for the mode, and Decided and Jobs */
 
@@ -124,14 +124,14 @@ static int print_facts(const struct status *t)
 /* One leaf switch; a slowdown above the limit is coloured. */
 static void leaf_row(const struct status *t, const struct np_state_leaf *l)
 {
-	bool much = l->strain > t->s->max_slowdown;
+	bool much = l->worst_slowdown > t->s->max_slowdown;
 
 	cli_left(stdout, *l->name ? l->name : "(none)", 20);
-	printf("%6u%6u%13u%6u%13u", l->n_nodes, l->n_idle, l->n_away,
+	printf("%6u%6u%13u%6u%13u", l->n_nodes, l->n_idle, l->n_unavailable,
 	       l->n_jobs, l->n_known);
 	if (much)
 		fputs(cli_colour(CLI_YELLOW), stdout);
-	cli_right_as(cli_change, l->n_known ? l->strain : NAN, 16);
+	cli_right_as(cli_change, l->n_known ? l->worst_slowdown : NAN, 16);
 	printf("%s\n", much ? cli_colour(CLI_PLAIN) : "");
 }
 
@@ -139,7 +139,7 @@ static void leaf_row(const struct status *t, const struct np_state_leaf *l)
 static void print_other_leaves(const struct status *t, size_t from)
 {
 	uint32_t nodes = 0, idle = 0;
-	char strain[CLI_NUMBER];
+	char worst_slowdown[CLI_NUMBER];
 
 	for (size_t i = from; i < t->s->n_leaves; i++) {
 		/*
@@ -149,8 +149,9 @@ static void print_other_leaves(const struct status *t, size_t from)
 		idle += t->leaf[i]->n_idle;
 	}
 	printf("%zu more leaf switches: %u nodes, %u idle, worst slowdown %s "
-	       "(shown with --all)\n", t->s->n_leaves - from, nodes, idle,
-	       cli_change(t->leaf[from]->strain, strain));
+	       "(shown with --all)\n",
+	       t->s->n_leaves - from, nodes, idle,
+	       cli_change(t->leaf[from]->worst_slowdown, worst_slowdown));
 }
 
 /* The table of leaf switches, at most `rows` lines. */
@@ -208,10 +209,10 @@ static void causes_text(const struct np_state_job *j,
 static void apart_row(const struct np_state_job *j)
 {
 	const struct np_state_cause *c = cli_worst_cause(j);
-	char id[CLI_NUMBER], kept[LINE], from[128] = "-", why[128] = "-";
+	char id[CLI_NUMBER], restriction[LINE], from[128] = "-", why[128] = "-";
 	char by[CLI_NUMBER], shown[160];
 
-	restriction_text(j, kept, sizeof(kept));
+	restriction_text(j, restriction, sizeof(restriction));
 	cli_job_name(j->id, j->array, j->task, id);
 	if (c) {
 		causes_text(j, c, from, sizeof(from));
@@ -225,7 +226,7 @@ static void apart_row(const struct np_state_job *j)
 	printf("%-11s ", id);
 	cli_left(stdout, cli_app_name(j->app), 13);
 	putchar(' ');
-	cli_left(stdout, kept, 24);
+	cli_left(stdout, restriction, 24);
 	putchar(' ');
 	cli_left(stdout, from, 14);
 	printf(" %s\n", cli_cut(why, 14, shown, sizeof(shown)));
@@ -270,7 +271,7 @@ static void divide_lines(size_t room, size_t *leaves, size_t *jobs)
 static int status_text(const struct status *t)
 {
 	size_t leaves = t->s->n_leaves, jobs = t->n_apart;
-	int left = CLI_LINES - print_facts(t) - 4 /* empty lines and heads */;
+	int left = CLI_LINES - print_summary(t) - 4 /* empty lines and heads */;
 
 	if (!t->all)
 		divide_lines(left > 0 ? (size_t)left : 0, &leaves, &jobs);
@@ -288,10 +289,10 @@ static void put_leaf(json_object *list, const struct np_state_leaf *l)
 	cli_put_text(j, "name", l->name);
 	cli_put_count(j, "n_nodes", l->n_nodes);
 	cli_put_count(j, "idle", l->n_idle);
-	cli_put_count(j, "away", l->n_away);
+	cli_put_count(j, "away", l->n_unavailable);
 	cli_put_count(j, "jobs", l->n_jobs);
 	cli_put_count(j, "known", l->n_known);
-	cli_put_real(j, "strain", l->strain);
+	cli_put_real(j, "strain", l->worst_slowdown);
 }
 
 /* A user whose jobs use a published profile name without authorisation. */
@@ -385,7 +386,7 @@ static void add_nodes(struct np_figure *f, const struct status *t, size_t n)
 		for (size_t i = 0; i < n; i++) {
 			const struct np_state_leaf *l = t->leaf[i];
 			/* What is neither idle nor unavailable is busy. */
-			double all = l->n_nodes, up = all - l->n_away;
+			double all = l->n_nodes, up = all - l->n_unavailable;
 			double busy = fmax(0, up - l->n_idle);
 			const double end[] = { 0, busy, up, all };
 
@@ -396,8 +397,8 @@ static void add_nodes(struct np_figure *f, const struct status *t, size_t n)
 }
 
 /* The worst predicted slowdown of each leaf switch. */
-static void add_strain(struct np_figure *f, const struct status *t,
-		       size_t n)
+static void add_worst_slowdown(struct np_figure *f, const struct status *t,
+			       size_t n)
 {
 	struct np_panel *p = panel(f, "Worst predicted slowdown",
 				   "Of a job on the leaf switch (%)", t, n);
@@ -405,9 +406,9 @@ static void add_strain(struct np_figure *f, const struct status *t,
 	double most = t->s->max_slowdown;
 
 	for (size_t i = 0; i < n; i++) {
-		most = fmax(most, t->leaf[i]->strain);
+		most = fmax(most, t->leaf[i]->worst_slowdown);
 		np_figure_add(f, s, NAN, (double)i, 0,
-			      100 * t->leaf[i]->strain);
+			      100 * t->leaf[i]->worst_slowdown);
 	}
 	if (p)
 		/* The scale reaches at least to the limit. */
@@ -428,7 +429,7 @@ static int status_plot(const struct status *t, const char *path)
 	if (!f)
 		return cli_figure_save(f, path);
 	add_nodes(f, t, shown);
-	add_strain(f, t, shown);
+	add_worst_slowdown(f, t, shown);
 	np_figure_caption(f, "n = %zu leaf switches%s, %zu running jobs, %zu "
 			  "of them with a profile; decided %s.", n, shown < n ?
 			  " (those with the worst slowdowns are shown)" : "",
@@ -441,13 +442,13 @@ static int status_plot(const struct status *t, const char *path)
 /* ---- the command ---- */
 
 /* Order of leaf switches: the worst predicted slowdown first. */
-static int by_strain(const void *a, const void *b)
+static int by_worst_slowdown(const void *a, const void *b)
 {
 	const struct np_state_leaf *x = *(const struct np_state_leaf *const *)a;
 	const struct np_state_leaf *y = *(const struct np_state_leaf *const *)b;
 
-	if (x->strain != y->strain)
-		return x->strain < y->strain ? 1 : -1;
+	if (x->worst_slowdown != y->worst_slowdown)
+		return x->worst_slowdown < y->worst_slowdown ? 1 : -1;
 	return x < y ? -1 : x > y; /* else in the order of the cluster */
 }
 
@@ -504,7 +505,7 @@ static int status_make(const struct np_state *s, double now,
 	for (size_t i = 0; i < s->n_leaves; i++)
 		t.leaf[i] = &s->leaf[i];
 	if (s->n_leaves)
-		qsort(t.leaf, s->n_leaves, sizeof(*t.leaf), by_strain);
+		qsort(t.leaf, s->n_leaves, sizeof(*t.leaf), by_worst_slowdown);
 	sort_jobs(&t);
 	*out = t;
 	return 0;

@@ -566,7 +566,7 @@ long cli_places_compare(const struct cli_places *p, const struct np_topo *t,
 struct matrix {
 	char **node; /* by rank; NULL: its probe has not reported yet */
 	double *sec; /* n * n latencies, seconds; NaN: not measured */
-	size_t n, hellos, byes;
+	size_t n, handshakes, byes;
 	bool no_memory;
 	char note[NP_REPORT_TEXT];
 };
@@ -590,11 +590,11 @@ static void on_report(const struct np_report *r, void *arg)
 	struct matrix *m = arg;
 
 	switch (r->kind) {
-	case NP_REPORT_HELLO:
-		m->hellos++;
+	case NP_REPORT_HANDSHAKE:
+		m->handshakes++;
 		if (r->rank >= m->n || m->node[r->rank])
 			break;
-		m->node[r->rank] = strdup(r->hello.node);
+		m->node[r->rank] = strdup(r->handshake.node);
 		m->no_memory |= !m->node[r->rank];
 		break;
 	case NP_REPORT_PAIR:
@@ -636,12 +636,14 @@ static int watch(struct np_helper_step *step, struct matrix *m,
 		 * A step can only be ended in order when all probes have
 		 * started.
 		 */
-		if (*stop && m->hellos == m->n)
+		if (*stop && m->handshakes == m->n)
 			return np_errf(err, -EINTR, "stopped");
-		if (m->hellos < m->n && np_mono_sec() > begun_sec + START_SEC)
-			return np_errf(err, -ETIMEDOUT, "only %zu of %zu "
+		if (m->handshakes < m->n &&
+		    np_mono_sec() > begun_sec + START_SEC)
+			return np_errf(err, -ETIMEDOUT,
+				       "only %zu of %zu "
 				       "probes started within %g s",
-				       m->hellos, m->n, START_SEC);
+				       m->handshakes, m->n, START_SEC);
 	}
 	while (step->fd >= 0)
 		read_more(step, m, POLL_SEC);
@@ -680,7 +682,7 @@ static int run_step(struct cli_alloc *at, const struct options *o,
 	struct np_args args;
 	int rc;
 
-	m->hellos = m->byes = 0;
+	m->handshakes = m->byes = 0;
 	at->conf.per_node = 1;
 	np_helper_cmd_impact(&args, &at->job, &at->conf, at->nodes, at->n_nodes);
 	np_args_add(&args, "--matrix=%u", o->times);
@@ -828,14 +830,14 @@ static void print_nodes(FILE *f, const struct cli_places *p, uint32_t leaf)
 
 /* ---- output ---- */
 
-struct view {
+struct comparison {
 	const struct cli_places *p;
 	const struct np_topo *t;
 	uint32_t *slurm, *as; /* from cli_places_compare() */
 };
 
 /* Slurm's name of the leaf, or else the name that was found. */
-static const char *leaf_name(const struct view *v, uint32_t l)
+static const char *leaf_name(const struct comparison *v, uint32_t l)
 {
 	return v->as[l] == CLI_TOPOLOGY_NONE ? v->p->leaf[l] :
 					       v->t->leaf[v->as[l]].name;
@@ -861,7 +863,7 @@ static size_t count_leaves(const struct cli_places *p)
 }
 
 /* A list of all leaves with nodes. */
-static void print_leaves(const struct view *v)
+static void print_leaves(const struct comparison *v)
 {
 	const char *comma = "";
 
@@ -873,7 +875,7 @@ static void print_leaves(const struct view *v)
 }
 
 /* Print a topology.conf: the leaves below one top switch. */
-static void print_conf(const struct view *v)
+static void print_conf(const struct comparison *v)
 {
 	for (uint32_t l = 0; l < v->p->n_leaves; l++) {
 		if (!has_nodes(v->p, l))
@@ -890,7 +892,7 @@ static void print_conf(const struct view *v)
 }
 
 /* The same as topology.yaml of Slurm 25.05. */
-static void print_yaml(const struct view *v)
+static void print_yaml(const struct comparison *v)
 {
 	puts("- topology: default\n  cluster_default: true\n  tree:\n"
 	     "    switches:");
@@ -910,7 +912,7 @@ static void print_yaml(const struct view *v)
 }
 
 /* The leaf switches that were found, with their nodes. */
-static void list_leaves(const struct view *v)
+static void list_leaves(const struct comparison *v)
 {
 	const struct cli_places *p = v->p;
 	char within[CLI_NUMBER], between[CLI_NUMBER];
@@ -935,7 +937,7 @@ static void list_leaves(const struct view *v)
 }
 
 /* Nodes with adapters on several leaf switches. */
-static void list_rails(const struct view *v)
+static void list_rails(const struct comparison *v)
 {
 	const struct cli_places *p = v->p;
 
@@ -947,7 +949,7 @@ static void list_rails(const struct view *v)
 }
 
 /* One line for each node that is elsewhere in Slurm's topology. */
-static void list_differences(const struct view *v)
+static void list_differences(const struct comparison *v)
 {
 	const struct cli_places *p = v->p;
 
@@ -966,7 +968,7 @@ static void list_differences(const struct view *v)
 }
 
 /* Returns the exit status. */
-static int print_comparison(const struct view *v, long misplaced)
+static int print_comparison(const struct comparison *v, long misplaced)
 {
 	size_t missing = 0;
 
@@ -998,7 +1000,7 @@ static int show(const struct options *o, struct cli_places *p)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_topo t = { NULL, 0 };
-	struct view v = { .p = p, .t = &t };
+	struct comparison v = { .p = p, .t = &t };
 	int rc = ask_slurm(o, &t, &err);
 	long misplaced = -1;
 

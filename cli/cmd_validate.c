@@ -755,13 +755,13 @@ int np_validate_result_store(const struct np_validate_result *r,
 {
 	size_t n = r->n_programs;
 
-	if (make_table(n, &p->alone_sec) || make_table(n * n, &p->beside) ||
+	if (make_table(n, &p->alone_sec) || make_table(n * n, &p->together) ||
 	    make_table(n * n, &p->apart))
 		return -ENOMEM;
 	for (size_t a = 0; a < n; a++)
 		p->alone_sec[a] = r->app[a].alone_sec;
 	for (size_t i = 0; i < n * n; i++) {
-		p->beside[i] = r->pair[i].slowdown;
+		p->together[i] = r->pair[i].slowdown;
 		p->apart[i] = r->pair[i].apart;
 	}
 	return 0;
@@ -802,9 +802,10 @@ struct ask {
  * Find the nodes of each leaf switch with the probes.  Returns 0 or -errno with
  * err; the caller frees *roles and *transport.
  */
-static int survey(struct cli_alloc *at, const struct np_validate_list *l,
-		  struct np_validate_roles *roles, char **transport,
-		  struct np_err *err)
+static int query_allocation(struct cli_alloc *at,
+			    const struct np_validate_list *l,
+			    struct np_validate_roles *roles, char **transport,
+			    struct np_err *err)
 {
 	const struct np_cal_setup none = { .n_levels = 0 };
 	struct np_cal_srun steps = {
@@ -1698,7 +1699,7 @@ static int measure(struct validate *v, bool dry_run, struct np_err *err)
 	if (!rc)
 		rc = cli_alloc_env(&at, err);
 	if (!rc)
-		rc = survey(&at, &v->list, &s, &transport, err);
+		rc = query_allocation(&at, &v->list, &s, &transport, err);
 	if (!rc)
 		rc = same_place(v, &s, err);
 	if (!rc) {
@@ -1769,7 +1770,7 @@ static int save(struct validate *v, const struct cli_known *k,
 		size_t at = find(v, k->app[i]->r.runs.app);
 
 		if (at < v->list.n)
-			app[at] = &k->app[i]->evidence.program;
+			app[at] = &k->app[i]->summary.program;
 	}
 	v->pairs.fabric = k && k->calibrated ? k->cal.fabric : NULL;
 	v->pairs.app = v->pairs.fabric ? app : NULL;

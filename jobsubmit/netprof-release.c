@@ -59,7 +59,7 @@ release_pending(const struct np_job_snapshot *v, bool dry_run, size_t *n)
 
 		if (!entry->managed)
 			continue;
-		entry->note.app[0] = '\0';
+		entry->annotation.app[0] = '\0';
 		rc = np_update_make(v, i, &nothing, false, &u);
 		if (rc < 0)
 			return fail(strerror(-rc));

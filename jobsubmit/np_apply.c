@@ -26,10 +26,10 @@ static char *user_text(const struct np_job_entry *entry,
 
 	if (!np_bits_any(entry->user, map->words))
 		return NULL;
-	if (entry->note.user &&
-	    !np_cluster_map_parse(map, entry->note.user, scratch) &&
+	if (entry->annotation.user &&
+	    !np_cluster_map_parse(map, entry->annotation.user, scratch) &&
 	    !memcmp(scratch, entry->user, bytes))
-		return strdup(entry->note.user);
+		return strdup(entry->annotation.user);
 	return np_cluster_map_format(map, entry->user);
 }
 
@@ -40,7 +40,7 @@ static char *user_text(const struct np_job_entry *entry,
 static int64_t begin_time_of(const struct np_job_entry *entry,
 			     const struct np_outcome *o, int64_t now_sec)
 {
-	int64_t begin = entry->note.begin_sec;
+	int64_t begin = entry->annotation.begin_sec;
 
 	if (o->until_sec)
 		return o->until_sec > begin ? o->until_sec : begin;
@@ -58,13 +58,15 @@ static char *comment_of(const struct np_job_entry *entry,
 {
 	bool decided = o->action != NP_ACT_NONE;
 	struct np_annotation n = {
-		.user = decided ? user : NULL, .ours = ours,
-		.until_sec = o->until_sec, .decided = decided,
-		.begin_sec = o->until_sec ? entry->note.begin_sec : 0,
-		.held_sec = entry->note.held_sec,
+		.user = decided ? user : NULL,
+		.ours = ours,
+		.until_sec = o->until_sec,
+		.decided = decided,
+		.begin_sec = o->until_sec ? entry->annotation.begin_sec : 0,
+		.held_sec = entry->annotation.held_sec,
 	};
 
-	strcpy(n.app, entry->note.app);
+	strcpy(n.app, entry->annotation.app);
 	if (fabs(o->held_sec - n.held_sec) >= HELD_STEP_SEC ||
 	    !o->held_sec)
 		n.held_sec = o->held_sec;
@@ -108,8 +110,9 @@ static int fill(const struct np_job_snapshot *v,
 	if (u->begin_sec == entry->begin_sec)
 		u->begin_sec = 0;
 	if (force && !u->begin_sec)
-		u->begin_sec = entry->note.begin_sec ? entry->note.begin_sec :
-						      v->now_sec;
+		u->begin_sec = entry->annotation.begin_sec ?
+				       entry->annotation.begin_sec :
+				       v->now_sec;
 	/* np_modify() recognises our updates by the annotation in them. */
 	if (!rc && !force && !u->exc_nodes && !u->begin_sec &&
 	    !strcmp(u->comment, stands)) {
@@ -188,7 +191,7 @@ struct writer {
 	struct np_job_cache *cache;
 	struct np_shared *shared;
 	struct np_shares left;	/* updates, by owner */
-	uint8_t *narrowed;	/* enum narrowed, per job of the view */
+	uint8_t *narrowed;	/* enum narrowed, per job of the snapshot */
 	bool (*go_on)(void *arg);
 	void *arg;
 	bool missed;	/* the last update was not made, and may succeed in the
@@ -291,7 +294,7 @@ static int add_written(struct writer *w, const struct np_job_entry *entry,
 static int keep_as_is(struct writer *w, size_t i)
 {
 	const struct np_job_entry *entry = &w->v->job[i];
-	const struct np_annotation *n = &entry->note;
+	const struct np_annotation *n = &entry->annotation;
 	char *ours;
 
 	if (w->narrowed[i] == HELD)

@@ -21,7 +21,7 @@ struct np_change_lists {
 
 /* State while a job snapshot is made. */
 struct builder {
-	struct np_job_snapshot *view;
+	struct np_job_snapshot *jobs;
 	const struct np_app_index *index;
 	const struct np_place_conf *conf;
 	struct np_job_cache *cache;
@@ -252,13 +252,13 @@ static bool is_ready(const slurm_job_info_t *j)
 bool np_job_snapshot_app(const struct np_place_conf *conf,
 			 const slurm_job_info_t *j, char app[NP_APP_MAX + 1])
 {
-	struct np_annotation note;
+	struct np_annotation annotation;
 	const char *by_rule;
 
 	app[0] = '\0';
-	if (!np_annotation_read(j->admin_comment, &note)) {
-		strcpy(app, note.app);
-		np_annotation_clear(&note);
+	if (!np_annotation_read(j->admin_comment, &annotation)) {
+		strcpy(app, annotation.app);
+		np_annotation_clear(&annotation);
 	}
 	by_rule = app[0] ? NULL : np_place_conf_app(conf, j->name, j->comment);
 	if (by_rule)
@@ -288,7 +288,7 @@ static unsigned flags_of(const struct builder *m,
 	unsigned flags = 0;
 
 	if (partition >= 0 && j->shared != JOB_SHARED_NONE &&
-	    m->view->map->part[partition].shares)
+	    m->jobs->map->part[partition].shares)
 		flags |= NP_JOB_SHARES_NODES;
 	if (j->req_nodes && *j->req_nodes)
 		flags |= NP_JOB_NODELIST;
@@ -332,9 +332,9 @@ static int add_tasks(const slurm_job_info_t *j, struct np_job_entry *entry,
 static void running_nodes(struct builder *m, const slurm_job_info_t *j,
 			  struct np_job *to)
 {
-	size_t words = m->view->map->words;
+	size_t words = m->jobs->map->words;
 
-	np_cluster_map_pairs(m->view->map, j->node_inx, m->scratch);
+	np_cluster_map_pairs(m->jobs->map, j->node_inx, m->scratch);
 	NP_BITS_EACH(i, m->scratch, words)
 		m->node[to->n_nodes++] = (uint32_t)i;
 	to->node = m->node;
@@ -365,7 +365,7 @@ static const struct np_change_lists *
 parse_lists(const struct builder *m, const struct np_change *c)
 {
 	struct np_change_lists *l = &m->lists[c - m->change];
-	size_t words = m->view->map->words;
+	size_t words = m->jobs->map->words;
 
 	if (l->read)
 		return l;
@@ -373,9 +373,9 @@ parse_lists(const struct builder *m, const struct np_change *c)
 	if (!l->put)
 		return NULL;
 	l->requested = l->put + words;
-	l->put_rc = np_cluster_map_parse(m->view->map, c->put, l->put);
+	l->put_rc = np_cluster_map_parse(m->jobs->map, c->put, l->put);
 	l->requested_rc =
-		np_cluster_map_parse(m->view->map, c->exc_nodes, l->requested);
+		np_cluster_map_parse(m->jobs->map, c->exc_nodes, l->requested);
 	l->read = true;
 	return l;
 }
@@ -388,7 +388,7 @@ static int find_list_in_effect(const struct builder *m,
 			       const struct job_changes *h, const uint64_t *now,
 			       const struct np_change_lists **out)
 {
-	size_t bytes = m->view->map->words * sizeof(*now);
+	size_t bytes = m->jobs->map->words * sizeof(*now);
 
 	*out = NULL;
 	for (size_t i = 0; i < h->n && !*out; i++) {
@@ -415,7 +415,7 @@ static const struct np_change *
 find_begin_in_effect(const struct builder *m, const struct job_changes *h,
 		     const slurm_job_info_t *j)
 {
-	int64_t now = m->view->now_sec;
+	int64_t now = m->jobs->now_sec;
 
 	for (size_t i = 0; i < h->n; i++) {
 		const struct np_change *c = h->change[i];
@@ -442,16 +442,17 @@ static int find_exclusions(struct builder *m, const slurm_job_info_t *j,
 			   struct np_job_entry *entry, bool annotated,
 			   struct lists *l)
 {
-	const struct np_cluster_map *map = m->view->map;
+	const struct np_cluster_map *map = m->jobs->map;
 	size_t words = map->words;
 	const struct np_change_lists *set;
 	int rc;
 
 	np_cluster_map_pairs(map, j->exc_node_inx, l->now);
 	/* We never write lists that cannot be parsed. */
-	annotated = annotated &&
-		!np_cluster_map_parse(map, entry->note.user, l->user) &&
-		!np_cluster_map_parse(map, entry->note.ours, l->written);
+	annotated =
+		annotated &&
+		!np_cluster_map_parse(map, entry->annotation.user, l->user) &&
+		!np_cluster_map_parse(map, entry->annotation.ours, l->written);
 	entry->in_effect =
 		annotated && np_bits_subset(l->written, l->now, words);
 	if (!annotated) {
@@ -473,9 +474,9 @@ static int find_exclusions(struct builder *m, const slurm_job_info_t *j,
 static int keep(struct builder *m, const struct lists *l,
 		struct np_job_entry *entry)
 {
-	const uint64_t *from[] = { m->view->none, l->user, l->written, l->now };
-	const uint64_t *to[4] = { m->view->none };
-	size_t bytes = m->view->map->words * sizeof(*entry->bits);
+	const uint64_t *from[] = { m->jobs->none, l->user, l->written, l->now };
+	const uint64_t *to[4] = { m->jobs->none };
+	size_t bytes = m->jobs->map->words * sizeof(*entry->bits);
 	int like[4] = { 0 }, n = 0;
 
 	for (int i = 1; i < 4; i++) {
@@ -504,28 +505,28 @@ static void find_begin_time(struct builder *m, const slurm_job_info_t *j,
 			    struct np_job_entry *entry, struct np_job *to)
 {
 	const struct np_change *change = find_begin_in_effect(m, changes, j);
-	int64_t now = m->view->now_sec;
-	bool deferred = entry->note.until_sec &&
-			entry->note.until_sec == j->eligible_time;
+	int64_t now = m->jobs->now_sec;
+	bool held = entry->annotation.until_sec &&
+		    entry->annotation.until_sec == j->eligible_time;
 
 	entry->begin_sec = ahead(j->eligible_time, now);
 	if (change)
-		entry->note.begin_sec = change->begin_sec;
-	else if (!deferred)
-		entry->note.begin_sec = entry->begin_sec;
-	entry->note.begin_sec = ahead(entry->note.begin_sec, now);
-	if (!deferred && entry->note.until_sec)
+		entry->annotation.begin_sec = change->begin_sec;
+	else if (!held)
+		entry->annotation.begin_sec = entry->begin_sec;
+	entry->annotation.begin_sec = ahead(entry->annotation.begin_sec, now);
+	if (!held && entry->annotation.until_sec)
 		entry->in_effect = false;
-	to->eligible_sec = entry->note.begin_sec;
-	if (!entry->in_effect || !entry->note.decided)
+	to->eligible_sec = entry->annotation.begin_sec;
+	if (!entry->in_effect || !entry->annotation.decided)
 		to->prior = NP_PRIOR_NONE;
-	else if (deferred)
+	else if (held)
 		to->prior = NP_PRIOR_HELD;
-	else if (np_bits_any(entry->written, m->view->map->words))
+	else if (np_bits_any(entry->written, m->jobs->map->words))
 		to->prior = NP_PRIOR_RESTRICTED;
 	else
 		to->prior = NP_PRIOR_UNRESTRICTED;
-	to->prior_until_sec = deferred ? entry->note.until_sec : 0;
+	to->prior_until_sec = held ? entry->annotation.until_sec : 0;
 }
 
 /*
@@ -536,14 +537,15 @@ static int read_annotation(struct np_cached_job *cached,
 			   const slurm_job_info_t *j,
 			   struct np_job_entry *entry)
 {
-	int rc = np_annotation_read(j->admin_comment, &entry->note);
+	int rc = np_annotation_read(j->admin_comment, &entry->annotation);
 
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc)
-		return cached->comment ? np_annotation_read(cached->comment,
-							    &entry->note)
-				       : -ENOENT;
+		return cached->comment ?
+			       np_annotation_read(cached->comment,
+						  &entry->annotation) :
+			       -ENOENT;
 	if (cached->comment && !strcmp(cached->comment, j->admin_comment))
 		return 0;
 	free(cached->comment);
@@ -554,7 +556,7 @@ static int read_annotation(struct np_cached_job *cached,
 static bool
 is_left_alone(const struct builder *m, const slurm_job_info_t *j)
 {
-	return np_job_cache_ignores(m->cache, j->user_id, m->view->now_sec);
+	return np_job_cache_ignores(m->cache, j->user_id, m->jobs->now_sec);
 }
 
 /*
@@ -564,7 +566,7 @@ is_left_alone(const struct builder *m, const slurm_job_info_t *j)
 static int add_pending(struct builder *m, const slurm_job_info_t *j,
 		       struct np_job_entry *entry, struct np_job *to)
 {
-	size_t words = m->view->map->words;
+	size_t words = m->jobs->map->words;
 	struct np_cached_job *cached = np_job_cache_at(m->cache, j->job_id);
 	uint64_t *leaves = m->scratch + 4 * words;
 	/* The first bitmap of scratch is in use by the caller. */
@@ -595,12 +597,11 @@ static int add_pending(struct builder *m, const slurm_job_info_t *j,
 		return rc;
 	find_begin_time(m, j, &changes, entry, to);
 	if (to->prior == NP_PRIOR_RESTRICTED) {
-		np_leaves_allowed(m->view->map->leaves, entry->written,
-				  leaves);
+		np_leaves_allowed(m->jobs->map->leaves, entry->written, leaves);
 		to->prior_leaves = leaves;
 	}
 	if (!cached->held_sec)
-		cached->held_sec = entry->note.held_sec;
+		cached->held_sec = entry->annotation.held_sec;
 	to->held_sec = cached->held_sec;
 	return 0;
 }
@@ -609,7 +610,8 @@ static int add_pending(struct builder *m, const slurm_job_info_t *j,
 static bool
 has_long_list(const slurm_job_info_t *j, const struct np_job_entry *entry)
 {
-	size_t ours = entry->note.ours ? strlen(entry->note.ours) + 1 : 0;
+	size_t ours =
+		entry->annotation.ours ? strlen(entry->annotation.ours) + 1 : 0;
 	size_t most = NP_ANNOTATION_MAX_USER + ours;
 
 	return j->exc_nodes && strnlen(j->exc_nodes, most + 1) > most;
@@ -620,11 +622,11 @@ static int pending_nodes(struct builder *m, const slurm_job_info_t *j,
 			 struct np_job_entry *entry, struct np_job *to,
 			 struct np_err *err)
 {
-	size_t words = m->view->map->words;
+	size_t words = m->jobs->map->words;
 	struct np_need need = np_need_of_job(j);
 	uint64_t *nodes = m->scratch;
 	struct np_fit fit;
-	int rc = np_cluster_map_fit(m->view->map, &need, nodes, &fit);
+	int rc = np_cluster_map_fit(m->jobs->map, &need, nodes, &fit);
 
 	if (rc)
 		return rc;
@@ -646,11 +648,12 @@ static int pending_nodes(struct builder *m, const slurm_job_info_t *j,
 	for (size_t w = 0; w < words; w++)
 		nodes[w] &= ~entry->user[w];
 	/* Usually these are all nodes of the partition, a set we have. */
-	to->candidates = m->view->set[fit.partition];
-	return memcmp(nodes, m->view->map->part[fit.partition].nodes,
+	to->candidates = m->jobs->set[fit.partition];
+	return memcmp(nodes, m->jobs->map->part[fit.partition].nodes,
 		      words * sizeof(*nodes)) ?
-	       np_snapshot_nodes(m->view->snapshot, nodes, &to->candidates,
-				 err) : 0;
+		       np_snapshot_nodes(m->jobs->snapshot, nodes,
+					 &to->candidates, err) :
+		       0;
 }
 
 /*
@@ -658,8 +661,8 @@ static int pending_nodes(struct builder *m, const slurm_job_info_t *j,
  * neither holds nodes nor waits for them; -EINVAL with err: an impossible job;
  * or -ENOMEM.
  */
-static int view_job(struct builder *m, const slurm_job_info_t *j,
-		    struct np_job_entry *entry, struct np_err *err)
+static int add_job_entry(struct builder *m, const slurm_job_info_t *j,
+			 struct np_job_entry *entry, struct np_err *err)
 {
 	/* Running jobs have a precedence too, for np_placement's hold times. */
 	struct np_job to = {
@@ -676,9 +679,10 @@ static int view_job(struct builder *m, const slurm_job_info_t *j,
 	*entry = (struct np_job_entry){
 		.id = j->job_id, .n_nodes = np_or_zero(j->num_nodes),
 	};
-	entry->partition = np_cluster_map_partition(m->view->map, j->partition);
-	partition = entry->partition < 0 ? j->partition :
-		    m->view->map->part[entry->partition].name;
+	entry->partition = np_cluster_map_partition(m->jobs->map, j->partition);
+	partition = entry->partition < 0 ?
+			    j->partition :
+			    m->jobs->map->part[entry->partition].name;
 	to.mode = np_place_conf_mode(m->conf, partition);
 	to.partition = (uint16_t)(entry->partition < 0 ? 0 : entry->partition);
 	to.profile = profile_of(m, j, partition, entry);
@@ -688,7 +692,7 @@ static int view_job(struct builder *m, const slurm_job_info_t *j,
 	rc = add_tasks(j, entry, &to);
 	if (!rc && holds_nodes(j)) {
 		to.state = NP_JOB_RUNNING;
-		np_annotation_read(j->admin_comment, &entry->note);
+		np_annotation_read(j->admin_comment, &entry->annotation);
 		running_nodes(m, j, &to);
 		rc = to.n_nodes ? 0 : -ENOENT;
 	} else if (!rc) {
@@ -696,9 +700,9 @@ static int view_job(struct builder *m, const slurm_job_info_t *j,
 		rc = pending_nodes(m, j, entry, &to, err);
 	}
 	if (!rc)
-		rc = np_snapshot_job(m->view->snapshot, &to, err);
+		rc = np_snapshot_job(m->jobs->snapshot, &to, err);
 	if (rc) {
-		np_annotation_clear(&entry->note);
+		np_annotation_clear(&entry->annotation);
 		free(entry->comment);
 		free(entry->bits);
 		free(entry->tasks);
@@ -811,13 +815,13 @@ void np_answers_free(struct np_answers *a)
 /* Whether job_submit let the job start: it has an annotation, and no hold. */
 static bool was_admitted(const slurm_job_info_t *j)
 {
-	struct np_annotation note;
+	struct np_annotation annotation;
 	bool admitted;
 
-	if (np_annotation_read(j->admin_comment, &note))
+	if (np_annotation_read(j->admin_comment, &annotation))
 		return false;
-	admitted = !note.until_sec;
-	np_annotation_clear(&note);
+	admitted = !annotation.until_sec;
+	np_annotation_clear(&annotation);
 	return admitted;
 }
 
@@ -863,12 +867,13 @@ int np_answers_arrivals(const struct np_answers *a, int64_t since_sec,
  */
 static enum np_node_state node_state(const node_info_t *n)
 {
-	const uint32_t away = NODE_STATE_DRAIN | NODE_STATE_FAIL |
-		NODE_STATE_MAINT | NODE_STATE_RES | NODE_STATE_POWERING_DOWN |
+	const uint32_t unavailable =
+		NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_MAINT |
+		NODE_STATE_RES | NODE_STATE_POWERING_DOWN |
 		NODE_STATE_REBOOT_ISSUED | NODE_STATE_INVALID_REG;
 	uint32_t base = n->node_state & NODE_STATE_BASE;
 
-	if (!n->name || n->node_state & away || base == NODE_STATE_DOWN)
+	if (!n->name || n->node_state & unavailable || base == NODE_STATE_DOWN)
 		return NP_NODE_UNAVAILABLE;
 	if (n->node_state & NODE_STATE_NO_RESPOND)
 		return NP_NODE_FULL;
@@ -895,7 +900,7 @@ static enum np_node_state node_state(const node_info_t *n)
 static int add_nodes(struct np_job_snapshot *v, const node_info_msg_t *nodes,
 		     struct np_err *err)
 {
-	size_t n = v->map->n_nodes, n_away = 0;
+	size_t n = v->map->n_nodes, n_unavailable = 0;
 	int rc = 0;
 
 	v->node = calloc(n, sizeof(*v->node));
@@ -903,11 +908,12 @@ static int add_nodes(struct np_job_snapshot *v, const node_info_msg_t *nodes,
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		v->node[i] = node_state(&nodes->node_array[i]);
-		n_away += v->node[i] == NP_NODE_UNAVAILABLE;
+		n_unavailable += v->node[i] == NP_NODE_UNAVAILABLE;
 	}
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = np_snapshot_node(v->snapshot, i, n_away == n ?
-				      NP_NODE_FULL : v->node[i], err);
+		rc = np_snapshot_node(
+			v->snapshot, i,
+			n_unavailable == n ? NP_NODE_FULL : v->node[i], err);
 	return rc;
 }
 
@@ -931,14 +937,14 @@ static int add_sets(struct np_job_snapshot *v, struct np_err *err)
 static int add_jobs(struct builder *m, const job_info_msg_t *jobs,
 		    struct np_err *err)
 {
-	struct np_job_snapshot *v = m->view;
+	struct np_job_snapshot *v = m->jobs;
 
 	v->job = calloc(jobs->record_count + 1, sizeof(*v->job));
 	if (!v->job)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < jobs->record_count; i++) {
-		int rc = view_job(m, &jobs->job_array[i],
-				  &v->job[v->n_jobs], err);
+		int rc = add_job_entry(m, &jobs->job_array[i],
+				       &v->job[v->n_jobs], err);
 
 		if (!rc)
 			v->n_jobs++;
@@ -959,8 +965,12 @@ int np_job_snapshot_make(const struct np_answers *a, struct np_cluster_map *map,
 	struct np_job_snapshot v = { .map = np_cluster_map_ref(map),
 				     .now_sec = now_sec };
 	struct builder m = {
-		.view = &v, .index = index, .conf = conf, .cache = cache,
-		.change = change, .n_changes = n_changes,
+		.jobs = &v,
+		.index = index,
+		.conf = conf,
+		.cache = cache,
+		.change = change,
+		.n_changes = n_changes,
 	};
 	int rc = np_snapshot_new(map->leaves, now_sec, last_sec,
 				 &v.snapshot, err);
@@ -997,7 +1007,7 @@ int np_job_snapshot_make(const struct np_answers *a, struct np_cluster_map *map,
 void np_job_snapshot_free(struct np_job_snapshot *v)
 {
 	for (size_t i = 0; v->job && i < v->n_jobs; i++) {
-		np_annotation_clear(&v->job[i].note);
+		np_annotation_clear(&v->job[i].annotation);
 		free(v->job[i].comment);
 		free(v->job[i].bits);
 		free(v->job[i].tasks);

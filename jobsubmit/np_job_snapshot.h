@@ -112,7 +112,7 @@ struct np_job_entry {
 	int partition; /* index in the map; -1: unknown */
 	uint32_t n_nodes;
 	/* Of a pending job: updated with what the user wants now. */
-	struct np_annotation note;
+	struct np_annotation annotation;
 	uint32_t *tasks; /* record of several tasks: the lowest ones, at most
 			    NP_PLACEMENT_MAX_TASKS */
 	uint32_t n_tasks;

@@ -366,7 +366,7 @@ static int by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The jobs of a view by id, as pointers. NULL: out of memory. */
+/* The jobs of a snapshot by id, as pointers. NULL: out of memory. */
 static const struct np_job_entry **sorted(const struct np_job_snapshot *v)
 {
 	const struct np_job_entry **s = calloc(v->n_jobs + 1, sizeof(*s));
@@ -446,14 +446,20 @@ static void fill_job(struct causes *causes, const struct np_placement *p,
 	const struct np_job *in = entry->in;
 
 	*to = (struct np_state_job){
-		.id = entry->id, .array = entry->array, .task = entry->task,
-		.uid = in->owner, .app = strdup(entry->app),
+		.id = entry->id,
+		.array = entry->array,
+		.task = entry->task,
+		.uid = in->owner,
+		.app = strdup(entry->app),
 		.known = in->profile >= 0,
-		.partition = strdup(entry->partition < 0 ? "" :
-				    v->map->part[entry->partition].name),
+		.partition =
+			strdup(entry->partition < 0 ?
+				       "" :
+				       v->map->part[entry->partition].name),
 		.mode = strdup(np_mode_name(in->mode)),
 		.pending = in->state != NP_JOB_RUNNING,
-		.n_nodes = entry->n_nodes, .held_sec = entry->note.held_sec,
+		.n_nodes = entry->n_nodes,
+		.held_sec = entry->annotation.held_sec,
 	};
 	if (to->pending) {
 		fill_pending(causes, p, i, to);
@@ -508,10 +514,11 @@ static int fill_leaves(const struct np_job_snapshot *v,
 
 		to->name = strdup(l->name[i]);
 		to->n_nodes = l->first[i + 1] - l->first[i];
-		to->strain = np_placement_worst_slowdown(p, i);
+		to->worst_slowdown = np_placement_worst_slowdown(p, i);
 		for (uint32_t k = l->first[i]; k < l->first[i + 1]; k++) {
 			to->n_idle += v->node[l->node[k]] == NP_NODE_IDLE;
-			to->n_away += v->node[l->node[k]] == NP_NODE_UNAVAILABLE;
+			to->n_unavailable += v->node[l->node[k]] ==
+					     NP_NODE_UNAVAILABLE;
 		}
 	}
 	count_jobs(v, s);
@@ -616,7 +623,7 @@ struct pass {
 	bool cut;     /* but not completed: jobs contain no valid decision */
 	bool more;    /* there are more updates to make in the next pass */
 	struct np_known known; /* from the store */
-	struct np_job_snapshot view;
+	struct np_job_snapshot jobs;
 	struct np_denials denied;
 	struct np_placement *placement;
 	bool news; /* a decision or the list of jobs differs from the last */
@@ -807,11 +814,12 @@ static int read_cluster(struct np_placer *c, struct pass *r, struct np_err *err)
 		return rc;
 	/* Profiles of new applications are read before the next pass. */
 	r->known.more |= request_profiles(c, r->answers.jobs);
-	rc = np_job_snapshot_make(
-		&r->answers, map, r->known.index, &conf->place, c->cache,
-		r->change, r->n_changes, now_sec, last_sec, &r->view, err);
+	rc = np_job_snapshot_make(&r->answers, map, r->known.index,
+				  &conf->place, c->cache, r->change,
+				  r->n_changes, now_sec, last_sec, &r->jobs,
+				  err);
 	if (!rc)
-		update_owners(c, &r->view);
+		update_owners(c, &r->jobs);
 	return rc;
 }
 
@@ -821,7 +829,7 @@ static int decide(struct np_placer *c, struct pass *r, struct np_err *err)
 	struct np_policy policy;
 
 	np_settings_policy(&c->settings, r->known.index, &policy);
-	return np_placement_decide(r->view.snapshot, r->known.table, &policy,
+	return np_placement_decide(r->jobs.snapshot, r->known.table, &policy,
 				   &r->placement, err);
 }
 
@@ -830,9 +838,9 @@ static int decide(struct np_placer *c, struct pass *r, struct np_err *err)
  */
 static void remember_held(struct np_placer *c, const struct pass *r)
 {
-	for (size_t i = 0; i < r->view.n_jobs; i++) {
+	for (size_t i = 0; i < r->jobs.n_jobs; i++) {
 		struct np_cached_job *cached =
-			np_job_cache_find(c->cache, r->view.job[i].id);
+			np_job_cache_find(c->cache, r->jobs.job[i].id);
 
 		if (cached)
 			cached->held_sec =
@@ -849,12 +857,12 @@ static int publish(struct np_placer *c, struct pass *r)
 	if (!s)
 		return -ENOMEM;
 	s->placement = r->placement;
-	s->map = np_cluster_map_ref(r->view.map);
+	s->map = np_cluster_map_ref(r->jobs.map);
 	s->index = np_app_index_ref(r->known.index);
-	s->set = r->view.set;
-	s->now_sec = r->view.now_sec;
+	s->set = r->jobs.set;
+	s->now_sec = r->jobs.now_sec;
 	r->placement = NULL;
-	r->view.set = NULL;
+	r->jobs.set = NULL;
 	np_shared_publish(c->shared, s, &r->arrivals);
 	c->last_id = r->last_id;
 	return 0;
@@ -884,11 +892,11 @@ static int update_jobs(struct np_placer *c, struct pass *r,
 	struct np_applied a;
 	int rc;
 
-	np_denied_gather(&r->view, r->known.index, &r->denied);
-	r->news = np_denied_log(&r->view, &r->denied, &c->denied_logged) > 0;
-	r->news |= np_state_log_decisions(&r->view, r->placement, c->cache) > 0;
-	r->news |= jobs_changed(c, &r->view);
-	rc = np_apply(&r->view, r->placement, c->cache, c->shared, MAX_UPDATES,
+	np_denied_gather(&r->jobs, r->known.index, &r->denied);
+	r->news = np_denied_log(&r->jobs, &r->denied, &c->denied_logged) > 0;
+	r->news |= np_state_log_decisions(&r->jobs, r->placement, c->cache) > 0;
+	r->news |= jobs_changed(c, &r->jobs);
+	rc = np_apply(&r->jobs, r->placement, c->cache, c->shared, MAX_UPDATES,
 		      go_on, arg, &a);
 	np_shared_note_written(c->shared, a.written, a.n_written);
 	r->cut = a.cut;
@@ -916,7 +924,7 @@ static int make_state(struct np_placer *c, struct pass *r,
 		.decide_sec = np_mono_sec() - r->began_sec,
 	};
 
-	return np_state_make(&t, &r->view, r->placement, state);
+	return np_state_make(&t, &r->jobs, r->placement, state);
 }
 
 /*
@@ -928,8 +936,11 @@ static void
 write_store(struct np_placer *c, struct pass *r, struct np_state *state)
 {
 	struct np_pass_output l = {
-		.mode = file_mode(c), .view = r->view, .answers = r->answers,
-		.known = r->known, .has_state = state,
+		.mode = file_mode(c),
+		.jobs = r->jobs,
+		.answers = r->answers,
+		.known = r->known,
+		.has_state = state,
 	};
 	struct np_err err = NP_ERR_INIT;
 
@@ -938,7 +949,7 @@ write_store(struct np_placer *c, struct pass *r, struct np_state *state)
 		l.state = *state;
 		*state = (struct np_state){ .date = 0 };
 	}
-	r->view = (struct np_job_snapshot){ .map = NULL };
+	r->jobs = (struct np_job_snapshot){ .map = NULL };
 	r->answers = (struct np_answers){ NULL };
 	r->known = (struct np_known){ .more = r->known.more };
 	if (!np_store_reader_write(c->store, &l, &err))
@@ -955,7 +966,7 @@ write_store(struct np_placer *c, struct pass *r, struct np_state *state)
 static void clean_up(struct pass *r)
 {
 	np_placement_free(r->placement);
-	np_job_snapshot_free(&r->view);
+	np_job_snapshot_free(&r->jobs);
 	np_known_free(&r->known);
 	np_answers_free(&r->answers);
 	free(r->arrivals.of);
@@ -984,7 +995,7 @@ static int do_pass(struct np_placer *c, struct pass *r,
 	if (rc)
 		return rc;
 	remember_held(c, r);
-	c->last_sec = r->view.now_sec;
+	c->last_sec = r->jobs.now_sec;
 	due = r->more || r->news || r->n_changes || c->state_trouble.text[0] ||
 	      np_mono_sec() - c->state_sec >= STATE_SEC;
 	rc = due ? make_state(c, r, &state) : 0;

@@ -156,7 +156,7 @@ struct np_denials {
 	uint32_t n_more; /* jobs of further pairs, beyond NP_DENIED_MAX */
 };
 
-/* index: the one that the view was made with. */
+/* index: the one that the snapshot was made with. */
 void np_denied_gather(const struct np_job_snapshot *v,
 		      const struct np_app_index *index, struct np_denials *out);
 

@@ -111,7 +111,7 @@ static int copy_job(struct job *to, const struct np_job_entry *entry)
 	to->partition = entry->partition;
 	to->task = entry->task;
 	to->n_nodes = entry->n_nodes;
-	to->held_sec = entry->note.held_sec;
+	to->held_sec = entry->annotation.held_sec;
 	to->end_sec = 0;
 	free(to->leaf);
 	to->leaf = calloc(to->in.n_leaves + 1, sizeof(*to->leaf));
@@ -209,7 +209,7 @@ static void find_profiles(struct np_accounting *p, const struct sink *w)
 	}
 }
 
-/* Predicted slowdown of a beside b; 0 if a profile is unknown. */
+/* Predicted slowdown of a concurrent with b; 0 if a profile is unknown. */
 static double predicted(const struct sink *w, const struct job *a,
 			const struct job *b)
 {
@@ -843,7 +843,7 @@ static void do_write(void *arg)
 	if (l->mode != s->mode &&
 	    !np_state_set_mode(l->store, l->mode, &w->err))
 		s->mode = l->mode;
-	np_accounting_update(s->accounting, &l->view, &l->answers,
+	np_accounting_update(s->accounting, &l->jobs, &l->answers,
 			     l->known.table, l->known.index, l->store, l->mode,
 			     &w->err);
 	if (l->has_state)
@@ -852,7 +852,7 @@ static void do_write(void *arg)
 
 static void free_left(struct np_pass_output *l)
 {
-	np_job_snapshot_free(&l->view);
+	np_job_snapshot_free(&l->jobs);
 	np_answers_free(&l->answers);
 	np_known_free(&l->known);
 	if (l->has_state)

@@ -117,7 +117,7 @@ const char *np_store_reader_fabric(const struct np_store_reader *s);
 struct np_pass_output {
 	char store[PATH_MAX];
 	mode_t mode; /* file permissions */
-	struct np_job_snapshot view;
+	struct np_job_snapshot jobs;
 	struct np_answers answers;
 	struct np_known known;
 	struct np_state state;

@@ -387,8 +387,8 @@ static void put_annotation(struct submission *s, struct np_annotation *n)
 }
 
 /* Hold the job until until_sec, or the user's begin time if that is later. */
-static void
-defer(struct submission *s, struct np_annotation *n, int64_t until_sec)
+static void hold(struct submission *s, struct np_annotation *n,
+		 int64_t until_sec)
 {
 	int64_t begin = s->d->begin_time > s->now_sec ? s->d->begin_time : 0;
 
@@ -435,7 +435,7 @@ static void apply(struct submission *s, const struct np_outcome *o)
 	if (!rc && o->action == NP_ACT_RESTRICT)
 		rc = exclude(s, &n, o->leaves);
 	if (!rc && o->action == NP_ACT_HOLD)
-		defer(s, &n, o->until_sec);
+		hold(s, &n, o->until_sec);
 	if (rc)
 		np_annotation_clear(&n);
 	put_annotation(s, &n);

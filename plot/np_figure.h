@@ -131,7 +131,10 @@ struct np_shape *np_figure_shape(struct np_figure *f, struct np_panel *p,
 /* Add a datum to a shape. */
 void np_figure_add(struct np_figure *f, struct np_shape *s, double x, double y,
 		   double low, double high);
-/* Add a cell; colour: 0 (white) to 1 (dark), NaN: unknown. */
+/*
+ * Add a cell.  colour: 0 (white) to 1 (dark), NaN: unknown; text: one line, or
+ * two separated by '|'.
+ */
 void np_figure_cell(struct np_figure *f, struct np_shape *s, double x,
 		    double y, double colour, const char *text);
 

@@ -30,6 +30,7 @@
 /* Text sizes in points, and the two greys of texts, frames and grids. */
 #define FONT 9.0
 #define FONT_SMALL 8.0
+#define FONT_CELL 6.0 /* the second line of a cell */
 #define GREY 0x595959u /* contrast of 7:1 on white */
 #define PALE 0xdededeu
 
@@ -559,6 +560,50 @@ static double axes_left(const struct np_panel *p)
 	return left + (p->y.label && *p->y.label ? FONT + 7 : 2);
 }
 
+/* How far the marks of the x axis reach beyond a box of this width. */
+static double axes_right(const struct np_panel *p, double width)
+{
+	double lo, hi, right = 0;
+	struct np_ticks t;
+
+	if (p->x.kind == NP_AXIS_NAMES)
+		return 0;
+	np_figure_range(p, false, &lo, &hi);
+	ticks_of(&p->x, lo, hi, width, false, &t);
+	for (size_t i = 0; i < t.n; i++)
+		right = fmax(right,
+			     np_text_width(t.label[i], FONT_SMALL) / 2 -
+				     width * (1 - np_axis_place(&p->x, t.at[i],
+								lo, hi)));
+	return right;
+}
+
+/*
+ * Name i of an axis, cut to the width.  A name that would be equal to another
+ * one when cut ends in its number instead.
+ */
+static const char *axis_name(const struct np_axis *a, size_t i, double width,
+			     char buf[NAME_BYTES])
+{
+	char other[NAME_BYTES], number[24];
+	bool same = false;
+
+	np_text_fit(a->name[i], FONT_SMALL, width, buf, NAME_BYTES);
+	if (!strcmp(a->name[i], buf))
+		return buf;
+	for (size_t k = 0; k < a->n_names && !same; k++)
+		same = k != i &&
+		       !strcmp(buf, np_text_fit(a->name[k], FONT_SMALL, width,
+						other, sizeof(other)));
+	if (!same)
+		return buf;
+	snprintf(number, sizeof(number), "%zu", i + 1);
+	np_text_fit(a->name[i], FONT_SMALL,
+		    width - np_text_width(number, FONT_SMALL), buf,
+		    NAME_BYTES - sizeof(number));
+	return strcat(buf, number);
+}
+
 /* Height of the labels below a box of this width. */
 static double axes_below(const struct np_panel *p, double width)
 {
@@ -617,10 +662,10 @@ static void draw_x(const struct area *a)
 	for (size_t i = 0; i < x->n_names; i++) {
 		double at = area_x(a, (double)i);
 
-		np_text_fit(x->name[i], FONT_SMALL, TURNED_MAX, cut,
-			    sizeof(cut));
 		if (turned)
-			put_text(a, at + 3, bottom + GAP, cut, NP_RIGHT, true);
+			put_text(a, at + 3, bottom + GAP,
+				 axis_name(x, i, TURNED_MAX, cut), NP_RIGHT,
+				 true);
 		else
 			put_text(a, at, bottom + GAP + FONT_SMALL, x->name[i],
 			     NP_CENTRE, false);
@@ -643,8 +688,7 @@ static void draw_y(const struct area *a)
 
 	for (size_t i = 0; i < y->n_names; i++)
 		put_text(a, left - GAP, area_y(a, (double)i) + 3,
-		     np_text_fit(y->name[i], FONT_SMALL, NAME_MAX, cut,
-				 sizeof(cut)), NP_RIGHT, false);
+			 axis_name(y, i, NAME_MAX, cut), NP_RIGHT, false);
 	for (size_t i = 0; i < a->y_ticks.n; i++) {
 		double at = area_y(a, a->y_ticks.at[i]);
 
@@ -840,19 +884,35 @@ static void draw_fields(const struct area *a, const struct np_shape *s)
 			draw_field(a->c, s->style, &b);
 }
 
-/* Write into a cell, in a smaller font if the text is too wide, or cut. */
-static void cell_text(const struct area *a, const struct np_box *b,
-		      double v, const char *what)
+/* Write a line into a cell, in a smaller font if it is too wide, or cut. */
+static void cell_line(const struct area *a, const struct np_box *b, double y,
+		      double size, double v, const char *what)
 {
-	struct np_type type = { .size = FONT_SMALL, .align = NP_CENTRE };
+	struct np_type type = { .size = size, .align = NP_CENTRE };
 	char cut[CELL_BYTES];
 
 	type.colour = isnan(v) ? GREY : heat_text_colour(v);
 	while (type.size > 5 && np_text_width(what, type.size) > b->w - 2)
 		type.size -= 0.5;
 	np_text_fit(what, type.size, b->w - 1, cut, sizeof(cut));
-	a->c->text(a->c, b->x + b->w / 2, b->y + b->h / 2 + type.size * 0.36,
-		   cut, &type);
+	a->c->text(a->c, b->x + b->w / 2, y + type.size * 0.36, cut, &type);
+}
+
+/* One line, or two separated by '|', the second one small. */
+static void cell_text(const struct area *a, const struct np_box *b, double v,
+		      const char *what)
+{
+	const char *second = strchr(what, '|');
+	double middle = b->y + b->h / 2;
+	char first[CELL_BYTES];
+
+	if (!second) {
+		cell_line(a, b, middle, FONT_SMALL, v, what);
+		return;
+	}
+	snprintf(first, sizeof(first), "%.*s", (int)(second - what), what);
+	cell_line(a, b, middle - 4, FONT_SMALL, v, first);
+	cell_line(a, b, middle + 5, FONT_CELL, v, second + 1);
 }
 
 /* Cells are shaded by value; unknown ones are hatched. */
@@ -907,7 +967,7 @@ static void draw_shape(const struct area *a, const struct np_shape *s)
 #define HEIGHT 140.0  /* of a panel whose y axis has numbers */
 #define ROW 13.0      /* height of each name of a y axis */
 #define CELL_W 38.0
-#define CELL_H 20.0
+#define CELL_H 22.0
 #define LINE 11.0     /* height of a line of the caption */
 #define TITLE 16.0    /* height of a title */
 #define SAMPLE 18.0   /* width of a style's sample in the legend */
@@ -935,6 +995,16 @@ static double left_of(const struct np_figure *f)
 	for (size_t i = 0; i < f->n_panels; i++)
 		left = fmax(left, axes_left(f->panel[i]));
 	return left;
+}
+
+/* Width of the boxes, so that the marks of all x axes are on the page. */
+static double box_width(const struct np_figure *f, double inner)
+{
+	double width = inner - left_of(f), right = 0;
+
+	for (size_t i = 0; i < f->n_panels; i++)
+		right = fmax(right, axes_right(f->panel[i], width));
+	return width - fmax(0, right + 1 - MARGIN);
 }
 
 /* The usual width, unless cells need more. */
@@ -1095,7 +1165,7 @@ void np_plot_size(const struct np_figure *f, double *width, double *height)
 
 	*width = page_width(f);
 	inner = *width - 2 * MARGIN;
-	box = inner - left_of(f);
+	box = box_width(f, inner);
 	*height = 2 * MARGIN + title(NULL, f->title, 1.1 * FONT, 0, inner);
 	for (size_t i = 0; i < f->n_panels; i++)
 		*height += panel_height(f->panel[i], box);
@@ -1131,15 +1201,16 @@ void np_plot_draw(const struct np_figure *f, struct np_canvas *c)
 		.line = NP_NO_COLOUR, .fill = NP_WHITE, .opacity = 1,
 	};
 	struct np_box page = { 0, 0, 0, 0 };
-	double y = MARGIN, inner, left = left_of(f);
+	double y = MARGIN, inner, box, left = left_of(f);
 
 	np_plot_size(f, &page.w, &page.h);
 	inner = page.w - 2 * MARGIN;
+	box = box_width(f, inner);
 	put_box(c, &page, &white);
 	y += title(c, f->title, 1.1 * FONT, y, inner);
 	for (size_t i = 0; i < f->n_panels; i++) {
-		draw_panel(c, f->panel[i], y, left, inner - left);
-		y += panel_height(f->panel[i], inner - left);
+		draw_panel(c, f->panel[i], y, left, box);
+		y += panel_height(f->panel[i], box);
 	}
 	if (f->caption)
 		paragraph(c, f->caption, y, inner);

@@ -403,7 +403,7 @@ static void catch_signals(void)
 
 static bool read_cookies(struct agent *a)
 {
-	const char *text = getenv(NP_TOKENS_ENV);
+	const char *text = getenv(NP_COOKIES_ENV);
 
 	return text && sscanf(text, "%32s %32s", a->member, a->expect) == 2 &&
 	       strlen(a->expect) == NP_RENDEZVOUS_COOKIE - 1;

@@ -573,10 +573,10 @@ static bool is_too_short(struct collector *c)
 /* Measurement intervals within the run, under one level after the other. */
 static void begin_schedule(struct collector *c)
 {
-	c->agents.reports.course =
+	c->agents.reports.intervals =
 		np_intervals_new(c->r, &c->saver.choice.history);
 	c->r->blocks_scope = strdup(np_step_nodes_scope(&c->nodes));
-	if (!c->agents.reports.course || !c->r->blocks_scope)
+	if (!c->agents.reports.intervals || !c->r->blocks_scope)
 		np_record_note(c->r, "no measurement intervals: out of memory");
 }
 
@@ -613,9 +613,9 @@ static void choose_level(struct collector *c)
 	else if (choice->complete)
 		np_record_note(c->r, "no load level: the sensitivity curve is "
 			       "complete");
-	if (!c->agents.reports.course)
+	if (!c->agents.reports.intervals)
 		c->r->blocks_nodes = 0;
-	if (!c->request.level[0] && !c->agents.reports.course) {
+	if (!c->request.level[0] && !c->agents.reports.intervals) {
 		say_to_srun("ready\n");
 		c->ready_sent = true;
 		c->agents.reports.program_start_sec = np_mono_sec();
@@ -684,7 +684,7 @@ static void query_neighbours(struct collector *c)
 static bool srun_waits(const struct collector *c)
 {
 	return !c->ready_sent &&
-	       (c->request.level[0] || c->agents.reports.course);
+	       (c->request.level[0] || c->agents.reports.intervals);
 }
 
 static void level_is_ready(struct collector *c)
@@ -724,9 +724,9 @@ static double next_wake_sec(const struct collector *c)
 	if (!c->agents.probes_dispatched || c->agents.next_level ||
 	    srun_waits(c))
 		return np_mono_sec() + TICK_SEC;
-	return c->agents.reports.course ?
+	return c->agents.reports.intervals ?
 		       fmin(next,
-			    np_intervals_due_sec(c->agents.reports.course)) :
+			    np_intervals_due_sec(c->agents.reports.intervals)) :
 		       next;
 }
 

@@ -830,8 +830,8 @@ static void on_report(size_t member, char *line, void *arg)
 	/* A process only knows its rank and number within its group. */
 	rep.rank = info->rank;
 	rep.other_rail = info->other_rail;
-	if (rep.kind == NP_REPORT_HELLO)
-		rep.hello.n_ranks = (uint32_t)count(a, info->kind).called;
+	if (rep.kind == NP_REPORT_HANDSHAKE)
+		rep.handshake.n_ranks = (uint32_t)count(a, info->kind).called;
 	np_reports_take(&a->reports, info->kind == NP_AGENT_LEVEL, &rep,
 			a->now_sec);
 }
@@ -916,7 +916,7 @@ static int dispatch_pair(struct np_agents *a, const size_t member[], size_t n,
 			" --report-every=%g",
 			a->reports.conf->bindir, a->reports.conf->message_bytes,
 			a->reports.conf->period_sec,
-			a->reports.course ? NP_INTERVALS_WINDOW_SEC : 1.0);
+			a->reports.intervals ? NP_INTERVALS_WINDOW_SEC : 1.0);
 }
 
 /*
@@ -929,7 +929,7 @@ static bool find_rail(const struct np_agents *a, const size_t member[],
 {
 	const char *name = np_registry_agent(a->registry, member[at])->name;
 	struct np_rail rail[NP_RAILS_MAX];
-	size_t n = np_leafmap_rails(a->nodes->leaves, name, rail), turn = 0;
+	size_t n = np_leaf_index_rails(a->nodes->leaves, name, rail), turn = 0;
 
 	for (size_t i = 0; rail[0].nic && i < at; i++)
 		turn += !strcmp(np_registry_agent(a->registry,
@@ -1017,8 +1017,9 @@ static void ask_for_copies(struct np_agents *a)
 		const struct np_agent_info *info =
 			np_registry_agent(a->registry, member[i]);
 		struct np_rail rail[NP_RAILS_MAX], own;
-		size_t more = np_leafmap_rails(a->nodes->leaves, info->name,
-					       rail) - 1;
+		size_t more = np_leaf_index_rails(a->nodes->leaves, info->name,
+						  rail) -
+			      1;
 
 		if (info->asked || !more || !find_rail(a, member, i, &own) ||
 		    own.leaf != rail[0].leaf ||
@@ -1064,19 +1065,19 @@ static int start_level(struct np_agents *a, double now_sec, struct np_err *err)
 	const struct np_launch_request *o = a->request;
 	struct np_helper_job job = { o->srun, o->job_id, o->het_component,
 				  o->het_job_id };
-	char tokens[NP_AGENT_COOKIES];
-	const char *more[] = { tokens, NULL };
+	char cookies[NP_AGENT_COOKIES];
+	const char *more[] = { cookies, NULL };
 	char **env;
 	int rc;
 
-	np_agent_cookies(&a->rendezvous, tokens);
+	np_agent_cookies(&a->rendezvous, cookies);
 	env = np_helper_env(environ, more);
 	if (!env)
 		return np_errf(err, -ENOMEM, "out of memory");
 	a->level_sec = now_sec;
 	rc = np_level_steps_start(&a->level_steps, &job, a->reports.conf,
 				  &a->nodes->level, a->rendezvous.port,
-				  a->reports.course != NULL, env, err);
+				  a->reports.intervals != NULL, env, err);
 	free(env);
 	return rc;
 }
@@ -1090,7 +1091,7 @@ static int dispatch_compress(struct np_agents *a, const size_t member[],
 			np_registry_agent(a->registry, member[i])->name;
 
 		np_registry_set_leaf(a->registry, member[i],
-				     np_leafmap_find(a->nodes->leaves, name),
+				     np_leaf_index_find(a->nodes->leaves, name),
 				     NULL);
 	}
 	return dispatch(a, member, n, false,
@@ -1142,7 +1143,7 @@ static void tick_level(struct np_agents *a)
 			  LEVEL_PER_NODE_SEC * (double)a->level_steps.n;
 	size_t member[NP_REGISTRY_MAX], n;
 
-	if (!a->level_steps.n || a->level_dispatched || a->reports.course)
+	if (!a->level_steps.n || a->level_dispatched || a->reports.intervals)
 		return;
 	n = list_waiting(a, NP_AGENT_LEVEL, member);
 	if (n == a->level_steps.n ||
@@ -1321,7 +1322,7 @@ int np_agents_begin(struct np_agents *a, double now_sec, struct np_err *err)
 					  a->request->launcher);
 	if (a->request->launcher)
 		start_agent_here(a);
-	return a->request->level[0] || a->reports.course ?
+	return a->request->level[0] || a->reports.intervals ?
 		       start_level(a, now_sec, err) :
 		       0;
 }

@@ -82,7 +82,7 @@ struct place {
 	uint32_t next;
 };
 
-struct np_leafmap {
+struct np_leaf_index {
 	struct np_topo topo, rails;
 	struct np_index nodes;
 	struct place *first; /* of each node */
@@ -97,7 +97,7 @@ struct np_leafmap {
 /*
  * A further leaf switch of a node.  The site's rails replace what Slurm says.
  */
-static int add_place(struct np_leafmap *l, uint32_t at,
+static int add_place(struct np_leaf_index *l, uint32_t at,
 		     const struct np_topo_leaf *leaf)
 {
 	struct place *first = &l->first[at];
@@ -123,7 +123,7 @@ static int add_place(struct np_leafmap *l, uint32_t at,
 	return 0;
 }
 
-static int map_leaf(struct np_leafmap *l, const struct np_topo_leaf *leaf)
+static int map_leaf(struct np_leaf_index *l, const struct np_topo_leaf *leaf)
 {
 	struct np_hosts hosts = { NULL, 0 };
 	int rc = np_hosts_expand(leaf->nodes, &hosts);
@@ -222,10 +222,10 @@ static int load_text(const char *name, char **text, struct np_err *err)
 	return np_topo_text(msg, text);
 }
 
-int np_leafmap_parse(const char *text, struct np_leafmap **out,
-		     struct np_err *err)
+int np_leaf_index_parse(const char *text, struct np_leaf_index **out,
+			struct np_err *err)
 {
-	struct np_leafmap *l = calloc(1, sizeof(*l));
+	struct np_leaf_index *l = calloc(1, sizeof(*l));
 	int rc;
 
 	if (!l)
@@ -234,14 +234,14 @@ int np_leafmap_parse(const char *text, struct np_leafmap **out,
 	for (size_t i = 0; !rc && i < l->topo.n; i++)
 		rc = map_leaf(l, &l->topo.leaf[i]);
 	if (rc) {
-		np_leafmap_free(l);
+		np_leaf_index_free(l);
 		return rc;
 	}
 	*out = l;
 	return 0;
 }
 
-void np_leafmap_free(struct np_leafmap *l)
+void np_leaf_index_free(struct np_leaf_index *l)
 {
 	if (!l)
 		return;
@@ -254,7 +254,7 @@ void np_leafmap_free(struct np_leafmap *l)
 	free(l);
 }
 
-int np_leafmap_add_rails(struct np_leafmap *l, struct np_topo *rails)
+int np_leaf_index_add_rails(struct np_leaf_index *l, struct np_topo *rails)
 {
 	int rc = 0;
 
@@ -265,7 +265,7 @@ int np_leafmap_add_rails(struct np_leafmap *l, struct np_topo *rails)
 	return rc;
 }
 
-int np_leafmap_set_devices(struct np_leafmap *l, const char *devices)
+int np_leaf_index_set_devices(struct np_leaf_index *l, const char *devices)
 {
 	char *rest, *word;
 
@@ -278,15 +278,15 @@ int np_leafmap_set_devices(struct np_leafmap *l, const char *devices)
 	return 0;
 }
 
-const char *np_leafmap_find(const struct np_leafmap *l, const char *node)
+const char *np_leaf_index_find(const struct np_leaf_index *l, const char *node)
 {
 	uint32_t at = np_index_find(&l->nodes, node, strlen(node));
 
 	return at == NP_NO_INDEX ? "" : l->first[at].leaf->name;
 }
 
-size_t np_leafmap_rails(const struct np_leafmap *l, const char *node,
-			struct np_rail out[NP_RAILS_MAX])
+size_t np_leaf_index_rails(const struct np_leaf_index *l, const char *node,
+			   struct np_rail out[NP_RAILS_MAX])
 {
 	uint32_t at = np_index_find(&l->nodes, node, strlen(node));
 	const struct place *p = at == NP_NO_INDEX ? NULL : &l->first[at];
@@ -307,7 +307,7 @@ size_t np_leafmap_rails(const struct np_leafmap *l, const char *node,
 }
 
 /* A file of rails that cannot be read is noted and ignored. */
-static int load_rails(const struct np_conf *conf, struct np_leafmap *l,
+static int load_rails(const struct np_conf *conf, struct np_leaf_index *l,
 		      struct np_record *r)
 {
 	struct np_err why = NP_ERR_INIT;
@@ -316,25 +316,25 @@ static int load_rails(const struct np_conf *conf, struct np_leafmap *l,
 	if (conf->rails[0]) {
 		if (np_rails_load(conf->rails, &rails, &why))
 			np_record_note(r, "Rails=%s", why.text);
-		else if (np_leafmap_add_rails(l, &rails))
+		else if (np_leaf_index_add_rails(l, &rails))
 			return -ENOMEM;
 	}
-	return np_leafmap_set_devices(l, conf->net_devices);
+	return np_leaf_index_set_devices(l, conf->net_devices);
 }
 
 /*
  * Asks slurmctld for the topology that the job's partition has, and reads the
  * site's rails.
  */
-static int load_leafmap(uint32_t job_id, const struct np_conf *conf,
-			struct np_record *r, struct np_leafmap **out,
-			struct np_err *err)
+static int load_leaf_index(uint32_t job_id, const struct np_conf *conf,
+			   struct np_record *r, struct np_leaf_index **out,
+			   struct np_err *err)
 {
 	char *name = job_topology(job_id), *text = NULL;
 	int rc = load_text(name, &text, err);
 
 	if (!rc)
-		rc = np_leafmap_parse(text, out, err);
+		rc = np_leaf_index_parse(text, out, err);
 	if (!rc && load_rails(conf, *out, r))
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	free(text);
@@ -579,8 +579,10 @@ static int add_nodes(struct nodes *all, struct np_index *seen,
 			return -ENOMEM;
 		if (at == all->n)
 			all->node[all->n++] = (struct node){
-				.name = name, .index = at, .in_step = in_step,
-				.leaf = np_leafmap_find(s->leaves, name),
+				.name = name,
+				.index = at,
+				.in_step = in_step,
+				.leaf = np_leaf_index_find(s->leaves, name),
 			};
 	}
 	return 0;
@@ -726,7 +728,7 @@ static int note_leaf(struct np_record *r, const struct node *node, size_t n,
 	run->rail = rail ? strdup(rail) : NULL;
 	if (here.n < 2)
 		run->skipped = strdup("one node of the step on this leaf: no "
-				      "partner");
+				      "peer");
 out:
 	np_hosts_free(&here);
 	return rc;
@@ -744,7 +746,7 @@ static int note_rail(const struct np_step_nodes *s, struct nodes *all,
 	int rc = 0;
 
 	for (size_t i = 0; i < all->n; i++) {
-		if (np_leafmap_rails(s->leaves, all->node[i].name, rail) <=
+		if (np_leaf_index_rails(s->leaves, all->node[i].name, rail) <=
 		    number)
 			continue;
 		all->node[n] = all->node[i];
@@ -755,7 +757,7 @@ static int note_rail(const struct np_step_nodes *s, struct nodes *all,
 		qsort(all->node, n, sizeof(*all->node), by_leaf_and_index);
 	for (size_t i = 0, end; !rc && i < n; i = end) {
 		end = leaf_end(all, i);
-		np_leafmap_rails(s->leaves, all->node[i].name, rail);
+		np_leaf_index_rails(s->leaves, all->node[i].name, rail);
 		rc = note_leaf(r, &all->node[i], end - i, rail[number].name);
 	}
 	return rc;
@@ -865,7 +867,7 @@ int np_step_nodes_load(const struct np_launch_request *o,
 	if (!rc && o->launcher)
 		rc = add_this_host(&s->step);
 	if (!rc)
-		rc = load_leafmap(o->job_id, conf, r, &s->leaves, err);
+		rc = load_leaf_index(o->job_id, conf, r, &s->leaves, err);
 	if (!rc && level)
 		rc = load_job_nodes(o->job_id, &job, err);
 	if (!rc)
@@ -882,7 +884,7 @@ int np_step_nodes_load(const struct np_launch_request *o,
 
 void np_step_nodes_free(struct np_step_nodes *s)
 {
-	np_leafmap_free(s->leaves);
+	np_leaf_index_free(s->leaves);
 	np_hosts_free(&s->step);
 	np_hosts_free(&s->level);
 	free(s->level_nodes);
@@ -977,7 +979,7 @@ static int merge_hosts(struct np_neighbours *b, const struct np_candidate *c,
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < hosts->n; i++) {
-		size_t k = np_leafmap_rails(b->leaves, hosts->name[i], rail);
+		size_t k = np_leaf_index_rails(b->leaves, hosts->name[i], rail);
 
 		rc = np_array_room(&spot, &room, n + k, sizeof(*spot));
 		while (!rc && k-- > 0)
@@ -1013,7 +1015,8 @@ int np_neighbours_add(struct np_neighbours *b, const struct np_candidate *c,
 				c->nodes, strerror(-rc)) : rc;
 }
 
-int np_neighbours_init(struct np_neighbours *b, const struct np_leafmap *leaves,
+int np_neighbours_init(struct np_neighbours *b,
+		       const struct np_leaf_index *leaves,
 		       const struct np_hosts *nodes, struct np_record *r,
 		       struct np_err *err)
 {
@@ -1022,7 +1025,7 @@ int np_neighbours_init(struct np_neighbours *b, const struct np_leafmap *leaves,
 
 	*b = (struct np_neighbours){ .leaves = leaves, .r = r };
 	for (size_t i = 0; !full && i < nodes->n; i++) {
-		size_t n = np_leafmap_rails(leaves, nodes->name[i], rail);
+		size_t n = np_leaf_index_rails(leaves, nodes->name[i], rail);
 
 		for (size_t k = 0; k < n; k++)
 			full |= np_index_get(&b->own, rail[k].leaf,
@@ -1114,7 +1117,7 @@ static int merge_steps(struct np_neighbours *b, double until,
 	return rc;
 }
 
-int np_neighbours_query(const struct np_leafmap *l,
+int np_neighbours_query(const struct np_leaf_index *l,
 			const struct np_hosts *nodes, double until,
 			uint32_t het_job_id, struct np_record *r,
 			struct np_err *err)

@@ -43,30 +43,30 @@ void np_hosts_free(struct np_hosts *h);
 
 /* ---- the leaf switch of every node ---- */
 
-struct np_leafmap;
+struct np_leaf_index;
 
 /*
  * The topology that slurmctld reports, as text (np_topo.h).  Returns 0, or
  * -errno with err.  For unit tests; np_step_nodes_load() asks slurmctld for it.
  */
-int np_leafmap_parse(const char *text, struct np_leafmap **out,
-		     struct np_err *err);
-void np_leafmap_free(struct np_leafmap *l); /* NULL is allowed */
+int np_leaf_index_parse(const char *text, struct np_leaf_index **out,
+			struct np_err *err);
+void np_leaf_index_free(struct np_leaf_index *l); /* NULL is allowed */
 
 /*
  * Add the rails of the site's file, which are taken over: its nodes lose the
  * leaf switches of Slurm's topology.  Returns 0 or -ENOMEM.
  */
-int np_leafmap_add_rails(struct np_leafmap *l, struct np_topo *rails);
+int np_leaf_index_add_rails(struct np_leaf_index *l, struct np_topo *rails);
 
 /*
  * Devices of the nodes that Slurm's topology lists under as many leaf switches,
  * in the same order: "mlx5_0:1,mlx5_1:1".  Returns 0 or -ENOMEM.
  */
-int np_leafmap_set_devices(struct np_leafmap *l, const char *devices);
+int np_leaf_index_set_devices(struct np_leaf_index *l, const char *devices);
 
 /* Name of the node's leaf switch; "" if it has none or there is no topology. */
-const char *np_leafmap_find(const struct np_leafmap *l, const char *node);
+const char *np_leaf_index_find(const struct np_leaf_index *l, const char *node);
 
 /* A leaf switch of a node, and the adapter that leads to it. */
 struct np_rail {
@@ -76,10 +76,10 @@ struct np_rail {
 
 /*
  * Leaf switches of a node, one for each of its rails.  Returns their number;
- * the first one, that of np_leafmap_find(), always exists.
+ * the first one, that of np_leaf_index_find(), always exists.
  */
-size_t np_leafmap_rails(const struct np_leafmap *l, const char *node,
-			struct np_rail out[NP_RAILS_MAX]);
+size_t np_leaf_index_rails(const struct np_leaf_index *l, const char *node,
+			   struct np_rail out[NP_RAILS_MAX]);
 
 /* ---- the layout of a step's tasks ---- */
 
@@ -116,7 +116,7 @@ void np_layout_fingerprint(const struct np_layout *l, char hex[20]);
 #define NP_SIDE_NAME "netprof" /* job name of our own helper steps */
 
 struct np_step_nodes {
-	struct np_leafmap *leaves;
+	struct np_leaf_index *leaves;
 	struct np_hosts step;	/* nodes of the measured step */
 	struct np_hosts level;	/* nodes of the load level; empty: no level */
 	char *level_nodes;	/* the same as a hostlist; NULL: no level */
@@ -169,7 +169,7 @@ void np_step_nodes_free(struct np_step_nodes *s);
  * the heterogeneous job het_job_id (0: none) are the same program and do not
  * count.  Asks slurmctld in two requests.  Returns 0 or -errno with err.
  */
-int np_neighbours_query(const struct np_leafmap *l,
+int np_neighbours_query(const struct np_leaf_index *l,
 			const struct np_hosts *nodes, double until,
 			uint32_t het_job_id, struct np_record *r,
 			struct np_err *err);
@@ -177,7 +177,7 @@ int np_neighbours_query(const struct np_leafmap *l,
 /* The rest is called by np_neighbours_query(), and by unit tests. */
 
 struct np_neighbours {
-	const struct np_leafmap *leaves;
+	const struct np_leaf_index *leaves;
 	struct np_index own; /* leaves of the step */
 	struct np_record *r;
 };
@@ -190,7 +190,8 @@ struct np_candidate {
 };
 
 /* leaves, r: borrowed; nodes: of the step.  Returns 0 or -ENOMEM with err. */
-int np_neighbours_init(struct np_neighbours *b, const struct np_leafmap *leaves,
+int np_neighbours_init(struct np_neighbours *b,
+		       const struct np_leaf_index *leaves,
 		       const struct np_hosts *nodes, struct np_record *r,
 		       struct np_err *err);
 void np_neighbours_free(struct np_neighbours *b);

@@ -360,7 +360,7 @@ int np_record_note_level(struct np_record *r, const char *name,
 		return -ENOMEM;
 	r->level = l;
 	l->name = strdup(level.name);
-	l->partners = level.partners;
+	l->peers = level.peers;
 	l->messages = level.messages;
 	l->bytes = level.bytes;
 	l->pause_sec = level.pause_sec;

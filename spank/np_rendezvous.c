@@ -297,21 +297,21 @@ static void child(char *const argv[], char *const env[], pid_t *agent)
 void np_agent_cookies(const struct np_rendezvous_entry *v,
 		      char text[NP_AGENT_COOKIES])
 {
-	snprintf(text, NP_AGENT_COOKIES, NP_TOKENS_ENV "=%s %s", v->agent_cookie,
-		 v->collector_cookie);
+	snprintf(text, NP_AGENT_COOKIES, NP_COOKIES_ENV "=%s %s",
+		 v->agent_cookie, v->collector_cookie);
 }
 
 int np_agent_start(const struct np_agent_params *j, char *const env[])
 {
 	/* Not as an argument: everybody on the host can read those. */
-	char tokens[NP_AGENT_COOKIES];
-	const char *more[] = { tokens, NULL };
+	char cookies[NP_AGENT_COOKIES];
+	const char *more[] = { cookies, NULL };
 	int status = 0, rc = 0;
 	struct np_args args;
 	char **agent_env;
 	pid_t pid;
 
-	np_agent_cookies(j->rendezvous, tokens);
+	np_agent_cookies(j->rendezvous, cookies);
 	make_command(j, &args);
 	agent_env = np_helper_env(env, more);
 	if (!agent_env || args.rc) {

@@ -123,8 +123,8 @@ struct np_agent_params {
 		     * agent's process id; or NULL */
 };
 
-/* Both cookies as a variable of the agent's environment: NP_TOKENS_ENV=... */
-#define NP_AGENT_COOKIES (sizeof(NP_TOKENS_ENV) + 2 * NP_RENDEZVOUS_COOKIE)
+/* Both cookies as a variable of the agent's environment: NP_COOKIES_ENV=... */
+#define NP_AGENT_COOKIES (sizeof(NP_COOKIES_ENV) + 2 * NP_RENDEZVOUS_COOKIE)
 void np_agent_cookies(const struct np_rendezvous_entry *v,
 		      char text[NP_AGENT_COOKIES]);
 

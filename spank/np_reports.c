@@ -83,7 +83,7 @@ double np_traffic_rate(const struct np_traffic *t, double from_sec,
 #define N_AWAITING 256 /* latency windows that await their counters */
 
 struct node {
-	char *leaf; /* leaf switch; NULL: no probe there has said hello */
+	char *leaf; /* leaf switch; NULL: no probe there has sent its handshake */
 	uint64_t messages; /* sent by its probe since the last count */
 	bool counted;
 	uint32_t nics; /* 1 << index in the record, of adapters that were
@@ -152,19 +152,19 @@ static void add_bytes(struct np_counters *c, const struct np_report *rep,
 {
 	struct np_traffic_run *t = &c->r->traffic;
 	struct node *n = &c->node[rep->rank];
-	double bytes = fmax((double)rep->moved.n - own_bytes(c, n), 0);
+	double bytes = fmax((double)rep->transferred.n - own_bytes(c, n), 0);
 
 	n->messages = 0;
-	if (!(rep->moved.elapsed_sec > 0))
+	if (!(rep->transferred.elapsed_sec > 0))
 		return;
 	if (!rep->other_rail) {
 		t->n_nodes += !n->counted;
 		n->counted = true;
-		t->node_sec += rep->moved.elapsed_sec;
+		t->node_sec += rep->transferred.elapsed_sec;
 	}
 	t->bytes += bytes;
 	np_traffic_add(&c->traffic, rep->rank, now_sec,
-		       rep->moved.elapsed_sec, bytes);
+		       rep->transferred.elapsed_sec, bytes);
 }
 
 static void add_nic(struct np_counters *c, const struct np_report *rep)
@@ -256,9 +256,9 @@ void np_counters_report(struct np_counters *c, const struct np_report *rep,
 		return;
 	settle(c, now_sec);
 	switch (rep->kind) {
-	case NP_REPORT_HELLO:
+	case NP_REPORT_HANDSHAKE:
 		if (!n->leaf)
-			n->leaf = strdup(rep->hello.leaf);
+			n->leaf = strdup(rep->handshake.leaf);
 		break;
 	case NP_REPORT_COST:
 		n->messages = rep->cost.messages;
@@ -266,7 +266,7 @@ void np_counters_report(struct np_counters *c, const struct np_report *rep,
 	case NP_REPORT_LINK:
 		add_link(&c->r->traffic.link, (double)rep->link);
 		break;
-	case NP_REPORT_MOVED:
+	case NP_REPORT_TRANSFERRED:
 		add_bytes(c, rep, now_sec);
 		break;
 	case NP_REPORT_NIC:
@@ -403,34 +403,34 @@ static int set_text(char **at, const char *text)
 	return 0;
 }
 
-static int add_hello(struct np_aggregate *f, const struct np_report *rep)
+static int add_handshake(struct np_aggregate *f, const struct np_report *rep)
 {
-	const char *leaf = rep->hello.leaf;
+	const char *leaf = rep->handshake.leaf;
 	struct np_leaf_run *run;
 
 	if (!f->rank) {
-		if (!rep->hello.n_ranks ||
-		    rep->hello.n_ranks > 2 * NP_RECORD_MAX_NODES)
+		if (!rep->handshake.n_ranks ||
+		    rep->handshake.n_ranks > 2 * NP_RECORD_MAX_NODES)
 			return -ERANGE;
-		f->rank = calloc(rep->hello.n_ranks, sizeof(*f->rank));
+		f->rank = calloc(rep->handshake.n_ranks, sizeof(*f->rank));
 		if (!f->rank)
 			return -ENOMEM;
-		f->n_ranks = rep->hello.n_ranks;
+		f->n_ranks = rep->handshake.n_ranks;
 	}
 	if (rep->rank >= f->n_ranks || f->rank[rep->rank].known)
 		return -EINVAL;
 	run = np_record_leaf(f->r, leaf);
 	if (!run)
 		return -ENOMEM;
-	if (rep->hello.partner[0])
+	if (rep->handshake.peer_node[0])
 		run->n_pairs++;
 	f->rank[rep->rank].known = true;
 	strcpy(f->rank[rep->rank].leaf, leaf);
 	f->r->probe.n_processes++;
 	if (!rep->other_rail &&
-	    set_text(&f->r->probe.transport, rep->hello.transport))
+	    set_text(&f->r->probe.transport, rep->handshake.transport))
 		return -ENOMEM;
-	return set_text(&f->r->ucx_version, rep->hello.version);
+	return set_text(&f->r->ucx_version, rep->handshake.version);
 }
 
 static int add_latency(struct np_aggregate *f, const struct np_report *rep)
@@ -487,10 +487,10 @@ static int add_skip(struct np_aggregate *f, const struct np_report *rep)
 
 int np_aggregate_impact(struct np_aggregate *f, const struct np_report *rep)
 {
-	if (rep->kind == NP_REPORT_HELLO)
-		return add_hello(f, rep);
+	if (rep->kind == NP_REPORT_HANDSHAKE)
+		return add_handshake(f, rep);
 	if (rep->rank >= f->n_ranks || !f->rank[rep->rank].known)
-		return -EINVAL; /* a process that has not said hello */
+		return -EINVAL; /* a process that has not sent its handshake */
 	switch (rep->kind) {
 	case NP_REPORT_LATENCY:
 		return add_latency(f, rep);
@@ -525,14 +525,14 @@ bool np_aggregate_impact_is_up(const struct np_aggregate *f)
 /* If the program ends before it has settled, its start-up is all there is. */
 static void add_under_traffic(struct np_aggregate *f, struct pending *h)
 {
-	struct np_moments *beside = &f->r->level->beside_round_sec;
+	struct np_moments *loaded = &f->r->level->loaded_round_sec;
 
 	if (h->settled && !f->settled) {
-		memset(beside, 0, sizeof(*beside));
+		memset(loaded, 0, sizeof(*loaded));
 		f->settled = true;
 	}
 	if (h->settled || !f->settled)
-		np_moments_merge(beside, &h->sec);
+		np_moments_merge(loaded, &h->sec);
 	h->sec.n = 0;
 }
 
@@ -554,7 +554,7 @@ void np_aggregate_level_done(struct np_aggregate *f, double program_end_sec)
 	for (size_t i = 0; i < N_PENDING; i++) {
 		struct pending *h = &f->pending[i];
 
-		if (h->sec.n && !f->r->level->beside_round_sec.n)
+		if (h->sec.n && !f->r->level->loaded_round_sec.n)
 			add_under_traffic(f, h);
 		h->sec.n = 0;
 	}
@@ -597,7 +597,7 @@ int np_aggregate_level_report(struct np_aggregate *f,
 			      double program_end_sec)
 {
 	switch (rep->kind) {
-	case NP_REPORT_HELLO:
+	case NP_REPORT_HANDSHAKE:
 		if (isnan(f->zero_sec))
 			f->zero_sec = now_sec;
 		f->r->level->n_processes++;
@@ -963,27 +963,28 @@ bool np_reports_tick(struct np_reports *p, double now_sec, const char **level,
 {
 	const char *next;
 
-	if (!p->course || !isnan(p->program_end_sec))
+	if (!p->intervals || !isnan(p->program_end_sec))
 		return false;
-	next = np_intervals_tick(p->course, now_sec, p->program_start_sec, sec);
-	if (next || !np_intervals_wants_level(p->course))
+	next = np_intervals_tick(p->intervals, now_sec, p->program_start_sec,
+				 sec);
+	if (next || !np_intervals_wants_level(p->intervals))
 		*level = next;
 	return true;
 }
 
 bool np_reports_is_led_in(const struct np_reports *p, double now_sec)
 {
-	if (p->course)
-		return np_intervals_is_led_in(p->course);
+	if (p->intervals)
+		return np_intervals_is_led_in(p->intervals);
 	return np_aggregate_level_age(p->aggregate, now_sec) >=
 	       p->conf->lead_in_sec;
 }
 
-/* No load level runs beside the program. */
+/* No load level runs concurrently with the program. */
 static bool is_alone(const struct np_reports *p, double now_sec)
 {
-	return p->course ? np_intervals_is_alone(p->course, now_sec) :
-			   !p->r->level;
+	return p->intervals ? np_intervals_is_alone(p->intervals, now_sec) :
+			      !p->r->level;
 }
 
 /*
@@ -996,9 +997,9 @@ static double program_bytes(const struct np_reports *p,
 	double own = 2.0 *
 		     (NP_PINGPONG_MIN_BYTES + p->conf->message_bytes +
 		      2 * OVERHEAD_BYTES) *
-		     rep->moved.elapsed_sec / p->conf->period_sec;
+		     rep->transferred.elapsed_sec / p->conf->period_sec;
 
-	return fmax((double)rep->moved.n - own, 0);
+	return fmax((double)rep->transferred.n - own, 0);
 }
 
 static void take_counts(struct np_reports *p, bool level,
@@ -1008,13 +1009,13 @@ static void take_counts(struct np_reports *p, bool level,
 		np_counters_report(p->counters, rep, now_sec);
 	if (rep->kind == NP_REPORT_CALLS && rep->other_rail)
 		return; /* the node's first probe counts them */
-	if (p->course && rep->kind == NP_REPORT_CALLS)
-		np_intervals_add_calls(p->course, rep->rank, now_sec,
-				       rep->moved.elapsed_sec,
-				       (double)rep->moved.n);
-	else if (p->course)
-		np_intervals_add_bytes(p->course, rep->rank, now_sec,
-				       rep->moved.elapsed_sec,
+	if (p->intervals && rep->kind == NP_REPORT_CALLS)
+		np_intervals_add_calls(p->intervals, rep->rank, now_sec,
+				       rep->transferred.elapsed_sec,
+				       (double)rep->transferred.n);
+	else if (p->intervals)
+		np_intervals_add_bytes(p->intervals, rep->rank, now_sec,
+				       rep->transferred.elapsed_sec,
 				       program_bytes(p, rep));
 }
 
@@ -1028,7 +1029,8 @@ static void take_probe(struct np_reports *p, const struct np_report *rep,
 	bool counts = rep->kind != NP_REPORT_LATENCY &&
 		      rep->kind != NP_REPORT_NIC;
 
-	if (counts || !p->course || np_intervals_is_alone(p->course, now_sec))
+	if (counts || !p->intervals ||
+	    np_intervals_is_alone(p->intervals, now_sec))
 		np_aggregate_impact(p->aggregate, rep);
 	if (counts || is_alone(p, now_sec))
 		np_counters_report(p->counters, rep, now_sec);
@@ -1037,18 +1039,20 @@ static void take_probe(struct np_reports *p, const struct np_report *rep,
 static void take_interval(struct np_reports *p, const struct np_report *rep,
 			  double now_sec)
 {
-	if (rep->kind == NP_REPORT_HELLO)
-		np_intervals_level_up(p->course, now_sec);
+	if (rep->kind == NP_REPORT_HANDSHAKE)
+		np_intervals_level_up(p->intervals, now_sec);
 	else if (rep->kind == NP_REPORT_ROUND)
-		np_intervals_add_rounds(p->course, now_sec, &rep->window.sec);
+		np_intervals_add_rounds(p->intervals, now_sec,
+					&rep->window.sec);
 }
 
 void np_reports_take(struct np_reports *p, bool level,
 		     const struct np_report *rep, double now_sec)
 {
-	if (p->course && level)
+	if (p->intervals && level)
 		take_interval(p, rep, now_sec);
-	else if (rep->kind == NP_REPORT_MOVED || rep->kind == NP_REPORT_CALLS)
+	else if (rep->kind == NP_REPORT_TRANSFERRED ||
+		 rep->kind == NP_REPORT_CALLS)
 		take_counts(p, level, rep, now_sec);
 	else if (!level)
 		take_probe(p, rep, now_sec);

@@ -32,7 +32,7 @@ struct np_reports {
 	double program_start_sec, program_end_sec;
 	struct np_aggregate *aggregate;
 	struct np_counters *counters;
-	struct np_intervals *course; /* NULL: no measurement intervals */
+	struct np_intervals *intervals; /* NULL: no measurement intervals */
 };
 
 /* conf and r must be set.  Returns 0 or -ENOMEM. */
@@ -40,7 +40,7 @@ int np_reports_init(struct np_reports *p);
 
 /*
  * Take one report, received at now_sec.  level: of a process that runs the load
- * level, else of a probe.  rep->rank, and n_ranks of a hello, count all
+ * level, else of a probe.  rep->rank, and n_ranks of a handshake, count all
  * processes of its kind in the step.
  */
 void np_reports_take(struct np_reports *p, bool level,
@@ -78,7 +78,7 @@ int np_aggregate_impact(struct np_aggregate *f, const struct np_report *rep);
 /* Number of probes that said bye; r->probe.n_processes: of those that began. */
 uint32_t np_aggregate_byes(const struct np_aggregate *f);
 
-/* Every probe of the step has said hello. */
+/* Every probe of the step has sent its handshake. */
 bool np_aggregate_impact_is_up(const struct np_aggregate *f);
 
 /*

@@ -176,8 +176,8 @@ static int check_preload(const struct np_tracing *t,
 			 const struct np_tracing_task *task,
 			 struct np_err *err)
 {
-	const char *program = task->facts->argc > 0 ? task->facts->argv[0] :
-						      NULL;
+	const char *program = task->context->argc > 0 ? task->context->argv[0] :
+							NULL;
 	const char *why;
 
 	if (access(t->library, R_OK))
@@ -215,7 +215,7 @@ static void set_destination(const struct np_tracing *t,
 	if (!t->keep)
 		return;
 	set_number("NETPROF_TRACE_KEEP", t->keep, set, arg);
-	if (np_launch_app_name(task->facts, app, NULL))
+	if (np_launch_app_name(task->context, app, NULL))
 		strcpy(app, "unnamed");
 	np_tracing_sub(t, task->uid, app, task->job_id, task->step_id, buf,
 		       sizeof(buf));

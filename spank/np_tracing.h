@@ -39,7 +39,7 @@ int np_tracing_put(const struct np_tracing *t, char text[NP_TRACING_TEXT],
 /* A task just before it becomes the user's program.  Pointers are borrowed. */
 struct np_tracing_task {
 	/* Command of the step, and name of the job. */
-	const struct np_step_context *facts;
+	const struct np_step_context *context;
 	const char *path;	/* value of PATH */
 	const char *preload;	/* value of LD_PRELOAD; NULL: unset */
 	bool preload_too_long;	/* it could not be read */

@@ -320,11 +320,11 @@ static long env_number(const char *name)
  */
 extern uint16_t *slurm_get_srun_port_range(void) __attribute__((weak));
 
-static int listen_once(char *invites, size_t size, struct np_err *err)
+static int listen_once(char *rendezvous_text, size_t size, struct np_err *err)
 {
 	const uint16_t *range =
 		slurm_get_srun_port_range ? slurm_get_srun_port_range() : NULL;
-	int fd = np_rendezvous_open(&conf, range, invites, size, err);
+	int fd = np_rendezvous_open(&conf, range, rendezvous_text, size, err);
 
 	if (fd < 0)
 		return fd;
@@ -359,7 +359,8 @@ static bool may_be_heterogeneous(void)
  */
 static void announce_rendezvous(int ac, char **av)
 {
-	static char invites[NP_RENDEZVOUS_COMPONENTS * NP_RENDEZVOUS_TEXT];
+	static char
+		rendezvous_text[NP_RENDEZVOUS_COMPONENTS * NP_RENDEZVOUS_TEXT];
 	size_t want = may_be_heterogeneous() ? NP_RENDEZVOUS_COMPONENTS : 1;
 	struct np_err err = NP_ERR_INIT;
 	int rc = load_conf(ac, av, &err);
@@ -367,13 +368,14 @@ static void announce_rendezvous(int ac, char **av)
 	if (!rc && !conf.enabled)
 		return;
 	while (!rc && n_listening < want)
-		rc = listen_once(invites, sizeof(invites), &err);
+		rc = listen_once(rendezvous_text, sizeof(rendezvous_text),
+				 &err);
 	if (rc) {
 		stop_listening();
 		complain("steps are not measured: %s", err.text);
 		return;
 	}
-	setenv(NP_RENDEZVOUS_ENV, invites, 1);
+	setenv(NP_RENDEZVOUS_ENV, rendezvous_text, 1);
 }
 
 /* What is traced, to which directory, and how much. */
@@ -641,7 +643,7 @@ static size_t component_of(spank_t sp, uint32_t job_id)
 }
 
 /* Start an agent, if this task and this node are to have one. */
-static void start_agent(spank_t sp, const char *invites)
+static void start_agent(spank_t sp, const char *rendezvous_text)
 {
 	uint32_t job_id = 0, local = 1, n_local = 0, n_nodes = 0;
 	struct np_rendezvous_entry v;
@@ -655,7 +657,7 @@ static void start_agent(spank_t sp, const char *invites)
 	if (spank_get_item(sp, S_TASK_ID, &local) != ESPANK_SUCCESS || local ||
 	    spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS ||
 	    component_of(sp, job_id) >= NP_RENDEZVOUS_COMPONENTS ||
-	    np_rendezvous_find(invites, component_of(sp, job_id), &v) ||
+	    np_rendezvous_find(rendezvous_text, component_of(sp, job_id), &v) ||
 	    spank_get_item(sp, S_JOB_NODEID, &j.node) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_NNODES, &n_nodes) != ESPANK_SUCCESS ||
 	    !np_rendezvous_takes_part(&v, j.node, n_nodes) ||
@@ -701,7 +703,9 @@ static void start_tracing(spank_t sp)
 	char job_name[256] = "", container[PATH_MAX];
 	struct np_step_context f = { .job_name = job_name };
 	struct np_tracing_task task = {
-		.facts = &f, .path = path, .uid = getuid(),
+		.context = &f,
+		.path = path,
+		.uid = getuid(),
 	};
 	struct np_err err = NP_ERR_INIT;
 	spank_err_t rc;
@@ -733,14 +737,14 @@ static void start_tracing(spank_t sp)
  */
 static void on_task_start(spank_t sp)
 {
-	char invites[NP_RENDEZVOUS_COMPONENTS * NP_RENDEZVOUS_TEXT];
+	char rendezvous_text[NP_RENDEZVOUS_COMPONENTS * NP_RENDEZVOUS_TEXT];
 
 	start_tracing(sp);
-	if (spank_getenv(sp, NP_RENDEZVOUS_ENV, invites, sizeof(invites)) !=
-	    ESPANK_SUCCESS)
+	if (spank_getenv(sp, NP_RENDEZVOUS_ENV, rendezvous_text,
+			 sizeof(rendezvous_text)) != ESPANK_SUCCESS)
 		return;
 	spank_unsetenv(sp, NP_RENDEZVOUS_ENV);
-	start_agent(sp, invites);
+	start_agent(sp, rendezvous_text);
 }
 
 /* The end of tasks. */

@@ -63,21 +63,21 @@ void bench_must(int rc, const struct np_err *err)
 }
 
 struct loudness {
-	double press[NP_CONFLICT_MAX_PROFILES];
+	double slows[NP_CONFLICT_MAX_PROFILES];
 	double feel[NP_CONFLICT_MAX_PROFILES];
 };
 
 static int ask(void *arg, uint32_t victim, uint32_t co,
 	       enum np_contact contact, double *slowdown)
 {
-	static const double coupling[] = { 1.5, 1, .5 };
+	static const double sharing[] = { 1.5, 1, .5 };
 	const struct loudness *l = arg;
 
-	*slowdown = coupling[contact] * l->feel[victim] * l->press[co];
+	*slowdown = sharing[contact] * l->feel[victim] * l->slows[co];
 	return 0;
 }
 
-struct np_slowdowns *bench_press(const struct bench_mix *m)
+struct np_slowdowns *bench_slowdowns(const struct bench_mix *m)
 {
 	static struct loudness l;
 	struct np_oracle o = { ask, &l };
@@ -90,7 +90,7 @@ struct np_slowdowns *bench_press(const struct bench_mix *m)
 		bool loud = bench_draw() < m->loud;
 		uint32_t handle;
 
-		l.press[i] = loud ? bench_draw() : .02 * bench_draw();
+		l.slows[i] = loud ? bench_draw() : .02 * bench_draw();
 		l.feel[i] = m->most * bench_draw();
 		bench_must(np_conflict_add(c, i % BENCH_USERS,
 					   bench_draw() < m->trusted, &handle,

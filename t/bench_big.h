@@ -41,7 +41,7 @@ struct bench_span bench_since(struct bench_span begin);
 void bench_must(int rc, const struct np_err *err);
 
 /* What the applications of a mix, "app0", "app1" ..., do to each other. */
-struct np_slowdowns *bench_press(const struct bench_mix *m);
+struct np_slowdowns *bench_slowdowns(const struct bench_mix *m);
 
 /* The first node of a leaf; also of the one behind the last. */
 uint32_t bench_first_node(uint32_t leaf);

@@ -7,7 +7,7 @@
  * One line per quantity and mix of applications: number of samples, median,
  * p99, maximum, by the clock and in CPU time, as others may use the machine;
  * then memory.  Exit 1 if a goal is missed: 64 MB in every mix; in the mix
- * "usual" a decision within 500 yards (bench_yard.h) and a submission within
+ * "usual" a decision within 500 baselines (bench_baseline.h) and a submission within
  * half a one of CPU time at p99; in another mix a decision within so many times
  * the usual one's median (bench_big.h).
  */
@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_baseline.h"
 #include "bench_big.h"
-#include "bench_yard.h"
 #include "np_bits.h"
 #include "np_placement.h"
 
@@ -27,8 +27,8 @@
 #define PENDING BENCH_PENDING
 #define WORDS ((NODES + 63) / 64)
 #define SETS 100
-#define DECISION_MAX_YARDS 500
-#define SUBMISSION_MAX_YARDS 0.5
+#define DECISION_MAX_BASELINES 500
+#define SUBMISSION_MAX_BASELINES 0.5
 
 static struct np_leaves *make_leaves(void)
 {
@@ -152,7 +152,7 @@ static void submit(struct np_placement *p, const struct bench_mix *m,
 		j.nodes_min = 1 + bench_below(8);
 		j.candidates = set[bench_below(3)];
 		if (i % 100 == 0)
-			bench_yard();
+			bench_baseline();
 		begin = bench_now();
 		bench_must(np_placement_one(p, &j, i % 4 ? NULL : minus, 10001, &v,
 				      &err), &err);
@@ -191,7 +191,7 @@ static bool run(const struct bench_mix *m, struct np_leaves *l,
 	struct bench_span *decide = calloc(decisions, sizeof(*decide));
 	struct bench_span *one = calloc(decisions * submissions, sizeof(*one));
 	size_t before = mallinfo2().uordblks, in_use = 0;
-	struct np_slowdowns *t = bench_press(m);
+	struct np_slowdowns *t = bench_slowdowns(m);
 	struct np_policy policy;
 	uint32_t set[SETS];
 	struct np_err err;
@@ -218,10 +218,10 @@ static bool run(const struct bench_mix *m, struct np_leaves *l,
 	p99 = bench_report(m->name, "full decision", decide, decisions, 1e-3,
 			   "ms");
 	good = within_usual(m, decide[decisions / 2].cpu_sec);
-	quick = bench_within("a decision", p99, DECISION_MAX_YARDS);
+	quick = bench_within("a decision", p99, DECISION_MAX_BASELINES);
 	p99 = bench_report(m->name, "one submission", one, decisions *
 			   submissions, 1e-6, "us");
-	quick &= bench_within("a submission", p99, SUBMISSION_MAX_YARDS);
+	quick &= bench_within("a submission", p99, SUBMISSION_MAX_BASELINES);
 	good &= quick || m != bench_mixes;
 	/* While a decision is made the one before is still in use. */
 	printf("%-18s memory in use, two decisions  %.1f MB\n", m->name,
@@ -247,7 +247,7 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < bench_n_mixes; i++)
 		good &= run(&bench_mixes[i], l, decisions, submissions);
-	printf("a yard: %.0f us\n", 1e6 * bench_yard());
+	printf("a baseline: %.0f us\n", 1e6 * bench_baseline());
 	np_leaves_unref(l);
 	return !good;
 }

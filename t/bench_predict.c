@@ -2,7 +2,7 @@
  * What a prediction costs: one pair, and the matrix of a busy cluster, on one
  * core.  Made-up measurements of the sizes that occur: 40 levels, 60 bins.
  * The models take turns, so that a processor which is slow for a while is so
- * for all.  Exit 1 if `cross` takes more yards (bench_yard.h) than it may, or
+ * for all.  Exit 1 if `cross` takes more baselines (bench_baseline.h) than it may, or
  * another model more times what `cross` takes.
  */
 #include <math.h>
@@ -13,15 +13,15 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "bench_yard.h"
+#include "bench_baseline.h"
 #include "np_predict.h"
 
 #define LEVELS 40
 #define BINS 60
 #define PROGRAMS 200
 #define TURNS 3
-#define SINGLE_MAX_YARDS 0.2
-#define MATRIX_MAX_YARDS 8000
+#define SINGLE_MAX_BASELINES 0.2
+#define MATRIX_MAX_BASELINES 8000
 #define DEFAULT_MAX 2.0 /* times cross, one and the matrix */
 #define MODEL_MAX 5.0
 
@@ -43,7 +43,7 @@ static const struct np_bins bins = { BINS, edge };
 static struct np_fabric fabric = {
 	.name = "bench", .bins = &bins, .level = level, .n_levels = LEVELS,
 	.pairs = pairs,
-	.coupling = { { 4, 1, 0.05 }, { 4, 0.8, 0.05 }, { 4, 0.2, 0.05 } },
+	.sharing = { { 4, 1, 0.05 }, { 4, 0.8, 0.05 }, { 4, 0.2, 0.05 } },
 };
 
 static double now_sec(void)
@@ -179,7 +179,7 @@ static void singles(size_t replicates, size_t n, double *to)
 		for (size_t m = 0; m < MODELS; m++)
 			sec[m * n + i] = one_of(p[m], i);
 		if (i % 100 == 0)
-			bench_yard();
+			bench_baseline();
 	}
 	for (size_t m = 0; m < MODELS; m++) {
 		to[m] = median(sec + m * n, n);
@@ -220,7 +220,7 @@ static long peak_kib(void)
 	return u.ru_maxrss;
 }
 
-/* cross, the first, in yards; another as so many times what cross takes. */
+/* cross, the first, in baselines; another as so many times what cross takes. */
 static bool check(size_t m, const double *one, const double *full)
 {
 	bool other = strcmp(model[m], NP_MODEL_DEFAULT);
@@ -228,8 +228,9 @@ static bool check(size_t m, const double *one, const double *full)
 	bool good;
 
 	if (!m) {
-		good = bench_within(model[0], one[0], SINGLE_MAX_YARDS);
-		return bench_within("its matrix", full[0], MATRIX_MAX_YARDS) &&
+		good = bench_within(model[0], one[0], SINGLE_MAX_BASELINES);
+		return bench_within("its matrix", full[0],
+				    MATRIX_MAX_BASELINES) &&
 		       good;
 	}
 	good = one[m] <= most * one[0] && full[m] <= most * full[0];
@@ -262,6 +263,6 @@ int main(void)
 	printf("matrix: %d x %d programs with intervals; memory beyond the "
 	       "measurements %.1f MB at most\n", PROGRAMS, PROGRAMS,
 	       (double)(peak_kib() - before) / 1024);
-	printf("a yard: %.0f us\n", 1e6 * bench_yard());
+	printf("a baseline: %.0f us\n", 1e6 * bench_baseline());
 	return !good;
 }

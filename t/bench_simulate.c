@@ -121,8 +121,10 @@ int main(int argc, char **argv)
 	struct np_sim_policy enforce = { .mode = NP_MODE_ENFORCE,
 					 .interval_sec = 2 };
 	struct np_sim_scheduler scheduler;
-	struct np_sim_input ask = { .cluster = &cluster, .scheduler = &scheduler,
-				  .slowdowns = bench_press(&bench_mixes[0]) };
+	struct np_sim_input ask = { .cluster = &cluster,
+				    .scheduler = &scheduler,
+				    .slowdowns =
+					    bench_slowdowns(&bench_mixes[0]) };
 	struct np_sim_job *job;
 	double off = 0, on = 0;
 	bool good;

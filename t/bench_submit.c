@@ -13,7 +13,7 @@
  * And the thread's own work on what slurmctld tells: to look at it, to decide,
  * to work out what is to be written.  A second decision has nothing new to
  * write.  Exit 1 if that is not so, or all of it takes more than 64 MB, or in
- * the usual mix a callback more than half a yard (bench_yard.h) of CPU time at
+ * the usual mix a callback more than half a baseline (bench_baseline.h) of CPU time at
  * p99.
  */
 #include <malloc.h>
@@ -22,19 +22,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_baseline.h"
 #include "bench_big.h"
 #include "bench_ctld.h"
-#include "bench_yard.h"
-#include "np_ctl.h"
 #include "np_store_reader.h"
-#include "np_submit.h"
 #include "np_apply.h"
+#include "np_ctl.h"
 #include "np_job_snapshot.h"
+#include "np_submit.h"
 
 #define NOW BENCH_NOW
 #define COLD 20 /* submissions with cold caches, after each decision */
 #define VARIABLES 80 /* of a user's environment */
-#define CALLBACK_MAX_YARDS 0.5
+#define CALLBACK_MAX_BASELINES 0.5
 #define MEMORY_MAX_BYTES 64e6
 
 /* In place of Slurm's: nothing is written anywhere. */
@@ -219,7 +219,7 @@ static void submit_one(struct bench *b, size_t i, char **env,
 	if (i % 4 == 0)
 		d.exc_nodes = slurm_xstrdup("node[00100-00103],node04711");
 	if (i % 100 == 0)
-		bench_yard();
+		bench_baseline();
 	begin = bench_now();
 	np_submit(b->shared, &d, NOW, false);
 	*t = bench_since(begin);
@@ -252,7 +252,7 @@ static void set_up(struct bench *b, const struct bench_mix *m)
 	make_conf(&b->conf);
 	bench_must(np_shared_new(&b->conf, &b->shared), &err);
 	bench_must(np_job_cache_new(&b->cache), &err);
-	b->table = bench_press(m);
+	b->table = bench_slowdowns(m);
 	b->index = make_index(b->table);
 	np_policy_init(&b->policy);
 	b->policy.modes = m->modes;
@@ -358,7 +358,7 @@ static bool run(const struct bench_mix *m, size_t decisions,
 	       tally.deferred, first, more, decisions - 1);
 	p99 = bench_report(m->name, "callback", one, decisions * submissions,
 			   1e-6, "us");
-	good = bench_within("a callback", p99, CALLBACK_MAX_YARDS) ||
+	good = bench_within("a callback", p99, CALLBACK_MAX_BASELINES) ||
 	       m != bench_mixes;
 	bench_report(m->name, "cold callback", cold, decisions * COLD, 1e-6,
 		     "us");
@@ -366,7 +366,7 @@ static bool run(const struct bench_mix *m, size_t decisions,
 	bench_report(m->name, "decide", spans.decide, decisions, 1e-3, "ms");
 	bench_report(m->name, "what to write", spans.write, decisions, 1e-3,
 		     "ms");
-	/* At the moment when there are two decisions, and a view.  What the
+	/* At the moment when there are two decisions, and a snapshot.  What the
 	   jobs themselves hold here is slurmctld's. */
 	bytes = (double)b.most - (double)before - (double)ctld_bytes();
 	printf("%-18s memory in use  %.1f MB\n", m->name, 1e-6 * bytes);
@@ -495,6 +495,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < bench_n_mixes; i++)
 		good &= run(&bench_mixes[i], decisions, submissions);
 	run_lists();
-	printf("a yard: %.0f us\n", 1e6 * bench_yard());
+	printf("a baseline: %.0f us\n", 1e6 * bench_baseline());
 	return !good;
 }

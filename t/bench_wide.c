@@ -80,8 +80,8 @@ static size_t processes(const struct layout *l, const struct np_step_nodes *s,
 
 	for (uint32_t i = 0; i < l->nodes; i++)
 		if (np_rendezvous_takes_part(&v, i, l->nodes))
-			leaf[n++] = np_leafmap_find(s->leaves,
-						    s->step.name[i]);
+			leaf[n++] =
+				np_leaf_index_find(s->leaves, s->step.name[i]);
 	groups = np_choose_pairs(leaf, n, conf->probe_pairs, v.seed, group);
 	for (size_t i = 0; i < groups; i++)
 		all += group[i].n;
@@ -147,7 +147,7 @@ static int run(const struct layout *l, bool level)
 	if (level)
 		list_nodes(&job, 0, l->nodes);
 	begin = bench_now();
-	bench_must(np_leafmap_parse(text, &s.leaves, &err), &err);
+	bench_must(np_leaf_index_parse(text, &s.leaves, &err), &err);
 	bench_must(np_step_nodes_plan(&s, &job, &busy, conf.probe_nodes, r, &err),
 		   &err);
 	all = processes(l, &s, &conf, &members);

@@ -111,7 +111,7 @@ static void add_level(struct np_record *r, const char *name, double pause_sec,
 	struct np_level_run *l = calloc(1, sizeof(*l));
 
 	l->name = strdup(name);
-	l->partners = 2;
+	l->peers = 2;
 	l->messages = 2;
 	l->bytes = 40960;
 	l->pause_sec = pause_sec;
@@ -122,7 +122,7 @@ static void add_level(struct np_record *r, const char *name, double pause_sec,
 		double sec = pause_sec + 0.01 * (1 + 0.1 * t_uniform(&rng));
 
 		np_moments_add(&l->alone_round_sec, sec);
-		np_moments_add(&l->beside_round_sec, sec * (1 + slowed));
+		np_moments_add(&l->loaded_round_sec, sec * (1 + slowed));
 	}
 	r->level = l;
 	r->alone_sec = 2;
@@ -178,8 +178,9 @@ static void make_lammps(void)
 	static const struct {
 		const char *level;
 		double pause_sec, run_sec, slowed;
-	} beside[] = {
-		{ "c1", 60e-3, 61.0, 0.04 }, { "c4", 24e-3, 74.5, 0.21 },
+	} loaded[] = {
+		{ "c1", 60e-3, 61.0, 0.04 },
+		{ "c4", 24e-3, 74.5, 0.21 },
 		{ "c6", 10e-3, 102.0, 0.48 },
 	};
 	struct np_record *r;
@@ -191,10 +192,10 @@ static void make_lammps(void)
 	}
 	for (int i = 0; i < 3; i++) {
 		r = new_run("lammps", 1300 + (unsigned)i, 4 + 0.1 * i,
-			    beside[i].run_sec);
+			    loaded[i].run_sec);
 		add_leaf(r, "leaf0", "n[0-3]", &full);
-		add_level(r, beside[i].level, beside[i].pause_sec,
-			  beside[i].slowed);
+		add_level(r, loaded[i].level, loaded[i].pause_sec,
+			  loaded[i].slowed);
 		write_run(r, "own");
 	}
 	r = new_run("lammps", 1400, 5, 66);
@@ -251,7 +252,7 @@ static void make_others(void)
 #define N_LEVELS 8
 static const struct {
 	const char *name;
-	unsigned partners, messages;
+	unsigned peers, messages;
 	double pause_sec, presses, suffers;
 	struct load load;
 } levels[N_LEVELS] = {
@@ -297,7 +298,7 @@ static void put_latencies(FILE *f, const char *name, const struct load *l)
 	np_hist_free(h);
 }
 
-static void put_beside(FILE *f)
+static void put_loaded(FILE *f)
 {
 	fputs("\"level_beside_level\": [", f);
 	for (int i = 0; i < N_LEVELS; i++) {
@@ -312,9 +313,9 @@ static void put_beside(FILE *f)
 	fputs("],\n", f);
 }
 
-/* coupling: what an interferer on other nodes of the leaf causes. */
+/* sharing: what an interferer on other nodes of the leaf causes. */
 static void make_fabric(const char *cluster, double days, const char *name,
-			const char *coupling)
+			const char *sharing)
 {
 	char path[1024];
 	FILE *f;
@@ -331,15 +332,16 @@ static void make_fabric(const char *cluster, double days, const char *name,
 		"\"date\": %.0f, \"transport\": \"tcp/eth0\",\n"
 		"\"message_bytes\": 1024, \"period_sec\": 0.1, \"scope\": "
 		"\"node\",\n\"coupling\": %s,\n\"programs\": [], "
-		"\"levels\": [", cluster, START + days * DAY, coupling);
+		"\"levels\": [", cluster, START + days * DAY, sharing);
 	for (int i = 0; i < N_LEVELS; i++)
-		fprintf(f, "%s\n  {\"name\": \"%s\", \"partners\": %u, "
+		fprintf(f,
+			"%s\n  {\"name\": \"%s\", \"partners\": %u, "
 			"\"messages\": %u, \"pause_sec\": %.3g, \"bytes\": "
-			"40960}", i ? "," : "", levels[i].name,
-			levels[i].partners, levels[i].messages,
-			levels[i].pause_sec);
+			"40960}",
+			i ? "," : "", levels[i].name, levels[i].peers,
+			levels[i].messages, levels[i].pause_sec);
 	fputs("],\n", f);
-	put_beside(f);
+	put_loaded(f);
 	fputs("\"leaves\": [{\"name\": \"leaf0\"}],\n\"probes\": {\n  ",
 	      f);
 	put_latencies(f, "idle", &idle);

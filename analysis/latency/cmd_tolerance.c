@@ -263,7 +263,7 @@ static int check_paths(const struct np_graph *g, const struct program *t,
 			np_graph_op(g, r, i, &op);
 			if (op.kind != NP_OP_SEND)
 				continue;
-			np_graph_partner(g, r, i, &peer, &at);
+			np_graph_peer(g, r, i, &peer, &at);
 			if (np_topology_hops(ask->topology, t->node[r],
 					     t->node[peer]) ==
 			    NP_TOPOLOGY_APART)
@@ -614,9 +614,9 @@ static void print_points(const struct program *t,
 	double most = t->point[SWEEP_POINTS - 1].run.ns;
 	char buf[CLI_NUMBER];
 
-	cli_head("%-11s%12s%10s  %-6s%10s%8s", ask->sweep == NP_LOGGPS_G ?
-		 "Bandwidth" : "Added", "run time", "change", "zone",
-		 slope_unit(ask), "share");
+	cli_head("%-11s%11s%11s  %-6s%10s%8s",
+		 ask->sweep == NP_LOGGPS_G ? "Bandwidth" : "Added", "run time",
+		 "change", "zone", slope_unit(ask), "share");
 	for (size_t i = 0; i < SWEEP_POINTS; i++) {
 		const struct sweep_point *p = &t->point[i];
 		double x = base + p->added;
@@ -624,11 +624,12 @@ static void print_points(const struct program *t,
 
 		cli_left(stdout, ask->sweep == NP_LOGGPS_G ? rate(x, buf) :
 			 time_of(p->added, buf), 11);
-		cli_right_sec(1e-9 * p->run.ns, 12);
+		cli_right_sec(1e-9 * p->run.ns, 11);
 		if (t->ns > 0)
-			printf("%8.1f %%  ", 100 * (p->run.ns / t->ns - 1));
+			printf(" %8.1f %%  ", 100 * (p->run.ns / t->ns - 1));
 		else
-			printf("%8s    ", "-"); /* a change of 0 is undefined */
+			printf(" %8s    ",
+			       "-"); /* a change of 0 is undefined */
 		printf("%s%-6s%s", cli_colour(!n ? CLI_RED :
 		       n == ask->n_shares ? CLI_GREEN : CLI_YELLOW),
 		       zone(ask, n, buf), cli_colour(CLI_PLAIN));

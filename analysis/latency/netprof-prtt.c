@@ -85,7 +85,7 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 	other = s->conf.is_client ? server : client;
 	s->conf.peer = (uint32_t)other;
 	out->peer = (long)other;
-	out->partner = s->conf.is_client ? p->place[other].node : "";
+	out->peer_node = s->conf.is_client ? p->place[other].node : "";
 	return np_probe_connect(p, other, err);
 }
 

@@ -881,7 +881,7 @@ static void write_op(const struct np_graph *g, const struct tags *t,
 	} else {
 		bool is_send = op.kind == NP_OP_SEND;
 
-		np_graph_partner(g, rank, i, &peer, &at);
+		np_graph_peer(g, rank, i, &peer, &at);
 		send = op;
 		if (!is_send)
 			np_graph_op(g, peer, at, &send);

@@ -750,8 +750,8 @@ bool np_graph_dep(const struct np_graph *g, uint32_t rank, uint32_t i,
 	return true;
 }
 
-void np_graph_partner(const struct np_graph *g, uint32_t rank, uint32_t i,
-		  uint32_t *peer_rank, uint32_t *peer_i)
+void np_graph_peer(const struct np_graph *g, uint32_t rank, uint32_t i,
+		   uint32_t *peer_rank, uint32_t *peer_i)
 {
 	uint32_t met = g->node[g->part[g->part_of[rank] - 1].first + i].peer;
 	const struct np_graph_part *p = np_graph_part_of(g, met);

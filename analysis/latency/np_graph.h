@@ -131,8 +131,8 @@ bool np_graph_dep(const struct np_graph *g, uint32_t rank, uint32_t i,
 		  size_t n, uint32_t *y, enum np_dep_kind *kind);
 
 /* The operation that a send or receive of a finished graph is matched with. */
-void np_graph_partner(const struct np_graph *g, uint32_t rank, uint32_t i,
-		  uint32_t *peer_rank, uint32_t *peer_i);
+void np_graph_peer(const struct np_graph *g, uint32_t rank, uint32_t i,
+		   uint32_t *peer_rank, uint32_t *peer_i);
 
 /*
  * Describes a node in a message: "FILE:LINE: rank R, send of 8 bytes to 3 with

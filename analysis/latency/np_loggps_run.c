@@ -26,7 +26,7 @@ struct run {
 	struct np_helper_step step;
 	struct np_loggps_sample *sample;
 	size_t n;
-	uint32_t hellos, n_ranks, done; /* done: blocks that have begun */
+	uint32_t handshakes, n_ranks, done; /* done: blocks that have begun */
 	bool over; /* the client has measured everything and said bye */
 	uint32_t client; /* rank of the client */
 	bool no_memory;
@@ -34,19 +34,19 @@ struct run {
 	struct np_loggps_seen seen;
 };
 
-/* The hello of the client names its peer. */
-static void on_hello(struct run *r, const struct np_report *rep)
+/* The handshake of the client names its peer. */
+static void on_handshake(struct run *r, const struct np_report *rep)
 {
-	r->hellos++;
-	r->n_ranks = rep->hello.n_ranks;
-	if (!rep->hello.partner[0])
+	r->handshakes++;
+	r->n_ranks = rep->handshake.n_ranks;
+	if (!rep->handshake.peer_node[0])
 		return;
 	r->client = rep->rank;
-	strcpy(r->seen.from, rep->hello.node);
-	strcpy(r->seen.to, rep->hello.partner);
-	strcpy(r->seen.leaf, rep->hello.leaf);
-	strcpy(r->seen.transport, rep->hello.transport);
-	strcpy(r->seen.version, rep->hello.version);
+	strcpy(r->seen.from, rep->handshake.node);
+	strcpy(r->seen.to, rep->handshake.peer_node);
+	strcpy(r->seen.leaf, rep->handshake.leaf);
+	strcpy(r->seen.transport, rep->handshake.transport);
+	strcpy(r->seen.version, rep->handshake.version);
 }
 
 /* Stores a median that the client reports. */
@@ -74,8 +74,8 @@ static void on_report(const struct np_report *rep, void *arg)
 	struct run *r = arg;
 
 	switch (rep->kind) {
-	case NP_REPORT_HELLO:
-		on_hello(r, rep);
+	case NP_REPORT_HANDSHAKE:
+		on_handshake(r, rep);
 		break;
 	case NP_REPORT_PRTT:
 		on_sample(r, &rep->prtt);
@@ -137,7 +137,7 @@ static int watch(struct run *r, struct np_err *err)
 	double begun_sec = np_mono_sec();
 
 	while (!r->over) {
-		bool up = r->hellos && r->hellos >= r->n_ranks;
+		bool up = r->handshakes && r->handshakes >= r->n_ranks;
 
 		read_more(r, TICK_SEC);
 		/* Slurm 22.05 requires a step to be up before it can end. */
@@ -146,9 +146,10 @@ static int watch(struct run *r, struct np_err *err)
 		if (r->no_memory)
 			return np_errf(err, -ENOMEM, "out of memory");
 		if (!up && np_mono_sec() > begun_sec + UP_SEC)
-			return np_errf(err, -ETIMEDOUT, "only %u processes of "
+			return np_errf(err, -ETIMEDOUT,
+				       "only %u processes of "
 				       "netprof-prtt started within %g s",
-				       r->hellos, UP_SEC);
+				       r->handshakes, UP_SEC);
 		if (np_helper_reap(&r->step)) {
 			while (r->step.fd >= 0)
 				read_more(r, TICK_SEC);

@@ -528,11 +528,15 @@ static int draw_figure(const struct result *q, const char *path)
 			 q->row[0].s.present, 1);
 	}
 	if (f)
-		np_figure_caption(f, "n = %zu stations, %zu classes, %zu "
-				  "numbers of customers of %s; %s.",
-				  q->n.net.n_stations, q->n.net.n_classes,
-				  q->n_rows, q->n.net.class[q->changes].name,
-				  q->how);
+		np_figure_caption(f,
+				  "n = %zu station%s, %zu class%s, %zu "
+				  "number%s of customers of %s; %s.",
+				  q->n.net.n_stations,
+				  q->n.net.n_stations == 1 ? "" : "s",
+				  q->n.net.n_classes,
+				  q->n.net.n_classes == 1 ? "" : "es",
+				  q->n_rows, q->n_rows == 1 ? "" : "s",
+				  q->n.net.class[q->changes].name, q->how);
 	return cli_figure_save(f, path);
 }
 

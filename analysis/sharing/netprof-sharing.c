@@ -280,7 +280,7 @@ int main(int argc, char **argv)
 	}
 	rc = set_up(&r);
 	if (!rc) {
-		np_stop_defer();
+		np_stop_on_signal();
 		rc = measure(&r);
 	}
 	if (rc)

@@ -211,7 +211,7 @@ static int link_rank(struct np_replay_app *a, const struct np_graph *g,
 					      kind == NP_IREQUIRES, err);
 		if (np_replay_op_at(a, at)->kind != NP_REPLAY_SEND)
 			continue;
-		np_graph_partner(g, rank, i, &peer, &peer_i);
+		np_graph_peer(g, rank, i, &peer, &peer_i);
 		np_replay_match(a, at, base[peer] + peer_i);
 	}
 	return rc;

@@ -192,7 +192,7 @@ static void draw_pairs(struct fabric_task *t, struct np_data_fabric *v,
 #define REPEAT 0.03 /* what runs differ by: smaller residuals tell nothing */
 
 /* Fits of one level's effects by those of the others, without some of the rows. */
-struct left_out {
+struct excluded {
 	const double *z; /* slowdowns, n x n, on the scale of the fits */
 	size_t n, from, to; /* rows from .. to - 1 are left out */
 	/* Normal equations of all n + 1 columns, the idle fabric first; without
@@ -200,7 +200,7 @@ struct left_out {
 	double *all, *gram, *h, *w;
 };
 
-static void add_rows(struct left_out *o)
+static void add_rows(struct excluded *o)
 {
 	size_t n = o->n, n1 = n + 1;
 
@@ -219,7 +219,7 @@ static size_t other(size_t k, size_t j)
 }
 
 /* Adds the squared residuals of the rows that are left out to square[n]. */
-static void add_residuals(struct fabric_task *t, struct left_out *o,
+static void add_residuals(struct fabric_task *t, struct excluded *o,
 			  double *square)
 {
 	size_t n = o->n, n1 = n + 1;
@@ -252,7 +252,7 @@ static void weigh_levels(struct fabric_task *t, const double *z, double *weight,
 			 double *scratch)
 {
 	size_t n = t->n;
-	struct left_out o = { .z = z, .n = n, .all = scratch };
+	struct excluded o = { .z = z, .n = n, .all = scratch };
 	double middle;
 
 	o.gram = o.all + (n + 1) * (n + 1);

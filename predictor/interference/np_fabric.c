@@ -44,19 +44,19 @@ static int pairs_check(const struct np_fabric *f, struct np_err *err)
 	return 0;
 }
 
-static int coupling_check(const struct np_fabric *f, struct np_err *err)
+static int sharing_check(const struct np_fabric *f, struct np_err *err)
 {
 	for (int s = 0; s < NP_N_SCOPES; s++) {
-		const struct np_mean *k = &f->coupling[s];
+		const struct np_mean *k = &f->sharing[s];
 
-		if (k->n && !(k->mean >= 0 && k->mean <= NP_COUPLING_MAX))
-			return np_errf(err, -EINVAL, "%s: coupling at scope %s "
-				       "is %g, expected 0 to %g", f->name,
+		if (k->n && !(k->mean >= 0 && k->mean <= NP_SHARING_COEF_MAX))
+			return np_errf(err, -EINVAL, "%s: sharing coefficient at "
+				       "scope %s is %g, expected 0 to %g", f->name,
 				       np_scope_names[s], k->mean,
-				       NP_COUPLING_MAX);
+				       NP_SHARING_COEF_MAX);
 		if (k->n && k->sd < 0)
-			return np_errf(err, -EINVAL, "%s: sd of the coupling "
-				       "at scope %s is %g, expected >= 0",
+			return np_errf(err, -EINVAL, "%s: sd of the sharing "
+				       "coefficient at scope %s is %g, expected >= 0",
 				       f->name, np_scope_names[s], k->sd);
 	}
 	return 0;
@@ -80,10 +80,10 @@ int np_fabric_check(const struct np_fabric *f, struct np_err *err)
 		rc = level_check(f, i, err);
 	if (!rc)
 		rc = pairs_check(f, err);
-	return rc ? rc : coupling_check(f, err);
+	return rc ? rc : sharing_check(f, err);
 }
 
-bool np_coupling_interval(const struct np_mean *k, double *low, double *high)
+bool np_sharing_coef_interval(const struct np_mean *k, double *low, double *high)
 {
 	double half;
 
@@ -95,12 +95,12 @@ bool np_coupling_interval(const struct np_mean *k, double *low, double *high)
 	return true;
 }
 
-bool np_coupling_none(const struct np_mean *k)
+bool np_sharing_coef_none(const struct np_mean *k)
 {
 	double low, high;
 
-	return np_coupling_interval(k, &low, &high) && low <= 0 &&
-	       high < NP_COUPLING_NONE;
+	return np_sharing_coef_interval(k, &low, &high) && low <= 0 &&
+	       high < NP_SHARING_COEF_NONE;
 }
 
 static int slowdowns_check(const struct np_mean *m, const struct np_program *a,

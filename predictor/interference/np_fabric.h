@@ -59,29 +59,29 @@ struct np_fabric {
 	 * speed s, an interfering job at this scope leaves (1 - k) + k s.  k is
 	 * 1 at the scope where the curves were measured, and 0 without effect.
 	 */
-	struct np_mean coupling[NP_N_SCOPES];
+	struct np_mean sharing[NP_N_SCOPES];
 };
 
 /*
  * Check a fabric.  Returns 0, or -EINVAL with err: np_latency_check() or
  * np_bins_check() fails, a slowdown is not above -1, a sharing coefficient is
- * negative, not finite or above NP_COUPLING_MAX, there are too many levels, or a
+ * negative, not finite or above NP_SHARING_COEF_MAX, there are too many levels, or a
  * level has no name.
  */
-#define NP_COUPLING_MAX 10.0
+#define NP_SHARING_COEF_MAX 10.0
 int np_fabric_check(const struct np_fabric *f, struct np_err *err);
 
 /*
- * np_coupling_interval() computes the 95 % interval of a sharing coefficient by
+ * np_sharing_coef_interval() computes the 95 % interval of a sharing coefficient by
  * Student's t, with negative values cut to 0.  It returns false if the
  * coefficient was measured fewer than two times.
  *
- * np_coupling_none() returns true if a job at that scope certainly has no
- * effect: the interval includes 0 and ends below NP_COUPLING_NONE.
+ * np_sharing_coef_none() returns true if a job at that scope certainly has no
+ * effect: the interval includes 0 and ends below NP_SHARING_COEF_NONE.
  */
-#define NP_COUPLING_NONE 0.1
-bool np_coupling_interval(const struct np_mean *k, double *low, double *high);
-bool np_coupling_none(const struct np_mean *k);
+#define NP_SHARING_COEF_NONE 0.1
+bool np_sharing_coef_interval(const struct np_mean *k, double *low, double *high);
+bool np_sharing_coef_none(const struct np_mean *k);
 
 /* What was measured of one program on a fabric. */
 

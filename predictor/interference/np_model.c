@@ -431,11 +431,11 @@ static const double *gram_of_rows(const struct np_data *v, double *gram)
 
 	if (v->row->n == n)
 		return v->fabric->gram_cross;
-	if (v->kept) {
-		gram = v->kept->cross;
-		if (np_levels_equal(&v->kept->cross_row, v->row))
+	if (v->cached) {
+		gram = v->cached->cross;
+		if (np_levels_equal(&v->cached->cross_row, v->row))
 			return gram;
-		v->kept->cross_row = *v->row;
+		v->cached->cross_row = *v->row;
 	}
 	if (v->row->n < n / 2) {
 		for (size_t i = 0; i < (n + 1) * (n + 1); i++)
@@ -576,13 +576,13 @@ static const double *gram_of_columns(const struct np_data *v, double *gram)
 
 	if (k == n && v->col->n == n)
 		return v->fabric->gram_victim;
-	if (v->kept) {
-		gram = v->kept->victim;
-		if (np_levels_equal(&v->kept->victim_row, v->row) &&
-		    np_levels_equal(&v->kept->victim_col, v->col))
+	if (v->cached) {
+		gram = v->cached->victim;
+		if (np_levels_equal(&v->cached->victim_row, v->row) &&
+		    np_levels_equal(&v->cached->victim_col, v->col))
 			return gram;
-		v->kept->victim_row = *v->row;
-		v->kept->victim_col = *v->col;
+		v->cached->victim_row = *v->row;
+		v->cached->victim_col = *v->col;
 	}
 	for (size_t r = 0; r < k; r++) {
 		const double *from = v->fabric->gram_victim + v->row->at[r] * n;

@@ -67,7 +67,7 @@ enum np_pred_flag {
 	NP_PRED_FELL_BACK = 1 << 2, /* another model answered, see model */
 	NP_PRED_NO_OVERLAP = 1 << 3,  /* no latency interval or histogram bin in
 					 common: nearest mean used */
-	NP_PRED_NO_COUPLING = 1 << 4, /* no sharing coefficient for this scope:
+	NP_PRED_NO_SHARING = 1 << 4, /* no sharing coefficient for this scope:
 					 1 assumed */
 	NP_PRED_PARTIAL = 1 << 5,   /* some levels excluded for lack of data */
 	NP_PRED_ONE_PROBE = 1 << 6, /* some latencies have one sample: sd 0 */
@@ -139,7 +139,7 @@ static inline bool np_levels_equal(const struct np_levels *a,
  * Normal equations of some levels of one fabric, kept for later evaluations
  * with the same levels.  Empty while the sets of levels are.
  */
-struct np_kept_grams {
+struct np_gram_cache {
 	struct np_levels cross_row, victim_row, victim_col;
 	double *cross, *victim; /* as gram_cross and gram_victim */
 };
@@ -158,7 +158,7 @@ struct np_data {
 	const struct np_levels *co_col; /* levels with known effect on co */
 	struct np_nnls *nnls;  /* for n_levels + 1 unknowns */
 	double *work;	       /* NP_MODEL_WORK(n_levels) doubles */
-	struct np_kept_grams *kept; /* of this fabric; or NULL */
+	struct np_gram_cache *cached; /* of this fabric; or NULL */
 	const double *ensemble; /* weights of the ensemble's members */
 	struct np_err *err;    /* may be NULL */
 	unsigned flags;	       /* enum np_pred_flag, set by the model */

@@ -41,7 +41,7 @@ static inline bool np_model_is_of_levels(const struct np_model *m)
 }
 
 /* The model's error for one level that was left out of the fit. */
-struct np_error_left_out {
+struct np_error_excluded {
 	double log_slow; /* predicted log(1 + slowdown) */
 	double error;	 /* measured - predicted log(1 + slowdown) */
 	bool beyond;	 /* the prediction had NP_PRED_BEYOND */
@@ -58,7 +58,7 @@ struct np_term {
 	/* Row k: the first row of z without group k of the levels. */
 	double *less;
 	bool has_less[NP_LESS_PARTS];
-	struct np_error_left_out *miss;
+	struct np_error_excluded *miss;
 	size_t n_miss;
 };
 
@@ -90,7 +90,7 @@ struct np_predictor {
 	struct np_level_terms level_terms;
 	struct np_nnls *nnls;
 	double *work, *ensemble;
-	struct np_kept_grams less[NP_LESS_PARTS]; /* without each group */
+	struct np_gram_cache less[NP_LESS_PARTS]; /* without each group */
 	double *answers; /* predictions for each bootstrap sample */
 	struct np_predictor *fallback; /* created on first use */
 };
@@ -677,7 +677,7 @@ static void term_make_levels(struct np_predictor *p,
 static void term_add_error(struct np_term *s, double measured, double predicted,
 			   unsigned flags)
 {
-	struct np_error_left_out *m = &s->miss[s->n_miss];
+	struct np_error_excluded *m = &s->miss[s->n_miss];
 
 	if (!isfinite(predicted))
 		return;
@@ -742,18 +742,19 @@ static void drop_part(struct np_level_use *use, size_t n_levels, size_t part)
  * are kept: nearly all programs were measured with the same levels.  NULL: no
  * memory.
  */
-static struct np_kept_grams *kept_without(struct np_predictor *p, size_t part)
+static struct np_gram_cache *gram_cache_without(struct np_predictor *p,
+						size_t part)
 {
-	struct np_kept_grams *kept = &p->less[part];
+	struct np_gram_cache *cached = &p->less[part];
 	size_t n = p->n;
 
-	if (!kept->cross)
-		kept->cross = malloc(((n + 1) * (n + 1) + n * n) *
-				     sizeof(*kept->cross));
-	if (!kept->cross)
+	if (!cached->cross)
+		cached->cross = malloc(((n + 1) * (n + 1) + n * n) *
+				       sizeof(*cached->cross));
+	if (!cached->cross)
 		return NULL;
-	kept->victim = kept->cross + (n + 1) * (n + 1);
-	return kept;
+	cached->victim = cached->cross + (n + 1) * (n + 1);
+	return cached;
 }
 
 /*
@@ -771,7 +772,7 @@ static void make_less(struct np_predictor *p, enum np_side side,
 
 		drop_part(&less, p->n, k);
 		level_inputs(p, &less, 0, &v);
-		v.kept = kept_without(p, k);
+		v.cached = gram_cache_without(p, k);
 		v.n_co = n_co;
 		memcpy(z, s->z, p->dim * sizeof(*z)); /* initial guess */
 		s->has_less[k] = less.col.n >= NP_LESS_LEVELS &&
@@ -961,7 +962,7 @@ static void leave_levels_out(struct np_predictor *p,
 			     enum np_scope scope, struct range *out)
 {
 	const struct np_term *x = &co->term[NP_CO], *y = &a->term[NP_VICTIM];
-	const struct np_mean *k = &p->f->coupling[scope];
+	const struct np_mean *k = &p->f->sharing[scope];
 	double kappa = np_mean_known(k) ? k->mean : 1;
 
 	for (size_t i = 0; i < NP_LESS_PARTS; i++) {
@@ -984,13 +985,13 @@ static void leave_levels_out(struct np_predictor *p,
 static void couple_all(struct np_predictor *p, enum np_scope scope,
 		       double *log_slow, struct np_prediction *out)
 {
-	const struct np_mean *k = &p->f->coupling[scope];
+	const struct np_mean *k = &p->f->sharing[scope];
 	double sd = isfinite(k->sd) && k->n ? k->sd / sqrt(k->n) : 0;
 	struct np_rng *rng;
 
-	out->coupling = np_mean_known(k) ? k->mean : 1;
+	out->sharing = np_mean_known(k) ? k->mean : 1;
 	if (!np_mean_known(k)) {
-		out->flags |= NP_PRED_NO_COUPLING;
+		out->flags |= NP_PRED_NO_SHARING;
 		return;
 	}
 	rng = sd > 0 ? np_rng_new(p->opt.seed, "coupling") : NULL;
@@ -1032,7 +1033,7 @@ static void describe_use(const struct np_predictor *p,
 	out->used = p->m->needs;
 	out->n_curve = use->col.n;
 	out->n_impact = use->row.n;
-	out->n_left_out = co->term[NP_CO].n_miss + a->term[NP_VICTIM].n_miss;
+	out->n_excluded = co->term[NP_CO].n_miss + a->term[NP_VICTIM].n_miss;
 	if (p->m->needs & NP_NEED_LATENCY)
 		out->n_probes = co->app->latency.all.n;
 	if ((p->m->needs & NP_NEED_CURVE && use->col.n < p->n) ||
@@ -1382,13 +1383,13 @@ static size_t nearest(const struct advice_task *t, bool of_curve)
 	return at;
 }
 
-static double coupling_var(const struct np_predictor *p, enum np_scope scope,
+static double sharing_var(const struct np_predictor *p, enum np_scope scope,
 			   double log_slow)
 {
-	const struct np_mean *k = &p->f->coupling[scope];
+	const struct np_mean *k = &p->f->sharing[scope];
 	double loss = 1 - exp(-log_slow);
 
-	/* A coefficient that was never measured has NP_PRED_NO_COUPLING. */
+	/* A coefficient that was never measured has NP_PRED_NO_SHARING. */
 	return k->n && isfinite(k->sd) ? loss * loss * k->sd * k->sd / k->n : 0;
 }
 
@@ -1432,12 +1433,12 @@ static void advise(struct np_predictor *p, const struct np_prepared *a,
 	curve = resample(&t, true);
 	impact = resample(&t, false);
 	model = mean_squared_error(&co->term[NP_CO], &a->term[NP_VICTIM]);
-	k = coupling_var(p, scope, log1p(out->slowdown));
+	k = sharing_var(p, scope, log1p(out->slowdown));
 	if (!a->bootstrap.has_curve[like]) {
 		out->more = NP_MORE_CURVE;
 		out->more_level = like;
 	} else if (k > fmax(curve, fmax(impact, model))) {
-		out->more = NP_MORE_COUPLING;
+		out->more = NP_MORE_SHARING;
 	} else if (model > fmax(curve, impact)) {
 		out->more = NP_MORE_LEVELS;
 		out->more_level = nearest(&t, true);
@@ -1701,7 +1702,7 @@ int np_predict_around(struct np_predictor *p,
 static void no_co_runner(const struct np_predictor *p,
 			 struct np_prediction *out)
 {
-	*out = (struct np_prediction){ .model = p->m, .coupling = 1 };
+	*out = (struct np_prediction){ .model = p->m, .sharing = 1 };
 }
 
 /* Combine all co-runners into one program. */

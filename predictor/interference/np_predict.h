@@ -58,7 +58,7 @@ enum np_more {
 	NP_MORE_LATENCY,     /* co-runner more_co alone */
 	NP_MORE_CALIBRATION, /* the fabric's calibration, repeated */
 	NP_MORE_LEVELS,	     /* additional levels near more_level */
-	NP_MORE_COUPLING,    /* the sharing coefficient at this scope */
+	NP_MORE_SHARING,    /* the sharing coefficient at this scope */
 };
 
 struct np_prediction {
@@ -72,8 +72,8 @@ struct np_prediction {
 	size_t n_curve;	     /* levels in the victim's sensitivity curve */
 	size_t n_impact;   /* levels with a measured slowdown by co-runners */
 	uint64_t n_probes;   /* latency samples of the co-runner with fewest */
-	size_t n_left_out;   /* leave-one-out tests behind the model's error */
-	double coupling;     /* sharing coefficient applied, 0 to 1 */
+	size_t n_excluded;   /* leave-one-out tests behind the model's error */
+	double sharing;     /* sharing coefficient applied, 0 to 1 */
 
 	enum np_more more;
 	size_t more_level, more_co; /* indices; set where more refers to them */

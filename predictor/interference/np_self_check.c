@@ -106,7 +106,7 @@ int np_self_check(const struct np_fabric *f, struct np_self_check *out,
 	int rc = -ENOMEM;
 
 	*out = (struct np_self_check){ .n = 0 };
-	own.coupling[NP_SCOPE_LEAF] = (struct np_mean){ 1, 1, NAN };
+	own.sharing[NP_SCOPE_LEAF] = (struct np_mean){ 1, 1, NAN };
 	if (s && scratch)
 		rc = np_predictor_new(&own, np_model_find(NP_MODEL_DEFAULT,
 							  NULL),

@@ -7,7 +7,7 @@
  * answers are cached here, pair by pair, and the placement decision reads an
  * immutable table of them.
  *
- * Several co-runners. The slowdown d of a victim v beside x1 .. xn is taken as
+ * Several co-runners. The slowdown d of a victim v concurrent with x1 .. xn is taken as
  *
  *     1 + d(v | x1 .. xn) = product over i of (1 + d(v | xi))
  *
@@ -59,7 +59,7 @@
 #define NP_SLOWDOWNS_UNIT 10000.0
 #define NP_SLOWDOWNS_MAX UINT16_MAX /* stands for a slowdown of 700 or more */
 
-/* What two jobs on one leaf share beside its switch; bits. */
+/* What two jobs on one leaf share besides its switch; bits. */
 #define NP_TOUCH_NODE 1u
 #define NP_TOUCH_UPLINK 2u
 #define NP_N_TOUCH 4
@@ -83,7 +83,7 @@ struct np_slowdowns {
 	 * that concerns a.
 	 */
 	uint16_t *suffered, *caused;
-	uint16_t *most; /* largest load of each profile beside any other one */
+	uint16_t *most; /* largest load of each profile with any other one */
 };
 
 /* The row of loads that a victim suffers. */
@@ -107,7 +107,7 @@ static inline uint16_t np_slowdowns_at(const uint16_t *row, uint32_t profile,
 	return row[profile * NP_N_TOUCH + touch];
 }
 
-/* Load of a job of one profile beside a job of another. */
+/* Load of a job of one profile concurrent with a job of another. */
 static inline uint32_t np_slowdowns_pair(const struct np_slowdowns *t, uint32_t victim,
 				     uint32_t victim_touch, uint32_t co,
 				     uint32_t co_touch)
@@ -132,7 +132,7 @@ struct np_slowdowns *np_slowdowns_ref(struct np_slowdowns *t);
 void np_slowdowns_unref(struct np_slowdowns *t); /* NULL is allowed */
 
 /*
- * Predicted slowdown, as a fraction, of a victim beside one co-runner: the
+ * Predicted slowdown, as a fraction, of a victim concurrent with one co-runner: the
  * largest over the contacts that the two flags allow. 0 for a profile that the
  * table does not have.
  */
@@ -159,7 +159,7 @@ enum np_contact {
 };
 
 /*
- * The caller's model. slowdown() predicts the slowdown of the victim beside one
+ * The caller's model. slowdown() predicts the slowdown of the victim with one
  * co-runner as a fraction (0.1: 10 % longer), with the sharing coefficient of
  * the contact applied; both are profile handles. It returns 0, or -errno where
  * the model has no answer: the pair then counts as harmless until

@@ -950,9 +950,9 @@ static uint32_t leaf_load_worst(const struct np_leaf_loads *l, size_t leaf)
 
 /* ---- Must a class avoid a leaf, and because of which jobs? ---- */
 
-static uint32_t load_beside(const struct np_classes *c,
-			    const struct np_class *victim,
-			    const struct np_class *co)
+static uint32_t pair_load(const struct np_classes *c,
+			  const struct np_class *victim,
+			  const struct np_class *co)
 {
 	return np_slowdowns_pair(c->p->t, victim->profile, victim->touch,
 			     co->profile, co->touch);
@@ -1051,8 +1051,8 @@ static void check_classes(const struct np_classes *c, const struct np_class *a,
 		raise_worst(c, s, a->full.load[leaf], true, who, 0);
 		return;
 	}
-	ab = load_beside(c, a, b);
-	ba = load_beside(c, b, a);
+	ab = pair_load(c, a, b);
+	ba = pair_load(c, b, a);
 	if (ab)
 		raise_worst(c, s, loads_with(a, b)->load[leaf] + ab, true,
 			    b->job, 0);
@@ -1066,7 +1066,7 @@ static bool exceeds_directly(const struct np_classes *c,
 			     const struct np_class *a, const struct np_class *b,
 			     uint32_t leaf)
 {
-	uint32_t ab = load_beside(c, a, b), ba = load_beside(c, b, a);
+	uint32_t ab = pair_load(c, a, b), ba = pair_load(c, b, a);
 
 	return (ab && loads_with(a, b)->load[leaf] + ab > c->p->limit) ||
 	       (ba && loads_with(b, a)->load[leaf] + ba > c->p->limit);
@@ -1386,7 +1386,7 @@ static void set_full_leaf(const struct np_classes *c, struct np_class *k,
 	update_max(&k->full_max, &k->full, leaf);
 }
 
-/* Whether one of two classes may suffer too much beside the other somewhere. */
+/* Whether one of two classes may suffer too much from the other somewhere. */
 static bool maybe_direct(const struct np_class_max *a, uint32_t ab,
 			 const struct np_class_max *b, uint32_t ba,
 			 uint32_t limit)
@@ -1406,10 +1406,10 @@ static bool maybe_third(const struct np_class_max *a,
 static bool maybe_self(const struct np_classes *c, const struct np_class *k)
 {
 	const struct np_class_max *most = &k->full_max;
-	uint32_t beside = np_slowdowns_pair(c->p->t, k->profile, k->touch,
-					k->profile, k->touch);
+	uint32_t pair = np_slowdowns_pair(c->p->t, k->profile, k->touch,
+					  k->profile, k->touch);
 
-	return maybe_direct(most, beside, most, beside, c->p->limit) ||
+	return maybe_direct(most, pair, most, pair, c->p->limit) ||
 	       maybe_third(most, most, c->p->limit);
 }
 
@@ -1428,7 +1428,7 @@ static void check_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf,
 	k->self = true;
 }
 
-/* Full loads of a class: those beside public jobs, then the owner's leaves. */
+/* Full loads of a class: those with public jobs, then the owner's leaves. */
 static void set_full_loads(const struct np_classes *c, struct np_class *k)
 {
 	size_t n;
@@ -1859,7 +1859,7 @@ struct np_groups {
 	/* Transfers that group_roll_back() undoes. */
 	struct np_transfer {
 		uint32_t group, leaf;
-		bool away; /* the group gave the leaf up; else it took it */
+		bool gives; /* the group gave the leaf up; else it took it */
 	} *undo;
 	size_t n_undo, undo_room;
 };
@@ -1876,7 +1876,7 @@ static inline struct np_class *np_group_class(const struct np_groups *g,
  * Jobs are considered in Slurm's order. A job is restricted to leaves with so
  * many free nodes that it can start now, even if every job before it took all
  * it wants on these very leaves. Where that is not certain the job is
- * unrestricted, and may run beside jobs that it conflicts with.
+ * unrestricted, and may run concurrently with jobs that it conflicts with.
  *
  * Invariant: what the jobs considered so far may take is in reserved, on each
  * leaf that they are restricted to, or otherwise in wanted, of their partition.
@@ -2393,12 +2393,12 @@ static bool group_can_take(const struct np_groups *g, uint32_t group,
 
 /* Log a transfer for group_roll_back(). 0 or -ENOMEM. */
 static int group_log(struct np_groups *g, uint32_t group, uint32_t leaf,
-		     bool away)
+		     bool gives)
 {
 	if (np_array_room(&g->undo, &g->undo_room, g->n_undo + 1,
 			  sizeof(*g->undo)))
 		return -ENOMEM;
-	g->undo[g->n_undo++] = (struct np_transfer){ group, leaf, away };
+	g->undo[g->n_undo++] = (struct np_transfer){ group, leaf, gives };
 	return 0;
 }
 
@@ -2408,7 +2408,7 @@ static void group_roll_back(struct np_groups *g)
 	while (g->n_undo) {
 		const struct np_transfer *last = &g->undo[--g->n_undo];
 
-		if (last->away)
+		if (last->gives)
 			group_hold(g, last->group, last->leaf);
 		else
 			group_drop(g, last->group, last->leaf);

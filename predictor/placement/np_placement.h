@@ -231,7 +231,7 @@ void np_placement_carry(struct np_placement *to,
  */
 int np_placement_unwritten(struct np_placement *p, size_t i);
 
-/* Whether the i-th job's outcome is safe beside the jobs not updated. */
+/* Whether the i-th job's outcome is safe with the jobs not updated. */
 bool np_placement_may_open(const struct np_placement *p, size_t i);
 
 /*

@@ -226,9 +226,8 @@ static void change_load(struct np_sim *s, uint32_t job, uint32_t on,
 	set_load(s, job, worst_load(r));
 }
 
-/* Load of a running job beside another one on the same leaf. */
-static uint32_t load_beside(const struct np_sim *s, uint32_t victim,
-			    uint32_t co)
+/* Load of a running job because of another one on the same leaf. */
+static uint32_t pair_load(const struct np_sim *s, uint32_t victim, uint32_t co)
 {
 	return np_slowdowns_pair(s->ask->slowdowns, (uint32_t)s->job[victim].profile,
 			     s->running[victim]->touch,
@@ -284,8 +283,8 @@ static int enter_leaves(struct np_sim *s, uint32_t job)
 			uint32_t other = t->at[k].job;
 
 			change_load(s, other, t->at[k].on,
-				    load_beside(s, other, job), true);
-			r->on[i].load += load_beside(s, job, other);
+				    pair_load(s, other, job), true);
+			r->on[i].load += pair_load(s, job, other);
 		}
 		t->at[t->n++] = (struct np_sim_leaf_job){ job, i };
 	}
@@ -307,7 +306,7 @@ static void leave_leaves(struct np_sim *s, uint32_t job)
 		t->at[k] = t->at[--t->n];
 		for (k = 0; k < t->n; k++)
 			change_load(s, t->at[k].job, t->at[k].on,
-				    load_beside(s, t->at[k].job, job), false);
+				    pair_load(s, t->at[k].job, job), false);
 	}
 }
 

@@ -82,7 +82,7 @@ int np_stop_init(struct np_err *err)
 	return 0;
 }
 
-void np_stop_defer(void)
+void np_stop_on_signal(void)
 {
 	deferred = 1;
 }

@@ -61,7 +61,7 @@ void np_clock_init(struct np_clock *c, int attention_fd);
 /* ---- being asked to stop, by SIGUSR1, SIGTERM or SIGINT ---- */
 
 /*
- * Install the signal handlers; SIGPIPE is ignored. Until np_stop_defer() a
+ * Install the signal handlers; SIGPIPE is ignored. Until np_stop_on_signal() a
  * signal ends the process at once with exit code 0. Nothing is lost by that,
  * and the process may be stuck in a library that waits for other processes.
  * Returns 0 or -errno with err.
@@ -69,7 +69,7 @@ void np_clock_init(struct np_clock *c, int attention_fd);
 int np_stop_init(struct np_err *err);
 
 /* From now on a signal only makes np_stop_requested() true. */
-void np_stop_defer(void);
+void np_stop_on_signal(void);
 bool np_stop_requested(void);
 
 /* Stop as if a signal had arrived. */

@@ -58,9 +58,9 @@ static const char *set_part(struct np_level *l, const char *part)
 {
 	switch (part[0]) {
 	case 'P':
-		return parse_whole(part + 1, 1, NP_LEVEL_MAX_PARTNERS,
-				   &l->partners) ?
-			       "P is 1 to 1024 partners" : NULL;
+		return parse_whole(part + 1, 1, NP_LEVEL_MAX_PEERS, &l->peers) ?
+			       "P is 1 to 1024 peers" :
+			       NULL;
 	case 'M':
 		return parse_whole(part + 1, 1, NP_LEVEL_MAX_MESSAGES,
 				   &l->messages) ?
@@ -80,11 +80,12 @@ static const char *set_part(struct np_level *l, const char *part)
 
 int np_level_check(const struct np_level *l, struct np_err *err)
 {
-	if ((uint64_t)l->partners * l->messages <= NP_LEVEL_MAX_IN_FLIGHT)
+	if ((uint64_t)l->peers * l->messages <= NP_LEVEL_MAX_IN_FLIGHT)
 		return 0;
-	return np_errf(err, -EINVAL, "level with %u partners and %u messages "
+	return np_errf(err, -EINVAL,
+		       "level with %u peers and %u messages "
 		       "to each: expected at most %u messages a round",
-		       l->partners, l->messages, NP_LEVEL_MAX_IN_FLIGHT);
+		       l->peers, l->messages, NP_LEVEL_MAX_IN_FLIGHT);
 }
 
 /* Parse "P4:M10:B250us:S40960": parts in any order, each at most once. */

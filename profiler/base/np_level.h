@@ -1,7 +1,7 @@
 /*
  * Load levels: the configurations of CompressionB.
  *
- * In each round every process sends M messages of S bytes to each of P partners
+ * In each round every process sends M messages of S bytes to each of P peers
  * around the ring of nodes, receives as many, sleeps for B, waits for all of
  * them, and starts again.
  */
@@ -16,7 +16,7 @@
 #define NP_LEVEL_NAME 64
 #define NP_LEVEL_BYTES 40960 /* message size in the CompressionB paper */
 
-#define NP_LEVEL_MAX_PARTNERS 1024
+#define NP_LEVEL_MAX_PEERS 1024
 #define NP_LEVEL_MAX_MESSAGES 1024
 #define NP_LEVEL_MAX_IN_FLIGHT 4096 /* most messages per round: P * M */
 #define NP_LEVEL_MAX_PAUSE_SEC 60.0
@@ -25,8 +25,8 @@
 
 struct np_level {
 	char name[NP_LEVEL_NAME]; /* as requested */
-	uint32_t partners;	  /* P, at most the number of other nodes */
-	uint32_t messages;	  /* M, per partner and round */
+	uint32_t peers;		  /* P, at most the number of other nodes */
+	uint32_t messages;	  /* M, per peer and round */
 	double pause_sec;	  /* B */
 	uint32_t bytes;		  /* S */
 };

@@ -152,7 +152,7 @@ static int expand_name(const struct reader *r, const char *word, size_t len,
 }
 
 /* path: name in the directory of file. */
-static int path_beside(const char *file, const char *name, char path[PATH_MAX])
+static int sibling_path(const char *file, const char *name, char path[PATH_MAX])
 {
 	const char *slash = strrchr(file, '/');
 	int dir = slash ? (int)(slash + 1 - file) : 0;
@@ -170,10 +170,10 @@ static int find_file(const struct reader *r, const struct np_slurm_line *line,
 		strcpy(path, name);
 		return 0;
 	}
-	rc = path_beside(line->path, name, path);
+	rc = sibling_path(line->path, name, path);
 	if (rc || !access(path, F_OK) || errno != ENOENT)
 		return rc;
-	return path_beside(r->top, name, path);
+	return sibling_path(r->top, name, path);
 }
 
 static int read_file(struct reader *r, const char *path, int depth,

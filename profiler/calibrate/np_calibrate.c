@@ -114,7 +114,7 @@ static void plan_add(struct plan_list *l, struct np_cal_task t)
 	l->task[l->n++] = t;
 }
 
-/* Idle latencies, then the coupling at each scope, repeat by repeat. */
+/* Idle latencies, then the sharing coefficient at each scope, repeat by repeat. */
 static void plan_first(const struct np_cal_setup *s, struct plan_list *l)
 {
 	plan_add(l, (struct np_cal_task){ NP_CAL_IDLE, NP_SCOPE_NODE,
@@ -335,7 +335,7 @@ bool np_cal_roles_have(const struct np_cal_roles *s, enum np_scope scope)
  */
 static double nominal_load(const struct np_level *l)
 {
-	double bytes = (double)l->partners * l->messages * l->bytes;
+	double bytes = (double)l->peers * l->messages * l->bytes;
 
 	return bytes / (l->pause_sec + 2e-4 + bytes / 1e9);
 }
@@ -350,12 +350,12 @@ static int by_load(const void *a, const void *b)
 		      ((const struct np_level *)b)->name);
 }
 
-/* Are two levels equal on a ring that allows so many partners? */
+/* Are two levels equal on a ring that allows so many peers? */
 static bool same_level(const struct np_level *a, const struct np_level *b,
 		       uint32_t most)
 {
-	uint32_t p = a->partners < most ? a->partners : most;
-	uint32_t q = b->partners < most ? b->partners : most;
+	uint32_t p = a->peers < most ? a->peers : most;
+	uint32_t q = b->peers < most ? b->peers : most;
 
 	return p == q && a->messages == b->messages &&
 	       a->bytes == b->bytes && a->pause_sec == b->pause_sec;
@@ -364,7 +364,7 @@ static bool same_level(const struct np_level *a, const struct np_level *b,
 struct levels_list {
 	struct np_level *level;
 	size_t n;
-	uint32_t most; /* partners that the ring allows */
+	uint32_t most; /* peers that the ring allows */
 };
 
 /* Add a level, unless an equal one is listed. */
@@ -404,7 +404,7 @@ static int add_default(struct levels_list *l, struct np_err *err)
 /* The pauses are 2.5e4, 2.5e5, 2.5e6 and 2.5e7 cycles at 2.6 GHz. */
 static int add_all(struct levels_list *l, struct np_err *err)
 {
-	static const uint32_t partners[] = { 1, 4, 7, 14, 17 };
+	static const uint32_t peers[] = { 1, 4, 7, 14, 17 };
 	static const uint32_t messages[] = { 1, 10 };
 	static const char *const pause[] = {
 		"9.615us", "96.154us", "961.54us", "9.6154ms",
@@ -412,13 +412,14 @@ static int add_all(struct levels_list *l, struct np_err *err)
 	char name[NP_LEVEL_NAME];
 	int rc = 0;
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(partners); i++)
+	for (size_t i = 0; i < NP_ARRAY_SIZE(peers); i++)
 		for (size_t j = 0; j < NP_ARRAY_SIZE(messages); j++)
 			for (size_t k = 0; !rc && k < NP_ARRAY_SIZE(pause);
 			     k++) {
 				snprintf(name, sizeof(name), "P%u:M%u:B%s",
-					 partners[i] < l->most ? partners[i] :
-					 l->most, messages[j], pause[k]);
+					 peers[i] < l->most ? peers[i] :
+							      l->most,
+					 messages[j], pause[k]);
 				rc = add_named(l, name, err);
 			}
 	return rc;
@@ -968,7 +969,7 @@ struct slot {
 	bool running;
 	struct np_cal_step step;
 	double zero_sec; /* common start of its processes; NaN: none reported */
-	uint32_t n_ranks, hellos;
+	uint32_t n_ranks, handshakes;
 };
 
 /* A report, with the start of its window on our clock. */
@@ -977,7 +978,7 @@ struct window {
 	struct np_report report;
 };
 
-/* Where a process of the survey runs, as it reports. */
+/* Where a process of the allocation query runs, as it reports. */
 struct rank {
 	char node[NP_REPORT_WORD], leaf[NP_REPORT_WORD];
 };
@@ -990,8 +991,8 @@ struct np_cal_run {
 	struct slot slot[NP_CAL_SLOTS];
 	struct window *window; /* of the base, since the current measurement */
 	size_t n_windows;
-	/* From the survey. */
-	bool surveys;
+	/* From the allocation query. */
+	bool queries;
 	const char *all; /* borrowed */
 	size_t n_all;
 	struct rank *rank;
@@ -1017,26 +1018,26 @@ struct np_cal_run *np_cal_run_new(const struct np_cal_ops *ops, void *ctx,
 
 /* ---- reports from the steps ---- */
 
-/* Remember where a process of the survey runs. */
+/* Remember where a process of the allocation query runs. */
 static void keep_rank(struct np_cal_run *r, const struct np_report *rep)
 {
 	if (!r->rank) {
-		if (rep->hello.n_ranks > 1u << 18)
+		if (rep->handshake.n_ranks > 1u << 18)
 			return;
-		r->rank = calloc(rep->hello.n_ranks, sizeof(*r->rank));
+		r->rank = calloc(rep->handshake.n_ranks, sizeof(*r->rank));
 		if (!r->rank) {
 			r->failed = -ENOMEM;
 			return;
 		}
-		r->n_ranks = rep->hello.n_ranks;
+		r->n_ranks = rep->handshake.n_ranks;
 	}
 	if (rep->rank >= r->n_ranks)
 		return;
-	strcpy(r->rank[rep->rank].node, rep->hello.node);
-	strcpy(r->rank[rep->rank].leaf, rep->hello.leaf);
+	strcpy(r->rank[rep->rank].node, rep->handshake.node);
+	strcpy(r->rank[rep->rank].leaf, rep->handshake.leaf);
 	if (!r->transport[0])
-		strcpy(r->transport, rep->hello.transport);
-	strcpy(r->version, rep->hello.version);
+		strcpy(r->transport, rep->handshake.transport);
+	strcpy(r->version, rep->handshake.version);
 }
 
 /* Keep a report of the base for the current measurement. */
@@ -1061,12 +1062,12 @@ static void run_on_report(int slot, const struct np_report *rep, void *arg)
 	struct slot *s = &r->slot[slot];
 
 	switch (rep->kind) {
-	case NP_REPORT_HELLO:
+	case NP_REPORT_HANDSHAKE:
 		if (isnan(s->zero_sec))
 			s->zero_sec = r->ops->now_sec(r->ctx);
-		s->n_ranks = rep->hello.n_ranks;
-		s->hellos++;
-		if (r->surveys)
+		s->n_ranks = rep->handshake.n_ranks;
+		s->handshakes++;
+		if (r->queries)
 			keep_rank(r, rep);
 		break;
 	case NP_REPORT_ROUND:
@@ -1083,7 +1084,7 @@ static void run_on_report(int slot, const struct np_report *rep, void *arg)
 /* Have all processes of a step reported? */
 static bool is_up(const struct slot *s)
 {
-	return s->hellos && s->hellos >= s->n_ranks;
+	return s->handshakes && s->handshakes >= s->n_ranks;
 }
 
 /* ---- starting and stopping steps ---- */
@@ -1133,9 +1134,11 @@ static int wait_up(struct np_cal_run *r, int slot, struct np_err *err)
 		rc = wait_for(r, 0.05, err);
 	if (rc || is_up(s))
 		return rc;
-	return np_errf(err, -ETIMEDOUT, "%s on %s: %u of its processes started "
-		       "within %g s", s->step.level ? s->step.level->name :
-		       "the probes", s->step.nodes, s->hellos, UP_SEC);
+	return np_errf(err, -ETIMEDOUT,
+		       "%s on %s: %u of its processes started "
+		       "within %g s",
+		       s->step.level ? s->step.level->name : "the probes",
+		       s->step.nodes, s->handshakes, UP_SEC);
 }
 
 /* Stop the step in a slot, if there is one. */
@@ -1401,7 +1404,7 @@ static int run_task(struct np_cal_run *r, const struct np_cal_task *t,
 	return rc;
 }
 
-/* ---- the survey of the allocation ---- */
+/* ---- the allocation query ---- */
 
 /* List each node once, in the order of ranks. */
 
@@ -1432,9 +1435,9 @@ int np_cal_run_query(struct np_cal_run *r, const char *nodes, size_t n_nodes,
 
 	r->all = nodes;
 	r->n_all = n_nodes;
-	r->surveys = true;
+	r->queries = true;
 	rc = run_start(r, NP_CAL_BASE, &step, err);
-	r->surveys = false;
+	r->queries = false;
 	if (!rc)
 		rc = list_nodes(r, err);
 	if (!rc)
@@ -1537,7 +1540,7 @@ static double felt_for_certain(struct np_mean loss)
 	return (loss.mean - NP_CAL_FELT) / (loss.sd / sqrt(loss.n));
 }
 
-/* How often the coupling has to be measured, by the results so far. */
+/* How often the sharing coefficient has to be measured, by the results so far. */
 static unsigned cal_couple_repeats(const struct np_calibrate *c)
 {
 	unsigned least = c->setup.repeats > NP_CAL_COUPLE_LEAST ?
@@ -1552,7 +1555,7 @@ static unsigned cal_couple_repeats(const struct np_calibrate *c)
 	return leaf.n;
 }
 
-struct np_mean np_cal_coupling(const struct np_calibrate *c,
+struct np_mean np_cal_sharing(const struct np_calibrate *c,
 			       enum np_scope reference, enum np_scope scope)
 {
 	struct np_mean ref = np_cal_loss(c, reference);
@@ -1564,7 +1567,7 @@ struct np_mean np_cal_coupling(const struct np_calibrate *c,
 		double k = loss(c, scope, r) / loss(c, reference, r);
 
 		if (isfinite(k))
-			np_moments_add(&m, fmin(fmax(k, 0), NP_COUPLING_MAX));
+			np_moments_add(&m, fmin(fmax(k, 0), NP_SHARING_COEF_MAX));
 	}
 	return np_mean_of(&m);
 }
@@ -1614,8 +1617,8 @@ static int set_latency(const struct np_cal_sample *s, struct np_latency *out)
 }
 
 /* What was measured where, and by which versions. */
-static int set_facts(const struct np_calibration_facts *f,
-		     struct np_calibration *out)
+static int set_conditions(const struct np_calibration_conditions *f,
+			  struct np_calibration *out)
 {
 	const struct np_cal_hosts *level = f->c->scope == NP_SCOPE_LEAF ?
 					   &f->roles->aggressor :
@@ -1640,13 +1643,13 @@ static int set_facts(const struct np_calibration_facts *f,
 }
 
 /* Sharing coefficients and losses of speed at all scopes. */
-static void set_couplings(const struct np_calibrate *c,
+static void set_sharing(const struct np_calibrate *c,
 			  struct np_calibration *out)
 {
-	struct np_mean *k = out->measured.set->fabric.coupling;
+	struct np_mean *k = out->measured.set->fabric.sharing;
 
 	for (int i = 0; i < NP_N_SCOPES; i++) {
-		k[i] = np_cal_coupling(c, c->scope, (enum np_scope)i);
+		k[i] = np_cal_sharing(c, c->scope, (enum np_scope)i);
 		out->loss[i] = np_cal_loss(c, (enum np_scope)i);
 	}
 	/* 1 at the calibrated scope by definition */
@@ -1789,7 +1792,7 @@ static int set_other_levels(const struct np_calibrate *c,
 	return rc;
 }
 
-int np_calibrate_result(const struct np_calibration_facts *f, char **out,
+int np_calibrate_result(const struct np_calibration_conditions *f, char **out,
 			struct np_err *err)
 {
 	struct np_calibration c;
@@ -1802,8 +1805,8 @@ int np_calibrate_result(const struct np_calibration_facts *f, char **out,
 	rc = np_calibration_init(&c, "");
 	if (rc)
 		return np_errf(err, rc, "out of memory");
-	set_couplings(f->c, &c);
-	if (set_facts(f, &c) || set_levels(f->c, &c) ||
+	set_sharing(f->c, &c);
+	if (set_conditions(f, &c) || set_levels(f->c, &c) ||
 	    set_alone_rounds(f->c, &c) || set_idle(f->c, &c) ||
 	    set_leaves(f->c, &c) || set_other_levels(f->c, &c))
 		rc = np_errf(err, -ENOMEM, "out of memory");

@@ -78,7 +78,7 @@ bool np_cal_roles_have(const struct np_cal_roles *s, enum np_scope scope);
 
 /*
  * Parse "default" (c0 to c7), "all" (the 40 levels of the CompressionB paper:
- * 1, 4, 7, 14 or 17 partners, pauses of 2.5e4 to 2.5e7 cycles at 2.6 GHz, 1 or
+ * 1, 4, 7, 14 or 17 peers, pauses of 2.5e4 to 2.5e7 cycles at 2.6 GHz, 1 or
  * 10 messages), or names as np_level_parse() accepts them, separated by commas.
  * Levels that are equal on a ring of n_nodes nodes are kept once; out[] is in
  * ascending order of nominal load.  Returns 0 or -EINVAL with err (also for
@@ -125,7 +125,7 @@ struct np_cal_setup {
 };
 
 enum np_cal_stage {
-	NP_CAL_FIRST,  /* idle and coupling, which decide about the scope */
+	NP_CAL_FIRST,  /* idle and sharing coefficients, which decide about the scope */
 	NP_CAL_SECOND, /* probes under each level; the impact of each level */
 	NP_CAL_THIRD,  /* chosen levels under each other */
 	NP_CAL_STAGES
@@ -142,7 +142,7 @@ int np_cal_plan(const struct np_cal_setup *s, enum np_cal_stage stage,
 		enum np_scope scope, const size_t *chosen, size_t n_chosen,
 		struct np_cal_task **out, size_t *n);
 
-/* The victim and the aggressor of the coupling measurements. */
+/* The victim and the aggressor of the measurements of the sharing coefficients. */
 size_t np_cal_middle(const struct np_cal_setup *s);
 size_t np_cal_strongest(const struct np_cal_setup *s);
 
@@ -341,7 +341,7 @@ int np_calibrate_measure(struct np_calibrate *c, struct np_err *err);
 
 /* ---- the results ---- */
 
-struct np_calibration_facts {
+struct np_calibration_conditions {
 	const struct np_calibrate *c; /* completed */
 	const struct np_cal_roles *roles;
 	const char *cluster, *transport, *ucx_version;
@@ -355,7 +355,7 @@ struct np_calibration_facts {
  * Returns 0, or with err -ENOMEM, or -ENODATA if a required measurement has no
  * samples.
  */
-int np_calibrate_result(const struct np_calibration_facts *f, char **out,
+int np_calibrate_result(const struct np_calibration_conditions *f, char **out,
 			struct np_err *err);
 
 /* Slowdown of level victim by level aggressor, over all repeats. */
@@ -367,14 +367,14 @@ struct np_mean np_cal_loss(const struct np_calibrate *c, enum np_scope scope);
 
 /*
  * Sharing coefficient: the loss at a scope divided by the loss at the reference
- * scope, repeat by repeat, limited to 0 .. NP_COUPLING_MAX.  Unknown (n is 0)
+ * scope, repeat by repeat, limited to 0 .. NP_SHARING_COEF_MAX.  Unknown (n is 0)
  * if one of them was not measured, or if the reference shows no effect.
  */
-struct np_mean np_cal_coupling(const struct np_calibrate *c,
+struct np_mean np_cal_sharing(const struct np_calibrate *c,
 			       enum np_scope reference, enum np_scope scope);
 
 /*
- * Number of repeats of the coupling measurements.  They are repeated until the
+ * Number of repeats of the measurements of the sharing coefficients.  They are repeated until the
  * loss on the leaf switch is above or below NP_CAL_FELT by NP_CAL_CERTAIN
  * standard errors, because that decides the scope of all other measurements.
  */

@@ -10,34 +10,34 @@
 #define NAME "netprof-compressionb"
 
 static const char usage[] =
-"usage: srun --mpi=pmix [srun options] " NAME " [options]\n"
-"\n"
-"Put load on the network next to a program: the processes of a job step, one\n"
-"per node, send messages around a ring of the nodes under each leaf switch,\n"
-"pause, wait for all messages, and start again.  The duration of the rounds is\n"
-"reported.  Ends on SIGUSR1, SIGTERM or SIGINT.\n"
-"\n"
-"  --level=LEVEL       c0 (mild) to c7 (saturating), or P4:M10:B250us[:S40960]:\n"
-"                      partners, messages, pause, bytes (default c0)\n"
-"  --partners=P        nodes that each process sends to, 1 to 1024; at most all\n"
-"                      others\n"
-"  --messages=M        messages to each partner per round, 1 to 1024\n"
-"  --pause=TIME        pause in each round, 0s to 60s\n"
-"  --bytes=SIZE        size of a message, 8 to 16M bytes\n"
-"  --across            one ring through all leaves in turn, so that messages\n"
-"                      cross the uplinks\n"
-"  --report-every=SEC  width of a reported window, 0.1 to 60 s (default 1)\n"
-"  --duration=SEC      end after this time, up to 366 days (default: never)\n"
-"  --join=RANK/SIZE    find the other processes over standard input and output,\n"
-"                      when started by netprof-agent; --join=srun: when started\n"
-"                      by netprof calibrate\n"
-"  --version           print the version\n"
-"  --help              print this\n"
-"\n"
-"--partners, --messages, --pause and --bytes override parts of --level.  SIZE is\n"
-"in bytes, or with K or M.  TIME needs a unit: ns, us, ms, s.  SEC is in seconds,\n"
-"or with a unit.  UCX_TLS and UCX_NET_DEVICES select the network.  Reports are\n"
-"written to standard output, one per line.\n";
+	"usage: srun --mpi=pmix [srun options] " NAME " [options]\n"
+	"\n"
+	"Put load on the network next to a program: the processes of a job step, one\n"
+	"per node, send messages around a ring of the nodes under each leaf switch,\n"
+	"pause, wait for all messages, and start again.  The duration of the rounds is\n"
+	"reported.  Ends on SIGUSR1, SIGTERM or SIGINT.\n"
+	"\n"
+	"  --level=LEVEL       c0 (mild) to c7 (saturating), or P4:M10:B250us[:S40960]:\n"
+	"                      peers, messages, pause, bytes (default c0)\n"
+	"  --partners=P        nodes that each process sends to, 1 to 1024; at most all\n"
+	"                      others\n"
+	"  --messages=M        messages to each peer per round, 1 to 1024\n"
+	"  --pause=TIME        pause in each round, 0s to 60s\n"
+	"  --bytes=SIZE        size of a message, 8 to 16M bytes\n"
+	"  --across            one ring through all leaves in turn, so that messages\n"
+	"                      cross the uplinks\n"
+	"  --report-every=SEC  width of a reported window, 0.1 to 60 s (default 1)\n"
+	"  --duration=SEC      end after this time, up to 366 days (default: never)\n"
+	"  --join=RANK/SIZE    find the other processes over standard input and output,\n"
+	"                      when started by netprof-agent; --join=srun: when started\n"
+	"                      by netprof calibrate\n"
+	"  --version           print the version\n"
+	"  --help              print this\n"
+	"\n"
+	"--partners, --messages, --pause and --bytes override parts of --level.  SIZE is\n"
+	"in bytes, or with K or M.  TIME needs a unit: ns, us, ms, s.  SEC is in seconds,\n"
+	"or with a unit.  UCX_TLS and UCX_NET_DEVICES select the network.  Reports are\n"
+	"written to standard output, one per line.\n";
 
 struct settings {
 	struct np_probe_program program;
@@ -50,7 +50,7 @@ static int check(void *arg, struct np_err *err)
 {
 	struct settings *s = arg;
 
-	s->program.n_peers = s->level.partners;
+	s->program.n_peers = s->level.peers;
 	return np_level_check(&s->level, err);
 }
 
@@ -61,20 +61,20 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 	size_t got = 0;
 	int rc = 0;
 
-	s->to = calloc(s->level.partners, sizeof(*s->to));
-	s->from = calloc(s->level.partners, sizeof(*s->from));
+	s->to = calloc(s->level.peers, sizeof(*s->to));
+	s->from = calloc(s->level.peers, sizeof(*s->from));
 	if (!s->to || !s->from ||
 	    np_pairing_ring(p->place, p->size, s->across, p->rank,
-			    s->level.partners, s->to, s->from, &got))
+			    s->level.peers, s->to, s->from, &got))
 		return np_errf(err, -ENOMEM, "out of memory");
-	s->level.partners = (uint32_t)got;
+	s->level.peers = (uint32_t)got;
 	if (!got) {
 		out->skipped = "no peer: the step has one node on this leaf";
 		return 0;
 	}
 	for (size_t i = 0; !rc && i < got; i++)
 		rc = np_probe_connect(p, s->to[i], err);
-	out->partner = p->place[s->to[0]].node;
+	out->peer_node = p->place[s->to[0]].node;
 	out->peer = (long)s->to[0];
 	return rc;
 }
@@ -121,8 +121,7 @@ static int set_level(char *text, void *all, struct np_err *err)
 static const struct np_option options[] = {
 	/* First, because the other options change parts of it. */
 	{ "level", NP_OPTION_TAKE, .take = set_level },
-	{ "partners", NP_OPTION_COUNT, AT(level.partners), 1,
-	  NP_LEVEL_MAX_PARTNERS },
+	{ "partners", NP_OPTION_COUNT, AT(level.peers), 1, NP_LEVEL_MAX_PEERS },
 	{ "messages", NP_OPTION_COUNT, AT(level.messages), 1,
 	  NP_LEVEL_MAX_MESSAGES },
 	{ "pause", NP_OPTION_TIME, AT(level.pause_sec), 0,
@@ -130,8 +129,8 @@ static const struct np_option options[] = {
 	{ "bytes", NP_OPTION_BYTES, AT(level.bytes), NP_LEVEL_MIN_BYTES,
 	  NP_LEVEL_MAX_BYTES },
 	{ "across", NP_OPTION_FLAG, AT(across) },
-	{ "report-every", NP_OPTION_SECONDS, AT(program.report_every_sec),
-	  0.1, 60 },
+	{ "report-every", NP_OPTION_SECONDS, AT(program.report_every_sec), 0.1,
+	  60 },
 	{ "duration", NP_OPTION_SECONDS, AT(program.duration_sec), 0,
 	  366 * 86400.0 },
 	{ "join", NP_OPTION_WORD, AT(program.join) },

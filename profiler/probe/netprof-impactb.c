@@ -327,7 +327,7 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 	c->peers = all[p->rank];
 	free(all);
 	if (c->peers.server != NP_NO_RANK) {
-		out->partner = p->place[c->peers.server].node;
+		out->peer_node = p->place[c->peers.server].node;
 		rc = np_probe_connect(p, (size_t)c->peers.server, err);
 	}
 	if (!rc && c->peers.client != NP_NO_RANK)

@@ -293,8 +293,8 @@ void np_poll_caught(struct np_poll *p, double answer_sec);
 
 struct np_rounds_conf {
 	struct np_engine_env env; /* count() gets round times */
-	struct np_level level; /* partners: at most as many as other nodes */
-	/* level.partners ranks each, borrowed; those of to[] are connected */
+	struct np_level level;	  /* peers: at most as many as other nodes */
+	/* level.peers ranks each, borrowed; those of to[] are connected */
 	const size_t *from, *to;
 	double phase; /* 0 to 1: start in the order of pauses, by step */
 };

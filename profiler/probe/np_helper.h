@@ -25,7 +25,7 @@
 #define NP_HELPER_ENV "NETPROF_SIDE"
 
 /* Cookies of the handshake of netprof-agent and the collector: np_rendezvous.h. */
-#define NP_TOKENS_ENV "NETPROF_TOKENS"
+#define NP_COOKIES_ENV "NETPROF_COOKIES"
 
 /* For a probe: slurmctld's name of the node's leaf switch. */
 #define NP_LEAF_ENV "NETPROF_LEAF"

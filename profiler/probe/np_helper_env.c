@@ -10,11 +10,28 @@
  * The others are the user's settings for the program, not for the probes.
  */
 static const char *const dropped[] = {
-	"SLURM_", "SLURMD_", "SRUN_", "SBATCH_", "SALLOC_", "_SLURM_SPANK_",
-	"SPANK_", "PMI_", "PMI2_", "PMIX_", "OMPI_", "PRTE_", "UCX_",
-	"FI_", NP_TRANSPORT_ENV "=",
-	"LD_PRELOAD=", "NETPROF_APP=", NP_TOKENS_ENV "=",
-	NP_HELPER_ENV "=", NP_LEAF_ENV "=", "HOME=", "XDG_",
+	"SLURM_",
+	"SLURMD_",
+	"SRUN_",
+	"SBATCH_",
+	"SALLOC_",
+	"_SLURM_SPANK_",
+	"SPANK_",
+	"PMI_",
+	"PMI2_",
+	"PMIX_",
+	"OMPI_",
+	"PRTE_",
+	"UCX_",
+	"FI_",
+	NP_TRANSPORT_ENV "=",
+	"LD_PRELOAD=",
+	"NETPROF_APP=",
+	NP_COOKIES_ENV "=",
+	NP_HELPER_ENV "=",
+	NP_LEAF_ENV "=",
+	"HOME=",
+	"XDG_",
 };
 
 /* The cluster, and the place of the node in it; slurmd sets the latter anew. */

@@ -598,13 +598,15 @@ struct sink {
 	void *arg;
 };
 
-static void report_moved(struct np_counter *last, enum np_report_kind kind,
-			 uint32_t rank, double now_sec, uint64_t n,
-			 const struct sink *to)
+static void report_transferred(struct np_counter *last,
+			       enum np_report_kind kind, uint32_t rank,
+			       double now_sec, uint64_t n,
+			       const struct sink *to)
 {
 	const struct np_report r = {
-		.kind = kind, .rank = rank,
-		.moved = { now_sec - last->sec, n - last->n },
+		.kind = kind,
+		.rank = rank,
+		.transferred = { now_sec - last->sec, n - last->n },
 	};
 
 	if (last->sec > 0 && n >= last->n)
@@ -654,12 +656,12 @@ void np_progress_report(struct np_progress *p, double now_sec,
 	uint64_t n;
 
 	if (p->device.unit && !np_device_bytes(&p->device, &n))
-		report_moved(&p->moved, NP_REPORT_MOVED, p->rank, now_sec, n,
-			     &to);
+		report_transferred(&p->transferred, NP_REPORT_TRANSFERRED,
+				   p->rank, now_sec, n, &to);
 	/* A count of 0 means that calls are no longer counted. */
 	if (p->task && np_calls_find(p->task, &n) && n)
-		report_moved(&p->calls, NP_REPORT_CALLS, p->rank, now_sec, n,
-			     &to);
+		report_transferred(&p->calls, NP_REPORT_CALLS, p->rank, now_sec,
+				   n, &to);
 	if (p->nics && now_sec >= p->next_nics_sec)
 		report_nics(p, now_sec, &to);
 }

@@ -103,7 +103,7 @@ struct np_progress {
 	uint32_t rank;		 /* of the reports */
 	pid_t task;		 /* its MPI calls are counted; 0: none */
 	struct np_device device; /* of the probe's transport */
-	struct np_counter moved, calls;
+	struct np_counter transferred, calls;
 	struct np_nics *nics; /* NULL: not known */
 	struct np_nic_counts nic[NP_NICS_MAX]; /* read at nics_sec */
 	double nics_sec, next_nics_sec; /* last, next reading, on the clock */

@@ -250,21 +250,22 @@ int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err)
 		    0;
 }
 
-static void report_hello(struct np_probe *p, const struct np_probe_plan *plan,
-			 const char *version)
+static void report_handshake(struct np_probe *p,
+			     const struct np_probe_plan *plan,
+			     const char *version)
 {
-	struct np_report r = { .kind = NP_REPORT_HELLO, .rank = p->rank };
+	struct np_report r = { .kind = NP_REPORT_HANDSHAKE, .rank = p->rank };
 
-	r.hello.n_ranks = p->size;
-	np_report_word(r.hello.node, p->place[p->rank].node);
-	np_report_word(r.hello.leaf, p->place[p->rank].leaf);
-	np_report_word(r.hello.partner, plan->partner);
-	np_report_word(r.hello.version, version);
+	r.handshake.n_ranks = p->size;
+	np_report_word(r.handshake.node, p->place[p->rank].node);
+	np_report_word(r.handshake.leaf, p->place[p->rank].leaf);
+	np_report_word(r.handshake.peer_node, plan->peer_node);
+	np_report_word(r.handshake.version, version);
 	if (plan->peer != NP_NO_RANK) {
 		p->conf.net->ops->transport(p->conf.net, (uint32_t)plan->peer,
-					    r.hello.transport,
-					    sizeof(r.hello.transport));
-		np_progress_open(&p->progress, r.hello.transport);
+					    r.handshake.transport,
+					    sizeof(r.handshake.transport));
+		np_progress_open(&p->progress, r.handshake.transport);
 	}
 	emit(p, &r);
 	if (p->progress.device.link > 0)
@@ -293,8 +294,8 @@ int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,
 		return rc;
 	p->start_sec = p->conf.clock->now_sec(p->conf.clock);
 	p->next_cost_sec = p->start_sec;
-	np_stop_defer();
-	report_hello(p, plan, version);
+	np_stop_on_signal();
+	report_handshake(p, plan, version);
 	if (plan->skipped)
 		report_skip(p, plan->skipped);
 	return 0;

@@ -116,7 +116,7 @@ int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err);
 
 /* What one process is going to do; strings are borrowed. */
 struct np_probe_plan {
-	const char *partner; /* node to which latency is measured, or "" */
+	const char *peer_node; /* node to which latency is measured, or "" */
 	/* Rank whose path is reported as the transport, or NP_NO_RANK. */
 	long peer;
 	const char *skipped; /* why nothing is measured, or NULL */
@@ -124,7 +124,7 @@ struct np_probe_plan {
 
 /*
  * Wait until all processes are ready: the common start. From then on a signal
- * no longer ends the process at once (np_clock.h), and the hello report is
+ * no longer ends the process at once (np_clock.h), and the handshake is
  * written. version: of the network library. Returns 0 or -errno with err.
  */
 int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,

@@ -80,7 +80,7 @@ static int connect_and_start(const struct np_probe_program *prog,
 			     const struct np_probe_conf *conf,
 			     struct np_err *err)
 {
-	struct np_probe_plan plan = { .partner = "", .peer = NP_NO_RANK };
+	struct np_probe_plan plan = { .peer_node = "", .peer = NP_NO_RANK };
 	int rc = np_probe_open(p, conf, err);
 
 	if (!rc)

@@ -17,13 +17,13 @@
 #define TEN_YEARS_SEC (10 * 366 * 86400.0)
 
 static const char *const kinds[] = {
-	[NP_REPORT_HELLO] = "hello",   [NP_REPORT_LATENCY] = "lat",
-	[NP_REPORT_ROUND] = "round",   [NP_REPORT_PRTT] = "prtt",
-	[NP_REPORT_COST] = "cost",     [NP_REPORT_MOVED] = "moved",
-	[NP_REPORT_LINK] = "link",     [NP_REPORT_NIC] = "nic",
-	[NP_REPORT_CALLS] = "calls",   [NP_REPORT_SKIP] = "skip",
-	[NP_REPORT_PAIR] = "pair",
-	[NP_REPORT_NOTE] = "note",     [NP_REPORT_BYE] = "bye",
+	[NP_REPORT_HANDSHAKE] = "hello", [NP_REPORT_LATENCY] = "lat",
+	[NP_REPORT_ROUND] = "round",	 [NP_REPORT_PRTT] = "prtt",
+	[NP_REPORT_COST] = "cost",	 [NP_REPORT_TRANSFERRED] = "moved",
+	[NP_REPORT_LINK] = "link",	 [NP_REPORT_NIC] = "nic",
+	[NP_REPORT_CALLS] = "calls",	 [NP_REPORT_SKIP] = "skip",
+	[NP_REPORT_PAIR] = "pair",	 [NP_REPORT_NOTE] = "note",
+	[NP_REPORT_BYE] = "bye",
 };
 
 #define OF(kind) (1u << NP_REPORT_##kind)
@@ -36,12 +36,12 @@ static const struct field {
 	size_t at;
 } fields[] = {
 #define AT(member) offsetof(struct np_report, member)
-	{ OF(HELLO), U32, AT(hello.n_ranks) },
-	{ OF(HELLO), WORD, AT(hello.node) },
-	{ OF(HELLO), WORD, AT(hello.leaf) },
-	{ OF(HELLO), WORD, AT(hello.partner) },
-	{ OF(HELLO), WORD, AT(hello.transport) },
-	{ OF(HELLO), WORD, AT(hello.version) },
+	{ OF(HANDSHAKE), U32, AT(handshake.n_ranks) },
+	{ OF(HANDSHAKE), WORD, AT(handshake.node) },
+	{ OF(HANDSHAKE), WORD, AT(handshake.leaf) },
+	{ OF(HANDSHAKE), WORD, AT(handshake.peer_node) },
+	{ OF(HANDSHAKE), WORD, AT(handshake.transport) },
+	{ OF(HANDSHAKE), WORD, AT(handshake.version) },
 	/* 17 digits, so that the reader gets exactly these moments. */
 	{ OF(LATENCY) | OF(ROUND), SEC, AT(window.at_sec) },
 	{ OF(LATENCY) | OF(ROUND), U64, AT(window.sec.n) },
@@ -61,8 +61,8 @@ static const struct field {
 	{ OF(COST), U64, AT(cost.messages) },
 	{ OF(COST), U64, AT(cost.rss_bytes) },
 	{ OF(LINK), U64, AT(link) },
-	{ OF(MOVED) | OF(CALLS), SEC, AT(moved.elapsed_sec) },
-	{ OF(MOVED) | OF(CALLS), U64, AT(moved.n) },
+	{ OF(TRANSFERRED) | OF(CALLS), SEC, AT(transferred.elapsed_sec) },
+	{ OF(TRANSFERRED) | OF(CALLS), U64, AT(transferred.n) },
 	{ OF(NIC), WORD, AT(nic.device) },
 	{ OF(NIC), SEC, AT(nic.elapsed_sec) },
 	{ OF(NIC), U32, AT(nic.counts.has) },
@@ -361,7 +361,8 @@ static bool read_report(const char *at, struct np_report *r)
 		if (has_field(&fields[i], r) &&
 		    !read_field(&at, &fields[i], (char *)r + fields[i].at))
 			return false;
-	if ((r->kind == NP_REPORT_HELLO && r->rank >= r->hello.n_ranks) ||
+	if ((r->kind == NP_REPORT_HANDSHAKE &&
+	     r->rank >= r->handshake.n_ranks) ||
 	    is_empty(r) || (r->kind == NP_REPORT_LATENCY && !read_bins(&at, r)))
 		return false;
 	return !*at;

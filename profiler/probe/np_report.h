@@ -6,7 +6,7 @@
  * Each line is shorter than NP_REPORT_LINE, the longest that slurmstepd
  * forwards in one piece, and is written with one write(2).
  *
- *	np1 hello RANK NRANKS NODE LEAF PARTNER TRANSPORT VERSION
+ *	np1 hello RANK NRANKS NODE LEAF PEER_NODE TRANSPORT VERSION
  *	np1 lat   RANK AT_SEC N MEAN M2 MIN MAX BIN:COUNT[,BIN:COUNT...]
  *	np1 round RANK AT_SEC N MEAN M2 MIN MAX
  *	np1 pair  RANK PEER SEC
@@ -21,10 +21,10 @@
  *	np1 bye   RANK
  *
  * AT_SEC	start of the window, seconds since the common start of all
- *		processes, at which hello is written
- * LEAF, PARTNER, TRANSPORT, VERSION
+ *		processes, at which the handshake is written
+ * LEAF, PEER_NODE, TRANSPORT, VERSION
  *		"-" if there is none
- * PARTNER	node to which this process measures latency; only one process
+ * PEER_NODE	node to which this process measures latency; only one process
  *		of a pair has one
  * VERSION	of the network library
  * lat		a window whose bins do not fit is sent as several lines, each
@@ -58,14 +58,14 @@
 #define NP_REPORT_BINS 64   /* most bins in one "lat" line */
 
 enum np_report_kind {
-	NP_REPORT_HELLO,
+	NP_REPORT_HANDSHAKE,
 	NP_REPORT_LATENCY,
 	NP_REPORT_ROUND,
 	NP_REPORT_PRTT,
 	NP_REPORT_PAIR,
 	NP_REPORT_COST,
 	NP_REPORT_LINK,
-	NP_REPORT_MOVED,
+	NP_REPORT_TRANSFERRED,
 	NP_REPORT_NIC,
 	NP_REPORT_CALLS,
 	NP_REPORT_SKIP,
@@ -91,10 +91,10 @@ struct np_report {
 		struct {
 			uint32_t n_ranks;
 			char node[NP_REPORT_WORD], leaf[NP_REPORT_WORD];
-			char partner[NP_REPORT_WORD];
+			char peer_node[NP_REPORT_WORD];
 			char transport[NP_REPORT_WORD];
 			char version[NP_REPORT_WORD];
-		} hello;
+		} handshake;
 		struct {
 			double at_sec;
 			struct np_moments sec; /* latency or round time */
@@ -117,7 +117,7 @@ struct np_report {
 		struct {
 			double elapsed_sec;
 			uint64_t n; /* bytes, or calls */
-		} moved;
+		} transferred;
 		struct {
 			char device[NP_REPORT_WORD];
 			double elapsed_sec;

@@ -37,12 +37,13 @@ static void init_peers(struct rounds *r)
 {
 	const struct np_rounds_conf *c = &r->conf;
 
-	for (size_t i = 0; i < c->level.partners; i++) {
+	for (size_t i = 0; i < c->level.peers; i++) {
 		r->peer[i] = (struct np_liveness){
 			.env = &c->env, .rank = (uint32_t)c->to[i],
 		};
-		r->peer[c->level.partners + i] = (struct np_liveness){
-			.env = &c->env, .rank = (uint32_t)c->from[i],
+		r->peer[c->level.peers + i] = (struct np_liveness){
+			.env = &c->env,
+			.rank = (uint32_t)c->from[i],
 		};
 	}
 }
@@ -52,8 +53,8 @@ static struct np_liveness *peer_of(const struct rounds *r, size_t op)
 {
 	const struct np_level *l = &r->conf.level;
 
-	return op < r->n_each ? &r->peer[l->partners + op / l->messages] :
-				&r->peer[(op - r->n_each) % l->partners];
+	return op < r->n_each ? &r->peer[l->peers + op / l->messages] :
+				&r->peer[(op - r->n_each) % l->peers];
 }
 
 /* The mean is B, even over few rounds. */
@@ -72,7 +73,7 @@ static void start_round(struct rounds *r)
 	struct np_op *op = r->ops;
 
 	r->start_sec = c->env.clock->now_sec(c->env.clock);
-	for (size_t p = 0; p < l->partners; p++)
+	for (size_t p = 0; p < l->peers; p++)
 		for (size_t m = 0; m < l->messages; m++)
 			net->ops->recv(net, TAG_ROUND | c->from[p], r->in,
 				       l->bytes, op++);
@@ -90,7 +91,7 @@ static void send_all(struct rounds *r, double now_sec)
 	struct np_op *op = r->ops + r->n_each;
 
 	for (size_t m = 0; m < l->messages; m++)
-		for (size_t p = 0; p < l->partners; p++)
+		for (size_t p = 0; p < l->peers; p++)
 			net->ops->send(net, (uint32_t)c->to[p],
 				       TAG_ROUND | c->env.rank, r->out,
 				       l->bytes, op++);
@@ -151,8 +152,8 @@ static double check_peers(struct rounds *r, double now_sec)
 {
 	double first_sec = INFINITY, check_sec;
 
-	for (size_t i = 0; i < 2 * r->conf.level.partners; i++) {
-		if (i >= r->conf.level.partners &&
+	for (size_t i = 0; i < 2 * r->conf.level.peers; i++) {
+		if (i >= r->conf.level.peers &&
 		    r->peer[i].state != NP_PEER_LOST)
 			continue;
 		if (np_liveness_check(&r->peer[i], now_sec, INFINITY,
@@ -186,7 +187,7 @@ static void step(struct np_engine *engine, double now_sec,
 {
 	struct rounds *r = (struct rounds *)engine;
 
-	if (!r->conf.level.partners) {
+	if (!r->conf.level.peers) {
 		*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
 		return;
 	}
@@ -220,11 +221,11 @@ int np_rounds_new(const struct np_rounds_conf *conf, struct np_engine **out)
 		return -ENOMEM;
 	r->engine.ops = &ops;
 	r->conf = *conf;
-	r->n_each = (size_t)conf->level.partners * conf->level.messages;
+	r->n_each = (size_t)conf->level.peers * conf->level.messages;
 	r->out = calloc(1, conf->level.bytes);
 	r->in = calloc(1, conf->level.bytes);
 	r->ops = calloc(2 * r->n_each + 1, sizeof(*r->ops));
-	r->peer = calloc(2 * conf->level.partners + 1, sizeof(*r->peer));
+	r->peer = calloc(2 * conf->level.peers + 1, sizeof(*r->peer));
 	if (!r->out || !r->in || !r->ops || !r->peer) {
 		free_rounds(&r->engine);
 		return -ENOMEM;

@@ -195,7 +195,15 @@ struct np_field_codec {
 };
 
 #define NP_FIELD(s, type, name, max, ...) \
-	{ #name, type, offsetof(struct s, name), max, __VA_ARGS__ }
+	NP_FIELD_AS(s, type, #name, name, max, __VA_ARGS__)
+/*
+ * A member whose stored name is another: files of earlier releases have it, and
+ * users read them, so the stored name stays when that of the member changes.
+ */
+#define NP_FIELD_AS(s, type, key, name, max, ...)                     \
+	{                                                             \
+		key, type, offsetof(struct s, name), max, __VA_ARGS__ \
+	}
 #define NP_FIELDS(table, s) \
 	{ table, NP_ARRAY_SIZE(table), sizeof(struct s) }
 

@@ -445,7 +445,7 @@ static const struct np_fields level_table =
 	NP_FIELDS(level_fields, np_measured_set);
 
 #define SCOPE(scope, key) \
-	{ key, NP_F_CODEC, (scope) * sizeof(struct np_mean), NP_COUPLING_MAX, \
+	{ key, NP_F_CODEC, (scope) * sizeof(struct np_mean), NP_SHARING_COEF_MAX, \
 	  .codec = &mean_codec }
 
 static const struct np_field scope_fields[] = {
@@ -453,7 +453,7 @@ static const struct np_field scope_fields[] = {
 	SCOPE(NP_SCOPE_LEAF, "leaf"),
 	SCOPE(NP_SCOPE_UPLINK, "uplink"),
 };
-static const struct np_fields coupling_table = NP_FIELDS(scope_fields, np_mean);
+static const struct np_fields sharing_table = NP_FIELDS(scope_fields, np_mean);
 
 /* What is measured of the fabric, without programs. */
 static const struct np_field fabric_fields[] = {
@@ -466,8 +466,8 @@ static const struct np_field fabric_fields[] = {
 	  .count = offsetof(struct np_measured_set, fabric.n_levels),
 	  .columns = offsetof(struct np_measured_set, fabric.n_levels) },
 	{ "coupling", NP_F_OBJECT,
-	  offsetof(struct np_measured_set, fabric.coupling),
-	  .of = &coupling_table },
+	  offsetof(struct np_measured_set, fabric.sharing),
+	  .of = &sharing_table },
 };
 static const struct np_fields fabric_table =
 	NP_FIELDS(fabric_fields, np_measured_set);
@@ -539,7 +539,7 @@ static double round_bytes(const char *name)
 
 	if (np_level_parse(name, &l, NULL) || l.pause_sec > 0)
 		return 0;
-	return (double)l.partners * l.messages * l.bytes;
+	return (double)l.peers * l.messages * l.bytes;
 }
 
 /* Read the names of programs and levels, and make their structures. */
@@ -919,7 +919,8 @@ static const struct np_fields cal_fact_table =
 
 static const struct np_field cal_level_fields[] = {
 	LEVEL(NP_F_NAME, name, NP_LEVEL_NAME - 1, NP_F_REQUIRED),
-	LEVEL(NP_F_U32, partners, NP_LEVEL_MAX_PARTNERS, 0, 1),
+	NP_FIELD_AS(np_level, NP_F_U32, "partners", peers, NP_LEVEL_MAX_PEERS,
+		    0, 1),
 	LEVEL(NP_F_U32, messages, NP_LEVEL_MAX_MESSAGES, 0, 1),
 	LEVEL(NP_F_REAL, pause_sec, NP_LEVEL_MAX_PAUSE_SEC,
 	      NP_F_MEASURED | NP_F_NAN),
@@ -1006,12 +1007,12 @@ static int check_levels(const struct np_jat *in, struct np_calibration *c)
 		struct np_level *l = &c->level[i], named = *l;
 		struct np_jat sub = np_jat_element(in, "levels", i);
 
-		if (!l->partners && !l->messages && !l->bytes) {
+		if (!l->peers && !l->messages && !l->bytes) {
 			if (np_level_parse(l->name, &named, NULL))
-				named.partners = 0;
+				named.peers = 0;
 			strcpy(named.name, l->name);
 			*l = named;
-		} else if (!l->partners || !l->messages || !l->bytes ||
+		} else if (!l->peers || !l->messages || !l->bytes ||
 			   isnan(l->pause_sec)) {
 			return np_jat_refuse(&sub, "", "partners, messages, "
 					     "pause_sec and bytes");
@@ -1044,7 +1045,7 @@ static int count_alone_nodes(struct np_calibration *c)
 static int read_calibration_tables(const struct np_jat *in, json_object *root,
 				   struct np_calibration *c)
 {
-	struct np_mean *k = c->measured.set->fabric.coupling;
+	struct np_mean *k = c->measured.set->fabric.sharing;
 	int rc = 0;
 
 	c->scope = NP_SCOPE_LEAF;
@@ -1220,7 +1221,7 @@ static const struct np_fields own_table = NP_FIELDS(own_fields, np_pairs);
 
 static const struct np_field result_fields[] = {
 	MEANS(np_pairs, "alone_sec", alone_sec, 1e9, 0, n_programs, 0),
-	SLOWDOWNS(np_pairs, "program_beside_program", beside, n_programs,
+	SLOWDOWNS(np_pairs, "program_beside_program", together, n_programs,
 		  n_programs),
 	SLOWDOWNS(np_pairs, "program_beside_program_apart", apart, n_programs,
 		  n_programs),

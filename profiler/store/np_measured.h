@@ -124,10 +124,10 @@ struct np_calibration {
 	uint32_t repeats; /* of each measurement */
 
 	struct np_measured measured; /* one set, without programs */
-	/* The fabric of that set, for the models.  coupling[scope] is 1 if the
+	/* The fabric of that set, for the models.  sharing[scope] is 1 if the
 	 * file does not have it. */
 	const struct np_fabric *fabric;
-	/* Configuration of each level; partners is 0 if unknown. */
+	/* Configuration of each level; peers is 0 if unknown. */
 	struct np_level *level;
 	size_t n_levels;
 	/*
@@ -137,7 +137,7 @@ struct np_calibration {
 	 */
 	struct np_mean *alone_round_sec;
 	size_t n_alone_nodes; /* on which these ran; 0: unknown */
-	struct np_mean loss[NP_N_SCOPES]; /* of speed, for the coupling */
+	struct np_mean loss[NP_N_SCOPES]; /* of speed, for the sharing coefficients */
 	struct np_calibration_leaf *leaf;
 	size_t n_leaves;
 	struct np_calibration_other *other;
@@ -217,7 +217,7 @@ struct np_pairs {
 	size_t n_runs;
 
 	/* Results, [victim * n_programs + co-runner]; NULL: not measured. */
-	struct np_mean *alone_sec, *beside, *apart;
+	struct np_mean *alone_sec, *together, *apart;
 
 	/*
 	 * Input of the models; only written.  fabric: a calibration, or NULL;

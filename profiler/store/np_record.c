@@ -403,6 +403,8 @@ static const struct np_jlimits limits = {
 #define FIELD NP_FIELD
 #define MOMENTS(s, name, max) \
 	NP_FIELD(s, NP_F_CODEC, name, max, .codec = &moments_codec)
+#define MOMENTS_AS(s, key, name, max) \
+	NP_FIELD_AS(s, NP_F_CODEC, key, name, max, .codec = &moments_codec)
 
 static const struct np_field probe_fields[] = {
 	FIELD(np_probe_run, NP_F_U32, message_bytes, UINT32_MAX, 0),
@@ -451,7 +453,7 @@ static const struct np_fields nic_table = NP_FIELDS(nic_fields, np_nic_run);
 
 static const struct np_field level_fields[] = {
 	FIELD(np_level_run, NP_F_TEXT, name, NP_JSON_WORD, NP_F_NEVER_NULL),
-	FIELD(np_level_run, NP_F_U32, partners, UINT32_MAX, 0),
+	NP_FIELD_AS(np_level_run, NP_F_U32, "partners", peers, UINT32_MAX, 0),
 	FIELD(np_level_run, NP_F_U32, messages, UINT32_MAX, 0),
 	FIELD(np_level_run, NP_F_U32, bytes, UINT32_MAX, 0),
 	FIELD(np_level_run, NP_F_REAL, pause_sec, NP_JSON_ELAPSED_SEC, 0),
@@ -460,7 +462,8 @@ static const struct np_field level_fields[] = {
 	      NP_F_NEVER_NULL),
 	FIELD(np_level_run, NP_F_U32, n_processes, UINT32_MAX, 0),
 	MOMENTS(np_level_run, alone_round_sec, NP_JSON_ELAPSED_SEC),
-	MOMENTS(np_level_run, beside_round_sec, NP_JSON_ELAPSED_SEC),
+	MOMENTS_AS(np_level_run, "beside_round_sec", loaded_round_sec,
+		   NP_JSON_ELAPSED_SEC),
 };
 static const struct np_fields level_table =
 	NP_FIELDS(level_fields, np_level_run);

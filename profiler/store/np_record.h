@@ -92,17 +92,17 @@ struct np_nic_run {
 
 /*
  * A load level that ran together with the step: CompressionB's configuration,
- * and its own rounds before the step started (alone) and during it (beside).
+ * and its own rounds before the step started (alone) and during it (loaded).
  */
 struct np_level_run {
 	char *name; /* as requested: "c4" or "P4:M10:B250us:S40960" */
-	uint32_t partners, messages, bytes;
+	uint32_t peers, messages, bytes;
 	double pause_sec;
 	char *scope; /* "node": on the step's nodes; "leaf": on other nodes */
 	char *nodes; /* hostlist expression */
 	uint32_t n_processes;
 	struct np_moments alone_round_sec;
-	struct np_moments beside_round_sec;
+	struct np_moments loaded_round_sec;
 };
 
 /*

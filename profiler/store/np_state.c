@@ -37,10 +37,12 @@ static const struct np_field leaf_fields[] = {
 	TEXT(np_state_leaf, name, NP_JSON_WORD),
 	U32(np_state_leaf, n_nodes, 0),
 	U32(np_state_leaf, n_idle, 0),
-	U32(np_state_leaf, n_away, 0),
+	NP_FIELD_AS(np_state_leaf, NP_F_U32, "n_away", n_unavailable,
+		    UINT32_MAX, 0),
 	U32(np_state_leaf, n_jobs, 0),
 	U32(np_state_leaf, n_known, 0),
-	SLOWDOWN(np_state_leaf, strain),
+	NP_FIELD_AS(np_state_leaf, NP_F_REAL, "strain", worst_slowdown,
+		    MAX_SLOWDOWN, NP_F_CLAMP, -1),
 };
 static const struct np_fields leaf_table =
 	NP_FIELDS(leaf_fields, np_state_leaf);

@@ -74,9 +74,10 @@ struct np_state_claim {
 
 struct np_state_leaf {
 	char *name;
-	uint32_t n_nodes, n_idle, n_away; /* n_away: down or drained nodes */
+	uint32_t n_nodes, n_idle,
+		n_unavailable; /* n_unavailable: down or drained nodes */
 	uint32_t n_jobs, n_known;	  /* running jobs; those with profile */
-	double strain; /* worst predicted slowdown of a job there, fraction */
+	double worst_slowdown; /* worst predicted slowdown of a job there, fraction */
 };
 
 struct np_state {

@@ -20,18 +20,18 @@ static const char topology[] =
 
 static void look(const struct np_acct *h, const struct np_acct_job *j)
 {
-	struct np_acct_neighbour *beside;
+	struct np_acct_neighbour *neighbour;
 	uint32_t like[4];
 	size_t any, n;
 
 	if (np_acct_comparable(h, j, like, 4, &any) > any)
 		abort();
-	if (np_acct_neighbours(h, j, &beside, &n))
+	if (np_acct_neighbours(h, j, &neighbour, &n))
 		abort();
 	for (size_t i = 0; i < n; i++)
-		if (!(beside[i].to > beside[i].from))
+		if (!(neighbour[i].to > neighbour[i].from))
 			abort();
-	free(beside);
+	free(neighbour);
 }
 
 static void read_rails(const char *text)

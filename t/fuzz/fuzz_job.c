@@ -1,6 +1,6 @@
 /*
  * A job as anybody can make it, all the way through placement: what stands in
- * it becomes a view, the view a decision, the decision updates, and these what
+ * it becomes a snapshot, the snapshot a decision, the decision updates, and these what
  * stands there next time.
  *
  * Lines: AdminComment, the nodes that are excluded, a list that its owner sets
@@ -186,7 +186,8 @@ static size_t round_of(uint64_t *user)
 	size_t n;
 
 	change = np_shared_take_changes(c.shared, &n);
-	must(!some_view(&c.slurm, c.cache, change, n, &v), "a view is made");
+	must(!some_jobs(&c.slurm, c.cache, change, n, &v),
+	     "a snapshot is made");
 	np_change_list_free(change, n);
 	know(&v);
 	if (!user_of(&v, user))

@@ -40,7 +40,7 @@ static void must(bool done)
 	_exit(1);
 }
 
-static struct np_cache *open_kept(void)
+static struct np_cache *open_cache(void)
 {
 	struct np_cache *k = np_cache_open(store, "fuzz", 0);
 
@@ -51,7 +51,7 @@ static struct np_cache *open_kept(void)
 /* Keeps one result more. */
 static void keep(void)
 {
-	struct np_cache *k = open_kept();
+	struct np_cache *k = open_cache();
 
 	must(!np_cache_put(k, NEW, 1, strdup("one"), 4));
 	np_cache_close(k);
@@ -98,7 +98,7 @@ static void write_file(const uint8_t *data, size_t size)
 }
 
 /* What can be unpacked can be packed, and is the same then. */
-static void check_evidence(const char *data, size_t len)
+static void check_summary(const char *data, size_t len)
 {
 	const struct np_fabric_level level[LEVELS] = { { .name = "c0" } };
 	const struct np_fabric fabric = {
@@ -163,7 +163,7 @@ static void check(const char *data, size_t size, struct np_cache *before,
 
 		if (!is)
 			continue;
-		check_evidence(is, len);
+		check_summary(is, len);
 		check_rest(is, len);
 		if (!strcmp(data + i, NEW))
 			continue;
@@ -187,9 +187,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size)
 		memcpy(text, data, size);
 	write_file(data, size);
-	before = open_kept();
+	before = open_cache();
 	keep();
-	after = open_kept();
+	after = open_cache();
 	one = np_cache_find(after, NEW, 1, &len);
 	if (!one || strcmp(one, "one"))
 		abort();

@@ -79,12 +79,13 @@ static void open_hall(struct hall *h)
 	must(getsockname(fd, (struct sockaddr *)&a, &len));
 	*h = (struct hall){ .p = np_registry_new(fd, &v) };
 	for (int i = 0; i < N_ENDS; i++) {
-		static const char hello[] = TOKEN " probe 0 n0\n";
+		static const char handshake[] = TOKEN " probe 0 n0\n";
 
 		h->end[i] = must(socket(AF_UNIX, SOCK_STREAM, 0));
 		must(connect(h->end[i], (struct sockaddr *)&a, len));
 		if (i < N_ENDS - 1) /* one stays a stranger */
-			must((int)send(h->end[i], hello, sizeof(hello) - 1, 0));
+			must((int)send(h->end[i], handshake,
+				       sizeof(handshake) - 1, 0));
 		serve(h);
 	}
 	if (np_registry_size(h->p) != N_ENDS - 1 ||
@@ -127,7 +128,7 @@ static void play(struct hall *h, const uint8_t *data, size_t size)
 }
 
 /* What is taken is whole, and can be said again. */
-static void find_invite(const uint8_t *data, size_t size)
+static void find_rendezvous(const uint8_t *data, size_t size)
 {
 	char *text = strndup((const char *)data, size);
 
@@ -153,7 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct hall h;
 
-	find_invite(data, size);
+	find_rendezvous(data, size);
 	open_hall(&h);
 	play(&h, data, size);
 	if (np_registry_size(h.p) > N_ENDS)

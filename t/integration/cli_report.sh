@@ -238,7 +238,7 @@ test_a_report_is_one_self_contained_page() {
 	contains "advice" "$(cat "$page")" \
 		'<dt>Advice</dt><dd>Avoid sharing a leaf switch with NPmpi, a second fft job or lammps: each slows it by more than 10 %. By hand: sbatch --exclude=NODES. To improve this: sbatch'
 	contains "a cell" "$(cat "$page")" \
-		'<td data-v="0.79[0-9]*" class="much" title="71 to 111 %, mixture">\+79 %</td>'
+		'<td data-v="0.79[0-9]*" class="much" title="mixture">\+79 %<small>71 to 111</small></td>'
 	mkdir "$S/web"
 	(umask 027; netprof report -o "$S/web" fft halo)
 	equal "in a directory" "$(ls "$S/web") $(stat -c %a "$S/web/index.html")" \
@@ -250,12 +250,34 @@ test_a_report_is_one_self_contained_page() {
 	contains "a slip" "$RC $ERR" '^1 .*did you mean fft'
 }
 
+test_a_report_can_be_read_without_knowing_netprof() {
+	local page
+	setup
+	page=$S/page.html
+	netprof report -o "$page"
+	contains "whose it is" "$(cat "$page")" \
+		"<title>netprof report: cluster hpc, applications of $(id -un)</title>"
+	contains "its date has a zone" "$(cat "$page")" \
+		"netprof [^ ]*, [0-9-]{10} [0-9:]{5} [+-][0-9]{4}\."
+	! grep -nE '<td[^>]*>(-|)</td>' "$page" || fail "a cell is empty and does not say why"
+	contains "a program without probes" "$(cat "$page")" 'class="dim">no probes<'
+	equal "predictions without their interval" "$(netprof matrix --json |
+		jq '[.pairs[] | select(.low != null)] | length')" \
+		"$(sed -n '/id="matrix"/,/<\/table>/p' "$page" | grep -o '<small>' | wc -l)"
+	equal "words of the head of the list that are not explained" "$(comm -13 \
+		<(sed -n '/id="terms"/,$p' "$page" | grep -o '<dt>[^<]*' | sed 's/<dt>//' | sort) \
+		<(printf '%s\n' "Delayed probes" "Use" "Slowdown" "Interval" "Load level" | sort))" ""
+	netprof report --published -o "$page"
+	contains "published ones" "$(cat "$page")" '<h1>netprof report: cluster hpc, published applications</h1>'
+}
+
 test_without_a_calibration_a_report_says_what_is_missing() {
 	setup
 	rm -r "$S/store/fabric"
 	netprof report -o "$S/page.html"
 	contains "the pairs" "$(cat "$S/page.html")" \
 		'<p>no calibration .*; an administrator measures it with: salloc -N8 netprof calibrate</p>'
+	contains "cells" "$(cat "$S/page.html")" 'class="dim">no calibration<'
 	equal "parts" "$(grep -c '<h2 id="a[0-9]*">' "$S/page.html")" 12
 }
 
@@ -374,7 +396,7 @@ test_a_browser_sorts_the_tables_of_a_report() {
 		"cp2k,fft,lammps,postprocess"
 	equal "no name became markup" "$(dom "$S/page.html" \
 		'return [document.title, document.scripts.length, document.querySelectorAll("h2").length].join()')" \
-		"netprof report,2,14"
+		"netprof report: cluster hpc, applications of $(id -un),2,15"
 	dom "$S/page.html" 'throw new Error("as it should")' >/dev/null
 	contains "errors would be seen" "$(cat "$S/console")" 'as it should'
 }

@@ -20,7 +20,7 @@ static uint64_t bytes_at(size_t i, uint32_t a, uint32_t b)
 		return 0;
 	if (i == 2)
 		return a / 8 == b / 8 ? 2048 : a % 8 == b % 8 ? 1024 : 0;
-	if (i == 3) /* partners differ in one bit */
+	if (i == 3) /* peers differ in one bit */
 		return x & (x - 1) ? 0 : 4096;
 	for (uint32_t u = a, v = b, k = 1; k < N; u /= side, v /= side,
 		     k *= side) {
@@ -60,7 +60,7 @@ static bool add(struct np_graph *g, enum np_op_kind kind, uint64_t size,
 	return true;
 }
 
-/* Computes, then sends to all partners and receives from them. */
+/* Computes, then sends to all peers and receives from them. */
 static bool add_rank(struct np_graph *g, size_t i, uint32_t rank, size_t steps)
 {
 	uint32_t first = 0;

@@ -1,5 +1,5 @@
 /*
- * Programs of 64 ranks that exchange data with the same partners in each step,
+ * Programs of 64 ranks that exchange data with the same peers in each step,
  * and a greedy placement to compare others with.
  */
 #ifndef NP_T_SOME_EXCHANGE_H

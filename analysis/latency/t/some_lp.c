@@ -54,7 +54,7 @@ static void message(const struct lp *p, uint32_t r, uint32_t i,
 
 	cost(p, NP_LOGGPS_o, 1, &oa, &ob);
 	row(p, var(p, r, i, END), var(p, r, i, START), oa, ob);
-	np_graph_partner(p->g, r, i, &pr, &pi);
+	np_graph_peer(p->g, r, i, &pr, &pi);
 	if (op->kind == NP_OP_SEND) {
 		if (op->size > p->opt->net.S)
 			row(p, var(p, r, i, END), var(p, pr, pi, END), 0, 0);

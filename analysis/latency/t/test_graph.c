@@ -211,7 +211,7 @@ static void test_matches(void)
 			uint32_t rank, at;
 			struct np_graph_op send;
 
-			np_graph_partner(g, 0, k, &rank, &at);
+			np_graph_peer(g, 0, k, &rank, &at);
 			np_graph_op(g, rank, at, &send);
 			snprintf(got + strlen(got), sizeof(got) - strlen(got),
 				 "%s%u", k ? " " : "", (unsigned)send.size);
@@ -258,8 +258,8 @@ static void test_as_added(void)
 			np_graph_op(g, r, i, &op);
 			if (op.kind == NP_OP_CALC)
 				continue;
-			np_graph_partner(g, r, i, &peer, &at);
-			np_graph_partner(g, peer, at, &back, &self);
+			np_graph_peer(g, r, i, &peer, &at);
+			np_graph_peer(g, peer, at, &back, &self);
 			np_graph_op(g, peer, at, &other);
 			T_CHECK(op.peer == peer && back == r && self == i &&
 				other.tag == op.tag && other.kind != op.kind);

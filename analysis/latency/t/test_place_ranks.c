@@ -8,7 +8,7 @@
 #include "some_graph.h"
 
 /* 0 and 3 communicate, and 1 and 2: best is each pair under one switch. */
-static void test_partners_come_together(void)
+static void test_peers_come_together(void)
 {
 	static const char text[] =
 		"num_ranks 4 rank 0 { send 8b to 3 } rank 3 { recv 8b from 0 }"
@@ -158,7 +158,7 @@ static const struct t_case cases[] = {
 	{ "64 ranks: better than their order and a greedy one", test_greedy },
 	{ "up to seven ranks: the best of all placements", test_optimum },
 	{ "ranks that communicate are placed under one switch",
-	  test_partners_come_together },
+	  test_peers_come_together },
 	{ "a placement is never worse than the one before", test_random },
 	{ NULL, NULL },
 };

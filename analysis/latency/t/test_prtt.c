@@ -148,7 +148,7 @@ static void test_the_first_block_is_not_reported(void)
 	tear_down();
 }
 
-static void test_a_lost_partner_ends_it_in_words(void)
+static void test_a_lost_peer_ends_it_in_words(void)
 {
 	set_up(&known[1].net, 5, 20e-3);
 	lose_after = 40;
@@ -213,7 +213,7 @@ static const struct t_case cases[] = {
 	{ "the first block is not reported",
 	  test_the_first_block_is_not_reported },
 	{ "a lost peer ends the measurement with a message",
-	  test_a_lost_partner_ends_it_in_words },
+	  test_a_lost_peer_ends_it_in_words },
 	{ "it stops on request", test_it_ends_when_asked_to },
 	{ "a process without a part sleeps",
 	  test_who_has_no_part_in_it_sleeps },

@@ -6,7 +6,7 @@
 
 static const struct {
 	const char *name, *text;
-	uint32_t partners, messages;
+	uint32_t peers, messages;
 	double pause_sec;
 	uint32_t bytes;
 } good[] = {
@@ -30,9 +30,9 @@ static void test_accepts(void)
 
 		T_ROW(good[i].name, rc == 0 && !err.text[0]);
 		T_ROW(good[i].name, !strcmp(l.name, good[i].text));
-		T_ROW(good[i].name, l.partners == good[i].partners &&
-				    l.messages == good[i].messages &&
-				    l.bytes == good[i].bytes);
+		T_ROW(good[i].name, l.peers == good[i].peers &&
+					    l.messages == good[i].messages &&
+					    l.bytes == good[i].bytes);
 		T_ROW(good[i].name,
 		      t_close(l.pause_sec, good[i].pause_sec, 1e-12));
 	}
@@ -48,8 +48,8 @@ static const struct {
 	{ "a pause without unit", "P1:M1:B250", "with its unit" },
 	{ "a negative pause", "P1:M1:B-1us", "with its unit" },
 	{ "a pause that is too long", "P1:M1:B61s", "up to 60s" },
-	{ "no partners", "P0:M1:B1s", "P is 1 to 1024" },
-	{ "too many partners", "P1025:M1:B1s", "P is 1 to 1024" },
+	{ "no peers", "P0:M1:B1s", "P is 1 to 1024" },
+	{ "too many peers", "P1025:M1:B1s", "P is 1 to 1024" },
 	{ "a number that overflows", "P99999999999999999999:M1:B1s", "P is" },
 	{ "a number with a sign", "P+1:M1:B1s", "P is 1 to 1024" },
 	{ "a number with a tail", "P1:M1x:B1s", "M is 1 to 1024" },
@@ -70,11 +70,11 @@ static const struct {
 static void test_refuses(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
-		struct np_level l = { .partners = 77 };
+		struct np_level l = { .peers = 77 };
 		struct np_err err = NP_ERR_INIT;
 		int rc = np_level_parse(bad[i].text, &l, &err);
 
-		T_ROW(bad[i].name, rc == -EINVAL && l.partners == 77);
+		T_ROW(bad[i].name, rc == -EINVAL && l.peers == 77);
 		T_ROW(bad[i].name, strstr(err.text, bad[i].says) != NULL);
 	}
 }
@@ -82,8 +82,8 @@ static void test_refuses(void)
 /* The share of a link on which 40 KB take 17.5 ms: see np_level.c. */
 static double use(const struct np_level *l)
 {
-	double transfer_sec = l->partners * l->messages * 17.5e-3 *
-			      l->bytes / NP_LEVEL_BYTES;
+	double transfer_sec =
+		l->peers * l->messages * 17.5e-3 * l->bytes / NP_LEVEL_BYTES;
 
 	return transfer_sec / (l->pause_sec + transfer_sec);
 }

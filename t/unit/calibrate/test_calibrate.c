@@ -26,7 +26,7 @@ struct world {
 	double scatter; /* by so much more and less is felt on the leaf */
 	struct np_cal_step step[NP_CAL_SLOTS];
 	bool running[NP_CAL_SLOTS];
-	bool hello_due[NP_CAL_SLOTS];
+	bool handshake_due[NP_CAL_SLOTS];
 	double zero_sec[NP_CAL_SLOTS], said_sec[NP_CAL_SLOTS];
 	unsigned starts[NP_CAL_SLOTS];
 	/* Mishaps: 0 for none. */
@@ -34,7 +34,7 @@ struct world {
 	bool silent, floods;
 	const struct np_cal_setup *setup;
 	const struct np_cal_roles *roles;
-	/* What the course was seen to do. */
+	/* What the calibration was seen to do. */
 	unsigned saves, tells;
 	double last_left_sec;
 };
@@ -52,7 +52,7 @@ static int w_start(void *ctx, int slot, const struct np_cal_step *step,
 	(void)err;
 	T_CHECK(!w->running[slot] && step->n_nodes > 0 && step->nodes);
 	w->step[slot] = *step;
-	w->running[slot] = w->hello_due[slot] = true;
+	w->running[slot] = w->handshake_due[slot] = true;
 	w->starts[slot]++;
 	w->now_sec += 0.3;
 	return 0;
@@ -72,7 +72,7 @@ static double factor(const struct world *w)
 	const struct np_level *l = w->step[NP_CAL_AGGRESSOR].level;
 	double felt;
 
-	if (!w->running[NP_CAL_AGGRESSOR] || w->hello_due[NP_CAL_AGGRESSOR])
+	if (!w->running[NP_CAL_AGGRESSOR] || w->handshake_due[NP_CAL_AGGRESSOR])
 		return 1;
 	felt = w->felt[scope_now(w)];
 	if (scope_now(w) == NP_SCOPE_LEAF)
@@ -81,19 +81,20 @@ static double factor(const struct world *w)
 	return 1 + felt * (double)(l - w->setup->level + 1);
 }
 
-static void say_hello(struct world *w, int slot, np_cal_report_f *f, void *arg)
+static void say_handshake(struct world *w, int slot, np_cal_report_f *f,
+			  void *arg)
 {
 	uint32_t n = w->step[slot].level ? RANKS : 8;
 
-	w->hello_due[slot] = false;
+	w->handshake_due[slot] = false;
 	w->zero_sec[slot] = w->said_sec[slot] = w->now_sec;
 	for (uint32_t i = 0; i < n; i++) {
-		struct np_report r = { .kind = NP_REPORT_HELLO, .rank = i };
+		struct np_report r = { .kind = NP_REPORT_HANDSHAKE, .rank = i };
 
-		r.hello.n_ranks = n;
-		snprintf(r.hello.node, sizeof(r.hello.node), "n%u", i);
-		strcpy(r.hello.leaf, i < 4 ? "leaf0" : "leaf1");
-		strcpy(r.hello.transport, "tcp/eth0");
+		r.handshake.n_ranks = n;
+		snprintf(r.handshake.node, sizeof(r.handshake.node), "n%u", i);
+		strcpy(r.handshake.leaf, i < 4 ? "leaf0" : "leaf1");
+		strcpy(r.handshake.transport, "tcp/eth0");
 		f(slot, &r, arg);
 	}
 }
@@ -133,9 +134,9 @@ static int w_wait(void *ctx, double until_sec, const bool up[NP_CAL_SLOTS],
 	(void)up;
 	w->now_sec = fmin(until_sec, w->now_sec + 0.05);
 	for (int i = 0; i < NP_CAL_SLOTS && !w->silent; i++)
-		if (w->running[i] && w->hello_due[i])
-			say_hello(w, i, f, arg);
-	if (w->running[NP_CAL_BASE] && !w->hello_due[NP_CAL_BASE] &&
+		if (w->running[i] && w->handshake_due[i])
+			say_handshake(w, i, f, arg);
+	if (w->running[NP_CAL_BASE] && !w->handshake_due[NP_CAL_BASE] &&
 	    w->now_sec >= w->said_sec[NP_CAL_BASE] + NP_CAL_WINDOW_SEC)
 		for (int i = 0; i < (w->floods ? 33000 : 1); i++)
 			say_window(w, f, arg);
@@ -248,10 +249,10 @@ static void test_finds_what_is_there(void)
 			T_CHECK(m.n == 2 &&
 				t_close(m.mean, 0.2 * (double)(p + 1), 1e-9));
 		}
-	m = np_cal_coupling(&r.c, NP_SCOPE_LEAF, NP_SCOPE_NODE);
+	m = np_cal_sharing(&r.c, NP_SCOPE_LEAF, NP_SCOPE_NODE);
 	/* (1 - 1/2.2) / (1 - 1/1.6) */
 	T_CHECK(m.n == 3 && t_close(m.mean, (1.2 / 2.2) / (0.6 / 1.6), 1e-9));
-	m = np_cal_coupling(&r.c, NP_SCOPE_LEAF, NP_SCOPE_UPLINK);
+	m = np_cal_sharing(&r.c, NP_SCOPE_LEAF, NP_SCOPE_UPLINK);
 	T_CHECK(m.n == 3 && t_close(m.mean, (0.3 / 1.3) / (0.6 / 1.6), 1e-9));
 	/* estimated and taken time agree */
 	T_CHECK(t_close(r.w.now_sec - 100, e.sec, 0.35));
@@ -260,9 +261,12 @@ static void test_finds_what_is_there(void)
 
 static void test_result_can_be_read(void)
 {
-	struct np_calibration_facts f = {
-		.cluster = "np", .transport = "tcp/eth0", .date = 1.7e9,
-		.message_bytes = 1024, .period_sec = 0.1,
+	struct np_calibration_conditions f = {
+		.cluster = "np",
+		.transport = "tcp/eth0",
+		.date = 1.7e9,
+		.message_bytes = 1024,
+		.period_sec = 0.1,
 	};
 	struct np_calibration c;
 	struct np_err err = NP_ERR_INIT;
@@ -278,13 +282,13 @@ static void test_result_can_be_read(void)
 					      &err));
 	T_CHECK(c.date == 1.7e9 && !strcmp(c.cluster, "np") &&
 		!strcmp(np_scope_name(c.scope), "leaf") && c.message_bytes == 1024);
-	T_CHECK(c.fabric->n_levels == 3 && c.level[2].partners == 3);
+	T_CHECK(c.fabric->n_levels == 3 && c.level[2].peers == 3);
 	T_CHECK(t_close(c.fabric->pairs[2].mean, 0.6, 1e-9));
 	T_ROW("rounds alone are kept",
 	      c.alone_round_sec && c.alone_round_sec[2].n >= 2 &&
 	      t_close(c.alone_round_sec[2].mean, ROUND_SEC, 1e-9));
 	T_CHECK(c.fabric->pairs[2].n == 2);
-	T_CHECK(c.fabric->coupling[NP_SCOPE_LEAF].mean == 1);
+	T_CHECK(c.fabric->sharing[NP_SCOPE_LEAF].mean == 1);
 	T_CHECK(t_close(c.fabric->idle.all.mean, PROBE_SEC, 1e-9));
 	T_CHECK(t_close(c.fabric->level[1].latency.all.mean, 1.4 * PROBE_SEC,
 			1e-6));
@@ -310,7 +314,7 @@ static const struct {
 	  NP_CAL_COUPLE_MOST, NP_SCOPE_NODE },
 };
 
-static void test_couplings_are_measured_until_the_scope_is_clear(void)
+static void test_sharing_is_measured_until_the_scope_is_clear(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(couples); i++) {
 		struct np_cal_estimate e;
@@ -330,7 +334,7 @@ static void test_couplings_are_measured_until_the_scope_is_clear(void)
 	}
 }
 
-static void test_no_effect_beside(void)
+static void test_no_effect_of_a_load(void)
 {
 	struct np_mean k;
 	struct rig r;
@@ -339,11 +343,11 @@ static void test_no_effect_beside(void)
 	r.w.felt[NP_SCOPE_LEAF] = 0;
 	T_CHECK(!np_calibrate_measure(&r.c, NULL));
 	T_CHECK(r.c.scope == NP_SCOPE_NODE);
-	k = np_cal_coupling(&r.c, r.c.scope, NP_SCOPE_LEAF);
+	k = np_cal_sharing(&r.c, r.c.scope, NP_SCOPE_LEAF);
 	T_CHECK(k.n == 3 && k.mean < 1e-9);
 	T_CHECK(np_cal_matrix(&r.c, NP_SCOPE_NODE, 0, 1).n);
-	/* whoever insists on the leaf gets no coupling to compare with */
-	k = np_cal_coupling(&r.c, NP_SCOPE_LEAF, NP_SCOPE_NODE);
+	/* whoever insists on the leaf gets no sharing coefficient to compare with */
+	k = np_cal_sharing(&r.c, NP_SCOPE_LEAF, NP_SCOPE_NODE);
 	T_CHECK(k.n == 0);
 	rig_free(&r);
 }
@@ -449,13 +453,13 @@ static void test_state_survives(void)
 }
 
 static const struct t_case cases[] = {
-	{ "slowdowns and couplings come out as they are",
+	{ "slowdowns and sharing coefficients come out as they are",
 	  test_finds_what_is_there },
 	{ "the result can be read", test_result_can_be_read },
-	{ "couplings are measured until the scope is clear",
-	  test_couplings_are_measured_until_the_scope_is_clear },
+	{ "sharing coefficients are measured until the scope is clear",
+	  test_sharing_is_measured_until_the_scope_is_clear },
 	{ "where disjoint nodes feel nothing, levels share nodes",
-	  test_no_effect_beside },
+	  test_no_effect_of_a_load },
 	{ "stopped again and again, it measures everything once",
 	  test_goes_on },
 	{ "a step that dies or stays silent ends it, with the cause",

@@ -197,14 +197,17 @@ static void test_avoid(void)
 	char said[512];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(neighbours); i++) {
-		struct cli_pair_list ties = { .n = neighbours[i].n, .tie = {
-			{ .app = "fft" }, { .app = "NPmpi" }, { .app = "halo" },
-		} };
+		struct cli_pair_list pairs = { .n = neighbours[i].n,
+					       .pair = {
+						       { .app = "fft" },
+						       { .app = "NPmpi" },
+						       { .app = "halo" },
+					       } };
 		struct cli_recommendation a;
 
 		for (size_t k = 0; k < CLI_PAIRS_MAX; k++)
-			ties.tie[k].p.slowdown = neighbours[i].by[k];
-		cli_recommend(&p, &none, NP_SCOPE_LEAF, &ties, 0.1, &a);
+			pairs.pair[k].p.slowdown = neighbours[i].by[k];
+		cli_recommend(&p, &none, NP_SCOPE_LEAF, &pairs, 0.1, &a);
 		cli_avoid_text(&a, said, sizeof(said));
 		T_ROW(neighbours[i].name, !strcmp(said, neighbours[i].want));
 		cli_avoid_text(&a, said, 20);

@@ -107,7 +107,7 @@ static void test_without_runs_nothing_is_known(void)
 	T_CHECK(!r.n_pairs && !r.pair[1].slowdown.n && isnan(r.repeat_points) &&
 		isnan(r.control_mean) && isnan(r.control_most));
 	T_CHECK(!np_validate_result_store(&r, &p));
-	T_CHECK(!p.beside[1].n && !p.alone_sec[0].n && !p.apart[3].n);
+	T_CHECK(!p.together[1].n && !p.alone_sec[0].n && !p.apart[3].n);
 	np_validate_result_free(&r);
 	np_pairs_free(&p);
 }

@@ -96,7 +96,7 @@ static void test_comparable(void)
 	np_acct_free(&h);
 }
 
-static void test_beside(void)
+static void test_concurrent(void)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_acct_neighbour *b = NULL;
@@ -357,7 +357,7 @@ static void test_lines(void)
 static const struct t_case cases[] = {
 	{ "jobs as sacct prints them", test_read },
 	{ "comparable runs", test_comparable },
-	{ "the neighbours of a job", test_beside },
+	{ "the neighbours of a job", test_concurrent },
 	{ "rows that are read twice count once", test_twice },
 	{ "values that are none are refused with their line", test_bad },
 	{ "lines in any form; damaged rows are counted", test_lines },

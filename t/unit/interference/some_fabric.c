@@ -59,7 +59,7 @@ void some_fabric(struct some_fabric *s)
 		.idle = latency(1, s->count[0], 0),
 		.level = s->level, .n_levels = SF_LEVELS,
 		.pairs = s->pairs,
-		.coupling = { { 1, 1, NAN }, { 1, 1, NAN }, { 1, 1, NAN } },
+		.sharing = { { 1, 1, NAN }, { 1, 1, NAN }, { 1, 1, NAN } },
 	};
 	for (size_t i = 0; i < SF_LEVELS; i++) {
 		s->level[i] = (struct np_fabric_level){

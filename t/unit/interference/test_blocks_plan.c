@@ -23,7 +23,7 @@ struct program {
 	double noise;	  /* sd of log(rate) of a block */
 };
 
-struct course {
+struct schedule {
 	struct np_block b[BLOCKS];
 	size_t n, from; /* from: first of the run under way */
 	double run_sec, worst_share; /* of time lost, at any time */
@@ -71,7 +71,7 @@ static void work(const struct program *g, size_t level, double sec,
 }
 
 static void run(const struct program *g, double share, struct np_rng *r,
-		struct course *c)
+		struct schedule *c)
 {
 	const struct np_blocks_plan plan = { LEVELS, BLOCK_SEC, share };
 	uint32_t number = c->n ? c->b[c->n - 1].run + 1 : 0;
@@ -99,10 +99,10 @@ static void run(const struct program *g, double share, struct np_rng *r,
 	c->run_sec = sec;
 }
 
-static struct course *runs(const struct program *g, size_t n, double share,
-			   uint64_t seed)
+static struct schedule *runs(const struct program *g, size_t n, double share,
+			     uint64_t seed)
 {
-	struct course *c = calloc(1, sizeof(*c));
+	struct schedule *c = calloc(1, sizeof(*c));
 	struct np_rng *r = np_rng_new(seed, g->name);
 
 	for (size_t i = 0; c && r && i < n; i++)
@@ -152,7 +152,7 @@ static const struct {
 static void test_curves(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		struct course *c = runs(&rows[i].g, rows[i].n_runs, 0.2, i);
+		struct schedule *c = runs(&rows[i].g, rows[i].n_runs, 0.2, i);
 		struct np_blocks_level level[LEVELS];
 		const char *name = rows[i].g.name;
 		struct np_blocks o;
@@ -191,7 +191,7 @@ static void test_restless(void)
 
 	for (g.phase_sec = 1.5; g.phase_sec < 12; g.phase_sec *= 1.3)
 		for (uint64_t seed = 0; seed < 5; seed++) {
-			struct course *c = runs(&g, 1, 0.2, seed);
+			struct schedule *c = runs(&g, 1, 0.2, seed);
 			struct np_blocks_level level[LEVELS];
 			struct np_blocks o;
 
@@ -213,7 +213,7 @@ static void test_intervals(void)
 
 	g.noise = 0.03;
 	for (uint64_t seed = 1; seed <= 30; seed++) {
-		struct course *c = runs(&g, 3, 0.2, seed);
+		struct schedule *c = runs(&g, 3, 0.2, seed);
 		struct np_blocks_level level[LEVELS];
 		struct np_blocks o;
 
@@ -230,7 +230,7 @@ static void test_intervals(void)
 
 static void test_order(void)
 {
-	struct course *c = runs(&steady, 1, 0.5, 3);
+	struct schedule *c = runs(&steady, 1, 0.5, 3);
 	size_t count[LEVELS] = { 0 }, pair[LEVELS][LEVELS] = { { 0 } };
 	size_t before = NONE;
 
@@ -262,7 +262,7 @@ static void test_share(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(share); i++)
 		for (double slow = 0.1; slow < 50; slow *= 3) {
 			struct program g = steady;
-			struct course *c;
+			struct schedule *c;
 
 			g.slow[0] = slow;
 			g.alone_sec = 400;
@@ -275,7 +275,7 @@ static void test_share(void)
 
 static void test_none(void)
 {
-	struct course *c = runs(&steady, 1, 0, 1);
+	struct schedule *c = runs(&steady, 1, 0, 1);
 	bool loaded = false;
 
 	for (size_t i = 0; c && i < c->n; i++)
@@ -288,7 +288,7 @@ static void test_none(void)
 static void test_ends(void)
 {
 	struct program g = SILENT;
-	struct course *c = runs(&g, 1, 0.2, 1);
+	struct schedule *c = runs(&g, 1, 0.2, 1);
 
 	for (size_t i = 0; c && i < c->n; i++)
 		T_CHECK(c->b[i].level == NONE);
@@ -306,7 +306,7 @@ static void test_ends(void)
 static void test_goes_on(void)
 {
 	struct program g = steady;
-	struct course *c;
+	struct schedule *c;
 	size_t count[LEVELS] = { 0 }, least = SIZE_MAX, most = 0;
 
 	g.alone_sec = 60;

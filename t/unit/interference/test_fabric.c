@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static void test_coupling(void)
+static void test_sharing(void)
 {
 	static const struct {
 		const char *name;
@@ -21,11 +21,11 @@ static void test_coupling(void)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
 		T_ROW(rows[i].name,
-		      np_coupling_none(&rows[i].k) == rows[i].none);
+		      np_sharing_coef_none(&rows[i].k) == rows[i].none);
 }
 
 static const struct t_case cases[] = {
-	{ "no effect is claimed only where it was shown", test_coupling },
+	{ "no effect is claimed only where it was shown", test_sharing },
 	{ NULL, NULL },
 };
 

@@ -50,7 +50,7 @@ static void victim_nan(void) { s.curve[2][1].mean = NAN; }
 static void victim_no_impact(void) { s.a[2].impact = NULL; }
 static void victim_bad_sd(void) { s.curve[2][1].sd = -0.1; }
 static void pairs_impossible(void) { s.pairs[5].mean = -1.5; }
-static void coupling_negative(void) { s.f.coupling[1].mean = -0.1; }
+static void sharing_negative(void) { s.f.sharing[1].mean = -0.1; }
 static void same_levels(void)
 {
 	for (size_t i = 1; i < SF_LEVELS; i++)
@@ -125,8 +125,8 @@ static const struct {
 	  "slowdown of the levels beside each other" },
 	{ "a level that gains more than all", "cross", pairs_impossible,
 	  -EINVAL, "level l1 beside l1 is -1.5" },
-	{ "a coupling below zero", "cross", coupling_negative, -EINVAL,
-	  "coupling at scope leaf is -0.1" },
+	{ "a sharing coefficient below zero", "cross", sharing_negative, -EINVAL,
+	  "sharing coefficient at scope leaf is -0.1" },
 	{ "all levels at one utilisation: no curve", "queue", same_levels,
 	  -EDOM, "1 distinct utilisations" },
 	{ "all levels saturated: no curve", "queue", all_saturated, -EDOM,
@@ -217,10 +217,10 @@ static void line_falls(void)
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		s.curve[2][i].mean = i < 1 ? 0.5 : 0;
 }
-static void no_effect(void) { s.f.coupling[NP_SCOPE_LEAF].mean = 0; }
-static void half_effect(void) { s.f.coupling[NP_SCOPE_LEAF].mean = 0.5; }
-static void strong_effect(void) { s.f.coupling[NP_SCOPE_LEAF].mean = 3; }
-static void unknown_effect(void) { s.f.coupling[NP_SCOPE_LEAF].n = 0; }
+static void no_effect(void) { s.f.sharing[NP_SCOPE_LEAF].mean = 0; }
+static void half_effect(void) { s.f.sharing[NP_SCOPE_LEAF].mean = 0.5; }
+static void strong_effect(void) { s.f.sharing[NP_SCOPE_LEAF].mean = 3; }
+static void unknown_effect(void) { s.f.sharing[NP_SCOPE_LEAF].n = 0; }
 static const struct {
 	const char *name, *model;
 	void (*spoil)(void);
@@ -261,13 +261,13 @@ static const struct {
 	  -0.5, 0, NULL },
 	{ "a line that falls below 0 is cut there", "queue", line_falls, 0, 0,
 	  0, NULL },
-	{ "coupling 0: no effect here", "cross", no_effect, 0, 0, 0, NULL },
-	{ "coupling 0.5 halves the loss of speed", "cross", half_effect,
+	{ "sharing coefficient 0: no effect here", "cross", no_effect, 0, 0, 0, NULL },
+	{ "sharing coefficient 0.5 halves the loss of speed", "cross", half_effect,
 	  1 / 0.7 - 1, 1 / 0.7 - 1, 0, NULL },
-	{ "a coupling that would stop it is cut, and said so", "cross",
+	{ "a sharing coefficient that would stop it is cut, and said so", "cross",
 	  strong_effect, 998, 1000, NP_PRED_CLAMPED, NULL },
-	{ "coupling not measured: taken as 1, and said so", "cross",
-	  unknown_effect, 1.5, 1.5, NP_PRED_NO_COUPLING, NULL },
+	{ "sharing coefficient not measured: taken as 1, and said so", "cross",
+	  unknown_effect, 1.5, 1.5, NP_PRED_NO_SHARING, NULL },
 	{ "no pressure: the mixture answers, and says so", "cross",
 	  co_no_impact, 1.49, 1.51, NP_PRED_FELL_BACK, "mixture" },
 	{ "what the victim does to levels is unknown: twosided answers",

@@ -26,7 +26,7 @@ static int ask_all(const char *model, const size_t *c, size_t n,
 	return rc;
 }
 
-static void test_nobody_beside_it(void)
+static void test_no_co_runner(void)
 {
 	struct np_prediction p;
 
@@ -189,18 +189,18 @@ static void test_intervals_follow_the_noise(void)
 	T_CHECK(width_with(100, 0.5) < width_with(3, 0.5));
 }
 
-static void test_coupling_widens(void)
+static void test_sharing_widens(void)
 {
 	struct np_prediction sure, unsure;
 
 	some_fabric(&s);
-	s.f.coupling[NP_SCOPE_LEAF] = (struct np_mean){ 4, 0.5, 0.001 };
+	s.f.sharing[NP_SCOPE_LEAF] = (struct np_mean){ 4, 0.5, 0.001 };
 	T_CHECK(!ask("cross", true, 200, &sure, NULL));
-	s.f.coupling[NP_SCOPE_LEAF].sd = 2;
+	s.f.sharing[NP_SCOPE_LEAF].sd = 2;
 	T_CHECK(!ask("cross", true, 200, &unsure, NULL));
 	T_CHECK(sure.slowdown == unsure.slowdown);
 	T_CHECK(unsure.high - unsure.low > sure.high - sure.low);
-	T_CHECK(unsure.more == NP_MORE_COUPLING);
+	T_CHECK(unsure.more == NP_MORE_SHARING);
 }
 
 /* --- advice --- */
@@ -377,7 +377,7 @@ static void test_matrix_with_holes(void)
 }
 
 static const struct t_case cases[] = {
-	{ "beside nobody there is no slowdown", test_nobody_beside_it },
+	{ "beside nobody there is no slowdown", test_no_co_runner },
 	{ "several co-runners do more than one", test_several_press_together },
 	{ "pressures add as logarithms", test_impacts_add_as_logarithms },
 	{ "latencies add as excess over idle", test_latencies_add_over_idle },
@@ -386,7 +386,7 @@ static const struct t_case cases[] = {
 	  test_intervals_are_deterministic },
 	{ "better measurements narrow the interval",
 	  test_intervals_follow_the_noise },
-	{ "an uncertain coupling widens it", test_coupling_widens },
+	{ "an uncertain sharing coefficient widens it", test_sharing_widens },
 	{ "the measurement that helps most is named", test_advice },
 	{ "the matrix is every pair", test_matrix_is_all_pairs },
 	{ "the pairs around one are its row and its column",

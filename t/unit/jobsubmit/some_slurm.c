@@ -153,7 +153,7 @@ static int ask(void *arg, uint32_t victim, uint32_t co,
 	return 0;
 }
 
-struct np_slowdowns *some_press(void)
+struct np_slowdowns *some_slowdowns(void)
 {
 	struct np_oracle o = { .slowdown = ask };
 	struct np_conflict *c;
@@ -196,7 +196,7 @@ struct np_app_index *some_index(const struct np_app_claims *claims)
 	return x;
 }
 
-int some_view(struct some_slurm *s, struct np_job_cache *cache,
+int some_jobs(struct some_slurm *s, struct np_job_cache *cache,
 	      const struct np_change *change, size_t n_changes,
 	      struct np_job_snapshot *v)
 {
@@ -219,7 +219,7 @@ int some_view(struct some_slurm *s, struct np_job_cache *cache,
 
 struct np_placement *some_decision(const struct np_job_snapshot *v)
 {
-	struct np_slowdowns *t = some_press();
+	struct np_slowdowns *t = some_slowdowns();
 	struct np_policy policy;
 	struct np_placement *p;
 	struct np_err err;

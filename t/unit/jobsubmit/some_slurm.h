@@ -53,15 +53,15 @@ void some_place_conf(struct np_place_conf *c);
  * hurts nobody.  The own runs of SOME_UID + 1 contradict soft.  Without claims,
  * SOME_UID, SOME_UID + 2 and SOME_UID + 3 may claim all of them.
  */
-struct np_slowdowns *some_press(void);
+struct np_slowdowns *some_slowdowns(void);
 struct np_app_index *some_index(const struct np_app_claims *claims);
 
-/* View of all that; frees cache it makes itself where cache is NULL. */
-int some_view(struct some_slurm *s, struct np_job_cache *cache,
+/* Snapshot of all that; frees cache it makes itself where cache is NULL. */
+int some_jobs(struct some_slurm *s, struct np_job_cache *cache,
 	      const struct np_change *change, size_t n_changes,
 	      struct np_job_snapshot *v);
 
-/* The decision about a view. */
+/* The decision about a snapshot. */
 struct np_placement *some_decision(const struct np_job_snapshot *v);
 
 /* A description as slurmctld hands it to job_submit, in Slurm's memory. */

@@ -14,7 +14,7 @@
 /* How things are when the job comes. */
 struct stage {
 	struct some_slurm slurm;
-	struct np_job_snapshot view;
+	struct np_job_snapshot jobs;
 	struct np_shared *shared;
 };
 
@@ -41,12 +41,12 @@ static inline void publish(struct stage *s, unsigned how)
 	struct np_decision *st = calloc(1, sizeof(*st));
 	struct np_arrivals none = { .since_sec = SOME_NOW };
 
-	T_CHECK(!some_view(&s->slurm, NULL, NULL, 0, &s->view));
-	st->placement = some_decision(&s->view);
+	T_CHECK(!some_jobs(&s->slurm, NULL, NULL, 0, &s->jobs));
+	st->placement = some_decision(&s->jobs);
 	st->map = np_cluster_map_ref(s->slurm.site);
 	st->index = some_index(s->slurm.claims);
-	st->set = s->view.set;
-	s->view.set = NULL;
+	st->set = s->jobs.set;
+	s->jobs.set = NULL;
 	st->now_sec = how & STALE ? SOME_NOW - 61 : SOME_NOW;
 	np_shared_publish(s->shared, st, &none);
 }
@@ -65,7 +65,7 @@ static inline void set_up_claims(struct stage *s, unsigned how,
 	conf.place.partition[0].mode = mode_of(how);
 	conf.place.n_partitions = 1;
 	T_CHECK(!np_shared_new(&conf, &s->shared));
-	memset(&s->view, 0, sizeof(s->view));
+	memset(&s->jobs, 0, sizeof(s->jobs));
 	if (how & (LEAF0 | EVERYWHERE))
 		some_run(&s->slurm, some_job(&s->slurm, 1, "loud"),
 			 how & LEAF0 ? "n[0-1]" : "n[0,4,8,12]");
@@ -81,8 +81,8 @@ static inline void set_up(struct stage *s, unsigned how)
 
 static inline void tear_down(struct stage *s)
 {
-	if (s->view.map)
-		np_job_snapshot_free(&s->view);
+	if (s->jobs.map)
+		np_job_snapshot_free(&s->jobs);
 	np_shared_free(s->shared);
 	some_slurm_free(&s->slurm);
 }

@@ -29,7 +29,7 @@ static void set_up(struct world *w)
 	T_CHECK(!mkdir(store, 0755));
 	some_slurm(&w->slurm);
 	T_CHECK(!np_accounting_new(&w->history));
-	w->table = some_press();
+	w->table = some_slowdowns();
 	w->index = some_index(NULL);
 	w->begin_sec = time(NULL) - 1000;
 }
@@ -60,7 +60,7 @@ static void look(struct world *w, int64_t at_sec)
 	struct np_job_snapshot v;
 
 	w->slurm.now_sec = w->begin_sec + at_sec;
-	T_CHECK(!some_view(&w->slurm, NULL, NULL, 0, &v));
+	T_CHECK(!some_jobs(&w->slurm, NULL, NULL, 0, &v));
 	T_CHECK(!np_accounting_update(w->history, &v, &w->slurm.answers,
 				      w->table, w->index, store, 0644, &err));
 	np_job_snapshot_free(&v);
@@ -263,7 +263,7 @@ static void test_no_store(void)
 	look(&w, 10);
 	end(&w, j, 20);
 	w.slurm.now_sec = w.begin_sec + 30;
-	T_CHECK(!some_view(&w.slurm, NULL, NULL, 0, &v));
+	T_CHECK(!some_jobs(&w.slurm, NULL, NULL, 0, &v));
 	T_CHECK(np_accounting_update(w.history, &v, &w.slurm.answers, w.table,
 				     w.index,
 				     "/nonexistent/store", 0644, &err) < 0);

@@ -96,7 +96,7 @@ static void test_huge(void)
 static const struct {
 	const char *name, *comment;
 	bool with;
-	struct np_annotation note;
+	struct np_annotation annotation;
 	const char *want;
 } writes[] = {
 	{ "into nothing", NULL, true, { "x" }, "netprof{app=x}" },
@@ -142,7 +142,7 @@ static void test_write(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(writes); i++) {
 		const struct np_annotation *n =
-			writes[i].with ? &writes[i].note : NULL;
+			writes[i].with ? &writes[i].annotation : NULL;
 		char *got = np_annotation_write(writes[i].comment, n);
 		char *again = np_annotation_write(got, n);
 

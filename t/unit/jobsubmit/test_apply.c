@@ -146,7 +146,7 @@ static struct result round_of(size_t max, bool (*go_on)(void *arg),
 
 	c.log[0] = '\0';
 	change = np_shared_take_changes(c.shared, &n);
-	T_CHECK(!some_view(&c.slurm, c.cache, change, n, &v));
+	T_CHECK(!some_jobs(&c.slurm, c.cache, change, n, &v));
 	np_change_list_free(change, n);
 	p = some_decision(&v);
 	if (meanwhile)
@@ -414,7 +414,7 @@ static void test_newcomers(void)
 		struct np_job j;
 
 		set_up();
-		T_CHECK(!some_view(&c.slurm, c.cache, NULL, 0, &v));
+		T_CHECK(!some_jobs(&c.slurm, c.cache, NULL, 0, &v));
 		p = some_decision(&v);
 		for (size_t k = 0; k < v.n_jobs; k++)
 			if (v.job[k].id == 10)
@@ -583,7 +583,7 @@ static bool try_without(const struct kit *kit, long nth)
 
 static void test_no_memory(void)
 {
-	struct kit kit = { some_index(NULL), some_press() };
+	struct kit kit = { some_index(NULL), some_slowdowns() };
 	long n = 0;
 
 	some_place_conf(&kit.conf);

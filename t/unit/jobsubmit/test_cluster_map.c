@@ -227,7 +227,7 @@ static void test_deleted(void)
 static const struct {
 	const char *name, *topology;
 	const char *want; /* "leaf:nodes leaf:nodes" */
-	const char *note;
+	const char *annotation;
 	const char *no_leaves; /* partition; NULL: none */
 } topologies[] = {
 	{ "two leaves", "a Nodes=n[0-7]\nb Nodes=n[8-15]\n",
@@ -316,8 +316,8 @@ static void test_topologies(void)
 				a->leaves->name[k], some_hosts(a, &nodes));
 		}
 		T_ROW(topologies[i].name, !strcmp(got, topologies[i].want));
-		T_ROW(topologies[i].name, a &&
-		      !strcmp(a->warning.text, topologies[i].note));
+		T_ROW(topologies[i].name,
+		      a && !strcmp(a->warning.text, topologies[i].annotation));
 		for (size_t k = 0; a && k < a->n_parts; k++)
 			T_ROW(topologies[i].name, a->part[k].no_leaves ==
 			      jobs_are_left_alone(a, a->part[k].name));

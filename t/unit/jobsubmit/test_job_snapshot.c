@@ -132,7 +132,7 @@ static void test_jobs(void)
 
 		some_slurm(&s);
 		jobs[i].set(&s, some_job(&s, 7, "loud"));
-		T_ROW(jobs[i].name, !some_view(&s, NULL, NULL, 0, &v));
+		T_ROW(jobs[i].name, !some_jobs(&s, NULL, NULL, 0, &v));
 		T_ROW(jobs[i].name, v.n_jobs == jobs[i].there);
 		T_ROW(jobs[i].name, v.snapshot->n_jobs == v.n_jobs);
 		if (v.n_jobs) {
@@ -167,7 +167,7 @@ static void test_array(void)
 	j = some_job(&s, 9, "loud");
 	j->array_job_id = 7;
 	j->array_task_id = 2;
-	T_CHECK(!some_view(&s, NULL, NULL, 0, &v));
+	T_CHECK(!some_jobs(&s, NULL, NULL, 0, &v));
 	T_CHECK(v.n_jobs == 2);
 	in = &v.snapshot->job[0];
 	T_ROW("the record", in->array == 7 && in->task == 3 &&
@@ -213,7 +213,7 @@ static void test_nodes(void)
 	some_slurm(&s);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(nodes); i++)
 		s.node[i].node_state = nodes[i].state;
-	T_CHECK(!some_view(&s, NULL, NULL, 0, &v));
+	T_CHECK(!some_jobs(&s, NULL, NULL, 0, &v));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(nodes); i++)
 		T_ROW(nodes[i].name, v.node[i] == nodes[i].want);
 	np_job_snapshot_free(&v);
@@ -296,7 +296,7 @@ static void test_notes(void)
 		some_exclude(&s, j, notes[i].exc);
 		if (notes[i].eligible)
 			j->eligible_time = notes[i].eligible;
-		T_ROW(notes[i].name, !some_view(&s, NULL, NULL, 0, &v));
+		T_ROW(notes[i].name, !some_jobs(&s, NULL, NULL, 0, &v));
 		seen = &v.job[0];
 		in = &v.snapshot->job[0];
 		T_ROW(notes[i].name, some_same(some_hosts(s.site, seen->user),

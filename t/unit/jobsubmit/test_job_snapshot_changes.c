@@ -1,4 +1,4 @@
-/* A view: what others made of the jobs that were changed. */
+/* A snapshot: what others made of the jobs that were changed. */
 #include "t.h"
 #include "np_ctl.h"
 #include "some_slurm.h"
@@ -57,8 +57,9 @@ static void test_changes(void)
 		j = some_job(&s, 9, "loud");
 		j->admin_comment = (char *)NOTE;
 		some_exclude(&s, j, "n[0-3,8]");
-		T_ROW(changes[i].name, !some_view(&s, NULL, changes[i].change,
-			changes[i].change[1].id ? 2 : 1, &v));
+		T_ROW(changes[i].name,
+		      !some_jobs(&s, NULL, changes[i].change,
+				 changes[i].change[1].id ? 2 : 1, &v));
 		T_ROW(changes[i].name, some_same(some_hosts(s.site,
 							    v.job[0].user),
 						 changes[i].user));
@@ -99,8 +100,8 @@ static void test_array_changes(void)
 			j->admin_comment = (char *)NOTE;
 			some_exclude(&s, j, "n[0-3]");
 		}
-		T_ROW(arrays[i].name, !some_view(&s, NULL, &arrays[i].change,
-						 1, &v));
+		T_ROW(arrays[i].name,
+		      !some_jobs(&s, NULL, &arrays[i].change, 1, &v));
 		T_ROW(arrays[i].name, some_same(some_hosts(s.site,
 							   v.job[0].user),
 						arrays[i].of_record));
@@ -150,15 +151,15 @@ static void test_begins(void)
 		j->admin_comment =
 			(char *)"netprof{until=1000060 begin=1000030 held=0}";
 		j->eligible_time = begins[i].eligible;
-		T_ROW(begins[i].name, !some_view(&s, NULL, &c, 1, &v));
-		T_ROW(begins[i].name, v.job[0].note.begin_sec ==
-		      begins[i].begin);
+		T_ROW(begins[i].name, !some_jobs(&s, NULL, &c, 1, &v));
+		T_ROW(begins[i].name,
+		      v.job[0].annotation.begin_sec == begins[i].begin);
 		np_job_snapshot_free(&v);
 		some_slurm_free(&s);
 	}
 }
 
-/* What the next view sees if another comment stands there. */
+/* What the next snapshot has if another comment stands there. */
 static const struct {
 	const char *name, *second, *user;
 	bool stands;
@@ -184,11 +185,11 @@ static void test_overwritten(void)
 		j = some_job(&s, 7, "loud");
 		j->admin_comment = (char *)NOTE;
 		some_exclude(&s, j, "n[0-3,8]");
-		T_CHECK(!some_view(&s, cache, NULL, 0, &v));
+		T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
 		np_job_snapshot_free(&v);
 		np_job_cache_sweep(cache);
 		j->admin_comment = (char *)overwritten[i].second;
-		T_CHECK(!some_view(&s, cache, NULL, 0, &v));
+		T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
 		T_ROW(overwritten[i].name,
 		      some_same(some_hosts(s.site, v.job[0].user),
 				overwritten[i].user));
@@ -214,11 +215,11 @@ static void test_held(void)
 	T_CHECK(!np_job_cache_new(&cache));
 	j = some_job(&s, 7, "loud");
 	j->admin_comment = (char *)"netprof{held=30}";
-	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
+	T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
 	T_CHECK(v.snapshot->job[0].held_sec == 30);
 	np_job_snapshot_free(&v);
 	np_job_cache_find(cache, 7)->held_sec = 44;
-	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
+	T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
 	T_CHECK(v.snapshot->job[0].held_sec == 44);
 	np_job_snapshot_free(&v);
 	np_job_cache_free(cache);
@@ -255,7 +256,7 @@ static void test_overtaken(void)
 		j = some_job(&s, started[i].other, "quiet");
 		some_run(&s, j, "n0");
 		j->start_time = SOME_NOW - 1;
-		T_ROW(started[i].name, !some_view(&s, NULL, NULL, 0, &v));
+		T_ROW(started[i].name, !some_jobs(&s, NULL, NULL, 0, &v));
 		p = some_decision(&v);
 		T_ROW(started[i].name, np_placement_at(p, 0)->held_sec ==
 		      started[i].held_sec);

@@ -183,10 +183,11 @@ static void stop(void)
 static void add_job(uint32_t id, const char *app)
 {
 	slurm_job_info_t *j = some_job(&w.slurm, id, app);
-	static char note[4][64];
+	static char annotation[4][64];
 
-	snprintf(note[id], sizeof(note[id]), "netprof{app=%s}", app);
-	j->admin_comment = note[id];
+	snprintf(annotation[id], sizeof(annotation[id]), "netprof{app=%s}",
+		 app);
+	j->admin_comment = annotation[id];
 	j->user_id = geteuid();
 	some_run(&w.slurm, j, "n0"); /* nothing is written into it */
 }

@@ -72,7 +72,7 @@ standing(struct some_slurm *s, struct np_job_snapshot *v)
 {
 	struct np_decision *t = calloc(1, sizeof(*t));
 
-	T_CHECK(!some_view(s, NULL, NULL, 0, v));
+	T_CHECK(!some_jobs(s, NULL, NULL, 0, v));
 	t->placement = some_decision(v);
 	t->map = np_cluster_map_ref(s->site);
 	t->index = some_index(NULL);

@@ -22,7 +22,7 @@ static struct np_state state_of(struct some_slurm *s)
 	static struct np_settings settings;
 	static const struct np_controller role = { .cluster = "c",
 						 .host = "ctl" };
-	struct np_slowdowns *table = some_press();
+	struct np_slowdowns *table = some_slowdowns();
 	struct np_state state = { .date = 0 };
 	struct np_denials denied;
 	struct np_placement *p;
@@ -33,7 +33,7 @@ static struct np_state state_of(struct some_slurm *s)
 	};
 
 	np_settings_init(&settings);
-	T_CHECK(!some_view(s, NULL, NULL, 0, &v));
+	T_CHECK(!some_jobs(s, NULL, NULL, 0, &v));
 	p = some_decision(&v);
 	denied = denied_of(s, &v);
 	t.denied = &denied;
@@ -74,7 +74,7 @@ static void test_state(void)
 	T_CHECK(state.n_leaves == SOME_LEAVES);
 	T_CHECK(!strcmp(state.leaf[0].name, "leaf0"));
 	T_CHECK(state.leaf[0].n_nodes == 4 && state.leaf[0].n_idle == 1 &&
-		state.leaf[0].n_away == 1);
+		state.leaf[0].n_unavailable == 1);
 	T_CHECK(state.leaf[0].n_jobs == 2 && state.leaf[0].n_known == 1);
 	T_CHECK(state.leaf[1].n_jobs == 1 && !state.leaf[1].n_known);
 	T_ROW("those without application are not told of",
@@ -137,14 +137,14 @@ static void test_log(void)
 	some_run(&s, some_job(&s, 30, "loud"), "n0");
 	some_job(&s, 10, "soft");
 	some_job(&s, 11, "unknown");
-	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
+	T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
 	T_CHECK(lines(&v, cache) == 1);
 	T_CHECK(!strncmp(some_said(), "netprof: JobId=10 (soft): kept off 1 "
 			 "of 4 leaf switches: ", 55));
 	T_ROW("again", !lines(&v, cache));
 	np_job_snapshot_free(&v);
 	some_run(&s, &s.job[0], "n4");
-	T_CHECK(!some_view(&s, cache, NULL, 0, &v));
+	T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
 	T_ROW("another leaf", lines(&v, cache) == 1);
 	np_job_snapshot_free(&v);
 	np_job_cache_free(cache);
@@ -167,7 +167,7 @@ static void test_many_decisions(void)
 		if (i == 20)
 			s.now_sec += 3600;
 		some_run(&s, &s.job[0], i % 2 ? "n0" : "n4");
-		T_CHECK(!some_view(&s, cache, NULL, 0, &v));
+		T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
 		n += lines(&v, cache);
 		np_job_snapshot_free(&v);
 	}
@@ -235,7 +235,7 @@ static size_t denied_lines(struct some_slurm *s, struct np_denied_logged *told)
 	struct np_job_snapshot v;
 	size_t n;
 
-	T_CHECK(!some_view(s, NULL, NULL, 0, &v));
+	T_CHECK(!some_jobs(s, NULL, NULL, 0, &v));
 	d = denied_of(s, &v);
 	n = np_denied_log(&v, &d, told);
 	T_CHECK(n == some_n_said() - before);

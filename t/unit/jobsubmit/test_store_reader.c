@@ -16,7 +16,7 @@
 
 /* A store of t/data/store, and a proxy that loses its patience soon. */
 static struct {
-	struct np_store_reader *proxy;
+	struct np_store_reader *reader;
 	struct np_conf conf;
 	sem_t go_on; /* what hangs does */
 	atomic_bool hang;
@@ -45,7 +45,7 @@ static int look(void)
 {
 	np_known_free(&w.known);
 	w.trouble.text[0] = w.err.text[0] = '\0';
-	return np_store_reader_read(w.proxy, .5, warn, &w.known, &w.trouble,
+	return np_store_reader_read(w.reader, .5, warn, &w.known, &w.trouble,
 				    &w.err);
 }
 
@@ -62,16 +62,16 @@ static void start(double say_sec, double forget_sec)
 	T_CHECK(!mkdir(w.conf.store, 0755));
 	sh("mkdir published fabric placement && cp -r $D/fabric/hpc fabric && "
 	   "cp -r $D/own/fft published");
-	T_CHECK(!np_store_reader_new(&p, &w.proxy));
-	T_CHECK(np_store_reader_is_new(w.proxy) &&
-		!np_store_reader_open(w.proxy, &w.conf, "hpc", NULL));
+	T_CHECK(!np_store_reader_new(&p, &w.reader));
+	T_CHECK(np_store_reader_is_new(w.reader) &&
+		!np_store_reader_open(w.reader, &w.conf, "hpc", NULL));
 }
 
 static void stop(void)
 {
 	np_known_free(&w.known);
-	np_store_reader_free(w.proxy);
-	w.proxy = NULL;
+	np_store_reader_free(w.reader);
+	w.reader = NULL;
 }
 
 /* The next reading hangs, at a file that is none. */
@@ -79,9 +79,9 @@ static void hang(void)
 {
 	atomic_store(&w.hang, true);
 	sh("echo x >published/fft/20300101T000000Z-x.json");
-	np_store_reader_renew(w.proxy);
-	T_CHECK(np_store_reader_is_new(w.proxy) &&
-		!np_store_reader_open(w.proxy, &w.conf, "hpc", NULL));
+	np_store_reader_renew(w.reader);
+	T_CHECK(np_store_reader_is_new(w.reader) &&
+		!np_store_reader_open(w.reader, &w.conf, "hpc", NULL));
 }
 
 /* All is read, however slow the machine. */
@@ -111,8 +111,8 @@ static void test_what_was_read_holds(void)
 	hang();
 	for (int i = 0; i < 3; i++)
 		T_CHECK(!look() && find("fft") >= 0 && !w.trouble.text[0]);
-	T_CHECK(!np_store_reader_want(w.proxy, "fft", 1) &&
-		!np_store_reader_has_more(w.proxy));
+	T_CHECK(!np_store_reader_want(w.reader, "fft", 1) &&
+		!np_store_reader_has_more(w.reader));
 	T_CHECK(gets_well());
 	stop();
 }
@@ -164,7 +164,7 @@ static void test_writing(void)
 	hang();
 	T_CHECK(!look());
 	T_ROW("nothing is left while it hangs",
-	      !np_store_reader_write(w.proxy, &other, &w.err));
+	      !np_store_reader_write(w.reader, &other, &w.err));
 	T_CHECK(gets_well());
 	T_CHECK(np_state_load(w.conf.store, &state, NULL) == -ENOENT);
 	stop();

@@ -159,7 +159,7 @@ static void decide_many(struct stage *s)
 
 		np_shared_busy(s->shared, true);
 		change = np_shared_take_changes(s->shared, &n);
-		np_job_snapshot_free(&s->view);
+		np_job_snapshot_free(&s->jobs);
 		publish(s, 0);
 		w->id = 7;
 		w->ours = strdup("n[0-3]");

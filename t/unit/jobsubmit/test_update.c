@@ -355,7 +355,7 @@ static void again(size_t i, struct some_slurm *s, slurm_job_info_t *j,
 		j->admin_comment = u->comment;
 	if (u->begin_sec)
 		j->eligible_time = u->begin_sec;
-	T_ROW(rows[i].name, !some_view(s, NULL, NULL, 0, &v));
+	T_ROW(rows[i].name, !some_jobs(s, NULL, NULL, 0, &v));
 	T_ROW(rows[i].name, !np_update_make(&v, 0, &rows[i].outcome,
 					    false, &next));
 	T_ROW(rows[i].name, !next.exc_nodes && !next.comment &&
@@ -376,7 +376,7 @@ static void test_rows(void)
 		some_slurm(&s);
 		j = some_job(&s, 7, "loud");
 		set(&s, j, rows[i].exc, rows[i].comment, rows[i].eligible);
-		T_ROW(rows[i].name, !some_view(&s, NULL, NULL, 0, &v));
+		T_ROW(rows[i].name, !some_jobs(&s, NULL, NULL, 0, &v));
 		rc = np_update_make(&v, 0, &rows[i].outcome, rows[i].force,
 				    &u);
 		T_ROW(rows[i].name, rc == rows[i].rc);

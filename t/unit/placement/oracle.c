@@ -188,7 +188,8 @@ unsigned o_nodes(const struct world *w, size_t job, uint64_t leaves,
 	for (uint32_t i = 0; i < w->n_nodes; i++) {
 		uint32_t leaf = w_leaf_of(w, i);
 
-		if (w->away[i] || !np_bits_test(w->job[job].candidates, i) ||
+		if (w->unavailable[i] ||
+		    !np_bits_test(w->job[job].candidates, i) ||
 		    (only_free && !is_free(w, job, i)))
 			continue;
 		if (leaf == NP_NO_LEAF)

@@ -35,7 +35,7 @@ static void make_leaves(struct world *w, uint64_t *seed)
 	}
 	w->n_nodes += w_random(seed, 4) ? 0 : w_random(seed, 4);
 	for (size_t i = 0; i < w->n_nodes; i++)
-		w->away[i] = !w_random(seed, 12);
+		w->unavailable[i] = !w_random(seed, 12);
 }
 
 static void make_running(struct world *w, uint64_t *seed, struct w_job *j,
@@ -50,7 +50,8 @@ static void make_running(struct world *w, uint64_t *seed, struct w_job *j,
 	for (size_t i = 0; i < w->n_nodes && j->in.n_nodes < want; i++) {
 		uint32_t node = (at + (uint32_t)i) % (uint32_t)w->n_nodes;
 
-		if (w->away[node] || (shares ? use[node] == 2 : use[node]))
+		if (w->unavailable[node] ||
+		    (shares ? use[node] == 2 : use[node]))
 			continue;
 		use[node] = shares ? 1 : 2;
 		j->node[j->in.n_nodes++] = node;

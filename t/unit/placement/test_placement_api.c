@@ -126,7 +126,7 @@ static void test_every_closed_leaf_has_its_cause(void)
 	np_placement_free(p);
 }
 
-static void test_strain_of_a_leaf(void)
+static void test_worst_slowdown_on_a_leaf(void)
 {
 	struct np_placement *p = decided(
 		TWO "run 7 X a:1; run 8 Y a:1; run 9 H b:1");
@@ -310,7 +310,7 @@ static void test_a_policy_that_cannot_be_is_refused(void)
 	w_init(&world);
 	w_parse(&world, TWO);
 	s = w_snapshot(&world);
-	t = w_press(&world);
+	t = w_slowdowns(&world);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(policies); i++) {
 		struct np_err err = NP_ERR_INIT;
 
@@ -410,7 +410,7 @@ static const struct t_case cases[] = {
 	{ "every closed leaf has its cause",
 	  test_every_closed_leaf_has_its_cause },
 	{ "the strain on a leaf is the worst predicted slowdown there",
-	  test_strain_of_a_leaf },
+	  test_worst_slowdown_on_a_leaf },
 	{ "two submissions between decisions see each other",
 	  test_two_submissions_see_each_other },
 	{ "what was admitted outlives the decision",
@@ -421,8 +421,7 @@ static const struct t_case cases[] = {
 	  test_a_flood_of_submissions_is_left_for_later },
 	{ "a flood holds back its own user's jobs alone",
 	  test_a_flood_holds_its_user_alone },
-	{ "what no job can be is refused",
-	  test_what_no_job_can_be_is_refused },
+	{ "what no job can be is refused", test_what_no_job_can_be_is_refused },
 	{ "a policy that cannot be is refused",
 	  test_a_policy_that_cannot_be_is_refused },
 	{ "a world without leaves or jobs is fine",

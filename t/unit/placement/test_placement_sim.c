@@ -100,7 +100,7 @@ static unsigned free_nodes(const struct sim *s, size_t i, bool constrained,
 	for (uint32_t node = 0; node < w->n_nodes; node++) {
 		uint32_t leaf = w_leaf_of(w, node);
 
-		if (used[node] || w->away[node] ||
+		if (used[node] || w->unavailable[node] ||
 		    !np_bits_test(j->candidates, node) ||
 		    (constrained && j->in.prior == NP_PRIOR_RESTRICTED &&
 		     !(j->prior[0] >> leaf & 1)))

@@ -281,8 +281,8 @@ static void statement(struct world *w, char *text)
 		w->n_nodes += (size_t)atoi(a);
 	else if (!strcmp(verb, "down") && b)
 		for (int i = 0; i < atoi(b); i++)
-			w->away[w->leaf_first[leaf_named(w, a) + 1] - 1 -
-				(unsigned)i] = true;
+			w->unavailable[w->leaf_first[leaf_named(w, a) + 1] - 1 -
+				       (unsigned)i] = true;
 	else if (!strcmp(verb, "now"))
 		w->now_sec = atoll(a);
 	else if (!strcmp(verb, "last"))
@@ -343,10 +343,13 @@ static void add_nodes(const struct world *w, struct np_snapshot *s)
 				!(w->job[i].in.flags & NP_JOB_SHARES_NODES);
 		}
 	for (size_t i = 0; i < w->n_nodes; i++)
-		must(np_snapshot_node(s, i, w->away[i] ? NP_NODE_UNAVAILABLE :
-				      whole[i] ? NP_NODE_FULL :
-				      used[i] ? NP_NODE_MIXED : NP_NODE_IDLE,
-				      &err), &err);
+		must(np_snapshot_node(s, i,
+				      w->unavailable[i] ? NP_NODE_UNAVAILABLE :
+				      whole[i]		? NP_NODE_FULL :
+				      used[i]		? NP_NODE_MIXED :
+							  NP_NODE_IDLE,
+				      &err),
+		     &err);
 }
 
 struct np_snapshot *w_snapshot(const struct world *w)
@@ -381,7 +384,7 @@ static int ask(void *arg, uint32_t victim, uint32_t co,
 	return 0;
 }
 
-struct np_slowdowns *w_press(const struct world *w)
+struct np_slowdowns *w_slowdowns(const struct world *w)
 {
 	struct np_oracle o = { ask, (void *)w };
 	struct np_conflict *c;
@@ -402,7 +405,7 @@ struct np_slowdowns *w_press(const struct world *w)
 struct np_placement *w_decide(const struct world *w)
 {
 	struct np_snapshot *s = w_snapshot(w);
-	struct np_slowdowns *t = w_press(w);
+	struct np_slowdowns *t = w_slowdowns(w);
 	struct np_placement *p;
 	struct np_err err;
 

@@ -43,7 +43,7 @@ struct world {
 	char leaf_name[W_MAX_LEAVES][8];
 	uint32_t leaf_first[W_MAX_LEAVES + 1]; /* nodes of leaf i; the rest
 						  after the last are loose */
-	bool away[W_MAX_NODES];
+	bool unavailable[W_MAX_NODES];
 	char app_name[W_MAX_APPS][8];
 	uint32_t app_owner[W_MAX_APPS];
 	bool app_trusted[W_MAX_APPS];
@@ -62,7 +62,7 @@ uint32_t w_leaf_of(const struct world *w, uint32_t node); /* NP_NO_LEAF */
 /* The sealed snapshot, the table of predictions, the decision; abort on
    failure.  Free with the function of the type. */
 struct np_snapshot *w_snapshot(const struct world *w);
-struct np_slowdowns *w_press(const struct world *w);
+struct np_slowdowns *w_slowdowns(const struct world *w);
 struct np_placement *w_decide(const struct world *w);
 
 /* The handle of a job's candidate nodes in a snapshot or decision of w. */

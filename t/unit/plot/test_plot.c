@@ -127,7 +127,58 @@ static void test_long_texts(void)
 	check_layout("long names", f);
 }
 
+/* Both axes from 0 to these numbers. */
+static void test_wide_marks(void)
+{
+	static const double ends[] = { 7, 1000, 99999, 100000, 1e6, 123456789 };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(ends); i++) {
+		struct np_figure *f = np_figure_new("numbers");
+		struct np_panel *p = np_figure_panel(f, "");
+		struct np_shape *s;
+
+		np_figure_axis(f, &p->x, NP_AXIS_LINEAR, "x");
+		np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "y");
+		s = np_figure_shape(f, p, NP_SHAPE_LINE, 1, NULL);
+		np_figure_add(f, s, 0, 0, NAN, NAN);
+		np_figure_add(f, s, ends[i], ends[i], NAN, NAN);
+		check_layout("wide marks", f);
+	}
+}
+
+static void test_long_names_stay_different(void)
+{
+	struct np_figure *f = np_figure_new("names");
+	struct np_panel *p = np_figure_panel(f, "");
+	struct np_shape *s;
+	char *svg;
+
+	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "x");
+	np_figure_axis(f, &p->y, NP_AXIS_NAMES, "y");
+	for (char last = 'a'; last <= 'c'; last++) {
+		char name[80];
+
+		snprintf(
+			name, sizeof(name), "%s-%c",
+			last == 'c' ?
+				"other" :
+				"a_name_that_is_longer_than_there_is_room_for_names",
+			last);
+		np_figure_name(f, &p->x, name);
+		np_figure_name(f, &p->y, name);
+	}
+	s = np_figure_shape(f, p, NP_SHAPE_CELLS, 0, NULL);
+	for (int i = 0; i < 9; i++)
+		np_figure_cell(f, s, i % 3, i / 3, 0.5, "+1 %|0 to 2");
+	svg = some_svg(f);
+	T_CHECK(svg && strstr(svg, "~1<") && strstr(svg, "~2<") &&
+		strstr(svg, ">other-c<") && strstr(svg, ">0 to 2<"));
+	free(svg);
+}
+
 static const struct t_case cases[] = {
+	{ "marks of large numbers are not cut", test_wide_marks },
+	{ "names that are cut stay different", test_long_names_stay_different },
 	{ "no text covers another or leaves the page", test_layout },
 	{ "nor do the longest", test_long_texts },
 	{ NULL, NULL },

@@ -1,6 +1,6 @@
 /*
  * np_net in memory: n processes that are one, for tests.  Messages take a
- * settable time on a settable clock, partners can be lost or fall silent.
+ * settable time on a settable clock, peers can be lost or fall silent.
  */
 #ifndef NP_NET_LOOP_H
 #define NP_NET_LOOP_H

@@ -9,7 +9,8 @@ static const struct {
 	int kept;
 } rows[] = {
 	{ "PATH is the user's", "PATH=/bin", 1 },
-	{ "which cluster this is stays known", "SLURM_CONF=/etc/slurm.conf", 1 },
+	{ "which cluster this is stays known", "SLURM_CONF=/etc/slurm.conf",
+	  1 },
 	{ "a munge socket of the site", "MUNGE_SOCKET=/run/x", 1 },
 	{ "the step's layout is its own", "SLURM_NTASKS=64", 0 },
 	{ "binding is not inherited", "SLURM_CPU_BIND=cores", 0 },
@@ -19,7 +20,7 @@ static const struct {
 	{ "and how that is put together",
 	  "SLURM_TOPOLOGY_ADDR_PATTERN=switch.switch.node", 1 },
 	{ "not by the leaf of another step", "NETPROF_LEAF=leaf7", 0 },
-	{ "secrets of another step", "NETPROF_TOKENS=a b", 0 },
+	{ "secrets of another step", "NETPROF_COOKIES=a b", 0 },
 	{ "an invitation of another step", "SLURM_NETPROF_INVITE=1", 0 },
 	{ "the option does not recur",
 	  "_SLURM_SPANK_OPTION_netprof_netprofile=x", 0 },

@@ -209,8 +209,8 @@ static void test_polling_is_bounded(void)
 	}
 }
 
-/* A partner that never speaks costs nothing. */
-static void test_nobody_spins_for_a_silent_partner(void)
+/* A peer that never speaks costs nothing. */
+static void test_nobody_spins_for_a_silent_peer(void)
 {
 	set_up(2, 10e-6, 0);
 	run_for(2);
@@ -229,7 +229,7 @@ static void test_nobody_spins_for_a_silent_partner(void)
 	tear_down();
 }
 
-static void test_answerer_is_awake_in_time(void)
+static void test_server_is_awake_in_time(void)
 {
 	set_up(2, 10e-6, 0);
 	world.late_sec = 20e-6;
@@ -278,7 +278,7 @@ static void test_silence_is_noted_and_not_measured(void)
 	}
 }
 
-static void test_lost_partner(void)
+static void test_lost_peer(void)
 {
 	size_t n;
 
@@ -298,7 +298,7 @@ static void test_lost_partner(void)
 	tear_down();
 }
 
-static void test_lost_asker_is_noted_by_its_partner(void)
+static void test_lost_client_is_noted_by_its_server(void)
 {
 	set_up(2, 10e-6, 0);
 	run_for(1);
@@ -351,18 +351,16 @@ static const struct t_case cases[] = {
 	{ "a slow exchange is not followed by a burst",
 	  test_no_burst_after_a_slow_exchange },
 	{ "polling takes at most 0.2 % of a core", test_polling_is_bounded },
-	{ "nobody spins for a silent partner",
-	  test_nobody_spins_for_a_silent_partner },
-	{ "the answering side is awake in time",
-	  test_answerer_is_awake_in_time },
+	{ "nobody spins for a silent peer",
+	  test_nobody_spins_for_a_silent_peer },
+	{ "the answering side is awake in time", test_server_is_awake_in_time },
 	{ "a silence is noted and not measured",
 	  test_silence_is_noted_and_not_measured },
-	{ "a lost partner is noted once, then all is quiet",
-	  test_lost_partner },
-	{ "a lost asker is noted by its partner",
-	  test_lost_asker_is_noted_by_its_partner },
+	{ "a lost peer is noted once, then all is quiet", test_lost_peer },
+	{ "a lost client is noted by its server",
+	  test_lost_client_is_noted_by_its_server },
 	{ "in a triangle everybody measures", test_triangle },
-	{ "a process without partner sleeps", test_alone_sleeps },
+	{ "a process without peer sleeps", test_alone_sleeps },
 	{ "patience is ten periods, or 10 s", test_patience },
 	{ NULL, NULL },
 };

@@ -53,10 +53,10 @@ static void set_up(void)
 	T_CHECK(open_probe(0, "n0", "leaf0", NULL) == 0);
 }
 
-static void start(size_t rank, const char *partner, long peer,
+static void start(size_t rank, const char *peer_node, long peer,
 		  const char *version, const char *skipped)
 {
-	const struct np_probe_plan plan = { partner, peer, skipped };
+	const struct np_probe_plan plan = { peer_node, peer, skipped };
 
 	T_CHECK(np_probe_start(&probe[rank], &plan, version, NULL) == 0);
 }
@@ -145,7 +145,7 @@ static void test_nodes_measure_over_one_kind_of_network(void)
 	tear_down();
 }
 
-static void test_hello_and_skip(void)
+static void test_handshake_and_skip(void)
 {
 	struct np_report r;
 
@@ -153,15 +153,16 @@ static void test_hello_and_skip(void)
 	np_probe_connect(&probe[0], 1, NULL);
 	start(0, "n1", 1, "1.2.3", NULL);
 	r = heard();
-	T_CHECK(r.kind == NP_REPORT_HELLO && r.rank == 0);
-	T_CHECK(r.hello.n_ranks == 2);
-	T_CHECK(!strcmp(r.hello.node, "n0") && !strcmp(r.hello.leaf, "leaf0"));
-	T_CHECK(!strcmp(r.hello.partner, "n1"));
-	T_CHECK(!strcmp(r.hello.transport, "loop/memory"));
-	T_CHECK(!strcmp(r.hello.version, "1.2.3"));
+	T_CHECK(r.kind == NP_REPORT_HANDSHAKE && r.rank == 0);
+	T_CHECK(r.handshake.n_ranks == 2);
+	T_CHECK(!strcmp(r.handshake.node, "n0") &&
+		!strcmp(r.handshake.leaf, "leaf0"));
+	T_CHECK(!strcmp(r.handshake.peer_node, "n1"));
+	T_CHECK(!strcmp(r.handshake.transport, "loop/memory"));
+	T_CHECK(!strcmp(r.handshake.version, "1.2.3"));
 	start(1, "", NP_NO_RANK, "1.2.3", "nobody there");
 	r = heard();
-	T_CHECK(r.kind == NP_REPORT_HELLO && !r.hello.partner[0]);
+	T_CHECK(r.kind == NP_REPORT_HANDSHAKE && !r.handshake.peer_node[0]);
 	r = heard();
 	T_CHECK(r.kind == NP_REPORT_SKIP && r.rank == 1);
 	T_CHECK(!strcmp(r.skip.node, "n1") && !strcmp(r.skip.leaf, "leaf0"));
@@ -293,7 +294,7 @@ static int late_signal(void)
 	double start;
 
 	np_stop_init(NULL);
-	np_stop_defer();
+	np_stop_on_signal();
 	np_clock_init(&c, np_stop_fd());
 	start = c.now_sec(&c);
 	c.wait(&c, -1, start + 0.02);
@@ -425,11 +426,10 @@ static const struct t_case cases[] = {
 	  test_everybody_learns_where_all_run },
 	{ "nonsense from another process is refused",
 	  test_nonsense_from_another_process },
-	{ "hello and skip say who and why", test_hello_and_skip },
+	{ "hello and skip say who and why", test_handshake_and_skip },
 	{ "costs are deltas that add up", test_costs_are_deltas },
 	{ "samples come out as windows", test_samples_come_out_as_windows },
-	{ "a reader that does not read costs lines, not time",
-	  test_full_pipe },
+	{ "a reader that does not read costs lines, not time", test_full_pipe },
 	{ "it ends when asked to", test_ends },
 	{ "a message wakes the loop", test_a_message_wakes_the_loop },
 	{ NULL, NULL },

@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct np_report hello = {
-	.kind = NP_REPORT_HELLO, .rank = 3,
-	.hello = { 8, "n3", "leaf0", "n4", "tcp/eth0", "1.13.1" },
+static const struct np_report handshake = {
+	.kind = NP_REPORT_HANDSHAKE,
+	.rank = 3,
+	.handshake = { 8, "n3", "leaf0", "n4", "tcp/eth0", "1.13.1" },
 };
-static const struct np_report quiet_hello = {
-	.kind = NP_REPORT_HELLO, .rank = 0,
-	.hello = { 1, "n0", "", "", "", "" },
+static const struct np_report quiet_handshake = {
+	.kind = NP_REPORT_HANDSHAKE,
+	.rank = 0,
+	.handshake = { 1, "n0", "", "", "", "" },
 };
 static const struct np_report latency = {
 	.kind = NP_REPORT_LATENCY, .rank = 1,
@@ -34,15 +36,19 @@ static const struct np_report pair = {
 static const struct np_report carries = {
 	.kind = NP_REPORT_LINK, .rank = 4, .link = 12500000000,
 };
-static const struct np_report moved = {
-	.kind = NP_REPORT_MOVED, .rank = 4, .moved = { 0.25, 123456789012 },
+static const struct np_report transferred = {
+	.kind = NP_REPORT_TRANSFERRED,
+	.rank = 4,
+	.transferred = { 0.25, 123456789012 },
 };
 static const struct np_report nic = {
 	.kind = NP_REPORT_NIC, .rank = 4,
 	.nic = { "mlx5_0:1", 1.5, { 0x7f, { 4000, 8000, 7, 0, 3, 2, 1 } } },
 };
 static const struct np_report calls = {
-	.kind = NP_REPORT_CALLS, .rank = 4, .moved = { 0.25, 4242 },
+	.kind = NP_REPORT_CALLS,
+	.rank = 4,
+	.transferred = { 0.25, 4242 },
 };
 static const struct np_report cost = {
 	.kind = NP_REPORT_COST, .rank = 4,
@@ -53,7 +59,9 @@ static const struct np_report skip = {
 	.skip = { "n2", "", "no peer: one node" },
 };
 static const struct np_report note = {
-	.kind = NP_REPORT_NOTE, .rank = 4294967295u, .note = "a partner left",
+	.kind = NP_REPORT_NOTE,
+	.rank = 4294967295u,
+	.note = "a peer left",
 };
 static const struct np_report bye = { .kind = NP_REPORT_BYE, .rank = 0 };
 
@@ -62,8 +70,8 @@ static const struct {
 	const struct np_report *r;
 	const char *line;
 } lines[] = {
-	{ "hello", &hello, "np1 hello 3 8 n3 leaf0 n4 tcp/eth0 1.13.1\n" },
-	{ "hello with nothing known", &quiet_hello,
+	{ "hello", &handshake, "np1 hello 3 8 n3 leaf0 n4 tcp/eth0 1.13.1\n" },
+	{ "hello with nothing known", &quiet_handshake,
 	  "np1 hello 0 1 n0 - - - -\n" },
 	{ "latency", &latency,
 	  "np1 lat 1 12.000000 3 2.0000000000000002e-05 "
@@ -76,13 +84,13 @@ static const struct {
 	  "np1 prtt 1 29 16 4096 4.9999999999999998e-07 0.25\n" },
 	{ "a pair", &pair, "np1 pair 1 5 4.9999999999999998e-07\n" },
 	{ "link", &carries, "np1 link 4 12500000000\n" },
-	{ "moved", &moved, "np1 moved 4 0.250000 123456789012\n" },
+	{ "moved", &transferred, "np1 moved 4 0.250000 123456789012\n" },
 	{ "adapters", &nic,
 	  "np1 nic 4 mlx5_0:1 1.500000 127 4000 8000 7 0 3 2 1 0\n" },
 	{ "calls", &calls, "np1 calls 4 0.250000 4242\n" },
 	{ "cost", &cost, "np1 cost 4 0.250000 100.500000 4000 9437184\n" },
 	{ "skip", &skip, "np1 skip 2 n2 - no peer: one node\n" },
-	{ "note", &note, "np1 note 4294967295 a partner left\n" },
+	{ "note", &note, "np1 note 4294967295 a peer left\n" },
 	{ "bye", &bye, "np1 bye 0\n" },
 };
 
@@ -126,14 +134,17 @@ static void test_largest_window_fits_a_line(void)
 	T_CHECK(!memcmp(&back.window, &r.window, sizeof(r.window)));
 }
 
-static void spoil_space(struct np_report *r) { strcpy(r->hello.node, "a b"); }
+static void spoil_space(struct np_report *r)
+{
+	strcpy(r->handshake.node, "a b");
+}
 static void spoil_long(struct np_report *r)
 {
-	memset(r->hello.leaf, 'x', sizeof(r->hello.leaf));
+	memset(r->handshake.leaf, 'x', sizeof(r->handshake.leaf));
 }
 static void spoil_newline(struct np_report *r)
 {
-	strcpy(r->hello.partner, "x\nnp1");
+	strcpy(r->handshake.peer_node, "x\nnp1");
 }
 static void spoil_kind(struct np_report *r) { r->kind = 99; }
 static void spoil_bins(struct np_report *r)
@@ -174,7 +185,7 @@ static const struct {
 static void test_what_does_not_fit_is_not_written(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(unfit); i++) {
-		struct np_report r = hello;
+		struct np_report r = handshake;
 		char buf[NP_REPORT_LINE];
 
 		unfit[i].spoil(&r);

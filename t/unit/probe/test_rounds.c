@@ -55,9 +55,9 @@ static void set_up(size_t n, const char *level, double delay_sec)
 		};
 
 		T_CHECK(np_level_parse(level, &c.level, NULL) == 0);
-		np_pairing_ring(place, n, false, i, c.level.partners, to[i],
+		np_pairing_ring(place, n, false, i, c.level.peers, to[i],
 				from[i], &got);
-		c.level.partners = (uint32_t)got;
+		c.level.peers = (uint32_t)got;
 		np_rounds_new(&c, &rounds[i]);
 		world.citizen[i].engine = rounds[i];
 	}
@@ -82,8 +82,8 @@ static const struct {
 	uint64_t messages; /* per round */
 } levels[] = {
 	{ "a pause and a transfer", "P1:M1:B10ms", 2, 1e-3, 11e-3, 1 },
-	{ "three messages to two partners", "P2:M3:B10ms", 4, 1e-3, 11e-3, 6 },
-	{ "more partners than nodes", "P9:M2:B10ms", 4, 1e-3, 11e-3, 6 },
+	{ "three messages to two peers", "P2:M3:B10ms", 4, 1e-3, 11e-3, 6 },
+	{ "more peers than nodes", "P9:M2:B10ms", 4, 1e-3, 11e-3, 6 },
 	{ "no pause", "P1:M1:B0s", 3, 1e-3, 1e-3, 1 },
 	{ "a pause too short to sleep", "P1:M1:B20us", 3, 1e-3, 1.02e-3, 1 },
 	{ "a fast network", "P1:M1:B200us", 2, 5e-6, 205e-6, 1 },
@@ -162,7 +162,7 @@ static void test_waiting_does_not_spin(void)
 	tear_down();
 }
 
-static void test_without_partner_it_sleeps(void)
+static void test_without_peer_it_sleeps(void)
 {
 	set_up(1, "c7", 0);
 	run_for(1000);
@@ -171,7 +171,7 @@ static void test_without_partner_it_sleeps(void)
 	tear_down();
 }
 
-static void test_lost_partner_ends_the_rounds(void)
+static void test_lost_peer_ends_the_rounds(void)
 {
 	set_up(3, "P1:M1:B10ms", 1e-3);
 	run_for(1);
@@ -224,10 +224,10 @@ static const struct t_case cases[] = {
 	{ "a slower network shows in full, even beside a long pause",
 	  test_a_slower_network_shows_in_full },
 	{ "waiting does not spin", test_waiting_does_not_spin },
-	{ "a process without partner sleeps", test_without_partner_it_sleeps },
-	{ "the loss of a partner is noted and ends the rounds",
-	  test_lost_partner_ends_the_rounds },
-	{ "a receive that fails is of the partner before",
+	{ "a process without peer sleeps", test_without_peer_it_sleeps },
+	{ "the loss of a peer is noted and ends the rounds",
+	  test_lost_peer_ends_the_rounds },
+	{ "a receive that fails is of the peer before",
 	  test_failed_receive_is_the_predecessors },
 	{ "an endless round is noted and not counted",
 	  test_endless_round_is_not_counted },

@@ -90,7 +90,7 @@ static void make_partitions(struct queue *q)
 	};
 }
 
-static void make_press(struct queue *q, uint32_t most_load)
+static void make_slowdowns(struct queue *q, uint32_t most_load)
 {
 	struct np_slowdowns *t = np_slowdowns_new(APPS);
 
@@ -165,7 +165,7 @@ static void make(struct queue *q, uint64_t number, uint32_t most_load)
 	below(2);
 	make_leaves(q);
 	make_partitions(q);
-	make_press(q, most_load);
+	make_slowdowns(q, most_load);
 	q->scheduler = (struct np_sim_scheduler){
 		.queue_depth = one_in(3) ? 1 + below(4) : 100,
 		.bf_interval_sec = one_in(8) ? 0 : 1 + below(40),

@@ -83,7 +83,7 @@ int join(struct hall *w, const char *kind)
 	return fd;
 }
 
-const struct np_agent_info *facts(const struct hall *w, size_t member)
+const struct np_agent_info *context(const struct hall *w, size_t member)
 {
 	return np_registry_agent(w->p, member);
 }

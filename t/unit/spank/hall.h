@@ -44,7 +44,7 @@ bool is_shut(int fd);
 
 /* The next member, of node n<number>. */
 int join(struct hall *w, const char *kind);
-const struct np_agent_info *facts(const struct hall *w, size_t member);
+const struct np_agent_info *context(const struct hall *w, size_t member);
 struct np_registry_count probes(const struct hall *w);
 
 #endif

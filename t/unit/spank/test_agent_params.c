@@ -80,8 +80,12 @@ static const struct np_agent_params some = {
 };
 
 static char *env[] = {
-	"PATH=/usr/bin:/bin", "SLURM_NTASKS=64", "SLURMD_NODENAME=n12",
-	"NETPROF_TOKENS=of another step", "LD_PRELOAD=/x.so", "HOME=/home/u",
+	"PATH=/usr/bin:/bin",
+	"SLURM_NTASKS=64",
+	"SLURMD_NODENAME=n12",
+	"NETPROF_COOKIES=of another step",
+	"LD_PRELOAD=/x.so",
+	"HOME=/home/u",
 	NULL,
 };
 
@@ -96,7 +100,7 @@ static const struct {
 	{ "the task that it watches", "\narg --task=4000000\n", 1 },
 	{ "the parent of that task", "\narg --parent=3999999\n", 1 },
 	{ "the secrets, for nobody else to see",
-	  "\nenv NETPROF_TOKENS=" G " " H "\n", 1 },
+	  "\nenv NETPROF_COOKIES=" G " " H "\n", 1 },
 	{ "no secrets of another step", "of another step", 0 },
 	{ "our processes are marked", "\nenv NETPROF_SIDE=1\n", 1 },
 	{ "the user's PATH", "\nenv PATH=/usr/bin:/bin\n", 1 },

@@ -80,7 +80,7 @@ static void test_drops_what_does_not_fit(void)
 	end();
 }
 
-/* A process that has no path yet to its partner knows no transport. */
+/* A process that has no path yet to its peer knows no transport. */
 static void test_the_transport_is_from_who_knows_it(void)
 {
 	begin();

@@ -37,7 +37,7 @@ static void end(void)
 static const struct {
 	const char *name;
 	double at_sec, start_sec, end_sec;
-	int alone, beside;
+	int alone, loaded;
 } rounds[] = {
 	{ "before the program starts: alone", 0, NAN, NAN, 1, 0 },
 	{ "a window wholly before the start: alone", 1, 102, NAN, 1, 0 },
@@ -48,7 +48,7 @@ static const struct {
 	{ "after the end: neither", 9, 102, 105, 0, 0 },
 };
 
-static void test_rounds_alone_and_beside(void)
+static void test_rounds_alone_and_under_load(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rounds); i++) {
 		char line[128];
@@ -61,7 +61,8 @@ static void test_rounds_alone_and_beside(void)
 		np_aggregate_level_done(f, rounds[i].end_sec);
 		T_ROW(rounds[i].name,
 		      (int)r->level->alone_round_sec.n == rounds[i].alone &&
-		      (int)r->level->beside_round_sec.n == rounds[i].beside);
+			      (int)r->level->loaded_round_sec.n ==
+				      rounds[i].loaded);
 		T_CHECK(np_aggregate_level_age(f, 103) == 3);
 		end();
 	}
@@ -72,7 +73,7 @@ static const struct {
 	double at_sec[8]; /* of windows of one round, as long as the number */
 	int n_windows;
 	double end_sec;	   /* of the program; it started at 1.8 */
-	double beside_sec; /* mean */
+	double loaded_sec; /* mean */
 } at_work[] = {
 	{ "a program that ends early: its start-up", { 2 }, 1, 3.2, 2 },
 	{ "later rounds replace those of the start-up", { 2, 3, 5 }, 3, 9, 4 },
@@ -99,16 +100,15 @@ static void test_rounds_count_while_the_program_works(void)
 			T_CHECK(level(line, 100 + at, 101.8, NAN) == 0);
 		}
 		np_aggregate_level_done(f, 100 + at_work[i].end_sec);
-		T_ROW(at_work[i].name,
-		      fabs(r->level->beside_round_sec.mean -
-			   at_work[i].beside_sec) < 1e-12);
+		T_ROW(at_work[i].name, fabs(r->level->loaded_round_sec.mean -
+					    at_work[i].loaded_sec) < 1e-12);
 		end();
 	}
 }
 
 static const struct t_case cases[] = {
 	{ "rounds are split at the program's start and end",
-	  test_rounds_alone_and_beside },
+	  test_rounds_alone_and_under_load },
 	{ "rounds count while the program works",
 	  test_rounds_count_while_the_program_works },
 	{ NULL, NULL },

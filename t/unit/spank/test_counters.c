@@ -23,11 +23,12 @@ static struct np_record *new_run(void)
 	return r;
 }
 
-static void hello(struct np_counters *c, uint32_t rank)
+static void handshake(struct np_counters *c, uint32_t rank)
 {
 	const struct np_report rep = {
-		.kind = NP_REPORT_HELLO, .rank = rank,
-		.hello = { .leaf = "leaf0" },
+		.kind = NP_REPORT_HANDSHAKE,
+		.rank = rank,
+		.handshake = { .leaf = "leaf0" },
 	};
 
 	np_counters_report(c, &rep, 1);
@@ -53,8 +54,9 @@ static void second(struct np_counters *c, uint32_t rank, double sec,
 	};
 	np_counters_report(c, &rep, sec);
 	rep = (struct np_report){
-		.kind = NP_REPORT_MOVED, .rank = rank,
-		.moved = { 1, (uint64_t)bytes_per_sec + 20 * OWN },
+		.kind = NP_REPORT_TRANSFERRED,
+		.rank = rank,
+		.transferred = { 1, (uint64_t)bytes_per_sec + 20 * OWN },
 	};
 	np_counters_report(c, &rep, sec);
 }
@@ -65,8 +67,8 @@ static void test_traffic(void)
 	struct np_counters *c = np_counters_new(r);
 
 	T_CHECK(r->traffic.n_nodes == 0 && r->traffic.node_sec == 0);
-	hello(c, 0);
-	hello(c, 1);
+	handshake(c, 0);
+	handshake(c, 1);
 	for (int i = 10; i < 20; i++) {
 		second(c, 0, i, 1e-5, 1e6);
 		second(c, 1, i + 0.3, 0, 3e6);
@@ -75,9 +77,12 @@ static void test_traffic(void)
 	T_CHECK(t_close(r->traffic.node_sec, 20, 1e-9));
 	T_CHECK(t_close(r->traffic.bytes, 4e7, 1e-9));
 	/* Another rail's device adds bytes, but no node and no time. */
-	np_counters_report(c, &(struct np_report){
-		.kind = NP_REPORT_MOVED, .rank = 2, .other_rail = true,
-		.moved = { 1, 1000000 } }, 20);
+	np_counters_report(c,
+			   &(struct np_report){ .kind = NP_REPORT_TRANSFERRED,
+						.rank = 2,
+						.other_rail = true,
+						.transferred = { 1, 1000000 } },
+			   20);
 	T_CHECK(r->traffic.n_nodes == 2);
 	T_CHECK(t_close(r->traffic.node_sec, 20, 1e-9));
 	T_CHECK(t_close(r->traffic.bytes, 4.1e7, 1e-9));
@@ -126,8 +131,8 @@ static void test_quiet(void)
 		struct np_counters *c = np_counters_new(r);
 		uint64_t n = 0;
 
-		hello(c, 0);
-		hello(c, 1);
+		handshake(c, 0);
+		handshake(c, 1);
 		for (int s = 1; s <= 20; s++) {
 			bool quiet = s <= rows[i].quiet_sec;
 
@@ -165,7 +170,7 @@ static void test_no_counters(void)
 		.window = { .n_bins = 1, .bins = { { 50, 10 } } },
 	};
 
-	hello(c, 0);
+	handshake(c, 0);
 	for (int i = 0; i < 10; i++)
 		np_moments_add(&rep.window.sec, 1e-5);
 	for (int s = 1; s < 600; s++)

@@ -22,7 +22,7 @@ enum {
 static const struct {
 	const char *name;
 	int bit;
-} facts[] = {
+} context[] = {
 	{ "it can be done", DETACHED },
 	{ "a session of its own", OWN_SESSION },
 	{ "the root directory", ROOT_DIRECTORY },
@@ -135,8 +135,8 @@ static void test_rows(void)
 		waitpid(pid, &status, 0);
 		found = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 		T_ROW(rows[i].name, found == ALL);
-		for (size_t k = 0; k < NP_ARRAY_SIZE(facts); k++)
-			T_ROW(facts[k].name, found & facts[k].bit);
+		for (size_t k = 0; k < NP_ARRAY_SIZE(context); k++)
+			T_ROW(context[k].name, found & context[k].bit);
 	}
 }
 

@@ -8,7 +8,7 @@
 #define STEP_SEC 0.05
 #define UP_SEC 0.2 /* after it was called */
 #define ALONE_SEC 2.0
-#define BESIDE_SEC 3.0
+#define LOADED_SEC 3.0
 
 /* A step of two nodes, 1 MB/s without levels, and half of it beside one. */
 struct world {
@@ -19,7 +19,7 @@ struct world {
 	bool deaf;	 /* levels do not come up */
 	bool counted;	 /* MPI calls, 400 a second */
 	double mute_sec[2]; /* from when on a node tells no more */
-	double hello_sec; /* that a level is up is heard so much later */
+	double handshake_sec; /* that a level is up is heard so much later */
 	bool uneven;	  /* a program in bursts, told late and seldom */
 	double done_sec;  /* its work: what it would have taken alone */
 	double owed_sec[2], owed[2]; /* and how much is not told yet */
@@ -37,9 +37,9 @@ static struct np_intervals_history history = {
 
 static void level_runs(struct world *w)
 {
-	double round = isnan(w->start_sec) ? ALONE_SEC : BESIDE_SEC;
+	double round = isnan(w->start_sec) ? ALONE_SEC : LOADED_SEC;
 
-	if (w->now_sec >= w->up_sec + w->hello_sec) {
+	if (w->now_sec >= w->up_sec + w->handshake_sec) {
 		np_intervals_level_up(w->c, w->now_sec);
 		w->up_sec = INFINITY;
 	}
@@ -147,7 +147,7 @@ static void test_blocks(void)
 		T_CHECK(t_close(b->rate, b->level ? 0.5e6 : 1e6, 0.01));
 		T_CHECK(b->sec > 0 && b->at_sec > 0 && b->at_sec < 120);
 		T_CHECK(b->level ? b->round_sec.n >= 40 &&
-				   b->round_sec.mean == BESIDE_SEC :
+					   b->round_sec.mean == LOADED_SEC :
 				   b->round_sec.n == 0);
 		loaded += b->level != NULL;
 	}
@@ -205,9 +205,9 @@ static size_t blocks_of(const struct np_record *r, struct np_block *b)
 /* Twice the time beside every level, whatever makes measuring it hard. */
 static void test_slowdown(void)
 {
-	static const double hello_sec[] = { 0, 0.25 };
+	static const double handshake_sec[] = { 0, 0.25 };
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(hello_sec); i++) {
+	for (size_t i = 0; i < NP_ARRAY_SIZE(handshake_sec); i++) {
 		static struct np_block b[NP_RECORD_MAX_BLOCKS];
 		struct np_blocks_level level[3];
 		struct np_blocks o;
@@ -215,7 +215,7 @@ static void test_slowdown(void)
 
 		begin(&w);
 		w.uneven = true;
-		w.hello_sec = hello_sec[i];
+		w.handshake_sec = handshake_sec[i];
 		while (w.now_sec < 400)
 			step(&w);
 		T_CHECK(!np_blocks_estimate(b, blocks_of(w.r, b), NULL, level,

@@ -19,7 +19,7 @@ static const char script[] =
 	"#!/bin/sh\n"
 	"for a; do case $a in --nodelist=*) node=${a#*=} ;; esac; done\n"
 	"for a; do echo \"$a\"; done >\"${0%/*}/srun.$node\"\n"
-	"echo \"token $NETPROF_TOKENS\" >>\"${0%/*}/srun.$node\"\n"
+	"echo \"cookie $NETPROF_COOKIES\" >>\"${0%/*}/srun.$node\"\n"
 	"case $node in\n"
 	"ok*) echo 'np1 not read here'; exit 0 ;;\n"
 	"bad*) echo \"srun: error: $node is down\" >&2; exit 3 ;;\n"
@@ -28,7 +28,7 @@ static const char script[] =
 
 static char srun[256];
 static struct np_conf conf = { .libexecdir = "/opt/netprof/libexec" };
-static char *env[] = { "PATH=/usr/bin:/bin", "NETPROF_TOKENS=a b", NULL };
+static char *env[] = { "PATH=/usr/bin:/bin", "NETPROF_COOKIES=a b", NULL };
 
 static void write_script(void)
 {
@@ -118,7 +118,7 @@ static void test_one_step_a_node(void)
 		T_ROW(node[i], was_told(node[i], "--port=4711"));
 		T_ROW(node[i], was_told(node[i], "/opt/netprof/libexec/"
 					"netprof-agent"));
-		T_ROW(node[i], was_told(node[i], "token a b"));
+		T_ROW(node[i], was_told(node[i], "cookie a b"));
 	}
 	np_level_steps_cause(&c, cause, sizeof(cause));
 	T_CHECK(!strcmp(cause, "as before"));

@@ -46,17 +46,17 @@ static void test_a_member_waits(void)
 		serve(&w);
 	}
 	UNTIL(&w, np_registry_size(w.p) == 1);
-	T_CHECK(facts(&w, 0)->kind == NP_AGENT_LEVEL);
-	T_CHECK(facts(&w, 0)->node == 41);
-	T_CHECK(!strcmp(facts(&w, 0)->name, "node-41.site"));
-	T_CHECK(facts(&w, 0)->here && !facts(&w, 0)->called &&
-		!facts(&w, 0)->gone);
+	T_CHECK(context(&w, 0)->kind == NP_AGENT_LEVEL);
+	T_CHECK(context(&w, 0)->node == 41);
+	T_CHECK(!strcmp(context(&w, 0)->name, "node-41.site"));
+	T_CHECK(context(&w, 0)->here && !context(&w, 0)->called &&
+		!context(&w, 0)->gone);
 	T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).here == 1);
 	T_CHECK(probes(&w).here == 0);
 	T_CHECK(np_registry_poll(w.p, p) == 2 && p[1].events == POLLIN);
 	close(fd);
-	UNTIL(&w, facts(&w, 0)->gone);
-	T_CHECK(!facts(&w, 0)->here && np_registry_size(w.p) == 1);
+	UNTIL(&w, context(&w, 0)->gone);
+	T_CHECK(!context(&w, 0)->here && np_registry_size(w.p) == 1);
 	T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).here == 0);
 	T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).gone == 0);
 		/* not called */
@@ -77,18 +77,18 @@ static void test_called_or_dismissed(void)
 		0);
 	HEARS(&w, fd[2], H " A=b /bin/x --y --join=0/2\n");
 	HEARS(&w, fd[0], H " A=b /bin/x --y --join=1/2\n");
-	T_CHECK(facts(&w, 2)->rank == 0 && facts(&w, 0)->rank == 1);
-	T_CHECK(facts(&w, 2)->called && !facts(&w, 2)->here);
+	T_CHECK(context(&w, 2)->rank == 0 && context(&w, 0)->rank == 1);
+	T_CHECK(context(&w, 2)->called && !context(&w, 2)->here);
 	T_CHECK(probes(&w).here == 1 && probes(&w).called == 2);
 	np_registry_release(w.p, NP_AGENT_PROBE);
 	UNTIL(&w, is_shut(fd[1]));
-	T_CHECK(facts(&w, 1)->gone && !facts(&w, 1)->here);
+	T_CHECK(context(&w, 1)->gone && !context(&w, 1)->here);
 	T_CHECK(!is_shut(fd[0]) && !is_shut(fd[2]) && !is_shut(fd[3]));
 	T_CHECK(probes(&w).here == 0 && probes(&w).gone == 0);
 	np_registry_set_leaf(w.p, 3, "rack0.ib", NULL);
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 3 }, 1, "/bin/z") == 0);
 	HEARS(&w, fd[3], H " NETPROF_LEAF=rack0.ib /bin/z --join=0/1\n");
-	T_CHECK(facts(&w, 3)->rank == 0); /* among those of its kind */
+	T_CHECK(context(&w, 3)->rank == 0); /* among those of its kind */
 	for (int i = 0; i < 4; i++)
 		close(fd[i]);
 	np_registry_free(w.p);
@@ -110,8 +110,8 @@ static void test_copies_for_other_rails(void)
 			HEARS(&w, fd[0], H " more\n" H " more\n");
 		}
 	}
-	T_CHECK(facts(&w, 0)->asked && !facts(&w, 1)->asked);
-	T_CHECK(facts(&w, 0)->here && !facts(&w, 0)->called);
+	T_CHECK(context(&w, 0)->asked && !context(&w, 1)->asked);
+	T_CHECK(context(&w, 0)->here && !context(&w, 0)->called);
 	np_registry_set_leaf(w.p, 0, "a", "ib0");
 	np_registry_set_leaf(w.p, 1, "b", "ib1");
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 1 }, 1, "/bin/x") == 0);
@@ -120,7 +120,7 @@ static void test_copies_for_other_rails(void)
 	      " --join=0/1\n");
 	HEARS(&w, fd[0], H " NETPROF_LEAF=a UCX_NET_DEVICES=ib0 /bin/x"
 	      " --join=0/1\n");
-	T_CHECK(!facts(&w, 1)->other_rail && facts(&w, 0)->other_rail);
+	T_CHECK(!context(&w, 1)->other_rail && context(&w, 0)->other_rail);
 	for (int i = 0; i < 2; i++)
 		close(fd[i]);
 	np_registry_free(w.p);
@@ -227,11 +227,11 @@ static void test_two_groups(void)
 	HEARS(&w, fd[2], "place 0 b0\nplace 1 b1\ngo\n");
 	T_CHECK(recv(fd[0], (char[1]){ 0 }, 1, 0) < 0);
 	close(fd[2]); /* and one of these goes */
-	UNTIL(&w, facts(&w, 2)->gone);
+	UNTIL(&w, context(&w, 2)->gone);
 	say(fd[1], "put a1\nfence\n");
 	HEARS(&w, fd[0], "place 0 a0\nplace 1 a1\ngo\n");
 	HEARS(&w, fd[1], "place 0 a0\nplace 1 a1\ngo\n");
-	T_CHECK(!facts(&w, 3)->gone);
+	T_CHECK(!context(&w, 3)->gone);
 	close(fd[0]);
 	close(fd[1]);
 	close(fd[3]);
@@ -279,14 +279,14 @@ static void test_reports(void)
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 2, 1 }, 2, "x") == 0);
 	say(fd[0], "np1 not asked\n");
 	say(fd[1], "np1 a\nnp1 b\nerror: no device\nnp1 ");
-	UNTIL(&w, facts(&w, 1)->last[0]);
-	T_CHECK(!strcmp(facts(&w, 1)->last, "error: no device"));
+	UNTIL(&w, context(&w, 1)->last[0]);
+	T_CHECK(!strcmp(context(&w, 1)->last, "error: no device"));
 	say(fd[1], "c\n");
 	say(fd[2], "np1 d\n");
 	UNTIL(&w, strstr(w.reports, "1:np1 c|") && strstr(w.reports, "2:"));
 	T_CHECK(strstr(w.reports, "1:np1 a|1:np1 b|"));
 	T_CHECK(strstr(w.reports, "2:np1 d|"));
-	T_CHECK(!strstr(w.reports, "0:") && !facts(&w, 2)->last[0]);
+	T_CHECK(!strstr(w.reports, "0:") && !context(&w, 2)->last[0]);
 	for (int i = 0; i < 3; i++)
 		close(fd[i]);
 	np_registry_free(w.p);
@@ -322,10 +322,11 @@ static void test_manners(void)
 			np_registry_dispatch(w.p, (size_t[]){ 0, 1 }, 2, "x");
 		say(fd[0], manners[i].says ? manners[i].says : long_line);
 		if (!manners[i].stays)
-			UNTIL(&w, facts(&w, 0)->gone);
+			UNTIL(&w, context(&w, 0)->gone);
 		serve(&w);
-		T_ROW(manners[i].name, facts(&w, 0)->gone != manners[i].stays);
-		T_ROW(manners[i].name, !facts(&w, 1)->gone);
+		T_ROW(manners[i].name,
+		      context(&w, 0)->gone != manners[i].stays);
+		T_ROW(manners[i].name, !context(&w, 1)->gone);
 		T_ROW(manners[i].name, probes(&w).gone ==
 		      (size_t)(manners[i].called && !manners[i].stays));
 		close(fd[0]);
@@ -361,8 +362,8 @@ static void test_mpi(void)
 		np_registry_dispatch(w.p, (size_t[]){ 0 }, 1, "x");
 		say(fd, mpis[i].says);
 		say(fd, "and a word\n");
-		UNTIL(&w, !strcmp(facts(&w, 0)->last, "and a word"));
-		T_ROW(mpis[i].name, !strcmp(facts(&w, 0)->mpi, mpis[i].mpi));
+		UNTIL(&w, !strcmp(context(&w, 0)->last, "and a word"));
+		T_ROW(mpis[i].name, !strcmp(context(&w, 0)->mpi, mpis[i].mpi));
 		close(fd);
 		np_registry_free(w.p);
 	}
@@ -381,13 +382,13 @@ static void test_want_of_memory(void)
 	np_registry_dispatch(w.p, (size_t[]){ 1 }, 1, "x");
 	say(fd[0], "short 63 of its 64 MiB of memory are used\n");
 	say(fd[1], "short 63 of its 64 MiB of memory are used\n");
-	UNTIL(&w, facts(&w, 0)->gone && facts(&w, 1)->gone);
-	T_CHECK(!strcmp(facts(&w, 0)->memory, why));
-	T_CHECK(!strcmp(facts(&w, 1)->memory, why));
+	UNTIL(&w, context(&w, 0)->gone && context(&w, 1)->gone);
+	T_CHECK(!strcmp(context(&w, 0)->memory, why));
+	T_CHECK(!strcmp(context(&w, 1)->memory, why));
 	fd[2] = come(&w);
 	say(fd[2], G " probe 7 n7 all\tof it\nput a=b\n");
-	UNTIL(&w, np_registry_size(w.p) == 3 && facts(&w, 2)->gone);
-	T_CHECK(!strcmp(facts(&w, 2)->memory, "all?of it"));
+	UNTIL(&w, np_registry_size(w.p) == 3 && context(&w, 2)->gone);
+	T_CHECK(!strcmp(context(&w, 2)->memory, "all?of it"));
 	T_CHECK(probes(&w).here == 0 && probes(&w).gone == 1);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
 		close(fd[i]);
@@ -406,7 +407,7 @@ static void test_last_words(void)
 	np_registry_end(w.p, NP_AGENT_PROBE);
 	UNTIL(&w, is_shut(fd[0]) && is_shut(fd[1]) && is_shut(fd[2]));
 	T_CHECK(probes(&w).gone == 0); /* they have heard it, and may speak */
-	T_CHECK(facts(&w, 2)->gone);   /* nobody had called this one */
+	T_CHECK(context(&w, 2)->gone); /* nobody had called this one */
 	say(fd[0], "np1 a\nnp1 bye\n");
 	say(fd[1], "np1 bye\n");
 	close(fd[0]);
@@ -414,7 +415,7 @@ static void test_last_words(void)
 	UNTIL(&w, probes(&w).gone == 2);
 	T_CHECK(strstr(w.reports, "0:np1 a|0:np1 bye|"));
 	T_CHECK(strstr(w.reports, "1:np1 bye|"));
-	T_CHECK(!is_shut(level) && facts(&w, 3)->here);
+	T_CHECK(!is_shut(level) && context(&w, 3)->here);
 	np_registry_end(w.p, NP_AGENT_PROBE); /* twice is no harm */
 	np_registry_end(w.p, NP_AGENT_LEVEL);
 	UNTIL(&w, is_shut(level));
@@ -434,7 +435,7 @@ static void test_called_in_vain(void)
 	fd[1] = join(&w, "probe");
 	close(fd[0]);
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 0, 1 }, 2, "x") == 0);
-	UNTIL(&w, facts(&w, 0)->gone);
+	UNTIL(&w, context(&w, 0)->gone);
 	T_CHECK(probes(&w).called == 2 && probes(&w).gone == 1);
 	HEARS(&w, fd[1], H " x --join=1/2\n");
 	close(fd[1]);
@@ -468,7 +469,7 @@ static size_t waiting(const struct hall *w, size_t member[])
 	size_t n = 0;
 
 	for (size_t i = 0; i < np_registry_size(w->p); i++)
-		if (facts(w, i)->here)
+		if (context(w, i)->here)
 			member[n++] = i;
 	return n;
 }
@@ -495,8 +496,8 @@ static void test_levels_come_again(void)
 		T_CHECK(!np_registry_dispatch(w.p, member, 2, "x"));
 		close(fd[0]);
 		close(fd[1]);
-		UNTIL(&w, facts(&w, member[0])->gone &&
-		      facts(&w, member[1])->gone);
+		UNTIL(&w, context(&w, member[0])->gone &&
+				  context(&w, member[1])->gone);
 		T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).gone ==
 			was + 2);
 	}

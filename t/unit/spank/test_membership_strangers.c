@@ -114,7 +114,7 @@ static void test_more_strangers_than_room(void)
 	say(member, G " probe 7 n7\n");
 	w.now_sec += 0.3; /* long before they are shut out for their silence */
 	UNTIL(&w, np_registry_size(w.p) == 1);
-	T_CHECK(facts(&w, 0)->node == 7 && !is_shut(member));
+	T_CHECK(context(&w, 0)->node == 7 && !is_shut(member));
 	T_CHECK(np_registry_poll(w.p, p) <= NP_REGISTRY_FDS && p[0].fd >= 0);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
 		close(fd[i]);
@@ -196,7 +196,7 @@ static void test_no_descriptors_left(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 	w.now_sec += 1;
 	UNTIL(&w, np_registry_size(w.p) == 1);
-	T_CHECK(facts(&w, 0)->node == 3 && np_registry_poll(w.p, p) == 2 &&
+	T_CHECK(context(&w, 0)->node == 3 && np_registry_poll(w.p, p) == 2 &&
 		p[0].fd >= 0);
 	close(fd);
 	np_registry_free(w.p);

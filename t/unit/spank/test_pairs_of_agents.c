@@ -24,7 +24,7 @@ static const struct {
 	{ "no more pairs than asked for", "aaaaaaaaaa", 2, "a2 a2" },
 	{ "of each leaf so many", "abababababababab", 2, "a2 a2 b2 b2" },
 	{ "leaves do not mix", "abab", 4, "a2 b2" },
-	{ "a lone node has no partner", "aab", 4, "a2" },
+	{ "a lone node has no peer", "aab", 4, "a2" },
 	{ "lone nodes everywhere", "abcd", 4, "" },
 	{ "one node", "a", 4, "" },
 	{ "no agents", "", 4, "" },

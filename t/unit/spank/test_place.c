@@ -26,8 +26,7 @@ static const struct {
 	{ "no topology is one leaf", "-s -s -s", "BBB", 3, NP_SCOPE_NODE },
 	{ "two idle nodes take the level", "as as ai ai", "PPLL", 2,
 	  NP_SCOPE_LEAF },
-	{ "one idle node has no partner", "as as ai", "BB.", 2,
-	  NP_SCOPE_NODE },
+	{ "one idle node has no peer", "as as ai", "BB.", 2, NP_SCOPE_NODE },
 	{ "idle nodes of another leaf are of no use", "as as bi bi", "BB..", 2,
 	  NP_SCOPE_NODE },
 	{ "busy nodes are left alone", "as as ax ax", "BB..", 2,
@@ -41,8 +40,8 @@ static const struct {
 	  NP_SCOPE_NODE, 4 },
 	{ "an odd one out takes no level when there are too many",
 	  "as as as bs bs bs", "PPPBBP", 6, NP_SCOPE_NODE, 2 },
-	{ "as many as there may be are left as they are",
-	  "as as as bs bs bs", "BBBBBB", 6, NP_SCOPE_NODE, 6 },
+	{ "as many as there may be are left as they are", "as as as bs bs bs",
+	  "BBBBBB", 6, NP_SCOPE_NODE, 6 },
 	{ "beside a wide step, too", "as as ai ai ai ai bs bs bi bi",
 	  "PP..LLPPLL", 4, NP_SCOPE_LEAF, 4 },
 };
@@ -86,7 +85,7 @@ static void read_layout(const char *text, struct layout *l)
 	}
 	add_switch(l, 'a');
 	add_switch(l, 'b');
-	T_CHECK(!np_leafmap_parse(l->topology, &l->s.leaves, NULL));
+	T_CHECK(!np_leaf_index_parse(l->topology, &l->s.leaves, NULL));
 }
 
 static void free_layout(struct layout *l)
@@ -107,8 +106,9 @@ static size_t describe(const struct layout *l, struct np_record *r, char *text)
 
 		snprintf(name, sizeof(name), "n%zu", i);
 		probe = np_hosts_has(&l->s.step, name) &&
-			!np_record_leaf(r, np_leafmap_find(l->s.leaves, name))->
-				skipped;
+			!np_record_leaf(r,
+					np_leaf_index_find(l->s.leaves, name))
+				 ->skipped;
 		level = np_hosts_has(&l->s.level, name);
 		text[i] = ".PLB"[probe + 2 * level];
 		probes += probe;

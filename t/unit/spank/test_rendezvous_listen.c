@@ -119,20 +119,20 @@ static void test_impossible_ranges(void)
 	}
 }
 
-static int is_token(const char *t)
+static int is_cookie(const char *t)
 {
 	return strspn(t, "0123456789abcdef") == NP_RENDEZVOUS_COOKIE - 1 &&
 	       !t[NP_RENDEZVOUS_COOKIE - 1];
 }
 
-static void test_tokens(void)
+static void test_cookies(void)
 {
 	struct np_rendezvous_entry a = { .port = 1 }, b = { .port = 2 };
 
 	T_CHECK(np_rendezvous_make_cookies(&a, NULL) == 0);
 	T_CHECK(np_rendezvous_make_cookies(&b, NULL) == 0);
-	T_CHECK(is_token(a.agent_cookie) && is_token(a.collector_cookie) &&
-		is_token(b.agent_cookie));
+	T_CHECK(is_cookie(a.agent_cookie) && is_cookie(a.collector_cookie) &&
+		is_cookie(b.agent_cookie));
 	T_CHECK(strcmp(a.agent_cookie, a.collector_cookie) &&
 		strcmp(a.agent_cookie, b.agent_cookie) &&
 		strcmp(a.collector_cookie, b.collector_cookie) &&
@@ -145,7 +145,7 @@ static const struct t_case cases[] = {
 	{ "a port in SrunPortRange that is taken is passed over",
 	  test_taken_ports_are_passed_over },
 	{ "a range that makes no sense is any port", test_impossible_ranges },
-	{ "every step has secrets of its own", test_tokens },
+	{ "every step has secrets of its own", test_cookies },
 	{ NULL, NULL },
 };
 T_SUITE(rendezvous_listen, cases)

@@ -83,7 +83,7 @@ static void add_level(struct np_record *r, struct t_rng *g)
 	struct np_level_run *l = calloc(1, sizeof(*l));
 
 	l->name = strdup("P4:M10:B250us:S40960");
-	l->partners = 4;
+	l->peers = 4;
 	l->messages = 10;
 	l->bytes = 40960;
 	l->pause_sec = 250e-6;
@@ -91,7 +91,7 @@ static void add_level(struct np_record *r, struct t_rng *g)
 	l->nodes = strdup("n[0-3]");
 	l->n_processes = 8;
 	l->alone_round_sec = moments(g, 1e-3);
-	l->beside_round_sec = moments(g, 2e-3);
+	l->loaded_round_sec = moments(g, 2e-3);
 	r->level = l;
 }
 

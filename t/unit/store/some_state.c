@@ -47,9 +47,14 @@ struct np_state_job jobs[] = {
 	{ .id = 17, .uid = 1001, .start = 1.7e9 - 60 },
 };
 struct np_state_leaf leaves[] = {
-	{ .name = "leaf0", .n_nodes = 8, .n_idle = 3, .n_away = 1, .n_jobs = 2,
-	  .n_known = 1, .strain = 0.125 },
-	{ .name = "leaf1", .strain = -0.01 },
+	{ .name = "leaf0",
+	  .n_nodes = 8,
+	  .n_idle = 3,
+	  .n_unavailable = 1,
+	  .n_jobs = 2,
+	  .n_known = 1,
+	  .worst_slowdown = 0.125 },
+	{ .name = "leaf1", .worst_slowdown = -0.01 },
 };
 
 struct np_state_claim claims[] = {

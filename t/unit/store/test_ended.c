@@ -60,8 +60,11 @@ static void add_text(const char *name, const char *text)
 	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
 }
 
-static struct np_ended_neighbour beside[] = {
-	{ .id = 4, .app = "lmp", .leaves = "leaf0", .overlap_sec = 7.5,
+static struct np_ended_neighbour neighbours[] = {
+	{ .id = 4,
+	  .app = "lmp",
+	  .leaves = "leaf0",
+	  .overlap_sec = 7.5,
 	  .slowdown = 0.25 },
 	{ .id = 5, .overlap_sec = 1 },
 };
@@ -69,10 +72,19 @@ static struct np_ended_neighbour beside[] = {
 static struct np_ended_job job_of(uint32_t id)
 {
 	return (struct np_ended_job){
-		.id = id, .uid = 1000, .app = "fft", .partition = "main",
-		.leaves = "leaf[0-1]", .n_nodes = 4, .submit = 1.7e9,
-		.start = 1.7e9 + 10, .end = 1.7e9 + 45.5, .held_sec = 3,
-		.slowdown = 0.31, .neighbour = beside, .n_neighbours = 2,
+		.id = id,
+		.uid = 1000,
+		.app = "fft",
+		.partition = "main",
+		.leaves = "leaf[0-1]",
+		.n_nodes = 4,
+		.submit = 1.7e9,
+		.start = 1.7e9 + 10,
+		.end = 1.7e9 + 45.5,
+		.held_sec = 3,
+		.slowdown = 0.31,
+		.neighbour = neighbours,
+		.n_neighbours = 2,
 	};
 }
 

@@ -85,14 +85,14 @@ static void test_saved_is_loaded(void)
 	      c.alone_round_sec[2].mean == 0.1);
 	T_CHECK(c.fabric->idle.all.n == 1 &&
 		c.fabric->bins == &c.measured.set->bins);
-	T_ROW("the scope of the curves has coupling 1",
-	      c.fabric->coupling[NP_SCOPE_NODE].mean == 1 &&
-	      !c.fabric->coupling[NP_SCOPE_LEAF].n &&
-	      c.fabric->coupling[NP_SCOPE_UPLINK].mean == 0.25);
+	T_ROW("the scope of the curves has sharing coefficient 1",
+	      c.fabric->sharing[NP_SCOPE_NODE].mean == 1 &&
+	      !c.fabric->sharing[NP_SCOPE_LEAF].n &&
+	      c.fabric->sharing[NP_SCOPE_UPLINK].mean == 0.25);
 	T_CHECK(c.level[0].messages == 2 && c.level[0].pause_sec == 0.06);
 	T_ROW("a level without numbers is what its name says",
-	      c.level[1].partners == np_levels[4].partners &&
-	      c.level[2].partners == 0 && !strcmp(c.level[2].name, "odd"));
+	      c.level[1].peers == np_levels[4].peers && c.level[2].peers == 0 &&
+		      !strcmp(c.level[2].name, "odd"));
 	T_CHECK(c.n_leaves == 2 && !strcmp(c.leaf[1].name, "leaf1") &&
 		c.leaf[0].idle.count[53] == 1 && !c.leaf[1].idle.all.n);
 	snprintf(path, sizeof(path), "%s/fabric/hpc/20241121T030000Z.json",
@@ -210,13 +210,13 @@ static const struct {
 	{ "least that is accepted", LEVELS "}", 0, "" },
 	{ "no levels", HEAD ",\"levels\":[]}", 0, "" },
 	{ "empty", "", -EINVAL, "f.json: damaged at byte 0" },
-	{ "no format", "{\"programs\":[],\"levels\":[]}", -EINVAL,
-	  "format" },
+	{ "no format", "{\"programs\":[],\"levels\":[]}", -EINVAL, "format" },
 	{ "a newer schema", "{\"format\":\"netprof-pairs\",\"schema\":2}",
 	  -EPROTONOSUPPORT, "schema 2 is newer than 1" },
-	{ "programs", "{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":"
-	  "[\"a\"],\"levels\":[],\"program_beside_program\":[[1]]}", -EINVAL,
-	  "programs" },
+	{ "programs",
+	  "{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":"
+	  "[\"a\"],\"levels\":[],\"program_beside_program\":[[1]]}",
+	  -EINVAL, "programs" },
 	{ "a scope that is not", LEVELS ",\"scope\":\"rack\"}", -EINVAL,
 	  "scope: expected node, leaf or uplink" },
 	{ "a scope that is null", LEVELS ",\"scope\":[1]}", -EINVAL, "scope" },
@@ -231,26 +231,42 @@ static const struct {
 	  "leaves" },
 	{ "a leaf that is text", LEVELS ",\"leaves\":[\"leaf0\"]}", -EINVAL,
 	  "leaves[0]" },
-	{ "a leaf without latencies that are", LEVELS ",\"leaves\":[{\"name\":"
-	  "\"l\",\"idle\":{\"n\":0}}]}", -EINVAL, "leaves[0].idle.n: got 0" },
-	{ "a level of no partners", HEAD ",\"levels\":[{\"name\":\"x\","
-	  "\"partners\":0}]}", -EINVAL, "levels[0].partners: got 0" },
-	{ "a level with half its numbers", HEAD ",\"levels\":[{\"name\":\"x\","
-	  "\"partners\":1}]}", -EINVAL, "levels[0]: expected partners, messages" },
-	{ "a level that cannot be run", HEAD ",\"levels\":[{\"name\":\"x\","
+	{ "a leaf without latencies that are",
+	  LEVELS ",\"leaves\":[{\"name\":"
+		 "\"l\",\"idle\":{\"n\":0}}]}",
+	  -EINVAL, "leaves[0].idle.n: got 0" },
+	{ "a level of no peers",
+	  HEAD ",\"levels\":[{\"name\":\"x\","
+	       "\"partners\":0}]}",
+	  -EINVAL, "levels[0].partners: got 0" },
+	{ "a level with half its numbers",
+	  HEAD ",\"levels\":[{\"name\":\"x\","
+	       "\"partners\":1}]}",
+	  -EINVAL, "levels[0]: expected partners, messages" },
+	{ "a level that cannot be run",
+	  HEAD
+	  ",\"levels\":[{\"name\":\"x\","
 	  "\"partners\":1024,\"messages\":1024,\"bytes\":8,\"pause_sec\":0}]}",
 	  -EINVAL, "levels[0]: " },
-	{ "a level of a pause without end", HEAD ",\"levels\":[{\"name\":\"x\","
-	  "\"partners\":1,\"messages\":1,\"bytes\":8,\"pause_sec\":1e9}]}",
+	{ "a level of a pause without end",
+	  HEAD ",\"levels\":[{\"name\":\"x\","
+	       "\"partners\":1,\"messages\":1,\"bytes\":8,\"pause_sec\":1e9}]}",
 	  -EINVAL, "levels[0].pause_sec: got 1e+09" },
-	{ "a level beside level table that is too small", LEVELS
-	  ",\"level_beside_level\":[[1]]}", -EINVAL, "level_beside_level" },
-	{ "a loss that noise made a gain", LEVELS ",\"loss\":{\"leaf\":{\"n\":3,"
-	  "\"mean\":-0.0003,\"sd\":0.01}}}", 0, "" },
-	{ "a loss of more than all", LEVELS ",\"loss\":{\"leaf\":{\"n\":3,"
-	  "\"mean\":1.5,\"sd\":0.01}}}", -EINVAL, "loss.leaf.mean: got 1.5" },
-	{ "a coupling that is no number", LEVELS ",\"coupling\":{\"leaf\":"
-	  "NaN}}", -EINVAL, "coupling" },
+	{ "a level beside level table that is too small",
+	  LEVELS ",\"level_beside_level\":[[1]]}", -EINVAL,
+	  "level_beside_level" },
+	{ "a loss that noise made a gain",
+	  LEVELS ",\"loss\":{\"leaf\":{\"n\":3,"
+		 "\"mean\":-0.0003,\"sd\":0.01}}}",
+	  0, "" },
+	{ "a loss of more than all",
+	  LEVELS ",\"loss\":{\"leaf\":{\"n\":3,"
+		 "\"mean\":1.5,\"sd\":0.01}}}",
+	  -EINVAL, "loss.leaf.mean: got 1.5" },
+	{ "a coupling that is no number",
+	  LEVELS ",\"coupling\":{\"leaf\":"
+		 "NaN}}",
+	  -EINVAL, "coupling" },
 };
 
 static void test_rows(void)

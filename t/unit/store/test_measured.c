@@ -64,9 +64,9 @@ static void test_own_layout(void)
 	T_CHECK(s->app[0].curve[1].n == 3 && s->app[0].curve[1].sd == 0.01);
 	T_CHECK(!s->app[1].curve[1].n && s->app[1].curve[2].mean == 0.2);
 	T_CHECK(!s->app[0].impact[2].n && s->app[1].impact[2].mean == 0.3);
-	T_CHECK(s->fabric.coupling[NP_SCOPE_NODE].n == 0 &&
-		s->fabric.coupling[NP_SCOPE_LEAF].n == 4 &&
-		s->fabric.coupling[NP_SCOPE_UPLINK].mean == 0.2);
+	T_CHECK(s->fabric.sharing[NP_SCOPE_NODE].n == 0 &&
+		s->fabric.sharing[NP_SCOPE_LEAF].n == 4 &&
+		s->fabric.sharing[NP_SCOPE_UPLINK].mean == 0.2);
 	T_CHECK(s->n_rows == 4 && s->row[3].n_co == 2 &&
 		s->row[3].slowdown.mean == 0.6);
 	T_CHECK(s->fabric.bins->n == NP_HIST_BINS &&

@@ -27,19 +27,21 @@ static void add(struct np_pairs *p, struct np_pairs_run r)
 static void fill(struct np_pairs *p)
 {
 	*p = (struct np_pairs){
-		.name = strdup("mine"), .setup = strdup("halo; fft"),
-		.date = 1.7e9, .n_programs = 2,
+		.name = strdup("mine"),
+		.setup = strdup("halo; fft"),
+		.date = 1.7e9,
+		.n_programs = 2,
 		.place = { .leaf = strdup("leaf0"),
 			   .victim_nodes = strdup("n0,n1") },
 		.program = calloc(2, sizeof(*p->program)),
-		.beside = calloc(4, sizeof(*p->beside)),
+		.together = calloc(4, sizeof(*p->together)),
 	};
 	strcpy(p->program[0].name, "halo");
 	p->program[0].command = strdup("halo -n 4");
 	p->program[0].nodes = 2;
 	p->program[0].tasks_per_node = 1;
 	strcpy(p->program[1].name, "fft");
-	p->beside[1] = (struct np_mean){ .n = 2, .mean = 0.25, .sd = 0.01 };
+	p->together[1] = (struct np_mean){ .n = 2, .mean = 0.25, .sd = 0.01 };
 	add(p, run(NP_PAIRS_ALONE, "halo", NULL, 10));
 	add(p, run(NP_PAIRS_LEAF, "halo", "fft", 12.5));
 	add(p, run(NP_PAIRS_APART, "halo", "fft", 10.1));
@@ -106,15 +108,21 @@ static void test_accuracy_reads_the_results(void)
 static void test_what_the_models_go_by_is_written(void)
 {
 	const struct np_fabric_level level[] = { { "c1" }, { "c5" } };
-	const struct np_mean beside[4] = { { 1, 0.1, NAN }, { 1, 0.2, NAN },
-					   { 1, 0.3, NAN }, { 1, 0.4, NAN } };
+	const struct np_mean together[4] = { { 1, 0.1, NAN },
+					     { 1, 0.2, NAN },
+					     { 1, 0.3, NAN },
+					     { 1, 0.4, NAN } };
 	const struct np_mean curve[2] = { { 2, 0.5, 0.1 }, { 2, 0.6, 0.1 } };
-	const struct np_mean press[2] = { { 2, 0.7, 0.1 }, { 2, 0.8, 0.1 } };
+	const struct np_mean slowdown[2] = { { 2, 0.7, 0.1 }, { 2, 0.8, 0.1 } };
 	const struct np_fabric fabric = {
-		.name = "f", .level = level, .n_levels = 2, .pairs = beside,
+		.name = "f",
+		.level = level,
+		.n_levels = 2,
+		.pairs = together,
 	};
-	const struct np_program halo = { .name = "halo", .curve = curve,
-					 .impact = press };
+	const struct np_program halo = { .name = "halo",
+					 .curve = curve,
+					 .impact = slowdown };
 	const struct np_program *app[] = { &halo, NULL };
 	struct np_measured m;
 	struct np_pairs p;

@@ -79,13 +79,13 @@ static int same_level(const struct np_level_run *a,
 {
 	if (!a || !b)
 		return a == b;
-	return same_text(a->name, b->name) && a->partners == b->partners &&
+	return same_text(a->name, b->name) && a->peers == b->peers &&
 	       a->messages == b->messages && a->bytes == b->bytes &&
 	       a->pause_sec == b->pause_sec && same_text(a->scope, b->scope) &&
 	       same_text(a->nodes, b->nodes) &&
 	       a->n_processes == b->n_processes &&
 	       same_moments(&a->alone_round_sec, &b->alone_round_sec) &&
-	       same_moments(&a->beside_round_sec, &b->beside_round_sec);
+	       same_moments(&a->loaded_round_sec, &b->loaded_round_sec);
 }
 
 static int same_blocks(const struct np_block_run *a, size_t n_a,

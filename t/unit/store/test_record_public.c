@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void beside(struct np_record *r, uint32_t job_id, double overlap_sec)
+static void add_concurrent(struct np_record *r, uint32_t job_id,
+			   double overlap_sec)
 {
 	struct np_neighbour *n;
 
@@ -44,9 +45,9 @@ static struct np_record *telling(void)
 	set(&r->level->scope, "leaf");
 	set(&r->level->nodes, "secret[4-5]");
 	np_record_note(r, "the probes ended: secret3: no route");
-	beside(r, 987654, 12);
-	beside(r, 987655, 70);
-	beside(r, 987656, 0);
+	add_concurrent(r, 987654, 12);
+	add_concurrent(r, 987655, 70);
+	add_concurrent(r, 987656, 0);
 	return r;
 }
 
@@ -91,12 +92,12 @@ static void test_what_predictions_need_stays(void)
 	np_record_free(was);
 }
 
-static void test_whether_somebody_was_beside_it(void)
+static void test_whether_other_jobs_ran(void)
 {
 	struct np_record *none = np_record_new(), *gone = np_record_new();
 
-	beside(gone, 1, 0);
-	beside(gone, 2, 0);
+	add_concurrent(gone, 1, 0);
+	add_concurrent(gone, 2, 0);
 	np_record_make_public(none, 0);
 	np_record_make_public(gone, 0);
 	T_CHECK(!np_run_has_neighbours(none) && !np_run_has_neighbours(gone));
@@ -109,8 +110,7 @@ static const struct t_case cases[] = {
 	  test_nothing_of_others_is_in_it },
 	{ "what predictions and pages need stays",
 	  test_what_predictions_need_stays },
-	{ "whether others were beside it stays",
-	  test_whether_somebody_was_beside_it },
+	{ "whether others were beside it stays", test_whether_other_jobs_ran },
 	{ NULL, NULL },
 };
 T_SUITE(record_public, cases)

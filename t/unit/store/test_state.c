@@ -48,10 +48,10 @@ static void test_saved_is_loaded(void)
 		T_CHECK(same(s.leaf[i].name, leaves[i].name));
 		T_CHECK(s.leaf[i].n_nodes == leaves[i].n_nodes);
 		T_CHECK(s.leaf[i].n_idle == leaves[i].n_idle);
-		T_CHECK(s.leaf[i].n_away == leaves[i].n_away);
+		T_CHECK(s.leaf[i].n_unavailable == leaves[i].n_unavailable);
 		T_CHECK(s.leaf[i].n_jobs == leaves[i].n_jobs);
 		T_CHECK(s.leaf[i].n_known == leaves[i].n_known);
-		T_CHECK(s.leaf[i].strain == leaves[i].strain);
+		T_CHECK(s.leaf[i].worst_slowdown == leaves[i].worst_slowdown);
 	}
 	for (size_t i = 0; i < 2 && i < s.n_jobs; i++)
 		check_job(&s.job[i], &jobs[i]);
@@ -100,16 +100,17 @@ static void test_never_written_is_told_apart(void)
 static void test_numbers_without_limit_can_be_read_again(void)
 {
 	struct np_state s = some_state(), got;
-	struct np_state_leaf crowd = { .name = "leaf0", .strain = INFINITY };
+	struct np_state_leaf crowd = { .name = "leaf0",
+				       .worst_slowdown = INFINITY };
 	struct np_err err = NP_ERR_INIT;
 
 	fresh_store();
 	s.leaf = &crowd;
 	s.n_leaves = 1;
 	T_CHECK(np_state_save(store, &s, 0644, NULL) == 0);
-	T_CHECK(load(&got, &err) == 0 && got.leaf[0].strain == 1e6);
+	T_CHECK(load(&got, &err) == 0 && got.leaf[0].worst_slowdown == 1e6);
 	np_state_free(&got);
-	crowd.strain = NAN;
+	crowd.worst_slowdown = NAN;
 	T_CHECK(np_state_save(store, &s, 0644, &err) == -EINVAL);
 	T_CHECK(strstr(err.text, "not finite"));
 	T_ROW("the earlier state stays", load(&got, &err) == 0);
@@ -202,7 +203,7 @@ static void test_numbers_are_the_same_in_every_locale(void)
 		setlocale(LC_NUMERIC, "C");
 	T_CHECK(save() == 0);
 	setlocale(LC_NUMERIC, "C");
-	T_CHECK(load(&s, &err) == 0 && s.leaf[0].strain == 0.125);
+	T_CHECK(load(&s, &err) == 0 && s.leaf[0].worst_slowdown == 0.125);
 	np_state_free(&s);
 }
 

@@ -209,8 +209,8 @@ static int bench_read(void)
  * Returns whether the advantage is too small. To find all critical latencies,
  * the solver would have to run at least once for each.
  */
-static int beside_clp(struct np_tolerance *t, size_t ops, double limit_sec,
-		      double all_sec, double limit)
+static int after_clp(struct np_tolerance *t, size_t ops, double limit_sec,
+		     double all_sec, double limit)
 {
 	struct np_point base = np_tolerance_side(t, 3000, true);
 	double enough = 1.1 * MIN_TIMES_FASTER * fmax(limit_sec, all_sec);
@@ -296,7 +296,7 @@ static int bench_size(size_t ops)
 	if (ops >= 10000000)
 		failed = fmin(best.one, best.four) < MIN_BANDWIDTH_SHARE;
 	if (ops < 2000000)
-		failed |= beside_clp(t, ops, limit_sec, all_sec, limit);
+		failed |= after_clp(t, ops, limit_sec, all_sec, limit);
 	np_tolerance_free(t);
 	return failed;
 }

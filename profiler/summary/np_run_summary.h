@@ -26,9 +26,9 @@
 #include <stdio.h>
 
 #include "np_blocks.h"
+#include "np_cache.h"
 #include "np_fabric.h"
 #include "np_fabric_store.h"
-#include "np_cache.h"
 #include "np_need.h"
 #include "np_record.h"
 #include "np_store.h"
@@ -113,11 +113,11 @@ bool np_run_has_neighbours(const struct np_record *r);
 #define NP_RUN_SUMMARY_RUNNING_SEC 60.0
 
 enum np_run_use {
-	NP_RUN_ALONE,	   /* no load level: its time and its latencies */
+	NP_RUN_ALONE,	    /* no load level: its time and its latencies */
 	NP_RUN_UNDER_LEVEL, /* its time, and the level's rounds */
-	NP_RUN_TIME,	   /* no load level: its time; it has no latencies */
-	NP_RUN_LATENCY,	   /* no load level: its latencies only */
-	NP_RUN_BLOCKS,	   /* with measurement intervals under levels */
+	NP_RUN_TIME,	    /* no load level: its time; it has no latencies */
+	NP_RUN_LATENCY,	    /* no load level: its latencies only */
+	NP_RUN_BLOCKS,	    /* with measurement intervals under levels */
 	/* Excluded, by the first reason that applies: */
 	NP_RUN_FABRIC,	   /* on another fabric */
 	NP_RUN_UNDER_WAY,  /* not ended yet */
@@ -127,7 +127,7 @@ enum np_run_use {
 	NP_RUN_SCOPE,	   /* its level ran at another scope */
 	NP_RUN_LEVEL,	   /* its level is not in the calibration */
 	NP_RUN_WORKLOAD,   /* of another or an unknown workload */
-	NP_RUN_AUTOMATIC,	   /* of the idle network, made automatically */
+	NP_RUN_AUTOMATIC,  /* of the idle network, made automatically */
 	NP_RUN_USES
 };
 
@@ -165,10 +165,10 @@ struct np_run_summary_opt {
 };
 
 struct np_run_summary {
-	enum np_run_use *use; /* of each run */
+	enum np_run_use *use;	   /* of each run */
 	size_t count[NP_RUN_USES]; /* runs by use */
 	size_t n_used;		   /* runs that are not excluded */
-	const char *fingerprint; /* of the workload, borrowed; NULL: no run */
+	const char *fingerprint;   /* of the workload, borrowed; NULL: no run */
 	/* The newest measured run; NULL: none, or not needed. */
 	const struct np_record *fabric;
 
@@ -177,9 +177,9 @@ struct np_run_summary {
 	struct np_run_summary_level *level;
 	size_t n_levels;
 	size_t n_curve, n_impact; /* levels with slowdown, with impact */
-	double noise;		    /* np_noise_pooled() of the slowdowns */
-	struct np_blocks blocks;    /* of the runs with intervals */
-	double blocks_longer; /* their run time / alone_sec - 1, or NaN */
+	double noise;		  /* np_noise_pooled() of the slowdowns */
+	struct np_blocks blocks;  /* of the runs with intervals */
+	double blocks_longer;	  /* their run time / alone_sec - 1, or NaN */
 
 	struct np_sample latency;   /* of the requested period, if possible */
 	struct np_mean latency_sec; /* mean latency of one run */
@@ -196,8 +196,8 @@ struct np_run_summary {
  * -ENOMEM.  Free with np_run_summary_free().
  */
 int np_run_summary_make(const struct np_runs *runs,
-		     const struct np_run_summary_opt *opt,
-		     struct np_run_summary *out);
+			const struct np_run_summary_opt *opt,
+			struct np_run_summary *out);
 void np_run_summary_free(struct np_run_summary *e);
 
 /*
@@ -247,7 +247,7 @@ void np_run_summary_pack(FILE *f, const struct np_run_summary *e);
  * -ENOMEM.
  */
 int np_run_summary_unpack(struct np_pack *p, const struct np_fabric *fabric,
-		       const char *name, struct np_run_summary *out);
+			  const char *name, struct np_run_summary *out);
 
 /* ---- runs that a sensitivity curve has so far, for np_need_next() ---- */
 

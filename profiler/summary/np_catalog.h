@@ -72,7 +72,7 @@ int32_t np_app_index_unknown(const struct np_app_index *x);
 size_t np_app_index_n(const struct np_app_index *x); /* entries; for tests */
 
 enum np_claim {
-	NP_CLAIM_HOLDS,    /* also if the name is not published */
+	NP_CLAIM_HOLDS,	   /* also if the name is not published */
 	NP_CLAIM_BARRED,   /* Claim= names other users */
 	NP_CLAIM_REFUTED,  /* the user's own runs contradict it */
 	NP_CLAIM_UNCLEAR,  /* the user's account or groups are not known yet */
@@ -126,9 +126,9 @@ enum np_consistency {
  * contradiction in words.  Exported for tests.
  */
 enum np_consistency np_consistency_check(const struct np_run_summary *own,
-				 const struct np_run_summary *published,
-				 const struct np_fabric *f, char *why,
-				 size_t len);
+					 const struct np_run_summary *published,
+					 const struct np_fabric *f, char *why,
+					 size_t len);
 
 /* ---- the catalog ---- */
 

@@ -1,6 +1,6 @@
-#include "t.h"
 #include "np_profile.h"
 #include "some_record.h"
+#include "t.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +38,8 @@ static const struct {
 	bool is_wanted;
 } rows[] = {
 	{ "nothing is known", NULL, 0, 0, 0, true },
-	{ "a run made to measure the idle network",
-	  NULL, 300, 400, 0.1, false },
+	{ "a run made to measure the idle network", NULL, 300, 400, 0.1,
+	  false },
 	{ "a run that was too short", NULL, 29, 1, 0.1, true },
 	{ "a run with another period", NULL, 300, 1, 0.02, true },
 	{ "few quiet moments", "quiet", 250, 1, 0.1, true },
@@ -60,8 +60,8 @@ static void test_what_is_kept(void)
 						1e-5, rows[i].days_ago);
 			run[0]->probe.period_sec = rows[i].period_sec;
 		}
-		T_ROW(rows[i].name, np_idle_is_wanted(&runs, like, NOW) ==
-				    rows[i].is_wanted);
+		T_ROW(rows[i].name,
+		      np_idle_is_wanted(&runs, like, NOW) == rows[i].is_wanted);
 		while (runs.n)
 			np_record_free(run[--runs.n]);
 		np_record_free(like);
@@ -72,8 +72,10 @@ static void test_what_is_kept(void)
 static void test_what_counts(void)
 {
 	struct np_record *run[] = {
-		new_run("quiet", 40, 1e-5, 1), new_run("quiet", 40, 3e-5, 2),
-		new_run("quiet", 40, 1.2e-5, 3), new_run(NULL, 60, 4e-5, 9),
+		new_run("quiet", 40, 1e-5, 1),
+		new_run("quiet", 40, 3e-5, 2),
+		new_run("quiet", 40, 1.2e-5, 3),
+		new_run(NULL, 60, 4e-5, 9),
 	};
 	struct np_runs runs = { .app = NP_IDLE_APP, .run = run, .n = 3 };
 	struct np_profile p;
@@ -81,7 +83,7 @@ static void test_what_counts(void)
 	T_CHECK(!np_profile_make(&runs, NULL, 0, NOW, &p));
 	T_ROW("quiet moments that were busy do not count",
 	      p.ev.latency.n_runs == 2 && p.ev.latency.moments.mean < 2e-5 &&
-	      p.ev.use[1] == NP_RUN_AUTOMATIC);
+		      p.ev.use[1] == NP_RUN_AUTOMATIC);
 	T_ROW("they are told from runs",
 	      p.ev.latency.source == NP_SOURCE_QUIET);
 	np_profile_free(&p);
@@ -89,8 +91,8 @@ static void test_what_counts(void)
 	T_CHECK(!np_profile_make(&runs, NULL, 0, NOW, &p));
 	T_ROW("an older run that was made for it comes first",
 	      p.ev.latency.n_runs == 1 && p.ev.latency.moments.n == 60 &&
-	      p.ev.latency.source == NP_SOURCE_RUN &&
-	      p.ev.count[NP_RUN_AUTOMATIC] == 3);
+		      p.ev.latency.source == NP_SOURCE_RUN &&
+		      p.ev.count[NP_RUN_AUTOMATIC] == 3);
 	np_profile_free(&p);
 	for (size_t i = 0; i < 4; i++)
 		np_record_free(run[i]);
@@ -103,8 +105,8 @@ static void test_which_baseline_is_used(void)
 		const char *name, *own, *others;
 		enum np_sample_source want;
 	} base[] = {
-		{ "a calibration comes before one's own quiet moments",
-		  "quiet", "calibration", NP_SOURCE_CALIBRATION },
+		{ "a calibration comes before one's own quiet moments", "quiet",
+		  "calibration", NP_SOURCE_CALIBRATION },
 		{ "an idle run of others comes before one's own quiet moments",
 		  "quiet", NULL, NP_SOURCE_RUN },
 		{ "an idle run of others comes before one's own calibration",
@@ -121,14 +123,16 @@ static void test_which_baseline_is_used(void)
 		struct np_record *other = new_run(base[i].others, 60, 2e-5, 3);
 		struct np_runs runs = { .app = "fft", .run = &app, .n = 1 };
 		struct np_runs a = { .app = NP_IDLE_APP, .run = &own, .n = 1 };
-		struct np_runs b = { .app = NP_IDLE_APP, .run = &other, .n = 1 };
+		struct np_runs b = { .app = NP_IDLE_APP,
+				     .run = &other,
+				     .n = 1 };
 		const struct np_runs *const idle[] = { &a, &b };
 		struct np_profile p;
 
 		strcpy(app->app, "fft");
 		T_CHECK(!np_profile_make(&runs, idle, 2, NOW, &p));
-		T_ROW(base[i].name, p.idle.n_runs == 1 &&
-				    p.idle.source == base[i].want);
+		T_ROW(base[i].name,
+		      p.idle.n_runs == 1 && p.idle.source == base[i].want);
 		np_profile_free(&p);
 		np_record_free(app);
 		np_record_free(own);
@@ -148,7 +152,7 @@ static void test_both_kinds_in_one_list(void)
 	T_CHECK(!np_profile_make(&runs, NULL, 0, NOW, &p));
 	T_ROW("a calibration is not mixed with quiet moments",
 	      p.ev.latency.n_runs == 1 &&
-	      p.ev.latency.source == NP_SOURCE_CALIBRATION);
+		      p.ev.latency.source == NP_SOURCE_CALIBRATION);
 	np_profile_free(&p);
 	np_record_free(run[0]);
 	np_record_free(run[1]);
@@ -157,14 +161,21 @@ static void test_both_kinds_in_one_list(void)
 static void test_calibration(void)
 {
 	double count[NP_HIST_BINS] = { 0 };
-	struct np_moments m = { .n = 50, .mean = 2e-5, .min = 2e-5,
-				.max = 2e-5 };
+	struct np_moments m = {
+		.n = 50, .mean = 2e-5, .min = 2e-5, .max = 2e-5
+	};
 	struct np_fabric fabric = { .bins = np_bins_own(),
 				    .idle = { m, count } };
 	struct np_calibration c = {
-		.cluster = "hpc", .transport = "tcp/eth0", .leaf_name = "leaf1",
-		.netprof_version = "", .ucx_version = "", .date = NOW - 600,
-		.message_bytes = 1024, .period_sec = 0.1, .fabric = &fabric,
+		.cluster = "hpc",
+		.transport = "tcp/eth0",
+		.leaf_name = "leaf1",
+		.netprof_version = "",
+		.ucx_version = "",
+		.date = NOW - 600,
+		.message_bytes = 1024,
+		.period_sec = 0.1,
+		.fabric = &fabric,
 	};
 	struct np_record *r;
 

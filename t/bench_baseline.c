@@ -1,4 +1,4 @@
-#include "bench_yard.h"
+#include "bench_baseline.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static const uint32_t *memory(void)
 	return next;
 }
 
-static double yard(void)
+static double baseline(void)
 {
 	static uint32_t at;
 	static volatile double kept;
@@ -58,27 +58,27 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-double bench_yard(void)
+double bench_baseline(void)
 {
 	static double sec[MOST];
 	static size_t n;
 	double sorted[MOST];
 	size_t used;
 
-	sec[n++ % MOST] = yard();
+	sec[n++ % MOST] = baseline();
 	used = n < MOST ? n : MOST;
 	memcpy(sorted, sec, used * sizeof(*sec));
 	qsort(sorted, used, sizeof(*sorted), compare);
 	return sorted[used / 2];
 }
 
-bool bench_within(const char *what, double sec, double yards)
+bool bench_within(const char *what, double sec, double baselines)
 {
-	double unit = bench_yard();
+	double unit = bench_baseline();
 
-	if (sec <= yards * unit)
+	if (sec <= baselines * unit)
 		return true;
-	printf("%-18s too slow: %.3g yards of %.3g us, at most %g\n", what,
-	       sec / unit, 1e6 * unit, yards);
+	printf("%-18s too slow: %.3g baselines of %.3g us, at most %g\n", what,
+	       sec / unit, 1e6 * unit, baselines);
 	return false;
 }

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TWO_LEAVES \
+#define TWO_LEAVES                                            \
 	"SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-7]\n" \
 	"SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[8-15]\n"
 
 /* A step on n[0-1] of leaf0, ready to be told of others. */
 struct rig {
-	struct np_leafmap *leaves;
+	struct np_leaf_index *leaves;
 	struct np_record *r;
 	struct np_neighbours b;
 };
@@ -23,7 +23,7 @@ static void begin(struct rig *g)
 
 	g->leaves = NULL;
 	g->r = np_record_new();
-	T_CHECK(np_leafmap_parse(TWO_LEAVES, &g->leaves, NULL) == 0);
+	T_CHECK(np_leaf_index_parse(TWO_LEAVES, &g->leaves, NULL) == 0);
 	T_CHECK(np_hosts_expand("n[0-1]", &nodes) == 0);
 	T_CHECK(np_neighbours_init(&g->b, g->leaves, &nodes, g->r, NULL) == 0);
 	np_hosts_free(&nodes);
@@ -32,7 +32,7 @@ static void begin(struct rig *g)
 static void end(struct rig *g)
 {
 	np_neighbours_free(&g->b);
-	np_leafmap_free(g->leaves);
+	np_leaf_index_free(g->leaves);
 	np_record_free(g->r);
 }
 
@@ -58,11 +58,11 @@ static void test_other_rails(void)
 	struct np_hosts nodes = { NULL, 0 };
 	struct rig g = { .r = np_record_new() };
 
-	T_CHECK(!np_leafmap_parse("SwitchName=a Level=0 Nodes=n[0-3]\n"
-				  "SwitchName=b Level=0 Nodes=n[4-7]\n"
-				  "SwitchName=x Level=0 Nodes=n[0-7]\n",
-				  &g.leaves, NULL));
-	T_CHECK(!np_leafmap_set_devices(g.leaves, "ib0,ib1"));
+	T_CHECK(!np_leaf_index_parse("SwitchName=a Level=0 Nodes=n[0-3]\n"
+				     "SwitchName=b Level=0 Nodes=n[4-7]\n"
+				     "SwitchName=x Level=0 Nodes=n[0-7]\n",
+				     &g.leaves, NULL));
+	T_CHECK(!np_leaf_index_set_devices(g.leaves, "ib0,ib1"));
 	T_CHECK(!np_hosts_expand("n[0-1]", &nodes));
 	T_CHECK(!np_neighbours_init(&g.b, g.leaves, &nodes, g.r, NULL));
 	T_CHECK(!np_neighbours_add(&g.b, &c, NULL));
@@ -73,7 +73,7 @@ static void test_other_rails(void)
 	end(&g);
 }
 
-static void test_who_is_beside(void)
+static void test_concurrent_jobs(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_candidate c = { 7, NP_NO_VALUE, rows[i].nodes,
@@ -108,10 +108,12 @@ static void test_a_full_list_ends_the_search(void)
 		T_CHECK(np_neighbours_add(&g.b, &c, &err) == 0);
 	T_CHECK(g.r->n_notes == 0);
 	for (int minute = 0; minute < 3; minute++)
-		T_CHECK(np_neighbours_add(&g.b, &c, &err) == NP_NEIGHBOURS_FULL);
+		T_CHECK(np_neighbours_add(&g.b, &c, &err) ==
+			NP_NEIGHBOURS_FULL);
 	T_CHECK(g.r->n_neighbours == NP_RECORD_MAX_NEIGHBOURS && !*err.text);
-	T_CHECK(g.r->n_notes == 1 && !strcmp(g.r->notes[0],
-		"more than 4096 neighbours: the others are not recorded"));
+	T_CHECK(g.r->n_notes == 1 &&
+		!strcmp(g.r->notes[0],
+			"more than 4096 neighbours: the others are not recorded"));
 	c.job_id = 1; /* one that is known has its place */
 	c.overlap_sec = 80;
 	T_CHECK(np_neighbours_add(&g.b, &c, &err) == 0);
@@ -136,11 +138,11 @@ static const struct t_case cases[] = {
 	{ "a job that shares the switch of another rail is a neighbour",
 	  test_other_rails },
 	{ "who shared a leaf with the step, and for how long",
-	  test_who_is_beside },
+	  test_concurrent_jobs },
 	{ "a full list ends the search, with one note",
 	  test_a_full_list_ends_the_search },
 	{ "nodes that cannot be told apart are told",
 	  test_a_failure_says_whose_nodes },
 	{ NULL, NULL },
 };
-T_SUITE(beside, cases)
+T_SUITE(concurrent, cases)

@@ -1,5 +1,5 @@
-#include "t.h"
 #include "np_alloc_query.h"
+#include "t.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,45 +14,51 @@ static const struct {
 	{ "no topology", "", "n0", "" },
 	{ "a node listed under two leaves is on the first",
 	  "SwitchName=a Level=0 Nodes=n[0-3]\n"
-	  "SwitchName=b Level=0 Nodes=n[3-5]\n", "n3", "a" },
+	  "SwitchName=b Level=0 Nodes=n[3-5]\n",
+	  "n3", "a" },
 	{ "a list with blanks", "SwitchName=a Level=0 Nodes=n[0-1], n[2-3]\n",
 	  "n2", "a" },
-	{ "names with dots", "SwitchName=rack0.ib Level=0 Nodes=n[0-1]\n"
-	  "SwitchName=rack1.ib Level=0 Nodes=n[2-3]\n", "n2", "rack1.ib" },
+	{ "names with dots",
+	  "SwitchName=rack0.ib Level=0 Nodes=n[0-1]\n"
+	  "SwitchName=rack1.ib Level=0 Nodes=n[2-3]\n",
+	  "n2", "rack1.ib" },
 };
 
 static void test_rows(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		struct np_leafmap *l = NULL;
+		struct np_leaf_index *l = NULL;
 
-		T_ROW(rows[i].name, !np_leafmap_parse(rows[i].topology, &l,
-						      NULL));
-		T_ROW(rows[i].name, l && !strcmp(np_leafmap_find(l,
-			rows[i].node), rows[i].leaf));
-		np_leafmap_free(l);
+		T_ROW(rows[i].name,
+		      !np_leaf_index_parse(rows[i].topology, &l, NULL));
+		T_ROW(rows[i].name,
+		      l && !strcmp(np_leaf_index_find(l, rows[i].node),
+				   rows[i].leaf));
+		np_leaf_index_free(l);
 	}
 }
 
 /* As "leaf:rail:nic ..." of a node's rails. */
-static void describe(const struct np_leafmap *l, const char *node, char *text,
-		     size_t size)
+static void describe(const struct np_leaf_index *l, const char *node,
+		     char *text, size_t size)
 {
 	struct np_rail rail[NP_RAILS_MAX];
-	size_t n = np_leafmap_rails(l, node, rail), used = 0;
+	size_t n = np_leaf_index_rails(l, node, rail), used = 0;
 
 	for (size_t i = 0; i < n; i++)
 		used += (size_t)snprintf(text + used, size - used, "%s%s:%s:%s",
 					 i ? " " : "", rail[i].leaf,
 					 rail[i].name ? rail[i].name : "-",
 					 rail[i].nic ? rail[i].nic : "-");
-	T_CHECK(!strcmp(rail[0].leaf, np_leafmap_find(l, node)));
+	T_CHECK(!strcmp(rail[0].leaf, np_leaf_index_find(l, node)));
 }
 
-#define TWO_TREES "SwitchName=a Level=0 Nodes=n[0-3]\n" \
+#define TWO_TREES                             \
+	"SwitchName=a Level=0 Nodes=n[0-3]\n" \
 	"SwitchName=b Level=0 Nodes=n[4-7]\n" \
 	"SwitchName=x Level=0 Nodes=n[0-7]\n"
-#define FILE_OF_RAILS "Rail=r0 NIC=ib0 Leaf=a Nodes=n[0-3]\n" \
+#define FILE_OF_RAILS                           \
+	"Rail=r0 NIC=ib0 Leaf=a Nodes=n[0-3]\n" \
 	"Rail=r1 NIC=ib1 Leaf=y Nodes=n[0-1]\n"
 
 static const struct {
@@ -77,17 +83,17 @@ static const struct {
 static void test_rails(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(railed); i++) {
-		struct np_leafmap *l = NULL;
+		struct np_leaf_index *l = NULL;
 		char text[512], *file = strdup(railed[i].rails);
 		struct np_topo rails;
 
-		T_CHECK(!np_leafmap_parse(TWO_TREES, &l, NULL));
+		T_CHECK(!np_leaf_index_parse(TWO_TREES, &l, NULL));
 		T_CHECK(!np_rails_parse(file, "rails", &rails, NULL));
-		T_CHECK(!np_leafmap_add_rails(l, &rails));
-		T_CHECK(!np_leafmap_set_devices(l, railed[i].devices));
+		T_CHECK(!np_leaf_index_add_rails(l, &rails));
+		T_CHECK(!np_leaf_index_set_devices(l, railed[i].devices));
 		describe(l, railed[i].node, text, sizeof(text));
 		T_ROW(railed[i].name, !strcmp(text, railed[i].want));
-		np_leafmap_free(l);
+		np_leaf_index_free(l);
 		free(file);
 	}
 }
@@ -98,4 +104,4 @@ static const struct t_case cases[] = {
 	{ "the leaf of a node, as slurmctld tells it", test_rows },
 	{ NULL, NULL },
 };
-T_SUITE(leafmap, cases)
+T_SUITE(leaf_index, cases)

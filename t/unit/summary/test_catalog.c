@@ -1,6 +1,6 @@
 /* The catalog: what it reads of a store, and what it says of that. */
-#include "np_run_summary.h"
 #include "np_predict.h"
+#include "np_run_summary.h"
 #include "some_catalog.h"
 
 #include <errno.h>
@@ -22,8 +22,7 @@ static bool is_complete(const char *app)
 {
 	int32_t h = find(app, geteuid());
 	struct np_slowdowns *t = table();
-	bool complete = h >= 0 && (size_t)h < t->n &&
-			t->profile[h].complete;
+	bool complete = h >= 0 && (size_t)h < t->n && t->profile[h].complete;
 
 	np_slowdowns_unref(t);
 	return complete;
@@ -46,9 +45,9 @@ static double model_says(const char *victim, const char *co,
 
 	T_CHECK(!np_store_open(w.dir, &store, NULL));
 	T_CHECK(!np_fabric_store_load(store, "hpc", NULL, &cal, NULL));
-	T_CHECK(!np_predictor_new(cal.fabric, np_model_find(NP_MODEL_DEFAULT,
-							    NULL),
-				  &opt, &p, NULL));
+	T_CHECK(!np_predictor_new(cal.fabric,
+				  np_model_find(NP_MODEL_DEFAULT, NULL), &opt,
+				  &p, NULL));
 	for (int i = 0; i < 2; i++) {
 		T_CHECK(!np_store_load(store, NP_STORE_USER, geteuid(), app[i],
 				       NULL, NULL, &runs[i], NULL));
@@ -90,9 +89,11 @@ static void test_says_what_the_models_say(void)
 	t = table();
 	for (size_t i = 0; fft >= 0 && halo >= 0 && i < NP_ARRAY_SIZE(rows);
 	     i++)
-		T_ROW(rows[i].name, fabs(np_slowdowns_between(t, (uint32_t)fft,
-			(uint32_t)halo, rows[i].nodes, rows[i].span) -
-			model_says("fft", "halo", rows[i].scope)) < 2e-4);
+		T_ROW(rows[i].name,
+		      fabs(np_slowdowns_between(t, (uint32_t)fft,
+						(uint32_t)halo, rows[i].nodes,
+						rows[i].span) -
+			   model_says("fft", "halo", rows[i].scope)) < 2e-4);
 	T_ROW("the profile of netprof predict",
 	      fabs(slowdown("fft", "halo") - 0.152188) < 2e-4);
 	np_slowdowns_unref(t);
@@ -107,9 +108,10 @@ static void test_the_calibration_is_described(void)
 	start("hpc");
 	T_CHECK(!strcmp(np_catalog_fabric(w.c), "not read yet"));
 	refresh();
-	T_CHECK(!strcmp(np_catalog_fabric(w.c), "of 2024-05-23T10:00:00Z, "
-			"cluster hpc, 8 levels at scope node; coupling: node "
-			"1.00, leaf 0.91, uplink 0.35"));
+	T_CHECK(!strcmp(np_catalog_fabric(w.c),
+			"of 2024-05-23T10:00:00Z, "
+			"cluster hpc, 8 levels at scope node; sharing "
+			"coefficients: node 1.00, leaf 0.91, uplink 0.35"));
 	stop();
 }
 
@@ -129,9 +131,10 @@ static void test_an_application_goes_and_comes(void)
 	T_CHECK(find("halo", geteuid()) == NP_PROFILE_UNKNOWN);
 	T_CHECK(find("fft", geteuid()) >= 0 && is_complete("fft"));
 	t = table();
-	T_ROW("who holds its handle sees no harm", t->n == 2 &&
-	      np_slowdowns_between(t, (uint32_t)find("fft", geteuid()),
-				(uint32_t)h, true, true) == 0);
+	T_ROW("who holds its handle sees no harm",
+	      t->n == 2 &&
+		      np_slowdowns_between(t, (uint32_t)find("fft", geteuid()),
+					   (uint32_t)h, true, true) == 0);
 	np_slowdowns_unref(t);
 	sh("mv gone users/%u/halo", geteuid());
 	T_CHECK(refresh() == 0 && w.changed);
@@ -146,20 +149,22 @@ static void test_the_store_goes_and_comes(void)
 		int rc;
 		const char *says;
 	} rows[] = {
-		{ "the store", "mv $S $S.away", "mv $S.away $S",
-		  -ENOENT, "profile store" },
+		{ "the store", "mv $S $S.away", "mv $S.away $S", -ENOENT,
+		  "profile store" },
 		{ "what there is instead of it", "mv $S $S.away && : >$S",
 		  "rm $S && mv $S.away $S", -ENOTDIR, "profile store" },
 		{ "the calibration", "mv $S/fabric hidden",
 		  "mv hidden $S/fabric", -ENOENT, "no calibration of cluster" },
-		{ "a calibration that can be used", "mv $S/fabric/hpc/" CAL
+		{ "a calibration that can be used",
+		  "mv $S/fabric/hpc/" CAL
 		  " hidden && echo '{' >$S/fabric/hpc/" CAL,
 		  "mv hidden $S/fabric/hpc/" CAL, -ENOENT,
 		  "no calibration can be used" },
-		{ "the directory of what is published", "mv $S/published "
+		{ "the directory of what is published",
+		  "mv $S/published "
 		  "hidden && : >$S/published",
-		  "rm $S/published && mv hidden $S/published",
-		  -EACCES, "expected a directory" },
+		  "rm $S/published && mv hidden $S/published", -EACCES,
+		  "expected a directory" },
 	};
 	int32_t fft, halo;
 	double d;
@@ -176,14 +181,14 @@ static void test_the_store_goes_and_comes(void)
 		T_ROW(rows[i].name, refresh() == rows[i].rc);
 		T_ROW(rows[i].name, strstr(w.err.text, rows[i].says));
 		T_ROW(rows[i].name, w.changed && !w.more && !n_known());
-		T_ROW(rows[i].name, !strcmp(np_catalog_fabric(w.c),
-					    w.err.text));
+		T_ROW(rows[i].name,
+		      !strcmp(np_catalog_fabric(w.c), w.err.text));
 		T_ROW(rows[i].name, refresh() == rows[i].rc && !w.changed);
 		sh_above(rows[i].restore);
 		T_ROW(rows[i].name, refresh() == 0 && w.changed && !w.more);
 		T_ROW(rows[i].name, find("fft", geteuid()) == fft &&
-		      find("halo", geteuid()) == halo &&
-		      slowdown("fft", "halo") == d);
+					    find("halo", geteuid()) == halo &&
+					    slowdown("fft", "halo") == d);
 	}
 	stop();
 }
@@ -279,7 +284,8 @@ static void test_what_is_hardly_known_is_no_conflict(void)
 		sh("k=0.4; for f in $(grep -l '\"name\":\"c' users/%u/fft/*); "
 		   "do jq -c \".end = .start + $k * (.end - .start)\" $f "
 		   ">$f.new && mv $f.new $f || exit; "
-		   "[ $k = 0.4 ] && k=1.6 || k=0.4; done", geteuid());
+		   "[ $k = 0.4 ] && k=1.6 || k=0.4; done",
+		   geteuid());
 		w.conf.max_slowdown = rows[i].max_slowdown;
 		new_catalog("hpc");
 		T_CHECK(refresh() == 0 && !w.n_warned);
@@ -292,7 +298,7 @@ static void test_what_is_hardly_known_is_no_conflict(void)
 static void test_no_effect_is_no_conflict(void)
 {
 	static const struct {
-		const char *name, *coupling; /* of the leaf */
+		const char *name, *sharing; /* of the leaf */
 		bool harmful;
 	} rows[] = {
 		{ "nothing is felt", "{\"n\":12,\"mean\":0.04,\"sd\":0.08}",
@@ -305,17 +311,17 @@ static void test_no_effect_is_no_conflict(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		start("hpc");
 		put_own("fft", "fft");
-		if (strstr(rows[i].coupling, "\"n\":0"))
+		if (strstr(rows[i].sharing, "\"n\":0"))
 			sh("sed -i 's/^\"coupling\".*/\"coupling\": "
 			   "{\"uplink\":0.3},/' fabric/hpc/" CAL);
 		else
 			sh("sed -i 's/^\"coupling\".*/\"coupling\": "
 			   "{\"leaf\":%s},/' fabric/hpc/" CAL,
-			   rows[i].coupling);
+			   rows[i].sharing);
 		T_ROW(rows[i].name, refresh() == 0 && is_complete("fft"));
 		T_ROW(rows[i].name, rows[i].harmful ?
-		      slowdown("fft", "fft") > 0.1 :
-		      slowdown("fft", "fft") == 0);
+					    slowdown("fft", "fft") > 0.1 :
+					    slowdown("fft", "fft") == 0);
 		stop();
 	}
 }
@@ -355,7 +361,7 @@ static void test_what_was_handed_out_outlives_the_catalog(void)
 	T_CHECK(np_app_index_n(y) == 2 && fft >= 0 && halo >= 0);
 	T_CHECK(fft >= 0 && halo >= 0 &&
 		np_slowdowns_between(t, (uint32_t)fft, (uint32_t)halo, false,
-				  false) > 0.1);
+				     false) > 0.1);
 	np_app_index_unref(y);
 	np_app_index_unref(NULL);
 	np_slowdowns_unref(t);
@@ -366,10 +372,11 @@ static void test_without_anything(void)
 	bool changed, more;
 
 	start("hpc");
-	T_ROW("before the first look", n_known() == 0 &&
-	      find("fft", 0) == NP_PROFILE_UNKNOWN);
-	T_ROW("nobody listens to warnings", np_catalog_refresh(w.c, 1e9, NULL,
-		NULL, &changed, &more, NULL) == 0);
+	T_ROW("before the first look",
+	      n_known() == 0 && find("fft", 0) == NP_PROFILE_UNKNOWN);
+	T_ROW("nobody listens to warnings",
+	      np_catalog_refresh(w.c, 1e9, NULL, NULL, &changed, &more, NULL) ==
+		      0);
 	T_CHECK(n_known() == 0);
 	stop();
 	np_catalog_free(NULL);

@@ -96,18 +96,21 @@ struct np_series *np_run_windows(const struct np_record *r)
 	np_series_init(all, width);
 	for (size_t i = 0; i < r->n_leaves; i++) {
 		const struct np_series *s = is_on(&r->leaves[i], rail) ?
-						    r->leaves[i].windows : NULL;
+						    r->leaves[i].windows :
+						    NULL;
 
 		for (size_t k = 0; s && k < s->n; k++)
 			if (s->w[k].n)
-				np_series_add(all, ((double)k + 0.5) *
-					      s->width_sec, &s->w[k]);
+				np_series_add(all,
+					      ((double)k + 0.5) * s->width_sec,
+					      &s->w[k]);
 	}
 	return all;
 }
 
 static const char *const sources[] = {
-	[NP_SOURCE_RUN] = "run", [NP_SOURCE_QUIET] = "quiet",
+	[NP_SOURCE_RUN] = "run",
+	[NP_SOURCE_QUIET] = "quiet",
 	[NP_SOURCE_CALIBRATION] = "calibration",
 };
 
@@ -122,7 +125,8 @@ static enum np_sample_source source_of(const struct np_record *r)
 	if (!r->source)
 		return NP_SOURCE_RUN;
 	return strcmp(r->source, sources[NP_SOURCE_CALIBRATION]) ?
-	       NP_SOURCE_QUIET : NP_SOURCE_CALIBRATION;
+		       NP_SOURCE_QUIET :
+		       NP_SOURCE_CALIBRATION;
 }
 
 /* Add a run's counters of one adapter to those of the same name. */
@@ -145,8 +149,8 @@ static void add_nic(struct np_sample *s, const struct np_nic_run *r)
 	nic->node_sec += r->node_sec;
 	for (size_t k = 0; k < NP_NIC_KINDS; k++)
 		if (!isnan(r->n[k]))
-			nic->n[k] = (isnan(nic->n[k]) ? 0 : nic->n[k]) +
-				    r->n[k];
+			nic->n[k] =
+				(isnan(nic->n[k]) ? 0 : nic->n[k]) + r->n[k];
 }
 
 int np_sample_add(struct np_sample *s, const struct np_record *r)
@@ -247,8 +251,8 @@ int np_run_blocks(const struct np_runs *runs, const enum np_run_use *use,
 static const struct np_moments *
 rounds_alone(const struct np_record *r, const char *level, uint32_t n_nodes)
 {
-	for (size_t i = 0; r->blocks_nodes == n_nodes &&
-	     i < r->n_blocks_alone; i++) {
+	for (size_t i = 0; r->blocks_nodes == n_nodes && i < r->n_blocks_alone;
+	     i++) {
 		const struct np_block_run *b = &r->blocks_alone[i];
 
 		if (b->level && !strcmp(b->level, level) && b->round_sec.n &&
@@ -273,8 +277,8 @@ const struct np_moments *np_run_blocks_alone(const struct np_runs *runs,
 }
 /* The level's rounds in all intervals of r under it. */
 /* The level's rounds in all intervals of r under it. */
-static struct np_moments run_blocks_beside(const struct np_record *r,
-					   const char *level)
+static struct np_moments run_blocks_under(const struct np_record *r,
+					  const char *level)
 {
 	struct np_moments m = { 0 };
 
@@ -350,7 +354,8 @@ static enum np_run_use use_of(const struct np_record *r,
 		return NP_RUN_FABRIC;
 	if (r->state == NP_RUN_RUNNING)
 		return opt->now - r->end < NP_RUN_SUMMARY_RUNNING_SEC ?
-		       NP_RUN_UNDER_WAY : NP_RUN_FAILED;
+			       NP_RUN_UNDER_WAY :
+			       NP_RUN_FAILED;
 	if (r->exit_code != 0 || np_record_run_sec(r) <= 0)
 		return NP_RUN_FAILED;
 	if (r->suspended)
@@ -370,7 +375,8 @@ static enum np_run_use use_of(const struct np_record *r,
 	if (!r->fingerprint)
 		return NP_RUN_WORKLOAD;
 	return r->n_blocks ? NP_RUN_BLOCKS :
-	       r->level ? NP_RUN_UNDER_LEVEL : NP_RUN_ALONE;
+	       r->level	   ? NP_RUN_UNDER_LEVEL :
+			     NP_RUN_ALONE;
 }
 
 static bool same_level(const struct np_record *a, const struct np_record *b)
@@ -452,7 +458,8 @@ static void decide_uses(const struct np_runs *runs,
 			struct np_run_summary *e)
 {
 	struct candidates c = {
-		.runs = runs, .use = e->use,
+		.runs = runs,
+		.use = e->use,
 		.mask = 1u << NP_RUN_ALONE | 1u << NP_RUN_UNDER_LEVEL |
 			1u << NP_RUN_BLOCKS,
 	};
@@ -479,7 +486,7 @@ static void decide_uses(const struct np_runs *runs,
 /* A run under a level says less about the fabric: the second choice. */
 static const struct np_record *newest_measured(const struct np_runs *runs)
 {
-	const struct np_record *beside_level = NULL;
+	const struct np_record *under_level = NULL;
 
 	for (size_t i = 0; i < runs->n; i++) {
 		const struct np_record *r = runs->run[i];
@@ -489,15 +496,15 @@ static const struct np_record *newest_measured(const struct np_runs *runs)
 			continue;
 		if (!r->level)
 			return r;
-		if (!beside_level)
-			beside_level = r;
+		if (!under_level)
+			under_level = r;
 	}
-	return beside_level;
+	return under_level;
 }
 
 /* The fabric to compare runs with: of the calibration, or of a run. */
 static struct np_summary_fabric fabric_of(const struct np_run_summary_opt *opt,
-					   const struct np_record *newest)
+					  const struct np_record *newest)
 {
 	const struct np_calibration *c = opt->calibration;
 	const struct np_record *r = opt->like ? opt->like : newest;
@@ -546,8 +553,8 @@ static size_t list_blocks(struct np_run_summary *e, const struct np_record *r,
 static int find_levels(struct np_run_summary *e, const struct np_runs *runs,
 		       const struct np_run_summary_opt *opt, const char *scope)
 {
-	const struct np_fabric *f = opt->calibration ?
-				    opt->calibration->fabric : NULL;
+	const struct np_fabric *f =
+		opt->calibration ? opt->calibration->fabric : NULL;
 	size_t n = 0, room = runs->n;
 
 	for (size_t i = 0; i < runs->n; i++)
@@ -557,7 +564,8 @@ static int find_levels(struct np_run_summary *e, const struct np_runs *runs,
 		return -ENOMEM;
 	for (size_t i = 0; f && i < f->n_levels; i++)
 		e->level[n++] = (struct np_run_summary_level){
-			.name = f->level[i].name, .scope = scope,
+			.name = f->level[i].name,
+			.scope = scope,
 		};
 	for (size_t i = 0; !f && i < runs->n; i++)
 		if (e->use[i] == NP_RUN_UNDER_LEVEL)
@@ -577,7 +585,8 @@ static int find_levels(struct np_run_summary *e, const struct np_runs *runs,
 }
 
 /* The index of a run's level, which is in the list. */
-static size_t level_of(const struct np_run_summary *e, const struct np_record *r)
+static size_t level_of(const struct np_run_summary *e,
+		       const struct np_record *r)
 {
 	size_t i = 0;
 
@@ -599,36 +608,35 @@ static double relative_variance(const struct np_moments *m)
  * the two times was not repeated, it is assumed to scatter like the other.
  */
 static double slowdown_sd(const struct np_moments *alone,
-			  const struct np_moments *beside)
+			  const struct np_moments *loaded)
 {
-	double a = relative_variance(alone), b = relative_variance(beside),
-	       n = (double)beside->n;
+	double a = relative_variance(alone), b = relative_variance(loaded),
+	       n = (double)loaded->n;
 
 	if (isnan(a))
 		a = b;
 	if (isnan(b))
 		b = a;
-	return beside->mean / alone->mean *
-	       sqrt(b + a * n / (double)alone->n);
+	return loaded->mean / alone->mean * sqrt(b + a * n / (double)alone->n);
 }
 
 /* The mean slowdown from run times alone and under a level. */
 static struct np_mean mean_slowdown(const struct np_moments *alone,
-				    const struct np_moments *beside)
+				    const struct np_moments *loaded)
 {
-	if (!alone->n || !beside->n)
+	if (!alone->n || !loaded->n)
 		return (struct np_mean){ 0 };
 	return (struct np_mean){
-		.n = (uint32_t)beside->n,
-		.mean = beside->mean / alone->mean - 1,
-		.sd = beside->n > 1 ? slowdown_sd(alone, beside) : NAN,
+		.n = (uint32_t)loaded->n,
+		.mean = loaded->mean / alone->mean - 1,
+		.sd = loaded->n > 1 ? slowdown_sd(alone, loaded) : NAN,
 	};
 }
 
 /* Run times alone and per level, and the slowdown of the levels' rounds. */
 struct times {
 	const struct np_calibration *calibration; /* NULL: there is none */
-	struct np_moments alone, blocks, *beside, *impact;
+	struct np_moments alone, blocks, *loaded, *impact;
 };
 
 /* Rounds that differ by more than this factor ran on another kind of node. */
@@ -644,8 +652,8 @@ struct times {
 static double alone_round(const struct np_calibration *c, size_t level,
 			  size_t n_processes, double own_sec)
 {
-	const struct np_mean *m = c && c->alone_round_sec ?
-		&c->alone_round_sec[level] : NULL;
+	const struct np_mean *m =
+		c && c->alone_round_sec ? &c->alone_round_sec[level] : NULL;
 
 	if (!m || !np_mean_known(m) || c->n_alone_nodes != n_processes ||
 	    own_sec > OTHER_NODES * m->mean ||
@@ -656,34 +664,33 @@ static double alone_round(const struct np_calibration *c, size_t level,
 
 /* Record how much a run slowed a level; 0 s: such rounds are unknown. */
 static void add_rounds(struct times *t, size_t level, size_t n_processes,
-		       double alone_sec, double beside_sec)
+		       double alone_sec, double loaded_sec)
 {
 	alone_sec = alone_round(t->calibration, level, n_processes, alone_sec);
-	if (alone_sec > 0 && beside_sec > 0)
-		np_moments_add(&t->impact[level], beside_sec / alone_sec - 1);
+	if (alone_sec > 0 && loaded_sec > 0)
+		np_moments_add(&t->impact[level], loaded_sec / alone_sec - 1);
 }
 
 /* Record how much a run with intervals slowed each level. */
 static void add_impact(const struct np_run_summary *e,
-			 const struct np_runs *runs, const struct np_record *r,
-			 struct times *t)
+		       const struct np_runs *runs, const struct np_record *r,
+		       struct times *t)
 {
 	for (size_t i = 0; i < e->n_levels; i++) {
 		const char *level = e->level[i].name;
-		const struct np_moments *alone =
-			np_run_blocks_alone(runs, e->use, r, level,
-					    r->blocks_nodes);
-		struct np_moments beside = run_blocks_beside(r, level);
+		const struct np_moments *alone = np_run_blocks_alone(
+			runs, e->use, r, level, r->blocks_nodes);
+		struct np_moments loaded = run_blocks_under(r, level);
 
-		if (beside.n)
+		if (loaded.n)
 			add_rounds(t, i, r->blocks_nodes,
-				   alone ? alone->mean : 0, beside.mean);
+				   alone ? alone->mean : 0, loaded.mean);
 	}
 }
 
 /* Sort the run times of all used runs by level. */
-static void add_times(const struct np_run_summary *e, const struct np_runs *runs,
-		      struct times *t)
+static void add_times(const struct np_run_summary *e,
+		      const struct np_runs *runs, struct times *t)
 {
 	for (size_t i = 0; i < runs->n; i++) {
 		const struct np_record *r = runs->run[i];
@@ -699,12 +706,13 @@ static void add_times(const struct np_run_summary *e, const struct np_runs *runs
 		if (e->use[i] != NP_RUN_UNDER_LEVEL)
 			continue;
 		level = level_of(e, r);
-		np_moments_add(&t->beside[level], np_record_run_sec(r));
-		if (l->beside_round_sec.n)
+		np_moments_add(&t->loaded[level], np_record_run_sec(r));
+		if (l->loaded_round_sec.n)
 			add_rounds(t, level, l->n_processes,
 				   l->alone_round_sec.n ?
-				   l->alone_round_sec.mean : 0,
-				   l->beside_round_sec.mean);
+					   l->alone_round_sec.mean :
+					   0,
+				   l->loaded_round_sec.mean);
 	}
 }
 
@@ -771,13 +779,14 @@ static void fill_levels(struct np_run_summary *e, const struct times *t)
 
 	e->alone_sec = np_mean_of(&t->alone);
 	e->blocks_longer = t->alone.n && t->blocks.n ?
-			   t->blocks.mean / t->alone.mean - 1 : NAN;
+				   t->blocks.mean / t->alone.mean - 1 :
+				   NAN;
 	for (size_t i = 0; i < n; i++) {
 		struct np_run_summary_level *l = &e->level[i];
 
-		l->run_sec = np_mean_of(&t->beside[i]);
+		l->run_sec = np_mean_of(&t->loaded[i]);
 		e->mean[i] = l->slowdown =
-			mean_slowdown(&t->alone, &t->beside[i]);
+			mean_slowdown(&t->alone, &t->loaded[i]);
 		e->mean[n + i] = l->impact = np_mean_of(&t->impact[i]);
 		e->n_curve += np_mean_known(&l->slowdown);
 		e->n_impact += np_mean_known(&l->impact);
@@ -797,7 +806,8 @@ static int make_curve(struct np_run_summary *e, const struct np_runs *runs,
 {
 	size_t n = e->n_levels;
 	struct np_moments *m = calloc(2 * n + 1, sizeof(*m));
-	struct times t = { .calibration = calibration, .beside = m,
+	struct times t = { .calibration = calibration,
+			   .loaded = m,
 			   .impact = m + n };
 
 	e->mean = calloc(2 * n + 1, sizeof(*e->mean));
@@ -858,7 +868,8 @@ static unsigned rank_of(const struct latencies *l, size_t i)
 		rank |= RANK_PERIOD;
 	if (l->is_idle && r->source)
 		rank |= source_of(r) == NP_SOURCE_CALIBRATION ?
-			RANK_CALIBRATION : RANK_QUIET;
+				RANK_CALIBRATION :
+				RANK_QUIET;
 	return rank;
 }
 
@@ -877,8 +888,8 @@ static double median_of(const struct np_record *r)
 	for (size_t i = 0; i < r->n_leaves; i++)
 		if (r->leaves[i].hist && r->leaves[i].latency.n &&
 		    is_on(&r->leaves[i], rail))
-			sec = fmax(sec, np_hist_quantile(r->leaves[i].hist,
-							 0.5));
+			sec = fmax(sec,
+				   np_hist_quantile(r->leaves[i].hist, 0.5));
 	return sec;
 }
 
@@ -910,8 +921,7 @@ static int use_latencies(struct latencies *l)
 	for (size_t i = 0; !rc && best < RANK_NONE && i < l->runs->n; i++) {
 		const struct np_record *r = l->runs->run[i];
 
-		if (rank_of(l, i) != best ||
-		    median_of(r) > slowest)
+		if (rank_of(l, i) != best || median_of(r) > slowest)
 			continue;
 		rc = np_sample_add(&e->latency, r);
 		if (e->use[i] != NP_RUN_ALONE && e->use[i] != NP_RUN_BLOCKS)
@@ -948,13 +958,14 @@ static int make_program(struct np_run_summary *e, const struct np_bins *bins)
 }
 
 int np_run_summary_make(const struct np_runs *runs,
-		     const struct np_run_summary_opt *opt,
-		     struct np_run_summary *out)
+			const struct np_run_summary_opt *opt,
+			struct np_run_summary *out)
 {
 	static const struct np_run_summary_opt nothing = { .now = 0 };
 	struct np_run_summary e = { .program = { .name = runs->app } };
 	struct latencies l = {
-		.e = &e, .runs = runs,
+		.e = &e,
+		.runs = runs,
 		.is_idle = !strcmp(runs->app, NP_IDLE_APP),
 	};
 	struct np_summary_fabric f;
@@ -1094,7 +1105,7 @@ static void restore_program(struct np_run_summary *e, const char *name)
 }
 
 int np_run_summary_unpack(struct np_pack *p, const struct np_fabric *fabric,
-		       const char *name, struct np_run_summary *out)
+			  const char *name, struct np_run_summary *out)
 {
 	struct np_run_summary e = { .n_used = 0 };
 	int rc = pack_summary(p, &e, fabric->n_levels);
@@ -1139,7 +1150,8 @@ int np_curve_levels_make(const struct np_calibration *c,
 	size_t n = c ? c->fabric->n_levels : np_n_levels;
 	struct np_curve_levels l = {
 		.name = calloc(n + 1, sizeof(*l.name)),
-		.level = calloc(n + 1, sizeof(*l.level)), .n = n,
+		.level = calloc(n + 1, sizeof(*l.level)),
+		.n = n,
 	};
 
 	if (!l.name || !l.level) {
@@ -1148,8 +1160,7 @@ int np_curve_levels_make(const struct np_calibration *c,
 	}
 	for (size_t i = 0; i < n; i++) {
 		l.name[i] = c ? c->fabric->level[i].name : np_levels[i].name;
-		l.level[i].impact = c ? level_impact(c->fabric, i) :
-					  (double)i;
+		l.level[i].impact = c ? level_impact(c->fabric, i) : (double)i;
 	}
 	*out = l;
 	return 0;

@@ -1,7 +1,7 @@
-#include "t.h"
-#include "np_run_summary.h"
 #include "np_profile.h"
+#include "np_run_summary.h"
 #include "some_record.h"
+#include "t.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static struct np_record *run_of(double sec, const char *level, double slowed)
 	l->name = strdup(level);
 	l->scope = strdup("leaf");
 	np_moments_add(&l->alone_round_sec, 0.1);
-	np_moments_add(&l->beside_round_sec, 0.1 * (1 + slowed));
+	np_moments_add(&l->loaded_round_sec, 0.1 * (1 + slowed));
 	return r;
 }
 
@@ -63,7 +63,8 @@ static struct np_record *add(struct some *a, double sec, const char *level,
 
 static void make(struct some *a)
 {
-	const struct np_run_summary_opt opt = { .calibration = &a->c, .now = NOW };
+	const struct np_run_summary_opt opt = { .calibration = &a->c,
+						.now = NOW };
 
 	T_CHECK(np_run_summary_make(&a->runs, &opt, &a->e) == 0);
 }
@@ -110,7 +111,7 @@ static void test_curve_and_impact(void)
 	T_CHECK(a.e.n_curve == 2 && a.e.n_impact == 2);
 	T_ROW("latencies are those of the runs alone",
 	      a.e.program.latency.all.n == 200 && a.e.program.latency.count &&
-	      !a.e.latency.other_period);
+		      !a.e.latency.other_period);
 	T_CHECK(np_program_check(&a.e.program, a.c.fabric, NULL) == 0);
 	T_CHECK(a.e.count[NP_RUN_ALONE] == 2 &&
 		a.e.count[NP_RUN_UNDER_LEVEL] == 3);
@@ -123,21 +124,18 @@ static void test_one_baseline(void)
 	static const struct {
 		const char *name;
 		double calibrated_sec, own_sec; /* 0: not known */
-		size_t nodes; /* of the calibration's ring */
-		double slowed; /* a round of 0.2 s */
+		size_t nodes;			/* of the calibration's ring */
+		double slowed;			/* a round of 0.2 s */
 	} rows[] = {
-		{ "a level is slowed from where the calibration began",
-		  0.16, 0.12, 8, 0.25 },
-		{ "and so where the run itself has no rounds alone",
-		  0.16, 0, 8, 0.25 },
-		{ "a ring of other size has rounds of its own",
-		  0.16, 0.125, 4, 0.6 },
-		{ "slower nodes have rounds of their own",
-		  0.1, 0.16, 8, 0.25 },
-		{ "faster nodes have rounds of their own",
-		  0.2, 0.125, 8, 0.6 },
-		{ "an old calibration says nothing of it",
-		  0, 0.125, 8, 0.6 },
+		{ "a level is slowed from where the calibration began", 0.16,
+		  0.12, 8, 0.25 },
+		{ "and so where the run itself has no rounds alone", 0.16, 0, 8,
+		  0.25 },
+		{ "a ring of other size has rounds of its own", 0.16, 0.125, 4,
+		  0.6 },
+		{ "slower nodes have rounds of their own", 0.1, 0.16, 8, 0.25 },
+		{ "faster nodes have rounds of their own", 0.2, 0.125, 8, 0.6 },
+		{ "an old calibration says nothing of it", 0, 0.125, 8, 0.6 },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
@@ -149,48 +147,77 @@ static void test_one_baseline(void)
 		add(&a, 10, NULL, 0);
 		l = add(&a, 14, "c6", 0)->level;
 		l->n_processes = 8;
-		l->alone_round_sec = l->beside_round_sec =
+		l->alone_round_sec = l->loaded_round_sec =
 			(struct np_moments){ 0 };
 		if (rows[i].own_sec > 0)
 			np_moments_add(&l->alone_round_sec, rows[i].own_sec);
-		np_moments_add(&l->beside_round_sec, 0.2);
+		np_moments_add(&l->loaded_round_sec, 0.2);
 		if (rows[i].calibrated_sec > 0) {
 			sec[2] = (struct np_mean){
-				2, rows[i].calibrated_sec, 0.001,
+				2,
+				rows[i].calibrated_sec,
+				0.001,
 			};
 			a.c.alone_round_sec = malloc(sizeof(sec));
 			memcpy(a.c.alone_round_sec, sec, sizeof(sec));
 		}
 		a.c.n_alone_nodes = rows[i].nodes;
 		make(&a);
-		T_ROW(rows[i].name, a.e.n_impact == 1 &&
-		      t_close(a.e.program.impact[2].mean, rows[i].slowed,
-			      1e-9));
+		T_ROW(rows[i].name,
+		      a.e.n_impact == 1 && t_close(a.e.program.impact[2].mean,
+						   rows[i].slowed, 1e-9));
 		stop(&a);
 	}
 }
 
-static void fail_it(struct np_record *r) { r->exit_code = 1; }
-static void never_end(struct np_record *r) { r->state = NP_RUN_RUNNING; }
+static void fail_it(struct np_record *r)
+{
+	r->exit_code = 1;
+}
+static void never_end(struct np_record *r)
+{
+	r->state = NP_RUN_RUNNING;
+}
 static void goes_on(struct np_record *r)
 {
 	r->state = NP_RUN_RUNNING;
 	r->end = NOW - 5;
 }
 
-static void unknown_end(struct np_record *r) { r->exit_code = NP_NO_VALUE; }
-static void no_time(struct np_record *r) { r->end = r->start; }
-static void other_cluster(struct np_record *r) { set(&r->cluster, "xpc"); }
-static void no_cluster(struct np_record *r) { set(&r->cluster, NULL); }
+static void unknown_end(struct np_record *r)
+{
+	r->exit_code = NP_NO_VALUE;
+}
+static void no_time(struct np_record *r)
+{
+	r->end = r->start;
+}
+static void other_cluster(struct np_record *r)
+{
+	set(&r->cluster, "xpc");
+}
+static void no_cluster(struct np_record *r)
+{
+	set(&r->cluster, NULL);
+}
 
 static void other_transport(struct np_record *r)
 {
 	set(&r->probe.transport, "rc/mlx5_0");
 }
 
-static void other_size(struct np_record *r) { r->probe.message_bytes = 8; }
-static void other_work(struct np_record *r) { set(&r->fingerprint, "bb"); }
-static void no_work(struct np_record *r) { set(&r->fingerprint, NULL); }
+static void other_size(struct np_record *r)
+{
+	r->probe.message_bytes = 8;
+}
+static void other_work(struct np_record *r)
+{
+	set(&r->fingerprint, "bb");
+}
+static void no_work(struct np_record *r)
+{
+	set(&r->fingerprint, NULL);
+}
 
 static void other_scope(struct np_record *r)
 {
@@ -210,7 +237,10 @@ static void shared(struct np_record *r)
 	r->n_neighbours = 1;
 }
 
-static void suspended(struct np_record *r) { r->suspended = true; }
+static void suspended(struct np_record *r)
+{
+	r->suspended = true;
+}
 
 static void passed_by(struct np_record *r)
 {
@@ -218,9 +248,12 @@ static void passed_by(struct np_record *r)
 	r->neighbours[0].overlap_sec = 0;
 }
 
-static void cut(struct np_record *r) { r->state = NP_RUN_CUT; }
+static void cut(struct np_record *r)
+{
+	r->state = NP_RUN_CUT;
+}
 
-static void test_left_out(void)
+static void test_excluded(void)
 {
 	static const struct {
 		const char *name;
@@ -230,14 +263,13 @@ static void test_left_out(void)
 		{ "a run that failed", fail_it, NP_RUN_FAILED },
 		{ "a run that still runs", goes_on, NP_RUN_UNDER_WAY },
 		{ "a run whose writer died", never_end, NP_RUN_FAILED },
-		{ "a run whose end nobody saw", unknown_end,
-		  NP_RUN_FAILED },
+		{ "a run whose end nobody saw", unknown_end, NP_RUN_FAILED },
 		{ "a run without time", no_time, NP_RUN_FAILED },
 		{ "a run whose probes were cut counts", cut,
 		  NP_RUN_UNDER_LEVEL },
 		{ "a run that was suspended", suspended, NP_RUN_SUSPENDED },
-		{ "shared its leaf switch with other jobs",
-		  shared, NP_RUN_NEIGHBOURS },
+		{ "shared its leaf switch with other jobs", shared,
+		  NP_RUN_NEIGHBOURS },
 		{ "neighbours that had ended count", passed_by,
 		  NP_RUN_UNDER_LEVEL },
 		{ "another cluster", other_cluster, NP_RUN_FABRIC },
@@ -261,9 +293,10 @@ static void test_left_out(void)
 		add(&a, 12, "c1", 0.1);
 		rows[i].change(add(&a, 15, "c4", 0.2));
 		make(&a);
-		T_ROW(rows[i].name, a.e.use[2] == rows[i].use &&
-		      a.e.n_curve == 1 + (size_t)used &&
-		      a.e.count[rows[i].use] == (used ? 2 : 1));
+		T_ROW(rows[i].name,
+		      a.e.use[2] == rows[i].use &&
+			      a.e.n_curve == 1 + (size_t)used &&
+			      a.e.count[rows[i].use] == (used ? 2 : 1));
 		stop(&a);
 	}
 }
@@ -303,8 +336,8 @@ static void test_workload(void)
 	start(&a);
 	fail_it(add(&a, 10, NULL, 0));
 	make(&a);
-	T_ROW("nothing usable is no error", !a.e.fingerprint &&
-	      !a.e.program.curve && !a.e.program.impact);
+	T_ROW("nothing usable is no error",
+	      !a.e.fingerprint && !a.e.program.curve && !a.e.program.impact);
 	stop(&a);
 }
 
@@ -338,7 +371,7 @@ static void test_unknown_workload(void)
 	make(&a);
 	T_ROW("latencies count where there are no others",
 	      a.e.use[0] == NP_RUN_LATENCY && a.e.latency.n_runs == 1 &&
-	      a.e.program.latency.all.n == 100 && a.e.n_used == 1);
+		      a.e.program.latency.all.n == 100 && a.e.n_used == 1);
 	T_ROW("times never do", !a.e.alone_sec.n && !a.e.fingerprint);
 	stop(&a);
 
@@ -348,7 +381,7 @@ static void test_unknown_workload(void)
 	make(&a);
 	T_ROW("those of the workload come first",
 	      a.e.use[0] == NP_RUN_WORKLOAD && a.e.latency.n_runs == 1 &&
-	      a.e.alone_sec.mean == 11);
+		      a.e.alone_sec.mean == 11);
 	stop(&a);
 }
 
@@ -374,18 +407,19 @@ static void test_shared_leaves(void)
 	page = page_of(&a);
 	T_ROW("pages take latencies where there are no others, and say so",
 	      page.use[0] == NP_RUN_LATENCY && page.latency.neighbours &&
-	      page.latency.n_runs == 1);
+		      page.latency.n_runs == 1);
 	T_ROW("never times, nor runs beside a level",
 	      !page.alone_sec.n && page.use[1] == NP_RUN_NEIGHBOURS);
 	T_ROW("models take nothing",
 	      !a.e.n_used && a.e.count[NP_RUN_NEIGHBOURS] == 2 &&
-	      !np_run_summary_has_data(&a.e));
+		      !np_run_summary_has_data(&a.e));
 	np_run_summary_free(&page);
 	other_work(add(&a, 10, NULL, 0));
 	page = page_of(&a);
 	T_ROW("one that had its leaf to itself is better",
 	      page.use[2] == NP_RUN_ALONE && !page.latency.neighbours &&
-	      page.latency.n_runs == 1 && page.count[NP_RUN_NEIGHBOURS] == 2);
+		      page.latency.n_runs == 1 &&
+		      page.count[NP_RUN_NEIGHBOURS] == 2);
 	np_run_summary_free(&page);
 	stop(&a);
 }
@@ -404,14 +438,14 @@ static void test_levels_that_occur(void)
 	T_CHECK(e.n_levels == 3 && !strcmp(e.level[0].name, "P9:M9:B1s"));
 	T_ROW("one name at two scopes is two levels",
 	      !strcmp(e.level[1].scope, "leaf") &&
-	      t_close(e.level[1].slowdown.mean, 0.5, 1e-12) &&
-	      !strcmp(e.level[2].scope, "node") &&
-	      t_close(e.level[2].slowdown.mean, 2, 1e-12));
+		      t_close(e.level[1].slowdown.mean, 0.5, 1e-12) &&
+		      !strcmp(e.level[2].scope, "node") &&
+		      t_close(e.level[2].slowdown.mean, 2, 1e-12));
 	np_run_summary_free(&e);
-	T_CHECK(!np_run_summary_make(&a.runs, &(struct np_run_summary_opt){
-				  .scope = "leaf" }, &e));
-	T_ROW("unless one scope is asked for", e.n_levels == 2 &&
-	      e.use[2] == NP_RUN_SCOPE);
+	T_CHECK(!np_run_summary_make(
+		&a.runs, &(struct np_run_summary_opt){ .scope = "leaf" }, &e));
+	T_ROW("unless one scope is asked for",
+	      e.n_levels == 2 && e.use[2] == NP_RUN_SCOPE);
 	np_run_summary_free(&e);
 	stop(&a);
 }
@@ -449,7 +483,8 @@ static bool same_mean(const struct np_mean *a, const struct np_mean *b)
 }
 
 /* Levels of which page, models and calibration do not say the same. */
-static size_t differences(const struct some *a, const struct np_run_summary *page,
+static size_t differences(const struct some *a,
+			  const struct np_run_summary *page,
 			  const struct np_curve_levels *l)
 {
 	size_t n_page = 0, n_models = 0, n_same = 0, bad = 0;
@@ -499,30 +534,33 @@ static void test_all_agree(void)
 		T_CHECK(!np_profile_make(&a.runs, NULL, 0, NOW, &p));
 		T_CHECK(!np_curve_levels_make(&a.c, &l));
 		np_curve_count(&a.e, &a.runs, "leaf", &l, &alone);
-		T_ROW("the workload", a.e.fingerprint && p.ev.fingerprint &&
-		      !strcmp(a.e.fingerprint, p.ev.fingerprint));
+		T_ROW("the workload",
+		      a.e.fingerprint && p.ev.fingerprint &&
+			      !strcmp(a.e.fingerprint, p.ev.fingerprint));
 		T_ROW("slowdowns to the digit", !differences(&a, &p.ev, &l));
-		T_ROW("the time alone", alone.mean == p.ev.alone_sec.mean &&
-		      same_mean(&p.ev.alone_sec, &a.e.alone_sec));
-		T_ROW("who failed", a.e.count[NP_RUN_FAILED] ==
-		      p.ev.count[NP_RUN_FAILED]);
+		T_ROW("the time alone",
+		      alone.mean == p.ev.alone_sec.mean &&
+			      same_mean(&p.ev.alone_sec, &a.e.alone_sec));
+		T_ROW("who failed",
+		      a.e.count[NP_RUN_FAILED] == p.ev.count[NP_RUN_FAILED]);
 		T_ROW("latencies", p.ev.latency.neighbours ||
-		      p.ev.latency.moments.n == a.e.program.latency.all.n);
+					   p.ev.latency.moments.n ==
+						   a.e.program.latency.all.n);
 		n_curve += a.e.n_curve;
 		n_latency += a.e.program.latency.all.n > 0;
 		np_curve_levels_free(&l);
 		np_profile_free(&p);
 		stop(&a);
 	}
-	T_ROW("there was something to compare", n_curve > 200 &&
-	      n_latency > 100);
+	T_ROW("there was something to compare",
+	      n_curve > 200 && n_latency > 100);
 }
 
 static const struct t_case cases[] = {
 	{ "curve and pressure come from the runs", test_curve_and_impact },
 	{ "levels mean in runs what they mean in the calibration",
 	  test_one_baseline },
-	{ "runs that cannot be compared are left out", test_left_out },
+	{ "runs that cannot be compared are left out", test_excluded },
 	{ "one workload is chosen", test_workload },
 	{ "latencies of the calibration's period", test_period },
 	{ "latencies without a known workload are the last resort",
@@ -535,4 +573,4 @@ static const struct t_case cases[] = {
 	{ NULL, NULL },
 };
 
-T_SUITE(evidence, cases)
+T_SUITE(run_summary, cases)

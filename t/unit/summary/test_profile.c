@@ -1,6 +1,6 @@
-#include "t.h"
 #include "np_profile.h"
 #include "some_record.h"
+#include "t.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static void add_neighbour(struct np_record *r, double overlap_sec)
 	r->n_neighbours = 1;
 }
 
-static void add_level(struct np_record *r, const char *name, double beside)
+static void add_level(struct np_record *r, const char *name, double loaded)
 {
 	r->level = calloc(1, sizeof(*r->level));
 	r->level->name = strdup(name);
@@ -70,7 +70,7 @@ static void add_level(struct np_record *r, const char *name, double beside)
 	r->level->nodes = strdup("n[0-3]");
 	for (int i = 0; i < 10; i++) {
 		np_moments_add(&r->level->alone_round_sec, 1e-3);
-		np_moments_add(&r->level->beside_round_sec, 1e-3 * beside);
+		np_moments_add(&r->level->loaded_round_sec, 1e-3 * loaded);
 	}
 }
 
@@ -78,7 +78,8 @@ static struct np_profile make(const struct made *m, const struct made *idle,
 			      const struct made *second)
 {
 	const struct np_runs *candidates[] = {
-		idle ? &idle->runs : NULL, second ? &second->runs : NULL,
+		idle ? &idle->runs : NULL,
+		second ? &second->runs : NULL,
 	};
 	struct np_profile p;
 
@@ -89,10 +90,10 @@ static struct np_profile make(const struct made *m, const struct made *idle,
 static void test_which_runs_are_used(void)
 {
 	static const enum np_run_use want[] = {
-		NP_RUN_TIME, NP_RUN_ALONE, NP_RUN_NEIGHBOURS, NP_RUN_UNDER_LEVEL,
-		NP_RUN_FABRIC, NP_RUN_FABRIC, NP_RUN_FABRIC, NP_RUN_ALONE,
-		NP_RUN_FAILED, NP_RUN_FAILED, NP_RUN_UNDER_WAY,
-		NP_RUN_WORKLOAD,
+		NP_RUN_TIME,	    NP_RUN_ALONE,     NP_RUN_NEIGHBOURS,
+		NP_RUN_UNDER_LEVEL, NP_RUN_FABRIC,    NP_RUN_FABRIC,
+		NP_RUN_FABRIC,	    NP_RUN_ALONE,     NP_RUN_FAILED,
+		NP_RUN_FAILED,	    NP_RUN_UNDER_WAY, NP_RUN_WORKLOAD,
 	};
 	struct made *m = new_made("lmp");
 	struct np_profile p;
@@ -218,8 +219,8 @@ static void test_any_idle_run(void)
 	np_profile_free(&p);
 	p = make(own, NULL, NULL);
 	T_ROW("its own page", p.ev.latency.n_runs == 2 &&
-	      p.ev.count[NP_RUN_FAILED] == 1 &&
-	      p.ev.count[NP_RUN_WORKLOAD] == 0);
+				      p.ev.count[NP_RUN_FAILED] == 1 &&
+				      p.ev.count[NP_RUN_WORKLOAD] == 0);
 	np_profile_free(&p);
 	free_made(m);
 	free_made(own);
@@ -251,11 +252,11 @@ static void test_levels(void)
 	struct np_profile p;
 	const struct np_run_summary_level *l;
 	struct np_record *r;
-	int beside[] = { 90, 84, 96 };
+	int loaded[] = { 90, 84, 96 };
 
 	for (int i = 0; i < 3; i++) {
 		r = add_run(m, 1e-4);
-		r->end = r->start + beside[i] + 2;
+		r->end = r->start + loaded[i] + 2;
 		r->alone_sec = 2; /* the lead-in does not count */
 		r->state = i ? NP_RUN_COMPLETE : NP_RUN_CUT;
 		add_level(r, "c4", 1.5);
@@ -309,7 +310,10 @@ static void test_phases_of_several_runs(void)
 				double x = (t % 20 < 10 ? 4e-5 : 1e-5) *
 					   (1 + 0.1 * t_uniform(&m->g));
 				struct np_moments one = {
-					.n = 1, .mean = x, .min = x, .max = x,
+					.n = 1,
+					.mean = x,
+					.min = x,
+					.max = x,
 				};
 
 				np_hist_add_bin(l->hist, np_hist_bin_of(x), 1);
@@ -359,8 +363,8 @@ static void test_blocks_count(void)
 
 	r->blocks = calloc(1, sizeof(*r->blocks));
 	r->n_blocks = 1;
-	r->blocks[0] = (struct np_block_run){ .sec = 2, .rate = 1e6,
-					      .calls = 1 };
+	r->blocks[0] =
+		(struct np_block_run){ .sec = 2, .rate = 1e6, .calls = 1 };
 	r->probe.n_processes = 2;
 	r->probe.elapsed_sec = 60;
 	r->probe.cpu_sec_sum = 0.12;
@@ -386,8 +390,9 @@ static void add_rail(struct np_record *r, const char *leaf, const char *rail,
 	np_series_init(l->windows, 1);
 	for (int i = 0; i < 100; i++) {
 		double x = i < 50 ? low : high;
-		struct np_moments one = { .n = 1, .mean = x, .min = x,
-					  .max = x };
+		struct np_moments one = {
+			.n = 1, .mean = x, .min = x, .max = x
+		};
 
 		np_hist_add_bin(l->hist, np_hist_bin_of(x), 1);
 		np_moments_merge(&l->latency, &one);
@@ -420,16 +425,19 @@ static void test_rails(void)
 		add_rail(r, "b", "r0", 1e-5, railed[i].high[0]);
 		p = make(m, NULL, NULL);
 		T_ROW(railed[i].name, !strcmp(np_run_rail(r), railed[i].rail));
-		T_ROW(railed[i].name, t_close(p.ev.latency.moments.mean,
-					      railed[i].mean, 1e-9));
-		T_ROW(railed[i].name, p.ev.latency.moments.n ==
-		      (!strcmp(railed[i].rail, "r0") ? 200 : 100));
+		T_ROW(railed[i].name,
+		      t_close(p.ev.latency.moments.mean, railed[i].mean, 1e-9));
+		T_ROW(railed[i].name,
+		      p.ev.latency.moments.n ==
+			      (!strcmp(railed[i].rail, "r0") ? 200 : 100));
 		T_ROW(railed[i].name, np_hist_total(p.ev.latency.hist) ==
-		      p.ev.latency.moments.n);
+					      p.ev.latency.moments.n);
 		windows = np_run_windows(r);
-		T_ROW(railed[i].name, windows && t_close(
-			windows->w[99].max, railed[i].high[railed[i].rail[1] -
-							  '0'], 1e-9));
+		T_ROW(railed[i].name,
+		      windows &&
+			      t_close(windows->w[99].max,
+				      railed[i].high[railed[i].rail[1] - '0'],
+				      1e-9));
 		free(windows);
 		np_profile_free(&p);
 		free_made(m);

@@ -1,5 +1,5 @@
-#include "t.h"
 #include "np_run_summary.h"
+#include "t.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -29,7 +29,7 @@ static void load_calibration(const char *name)
 }
 
 /* Of the store of fixtures. */
-static struct np_run_summary evidence_of(const char *app)
+static struct np_run_summary summary_of(const char *app)
 {
 	const struct np_run_summary_opt opt = { .calibration = &cal };
 	struct np_runs runs = { .n = 0 };
@@ -75,17 +75,18 @@ static int unpack(const char *data, size_t len, const char *name,
 }
 
 /* One beside the other, also by the model that falls back on latencies. */
-static struct np_prediction ask(const char *model, const struct np_run_summary *v,
+static struct np_prediction ask(const char *model,
+				const struct np_run_summary *v,
 				const struct np_run_summary *co)
 {
 	const struct np_predict_opt opt = { .replicates = 50, .seed = 1 };
-	const struct np_program *beside = &co->program;
+	const struct np_program *loaded = &co->program;
 	struct np_prediction out = { .slowdown = 0 };
 	struct np_predictor *p = NULL;
 
 	T_CHECK(!np_predictor_new(cal.fabric, np_model_find(model, NULL), &opt,
 				  &p, NULL));
-	T_CHECK(!np_predict(p, &v->program, &beside, 1, NP_SCOPE_LEAF, &out,
+	T_CHECK(!np_predict(p, &v->program, &loaded, 1, NP_SCOPE_LEAF, &out,
 			    NULL));
 	np_predictor_free(p);
 	return out;
@@ -102,7 +103,7 @@ static void test_same(void)
 		size_t len;
 		char *data;
 
-		e[i] = evidence_of(names[i]);
+		e[i] = summary_of(names[i]);
 		data = packed(&e[i], &len);
 		T_ROW(names[i], !unpack(data, len, names[i], &back[i]));
 		T_CHECK(back[i].n_used == e[i].n_used && e[i].n_used > 0);
@@ -116,7 +117,8 @@ static void test_same(void)
 		T_ROW(models[m], x.slowdown == y.slowdown && x.slowdown > 0);
 		T_ROW(models[m], x.low == y.low && x.high == y.high);
 		T_ROW(models[m], x.model == y.model && x.more == y.more &&
-		      x.more_level == y.more_level && x.flags == y.flags);
+					 x.more_level == y.more_level &&
+					 x.flags == y.flags);
 	}
 	for (int i = 0; i < 2; i++) {
 		np_run_summary_free(&e[i]);
@@ -132,7 +134,7 @@ static void test_bad(void)
 	char *data;
 
 	load_calibration("store/fabric/hpc/20240523T100000Z.json");
-	e = evidence_of("halo");
+	e = summary_of("halo");
 	data = packed(&e, &len);
 	for (size_t cut = 0; cut < len; cut++)
 		T_ROW("cut", unpack(data, cut, "halo", &back) == -EINVAL);
@@ -156,4 +158,4 @@ static const struct t_case cases[] = {
 	{ NULL, NULL },
 };
 
-T_SUITE(evidence_pack, cases)
+T_SUITE(run_summary_pack, cases)

@@ -3,9 +3,9 @@
  * t/data/real-switch.json (real packets) and t/data/simulated-switch.json,
  * and Table I of Casas and Bronevetsky.
  */
-#include "t.h"
 #include "np_evaluate.h"
 #include "np_queue.h"
+#include "t.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,12 +37,12 @@ static int score(const char *file, const char *model, enum kind kind,
 
 	ret = np_measured_load(t_data(file), &m, NULL);
 	for (size_t i = 0; !ret && i < m.n_sets; i++) {
-		ret = np_evaluate(&m.set[i], np_model_find(model, NULL), opt,
-				  p, rc, NULL, NULL);
+		ret = np_evaluate(&m.set[i], np_model_find(model, NULL), opt, p,
+				  rc, NULL, NULL);
 		for (size_t k = 0; !ret && k < m.set[i].n_rows; k++)
 			if (counts(&m.set[i].row[k], kind))
-				s[n++] = np_evaluate_scored(
-					&p[k], &m.set[i].row[k]);
+				s[n++] = np_evaluate_scored(&p[k],
+							    &m.set[i].row[k]);
 	}
 	if (!ret)
 		ret = np_accuracy_score(s, n, out);
@@ -85,9 +85,9 @@ static void test_errors(void)
 		T_ROW(bounds[i].name,
 		      !score(bounds[i].file, bounds[i].model, bounds[i].kind,
 			     &point_only, &s) &&
-		      s.n == bounds[i].n &&
-		      s.mean_points <= bounds[i].most_points &&
-		      s.mean_points > bounds[i].most_points - 0.7);
+			      s.n == bounds[i].n &&
+			      s.mean_points <= bounds[i].most_points &&
+			      s.mean_points > bounds[i].most_points - 0.7);
 	}
 }
 
@@ -112,9 +112,10 @@ static void test_known(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++) {
 		struct np_score s = { 0 };
 
-		T_ROW(known[i].name, !score(known[i].file, known[i].model,
-					    known[i].kind, &point_only, &s) &&
-		      fabs(s.mean_points - known[i].points) < 0.06);
+		T_ROW(known[i].name,
+		      !score(known[i].file, known[i].model, known[i].kind,
+			     &point_only, &s) &&
+			      fabs(s.mean_points - known[i].points) < 0.06);
 	}
 }
 
@@ -166,9 +167,9 @@ static double worst(const struct np_measured_set *s, json_object *set,
 
 			if (c->n_co > 1)
 				continue;
-			most = fmax(most, fabs(p[i].slowdown -
-					       cell(table, c->victim,
-						    c->co[0])));
+			most = fmax(most,
+				    fabs(p[i].slowdown -
+					 cell(table, c->victim, c->co[0])));
 			error += fabs(p[i].slowdown - c->slowdown.mean);
 			n++;
 		}
@@ -189,18 +190,18 @@ static void test_references(void)
 		for (size_t k = 0; k < m.n_sets; k++) {
 			json_object *set = json_object_array_get_idx(sets, k);
 			json_object *scores = json_object_object_get(
-				json_object_object_get(set,
-						       "reference_scores"),
+				json_object_object_get(set, "reference_scores"),
 				references[i].member);
 			double points, want = json_object_get_double(
-				json_object_object_get(scores, "mae_points"));
+					       json_object_object_get(
+						       scores, "mae_points"));
 			double most = worst(&m.set[k], set,
 					    references[i].member,
 					    references[i].model, &points);
 
 			T_ROW(references[i].name,
 			      most >= 0 && most <= references[i].within &&
-			      fabs(points - want) < 0.001);
+				      fabs(points - want) < 0.001);
 		}
 	np_measured_free(&m);
 	json_object_put(root);
@@ -212,8 +213,8 @@ enum { FFTW, LULESH, MCB, MILC, VPFFT, AMG, N_PUBLISHED };
 
 /* Percent; row: victim, column: co-runner. */
 static const double table_1[N_PUBLISHED][N_PUBLISHED] = {
-	{ 45, 5, 3, 11, 12, 7 }, { 5, 5, 3, 6, 2, 3 },	{ 3, 5, 4, 7, 5, 6 },
-	{ 25, 12, 1, 4, 3, 14 }, { 9, 0, 2, 5, 7, 2 },	{ 0, 5, 4, 5, 3, 4 },
+	{ 45, 5, 3, 11, 12, 7 }, { 5, 5, 3, 6, 2, 3 }, { 3, 5, 4, 7, 5, 6 },
+	{ 25, 12, 1, 4, 3, 14 }, { 9, 0, 2, 5, 7, 2 }, { 0, 5, 4, 5, 3, 4 },
 };
 
 /*
@@ -255,7 +256,9 @@ static void predict_published(double out[N_PUBLISHED][N_PUBLISHED])
 		{ "92 %", latency_at(level_u[1]) },
 	};
 	const struct np_fabric f = {
-		.name = "published", .idle = latency_at(0), .level = level,
+		.name = "published",
+		.idle = latency_at(0),
+		.level = level,
 		.n_levels = 2,
 	};
 	struct np_mean curve[N_PUBLISHED][2];
@@ -271,8 +274,10 @@ static void predict_published(double out[N_PUBLISHED][N_PUBLISHED])
 
 		for (size_t k = 0; k < 2; k++)
 			curve[i][k] = (struct np_mean){
-				1, published[i].d1 +
-				   slope * (level_u[k] - published[i].u1), NAN
+				1,
+				published[i].d1 +
+					slope * (level_u[k] - published[i].u1),
+				NAN
 			};
 		a[i] = (struct np_program){
 			.name = published[i].name,
@@ -281,8 +286,8 @@ static void predict_published(double out[N_PUBLISHED][N_PUBLISHED])
 		};
 		app[i] = &a[i];
 	}
-	T_CHECK(!np_predictor_new(&f, np_model_find("queue", NULL),
-				  &point_only, &predictor, NULL));
+	T_CHECK(!np_predictor_new(&f, np_model_find("queue", NULL), &point_only,
+				  &predictor, NULL));
 	T_CHECK(!np_predict_matrix(predictor, app, N_PUBLISHED, NP_SCOPE_LEAF,
 				   p, rc, NULL));
 	for (size_t i = 0; i < N_PUBLISHED * N_PUBLISHED; i++)
@@ -300,7 +305,8 @@ static void score_published(double (*predicted)[N_PUBLISHED],
 
 		s[i] = (struct np_scored){
 			.predicted = predicted ? predicted[v][c] : 0,
-			.low = NAN, .high = NAN,
+			.low = NAN,
+			.high = NAN,
 			.measured = table_1[v][c] / 100,
 		};
 	}

@@ -19,8 +19,8 @@ bool np_idle_is_wanted(const struct np_runs *idle, const struct np_record *r,
 	if (np_run_summary_make(idle, &opt, &e))
 		return false;
 	enough = s->n_runs && !s->other_period && !s->neighbours &&
-		 s->moments.n >= (s->source ? NP_IDLE_ENOUGH :
-					      NP_VERDICT_PROBES) &&
+		 s->moments.n >=
+			 (s->source ? NP_IDLE_ENOUGH : NP_VERDICT_PROBES) &&
 		 (!s->source || now - s->last < NP_IDLE_DAYS * 86400);
 	np_run_summary_free(&e);
 	return !enough;
@@ -108,7 +108,8 @@ static bool is_better(const struct np_sample *s, const struct np_sample *than)
 static int find_idle(struct np_profile *p, const struct np_runs *const *idle,
 		     size_t n_idle, double now)
 {
-	const struct np_run_summary_opt opt = { .like = p->ev.fabric, .now = now };
+	const struct np_run_summary_opt opt = { .like = p->ev.fabric,
+						.now = now };
 	struct np_run_summary e;
 
 	for (size_t i = 0; i < n_idle; i++) {
@@ -228,11 +229,14 @@ static void make_verdict(struct np_profile *p)
 	const struct np_sample *app = &p->ev.latency;
 	const struct np_sample *idle = p->is_idle ? app : &p->idle;
 	struct np_verdict_in in = {
-		.hist = app->hist, .moments = app->moments,
-		.idle_hist = idle->hist, .idle_moments = idle->moments,
+		.hist = app->hist,
+		.moments = app->moments,
+		.idle_hist = idle->hist,
+		.idle_moments = idle->moments,
 		.traffic = { app->node_sec, app->bytes },
 		.idle_traffic = { idle->node_sec, idle->bytes },
-		.idle_shared = p->idle.neighbours, .link = app->link,
+		.idle_shared = p->idle.neighbours,
+		.link = app->link,
 		.phases = p->phases,
 		.n_level_runs = p->ev.count[NP_RUN_UNDER_LEVEL],
 	};
@@ -246,7 +250,8 @@ int np_profile_make(const struct np_runs *runs,
 {
 	const struct np_run_summary_opt opt = { .now = now };
 	struct np_profile p = {
-		.runs = runs, .is_idle = !strcmp(runs->app, NP_IDLE_APP),
+		.runs = runs,
+		.is_idle = !strcmp(runs->app, NP_IDLE_APP),
 	};
 	int rc = np_run_summary_make(runs, &opt, &p.ev);
 

@@ -11,7 +11,8 @@ static void test_hostile_files_are_told_once(void)
 	sh("echo '{' >users/%u/fft/20250101T000000Z-bad.json && "
 	   "ln -s /etc/passwd users/%u/fft/20250102T000000Z-link.json && "
 	   "mkfifo users/%u/fft/20250103T000000Z-fifo.json && "
-	   "ln -s fft users/%u/link", uid, uid, uid, uid);
+	   "ln -s fft users/%u/link",
+	   uid, uid, uid, uid);
 	T_CHECK(refresh() == 0 && w.n_warned == 3);
 	T_ROW("the rest is used", slowdown("fft", "halo") > 0.1);
 	T_ROW("a link is no profile", find("link", uid) == NP_PROFILE_UNKNOWN);
@@ -24,8 +25,8 @@ static void test_hostile_files_are_told_once(void)
 	sh("rm users/%u/fft/20250104T000000Z-new.json", uid);
 	T_CHECK(refresh() == 0 && !w.n_warned);
 	sh("echo '[' >users/%u/fft/20250104T000000Z-new.json", uid);
-	T_ROW("one that comes again is told again", refresh() == 0 &&
-	      w.n_warned == 1);
+	T_ROW("one that comes again is told again",
+	      refresh() == 0 && w.n_warned == 1);
 	stop();
 }
 
@@ -47,7 +48,8 @@ static void put_bad(unsigned uid)
 {
 	sh("mkdir -p users/%u && for i in $(seq 120); do mkdir users/%u/a$i && "
 	   "echo x >users/%u/a$i/20250101T000000Z-a.json; done && "
-	   "chown -R %u users/%u", uid, uid, uid, uid, uid);
+	   "chown -R %u users/%u",
+	   uid, uid, uid, uid, uid);
 }
 
 static void test_warnings_are_bounded(void)
@@ -62,7 +64,7 @@ static void test_warnings_are_bounded(void)
 	w.now += 700;
 	T_ROW("how many there were is told when the hour is over",
 	      refresh() == 0 && w.n_warned == 1 &&
-	      strstr(w.warned, ": 100 more files"));
+		      strstr(w.warned, ": 100 more files"));
 	T_CHECK(refresh() == 0 && !w.n_warned);
 	stop();
 	if (geteuid() != 0)
@@ -72,7 +74,7 @@ static void test_warnings_are_bounded(void)
 		put_bad(12340 + i);
 	T_CHECK(refresh() == 0 && !w.more);
 	T_ROW("of many users", w.n_warned == NP_CATALOG_MAX_WARNINGS + 1 &&
-	      strstr(w.warned, "more files"));
+				       strstr(w.warned, "more files"));
 	stop();
 }
 
@@ -86,7 +88,8 @@ static void test_renaming_bad_files_does_not_fill_the_log(void)
 	sh("mkdir -p users/%u/app", uid);
 	for (int i = 0; i < 240; i++, w.now += 20) {
 		sh("rm -f users/%u/app/* && for k in 1 2 3 4 5; do "
-		   "echo x >users/%u/app/$k-%d.json; done", uid, uid, i);
+		   "echo x >users/%u/app/$k-%d.json; done",
+		   uid, uid, i);
 		/* To be gone for a moment does not help. */
 		if (i % 30 == 20) {
 			sh("mv users/%u away", uid);
@@ -108,7 +111,8 @@ static void put_junk(unsigned uid, const char *app)
 {
 	sh("head -c 4190000 /dev/zero | tr '\\0' '[' >junk && chown %u junk && "
 	   "for i in $(seq 10 25); do "
-	   "ln junk users/%u/%s/202501$i.json; done", uid, uid, app);
+	   "ln junk users/%u/%s/202501$i.json; done",
+	   uid, uid, app);
 }
 
 static void test_huge_files_of_one_do_not_keep_others_waiting(void)
@@ -128,8 +132,9 @@ static void test_huge_files_of_one_do_not_keep_others_waiting(void)
 	np_catalog_note_job(w.c, "huge2", 12345);
 	np_catalog_note_job(w.c, "small", 12346);
 	np_catalog_note_job(w.c, "other", 12346);
-	for (i = 0; i < 100 && (find("other", 12346) < 0 ||
-				find("small", 12346) < 0); i++) {
+	for (i = 0;
+	     i < 100 && (find("other", 12346) < 0 || find("small", 12346) < 0);
+	     i++) {
 		sh("touch users/12345/huge users/12345/huge2");
 		w.now += .3;
 		T_CHECK(refresh_for(0) == 0);
@@ -234,8 +239,8 @@ static void test_one_user_has_a_share(void)
 	put_own("postprocess", "last-of-all");
 	sh("touch -d 2001-01-01 users/%u/fft && "
 	   "for i in $(seq 200); do mkdir users/%u/a$i && "
-	   "ln users/%u/last-of-all/* users/%u/a$i; done", geteuid(), geteuid(),
-	   geteuid(), geteuid());
+	   "ln users/%u/last-of-all/* users/%u/a$i; done",
+	   geteuid(), geteuid(), geteuid(), geteuid());
 	np_catalog_note_job(w.c, "fft", geteuid());
 	refresh();
 	T_CHECK(n_known() == NP_CATALOG_MAX_OF_USER);
@@ -276,13 +281,14 @@ static void test_handles_are_given_to_those_who_need_them(void)
 	T_CHECK(n_known() == NP_CONFLICT_MAX_PROFILES);
 	np_catalog_note_job(w.c, "mine", uid);
 	read_all();
-	T_ROW("whoever wants it", find("mine", uid) == NP_PROFILE_UNKNOWN &&
-	      n_known() == NP_CONFLICT_MAX_PROFILES);
+	T_ROW("whoever wants it",
+	      find("mine", uid) == NP_PROFILE_UNKNOWN &&
+		      n_known() == NP_CONFLICT_MAX_PROFILES);
 	sh("rm -r published/p7");
 	read_all();
 	read_all();
-	T_ROW("when there is room again", find("mine", uid) >= 0 &&
-	      find("p7", uid) == NP_PROFILE_UNKNOWN);
+	T_ROW("when there is room again",
+	      find("mine", uid) >= 0 && find("p7", uid) == NP_PROFILE_UNKNOWN);
 	T_CHECK(!is_trusted(find("mine", uid)) && is_trusted(find("new", uid)));
 	stop();
 }

@@ -1,15 +1,15 @@
 /* The plan of a step's nodes; what slurmctld says is text here. */
-#include "t.h"
 #include "np_alloc_query.h"
+#include "t.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TWO_LEAVES \
+#define TWO_LEAVES                                            \
 	"SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[0-15] " \
-	"Switches=leaf[0-1]\n" \
+	"Switches=leaf[0-1]\n"                                \
 	"SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-7]\n" \
 	"SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[8-15]\n"
 #define MANY 1000
@@ -24,14 +24,14 @@ static const struct {
 	enum np_scope scope;
 	int rc;
 } rows[] = {
-	{ "one leaf", TWO_LEAVES, "n[0-3]", NULL, NULL,
-	  " leaf0:n[0-3]:4", "", NP_SCOPE_NODE, 0 },
+	{ "one leaf", TWO_LEAVES, "n[0-3]", NULL, NULL, " leaf0:n[0-3]:4", "",
+	  NP_SCOPE_NODE, 0 },
 	{ "two leaves", TWO_LEAVES, "n[6-9]", NULL, NULL,
 	  " leaf0:n[6-7]:2 leaf1:n[8-9]:2", "", NP_SCOPE_NODE, 0 },
 	{ "a lone node on the second leaf is skipped", TWO_LEAVES, "n[6-8]",
 	  NULL, NULL, " leaf0:n[6-7]:2 leaf1:n8:1!", "", NP_SCOPE_NODE, 0 },
-	{ "no topology is one leaf", "", "n[6-9]", NULL, NULL,
-	  " :n[6-9]:4", "", NP_SCOPE_NODE, 0 },
+	{ "no topology is one leaf", "", "n[6-9]", NULL, NULL, " :n[6-9]:4", "",
+	  NP_SCOPE_NODE, 0 },
 	{ "a node that the topology does not know", TWO_LEAVES, "n[0-1],x",
 	  NULL, NULL, " :x:1! leaf0:n[0-1]:2", "", NP_SCOPE_NODE, 0 },
 	{ "one node", TWO_LEAVES, "n0", NULL, NULL, "", "", NP_SCOPE_NODE,
@@ -50,15 +50,14 @@ static const struct {
 	  "n[0-1]", "n[0-1]", "n[0-1]", " leaf0:n[0-1]:2", "n[0-1]",
 	  NP_SCOPE_NODE, 0 },
 	{ "idle nodes of another leaf are of no use", TWO_LEAVES, "n[0-1]",
-	  "n[0-1],n[8-9]", "", " leaf0:n[0-1]:2", "n[0-1]", NP_SCOPE_NODE,
-	  0 },
+	  "n[0-1],n[8-9]", "", " leaf0:n[0-1]:2", "n[0-1]", NP_SCOPE_NODE, 0 },
 	{ "and are no part of the step", TWO_LEAVES, "n[0-1],n8",
 	  "n[0-3],n[8-11]", "", " leaf0:n[0-1]:2 leaf1:n8:1!", "n[2-3]",
 	  NP_SCOPE_LEAF, 0 },
-	{ "a level beside one node is of no use", TWO_LEAVES, "n0",
-	  "n[0-3]", "", "", "", NP_SCOPE_NODE, -ENODEV },
-	{ "the step in another order", TWO_LEAVES,
-	  "n3,n2", NULL, NULL, " leaf0:n[2-3]:2", "", NP_SCOPE_NODE, 0 },
+	{ "a level beside one node is of no use", TWO_LEAVES, "n0", "n[0-3]",
+	  "", "", "", NP_SCOPE_NODE, -ENODEV },
+	{ "the step in another order", TWO_LEAVES, "n3,n2", NULL, NULL,
+	  " leaf0:n[2-3]:2", "", NP_SCOPE_NODE, 0 },
 };
 
 static void describe(const struct np_record *r, char *out, size_t size)
@@ -90,15 +89,16 @@ static int plan(size_t i, uint32_t max_level, struct np_step_nodes *s,
 	expand(rows[i].step, &s->step);
 	expand(rows[i].job, &job);
 	expand(rows[i].busy, &busy);
-	T_CHECK(np_leafmap_parse(rows[i].topology, &s->leaves, NULL) == 0);
+	T_CHECK(np_leaf_index_parse(rows[i].topology, &s->leaves, NULL) == 0);
 	rc = np_step_nodes_plan(s, &job, &busy, max_level, r, err);
 	np_hosts_free(&job);
 	np_hosts_free(&busy);
 	return rc;
 }
 
-#define TWO_TREES TWO_LEAVES "SwitchName=x Level=0 Nodes=n[0-7]\n" \
-	"SwitchName=y Level=0 Nodes=n[8-9]\n"
+#define TWO_TREES                                        \
+	TWO_LEAVES "SwitchName=x Level=0 Nodes=n[0-7]\n" \
+		   "SwitchName=y Level=0 Nodes=n[8-9]\n"
 
 /* As "LEAF:RAIL:NODES" of each leaf. */
 static const struct {
@@ -106,12 +106,12 @@ static const struct {
 } railed[] = {
 	{ "one leaf on each rail", "ib0,ib1", "n[0-1]",
 	  " leaf0:ib0:n[0-1] x:ib1:n[0-1]" },
-	{ "two leaves on each", "ib0,ib1", "n[6-9]", " leaf0:ib0:n[6-7] "
+	{ "two leaves on each", "ib0,ib1", "n[6-9]",
+	  " leaf0:ib0:n[6-7] "
 	  "leaf1:ib0:n[8-9] x:ib1:n[6-7] y:ib1:n[8-9]" },
 	{ "some nodes without the second", "ib0,ib1", "n[8-11]",
 	  " leaf1:ib0:n[8-11] y:ib1:n[8-9]" },
-	{ "devices not known", "", "n[6-9]",
-	  " leaf0:-:n[6-7] leaf1:-:n[8-9]" },
+	{ "devices not known", "", "n[6-9]", " leaf0:-:n[6-7] leaf1:-:n[8-9]" },
 };
 
 static void test_rails(void)
@@ -123,8 +123,9 @@ static void test_rails(void)
 		char text[256] = "";
 
 		expand(railed[i].step, &s.step);
-		T_CHECK(!np_leafmap_parse(TWO_TREES, &s.leaves, NULL));
-		T_CHECK(!np_leafmap_set_devices(s.leaves, railed[i].devices));
+		T_CHECK(!np_leaf_index_parse(TWO_TREES, &s.leaves, NULL));
+		T_CHECK(!np_leaf_index_set_devices(s.leaves,
+						   railed[i].devices));
 		T_CHECK(!np_step_nodes_plan(&s, &none, &none, MANY, r, NULL));
 		for (size_t k = 0; k < r->n_leaves; k++) {
 			const struct np_leaf_run *l = &r->leaves[k];
@@ -154,8 +155,9 @@ static void test_rows(void)
 		level = np_hosts_compress(&s.level);
 		T_ROW(rows[i].name, !strcmp(level, rows[i].level));
 		T_ROW(rows[i].name, rc ? strstr(err.text, "leaf") != NULL :
-		      s.scope == rows[i].scope &&
-		      r->n_nodes == s.step.n && r->nodes);
+					 s.scope == rows[i].scope &&
+						    r->n_nodes == s.step.n &&
+						    r->nodes);
 		free(level);
 		np_step_nodes_free(&s);
 		np_step_nodes_free(&s); /* twice is no harm */
@@ -170,10 +172,18 @@ static const struct {
 	size_t want[2]; /* of each leaf */
 	enum np_scope scope;
 } wide[] = {
-	{ "on the step's nodes", "n[0-15]", "n[0-15]", 8, { 4, 4 },
+	{ "on the step's nodes",
+	  "n[0-15]",
+	  "n[0-15]",
+	  8,
+	  { 4, 4 },
 	  NP_SCOPE_NODE },
 	{ "beside it", "n[0-1,8-9]", "n[0-15]", 8, { 4, 4 }, NP_SCOPE_LEAF },
-	{ "an odd one out", "n[0-6,8-14]", "n[0-6,8-14]", 4, { 2, 2 },
+	{ "an odd one out",
+	  "n[0-6,8-14]",
+	  "n[0-6,8-14]",
+	  4,
+	  { 2, 2 },
 	  NP_SCOPE_NODE },
 	{ "one pair", "n[0-15]", "n[0-15]", 2, { 0, 2 }, NP_SCOPE_NODE },
 };
@@ -188,19 +198,24 @@ static void test_wide(void)
 
 		expand(wide[i].step, &s.step);
 		expand(wide[i].job, &job);
-		T_CHECK(np_leafmap_parse(TWO_LEAVES, &s.leaves, NULL) == 0);
-		T_ROW(wide[i].name, np_step_nodes_plan(&s, &job, &busy,
-			wide[i].max_level, r, NULL) == 0);
+		T_CHECK(np_leaf_index_parse(TWO_LEAVES, &s.leaves, NULL) == 0);
+		T_ROW(wide[i].name,
+		      np_step_nodes_plan(&s, &job, &busy, wide[i].max_level, r,
+					 NULL) == 0);
 		for (size_t k = 0; k < s.level.n; k++) {
 			const char *node = s.level.name[k];
 
-			n[!strcmp(np_leafmap_find(s.leaves, node), "leaf1")]++;
+			n[!strcmp(np_leaf_index_find(s.leaves, node),
+				  "leaf1")]++;
 			in_step += (size_t)np_hosts_has(&s.step, node);
 		}
-		T_ROW(wide[i].name, n[0] == wide[i].want[0] &&
-				    n[1] == wide[i].want[1]);
-		T_ROW(wide[i].name, s.scope == wide[i].scope && in_step ==
-		      (s.scope == NP_SCOPE_LEAF ? 0 : s.level.n));
+		T_ROW(wide[i].name,
+		      n[0] == wide[i].want[0] && n[1] == wide[i].want[1]);
+		T_ROW(wide[i].name,
+		      s.scope == wide[i].scope &&
+			      in_step == (s.scope == NP_SCOPE_LEAF ?
+						  0 :
+						  s.level.n));
 		np_hosts_free(&job);
 		np_step_nodes_free(&s);
 		np_record_free(r);
@@ -213,4 +228,4 @@ static const struct t_case cases[] = {
 	{ "the level of a wide step is on pairs of each leaf", test_wide },
 	{ NULL, NULL },
 };
-T_SUITE(survey, cases)
+T_SUITE(alloc_query, cases)

@@ -17,8 +17,9 @@ static void test_published_wins(void)
 	h = find("app", geteuid());
 	T_CHECK(h >= 0 && h != own && is_trusted(h));
 	T_ROW("for everybody", find("app", geteuid() + 1) == h);
-	T_ROW("and it is what counts", slowdown("app", "fft") > 0 &&
-	      slowdown("app", "fft") == slowdown("fft", "fft"));
+	T_ROW("and it is what counts",
+	      slowdown("app", "fft") > 0 &&
+		      slowdown("app", "fft") == slowdown("fft", "fft"));
 	sh("rm -r published/app");
 	refresh();
 	T_ROW("then the own one, as before", find("app", geteuid()) == own);
@@ -62,8 +63,8 @@ static void test_own_runs_that_contradict_a_name_void_the_claim(void)
 	T_ROW(why, strstr(why, "mean latency 33.3 us, published 147 us"));
 	sh("rm users/%u/app/*", geteuid());
 	sh("cp $D/own/fft/* users/%u/app && "
-	   "sed -i 's/\"uid\":1000,/\"uid\":%u,/' users/%u/app/*", geteuid(),
-	   geteuid(), geteuid());
+	   "sed -i 's/\"uid\":1000,/\"uid\":%u,/' users/%u/app/*",
+	   geteuid(), geteuid(), geteuid());
 	refresh();
 	T_ROW("other runs are looked at anew",
 	      claim("app", &h, why) == NP_CLAIM_HOLDS && h >= 0);
@@ -122,9 +123,10 @@ static void test_own_is_seen_by_its_owner_only(void)
 	T_CHECK(find("app", geteuid() + 1) == NP_PROFILE_UNKNOWN);
 	T_CHECK(find("ap", geteuid()) == NP_PROFILE_UNKNOWN);
 	T_CHECK(find("", geteuid()) == NP_PROFILE_UNKNOWN);
-	T_ROW("a name longer than any", find("01234567890123456789012345678901"
-		"23456789012345678901234567890123456789", geteuid()) ==
-	      NP_PROFILE_UNKNOWN);
+	T_ROW("a name longer than any",
+	      find("01234567890123456789012345678901"
+		   "23456789012345678901234567890123456789",
+		   geteuid()) == NP_PROFILE_UNKNOWN);
 	stop();
 }
 
@@ -136,8 +138,8 @@ static void test_trusted_users(void)
 	new_catalog("hpc");
 	refresh();
 	T_CHECK(is_trusted(find("app", geteuid())));
-	T_ROW("others do not use it", find("app", geteuid() + 1) ==
-	      NP_PROFILE_UNKNOWN);
+	T_ROW("others do not use it",
+	      find("app", geteuid() + 1) == NP_PROFILE_UNKNOWN);
 	stop();
 }
 
@@ -185,8 +187,8 @@ static void test_all_users_are_looked_at(void)
 	T_CHECK(find("halo", 12347) == NP_PROFILE_UNKNOWN && n_known() == 2);
 	np_catalog_note_job(w.c, "halo", 12347);
 	refresh();
-	T_ROW("why one is no use is told once", w.n_warned == 1 &&
-	      strstr(w.warned, "not trusted"));
+	T_ROW("why one is no use is told once",
+	      w.n_warned == 1 && strstr(w.warned, "not trusted"));
 	refresh();
 	T_CHECK(w.rc == 0 && !w.n_warned && n_known() == 2);
 	sh("rm -r users/12345");

@@ -176,7 +176,7 @@ struct np_cat_want {
 
 /* Log lines about an owner's files within an hour. */
 struct owner_lines {
-	double until; /* end of the hour; 0: no line yet */
+	double until;	     /* end of the hour; 0: no line yet */
 	size_t told, untold; /* logged, and only counted */
 };
 
@@ -197,17 +197,17 @@ struct np_cat_app {
 	struct np_cat_key key;
 	struct np_store_stamp stamp;
 	double wanted_until; /* jobs of it exist until then */
-	double again; /* time to read again, as np_store_is_racy(); 0: not */
-	uint64_t turn;	/* of its last reading; 0: never read */
-	bool stamped;	/* it was read after the stamp changed */
-	bool seen;	/* by the look in progress */
-	bool there;	/* the last look saw it */
+	double again;  /* time to read again, as np_store_is_racy(); 0: not */
+	uint64_t turn; /* of its last reading; 0: never read */
+	bool stamped;  /* it was read after the stamp changed */
+	bool seen;     /* by the look in progress */
+	bool there;    /* the last look saw it */
 	bool to_read;
 	bool known;	/* goes into the index */
 	bool usable;	/* evidence is for the calibration in use */
 	bool no_room;	/* no handle was free for it */
 	int32_t handle; /* NP_PROFILE_UNKNOWN: none */
-	struct np_run_summary evidence;
+	struct np_run_summary summary;
 	bool backed; /* as in struct np_app_entry */
 	char refuted[NP_APP_WHY];
 	struct log_state said;
@@ -221,11 +221,11 @@ struct np_catalog {
 
 	struct np_cat_map owners, apps, wants;
 	size_t n_to_read;
-	uint64_t turn;	/* number of the last reading */
-	double uids_due; /* time of the next look at users/ */
-	double cost_sec;     /* of looking at every owner once */
+	uint64_t turn;	      /* number of the last reading */
+	double uids_due;      /* time of the next look at users/ */
+	double cost_sec;      /* of looking at every owner once */
 	double idle_until[2]; /* no owner is due before: [wanted only] */
-	size_t cursor[2];	/* last owner found: [wanted only] */
+	size_t cursor[2];     /* last owner found: [wanted only] */
 	struct log_state uids_said;
 
 	bool calibrated;
@@ -234,7 +234,7 @@ struct np_catalog {
 	struct np_predictor *checked; /* with intervals, for conflicts */
 	struct np_store_stamp cal_stamp;
 	double cal_due, cal_again; /* next look; second reading if racy, or 0 */
-	int cal_rc; /* of the last attempt to load it */
+	int cal_rc;		   /* of the last attempt to load it */
 	struct np_err cal_err;
 	struct log_state cal_said;
 	struct np_err fabric; /* description of the calibration in use */
@@ -243,13 +243,13 @@ struct np_catalog {
 	struct np_cat_app *by_handle[NP_CONFLICT_MAX_PROFILES];
 	size_t n_handles;
 	bool asked_wanted, asked_all; /* no answer of these is missing */
-	bool ask_next; /* ask before the next reading */
+	bool ask_next;		      /* ask before the next reading */
 
 	struct np_group_cache members; /* of groups named by Claim= */
 
 	bool trouble; /* nothing can be used, because of why */
 	struct np_err why;
-	bool changed; /* since the last refresh */
+	bool changed;		    /* since the last refresh */
 	struct np_app_index *index; /* NULL: out of date */
 
 	/* Valid during a refresh. */
@@ -257,7 +257,7 @@ struct np_catalog {
 	np_store_warn_f *warn;
 	void *warn_arg;
 	size_t n_warned;
-	struct log_state *saying; /* the place being read */
+	struct log_state *saying;    /* the place being read */
 	struct np_cat_owner *teller; /* its owner, or NULL */
 };
 
@@ -385,8 +385,10 @@ static enum np_claim app_index_judge(const struct np_app_index *x,
 {
 	const struct np_claim_user key = { .uid = who->uid };
 	const struct np_app_claims *c = &x->claims;
-	const struct np_claim_user *user = c->n_users ?
-		bsearch(&key, c->user, c->n_users, sizeof(key), by_uid) : NULL;
+	const struct np_claim_user *user =
+		c->n_users ? bsearch(&key, c->user, c->n_users, sizeof(key),
+				     by_uid) :
+			     NULL;
 	const struct np_app_entry *own;
 
 	switch (np_claim_ask(c->rule, c->n_rules, app, who, user)) {
@@ -401,12 +403,12 @@ static enum np_claim app_index_judge(const struct np_app_index *x,
 	}
 	own = entry_of(x, app, false, who->uid);
 	return own && *own->refuted ? NP_CLAIM_REFUTED :
-	       own && own->backed ? NP_CLAIM_HOLDS : NP_CLAIM_UNPROVED;
+	       own && own->backed   ? NP_CLAIM_HOLDS :
+				      NP_CLAIM_UNPROVED;
 }
 
 int32_t np_app_index_of_job(const struct np_app_index *x, const char *app,
-			    const struct np_claimant *who,
-			    enum np_claim *claim)
+			    const struct np_claimant *who, enum np_claim *claim)
 {
 	const struct np_app_entry *found = entry_of(x, app, true, 0);
 
@@ -428,8 +430,8 @@ const char *np_app_index_why(const struct np_app_index *x, const char *app,
 			"neither Claim= nor own runs speak for it",
 		[NP_CLAIM_UNCLEAR] = "groups that Claim= names are not known",
 	};
-	const struct np_app_entry *own = claim == NP_CLAIM_REFUTED ?
-					 entry_of(x, app, false, uid) : NULL;
+	const struct np_app_entry *own =
+		claim == NP_CLAIM_REFUTED ? entry_of(x, app, false, uid) : NULL;
 
 	return own && *own->refuted ? own->refuted : why[claim];
 }
@@ -450,8 +452,8 @@ size_t np_app_index_n(const struct np_app_index *x)
 
 /* Compare the mean latencies of a user's own runs and of the profile. */
 static enum np_consistency latency_backs(const struct np_run_summary *own,
-				     const struct np_run_summary *published,
-				     char *why, size_t len)
+					 const struct np_run_summary *published,
+					 char *why, size_t len)
 {
 	const struct np_mean *a = &own->latency_sec;
 	const struct np_mean *b = &published->latency_sec;
@@ -468,16 +470,19 @@ static enum np_consistency latency_backs(const struct np_run_summary *own,
 	spread += OWN_ERRORS * np_moments_sd(all) / sqrt((double)all->n);
 	if (fabs(a->mean - b->mean) <= spread)
 		return NP_CONSISTENCY_AGREES;
-	snprintf(why, len, "mean latency %.3g us, published %.3g us, give or "
-		 "take %.2g us", 1e6 * a->mean, 1e6 * b->mean, 1e6 * spread);
+	snprintf(why, len,
+		 "mean latency %.3g us, published %.3g us, give or "
+		 "take %.2g us",
+		 1e6 * a->mean, 1e6 * b->mean, 1e6 * spread);
 	return NP_CONSISTENCY_REFUTED;
 }
 
 /* Compare two lists of slowdowns; NULL: none is known. */
 static enum np_consistency slowdowns_back(const struct np_mean *own,
-				      const struct np_mean *published,
-				      const struct np_fabric *f,
-				      const char *what, char *why, size_t len)
+					  const struct np_mean *published,
+					  const struct np_fabric *f,
+					  const char *what, char *why,
+					  size_t len)
 {
 	enum np_consistency consistency = NP_CONSISTENCY_UNKNOWN;
 	size_t n = own && published ? f->n_levels : 0;
@@ -495,24 +500,26 @@ static enum np_consistency slowdowns_back(const struct np_mean *own,
 		most = spread + OWN_ERRORS * np_noise_of_mean(a, own_noise);
 		if (fabs(log1p(a->mean) - log1p(b->mean)) <= most)
 			continue;
-		snprintf(why, len, "%s level %.16s %.0f %%, published %.0f %%, "
-			 "give or take %.0f", what, f->level[i].name,
-			 100 * a->mean, 100 * b->mean,
+		snprintf(why, len,
+			 "%s level %.16s %.0f %%, published %.0f %%, "
+			 "give or take %.0f",
+			 what, f->level[i].name, 100 * a->mean, 100 * b->mean,
 			 100 * (1 + b->mean) * expm1(most));
 		return NP_CONSISTENCY_REFUTED;
 	}
 	return consistency;
 }
 
-static enum np_consistency stronger(enum np_consistency a, enum np_consistency b)
+static enum np_consistency stronger(enum np_consistency a,
+				    enum np_consistency b)
 {
 	return a > b ? a : b;
 }
 
 enum np_consistency np_consistency_check(const struct np_run_summary *own,
-				 const struct np_run_summary *published,
-				 const struct np_fabric *f, char *why,
-				 size_t len)
+					 const struct np_run_summary *published,
+					 const struct np_fabric *f, char *why,
+					 size_t len)
 {
 	const struct np_program *a = &own->program, *b = &published->program;
 	enum np_consistency so_far = latency_backs(own, published, why, len);
@@ -522,9 +529,8 @@ enum np_consistency np_consistency_check(const struct np_run_summary *own,
 			stronger(so_far, slowdowns_back(a->curve, b->curve, f,
 							"slowed by", why, len));
 	if (so_far != NP_CONSISTENCY_REFUTED)
-		so_far = stronger(so_far,
-				  slowdowns_back(a->impact, b->impact, f,
-						 "slows", why, len));
+		so_far = stronger(so_far, slowdowns_back(a->impact, b->impact,
+							 f, "slows", why, len));
 	return so_far;
 }
 
@@ -566,14 +572,14 @@ static void *cat_map_find(const struct np_cat_map *m, int64_t owner,
 }
 
 /* Add an item of size bytes, all zero except its key; NULL: out of memory. */
-static void *cat_map_add(struct np_cat_map *m, int64_t owner,
-			 const char *app, size_t size)
+static void *cat_map_add(struct np_cat_map *m, int64_t owner, const char *app,
+			 size_t size)
 {
 	size_t i = cat_map_at(m, owner, app);
 	struct np_cat_key *k = calloc(1, size);
 
-	if (!k || np_array_room(&m->item, &m->room, m->n + 1,
-				sizeof(*m->item))) {
+	if (!k ||
+	    np_array_room(&m->item, &m->room, m->n + 1, sizeof(*m->item))) {
 		free(k);
 		return NULL;
 	}
@@ -629,16 +635,14 @@ static bool catalog_same_stamp(const struct np_store_stamp *a,
 }
 
 /* The state of an owner, new if unknown; NULL: too many, or no memory. */
-static struct np_cat_owner *catalog_owner(struct np_catalog *c,
-					  int64_t owner)
+static struct np_cat_owner *catalog_owner(struct np_catalog *c, int64_t owner)
 {
 	struct np_cat_owner *o = cat_map_find(&c->owners, owner, "");
 
 	if (!o && c->owners.n < NP_CAT_MAX_OWNERS) {
 		o = cat_map_add(&c->owners, owner, "", sizeof(*o));
 		if (o)
-			o->paid_until = catalog_now(c) -
-					NP_CATALOG_SAVED_SEC;
+			o->paid_until = catalog_now(c) - NP_CATALOG_SAVED_SEC;
 	}
 	if (o && !o->due)
 		c->idle_until[false] = c->idle_until[true] = 0;
@@ -664,9 +668,9 @@ static void catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,
 		c->asked_wanted = c->asked_all = false;
 }
 
-static void catalog_drop_evidence(struct np_cat_app *a)
+static void catalog_drop_summary(struct np_cat_app *a)
 {
-	np_run_summary_free(&a->evidence);
+	np_run_summary_free(&a->summary);
 	a->usable = false;
 }
 
@@ -686,10 +690,12 @@ static bool catalog_outranks(const struct np_catalog *c,
 			     const struct np_cat_app *a,
 			     const struct np_cat_app *b)
 {
-	int x = a->key.owner == NP_CAT_PUBLISHED ? 2 :
-		catalog_is_wanted(c, a->wanted_until);
-	int y = b->key.owner == NP_CAT_PUBLISHED ? 2 :
-		catalog_is_wanted(c, b->wanted_until);
+	int x = a->key.owner == NP_CAT_PUBLISHED ?
+			2 :
+			catalog_is_wanted(c, a->wanted_until);
+	int y = b->key.owner == NP_CAT_PUBLISHED ?
+			2 :
+			catalog_is_wanted(c, b->wanted_until);
 
 	if (a->there != b->there)
 		return a->there;
@@ -746,7 +752,7 @@ static void evict(struct np_catalog *c, uint32_t handle)
 
 	if (!a)
 		return;
-	catalog_drop_evidence(a);
+	catalog_drop_summary(a);
 	catalog_set_to_read(c, a, false);
 	if (a->known)
 		catalog_reindex(c);
@@ -869,7 +875,8 @@ static bool log_line(struct np_catalog *c, const char *line)
 		return false;
 	if (c->warn)
 		c->warn(c->n_warned == NP_CATALOG_MAX_WARNINGS ?
-			"more files were skipped than are reported" : line,
+				"more files were skipped than are reported" :
+				line,
 			c->warn_arg);
 	return c->n_warned++ < NP_CATALOG_MAX_WARNINGS;
 }
@@ -882,9 +889,10 @@ static void catalog_sum_up(struct np_catalog *c, struct np_cat_owner *o)
 	if (!o->lines.until || catalog_now(c) < o->lines.until)
 		return;
 	path_of(c, o, &path);
-	np_errf(&line, 0, "%.150s: %zu more files or directories were skipped "
-		"in the last hour than were reported", path.text,
-		o->lines.untold);
+	np_errf(&line, 0,
+		"%.150s: %zu more files or directories were skipped "
+		"in the last hour than were reported",
+		path.text, o->lines.untold);
 	if (!o->lines.untold || log_line(c, line.text))
 		o->lines = (struct owner_lines){ .until = 0 };
 }
@@ -906,9 +914,10 @@ static bool log_of_owner(struct np_catalog *c, struct np_cat_owner *o,
 	}
 	if (!o->lines.untold) {
 		path_of(c, o, &path);
-		np_errf(&last, 0, "%.150s: no more than %d lines are reported "
-			"in an hour, the rest is counted", path.text,
-			NP_CATALOG_MAX_LINES);
+		np_errf(&last, 0,
+			"%.150s: no more than %d lines are reported "
+			"in an hour, the rest is counted",
+			path.text, NP_CATALOG_MAX_LINES);
 		if (!log_line(c, last.text))
 			return false;
 	}
@@ -946,14 +955,14 @@ static void catalog_uncalibrate(struct np_catalog *c)
 }
 
 /* The sharing coefficient of a scope in words, for example "0.91". */
-static void coupling_text(const struct np_calibration *cal, enum np_scope scope,
-			  char *buf, size_t len)
+static void sharing_text(const struct np_calibration *cal, enum np_scope scope,
+			 char *buf, size_t len)
 {
-	const struct np_mean *k = &cal->fabric->coupling[scope];
+	const struct np_mean *k = &cal->fabric->sharing[scope];
 
 	if (!np_mean_known(k))
 		snprintf(buf, len, "not measured");
-	else if (np_coupling_none(k))
+	else if (np_sharing_coef_none(k))
 		snprintf(buf, len, "no effect");
 	else
 		snprintf(buf, len, "%.2f", k->mean);
@@ -970,11 +979,11 @@ static void describe(struct np_catalog *c)
 	if (c->cal.date > 0 && gmtime_r(&t, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	for (int i = 0; i < NP_N_SCOPES; i++)
-		coupling_text(&c->cal, (enum np_scope)i, text[i],
-			      sizeof(text[i]));
+		sharing_text(&c->cal, (enum np_scope)i, text[i],
+			     sizeof(text[i]));
 	np_errf(&c->fabric, 0,
-		"of %s, cluster %.64s, %zu "
-		"levels at scope %.16s; coupling: %s %s, %s %s, %s %s",
+		"of %s, cluster %.64s, %zu levels at scope %.16s; sharing "
+		"coefficients: %s %s, %s %s, %s %s",
 		date, c->cal.cluster, c->cal.fabric->n_levels,
 		np_scope_name(c->cal.scope), names[0], text[0], names[1],
 		text[1], names[2], text[2]);
@@ -986,7 +995,7 @@ static void drop_derived(struct np_catalog *c)
 	for (size_t i = 0; i < c->apps.n; i++) {
 		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
 
-		catalog_drop_evidence(a);
+		catalog_drop_summary(a);
 		catalog_forget(c, a);
 		if (a->there)
 			catalog_set_to_read(c, a, true);
@@ -1001,7 +1010,8 @@ static void drop_derived(struct np_catalog *c)
 /* Load the newest calibration and make the models for it. */
 static int fabric_load(struct np_catalog *c, struct np_err *err)
 {
-	static const struct np_predict_opt fast = { .replicates = 0, .seed = 1 };
+	static const struct np_predict_opt fast = { .replicates = 0,
+						    .seed = 1 };
 	static const struct np_predict_opt full = { CHECK_REPLICATES, 1 };
 	const struct np_model *m = np_model_find(NP_MODEL_DEFAULT, NULL);
 	struct np_predictor *models = NULL, *checked = NULL;
@@ -1044,8 +1054,8 @@ static int look_at_calibration(struct np_catalog *c, double now, bool *other,
 	}
 	*other = !catalog_same_stamp(&stamp, &c->cal_stamp);
 	if (*other) {
-		c->cal_again = np_store_is_racy(&stamp) ?
-			       now + NP_STORE_RACY_SEC : 0;
+		c->cal_again =
+			np_store_is_racy(&stamp) ? now + NP_STORE_RACY_SEC : 0;
 	} else if (c->cal_again && now >= c->cal_again) {
 		*other = true;
 		c->cal_again = 0;
@@ -1136,7 +1146,7 @@ static void remove_app(struct np_catalog *c, size_t i)
 	if (a->known)
 		catalog_reindex(c);
 	catalog_set_to_read(c, a, false);
-	catalog_drop_evidence(a);
+	catalog_drop_summary(a);
 	a->there = a->known = false;
 	said_free(&a->said);
 	if (a->handle == NP_PROFILE_UNKNOWN) {
@@ -1261,8 +1271,9 @@ static int update_apps(struct np_catalog *c, int64_t owner,
 
 		/* Runs of the idle network are no application. */
 		if (strcmp(apps[i].name, NP_IDLE_APP))
-			choice[n_choice++] = (struct choice){ &apps[i],
-				w && catalog_is_wanted(c, w->until) };
+			choice[n_choice++] = (struct choice){
+				&apps[i], w && catalog_is_wanted(c, w->until)
+			};
 	}
 	if (n_choice > most)
 		qsort(choice, n_choice, sizeof(*choice), wanted_then_newest);
@@ -1288,8 +1299,8 @@ static int update_owner(struct np_catalog *c, int64_t owner,
 	for (size_t i = first + count; i-- > first;) {
 		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
 
-		if (!a->seen && (a->there || a->known ||
-				 a->handle == NP_PROFILE_UNKNOWN))
+		if (!a->seen &&
+		    (a->there || a->known || a->handle == NP_PROFILE_UNKNOWN))
 			remove_app(c, i);
 	}
 	return 0;
@@ -1304,9 +1315,9 @@ static void schedule_look(struct np_catalog *c, struct np_cat_owner *o,
 
 	c->cost_sec += now - began - o->cost_sec;
 	o->cost_sec = now - began;
-	o->due = now + fmax(wanted ? LOOK_WANTED_SEC : LOOK_SEC,
-			    (is_urgent(c, o) ? o->cost_sec : c->cost_sec) /
-			    MAX_COST);
+	o->due = now +
+		 fmax(wanted ? LOOK_WANTED_SEC : LOOK_SEC,
+		      (is_urgent(c, o) ? o->cost_sec : c->cost_sec) / MAX_COST);
 	c->idle_until[false] = fmin(c->idle_until[false], o->due);
 	c->idle_until[true] = fmin(c->idle_until[true], o->due);
 }
@@ -1320,9 +1331,9 @@ static int catalog_look(struct np_catalog *c, struct np_cat_owner *o,
 	struct np_err why = NP_ERR_INIT;
 	double began = catalog_now(c);
 	size_t n = 0;
-	int rc = np_store_list_apps(c->store, public ? NP_STORE_PUBLISHED :
-			       NP_STORE_USER, (uid_t)o->key.owner, &apps, &n,
-			       &why);
+	int rc = np_store_list_apps(c->store,
+				    public ? NP_STORE_PUBLISHED : NP_STORE_USER,
+				    (uid_t)o->key.owner, &apps, &n, &why);
 
 	if (rc && (public || rc == -ENOMEM))
 		return np_errf(err, rc, "%s", why.text);
@@ -1430,7 +1441,7 @@ static void charge_owner(const struct np_catalog *c, struct np_cat_owner *o,
 
 	o->paid_until = fmax(o->paid_until, saved) +
 			fmax((double)bytes, NP_CATALOG_LEAST_BYTES) /
-			NP_CATALOG_BYTES_PER_SEC;
+				NP_CATALOG_BYTES_PER_SEC;
 }
 
 /* The application to read first, and its owner. */
@@ -1456,8 +1467,7 @@ static bool is_before(const struct np_catalog *c, const struct candidate *a,
 }
 
 /* The next application to read, or NULL; owners take turns. */
-static struct np_cat_app *catalog_next(const struct np_catalog *c,
-				       bool wanted)
+static struct np_cat_app *catalog_next(const struct np_catalog *c, bool wanted)
 {
 	struct candidate best = { .app = NULL }, at = { .owner = NULL };
 
@@ -1467,8 +1477,8 @@ static struct np_cat_app *catalog_next(const struct np_catalog *c,
 		    (wanted && !catalog_is_wanted(c, at.app->wanted_until)))
 			continue;
 		if (!at.owner || at.owner->key.owner != at.app->key.owner)
-			at.owner = cat_map_find(&c->owners,
-						at.app->key.owner, "");
+			at.owner =
+				cat_map_find(&c->owners, at.app->key.owner, "");
 		if (may_read(c, at.owner) &&
 		    (!best.app || is_before(c, &at, &best)))
 			best = at;
@@ -1486,10 +1496,12 @@ static int read_summary(struct np_catalog *c, const struct np_cat_app *a,
 	const struct np_run_summary_opt opt = { .calibration = &c->cal };
 	struct np_err why = NP_ERR_INIT;
 	struct np_runs runs;
-	int rc = np_store_load(c->store, a->key.owner == NP_CAT_PUBLISHED ?
-			       NP_STORE_PUBLISHED : NP_STORE_USER,
-			       (uid_t)a->key.owner, a->key.app, catalog_log,
-			       c, &runs, &why);
+	int rc = np_store_load(c->store,
+			       a->key.owner == NP_CAT_PUBLISHED ?
+				       NP_STORE_PUBLISHED :
+				       NP_STORE_USER,
+			       (uid_t)a->key.owner, a->key.app, catalog_log, c,
+			       &runs, &why);
 
 	*bytes = rc ? 0 : runs.bytes;
 	if (!rc) {
@@ -1518,17 +1530,17 @@ static int replace_summary(struct np_catalog *c, struct np_cat_app *a,
 	bool known = a->known;
 	int rc = 0;
 
-	catalog_drop_evidence(a);
+	catalog_drop_summary(a);
 	catalog_forget(c, a);
 	a->known = a->no_room = false;
 	if (s) {
-		a->evidence = *s;
+		a->summary = *s;
 		a->usable = a->known = true;
 		if (a->handle == NP_PROFILE_UNKNOWN)
 			rc = catalog_take_handle(c, a, err);
 	}
 	if (rc || a->no_room) {
-		catalog_drop_evidence(a);
+		catalog_drop_summary(a);
 		a->known = false;
 	}
 	/* Other runs may back a name that the previous ones did not. */
@@ -1569,7 +1581,7 @@ static int catalog_read(struct np_catalog *c, struct np_cat_app *a,
 #define WANTED_SEC 600.0
 #define MAX_WANTS 32768 /* two for each user and application */
 #define NEGLIGIBLE 0.01 /* smaller slowdowns are noise */
-#define SLICE 64 /* questions between two looks at the clock */
+#define SLICE 64	/* questions between two looks at the clock */
 
 /*
  * Predict a slowdown with the default model.  Only a slowdown that makes a
@@ -1582,7 +1594,7 @@ static int predict(void *arg, uint32_t victim, uint32_t co,
 	const struct np_cat_app *v = c->by_handle[victim];
 	const struct np_cat_app *x = c->by_handle[co];
 	enum np_scope scope = (enum np_scope)contact; /* same order */
-	const struct np_mean *coupling = &c->cal.fabric->coupling[scope];
+	const struct np_mean *sharing = &c->cal.fabric->sharing[scope];
 	const struct np_program *program;
 	struct np_prediction p;
 	int rc;
@@ -1591,17 +1603,17 @@ static int predict(void *arg, uint32_t victim, uint32_t co,
 	if (!v || !x || !v->usable || !x->usable)
 		return -ENODATA;
 	/* Interference at that scope has to be measured, not assumed. */
-	if (!np_mean_known(coupling))
+	if (!np_mean_known(sharing))
 		return -ENODATA;
-	if (np_coupling_none(coupling)) {
+	if (np_sharing_coef_none(sharing)) {
 		*slowdown = 0;
 		return 0;
 	}
-	program = &x->evidence.program;
-	rc = np_predict(c->models, &v->evidence.program, &program, 1, scope, &p,
+	program = &x->summary.program;
+	rc = np_predict(c->models, &v->summary.program, &program, 1, scope, &p,
 			NULL);
 	if (!rc && p.slowdown > c->conf.max_slowdown)
-		rc = np_predict(c->checked, &v->evidence.program, &program, 1,
+		rc = np_predict(c->checked, &v->summary.program, &program, 1,
 				scope, &p, NULL);
 	if (rc)
 		return rc;
@@ -1645,7 +1657,7 @@ void np_catalog_free(struct np_catalog *c)
 	for (size_t i = 0; i < c->apps.n; i++) {
 		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
 
-		catalog_drop_evidence(a);
+		catalog_drop_summary(a);
 		said_free(&a->said);
 	}
 	for (size_t i = 0; i < c->owners.n; i++)
@@ -1740,7 +1752,7 @@ static size_t askable(const struct np_catalog *c, bool wanted, uint32_t *list)
 		const struct np_cat_app *a = c->by_handle[h];
 
 		if (wanted ? a && a->usable && a->there &&
-			     catalog_is_wanted(c, a->wanted_until) :
+				     catalog_is_wanted(c, a->wanted_until) :
 			     !a || a->usable || !a->to_read)
 			list[n++] = h;
 	}
@@ -1869,8 +1881,8 @@ static void look_members(struct np_catalog *c, double until)
 {
 	const struct np_place_conf *p = &c->conf;
 
-	if (np_group_cache_refresh(&c->members, p->claim, p->n_claims, np_groups_of,
-			    c->clock, until))
+	if (np_group_cache_refresh(&c->members, p->claim, p->n_claims,
+				   np_groups_of, c->clock, until))
 		catalog_reindex(c);
 }
 
@@ -1902,9 +1914,8 @@ int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 int np_catalog_table(struct np_catalog *c, struct np_slowdowns **out,
 		     struct np_err *err)
 {
-	return np_conflict_table(c->conflict, fmin(NEGLIGIBLE,
-						   c->conf.max_slowdown),
-				 out, err);
+	return np_conflict_table(
+		c->conflict, fmin(NEGLIGIBLE, c->conf.max_slowdown), out, err);
 }
 
 /*
@@ -1913,14 +1924,14 @@ int np_catalog_table(struct np_catalog *c, struct np_slowdowns **out,
  */
 static void catalog_judge(struct np_catalog *c, struct np_cat_app *own)
 {
-	const struct np_cat_app *p = cat_map_find(&c->apps, NP_CAT_PUBLISHED,
-						  own->key.app);
+	const struct np_cat_app *p =
+		cat_map_find(&c->apps, NP_CAT_PUBLISHED, own->key.app);
 	enum np_consistency consistency = NP_CONSISTENCY_UNKNOWN;
 
 	if (p && p->there && p->known) {
 		if (!own->usable || !p->usable)
 			return;
-		consistency = np_consistency_check(&own->evidence, &p->evidence,
+		consistency = np_consistency_check(&own->summary, &p->summary,
 						   c->cal.fabric, own->refuted,
 						   sizeof(own->refuted));
 	}
@@ -1946,7 +1957,10 @@ static int make_index(struct np_catalog *c, struct np_app_index **out)
 	size_t n_apps = c->trouble ? 0 : c->apps.n, n = 0, n_users = 0;
 	struct np_claim_user *user = np_group_cache_list(&c->members, &n_users);
 	const struct np_app_claims claims = {
-		c->conf.claim, c->conf.n_claims, user, n_users,
+		c->conf.claim,
+		c->conf.n_claims,
+		user,
+		n_users,
 	};
 	struct np_app_entry *e = calloc(c->n_handles + 1, sizeof(*e));
 	int32_t unknown = NP_PROFILE_UNKNOWN;
@@ -1961,7 +1975,8 @@ static int make_index(struct np_catalog *c, struct np_app_index **out)
 		if (!a->there || !a->known)
 			continue;
 		e[n] = (struct np_app_entry){
-			.published = published, .profile = a->handle,
+			.published = published,
+			.profile = a->handle,
 			.uid = published ? 0 : (uint32_t)a->key.owner,
 		};
 		e[n].backed = a->backed;
@@ -1988,6 +2003,7 @@ int np_catalog_index(struct np_catalog *c, struct np_app_index **out)
 
 const char *np_catalog_fabric(const struct np_catalog *c)
 {
-	return c->trouble ? c->why.text :
-	       c->calibrated ? c->fabric.text : "not read yet";
+	return c->trouble    ? c->why.text :
+	       c->calibrated ? c->fabric.text :
+			       "not read yet";
 }

@@ -2,8 +2,8 @@
 #ifndef NP_T_SOME_CATALOG_H
 #define NP_T_SOME_CATALOG_H
 
-#include "t.h"
 #include "np_catalog.h"
+#include "t.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,16 +41,16 @@ static inline double now_sec(const struct np_clock *c)
 static inline void put_own(const char *from, const char *app)
 {
 	sh("mkdir -p users/%u && cp -r $D/own/%s users/%u/%s && "
-	   "sed -i 's/\"uid\":1000,/\"uid\":%u,/' users/%u/%s/*", geteuid(),
-	   from, geteuid(), app, geteuid(), geteuid(), app);
+	   "sed -i 's/\"uid\":1000,/\"uid\":%u,/' users/%u/%s/*",
+	   geteuid(), from, geteuid(), app, geteuid(), geteuid(), app);
 }
 
 static inline void put_of(unsigned uid, const char *from, const char *app)
 {
 	sh("mkdir -p users/%u && cp -r $D/own/%s users/%u/%s && "
 	   "sed -i 's/\"uid\":1000,/\"uid\":%u,/' users/%u/%s/* && "
-	   "chown -R %u users/%u", uid, from, uid, app, uid, uid, app, uid,
-	   uid);
+	   "chown -R %u users/%u",
+	   uid, from, uid, app, uid, uid, app, uid, uid);
 }
 
 static inline void put_published(const char *from, const char *app)
@@ -144,8 +144,10 @@ static inline double slowdown(const char *victim, const char *co)
 {
 	int32_t v = find(victim, geteuid()), x = find(co, geteuid());
 	struct np_slowdowns *t = table();
-	double d = v < 0 || x < 0 ? -1 :
-		   np_slowdowns_between(t, (uint32_t)v, (uint32_t)x, false, false);
+	double d = v < 0 || x < 0 ?
+			 -1 :
+			 np_slowdowns_between(t, (uint32_t)v, (uint32_t)x,
+					      false, false);
 
 	np_slowdowns_unref(t);
 	return d;

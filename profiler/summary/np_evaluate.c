@@ -38,7 +38,9 @@ static int evaluate_case(struct evaluation *t, const struct np_measured_case *c,
 	size_t at = c->victim * t->s->n_apps + c->co[0];
 
 	*out = (struct np_prediction){
-		.slowdown = NAN, .low = NAN, .high = NAN,
+		.slowdown = NAN,
+		.low = NAN,
+		.high = NAN,
 	};
 	if (c->n_co == 1 && !t->pair_rc[at]) {
 		*out = t->pair[at];
@@ -81,7 +83,9 @@ struct np_scored np_evaluate_scored(const struct np_prediction *p,
 				    const struct np_measured_case *c)
 {
 	return (struct np_scored){
-		.predicted = p->slowdown, .low = p->low, .high = p->high,
+		.predicted = p->slowdown,
+		.low = p->low,
+		.high = p->high,
 		.measured = c->slowdown.mean,
 	};
 }

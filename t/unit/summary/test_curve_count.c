@@ -26,24 +26,43 @@ static const struct {
 	uint32_t alone, c0, c7; /* that count */
 } cases_of[] = {
 	{ "nothing yet", { { 0 } }, 0, 0, 0 },
-	{ "a run alone and one under a level", { { NULL, NULL, "f", 10, DONE },
-				{ "c7", "leaf", "f", 20, DONE } }, 1, 0, 1 },
+	{ "a run alone and one under a level",
+	  { { NULL, NULL, "f", 10, DONE }, { "c7", "leaf", "f", 20, DONE } },
+	  1,
+	  0,
+	  1 },
 	{ "another workload", { { NULL, NULL, "g", 10, DONE } }, 0, 0, 0 },
 	{ "a level on the same nodes does not count",
-	  { { "c7", "node", "f", 20, DONE } }, 0, 0, 0 },
+	  { { "c7", "node", "f", 20, DONE } },
+	  0,
+	  0,
+	  0 },
 	{ "an unknown level", { { "c3", "leaf", "f", 20, DONE } }, 0, 0, 0 },
 	{ "a run that failed",
-	  { { NULL, NULL, "f", 10, 1, NP_RUN_COMPLETE, 0, 0 } }, 0, 0, 0 },
+	  { { NULL, NULL, "f", 10, 1, NP_RUN_COMPLETE, 0, 0 } },
+	  0,
+	  0,
+	  0 },
 	{ "a run with neighbours",
-	  { { "c0", "leaf", "f", 10, 0, NP_RUN_COMPLETE, 0, 1 } }, 0, 0, 0 },
+	  { { "c0", "leaf", "f", 10, 0, NP_RUN_COMPLETE, 0, 1 } },
+	  0,
+	  0,
+	  0 },
 	{ "a run that was cut counts by its exit code",
-	  { { "c0", "leaf", "f", 10, 0, NP_RUN_CUT, 0, 0 } }, 0, 1, 0 },
+	  { { "c0", "leaf", "f", 10, 0, NP_RUN_CUT, 0, 0 } },
+	  0,
+	  1,
+	  0 },
 	{ "one that is under way is taken",
-	  { { "c0", "leaf", "f", 1, NP_NO_VALUE, NP_RUN_RUNNING, 5, 0 } }, 0,
-	  1, 0 },
+	  { { "c0", "leaf", "f", 1, NP_NO_VALUE, NP_RUN_RUNNING, 5, 0 } },
+	  0,
+	  1,
+	  0 },
 	{ "one whose writer died is not",
 	  { { "c0", "leaf", "f", 1, NP_NO_VALUE, NP_RUN_RUNNING, 500, 0 } },
-	  0, 0, 0 },
+	  0,
+	  0,
+	  0 },
 	{ "no fingerprint", { { NULL, NULL, NULL, 10, DONE } }, 0, 0, 0 },
 };
 
@@ -85,7 +104,9 @@ static void count(const struct np_runs *runs, const char *scope,
 		  struct np_curve_levels *l, struct np_mean *alone)
 {
 	const struct np_run_summary_opt opt = {
-		.scope = scope, .fingerprint = "f", .now = NOW,
+		.scope = scope,
+		.fingerprint = "f",
+		.now = NOW,
 	};
 	struct np_run_summary e;
 
@@ -106,8 +127,7 @@ static void test_count(void)
 		count(&runs, "leaf", &l, &alone);
 		T_CHECK(l.n == np_n_levels && !strcmp(l.name[0], "c0"));
 		T_ROW(cases_of[i].name, alone.n == cases_of[i].alone);
-		T_ROW(cases_of[i].name,
-		      l.level[0].run_sec.n == cases_of[i].c0);
+		T_ROW(cases_of[i].name, l.level[0].run_sec.n == cases_of[i].c0);
 		T_ROW(cases_of[i].name,
 		      l.level[l.n - 1].run_sec.n == cases_of[i].c7);
 		np_curve_levels_free(&l);
@@ -118,7 +138,8 @@ static void test_count(void)
 static void test_times(void)
 {
 	static const struct row row[MAX] = {
-		{ NULL, NULL, "f", 10, DONE }, { NULL, NULL, "f", 14, DONE },
+		{ NULL, NULL, "f", 10, DONE },
+		{ NULL, NULL, "f", 14, DONE },
 		{ NULL, NULL, "f", 1, NP_NO_VALUE, NP_RUN_RUNNING, 5, 0 },
 	};
 	struct np_curve_levels l;
@@ -139,20 +160,28 @@ static const struct {
 	const char *want; /* NULL: none */
 } workloads[] = {
 	{ "none", { { 0 } }, NULL },
-	{ "the newest of equals", { { NULL, NULL, "a", 9, DONE },
-				    { NULL, NULL, "b", 9, DONE } }, "a" },
-	{ "more runs", { { NULL, NULL, "a", 9, DONE },
-			 { NULL, NULL, "b", 9, DONE },
-			 { NULL, NULL, "b", 9, DONE } }, "b" },
-	{ "more levels are worth more", { { NULL, NULL, "a", 9, DONE },
-			 { NULL, NULL, "a", 9, DONE },
-			 { "c3", "leaf", "b", 9, DONE } }, "b" },
-	{ "the same level twice is one", { { "c3", "leaf", "a", 9, DONE },
-			 { "c3", "leaf", "a", 9, DONE },
-			 { "c3", "leaf", "b", 9, DONE },
-			 { "c4", "leaf", "b", 9, DONE } }, "b" },
+	{ "the newest of equals",
+	  { { NULL, NULL, "a", 9, DONE }, { NULL, NULL, "b", 9, DONE } },
+	  "a" },
+	{ "more runs",
+	  { { NULL, NULL, "a", 9, DONE },
+	    { NULL, NULL, "b", 9, DONE },
+	    { NULL, NULL, "b", 9, DONE } },
+	  "b" },
+	{ "more levels are worth more",
+	  { { NULL, NULL, "a", 9, DONE },
+	    { NULL, NULL, "a", 9, DONE },
+	    { "c3", "leaf", "b", 9, DONE } },
+	  "b" },
+	{ "the same level twice is one",
+	  { { "c3", "leaf", "a", 9, DONE },
+	    { "c3", "leaf", "a", 9, DONE },
+	    { "c3", "leaf", "b", 9, DONE },
+	    { "c4", "leaf", "b", 9, DONE } },
+	  "b" },
 	{ "failures do not count",
-	  { { NULL, NULL, "a", 9, 1, NP_RUN_COMPLETE, 0, 0 } }, NULL },
+	  { { NULL, NULL, "a", 9, 1, NP_RUN_COMPLETE, 0, 0 } },
+	  NULL },
 };
 
 static void test_workload(void)
@@ -164,17 +193,18 @@ static void test_workload(void)
 
 		runs_make(workloads[i].run, &runs);
 		T_CHECK(!np_run_summary_make(&runs, NULL, &e));
-		T_ROW(workloads[i].name, want ? e.fingerprint &&
-		      !strcmp(e.fingerprint, want) : !e.fingerprint);
+		T_ROW(workloads[i].name,
+		      want ? e.fingerprint && !strcmp(e.fingerprint, want) :
+			     !e.fingerprint);
 		np_run_summary_free(&e);
 		np_runs_free(&runs);
 	}
 }
 
 static const char fabric[] =
-"{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":[],"
-"\"levels\":[\"c7\",\"c1\",\"c4\"],\"level_beside_level\":"
-"[[3,0.1,1],[null,null,null],[1,0,0.5]]}";
+	"{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":[],"
+	"\"levels\":[\"c7\",\"c1\",\"c4\"],\"level_beside_level\":"
+	"[[3,0.1,1],[null,null,null],[1,0,0.5]]}";
 
 static void test_levels_of_a_calibration(void)
 {

@@ -1,6 +1,6 @@
-#include "t.h"
 #include "np_run_summary.h"
 #include "some_record.h"
+#include "t.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,12 +22,15 @@ static struct np_moments rounds(double sec)
 }
 
 static void add_block(struct np_record *r, const char *level, double slowed,
-		      double pressed)
+		      double level_slowed)
 {
 	r->blocks[r->n_blocks++] = (struct np_block_run){
-		level ? strdup(level) : NULL, (double)r->n_blocks * 3, 2.5,
-		RATE / (1 + slowed), NAN,
-		level ? rounds(ROUND_SEC * (1 + pressed)) :
+		level ? strdup(level) : NULL,
+		(double)r->n_blocks * 3,
+		2.5,
+		RATE / (1 + slowed),
+		NAN,
+		level ? rounds(ROUND_SEC * (1 + level_slowed)) :
 			(struct np_moments){ 0 },
 	};
 }
@@ -60,7 +63,8 @@ static void lead(struct np_record *r)
 	r->blocks_alone = calloc(2, sizeof(*r->blocks_alone));
 	for (; r->n_blocks_alone < 2; r->n_blocks_alone++)
 		r->blocks_alone[r->n_blocks_alone] = (struct np_block_run){
-			.level = strdup(level[r->n_blocks_alone]), .sec = 1,
+			.level = strdup(level[r->n_blocks_alone]),
+			.sec = 1,
 			.round_sec = rounds(ROUND_SEC),
 		};
 }
@@ -85,7 +89,7 @@ static struct np_record *add(struct some *a, struct np_record *r)
 	return a->run[a->runs.n++] = r;
 }
 
-static struct np_record *add_beside(struct some *a, double sec,
+static struct np_record *add_loaded(struct some *a, double sec,
 				    const char *level)
 {
 	struct np_record *r = add(a, t_run_alone(sec));
@@ -100,7 +104,8 @@ static struct np_record *add_beside(struct some *a, double sec,
 static void make(struct some *a, bool calibrated)
 {
 	const struct np_run_summary_opt opt = {
-		.calibration = calibrated ? &a->c : NULL, .now = 1.71e9,
+		.calibration = calibrated ? &a->c : NULL,
+		.now = 1.71e9,
 	};
 
 	T_CHECK(np_run_summary_make(&a->runs, &opt, &a->e) == 0);
@@ -145,15 +150,17 @@ static void test_better(void)
 	add(&a, blocks_of(0.08));
 	for (int i = 0; i < 3; i++) {
 		add(&a, t_run_alone(10 + 0.01 * i));
-		add_beside(&a, 12.5 + 0.01 * i, "c1");
+		add_loaded(&a, 12.5 + 0.01 * i, "c1");
 	}
 	make(&a, true);
 	T_ROW("how much longer the run with blocks took",
 	      t_close(a.e.blocks_longer, 60 / 10.01 - 1, 1e-6));
-	T_ROW("whole runs that agree", !a.e.level[0].of_blocks &&
-	      t_close(a.e.level[0].slowdown.mean, 0.25, 0.01));
-	T_ROW("blocks where there are no runs", a.e.level[1].of_blocks &&
-	      t_close(a.e.level[1].slowdown.mean, 0.5, 0.08));
+	T_ROW("whole runs that agree",
+	      !a.e.level[0].of_blocks &&
+		      t_close(a.e.level[0].slowdown.mean, 0.25, 0.01));
+	T_ROW("blocks where there are no runs",
+	      a.e.level[1].of_blocks &&
+		      t_close(a.e.level[1].slowdown.mean, 0.5, 0.08));
 	stop(&a);
 }
 
@@ -164,7 +171,7 @@ static void test_more_runs(void)
 
 	start(&a);
 	add(&a, t_run_alone(10));
-	add_beside(&a, 12.5, "c1");
+	add_loaded(&a, 12.5, "c1");
 	add(&a, blocks_of(0.01));
 	make(&a, true);
 	T_ROW("one run each", !a.e.level[0].of_blocks);
@@ -172,8 +179,9 @@ static void test_more_runs(void)
 	add(&a, blocks_of(0.01));
 	add(&a, blocks_of(0.01));
 	make(&a, true);
-	T_ROW("three with blocks", a.e.level[0].of_blocks &&
-	      t_close(a.e.level[0].slowdown.mean, 0.2, 0.03));
+	T_ROW("three with blocks",
+	      a.e.level[0].of_blocks &&
+		      t_close(a.e.level[0].slowdown.mean, 0.2, 0.03));
 	stop(&a);
 }
 
@@ -202,8 +210,8 @@ static void test_alone_of_another(void)
 	T_CHECK(a.e.level[0].impact.n == 2);
 	T_ROW("none of levels on another number of nodes",
 	      np_run_blocks_alone(&a.runs, a.e.use, r, "c1", 4) &&
-	      !np_run_blocks_alone(&a.runs, a.e.use, r, "c1", 5) &&
-	      !np_run_blocks_alone(&a.runs, a.e.use, r, "c9", 4));
+		      !np_run_blocks_alone(&a.runs, a.e.use, r, "c1", 5) &&
+		      !np_run_blocks_alone(&a.runs, a.e.use, r, "c9", 4));
 	stop(&a);
 }
 
@@ -216,7 +224,7 @@ static void test_scopes(void)
 	start(&a);
 	add(&a, blocks_of(0.01));
 	add(&a, t_run_alone(10));
-	r = add_beside(&a, 30, "c1");
+	r = add_loaded(&a, 30, "c1");
 	free(r->level->scope);
 	r->level->scope = strdup("node");
 	make(&a, false);
@@ -232,7 +240,7 @@ static void test_scopes(void)
 	stop(&a);
 }
 
-static void test_left_out(void)
+static void test_excluded(void)
 {
 	struct some a;
 	struct np_record *r;
@@ -255,12 +263,11 @@ static void test_left_out(void)
 static const struct t_case cases[] = {
 	{ "one run gives curve, pressure and latencies", test_one_run },
 	{ "of blocks and whole runs the better counts", test_better },
-	{ "blocks of three runs say more than one whole run",
-	  test_more_runs },
+	{ "blocks of three runs say more than one whole run", test_more_runs },
 	{ "blocks that do not agree give no curve", test_restless },
 	{ "rounds alone may be another run's", test_alone_of_another },
 	{ "levels at another scope are others", test_scopes },
-	{ "damaged and failed runs do no harm", test_left_out },
+	{ "damaged and failed runs do no harm", test_excluded },
 	{ NULL, NULL },
 };
 T_SUITE(run_blocks, cases)

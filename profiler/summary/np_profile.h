@@ -22,8 +22,8 @@
  * there are any, no more of these are kept.  Pure functions.
  */
 
-#define NP_IDLE_ENOUGH 300    /* probes; then no more are recorded */
-#define NP_IDLE_DAYS 30.0     /* older ones do not count for that */
+#define NP_IDLE_ENOUGH 300 /* probes; then no more are recorded */
+#define NP_IDLE_DAYS 30.0  /* older ones do not count for that */
 
 /*
  * Is r, a further record of the idle network at date now, worth keeping beside
@@ -56,7 +56,7 @@ struct np_probe_cost {
 
 struct np_profile {
 	const struct np_runs *runs; /* borrowed */
-	struct np_run_summary ev;	    /* without a calibration */
+	struct np_run_summary ev;   /* without a calibration */
 	struct np_sample idle; /* reference; n_runs 0: none of this fabric */
 	bool is_idle;	       /* this is the idle reference itself */
 	struct np_phases phases;

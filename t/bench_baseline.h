@@ -2,24 +2,24 @@
  * A yardstick for benches: work that is always the same, so that bounds are
  * ratios, which hold on a machine that is half as fast, too.
  *
- * A yard is a thousand steps through memory that no cache holds, each from
+ * A baseline of the machine is a thousand steps through memory that no cache holds, each from
  * where the last one led, and ten thousand multiplications and divisions, each
  * of what the last one gave: the two things that the code under test waits for.
  */
-#ifndef NP_BENCH_YARD_H
-#define NP_BENCH_YARD_H
+#ifndef NP_BENCH_BASELINE_H
+#define NP_BENCH_BASELINE_H
 
 #include <stdbool.h>
 
 /*
- * CPU seconds of a yard: the median of those of this process so far, after one
+ * CPU seconds of a baseline: the median of those of this process so far, after one
  * more.  To be called all along, as machines change their speed.
  */
-double bench_yard(void);
+double bench_baseline(void);
 
 /*
- * Is it at most so many yards?  If not, says so.  what: of the line.
+ * Is it at most so many baselines?  If not, says so.  what: of the line.
  */
-bool bench_within(const char *what, double cpu_sec, double yards);
+bool bench_within(const char *what, double cpu_sec, double baselines);
 
 #endif
