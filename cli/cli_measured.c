@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd_validate.h"
 #include "np_pairs_store.h"
-#include "np_validate.h"
 
 /* One measurement of a victim, and its slowdowns. */
 struct cli_measured_file {

@@ -24,7 +24,6 @@
 #include "cli_profile.h"
 #include "np_app.h"
 #include "np_calibrate.h"
-#include "np_calibrate_run.h"
 #include "np_clock.h"
 #include "np_conf.h"
 #include "np_run_summary.h"

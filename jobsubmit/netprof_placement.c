@@ -14,7 +14,6 @@
 #include "np_placer.h"
 #include "np_clock.h"
 #include "np_plugin.h"
-#include "np_state_writer.h"
 #include "np_submit.h"
 #include "np_store_reader.h"
 

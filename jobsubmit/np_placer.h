@@ -7,8 +7,16 @@
 #define NP_PLACER_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
+#include "np_catalog.h"
+#include "np_conf.h"
+#include "np_err.h"
+#include "np_job_snapshot.h"
+#include "np_placement.h"
 #include "np_shared.h"
+#include "np_slurm_compat.h"
+#include "np_state.h"
 
 struct np_placer;
 
@@ -43,5 +51,150 @@ void np_placer_run(struct np_placer *c, bool (*go_on)(void *arg), void *arg,
 #define NP_PLACER_LEAST_GAP_SEC 0.2
 
 double np_placer_gap_sec(double took_sec, double interval_sec);
+
+/*
+ * ---- For np_placer.c and unit tests ----
+ *
+ * What the placement thread reports, as lines in slurmctld.log and as
+ * state.json. Also what it needs to know first: whether this slurmctld
+ * is the active controller, and the settings of netprof.conf.
+ */
+
+/*
+ * ---- Is this slurmctld the active controller? ----
+ *
+ * A standby controller loads its plugins too, and no callback reports a
+ * takeover. The thread therefore checks before each pass that this controller
+ * answers pings, and that no controller listed before it in slurm.conf does. A
+ * standby that is not in control refuses all other requests itself.
+ */
+
+/* The settings of slurm.conf that matter here. */
+struct np_controller {
+	int index;	    /* in the list of controllers; -1: not known yet */
+	bool alone;	    /* the only controller */
+	bool whole_nodes;   /* SelectType allocates whole nodes */
+	bool private_jobs;  /* PrivateData=jobs */
+	char cluster[256];
+	char host[256];
+	double asked_sec;   /* CLOCK_MONOTONIC, when slurm.conf was last read;
+			       0: never */
+};
+
+/*
+ * Fill in c from slurm.conf for c->host. Returns 0, or -EAGAIN with err if it
+ * does not list that host. Exported for the tests.
+ */
+int np_controller_read_conf(struct np_controller *c, const slurm_conf_t *conf,
+			    struct np_err *err);
+
+/* ---- Settings of netprof.conf ---- */
+
+struct np_settings {
+	struct np_conf conf; /* last valid ones; before, placement is off */
+	struct np_err trouble; /* error in the current file, or "" */
+	bool read;	     /* at least once */
+	struct timespec changed; /* modification time of the file read last */
+	off_t size;	     /* of that file, bytes */
+};
+
+void np_settings_init(struct np_settings *s);
+
+/* Read the file if it changed. Returns true if the settings were replaced. */
+bool np_settings_refresh(struct np_settings *s);
+
+/* Derive the policy of decisions from the settings. */
+void np_settings_policy(const struct np_settings *s,
+			const struct np_app_index *index,
+			struct np_policy *policy);
+
+/* ---- Log lines ---- */
+
+/*
+ * Log each pending job whose decision differs from the last one, at most five
+ * lines per job and hour. Returns how many decisions differ.
+ */
+size_t np_state_log_decisions(const struct np_job_snapshot *v,
+			      const struct np_placement *p,
+			      struct np_job_cache *cache);
+
+/*
+ * If a pass failed (rc is not 0), set trouble to why, or to a text for rc where
+ * why is empty. Otherwise leave it as it is.
+ */
+void np_state_set_trouble(int rc, const struct np_err *why,
+			  struct np_err *trouble);
+
+/*
+ * Log trouble, or that it is over, once: only if it differs from *said, which
+ * is updated.
+ */
+void np_state_log_trouble(struct np_err *said, const struct np_err *trouble);
+
+/*
+ * ---- Denied claims ----
+ *
+ * Jobs whose users name a published profile without being authorised to. They
+ * count as jobs of unknown applications; log and state.json say why.
+ */
+
+#define NP_DENIED_MAX NP_STATE_MAX_CLAIMS /* reported at a time */
+#define NP_DENIED_KEEP 256 /* remembered as logged; the oldest is dropped */
+
+struct np_denied {
+	uint32_t uid;
+	char app[NP_APP_MAX + 1];
+	enum np_claim claim;
+	uint32_t n_jobs;
+	char why[NP_STATE_WHY_MAX + 1];
+};
+
+/* Each pair of user and application once, in the order of their first job. */
+struct np_denials {
+	struct np_denied at[NP_DENIED_MAX];
+	size_t n;
+	uint32_t n_more; /* jobs of further pairs, beyond NP_DENIED_MAX */
+};
+
+/* index: the one that the snapshot was made with. */
+void np_denied_gather(const struct np_job_snapshot *v,
+		      const struct np_app_index *index, struct np_denials *out);
+
+/* Denials that were logged already; zero-initialised: none. */
+struct np_denied_logged {
+	struct {
+		uint32_t uid;
+		char app[NP_APP_MAX + 1];
+		enum np_claim claim;
+	} at[NP_DENIED_KEEP];
+	size_t n, next; /* next: the oldest, once the array is full */
+};
+
+/*
+ * Log each denial once, and again if its reason changes or the claim was valid
+ * in between. Returns how many were logged.
+ */
+size_t np_denied_log(const struct np_job_snapshot *v,
+		     const struct np_denials *d, struct np_denied_logged *told);
+
+/* ---- state.json ---- */
+
+/* What it contains beyond the decision itself. */
+struct np_state_input {
+	const struct np_controller *controller;
+	const struct np_settings *settings;
+	const struct np_slowdowns *table;
+	const struct np_denials *denied; /* NULL: none */
+	const char *fabric, *trouble;
+	double decide_sec; /* duration of the pass so far */
+};
+
+/*
+ * Make the contents of state.json, for np_state_save(). Returns 0, free with
+ * np_state_free(); or -ENOMEM.
+ */
+int np_state_make(const struct np_state_input *t,
+		  const struct np_job_snapshot *v, const struct np_placement *p,
+		  struct np_state *out);
 
 #endif

@@ -1,14 +1,488 @@
 #include "np_store_reader.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "np_array.h"
 #include "np_clock.h"
-#include "np_accounting.h"
+#include "np_ctl.h"
+#include "np_snapshot.h"
+#include "np_state.h"
+
+/* One run of a job, now or in the past. */
+struct job {
+	struct np_job in; /* its profile is set by find_profiles() */
+	uint32_t *leaf;	  /* in.n_leaves leaves */
+	char app[NP_APP_MAX + 1];
+	enum np_claim claim;
+	int partition;
+	uint32_t task, n_nodes;
+	double held_sec;
+	double end_sec; /* seconds since the epoch; 0: still running */
+	bool unwritten; /* it ended, and its record is still to be written */
+};
+
+struct np_accounting {
+	struct job *job; /* sorted by by_id() */
+	size_t n;
+	size_t n_unwritten;
+	struct np_cluster_map *map; /* that the leaves refer to */
+	struct np_ended_day *day;
+};
+
+/* What records are made from, and where they are written. */
+struct sink {
+	const struct np_slowdowns *table;
+	const struct np_app_index *index;
+	const char *store_dir;
+	mode_t mode;
+	size_t steps; /* of the search for neighbours, so far */
+};
+
+int np_accounting_new(struct np_accounting **out)
+{
+	struct np_accounting *p = calloc(1, sizeof(*p));
+
+	if (!p || np_ended_day_new(&p->day)) {
+		free(p);
+		return -ENOMEM;
+	}
+	*out = p;
+	return 0;
+}
+
+static void forget_all(struct np_accounting *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->job[i].leaf);
+	free(p->job);
+	p->job = NULL;
+	p->n = p->n_unwritten = 0;
+}
+
+bool np_accounting_has_more(const struct np_accounting *p)
+{
+	return p->n_unwritten;
+}
+
+void np_accounting_free(struct np_accounting *p)
+{
+	if (!p)
+		return;
+	forget_all(p);
+	np_cluster_map_unref(p->map);
+	np_ended_day_free(p->day);
+	free(p);
+}
+
+/* A requeued job has several runs, at most one of which is still running. */
+static int by_id(const void *a, const void *b)
+{
+	const struct job *x = a, *y = b;
+
+	if (x->in.id != y->in.id)
+		return x->in.id < y->in.id ? -1 : 1;
+	return (x->end_sec > 0) - (y->end_sec > 0);
+}
+
+/* The running run of a job, among the first n. */
+static struct job *find(struct np_accounting *p, size_t n, uint32_t id)
+{
+	const struct job key = { .in.id = id };
+
+	return n ? bsearch(&key, p->job, n, sizeof(key), by_id) : NULL;
+}
+
+/* Take over what a job snapshot says of a running job. 0 or -ENOMEM. */
+static int copy_job(struct job *to, const struct np_job_entry *entry)
+{
+	int64_t start_sec = to->in.start_sec;
+
+	to->in = *entry->in;
+	if (!to->in.start_sec)
+		to->in.start_sec = start_sec;
+	strcpy(to->app, entry->app);
+	to->claim = entry->claim;
+	to->partition = entry->partition;
+	to->task = entry->task;
+	to->n_nodes = entry->n_nodes;
+	to->held_sec = entry->annotation.held_sec;
+	to->end_sec = 0;
+	free(to->leaf);
+	to->leaf = calloc(to->in.n_leaves + 1, sizeof(*to->leaf));
+	if (!to->leaf) {
+		to->in.n_leaves = 0;
+		return -ENOMEM;
+	}
+	if (to->in.n_leaves)
+		memcpy(to->leaf, entry->in->leaf,
+		       to->in.n_leaves * sizeof(*to->leaf));
+	return 0;
+}
+
+/* Set when a run ended: as Slurm's record says (may be NULL), else now_sec. */
+static void
+set_end_time(struct job *job, const slurm_job_info_t *j, int64_t now_sec)
+{
+	int64_t end = now_sec, begin = job->in.start_sec;
+
+	/*
+	 * A requeued job may run again by now: then at that start, at latest.
+	 */
+	if (j && j->end_time && j->end_time < end && j->end_time > begin)
+		end = j->end_time;
+	else if (j && j->start_time > begin && j->start_time < end)
+		end = j->start_time;
+	job->end_sec = (double)(end > 1 ? end : 1); /* 0 means running */
+}
+
+static int id_of(const void *key, const void *item)
+{
+	uint32_t x = *(const uint32_t *)key;
+	uint32_t y = (*(struct job *const *)item)->in.id;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Among the first n, find the runs that ended. runs[]: those that did not. */
+static int find_ended(struct np_accounting *p, size_t n, const bool *runs,
+		      const struct np_answers *a, int64_t now_sec)
+{
+	struct job **ended = calloc(n + 1, sizeof(*ended)), **at;
+	size_t n_ended = 0;
+
+	if (!ended)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (!runs[i] && !p->job[i].end_sec) {
+			ended[n_ended++] = &p->job[i];
+			set_end_time(&p->job[i], NULL, now_sec);
+			p->job[i].unwritten = p->job[i].app[0];
+			p->n_unwritten += p->job[i].unwritten;
+		}
+	for (uint32_t i = 0; n_ended && i < a->jobs->record_count; i++) {
+		const slurm_job_info_t *j = &a->jobs->job_array[i];
+
+		at = bsearch(&j->job_id, ended, n_ended, sizeof(*ended), id_of);
+		if (at)
+			set_end_time(*at, j, now_sec);
+	}
+	free(ended);
+	return 0;
+}
+
+/* Find the leaves that two jobs have in common, and their number. */
+static bool common_leaves(const struct job *a, const struct job *b,
+			  uint32_t *leaf, size_t *n)
+{
+	*n = 0;
+	for (size_t i = 0, k = 0; i < a->in.n_leaves && k < b->in.n_leaves;)
+		if (a->leaf[i] < b->leaf[k]) {
+			i++;
+		} else if (a->leaf[i] > b->leaf[k]) {
+			k++;
+		} else {
+			leaf[(*n)++] = a->leaf[i];
+			i++;
+			k++;
+		}
+	return *n;
+}
+
+/* Set the profiles by name, as handles may have been reused meanwhile. */
+static void find_profiles(struct np_accounting *p, const struct sink *w)
+{
+	int32_t n = (int32_t)w->table->n;
+
+	for (size_t i = 0; i < p->n; i++) {
+		struct job *j = &p->job[i];
+
+		j->in.profile = np_app_index_find(w->index, j->app,
+						  j->in.owner);
+		if (j->in.profile >= n || !np_claim_counts(j->claim))
+			j->in.profile = NP_PROFILE_UNKNOWN;
+	}
+}
+
+/* Predicted slowdown of a concurrent with b; 0 if a profile is unknown. */
+static double predicted(const struct sink *w, const struct job *a,
+			const struct job *b)
+{
+	if (a->in.profile < 0 || b->in.profile < 0)
+		return 0;
+	return np_slowdowns_between(w->table, (uint32_t)a->in.profile,
+				 (uint32_t)b->in.profile,
+				 a->in.flags & b->in.flags &
+				 NP_JOB_SHARES_NODES,
+				 a->in.n_leaves > 1 && b->in.n_leaves > 1);
+}
+
+struct neighbour {
+	const struct job *job;
+	double overlap_sec, slowdown;
+};
+
+/* The longest overlap first, as the number in a record is limited. */
+static int by_overlap(const void *a, const void *b)
+{
+	const struct neighbour *x = a, *y = b;
+
+	return x->overlap_sec > y->overlap_sec ? -1 :
+	       x->overlap_sec < y->overlap_sec;
+}
+
+/* Time that two runs had in common, seconds; a has ended. */
+static double overlap(const struct job *a, const struct job *b)
+{
+	double from = fmax((double)a->in.start_sec, (double)b->in.start_sec);
+	double to = b->end_sec ? fmin(a->end_sec, b->end_sec) : a->end_sec;
+
+	return to - from;
+}
+
+/*
+ * Find the runs that shared a leaf with a for at least a second, into *out.
+ * leaf[]: scratch, for a's leaves. Returns their number, or -ENOMEM.
+ */
+static ssize_t find_neighbours(const struct np_accounting *p, struct sink *w,
+			       const struct job *a, uint32_t *leaf,
+			       struct neighbour **out)
+{
+	struct neighbour *list = NULL;
+	size_t n = 0, shared;
+
+	w->steps += p->n;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct job *b = &p->job[i];
+		double sec = overlap(a, b);
+
+		if (a == b || sec < 1)
+			continue;
+		w->steps += a->in.n_leaves + b->in.n_leaves;
+		if (!common_leaves(a, b, leaf, &shared))
+			continue;
+		if (np_array_grow(&list, n, sizeof(*list))) {
+			free(list);
+			return -ENOMEM;
+		}
+		list[n++] = (struct neighbour){ b, sec, predicted(w, a, b) };
+	}
+	*out = list;
+	return (ssize_t)n;
+}
+
+/*
+ * Fill in neighbours, and the slowdown predicted for the whole run: each
+ * neighbour counts for the part of it that they had in common.
+ */
+static int add_neighbours(const struct np_accounting *p, struct sink *w,
+			  const struct job *a, struct np_ended_job *e)
+{
+	double whole = a->end_sec - (double)a->in.start_sec, log_sum = 0;
+	uint32_t *leaf = calloc(a->in.n_leaves + 1, sizeof(*leaf));
+	struct neighbour *list = NULL;
+	ssize_t n = !leaf ? -ENOMEM : whole > 0 ?
+		    find_neighbours(p, w, a, leaf, &list) : 0;
+	size_t all = n < 0 ? 0 : (size_t)n, shared;
+	size_t most = all < NP_ENDED_PUT_NEIGHBOURS ? all :
+		      NP_ENDED_PUT_NEIGHBOURS;
+
+	for (ssize_t i = 0; i < n; i++)
+		log_sum += list[i].overlap_sec / whole *
+			   log1p(list[i].slowdown);
+	e->slowdown = expm1(log_sum);
+	if (n > 0)
+		qsort(list, (size_t)n, sizeof(*list), by_overlap);
+	e->more_neighbours = (uint32_t)(all - most);
+	e->neighbour = calloc(most + 1, sizeof(*e->neighbour));
+	for (size_t i = 0; e->neighbour && i < most; i++) {
+		const struct job *b = list[i].job;
+
+		common_leaves(a, b, leaf, &shared);
+		e->neighbour[e->n_neighbours++] = (struct np_ended_neighbour){
+			.id = b->in.id, .app = strdup(b->app),
+			.leaves = np_cluster_map_leaf_list(p->map, NULL, leaf,
+							   shared),
+			.overlap_sec = list[i].overlap_sec,
+			.slowdown = list[i].slowdown,
+		};
+	}
+	free(list);
+	free(leaf);
+	return n < 0 || !e->neighbour ? -ENOMEM : 0;
+}
+
+/* Append a record. One left out because of a limit is logged, but no error. */
+static int append(const struct np_accounting *p, const struct sink *w,
+		  const struct np_ended_job *e, struct np_err *err)
+{
+	struct np_err why = NP_ERR_INIT;
+	int rc = np_ended_append(w->store_dir, p->day, e, w->mode, &why);
+
+	if (rc == -ENOBUFS) {
+		if (why.text[0])
+			np_ctl_info("%s", why.text);
+		return 0;
+	}
+	if (rc && err)
+		*err = why;
+	return rc;
+}
+
+/* Make and append the record of a run that ended. */
+static int write_record(const struct np_accounting *p, struct sink *w,
+			const struct job *a, struct np_err *err)
+{
+	struct np_ended_job e = {
+		.id = a->in.id, .array = a->in.array, .task = a->task,
+		.uid = a->in.owner, .app = strdup(a->app),
+		.partition = strdup(a->partition < 0 ? "" :
+				    p->map->part[a->partition].name),
+		.leaves = np_cluster_map_leaf_list(p->map, NULL, a->leaf,
+						   a->in.n_leaves),
+		.n_nodes = a->n_nodes, .submit = (double)a->in.submit_sec,
+		.start = (double)a->in.start_sec, .end = a->end_sec,
+		.held_sec = a->held_sec,
+	};
+	int rc = add_neighbours(p, w, a, &e);
+
+	if (!rc)
+		rc = append(p, w, &e, err);
+	np_ended_free(&e);
+	return rc;
+}
+
+/*
+ * Write the records of some jobs that ended, up to the limits of one call:
+ * thousands may end at once, each is compared with thousands of others, and
+ * each record is synced to the disk. Returns the last error.
+ */
+static int
+write_records(struct np_accounting *p, struct sink *w, struct np_err *err)
+{
+	size_t written = 0;
+	int last = 0;
+
+	if (p->n_unwritten)
+		find_profiles(p, w);
+	for (size_t i = 0; p->n_unwritten && i < p->n; i++) {
+		struct job *j = &p->job[i];
+		int rc;
+
+		if (!j->unwritten)
+			continue;
+		if (written++ == NP_ACCOUNTING_MAX_WRITTEN ||
+		    w->steps > NP_ACCOUNTING_MAX_STEPS)
+			break;
+		rc = write_record(p, w, j, err);
+		last = rc ? rc : last;
+		j->unwritten = false;
+		p->n_unwritten--;
+	}
+	return last;
+}
+
+/*
+ * Forget runs that ended before every running one began, and those beyond the
+ * limit. Returns how many of these had no record yet and are lost.
+ */
+static size_t drop_old(struct np_accounting *p)
+{
+	double oldest = INFINITY;
+	size_t kept = 0, lost = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		if ((!p->job[i].end_sec || p->job[i].unwritten) &&
+		    (double)p->job[i].in.start_sec < oldest)
+			oldest = (double)p->job[i].in.start_sec;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct job *j = &p->job[i];
+
+		if (j->end_sec && ((j->end_sec < oldest && !j->unwritten) ||
+				   p->n - (i - kept) > NP_ACCOUNTING_MAX)) {
+			lost += j->unwritten;
+			free(j->leaf);
+		} else {
+			p->job[kept++] = *j;
+		}
+	}
+	p->n = kept;
+	p->n_unwritten -= lost;
+	return lost;
+}
+
+/*
+ * Add the runs of jobs that run now. runs[]: set for those known before. A
+ * requeued job keeps its id; its new start time makes it another run.
+ */
+static int
+merge(struct np_accounting *p, const struct np_job_snapshot *v, bool *runs)
+{
+	size_t had = p->n, fresh = 0;
+	struct job *grown;
+
+	for (size_t i = 0; i < v->n_jobs; i++)
+		fresh += v->job[i].in->state == NP_JOB_RUNNING;
+	grown = reallocarray(p->job, had + fresh + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	p->job = grown;
+	for (size_t i = 0; i < v->n_jobs; i++) {
+		struct job *j;
+
+		if (v->job[i].in->state != NP_JOB_RUNNING)
+			continue;
+		j = find(p, had, v->job[i].id);
+		if (j && (j->in.start_sec == v->job[i].in->start_sec ||
+			  !v->job[i].in->start_sec))
+			runs[j - p->job] = true;
+		else if (v->job[i].in->start_sec)
+			memset(j = &p->job[p->n++], 0, sizeof(*j));
+		else
+			continue; /* requeued before it was seen running */
+		if (copy_job(j, &v->job[i]))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int np_accounting_update(struct np_accounting *p,
+			 const struct np_job_snapshot *v,
+			 const struct np_answers *a, const struct np_slowdowns *t,
+			 const struct np_app_index *index,
+			 const char *store_dir, mode_t mode, struct np_err *err)
+{
+	struct sink w = { t, index, store_dir, mode, 0 };
+	size_t had, lost;
+	int rc, last = 0;
+	bool *runs;
+
+	if (p->map != v->map) {
+		forget_all(p);
+		np_cluster_map_unref(p->map);
+		p->map = np_cluster_map_ref(v->map);
+	}
+	had = p->n;
+	runs = calloc(had + 1, sizeof(*runs));
+	rc = runs ? merge(p, v, runs) : -ENOMEM;
+	if (!rc)
+		rc = find_ended(p, had, runs, a, v->now_sec);
+	if (!rc)
+		last = write_records(p, &w, err);
+	free(runs);
+	lost = drop_old(p);
+	if (p->n)
+		qsort(p->job, p->n, sizeof(*p->job), by_id);
+	if (lost)
+		last = np_errf(err, -ENOBUFS, "too many jobs ended at once: "
+			       "%zu of them have no accounting record", lost);
+	return rc ? np_errf(err, rc, "out of memory") : last;
+}
 
 /* ---- Worker ---- */
 

@@ -25,7 +25,7 @@
 #include "bench_baseline.h"
 #include "bench_big.h"
 #include "bench_ctld.h"
-#include "np_accounting.h"
+#include "np_store_reader.h"
 #include "np_apply.h"
 #include "np_ctl.h"
 #include "np_job_snapshot.h"

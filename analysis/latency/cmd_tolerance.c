@@ -13,12 +13,13 @@
 #include "cli_output.h"
 #include "cli_print.h"
 #include "cli_text.h"
+#include "np_array.h"
 #include "np_collective.h"
 #include "np_figure.h"
 #include "np_place_ranks.h"
 #include "np_option.h"
 #include "np_tolerance.h"
-#include "np_topology_conf.h"
+#include "np_topology.h"
 
 #define MAX_THRESHOLDS 8
 #define NOISE_SIMULATIONS 20    /* simulations with different detours */
@@ -338,13 +339,6 @@ static int find_pairs(struct program *t, const struct np_graph *g,
 	return rc;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Simulates the run with several different positions in the detours. */
 static int simulate_noise(struct program *t, const struct np_graph *g,
 			  const struct request *ask)
@@ -360,7 +354,8 @@ static int simulate_noise(struct program *t, const struct np_graph *g,
 		rc = np_tolerance_simulate(g, &o.opt, &d, &t->noise_ns[i],
 					   &err);
 	}
-	qsort(t->noise_ns, NOISE_SIMULATIONS, sizeof(*t->noise_ns), by_value);
+	qsort(t->noise_ns, NOISE_SIMULATIONS, sizeof(*t->noise_ns),
+	      np_order_double);
 	return rc ? cli_fail("%s", err.text) : -1;
 }
 

@@ -1,3 +1,1610 @@
+#include "np_contract.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "np_array.h"
+#include "np_graph_impl.h"
+#include "np_text.h"
+#include "np_tolerance.h"
+
+/*
+ * Events of operations, what each event waits for, and the order in which
+ * operations use processors, adapters and links.
+ *
+ * A calc has one event, its start. A send has its start and, if it waits for
+ * its receiver (rendezvous), its completion. A receive is posted
+ * (NP_EVENT_BEGIN), and completes its wait when it is posted and its message is
+ * there (NP_EVENT_COMPLETE). Where resources are exclusive, a receive also has
+ * NP_EVENT_ARRIVAL: the moment when the processor or link begins to take the
+ * message in.
+ */
+
+/* An event is the number node << 2 | which. */
+enum { NP_EVENT_BEGIN, NP_EVENT_COMPLETE, NP_EVENT_ARRIVAL };
+
+#define NP_EVENT_NODE(event) ((event) >> 2)
+#define NP_EVENT_WHICH(event) ((event) & 3)
+
+struct np_cost {
+	double a;
+	uint64_t b; /* the cost is a + b x */
+};
+
+/* An event that another one waits for, and the time between the two. */
+struct np_need {
+	struct np_cost cost;
+	uint32_t event;
+};
+
+struct np_needs {
+	struct np_need *need; /* free with free() */
+	size_t n, max;
+};
+
+/*
+ * By node: the node that uses a resource directly before it, or NP_GRAPH_NONE.
+ */
+struct np_orders {
+	uint32_t *cpu, *nic; /* NULL: not exclusive */
+	uint32_t *link;	     /* by receive; NULL: not exclusive */
+};
+
+/* By node: some operation requires it, or irequires it. */
+enum { NP_EVENT_REQUIRED = 64, NP_EVENT_IREQUIRED = 128 };
+
+struct np_events {
+	const struct np_graph *g;
+	const struct np_tolerance_opt *opt;
+	/* by node: the bits above; other bits are ignored */
+	const uint16_t *flags;
+	struct np_orders orders;
+};
+/*
+ * Events of operations, their costs, and the simulation that determines the
+ * order in which operations use exclusive resources. The critical path of a
+ * simulated run is found by walking back along its events.
+ */
+
+#define OTHER_NEEDS 3 /* most events that one waits for, but dependencies */
+
+/*
+ * Cost of paying a parameter several times: in terms of x if it is the
+ * variable.
+ */
+static struct np_cost pay(const struct np_events *e, enum np_loggps_param p,
+			  uint64_t times)
+{
+	double each = np_loggps_value(&e->opt->net, p);
+
+	if (p == e->opt->x)
+		return (struct np_cost){ 0, times };
+	return (struct np_cost){ (double)times * each, 0 };
+}
+
+static struct np_cost sum(struct np_cost c, struct np_cost d)
+{
+	return (struct np_cost){ c.a + d.a, c.b + d.b };
+}
+
+/*
+ * Whether x is the latency of one pair of ranks, and this message is of
+ * another.
+ */
+static bool is_apart(const struct np_events *e, uint32_t from, uint32_t to)
+{
+	const struct np_pair *pair = e->opt->pair;
+
+	return pair && e->opt->x == NP_LOGGPS_L &&
+	       (pair->from != from || pair->to != to);
+}
+
+/* Time from the start of a send until its first byte reaches the receiver. */
+static struct np_cost transit_cost(const struct np_events *e, uint32_t send)
+{
+	const struct np_placed *placed = &e->opt->placed;
+	struct np_cost c = { 0, 0 }, L;
+	uint32_t times = 1, from = 0, to = 0;
+
+	if (placed->t || e->opt->pair) {
+		from = np_graph_part_of(e->g, send)->rank;
+		to = np_graph_part_of(e->g, e->g->node[send].peer)->rank;
+	}
+	if (placed->t)
+		np_placed_path(placed, from, to, &c.a, &times);
+	L = pay(e, NP_LOGGPS_L, times);
+	if (is_apart(e, from, to))
+		L = (struct np_cost){ times * e->opt->net.L_ns, 0 };
+	c = sum(c, L);
+	return sum(c, pay(e, NP_LOGGPS_o, 1));
+}
+
+/* Transmission time of the bytes of a message. */
+static struct np_cost bytes_cost(const struct np_events *e, uint32_t send)
+{
+	uint64_t n = np_graph_size(e->g, send);
+
+	return pay(e, NP_LOGGPS_G, n - (n && e->opt->net.first_byte_free));
+}
+
+/* Whether a send ends only when its receive does (rendezvous protocol). */
+static bool is_rendezvous(const struct np_events *e, uint32_t node)
+{
+	return np_graph_size(e->g, node) > e->opt->net.S;
+}
+
+/* The event from which a node occupies its processor. */
+static uint32_t busy_from(const struct np_events *e, uint32_t node)
+{
+	return node << 2 | (e->g->node[node].kind == NP_OP_RECV ?
+				    NP_EVENT_ARRIVAL : NP_EVENT_BEGIN);
+}
+
+/*
+ * Time for which a node occupies its processor, where processors are exclusive.
+ */
+static struct np_cost cpu_cost(const struct np_events *e, uint32_t node)
+{
+	const struct np_graph_node *n = &e->g->node[node];
+	struct np_cost o = pay(e, NP_LOGGPS_o, 1);
+
+	if (n->kind == NP_OP_CALC)
+		return (struct np_cost){ (double)np_graph_size(e->g, node), 0 };
+	if (n->kind == NP_OP_RECV && !e->opt->overlap)
+		return sum(o, bytes_cost(e, n->peer));
+	return o;
+}
+
+/* Time from the arrival of a message until it is completely received. */
+static struct np_cost reception_cost(const struct np_events *e, uint32_t recv)
+{
+	struct np_cost whole = bytes_cost(e, e->g->node[recv].peer);
+
+	return e->opt->one_cpu ? sum(whole, pay(e, NP_LOGGPS_o, 1)) : whole;
+}
+
+/* Time from the completion event of a receive to its end. */
+static struct np_cost recv_overhead_cost(const struct np_events *e)
+{
+	return pay(e, NP_LOGGPS_o, !e->opt->one_cpu);
+}
+
+/* Time for which a message occupies an adapter or a link. */
+static struct np_cost gap_cost(const struct np_events *e, uint32_t send)
+{
+	return sum(bytes_cost(e, send),
+		   (struct np_cost){ e->opt->net.g_ns, 0 });
+}
+
+/*
+ * The event after which a node has ended, and the time from there to its end.
+ */
+static uint32_t event_end(const struct np_events *e, uint32_t node,
+			  struct np_cost *after)
+{
+	const struct np_graph_node *n = &e->g->node[node];
+
+	if (n->kind == NP_OP_RECV) {
+		*after = recv_overhead_cost(e);
+		return node << 2 | NP_EVENT_COMPLETE;
+	}
+	if (n->kind == NP_OP_SEND && is_rendezvous(e, node)) {
+		*after = (struct np_cost){ 0, 0 };
+		return node << 2 | NP_EVENT_COMPLETE;
+	}
+	*after = cpu_cost(e, node);
+	return node << 2 | NP_EVENT_BEGIN;
+}
+
+/* Appends an event that another one waits for. There is room. */
+static void add_need(struct np_needs *to, uint32_t event, struct np_cost cost)
+{
+	to->need[to->n++] = (struct np_need){ cost, event };
+}
+
+/* Appends the dependencies of a node. */
+static void add_dependencies(const struct np_events *e, uint32_t node,
+			     struct np_needs *to)
+{
+	uint32_t end = np_graph_deps_end(e->g, node);
+
+	for (uint32_t i = e->g->node[node].first; i < end; i++) {
+		uint32_t on = e->g->dep[i] >> 1;
+		uint32_t event = on << 2 | NP_EVENT_BEGIN;
+		struct np_cost cost = { 0, 0 };
+
+		if ((e->g->dep[i] & 1) == NP_REQUIRES)
+			event = event_end(e, on, &cost);
+		add_need(to, event, cost);
+	}
+}
+
+/* Appends the nodes that use a resource of this node directly before it. */
+static void add_turns(const struct np_events *e, uint32_t node,
+		      struct np_needs *to)
+{
+	const struct np_orders *o = &e->orders;
+	bool recv = e->g->node[node].kind == NP_OP_RECV;
+	uint32_t cpu = o->cpu ? o->cpu[node] : NP_GRAPH_NONE;
+	uint32_t *of = recv ? o->link : o->nic;
+	uint32_t nic = of ? of[node] : NP_GRAPH_NONE;
+
+	if (cpu != NP_GRAPH_NONE)
+		add_need(to, busy_from(e, cpu), cpu_cost(e, cpu));
+	if (nic != NP_GRAPH_NONE)
+		add_need(to, busy_from(e, nic),
+			 gap_cost(e, recv ? e->g->node[nic].peer : nic));
+}
+
+/* Whether some resource is exclusive. */
+static bool has_orders(const struct np_events *e)
+{
+	return e->orders.cpu || e->orders.link;
+}
+
+/*
+ * Appends what a completion event waits for at the other end of the message.
+ */
+static void add_other_side(const struct np_events *e, uint32_t node,
+			   struct np_needs *to)
+{
+	uint32_t peer = e->g->node[node].peer;
+
+	if (e->g->node[node].kind == NP_OP_SEND)
+		add_need(to, peer << 2 | NP_EVENT_COMPLETE,
+			 recv_overhead_cost(e));
+	else if (has_orders(e))
+		add_need(to, node << 2 | NP_EVENT_ARRIVAL,
+			 reception_cost(e, node));
+	else
+		add_need(to, peer << 2 | NP_EVENT_BEGIN,
+			 sum(transit_cost(e, peer), reception_cost(e, node)));
+}
+
+/*
+ * Whether an event exists. The post of a receive is an event only if some
+ * operation irequires it; otherwise the completion waits directly for what the
+ * post would wait for.
+ */
+static bool event_exists(const struct np_events *e, uint32_t event)
+{
+	uint32_t node = NP_EVENT_NODE(event);
+	enum np_op_kind kind = (enum np_op_kind)e->g->node[node].kind;
+
+	switch (NP_EVENT_WHICH(event)) {
+	case NP_EVENT_BEGIN:
+		return kind != NP_OP_RECV ||
+		       (e->flags[node] & NP_EVENT_IREQUIRED);
+	case NP_EVENT_COMPLETE:
+		return kind == NP_OP_RECV ||
+		       (kind == NP_OP_SEND && is_rendezvous(e, node));
+	default:
+		return kind == NP_OP_RECV && has_orders(e);
+	}
+}
+
+/*
+ * Appends all events that an event waits for, with the time between the two.
+ * Returns 0 or -ENOMEM.
+ */
+static int event_needs(const struct np_events *e, uint32_t event,
+		       struct np_needs *to)
+{
+	uint32_t node = NP_EVENT_NODE(event), which = NP_EVENT_WHICH(event);
+	const struct np_graph_node *n = &e->g->node[node];
+	bool recv = n->kind == NP_OP_RECV;
+	size_t most = to->n + OTHER_NEEDS + np_graph_deps_end(e->g, node) -
+		      n->first;
+
+	/* This runs for every event, so the call is avoided where possible. */
+	if (most > to->max &&
+	    np_array_room(&to->need, &to->max, most, sizeof(*to->need)))
+		return -ENOMEM;
+	if (which == NP_EVENT_COMPLETE) {
+		add_other_side(e, node, to);
+		/* A receive whose post is no event waits for its dependencies. */
+		if (recv && !(e->flags[node] & NP_EVENT_IREQUIRED))
+			add_dependencies(e, node, to);
+		else
+			add_need(to, node << 2 | NP_EVENT_BEGIN,
+				 pay(e, NP_LOGGPS_o, !recv));
+		return 0;
+	}
+	if (which == NP_EVENT_ARRIVAL)
+		add_need(to, n->peer << 2 | NP_EVENT_BEGIN,
+			 transit_cost(e, n->peer));
+	else
+		add_dependencies(e, node, to);
+	if (which == NP_EVENT_ARRIVAL || !recv)
+		add_turns(e, node, to);
+	return 0;
+}
+
+/*
+ * ---- The order of operations ----
+ *
+ * The order in which operations use a processor, an adapter or a link: a
+ * discrete-event simulation of the program.
+ *
+ * A calc waits until its processor is free; a send waits for its processor and
+ * its adapter. A message that reaches its receiver waits for the receiver's
+ * processor and link, whether or not the receive has been posted. Of the
+ * operations that could begin at the same time, the one that was ready first
+ * begins first, as in LogGOPSim (T. Hoefler, T. Schneider, A. Lumsdaine, HPDC
+ * 2010). doc/validation/methods.md lists the differences from that simulator.
+ *
+ * Everything an event waits for was processed before it. Therefore no order
+ * forms a cycle, and the longest path through the graph with these orders
+ * equals the simulated time.
+ */
+#define NO_TIME (-1.0)
+
+/* An operation, or a message at its receiver. */
+struct pending {
+	double time; /* earliest time at which it can begin */
+	uint32_t number;
+	uint32_t item; /* node << 1 | 1 if it is a message */
+};
+
+struct resource {
+	double free;   /* time from which it is free */
+	uint32_t last; /* the last node that used it, plus 1; 0: none */
+};
+
+/*
+ * Times of events in ns, by node; undefined for events that a node does not
+ * have.
+ */
+struct event_times {
+	double *begin, *complete, *arrival;
+	uint32_t last; /* the node that ends last */
+	double end_ns;
+};
+
+struct simulation {
+	struct np_events *e;
+	double x;
+	const struct np_detours *detours; /* or NULL */
+	struct pending *heap;
+	size_t n_heap, max_heap;
+	uint32_t n_queued;
+	uint32_t *unmet; /* by node: number of unmet dependencies */
+	double *ready;	 /* by node: time of the last met dependency */
+	double *taken;	 /* by receive: time when its message is received */
+	struct event_times t;
+	uint32_t *first, *waiting; /* by node: node << 1 | kind */
+	size_t *place; /* by part: index of its first resource */
+	struct resource *cpu, *nic, *link;
+	uint32_t *freed; /* nodes that the current event made ready */
+	size_t n_freed, max_freed;
+	size_t n_done;
+};
+
+/* ---- The queue of possible next events, a heap ---- */
+
+/* By time, then by the order in which entries were queued. */
+static bool before(const struct pending *a, const struct pending *b)
+{
+	return a->time < b->time ||
+	       (a->time == b->time && a->number < b->number);
+}
+
+/* There is always room: a message takes the place of its send. */
+static void push(struct simulation *s, struct pending p)
+{
+	size_t i = s->n_heap++;
+
+	for (; i && before(&p, &s->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		s->heap[i] = s->heap[(i - 1) / 2];
+	s->heap[i] = p;
+}
+
+/* Removes the earliest entry from the heap. */
+static struct pending pop(struct simulation *s)
+{
+	struct pending top = s->heap[0], last = s->heap[--s->n_heap];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < s->n_heap) {
+		if (child + 1 < s->n_heap &&
+		    before(&s->heap[child + 1], &s->heap[child]))
+			child++;
+		if (!before(&s->heap[child], &last))
+			break;
+		s->heap[i] = s->heap[child];
+		i = child;
+	}
+	s->heap[i] = last;
+	return top;
+}
+
+/* ---- Dependencies ---- */
+
+/* A cost at the value of x that is simulated. */
+static double value(const struct simulation *s, struct np_cost c)
+{
+	return c.a + (double)c.b * s->x;
+}
+
+/*
+ * Sorts all dependencies by the operation that is waited for (counting sort).
+ */
+static int sort_dependencies(struct simulation *s)
+{
+	const struct np_graph *g = s->e->g;
+
+	s->first = calloc(g->n_nodes + 2, sizeof(*s->first));
+	s->waiting = malloc((g->n_deps + 1) * sizeof(*s->waiting));
+	if (!s->first || !s->waiting)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->n_deps; i++)
+		s->first[(g->dep[i] >> 1) + 2]++;
+	for (size_t i = 2; i < g->n_nodes + 2; i++)
+		s->first[i] += s->first[i - 1];
+	for (uint32_t x = 0; x < g->n_nodes; x++) {
+		uint32_t end = np_graph_deps_end(g, x);
+
+		s->unmet[x] = end - g->node[x].first;
+		for (uint32_t i = g->node[x].first; i < end; i++)
+			s->waiting[s->first[(g->dep[i] >> 1) + 1]++] =
+				x << 1 | (g->dep[i] & 1);
+	}
+	return 0;
+}
+
+/* Tells the nodes that wait for y. There is room in freed[] for all nodes. */
+static void meet_dependency(struct simulation *s, uint32_t y,
+			    enum np_dep_kind kind, double when)
+{
+	for (uint32_t i = s->first[y]; i < s->first[y + 1]; i++) {
+		uint32_t x = s->waiting[i] >> 1;
+
+		if ((s->waiting[i] & 1) != kind)
+			continue;
+		if (when > s->ready[x])
+			s->ready[x] = when;
+		if (!--s->unmet[x])
+			s->freed[s->n_freed++] = x;
+	}
+}
+
+/* Records the end of a node. */
+static void end_node(struct simulation *s, uint32_t node, double when)
+{
+	s->n_done++;
+	if (when >= s->t.end_ns) {
+		s->t.end_ns = when;
+		s->t.last = node;
+	}
+	meet_dependency(s, node, NP_REQUIRES, when);
+}
+
+/* ---- Resources ---- */
+
+/* The resource of a rank with this index; NULL if it is not exclusive. */
+static struct resource *resource_of(const struct simulation *s,
+				struct resource *all, uint32_t node,
+				unsigned which)
+{
+	const struct np_graph *g = s->e->g;
+	size_t part = (size_t)(np_graph_part_of(g, node) - g->part);
+
+	return all ? &all[s->place[part] + which] : NULL;
+}
+
+static double free_from(const struct resource *r)
+{
+	return r ? r->free : 0;
+}
+
+/* Occupies a resource, and records which node used it before. */
+static void occupy(struct resource *r, uint32_t *order, uint32_t node,
+		double until)
+{
+	if (!r)
+		return;
+	order[node] = r->last ? r->last - 1 : NP_GRAPH_NONE;
+	*r = (struct resource){ until, node + 1 };
+}
+
+static struct resource *cpu_of(const struct simulation *s, uint32_t node)
+{
+	return resource_of(s, s->cpu, node, np_graph_cpu(s->e->g, node));
+}
+
+/* The adapter of a send, the link of a receive; NULL for a calc. */
+static struct resource *port_of(const struct simulation *s, uint32_t node)
+{
+	const struct np_graph_node *n = &s->e->g->node[node];
+
+	if (n->kind == NP_OP_CALC)
+		return NULL;
+	return resource_of(s, n->kind == NP_OP_SEND ? s->nic : s->link, node,
+		       n->nic);
+}
+
+/* End of work of this length that begins at t, with detours. */
+static double work_end(const struct simulation *s, uint32_t node, double t,
+		   double length)
+{
+	if (!s->detours)
+		return t + length;
+	return np_detours_end(s->detours, np_graph_part_of(s->e->g,
+							   node)->rank,
+			      t, length);
+}
+
+/* ---- Events ---- */
+
+static void add(struct simulation *s, uint32_t item, double time)
+{
+	push(s, (struct pending){ time, s->n_queued++, item });
+}
+
+/* Completes a receive once it is posted and its message is there. */
+static void receive(struct simulation *s, uint32_t recv)
+{
+	uint32_t send = s->e->g->node[recv].peer;
+	double post = s->t.begin[recv], there = s->taken[recv];
+	double end;
+
+	if (post == NO_TIME || there == NO_TIME)
+		return;
+	s->t.complete[recv] = post > there ? post : there;
+	end = s->t.complete[recv] + value(s, recv_overhead_cost(s->e));
+	if (is_rendezvous(s->e, send)) {
+		s->t.complete[send] = end;
+		end_node(s, send, end);
+	}
+	end_node(s, recv, end);
+}
+
+/* Begins an operation whose resources are free. */
+static void begin(struct simulation *s, uint32_t node, double t)
+{
+	const struct np_events *e = s->e;
+	const struct np_graph_node *n = &e->g->node[node];
+	double end;
+
+	if (n->kind == NP_OP_RECV) {
+		s->t.begin[node] = s->ready[node];
+		meet_dependency(s, node, NP_IREQUIRES, s->ready[node]);
+		receive(s, node);
+		return;
+	}
+	s->t.begin[node] = t;
+	end = work_end(s, node, t, value(s, cpu_cost(e, node)));
+	occupy(cpu_of(s, node), e->orders.cpu, node, end);
+	meet_dependency(s, node, NP_IREQUIRES, t);
+	if (n->kind == NP_OP_SEND) {
+		occupy(port_of(s, node), e->orders.nic, node,
+		    t + value(s, gap_cost(e, node)));
+		add(s, n->peer << 1 | 1,
+		    t + value(s, transit_cost(e, node)));
+	}
+	if (n->kind == NP_OP_CALC || !is_rendezvous(e, node))
+		end_node(s, node, end);
+}
+
+/* A message is taken in by the processor and the link of its receiver. */
+static void arrive(struct simulation *s, uint32_t recv, double t)
+{
+	const struct np_events *e = s->e;
+	double busy = value(s, cpu_cost(e, recv));
+	double whole = value(s, reception_cost(e, recv));
+	double end = work_end(s, recv, t, busy);
+
+	s->t.arrival[recv] = t;
+	occupy(cpu_of(s, recv), e->orders.cpu, recv, end);
+	occupy(port_of(s, recv), e->orders.link, recv,
+	    t + value(s, gap_cost(e, e->g->node[recv].peer)));
+	s->taken[recv] = end + (whole - busy);
+	if (!e->opt->one_cpu)
+		s->taken[recv] = t + whole;
+	receive(s, recv);
+}
+
+/* Sends before receives before calcs, each kind in graph order. */
+static int by_kind(const void *a, const void *b, void *arg)
+{
+	const struct np_graph_node *node = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	unsigned i = (node[x].kind + 2u) % 3, j = (node[y].kind + 2u) % 3;
+
+	return i != j ? (i > j) - (i < j) : (x > y) - (x < y);
+}
+
+/* Queues the nodes that the current event made ready. */
+static void add_freed(struct simulation *s)
+{
+	const struct np_graph *g = s->e->g;
+
+	if (s->n_freed > 1)
+		qsort_r(s->freed, s->n_freed, sizeof(*s->freed), by_kind,
+			g->node);
+	for (size_t i = 0; i < s->n_freed; i++) {
+		uint32_t node = s->freed[i];
+		double t = s->ready[node], cpu = free_from(cpu_of(s, node));
+		double port = g->node[node].kind == NP_OP_SEND ?
+				      free_from(port_of(s, node)) : 0;
+
+		t = cpu > t ? cpu : t;
+		add(s, node << 1, port > t ? port : t);
+	}
+	s->n_freed = 0;
+}
+
+/* Processes the next event, or postpones it until its resources are free. */
+static void next(struct simulation *s)
+{
+	struct pending p = pop(s);
+	uint32_t node = p.item >> 1;
+	bool message = p.item & 1;
+	double cpu = 0, port = 0;
+
+	if (message || s->e->g->node[node].kind != NP_OP_RECV) {
+		cpu = free_from(cpu_of(s, node));
+		port = free_from(port_of(s, node));
+	}
+	if (cpu > p.time || port > p.time) {
+		p.time = cpu > port ? cpu : port;
+		push(s, p);
+		return;
+	}
+	if (message)
+		arrive(s, node, p.time);
+	else
+		begin(s, node, p.time);
+	add_freed(s);
+}
+
+/*
+ * Queues all operations without dependencies, rank by rank, and runs the
+ * simulation until no event is left.
+ */
+static void begin_all(struct simulation *s)
+{
+	const struct np_graph *g = s->e->g;
+
+	for (size_t r = 0; r < g->n_ranks; r++) {
+		size_t part = g->part_of[r];
+		uint32_t end = part ? np_graph_part_end(g, part - 1) : 0;
+
+		for (uint32_t i = part ? g->part[part - 1].first : 0; i < end;
+		     i++)
+			if (!s->unmet[i])
+				s->freed[s->n_freed++] = i;
+		add_freed(s);
+	}
+	while (s->n_heap)
+		next(s);
+}
+
+/* ---- Allocation ---- */
+
+static struct resource *resources(size_t n)
+{
+	/* Zeroed, so that processors that no operation uses take no memory. */
+	return calloc(n + 1, sizeof(struct resource));
+}
+
+/* Gives each rank as many places as it has processors, or adapters if more. */
+static int count_places(struct simulation *s, size_t *n)
+{
+	const struct np_graph *g = s->e->g;
+
+	s->place = malloc((g->n_parts + 1) * sizeof(*s->place));
+	if (!s->place)
+		return -ENOMEM;
+	*n = 0;
+	for (size_t p = 0; p < g->n_parts; p++) {
+		uint32_t end = np_graph_part_end(g, p);
+		unsigned most = 0;
+
+		for (uint32_t i = g->part[p].first; i < end; i++) {
+			unsigned cpu = np_graph_cpu(g, i);
+			unsigned nic = g->node[i].nic;
+
+			most = cpu > most ? cpu : most;
+			most = nic > most ? nic : most;
+		}
+		s->place[p] = *n;
+		*n += most + 1;
+	}
+	return 0;
+}
+
+/* Allocates everything for the simulation and the orders that it produces. */
+static int prepare(struct simulation *s)
+{
+	const struct np_tolerance_opt *opt = s->e->opt;
+	struct np_orders *o = &s->e->orders;
+	size_t n = s->e->g->n_nodes, places;
+
+	s->heap = malloc((n + 1) * sizeof(*s->heap));
+	s->unmet = malloc((n + 1) * sizeof(*s->unmet));
+	s->freed = malloc((n + 1) * sizeof(*s->freed));
+	s->ready = calloc(n + 1, sizeof(*s->ready));
+	s->taken = malloc((n + 1) * sizeof(*s->taken));
+	s->t.begin = malloc((n + 1) * sizeof(*s->t.begin));
+	s->t.complete = malloc((n + 1) * sizeof(*s->t.complete));
+	s->t.arrival = malloc((n + 1) * sizeof(*s->t.arrival));
+	if (!s->heap || !s->unmet || !s->freed || !s->ready || !s->taken ||
+	    !s->t.begin || !s->t.complete || !s->t.arrival ||
+	    sort_dependencies(s) || count_places(s, &places))
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		s->taken[i] = s->t.begin[i] = NO_TIME;
+	if (opt->one_cpu) {
+		s->cpu = resources(places);
+		s->nic = resources(places);
+		o->cpu = malloc((n + 1) * sizeof(*o->cpu));
+		o->nic = malloc((n + 1) * sizeof(*o->nic));
+	}
+	if (opt->one_link) {
+		s->link = resources(places);
+		o->link = malloc((n + 1) * sizeof(*o->link));
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (o->cpu && o->nic)
+			o->cpu[i] = o->nic[i] = NP_GRAPH_NONE;
+		if (o->link)
+			o->link[i] = NP_GRAPH_NONE;
+	}
+	return (!opt->one_cpu || (s->cpu && s->nic && o->cpu && o->nic)) &&
+	       (!opt->one_link || (s->link && o->link)) ? 0 : -ENOMEM;
+}
+
+static void free_times(struct event_times *t)
+{
+	free(t->begin);
+	free(t->complete);
+	free(t->arrival);
+}
+
+static void orders_free(struct np_orders *o)
+{
+	free(o->cpu);
+	free(o->nic);
+	free(o->link);
+	*o = (struct np_orders){ NULL, NULL, NULL };
+}
+
+/*
+ * Simulates the program at x and sets e->orders. detours: of the processors; or
+ * NULL. times: NULL, or set to the times of all events; free with free_times().
+ * Returns 0, -EDEADLK or -ENOMEM.
+ */
+static int simulate(struct np_events *e, double x,
+		    const struct np_detours *detours,
+		    struct event_times *times)
+{
+	struct simulation s = { .e = e, .x = x, .detours = detours };
+	int rc = prepare(&s);
+
+	if (!rc) {
+		begin_all(&s);
+		if (s.n_done < e->g->n_nodes)
+			rc = -EDEADLK;
+	}
+	if (rc)
+		orders_free(&e->orders);
+	if (rc || !times)
+		free_times(&s.t);
+	else
+		*times = s.t;
+	free(s.heap);
+	free(s.unmet);
+	free(s.freed);
+	free(s.ready);
+	free(s.taken);
+	free(s.first);
+	free(s.waiting);
+	free(s.place);
+	free(s.cpu);
+	free(s.nic);
+	free(s.link);
+	return rc;
+}
+
+/*
+ * Simulates the program at x and records in e->orders the order in which nodes
+ * use each resource. Returns 0, -EDEADLK (operations wait for each other; then
+ * no orders are set) or -ENOMEM. Free with orders_free().
+ */
+static int orders_make(struct np_events *e, double x)
+{
+	return simulate(e, x, NULL, NULL);
+}
+
+int np_tolerance_simulate(const struct np_graph *g,
+			  const struct np_tolerance_opt *opt,
+			  const struct np_detours *detours, double *ns,
+			  struct np_err *err)
+{
+	struct np_events e = { .g = g, .opt = opt };
+	struct event_times t;
+	int rc = simulate(&e, np_loggps_value(&opt->net, opt->x),
+				detours, &t);
+
+	if (!rc) {
+		*ns = t.end_ns;
+		free_times(&t);
+		orders_free(&e.orders);
+	}
+	if (rc == -EDEADLK)
+		return np_errf(err, rc, "operations wait for each other");
+	return rc ? np_errf(err, rc, "no memory to simulate %zu operations",
+			    g->n_nodes) : 0;
+}
+
+/*
+ * Between which ranks the messages of the critical path go: walks back from the
+ * end of a simulated run along the event that each event waited for last.
+ */
+
+#define RIGHT 0x1p-30 /* of x: decides between paths of equal length at x */
+
+struct walk {
+	struct np_events e;
+	struct event_times t;
+	double x;
+	struct np_needs needs; /* of the current event */
+	struct np_pair *pair;
+	size_t n, max;
+};
+
+static double time_of(const struct walk *w, uint32_t event)
+{
+	uint32_t node = NP_EVENT_NODE(event);
+
+	switch (NP_EVENT_WHICH(event)) {
+	case NP_EVENT_BEGIN: return w->t.begin[node];
+	case NP_EVENT_COMPLETE: return w->t.complete[node];
+	default: return w->t.arrival[node];
+	}
+}
+
+/*
+ * Finds the event that an event waited for last. *found: whether it waited for
+ * any. Returns 0 or -ENOMEM.
+ */
+static int find_last(struct walk *w, uint32_t event, uint32_t *last,
+		     bool *found)
+{
+	double latest = -1;
+
+	w->needs.n = 0;
+	if (event_needs(&w->e, event, &w->needs))
+		return -ENOMEM;
+	for (size_t i = 0; i < w->needs.n; i++) {
+		const struct np_need *need = &w->needs.need[i];
+		double t = time_of(w, need->event) + need->cost.a +
+			   (double)need->cost.b * w->x;
+
+		if (t > latest) {
+			latest = t;
+			*last = need->event;
+		}
+	}
+	*found = latest >= 0;
+	return 0;
+}
+
+/* Counts a message of the critical path. */
+static int add_pair(struct walk *w, uint32_t send)
+{
+	const struct np_graph *g = w->e.g;
+
+	if (np_array_room(&w->pair, &w->max, w->n + 1, sizeof(*w->pair)))
+		return -ENOMEM;
+	w->pair[w->n++] = (struct np_pair){
+		np_graph_part_of(g, send)->rank,
+		np_graph_part_of(g, g->node[send].peer)->rank, 1,
+		np_graph_size(g, send),
+	};
+	return 0;
+}
+
+/* Follows the critical path from the end of the run to its beginning. */
+static int walk_back(struct walk *w)
+{
+	const struct np_graph *g = w->e.g;
+	struct np_cost after;
+	uint32_t event, need = 0;
+	bool found;
+	int rc;
+
+	if (!g->n_nodes)
+		return 0;
+	event = event_end(&w->e, w->t.last, &after);
+	rc = find_last(w, event, &need, &found);
+	while (!rc && found) {
+		uint32_t from = NP_EVENT_NODE(need), to = NP_EVENT_NODE(event);
+
+		/*
+		 * Only a message counts, not a rendezvous that waits for its
+		 * receive.
+		 */
+		if (NP_EVENT_WHICH(event) != NP_EVENT_BEGIN &&
+		    g->node[to].kind == NP_OP_RECV &&
+		    g->node[from].kind == NP_OP_SEND &&
+		    g->node[from].peer == to &&
+		    NP_EVENT_WHICH(need) == NP_EVENT_BEGIN)
+			rc = add_pair(w, from);
+		event = need;
+		if (!rc)
+			rc = find_last(w, event, &need, &found);
+	}
+	return rc;
+}
+
+static int by_ranks(const void *a, const void *b)
+{
+	const struct np_pair *p = a, *q = b;
+
+	if (p->from != q->from)
+		return p->from < q->from ? -1 : 1;
+	return (p->to > q->to) - (p->to < q->to);
+}
+
+static int by_messages(const void *a, const void *b)
+{
+	const struct np_pair *p = a, *q = b;
+
+	if (p->messages != q->messages)
+		return p->messages > q->messages ? -1 : 1;
+	return by_ranks(a, b);
+}
+
+/* Merges the messages of equal pairs, and sorts pairs by their number. */
+static void sum_pairs(struct walk *w)
+{
+	size_t n = 0;
+
+	if (w->n)
+		qsort(w->pair, w->n, sizeof(*w->pair), by_ranks);
+	for (size_t i = 0; i < w->n; i++) {
+		if (n && !by_ranks(&w->pair[n - 1], &w->pair[i])) {
+			w->pair[n - 1].messages++;
+			w->pair[n - 1].bytes += w->pair[i].bytes;
+		} else {
+			w->pair[n++] = w->pair[i];
+		}
+	}
+	w->n = n;
+	if (n)
+		qsort(w->pair, n, sizeof(*w->pair), by_messages);
+}
+
+int np_tolerance_pairs(const struct np_graph *g,
+		       const struct np_tolerance_opt *opt,
+		       struct np_pair **out, size_t *n, struct np_err *err)
+{
+	uint16_t *flags = malloc((g->n_nodes + 1) * sizeof(*flags));
+	struct walk w = {
+		.e = { .g = g, .opt = opt, .flags = flags },
+		.x = np_loggps_value(&opt->net, opt->x) * (1 + RIGHT),
+	};
+	int rc = flags ? 0 : -ENOMEM;
+
+	if (!rc) {
+		for (size_t i = 0; i < g->n_nodes; i++)
+			flags[i] = NP_EVENT_IREQUIRED;
+		rc = simulate(&w.e, w.x, NULL, &w.t);
+	}
+	if (!rc) {
+		rc = walk_back(&w);
+		free_times(&w.t);
+		orders_free(&w.e.orders);
+	}
+	free(flags);
+	free(w.needs.need);
+	if (rc) {
+		free(w.pair);
+		return rc == -EDEADLK ?
+			np_errf(err, rc, "operations wait for each other") :
+			np_errf(err, rc, "no memory for a path through %zu "
+				"operations", g->n_nodes);
+	}
+	sum_pairs(&w);
+	*out = w.pair;
+	*n = w.n;
+	return 0;
+}
+/*
+ * The period of the rank with the most operations is found from the borders of
+ * a string (Knuth, Morris, Pratt, 1977), where each operation is a character.
+ * The periods of the other ranks follow from the messages between them. Then
+ * every operation is compared with its successor one period later.
+ */
+
+#define TRIES 8	     /* periods tried of one rank */
+#define MIN_TIMES 16 /* fewer iterations are not worth it */
+
+struct find {
+	const struct np_graph *g;
+	struct np_iterations_part *part;
+	uint32_t *anchor; /* by part: a node of about the same iteration */
+	uint32_t *todo;	  /* parts whose peers are to be found */
+	size_t n_todo;
+};
+
+static size_t part_index(const struct np_graph *g, uint32_t node)
+{
+	return (size_t)(np_graph_part_of(g, node) - g->part);
+}
+
+/* Hash of all that equal operations have in common, except their match. */
+static uint64_t word_of(const struct np_graph *g, uint32_t i)
+{
+	const struct np_graph_node *n = &g->node[i];
+	uint64_t word[4] = {
+		np_graph_size(g, i), (uint64_t)n->tag << 32 | n->where,
+		(uint64_t)n->kind << 8 | n->nic,
+		n->kind == NP_OP_CALC ? 0 : 1 + part_index(g, n->peer),
+	};
+	uint64_t h = np_hash(NP_HASH, word, sizeof(word));
+
+	for (uint32_t d = n->first; d < np_graph_deps_end(g, i); d++) {
+		uint32_t back[2] = { i - (g->dep[d] >> 1), g->dep[d] & 1 };
+
+		h = np_hash(h, back, sizeof(back));
+	}
+	return h;
+}
+
+/* Whether node i and the one a period later are equal. */
+static bool same(const struct find *f, size_t part, uint32_t i)
+{
+	const struct np_graph *g = f->g;
+	uint32_t p = f->part[part].period;
+	const struct np_graph_node *a = &g->node[i], *b = a + p;
+	uint32_t n = np_graph_deps_end(g, i) - a->first;
+
+	if (a->kind != b->kind || a->tag != b->tag || a->nic != b->nic ||
+	    a->where != b->where ||
+	    np_graph_size(g, i) != np_graph_size(g, i + p) ||
+	    np_graph_deps_end(g, i + p) - b->first != n)
+		return false;
+	for (uint32_t d = 0; d < n; d++)
+		if (g->dep[b->first + d] - g->dep[a->first + d] != 2 * p)
+			return false;
+	return a->kind == NP_OP_CALC ||
+	       b->peer - a->peer == f->part[part_index(g, a->peer)].period;
+}
+
+/* Derives the periods of all ranks with which this one exchanges messages. */
+static bool find_peer_periods(struct find *f, size_t part)
+{
+	const struct np_graph *g = f->g;
+	uint32_t p = f->part[part].period, from = f->anchor[part];
+
+	if (from + 2 * (uint64_t)p > np_graph_part_end(g, part))
+		return false;
+	for (uint32_t i = from; i < from + p; i++) {
+		const struct np_graph_node *a = &g->node[i], *b = a + p;
+		struct np_iterations_part *to;
+		size_t other;
+
+		if (a->kind != b->kind)
+			return false;
+		if (a->kind == NP_OP_CALC)
+			continue;
+		other = part_index(g, a->peer);
+		to = &f->part[other];
+		if (b->peer <= a->peer ||
+		    b->peer >= np_graph_part_end(g, other))
+			return false;
+		if (!to->period) {
+			to->period = b->peer - a->peer;
+			f->anchor[other] = a->peer;
+			f->todo[f->n_todo++] = (uint32_t)other;
+		} else if (to->period != b->peer - a->peer) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Counts the equal iterations of a part before and after its anchor. */
+static void extend(const struct find *f, size_t part, uint32_t *down,
+		   uint32_t *up)
+{
+	uint32_t p = f->part[part].period, low = f->anchor[part], high = low;
+
+	while (low > f->g->part[part].first && same(f, part, low - 1))
+		low--;
+	while (high + p < np_graph_part_end(f->g, part) && same(f, part, high))
+		high++;
+	if ((f->anchor[part] - low) / p < *down)
+		*down = (f->anchor[part] - low) / p;
+	/* The node that the last one was compared with is equal too. */
+	if ((high + p - f->anchor[part]) / p < *up)
+		*up = (high + p - f->anchor[part]) / p;
+}
+
+/*
+ * Whether this period of the lead rank gives a loop of at least half the graph.
+ */
+static bool try_period(struct find *f, size_t lead, uint32_t anchor,
+		       uint32_t period, struct np_iterations *out)
+{
+	const struct np_graph *g = f->g;
+	uint32_t down = UINT32_MAX, up = UINT32_MAX;
+	uint64_t ops = 0;
+
+	for (size_t p = 0; p < g->n_parts; p++)
+		f->part[p].period = 0;
+	f->part[lead].period = period;
+	f->anchor[lead] = anchor;
+	f->todo[0] = (uint32_t)lead;
+	f->n_todo = 1;
+	for (size_t k = 0; k < f->n_todo; k++)
+		if (!find_peer_periods(f, f->todo[k]))
+			return false;
+	for (size_t k = 0; k < f->n_todo; k++) {
+		extend(f, f->todo[k], &down, &up);
+		if ((uint64_t)down + up < MIN_TIMES)
+			return false;
+	}
+	for (size_t p = 0; p < g->n_parts; p++) {
+		f->part[p].base = (uint32_t)ops;
+		f->part[p].first = f->anchor[p] - down * f->part[p].period;
+		ops += f->part[p].period;
+	}
+	if (2 * ops * (down + up) < g->n_nodes)
+		return false;
+	*out = (struct np_iterations){ f->part, down + up, (uint32_t)ops };
+	return true;
+}
+
+/*
+ * Tries the periods of a range of the lead rank's operations, the shortest
+ * first. border[i]: length of the longest proper prefix of the first i + 1
+ * words that is also their suffix.
+ */
+static bool search(struct find *f, size_t lead, uint32_t first, uint32_t n,
+		   uint64_t *word, uint32_t *border, struct np_iterations *out)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		word[i] = word_of(f->g, first + i);
+	border[0] = 0;
+	for (uint32_t i = 1; i < n; i++) {
+		while (k && word[i] != word[k])
+			k = border[k - 1];
+		k += word[i] == word[k];
+		border[i] = k;
+	}
+	for (int i = 0; i < TRIES && n - k <= n / 2; i++) {
+		if (try_period(f, lead, first, n - k, out))
+			return true;
+		if (!k)
+			break;
+		k = border[k - 1];
+	}
+	return false;
+}
+
+int np_iterations_find(const struct np_graph *g, struct np_iterations *out)
+{
+	struct find f = { .g = g };
+	size_t lead = 0;
+	uint32_t n = 0, *border;
+	uint64_t *word;
+	int rc = -ENOMEM;
+
+	*out = (struct np_iterations){ .part = NULL };
+	for (size_t p = 1; p < g->n_parts; p++)
+		if (np_graph_part_end(g, p) - g->part[p].first >
+		    np_graph_part_end(g, lead) - g->part[lead].first)
+			lead = p;
+	if (g->n_parts)
+		n = (np_graph_part_end(g, lead) - g->part[lead].first) / 4;
+	if (!n)
+		return 0;
+	f.part = calloc(g->n_parts, sizeof(*f.part));
+	f.anchor = calloc(2 * g->n_parts, sizeof(*f.anchor));
+	word = malloc(n * sizeof(*word));
+	border = malloc(n * sizeof(*border));
+	if (f.part && f.anchor && word && border) {
+		f.todo = f.anchor + g->n_parts;
+		/*
+		 * A loop that is most of the graph covers the quarter in its
+		 * middle.
+		 */
+		search(&f, lead, g->part[lead].first + n / 2 * 3, n, word,
+		       border, out);
+		rc = 0;
+	}
+	free(f.anchor);
+	free(word);
+	free(border);
+	if (!out->part)
+		free(f.part);
+	return rc;
+}
+
+void np_iterations_free(struct np_iterations *l)
+{
+	free(l->part);
+	*l = (struct np_iterations){ .part = NULL };
+}
+/*
+ * Compact graphs: storage, removal of edges that cannot lie on a longest path,
+ * and the order of vertices in which passes are fast.
+ */
+
+/* bytes from which on large pages are worth asking for */
+#define LARGE ((size_t)4 << 20)
+#define PAIRS_MAX 16 /* edges up to which each is compared with each */
+#define FEW 8	 /* edges up to which a vertex may be merged into the next */
+#define LENGTHS 8 /* row lengths that are distinguished when sorting */
+#define ROUNDS 4 /* each round finds less than the one before */
+
+/* Whether e takes at least as long as d for every x >= 0. */
+static int beats(const struct np_edge *e, const struct np_edge *d)
+{
+	return (d->from == e->from || !d->from) && e->a >= d->a &&
+	       e->b >= d->b;
+}
+
+/* Compares each edge with all that remain; of equal edges the first remains. */
+static size_t thin_few(struct np_edge *e, size_t n)
+{
+	size_t left = 1;
+
+	for (size_t i = 1; i < n; i++) {
+		const struct np_edge new = e[i];
+		size_t j = 0, k;
+
+		while (j < left && !beats(&e[j], &new))
+			j++;
+		if (j < left)
+			continue;
+		for (j = k = 0; j < left; j++)
+			if (!beats(&new, &e[j]))
+				e[k++] = e[j];
+		e[k] = new;
+		left = k + 1;
+	}
+	return left;
+}
+
+/* By origin, then steepest first, then longest first. */
+static int by_from(const void *a, const void *b)
+{
+	const struct np_edge *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	if (x->b != y->b)
+		return x->b > y->b ? -1 : 1;
+	return (x->a < y->a) - (x->a > y->a);
+}
+
+/*
+ * Keeps of each origin the steepest edge, and flatter ones only if they have a
+ * greater a.
+ */
+static size_t thin_many(struct np_edge *e, size_t n)
+{
+	size_t left = 0;
+
+	qsort(e, n, sizeof(*e), by_from);
+	for (size_t i = 0; i < n; i++)
+		if (!left || e[left - 1].from != e[i].from ||
+		    e[i].a > e[left - 1].a)
+			e[left++] = e[i];
+	return left;
+}
+
+/*
+ * Removes edges without changing longest paths: of two edges between the same
+ * vertices, one that is at most as long as the other for all x >= 0. Returns
+ * how many remain.
+ */
+static size_t edge_thin(struct np_edge *e, size_t n)
+{
+	if (n < 2)
+		return n;
+	return n <= PAIRS_MAX ? thin_few(e, n) : thin_many(e, n);
+}
+
+void *np_compact_alloc(size_t n, size_t size)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from, to;
+	void *room = reallocarray(NULL, n, size);
+
+	if (!room || n * size < LARGE)
+		return room;
+	from = ((uintptr_t)room + page - 1) / page * page;
+	to = ((uintptr_t)room + n * size) / page * page;
+	/*
+	 * Drop the small pages that it already has, so that large ones replace
+	 * them.
+	 */
+	madvise((void *)from, to - from, MADV_DONTNEED);
+	madvise((void *)from, to - from, MADV_HUGEPAGE);
+	return room;
+}
+
+int np_compact_reserve(struct np_compact *c, size_t n, size_t edges)
+{
+	c->max_n = n + 2; /* first[] also holds the end */
+	c->max_edges = edges + 1;
+	c->first = np_compact_alloc(c->max_n, sizeof(*c->first));
+	c->edge = np_compact_alloc(c->max_edges, sizeof(*c->edge));
+	return c->first && c->edge ? 0 : -ENOMEM;
+}
+
+/* Appends a vertex with these edges. Returns 0, -ERANGE or -ENOMEM. */
+static int compact_add(struct np_compact *c, const struct np_edge *e, size_t n)
+{
+	size_t at = c->n ? c->first[c->n] : 0;
+
+	if (at + n > UINT32_MAX || c->n >= UINT32_MAX - 1)
+		return -ERANGE;
+	/* One more, as first[] also holds the end. */
+	if (np_array_room(&c->first, &c->max_n, c->n + 2, sizeof(*c->first)))
+		return -ENOMEM;
+	if (np_array_room(&c->edge, &c->max_edges, at + n, sizeof(*c->edge)))
+		return -ENOMEM;
+	if (n)
+		memcpy(c->edge + at, e, n * sizeof(*e));
+	c->first[c->n++] = (uint32_t)at;
+	c->first[c->n] = (uint32_t)(at + n);
+	return 0;
+}
+
+/* Allocates in and out, filled with 0. Returns 0 or -ENOMEM. */
+static int compact_state(struct np_compact *c, size_t n)
+{
+	c->in = calloc(n, sizeof(*c->in));
+	c->out = calloc(n, sizeof(*c->out));
+	c->n_state = n;
+	return c->in && c->out ? 0 : -ENOMEM;
+}
+
+static void compact_free(struct np_compact *c)
+{
+	free(c->edge);
+	free(c->first);
+	free(c->in);
+	free(c->out);
+	*c = (struct np_compact){ .n = 0 };
+}
+
+void np_chain_free(struct np_chain *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		compact_free(&c->link[i]);
+	*c = (struct np_chain){ .n = 0 };
+}
+
+/*
+ * ---- Fewer vertices, in a better order ----
+ *
+ * A vertex that a single edge leaves gives its own edges to the vertex behind
+ * it, if they are few. A vertex with a single edge is only a distance from
+ * another vertex. The remaining vertices are sorted by depth: then neighbours
+ * do not wait for each other, and find what they need close to each other in
+ * memory.
+ */
+
+struct row {
+	struct np_edge *edge;
+	size_t n, max;
+};
+
+static int push_edge(struct row *r, struct np_edge e)
+{
+	if (np_array_room(&r->edge, &r->max, r->n + 1, sizeof(*r->edge)))
+		return -ENOMEM;
+	r->edge[r->n++] = e;
+	return 0;
+}
+
+/* Appends e, or in its place the edges of the vertex from which it starts. */
+static int push_merged(const struct np_compact *to, const uint32_t *leaving,
+		   struct np_edge e, struct row *r)
+{
+	const struct np_edge *d = to->edge + to->first[e.from];
+	size_t n = to->first[e.from + 1] - to->first[e.from];
+
+	if (!n || (n > 1 && (n > FEW || leaving[e.from] != 1)))
+		return push_edge(r, e);
+	for (size_t i = 0; i < n; i++)
+		if (d[i].b > INT32_MAX - e.b)
+			return push_edge(r, e);
+	for (size_t i = 0; i < n; i++)
+		if (push_edge(r, (struct np_edge){ e.a + d[i].a, d[i].from,
+					      e.b + d[i].b }))
+			return -ENOMEM;
+	return 0;
+}
+
+/* Merges vertices into their successors where that adds no edges. */
+static int merge_vertices(const struct np_compact *c, struct np_compact *to)
+{
+	uint32_t *leaving = calloc(c->n, sizeof(*leaving));
+	struct row r = { .n = 0 };
+	int rc = leaving ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < np_compact_edges(c); i++)
+		leaving[c->edge[i].from]++;
+	for (size_t i = 0; !rc && i < c->n_state; i++)
+		/* the next link may use it any number of times */
+		leaving[c->out[i]] += 2;
+	for (size_t v = 0; !rc && v < c->n; v++) {
+		r.n = 0;
+		for (size_t i = c->first[v]; !rc && i < c->first[v + 1]; i++)
+			rc = push_merged(to, leaving, c->edge[i], &r);
+		r.n = edge_thin(r.edge, r.n);
+		if (!rc)
+			rc = compact_add(to, r.edge, r.n);
+	}
+	free(leaving);
+	free(r.edge);
+	return rc;
+}
+
+/* Depth of each vertex from which the end can be reached; 0 for all others. */
+static uint32_t *depths(const struct np_compact *c, uint32_t *deepest)
+{
+	uint32_t *depth = calloc(c->n, sizeof(*depth));
+
+	if (!depth)
+		return NULL;
+	depth[c->n - 1] = 1;
+	for (size_t i = 0; i < c->n_state; i++)
+		depth[c->out[i]] = 1;
+	for (size_t v = c->n; v--;)
+		for (size_t i = c->first[v]; depth[v] && i < c->first[v + 1];
+		     i++)
+			depth[c->edge[i].from] = 1;
+	*deepest = 0;
+	for (size_t v = 0; v < c->n; v++) {
+		uint32_t d = 0;
+
+		if (!depth[v])
+			continue;
+		for (size_t i = c->first[v]; i < c->first[v + 1]; i++)
+			if (depth[c->edge[i].from] > d)
+				d = depth[c->edge[i].from];
+		depth[v] = d + 1;
+		if (d + 1 > *deepest)
+			*deepest = d + 1;
+	}
+	/* The first vertex and the last one keep their places. */
+	depth[0] = 1;
+	if (c->n > 1)
+		depth[c->n - 1] = ++*deepest;
+	return depth;
+}
+
+/*
+ * Sort key of a vertex: first depth, then number of edges, because a processor
+ * predicts the length of a row well if it equals that of the row before.
+ */
+static size_t key_of(const struct np_compact *c, const uint32_t *depth,
+		     size_t v)
+{
+	size_t n = c->first[v + 1] - c->first[v];
+
+	return (size_t)depth[v] * LENGTHS + (n < LENGTHS ? n : LENGTHS - 1);
+}
+
+/*
+ * Fills place[] (by vertex) and its inverse order[]. Returns how many remain.
+ */
+static size_t sort(const struct np_compact *c, const uint32_t *depth,
+		   uint32_t deepest, uint32_t *place, uint32_t *order)
+{
+	size_t keys = (deepest + (size_t)1) * LENGTHS, sum = 0;
+	uint32_t *behind = calloc(keys, sizeof(*behind));
+
+	if (!behind)
+		return 0;
+	for (size_t v = 0; v < c->n; v++)
+		if (depth[v])
+			behind[key_of(c, depth, v)]++;
+	for (size_t k = 0; k < keys; k++) {
+		uint32_t n = behind[k];
+
+		behind[k] = (uint32_t)sum;
+		sum += n;
+	}
+	for (size_t v = 0; v < c->n; v++)
+		if (depth[v]) {
+			place[v] = behind[key_of(c, depth, v)]++;
+			order[place[v]] = (uint32_t)v;
+		}
+	free(behind);
+	return sum;
+}
+
+/* Vertices without edges (the beginning and the given ones) come first. */
+static void renumber(struct np_compact *c, const uint32_t *depth,
+		     const uint32_t *place)
+{
+	c->n_given = 0;
+	for (size_t i = 0; i < c->n_state; i++) {
+		c->out[i] = place[c->out[i]];
+		c->in[i] = depth[c->in[i]] ? place[c->in[i]] : 0;
+		c->n_given += c->in[i] > 0;
+	}
+}
+
+/*
+ * Copies the graph in the order of depth, without vertices that do not lead to
+ * the end.
+ */
+static int reorder(const struct np_compact *c, struct np_compact *to)
+{
+	uint32_t deepest, *depth = depths(c, &deepest);
+	uint32_t *place = malloc(2 * c->n * sizeof(*place)), *order;
+	size_t n = 0;
+	int rc = -ENOMEM;
+
+	order = place ? place + c->n : NULL;
+	if (depth && place)
+		n = sort(c, depth, deepest, place, order);
+	if (n)
+		rc = np_compact_reserve(to, n, np_compact_edges(c));
+	for (size_t k = 0; !rc && k < n; k++) {
+		const uint32_t *first = c->first + order[k];
+
+		rc = compact_add(to, c->edge + first[0], first[1] - first[0]);
+		for (size_t i = to->first[k]; !rc && i < to->first[k + 1]; i++)
+			to->edge[i].from = place[to->edge[i].from];
+	}
+	if (!rc)
+		renumber(to, depth, place);
+	free(depth);
+	free(place);
+	return rc;
+}
+
+/* Replaces a graph by the result of make(), and keeps its state. */
+static int step(struct np_compact *c,
+		int (*make)(const struct np_compact *c, struct np_compact *to))
+{
+	struct np_compact to = { .in = c->in, .out = c->out,
+				 .n_state = c->n_state,
+				 .n_given = c->n_given };
+	int rc = make(c, &to);
+
+	if (rc)
+		to.in = to.out = NULL;
+	else
+		c->in = c->out = NULL;
+	compact_free(rc ? &to : c);
+	if (!rc)
+		*c = to;
+	return rc;
+}
+
+int np_contract_order(struct np_compact *c)
+{
+	size_t before;
+	int rc, round = 0;
+
+	do {
+		before = c->n;
+		rc = step(c, merge_vertices);
+		/* also removes vertices that no longer lead to the end */
+		if (!rc)
+			rc = step(c, reorder);
+	} while (!rc && ++round < ROUNDS && c->n < before - before / 16);
+	return rc;
+}
 /*
  * From operations to the vertices of a compact graph. Events are visited in
  * depth-first order, so that everything an event waits for has its place before
@@ -5,15 +1612,6 @@
  * a distance from that one, and the edges of an event that a single operation
  * waits for become edges of that operation.
  */
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "np_array.h"
-#include "np_compact.h"
-#include "np_event.h"
-#include "np_iterations.h"
 
 /*
  * Laps of a loop. The events of a loop are divided into laps such that an event
@@ -160,7 +1758,7 @@ static bool laps_behind(const struct np_laps *r, uint32_t k, uint32_t iteration,
 static int list_needs(struct np_laps *r, uint32_t event)
 {
 	r->needs.n = 0;
-	return np_event_needs(r->e, event, &r->needs);
+	return event_needs(r->e, event, &r->needs);
 }
 
 /*
@@ -174,7 +1772,7 @@ static int delay_event(struct np_laps *r, uint32_t k, uint32_t iteration,
 	uint32_t event = event_of(r, k, iteration);
 	int64_t laps;
 
-	if (!np_event_exists(r->e, event))
+	if (!event_exists(r->e, event))
 		return 0;
 	if (list_needs(r, event))
 		return -ENOMEM;
@@ -344,7 +1942,7 @@ static int find_carried(struct np_laps *r)
 	for (uint32_t k = 0; !rc && k < 2 * r->loop.ops; k++) {
 		uint32_t event = event_of(r, k, r->first - r->lag[k]);
 
-		if (np_event_exists(r->e, event))
+		if (event_exists(r->e, event))
 			rc = carry_needs(r, event, NP_WITHIN);
 	}
 	for (size_t part = 0; !rc && part < r->e->g->n_parts; part++) {
@@ -355,7 +1953,7 @@ static int find_carried(struct np_laps *r)
 			for (uint32_t which = 0; !rc && which < 2; which++) {
 				uint32_t event = i << 2 | which;
 
-				if (np_event_exists(r->e, event) &&
+				if (event_exists(r->e, event) &&
 				    np_laps_stage(r, event, &lap) == NP_AFTER)
 					rc = carry_needs(r, event, NP_AFTER);
 			}
@@ -468,7 +2066,7 @@ static int add_long(struct contract *k, struct np_edge edge, uint64_t b)
 		int rc;
 
 		edge.b = INT32_MAX;
-		rc = np_compact_add(k->c, &edge, 1);
+		rc = compact_add(k->c, &edge, 1);
 		if (rc)
 			return rc;
 		edge = (struct np_edge){ 0, (uint32_t)k->c->n - 1, 0 };
@@ -520,7 +2118,7 @@ static bool has_one_use(const struct contract *k, uint32_t event)
 		return !(s & NP_EVENT_IREQUIRED);
 	return n->kind == NP_OP_RECV &&
 	       NP_EVENT_WHICH(event) == NP_EVENT_COMPLETE &&
-	       !np_event_exists(&k->e, n->peer << 2 | NP_EVENT_COMPLETE);
+	       !event_exists(&k->e, n->peer << 2 | NP_EVENT_COMPLETE);
 }
 
 /* Keeps the edges in k->in until the operation that waits for them. */
@@ -573,7 +2171,7 @@ static int place_event(struct contract *k, uint32_t event,
 			    need[i].cost.b);
 	if (rc)
 		return rc;
-	k->n_in = np_edge_thin(k->in, k->n_in);
+	k->n_in = edge_thin(k->in, k->n_in);
 	if (k->n_in == 1) {
 		*out = k->in[0];
 		return 0;
@@ -581,7 +2179,7 @@ static int place_event(struct contract *k, uint32_t event,
 	if (k->n_in <= LIST_MAX && has_one_use(k, event))
 		return keep_list(k, out);
 	out->from = (uint32_t)k->c->n;
-	return np_compact_add(k->c, k->in, k->n_in);
+	return compact_add(k->c, k->in, k->n_in);
 }
 
 /* Puts an event and all that it waits for on the stack. */
@@ -593,7 +2191,7 @@ static int open_event(struct contract *k, uint32_t event)
 	    np_array_room(&k->stack, &k->max_depth, k->depth + 1,
 			  sizeof(*k->stack)))
 		return -ENOMEM;
-	if (np_event_needs(&k->e, event, &k->needs))
+	if (event_needs(&k->e, event, &k->needs))
 		return -ENOMEM;
 	k->stack[k->depth++] = (struct frame){ event, first, first };
 	k->state[NP_EVENT_NODE(event)] |= OPEN << NP_EVENT_WHICH(event);
@@ -743,7 +2341,7 @@ static int each_node(struct contract *k,
 static int visit_end(struct contract *k, uint32_t node)
 {
 	struct np_cost after;
-	uint32_t event = np_event_end(&k->e, node, &after);
+	uint32_t event = event_end(&k->e, node, &after);
 
 	return here(k, event) ? visit(k, event) : 0;
 }
@@ -757,7 +2355,7 @@ static int add_end(struct contract *k, uint32_t node)
 
 	if (k->state[node] & NP_EVENT_REQUIRED)
 		return 0;
-	event = np_event_end(&k->e, node, &after);
+	event = event_end(&k->e, node, &after);
 	/* An eager send ends before its receive does. */
 	if (!here(k, event) ||
 	    (k->e.g->node[node].kind == NP_OP_SEND &&
@@ -765,7 +2363,7 @@ static int add_end(struct contract *k, uint32_t node)
 		return 0;
 	rc = add_in(k, at(k, event), after.a, after.b);
 	if (k->n_in >= k->thin_at) { /* many may be equally far */
-		k->n_in = np_edge_thin(k->in, k->n_in);
+		k->n_in = edge_thin(k->in, k->n_in);
 		k->thin_at = 1024 + 2 * k->n_in;
 	}
 	return rc;
@@ -782,8 +2380,8 @@ static int add_program_end(struct contract *k)
 		rc = add_in(k, &(struct np_edge){ 0, 1, 0 }, 0, 0);
 	if (!rc)
 		rc = each_node(k, add_end);
-	k->n_in = np_edge_thin(k->in, k->n_in);
-	return rc ? rc : np_compact_add(k->c, k->in, k->n_in);
+	k->n_in = edge_thin(k->in, k->n_in);
+	return rc ? rc : compact_add(k->c, k->in, k->n_in);
 }
 
 /* A carried event as the current stage receives it, or as it passes it on. */
@@ -802,13 +2400,13 @@ static uint32_t carried(const struct contract *k, size_t i, bool handed_on)
  */
 static int receive_carried(struct contract *k)
 {
-	int rc = np_compact_add(k->c, NULL, 0);
+	int rc = compact_add(k->c, NULL, 0);
 
 	for (size_t i = 0; !rc && i < k->c->n_state; i++) {
 		uint32_t event;
 
 		k->c->in[i] = (uint32_t)k->c->n;
-		rc = np_compact_add(k->c, NULL, 0);
+		rc = compact_add(k->c, NULL, 0);
 		if (!i)
 			continue;
 		event = k->given[i - 1] = carried(k, i - 1, false);
@@ -842,7 +2440,7 @@ static int pass_on(struct contract *k)
 		rc = here(k, event) ? visit(k, event) : -EAGAIN;
 		k->c->out[i] = (uint32_t)k->c->n;
 		if (!rc)
-			rc = np_compact_add(k->c, at(k, event), 1);
+			rc = compact_add(k->c, at(k, event), 1);
 	}
 	return rc;
 }
@@ -857,11 +2455,11 @@ static int contract_stage(struct contract *k)
 	k->c = &k->chain->link[k->stage];
 	k->chain->n = k->stage + 1;
 	if (k->stage != NP_BEFORE)
-		rc = np_compact_state(k->c, k->r.n_carried + 1);
+		rc = compact_state(k->c, k->r.n_carried + 1);
 	if (!rc)
 		rc = receive_carried(k);
 	if (!rc && k->stage == NP_BEFORE && k->r.loop.part)
-		rc = np_compact_state(k->c, k->r.n_carried + 1);
+		rc = compact_state(k->c, k->r.n_carried + 1);
 	if (!rc)
 		rc = each_node(k, visit_end);
 	if (!rc && k->stage != NP_AFTER)
@@ -975,13 +2573,13 @@ int np_contract(const struct np_graph *g, const struct np_tolerance_opt *opt,
 	if (!own.cycle)
 		own.cycle = &cycle;
 	if (opt->one_cpu || opt->one_link)
-		rc = np_orders_make(&k.e, np_loggps_value(&own.net, own.x));
+		rc = orders_make(&k.e, np_loggps_value(&own.net, own.x));
 	/*
 	 * -EDEADLK: contraction without resource orders finds the cycle and
 	 * names it
 	 */
 	if (!rc || rc == -EDEADLK)
 		rc = run(&k);
-	np_orders_free(&k.e.orders);
+	orders_free(&k.e.orders);
 	return contract_error(&k, rc, err);
 }

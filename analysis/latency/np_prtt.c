@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
+
 /* Message tags. Both sides are in one job step, so tags keep messages apart. */
 enum { PLAN = 0x70727474, READY, DATA, REPLY };
 
@@ -225,19 +227,12 @@ static int measure(struct engine *e, struct np_prtt *p)
 	return round_trip(e, p->n, p->delay_sec, 1, &p->sec);
 }
 
-static int ascending(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-
-	return (a > b) - (a < b);
-}
-
 /* Records the median of one kind. */
 static void record_median(struct engine *e, struct np_prtt *p)
 {
 	struct client *a = &e->client;
 
-	qsort(a->sec, NP_PRTT_REPEATS, sizeof(a->sec[0]), ascending);
+	qsort(a->sec, NP_PRTT_REPEATS, sizeof(a->sec[0]), np_order_double);
 	p->sec = a->sec[NP_PRTT_REPEATS / 2];
 	if (a->block) {
 		e->conf.report(p, e->conf.env.arg);

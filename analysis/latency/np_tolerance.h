@@ -42,7 +42,7 @@ struct np_tolerance_opt {
 	struct np_placed placed;
 	/*
 	 * Exclusive resources. The order in which operations use them comes
-	 * from a simulation (np_event.c) at the value of x in net, and stays
+	 * from a simulation at the value of x in net, and stays
 	 * the same for all x.
 	 */
 	bool one_cpu;  /* a processor executes one operation at a time and */

@@ -2,7 +2,64 @@
 #ifndef NP_TOLERANCE_IMPL_H
 #define NP_TOLERANCE_IMPL_H
 
-#include "np_pass.h"
+#include <stdbool.h>
+
+#include "np_contract.h"
+
+/*
+ * ---- A pass over a chain of compact graphs ----
+ *
+ * The length of its longest path at one x, or at several. The lap that stands
+ * for many equal ones is passed repeatedly only until its further course is
+ * certain.
+ */
+
+#define NP_PASS_TIMES 4 /* values of x that one pass serves */
+
+/*
+ * Time of a vertex and the slope of that time. For x without bound the slope
+ * comes first, because it decides.
+ */
+typedef double np_pair __attribute__((vector_size(16), may_alias));
+
+/* What a pass computes. */
+struct np_pass {
+	enum { NP_STEEPEST, NP_FLATTEST, NP_ASYMPTOTE } which;
+	double x;
+	/* among paths whose times differ by less, the slope decides */
+	double tol;
+};
+
+struct np_point {
+	double t, s;
+};
+
+/* Memory for passes over one particular chain. */
+struct np_workspace {
+	np_pair *at, *later; /* by vertex; and the same some laps later */
+	np_pair *state[5];   /* values passed from link to link */
+	uint64_t *reached;   /* one bit for each vertex; 0 between passes */
+};
+
+struct np_workspace *np_workspace_new(const struct np_chain *c);
+void np_workspace_free(struct np_workspace *r); /* NULL is allowed */
+
+/*
+ * Passes once over the chain. With NP_ASYMPTOTE: the steepest path for x without
+ * bound, and of several such paths the one that is longest at x = 0.
+ */
+struct np_point np_pass(const struct np_chain *c, const struct np_pass *p,
+			struct np_workspace *room);
+
+/* The flattest and the steepest of the longest paths at x. */
+void np_pass_both(const struct np_chain *c, double x, double tol,
+		  struct np_workspace *room, struct np_point side[2]);
+
+/* Only times, for NP_PASS_TIMES values of x. */
+void np_pass_times(const struct np_chain *c, const double *x,
+		   struct np_workspace *room, double *out);
+
+/* ---- Tolerance ---- */
 
 #define NP_TOLERANCE_THREADS 8
 

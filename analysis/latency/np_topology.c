@@ -1,14 +1,22 @@
+#include "np_topology.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "np_hostlist.h"
+#include "np_read.h"
+#include "np_slurm_file.h"
+
 /*
  * Numbers of switches between nodes: from formulas for regular topologies, and
  * by walking up from both leaves in trees. Nodes are numbered so that those of
  * one switch, then those of one pod or group, follow each other; in a torus the
  * first coordinate varies fastest.
  */
-#include "np_topology.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define DIMENSIONS 6
 
@@ -275,4 +283,374 @@ void np_placed_path(const struct np_placed *p, uint32_t from, uint32_t to,
 	}
 	*fixed_ns = p->switch_is_x ? wires * p->wire_ns : h * p->switch_ns;
 	*times = p->switch_is_x ? h : wires;
+}
+/*
+ * Reads a topology.conf(5) of Slurm, or what "scontrol show topology" prints.
+ * Each line defines a switch. Names and parents are collected line by line; the
+ * tree is checked at the end, because a line may refer to later ones. A node on
+ * several switches, or a switch below several, stays with the first, and the
+ * caller is warned.
+ */
+
+#define NAMES_MAX 65536u /* of switches, and of nodes */
+#define LEVELS_MAX 64 /* Slurm accepts about twenty */
+#define SHOWN 64 /* bytes of a name shown in messages */
+
+/* Switches by name. A line may name a switch that is defined further down. */
+struct switches {
+	struct np_index names, files;
+	uint32_t parent[NAMES_MAX];
+	bool defined[NAMES_MAX];
+	/* The line that first names it as a child, for messages. */
+	struct {
+		uint32_t file, line;
+	} named[NAMES_MAX];
+	uint32_t leaf[NAMES_MAX]; /* by node */
+	struct np_index *nodes; /* borrowed from the result */
+	/* Nodes on several switches, and switches below several. */
+	struct ambiguity {
+		struct np_err first; /* message about the first */
+		uint32_t n;
+	} leaves, parents;
+};
+
+/* One line, and the switch that it defines. */
+struct definition {
+	struct switches *s;
+	const struct np_slurm_line *line;
+	const char *name;
+	uint32_t at; /* number of the switch */
+	const char *nodes, *below; /* NULL: not in the line */
+	bool inner; /* printed by scontrol for a switch above others */
+};
+
+/* Error message about a word of a line. */
+static int line_error(const struct np_slurm_line *line, int rc,
+		      struct np_err *err, const char *what, const char *word)
+{
+	return np_errf(err, rc, "%s:%u: %.*s%s", line->path, line->number,
+		       SHOWN, word, what);
+}
+
+/* Numbers a name; new names get the next number. */
+static int number_of_name(struct np_index *x, const char *name, uint32_t *out)
+{
+	*out = np_index_get(x, name, strlen(name));
+	return *out == NP_NO_INDEX ? -ENOMEM : *out >= NAMES_MAX ? -E2BIG : 0;
+}
+
+/* Copies a name by its number. */
+static const char *name_of(const struct np_index *x, uint32_t i, char *buf,
+			   size_t len)
+{
+	size_t at = i ? x->end[i - 1] : 0;
+
+	snprintf(buf, len, "%.*s", (int)(x->end[i] - at), x->bytes + at);
+	return buf;
+}
+
+const char *np_topology_conf_node(const struct np_topology_conf *c,
+				  uint32_t node, char *buf, size_t len)
+{
+	if (node < c->nodes.n)
+		return name_of(&c->nodes, node, buf, len);
+	snprintf(buf, len, "?");
+	return buf;
+}
+
+/* Number of a switch. A new one has no parent yet. */
+static int find_switch(struct switches *s, const char *name, uint32_t *out)
+{
+	size_t n = s->names.n;
+	int rc = number_of_name(&s->names, name, out);
+
+	if (!rc && *out == n)
+		s->parent[*out] = NP_TOPOLOGY_ROOT;
+	return rc;
+}
+
+/* Counts an ambiguity, and remembers the first for the warning. */
+static void add_ambiguity(struct ambiguity *f, const char *kind,
+			  const char *name, const char *where, uint32_t first,
+			  const struct definition *d)
+{
+	char at[SHOWN];
+
+	if (!f->n++)
+		np_errf(&f->first, 0, "%s:%u: %s %.*s is %s %s and %.*s: the "
+			"first counts", d->line->path, d->line->number, kind,
+			SHOWN, name, where, name_of(&d->s->names, first, at,
+						    sizeof(at)), SHOWN,
+			d->name);
+}
+
+/* Adds a node to the switch of the current line. */
+static int add_node(void *arg, const char *name)
+{
+	struct definition *d = arg;
+	struct switches *s = d->s;
+	size_t n = s->nodes->n;
+	uint32_t node;
+	int rc = number_of_name(s->nodes, name, &node);
+
+	if (rc)
+		return rc;
+	if (node == n)
+		s->leaf[node] = d->at;
+	else if (s->leaf[node] != d->at)
+		add_ambiguity(&s->leaves, "node", name, "on", s->leaf[node], d);
+	return 0;
+}
+
+/* Makes a switch a child of the switch of the current line. */
+static int add_switch(void *arg, const char *name)
+{
+	struct definition *d = arg;
+	struct switches *s = d->s;
+	uint32_t below;
+	int rc = find_switch(s, name, &below);
+
+	if (rc)
+		return rc;
+	if (below == d->at)
+		return -ELOOP;
+	if (s->parent[below] == NP_TOPOLOGY_ROOT) {
+		s->parent[below] = d->at;
+		rc = number_of_name(&s->files, d->line->path,
+				    &s->named[below].file);
+		s->named[below].line = d->line->number;
+	} else if (s->parent[below] != d->at) {
+		add_ambiguity(&s->parents, "switch", name, "below",
+			s->parent[below], d);
+	}
+	return rc;
+}
+
+/* Calls f for each name of a list such as n[0-3],n7. */
+static int each(const char *list, np_hostlist_f *f, struct definition *d)
+{
+	size_t len;
+
+	while (list && (len = np_hostlist_word(&list))) {
+		int rc = np_hostlist_walk(list, len, f, d);
+
+		if (rc)
+			return rc;
+		list += len;
+	}
+	return 0;
+}
+
+/* Adds the nodes and switches of the current line. */
+static int add_lists(struct definition *d, struct np_err *err)
+{
+	const char *list = d->inner ? NULL : d->nodes;
+	int rc = each(list, add_node, d);
+
+	if (!rc) {
+		list = d->below;
+		rc = each(list, add_switch, d);
+	}
+	switch (rc) {
+	case 0:
+		return 0;
+	case -EINVAL:
+		return line_error(d->line, rc, err, ": expected a list such as "
+			      "n[0-3],n7", list);
+	case -ELOOP:
+		return line_error(d->line, -EINVAL, err, " is below itself",
+			      d->name);
+	case -E2BIG:
+		return line_error(d->line, rc, err,
+				  "more than 65536 switches or "
+				  "nodes",
+				  "");
+	default:
+		return line_error(d->line, rc, err, "out of memory", "");
+	}
+}
+
+/* Reads what follows the name of a switch in its line. */
+static int read_keys(struct definition *d, char **text, bool printed,
+		     struct np_err *err)
+{
+	struct np_slurm_pair p;
+
+	while (printed ? np_slurm_printed_pair(text, &p) :
+			 np_slurm_pair(text, &p)) {
+		if (!strcasecmp(p.key, "Nodes"))
+			d->nodes = p.value;
+		else if (!strcasecmp(p.key, "Switches"))
+			d->below = p.value;
+		else if (printed && !strcasecmp(p.key, "Level"))
+			d->inner = strcmp(p.value, "0");
+		else if (strcasecmp(p.key, "LinkSpeed"))
+			return line_error(
+				d->line, -EINVAL, err,
+				": unknown key, "
+				"expected Nodes, Switches or LinkSpeed",
+				p.key);
+	}
+	if (!np_slurm_is_blank(*text))
+		return line_error(d->line, -EINVAL, err,
+				  ": expected Key=Value, "
+				  "and quotes around a value with blanks",
+				  *text + strspn(*text, " \t"));
+	if (d->nodes && d->below && !printed)
+		return line_error(d->line, -EINVAL, err, " has both Nodes and "
+			      "Switches", d->name);
+	return 0;
+}
+
+/*
+ * The language in which the text begins, as topology.yaml(5) may in block or
+ * flow style; NULL: another one.
+ */
+static const char *language_of(const char *text)
+{
+	if (*text == '{' || *text == '[')
+		return "JSON or YAML";
+	return *text == '%' || !strncmp(text, "---", 3) ||
+	       !strncmp(text, "- ", 2) ? "YAML" : NULL;
+}
+
+/* Error message about a line without a key and a value. */
+static int missing_pair_error(const struct np_slurm_line *line,
+			      const char *text, struct np_err *err)
+{
+	const char *language = language_of(text);
+
+	if (language)
+		return np_errf(err, -EINVAL, "%s: is %s, which is not read: "
+			       "expected a topology.conf, or a file with what "
+			       "\"scontrol show topology\" prints",
+			       line->path, language);
+	if (np_kind_check(text, strlen(text), NP_KIND_TOPOLOGY, line->path,
+			  err))
+		return -EINVAL;
+	return line_error(line, -EINVAL, err, ": expected SwitchName=NAME",
+		      text + strspn(text, " \t"));
+}
+
+/* Reads one line that defines a switch. */
+static int read_line(void *arg, const struct np_slurm_line *line,
+		     struct np_err *err)
+{
+	struct definition d = { .s = arg, .line = line };
+	char *text = line->text;
+	/* Only lines that scontrol prints contain the level of the switch. */
+	bool printed = strcasestr(text, " Level=");
+	struct np_slurm_pair p;
+	int rc;
+
+	if (!np_slurm_pair(&text, &p))
+		return missing_pair_error(line, text, err);
+	if (strcasecmp(p.key, "SwitchName"))
+		return line_error(line, -EINVAL, err, ": unknown key, expected "
+			      "SwitchName before all others", p.key);
+	d.name = p.value;
+	rc = read_keys(&d, &text, printed, err);
+	if (rc)
+		return rc;
+	rc = find_switch(d.s, d.name, &d.at);
+	if (rc)
+		return line_error(line, rc, err,
+				  rc == -ENOMEM ? "out of memory" :
+						  "more than 65536 switches",
+				  "");
+	if (d.s->defined[d.at])
+		return line_error(line, -EINVAL, err, " is defined twice",
+				  d.name);
+	d.s->defined[d.at] = true;
+	return add_lists(&d, err);
+}
+
+/* Checks that every switch is defined and that none is above itself. */
+static int check_tree(struct switches *s, const char *path, struct np_err *err)
+{
+	char name[SHOWN], above[SHOWN], file[NP_ERR_LEN];
+
+	for (uint32_t i = 0; i < s->names.n; i++) {
+		uint32_t n = 0, up = i;
+
+		name_of(&s->names, i, name, sizeof(name));
+		if (!s->defined[i])
+			return np_errf(err, -EINVAL, "%s:%u: %s names %s, "
+				       "which no line defines",
+				       name_of(&s->files, s->named[i].file,
+					       file, sizeof(file)),
+				       s->named[i].line,
+				       name_of(&s->names, s->parent[i], above,
+					       sizeof(above)), name);
+		while (n <= LEVELS_MAX && s->parent[up] != NP_TOPOLOGY_ROOT) {
+			up = s->parent[up];
+			n++;
+		}
+		if (n > LEVELS_MAX)
+			return np_errf(err, -EINVAL, "%s: switch %s is above "
+				       "itself, or more than %d switches are "
+				       "above it", path, name, LEVELS_MAX);
+	}
+	return s->nodes->n ? 0 : np_errf(err, -EINVAL, "%s: no switch has "
+					     "nodes", path);
+}
+
+/* Reports the first ambiguity of a kind, and how many others there are. */
+static void warn_ambiguity(struct ambiguity *f,
+		void (*warn)(const char *line, void *arg), void *arg)
+{
+	size_t len = strlen(f->first.text);
+
+	if (f->n > 1)
+		snprintf(f->first.text + len, sizeof(f->first.text) - len,
+			 " (%u more like it)", f->n - 1);
+	if (f->n)
+		warn(f->first.text, arg);
+}
+
+/* Reads and checks the file, then makes the topology. */
+static int read_file(struct switches *s, const char *path,
+		struct np_topology_conf *out, struct np_err *err)
+{
+	struct np_err what = NP_ERR_INIT;
+	int rc = np_slurm_file(path, NULL, read_line, s, err);
+
+	if (!rc)
+		rc = check_tree(s, path, err);
+	if (rc)
+		return rc;
+	rc = np_topology_tree(s->parent, (uint32_t)s->names.n, s->leaf,
+			      (uint32_t)out->nodes.n, &out->topology, &what);
+	return rc ? np_errf(err, rc, "%s: %.128s", path, what.text) : 0;
+}
+
+int np_topology_conf_read(const char *path,
+			  void (*warn)(const char *line, void *arg), void *arg,
+			  struct np_topology_conf *out, struct np_err *err)
+{
+	struct switches *s = calloc(1, sizeof(*s));
+	int rc;
+
+	*out = (struct np_topology_conf){ .topology = NULL };
+	if (!s)
+		return np_errf(err, -ENOMEM, "%s: no memory to read", path);
+	s->nodes = &out->nodes;
+	rc = read_file(s, path, out, err);
+	if (!rc) {
+		warn_ambiguity(&s->leaves, warn, arg);
+		warn_ambiguity(&s->parents, warn, arg);
+	} else {
+		np_topology_conf_free(out);
+	}
+	np_index_free(&s->names);
+	np_index_free(&s->files);
+	free(s);
+	return rc;
+}
+
+void np_topology_conf_free(struct np_topology_conf *c)
+{
+	np_topology_free(c->topology);
+	np_index_free(&c->nodes);
+	c->topology = NULL;
 }

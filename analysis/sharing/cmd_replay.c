@@ -23,7 +23,6 @@
 #include "np_goal.h"
 #include "np_option.h"
 #include "np_replay.h"
-#include "np_workload.h"
 
 #define MAX_PROGRAMS 8
 

@@ -75,7 +75,7 @@ struct np_sharing_model {
 	const char *name, *title;
 	/*
 	 * Computes the penalties of n > 0 communications with from != to; node
-	 * numbers are arbitrary (np_ports.h). Results below 1 are allowed. Each
+	 * numbers are arbitrary. Results below 1 are allowed. Each
 	 * result depends only on communications that are connected by common
 	 * ports; np_flows_next() relies on it. Returns 0, -ENOMEM or -E2BIG with
 	 * err. NULL: all penalties are 1.
@@ -100,8 +100,8 @@ int np_sharing_check(const struct np_sharing_param *p, struct np_err *err);
 /*
  * Penalties of n simultaneous communications between n_nodes nodes; n may be 0.
  * Returns 0; -EINVAL (parameter or node out of range, or from == to); -E2BIG
- * (model myrinet: a component of the conflict graph has too many states,
- * np_matching.h); or -ENOMEM.
+ * (model myrinet: a component of the conflict graph has too many states); or
+ * -ENOMEM.
  */
 int np_sharing_static(const struct np_sharing_model *m,
 		      const struct np_sharing_param *p,
@@ -165,5 +165,51 @@ struct np_flow_end {
 
 /* Removes a transfer that has ended by now. Returns false if there is none. */
 bool np_flows_ended(struct np_flows *f, struct np_flow_end *end);
+
+/*
+ * ---- For np_sharing.c and unit tests ----
+ *
+ * The ports that communications use, numbered consecutively, so that time and
+ * memory depend on their number and not on that of the nodes.
+ */
+struct np_ports {
+	const struct np_comm *c; /* borrowed */
+	size_t n, n_out, n_in;
+	uint32_t *out, *in;    /* by communication: its two ports */
+	uint32_t *n_of_out;    /* by sending port: number of communications */
+	uint32_t *n_of_in;     /* by receiving port */
+};
+
+/* Returns 0 or -ENOMEM with err.  Free with np_ports_free(). */
+int np_ports_new(const struct np_comm *c, size_t n, struct np_ports *out,
+		 struct np_err *err);
+void np_ports_free(struct np_ports *p);
+
+/*
+ * Counts the maximal matchings of a bipartite multigraph: the state sets of the
+ * Myrinet model. Sources form one side, destinations the other, and
+ * communications are edges. A matching is maximal if no edge can be added to
+ * it.
+ *
+ * Sources are processed one after the other. A state records for each open
+ * destination (one that has both an earlier and a later source) whether it is
+ * free, used, or must still be used: the last if a source that could have used
+ * it uses nothing. Sums over states in both directions give the number of
+ * matchings, and of those that contain a given edge. Counting is #P-hard. The
+ * number of states is at most 3^(maximum of open destinations), which is tiny
+ * for trees and paths.
+ */
+
+/* Maximum number of states in memory, at 16 to about 100 bytes each. */
+#define NP_MATCHING_MAX_STATES ((size_t)1 << 22)
+
+/*
+ * share[i]: share of the maximal matchings that contain edge i (> 0). *ln_sets
+ * (may be NULL): logarithm of their number. The graph need not be connected.
+ * Returns 0; -E2BIG, with err naming the size of a component that needs more
+ * than max_states in every order tried; or -ENOMEM with err.
+ */
+int np_matching_all(const struct np_ports *p, size_t max_states, double *share,
+		    double *ln_sets, struct np_err *err);
 
 #endif

@@ -201,3 +201,17 @@ void np_shares_free(struct np_shares *s)
 	free(s->held);
 	*s = (struct np_shares){ .limit = s->limit };
 }
+
+int np_order_double(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+int np_order_u32(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_nnls.h"
 #include "np_rng.h"
 
@@ -47,13 +48,6 @@ struct fit {
 	struct np_nnls *nnls;
 };
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Quantile of sorted values. */
 static double quantile(const double *v, size_t n, double q)
 {
@@ -71,7 +65,7 @@ static int find_quantile(const double *v, size_t n, double q, double *out)
 	if (!sorted)
 		return -ENOMEM;
 	memcpy(sorted, v, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), by_value);
+	qsort(sorted, n, sizeof(*sorted), np_order_double);
 	*out = quantile(sorted, n, q);
 	free(sorted);
 	return 0;
@@ -270,7 +264,7 @@ static struct np_blame_range range_of(double *v, size_t n, double times)
 
 	for (size_t i = 0; i < n; i++)
 		sum += v[i];
-	qsort(v, n, sizeof(*v), by_value);
+	qsort(v, n, sizeof(*v), np_order_double);
 	return (struct np_blame_range){
 		.mean = times * sum / (double)n,
 		.low = times * quantile(v, n, tail),

@@ -7,8 +7,3298 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_allocation.h"
 #include "np_array.h"
+#include "np_bits.h"
+#include "np_snapshot.h"
+
+/*
+ * Classes of pending jobs, and the working data of one placement decision that
+ * classes are computed from.
+ *
+ * A class are the pending jobs with the same profile, the same contact with
+ * other jobs and, where it matters, the same owner. What the decision finds out
+ * about one of them holds for all, so its cost depends on the number of classes
+ * and not on that of jobs.
+ *
+ * What a class is, and what the running jobs on each leaf mean for it, is fixed
+ * when the class is made; which classes hold which leaf changes. Invariants:
+ *
+ * - The bitmaps hard, soft, soft_own and relevant of a class say for every
+ *   other class whether it must be avoided on all leaves, or perhaps on some;
+ *   a class that is not in "relevant" never needs to be checked.
+ * - class.held, classes.on_leaf and, for trusted classes, the arrivals noted in
+ *   the leaf loads all agree with class.holders.
+ */
+
+/* ---- Counts: what a set of nodes has on each leaf ---- */
+
+/* Number of nodes of one set on each leaf, and without a leaf (no_leaf_*). */
+struct np_counts {
+	/* n_leaves each: usable; idle; idle or with capacity to share. */
+	uint16_t *usable, *free_alone, *free_shared;
+	uint64_t *reach; /* bitmap: leaves with any node of the set */
+	uint32_t no_leaf_usable, no_leaf_free_alone, no_leaf_free_shared;
+	uint64_t all_usable; /* on all leaves and on none */
+};
+
+/*
+ * Sum of one column of counts over some leaves, plus the nodes without a leaf.
+ * With switches > 0 only the best that many leaves count; more than
+ * NP_COUNTS_MAX_SWITCHES means no limit.
+ */
+#define NP_COUNTS_MAX_SWITCHES 64
+
+/*
+ * ---- Problem: the input of one decision, and its memory ----
+ *
+ * After problem_init() only the memory and the counts grow. A set of nodes
+ * is counted once.
+ */
+
+#define NP_NONE UINT32_MAX
+
+struct np_problem {
+	const struct np_snapshot *s;
+	const struct np_slowdowns *t; /* predictions */
+	struct np_policy policy;
+	const struct np_outcome *outcome; /* per job; held_sec is filled in */
+	uint32_t limit;		/* the policy's MaxSlowdown as a load */
+	bool what_if; /* treat partitions in mode advise like enforce */
+	size_t n_leaves, lw; /* lw: words of a bitmap of leaves */
+
+	struct np_counts **counts; /* per set of the snapshot; NULL: not yet */
+	uint16_t *leaf_usable, *leaf_free; /* all nodes of each leaf: usable,
+					      idle */
+	uint32_t *leaf_order; /* leaves, most idle nodes first */
+	uint32_t *private_owner; /* owners of jobs that only they see,
+				    ascending */
+	size_t n_private;
+	uint64_t *no_leaves; /* lw words of 0 */
+	uint64_t *scratch;   /* lw words */
+
+	struct np_problem_block *blocks; /* memory of problem_alloc() */
+};
+
+/*
+ * ---- Leaf loads: the running jobs on each leaf, and how much they suffer ----
+ *
+ * Running jobs on one leaf with the same profile and touch, and the same owner
+ * where others do not see them, are one entry, struct np_leaf_job. Entries do
+ * not change; what changes is how much of a sensitive entry's remaining
+ * tolerance the classes that hold the leaf may take. Invariants:
+ *
+ * - Sensitive entries of a leaf precede its others.
+ * - np_leaf_job.extra is the largest load that any arrival noted since the last
+ *   clear_arrivals() adds to it.
+ */
+
+#define NP_ANY_OWNER UINT32_MAX
+
+struct np_leaf_job {
+	uint16_t profile;
+	uint8_t touch;
+	uint16_t extra; /* largest load that an arrival would add */
+	uint32_t n;	/* jobs */
+	uint32_t load;	/* of one of them, by the other public jobs there */
+	uint32_t owner; /* NP_ANY_OWNER: visible to everybody */
+	uint32_t job;	/* id of one of them */
+};
+
+struct np_aggressor {
+	uint16_t profile;
+	uint8_t touch;
+	uint32_t n; /* jobs */
+};
+
+struct np_leaf_jobs {
+	struct np_leaf_job *at;
+	uint32_t *first; /* n_leaves + 1: index of each leaf's first entry */
+	/* Per leaf: entries that one or two arrivals could push too far. */
+	uint32_t *sensitive;
+	/* The entries that slow any profile once more, packed. */
+	struct np_aggressor *aggressor;
+	uint32_t *first_aggressor; /* n_leaves + 1 */
+};
+
+/* What one owner has on one leaf that others do not see. */
+struct np_user_load {
+	uint32_t leaf;
+	uint32_t first, end; /* range of entries in private.at */
+	uint32_t from_user; /* index of its first load in from_user[] */
+};
+
+struct np_leaf_loads {
+	struct np_problem *p;
+	/* Jobs that everybody sees, and jobs that only their owner sees. */
+	struct np_leaf_jobs public, private;
+	/* By private owner, then leaf; owner i begins at first_user_load[i]. */
+	struct np_user_load *user_load;
+	uint32_t *first_user_load;
+	/*
+	 * For each np_user_load: its load on each public entry of the leaf,
+	 * then on each of its own entries, where a job does not count itself.
+	 */
+	uint32_t *from_user;
+};
+
+/* ---- Classes ---- */
+
+/* Per leaf: loads that follow from the running jobs there. */
+struct np_class_loads {
+	uint16_t *load;	  /* of a job of the class */
+	uint16_t *victim; /* largest total load of a running job that the class
+			     slows, with a job of the class beside it */
+	uint16_t *added;  /* most that the class adds to such a job */
+};
+
+/* The maximum of each over all leaves. */
+struct np_class_max {
+	uint16_t load, victim, added;
+};
+
+struct np_class {
+	/* What class_of() compares comes first. */
+	uint16_t profile;
+	uint8_t touch;
+	bool trusted;
+	uint32_t owner; /* NP_ANY_OWNER where it makes no difference */
+	struct np_class_max public_max, full_max;
+	bool self;  /* two of its jobs conflict on some leaf */
+	bool conflict_free; /* certainly conflicts with nothing at all */
+	bool known, conflicts; /* cached result of class_conflicts() */
+	uint32_t n_compared; /* classes that its bitmaps cover */
+	uint32_t job;	/* id of its first job */
+	uint32_t n;	/* jobs and array tasks in the snapshot */
+	uint32_t next;	/* class of the same profile; NP_NONE */
+	uint32_t row_words; /* bits: the words of its bitmaps that are not 0,
+			       and the word that the class itself is in */
+
+	/* Beside the public jobs; of its victims only the sensitive ones. */
+	struct np_class_loads public;
+	/* Beside its owner's private jobs as well; else the same arrays. */
+	struct np_class_loads full;
+
+	uint16_t *holders; /* per leaf: class_hold() less class_drop() */
+	uint64_t *open;	      /* leaves that no running job closes to it */
+	uint64_t *self_apart; /* leaves for at most one of its jobs */
+	uint64_t *held;	      /* leaves with holders */
+};
+
+struct np_classes {
+	struct np_problem *p;
+	struct np_leaf_loads *loads;
+	struct np_class *at;
+	size_t n, capacity;
+	size_t words;		/* of a bitmap of classes; 0: not sealed */
+	size_t n_sealed;	/* classes of the snapshot's jobs */
+	uint32_t *of_profile;	/* last class of each profile, or NP_NONE */
+	uint16_t *zeros;	/* per leaf: 0 */
+	/*
+	 * Bitmaps of classes, `words` each, one per class. The classes that it
+	 * must avoid on every leaf; perhaps on some leaf, given the load there;
+	 * of the same owner, perhaps on some leaf, given the load there that
+	 * only this owner sees; and all that it may have to avoid for any of
+	 * these reasons or for a third job's sake.
+	 */
+	uint64_t *hard, *soft, *soft_own, *relevant;
+	/* Bitmaps of classes, one per leaf. */
+	uint64_t *on_leaf; /* classes that hold it */
+	uint64_t *open_on; /* sealed classes that no running job keeps off */
+};
+
+static uint64_t load_from_user(const struct np_leaf_loads *l,
+			       const struct np_user_load *e, uint32_t profile,
+			       uint32_t touch, const struct np_leaf_job *but);
+
+/* ---- Counts ---- */
+
+/* The bits of word k that are positions first to end - 1. */
+static uint64_t word_mask(uint32_t first, uint32_t end, size_t k)
+{
+	uint64_t m = ~UINT64_C(0);
+	size_t base = k * NP_BITS_WORD;
+
+	if (first > base)
+		m &= ~UINT64_C(0) << (first - base);
+	if (end < base + NP_BITS_WORD)
+		m &= (UINT64_C(1) << (end - base)) - 1;
+	return m;
+}
+
+struct count {
+	unsigned any; /* 0 or 1 */
+	unsigned usable, idle, idle_or_mixed;
+};
+
+/* Nodes of a set at the positions first to end - 1. */
+static struct count count_range(const struct np_snapshot *s,
+				const uint64_t *set, uint32_t first,
+				uint32_t end)
+{
+	struct count c = { 0 };
+
+	if (first == end)
+		return c;
+	for (size_t k = first / NP_BITS_WORD; k <= (end - 1) / NP_BITS_WORD;
+	     k++) {
+		uint64_t w = set[k] & word_mask(first, end, k);
+
+		c.any |= w != 0;
+		c.usable += (unsigned)__builtin_popcountll(w & s->usable[k]);
+		c.idle += (unsigned)__builtin_popcountll(w & s->idle[k]);
+		c.idle_or_mixed +=
+			(unsigned)__builtin_popcountll(w & s->idle_or_mixed[k]);
+	}
+	return c;
+}
+
+/* Fill in the arrays that c points to. set: bitmap by position. */
+static void counts_fill(const struct np_snapshot *s, const uint64_t *set,
+			struct np_counts *c)
+{
+	const struct np_leaves *l = s->leaves;
+	struct count got;
+
+	memset(c->reach, 0, l->words * sizeof(*c->reach));
+	c->all_usable = 0;
+	for (size_t i = 0; i < l->n; i++) {
+		got = count_range(s, set, l->first[i], l->first[i + 1]);
+		c->usable[i] = (uint16_t)got.usable;
+		c->all_usable += got.usable;
+		c->free_alone[i] = (uint16_t)got.idle;
+		c->free_shared[i] = (uint16_t)got.idle_or_mixed;
+		if (got.any)
+			np_bits_set(c->reach, i);
+	}
+	got = count_range(s, set, l->first[l->n], (uint32_t)l->n_nodes);
+	c->no_leaf_usable = got.usable;
+	c->all_usable += got.usable;
+	c->no_leaf_free_alone = got.idle;
+	c->no_leaf_free_shared = got.idle_or_mixed;
+}
+
+static uint64_t counts_sum(uint32_t switches, const uint16_t *column,
+			   uint32_t no_leaf, const uint64_t *leaves, size_t lw)
+{
+	uint32_t best[NP_COUNTS_MAX_SWITCHES] = { no_leaf };
+	uint64_t sum = 0;
+
+	if (!switches || switches > NP_COUNTS_MAX_SWITCHES) {
+		NP_BITS_EACH(leaf, leaves, lw)
+			sum += column[leaf];
+		return sum + no_leaf;
+	}
+	NP_BITS_EACH(leaf, leaves, lw) {
+		uint32_t n = column[leaf];
+
+		for (uint32_t k = 0; k < switches && n; k++)
+			if (n > best[k]) {
+				uint32_t less = best[k];
+
+				best[k] = n;
+				n = less;
+			}
+	}
+	for (uint32_t k = 0; k < switches; k++)
+		sum += best[k];
+	return sum;
+}
+
+/* ---- Problem ---- */
+
+/* Memory of a problem is a list of blocks, all freed at its end. */
+struct np_problem_block {
+	struct np_problem_block *next;
+	max_align_t data[];
+};
+
+/* Zeroed memory for n items, at least one; freed with the problem. */
+static void *problem_alloc(struct np_problem *p, size_t n, size_t item)
+{
+	size_t bytes = n * item + item;
+	struct np_problem_block *b = calloc(1, sizeof(*b) + bytes);
+
+	if (!b)
+		return NULL;
+	b->next = p->blocks;
+	p->blocks = b;
+	return b->data;
+}
+
+static void problem_free(struct np_problem *p)
+{
+	struct np_problem_block *b, *next;
+
+	for (b = p->blocks; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+}
+
+/* Whether the job has a profile that counts for its owner's jobs. */
+static bool problem_known(const struct np_problem *p, const struct np_job *j)
+{
+	const struct np_slowdowns_profile *f;
+
+	if (j->profile == NP_PROFILE_UNKNOWN)
+		return false;
+	f = &p->t->profile[j->profile];
+	return f->trusted || f->owner == j->owner;
+}
+
+/* Whether other users' jobs take a job with a known profile into account. */
+static bool problem_trusted(const struct np_problem *p,
+			    const struct np_job *j)
+{
+	return p->t->profile[j->profile].trusted &&
+	       !(j->flags & NP_JOB_UNPROVED);
+}
+
+/* Whether the job's leaves are enforced, in fact or as a what-if. */
+static bool problem_enforced(const struct np_problem *p, const struct np_job *j)
+{
+	return j->mode == NP_MODE_ENFORCE ||
+	       (p->what_if && j->mode == NP_MODE_ADVISE);
+}
+
+/* Whether a job was held back as long as the policy allows in its mode. */
+static bool problem_hold_expired(const struct np_problem *p,
+				 const struct np_job *j, double held_sec)
+{
+	return held_sec >= (j->mode == NP_MODE_PREFER ?
+			    NP_PLACEMENT_PATIENCE_SEC :
+			    p->policy.max_defer_sec);
+}
+
+/*
+ * Why placement does not decide about a job; 0 (NP_WHY_RUNNING) if it does, or
+ * if the job is running.
+ */
+static enum np_why problem_exempt(const struct np_problem *p,
+				  const struct np_job *j, int64_t now_sec)
+{
+	if (j->state == NP_JOB_RUNNING)
+		return NP_WHY_RUNNING;
+	if (j->mode == NP_MODE_OFF)
+		return NP_WHY_OFF;
+	if (!problem_known(p, j))
+		return NP_WHY_UNKNOWN;
+	if (j->flags & NP_JOB_NODELIST)
+		return NP_WHY_NODELIST;
+	if (j->flags & NP_JOB_RESERVATION)
+		return NP_WHY_RESERVATION;
+	if (j->flags & NP_JOB_HETEROGENEOUS)
+		return NP_WHY_HETEROGENEOUS;
+	if (j->flags & NP_JOB_CONSTRAINT)
+		return NP_WHY_CONSTRAINT;
+	if (j->flags & NP_JOB_CHANGING)
+		return NP_WHY_CHANGING;
+	if (j->eligible_sec - now_sec > NP_PLACEMENT_HORIZON_SEC)
+		return NP_WHY_NOT_YET;
+	return NP_WHY_RUNNING;
+}
+
+/* Counts with all arrays allocated, for counts_fill(). NULL: no memory. */
+static struct np_counts *problem_counts_new(struct np_problem *p)
+{
+	struct np_counts *c = problem_alloc(p, 1, sizeof(*c));
+	uint16_t *n = problem_alloc(p, 3 * p->n_leaves, sizeof(*n));
+	uint64_t *reach = problem_alloc(p, p->lw, sizeof(*reach));
+
+	if (!c || !n || !reach)
+		return NULL;
+	c->usable = n;
+	c->free_alone = n + p->n_leaves;
+	c->free_shared = n + 2 * p->n_leaves;
+	c->reach = reach;
+	return c;
+}
+
+/* Counts of a set of the snapshot; NULL: out of memory. */
+static const struct np_counts *problem_counts(struct np_problem *p,
+					      uint32_t set)
+{
+	if (!p->counts[set]) {
+		struct np_counts *c = problem_counts_new(p);
+
+		if (!c)
+			return NULL;
+		counts_fill(p->s, np_snapshot_set(p->s, set), c);
+		p->counts[set] = c;
+	}
+	return p->counts[set];
+}
+
+static int by_free(const void *a, const void *b, void *arg)
+{
+	const struct np_problem *p = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (p->leaf_free[x] != p->leaf_free[y])
+		return p->leaf_free[x] > p->leaf_free[y] ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* Count all nodes of each leaf, and order the leaves by them. */
+static int count_leaves(struct np_problem *p)
+{
+	uint64_t *all =
+		problem_alloc(p, p->s->leaves->node_words, sizeof(*all));
+	struct np_counts *c = problem_counts_new(p);
+
+	if (!all || !c)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->s->leaves->n_nodes; i++)
+		np_bits_set(all, i);
+	counts_fill(p->s, all, c);
+	p->leaf_usable = c->usable;
+	p->leaf_free = c->free_alone;
+	p->leaf_order = problem_alloc(p, p->n_leaves, sizeof(uint32_t));
+	if (!p->leaf_order)
+		return -ENOMEM;
+	for (uint32_t leaf = 0; leaf < p->n_leaves; leaf++)
+		p->leaf_order[leaf] = leaf;
+	qsort_r(p->leaf_order, p->n_leaves, sizeof(uint32_t), by_free, p);
+	return 0;
+}
+
+static size_t count_unproved(const struct np_problem *p)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < p->s->n_jobs; i++)
+		n += !!(p->s->job[i].flags & NP_JOB_UNPROVED);
+	return n;
+}
+
+/*
+ * Collect the owners of jobs that others do not see. A private profile has one
+ * owner, so one job of it is enough.
+ */
+static int gather_private(struct np_problem *p)
+{
+	bool *seen = problem_alloc(p, p->t->n, sizeof(*seen));
+
+	p->private_owner =
+		problem_alloc(p, p->t->n + count_unproved(p), sizeof(uint32_t));
+	if (!seen || !p->private_owner)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->s->n_jobs; i++) {
+		const struct np_job *j = &p->s->job[i];
+
+		if (!problem_known(p, j) || problem_trusted(p, j))
+			continue;
+		if (!p->t->profile[j->profile].trusted) {
+			if (seen[j->profile])
+				continue;
+			seen[j->profile] = true;
+		}
+		p->private_owner[p->n_private++] = j->owner;
+	}
+	p->n_private = np_order_unique(p->private_owner, p->n_private);
+	return 0;
+}
+
+/* Whether the job's usable candidate nodes suffice, whatever else runs. */
+static bool problem_feasible(const struct np_problem *p, const struct np_job *j,
+			     const struct np_counts *c)
+{
+	uint64_t usable = c->all_usable;
+
+	if (j->switches)
+		usable = counts_sum(j->switches, c->usable, c->no_leaf_usable,
+				    c->reach, p->lw);
+	return usable >= j->nodes_min;
+}
+
+/*
+ * other: problem of the same snapshot whose counts are reused and which must
+ * live longer, or NULL. Returns 0 or -ENOMEM; problem_free() in either case.
+ */
+static int problem_init(struct np_problem *p, const struct np_snapshot *s,
+			const struct np_slowdowns *t,
+			const struct np_policy *policy,
+			const struct np_outcome *outcome, bool what_if,
+			const struct np_problem *other)
+{
+	*p = (struct np_problem){
+		.s = s, .t = t, .policy = *policy, .outcome = outcome,
+		.limit = np_slowdowns_limit(policy->max_slowdown),
+		.what_if = what_if,
+		.n_leaves = s->leaves->n, .lw = s->leaves->words,
+	};
+	p->counts = problem_alloc(p, s->set.n, sizeof(*p->counts));
+	p->no_leaves = problem_alloc(p, p->lw, sizeof(*p->no_leaves));
+	p->scratch = problem_alloc(p, p->lw, sizeof(*p->scratch));
+	if (!p->counts || !p->no_leaves || !p->scratch)
+		return -ENOMEM;
+	if (other)
+		memcpy(p->counts, other->counts,
+		       s->set.n * sizeof(*p->counts));
+	return count_leaves(p) ? -ENOMEM : gather_private(p);
+}
+
+/* ---- Leaf loads ---- */
+
+/* The entry that a running job makes on its leaves; false: it makes none. */
+static bool leaf_job_of(const struct np_problem *p,
+			const struct np_job *j, struct np_leaf_job *r)
+{
+	int32_t profile = j->profile;
+	bool known = problem_known(p, j);
+	const struct np_slowdowns_profile *f;
+
+	if (j->state != NP_JOB_RUNNING)
+		return false;
+	if (!known)
+		profile = p->policy.unknown_as;
+	if (profile == NP_PROFILE_UNKNOWN)
+		return false;
+	f = &p->t->profile[profile];
+	if (f->inert)
+		return false;
+	*r = (struct np_leaf_job){
+		.profile = (uint16_t)profile, .n = 1, .job = j->id,
+		.touch = (j->flags & NP_JOB_SHARES_NODES ?
+			  NP_TOUCH_NODE : 0) |
+			 (j->n_leaves > 1 ? NP_TOUCH_UPLINK : 0),
+		/* The profile that stands for unknown jobs was chosen by an
+		   administrator and is therefore visible to everybody. */
+		.owner = !known || problem_trusted(p, j) ? NP_ANY_OWNER :
+							      j->owner,
+	};
+	return true;
+}
+
+static int by_kind(const void *a, const void *b)
+{
+	const struct np_leaf_job *x = a, *y = b;
+
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	if (x->profile != y->profile)
+		return x->profile < y->profile ? -1 : 1;
+	if (x->touch != y->touch)
+		return x->touch < y->touch ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+static bool same_kind(const struct np_leaf_job *a, const struct np_leaf_job *b)
+{
+	return a->owner == b->owner && a->profile == b->profile &&
+	       a->touch == b->touch;
+}
+
+/* Merge entries of the same kind on each leaf, in place. */
+static void merge_same_kind(const struct np_problem *p, struct np_leaf_jobs *c)
+{
+	uint32_t to = 0, at = 0;
+
+	for (size_t i = 0; i < p->n_leaves; i++) {
+		uint32_t begin = to, end = c->first[i + 1];
+
+		if (end - at > 1)
+			qsort(c->at + at, end - at, sizeof(*c->at),
+			      by_kind);
+		c->first[i] = begin;
+		for (; at < end; at++) {
+			struct np_leaf_job *r = &c->at[at];
+
+			if (to > begin && same_kind(&c->at[to - 1], r))
+				c->at[to - 1].n++;
+			else
+				c->at[to++] = *r;
+		}
+	}
+	c->first[p->n_leaves] = to;
+}
+
+/* Turn the counts in first[leaf + 1] into the index where each leaf begins. */
+static int alloc_jobs(struct np_problem *p, struct np_leaf_jobs *c)
+{
+	for (size_t i = 0; i < p->n_leaves; i++)
+		c->first[i + 1] += c->first[i];
+	c->at = problem_alloc(p, c->first[p->n_leaves], sizeof(*c->at));
+	return c->at ? 0 : -ENOMEM;
+}
+
+static struct np_leaf_jobs *public_or_private(struct np_leaf_loads *l,
+					      const struct np_leaf_job *r)
+{
+	return r->owner == NP_ANY_OWNER ? &l->public : &l->private;
+}
+
+/* Make the entries of all leaves: count, allocate, fill in, merge. */
+static int gather_jobs(struct np_leaf_loads *l)
+{
+	struct np_problem *p = l->p;
+	const struct np_job *job = p->s->job;
+	struct np_leaf_job r;
+
+	for (size_t i = 0; i < p->s->n_jobs; i++) {
+		const uint32_t *leaf = job[i].leaf;
+
+		if (!leaf_job_of(p, &job[i], &r))
+			continue;
+		for (uint32_t k = 0; k < job[i].n_leaves; k++)
+			public_or_private(l, &r)->first[leaf[k] + 1]++;
+	}
+	if (alloc_jobs(p, &l->public) || alloc_jobs(p, &l->private))
+		return -ENOMEM;
+	for (size_t i = 0; i < p->s->n_jobs; i++) {
+		const uint32_t *leaf = job[i].leaf;
+		struct np_leaf_jobs *c;
+
+		if (!leaf_job_of(p, &job[i], &r))
+			continue;
+		c = public_or_private(l, &r);
+		for (uint32_t k = 0; k < job[i].n_leaves; k++)
+			c->at[c->first[leaf[k]]++] = r;
+	}
+	/* Filling advanced each first[leaf] to first[leaf + 1]: move back. */
+	for (size_t i = p->n_leaves; i > 0; i--) {
+		l->public.first[i] = l->public.first[i - 1];
+		l->private.first[i] = l->private.first[i - 1];
+	}
+	l->public.first[0] = l->private.first[0] = 0;
+	merge_same_kind(p, &l->public);
+	merge_same_kind(p, &l->private);
+	return 0;
+}
+
+/* Load on a job of entry r by the public jobs on a leaf, except itself. */
+static uint32_t load_of(const struct np_leaf_loads *l,
+			const struct np_leaf_job *r, size_t leaf)
+{
+	const struct np_leaf_jobs *c = &l->public;
+	uint64_t sum = 0;
+
+	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++) {
+		const struct np_leaf_job *x = &c->at[k];
+
+		sum += (uint64_t)(x == r ? x->n - 1 : x->n) *
+		       np_slowdowns_pair(l->p->t, r->profile, r->touch, x->profile,
+				     x->touch);
+	}
+	return np_slowdowns_clamp(sum);
+}
+
+/* Compute the loads of a leaf's entries, and which are sensitive. */
+static void load_leaf(struct np_leaf_loads *l, size_t leaf)
+{
+	struct np_leaf_jobs *c = &l->public, *private = &l->private;
+	uint32_t to = c->first[leaf];
+
+	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++)
+		c->at[k].load = load_of(l, &c->at[k], leaf);
+	for (uint32_t k = private->first[leaf]; k < private->first[leaf + 1];
+	     k++)
+		private->at[k].load = load_of(l, &private->at[k], leaf);
+	/*
+	 * Move the sensitive ones to the front. Conflicts are checked between
+	 * two arrivals at most, hence twice the largest load.
+	 */
+	for (uint32_t k = to; k < c->first[leaf + 1]; k++) {
+		struct np_leaf_job r = c->at[k];
+		uint32_t most = l->p->t->most[r.profile];
+
+		if (!most || r.load + 2 * most <= l->p->limit)
+			continue;
+		c->at[k] = c->at[to];
+		c->at[to++] = r;
+	}
+	c->sensitive[leaf] = to - c->first[leaf];
+}
+
+/* Make the packed lists of entries that slow any profile. */
+static int pack_aggressors(struct np_leaf_loads *l)
+{
+	struct np_problem *p = l->p;
+	struct np_leaf_jobs *c = &l->public;
+	uint32_t n = 0;
+
+	c->aggressor =
+		problem_alloc(p, c->first[p->n_leaves], sizeof(*c->aggressor));
+	c->first_aggressor =
+		problem_alloc(p, p->n_leaves + 1, sizeof(*c->first_aggressor));
+	if (!c->aggressor || !c->first_aggressor)
+		return -ENOMEM;
+	for (size_t leaf = 0; leaf < p->n_leaves; leaf++) {
+		for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++) {
+			const struct np_leaf_job *r = &c->at[k];
+
+			if (p->t->profile[r->profile].aggressor)
+				c->aggressor[n++] = (struct np_aggressor){
+					r->profile, r->touch, r->n
+				};
+		}
+		c->first_aggressor[leaf + 1] = n;
+	}
+	return 0;
+}
+
+/* End of an owner's entries on a leaf, where these are sorted by owner. */
+static uint32_t end_of_owner(const struct np_leaf_jobs *c, uint32_t at,
+			     uint32_t end)
+{
+	uint32_t owner = c->at[at].owner;
+
+	while (at < end && c->at[at].owner == owner)
+		at++;
+	return at;
+}
+
+/*
+ * Make the user loads, counting those of each owner in a first pass. Returns
+ * the length that from_user[] needs.
+ */
+static uint32_t fill_user_loads(struct np_leaf_loads *l)
+{
+	const struct np_leaf_jobs *c = &l->private;
+	const struct np_problem *p = l->p;
+	uint32_t *first = l->first_user_load, from_user = 0, end;
+
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t leaf = 0; leaf < p->n_leaves; leaf++)
+			for (uint32_t k = c->first[leaf];
+			     k < c->first[leaf + 1]; k = end) {
+				size_t o = np_order_find(p->private_owner,
+							 p->n_private,
+							 c->at[k].owner);
+
+				end = end_of_owner(c, k, c->first[leaf + 1]);
+				if (!pass) {
+					first[o + 2]++;
+					continue;
+				}
+				l->user_load[first[o + 1]++] =
+					(struct np_user_load){ leaf, k, end,
+							       from_user };
+				from_user += end - k +
+					     l->public.first[leaf + 1] -
+					     l->public.first[leaf];
+			}
+		for (size_t o = 0; !pass && o < p->n_private; o++)
+			first[o + 2] += first[o + 1];
+	}
+	return from_user;
+}
+
+/* Fill in the loads that a user's private jobs put on the leaf's entries. */
+static void
+apply_user_load(struct np_leaf_loads *l, const struct np_user_load *e)
+{
+	const struct np_leaf_jobs *c = &l->public;
+	uint32_t *to = l->from_user + e->from_user;
+
+	for (uint32_t k = c->first[e->leaf]; k < c->first[e->leaf + 1]; k++)
+		*to++ = np_slowdowns_clamp(load_from_user(
+			l, e, c->at[k].profile, c->at[k].touch, NULL));
+	for (uint32_t k = e->first; k < e->end; k++) {
+		const struct np_leaf_job *r = &l->private.at[k];
+
+		*to++ = np_slowdowns_clamp(load_from_user(l, e, r->profile,
+						      r->touch, r));
+	}
+}
+
+static int make_user_loads(struct np_leaf_loads *l)
+{
+	struct np_problem *p = l->p;
+
+	l->first_user_load =
+		problem_alloc(p, p->n_private + 2, sizeof(*l->first_user_load));
+	l->user_load = problem_alloc(p, l->private.first[p->n_leaves],
+				     sizeof(*l->user_load));
+	if (!l->first_user_load || !l->user_load)
+		return -ENOMEM;
+	l->from_user =
+		problem_alloc(p, fill_user_loads(l), sizeof(*l->from_user));
+	if (!l->from_user)
+		return -ENOMEM;
+	for (uint32_t k = 0; k < l->first_user_load[p->n_private]; k++)
+		apply_user_load(l, &l->user_load[k]);
+	return 0;
+}
+
+/* Returns 0 or -ENOMEM. */
+static int leaf_loads_init(struct np_leaf_loads *l, struct np_problem *p)
+{
+	size_t n = p->n_leaves + 2;
+
+	l->p = p;
+	l->public.first = problem_alloc(p, n, sizeof(uint32_t));
+	l->private.first = problem_alloc(p, n, sizeof(uint32_t));
+	l->public.sensitive = problem_alloc(p, n, sizeof(uint32_t));
+	if (!l->public.first || !l->private.first || !l->public.sensitive ||
+	    gather_jobs(l))
+		return -ENOMEM;
+	for (size_t leaf = 0; leaf < p->n_leaves; leaf++)
+		load_leaf(l, leaf);
+	return pack_aggressors(l) ? -ENOMEM : make_user_loads(l);
+}
+
+/* The user loads of an owner, by leaf, and their number; NULL: none. */
+static const struct np_user_load *
+user_loads_of(const struct np_leaf_loads *l, uint32_t owner, size_t *n)
+{
+	const struct np_problem *p = l->p;
+	size_t at = np_order_find(p->private_owner, p->n_private, owner);
+
+	*n = at < p->n_private ?
+	     l->first_user_load[at + 1] - l->first_user_load[at] : 0;
+	return *n ? l->user_load + l->first_user_load[at] : NULL;
+}
+
+/* Load of a user's private jobs on one leaf, less one job of entry `but`. */
+static uint64_t load_from_user(const struct np_leaf_loads *l,
+			       const struct np_user_load *e, uint32_t profile,
+			       uint32_t touch, const struct np_leaf_job *but)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t k = e->first; k < e->end; k++) {
+		const struct np_leaf_job *x = &l->private.at[k];
+
+		sum += (uint64_t)(x == but ? x->n - 1 : x->n) *
+		       np_slowdowns_pair(l->p->t, profile, touch, x->profile,
+				     x->touch);
+	}
+	return sum;
+}
+
+static int by_leaf(const void *key, const void *load)
+{
+	uint32_t x = *(const uint32_t *)key;
+	const struct np_user_load *e = load;
+
+	return x < e->leaf ? -1 : x > e->leaf;
+}
+
+/* The same, for the private jobs that an owner has on a leaf; 0 if none. */
+static uint64_t load_from_owner(const struct np_leaf_loads *l,
+				uint32_t profile, uint32_t touch,
+				uint32_t leaf, uint32_t owner,
+				const struct np_leaf_job *but)
+{
+	size_t n;
+	const struct np_user_load *e = user_loads_of(l, owner, &n);
+
+	if (n)
+		e = bsearch(&leaf, e, n, sizeof(*e), by_leaf);
+	return e ? load_from_user(l, e, profile, touch, but) : 0;
+}
+
+/* Note that a public job may arrive on a leaf; see np_leaf_job.extra. */
+static void note_arrival(struct np_leaf_loads *l, uint32_t leaf,
+			 uint32_t profile, uint32_t touch)
+{
+	const uint16_t *caused = np_slowdowns_caused(l->p->t, profile);
+	struct np_leaf_job *r = l->public.at + l->public.first[leaf];
+	uint32_t n = l->public.sensitive[leaf];
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint16_t x = np_slowdowns_at(caused, r[i].profile,
+					 r[i].touch & touch);
+
+		if (x > r[i].extra)
+			r[i].extra = x;
+	}
+}
+
+/* Forget all arrivals noted on a leaf. */
+static void clear_arrivals(struct np_leaf_loads *l, uint32_t leaf)
+{
+	struct np_leaf_job *r = l->public.at + l->public.first[leaf];
+
+	for (uint32_t i = 0; i < l->public.sensitive[leaf]; i++)
+		r[i].extra = 0;
+}
+
+/*
+ * Whether a running job on the leaf would be slowed too much by one more
+ * arrival together with one that was noted.
+ */
+static bool is_leaf_full(const struct np_leaf_loads *l, uint32_t leaf,
+			 uint32_t profile, uint32_t touch)
+{
+	const uint16_t *caused = np_slowdowns_caused(l->p->t, profile);
+	const struct np_leaf_job *r = l->public.at + l->public.first[leaf];
+
+	for (uint32_t k = 0; k < l->public.sensitive[leaf]; k++) {
+		uint32_t x = np_slowdowns_at(caused, r[k].profile,
+					 r[k].touch & touch);
+
+		if (x && r[k].extra &&
+		    r[k].load + x + r[k].extra > l->p->limit)
+			return true;
+	}
+	return false;
+}
+
+/* The largest load of the jobs on a leaf that everybody sees. */
+static uint32_t leaf_load_worst(const struct np_leaf_loads *l, size_t leaf)
+{
+	const struct np_leaf_jobs *c = &l->public;
+	uint32_t worst = 0;
+
+	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++)
+		if (c->at[k].load > worst)
+			worst = c->at[k].load;
+	return worst;
+}
+
+/* ---- Must a class avoid a leaf, and because of which jobs? ---- */
+
+static uint32_t pair_load(const struct np_classes *c,
+			  const struct np_class *victim,
+			  const struct np_class *co)
+{
+	return np_slowdowns_pair(c->p->t, victim->profile, victim->touch,
+			     co->profile, co->touch);
+}
+
+/* The owner whose private jobs count: one that is common to both classes. */
+static uint32_t common_owner(const struct np_class *a, const struct np_class *b)
+{
+	return !b || a->owner == b->owner ? a->owner : NP_ANY_OWNER;
+}
+
+/* Loads of a that count when jobs of b are considered as well. */
+static const struct np_class_loads *
+loads_with(const struct np_class *a, const struct np_class *b)
+{
+	return a->owner == b->owner ? &a->full : &a->public;
+}
+
+/* The worst violation of the limit found so far. */
+struct worst {
+	uint64_t load; /* 0: none */
+	bool self;     /* the victim is the job in question */
+	uint32_t other, victim; /* job ids */
+};
+
+static void raise_worst(const struct np_classes *c, struct worst *s,
+			uint64_t load, bool self, uint32_t other,
+			uint32_t victim)
+{
+	if (load > c->p->limit && load > s->load)
+		*s = (struct worst){ load, self, other, victim };
+}
+
+/* Find the running job on a leaf that slows a class most. */
+static void worst_aggressor(const struct np_classes *c,
+			    const struct np_class *a,
+			    const struct np_leaf_jobs *on, uint32_t leaf,
+			    uint64_t *most, uint32_t *job)
+{
+	for (uint32_t k = on->first[leaf]; k < on->first[leaf + 1]; k++) {
+		const struct np_leaf_job *r = &on->at[k];
+		uint64_t load = (uint64_t)r->n *
+			np_slowdowns_pair(c->p->t, a->profile, a->touch, r->profile,
+				      r->touch);
+
+		if (on == &c->loads->private && r->owner != a->owner)
+			continue;
+		if (load > *most) {
+			*most = load;
+			*job = r->job;
+		}
+	}
+}
+
+/* Check the running jobs on a leaf as victims of a, or of a and b together. */
+static void check_jobs(const struct np_classes *c,
+		       const struct np_leaf_jobs *on,
+		       const struct np_class *a, const struct np_class *b,
+		       uint32_t leaf, struct worst *s)
+{
+	const struct np_leaf_loads *l = c->loads;
+	const uint16_t *from_a = np_slowdowns_caused(c->p->t, a->profile);
+	const uint16_t *from_b = np_slowdowns_caused(c->p->t, (b ? b : a)->profile);
+	uint32_t owner = common_owner(a, b);
+
+	for (uint32_t k = on->first[leaf]; k < on->first[leaf + 1]; k++) {
+		const struct np_leaf_job *r = &on->at[k];
+		uint32_t x, y;
+
+		if (on == &l->private && r->owner != owner)
+			continue;
+		x = np_slowdowns_at(from_a, r->profile, r->touch & a->touch);
+		y = b ? np_slowdowns_at(from_b, r->profile, r->touch & b->touch) :
+			0;
+		if (!x || (b && !y))
+			continue;
+		raise_worst(c, s,
+			    r->load + x + y +
+			    load_from_owner(l, r->profile, r->touch,
+					    leaf, owner, r),
+			    false, b ? b->job : r->job, r->job);
+	}
+}
+
+/* Check a and b themselves as victims. */
+static void check_classes(const struct np_classes *c, const struct np_class *a,
+			  const struct np_class *b, uint32_t leaf,
+			  struct worst *s)
+{
+	uint64_t most = 0;
+	uint32_t who = 0, ab, ba;
+
+	if (!b) {
+		worst_aggressor(c, a, &c->loads->public, leaf, &most, &who);
+		worst_aggressor(c, a, &c->loads->private, leaf, &most, &who);
+		raise_worst(c, s, a->full.load[leaf], true, who, 0);
+		return;
+	}
+	ab = pair_load(c, a, b);
+	ba = pair_load(c, b, a);
+	if (ab)
+		raise_worst(c, s, loads_with(a, b)->load[leaf] + ab, true,
+			    b->job, 0);
+	if (ba)
+		raise_worst(c, s, loads_with(b, a)->load[leaf] + ba, false,
+			    b->job, b->job);
+}
+
+/* Whether a or b would be slowed too much by the other and what runs there. */
+static bool exceeds_directly(const struct np_classes *c,
+			     const struct np_class *a, const struct np_class *b,
+			     uint32_t leaf)
+{
+	uint32_t ab = pair_load(c, a, b), ba = pair_load(c, b, a);
+
+	return (ab && loads_with(a, b)->load[leaf] + ab > c->p->limit) ||
+	       (ba && loads_with(b, a)->load[leaf] + ba > c->p->limit);
+}
+
+/* Quick test: certainly no running job there suffers too much from both. */
+static bool no_third_victim(const struct np_classes *c,
+			    const struct np_class *a, const struct np_class *b,
+			    uint32_t leaf)
+{
+	const struct np_class_loads *va = loads_with(a, b),
+				    *vb = loads_with(b, a);
+
+	return !va->added[leaf] || !vb->added[leaf] ||
+	       va->victim[leaf] + vb->added[leaf] <= (int64_t)c->p->limit ||
+	       vb->victim[leaf] + va->added[leaf] <= (int64_t)c->p->limit;
+}
+
+/*
+ * Whether class a must avoid a leaf because of the jobs running there (b:
+ * NP_NONE), or must avoid pending jobs of class b there. cause (may be NULL) is
+ * set if so.
+ */
+static bool class_avoids(const struct np_classes *c, uint32_t a, uint32_t b,
+			 uint32_t leaf, struct np_cause *cause)
+{
+	const struct np_class *ka = &c->at[a];
+	const struct np_class *kb = b == NP_NONE ? NULL : &c->at[b];
+	struct worst s = { 0 };
+	bool sure = kb ? exceeds_directly(c, ka, kb, leaf) :
+			 !np_bits_test(ka->open, leaf);
+
+	if (!sure && (!kb || no_third_victim(c, ka, kb, leaf)))
+		return false;
+	if (sure && !cause)
+		return true;
+	if (cause)
+		check_classes(c, ka, kb, leaf, &s);
+	check_jobs(c, &c->loads->public, ka, kb, leaf, &s);
+	if (common_owner(ka, kb) != NP_ANY_OWNER)
+		check_jobs(c, &c->loads->private, ka, kb, leaf, &s);
+	if (s.load && cause)
+		*cause = (struct np_cause){
+			.why = kb ? NP_WHY_FROM_PENDING : NP_WHY_FROM_RUNNING,
+			.leaf = leaf, .other = s.other, .victim = s.victim,
+			.victim_self = s.self,
+			.slowdown = np_slowdowns_from_load(np_slowdowns_clamp(s.load)),
+		};
+	return s.load != 0;
+}
+
+/*
+ * Whether one job of each class conflict on any of these leaves, whichever of
+ * them has to yield; a may be b.
+ */
+static bool class_conflict_on(const struct np_classes *c, uint32_t a,
+			      uint32_t b, const uint64_t *leaves)
+{
+	if (a == b)
+		return np_bits_intersect(c->at[a].self_apart, leaves, c->p->lw);
+	if (!np_bits_test(c->relevant + a * c->words, b) &&
+	    !np_bits_test(c->relevant + b * c->words, a))
+		return false;
+	NP_BITS_EACH(leaf, leaves, c->p->lw)
+		if (class_avoids(c, a, b, (uint32_t)leaf, NULL))
+			return true;
+	return false;
+}
+
+/* Whether a must avoid a leaf because of what runs there or now holds it. */
+static bool class_blocked(const struct np_classes *c, uint32_t a, uint32_t leaf)
+{
+	const struct np_class *k = &c->at[a];
+	const uint64_t *on = c->on_leaf + leaf * c->words;
+	size_t row = a * c->words;
+
+	if (!np_bits_test(k->open, leaf))
+		return true;
+	for (uint32_t row_words = k->row_words; row_words;
+	     row_words &= row_words - 1) {
+		size_t w = np_bits_lowest(0, row_words);
+
+		if (on[w] & c->hard[row + w])
+			return true;
+		for (uint64_t m = on[w] & c->soft[row + w]; m; m &= m - 1)
+			if (exceeds_directly(c, k, &c->at[np_bits_lowest(w, m)],
+					     leaf))
+				return true;
+		for (uint64_t m = on[w] & c->soft_own[row + w]; m; m &= m - 1)
+			if (class_avoids(c, a, np_bits_lowest(w, m), leaf, NULL))
+				return true;
+	}
+	/* The remaining case: a running job that suffers from two arrivals. */
+	return is_leaf_full(c->loads, leaf, k->profile, k->touch);
+}
+
+/* Whether one more job of the class may use a leaf, given who holds it now. */
+static bool class_can_take(const struct np_classes *c, uint32_t class,
+			   const struct np_job *j, uint32_t leaf)
+{
+	const struct np_class *k = &c->at[class];
+
+	return !(np_bits_test(k->self_apart, leaf) &&
+		 (np_bits_test(k->held, leaf) || j->tasks > 1)) &&
+	       !class_blocked(c, class, leaf);
+}
+
+/* Record that a job or group of the class takes, or gives up, a leaf. */
+static void class_hold(struct np_classes *c, uint32_t class, uint32_t leaf)
+{
+	struct np_class *k = &c->at[class];
+
+	if (k->holders[leaf] < UINT16_MAX)
+		k->holders[leaf]++;
+	if (np_bits_test(k->held, leaf))
+		return;
+	np_bits_set(k->held, leaf);
+	np_bits_set(c->on_leaf + leaf * c->words, class);
+	if (k->trusted)
+		note_arrival(c->loads, leaf, k->profile, k->touch);
+}
+
+static void class_drop(struct np_classes *c, uint32_t class, uint32_t leaf)
+{
+	struct np_class *k = &c->at[class];
+	uint64_t *on = c->on_leaf + leaf * c->words;
+
+	if (k->holders[leaf] < UINT16_MAX)
+		k->holders[leaf]--;
+	if (k->holders[leaf])
+		return;
+	np_bits_clear(k->held, leaf);
+	np_bits_clear(on, class);
+	if (!k->trusted)
+		return;
+	clear_arrivals(c->loads, leaf);
+	NP_BITS_EACH(b, on, c->words)
+		if (c->at[b].trusted)
+			note_arrival(c->loads, leaf, c->at[b].profile,
+				     c->at[b].touch);
+}
+
+/* ---- Making classes and comparing them ---- */
+
+/* Capacity for classes that are first submitted between two decisions. */
+#define SPARE 128
+
+_Static_assert(NP_PLACEMENT_MAX_CLASSES + SPARE <= 32 * NP_BITS_WORD,
+	       "np_class.row_words has a bit for each word of a bitmap");
+
+/* What a pending job will share with others; see NP_TOUCH_NODE. */
+static uint8_t touch_of(const struct np_classes *c, const struct np_job *j)
+{
+	/* Slurm keeps a job under one leaf if it fits there. */
+	bool spans = j->flags & NP_JOB_SPANS ||
+		     j->nodes_min > c->p->s->leaves->largest;
+
+	return (j->flags & NP_JOB_SHARES_NODES ? NP_TOUCH_NODE : 0) |
+	       (spans ? NP_TOUCH_UPLINK : 0);
+}
+
+/* Whether jobs of class a take jobs of class b into account. */
+static bool is_visible(const struct np_class *a, const struct np_class *b)
+{
+	return b->trusted || (a->owner != NP_ANY_OWNER && a->owner == b->owner);
+}
+
+/* Whether the owner has jobs, or a class, that others do not see. */
+static bool is_private(const struct np_classes *c, uint32_t owner)
+{
+	const struct np_problem *p = c->p;
+
+	if (np_order_find(p->private_owner, p->n_private, owner) < p->n_private)
+		return true;
+	for (size_t i = c->n_sealed; i < c->n; i++)
+		if (!c->at[i].trusted && c->at[i].owner == owner)
+			return true;
+	return false;
+}
+
+/* Allocate the loads of a class. One that slows nobody needs only its own. */
+static bool add_loads(struct np_classes *c, bool is_aggressor,
+		      struct np_class_loads *v)
+{
+	size_t n = c->p->n_leaves;
+
+	v->load =
+		problem_alloc(c->p, is_aggressor ? 3 * n : n, sizeof(*v->load));
+	if (!v->load)
+		return false;
+	v->victim = is_aggressor ? v->load + n : c->zeros;
+	v->added = is_aggressor ? v->victim + n : c->zeros;
+	return true;
+}
+
+/* Allocate a class and append it; false: out of memory. */
+static bool add_class(struct np_classes *c, struct np_class *k)
+{
+	size_t bits = c->p->lw + 1, n;
+	uint64_t *words = problem_alloc(c->p, 3 * bits, sizeof(*words));
+	bool is_aggressor = c->p->t->profile[k->profile].aggressor;
+
+	k->holders = problem_alloc(c->p, c->p->n_leaves, sizeof(*k->holders));
+	if (!words || !k->holders || !add_loads(c, is_aggressor, &k->public))
+		return false;
+	k->full = k->public;
+	if (user_loads_of(c->loads, k->owner, &n) &&
+	    !add_loads(c, is_aggressor, &k->full))
+		return false;
+	k->open = words;
+	k->self_apart = words + bits;
+	k->held = words + 2 * bits;
+	c->at[c->n] = *k;
+	return true;
+}
+
+static uint16_t clamp16(uint64_t load)
+{
+	return load < UINT16_MAX ? (uint16_t)load : UINT16_MAX;
+}
+
+/* Update the maximum over all leaves. */
+static void update_max(struct np_class_max *m, const struct np_class_loads *v,
+		       uint32_t leaf)
+{
+	if (v->load[leaf] > m->load)
+		m->load = v->load[leaf];
+	if (v->victim[leaf] > m->victim)
+		m->victim = v->victim[leaf];
+	if (v->added[leaf] > m->added)
+		m->added = v->added[leaf];
+}
+
+/* Load on a class by the public jobs on a leaf. */
+static void set_load(const struct np_classes *c, struct np_class *k,
+		     size_t leaf, const uint16_t *suffered)
+{
+	const struct np_leaf_jobs *on = &c->loads->public;
+	uint64_t load = 0;
+
+	for (uint32_t i = on->first_aggressor[leaf];
+	     i < on->first_aggressor[leaf + 1]; i++) {
+		const struct np_aggressor *a = &on->aggressor[i];
+
+		load += (uint64_t)a->n *
+			np_slowdowns_at(suffered, a->profile, a->touch & k->touch);
+	}
+	k->public.load[leaf] = clamp16(load);
+}
+
+/* What a class would add to the sensitive public jobs on a leaf. */
+static void set_added(const struct np_classes *c, struct np_class *k,
+		      size_t leaf, const uint16_t *caused)
+{
+	const struct np_leaf_jobs *on = &c->loads->public;
+	const struct np_leaf_job *r = on->at + on->first[leaf];
+	uint32_t worst = 0, added = 0;
+
+	for (size_t i = 0; i < on->sensitive[leaf]; i++) {
+		uint32_t x = np_slowdowns_at(caused, r[i].profile,
+					 r[i].touch & k->touch);
+
+		if (!x)
+			continue;
+		if (x > added)
+			added = x;
+		if (r[i].load + x > worst)
+			worst = r[i].load + x;
+	}
+	k->public.victim[leaf] = clamp16(worst);
+	k->public.added[leaf] = (uint16_t)added;
+}
+
+/*
+ * Extend the full loads of a class on one leaf by n entries r, which suffer
+ * from_user[] from the private jobs of the class's owner.
+ */
+static void extend_full(const struct np_classes *c, struct np_class *k,
+			uint32_t leaf, const struct np_leaf_job *r, uint32_t n,
+			const uint32_t *from_user)
+{
+	const uint16_t *caused = np_slowdowns_caused(c->p->t, k->profile);
+	uint32_t worst = k->full.victim[leaf], added = k->full.added[leaf];
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t x = np_slowdowns_at(caused, r[i].profile,
+					 r[i].touch & k->touch);
+
+		if (!x)
+			continue;
+		if (x > added)
+			added = x;
+		if (r[i].load + x + from_user[i] > worst)
+			worst = clamp16((uint64_t)r[i].load + x + from_user[i]);
+	}
+	k->full.victim[leaf] = clamp16(worst);
+	k->full.added[leaf] = (uint16_t)added;
+}
+
+/* Full loads of a class on one leaf where its owner has private jobs. */
+static void set_full_leaf(const struct np_classes *c, struct np_class *k,
+			  const struct np_user_load *e)
+{
+	const struct np_leaf_loads *l = c->loads;
+	uint32_t leaf = e->leaf, first = l->public.first[leaf];
+	uint32_t n = l->public.first[leaf + 1] - first;
+	const uint32_t *from_user = l->from_user + e->from_user;
+
+	k->full.load[leaf] =
+		clamp16(k->public.load[leaf] +
+			load_from_user(l, e, k->profile, k->touch, NULL));
+	if (c->p->t->profile[k->profile].aggressor) {
+		extend_full(c, k, leaf, l->public.at + first, n, from_user);
+		extend_full(c, k, leaf, l->private.at + e->first,
+			    e->end - e->first, from_user + n);
+	}
+	update_max(&k->full_max, &k->full, leaf);
+}
+
+/* Whether one of two classes may suffer too much from the other somewhere. */
+static bool maybe_direct(const struct np_class_max *a, uint32_t ab,
+			 const struct np_class_max *b, uint32_t ba,
+			 uint32_t limit)
+{
+	return (ab && a->load + ab > limit) || (ba && b->load + ba > limit);
+}
+
+/* Whether a running job may suffer too much from both classes somewhere. */
+static bool maybe_third(const struct np_class_max *a,
+			const struct np_class_max *b, uint32_t limit)
+{
+	return a->added && b->added && (uint32_t)a->victim + b->added > limit &&
+	       (uint32_t)b->victim + a->added > limit;
+}
+
+/* Whether two jobs of a class may conflict somewhere. */
+static bool maybe_self(const struct np_classes *c, const struct np_class *k)
+{
+	const struct np_class_max *most = &k->full_max;
+	uint32_t pair = np_slowdowns_pair(c->p->t, k->profile, k->touch,
+					  k->profile, k->touch);
+
+	return maybe_direct(most, pair, most, pair, c->p->limit) ||
+	       maybe_third(most, most, c->p->limit);
+}
+
+/* Fill in whether a job of the class may use a leaf; with two, if two may. */
+static void check_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf,
+		       bool two)
+{
+	uint32_t me = (uint32_t)(k - c->at), limit = c->p->limit;
+
+	if (k->full.load[leaf] > limit || k->full.victim[leaf] > limit)
+		return;
+	np_bits_set(k->open, leaf);
+	if (!two || !class_avoids(c, me, me, leaf, NULL))
+		return;
+	np_bits_set(k->self_apart, leaf);
+	k->self = true;
+}
+
+/* Full loads of a class: those with public jobs, then the owner's leaves. */
+static void set_full_loads(const struct np_classes *c, struct np_class *k)
+{
+	size_t n;
+	const struct np_user_load *e =
+		user_loads_of(c->loads, k->owner, &n);
+
+	k->full_max = k->public_max;
+	if (k->full.load == k->public.load)
+		return;
+	memcpy(k->full.load, k->public.load,
+	       (c->p->t->profile[k->profile].aggressor ? 3 : 1) *
+	       c->p->n_leaves * sizeof(*k->full.load));
+	for (size_t i = 0; i < n; i++)
+		set_full_leaf(c, k, &e[i]);
+}
+
+/* Fill in what the running jobs on all leaves mean for a class. */
+static void set_loads(struct np_classes *c, struct np_class *k)
+{
+	const uint16_t *suffered = np_slowdowns_suffered(c->p->t, k->profile);
+	const uint16_t *caused = np_slowdowns_caused(c->p->t, k->profile);
+	const struct np_slowdowns_profile *f = &c->p->t->profile[k->profile];
+	bool feeling = c->p->t->most[k->profile], two;
+
+	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++) {
+		if (f->inert)
+			np_bits_set(k->open, leaf);
+		if (feeling)
+			set_load(c, k, leaf, suffered);
+		if (f->aggressor)
+			set_added(c, k, leaf, caused);
+		update_max(&k->public_max, &k->public, leaf);
+	}
+	if (f->inert)
+		return;
+	set_full_loads(c, k);
+	two = maybe_self(c, k);
+	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++)
+		check_leaf(c, k, leaf, two);
+}
+
+static bool class_open_everywhere(const struct np_classes *c, uint32_t class)
+{
+	return np_bits_count(c->at[class].open, c->p->lw) == c->p->n_leaves;
+}
+
+/* Set what a's bitmaps say of b; ab: load on a by b, ba: the inverse. */
+static void compare_classes(struct np_classes *c, uint32_t a, uint32_t b, uint32_t ab,
+		    uint32_t ba)
+{
+	const struct np_class *ka = &c->at[a], *kb = &c->at[b];
+	const struct np_class_max *ma = &ka->public_max, *mb = &kb->public_max;
+	bool soft_own = ka->owner != NP_ANY_OWNER && ka->owner == kb->owner;
+	uint32_t limit = c->p->limit;
+	size_t at = a * c->words;
+
+	if (!is_visible(ka, kb))
+		return;
+	if (soft_own) {
+		ma = &ka->full_max;
+		mb = &kb->full_max;
+	}
+	if (ab > limit || ba > limit)
+		np_bits_set(c->hard + at, b);
+	else if (maybe_direct(ma, ab, mb, ba, limit))
+		np_bits_set((soft_own ? c->soft_own : c->soft) + at, b);
+	else if (!maybe_third(ma, mb, limit))
+		return;
+	else if (soft_own)
+		np_bits_set(c->soft_own + at, b);
+	np_bits_set(c->relevant + at, b);
+	c->at[a].row_words |= 1u << b / NP_BITS_WORD;
+}
+
+/* Compare a class with those that were made since the last time. */
+static void extend_row(struct np_classes *c, uint32_t class)
+{
+	struct np_class *k = &c->at[class];
+	const uint16_t *suffered = np_slowdowns_suffered(c->p->t, k->profile);
+	const uint16_t *caused = np_slowdowns_caused(c->p->t, k->profile);
+
+	k->row_words |= 1u << class / NP_BITS_WORD;
+	/* A class does not appear in its own bitmaps, but in self_apart. */
+	for (uint32_t b = k->n_compared; b < c->n; b++) {
+		const struct np_class *x = &c->at[b];
+		size_t at = x->profile * NP_N_TOUCH + (x->touch & k->touch);
+
+		if (b != class)
+			compare_classes(c, class, b, suffered[at], caused[at]);
+	}
+	k->n_compared = (uint32_t)c->n;
+}
+
+/*
+ * The class of a job, made if needed and compared with all present classes.
+ * NP_NONE: too many classes, or out of memory.
+ */
+static uint32_t class_of(struct np_classes *c, const struct np_job *j)
+{
+	struct np_class k = {
+		.profile = (uint16_t)j->profile,
+		.touch = touch_of(c, j),
+		.trusted = problem_trusted(c->p, j),
+		.owner = NP_ANY_OWNER,
+		.job = j->id,
+	};
+	uint32_t i;
+
+	if (!k.trusted || is_private(c, j->owner))
+		k.owner = j->owner;
+	k.next = c->of_profile[k.profile];
+	for (i = k.next; i != NP_NONE; i = c->at[i].next)
+		if (c->at[i].touch == k.touch && c->at[i].owner == k.owner &&
+		    c->at[i].trusted == k.trusted)
+			break;
+	if (i == NP_NONE) {
+		if (c->n >= c->capacity || !add_class(c, &k))
+			return NP_NONE;
+		i = (uint32_t)c->n++;
+		c->of_profile[k.profile] = i;
+		if (c->words)
+			set_loads(c, &c->at[i]);
+	}
+	if (c->words)
+		extend_row(c, i);
+	return i;
+}
+
+/* Returns 0 or -ENOMEM. */
+static int classes_init(struct np_classes *c, struct np_problem *p,
+			struct np_leaf_loads *loads)
+{
+	c->p = p;
+	c->loads = loads;
+	c->capacity = NP_PLACEMENT_MAX_CLASSES;
+	c->at = problem_alloc(p, c->capacity + SPARE, sizeof(*c->at));
+	c->of_profile = problem_alloc(p, p->t->n, sizeof(uint32_t));
+	c->zeros = problem_alloc(p, p->n_leaves, sizeof(*c->zeros));
+	if (!c->at || !c->of_profile || !c->zeros)
+		return -ENOMEM;
+	memset(c->of_profile, 0xff, p->t->n * sizeof(uint32_t));
+	return 0;
+}
+
+/* Trusted classes first, then by owner; else in the order they were made. */
+static int class_by_owner(const void *a, const void *b, void *at)
+{
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct np_class *x = (struct np_class *)at + i;
+	const struct np_class *y = (struct np_class *)at + k;
+
+	if (x->trusted != y->trusted)
+		return x->trusted ? -1 : 1;
+	if (!x->trusted && x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	return i < k ? -1 : i > k;
+}
+
+/*
+ * Give adjacent numbers to classes that may be relevant to each other, so that
+ * their bitmaps have few words that are not 0. Returns the new number of each
+ * class; NULL: out of memory.
+ */
+static uint32_t *classes_renumber(struct np_classes *c)
+{
+	struct np_class *at = problem_alloc(c->p, c->n + SPARE, sizeof(*at));
+	uint32_t *order = problem_alloc(c->p, c->n, sizeof(*order));
+	uint32_t *to = problem_alloc(c->p, c->n, sizeof(*to));
+
+	if (!at || !order || !to)
+		return NULL;
+	for (uint32_t i = 0; i < c->n; i++)
+		order[i] = i;
+	qsort_r(order, c->n, sizeof(*order), class_by_owner, c->at);
+	memset(c->of_profile, 0xff, c->p->t->n * sizeof(*c->of_profile));
+	for (uint32_t i = 0; i < c->n; i++) {
+		to[order[i]] = i;
+		at[i] = c->at[order[i]];
+		at[i].next = c->of_profile[at[i].profile];
+		c->of_profile[at[i].profile] = i;
+	}
+	c->at = at;
+	return to;
+}
+
+static int add_rows(struct np_classes *c)
+{
+	size_t cells = c->capacity * c->words, on = c->p->n_leaves * c->words;
+
+	c->hard = problem_alloc(c->p, cells, sizeof(*c->hard));
+	c->soft = problem_alloc(c->p, cells, sizeof(*c->soft));
+	c->soft_own = problem_alloc(c->p, cells, sizeof(*c->soft_own));
+	c->relevant = problem_alloc(c->p, cells, sizeof(*c->relevant));
+	c->on_leaf = problem_alloc(c->p, on, sizeof(*c->on_leaf));
+	c->open_on = problem_alloc(c->p, on, sizeof(*c->open_on));
+	return c->hard && c->soft && c->soft_own && c->relevant && c->on_leaf &&
+	       c->open_on ? 0 : -ENOMEM;
+}
+
+/*
+ * All classes of the snapshot are made: compare them with each other. A limited
+ * number can still be added. Returns 0 or -ENOMEM.
+ */
+static int classes_seal(struct np_classes *c)
+{
+	c->n_sealed = c->n;
+	c->capacity = c->n + SPARE;
+	c->words = np_bits_words(c->capacity);
+	if (add_rows(c))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->n; i++)
+		set_loads(c, &c->at[i]);
+	for (uint32_t i = 0; i < c->n; i++) {
+		extend_row(c, i);
+		c->at[i].conflict_free = !c->at[i].self &&
+				 class_open_everywhere(c, i);
+		NP_BITS_EACH(leaf, c->at[i].open, c->p->lw)
+			np_bits_set(c->open_on + leaf * c->words, i);
+	}
+	for (uint32_t i = 0; i < c->n; i++)
+		NP_BITS_EACH(b, c->relevant + i * c->words, c->words)
+			c->at[i].conflict_free = c->at[b].conflict_free = false;
+	return 0;
+}
+
+static bool is_relevant(const struct np_classes *c, uint32_t a, uint32_t b)
+{
+	return np_bits_test(c->relevant + a * c->words, b);
+}
+
+static bool
+conflict_anywhere(const struct np_classes *c, uint32_t a, uint32_t b)
+{
+	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++)
+		if (class_avoids(c, a, b, leaf, NULL))
+			return true;
+	return false;
+}
+
+/* Whether a class conflicts with anything in the snapshot, on any leaf. */
+static bool class_conflicts(struct np_classes *c, uint32_t class)
+{
+	struct np_class *k = &c->at[class];
+
+	if (k->conflict_free)
+		return false;
+	if (!k->known) {
+		k->known = true;
+		k->conflicts = (k->self && k->n > 1) ||
+			   !class_open_everywhere(c, class);
+		for (uint32_t b = 0; b < c->n && !k->conflicts; b++)
+			k->conflicts = (is_relevant(c, class, b) ||
+					is_relevant(c, b, class)) &&
+				       conflict_anywhere(c, class, b);
+	}
+	return k->conflicts;
+}
+
+/*
+ * For an array whose class conflicts with itself on some leaves: the leaves
+ * where its tasks may run together, in bits (lw words). false: these have too
+ * few nodes.
+ */
+static bool class_array_leaves(const struct np_classes *c, uint32_t class,
+			       const struct np_job *j,
+			       const struct np_counts *counts, uint64_t *bits)
+{
+	const struct np_class *k = &c->at[class];
+
+	for (size_t w = 0; w < c->p->lw; w++)
+		bits[w] = counts->reach[w] & k->open[w] & ~k->self_apart[w];
+	return counts_sum(j->switches, counts->usable, counts->no_leaf_usable,
+			  bits, c->p->lw) >= j->nodes_min;
+}
+
+/*
+ * The allocation of leaves: everything that one placement decision computes,
+ * part by part, where each part depends only on those before it. It is kept for
+ * the submissions that arrive until the next decision.
+ *
+ * Conflicting groups of jobs share the leaves by three rules. They are applied
+ * in turn until nothing changes. Each keeps apart every pair that must be
+ * apart, so the result is valid whenever the iteration stops.
+ *
+ *   keep   A group keeps the leaves that an earlier decision wrote into its
+ *          jobs, as far as these are still open to it.
+ *   grow   In order of precedence, each request gets more leaves if its group
+ *          has too few free nodes to start it and the earlier requests of its
+ *          subgroup now, or too few usable nodes to start it at all. It takes
+ *          leaves that no conflicting group holds, then leaves that others can
+ *          spare. A group can spare a leaf if none of its requests of higher
+ *          precedence loses by it. All or nothing: a request takes no leaf
+ *          unless it gets enough of them.
+ *   widen  Leaves that no group needs go to the group that has least for its
+ *          demand.
+ *
+ * A request only ever gains at the expense of requests of lower precedence, so
+ * the iteration converges, and "keep" makes the next decision start from its
+ * result. Jobs in mode prefer come after all groups and take nothing from them.
+ */
+
+/*
+ * ---- Requests: the pending jobs and array tasks that need leaves ----
+ *
+ * Requests are sorted by precedence and do not change, except for the three
+ * fields that groups_init() sets once. Invariants:
+ *
+ * - In order[], jobs that may start precede those that cannot by themselves.
+ * - The requests of a job are adjacent, in the order of its tasks.
+ */
+
+struct np_request {
+	uint32_t job; /* index in the snapshot */
+	uint32_t class;
+	uint32_t need; /* nodes */
+	uint32_t task; /* counts up from 0 within the job */
+	bool ready;    /* the job may start */
+
+	uint32_t group, subgroup; /* NP_NONE: its class is conflict-free */
+	uint64_t cum_nodes; /* that the subgroup wants, up to this request */
+};
+
+struct np_requests {
+	uint32_t *order; /* jobs that placement decides about */
+	size_t n_order;
+	uint32_t *class; /* per job; NP_NONE: not decided about, or no class */
+	struct np_request *at; /* of jobs in enforced partitions */
+	size_t n;
+	uint32_t *of_job; /* first request of a job, or NP_NONE */
+};
+
+/*
+ * ---- Groups: requests that share one set of leaves ----
+ *
+ * All requests of a class form one group. Where jobs of the class conflict with
+ * each other, each request is a group of its own, unless it belongs to an array
+ * that finds enough leaves on which its tasks do not conflict. The requests of
+ * a group with the same candidate nodes form a subgroup.
+ *
+ * A visibility group (vgroup) are all groups that everybody sees, or those of
+ * one owner that others do not see. Leaves are shared by one visibility group
+ * after the other, since a group cannot be in the way of one that does not see
+ * it.
+ *
+ * Only group_hold() and group_drop() transfer leaves. Invariants:
+ *
+ * - The counts in_free and in_usable of a subgroup, and the group's supply, are
+ *   those of the leaves in the group's set.
+ * - No two groups hold a leaf that their classes must not share, provided that
+ *   each was taken after group_can_take() or group_clear() allowed it.
+ */
+
+struct np_subgroup {
+	const struct np_counts *counts;
+	const uint16_t *free; /* the column of counts that applies to it */
+	uint32_t no_leaf_free;
+	uint32_t group, next; /* next subgroup of the group, or NP_NONE */
+	uint32_t switches;
+	uint32_t set;	/* handle of the candidate nodes */
+	bool shares;	/* its jobs share nodes */
+	/*
+	 * Smallest number of free, or usable, nodes that a request failed to
+	 * get in the current pass of "grow". Subgroups that differ only in
+	 * their group share it, in the first of them, while they hold no leaf.
+	 */
+	uint64_t free_failed, usable_failed;
+	uint32_t like, next_like; /* first such subgroup; the next one */
+	uint32_t max_need; /* largest need of a request, nodes */
+	uint32_t first, n; /* requests, in groups.by_subgroup */
+	uint32_t n_ready;  /* of these may start; they come first */
+	uint64_t wanted;   /* nodes that the ready requests want in total */
+	uint64_t in_free, in_usable; /* nodes on the leaves held */
+};
+
+struct np_group {
+	uint32_t class;
+	uint32_t subgroup; /* first */
+	uint32_t next;	 /* group of the same class, or NP_NONE */
+	bool ready;	 /* has a request that may start */
+	bool together;	 /* tasks of one array that do not conflict on its
+			    leaves */
+	bool placed;	 /* has a request that is served */
+	bool widened;	 /* was offered all leaves; only vacated ones are new */
+	uint64_t *set, *reach; /* leaves held; leaves with candidate nodes */
+	uint64_t demand, supply; /* nodes */
+};
+
+/* Where a visibility group begins; it ends where the next one begins. */
+struct np_vgroup {
+	uint32_t request; /* in groups.by_vgroup */
+	uint32_t group, subgroup;
+};
+
+struct np_groups {
+	struct np_problem *p;
+	struct np_classes *classes;
+	struct np_requests *requests;
+	struct np_group *at; /* by visibility group, then by precedence */
+	size_t n;
+	uint64_t *bits; /* memory of the groups' bitmaps */
+	struct np_vgroup *vgroup; /* n_vgroups + 1; the first is public */
+	size_t n_vgroups;
+	/* Ranks, which are indices in requests.at. */
+	uint32_t *by_vgroup, *by_subgroup;
+	struct np_subgroup *subgroup;
+	size_t n_subgroups, subgroup_room;
+	struct np_group_class {
+		uint32_t first, last; /* groups, by precedence */
+		uint32_t like; /* list of the subgroups that differ */
+		/*
+		 * Only of classes with several groups, else NULL. Per leaf: the
+		 * last group that took it. Bitmap of these groups, counted from
+		 * the first one of the visibility group.
+		 */
+		uint32_t *last_taker;
+		uint64_t *all;
+	} *of_class;
+	uint64_t *vacated; /* leaves given up since the last "widen" */
+	struct np_offer {
+		uint32_t leaf;
+		uint16_t nodes; /* 0: taken */
+		uint16_t loss;	/* see groups.loss */
+	} *offer; /* leaves that "grow" may ask for */
+	size_t n_offers;
+	/* 1 + classes that lose the leaf if the class takes it; 0: not yet
+	   counted. At [class * n_leaves + leaf], for "grow". */
+	uint16_t *loss;
+	/* Transfers that group_roll_back() undoes. */
+	struct np_transfer {
+		uint32_t group, leaf;
+		bool gives; /* the group gave the leaf up; else it took it */
+	} *undo;
+	size_t n_undo, undo_room;
+};
+
+static inline struct np_class *np_group_class(const struct np_groups *g,
+					      uint32_t group)
+{
+	return &g->classes->at[g->at[group].class];
+}
+
+/*
+ * ---- Mode prefer: keep a job apart only where that cannot delay it ----
+ *
+ * Jobs are considered in Slurm's order. A job is restricted to leaves with so
+ * many free nodes that it can start now, even if every job before it took all
+ * it wants on these very leaves. Where that is not certain the job is
+ * unrestricted, and may run concurrently with jobs that it conflicts with.
+ *
+ * Invariant: what the jobs considered so far may take is in reserved, on each
+ * leaf that they are restricted to, or otherwise in wanted, of their partition.
+ */
+
+struct np_prefer {
+	struct np_problem *p;
+	struct np_classes *classes;
+	const struct np_requests *requests;
+	const struct np_groups *groups;
+	uint32_t *reserved;  /* per leaf: nodes for restricted jobs */
+	uint32_t *partition; /* n_partitions, ascending */
+	uint64_t *wanted;    /* per partition: nodes for unrestricted jobs */
+	uint64_t *reach;     /* per partition: bitmap of its jobs' leaves */
+	size_t n_partitions;
+	uint64_t **set; /* per job: leaves; NULL: unrestricted */
+};
+
+/* ---- All of it ---- */
+
+struct np_allocation {
+	struct np_problem problem;
+	struct np_leaf_loads loads;
+	struct np_classes classes;
+	struct np_requests requests;
+	struct np_groups groups;
+	struct np_prefer prefer;
+};
+
+/* ---- Requests ---- */
+
+/* Limit on the requests of array tasks beyond each job's first, in total. */
+#define MAX_EXTRA_REQUESTS 4096
+
+/* Add a request for each task of a job, as far as *extra allows. */
+static void add_requests(struct np_requests *r, const struct np_problem *p,
+		uint32_t job, size_t *extra)
+{
+	const struct np_job *j = &p->s->job[job];
+	uint32_t n = j->tasks;
+
+	if (n > NP_PLACEMENT_MAX_TASKS)
+		n = NP_PLACEMENT_MAX_TASKS;
+	if (n - 1 > *extra)
+		n = (uint32_t)*extra + 1;
+	*extra -= n - 1;
+	r->of_job[job] = (uint32_t)r->n;
+	for (uint32_t k = 0; k < n; k++)
+		r->at[r->n++] = (struct np_request){
+			.job = job, .class = r->class[job],
+			.group = NP_NONE, .subgroup = NP_NONE, .task = k,
+			.need = j->nodes_min, .ready = np_order_ready(p->s, j),
+		};
+}
+
+/* Whether placement decides about a job. */
+static bool is_ours(const struct np_problem *p, uint32_t i)
+{
+	const struct np_job *j = &p->s->job[i];
+
+	return j->state != NP_JOB_RUNNING &&
+	       !problem_exempt(p, j, p->s->now_sec) &&
+	       !problem_hold_expired(p, j, p->outcome[i].held_sec) &&
+	       (problem_enforced(p, j) || j->mode == NP_MODE_PREFER);
+}
+
+/* Sort the jobs by precedence, those that may start before all others. */
+static int gather_order(struct np_requests *r, struct np_problem *p)
+{
+	size_t n = p->s->n_jobs, pass[2] = { 0 };
+	uint32_t *all = problem_alloc(p, n, sizeof(*all));
+
+	r->order = problem_alloc(p, n, sizeof(*r->order));
+	r->class = problem_alloc(p, n, sizeof(*r->class));
+	r->of_job = problem_alloc(p, n, sizeof(*r->of_job));
+	if (!all || !r->order || !r->class || !r->of_job)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		r->class[i] = r->of_job[i] = NP_NONE;
+		if (!is_ours(p, i))
+			continue;
+		all[r->n_order++] = i;
+		pass[1] += np_order_ready(p->s, &p->s->job[i]);
+	}
+	np_order_jobs(p->s, all, r->n_order);
+	for (size_t i = 0; i < r->n_order; i++) {
+		bool ready = np_order_ready(p->s, &p->s->job[all[i]]);
+
+		r->order[pass[!ready]++] = all[i];
+	}
+	return 0;
+}
+
+/* Find the class of each job that has enough nodes on leaves. */
+static int find_classes(struct np_requests *r, struct np_problem *p,
+			struct np_classes *c)
+{
+	for (size_t i = 0; i < r->n_order; i++) {
+		uint32_t job = r->order[i];
+		const struct np_job *j = &p->s->job[job];
+		const struct np_counts *n = problem_counts(p, j->candidates);
+
+		if (!n)
+			return -ENOMEM;
+		if (!np_bits_any(n->reach, p->lw) ||
+		    !problem_feasible(p, j, n))
+			continue;
+		r->class[job] = class_of(c, j);
+	}
+	return 0;
+}
+
+/*
+ * Make the requests, and the classes of all jobs that placement decides about,
+ * in mode prefer as well. Returns 0 or -ENOMEM.
+ */
+static int requests_init(struct np_requests *r, struct np_problem *p,
+			 struct np_classes *c)
+{
+	size_t extra = MAX_EXTRA_REQUESTS;
+	const uint32_t *to;
+
+	if (gather_order(r, p) || find_classes(r, p, c))
+		return -ENOMEM;
+	to = classes_renumber(c);
+	r->at = problem_alloc(p, r->n_order + MAX_EXTRA_REQUESTS,
+			      sizeof(*r->at));
+	if (!to || !r->at)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->n_order; i++) {
+		uint32_t job = r->order[i];
+		const struct np_job *j = &p->s->job[job];
+
+		if (r->class[job] == NP_NONE)
+			continue;
+		r->class[job] = to[r->class[job]];
+		c->at[r->class[job]].n += j->tasks;
+		if (problem_enforced(p, j))
+			add_requests(r, p, job, &extra);
+	}
+	return 0;
+}
+
+/* ---- Groups ---- */
+
+/* Free, and usable, nodes of a subgroup on the leaves that its group holds. */
+static uint64_t group_free_in(const struct np_groups *g,
+			      const struct np_subgroup *q)
+{
+	return q->switches ? counts_sum(q->switches, q->free, q->no_leaf_free,
+					g->at[q->group].set, g->p->lw) :
+			     q->in_free + q->no_leaf_free;
+}
+
+static uint64_t group_usable_in(const struct np_groups *g,
+				const struct np_subgroup *q)
+{
+	return q->switches ? counts_sum(q->switches, q->counts->usable,
+					q->counts->no_leaf_usable,
+					g->at[q->group].set, g->p->lw) :
+			     q->in_usable + q->counts->no_leaf_usable;
+}
+
+/* Whether its leaves have enough usable nodes for a request with a group. */
+static bool group_served(const struct np_groups *g, const struct np_request *r)
+{
+	return group_usable_in(g, &g->subgroup[r->subgroup]) >= r->need;
+}
+
+/* Append a group that begins with the request of that rank. */
+static uint32_t new_group(struct np_groups *g, uint32_t rank, bool together)
+{
+	uint32_t u = (uint32_t)g->n++, class = g->requests->at[rank].class;
+	struct np_group_class *k = &g->of_class[class];
+
+	g->at[u] = (struct np_group){
+		.class = class, .subgroup = NP_NONE,
+		.together = together, .next = NP_NONE,
+		.set = g->bits + 2 * u * g->p->lw,
+		.reach = g->bits + (2 * u + 1) * g->p->lw,
+	};
+	if (k->first == NP_NONE)
+		k->first = u;
+	else
+		g->at[k->last].next = u;
+	k->last = u;
+	return u;
+}
+
+/*
+ * The group of a request, made if needed: its class's, its array's or its own.
+ */
+static uint32_t group_of(struct np_groups *g, uint32_t rank)
+{
+	const struct np_request *r = &g->requests->at[rank];
+	const struct np_job *j = &g->p->s->job[r->job];
+	bool alone = g->classes->at[r->class].self;
+	bool together = alone && j->tasks > 1 &&
+			class_array_leaves(g->classes, r->class, j,
+					   g->p->counts[j->candidates],
+					   g->p->scratch);
+	uint32_t u = alone ? NP_NONE : g->of_class[r->class].first;
+
+	if (together && r->task)
+		u = g->requests->at[rank - 1].group;
+	if (u == NP_NONE)
+		u = new_group(g, rank, together);
+	g->at[u].ready |= r->ready;
+	return u;
+}
+
+static bool is_like(const struct np_subgroup *q, const struct np_job *j)
+{
+	return q->set == j->candidates && q->switches == j->switches &&
+	       q->shares == !!(j->flags & NP_JOB_SHARES_NODES);
+}
+
+/*
+ * Set q->like: the first such subgroup of the class, maybe the new one itself.
+ */
+static void find_like(struct np_groups *g, uint32_t subgroup,
+		      const struct np_job *j)
+{
+	struct np_subgroup *q = &g->subgroup[subgroup];
+	struct np_group_class *k = &g->of_class[g->at[q->group].class];
+	uint32_t i = k->like;
+
+	while (i != NP_NONE && !is_like(&g->subgroup[i], j))
+		i = g->subgroup[i].next_like;
+	q->like = i;
+	if (i != NP_NONE)
+		return;
+	q->like = subgroup;
+	q->next_like = k->like;
+	k->like = subgroup;
+}
+
+/* The subgroup of a job in its group, made if needed. NP_NONE: no memory. */
+static uint32_t subgroup_of(struct np_groups *g, uint32_t group,
+			    const struct np_job *j)
+{
+	bool shares = j->flags & NP_JOB_SHARES_NODES;
+	const struct np_counts *c = g->p->counts[j->candidates];
+	struct np_subgroup *q;
+	uint32_t i;
+
+	for (i = g->at[group].subgroup; i != NP_NONE; i = q->next) {
+		q = &g->subgroup[i];
+		if (is_like(q, j))
+			return i;
+	}
+	if (np_array_room(&g->subgroup, &g->subgroup_room, g->n_subgroups + 1,
+			  sizeof(*q)))
+		return NP_NONE;
+	i = (uint32_t)g->n_subgroups++;
+	q = &g->subgroup[i];
+	*q = (struct np_subgroup){
+		.counts = c, .group = group, .next = g->at[group].subgroup,
+		.set = j->candidates, .switches = j->switches,
+		.shares = shares,
+		.free = shares ? c->free_shared : c->free_alone,
+		.no_leaf_free = shares ? c->no_leaf_free_shared :
+				       c->no_leaf_free_alone,
+	};
+	np_bits_or(g->at[group].reach, c->reach, g->p->lw);
+	g->at[group].subgroup = i;
+	find_like(g, i, j);
+	return i;
+}
+
+/* Add a request to its subgroup's demand; a job's requests share it evenly. */
+static void add_demand(struct np_groups *g, struct np_request *r,
+		       struct np_subgroup *q, const struct np_job *j)
+{
+	uint32_t n = j->tasks < NP_PLACEMENT_MAX_TASKS ?
+		     j->tasks : NP_PLACEMENT_MAX_TASKS;
+	uint64_t wants = g->classes->at[r->class].self &&
+			 !g->at[q->group].together ? r->need :
+			 (uint64_t)r->need * j->tasks / n;
+
+	q->n++;
+	if (r->need > q->max_need)
+		q->max_need = r->need;
+	if (!r->ready)
+		return;
+	q->n_ready++;
+	q->wanted += wants;
+	g->at[q->group].demand += wants;
+	r->cum_nodes = q->switches ? r->need : q->wanted;
+}
+
+/* Make by_subgroup[]. */
+static int index_requests(struct np_groups *g)
+{
+	uint32_t at = 0;
+
+	g->by_subgroup =
+		problem_alloc(g->p, g->requests->n, sizeof(*g->by_subgroup));
+	if (!g->by_subgroup)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < g->n_subgroups; i++) {
+		struct np_subgroup *q = &g->subgroup[i];
+
+		q->first = at;
+		at += q->n;
+		q->n = 0;
+	}
+	for (uint32_t i = 0; i < g->requests->n; i++) {
+		struct np_subgroup *q;
+
+		if (g->requests->at[i].subgroup == NP_NONE)
+			continue;
+		q = &g->subgroup[g->requests->at[i].subgroup];
+		g->by_subgroup[q->first + q->n++] = i;
+	}
+	return 0;
+}
+
+/*
+ * Allocate for the largest possible number of groups: one per class, and one
+ * per request of a class that conflicts with itself.
+ */
+static int make_room(struct np_groups *g)
+{
+	size_t n = g->classes->n;
+
+	for (size_t i = 0; i < g->requests->n; i++)
+		n += g->classes->at[g->requests->at[i].class].self;
+	g->at = problem_alloc(g->p, n, sizeof(*g->at));
+	g->bits = problem_alloc(g->p, 2 * n * g->p->lw, sizeof(*g->bits));
+	g->of_class = problem_alloc(g->p, g->classes->n, sizeof(*g->of_class));
+	g->vacated = problem_alloc(g->p, g->p->lw, sizeof(*g->vacated));
+	g->offer = problem_alloc(g->p, g->p->n_leaves, sizeof(*g->offer));
+	g->loss = calloc(g->classes->n * g->p->n_leaves + 1,
+			 sizeof(*g->loss));
+	if (!g->at || !g->bits || !g->of_class || !g->vacated ||
+	    !g->offer || !g->loss)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->classes->n; i++)
+		g->of_class[i] = (struct np_group_class){
+			NP_NONE, NP_NONE, NP_NONE, NULL, NULL
+		};
+	return 0;
+}
+
+static size_t vgroup_of(const struct np_groups *g, uint32_t rank)
+{
+	const struct np_class *k =
+		&g->classes->at[g->requests->at[rank].class];
+
+	return k->trusted ? 0 : 1 + np_order_find(g->p->private_owner,
+						  g->p->n_private, k->owner);
+}
+
+/* Make by_vgroup[]: the requests of all classes that are not conflict-free. */
+static int gather_vgroups(struct np_groups *g)
+{
+	const struct np_requests *r = g->requests;
+	struct np_vgroup *to;
+
+	g->n_vgroups = 1 + g->p->n_private;
+	g->vgroup =
+		problem_alloc(g->p, g->n_vgroups + 2, sizeof(*g->vgroup));
+	g->by_vgroup = problem_alloc(g->p, r->n, sizeof(*g->by_vgroup));
+	if (!g->vgroup || !g->by_vgroup)
+		return -ENOMEM;
+	to = g->vgroup + 1;
+	for (uint32_t i = 0; i < r->n; i++)
+		if (!g->classes->at[r->at[i].class].conflict_free)
+			to[vgroup_of(g, i) + 1].request++;
+	for (size_t i = 1; i <= g->n_vgroups; i++)
+		to[i].request += to[i - 1].request;
+	for (uint32_t i = 0; i < r->n; i++)
+		if (!g->classes->at[r->at[i].class].conflict_free)
+			g->by_vgroup[to[vgroup_of(g, i)].request++] = i;
+	return 0;
+}
+
+static int add_request(struct np_groups *g, uint32_t rank)
+{
+	struct np_request *r = &g->requests->at[rank];
+	const struct np_job *j = &g->p->s->job[r->job];
+
+	r->group = group_of(g, rank);
+	r->subgroup = subgroup_of(g, r->group, j);
+	if (r->subgroup == NP_NONE)
+		return -ENOMEM;
+	add_demand(g, r, &g->subgroup[r->subgroup], j);
+	return 0;
+}
+
+/* Make last_taker and all for classes of several groups in a vgroup. */
+static int index_classes(struct np_groups *g, const struct np_vgroup *vgroup)
+{
+	size_t words = np_bits_words(vgroup[1].group - vgroup->group);
+
+	for (uint32_t i = vgroup->group; i < vgroup[1].group; i++) {
+		struct np_group_class *k = &g->of_class[g->at[i].class];
+
+		if (k->first == k->last)
+			continue;
+		if (i == k->first) {
+			k->last_taker = problem_alloc(g->p, g->p->n_leaves,
+						      sizeof(*k->last_taker));
+			k->all = problem_alloc(g->p, words, sizeof(*k->all));
+		}
+		if (!k->last_taker || !k->all)
+			return -ENOMEM;
+		np_bits_set(k->all, i - vgroup->group);
+	}
+	return 0;
+}
+
+static int add_vgroup(struct np_groups *g, struct np_vgroup *vgroup)
+{
+	int rc = 0;
+
+	for (uint32_t i = vgroup->request; !rc && i < vgroup[1].request; i++)
+		rc = add_request(g, g->by_vgroup[i]);
+	vgroup[1].group = (uint32_t)g->n;
+	vgroup[1].subgroup = (uint32_t)g->n_subgroups;
+	return rc ? rc : index_classes(g, vgroup);
+}
+
+/* Returns 0 or -ENOMEM; groups_free() in either case. */
+static int groups_init(struct np_groups *g, struct np_problem *p,
+		       struct np_classes *classes,
+		       struct np_requests *requests)
+{
+	int rc;
+
+	*g = (struct np_groups){
+		.p = p, .classes = classes, .requests = requests,
+	};
+	rc = make_room(g) ? -ENOMEM : gather_vgroups(g);
+	for (size_t i = 0; !rc && i < g->n_vgroups; i++)
+		rc = add_vgroup(g, &g->vgroup[i]);
+	return rc ? rc : index_requests(g);
+}
+
+/* All leaves are shared: free what was only needed for that. */
+static void groups_shared(struct np_groups *g)
+{
+	free(g->loss);
+	g->loss = NULL;
+}
+
+static void groups_free(struct np_groups *g)
+{
+	groups_shared(g);
+	free(g->subgroup);
+	free(g->undo);
+}
+
+/* ---- Transfer of leaves ---- */
+
+/* A group takes a leaf, whether or not it may. */
+static void group_hold(struct np_groups *g, uint32_t group, uint32_t leaf)
+{
+	struct np_group *u = &g->at[group];
+	struct np_subgroup *q;
+
+	np_bits_set(u->set, leaf);
+	u->supply += g->p->leaf_usable[leaf];
+	for (uint32_t i = u->subgroup; i != NP_NONE; i = q->next) {
+		q = &g->subgroup[i];
+		q->in_free += q->free[leaf];
+		q->in_usable += q->counts->usable[leaf];
+	}
+	if (g->of_class[u->class].last_taker)
+		g->of_class[u->class].last_taker[leaf] = group;
+	class_hold(g->classes, u->class, leaf);
+}
+
+/* A group gives up a leaf that it holds. */
+static void group_drop(struct np_groups *g, uint32_t group, uint32_t leaf)
+{
+	struct np_group *u = &g->at[group];
+	struct np_subgroup *q;
+
+	np_bits_clear(u->set, leaf);
+	np_bits_set(g->vacated, leaf);
+	u->supply -= g->p->leaf_usable[leaf];
+	for (uint32_t i = u->subgroup; i != NP_NONE; i = q->next) {
+		q = &g->subgroup[i];
+		q->in_free -= q->free[leaf];
+		q->in_usable -= q->counts->usable[leaf];
+	}
+	class_drop(g->classes, u->class, leaf);
+}
+
+/* Whether its own class keeps a group off a leaf that takes only one of it. */
+static bool by_own_class(const struct np_groups *g, const struct np_group *u,
+			 uint32_t leaf)
+{
+	const struct np_class *k = &g->classes->at[u->class];
+
+	return np_bits_test(k->self_apart, leaf) &&
+	       (u->together || k->holders[leaf] > np_bits_test(u->set, leaf));
+}
+
+/* Whether a group may take a leaf without anybody giving it up. */
+static bool group_can_take(const struct np_groups *g, uint32_t group,
+			   uint32_t leaf)
+{
+	const struct np_group *u = &g->at[group];
+
+	if (by_own_class(g, u, leaf))
+		return false;
+	/* The class was allowed on the leaves that it holds. */
+	return np_bits_test(g->classes->at[u->class].held, leaf) ||
+	       !class_blocked(g->classes, u->class, leaf);
+}
+
+/* Log a transfer for group_roll_back(). 0 or -ENOMEM. */
+static int group_log(struct np_groups *g, uint32_t group, uint32_t leaf,
+		     bool gives)
+{
+	if (np_array_room(&g->undo, &g->undo_room, g->n_undo + 1,
+			  sizeof(*g->undo)))
+		return -ENOMEM;
+	g->undo[g->n_undo++] = (struct np_transfer){ group, leaf, gives };
+	return 0;
+}
+
+/* Undo the transfers logged since n_undo was set to 0, last one first. */
+static void group_roll_back(struct np_groups *g)
+{
+	while (g->n_undo) {
+		const struct np_transfer *last = &g->undo[--g->n_undo];
+
+		if (last->gives)
+			group_hold(g, last->group, last->leaf);
+		else
+			group_drop(g, last->group, last->leaf);
+	}
+}
+
+/* Index of the first request of a subgroup that needs more free nodes. */
+static uint32_t first_beyond(const struct np_groups *g,
+			     const struct np_subgroup *q, uint64_t nodes)
+{
+	const uint32_t *request = g->by_subgroup + q->first;
+	const struct np_request *all = g->requests->at;
+	uint32_t lo = 0, hi = q->n_ready;
+
+	if (q->switches) { /* cum_nodes is each request's own need */
+		while (lo < hi && all[request[lo]].cum_nodes <= nodes)
+			lo++;
+		return lo;
+	}
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (all[request[mid]].cum_nodes > nodes)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+/*
+ * Whether no request before rank loses if its subgroup has fewer nodes: free
+ * instead of had_free, usable instead of had.
+ */
+static bool subgroup_spares(const struct np_groups *g,
+			    const struct np_subgroup *q,
+			    uint64_t had_free, uint64_t free, uint64_t had,
+			    uint64_t usable, uint32_t rank)
+{
+	const uint32_t *request = g->by_subgroup + q->first;
+	const struct np_request *all = g->requests->at;
+
+	for (uint32_t k = first_beyond(g, q, free); k < q->n_ready; k++) {
+		const struct np_request *r = &all[request[k]];
+
+		if (request[k] > rank ||
+		    (!q->switches && r->cum_nodes > had_free))
+			break;
+		if (r->cum_nodes > free && r->cum_nodes <= had_free)
+			return false;
+	}
+	for (uint32_t k = 0; q->max_need > usable && k < q->n; k++)
+		if (request[k] < rank && all[request[k]].need > usable &&
+		    all[request[k]].need <= had)
+			return false;
+	return true;
+}
+
+/* Whether no request before rank loses if its group gives up a leaf. */
+static bool group_spares(const struct np_groups *g, uint32_t group,
+			 uint32_t leaf, uint32_t rank)
+{
+	const struct np_group *u = &g->at[group];
+	struct np_subgroup *q;
+
+	for (uint32_t i = u->subgroup; i != NP_NONE; i = q->next) {
+		uint64_t had_free, had, free, usable;
+
+		q = &g->subgroup[i];
+		had_free = group_free_in(g, q);
+		had = group_usable_in(g, q);
+		np_bits_clear(u->set, leaf);
+		free = q->switches ? group_free_in(g, q) :
+		       had_free - q->free[leaf];
+		usable = q->switches ? group_usable_in(g, q) :
+			 had - q->counts->usable[leaf];
+		np_bits_set(u->set, leaf);
+		if (!subgroup_spares(g, q, had_free, free, had, usable, rank))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Whether all groups of a class that hold a leaf can spare it; with take: they
+ * can, and give it up. 0, -EBUSY or -ENOMEM.
+ */
+static int clear_class(struct np_groups *g, uint32_t rank, uint32_t class,
+		       uint32_t leaf, bool take)
+{
+	uint32_t left = g->classes->at[class].holders[leaf];
+	const uint32_t *last_taker = g->of_class[class].last_taker;
+	uint32_t w = g->of_class[class].first;
+
+	/* A single holder is most often the last one that took it. */
+	if (left == 1 && last_taker &&
+	    np_bits_test(g->at[last_taker[leaf]].set, leaf))
+		w = last_taker[leaf];
+	for (; left && w != NP_NONE; w = g->at[w].next) {
+		if (!np_bits_test(g->at[w].set, leaf))
+			continue;
+		left--;
+		if (w == g->requests->at[rank].group)
+			continue;
+		if (!take && !group_spares(g, w, leaf, rank))
+			return -EBUSY;
+		if (!take)
+			continue;
+		if (group_log(g, w, leaf, true))
+			return -ENOMEM;
+		group_drop(g, w, leaf);
+	}
+	return 0;
+}
+
+/*
+ * Whether all groups that keep a request's group off a leaf can spare it; with
+ * take: they can, and give it up. 0, -EBUSY or -ENOMEM.
+ */
+static int group_clear(struct np_groups *g, uint32_t rank, uint32_t leaf,
+		       bool take)
+{
+	const struct np_group *me = &g->at[g->requests->at[rank].group];
+	const struct np_classes *c = g->classes;
+	const uint64_t *on = c->on_leaf + leaf * c->words;
+	const uint64_t *relevant = c->relevant + me->class * c->words;
+	int rc = 0;
+
+	if (me->together && np_bits_test(c->at[me->class].self_apart, leaf))
+		return -EBUSY; /* its own tasks conflict there */
+	if (by_own_class(g, me, leaf))
+		rc = clear_class(g, rank, me->class, leaf, take);
+	for (uint32_t row_words = c->at[me->class].row_words; row_words && !rc;
+	     row_words &= row_words - 1) {
+		size_t w = np_bits_lowest(0, row_words);
+
+		for (uint64_t m = on[w] & relevant[w]; m && !rc; m &= m - 1) {
+			uint32_t b = np_bits_lowest(w, m);
+
+			if (!class_avoids(c, me->class, b, leaf, NULL))
+				continue;
+			rc = c->at[b].trusted && !c->at[me->class].trusted ?
+			     -EBUSY : clear_class(g, rank, b, leaf, take);
+		}
+	}
+	return rc;
+}
+
+/* ---- The rule "grow" ---- */
+
+/* Free nodes, to start now; or usable ones, to start at all. */
+enum want { WANT_FREE, WANT_USABLE };
+
+/* What one request tries to get. */
+struct goal {
+	uint32_t rank, group; /* of the request */
+	struct np_subgroup *q;
+	const uint16_t *column; /* nodes per leaf that count */
+	uint16_t *loss; /* groups.loss of its class */
+	uint64_t nodes; /* number to reach */
+	enum want want;
+};
+
+static uint64_t reached(const struct np_groups *g, const struct goal *goal)
+{
+	return goal->want == WANT_FREE ? group_free_in(g, goal->q) :
+	       group_usable_in(g, goal->q);
+}
+
+/* 1 + number of classes that could use the leaf and lose it to this one. */
+static uint16_t count_loss(const struct np_groups *g, uint32_t class,
+			   uint32_t leaf)
+{
+	const uint64_t *open = g->classes->open_on + leaf * g->classes->words;
+	const uint64_t *hard = g->classes->hard + class * g->classes->words;
+	uint16_t n = 1;
+
+	for (uint32_t row_words = g->classes->at[class].row_words; row_words;
+	     row_words &= row_words - 1) {
+		size_t w = np_bits_lowest(0, row_words);
+
+		n += (uint16_t)__builtin_popcountll(open[w] & hard[w]);
+	}
+	return n;
+}
+
+/*
+ * Price of a leaf when so many nodes are missing; the lowest is best. A leaf
+ * that suffices alone comes first: of several, the one that fewest classes
+ * lose, then the one with fewest nodes. Else the leaf with most nodes is best.
+ */
+static uint64_t price(uint16_t loss, uint16_t nodes, uint64_t missing)
+{
+	return nodes >= missing ? (uint32_t)loss << 16 | nodes :
+	       UINT64_C(1) << 32 | (uint32_t)(uint16_t)~nodes << 16 | loss;
+}
+
+/* Make the list of leaves that a goal may ask for; returns their nodes. */
+static uint64_t gather_offers(struct np_groups *g, const struct goal *goal)
+{
+	const struct np_group *u = &g->at[goal->group];
+	const uint64_t *open = g->classes->at[u->class].open;
+	struct np_offer *to = g->offer;
+	uint64_t sum = 0;
+
+	for (size_t w = 0; w < g->p->lw; w++)
+		for (uint64_t m = u->reach[w] & open[w] & ~u->set[w]; m;
+		     m &= m - 1) {
+			uint32_t leaf = np_bits_lowest(w, m);
+			uint16_t nodes = goal->column[leaf];
+
+			if (!nodes)
+				continue;
+			if (!goal->loss[leaf])
+				goal->loss[leaf] =
+					count_loss(g, u->class, leaf);
+			*to++ = (struct np_offer){ leaf, nodes,
+						   goal->loss[leaf] };
+			sum += nodes;
+		}
+	g->n_offers = (size_t)(to - g->offer);
+	return sum;
+}
+
+/* Whether the goal cannot have a leaf; evict: not even if others give it up. */
+static bool refuses(struct np_groups *g, const struct goal *goal, bool evict,
+		    uint32_t leaf)
+{
+	return evict ? group_clear(g, goal->rank, leaf, false) :
+		       !group_can_take(g, goal->group, leaf);
+}
+
+/*
+ * The best leaf to take next, NP_NONE if there is none. A leaf that was refused
+ * is removed from the list: while leaves are taken, others only have less to
+ * spare.
+ */
+static uint32_t grow_pick(struct np_groups *g, const struct goal *goal,
+			  bool evict, uint64_t missing)
+{
+	const struct np_offer *o = g->offer, *end = o + g->n_offers;
+	struct np_offer *to = g->offer, *best = NULL;
+	uint64_t least = UINT64_MAX;
+
+	for (; o < end; o++) {
+		uint64_t is = price(o->loss, o->nodes, missing);
+
+		if (is < least) {
+			if (!o->nodes || refuses(g, goal, evict, o->leaf))
+				continue;
+			best = to;
+			least = is;
+		}
+		*to++ = *o;
+	}
+	g->n_offers = (size_t)(to - g->offer);
+	if (!best)
+		return NP_NONE;
+	best->nodes = 0;
+	return best->leaf;
+}
+
+/* Take a leaf for a goal; evict: from those who can spare it. 0 or -errno. */
+static int take(struct np_groups *g, const struct goal *goal, uint32_t leaf,
+		bool evict)
+{
+	int rc = evict ? group_clear(g, goal->rank, leaf, true) : 0;
+
+	if (!rc)
+		rc = group_log(g, goal->group, leaf, false);
+	if (!rc)
+		group_hold(g, goal->group, leaf);
+	return rc;
+}
+
+/* Returns 1: the request got what it wants; 0: nothing changed; or -ENOMEM. */
+static int acquire(struct np_groups *g, uint32_t rank, enum want want)
+{
+	const struct np_request *r = &g->requests->at[rank];
+	struct np_subgroup *q = &g->subgroup[r->subgroup];
+	struct goal goal = {
+		.rank = rank, .group = r->group, .q = q, .want = want,
+		.column = want == WANT_FREE ? q->free : q->counts->usable,
+		.loss = g->loss + r->class * g->p->n_leaves,
+		.nodes = want == WANT_FREE ? r->cum_nodes : r->need,
+	};
+	bool evict = false;
+	uint64_t have;
+	int rc = 0;
+
+	if (reached(g, &goal) + gather_offers(g, &goal) < goal.nodes)
+		return 0;
+	g->n_undo = 0;
+	while ((have = reached(g, &goal)) < goal.nodes && !rc) {
+		uint32_t leaf = grow_pick(g, &goal, evict, goal.nodes - have);
+
+		if (leaf != NP_NONE)
+			rc = take(g, &goal, leaf, evict);
+		else if (evict)
+			break;
+		else
+			gather_offers(g, &goal);
+		evict |= leaf == NP_NONE;
+	}
+	if (!rc && have >= goal.nodes)
+		return 1;
+	group_roll_back(g);
+	return rc;
+}
+
+/* A group none of whose requests is served gives up all its leaves. */
+static bool give_up(struct np_groups *g, uint32_t group)
+{
+	struct np_group *u = &g->at[group];
+	bool any = np_bits_any(u->set, g->p->lw);
+
+	if (u->placed)
+		return false;
+	NP_BITS_EACH(leaf, u->set, g->p->lw)
+		group_drop(g, group, (uint32_t)leaf);
+	return any;
+}
+
+/* Ask for nodes, unless as many were refused already in this pass. */
+static int grow_ask(struct np_groups *g, uint32_t rank, enum want want,
+		    bool *changed)
+{
+	struct np_request *r = &g->requests->at[rank];
+	struct np_subgroup *q = &g->subgroup[r->subgroup];
+	uint64_t nodes = want == WANT_FREE ? r->cum_nodes : r->need, *failed;
+	int rc;
+
+	if (!np_bits_any(g->at[r->group].set, g->p->lw))
+		q = &g->subgroup[q->like];
+	failed = want == WANT_FREE ? &q->free_failed : &q->usable_failed;
+	if (nodes >= *failed)
+		return 0;
+	rc = acquire(g, rank, want);
+	if (rc < 0)
+		return rc;
+	if (!rc)
+		*failed = nodes;
+	*changed |= rc;
+	return 0;
+}
+
+/* Get a request what it lacks: free nodes first, then usable ones. */
+static int grow_request(struct np_groups *g, uint32_t rank, bool *changed)
+{
+	const struct np_request *r = &g->requests->at[rank];
+	const struct np_subgroup *q = &g->subgroup[r->subgroup];
+	int rc = 0;
+
+	if (r->ready && group_free_in(g, q) < r->cum_nodes)
+		rc = grow_ask(g, rank, WANT_FREE, changed);
+	if (!rc && group_usable_in(g, q) < r->need)
+		rc = grow_ask(g, rank, WANT_USABLE, changed);
+	return rc;
+}
+
+/* Set "placed" of the groups of a visibility group. */
+static void note_placed(struct np_groups *g, const struct np_vgroup *vgroup)
+{
+	for (uint32_t i = vgroup->group; i < vgroup[1].group; i++)
+		g->at[i].placed = false;
+	for (uint32_t i = vgroup->request; i < vgroup[1].request; i++) {
+		const struct np_request *r = &g->requests->at[g->by_vgroup[i]];
+
+		if (group_served(g, r))
+			g->at[r->group].placed = true;
+	}
+}
+
+/* Apply the rule once to every request of a visibility group. */
+static int grow(struct np_groups *g, const struct np_vgroup *vgroup,
+		bool *changed)
+{
+	for (uint32_t i = vgroup->subgroup; i < vgroup[1].subgroup; i++) {
+		g->subgroup[i].free_failed = UINT64_MAX;
+		g->subgroup[i].usable_failed = UINT64_MAX;
+	}
+	for (uint32_t i = vgroup->request; i < vgroup[1].request; i++) {
+		int rc = grow_request(g, g->by_vgroup[i], changed);
+
+		if (rc)
+			return rc;
+	}
+	note_placed(g, vgroup);
+	for (uint32_t i = vgroup->group; i < vgroup[1].group; i++)
+		*changed |= give_up(g, i);
+	return 0;
+}
+
+/* ---- Mode prefer ---- */
+
+static uint64_t nodes_of(const struct np_job *j)
+{
+	return (uint64_t)j->nodes_min * j->tasks;
+}
+
+/* Free nodes of a leaf that restricted jobs before this one cannot take. */
+static uint32_t certain_nodes(const struct np_prefer *f, const struct np_job *j,
+			      const struct np_counts *c, uint32_t leaf)
+{
+	uint32_t n = j->flags & NP_JOB_SHARES_NODES ? c->free_shared[leaf] :
+		     c->free_alone[leaf];
+
+	return n > f->reserved[leaf] ? n - f->reserved[leaf] : 0;
+}
+
+/* Nodes that unrestricted jobs before it may take on any of a job's leaves. */
+static uint64_t wanted_before(const struct np_prefer *f,
+			      const struct np_counts *c)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < f->n_partitions; i++)
+		if (np_bits_intersect(f->reach + i * f->p->lw, c->reach, f->p->lw))
+			n += f->wanted[i];
+	return n;
+}
+
+/* The smallest leaf that has all missing nodes, or else the largest. */
+static uint32_t prefer_pick(const struct np_prefer *f, const struct np_job *j,
+			    uint32_t class, const struct np_counts *c,
+			    const uint64_t *set, uint64_t missing)
+{
+	uint32_t best = NP_NONE, most = 0;
+
+	NP_BITS_EACH(at, c->reach, f->p->lw) {
+		uint32_t leaf = (uint32_t)at, n = certain_nodes(f, j, c, leaf);
+
+		if (!n || np_bits_test(set, leaf) ||
+		    (best != NP_NONE && most >= missing &&
+		     (n < missing || n >= most)) ||
+		    (best != NP_NONE && most < missing && n <= most) ||
+		    !class_can_take(f->classes, class, j, leaf))
+			continue;
+		best = leaf;
+		most = n;
+	}
+	return best;
+}
+
+/*
+ * Find leaves, set[] (lw words), on which a job of mode prefer is kept apart
+ * and can still start now. false: there are none.
+ */
+static bool prefer_find(const struct np_prefer *f, const struct np_job *j,
+			uint32_t class, const struct np_counts *c,
+			uint64_t *set)
+{
+	uint64_t need = nodes_of(j) + wanted_before(f, c), have = 0;
+	uint64_t all = 0;
+	uint32_t leaves = 0;
+
+	if (!(f->p->policy.modes & 1u << NP_MODE_PREFER))
+		return false; /* wanted[] and reserved[] were not filled in */
+	memset(set, 0, f->p->lw * sizeof(*set));
+	NP_BITS_EACH(leaf, c->reach, f->p->lw)
+		all += certain_nodes(f, j, c, (uint32_t)leaf);
+	if (all < need)
+		return false;
+	while (have < need) {
+		uint32_t leaf = prefer_pick(f, j, class, c, set, need - have);
+
+		if (leaf == NP_NONE || (j->switches && leaves == j->switches))
+			return false;
+		np_bits_set(set, leaf);
+		have += certain_nodes(f, j, c, leaf);
+		leaves++;
+	}
+	return true;
+}
+
+/* A restricted job may take all its nodes on any one of its leaves. */
+static void reserve(struct np_prefer *f, const struct np_job *j,
+		    const uint64_t *set)
+{
+	NP_BITS_EACH(leaf, set, f->p->lw) {
+		uint64_t n = f->reserved[leaf] + nodes_of(j);
+
+		f->reserved[leaf] = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+	}
+}
+
+/* Restrict a job, if that cannot delay it. 0 or -ENOMEM. */
+static int try_restrict(struct np_prefer *f, uint32_t job, uint64_t *scratch)
+{
+	const struct np_job *j = &f->p->s->job[job];
+	const struct np_counts *c = f->p->counts[j->candidates];
+	uint32_t class = f->requests->class[job];
+	uint64_t *set;
+
+	if (!prefer_find(f, j, class, c, scratch))
+		return 0;
+	set = problem_alloc(f->p, f->p->lw, sizeof(*set));
+	if (!set)
+		return -ENOMEM;
+	memcpy(set, scratch, f->p->lw * sizeof(*set));
+	NP_BITS_EACH(leaf, set, f->p->lw)
+		class_hold(f->classes, class, (uint32_t)leaf);
+	reserve(f, j, set);
+	f->set[job] = set;
+	return 0;
+}
+
+/*
+ * Reserve the leaves of an enforced job; false: it is not one, or has no group.
+ */
+static bool enforced_set(struct np_prefer *f, uint32_t job)
+{
+	const struct np_requests *all = f->requests;
+	uint32_t i = all->of_job[job];
+
+	if (i == NP_NONE || all->at[i].group == NP_NONE)
+		return false;
+	for (; i < all->n && all->at[i].job == job; i++) {
+		const struct np_request *r = &all->at[i];
+		bool last = i + 1 == all->n || r[1].job != job ||
+			    r[1].group != r->group;
+
+		/* Once per group; requests that are held take nothing. */
+		if (last && group_served(f->groups, r))
+			reserve(f, &f->p->s->job[job],
+				f->groups->at[r->group].set);
+	}
+	return true;
+}
+
+/*
+ * Whether to restrict a job. A single job of a class that conflicts with itself
+ * is restricted as well, so that the next one finds leaves.
+ */
+static bool should_restrict(struct np_prefer *f, const struct np_job *j,
+			    uint32_t class)
+{
+	return j->mode == NP_MODE_PREFER && class != NP_NONE &&
+	       (f->classes->at[class].self ||
+		class_conflicts(f->classes, class));
+}
+
+/* Count what a job may take, and restrict it first where that is possible. */
+static int account_job(struct np_prefer *f, uint32_t job, uint64_t *scratch)
+{
+	const struct np_job *j = &f->p->s->job[job];
+	size_t at = np_order_find(f->partition, f->n_partitions,
+				  j->partition);
+	int rc;
+
+	if (enforced_set(f, job))
+		return 0;
+	if (should_restrict(f, j, f->requests->class[job])) {
+		rc = try_restrict(f, job, scratch);
+		if (rc || f->set[job])
+			return rc;
+	}
+	f->wanted[at] += nodes_of(j);
+	return 0;
+}
+
+/*
+ * A job was submitted that may take nodes before the next one does: on leaves[]
+ * if it is restricted to them, else anywhere.
+ */
+static void prefer_admit(struct np_prefer *f, const struct np_job *j,
+			 bool restricted, const uint64_t *leaves)
+{
+	size_t at = np_order_find(f->partition, f->n_partitions, j->partition);
+
+	if (restricted || at == f->n_partitions)
+		reserve(f, j, leaves);
+	else
+		f->wanted[at] += nodes_of(j);
+}
+
+/* List the partitions of n jobs. */
+static int gather_partitions(struct np_prefer *f, const uint32_t *order,
+			     size_t n)
+{
+	uint32_t *part = problem_alloc(f->p, n, sizeof(*part));
+
+	if (!part)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		part[i] = f->p->s->job[order[i]].partition;
+	f->n_partitions = np_order_unique(part, n);
+	f->partition = part;
+	f->wanted = problem_alloc(f->p, f->n_partitions, sizeof(*f->wanted));
+	f->reach = problem_alloc(f->p, f->n_partitions * f->p->lw,
+				 sizeof(*f->reach));
+	return f->wanted && f->reach ? 0 : -ENOMEM;
+}
+
+/* Find out the leaves that the jobs of each partition can use. */
+static int gather_reach(struct np_prefer *f, const uint32_t *order, size_t n)
+{
+	size_t lw = f->p->lw;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct np_job *j = &f->p->s->job[order[i]];
+		size_t at = np_order_find(f->partition, f->n_partitions,
+					  j->partition);
+		const struct np_counts *c =
+			problem_counts(f->p, j->candidates);
+
+		if (!c)
+			return -ENOMEM;
+		np_bits_or(f->reach + at * lw, c->reach, lw);
+	}
+	return 0;
+}
+
+/* Restrict the jobs of mode prefer that can be. Returns 0 or -ENOMEM. */
+static int prefer_init(struct np_prefer *f, struct np_problem *p,
+		       struct np_classes *classes,
+		       const struct np_requests *requests,
+		       const struct np_groups *groups)
+{
+	uint32_t *order = problem_alloc(p, p->s->n_jobs, sizeof(*order));
+	uint64_t *scratch = problem_alloc(p, p->lw, sizeof(*scratch));
+	size_t n = 0;
+	int rc;
+
+	*f = (struct np_prefer){
+		.p = p,
+		.classes = classes,
+		.requests = requests,
+		.groups = groups,
+		.reserved = problem_alloc(p, p->n_leaves, sizeof(*f->reserved)),
+		.set = problem_alloc(p, p->s->n_jobs, sizeof(*f->set)),
+	};
+	if (!order || !scratch || !f->reserved || !f->set)
+		return -ENOMEM;
+	if (!(p->policy.modes & 1u << NP_MODE_PREFER))
+		return 0;
+	for (uint32_t i = 0; i < p->s->n_jobs; i++)
+		if (np_order_ready(p->s, &p->s->job[i]))
+			order[n++] = i;
+	np_order_jobs(p->s, order, n);
+	rc = gather_partitions(f, order, n);
+	if (!rc)
+		rc = gather_reach(f, order, n);
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = account_job(f, order[i], scratch);
+	return rc;
+}
+
+/* ---- The rules "widen" and "keep", and their iteration ---- */
+
+#define MAX_ITERATIONS 16
+
+/* Whether a has less supply for its demand than b. */
+static bool has_less(const struct np_group *a, const struct np_group *b)
+{
+	return a->supply * b->demand < b->supply * a->demand;
+}
+
+/*
+ * The groups of a visibility group, counted from its first; ready ones first.
+ */
+struct widening {
+	struct np_groups *g;
+	uint32_t first;
+	size_t n, n_ready, words;
+	uint64_t *want; /* per leaf a bitmap of the groups that ask for it */
+};
+
+/*
+ * Leaves are only given away here, so what a class cannot take it cannot take
+ * later on either: none of its groups wants the leaf any more.
+ */
+static bool can_widen(const struct widening *w, size_t i, uint32_t leaf,
+		      uint64_t *want)
+{
+	uint32_t group = w->first + (uint32_t)i;
+	const struct np_group *u = &w->g->at[group];
+	const uint64_t *all = w->g->of_class[u->class].all;
+
+	if (group_can_take(w->g, group, leaf))
+		return true;
+	np_bits_clear(want, i);
+	/* A group of tasks that stay together may be refused where other
+	   groups of its class are not. */
+	for (size_t k = 0; all && !u->together && k < w->words; k++)
+		want[k] &= ~all[k];
+	return false;
+}
+
+/*
+ * Give a leaf to the ready group with least supply, then to all that can share.
+ */
+static bool widen_leaf(const struct widening *w, uint32_t leaf)
+{
+	uint64_t *want = w->want + leaf * w->words;
+	const struct np_group *at = w->g->at + w->first;
+	size_t poorest = w->n;
+	bool any = false;
+
+	NP_BITS_EACH(i, want, w->words) {
+		if (i >= w->n_ready)
+			break;
+		if ((poorest == w->n || has_less(&at[i], &at[poorest])) &&
+		    can_widen(w, i, leaf, want))
+			poorest = i;
+	}
+	if (poorest < w->n) {
+		group_hold(w->g, w->first + (uint32_t)poorest, leaf);
+		np_bits_clear(want, poorest);
+		any = true;
+	}
+	NP_BITS_EACH(i, want, w->words)
+		if (can_widen(w, i, leaf, want)) {
+			group_hold(w->g, w->first + (uint32_t)i, leaf);
+			any = true;
+		}
+	return any;
+}
+
+/*
+ * Enter a group for the leaves it asks for: once all, later the vacated ones.
+ */
+static void ask_leaves(const struct widening *w, size_t i)
+{
+	const struct np_group *u = &w->g->at[w->first + i];
+	const uint64_t *open = w->g->classes->at[u->class].open;
+	const uint64_t *left = w->g->vacated;
+
+	for (size_t k = 0; k < w->g->p->lw; k++)
+		for (uint64_t m = u->reach[k] & open[k] & ~u->set[k] &
+		     (u->widened ? left[k] : ~UINT64_C(0));
+		     m; m &= m - 1)
+			np_bits_set(w->want + np_bits_lowest(k, m) * w->words, i);
+}
+
+/* The rule "widen", for the groups of a visibility group. */
+static int widen(struct np_groups *g, const struct np_vgroup *vgroup,
+		 bool *changed)
+{
+	size_t n = vgroup[1].group - vgroup->group, words = np_bits_words(n);
+	struct np_group *u = g->at + vgroup->group;
+	struct widening w = {
+		.g = g, .first = vgroup->group, .n = n, .words = words,
+		.want = calloc(g->p->n_leaves * words + 1, sizeof(*w.want)),
+	};
+
+	if (!w.want)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		w.n_ready += u[i].ready;
+		if (u[i].placed)
+			ask_leaves(&w, i);
+		u[i].widened = u[i].placed;
+	}
+	for (size_t i = 0; n && i < g->p->n_leaves; i++)
+		*changed |= widen_leaf(&w, g->p->leaf_order[i]);
+	memset(g->vacated, 0, g->p->lw * sizeof(*g->vacated));
+	free(w.want);
+	return 0;
+}
+
+/* Add the leaves written for a request by an earlier decision to bits. */
+static void prior(const struct np_groups *g, const struct np_request *r,
+		  uint64_t *bits)
+{
+	const struct np_job *j = &g->p->s->job[r->job];
+	const uint64_t *reach = g->p->counts[j->candidates]->reach;
+
+	if (r->task) /* the decision in the record is that of its first task */
+		return;
+	for (size_t w = 0; w < g->p->lw; w++)
+		if (j->prior == NP_PRIOR_UNRESTRICTED)
+			bits[w] |= reach[w];
+		else if (j->prior == NP_PRIOR_RESTRICTED)
+			bits[w] |= reach[w] & j->prior_leaves[w];
+}
+
+/* The rule "keep", for the groups of a visibility group. */
+static int keep(struct np_groups *g, const struct np_vgroup *vgroup)
+{
+	size_t n = vgroup[1].group - vgroup->group, lw = g->p->lw;
+	uint64_t *bits = calloc(n * lw + 1, sizeof(*bits));
+
+	if (!bits)
+		return -ENOMEM;
+	for (uint32_t i = vgroup->request; i < vgroup[1].request; i++) {
+		const struct np_request *r = &g->requests->at[g->by_vgroup[i]];
+
+		prior(g, r, bits + (r->group - vgroup->group) * lw);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t u = vgroup->group + i;
+		const uint64_t *open = np_group_class(g, u)->open;
+
+		NP_BITS_EACH(leaf, bits + i * lw, lw)
+			if (np_bits_test(open, leaf) &&
+			    group_can_take(g, u, (uint32_t)leaf))
+				group_hold(g, u, (uint32_t)leaf);
+	}
+	free(bits);
+	return 0;
+}
+
+/* Apply all rules to a visibility group until nothing changes. */
+static int iterate(struct np_groups *g, const struct np_vgroup *vgroup)
+{
+	bool changed = true;
+	int rc = keep(g, vgroup);
+
+	for (int round = 0; !rc && changed && round < MAX_ITERATIONS; round++) {
+		changed = false;
+		rc = grow(g, vgroup, &changed);
+		if (!rc)
+			rc = widen(g, vgroup, &changed);
+	}
+	return rc;
+}
+
+/* Conflict-free classes hold all leaves that their jobs can use. */
+static void place_conflict_free(struct np_problem *p, struct np_classes *c,
+				const struct np_requests *r)
+{
+	for (size_t i = 0; i < r->n_order; i++) {
+		const struct np_job *j = &p->s->job[r->order[i]];
+		uint32_t class = r->class[r->order[i]];
+		const uint64_t *reach;
+
+		if (class == NP_NONE || !c->at[class].conflict_free)
+			continue;
+		reach = p->counts[j->candidates]->reach;
+		if (np_bits_subset(reach, c->at[class].held, p->lw))
+			continue;
+		NP_BITS_EACH(leaf, reach, p->lw)
+			class_hold(c, class, (uint32_t)leaf);
+	}
+}
+
+/* Share the leaves among all classes and groups. */
+static int share(struct np_allocation *a)
+{
+	int rc = 0;
+
+	place_conflict_free(&a->problem, &a->classes, &a->requests);
+	/* The public groups first; others do not see the private ones. */
+	for (size_t i = 0; !rc && i < a->groups.n_vgroups; i++)
+		rc = iterate(&a->groups, &a->groups.vgroup[i]);
+	groups_shared(&a->groups);
+	return rc;
+}
+
+static void allocation_free(struct np_allocation *a)
+{
+	if (!a)
+		return;
+	groups_free(&a->groups);
+	problem_free(&a->problem);
+	free(a);
+}
+
+/*
+ * other: allocation of the same snapshot that lives longer, or NULL. *out: free
+ * with allocation_free(). Returns 0 or -ENOMEM.
+ */
+static int allocation_new(const struct np_snapshot *s,
+			  const struct np_slowdowns *t,
+			  const struct np_policy *policy,
+			  const struct np_outcome *outcome, bool what_if,
+			  const struct np_allocation *other,
+			  struct np_allocation **out)
+{
+	struct np_allocation *a = calloc(1, sizeof(*a));
+	struct np_problem *p;
+
+	if (!a)
+		return -ENOMEM;
+	p = &a->problem;
+	if (problem_init(p, s, t, policy, outcome, what_if,
+			 other ? &other->problem : NULL) ||
+	    leaf_loads_init(&a->loads, p) ||
+	    classes_init(&a->classes, p, &a->loads) ||
+	    requests_init(&a->requests, p, &a->classes) ||
+	    classes_seal(&a->classes) ||
+	    groups_init(&a->groups, p, &a->classes, &a->requests) || share(a) ||
+	    prefer_init(&a->prefer, p, &a->classes, &a->requests, &a->groups)) {
+		allocation_free(a);
+		return -ENOMEM;
+	}
+	*out = a;
+	return 0;
+}
 
 /* A submission that was decided since the snapshot. */
 struct np_admitted {
@@ -387,7 +3677,7 @@ static bool cause_on(const struct np_classes *c, uint32_t class,
 	bool any = false;
 
 	if (!np_bits_test(k->open, leaf))
-		return np_class_avoids(c, class, NP_NONE, leaf, cause);
+		return class_avoids(c, class, NP_NONE, leaf, cause);
 	for (uint32_t row_words = k->row_words; row_words;
 	     row_words &= row_words - 1) {
 		size_t w = np_bits_lowest(0, row_words);
@@ -398,8 +3688,8 @@ static bool cause_on(const struct np_classes *c, uint32_t class,
 		    np_bits_test(k->self_apart, leaf))
 			m |= on[w] & UINT64_C(1) << class % NP_BITS_WORD;
 		for (; m; m &= m - 1)
-			if (np_class_avoids(c, class, np_bits_lowest(w, m), leaf,
-					    &one) &&
+			if (class_avoids(c, class, np_bits_lowest(w, m), leaf,
+					 &one) &&
 			    (!any || one.slowdown > cause->slowdown)) {
 				*cause = one;
 				any = true;
@@ -479,7 +3769,7 @@ static int set_restricted(struct np_allocation *a, uint32_t class,
 			  struct np_outcome *v)
 {
 	struct np_problem *p = &a->problem;
-	uint64_t *open = np_problem_alloc(p, p->lw, sizeof(*open));
+	uint64_t *open = problem_alloc(p, p->lw, sizeof(*open));
 
 	if (!open)
 		return -ENOMEM;
@@ -531,14 +3821,14 @@ static int decide_tasks(struct np_allocation *a, uint32_t i,
 	const struct np_request *r = &all->at[all->of_job[i]];
 	const uint64_t *last = NULL;
 
-	v->task_leaves = np_problem_alloc(&a->problem, NP_PLACEMENT_MAX_TASKS,
-					  sizeof(*v->task_leaves));
+	v->task_leaves = problem_alloc(&a->problem, NP_PLACEMENT_MAX_TASKS,
+				       sizeof(*v->task_leaves));
 	if (!v->task_leaves)
 		return -ENOMEM;
 	for (; r < all->at + all->n && r->job == i; r++) {
 		struct np_outcome one;
 
-		if (!np_group_served(&a->groups, r))
+		if (!group_served(&a->groups, r))
 			continue;
 		last = a->groups.at[r->group].set;
 		if (open_leaves(a, i, last, &one))
@@ -567,7 +3857,7 @@ static int decide_enforced(struct np_allocation *a, uint32_t i,
 	    a->problem.s->job[i].tasks > 1 &&
 	    !a->groups.at[r->group].together)
 		return decide_tasks(a, i, v);
-	if (np_group_served(&a->groups, r))
+	if (group_served(&a->groups, r))
 		return open_leaves(a, i, a->groups.at[r->group].set, v);
 	hold_job(a, i, v);
 	return 0;
@@ -584,12 +3874,12 @@ static int decide_preferred(struct np_allocation *a, uint32_t i,
 		return open_leaves(a, i, a->prefer.set[i], v);
 	v->action = NP_ACT_UNRESTRICTED;
 	v->cause.why = NP_WHY_NO_ROOM_APART;
-	if (!np_class_conflicts(&a->classes, class))
+	if (!class_conflicts(&a->classes, class))
 		v->cause.why = NP_WHY_HARMLESS;
 	else if (a->classes.at[class].self && j->tasks > 1 &&
-		 !np_class_array_leaves(&a->classes, class, j,
-					a->problem.counts[j->candidates],
-					a->problem.scratch))
+		 !class_array_leaves(&a->classes, class, j,
+				     a->problem.counts[j->candidates],
+				     a->problem.scratch))
 		v->cause.why = NP_WHY_TASKS_TOGETHER;
 	return 0;
 }
@@ -602,7 +3892,7 @@ static enum np_why why_no_class(const struct np_problem *p,
 
 	if (!np_bits_any(c->reach, p->lw))
 		return NP_WHY_NO_LEAF;
-	return np_problem_feasible(p, j, c) ? NP_WHY_TOO_MANY :
+	return problem_feasible(p, j, c) ? NP_WHY_TOO_MANY :
 					    NP_WHY_TOO_FEW_NODES;
 }
 
@@ -613,10 +3903,10 @@ static int decide_job(struct np_placement *p, uint32_t i, struct np_outcome *v)
 	struct np_allocation *a = np_placement_allocation(p, j);
 	uint32_t class = a->requests.class[i];
 
-	v->cause.why = np_problem_exempt(&a->problem, j, p->s->now_sec);
+	v->cause.why = problem_exempt(&a->problem, j, p->s->now_sec);
 	if (j->state == NP_JOB_RUNNING || v->cause.why)
 		return 0;
-	if (np_problem_hold_expired(&a->problem, j, v->held_sec)) {
+	if (problem_hold_expired(&a->problem, j, v->held_sec)) {
 		v->action = NP_ACT_UNRESTRICTED;
 		v->cause.why = NP_WHY_HOLD_EXPIRED;
 		return 0;
@@ -734,7 +4024,7 @@ static void count(struct np_placement *p, const struct np_job *j,
 			if (node < p->s->leaves->n_nodes)
 				np_bits_clear(p->scratch_set,
 					      p->s->leaves->place[node]);
-	np_counts_fill(p->s, p->scratch_set, p->scratch);
+	counts_fill(p->s, p->scratch_set, p->scratch);
 }
 
 /* Add the smallest leaf that has all missing nodes, or else the largest. */
@@ -776,7 +4066,7 @@ static int admit(struct np_placement *p, struct np_allocation *a,
 		 const struct np_admitted *what)
 {
 	size_t lw = p->s->leaves->words;
-	uint64_t *leaves = np_problem_alloc(&a->problem, lw, sizeof(*leaves));
+	uint64_t *leaves = problem_alloc(&a->problem, lw, sizeof(*leaves));
 	struct np_admitted *to;
 
 	if (!leaves || np_array_room(&p->journal, &p->journal_room,
@@ -791,9 +4081,8 @@ static int admit(struct np_placement *p, struct np_allocation *a,
 	to->job.prior_leaves = NULL;
 	if (what->class_known)
 		NP_BITS_EACH(leaf, leaves, lw)
-			np_class_hold(&a->classes, what->class,
-				      (uint32_t)leaf);
-	np_prefer_admit(&a->prefer, &what->job, what->restricted, leaves);
+	class_hold(&a->classes, what->class, (uint32_t)leaf);
+	prefer_admit(&a->prefer, &what->job, what->restricted, leaves);
 	return 0;
 }
 
@@ -832,7 +4121,7 @@ static enum np_why why_unrestricted(const struct submission *s)
 
 	if (c->at[s->class].self || np_bits_any(c->hard + at, c->words) ||
 	    np_bits_any(c->soft + at, c->words) ||
-	    !np_class_open_everywhere(c, s->class))
+	    !class_open_everywhere(c, s->class))
 		return NP_WHY_FITS;
 	return c->p->t->profile[s->job->profile].complete ?
 	       NP_WHY_HARMLESS : NP_WHY_NOT_PREDICTED;
@@ -852,8 +4141,8 @@ static bool choose(const struct submission *s, const uint16_t *column,
 	for (size_t w = 0; w < lw; w++)
 		s->set[w] = can[w] & held[w];
 	do {
-		have = np_counts_sum(s->job->switches, column, no_leaf, s->set,
-				     lw);
+		have = counts_sum(s->job->switches, column, no_leaf, s->set,
+				  lw);
 		if (have >= s->job->nodes_min)
 			return true;
 	} while (add_leaf(lw, column, can, s->job->nodes_min - have, s->set));
@@ -887,8 +4176,8 @@ static int place_preferred(struct submission *s, const uint64_t *can)
 	if (np_bits_subset(s->counts->reach, can, s->a->problem.lw) &&
 	    why != NP_WHY_FITS)
 		allow_anywhere(s, why);
-	else if (np_prefer_find(&s->a->prefer, s->job, s->class, s->counts,
-				s->set))
+	else if (prefer_find(&s->a->prefer, s->job, s->class, s->counts,
+			     s->set))
 		return restrict_submission(s);
 	else if (s->a->classes.at[s->class].self && s->job->tasks > 1)
 		allow_anywhere(s, NP_WHY_TASKS_TOGETHER);
@@ -905,9 +4194,8 @@ static int place(struct submission *s)
 	/* Leaves that its class holds are checked too: a job that does not see
 	   the class may have been admitted there since. */
 	NP_BITS_EACH(leaf, s->counts->reach, s->a->problem.lw)
-		if (np_class_can_take(&s->a->classes, s->class, s->job,
-				      (uint32_t)leaf))
-			np_bits_set(can, leaf);
+	if (class_can_take(&s->a->classes, s->class, s->job, (uint32_t)leaf))
+		np_bits_set(can, leaf);
 	return s->job->mode == NP_MODE_PREFER ? place_preferred(s, can) :
 	       place_enforced(s, can);
 }
@@ -916,16 +4204,16 @@ static int place(struct submission *s)
 static enum np_why one_not_placed(struct submission *s)
 {
 	const struct np_problem *p = &s->a->problem;
-	enum np_why why = np_problem_exempt(p, s->job, s->now_sec);
+	enum np_why why = problem_exempt(p, s->job, s->now_sec);
 
 	if (why != NP_WHY_RUNNING)
 		return why;
 	if (!np_bits_any(s->counts->reach, p->lw))
 		return NP_WHY_NO_LEAF;
-	if (!np_problem_feasible(p, s->job, s->counts))
+	if (!problem_feasible(p, s->job, s->counts))
 		return NP_WHY_TOO_FEW_NODES;
 	if (!full(s->p, s->job->owner))
-		s->class = np_class_of(&s->a->classes, s->job);
+		s->class = class_of(&s->a->classes, s->job);
 	return s->class == NP_NONE ? NP_WHY_TOO_MANY : NP_WHY_RUNNING;
 }
 
@@ -1031,7 +4319,7 @@ void np_placement_carry(struct np_placement *to,
 		     (size_t)what.job.profile >= to->t->n))
 			continue;
 		if (what.class_known)
-			what.class = np_class_of(&a->classes, &what.job);
+			what.class = class_of(&a->classes, &what.job);
 		what.class_known = what.class_known && what.class != NP_NONE;
 		if (admit(to, a, &what))
 			return;
@@ -1054,7 +4342,7 @@ int np_placement_unwritten(struct np_placement *p, size_t i)
 		return -ENOMEM;
 	p->unwritten[p->n_unwritten++] = class;
 	for (uint32_t leaf = 0; leaf < a->problem.n_leaves; leaf++)
-		np_class_hold(&a->classes, class, leaf);
+		class_hold(&a->classes, class, leaf);
 	return 0;
 }
 
@@ -1070,8 +4358,8 @@ may_meet(const struct np_placement *p, size_t i, const uint64_t *set)
 		a->problem.counts[p->s->job[i].candidates]->reach;
 
 	for (size_t k = 0; k < p->n_unwritten; k++)
-		if (np_class_conflict_on(&a->classes, a->requests.class[i],
-					 p->unwritten[k], open))
+		if (class_conflict_on(&a->classes, a->requests.class[i],
+				      p -> unwritten[k], open))
 			return true;
 	return false;
 }
@@ -1160,13 +4448,13 @@ static int make_allocations(struct np_placement *p)
 	for (size_t i = 0; i < p->s->n_jobs; i++)
 		*modes |= 1u << job[i].mode;
 	both = *modes & 1u << NP_MODE_ADVISE && *modes & act;
-	rc = np_allocation_new(p->s, p->t, &p->policy, p->outcome,
-			       !(*modes & act), NULL, &p->real);
+	rc = allocation_new(p->s, p->t, &p->policy, p->outcome, !(*modes & act),
+			    NULL, &p->real);
 	p->advised = p->real;
 	if (!rc && both) {
 		p->advised = NULL;
-		rc = np_allocation_new(p->s, p->t, &p->policy, p->outcome,
-				       true, p->real, &p->advised);
+		rc = allocation_new(p->s, p->t, &p->policy, p->outcome, true,
+				    p->real, &p->advised);
 	}
 	return rc;
 }
@@ -1186,7 +4474,7 @@ static int fill(struct np_placement *p)
 		rc = make_allocations(p);
 	if (rc)
 		return rc;
-	p->scratch = np_problem_counts_new(&p->real->problem);
+	p->scratch = problem_counts_new(&p->real->problem);
 	return p->scratch ? decide_jobs(p) : -ENOMEM;
 }
 
@@ -1220,8 +4508,8 @@ void np_placement_free(struct np_placement *p)
 	if (!p)
 		return;
 	if (p->advised != p->real)
-		np_allocation_free(p->advised);
-	np_allocation_free(p->real);
+		allocation_free(p->advised);
+	allocation_free(p->real);
 	np_snapshot_unref(p->s);
 	np_slowdowns_unref(p->t);
 	free(p->outcome);
@@ -1241,5 +4529,5 @@ const struct np_outcome *np_placement_at(const struct np_placement *p,
 
 double np_placement_worst_slowdown(const struct np_placement *p, size_t leaf)
 {
-	return np_slowdowns_from_load(np_leaf_load_worst(&p->real->loads, leaf));
+	return np_slowdowns_from_load(leaf_load_worst(&p->real->loads, leaf));
 }

@@ -211,19 +211,12 @@ bool np_order_ready(const struct np_snapshot *s, const struct np_job *j)
 	return j->state == NP_JOB_READY && j->eligible_sec <= s->now_sec;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 size_t np_order_unique(uint32_t *number, size_t n)
 {
 	size_t to = 0;
 
 	if (n > 1)
-		qsort(number, n, sizeof(*number), by_number);
+		qsort(number, n, sizeof(*number), np_order_u32);
 	for (size_t i = 0; i < n; i++)
 		if (!i || number[i] != number[to - 1])
 			number[to++] = number[i];
@@ -233,7 +226,7 @@ size_t np_order_unique(uint32_t *number, size_t n)
 size_t np_order_find(const uint32_t *number, size_t n, uint32_t key)
 {
 	const uint32_t *at = n ? bsearch(&key, number, n, sizeof(key),
-					 by_number) : NULL;
+					 np_order_u32) : NULL;
 
 	return at ? (size_t)(at - number) : n;
 }

@@ -982,13 +982,6 @@ static void choose(struct np_sim *s, const uint64_t *mask, uint32_t n)
 	take(s, mask, leaf, n - s->n_chosen);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* ---- The queue ---- */
 
 /* Whether job a comes before job b in the queue. */
@@ -1226,7 +1219,7 @@ static struct np_running *make_running(const struct np_sim *s, uint32_t job)
 		.speed = NP_SIM_SPEED,
 	};
 	memcpy(r->pos, s->chosen, j->nodes * sizeof(*r->pos));
-	qsort(r->pos, r->n_nodes, sizeof(*r->pos), by_number);
+	qsort(r->pos, r->n_nodes, sizeof(*r->pos), np_order_u32);
 	return r;
 }
 
@@ -1255,7 +1248,7 @@ static void report_start(struct np_sim *s, uint32_t job)
 		return;
 	for (uint32_t i = 0; i < r->n_nodes; i++)
 		s->chosen[i] = s->leaves->node[r->pos[i]];
-	qsort(s->chosen, r->n_nodes, sizeof(*s->chosen), by_number);
+	qsort(s->chosen, r->n_nodes, sizeof(*s->chosen), np_order_u32);
 	s->ask->started(s->ask->arg, job, &s->fate[job], s->chosen,
 			r->n_nodes);
 }

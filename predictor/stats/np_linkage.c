@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
+
 /* Least factor between distances within and between groups: exp(MIN_GAP). */
 #define MIN_GAP 0.1
 #define FLOOR 0.02	/* relative differences below it say nothing */
@@ -25,16 +27,9 @@ struct tree {
 	struct merge *join; /* n - 1 of them */
 };
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double median(double *v, size_t n)
 {
-	qsort(v, n, sizeof(*v), compare);
+	qsort(v, n, sizeof(*v), np_order_double);
 	return n ? v[n / 2] : NAN;
 }
 
@@ -341,7 +336,7 @@ static void separate_far(struct grouping *p)
 
 	for (size_t i = 0; i < p->n; i++)
 		far[i] = mean_within(p, i);
-	qsort(far, p->n, sizeof(*far), compare);
+	qsort(far, p->n, sizeof(*far), np_order_double);
 	low = far[0];
 	for (size_t i = p->n / 2; i + 1 < p->n && isinf(top); i++)
 		if (far[i + 1] - far[i] > fmax(MIN_GAP, far[i] - low))

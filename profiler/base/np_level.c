@@ -22,7 +22,7 @@
  * On a fabric N times as fast the levels with a pause cause N times less load;
  * for loads in between use levels such as "P4:M10:B20us".
  *
- * The table is in the order of nominal load (np_calibrate_plan.c).
+ * The table is in the order of nominal load (np_calibrate.c).
  */
 const struct np_level np_levels[] = {
 	{ "c0", 2, 1, 0, 64 },

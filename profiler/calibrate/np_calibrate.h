@@ -1,13 +1,302 @@
 /*
- * A calibration as a whole: stage after stage, saving after every measurement,
- * and skipping what an earlier, interrupted calibration measured.  And what its
- * measurements mean.
+ * The calibration of a fabric: what is measured where, the measurements, and
+ * what they mean.
  */
 #ifndef NP_CALIBRATE_H
 #define NP_CALIBRATE_H
 
-#include "np_calibrate_run.h"
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_conf.h"
+#include "np_err.h"
+#include "np_fabric.h"
+#include "np_helper.h"
+#include "np_latency.h"
+#include "np_level.h"
 #include "np_moments.h"
+#include "np_report.h"
+
+/*
+ * ---- The plan ----
+ *
+ * What `netprof calibrate` measures on a fabric, where, and how long it takes:
+ * pure functions of the nodes and the load levels.
+ *
+ * All measurements have one form: a base (the probes, or a level as the victim)
+ * runs alone for a while, then together with a level as the aggressor.
+ */
+
+#define NP_CAL_LEVELS 8	       /* in the matrix, by default */
+#define NP_CAL_MAX_LEVELS 64   /* candidates */
+#define NP_CAL_MAX_REPEATS 100
+#define NP_CAL_PROBE_FACTOR 5  /* probes are slow: they get longer by this */
+#define NP_CAL_NONE ((size_t)-1)
+
+/* ---- nodes ---- */
+
+struct np_cal_node {
+	const char *name, *leaf; /* leaf: its switch; "" without topology */
+};
+
+/* Nodes with one role: "n0,n1", malloc'ed, and how many; 0: none. */
+struct np_cal_hosts {
+	char *list;
+	size_t n;
+};
+
+/* Which nodes have which role. */
+struct np_cal_roles {
+	char *leaf; /* the calibrated leaf switch: the one with most nodes */
+	/*
+	 * With four nodes or more, each half of the leaf switch has a role;
+	 * with two or three, all are victims and aggressors share them.
+	 */
+	struct np_cal_hosts victim, aggressor;
+	/*
+	 * Rings of equal size across the uplink of the leaf switch, on separate
+	 * nodes: half of the nodes of each role, and as many under the second
+	 * largest leaf switch.  Empty if there is none.
+	 */
+	struct np_cal_hosts victim_across, aggressor_across;
+};
+
+/*
+ * Returns 0 (free with np_cal_roles_free()), -ENODEV with err if no two nodes
+ * are under the same leaf switch, or -ENOMEM.
+ */
+int np_cal_roles_make(const struct np_cal_node *node, size_t n,
+		      struct np_cal_roles *out, struct np_err *err);
+void np_cal_roles_free(struct np_cal_roles *s);
+
+/* Are there nodes for an aggressor at this scope? */
+bool np_cal_roles_have(const struct np_cal_roles *s, enum np_scope scope);
+
+/* ---- levels ---- */
+
+/*
+ * Parse "default" (c0 to c7), "all" (the 40 levels of the CompressionB paper:
+ * 1, 4, 7, 14 or 17 peers, pauses of 2.5e4 to 2.5e7 cycles at 2.6 GHz, 1 or
+ * 10 messages), or names as np_level_parse() accepts them, separated by commas.
+ * Levels that are equal on a ring of n_nodes nodes are kept once; out[] is in
+ * ascending order of nominal load.  Returns 0 or -EINVAL with err (also for
+ * fewer than two levels, or more than NP_CAL_MAX_LEVELS).
+ */
+int np_cal_levels_parse(const char *text, size_t n_nodes,
+			struct np_level out[NP_CAL_MAX_LEVELS], size_t *n,
+			struct np_err *err);
+
+/*
+ * Choose `keep` of n levels, spread evenly over log(1 + slowdown[i]), where
+ * slowdown[i] is what level i does to a victim.  The models compare levels on
+ * that scale, and since slowdowns grow without bound towards saturation, it is
+ * densest there in terms of load.  The mildest and the strongest level are
+ * among them.  NaN: unknown; chosen last. chosen[] is ascending.  Returns how
+ * many: keep, or n if that is less.
+ */
+size_t np_cal_choose(const double *slowdown, size_t n, size_t keep,
+		     size_t *chosen);
+
+/* ---- measurements ---- */
+
+enum np_cal_kind {
+	NP_CAL_IDLE,   /* probes on all nodes, without an aggressor */
+	NP_CAL_COUPLE, /* the middle level under the strongest, at a scope */
+	NP_CAL_PROBE,  /* the probes under a level */
+	NP_CAL_PAIR, /* a level under a level */
+};
+
+struct np_cal_task {
+	enum np_cal_kind kind;
+	enum np_scope scope; /* of the aggressor */
+	size_t victim, aggressor; /* levels, or NP_CAL_NONE */
+	unsigned repeat;
+};
+
+struct np_cal_setup {
+	struct np_level level[NP_CAL_MAX_LEVELS];
+	size_t n_levels;
+	size_t keep; /* levels in the matrix */
+	unsigned repeats;
+	double seconds, probe_seconds; /* of one measurement */
+	bool has[NP_N_SCOPES];
+};
+
+enum np_cal_stage {
+	NP_CAL_FIRST,  /* idle and sharing coefficients, which decide about the scope */
+	NP_CAL_SECOND, /* probes under each level; the impact of each level */
+	NP_CAL_THIRD,  /* chosen levels under each other */
+	NP_CAL_STAGES
+};
+
+/*
+ * The measurements of one stage in order: repeats are outermost, so that an
+ * interrupted calibration covers everything; victims are next, because each has
+ * to be started; aggressors are in another order in each repeat.
+ * chosen[n_chosen]: levels of the third stage; scope: of the second and third.
+ * *out: free() it.  Returns 0 or -ENOMEM.
+ */
+int np_cal_plan(const struct np_cal_setup *s, enum np_cal_stage stage,
+		enum np_scope scope, const size_t *chosen, size_t n_chosen,
+		struct np_cal_task **out, size_t *n);
+
+/* The victim and the aggressor of the measurements of the sharing coefficients. */
+size_t np_cal_middle(const struct np_cal_setup *s);
+size_t np_cal_strongest(const struct np_cal_setup *s);
+
+/* Estimated total time of a measurement; previous: the one before, or NULL. */
+double np_cal_cost_sec(const struct np_cal_setup *s,
+		       const struct np_cal_task *t,
+		       const struct np_cal_task *previous);
+
+/* Do two measurements have the same base, on the same nodes?  For tests. */
+bool np_cal_same_base(const struct np_cal_task *a, const struct np_cal_task *b);
+
+/* Its key among the results: "beside leaf c0 c4 2"; of IDLE "idle". */
+#define NP_CAL_KEY 192
+void np_cal_key(const struct np_cal_setup *s, const struct np_cal_task *t,
+		char key[NP_CAL_KEY]);
+
+/*
+ * ---- The measurements ----
+ *
+ * Runs the measurements of a calibration, one after the other.  Steps are
+ * started and stopped by a table of functions: srun's, or a test's.
+ *
+ * Of two steps the base (slot 0) is what is measured, and keeps running while
+ * the next measurement has the same one; the aggressor (slot 1) is started and
+ * stopped for each.  Samples are assigned by the time of their window, so it
+ * does not matter when a report arrives.
+ */
+
+/*
+ * What a calibration has measured so far, as text in a file that is written
+ * after every measurement, so that an interrupted calibration can continue.
+ */
+
+/* Durations of rounds, or latencies; in seconds. */
+struct np_cal_sample {
+	struct np_moments sec;
+	uint64_t *bins; /* NP_HIST_BINS, only of latencies; else NULL */
+};
+
+struct np_cal_result {
+	char key[NP_CAL_KEY];
+	struct np_cal_sample alone, loaded; /* without, with the aggressor */
+};
+
+struct np_cal_state {
+	char *setup;  /* one line that must be equal to continue */
+	double begun; /* date of the start */
+	struct np_cal_result *result;
+	size_t n;
+};
+
+/* setup is copied.  Returns 0 or -ENOMEM. */
+int np_cal_state_init(struct np_cal_state *s, const char *setup, double begun);
+void np_cal_state_free(struct np_cal_state *s);
+
+/*
+ * malloc'ed text; NULL: out of memory.  The reverse accepts any text, and
+ * returns 0, -EINVAL with err naming the line, or -ENOMEM.  Exported for tests.
+ */
+char *np_cal_state_format(const struct np_cal_state *s);
+int np_cal_state_parse(const char *text, struct np_cal_state *out,
+		       struct np_err *err);
+
+/*
+ * Read and write a file in a directory that only administrators can write.
+ * Reading returns -ENOENT (without err) if there is none, -EACCES if neither
+ * the caller nor root owns it, or -EFBIG.  Writing: temporary file, fsync,
+ * rename.
+ */
+int np_cal_state_load(const char *path, struct np_cal_state *out,
+		      struct np_err *err);
+int np_cal_state_save(const char *path, const struct np_cal_state *s,
+		      struct np_err *err);
+
+enum { NP_CAL_BASE, NP_CAL_AGGRESSOR, NP_CAL_SLOTS };
+
+#define NP_CAL_WINDOW_SEC 0.25 /* period of the reports */
+
+struct np_cal_step {
+	const struct np_level *level; /* NULL: the probes */
+	const char *nodes;	      /* "n0,n1" */
+	size_t n_nodes;
+	bool across; /* a ring through all leaf switches */
+};
+
+typedef void np_cal_report_f(int slot, const struct np_report *r, void *arg);
+
+/* All functions get the same ctx, and times are of one monotonic clock. */
+struct np_cal_ops {
+	double (*now_sec)(void *ctx);
+	/* Returns 0 or -errno with err. */
+	int (*start)(void *ctx, int slot, const struct np_cal_step *step,
+		     struct np_err *err);
+	/* Stop it and wait for its end; its last reports are passed to f. */
+	void (*stop)(void *ctx, int slot, np_cal_report_f *f, void *arg);
+	/*
+	 * Pass reports to f until until_sec, or return early.  up[slot]: the
+	 * step there has reported.  Returns 0; -EINTR if the user wants to
+	 * stop; -EPIPE with err if a step ended unexpectedly.
+	 */
+	int (*wait)(void *ctx, double until_sec, const bool up[NP_CAL_SLOTS],
+		    np_cal_report_f *f, void *arg, struct np_err *err);
+};
+
+/* Where the probes run, as they report it; owned by the run. */
+struct np_cal_query {
+	const struct np_cal_node *node; /* by rank, each once */
+	size_t n;
+	const char *transport; /* of the probes: "tcp/eth0", or "" */
+	const char *version;   /* UCX's */
+};
+
+struct np_cal_run;
+
+/* setup is borrowed.  Returns NULL if out of memory. */
+struct np_cal_run *np_cal_run_new(const struct np_cal_ops *ops, void *ctx,
+				  const struct np_cal_setup *setup);
+/* Stops running steps.  NULL is allowed. */
+void np_cal_run_free(struct np_cal_run *r);
+
+/*
+ * Start the probes on all nodes of the allocation (nodes: borrowed, a hostlist
+ * expression of n_nodes) and learn their leaf switches.  Returns 0, -EINTR,
+ * -ETIMEDOUT or another -errno with err.
+ */
+int np_cal_run_query(struct np_cal_run *r, const char *nodes, size_t n_nodes,
+		      struct np_cal_query *out, struct np_err *err);
+
+/* Tell where measurements run; roles is borrowed. */
+void np_cal_run_set_roles(struct np_cal_run *r,
+			  const struct np_cal_roles *roles);
+
+/* ---- steps by srun, inside an allocation ---- */
+
+struct np_cal_srun {
+	const struct np_conf *conf; /* borrowed */
+	struct np_helper_job job;
+	char **env; /* of the steps, np_helper_env(); borrowed */
+	const volatile sig_atomic_t *stop; /* set when the user wants to stop */
+	/* Private. */
+	struct np_helper_step step[NP_CAL_SLOTS];
+	bool running[NP_CAL_SLOTS];
+};
+
+/* ctx is a struct np_cal_srun; only its first four members have to be set. */
+extern const struct np_cal_ops np_cal_srun_ops;
+
+/*
+ * ---- A calibration as a whole ----
+ *
+ * A calibration as a whole: stage after stage, saving after every measurement,
+ * and skipping what an earlier, interrupted calibration measured.  And what its
+ * measurements mean.
+ */
 
 /* A loss of speed below this counts as no effect. */
 #define NP_CAL_FELT 0.05

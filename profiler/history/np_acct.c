@@ -504,13 +504,6 @@ static void merge_duplicates(struct np_acct *h)
 	h->n_jobs = n;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 size_t np_acct_leaves(const struct np_acct *h, const struct np_acct_job *j,
 			 struct np_acct_place *out, size_t max)
 {
@@ -549,7 +542,7 @@ static int add_places(struct np_acct *h, uint32_t at, uint32_t *leaf,
 			leaf[n++] = l;
 	}
 	if (n)
-		qsort(leaf, n, sizeof(*leaf), by_number);
+		qsort(leaf, n, sizeof(*leaf), np_order_u32);
 	for (size_t i = 0, k; i < n; i = k) {
 		for (k = i; k < n && leaf[k] == leaf[i]; k++)
 			;

@@ -84,19 +84,12 @@ static double others_mean(const struct np_examine_run *run, enum np_signal s,
 	return n ? sum / (double)n : NAN;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* A quantile of n values, which become sorted; NaN if there are none. */
 static double quantile(double *v, size_t n, double q)
 {
 	if (!n)
 		return NAN;
-	qsort(v, n, sizeof(*v), by_value);
+	qsort(v, n, sizeof(*v), np_order_double);
 	return v[(size_t)(q * (double)(n - 1) + 0.5)];
 }
 

@@ -314,13 +314,6 @@ static void add_nodes(struct work *w, const struct class *c, double usual)
 	}
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Median run time; 0: out of memory. */
 static double median_sec(const struct work *w, const struct class *c)
 {
@@ -330,7 +323,7 @@ static double median_sec(const struct work *w, const struct class *c)
 		return 0;
 	for (size_t r = 0; r < c->n; r++)
 		sec[r] = run_sec(w, c->run[r]);
-	qsort(sec, c->n, sizeof(*sec), by_value);
+	qsort(sec, c->n, sizeof(*sec), np_order_double);
 	mid = sec[c->n / 2];
 	free(sec);
 	return mid;

@@ -163,3 +163,12 @@ test_plugins_have_all_symbols_they_need() {
 		fail "$so calls$missing"
 	done
 }
+
+# The figures of architecture.md: a feature whose files were renamed is an error.
+test_the_size_of_each_part_and_feature_can_be_counted() {
+	"$ROOT/t/size" >"$TMPDIR/size" || fail "t/size fails"
+	awk -F ' *[|] *' '$2 == "core" && $3 > 10000 && $4 > 100 && $6 > 0 { core = 1 }
+		/simulate/ && $3 > 1000 { feature = 1 }
+		END { exit !(core && feature) }' "$TMPDIR/size" ||
+		fail "$(head -n 5 "$TMPDIR/size")"
+}

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_iterations.h"
+#include "np_contract.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_topology_conf.h"
+#include "np_topology.h"
 
 #include <errno.h>
 #include <stdio.h>

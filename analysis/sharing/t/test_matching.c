@@ -1,7 +1,7 @@
 #include "t.h"
 #include "published.h"
 
-#include "np_matching.h"
+#include "np_sharing.h"
 #include "np_rng.h"
 
 #include <errno.h>

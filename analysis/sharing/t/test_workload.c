@@ -1,6 +1,6 @@
 #include "t.h"
 
-#include "np_workload.h"
+#include "np_replay.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_calibrate_plan.h"
+#include "np_calibrate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

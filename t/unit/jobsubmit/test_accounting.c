@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_accounting.h"
+#include "np_store_reader.h"
 #include "np_state.h"
 #include "some_slurm.h"
 

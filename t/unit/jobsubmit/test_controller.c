@@ -1,6 +1,6 @@
 #include "t.h"
 
-#include "np_state_writer.h"
+#include "np_placer.h"
 
 #include <errno.h>
 #include <stdio.h>

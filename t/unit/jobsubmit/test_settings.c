@@ -1,7 +1,7 @@
 #include "t.h"
 
 #include "np_catalog.h"
-#include "np_state_writer.h"
+#include "np_placer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_state_writer.h"
+#include "np_placer.h"
 #include "some_slurm.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "np_compact.h"
+#include "np_contract.h"
 
 struct bench_solved {
 	double x, sec; /* sec: processor time; the limit if it was exceeded */

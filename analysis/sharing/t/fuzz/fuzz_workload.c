@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "np_workload.h"
+#include "np_replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* What netprof validate runs, where, and in which order. */
 #include "t.h"
-#include "np_validate.h"
+#include "cmd_validate.h"
 
 #include <errno.h>
 #include <stdio.h>

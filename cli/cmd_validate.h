@@ -1,16 +1,17 @@
 /*
- * netprof validate: the list of programs, the plan of runs, and what the
- * measured runs say about pairs.  Pure, apart from reading the list.
+ * For cmd_validate.c and unit tests: the list of programs, the plan of runs,
+ * and what the measured runs say about pairs.  Pure, apart from reading the
+ * list.
  */
-#ifndef NP_VALIDATE_H
-#define NP_VALIDATE_H
+#ifndef CMD_VALIDATE_H
+#define CMD_VALIDATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "np_app.h"
-#include "np_calibrate_plan.h"
+#include "np_calibrate.h"
 #include "np_err.h"
 #include "np_measured.h"
 
@@ -65,9 +66,6 @@ struct np_validate_list {
 int np_validate_list_parse(const char *text, size_t len, const char *source,
 			   struct np_validate_list *out, struct np_err *err);
 
-/* The same from a regular file; also -errno of opening and reading. */
-int np_validate_list_read(const char *path, struct np_validate_list *out,
-			  struct np_err *err);
 void np_validate_list_free(struct np_validate_list *l);
 
 /* The command for a co-runner, and for the profile. */

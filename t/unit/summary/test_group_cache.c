@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_group_cache.h"
+#include "np_catalog.h"
 
 #include <errno.h>
 #include <stdlib.h>

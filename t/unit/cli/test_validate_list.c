@@ -1,6 +1,6 @@
 /* Lists of programs to measure, as people write them. */
 #include "t.h"
-#include "np_validate.h"
+#include "cmd_validate.h"
 
 #include <errno.h>
 #include <stdlib.h>
