@@ -48,16 +48,19 @@ static uint64_t now_ns(clockid_t clock)
 
 /*
  * Traces in the store were not started by the user: complain to the log only.
+ * Others are complained about once for each node, as the ranks of a node
+ * have the same reason.
  */
 static void complain(int rank, const char *dir, int rc)
 {
 	const char *why = rc == NO_SAVER ? "netprof-saver is not running" :
 			  rc == -ETIMEDOUT ? "does not answer" : strerror(-rc);
+	const char *on_node = getenv("SLURM_LOCALID");
 
 	if (getenv("NETPROF_TRACE_SUB"))
 		syslog(LOG_USER | LOG_INFO, "netprof: rank %d is not traced: "
 		       "%.200s: %s", rank, dir, why);
-	else
+	else if (!on_node || !strcmp(on_node, "0"))
 		fprintf(stderr, "netprof: rank %d is not traced: %.200s: %s\n",
 			rank, dir, why);
 }

@@ -311,10 +311,16 @@ test_probes_that_are_killed_as_the_step_ends_were_complete() {
 	! logged "(killed)" || fail "$(logged "(killed)")"
 }
 
+# On a loaded machine a step may take longer than what counts as too short.
 test_a_step_that_ends_early_is_reported_as_too_short() {
-	alice "srun -N4 --netprofile=brief true"
-	no_profile brief
-	logged "(brief).*too short" >/dev/null || fail "no line"
+	local i
+	for i in 1 2 3 4 5; do
+		alice "srun -N4 --netprofile=brief$i true"
+		wait_for 15 settled || fail "the collector does not end"
+		[ -e "$ALICE/brief$i" ] || break
+	done
+	no_profile "brief$i"
+	logged "(brief$i).*too short" >/dev/null || fail "no line"
 }
 
 test_a_few_pairs_measure_a_leaf() {
