@@ -1,11 +1,66 @@
 /*
- * Pairs that netprof validate measured, from the store: what predict and matrix
- * print beside a prediction.
+ * Pairs that netprof validate measured: their slowdowns from the runs, and those in the
+ * store, which predict and matrix print beside a prediction.
  */
 #ifndef CLI_MEASURED_H
 #define CLI_MEASURED_H
 
 #include "cli_known.h"
+#include "np_measured.h"
+
+/* ---- results: pure functions of the measured runs ---- */
+
+/*
+ * A pair under two leaf switches shares no switch, so its slowdown is not
+ * caused by the network.  Up to this much is subtracted; with more, the pair is
+ * refused.
+ */
+#define NP_VALIDATE_CONTROL_MOST 0.05
+
+/*
+ * A larger difference between two runs of a pair is reported: one of them may
+ * have been disturbed, or its co-runner may not have started.
+ */
+#define NP_VALIDATE_REPEAT_MOST 0.20
+
+struct np_validate_pair {
+	struct np_mean slowdown; /* on one leaf switch, less apart */
+	struct np_mean apart;	 /* under two leaf switches; n 0: unknown */
+	double between; /* difference of its first two runs; NaN: none */
+	bool refused; /* apart is too large: slowdown has n 0 */
+};
+
+struct np_validate_app {
+	double launch_sec; /* of srun, subtracted from all runs */
+	struct np_mean alone_sec;
+	double drift; /* of runs alone: (longest - shortest) / mean */
+};
+
+/* Programs are in the order of p. */
+struct np_validate_result {
+	size_t n_programs;
+	struct np_validate_app *app;
+	struct np_validate_pair *pair; /* [victim * n_programs + co-runner] */
+	size_t n_pairs, n_refused, n_controls; /* with a slowdown; ... */
+	/* Pairs that ran more than once, and the difference of two runs. */
+	size_t n_repeated;
+	double repeat_points; /* mean, percentage points; NaN: none */
+	double control_mean, control_most; /* absolute, fractions; NaN: none */
+};
+
+/*
+ * Each run is compared with that run of its victim alone that is nearest in
+ * time.  Returns 0 (free with np_validate_result_free()) or -ENOMEM.
+ */
+int np_validate_result_make(const struct np_pairs *p,
+			    struct np_validate_result *out);
+void np_validate_result_free(struct np_validate_result *r);
+
+/* Store the results in tables of p, which owns them.  Returns 0 or -ENOMEM. */
+int np_validate_result_store(const struct np_validate_result *r,
+			    struct np_pairs *p);
+
+/* ---- measurements in the store ---- */
 
 struct cli_measured {
 	struct np_mean slowdown; /* n 0: rejected, as the control is too slow */

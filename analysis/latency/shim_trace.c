@@ -26,6 +26,7 @@
 #define RANK_BYTES 65536       /* minimum of one rank */
 #define MAX_NAMES 64	       /* of unsupported calls */
 #define NO_SAVER (-ECHILD)     /* nobody writes the file for us */
+#define HIDDEN_UID 65534       /* whoever has no name in a user namespace */
 
 struct np_trace_out shim_out = { .fd = -1 };
 
@@ -78,7 +79,8 @@ static uint64_t max_bytes(int size)
 /*
  * This process writes the file itself, as no saver runs here.  Not in a job: a
  * process that waits for a lost file server could not be killed, and Slurm
- * would drain the node.
+ * would drain the node.  In a container root's saver cannot be told from that of
+ * another user, who must not get the trace, so there the process writes, too.
  */
 static int open_file(const char *dir, const struct np_trace_header *h)
 {
@@ -106,7 +108,7 @@ static int open_trace(int rank, int size, const char *dir)
 	const char *keep = getenv("NETPROF_TRACE_KEEP");
 	bool in_job = np_saver_in_job();
 	char cwd[PATH_MAX], path[2 * PATH_MAX];
-	uid_t taken;
+	uid_t taken = 0;
 	int saver;
 
 	if (dir[0] != '/' && in_job && getcwd(cwd, sizeof(cwd)) &&
@@ -119,7 +121,8 @@ static int open_trace(int rank, int size, const char *dir)
 		return np_trace_out_pass(&shim_out, saver, dir, sub ? sub : "",
 					 keep ? keep : "", &h, max_bytes(size),
 					 now_ns(CLOCK_MONOTONIC));
-	return sub || in_job ? NO_SAVER : open_file(dir, &h);
+	return sub || (in_job && taken != HIDDEN_UID) ? NO_SAVER :
+						       open_file(dir, &h);
 }
 
 /* In the child of fork(): the file is mapped by the parent. */

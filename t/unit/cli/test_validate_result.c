@@ -1,6 +1,6 @@
 /* What runs say of pairs. */
 #include "t.h"
-#include "cmd_validate.h"
+#include "cli_measured.h"
 
 #include <math.h>
 #include <stdlib.h>
