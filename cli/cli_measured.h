@@ -1,6 +1,6 @@
 /*
  * Pairs that netprof validate measured: their slowdowns from the runs, and those in the
- * store, which predict and matrix print beside a prediction.
+ * store, which predict and matrix print with a prediction.
  */
 #ifndef CLI_MEASURED_H
 #define CLI_MEASURED_H
@@ -76,7 +76,7 @@ struct cli_measured {
 int cli_measured_load(struct cli_known *k, struct cli_store *s);
 
 /*
- * The newest measurement of a victim beside a co-runner, both indices into
+ * The newest measurement of a victim with a co-runner, both indices into
  * k->app, on the calibrated cluster.  Pairs are measured on one leaf switch, so
  * there is none at another scope.  Returns false if there is none.
  */

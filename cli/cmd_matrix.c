@@ -192,7 +192,7 @@ static void blocks(const struct cli_matrix *m, bool measured)
 	}
 }
 
-/* The measured pairs, in a table of their own beside the predictions. */
+/* The measured pairs, in a table of their own after the predictions. */
 static void print_measured(const struct cli_matrix *m)
 {
 	bool any = false;

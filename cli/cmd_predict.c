@@ -173,13 +173,13 @@ static void print_answer(const struct prediction *p,
 			cli_change(a->p.slowdown, point), range);
 }
 
-/* "4 nodes beside 2, +1 % on two leaf switches" */
+/* "on 4 nodes, co-runner on 2, +1 % on two leaf switches" */
 static const char *measured_words(const struct cli_measured *m, char *buf,
 				  size_t len)
 {
 	char control[CLI_NUMBER];
 
-	snprintf(buf, len, "%u node%s beside %u", m->victim_nodes,
+	snprintf(buf, len, "on %u node%s, co-runner on %u", m->victim_nodes,
 		 m->victim_nodes == 1 ? "" : "s", m->corunner_nodes);
 	if (isnan(m->control))
 		cli_add(buf, len, ", no control on two leaf switches");

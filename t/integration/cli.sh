@@ -375,7 +375,7 @@ test_pairs_measured_by_validate_are_shown_beside_the_predictions() {
 	make_validation "$S/list"
 	netprof validate "$S/list" >/dev/null
 	run netprof predict fft halo
-	contains "a pair" "$OUT" '^Measured by netprof validate: \+55 % \(2 runs, 2 nodes beside 2, '
+	contains "a pair" "$OUT" '^Measured by netprof validate: \+55 % \(2 runs, on 2 nodes, co-runner on 2, '
 	contains "the prediction" "$OUT" '^fft slows .* with halo: '
 	run netprof predict fft halo lammps
 	equal "several co-runners, and a pair that was not measured" \
