@@ -270,6 +270,7 @@ test_nodes_are_free_at_once_after_very_short_steps() {
 	wait_for 8 all_idle
 }
 
+# The second step is too short for a record, except on a loaded machine.
 test_no_step_of_netprof_is_visible_and_steps_keep_their_numbers() {
 	local out
 
@@ -278,7 +279,8 @@ test_no_step_of_netprof_is_visible_and_steps_keep_their_numbers() {
 		'srun -N2 -n2 sh -c "echo \$SLURM_STEP_ID \${SLURM_NETPROF_INVITE-none}"'
 	out=$(batch -N4 -n4 --netprofile=numbers numbers.sh | sort -u)
 	[[ $out =~ ^1\ none$'\n'[0-9]+\.0\ sleep$ ]] || fail "$out"
-	expect numbers 'length == 1 and .[0].leaves[0].latency.n > 5'
+	expect numbers 'map(select(.step_id == 0)) | length == 1 and
+		.[0].leaves[0].latency.n > 5'
 }
 
 # wait(2) of the program must find only its own children, and all open files must be
