@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -62,19 +61,6 @@ static int run(char *const argv[], double sec, size_t max, char **out,
 }
 
 /*
- * Make a field delimiter that cannot occur in the name of a job: users choose
- * names, and would have to guess 32 random bits.
- */
-static void choose_delimiter(char *buf, size_t len)
-{
-	uint32_t secret = 0;
-
-	if (getrandom(&secret, sizeof(secret), 0) < 0)
-		secret = (uint32_t)getpid();
-	snprintf(buf, len, "|%08x|", secret);
-}
-
-/*
  * An option with a date in the format that Slurm's programs accept, in local
  * time.
  */
@@ -103,7 +89,7 @@ static int sacct(struct np_acct *h, char *const extra[], struct np_err *err)
 	};
 	int rc;
 
-	choose_delimiter(mark, sizeof(mark));
+	cli_sacct_delimiter(mark, sizeof(mark));
 	snprintf(delimiter, sizeof(delimiter), "--delimiter=%s", mark);
 	for (size_t i = 0; extra[i]; i++)
 		argv[6 + i] = extra[i];

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -117,6 +118,15 @@ int cli_spawn(char *const argv[], double sec, char *buf, size_t len)
 	}
 	close(fd[0]);
 	return rc;
+}
+
+void cli_sacct_delimiter(char *buf, size_t len)
+{
+	uint32_t secret = 0;
+
+	if (getrandom(&secret, sizeof(secret), 0) < 0)
+		secret = (uint32_t)getpid();
+	snprintf(buf, len, "|%08x|", secret);
 }
 
 /* ---- versions ---- */

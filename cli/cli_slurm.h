@@ -58,4 +58,10 @@ bool cli_version_parse(const char *text, uint32_t *out);
  */
 int cli_spawn(char *const argv[], double sec, char *buf, size_t len);
 
+/*
+ * Make a delimiter for the fields of sacct that cannot occur in the name of a
+ * job: users choose names, and would have to guess 32 random bits.
+ */
+void cli_sacct_delimiter(char *buf, size_t len);
+
 #endif

@@ -19,13 +19,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli_check.h"
 #include "cli_json_put.h"
 #include "cli_options.h"
 #include "cli_output.h"
 #include "cli_predictions.h"
 #include "cli_print.h"
 #include "cli_profile.h"
+#include "cli_slurm.h"
 #include "cli_text.h"
 #include "np_array.h"
 #include "np_bits.h"
@@ -399,25 +399,27 @@ static int read_accounting(struct cli_simulate *s, struct np_err *err)
 					    "weeks" };
 	const char *u = digits && digits < 6 && last[digits] &&
 		!last[digits + 1] ? strchr(unit, last[digits]) : NULL;
-	char command[512];
+	char command[512], delimiter[32];
 	FILE *f;
 	int rc;
 
 	if (!u)
 		return np_errf(err, -EINVAL, "--last=%.40s: expected a time "
 			       "such as 30d, 12h or 4w", last);
+	cli_sacct_delimiter(delimiter, sizeof(delimiter));
 	snprintf(command, sizeof(command), "SLURM_TIME_FORMAT=%%s exec sacct -a "
-		 "-X -P -S now-%.*s%s -o JobID,User,Account,JobName,Partition,"
-		 "Submit,Start,End,ElapsedRaw,TimelimitRaw,NNodes,NCPUS,State,"
-		 "Priority,Reservation,SubmitLine </dev/null", (int)digits,
-		 last, name[u - unit]);
+		 "-X -P -S now-%.*s%s --delimiter='%s' -o JobID,User,Account,"
+		 "JobName,Partition,Submit,Eligible,Start,End,ElapsedRaw,"
+		 "TimelimitRaw,NNodes,NCPUS,State,Priority,Reservation,"
+		 "SubmitLine </dev/null", (int)digits, last, name[u - unit],
+		 delimiter);
 	/* The command begins with exec: pclose() waits for sacct itself. */
 	f = popen(command, "re");
 	if (!f)
 		return np_errf(err, -errno, "sacct: %s", strerror(errno));
 	/* The reader closes its descriptor, and pclose() the other one. */
-	rc = np_queue_log_read_fd(dup(fileno(f)), "sacct", cli_warn_line, NULL,
-				  &s->log, err);
+	rc = np_queue_log_read_fd(dup(fileno(f)), "sacct", delimiter,
+				  cli_warn_line, NULL, &s->log, err);
 	if (pclose(f) && rc)
 		np_errf(err, rc, "sacct returned no jobs: is accounting "
 			"enabled?  (netprof check)");
@@ -752,6 +754,28 @@ static int ask_topology(struct map *m, struct np_err *err)
 	return rc;
 }
 
+/* Processors of a node of this cluster, as most nodes have; 0: unknown. */
+static uint32_t ask_cpus(void)
+{
+	static char *const argv[] = { "sinfo", "-h", "-e", "-o", "%D %c",
+				      NULL };
+	char text[4096], *line = text;
+	unsigned nodes, cpus, most = 0, found = 0;
+
+	if (cli_spawn(argv, SCONTROL_SEC, text, sizeof(text)))
+		return 0;
+	for (; sscanf(line, "%9u %9u", &nodes, &cpus) == 2;
+	     line += strcspn(line, "\n") + 1) {
+		if (nodes > most) {
+			most = nodes;
+			found = cpus;
+		}
+		if (!strchr(line, '\n'))
+			break;
+	}
+	return found;
+}
+
 /*
  * Turn the map into the form of the placement decision, without empty leaves.
  */
@@ -917,6 +941,8 @@ static int read_cluster(struct cli_simulate *s)
 	/* A Standard Workload Format log has the machine in its header. */
 	if (!o->cpus && s->log.max_nodes && s->log.max_procs)
 		s->cluster.cpus = s->log.max_procs / s->log.max_nodes;
+	if (!s->cluster.cpus && (o->last || (!o->leaves && !o->topology)))
+		s->cluster.cpus = ask_cpus();
 	if (!s->cluster.cpus)
 		s->cluster.cpus = 1;
 	if (s->cluster.cpus > NP_SIM_MAX_CPUS)
@@ -2230,8 +2256,11 @@ static void log_start(void *arg, uint32_t job, const struct np_sim_outcome *fate
 	const struct progress *p = arg;
 	const struct cli_simulate *s = p->s;
 
-	fprintf(s->events, "%s|%llu|%lld|%lld|%lld|%s|%s|%u|", p->policy,
-		(unsigned long long)s->log.job[job].id,
+	fprintf(s->events, "%s|%llu", p->policy,
+		(unsigned long long)s->log.job[job].id);
+	if (s->log.job[job].task != NP_QUEUE_NONE)
+		fprintf(s->events, "_%u", s->log.job[job].task);
+	fprintf(s->events, "|%lld|%lld|%lld|%s|%s|%u|",
 		(long long)s->job[job].submit_sec,
 		(long long)fate->eligible_sec, (long long)fate->start_sec,
 		fate->how == NP_SIM_MAIN ? "main" : "backfill",

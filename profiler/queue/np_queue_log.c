@@ -1,5 +1,6 @@
 #include "np_queue_log.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #define MAX_SEC (INT64_C(1) << 40)
 #define MAX_RUN_SEC (1 << 30)
 #define SWF_FIELDS 18
+#define SPLIT_SEC 1 /* until the tasks of an array are eligible, at most */
 
 const char *const np_queue_issue_text[NP_QUEUE_N_ODD] = {
 	[NP_QUEUE_BAD_LINE] = "Lines that could not be read",
@@ -50,7 +52,7 @@ static const char *const columns[N_COLUMNS] = {
 
 struct reader {
 	struct np_queue_log *q;
-	const char *source;
+	const char *source, *delimiter;
 	size_t line, room, told;
 	enum { UNDECIDED, SWF, SACCT } kind;
 	struct np_sacct_head head; /* of sacct, by enum column */
@@ -78,7 +80,6 @@ const char *np_queue_text(const struct np_queue_log *q, uint32_t number,
 	return buf;
 }
 
-/* Count a line that cannot be used, and report the first ones. */
 __attribute__((format(printf, 2, 3)))
 /* Count a line that cannot be used, and report the first ones. */
 static int bad_line(struct reader *r, const char *fmt, ...)
@@ -129,8 +130,11 @@ static int add_job(struct reader *r, struct np_queue_job *j)
 		q->odd[NP_QUEUE_OVER_LIMIT] += j->run_sec - j->limit_sec > 120;
 		j->run_sec = j->limit_sec;
 	}
-	q->odd[NP_QUEUE_UNSORTED] += j->submit_sec < r->last_submit_sec;
-	r->last_submit_sec = j->submit_sec;
+	/* sacct lists the tasks of arrays last. */
+	if (j->task == NP_QUEUE_NONE) {
+		q->odd[NP_QUEUE_UNSORTED] += j->submit_sec < r->last_submit_sec;
+		r->last_submit_sec = j->submit_sec;
+	}
 	if (q->n >= NP_QUEUE_MAX_JOBS)
 		return np_errf(r->err, -E2BIG, "%s: more than %d jobs",
 			       r->source, NP_QUEUE_MAX_JOBS);
@@ -181,7 +185,8 @@ enum swf { S_ID, S_SUBMIT, S_WAIT, S_RUN, S_PROCS, S_REQ_PROCS = 7, S_REQ_SEC,
 static int read_swf_line(struct reader *r, char *line)
 {
 	double v[SWF_FIELDS];
-	struct np_queue_job j = { .after = NP_QUEUE_NONE };
+	struct np_queue_job j = { .task = NP_QUEUE_NONE,
+				  .after = NP_QUEUE_NONE };
 	char *at = line, *end;
 	int rc = 0;
 
@@ -238,7 +243,7 @@ static int read_head(struct reader *r, char *line)
 {
 	const bool *has = r->head.has;
 
-	np_sacct_read_head(line, "|", columns, N_COLUMNS, &r->head);
+	np_sacct_read_head(line, r->delimiter, columns, N_COLUMNS, &r->head);
 	strcpy(r->q->unused, r->head.unused);
 	r->q->priorities = has[C_PRIORITY];
 	if (has[C_JOBID] && has[C_SUBMIT] &&
@@ -280,7 +285,7 @@ static uint32_t parse_count(const char *text)
 	/* sacct prints "4K" on large machines */
 	if (end != text && (*end == 'K' || *end == 'k'))
 		v *= 1000;
-	return end != text && v > 0 && v < 1e9 ? (uint32_t)v : 0;
+	return end != text && v > 0 && v <= UINT32_MAX ? (uint32_t)v : 0;
 }
 
 /* The first known number of three columns that mean nearly the same. */
@@ -321,6 +326,46 @@ static uint32_t limit_of(char *const *field)
 	if (!sec)
 		sec = parse_span(field[C_TIMELIMIT]);
 	return sec <= 0 ? 0 : sec < MAX_RUN_SEC ? (uint32_t)sec : MAX_RUN_SEC;
+}
+
+/*
+ * The job that this one was submitted to wait for, by the options of sbatch:
+ * "-d afterok:12:13_4", "--dependency=afterany:12".  Of several jobs, the one
+ * submitted last.  NP_QUEUE_NONE: none.
+ */
+static uint32_t dependency_of(const char *submit_line)
+{
+	const char *p = strstr(submit_line, " --dependency");
+	uint32_t last = NP_QUEUE_NONE;
+
+	p = p ? p + strlen(" --dependency") : strstr(submit_line, " -d");
+	if (!p)
+		return NP_QUEUE_NONE;
+	p = strncmp(p, " -d", 3) ? p : p + 3;
+	p += strspn(p, "= ");
+	if (strncmp(p, "after", 5))
+		return NP_QUEUE_NONE;
+	for (; *p && *p != ' '; p++) {
+		uint32_t id = *p == ':' ? parse_count(p + 1) : 0;
+
+		if (id && (last == NP_QUEUE_NONE || id > last))
+			last = id;
+	}
+	return last;
+}
+
+/*
+ * When the job was submitted; or, if that is later and is not due to a job that
+ * it waited for, when it became eligible: its user had asked for a later start
+ * (--begin), or held it.
+ */
+static int64_t submit_of(char *const *field, uint32_t after)
+{
+	int64_t submit = parse_date(field[C_SUBMIT]);
+	int64_t eligible = parse_date(field[C_ELIGIBLE]);
+
+	return submit >= 0 && after == NP_QUEUE_NONE &&
+		eligible > submit + SPLIT_SEC ? eligible : submit;
 }
 
 /* Set how long it ran, or when it was cancelled.  False: neither. */
@@ -373,13 +418,27 @@ static int read_names(struct reader *r, char **field, struct np_queue_job *j)
 	return rc ? rc : intern(r, field[C_PARTITION], &j->partition);
 }
 
+/*
+ * Does a line with too few fields belong to the row before it?  A command line
+ * may contain line breaks, which sacct prints as they are.
+ */
+static bool is_continued(const struct reader *r, const char *line)
+{
+	return r->line > 2 && !isdigit((unsigned char)*line) &&
+		r->head.column[r->head.n - 1] == C_SUBMIT_LINE;
+}
+
 /* One row of sacct. */
 static int read_sacct_line(struct reader *r, char *line)
 {
-	struct np_queue_job j = { .after = NP_QUEUE_NONE, .wait_sec = -1 };
-	char *field[N_COLUMNS];
-	size_t n = np_sacct_read_row(line, "|", &r->head, field, N_COLUMNS);
+	struct np_queue_job j = { .task = NP_QUEUE_NONE, .wait_sec = -1 };
+	char *field[N_COLUMNS], *end;
+	size_t n = np_sacct_read_row(line, r->delimiter, &r->head, field,
+				     N_COLUMNS);
 	int rc;
+
+	if (n < r->head.n && is_continued(r, line))
+		return 0;
 
 	if (n < r->head.n)
 		return bad_line(r, "%zu columns, expected %zu", n, r->head.n);
@@ -387,8 +446,11 @@ static int read_sacct_line(struct reader *r, char *line)
 		r->q->odd[NP_QUEUE_STEP]++;
 		return 0;
 	}
-	j.id = strtoull(field[C_JOBID], NULL, 10);
-	j.submit_sec = parse_date(field[C_SUBMIT]);
+	j.id = strtoull(field[C_JOBID], &end, 10);
+	if (*end == '_' && isdigit((unsigned char)end[1]))
+		j.task = parse_count(end + 1);
+	j.after = dependency_of(field[C_SUBMIT_LINE]);
+	j.submit_sec = submit_of(field, j.after);
 	if (!j.id || j.submit_sec < 0)
 		return bad_line(r, "job \"%.40s\" submitted at \"%.40s\", "
 				"expected a number and a time",
@@ -437,7 +499,7 @@ static int read_line(struct reader *r, char *line)
 		r->kind = SWF;
 		return 0;
 	}
-	if (r->kind == UNDECIDED && strchr(line, '|')) {
+	if (r->kind == UNDECIDED && strstr(line, r->delimiter)) {
 		r->kind = SACCT;
 		return read_head(r, line);
 	}
@@ -458,15 +520,49 @@ static int by_submission(const void *a, const void *b)
 
 	if (x->submit_sec != y->submit_sec)
 		return x->submit_sec < y->submit_sec ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->task < y->task ? -1 : x->task > y->task;
 }
 
+/* When a job ended in the log; its submission if its start is not known. */
+static int64_t end_of(const struct np_queue_job *j)
+{
+	return j->wait_sec < 0 ? j->submit_sec :
+				 j->submit_sec + j->wait_sec + j->run_sec;
+}
+
+/*
+ * By id; of the tasks of an array, the one that ended last comes first, and of
+ * these the last one.
+ */
 static int by_id(const void *a, const void *b)
 {
 	const struct np_queue_job *x = *(struct np_queue_job *const *)a;
 	const struct np_queue_job *y = *(struct np_queue_job *const *)b;
 
-	return x->id < y->id ? -1 : x->id > y->id;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	if (end_of(x) != end_of(y))
+		return end_of(x) > end_of(y) ? -1 : 1;
+	return x->task > y->task ? -1 : x->task < y->task;
+}
+
+/* The first of the jobs with this id in that order, or NULL. */
+static const struct np_queue_job *
+find_job(const struct np_queue_job **of, size_t n, uint64_t id)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (of[mid]->id < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < n && of[low]->id == id ? of[low] : NULL;
 }
 
 /* Turn the ids in job.after into indices. */
@@ -480,14 +576,13 @@ static int find_parents(struct np_queue_log *q)
 		of[i] = &q->job[i];
 	qsort(of, q->n, sizeof(*of), by_id);
 	for (size_t i = 0; i < q->n; i++) {
-		const struct np_queue_job key = { .id = q->job[i].after };
-		const struct np_queue_job *k = &key, **found;
+		const struct np_queue_job *found;
 
 		if (q->job[i].after == NP_QUEUE_NONE)
 			continue;
-		found = bsearch(&k, of, q->n, sizeof(*of), by_id);
-		q->job[i].after = found && *found < &q->job[i] ?
-			(uint32_t)(*found - q->job) : NP_QUEUE_NONE;
+		found = find_job(of, q->n, q->job[i].after);
+		q->job[i].after = found && found < &q->job[i] ?
+			(uint32_t)(found - q->job) : NP_QUEUE_NONE;
 		q->odd[NP_QUEUE_LOST_PARENT] += q->job[i].after ==
 						NP_QUEUE_NONE;
 	}
@@ -529,18 +624,17 @@ static int finish_log(struct reader *r)
 	if (!q->n)
 		return np_errf(r->err, -EINVAL, "%s: no job that could be "
 			       "replayed among %zu lines", r->source, q->lines);
-	if (q->odd[NP_QUEUE_UNSORTED])
-		qsort(q->job, q->n, sizeof(*q->job), by_submission);
+	qsort(q->job, q->n, sizeof(*q->job), by_submission);
 	return find_parents(q);
 }
 
-int np_queue_log_read_fd(int fd, const char *source, np_queue_warn_f *warn,
-			 void *arg, struct np_queue_log *out,
-			 struct np_err *err)
+int np_queue_log_read_fd(int fd, const char *source, const char *delimiter,
+			 np_queue_warn_f *warn, void *arg,
+			 struct np_queue_log *out, struct np_err *err)
 {
 	struct np_queue_log q = { .n = 0 };
-	struct reader r = { .q = &q, .source = source, .warn = warn,
-			    .arg = arg, .err = err };
+	struct reader r = { .q = &q, .source = source, .delimiter = delimiter,
+			    .warn = warn, .arg = arg, .err = err };
 	gzFile f = gzdopen(fd, "rb");
 	int rc;
 
@@ -569,7 +663,7 @@ int np_queue_log_read(const char *path, np_queue_warn_f *warn, void *arg,
 
 	if (fd < 0)
 		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
-	return np_queue_log_read_fd(fd, path, warn, arg, out, err);
+	return np_queue_log_read_fd(fd, path, "|", warn, arg, out, err);
 }
 
 void np_queue_log_free(struct np_queue_log *q)

@@ -22,7 +22,8 @@
 
 struct np_queue_job {
 	uint64_t id;
-	int64_t submit_sec;
+	uint32_t task; /* of a job array, or NP_QUEUE_NONE */
+	int64_t submit_sec; /* or when its user let it become eligible */
 	int64_t wait_sec;   /* until its start in the log; -1: not known */
 	int64_t cancel_sec; /* date of its cancellation before a start, or 0 */
 	uint32_t run_sec, limit_sec; /* limit 0: not known */
@@ -74,10 +75,13 @@ typedef void np_queue_warn_f(const char *line, void *arg);
 int np_queue_log_read(const char *path, np_queue_warn_f *warn, void *arg,
 		      struct np_queue_log *out, struct np_err *err);
 
-/* The same from an open descriptor, which is closed; source: its name. */
-int np_queue_log_read_fd(int fd, const char *source, np_queue_warn_f *warn,
-			 void *arg, struct np_queue_log *out,
-			 struct np_err *err);
+/*
+ * The same from an open descriptor, which is closed; source: its name;
+ * delimiter: between the fields of sacct, "|" with --parsable2.
+ */
+int np_queue_log_read_fd(int fd, const char *source, const char *delimiter,
+			 np_queue_warn_f *warn, void *arg,
+			 struct np_queue_log *out, struct np_err *err);
 void np_queue_log_free(struct np_queue_log *q);
 
 /* Copy a text into buf, cut at len - 1 bytes; "" for no text.  Returns buf. */

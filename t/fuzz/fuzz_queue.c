@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size ||
 	    lseek(fd, 0, SEEK_SET))
 		abort();
-	if (np_queue_log_read_fd(fd, "fuzz", NULL, NULL, &q, &err)) {
+	if (np_queue_log_read_fd(fd, "fuzz", "|", NULL, NULL, &q, &err)) {
 		if (!err.text[0])
 			abort();
 		return 0;

@@ -32,7 +32,7 @@ static int read_text(const char *text, size_t len, struct np_queue_log *q,
 	fd = dup(fileno(f));
 	lseek(fd, 0, SEEK_SET);
 	fclose(f);
-	return np_queue_log_read_fd(fd, "log", tell, NULL, q, err);
+	return np_queue_log_read_fd(fd, "log", "|", tell, NULL, q, err);
 }
 
 static void test_a_log_of_the_standard_format_is_read(void)
@@ -139,10 +139,62 @@ static void test_what_cannot_be_read_is_told(void)
 	}
 }
 
+/*
+ * As sacct of Slurm 22.05 prints them: the tasks of arrays last, line breaks of
+ * a command line as they are, and priorities close to 2^32.
+ */
+static void test_arrays_dependencies_and_line_breaks_of_sacct_are_read(void)
+{
+	static const char text[] =
+		"JobID|Priority|Submit|Eligible|Start|End|ElapsedRaw|NNodes|"
+		"TimelimitRaw|State|SubmitLine\n"
+		"1|4294901759|100|100|101|103|2|1|1|COMPLETED|sbatch a.sh\n"
+		"3|4294901757|100|140|141|142|1|1|1|COMPLETED|"
+		"sbatch -J x -d afterok:1:2,afterany:1 a.sh\n"
+		"4|4294901756|101|160|161|162|1|1|1|COMPLETED|"
+		"sbatch --begin=now+1 -D /tmp --wrap one\n"
+		"echo two | cat\n"
+		"echo three\n"
+		"5|4294901755|102|102|150|151|1|1|1|COMPLETED|"
+		"sbatch --dependency afterany:2_1+5 a.sh\n"
+		"6|4294901755|103|103|150|151|1|1|1|COMPLETED|"
+		"sbatch --dependency=singleton a.sh\n"
+		"2_1|4294901758|100|101|110|120|10|1|1|COMPLETED|sbatch -a 0-1\n"
+		"2_0|4294901758|100|101|110|140|30|1|1|COMPLETED|sbatch -a 0-1\n";
+	static const struct { unsigned id, task, submit, after; } want[] = {
+		{ 1, NP_QUEUE_NONE, 100, NP_QUEUE_NONE },
+		{ 2, 0, 100, NP_QUEUE_NONE },
+		{ 2, 1, 100, NP_QUEUE_NONE },
+		/* Task 0 ends later than task 1. */
+		{ 3, NP_QUEUE_NONE, 100, 1 },
+		{ 5, NP_QUEUE_NONE, 102, 1 },
+		{ 6, NP_QUEUE_NONE, 103, NP_QUEUE_NONE },
+		{ 4, NP_QUEUE_NONE, 160, NP_QUEUE_NONE },
+	};
+	struct np_err err = NP_ERR_INIT;
+	struct np_queue_log q;
+
+	T_CHECK(!read_text(text, strlen(text), &q, &err));
+	T_CHECK(q.n == NP_ARRAY_SIZE(want) && !*told);
+	for (size_t i = 0; i < q.n; i++)
+		T_CHECK(q.job[i].id == want[i].id &&
+			q.job[i].task == want[i].task &&
+			q.job[i].submit_sec == want[i].submit &&
+			q.job[i].after == want[i].after);
+	T_CHECK(q.job[0].priority == 4294901759u &&
+		q.job[1].priority == 4294901758u);
+	/* Job 4 is found behind its place, the tasks are not. */
+	for (int i = 0; i < NP_QUEUE_N_ODD; i++)
+		T_CHECK(q.odd[i] == (i == NP_QUEUE_UNSORTED));
+	np_queue_log_free(&q);
+}
+
 static const struct t_case cases[] = {
 	{ "a log of the standard format is read",
 	  test_a_log_of_the_standard_format_is_read },
 	{ "what sacct prints is read", test_what_sacct_prints_is_read },
+	{ "arrays, dependencies and line breaks of sacct are read",
+	  test_arrays_dependencies_and_line_breaks_of_sacct_are_read },
 	{ "what cannot be read is told with file and line",
 	  test_what_cannot_be_read_is_told },
 	{ NULL, NULL },

@@ -1,0 +1,133 @@
+# Jobs that a real slurmctld ran, replayed by netprof simulate from the accounting of
+# a real slurmdbd.
+# shellcheck shell=bash
+
+# shellcheck source=t/integration/placement.lib
+. "$ROOT/t/integration/placement.lib"
+BESIDE=60
+SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 4 --accounting --netprof "$BUILD")
+LIMIT_SEC=180
+
+before_each() { :; }
+
+# USER: submit the jobs of standard input, lines "NAME OPTIONS -- SCRIPT" with single
+# quotes where a shell needs them; print their numbers.
+submit() {
+	(echo 'job() { local o=(); until [ "$1" = -- ]; do o+=("$1"); shift; done
+		sbatch --parsable -o /dev/null -J "${o[@]}" --wrap "$2"; }'; cat) |
+		inside --user "$1" -- bash -e -s
+}
+
+queue_is_empty() {
+	[ -z "$(inside --user root -- squeue -h -t PD,R,CG -o '%i %r' | grep -v JobHeldUser)" ]
+}
+
+# All jobs wait behind one that has all nodes until the file "go" exists, so that
+# their priorities alone decide in which order they start.
+run_queue() {
+	submit alice <<-'END' >"$TMPDIR/alice"
+		job block -N8 --exclusive -t 10 -- 'until [ -e ~/go ]; do sleep 0.1; done'
+		job last -N8 --exclusive --nice=1000 -t 1 -- 'sleep 1'
+		for i in 1 2 3 4 5 6; do
+			job fft -N$((i % 4 + 1)) --exclusive -t 1 -- "sleep $((i % 3 + 1))"
+		done
+		array=$(job array -n1 -a 0-5 -t 1 -- 'sleep $((2 + SLURM_ARRAY_TASK_ID % 2))')
+		job dependent -N1 --exclusive -t 1 -d "afterok:$array" -- 'sleep 1'
+		job 'a|b' -n1 -t 1 -- 'sleep 1
+			echo two | cat
+			echo three'
+	END
+	submit bob <<-'END' >"$TMPDIR/bob"
+		for i in 1 2 3 4 5 6; do
+			job halo -N$((i % 2 + 1)) --exclusive -t 1 -- "sleep $((i % 2 + 2))"
+		done
+		job pairs -n2 -t 1 -- 'sleep 2'
+		job fails -n1 -- 'exit 3'
+		job held -H -N8 -t 1 -- true
+		job cancelled -N8 --exclusive -t 1 -- true
+		sleep 2.1
+		scancel -n cancelled
+	END
+	inside sh -c 'touch ~/go'
+	wait_for 120 queue_is_empty
+}
+
+replay() { # OPTIONS of simulate
+	inside --user root -- netprof simulate --last=1d "$@"
+}
+
+# The starts of Slurm and of a replay in $TMPDIR/starts: "JOB NAME SUBMIT START SIMULATED".
+compare_starts() { # OPTIONS of simulate
+	replay --policy=off --bf-interval=2 --fixed-run-times --events=/tmp/events "$@" >"$TMPDIR/page"
+	inside --user root -- cat /tmp/events | sed -n 's/^off|//p' | cut -d'|' -f1,2,4 |
+		tr '|' ' ' | sort >"$TMPDIR/simulated"
+	inside --user root -- env SLURM_TIME_FORMAT=%s sacct -a -X -n -P -S now-1days \
+		-o JobID,JobName,Start | sed 's/a|b/a-b/' | tr '|' ' ' | sort |
+		join - "$TMPDIR/simulated" | awk '{ print $1, $2, $4, $3, $5 }' >"$TMPDIR/starts"
+	cat "$TMPDIR/starts"
+}
+
+# Of the pairs of jobs that Slurm started at least 3 s one after the other: how many
+# the replay starts in that order, in per cent.
+in_order() {
+	awk '{ real[NR] = $4; s[NR] = $5 }
+		END {
+			for (i = 1; i <= NR; i++)
+				for (k = 1; k <= NR; k++)
+					if (real[k] >= real[i] + 3) {
+						n++
+						same += s[k] > s[i]
+					}
+			print int(100 * same / n)
+		}' "$TMPDIR/starts"
+}
+
+# The mean error of the simulated starts, divided by the mean wait.
+error_of_starts() {
+	awk '{ error += $5 > $4 ? $5 - $4 : $4 - $5; wait += $4 - $3 }
+		END { print error / wait }' "$TMPDIR/starts"
+}
+
+# Jobs whose names and command lines have delimiters and line breaks are read, too.
+test_every_job_of_the_accounting_is_replayed() {
+	give_store
+	run_queue
+	replay --json >"$TMPDIR/json"
+	equal "jobs, and what was changed or left out" \
+		"$(jq -c '[.jobs, .nodes, .leaves, .changed_or_left_out]' "$TMPDIR/json")" '[25,8,2,[]]'
+	replay | tr -s ' \n' ' ' >"$TMPDIR/page"
+	grep -q '8 nodes with 4 processors each, on 2 leaf switches below 1 other' "$TMPDIR/page" ||
+		fail "the cluster: $(cat "$TMPDIR/page")"
+	compare_starts
+	# The one that was cancelled while it was pending does not start.
+	equal "jobs that start" "$(wc -l <"$TMPDIR/starts")" 24
+}
+
+test_a_dependent_job_starts_after_the_array_that_it_waits_for() {
+	local first
+	compare_starts
+	first=$(awk '$2 == "array" { print $5 }' "$TMPDIR/starts" | sort -n | head -n 1)
+	# Each task takes at least 2 s.
+	between "start of the dependent job, after the first task" \
+		$(($(awk '$2 == "dependent" { print $5 }' "$TMPDIR/starts") - first)) 2 60
+}
+
+# The job with the largest nice value has the lowest priority, although it was submitted
+# second.
+test_a_replay_starts_jobs_in_the_order_and_about_when_slurm_did() {
+	local last error
+	last_job() { sort -sk"$1,$1n" "$TMPDIR/starts" | tail -n 1 | cut -d' ' -f2; }
+	compare_starts --completing=1
+	error=$(error_of_starts)
+	compare_starts
+	equal "Slurm starts last" "$(last_job 4)" last
+	equal "the replay starts last" "$(last_job 5)" last
+	between "pairs of jobs in the same order, %" "$(in_order)" 80 100
+	# The true time until nodes are free again lies between 0 and 1 s; "all jobs
+	# start at once" has an error of 1.
+	between "error of the starts" "$(printf '%s\n' "$error" "$(error_of_starts)" |
+		sort -g | head -n 1)" 0 0.5
+	compare_starts --order=submit
+	last=$(last_job 5)
+	[ "$last" != last ] || fail "priorities make no difference"
+}
