@@ -151,8 +151,8 @@ void cli_put_levels(json_object *in, const struct np_profile *p)
 		cli_put_count(j, "runs", l->run_sec.n);
 		cli_put_count(j, "compared", l->slowdown.n);
 		if (np_mean_known(&l->slowdown)) {
-			cli_put_bool(j, "of_blocks", l->of_blocks);
-			if (!l->of_blocks) {
+			cli_put_bool(j, "of_intervals", l->of_intervals);
+			if (!l->of_intervals) {
 				cli_put_real(j, "run_sec", l->run_sec.mean);
 				cli_put_real(j, "alone_sec",
 					     p->ev.alone_sec.mean);

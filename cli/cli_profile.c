@@ -717,7 +717,7 @@ static const char *source_text(const struct np_run_summary_level *l, char buf[32
 {
 	uint32_t n = l->slowdown.n;
 
-	snprintf(buf, 32, "%u %s%s", n, l->of_blocks ? "interval" : "run",
+	snprintf(buf, 32, "%u %s%s", n, l->of_intervals ? "interval" : "run",
 		 n == 1 ? "" : "s");
 	return buf;
 }
@@ -734,13 +734,14 @@ static void say_interference(const struct np_profile *p, char *buf)
 		snprintf(buf, CLI_SENTENCE, "Not measured under synthetic load "
 			 "yet. To measure: sbatch --netprofile=%s "
 			 "--netprofile-calibrate job.sh", p->runs->app);
-	else if (!worst && p->ev.blocks.n_runs)
-		snprintf(buf, CLI_SENTENCE, "Its slowdown under synthetic load "
+	else if (!worst && p->ev.intervals.n_runs)
+		snprintf(buf, CLI_SENTENCE,
+			 "Its slowdown under synthetic load "
 			 "is not known yet: %s. Run it again, or for longer, "
 			 "with --netprofile-calibrate.",
-			 p->ev.blocks.verdict == NP_BLOCKS_USABLE ?
-			 "no load has run in every phase of it" :
-			 np_blocks_words(p->ev.blocks.verdict));
+			 p->ev.intervals.verdict == NP_ONE_RUN_USABLE ?
+				 "no load has run in every phase of it" :
+				 np_one_run_words(p->ev.intervals.verdict));
 	else if (!worst)
 		snprintf(buf, CLI_SENTENCE, "Its slowdown under synthetic load "
 			 "is not known: there is no successful run without "

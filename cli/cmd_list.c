@@ -37,7 +37,7 @@ static void pack_level(struct np_pack *p, struct np_run_summary_level *l)
 	l->slowdown = np_pack_mean(p, l->slowdown);
 	l->low = np_pack_real(p, l->low);
 	l->high = np_pack_real(p, l->high);
-	l->of_blocks = np_pack_count(p, l->of_blocks, 1);
+	l->of_intervals = np_pack_count(p, l->of_intervals, 1);
 	l->impact = np_pack_mean(p, l->impact);
 }
 

@@ -256,12 +256,14 @@ static const char *interval_words(const struct np_run_summary *s, char buf[80])
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n_levels; i++)
-		n += s->level && s->level[i].of_blocks;
+		n += s->level && s->level[i].of_intervals;
 	buf[0] = '\0';
 	if (n)
-		snprintf(buf, 80, "; %zu level%s from intervals within %.0f s "
-			 "of %zu %s", n, n == 1 ? "" : "s", s->blocks.sec,
-			 s->blocks.n_runs, runs(s->blocks.n_runs));
+		snprintf(buf, 80,
+			 "; %zu level%s from intervals within %.0f s "
+			 "of %zu %s",
+			 n, n == 1 ? "" : "s", s->intervals.sec,
+			 s->intervals.n_runs, runs(s->intervals.n_runs));
 	return buf;
 }
 

@@ -179,7 +179,7 @@ const struct cli_cmd cmd_runs = {
 "Lists the runs of APP, the newest first, and what each is used for:\n\n"
 "  used        its latencies are part of the profile\n"
 "  level       it ran under synthetic load\n"
-"  blocks      the load was switched on and off during the run\n"
+"  intervals   the load was switched on and off during the run\n"
 "  empty       its run time counts, but no latency was measured\n\n"
 "or why it is excluded:\n\n"
 "  fabric      measured on another cluster or network, or with another message\n"

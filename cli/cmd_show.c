@@ -323,9 +323,9 @@ static void print_runs(FILE *f, const struct cli_profile *p)
 	if (pr->ev.count[NP_RUN_UNDER_LEVEL])
 		cli_add(line, sizeof(line), " (%zu under load)",
 			pr->ev.count[NP_RUN_UNDER_LEVEL]);
-	if (pr->ev.count[NP_RUN_BLOCKS])
+	if (pr->ev.count[NP_RUN_INTERVALS])
 		cli_add(line, sizeof(line), " (%zu with load intervals)",
-			pr->ev.count[NP_RUN_BLOCKS]);
+			pr->ev.count[NP_RUN_INTERVALS]);
 	if (pr->ev.latency.n_runs) {
 		cli_day(pr->ev.latency.first, first);
 		cli_day(pr->ev.latency.last, last);
@@ -553,26 +553,31 @@ static size_t level_width(const struct np_profile *p)
 /* Which slowdowns come from load intervals within runs, and their checks. */
 static void print_intervals(FILE *f, const struct np_profile *p)
 {
-	const struct np_blocks *b = &p->ev.blocks;
+	const struct np_one_run *b = &p->ev.intervals;
 	char share[CLI_NUMBER], longer[CLI_NUMBER], took[80] = "";
 	char calls[80] = "";
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->ev.n_levels; i++)
-		n += p->ev.level[i].of_blocks;
-	if (!isnan(p->ev.blocks_longer))
-		snprintf(took, sizeof(took), " (%s compared with runs without "
-			 "load)", cli_change(p->ev.blocks_longer, longer));
+		n += p->ev.level[i].of_intervals;
+	if (!isnan(p->ev.intervals_longer))
+		snprintf(took, sizeof(took),
+			 " (%s compared with runs without "
+			 "load)",
+			 cli_change(p->ev.intervals_longer, longer));
 	if (!isnan(b->apart))
 		snprintf(calls, sizeof(calls), "; by its %s slowdowns differ "
 			 "by %.1f %%", b->by_calls ? "traffic" : "MPI calls",
 			 100 * expm1(b->apart));
-	cli_labelled(f, "Intervals", "%zu loads measured in intervals of %zu "
+	cli_labelled(f, "Intervals",
+		     "%zu loads measured in intervals of %zu "
 		     "%s (%.0f s), which made %s longer by at most %s%s: "
-		     "%s%s%s", n, b->n_runs, b->n_runs == 1 ? "run" : "runs",
-		     b->sec, b->n_runs == 1 ? "it" : "them",
+		     "%s%s%s",
+		     n, b->n_runs, b->n_runs == 1 ? "run" : "runs", b->sec,
+		     b->n_runs == 1 ? "it" : "them",
 		     cli_percent(b->lost_sec / fmax(b->sec - b->lost_sec, 1),
-				 share), took, np_blocks_words(b->verdict),
+				 share),
+		     took, np_one_run_words(b->verdict),
 		     b->by_calls ? ", by its MPI calls" : "", calls);
 }
 
@@ -597,7 +602,7 @@ static void print_levels(FILE *f, const struct np_profile *p)
 	fprintf(f, "\n%s", cli_colour(CLI_PLAIN));
 	for (int row = 0; row < LEVEL_ROWS; row++)
 		level_row(f, p, n, width, row);
-	if (p->ev.count[NP_RUN_BLOCKS])
+	if (p->ev.count[NP_RUN_INTERVALS])
 		print_intervals(f, p);
 }
 
@@ -727,9 +732,10 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 static void put_runs(json_object *in, const struct cli_profile *p)
 {
 	static const enum np_run_use other[] = {
-		NP_RUN_UNDER_LEVEL, NP_RUN_BLOCKS, NP_RUN_NEIGHBOURS,
-		NP_RUN_FABRIC, NP_RUN_TIME, NP_RUN_FAILED, NP_RUN_SUSPENDED,
-		NP_RUN_UNDER_WAY, NP_RUN_WORKLOAD, NP_RUN_AUTOMATIC,
+		NP_RUN_UNDER_LEVEL, NP_RUN_INTERVALS, NP_RUN_NEIGHBOURS,
+		NP_RUN_FABRIC,	    NP_RUN_TIME,      NP_RUN_FAILED,
+		NP_RUN_SUSPENDED,   NP_RUN_UNDER_WAY, NP_RUN_WORKLOAD,
+		NP_RUN_AUTOMATIC,
 	};
 	json_object *j = cli_put_object(in, "runs");
 
@@ -821,20 +827,20 @@ static void put_hist(json_object *in, const struct np_profile *p)
 }
 
 /* null unless a run had load intervals. */
-static void put_blocks(json_object *in, const struct np_run_summary *e)
+static void put_intervals(json_object *in, const struct np_run_summary *e)
 {
-	const struct np_blocks *b = &e->blocks;
-	json_object *j = cli_put_if(in, "blocks", e->count[NP_RUN_BLOCKS]);
+	const struct np_one_run *b = &e->intervals;
+	json_object *j = cli_put_if(in, "intervals", e->count[NP_RUN_INTERVALS]);
 
 	if (!j)
 		return;
-	cli_put_bool(j, "usable", b->verdict == NP_BLOCKS_USABLE);
-	cli_put_text(j, "text", np_blocks_words(b->verdict));
+	cli_put_bool(j, "usable", b->verdict == NP_ONE_RUN_USABLE);
+	cli_put_text(j, "text", np_one_run_words(b->verdict));
 	cli_put_count(j, "runs", b->n_runs);
 	cli_put_count(j, "loaded", b->n_loaded);
 	cli_put_real(j, "sec", b->sec);
 	cli_put_real(j, "lost_sec", b->lost_sec);
-	cli_put_real(j, "longer", e->blocks_longer);
+	cli_put_real(j, "longer", e->intervals_longer);
 	cli_put_real(j, "between", b->between);
 	cli_put_text(j, "by", b->by_calls ? "calls" : "bytes");
 	cli_put_real(j, "apart", b->apart);
@@ -947,7 +953,7 @@ static int show_data(const struct show *s, enum cli_format format)
 	put_sample(j, "idle", &p->profile.idle);
 	put_hist(j, &p->profile);
 	cli_put_levels(j, &p->profile);
-	put_blocks(j, &p->profile.ev);
+	put_intervals(j, &p->profile.ev);
 	put_cost(j, &p->profile);
 	cli_put_calibration(j, &t->k, t->scope);
 	put_pairs(j, "slowed_by", &t->slowed_by);

@@ -575,8 +575,8 @@ static void begin_schedule(struct collector *c)
 {
 	c->agents.reports.intervals =
 		np_intervals_new(c->r, &c->saver.choice.history);
-	c->r->blocks_scope = strdup(np_step_nodes_scope(&c->nodes));
-	if (!c->agents.reports.intervals || !c->r->blocks_scope)
+	c->r->intervals_scope = strdup(np_step_nodes_scope(&c->nodes));
+	if (!c->agents.reports.intervals || !c->r->intervals_scope)
 		np_record_note(c->r, "no measurement intervals: out of memory");
 }
 
@@ -588,7 +588,7 @@ static int ask_for_level(struct collector *c, struct np_err *err)
 	int rc;
 
 	c->r->end = seen_until(c);
-	c->r->blocks_nodes = (uint32_t)c->nodes.level.n;
+	c->r->intervals_nodes = (uint32_t)c->nodes.level.n;
 	rc = saver_choose(&c->saver, c->r, np_step_nodes_scope(&c->nodes),
 			     c->nodes.level_nodes, share, np_date_sec(), err);
 	return rc ? rc : saver_wait(&c->saver, CHOOSE_MS, err);
@@ -614,7 +614,7 @@ static void choose_level(struct collector *c)
 		np_record_note(c->r, "no load level: the sensitivity curve is "
 			       "complete");
 	if (!c->agents.reports.intervals)
-		c->r->blocks_nodes = 0;
+		c->r->intervals_nodes = 0;
 	if (!c->request.level[0] && !c->agents.reports.intervals) {
 		say_to_srun("ready\n");
 		c->ready_sent = true;

@@ -1100,7 +1100,7 @@ static int list_level(struct np_agents *a, struct np_hosts *out,
 {
 	const struct np_hosts *nodes = &a->nodes->level;
 	char **list = a->reports.r->level ? &a->reports.r->level->rails :
-					    &a->reports.r->blocks_rails;
+					    &a->reports.r->intervals_rails;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < nodes->n; i++) {

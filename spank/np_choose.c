@@ -66,16 +66,16 @@ static int copy_names(const struct np_curve_levels *l,
 /* Have the intervals so far shown that intervals cannot tell anything? */
 static int are_useless(const struct np_intervals_history *p, bool *useless)
 {
-	struct np_blocks_level *level = calloc(p->n_levels + 1,
-					       sizeof(*level));
-	struct np_blocks o;
+	struct np_one_run_level *level =
+		calloc(p->n_levels + 1, sizeof(*level));
+	struct np_one_run o;
 	int rc = -ENOMEM;
 
 	if (level)
-		rc = np_blocks_estimate(p->block, p->n_blocks, NULL, level,
-					p->n_levels, &o);
-	*useless = !rc && o.verdict != NP_BLOCKS_FEW &&
-		   o.verdict != NP_BLOCKS_USABLE;
+		rc = np_one_run_estimate(p->interval, p->n_intervals, NULL,
+					 level, p->n_levels, &o);
+	*useless = !rc && o.verdict != NP_ONE_RUN_FEW &&
+		   o.verdict != NP_ONE_RUN_USABLE;
 	free(level);
 	return rc;
 }
@@ -83,9 +83,10 @@ static int are_useless(const struct np_intervals_history *p, bool *useless)
 /* No level needs another interval, or its rounds alone. */
 static int is_complete(const struct np_intervals_history *p, bool *complete)
 {
-	const struct np_blocks_plan plan = { p->n_levels, 1, p->share };
-	struct np_blocks_next next = { .complete = false };
-	int rc = np_blocks_plan_next(&plan, p->block, p->n_blocks, 0, 0, &next);
+	const struct np_one_run_schedule plan = { p->n_levels, 1, p->share };
+	struct np_one_run_next next = { .complete = false };
+	int rc = np_one_run_next_interval(&plan, p->interval, p->n_intervals, 0,
+					  0, &next);
 
 	*complete = next.complete;
 	for (size_t i = 0; i < p->n_levels; i++)
@@ -106,13 +107,13 @@ static int look_back(const struct np_runs *runs, const struct np_run_summary *e,
 	int rc = copy_names(l, &p);
 
 	if (!rc)
-		rc = np_run_blocks(runs, e->use, l->name, NULL, l->n, &p.block,
-				   &p.n_blocks);
+		rc = np_run_intervals(runs, e->use, l->name, NULL, l->n,
+				      &p.interval, &p.n_intervals);
 	if (!rc)
 		rc = are_useless(&p, &useless);
 	for (size_t i = 0; !rc && i < l->n; i++)
-		p.is_led[i] = np_run_blocks_alone(runs, e->use, NULL,
-						  l->name[i], n_nodes);
+		p.is_led[i] = np_run_intervals_alone(runs, e->use, NULL,
+						     l->name[i], n_nodes);
 	if (!rc && !useless)
 		rc = is_complete(&p, complete);
 	if (rc || useless || *complete)
@@ -135,8 +136,10 @@ static int choose_level(const struct np_runs *runs,
 	if (np_run_summary_make(runs, opt, &e))
 		return np_errf(err, -ENOMEM, "out of memory");
 	np_curve_count(&e, runs, opt->scope, l, &alone);
-	rc = share > 0 ? look_back(runs, &e, l, share, opt->like->blocks_nodes,
-				   &out->history, &out->complete) : 0;
+	rc = share > 0 ?
+		     look_back(runs, &e, l, share, opt->like->intervals_nodes,
+			       &out->history, &out->complete) :
+		     0;
 	np_run_summary_free(&e);
 	if (rc)
 		return np_errf(err, rc, "out of memory");
@@ -195,8 +198,8 @@ static int note_choice(struct np_record *r, const struct np_choice *c,
 		       const char *scope, const char *nodes, struct np_err *err)
 {
 	if (!c->history.n_levels)
-		r->blocks_nodes = 0;
-	else if (!(r->blocks_scope = strdup(scope)))
+		r->intervals_nodes = 0;
+	else if (!(r->intervals_scope = strdup(scope)))
 		return np_errf(err, -ENOMEM, "out of memory");
 	return c->level[0] ?
 		       np_record_note_level(r, c->level, scope, nodes, err) :
@@ -224,11 +227,11 @@ int np_choose(struct np_store *s, struct np_record *r, const char *scope,
 /* ---- the choice as text ---- */
 
 #define MAX_LEVELS 256
-#define MAX_BLOCKS 65536
+#define MAX_INTERVALS 65536
 
 /*
- * The first line is "LEVEL|- COMPLETE N_LEVELS N_BLOCKS SHARE"; then follow a
- * line "NAME LED" for each level and "RUN LEVEL SEC RATE CALLS" for each
+ * The first line is "LEVEL|- COMPLETE N_LEVELS N_INTERVALS SHARE"; then follow
+ * a line "NAME LED" for each level and "RUN LEVEL SEC RATE CALLS" for each
  * interval.
  */
 char *np_choice_print(const struct np_choice *c)
@@ -241,13 +244,14 @@ char *np_choice_print(const struct np_choice *c)
 	if (!f)
 		return NULL;
 	fprintf(f, "%s %d %zu %zu %.17g\n", c->level[0] ? c->level : "-",
-		c->complete, h->n_levels, h->n_blocks, h->share);
+		c->complete, h->n_levels, h->n_intervals, h->share);
 	for (size_t i = 0; i < h->n_levels; i++)
 		fprintf(f, "%s %d\n", h->name[i], h->is_led[i]);
-	for (size_t i = 0; i < h->n_blocks; i++)
+	for (size_t i = 0; i < h->n_intervals; i++)
 		fprintf(f, "%" PRIu32 " %zu %.17g %.17g %.17g\n",
-			h->block[i].run, h->block[i].level, h->block[i].sec,
-			h->block[i].rate, h->block[i].calls);
+			h->interval[i].run, h->interval[i].level,
+			h->interval[i].sec, h->interval[i].rate,
+			h->interval[i].calls);
 	if (fclose(f)) {
 		free(text);
 		return NULL;
@@ -285,22 +289,22 @@ static int parse_levels(const char **text, size_t n,
 	return 0;
 }
 
-static int parse_blocks(const char **text, size_t n,
-			struct np_intervals_history *h)
+static int parse_intervals(const char **text, size_t n,
+			   struct np_intervals_history *h)
 {
-	h->block = calloc(n + 1, sizeof(*h->block));
-	if (!h->block)
+	h->interval = calloc(n + 1, sizeof(*h->interval));
+	if (!h->interval)
 		return -ENOMEM;
-	for (; h->n_blocks < n; *text = next_line(*text)) {
-		struct np_block *b = &h->block[h->n_blocks];
+	for (; h->n_intervals < n; *text = next_line(*text)) {
+		struct np_interval *b = &h->interval[h->n_intervals];
 
 		if (sscanf(*text, "%" SCNu32 " %zu %lf %lf %lf", &b->run,
 			   &b->level, &b->sec, &b->rate, &b->calls) != 5 ||
 		    !(b->level < h->n_levels ||
-		      b->level == NP_BLOCKS_NO_LEVEL) ||
+		      b->level == NP_INTERVAL_NO_LEVEL) ||
 		    !(b->sec > 0) || !(b->rate >= 0) || b->calls < 0)
 			return -EINVAL;
-		h->n_blocks++;
+		h->n_intervals++;
 	}
 	return 0;
 }
@@ -308,14 +312,14 @@ static int parse_blocks(const char **text, size_t n,
 int np_choice_parse(const char *text, struct np_choice *out)
 {
 	struct np_choice c = NP_CHOICE_INIT;
-	size_t n_levels, n_blocks;
+	size_t n_levels, n_intervals;
 	struct np_level level;
 	int complete, rc = 0;
 
 	*out = c;
-	if (sscanf(text, "%63s %d %zu %zu %lf", c.level,
-		   &complete, &n_levels, &n_blocks, &c.history.share) != 5 ||
-	    n_levels > MAX_LEVELS || n_blocks > MAX_BLOCKS)
+	if (sscanf(text, "%63s %d %zu %zu %lf", c.level, &complete, &n_levels,
+		   &n_intervals, &c.history.share) != 5 ||
+	    n_levels > MAX_LEVELS || n_intervals > MAX_INTERVALS)
 		return -EINVAL;
 	c.complete = complete;
 	if (!strcmp(c.level, "-"))
@@ -326,7 +330,7 @@ int np_choice_parse(const char *text, struct np_choice *out)
 	if (n_levels)
 		rc = parse_levels(&text, n_levels, &c.history);
 	if (!rc && n_levels)
-		rc = parse_blocks(&text, n_blocks, &c.history);
+		rc = parse_intervals(&text, n_intervals, &c.history);
 	if (rc)
 		np_intervals_history_free(&c.history);
 	else
@@ -342,7 +346,7 @@ void np_intervals_history_free(struct np_intervals_history *p)
 		free(p->name[i]);
 	free(p->name);
 	free(p->is_led);
-	free(p->block);
+	free(p->interval);
 	*p = (struct np_intervals_history){ .n_levels = 0 };
 }
 

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "np_blocks.h"
 #include "np_level.h"
+#include "np_one_run.h"
 #include "np_record.h"
 #include "np_store.h"
 
@@ -21,8 +21,8 @@ struct np_intervals_history {
 	char **name;  /* of the levels, as np_level_parse() accepts them */
 	bool *is_led; /* level whose rounds alone are known */
 	size_t n_levels;
-	struct np_block *block; /* measurement intervals of earlier runs */
-	size_t n_blocks;
+	struct np_interval *interval; /* measurement intervals of earlier runs */
+	size_t n_intervals;
 	double share; /* part by which intervals may lengthen the run */
 };
 

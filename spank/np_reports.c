@@ -650,14 +650,14 @@ double np_aggregate_level_age(const struct np_aggregate *f, double now_sec)
 /* One measurement interval: let the queues settle, then measure. */
 #define SETTLE_SEC	0.5	/* for queues to fill or drain */
 #define MEASURE_SEC	2.0	/* length of the measured part */
-#define BLOCK_SEC	(SETTLE_SEC + MEASURE_SEC)
+#define INTERVAL_SEC (SETTLE_SEC + MEASURE_SEC)
 /*
  * A report arrives up to GRACE_SEC after the period that it describes.  The
  * load keeps running that much longer, so that the last report is of loaded
  * time.
  */
 #define GRACE_SEC	0.4
-#define LOADED_SEC	(BLOCK_SEC + GRACE_SEC)
+#define LOADED_SEC (INTERVAL_SEC + GRACE_SEC)
 #define LATEST_SEC	3.0	/* then missing reports are no longer awaited */
 #define UP_SEC		5.0	/* for a level to start */
 #define MAX_FAILURES	3	/* to start a level, then no more is tried */
@@ -679,7 +679,7 @@ enum state {
 struct np_intervals {
 	struct np_record *r;
 	const struct np_intervals_history *history;
-	struct np_block *block; /* of all runs; those of this run last */
+	struct np_interval *interval; /* of all runs; those of this run last */
 	size_t n, n_here;
 	enum state state;
 	size_t level; /* of the present interval */
@@ -703,26 +703,26 @@ np_intervals_new(struct np_record *r,
 	*c = (struct np_intervals){ .r = r,
 				    .history = history,
 				    .lead_end_sec = INFINITY };
-	c->block = calloc(history->n_blocks + NP_RECORD_MAX_BLOCKS,
-			  sizeof(*c->block));
-	r->blocks = calloc(NP_RECORD_MAX_BLOCKS, sizeof(*r->blocks));
-	r->blocks_alone = calloc(history->n_levels + 1,
-				 sizeof(*r->blocks_alone));
-	if (!c->block || !r->blocks || !r->blocks_alone) {
+	c->interval = calloc(history->n_intervals + NP_RECORD_MAX_INTERVALS,
+			     sizeof(*c->interval));
+	r->intervals = calloc(NP_RECORD_MAX_INTERVALS, sizeof(*r->intervals));
+	r->intervals_alone =
+		calloc(history->n_levels + 1, sizeof(*r->intervals_alone));
+	if (!c->interval || !r->intervals || !r->intervals_alone) {
 		np_intervals_free(c);
 		return NULL;
 	}
-	if (history->n_blocks)
-		memcpy(c->block, history->block,
-		       history->n_blocks * sizeof(*c->block));
-	c->n = history->n_blocks;
+	if (history->n_intervals)
+		memcpy(c->interval, history->interval,
+		       history->n_intervals * sizeof(*c->interval));
+	c->n = history->n_intervals;
 	return c;
 }
 
 void np_intervals_free(struct np_intervals *c)
 {
 	if (c)
-		free(c->block);
+		free(c->interval);
 	free(c);
 }
 
@@ -762,12 +762,12 @@ void np_intervals_level_up(struct np_intervals *c, double now_sec)
 	} else if (c->state == LOAD_STARTING) {
 		begin_measuring(c, now_sec);
 		c->alone_sec = c->due_sec;
-	} else if (c->state == MEASURING && c->level == NP_BLOCKS_NO_LEVEL) {
+	} else if (c->state == MEASURING && c->level == NP_INTERVAL_NO_LEVEL) {
 		/*
 		 * A level that was given up starts late: repeat the interval
 		 * without load.
 		 */
-		begin_measuring(c, now_sec + BLOCK_SEC + GRACE_SEC);
+		begin_measuring(c, now_sec + INTERVAL_SEC + GRACE_SEC);
 		c->alone_sec = c->from_sec;
 	}
 }
@@ -775,8 +775,8 @@ void np_intervals_level_up(struct np_intervals *c, double now_sec)
 void np_intervals_add_rounds(struct np_intervals *c, double now_sec,
 			     const struct np_moments *sec)
 {
-	bool counts = c->state == LEAD_IN ||
-		      (c->state == MEASURING && c->level != NP_BLOCKS_NO_LEVEL);
+	bool counts = c->state == LEAD_IN || (c->state == MEASURING &&
+					      c->level != NP_INTERVAL_NO_LEVEL);
 
 	if (counts && now_sec - NP_INTERVALS_WINDOW_SEC >= c->from_sec &&
 	    np_moments_valid(sec))
@@ -832,21 +832,25 @@ static const char *keep_lead(struct np_intervals *c, double now_sec,
 	char *name = strdup(c->history->name[c->level++]);
 
 	if (name)
-		c->r->blocks_alone[c->r->n_blocks_alone++] =
-			(struct np_block_run){ .level = name, .sec = LEAD_SEC,
-					       .calls = NAN,
-					       .round_sec = c->round_sec };
+		c->r->intervals_alone[c->r->n_intervals_alone++] =
+			(struct np_run_interval){ .level = name,
+						  .sec = LEAD_SEC,
+						  .calls = NAN,
+						  .round_sec = c->round_sec };
 	return lead_in_next(c, now_sec, sec);
 }
 
 static void keep_interval(struct np_intervals *c, double start_sec)
 {
-	bool none = c->level == NP_BLOCKS_NO_LEVEL;
+	bool none = c->level == NP_INTERVAL_NO_LEVEL;
 	double rate = np_traffic_rate(&c->traffic, c->from_sec, c->to_sec);
 	double calls = np_traffic_rate(&c->calls, c->from_sec, c->to_sec);
-	double sec = none ? BLOCK_SEC : LOADED_SEC;
-	uint32_t run = c->history->n_blocks ?
-		       c->history->block[c->history->n_blocks - 1].run + 1 : 0;
+	double sec = none ? INTERVAL_SEC : LOADED_SEC;
+	uint32_t run =
+		c->history->n_intervals ?
+			c->history->interval[c->history->n_intervals - 1].run +
+				1 :
+			0;
 	char *name;
 
 	if (isnan(rate)) {
@@ -858,10 +862,13 @@ static void keep_interval(struct np_intervals *c, double start_sec)
 	name = none ? NULL : strdup(c->history->name[c->level]);
 	if (!none && !name)
 		return;
-	c->block[c->n++] = (struct np_block){ run, c->level, sec, rate, calls };
+	c->interval[c->n++] =
+		(struct np_interval){ run, c->level, sec, rate, calls };
 	c->n_here++;
-	c->r->blocks[c->r->n_blocks++] = (struct np_block_run){
-		.level = name, .sec = sec, .rate = rate,
+	c->r->intervals[c->r->n_intervals++] = (struct np_run_interval){
+		.level = name,
+		.sec = sec,
+		.rate = rate,
 		.calls = calls,
 		.at_sec = fmax(c->from_sec - SETTLE_SEC - start_sec, 0),
 		.round_sec = c->round_sec,
@@ -880,17 +887,19 @@ static void end_schedule(struct np_intervals *c, const char *why)
 static const char *begin_next_interval(struct np_intervals *c, double now_sec,
 				       double start_sec, double *sec)
 {
-	const struct np_blocks_plan plan = {
-		c->history->n_levels, LOADED_SEC, c->history->share,
+	const struct np_one_run_schedule plan = {
+		c->history->n_levels,
+		LOADED_SEC,
+		c->history->share,
 	};
-	struct np_blocks_next next;
+	struct np_one_run_next next;
 
-	if (c->n_here == NP_RECORD_MAX_BLOCKS) {
+	if (c->n_here == NP_RECORD_MAX_INTERVALS) {
 		end_schedule(c, "the record is full");
 		return NULL;
 	}
-	if (np_blocks_plan_next(&plan, c->block, c->n, c->n_here,
-				now_sec - start_sec, &next)) {
+	if (np_one_run_next_interval(&plan, c->interval, c->n, c->n_here,
+				     now_sec - start_sec, &next)) {
 		end_schedule(c, "out of memory");
 		return NULL;
 	}
@@ -898,8 +907,9 @@ static const char *begin_next_interval(struct np_intervals *c, double now_sec,
 		end_schedule(c, NULL);
 		return NULL;
 	}
-	c->level = c->failures < MAX_FAILURES ? next.level : NP_BLOCKS_NO_LEVEL;
-	if (c->level == NP_BLOCKS_NO_LEVEL) {
+	c->level = c->failures < MAX_FAILURES ? next.level :
+						NP_INTERVAL_NO_LEVEL;
+	if (c->level == NP_INTERVAL_NO_LEVEL) {
 		begin_measuring(c, now_sec);
 		return NULL;
 	}

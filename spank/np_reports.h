@@ -165,8 +165,8 @@ struct np_record *np_counters_idle(const struct np_counters *c);
 /* ---- the schedule of measurement intervals ---- */
 
 /*
- * One run alternates load levels, and no load, in measurement intervals (blocks
- * of np_blocks.h).  The schedule says which level runs when, and what the
+ * One run alternates load levels, and no load, in measurement intervals
+ * (np_one_run.h).  The schedule says which level runs when, and what the
  * counters of the step's nodes say about each interval.  Before the program
  * starts, each level whose rounds alone are not known yet runs for a moment, so
  * that its rounds in the intervals tell how the program slows the level.  The

@@ -488,16 +488,16 @@ static const struct np_field leaf_fields[] = {
 static const struct np_fields leaf_table =
 	NP_FIELDS(leaf_fields, np_leaf_run);
 
-static const struct np_field block_fields[] = {
-	FIELD(np_block_run, NP_F_TEXT, level, NP_JSON_WORD, 0),
-	FIELD(np_block_run, NP_F_REAL, at_sec, NP_JSON_ELAPSED_SEC, 0),
-	FIELD(np_block_run, NP_F_REAL, sec, NP_JSON_ELAPSED_SEC, 0),
-	FIELD(np_block_run, NP_F_REAL, rate, 1e15, 0),
-	FIELD(np_block_run, NP_F_REAL, calls, 1e12, NP_F_NAN),
-	MOMENTS(np_block_run, round_sec, NP_JSON_ELAPSED_SEC),
+static const struct np_field interval_fields[] = {
+	FIELD(np_run_interval, NP_F_TEXT, level, NP_JSON_WORD, 0),
+	FIELD(np_run_interval, NP_F_REAL, at_sec, NP_JSON_ELAPSED_SEC, 0),
+	FIELD(np_run_interval, NP_F_REAL, sec, NP_JSON_ELAPSED_SEC, 0),
+	FIELD(np_run_interval, NP_F_REAL, rate, 1e15, 0),
+	FIELD(np_run_interval, NP_F_REAL, calls, 1e12, NP_F_NAN),
+	MOMENTS(np_run_interval, round_sec, NP_JSON_ELAPSED_SEC),
 };
-static const struct np_fields block_table =
-	NP_FIELDS(block_fields, np_block_run);
+static const struct np_fields interval_table =
+	NP_FIELDS(interval_fields, np_run_interval);
 
 static const struct np_field neighbour_fields[] = {
 	FIELD(np_neighbour, NP_F_U32, job_id, UINT32_MAX, 0),
@@ -557,13 +557,17 @@ static const struct np_field record_fields[] = {
 	{ "hist", NP_F_CODEC, .codec = &bins_codec },
 	NP_FIELD_LIST(np_record, "leaves", leaves, n_leaves,
 		      NP_RECORD_MAX_LEAVES, 0, &leaf_table),
-	FIELD(np_record, NP_F_TEXT, blocks_scope, NP_JSON_WORD, 0),
-	FIELD(np_record, NP_F_U32, blocks_nodes, NP_RECORD_MAX_NODES, 0),
-	FIELD(np_record, NP_F_TEXT, blocks_rails, NP_JSON_WORD, 0),
-	NP_FIELD_LIST(np_record, "blocks_alone", blocks_alone, n_blocks_alone,
-		      NP_RECORD_MAX_BLOCKS, 0, &block_table),
-	NP_FIELD_LIST(np_record, "blocks", blocks, n_blocks,
-		      NP_RECORD_MAX_BLOCKS, 0, &block_table),
+	NP_FIELD_AS(np_record, NP_F_TEXT, "blocks_scope", intervals_scope,
+		    NP_JSON_WORD, 0),
+	NP_FIELD_AS(np_record, NP_F_U32, "blocks_nodes", intervals_nodes,
+		    NP_RECORD_MAX_NODES, 0),
+	NP_FIELD_AS(np_record, NP_F_TEXT, "blocks_rails", intervals_rails,
+		    NP_JSON_WORD, 0),
+	NP_FIELD_LIST(np_record, "blocks_alone", intervals_alone,
+		      n_intervals_alone, NP_RECORD_MAX_INTERVALS, 0,
+		      &interval_table),
+	NP_FIELD_LIST(np_record, "blocks", intervals, n_intervals,
+		      NP_RECORD_MAX_INTERVALS, 0, &interval_table),
 	NP_FIELD_LIST(np_record, "neighbours", neighbours, n_neighbours,
 		      NP_RECORD_MAX_NEIGHBOURS, 0, &neighbour_table),
 	{ "notes", NP_F_TEXTS, offsetof(struct np_record, notes),

@@ -26,7 +26,7 @@
 #define NP_RECORD_MAX_NODES 65536
 #define NP_RECORD_MAX_NEIGHBOURS 4096
 #define NP_RECORD_MAX_NOTES 64
-#define NP_RECORD_MAX_BLOCKS 4096
+#define NP_RECORD_MAX_INTERVALS 4096
 #define NP_RECORD_MAX_NICS 32 /* names of network adapters */
 
 #define NP_NO_VALUE (-1L) /* an unknown number */
@@ -115,10 +115,10 @@ struct np_level_run {
 /*
  * A measurement interval: a few seconds of a run with --netprofile-calibrate,
  * under one load level or none.  A sensitivity curve is made of these
- * (np_blocks.h).  Intervals before the program started have only the level's
+ * (np_one_run.h).  Intervals before the program started have only the level's
  * rounds.
  */
-struct np_block_run {
+struct np_run_interval {
 	char *level;   /* as requested; NULL: none */
 	double at_sec; /* since the program started */
 	double sec;    /* length, with the pause before it */
@@ -185,13 +185,13 @@ struct np_record {
 	struct np_level_run *level; /* NULL: no load level */
 	struct np_leaf_run *leaves;
 	size_t n_leaves;
-	char *blocks_scope; /* of the intervals' levels: "leaf"; NULL: none */
-	uint32_t blocks_nodes; /* on which these levels ran */
-	char *blocks_rails;    /* that they load; NULL: no rails */
-	struct np_block_run *blocks_alone; /* before the program started */
-	size_t n_blocks_alone;
-	struct np_block_run *blocks;
-	size_t n_blocks;
+	char *intervals_scope; /* of the intervals' levels: "leaf"; NULL: none */
+	uint32_t intervals_nodes; /* on which these levels ran */
+	char *intervals_rails;	  /* that they load; NULL: no rails */
+	struct np_run_interval *intervals_alone; /* before the program started */
+	size_t n_intervals_alone;
+	struct np_run_interval *intervals;
+	size_t n_intervals;
 	struct np_neighbour *neighbours;
 	size_t n_neighbours;
 	char **notes; /* one line each: problems, and what was not measured */

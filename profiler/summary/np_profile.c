@@ -133,7 +133,8 @@ static int find_idle(struct np_profile *p, const struct np_runs *const *idle,
 /* Profiles ask for no probe period, so all periods count. */
 static bool has_latencies(const struct np_profile *p, size_t i)
 {
-	return p->ev.use[i] == NP_RUN_ALONE || p->ev.use[i] == NP_RUN_BLOCKS ||
+	return p->ev.use[i] == NP_RUN_ALONE ||
+	       p->ev.use[i] == NP_RUN_INTERVALS ||
 	       p->ev.use[i] == NP_RUN_LATENCY;
 }
 

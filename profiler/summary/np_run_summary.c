@@ -42,7 +42,7 @@ struct np_moments np_run_rail_latency(const struct np_record *r,
 static bool counts_a_level(const struct np_record *r)
 {
 	return (r->level && !strcmp(r->level->scope, "node")) ||
-	       (r->blocks_scope && !strcmp(r->blocks_scope, "node"));
+	       (r->intervals_scope && !strcmp(r->intervals_scope, "node"));
 }
 
 bool np_run_loads_rail(const struct np_record *r, const char *rail)
@@ -243,37 +243,37 @@ static size_t find_level(const struct levels *l, const char *name,
 
 /* False: the level is not listed, or the interval is damaged. */
 static bool convert_interval(const struct np_record *r, size_t i, uint32_t run,
-			     const struct levels *l, struct np_block *out)
+			     const struct levels *l, struct np_interval *out)
 {
-	const struct np_block_run *b = &r->blocks[i];
-	size_t level = b->level ? find_level(l, b->level, r->blocks_scope) :
-				  NP_BLOCKS_NO_LEVEL;
+	const struct np_run_interval *b = &r->intervals[i];
+	size_t level = b->level ? find_level(l, b->level, r->intervals_scope) :
+				  NP_INTERVAL_NO_LEVEL;
 
-	*out = (struct np_block){ run, level, b->sec, b->rate, b->calls };
+	*out = (struct np_interval){ run, level, b->sec, b->rate, b->calls };
 	return b->sec > 0 && b->rate >= 0 && level != l->n;
 }
 
-int np_run_blocks(const struct np_runs *runs, const enum np_run_use *use,
-		  const char *const *name, const char *const *scope,
-		  size_t n_names, struct np_block **out, size_t *n)
+int np_run_intervals(const struct np_runs *runs, const enum np_run_use *use,
+		     const char *const *name, const char *const *scope,
+		     size_t n_names, struct np_interval **out, size_t *n)
 {
 	const struct levels l = { name, scope, n_names };
-	struct np_block *b;
+	struct np_interval *b;
 	size_t total = 0, used = 0;
 	uint32_t run = 0;
 
 	for (size_t i = 0; i < runs->n; i++)
-		if (use[i] == NP_RUN_BLOCKS)
-			total += runs->run[i]->n_blocks;
+		if (use[i] == NP_RUN_INTERVALS)
+			total += runs->run[i]->n_intervals;
 	b = calloc(total + 1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
 	for (size_t i = runs->n; i-- > 0;) {
 		const struct np_record *r = runs->run[i];
 
-		if (use[i] != NP_RUN_BLOCKS)
+		if (use[i] != NP_RUN_INTERVALS)
 			continue;
-		for (size_t k = 0; k < r->n_blocks; k++)
+		for (size_t k = 0; k < r->n_intervals; k++)
 			used += convert_interval(r, k, run, &l, &b[used]);
 		run++;
 	}
@@ -285,9 +285,9 @@ int np_run_blocks(const struct np_runs *runs, const enum np_run_use *use,
 static const struct np_moments *
 rounds_alone(const struct np_record *r, const char *level, uint32_t n_nodes)
 {
-	for (size_t i = 0; r->blocks_nodes == n_nodes && i < r->n_blocks_alone;
-	     i++) {
-		const struct np_block_run *b = &r->blocks_alone[i];
+	for (size_t i = 0;
+	     r->intervals_nodes == n_nodes && i < r->n_intervals_alone; i++) {
+		const struct np_run_interval *b = &r->intervals_alone[i];
 
 		if (b->level && !strcmp(b->level, level) && b->round_sec.n &&
 		    b->round_sec.mean > 0)
@@ -296,30 +296,31 @@ rounds_alone(const struct np_record *r, const char *level, uint32_t n_nodes)
 	return NULL;
 }
 
-const struct np_moments *np_run_blocks_alone(const struct np_runs *runs,
-					     const enum np_run_use *use,
-					     const struct np_record *r,
-					     const char *level,
-					     uint32_t n_nodes)
+const struct np_moments *np_run_intervals_alone(const struct np_runs *runs,
+						const enum np_run_use *use,
+						const struct np_record *r,
+						const char *level,
+						uint32_t n_nodes)
 {
 	const struct np_moments *m = r ? rounds_alone(r, level, n_nodes) : NULL;
 
 	for (size_t i = 0; !m && i < runs->n; i++)
-		if (use[i] == NP_RUN_BLOCKS)
+		if (use[i] == NP_RUN_INTERVALS)
 			m = rounds_alone(runs->run[i], level, n_nodes);
 	return m;
 }
 /* The level's rounds in all intervals of r under it. */
 /* The level's rounds in all intervals of r under it. */
-static struct np_moments run_blocks_under(const struct np_record *r,
-					  const char *level)
+static struct np_moments run_intervals_under(const struct np_record *r,
+					     const char *level)
 {
 	struct np_moments m = { 0 };
 
-	for (size_t i = 0; i < r->n_blocks; i++)
-		if (r->blocks[i].level && !strcmp(r->blocks[i].level, level) &&
-		    r->blocks[i].round_sec.n)
-			np_moments_merge(&m, &r->blocks[i].round_sec);
+	for (size_t i = 0; i < r->n_intervals; i++)
+		if (r->intervals[i].level &&
+		    !strcmp(r->intervals[i].level, level) &&
+		    r->intervals[i].round_sec.n)
+			np_moments_merge(&m, &r->intervals[i].round_sec);
 	return m;
 }
 
@@ -332,7 +333,7 @@ static const struct {
 	[NP_RUN_UNDER_LEVEL] = { "level", "beside a level" },
 	[NP_RUN_TIME] = { "empty", "without latencies" },
 	[NP_RUN_LATENCY] = { "used", "for its latencies only" },
-	[NP_RUN_BLOCKS] = { "blocks", "with blocks beside levels" },
+	[NP_RUN_INTERVALS] = { "intervals", "with intervals under load levels" },
 	[NP_RUN_FABRIC] = { "fabric", "on another fabric" },
 	[NP_RUN_UNDER_WAY] = { "running", "under way" },
 	[NP_RUN_FAILED] = { "failed", "failed" },
@@ -408,7 +409,7 @@ static bool is_word_of(const char *list, const char *word)
  */
 static bool lacks_a_rail(const struct np_record *r, const char *rails)
 {
-	const char *level = r->level ? r->level->rails : r->blocks_rails;
+	const char *level = r->level ? r->level->rails : r->intervals_rails;
 
 	for (size_t i = 0; level && i < r->n_leaves; i++) {
 		const char *rail = r->leaves[i].rail;
@@ -438,8 +439,8 @@ static enum np_run_use use_of(const struct np_record *r,
 		return NP_RUN_NEIGHBOURS;
 	if (r->level && f->scope && strcmp(r->level->scope, f->scope))
 		return NP_RUN_SCOPE;
-	if (r->n_blocks && f->scope && r->blocks_scope &&
-	    strcmp(r->blocks_scope, f->scope))
+	if (r->n_intervals && f->scope && r->intervals_scope &&
+	    strcmp(r->intervals_scope, f->scope))
 		return NP_RUN_SCOPE;
 	if (lacks_a_rail(r, f->rails))
 		return NP_RUN_RAIL;
@@ -450,9 +451,9 @@ static enum np_run_use use_of(const struct np_record *r,
 		return NP_RUN_AUTOMATIC;
 	if (!r->fingerprint)
 		return NP_RUN_WORKLOAD;
-	return r->n_blocks ? NP_RUN_BLOCKS :
-	       r->level	   ? NP_RUN_UNDER_LEVEL :
-			     NP_RUN_ALONE;
+	return r->n_intervals ? NP_RUN_INTERVALS :
+	       r->level	      ? NP_RUN_UNDER_LEVEL :
+				NP_RUN_ALONE;
 }
 
 static bool same_level(const struct np_record *a, const struct np_record *b)
@@ -537,7 +538,7 @@ static void decide_uses(const struct np_runs *runs,
 		.runs = runs,
 		.use = e->use,
 		.mask = 1u << NP_RUN_ALONE | 1u << NP_RUN_UNDER_LEVEL |
-			1u << NP_RUN_BLOCKS,
+			1u << NP_RUN_INTERVALS,
 	};
 
 	for (size_t i = 0; i < runs->n; i++)
@@ -658,14 +659,16 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Append the levels of a run's intervals to the list. */
-static size_t list_blocks(struct np_run_summary *e, const struct np_record *r,
-			  size_t n)
+static size_t list_intervals(struct np_run_summary *e,
+			     const struct np_record *r, size_t n)
 {
-	for (size_t k = 0; k < r->n_blocks; k++)
-		if (r->blocks[k].level)
+	for (size_t k = 0; k < r->n_intervals; k++)
+		if (r->intervals[k].level)
 			e->level[n++] = (struct np_run_summary_level){
-				.name = r->blocks[k].level,
-				.scope = r->blocks_scope ? r->blocks_scope : "",
+				.name = r->intervals[k].level,
+				.scope = r->intervals_scope ?
+						 r->intervals_scope :
+						 "",
 			};
 	return n;
 }
@@ -679,7 +682,7 @@ static int find_levels(struct np_run_summary *e, const struct np_runs *runs,
 	size_t n = 0, room = runs->n;
 
 	for (size_t i = 0; i < runs->n; i++)
-		room += runs->run[i]->n_blocks;
+		room += runs->run[i]->n_intervals;
 	e->level = calloc((f ? f->n_levels : room) + 1, sizeof(*e->level));
 	if (!e->level)
 		return -ENOMEM;
@@ -694,8 +697,8 @@ static int find_levels(struct np_run_summary *e, const struct np_runs *runs,
 				.name = runs->run[i]->level->name,
 				.scope = runs->run[i]->level->scope,
 			};
-		else if (e->use[i] == NP_RUN_BLOCKS)
-			n = list_blocks(e, runs->run[i], n);
+		else if (e->use[i] == NP_RUN_INTERVALS)
+			n = list_intervals(e, runs->run[i], n);
 	if (!f && n)
 		qsort(e->level, n, sizeof(*e->level), by_name);
 	for (size_t i = 0; i < n; i++)
@@ -757,7 +760,7 @@ static struct np_mean mean_slowdown(const struct np_moments *alone,
 /* Run times alone and per level, and the slowdown of the levels' rounds. */
 struct times {
 	const struct np_calibration *calibration; /* NULL: there is none */
-	struct np_moments alone, blocks, *loaded, *impact;
+	struct np_moments alone, intervals, *loaded, *impact;
 };
 
 /* Rounds that differ by more than this factor ran on another kind of node. */
@@ -799,12 +802,12 @@ static void add_impact(const struct np_run_summary *e,
 {
 	for (size_t i = 0; i < e->n_levels; i++) {
 		const char *level = e->level[i].name;
-		const struct np_moments *alone = np_run_blocks_alone(
-			runs, e->use, r, level, r->blocks_nodes);
-		struct np_moments loaded = run_blocks_under(r, level);
+		const struct np_moments *alone = np_run_intervals_alone(
+			runs, e->use, r, level, r->intervals_nodes);
+		struct np_moments loaded = run_intervals_under(r, level);
 
 		if (loaded.n)
-			add_rounds(t, i, r->blocks_nodes,
+			add_rounds(t, i, r->intervals_nodes,
 				   alone ? alone->mean : 0, loaded.mean);
 	}
 }
@@ -820,8 +823,8 @@ static void add_times(const struct np_run_summary *e,
 
 		if (e->use[i] == NP_RUN_ALONE || e->use[i] == NP_RUN_TIME)
 			np_moments_add(&t->alone, np_record_run_sec(r));
-		if (e->use[i] == NP_RUN_BLOCKS) {
-			np_moments_add(&t->blocks, np_record_run_sec(r));
+		if (e->use[i] == NP_RUN_INTERVALS) {
+			np_moments_add(&t->intervals, np_record_run_sec(r));
 			add_impact(e, runs, r, t);
 		}
 		if (e->use[i] != NP_RUN_UNDER_LEVEL)
@@ -842,16 +845,16 @@ static double error_of_runs(const struct np_run_summary *e,
 			    const struct np_mean *m)
 {
 	return fmax(np_noise_of_mean(m, e->noise),
-		    e->blocks.between / sqrt(m->n));
+		    e->intervals.between / sqrt(m->n));
 }
 
 /* Use intervals if they are more precise than runs, or the only source. */
 static void use_intervals(struct np_run_summary *e,
-			  const struct np_blocks_level *blocks)
+			  const struct np_one_run_level *intervals)
 {
 	for (size_t i = 0; i < e->n_levels; i++) {
 		struct np_run_summary_level *l = &e->level[i];
-		const struct np_blocks_level *b = &blocks[i];
+		const struct np_one_run_level *b = &intervals[i];
 
 		if (!np_mean_known(&b->slowdown) ||
 		    (np_mean_known(&l->slowdown) &&
@@ -861,17 +864,18 @@ static void use_intervals(struct np_run_summary *e,
 		e->mean[i] = l->slowdown = b->slowdown;
 		l->low = b->low;
 		l->high = b->high;
-		l->of_blocks = true;
+		l->of_intervals = true;
 	}
 }
 
 /* Estimate slowdowns from intervals inside runs, where there are some. */
-static int add_blocks(struct np_run_summary *e, const struct np_runs *runs)
+static int add_intervals(struct np_run_summary *e, const struct np_runs *runs)
 {
-	struct np_blocks_level *level = calloc(e->n_levels + 1, sizeof(*level));
+	struct np_one_run_level *level =
+		calloc(e->n_levels + 1, sizeof(*level));
 	const char **name = calloc(2 * e->n_levels + 1, sizeof(*name));
 	const char **scope = name ? name + e->n_levels : NULL;
-	struct np_block *b = NULL;
+	struct np_interval *b = NULL;
 	size_t n = 0;
 	int rc = level && name ? 0 : -ENOMEM;
 
@@ -880,12 +884,12 @@ static int add_blocks(struct np_run_summary *e, const struct np_runs *runs)
 		scope[i] = e->level[i].scope;
 	}
 	if (!rc)
-		rc = np_run_blocks(runs, e->use, name, scope, e->n_levels, &b,
-				   &n);
+		rc = np_run_intervals(runs, e->use, name, scope, e->n_levels,
+				      &b, &n);
 	if (!rc)
-		rc = np_blocks_estimate(b, n, e->mean, level, e->n_levels,
-					&e->blocks);
-	if (!rc && e->blocks.verdict == NP_BLOCKS_USABLE)
+		rc = np_one_run_estimate(b, n, e->mean, level, e->n_levels,
+					 &e->intervals);
+	if (!rc && e->intervals.verdict == NP_ONE_RUN_USABLE)
 		use_intervals(e, level);
 	free(level);
 	free(name);
@@ -899,9 +903,9 @@ static void fill_levels(struct np_run_summary *e, const struct times *t)
 	size_t n = e->n_levels;
 
 	e->alone_sec = np_mean_of(&t->alone);
-	e->blocks_longer = t->alone.n && t->blocks.n ?
-				   t->blocks.mean / t->alone.mean - 1 :
-				   NAN;
+	e->intervals_longer = t->alone.n && t->intervals.n ?
+				      t->intervals.mean / t->alone.mean - 1 :
+				      NAN;
 	for (size_t i = 0; i < n; i++) {
 		struct np_run_summary_level *l = &e->level[i];
 
@@ -937,7 +941,7 @@ static int make_curve(struct np_run_summary *e, const struct np_runs *runs,
 		fill_levels(e, &t);
 	}
 	free(m);
-	return m && e->mean ? add_blocks(e, runs) : -ENOMEM;
+	return m && e->mean ? add_intervals(e, runs) : -ENOMEM;
 }
 
 /* ---- latencies ---- */
@@ -978,7 +982,7 @@ static unsigned rank_of(const struct latencies *l, size_t i)
 		return RANK_NONE;
 	if (use == NP_RUN_NEIGHBOURS && !l->for_models)
 		rank |= RANK_NEIGHBOURS;
-	else if (use != NP_RUN_ALONE && use != NP_RUN_BLOCKS &&
+	else if (use != NP_RUN_ALONE && use != NP_RUN_INTERVALS &&
 		 use != NP_RUN_WORKLOAD && use != NP_RUN_AUTOMATIC)
 		return RANK_NONE;
 	if (!l->is_idle && !r->fingerprint)
@@ -1045,7 +1049,7 @@ static int use_latencies(struct latencies *l)
 		if (rank_of(l, i) != best || median_of(r) > slowest)
 			continue;
 		rc = np_sample_add(&e->latency, r);
-		if (e->use[i] != NP_RUN_ALONE && e->use[i] != NP_RUN_BLOCKS)
+		if (e->use[i] != NP_RUN_ALONE && e->use[i] != NP_RUN_INTERVALS)
 			e->use[i] = NP_RUN_LATENCY;
 	}
 	e->latency_sec = np_mean_of(&e->latency.means);

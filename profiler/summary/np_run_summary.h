@@ -27,11 +27,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "np_blocks.h"
 #include "np_cache.h"
 #include "np_fabric.h"
 #include "np_fabric_store.h"
 #include "np_need.h"
+#include "np_one_run.h"
 #include "np_record.h"
 #include "np_store.h"
 
@@ -126,7 +126,7 @@ enum np_run_use {
 	NP_RUN_UNDER_LEVEL, /* its time, and the level's rounds */
 	NP_RUN_TIME,	    /* no load level: its time; it has no latencies */
 	NP_RUN_LATENCY,	    /* no load level: its latencies only */
-	NP_RUN_BLOCKS,	    /* with measurement intervals under levels */
+	NP_RUN_INTERVALS,   /* with measurement intervals under levels */
 	/* Excluded, by the first reason that applies: */
 	NP_RUN_FABRIC,	   /* on another fabric */
 	NP_RUN_UNDER_WAY,  /* not ended yet */
@@ -155,7 +155,7 @@ struct np_run_summary_level {
 	/*
 	 * From intervals inside runs, which are more precise than whole runs.
 	 */
-	bool of_blocks;
+	bool of_intervals;
 	/* How the program slows the level: mean of (round under the program /
 	 * round alone) - 1, of one run each. */
 	struct np_mean impact;
@@ -188,8 +188,8 @@ struct np_run_summary {
 	size_t n_levels;
 	size_t n_curve, n_impact; /* levels with slowdown, with impact */
 	double noise;		  /* np_noise_pooled() of the slowdowns */
-	struct np_blocks blocks;  /* of the runs with intervals */
-	double blocks_longer;	  /* their run time / alone_sec - 1, or NaN */
+	struct np_one_run intervals; /* of the runs with intervals */
+	double intervals_longer; /* their run time / alone_sec - 1, or NaN */
 
 	struct np_sample latency;   /* of the requested period, if possible */
 	struct np_mean latency_sec; /* mean latency of one run */
@@ -225,27 +225,27 @@ const char *np_run_use_name(enum np_run_use use);
 /* For lists of excluded runs: "beside other jobs" ... */
 const char *np_run_use_words(enum np_run_use use);
 
-/* ---- measurement intervals inside runs, as np_blocks.h wants them ---- */
+/* ---- measurement intervals inside runs, as np_one_run.h wants them ---- */
 
 /*
- * The intervals of runs that are used as NP_RUN_BLOCKS, oldest run first, under
- * the levels with these names at these scopes (scope NULL: any).  Intervals
- * under other levels are left out, so those next to them lose a neighbour.
- * *out: free() it.  Returns 0 or -ENOMEM.
+ * The intervals of runs that are used as NP_RUN_INTERVALS, oldest run first,
+ * under the levels with these names at these scopes (scope NULL: any).
+ * Intervals under other levels are left out, so those next to them lose a
+ * neighbour. *out: free() it.  Returns 0 or -ENOMEM.
  */
-int np_run_blocks(const struct np_runs *runs, const enum np_run_use *use,
-		  const char *const *name, const char *const *scope,
-		  size_t n_names, struct np_block **out, size_t *n);
+int np_run_intervals(const struct np_runs *runs, const enum np_run_use *use,
+		     const char *const *name, const char *const *scope,
+		     size_t n_names, struct np_interval **out, size_t *n);
 
 /*
  * A level's rounds on n_nodes nodes before the program of such a run started:
  * of r, or else of the newest run.  NULL: there are none.
  */
-const struct np_moments *np_run_blocks_alone(const struct np_runs *runs,
-					     const enum np_run_use *use,
-					     const struct np_record *r,
-					     const char *level,
-					     uint32_t n_nodes);
+const struct np_moments *np_run_intervals_alone(const struct np_runs *runs,
+						const enum np_run_use *use,
+						const struct np_record *r,
+						const char *level,
+						uint32_t n_nodes);
 
 /* ---- in few bytes, for the cache (np_cache.h) ---- */
 

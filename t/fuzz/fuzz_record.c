@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A run that may have been under any level, blocks included. */
+/* A run that may have been under any level, intervals included. */
 static void use(struct np_record *r)
 {
 	struct np_runs runs = { .run = &r, .n = 1 };

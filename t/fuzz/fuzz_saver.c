@@ -22,7 +22,7 @@ static void parse_choice(const char *text)
 	printed = np_choice_print(&c);
 	if (!printed || np_choice_parse(printed, &again) ||
 	    strcmp(c.level, again.level) ||
-	    c.history.n_blocks != again.history.n_blocks)
+	    c.history.n_intervals != again.history.n_intervals)
 		abort();
 	np_intervals_history_free(&c.history);
 	np_intervals_history_free(&again.history);

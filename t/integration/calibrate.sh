@@ -286,7 +286,7 @@ test_a_program_that_ends_early_has_no_curve_yet() {
 			all(.rate > 1e5 and .calls > 10)) and
 		(.[0].blocks_alone | length > 0 and all(has("calls") | not))'
 	wait_for 90 no_steps
-	alice "netprof show --json early" | jq -e '.blocks.usable == false and
+	alice "netprof show --json early" | jq -e '.intervals.usable == false and
 		all(.levels[]; .slowdown == null)' >/dev/null ||
 		fail "it says: $(alice "netprof show early")"
 }

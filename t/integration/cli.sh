@@ -249,7 +249,7 @@ test_a_curve_from_one_run_says_so() {
 		fail "predict says: $show"
 	show=$(netprof show restless)
 	grep -q 'do not agree' <<<"$(tr -s ' \n' ' ' <<<"$show")" ||
-		fail "blocks that do not agree: $show"
+		fail "intervals that do not agree: $show"
 	equal "levels" "$(netprof show --json restless | jq -c \
 		'[.levels[] | select(.slowdown)]')" "[]"
 }
@@ -260,7 +260,7 @@ test_a_traced_run_says_whether_its_calls_and_its_traffic_agree() {
 	counted_as steady 1e-4 66
 	counted_as odd 1e-4 90
 	contains "steady" "$(netprof show steady | tr -s ' \n' ' ')" \
-		"repeated blocks agree, by its MPI calls; by its traffic slowdowns differ by 0.4 %"
+		"repeated intervals agree, by its MPI calls; by its traffic slowdowns differ by 0.4 %"
 	contains "odd" "$(netprof show odd | tr -s ' \n' ' ')" \
 		"its traffic and its MPI calls do not say the same; by its MPI calls slowdowns differ by 16.4 %"
 	equal "odd's levels" "$(netprof show --json odd | jq -c \

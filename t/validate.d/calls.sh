@@ -19,7 +19,7 @@ validate_calls() {
 	for a in $CALLS_PROGRAMS; do
 		onerun_once "$a" --netprofile-trace
 		inside -- netprof show --json "$a.one" | jq -r '.app + ": " +
-			(.blocks | "\(.loaded) blocks, by \(.by), apart " +
+			(.intervals | "\(.loaded) intervals, by \(.by), apart " +
 			"\((.apart // nan) * 1000 | round / 10) %: \(.text)")'
 		calls_scatter "$a"
 	done
@@ -32,7 +32,7 @@ calls_scatter() { # NAME
 		def sd: map(log) | (add / length) as $m |
 			map((. - $m) * (. - $m)) | add / (length - 1) | sqrt;
 		def pct: . * 1000 | round / 10;
-		"  alone, \($b | length) blocks scatter: bytes " +
+		"  alone, \($b | length) intervals scatter: bytes " +
 		"\([$b[].rate] | sd | pct) %, calls \([$b[].calls] | sd | pct) %"' \
 		"$(rundir)/store/users/20001/$1.one"/*.json
 }

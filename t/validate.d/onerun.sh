@@ -62,7 +62,7 @@ onerun_phases() {
 	  inside -- netprof show --json phases.one; } | jq -rs '
 		def pct: if . == null then "-" else . * 1000 | round / 10 end;
 		def at($l): map(.levels | map(select(.name == $l))[0] // {});
-		"phases: " + (.[1].blocks.text // "no blocks"),
+		"phases: " + (.[1].intervals.text // "no intervals"),
 		(("c3", "c7") as $l | at($l) | "phases, \($l): whole runs " +
 		 "\(.[0].slowdown | pct), one run \(.[1].slowdown | pct) " +
 		 "[\(.[1].low | pct), \(.[1].high | pct)]")'
@@ -246,8 +246,8 @@ validate_onerun() {
 		measure_curve "$a"
 		inside -- netprof show --json "$a" >>"$dir/show"
 		inside -- netprof show --json "$a.one" >>"$dir/show"
-		jq -rs 'last | .app + ": " + (.blocks // {} |
-			"\(.loaded) blocks, \(.sec) s, at most \(.lost_sec) s longer: \(.text)")' \
+		jq -rs 'last | .app + ": " + (.intervals // {} |
+			"\(.loaded) intervals, \(.sec) s, at most \(.lost_sec) s longer: \(.text)")' \
 			"$dir/show"
 	done
 	onerun_pairs

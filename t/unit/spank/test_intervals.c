@@ -133,7 +133,7 @@ static void end(struct world *w)
 	np_record_free(w->r);
 }
 
-static void test_blocks(void)
+static void test_intervals(void)
 {
 	size_t loaded = 0;
 	struct world w;
@@ -141,9 +141,9 @@ static void test_blocks(void)
 	run(&w, 120, false);
 	/* Each of the three levels alone, then at least once beside it. */
 	T_CHECK(!w.overlapped && w.calls >= 6 && w.unfair_sec == 0);
-	T_CHECK(w.r->n_blocks > 6);
-	for (size_t i = 0; i < w.r->n_blocks; i++) {
-		const struct np_block_run *b = &w.r->blocks[i];
+	T_CHECK(w.r->n_intervals > 6);
+	for (size_t i = 0; i < w.r->n_intervals; i++) {
+		const struct np_run_interval *b = &w.r->intervals[i];
 
 		T_CHECK(t_close(b->rate, b->level ? 0.5e6 : 1e6, 0.01));
 		T_CHECK(b->sec > 0 && b->at_sec > 0 && b->at_sec < 120);
@@ -162,9 +162,9 @@ static void test_lead(void)
 
 	run(&w, 30, false);
 	T_CHECK(w.start_sec < 100 + 5);
-	T_CHECK(w.r->n_blocks_alone == 3);
-	for (size_t i = 0; i < w.r->n_blocks_alone; i++) {
-		const struct np_block_run *b = &w.r->blocks_alone[i];
+	T_CHECK(w.r->n_intervals_alone == 3);
+	for (size_t i = 0; i < w.r->n_intervals_alone; i++) {
+		const struct np_run_interval *b = &w.r->intervals_alone[i];
 
 		T_CHECK(!strcmp(b->level, names[i]));
 		T_CHECK(b->round_sec.n >= 10 && b->round_sec.mean == ALONE_SEC);
@@ -180,30 +180,30 @@ static void test_complete(void)
 	size_t n;
 
 	run(&w, 120, false);
-	n = w.r->n_blocks;
+	n = w.r->n_intervals;
 	calls = w.calls;
 	T_CHECK(calls >= 6 && calls <= 9);
 	T_CHECK(isinf(np_intervals_due_sec(w.c)) && !w.r->n_notes);
 	while (w.now_sec < 300)
 		step(&w);
-	T_CHECK(w.r->n_blocks == n && w.calls == calls &&
+	T_CHECK(w.r->n_intervals == n && w.calls == calls &&
 		np_intervals_is_alone(w.c, w.now_sec));
 	end(&w);
 }
 
-/* The blocks of a record as np_blocks_estimate() takes them. */
-static size_t blocks_of(const struct np_record *r, struct np_block *b)
+/* The intervals of a record as np_one_run_estimate() takes them. */
+static size_t intervals_of(const struct np_record *r, struct np_interval *b)
 {
-	for (size_t i = 0; i < r->n_blocks; i++) {
-		const struct np_block_run *k = &r->blocks[i];
-		size_t level = NP_BLOCKS_NO_LEVEL;
+	for (size_t i = 0; i < r->n_intervals; i++) {
+		const struct np_run_interval *k = &r->intervals[i];
+		size_t level = NP_INTERVAL_NO_LEVEL;
 
 		for (size_t m = 0; k->level && m < history.n_levels; m++)
 			if (!strcmp(k->level, names[m]))
 				level = m;
-		b[i] = (struct np_block){ 0, level, k->sec, k->rate };
+		b[i] = (struct np_interval){ 0, level, k->sec, k->rate };
 	}
-	return r->n_blocks;
+	return r->n_intervals;
 }
 
 /* Twice the time beside every level, whatever makes measuring it hard. */
@@ -212,9 +212,9 @@ static void test_slowdown(void)
 	static const double handshake_sec[] = { 0, 0.25 };
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(handshake_sec); i++) {
-		static struct np_block b[NP_RECORD_MAX_BLOCKS];
-		struct np_blocks_level level[3];
-		struct np_blocks o;
+		static struct np_interval b[NP_RECORD_MAX_INTERVALS];
+		struct np_one_run_level level[3];
+		struct np_one_run o;
 		struct world w;
 
 		begin(&w);
@@ -222,9 +222,9 @@ static void test_slowdown(void)
 		w.handshake_sec = handshake_sec[i];
 		while (w.now_sec < 400)
 			step(&w);
-		T_CHECK(!np_blocks_estimate(b, blocks_of(w.r, b), NULL, level,
-					    3, &o));
-		T_CHECK(o.verdict == NP_BLOCKS_USABLE);
+		T_CHECK(!np_one_run_estimate(b, intervals_of(w.r, b), NULL,
+					     level, 3, &o));
+		T_CHECK(o.verdict == NP_ONE_RUN_USABLE);
 		for (size_t k = 0; k < 3; k++)
 			T_CHECK(fabs(level[k].slowdown.mean - 1) < 0.05);
 		T_CHECK(w.unfair_sec == 0 && !w.overlapped);
@@ -239,12 +239,12 @@ static void test_led(void)
 
 	is_led[0] = is_led[2] = true;
 	run(&w, 30, false);
-	T_CHECK(w.r->n_blocks_alone == 1 &&
-		!strcmp(w.r->blocks_alone[0].level, "c3"));
+	T_CHECK(w.r->n_intervals_alone == 1 &&
+		!strcmp(w.r->intervals_alone[0].level, "c3"));
 	end(&w);
 	is_led[1] = true;
 	run(&w, 30, false);
-	T_CHECK(!w.r->n_blocks_alone && w.start_sec < 100.1);
+	T_CHECK(!w.r->n_intervals_alone && w.start_sec < 100.1);
 	end(&w);
 	memset(is_led, 0, sizeof(is_led));
 }
@@ -267,7 +267,7 @@ static void test_lead_ends(void)
 		if (np_intervals_tick(w.c, w.now_sec = t, NAN, &sec))
 			np_intervals_level_up(w.c, t + 3);
 	T_CHECK(w.now_sec - 100 <= NP_LAUNCH_LEAD_IN_SEC);
-	T_CHECK(w.r->n_blocks_alone > 0);
+	T_CHECK(w.r->n_intervals_alone > 0);
 	end(&w);
 }
 
@@ -278,10 +278,10 @@ static void test_deaf(void)
 
 	run(&w, 120, true);
 	T_CHECK(w.calls == 3 && w.r->n_notes > 0);
-	T_CHECK(!w.r->n_blocks_alone && w.start_sec < 106);
-	for (size_t i = 0; i < w.r->n_blocks; i++)
-		T_CHECK(!w.r->blocks[i].level);
-	T_CHECK(w.r->n_blocks > 20);
+	T_CHECK(!w.r->n_intervals_alone && w.start_sec < 106);
+	for (size_t i = 0; i < w.r->n_intervals; i++)
+		T_CHECK(!w.r->intervals[i].level);
+	T_CHECK(w.r->n_intervals > 20);
 	end(&w);
 }
 
@@ -295,13 +295,13 @@ static void test_late(void)
 	run(&w, 40, true);
 	while (np_intervals_wants_level(w.c))
 		step(&w);
-	before = w.r->n_blocks;
+	before = w.r->n_intervals;
 	np_intervals_level_up(w.c, w.now_sec);
 	w.level_end_sec = w.now_sec + 2.5;
 	for (double until = w.now_sec + 7; w.now_sec < until;)
 		step(&w);
-	T_CHECK(w.r->n_blocks == before + 1 && w.unfair_sec == 0);
-	T_CHECK(t_close(w.r->blocks[before].rate, 1e6, 0.01));
+	T_CHECK(w.r->n_intervals == before + 1 && w.unfair_sec == 0);
+	T_CHECK(t_close(w.r->intervals[before].rate, 1e6, 0.01));
 	end(&w);
 	memset(is_led, false, sizeof(is_led));
 }
@@ -315,9 +315,9 @@ static void test_calls(void)
 		w.counted = counted;
 		while (w.now_sec < 150)
 			step(&w);
-		T_CHECK(w.r->n_blocks > 3);
-		for (size_t i = 0; i < w.r->n_blocks; i++) {
-			const struct np_block_run *b = &w.r->blocks[i];
+		T_CHECK(w.r->n_intervals > 3);
+		for (size_t i = 0; i < w.r->n_intervals; i++) {
+			const struct np_run_interval *b = &w.r->intervals[i];
 
 			T_CHECK(counted ? t_close(b->calls, b->level ? 200 : 400,
 						  0.01) : isnan(b->calls));
@@ -326,7 +326,7 @@ static void test_calls(void)
 	}
 }
 
-/* The program goes on: no block is slower, and none is made up. */
+/* The program goes on: no interval is slower, and none is made up. */
 static void test_mute(void)
 {
 	struct world w;
@@ -337,14 +337,14 @@ static void test_mute(void)
 	w.mute_sec[1] = 128;
 	while (w.now_sec < 128)
 		step(&w);
-	n = w.r->n_blocks;
+	n = w.r->n_intervals;
 	for (size_t i = 0; i < n; i++)
-		T_CHECK(t_close(w.r->blocks[i].rate,
-				w.r->blocks[i].level ? 0.5e6 : 1e6, 0.01));
+		T_CHECK(t_close(w.r->intervals[i].rate,
+				w.r->intervals[i].level ? 0.5e6 : 1e6, 0.01));
 	T_CHECK(n >= 5 && !w.r->n_notes);
 	while (w.now_sec < 200)
 		step(&w);
-	T_CHECK(w.r->n_blocks <= n + 1 && w.r->n_notes == 1);
+	T_CHECK(w.r->n_intervals <= n + 1 && w.r->n_notes == 1);
 	end(&w);
 }
 
@@ -360,12 +360,13 @@ static void test_no_counters(void)
 	T_CHECK(np_intervals_tick(w.c, 100, NAN, &sec) != NULL);
 	np_intervals_tick(w.c, 101, 101, &sec);
 	T_CHECK(!np_intervals_tick(w.c, 2000, 101, &sec));
-	T_CHECK(isinf(np_intervals_due_sec(w.c)) && !w.r->n_blocks);
+	T_CHECK(isinf(np_intervals_due_sec(w.c)) && !w.r->n_intervals);
 	end(&w);
 }
 
 static const struct t_case cases[] = {
-	{ "a run is cut into blocks that say what happened", test_blocks },
+	{ "a run is cut into intervals that say what happened",
+	  test_intervals },
 	{ "bursts, late reports and late levels do not change a slowdown",
 	  test_slowdown },
 	{ "calls of MPI are told where they are counted", test_calls },
@@ -374,9 +375,9 @@ static const struct t_case cases[] = {
 	{ "levels known alone do not make the program wait", test_led },
 	{ "the program does not wait longer than srun would", test_lead_ends },
 	{ "levels that do not come up are given up", test_deaf },
-	{ "a level that comes too late spoils no block", test_late },
-	{ "a node that falls silent makes no block slower", test_mute },
-	{ "without counters there are no blocks", test_no_counters },
+	{ "a level that comes too late spoils no interval", test_late },
+	{ "a node that falls silent makes no interval slower", test_mute },
+	{ "without counters there are no intervals", test_no_counters },
 	{ NULL, NULL },
 };
 T_SUITE(intervals, cases)

@@ -474,7 +474,7 @@ static size_t waiting(const struct hall *w, size_t member[])
 	return n;
 }
 
-/* A level of two nodes, block after block, beside a probe that stays. */
+/* Levels on two nodes, one after another, and a probe that stays. */
 static void test_levels_come_again(void)
 {
 	struct hall w;
@@ -483,7 +483,7 @@ static void test_levels_come_again(void)
 	open_hall(&w);
 	probe = join(&w, "probe");
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 0 }, 1, "x") == 0);
-	for (int block = 0; block < NP_REGISTRY_MAX; block++) {
+	for (int run = 0; run < NP_REGISTRY_MAX; run++) {
 		size_t member[NP_REGISTRY_MAX], was;
 		int fd[2];
 

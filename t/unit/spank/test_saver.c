@@ -187,23 +187,25 @@ static void test_a_choice_arrives(void)
 {
 	static char *names[] = { "c3", "P4:M10:B250us" };
 	static bool led[] = { true, false };
-	static struct np_block blocks[] = {
-		{ 1, NP_BLOCKS_NO_LEVEL, 2.5, 1e6, NAN },
+	static struct np_interval intervals[] = {
+		{ 1, NP_INTERVAL_NO_LEVEL, 2.5, 1e6, NAN },
 		{ 2, 1, 0.125, 0, 17 },
 	};
-	struct np_choice in = { .level = "c3", .lock = -1,
-				.history = { names, led, 2, blocks, 2, 0.2 } };
+	struct np_choice in = { .level = "c3",
+				.lock = -1,
+				.history = { names, led, 2, intervals, 2,
+					     0.2 } };
 	struct np_choice none = NP_CHOICE_INIT, out;
 	char *text = np_choice_print(&in);
 
 	T_CHECK(!np_choice_parse(text, &out) && !strcmp(out.level, "c3"));
-	T_CHECK(out.history.n_levels == 2 && out.history.n_blocks == 2 &&
+	T_CHECK(out.history.n_levels == 2 && out.history.n_intervals == 2 &&
 		out.lock == -1 && !out.complete && out.history.share == 0.2);
 	T_CHECK(!strcmp(out.history.name[1], names[1]) &&
 		out.history.is_led[0] && !out.history.is_led[1]);
-	T_CHECK(out.history.block[0].level == NP_BLOCKS_NO_LEVEL &&
-		isnan(out.history.block[0].calls) &&
-		out.history.block[1].sec == 0.125);
+	T_CHECK(out.history.interval[0].level == NP_INTERVAL_NO_LEVEL &&
+		isnan(out.history.interval[0].calls) &&
+		out.history.interval[1].sec == 0.125);
 	np_intervals_history_free(&out.history);
 	free(text);
 	none.complete = true;

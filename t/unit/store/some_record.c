@@ -103,26 +103,29 @@ static void add_level(struct np_record *r, struct t_rng *g)
 	r->level = l;
 }
 
-static struct np_block_run *some_blocks(struct t_rng *g, size_t *n)
+static struct np_run_interval *some_intervals(struct t_rng *g, size_t *n)
 {
-	struct np_block_run *b = calloc(5, sizeof(*b));
+	struct np_run_interval *b = calloc(5, sizeof(*b));
 
 	*n = t_rand(g) % 5;
 	for (size_t i = 0; i < *n; i++)
-		b[i] = (struct np_block_run){
-			i % 2 ? strdup("c3") : NULL, 3.0 * (double)i, 2.5,
-			1e6 * t_uniform(g), i % 3 ? 1e3 * t_uniform(g) : NAN,
+		b[i] = (struct np_run_interval){
+			i % 2 ? strdup("c3") : NULL,
+			3.0 * (double)i,
+			2.5,
+			1e6 * t_uniform(g),
+			i % 3 ? 1e3 * t_uniform(g) : NAN,
 			moments(g, 1e-3),
 		};
 	return b;
 }
 
-static void add_blocks(struct np_record *r, struct t_rng *g)
+static void add_intervals(struct np_record *r, struct t_rng *g)
 {
-	r->blocks_scope = strdup("leaf");
-	r->blocks_nodes = 4;
-	r->blocks_alone = some_blocks(g, &r->n_blocks_alone);
-	r->blocks = some_blocks(g, &r->n_blocks);
+	r->intervals_scope = strdup("leaf");
+	r->intervals_nodes = 4;
+	r->intervals_alone = some_intervals(g, &r->n_intervals_alone);
+	r->intervals = some_intervals(g, &r->n_intervals);
 }
 
 static void add_neighbours(struct np_record *r, struct t_rng *g)
@@ -204,7 +207,7 @@ struct np_record *t_some_record(uint64_t seed)
 	for (size_t n = t_rand(&g) % 3; n; n--)
 		np_record_note(r, "note %zu", n);
 	if (!r->level && t_rand(&g) % 2)
-		add_blocks(r, &g);
+		add_intervals(r, &g);
 	r->tasks_per_node = text(&g, "4,2,1(x2)");
 	r->task_order = text(&g, "cyclic");
 	r->cpu_bind = text(&g, "map_cpu:0,2");

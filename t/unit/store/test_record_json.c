@@ -88,8 +88,8 @@ static int same_level(const struct np_level_run *a,
 	       same_moments(&a->loaded_round_sec, &b->loaded_round_sec);
 }
 
-static int same_blocks(const struct np_block_run *a, size_t n_a,
-		       const struct np_block_run *b, size_t n_b)
+static int same_intervals(const struct np_run_interval *a, size_t n_a,
+			  const struct np_run_interval *b, size_t n_b)
 {
 	int same = n_a == n_b;
 
@@ -121,14 +121,15 @@ static int same_nics(const struct np_record *a, const struct np_record *b)
 
 static int same_lists(const struct np_record *a, const struct np_record *b)
 {
-	int same = same_nics(a, b) && a->n_leaves == b->n_leaves && a->n_notes == b->n_notes &&
+	int same = same_nics(a, b) && a->n_leaves == b->n_leaves &&
+		   a->n_notes == b->n_notes &&
 		   a->n_neighbours == b->n_neighbours &&
-		   same_text(a->blocks_scope, b->blocks_scope) &&
-		   a->blocks_nodes == b->blocks_nodes &&
-		   same_blocks(a->blocks, a->n_blocks, b->blocks,
-			       b->n_blocks) &&
-		   same_blocks(a->blocks_alone, a->n_blocks_alone,
-			       b->blocks_alone, b->n_blocks_alone);
+		   same_text(a->intervals_scope, b->intervals_scope) &&
+		   a->intervals_nodes == b->intervals_nodes &&
+		   same_intervals(a->intervals, a->n_intervals, b->intervals,
+				  b->n_intervals) &&
+		   same_intervals(a->intervals_alone, a->n_intervals_alone,
+				  b->intervals_alone, b->n_intervals_alone);
 
 	for (size_t i = 0; same && i < a->n_leaves; i++)
 		same = same_leaf(&a->leaves[i], &b->leaves[i]);

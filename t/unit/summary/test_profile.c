@@ -354,23 +354,23 @@ static void test_cost(void)
 	free_made(m);
 }
 
-/* A run with blocks beside levels: its latencies are those between them. */
-static void test_blocks_count(void)
+/* A run with intervals beside levels: its latencies are those between them. */
+static void test_intervals_count(void)
 {
 	struct made *m = new_made("lmp");
 	struct np_record *r = add_run(m, 1e-5);
 	struct np_profile p;
 
-	r->blocks = calloc(1, sizeof(*r->blocks));
-	r->n_blocks = 1;
-	r->blocks[0] =
-		(struct np_block_run){ .sec = 2, .rate = 1e6, .calls = 1 };
+	r->intervals = calloc(1, sizeof(*r->intervals));
+	r->n_intervals = 1;
+	r->intervals[0] =
+		(struct np_run_interval){ .sec = 2, .rate = 1e6, .calls = 1 };
 	r->probe.n_processes = 2;
 	r->probe.elapsed_sec = 60;
 	r->probe.cpu_sec_sum = 0.12;
 	r->probe.rss_bytes_max = 5000;
 	p = make(m, NULL, NULL);
-	T_CHECK(p.ev.count[NP_RUN_BLOCKS] == 1 && p.ev.latency.n_runs == 1);
+	T_CHECK(p.ev.count[NP_RUN_INTERVALS] == 1 && p.ev.latency.n_runs == 1);
 	T_CHECK(p.phases.kind == NP_PHASE_STEADY && p.phases.n_windows == 60);
 	T_CHECK(t_close(p.cost.cpu_share, 1e-3, 1e-9) &&
 		p.cost.rss_bytes_max == 5000 && p.cost.elapsed_sec == 120);
@@ -515,8 +515,8 @@ static const struct t_case cases[] = {
 	{ "slowdowns compare like with like", test_levels },
 	{ "phases are those of the runs", test_phases_of_several_runs },
 	{ "the cost of the probes is told", test_cost },
-	{ "a run with blocks is long enough for phases, and its probes cost",
-	  test_blocks_count },
+	{ "a run with intervals is long enough for phases, and its probes cost",
+	  test_intervals_count },
 	{ NULL, NULL },
 };
 T_SUITE(profile, cases)

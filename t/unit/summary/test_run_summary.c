@@ -513,9 +513,9 @@ static struct np_record *any_run(struct t_rng *g, size_t i)
 		set(&r->level->name, levels[t_rand(g) % 3]);
 		set(&r->level->scope, "leaf");
 	}
-	for (size_t k = 0; k < r->n_blocks; k++)
-		if (r->blocks[k].level)
-			set(&r->blocks[k].level, levels[t_rand(g) % 3]);
+	for (size_t k = 0; k < r->n_intervals; k++)
+		if (r->intervals[k].level)
+			set(&r->intervals[k].level, levels[t_rand(g) % 3]);
 	return r;
 }
 

@@ -1,23 +1,23 @@
-/* Known truths, played through blocks: how often do the intervals hold? */
-#include "t.h"
-#include "np_blocks.h"
+/* Known truths, played through intervals: how often do the intervals hold? */
 #include "np_moments.h"
+#include "np_one_run.h"
 #include "np_rng.h"
+#include "t.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include <gsl/gsl_cdf.h>
 
-#define NONE NP_BLOCKS_NO_LEVEL
+#define NONE NP_INTERVAL_NO_LEVEL
 #define LEVELS 8
 #define PROGRAMS 100
-#define NOISE 0.03 /* sd of log(rate) of a block */
+#define NOISE 0.03 /* sd of log(rate) of an interval */
 #define DRIFT 0.5  /* of log(rate), in a run */
 
 struct runs {
 	const char *name;
-	unsigned n, repeats; /* runs, and in each blocks of every level */
+	unsigned n, repeats; /* runs, and in each intervals of every level */
 	double between;	     /* the usual sd between runs */
 	bool alike;	     /* it is every program's */
 };
@@ -41,33 +41,33 @@ static double between_of(const struct runs *w, struct np_rng *r)
 
 /* Half of what makes runs differ is common to the run's levels. */
 static size_t play_run(const struct runs *w, uint32_t run, double between,
-		       struct np_rng *r, struct np_block *b)
+		       struct np_rng *r, struct np_interval *b)
 {
 	double off[LEVELS], common = np_rng_normal(r);
-	size_t n_blocks = 2 * w->repeats * LEVELS + 1;
+	size_t n_intervals = 2 * w->repeats * LEVELS + 1;
 
 	for (size_t k = 0; k < LEVELS; k++)
 		off[k] = between * sqrt(0.5) * (common + np_rng_normal(r));
-	for (size_t i = 0; i < n_blocks; i++) {
+	for (size_t i = 0; i < n_intervals; i++) {
 		size_t level = i % 2 ? i / 2 * 3 % LEVELS : NONE;
-		double x = -DRIFT * (double)i / (double)n_blocks +
+		double x = -DRIFT * (double)i / (double)n_intervals +
 			   NOISE * np_rng_normal(r);
 
 		if (level != NONE)
 			x -= truth(level) + off[level];
-		b[i] = (struct np_block){ run, level, 2.5, 1e6 * exp(x) };
+		b[i] = (struct np_interval){ run, level, 2.5, 1e6 * exp(x) };
 	}
-	return n_blocks;
+	return n_intervals;
 }
 
-/* How many 90 % intervals hold; *alone: of those by the blocks alone. */
-static size_t holding(const struct np_blocks_level level[LEVELS],
+/* How many 90 % intervals hold; *alone: of those by the intervals alone. */
+static size_t holding(const struct np_one_run_level level[LEVELS],
 		      size_t *alone)
 {
 	size_t n = 0;
 
 	for (size_t k = 0; k < LEVELS; k++) {
-		const struct np_blocks_level *l = &level[k];
+		const struct np_one_run_level *l = &level[k];
 		double miss = fabs(log1p(l->slowdown.mean) - truth(k));
 
 		n += miss <= gsl_cdf_tdist_Pinv(0.95, l->df) * l->error;
@@ -79,33 +79,33 @@ static size_t holding(const struct np_blocks_level level[LEVELS],
 /* The share of intervals that hold. */
 static double coverage(const struct runs *w, double *alone)
 {
-	struct np_block *b = calloc(w->n * (2 * w->repeats * LEVELS + 1),
-				    sizeof(*b));
+	struct np_interval *b =
+		calloc(w->n * (2 * w->repeats * LEVELS + 1), sizeof(*b));
 	struct np_rng *r = np_rng_new(7, w->name);
-	size_t hold = 0, by_blocks = 0;
+	size_t hold = 0, by_intervals = 0;
 
 	for (int p = 0; b && r && p < PROGRAMS; p++) {
 		double between = between_of(w, r);
-		struct np_blocks_level level[LEVELS];
-		struct np_blocks o;
+		struct np_one_run_level level[LEVELS];
+		struct np_one_run o;
 		size_t n = 0;
 
 		for (uint32_t run = 0; run < w->n; run++)
 			n += play_run(w, run, between, r, b + n);
-		T_ROW(w->name, !np_blocks_estimate(b, n, NULL, level, LEVELS,
-						   &o));
-		hold += holding(level, &by_blocks);
+		T_ROW(w->name,
+		      !np_one_run_estimate(b, n, NULL, level, LEVELS, &o));
+		hold += holding(level, &by_intervals);
 	}
 	free(b);
 	np_rng_free(r);
-	*alone = (double)by_blocks / (PROGRAMS * LEVELS);
+	*alone = (double)by_intervals / (PROGRAMS * LEVELS);
 	return (double)hold / (PROGRAMS * LEVELS);
 }
 
 static void test_coverage(void)
 {
 	static const struct runs rows[] = {
-		{ "one block of each level", 1, 1, NP_NOISE_DEFAULT, false },
+		{ "one interval of each level", 1, 1, NP_NOISE_DEFAULT, false },
 		{ "one short run", 1, 2, NP_NOISE_DEFAULT, false },
 		{ "one long run", 1, 8, NP_NOISE_DEFAULT, false },
 		{ "three runs", 3, 2, NP_NOISE_DEFAULT, false },
@@ -118,7 +118,7 @@ static void test_coverage(void)
 		double alone, share = coverage(&rows[i], &alone);
 
 		T_ROW(rows[i].name, share >= 0.85 && share <= 0.95);
-		/* one block scatters more than runs differ */
+		/* one interval scatters more than runs differ */
 		T_ROW(rows[i].name, rows[i].repeats == 1 || alone < 0.8);
 	}
 }
@@ -127,42 +127,43 @@ static void test_coverage(void)
 static void test_own(void)
 {
 	const struct runs none = { "runs alike", 6, 8, 0, true };
-	struct np_block b[6 * (2 * 8 * LEVELS + 1)];
+	struct np_interval b[6 * (2 * 8 * LEVELS + 1)];
 	struct np_mean whole[LEVELS] = { { 0 } };
 	struct np_rng *r = np_rng_new(1, "own");
-	struct np_blocks_level level[LEVELS];
-	struct np_blocks o;
+	struct np_one_run_level level[LEVELS];
+	struct np_one_run o;
 	size_t n = 0;
 
-	T_CHECK(!np_blocks_estimate(NULL, 0, NULL, level, LEVELS, &o));
+	T_CHECK(!np_one_run_estimate(NULL, 0, NULL, level, LEVELS, &o));
 	T_CHECK(t_close(o.between, NP_NOISE_DEFAULT, 1e-9));
 	whole[0] = (struct np_mean){ 9, 1, 0.4 };
 	whole[1] = (struct np_mean){ 1, 1, NAN };
-	T_CHECK(!np_blocks_estimate(NULL, 0, whole, level, LEVELS, &o));
+	T_CHECK(!np_one_run_estimate(NULL, 0, whole, level, LEVELS, &o));
 	T_CHECK(t_close(o.between,
 			sqrt((4 * pow(NP_NOISE_DEFAULT, 2) + 8 * 0.04) / 12),
 			1e-9));
 	for (uint32_t run = 0; r && run < none.n; run++)
 		n += play_run(&none, run, 0, r, b + n);
-	T_CHECK(!np_blocks_estimate(b, n, NULL, level, LEVELS, &o));
+	T_CHECK(!np_one_run_estimate(b, n, NULL, level, LEVELS, &o));
 	T_CHECK(o.n_runs == 6 && o.between < 0.75 * NP_NOISE_DEFAULT);
 	T_CHECK(level[0].error > level[0].half / 2);
 	np_rng_free(r);
 }
 
-/* With more blocks of one run an interval becomes no narrower than runs are. */
+/* With more intervals of one run an interval becomes no narrower than runs are. */
 static void test_one_run(void)
 {
 	const struct runs w = { "a long run", 1, 40, 0, true };
-	struct np_block *b = calloc(2 * 40 * LEVELS + 1, sizeof(*b));
+	struct np_interval *b = calloc(2 * 40 * LEVELS + 1, sizeof(*b));
 	struct np_rng *r = np_rng_new(1, "one");
-	struct np_blocks_level level[LEVELS];
-	struct np_blocks o;
+	struct np_one_run_level level[LEVELS];
+	struct np_one_run o;
 
-	T_CHECK(b && r && !np_blocks_estimate(b, play_run(&w, 0, 0, r, b), NULL,
-					      level, LEVELS, &o));
+	T_CHECK(b && r &&
+		!np_one_run_estimate(b, play_run(&w, 0, 0, r, b), NULL, level,
+				     LEVELS, &o));
 	for (size_t k = 0; k < LEVELS; k++) {
-		const struct np_blocks_level *l = &level[k];
+		const struct np_one_run_level *l = &level[k];
 
 		T_CHECK(l->half < 0.02 && l->error > NP_NOISE_DEFAULT);
 		T_CHECK(l->df >= 4 && l->df < 4.5);
@@ -177,10 +178,10 @@ static void test_one_run(void)
 }
 
 static const struct t_case cases[] = {
-	{ "90 % intervals hold in 85 to 95 %, and blocks alone do not",
+	{ "90 % intervals hold in 85 to 95 %, and intervals alone do not",
 	  test_coverage },
 	{ "a program's own repeats say how much its runs differ", test_own },
 	{ "one run never says all", test_one_run },
 	{ NULL, NULL },
 };
-T_SUITE(blocks_error, cases)
+T_SUITE(one_run_error, cases)

@@ -1,16 +1,16 @@
-#include "t.h"
-#include "np_blocks.h"
+#include "np_one_run.h"
 #include "np_rng.h"
+#include "t.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE NP_BLOCKS_NO_LEVEL
+#define NONE NP_INTERVAL_NO_LEVEL
 #define LEVELS 8
-#define BLOCKS 4096
+#define INTERVALS 4096
 #define SETTLE_SEC 0.5
-#define BLOCK_SEC 3.0
+#define INTERVAL_SEC 3.0
 
 /* A program, by the work that it has done: seconds alone. */
 struct program {
@@ -20,12 +20,12 @@ struct program {
 	double rate[2];	  /* bytes a second of work in both */
 	double slow[2];	  /* of the hardest level; of others in part */
 	double drift;	  /* of log(rate), over a run */
-	double noise;	  /* sd of log(rate) of a block */
+	double noise;	  /* sd of log(rate) of an interval */
 };
 
 struct schedule {
-	struct np_block b[BLOCKS];
-	size_t n, from; /* from: first of the run under way */
+	struct np_interval b[INTERVALS];
+	size_t n, from;		     /* from: first of the run under way */
 	double run_sec, worst_share; /* of time lost, at any time */
 	bool complete;
 };
@@ -38,8 +38,9 @@ static size_t phase_at(const struct program *g, double done_sec)
 
 static double truth(const struct program *g, size_t phase, size_t level)
 {
-	return level == NONE ? 0 : g->slow[phase] * pow((double)(level + 1) /
-							LEVELS, 2);
+	return level == NONE ?
+		       0 :
+		       g->slow[phase] * pow((double)(level + 1) / LEVELS, 2);
 }
 
 /* Over a whole run. */
@@ -73,27 +74,29 @@ static void work(const struct program *g, size_t level, double sec,
 static void run(const struct program *g, double share, struct np_rng *r,
 		struct schedule *c)
 {
-	const struct np_blocks_plan plan = { LEVELS, BLOCK_SEC, share };
+	const struct np_one_run_schedule plan = { LEVELS, INTERVAL_SEC, share };
 	uint32_t number = c->n ? c->b[c->n - 1].run + 1 : 0;
 	double done = 0, sec = 0;
 
-	for (c->from = c->n; c->n < BLOCKS;) {
-		struct np_blocks_next next;
+	for (c->from = c->n; c->n < INTERVALS;) {
+		struct np_one_run_next next;
 		double bytes = 0, noise = exp(g->noise * np_rng_normal(r));
 
-		T_ROW(g->name, !np_blocks_plan_next(&plan, c->b, c->n,
-						    c->n - c->from, sec,
-						    &next));
+		T_ROW(g->name,
+		      !np_one_run_next_interval(&plan, c->b, c->n,
+						c->n - c->from, sec, &next));
 		c->complete = next.complete;
 		work(g, next.level, SETTLE_SEC, &done, NULL);
-		work(g, next.level, BLOCK_SEC - SETTLE_SEC, &done, &bytes);
+		work(g, next.level, INTERVAL_SEC - SETTLE_SEC, &done, &bytes);
 		if (done >= g->alone_sec)
 			break;
-		sec += BLOCK_SEC;
+		sec += INTERVAL_SEC;
 		c->worst_share = fmax(c->worst_share, (sec - done) / done);
-		c->b[c->n++] = (struct np_block){
-			number, next.level, BLOCK_SEC,
-			bytes / (BLOCK_SEC - SETTLE_SEC) * noise,
+		c->b[c->n++] = (struct np_interval){
+			number,
+			next.level,
+			INTERVAL_SEC,
+			bytes / (INTERVAL_SEC - SETTLE_SEC) * noise,
 		};
 	}
 	c->run_sec = sec;
@@ -117,62 +120,99 @@ static const struct program steady = {
 	"steady", 120, 0, { 1e6, 0 }, { 1, 0 }, 0, 0.01,
 };
 
-#define RESTLESS { "phases as short as blocks", 300, 4, { 3e6, 5e5 }, \
-		   { 1, 0.2 }, 0, 0.01 }
-#define SILENT { "silent", 120, 0, { 0, 0 }, { 1, 0 }, 0, 0 }
+#define RESTLESS                                                      \
+	{                                                             \
+		"phases as short as intervals", 300, 4, { 3e6, 5e5 }, \
+			{ 1, 0.2 }, 0, 0.01                           \
+	}
+#define SILENT                                             \
+	{                                                  \
+		"silent", 120, 0, { 0, 0 }, { 1, 0 }, 0, 0 \
+	}
 
 static const struct {
 	struct program g;
 	size_t n_runs;
-	enum np_blocks_verdict verdict;
+	enum np_one_run_verdict verdict;
 	double within; /* of 1 + slowdown, every level; 0: not asked */
 } rows[] = {
-	{ { "steady, two minutes", 120, 0, { 1e6, 0 }, { 1, 0 }, 0, 0.01 }, 2,
-	  NP_BLOCKS_USABLE, 0.03 },
-	{ { "not slowed at all", 120, 0, { 1e6, 0 }, { 0, 0 }, 0, 0.01 }, 2,
-	  NP_BLOCKS_USABLE, 0.03 },
-	{ { "drift to a third", 120, 0, { 1e6, 0 }, { 1, 0 }, -1.1, 0.01 }, 2,
-	  NP_BLOCKS_USABLE, 0.03 },
-	{ { "two phases of a minute", 1800, 60, { 3e6, 5e5 }, { 2, 0.2 }, 0,
-	    0.01 }, 1, NP_BLOCKS_USABLE, 0.05 },
-	{ { "a phase without traffic", 1200, 60, { 3e6, 0 }, { 2, 0 }, 0,
-	    0.01 }, 1, NP_BLOCKS_USABLE, 0.05 },
-	{ { "steady, slowed twelvefold", 600, 0, { 1e6, 0 }, { 11, 0 }, 0,
-	    0.01 }, 1, NP_BLOCKS_USABLE, 0.03 },
+	{ { "steady, two minutes", 120, 0, { 1e6, 0 }, { 1, 0 }, 0, 0.01 },
+	  2,
+	  NP_ONE_RUN_USABLE,
+	  0.03 },
+	{ { "not slowed at all", 120, 0, { 1e6, 0 }, { 0, 0 }, 0, 0.01 },
+	  2,
+	  NP_ONE_RUN_USABLE,
+	  0.03 },
+	{ { "drift to a third", 120, 0, { 1e6, 0 }, { 1, 0 }, -1.1, 0.01 },
+	  2,
+	  NP_ONE_RUN_USABLE,
+	  0.03 },
+	{ { "two phases of a minute",
+	    1800,
+	    60,
+	    { 3e6, 5e5 },
+	    { 2, 0.2 },
+	    0,
+	    0.01 },
+	  1,
+	  NP_ONE_RUN_USABLE,
+	  0.05 },
+	{ { "a phase without traffic", 1200, 60, { 3e6, 0 }, { 2, 0 }, 0, 0.01 },
+	  1,
+	  NP_ONE_RUN_USABLE,
+	  0.05 },
+	{ { "steady, slowed twelvefold", 600, 0, { 1e6, 0 }, { 11, 0 }, 0, 0.01 },
+	  1,
+	  NP_ONE_RUN_USABLE,
+	  0.03 },
 	{ { "ends early, eight times", 30, 0, { 1e6, 0 }, { 1, 0 }, 0, 0.01 },
-	  8, NP_BLOCKS_USABLE, 0.03 },
-	{ { "ends early, once", 12, 0, { 1e6, 0 }, { 1, 0 }, 0, 0.01 }, 1,
-	  NP_BLOCKS_FEW, 0 },
-	{ RESTLESS, 1, NP_BLOCKS_RESTLESS, 0 },
-	{ { "bursts far shorter than blocks", 120, 0.05, { 3e6, 5e5 },
-	    { 1, 1 }, 0, 0.01 }, 1, NP_BLOCKS_USABLE, 0.05 },
-	{ SILENT, 1, NP_BLOCKS_SILENT, 0 },
+	  8,
+	  NP_ONE_RUN_USABLE,
+	  0.03 },
+	{ { "ends early, once", 12, 0, { 1e6, 0 }, { 1, 0 }, 0, 0.01 },
+	  1,
+	  NP_ONE_RUN_FEW,
+	  0 },
+	{ RESTLESS, 1, NP_ONE_RUN_RESTLESS, 0 },
+	{ { "bursts far shorter than intervals",
+	    120,
+	    0.05,
+	    { 3e6, 5e5 },
+	    { 1, 1 },
+	    0,
+	    0.01 },
+	  1,
+	  NP_ONE_RUN_USABLE,
+	  0.05 },
+	{ SILENT, 1, NP_ONE_RUN_SILENT, 0 },
 };
 
 static void test_curves(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct schedule *c = runs(&rows[i].g, rows[i].n_runs, 0.2, i);
-		struct np_blocks_level level[LEVELS];
+		struct np_one_run_level level[LEVELS];
 		const char *name = rows[i].g.name;
-		struct np_blocks o;
+		struct np_one_run o;
 
-		T_ROW(name, c && !np_blocks_estimate(c->b, c->n, NULL, level, LEVELS,
-						     &o));
+		T_ROW(name, c && !np_one_run_estimate(c->b, c->n, NULL, level,
+						      LEVELS, &o));
 		T_ROW(name, o.verdict == rows[i].verdict);
 		for (size_t k = 0; rows[i].within > 0 && k < LEVELS; k++) {
 			double want = true_slowdown(&rows[i].g, k);
 
-			T_ROW(name, level[k].slowdown.n &&
-				    fabs(level[k].slowdown.mean - want) <
-					    rows[i].within * (1 + want));
+			T_ROW(name,
+			      level[k].slowdown.n &&
+				      fabs(level[k].slowdown.mean - want) <
+					      rows[i].within * (1 + want));
 		}
 		free(c);
 	}
 }
 
 static size_t missed_by(const struct program *g,
-			const struct np_blocks_level level[LEVELS])
+			const struct np_one_run_level level[LEVELS])
 {
 	size_t missed = 0;
 
@@ -184,7 +224,7 @@ static size_t missed_by(const struct program *g,
 	return missed;
 }
 
-/* Phases of half a block and of several: refused, or told by wide intervals. */
+/* Phases of half an interval and of several: refused, or told by wide intervals. */
 static void test_restless(void)
 {
 	struct program g = RESTLESS;
@@ -192,13 +232,13 @@ static void test_restless(void)
 	for (g.phase_sec = 1.5; g.phase_sec < 12; g.phase_sec *= 1.3)
 		for (uint64_t seed = 0; seed < 5; seed++) {
 			struct schedule *c = runs(&g, 1, 0.2, seed);
-			struct np_blocks_level level[LEVELS];
-			struct np_blocks o;
+			struct np_one_run_level level[LEVELS];
+			struct np_one_run o;
 
-			T_CHECK(c && !np_blocks_estimate(c->b, c->n, NULL, level,
-							 LEVELS, &o));
+			T_CHECK(c && !np_one_run_estimate(c->b, c->n, NULL,
+							  level, LEVELS, &o));
 			if (g.phase_sec > 1.6)
-				T_CHECK(o.verdict != NP_BLOCKS_USABLE);
+				T_CHECK(o.verdict != NP_ONE_RUN_USABLE);
 			else
 				T_CHECK(missed_by(&g, level) <= 1);
 			free(c);
@@ -214,11 +254,11 @@ static void test_intervals(void)
 	g.noise = 0.03;
 	for (uint64_t seed = 1; seed <= 30; seed++) {
 		struct schedule *c = runs(&g, 3, 0.2, seed);
-		struct np_blocks_level level[LEVELS];
-		struct np_blocks o;
+		struct np_one_run_level level[LEVELS];
+		struct np_one_run o;
 
-		T_CHECK(c && !np_blocks_estimate(c->b, c->n, NULL, level, LEVELS,
-						 &o));
+		T_CHECK(c && !np_one_run_estimate(c->b, c->n, NULL, level,
+						  LEVELS, &o));
 		missed += missed_by(&g, level);
 		n += LEVELS;
 		free(c);
@@ -244,7 +284,7 @@ static void test_order(void)
 		T_CHECK(i + 1 == c->n || c->b[i + 1].level == NONE);
 		for (size_t m = 0; m < LEVELS; m++)
 			least = count[m] < least ? count[m] : least;
-		if (least < NP_BLOCKS_LEAST)
+		if (least < NP_ONE_RUN_MIN)
 			T_CHECK(count[k]++ == least);
 		if (before != NONE) {
 			T_CHECK(before != k);
@@ -302,8 +342,8 @@ static void test_ends(void)
 	free(c);
 }
 
-static void count_blocks(const struct schedule *c, size_t from, size_t *least,
-			 size_t *most)
+static void count_intervals(const struct schedule *c, size_t from,
+			    size_t *least, size_t *most)
 {
 	size_t count[LEVELS] = { 0 };
 
@@ -319,8 +359,8 @@ static void count_blocks(const struct schedule *c, size_t from, size_t *least,
 }
 
 /*
- * A level that one block tells well enough gets the next one from another run,
- * and a third run has nothing to do.
+ * A level that one interval tells well enough gets the next one from another
+ * run, and a third run has nothing to do.
  */
 static void test_spread(void)
 {
@@ -332,13 +372,13 @@ static void test_spread(void)
 	T_CHECK(c && r);
 	g.alone_sec = 400;
 	run(&g, 0.5, r, c);
-	count_blocks(c, 0, &least, &most);
+	count_intervals(c, 0, &least, &most);
 	T_CHECK(c->complete && least == 1 && most <= 2);
 	run(&g, 0.5, r, c);
-	count_blocks(c, 0, &least, &most);
+	count_intervals(c, 0, &least, &most);
 	T_CHECK(c->complete && least == 2 && most == 2);
 	run(&g, 0.5, r, c);
-	count_blocks(c, c->from, &least, &most);
+	count_intervals(c, c->from, &least, &most);
 	T_CHECK(c->complete && most == 0);
 	free(c);
 	np_rng_free(r);
@@ -347,8 +387,8 @@ static void test_spread(void)
 	g.alone_sec = 1000;
 	c = runs(&g, 1, 0.5, 6);
 	T_CHECK(c != NULL);
-	count_blocks(c, 0, &least, &most);
-	T_CHECK(c->complete && least >= 3 && most <= NP_BLOCKS_MOST);
+	count_intervals(c, 0, &least, &most);
+	T_CHECK(c->complete && least >= 3 && most <= NP_ONE_RUN_MAX);
 	free(c);
 }
 
@@ -362,17 +402,16 @@ static void test_goes_on(void)
 	g.alone_sec = 60;
 	c = runs(&g, 2, 0.2, 4);
 	T_CHECK(c != NULL);
-	count_blocks(c, 0, &least, &most);
+	count_intervals(c, 0, &least, &most);
 	T_CHECK(c && least >= 1 && most - least <= 2);
 	free(c);
 }
 
 static const struct t_case cases[] = {
 	{ "programs have the curve that they have", test_curves },
-	{ "a restless program is never taken for a steady one",
-	  test_restless },
+	{ "a restless program is never taken for a steady one", test_restless },
 	{ "intervals hold what they promise", test_intervals },
-	{ "blocks alternate, balanced and with varied neighbours",
+	{ "intervals alternate, balanced and with varied neighbours",
 	  test_order },
 	{ "a run does not become longer than its share", test_share },
 	{ "a share of nothing starts no level", test_none },
@@ -382,4 +421,4 @@ static const struct t_case cases[] = {
 	  test_spread },
 	{ NULL, NULL },
 };
-T_SUITE(blocks_plan, cases)
+T_SUITE(one_run_schedule, cases)

@@ -1,18 +1,18 @@
 /*
- * Estimation of slowdowns from blocks, their errors, and the selection of the
- * next block.
+ * Estimation of slowdowns from intervals, their errors, and the selection of
+ * the next interval.
  *
- * Let s be the standard deviation of x within a run, and t that of the mean of a
- * level and phase between runs.  If m blocks of each run add up to n, the
+ * Let s be the standard deviation of x within a run, and t that of the mean of
+ * a level and phase between runs.  If m intervals of each run add up to n, the
  * variance of the mean is
  *	s^2 / n + t^2 * sum(m^2) / n^2
- * s is pooled over all levels, phases and runs.  t is the moment estimator of an
- * unbalanced one-way layout (Searle, Casella, McCulloch, Variance Components,
- * 1992, 3.6), combined with a prior as in np_moments.h.  A run can differ from
- * another in all of its levels alike, so r runs have r - 1 degrees of freedom.
- * Those of the sum follow from Satterthwaite's formula.
+ * s is pooled over all levels, phases and runs.  t is the moment estimator of
+ * an unbalanced one-way layout (Searle, Casella, McCulloch, Variance
+ * Components, 1992, 3.6), combined with a prior as in np_moments.h.  A run can
+ * differ from another in all of its levels alike, so r runs have r - 1 degrees
+ * of freedom. Those of the sum follow from Satterthwaite's formula.
  */
-#include "np_blocks.h"
+#include "np_one_run.h"
 
 #include <errno.h>
 #include <math.h>
@@ -24,60 +24,60 @@
 
 #include "np_moments.h"
 
-#define NP_BLOCKS_NO_PHASE ((size_t)-1)
+#define NP_ONE_RUN_NO_PHASE ((size_t)-1)
 
-enum np_blocks_use {
-	NP_BLOCK_ALONE,	  /* without load */
-	NP_BLOCK_COUNTS,  /* x is known */
-	NP_BLOCK_QUIET,	  /* in a phase without traffic to slow down */
-	NP_BLOCK_DROPPED, /* it and its neighbours are not of one phase */
-	NP_BLOCK_EDGE,	  /* a neighbour is missing */
+enum np_one_run_use {
+	NP_INTERVAL_ALONE,   /* without load */
+	NP_INTERVAL_COUNTS,  /* x is known */
+	NP_INTERVAL_QUIET,   /* in a phase without traffic to slow down */
+	NP_INTERVAL_DROPPED, /* it and its neighbours are not of one phase */
+	NP_INTERVAL_EDGE,    /* a neighbour is missing */
 };
 
-struct np_blocks_point {
-	enum np_blocks_use use;
-	size_t phase; /* or NP_BLOCKS_NO_PHASE */
+struct np_one_run_point {
+	enum np_one_run_use use;
+	size_t phase; /* or NP_ONE_RUN_NO_PHASE */
 	double x;     /* log(1 + slowdown); 0 if unknown */
 };
 
-/* The blocks of one level in one phase. */
-struct np_blocks_cell {
+/* The intervals of one level in one phase. */
+struct np_one_run_cell {
 	struct np_moments x;
 	double speed;	/* sum of exp(-x) */
 	double within;	/* sum of squared differences from the runs' means */
-	double squares; /* sum over the runs of (number of blocks)^2 */
+	double squares; /* sum over the runs of (number of intervals)^2 */
 	size_t n_runs;
 };
 
-/* The classification of all blocks; free with blocks_sorted_free(). */
-struct np_blocks_sorted {
-	struct np_blocks_point *point; /* of each block */
-	struct np_blocks_cell *cell;   /* of level, phase after phase */
-	struct np_blocks_phase phase[NP_BLOCKS_PHASES];
+/* The classification of all intervals; free with free_sorted(). */
+struct np_one_run_sorted {
+	struct np_one_run_point *point; /* of each interval */
+	struct np_one_run_cell *cell;	/* of level, phase after phase */
+	struct np_one_run_phase phase[NP_ONE_RUN_PHASES];
 	size_t n_phases;
-	double alone_squares; /* sum of x^2 of unloaded blocks */
+	double alone_squares; /* sum of x^2 of unloaded intervals */
 	size_t n_alone_x;     /* number of these; see add_unloaded() */
-	double top_rate; /* highest rate of an unloaded block, or 0 */
-	size_t n_alone;	 /* number of unloaded blocks */
+	double top_rate;      /* highest rate of an unloaded interval, or 0 */
+	size_t n_alone;	      /* number of unloaded intervals */
 };
 
-static void blocks_sorted_free(struct np_blocks_sorted *s);
+static void free_sorted(struct np_one_run_sorted *s);
 
-/* Assignment of blocks to phases. */
+/* Assignment of intervals to phases. */
 
 /* Phases as ranges of log(rate). */
 struct ranges {
-	double low[NP_BLOCKS_PHASES], high[NP_BLOCKS_PHASES];
-	size_t n, quiet; /* index of the quiet phase, or NP_BLOCKS_NO_PHASE */
+	double low[NP_ONE_RUN_PHASES], high[NP_ONE_RUN_PHASES];
+	size_t n, quiet; /* index of the quiet phase, or NP_ONE_RUN_NO_PHASE */
 	double floor;	 /* lower rates are quiet */
 };
 
-static bool is_alone(const struct np_block *b)
+static bool is_alone(const struct np_interval *b)
 {
-	return b->level == NP_BLOCKS_NO_LEVEL;
+	return b->level == NP_INTERVAL_NO_LEVEL;
 }
 
-static bool is_valid(const struct np_block *b, size_t n_levels)
+static bool is_valid(const struct np_interval *b, size_t n_levels)
 {
 	return (is_alone(b) || b->level < n_levels) && isfinite(b->sec) &&
 	       b->sec > 0 && isfinite(b->rate) && b->rate >= 0;
@@ -85,25 +85,25 @@ static bool is_valid(const struct np_block *b, size_t n_levels)
 
 static void add_range(struct ranges *r, const double *sorted, size_t n)
 {
-	if (n < 2 || r->n == NP_BLOCKS_PHASES)
+	if (n < 2 || r->n == NP_ONE_RUN_PHASES)
 		return;
 	r->low[r->n] = sorted[0];
 	r->high[r->n++] = sorted[n - 1];
 }
 
-/* Find the phases from log(rate) of the unloaded blocks v[n], and sort v. */
+/* Find the phases from log(rate) of the unloaded intervals v[n], and sort v. */
 static void find_ranges(double *v, size_t n, size_t n_quiet, struct ranges *r)
 {
 	size_t from = 0;
 
-	r->quiet = NP_BLOCKS_NO_PHASE;
+	r->quiet = NP_ONE_RUN_NO_PHASE;
 	if (n_quiet > 1) {
 		r->quiet = r->n++;
 		r->low[r->quiet] = r->high[r->quiet] = -INFINITY;
 	}
 	gsl_sort(v, 1, n);
 	for (size_t i = 1; i <= n; i++)
-		if (i == n || v[i] - v[i - 1] > NP_BLOCKS_APART) {
+		if (i == n || v[i] - v[i - 1] > NP_ONE_RUN_APART) {
 			add_range(r, v + from, i - from);
 			from = i;
 		}
@@ -118,11 +118,11 @@ static size_t phase_of(const struct ranges *r, double rate)
 	for (size_t k = 0; k < r->n; k++)
 		if (k != r->quiet && x >= r->low[k] && x <= r->high[k])
 			return k;
-	return NP_BLOCKS_NO_PHASE;
+	return NP_ONE_RUN_NO_PHASE;
 }
 
-static int find_phases(const struct np_block *b, size_t n,
-		       struct np_blocks_sorted *s, struct ranges *r)
+static int find_phases(const struct np_interval *b, size_t n,
+		       struct np_one_run_sorted *s, struct ranges *r)
 {
 	double *v = calloc(n + 1, sizeof(*v));
 	size_t used = 0;
@@ -134,7 +134,7 @@ static int find_phases(const struct np_block *b, size_t n,
 			s->top_rate = fmax(s->top_rate, b[i].rate);
 			s->n_alone++;
 		}
-	*r = (struct ranges){ .floor = NP_BLOCKS_QUIET * s->top_rate };
+	*r = (struct ranges){ .floor = NP_ONE_RUN_QUIET * s->top_rate };
 	for (size_t i = 0; i < n; i++)
 		if (is_alone(&b[i]) && b[i].rate > 0 && b[i].rate >= r->floor)
 			v[used++] = log(b[i].rate);
@@ -144,43 +144,43 @@ static int find_phases(const struct np_block *b, size_t n,
 	return 0;
 }
 
-/* True if a loaded block has an unloaded block of its run on both sides. */
-static bool has_neighbours(const struct np_block *b, size_t n, size_t i)
+/* True if a loaded interval has an unloaded interval of its run on both sides. */
+static bool has_neighbours(const struct np_interval *b, size_t n, size_t i)
 {
 	return i > 0 && i + 1 < n && is_alone(&b[i - 1]) &&
 	       is_alone(&b[i + 1]) && b[i - 1].run == b[i].run &&
 	       b[i + 1].run == b[i].run;
 }
 
-/* Classify the loaded block *b, whose neighbours are b[-1] and b[1]. */
-static struct np_blocks_point judge_loaded(const struct np_block *b,
-					   const struct ranges *r)
+/* Classify the loaded interval *b, whose neighbours are b[-1] and b[1]. */
+static struct np_one_run_point judge_loaded(const struct np_interval *b,
+					    const struct ranges *r)
 {
-	struct np_blocks_point p = {
-		.use = NP_BLOCK_DROPPED, .phase = phase_of(r, b[-1].rate),
+	struct np_one_run_point p = {
+		.use = NP_INTERVAL_DROPPED,
+		.phase = phase_of(r, b[-1].rate),
 	};
 	double before, after;
 
-	if (p.phase == NP_BLOCKS_NO_PHASE ||
-	    p.phase != phase_of(r, b[1].rate))
+	if (p.phase == NP_ONE_RUN_NO_PHASE || p.phase != phase_of(r, b[1].rate))
 		return p;
 	if (p.phase == r->quiet) {
-		p.use = NP_BLOCK_QUIET;
+		p.use = NP_INTERVAL_QUIET;
 		return p;
 	}
 	before = log(b[-1].rate);
 	after = log(b[1].rate);
 	/* If there was no traffic at all, the program may have paused. */
-	if (fabs(after - before) > NP_BLOCKS_APART || b->rate <= 0 ||
+	if (fabs(after - before) > NP_ONE_RUN_APART || b->rate <= 0 ||
 	    b->rate < r->floor)
 		return p;
-	p.use = NP_BLOCK_COUNTS;
+	p.use = NP_INTERVAL_COUNTS;
 	p.x = (before + after) / 2 - log(b->rate);
 	return p;
 }
 
 /* Add the moments of a finished run to the cells, and clear them. */
-static void end_run(struct np_moments *here, struct np_blocks_cell *cell,
+static void end_run(struct np_moments *here, struct np_one_run_cell *cell,
 		    size_t n_cells)
 {
 	for (size_t i = 0; i < n_cells; i++) {
@@ -193,7 +193,7 @@ static void end_run(struct np_moments *here, struct np_blocks_cell *cell,
 	}
 }
 
-static void add_to_cell(struct np_blocks_cell *cell, struct np_moments *here,
+static void add_to_cell(struct np_one_run_cell *cell, struct np_moments *here,
 			double x)
 {
 	np_moments_add(&cell->x, x);
@@ -201,26 +201,26 @@ static void add_to_cell(struct np_blocks_cell *cell, struct np_moments *here,
 	cell->speed += exp(-x);
 }
 
-static void judge_all(const struct np_block *b, size_t n,
-		      const struct ranges *r, struct np_blocks_sorted *s,
+static void judge_all(const struct np_interval *b, size_t n,
+		      const struct ranges *r, struct np_one_run_sorted *s,
 		      struct np_moments *here, size_t n_cells)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct np_blocks_point *p = &s->point[i];
+		struct np_one_run_point *p = &s->point[i];
 		size_t at;
 
 		if (is_alone(&b[i]))
-			*p = (struct np_blocks_point){
-				NP_BLOCK_ALONE, phase_of(r, b[i].rate), 0
-			};
+			*p = (struct np_one_run_point){ NP_INTERVAL_ALONE,
+							phase_of(r, b[i].rate),
+							0 };
 		else if (!has_neighbours(b, n, i))
-			*p = (struct np_blocks_point){
-				NP_BLOCK_EDGE, NP_BLOCKS_NO_PHASE, 0
-			};
+			*p = (struct np_one_run_point){ NP_INTERVAL_EDGE,
+							NP_ONE_RUN_NO_PHASE,
+							0 };
 		else
 			*p = judge_loaded(&b[i], r);
-		if (p->use == NP_BLOCK_COUNTS) {
-			at = b[i].level * NP_BLOCKS_PHASES + p->phase;
+		if (p->use == NP_INTERVAL_COUNTS) {
+			at = b[i].level * NP_ONE_RUN_PHASES + p->phase;
 			add_to_cell(&s->cell[at], &here[at], p->x);
 		}
 		if (i + 1 == n || b[i + 1].run != b[i].run)
@@ -229,13 +229,15 @@ static void judge_all(const struct np_block *b, size_t n,
 }
 
 /*
- * The scatter of unloaded blocks.  One that lies between two others of its run
- * and phase has an x like a loaded block, and without noise it would be 0.
+ * The scatter of unloaded intervals.  One that lies between two others of its
+ * run and phase has an x like a loaded interval, which would be 0
+ * without noise.
  */
-static void add_unloaded(const struct np_block *b, size_t n,
-			 const struct ranges *r, struct np_blocks_sorted *s)
+static void add_unloaded(const struct np_interval *b, size_t n,
+			 const struct ranges *r, struct np_one_run_sorted *s)
 {
-	size_t at[3], seen = 0; /* the last unloaded blocks of a run and phase */
+	size_t at[3]; /* the last unloaded intervals of a run and phase */
+	size_t seen = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		size_t phase = s->point[i].phase;
@@ -245,10 +247,10 @@ static void add_unloaded(const struct np_block *b, size_t n,
 			seen = 0;
 		if (!is_alone(&b[i]))
 			continue;
-		if (phase == NP_BLOCKS_NO_PHASE || phase == r->quiet ||
+		if (phase == NP_ONE_RUN_NO_PHASE || phase == r->quiet ||
 		    (seen && s->point[at[seen - 1]].phase != phase))
 			seen = 0;
-		if (phase == NP_BLOCKS_NO_PHASE || phase == r->quiet)
+		if (phase == NP_ONE_RUN_NO_PHASE || phase == r->quiet)
 			continue;
 		at[seen++] = i;
 		if (seen < 3)
@@ -264,35 +266,36 @@ static void add_unloaded(const struct np_block *b, size_t n,
 }
 
 /* Time and rate of the phases without load. */
-static void weigh_phases(const struct np_block *b, size_t n,
-			 const struct ranges *r, struct np_blocks_sorted *s)
+static void weigh_phases(const struct np_interval *b, size_t n,
+			 const struct ranges *r, struct np_one_run_sorted *s)
 {
-	double sec[NP_BLOCKS_PHASES] = { 0 }, total = 0;
-	struct np_moments rate[NP_BLOCKS_PHASES] = { { 0 } };
+	double sec[NP_ONE_RUN_PHASES] = { 0 }, total = 0;
+	struct np_moments rate[NP_ONE_RUN_PHASES] = { { 0 } };
 
 	for (size_t i = 0; i < n; i++) {
-		const struct np_blocks_point *p = &s->point[i];
+		const struct np_one_run_point *p = &s->point[i];
 		double alone = b[i].sec * exp(-p->x);
 
-		if (p->phase == NP_BLOCKS_NO_PHASE ||
-		    p->use == NP_BLOCK_DROPPED)
+		if (p->phase == NP_ONE_RUN_NO_PHASE ||
+		    p->use == NP_INTERVAL_DROPPED)
 			continue;
 		sec[p->phase] += alone;
 		total += alone;
-		if (p->use == NP_BLOCK_ALONE)
+		if (p->use == NP_INTERVAL_ALONE)
 			np_moments_add(&rate[p->phase], b[i].rate);
 	}
 	for (size_t k = 0; k < s->n_phases; k++)
-		s->phase[k] = (struct np_blocks_phase){
-			k == r->quiet ? 0 : rate[k].mean, sec[k] / total,
+		s->phase[k] = (struct np_one_run_phase){
+			k == r->quiet ? 0 : rate[k].mean,
+			sec[k] / total,
 		};
 }
 
-static int blocks_sort(const struct np_block *b, size_t n, size_t n_levels,
-		       struct np_blocks_sorted *out)
+static int classify(const struct np_interval *b, size_t n, size_t n_levels,
+		    struct np_one_run_sorted *out)
 {
-	struct np_blocks_sorted s = { .n_phases = 0 };
-	size_t n_cells = n_levels * NP_BLOCKS_PHASES;
+	struct np_one_run_sorted s = { .n_phases = 0 };
+	size_t n_cells = n_levels * NP_ONE_RUN_PHASES;
 	struct np_moments *here;
 	struct ranges r;
 	int rc = -ENOMEM;
@@ -311,37 +314,37 @@ static int blocks_sort(const struct np_block *b, size_t n, size_t n_levels,
 		weigh_phases(b, n, &r, &s);
 		*out = s;
 	} else {
-		blocks_sorted_free(&s);
+		free_sorted(&s);
 	}
 	free(here);
 	return rc;
 }
 
-static void blocks_sorted_free(struct np_blocks_sorted *s)
+static void free_sorted(struct np_one_run_sorted *s)
 {
 	free(s->point);
 	free(s->cell);
-	*s = (struct np_blocks_sorted){ .n_phases = 0 };
+	*s = (struct np_one_run_sorted){ .n_phases = 0 };
 }
 
 #define LEAST_RATE 1e4	/* bytes/s below which a program is silent */
 #define CALL_BYTES 1e4	/* an MPI call counts as so many bytes: 1/s suffices */
-#define LEAST_DROPPED 3 /* dropped blocks before NP_BLOCKS_RESTLESS */
+#define LEAST_DROPPED 3 /* dropped intervals before NP_ONE_RUN_RESTLESS */
 #define LEAST_REPEATS 2 /* degrees of freedom needed to judge the scatter */
 #define LEAST_WITHIN 4	/* the same, for the scatter within runs */
 
 static const char *const words[] = {
-	[NP_BLOCKS_FEW] = "too few blocks so far",
-	[NP_BLOCKS_SILENT] = "the program sends next to nothing",
-	[NP_BLOCKS_RESTLESS] =
-		"its traffic changes within the time of a few blocks",
-	[NP_BLOCKS_SCATTER] = "repeated blocks of one level do not agree",
-	[NP_BLOCKS_DIFFER] =
+	[NP_ONE_RUN_FEW] = "too few intervals so far",
+	[NP_ONE_RUN_SILENT] = "the program sends next to nothing",
+	[NP_ONE_RUN_RESTLESS] =
+		"its traffic changes within the time of a few intervals",
+	[NP_ONE_RUN_SCATTER] = "repeated intervals of one level do not agree",
+	[NP_ONE_RUN_DIFFER] =
 		"its traffic and its MPI calls do not say the same",
-	[NP_BLOCKS_USABLE] = "repeated blocks agree",
+	[NP_ONE_RUN_USABLE] = "repeated intervals agree",
 };
 
-const char *np_blocks_words(enum np_blocks_verdict verdict)
+const char *np_one_run_words(enum np_one_run_verdict verdict)
 {
 	return words[verdict];
 }
@@ -359,13 +362,13 @@ static double square(double x)
 }
 
 /* Estimate t^2 from the cells with more than one run; 0 if there are none. */
-static double between_blocks(const struct np_blocks_sorted *s, size_t n_cells,
-			     double within)
+static double between_intervals(const struct np_one_run_sorted *s,
+				size_t n_cells, double within)
 {
 	double sum = 0, weight = 0;
 
 	for (size_t i = 0; i < n_cells; i++) {
-		const struct np_blocks_cell *c = &s->cell[i];
+		const struct np_one_run_cell *c = &s->cell[i];
 		double n = (double)c->x.n;
 
 		if (c->n_runs < 2)
@@ -378,35 +381,35 @@ static double between_blocks(const struct np_blocks_sorted *s, size_t n_cells,
 }
 
 /*
- * Before levels have been repeated, the unloaded blocks show how much blocks
- * scatter.  Two of their x share two blocks, which halves the degrees of freedom.
- * They cannot show that loaded blocks disagree, so a large scatter is not used.
+ * Before levels have been repeated, the unloaded intervals show how much
+ * intervals scatter.  Two of their x share two intervals, which halves the
+ * degrees of freedom. They cannot show that loaded intervals disagree, so a
+ * large scatter is not used.
  */
-static void use_unloaded(const struct np_blocks_sorted *s, struct error *e)
+static void use_unloaded(const struct np_one_run_sorted *s, struct error *e)
 {
 	double df = (double)s->n_alone_x / 2, sd;
 
 	if (df < LEAST_REPEATS)
 		return;
 	sd = sqrt(s->alone_squares / (double)s->n_alone_x);
-	if (sd > NP_BLOCKS_DISAGREE)
+	if (sd > NP_ONE_RUN_DISAGREE)
 		return;
 	e->all = e->within = fmax(sd, NP_NOISE_DEFAULT);
 	e->all_df = e->within_df = df;
 }
 
 /*
- * The scatter within runs.  If too few blocks were repeated within a run, use the
- * scatter of all repeats, which includes differences between runs.
+ * The scatter within runs.  If too few intervals were repeated within a run,
+ * use the scatter of all repeats, which includes differences between runs.
  */
-static struct error repeats(const struct np_blocks_sorted *s,
-				      size_t n_cells)
+static struct error repeats(const struct np_one_run_sorted *s, size_t n_cells)
 {
 	struct error e = { .all_df = 0 };
 	double within = 0, all = 0;
 
 	for (size_t i = 0; i < n_cells; i++) {
-		const struct np_blocks_cell *c = &s->cell[i];
+		const struct np_one_run_cell *c = &s->cell[i];
 
 		if (!c->x.n)
 			continue;
@@ -431,15 +434,16 @@ static struct error repeats(const struct np_blocks_sorted *s,
 	return e;
 }
 
-static struct error scatter(const struct np_blocks_sorted *s,
+static struct error scatter(const struct np_one_run_sorted *s,
 			    const struct np_mean *whole, size_t n_levels,
 			    size_t n_runs)
 {
-	struct error e = repeats(s, n_levels * NP_BLOCKS_PHASES);
+	struct error e = repeats(s, n_levels * NP_ONE_RUN_PHASES);
 	double df = n_runs > 1 ? (double)n_runs - 1 : 0, one = 0;
 	double sum = NP_NOISE_PRIOR * square(NP_NOISE_DEFAULT);
 
-	sum += df * between_blocks(s, n_levels * NP_BLOCKS_PHASES, e.within);
+	sum += df *
+	       between_intervals(s, n_levels * NP_ONE_RUN_PHASES, e.within);
 	for (size_t i = 0; whole && i < n_levels; i++) {
 		double f = np_noise_freedom(&whole[i], &one);
 
@@ -458,9 +462,9 @@ struct sums {
 	double between; /* sd: a run differs in all phases alike */
 };
 
-static void add_phase(const struct np_blocks_phase *p,
-		      const struct np_blocks_cell *c,
-		      const struct error *e, struct sums *a)
+static void add_phase(const struct np_one_run_phase *p,
+		      const struct np_one_run_cell *c, const struct error *e,
+		      struct sums *a)
 {
 	double n = (double)c->x.n, part;
 
@@ -477,9 +481,9 @@ static void add_phase(const struct np_blocks_phase *p,
 }
 
 /* True if each level must be measured in this phase. */
-static bool matters(const struct np_blocks_phase *p)
+static bool matters(const struct np_one_run_phase *p)
 {
-	return p->rate > 0 && p->share >= NP_BLOCKS_SHARE;
+	return p->rate > 0 && p->share >= NP_ONE_RUN_SHARE;
 }
 
 static double half(double error, double df)
@@ -488,7 +492,7 @@ static double half(double error, double df)
 }
 
 static void bound(const struct error *e, const struct sums *a,
-		  struct np_blocks_level *l)
+		  struct np_one_run_level *l)
 {
 	double mean = a->mean / a->weight, full = a->weight * (1 + mean);
 	double within = a->within / square(full);
@@ -499,7 +503,9 @@ static void bound(const struct error *e, const struct sums *a,
 					 square(between) / e->between_df) :
 			  e->within_df;
 	l->slowdown = (struct np_mean){
-		(uint32_t)a->n, mean, sqrt(a->n * var) * (1 + mean),
+		(uint32_t)a->n,
+		mean,
+		sqrt(a->n * var) * (1 + mean),
 	};
 	h = half(l->error, l->df);
 	l->low = expm1(log1p(mean) - h);
@@ -508,13 +514,13 @@ static void bound(const struct error *e, const struct sums *a,
 }
 
 /* The mean over the phases for one level, whose cells are given. */
-static void judge_level(const struct np_blocks_sorted *s,
-			const struct np_blocks_cell *cell,
-			const struct error *e, struct np_blocks_level *l)
+static void judge_level(const struct np_one_run_sorted *s,
+			const struct np_one_run_cell *cell,
+			const struct error *e, struct np_one_run_level *l)
 {
 	struct sums a = { .n = 0 };
 
-	*l = (struct np_blocks_level){ .half = INFINITY, .least = SIZE_MAX };
+	*l = (struct np_one_run_level){ .half = INFINITY, .least = SIZE_MAX };
 	for (size_t k = 0; k < s->n_phases; k++) {
 		if (matters(&s->phase[k]) && cell[k].x.n < l->least)
 			l->least = cell[k].x.n;
@@ -526,47 +532,48 @@ static void judge_level(const struct np_blocks_sorted *s,
 		bound(e, &a, l);
 }
 
-/* Upper limit of the time by which a block prolonged the run, seconds. */
-static double blocks_lost_sec(const struct np_block *b,
-			      const struct np_blocks_point *p)
+/* Upper limit of the time by which an interval prolonged the run, seconds. */
+static double lost_sec(const struct np_interval *b,
+		       const struct np_one_run_point *p)
 {
-	if (p->use == NP_BLOCK_COUNTS)
+	if (p->use == NP_INTERVAL_COUNTS)
 		return b->sec * -expm1(-fmax(p->x, 0));
-	return p->use == NP_BLOCK_DROPPED || p->use == NP_BLOCK_EDGE ?
-	       b->sec : 0;
+	return p->use == NP_INTERVAL_DROPPED || p->use == NP_INTERVAL_EDGE ?
+		       b->sec :
+		       0;
 }
 
-static enum np_blocks_verdict verdict(const struct np_blocks_sorted *s,
-				      const struct np_blocks *o, double df)
+static enum np_one_run_verdict verdict(const struct np_one_run_sorted *s,
+				       const struct np_one_run *o, double df)
 {
 	if (s->n_alone > 1 && s->top_rate < LEAST_RATE)
-		return NP_BLOCKS_SILENT;
+		return NP_ONE_RUN_SILENT;
 	if (o->n_dropped >= LEAST_DROPPED && 2 * o->n_dropped > o->n_loaded)
-		return NP_BLOCKS_RESTLESS;
+		return NP_ONE_RUN_RESTLESS;
 	if (df < LEAST_REPEATS)
-		return NP_BLOCKS_FEW;
-	return o->scatter > NP_BLOCKS_DISAGREE ? NP_BLOCKS_SCATTER :
-						 NP_BLOCKS_USABLE;
+		return NP_ONE_RUN_FEW;
+	return o->scatter > NP_ONE_RUN_DISAGREE ? NP_ONE_RUN_SCATTER :
+						  NP_ONE_RUN_USABLE;
 }
 
-/* The estimates for classified blocks. */
-static void blocks_judge(const struct np_block *b, size_t n,
-			 const struct np_mean *whole,
-			 const struct np_blocks_sorted *s,
-			 struct np_blocks_level *level, size_t n_levels,
-			 struct np_blocks *out)
+/* The estimates for classified intervals. */
+static void make_estimates(const struct np_interval *b, size_t n,
+			   const struct np_mean *whole,
+			   const struct np_one_run_sorted *s,
+			   struct np_one_run_level *level, size_t n_levels,
+			   struct np_one_run *out)
 {
-	struct np_blocks o = { .n_phases = s->n_phases, .apart = NAN };
+	struct np_one_run o = { .n_phases = s->n_phases, .apart = NAN };
 	struct error e;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct np_blocks_point *p = &s->point[i];
+		const struct np_one_run_point *p = &s->point[i];
 
 		o.n_runs += !i || b[i].run != b[i - 1].run;
-		o.n_loaded += p->use != NP_BLOCK_ALONE;
-		o.n_dropped += p->use == NP_BLOCK_DROPPED;
+		o.n_loaded += p->use != NP_INTERVAL_ALONE;
+		o.n_dropped += p->use == NP_INTERVAL_DROPPED;
 		o.sec += b[i].sec;
-		o.lost_sec += blocks_lost_sec(&b[i], p);
+		o.lost_sec += lost_sec(&b[i], p);
 	}
 	for (size_t k = 0; k < s->n_phases; k++)
 		o.phase[k] = s->phase[k];
@@ -574,28 +581,28 @@ static void blocks_judge(const struct np_block *b, size_t n,
 	o.scatter = e.all;
 	o.between = e.between;
 	for (size_t i = 0; i < n_levels; i++)
-		judge_level(s, s->cell + i * NP_BLOCKS_PHASES, &e, &level[i]);
+		judge_level(s, s->cell + i * NP_ONE_RUN_PHASES, &e, &level[i]);
 	o.verdict = verdict(s, &o, e.all_df);
 	*out = o;
 }
 
-static int estimate(const struct np_block *b, size_t n,
-		    const struct np_mean *whole, struct np_blocks_level *level,
-		    size_t n_levels, struct np_blocks *out)
+static int estimate(const struct np_interval *b, size_t n,
+		    const struct np_mean *whole, struct np_one_run_level *level,
+		    size_t n_levels, struct np_one_run *out)
 {
-	struct np_blocks_sorted s;
-	int rc = blocks_sort(b, n, n_levels, &s);
+	struct np_one_run_sorted s;
+	int rc = classify(b, n, n_levels, &s);
 
 	if (rc)
 		return rc;
-	blocks_judge(b, n, whole, &s, level, n_levels, out);
-	blocks_sorted_free(&s);
+	make_estimates(b, n, whole, &s, level, n_levels, out);
+	free_sorted(&s);
 	return 0;
 }
 
-/* Copy the runs whose blocks all have MPI calls, with calls as the rate. */
-static size_t list_calls(const struct np_block *b, size_t n,
-			 struct np_block *out)
+/* Copy the runs whose intervals all have MPI calls, with calls as the rate. */
+static size_t list_calls(const struct np_interval *b, size_t n,
+			 struct np_interval *out)
 {
 	size_t used = 0, first = 0; /* first: in out, of the run */
 	bool known = true;
@@ -616,8 +623,8 @@ static size_t list_calls(const struct np_block *b, size_t n,
 	return used;
 }
 
-static double distance(const struct np_blocks_level *a,
-		       const struct np_blocks_level *b, size_t n)
+static double distance(const struct np_one_run_level *a,
+		       const struct np_one_run_level *b, size_t n)
 {
 	double sum = 0, count = 0;
 
@@ -632,18 +639,19 @@ static double distance(const struct np_blocks_level *a,
 }
 
 /* Choose between the estimates by bytes and those by MPI calls. */
-static void blocks_choose(struct np_blocks_level *level, struct np_blocks *o,
-			  const struct np_blocks_level *calls, size_t n_levels,
-			  struct np_blocks *by_calls)
+static void choose_bytes_or_calls(struct np_one_run_level *level,
+				  struct np_one_run *o,
+				  const struct np_one_run_level *calls,
+				  size_t n_levels, struct np_one_run *by_calls)
 {
-	bool bytes = o->verdict == NP_BLOCKS_USABLE;
+	bool bytes = o->verdict == NP_ONE_RUN_USABLE;
 
-	if (by_calls->verdict != NP_BLOCKS_USABLE)
+	if (by_calls->verdict != NP_ONE_RUN_USABLE)
 		return;
 	if (bytes)
 		o->apart = by_calls->apart = distance(level, calls, n_levels);
-	if (o->apart > NP_BLOCKS_DIFFER_BY) {
-		o->verdict = NP_BLOCKS_DIFFER;
+	if (o->apart > NP_ONE_RUN_DIFFER_BY) {
+		o->verdict = NP_ONE_RUN_DIFFER;
 	} else if (!bytes || by_calls->scatter < o->scatter) {
 		by_calls->by_calls = true;
 		*o = *by_calls;
@@ -651,22 +659,22 @@ static void blocks_choose(struct np_blocks_level *level, struct np_blocks *o,
 	}
 }
 
-int np_blocks_estimate(const struct np_block *b, size_t n,
-		       const struct np_mean *whole,
-		       struct np_blocks_level *level, size_t n_levels,
-		       struct np_blocks *out)
+int np_one_run_estimate(const struct np_interval *b, size_t n,
+			const struct np_mean *whole,
+			struct np_one_run_level *level, size_t n_levels,
+			struct np_one_run *out)
 {
 	int rc = estimate(b, n, whole, level, n_levels, out);
-	struct np_block *calls = rc ? NULL : calloc(n + 1, sizeof(*calls));
-	struct np_blocks_level *of = calloc(n_levels + 1, sizeof(*of));
-	struct np_blocks o;
+	struct np_interval *calls = rc ? NULL : calloc(n + 1, sizeof(*calls));
+	struct np_one_run_level *of = calloc(n_levels + 1, sizeof(*of));
+	struct np_one_run o;
 	size_t n_calls;
 
 	if (!rc && calls && of) {
 		n_calls = list_calls(b, n, calls);
 		rc = estimate(calls, n_calls, whole, of, n_levels, &o);
 		if (!rc)
-			blocks_choose(level, out, of, n_levels, &o);
+			choose_bytes_or_calls(level, out, of, n_levels, &o);
 	} else if (!rc) {
 		rc = -ENOMEM;
 	}
@@ -675,27 +683,27 @@ int np_blocks_estimate(const struct np_block *b, size_t n,
 	return rc;
 }
 
-/* Selection of the next block. */
+/* Selection of the next interval. */
 
 #define GOLDEN_RATIO 0.61803398874989485
 
 struct plan {
-	const struct np_blocks_plan *p;
-	const struct np_block *b;
-	size_t n, n_here; /* all blocks; those of this run, which are last */
-	const struct np_blocks_sorted *s;
-	const struct np_blocks_level *level;
-	size_t phase; /* current phase of the run */
-	size_t last;  /* level of the run's last loaded block */
+	const struct np_one_run_schedule *p;
+	const struct np_interval *b;
+	size_t n, n_here; /* all intervals; those of this run, which are last */
+	const struct np_one_run_sorted *s;
+	const struct np_one_run_level *level;
+	size_t phase;	 /* current phase of the run */
+	size_t last;	 /* level of the run's last loaded interval */
 	double left_sec; /* time that the run may still lose */
 };
 
-static size_t blocks_here(const struct plan *a, size_t level)
+static size_t count_here(const struct plan *a, size_t level)
 {
-	return a->s->cell[level * NP_BLOCKS_PHASES + a->phase].x.n;
+	return a->s->cell[level * NP_ONE_RUN_PHASES + a->phase].x.n;
 }
 
-/* Has this run a loaded block of the level, in any phase? */
+/* Has this run a loaded interval of the level, in any phase? */
 static bool is_in_run(const struct plan *a, size_t level)
 {
 	for (size_t i = a->n - a->n_here; i < a->n; i++)
@@ -705,15 +713,15 @@ static bool is_in_run(const struct plan *a, size_t level)
 }
 
 /*
- * True if a level with n blocks in a phase needs another in this run.  A level
- * that is known well enough from one block gets the next one from a later run,
- * which also shows how much runs differ.
+ * True if a level with n intervals in a phase needs another in this run.  A
+ * level that is known well enough from one interval gets the next one from a
+ * later run, which also shows how much runs differ.
  */
 static bool needs_more(const struct plan *a, size_t level, size_t n)
 {
-	if (!n || a->level[level].half > NP_BLOCKS_GOOD)
-		return n < NP_BLOCKS_MOST;
-	return n < NP_BLOCKS_LEAST && !is_in_run(a, level);
+	if (!n || a->level[level].half > NP_ONE_RUN_HALF_WIDTH)
+		return n < NP_ONE_RUN_MAX;
+	return n < NP_ONE_RUN_MIN && !is_in_run(a, level);
 }
 
 static double may_cost_sec(const struct plan *a, size_t level)
@@ -721,19 +729,19 @@ static double may_cost_sec(const struct plan *a, size_t level)
 	const struct np_mean *m = &a->level[level].slowdown;
 
 	if (!m->n)
-		return a->p->block_sec;
-	return a->p->block_sec * fmax(m->mean, 0) / (1 + fmax(m->mean, 0));
+		return a->p->interval_sec;
+	return a->p->interval_sec * fmax(m->mean, 0) / (1 + fmax(m->mean, 0));
 }
 
 /* How often this level has followed the level a->last. */
 static size_t followed(const struct plan *a, size_t level)
 {
-	size_t before = NP_BLOCKS_NO_LEVEL, count = 0;
+	size_t before = NP_INTERVAL_NO_LEVEL, count = 0;
 
 	for (size_t i = 0; i < a->n; i++) {
 		if (i && a->b[i].run != a->b[i - 1].run)
-			before = NP_BLOCKS_NO_LEVEL;
-		if (a->b[i].level == NP_BLOCKS_NO_LEVEL)
+			before = NP_INTERVAL_NO_LEVEL;
+		if (a->b[i].level == NP_INTERVAL_NO_LEVEL)
 			continue;
 		count += before == a->last && a->b[i].level == level;
 		before = a->b[i].level;
@@ -749,7 +757,7 @@ static double tie_order(size_t level)
 	return x - floor(x);
 }
 
-/* Distance to the nearest level with a block in this phase, as an index. */
+/* Distance to the nearest level with an interval in this phase, as an index. */
 static size_t gap(const struct plan *a, size_t level)
 {
 	size_t least = SIZE_MAX;
@@ -757,7 +765,7 @@ static size_t gap(const struct plan *a, size_t level)
 	for (size_t k = 0; k < a->p->n_levels; k++) {
 		size_t far = k > level ? k - level : level - k;
 
-		if (blocks_here(a, k) && far < least)
+		if (count_here(a, k) && far < least)
 			least = far;
 	}
 	return least;
@@ -765,61 +773,60 @@ static size_t gap(const struct plan *a, size_t level)
 
 /*
  * Which of two equally needed levels comes first?  As long as levels have no
- * block, the one in the largest gap, starting with the last and strongest, so
- * that a short run covers the whole range.
+ * interval, the one in the largest gap, starting with the last and strongest,
+ * so that a short run covers the whole range.
  */
 static bool precedes(const struct plan *a, size_t level, size_t other)
 {
 	size_t here = gap(a, level), there = gap(a, other);
 
-	if (blocks_here(a, level))
+	if (count_here(a, level))
 		return tie_order(level) < tie_order(other);
 	return here != there ? here > there : level > other;
 }
 
-/* The least number of blocks in this phase of a level that needs more. */
+/* The least number of intervals in this phase of a level that needs more. */
 static size_t fewest(const struct plan *a)
 {
 	size_t least = SIZE_MAX;
 
 	for (size_t i = 0; i < a->p->n_levels; i++)
-		if (needs_more(a, i, blocks_here(a, i)) &&
-		    blocks_here(a, i) < least)
-			least = blocks_here(a, i);
+		if (needs_more(a, i, count_here(a, i)) &&
+		    count_here(a, i) < least)
+			least = count_here(a, i);
 	return least;
 }
 
-static void plan_choose(const struct plan *a, struct np_blocks_next *next)
+static void plan_choose(const struct plan *a, struct np_one_run_next *next)
 {
 	size_t least = fewest(a), best_followed = SIZE_MAX;
 
 	for (size_t i = 0; least < SIZE_MAX && i < a->p->n_levels; i++) {
 		size_t f = i == a->last ? SIZE_MAX - 1 : followed(a, i);
 
-		if (blocks_here(a, i) != least ||
-		    !needs_more(a, i, least))
+		if (count_here(a, i) != least || !needs_more(a, i, least))
 			continue;
 		if (may_cost_sec(a, i) > a->left_sec) {
 			next->waits = true;
 		} else if (f < best_followed ||
 			   (f == best_followed &&
-			    next->level != NP_BLOCKS_NO_LEVEL &&
+			    next->level != NP_INTERVAL_NO_LEVEL &&
 			    precedes(a, i, next->level))) {
 			best_followed = f;
 			next->level = i;
 		}
 	}
-	next->waits &= next->level == NP_BLOCKS_NO_LEVEL;
+	next->waits &= next->level == NP_INTERVAL_NO_LEVEL;
 }
 
 /*
- * True if no level needs more blocks in this run, or the program is too
+ * True if no level needs more intervals in this run, or the program is too
  * irregular.
  */
-static bool is_complete(const struct plan *a, const struct np_blocks *o)
+static bool is_complete(const struct plan *a, const struct np_one_run *o)
 {
-	if (o->verdict == NP_BLOCKS_RESTLESS &&
-	    o->n_dropped >= NP_BLOCKS_LEAST * a->p->n_levels)
+	if (o->verdict == NP_ONE_RUN_RESTLESS &&
+	    o->n_dropped >= NP_ONE_RUN_MIN * a->p->n_levels)
 		return true;
 	for (size_t i = 0; i < a->p->n_levels; i++)
 		if (needs_more(a, i, a->level[i].least))
@@ -827,55 +834,58 @@ static bool is_complete(const struct plan *a, const struct np_blocks *o)
 	return true;
 }
 
-/* Set *last to the level of the last loaded block; return the lost time. */
+/* Set *last to the level of the last loaded interval; return the lost time. */
 static double look_back(const struct plan *a, size_t *last)
 {
 	double lost = 0;
 
-	*last = NP_BLOCKS_NO_LEVEL;
+	*last = NP_INTERVAL_NO_LEVEL;
 	for (size_t i = a->n - a->n_here; i < a->n; i++) {
-		lost += blocks_lost_sec(&a->b[i], &a->s->point[i]);
-		if (a->b[i].level != NP_BLOCKS_NO_LEVEL)
+		lost += lost_sec(&a->b[i], &a->s->point[i]);
+		if (a->b[i].level != NP_INTERVAL_NO_LEVEL)
 			*last = a->b[i].level;
 	}
 	return lost;
 }
 
-static void plan_on(struct plan *a, double run_sec, const struct np_blocks *o,
-		    struct np_blocks_next *next)
+static void plan_on(struct plan *a, double run_sec, const struct np_one_run *o,
+		    struct np_one_run_next *next)
 {
 	double lost = look_back(a, &a->last);
 
 	next->complete = is_complete(a, o);
-	if (next->complete || !a->n_here || o->verdict == NP_BLOCKS_SILENT ||
-	    a->b[a->n - 1].level != NP_BLOCKS_NO_LEVEL)
+	if (next->complete || !a->n_here || o->verdict == NP_ONE_RUN_SILENT ||
+	    a->b[a->n - 1].level != NP_INTERVAL_NO_LEVEL)
 		return;
 	a->phase = a->s->point[a->n - 1].phase;
-	if (a->phase == NP_BLOCKS_NO_PHASE || !a->s->phase[a->phase].rate)
+	if (a->phase == NP_ONE_RUN_NO_PHASE || !a->s->phase[a->phase].rate)
 		return;
 	a->left_sec = a->p->share * (run_sec - lost) - lost;
 	plan_choose(a, next);
 }
 
-int np_blocks_plan_next(const struct np_blocks_plan *p,
-			const struct np_block *b, size_t n, size_t n_here,
-			double run_sec, struct np_blocks_next *out)
+int np_one_run_next_interval(const struct np_one_run_schedule *p,
+			     const struct np_interval *b, size_t n,
+			     size_t n_here, double run_sec,
+			     struct np_one_run_next *out)
 {
-	struct np_blocks_level *level = calloc(p->n_levels + 1, sizeof(*level));
-	struct np_blocks_next next = { .level = NP_BLOCKS_NO_LEVEL };
-	struct plan a = { .p = p, .b = b, .n = n, .n_here = n_here,
-			  .level = level };
-	struct np_blocks_sorted s;
-	struct np_blocks o;
+	struct np_one_run_level *level =
+		calloc(p->n_levels + 1, sizeof(*level));
+	struct np_one_run_next next = { .level = NP_INTERVAL_NO_LEVEL };
+	struct plan a = {
+		.p = p, .b = b, .n = n, .n_here = n_here, .level = level
+	};
+	struct np_one_run_sorted s;
+	struct np_one_run o;
 	int rc = -ENOMEM;
 
 	if (level)
-		rc = blocks_sort(b, n, p->n_levels, &s);
+		rc = classify(b, n, p->n_levels, &s);
 	if (!rc) {
 		a.s = &s;
-		blocks_judge(b, n, NULL, &s, level, p->n_levels, &o);
+		make_estimates(b, n, NULL, &s, level, p->n_levels, &o);
 		plan_on(&a, run_sec, &o, &next);
-		blocks_sorted_free(&s);
+		free_sorted(&s);
 		*out = next;
 	}
 	free(level);

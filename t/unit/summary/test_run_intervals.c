@@ -21,12 +21,12 @@ static struct np_moments rounds(double sec)
 	return (struct np_moments){ 20, sec, 0, sec, sec };
 }
 
-static void add_block(struct np_record *r, const char *level, double slowed,
-		      double level_slowed)
+static void add_interval(struct np_record *r, const char *level, double slowed,
+			 double level_slowed)
 {
-	r->blocks[r->n_blocks++] = (struct np_block_run){
+	r->intervals[r->n_intervals++] = (struct np_run_interval){
 		level ? strdup(level) : NULL,
-		(double)r->n_blocks * 3,
+		(double)r->n_intervals * 3,
 		2.5,
 		RATE / (1 + slowed),
 		NAN,
@@ -36,23 +36,23 @@ static void add_block(struct np_record *r, const char *level, double slowed,
 }
 
 /* Levels c1, c4 and c9 in turn, thrice; c1 slows by 0.2, c4 by 0.5. */
-static struct np_record *blocks_of(double noise)
+static struct np_record *intervals_of(double noise)
 {
 	struct np_record *r = t_run_alone(60);
 	double sign = 1;
 
-	r->blocks_scope = strdup("leaf");
-	r->blocks_nodes = 4;
-	r->blocks = calloc(32, sizeof(*r->blocks));
-	add_block(r, NULL, 0, 0);
+	r->intervals_scope = strdup("leaf");
+	r->intervals_nodes = 4;
+	r->intervals = calloc(32, sizeof(*r->intervals));
+	add_interval(r, NULL, 0, 0);
 	for (int i = 0; i < 3; i++, sign = -sign) {
-		add_block(r, "c1", 0.2 + sign * noise, 0.3);
-		add_block(r, NULL, 0, 0);
-		add_block(r, "c4", 0.5 - sign * noise, 0.6);
-		add_block(r, NULL, 0, 0);
+		add_interval(r, "c1", 0.2 + sign * noise, 0.3);
+		add_interval(r, NULL, 0, 0);
+		add_interval(r, "c4", 0.5 - sign * noise, 0.6);
+		add_interval(r, NULL, 0, 0);
 	}
-	add_block(r, "c9", 3, 0);
-	add_block(r, NULL, 0, 0);
+	add_interval(r, "c9", 3, 0);
+	add_interval(r, NULL, 0, 0);
 	return r;
 }
 
@@ -60,13 +60,14 @@ static void lead(struct np_record *r)
 {
 	static const char *const level[] = { "c1", "c4" };
 
-	r->blocks_alone = calloc(2, sizeof(*r->blocks_alone));
-	for (; r->n_blocks_alone < 2; r->n_blocks_alone++)
-		r->blocks_alone[r->n_blocks_alone] = (struct np_block_run){
-			.level = strdup(level[r->n_blocks_alone]),
-			.sec = 1,
-			.round_sec = rounds(ROUND_SEC),
-		};
+	r->intervals_alone = calloc(2, sizeof(*r->intervals_alone));
+	for (; r->n_intervals_alone < 2; r->n_intervals_alone++)
+		r->intervals_alone[r->n_intervals_alone] =
+			(struct np_run_interval){
+				.level = strdup(level[r->n_intervals_alone]),
+				.sec = 1,
+				.round_sec = rounds(ROUND_SEC),
+			};
 }
 
 struct some {
@@ -125,17 +126,17 @@ static void test_one_run(void)
 	struct some a;
 
 	start(&a);
-	lead(add(&a, blocks_of(0.01)));
+	lead(add(&a, intervals_of(0.01)));
 	make(&a, true);
-	T_CHECK(a.e.use[0] == NP_RUN_BLOCKS && a.e.n_used == 1);
-	T_CHECK(a.e.blocks.verdict == NP_BLOCKS_USABLE);
+	T_CHECK(a.e.use[0] == NP_RUN_INTERVALS && a.e.n_used == 1);
+	T_CHECK(a.e.intervals.verdict == NP_ONE_RUN_USABLE);
 	T_CHECK(a.e.n_curve == 2 && a.e.n_impact == 2);
 	m = a.e.mean;
 	T_CHECK(t_close(m[0].mean, 0.2, 0.03) && t_close(m[1].mean, 0.5, 0.03));
 	T_CHECK(t_close(m[2].mean, 0.3, 1e-9) && t_close(m[3].mean, 0.6, 1e-9));
-	T_CHECK(a.e.level[0].of_blocks && a.e.level[1].of_blocks);
+	T_CHECK(a.e.level[0].of_intervals && a.e.level[1].of_intervals);
 	T_CHECK(a.e.level[0].low < 0.2 && 0.2 < a.e.level[0].high);
-	T_CHECK(isnan(a.e.blocks_longer));
+	T_CHECK(isnan(a.e.intervals_longer));
 	T_ROW("its latencies count", a.e.program.latency.all.n == 100);
 	T_CHECK(np_program_check(&a.e.program, a.c.fabric, NULL) == 0);
 	stop(&a);
@@ -147,19 +148,19 @@ static void test_better(void)
 	struct some a;
 
 	start(&a);
-	add(&a, blocks_of(0.08));
+	add(&a, intervals_of(0.08));
 	for (int i = 0; i < 3; i++) {
 		add(&a, t_run_alone(10 + 0.01 * i));
 		add_loaded(&a, 12.5 + 0.01 * i, "c1");
 	}
 	make(&a, true);
-	T_ROW("how much longer the run with blocks took",
-	      t_close(a.e.blocks_longer, 60 / 10.01 - 1, 1e-6));
+	T_ROW("how much longer the run with intervals took",
+	      t_close(a.e.intervals_longer, 60 / 10.01 - 1, 1e-6));
 	T_ROW("whole runs that agree",
-	      !a.e.level[0].of_blocks &&
+	      !a.e.level[0].of_intervals &&
 		      t_close(a.e.level[0].slowdown.mean, 0.25, 0.01));
-	T_ROW("blocks where there are no runs",
-	      a.e.level[1].of_blocks &&
+	T_ROW("intervals where there are no runs",
+	      a.e.level[1].of_intervals &&
 		      t_close(a.e.level[1].slowdown.mean, 0.5, 0.08));
 	stop(&a);
 }
@@ -172,15 +173,15 @@ static void test_more_runs(void)
 	start(&a);
 	add(&a, t_run_alone(10));
 	add_loaded(&a, 12.5, "c1");
-	add(&a, blocks_of(0.01));
+	add(&a, intervals_of(0.01));
 	make(&a, true);
-	T_ROW("one run each", !a.e.level[0].of_blocks);
+	T_ROW("one run each", !a.e.level[0].of_intervals);
 	np_run_summary_free(&a.e);
-	add(&a, blocks_of(0.01));
-	add(&a, blocks_of(0.01));
+	add(&a, intervals_of(0.01));
+	add(&a, intervals_of(0.01));
 	make(&a, true);
-	T_ROW("three with blocks",
-	      a.e.level[0].of_blocks &&
+	T_ROW("three with intervals",
+	      a.e.level[0].of_intervals &&
 		      t_close(a.e.level[0].slowdown.mean, 0.2, 0.03));
 	stop(&a);
 }
@@ -190,28 +191,28 @@ static void test_restless(void)
 	struct some a;
 
 	start(&a);
-	lead(add(&a, blocks_of(0.6)));
+	lead(add(&a, intervals_of(0.6)));
 	make(&a, true);
-	T_CHECK(a.e.blocks.verdict == NP_BLOCKS_SCATTER);
+	T_CHECK(a.e.intervals.verdict == NP_ONE_RUN_SCATTER);
 	T_CHECK(!a.e.n_curve && a.e.n_impact == 2);
 	stop(&a);
 }
 
-/* Rounds alone of one run, blocks of another. */
+/* Rounds alone of one run, intervals of another. */
 static void test_alone_of_another(void)
 {
 	struct np_record *r;
 	struct some a;
 
 	start(&a);
-	lead(add(&a, blocks_of(0.01)));
-	r = add(&a, blocks_of(0.01));
+	lead(add(&a, intervals_of(0.01)));
+	r = add(&a, intervals_of(0.01));
 	make(&a, true);
 	T_CHECK(a.e.level[0].impact.n == 2);
 	T_ROW("none of levels on another number of nodes",
-	      np_run_blocks_alone(&a.runs, a.e.use, r, "c1", 4) &&
-		      !np_run_blocks_alone(&a.runs, a.e.use, r, "c1", 5) &&
-		      !np_run_blocks_alone(&a.runs, a.e.use, r, "c9", 4));
+	      np_run_intervals_alone(&a.runs, a.e.use, r, "c1", 4) &&
+		      !np_run_intervals_alone(&a.runs, a.e.use, r, "c1", 5) &&
+		      !np_run_intervals_alone(&a.runs, a.e.use, r, "c9", 4));
 	stop(&a);
 }
 
@@ -222,7 +223,7 @@ static void test_scopes(void)
 	struct some a;
 
 	start(&a);
-	add(&a, blocks_of(0.01));
+	add(&a, intervals_of(0.01));
 	add(&a, t_run_alone(10));
 	r = add_loaded(&a, 30, "c1");
 	free(r->level->scope);
@@ -232,8 +233,8 @@ static void test_scopes(void)
 	for (size_t i = 0; i < a.e.n_levels; i++) {
 		const struct np_run_summary_level *l = &a.e.level[i];
 
-		T_CHECK(l->of_blocks == (strcmp(l->scope, "leaf") == 0 &&
-					 np_mean_known(&l->slowdown)));
+		T_CHECK(l->of_intervals == (strcmp(l->scope, "leaf") == 0 &&
+					    np_mean_known(&l->slowdown)));
 		if (!strcmp(l->scope, "node"))
 			T_CHECK(t_close(l->slowdown.mean, 2, 1e-9));
 	}
@@ -246,28 +247,29 @@ static void test_excluded(void)
 	struct np_record *r;
 
 	start(&a);
-	r = add(&a, blocks_of(0.01));
+	r = add(&a, intervals_of(0.01));
 	r->exit_code = 1;
-	r = add(&a, blocks_of(0.01));
-	free(r->blocks_scope);
-	r->blocks_scope = strdup("node");
-	r = add(&a, blocks_of(0.01));
-	r->blocks[0].sec = -1; /* of a record that somebody wrote */
-	r->blocks[2].rate = -1;
+	r = add(&a, intervals_of(0.01));
+	free(r->intervals_scope);
+	r->intervals_scope = strdup("node");
+	r = add(&a, intervals_of(0.01));
+	r->intervals[0].sec = -1; /* of a record that somebody wrote */
+	r->intervals[2].rate = -1;
 	make(&a, true);
 	T_CHECK(a.e.use[0] == NP_RUN_FAILED && a.e.use[1] == NP_RUN_SCOPE);
-	T_CHECK(a.e.use[2] == NP_RUN_BLOCKS && a.e.blocks.n_runs <= 1);
+	T_CHECK(a.e.use[2] == NP_RUN_INTERVALS && a.e.intervals.n_runs <= 1);
 	stop(&a);
 }
 
 static const struct t_case cases[] = {
 	{ "one run gives curve, pressure and latencies", test_one_run },
-	{ "of blocks and whole runs the better counts", test_better },
-	{ "blocks of three runs say more than one whole run", test_more_runs },
-	{ "blocks that do not agree give no curve", test_restless },
+	{ "of intervals and whole runs the better counts", test_better },
+	{ "intervals of three runs say more than one whole run",
+	  test_more_runs },
+	{ "intervals that do not agree give no curve", test_restless },
 	{ "rounds alone may be another run's", test_alone_of_another },
 	{ "levels at another scope are others", test_scopes },
 	{ "damaged and failed runs do no harm", test_excluded },
 	{ NULL, NULL },
 };
-T_SUITE(run_blocks, cases)
+T_SUITE(run_intervals, cases)
