@@ -864,7 +864,7 @@ static void check_contents(struct cli_check *c)
 
 /* ---- placement ---- */
 
-#define MAX_CLAIMS 8 /* of denied claims, reported one by one */
+#define MAX_DENIALS 8 /* of denied names, reported one by one */
 #define NOT_LOADED "look for netprof in slurmctld.log; is JobSubmitPlugins=" \
 	"netprof in slurm.conf, and was slurmctld reconfigured since?"
 
@@ -874,21 +874,22 @@ static void check_contents(struct cli_check *c)
  * first Claim= line for a name excludes everybody else, unless it has the word
  * "default".
  */
-static void report_claims(struct cli_check *c, const struct np_state *s)
+static void report_denials(struct cli_check *c, const struct np_state *s)
 {
-	for (size_t i = 0; i < s->n_claims && i < MAX_CLAIMS; i++) {
-		const struct np_state_claim *one = &s->claim[i];
+	for (size_t i = 0; i < s->n_denials && i < MAX_DENIALS; i++) {
+		const struct np_state_denial *one = &s->denial[i];
 		char line[CLI_CHECK_TEXT];
 
-		cli_check_add(c, CLI_WARNING, "claims", "%s", cli_denied_text(one,
-			  line, sizeof(line)));
+		cli_check_add(c, CLI_WARNING, "authorisation", "%s",
+			      cli_denied_text(one, line, sizeof(line)));
 		cli_check_remedy(c, "if these jobs do run it: Claim=%s:%suser=%u in "
 			   "netprof.conf", one->app, one->refuted ?
 			   "default," : "", one->uid);
 	}
-	if (s->n_claims > MAX_CLAIMS) {
-		cli_check_add(c, CLI_WARNING, "claims", "%zu more are denied",
-			  s->n_claims - MAX_CLAIMS);
+	if (s->n_denials > MAX_DENIALS) {
+		cli_check_add(c, CLI_WARNING, "authorisation",
+			      "%zu more are denied",
+			      s->n_denials - MAX_DENIALS);
 		cli_check_remedy(c, "netprof status --all");
 	}
 }
@@ -926,7 +927,7 @@ static void report_state(struct cli_check *c, const struct np_state *s)
 			  NP_VERSION);
 		cli_check_remedy(c, "restart slurmctld");
 	}
-	report_claims(c, s);
+	report_denials(c, s);
 }
 
 /*

@@ -135,7 +135,8 @@ bool cli_victim_self(const struct np_state_job *j,
 /*
  * getpwuid() may not know the user; then the name is a number and is omitted.
  */
-const char *cli_denied_text(const struct np_state_claim *c, char *buf, size_t len)
+const char *cli_denied_text(const struct np_state_denial *c, char *buf,
+			    size_t len)
 {
 	char user[CLI_NUMBER], name[CLI_NUMBER + 4] = "";
 

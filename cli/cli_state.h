@@ -41,8 +41,8 @@ bool cli_victim_self(const struct np_state_job *j,
 		     const struct np_state_cause *c);
 
 /* "uid 1000 (bob) may not use the profile name "fft" (4 jobs): REASON" */
-const char *cli_denied_text(const struct np_state_claim *c, char *buf,
-			  size_t len);
+const char *cli_denied_text(const struct np_state_denial *c, char *buf,
+			    size_t len);
 
 /* "fft", or "-" if the application is not known */
 const char *cli_app_name(const char *app);

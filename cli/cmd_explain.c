@@ -489,13 +489,13 @@ static void say_pending(const struct explanation *e)
 }
 
 /* The denied use of a published name by the owner of the job, or NULL. */
-static const struct np_state_claim *denied_claim(const struct np_state *s,
+static const struct np_state_denial *find_denial(const struct np_state *s,
 						 const struct np_state_job *j)
 {
-	for (size_t i = 0; i < s->n_claims; i++)
-		if (s->claim[i].uid == j->uid && !strcmp(s->claim[i].app,
-							 j->app))
-			return &s->claim[i];
+	for (size_t i = 0; i < s->n_denials; i++)
+		if (s->denial[i].uid == j->uid &&
+		    !strcmp(s->denial[i].app, j->app))
+			return &s->denial[i];
 	return NULL;
 }
 
@@ -503,14 +503,14 @@ static const struct np_state_claim *denied_claim(const struct np_state *s,
 static void say_unknown(const struct explanation *e)
 {
 	const struct np_state_job *j = e->job;
-	const struct np_state_claim *claim = denied_claim(&e->state, j);
+	const struct np_state_denial *denial = find_denial(&e->state, j);
 	char line[LINE];
 
 	if (j->known)
 		return;
-	if (claim)
+	if (denial)
 		cli_labelled(stdout, "Unknown", "%s",
-			     cli_denied_text(claim, line, sizeof(line)));
+			     cli_denied_text(denial, line, sizeof(line)));
 	else if (!*j->app)
 		cli_labelled(stdout, "Unknown", "The job does not name its "
 			     "application. To measure it under a name: sbatch "

@@ -127,8 +127,8 @@ static void put_jobs(FILE *f, const struct np_state *s)
 		if (j->pending && j->held_sec > longest)
 			longest = j->held_sec;
 	}
-	for (size_t i = 0; i < s->n_claims; i++)
-		denied += s->claim[i].n_jobs;
+	for (size_t i = 0; i < s->n_denials; i++)
+		denied += s->denial[i].n_jobs;
 	cli_gauges(f, "placement_running_jobs", NULL, "Running jobs that "
 		   "placement considers, by whether they have a profile.");
 	cli_gauge_of(f, "placement_running_jobs", "known", "true",

@@ -27,7 +27,7 @@
 
 #define LINE 1024
 #define MIN_ROWS 3   /* of each table, however short the screen */
-#define FEW_CLAIMS 3 /* denied uses of names that are shown without --all */
+#define FEW_DENIALS 3  /* denied uses of names that are shown without --all */
 #define PLOT_LEAVES 60 /* leaves that are drawn without --all */
 
 struct status {
@@ -86,15 +86,15 @@ static int print_text(const char *label, const char *text)
 /* Users whose jobs use a published profile name without authorisation. */
 static int print_denied(const struct status *t)
 {
-	size_t n = t->s->n_claims;
-	size_t shown = t->all || n <= FEW_CLAIMS ? n : FEW_CLAIMS - 1;
+	size_t n = t->s->n_denials;
+	size_t shown = t->all || n <= FEW_DENIALS ? n : FEW_DENIALS - 1;
 	char line[LINE];
 	int lines = 0;
 
 	for (size_t i = 0; i < shown; i++)
 		lines += print_text(i ? "" : "Denied",
-				    cli_denied_text(&t->s->claim[i], line,
-						  sizeof(line)));
+				    cli_denied_text(&t->s->denial[i], line,
+						    sizeof(line)));
 	/* The last line says how many are not shown. */
 	if (shown < n) {
 		snprintf(line, sizeof(line), "%zu more (shown with --all)",
@@ -296,7 +296,7 @@ static void put_leaf(json_object *list, const struct np_state_leaf *l)
 }
 
 /* A user whose jobs use a published profile name without authorisation. */
-static void put_claim(json_object *list, const struct np_state_claim *c)
+static void put_denial(json_object *list, const struct np_state_denial *c)
 {
 	json_object *j = cli_append_object(list);
 	char user[CLI_NUMBER];
@@ -313,12 +313,14 @@ static const struct cli_table table = {
 	"Kind|Name|App|Leaves|Nodes|Idle|Unavailable|Jobs|Known|WorstSlowdown|Action|"
 	"Applied|Until|HeldSec|From|Slowdown|Mode|AgeSec|Stale",
 	{
-		{ "leaves", "=leaf|name|||n_nodes|idle|unavailable|jobs|known|worst_slowdown|||"
-			    "||||../mode|../age_sec|../stale" },
-		{ "apart", "=job|job|app|leaves|n_nodes||||||action|applied|"
-			   "@until|held_sec|causes/0/other|causes/0/slowdown|mode|"
-			   "../age_sec|../stale" },
-		{ "claims", "=claim|uid|app|||||jobs|||=none||||||../mode|"
+		{ "leaves",
+		  "=leaf|name|||n_nodes|idle|unavailable|jobs|known|worst_slowdown|||"
+		  "||||../mode|../age_sec|../stale" },
+		{ "apart",
+		  "=job|job|app|leaves|n_nodes||||||action|applied|"
+		  "@until|held_sec|causes/0/other|causes/0/slowdown|mode|"
+		  "../age_sec|../stale" },
+		{ "denied", "=denied|uid|app|||||jobs|||=none||||||../mode|"
 			    "../age_sec|../stale" },
 	},
 };
@@ -344,9 +346,9 @@ static int status_data(const struct status *t, enum cli_format format)
 	list = cli_put_array(j, "apart");
 	for (size_t i = 0; i < t->n_apart; i++)
 		cli_put_job(cli_append_object(list), t->apart[i]);
-	list = cli_put_array(j, "claims");
-	for (size_t i = 0; i < s->n_claims; i++)
-		put_claim(list, &s->claim[i]);
+	list = cli_put_array(j, "denied");
+	for (size_t i = 0; i < s->n_denials; i++)
+		put_denial(list, &s->denial[i]);
 	return cli_print_page(format, "status", j, &table);
 }
 

@@ -271,14 +271,16 @@ static int32_t profile_of(const struct builder *m,
 			  const slurm_job_info_t *j, const char *partition,
 			  struct np_job_entry *entry)
 {
-	const struct np_claimant who = {
-		.uid = j->user_id, .account = j->account ? j->account : "",
+	const struct np_auth_request who = {
+		.uid = j->user_id,
+		.account = j->account ? j->account : "",
 		.partition = partition,
 	};
 
 	return np_job_snapshot_app(m->conf, j, entry->app) && m->index ?
-	       np_app_index_of_job(m->index, entry->app, &who, &entry->claim) :
-	       NP_PROFILE_UNKNOWN;
+		       np_app_index_of_job(m->index, entry->app, &who,
+					   &entry->auth) :
+		       NP_PROFILE_UNKNOWN;
 }
 
 /* Flags for the snapshot, as far as Slurm's record tells. */
@@ -687,7 +689,7 @@ static int add_job_entry(struct builder *m, const slurm_job_info_t *j,
 	to.partition = (uint16_t)(entry->partition < 0 ? 0 : entry->partition);
 	to.profile = profile_of(m, j, partition, entry);
 	to.flags = flags_of(m, j, entry->partition);
-	if (entry->claim == NP_CLAIM_UNPROVED)
+	if (entry->auth == NP_AUTH_OWN_JOBS)
 		to.flags |= NP_JOB_UNPROVED;
 	rc = add_tasks(j, entry, &to);
 	if (!rc && holds_nodes(j)) {

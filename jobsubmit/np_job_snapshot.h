@@ -101,14 +101,14 @@ int np_answers_arrivals(const struct np_answers *a, int64_t since_sec,
 
 /* One job, in the order of the snapshot's jobs. */
 struct np_job_entry {
-	/* What the decision reads. Its profile is unknown if the claim is not
+	/* What the decision reads. Its profile is unknown if the name is not
 	   authorised; its start is 0 while it is pending or requeued. */
 	const struct np_job *in;
 	uint32_t id;
 	uint32_t array; /* 0: none */
 	uint32_t task;	/* NP_JOB_ENTRY_NO_TASK: a record of several tasks */
 	char app[NP_APP_MAX + 1]; /* "": none given */
-	enum np_claim claim;
+	enum np_auth auth;
 	int partition; /* index in the map; -1: unknown */
 	uint32_t n_nodes;
 	/* Of a pending job: updated with what the user wants now. */

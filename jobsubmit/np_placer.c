@@ -237,7 +237,7 @@ void np_state_log_trouble(struct np_err *said, const struct np_err *trouble)
 	*said = *trouble;
 }
 
-/* ---- Denied claims ---- */
+/* ---- denied names ---- */
 
 static struct np_denied *find(struct np_denials *d, uint32_t uid,
 			      const char *app)
@@ -256,7 +256,7 @@ void np_denied_gather(const struct np_job_snapshot *v,
 		const struct np_job_entry *entry = &v->job[i];
 		struct np_denied *d;
 
-		if (np_claim_counts(entry->claim))
+		if (np_auth_counts(entry->auth))
 			continue;
 		d = find(out, entry->in->owner, entry->app);
 		if (!d && out->n == NP_DENIED_MAX) {
@@ -266,12 +266,14 @@ void np_denied_gather(const struct np_job_snapshot *v,
 		if (!d) {
 			d = &out->at[out->n++];
 			d->uid = entry->in->owner;
-			d->claim = entry->claim;
+			d->auth = entry->auth;
 			strcpy(d->app, entry->app);
-			snprintf(d->why, sizeof(d->why), "%s%s", d->claim ==
-				 NP_CLAIM_REFUTED ? "own runs contradict it: " :
-				 "", np_app_index_why(index, d->app, d->uid,
-						      d->claim));
+			snprintf(d->why, sizeof(d->why), "%s%s",
+				 d->auth == NP_AUTH_CONTRADICTED ?
+					 "own runs contradict it: " :
+					 "",
+				 np_app_index_why(index, d->app, d->uid,
+						  d->auth));
 		}
 		d->n_jobs++;
 	}
@@ -300,12 +302,13 @@ static void remember(struct np_denied_logged *told, size_t at,
 		told->next = (at + 1) % NP_DENIED_KEEP;
 	}
 	told->at[at].uid = d->uid;
-	told->at[at].claim = d->claim;
+	told->at[at].auth = d->auth;
 	strcpy(told->at[at].app, d->app);
 }
 
 /*
- * Forget logged denials whose claims are valid now, to log them if they recur.
+ * Forget logged denials of names that are authorised now, to log them if they
+ * recur.
  */
 static void forget_valid(const struct np_job_snapshot *v,
 			 const struct np_denials *d,
@@ -315,10 +318,10 @@ static void forget_valid(const struct np_job_snapshot *v,
 		const struct np_job_entry *entry = &v->job[i];
 		size_t at;
 
-		if (!np_claim_counts(entry->claim) || !entry->app[0])
+		if (!np_auth_counts(entry->auth) || !entry->app[0])
 			continue;
 		at = find_told(told, entry->in->owner, entry->app);
-		/* Claims may depend on the job's account or partition, so that
+		/* Authorisation may depend on the job's account or partition, so that
 		   one job of a user is denied and another is not. */
 		if (at < told->n && !find((struct np_denials *)d,
 					  entry->in->owner, entry->app)) {
@@ -338,7 +341,7 @@ size_t np_denied_log(const struct np_job_snapshot *v,
 		const struct np_denied *one = &d->at[i];
 		size_t at = find_told(told, one->uid, one->app);
 
-		if (at < told->n && told->at[at].claim == one->claim)
+		if (at < told->n && told->at[at].auth == one->auth)
 			continue;
 		remember(told, at, one);
 		np_ctl_info("uid %u may not use the profile name \"%s\": %s; "
@@ -426,11 +429,11 @@ static void fill_pending(struct causes *causes, const struct np_placement *p,
 	to->applied = o->applied;
 	to->until = (double)o->until_sec;
 	to->held_sec = o->held_sec;
-	to->text = strdup(!np_claim_counts(v->job[i].claim)
-			  ? "ignored: its user is not authorised to "
-			  "use that profile name; see netprof status"
-			  : np_placement_text(p, v->job[i].in, o, line,
-					      sizeof(line)));
+	to->text = strdup(!np_auth_counts(v->job[i].auth) ?
+				  "ignored: its user is not authorised to "
+				  "use that profile name; see netprof status" :
+				  np_placement_text(p, v->job[i].in, o, line,
+						    sizeof(line)));
 	if (o->action == NP_ACT_RESTRICT)
 		to->leaves =
 			np_cluster_map_leaf_list(v->map, o->leaves, NULL, 0);
@@ -525,16 +528,17 @@ static int fill_leaves(const struct np_job_snapshot *v,
 	return 0;
 }
 
-static int fill_claims(const struct np_denials *d, struct np_state *s)
+static int fill_denials(const struct np_denials *d, struct np_state *s)
 {
-	s->claim = calloc(d->n + 1, sizeof(*s->claim));
-	if (!s->claim)
+	s->denial = calloc(d->n + 1, sizeof(*s->denial));
+	if (!s->denial)
 		return -ENOMEM;
 	for (size_t i = 0; i < d->n; i++)
-		s->claim[s->n_claims++] = (struct np_state_claim){
-			.uid = d->at[i].uid, .app = strdup(d->at[i].app),
+		s->denial[s->n_denials++] = (struct np_state_denial){
+			.uid = d->at[i].uid,
+			.app = strdup(d->at[i].app),
 			.n_jobs = d->at[i].n_jobs,
-			.refuted = d->at[i].claim == NP_CLAIM_REFUTED,
+			.refuted = d->at[i].auth == NP_AUTH_CONTRADICTED,
 			.why = strdup(d->at[i].why),
 		};
 	s->more_denied = d->n_more;
@@ -566,7 +570,7 @@ int np_state_make(const struct np_state_input *t,
 	if (!rc)
 		rc = fill_jobs(v, p, &s);
 	if (!rc && t->denied)
-		rc = fill_claims(t->denied, &s);
+		rc = fill_denials(t->denied, &s);
 	if (rc)
 		np_state_free(&s);
 	else

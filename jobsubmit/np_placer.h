@@ -132,19 +132,19 @@ void np_state_set_trouble(int rc, const struct np_err *why,
 void np_state_log_trouble(struct np_err *said, const struct np_err *trouble);
 
 /*
- * ---- Denied claims ----
+ * ---- denied names ----
  *
  * Jobs whose users name a published profile without being authorised to. They
  * count as jobs of unknown applications; log and state.json say why.
  */
 
-#define NP_DENIED_MAX NP_STATE_MAX_CLAIMS /* reported at a time */
+#define NP_DENIED_MAX NP_STATE_MAX_DENIALS /* reported at a time */
 #define NP_DENIED_KEEP 256 /* remembered as logged; the oldest is dropped */
 
 struct np_denied {
 	uint32_t uid;
 	char app[NP_APP_MAX + 1];
-	enum np_claim claim;
+	enum np_auth auth;
 	uint32_t n_jobs;
 	char why[NP_STATE_WHY_MAX + 1];
 };
@@ -165,14 +165,14 @@ struct np_denied_logged {
 	struct {
 		uint32_t uid;
 		char app[NP_APP_MAX + 1];
-		enum np_claim claim;
+		enum np_auth auth;
 	} at[NP_DENIED_KEEP];
 	size_t n, next; /* next: the oldest, once the array is full */
 };
 
 /*
- * Log each denial once, and again if its reason changes or the claim was valid
- * in between. Returns how many were logged.
+ * Log each denial once, and again if its reason changes or the name was
+ * authorised in between. Returns how many were logged.
  */
 size_t np_denied_log(const struct np_job_snapshot *v,
 		     const struct np_denials *d, struct np_denied_logged *told);

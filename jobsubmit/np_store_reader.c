@@ -19,7 +19,7 @@ struct job {
 	struct np_job in; /* its profile is set by find_profiles() */
 	uint32_t *leaf;	  /* in.n_leaves leaves */
 	char app[NP_APP_MAX + 1];
-	enum np_claim claim;
+	enum np_auth auth;
 	int partition;
 	uint32_t task, n_nodes;
 	double held_sec;
@@ -107,7 +107,7 @@ static int copy_job(struct job *to, const struct np_job_entry *entry)
 	if (!to->in.start_sec)
 		to->in.start_sec = start_sec;
 	strcpy(to->app, entry->app);
-	to->claim = entry->claim;
+	to->auth = entry->auth;
 	to->partition = entry->partition;
 	to->task = entry->task;
 	to->n_nodes = entry->n_nodes;
@@ -204,7 +204,7 @@ static void find_profiles(struct np_accounting *p, const struct sink *w)
 
 		j->in.profile = np_app_index_find(w->index, j->app,
 						  j->in.owner);
-		if (j->in.profile >= n || !np_claim_counts(j->claim))
+		if (j->in.profile >= n || !np_auth_counts(j->auth))
 			j->in.profile = NP_PROFILE_UNKNOWN;
 	}
 }

@@ -192,7 +192,7 @@ struct submission {
 	enum np_mode mode;
 	char app[NP_APP_MAX + 1];
 	bool told; /* the submission names app; else a rule does */
-	enum np_claim claim;
+	enum np_auth auth;
 	struct np_job job;
 	uint64_t *user, *minus; /* bitmaps of nodes */
 	char line[MAX_LINE];	/* to log after unlocking */
@@ -321,14 +321,14 @@ static unsigned flags_of(const job_desc_msg_t *d,
 /* Slurm sets the account only later, if the user gave none. */
 static int32_t profile_of(struct submission *s, int partition)
 {
-	const struct np_claimant who = {
+	const struct np_auth_request who = {
 		.uid = s->d->user_id,
 		.account = s->d->account && *s->d->account ? s->d->account :
 							     NULL,
 		.partition = s->decision->map->part[partition].name,
 	};
 
-	return np_app_index_of_job(s->decision->index, s->app, &who, &s->claim);
+	return np_app_index_of_job(s->decision->index, s->app, &who, &s->auth);
 }
 
 /* Fill in s->job. Returns 0, or why it is left alone. */
@@ -355,7 +355,7 @@ static int describe(struct submission *s)
 		.eligible_sec = d->begin_time > s->now_sec ? d->begin_time : 0,
 		.candidates = s->decision->set[fit.partition],
 	};
-	if (s->claim == NP_CLAIM_UNPROVED)
+	if (s->auth == NP_AUTH_OWN_JOBS)
 		s->job.flags |= NP_JOB_UNPROVED;
 	if (!d->priority)
 		s->job.state = NP_JOB_WAITING; /* held */
@@ -462,9 +462,9 @@ static bool is_admitted(const struct submission *s, const struct np_outcome *o)
  * The user is not, or perhaps not, authorised to use the profile name: the
  * application counts as unknown, or the job is held until that is known.
  */
-static void deny_claim(struct submission *s, struct np_outcome *o)
+static void deny_name(struct submission *s, struct np_outcome *o)
 {
-	if (s->claim != NP_CLAIM_UNCLEAR) {
+	if (s->auth != NP_AUTH_PENDING) {
 		say(s, "ignored: this user is not authorised to use that "
 		    "profile name");
 	} else if (s->mode == NP_MODE_ENFORCE && !(s->job.flags & ASIDE)) {
@@ -507,8 +507,8 @@ static void decide(struct submission *s)
 		o.until_sec = s->now_sec + WAIT_SEC;
 		say(s, "held for the decision that is being made");
 	}
-	if (!rc && !np_claim_counts(s->claim))
-		deny_claim(s, &o);
+	if (!rc && !np_auth_counts(s->auth))
+		deny_name(s, &o);
 	apply(s, &o);
 	s->wake = o.action == NP_ACT_HOLD;
 }

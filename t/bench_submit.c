@@ -72,10 +72,11 @@ static void make_conf(struct np_conf *conf)
 static struct np_app_index *make_index(const struct np_slowdowns *t)
 {
 	static struct np_app_entry entry[NP_CONFLICT_MAX_PROFILES];
-	static const struct np_claim_rule all = {
-		.by = NP_CLAIM_BY_ALL, .pattern = "*",
+	static const struct np_auth_rule all = {
+		.by = NP_AUTH_BY_ALL,
+		.pattern = "*",
 	};
-	const struct np_app_claims claims = { &all, 1, NULL, 0 };
+	const struct np_auth_rules auth = { &all, 1, NULL, 0 };
 	size_t n = t->n;
 	struct np_app_index *x;
 	struct np_err err = { "out of memory" };
@@ -86,7 +87,7 @@ static struct np_app_index *make_index(const struct np_slowdowns *t)
 		entry[i].uid = i % BENCH_USERS;
 		entry[i].profile = (int32_t)i;
 	}
-	bench_must(np_app_index_new(entry, n, NP_PROFILE_UNKNOWN, &claims, &x),
+	bench_must(np_app_index_new(entry, n, NP_PROFILE_UNKNOWN, &auth, &x),
 		   &err);
 	return x;
 }

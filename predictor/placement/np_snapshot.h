@@ -99,16 +99,16 @@ enum np_mode { NP_MODE_OFF, NP_MODE_ADVISE, NP_MODE_PREFER, NP_MODE_ENFORCE };
 
 enum np_job_flag {
 	NP_JOB_SHARES_NODES = 1 << 0, /* other jobs may run on its nodes */
-	NP_JOB_SPANS = 1 << 1,	/* will use an uplink although it would fit
+	NP_JOB_SPANS = 1 << 1,	     /* will use an uplink although it would fit
 				   under one leaf */
-	NP_JOB_NODELIST = 1 << 2,      /* the user chose nodes by name */
-	NP_JOB_RESERVATION = 1 << 3,   /* runs in a reservation */
+	NP_JOB_NODELIST = 1 << 2,    /* the user chose nodes by name */
+	NP_JOB_RESERVATION = 1 << 3, /* runs in a reservation */
 	NP_JOB_HETEROGENEOUS = 1 << 4, /* component of a heterogeneous job */
 	NP_JOB_CONSTRAINT = 1 << 5,    /* the caller cannot tell which nodes
 					  its request matches */
 	NP_JOB_CHANGING = 1 << 6,      /* its owner changes jobs faster than the
 					  caller can update them */
-	NP_JOB_UNPROVED = 1 << 7,      /* only its owner claims that it runs
+	NP_JOB_UNPROVED = 1 << 7,      /* only its owner says that it runs
 					  this application: visible to the
 					  owner's jobs only, as if the profile
 					  were not trusted */

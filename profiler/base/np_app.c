@@ -158,33 +158,34 @@ static int bad_who(struct np_err *why, const char *who)
 		       "partition=PATTERN", who);
 }
 
-static int set_name(struct np_claim_rule *r, const char *name)
+static int set_name(struct np_auth_rule *r, const char *name)
 {
 	size_t len = strlen(name);
 
-	if (!len || len > NP_CLAIM_NAME_MAX)
+	if (!len || len > NP_AUTH_NAME_MAX)
 		return -EINVAL;
 	memcpy(r->name, name, len + 1);
 	return 0;
 }
 
 /* Parse one WHO, such as "group=chem". */
-static int parse_who(const char *who, struct np_claim_rule *r,
+static int parse_who(const char *who, struct np_auth_rule *r,
 		     struct np_err *why)
 {
 	static const struct {
 		const char *key;
-		enum np_claim_by by;
+		enum np_auth_by by;
 	} keys[] = {
-		{ "user=", NP_CLAIM_BY_USER }, { "group=", NP_CLAIM_BY_GROUP },
-		{ "account=", NP_CLAIM_BY_ACCOUNT },
-		{ "partition=", NP_CLAIM_BY_PARTITION },
+		{ "user=", NP_AUTH_BY_USER },
+		{ "group=", NP_AUTH_BY_GROUP },
+		{ "account=", NP_AUTH_BY_ACCOUNT },
+		{ "partition=", NP_AUTH_BY_PARTITION },
 	};
 	const char *name;
 	size_t i = 0;
 
-	r->by = !strcmp(who, "all") ? NP_CLAIM_BY_ALL : NP_CLAIM_BY_DEFAULT;
-	if (r->by == NP_CLAIM_BY_ALL || !strcmp(who, "default"))
+	r->by = !strcmp(who, "all") ? NP_AUTH_BY_ALL : NP_AUTH_BY_DEFAULT;
+	if (r->by == NP_AUTH_BY_ALL || !strcmp(who, "default"))
 		return 0;
 	while (i < NP_ARRAY_SIZE(keys) &&
 	       strncmp(who, keys[i].key, strlen(keys[i].key)))
@@ -193,11 +194,11 @@ static int parse_who(const char *who, struct np_claim_rule *r,
 		return bad_who(why, who);
 	name = who + strlen(keys[i].key);
 	r->by = keys[i].by;
-	if (r->by == NP_CLAIM_BY_USER)
+	if (r->by == NP_AUTH_BY_USER)
 		return np_uid_of(name, &r->id) ?
 		       np_errf(why, -EINVAL, "unknown user \"%.40s\", expected "
 			       "a uid or the name of a user", name) : 0;
-	if (r->by == NP_CLAIM_BY_GROUP)
+	if (r->by == NP_AUTH_BY_GROUP)
 		return gid_of(name, &r->id) ?
 		       np_errf(why, -EINVAL, "unknown group \"%.40s\", "
 			       "expected a gid or the name of a group", name) :
@@ -206,7 +207,7 @@ static int parse_who(const char *who, struct np_claim_rule *r,
 }
 
 static int add_rule(const char *who, size_t len, const char *text,
-		    size_t pattern, struct np_claim_rule *rule, size_t *n,
+		    size_t pattern, struct np_auth_rule *rule, size_t *n,
 		    struct np_err *why)
 {
 	char one[MAX_WHO + 1];
@@ -216,27 +217,29 @@ static int add_rule(const char *who, size_t len, const char *text,
 	len = len <= MAX_WHO ? len : MAX_WHO;
 	memcpy(one, who, len);
 	one[len] = '\0';
-	if (*n == NP_CLAIM_MAX_RULES)
-		return np_errf(why, -EINVAL, "too many at \"%.40s\", "
+	if (*n == NP_AUTH_MAX_RULES)
+		return np_errf(why, -EINVAL,
+			       "too many at \"%.40s\", "
 			       "expected at most %d in all lines of Claim",
-			       one, NP_CLAIM_MAX_RULES);
+			       one, NP_AUTH_MAX_RULES);
 	memcpy(rule[*n].pattern, text, pattern);
 	rc = parse_who(one, &rule[*n], why);
 	++*n; /* also if it is incomplete, so that the caller clears it */
 	return rc;
 }
 
-int np_claim_parse(const char *text, struct np_claim_rule *rule, size_t *n,
-		   struct np_err *why)
+int np_auth_parse(const char *text, struct np_auth_rule *rule, size_t *n,
+		  struct np_err *why)
 {
 	const char *colon = strrchr(text, ':');
 	size_t pattern = colon ? (size_t)(colon - text) : 0, now = *n;
 	int rc = 0;
 
-	if (!pattern || pattern > NP_CLAIM_PATTERN_MAX)
-		return np_errf(why, -EINVAL, "expected PATTERN:WHO,..., a "
+	if (!pattern || pattern > NP_AUTH_PATTERN_MAX)
+		return np_errf(why, -EINVAL,
+			       "expected PATTERN:WHO,..., a "
 			       "pattern of 1 to %d characters",
-			       NP_CLAIM_PATTERN_MAX);
+			       NP_AUTH_PATTERN_MAX);
 	for (const char *at = colon + 1; !rc;) {
 		size_t len = strcspn(at, ",");
 
@@ -258,73 +261,75 @@ static bool matches(const char *pattern, const char *text)
 	       !fnmatch(pattern, text, 0);
 }
 
-static enum np_claim_says evaluate_rule(const struct np_claim_rule *r, size_t i,
-					const struct np_claimant *who,
-					const struct np_claim_user *user)
+static enum np_auth_match evaluate_rule(const struct np_auth_rule *r, size_t i,
+					const struct np_auth_request *who,
+					const struct np_auth_user *user)
 {
 	bool yes = false;
 
 	switch (r->by) {
-	case NP_CLAIM_BY_ALL:
+	case NP_AUTH_BY_ALL:
 		yes = true;
 		break;
-	case NP_CLAIM_BY_DEFAULT:
-		return NP_CLAIM_SILENT;
-	case NP_CLAIM_BY_USER:
+	case NP_AUTH_BY_DEFAULT:
+		return NP_AUTH_NO_RULE;
+	case NP_AUTH_BY_USER:
 		yes = r->id == who->uid;
 		break;
-	case NP_CLAIM_BY_GROUP:
+	case NP_AUTH_BY_GROUP:
 		if (!user)
-			return NP_CLAIM_MAYBE;
+			return NP_AUTH_UNKNOWN;
 		yes = user->groups >> i & 1;
 		break;
-	case NP_CLAIM_BY_ACCOUNT:
+	case NP_AUTH_BY_ACCOUNT:
 		if (!who->account)
-			return NP_CLAIM_MAYBE;
+			return NP_AUTH_UNKNOWN;
 		yes = matches(r->name, who->account);
 		break;
-	case NP_CLAIM_BY_PARTITION:
+	case NP_AUTH_BY_PARTITION:
 		yes = matches(r->name, who->partition);
 		break;
 	}
-	return yes ? NP_CLAIM_YES : NP_CLAIM_NO;
+	return yes ? NP_AUTH_ALLOWED : NP_AUTH_FORBIDDEN;
 }
 
-enum np_claim_says np_claim_ask(const struct np_claim_rule *rule, size_t n,
-				const char *app, const struct np_claimant *who,
-				const struct np_claim_user *user)
+enum np_auth_match np_auth_check(const struct np_auth_rule *rule, size_t n,
+				 const char *app,
+				 const struct np_auth_request *who,
+				 const struct np_auth_user *user)
 {
 	/* number of rules by answer */
-	size_t found[] = { [NP_CLAIM_MAYBE] = 0 };
+	size_t found[] = { [NP_AUTH_UNKNOWN] = 0 };
 
 	for (size_t i = 0; i < n; i++)
 		if (matches(rule[i].pattern, app))
 			found[evaluate_rule(&rule[i], i, who, user)]++;
-	if (found[NP_CLAIM_YES])
-		return NP_CLAIM_YES;
-	if (found[NP_CLAIM_SILENT])
-		return NP_CLAIM_SILENT;
-	return found[NP_CLAIM_MAYBE] ? NP_CLAIM_MAYBE :
-	       found[NP_CLAIM_NO] ? NP_CLAIM_NO : NP_CLAIM_SILENT;
+	if (found[NP_AUTH_ALLOWED])
+		return NP_AUTH_ALLOWED;
+	if (found[NP_AUTH_NO_RULE])
+		return NP_AUTH_NO_RULE;
+	return found[NP_AUTH_UNKNOWN]	? NP_AUTH_UNKNOWN :
+	       found[NP_AUTH_FORBIDDEN] ? NP_AUTH_FORBIDDEN :
+					  NP_AUTH_NO_RULE;
 }
 
-uint64_t np_claim_groups(const struct np_claim_rule *rule, size_t n,
-			 const uint32_t *gid, size_t n_gids)
+uint64_t np_auth_groups(const struct np_auth_rule *rule, size_t n,
+			const uint32_t *gid, size_t n_gids)
 {
 	uint64_t bits = 0;
 
 	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; rule[i].by == NP_CLAIM_BY_GROUP &&
-				   k < n_gids; k++)
+		for (size_t k = 0; rule[i].by == NP_AUTH_BY_GROUP && k < n_gids;
+		     k++)
 			if (rule[i].id == gid[k])
 				bits |= UINT64_C(1) << i;
 	return bits;
 }
 
-bool np_claim_needs_groups(const struct np_claim_rule *rule, size_t n)
+bool np_auth_needs_groups(const struct np_auth_rule *rule, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (rule[i].by == NP_CLAIM_BY_GROUP)
+		if (rule[i].by == NP_AUTH_BY_GROUP)
 			return true;
 	return false;
 }

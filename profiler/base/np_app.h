@@ -59,66 +59,67 @@ int np_groups_of(uint32_t uid, uint32_t **gid, size_t *n);
  * matching line, and by nobody else.
  */
 
-#define NP_CLAIM_MAX_RULES 64 /* one bit each in np_claim_user.groups */
-#define NP_CLAIM_PATTERN_MAX 127
-#define NP_CLAIM_NAME_MAX 63
+#define NP_AUTH_MAX_RULES 64 /* one bit each in np_auth_user.groups */
+#define NP_AUTH_PATTERN_MAX 127
+#define NP_AUTH_NAME_MAX 63
 
 /* One WHO of a line. */
-struct np_claim_rule {
-	enum np_claim_by {
-		NP_CLAIM_BY_ALL,     /* "all" */
-		NP_CLAIM_BY_DEFAULT, /* "default": as if no line matched */
-		NP_CLAIM_BY_USER,
-		NP_CLAIM_BY_GROUP,
-		NP_CLAIM_BY_ACCOUNT,
-		NP_CLAIM_BY_PARTITION,
+struct np_auth_rule {
+	enum np_auth_by {
+		NP_AUTH_BY_ALL,	    /* "all" */
+		NP_AUTH_BY_DEFAULT, /* "default": as if no line matched */
+		NP_AUTH_BY_USER,
+		NP_AUTH_BY_GROUP,
+		NP_AUTH_BY_ACCOUNT,
+		NP_AUTH_BY_PARTITION,
 	} by;
 	uint32_t id; /* of the user or group */
-	char pattern[NP_CLAIM_PATTERN_MAX + 1]; /* of names, fnmatch(3) */
-	char name[NP_CLAIM_NAME_MAX + 1]; /* of accounts, partitions */
+	char pattern[NP_AUTH_PATTERN_MAX + 1]; /* of names, fnmatch(3) */
+	char name[NP_AUTH_NAME_MAX + 1];       /* of accounts, partitions */
 };
 
 /*
  * Parse PATTERN:WHO,... and append its rules to rule[*n], an array of
- * NP_CLAIM_MAX_RULES. Names of users and groups are looked up. Returns 0, or
+ * NP_AUTH_MAX_RULES. Names of users and groups are looked up. Returns 0, or
  * -EINVAL with why, and then nothing is added.
  */
-int np_claim_parse(const char *text, struct np_claim_rule *rule, size_t *n,
-		   struct np_err *why);
+int np_auth_parse(const char *text, struct np_auth_rule *rule, size_t *n,
+		  struct np_err *why);
 
 /* Whose job it is; strings are borrowed. */
-struct np_claimant {
+struct np_auth_request {
 	uint32_t uid;
 	const char *account;   /* NULL: not known */
 	const char *partition; /* NULL: none */
 };
 
 /* Groups of a user: bit i is set for a member of the group of rule i. */
-struct np_claim_user {
+struct np_auth_user {
 	uint32_t uid;
 	uint64_t groups;
 };
 
-enum np_claim_says {
-	NP_CLAIM_SILENT, /* as if no line matched */
-	NP_CLAIM_YES,
-	NP_CLAIM_NO,
-	NP_CLAIM_MAYBE, /* depends on something that is not known */
+enum np_auth_match {
+	NP_AUTH_NO_RULE, /* as if no line matched */
+	NP_AUTH_ALLOWED,
+	NP_AUTH_FORBIDDEN,
+	NP_AUTH_UNKNOWN, /* depends on something that is not known */
 };
 
 /*
  * May this job use the name app? user: NULL if its groups are not known. Does
  * no look-up and no allocation.
  */
-enum np_claim_says np_claim_ask(const struct np_claim_rule *rule, size_t n,
-				const char *app, const struct np_claimant *who,
-				const struct np_claim_user *user);
+enum np_auth_match np_auth_check(const struct np_auth_rule *rule, size_t n,
+				 const char *app,
+				 const struct np_auth_request *who,
+				 const struct np_auth_user *user);
 
 /* The bits of the rules that name one of these groups. */
-uint64_t np_claim_groups(const struct np_claim_rule *rule, size_t n,
-			 const uint32_t *gid, size_t n_gids);
+uint64_t np_auth_groups(const struct np_auth_rule *rule, size_t n,
+			const uint32_t *gid, size_t n_gids);
 
 /* True if a rule names a group. */
-bool np_claim_needs_groups(const struct np_claim_rule *rule, size_t n);
+bool np_auth_needs_groups(const struct np_auth_rule *rule, size_t n);
 
 #endif

@@ -531,14 +531,14 @@ static int add_comment(char *v, void *conf, struct np_err *why)
 	return add_rule(conf, NP_PLACE_COMMENT, v, why);
 }
 
-static int add_claim(char *v, void *conf, struct np_err *why)
+static int add_auth_rule(char *v, void *conf, struct np_err *why)
 {
 	struct np_place_conf *c = conf;
 
 	if (*v)
-		return np_claim_parse(v, c->claim, &c->n_claims, why);
-	memset(c->claim, 0, sizeof(c->claim));
-	c->n_claims = 0;
+		return np_auth_parse(v, c->auth_rule, &c->n_auth_rules, why);
+	memset(c->auth_rule, 0, sizeof(c->auth_rule));
+	c->n_auth_rules = 0;
 	return 0;
 }
 
@@ -577,10 +577,8 @@ static const struct key keys[] = {
 	KEY("ProcessesPerNode", COUNT, per_node, "1 or 2", 1, 2),
 	KEY("ProbeAfter", TIME, probe_after_sec,
 	    "a time from 0s to 1h with its unit, such as 2s", 0, 3600),
-	KEY("ProbePairs", COUNT, probe_pairs, "a number from 1 to 128",
-	    1, 128),
-	KEY("ProbeNodes", COUNT, probe_nodes, "a number from 2 to 256",
-	    2, 256),
+	KEY("ProbePairs", COUNT, probe_pairs, "a number from 1 to 128", 1, 128),
+	KEY("ProbeNodes", COUNT, probe_nodes, "a number from 2 to 256", 2, 256),
 	KEY("LevelLeadIn", TIME, lead_in_sec,
 	    "a time from 0s to 1h with its unit, such as 2s", 0, 3600),
 	KEY("CalibrateShare", SHARE, calibrate_share,
@@ -591,12 +589,12 @@ static const struct key keys[] = {
 	SET("Transports", set_ucx, transports,
 	    "a list as for UCX_TLS, such as tcp,self, without spaces"),
 	SET("Rails", set_path, rails, "the absolute path of a file"),
-	KEY("MaxRuns", COUNT, max_runs, "a number from 1 to 1000",
-	    1, NP_CONF_MAX_RUNS),
+	KEY("MaxRuns", COUNT, max_runs, "a number from 1 to 1000", 1,
+	    NP_CONF_MAX_RUNS),
 	SET("TraceSize", set_trace_size, trace_bytes,
 	    "bytes from 1M to 1024G, such as 4G"),
-	KEY("MaxTraces", COUNT, max_traces, "a number from 1 to 1000",
-	    1, NP_CONF_MAX_RUNS),
+	KEY("MaxTraces", COUNT, max_traces, "a number from 1 to 1000", 1,
+	    NP_CONF_MAX_RUNS),
 	SET("Placement", set_mode, place.mode,
 	    "off, advise, prefer or enforce"),
 	ADD("PlacementPartition", add_partition),
@@ -612,7 +610,7 @@ static const struct key keys[] = {
 	ADD("TrustedUsers", add_users),
 	ADD("JobNameApp", add_job_name),
 	ADD("CommentApp", add_comment),
-	ADD("Claim", add_claim),
+	ADD("Claim", add_auth_rule),
 	SET("MetricsURL", np_metrics_set_url, metrics.url,
 	    "the address of a Prometheus server such as http://mon:9090, or "
 	    "none"),

@@ -76,8 +76,8 @@ struct np_place_conf {
 	struct np_place_rule rule[NP_PLACE_MAX_RULES];
 	size_t n_rules;
 	/* Claim=PATTERN:WHO,...; may be repeated */
-	struct np_claim_rule claim[NP_CLAIM_MAX_RULES];
-	size_t n_claims;
+	struct np_auth_rule auth_rule[NP_AUTH_MAX_RULES];
+	size_t n_auth_rules;
 };
 
 void np_place_conf_init(struct np_place_conf *c); /* Placement=off */

@@ -80,15 +80,15 @@ static const struct np_field job_fields[] = {
 };
 static const struct np_fields job_table = NP_FIELDS(job_fields, np_state_job);
 
-static const struct np_field claim_fields[] = {
-	U32(np_state_claim, uid, NP_F_REQUIRED),
-	TEXT(np_state_claim, app, NP_APP_MAX),
-	U32(np_state_claim, n_jobs, 0),
-	BOOL(np_state_claim, refuted),
-	TEXT(np_state_claim, why, NP_STATE_WHY_MAX),
+static const struct np_field denial_fields[] = {
+	U32(np_state_denial, uid, NP_F_REQUIRED),
+	TEXT(np_state_denial, app, NP_APP_MAX),
+	U32(np_state_denial, n_jobs, 0),
+	BOOL(np_state_denial, refuted),
+	TEXT(np_state_denial, why, NP_STATE_WHY_MAX),
 };
-static const struct np_fields claim_table =
-	NP_FIELDS(claim_fields, np_state_claim);
+static const struct np_fields denial_table =
+	NP_FIELDS(denial_fields, np_state_denial);
 
 static const struct np_field state_fields[] = {
 	SCHEMA,
@@ -109,8 +109,8 @@ static const struct np_field state_fields[] = {
 	LIST(np_state, "leaves", leaf, n_leaves, NP_STATE_MAX_LEAVES, 0,
 	     &leaf_table),
 	LIST(np_state, "jobs", job, n_jobs, NP_STATE_MAX_JOBS, 0, &job_table),
-	LIST(np_state, "claims", claim, n_claims, NP_STATE_MAX_CLAIMS, 0,
-	     &claim_table),
+	LIST(np_state, "claims", denial, n_denials, NP_STATE_MAX_DENIALS, 0,
+	     &denial_table),
 };
 static const struct np_fields state_table = NP_FIELDS(state_fields, np_state);
 

@@ -23,7 +23,7 @@
 #define NP_STATE_SCHEMA 1
 #define NP_STATE_MAX_BYTES (64u << 20) /* read of one file */
 #define NP_STATE_MAX_CAUSES 16	       /* of one job */
-#define NP_STATE_MAX_CLAIMS 64	       /* denied claims */
+#define NP_STATE_MAX_DENIALS 64	       /* denied names */
 #define NP_STATE_WHY_MAX 191	       /* bytes of the reason of a denial */
 #define NP_ENDED_MAX_NEIGHBOURS 256    /* of one job, when reading */
 #define NP_ENDED_PUT_NEIGHBOURS 32     /* the same, when writing */
@@ -63,8 +63,8 @@ struct np_state_job {
 	size_t n_causes;
 };
 
-/* A denied claim: a user's jobs use a published name without authorisation. */
-struct np_state_claim {
+/* A user whose jobs use a published name without authorisation. */
+struct np_state_denial {
 	uint32_t uid;
 	char *app;
 	uint32_t n_jobs; /* jobs that count as unknown because of it */
@@ -96,9 +96,9 @@ struct np_state {
 	size_t n_leaves;
 	struct np_state_job *job; /* with a profile, or with a decision */
 	size_t n_jobs;
-	struct np_state_claim *claim; /* denied claims */
-	size_t n_claims;
-	uint32_t more_denied; /* jobs with denied claims beyond these */
+	struct np_state_denial *denial; /* denied names */
+	size_t n_denials;
+	uint32_t more_denied; /* jobs with denied names beyond these */
 };
 
 /* A job that shared leaf switches with an ended job. */

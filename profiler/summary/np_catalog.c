@@ -77,14 +77,14 @@ void np_group_cache_add(struct np_group_cache *m, uint32_t uid, double now)
 }
 
 /* A user that does not exist is known, too: to be in no group. */
-static bool query(struct np_group_cache_entry *one, const struct np_claim_rule *rule,
-		  size_t n, np_groups_f *groups_of,
-		  const struct np_clock *clock)
+static bool query(struct np_group_cache_entry *one,
+		  const struct np_auth_rule *rule, size_t n,
+		  np_groups_f *groups_of, const struct np_clock *clock)
 {
 	uint32_t *gid = NULL;
 	size_t n_gids = 0;
 	int rc = groups_of(one->user.uid, &gid, &n_gids);
-	uint64_t groups = np_claim_groups(rule, n, gid, n_gids);
+	uint64_t groups = np_auth_groups(rule, n, gid, n_gids);
 	bool answered = !rc || rc == -ENOENT, changed;
 
 	free(gid);
@@ -102,9 +102,10 @@ static bool query(struct np_group_cache_entry *one, const struct np_claim_rule *
  * Two passes: the users never asked about get at least NP_GROUP_CACHE_FIRST_SEC,
  * even if `until` is earlier; then those whose answer is old.
  */
-bool np_group_cache_refresh(struct np_group_cache *m, const struct np_claim_rule *rule,
-		     size_t n, np_groups_f *groups_of,
-		     const struct np_clock *clock, double until)
+bool np_group_cache_refresh(struct np_group_cache *m,
+			    const struct np_auth_rule *rule, size_t n,
+			    np_groups_f *groups_of,
+			    const struct np_clock *clock, double until)
 {
 	double now = clock->now_sec(clock);
 	double first = now + NP_GROUP_CACHE_FIRST_SEC;
@@ -127,9 +128,10 @@ bool np_group_cache_refresh(struct np_group_cache *m, const struct np_claim_rule
 	return changed;
 }
 
-struct np_claim_user *np_group_cache_list(const struct np_group_cache *m, size_t *n)
+struct np_auth_user *np_group_cache_list(const struct np_group_cache *m,
+					 size_t *n)
 {
-	struct np_claim_user *list = calloc(m->n + 1, sizeof(*list));
+	struct np_auth_user *list = calloc(m->n + 1, sizeof(*list));
 
 	*n = 0;
 	for (size_t i = 0; list && i < m->n; i++)
@@ -208,7 +210,7 @@ struct np_cat_app {
 	bool no_room;	/* no handle was free for it */
 	int32_t handle; /* NP_PROFILE_UNKNOWN: none */
 	struct np_run_summary summary;
-	bool backed; /* as in struct np_app_entry */
+	bool agrees; /* as in struct np_app_entry */
 	char refuted[NP_APP_WHY];
 	struct log_state said;
 };
@@ -266,7 +268,7 @@ struct np_catalog {
 struct np_app_index {
 	atomic_uint refs;
 	int32_t unknown;
-	struct np_app_claims claims; /* its lists are owned */
+	struct np_auth_rules auth; /* its lists are owned */
 	size_t n;
 	struct np_app_entry entry[]; /* sorted by app_index_compare() */
 };
@@ -286,8 +288,8 @@ static int app_index_compare(const void *a, const void *b)
 
 static void free_index(struct np_app_index *x)
 {
-	free((void *)x->claims.rule);
-	free((void *)x->claims.user);
+	free((void *)x->auth.rule);
+	free((void *)x->auth.user);
 	free(x);
 }
 
@@ -300,16 +302,16 @@ static const void *copy_list(const void *list, size_t n, size_t size)
 }
 
 /* Copy the rules and users, as the index outlives the configuration. */
-static int copy_claims(struct np_app_index *x, const struct np_app_claims *c)
+static int copy_auth(struct np_app_index *x, const struct np_auth_rules *c)
 {
-	x->claims = *c;
-	x->claims.rule = copy_list(c->rule, c->n_rules, sizeof(*c->rule));
-	x->claims.user = copy_list(c->user, c->n_users, sizeof(*c->user));
-	return x->claims.rule && x->claims.user ? 0 : -ENOMEM;
+	x->auth = *c;
+	x->auth.rule = copy_list(c->rule, c->n_rules, sizeof(*c->rule));
+	x->auth.user = copy_list(c->user, c->n_users, sizeof(*c->user));
+	return x->auth.rule && x->auth.user ? 0 : -ENOMEM;
 }
 
 int np_app_index_new(const struct np_app_entry *entry, size_t n,
-		     int32_t unknown, const struct np_app_claims *claims,
+		     int32_t unknown, const struct np_auth_rules *auth,
 		     struct np_app_index **out)
 {
 	struct np_app_index *x = calloc(1, sizeof(*x) + n * sizeof(*entry));
@@ -324,7 +326,7 @@ int np_app_index_new(const struct np_app_entry *entry, size_t n,
 		memcpy(x->entry, entry, n * sizeof(*entry));
 		qsort(x->entry, n, sizeof(*entry), app_index_compare);
 	}
-	rc = claims ? copy_claims(x, claims) : 0;
+	rc = auth ? copy_auth(x, auth) : 0;
 	if (rc)
 		free_index(x);
 	else
@@ -370,70 +372,71 @@ int32_t np_app_index_find(const struct np_app_index *x, const char *app,
 
 static int by_uid(const void *a, const void *b)
 {
-	const struct np_claim_user *x = a, *y = b;
+	const struct np_auth_user *x = a, *y = b;
 
 	return x->uid < y->uid ? -1 : x->uid > y->uid;
 }
 
 /*
- * Does a user's claim on a published name hold?  Claim= decides first, then the
+ * May a user use a published name?  Claim= decides first, then the
  * user's own runs.
  */
-static enum np_claim app_index_judge(const struct np_app_index *x,
-				     const char *app,
-				     const struct np_claimant *who)
+static enum np_auth app_index_judge(const struct np_app_index *x,
+				    const char *app,
+				    const struct np_auth_request *who)
 {
-	const struct np_claim_user key = { .uid = who->uid };
-	const struct np_app_claims *c = &x->claims;
-	const struct np_claim_user *user =
+	const struct np_auth_user key = { .uid = who->uid };
+	const struct np_auth_rules *c = &x->auth;
+	const struct np_auth_user *user =
 		c->n_users ? bsearch(&key, c->user, c->n_users, sizeof(key),
 				     by_uid) :
 			     NULL;
 	const struct np_app_entry *own;
 
-	switch (np_claim_ask(c->rule, c->n_rules, app, who, user)) {
-	case NP_CLAIM_YES:
-		return NP_CLAIM_HOLDS;
-	case NP_CLAIM_NO:
-		return NP_CLAIM_BARRED;
-	case NP_CLAIM_MAYBE:
-		return NP_CLAIM_UNCLEAR;
-	case NP_CLAIM_SILENT:
+	switch (np_auth_check(c->rule, c->n_rules, app, who, user)) {
+	case NP_AUTH_ALLOWED:
+		return NP_AUTH_GRANTED;
+	case NP_AUTH_FORBIDDEN:
+		return NP_AUTH_DENIED;
+	case NP_AUTH_UNKNOWN:
+		return NP_AUTH_PENDING;
+	case NP_AUTH_NO_RULE:
 		break;
 	}
 	own = entry_of(x, app, false, who->uid);
-	return own && *own->refuted ? NP_CLAIM_REFUTED :
-	       own && own->backed   ? NP_CLAIM_HOLDS :
-				      NP_CLAIM_UNPROVED;
+	return own && *own->refuted ? NP_AUTH_CONTRADICTED :
+	       own && own->agrees   ? NP_AUTH_GRANTED :
+				      NP_AUTH_OWN_JOBS;
 }
 
 int32_t np_app_index_of_job(const struct np_app_index *x, const char *app,
-			    const struct np_claimant *who, enum np_claim *claim)
+			    const struct np_auth_request *who,
+			    enum np_auth *auth)
 {
 	const struct np_app_entry *found = entry_of(x, app, true, 0);
 
-	*claim = found ? app_index_judge(x, app, who) : NP_CLAIM_HOLDS;
+	*auth = found ? app_index_judge(x, app, who) : NP_AUTH_GRANTED;
 	if (!found)
 		found = entry_of(x, app, false, who->uid);
-	return found && np_claim_counts(*claim) ? found->profile :
-						  NP_PROFILE_UNKNOWN;
+	return found && np_auth_counts(*auth) ? found->profile :
+						NP_PROFILE_UNKNOWN;
 }
 
 const char *np_app_index_why(const struct np_app_index *x, const char *app,
-			     uint32_t uid, enum np_claim claim)
+			     uint32_t uid, enum np_auth auth)
 {
 	static const char *const why[] = {
-		[NP_CLAIM_HOLDS] = "nothing speaks against it",
-		[NP_CLAIM_BARRED] = "Claim= in netprof.conf names others",
-		[NP_CLAIM_REFUTED] = "other figures",
-		[NP_CLAIM_UNPROVED] =
-			"neither Claim= nor own runs speak for it",
-		[NP_CLAIM_UNCLEAR] = "groups that Claim= names are not known",
+		[NP_AUTH_GRANTED] = "nothing speaks against it",
+		[NP_AUTH_DENIED] = "Claim= in netprof.conf names others",
+		[NP_AUTH_CONTRADICTED] = "other figures",
+		[NP_AUTH_OWN_JOBS] = "neither Claim= nor own runs speak for it",
+		[NP_AUTH_PENDING] = "groups that Claim= names are not known",
 	};
-	const struct np_app_entry *own =
-		claim == NP_CLAIM_REFUTED ? entry_of(x, app, false, uid) : NULL;
+	const struct np_app_entry *own = auth == NP_AUTH_CONTRADICTED ?
+						 entry_of(x, app, false, uid) :
+						 NULL;
 
-	return own && *own->refuted ? own->refuted : why[claim];
+	return own && *own->refuted ? own->refuted : why[auth];
 }
 
 int32_t np_app_index_unknown(const struct np_app_index *x)
@@ -1718,7 +1721,7 @@ bool np_catalog_note_job(struct np_catalog *c, const char *app, uint32_t uid)
 	}
 	if (o)
 		o->wanted_until = until;
-	if (np_claim_needs_groups(c->conf.claim, c->conf.n_claims))
+	if (np_auth_needs_groups(c->conf.auth_rule, c->conf.n_auth_rules))
 		np_group_cache_add(&c->members, uid, now);
 	news |= note_want(c, NP_CAT_PUBLISHED, app, until);
 	return note_want(c, uid, app, until) || news;
@@ -1881,7 +1884,7 @@ static void look_members(struct np_catalog *c, double until)
 {
 	const struct np_place_conf *p = &c->conf;
 
-	if (np_group_cache_refresh(&c->members, p->claim, p->n_claims,
+	if (np_group_cache_refresh(&c->members, p->auth_rule, p->n_auth_rules,
 				   np_groups_of, c->clock, until))
 		catalog_reindex(c);
 }
@@ -1935,13 +1938,13 @@ static void catalog_judge(struct np_catalog *c, struct np_cat_app *own)
 						   c->cal.fabric, own->refuted,
 						   sizeof(own->refuted));
 	}
-	own->backed = consistency == NP_CONSISTENCY_AGREES;
+	own->agrees = consistency == NP_CONSISTENCY_AGREES;
 	if (consistency != NP_CONSISTENCY_REFUTED)
 		own->refuted[0] = '\0';
 }
 
 /* Set backed and refuted of each application of a user. */
-static void judge_claims(struct np_catalog *c)
+static void check_own_runs(struct np_catalog *c)
 {
 	for (size_t i = 0; i < c->apps.n; i++) {
 		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
@@ -1955,10 +1958,10 @@ static void judge_claims(struct np_catalog *c)
 static int make_index(struct np_catalog *c, struct np_app_index **out)
 {
 	size_t n_apps = c->trouble ? 0 : c->apps.n, n = 0, n_users = 0;
-	struct np_claim_user *user = np_group_cache_list(&c->members, &n_users);
-	const struct np_app_claims claims = {
-		c->conf.claim,
-		c->conf.n_claims,
+	struct np_auth_user *user = np_group_cache_list(&c->members, &n_users);
+	const struct np_auth_rules auth = {
+		c->conf.auth_rule,
+		c->conf.n_auth_rules,
 		user,
 		n_users,
 	};
@@ -1966,7 +1969,7 @@ static int make_index(struct np_catalog *c, struct np_app_index **out)
 	int32_t unknown = NP_PROFILE_UNKNOWN;
 	int rc = -ENOMEM;
 
-	judge_claims(c);
+	check_own_runs(c);
 	for (size_t i = 0; e && i < n_apps; i++) {
 		const struct np_cat_app *a =
 			(const struct np_cat_app *)c->apps.item[i];
@@ -1979,14 +1982,14 @@ static int make_index(struct np_catalog *c, struct np_app_index **out)
 			.profile = a->handle,
 			.uid = published ? 0 : (uint32_t)a->key.owner,
 		};
-		e[n].backed = a->backed;
+		e[n].agrees = a->agrees;
 		strcpy(e[n].refuted, a->refuted);
 		strcpy(e[n++].app, a->key.app);
 		if (published && !strcmp(a->key.app, c->conf.unknown_as))
 			unknown = a->handle;
 	}
 	if (e && user)
-		rc = np_app_index_new(e, n, unknown, &claims, out);
+		rc = np_app_index_new(e, n, unknown, &auth, out);
 	free(user);
 	free(e);
 	return rc;

@@ -24,9 +24,9 @@
 #include "np_store.h"
 
 /*
- * ---- the index: handles by name and user, and claims on published names ----
+ * ---- the index: handles by name and user, and authorisation ----
  *
- * A claim is the use of a published name by a user's job.
+ * Authorisation decides whether a job counts as one of a published name.
  */
 
 #define NP_APP_WHY 128
@@ -36,28 +36,28 @@ struct np_app_entry {
 	bool published;
 	uint32_t uid; /* owner; 0 if published */
 	int32_t profile;
-	bool backed; /* not published: its runs agree with the published
+	bool agrees; /* not published: its runs agree with the published
 			profile of that name */
 	char refuted[NP_APP_WHY]; /* not published: why its runs contradict that
 				     profile; "": they do not */
 };
 
-/* The rules on claims, and what is known of the users. */
-struct np_app_claims {
-	const struct np_claim_rule *rule;
+/* The rules, and what is known of the users. */
+struct np_auth_rules {
+	const struct np_auth_rule *rule;
 	size_t n_rules;
-	const struct np_claim_user *user; /* by ascending uid */
+	const struct np_auth_user *user; /* by ascending uid */
 	size_t n_users;
 };
 
 /*
  * An index is immutable, counts its references, and may be read by any thread.
- * entry[] and claims (NULL: no rules) are copied.  unknown: the profile that
+ * entry[] and auth (NULL: no rules) are copied.  unknown: the profile that
  * stands for applications without a profile.
  */
 struct np_app_index;
 int np_app_index_new(const struct np_app_entry *entry, size_t n,
-		     int32_t unknown, const struct np_app_claims *claims,
+		     int32_t unknown, const struct np_auth_rules *auth,
 		     struct np_app_index **out);
 struct np_app_index *np_app_index_ref(struct np_app_index *x);
 void np_app_index_unref(struct np_app_index *x); /* NULL is allowed */
@@ -71,38 +71,39 @@ int32_t np_app_index_find(const struct np_app_index *x, const char *app,
 int32_t np_app_index_unknown(const struct np_app_index *x);
 size_t np_app_index_n(const struct np_app_index *x); /* entries; for tests */
 
-enum np_claim {
-	NP_CLAIM_HOLDS,	   /* also if the name is not published */
-	NP_CLAIM_BARRED,   /* Claim= names other users */
-	NP_CLAIM_REFUTED,  /* the user's own runs contradict it */
-	NP_CLAIM_UNCLEAR,  /* the user's account or groups are not known yet */
-	NP_CLAIM_UNPROVED, /* no evidence for it: it affects only the user's own
+enum np_auth {
+	NP_AUTH_GRANTED,      /* also if the name is not published */
+	NP_AUTH_DENIED,	      /* Claim= names other users */
+	NP_AUTH_CONTRADICTED, /* the user's own runs contradict it */
+	NP_AUTH_PENDING,  /* the user's account or groups are not known yet */
+	NP_AUTH_OWN_JOBS, /* no evidence for it: it affects only the user's own
 			      jobs (NP_JOB_UNPROVED) */
 };
 
 /* Does the job count as one of that application? */
-static inline bool np_claim_counts(enum np_claim claim)
+static inline bool np_auth_counts(enum np_auth auth)
 {
-	return claim == NP_CLAIM_HOLDS || claim == NP_CLAIM_UNPROVED;
+	return auth == NP_AUTH_GRANTED || auth == NP_AUTH_OWN_JOBS;
 }
 
 /*
- * The profile of a user's job; NP_PROFILE_UNKNOWN if the claim does not count.
+ * The profile of a user's job; NP_PROFILE_UNKNOWN if the name does not count.
  * No lookup of users, no allocation.
  */
 int32_t np_app_index_of_job(const struct np_app_index *x, const char *app,
-			    const struct np_claimant *who,
-			    enum np_claim *claim);
+			    const struct np_auth_request *who,
+			    enum np_auth *auth);
 
 /*
- * The reason why a claim does not hold, in words; of a refuted one, what the
- * runs show.  Valid until the last np_app_index_unref().
+ * The reason why a name is denied, in words; if own runs contradict it, what
+ * the runs show.  Valid until the last np_app_index_unref().
  */
 const char *np_app_index_why(const struct np_app_index *x, const char *app,
-			     uint32_t uid, enum np_claim claim);
+			     uint32_t uid, enum np_auth auth);
 
 /*
- * ---- do a user's own runs back the published profile of their name? ----
+ * ---- do a user's own runs agree with the published profile of their name?
+ * ----
  *
  * Compared is what both profiles know: the mean latency, how much each level
  * slows the program, and how much the program slows each level.  The accepted
@@ -230,7 +231,7 @@ const char *np_catalog_fabric(const struct np_catalog *c);
 #define NP_GROUP_CACHE_FIRST_SEC 5.0
 
 struct np_group_cache_entry {
-	struct np_claim_user user;
+	struct np_auth_user user;
 	double due;	 /* when to ask again, on the clock */
 	double wanted;	 /* when a job of the user was last seen */
 	bool known;	 /* user.groups is valid */
@@ -256,11 +257,13 @@ typedef int np_groups_f(uint32_t uid, uint32_t **gid, size_t *n);
  * `until`. If the database does not answer, its last answer is kept. Returns
  * true if anything is known now that was not known before.
  */
-bool np_group_cache_refresh(struct np_group_cache *m, const struct np_claim_rule *rule,
-		     size_t n, np_groups_f *groups_of,
-		     const struct np_clock *clock, double until);
+bool np_group_cache_refresh(struct np_group_cache *m,
+			    const struct np_auth_rule *rule, size_t n,
+			    np_groups_f *groups_of,
+			    const struct np_clock *clock, double until);
 
 /* The known users, sorted by uid, malloc'ed; NULL: out of memory. */
-struct np_claim_user *np_group_cache_list(const struct np_group_cache *m, size_t *n);
+struct np_auth_user *np_group_cache_list(const struct np_group_cache *m,
+					 size_t *n);
 
 #endif

@@ -94,9 +94,9 @@ test_check_doubts_a_calibration_that_contradicts_itself() {
 test_check_names_users_who_are_denied_a_name() {
 	setup
 	slurm_here 22.05.8 netprof
-	finding warning claims '\|uid 1007 may not use the profile name "fft" \(4 jobs\): own runs contradict it' \
+	finding warning authorisation '\|uid 1007 may not use the profile name "fft" \(4 jobs\): own runs contradict it' \
 		'Claim=fft:default,user=1007 in netprof.conf'
-	finding warning claims '\|uid 1008 may not use the profile name "NPmpi" \(1 job\): Claim= .*names others' \
+	finding warning authorisation '\|uid 1008 may not use the profile name "NPmpi" \(1 job\): Claim= .*names others' \
 		'Claim=NPmpi:user=1008 in netprof.conf'
 }
 

@@ -29,7 +29,7 @@ static void test_built_in(void)
 	T_ROW("nothing is placed", c.mode == NP_MODE_OFF);
 	T_CHECK(c.max_slowdown == 0.1 && c.max_defer_sec == 3600 &&
 		c.interval_sec == 2 && !c.unknown_as[0] && !c.n_trusted &&
-		!c.n_partitions && !c.n_rules && !c.n_claims);
+		!c.n_partitions && !c.n_rules && !c.n_auth_rules);
 	T_CHECK(np_place_conf_mode(&c, "debug") == NP_MODE_OFF);
 	T_CHECK(!np_place_conf_app(&c, "vasp", "vasp"));
 }

@@ -172,26 +172,29 @@ struct np_slowdowns *some_slowdowns(void)
 	return t;
 }
 
-struct np_app_index *some_index(const struct np_app_claims *claims)
+struct np_app_index *some_index(const struct np_auth_rules *auth)
 {
 	static const struct np_app_entry entry[] = {
 		{ "loud", true, 0, LOUD }, { "soft", true, 0, SOFT },
 		{ "quiet", true, 0, QUIET },
 		{ "soft", false, SOME_UID + 1, QUIET, false, "it is quiet" },
 	};
-	static const struct np_claim_rule rules[] = {
-		{ NP_CLAIM_BY_DEFAULT, 0, "*", "" },
-		{ NP_CLAIM_BY_USER, SOME_UID, "*", "" },
-		{ NP_CLAIM_BY_USER, SOME_UID + 2, "*", "" },
-		{ NP_CLAIM_BY_USER, SOME_UID + 3, "*", "" },
+	static const struct np_auth_rule rules[] = {
+		{ NP_AUTH_BY_DEFAULT, 0, "*", "" },
+		{ NP_AUTH_BY_USER, SOME_UID, "*", "" },
+		{ NP_AUTH_BY_USER, SOME_UID + 2, "*", "" },
+		{ NP_AUTH_BY_USER, SOME_UID + 3, "*", "" },
 	};
-	static const struct np_app_claims usual = {
-		rules, NP_ARRAY_SIZE(rules), NULL, 0,
+	static const struct np_auth_rules usual = {
+		rules,
+		NP_ARRAY_SIZE(rules),
+		NULL,
+		0,
 	};
 	struct np_app_index *x;
 
 	if (np_app_index_new(entry, NP_ARRAY_SIZE(entry), NP_PROFILE_UNKNOWN,
-			     claims ? claims : &usual, &x))
+			     auth ? auth : &usual, &x))
 		abort();
 	return x;
 }
@@ -200,7 +203,7 @@ int some_jobs(struct some_slurm *s, struct np_job_cache *cache,
 	      const struct np_change *change, size_t n_changes,
 	      struct np_job_snapshot *v)
 {
-	struct np_app_index *index = some_index(s->claims);
+	struct np_app_index *index = some_index(s->auth);
 	struct np_job_cache *own = NULL;
 	struct np_place_conf conf;
 	struct np_err err;

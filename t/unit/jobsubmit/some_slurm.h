@@ -29,7 +29,7 @@ struct some_slurm {
 	struct np_answers answers;
 	struct np_cluster_map *site;
 	int64_t now_sec; /* SOME_NOW at first */
-	const struct np_app_claims *claims; /* NULL at first: no rules */
+	const struct np_auth_rules *auth; /* NULL at first: no rules */
 };
 
 /* Nodes idle, no jobs; some_slurm_free() frees the site. */
@@ -50,11 +50,11 @@ void some_place_conf(struct np_place_conf *c);
 
 /*
  * Applications: loud and soft hurt each other (50 %), and loud itself; quiet
- * hurts nobody.  The own runs of SOME_UID + 1 contradict soft.  Without claims,
- * SOME_UID, SOME_UID + 2 and SOME_UID + 3 may claim all of them.
+ * slows nobody.  The own runs of SOME_UID + 1 contradict soft.  Without auth,
+ * SOME_UID, SOME_UID + 2 and SOME_UID + 3 may use all of them.
  */
 struct np_slowdowns *some_slowdowns(void);
-struct np_app_index *some_index(const struct np_app_claims *claims);
+struct np_app_index *some_index(const struct np_auth_rules *auth);
 
 /* Snapshot of all that; frees cache it makes itself where cache is NULL. */
 int some_jobs(struct some_slurm *s, struct np_job_cache *cache,

@@ -44,20 +44,20 @@ static inline void publish(struct stage *s, unsigned how)
 	T_CHECK(!some_jobs(&s->slurm, NULL, NULL, 0, &s->jobs));
 	st->placement = some_decision(&s->jobs);
 	st->map = np_cluster_map_ref(s->slurm.site);
-	st->index = some_index(s->slurm.claims);
+	st->index = some_index(s->slurm.auth);
 	st->set = s->jobs.set;
 	s->jobs.set = NULL;
 	st->now_sec = how & STALE ? SOME_NOW - 61 : SOME_NOW;
 	np_shared_publish(s->shared, st, &none);
 }
 
-static inline void set_up_claims(struct stage *s, unsigned how,
-				 const struct np_app_claims *claims)
+static inline void set_up_auth(struct stage *s, unsigned how,
+			       const struct np_auth_rules *auth)
 {
 	struct np_conf conf;
 
 	some_slurm(&s->slurm);
-	s->slurm.claims = claims;
+	s->slurm.auth = auth;
 	np_conf_init(&conf);
 	some_place_conf(&conf.place);
 	conf.place.mode = NP_MODE_OFF;
@@ -76,7 +76,7 @@ static inline void set_up_claims(struct stage *s, unsigned how,
 
 static inline void set_up(struct stage *s, unsigned how)
 {
-	set_up_claims(s, how, NULL);
+	set_up_auth(s, how, NULL);
 }
 
 static inline void tear_down(struct stage *s)

@@ -228,18 +228,18 @@ static void test_other_table(void)
 	tear_down(&w);
 }
 
-/* Who may not claim loud slowed nobody by that name. */
-static void test_a_void_claim(void)
+/* Jobs that may not use the name loud slowed nobody by that name. */
+static void test_a_denied_name(void)
 {
-	struct np_claim_rule rule[NP_CLAIM_MAX_RULES] = { { 0 } };
-	struct np_app_claims who = { .rule = rule };
+	struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
+	struct np_auth_rules who = { .rule = rule };
 	slurm_job_info_t *j;
 	struct np_ended_job e;
 	struct world w;
 
 	set_up(&w);
-	T_CHECK(!np_claim_parse("loud:user=0", rule, &who.n_rules, NULL));
-	w.slurm.claims = &who;
+	T_CHECK(!np_auth_parse("loud:user=0", rule, &who.n_rules, NULL));
+	w.slurm.auth = &who;
 	j = run(&w, 1, "soft", "n0", 0);
 	run(&w, 2, "loud", "n1", 0);
 	look(&w, 10);
@@ -398,7 +398,7 @@ static const struct t_case cases[] = {
 	{ "when a job ended", test_ends },
 	{ "each run of a requeued job", test_requeue },
 	{ "profiles are found by name", test_other_table },
-	{ "a neighbour that may not claim its name", test_a_void_claim },
+	{ "a neighbour that may not use its name", test_a_denied_name },
 	{ "a day that is full is said once", test_a_full_day },
 	{ "a store that cannot be written to", test_no_store },
 	{ "other nodes", test_other_site },

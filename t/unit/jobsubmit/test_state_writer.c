@@ -9,7 +9,7 @@
 static struct np_denials denied_of(const struct some_slurm *s,
 				   const struct np_job_snapshot *v)
 {
-	struct np_app_index *index = some_index(s->claims);
+	struct np_app_index *index = some_index(s->auth);
 	struct np_denials d;
 
 	np_denied_gather(v, index, &d);
@@ -186,33 +186,34 @@ static slurm_job_info_t *quiet_one(struct some_slurm *s, uint32_t id)
 	return j;
 }
 
-static void test_void_claims_are_in_the_state(void)
+static void test_denials_are_in_the_state(void)
 {
-	struct np_claim_rule rule[NP_CLAIM_MAX_RULES] = { { 0 } };
-	struct np_app_claims who = { .rule = rule };
+	struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
+	struct np_auth_rules who = { .rule = rule };
 	const struct np_state_job *j;
 	struct some_slurm s;
 	struct np_state state;
 
 	some_slurm(&s);
-	T_CHECK(!np_claim_parse("loud:account=phys", rule, &who.n_rules, NULL));
-	s.claims = &who;
+	T_CHECK(!np_auth_parse("loud:account=phys", rule, &who.n_rules, NULL));
+	s.auth = &who;
 	some_run(&s, some_job(&s, 30, "loud"), "n[0-1]");
 	quiet_one(&s, 10);
 	quiet_one(&s, 11);
 	some_job(&s, 12, "soft");
 	state = state_of(&s);
-	T_CHECK(state.n_claims == 2 && !state.more_denied);
-	if (state.n_claims == 2) {
-		T_CHECK(state.claim[0].uid == SOME_UID);
-		T_CHECK(!strcmp(state.claim[0].app, "loud"));
-		T_CHECK(state.claim[0].n_jobs == 1 && !state.claim[0].refuted);
-		T_CHECK(!strcmp(state.claim[0].why,
+	T_CHECK(state.n_denials == 2 && !state.more_denied);
+	if (state.n_denials == 2) {
+		T_CHECK(state.denial[0].uid == SOME_UID);
+		T_CHECK(!strcmp(state.denial[0].app, "loud"));
+		T_CHECK(state.denial[0].n_jobs == 1 &&
+			!state.denial[0].refuted);
+		T_CHECK(!strcmp(state.denial[0].why,
 				"Claim= in netprof.conf names others"));
-		T_CHECK(state.claim[1].uid == SOME_UID + 1);
-		T_CHECK(state.claim[1].n_jobs == 2 && state.claim[1].refuted);
-		T_CHECK(!strcmp(state.claim[1].why, "own runs contradict it: "
-				"it is quiet"));
+		T_CHECK(state.denial[1].uid == SOME_UID + 1);
+		T_CHECK(state.denial[1].n_jobs == 2 && state.denial[1].refuted);
+		T_CHECK(!strcmp(state.denial[1].why, "own runs contradict it: "
+						     "it is quiet"));
 	}
 	j = job(&state, 30);
 	T_ROW("it is no load", j && !j->known && state.leaf[0].n_jobs == 1 &&
@@ -243,10 +244,10 @@ static size_t denied_lines(struct some_slurm *s, struct np_denied_logged *told)
 	return n;
 }
 
-static void test_a_void_claim_is_said_once(void)
+static void test_a_denial_is_logged_once(void)
 {
-	struct np_claim_rule rule[NP_CLAIM_MAX_RULES] = { { 0 } };
-	struct np_app_claims who = { .rule = rule };
+	struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
+	struct np_auth_rules who = { .rule = rule };
 	static struct np_denied_logged told;
 	struct some_slurm s;
 
@@ -262,8 +263,8 @@ static void test_a_void_claim_is_said_once(void)
 	T_ROW("the jobs went", !denied_lines(&s, &told));
 	quiet_one(&s, 12);
 	T_ROW("others came", !denied_lines(&s, &told));
-	T_CHECK(!np_claim_parse("soft:user=0", rule, &who.n_rules, NULL));
-	s.claims = &who;
+	T_CHECK(!np_auth_parse("soft:user=0", rule, &who.n_rules, NULL));
+	s.auth = &who;
 	T_ROW("for another reason", denied_lines(&s, &told) == 1);
 	T_CHECK(strstr(some_said(), "Claim= in netprof.conf names others"));
 	rule[0].id = SOME_UID + 1;
@@ -273,7 +274,7 @@ static void test_a_void_claim_is_said_once(void)
 	some_slurm_free(&s);
 }
 
-static void test_more_void_claims_than_are_told(void)
+static void test_more_denials_than_are_listed(void)
 {
 	enum { JOBS = 2 * NP_DENIED_KEEP };
 	struct np_app_index *index = some_index(NULL);
@@ -286,7 +287,7 @@ static void test_more_void_claims_than_are_told(void)
 	for (uint32_t i = 0; i < JOBS; i++) {
 		in[i].owner = i;
 		seen[i].in = &in[i];
-		seen[i].claim = NP_CLAIM_BARRED;
+		seen[i].auth = NP_AUTH_DENIED;
 		strcpy(seen[i].app, "loud");
 	}
 	np_denied_gather(&v, index, &d);
@@ -348,10 +349,9 @@ static const struct t_case cases[] = {
 	{ "a decision is said once", test_log },
 	{ "one that changes all the time does not fill the log",
 	  test_many_decisions },
-	{ "claims that do not hold are in the state",
-	  test_void_claims_are_in_the_state },
-	{ "such a claim is said once", test_a_void_claim_is_said_once },
-	{ "more of them than are told", test_more_void_claims_than_are_told },
+	{ "denied names are in the state", test_denials_are_in_the_state },
+	{ "a denial is logged once", test_a_denial_is_logged_once },
+	{ "more denials than are listed", test_more_denials_than_are_listed },
 	{ "a trouble is said once, also one without words", test_troubles },
 	{ "a round that failed says why",
 	  test_the_failure_is_told_and_not_what_else_there_is },

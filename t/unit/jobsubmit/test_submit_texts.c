@@ -1,4 +1,4 @@
-/* Submissions: the names they claim, texts of Slurm and for its log. */
+/* Submissions: the names they use, texts of Slurm and for its log. */
 #include "np_ctl.h"
 #include "some_stage.h"
 
@@ -6,8 +6,10 @@
 	"ignored: this user is not authorised to use that profile name"
 
 /* Rule 0 is LOUD_IS; the group of rule 1 has uid 1 in it; of SOME_UID + 2 nothing is known. */
-static const struct np_claim_user some_users[] = {
-	{ 1, 2 }, { SOME_UID, 0 }, { SOME_UID + 1, 0 },
+static const struct np_auth_user some_users[] = {
+	{ 1, 2 },
+	{ SOME_UID, 0 },
+	{ SOME_UID + 1, 0 },
 };
 
 /* What runs on leaf 0 is loud to all. */
@@ -21,85 +23,80 @@ static const struct {
 	const char *want_exc;
 	int64_t want_begin; /* 0: at once */
 	const char *says;
-} claims[] = {
-	{ "no Claim line names the application",
-	  NULL, SOME_UID, NULL, LEAF0, BUT1, 0,
-	  "kept off 3 of 4" },
-	{ "whose own runs contradict it", NULL, SOME_UID + 1, NULL, LEAF0,
-	  NULL, 0, NOT_AUTHORISED },
-	{ "a user who is named",
-	  "soft:group=0,user=20001", SOME_UID, NULL, LEAF0,
+} submissions[] = {
+	{ "no Claim line names the application", NULL, SOME_UID, NULL, LEAF0,
 	  BUT1, 0, "kept off 3 of 4" },
+	{ "whose own runs contradict it", NULL, SOME_UID + 1, NULL, LEAF0, NULL,
+	  0, NOT_AUTHORISED },
+	{ "a user who is named", "soft:group=0,user=20001", SOME_UID, NULL,
+	  LEAF0, BUT1, 0, "kept off 3 of 4" },
 	{ "a member of the group", "soft:group=0", 1, NULL, LEAF0, BUT1, 0,
 	  "kept off 3 of 4" },
-	{ "a user who is not in the group",
-	  "soft:group=0", SOME_UID, NULL, LEAF0, NULL, 0,
-	  NOT_AUTHORISED },
+	{ "a user who is not in the group", "soft:group=0", SOME_UID, NULL,
+	  LEAF0, NULL, 0, NOT_AUTHORISED },
 	{ "whose groups were not asked: waits for that", "soft:group=0",
 	  SOME_UID + 2, NULL, LEAF0, NULL, SOME_NOW + 10,
 	  "held until it is known whether this user is authorised to use that "
 	  "profile name" },
 	{ "prefer mode holds no job", "soft:group=0", SOME_UID + 2, NULL,
 	  LEAF0 | PREFER, NULL, 0, "ignored: not known yet" },
-	{ "nor in advise", "soft:group=0", SOME_UID + 2, NULL,
-	  LEAF0 | ADVISE, NULL, 0, "ignored: not known yet" },
+	{ "nor in advise", "soft:group=0", SOME_UID + 2, NULL, LEAF0 | ADVISE,
+	  NULL, 0, "ignored: not known yet" },
 	{ "by his account", "soft:account=ph*", SOME_UID, "phys", LEAF0, BUT1,
 	  0, "kept off 3 of 4" },
-	{ "another account", "soft:account=ph*", SOME_UID, "chem", LEAF0,
-	  NULL, 0, NOT_AUTHORISED },
-	{ "the account that Slurm will give him", "soft:account=ph*",
-	  SOME_UID, NULL, LEAF0, NULL, SOME_NOW + 10,
-	  "held until it is known" },
+	{ "another account", "soft:account=ph*", SOME_UID, "chem", LEAF0, NULL,
+	  0, NOT_AUTHORISED },
+	{ "the account that Slurm will give him", "soft:account=ph*", SOME_UID,
+	  NULL, LEAF0, NULL, SOME_NOW + 10, "held until it is known" },
 	{ "in the default partition", "soft:partition=bat*", SOME_UID, NULL,
 	  LEAF0, BUT1, 0, "kept off 3 of 4" },
-	{ "a partition that is not named",
-	  "soft:partition=debug", SOME_UID, NULL, LEAF0,
-	  NULL, 0, NOT_AUTHORISED },
-	{ "a decision that is being made does not matter to him",
-	  "soft:user=0", SOME_UID, NULL, LEAF0 | BUSY, NULL, 0,
-	  NOT_AUTHORISED },
+	{ "a partition that is not named", "soft:partition=debug", SOME_UID,
+	  NULL, LEAF0, NULL, 0, NOT_AUTHORISED },
+	{ "a decision that is being made does not matter to him", "soft:user=0",
+	  SOME_UID, NULL, LEAF0 | BUSY, NULL, 0, NOT_AUTHORISED },
 };
 
-static void test_claims(void)
+static void test_names_of_submissions(void)
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(claims); i++) {
-		struct np_claim_rule rule[NP_CLAIM_MAX_RULES] = { { 0 } };
-		struct np_app_claims who = {
-			.rule = rule, .user = some_users,
+	for (size_t i = 0; i < NP_ARRAY_SIZE(submissions); i++) {
+		struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
+		struct np_auth_rules who = {
+			.rule = rule,
+			.user = some_users,
 			.n_users = NP_ARRAY_SIZE(some_users),
 		};
-		const char *name = claims[i].name;
+		const char *name = submissions[i].name;
 		struct stage s;
 		job_desc_msg_t d;
 
-		T_ROW(name, !np_claim_parse(LOUD_IS, rule, &who.n_rules, NULL));
-		if (claims[i].line)
-			T_ROW(name, !np_claim_parse(claims[i].line, rule,
-						    &who.n_rules, NULL));
-		set_up_claims(&s, claims[i].how, &who);
+		T_ROW(name, !np_auth_parse(LOUD_IS, rule, &who.n_rules, NULL));
+		if (submissions[i].line)
+			T_ROW(name, !np_auth_parse(submissions[i].line, rule,
+						   &who.n_rules, NULL));
+		set_up_auth(&s, submissions[i].how, &who);
 		some_desc(&d, "soft");
-		d.user_id = claims[i].uid;
-		d.account = (char *)claims[i].account;
+		d.user_id = submissions[i].uid;
+		d.account = (char *)submissions[i].account;
 		np_submit(s.shared, &d, SOME_NOW, false);
-		T_ROW(name, some_same(d.exc_nodes, claims[i].want_exc));
-		T_ROW(name, d.begin_time == claims[i].want_begin);
-		T_ROW(name, strstr(some_said(), claims[i].says));
+		T_ROW(name, some_same(d.exc_nodes, submissions[i].want_exc));
+		T_ROW(name, d.begin_time == submissions[i].want_begin);
+		T_ROW(name, strstr(some_said(), submissions[i].says));
 		d.account = NULL;
 		some_desc_free(&d);
 		tear_down(&s);
 	}
 }
 
-/* Two in one second: no leaf is cleared for who may not claim the name. */
-static void test_a_void_claim_moves_nobody(void)
+/* Two in one second: no leaf is cleared for a user who may not use the name. */
+static void test_a_denied_name_restricts_nobody(void)
 {
-	struct np_claim_rule rule[NP_CLAIM_MAX_RULES] = { { 0 } };
-	struct np_app_claims who = { .rule = rule };
+	struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
+	struct np_auth_rules who = { .rule = rule };
 	struct stage s;
 	job_desc_msg_t d[2];
 
-	T_CHECK(!np_claim_parse("loud:user=0", rule, &who.n_rules, NULL));
-	set_up_claims(&s, 0, &who);
+	T_CHECK(!np_auth_parse("loud:user=0", rule, &who.n_rules, NULL));
+	set_up_auth(&s, 0, &who);
 	some_desc(&d[0], "loud");
 	d[0].min_nodes = 16;
 	some_desc(&d[1], "soft");
@@ -130,19 +127,19 @@ static const struct {
 static void test_a_word_alone(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(words); i++) {
-		struct np_claim_rule rule[NP_CLAIM_MAX_RULES] = { { 0 } };
-		struct np_app_claims who = { .rule = rule };
+		struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
+		struct np_auth_rules who = { .rule = rule };
 		struct stage s;
 		job_desc_msg_t d[2];
 
-		T_CHECK(!np_claim_parse("soft:user=20003", rule, &who.n_rules,
-					NULL));
-		T_CHECK(!np_claim_parse("soft:default", rule, &who.n_rules,
-					NULL));
+		T_CHECK(!np_auth_parse("soft:user=20003", rule, &who.n_rules,
+				       NULL));
+		T_CHECK(!np_auth_parse("soft:default", rule, &who.n_rules,
+				       NULL));
 		if (words[i].line)
-			T_CHECK(!np_claim_parse(words[i].line, rule,
-						&who.n_rules, NULL));
-		set_up_claims(&s, 0, &who);
+			T_CHECK(!np_auth_parse(words[i].line, rule,
+					       &who.n_rules, NULL));
+		set_up_auth(&s, 0, &who);
 		some_desc(&d[0], "loud");
 		d[0].min_nodes = 16;
 		d[0].user_id = words[i].loud;
@@ -274,10 +271,10 @@ static void test_hostile(void)
 }
 
 static const struct t_case cases[] = {
-	{ "who may claim the name, and what becomes of who may not",
-	  test_claims },
+	{ "users who may use the name, and those who may not",
+	  test_names_of_submissions },
 	{ "an unauthorised name restricts no other job",
-	  test_a_void_claim_moves_nobody },
+	  test_a_denied_name_restricts_nobody },
 	{ "a name that only its user vouches for", test_a_word_alone },
 	{ "the log says what was done", test_log },
 	{ "texts that Slurm would refuse later", test_hostile },

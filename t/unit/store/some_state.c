@@ -57,8 +57,11 @@ struct np_state_leaf leaves[] = {
 	{ .name = "leaf1", .worst_slowdown = -0.01 },
 };
 
-struct np_state_claim claims[] = {
-	{ .uid = 1000, .app = "fft", .n_jobs = 3, .refuted = true,
+struct np_state_denial denials[] = {
+	{ .uid = 1000,
+	  .app = "fft",
+	  .n_jobs = 3,
+	  .refuted = true,
 	  .why = "it is quiet" },
 	{ .uid = 0 },
 };
@@ -66,13 +69,26 @@ struct np_state_claim claims[] = {
 struct np_state some_state(void)
 {
 	return (struct np_state){
-		.date = 1.7e9, .interval_sec = 2, .cluster = "hpc",
-		.slurm_version = "22.05.8", .netprof_version = "0.1.0",
-		.controller = "ctl0", .mode = "enforce", .fabric = "of today",
-		.trouble = "", .max_slowdown = 0.1, .max_defer_sec = 3600,
-		.n_profiles = 7, .decide_sec = 0.001, .leaf = leaves,
-		.n_leaves = 2, .job = jobs, .n_jobs = 2,
-		.claim = claims, .n_claims = 2, .more_denied = 5,
+		.date = 1.7e9,
+		.interval_sec = 2,
+		.cluster = "hpc",
+		.slurm_version = "22.05.8",
+		.netprof_version = "0.1.0",
+		.controller = "ctl0",
+		.mode = "enforce",
+		.fabric = "of today",
+		.trouble = "",
+		.max_slowdown = 0.1,
+		.max_defer_sec = 3600,
+		.n_profiles = 7,
+		.decide_sec = 0.001,
+		.leaf = leaves,
+		.n_leaves = 2,
+		.job = jobs,
+		.n_jobs = 2,
+		.denial = denials,
+		.n_denials = 2,
+		.more_denied = 5,
 	};
 }
 

@@ -16,7 +16,7 @@ void write_text(const char *name, const char *text);
 /* What some_state() has two of each. */
 extern struct np_state_job jobs[];
 extern struct np_state_leaf leaves[];
-extern struct np_state_claim claims[];
+extern struct np_state_denial denials[];
 struct np_state some_state(void);
 
 /* They return what np_state_save() and np_state_load() do. */

@@ -60,13 +60,13 @@ static void test_saved_is_loaded(void)
 	T_CHECK(same(s.job[0].cause[0].other_app, "lmp"));
 	T_CHECK(s.job[0].cause[0].victim == 17);
 	T_CHECK(s.job[0].cause[0].slowdown == 0.4);
-	T_CHECK(s.n_claims == 2 && s.more_denied == 5);
-	for (size_t i = 0; i < 2 && i < s.n_claims; i++) {
-		T_CHECK(s.claim[i].uid == claims[i].uid);
-		T_CHECK(s.claim[i].n_jobs == claims[i].n_jobs);
-		T_CHECK(s.claim[i].refuted == claims[i].refuted);
-		T_CHECK(same(s.claim[i].app, claims[i].app));
-		T_CHECK(same(s.claim[i].why, claims[i].why));
+	T_CHECK(s.n_denials == 2 && s.more_denied == 5);
+	for (size_t i = 0; i < 2 && i < s.n_denials; i++) {
+		T_CHECK(s.denial[i].uid == denials[i].uid);
+		T_CHECK(s.denial[i].n_jobs == denials[i].n_jobs);
+		T_CHECK(s.denial[i].refuted == denials[i].refuted);
+		T_CHECK(same(s.denial[i].app, denials[i].app));
+		T_CHECK(same(s.denial[i].why, denials[i].why));
 	}
 	np_state_free(&s);
 }

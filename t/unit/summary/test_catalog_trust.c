@@ -27,12 +27,12 @@ static void test_published_wins(void)
 }
 
 /* A job of the caller in the partition main: what it counts as, and why. */
-static enum np_claim claim(const char *app, int32_t *profile, char why[128])
+static enum np_auth auth_of(const char *app, int32_t *profile, char why[128])
 {
-	const struct np_claimant who = { .uid = geteuid(),
-					 .partition = "main" };
+	const struct np_auth_request who = { .uid = geteuid(),
+					     .partition = "main" };
 	struct np_app_index *x = NULL;
-	enum np_claim c;
+	enum np_auth c;
 
 	T_CHECK(np_catalog_index(w.c, &x) == 0);
 	*profile = np_app_index_of_job(x, app, &who, &c);
@@ -41,7 +41,7 @@ static enum np_claim claim(const char *app, int32_t *profile, char why[128])
 	return c;
 }
 
-static void test_own_runs_that_contradict_a_name_void_the_claim(void)
+static void test_own_runs_that_contradict_a_name_deny_it(void)
 {
 	char why[128];
 	int32_t h;
@@ -50,15 +50,15 @@ static void test_own_runs_that_contradict_a_name_void_the_claim(void)
 	put_published("fft", "app");
 	refresh();
 	T_ROW("without own runs nothing but the name speaks for it",
-	      claim("app", &h, why) == NP_CLAIM_UNPROVED && h >= 0);
+	      auth_of("app", &h, why) == NP_AUTH_OWN_JOBS && h >= 0);
 	put_own("fft", "app");
 	refresh();
 	T_ROW("runs that agree do",
-	      claim("app", &h, why) == NP_CLAIM_HOLDS && h >= 0);
+	      auth_of("app", &h, why) == NP_AUTH_GRANTED && h >= 0);
 	sh("rm -r users/%u/app", geteuid());
 	put_own("halo", "app");
 	refresh();
-	T_CHECK(claim("app", &h, why) == NP_CLAIM_REFUTED);
+	T_CHECK(auth_of("app", &h, why) == NP_AUTH_CONTRADICTED);
 	T_CHECK(h == NP_PROFILE_UNKNOWN);
 	T_ROW(why, strstr(why, "mean latency 33.3 us, published 147 us"));
 	sh("rm users/%u/app/*", geteuid());
@@ -67,29 +67,29 @@ static void test_own_runs_that_contradict_a_name_void_the_claim(void)
 	   geteuid(), geteuid(), geteuid());
 	refresh();
 	T_ROW("other runs are looked at anew",
-	      claim("app", &h, why) == NP_CLAIM_HOLDS && h >= 0);
+	      auth_of("app", &h, why) == NP_AUTH_GRANTED && h >= 0);
 	sh("rm -r published/app && cp -r $D/own/halo published/app");
 	refresh();
 	T_ROW("and so is another published profile",
-	      claim("app", &h, why) == NP_CLAIM_REFUTED);
+	      auth_of("app", &h, why) == NP_AUTH_CONTRADICTED);
 	sh("rm -r published/app");
 	refresh();
 	T_ROW("a name that is not published is the user's",
-	      claim("app", &h, why) == NP_CLAIM_HOLDS && h >= 0);
+	      auth_of("app", &h, why) == NP_AUTH_GRANTED && h >= 0);
 	stop();
 }
 
-static void test_lines_of_claim_decide_before_runs(void)
+static void test_rules_decide_before_runs(void)
 {
 	static const struct {
 		const char *name, *who; /* with the caller's uid */
-		enum np_claim claim;
+		enum np_auth auth;
 	} lines[] = {
-		{ "named", "app:user=%u", NP_CLAIM_HOLDS },
-		{ "others are", "app:user=1%u", NP_CLAIM_BARRED },
-		{ "in the group", "app:group=0", NP_CLAIM_HOLDS },
-		{ "in the partition", "a*:partition=ma*", NP_CLAIM_HOLDS },
-		{ "another name", "b*:user=1%u", NP_CLAIM_REFUTED },
+		{ "named", "app:user=%u", NP_AUTH_GRANTED },
+		{ "others are", "app:user=1%u", NP_AUTH_DENIED },
+		{ "in the group", "app:group=0", NP_AUTH_GRANTED },
+		{ "in the partition", "a*:partition=ma*", NP_AUTH_GRANTED },
+		{ "another name", "b*:user=1%u", NP_AUTH_CONTRADICTED },
 	};
 	char why[128], text[64];
 	int32_t h;
@@ -102,14 +102,14 @@ static void test_lines_of_claim_decide_before_runs(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
 		/* The format is one of those above. */
 		snprintf(text, sizeof(text), lines[i].who, geteuid());
-		w.conf.n_claims = 0;
-		memset(w.conf.claim, 0, sizeof(w.conf.claim));
-		T_ROW(text, !np_claim_parse(text, w.conf.claim,
-					    &w.conf.n_claims, NULL));
+		w.conf.n_auth_rules = 0;
+		memset(w.conf.auth_rule, 0, sizeof(w.conf.auth_rule));
+		T_ROW(text, !np_auth_parse(text, w.conf.auth_rule,
+					   &w.conf.n_auth_rules, NULL));
 		new_catalog("hpc");
 		np_catalog_note_job(w.c, "app", geteuid());
 		refresh();
-		T_ROW(lines[i].name, claim("app", &h, why) == lines[i].claim);
+		T_ROW(lines[i].name, auth_of("app", &h, why) == lines[i].auth);
 	}
 	stop();
 }
@@ -199,10 +199,10 @@ static void test_all_users_are_looked_at(void)
 
 static const struct t_case cases[] = {
 	{ "a published profile wins over an own one", test_published_wins },
-	{ "own runs that contradict a published name void the claim",
-	  test_own_runs_that_contradict_a_name_void_the_claim },
+	{ "own runs that contradict a published name deny it",
+	  test_own_runs_that_contradict_a_name_deny_it },
 	{ "lines of Claim decide before own runs do",
-	  test_lines_of_claim_decide_before_runs },
+	  test_rules_decide_before_runs },
 	{ "an own profile is seen by its owner only",
 	  test_own_is_seen_by_its_owner_only },
 	{ "a trusted user's own profile is trusted", test_trusted_users },

@@ -31,9 +31,9 @@ static int groups_of(uint32_t uid, uint32_t **gid, size_t *n)
 	return 0;
 }
 
-static const struct np_claim_rule rules[] = {
-	{ .by = NP_CLAIM_BY_USER, .id = 50, .pattern = "a" },
-	{ .by = NP_CLAIM_BY_GROUP, .id = 50, .pattern = "a" },
+static const struct np_auth_rule rules[] = {
+	{ .by = NP_AUTH_BY_USER, .id = 50, .pattern = "a" },
+	{ .by = NP_AUTH_BY_GROUP, .id = 50, .pattern = "a" },
 };
 
 static void start(struct np_group_cache *m)
@@ -57,7 +57,7 @@ static int known(const struct np_group_cache *m, uint32_t uid)
 {
 	int groups = -1;
 	size_t n;
-	struct np_claim_user *list = np_group_cache_list(m, &n);
+	struct np_auth_user *list = np_group_cache_list(m, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		T_ROW("by uid", !i || list[i - 1].uid < list[i].uid);

@@ -13,18 +13,18 @@ here() {
 }
 
 # Replace the line that authorises all users for all names.
-claims() { # LINE...
+rules() { # LINE...
 	configure Claim= "$@"
 }
 
 # The log has one line, and status and check say the same.
-claim_is_told() { # WHY
+denial_is_reported() { # WHY
 	equal "lines in the log" "$(said "uid $ALICE_UID may not use the profile name \"fft\": $1.*its jobs of that name count as unknown" | wc -l)" 1
 	here status | tr -s ' \n' ' ' | grep -qE "Denied uid $ALICE_UID[^\"]* may not use the profile name \"fft\" \([0-9]+ jobs?\): $1" ||
 		fail "status: $(here status)"
 	here check -P >"$TMPDIR/check" || : # of other things
-	grep -qE "^warning\|claims\|uid $ALICE_UID[^\"]* may not use the profile name \"fft\" \([0-9]+ jobs?\): $1" "$TMPDIR/check" ||
-		fail "check: $(grep claim "$TMPDIR/check")"
+	grep -qE "^warning\|authorisation\|uid $ALICE_UID[^\"]* may not use the profile name \"fft\" \([0-9]+ jobs?\): $1" "$TMPDIR/check" ||
+		fail "check: $(grep authorisation "$TMPDIR/check")"
 }
 
 # Alice has four one-node jobs, one on each leaf, with the name of a published
@@ -39,24 +39,24 @@ bob_waits_for_alice() {
 	deferred "$bob"
 }
 
-test_a_name_that_claim_gives_to_others_restricts_no_job() {
+test_a_name_that_is_given_to_others_restricts_no_job() {
 	local a
 
-	claims "Claim=f*:user=$BOB_UID"
-	! bob_waits_for_alice || fail "bob waits for who may not claim it"
-	claim_is_told "Claim= in netprof.conf names others"
+	rules "Claim=f*:user=$BOB_UID"
+	! bob_waits_for_alice || fail "bob waits for a user who may not use it"
+	denial_is_reported "Claim= in netprof.conf names others"
 	a=$(job fft 1)
 	wait_for 2 state_is "$a" RUNNING
 	equal "her own exclusions" "$(field "$a" ExcNodeList)" "(null)"
 	said "ignored: this user is not authorised to use that profile name" >/dev/null ||
 		fail "the submission: not in the log"
-	claim_is_told "Claim= in netprof.conf names others"
+	denial_is_reported "Claim= in netprof.conf names others"
 }
 
 test_a_sensitive_name_clears_no_leaf_for_unauthorised_users() {
 	local a bob
 
-	claims "Claim=halo:user=$BOB_UID" Claim=fft:all
+	rules "Claim=halo:user=$BOB_UID" Claim=fft:all
 	block >/dev/null
 	a=$(pending halo)
 	bob=$(as_bob -J fft --netprofile=fft)
@@ -70,16 +70,16 @@ test_a_sensitive_name_clears_no_leaf_for_unauthorised_users() {
 }
 
 test_own_runs_that_contradict_a_profile_deny_its_name() {
-	claims
+	rules
 	give_private fft halo
 	! bob_waits_for_alice || fail "bob waits for what alice measured otherwise"
-	claim_is_told "own runs contradict it: mean latency 33.3 us, published 147 us"
+	denial_is_reported "own runs contradict it: mean latency 33.3 us, published 147 us"
 }
 
 test_own_runs_that_agree_with_a_profile_authorise_its_name() {
-	claims
+	rules
 	give_private fft
-	bob_waits_for_alice || fail "her claim does not hold"
+	bob_waits_for_alice || fail "she may not use the name"
 	[ -z "$(said 'may not use the profile name')" ] || fail "$(said 'may not use the profile name')"
 }
 
@@ -87,7 +87,7 @@ test_own_runs_that_agree_with_a_profile_authorise_its_name() {
 test_an_unproven_name_restricts_no_other_user() {
 	local a
 
-	claims
+	rules
 	! bob_waits_for_alice || fail "bob waits for what alice only says"
 	a=$(pending halo)
 	wait_for 5 deferred "$a"
@@ -96,26 +96,26 @@ test_an_unproven_name_restricts_no_other_user() {
 test_jobs_with_an_unproven_name_are_kept_away_from_others() {
 	local b
 
-	claims "Claim=fft:default,user=$ALICE_UID"
+	rules "Claim=fft:default,user=$ALICE_UID"
 	full_of_ffts
 	b=$(as_bob -J halo --netprofile=halo)
 	wait_for 5 deferred "$b"
 }
 
-test_claim_may_authorise_all_users() {
-	bob_waits_for_alice || fail "her claim does not hold"
+test_a_rule_may_authorise_all_users() {
+	bob_waits_for_alice || fail "she may not use the name"
 }
 
-test_claim_overrides_own_runs() {
+test_a_rule_overrides_own_runs() {
 	give_private fft halo
-	claims "Claim=fft:default,user=$ALICE_UID"
-	bob_waits_for_alice || fail "her claim does not hold"
+	rules "Claim=fft:default,user=$ALICE_UID"
+	bob_waits_for_alice || fail "she may not use the name"
 }
 
-test_claim_authorises_members_of_a_group() {
+test_a_rule_authorises_members_of_a_group() {
 	local a b
 
-	claims "Claim=fft:group=alice"
+	rules "Claim=fft:group=alice"
 	block >/dev/null
 	a=$(pending fft)
 	b=$(pending fft)
@@ -129,10 +129,10 @@ test_claim_authorises_members_of_a_group() {
 }
 
 # Slurm sets the account of a job that names none later; until then the job waits.
-test_claim_authorises_jobs_of_an_account() {
+test_a_rule_authorises_jobs_of_an_account() {
 	local a b
 
-	claims "Claim=fft:account=ph*"
+	rules "Claim=fft:account=ph*"
 	full_of_ffts
 	a=$(job fft 1 -A chem)
 	wait_for 2 state_is "$a" RUNNING
@@ -149,10 +149,10 @@ test_claim_authorises_jobs_of_an_account() {
 	wait_for 5 confined "$b"
 }
 
-test_claim_authorises_jobs_of_a_partition() {
+test_a_rule_authorises_jobs_of_a_partition() {
 	local a b
 
-	claims "Claim=fft:partition=ma*"
+	rules "Claim=fft:partition=ma*"
 	block >/dev/null
 	job fft 300 -p prefer >/dev/null
 	a=$(pending fft)
