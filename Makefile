@@ -67,7 +67,7 @@ PLUGIN_SRC := spank/spank_netprof.c $(addprefix spank/np_,detach.c launch.c \
 	profiler/base/np_option.c profiler/base/np_read.c \
 	profiler/probe/np_helper_env.c profiler/store/np_saver_proto.c \
 	predictor/base/np_text.c
-JOIN_SRC := spank/netprof-agent.c spank/np_memory.c spank/np_watch.c \
+AGENT_SRC := spank/netprof-agent.c spank/np_memory.c spank/np_watch.c \
 	profiler/base/np_children.c profiler/probe/np_helper_env.c
 CLI := $(wildcard cli/*.c)
 UNIT := $(wildcard t/unit/*.c t/unit/*/*.c analysis/*/t/*.c)
@@ -298,14 +298,15 @@ $(BUILD)/netprof-collector: $(BUILD)/spank/netprof-collector.o \
 
 # Without libslurm: it runs on every node, all the time.
 $(BUILD)/netprof-saver: $(BUILD)/spank/netprof-saver.o \
-		$(call objs,$(addprefix spank/np_,choose.c detach.c saver_queue.c)) \
+		$(call objs,$(addprefix spank/np_,detach.c saver_queue.c \
+		select_level.c)) \
 		$(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(JSON) $(GSL) $(ELF) $(LIBM))
 
 # Started on every node of a launch: with musl that costs a fifth (doc/developer/carrier.md).
 MUSL := $(if $(SANITIZE),,$(shell command -v musl-gcc))
-$(BUILD)/netprof-agent: $(JOIN_SRC:%.c=$(BUILD)/join/%.o)
+$(BUILD)/netprof-agent: $(AGENT_SRC:%.c=$(BUILD)/agent/%.o)
 	$(call say,LD)
 	$(Q)$(or $(MUSL),$(CC)) $(CFLAGS) $(SAN) $(LDFLAGS) $(if $(MUSL),-static) -o $@ $^
 
@@ -485,7 +486,7 @@ $(BUILD)/plugin/%.o: %.c $(BUILD)/flags
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/join/%.o: %.c $(BUILD)/flags
+$(BUILD)/agent/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(or $(MUSL),$(CC)) $(BASE_CFLAGS) $(CFLAGS) $(CPPFLAGS) $(SAN) -MMD -MP -c -o $@ $<

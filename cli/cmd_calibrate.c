@@ -593,7 +593,7 @@ struct app_plan {
 	struct np_calibration fabric; /* valid if calibrated */
 	bool calibrated;
 	struct np_curve_levels levels;
-	/* The jobs to submit: an index into levels, or NP_NEED_ALONE. */
+	/* The jobs to submit: an index into levels, or NP_PLANNER_ALONE. */
 	long job[MAX_JOBS];
 	size_t n;
 };
@@ -651,14 +651,16 @@ static int plan_jobs(struct app_plan *p, unsigned repeats)
 	np_curve_count(&e, &p->runs, opt.scope, &p->levels, &alone);
 	np_run_summary_free(&e);
 	while (p->n < MAX_JOBS) {
-		long i = np_need_next(p->levels.level, p->levels.n, &alone,
-				      repeats, repeats > NP_NEED_RUNS_ALONE ?
-				      repeats : NP_NEED_RUNS_ALONE);
+		long i = np_planner_next(p->levels.level, p->levels.n, &alone,
+					 repeats,
+					 repeats > NP_PLANNER_RUNS_ALONE ?
+						 repeats :
+						 NP_PLANNER_RUNS_ALONE);
 
-		if (i == NP_NEED_COMPLETE)
+		if (i == NP_PLANNER_COMPLETE)
 			break;
 		p->job[p->n++] = i;
-		if (i == NP_NEED_ALONE)
+		if (i == NP_PLANNER_ALONE)
 			alone.n++;
 		else
 			p->levels.level[i].run_sec.n++;
@@ -666,7 +668,7 @@ static int plan_jobs(struct app_plan *p, unsigned repeats)
 	return 0;
 }
 
-/* Planned jobs at one level, or without load for NP_NEED_ALONE. */
+/* Planned jobs at one level, or without load for NP_PLANNER_ALONE. */
 static size_t count_jobs(const struct app_plan *p, long what)
 {
 	size_t n = 0;
@@ -686,7 +688,7 @@ static void print_jobs(const struct app_plan *p, const char *app)
 	}
 	fprintf(stderr, "%s: %zu %s one after the other: %zu without load", app,
 		p->n, p->n == 1 ? "job" : "jobs",
-		count_jobs(p, NP_NEED_ALONE));
+		count_jobs(p, NP_PLANNER_ALONE));
 	for (size_t i = 0; i < p->levels.n; i++)
 		if (count_jobs(p, (long)i))
 			fprintf(stderr, ", %zu under %s",
@@ -802,7 +804,7 @@ static int calibrate_app(const struct calibrate_opt *o)
 		return rc;
 	if (load_runs(&p, &s, o->app, &err)) {
 		rc = cli_fail("%s", err.text);
-	} else if (plan_jobs(&p, o->repeats ? o->repeats : NP_NEED_RUNS)) {
+	} else if (plan_jobs(&p, o->repeats ? o->repeats : NP_PLANNER_RUNS)) {
 		rc = cli_fail("out of memory");
 	} else {
 		print_jobs(&p, o->app);

@@ -25,24 +25,24 @@
 
 #include "np_agents.h"
 #include "np_alloc_query.h"
-#include "np_choose.h"
 #include "np_clock.h"
 #include "np_conf.h"
 #include "np_detach.h"
-#include "np_run_summary.h"
 #include "np_launch.h"
 #include "np_memory.h"
 #include "np_notice.h"
 #include "np_record.h"
 #include "np_rendezvous.h"
 #include "np_reports.h"
+#include "np_run_summary.h"
 #include "np_saver_proto.h"
 #include "np_script.h"
+#include "np_select_level.h"
 #include "np_slurm_compat.h"
 
 #define SAVE_EVERY_SEC 10.0
 #define FIRST_SAVE_MS 1000  /* for the store to refuse records */
-#define CHOOSE_MS 3000	    /* for the choice of a level; srun waits for it */
+#define SELECT_MS 3000	    /* for the choice of a level; srun waits for it */
 #define LAST_SAVE_MS 200    /* less than srun waits for "saved" */
 /* The log is told that the store does not answer after this. */
 #define SILENT_SEC 30.0
@@ -66,13 +66,16 @@ struct saver {
 	uint32_t seq, answered; /* of the last request and of the last reply */
 	int rc;			/* result in that reply */
 	char why[NP_ERR_LEN];	/* its text */
-	struct np_choice choice; /* its choice, if saver_choose() asked */
+	struct np_selection choice; /* its choice, if saver_select() asked */
 	struct np_saver_head head; /* of a reply being read */
 	size_t got; /* bytes of head read, then of text */
 	char *text; /* fields of that reply; NULL: none yet */
 };
 
-#define SAVER_INIT { .fd = -1, .choice = NP_CHOICE_INIT }
+#define SAVER_INIT                                    \
+	{                                             \
+		.fd = -1, .choice = NP_SELECTION_INIT \
+	}
 
 struct collector {
 	struct np_launch_request request;
@@ -285,10 +288,10 @@ static int saver_save(struct saver *s, const struct np_record *r,
 }
 
 /*
- * Have a level chosen for r by np_choose(), to run on nodes, and the record
+ * Have a level chosen for r by np_select_level(), to run on nodes, and the record
  * written with it.  Returns as saver_save().
  */
-static int saver_choose(struct saver *s, const struct np_record *r,
+static int saver_select(struct saver *s, const struct np_record *r,
 			const char *scope, const char *nodes, double share,
 			double now, struct np_err *err)
 {
@@ -300,9 +303,10 @@ static int saver_choose(struct saver *s, const struct np_record *r,
 	snprintf(max_runs, sizeof(max_runs), "%u", s->conf->max_runs);
 	snprintf(share_text, sizeof(share_text), "%.17g", share);
 	snprintf(now_text, sizeof(now_text), "%.17g", now);
-	rc = send_request(s, NP_SAVER_CHOOSE, (const char *[]){
-			s->conf->store, "", max_runs, scope, nodes, share_text,
-			now_text, text }, 8, err);
+	rc = send_request(s, NP_SAVER_SELECT,
+			  (const char *[]){ s->conf->store, "", max_runs, scope,
+					    nodes, share_text, now_text, text },
+			  8, err);
 	free(text);
 	return rc;
 }
@@ -319,7 +323,7 @@ static bool take_reply(struct saver *s)
 		s->rc = (int)strtol(field[0], NULL, 10);
 		snprintf(s->why, sizeof(s->why), "%s", field[1]);
 		if (!s->rc && *field[2])
-			s->rc = np_choice_parse(field[2], &s->choice);
+			s->rc = np_selection_parse(field[2], &s->choice);
 	}
 	free(s->text);
 	s->text = NULL;
@@ -589,18 +593,18 @@ static int ask_for_level(struct collector *c, struct np_err *err)
 
 	c->r->end = seen_until(c);
 	c->r->intervals_nodes = (uint32_t)c->nodes.level.n;
-	rc = saver_choose(&c->saver, c->r, np_step_nodes_scope(&c->nodes),
-			     c->nodes.level_nodes, share, np_date_sec(), err);
-	return rc ? rc : saver_wait(&c->saver, CHOOSE_MS, err);
+	rc = saver_select(&c->saver, c->r, np_step_nodes_scope(&c->nodes),
+			  c->nodes.level_nodes, share, np_date_sec(), err);
+	return rc ? rc : saver_wait(&c->saver, SELECT_MS, err);
 }
 
 /*
  * Use the level that the sensitivity curve needs most.  If it needs none, or
  * that cannot be told, srun need not wait and the program runs alone.
  */
-static void choose_level(struct collector *c)
+static void select_level(struct collector *c)
 {
-	const struct np_choice *choice = &c->saver.choice;
+	const struct np_selection *choice = &c->saver.choice;
 	struct np_err err = NP_ERR_INIT;
 
 	c->request.level[0] = '\0';
@@ -647,7 +651,7 @@ static int begin(struct collector *c, struct np_err *err)
 				np_date_sec() - (np_mono_sec() - c->start_sec),
 				c->r, &c->nodes, err);
 	if (!rc && !strcmp(c->request.level, NP_LAUNCH_LEVEL_AUTO))
-		choose_level(c);
+		select_level(c);
 	if (!rc && c->request.level[0])
 		rc = np_record_note_level(c->r, c->request.level,
 					  np_step_nodes_scope(&c->nodes),

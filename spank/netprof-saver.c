@@ -39,7 +39,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "np_choose.h"
 #include "np_clock.h"
 #include "np_detach.h"
 #include "np_elf.h"
@@ -48,6 +47,7 @@
 #include "np_read.h"
 #include "np_saver_proto.h"
 #include "np_saver_queue.h"
+#include "np_select_level.h"
 #include "np_store.h"
 #include "np_text.h"
 #include "np_trace_dir.h"
@@ -60,8 +60,12 @@
 
 enum { F_STORE, F_RUN, F_MAX_RUNS, F_RECORD, N_SAVE_FIELDS };
 enum {
-	F_SCOPE = F_RECORD, F_NODES, F_SHARE, F_NOW, F_CHOOSE_RECORD,
-	N_CHOOSE_FIELDS,
+	F_SCOPE = F_RECORD,
+	F_NODES,
+	F_SHARE,
+	F_NOW,
+	F_SELECT_RECORD,
+	N_SELECT_FIELDS,
 };
 
 /*
@@ -157,14 +161,14 @@ static int choose(char *const field[], char **choice, struct np_err *err)
 {
 	struct np_record *r = NULL;
 	struct np_store *s = NULL;
-	int rc = read_record(field[F_CHOOSE_RECORD], &r, err);
+	int rc = read_record(field[F_SELECT_RECORD], &r, err);
 
 	if (!rc)
 		rc = open_store(field, &s, err);
 	if (!rc)
-		rc = np_choose(s, r, field[F_SCOPE], field[F_NODES],
-			       strtod(field[F_SHARE], NULL),
-			       strtod(field[F_NOW], NULL), choice, err);
+		rc = np_select_level(s, r, field[F_SCOPE], field[F_NODES],
+				     strtod(field[F_SHARE], NULL),
+				     strtod(field[F_NOW], NULL), choice, err);
 	np_store_close(s);
 	np_record_free(r);
 	return rc;
@@ -217,7 +221,7 @@ static void do_request(enum np_saver_kind kind, char *text, size_t len, int fd)
 	}
 	if (kind == NP_SAVER_SAVE && n == N_SAVE_FIELDS)
 		rc = save(field, &err);
-	else if (kind == NP_SAVER_CHOOSE && n == N_CHOOSE_FIELDS)
+	else if (kind == NP_SAVER_SELECT && n == N_SELECT_FIELDS)
 		rc = choose(field, &choice, &err);
 	else if (kind == NP_SAVER_CHECK && n == 1)
 		rc = check_directory(field[0]);

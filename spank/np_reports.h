@@ -17,11 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_choose.h"
 #include "np_conf.h"
 #include "np_record.h"
 #include "np_rendezvous.h"
 #include "np_report.h"
+#include "np_select_level.h"
 
 /* ---- all reports of one step ---- */
 

@@ -1830,7 +1830,7 @@ struct progress {
 };
 
 /* Choose the levels of the matrix by the results so far. */
-static void choose_levels(struct np_calibrate *c)
+static void select_levels(struct np_calibrate *c)
 {
 	const struct np_cal_setup *s = &c->setup;
 	struct np_calibrate once = *c;
@@ -1852,7 +1852,7 @@ static void decide_for_stage(struct np_calibrate *c, int stage)
 	if (stage == NP_CAL_SECOND && !c->scope_given)
 		c->scope = cal_best_scope(c);
 	if (stage == NP_CAL_THIRD)
-		choose_levels(c);
+		select_levels(c);
 }
 
 /* Does the state have this measurement? */

@@ -19,7 +19,7 @@
  * comes a descriptor, and both ends then talk as np_trace_ring.h describes.  RUN
  * identifies the run that a record belongs to.  LOG has no reply.  ERRNO is 0 or
  * negative; in reply to CHECK it is 0 unless the server of DIRECTORY is lost.
- * CHOICE is the text of np_choice_print(), or empty.  Both ends are on one host,
+ * CHOICE is the text of np_selection_print(), or empty.  Both ends are on one host,
  * so numbers in headers are in its byte order.
  */
 #ifndef NP_SAVER_PROTO_H
@@ -33,8 +33,14 @@
 #include "np_record.h"
 
 enum np_saver_kind {
-	NP_SAVER_LOG = 1, NP_SAVER_SAVE, NP_SAVER_CHOOSE, NP_SAVER_CHECK,
-	NP_SAVER_REPLY, NP_SAVER_TRACE, NP_SAVER_MPI, NP_SAVER_N_KINDS,
+	NP_SAVER_LOG = 1,
+	NP_SAVER_SAVE,
+	NP_SAVER_SELECT,
+	NP_SAVER_CHECK,
+	NP_SAVER_REPLY,
+	NP_SAVER_TRACE,
+	NP_SAVER_MPI,
+	NP_SAVER_N_KINDS,
 };
 
 #define NP_SAVER_VERSION 0x6e707331u /* messages of any other are refused */

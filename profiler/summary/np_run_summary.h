@@ -30,8 +30,8 @@
 #include "np_cache.h"
 #include "np_fabric.h"
 #include "np_fabric_store.h"
-#include "np_need.h"
 #include "np_one_run.h"
+#include "np_planner.h"
 #include "np_record.h"
 #include "np_store.h"
 
@@ -260,12 +260,12 @@ void np_run_summary_pack(FILE *f, const struct np_run_summary *e);
 int np_run_summary_unpack(struct np_pack *p, const struct np_fabric *fabric,
 			  const char *name, struct np_run_summary *out);
 
-/* ---- runs that a sensitivity curve has so far, for np_need_next() ---- */
+/* ---- runs that a sensitivity curve has so far, for np_planner_next() ---- */
 
 /* The levels of a curve; names are borrowed. */
 struct np_curve_levels {
 	const char **name;
-	struct np_need_level *level;
+	struct np_planner_level *level;
 	size_t n;
 };
 

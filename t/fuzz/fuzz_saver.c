@@ -7,20 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_choose.h"
 #include "np_saver_proto.h"
+#include "np_select_level.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void parse_choice(const char *text)
 {
-	struct np_choice c, again;
+	struct np_selection c, again;
 	char *printed;
 
-	if (np_choice_parse(text, &c))
+	if (np_selection_parse(text, &c))
 		return;
-	printed = np_choice_print(&c);
-	if (!printed || np_choice_parse(printed, &again) ||
+	printed = np_selection_print(&c);
+	if (!printed || np_selection_parse(printed, &again) ||
 	    strcmp(c.level, again.level) ||
 	    c.history.n_intervals != again.history.n_intervals)
 		abort();

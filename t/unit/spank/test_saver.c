@@ -1,7 +1,7 @@
-#include "t.h"
-#include "np_choose.h"
 #include "np_saver_proto.h"
 #include "np_saver_queue.h"
+#include "np_select_level.h"
+#include "t.h"
 
 #include <errno.h>
 #include <math.h>
@@ -191,14 +191,14 @@ static void test_a_choice_arrives(void)
 		{ 1, NP_INTERVAL_NO_LEVEL, 2.5, 1e6, NAN },
 		{ 2, 1, 0.125, 0, 17 },
 	};
-	struct np_choice in = { .level = "c3",
-				.lock = -1,
-				.history = { names, led, 2, intervals, 2,
-					     0.2 } };
-	struct np_choice none = NP_CHOICE_INIT, out;
-	char *text = np_choice_print(&in);
+	struct np_selection in = { .level = "c3",
+				   .lock = -1,
+				   .history = { names, led, 2, intervals, 2,
+						0.2 } };
+	struct np_selection none = NP_SELECTION_INIT, out;
+	char *text = np_selection_print(&in);
 
-	T_CHECK(!np_choice_parse(text, &out) && !strcmp(out.level, "c3"));
+	T_CHECK(!np_selection_parse(text, &out) && !strcmp(out.level, "c3"));
 	T_CHECK(out.history.n_levels == 2 && out.history.n_intervals == 2 &&
 		out.lock == -1 && !out.complete && out.history.share == 0.2);
 	T_CHECK(!strcmp(out.history.name[1], names[1]) &&
@@ -209,8 +209,9 @@ static void test_a_choice_arrives(void)
 	np_intervals_history_free(&out.history);
 	free(text);
 	none.complete = true;
-	text = np_choice_print(&none);
-	T_CHECK(!np_choice_parse(text, &out) && out.complete && !out.level[0]);
+	text = np_selection_print(&none);
+	T_CHECK(!np_selection_parse(text, &out) && out.complete &&
+		!out.level[0]);
 	free(text);
 }
 
@@ -222,11 +223,11 @@ static void test_a_damaged_choice_is_refused(void)
 		"c3 0 1 1 0.2\nc3 1\n1 0 -1 1 1\n", "c3 0 999999 0 0.2\n",
 		"- 0 1 0 0\nnosuch 1\n",
 	};
-	struct np_choice out;
+	struct np_selection out;
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++)
-		T_ROW(texts[i], np_choice_parse(texts[i], &out) == -EINVAL &&
-				!out.history.n_levels && !out.level[0]);
+		T_ROW(texts[i], np_selection_parse(texts[i], &out) == -EINVAL &&
+					!out.history.n_levels && !out.level[0]);
 }
 
 static const struct t_case cases[] = {

@@ -99,7 +99,7 @@ static void runs_make(const struct row *row, struct np_runs *runs)
 		runs->run[runs->n] = record(&row[runs->n]);
 }
 
-/* What np_choose() asks. */
+/* What np_select_level() asks. */
 static void count(const struct np_runs *runs, const char *scope,
 		  struct np_curve_levels *l, struct np_mean *alone)
 {

@@ -1,4 +1,4 @@
-#include "np_choose.h"
+#include "np_select_level.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "np_run_summary.h"
 #include "np_level.h"
+#include "np_run_summary.h"
 #include "np_store.h"
 
 /* ---- the choice ---- */
@@ -35,7 +35,7 @@ static int lock_app(struct np_store *s, const char *app)
 	return fd;
 }
 
-static void unlock(struct np_choice *c)
+static void unlock(struct np_selection *c)
 {
 	if (c->lock >= 0)
 		close(c->lock);
@@ -122,9 +122,9 @@ static int look_back(const struct np_runs *runs, const struct np_run_summary *e,
 	return rc;
 }
 
-static int choose_level(const struct np_runs *runs,
+static int select_level(const struct np_runs *runs,
 			const struct np_run_summary_opt *opt, double share,
-			struct np_curve_levels *l, struct np_choice *out,
+			struct np_curve_levels *l, struct np_selection *out,
 			struct np_err *err)
 {
 	struct np_run_summary e;
@@ -145,9 +145,9 @@ static int choose_level(const struct np_runs *runs,
 		return np_errf(err, rc, "out of memory");
 	if (out->complete || out->history.n_levels)
 		return 0;
-	i = np_need_next(l->level, l->n, &alone, NP_NEED_RUNS,
-			 NP_NEED_RUNS_ALONE);
-	out->complete = i == NP_NEED_COMPLETE;
+	i = np_planner_next(l->level, l->n, &alone, NP_PLANNER_RUNS,
+			    NP_PLANNER_RUNS_ALONE);
+	out->complete = i == NP_PLANNER_COMPLETE;
 	if (i < 0)
 		return 0;
 	if (np_level_parse(l->name[i], &level, err))
@@ -162,10 +162,12 @@ static int choose_level(const struct np_runs *runs,
  */
 static int choose(struct np_store *s, const struct np_record *r,
 		  const char *scope, double share, double now,
-		  struct np_choice *out, struct np_err *err)
+		  struct np_selection *out, struct np_err *err)
 {
 	struct np_run_summary_opt opt = {
-		.like = r, .scope = scope, .fingerprint = r->fingerprint,
+		.like = r,
+		.scope = scope,
+		.fingerprint = r->fingerprint,
 		.now = now,
 	};
 	struct np_calibration c;
@@ -173,7 +175,7 @@ static int choose(struct np_store *s, const struct np_record *r,
 	struct np_runs runs = { .n = 0 };
 	int rc;
 
-	*out = (struct np_choice){ .lock = lock_app(s, r->app) };
+	*out = (struct np_selection){ .lock = lock_app(s, r->app) };
 	rc = np_store_load(s, NP_STORE_USER, geteuid(), r->app, NULL, NULL,
 			   &runs, err);
 	if (rc && rc != -ENOENT)
@@ -182,7 +184,7 @@ static int choose(struct np_store *s, const struct np_record *r,
 		opt.calibration = &c;
 	rc = np_curve_levels_make(opt.calibration, &l);
 	if (!rc) {
-		rc = choose_level(&runs, &opt, share, &l, out, err);
+		rc = select_level(&runs, &opt, share, &l, out, err);
 		np_curve_levels_free(&l);
 	} else {
 		np_errf(err, rc, "out of memory");
@@ -194,8 +196,9 @@ static int choose(struct np_store *s, const struct np_record *r,
 }
 
 /* The record says what was chosen, for runs that start at the same time. */
-static int note_choice(struct np_record *r, const struct np_choice *c,
-		       const char *scope, const char *nodes, struct np_err *err)
+static int note_selection(struct np_record *r, const struct np_selection *c,
+			  const char *scope, const char *nodes,
+			  struct np_err *err)
 {
 	if (!c->history.n_levels)
 		r->intervals_nodes = 0;
@@ -206,19 +209,19 @@ static int note_choice(struct np_record *r, const struct np_choice *c,
 		       0;
 }
 
-int np_choose(struct np_store *s, struct np_record *r, const char *scope,
-	      const char *nodes, double share, double now, char **text,
-	      struct np_err *err)
+int np_select_level(struct np_store *s, struct np_record *r, const char *scope,
+		    const char *nodes, double share, double now, char **text,
+		    struct np_err *err)
 {
-	struct np_choice c = NP_CHOICE_INIT;
+	struct np_selection c = NP_SELECTION_INIT;
 	int rc = choose(s, r, scope, share, now, &c, err);
 
 	if (!rc)
-		rc = note_choice(r, &c, scope, nodes, err);
+		rc = note_selection(r, &c, scope, nodes, err);
 	if (!rc)
 		rc = np_store_save(s, r, err);
 	unlock(&c);
-	if (!rc && !(*text = np_choice_print(&c)))
+	if (!rc && !(*text = np_selection_print(&c)))
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	np_intervals_history_free(&c.history);
 	return rc;
@@ -234,7 +237,7 @@ int np_choose(struct np_store *s, struct np_record *r, const char *scope,
  * a line "NAME LED" for each level and "RUN LEVEL SEC RATE CALLS" for each
  * interval.
  */
-char *np_choice_print(const struct np_choice *c)
+char *np_selection_print(const struct np_selection *c)
 {
 	const struct np_intervals_history *h = &c->history;
 	char *text = NULL;
@@ -309,9 +312,9 @@ static int parse_intervals(const char **text, size_t n,
 	return 0;
 }
 
-int np_choice_parse(const char *text, struct np_choice *out)
+int np_selection_parse(const char *text, struct np_selection *out)
 {
-	struct np_choice c = NP_CHOICE_INIT;
+	struct np_selection c = NP_SELECTION_INIT;
 	size_t n_levels, n_intervals;
 	struct np_level level;
 	int complete, rc = 0;

@@ -2,11 +2,11 @@
  * Which load level a run takes that is flagged by --netprofile-calibrate: the
  * one that the profile of its workload, from the user's own runs, lacks most.
  *
- * netprof-saver chooses, because only it touches the store, and sends the
- * choice to the collector as text.
+ * netprof-saver selects it, because only it touches the store, and sends the
+ * selection to the collector as text.
  */
-#ifndef NP_CHOOSE_H
-#define NP_CHOOSE_H
+#ifndef NP_SELECT_LEVEL_H
+#define NP_SELECT_LEVEL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,9 +28,9 @@ struct np_intervals_history {
 
 void np_intervals_history_free(struct np_intervals_history *p);
 
-struct np_choice {
+struct np_selection {
 	char level[NP_LEVEL_NAME]; /* "": none */
-	bool complete; /* the sensitivity curve has all it needs */
+	bool complete;		   /* the sensitivity curve has all it needs */
 	/*
 	 * If it has levels: the run alternates them in measurement intervals,
 	 * instead of one level throughout.  Free with
@@ -38,33 +38,36 @@ struct np_choice {
 	 *	 
 	 */
 	struct np_intervals_history history;
-	int lock; /* held until the choice is in the store; -1: none */
+	int lock; /* held until the selection is in the store; -1: none */
 };
 
-#define NP_CHOICE_INIT { .lock = -1 }
+#define NP_SELECTION_INIT  \
+	{                  \
+		.lock = -1 \
+	}
 
 /*
- * Choose a level for the run of r, note it in r, and save r in the store.  A
- * lock is held meanwhile, so that runs which start together choose differently.
+ * Select a level for the run of r, note it in r, and save r in the store.  A
+ * lock is held meanwhile, so that runs which start together select different levels.
  *
  * r: application, cluster and fingerprint of the run; scope, nodes: where its
  * level would run.  Levels are those of the cluster's calibration at this
  * scope, or else c0 to c7.  share: part by which measurement intervals may
- * lengthen the run; 0: no intervals.  *text: the choice, as np_choice_print();
+ * lengthen the run; 0: no intervals.  *text: the selection, as np_selection_print();
  * the caller frees it.  Returns 0, or -errno with err.
  */
-int np_choose(struct np_store *s, struct np_record *r, const char *scope,
-	      const char *nodes, double share, double now, char **text,
-	      struct np_err *err);
+int np_select_level(struct np_store *s, struct np_record *r, const char *scope,
+		    const char *nodes, double share, double now, char **text,
+		    struct np_err *err);
 
 /*
- * The choice from its text; *out has no lock.  Returns 0, -EINVAL (malformed)
- * or -ENOMEM, and *out is NP_CHOICE_INIT then.  Pure.
+ * The selection from its text; *out has no lock.  Returns 0, -EINVAL (malformed)
+ * or -ENOMEM, and *out is NP_SELECTION_INIT then.  Pure.
  */
-int np_choice_parse(const char *text, struct np_choice *out);
+int np_selection_parse(const char *text, struct np_selection *out);
 
 /* For unit tests and the fuzzer.  NULL: out of memory; free() it.  Pure. */
-char *np_choice_print(const struct np_choice *c);
+char *np_selection_print(const struct np_selection *c);
 
 /*
  * Note in r the load level of that name and where it runs: scope is "leaf" or

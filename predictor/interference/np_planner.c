@@ -1,8 +1,8 @@
-#include "np_need.h"
+#include "np_planner.h"
 
 #include <stdbool.h>
 
-typedef struct np_need_level level_t;
+typedef struct np_planner_level level_t;
 
 static bool known(const level_t *l)
 {
@@ -16,8 +16,8 @@ static double gap(const level_t *level, size_t n, size_t i)
 
 	for (size_t k = 0; k < n; k++)
 		if (level[k].run_sec.n && known(&level[k]))
-			least = fmin(least, fabs(level[k].impact -
-						 level[i].impact));
+			least = fmin(least,
+				     fabs(level[k].impact - level[i].impact));
 	return least;
 }
 
@@ -28,8 +28,8 @@ static long extreme(const level_t *level, size_t n, double sign)
 
 	for (size_t i = 0; i < n; i++)
 		if (known(&level[i]) &&
-		    (best < 0 || sign * level[i].impact >
-				 sign * level[best].impact))
+		    (best < 0 ||
+		     sign * level[i].impact > sign * level[best].impact))
 			best = (long)i;
 	return best;
 }
@@ -46,8 +46,8 @@ static long widest_gap(const level_t *level, size_t n)
 			continue;
 		here = gap(level, n, i);
 		/* prefer the greater impact, where curves are steeper */
-		if (here > widest || (here == widest && level[i].impact >
-				      level[best].impact)) {
+		if (here > widest ||
+		    (here == widest && level[i].impact > level[best].impact)) {
 			widest = here;
 			best = (long)i;
 		}
@@ -74,8 +74,7 @@ static long uncovered(const level_t *level, size_t n)
 
 static double relative_sd(const struct np_mean *m)
 {
-	return m->n > 1 && !isnan(m->sd) && m->mean > 0 ? m->sd / m->mean :
-							  NAN;
+	return m->n > 1 && !isnan(m->sd) && m->mean > 0 ? m->sd / m->mean : NAN;
 }
 
 /*
@@ -112,20 +111,20 @@ static long repeat(const level_t *level, size_t n, double fallback,
 	return best;
 }
 
-long np_need_next(const struct np_need_level *level, size_t n_levels,
-		  const struct np_mean *alone, unsigned want,
-		  unsigned want_alone)
+long np_planner_next(const struct np_planner_level *level, size_t n_levels,
+		     const struct np_mean *alone, unsigned want,
+		     unsigned want_alone)
 {
 	unsigned first = want_alone < 2 ? want_alone : 2;
 	long i;
 
 	if (alone->n < first)
-		return NP_NEED_ALONE;
+		return NP_PLANNER_ALONE;
 	i = want ? uncovered(level, n_levels) : -1;
 	if (i >= 0)
 		return i;
 	if (alone->n < want_alone)
-		return NP_NEED_ALONE;
+		return NP_PLANNER_ALONE;
 	i = repeat(level, n_levels, relative_sd(alone), want);
-	return i >= 0 ? i : NP_NEED_COMPLETE;
+	return i >= 0 ? i : NP_PLANNER_COMPLETE;
 }

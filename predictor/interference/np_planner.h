@@ -7,20 +7,20 @@
  * remaining runs alone follow, and finally repetitions of the runs whose mean
  * has the largest relative error.
  */
-#ifndef NP_NEED_H
-#define NP_NEED_H
+#ifndef NP_PLANNER_H
+#define NP_PLANNER_H
 
 #include <stddef.h>
 
 #include "np_moments.h"
 
-#define NP_NEED_ALONE (-1L)    /* a run without a level */
-#define NP_NEED_COMPLETE (-2L) /* no further run is needed */
+#define NP_PLANNER_ALONE (-1L)	  /* a run without a level */
+#define NP_PLANNER_COMPLETE (-2L) /* no further run is needed */
 
-#define NP_NEED_RUNS 2	     /* default number of runs under each level */
-#define NP_NEED_RUNS_ALONE 3 /* default number of runs alone */
+#define NP_PLANNER_RUNS 2	/* default number of runs under each level */
+#define NP_PLANNER_RUNS_ALONE 3 /* default number of runs alone */
 
-struct np_need_level {
+struct np_planner_level {
 	/*
 	 * Impact of the level on any increasing scale; equal distances on it
 	 * are covered evenly.  NaN if unknown: such levels come last.
@@ -30,12 +30,12 @@ struct np_need_level {
 };
 
 /*
- * Choose the next run.  alone holds the run times without load; want is the
+ * Select the next run.  alone holds the run times without load; want is the
  * number of runs under each level, want_alone that of runs alone.  Returns the
- * index of a level, NP_NEED_ALONE or NP_NEED_COMPLETE.
+ * index of a level, NP_PLANNER_ALONE or NP_PLANNER_COMPLETE.
  */
-long np_need_next(const struct np_need_level *level, size_t n_levels,
-		  const struct np_mean *alone, unsigned want,
-		  unsigned want_alone);
+long np_planner_next(const struct np_planner_level *level, size_t n_levels,
+		     const struct np_mean *alone, unsigned want,
+		     unsigned want_alone);
 
 #endif
