@@ -273,16 +273,17 @@ static void weigh_levels(struct fabric_task *t, const double *z, double *weight,
 		weight[i] = fmin(1, middle / weight[i]);
 }
 
-static void pace_pairs(struct fabric_task *t, struct np_data_fabric *v)
+static void scale_pairs(struct fabric_task *t, struct np_data_fabric *v)
 {
 	size_t n = t->n;
 	double *to = take(t, n * n);
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j <= i; j++)
-			np_pace_of(v->log_pairs[i * n + j],
-				   v->log_pairs[j * n + i], &to[i * n + j],
-				   &to[j * n + i]);
+			np_slowdowns_at_full_rate(v->log_pairs[i * n + j],
+						  v->log_pairs[j * n + i],
+						  &to[i * n + j],
+						  &to[j * n + i]);
 	v->fit_pairs = to;
 	if (!t->d->whole || n < 3)
 		return;
@@ -380,7 +381,7 @@ static void fabric_draw_one(struct fabric_task *t, size_t r)
 		gram_mixture(t, v);
 	draw_pairs(t, v, r > 0);
 	if (t->opt->needs & NP_NEED_OWN_IMPACT)
-		pace_pairs(t, v);
+		scale_pairs(t, v);
 	if (t->opt->needs & NP_NEED_LEVEL_PAIRS) {
 		gram_cross(t, v);
 		gram_victim(t, v);
@@ -505,12 +506,12 @@ static void draw_logs(const double *log, const double *noise, size_t n,
 }
 
 /* The slowdowns of program and levels by each other, on the fits' scale. */
-static void pace(struct np_data_program *v, size_t n, const double *weight,
-		 double *to)
+static void scale_program(struct np_data_program *v, size_t n,
+			  const double *weight, double *to)
 {
 	for (size_t i = 0; i < n; i++) {
-		np_pace_of(v->log_curve[i], v->log_impact[i], &to[i],
-			   &to[n + i]);
+		np_slowdowns_at_full_rate(v->log_curve[i], v->log_impact[i],
+					  &to[i], &to[n + i]);
 		to[n + i] *= weight ? weight[i] : 1;
 	}
 	v->fit_curve = to;
@@ -555,8 +556,8 @@ static void draw_all(struct program_task *t, struct np_rng *r, unsigned needs,
 		program_draw_one(t, i ? r : NULL, next, &d->sample[i]);
 		next += per_sample(t->n, t->bins, needs);
 		if (needs & NP_NEED_OWN_IMPACT)
-			pace(&d->sample[i], t->n, t->fit_weight,
-			     next - 2 * t->n);
+			scale_program(&d->sample[i], t->n, t->fit_weight,
+				      next - 2 * t->n);
 	}
 }
 

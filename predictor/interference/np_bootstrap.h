@@ -9,7 +9,7 @@
  *
  * Slowdowns below NP_BOOTSTRAP_LEAST are raised to it, so that logarithms exist.
  *
- * On the scale of np_pace_of(), a level that the other levels explain badly
+ * On the scale of np_slowdowns_at_full_rate(), a level that the other levels explain badly
  * counts less.  Each level's slowdowns are predicted from those of the others,
  * with the level that causes them left out as well.  If s is the root of the mean
  * squared residual of a level plus 0.03 squared, and m the median of s over the

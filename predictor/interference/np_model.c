@@ -692,20 +692,21 @@ static int twosided_join(struct np_data *v, const double *x, const double *y,
  * z of a program with slowdown d whose co-runner has sqrt(1 + e) = root_other.
  * A negative slowdown is noise and does not change the other's traffic.
  */
-static double full_pace(double d, double root_other)
+static double at_full_rate(double d, double root_other)
 {
 	double p = d > 0 && root_other > 1 ? d * root_other : d;
 
 	return 2 * (sqrt(1 + p) - 1);
 }
 
-void np_pace_of(double log_slow, double log_other, double *z, double *z_other)
+void np_slowdowns_at_full_rate(double log_slow, double log_other, double *z,
+			       double *z_other)
 {
 	/* u = sqrt(1 + d) - 1 and v likewise; accurate for small slowdowns */
 	double u = expm1(0.5 * log_slow), v = expm1(0.5 * log_other);
 
-	*z = full_pace(u * (2 + u), 1 + v);
-	*z_other = full_pace(v * (2 + v), 1 + u);
+	*z = at_full_rate(u * (2 + u), 1 + v);
+	*z_other = at_full_rate(v * (2 + v), 1 + u);
 }
 
 /* sqrt(1 + p) */
@@ -720,7 +721,7 @@ static double root_of(double z)
  * The difference of both sides is convex for u > 0.  Since e >= q / sqrt(1 + p),
  * the initial guess is not below the root, and Newton's method descends to it.
  */
-void np_pace_both(double z, double z_other, double log_slow[2])
+void np_slowdowns_together(double z, double z_other, double log_slow[2])
 {
 	double root = root_of(z), root_other = root_of(z_other);
 	double p = root * root - 1, q = root_other * root_other - 1, d, u;
@@ -752,7 +753,7 @@ void np_pace_both(double z, double z_other, double log_slow[2])
  *
  * A program that is slowed down offers less traffic.  "twosided" predicts for
  * each program the slowdown it would have if the other kept its full speed, on
- * the scale of np_pace_of(), and np_pace_both() turns the two into the slowdowns
+ * the scale of np_slowdowns_at_full_rate(), and np_slowdowns_together() turns the two into the slowdowns
  * that they have together.
  *
  * x and y have the same layout: the program as a co-runner (weights n + 1,
@@ -813,7 +814,7 @@ static int mutual_join_both(struct np_data *v, const double *x,
 
 	if (!rc)
 		rc = twosided_join(v, y, x + side, &z_other);
-	np_pace_both(z, z_other, log_slow);
+	np_slowdowns_together(z, z_other, log_slow);
 	return rc;
 }
 

@@ -37,10 +37,11 @@
  */
 
 /* Compute z of both programs from log(1 + slowdown) of both; all finite. */
-void np_pace_of(double log_slow, double log_other, double *z, double *z_other);
+void np_slowdowns_at_full_rate(double log_slow, double log_other, double *z,
+			       double *z_other);
 
 /* The inverse: log_slow[0] belongs to z, log_slow[1] to z_other; all finite. */
-void np_pace_both(double z, double z_other, double log_slow[2]);
+void np_slowdowns_together(double z, double z_other, double log_slow[2]);
 
 struct np_model;
 struct np_nnls;

@@ -1819,8 +1819,8 @@ int np_calibrate_result(const struct np_calibration_conditions *f, char **out,
 
 /* ---- the stages ---- */
 
-/* Seconds to measure before the pace is used to estimate the rest. */
-#define PACE_SEC 5.0
+/* Seconds to measure before the rate is used to estimate the rest. */
+#define RATE_SEC 5.0
 
 struct progress {
 	struct np_calibrate *c;
@@ -1917,22 +1917,22 @@ int np_calibrate_estimate(const struct np_calibrate *c,
 	return rc;
 }
 
-/* Report the progress, with the remaining time at the pace so far. */
+/* Report the progress, with the remaining time at the rate so far. */
 static void report_progress(struct progress *k, const struct np_cal_task *next)
 {
 	struct np_calibrate *c = k->c;
 	struct np_cal_estimate e;
 	struct np_cal_progress p;
 	char key[NP_CAL_KEY];
-	double pace = 1;
+	double rate = 1;
 
 	if (np_calibrate_estimate(c, &e))
 		return;
-	if (k->planned_sec > PACE_SEC)
-		pace = (run_now_sec(c->run) - k->begun_sec) / k->planned_sec;
+	if (k->planned_sec > RATE_SEC)
+		rate = (run_now_sec(c->run) - k->begun_sec) / k->planned_sec;
 	if (next)
 		np_cal_key(&c->setup, next, key);
-	p = (struct np_cal_progress){ e.n_done, e.n, e.left_sec * pace,
+	p = (struct np_cal_progress){ e.n_done, e.n, e.left_sec * rate,
 				      next ? key : NULL };
 	c->progress(c->arg, &p);
 }

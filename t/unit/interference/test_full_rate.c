@@ -1,24 +1,24 @@
-/* Slowdowns of a pair from what each would suffer at the other's full pace. */
-#include "t.h"
+/* Slowdowns of a pair from what each would suffer if the other ran at its full rate. */
 #include "np_model.h"
+#include "t.h"
 
 #include <math.h>
 
 static const struct {
 	const char *name;
 	double d, e; /* slowdowns of a pair */
-	double p;    /* of the first, if the other kept its pace */
+	double p;    /* of the first, if the other kept its rate */
 } pairs[] = {
 	{ "neither suffers", 0, 0, 0 },
 	{ "only one suffers", 3, 0, 3 },
 	{ "only the other suffers", 0, 3, 0 },
 	{ "both alike", 3, 3, 6 },
-	{ "a light one beside a heavy one", 8, 0.21, 8.8 },
-	{ "a heavy one beside a light one", 0.21, 8, 0.63 },
+	{ "a light one with a heavy one", 8, 0.21, 8.8 },
+	{ "a heavy one with a light one", 0.21, 8, 0.63 },
 	{ "both stand still", 999, 999,
 	  999 * 31.622776601683793 }, /* the root of 1000 */
-	{ "a program that runs slightly faster with another",
-	  -0.02, 0.5, -0.02 },
+	{ "a program that runs slightly faster with another", -0.02, 0.5,
+	  -0.02 },
 };
 
 static void test_there_and_back(void)
@@ -27,27 +27,27 @@ static void test_there_and_back(void)
 		double d = log1p(pairs[i].d), e = log1p(pairs[i].e);
 		double z, z_other, got[2];
 
-		np_pace_of(d, e, &z, &z_other);
+		np_slowdowns_at_full_rate(d, e, &z, &z_other);
 		T_ROW(pairs[i].name,
 		      fabs(z - 2 * (sqrt(1 + pairs[i].p) - 1)) < 1e-9);
-		np_pace_both(z, z_other, got);
-		T_ROW(pairs[i].name, fabs(got[0] - d) < 1e-7 &&
-				     fabs(got[1] - e) < 1e-7);
-		np_pace_both(z_other, z, got);
-		T_ROW(pairs[i].name, fabs(got[0] - e) < 1e-7 &&
-				     fabs(got[1] - d) < 1e-7);
+		np_slowdowns_together(z, z_other, got);
+		T_ROW(pairs[i].name,
+		      fabs(got[0] - d) < 1e-7 && fabs(got[1] - e) < 1e-7);
+		np_slowdowns_together(z_other, z, got);
+		T_ROW(pairs[i].name,
+		      fabs(got[0] - e) < 1e-7 && fabs(got[1] - d) < 1e-7);
 	}
 }
 
-/* What the other suffers more relieves, and never more than it pressed. */
-static void test_a_slowed_neighbour_presses_less(void)
+/* What the other suffers more relieves, and never more than it slowed. */
+static void test_a_slowed_neighbour_slows_less(void)
 {
 	double last = INFINITY;
 
 	for (double z_other = 0; z_other < 60; z_other += 0.5) {
 		double d[2];
 
-		np_pace_both(3, z_other, d);
+		np_slowdowns_together(3, z_other, d);
 		T_CHECK(d[0] < last && d[0] > 0);
 		last = d[0];
 	}
@@ -69,7 +69,7 @@ static void test_any_number_has_an_answer(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(odd); i++) {
 		double got[2];
 
-		np_pace_both(odd[i].z, odd[i].z_other, got);
+		np_slowdowns_together(odd[i].z, odd[i].z_other, got);
 		T_ROW(odd[i].name, isfinite(got[0]) && isfinite(got[1]));
 	}
 }
@@ -77,8 +77,8 @@ static void test_any_number_has_an_answer(void)
 static const struct t_case cases[] = {
 	{ "a pair's slowdowns are found again", test_there_and_back },
 	{ "the more the other is slowed, the less it slows",
-	  test_a_slowed_neighbour_presses_less },
+	  test_a_slowed_neighbour_slows_less },
 	{ "any number has an answer", test_any_number_has_an_answer },
 	{ NULL, NULL },
 };
-T_SUITE(pace, cases)
+T_SUITE(full_rate, cases)
