@@ -229,7 +229,7 @@ void cli_put_snapshot(json_object *in, const struct np_state *s, double now)
 	cli_put_text(in, "controller", s->controller);
 	cli_put_real(in, "interval_sec", s->interval_sec);
 	cli_put_real(in, "max_slowdown", s->max_slowdown);
-	cli_put_real(in, "max_defer_sec", s->max_defer_sec);
+	cli_put_real(in, "max_defer_sec", s->max_hold_sec);
 	cli_put_text(in, "trouble", s->trouble);
 }
 

@@ -84,7 +84,7 @@ const char *cli_mode_text(const struct np_state *s, double now, bool places,
 			 "each other by more than %.0f %% are kept apart, and "
 			 "held for up to %s if necessary.",
 			 100 * s->max_slowdown,
-			 cli_setting_sec(s->max_defer_sec, hold));
+			 cli_setting_sec(s->max_hold_sec, hold));
 	} else if (!strcmp(s->mode, "prefer")) {
 		snprintf(buf, len, "Placement prefers: jobs that would slow "
 			 "each other by more than %.0f %% are kept apart if "

@@ -425,9 +425,10 @@ static void say_held(double held_sec, const struct np_state *s)
 		return;
 	cli_setting_sec(held_sec, held);
 	if (s)
-		cli_labelled(stdout, "Held", "for %s so far, at most %s "
-			     "(MaxDefer)", held,
-			     cli_setting_sec(s->max_defer_sec, most));
+		cli_labelled(stdout, "Held",
+			     "for %s so far, at most %s "
+			     "(MaxDefer)",
+			     held, cli_setting_sec(s->max_hold_sec, most));
 	else
 		cli_labelled(stdout, "Held", "for %s by placement before it "
 			     "started", held);

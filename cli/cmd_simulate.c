@@ -61,7 +61,7 @@ struct np_sim_summary {
 	/* Numbers of jobs: held by placement, held long, released as MaxDefer
 	   was reached, restricted to leaves, slowed beyond their time limit,
 	   and slowed at all. */
-	size_t held, held_long, let_go, confined, limits, slowed;
+	size_t held, held_long, let_go, was_restricted, limits, slowed;
 	double held_longest_sec;
 	size_t decisions, main_starts, backfill_starts;
 };
@@ -138,7 +138,7 @@ static void add_job(struct np_sim_summary *s, const struct np_sim_job *j,
 /* Add what placement did to a job. */
 static void add_hold(struct np_sim_summary *s, const struct np_sim_outcome *f)
 {
-	s->confined += f->confined;
+	s->was_restricted += f->was_restricted;
 	s->held += f->held_sec > 0;
 	s->held_long += f->held_sec > NP_SIM_LONG_HOLD_SEC;
 	s->let_go += f->let_go;
@@ -1541,9 +1541,9 @@ static int take_policy(struct cli_simulate *s, char *word)
 		return rc;
 	np_policy_init(&p->p.policy);
 	p->p.policy.max_slowdown = conf.place.max_slowdown;
-	p->p.policy.max_defer_sec = conf.place.max_defer_sec;
+	p->p.policy.max_hold_sec = conf.place.max_hold_sec;
 	step = 10 * conf.place.interval_sec; /* as in the plugin */
-	p->p.policy.defer_step_sec = step > 30 ? step : 30;
+	p->p.policy.hold_step_sec = step > 30 ? step : 30;
 	p->p.interval_sec = (uint32_t)ceil(conf.place.interval_sec);
 	if (*conf.place.unknown_as)
 		p->p.policy.unknown_as = profile_of(s, conf.place.unknown_as);
@@ -1650,7 +1650,7 @@ static const char *nothing_text(const struct cli_simulate *s, char *buf,
 	double limit = p ? p->p.policy.max_slowdown : NAN;
 	char text[CLI_NUMBER], other[CLI_NUMBER];
 
-	if (!p || p->sum.held || p->sum.confined)
+	if (!p || p->sum.held || p->sum.was_restricted)
 		return NULL;
 	if (!s->known_jobs)
 		snprintf(buf, len, "Placement would have changed nothing: no "
@@ -1719,11 +1719,10 @@ static const struct row {
 	{ "Utilisation", "utilisation", U_SHARE, AT(utilisation) },
 	{ "Makespan", "makespan_sec", U_SEC, AT(makespan_sec) },
 	{ "Node-hours used", "used_node_sec", U_HOURS, AT(used_node_sec) },
-	{ "Lost to interference", "lost_node_sec", U_HOURS,
-	  AT(lost_node_sec) },
+	{ "Lost to interference", "lost_node_sec", U_HOURS, AT(lost_node_sec) },
 	{ "Jobs slowed", "jobs_slowed", U_COUNT, AT(slowed) },
 	{ "Ended by their time limit", "limits_reached", U_COUNT, AT(limits) },
-	{ "Jobs confined", "jobs_confined", U_COUNT, AT(confined) },
+	{ "Jobs confined", "jobs_confined", U_COUNT, AT(was_restricted) },
 	{ "Jobs held", "jobs_held", U_COUNT, AT(held) },
 	{ "Held over 10 min", "jobs_held_long", U_COUNT, AT(held_long) },
 	{ "Held longest", "held_longest_sec", U_SEC, AT(held_longest_sec) },
@@ -2075,7 +2074,7 @@ static void put_policy(json_object *list, const struct cli_simulate *s,
 	cli_put_text(o, "policy", p->name);
 	cli_put_text(o, "mode", np_mode_name(p->p.mode));
 	cli_put_computed(o, "max_slowdown", p->p.policy.max_slowdown);
-	cli_put_computed(o, "max_defer_sec", p->p.policy.max_defer_sec);
+	cli_put_computed(o, "max_defer_sec", p->p.policy.max_hold_sec);
 	for (size_t r = 0; r < NP_ARRAY_SIZE(rows); r++)
 		if (rows[r].unit == U_COUNT)
 			cli_put_count(o, rows[r].key,
@@ -2264,9 +2263,11 @@ static void log_start(void *arg, uint32_t job, const struct np_sim_outcome *fate
 		(long long)s->job[job].submit_sec,
 		(long long)fate->eligible_sec, (long long)fate->start_sec,
 		fate->how == NP_SIM_MAIN ? "main" : "backfill",
-		fate->let_go ? "let go at MaxDefer" :
-		fate->confined ? "confined" :
-		fate->deferred ? "held" : "-", fate->held_sec);
+		fate->let_go	     ? "let go at MaxDefer" :
+		fate->was_restricted ? "confined" :
+		fate->was_held	     ? "held" :
+				       "-",
+		fate->held_sec);
 	for (size_t i = 0; i < n; i++)
 		fprintf(s->events, "%s%u", i ? "," : "", node[i]);
 	fputc('\n', s->events);
@@ -2299,7 +2300,7 @@ static void add_summary(struct np_sim_summary *to,
 	COUNT(held);
 	COUNT(held_long);
 	COUNT(let_go);
-	COUNT(confined);
+	COUNT(was_restricted);
 	COUNT(limits);
 	COUNT(slowed);
 	COUNT(backfill_starts);

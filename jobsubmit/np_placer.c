@@ -143,8 +143,8 @@ void np_settings_policy(const struct np_settings *s,
 
 	np_policy_init(policy);
 	policy->max_slowdown = c->max_slowdown;
-	policy->max_defer_sec = c->max_defer_sec;
-	policy->defer_step_sec = step > LEAST_STEP_SEC ? step : LEAST_STEP_SEC;
+	policy->max_hold_sec = c->max_hold_sec;
+	policy->hold_step_sec = step > LEAST_STEP_SEC ? step : LEAST_STEP_SEC;
 	policy->modes = 1u << c->mode;
 	for (size_t i = 0; i < c->n_partitions; i++)
 		policy->modes |= 1u << c->partition[i].mode;
@@ -552,16 +552,18 @@ int np_state_make(const struct np_state_input *t,
 	const struct np_place_conf *conf = &t->settings->conf.place;
 	char version[NP_LOADER_TEXT];
 	struct np_state s = {
-		.date = (double)v->now_sec, .interval_sec = conf->interval_sec,
+		.date = (double)v->now_sec,
+		.interval_sec = conf->interval_sec,
 		.cluster = strdup(t->controller->cluster),
-		.slurm_version = strdup(np_loader_text(SLURM_VERSION_NUMBER,
-						       version)),
+		.slurm_version =
+			strdup(np_loader_text(SLURM_VERSION_NUMBER, version)),
 		.netprof_version = strdup(NP_VERSION),
 		.controller = strdup(t->controller->host),
 		.mode = strdup(np_mode_name(conf->mode)),
-		.fabric = strdup(t->fabric), .trouble = strdup(t->trouble),
+		.fabric = strdup(t->fabric),
+		.trouble = strdup(t->trouble),
 		.max_slowdown = conf->max_slowdown,
-		.max_defer_sec = conf->max_defer_sec,
+		.max_hold_sec = conf->max_hold_sec,
 		.n_profiles = (uint32_t)t->table->n,
 		.decide_sec = t->decide_sec,
 	};

@@ -166,9 +166,10 @@ static void say_what(const struct bench_mix *m, const struct np_placement *p)
 
 	for (size_t i = RUNNING; i < RUNNING + PENDING; i++)
 		n[np_placement_at(p, i)->action]++;
-	printf("%-18s of %d pending: %u left alone, %u anywhere, %u confined,"
-	       " %u deferred\n", m->name, PENDING, n[NP_ACT_NONE],
-	       n[NP_ACT_UNRESTRICTED], n[NP_ACT_RESTRICT], n[NP_ACT_HOLD]);
+	printf("%-18s of %d pending: %u left alone, %u anywhere, %u restricted,"
+	       " %u held\n",
+	       m->name, PENDING, n[NP_ACT_NONE], n[NP_ACT_UNRESTRICTED],
+	       n[NP_ACT_RESTRICT], n[NP_ACT_HOLD]);
 }
 
 /* Medians; the usual mix comes first. */

@@ -190,7 +190,7 @@ static size_t decide(struct bench *b, const struct spans *t, size_t i)
 
 /* What became of the submissions. */
 struct tally {
-	size_t confined, deferred;
+	size_t restricted, held;
 };
 
 static void set_text(char **where, const char *text)
@@ -224,8 +224,8 @@ static void submit_one(struct bench *b, size_t i, char **env,
 	begin = bench_now();
 	np_submit(b->shared, &d, NOW, false);
 	*t = bench_since(begin);
-	tally->deferred += d.begin_time > NOW;
-	tally->confined += d.exc_nodes && (i % 4 || strlen(d.exc_nodes) > 40);
+	tally->held += d.begin_time > NOW;
+	tally->restricted += d.exc_nodes && (i % 4 || strlen(d.exc_nodes) > 40);
 	set_text(&d.name, NULL);
 	set_text(&d.partition, NULL);
 	set_text(&d.exc_nodes, NULL);
@@ -353,10 +353,10 @@ static bool run(const struct bench_mix *m, size_t decisions,
 			submit_one(&b, k, env, &cold[i * COLD + k], &tally);
 		}
 	}
-	printf("%-18s of %zu submissions %zu confined, %zu deferred; updates: "
-	       "%zu at first, %zu in %zu more rounds\n", m->name,
-	       decisions * (submissions + COLD), tally.confined,
-	       tally.deferred, first, more, decisions - 1);
+	printf("%-18s of %zu submissions %zu restricted, %zu held; updates: "
+	       "%zu at first, %zu in %zu more rounds\n",
+	       m->name, decisions * (submissions + COLD), tally.restricted,
+	       tally.held, first, more, decisions - 1);
 	p99 = bench_report(m->name, "callback", one, decisions * submissions,
 			   1e-6, "us");
 	good = bench_within("a callback", p99, CALLBACK_MAX_BASELINES) ||

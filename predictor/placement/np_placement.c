@@ -366,8 +366,8 @@ static bool problem_hold_expired(const struct np_problem *p,
 				 const struct np_job *j, double held_sec)
 {
 	return held_sec >= (j->mode == NP_MODE_PREFER ?
-			    NP_PLACEMENT_PATIENCE_SEC :
-			    p->policy.max_defer_sec);
+				    NP_PLACEMENT_PATIENCE_SEC :
+				    p->policy.max_hold_sec);
 }
 
 /*
@@ -1659,8 +1659,8 @@ static bool is_relevant(const struct np_classes *c, uint32_t a, uint32_t b)
 	return np_bits_test(c->relevant + a * c->words, b);
 }
 
-static bool
-conflict_anywhere(const struct np_classes *c, uint32_t a, uint32_t b)
+static bool conflict_on_any_leaf(const struct np_classes *c, uint32_t a,
+				 uint32_t b)
 {
 	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++)
 		if (class_avoids(c, a, b, leaf, NULL))
@@ -1682,7 +1682,7 @@ static bool class_conflicts(struct np_classes *c, uint32_t class)
 		for (uint32_t b = 0; b < c->n && !k->conflicts; b++)
 			k->conflicts = (is_relevant(c, class, b) ||
 					is_relevant(c, b, class)) &&
-				       conflict_anywhere(c, class, b);
+				       conflict_on_any_leaf(c, class, b);
 	}
 	return k->conflicts;
 }
@@ -3655,8 +3655,9 @@ const char *np_placement_text(const struct np_placement *p,
 	append_cause(&l, p, job, &v->cause);
 	if (v->held_sec >= 1)
 		append(&l, "; held back for %.0f s so far, %.0f s at most",
-		       v->held_sec, job->mode == NP_MODE_PREFER ?
-		       NP_PLACEMENT_PATIENCE_SEC : p->policy.max_defer_sec);
+		       v->held_sec,
+		       job->mode == NP_MODE_PREFER ? NP_PLACEMENT_PATIENCE_SEC :
+						     p->policy.max_hold_sec);
 	return buf;
 }
 
@@ -3734,9 +3735,8 @@ static int64_t until(const struct np_policy *policy, const struct np_job *j,
 	   able to before the next decision; that does not count as held. */
 	bool waiting = j->state == NP_JOB_WAITING ||
 		       j->eligible_sec > now_sec;
-	double left = policy->max_defer_sec - (waiting ? 0 : held_sec);
-	double step = waiting ? policy->max_defer_sec :
-		      policy->defer_step_sec;
+	double left = policy->max_hold_sec - (waiting ? 0 : held_sec);
+	double step = waiting ? policy->max_hold_sec : policy->hold_step_sec;
 	int64_t end, last;
 
 	if (left < 1)
@@ -4092,7 +4092,7 @@ static bool full(const struct np_placement *p, uint32_t owner)
 	return !np_shares_left(&p->admitted, owner, 1);
 }
 
-static void allow_anywhere(struct submission *s, enum np_why why)
+static void lift_restriction(struct submission *s, enum np_why why)
 {
 	s->v->action = NP_ACT_UNRESTRICTED;
 	s->v->cause.why = why;
@@ -4156,7 +4156,7 @@ static int place_enforced(struct submission *s, const uint64_t *can)
 	bool shares = s->job->flags & NP_JOB_SHARES_NODES;
 
 	if (np_bits_subset(c->reach, can, s->a->problem.lw)) {
-		allow_anywhere(s, why_unrestricted(s));
+		lift_restriction(s, why_unrestricted(s));
 		return 0;
 	}
 	if ((shares ? choose(s, c->free_shared, c->no_leaf_free_shared, can) :
@@ -4175,14 +4175,14 @@ static int place_preferred(struct submission *s, const uint64_t *can)
 
 	if (np_bits_subset(s->counts->reach, can, s->a->problem.lw) &&
 	    why != NP_WHY_FITS)
-		allow_anywhere(s, why);
+		lift_restriction(s, why);
 	else if (prefer_find(&s->a->prefer, s->job, s->class, s->counts,
 			     s->set))
 		return restrict_submission(s);
 	else if (s->a->classes.at[s->class].self && s->job->tasks > 1)
-		allow_anywhere(s, NP_WHY_TASKS_TOGETHER);
+		lift_restriction(s, NP_WHY_TASKS_TOGETHER);
 	else
-		allow_anywhere(s, NP_WHY_NO_ROOM_APART);
+		lift_restriction(s, NP_WHY_NO_ROOM_APART);
 	return 0;
 }
 
@@ -4382,8 +4382,8 @@ void np_policy_init(struct np_policy *p)
 {
 	*p = (struct np_policy){
 		.max_slowdown = 0.10,
-		.max_defer_sec = 3600,
-		.defer_step_sec = 60,
+		.max_hold_sec = 3600,
+		.hold_step_sec = 60,
 		.modes = 1u << NP_MODE_OFF | 1u << NP_MODE_ADVISE |
 			 1u << NP_MODE_PREFER | 1u << NP_MODE_ENFORCE,
 		.unknown_as = NP_PROFILE_UNKNOWN,
@@ -4407,9 +4407,9 @@ static int np_policy_check(const struct np_policy *p, const struct np_slowdowns 
 		return np_errf(err, -EINVAL,
 			       "policy: MaxSlowdown %g; expected 0 to 100",
 			       p->max_slowdown);
-	rc = check_time("MaxDefer", p->max_defer_sec, err);
+	rc = check_time("MaxDefer", p->max_hold_sec, err);
 	if (!rc)
-		rc = check_time("one deferral", p->defer_step_sec, err);
+		rc = check_time("one hold", p->hold_step_sec, err);
 	if (!rc && (p->unknown_as < NP_PROFILE_UNKNOWN ||
 		    (p->unknown_as >= 0 &&
 		     (size_t)p->unknown_as >= t->n)))

@@ -12,11 +12,11 @@
  *
  * - No leaf is open to two pending jobs that conflict there, nor to a pending
  *   job that must avoid a job running there. Exceptions are jobs that placement
- *   leaves alone (np_why says why) and jobs released after max_defer_sec.
+ *   leaves alone (np_why says why) and jobs released after max_hold_sec.
  * - The leaves open to a job have at least as many usable candidate nodes as it
  *   needs, within the number of switches that it accepts.
  * - A job that conflicts with no other job may use every leaf.
- * - A job is held back (np_outcome.held_sec) for at most max_defer_sec plus the
+ * - A job is held back (np_outcome.held_sec) for at most max_hold_sec plus the
  *   time since the last decision.
  *
  * In mode prefer a job is restricted only to leaves where enough nodes are free
@@ -65,8 +65,8 @@ bool np_arrivals_take(struct np_arrivals *a, uint32_t owner);
 
 struct np_policy {
 	double max_slowdown;	    /* limit of a conflict, fraction >= 0 */
-	double max_defer_sec;	    /* longest time to hold a job back, >= 1 */
-	double defer_step_sec;	    /* length of one hold: several intervals
+	double max_hold_sec;	    /* longest time to hold a job back, >= 1 */
+	double hold_step_sec;	    /* length of one hold: several intervals
 				       between decisions, so that a hold ends
 				       only if no more decisions are made */
 	unsigned modes; /* modes in use, bits 1 << enum np_mode: those of the
@@ -93,30 +93,30 @@ enum np_action {
 enum np_why {
 	/* NP_ACT_NONE */
 	NP_WHY_RUNNING,
-	NP_WHY_OFF,	  /* its partition is in mode off */
-	NP_WHY_UNKNOWN,	  /* unknown application, or the profile is another
+	NP_WHY_OFF,	 /* its partition is in mode off */
+	NP_WHY_UNKNOWN,	 /* unknown application, or the profile is another
 			     user's and not trusted */
-	NP_WHY_NODELIST,  /* the user chose nodes by name */
+	NP_WHY_NODELIST, /* the user chose nodes by name */
 	NP_WHY_RESERVATION,
 	NP_WHY_HETEROGENEOUS, /* its components must start together */
 	NP_WHY_CONSTRAINT,    /* unclear which nodes match its request */
-	NP_WHY_CHANGING,  /* its owner changes jobs faster than they can be
+	NP_WHY_CHANGING,      /* its owner changes jobs faster than they can be
 			     updated */
-	NP_WHY_NOT_YET,	  /* its begin time is too far in the future */
-	NP_WHY_NO_LEAF,	  /* no candidate node is on a leaf */
+	NP_WHY_NOT_YET,	      /* its begin time is too far in the future */
+	NP_WHY_NO_LEAF,	      /* no candidate node is on a leaf */
 	NP_WHY_TOO_FEW_NODES, /* fewer usable candidate nodes than it needs,
 				 even without placement */
-	NP_WHY_TOO_MANY,  /* more classes than NP_PLACEMENT_MAX_CLASSES, or
+	NP_WHY_TOO_MANY,      /* more classes than NP_PLACEMENT_MAX_CLASSES, or
 			     more submissions of its owner since the last
 			     decision than the owner's share of
-			     NP_PLACEMENT_MAX_ADMITTED; also with DEFER */
+			     NP_PLACEMENT_MAX_ADMITTED; also with NP_ACT_HOLD */
 	/* NP_ACT_UNRESTRICTED */
-	NP_WHY_HARMLESS,      /* conflicts with no pending or running job */
-	NP_WHY_NOT_PREDICTED, /* the same, but predictions are missing */
-	NP_WHY_FITS,	/* conflicts with jobs, but none on its leaves */
-	NP_WHY_HOLD_EXPIRED, /* max_defer_sec, or in mode prefer
+	NP_WHY_HARMLESS,       /* conflicts with no pending or running job */
+	NP_WHY_NOT_PREDICTED,  /* the same, but predictions are missing */
+	NP_WHY_FITS,	       /* conflicts with jobs, but none on its leaves */
+	NP_WHY_HOLD_EXPIRED,   /* max_hold_sec, or in mode prefer
 				    NP_PLACEMENT_PATIENCE_SEC */
-	NP_WHY_NO_ROOM_APART, /* prefer: it could not start apart now */
+	NP_WHY_NO_ROOM_APART,  /* prefer: it could not start apart now */
 	NP_WHY_TASKS_TOGETHER, /* prefer: array whose tasks conflict */
 	/* NP_ACT_RESTRICT, NP_ACT_HOLD: kept away from .other */
 	NP_WHY_FROM_RUNNING,
@@ -138,7 +138,7 @@ enum np_why {
 struct np_cause {
 	enum np_why why;
 	/*
-	 * Set for FROM_RUNNING and FROM_PENDING, and for DEFER where known: the
+	 * Set for FROM_RUNNING and FROM_PENDING, and for NP_ACT_HOLD where known: the
 	 * worst leaf, a conflicting job there, the job that would be slowed too
 	 * much (this one, the other or a third one), and by how much.
 	 */
@@ -163,7 +163,7 @@ struct np_outcome {
 	 */
 	bool narrows, moves;
 	const uint64_t *leaves; /* CONFINE: bitmap, owned by the placement */
-	int64_t until_sec;	/* DEFER: seconds since the epoch */
+	int64_t until_sec;	/* NP_ACT_HOLD: seconds since the epoch */
 	double held_sec; /* to pass in with the next snapshot */
 	/*
 	 * Arrays: this many tasks, the first ones, are to be split off, each

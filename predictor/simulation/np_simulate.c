@@ -391,12 +391,12 @@ static void placing_pends(struct np_sim *s, uint32_t job, bool pends)
  */
 static int64_t renew_sec(const struct np_sim_policy *p)
 {
-	int64_t sec = (int64_t)(p->policy.defer_step_sec / 2);
+	int64_t sec = (int64_t)(p->policy.hold_step_sec / 2);
 
 	if (p->mode == NP_MODE_PREFER && sec > NP_PLACEMENT_PATIENCE_SEC / 2)
 		sec = NP_PLACEMENT_PATIENCE_SEC / 2;
-	if (sec > p->policy.max_defer_sec / 10)
-		sec = (int64_t)(p->policy.max_defer_sec / 10);
+	if (sec > p->policy.max_hold_sec / 10)
+		sec = (int64_t)(p->policy.max_hold_sec / 10);
 	return sec > p->interval_sec ? sec : p->interval_sec;
 }
 
@@ -536,8 +536,8 @@ static int apply(struct np_sim *s, uint32_t job, const struct np_outcome *v)
 	struct np_sim_outcome *f = &s->fate[job];
 	struct np_sim_hold *h;
 
-	f->confined |= v->action == NP_ACT_RESTRICT;
-	f->deferred |= v->action == NP_ACT_HOLD;
+	f->was_restricted |= v->action == NP_ACT_RESTRICT;
+	f->was_held |= v->action == NP_ACT_HOLD;
 	if (s->placing->p->mode == NP_MODE_ADVISE)
 		return 0;
 	if (v->action < NP_ACT_RESTRICT && v->held_sec <= 0 && !s->hold[job])

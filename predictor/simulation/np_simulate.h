@@ -121,8 +121,8 @@ struct np_sim_outcome {
 	uint32_t held_sec; /* how long placement has held it back */
 	uint16_t leaves;   /* number of leaves it ran on */
 	uint8_t how;	   /* enum np_sim_how */
-	bool confined : 1; /* placement restricted it to leaves at some time */
-	bool deferred : 1; /* placement held it at some time */
+	bool was_restricted : 1; /* placement restricted it to leaves at some time */
+	bool was_held : 1;	 /* placement held it at some time */
 	bool let_go : 1;   /* and released it as MaxDefer was reached */
 	bool limit : 1;	   /* it was slowed beyond its time limit */
 	bool slowed : 1;   /* a job that slows it ran on one of its leaves */

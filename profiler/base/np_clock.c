@@ -47,13 +47,13 @@ void np_clock_init(struct np_clock *c, int attention_fd)
 /* ---- being asked to stop ---- */
 
 static const int signals[] = { SIGUSR1, SIGTERM, SIGINT };
-static volatile sig_atomic_t requested, deferred;
+static volatile sig_atomic_t requested, stop_at_next_poll;
 static int stop_fd = -1;
 
 static void on_signal(int sig)
 {
 	(void)sig;
-	if (!deferred)
+	if (!stop_at_next_poll)
 		_exit(0);
 	np_stop_request();
 }
@@ -72,7 +72,7 @@ int np_stop_init(struct np_err *err)
 {
 	struct sigaction act = { .sa_handler = on_signal };
 
-	requested = deferred = 0;
+	requested = stop_at_next_poll = 0;
 	stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (stop_fd < 0)
 		return np_errf(err, -errno, "eventfd: %s", strerror(errno));
@@ -84,7 +84,7 @@ int np_stop_init(struct np_err *err)
 
 void np_stop_on_signal(void)
 {
-	deferred = 1;
+	stop_at_next_poll = 1;
 }
 
 bool np_stop_requested(void)

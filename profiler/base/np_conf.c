@@ -46,7 +46,7 @@ void np_place_conf_init(struct np_place_conf *c)
 	memset(c, 0, sizeof(*c));
 	c->mode = NP_MODE_OFF;
 	c->max_slowdown = 0.1;
-	c->max_defer_sec = 3600;
+	c->max_hold_sec = 3600;
 	c->interval_sec = 2;
 }
 
@@ -600,7 +600,7 @@ static const struct key keys[] = {
 	ADD("PlacementPartition", add_partition),
 	KEY("MaxSlowdown", SHARE, place.max_slowdown,
 	    "a share from 0% to 10000%, such as 10%", 0, 100),
-	KEY("MaxDefer", TIME, place.max_defer_sec,
+	KEY("MaxDefer", TIME, place.max_hold_sec,
 	    "a time from 1s to 8760h with its unit, such as 1h", 1,
 	    365 * 86400.0),
 	KEY("PlacementInterval", TIME, place.interval_sec,

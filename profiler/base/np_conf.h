@@ -58,7 +58,7 @@ struct np_place_conf {
 	} partition[NP_PLACE_MAX_PARTITIONS];
 	size_t n_partitions;
 	double max_slowdown;  /* MaxSlowdown=10%, 0 to 100; a fraction */
-	double max_defer_sec; /* MaxDefer=1h, 1 s to 365 days */
+	double max_hold_sec;  /* MaxDefer=1h, 1 s to 365 days */
 	/* PlacementInterval=2s, 100 ms to 1 h: between two decisions */
 	double interval_sec;
 	/* UnknownAs=APP, a published profile; "" (UnknownAs=none): no load */

@@ -89,7 +89,7 @@ struct np_state {
 	char *mode;	      /* of the default partition */
 	char *fabric;	      /* np_catalog_fabric() */
 	char *trouble;	      /* why it does not work fully, or "" */
-	double max_slowdown, max_defer_sec;
+	double max_slowdown, max_hold_sec;
 	uint32_t n_profiles;
 	double decide_sec;    /* duration of the latest decision */
 	struct np_state_leaf *leaf;

@@ -27,7 +27,7 @@ static void test_built_in(void)
 	struct np_place_conf c = conf_of("");
 
 	T_ROW("nothing is placed", c.mode == NP_MODE_OFF);
-	T_CHECK(c.max_slowdown == 0.1 && c.max_defer_sec == 3600 &&
+	T_CHECK(c.max_slowdown == 0.1 && c.max_hold_sec == 3600 &&
 		c.interval_sec == 2 && !c.unknown_as[0] && !c.n_trusted &&
 		!c.n_partitions && !c.n_rules && !c.n_auth_rules);
 	T_CHECK(np_place_conf_mode(&c, "debug") == NP_MODE_OFF);
@@ -39,7 +39,7 @@ static void test_plain_values(void)
 	struct np_place_conf c = conf_of("MaxSlowdown=2.5%\nMaxDefer=90m\n"
 		"PlacementInterval=500ms\nUnknownAs=idle\n");
 
-	T_CHECK(c.max_slowdown == 0.025 && c.max_defer_sec == 5400 &&
+	T_CHECK(c.max_slowdown == 0.025 && c.max_hold_sec == 5400 &&
 		c.interval_sec == 0.5 && !strcmp(c.unknown_as, "idle"));
 	c = conf_of("UnknownAs=idle\nUnknownAs=None\n");
 	T_ROW("none takes it back", !c.unknown_as[0]);

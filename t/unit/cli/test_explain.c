@@ -115,8 +115,11 @@ static void test_modes(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(modes); i++) {
 		const struct np_state s = {
-			.date = 1e9, .interval_sec = 2, .max_slowdown = 0.1,
-			.max_defer_sec = 3600, .mode = (char *)modes[i].mode,
+			.date = 1e9,
+			.interval_sec = 2,
+			.max_slowdown = 0.1,
+			.max_hold_sec = 3600,
+			.mode = (char *)modes[i].mode,
 		};
 		char buf[256];
 

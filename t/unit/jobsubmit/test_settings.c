@@ -70,12 +70,12 @@ static void test_edits_are_followed(void)
 
 static const struct {
 	const char *name, *text;
-	double defer_step_sec;
+	double hold_step_sec;
 	unsigned modes;
 } policies[] = {
 	{ "nothing set", "", 30, 1u << NP_MODE_OFF },
-	{ "a deferral outlasts several rounds", "PlacementInterval=60s\n",
-	  600, 1u << NP_MODE_OFF },
+	{ "a hold outlasts several rounds", "PlacementInterval=60s\n", 600,
+	  1u << NP_MODE_OFF },
 	{ "modes of partitions count",
 	  "Placement=enforce\nPlacementPartition=debug:advise\n", 30,
 	  1u << NP_MODE_ENFORCE | 1u << NP_MODE_ADVISE },
@@ -98,11 +98,12 @@ static void test_they_make_a_policy(void)
 		put(policies[i].text);
 		T_ROW(name, np_settings_refresh(&s));
 		np_settings_policy(&s, index, &p);
-		T_ROW(name, t_close(p.defer_step_sec,
-				    policies[i].defer_step_sec, 1e-9));
+		T_ROW(name, t_close(p.hold_step_sec, policies[i].hold_step_sec,
+				    1e-9));
 		T_ROW(name, p.modes == policies[i].modes);
-		T_ROW(name, p.max_slowdown == s.conf.place.max_slowdown &&
-		      p.max_defer_sec == s.conf.place.max_defer_sec);
+		T_ROW(name,
+		      p.max_slowdown == s.conf.place.max_slowdown &&
+			      p.max_hold_sec == s.conf.place.max_hold_sec);
 	}
 	np_app_index_unref(index);
 	unsetenv("NETPROF_CONF");

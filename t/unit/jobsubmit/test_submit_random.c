@@ -109,7 +109,7 @@ static bool apart(const struct world *w, size_t a, unsigned *pairs)
 
 static void test_submitted_jobs_stay_apart(void)
 {
-	unsigned pairs = 0, confined = 0;
+	unsigned pairs = 0, restricted = 0;
 
 	for (uint64_t k = 0; k < RW_WORLDS; k++) {
 		size_t from = play(&world, k);
@@ -120,7 +120,7 @@ static void test_submitted_jobs_stay_apart(void)
 			if (!rw_bound(&world, a, v) ||
 			    v->action == NP_ACT_HOLD)
 				continue;
-			confined += v->action == NP_ACT_RESTRICT;
+			restricted += v->action == NP_ACT_RESTRICT;
 			if (!apart(&world, a, &pairs))
 				T_ROW(rw_row("conflicting jobs may meet", k),
 				      0);
@@ -129,7 +129,7 @@ static void test_submitted_jobs_stay_apart(void)
 				T_ROW(rw_row("too few nodes", k), 0);
 		}
 	}
-	T_CHECK(pairs > 3000 && confined > 500);
+	T_CHECK(pairs > 3000 && restricted > 500);
 }
 
 static const struct t_case cases[] = {

@@ -161,13 +161,16 @@ static const struct {
 	unsigned how;
 	const char *app, *want;
 } lines[] = {
-	{ "confined", LEAF0, "soft", "netprof: submission by uid 20001 of "
+	{ "restricted", LEAF0, "soft",
+	  "netprof: submission by uid 20001 of "
 	  "\"soft?[31m?\" (soft): kept off " },
-	{ "waits for the thread", LEAF0 | BUSY, "soft", "netprof: submission "
+	{ "waits for the thread", LEAF0 | BUSY, "soft",
+	  "netprof: submission "
 	  "by uid 20001 of \"soft?[31m?\" (soft): held for the decision" },
 	{ "advice says what would be", LEAF0 | ADVISE, "soft",
 	  "netprof: submission by uid 20001 of \"soft?[31m?\" (soft): " },
-	{ "no decision", EMPTY, "soft", "netprof: submission by uid 20001 of "
+	{ "no decision", EMPTY, "soft",
+	  "netprof: submission by uid 20001 of "
 	  "\"soft?[31m?\" (soft): left alone: there is no recent" },
 };
 

@@ -14,7 +14,7 @@ static const struct {
 	{ "kept off a leaf: the thread waits until it is a job", LEAF0, "soft",
 	  true },
 	{ "harmless: whether it is one is the same", LEAF0, "quiet", false },
-	{ "deferred: it does not start", EVERYWHERE, "soft", false },
+	{ "held: it does not start", EVERYWHERE, "soft", false },
 	{ "while the thread decides: neither does it", LEAF0 | BUSY, "soft",
 	  false },
 	{ "advice: nobody is kept away", LEAF0 | ADVISE, "soft", false },

@@ -217,11 +217,11 @@ static void test_what_arrived_is_not_counted_twice(void)
 static void test_a_flood_of_submissions_is_left_for_later(void)
 {
 	struct np_placement *p = decided(TWO ALL "run 9 Y a:1");
-	unsigned deferred = 0;
+	unsigned held = 0;
 
 	for (int i = 0; i < 5000; i++)
-		deferred += !strcmp(submit(p, APP_X, 2, 1001), "defer");
-	T_CHECK(deferred == 5000 - NP_PLACEMENT_MAX_ADMITTED / 2);
+		held += !strcmp(submit(p, APP_X, 2, 1001), "defer");
+	T_CHECK(held == 5000 - NP_PLACEMENT_MAX_ADMITTED / 2);
 	T_CHECK(!strcmp(submit(p, APP_Y, 2, 1001), "defer"));
 	T_CHECK(!strcmp(submit(p, NP_PROFILE_UNKNOWN, 2, 1001), "none"));
 	np_placement_free(p);
@@ -292,12 +292,10 @@ static const struct {
 	{ "MaxSlowdown below 0", offsetof(struct np_policy, max_slowdown),
 	  -.1 },
 	{ "MaxSlowdown NaN", offsetof(struct np_policy, max_slowdown), NAN },
-	{ "MaxDefer of no time", offsetof(struct np_policy, max_defer_sec),
-	  0 },
-	{ "MaxDefer without end", offsetof(struct np_policy, max_defer_sec),
+	{ "MaxDefer of no time", offsetof(struct np_policy, max_hold_sec), 0 },
+	{ "MaxDefer without end", offsetof(struct np_policy, max_hold_sec),
 	  INFINITY },
-	{ "deferral of no time", offsetof(struct np_policy, defer_step_sec),
-	  0 },
+	{ "hold of no time", offsetof(struct np_policy, hold_step_sec), 0 },
 };
 
 static void test_a_policy_that_cannot_be_is_refused(void)
@@ -384,7 +382,7 @@ static const struct {
 	  "job 1 X 2 waiting prior=defer:3000", 3000 },
 };
 
-static void test_when_a_deferral_ends(void)
+static void test_when_a_hold_ends(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(until); i++) {
 		struct np_placement *p;
@@ -402,7 +400,7 @@ static void test_when_a_deferral_ends(void)
 }
 
 static const struct t_case cases[] = {
-	{ "a deferral ends soon, and in time", test_when_a_deferral_ends },
+	{ "a hold ends soon, and in time", test_when_a_hold_ends },
 	{ "the reason says what, where, with whom and how much",
 	  test_the_reason_in_words },
 	{ "words are cut to the room there is",

@@ -71,7 +71,7 @@ static bool feasible(const struct world *w, const struct np_placement *p,
 static void test_conflicting_jobs_are_apart(void)
 {
 	struct set set[W_MAX_JOBS * 4];
-	unsigned sets = 0, confined = 0, deferred = 0, tasks = 0;
+	unsigned sets = 0, restricted = 0, held = 0, tasks = 0;
 
 	for (uint64_t k = 0; k < RW_WORLDS; k++) {
 		struct np_placement *p;
@@ -88,15 +88,14 @@ static void test_conflicting_jobs_are_apart(void)
 		for (size_t i = 0; i < world.n_jobs; i++) {
 			const struct np_outcome *v = np_placement_at(p, i);
 
-			confined += v->action == NP_ACT_RESTRICT;
-			deferred += v->action == NP_ACT_HOLD;
+			restricted += v->action == NP_ACT_RESTRICT;
+			held += v->action == NP_ACT_HOLD;
 			tasks += v->tasks;
 		}
 		np_placement_free(p);
 	}
 	/* Otherwise this shows nothing. */
-	T_CHECK(sets > 5000 && confined > 1000 && deferred > 500 &&
-		tasks > 100);
+	T_CHECK(sets > 5000 && restricted > 1000 && held > 500 && tasks > 100);
 }
 
 /* A job that conflicts with nobody, on any leaf. */
@@ -114,7 +113,7 @@ static bool harmless(const struct world *w, size_t a)
 	return true;
 }
 
-static void test_harmless_jobs_go_anywhere(void)
+static void test_harmless_jobs_are_unrestricted(void)
 {
 	unsigned seen = 0;
 
@@ -358,7 +357,7 @@ static unsigned taken_before(const struct world *w,
 
 static void test_prefer_never_delays(void)
 {
-	unsigned confined = 0;
+	unsigned restricted = 0;
 
 	for (uint64_t k = 0; k < RW_WORLDS; k++) {
 		struct np_placement *p;
@@ -377,10 +376,10 @@ static void test_prefer_never_delays(void)
 			if (world.job[i].in.mode != NP_MODE_PREFER)
 				continue;
 			if (v->action == NP_ACT_HOLD)
-				T_ROW(rw_row("prefer defers", k), 0);
+				T_ROW(rw_row("prefer holds", k), 0);
 			if (v->action != NP_ACT_RESTRICT)
 				continue;
-			confined++;
+			restricted++;
 			if (!ready(&world, i) ||
 			    o_nodes(&world, i, open, true) <
 			    taken_before(&world, p, i, open) +
@@ -390,7 +389,7 @@ static void test_prefer_never_delays(void)
 		}
 		np_placement_free(p);
 	}
-	T_CHECK(confined > 300);
+	T_CHECK(restricted > 300);
 }
 
 static void test_advice_is_what_enforce_would_do(void)
@@ -416,9 +415,10 @@ static void test_advice_is_what_enforce_would_do(void)
 
 static const struct t_case cases[] = {
 	{ "jobs that conflict never have a leaf in common, and all enough "
-	  "nodes", test_conflicting_jobs_are_apart },
+	  "nodes",
+	  test_conflicting_jobs_are_apart },
 	{ "jobs that conflict with nobody may go anywhere",
-	  test_harmless_jobs_go_anywhere },
+	  test_harmless_jobs_are_unrestricted },
 	{ "the answer does not depend on the order of the question",
 	  test_the_answer_depends_on_the_question_alone },
 	{ "an answer that was applied is given again",

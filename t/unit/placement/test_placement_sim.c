@@ -16,7 +16,7 @@
 
 #define TICK_SEC 5
 #define DECIDE_SEC 10
-#define MAX_DEFER_SEC 300
+#define MAX_HOLD_SEC 300
 #define LONGEST_SEC 20000
 
 struct fate { /* of a job, by id */
@@ -347,7 +347,7 @@ static bool any_conflict(const struct world *w, int32_t app)
 }
 
 static void make(struct sim *s, uint64_t number, bool policy,
-		 unsigned conflicts_in_ten, double max_defer_sec)
+		 unsigned conflicts_in_ten, double max_hold_sec)
 {
 	uint64_t seed = number * 104729 + 3;
 	struct world *w = &s->w;
@@ -357,7 +357,7 @@ static void make(struct sim *s, uint64_t number, bool policy,
 	memset(s, 0, sizeof(*s));
 	w_init(w);
 	s->policy = policy;
-	w->policy.max_defer_sec = max_defer_sec;
+	w->policy.max_hold_sec = max_hold_sec;
 	w->n_leaves = 2 + w_random(&seed, 5);
 	for (size_t i = 0; i < w->n_leaves; i++) {
 		w->n_nodes += 3 + w_random(&seed, 4);
@@ -437,15 +437,15 @@ static void test_nobody_is_held_back_for_longer_than_allowed(void)
 	int64_t longest = 0;
 
 	for (uint64_t k = 0; k < RUNS; k++) {
-		make(&sim, k, true, 5, MAX_DEFER_SEC);
+		make(&sim, k, true, 5, MAX_HOLD_SEC);
 		T_ROW(row("all end", k), run(&sim) > 0);
 		for (uint32_t id = 2; id <= sim.last_id; id++)
 			if (sim.fate[id].held_sec > longest)
 				longest = sim.fate[id].held_sec;
 	}
-	T_CHECK(longest > MAX_DEFER_SEC / 2);
+	T_CHECK(longest > MAX_HOLD_SEC / 2);
 	/* The clock is read at decisions. */
-	T_CHECK(longest <= MAX_DEFER_SEC + 2 * DECIDE_SEC);
+	T_CHECK(longest <= MAX_HOLD_SEC + 2 * DECIDE_SEC);
 }
 
 static void test_harmless_jobs_are_let_be(void)
@@ -457,12 +457,12 @@ static void test_harmless_jobs_are_let_be(void)
 		make(&sim, k, false, 0, 0);
 		run(&sim);
 		memcpy(before, sim.fate, sizeof(before));
-		make(&sim, k, true, 0, MAX_DEFER_SEC);
+		make(&sim, k, true, 0, MAX_HOLD_SEC);
 		run(&sim);
 		for (uint32_t id = 2; id <= sim.last_id; id++)
 			if (sim.fate[id].start_sec != before[id].start_sec)
 				T_ROW(row("starts at another time", k), 0);
-		make(&sim, k, true, 1, MAX_DEFER_SEC);
+		make(&sim, k, true, 1, MAX_HOLD_SEC);
 		run(&sim);
 		for (uint32_t id = 2; id <= sim.last_id; id++) {
 			harmless += sim.fate[id].harmless;

@@ -290,7 +290,7 @@ static void statement(struct world *w, char *text)
 	else if (!strcmp(verb, "max"))
 		w->policy.max_slowdown = atof(a);
 	else if (!strcmp(verb, "defer"))
-		w->policy.max_defer_sec = atof(a);
+		w->policy.max_hold_sec = atof(a);
 	else if (!strcmp(verb, "as"))
 		w->policy.unknown_as = (int32_t)app_named(w, a);
 	else

@@ -339,11 +339,12 @@ static void test_enforce_keeps_apart_what_meets_without(void)
 		play(&one);
 		without += meetings(&one);
 		one.ask.policy = &one.policy;
-		one.policy.policy.max_defer_sec = 1e6;
+		one.policy.policy.max_hold_sec = 1e6;
 		play(&one);
 		with += meetings(&one);
 		for (size_t i = 0; i < one.ask.n; i++) {
-			held += one.fate[i].deferred || one.fate[i].confined;
+			held += one.fate[i].was_held ||
+				one.fate[i].was_restricted;
 			T_ROW("a job never ends", one.fate[i].end_sec >= 0);
 		}
 		release(&one);
@@ -361,7 +362,7 @@ static void test_no_job_is_held_longer_than_allowed(void)
 	for (uint64_t k = 0; k < 300; k++) {
 		make(&one, k, 9000);
 		one.ask.policy = &one.policy;
-		one.policy.policy.max_defer_sec = 100;
+		one.policy.policy.max_hold_sec = 100;
 		play(&one);
 		for (size_t i = 0; i < one.ask.n; i++) {
 			if (one.fate[i].held_sec > longest)

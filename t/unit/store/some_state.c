@@ -79,7 +79,7 @@ struct np_state some_state(void)
 		.fabric = "of today",
 		.trouble = "",
 		.max_slowdown = 0.1,
-		.max_defer_sec = 3600,
+		.max_hold_sec = 3600,
 		.n_profiles = 7,
 		.decide_sec = 0.001,
 		.leaf = leaves,

@@ -42,7 +42,7 @@ static void test_saved_is_loaded(void)
 	T_CHECK(same(s.slurm_version, "22.05.8") && same(s.mode, "enforce"));
 	T_CHECK(same(s.netprof_version, "0.1.0") && same(s.trouble, ""));
 	T_CHECK(same(s.fabric, "of today") && s.n_profiles == 7);
-	T_CHECK(s.max_slowdown == 0.1 && s.max_defer_sec == 3600);
+	T_CHECK(s.max_slowdown == 0.1 && s.max_hold_sec == 3600);
 	T_CHECK(s.decide_sec == 0.001 && s.n_leaves == 2 && s.n_jobs == 2);
 	for (size_t i = 0; i < 2 && i < s.n_leaves; i++) {
 		T_CHECK(same(s.leaf[i].name, leaves[i].name));
