@@ -17,7 +17,7 @@ const struct bench_mix bench_mixes[] = {
 };
 const size_t bench_n_mixes = NP_ARRAY_SIZE(bench_mixes);
 
-double bench_draw(void)
+double bench_random(void)
 {
 	static uint64_t seed = 1;
 	uint64_t z = seed += 0x9e3779b97f4a7c15;
@@ -29,7 +29,7 @@ double bench_draw(void)
 
 uint32_t bench_below(uint32_t n)
 {
-	return (uint32_t)(bench_draw() * n);
+	return (uint32_t)(bench_random() * n);
 }
 
 static double clock_sec(clockid_t id)
@@ -87,14 +87,15 @@ struct np_slowdowns *bench_slowdowns(const struct bench_mix *m)
 
 	bench_must(np_conflict_new(&o, &c, &err), &err);
 	for (uint32_t i = 0; i < m->profiles; i++) {
-		bool loud = bench_draw() < m->loud;
+		bool loud = bench_random() < m->loud;
 		uint32_t handle;
 
-		l.slows[i] = loud ? bench_draw() : .02 * bench_draw();
-		l.feel[i] = m->most * bench_draw();
+		l.slows[i] = loud ? bench_random() : .02 * bench_random();
+		l.feel[i] = m->most * bench_random();
 		bench_must(np_conflict_add(c, i % BENCH_USERS,
-					   bench_draw() < m->trusted, &handle,
-					   &err), &err);
+					   bench_random() < m->trusted, &handle,
+					   &err),
+			   &err);
 	}
 	np_conflict_ask(c, NULL, 0, SIZE_MAX);
 	bench_must(np_conflict_table(c, .01, &t, &err), &err);

@@ -28,7 +28,7 @@ extern const struct bench_mix bench_mixes[]; /* the first is the usual one */
 extern const size_t bench_n_mixes;
 
 /* The same numbers in every run: in [0, 1), and whole ones below n. */
-double bench_draw(void);
+double bench_random(void);
 uint32_t bench_below(uint32_t n);
 
 struct bench_span {

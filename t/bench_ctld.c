@@ -67,7 +67,7 @@ static void make_job(uint32_t i, const struct bench_mix *m)
 
 	/* One in ten is of nobody's applications. */
 	snprintf(job_app[i], sizeof(job_app[i]), "%s%u",
-		 bench_draw() < .1 ? "other" : "app", app);
+		 bench_random() < .1 ? "other" : "app", app);
 	job[i] = (slurm_job_info_t){
 		.job_id = i + 1, .user_id = app % BENCH_USERS,
 		.name = job_app[i], .partition = ctld_partition(m),
@@ -85,7 +85,7 @@ static void place_jobs(const struct bench_mix *m)
 
 	memset(use, 0, sizeof(use));
 	for (uint32_t i = 0; i < JOBS; i++) {
-		uint32_t n = bench_draw() < .95 ? 1 + bench_below(3) : 32;
+		uint32_t n = bench_random() < .95 ? 1 + bench_below(3) : 32;
 		uint32_t at = bench_below(NODES - n);
 		int32_t pairs[] = { (int32_t)at, (int32_t)(at + n - 1), -1 };
 
@@ -96,8 +96,8 @@ static void place_jobs(const struct bench_mix *m)
 		job_pairs[i] = malloc(sizeof(pairs));
 		memcpy(job_pairs[i], pairs, sizeof(pairs));
 		if (i >= BENCH_RUNNING) {
-			job[i].num_nodes = 1 + bench_below(bench_draw() < .9 ?
-							   8 : 200);
+			job[i].num_nodes =
+				1 + bench_below(bench_random() < .9 ? 8 : 200);
 			if (i % 4)
 				job_pairs[i][0] = -1;
 			job[i].exc_node_inx = job_pairs[i];

@@ -56,11 +56,14 @@ static struct np_leaves *make_leaves(void)
 static void fill_job(struct np_job *j, const struct bench_mix *m, uint32_t id)
 {
 	*j = (struct np_job){
-		.id = id, .tasks = 1, .priority = bench_below(1000),
+		.id = id,
+		.tasks = 1,
+		.priority = bench_below(1000),
 		.submit_sec = 1000 + bench_below(1000),
-		.flags = bench_draw() < .8 ? NP_JOB_SHARES_NODES : 0,
-		.profile = bench_draw() < .1 ? NP_PROFILE_UNKNOWN :
-			   (int32_t)bench_below(m->profiles),
+		.flags = bench_random() < .8 ? NP_JOB_SHARES_NODES : 0,
+		.profile = bench_random() < .1 ?
+				   NP_PROFILE_UNKNOWN :
+				   (int32_t)bench_below(m->profiles),
 	};
 	j->owner = j->profile >= 0 ? (uint32_t)j->profile % BENCH_USERS :
 		   bench_below(BENCH_USERS);
@@ -76,7 +79,8 @@ static void add_running(struct np_snapshot *s, const struct bench_mix *m,
 	struct np_err err;
 
 	for (uint32_t i = 0; i < RUNNING; i++) {
-		uint32_t node[64], n = bench_draw() < .95 ? 1 + bench_below(3) : 32;
+		uint32_t node[64],
+			n = bench_random() < .95 ? 1 + bench_below(3) : 32;
 		uint32_t at = bench_below(NODES);
 		struct np_job j;
 
@@ -126,9 +130,9 @@ static struct np_snapshot *make_snapshot(struct np_leaves *l,
 		struct np_job j;
 
 		fill_job(&j, m, 100000 + i);
-		j.state = bench_draw() < .9 ? NP_JOB_READY : NP_JOB_WAITING;
-		j.nodes_min = 1 + bench_below(bench_draw() < .9 ? 8 : 200);
-		j.tasks = bench_draw() < .95 ? 1 : 1 + bench_below(100);
+		j.state = bench_random() < .9 ? NP_JOB_READY : NP_JOB_WAITING;
+		j.nodes_min = 1 + bench_below(bench_random() < .9 ? 8 : 200);
+		j.tasks = bench_random() < .95 ? 1 : 1 + bench_below(100);
 		j.candidates = set[bench_below(SETS)];
 		bench_must(np_snapshot_job(s, &j, &err), &err);
 	}

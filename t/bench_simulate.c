@@ -54,22 +54,26 @@ static void make_jobs(struct np_sim_job *job, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		struct np_sim_job *j = &job[i];
-		double sec = exp(3 + 8 * bench_draw()); /* 20 s to 16 h */
+		double sec = exp(3 + 8 * bench_random()); /* 20 s to 16 h */
 
 		*j = (struct np_sim_job){
 			.run_sec = (uint32_t)sec,
-			.nodes = 1u << bench_below(bench_draw() < .9 ? 6 : 11),
-			.after = NP_SIM_NO_JOB, .user = bench_below(BENCH_USERS),
-			.profile = bench_draw() < .5 ? NP_PROFILE_UNKNOWN :
-				   (int32_t)bench_below(100),
+			.nodes = 1u
+			      << bench_below(bench_random() < .9 ? 6 : 11),
+			.after = NP_SIM_NO_JOB,
+			.user = bench_below(BENCH_USERS),
+			.profile = bench_random() < .5 ?
+					   NP_PROFILE_UNKNOWN :
+					   (int32_t)bench_below(100),
 		};
-		j->limit_sec = (uint32_t)(sec * (1 + 4 * bench_draw()) / 300 +
-					  1) * 300;
+		j->limit_sec =
+			(uint32_t)(sec * (1 + 4 * bench_random()) / 300 + 1) *
+			300;
 		node_sec += j->nodes * sec;
 	}
 	gap = node_sec / (double)n / (LOAD * BENCH_NODES);
 	for (size_t i = 0; i < n; i++) {
-		at -= gap * log1p(-bench_draw());
+		at -= gap * log1p(-bench_random());
 		job[i].submit_sec = (int64_t)at;
 	}
 }

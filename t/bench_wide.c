@@ -108,7 +108,7 @@ static size_t record_bytes(struct np_record *r, size_t measured)
 			struct np_moments m = { 0 };
 
 			for (int k = 0; k < 20; k++) {
-				double sec = 1e-6 * (1 + 9 * bench_draw());
+				double sec = 1e-6 * (1 + 9 * bench_random());
 
 				np_moments_add(&m, sec);
 				np_hist_add_bin(leaf->hist,

@@ -9,7 +9,7 @@
 #include "np_nnls.h"
 #include "np_rng.h"
 
-#define DRAWS 400	  /* samples of the posterior distribution */
+#define SAMPLES 400	  /* samples of the posterior distribution */
 #define ROUNDS 6	  /* iterations of reweighting outliers */
 #define LEAST_NOISE 0.012 /* least relative noise of a run time */
 #define LEAST_FAST 4	  /* fast runs needed to estimate the noise */
@@ -107,8 +107,8 @@ static double sd_of(const struct fit *f, size_t run)
 	return f->partly[run] ? NOT_MEASURED * sd : sd;
 }
 
-/* Solve for x; draw: with random perturbations, NULL: the best solution. */
-static int solve(const struct fit *f, struct np_rng *draw, double *x)
+/* Solve for x; rng: with random perturbations, NULL: the best solution. */
+static int solve(const struct fit *f, struct np_rng *rng, double *x)
 {
 	double gram[MAX_X * MAX_X] = { 0 }, h[MAX_X] = { 0 }, a[MAX_X];
 	size_t m = unknowns(f);
@@ -118,8 +118,8 @@ static int solve(const struct fit *f, struct np_rng *draw, double *x)
 		double w = f->weight[i] / (sd * sd);
 
 		row(f, i, a);
-		if (draw)
-			y += sd / sqrt(f->weight[i]) * np_rng_normal(draw);
+		if (rng)
+			y += sd / sqrt(f->weight[i]) * np_rng_normal(rng);
 		for (size_t r = 0; r < m; r++) {
 			h[r] += w * a[r] * y;
 			for (size_t c = 0; c < m; c++)
@@ -131,8 +131,8 @@ static int solve(const struct fit *f, struct np_rng *draw, double *x)
 		double sd = own ? UNKNOWN_SD : f->prior[r - 1].sd;
 		double mean = own ? 0 : f->prior[r - 1].mean;
 
-		if (draw)
-			mean += sd * np_rng_normal(draw);
+		if (rng)
+			mean += sd * np_rng_normal(rng);
 		gram[r * MAX_X + r] += 1 / (sd * sd);
 		h[r] += mean / (sd * sd);
 	}
@@ -256,7 +256,7 @@ static int prepare(struct fit *f, double *x, struct np_err *err)
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 }
 
-/* Mean and interval of n draws, times a factor. Sorts v. */
+/* Mean and interval of n samples, times a factor. Sorts v. */
 static struct np_blame_range range_of(double *v, size_t n, double times)
 {
 	const double tail = (1 - NP_BLAME_INTERVAL) / 2;
@@ -272,7 +272,7 @@ static struct np_blame_range range_of(double *v, size_t n, double times)
 	};
 }
 
-/* Share of n draws above a limit. */
+/* Share of n samples above a limit. */
 static double above(const double *v, size_t n, double limit)
 {
 	size_t k = 0;
@@ -282,12 +282,12 @@ static double above(const double *v, size_t n, double limit)
 	return (double)k / (double)n;
 }
 
-static int draw_all(const struct fit *f, uint64_t seed, double *x)
+static int sample_all(const struct fit *f, uint64_t seed, double *x)
 {
 	struct np_rng *rng = np_rng_new(seed, "blame");
 	int rc = rng ? 0 : -ENOMEM;
 
-	for (size_t d = 0; !rc && d < DRAWS; d++)
+	for (size_t d = 0; !rc && d < SAMPLES; d++)
 		rc = solve(f, rng, x + d * MAX_X);
 	np_rng_free(rng);
 	return rc;
@@ -353,30 +353,30 @@ static void summarise(const struct fit *f, const double *x, double fast_sec,
 		      struct np_blame *b)
 {
 	const size_t last = f->n - 1;
-	double v[DRAWS], slow;
+	double v[SAMPLES], slow;
 
-	for (size_t d = 0; d < DRAWS; d++)
+	for (size_t d = 0; d < SAMPLES; d++)
 		v[d] = x[d * MAX_X];
-	b->alone_sec = range_of(v, DRAWS, f->scale);
-	for (size_t d = 0; d < DRAWS; d++)
+	b->alone_sec = range_of(v, SAMPLES, f->scale);
+	for (size_t d = 0; d < SAMPLES; d++)
 		v[d] = f->sec[last] / f->scale - x[d * MAX_X];
-	slow = above(v, DRAWS, LITTLE * b->alone_sec.mean / f->scale);
-	b->excess_sec = range_of(v, DRAWS, f->scale);
+	slow = above(v, SAMPLES, LITTLE * b->alone_sec.mean / f->scale);
+	b->excess_sec = range_of(v, SAMPLES, f->scale);
 	for (size_t c = 0; c < f->k; c++) {
-		for (size_t d = 0; d < DRAWS; d++)
+		for (size_t d = 0; d < SAMPLES; d++)
 			v[d] = part(f, x + d * MAX_X) * exposed(f, last, c) *
 			       x[d * MAX_X + 1 + c];
-		b->cause[c].confidence = above(v, DRAWS, LITTLE *
-					       b->alone_sec.mean / f->scale);
-		b->cause[c].sec = range_of(v, DRAWS, f->scale);
+		b->cause[c].confidence = above(
+			v, SAMPLES, LITTLE * b->alone_sec.mean / f->scale);
+		b->cause[c].sec = range_of(v, SAMPLES, f->scale);
 		b->cause[c].examined = !isnan(f->exposure[last * f->k + c]);
 	}
-	for (size_t d = 0; d < DRAWS; d++) {
+	for (size_t d = 0; d < SAMPLES; d++) {
 		v[d] = f->sec[last] / f->scale - x[d * MAX_X];
 		v[d] = fmax(v[d], 0) - part(f, x + d * MAX_X) *
 		       all_causes(f, x + d * MAX_X);
 	}
-	b->unexplained_sec = range_of(v, DRAWS, f->scale);
+	b->unexplained_sec = range_of(v, SAMPLES, f->scale);
 	judge(b, slow, f->sec[last] - fast_sec);
 }
 
@@ -399,11 +399,11 @@ int np_blame_run(const double *sec, const double *exposure, size_t n_runs,
 		out->verdict = NP_BLAME_TOO_FEW;
 		return check(&f, err);
 	}
-	x = calloc(DRAWS * MAX_X, sizeof(*x));
+	x = calloc(SAMPLES * MAX_X, sizeof(*x));
 	rc = x ? prepare(&f, best, err) : -ENOMEM;
 	out->noise = f.noise;
 	if (!rc)
-		rc = draw_all(&f, seed, x);
+		rc = sample_all(&f, seed, x);
 	if (!rc)
 		summarise(&f, x, fast_sec, out);
 	free(x);
@@ -420,20 +420,20 @@ int np_blame_costs(const double *sec, const double *exposure, size_t n,
 		.sec = sec, .exposure = exposure, .prior = prior, .n = n,
 		.k = n_causes,
 	};
-	double best[MAX_X], *x = calloc(DRAWS * MAX_X, sizeof(*x));
-	double v[DRAWS];
+	double best[MAX_X], *x = calloc(SAMPLES * MAX_X, sizeof(*x));
+	double v[SAMPLES];
 	int rc = x ? prepare(&f, best, err) : -ENOMEM;
 
 	if (!rc)
-		rc = draw_all(&f, seed, x);
+		rc = sample_all(&f, seed, x);
 	for (size_t c = 0; !rc && c < n_causes; c++) {
 		double all = 0;
 
 		for (size_t i = 0; i < n; i++)
 			all += exposed(&f, i, c);
-		for (size_t d = 0; d < DRAWS; d++)
+		for (size_t d = 0; d < SAMPLES; d++)
 			v[d] = x[d * MAX_X + 1 + c];
-		cost[c] = range_of(v, DRAWS, 1);
+		cost[c] = range_of(v, SAMPLES, 1);
 		total[c] = cost[c];
 		total[c].mean *= all * f.scale;
 		total[c].low *= all * f.scale;

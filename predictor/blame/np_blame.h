@@ -17,9 +17,9 @@
  * question has one more cause, unknown to us, so that what the others do not
  * account for stays unexplained.
  *
- * Results are taken from draws from the posterior distribution: each draw
+ * Results are taken from samples of the posterior distribution: each sample
  * perturbs run times and priors by their own uncertainty and solves again.
- * Intervals hold 90 % of the draws. Pure: no clock, no input, no output.
+ * Intervals hold 90 % of the samples. Pure: no clock, no input, no output.
  */
 #ifndef NP_BLAME_H
 #define NP_BLAME_H

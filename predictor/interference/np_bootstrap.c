@@ -12,13 +12,13 @@
 #include "np_nnls.h"
 
 /* log(1 + slowdown) of a slowdown raised to NP_BOOTSTRAP_LEAST. */
-static double draw_log(double slowdown)
+static double log_of_slowdown(double slowdown)
 {
 	return log1p(fmax(slowdown, NP_BOOTSTRAP_LEAST));
 }
 
-static void draw_cdf(const double *count, size_t n_bins, struct np_rng *r,
-		     double *cdf, double *counts)
+static void sample_cdf(const double *count, size_t n_bins, struct np_rng *r,
+		       double *cdf, double *counts)
 {
 	double sum = 0;
 	size_t from, to;
@@ -38,9 +38,9 @@ static void draw_cdf(const double *count, size_t n_bins, struct np_rng *r,
  * has room for n_bins numbers, or is NULL if no histogram is needed; counts is
  * scratch space of the same size.
  */
-static void draw_latency(const struct np_latency *l, size_t n_bins,
-			 struct np_rng *r, double *cdf, double *counts,
-			 struct np_data_latency *out)
+static void sample_latency(const struct np_latency *l, size_t n_bins,
+			   struct np_rng *r, double *cdf, double *counts,
+			   struct np_data_latency *out)
 {
 	double sd = np_moments_sd(&l->all), n = (double)l->all.n;
 
@@ -54,7 +54,7 @@ static void draw_latency(const struct np_latency *l, size_t n_bins,
 	}
 	if (!cdf || !l->count)
 		return;
-	draw_cdf(l->count, n_bins, r, cdf, counts);
+	sample_cdf(l->count, n_bins, r, cdf, counts);
 	out->cdf = cdf;
 }
 
@@ -169,13 +169,13 @@ static void prepare_constants(struct fabric_task *t)
 	for (size_t i = 0; m && i < n2; i++) {
 		bool known = t->d->has_pair[i];
 
-		t->log[i] = known ? draw_log(m[i].mean) : 0;
+		t->log[i] = known ? log_of_slowdown(m[i].mean) : 0;
 		t->noise[i] = known ? np_noise_of_mean(&m[i], pooled) : 0;
 	}
 }
 
-static void draw_pairs(struct fabric_task *t, struct np_data_fabric *v,
-			bool redraw)
+static void sample_pairs(struct fabric_task *t, struct np_data_fabric *v,
+			 bool redraw)
 {
 	size_t n = t->n;
 	double *to = take(t, n * n);
@@ -358,7 +358,7 @@ static void gram_mixture(struct fabric_task *t, struct np_data_fabric *v)
 	v->gram_mixture = g;
 }
 
-static void fabric_draw_one(struct fabric_task *t, size_t r)
+static void sample_fabric(struct fabric_task *t, size_t r)
 {
 	struct np_data_fabric *v = &t->d->sample[r];
 	struct np_data_latency *level = t->d->level + r * t->n;
@@ -369,17 +369,17 @@ static void fabric_draw_one(struct fabric_task *t, size_t r)
 	v->bulk_level = sender(t->f, true);
 	v->brief_level = sender(t->f, false);
 	v->idle_min = t->f->idle.all.min;
-	draw_latency(&t->f->idle, t->bins, rng,
-		     t->bins ? take(t, t->bins) : NULL, t->counts, &v->idle);
+	sample_latency(&t->f->idle, t->bins, rng,
+		       t->bins ? take(t, t->bins) : NULL, t->counts, &v->idle);
 	for (size_t i = 0; i < t->n; i++)
-		draw_latency(&t->f->level[i].latency, t->bins, rng,
-			     t->bins ? take(t, t->bins) : NULL, t->counts,
-			     &level[i]);
+		sample_latency(&t->f->level[i].latency, t->bins, rng,
+			       t->bins ? take(t, t->bins) : NULL, t->counts,
+			       &level[i]);
 	v->level = level;
 	v->bin_weight = t->bins ? t->weight : NULL;
 	if (t->bins)
 		gram_mixture(t, v);
-	draw_pairs(t, v, r > 0);
+	sample_pairs(t, v, r > 0);
 	if (t->opt->needs & NP_NEED_OWN_IMPACT)
 		scale_pairs(t, v);
 	if (t->opt->needs & NP_NEED_LEVEL_PAIRS) {
@@ -437,7 +437,7 @@ int np_bootstrap_fabric(const struct np_fabric *f,
 	fabric_mark_known(&t);
 	prepare_constants(&t);
 	for (size_t r = 0; r < d->n; r++)
-		fabric_draw_one(&t, r);
+		sample_fabric(&t, r);
 	np_nnls_free(t.nnls);
 	np_rng_free(t.rng);
 	return 0;
@@ -490,13 +490,13 @@ static void make_logs(const struct np_mean *m, size_t n, const bool *known,
 	double pooled = m ? np_noise_pooled(m, n) : 0;
 
 	for (size_t i = 0; i < n; i++) {
-		log[i] = known[i] ? draw_log(m[i].mean) : 0;
+		log[i] = known[i] ? log_of_slowdown(m[i].mean) : 0;
 		noise[i] = known[i] ? np_noise_of_mean(&m[i], pooled) : 0;
 	}
 }
 
-static void draw_logs(const double *log, const double *noise, size_t n,
-		      const bool *known, struct np_rng *r, double *to)
+static void sample_logs(const double *log, const double *noise, size_t n,
+			const bool *known, struct np_rng *r, double *to)
 {
 	for (size_t i = 0; i < n; i++) {
 		to[i] = log[i];
@@ -527,24 +527,24 @@ struct program_task {
 	const double *fit_weight; /* of the fabric; may be NULL */
 };
 
-static void program_draw_one(const struct program_task *t, struct np_rng *r,
-			     double *to, struct np_data_program *v)
+static void sample_program(const struct program_task *t, struct np_rng *r,
+			   double *to, struct np_data_program *v)
 {
 	double counts[NP_BINS_MAX], *curve = to, *impact = to + t->n;
 	double *cdf = impact + t->n;
 
-	draw_logs(t->log, t->noise, t->n, t->known, r, curve);
-	draw_logs(t->log + t->n, t->noise + t->n, t->n, t->known + t->n, r,
-		  impact);
-	draw_latency(&t->a->latency, t->bins, r, t->bins ? cdf : NULL, counts,
-		     &v->latency);
+	sample_logs(t->log, t->noise, t->n, t->known, r, curve);
+	sample_logs(t->log + t->n, t->noise + t->n, t->n, t->known + t->n, r,
+		    impact);
+	sample_latency(&t->a->latency, t->bins, r, t->bins ? cdf : NULL, counts,
+		       &v->latency);
 	v->log_curve = v->fit_curve = curve;
 	v->log_impact = v->fit_impact = impact;
 	v->response = t->a->response;
 }
 
-static void draw_all(struct program_task *t, struct np_rng *r, unsigned needs,
-		     struct np_bootstrap_program *d)
+static void sample_all(struct program_task *t, struct np_rng *r, unsigned needs,
+		       struct np_bootstrap_program *d)
 {
 	const struct np_program *a = t->a;
 	double *next = d->store;
@@ -553,7 +553,7 @@ static void draw_all(struct program_task *t, struct np_rng *r, unsigned needs,
 	make_logs(a->impact, t->n, d->has_impact, t->log + t->n,
 		  t->noise + t->n);
 	for (size_t i = 0; i < d->n; i++) {
-		program_draw_one(t, i ? r : NULL, next, &d->sample[i]);
+		sample_program(t, i ? r : NULL, next, &d->sample[i]);
 		next += per_sample(t->n, t->bins, needs);
 		if (needs & NP_NEED_OWN_IMPACT)
 			scale_program(&d->sample[i], t->n, t->fit_weight,
@@ -604,7 +604,7 @@ int np_bootstrap_samples(const struct np_program *a,
 				   opt->needs);
 	if (!rc) {
 		t.noise = t.log + 2 * t.n;
-		draw_all(&t, r, opt->needs, d);
+		sample_all(&t, r, opt->needs, d);
 	}
 	free(t.log);
 	np_rng_free(r);

@@ -905,7 +905,7 @@ static void prepared_free(struct np_prepared *r)
 
 /*
  * Initialise r, which must be all 0, for a program that passed
- * np_program_check().  Its bootstrap samples are drawn later.
+ * np_program_check().  Its bootstrap samples are drawn later, by sample_prepared().
  * r must be freed even if this fails.
  */
 static int prepared_init(struct np_predictor *p, const struct np_program *a,

@@ -111,7 +111,7 @@ static void test_short(void)
 }
 
 #define OTHERS 12
-#define DRAWN 400
+#define N_CASES 400
 
 static double uniform(struct np_rng *rng)
 {
@@ -123,7 +123,7 @@ static double uniform(struct np_rng *rng)
  * a busy machine, all of which wait for processors a little; half of them are
  * also slowed by a neighbour or by a quota. cause: of the last run, or -1.
  */
-static void draw_queue(struct np_rng *rng, int cause, double *sec, double *x)
+static void make_case(struct np_rng *rng, int cause, double *sec, double *x)
 {
 	double alone = 8 + 4 * uniform(rng);
 
@@ -149,9 +149,9 @@ static void test_busy_machine(void)
 	int accused = 0, found[K] = { 0 };
 	struct np_blame b;
 
-	for (int i = 0; i < DRAWN; i++)
+	for (int i = 0; i < N_CASES; i++)
 		for (int cause = -1; cause < K; cause++) {
-			draw_queue(rng, cause, sec, x);
+			make_case(rng, cause, sec, x);
 			T_CHECK(!np_blame_run(sec, x, OTHERS, K, prior, 1, &b,
 					      NULL));
 			if (cause < 0)
@@ -161,8 +161,8 @@ static void test_busy_machine(void)
 				found[cause] += b.cause[cause].blamed;
 		}
 	np_rng_free(rng);
-	T_CHECK(accused <= 0.02 * DRAWN);
-	T_CHECK(found[0] >= 0.85 * DRAWN && found[1] >= 0.85 * DRAWN);
+	T_CHECK(accused <= 0.02 * N_CASES);
+	T_CHECK(found[0] >= 0.85 * N_CASES && found[1] >= 0.85 * N_CASES);
 }
 
 static void test_costs(void)

@@ -182,4 +182,4 @@ static const struct t_case cases[] = {
 	  test_levels_that_do_not_fit_count_less },
 	{ NULL, NULL },
 };
-T_SUITE(draw, cases)
+T_SUITE(bootstrap, cases)
