@@ -473,15 +473,15 @@ static void say_pending(const struct explanation *e)
 	snprintf(who, sizeof(who), "Job %s%s%s%s ", cli_job_name(
 			 j->id, j->array, j->task, id),
 		 *j->app ? " (" : "", j->app, *j->app ? ")" : "");
-	if (!strcmp(j->action, "defer"))
+	if (!strcmp(j->action, "held"))
 		cli_say(CLI_BOLD, 0, "%s%s held by placement, for now until "
 			"%s, so that it does not share a leaf switch with a "
 			"job that it conflicts with.", who, j->applied ? "is" :
 			"would be", cli_date(j->until, date));
-	else if (!strcmp(j->action, "confine"))
+	else if (!strcmp(j->action, "restricted"))
 		cli_say(CLI_BOLD, 0, "%s%s only on %s.", who, j->applied ?
 			"may run" : "would be allowed to run", j->leaves);
-	else if (!strcmp(j->action, "anywhere"))
+	else if (!strcmp(j->action, "unrestricted"))
 		cli_say(CLI_BOLD, 0, "%smay run anywhere: it waits for Slurm, "
 			"not for placement (squeue shows why).", who);
 	else

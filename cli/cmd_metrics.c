@@ -96,7 +96,10 @@ static size_t count_pending(const struct np_state *s, const char *action,
 static void put_pending(FILE *f, const struct np_state *s)
 {
 	static const char *const actions[] = {
-		"none", "anywhere", "confine", "defer",
+		"none",
+		"unrestricted",
+		"restricted",
+		"held",
 	};
 	static const char *const labels[] = { "action", "applied" };
 

@@ -1722,7 +1722,7 @@ static const struct row {
 	{ "Lost to interference", "lost_node_sec", U_HOURS, AT(lost_node_sec) },
 	{ "Jobs slowed", "jobs_slowed", U_COUNT, AT(slowed) },
 	{ "Ended by their time limit", "limits_reached", U_COUNT, AT(limits) },
-	{ "Jobs confined", "jobs_confined", U_COUNT, AT(was_restricted) },
+	{ "Jobs restricted", "jobs_restricted", U_COUNT, AT(was_restricted) },
 	{ "Jobs held", "jobs_held", U_COUNT, AT(held) },
 	{ "Held over 10 min", "jobs_held_long", U_COUNT, AT(held_long) },
 	{ "Held longest", "held_longest_sec", U_SEC, AT(held_longest_sec) },
@@ -2114,13 +2114,14 @@ static void put_groups(json_object *list, const struct cli_simulate *s,
 static const struct cli_table parsable = {
 	"what|policy|mode|wait_mean_sec|wait_median_sec|wait_p95_sec|"
 	"bounded_slowdown|utilisation|makespan_sec|used_node_sec|"
-	"lost_node_sec|jobs_slowed|limits_reached|jobs_confined|jobs_held|"
+	"lost_node_sec|jobs_slowed|limits_reached|jobs_restricted|jobs_held|"
 	"jobs_held_long|held_longest_sec|jobs_let_go|recovered|"
 	"recovered_low|recovered_high|delay|delay_low|delay_high",
-	{ { "policies", "=policy|policy|mode|wait_mean_sec|wait_median_sec|"
+	{ { "policies",
+	    "=policy|policy|mode|wait_mean_sec|wait_median_sec|"
 	    "wait_p95_sec|bounded_slowdown|utilisation|makespan_sec|"
 	    "used_node_sec|lost_node_sec|jobs_slowed|limits_reached|"
-	    "jobs_confined|jobs_held|jobs_held_long|held_longest_sec|"
+	    "jobs_restricted|jobs_held|jobs_held_long|held_longest_sec|"
 	    "jobs_let_go|against_first/recovered/value|"
 	    "against_first/recovered/low|against_first/recovered/high|"
 	    "against_first/delay/value|against_first/delay/low|"
@@ -2264,7 +2265,7 @@ static void log_start(void *arg, uint32_t job, const struct np_sim_outcome *fate
 		(long long)fate->eligible_sec, (long long)fate->start_sec,
 		fate->how == NP_SIM_MAIN ? "main" : "backfill",
 		fate->let_go	     ? "let go at MaxDefer" :
-		fate->was_restricted ? "confined" :
+		fate->was_restricted ? "restricted" :
 		fate->was_held	     ? "held" :
 				       "-",
 		fate->held_sec);

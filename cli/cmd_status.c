@@ -175,7 +175,7 @@ static void restriction_text(const struct np_state_job *j, char *buf,
 	char date[CLI_NUMBER];
 	const char *as = j->applied ? "" : "advice: ";
 
-	if (!strcmp(j->action, "defer")) {
+	if (!strcmp(j->action, "held")) {
 		cli_date(j->until, date);
 		snprintf(buf, len, "%suntil %s", as,
 			 strchr(date, 'T') ? strchr(date, 'T') + 1 : date);
@@ -463,11 +463,11 @@ static int by_number(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Pending, and confined or held, or advised to be. */
+/* Pending, and restricted or held, or advised to be. */
 static bool is_kept_apart(const struct np_state_job *j)
 {
-	return j->pending && (!strcmp(j->action, "confine") ||
-			      !strcmp(j->action, "defer"));
+	return j->pending &&
+	       (!strcmp(j->action, "restricted") || !strcmp(j->action, "held"));
 }
 
 /* Count the jobs and collect those that are kept apart. */

@@ -412,8 +412,10 @@ static void add_cause(void *arg, const struct np_cause *c)
 }
 
 static const char *const actions[] = {
-	[NP_ACT_NONE] = "none", [NP_ACT_UNRESTRICTED] = "anywhere",
-	[NP_ACT_RESTRICT] = "confine", [NP_ACT_HOLD] = "defer",
+	[NP_ACT_NONE] = "none",
+	[NP_ACT_UNRESTRICTED] = "unrestricted",
+	[NP_ACT_RESTRICT] = "restricted",
+	[NP_ACT_HOLD] = "held",
 };
 
 /* Fill in the decision about a pending job. */

@@ -53,7 +53,7 @@ struct np_state_job {
 	uint32_t n_nodes;
 	char *leaves;	/* hostlist expression of leaf switches: where a running
 			   job is, or where a restricted one may go; "": any */
-	char *action;	/* pending: "none", "anywhere", "confine", "defer" */
+	char *action; /* pending: "none", "unrestricted", "restricted", "held" */
 	bool applied;	/* false: advice only */
 	double until;	/* date until which the job is held; 0: not held */
 	double held_sec; /* how long it was held so far */

@@ -36,7 +36,7 @@ bob_waits_for_alice() {
 	full_of_ffts
 	bob=$(as_bob -J halo --netprofile=halo)
 	slack
-	deferred "$bob"
+	is_held "$bob"
 }
 
 test_a_name_that_is_given_to_others_restricts_no_job() {
@@ -65,8 +65,8 @@ test_a_sensitive_name_clears_no_leaf_for_unauthorised_users() {
 		"(null) (null)"
 	cancel "$a"
 	a=$(as_bob -J halo --netprofile=halo)
-	wait_for 5 confined "$bob"
-	wait_for 5 confined "$a"
+	wait_for 5 is_restricted "$bob"
+	wait_for 5 is_restricted "$a"
 }
 
 test_own_runs_that_contradict_a_profile_deny_its_name() {
@@ -90,7 +90,7 @@ test_an_unproven_name_restricts_no_other_user() {
 	rules
 	! bob_waits_for_alice || fail "bob waits for what alice only says"
 	a=$(pending halo)
-	wait_for 5 deferred "$a"
+	wait_for 5 is_held "$a"
 }
 
 test_jobs_with_an_unproven_name_are_kept_away_from_others() {
@@ -99,7 +99,7 @@ test_jobs_with_an_unproven_name_are_kept_away_from_others() {
 	rules "Claim=fft:default,user=$ALICE_UID"
 	full_of_ffts
 	b=$(as_bob -J halo --netprofile=halo)
-	wait_for 5 deferred "$b"
+	wait_for 5 is_held "$b"
 }
 
 test_a_rule_may_authorise_all_users() {
@@ -119,8 +119,8 @@ test_a_rule_authorises_members_of_a_group() {
 	block >/dev/null
 	a=$(pending fft)
 	b=$(pending fft)
-	wait_for 5 confined "$a"
-	wait_for 5 confined "$b"
+	wait_for 5 is_restricted "$a"
+	wait_for 5 is_restricted "$b"
 	cancel "$b"
 	b=$(as_bob -J fft --netprofile=fft)
 	slack
@@ -145,8 +145,8 @@ test_a_rule_authorises_jobs_of_an_account() {
 	block >/dev/null
 	a=$(pending fft -A phys)
 	b=$(pending fft -A phys)
-	wait_for 5 confined "$a"
-	wait_for 5 confined "$b"
+	wait_for 5 is_restricted "$a"
+	wait_for 5 is_restricted "$b"
 }
 
 test_a_rule_authorises_jobs_of_a_partition() {
@@ -157,7 +157,7 @@ test_a_rule_authorises_jobs_of_a_partition() {
 	job fft 300 -p prefer >/dev/null
 	a=$(pending fft)
 	b=$(pending fft)
-	wait_for 5 confined "$a"
-	wait_for 5 confined "$b"
+	wait_for 5 is_restricted "$a"
+	wait_for 5 is_restricted "$b"
 	equal "lines in the log" "$(said "may not use the profile name \"fft\": Claim=" | wc -l)" 1
 }

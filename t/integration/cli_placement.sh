@@ -13,16 +13,16 @@ test_output_about_placement_equals_the_golden_files() {
 	golden status.txt netprof status
 	golden status.json netprof status --json
 	golden status.parsable netprof status -P
-	golden explain-confined.txt netprof explain 4010
-	golden explain-deferred.txt netprof explain 4011_3
+	golden explain-restricted.txt netprof explain 4010
+	golden explain-held.txt netprof explain 4011_3
 	golden explain-unknown.txt netprof explain 4013
 	golden explain-advice.txt netprof explain 4015
 	golden explain-running.txt netprof explain 4002
 	golden explain-ended.txt netprof explain 3989_2
 	golden explain-measured.txt netprof explain 4000
-	golden explain-confined.json netprof explain --json 4010
+	golden explain-restricted.json netprof explain --json 4010
 	golden explain-measured.json netprof explain --json 4000
-	golden explain-confined.parsable netprof explain -P 4010
+	golden explain-restricted.parsable netprof explain -P 4010
 	golden explain-measured.parsable netprof explain -P 4000
 	equal "by its job id, too" "$(netprof explain 4012)" \
 		"$(netprof explain 4011_3)"

@@ -65,7 +65,7 @@ test_harmless_jobs_are_not_touched() {
 	slack
 	for j in "${jobs[@]}"; do
 		equal "exclusions of job $j" "$(field "$j" ExcNodeList)" "(null)"
-		! confined "$j" && ! deferred "$j" || fail "job $j: $(note "$j")"
+		! is_restricted "$j" && ! is_held "$j" || fail "job $j: $(note "$j")"
 	done
 	# slurmctld starts batch jobs once a second, so some start only now.
 	wait_for 30 all_done "${jobs[@]}"
@@ -85,7 +85,7 @@ test_the_users_exclusions_are_kept_when_those_of_placement_change() {
 	a=$(pending fft)
 	b=$(pending fft -x n7)
 	wait_for 5 kept_apart "$b" n7
-	wait_for 5 confined "$a"
+	wait_for 5 is_restricted "$a"
 	cancel "$a"
 	wait_for 5 only_users "$b" n7
 }
@@ -117,14 +117,14 @@ test_an_empty_list_removes_only_the_users_part() {
 	wait_for 5 kept_apart "$b" n7
 	inside scontrol update JobId="$b" ExcNodeList=
 	slack
-	confined "$b" || fail "no longer apart: $(note "$b")"
+	is_restricted "$b" || fail "no longer apart: $(note "$b")"
 	note "$b" | grep -qv 'user=' || fail "still the user's: $(note "$b")"
 	cancel "$a"
 	wait_for 5 only_users "$b" ""
 }
 
 own_begin() { # JOB SECOND
-	[ "$(when "$1" EligibleTime)" = "$2" ] && ! deferred "$1"
+	[ "$(when "$1" EligibleTime)" = "$2" ] && ! is_held "$1"
 }
 
 test_the_users_begin_time_is_kept() {
@@ -136,7 +136,7 @@ test_the_users_begin_time_is_kept() {
 	slack
 	equal "begin time" "$(when "$a" EligibleTime)" "$begin"
 	b=$(job fft 1)
-	wait_for 5 deferred "$b"
+	wait_for 5 is_held "$b"
 	soon=$((EPOCHSECONDS + 1800))
 	inside scontrol update JobId="$b" \
 		StartTime="$(TZ=UTC date -d "@$soon" +%FT%T)"
@@ -148,12 +148,12 @@ test_the_users_begin_time_is_kept() {
 	own_begin "$b" "$soon" || fail "the second: $(when "$b" EligibleTime) $(note "$b")"
 }
 
-test_a_deferred_job_starts_as_soon_as_there_is_room() {
+test_a_held_job_starts_as_soon_as_there_is_room() {
 	local a
 
 	full_of_ffts
 	a=$(job fft 1)
-	wait_for 5 deferred "$a"
+	wait_for 5 is_held "$a"
 	cancel "${FFTS[2]}"
 	wait_for 4 state_is "$a" RUNNING
 	equal "its node" "$(field "$a" NodeList | grep -cE '^n[45]$')" 1
@@ -264,14 +264,14 @@ same_advice() {
 	saying advise "${@:2}" >"$TMPDIR/advice"
 	advice=$PENDING
 	equal "$1: exclusions" "$(field "$advice" ExcNodeList)" "(null)"
-	! deferred "$advice" || fail "$1: held back"
+	! is_held "$advice" || fail "$1: held back"
 	wait_for 10 eligible "$advice"
 	[ "$(when "$advice" EligibleTime)" -le "$(date +%s)" ] ||
 		fail "$1: may not begin now"
 	said "advice, not applied" >/dev/null || fail "$1: not called advice"
 	forget "$advice"
 	saying main "${@:2}" >"$TMPDIR/act"
-	confined "$PENDING" || deferred "$PENDING" || fail "$1: enforce is idle"
+	is_restricted "$PENDING" || is_held "$PENDING" || fail "$1: enforce is idle"
 	forget "$PENDING"
 	grep -q '^netprof: JobId=A' "$TMPDIR/act" || fail "$1: not logged"
 	# Once written to, the tasks of an array are separate jobs with lines of their own.
@@ -316,7 +316,7 @@ test_a_job_is_held_for_maxdefer_and_then_runs_anywhere() {
 	configure MaxDefer=3s
 	full_of_ffts
 	a=$(job fft 1)
-	wait_for 5 deferred "$a"
+	wait_for 5 is_held "$a"
 	wait_for 10 state_is "$a" RUNNING
 	between "seconds it waited" "$(waited "$a")" 3 6
 	said "held, for 3 s at first" >/dev/null || fail "not in the log"
@@ -367,8 +367,8 @@ test_a_users_own_profile_restricts_only_that_users_jobs() {
 	block >/dev/null
 	a=$(pending loud)
 	b=$(pending loud)
-	wait_for 8 confined "$a"
-	wait_for 8 confined "$b"
+	wait_for 8 is_restricted "$a"
+	wait_for 8 is_restricted "$b"
 	bob=$(as_bob -J halo --netprofile=halo)
 	slack
 	equal "bob's exclusions" "$(field "$bob" ExcNodeList)" "(null)"
@@ -385,6 +385,6 @@ test_profiles_of_trusted_users_restrict_all_users() {
 	block >/dev/null
 	a=$(pending loud)
 	bob=$(as_bob -J halo --netprofile=halo)
-	wait_for 8 confined "$a"
-	wait_for 8 confined "$bob"
+	wait_for 8 is_restricted "$a"
+	wait_for 8 is_restricted "$bob"
 }

@@ -36,7 +36,7 @@ leaves_keep_apart() {
 	store_is_read
 	BLOCK=$(block)
 	pending fft >/dev/null
-	wait_for 10 confined "$(pending fft)"
+	wait_for 10 is_restricted "$(pending fft)"
 }
 
 # Jobs run, and one line says why placement ignores them.
@@ -58,7 +58,7 @@ test_mistakes_that_slurm_tolerates_are_reported_in_one_line() {
 	block -N4 -w 'n[0-3]' >/dev/null
 	block -N4 -w 'n[4-7]' >/dev/null
 	pending fft >/dev/null
-	wait_for 10 confined "$(pending fft)"
+	wait_for 10 is_restricted "$(pending fft)"
 	equal "lines about it" "$(said "node n3 is on leaf switches rack0.ib and rack1.ib: the first counts" |
 		wc -l)" 1
 }
@@ -91,7 +91,7 @@ test_a_partition_may_have_a_topology_of_its_own() {
 	block -p racks -N4 >/dev/null
 	block -N4 -w 'n[0-3]' >/dev/null
 	pending fft -p racks >/dev/null
-	wait_for 10 confined "$(pending fft -p racks)"
+	wait_for 10 is_restricted "$(pending fft -p racks)"
 	MARK=$(wc -c <"$LOG")
 	pending fft -p flat >/dev/null
 	wait_for 10 said "left alone: placement cannot tell which nodes"

@@ -125,7 +125,7 @@ hang_store() { # SECONDS
 known() { # APP
 	BLOCK=$(block)
 	pending "$1" >/dev/null
-	wait_for 10 confined "$(pending "$1")"
+	wait_for 10 is_restricted "$(pending "$1")"
 	cancel -u alice
 }
 
@@ -268,7 +268,7 @@ test_a_standby_acts_once_it_is_in_control_and_not_before() {
 	wait_for 5 state_is "${running[1]}" RUNNING
 	slack # ignored jobs are seen once they run
 	a=$(job fft 1 -x n1)
-	wait_for 5 deferred "$a"
+	wait_for 5 is_held "$a"
 	all_saved
 	! grep -q "netprof: JobId=" "$log" || fail "it acted while it stood by"
 	cluster kill-node ctl
@@ -314,7 +314,7 @@ test_jobs_are_placed_with_accounting_and_when_it_has_stopped() {
 # The first two jobs have leaves, the third has none.  COMMENT: text before the
 # second's annotation.
 are_settled() { # COMMENT
-	kept_apart "${JOBS[0]}" n3 && deferred "${JOBS[2]}" &&
+	kept_apart "${JOBS[0]}" n3 && is_held "${JOBS[2]}" &&
 		inside scontrol -o show job "${JOBS[1]}" |
 		grep -q "AdminComment=${1}netprof{.*ours="
 }

@@ -74,8 +74,8 @@ jobs_are_placed() {
 	block -N4 >/dev/null
 	a=$(pending fft)
 	b=$(pending fft)
-	wait_for 10 confined "$a"
-	wait_for 10 confined "$b"
+	wait_for 10 is_restricted "$a"
+	wait_for 10 is_restricted "$b"
 	cancel_all
 }
 
@@ -192,9 +192,9 @@ upgraded_with_pending_jobs() {
 
 	a=$(pending fft)
 	b=$(pending fft)
-	wait_for 10 confined "$b"
+	wait_for 10 is_restricted "$b"
 	upgraded ctl
-	confined "$b" || fail "the note of a pending job is gone"
+	is_restricted "$b" || fail "the note of a pending job is gone"
 	JOBS=("$a" "$b")
 }
 

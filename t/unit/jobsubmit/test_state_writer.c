@@ -83,11 +83,13 @@ static void test_state(void)
 	T_ROW("one that runs", j && !j->pending && j->known &&
 	      some_same(j->leaves, "leaf0") && j->start == SOME_NOW - 50);
 	j = job(&state, 5);
-	T_ROW("one that harms nobody", j && j->pending &&
-	      some_same(j->action, "anywhere") && !j->n_causes);
+	T_ROW("one that harms nobody",
+	      j && j->pending && some_same(j->action, "unrestricted") &&
+		      !j->n_causes);
 	j = job(&state, 10);
-	T_ROW("one that is kept off", j && some_same(j->action, "confine") &&
-	      some_same(j->leaves, "leaf[1-3]"));
+	T_ROW("one that is kept off",
+	      j && some_same(j->action, "restricted") &&
+		      some_same(j->leaves, "leaf[1-3]"));
 	T_CHECK(j && j->text && strstr(j->text, "running job 30"));
 	T_CHECK(j && j->n_causes == 1);
 	if (j && j->n_causes == 1) {
@@ -223,7 +225,7 @@ static void test_denials_are_in_the_state(void)
 	      strstr(j->text, "is not authorised to use that"));
 	j = job(&state, 12);
 	T_ROW("another user's is moved by nobody, as loud does not count",
-	      j && !strcmp(j->action, "anywhere"));
+	      j && !strcmp(j->action, "unrestricted"));
 	np_state_free(&state);
 	some_slurm_free(&s);
 }

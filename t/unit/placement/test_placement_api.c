@@ -171,7 +171,7 @@ static void test_two_submissions_see_each_other(void)
 	T_CHECK(!strcmp(submit(p, APP_H, 2, 1001), "any"));
 	T_CHECK(!strcmp(submit(p, APP_Y, 2, 1001), "a"));
 	T_CHECK(!strcmp(submit(p, APP_X, 4, 1001), "b"));
-	T_CHECK(!strcmp(submit(p, APP_X, 5, 1001), "defer"));
+	T_CHECK(!strcmp(submit(p, APP_X, 5, 1001), "hold"));
 	np_placement_free(p);
 }
 
@@ -188,11 +188,11 @@ static void test_what_was_admitted_outlives_a_decision(void)
 	np_placement_free(new);
 	new = w_decide(&world);
 	np_placement_carry(new, old, &none);
-	T_CHECK(!strcmp(submit(new, APP_Y, 2, 1001), "defer"));
+	T_CHECK(!strcmp(submit(new, APP_Y, 2, 1001), "hold"));
 	np_placement_free(old);
 	old = w_decide(&world);
 	np_placement_carry(old, new, &none); /* and the next one */
-	T_CHECK(!strcmp(submit(old, APP_Y, 2, 1001), "defer"));
+	T_CHECK(!strcmp(submit(old, APP_Y, 2, 1001), "hold"));
 	np_placement_free(old);
 	np_placement_free(new);
 }
@@ -220,9 +220,9 @@ static void test_a_flood_of_submissions_is_left_for_later(void)
 	unsigned held = 0;
 
 	for (int i = 0; i < 5000; i++)
-		held += !strcmp(submit(p, APP_X, 2, 1001), "defer");
+		held += !strcmp(submit(p, APP_X, 2, 1001), "hold");
 	T_CHECK(held == 5000 - NP_PLACEMENT_MAX_ADMITTED / 2);
-	T_CHECK(!strcmp(submit(p, APP_Y, 2, 1001), "defer"));
+	T_CHECK(!strcmp(submit(p, APP_Y, 2, 1001), "hold"));
 	T_CHECK(!strcmp(submit(p, NP_PROFILE_UNKNOWN, 2, 1001), "none"));
 	np_placement_free(p);
 }
@@ -235,15 +235,15 @@ static void test_a_flood_holds_its_user_alone(void)
 
 	for (int i = 0; i < 4200; i++)
 		submit_by(7, p, APP_X, 2, 1001);
-	T_ROW("its own", !strcmp(submit_by(7, p, APP_H, 2, 1001), "defer"));
+	T_ROW("its own", !strcmp(submit_by(7, p, APP_H, 2, 1001), "hold"));
 	T_ROW("a harmless one of another user",
 	      !strcmp(submit_by(8, p, APP_H, 2, 1001), "any"));
 	T_ROW("another user's that has to be kept away",
 	      !strcmp(submit_by(8, p, APP_Y, 2, 1001), "a"));
 	next = w_decide(&world);
 	np_placement_carry(next, p, &none);
-	T_ROW("its own, then", !strcmp(submit_by(7, next, APP_H, 2, 1001),
-				       "defer"));
+	T_ROW("its own, then",
+	      !strcmp(submit_by(7, next, APP_H, 2, 1001), "hold"));
 	T_ROW("another user's, then", !strcmp(submit_by(8, next, APP_H, 2,
 							1001), "any"));
 	for (uint32_t uid = 100; uid < 105; uid++)
@@ -367,19 +367,19 @@ static const struct {
 	int64_t until_sec;
 } until[] = {
 	{ "first hold: one step", "job 1 X 2", 1060 },
-	{ "most of it left: not written again",
-	  "job 1 X 2 prior=defer:1050", 1050 },
-	{ "little of it left: another step",
-	  "job 1 X 2 prior=defer:1020", 1060 },
+	{ "most of it left: not written again", "job 1 X 2 prior=hold:1050",
+	  1050 },
+	{ "little of it left: another step", "job 1 X 2 prior=hold:1020",
+	  1060 },
 	{ "not beyond MaxDefer", "job 1 X 2 held=3580", 1020 },
-	{ "nor if it was written so",
-	  "job 1 X 2 held=3570 prior=defer:1050", 1020 },
+	{ "nor if it was written so", "job 1 X 2 held=3570 prior=hold:1050",
+	  1020 },
 	{ "not before the user's own time", "job 1 X 2 begin=1055 held=3580",
 	  4600 },
 	{ "long, for one that cannot start by itself", "job 1 X 2 waiting",
 	  4600 },
 	{ "and long enough is not written again",
-	  "job 1 X 2 waiting prior=defer:3000", 3000 },
+	  "job 1 X 2 waiting prior=hold:3000", 3000 },
 };
 
 static void test_when_a_hold_ends(void)

@@ -127,9 +127,9 @@ static void set_prior(const struct world *w, struct w_job *j, char *what)
 	j->in.prior = NP_PRIOR_RESTRICTED;
 	if (!strcmp(what, "any")) {
 		j->in.prior = NP_PRIOR_UNRESTRICTED;
-	} else if (!strncmp(what, "defer:", 6)) {
+	} else if (!strncmp(what, "hold:", 5)) {
 		j->in.prior = NP_PRIOR_HELD;
-		j->in.prior_until_sec = atoll(what + 6);
+		j->in.prior_until_sec = atoll(what + 5);
 	} else {
 		j->prior[0] = leaf_list(w, what);
 	}
@@ -289,7 +289,7 @@ static void statement(struct world *w, char *text)
 		w->last_sec = atoll(a);
 	else if (!strcmp(verb, "max"))
 		w->policy.max_slowdown = atof(a);
-	else if (!strcmp(verb, "defer"))
+	else if (!strcmp(verb, "hold"))
 		w->policy.max_hold_sec = atof(a);
 	else if (!strcmp(verb, "as"))
 		w->policy.unknown_as = (int32_t)app_named(w, a);
@@ -426,7 +426,7 @@ uint32_t w_candidates(const struct world *w, size_t job)
 
 const char *w_opens(const struct world *w, const struct np_outcome *v)
 {
-	static const char *const words[] = { "none", "any", NULL, "defer" };
+	static const char *const words[] = { "none", "any", NULL, "hold" };
 	static char buf[W_MAX_LEAVES * 9];
 	size_t at = 0;
 

@@ -12,11 +12,11 @@
  *   both X Y .3         the same both ways
  *   run 1 X a:2 b:1     job 1 runs X on 2 nodes of a and 1 of b
  *   job 2 X 4           job 2 waits for 4 nodes; X may be "-": unknown
- *   now 1000; last 990; max .1; defer 3600; as X
+ *   now 1000; last 990; max .1; hold 3600; as X
  *
  * Jobs take: prio= own= part= mode=off|advise|prefer|enforce tasks= switches=
  * on=a,b or on=loose (candidates) submit= begin= held= start=
- * prior=any|defer:T|a,b and the words shares spans nodelist reserved het
+ * prior=any|hold:T|a,b and the words shares spans nodelist reserved het
  * waiting.
  */
 #ifndef NP_T_TOY_H
@@ -68,7 +68,7 @@ struct np_placement *w_decide(const struct world *w);
 /* The handle of a job's candidate nodes in a snapshot or decision of w. */
 uint32_t w_candidates(const struct world *w, size_t job);
 
-/* What a outcome opens: "none", "any", "defer" or "a,b"; static memory. */
+/* What a outcome opens: "none", "any", "hold" or "a,b"; static memory. */
 const char *w_opens(const struct world *w, const struct np_outcome *v);
 
 /* Write a outcome into the job, as the plugin would. */
