@@ -96,32 +96,32 @@ static int add_latency(struct np_figure *f, const struct np_profile *p,
 /* ---- sensitivity curve ---- */
 
 /* Estimated utilisation at this latency; NaN: not known. */
-static double rho_of(const struct np_service *s, double latency_sec)
+static double utilisation_of(const struct np_service *s, double latency_sec)
 {
-	double rho = NAN;
+	double utilisation = NAN;
 
-	np_queue_rho(s, latency_sec, &rho, NULL);
-	return rho;
+	np_queue_utilisation(s, latency_sec, &utilisation, NULL);
+	return utilisation;
 }
 
 /* The curve that np_queue.h fits to the levels below saturation. */
 static void add_fit(struct np_figure *f, struct np_panel *panel,
-		    const double *rho, const double *slow, size_t n)
+		    const double *utilisation, const double *slow, size_t n)
 {
 	double curve[NP_CURVE_DIM(n)], lo = INFINITY, hi = 0;
 	struct np_shape *s;
 
 	/* Without a fit, the points are drawn alone. */
-	if (np_curve_fit(NP_CURVE_ISOTONIC, rho, slow, n, curve, NULL))
+	if (np_curve_fit(NP_CURVE_ISOTONIC, utilisation, slow, n, curve, NULL))
 		return;
 	for (size_t i = 0; i < n; i++) {
-		lo = fmin(lo, rho[i]);
+		lo = fmin(lo, utilisation[i]);
 		/*
 		 * The fit ignores levels near saturation, so the line ends
 		 * there.
 		 */
-		if (rho[i] < NP_CURVE_FIT_MAX)
-			hi = fmax(hi, rho[i]);
+		if (utilisation[i] < NP_CURVE_FIT_MAX)
+			hi = fmax(hi, utilisation[i]);
 	}
 	s = np_figure_shape(f, panel, NP_SHAPE_LINE, 1,
 			    "isotonic fit, below 97 %");
@@ -158,12 +158,13 @@ static void add_points(struct np_figure *f, struct np_panel *panel,
  * Slowdown over the utilisation that the calibration measured for each level.
  * Returns false if fewer than two points are known.
  */
-static bool add_curve_over_rho(struct np_figure *f, struct np_panel *panel,
-			       const struct np_run_summary *e,
-			       const struct np_fabric *fabric)
+static bool add_curve_over_utilisation(struct np_figure *f,
+				       struct np_panel *panel,
+				       const struct np_run_summary *e,
+				       const struct np_fabric *fabric)
 {
 	size_t n_levels = e->n_levels, n = 0;
-	double at[n_levels + 1], rho[n_levels + 1], slow[n_levels + 1];
+	double at[n_levels + 1], utilisation[n_levels + 1], slow[n_levels + 1];
 	struct np_service idle;
 
 	/* The summary must be on the levels of this calibration. */
@@ -171,11 +172,13 @@ static bool add_curve_over_rho(struct np_figure *f, struct np_panel *panel,
 	    np_queue_service(&fabric->idle.all, &idle, NULL))
 		return false;
 	for (size_t i = 0; i < n_levels; i++) {
-		at[i] = rho_of(&idle, fabric->level[i].latency.all.n ?
-			       fabric->level[i].latency.all.mean : 0);
+		at[i] = utilisation_of(
+			&idle, fabric->level[i].latency.all.n ?
+				       fabric->level[i].latency.all.mean :
+				       0);
 		if (isnan(at[i]) || !np_mean_known(&e->level[i].slowdown))
 			continue;
-		rho[n] = at[i];
+		utilisation[n] = at[i];
 		slow[n++] = e->level[i].slowdown.mean;
 	}
 	if (n < 2)
@@ -184,7 +187,7 @@ static bool add_curve_over_rho(struct np_figure *f, struct np_panel *panel,
 		       "under the synthetic load alone (%)");
 	panel->x.lo = 0;
 	panel->x.hi = 100;
-	add_fit(f, panel, rho, slow, n);
+	add_fit(f, panel, utilisation, slow, n);
 	add_points(f, panel, e, at);
 	return true;
 }
@@ -211,7 +214,7 @@ static int add_curve(struct np_figure *f, const struct np_profile *p,
 	if (!panel)
 		return 0;
 	np_figure_axis(f, &panel->y, NP_AXIS_LINEAR, "Slowdown (%)");
-	if (fabric && add_curve_over_rho(f, panel, e, fabric))
+	if (fabric && add_curve_over_utilisation(f, panel, e, fabric))
 		return 0;
 	np_figure_axis(f, &panel->x, NP_AXIS_NAMES,
 		       "Level of the load (this fabric is not calibrated)");
@@ -261,8 +264,10 @@ static void add_windows(struct np_figure *f, struct np_panel *panel,
 		to = i + each < s->n ? i + each : s->n;
 		for (size_t k = i; k < to; k++)
 			np_moments_merge(&m, &s->w[k]);
-		np_figure_add(f, shape, (double)i * s->width_sec, !m.n ? NAN :
-			      idle ? 100 * rho_of(idle, m.mean) : m.mean * 1e6,
+		np_figure_add(f, shape, (double)i * s->width_sec,
+			      !m.n ? NAN :
+			      idle ? 100 * utilisation_of(idle, m.mean) :
+				     m.mean * 1e6,
 			      NAN, NAN);
 	}
 	/* A stepped line needs the end of its last step. */

@@ -475,7 +475,7 @@ static const char *cell(const struct side *s, int row, char buf[CLI_NUMBER])
 	else if (row == DELAYED && v->against)
 		cli_percent(v->delayed_share, buf);
 	else if (row == LOAD && v->against)
-		snprintf(buf, CLI_NUMBER, "%.2f", v->rho);
+		snprintf(buf, CLI_NUMBER, "%.2f", v->utilisation);
 	else if (row == START)
 		say_start(s, buf);
 	else if (row == TO)
@@ -673,7 +673,8 @@ static void put_side(json_object *j, const struct side *s)
 	put_latency(j, &s->latency);
 	cli_put_text(j, "use", cli_use_name(&s->profile));
 	cli_put_real(j, "delayed_share", v->against ? v->delayed_share : NAN);
-	cli_put_real(j, "estimated_utilisation", v->against ? v->rho : NAN);
+	cli_put_real(j, "estimated_utilisation",
+		     v->against ? v->utilisation : NAN);
 	date_range(s, &first, &last);
 	cli_put_time(j, "first", first);
 	cli_put_time(j, "last", last);

@@ -419,10 +419,11 @@ static void print_delayed(FILE *f, const struct np_profile *p)
 
 	if (!p->is_idle && v->against == NP_AGAINST_IDLE)
 		/* Short, because most pages have no line to spare. */
-		cli_labelled(f, "Delayed", "%s of probes over %s (idle "
+		cli_labelled(f, "Delayed",
+			     "%s of probes over %s (idle "
 			     "threshold); est. utilisation %.2f",
 			     cli_percent(v->delayed_share, share),
-			     cli_sec(v->delayed_sec, sec), v->rho);
+			     cli_sec(v->delayed_sec, sec), v->utilisation);
 }
 
 static void print_tolerance(FILE *f, const struct tolerance *z)
@@ -721,7 +722,7 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 	cli_put_real(j, "beyond_idle_p95", v->beyond_p95);
 	cli_put_real(j, "beyond_idle_p99", v->beyond_p99);
 	cli_put_real(j, "excess", v->excess);
-	cli_put_real(j, "estimated_utilisation", v->rho);
+	cli_put_real(j, "estimated_utilisation", v->utilisation);
 	cli_put_text(j, "phases", cli_phase_name(v->phases));
 	cli_put_real(j, "busy_share", v->busy_share);
 	cli_put_real(j, "busy_period_sec", p->phases.busy_period_sec);

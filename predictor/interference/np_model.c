@@ -235,33 +235,36 @@ static int lookup_join(struct np_data *v, const double *x, const double *y,
  */
 
 /* Utilisation at this mean latency; -EINVAL with v->err if undefined. */
-static int rho_of(const struct np_data *v, double mean, double *rho)
+static int utilisation_of(const struct np_data *v, double mean,
+			  double *utilisation)
 {
 	const struct np_data_latency *idle = &v->fabric->idle;
 	struct np_service s = {
 		.mu_per_sec = 1 / idle->mean, .var_sec2 = idle->sd * idle->sd,
 	};
 
-	return np_queue_rho(&s, mean, rho, v->err);
+	return np_queue_utilisation(&s, mean, utilisation, v->err);
 }
 
 static int queue_describe(struct np_data *v, double *x)
 {
-	return rho_of(v, v->co->latency.mean, &x[0]);
+	return utilisation_of(v, v->co->latency.mean, &x[0]);
 }
 
 static int queue_respond(struct np_data *v, double *y)
 {
 	const struct np_levels *col = v->col;
-	double rho[col->n + 1], slow[col->n + 1];
+	double utilisation[col->n + 1], slow[col->n + 1];
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < col->n; i++) {
 		slow[i] = 1 / exp(-v->victim->log_curve[col->at[i]]) - 1;
-		rc = rho_of(v, v->fabric->level[col->at[i]].mean, &rho[i]);
+		rc = utilisation_of(v, v->fabric->level[col->at[i]].mean,
+				    &utilisation[i]);
 	}
-	return rc ? rc : np_curve_fit(NP_CURVE_LINE, rho, slow, col->n, y,
-				      v->err);
+	return rc ? rc :
+		    np_curve_fit(NP_CURVE_LINE, utilisation, slow, col->n, y,
+				 v->err);
 }
 
 static int queue_join(struct np_data *v, const double *x, const double *y,

@@ -24,8 +24,8 @@ static int service_valid(const struct np_service *s)
 	       isfinite(s->var_sec2) && s->var_sec2 >= 0;
 }
 
-int np_queue_rho(const struct np_service *s, double w_sec, double *rho,
-		 struct np_err *err)
+int np_queue_utilisation(const struct np_service *s, double w_sec,
+			 double *utilisation, struct np_err *err)
 {
 	double y, k;
 
@@ -38,7 +38,7 @@ int np_queue_rho(const struct np_service *s, double w_sec, double *rho,
 			       "positive, finite time", w_sec);
 	y = 2 * (s->mu_per_sec * w_sec - 1);
 	k = 1 + s->mu_per_sec * s->mu_per_sec * s->var_sec2;
-	*rho = y <= 0 ? 0 : y / (y + k);
+	*utilisation = y <= 0 ? 0 : y / (y + k);
 	return 0;
 }
 
@@ -46,14 +46,14 @@ int np_queue_rho(const struct np_service *s, double w_sec, double *rho,
 enum { LO, HI, KNOTS, CONSTANT, SLOPE, HEAD };
 
 /* Insert a point into the sorted knots; an equal rho is averaged by weight. */
-static size_t insert(double *x, double *y, double *w, size_t n, double rho,
-		     double slow)
+static size_t insert(double *x, double *y, double *w, size_t n,
+		     double utilisation, double slow)
 {
 	size_t at = n;
 
-	while (at > 0 && x[at - 1] > rho)
+	while (at > 0 && x[at - 1] > utilisation)
 		at--;
-	if (at > 0 && x[at - 1] == rho) {
+	if (at > 0 && x[at - 1] == utilisation) {
 		w[at - 1] += 1;
 		y[at - 1] += (slow - y[at - 1]) / w[at - 1];
 		return n;
@@ -63,7 +63,7 @@ static size_t insert(double *x, double *y, double *w, size_t n, double rho,
 		y[i] = y[i - 1];
 		w[i] = w[i - 1];
 	}
-	x[at] = rho;
+	x[at] = utilisation;
 	y[at] = slow;
 	w[at] = 1;
 	return n + 1;
@@ -114,7 +114,7 @@ static void pool(double *y, double *w, size_t n)
 			y[--to] = y[b];
 }
 
-int np_curve_fit(enum np_curve_shape shape, const double *rho,
+int np_curve_fit(enum np_curve_shape shape, const double *utilisation,
 		 const double *slow, size_t n, double *curve,
 		 struct np_err *err)
 {
@@ -123,10 +123,10 @@ int np_curve_fit(enum np_curve_shape shape, const double *rho,
 	size_t knots = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		lo = fmin(lo, rho[i]);
-		hi = fmax(hi, rho[i]);
-		if (rho[i] < NP_CURVE_FIT_MAX)
-			knots = insert(x, y, w, knots, rho[i], slow[i]);
+		lo = fmin(lo, utilisation[i]);
+		hi = fmax(hi, utilisation[i]);
+		if (utilisation[i] < NP_CURVE_FIT_MAX)
+			knots = insert(x, y, w, knots, utilisation[i], slow[i]);
 	}
 	if (knots < 2)
 		return np_errf(err, -EDOM, "%zu distinct utilisations below "
@@ -159,12 +159,12 @@ static double between(const double *x, const double *y, size_t n, double at)
 				  (x[i] - x[i - 1]);
 }
 
-double np_curve_at(const double *curve, double rho, bool *outside)
+double np_curve_at(const double *curve, double utilisation, bool *outside)
 {
 	size_t n = (size_t)curve[KNOTS];
-	double at = fmin(fmax(rho, curve[LO]), curve[HI]);
+	double at = fmin(fmax(utilisation, curve[LO]), curve[HI]);
 
-	if (at != rho && outside)
+	if (at != utilisation && outside)
 		*outside = true;
 	if (!n)
 		return fmax(0, curve[CONSTANT] + curve[SLOPE] * at);

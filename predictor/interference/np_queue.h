@@ -43,8 +43,8 @@ int np_queue_service(const struct np_moments *idle, struct np_service *out,
  * latency w_sec.  Returns 0, or -EINVAL with err: w_sec or the service rate is
  * not positive and finite, or the variance is negative.
  */
-int np_queue_rho(const struct np_service *s, double w_sec, double *rho,
-		 struct np_err *err);
+int np_queue_utilisation(const struct np_service *s, double w_sec,
+			 double *utilisation, struct np_err *err);
 
 /*
  * The slowdown of a victim as a function of the fabric's utilisation, fitted to
@@ -73,7 +73,7 @@ enum np_curve_shape {
  * has NP_CURVE_DIM(n) doubles, or -EDOM with err if fewer than two distinct rho
  * are below NP_CURVE_FIT_MAX.
  */
-int np_curve_fit(enum np_curve_shape shape, const double *rho,
+int np_curve_fit(enum np_curve_shape shape, const double *utilisation,
 		 const double *slow, size_t n, double *curve,
 		 struct np_err *err);
 
@@ -82,6 +82,6 @@ int np_curve_fit(enum np_curve_shape shape, const double *rho,
  * nearer end, and *outside, unless NULL, is set to true; it is never set to
  * false.
  */
-double np_curve_at(const double *curve, double rho, bool *outside);
+double np_curve_at(const double *curve, double utilisation, bool *outside);
 
 #endif

@@ -6,7 +6,7 @@
 
 static const struct {
 	enum np_use use;
-	double delayed_share, rho;
+	double delayed_share, utilisation;
 } thresholds[] = { /* heaviest first */
 	{ NP_USE_SATURATED, 0.90, 0.95 },
 	{ NP_USE_HEAVY,	    0.35, 0.30 },
@@ -58,7 +58,7 @@ static enum np_use use_of(const struct np_verdict *v)
 	size_t i = 0;
 
 	while (v->delayed_share < thresholds[i].delayed_share ||
-	       v->rho < thresholds[i].rho)
+	       v->utilisation < thresholds[i].utilisation)
 		i++;
 	return thresholds[i].use;
 }
@@ -114,7 +114,8 @@ void np_verdict_make(const struct np_verdict_in *in, struct np_verdict *out)
 	/* np_queue_service() fails only for latencies of 0. */
 	if (!has_baseline(in) ||
 	    np_queue_service(&in->idle_moments, &service, NULL) ||
-	    np_queue_rho(&service, in->moments.mean, &v.rho, NULL))
+	    np_queue_utilisation(&service, in->moments.mean, &v.utilisation,
+				 NULL))
 		return;
 	against_idle(in, &v);
 	v.excess = in->moments.mean / in->idle_moments.mean - 1;

@@ -118,7 +118,7 @@ struct np_verdict {
 	 * 0.05 and 0.01 for an idle program. */
 	double beyond_p95, beyond_p99;
 	double excess; /* mean latency / mean idle latency - 1 */
-	double rho;    /* estimated utilisation, 0 .. 1 (np_queue.h) */
+	double utilisation; /* estimated utilisation, 0 .. 1 (np_queue.h) */
 	enum np_phase_kind phases;
 	double busy_share; /* of the time; NP_PHASE_PHASES only */
 	bool interference; /* there are runs under a load level */

@@ -11,7 +11,7 @@ static const struct {
 	const char *name;
 	enum np_curve_shape shape;
 	size_t n;
-	double rho[N], slow[N];
+	double utilisation[N], slow[N];
 	double at, want;
 	bool outside;
 } rows[] = {
@@ -49,7 +49,7 @@ static void test_rows(void)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		bool outside = false;
-		int ok = !np_curve_fit(rows[i].shape, rows[i].rho,
+		int ok = !np_curve_fit(rows[i].shape, rows[i].utilisation,
 				       rows[i].slow, rows[i].n, curve, NULL);
 		double got = ok ? np_curve_at(curve, rows[i].at, &outside) :
 				  NAN;
@@ -62,7 +62,7 @@ static void test_rows(void)
 static const struct {
 	const char *name;
 	size_t n;
-	double rho[N];
+	double utilisation[N];
 } refused[] = {
 	{ "no level", 0, { 0 } },
 	{ "one level", 1, { 0.5 } },
@@ -79,9 +79,9 @@ static void test_refused(void)
 		struct np_err err = NP_ERR_INIT;
 
 		T_ROW(refused[i].name,
-		      np_curve_fit(NP_CURVE_LINE, refused[i].rho, slow,
+		      np_curve_fit(NP_CURVE_LINE, refused[i].utilisation, slow,
 				   refused[i].n, curve, &err) == -EDOM &&
-		      strstr(err.text, "expected at least 2"));
+			      strstr(err.text, "expected at least 2"));
 	}
 }
 

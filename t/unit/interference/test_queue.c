@@ -15,14 +15,14 @@ static void test_reference_values(void)
 	T_CHECK(!!f);
 	while (f && fgets(line, sizeof(line), f)) {
 		struct np_service s = { 0 };
-		double w, rho, got;
+		double w, utilisation, got;
 
 		if (sscanf(line, "%lf %lf %lf %lf", &s.mu_per_sec, &s.var_sec2,
-			   &w, &rho) != 4)
+			   &w, &utilisation) != 4)
 			continue;
 		rows++;
-		T_ROW(line, np_queue_rho(&s, w, &got, NULL) == 0);
-		T_ROW(line, t_close(got, rho, 1e-12));
+		T_ROW(line, np_queue_utilisation(&s, w, &got, NULL) == 0);
+		T_ROW(line, t_close(got, utilisation, 1e-12));
 	}
 	if (f)
 		fclose(f);
@@ -53,7 +53,7 @@ static double two_sizes(struct t_rng *g)
 static const struct {
 	const char *name;
 	double (*service)(struct t_rng *g);
-	double rho;
+	double utilisation;
 } queues[] = {
 	{ "fixed service, light load",       fixed,       0.10 },
 	{ "fixed service, half",             fixed,       0.50 },
@@ -73,7 +73,7 @@ static void test_simulated_queues(void)
 		struct np_moments idle = { 0 }, busy = { 0 };
 		struct t_rng g = { 42 + i };
 		struct np_service s;
-		double mean = 0, wait = 0, rho;
+		double mean = 0, wait = 0, utilisation;
 
 		for (int k = 0; k < 100000; k++)
 			np_moments_add(&idle, queues[i].service(&g));
@@ -83,12 +83,14 @@ static void test_simulated_queues(void)
 
 			np_moments_add(&busy, wait + service);
 			wait += service + log(1 - t_uniform(&g)) * mean /
-					  queues[i].rho;
+						  queues[i].utilisation;
 			wait = fmax(wait, 0);
 		}
 		T_CHECK(np_queue_service(&idle, &s, NULL) == 0);
-		T_CHECK(np_queue_rho(&s, busy.mean, &rho, NULL) == 0);
-		T_ROW(queues[i].name, fabs(rho - queues[i].rho) < 0.01);
+		T_CHECK(np_queue_utilisation(&s, busy.mean, &utilisation,
+					     NULL) == 0);
+		T_ROW(queues[i].name,
+		      fabs(utilisation - queues[i].utilisation) < 0.01);
 	}
 }
 
@@ -97,31 +99,32 @@ static void test_near_saturation(void)
 	const struct np_service s = { 1e5, 1e-10 };
 	double a, b;
 
-	T_CHECK(np_queue_rho(&s, 1e2, &a, NULL) == 0);
-	T_CHECK(np_queue_rho(&s, 2e2, &b, NULL) == 0);
+	T_CHECK(np_queue_utilisation(&s, 1e2, &a, NULL) == 0);
+	T_CHECK(np_queue_utilisation(&s, 2e2, &b, NULL) == 0);
 	T_CHECK(a < b && t_close((1 - a) / (1 - b), 2, 1e-6));
 	T_CHECK(t_close(1 - a, 2 / (2 * 1e7), 1e-6)); /* (1 + c2) / 2x */
-	T_CHECK(np_queue_rho(&s, 1e12, &a, NULL) == 0 && a <= 1);
+	T_CHECK(np_queue_utilisation(&s, 1e12, &a, NULL) == 0 && a <= 1);
 }
 
 /* The formula itself: the mean latency at load rho, seconds. */
-static double latency_at(const struct np_service *s, double rho)
+static double latency_at(const struct np_service *s, double utilisation)
 {
 	double c2 = s->mu_per_sec * s->mu_per_sec * s->var_sec2;
 
-	return (1 + rho * (1 + c2) / (2 * (1 - rho))) / s->mu_per_sec;
+	return (1 + utilisation * (1 + c2) / (2 * (1 - utilisation))) /
+	       s->mu_per_sec;
 }
 
 static void test_formula_and_inverse_agree(void)
 {
 	const struct np_service s = { 8e5, 3e-13 };
 
-	for (double rho = 0; rho < 1; rho += 0.01) {
+	for (double utilisation = 0; utilisation < 1; utilisation += 0.01) {
 		double got;
 
-		T_CHECK(np_queue_rho(&s, latency_at(&s, rho), &got,
-				     NULL) == 0);
-		T_CHECK(fabs(got - rho) < 1e-9);
+		T_CHECK(np_queue_utilisation(&s, latency_at(&s, utilisation),
+					     &got, NULL) == 0);
+		T_CHECK(fabs(got - utilisation) < 1e-9);
 	}
 }
 
@@ -183,12 +186,13 @@ static void test_degenerate_loads(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(loads); i++) {
 		struct np_err err = NP_ERR_INIT;
-		double rho = -1;
-		int rc = np_queue_rho(&loads[i].s, loads[i].w, &rho, &err);
+		double utilisation = -1;
+		int rc = np_queue_utilisation(&loads[i].s, loads[i].w,
+					      &utilisation, &err);
 
 		T_ROW(loads[i].name, rc == loads[i].rc);
 		T_ROW(loads[i].name, !rc == !err.text[0]);
-		T_ROW(loads[i].name, rho == (rc ? -1 : 0));
+		T_ROW(loads[i].name, utilisation == (rc ? -1 : 0));
 	}
 }
 

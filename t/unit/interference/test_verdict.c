@@ -216,7 +216,8 @@ static void test_idle_against_itself(void)
 	struct set idle = idle_us(10, 3);
 	struct np_verdict v = judge(&idle, &idle);
 
-	T_CHECK(v.use == NP_USE_LIGHT && v.delayed_share == 0 && v.rho == 0);
+	T_CHECK(v.use == NP_USE_LIGHT && v.delayed_share == 0 &&
+		v.utilisation == 0);
 	T_CHECK(fabs(v.beyond_p95 - 0.05) < 0.005);
 	T_CHECK(fabs(v.beyond_p99 - 0.01) < 0.005);
 	T_CHECK(v.excess == 0 && !v.interference);
