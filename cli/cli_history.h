@@ -6,7 +6,7 @@
  * output) for the job, for comparable runs and for the jobs on the same leaf
  * switches, asks the metrics server what the nodes did meanwhile, and has
  * np_examine.h attribute the excess of the run time to causes.
- * cli_history_pages.c prints the result.
+ * cli_history_output.c prints the result.
  */
 #ifndef CLI_HISTORY_H
 #define CLI_HISTORY_H
@@ -104,7 +104,7 @@ int cli_history_all(struct np_acct *h, const struct cli_history_opt *ask,
 		    double now, struct np_err *err);
 
 /*
- * cli_history_pages.c: the result as text on standard output, as member
+ * cli_history_output.c: the result as text on standard output, as member
  * "accounting" of a JSON object (only if there is a job), and as a figure that
  * the caller frees (NULL: out of memory). The job must exist for text and
  * figure.

@@ -30,7 +30,7 @@ struct record {
 };
 
 /* json-c keeps the order of insertion, so "schema" and "command" come first. */
-int cli_print_json(const char *command, json_object *page)
+int cli_print_json(const char *command, json_object *output)
 {
 	json_object *all = json_object_new_object();
 	const char *text;
@@ -39,9 +39,9 @@ int cli_print_json(const char *command, json_object *page)
 	json_object_object_add(all, "schema",
 			       json_object_new_int(CLI_JSON_SCHEMA));
 	json_object_object_add(all, "command", json_object_new_string(command));
-	json_object_object_foreach(page, key, value)
+	json_object_object_foreach(output, key, value)
 		json_object_object_add(all, key, json_object_get(value));
-	json_object_put(page);
+	json_object_put(output);
 	text = json_object_to_json_string_ext(all,
 		JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
 		JSON_C_TO_STRING_NOSLASHESCAPE);
@@ -382,10 +382,10 @@ static int print_wanted(char *text, char separator)
 }
 
 /* Print the head and all rows. */
-static void print_all(json_object *page, const struct cli_table *t,
+static void print_all(json_object *output, const struct cli_table *t,
 		      const struct out *o)
 {
-	struct record r = { .value = page };
+	struct record r = { .value = output };
 	size_t n = 0;
 
 	while (n < NP_ARRAY_SIZE(t->rows) && t->rows[n].list)
@@ -400,8 +400,8 @@ static void print_all(json_object *page, const struct cli_table *t,
  * With --noheader, --format or --sort the rows are first printed into memory,
  * then selected and sorted.
  */
-int cli_print_page(enum cli_format format, const char *command,
-		   json_object *page, const struct cli_table *t)
+int cli_print_output(enum cli_format format, const char *command,
+		     json_object *output, const struct cli_table *t)
 {
 	struct out o = { stdout, format == CLI_CSV ? ',' : '|' };
 	char *text = NULL;
@@ -409,14 +409,14 @@ int cli_print_page(enum cli_format format, const char *command,
 	size_t len;
 
 	if (format == CLI_JSON)
-		return cli_print_json(command, page);
+		return cli_print_json(command, output);
 	if (wanted.any) {
 		o.f = open_memstream(&text, &len);
 		if (!o.f)
 			return cli_fail("out of memory");
 	}
-	print_all(page, t, &o);
-	json_object_put(page);
+	print_all(output, t, &o);
+	json_object_put(output);
 	if (wanted.any) {
 		rc = fclose(o.f) ? cli_fail("out of memory") :
 				   print_wanted(text, o.separator);

@@ -53,13 +53,13 @@ void cli_print_select(const struct cli_row_selection *w);
 /*
  * Print the tree in that format and release it.  Returns the exit status.
  */
-int cli_print_page(enum cli_format format, const char *command,
-		   json_object *page, const struct cli_table *table);
+int cli_print_output(enum cli_format format, const char *command,
+		     json_object *output, const struct cli_table *table);
 
 /*
  * Print the tree as JSON, with the members "schema" and "command" first, and
  * release it.  Returns the exit status.
  */
-int cli_print_json(const char *command, json_object *page);
+int cli_print_json(const char *command, json_object *output);
 
 #endif

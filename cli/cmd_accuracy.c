@@ -580,8 +580,8 @@ static int print_data(const struct accuracy_file *f, size_t n,
 		if (opt->cases)
 			put_cases(o, &f[i]);
 	}
-	return cli_print_page(format, "accuracy", j, opt->cases ? &of_cases :
-								  &of_models);
+	return cli_print_output(format, "accuracy", j,
+				opt->cases ? &of_cases : &of_models);
 }
 
 /*

@@ -192,7 +192,7 @@ static int print_data(const struct np_acct *h, const struct np_job_cost *t,
 	cli_put_bool(j, "topology", !h->one_leaf);
 	put_pairs(j, h, t);
 	put_places(j, h, t);
-	return cli_print_page(format, "blame", j, &rows);
+	return cli_print_output(format, "blame", j, &rows);
 }
 
 /*

@@ -539,7 +539,7 @@ static void print_data(const struct cli_check *c, enum cli_format format)
 		cli_put_text(one, "remedy", f->remedy);
 	}
 	cli_put_bool(j, "problem", count(c, CLI_PROBLEM) > 0);
-	cli_print_page(format, "check", j, &table);
+	cli_print_output(format, "check", j, &table);
 }
 
 /* Returns the exit status: warnings do not fail the command, problems do. */

@@ -723,7 +723,7 @@ static int print_data(const struct comparison *c, enum cli_format format)
 	list = cli_put_array(j, "compared");
 	for (size_t i = 0; i < c->n; i++)
 		put_side(cli_append_object(list), &c->side[i]);
-	return cli_print_page(format, "compare", j, &table);
+	return cli_print_output(format, "compare", j, &table);
 }
 
 /* ---- command ---- */

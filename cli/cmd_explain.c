@@ -935,8 +935,8 @@ static int print_data(const struct explanation *e, enum cli_format format)
 	list = cli_put_array(j, "neighbours");
 	for (size_t i = 0; i < e->n_neighbours; i++)
 		put_neighbour(list, e, &e->neighbour[i]);
-	return cli_print_page(format, "explain", j, others ? &of_others :
-			      &of_itself);
+	return cli_print_output(format, "explain", j,
+				others ? &of_others : &of_itself);
 }
 
 /* ---- run records of the job ---- */

@@ -312,7 +312,7 @@ static int list_data(const struct profiles *all, enum cli_format format)
 		cli_put_real(one, "busy_share", p->phases.busy_share);
 		cli_put_levels(one, p);
 	}
-	return cli_print_page(format, "list", j, &table);
+	return cli_print_output(format, "list", j, &table);
 }
 
 /* For shell completion, which must be quick: no run is read. */

@@ -257,7 +257,7 @@ static int matrix_data(const struct cli_matrix *m, enum cli_format format)
 		cli_put_measured(pair, m->k, m->at[i / m->n], m->at[i % m->n],
 				 m->scope);
 	}
-	return cli_print_page(format, "matrix", j, &table);
+	return cli_print_output(format, "matrix", j, &table);
 }
 
 /* ---- plot ---- */

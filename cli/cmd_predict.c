@@ -469,7 +469,7 @@ static int predict_data(const struct prediction *p, enum cli_format format)
 	list = cli_put_array(j, "applications");
 	for (size_t i = 0; i < p->k->n; i++)
 		put_used(list, p->k->app[i]);
-	return cli_print_page(format, "predict", j, &table);
+	return cli_print_output(format, "predict", j, &table);
 }
 
 /* ---- command ---- */

@@ -42,7 +42,7 @@ struct part {
 	const struct cli_known_app *app; /* borrowed */
 	struct np_profile profile;
 	struct cli_pair_list slowed_by, slows;
-	struct cli_recommendation advice;
+	struct cli_recommendation recommendation;
 };
 
 struct report {
@@ -237,7 +237,7 @@ static void put_app_verdict(FILE *f, const struct np_profile *p)
 }
 
 /* Which applications to keep away, and the most useful measurement. */
-static void put_advice(FILE *f, const struct cli_recommendation *a)
+static void put_recommendation(FILE *f, const struct cli_recommendation *a)
 {
 	char avoid[512], measure[600];
 
@@ -325,7 +325,7 @@ static void put_app(FILE *f, const struct report *r, size_t number)
 	put_html(f, ">", "</h2>\n", "%s", app);
 	put_app_verdict(f, p);
 	fputs("<dl>\n", f);
-	put_advice(f, &part->advice);
+	put_recommendation(f, &part->recommendation);
 	put_pairs(f, "Slowed by", &part->slowed_by, app);
 	put_pairs(f, "Slows", &part->slows, app);
 	put_runs(f, part);
@@ -500,7 +500,7 @@ static void put_summary(FILE *f, const struct report *r)
 	struct tm tm;
 
 	for (size_t i = 0; i < r->n; i++)
-		suffer += r->part[i].advice.n_avoid > 0;
+		suffer += r->part[i].recommendation.n_avoid > 0;
 	fputs("<h1>", f);
 	put_title(f, r);
 	fputs("</h1>\n<p><strong>", f);
@@ -945,7 +945,7 @@ static void put_simulation(FILE *f, struct json_object *j)
 }
 
 /* The whole page; the caller frees it.  NULL: out of memory. */
-static char *make_page(const struct report *r, const struct report_opt *opt)
+static char *make_report(const struct report *r, const struct report_opt *opt)
 {
 	char *text = NULL;
 	size_t len;
@@ -1070,8 +1070,8 @@ static void take_pairs(struct report *r, struct part *part)
  * The matrix does not say what would narrow a prediction, so the worst pair is
  * predicted once more.
  */
-static void advise(struct report *r, struct part *part,
-		   struct np_predictor *models)
+static void recommend(struct report *r, struct part *part,
+		      struct np_predictor *models)
 {
 	struct cli_answer a = { .scope = r->m.scope, .n_co = 1 };
 	struct cli_pair *worst = part->slowed_by.pair;
@@ -1085,7 +1085,7 @@ static void advise(struct report *r, struct part *part,
 			worst->p = a.p;
 	}
 	cli_recommend(&part->profile, &r->k, r->m.scope, &part->slowed_by,
-		   r->limit, &part->advice);
+		      r->limit, &part->recommendation);
 }
 
 /*
@@ -1106,15 +1106,15 @@ static int predict(struct report *r, const struct cli_options *o)
 		cli_known_predictor(&r->k, o->model, true, &models, NULL);
 	for (size_t i = 0; i < r->n; i++) {
 		take_pairs(r, &r->part[i]);
-		advise(r, &r->part[i], models);
+		recommend(r, &r->part[i], models);
 	}
 	np_predictor_free(models);
 	return rc;
 }
 
 /* output: a file, or a directory, which gets an index.html. */
-static int write_page(const struct report *r, const struct report_opt *opt,
-		      const char *output)
+static int write_report(const struct report *r, const struct report_opt *opt,
+			const char *output)
 {
 	struct np_err err = NP_ERR_INIT;
 	char path[PATH_MAX], *text;
@@ -1125,7 +1125,7 @@ static int write_page(const struct report *r, const struct report_opt *opt,
 
 	if (rc >= (int)sizeof(path))
 		return cli_fail("%.64s...: path too long", output);
-	text = make_page(r, opt);
+	text = make_report(r, opt);
 	if (!text)
 		return cli_fail("out of memory");
 	rc = cli_write_file(path, text, 0, &err);
@@ -1295,7 +1295,7 @@ static int run_report(const struct cli_cmd *self, int argc, char **argv)
 	if (rc < 0)
 		rc = predict(&r, &o);
 	if (rc < 0)
-		rc = write_page(&r, &opt, o.output);
+		rc = write_report(&r, &opt, o.output);
 	release(&r);
 	return rc;
 }

@@ -147,7 +147,7 @@ static int runs_data(const struct cli_profile *p, enum cli_format format)
 	list = cli_put_array(j, "runs");
 	for (size_t i = 0; i < p->r.runs.n; i++)
 		append_run(list, p->r.runs.run[i], p->profile.ev.use[i]);
-	return cli_print_page(format, "runs", j, &table);
+	return cli_print_output(format, "runs", j, &table);
 }
 
 static int run_runs(const struct cli_cmd *self, int argc, char **argv)

@@ -12,7 +12,7 @@
  *	Share of probes ...			histogram
  *	Under load (runs)  c0 (2) ...		slowdowns
  *
- * The page has at most CLI_LINES lines.  It is made in memory, its lines are
+ * The output has at most CLI_LINES lines.  It is made in memory, its lines are
  * counted, and it is made again with shorter lists and then a shorter
  * recommendation if it is too long.  The histogram takes the lines that are
  * left.  --json and --parsable have all facts, however many.
@@ -50,7 +50,7 @@ struct show {
 
 /* ---- latency tolerance ---- */
 
-/* Largest trace read for this page, bytes; takes some tenths of a second. */
+/* Largest trace read for this output, bytes; takes some tenths of a second. */
 #define MAX_TRACE_BYTES (16u << 20)
 
 /* The defaults of netprof tolerance, for a network that was not measured. */
@@ -272,7 +272,8 @@ static void print_pairs(FILE *f, const struct show *s, bool brief)
 }
 
 /* Two sentences; brief: only the first. */
-static void print_advice(FILE *f, const struct cli_recommendation *a, bool brief)
+static void print_recommendation(FILE *f, const struct cli_recommendation *a,
+				 bool brief)
 {
 	char avoid[512], measure[600];
 
@@ -607,7 +608,7 @@ static void print_levels(FILE *f, const struct np_profile *p)
 		print_intervals(f, p);
 }
 
-/* ---- the page ---- */
+/* ---- the output ---- */
 
 /* Number of lines in a text. */
 static int count_lines(const char *text)
@@ -619,8 +620,8 @@ static int count_lines(const char *text)
 	return n;
 }
 
-/* Steps by which a page that is too long for the screen is shortened. */
-enum brevity { WHOLE, SHORT_LISTS, SHORT_ADVICE };
+/* Steps by which output that is too long for the screen is shortened. */
+enum brevity { WHOLE, SHORT_LISTS, SHORT_RECOMMENDATION };
 
 /* All that is above the histogram. */
 static void print_head(FILE *f, const struct show *s, enum brevity brief)
@@ -641,14 +642,14 @@ static void print_head(FILE *f, const struct show *s, enum brevity brief)
 		print_delayed(f, pr);
 	}
 	print_pairs(f, s, brief >= SHORT_LISTS);
-	print_advice(f, &s->a, brief >= SHORT_ADVICE);
+	print_recommendation(f, &s->a, brief >= SHORT_RECOMMENDATION);
 	print_tolerance(f, &s->tolerance);
 	if (pr->ev.latency.n_runs)
 		print_latency(f, pr);
 }
 
 /*
- * The page without its histogram: *head bytes above it, the rest below.  The
+ * The output without its histogram: *head bytes above it, the rest below.  The
  * text is made before it is printed so that its lines can be counted.
  * The caller frees it.  NULL: out of memory.
  */
@@ -681,7 +682,8 @@ static int show_text(const struct show *s)
 		text = make_text(s, (enum brevity)brief, &head);
 		if (!text)
 			return cli_fail("out of memory");
-	} while (count_lines(text) > CLI_LINES && brief++ < SHORT_ADVICE);
+	} while (count_lines(text) > CLI_LINES &&
+		 brief++ < SHORT_RECOMMENDATION);
 	fwrite(text, 1, head, stdout);
 	/* An empty line and a head are above the histogram. */
 	rows = CLI_LINES - count_lines(text) - 2;
@@ -879,10 +881,11 @@ static void put_pairs(json_object *in, const char *key,
 	}
 }
 
-/* The same recommendation as on the page, in full. */
-static void put_advice(json_object *in, const struct cli_recommendation *a)
+/* The same recommendation as in the text, in full. */
+static void put_recommendation(json_object *in,
+			       const struct cli_recommendation *a)
 {
-	json_object *j = cli_put_object(in, "advice"), *list;
+	json_object *j = cli_put_object(in, "recommendation"), *list;
 
 	cli_put_real(j, "limit", a->limit);
 	list = cli_put_array(j, "avoid");
@@ -918,23 +921,24 @@ static const struct cli_table table = {
 	"ProbeCpuShare|Levels|Histogram|NoEffect|SlowedBy|Slows|RunsFailed|"
 	"RunsRunning|RunsWorkload|Avoid|Measure|Tolerance|Mpi|Doubt|Baseline|"
 	"NodeBytesPerSec",
-	{ { "", "app|owner|verdict/use|verdict/phases|verdict/busy_share|"
-		"verdict/delayed_share|verdict/delayed_sec|verdict/estimated_utilisation|"
-		"fabric/cluster|fabric/leaves:name|fabric/transport|"
-		"fabric/message_bytes|fabric/period_sec|@latency/first|"
-		"@latency/last|runs/used|runs/level|runs/neighbours|"
-		"runs/fabric|runs/empty|runs/unreadable|"
-		"latency/n|latency/mean_sec|latency/p50_sec|latency/p90_sec|"
-		"latency/p99_sec|latency/max_sec|"
-		"idle/n|idle/mean_sec|idle/p50_sec|idle/p90_sec|idle/p99_sec|"
-		"idle/max_sec|probe_cost/cpu_share|"
-		"levels:name:scope:runs:compared:slowdown:level_slowdown:low:"
-		"high|histogram|sharing_coefficient/no_effect|"
-		"slowed_by:app:slowdown:low:high:model|"
-		"slows:app:slowdown:low:high:model|runs/failed|runs/running|"
-		"runs/workload|advice/avoid|advice/command|"
-		"latency_tolerance:longer:added_sec|fabric/mpi_version|"
-		"verdict/doubt|verdict/baseline|verdict/node_bytes_per_sec" } },
+	{ { "",
+	    "app|owner|verdict/use|verdict/phases|verdict/busy_share|"
+	    "verdict/delayed_share|verdict/delayed_sec|verdict/estimated_utilisation|"
+	    "fabric/cluster|fabric/leaves:name|fabric/transport|"
+	    "fabric/message_bytes|fabric/period_sec|@latency/first|"
+	    "@latency/last|runs/used|runs/level|runs/neighbours|"
+	    "runs/fabric|runs/empty|runs/unreadable|"
+	    "latency/n|latency/mean_sec|latency/p50_sec|latency/p90_sec|"
+	    "latency/p99_sec|latency/max_sec|"
+	    "idle/n|idle/mean_sec|idle/p50_sec|idle/p90_sec|idle/p99_sec|"
+	    "idle/max_sec|probe_cost/cpu_share|"
+	    "levels:name:scope:runs:compared:slowdown:level_slowdown:low:"
+	    "high|histogram|sharing_coefficient/no_effect|"
+	    "slowed_by:app:slowdown:low:high:model|"
+	    "slows:app:slowdown:low:high:model|runs/failed|runs/running|"
+	    "runs/workload|recommendation/avoid|recommendation/command|"
+	    "latency_tolerance:longer:added_sec|fabric/mpi_version|"
+	    "verdict/doubt|verdict/baseline|verdict/node_bytes_per_sec" } },
 };
 
 /* The tree for --json; --parsable prints the members that the table names. */
@@ -959,9 +963,9 @@ static int show_data(const struct show *s, enum cli_format format)
 	cli_put_calibration(j, &t->k, t->scope);
 	put_pairs(j, "slowed_by", &t->slowed_by);
 	put_pairs(j, "slows", &t->slows);
-	put_advice(j, &s->a);
+	put_recommendation(j, &s->a);
 	put_tolerance(j, &s->tolerance);
-	return cli_print_page(format, "show", j, &table);
+	return cli_print_output(format, "show", j, &table);
 }
 
 /* ---- the command ---- */

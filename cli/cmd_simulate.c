@@ -2160,7 +2160,7 @@ static int sim_data(const struct cli_simulate *s, enum cli_format format)
 	list = cli_put_array(j, "who_paid");
 	for (int kind = 0; s->with && kind < N_KINDS; kind++)
 		put_groups(list, s, (enum kind)kind);
-	return cli_print_page(format, "simulate", j, &parsable);
+	return cli_print_output(format, "simulate", j, &parsable);
 }
 
 /* ---- plot ---- */

@@ -4,9 +4,9 @@
  * The placement plugin writes each decision into the store (np_state.h); this
  * command reads the last one and asks Slurm nothing, so that it also works
  * while slurmctld is busy.  If the file is older than placement would leave
- * it, the page says that placement does not act.
+ * it, the output says that placement does not act.
  *
- * The page shows the decision on one screen: below the facts are a table of the
+ * The output shows the decision on one screen: below the summary are a table of the
  * leaf switches and a table of the jobs that are kept apart.  The two share the
  * lines that the facts leave, and --all shows every row.
  */
@@ -349,7 +349,7 @@ static int status_data(const struct status *t, enum cli_format format)
 	list = cli_put_array(j, "denied");
 	for (size_t i = 0; i < s->n_denials; i++)
 		put_denial(list, &s->denial[i]);
-	return cli_print_page(format, "status", j, &table);
+	return cli_print_output(format, "status", j, &table);
 }
 
 /* ---- plot ---- */

@@ -956,7 +956,7 @@ static int print_data(const struct program *t, size_t n,
 	list = cli_put_array(j, "programs");
 	for (size_t i = 0; i < n; i++)
 		put_program(list, &t[i], ask);
-	return cli_print_page(format, "tolerance", j, &table);
+	return cli_print_output(format, "tolerance", j, &table);
 }
 
 /*
@@ -978,10 +978,10 @@ static double unit(const struct request *ask)
 	return ask->sweep == NP_LOGGPS_G ? 1 : 1e-3;
 }
 
-/* Adds zone i, which begins at the end of the zone before, or at 0. */
-static void add_zone(struct np_figure *f, struct np_panel *p,
-		     const struct program *t,
-		     const struct request *ask, size_t i)
+/* Adds the region up to threshold i, which begins at the one before, or at 0. */
+static void add_threshold(struct np_figure *f, struct np_panel *p,
+			  const struct program *t, const struct request *ask,
+			  size_t i)
 {
 	static const unsigned style[] = { 2, 5, 3, 4, 6, 1 };
 	const struct parameter *of = &t->of[ask->sweep];

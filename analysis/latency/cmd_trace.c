@@ -75,7 +75,7 @@ static int print_data(const char *path, const struct np_trace_sum *s,
 		if (s->collectives[i])
 			cli_put_count(c, np_collective_name(i),
 				      s->collectives[i]);
-	return cli_print_page(format, "trace", j, &table);
+	return cli_print_output(format, "trace", j, &table);
 }
 
 /* Computes and prints the totals of a trace. */

@@ -349,7 +349,7 @@ static int print_data(const struct result *q, enum cli_format format)
 	list = cli_put_array(j, "populations");
 	for (size_t i = 0; i < q->n_rows; i++)
 		put_row(list, q, i);
-	return cli_print_page(format, "qn", j, &table);
+	return cli_print_output(format, "qn", j, &table);
 }
 
 /*

@@ -451,7 +451,7 @@ static int print_data(const struct scale *s, enum cli_format format)
 		cli_put_text(j, "why", s->why);
 	else
 		put_errors(j, s);
-	return cli_print_page(format, "scale", j, &table);
+	return cli_print_output(format, "scale", j, &table);
 }
 
 /*

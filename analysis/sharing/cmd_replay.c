@@ -302,7 +302,7 @@ static int print_data(const struct replay *r, enum cli_format format)
 	list = cli_put_array(j, "programs");
 	for (size_t k = 0; k < r->n; k++)
 		put_program(list, r, k);
-	return cli_print_page(format, "replay", j, &table);
+	return cli_print_output(format, "replay", j, &table);
 }
 
 /* ---- netprof replay --plot: activity of each task over time ---- */

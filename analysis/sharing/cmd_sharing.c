@@ -499,7 +499,7 @@ static int print_data(const struct sharing *a, enum cli_format format)
 	list = cli_put_array(j, "schemes");
 	for (size_t k = 0; k < a->set->n; k++)
 		put_scheme(list, a, k);
-	return cli_print_page(format, "sharing", j, &table);
+	return cli_print_output(format, "sharing", j, &table);
 }
 
 /*

@@ -1274,7 +1274,7 @@ static bool prepared_both(struct np_predictor *p, struct np_prepared *a,
  * of them, and then to a level by its correlation with the prediction.
  */
 
-struct advice_task {
+struct next_task {
 	struct np_predictor *p;
 	const struct np_prepared *a, *co;
 	size_t n_co, n; /* numbers of co-runners and of bootstrap samples */
@@ -1282,7 +1282,7 @@ struct advice_task {
 };
 
 /* Predict with one program resampled, the other as measured; the variance. */
-static double resample(struct advice_task *t, bool victim)
+static double resample(struct next_task *t, bool victim)
 {
 	unsigned ignored = 0;
 
@@ -1294,14 +1294,14 @@ static double resample(struct advice_task *t, bool victim)
 	return gsl_stats_variance(t->z, 1, t->n);
 }
 
-static const double *input(const struct advice_task *t, size_t r, bool victim)
+static const double *input(const struct next_task *t, size_t r, bool victim)
 {
 	return victim ? t->a->bootstrap.sample[r + 1].log_curve :
 			t->co->bootstrap.sample[r + 1].log_impact;
 }
 
 /* The part of the variance of t->z explained by the slowdown of level i. */
-static double explained(const struct advice_task *t, bool victim, size_t i,
+static double explained(const struct next_task *t, bool victim, size_t i,
 			double *work)
 {
 	double var;
@@ -1316,7 +1316,7 @@ static double explained(const struct advice_task *t, bool victim, size_t i,
 }
 
 /* The level that explains most variance; *sum is that of all levels. */
-static size_t strongest(const struct advice_task *t, bool victim, double *sum)
+static size_t strongest(const struct next_task *t, bool victim, double *sum)
 {
 	const struct np_level_use *use = &t->co->term[NP_CO].use;
 	const struct np_levels *list = victim ? &use->col : &use->row;
@@ -1350,7 +1350,7 @@ static double mean_squared_error(const struct np_term *x,
 }
 
 /* Distance of level i from the co-runners, in the units of the model. */
-static double distance(const struct advice_task *t, size_t i)
+static double distance(const struct next_task *t, size_t i)
 {
 	const struct np_data_fabric *f = &t->p->fabric.sample[0];
 	const struct np_data_program *co = &t->co->bootstrap.sample[0];
@@ -1366,7 +1366,7 @@ static double distance(const struct advice_task *t, size_t i)
 }
 
 /* The level nearest to the co-runners, of all or of those in the curve. */
-static size_t nearest(const struct advice_task *t, bool of_curve)
+static size_t nearest(const struct next_task *t, bool of_curve)
 {
 	const struct np_level_use *use = &t->co->term[NP_CO].use;
 	size_t n = of_curve ? use->col.n : t->p->n, at = 0;
@@ -1394,7 +1394,7 @@ static double sharing_var(const struct np_predictor *p, enum np_scope scope,
 	return k->n && isfinite(k->sd) ? loss * loss * k->sd * k->sd / k->n : 0;
 }
 
-static void advise_curve(struct advice_task *t, struct np_prediction *out)
+static void suggest_curve(struct next_task *t, struct np_prediction *out)
 {
 	double sum;
 
@@ -1403,8 +1403,8 @@ static void advise_curve(struct advice_task *t, struct np_prediction *out)
 	out->more_level = strongest(t, true, &sum);
 }
 
-static void advise_co(struct advice_task *t, double var,
-		      struct np_prediction *out)
+static void suggest_co(struct next_task *t, double var,
+		       struct np_prediction *out)
 {
 	double sum;
 	size_t level;
@@ -1420,11 +1420,11 @@ static void advise_co(struct advice_task *t, double var,
 }
 
 /* Set out->more of a prediction that is otherwise complete. */
-static void advise(struct np_predictor *p, const struct np_prepared *a,
-		   const struct np_prepared *co, size_t n_co,
-		   enum np_scope scope, struct np_prediction *out)
+static void suggest(struct np_predictor *p, const struct np_prepared *a,
+		    const struct np_prepared *co, size_t n_co,
+		    enum np_scope scope, struct np_prediction *out)
 {
-	struct advice_task t = { p, a, co, n_co, p->opt.replicates, p->answers };
+	struct next_task t = { p, a, co, n_co, p->opt.replicates, p->answers };
 	double curve, impact, model, k;
 	size_t like;
 
@@ -1444,9 +1444,9 @@ static void advise(struct np_predictor *p, const struct np_prepared *a,
 		out->more = NP_MORE_LEVELS;
 		out->more_level = nearest(&t, true);
 	} else if (curve >= impact) {
-		advise_curve(&t, out);
+		suggest_curve(&t, out);
 	} else {
-		advise_co(&t, impact, out);
+		suggest_co(&t, impact, out);
 	}
 }
 
@@ -1772,7 +1772,7 @@ static int predict_prepared(struct np_predictor *p, struct np_prepared *a,
 		rc = prepared_pair(p, a, n_co > 1 ? &sum : co, n_co, scope, out,
 				   err);
 	if (!rc && p->opt.replicates)
-		advise(p, a, n_co > 1 ? &sum : co, n_co, scope, out);
+		suggest(p, a, n_co > 1 ? &sum : co, n_co, scope, out);
 	if (!rc && (out->more == NP_MORE_LATENCY ||
 		    out->more == NP_MORE_IMPACT))
 		out->more_co = least_known(co, n_co, out);

@@ -56,8 +56,8 @@ static void test_rows(void)
 		size_t len;
 
 		stdout = open_memstream(&text, &len);
-		cli_print_page(rows[i].format, "test",
-			       json_tokener_parse(TREE), &rows[i].table);
+		cli_print_output(rows[i].format, "test",
+				 json_tokener_parse(TREE), &rows[i].table);
 		fclose(stdout);
 		stdout = was;
 		T_ROW(rows[i].name, !strcmp(text, rows[i].want));

@@ -1,4 +1,4 @@
-/* What answers, intervals, advice and matrices hold to. */
+/* Answers, intervals, the next measurement and matrices. */
 #include "some_answer.h"
 
 #include <errno.h>
@@ -203,7 +203,7 @@ static void test_sharing_widens(void)
 	T_CHECK(unsure.more == NP_MORE_SHARING);
 }
 
-/* --- advice --- */
+/* --- the next measurement --- */
 
 static void curve_noisy(void)
 {
@@ -222,13 +222,13 @@ static const struct {
 	void (*spoil)(void);
 	enum np_more more;
 	int level; /* -1: any */
-} advice[] = {
+} rows[] = {
 	{ "a noisy point of the curve is named", "average", curve_noisy,
 	  NP_MORE_CURVE, 3 },
-	{ "the level most like the co-runner was left out", "cross",
-	  curve_hole, NP_MORE_CURVE, 3 },
-	{ "a noisy pressure is named", "cross", impact_noisy,
-	  NP_MORE_IMPACT, -1 },
+	{ "the level most like the co-runner was left out", "cross", curve_hole,
+	  NP_MORE_CURVE, 3 },
+	{ "a noisy pressure is named", "cross", impact_noisy, NP_MORE_IMPACT,
+	  -1 },
 	{ "fell back for want of pressure", "cross", co_no_impact,
 	  NP_MORE_IMPACT, 0 },
 	{ "fell back for want of calibration", "cross", no_pairs,
@@ -236,22 +236,22 @@ static const struct {
 	{ "four levels: more levels", "queue", nothing, NP_MORE_LEVELS, 3 },
 };
 
-static void test_advice(void)
+static void test_the_most_useful_measurement(void)
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(advice); i++) {
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_prediction p = { 0 };
 		int ok;
 
 		some_fabric(&s);
-		advice[i].spoil();
-		ok = !ask(advice[i].model, false, 100, &p, NULL) &&
-		     p.more == advice[i].more &&
-		     (advice[i].level < 0 ||
-		      p.more_level == (size_t)advice[i].level);
-		T_ROW(advice[i].name, ok);
+		rows[i].spoil();
+		ok = !ask(rows[i].model, false, 100, &p, NULL) &&
+		     p.more == rows[i].more &&
+		     (rows[i].level < 0 ||
+		      p.more_level == (size_t)rows[i].level);
+		T_ROW(rows[i].name, ok);
 		if (!ok)
-			printf("\n    %s: more %d level %zu\n",
-			       advice[i].name, (int)p.more, p.more_level);
+			printf("\n    %s: more %d level %zu\n", rows[i].name,
+			       (int)p.more, p.more_level);
 	}
 }
 
@@ -447,7 +447,8 @@ static const struct t_case cases[] = {
 	{ "better measurements narrow the interval",
 	  test_intervals_follow_the_noise },
 	{ "an uncertain sharing coefficient widens it", test_sharing_widens },
-	{ "the measurement that helps most is named", test_advice },
+	{ "the measurement that helps most is named",
+	  test_the_most_useful_measurement },
 	{ "the matrix is every pair", test_matrix_is_all_pairs },
 	{ "the pairs around one are its row and its column",
 	  test_around_is_a_row_and_a_column },

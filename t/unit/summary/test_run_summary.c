@@ -428,8 +428,8 @@ static void test_unknown_workload(void)
 	stop(&a);
 }
 
-/* What the page asks. */
-static struct np_run_summary page_of(const struct some *a)
+/* The summary that the output uses. */
+static struct np_run_summary summary_of(const struct some *a)
 {
 	const struct np_run_summary_opt opt = { .now = NOW };
 	struct np_run_summary e;
@@ -440,30 +440,30 @@ static struct np_run_summary page_of(const struct some *a)
 
 static void test_shared_leaves(void)
 {
-	struct np_run_summary page;
+	struct np_run_summary summary;
 	struct some a;
 
 	start(&a);
 	shared(add(&a, 10, NULL, 0));
 	shared(add(&a, 15, "c4", 0.2));
 	make(&a);
-	page = page_of(&a);
+	summary = summary_of(&a);
 	T_ROW("pages take latencies where there are no others, and say so",
-	      page.use[0] == NP_RUN_LATENCY && page.latency.neighbours &&
-		      page.latency.n_runs == 1);
+	      summary.use[0] == NP_RUN_LATENCY && summary.latency.neighbours &&
+		      summary.latency.n_runs == 1);
 	T_ROW("never times, nor runs beside a level",
-	      !page.alone_sec.n && page.use[1] == NP_RUN_NEIGHBOURS);
+	      !summary.alone_sec.n && summary.use[1] == NP_RUN_NEIGHBOURS);
 	T_ROW("models take nothing",
 	      !a.e.n_used && a.e.count[NP_RUN_NEIGHBOURS] == 2 &&
 		      !np_run_summary_has_data(&a.e));
-	np_run_summary_free(&page);
+	np_run_summary_free(&summary);
 	other_work(add(&a, 10, NULL, 0));
-	page = page_of(&a);
+	summary = summary_of(&a);
 	T_ROW("one that had its leaf to itself is better",
-	      page.use[2] == NP_RUN_ALONE && !page.latency.neighbours &&
-		      page.latency.n_runs == 1 &&
-		      page.count[NP_RUN_NEIGHBOURS] == 2);
-	np_run_summary_free(&page);
+	      summary.use[2] == NP_RUN_ALONE && !summary.latency.neighbours &&
+		      summary.latency.n_runs == 1 &&
+		      summary.count[NP_RUN_NEIGHBOURS] == 2);
+	np_run_summary_free(&summary);
 	stop(&a);
 }
 
@@ -477,7 +477,7 @@ static void test_levels_that_occur(void)
 	add(&a, 15, "c4", 0.2);
 	other_scope(add(&a, 30, "c4", 0.2));
 	other_level(add(&a, 20, "c4", 0.2));
-	e = page_of(&a);
+	e = summary_of(&a);
 	T_CHECK(e.n_levels == 3 && !strcmp(e.level[0].name, "P9:M9:B1s"));
 	T_ROW("one name at two scopes is two levels",
 	      !strcmp(e.level[1].scope, "leaf") &&
@@ -525,12 +525,12 @@ static bool same_mean(const struct np_mean *a, const struct np_mean *b)
 	       (a->sd == b->sd || (isnan(a->sd) && isnan(b->sd)));
 }
 
-/* Levels of which page, models and calibration do not say the same. */
+/* Levels on which output, models and calibration differ. */
 static size_t differences(const struct some *a,
-			  const struct np_run_summary *page,
+			  const struct np_run_summary *summary,
 			  const struct np_curve_levels *l)
 {
-	size_t n_page = 0, n_models = 0, n_same = 0, bad = 0;
+	size_t n_summary = 0, n_models = 0, n_same = 0, bad = 0;
 
 	for (size_t i = 0; i < a->e.n_levels; i++) {
 		n_models += a->e.level[i].run_sec.n > 0;
@@ -539,8 +539,8 @@ static size_t differences(const struct some *a,
 		       a->e.level[i].run_sec.n > l->level[i].run_sec.n ||
 		       a->e.level[i].run_sec.mean != l->level[i].run_sec.mean;
 	}
-	for (size_t i = 0; i < page->n_levels; i++) {
-		const struct np_run_summary_level *p = &page->level[i];
+	for (size_t i = 0; i < summary->n_levels; i++) {
+		const struct np_run_summary_level *p = &summary->level[i];
 
 		for (size_t k = 0; k < a->e.n_levels; k++) {
 			const struct np_run_summary_level *m = &a->e.level[k];
@@ -548,7 +548,7 @@ static size_t differences(const struct some *a,
 			if (strcmp(p->name, m->name))
 				continue;
 			n_same++;
-			n_page += p->run_sec.n > 0;
+			n_summary += p->run_sec.n > 0;
 			bad += !same_mean(&p->slowdown, &a->e.mean[k]) ||
 			       !same_mean(&p->impact,
 					  &a->e.mean[a->e.n_levels + k]) ||
@@ -556,7 +556,7 @@ static size_t differences(const struct some *a,
 			       p->low != m->low || p->high != m->high;
 		}
 	}
-	return bad + (n_page != n_models) + (n_same != page->n_levels);
+	return bad + (n_summary != n_models) + (n_same != summary->n_levels);
 }
 
 static void test_all_agree(void)
