@@ -110,7 +110,8 @@ static int ask_program(const char *path, enum cli_traced_what what,
 		       struct np_err *err)
 {
 	char net_text[256], program[PATH_MAX], *text;
-	char *argv[] = { "curve", what == CLI_TRACED_THRESHOLDS ? "zones" : "times",
+	char *argv[] = { "curve",
+			 what == CLI_TRACED_THRESHOLDS ? "thresholds" : "times",
 			 net_text, (char *)path, NULL };
 	ssize_t len = find_program(program, sizeof(program));
 	int rc;
@@ -134,7 +135,8 @@ static int ask_program(const char *path, enum cli_traced_what what,
 /* Does the record have the wanted result? A trace may be too short for it. */
 static bool has_result(const struct np_trace_analysis *t, enum cli_traced_what what)
 {
-	return what == CLI_TRACED_THRESHOLDS ? t->n_zones > 0 : t->n_times > 0;
+	return what == CLI_TRACED_THRESHOLDS ? t->n_thresholds > 0 :
+					       t->n_times > 0;
 }
 
 /*

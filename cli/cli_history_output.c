@@ -844,7 +844,7 @@ static void add_steps(struct np_figure *f, struct np_panel *panel,
 
 /*
  * One bar for the job and each neighbour, over the time of the job, and the
- * excess of the job as a shaded zone.
+ * excess of the job as a shaded region.
  */
 static void add_neighbour_bars(struct np_figure *f, const struct cli_history *p)
 {
@@ -866,7 +866,7 @@ static void add_neighbour_bars(struct np_figure *f, const struct cli_history *p)
 	np_figure_name(f, &panel->y, id);
 	np_figure_add(f, s, NAN, 0, 0, length);
 	if (p->examined && p->x.blame.verdict >= NP_BLAME_CAUSE) {
-		s = np_figure_shape(f, panel, NP_SHAPE_ZONE, NP_STYLE_QUIET,
+		s = np_figure_shape(f, panel, NP_SHAPE_REGION, NP_STYLE_QUIET,
 				    "excess");
 		np_figure_add(f, s, NAN, NAN, p->x.blame.alone_sec.mean / 60,
 			      length);

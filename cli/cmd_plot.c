@@ -63,10 +63,10 @@ static void put_point(json_object *list, const struct np_shape *s, size_t i)
 static void put_shape(json_object *list, const struct np_shape *s)
 {
 	static const char *const kind[] = {
-		[NP_SHAPE_BAND] = "band", [NP_SHAPE_ZONE] = "zone",
-		[NP_SHAPE_STEP] = "step", [NP_SHAPE_LINE] = "line",
+		[NP_SHAPE_BAND] = "band",     [NP_SHAPE_REGION] = "region",
+		[NP_SHAPE_STEP] = "step",     [NP_SHAPE_LINE] = "line",
 		[NP_SHAPE_POINTS] = "points", [NP_SHAPE_BARS] = "bars",
-		[NP_SHAPE_SPANS] = "spans", [NP_SHAPE_CELLS] = "cells",
+		[NP_SHAPE_SPANS] = "spans",   [NP_SHAPE_CELLS] = "cells",
 	};
 	json_object *j = cli_append_object(list), *points;
 

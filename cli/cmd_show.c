@@ -37,7 +37,7 @@
 struct tolerance {
 	bool traced;	   /* a trace exists */
 	struct np_err why; /* why the trace has no answer, or "" */
-	struct np_trace_threshold zone[NP_TRACE_THRESHOLDS];
+	struct np_trace_threshold threshold[NP_TRACE_THRESHOLDS];
 };
 
 /* All that is shown of one application. */
@@ -76,7 +76,7 @@ static void find_tolerance(struct cli_store *s, const struct cli_profile *p,
 	if (cli_traced_get(path, p->r.uid, CLI_TRACED_THRESHOLDS, &net,
 			   MAX_TRACE_BYTES, &t, &out->why))
 		return;
-	memcpy(out->zone, t.zone, sizeof(out->zone));
+	memcpy(out->threshold, t.threshold, sizeof(out->threshold));
 	np_trace_analysis_free(&t);
 }
 
@@ -91,14 +91,16 @@ static void tolerance_text(const struct tolerance *z, char *buf, size_t len)
 		return;
 	}
 	for (size_t i = 0; i < NP_TRACE_THRESHOLDS; i++) {
-		double sec = z->zone[i].added_sec;
+		double sec = z->threshold[i].added_sec;
 		char added[CLI_NUMBER];
 
 		/* An infinite threshold: no latency slows it that much. */
 		if (isfinite(sec))
-			cli_add(buf, len, "%s+%s%s: %.0f %%%s", *buf ? ", " :
-				"", cli_sec(sec, added), *buf ? "" : " latency",
-				100 * z->zone[i].longer, *buf ? "" : " longer");
+			cli_add(buf, len, "%s+%s%s: %.0f %%%s",
+				*buf ? ", " : "", cli_sec(sec, added),
+				*buf ? "" : " latency",
+				100 * z->threshold[i].longer,
+				*buf ? "" : " longer");
 	}
 	if (!*buf)
 		snprintf(buf, len, "tolerates any added latency");
@@ -908,8 +910,8 @@ static void put_tolerance(json_object *in, const struct tolerance *z)
 	for (size_t i = 0; i < NP_TRACE_THRESHOLDS; i++) {
 		json_object *one = cli_append_object(list);
 
-		cli_put_real(one, "longer", z->zone[i].longer);
-		cli_put_real(one, "added_sec", z->zone[i].added_sec);
+		cli_put_real(one, "longer", z->threshold[i].longer);
+		cli_put_real(one, "added_sec", z->threshold[i].added_sec);
 	}
 }
 

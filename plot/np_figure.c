@@ -202,7 +202,7 @@ void np_axis_ticks(const struct np_axis *a, double lo, double hi, size_t most,
 /* Whether low and high of this kind of shape are values of x rather than y. */
 static bool lies(enum np_shape_kind kind)
 {
-	return kind == NP_SHAPE_SPANS || kind == NP_SHAPE_ZONE;
+	return kind == NP_SHAPE_SPANS || kind == NP_SHAPE_REGION;
 }
 
 /* Extend lo .. hi to cover a shape. */

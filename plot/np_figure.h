@@ -60,7 +60,7 @@ struct np_axis {
 
 enum np_shape_kind {
 	NP_SHAPE_BAND,	 /* the area between low and high, over x */
-	NP_SHAPE_ZONE,	 /* the full height of the panel, x from low to high */
+	NP_SHAPE_REGION, /* the full height of the panel, x from low to high */
 	NP_SHAPE_STEP,	 /* y from each x to the next; the last y is ignored */
 	NP_SHAPE_LINE,	 /* a line through the points (x, y) */
 	NP_SHAPE_POINTS, /* marks at (x, y) with intervals from low to high */

@@ -842,7 +842,7 @@ static void draw_points(const struct area *a, const struct np_shape *s)
 	}
 }
 
-/* Filled rectangles: zones, bars, spans and cells. */
+/* Filled rectangles: regions, bars, spans and cells. */
 
 /* Start and length between two coordinates; false: nothing to draw. */
 static bool extent(double from, double to, double *at, double *length)
@@ -859,7 +859,7 @@ static bool field_of(const struct area *a, enum np_shape_kind kind,
 	double half = BAR / 2;
 
 	*b = a->box;
-	if (kind == NP_SHAPE_ZONE)
+	if (kind == NP_SHAPE_REGION)
 		return extent(fmax(area_x(a, d->low), b->x),
 			      fmin(area_x(a, d->high), b->x + b->w),
 			      &b->x, &b->w);
@@ -944,9 +944,9 @@ static void draw_cells(const struct area *a, const struct np_shape *s)
 static void draw_shape(const struct area *a, const struct np_shape *s)
 {
 	static void (*const drawers[])(const struct area *a,
-				    const struct np_shape *s) = {
+				       const struct np_shape *s) = {
 		[NP_SHAPE_BAND] = draw_band,
-		[NP_SHAPE_ZONE] = draw_fields,
+		[NP_SHAPE_REGION] = draw_fields,
 		[NP_SHAPE_STEP] = draw_step,
 		[NP_SHAPE_LINE] = draw_line,
 		[NP_SHAPE_POINTS] = draw_points,

@@ -14,12 +14,12 @@
 #include "cli_options.h"
 #include "np_trace_analysis.h"
 
-enum { ZONES = 1, TIMES = 2 };
+enum { THRESHOLDS = 1, TIMES = 2 };
 
 /* Results, and what the record borrows. */
 struct curve {
 	struct np_trace_analysis t;
-	struct np_trace_threshold zone[NP_TRACE_THRESHOLDS];
+	struct np_trace_threshold threshold[NP_TRACE_THRESHOLDS];
 	struct np_response response;
 };
 
@@ -35,28 +35,28 @@ void cli_thresholds(struct np_tolerance *t, double base, const double *share,
 }
 
 /* Computes the default thresholds and puts them into the record. */
-static int find_zones(const struct np_graph *g, struct curve *c,
-		      struct np_err *err)
+static int find_thresholds(const struct np_graph *g, struct curve *c,
+			   struct np_err *err)
 {
 	const struct np_tolerance_opt opt = { .net = c->t.net,
 					      .x = NP_LOGGPS_L };
-	struct cli_threshold zone[NP_TRACE_THRESHOLDS];
+	struct cli_threshold threshold[NP_TRACE_THRESHOLDS];
 	struct np_tolerance *t;
 	int rc = np_tolerance_new(g, &opt, &t, err);
 
 	if (rc)
 		return rc;
 	cli_thresholds(t, c->t.net.L_ns, cli_threshold_shares,
-		       NP_TRACE_THRESHOLDS, zone);
+		       NP_TRACE_THRESHOLDS, threshold);
 	np_tolerance_free(t);
 	for (size_t i = 0; i < NP_TRACE_THRESHOLDS; i++) {
-		double sec = 1e-9 * (zone[i].limit - c->t.net.L_ns);
+		double sec = 1e-9 * (threshold[i].limit - c->t.net.L_ns);
 
-		c->zone[i].longer = zone[i].share;
-		c->zone[i].added_sec = isfinite(sec) ? sec : NAN;
+		c->threshold[i].longer = threshold[i].share;
+		c->threshold[i].added_sec = isfinite(sec) ? sec : NAN;
 	}
-	c->t.zone = c->zone;
-	c->t.n_zones = NP_TRACE_THRESHOLDS;
+	c->t.threshold = c->threshold;
+	c->t.n_thresholds = NP_TRACE_THRESHOLDS;
 	return 0;
 }
 
@@ -78,8 +78,8 @@ static int analyse(const char *path, const struct np_loggps *net, int what,
 	rc = cli_graph_load(path, NULL, &g, err);
 	if (rc)
 		return rc;
-	if (what & ZONES)
-		rc = find_zones(g, c, err);
+	if (what & THRESHOLDS)
+		rc = find_thresholds(g, c, err);
 	if (!rc && what & TIMES)
 		rc = np_response_make(g, net, &c->response, err);
 	if (!rc && what & TIMES) {
@@ -97,15 +97,16 @@ void cli_curve_store(const char *path, const struct np_loggps *net)
 	struct curve c;
 
 	if (!np_trace_analysis_load(path, geteuid(), &was, NULL)) {
-		bool fits = was.n_times && was.n_zones &&
-			    np_trace_analysis_fits(&was, np_trace_bytes(path), net);
+		bool fits =
+			was.n_times && was.n_thresholds &&
+			np_trace_analysis_fits(&was, np_trace_bytes(path), net);
 
 		np_trace_analysis_free(&was);
 		if (fits)
 			return;
 	}
 	if (np_trace_is_own(path) &&
-	    !analyse(path, net, ZONES | TIMES, &c, &err))
+	    !analyse(path, net, THRESHOLDS | TIMES, &c, &err))
 		np_trace_analysis_save(path, &c.t, NULL);
 }
 
@@ -132,10 +133,11 @@ static int run_curve(const struct cli_cmd *self, int argc, char **argv)
 	char *text;
 
 	if (argc != 4 || parse_net(argv[2], &net))
-		return cli_usage(self, "expected zones or times, a network and "
+		return cli_usage(self,
+				 "expected thresholds or times, a network and "
 				 "a trace");
-	analyse(argv[3], &net, strcmp(argv[1], "zones") ? TIMES : ZONES, &c,
-		&why);
+	analyse(argv[3], &net,
+		strcmp(argv[1], "thresholds") ? TIMES : THRESHOLDS, &c, &why);
 	if (np_trace_analysis_put(&c.t, &text, &err))
 		return cli_fail("%s", err.text);
 	fputs(text, stdout);
@@ -144,7 +146,8 @@ static int run_curve(const struct cli_cmd *self, int argc, char **argv)
 }
 
 const struct cli_cmd cmd_curve = {
-	.name = "curve", .args = "zones|times L,o,G,S,FIRST,g TRACE",
+	.name = "curve",
+	.args = "thresholds|times L,o,G,S,FIRST,g TRACE",
 	.help = "what netprof asks of a trace",
 	.text = "Prints a record for netprof.",
 	.run = run_curve,

@@ -59,7 +59,7 @@ enum { SWITCH_LATENCY = NP_LOGGPS_G + 1, N_PARAMETERS };
 struct parameter {
 	double base; /* its value in the network, in ns or ns per byte */
 	double slope;
-	struct cli_threshold zone[MAX_THRESHOLDS];
+	struct cli_threshold threshold[MAX_THRESHOLDS];
 };
 
 struct sweep_point {
@@ -171,7 +171,7 @@ static double sweep_range(const struct program *t,
 		    const struct request *ask)
 {
 	const struct parameter *of = &t->of[ask->sweep];
-	double limit = of->zone[ask->n_shares - 1].limit - of->base;
+	double limit = of->threshold[ask->n_shares - 1].limit - of->base;
 
 	if (!isnan(ask->up_to_ns))
 		return ask->up_to_ns;
@@ -224,7 +224,7 @@ static int analyse_parameter(struct program *t, const struct np_graph *g,
 	np_tolerance_at(f, base[x], &r);
 	of->base = base[x];
 	of->slope = r.right;
-	cli_thresholds(f, base[x], ask->share, ask->n_shares, of->zone);
+	cli_thresholds(f, base[x], ask->share, ask->n_shares, of->threshold);
 	if (x == ask->sweep)
 		rc = run_sweep(t, f, ask);
 	np_tolerance_free(f);
@@ -399,7 +399,7 @@ static void free_program(struct program *t)
 
 /*
  * How many thresholds are not exceeded when the swept parameter increases by
- * added: all of them in the first zone, 0 beyond the last.
+ * added: all of them up to the first, 0 beyond the last.
  */
 static size_t thresholds_met(const struct program *t,
 			     const struct request *ask, double added)
@@ -408,7 +408,7 @@ static size_t thresholds_met(const struct program *t,
 	size_t n = 0;
 
 	for (size_t i = 0; i < ask->n_shares; i++)
-		n += of->base + added <= of->zone[i].limit;
+		n += of->base + added <= of->threshold[i].limit;
 	return n;
 }
 
@@ -543,8 +543,7 @@ static void column(const char *text)
 }
 
 /* Prints the table of thresholds, with a column for each parameter. */
-static void print_zones(const struct program *t,
-		      const struct request *ask)
+static void print_thresholds(const struct program *t, const struct request *ask)
 {
 	const struct parameter *o = &t->of[NP_LOGGPS_o];
 	const struct parameter *L = &t->of[NP_LOGGPS_L];
@@ -557,14 +556,16 @@ static void print_zones(const struct program *t,
 		 "bandwidth");
 	for (size_t i = 0; i < ask->n_shares; i++) {
 		snprintf(buf, sizeof(buf), "%g %% longer",
-			 100 * L->zone[i].share);
+			 100 * L->threshold[i].share);
 		cli_left(stdout, buf, 13);
-		cli_right(stdout, added(L->zone[i].limit, L->base, buf), 12);
+		cli_right(stdout, added(L->threshold[i].limit, L->base, buf),
+			  12);
 		if (ask->topology)
-			column(added(d->zone[i].limit, d->base, buf));
-		column(added(o->zone[i].limit, o->base, buf));
-		column(isfinite(G->zone[i].limit) ?
-		       rate(G->zone[i].limit, buf) : "any");
+			column(added(d->threshold[i].limit, d->base, buf));
+		column(added(o->threshold[i].limit, o->base, buf));
+		column(isfinite(G->threshold[i].limit) ?
+			       rate(G->threshold[i].limit, buf) :
+			       "any");
 		putchar('\n');
 	}
 	printf("%-11s%14.0f", "On the path", L->slope);
@@ -576,8 +577,8 @@ static void print_zones(const struct program *t,
 }
 
 /* "1 %", "2 %", "5 %", or "more". */
-static const char *zone(const struct request *ask, size_t n,
-			char buf[CLI_NUMBER])
+static const char *threshold(const struct request *ask, size_t n,
+			     char buf[CLI_NUMBER])
 {
 	if (!n)
 		return "more";
@@ -616,7 +617,7 @@ static void print_points(const struct program *t,
 
 	cli_head("%-11s%11s%11s  %-6s%10s%8s",
 		 ask->sweep == NP_LOGGPS_G ? "Bandwidth" : "Added", "run time",
-		 "change", "zone", slope_unit(ask), "share");
+		 "change", "within", slope_unit(ask), "share");
 	for (size_t i = 0; i < SWEEP_POINTS; i++) {
 		const struct sweep_point *p = &t->point[i];
 		double x = base + p->added;
@@ -630,9 +631,11 @@ static void print_points(const struct program *t,
 		else
 			printf(" %8s    ",
 			       "-"); /* a change of 0 is undefined */
-		printf("%s%-6s%s", cli_colour(!n ? CLI_RED :
-		       n == ask->n_shares ? CLI_GREEN : CLI_YELLOW),
-		       zone(ask, n, buf), cli_colour(CLI_PLAIN));
+		printf("%s%-6s%s",
+		       cli_colour(!n		     ? CLI_RED :
+				  n == ask->n_shares ? CLI_GREEN :
+						       CLI_YELLOW),
+		       threshold(ask, n, buf), cli_colour(CLI_PLAIN));
 		cli_right(stdout, slope_of(ask, p->run.right, buf), 10);
 		cli_right_as(cli_percent, share_of_run(x, &p->run), 8);
 		bar(p->run.ns - t->ns, most - t->ns);
@@ -754,7 +757,7 @@ static void print_text(const struct program *t,
 		print_placed(t);
 	if (ask->noise)
 		print_noise(t, ask);
-	print_zones(t, ask);
+	print_thresholds(t, ask);
 	print_points(t, ask);
 	print_critical(t, ask);
 	print_pairs(t, ask);
@@ -797,14 +800,14 @@ static void put_parameter(json_object *in, const char *name,
 	cli_put_text(j, "unit", x == NP_LOGGPS_G ? "ns/byte" : "ns");
 	cli_put_computed(j, "base", of->base);
 	cli_put_computed(j, "slope", of->slope);
-	list = cli_put_array(j, "zones");
+	list = cli_put_array(j, "thresholds");
 	for (size_t i = 0; i < ask->n_shares; i++) {
-		json_object *zone = cli_append_object(list);
+		json_object *threshold = cli_append_object(list);
 
-		cli_put_computed(zone, "longer", of->zone[i].share);
-		cli_put_computed(zone, "limit", of->zone[i].limit);
-		cli_put_computed(zone, "run_time_ns",
-			  t->ns * (1 + of->zone[i].share));
+		cli_put_computed(threshold, "longer", of->threshold[i].share);
+		cli_put_computed(threshold, "limit", of->threshold[i].limit);
+		cli_put_computed(threshold, "run_time_ns",
+				 t->ns * (1 + of->threshold[i].share));
 	}
 }
 
@@ -940,14 +943,13 @@ static int print_data(const struct program *t, size_t n,
 		{
 			{ "programs parameters",
 			  "../file|=base|%|base|../run_time_ns|slope" },
-			{ "programs parameters zones",
-			  "../../file|=zone|../%|limit|run_time_ns|" },
+			{ "programs parameters thresholds",
+			  "../../file|=threshold|../%|limit|run_time_ns|" },
 			{ "programs points", swept[ask->sweep].points },
 			{ "programs critical", swept[ask->sweep].critical },
 			{ "programs placement/node_of_rank",
 			  "../file|=node|%|.||" },
-			{ "programs pairs",
-			  "../file|=pair|from|to||messages" },
+			{ "programs pairs", "../file|=pair|from|to||messages" },
 		},
 	};
 	json_object *j = json_object_new_object(), *list;
@@ -978,28 +980,31 @@ static double unit(const struct request *ask)
 	return ask->sweep == NP_LOGGPS_G ? 1 : 1e-3;
 }
 
-/* Adds the region up to threshold i, which begins at the one before, or at 0. */
+/* Adds the region up to threshold i, which begins at the threshold before, or at 0. */
 static void add_threshold(struct np_figure *f, struct np_panel *p,
 			  const struct program *t, const struct request *ask,
 			  size_t i)
 {
 	static const unsigned style[] = { 2, 5, 3, 4, 6, 1 };
 	const struct parameter *of = &t->of[ask->sweep];
-	double from = i ? of->zone[i - 1].limit - of->base : 0;
-	double to = of->zone[i].limit - of->base;
+	double from = i ? of->threshold[i - 1].limit - of->base : 0;
+	double to = of->threshold[i].limit - of->base;
 	char legend[80], up_to[CLI_NUMBER];
 
 	if (ask->sweep == NP_LOGGPS_G)
-		cli_rate(1e9 / of->zone[i].limit, up_to);
+		cli_rate(1e9 / of->threshold[i].limit, up_to);
 	else
 		cli_sec(1e-9 * to, up_to);
-	snprintf(legend, sizeof(legend), !isfinite(to) ? "to %g %%: any" :
-		 ask->sweep == NP_LOGGPS_G ? "to %g %%: %s" : "to %g %%: +%s",
-		 100 * of->zone[i].share, up_to);
-	np_figure_add(f, np_figure_shape(f, p, NP_SHAPE_ZONE,
-			style[i % NP_ARRAY_SIZE(style)], legend), NAN, NAN,
-		      unit(ask) * from, unit(ask) *
-		      fmin(to, t->point[SWEEP_POINTS - 1].added));
+	snprintf(legend, sizeof(legend),
+		 !isfinite(to)		   ? "to %g %%: any" :
+		 ask->sweep == NP_LOGGPS_G ? "to %g %%: %s" :
+					     "to %g %%: +%s",
+		 100 * of->threshold[i].share, up_to);
+	np_figure_add(f,
+		      np_figure_shape(f, p, NP_SHAPE_REGION,
+				      style[i % NP_ARRAY_SIZE(style)], legend),
+		      NAN, NAN, unit(ask) * from,
+		      unit(ask) * fmin(to, t->point[SWEEP_POINTS - 1].added));
 }
 
 /* Adds a panel whose horizontal axis is the varied parameter. */
@@ -1079,7 +1084,7 @@ static void add_curves(struct np_figure *f, const struct program *t,
 	if (!run || !path || !share)
 		return;
 	for (size_t i = 0; i < ask->n_shares; i++)
-		add_zone(f, run, t, ask, i);
+		add_threshold(f, run, t, ask, i);
 	line = np_figure_shape(f, run, NP_SHAPE_LINE, 0, NULL);
 	steps = np_figure_shape(f, path, NP_SHAPE_STEP, 0, NULL);
 	curve = np_figure_shape(f, share, NP_SHAPE_LINE, 0, NULL);
@@ -1160,7 +1165,7 @@ static int draw_figure(const struct program *t, size_t n,
 		[NP_LOGGPS_G] = "Tolerance of bandwidth",
 	};
 	struct np_figure *f = np_figure_new(titles[ask->sweep]);
-	char o[CLI_NUMBER], L[CLI_NUMBER], zones[128] = "";
+	char o[CLI_NUMBER], L[CLI_NUMBER], thresholds[128] = "";
 	size_t ops = 0;
 
 	for (size_t i = 0; f && i < n; i++) {
@@ -1170,17 +1175,20 @@ static int draw_figure(const struct program *t, size_t n,
 		ops += t[i].ops;
 	}
 	for (size_t i = 0; i < ask->n_shares; i++)
-		cli_add(zones, sizeof(zones), "%s%g", !i ? "" :
-			i + 1 < ask->n_shares ? ", " : " and ",
+		cli_add(thresholds, sizeof(thresholds), "%s%g",
+			!i		      ? "" :
+			i + 1 < ask->n_shares ? ", " :
+						" and ",
 			100 * ask->share[i]);
 	if (f)
-		np_figure_caption(f, "From execution graphs of n = %zu "
+		np_figure_caption(f,
+				  "From execution graphs of n = %zu "
 				  "operations, LogGPS with L = %s, o = %s, G = "
 				  "%.4g ns per byte. Zones: how far the run "
-				  "takes %s %% longer at most.", ops,
-				  cli_setting_sec(1e-9 * ask->net.L_ns, L),
+				  "takes %s %% longer at most.",
+				  ops, cli_setting_sec(1e-9 * ask->net.L_ns, L),
 				  cli_setting_sec(1e-9 * ask->net.o_ns, o),
-				  ask->net.G_ns, zones);
+				  ask->net.G_ns, thresholds);
 	return cli_figure_save(f, path);
 }
 

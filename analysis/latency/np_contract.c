@@ -1614,50 +1614,50 @@ int np_contract_order(struct np_compact *c)
  */
 
 /*
- * Laps of a loop. The events of a loop are divided into laps such that an event
- * waits only for events of its own lap or of the lap before. The events of one
- * operation may belong to different laps, and so may those of one iteration on
+ * Slices of a loop. The events of a loop are divided into slices such that an event
+ * waits only for events of its own slice or of the slice before. The events of one
+ * operation may belong to different slices, and so may those of one iteration on
  * different ranks.
  */
 
-/* Events before lap `first`, those up to lap `end`, and all later ones. */
+/* Events before slice `first`, those up to slice `end`, and all later ones. */
 enum np_stage { NP_BEFORE, NP_WITHIN, NP_AFTER, NP_STAGES };
 
-/* An event that a later stage or the next lap waits for. */
+/* An event that a later stage or the next slice waits for. */
 struct np_carried {
-	uint32_t event; /* if moves is set, that of lap first - 1 */
-	bool moves;	/* each lap has its own */
+	uint32_t event; /* if moves is set, that of slice first - 1 */
+	bool moves;	/* each slice has its own */
 };
 
 /* An operation of an iteration. */
-struct np_lap_op {
+struct np_slice_op {
 	/* in the first iteration; nodes to the next one */
 	uint32_t node, period;
 };
 
-struct np_laps {
+struct np_slices {
 	const struct np_events *e; /* borrowed */
 	struct np_needs needs;	   /* of the current event */
 	struct np_iterations loop;
-	struct np_lap_op *op;
-	uint32_t *lag; /* laps behind its iteration; by op << 1 | which */
+	struct np_slice_op *op;
+	uint32_t *lag; /* slices behind its iteration; by op << 1 | which */
 	uint32_t max_lag;
-	uint32_t first, end; /* range of equal laps */
+	uint32_t first, end; /* range of equal slices */
 	struct np_carried *carried;
 	size_t n_carried, max_carried;
 };
 
 #define SWEEPS 64
-#define MIN_LAPS 8
+#define MIN_SLICES 8
 #define GROUPINGS 4 /* attempts to group iterations into longer ones */
-#define MARGIN 2 /* laps at both ends that are left out, as they may differ */
+#define MARGIN 2 /* slices at both ends that are left out, as they may differ */
 
 struct place_event {
 	uint32_t op; /* index within an iteration */
 	uint32_t iteration;
 };
 
-static const struct np_iterations_part *part_of(const struct np_laps *r,
+static const struct np_iterations_part *part_of(const struct np_slices *r,
 						uint32_t node)
 {
 	return &r->loop.part[np_graph_part_of(r->e->g, node) - r->e->g->part];
@@ -1667,7 +1667,7 @@ static const struct np_iterations_part *part_of(const struct np_laps *r,
  * Finds the place of a node in the loop. Returns false if it is not in the
  * loop.
  */
-static bool locate(const struct np_laps *r, uint32_t node,
+static bool locate(const struct np_slices *r, uint32_t node,
 		   struct place_event *out)
 {
 	const struct np_iterations_part *p = part_of(r, node);
@@ -1679,9 +1679,9 @@ static bool locate(const struct np_laps *r, uint32_t node,
 	return out->iteration < r->loop.times;
 }
 
-/* Stage of an event; for NP_WITHIN, *lap is its lap. */
-static enum np_stage np_laps_stage(const struct np_laps *r, uint32_t event,
-			    uint32_t *lap)
+/* Stage of an event; for NP_WITHIN, *slice is its slice. */
+static enum np_stage np_slices_stage(const struct np_slices *r, uint32_t event,
+				     uint32_t *slice)
 {
 	uint32_t node = NP_EVENT_NODE(event);
 	const struct np_iterations_part *p = part_of(r, node);
@@ -1691,24 +1691,25 @@ static enum np_stage np_laps_stage(const struct np_laps *r, uint32_t event,
 		return NP_BEFORE;
 	if (!locate(r, node, &at))
 		return NP_AFTER;
-	*lap = at.iteration + r->lag[at.op << 1 | NP_EVENT_WHICH(event)];
-	return *lap < r->first ? NP_BEFORE :
-	       *lap < r->end ? NP_WITHIN : NP_AFTER;
+	*slice = at.iteration + r->lag[at.op << 1 | NP_EVENT_WHICH(event)];
+	return *slice < r->first ? NP_BEFORE :
+	       *slice < r->end	 ? NP_WITHIN :
+				   NP_AFTER;
 }
 
-/* The same event `laps` laps later. */
-static uint32_t np_laps_move(const struct np_laps *r, uint32_t event,
-			     uint32_t laps)
+/* The same event `slices` slices later. */
+static uint32_t np_slices_move(const struct np_slices *r, uint32_t event,
+			       uint32_t slices)
 {
-	return event + (laps * part_of(r, NP_EVENT_NODE(event))->period << 2);
+	return event + (slices * part_of(r, NP_EVENT_NODE(event))->period << 2);
 }
 
 /*
  * A range of nodes [from, to) of a part that contains all events of a stage,
- * and some others. For NP_WITHIN it covers the lap `first`.
+ * and some others. For NP_WITHIN it covers the slice `first`.
  */
-static void np_laps_range(const struct np_laps *r, size_t part,
-			  enum np_stage stage, uint32_t *from, uint32_t *to)
+static void np_slices_range(const struct np_slices *r, size_t part,
+			    enum np_stage stage, uint32_t *from, uint32_t *to)
 {
 	const struct np_iterations_part *p = &r->loop.part[part];
 	uint32_t begin = r->e->g->part[part].first;
@@ -1729,62 +1730,62 @@ static void np_laps_range(const struct np_laps *r, size_t part,
 }
 
 /* Event k of an iteration belongs to its operation k >> 1. */
-static uint32_t event_of(const struct np_laps *r, uint32_t k,
+static uint32_t event_of(const struct np_slices *r, uint32_t k,
 			 uint32_t iteration)
 {
-	const struct np_lap_op *op = &r->op[k >> 1];
+	const struct np_slice_op *op = &r->op[k >> 1];
 
 	return (op->node + iteration * op->period) << 2 | (k & 1);
 }
 
 /*
- * How many laps event k of an iteration is behind an event that it needs;
+ * How many slices event k of an iteration is behind an event that it needs;
  * negative if it is before it. Returns false if the needed event is not in the
  * loop.
  */
-static bool laps_behind(const struct np_laps *r, uint32_t k, uint32_t iteration,
-		   uint32_t need, int64_t *laps)
+static bool slices_behind(const struct np_slices *r, uint32_t k,
+			  uint32_t iteration, uint32_t need, int64_t *slices)
 {
 	struct place_event on;
 
 	if (!locate(r, NP_EVENT_NODE(need), &on))
 		return false;
-	*laps = (int64_t)iteration + r->lag[k] - on.iteration -
+	*slices = (int64_t)iteration + r->lag[k] - on.iteration -
 		  r->lag[on.op << 1 | NP_EVENT_WHICH(need)];
 	return true;
 }
 
 /* Lists what an event waits for in r->needs. */
-static int list_needs(struct np_laps *r, uint32_t event)
+static int list_needs(struct np_slices *r, uint32_t event)
 {
 	r->needs.n = 0;
 	return event_needs(r->e, event, &r->needs);
 }
 
 /*
- * Delays event k of an iteration until it is in no earlier lap than the events
+ * Delays event k of an iteration until it is in no earlier slice than the events
  * it needs. *changed is set if that changes its lag; *most is raised to the
- * largest distance in laps. Returns -EDOM if that is impossible, or -ENOMEM.
+ * largest distance in slices. Returns -EDOM if that is impossible, or -ENOMEM.
  */
-static int delay_event(struct np_laps *r, uint32_t k, uint32_t iteration,
+static int delay_event(struct np_slices *r, uint32_t k, uint32_t iteration,
 		       int64_t *most, bool *changed)
 {
 	uint32_t event = event_of(r, k, iteration);
-	int64_t laps;
+	int64_t slices;
 
 	if (!event_exists(r->e, event))
 		return 0;
 	if (list_needs(r, event))
 		return -ENOMEM;
 	for (size_t i = 0; i < r->needs.n; i++) {
-		if (!laps_behind(r, k, iteration, r->needs.need[i].event,
-				 &laps))
+		if (!slices_behind(r, k, iteration, r->needs.need[i].event,
+				   &slices))
 			return -EDOM;
-		if (laps > *most)
-			*most = laps;
-		if (laps >= 0)
+		if (slices > *most)
+			*most = slices;
+		if (slices >= 0)
 			continue;
-		r->lag[k] += (uint32_t)-laps;
+		r->lag[k] += (uint32_t)-slices;
 		*changed = true;
 		if (r->lag[k] > r->loop.times / 4)
 			return -EDOM;
@@ -1793,11 +1794,11 @@ static int delay_event(struct np_laps *r, uint32_t k, uint32_t iteration,
 }
 
 /*
- * Computes lags with which no event is in an earlier lap than one it needs.
- * *most: the largest distance in laps between the two. Returns -EDOM if there
+ * Computes lags with which no event is in an earlier slice than one it needs.
+ * *most: the largest distance in slices between the two. Returns -EDOM if there
  * are no such lags, or -ENOMEM.
  */
-static int compute_lags(struct np_laps *r, int64_t *most)
+static int compute_lags(struct np_slices *r, int64_t *most)
 {
 	uint32_t middle = r->loop.times / 2, sweeps = 0;
 	bool changed = true;
@@ -1813,7 +1814,7 @@ static int compute_lags(struct np_laps *r, int64_t *most)
 }
 
 /* Lists the operations of an iteration and sets all lags to 0. */
-static int list_ops(struct np_laps *r, size_t n_parts)
+static int list_ops(struct np_slices *r, size_t n_parts)
 {
 	size_t n = 0;
 
@@ -1827,8 +1828,8 @@ static int list_ops(struct np_laps *r, size_t n_parts)
 		const struct np_iterations_part *p = &r->loop.part[i];
 
 		for (uint32_t k = 0; k < p->period; k++)
-			r->op[n++] = (struct np_lap_op){ p->first + k,
-							   p->period };
+			r->op[n++] =
+				(struct np_slice_op){ p->first + k, p->period };
 	}
 	return 0;
 }
@@ -1845,8 +1846,8 @@ static void group_iterations(struct np_iterations *l, size_t n_parts,
 	l->times /= n;
 }
 
-/* Returns -EDOM if the loop cannot be divided into laps. */
-static int find_laps(struct np_laps *r)
+/* Returns -EDOM if the loop cannot be divided into slices. */
+static int find_slices(struct np_slices *r)
 {
 	size_t n_parts = r->e->g->n_parts;
 	int64_t most = 2;
@@ -1865,7 +1866,7 @@ static int find_laps(struct np_laps *r)
 	for (uint32_t k = 0; k < 2 * r->loop.ops; k++)
 		if (r->lag[k] > r->max_lag)
 			r->max_lag = r->lag[k];
-	if (most > 1 || r->loop.times < r->max_lag + 2 * MARGIN + MIN_LAPS)
+	if (most > 1 || r->loop.times < r->max_lag + 2 * MARGIN + MIN_SLICES)
 		return -EDOM;
 	r->first = r->max_lag + MARGIN;
 	r->end = r->loop.times - MARGIN;
@@ -1874,7 +1875,7 @@ static int find_laps(struct np_laps *r)
 }
 
 /* Adds an event to the carried ones; duplicates are removed later. */
-static int add_carried(struct np_laps *r, uint32_t event, bool moves)
+static int add_carried(struct np_slices *r, uint32_t event, bool moves)
 {
 	if (np_array_room(&r->carried, &r->max_carried, r->n_carried + 1,
 			  sizeof(*r->carried)))
@@ -1884,25 +1885,24 @@ static int add_carried(struct np_laps *r, uint32_t event, bool moves)
 }
 
 /*
- * Records what an event needs of earlier stages, or of the lap before its own.
+ * Records what an event needs of earlier stages, or of the slice before its own.
  */
-static int carry_needs(struct np_laps *r, uint32_t event,
-		       enum np_stage stage)
+static int carry_needs(struct np_slices *r, uint32_t event, enum np_stage stage)
 {
 	int rc = list_needs(r, event);
 
 	for (size_t i = 0; !rc && i < r->needs.n; i++) {
-		uint32_t need = r->needs.need[i].event, lap = 0;
-		enum np_stage from = np_laps_stage(r, need, &lap);
+		uint32_t need = r->needs.need[i].event, slice = 0;
+		enum np_stage from = np_slices_stage(r, need, &slice);
 
 		if (from == NP_BEFORE)
 			rc = add_carried(r, need, stage == NP_WITHIN);
 		else if (from == NP_WITHIN && stage == NP_AFTER)
-			rc = lap + 1 == r->end ?
+			rc = slice + 1 == r->end ?
 				     add_carried(
 					     r,
-					     np_laps_move(r, need,
-							  r->first - r->end),
+					     np_slices_move(r, need,
+							    r->first - r->end),
 					     true) :
 				     -EDOM;
 		else if (from > stage)
@@ -1921,7 +1921,7 @@ static int by_event(const void *a, const void *b)
 }
 
 /* Sorts the carried events and removes duplicates. */
-static void remove_duplicates(struct np_laps *r)
+static void remove_duplicates(struct np_slices *r)
 {
 	size_t n = 0;
 
@@ -1933,10 +1933,10 @@ static void remove_duplicates(struct np_laps *r)
 	r->n_carried = n;
 }
 
-/* Finds all events that cross a boundary between laps or stages. */
-static int find_carried(struct np_laps *r)
+/* Finds all events that cross a boundary between slices or stages. */
+static int find_carried(struct np_slices *r)
 {
-	uint32_t lap;
+	uint32_t slice;
 	int rc = 0;
 
 	for (uint32_t k = 0; !rc && k < 2 * r->loop.ops; k++) {
@@ -1948,13 +1948,14 @@ static int find_carried(struct np_laps *r)
 	for (size_t part = 0; !rc && part < r->e->g->n_parts; part++) {
 		uint32_t i, to;
 
-		np_laps_range(r, part, NP_AFTER, &i, &to);
+		np_slices_range(r, part, NP_AFTER, &i, &to);
 		for (; !rc && i < to; i++)
 			for (uint32_t which = 0; !rc && which < 2; which++) {
 				uint32_t event = i << 2 | which;
 
 				if (event_exists(r->e, event) &&
-				    np_laps_stage(r, event, &lap) == NP_AFTER)
+				    np_slices_stage(r, event, &slice) ==
+					    NP_AFTER)
 					rc = carry_needs(r, event, NP_AFTER);
 			}
 	}
@@ -1962,32 +1963,32 @@ static int find_carried(struct np_laps *r)
 	return rc;
 }
 
-static void np_laps_free(struct np_laps *r)
+static void np_slices_free(struct np_slices *r)
 {
 	np_iterations_free(&r->loop);
 	free(r->op);
 	free(r->lag);
 	free(r->carried);
 	free(r->needs.need);
-	*r = (struct np_laps){ .first = 0 };
+	*r = (struct np_slices){ .first = 0 };
 }
 
 /*
- * Divides the loop of a graph into laps. out->loop.part is NULL if there is no
- * such loop, or if it is less than most of the graph. Free with np_laps_free().
+ * Divides the loop of a graph into slices. out->loop.part is NULL if there is no
+ * such loop, or if it is less than most of the graph. Free with np_slices_free().
  * Returns 0 or -ENOMEM.
  */
-static int np_laps_find(const struct np_events *e, struct np_laps *out)
+static int np_slices_find(const struct np_events *e, struct np_slices *out)
 {
-	struct np_laps r = { .e = e };
+	struct np_slices r = { .e = e };
 	int rc = np_iterations_find(e->g, &r.loop);
 
 	if (!rc && r.loop.part)
-		rc = find_laps(&r);
+		rc = find_slices(&r);
 	if (!rc && r.loop.part)
 		rc = find_carried(&r);
 	if (rc)
-		np_laps_free(&r);
+		np_slices_free(&r);
 	*out = r;
 	return rc == -EDOM ? 0 : rc;
 }
@@ -2032,7 +2033,7 @@ struct contract {
 	/*
 	 * With a loop: the current stage, and what earlier stages give to it.
 	 */
-	struct np_laps r;
+	struct np_slices r;
 	enum np_stage stage;
 	uint32_t *given; /* events; given[i] is vertex i + 2 */
 };
@@ -2225,11 +2226,11 @@ static int deadlock(struct contract *k, uint32_t need)
 /* Whether an event belongs to the current stage. */
 static bool here(const struct contract *k, uint32_t event)
 {
-	uint32_t lap = 0;
+	uint32_t slice = 0;
 
 	return !k->r.loop.part ||
-	       (np_laps_stage(&k->r, event, &lap) == k->stage &&
-		(k->stage != NP_WITHIN || lap == k->r.first));
+	       (np_slices_stage(&k->r, event, &slice) == k->stage &&
+		(k->stage != NP_WITHIN || slice == k->r.first));
 }
 
 /* Whether an event was given to this stage by an earlier one. */
@@ -2329,7 +2330,7 @@ static int each_node(struct contract *k,
 
 	for (size_t part = 0; !rc && part < g->n_parts; part++) {
 		if (k->r.loop.part)
-			np_laps_range(&k->r, part, k->stage, &from, &to);
+			np_slices_range(&k->r, part, k->stage, &from, &to);
 		for (uint32_t i = from; !rc && i < to; i++)
 			rc = look(k, i);
 		from = to;
@@ -2388,11 +2389,11 @@ static int add_program_end(struct contract *k)
 static uint32_t carried(const struct contract *k, size_t i, bool handed_on)
 {
 	const struct np_carried *c = &k->r.carried[i];
-	uint32_t laps = k->stage == NP_AFTER ? k->r.end - k->r.first : 0;
+	uint32_t slices = k->stage == NP_AFTER ? k->r.end - k->r.first : 0;
 
 	if (handed_on && k->stage == NP_WITHIN)
-		laps = 1;
-	return c->moves ? np_laps_move(&k->r, c->event, laps) : c->event;
+		slices = 1;
+	return c->moves ? np_slices_move(&k->r, c->event, slices) : c->event;
 }
 
 /*
@@ -2412,7 +2413,7 @@ static int receive_carried(struct contract *k)
 		event = k->given[i - 1] = carried(k, i - 1, false);
 		/*
 		 * A moving and a fixed event may be the same one in the first
-		 * lap.
+		 * slice.
 		 */
 		if (k->stage == NP_WITHIN && !k->r.carried[i - 1].moves)
 			continue;
@@ -2471,7 +2472,7 @@ static int contract_stage(struct contract *k)
 	return rc;
 }
 
-/* Returns -EAGAIN if some dependency does not fit the division into laps. */
+/* Returns -EAGAIN if some dependency does not fit the division into slices. */
 static int contract_loop(struct contract *k)
 {
 	int rc = 0;
@@ -2488,7 +2489,7 @@ static int contract_loop(struct contract *k)
 }
 
 /*
- * Contracts the graph by laps if it has a suitable loop, otherwise as a whole.
+ * Contracts the graph by slices if it has a suitable loop, otherwise as a whole.
  */
 static int contract(struct contract *k)
 {
@@ -2496,10 +2497,10 @@ static int contract(struct contract *k)
 
 	mark_required(k);
 	if (!k->e.opt->unfold && !k->e.opt->one_cpu && !k->e.opt->one_link)
-		rc = np_laps_find(&k->e, &k->r);
+		rc = np_slices_find(&k->e, &k->r);
 	if (!rc && k->r.loop.part) {
 		rc = contract_loop(k);
-		np_laps_free(&k->r);
+		np_slices_free(&k->r);
 		if (rc != -EAGAIN)
 			return rc;
 		np_chain_free(k->chain);

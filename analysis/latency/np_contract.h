@@ -37,8 +37,8 @@ struct np_compact {
 
 /*
  * Compact graphs in sequence: the output of one is the input of the next. In a
- * chain of three, the middle one is one lap of a loop and stands for all equal
- * laps.
+ * chain of three, the middle one is one slice of a loop and stands for all equal
+ * slices.
  */
 struct np_chain {
 	struct np_compact link[NP_CHAIN_MAX];
@@ -67,7 +67,7 @@ void np_chain_free(struct np_chain *c);
 
 /*
  * np_contract() turns a graph into a chain: everything in one link, or for a
- * loop three links, for what precedes it, one lap, and what follows it.
+ * loop three links, for what precedes it, one slice, and what follows it.
  * np_contract_order() removes vertices that only one edge leaves and sorts the
  * rest for fast passes. Errors as np_tolerance_new().
  */

@@ -20,9 +20,9 @@
  */
 
 /*
- * Many equal laps. At a fixed x, a lap is a linear map in the max-plus algebra.
+ * Many equal slices. At a fixed x, a slice is a linear map in the max-plus algebra.
  * Such a map, when iterated, eventually adds the same amount to each time in
- * every cycle of a certain number of laps (G. Cohen, D. Dubois, J.-P. Quadrat,
+ * every cycle of a certain number of slices (G. Cohen, D. Dubois, J.-P. Quadrat,
  * M. Viot, 1985); ranks that never wait for each other may have different
  * rates. Therefore, once two cycles in a row add the same, np_repeat()
  * determines for each choice between two paths after how many cycles it would
@@ -113,9 +113,9 @@ static void pass_link(const struct np_compact *c, const struct np_pass *p,
  * Passes over a link repeatedly; the output of each pass is the input of the
  * next.
  */
-static void np_pass_laps(const struct np_compact *c, const struct np_pass *p,
-		  np_pair *at, const np_pair *from, np_pair *to,
-		  size_t times)
+static void np_pass_slices(const struct np_compact *c, const struct np_pass *p,
+			   np_pair *at, const np_pair *from, np_pair *to,
+			   size_t times)
 {
 	for (; times; times--, from = to) {
 		for (size_t i = 0; i < c->n_state; i++)
@@ -176,7 +176,7 @@ static double cycles_until(const struct np_pass *p, const struct choice *c,
 }
 
 /*
- * Number of cycles for which all choices stay as they are between laps a and b.
+ * Number of cycles for which all choices stay as they are between slices a and b.
  */
 static double steady_cycles(const struct np_compact *c, const struct np_pass *p,
 		      const np_pair *a, const np_pair *b)
@@ -206,7 +206,7 @@ static double steady_cycles(const struct np_compact *c, const struct np_pass *p,
 }
 
 /*
- * The same over all laps of a cycle: two cycles side by side, second after
+ * The same over all slices of a cycle: two cycles side by side, second after
  * first.
  */
 static double cycles_ahead(const struct np_compact *c, const struct np_pass *p,
@@ -219,8 +219,8 @@ static double cycles_ahead(const struct np_compact *c, const struct np_pass *p,
 	for (uint32_t i = 0; i < cycle && least >= 1; i++) {
 		double n;
 
-		np_pass_laps(c, p, room->at, i ? a : first, a, 1);
-		np_pass_laps(c, p, room->later, i ? b : second, b, 1);
+		np_pass_slices(c, p, room->at, i ? a : first, a, 1);
+		np_pass_slices(c, p, room->later, i ? b : second, b, 1);
 		n = steady_cycles(c, p, room->at, room->later);
 		least = n < least ? n : least;
 	}
@@ -228,7 +228,7 @@ static double cycles_ahead(const struct np_compact *c, const struct np_pass *p,
 }
 
 /*
- * Passes over a lap that stands for many. Tests cycles of increasing length
+ * Passes over a slice that stands for many. Tests cycles of increasing length
  * until two in a row add the same, then skips as many as stay the same.
  */
 static const np_pair *np_repeat(const struct np_compact *c,
@@ -245,7 +245,7 @@ static const np_pair *np_repeat(const struct np_compact *c,
 		s[0] = s[1];
 		s[1] = s[2];
 		s[2] = oldest;
-		np_pass_laps(c, p, room->at, s[1], s[2], cycle);
+		np_pass_slices(c, p, room->at, s[1], s[2], cycle);
 		times -= cycle;
 		if (++known >= 3 && times >= cycle &&
 		    steady(s[0], s[1], s[2], c->n_state))
@@ -262,7 +262,7 @@ static const np_pair *np_repeat(const struct np_compact *c,
 			known = 1;
 		}
 	}
-	np_pass_laps(c, p, room->at, s[2], s[2], times);
+	np_pass_slices(c, p, room->at, s[2], s[2], times);
 	return s[2];
 }
 
@@ -407,8 +407,8 @@ static struct np_point pass_chain(const struct np_chain *c,
 	np_pair last;
 
 	for (size_t i = 0; i < c->n; i++) {
-		np_pass_laps(&c->link[i], p, room->at, state,
-			     room->state[0], 1);
+		np_pass_slices(&c->link[i], p, room->at, state, room->state[0],
+			       1);
 		state = room->state[0];
 		if (i == 0 && c->n > 1)
 			state = np_repeat(&c->link[++i], p, room, c->times);
@@ -843,7 +843,7 @@ int np_tolerance_critical(struct np_tolerance *t, double low, double high,
 
 struct np_tolerance_size np_tolerance_size(const struct np_tolerance *t)
 {
-	struct np_tolerance_size s = { .laps = t->c.n > 1 ? t->c.times : 0 };
+	struct np_tolerance_size s = { .slices = t->c.n > 1 ? t->c.times : 0 };
 
 	for (size_t i = 0; i < t->c.n; i++) {
 		s.vertices += t->c.link[i].n;

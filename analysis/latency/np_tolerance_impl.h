@@ -9,7 +9,7 @@
 /*
  * ---- A pass over a chain of compact graphs ----
  *
- * The length of its longest path at one x, or at several. The lap that stands
+ * The length of its longest path at one x, or at several. The slice that stands
  * for many equal ones is passed repeatedly only until its further course is
  * certain.
  */
@@ -36,7 +36,7 @@ struct np_point {
 
 /* Memory for passes over one particular chain. */
 struct np_workspace {
-	np_pair *at, *later; /* by vertex; and the same some laps later */
+	np_pair *at, *later; /* by vertex; and the same some slices later */
 	np_pair *state[5];   /* values passed from link to link */
 	uint64_t *reached;   /* one bit for each vertex; 0 between passes */
 };

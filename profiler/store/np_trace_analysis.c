@@ -32,26 +32,30 @@ static const struct np_field net_fields[] = {
 };
 static const struct np_fields net_table = NP_FIELDS(net_fields, np_loggps);
 
-static const struct np_field zone_fields[] = {
+static const struct np_field threshold_fields[] = {
 	NP_FIELD(np_trace_threshold, NP_F_REAL, longer, 1000, NP_F_REQUIRED),
-	NP_FIELD(np_trace_threshold, NP_F_REAL, added_sec, MAX_ADDED_SEC, NP_F_NAN),
+	NP_FIELD(np_trace_threshold, NP_F_REAL, added_sec, MAX_ADDED_SEC,
+		 NP_F_NAN),
 };
-static const struct np_fields zone_table =
-	NP_FIELDS(zone_fields, np_trace_threshold);
+static const struct np_fields threshold_table =
+	NP_FIELDS(threshold_fields, np_trace_threshold);
 
 static const struct np_field traced_fields[] = {
 	{ "schema", NP_F_SCHEMA, .max = NP_TRACE_ANALYSIS_SCHEMA },
-	NP_FIELD(np_trace_analysis, NP_F_REAL, date, NP_JSON_DATE, NP_F_REQUIRED),
+	NP_FIELD(np_trace_analysis, NP_F_REAL, date, NP_JSON_DATE,
+		 NP_F_REQUIRED),
 	NP_FIELD(np_trace_analysis, NP_F_TEXT, netprof_version, NP_JSON_WORD,
 		 NP_F_NEVER_NULL),
-	NP_FIELD(np_trace_analysis, NP_F_TEXT, why, NP_JSON_PATH, NP_F_NEVER_NULL),
+	NP_FIELD(np_trace_analysis, NP_F_TEXT, why, NP_JSON_PATH,
+		 NP_F_NEVER_NULL),
 	NP_FIELD(np_trace_analysis, NP_F_REAL, trace_bytes, NP_JSON_COUNT,
 		 NP_F_REQUIRED),
 	NP_FIELD_OF(np_trace_analysis, NP_F_OBJECT, net, &net_table),
-	NP_FIELD_LIST(np_trace_analysis, "zones", zone, n_zones, NP_TRACE_THRESHOLDS, 0,
-		      &zone_table),
-	{ "times", NP_F_NUMBERS, offsetof(struct np_trace_analysis, times), N_TIMES, 0,
-	  MAX_TIMES, .count = offsetof(struct np_trace_analysis, n_times) },
+	NP_FIELD_LIST(np_trace_analysis, "zones", threshold, n_thresholds,
+		      NP_TRACE_THRESHOLDS, 0, &threshold_table),
+	{ "times", NP_F_NUMBERS, offsetof(struct np_trace_analysis, times),
+	  N_TIMES, 0, MAX_TIMES,
+	  .count = offsetof(struct np_trace_analysis, n_times) },
 };
 static const struct np_fields traced_table =
 	NP_FIELDS(traced_fields, np_trace_analysis);
@@ -114,7 +118,7 @@ int np_trace_analysis_put(const struct np_trace_analysis *t, char **out, struct 
 /* Check what the field table cannot express. */
 static int check_lists(const struct np_jat *in, const struct np_trace_analysis *t)
 {
-	if (t->n_zones && t->n_zones != NP_TRACE_THRESHOLDS)
+	if (t->n_thresholds && t->n_thresholds != NP_TRACE_THRESHOLDS)
 		return np_jat_refuse(in, "zones", "3 of them");
 	if (t->n_times && t->n_times != N_TIMES)
 		return np_jat_refuse(in, "times", "416 numbers");

@@ -37,8 +37,9 @@ struct np_trace_analysis {
 	char *why;	    /* why the trace could not be analysed, or "" */
 	double trace_bytes; /* size of the trace, np_trace_bytes() */
 	struct np_loggps net;
-	struct np_trace_threshold *zone; /* owned; NP_TRACE_THRESHOLDS or NULL */
-	size_t n_zones;
+	struct np_trace_threshold
+		*threshold; /* owned; NP_TRACE_THRESHOLDS or NULL */
+	size_t n_thresholds;
 	double *times; /* as in np_response; owned, or NULL */
 	size_t n_times;
 };

@@ -26,7 +26,8 @@ static void again(const struct np_trace_analysis *t)
 	must(!np_trace_analysis_put(t, &text, NULL));
 	must(!np_trace_analysis_get(text, strlen(text), "again", &back, NULL));
 	must(np_trace_analysis_fits(&back, t->trace_bytes, &t->net));
-	must(back.n_zones == t->n_zones && back.n_times == t->n_times);
+	must(back.n_thresholds == t->n_thresholds &&
+	     back.n_times == t->n_times);
 	np_trace_analysis_free(&back);
 	free(text);
 }

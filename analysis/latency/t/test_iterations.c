@@ -94,7 +94,7 @@ static void test_random_loops(void)
 			bad += rc != rd;
 			if (!rc && !rd) {
 				n++;
-				found += np_tolerance_size(t).laps > 0;
+				found += np_tolerance_size(t).slices > 0;
 				bad += !all_agree(t, u);
 			}
 			np_tolerance_free(t);
@@ -185,7 +185,7 @@ static void test_paces(void)
 		if (np_tolerance_new(g, &opt, &t, NULL))
 			abort();
 		np_tolerance_at(t, 100, &r);
-		T_ROW(c->name, np_tolerance_size(t).laps > c->times - 20);
+		T_ROW(c->name, np_tolerance_size(t).slices > c->times - 20);
 		T_ROW(c->name, np_tolerance_size(t).vertices < 100);
 		T_ROW(c->name, r.ns == c->want_ns);
 		T_ROW(c->name, r.left == c->slope && r.right == c->slope);
@@ -254,7 +254,7 @@ static void test_late_change(void)
 
 	T_CHECK(!np_tolerance_new(g, &opt, &t, NULL));
 	np_tolerance_at(t, 0, &r);
-	T_CHECK(np_tolerance_size(t).laps > 19000);
+	T_CHECK(np_tolerance_size(t).slices > 19000);
 	T_CHECK(r.ns == 1e9 + 1001. * (20000 - 7) + 6 * 10 + 1000);
 	np_tolerance_free(t);
 	np_graph_free(g);

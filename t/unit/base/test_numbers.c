@@ -27,7 +27,7 @@ static void test_many(void)
 {
 	struct np_index x = { .n = 0 };
 
-	for (int lap = 0; lap < 2; lap++)
+	for (int slice = 0; slice < 2; slice++)
 		for (uint32_t i = 0; i < 10000; i++) {
 			const uint64_t thing = UINT64_C(1) << 40 | i * 256;
 

@@ -18,10 +18,10 @@ struct np_figure *some_figure(void)
 		s = np_figure_shape(f, p, (enum np_shape_kind)kind,
 				    (unsigned)kind, "shape");
 		for (int i = 0; i < 5; i++)
-			np_figure_add(f, s, 1e-6 * (i + 1), 10 * i, kind ==
-				      NP_SHAPE_ZONE ? 2e-6 : 10 * i - 3,
-				      kind == NP_SHAPE_ZONE ? 3e-6 :
-							      10 * i + 3);
+			np_figure_add(
+				f, s, 1e-6 * (i + 1), 10 * i,
+				kind == NP_SHAPE_REGION ? 2e-6 : 10 * i - 3,
+				kind == NP_SHAPE_REGION ? 3e-6 : 10 * i + 3);
 		np_figure_add(f, s, NAN, NAN, NAN, NAN);
 		np_figure_add(f, s, INFINITY, -INFINITY, NAN, INFINITY);
 		np_figure_add(f, s, 0, 7, -1, 0);

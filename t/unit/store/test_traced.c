@@ -11,8 +11,10 @@
 
 #include "np_array.h"
 
-static struct np_trace_threshold zones[NP_TRACE_THRESHOLDS] = {
-	{ 0.01, 1.25e-6 }, { 0.02, 3e-6 }, { 0.05, NAN },
+static struct np_trace_threshold thresholds[NP_TRACE_THRESHOLDS] = {
+	{ 0.01, 1.25e-6 },
+	{ 0.02, 3e-6 },
+	{ 0.05, NAN },
 };
 static struct np_response response;
 
@@ -22,10 +24,17 @@ static struct np_trace_analysis some(void)
 		for (size_t i = 0; i < NP_RESPONSE_LATENCIES; i++)
 			response.times[k][i] = 1 + (double)(k + i) / 3;
 	return (struct np_trace_analysis){
-		.date = 1732158000, .netprof_version = "0.1.0", .why = "",
-		.trace_bytes = 5, .net = { .L_ns = 1500.1, .o_ns = 1. / 3,
-			.G_ns = 0.1, .S = 8192, .first_byte_free = true },
-		.zone = zones, .n_zones = NP_TRACE_THRESHOLDS,
+		.date = 1732158000,
+		.netprof_version = "0.1.0",
+		.why = "",
+		.trace_bytes = 5,
+		.net = { .L_ns = 1500.1,
+			 .o_ns = 1. / 3,
+			 .G_ns = 0.1,
+			 .S = 8192,
+			 .first_byte_free = true },
+		.threshold = thresholds,
+		.n_thresholds = NP_TRACE_THRESHOLDS,
 		.times = response.times[0],
 		.n_times = sizeof(response.times) / sizeof(double),
 	};
@@ -44,8 +53,9 @@ static void test_saved_is_loaded_as_it_was(void)
 	T_CHECK(np_trace_analysis_load(dir, geteuid() + 1, &r, NULL) == -EACCES);
 	T_CHECK(!np_trace_analysis_load(dir, geteuid(), &r, NULL));
 	T_CHECK(np_trace_analysis_fits(&r, 5, &t.net) && !*r.why);
-	T_CHECK(r.n_zones == NP_TRACE_THRESHOLDS &&
-		r.zone[1].added_sec == 3e-6 && isnan(r.zone[2].added_sec));
+	T_CHECK(r.n_thresholds == NP_TRACE_THRESHOLDS &&
+		r.threshold[1].added_sec == 3e-6 &&
+		isnan(r.threshold[2].added_sec));
 	T_CHECK(np_trace_analysis_response(&r, &back) &&
 		!memcmp(&back, &response, sizeof(back)));
 	np_trace_analysis_free(&r);
