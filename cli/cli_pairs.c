@@ -86,14 +86,14 @@ static void release(struct cli_candidates *all)
 static void open_caches(struct cli_candidates *all, const struct cli_known *k)
 {
 	const char *path = k->cal.path;
-	uint64_t basis = np_hash(NP_HASH, path, strlen(path));
+	uint64_t inputs = np_hash(NP_HASH, path, strlen(path));
 
 	if (np_fabric_store_stamp(all->s->store, k->cal.cluster, &all->fabric,
 				 NULL))
 		return;
 	/* A hash of the path is the version of both caches. */
-	all->summaries = np_cache_open(all->s->store, "show", basis);
-	all->results = np_cache_open(all->s->store, "ties", basis);
+	all->summaries = np_cache_open(all->s->store, "show", inputs);
+	all->results = np_cache_open(all->s->store, "pairs", inputs);
 }
 
 /* State of all candidates and the calibration, as np_cache_state() has it. */

@@ -237,7 +237,7 @@ int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 struct names {
 	const char **name; /* borrowed from own and site */
 	size_t n;
-	struct np_store_app *own, *site; /* user's and published ones */
+	struct np_store_app *own, *published; /* user's and published ones */
 };
 
 /*
@@ -247,25 +247,26 @@ struct names {
 static void known_names(struct cli_store *s, bool published, uid_t uid,
 			struct names *out)
 {
-	size_t n_own = 0, n_site = 0;
+	size_t n_own = 0, n_published = 0;
 
 	*out = (struct names){ .n = 0 };
 	if (!published)
 		np_store_list_apps(s->store, NP_STORE_USER, uid, &out->own, &n_own,
 			      NULL);
-	np_store_list_apps(s->store, NP_STORE_PUBLISHED, 0, &out->site, &n_site,
-		      NULL);
-	out->name = calloc(n_own + n_site + 1, sizeof(*out->name));
+	np_store_list_apps(s->store, NP_STORE_PUBLISHED, 0, &out->published,
+			   &n_published, NULL);
+	out->name = calloc(n_own + n_published + 1, sizeof(*out->name));
 	for (size_t i = 0; out->name && i < n_own; i++)
 		out->name[out->n++] = out->own[i].name;
-	for (size_t i = 0; out->name && i < n_site; i++) {
+	for (size_t i = 0; out->name && i < n_published; i++) {
 		size_t k = 0;
 
 		/* An own profile hides the published one of the same name. */
-		while (k < n_own && strcmp(out->name[k], out->site[i].name))
+		while (k < n_own &&
+		       strcmp(out->name[k], out->published[i].name))
 			k++;
 		if (k == n_own)
-			out->name[out->n++] = out->site[i].name;
+			out->name[out->n++] = out->published[i].name;
 	}
 }
 
@@ -273,7 +274,7 @@ static void names_free(struct names *n)
 {
 	free(n->name);
 	free(n->own);
-	free(n->site);
+	free(n->published);
 }
 
 static const char none_yet[] = "; there are no profiles yet: sbatch "

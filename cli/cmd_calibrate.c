@@ -69,7 +69,7 @@ static const char *duration_text(double sec, char buf[TIME_TEXT])
  * Which nodes get the load, and on which its effect is measured. With fewer
  * than four nodes both are the same.
  */
-static void print_sites(const struct np_cal_roles *s)
+static void print_roles(const struct np_cal_roles *s)
 {
 	fprintf(stderr, "leaf switch %s: ",
 		*s->leaf ? s->leaf : "(no topology)");
@@ -100,7 +100,7 @@ static void print_plan(const struct np_calibrate *c,
 	size_t chosen = s->keep < s->n_levels ? s->keep : s->n_levels;
 	char t[TIME_TEXT];
 
-	print_sites(roles);
+	print_roles(roles);
 	fprintf(stderr, "load levels:");
 	for (size_t i = 0; i < s->n_levels; i++)
 		fprintf(stderr, " %s", s->level[i].name);

@@ -242,14 +242,14 @@ static int add_everybody(struct profiles *all, struct cli_store *s)
 static int gather(struct profiles *all, struct cli_store *s,
 		  const struct cli_options *o)
 {
-	int rc = CLI_DONE, site;
+	int rc = CLI_DONE, published;
 
 	if (o->all)
 		rc = add_everybody(all, s);
 	else if (!o->published)
 		rc = add_owner(all, s, NP_STORE_USER, o->uid, false);
-	site = add_owner(all, s, NP_STORE_PUBLISHED, o->uid, false);
-	return rc ? rc : site;
+	published = add_owner(all, s, NP_STORE_PUBLISHED, o->uid, false);
+	return rc ? rc : published;
 }
 
 /* Print one line of the list. */
@@ -335,9 +335,9 @@ static int list_all_names(struct cli_store *s, const struct cli_options *o)
 {
 	int rc = o->published ? CLI_DONE :
 		 list_names(s, NP_STORE_USER, o->uid);
-	int site = list_names(s, NP_STORE_PUBLISHED, o->uid);
+	int published = list_names(s, NP_STORE_PUBLISHED, o->uid);
 
-	return rc ? rc : site;
+	return rc ? rc : published;
 }
 
 static const struct np_option options[] = {

@@ -6,9 +6,9 @@
  * while slurmctld is busy.  If the file is older than placement would leave
  * it, the output says that placement does not act.
  *
- * The output shows the decision on one screen: below the summary are a table of the
- * leaf switches and a table of the jobs that are kept apart.  The two share the
- * lines that the facts leave, and --all shows every row.
+ * The output shows the decision on one screen: below the summary are a table of
+ * the leaf switches and a table of the jobs that are kept apart.  The two share
+ * the lines that the facts leave, and --all shows every row.
  */
 #include <errno.h>
 #include <math.h>

@@ -82,7 +82,7 @@ static int fill(const struct np_job_snapshot *v,
 	const struct np_cluster_map *map = v->map;
 	size_t words = map->words;
 	char *user = user_text(entry, map, scratch + words);
-	const char *stands = entry->comment ? entry->comment : "";
+	const char *present = entry->comment ? entry->comment : "";
 	int rc = 0;
 
 	memset(scratch, 0, words * sizeof(*scratch));
@@ -115,7 +115,7 @@ static int fill(const struct np_job_snapshot *v,
 				       v->now_sec;
 	/* np_modify() recognises our updates by the annotation in them. */
 	if (!rc && !force && !u->exc_nodes && !u->begin_sec &&
-	    !strcmp(u->comment, stands)) {
+	    !strcmp(u->comment, present)) {
 		free(u->comment);
 		u->comment = NULL;
 	}

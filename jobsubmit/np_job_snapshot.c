@@ -37,7 +37,7 @@ struct builder {
 /* A user who changed a job before the thread's update. */
 struct overtaker {
 	uint32_t uid;
-	unsigned rounds;  /* consecutive passes in which that happened */
+	unsigned passes;  /* consecutive passes in which that happened */
 	bool now;	  /* it happened in the current pass */
 	int64_t rest_sec; /* left alone until then; 0: not left alone */
 };
@@ -101,7 +101,7 @@ struct np_cached_job *np_job_cache_at(struct np_job_cache *m, uint32_t id)
 			return NULL;
 		}
 	}
-	cached->seen = true;
+	cached->in_snapshot = true;
 	return cached;
 }
 
@@ -119,9 +119,10 @@ static void sweep_one(const void *node, VISIT which, void *arg)
 
 	if (which != postorder && which != leaf)
 		return;
-	if (!cached->seen && !np_array_grow(&s->gone, s->n, sizeof(*s->gone)))
+	if (!cached->in_snapshot &&
+	    !np_array_grow(&s->gone, s->n, sizeof(*s->gone)))
 		s->gone[s->n++] = cached;
-	cached->seen = false;
+	cached->in_snapshot = false;
 }
 
 void np_job_cache_sweep(struct np_job_cache *m)
@@ -173,8 +174,8 @@ void np_job_cache_end_pass(struct np_job_cache *m, int64_t now_sec,
 	for (size_t i = 0; i < m->n_overtakers; i++) {
 		struct overtaker o = m->overtaker[i];
 
-		if (o.now && ++o.rounds == NP_OVERTAKEN_PASSES) {
-			o.rounds = 0;
+		if (o.now && ++o.passes == NP_OVERTAKEN_PASSES) {
+			o.passes = 0;
 			o.rest_sec = now_sec + NP_OVERTAKEN_REST_SEC;
 			if (on_rest)
 				on_rest(o.uid);

@@ -29,7 +29,7 @@ struct np_cached_job {
 	char *comment;	   /* AdminComment with the last annotation, in case
 			      somebody overwrites it; NULL: none */
 	unsigned failures; /* consecutive updates that Slurm refused */
-	bool seen;	   /* in the last job snapshot */
+	bool in_snapshot;  /* in the last job snapshot */
 	bool all_user;	   /* all its excluded nodes are the user's, who set
 			      them while the user's jobs were left alone */
 };

@@ -280,30 +280,30 @@ void np_denied_gather(const struct np_job_snapshot *v,
 }
 
 /* Index of a logged denial; told->n: it was not logged. */
-static size_t find_told(const struct np_denied_logged *told, uint32_t uid,
-			const char *app)
+static size_t find_logged(const struct np_denied_logged *logged, uint32_t uid,
+			  const char *app)
 {
 	size_t i = 0;
 
-	while (i < told->n && (told->at[i].uid != uid ||
-			       strcmp(told->at[i].app, app)))
+	while (i < logged->n &&
+	       (logged->at[i].uid != uid || strcmp(logged->at[i].app, app)))
 		i++;
 	return i;
 }
 
 /* Enter a denial as logged, at its index or in place of the oldest. */
-static void remember(struct np_denied_logged *told, size_t at,
+static void remember(struct np_denied_logged *logged, size_t at,
 		     const struct np_denied *d)
 {
-	if (at == told->n && told->n < NP_DENIED_KEEP) {
-		told->n++;
-	} else if (at == told->n) {
-		at = told->next;
-		told->next = (at + 1) % NP_DENIED_KEEP;
+	if (at == logged->n && logged->n < NP_DENIED_KEEP) {
+		logged->n++;
+	} else if (at == logged->n) {
+		at = logged->next;
+		logged->next = (at + 1) % NP_DENIED_KEEP;
 	}
-	told->at[at].uid = d->uid;
-	told->at[at].auth = d->auth;
-	strcpy(told->at[at].app, d->app);
+	logged->at[at].uid = d->uid;
+	logged->at[at].auth = d->auth;
+	strcpy(logged->at[at].app, d->app);
 }
 
 /*
@@ -312,38 +312,39 @@ static void remember(struct np_denied_logged *told, size_t at,
  */
 static void forget_valid(const struct np_job_snapshot *v,
 			 const struct np_denials *d,
-			 struct np_denied_logged *told)
+			 struct np_denied_logged *logged)
 {
-	for (size_t i = 0; told->n && i < v->n_jobs; i++) {
+	for (size_t i = 0; logged->n && i < v->n_jobs; i++) {
 		const struct np_job_entry *entry = &v->job[i];
 		size_t at;
 
 		if (!np_auth_counts(entry->auth) || !entry->app[0])
 			continue;
-		at = find_told(told, entry->in->owner, entry->app);
-		/* Authorisation may depend on the job's account or partition, so that
+		at = find_logged(logged, entry->in->owner, entry->app);
+		/* Authorisation may depend on account or partition, so that
 		   one job of a user is denied and another is not. */
-		if (at < told->n && !find((struct np_denials *)d,
-					  entry->in->owner, entry->app)) {
-			told->at[at] = told->at[--told->n];
-			told->next = 0;
+		if (at < logged->n && !find((struct np_denials *)d,
+					    entry->in->owner, entry->app)) {
+			logged->at[at] = logged->at[--logged->n];
+			logged->next = 0;
 		}
 	}
 }
 
 size_t np_denied_log(const struct np_job_snapshot *v,
-		     const struct np_denials *d, struct np_denied_logged *told)
+		     const struct np_denials *d,
+		     struct np_denied_logged *logged)
 {
 	size_t n = 0;
 
-	forget_valid(v, d, told);
+	forget_valid(v, d, logged);
 	for (size_t i = 0; i < d->n; i++) {
 		const struct np_denied *one = &d->at[i];
-		size_t at = find_told(told, one->uid, one->app);
+		size_t at = find_logged(logged, one->uid, one->app);
 
-		if (at < told->n && told->at[at].auth == one->auth)
+		if (at < logged->n && logged->at[at].auth == one->auth)
 			continue;
-		remember(told, at, one);
+		remember(logged, at, one);
 		np_ctl_info("uid %u may not use the profile name \"%s\": %s; "
 			    "its jobs of that name count as unknown", one->uid,
 			    one->app, one->why);

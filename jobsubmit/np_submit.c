@@ -191,7 +191,7 @@ struct submission {
 	int64_t now_sec;
 	enum np_mode mode;
 	char app[NP_APP_MAX + 1];
-	bool told; /* the submission names app; else a rule does */
+	bool has_name; /* the submission names app; else a rule does */
 	enum np_auth auth;
 	struct np_job job;
 	uint64_t *user, *minus; /* bitmaps of nodes */
@@ -376,7 +376,7 @@ static void put_annotation(struct submission *s, struct np_annotation *n)
 {
 	char *text;
 
-	if (s->told)
+	if (s->has_name)
 		strcpy(n->app, s->app);
 	if (!n->app[0] && !n->decided)
 		return;
@@ -559,10 +559,10 @@ static bool is_relevant(struct submission *s)
 	if ((s->mode == NP_MODE_OFF && !np_place_conf_enabled(c)) ||
 	    s->d->bitflags & CRON_JOB)
 		return false;
-	s->told = np_submit_app(s->d, s->app);
-	by_rule = s->told ? NULL :
-		  np_place_conf_app(c, s->d->name, s->d->comment);
-	if (!s->told)
+	s->has_name = np_submit_app(s->d, s->app);
+	by_rule = s->has_name ? NULL :
+				np_place_conf_app(c, s->d->name, s->d->comment);
+	if (!s->has_name)
 		snprintf(s->app, sizeof(s->app), "%s", by_rule ? by_rule : "");
 	return s->app[0];
 }

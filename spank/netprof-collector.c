@@ -288,8 +288,8 @@ static int saver_save(struct saver *s, const struct np_record *r,
 }
 
 /*
- * Have a level chosen for r by np_select_level(), to run on nodes, and the record
- * written with it.  Returns as saver_save().
+ * Have a level chosen for r by np_select_level(), to run on nodes, and the
+ * record written with it.  Returns as saver_save().
  */
 static int saver_select(struct saver *s, const struct np_record *r,
 			const char *scope, const char *nodes, double share,

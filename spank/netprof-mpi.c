@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 	long pid = argc == 2 ? strtol(argv[1], NULL, 10) : 0;
 	struct np_watch w;
 	struct pollfd p;
-	char mpi[NP_MPI_TEXT], told[NP_MPI_TEXT] = "";
+	char mpi[NP_MPI_TEXT], reported[NP_MPI_TEXT] = "";
 
 	if (pid <= 0) {
 		fprintf(stderr, "usage: netprof-mpi PID\n");
@@ -73,11 +73,11 @@ int main(int argc, char **argv)
 	     !np_watch_over(&w); ms = ms ? 2 * ms : 1000) {
 		if (!np_mpi_find((pid_t)pid, ask_saver, mpi))
 			mpi[0] = '\0';
-		if (strcmp(mpi, told)) {
+		if (strcmp(mpi, reported)) {
 			/* A single write, because the probe writes there, too. */
 			printf("mpi %s\n", mpi);
 			fflush(stdout);
-			strcpy(told, mpi);
+			strcpy(reported, mpi);
 		}
 		if (mpi[0] && strcmp(mpi, NP_MPI_NONE))
 			break;

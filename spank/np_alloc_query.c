@@ -454,7 +454,7 @@ static int load_steps(uint32_t job_id, job_step_info_response_msg_t **out,
 static bool is_program(const job_step_info_t *s)
 {
 	return s->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID && s->nodes &&
-	       !(s->name && !strcmp(s->name, NP_SIDE_NAME));
+	       !(s->name && !strcmp(s->name, NP_HELPER_NAME));
 }
 
 /*

@@ -113,7 +113,7 @@ void np_layout_fingerprint(const struct np_layout *l, char hex[20]);
 
 /* ---- the allocation of a step ---- */
 
-#define NP_SIDE_NAME "netprof" /* job name of our own helper steps */
+#define NP_HELPER_NAME "netprof" /* job name of our own helper steps */
 
 struct np_step_nodes {
 	struct np_leaf_index *leaves;

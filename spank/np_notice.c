@@ -50,7 +50,7 @@ static bool take_turn(void)
 /* ---- a line for the log ---- */
 
 /* The socket has room for the line unless the saver is stopped. */
-static bool tell_saver(const char *store, const char *line)
+static bool notify_saver(const char *store, const char *line)
 {
 	const char *field[] = { store, line };
 	uid_t taken;
@@ -91,7 +91,7 @@ void np_notice(const char *store, const char *fmt, ...)
 	np_text_print(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	np_log_line(line, text);
-	if (tell_saver(store, line))
+	if (notify_saver(store, line))
 		return;
 	pid = np_saver_in_job() ? -1 : fork();
 	if (!pid)

@@ -129,7 +129,8 @@ static int end_of(pid_t peer, int connection)
 }
 
 /* A socket is used until it connects, because most slots are empty. */
-static int tell_all(uint32_t job_id, uid_t user, int code, struct pollfd *told)
+static int notify_all(uint32_t job_id, uid_t user, int code,
+		      struct pollfd *notified)
 {
 	int n = 0, fd = -1, len;
 	char line[32];
@@ -145,8 +146,8 @@ static int tell_all(uint32_t job_id, uid_t user, int code, struct pollfd *told)
 			continue;
 		peer = peer_of(fd, user);
 		if (peer && send(fd, line, (size_t)len, MSG_NOSIGNAL) == len)
-			told[n++] = (struct pollfd){ .fd = end_of(peer, fd),
-						     .events = POLLIN };
+			notified[n++] = (struct pollfd){ .fd = end_of(peer, fd),
+							 .events = POLLIN };
 		else
 			close(fd);
 		fd = -1;
@@ -159,20 +160,20 @@ static int tell_all(uint32_t job_id, uid_t user, int code, struct pollfd *told)
 void np_script_announce(uint32_t job_id, uid_t user, int code, int timeout_ms)
 {
 	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
-	struct pollfd told[NP_SCRIPT_SLOTS];
-	int n = tell_all(job_id, user, code, told), open = n, left;
+	struct pollfd notified[NP_SCRIPT_SLOTS];
+	int n = notify_all(job_id, user, code, notified), open = n, left;
 
 	while (open && (left = (int)(1e3 * (until_sec - np_mono_sec()))) > 0) {
-		if (poll(told, (nfds_t)n, left) <= 0)
+		if (poll(notified, (nfds_t)n, left) <= 0)
 			continue;
 		for (int i = 0; i < n; i++)
-			if (told[i].fd >= 0 && told[i].revents) {
-				close(told[i].fd);
-				told[i].fd = -1;
+			if (notified[i].fd >= 0 && notified[i].revents) {
+				close(notified[i].fd);
+				notified[i].fd = -1;
 				open--;
 			}
 	}
 	for (int i = 0; i < n; i++)
-		if (told[i].fd >= 0)
-			close(told[i].fd);
+		if (notified[i].fd >= 0)
+			close(notified[i].fd);
 }

@@ -461,7 +461,7 @@ static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 
 	srun[len > 0 ? len : 0] = '\0';
 	*f = (struct np_step_context){
-		.side_step = getenv(NP_HELPER_ENV) != NULL,
+		.helper_step = getenv(NP_HELPER_ENV) != NULL,
 		.asked = given.asked,
 		.app = given.app[0] ? given.app : NULL,
 		.env_app = getenv("NETPROF_APP"),

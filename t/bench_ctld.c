@@ -166,9 +166,9 @@ const struct np_answers *ctld_answers(void)
 }
 
 void ctld_update(uint32_t id, const struct np_update *u,
-		 const struct np_cluster_map *site, uint64_t *bits)
+		 const struct np_cluster_map *map, uint64_t *bits)
 {
-	size_t words = site->words, n = 0;
+	size_t words = map->words, n = 0;
 	uint32_t i = id - 1;
 	struct np_err err = { "list" };
 
@@ -181,7 +181,7 @@ void ctld_update(uint32_t id, const struct np_update *u,
 		job[i].eligible_time = u->begin_sec;
 	if (!u->exc_nodes)
 		return;
-	bench_must(np_cluster_map_parse(site, u->exc_nodes, bits), &err);
+	bench_must(np_cluster_map_parse(map, u->exc_nodes, bits), &err);
 	free(job_pairs[i]);
 	job_pairs[i] = malloc((NODES + 2) * sizeof(int32_t));
 	NP_BITS_EACH(k, bits, words) {

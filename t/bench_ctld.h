@@ -29,9 +29,9 @@ const struct np_answers *ctld_answers(void);
 /* One of the partitions whose mode the mix has, drawn. */
 char *ctld_partition(const struct bench_mix *m);
 
-/* bits: room for as many words as the site has. */
+/* bits: room for as many words as the map has. */
 void ctld_update(uint32_t id, const struct np_update *u,
-		 const struct np_cluster_map *site, uint64_t *bits);
+		 const struct np_cluster_map *map, uint64_t *bits);
 
 /* That texts and lists of jobs have become longer by updates. */
 size_t ctld_bytes(void);

@@ -82,30 +82,30 @@ static struct np_latency latency(double mean, double *to)
 }
 
 /* Three runs each, of something like s * p with 5 % of scatter. */
-static struct np_mean slowdown(double suffers, double presses)
+static struct np_mean slowdown(double suffers, double slows)
 {
-	double d = expm1(suffers * presses * (0.8 + 0.4 * uniform()));
+	double d = expm1(suffers * slows * (0.8 + 0.4 * uniform()));
 
 	return (struct np_mean){ 3, d, 0.02 * (1 + d) };
 }
 
 static void make_up(void)
 {
-	double suffers[LEVELS], presses[LEVELS];
+	double suffers[LEVELS], slows[LEVELS];
 
 	for (size_t b = 0; b <= BINS; b++)
 		edge[b] = b ? 1e-6 * pow(10, (double)b / 15) : 0;
 	fabric.idle = latency(1e-6, count[0]);
 	for (size_t i = 0; i < LEVELS; i++) {
 		suffers[i] = 0.1 + 1.5 * uniform();
-		presses[i] = (double)(i + 1) / LEVELS;
+		slows[i] = (double)(i + 1) / LEVELS;
 		snprintf(name[i], sizeof(name[i]), "c%zu", i);
 		level[i].name = name[i];
-		level[i].latency = latency(1e-6 * exp(6 * presses[i]),
-					   count[1 + i]);
+		level[i].latency =
+			latency(1e-6 * exp(6 * slows[i]), count[1 + i]);
 	}
 	for (size_t i = 0; i < LEVELS * LEVELS; i++)
-		pairs[i] = slowdown(suffers[i / LEVELS], presses[i % LEVELS]);
+		pairs[i] = slowdown(suffers[i / LEVELS], slows[i % LEVELS]);
 	for (size_t a = 0; a < PROGRAMS; a++) {
 		double own_suffers = 0.1 + 1.5 * uniform(), own = uniform();
 
@@ -114,7 +114,7 @@ static void make_up(void)
 		program[a].latency = latency(1e-6 * exp(6 * own),
 					     count[1 + LEVELS + a]);
 		for (size_t i = 0; i < LEVELS; i++) {
-			curve[a][i] = slowdown(own_suffers, presses[i]);
+			curve[a][i] = slowdown(own_suffers, slows[i]);
 			impact[a][i] = slowdown(suffers[i], own);
 		}
 		program[a].curve = curve[a];

@@ -96,7 +96,7 @@ struct bench {
 	const struct bench_mix *mix;
 	struct np_conf conf;
 	struct np_shared *shared;
-	struct np_cluster_map *site;
+	struct np_cluster_map *map;
 	struct np_slowdowns *table;
 	struct np_app_index *index;
 	struct np_job_cache *cache;
@@ -143,7 +143,7 @@ publish(struct bench *b, struct np_job_snapshot *v, struct np_placement *p)
 	struct np_arrivals none = { .since_sec = NOW + 1 };
 
 	s->placement = p;
-	s->map = np_cluster_map_ref(b->site);
+	s->map = np_cluster_map_ref(b->map);
 	s->index = np_app_index_ref(b->index);
 	s->set = v->set;
 	v->set = NULL;
@@ -161,16 +161,17 @@ static size_t decide(struct bench *b, const struct spans *t, size_t i)
 	const struct np_answers *a = ctld_answers();
 	struct bench_span begin = bench_now();
 	struct np_placement *p;
-	struct np_cluster_map *site;
+	struct np_cluster_map *map;
 	struct np_err err;
 	struct np_job_snapshot v;
 	size_t n;
 
-	bench_must(np_cluster_map_make(b->site, a->nodes, a->parts, a->topology,
-				       false, &site, &err), &err);
-	np_cluster_map_unref(b->site);
-	b->site = site;
-	bench_must(np_job_snapshot_make(a, b->site, b->index, &b->conf.place,
+	bench_must(np_cluster_map_make(b->map, a->nodes, a->parts, a->topology,
+				       false, &map, &err),
+		   &err);
+	np_cluster_map_unref(b->map);
+	b->map = map;
+	bench_must(np_job_snapshot_make(a, b->map, b->index, &b->conf.place,
 					b->cache, NULL, 0, NOW, NOW - 2, &v,
 					&err),
 		   &err);
@@ -265,7 +266,7 @@ static void view_of(struct bench *b, struct np_job_snapshot *v)
 	const struct np_answers *a = ctld_answers();
 	struct np_err err;
 
-	bench_must(np_job_snapshot_make(a, b->site, b->index, &b->conf.place,
+	bench_must(np_job_snapshot_make(a, b->map, b->index, &b->conf.place,
 					b->cache, NULL, 0, NOW, NOW - 2, v,
 					&err),
 		   &err);
@@ -312,7 +313,7 @@ static void tear_down(struct bench *b)
 	np_job_cache_free(b->cache);
 	np_slowdowns_unref(b->table);
 	np_app_index_unref(b->index);
-	np_cluster_map_unref(b->site);
+	np_cluster_map_unref(b->map);
 }
 
 /* As if slurmctld had done something else since the last submission. */
@@ -445,7 +446,7 @@ static void look_at_changes(struct bench *b, uint32_t records, size_t bytes,
 		struct np_job_snapshot v;
 		struct np_err err;
 
-		bench_must(np_job_snapshot_make(ctld_answers(), b->site,
+		bench_must(np_job_snapshot_make(ctld_answers(), b->map,
 						b->index, &b->conf.place,
 						b->cache, c, NP_ARRAY_SIZE(c),
 						NOW, NOW - 2, &v, &err),
@@ -478,7 +479,7 @@ static void run_lists(void)
 	np_job_cache_free(b.cache);
 	np_slowdowns_unref(b.table);
 	np_app_index_unref(b.index);
-	np_cluster_map_unref(b.site);
+	np_cluster_map_unref(b.map);
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
 /*
- * What a flagged step of many nodes starts, sends and keeps: the attendant's
+ * What a flagged step of many nodes starts, sends and keeps: the collector's
  * own planning, on layouts of 1,000 and 10,000 nodes in two orders.
  *
  *   bench_wide

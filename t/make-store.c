@@ -253,7 +253,7 @@ static void make_others(void)
 static const struct {
 	const char *name;
 	unsigned peers, messages;
-	double pause_sec, presses, suffers;
+	double pause_sec, slows, suffers;
 	struct load load;
 } levels[N_LEVELS] = {
 	{ "c0", 1, 1, 250e-3, 0.02, 0.10, { 12e-6, 0.08, 3, 0, 0, 60, 10 } },
@@ -304,10 +304,13 @@ static void put_loaded(FILE *f)
 	for (int i = 0; i < N_LEVELS; i++) {
 		fputs(i ? ",\n  [" : "\n  [", f);
 		for (int j = 0; j < N_LEVELS; j++)
-			fprintf(f, "%s{\"n\": 3, \"mean\": %.4g, \"sd\": "
-				"%.3g}", j ? ", " : "",
-				about(levels[i].suffers * levels[j].presses,
-				      0.03), 0.008);
+			fprintf(f,
+				"%s{\"n\": 3, \"mean\": %.4g, \"sd\": "
+				"%.3g}",
+				j ? ", " : "",
+				about(levels[i].suffers * levels[j].slows,
+				      0.03),
+				0.008);
 		fputs("]", f);
 	}
 	fputs("],\n", f);
@@ -358,7 +361,7 @@ static void make_fabric(const char *cluster, double days, const char *name,
  * mask as many as n_runs.
  */
 static void make_curve(const char *app, const char *cluster, unsigned job,
-		       const struct load *l, double suffers, double presses,
+		       const struct load *l, double suffers, double slows,
 		       unsigned mask, int n_runs)
 {
 	static const struct load within = { 12e-6, 0.9, 12, 0, 0, 8, 10 };
@@ -373,7 +376,7 @@ static void make_curve(const char *app, const char *cluster, unsigned job,
 	}
 	for (int i = 0; i < N_LEVELS * n_runs; i++) {
 		int level = i / n_runs;
-		double slow = suffers * levels[level].presses;
+		double slow = suffers * levels[level].slows;
 
 		if (!(mask & 1u << level))
 			continue;
@@ -383,7 +386,7 @@ static void make_curve(const char *app, const char *cluster, unsigned job,
 		r->cluster = strdup(cluster);
 		add_leaf(r, "leaf0", "n[0-3]", &within);
 		add_level(r, levels[level].name, levels[level].pause_sec,
-			  about(levels[level].suffers * presses, 0.04));
+			  about(levels[level].suffers * slows, 0.04));
 		write_run(r, "own");
 	}
 }

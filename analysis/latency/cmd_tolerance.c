@@ -980,7 +980,7 @@ static double unit(const struct request *ask)
 	return ask->sweep == NP_LOGGPS_G ? 1 : 1e-3;
 }
 
-/* Adds the region up to threshold i, which begins at the threshold before, or at 0. */
+/* Adds the region up to threshold i, from the one before, or from 0. */
 static void add_threshold(struct np_figure *f, struct np_panel *p,
 			  const struct program *t, const struct request *ask,
 			  size_t i)

@@ -1614,10 +1614,10 @@ int np_contract_order(struct np_compact *c)
  */
 
 /*
- * Slices of a loop. The events of a loop are divided into slices such that an event
- * waits only for events of its own slice or of the slice before. The events of one
- * operation may belong to different slices, and so may those of one iteration on
- * different ranks.
+ * Slices of a loop. The events of a loop are divided into slices such that an
+ * event waits only for events of its own slice or of the slice before. The
+ * events of one operation may belong to different slices, and so may those of
+ * one iteration on different ranks.
  */
 
 /* Events before slice `first`, those up to slice `end`, and all later ones. */
@@ -1763,9 +1763,10 @@ static int list_needs(struct np_slices *r, uint32_t event)
 }
 
 /*
- * Delays event k of an iteration until it is in no earlier slice than the events
- * it needs. *changed is set if that changes its lag; *most is raised to the
- * largest distance in slices. Returns -EDOM if that is impossible, or -ENOMEM.
+ * Delays event k of an iteration until it is in no earlier slice than the
+ * events it needs. *changed is set if that changes its lag; *most is raised to
+ * the largest distance in slices. Returns -EDOM if that is impossible, or
+ * -ENOMEM.
  */
 static int delay_event(struct np_slices *r, uint32_t k, uint32_t iteration,
 		       int64_t *most, bool *changed)
@@ -1885,7 +1886,8 @@ static int add_carried(struct np_slices *r, uint32_t event, bool moves)
 }
 
 /*
- * Records what an event needs of earlier stages, or of the slice before its own.
+ * Records what an event needs of earlier stages, or of the slice before its
+ * own.
  */
 static int carry_needs(struct np_slices *r, uint32_t event, enum np_stage stage)
 {
@@ -1974,9 +1976,9 @@ static void np_slices_free(struct np_slices *r)
 }
 
 /*
- * Divides the loop of a graph into slices. out->loop.part is NULL if there is no
- * such loop, or if it is less than most of the graph. Free with np_slices_free().
- * Returns 0 or -ENOMEM.
+ * Divides the loop of a graph into slices. out->loop.part is NULL if there is
+ * no such loop, or if it is less than most of the graph. Free with
+ * np_slices_free(). Returns 0 or -ENOMEM.
  */
 static int np_slices_find(const struct np_events *e, struct np_slices *out)
 {
@@ -2489,7 +2491,8 @@ static int contract_loop(struct contract *k)
 }
 
 /*
- * Contracts the graph by slices if it has a suitable loop, otherwise as a whole.
+ * Contracts the graph by slices if it has a suitable loop, otherwise as a
+ * whole.
  */
 static int contract(struct contract *k)
 {

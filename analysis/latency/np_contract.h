@@ -37,8 +37,8 @@ struct np_compact {
 
 /*
  * Compact graphs in sequence: the output of one is the input of the next. In a
- * chain of three, the middle one is one slice of a loop and stands for all equal
- * slices.
+ * chain of three, the middle one is one slice of a loop and stands for all
+ * equal slices.
  */
 struct np_chain {
 	struct np_compact link[NP_CHAIN_MAX];

@@ -20,13 +20,13 @@
  */
 
 /*
- * Many equal slices. At a fixed x, a slice is a linear map in the max-plus algebra.
- * Such a map, when iterated, eventually adds the same amount to each time in
- * every cycle of a certain number of slices (G. Cohen, D. Dubois, J.-P. Quadrat,
- * M. Viot, 1985); ranks that never wait for each other may have different
- * rates. Therefore, once two cycles in a row add the same, np_repeat()
- * determines for each choice between two paths after how many cycles it would
- * change at these rates, and skips that many cycles.
+ * Many equal slices. At a fixed x, a slice is a linear map in the max-plus
+ * algebra. Such a map, when iterated, eventually adds the same amount to each
+ * time in every cycle of a certain number of slices (G. Cohen, D. Dubois, J.-P.
+ * Quadrat, M. Viot, 1985); ranks that never wait for each other may have
+ * different rates. Therefore, once two cycles in a row add the same,
+ * np_repeat() determines for each choice between two paths after how many
+ * cycles it would change at these rates, and skips that many cycles.
  */
 
 /* relative difference of sums computed in another order */
@@ -176,7 +176,8 @@ static double cycles_until(const struct np_pass *p, const struct choice *c,
 }
 
 /*
- * Number of cycles for which all choices stay as they are between slices a and b.
+ * Number of cycles for which all choices stay as they are between slices a and
+ * b.
  */
 static double steady_cycles(const struct np_compact *c, const struct np_pass *p,
 		      const np_pair *a, const np_pair *b)

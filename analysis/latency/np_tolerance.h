@@ -140,8 +140,8 @@ int np_tolerance_critical(struct np_tolerance *t, double low, double high,
 			  struct np_err *err);
 
 /*
- * For tests: size of the compact graph; slices: number of equal slices that one of them stands
- * for, or 0.
+ * For tests: size of the compact graph; slices: number of equal slices that one
+ * of them stands for, or 0.
  */
 struct np_tolerance_size {
 	size_t vertices, edges, slices;

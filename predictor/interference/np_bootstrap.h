@@ -9,14 +9,14 @@
  *
  * Slowdowns below NP_BOOTSTRAP_LEAST are raised to it, so that logarithms exist.
  *
- * On the scale of np_slowdowns_at_full_rate(), a level that the other levels explain badly
- * counts less.  Each level's slowdowns are predicted from those of the others,
- * with the level that causes them left out as well.  If s is the root of the mean
- * squared residual of a level plus 0.03 squared, and m the median of s over the
- * levels, the level has the weight m / s, at most 1.  With more than eight levels,
- * each eighth is left out at once.  Own derivation, doc/validation/methods.md.
- * (Such a level measures something that the programs do not depend on, such as
- * the processors' speed of answering short messages.)
+ * On the scale of np_slowdowns_at_full_rate(), a level that the other levels
+ * explain badly counts less.  Each level's slowdowns are predicted from those
+ * of the others, with the level that causes them left out as well.  If s is the
+ * root of the mean squared residual of a level plus 0.03 squared, and m the
+ * median of s over the levels, the level has the weight m / s, at most 1.  With
+ * more than eight levels, each eighth is left out at once.  Own derivation,
+ * doc/validation/methods.md. (Such a level measures something that the programs
+ * do not depend on, such as the processors' speed of answering short messages.)
  */
 #ifndef NP_BOOTSTRAP_H
 #define NP_BOOTSTRAP_H

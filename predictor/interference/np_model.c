@@ -756,8 +756,8 @@ void np_slowdowns_together(double z, double z_other, double log_slow[2])
  *
  * A program that is slowed down offers less traffic.  "twosided" predicts for
  * each program the slowdown it would have if the other kept its full speed, on
- * the scale of np_slowdowns_at_full_rate(), and np_slowdowns_together() turns the two into the slowdowns
- * that they have together.
+ * the scale of np_slowdowns_at_full_rate(), and np_slowdowns_together() turns
+ * the two into the slowdowns that they have together.
  *
  * x and y have the same layout: the program as a co-runner (weights n + 1,
  * unexplained impact n), then as a victim (curve n, sum of levels n).

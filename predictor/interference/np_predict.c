@@ -689,9 +689,9 @@ static void term_add_error(struct np_term *s, double measured, double predicted,
 }
 
 /* Predict the program with each level left out, and keep the errors. */
-static void leave_out(struct np_predictor *p, enum np_side side,
-		      const struct np_bootstrap_program *d, size_t n_co,
-		      struct np_term *s)
+static void exclude_program(struct np_predictor *p, enum np_side side,
+			    const struct np_bootstrap_program *d, size_t n_co,
+			    struct np_term *s)
 {
 	const struct np_data_program *a = &d->sample[0];
 	const struct np_level_terms *h = &p->level_terms;
@@ -872,7 +872,7 @@ static int term_make(struct np_predictor *p, struct np_prepared *a,
 	else if (np_model_is_of_levels(p->m))
 		make_less(p, side, &a->bootstrap.sample[0], n_co, s);
 	if (p->opt.replicates)
-		leave_out(p, side, &a->bootstrap, n_co, s);
+		exclude_program(p, side, &a->bootstrap, n_co, s);
 	s->ready = true;
 	return 0;
 }
@@ -905,7 +905,7 @@ static void prepared_free(struct np_prepared *r)
 
 /*
  * Initialise r, which must be all 0, for a program that passed
- * np_program_check().  Its bootstrap samples are drawn later, by sample_prepared().
+ * np_program_check().  Its bootstrap samples are drawn later.
  * r must be freed even if this fails.
  */
 static int prepared_init(struct np_predictor *p, const struct np_program *a,
@@ -957,10 +957,9 @@ struct range {
  * The range of the predictions when each group of levels is left out in turn.  A
  * wide range means that the prediction depends on a single level.
  */
-static void leave_levels_out(struct np_predictor *p,
-			     const struct np_prepared *a,
-			     const struct np_prepared *co, size_t n_co,
-			     enum np_scope scope, struct range *out)
+static void exclude_levels(struct np_predictor *p, const struct np_prepared *a,
+			   const struct np_prepared *co, size_t n_co,
+			   enum np_scope scope, struct range *out)
 {
 	const struct np_term *x = &co->term[NP_CO], *y = &a->term[NP_VICTIM];
 	const struct np_mean *k = &p->f->sharing[scope];
@@ -1141,7 +1140,7 @@ static unsigned doubts(struct np_predictor *p, const struct np_prepared *a,
 	*less = (struct range){ NAN, NAN };
 	if (!np_model_is_of_levels(p->m))
 		return 0;
-	leave_levels_out(p, a, co, n_co, scope, less);
+	exclude_levels(p, a, co, n_co, scope, less);
 	if (less->high - less->low > NP_PREDICT_DOUBT_POINTS &&
 	    fmax(log1p(less->high) - log_slow, log_slow - log1p(less->low)) >
 		    NP_PREDICT_DOUBT_SHARE * scale_of(log_slow))

@@ -138,9 +138,10 @@ enum np_why {
 struct np_cause {
 	enum np_why why;
 	/*
-	 * Set for FROM_RUNNING and FROM_PENDING, and for NP_ACT_HOLD where known: the
-	 * worst leaf, a conflicting job there, the job that would be slowed too
-	 * much (this one, the other or a third one), and by how much.
+	 * Set for FROM_RUNNING and FROM_PENDING, and for NP_ACT_HOLD where
+	 * known: the worst leaf, a conflicting job there, the job that would be
+	 * slowed too much (this one, the other or a third one), and by how
+	 * much.
 	 */
 	uint32_t leaf;	 /* NP_NO_LEAF: not set */
 	uint32_t other;	 /* job id */

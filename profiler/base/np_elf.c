@@ -299,7 +299,7 @@ static bool has_mpi_symbol(Elf *elf, Elf_Scn *s)
  * Can the libraries that a program has mapped tell all that it uses?  Not if it
  * is linked statically, as a whole or to its MPI.
  */
-static bool is_told_by_libraries(Elf *elf)
+static bool is_shown_by_libraries(Elf *elf)
 {
 	bool interpreter = false;
 	Elf_Scn *s = NULL;
@@ -319,20 +319,21 @@ static bool is_told_by_libraries(Elf *elf)
 static bool no_mpi_of_program(const char *path, char buf[NP_MPI_TEXT])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool told = false;
+	bool found = false;
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
 	elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
 	if (elf) {
-		told = elf_kind(elf) == ELF_K_ELF && is_told_by_libraries(elf);
+		found = elf_kind(elf) == ELF_K_ELF &&
+			is_shown_by_libraries(elf);
 		elf_end(elf);
 	}
 	if (fd >= 0)
 		close(fd);
-	if (told)
+	if (found)
 		strcpy(buf, NP_MPI_NONE);
-	return told;
+	return found;
 }
 
 bool np_mpi_of_file(const char *path, char buf[NP_MPI_TEXT])

@@ -268,7 +268,7 @@ static int append_across(const struct np_cal_node *node, size_t n,
 }
 
 /* Assign the roles to the nodes of the leaf switch. */
-static int fill_sites(const struct np_cal_node *node, size_t n,
+static int fill_roles(const struct np_cal_node *node, size_t n,
 		      struct np_cal_roles *s)
 {
 	size_t here = count_leaf(node, n, s->leaf);
@@ -294,7 +294,7 @@ int np_cal_roles_make(const struct np_cal_node *node, size_t n,
 		return np_errf(err, -ENODEV, "no two of the %zu nodes share a "
 			       "leaf switch: there is nothing to measure", n);
 	s.leaf = strdup(leaf);
-	rc = s.leaf ? fill_sites(node, n, &s) : -ENOMEM;
+	rc = s.leaf ? fill_roles(node, n, &s) : -ENOMEM;
 	if (rc) {
 		np_cal_roles_free(&s);
 		return np_errf(err, rc, "out of memory");

@@ -53,7 +53,7 @@ static const char *const columns[N_COLUMNS] = {
 struct reader {
 	struct np_queue_log *q;
 	const char *source, *delimiter;
-	size_t line, room, told;
+	size_t line, room, n_warnings;
 	enum { UNDECIDED, SWF, SACCT } kind;
 	struct np_sacct_head head; /* of sacct, by enum column */
 	int64_t last_submit_sec;
@@ -89,7 +89,7 @@ static int bad_line(struct reader *r, const char *fmt, ...)
 	va_list ap;
 
 	r->q->odd[NP_QUEUE_BAD_LINE]++;
-	if (!r->warn || r->told++ >= NP_QUEUE_MAX_TOLD)
+	if (!r->warn || r->n_warnings++ >= NP_QUEUE_MAX_WARNINGS)
 		return 0;
 	va_start(ap, fmt);
 	np_text_print(why, sizeof(why), fmt, ap);

@@ -17,7 +17,7 @@
 
 #define NP_QUEUE_LINE 65536 /* bytes of the longest line */
 #define NP_QUEUE_MAX_JOBS 4000000
-#define NP_QUEUE_MAX_TOLD 3 /* bad lines that are reported one by one */
+#define NP_QUEUE_MAX_WARNINGS 3 /* bad lines that are reported one by one */
 #define NP_QUEUE_NONE UINT32_MAX
 
 struct np_queue_job {

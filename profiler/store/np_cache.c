@@ -17,7 +17,7 @@
 
 /* A file consists of this header and its entries, sorted by name. */
 struct head {
-	uint64_t magic, basis, n;
+	uint64_t magic, inputs, n;
 	uint64_t sum; /* np_cache_sum() of the entries */
 };
 
@@ -37,7 +37,7 @@ struct entry {
 struct np_cache {
 	struct np_dir dir; /* fd -1: no cache directory */
 	char file[64];
-	uint64_t basis;
+	uint64_t inputs;
 	char *text; /* content of the file that was read */
 	struct entry *e;
 	size_t n_read, n; /* entries read from the file come first, by name */
@@ -142,7 +142,7 @@ static void parse(struct np_cache *k, const char *at, size_t len)
 		return;
 	memcpy(&h, at, sizeof(h));
 	at += sizeof(h);
-	if (h.magic != MAGIC || h.basis != k->basis ||
+	if (h.magic != MAGIC || h.inputs != k->inputs ||
 	    h.n > (size_t)(end - at) / sizeof(struct entry_head) ||
 	    h.sum != np_cache_sum(at, (size_t)(end - at)))
 		return;
@@ -186,7 +186,7 @@ static uint64_t hash_program(uint64_t hash)
 }
 
 struct np_cache *np_cache_open(const struct np_store *s, const char *what,
-			     uint64_t basis)
+			       uint64_t inputs)
 {
 	const char *dir = np_store_dir(s);
 	struct np_cache *k = calloc(1, sizeof(*k));
@@ -196,7 +196,7 @@ struct np_cache *np_cache_open(const struct np_store *s, const char *what,
 	k->dir.fd = open_dir();
 	k->dir.owner = NP_STORE_USER;
 	k->dir.uid = geteuid();
-	k->basis = hash_program(basis);
+	k->inputs = hash_program(inputs);
 	snprintf(k->file, sizeof(k->file), "%.16s-%016llx", what,
 		 (unsigned long long)np_hash(NP_HASH, dir, strlen(dir)));
 	read_file(k);
@@ -310,7 +310,7 @@ static char *put_entry(char *to, const struct entry *e)
 /* Write the entries, sorted by name, to a new file. */
 static void write_file(struct np_cache *k)
 {
-	struct head h = { .magic = MAGIC, .basis = k->basis };
+	struct head h = { .magic = MAGIC, .inputs = k->inputs };
 	size_t n, bytes = choose_entries(k, &n);
 	char *text = bytes ? malloc(bytes) : NULL, *to = text;
 

@@ -3,7 +3,7 @@
  * $XDG_CACHE_HOME/netprof or ~/.cache/netprof.
  *
  * A result is found again only if the same program computed it, for the same
- * basis and from the same state of the directories that it read.  The cache is
+ * inputs and from the same state of the directories that it read.  The cache is
  * never needed: without its directory, or with a file that is damaged or that
  * another user could have written, everything is computed again.
  */
@@ -23,13 +23,13 @@
 struct np_cache;
 
 /*
- * what: "list", part of the file's name; one word.  basis: a hash of everything
- * else that all results depend on, apart from the program itself.  Reads the
- * existing file.  Returns NULL when out of memory; every function below accepts
- * NULL as an empty cache.
+ * what: "list", part of the file's name; one word.  inputs: a hash of
+ * everything else that all results depend on, apart from the program itself.
+ * Reads the existing file.  Returns NULL when out of memory; every function
+ * below accepts NULL as an empty cache.
  */
 struct np_cache *np_cache_open(const struct np_store *s, const char *what,
-			     uint64_t basis);
+			       uint64_t inputs);
 
 /* Write new results, if possible, and free everything. */
 void np_cache_close(struct np_cache *k);

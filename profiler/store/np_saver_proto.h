@@ -19,8 +19,8 @@
  * comes a descriptor, and both ends then talk as np_trace_ring.h describes.  RUN
  * identifies the run that a record belongs to.  LOG has no reply.  ERRNO is 0 or
  * negative; in reply to CHECK it is 0 unless the server of DIRECTORY is lost.
- * CHOICE is the text of np_selection_print(), or empty.  Both ends are on one host,
- * so numbers in headers are in its byte order.
+ * CHOICE is the text of np_selection_print(), or empty.  Both ends are on one
+ * host, so numbers in headers are in its byte order.
  */
 #ifndef NP_SAVER_PROTO_H
 #define NP_SAVER_PROTO_H

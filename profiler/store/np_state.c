@@ -333,12 +333,12 @@ int np_state_load(const char *store_dir, struct np_state *out,
 /* ---- ended-YYYYMMDD.jsonl: the jobs that ended on that day (UTC) ---- */
 
 #define NAME_LEN sizeof(NP_ENDED_SHAPE)
-#define MAX_TOLD 16 /* users that are reported for one file */
+#define MAX_REPORTED 16 /* users that are reported for one file */
 
 struct np_ended_day {
 	char name[NAME_LEN]; /* of the file; "": nothing was written yet */
 	struct np_shares shares;    /* bytes of each user */
-	struct np_index told;	    /* users that were reported as full */
+	struct np_index reported;   /* users that were reported as full */
 };
 
 int np_ended_day_new(struct np_ended_day **out)
@@ -355,7 +355,7 @@ void np_ended_day_free(struct np_ended_day *day)
 	if (!day)
 		return;
 	np_shares_free(&day->shares);
-	np_index_free(&day->told);
+	np_index_free(&day->reported);
 	free(day);
 }
 
@@ -480,7 +480,7 @@ static void begin_day(struct np_ended_day *day, const char *name, int fd,
 	if (strcmp(day->name, name)) {
 		strcpy(day->name, name);
 		np_shares_clear(&day->shares);
-		np_index_clear(&day->told);
+		np_index_clear(&day->reported);
 		if (size && size < NP_ENDED_MAX_DAY)
 			count_lines(day, fd);
 	}
@@ -489,19 +489,22 @@ static void begin_day(struct np_ended_day *day, const char *name, int fd,
 		day->shares.used = size;
 }
 
-/* Report each user once, and no more than MAX_TOLD of them. */
+/* Report each user once, and no more than MAX_REPORTED of them. */
 static int no_room(struct np_ended_day *day, uint32_t uid, struct np_err *err)
 {
-	size_t told = day->told.n;
+	size_t reported = day->reported.n;
 
-	if (told == MAX_TOLD ||
-	    np_index_get(&day->told, &uid, sizeof(uid)) != told)
+	if (reported == MAX_REPORTED ||
+	    np_index_get(&day->reported, &uid, sizeof(uid)) != reported)
 		return -ENOBUFS;
-	return np_errf(err, -ENOBUFS, "%s: ended jobs of uid %u are left out "
+	return np_errf(err, -ENOBUFS,
+		       "%s: ended jobs of uid %u are left out "
 		       "from now on: they fill the share of one user of the "
-		       "%u MiB for a day%s", day->name, uid,
-		       NP_ENDED_MAX_DAY >> 20, told + 1 < MAX_TOLD ? "" :
-		       "; further users are not named");
+		       "%u MiB for a day%s",
+		       day->name, uid, NP_ENDED_MAX_DAY >> 20,
+		       reported + 1 < MAX_REPORTED ?
+			       "" :
+			       "; further users are not named");
 }
 
 /* True after a writer died, or its disk filled up, in the middle of a line. */

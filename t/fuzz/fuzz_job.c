@@ -24,7 +24,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { COMMENT, EXCLUDED, HIS, STRANGERS, NAME, ARRAY, TASK, BEGIN, N_LINES };
+enum { COMMENT, EXCLUDED, HIS, OTHERS, NAME, ARRAY, TASK, BEGIN, N_LINES };
 
 static struct {
 	struct some_slurm slurm;
@@ -54,7 +54,7 @@ static void exclude(const char *list)
 {
 	uint64_t bits[1];
 
-	if (!np_cluster_map_parse(c.slurm.site, list, bits))
+	if (!np_cluster_map_parse(c.slurm.map, list, bits))
 		some_exclude(&c.slurm, c.job, list);
 }
 
@@ -176,8 +176,8 @@ static bool user_of(const struct np_job_snapshot *v, uint64_t *user)
 	return false;
 }
 
-/* One round; returns how many updates it sent. */
-static size_t round_of(uint64_t *user)
+/* One pass; returns how many updates it sent. */
+static size_t make_pass(uint64_t *user)
 {
 	struct np_change *change;
 	struct np_placement *p;
@@ -204,18 +204,18 @@ static size_t round_of(uint64_t *user)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint64_t before, after, strangers;
+	uint64_t before, after, others;
 	size_t n = 1;
 
 	set_up(data, size);
-	round_of(&before);
+	make_pass(&before);
 	set_list(c.line[HIS], SOME_UID);
-	round_of(&before);
-	set_list(c.line[STRANGERS], SOME_UID + 1);
-	round_of(&strangers);
-	must(before == strangers, "what strangers ask for changes nothing");
+	make_pass(&before);
+	set_list(c.line[OTHERS], SOME_UID + 1);
+	make_pass(&others);
+	must(before == others, "what other users ask for changes nothing");
 	for (int i = 0; i < ROUNDS && n; i++)
-		n = round_of(&after);
+		n = make_pass(&after);
 	must(!n, "the updates come to an end");
 	must(before == after, "the user's list stays as it is");
 	tear_down();

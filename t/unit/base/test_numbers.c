@@ -27,7 +27,7 @@ static void test_many(void)
 {
 	struct np_index x = { .n = 0 };
 
-	for (int slice = 0; slice < 2; slice++)
+	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t i = 0; i < 10000; i++) {
 			const uint64_t thing = UINT64_C(1) << 40 | i * 256;
 

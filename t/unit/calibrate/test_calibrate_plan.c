@@ -54,7 +54,7 @@ static void check_roles(size_t i, const struct np_cal_roles *s)
 			      (places[i].across[0] != '-'));
 }
 
-static void test_sites(void)
+static void test_roles(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(places); i++) {
 		char text[256], *save = NULL;
@@ -231,7 +231,7 @@ static void test_order(void)
 
 static const struct t_case cases[] = {
 	{ "nodes are dealt to those who press and those who suffer",
-	  test_sites },
+	  test_roles },
 	{ "levels that are the same on so few nodes are measured once",
 	  test_levels },
 	{ "levels are spread over the pressure they exert", test_choose },

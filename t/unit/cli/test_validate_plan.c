@@ -40,7 +40,7 @@ static const char *list_of(const struct np_cal_hosts *h)
 	return h->n ? h->list : "-";
 }
 
-static void test_sites(void)
+static void test_roles(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(places); i++) {
 		char text[256], program[64], *save = NULL;
@@ -207,7 +207,7 @@ static void test_time_is_told_by_what_is_known(void)
 }
 
 static const struct t_case cases[] = {
-	{ "victims, co-runners and controls have their places", test_sites },
+	{ "victims, co-runners and controls have their places", test_roles },
 	{ "a program takes the first nodes of its role",
 	  test_the_first_nodes_of_a_role },
 	{ "runs alone stand between pairs and controls",

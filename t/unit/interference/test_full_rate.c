@@ -1,4 +1,4 @@
-/* Slowdowns of a pair from what each would suffer if the other ran at its full rate. */
+/* Slowdowns of a pair, from those at the full rate of the other. */
 #include "np_model.h"
 #include "t.h"
 

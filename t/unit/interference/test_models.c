@@ -147,7 +147,7 @@ static void test_lookup_without_overlap(void)
 /* --- both halves --- */
 
 /* Programs like levels 2 and 3, but all that 2 suffers slows its traffic. */
-static void test_mutual_reads_both_halves(void)
+static void test_mutual_reads_both_terms(void)
 {
 	struct np_prediction before, after;
 
@@ -268,7 +268,7 @@ static const struct t_case cases[] = {
 	{ "look-ups without overlap take the nearest mean, and say so",
 	  test_lookup_without_overlap },
 	{ "mutual reads what the co-runner suffers, twosided does not",
-	  test_mutual_reads_both_halves },
+	  test_mutual_reads_both_terms },
 	{ "tolerance adds what the co-runner's latencies exceed idle ones by",
 	  test_tolerance_adds_the_excess },
 	{ "tolerance-felt adds what the level that sends least feels of it",

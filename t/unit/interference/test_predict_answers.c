@@ -37,7 +37,7 @@ static void test_no_co_runner(void)
 		      p.slowdown == 0 && p.low == 0 && p.high == 0);
 }
 
-static void test_several_press_together(void)
+static void test_several_slow_together(void)
 {
 	const size_t one[] = { 1 }, two[] = { 1, 1 }, three[] = { 0, 1, 1 };
 	struct np_prediction p1, p2, p3;
@@ -438,7 +438,7 @@ static const struct t_case cases[] = {
 	{ "pairs on different rails have no effect in a matrix",
 	  test_matrix_of_rails },
 	{ "beside nobody there is no slowdown", test_no_co_runner },
-	{ "several co-runners do more than one", test_several_press_together },
+	{ "several co-runners do more than one", test_several_slow_together },
 	{ "pressures add as logarithms", test_impacts_add_as_logarithms },
 	{ "latencies add as excess over idle", test_latencies_add_over_idle },
 	{ "an answer doubts itself", test_doubts },

@@ -71,7 +71,7 @@ void some_slurm(struct some_slurm *s)
 		.topology = (char *)topology,
 	};
 	if (np_cluster_map_make(NULL, &s->nodes, &s->parts, topology, false,
-				&s->site, &err)) {
+				&s->map, &err)) {
 		fprintf(stderr, "some_slurm: %s\n", err.text);
 		abort();
 	}
@@ -79,8 +79,8 @@ void some_slurm(struct some_slurm *s)
 
 void some_slurm_free(struct some_slurm *s)
 {
-	np_cluster_map_unref(s->site);
-	s->site = NULL;
+	np_cluster_map_unref(s->map);
+	s->map = NULL;
 }
 
 slurm_job_info_t *some_job(struct some_slurm *s, uint32_t id, const char *app)
@@ -103,7 +103,7 @@ static void pairs_of(struct some_slurm *s, const char *hosts, int32_t *to)
 {
 	uint64_t bits[1];
 
-	if (np_cluster_map_parse(s->site, hosts, bits))
+	if (np_cluster_map_parse(s->map, hosts, bits))
 		abort();
 	NP_BITS_EACH(i, bits, 1) {
 		*to++ = (int32_t)i;
@@ -212,7 +212,7 @@ int some_jobs(struct some_slurm *s, struct np_job_cache *cache,
 	some_place_conf(&conf);
 	if (!cache && np_job_cache_new(&own))
 		abort();
-	rc = np_job_snapshot_make(&s->answers, s->site, index, &conf,
+	rc = np_job_snapshot_make(&s->answers, s->map, index, &conf,
 				  cache ? cache : own, change, n_changes,
 				  s->now_sec, s->now_sec - 2, v, &err);
 	np_job_cache_free(own);

@@ -27,12 +27,12 @@ struct some_slurm {
 	partition_info_msg_t parts;
 	job_info_msg_t jobs;
 	struct np_answers answers;
-	struct np_cluster_map *site;
+	struct np_cluster_map *map;
 	int64_t now_sec; /* SOME_NOW at first */
 	const struct np_auth_rules *auth; /* NULL at first: no rules */
 };
 
-/* Nodes idle, no jobs; some_slurm_free() frees the site. */
+/* Nodes idle, no jobs; some_slurm_free() frees the map. */
 void some_slurm(struct some_slurm *s);
 void some_slurm_free(struct some_slurm *s);
 
@@ -49,7 +49,7 @@ void some_run(struct some_slurm *s, slurm_job_info_t *j, const char *hosts);
 void some_place_conf(struct np_place_conf *c);
 
 /*
- * Applications: loud and soft hurt each other (50 %), and loud itself; quiet
+ * Applications: loud and soft slow each other (50 %), and loud itself; quiet
  * slows nobody.  The own runs of SOME_UID + 1 contradict soft.  Without auth,
  * SOME_UID, SOME_UID + 2 and SOME_UID + 3 may use all of them.
  */

@@ -43,7 +43,7 @@ static inline void publish(struct stage *s, unsigned how)
 
 	T_CHECK(!some_jobs(&s->slurm, NULL, NULL, 0, &s->jobs));
 	st->placement = some_decision(&s->jobs);
-	st->map = np_cluster_map_ref(s->slurm.site);
+	st->map = np_cluster_map_ref(s->slurm.map);
 	st->index = some_index(s->slurm.auth);
 	st->set = s->jobs.set;
 	s->jobs.set = NULL;

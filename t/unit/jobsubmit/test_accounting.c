@@ -53,7 +53,7 @@ static slurm_job_info_t *run(struct world *w, uint32_t id, const char *app,
 	return j;
 }
 
-/* One round of the thread, so many seconds after the beginning. */
+/* One pass of the thread, so many seconds after the beginning. */
 static void look(struct world *w, int64_t at_sec)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -305,7 +305,7 @@ static void test_a_full_day(void)
 static void test_other_site(void)
 {
 	slurm_job_info_t *j;
-	struct np_cluster_map *site;
+	struct np_cluster_map *map;
 	struct np_ended_job e;
 	struct np_err err;
 	struct world w;
@@ -315,11 +315,11 @@ static void test_other_site(void)
 	run(&w, 2, "loud", "n1", 0);
 	look(&w, 10);
 	w.slurm.node[5].cpus = 64;
-	T_CHECK(!np_cluster_map_make(w.slurm.site, &w.slurm.nodes,
+	T_CHECK(!np_cluster_map_make(w.slurm.map, &w.slurm.nodes,
 				     &w.slurm.parts, w.slurm.answers.topology,
-				     false, &site, &err));
-	np_cluster_map_unref(w.slurm.site);
-	w.slurm.site = site;
+				     false, &map, &err));
+	np_cluster_map_unref(w.slurm.map);
+	w.slurm.map = map;
 	look(&w, 20);
 	end(&w, j, 30);
 	look(&w, 40);
@@ -329,7 +329,7 @@ static void test_other_site(void)
 	tear_down(&w);
 }
 
-/* More than one round writes down, and one that they all were beside. */
+/* More than one pass writes down, and one that they all were beside. */
 #define MANY 500
 
 static slurm_job_info_t many[MANY];
@@ -360,13 +360,13 @@ static int count_lines(void)
 	return n;
 }
 
-/* Of thousands that end at once, a round writes down some; none is lost. */
+/* Of thousands that end at once, a pass writes down some; none is lost. */
 static void test_many_at_once(void)
 {
 	job_info_msg_t jobs;
 	struct np_ended_job e;
 	struct world w;
-	int rounds = 1;
+	int passes = 1;
 
 	set_up(&w);
 	run_many(&w, &jobs);
@@ -378,10 +378,10 @@ static void test_many_at_once(void)
 	T_CHECK(np_accounting_has_more(w.history));
 	T_CHECK(count_lines() == NP_ACCOUNTING_MAX_WRITTEN);
 	jobs.record_count = 0; /* Slurm forgets them meanwhile */
-	for (; np_accounting_has_more(w.history) && rounds < 9; rounds++)
-		look(&w, 100 + rounds);
-	T_CHECK(rounds == (MANY + NP_ACCOUNTING_MAX_WRITTEN - 1) /
-		NP_ACCOUNTING_MAX_WRITTEN);
+	for (; np_accounting_has_more(w.history) && passes < 9; passes++)
+		look(&w, 100 + passes);
+	T_CHECK(passes == (MANY + NP_ACCOUNTING_MAX_WRITTEN - 1) /
+				  NP_ACCOUNTING_MAX_WRITTEN);
 	T_CHECK(count_lines() == MANY);
 	T_ROW("the last one was beside those that were written before",
 	      found(MANY, &e) && e.slowdown > 0.4);

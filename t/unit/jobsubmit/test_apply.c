@@ -133,9 +133,9 @@ struct result {
 	bool cut, more;
 };
 
-/* One round, with the changes that users make after the look. */
-static struct result round_of(size_t max, bool (*go_on)(void *arg),
-			      void (*meanwhile)(void))
+/* One pass, with the changes that users make after the look. */
+static struct result make_pass(size_t max, bool (*go_on)(void *arg),
+			       void (*meanwhile)(void))
 {
 	struct np_placement *p;
 	struct np_applied a;
@@ -167,7 +167,7 @@ static void test_order(void)
 	struct result r;
 
 	set_up();
-	r = round_of(MAX, yes, NULL);
+	r = make_pass(MAX, yes, NULL);
 	T_ROW("what closes leaves comes first", !strcmp(c.log, "10 11"));
 	T_CHECK(r.updates == 2 && !r.failures && !r.cut && r.written == 1);
 	T_CHECK(some_same(job_of(10)->admin_comment,
@@ -178,7 +178,7 @@ static void test_order(void)
 	T_CHECK(w && some_same(w->ours, "n[0-3]"));
 	T_CHECK(!np_shared_written(c.shared, 11, ALL));
 	pthread_mutex_unlock(&c.shared->lock);
-	r = round_of(MAX, yes, NULL);
+	r = make_pass(MAX, yes, NULL);
 	T_ROW("and again: nothing", !r.updates && !*c.log && !r.cut);
 	T_ROW("but it is known what stands", r.written == 1);
 	tear_down();
@@ -189,18 +189,18 @@ static void test_limits(void)
 	struct result r;
 
 	set_up();
-	r = round_of(2, yes, NULL); /* as much as stays for others */
+	r = make_pass(2, yes, NULL); /* as much as stays for others */
 	T_CHECK(!strcmp(c.log, "10") && r.more && r.updates == 1);
-	r = round_of(2, yes, NULL);
+	r = make_pass(2, yes, NULL);
 	T_CHECK(!strcmp(c.log, "11") && !r.more);
 	tear_down();
 	set_up();
 	job_of(11)->user_id = SOME_UID + 1;
-	r = round_of(3, yes, NULL);
+	r = make_pass(3, yes, NULL);
 	T_ROW("each user has a share", !strcmp(c.log, "10 11") && !r.more);
 	tear_down();
 	set_up();
-	r = round_of(MAX, no, NULL);
+	r = make_pass(MAX, no, NULL);
 	T_CHECK(!*c.log && r.cut && r.more && !r.updates);
 	tear_down();
 }
@@ -230,15 +230,15 @@ static void test_failure(void)
 	c.error = ESLURM_ACCESS_DENIED;
 	said = some_n_errors();
 	for (int i = 0; i < 2; i++) {
-		r = round_of(MAX, yes, NULL);
+		r = make_pass(MAX, yes, NULL);
 		T_CHECK(!strcmp(c.log, i ? "10!" : "10! 11"));
 		T_CHECK(r.more && !r.cut && r.failures == 1);
 	}
-	r = round_of(MAX, yes, NULL);
+	r = make_pass(MAX, yes, NULL);
 	T_CHECK(!strcmp(c.log, "10! 12") && !r.more);
 	T_ROW("said once", some_n_errors() == said + 1);
 	c.fails = 0;
-	r = round_of(MAX, yes, NULL);
+	r = make_pass(MAX, yes, NULL);
 	T_CHECK(!strcmp(c.log, "10") && !r.more && !r.failures);
 	tear_down();
 }
@@ -261,7 +261,7 @@ static void test_gone(void)
 		add_waiting();
 		c.fails = 10;
 		c.error = gone[i].error;
-		r = round_of(MAX, yes, NULL);
+		r = make_pass(MAX, yes, NULL);
 		T_ROW(gone[i].name, !strcmp(c.log, "10! 11"));
 		T_ROW(gone[i].name, r.more && !r.cut && !r.failures);
 		tear_down();
@@ -286,19 +286,19 @@ static void test_overtaken(void)
 	struct result r;
 
 	set_up();
-	r = round_of(MAX, yes, user_changes);
+	r = make_pass(MAX, yes, user_changes);
 	T_CHECK(!strcmp(c.log, "10! 11") && r.more && !r.failures);
 	T_ROW("the last note is not forgotten either",
 	      some_same(job_of(10)->admin_comment,
 			"x netprof{user=n9 held=0} y"));
-	r = round_of(MAX, yes, NULL);
+	r = make_pass(MAX, yes, NULL);
 	T_CHECK(!strcmp(c.log, "10") && !r.more);
 	T_CHECK(some_same(job_of(10)->admin_comment,
 			  "x netprof{user=n12 ours=n[0-3] held=0} y"));
 	/* And once more, when ours is in it. */
-	r = round_of(MAX, yes, user_changes);
+	r = make_pass(MAX, yes, user_changes);
 	T_CHECK(!*c.log);
-	r = round_of(MAX, yes, NULL);
+	r = make_pass(MAX, yes, NULL);
 	T_CHECK(!r.updates);
 	tear_down();
 }
@@ -334,7 +334,7 @@ static void test_always_overtaken(void)
 	add_waiting();
 	job_of(11)->user_id = SOME_UID + 1;
 	for (unsigned i = 0; i < 200; i++) {
-		r = round_of(MAX, yes, user_changes_again);
+		r = make_pass(MAX, yes, user_changes_again);
 		T_CHECK(!r.cut);
 		if (!i)
 			T_ROW("what does not conflict is opened at once",
@@ -344,7 +344,7 @@ static void test_always_overtaken(void)
 		if (!opened_at && strstr(c.log, "12"))
 			opened_at = i + 1;
 	}
-	T_ROW("the user is left alone after some rounds",
+	T_ROW("the user is left alone after some passes",
 	      tried == NP_OVERTAKEN_PASSES && more == tried);
 	T_ROW("and then what conflicts is opened as well",
 	      opened_at == NP_OVERTAKEN_PASSES + 1);
@@ -353,7 +353,7 @@ static void test_always_overtaken(void)
 	T_ROW("the user's own list stands", strstr(job_of(10)->admin_comment,
 						   "user=n9 "));
 	c.slurm.now_sec += NP_OVERTAKEN_REST_SEC;
-	r = round_of(MAX, yes, NULL);
+	r = make_pass(MAX, yes, NULL);
 	T_ROW("in the end it is written again", strstr(c.log, "10") &&
 	      strstr(job_of(10)->admin_comment, "ours=n[0-"));
 	tear_down();
@@ -375,20 +375,20 @@ static void user_excludes(const char *list)
 static void test_a_list_set_while_left_alone(void)
 {
 	set_up();
-	round_of(MAX, yes, NULL);
+	make_pass(MAX, yes, NULL);
 	T_CHECK(strstr(job_of(10)->admin_comment, "user=n9 ours=n[0-3]"));
 	/* In the first one nothing is to be written. */
 	for (int i = 0; i <= NP_OVERTAKEN_PASSES; i++)
-		round_of(MAX, yes, user_changes_again);
-	round_of(MAX, yes, NULL);
+		make_pass(MAX, yes, user_changes_again);
+	make_pass(MAX, yes, NULL);
 	T_ROW("it is left alone", !strstr(c.log, "10"));
 	user_excludes("n[1,9]");
-	round_of(MAX, yes, NULL);
+	make_pass(MAX, yes, NULL);
 	c.slurm.now_sec += NP_OVERTAKEN_REST_SEC;
-	round_of(MAX, yes, NULL);
+	make_pass(MAX, yes, NULL);
 	T_ROW("all of it stays the user's",
 	      strstr(job_of(10)->admin_comment, "user=n[1,9] ours=n[0-3]"));
-	round_of(MAX, yes, NULL);
+	make_pass(MAX, yes, NULL);
 	T_ROW("once", !*c.log);
 	tear_down();
 }
@@ -445,7 +445,7 @@ static void test_move(void)
 	set_up();
 	job_of(10)->admin_comment = (char *)"netprof{ours=n[4-15] held=0}";
 	some_exclude(&c.slurm, job_of(10), "n[4-15]");
-	r = round_of(2, yes, NULL);
+	r = make_pass(2, yes, NULL);
 	T_CHECK(!strcmp(c.log, "10") && r.more && r.written == 2);
 	T_ROW("half-way it waits", job_of(10)->eligible_time > SOME_NOW &&
 	      strstr(job_of(10)->admin_comment, "until="));
@@ -453,12 +453,12 @@ static void test_move(void)
 	set_up();
 	job_of(10)->admin_comment = (char *)"netprof{ours=n[4-15] held=0}";
 	some_exclude(&c.slurm, job_of(10), "n[4-15]");
-	r = round_of(MAX, yes, NULL);
+	r = make_pass(MAX, yes, NULL);
 	T_CHECK(!strcmp(c.log, "10 11 10") && !r.cut && r.written == 1);
 	T_CHECK(some_same(job_of(10)->admin_comment,
 			  "netprof{ours=n[0-3] held=0}"));
 	T_ROW("then not any more", job_of(10)->eligible_time == SOME_NOW);
-	r = round_of(MAX, yes, NULL);
+	r = make_pass(MAX, yes, NULL);
 	T_ROW("and again: nothing", !r.updates && !*c.log && !r.cut);
 	tear_down();
 }
@@ -493,7 +493,7 @@ static void test_tasks(void)
 		j->eligible_time = 1000060;
 		bits = some_bits(0, arrays[i].end);
 		j->array_bitmap = bits;
-		r = round_of(MAX, yes, NULL);
+		r = make_pass(MAX, yes, NULL);
 		T_ROW(arrays[i].name, !strcmp(c.log, arrays[i].log));
 		T_ROW(arrays[i].name, r.more == !!arrays[i].error);
 		T_ROW(arrays[i].name, (j->eligible_time > SOME_NOW) ==
@@ -510,18 +510,18 @@ static void test_let_go(void)
 	struct result r;
 
 	set_up();
-	r = round_of(MAX, yes, NULL);
+	r = make_pass(MAX, yes, NULL);
 	j = job_of(10);
 	j->req_nodes = (char *)"n2"; /* now he chooses his nodes */
-	r = round_of(MAX, yes, NULL);
+	r = make_pass(MAX, yes, NULL);
 	T_CHECK(r.updates == 1 && !strcmp(c.log, "10") && !r.written);
 	T_CHECK(some_same(j->admin_comment, "x y"));
-	r = round_of(MAX, yes, NULL);
+	r = make_pass(MAX, yes, NULL);
 	T_CHECK(!r.updates && !*c.log);
 	tear_down();
 }
 
-/* What a round is made with. */
+/* What a pass is made with. */
 struct kit {
 	struct np_app_index *index;
 	struct np_slowdowns *slowdowns;
@@ -530,7 +530,7 @@ struct kit {
 };
 
 /* Returns 0 or the first error. */
-static int try_round(const struct kit *kit)
+static int try_pass(const struct kit *kit)
 {
 	struct np_placement *p = NULL;
 	struct np_applied a = { .written = NULL };
@@ -541,7 +541,7 @@ static int try_round(const struct kit *kit)
 	int rc;
 
 	change = np_shared_take_changes(c.shared, &n);
-	rc = np_job_snapshot_make(&c.slurm.answers, c.slurm.site, kit->index,
+	rc = np_job_snapshot_make(&c.slurm.answers, c.slurm.map, kit->index,
 				  &kit->conf, c.cache, change, n, SOME_NOW,
 				  SOME_NOW - 2, &v, &err);
 	np_change_list_free(change, n);
@@ -559,7 +559,7 @@ static int try_round(const struct kit *kit)
 	return rc;
 }
 
-/* One round in which the nth allocation fails, and one after it. */
+/* One pass in which the nth allocation fails, and one after it. */
 static bool try_without(const struct kit *kit, long nth)
 {
 	char name[32];
@@ -571,10 +571,10 @@ static bool try_without(const struct kit *kit, long nth)
 	c.log[0] = '\0';
 	snprintf(name, sizeof(name), "allocation %ld", nth);
 	t_alloc_fail(nth);
-	rc = try_round(kit);
+	rc = try_pass(kit);
 	failed = t_alloc_failed();
 	T_ROW(name, !rc || (failed && rc == -ENOMEM));
-	T_ROW(name, !try_round(kit));
+	T_ROW(name, !try_pass(kit));
 	T_ROW(name, some_same(job_of(11)->admin_comment, "netprof{held=0}"));
 	T_ROW(name, strstr(job_of(10)->admin_comment, "ours=n[0-3] "));
 	tear_down();
@@ -609,7 +609,7 @@ static const struct t_case cases[] = {
 	{ "a job that moves waits until its new leaves are free", test_move },
 	{ "tasks of an array", test_tasks },
 	{ "a job that is let go of", test_let_go },
-	{ "memory that runs out at any point of a round", test_no_memory },
+	{ "memory that runs out at any point of a pass", test_no_memory },
 	{ NULL, NULL },
 };
 T_SUITE(apply, cases)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define ALL NP_CHANGE_ALL
-#define STRANGER (SOME_UID + 1)
+#define OTHER_USER (SOME_UID + 1)
 
 static struct np_changes *new_table(void)
 {
@@ -113,12 +113,12 @@ static void test_shares(void)
 	struct np_changes *t = new_table();
 	uint32_t uid;
 
-	put_many(t, 100, 1000, STRANGER, 1000);
+	put_many(t, 100, 1000, OTHER_USER, 1000);
 	T_CHECK(put(t, 7, ALL, SOME_UID, "n1"));
 	T_CHECK(put(t, 8, ALL, 0, "n1"));
 	T_ROW("it is told how many and whose",
 	      np_changes_missed(t, &uid) == 1000 - NP_CHANGES_OF_USER &&
-	      uid == STRANGER);
+		      uid == OTHER_USER);
 	T_ROW("once", !np_changes_missed(t, &uid));
 	np_changes_free(t);
 }
@@ -132,7 +132,7 @@ static void test_bytes(void)
 	memset(list, 'n', NP_CHANGES_MAX_LIST - 1);
 	list[NP_CHANGES_MAX_LIST - 1] = '\0';
 	for (uint32_t i = 0; i < 1000; i++)
-		taken += put(t, i, ALL, STRANGER, list);
+		taken += put(t, i, ALL, OTHER_USER, list);
 	T_ROW("of a user", taken == NP_CHANGES_USER_BYTES /
 				    (2 * NP_CHANGES_MAX_LIST));
 	T_ROW("others still have theirs", put(t, 1, ALL, SOME_UID, list));
@@ -140,8 +140,8 @@ static void test_bytes(void)
 		taken += put(t, i, ALL, 0, list);
 	T_ROW("of all", taken + 1 == NP_CHANGES_BYTES /
 				     (2 * NP_CHANGES_MAX_LIST));
-	T_ROW("given back", take(t) == taken + 1 &&
-	      put(t, 1, ALL, STRANGER, list));
+	T_ROW("given back",
+	      take(t) == taken + 1 && put(t, 1, ALL, OTHER_USER, list));
 	free(list);
 	np_changes_free(t);
 }
@@ -206,10 +206,10 @@ static const struct {
 	{ "its owner's", SOME_UID, 9, true, true },
 	{ "root's", 0, 9, true, true },
 	{ "another job goes on", SOME_UID, 8, true, false },
-	{ "a stranger's", STRANGER, 9, true, false },
+	{ "another user's", OTHER_USER, 9, true, false },
 	{ "of a job that is new", SOME_UID, 9, false, true },
 	{ "root's, of a job that is new", 0, 9, false, true },
-	{ "another user's, of a job that is new, holds up no other", STRANGER,
+	{ "another user's, of a job that is new, holds up no other", OTHER_USER,
 	  9, false, false },
 };
 
@@ -236,12 +236,12 @@ static void test_strange(void)
 {
 	struct np_changes *t = new_table();
 
-	T_ROW("nothing is known", !np_changes_forbidden(t, 9, STRANGER));
+	T_ROW("nothing is known", !np_changes_forbidden(t, 9, OTHER_USER));
 	know(t, SOME_UID);
 	T_CHECK(!np_changes_forbidden(t, 9, SOME_UID));
 	T_CHECK(!np_changes_forbidden(t, 9, 0));
-	T_CHECK(np_changes_forbidden(t, 9, STRANGER));
-	T_CHECK(!np_changes_forbidden(t, 10, STRANGER));
+	T_CHECK(np_changes_forbidden(t, 9, OTHER_USER));
+	T_CHECK(!np_changes_forbidden(t, 10, OTHER_USER));
 	np_changes_free(t);
 }
 
@@ -252,10 +252,10 @@ static void test_of_a_job(void)
 		uint32_t id, task, uid;
 		const char *list;
 	} puts[] = {
-		{ 12, ALL, SOME_UID, "a" }, { 10, 3, SOME_UID, "b" },
-		{ 10, 4, SOME_UID, "not" }, { 10, ALL, 0, "c" },
-		{ 11, ALL, SOME_UID, "not" }, { 10, ALL, SOME_UID, "d" },
-		{ 12, ALL, STRANGER, "not" },
+		{ 12, ALL, SOME_UID, "a" },	{ 10, 3, SOME_UID, "b" },
+		{ 10, 4, SOME_UID, "not" },	{ 10, ALL, 0, "c" },
+		{ 11, ALL, SOME_UID, "not" },	{ 10, ALL, SOME_UID, "d" },
+		{ 12, ALL, OTHER_USER, "not" },
 	};
 	struct np_changes *t = new_table();
 	const struct np_change *found[NP_CHANGES_FOUND];

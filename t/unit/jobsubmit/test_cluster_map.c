@@ -61,14 +61,14 @@ static void test_fit(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fits); i++) {
 		struct np_fit fit;
 		uint64_t nodes[1] = { 0 };
-		int rc = np_cluster_map_fit(s.site, &fits[i].need, nodes, &fit);
+		int rc = np_cluster_map_fit(s.map, &fits[i].need, nodes, &fit);
 
 		T_ROW(fits[i].name, rc == fits[i].rc);
 		T_ROW(fits[i].name, fit.partition == fits[i].partition);
 		if (rc)
 			continue;
-		T_ROW(fits[i].name, some_same(some_hosts(s.site, nodes),
-					      fits[i].nodes));
+		T_ROW(fits[i].name,
+		      some_same(some_hosts(s.map, nodes), fits[i].nodes));
 		T_ROW(fits[i].name, fit.nodes == fits[i].n);
 		T_ROW(fits[i].name, fit.constraint == fits[i].constraint);
 	}
@@ -103,11 +103,11 @@ static void test_parse(void)
 	some_slurm(&s);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lists); i++) {
 		uint64_t nodes[1] = { 0xff };
-		int rc = np_cluster_map_parse(s.site, lists[i].hosts, nodes);
+		int rc = np_cluster_map_parse(s.map, lists[i].hosts, nodes);
 
 		T_ROW(lists[i].name, rc == lists[i].rc);
-		T_ROW(lists[i].name, rc || some_same(some_hosts(s.site, nodes),
-						     lists[i].want));
+		T_ROW(lists[i].name,
+		      rc || some_same(some_hosts(s.map, nodes), lists[i].want));
 	}
 	some_slurm_free(&s);
 }
@@ -129,7 +129,7 @@ static void test_closed(void)
 
 	some_slurm(&s);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(closed); i++) {
-		char *got = np_cluster_map_closed(s.site, &closed[i].open);
+		char *got = np_cluster_map_closed(s.map, &closed[i].open);
 
 		T_ROW(closed[i].name, some_same(got, closed[i].want));
 		T_ROW(closed[i].name, !got == !closed[i].want);
@@ -143,13 +143,13 @@ static void test_parts(void)
 	struct some_slurm s;
 
 	some_slurm(&s);
-	T_CHECK(s.site->n_parts == SOME_PARTS);
-	T_CHECK(np_cluster_map_partition(s.site, NULL) == 0);
-	T_CHECK(np_cluster_map_partition(s.site, "big") == 3);
-	T_CHECK(np_cluster_map_partition(s.site, "big,batch") == 3);
-	T_CHECK(np_cluster_map_partition(s.site, "") == -1);
-	T_CHECK(s.site->part[0].shares);
-	T_CHECK(!s.site->part[2].shares);
+	T_CHECK(s.map->n_parts == SOME_PARTS);
+	T_CHECK(np_cluster_map_partition(s.map, NULL) == 0);
+	T_CHECK(np_cluster_map_partition(s.map, "big") == 3);
+	T_CHECK(np_cluster_map_partition(s.map, "big,batch") == 3);
+	T_CHECK(np_cluster_map_partition(s.map, "") == -1);
+	T_CHECK(s.map->part[0].shares);
+	T_CHECK(!s.map->part[2].shares);
 	some_slurm_free(&s);
 }
 
@@ -158,12 +158,12 @@ static struct np_cluster_map *make(struct some_slurm *s,
 				   const char *topology, bool whole)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_cluster_map *site = NULL;
+	struct np_cluster_map *map = NULL;
 
 	if (np_cluster_map_make(old, &s->nodes, &s->parts, topology, whole,
-				&site, &err))
+				&map, &err))
 		T_CHECK(err.text[0]);
-	return site;
+	return map;
 }
 
 static void test_same(void)
@@ -172,25 +172,24 @@ static void test_same(void)
 	struct np_cluster_map *a;
 
 	some_slurm(&s);
-	a = make(&s, s.site, s.answers.topology, false);
-	T_ROW("nothing changed", a == s.site);
+	a = make(&s, s.map, s.answers.topology, false);
+	T_ROW("nothing changed", a == s.map);
 	np_cluster_map_unref(a);
 	s.node[3].cpu_load = 400;
 	s.node[3].node_state = NODE_STATE_DOWN;
-	a = make(&s, s.site, s.answers.topology, false);
-	T_ROW("only what nodes do changed", a == s.site);
+	a = make(&s, s.map, s.answers.topology, false);
+	T_ROW("only what nodes do changed", a == s.map);
 	np_cluster_map_unref(a);
 	s.node[3].features_act = (char *)"new";
-	a = make(&s, s.site, s.answers.topology, false);
-	T_ROW("a feature changed", a && a != s.site);
+	a = make(&s, s.map, s.answers.topology, false);
+	T_ROW("a feature changed", a && a != s.map);
 	np_cluster_map_unref(a);
-	a = make(&s, s.site, "", false);
-	T_ROW("no topology any more", a && a != s.site &&
-	      !a->leaves->n);
+	a = make(&s, s.map, "", false);
+	T_ROW("no topology any more", a && a != s.map && !a->leaves->n);
 	T_ROW("without leaves none is closed",
 	      a && !np_cluster_map_closed(a, NULL));
 	np_cluster_map_unref(a);
-	a = make(&s, s.site, s.answers.topology, true);
+	a = make(&s, s.map, s.answers.topology, true);
 	T_ROW("whole nodes", a && !a->part[0].shares);
 	np_cluster_map_unref(a);
 	some_slurm_free(&s);
@@ -354,7 +353,7 @@ static void test_many_classes(void)
 				       .partition_array = &part };
 	struct np_need need = { .memory_mb = NP_CLUSTER_MAP_MAX_KINDS + 105 };
 	uint64_t bits[8];
-	struct np_cluster_map *site;
+	struct np_cluster_map *map;
 	struct np_fit fit;
 	struct np_err err;
 
@@ -363,14 +362,14 @@ static void test_many_classes(void)
 		node[i] = (node_info_t){ .name = name[i], .cpus = 4,
 					 .real_memory = 100 + i };
 	}
-	T_CHECK(!np_cluster_map_make(NULL, &nodes, &parts, "", false, &site,
+	T_CHECK(!np_cluster_map_make(NULL, &nodes, &parts, "", false, &map,
 				     &err));
-	T_CHECK(!np_cluster_map_fit(site, &need, bits, &fit));
-	T_CHECK(some_same(some_hosts(site, bits), ""));
+	T_CHECK(!np_cluster_map_fit(map, &need, bits, &fit));
+	T_CHECK(some_same(some_hosts(map, bits), ""));
 	need.memory_mb = 100 + NP_CLUSTER_MAP_MAX_KINDS - 1;
-	T_CHECK(!np_cluster_map_fit(site, &need, bits, &fit));
-	T_CHECK(some_same(some_hosts(site, bits), "n[255-265]"));
-	np_cluster_map_unref(site);
+	T_CHECK(!np_cluster_map_fit(map, &need, bits, &fit));
+	T_CHECK(some_same(some_hosts(map, bits), "n[255-265]"));
+	np_cluster_map_unref(map);
 }
 
 static const struct t_case cases[] = {
@@ -378,7 +377,7 @@ static const struct t_case cases[] = {
 	{ "lists of nodes, whatever a user writes", test_parse },
 	{ "closed leaves as a list", test_closed },
 	{ "partitions by name", test_parts },
-	{ "a site is made anew only when it has to", test_same },
+	{ "a map is made anew only when it has to", test_same },
 	{ "nodes that Slurm deleted", test_deleted },
 	{ "topologies as Slurm forgives them, and several of them",
 	  test_topologies },

@@ -36,31 +36,31 @@ static void on_rest(uint32_t uid)
 
 /* Rounds: '!' a change of user 7 came first, '.' not. */
 static const struct {
-	const char *name, *rounds;
+	const char *name, *passes;
 	bool rests;
-} rounds[] = {
+} passes[] = {
 	{ "no changes by users", ".", false },
 	{ "changes in every second pass", "!.!.!.!.!.!.", false },
-	{ "some rounds in a row, and a pause", "!!!!.!!!!", false },
+	{ "some passes in a row, and a pause", "!!!!.!!!!", false },
 	{ "changes in too many passes in a row", "!!!!!", true },
 	{ "and on", "!!!!!.....", true },
 };
 
 static void test_overtaken(void)
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(rounds); i++) {
+	for (size_t i = 0; i < NP_ARRAY_SIZE(passes); i++) {
 		struct np_job_cache *m;
 
 		n_rests = 0;
 		T_CHECK(!np_job_cache_new(&m));
-		for (const char *c = rounds[i].rounds; *c; c++) {
+		for (const char *c = passes[i].passes; *c; c++) {
 			if (*c == '!')
 				np_job_cache_overtaken(m, 7);
 			np_job_cache_end_pass(m, 1000, on_rest);
 		}
-		T_ROW(rounds[i].name, np_job_cache_ignores(m, 7, 1001) ==
-		      rounds[i].rests);
-		T_ROW(rounds[i].name, n_rests == rounds[i].rests);
+		T_ROW(passes[i].name,
+		      np_job_cache_ignores(m, 7, 1001) == passes[i].rests);
+		T_ROW(passes[i].name, n_rests == passes[i].rests);
 		T_ROW("others never", !np_job_cache_ignores(m, 8, 1001));
 		T_ROW("not for ever", !np_job_cache_ignores(m, 7,
 				1000 + NP_OVERTAKEN_REST_SEC));

@@ -228,7 +228,7 @@ static const struct {
 	const char *name, *comment, *exc;
 	int64_t eligible; /* 0: past */
 	const char *user, *written;
-	bool stands;
+	bool in_effect;
 	int64_t begin_sec, eligible_sec; /* the user's own */
 	enum np_prior prior;
 	int64_t until;
@@ -283,7 +283,7 @@ static const struct {
 static void test_notes(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(notes); i++) {
-		const struct np_job_entry *seen;
+		const struct np_job_entry *entry;
 		const struct np_job *in;
 		struct some_slurm s;
 		slurm_job_info_t *j;
@@ -296,15 +296,15 @@ static void test_notes(void)
 		if (notes[i].eligible)
 			j->eligible_time = notes[i].eligible;
 		T_ROW(notes[i].name, !some_jobs(&s, NULL, NULL, 0, &v));
-		seen = &v.job[0];
+		entry = &v.job[0];
 		in = &v.snapshot->job[0];
-		T_ROW(notes[i].name, some_same(some_hosts(s.site, seen->user),
-					       notes[i].user));
-		T_ROW(notes[i].name, some_same(some_hosts(s.site,
-							  seen->written),
-					       notes[i].written));
-		T_ROW(notes[i].name, seen->in_effect == notes[i].stands);
-		T_ROW(notes[i].name, seen->begin_sec == notes[i].begin_sec);
+		T_ROW(notes[i].name,
+		      some_same(some_hosts(s.map, entry->user), notes[i].user));
+		T_ROW(notes[i].name,
+		      some_same(some_hosts(s.map, entry->written),
+				notes[i].written));
+		T_ROW(notes[i].name, entry->in_effect == notes[i].in_effect);
+		T_ROW(notes[i].name, entry->begin_sec == notes[i].begin_sec);
 		T_ROW(notes[i].name, in->eligible_sec ==
 		      notes[i].eligible_sec);
 		T_ROW(notes[i].name, in->prior == notes[i].prior);

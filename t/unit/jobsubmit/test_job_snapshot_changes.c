@@ -78,12 +78,11 @@ static void test_changes(void)
 		T_ROW(changes[i].name,
 		      !some_jobs(&s, NULL, changes[i].change,
 				 changes[i].change[1].id ? 2 : 1, &v));
-		T_ROW(changes[i].name, some_same(some_hosts(s.site,
-							    v.job[0].user),
-						 changes[i].user));
-		T_ROW(changes[i].name, some_same(some_hosts(s.site,
-							    v.job[1].user),
-						 "n8"));
+		T_ROW(changes[i].name,
+		      some_same(some_hosts(s.map, v.job[0].user),
+				changes[i].user));
+		T_ROW(changes[i].name,
+		      some_same(some_hosts(s.map, v.job[1].user), "n8"));
 		np_job_snapshot_free(&v);
 		some_slurm_free(&s);
 	}
@@ -120,12 +119,12 @@ static void test_array_changes(void)
 		}
 		T_ROW(arrays[i].name,
 		      !some_jobs(&s, NULL, &arrays[i].change, 1, &v));
-		T_ROW(arrays[i].name, some_same(some_hosts(s.site,
-							   v.job[0].user),
-						arrays[i].of_record));
-		T_ROW(arrays[i].name, some_same(some_hosts(s.site,
-							   v.job[1].user),
-						arrays[i].of_task));
+		T_ROW(arrays[i].name,
+		      some_same(some_hosts(s.map, v.job[0].user),
+				arrays[i].of_record));
+		T_ROW(arrays[i].name,
+		      some_same(some_hosts(s.map, v.job[1].user),
+				arrays[i].of_task));
 		np_job_snapshot_free(&v);
 		some_slurm_free(&s);
 	}
@@ -191,7 +190,7 @@ static void test_begins(void)
 /* What the next snapshot has if another comment stands there. */
 static const struct {
 	const char *name, *second, *user;
-	bool stands;
+	bool in_effect;
 } overwritten[] = {
 	{ "the same", NOTE, "n8", true },
 	{ "another text", "ticket 5", "n8", true },
@@ -220,10 +219,10 @@ static void test_overwritten(void)
 		j->admin_comment = (char *)overwritten[i].second;
 		T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
 		T_ROW(overwritten[i].name,
-		      some_same(some_hosts(s.site, v.job[0].user),
+		      some_same(some_hosts(s.map, v.job[0].user),
 				overwritten[i].user));
-		T_ROW(overwritten[i].name, v.job[0].in_effect ==
-					   overwritten[i].stands);
+		T_ROW(overwritten[i].name,
+		      v.job[0].in_effect == overwritten[i].in_effect);
 		T_ROW(overwritten[i].name, some_same(v.job[0].comment,
 						     overwritten[i].second));
 		np_job_snapshot_free(&v);

@@ -299,23 +299,22 @@ static const struct {
 	size_t length; /* of the list; 0: a short one */
 	size_t n;
 	bool ours, woken;
-} strangers[] = {
+} others[] = {
 	{ "the owner's is remembered", SOME_UID, 0, 1, true, true },
-	{ "a stranger's is not", SOME_UID + 1, 0, 0, true, false },
+	{ "another user's is not", SOME_UID + 1, 0, 0, true, false },
 	{ "root's is", 0, 0, 1, true, true },
-	{ "the longest that is", SOME_UID, NP_CHANGES_MAX_LIST, 1, true,
-	  true },
-	{ "one that is too long is not", SOME_UID, NP_CHANGES_MAX_LIST + 1,
-	  0, false, true },
-	{ "a stranger's that is too long", SOME_UID + 1,
+	{ "the longest that is", SOME_UID, NP_CHANGES_MAX_LIST, 1, true, true },
+	{ "one that is too long is not", SOME_UID, NP_CHANGES_MAX_LIST + 1, 0,
+	  false, true },
+	{ "another user's that is too long", SOME_UID + 1,
 	  NP_CHANGES_MAX_LIST + 1, 0, false, false },
 };
 
-static void test_strangers(void)
+static void test_other_users(void)
 {
 	static char list[NP_CHANGES_MAX_LIST + 2];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(strangers); i++) {
+	for (size_t i = 0; i < NP_ARRAY_SIZE(others); i++) {
 		struct np_owner *o = calloc(1, sizeof(*o));
 		struct np_shared *shared = new_shared();
 		struct np_change *c;
@@ -325,16 +324,16 @@ static void test_strangers(void)
 		*o = (struct np_owner){ .id = 7, .uid = SOME_UID };
 		np_shared_set_owners(shared, o, 1);
 		memset(list, 'n', sizeof(list));
-		list[strangers[i].length] = '\0';
-		describe(&d, "7", strangers[i].length ? list : "n8", 0, NULL);
-		T_ROW(strangers[i].name, !np_modify(shared, &d,
-						    strangers[i].uid));
-		T_ROW(strangers[i].name, !strstr(d.exc_nodes, "n[0-3]") !=
-		      strangers[i].ours);
-		T_ROW(strangers[i].name, np_shared_wait(shared, 0) ==
-		      strangers[i].woken);
+		list[others[i].length] = '\0';
+		describe(&d, "7", others[i].length ? list : "n8", 0, NULL);
+		T_ROW(others[i].name, !np_modify(shared, &d,
+						    others[i].uid));
+		T_ROW(others[i].name, !strstr(d.exc_nodes, "n[0-3]") !=
+		      others[i].ours);
+		T_ROW(others[i].name, np_shared_wait(shared, 0) ==
+		      others[i].woken);
 		c = np_shared_take_changes(shared, &n);
-		T_ROW(strangers[i].name, n == strangers[i].n);
+		T_ROW(others[i].name, n == others[i].n);
 		np_change_list_free(c, n);
 		forget(&d);
 		np_shared_free(shared);
@@ -398,7 +397,7 @@ static void test_own(void)
 static const struct t_case cases[] = {
 	{ "what becomes of a change", test_rows },
 	{ "an array's change counts once", test_twice },
-	{ "changes by other users and administrators", test_strangers },
+	{ "changes by other users and administrators", test_other_users },
 	{ "the thread's own updates are known", test_own },
 	{ NULL, NULL },
 };

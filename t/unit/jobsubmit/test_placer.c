@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Slurm's answers, a store made of t/data/store, and a thread's rounds. */
+/* Slurm's answers, a store made of t/data/store, and a thread's passes. */
 static struct {
 	struct some_slurm slurm;
 	slurm_conf_t conf;
 	struct np_shared *shared;
-	struct np_placer *cycle;
+	struct np_placer *placer;
 	struct np_placer_next next;
 	char store[512];
 	unsigned n_skipped, n_busy; /* lines about files; while others waited */
@@ -136,13 +136,13 @@ static bool go_on(void *arg)
 
 static void look(void)
 {
-	np_placer_run(w.cycle, go_on, NULL, &w.next);
+	np_placer_run(w.placer, go_on, NULL, &w.next);
 }
 
 static void new_cycle(void)
 {
-	np_placer_free(w.cycle);
-	T_CHECK(!np_placer_new(w.shared, &w.cycle));
+	np_placer_free(w.placer);
+	T_CHECK(!np_placer_new(w.shared, &w.placer));
 }
 
 static void start(void)
@@ -175,7 +175,7 @@ static void stop(void)
 {
 	some_on_said = NULL;
 	unsetenv("NETPROF_CONF");
-	np_placer_free(w.cycle);
+	np_placer_free(w.placer);
 	np_shared_free(w.shared);
 	some_slurm_free(&w.slurm);
 }
@@ -269,7 +269,7 @@ static void test_newcomers_wait_while_not_all_is_written(void)
 	j = some_job(&w.slurm, 2, "fft");
 	j->admin_comment = (char *)"netprof{app=fft}";
 	j->user_id = geteuid();
-	np_placer_run(w.cycle, go_on_but_once, &asked, &w.next);
+	np_placer_run(w.placer, go_on_but_once, &asked, &w.next);
 	T_CHECK(asked > 2 && is_busy() && w.next.wait_sec == 0);
 	w.slurm.jobs.record_count--;
 	look();

@@ -6,7 +6,7 @@ static const struct {
 	const char *name;
 	double took_sec, interval_sec, gap_sec;
 } gaps[] = {
-	{ "a short round", 1e-3, 2, NP_PLACER_LEAST_GAP_SEC },
+	{ "a short pass", 1e-3, 2, NP_PLACER_LEAST_GAP_SEC },
 	{ "a twentieth of the time", 0.05, 2, 0.95 },
 	{ "users do not wait longer than the interval", 0.5, 2, 2 },
 	{ "never busy for more than half of the time", 7, 2, 7 },

@@ -74,7 +74,7 @@ static const struct {
 	unsigned modes;
 } policies[] = {
 	{ "nothing set", "", 30, 1u << NP_MODE_OFF },
-	{ "a hold outlasts several rounds", "PlacementInterval=60s\n", 600,
+	{ "a hold outlasts several passes", "PlacementInterval=60s\n", 600,
 	  1u << NP_MODE_OFF },
 	{ "modes of partitions count",
 	  "Placement=enforce\nPlacementPartition=debug:advise\n", 30,

@@ -67,14 +67,14 @@ static void test_written(void)
 	np_shared_free(d);
 }
 
-static struct np_decision *
-standing(struct some_slurm *s, struct np_job_snapshot *v)
+static struct np_decision *some_decision_of(struct some_slurm *s,
+					    struct np_job_snapshot *v)
 {
 	struct np_decision *t = calloc(1, sizeof(*t));
 
 	T_CHECK(!some_jobs(s, NULL, NULL, 0, v));
 	t->placement = some_decision(v);
-	t->map = np_cluster_map_ref(s->site);
+	t->map = np_cluster_map_ref(s->map);
 	t->index = some_index(NULL);
 	t->set = v->set;
 	v->set = NULL;
@@ -92,7 +92,7 @@ static void test_publish(void)
 
 	some_slurm(&slurm);
 	for (int i = 0; i < 2; i++)
-		s[i] = standing(&slurm, &v[i]);
+		s[i] = some_decision_of(&slurm, &v[i]);
 	T_CHECK(!d->decision);
 	for (int i = 0; i < 2; i++) {
 		np_shared_publish(d, s[i], &none);
@@ -119,7 +119,7 @@ static void test_carry(void)
 
 	some_slurm(&slurm);
 	for (int i = 0; i < 2; i++)
-		s[i] = standing(&slurm, &v[i]);
+		s[i] = some_decision_of(&slurm, &v[i]);
 	for (int i = 0; i < 2; i++) {
 		struct np_job j = {
 			.owner = SOME_UID, .state = NP_JOB_READY, .tasks = 1,

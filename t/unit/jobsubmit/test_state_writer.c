@@ -20,16 +20,20 @@ static struct np_denials denied_of(const struct some_slurm *s,
 static struct np_state state_of(struct some_slurm *s)
 {
 	static struct np_settings settings;
-	static const struct np_controller role = { .cluster = "c",
-						 .host = "ctl" };
+	static const struct np_controller controller = { .cluster = "c",
+							 .host = "ctl" };
 	struct np_slowdowns *table = some_slowdowns();
 	struct np_state state = { .date = 0 };
 	struct np_denials denied;
 	struct np_placement *p;
 	struct np_job_snapshot v;
 	struct np_state_input t = {
-		.controller = &role, .settings = &settings, .table = table,
-		.fabric = "as of today", .trouble = "none", .decide_sec = .5,
+		.controller = &controller,
+		.settings = &settings,
+		.table = table,
+		.fabric = "as of today",
+		.trouble = "none",
+		.decide_sec = .5,
 	};
 
 	np_settings_init(&settings);
@@ -153,7 +157,7 @@ static void test_log(void)
 	some_slurm_free(&s);
 }
 
-/* One that is another in each of forty rounds. */
+/* One that is another in each of forty passes. */
 static void test_many_decisions(void)
 {
 	struct np_job_cache *cache;
@@ -230,8 +234,9 @@ static void test_denials_are_in_the_state(void)
 	some_slurm_free(&s);
 }
 
-/* Lines of one round. */
-static size_t denied_lines(struct some_slurm *s, struct np_denied_logged *told)
+/* Lines of one pass. */
+static size_t denied_lines(struct some_slurm *s,
+			   struct np_denied_logged *logged)
 {
 	unsigned before = some_n_said();
 	struct np_denials d;
@@ -240,7 +245,7 @@ static size_t denied_lines(struct some_slurm *s, struct np_denied_logged *told)
 
 	T_CHECK(!some_jobs(s, NULL, NULL, 0, &v));
 	d = denied_of(s, &v);
-	n = np_denied_log(&v, &d, told);
+	n = np_denied_log(&v, &d, logged);
 	T_CHECK(n == some_n_said() - before);
 	np_job_snapshot_free(&v);
 	return n;
@@ -250,29 +255,29 @@ static void test_a_denial_is_logged_once(void)
 {
 	struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
 	struct np_auth_rules who = { .rule = rule };
-	static struct np_denied_logged told;
+	static struct np_denied_logged logged;
 	struct some_slurm s;
 
 	some_slurm(&s);
 	quiet_one(&s, 10);
 	quiet_one(&s, 11);
-	T_CHECK(denied_lines(&s, &told) == 1);
+	T_CHECK(denied_lines(&s, &logged) == 1);
 	T_CHECK(!strcmp(some_said(), "netprof: uid 20002 may not use the "
 			"profile name \"soft\": own runs contradict it: it is "
 			"quiet; its jobs of that name count as unknown"));
-	T_ROW("again", !denied_lines(&s, &told));
+	T_ROW("again", !denied_lines(&s, &logged));
 	s.jobs.record_count = 0;
-	T_ROW("the jobs went", !denied_lines(&s, &told));
+	T_ROW("the jobs went", !denied_lines(&s, &logged));
 	quiet_one(&s, 12);
-	T_ROW("others came", !denied_lines(&s, &told));
+	T_ROW("others came", !denied_lines(&s, &logged));
 	T_CHECK(!np_auth_parse("soft:user=0", rule, &who.n_rules, NULL));
 	s.auth = &who;
-	T_ROW("for another reason", denied_lines(&s, &told) == 1);
+	T_ROW("for another reason", denied_lines(&s, &logged) == 1);
 	T_CHECK(strstr(some_said(), "Claim= in netprof.conf names others"));
 	rule[0].id = SOME_UID + 1;
-	T_ROW("he may", !denied_lines(&s, &told));
+	T_ROW("he may", !denied_lines(&s, &logged));
 	rule[0].id = 0;
-	T_ROW("and may not", denied_lines(&s, &told) == 1);
+	T_ROW("and may not", denied_lines(&s, &logged) == 1);
 	some_slurm_free(&s);
 }
 
@@ -280,35 +285,35 @@ static void test_more_denials_than_are_listed(void)
 {
 	enum { JOBS = 2 * NP_DENIED_KEEP };
 	struct np_app_index *index = some_index(NULL);
-	struct np_job_entry *seen = calloc(JOBS, sizeof(*seen));
+	struct np_job_entry *entries = calloc(JOBS, sizeof(*entries));
 	struct np_job *in = calloc(JOBS, sizeof(*in));
-	struct np_job_snapshot v = { .job = seen, .n_jobs = JOBS };
-	static struct np_denied_logged told;
+	struct np_job_snapshot v = { .job = entries, .n_jobs = JOBS };
+	static struct np_denied_logged logged;
 	struct np_denials d;
 
 	for (uint32_t i = 0; i < JOBS; i++) {
 		in[i].owner = i;
-		seen[i].in = &in[i];
-		seen[i].auth = NP_AUTH_DENIED;
-		strcpy(seen[i].app, "loud");
+		entries[i].in = &in[i];
+		entries[i].auth = NP_AUTH_DENIED;
+		strcpy(entries[i].app, "loud");
 	}
 	np_denied_gather(&v, index, &d);
 	T_CHECK(d.n == NP_DENIED_MAX && d.n_more == JOBS - NP_DENIED_MAX);
 	for (size_t i = 0; i < JOBS; i += NP_DENIED_MAX) {
-		v.job = seen + i;
+		v.job = entries + i;
 		v.n_jobs = NP_DENIED_MAX;
 		np_denied_gather(&v, index, &d);
-		T_CHECK(np_denied_log(&v, &d, &told) == NP_DENIED_MAX);
+		T_CHECK(np_denied_log(&v, &d, &logged) == NP_DENIED_MAX);
 	}
-	T_CHECK(told.n == NP_DENIED_KEEP);
-	T_ROW("the last ones are remembered", !np_denied_log(&v, &d, &told));
+	T_CHECK(logged.n == NP_DENIED_KEEP);
+	T_ROW("the last ones are remembered", !np_denied_log(&v, &d, &logged));
 	np_app_index_unref(index);
 	free(in);
-	free(seen);
+	free(entries);
 }
 
-/* A round that ended so, with what stood there before; what is logged. */
-static const char *round_of(struct np_err *said, int rc, const char *text)
+/* A pass that ended so, with what stood there before; what is logged. */
+static const char *make_pass(struct np_err *said, int rc, const char *text)
 {
 	struct np_err why = NP_ERR_INIT, trouble = NP_ERR_INIT;
 
@@ -323,15 +328,15 @@ static void test_troubles(void)
 	struct np_err said = NP_ERR_INIT;
 	unsigned errors = some_n_errors(), infos = some_n_said();
 
-	T_CHECK(!strcmp(round_of(&said, -EIO, "slurmctld: no answer"),
+	T_CHECK(!strcmp(make_pass(&said, -EIO, "slurmctld: no answer"),
 			"netprof: slurmctld: no answer"));
-	round_of(&said, -EIO, "slurmctld: no answer");
+	make_pass(&said, -EIO, "slurmctld: no answer");
 	T_ROW("once", some_n_errors() == errors + 1);
 	/* Without words it is none the less a failure. */
-	T_CHECK(strstr(round_of(&said, -ENOMEM, ""), strerror(ENOMEM)));
+	T_CHECK(strstr(make_pass(&said, -ENOMEM, ""), strerror(ENOMEM)));
 	T_CHECK(some_n_errors() == errors + 2 && some_n_said() == infos);
-	T_CHECK(!strcmp(round_of(&said, 0, ""), "netprof: no more trouble"));
-	round_of(&said, 0, "");
+	T_CHECK(!strcmp(make_pass(&said, 0, ""), "netprof: no more trouble"));
+	make_pass(&said, 0, "");
 	T_CHECK(some_n_said() == infos + 1);
 }
 
@@ -355,7 +360,7 @@ static const struct t_case cases[] = {
 	{ "a denial is logged once", test_a_denial_is_logged_once },
 	{ "more denials than are listed", test_more_denials_than_are_listed },
 	{ "a trouble is said once, also one without words", test_troubles },
-	{ "a round that failed says why",
+	{ "a pass that failed says why",
 	  test_the_failure_is_told_and_not_what_else_there_is },
 	{ NULL, NULL },
 };

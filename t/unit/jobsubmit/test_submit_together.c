@@ -96,7 +96,7 @@ static void test_two(void)
 		some_desc(&d[i], i ? "soft" : "loud");
 		d[i].min_nodes = 2;
 		np_submit(s.shared, &d[i], SOME_NOW, false);
-		T_CHECK(!np_cluster_map_parse(s.slurm.site, d[i].exc_nodes,
+		T_CHECK(!np_cluster_map_parse(s.slurm.map, d[i].exc_nodes,
 					      &bits[i]));
 		bits[i] = ~bits[i] & 0xffff; /* where it may go */
 	}

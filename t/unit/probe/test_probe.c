@@ -72,7 +72,7 @@ static void tear_down(void)
 }
 
 /* The next report; kind -1 if there is none. */
-static struct np_report heard(void)
+static struct np_report received(void)
 {
 	struct np_report r = { .kind = (enum np_report_kind)-1 };
 	struct pollfd p = { .fd = out[0], .events = POLLIN };
@@ -152,7 +152,7 @@ static void test_handshake_and_skip(void)
 	set_up();
 	np_probe_connect(&probe[0], 1, NULL);
 	start(0, "n1", 1, "1.2.3", NULL);
-	r = heard();
+	r = received();
 	T_CHECK(r.kind == NP_REPORT_HANDSHAKE && r.rank == 0);
 	T_CHECK(r.handshake.n_ranks == 2);
 	T_CHECK(!strcmp(r.handshake.node, "n0") &&
@@ -161,9 +161,9 @@ static void test_handshake_and_skip(void)
 	T_CHECK(!strcmp(r.handshake.transport, "loop/memory"));
 	T_CHECK(!strcmp(r.handshake.version, "1.2.3"));
 	start(1, "", NP_NO_RANK, "1.2.3", "nobody there");
-	r = heard();
+	r = received();
 	T_CHECK(r.kind == NP_REPORT_HANDSHAKE && !r.handshake.peer_node[0]);
-	r = heard();
+	r = received();
 	T_CHECK(r.kind == NP_REPORT_SKIP && r.rank == 1);
 	T_CHECK(!strcmp(r.skip.node, "n1") && !strcmp(r.skip.leaf, "leaf0"));
 	T_CHECK(!strcmp(r.skip.reason, "nobody there"));
@@ -211,12 +211,12 @@ static void test_costs_are_deltas(void)
 	set_up();
 	take_own_clock(probe[0].last_cost_sec + 1); /* born 1 s ago */
 	start(0, "", NP_NO_RANK, "", NULL);
-	heard();
+	received();
 	stepper.messages = 0;
 	np_probe_run(&probe[0], &stepper, 0.22);
 	np_probe_finish(&probe[0]);
 	np_cost_now(&all);
-	while ((r = heard()).kind == NP_REPORT_COST) {
+	while ((r = received()).kind == NP_REPORT_COST) {
 		n++;
 		elapsed_sec += r.cost.elapsed_sec;
 		cpu_sec += r.cost.cpu_sec;
@@ -237,17 +237,17 @@ static void test_samples_come_out_as_windows(void)
 
 	set_up();
 	start(0, "", NP_NO_RANK, "", NULL);
-	heard();
+	received();
 	np_probe_count(0.01, 1e-5, &probe[0]);
 	np_probe_count(0.02, 3e-5, &probe[0]);
 	np_probe_count(0.06, 1e-5, &probe[0]);
-	r = heard();
+	r = received();
 	T_CHECK(r.kind == NP_REPORT_LATENCY && r.window.sec.n == 2);
 	np_probe_note("something", &probe[0]);
-	r = heard();
+	r = received();
 	T_CHECK(r.kind == NP_REPORT_NOTE && !strcmp(r.note, "something"));
 	np_probe_finish(&probe[0]);
-	r = heard();
+	r = received();
 	T_CHECK(r.kind == NP_REPORT_LATENCY && r.window.sec.n == 1);
 	T_CHECK(t_close(r.window.at_sec, 0.05, 1e-9));
 	tear_down();

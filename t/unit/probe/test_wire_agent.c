@@ -1,4 +1,4 @@
-/* The test plays the attendant at the other end of a socket. */
+/* The test plays the collector at the other end of a socket. */
 #include "t.h"
 #include "np_wire.h"
 
@@ -14,7 +14,7 @@
 
 struct ends {
 	struct np_wire *w;
-	int probe, attendant;
+	int probe, collector;
 };
 
 static void open_ends(struct ends *e, uint32_t rank, uint32_t size)
@@ -24,7 +24,7 @@ static void open_ends(struct ends *e, uint32_t rank, uint32_t size)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd))
 		exit(1);
 	e->probe = fd[0];
-	e->attendant = fd[1];
+	e->collector = fd[1];
 	T_CHECK(np_wire_agent_open(fd[0], fd[0], rank, size, &e->w, NULL) == 0);
 	T_CHECK(e->w->rank == rank && e->w->size == size);
 }
@@ -34,12 +34,12 @@ static void close_ends(struct ends *e)
 	e->w->ops->close(e->w);
 	T_CHECK(write(e->probe, "x", 1) == 1); /* it was borrowed */
 	close(e->probe);
-	close(e->attendant);
+	close(e->collector);
 }
 
 static void say_some(const struct ends *e, const char *text, size_t len)
 {
-	T_CHECK(send(e->attendant, text, len, MSG_NOSIGNAL) == (ssize_t)len);
+	T_CHECK(send(e->collector, text, len, MSG_NOSIGNAL) == (ssize_t)len);
 }
 
 static void say(const struct ends *e, const char *text)
@@ -48,10 +48,10 @@ static void say(const struct ends *e, const char *text)
 }
 
 /* All that the probe has said. */
-static const char *heard(const struct ends *e)
+static const char *received(const struct ends *e)
 {
 	static char text[2 * NP_WIRE_MAX_BYTES + 64];
-	ssize_t got = recv(e->attendant, text, sizeof(text) - 1, MSG_DONTWAIT);
+	ssize_t got = recv(e->collector, text, sizeof(text) - 1, MSG_DONTWAIT);
 
 	text[got < 0 ? 0 : got] = '\0';
 	return text;
@@ -81,10 +81,10 @@ static void test_all_find_each_other(void)
 
 	open_ends(&e, 1, 3);
 	T_CHECK(e.w->ops->put(e.w, "a\0\xff", 3, NULL) == 0);
-	T_CHECK(!strcmp(heard(&e), "put 6100ff\n"));
+	T_CHECK(!strcmp(received(&e), "put 6100ff\n"));
 	say(&e, "place 0 6869\nplace 1 6100ff\ngo\n");
 	T_CHECK(fence(&e, 60, NULL) == 0);
-	T_CHECK(!strcmp(heard(&e), "fence\n"));
+	T_CHECK(!strcmp(received(&e), "fence\n"));
 	T_CHECK(has(&e, 0, "hi") && has(&e, 2, "ENOENT"));
 	T_CHECK(has(&e, 3, "ENOENT") && has(&e, ~0u, "ENOENT"));
 	say(&e, "go\n");
@@ -134,10 +134,10 @@ static void test_sizes(void)
 		open_ends(&e, 0, NP_WIRE_MAX_SIZE);
 		T_ROW(sizes[i].name, e.w->ops->put(e.w, data, len, &err) ==
 		      sizes[i].rc && !err.text[0] == !sizes[i].rc);
-		strcpy(line, heard(&e));
+		strcpy(line, received(&e));
 		T_ROW(sizes[i].name, strlen(line) ==
 		      (sizes[i].rc ? 0 : 2 * len + 5));
-		if (!sizes[i].rc) { /* as the attendant tells the others */
+		if (!sizes[i].rc) { /* as the collector tells the others */
 			say(&e, "place 1023 ");
 			say_some(&e, line + 4, 2 * len + 1);
 			say(&e, "go\n");
@@ -180,7 +180,7 @@ static void test_damaged(void)
 
 		open_ends(&e, 0, 2);
 		say(&e, damaged[i].line);
-		shutdown(e.attendant, SHUT_WR);
+		shutdown(e.collector, SHUT_WR);
 		T_ROW(damaged[i].name, fence(&e, 60, &err) == damaged[i].rc);
 		T_ROW(damaged[i].name, strstr(err.text, "the collector"));
 		T_ROW(damaged[i].name, has(&e, 1, "ENOENT"));
@@ -228,8 +228,8 @@ static void test_long_answers_cost_little(void)
 	pid = fork();
 	if (!pid) {
 		for (int i = 0; i < MANY; i++)
-			send(e.attendant, line, strlen(line), MSG_NOSIGNAL);
-		send(e.attendant, "go\n", 3, MSG_NOSIGNAL);
+			send(e.collector, line, strlen(line), MSG_NOSIGNAL);
+		send(e.collector, "go\n", 3, MSG_NOSIGNAL);
 		_exit(0);
 	}
 	before = cpu_sec();
@@ -253,14 +253,14 @@ static void test_waits_no_longer_than_told(void)
 	close_ends(&e);
 }
 
-static void test_an_attendant_that_went(void)
+static void test_a_collector_that_ended(void)
 {
 	void (*old)(int) = signal(SIGPIPE, SIG_IGN); /* as the probes do */
 	struct np_err err = NP_ERR_INIT;
 	struct ends e;
 
 	open_ends(&e, 0, 2);
-	close(e.attendant);
+	close(e.collector);
 	T_CHECK(e.w->ops->put(e.w, "a", 1, &err) == -EPIPE && err.text[0]);
 	T_CHECK(fence(&e, 60, NULL) == -EPIPE);
 	e.w->ops->close(e.w);
@@ -310,7 +310,7 @@ static const struct t_case cases[] = {
 	{ "long answers cost little", test_long_answers_cost_little },
 	{ "a probe waits no longer than told", test_waits_no_longer_than_told },
 	{ "a collector that disconnects is reported",
-	  test_an_attendant_that_went },
+	  test_a_collector_that_ended },
 	{ "RANK/SIZE", test_texts },
 	{ NULL, NULL },
 };

@@ -94,7 +94,7 @@ static const struct {
 	int there;
 } rows[] = {
 	{ "where srun runs", "\narg --host=login1.site\n", 1 },
-	{ "the attendant's port", "\narg --port=4711\n", 1 },
+	{ "the collector's port", "\narg --port=4711\n", 1 },
 	{ "the number of the node", "\narg --node=12\n", 1 },
 	{ "how long it sleeps", "\narg --after=2.240\n", 1 },
 	{ "the task that it watches", "\narg --task=4000000\n", 1 },

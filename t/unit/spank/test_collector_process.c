@@ -57,7 +57,7 @@ static void test_waits_no_longer_than_told(void)
 	wait(NULL);
 }
 
-static void test_a_dead_attendant_is_no_harm(void)
+static void test_a_dead_collector_is_no_harm(void)
 {
 	struct np_collector_proc a = NP_COLLECTOR_INIT;
 
@@ -131,15 +131,15 @@ static void test_a_program_that_cannot_be_loaded_is_not_waited_for(void)
 }
 
 static const struct t_case cases[] = {
-	{ "srun and attendant talk both ways", test_talks_both_ways },
-	{ "a missing attendant is told by name",
+	{ "srun and collector talk both ways", test_talks_both_ways },
+	{ "a missing collector is told by name",
 	  test_a_missing_program_is_told },
 	{ "srun waits no longer than told", test_waits_no_longer_than_told },
-	{ "an attendant that died does srun no harm",
-	  test_a_dead_attendant_is_no_harm },
+	{ "a collector that died does srun no harm",
+	  test_a_dead_collector_is_no_harm },
 	{ "own session, own directory, no stray descriptors",
 	  test_leaves_the_terminal_alone },
-	{ "a child that fails before it is the attendant is told",
+	{ "a child that fails before it is the collector is told",
 	  test_a_child_that_fails_before_the_program_is_told },
 	{ "srun does not wait for a file system that hangs, nor is anything "
 	  "left of it",

@@ -37,7 +37,7 @@ static const struct {
 	int close_std; /* as cron and daemons do */
 } rows[] = {
 	{ "nothing but /dev/null", "nnn", 0 },
-	{ "pipes for an attendant", "ppnpp", 0 },
+	{ "pipes for a collector", "ppnpp", 0 },
 	{ "a pipe in between", "npn", 0 },
 	{ "none", "", 0 },
 	{ "none of the standard ones open before", "nnn", 1 },

@@ -96,7 +96,7 @@ static void test_plans(void)
 		struct np_err why = NP_ERR_INIT;
 		struct np_step_context f = plain;
 
-		f.side_step = plans[i].side;
+		f.helper_step = plans[i].side;
 		f.asked = plans[i].asked;
 		f.interactive = plans[i].interactive;
 		f.env_app = plans[i].env_app;

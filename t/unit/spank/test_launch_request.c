@@ -57,7 +57,7 @@ static void test_a_level_can_be_left_open(void)
 	struct np_args args;
 
 	strcpy(o.level, NP_LAUNCH_LEVEL_AUTO);
-	np_launch_to_args(&o, "attend", &args);
+	np_launch_to_args(&o, "collector", &args);
 	T_CHECK(parse(&args, &got, NULL) == 0);
 	T_CHECK(!strcmp(got.level, NP_LAUNCH_LEVEL_AUTO));
 	np_args_free(&args);
@@ -78,7 +78,7 @@ static void test_a_full_order_fits(void)
 	o.array_job_id = o.array_task_id = o.het_component = UINT32_MAX;
 	for (o.n_settings = 0; o.n_settings < NP_LAUNCH_SETTINGS;)
 		o.setting[o.n_settings++] = long_setting;
-	np_launch_to_args(&o, "attend", &args);
+	np_launch_to_args(&o, "collector", &args);
 	T_CHECK(parse(&args, &got, NULL) == 0);
 	T_CHECK(got.n_settings == NP_LAUNCH_SETTINGS);
 	T_CHECK(strlen(got.setting[NP_LAUNCH_SETTINGS - 1]) == 4999);
@@ -91,13 +91,14 @@ static const struct {
 	const char *argv[6];
 	const char *why;
 } bad[] = {
-	{ "by hand", { "attend" }, "by hand" },
-	{ "no such option", { "attend", "--nope=1" }, "versions" },
-	{ "a job that is no number", { "attend", "--job=x" }, "--job=x" },
-	{ "a negative job", { "attend", "--job=-4" }, "--job=-4" },
-	{ "a name with a slash", { "attend", "--app=../x" }, "../x" },
+	{ "by hand", { "collector" }, "by hand" },
+	{ "no such option", { "collector", "--nope=1" }, "versions" },
+	{ "a job that is no number", { "collector", "--job=x" }, "--job=x" },
+	{ "a negative job", { "collector", "--job=-4" }, "--job=-4" },
+	{ "a name with a slash", { "collector", "--app=../x" }, "../x" },
 	{ "a word too many",
-	  { "attend", "--job=1", "--app=a", "--srun=s", "more" }, "by hand" },
+	  { "collector", "--job=1", "--app=a", "--srun=s", "more" },
+	  "by hand" },
 };
 
 static void test_refuses(void)
@@ -119,7 +120,7 @@ static const struct t_case cases[] = {
 	{ "an order survives the command line", test_round_trip },
 	{ "the largest order fits", test_a_full_order_fits },
 	{ "what is no order is refused in words", test_refuses },
-	{ "the choice of a level can be left to the attendant",
+	{ "the choice of a level can be left to the collector",
 	  test_a_level_can_be_left_open },
 	{ NULL, NULL },
 };

@@ -137,7 +137,7 @@ static void test_a_newer_record_replaces_one_that_waits(void)
 	np_saver_who_put(w);
 }
 
-/* As the idle network's record, which an attendant saves after its own. */
+/* As the idle network's record, which a collector saves after its own. */
 static void test_a_record_of_another_run_replaces_none(void)
 {
 	static const char runs[][6] = { "/\0a/1", "/\0a/2", "/\0a" };

@@ -18,7 +18,7 @@ static uint32_t job(void)
 }
 
 /* What is heard, once there is something; -1: nothing, or the caller left. */
-static int heard(struct np_script *s)
+static int received(struct np_script *s)
 {
 	struct pollfd p = { .events = POLLIN };
 	int code;
@@ -33,7 +33,7 @@ static int heard(struct np_script *s)
 	return -1;
 }
 
-static void test_all_attendants_are_told(void)
+static void test_all_collectors_are_notified(void)
 {
 	struct np_script a, b, other;
 	int code;
@@ -41,7 +41,7 @@ static void test_all_attendants_are_told(void)
 	T_CHECK(!np_script_listen(&a, job()) && !np_script_listen(&b, job()) &&
 		!np_script_listen(&other, job() - 1));
 	np_script_announce(job(), getuid(), 143, 0);
-	T_CHECK(heard(&a) == 143 && heard(&b) == 143);
+	T_CHECK(received(&a) == 143 && received(&b) == 143);
 	T_CHECK(!np_script_read(&other, &code) && !other.connected);
 	np_script_close(&a);
 	np_script_close(&b);
@@ -50,7 +50,7 @@ static void test_all_attendants_are_told(void)
 }
 
 /* Listens, says so, hears, closes, and lives a little longer. */
-static void attend(uint32_t job_id, int ready)
+static void run_collector(uint32_t job_id, int ready)
 {
 	struct np_script s;
 	int code = np_script_listen(&s, job_id);
@@ -58,7 +58,7 @@ static void attend(uint32_t job_id, int ready)
 	if (write(ready, "", 1) != 1)
 		_exit(1);
 	if (!code)
-		code = heard(&s);
+		code = received(&s);
 	np_script_close(&s);
 	usleep(100000);
 	_exit(code);
@@ -76,7 +76,7 @@ static void test_a_script_waits_until_those_that_save_are_gone(void)
 	T_CHECK(!pipe(ready));
 	pid = fork();
 	if (!pid)
-		attend(here, ready[1]);
+		run_collector(here, ready[1]);
 	T_CHECK(pid > 0 && read(ready[0], &said, 1) == 1);
 	start = np_mono_sec();
 	np_script_announce(here, getuid(), 7, PATIENCE_MS);
@@ -135,13 +135,13 @@ static void test_other_users_are_not_heard(void)
 	T_CHECK(!np_script_read(&s, &code) && !s.connected && s.fd >= 0);
 	/* Nor told: the socket may be anybody's. */
 	np_script_announce(here, NOBODY, 0, 0);
-	T_CHECK(heard(&s) == -1);
+	T_CHECK(received(&s) == -1);
 	np_script_close(&s);
 }
 
 static const struct t_case cases[] = {
-	{ "all attendants of a job hear that its script has ended",
-	  test_all_attendants_are_told },
+	{ "all collectors of a job hear that its script has ended",
+	  test_all_collectors_are_notified },
 	{ "a script's end waits until those that save are gone",
 	  test_a_script_waits_until_those_that_save_are_gone },
 	{ "a script waits no longer than its limit",

@@ -37,10 +37,10 @@ static int put(struct np_cache *k, const char *name, uint64_t state,
 }
 
 /* "" where there is none. */
-static const char *kept(uint64_t basis, const char *name, uint64_t state)
+static const char *cached(uint64_t inputs, const char *name, uint64_t state)
 {
 	static char text[64];
-	struct np_cache *k = np_cache_open(store, "test", basis);
+	struct np_cache *k = np_cache_open(store, "test", inputs);
 	size_t len = 0;
 	const char *data = np_cache_find(k, name, state, &len);
 
@@ -60,18 +60,18 @@ static void keep(const char *name, uint64_t state, const char *data)
 static void test_found(void)
 {
 	begin();
-	T_CHECK(!*kept(7, "a", 1));
+	T_CHECK(!*cached(7, "a", 1));
 	keep("b", 2, "two");
 	keep("a", 1, "one");
 	keep("c", 3, "three");
-	T_ROW("what was kept is there", !strcmp(kept(7, "a", 1), "one"));
-	T_CHECK(!strcmp(kept(7, "b", 2), "two"));
-	T_CHECK(!strcmp(kept(7, "c", 3), "three"));
+	T_ROW("what was kept is there", !strcmp(cached(7, "a", 1), "one"));
+	T_CHECK(!strcmp(cached(7, "b", 2), "two"));
+	T_CHECK(!strcmp(cached(7, "c", 3), "three"));
 	keep("b", 4, "four");
-	T_ROW("the later one counts", !strcmp(kept(7, "b", 4), "four"));
-	T_ROW("another state", !*kept(7, "b", 2));
-	T_ROW("another basis", !*kept(8, "a", 1));
-	T_ROW("no such name", !*kept(7, "d", 1));
+	T_ROW("the later one counts", !strcmp(cached(7, "b", 4), "four"));
+	T_ROW("another state", !*cached(7, "b", 2));
+	T_ROW("another basis", !*cached(8, "a", 1));
+	T_ROW("no such name", !*cached(7, "d", 1));
 	end();
 }
 
@@ -92,7 +92,7 @@ static void test_not_written(void)
 
 	begin();
 	keep("a", 0, "for now");
-	T_ROW("what may change again is not kept", !*kept(7, "a", 0));
+	T_ROW("what may change again is not kept", !*cached(7, "a", 0));
 	path_of(path);
 	T_ROW("nor is a file made for it", access(path, F_OK));
 	setenv("XDG_CACHE_HOME", "/dev/null", 1);
@@ -123,18 +123,18 @@ static void test_damaged(void)
 		T_CHECK(pread(fd, &byte, 1, at) == 1);
 		byte ^= 0x10;
 		T_CHECK(pwrite(fd, &byte, 1, at) == 1);
-		T_ROW("a changed byte", !*kept(7, "a", 1));
+		T_ROW("a changed byte", !*cached(7, "a", 1));
 		byte ^= 0x10;
 		T_CHECK(pwrite(fd, &byte, 1, at) == 1);
 		close(fd);
 	}
-	T_CHECK(!strcmp(kept(7, "a", 1), "one"));
+	T_CHECK(!strcmp(cached(7, "a", 1), "one"));
 	for (off_t size = st.st_size; size-- > 0;) {
 		T_CHECK(!truncate(path, size));
-		T_ROW("cut", !*kept(7, "a", 1));
+		T_ROW("cut", !*cached(7, "a", 1));
 	}
 	keep("a", 1, "one");
-	T_ROW("written anew", !strcmp(kept(7, "a", 1), "one"));
+	T_ROW("written anew", !strcmp(cached(7, "a", 1), "one"));
 	end();
 }
 
@@ -148,19 +148,19 @@ static void test_untrusted(void)
 	snprintf(other, sizeof(other), "%s.other", path);
 	snprintf(dir, sizeof(dir), "%s/netprof", cache);
 	T_CHECK(!rename(path, other) && !symlink(other, path));
-	T_ROW("a symbolic link", !*kept(7, "a", 1));
+	T_ROW("a symbolic link", !*cached(7, "a", 1));
 	T_CHECK(!unlink(path) && !mkfifo(path, 0600));
-	T_ROW("a FIFO", !*kept(7, "a", 1));
+	T_ROW("a FIFO", !*cached(7, "a", 1));
 	T_CHECK(!unlink(path) && !rename(other, path));
 	T_CHECK(!chmod(dir, 0777));
-	T_ROW("where others may write", !*kept(7, "a", 1));
+	T_ROW("where others may write", !*cached(7, "a", 1));
 	T_CHECK(!chmod(dir, 0700));
-	T_CHECK(!strcmp(kept(7, "a", 1), "one"));
+	T_CHECK(!strcmp(cached(7, "a", 1), "one"));
 	if (!t_skip_unless_root("what somebody else wrote")) {
 		T_CHECK(!chown(path, 12345, 0));
-		T_ROW("of somebody else", !*kept(7, "a", 1));
+		T_ROW("of somebody else", !*cached(7, "a", 1));
 		T_CHECK(!chown(path, 0, 0) && !chown(cache, 12345, 0));
-		T_ROW("in somebody else's directory", !*kept(7, "a", 1));
+		T_ROW("in somebody else's directory", !*cached(7, "a", 1));
 	}
 	end();
 }

@@ -179,30 +179,30 @@ static void test_only_under_interference(void)
 static void test_which_idle(void)
 {
 	struct made *m = new_made("lmp"), *own = new_made("idle");
-	struct made *site = new_made("idle");
+	struct made *published = new_made("idle");
 	struct np_profile p;
 
 	add_run(m, 5e-5);
 	add_run(own, 1e-5)->cluster[0] = 'x'; /* of another fabric */
-	add_run(site, 2e-5);
-	p = make(m, own, site);
+	add_run(published, 2e-5);
+	p = make(m, own, published);
 	T_CHECK(p.idle.n_runs == 1 && p.idle.moments.mean > 2e-5);
 	T_CHECK(p.verdict.against == NP_AGAINST_IDLE);
 	T_CHECK(p.verdict.use >= NP_USE_HEAVY);
 	np_profile_free(&p);
 	add_run(own, 1e-5);
-	p = make(m, own, site);
+	p = make(m, own, published);
 	T_CHECK(p.idle.n_runs == 1 && p.idle.moments.mean < 2e-5);
 	np_profile_free(&p);
 	p = make(m, NULL, NULL);
 	T_CHECK(p.idle.n_runs == 0 && p.verdict.doubt == NP_DOUBT_BASELINE);
 	np_profile_free(&p);
-	p = make(site, own, site); /* idle needs no idle */
+	p = make(published, own, published); /* idle needs no idle */
 	T_CHECK(p.is_idle && p.idle.n_runs == 0);
 	np_profile_free(&p);
 	free_made(m);
 	free_made(own);
-	free_made(site);
+	free_made(published);
 }
 
 static void test_any_idle_run(void)

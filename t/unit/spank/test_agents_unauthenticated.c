@@ -1,5 +1,5 @@
-/* Who comes to a membership and is not of it. */
-#include "hall.h"
+/* Connections that do not authenticate, and more than fit. */
+#include "some_registry.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -8,13 +8,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-
 static const struct {
 	const char *name, *says;
-} strangers[] = {
-	{ "another step's token", "0011223344556677" "8899aabbccddeef0 "
-	  "probe 0 n0\n" },
-	{ "what the attendant says first", H " probe 0 n0\n" },
+} unauthenticated[] = {
+	{ "another step's token", "0011223344556677"
+				  "8899aabbccddeef0 "
+				  "probe 0 n0\n" },
+	{ "what the collector says first", H " probe 0 n0\n" },
 	{ "half a token", "0011223344556677 probe 0 n0\n" },
 	{ "more than the token", G "0 probe 0 n0\n" },
 	{ "no token", "probe 0 n0\n" },
@@ -30,21 +30,21 @@ static const struct {
 	{ "bytes", "\x16\x03\x01\x02\xff\xfe\n" },
 };
 
-static void test_strangers(void)
+static void test_unauthenticated(void)
 {
-	struct hall w;
+	struct some_registry w;
 
-	open_hall(&w);
-	for (size_t i = 0; i < NP_ARRAY_SIZE(strangers); i++) {
-		int fd = come(&w);
+	some_registry_open(&w);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(unauthenticated); i++) {
+		int fd = connect_client(&w);
 
-		say(fd, strangers[i].says);
+		send_text(fd, unauthenticated[i].says);
 		for (int k = 0; k < PATIENCE && !is_shut(fd); k++) {
 			serve(&w);
 			nap();
 		}
-		T_ROW(strangers[i].name, is_shut(fd));
-		T_ROW(strangers[i].name, np_registry_size(w.p) == 0);
+		T_ROW(unauthenticated[i].name, is_shut(fd));
+		T_ROW(unauthenticated[i].name, np_registry_size(w.p) == 0);
 		close(fd);
 	}
 	T_CHECK(!w.reports[0]);
@@ -54,11 +54,11 @@ static void test_strangers(void)
 static void test_a_line_without_end(void)
 {
 	static char text[3 * NP_PEER_LINE];
-	struct hall w;
+	struct some_registry w;
 	int fd;
 
-	open_hall(&w);
-	fd = come(&w);
+	some_registry_open(&w);
+	fd = connect_client(&w);
 	memset(text, '0', sizeof(text));
 	T_CHECK(send(fd, text, sizeof(text), MSG_NOSIGNAL) > NP_PEER_LINE);
 	UNTIL(&w, is_shut(fd));
@@ -67,19 +67,19 @@ static void test_a_line_without_end(void)
 }
 
 /* By the caller's clock: a busy machine shuts nobody out. */
-static void test_silent_strangers(void)
+static void test_silent_connections(void)
 {
 	struct pollfd p[NP_REGISTRY_FDS];
 	int silent, slow, member;
-	struct hall w;
+	struct some_registry w;
 
-	open_hall(&w);
-	silent = come(&w);
-	slow = come(&w);
+	some_registry_open(&w);
+	silent = connect_client(&w);
+	slow = connect_client(&w);
 	UNTIL(&w, np_registry_poll(w.p, p) == 3);
-	member = join(&w, "probe");
+	member = connect_agent(&w, "probe");
 	w.now_sec += 4;
-	say(slow, G);
+	send_text(slow, G);
 	serve(&w);
 	nap();
 	serve(&w);
@@ -96,22 +96,22 @@ static void test_silent_strangers(void)
 	np_registry_free(w.p);
 }
 
-static void test_more_strangers_than_room(void)
+static void test_more_connections_than_fit(void)
 {
 	struct pollfd p[NP_REGISTRY_FDS];
 	int fd[NP_REGISTRY_PENDING + 8], member;
-	struct hall w;
+	struct some_registry w;
 
-	open_hall(&w);
+	some_registry_open(&w);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
-		fd[i] = come(&w);
+		fd[i] = connect_client(&w);
 	UNTIL(&w, np_registry_poll(w.p, p) == 1 + NP_REGISTRY_PENDING);
 	serve(&w);
-	/* Whom there is no room for must not wake the attendant. */
+	/* Connections that do not fit must not wake the collector. */
 	np_registry_poll(w.p, p);
 	T_CHECK(poll(p, 1 + NP_REGISTRY_PENDING, 0) == 0);
-	member = come(&w);
-	say(member, G " probe 7 n7\n");
+	member = connect_client(&w);
+	send_text(member, G " probe 7 n7\n");
 	w.now_sec += 0.3; /* long before they are shut out for their silence */
 	UNTIL(&w, np_registry_size(w.p) == 1);
 	T_CHECK(context(&w, 0)->node == 7 && !is_shut(member));
@@ -123,18 +123,18 @@ static void test_more_strangers_than_room(void)
 }
 
 /* Empty lines, each from a connection of its own. */
-static void test_a_flood_of_strangers(void)
+static void test_a_flood_of_connections(void)
 {
 	enum { MANY = 250, A_SECOND = 100 };
 	struct pollfd p[NP_REGISTRY_FDS];
 	int fd[MANY], member;
 	size_t shut = 0;
-	struct hall w;
+	struct some_registry w;
 
-	open_hall(&w);
+	some_registry_open(&w);
 	for (size_t i = 0; i < MANY; i++) {
-		fd[i] = come(&w);
-		say(fd[i], "\n");
+		fd[i] = connect_client(&w);
+		send_text(fd[i], "\n");
 	}
 	for (int i = 0; i < 100; i++) {
 		serve(&w);
@@ -144,8 +144,8 @@ static void test_a_flood_of_strangers(void)
 		shut += is_shut(fd[i]);
 	T_CHECK(shut == A_SECOND);
 	T_CHECK(np_registry_poll(w.p, p) == 1 && p[0].fd < 0);
-	member = come(&w);
-	say(member, G " probe 7 n7\n");
+	member = connect_client(&w);
+	send_text(member, G " probe 7 n7\n");
 	for (int i = 0; i < 6 && !np_registry_size(w.p); i++) {
 		nap();
 		serve(&w);
@@ -177,18 +177,18 @@ static void test_no_descriptors_left(void)
 {
 	struct pollfd p[NP_REGISTRY_FDS];
 	struct rlimit limit;
-	struct hall w;
+	struct some_registry w;
 	rlim_t before;
 	int fd;
 
-	open_hall(&w);
-	fd = come(&w);
-	say(fd, G " probe 3 n3\n");
+	some_registry_open(&w);
+	fd = connect_client(&w);
+	send_text(fd, G " probe 3 n3\n");
 	T_CHECK(poll(&(struct pollfd){ w.listening, POLLIN, 0 }, 1, 5000) == 1);
 	T_CHECK(!np_registry_full(w.p));
 	before = no_descriptors();
 	serve(&w);
-	/* Who cannot be let in must not wake the attendant. */
+	/* Connections that are not accepted must not wake the collector. */
 	T_CHECK(np_registry_poll(w.p, p) == 1 && p[0].fd < 0);
 	T_CHECK(np_registry_full(w.p) == EMFILE);
 	getrlimit(RLIMIT_NOFILE, &limit);
@@ -203,15 +203,15 @@ static void test_no_descriptors_left(void)
 }
 
 static const struct t_case cases[] = {
-	{ "who does not know the token is shut out", test_strangers },
+	{ "a connection without the cookie is closed", test_unauthenticated },
 	{ "nor is a line without end kept", test_a_line_without_end },
-	{ "who says nothing is shut out in time", test_silent_strangers },
-	{ "a crowd of strangers that say nothing keeps no member out",
-	  test_more_strangers_than_room },
-	{ "of a flood of strangers some are heard each second, and a member is",
-	  test_a_flood_of_strangers },
+	{ "a connection that says nothing is closed in time", test_silent_connections },
+	{ "a crowd of connections that say nothing keeps no agent out",
+	  test_more_connections_than_fit },
+	{ "of a flood of connections some are read each second, and agents are",
+	  test_a_flood_of_connections },
 	{ "with no descriptors left nobody spins, and who waits comes later",
 	  test_no_descriptors_left },
 	{ NULL, NULL },
 };
-T_SUITE(membership_strangers, cases)
+T_SUITE(agents_unauthenticated, cases)

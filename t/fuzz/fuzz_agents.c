@@ -1,11 +1,11 @@
 /*
- * What anybody can send to the attendant's port, and what may stand in the
+ * What anybody can send to the collector's port, and what may stand in the
  * user's environment in place of srun's invitation.  A socket without a
- * network stands for the port, as the attendant does not look at addresses.
+ * network stands for the port, as the collector does not look at addresses.
  *
  * Bytes are what one of the connections says.  0x80 to 0x83 choose which: two
- * are members that were called, one waits, one is a stranger.  0x84 to 0x86 are
- * the attendant's own doings; at 0x87 the one that speaks goes.
+ * are agents that were dispatched, one waits, one has not authenticated.  0x84
+ * to 0x86 are the collector's own doings; at 0x87 the one that speaks goes.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +24,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct hall {
+struct some_registry {
 	struct np_registry *p;
 	int end[N_ENDS];
 	double now_sec;
@@ -34,7 +34,7 @@ struct hall {
 static int must(int rc)
 {
 	if (rc < 0) {
-		perror("fuzz_membership");
+		perror("fuzz_agents");
 		_exit(1);
 	}
 	return rc;
@@ -42,7 +42,7 @@ static int must(int rc)
 
 static void on_report(size_t member, char *line, void *arg)
 {
-	const struct hall *h = arg;
+	const struct some_registry *h = arg;
 
 	if (member >= np_registry_size(h->p) || strncmp(line, "np1 ", 4) ||
 	    strlen(line) > NP_PEER_LINE ||
@@ -51,7 +51,7 @@ static void on_report(size_t member, char *line, void *arg)
 	memset(line, 0, strlen(line)); /* it may be changed */
 }
 
-static void serve(struct hall *h)
+static void serve(struct some_registry *h)
 {
 	struct pollfd p[NP_REGISTRY_FDS];
 
@@ -66,10 +66,10 @@ static void serve(struct hall *h)
 	}
 }
 
-static void open_hall(struct hall *h)
+static void some_registry_open(struct some_registry *h)
 {
 	const struct np_rendezvous_entry v = { .agent_cookie = TOKEN,
-						 .collector_cookie = TOKEN };
+					       .collector_cookie = TOKEN };
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	socklen_t len = sizeof(a);
 	int fd = must(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
@@ -77,13 +77,13 @@ static void open_hall(struct hall *h)
 	must(bind(fd, (struct sockaddr *)&a, sizeof(a.sun_family)));
 	must(listen(fd, N_ENDS));
 	must(getsockname(fd, (struct sockaddr *)&a, &len));
-	*h = (struct hall){ .p = np_registry_new(fd, &v) };
+	*h = (struct some_registry){ .p = np_registry_new(fd, &v) };
 	for (int i = 0; i < N_ENDS; i++) {
 		static const char handshake[] = TOKEN " probe 0 n0\n";
 
 		h->end[i] = must(socket(AF_UNIX, SOCK_STREAM, 0));
 		must(connect(h->end[i], (struct sockaddr *)&a, len));
-		if (i < N_ENDS - 1) /* one stays a stranger */
+		if (i < N_ENDS - 1) /* one never authenticates */
 			must((int)send(h->end[i], handshake,
 				       sizeof(handshake) - 1, 0));
 		serve(h);
@@ -93,7 +93,7 @@ static void open_hall(struct hall *h)
 		abort();
 }
 
-static void act(struct hall *h, int what)
+static void act(struct some_registry *h, int what)
 {
 	h->now_sec += 1;
 	if (what == 1)
@@ -105,7 +105,7 @@ static void act(struct hall *h, int what)
 	serve(h);
 }
 
-static void play(struct hall *h, const uint8_t *data, size_t size)
+static void play(struct some_registry *h, const uint8_t *data, size_t size)
 {
 	int who = N_ENDS - 1;
 
@@ -152,10 +152,10 @@ static void find_rendezvous(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct hall h;
+	struct some_registry h;
 
 	find_rendezvous(data, size);
-	open_hall(&h);
+	some_registry_open(&h);
 	play(&h, data, size);
 	if (np_registry_size(h.p) > N_ENDS)
 		abort();

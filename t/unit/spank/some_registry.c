@@ -1,4 +1,4 @@
-#include "hall.h"
+#include "some_registry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 static void on_report(size_t member, char *line, void *arg)
 {
-	struct hall *w = arg;
+	struct some_registry *w = arg;
 	size_t used = strlen(w->reports);
 
 	snprintf(w->reports + used, sizeof(w->reports) - used, "%zu:%.60s|",
@@ -20,20 +20,20 @@ static void on_report(size_t member, char *line, void *arg)
 	line[0] = 'x'; /* it may be changed */
 }
 
-void open_hall(struct hall *w)
+void some_registry_open(struct some_registry *w)
 {
 	const struct np_rendezvous_entry v = { .agent_cookie = G,
-						 .collector_cookie = H };
+					       .collector_cookie = H };
 	int fd;
 
-	*w = (struct hall){ .now_sec = 100 };
+	*w = (struct some_registry){ .now_sec = 100 };
 	fd = np_rendezvous_listen(NULL, &w->port, NULL);
 	w->listening = fd;
 	w->p = np_registry_new(fd, &v);
 	T_CHECK(fd >= 0 && w->p);
 }
 
-void serve(struct hall *w)
+void serve(struct some_registry *w)
 {
 	np_registry_serve(w->p, w->now_sec, on_report, w);
 }
@@ -43,10 +43,11 @@ void nap(void)
 	nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
 }
 
-int come(const struct hall *w)
+int connect_client(const struct some_registry *w)
 {
 	struct sockaddr_in to = {
-		.sin_family = AF_INET, .sin_port = htons(w->port),
+		.sin_family = AF_INET,
+		.sin_port = htons(w->port),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -56,7 +57,7 @@ int come(const struct hall *w)
 	return fd;
 }
 
-void say(int fd, const char *text)
+void send_text(int fd, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -71,24 +72,25 @@ bool is_shut(int fd)
 	return !got || (got < 0 && errno != EAGAIN);
 }
 
-int join(struct hall *w, const char *kind)
+int connect_agent(struct some_registry *w, const char *kind)
 {
 	size_t number = np_registry_size(w->p);
 	char line[128];
-	int fd = come(w);
+	int fd = connect_client(w);
 
 	snprintf(line, sizeof(line), G " %s %zu n%zu\n", kind, number, number);
-	say(fd, line);
+	send_text(fd, line);
 	UNTIL(w, np_registry_size(w->p) == number + 1);
 	return fd;
 }
 
-const struct np_agent_info *context(const struct hall *w, size_t member)
+const struct np_agent_info *context(const struct some_registry *w,
+				    size_t member)
 {
 	return np_registry_agent(w->p, member);
 }
 
-struct np_registry_count probes(const struct hall *w)
+struct np_registry_count probes(const struct some_registry *w)
 {
 	return np_registry_count(w->p, NP_AGENT_PROBE);
 }

@@ -1,13 +1,12 @@
-#include "hall.h"
+#include "some_registry.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-
 /* Serve until what has come ends with these words. */
-static const char *hear(struct hall *w, int fd, const char *end)
+static const char *receive(struct some_registry *w, int fd, const char *end)
 {
 	static char text[1 << 20];
 	size_t len = 0, n = strlen(end);
@@ -27,22 +26,22 @@ static const char *hear(struct hall *w, int fd, const char *end)
 	return text;
 }
 
-#define HEARS(w, fd, text) T_ROW(text, !strcmp(hear(w, fd, text), text))
+#define RECEIVES(w, fd, text) T_ROW(text, !strcmp(receive(w, fd, text), text))
 
 /* ---- members ---- */
 
-static void test_a_member_waits(void)
+static void test_an_agent_waits(void)
 {
 	struct pollfd p[NP_REGISTRY_FDS];
-	struct hall w;
+	struct some_registry w;
 	int fd;
 
-	open_hall(&w);
-	fd = come(&w);
+	some_registry_open(&w);
+	fd = connect_client(&w);
 	for (const char *c = G " level 41 node-41.site\n"; *c; c++) {
 		const char piece[] = { *c, '\0' };
 
-		say(fd, piece);
+		send_text(fd, piece);
 		serve(&w);
 	}
 	UNTIL(&w, np_registry_size(w.p) == 1);
@@ -59,24 +58,23 @@ static void test_a_member_waits(void)
 	T_CHECK(!context(&w, 0)->here && np_registry_size(w.p) == 1);
 	T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).here == 0);
 	T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).gone == 0);
-		/* not called */
+	/* not called */
 	np_registry_free(w.p);
 }
 
 static void test_called_or_dismissed(void)
 {
-	struct hall w;
+	struct some_registry w;
 	int fd[4];
 
-	open_hall(&w);
+	some_registry_open(&w);
 	for (int i = 0; i < 3; i++)
-		fd[i] = join(&w, "probe");
-	fd[3] = join(&w, "level");
+		fd[i] = connect_agent(&w, "probe");
+	fd[3] = connect_agent(&w, "level");
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 2, 0 }, 2,
-				   "A=b /bin/x --y") ==
-		0);
-	HEARS(&w, fd[2], H " A=b /bin/x --y --join=0/2\n");
-	HEARS(&w, fd[0], H " A=b /bin/x --y --join=1/2\n");
+				     "A=b /bin/x --y") == 0);
+	RECEIVES(&w, fd[2], H " A=b /bin/x --y --join=0/2\n");
+	RECEIVES(&w, fd[0], H " A=b /bin/x --y --join=1/2\n");
 	T_CHECK(context(&w, 2)->rank == 0 && context(&w, 0)->rank == 1);
 	T_CHECK(context(&w, 2)->called && !context(&w, 2)->here);
 	T_CHECK(probes(&w).here == 1 && probes(&w).called == 2);
@@ -87,7 +85,7 @@ static void test_called_or_dismissed(void)
 	T_CHECK(probes(&w).here == 0 && probes(&w).gone == 0);
 	np_registry_set_leaf(w.p, 3, "rack0.ib", NULL);
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 3 }, 1, "/bin/z") == 0);
-	HEARS(&w, fd[3], H " NETPROF_LEAF=rack0.ib /bin/z --join=0/1\n");
+	RECEIVES(&w, fd[3], H " NETPROF_LEAF=rack0.ib /bin/z --join=0/1\n");
 	T_CHECK(context(&w, 3)->rank == 0); /* among those of its kind */
 	for (int i = 0; i < 4; i++)
 		close(fd[i]);
@@ -97,17 +95,17 @@ static void test_called_or_dismissed(void)
 /* A node with two rails: one agent, and a copy of it. */
 static void test_copies_for_other_rails(void)
 {
-	struct hall w;
+	struct some_registry w;
 	int fd[2];
 
-	open_hall(&w);
+	some_registry_open(&w);
 	for (int i = 0; i < 2; i++) {
-		fd[i] = come(&w);
-		say(fd[i], G " probe 4 n4\n");
+		fd[i] = connect_client(&w);
+		send_text(fd[i], G " probe 4 n4\n");
 		UNTIL(&w, np_registry_size(w.p) == (size_t)i + 1);
 		if (!i) {
 			np_registry_ask(w.p, 0, 2);
-			HEARS(&w, fd[0], H " more\n" H " more\n");
+			RECEIVES(&w, fd[0], H " more\n" H " more\n");
 		}
 	}
 	T_CHECK(context(&w, 0)->asked && !context(&w, 1)->asked);
@@ -116,10 +114,12 @@ static void test_copies_for_other_rails(void)
 	np_registry_set_leaf(w.p, 1, "b", "ib1");
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 1 }, 1, "/bin/x") == 0);
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 0 }, 1, "/bin/x") == 0);
-	HEARS(&w, fd[1], H " NETPROF_LEAF=b UCX_NET_DEVICES=ib1 /bin/x"
-	      " --join=0/1\n");
-	HEARS(&w, fd[0], H " NETPROF_LEAF=a UCX_NET_DEVICES=ib0 /bin/x"
-	      " --join=0/1\n");
+	RECEIVES(&w, fd[1],
+		 H " NETPROF_LEAF=b UCX_NET_DEVICES=ib1 /bin/x"
+		   " --join=0/1\n");
+	RECEIVES(&w, fd[0],
+		 H " NETPROF_LEAF=a UCX_NET_DEVICES=ib0 /bin/x"
+		   " --join=0/1\n");
 	T_CHECK(!context(&w, 1)->other_rail && context(&w, 0)->other_rail);
 	for (int i = 0; i < 2; i++)
 		close(fd[i]);
@@ -129,10 +129,11 @@ static void test_copies_for_other_rails(void)
 /* ---- groups ---- */
 
 /* n probes that have heard their call, as groups of so many. */
-static void join_groups(struct hall *w, int fd[], size_t n, size_t of)
+static void connect_groups(struct some_registry *w, int fd[], size_t n,
+			   size_t of)
 {
 	for (size_t i = 0; i < n; i++)
-		fd[i] = join(w, "probe");
+		fd[i] = connect_agent(w, "probe");
 	for (size_t i = 0; i < n; i += of) {
 		size_t member[8];
 
@@ -141,7 +142,7 @@ static void join_groups(struct hall *w, int fd[], size_t n, size_t of)
 		T_CHECK(np_registry_dispatch(w->p, member, of, "x") == 0);
 	}
 	for (size_t i = 0; i < n; i++)
-		T_CHECK(strstr(hear(w, fd[i], "\n"), "--join="));
+		T_CHECK(strstr(receive(w, fd[i], "\n"), "--join="));
 }
 
 #define PLACES "place 0 aa\nplace 1 bb\nplace 2 cc\ngo\n"
@@ -154,7 +155,8 @@ static const struct {
 	  { "put aa\n^fence\n", "put bb\n^fence\n", "put cc\n^fence\n" },
 	  PLACES },
 	{ "all at once",
-	  { "put aa\nfence\n", "put bb\nfence\n", "put cc\nfence\n" }, PLACES },
+	  { "put aa\nfence\n", "put bb\nfence\n", "put cc\nfence\n" },
+	  PLACES },
 	{ "in pieces",
 	  { "p^ut^ a^a\n^f^en^ce^\n", "put^ bb\nfe^nce\n",
 	    "put cc^\nfence^\n" },
@@ -166,13 +168,15 @@ static const struct {
 	  { "put aa\nfence\n", "fence\n", "put cc\nfence\n" },
 	  "place 0 aa\nplace 2 cc\ngo\n" },
 	{ "no process publishes anything",
-	  { "fence\n", "fence\n", "fence\n" }, "go\n" },
+	  { "fence\n", "fence\n", "fence\n" },
+	  "go\n" },
 	{ "reports in between do not matter",
 	  { "np1 x\nput aa\nnp1 x\nfence\n", "put bb\nfence\nnp1 x\n",
-	    "put cc\nfence\n" }, PLACES },
+	    "put cc\nfence\n" },
+	  PLACES },
 };
 
-static void say_pieces(struct hall *w, int fd, const char *pieces)
+static void say_pieces(struct some_registry *w, int fd, const char *pieces)
 {
 	for (; *pieces; pieces++) {
 		const char one[] = { *pieces, '\0' };
@@ -180,7 +184,7 @@ static void say_pieces(struct hall *w, int fd, const char *pieces)
 		if (*pieces == '^')
 			serve(w);
 		else
-			say(fd, one);
+			send_text(fd, one);
 	}
 	serve(w);
 }
@@ -188,25 +192,26 @@ static void say_pieces(struct hall *w, int fd, const char *pieces)
 static void test_fences(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fences); i++) {
-		struct hall w;
+		struct some_registry w;
 		int fd[3];
 
-		open_hall(&w);
-		join_groups(&w, fd, 3, 3);
+		some_registry_open(&w);
+		connect_groups(&w, fd, 3, 3);
 		for (size_t k = 0; k < 2; k++)
 			say_pieces(&w, fd[k], fences[i].says[k]);
 		for (size_t k = 0; k < 2; k++) /* the last is awaited */
-			T_ROW(fences[i].name, recv(fd[k], (char[1]){ 0 }, 1,
-						   0) < 0);
+			T_ROW(fences[i].name,
+			      recv(fd[k], (char[1]){ 0 }, 1, 0) < 0);
 		say_pieces(&w, fd[2], fences[i].says[2]);
 		for (size_t k = 0; k < 3; k++)
-			T_ROW(fences[i].name, !strcmp(hear(&w, fd[k], "go\n"),
-						      fences[i].want));
+			T_ROW(fences[i].name,
+			      !strcmp(receive(&w, fd[k], "go\n"),
+				      fences[i].want));
 		/* The next fence has no more to tell. */
 		for (size_t k = 0; k < 3; k++)
-			say(fd[k], "fence\n");
+			send_text(fd[k], "fence\n");
 		for (size_t k = 0; k < 3; k++)
-			HEARS(&w, fd[k], "go\n");
+			RECEIVES(&w, fd[k], "go\n");
 		for (size_t k = 0; k < 3; k++)
 			close(fd[k]);
 		np_registry_free(w.p);
@@ -215,22 +220,22 @@ static void test_fences(void)
 
 static void test_two_groups(void)
 {
-	struct hall w;
+	struct some_registry w;
 	int fd[4];
 
-	open_hall(&w);
-	join_groups(&w, fd, 4, 2);
-	say(fd[0], "put a0\nfence\n");
-	say(fd[2], "put b0\nfence\n");
-	say(fd[3], "put b1\nfence\n");
-	HEARS(&w, fd[3], "place 0 b0\nplace 1 b1\ngo\n");
-	HEARS(&w, fd[2], "place 0 b0\nplace 1 b1\ngo\n");
+	some_registry_open(&w);
+	connect_groups(&w, fd, 4, 2);
+	send_text(fd[0], "put a0\nfence\n");
+	send_text(fd[2], "put b0\nfence\n");
+	send_text(fd[3], "put b1\nfence\n");
+	RECEIVES(&w, fd[3], "place 0 b0\nplace 1 b1\ngo\n");
+	RECEIVES(&w, fd[2], "place 0 b0\nplace 1 b1\ngo\n");
 	T_CHECK(recv(fd[0], (char[1]){ 0 }, 1, 0) < 0);
 	close(fd[2]); /* and one of these goes */
 	UNTIL(&w, context(&w, 2)->gone);
-	say(fd[1], "put a1\nfence\n");
-	HEARS(&w, fd[0], "place 0 a0\nplace 1 a1\ngo\n");
-	HEARS(&w, fd[1], "place 0 a0\nplace 1 a1\ngo\n");
+	send_text(fd[1], "put a1\nfence\n");
+	RECEIVES(&w, fd[0], "place 0 a0\nplace 1 a1\ngo\n");
+	RECEIVES(&w, fd[1], "place 0 a0\nplace 1 a1\ngo\n");
 	T_CHECK(!context(&w, 3)->gone);
 	close(fd[0]);
 	close(fd[1]);
@@ -242,25 +247,24 @@ static void test_two_groups(void)
 static void test_long_places(void)
 {
 	static char line[2 * NP_WIRE_MAX_BYTES + 16];
-	const char *heard;
-	struct hall w;
+	const char *received;
+	struct some_registry w;
 	int fd[4];
 
-	open_hall(&w);
-	join_groups(&w, fd, 4, 4);
+	some_registry_open(&w);
+	connect_groups(&w, fd, 4, 4);
 	memcpy(line, "put ", 4);
 	for (int i = 0; i < 4; i++) {
 		memset(line + 4, 'a' + i, 2 * NP_WIRE_MAX_BYTES);
 		strcpy(line + 4 + 2 * NP_WIRE_MAX_BYTES, "\nfence\n");
-		say(fd[i], line);
+		send_text(fd[i], line);
 		serve(&w);
 	}
 	for (int i = 0; i < 4; i++) {
-		heard = hear(&w, fd[i], "go\n");
-		T_CHECK(strlen(heard) ==
-			4 * (strlen("place 0 \n") +
-			     2 * NP_WIRE_MAX_BYTES) + 3);
-		T_CHECK(strspn(strstr(heard, "place 2 ") + 8, "c") ==
+		received = receive(&w, fd[i], "go\n");
+		T_CHECK(strlen(received) ==
+			4 * (strlen("place 0 \n") + 2 * NP_WIRE_MAX_BYTES) + 3);
+		T_CHECK(strspn(strstr(received, "place 2 ") + 8, "c") ==
 			2 * NP_WIRE_MAX_BYTES);
 	}
 	for (int i = 0; i < 4; i++)
@@ -270,19 +274,19 @@ static void test_long_places(void)
 
 static void test_reports(void)
 {
-	struct hall w;
+	struct some_registry w;
 	int fd[3];
 
-	open_hall(&w);
+	some_registry_open(&w);
 	for (int i = 0; i < 3; i++)
-		fd[i] = join(&w, "probe");
+		fd[i] = connect_agent(&w, "probe");
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 2, 1 }, 2, "x") == 0);
-	say(fd[0], "np1 not asked\n");
-	say(fd[1], "np1 a\nnp1 b\nerror: no device\nnp1 ");
+	send_text(fd[0], "np1 not asked\n");
+	send_text(fd[1], "np1 a\nnp1 b\nerror: no device\nnp1 ");
 	UNTIL(&w, context(&w, 1)->last[0]);
 	T_CHECK(!strcmp(context(&w, 1)->last, "error: no device"));
-	say(fd[1], "c\n");
-	say(fd[2], "np1 d\n");
+	send_text(fd[1], "c\n");
+	send_text(fd[2], "np1 d\n");
 	UNTIL(&w, strstr(w.reports, "1:np1 c|") && strstr(w.reports, "2:"));
 	T_CHECK(strstr(w.reports, "1:np1 a|1:np1 b|"));
 	T_CHECK(strstr(w.reports, "2:np1 d|"));
@@ -312,23 +316,24 @@ static void test_manners(void)
 	memset(long_line, 'a', NP_PEER_LINE + 1);
 	strcpy(long_line + NP_PEER_LINE + 1, "\n");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(manners); i++) {
-		struct hall w;
+		struct some_registry w;
 		int fd[2];
 
-		open_hall(&w);
-		fd[0] = join(&w, "probe");
-		fd[1] = join(&w, "probe");
+		some_registry_open(&w);
+		fd[0] = connect_agent(&w, "probe");
+		fd[1] = connect_agent(&w, "probe");
 		if (manners[i].called)
 			np_registry_dispatch(w.p, (size_t[]){ 0, 1 }, 2, "x");
-		say(fd[0], manners[i].says ? manners[i].says : long_line);
+		send_text(fd[0], manners[i].says ? manners[i].says : long_line);
 		if (!manners[i].stays)
 			UNTIL(&w, context(&w, 0)->gone);
 		serve(&w);
 		T_ROW(manners[i].name,
 		      context(&w, 0)->gone != manners[i].stays);
 		T_ROW(manners[i].name, !context(&w, 1)->gone);
-		T_ROW(manners[i].name, probes(&w).gone ==
-		      (size_t)(manners[i].called && !manners[i].stays));
+		T_ROW(manners[i].name,
+		      probes(&w).gone ==
+			      (size_t)(manners[i].called && !manners[i].stays));
 		close(fd[0]);
 		close(fd[1]);
 		np_registry_free(w.p);
@@ -346,7 +351,8 @@ static const struct {
 	  "MPICH 4.0.2" },
 	{ "what is not to reach a terminal", "mpi MPICH\033[2J\t4\n",
 	  "MPICH?[2J?4" },
-	{ "a long one is cut", "mpi MPICH 4.0.2 01234567890123456789012345678"
+	{ "a long one is cut",
+	  "mpi MPICH 4.0.2 01234567890123456789012345678"
 	  "9012345678901234567890123456789\n",
 	  "MPICH 4.0.2 012345678901234567890123456789012345678901234567890" },
 };
@@ -354,14 +360,14 @@ static const struct {
 static void test_mpi(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(mpis); i++) {
-		struct hall w;
+		struct some_registry w;
 		int fd;
 
-		open_hall(&w);
-		fd = join(&w, "probe");
+		some_registry_open(&w);
+		fd = connect_agent(&w, "probe");
 		np_registry_dispatch(w.p, (size_t[]){ 0 }, 1, "x");
-		say(fd, mpis[i].says);
-		say(fd, "and a word\n");
+		send_text(fd, mpis[i].says);
+		send_text(fd, "and a word\n");
 		UNTIL(&w, !strcmp(context(&w, 0)->last, "and a word"));
 		T_ROW(mpis[i].name, !strcmp(context(&w, 0)->mpi, mpis[i].mpi));
 		close(fd);
@@ -373,20 +379,20 @@ static void test_mpi(void)
 static void test_want_of_memory(void)
 {
 	const char *why = "63 of its 64 MiB of memory are used";
-	struct hall w;
+	struct some_registry w;
 	int fd[3];
 
-	open_hall(&w);
-	fd[0] = join(&w, "probe");
-	fd[1] = join(&w, "probe");
+	some_registry_open(&w);
+	fd[0] = connect_agent(&w, "probe");
+	fd[1] = connect_agent(&w, "probe");
 	np_registry_dispatch(w.p, (size_t[]){ 1 }, 1, "x");
-	say(fd[0], "short 63 of its 64 MiB of memory are used\n");
-	say(fd[1], "short 63 of its 64 MiB of memory are used\n");
+	send_text(fd[0], "short 63 of its 64 MiB of memory are used\n");
+	send_text(fd[1], "short 63 of its 64 MiB of memory are used\n");
 	UNTIL(&w, context(&w, 0)->gone && context(&w, 1)->gone);
 	T_CHECK(!strcmp(context(&w, 0)->memory, why));
 	T_CHECK(!strcmp(context(&w, 1)->memory, why));
-	fd[2] = come(&w);
-	say(fd[2], G " probe 7 n7 all\tof it\nput a=b\n");
+	fd[2] = connect_client(&w);
+	send_text(fd[2], G " probe 7 n7 all\tof it\nput a=b\n");
 	UNTIL(&w, np_registry_size(w.p) == 3 && context(&w, 2)->gone);
 	T_CHECK(!strcmp(context(&w, 2)->memory, "all?of it"));
 	T_CHECK(probes(&w).here == 0 && probes(&w).gone == 1);
@@ -397,19 +403,19 @@ static void test_want_of_memory(void)
 
 static void test_last_words(void)
 {
-	struct hall w;
+	struct some_registry w;
 	int fd[3], level;
 
-	open_hall(&w);
-	join_groups(&w, fd, 2, 2);
-	fd[2] = join(&w, "probe");
-	level = join(&w, "level");
+	some_registry_open(&w);
+	connect_groups(&w, fd, 2, 2);
+	fd[2] = connect_agent(&w, "probe");
+	level = connect_agent(&w, "level");
 	np_registry_end(w.p, NP_AGENT_PROBE);
 	UNTIL(&w, is_shut(fd[0]) && is_shut(fd[1]) && is_shut(fd[2]));
 	T_CHECK(probes(&w).gone == 0); /* they have heard it, and may speak */
 	T_CHECK(context(&w, 2)->gone); /* nobody had called this one */
-	say(fd[0], "np1 a\nnp1 bye\n");
-	say(fd[1], "np1 bye\n");
+	send_text(fd[0], "np1 a\nnp1 bye\n");
+	send_text(fd[1], "np1 bye\n");
 	close(fd[0]);
 	close(fd[1]);
 	UNTIL(&w, probes(&w).gone == 2);
@@ -427,17 +433,17 @@ static void test_last_words(void)
 /* One that vanished when it was to be called; the others can be told. */
 static void test_called_in_vain(void)
 {
-	struct hall w;
+	struct some_registry w;
 	int fd[2];
 
-	open_hall(&w);
-	fd[0] = join(&w, "probe");
-	fd[1] = join(&w, "probe");
+	some_registry_open(&w);
+	fd[0] = connect_agent(&w, "probe");
+	fd[1] = connect_agent(&w, "probe");
 	close(fd[0]);
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 0, 1 }, 2, "x") == 0);
 	UNTIL(&w, context(&w, 0)->gone);
 	T_CHECK(probes(&w).called == 2 && probes(&w).gone == 1);
-	HEARS(&w, fd[1], H " x --join=1/2\n");
+	RECEIVES(&w, fd[1], H " x --join=1/2\n");
 	close(fd[1]);
 	UNTIL(&w, probes(&w).gone == 2);
 	np_registry_free(w.p);
@@ -445,14 +451,14 @@ static void test_called_in_vain(void)
 
 static void test_the_end_of_all(void)
 {
-	struct hall w;
+	struct some_registry w;
 	int fd[3];
 
-	open_hall(&w);
-	join_groups(&w, fd, 2, 2);
-	fd[2] = come(&w);
-	say(fd[0], "put aa\npu");
-	say(fd[2], "half");
+	some_registry_open(&w);
+	connect_groups(&w, fd, 2, 2);
+	fd[2] = connect_client(&w);
+	send_text(fd[0], "put aa\npu");
+	send_text(fd[2], "half");
 	serve(&w);
 	np_registry_free(w.p);
 	for (int i = 0; i < 3; i++) {
@@ -464,7 +470,7 @@ static void test_the_end_of_all(void)
 	np_registry_free(NULL);
 }
 
-static size_t waiting(const struct hall *w, size_t member[])
+static size_t waiting(const struct some_registry *w, size_t member[])
 {
 	size_t n = 0;
 
@@ -477,19 +483,20 @@ static size_t waiting(const struct hall *w, size_t member[])
 /* Levels on two nodes, one after another, and a probe that stays. */
 static void test_levels_come_again(void)
 {
-	struct hall w;
+	struct some_registry w;
 	int probe;
 
-	open_hall(&w);
-	probe = join(&w, "probe");
+	some_registry_open(&w);
+	probe = connect_agent(&w, "probe");
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 0 }, 1, "x") == 0);
 	for (int run = 0; run < NP_REGISTRY_MAX; run++) {
 		size_t member[NP_REGISTRY_MAX], was;
 		int fd[2];
 
 		for (int i = 0; i < 2; i++) {
-			fd[i] = come(&w);
-			say(fd[i], i ? G " level 1 n1\n" : G " level 2 n2\n");
+			fd[i] = connect_client(&w);
+			send_text(fd[i],
+				  i ? G " level 1 n1\n" : G " level 2 n2\n");
 		}
 		UNTIL(&w, waiting(&w, member) == 2);
 		was = np_registry_count(w.p, NP_AGENT_LEVEL).gone;
@@ -498,18 +505,17 @@ static void test_levels_come_again(void)
 		close(fd[1]);
 		UNTIL(&w, context(&w, member[0])->gone &&
 				  context(&w, member[1])->gone);
-		T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).gone ==
-			was + 2);
+		T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).gone == was + 2);
 	}
 	T_CHECK(np_registry_size(w.p) <= NP_REGISTRY_MAX);
-	say(probe, "np1 d\n");
+	send_text(probe, "np1 d\n");
 	UNTIL(&w, strstr(w.reports, "0:np1 d|"));
 	close(probe);
 	np_registry_free(w.p);
 }
 
 static const struct t_case cases[] = {
-	{ "a member waits where it said it is", test_a_member_waits },
+	{ "a member waits where it said it is", test_an_agent_waits },
 	{ "members are called or dismissed", test_called_or_dismissed },
 	{ "an agent is copied for each further rail, over its adapter",
 	  test_copies_for_other_rails },
@@ -519,13 +525,11 @@ static const struct t_case cases[] = {
 	{ "reports are those of members that were called", test_reports },
 	{ "who does not keep to its part is shut out", test_manners },
 	{ "members say which MPI the tasks have", test_mpi },
-	{ "members leave for want of memory, and say so",
-	  test_want_of_memory },
+	{ "members leave for want of memory, and say so", test_want_of_memory },
 	{ "sent home, members still say their last", test_last_words },
 	{ "a member that vanished as it was called", test_called_in_vain },
 	{ "levels come and go as often as they like", test_levels_come_again },
-	{ "when the attendant ends, all members do",
-	  test_the_end_of_all },
+	{ "when the collector ends, all agents do", test_the_end_of_all },
 	{ NULL, NULL },
 };
-T_SUITE(membership, cases)
+T_SUITE(agent_registry, cases)

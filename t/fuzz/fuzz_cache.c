@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "np_run_summary.h"
 #include "np_cache.h"
+#include "np_run_summary.h"
 #include "np_text.h"
 
 #define LEVELS 8 /* of the calibration, as in the corpus */
@@ -23,11 +23,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* As np_cache.c has it, and then entries: 16 bytes, the name, the data. */
 struct head {
-	uint64_t magic, basis, n, sum;
+	uint64_t magic, inputs, n, sum;
 };
 #define ENTRY 16
 
-static char dir[] = "/dev/shm/fuzz-kept.XXXXXX";
+static char dir[] = "/dev/shm/fuzz-cache.XXXXXX";
 static char cache[64], file[128]; /* in dir, and in that */
 static struct np_store *store;
 static struct head own; /* of a file of this program */
@@ -36,7 +36,7 @@ static void must(bool done)
 {
 	if (done)
 		return;
-	perror("fuzz_kept");
+	perror("fuzz_cache");
 	_exit(1);
 }
 
@@ -89,9 +89,9 @@ static void write_file(const uint8_t *data, size_t size)
 	if (size >= sizeof(h)) {
 		memcpy(&h, data, sizeof(h));
 		h.magic = own.magic;
-		h.basis = own.basis;
+		h.inputs = own.inputs;
 		h.sum = np_cache_sum((const char *)data + sizeof(h),
-				    size - sizeof(h));
+				     size - sizeof(h));
 		must(pwrite(fd, &h, sizeof(h), 0) == sizeof(h));
 	}
 	close(fd);
@@ -102,7 +102,9 @@ static void check_summary(const char *data, size_t len)
 {
 	const struct np_fabric_level level[LEVELS] = { { .name = "c0" } };
 	const struct np_fabric fabric = {
-		.bins = np_bins_own(), .level = level, .n_levels = LEVELS,
+		.bins = np_bins_own(),
+		.level = level,
+		.n_levels = LEVELS,
 	};
 	struct np_pack u = { .at = data, .left = len };
 	struct np_run_summary e, again;

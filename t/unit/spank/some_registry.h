@@ -1,0 +1,52 @@
+/*
+ * Members of a step: sockets that the test speaks for, one word at a time.
+ * All calls fail the test if they cannot.
+ */
+#ifndef SOME_REGISTRY_H
+#define SOME_REGISTRY_H
+
+#include "np_agents.h"
+#include "t.h"
+
+#include <time.h>
+
+#define G "00112233445566778899aabbccddeeff"
+#define H "ffeeddccbbaa99887766554433221100"
+#define PATIENCE 2500 /* naps: 5 s, on a busy machine */
+
+struct some_registry {
+	struct np_registry *p;
+	uint16_t port;
+	int listening;
+	double now_sec;
+	char reports[512]; /* "MEMBER:LINE|" */
+};
+
+void some_registry_open(struct some_registry *w);
+void serve(struct some_registry *w);
+void nap(void);
+
+/* Serve until it is true, or patience ends. */
+#define UNTIL(w, cond)                                  \
+	do {                                            \
+		for (int i_ = 0; i_ < PATIENCE; i_++) { \
+			serve(w);                       \
+			if (cond)                       \
+				break;                  \
+			nap();                          \
+		}                                       \
+		T_CHECK(cond);                          \
+	} while (0)
+
+/* A socket that is connected, and what it says; who is there is no member. */
+int connect_client(const struct some_registry *w);
+void send_text(int fd, const char *text);
+bool is_shut(int fd);
+
+/* The next member, of node n<number>. */
+int connect_agent(struct some_registry *w, const char *kind);
+const struct np_agent_info *context(const struct some_registry *w,
+				    size_t member);
+struct np_registry_count probes(const struct some_registry *w);
+
+#endif
