@@ -805,7 +805,7 @@ static void count_nodes_without(struct cli_history *p, const struct np_examine_r
  * Query the job and its comparable runs, and attribute the excess of the job to
  * causes. p->examined tells whether there is a result. Returns 0 or -ENOMEM.
  */
-static int examine(struct querier *a)
+static int examine(struct querier *a, const struct cli_history_opt *ask)
 {
 	struct cli_history *p = a->p;
 	struct np_examine_run seen[CLI_HISTORY_RUNS + 1] = { { .n = 0 } };
@@ -820,6 +820,8 @@ static int examine(struct querier *a)
 		struct np_examine_run *s = &seen[i ? i - 1 : n];
 
 		s->sec = fmax(np_acct_job_sec(&p->h, j), 1e-3);
+		s->delayed = ask->delayed ?
+			ask->delayed(ask->delayed_arg, j->id) : NAN;
 		rc = occupied_time(p, j, &s->occupied_sec);
 		if (!rc)
 			rc = query_run(a, j, s);
@@ -862,6 +864,7 @@ static void connect_server(struct querier *a)
  * Without a metrics server the examination goes on with the accounting alone.
  */
 static int examine_job(struct cli_history *p,
+		       const struct cli_history_opt *ask,
 		       const struct np_metrics_conf *conf)
 {
 	struct querier a = {
@@ -873,7 +876,7 @@ static int examine_job(struct cli_history *p,
 
 	if (!rc) {
 		connect_server(&a);
-		rc = examine(&a);
+		rc = examine(&a, ask);
 		clear_names(&a);
 	}
 	np_http_free(a.http);
@@ -900,7 +903,7 @@ int cli_history_make(struct cli_history *p, const struct cli_history_opt *ask,
 		return rc == -ENOMEM ? rc : 0;
 	}
 	p->masked = !ask->accounting && jobs_are_private();
-	return examine_job(p, conf);
+	return examine_job(p, ask, conf);
 }
 
 /* Harmless if cli_history_make() was never called on a zeroed structure. */

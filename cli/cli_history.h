@@ -29,6 +29,12 @@ struct cli_history_opt {
 	const char *topology;	/* file with output of scontrol; or NULL */
 	const char *metrics_url; /* for the caller; NULL: as configured */
 	double since_sec;	 /* how far back runs are compared */
+	/*
+	 * Of a job that netprof measured, np_examine_run's delayed; NaN
+	 * otherwise.  NULL: no job was measured.
+	 */
+	double (*delayed)(void *arg, uint32_t job_id);
+	void *delayed_arg;
 };
 
 /*

@@ -466,6 +466,19 @@ static void say_unusual(const struct cli_history *p)
 	}
 }
 
+/* What the job's own probes say, if it was measured. */
+static void say_probes(const struct cli_history *p)
+{
+	if (p->examined && p->x.probes != NP_WITNESS_NONE)
+		cli_labelled(stdout, "Its probes", "%s: %.0f %% took longer "
+			     "than in its undisturbed runs, beyond what is "
+			     "usual",
+			     p->x.probes == NP_WITNESS_AGAINST ?
+			     "the network was as fast as usual" :
+			     "the network was slower than usual",
+			     100 * p->x.delayed);
+}
+
 /* One neighbour; a star marks those that shared a node with the job. */
 static void neighbour_row(const struct cli_history *p, size_t i)
 {
@@ -629,6 +642,7 @@ void cli_history_text(const struct cli_history *p)
 	say_compared(p);
 	say_different(p);
 	say_unusual(p);
+	say_probes(p);
 	say_missing(p);
 	if (*next_of(p))
 		cli_labelled(stdout, "Next", "%s", next_of(p));
@@ -697,6 +711,7 @@ static void put_blame(json_object *in, const struct cli_history *p)
 	cli_put_real(in, "usual_sec", p->n_like ? b->usual_sec : NAN);
 	cli_put_text(in, "network_by", !p->examined ? NULL : p->x.by_traffic ?
 		     "traffic" : "nodes");
+	cli_put_real(in, "probes_delayed", p->examined ? p->x.delayed : NAN);
 	list = cli_put_array(in, "causes");
 	if (!judged)
 		return;

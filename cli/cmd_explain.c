@@ -42,6 +42,7 @@ struct neighbour {
 struct measured_step {
 	const struct np_record *run; /* borrowed */
 	struct np_mean alone; /* run times of the same command, undisturbed */
+	struct np_hist *alone_hist; /* latencies of these runs; NULL: none */
 };
 
 struct explanation {
@@ -954,14 +955,13 @@ static bool is_of_job(const struct explanation *e, const struct np_record *r)
 }
 
 /*
- * The run time of the same command without load and neighbours: the mean over
- * comparable runs of other jobs. Returns 0 or -ENOMEM.
+ * The run time and the latencies of the same command without load and
+ * neighbours, over comparable runs of other jobs. Returns 0 or -ENOMEM.
  */
-static int find_run_time_alone(const struct explanation *e,
-			       const struct np_runs *runs,
-			       const struct np_record *like,
-			       struct np_mean *out)
+static int find_alone(const struct explanation *e, const struct np_runs *runs,
+		      struct measured_step *m)
 {
+	const struct np_record *like = m->run;
 	const struct np_run_summary_opt opt = {
 		.like = like, .fingerprint = like->fingerprint, .now = e->now,
 	};
@@ -969,7 +969,6 @@ static int find_run_time_alone(const struct explanation *e,
 	struct np_run_summary ev;
 	int rc;
 
-	*out = (struct np_mean){ 0 };
 	if (!like->fingerprint || !*like->fingerprint)
 		return 0; /* the command of this run was not recorded */
 	others.run = calloc(runs->n, sizeof(*others.run));
@@ -980,7 +979,11 @@ static int find_run_time_alone(const struct explanation *e,
 			others.run[others.n++] = runs->run[i];
 	rc = np_run_summary_make(&others, &opt, &ev);
 	if (!rc) {
-		*out = ev.alone_sec;
+		m->alone = ev.alone_sec;
+		if (!ev.latency.neighbours) {
+			m->alone_hist = ev.latency.hist;
+			ev.latency.hist = NULL;
+		}
 		np_run_summary_free(&ev);
 	}
 	free(others.run);
@@ -999,11 +1002,54 @@ static int add_steps(struct explanation *e, const struct np_runs *runs)
 		if (np_array_grow(&e->measured, e->n_measured, sizeof(*m)))
 			return -ENOMEM;
 		m = &e->measured[e->n_measured++];
-		m->run = r;
-		if (find_run_time_alone(e, runs, r, &m->alone))
+		*m = (struct measured_step){ .run = r };
+		if (find_alone(e, runs, m))
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+#define LEAST_PROBES 50
+#define USUAL 0.9 /* quantile of undisturbed runs: longer probes are delayed */
+
+/* The share of a sample in the bins after this one; NaN: too few. */
+static double share_after(const struct np_hist *h, size_t bin)
+{
+	uint64_t n = 0, all = np_hist_total(h);
+
+	while (++bin < NP_HIST_BINS)
+		n += np_hist_count(h, bin);
+	return all < LEAST_PROBES ? NAN : (double)n / (double)all;
+}
+
+/*
+ * How many more of its probes were delayed than in undisturbed runs of the same
+ * command, 0 to 1; NaN if a job was not measured. For cli_history_make().
+ */
+static double delayed(void *arg, uint32_t job_id)
+{
+	const struct explanation *e = arg;
+	const struct measured_step *m = e->measured;
+	struct np_hist *hist = np_hist_new();
+	double usual, share = NAN;
+	size_t bin;
+
+	for (size_t i = 0; hist && m->alone_hist && i < e->n_runs; i++)
+		for (size_t k = 0; k < e->runs[i].runs.n; k++) {
+			const struct np_record *r = e->runs[i].runs.run[k];
+
+			if (r->job_id == job_id && !r->level &&
+			    r->fingerprint && m->run->fingerprint &&
+			    !strcmp(r->fingerprint, m->run->fingerprint))
+				np_run_add_hist(r, hist);
+		}
+	if (hist && m->alone_hist) {
+		bin = np_hist_bin_of(np_hist_quantile(m->alone_hist, USUAL));
+		usual = share_after(m->alone_hist, bin);
+		share = (share_after(hist, bin) - usual) / (1 - usual);
+	}
+	np_hist_free(hist);
+	return isnan(share) ? NAN : fmax(share, 0);
 }
 
 /* Does any of these runs belong to the job? */
@@ -1185,6 +1231,8 @@ static int find_in_accounting(struct explanation *e,
 
 	if (e->job && e->job->pending && !e->ask.accounting)
 		return -1;
+	e->ask.delayed = e->n_measured ? delayed : NULL;
+	e->ask.delayed_arg = e;
 	rc = cli_history_make(&e->past, &e->ask, c, e->id, e->task, e->now);
 	if (rc)
 		return cli_fail("out of memory");
@@ -1215,6 +1263,8 @@ static void release(struct explanation *e)
 		np_state_free(&e->state);
 	if (e->have_ended)
 		np_ended_free(&e->ended);
+	for (size_t i = 0; i < e->n_measured; i++)
+		np_hist_free(e->measured[i].alone_hist);
 	for (size_t i = 0; i < e->n_runs; i++)
 		np_runs_free(&e->runs[i].runs);
 	cli_history_free(&e->past);

@@ -13,6 +13,7 @@
 #define FAR 3.0		/* factor over the run's other nodes: one slow node */
 #define LEAST_CLOCK 0.03 /* of frequency; less is normal variation */
 #define LEAST_SPEED 0.05 /* of a link's speed */
+#define LEAST_DELAYED 0.1 /* of a run's own probes; less is as usual */
 #define ERRORS 100.0	/* per second: the link is hardly usable */
 
 const char *np_cause_name(enum np_cause c)
@@ -166,6 +167,27 @@ static double waiting_cost(double share)
 static double *exposure_at(const struct work *w, size_t run, enum np_cause c)
 {
 	return &w->exposure[run * NP_N_CAUSES + c];
+}
+
+/*
+ * A run's own probes measured the network that the run used.  If they were as
+ * fast as in undisturbed runs, the run was not exposed, whatever its neighbours
+ * did; if not, it was exposed for at least the share that was delayed.
+ */
+static void hear_probes(const struct work *w, struct np_examine_result *out)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		double share = w->run[i].delayed;
+		double *x = exposure_at(w, i, NP_CAUSE_NETWORK);
+
+		if (!isnan(share))
+			*x = share < LEAST_DELAYED ? 0 :
+				fmax(isnan(*x) ? 0 : *x, share * w->usual);
+	}
+	out->delayed = w->run[w->n - 1].delayed;
+	out->probes = isnan(out->delayed)	   ? NP_WITNESS_NONE :
+		      out->delayed < LEAST_DELAYED ? NP_WITNESS_AGAINST :
+						     NP_WITNESS_FOR;
 }
 
 /*
@@ -365,6 +387,7 @@ static int examine_run(struct work *w, struct np_examine_result *out,
 		w->value[i] = w->sec[i] = w->run[i].sec;
 	w->usual = w->n > 1 ? quantile(w->value, w->n - 1, 0.5) : w->sec[0];
 	expose_network(w, out);
+	hear_probes(w, out);
 	expose_fall(w, NP_CAUSE_LINK, NP_SIGNAL_LINK_SPEED, LEAST_SPEED);
 	expose_errors(w);
 	expose_wait(w, NP_CAUSE_CPU, NP_SIGNAL_CPU_WAIT, NP_SIGNAL_STEAL);
@@ -372,7 +395,7 @@ static int examine_run(struct work *w, struct np_examine_result *out,
 	expose_wait(w, NP_CAUSE_MEMORY, NP_SIGNAL_MEMORY_WAIT, NP_N_SIGNALS);
 	expose_wait(w, NP_CAUSE_IO, NP_SIGNAL_IO_WAIT, NP_N_SIGNALS);
 	memcpy(prior, priors, sizeof(prior));
-	if (!out->by_traffic)
+	if (!out->by_traffic && out->probes != NP_WITNESS_FOR)
 		prior[NP_CAUSE_NETWORK] = by_occupation;
 	memcpy(out->exposure, exposure_at(w, w->n - 1, 0),
 	       sizeof(out->exposure));

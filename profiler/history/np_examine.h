@@ -39,6 +39,12 @@ struct np_examine_run {
 	/* Node-seconds of other jobs on its leaf switches, divided by the
 	 * number of nodes there that are not its own. */
 	double occupied_sec;
+	/*
+	 * Share of its own probes that were delayed, beyond those that are in
+	 * undisturbed runs of the same program: 0 nothing unusual, 1 all.  NaN:
+	 * it was not measured, or there is no such run.
+	 */
+	double delayed;
 	struct np_examine_node *node;
 	size_t n;
 };
@@ -58,6 +64,9 @@ struct np_examine_result {
 	bool one_node[NP_N_CAUSES]; /* it is far worse than the others */
 	struct np_examine_signal sign[NP_N_SIGNALS];
 	double others, own; /* traffic on its leaf switches, bytes/s */
+	double delayed; /* of the run, as in np_examine_run */
+	enum np_witness { NP_WITNESS_NONE, NP_WITNESS_AGAINST, NP_WITNESS_FOR }
+		probes; /* do its own probes speak for the network? */
 	double exposure[NP_N_CAUSES]; /* of the run, seconds; NaN: unknown */
 };
 

@@ -115,12 +115,43 @@ measured_job() { # SECONDS
 	}' >"$S/accounting"
 }
 
+# The probes of job 4000 took 2.5 times as long as those of undisturbed runs.
+slow_probes() {
+	local run
+	run=$(ls "$S/store/users/$MY_UID/fft"/*-4000.0.json)
+	jq -c '.leaves[0].hist |= map([.[0] + 10, .[1]]) |
+		.leaves[0].latency |= (.mean *= 2.5 | .min *= 2.5 | .max *= 2.5 | .m2 *= 6.25)' \
+		"$run" >"$S/run" && mv "$S/run" "$run"
+}
+
+explain_measured() { # OPTIONS
+	netprof explain --accounting="$S/accounting" --topology="$S/topology" \
+		--metrics-url=none 4000 "$@"
+}
+
+# No other run had neighbours, so that the probes decide.
+test_explain_hears_the_probes_of_a_measured_job() {
+	setup_measured
+	answer() {
+		explain_measured --json | jq -c '.accounting | [.verdict, (.causes[] |
+			select(.cause == "network") | .blamed, .sec.mean > 15), .probes_delayed > 0.1]'
+	}
+	measured_job 84
+	equal "as fast as usual" "$(answer)" '["unexplained",false,false,false]'
+	contains "as fast as usual" "$(explain_measured | one_line)" \
+		'Its probes the network was as fast as usual: 0 % took longer'
+	slow_probes
+	equal "slower" "$(answer)" '["network",true,true,true]'
+	contains "slower" "$(explain_measured | one_line)" \
+		'Its probes the network was slower than usual: [3-9][0-9] % took longer'
+}
+
 test_explain_compares_the_run_times_with_what_the_profiles_predict() {
 	setup_measured
+	slow_probes
 	said() {
 		measured_job "$1"
-		netprof explain --accounting="$S/accounting" --topology="$S/topology" \
-			--metrics-url=none 4000 | one_line
+		explain_measured | one_line
 	}
 	contains "they agree" "$(said 84)" \
 		' Profiles predict 19.[0-9] s, which agrees with the [0-9.]* s to [0-9.]* s that the run times'
@@ -128,15 +159,13 @@ test_explain_compares_the_run_times_with_what_the_profiles_predict() {
 		' Profiles predict 19.[0-9] s, less than the [0-9.]* s to [0-9.]* s that the run times'
 	as_json() {
 		measured_job "$1"
-		netprof explain --accounting="$S/accounting" --topology="$S/topology" \
-			--metrics-url=none --json 4000 | jq -c '.profiles |
+		explain_measured --json | jq -c '.profiles |
 			.prediction, (.predicted_sec >= .network_low_sec), (.predicted_sec > 19 and .predicted_sec < 20)' | xargs
 	}
 	equal "they agree, for programs" "$(as_json 84)" "agrees true true"
 	equal "they do not, for programs" "$(as_json 140)" "less false true"
 	[[ $(said 60) != *Profiles* ]] || fail "it was not slow"
-	equal "it was not slow, for programs" "$(netprof explain --accounting="$S/accounting" \
-		--topology="$S/topology" --metrics-url=none --json 4000 | jq -c .profiles)" null
+	equal "it was not slow, for programs" "$(explain_measured --json | jq -c .profiles)" null
 }
 
 test_without_a_metrics_server_it_says_what_is_missing() {

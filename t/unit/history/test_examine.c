@@ -1,0 +1,78 @@
+#include "t.h"
+#include "np_examine.h"
+
+#include <math.h>
+
+#define RUNS 12
+
+/*
+ * Twelve comparable runs of about 100 s; in four of them other jobs had all
+ * nodes of the leaf switch, which cost `cost` seconds.
+ */
+static const struct row {
+	const char *name;
+	double cost;
+	double others; /* of the run in question: share of time with others */
+	double sec;    /* its run time */
+	double delayed; /* of its probes */
+	bool blamed;   /* the network */
+	enum np_witness probes;
+} rows[] = {
+	{ "without probes, neighbours that slowed other runs", 40, 1, 141, NAN,
+	  true, NP_WITNESS_NONE },
+	{ "probes as fast as usual clear the network", 40, 1, 141, 0.02, false,
+	  NP_WITNESS_AGAINST },
+	{ "slow probes confirm it", 40, 1, 141, 0.8, true, NP_WITNESS_FOR },
+	{ "without probes, no neighbours: unexplained", 40, 0, 141, NAN, false,
+	  NP_WITNESS_NONE },
+	{ "slow probes without known neighbours are the network", 40, 0, 141,
+	  0.8, true, NP_WITNESS_FOR },
+	{ "slow probes do not make a run slow", 40, 1, 100, 0.8, false,
+	  NP_WITNESS_FOR },
+	{ "neighbours that never cost anything, and usual probes", 0, 1, 141,
+	  0, false, NP_WITNESS_AGAINST },
+};
+
+/* measured: the comparable runs had probes, too. */
+static int ask(const struct row *r, bool measured, struct np_examine_result *x)
+{
+	struct np_examine_run run[RUNS + 1] = { { .n = 0 } };
+	struct np_err err = NP_ERR_INIT;
+
+	for (int i = 0; i < RUNS; i++) {
+		bool hit = i % 3 == 0;
+
+		run[i].sec = 99 + i % 4 + hit * r->cost;
+		run[i].occupied_sec = hit * run[i].sec;
+		run[i].delayed = !measured ? NAN : hit && r->cost > 0 ? 0.8 :
+									 0.01;
+	}
+	run[RUNS].sec = r->sec;
+	run[RUNS].occupied_sec = r->others * r->sec;
+	run[RUNS].delayed = r->delayed;
+	return np_examine(run, RUNS, x, &err);
+}
+
+static void test_probes_are_a_witness(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
+		for (int measured = 0; measured < 2; measured++) {
+			const struct row *r = &rows[i];
+			struct np_examine_result x;
+
+			T_ROW(r->name, !ask(r, measured, &x));
+			T_ROW(r->name, x.probes == r->probes);
+			T_ROW(r->name, x.blame.cause[NP_CAUSE_NETWORK].blamed ==
+			      r->blamed);
+			T_ROW(r->name, (x.blame.verdict ==
+					NP_BLAME_NOT_SLOW) == (r->sec < 110));
+		}
+}
+
+static const struct t_case cases[] = {
+	{ "a job's own probes speak for or against the network",
+	  test_probes_are_a_witness },
+	{ NULL, NULL },
+};
+
+T_SUITE(examine, cases)
