@@ -4,9 +4,9 @@
 
 # shellcheck source=t/integration/placement.lib
 . "$ROOT/t/integration/placement.lib"
-BESIDE=60
-SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 4 --accounting --netprof "$BUILD")
-LIMIT_SEC=180
+BESIDE=120
+SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 4 --leaf-mbit 20 --accounting --netprof "$BUILD")
+LIMIT_SEC=240
 
 before_each() { :; }
 
@@ -130,4 +130,67 @@ test_a_replay_starts_jobs_in_the_order_and_about_when_slurm_did() {
 	compare_starts --order=submit
 	last=$(last_job 5)
 	[ "$last" != last ] || fail "priorities make no difference"
+}
+
+# Jobs of two nodes, of which the second sends BYTES to the first over the shaped
+# network; 0: until it is cancelled.
+transfer_script() { # BYTES
+	cat <<-END
+		#!/bin/bash
+		to=\$(ip -4 -o addr show dev eth0 | awk '{ sub("/.*", "", \$4); print \$4 }')
+		second=\$(scontrol show hostnames | tail -n 1)
+		python3 -c '
+		import socket
+		c = socket.create_server(("", 5001)).accept()[0]
+		while c.recv(65536): pass' &
+		srun -Q -N1 -n1 -w "\$second" python3 -c '
+		import socket, sys, time
+		s = None
+		while not s:
+		 try: s = socket.create_connection((sys.argv[1], 5001))
+		 except OSError: time.sleep(0.1)
+		left = $1 or 1 << 60
+		while left > 0: left -= s.send(b"x" * min(left, 65536))' "\$to"
+		wait
+	END
+}
+
+# Five runs on each leaf of an application that fills a cable of 20 Mbit/s, on one
+# leaf together with one that does so, too, on the other with one that sleeps.  The
+# leaves carry 20 Mbit/s.
+run_transfers() {
+	local i
+	inside --user bob -- bash -c 'cat >loud.sh
+		sbatch -Q -N2 -w n[6-7] --exclusive -t 60 -o /dev/null -J loud loud.sh
+		sbatch -Q -N2 -w n[2-3] --exclusive -t 60 -o /dev/null -J harmless --wrap "sleep 3600"' \
+		< <(transfer_script 0)
+	wait_for 30 eval '[ "$(inside squeue -h -t R -n loud,harmless | wc -l)" = 2 ]'
+	transfer_script 10000000 | inside -- bash -c 'cat >victim.sh
+		for i in 1 2 3 4 5; do
+			for nodes in n[0-1] n[4-5]; do
+				sbatch -Q -N2 -w "$nodes" --exclusive -t 10 -o /dev/null -J victim victim.sh
+			done
+		done'
+	wait_for 170 eval '[ -z "$(inside squeue -h -n victim)" ]'
+	inside --user bob -- scancel -u bob
+	wait_for 30 eval '[ -z "$(inside squeue -h -n loud,harmless)" ]'
+}
+
+# Neither of the two was measured.  The truth is the difference of the run times on the
+# two leaves.
+test_blame_names_the_pair_that_costs_time_and_no_other() {
+	run_transfers
+	inside --user root -- netprof blame --since=1d --json >"$TMPDIR/blame"
+	cat "$TMPDIR/blame"
+	equal "pairs" "$(jq -r '.pairs[] | .slowed + " by " + .by' "$TMPDIR/blame")" \
+		"alice/victim by bob/loud"
+	inside --user root -- sacct -a -X -n -P -S now-1days --name=victim \
+		-o NodeList,ElapsedRaw | tr '|' ' ' >"$TMPDIR/ran"
+	equal "runs" "$(wc -l <"$TMPDIR/ran")" 10
+	# 2 nodes, 5 runs.
+	awk '{ sum[$1] += $2 } END { print (sum["n[4-5]"] - sum["n[0-1]"]) * 2 / 3600 }' \
+		"$TMPDIR/ran" >"$TMPDIR/truth"
+	between "truth, node-hours" "$(<"$TMPDIR/truth")" \
+		"$(jq '.pairs[0].node_hours.low' "$TMPDIR/blame")" \
+		"$(jq '.pairs[0].node_hours.high' "$TMPDIR/blame")"
 }
