@@ -372,7 +372,7 @@ static void cause_row(const char *name, const struct np_blame_range *r,
 {
 	char range[96], low[CLI_NUMBER], high[CLI_NUMBER];
 
-	cli_left(stdout, name, 35);
+	cli_left(stdout, name, cli_name_column(35, 1));
 	cli_right_sec(r->mean, 10);
 	if (excess > 0)
 		printf("%6.0f %%  ", 100 * r->mean / excess);
@@ -397,8 +397,8 @@ static void say_causes(const struct cli_history *p)
 	    b->verdict == NP_BLAME_NOT_SLOW ||
 	    job_state(p) != JOB_COMPARABLE)
 		return;
-	cli_head("%-35s%10s%8s  %-20s", "Cause", "Cost", "Share",
-		 "90 % interval");
+	cli_head("%-*s%10s%8s  %-20s", cli_name_column(35, 1), "Cause", "Cost",
+		 "Share", "90 % interval");
 	for (int c = 0; c < NP_N_CAUSES; c++) {
 		char node[300];
 
@@ -484,12 +484,13 @@ static void neighbour_row(const struct cli_history *p, size_t i)
 {
 	const struct np_acct_neighbour *b = &p->neighbour[i];
 	const struct np_acct_job *o = &p->h.job[b->job];
+	int width = cli_name_column(14, 1);
 	bool named = may_name(p, o);
 	char text[256];
 
 	cli_left(stdout, job_name(p, o, text, sizeof(text)), 12);
 	cli_left(stdout, named ? np_acct_text(&p->h, o->name, text,
-		 sizeof(text)) : "", 14);
+		 sizeof(text)) : "", width);
 	cli_left(stdout, named ? np_acct_text(&p->h, o->user, text,
 		 sizeof(text)) : "", 9);
 	cli_left(stdout, np_acct_leaf(&p->h, b->leaf, text, sizeof(text)),
@@ -512,8 +513,8 @@ static void say_neighbours(const struct cli_history *p)
 			     "other job was on its leaf switches");
 		return;
 	}
-	cli_head("%-12s%-14s%-9s%-11s%5s%9s%11s%9s", "Neighbour", "Name",
-		 "User", "Leaf", "Nodes", "Overlap", "Traffic", "Cost");
+	cli_head("%-12s%-*s%-9s%-11s%5s%9s%11s%9s", "Neighbour",
+		 cli_name_column(14, 1), "Name", "User", "Leaf", "Nodes", "Overlap", "Traffic", "Cost");
 	for (size_t i = 0; i < p->n_neighbours && i < MAX_ROWS; i++) {
 		neighbour_row(p, i);
 		same |= p->neighbour[i].same_node;

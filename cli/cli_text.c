@@ -16,10 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "np_option.h"
 #include "np_text.h"
 
 #define LINE 2048 /* bytes of the longest line that is wrapped */
@@ -270,13 +272,53 @@ size_t cli_width(const char *text)
 	return n;
 }
 
+#define PAGE 80	  /* columns for which the pages are made */
+#define NARROWEST 40 /* no table fits into less */
+#define WIDEST 1000
+#define LEAST_NAME 11 /* columns of a name, and of "Application" */
+
+int cli_columns(void)
+{
+	const char *set = getenv("COLUMNS");
+	struct winsize w;
+	uint64_t n;
+
+	if (!set || np_whole_parse(set, WIDEST, &n) || !n) {
+		if (!isatty(STDOUT_FILENO))
+			return CLI_UNLIMITED;
+		n = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || !w.ws_col ?
+		    PAGE : w.ws_col;
+	}
+	return n > NARROWEST ? (int)n : NARROWEST;
+}
+
+int cli_page_columns(void)
+{
+	int n = cli_columns();
+
+	return n < PAGE ? n : PAGE;
+}
+
+int cli_name_column(int width, int n)
+{
+	int least = width < LEAST_NAME ? width : LEAST_NAME;
+	int all = cli_columns(), got = width + (all - PAGE) / n;
+
+	if (all == CLI_UNLIMITED)
+		return width;
+	return got < least ? least : got > 2 * width ? 2 * width : got;
+}
+
 /* Pads by columns of the terminal; the width of printf() counts bytes. */
 void cli_left(FILE *f, const char *text, int width)
 {
-	char cut[4 * CLI_COLUMNS];
+	char cut[4 * WIDEST];
+	int left;
 
-	cli_cut(text, (size_t)width, cut, sizeof(cut));
-	fprintf(f, "%s%*s", cut, width - (int)cli_width(cut), "");
+	if (cli_columns() != CLI_UNLIMITED)
+		text = cli_cut(text, (size_t)width, cut, sizeof(cut));
+	left = width - (int)cli_width(text);
+	fprintf(f, "%s%*s", text, left > 0 ? left : 0, "");
 }
 
 void cli_right(FILE *f, const char *text, int width)
@@ -321,6 +363,7 @@ const char *cli_cut(const char *text, size_t width, char *buf, size_t len)
  */
 void cli_wrap_after(FILE *f, const char *text, int indent, size_t column)
 {
+	size_t limit = (size_t)cli_page_columns();
 	bool first = true;
 
 	while (*text) {
@@ -328,7 +371,7 @@ void cli_wrap_after(FILE *f, const char *text, int indent, size_t column)
 		char word[256];
 
 		snprintf(word, sizeof(word), "%.*s", (int)len, text);
-		if (!first && column + 1 + cli_width(word) > CLI_COLUMNS) {
+		if (!first && column + 1 + cli_width(word) > limit) {
 			fprintf(f, "\n%*s", indent, "");
 			column = (size_t)indent;
 		} else if (!first) {

@@ -11,7 +11,6 @@
 #include <sys/types.h>
 
 #define CLI_NUMBER 32 /* bytes of any number, date or user below */
-#define CLI_COLUMNS 80
 #define CLI_LINES 23 /* a screen of 24 lines, minus the prompt */
 
 /* ---- numbers, dates and users ---- */
@@ -42,7 +41,22 @@ const char *cli_user(uid_t uid, char buf[CLI_NUMBER]);
 enum cli_colour { CLI_PLAIN, CLI_BOLD, CLI_GREEN, CLI_YELLOW, CLI_RED };
 const char *cli_colour(enum cli_colour c);
 
-/* Print text wrapped at CLI_COLUMNS; all lines but the first are indented. */
+/*
+ * Width of standard output: COLUMNS, or that of the terminal.  A file or a pipe
+ * has no limit: nothing is cut, and a table is not divided.
+ */
+#define CLI_UNLIMITED 100000
+int cli_columns(void);
+/* Width of sentences and figures: that of standard output, at most 80. */
+int cli_page_columns(void);
+/*
+ * Width of a column of names that takes `width` of 80 columns: n such columns
+ * of a table share what standard output has more, or less; at most twice as
+ * wide.
+ */
+int cli_name_column(int width, int n);
+
+/* Print text, wrapped; all lines but the first are indented. */
 void cli_wrap(FILE *f, const char *text, int indent);
 /* The same behind a label: the first line begins at that column. */
 void cli_wrap_after(FILE *f, const char *text, int indent, size_t column);
@@ -58,7 +72,7 @@ void cli_add(char *buf, size_t len, const char *format, ...);
 /* Columns that text takes on the terminal. */
 size_t cli_width(const char *text);
 
-/* Print text left-aligned in width columns, cut to fit as by cli_cut(). */
+/* Print text left-aligned in width columns, cut to fit if output is limited. */
 void cli_left(FILE *f, const char *text, int width);
 /* Print text right-aligned in width columns. */
 void cli_right(FILE *f, const char *text, int width);
@@ -88,7 +102,7 @@ void cli_head(const char *format, ...);
 /* Print a bar over share (0 .. 1) of width columns, then blanks. */
 void cli_bar(FILE *f, double share, int width);
 
-/* Print a bold label and text wrapped beside it; nothing if the text is "". */
+/* Print a bold label, and text that is wrapped to the right of it; nothing if the text is "". */
 #define CLI_LABEL 11
 __attribute__((format(printf, 3, 4)))
 void cli_labelled(FILE *f, const char *label, const char *format, ...);

@@ -33,20 +33,21 @@ struct blame_opt {
 /* Pairs of applications, the most costly first. */
 static void pair_rows(const struct np_acct *h, const struct np_job_cost *t)
 {
+	int width = cli_name_column(24, 2);
 	char text[400];
 
 	if (!t->n_pairs)
 		return;
-	cli_head("%-24s %-24s%6s%10s  %s", "Slowed", "By", "Runs",
+	cli_head("%-*s %-*s%6s%10s  %s", width, "Slowed", width, "By", "Runs",
 		 "Node-h", "90 %");
 	for (size_t i = 0; i < t->n_pairs && i < MAX_ROWS; i++) {
 		const struct np_job_cost_pair *p = &t->pair[i];
 
 		cli_blame_app(h, p->user, p->name, text, sizeof(text));
-		cli_left(stdout, text, 24);
+		cli_left(stdout, text, width);
 		putchar(' ');
 		cli_blame_app(h, p->by_user, p->by_name, text, sizeof(text));
-		cli_left(stdout, text, 24);
+		cli_left(stdout, text, width);
 		printf("%6u%10.1f  %.1f..%.1f\n", p->runs, p->node_hours.mean,
 		       p->node_hours.low, p->node_hours.high);
 	}
@@ -57,14 +58,15 @@ static void pair_rows(const struct np_acct *h, const struct np_job_cost *t)
 /* Not printed without a topology, as there is only one leaf switch then. */
 static void leaf_rows(const struct np_acct *h, const struct np_job_cost *t)
 {
+	int width = cli_name_column(40, 1);
 	char text[256];
 
 	if (!t->n_leaves || h->one_leaf)
 		return;
-	cli_head("%-40s%10s", "Leaf switch", "Node-h");
+	cli_head("%-*s%10s", width, "Leaf switch", "Node-h");
 	for (size_t i = 0; i < t->n_leaves && i < MAX_ROWS; i++) {
 		cli_left(stdout, np_acct_leaf(h, t->leaf[i].leaf, text,
-					      sizeof(text)), 40);
+					      sizeof(text)), width);
 		printf("%10.1f\n", t->leaf[i].node_hours);
 	}
 }
@@ -72,17 +74,18 @@ static void leaf_rows(const struct np_acct *h, const struct np_job_cost *t)
 /* Nodes on which the same jobs take longer than elsewhere. */
 static void node_rows(const struct np_acct *h, const struct np_job_cost *t)
 {
+	int width = cli_name_column(28, 1);
 	char text[256];
 
 	if (!t->n_nodes)
 		return;
-	cli_head("%-28s%6s%12s%10s  %s", "Node", "Runs", "Slower", "Node-h",
+	cli_head("%-*s%6s%12s%10s  %s", width, "Node", "Runs", "Slower", "Node-h",
 		 "95 %");
 	for (size_t i = 0; i < t->n_nodes && i < MAX_ROWS; i++) {
 		const struct np_job_cost_node *n = &t->node[i];
 
 		cli_left(stdout, np_acct_node(h, n->node, text, sizeof(text)),
-			 28);
+			 width);
 		printf("%6u%10.1f %%%10.1f  %.1f..%.1f\n", n->runs,
 		       100 * n->slower.mean, n->node_hours,
 		       100 * n->slower.low, 100 * n->slower.high);

@@ -600,16 +600,40 @@ static void refer_to_explain(const struct comparison *c)
 	}
 }
 
+/* Columns of the widest name or differing condition; measurements are short. */
+static int widest_cell(const struct comparison *c)
+{
+	size_t widest = LEAST_COLUMN;
+	char text[CONDITION_LEN];
+
+	for (size_t i = 0; i < c->n; i++) {
+		if (cli_width(c->side[i].name) > widest)
+			widest = cli_width(c->side[i].name);
+		for (size_t k = 0; k < NP_ARRAY_SIZE(recorded); k++) {
+			if (!condition_differs(c, &recorded[k]))
+				continue;
+			condition_of_side(&c->side[i], &recorded[k], text);
+			if (cli_width(text) > widest)
+				widest = cli_width(text);
+		}
+	}
+	return (int)widest;
+}
+
 /*
- * As many sides as fit into the width of the page form a block; further sides
+ * As many sides as fit into the width of the output form a block; further sides
  * follow below.
  */
 static int print_text(const struct comparison *c)
 {
-	size_t room = (CLI_COLUMNS - LABEL) / LEAST_COLUMN;
+	size_t columns = (size_t)(cli_columns() - LABEL);
+	size_t room = columns / LEAST_COLUMN;
 	size_t shown = c->n < room ? c->n : room;
-	struct block b = { .width = (int)((CLI_COLUMNS - LABEL) / shown) };
+	struct block b = { .width = (int)(columns / shown) };
 	char line[LINE];
+
+	if (cli_columns() == CLI_UNLIMITED)
+		b.width = widest_cell(c) + 2;
 
 	say_verdict(c, line, sizeof(line));
 	cli_say(CLI_BOLD, 0, "%s", line);

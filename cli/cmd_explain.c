@@ -443,23 +443,49 @@ static void cause_row(const struct explanation *e,
 
 	if (!cli_victim_self(e->job, c))
 		snprintf(victim, sizeof(victim), "%u", c->victim);
-	cli_left(stdout, c->leaf, 20);
+	cli_left(stdout, c->leaf, cli_name_column(20, 2));
 	printf(" %-10u ", c->other);
-	cli_left(stdout, cli_app_name(c->other_app), 20);
+	cli_left(stdout, cli_app_name(c->other_app), cli_name_column(20, 2));
 	printf(" %-12s", victim);
 	cli_right_as(cli_change, c->slowdown, 9);
 	putchar('\n');
 }
 
+/*
+ * Number of leaf switches that the job is kept off without a row of its own: no
+ * conflicting job is there, or the list of conflicts is full.
+ */
+static size_t other_leaves(const struct explanation *e)
+{
+	const struct np_state_job *j = e->job;
+	size_t n_open = 0, known;
+	char **open = NULL;
+
+	if (strcmp(j->action, "confine") ||
+	    np_hostlist_expand(j->leaves, &open, &n_open, NULL))
+		return 0;
+	np_names_free(open, n_open);
+	known = n_open + j->n_causes;
+	return e->state.n_leaves > known ? e->state.n_leaves - known : 0;
+}
+
 /* The decision of placement, one row for each leaf switch. */
 static void say_causes(const struct explanation *e)
 {
+	size_t others = other_leaves(e);
+
 	if (!e->job->n_causes)
 		return;
-	cli_head("%-20s %-10s %-20s %-12s%9s", "Kept off leaf", "Due to job",
+	cli_head("%-*s %-10s %-*s %-12s%9s", cli_name_column(20, 2),
+		 "Kept off leaf", "Due to job", cli_name_column(20, 2),
 		 "Application", "Would slow", "By");
 	for (size_t i = 0; i < e->job->n_causes; i++)
 		cause_row(e, &e->job->cause[i]);
+	if (others && e->job->n_causes < NP_STATE_MAX_CAUSES)
+		printf("%zu more: reserved for pending jobs, or without a node "
+		       "that this job may use\n", others);
+	else if (others)
+		printf("%zu more\n", others);
 }
 
 /*
@@ -553,9 +579,9 @@ static void neighbour_row(const struct neighbour *b, bool ended)
 	char id[CLI_NUMBER];
 
 	printf("%-11s ", cli_job_name(b->id, b->array, b->task, id));
-	cli_left(stdout, cli_app_name(b->app), 20);
+	cli_left(stdout, cli_app_name(b->app), cli_name_column(20, 2));
 	putchar(' ');
-	cli_left(stdout, *b->leaves ? b->leaves : "-", 20);
+	cli_left(stdout, *b->leaves ? b->leaves : "-", cli_name_column(20, 2));
 	if (ended)
 		cli_right_sec(b->overlap_sec, 11);
 	cli_right_as(cli_change, b->predicted ? b->slowdown : NAN,
@@ -566,15 +592,13 @@ static void neighbour_row(const struct neighbour *b, bool ended)
 /* The table of neighbours. Long lists are cut; --parsable has all. */
 static void say_neighbours(const struct explanation *e, bool ended)
 {
+	int width;
+
 	if (!e->n_neighbours)
 		return;
-	if (ended)
-		cli_head("%-11s %-20s %-20s%11s%13s", "Neighbour",
-			 "Application", "Leaf switches", "Overlap",
-			 "Predicted");
-	else
-		cli_head("%-11s %-20s %-20s%24s", "Neighbour",
-			 "Application", "Leaf switches", "Predicted");
+	width = cli_name_column(20, 2);
+	cli_head("%-11s %-*s %-*s%11s%13s", "Neighbour", width, "Application",
+		 width, "Leaf switches", ended ? "Overlap" : "", "Predicted");
 	for (size_t i = 0; i < e->n_neighbours && i < MAX_ROWS; i++)
 		neighbour_row(&e->neighbour[i], ended);
 	if (e->n_neighbours > MAX_ROWS)

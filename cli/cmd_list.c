@@ -266,7 +266,7 @@ static void text_row(const struct row *r)
 		snprintf(use, sizeof(use), "%s", cli_use_name(pr));
 	snprintf(levels, sizeof(levels), pr->ev.n_levels == 1 ? "%zu level" :
 		 pr->ev.n_levels ? "%zu levels" : "-", pr->ev.n_levels);
-	cli_left(stdout, r->app, 20);
+	cli_left(stdout, r->app, cli_name_column(20, 1));
 	printf(" %-10s%5zu %-10s %-19s %s\n", owner, r->n_runs,
 	       r->n_runs ? cli_day(r->last, buf) : "-", use, levels);
 }
@@ -279,8 +279,8 @@ static int list_text(const struct profiles *all)
 		      "job.sh makes one\n", stderr);
 		return CLI_DONE;
 	}
-	printf("%s%-20s %-10s%5s %-10s %-19s %s%s\n", cli_colour(CLI_BOLD),
-	       "Application", "Owner", "Runs", "Last", "Use", "Load levels",
+	printf("%s%-*s %-10s%5s %-10s %-19s %s%s\n", cli_colour(CLI_BOLD),
+	       cli_name_column(20, 1), "Application", "Owner", "Runs", "Last", "Use", "Load levels",
 	       cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < all->n; i++)
 		text_row(&all->row[i]);

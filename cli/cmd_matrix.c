@@ -18,7 +18,7 @@
 #include "cli_text.h"
 #include "np_figure.h"
 
-#define NAME 14	      /* columns of a row's name */
+#define NAME 14	      /* columns of a row's name at least */
 #define COLUMN_MIN 7  /* "+123 %" */
 #define COLUMN_MAX 14
 
@@ -87,15 +87,19 @@ static bool has_row(const struct cli_matrix *m, size_t v)
 	return false;
 }
 
-/* Width of all columns: that of the widest name, within limits. */
-static int column_width(const struct cli_matrix *m)
+/*
+ * Width of the names: that of the widest, but at least that of a number.  Names
+ * are cut only where the width of the output is limited.
+ */
+static int name_width(const struct cli_matrix *m)
 {
 	size_t widest = COLUMN_MIN;
+	size_t most = cli_columns() == CLI_UNLIMITED ? SIZE_MAX : COLUMN_MAX;
 
 	for (size_t i = 0; i < m->n; i++)
 		if (cli_width(cli_matrix_name(m, i)) > widest)
 			widest = cli_width(cli_matrix_name(m, i));
-	return 2 + (int)(widest < COLUMN_MAX ? widest : COLUMN_MAX);
+	return (int)(widest < most ? widest : most);
 }
 
 /*
@@ -103,21 +107,22 @@ static int column_width(const struct cli_matrix *m)
  * predictions, or of the measurements.
  */
 static void block(const struct cli_matrix *m, bool measured, size_t from,
-		  size_t to, int width)
+		  size_t to, int width, int label)
 {
-	char name[4 * COLUMN_MAX];
+	char name[4 * NP_APP_MAX];
 
-	printf("%s%-*s", cli_colour(CLI_BOLD), NAME, "");
+	printf("%s%-*s", cli_colour(CLI_BOLD), label, "");
 	for (size_t c = from; c < to; c++) {
-		cli_right(stdout, cli_cut(cli_matrix_name(m, c), COLUMN_MAX,
-					  name, sizeof(name)), width - 1);
+		cli_right(stdout, cli_cut(cli_matrix_name(m, c),
+					  (size_t)width - 2, name,
+					  sizeof(name)), width - 1);
 		fputs(c + 1 < to ? " " : "", stdout);
 	}
 	printf("%s\n", cli_colour(CLI_PLAIN));
 	for (size_t v = 0; v < m->n; v++) {
 		if (measured ? !has_measured_row(m, v) : !has_row(m, v))
 			continue;
-		cli_left(stdout, cli_matrix_name(m, v), NAME - 1);
+		cli_left(stdout, cli_matrix_name(m, v), label - 1);
 		putchar(' ');
 		for (size_t c = from; c < to; c++)
 			(measured ? measured_cell : cell)(m, v * m->n + c,
@@ -182,13 +187,14 @@ static void legend(const struct cli_matrix *m)
 /* The table, in several parts if it is wider than the screen. */
 static void blocks(const struct cli_matrix *m, bool measured)
 {
-	int width = column_width(m);
-	size_t room = (size_t)(CLI_COLUMNS - NAME) / (size_t)width;
+	int name = name_width(m), width = name + 2;
+	int label = name < NAME ? NAME : name + 1;
+	size_t room = (size_t)((cli_columns() - label) / width);
 
 	for (size_t from = 0; from < m->n; from += room) {
 		putchar('\n');
 		block(m, measured, from, from + room < m->n ? from + room :
-		      m->n, width);
+		      m->n, width, label);
 	}
 }
 

@@ -182,7 +182,7 @@ static int plot(const struct cli_options *o, bool ascii, unsigned parts,
 		return cli_figure_save(f, o->output);
 	if (rc < 0)
 		rc = o->format == CLI_JSON ? figure_json(f) :
-		     np_figure_print(f, stdout, CLI_COLUMNS,
+		     np_figure_print(f, stdout, cli_page_columns(),
 				     cli_utf8() && !ascii) ?
 			     cli_fail("out of memory") : CLI_DONE;
 	np_figure_free(f);

@@ -42,15 +42,15 @@ static void text_row(const struct np_record *r, enum np_run_use use)
 	cli_right_sec(n ? p50 : NAN, 9);
 	cli_right_sec(n ? p99 : NAN, 9);
 	putchar(' ');
-	cli_left(stdout, r->level ? r->level->name : "-", 5);
+	cli_left(stdout, r->level ? r->level->name : "-", cli_name_column(5, 1));
 	printf(" %s\n", np_run_use_name(use));
 }
 
 static int runs_text(const struct cli_profile *p)
 {
-	printf("%s%-14s %-10s%9s%7s%9s%9s%9s %-5s %s%s\n", cli_colour(CLI_BOLD),
-	       "Run", "Start", "Time", "Nodes", "Probes", "p50", "p99", "Level",
-	       "Use", cli_colour(CLI_PLAIN));
+	printf("%s%-14s %-10s%9s%7s%9s%9s%9s %-*s %s%s\n",
+	       cli_colour(CLI_BOLD), "Run", "Start", "Time", "Nodes", "Probes",
+	       "p50", "p99", cli_name_column(5, 1), "Level", "Use", cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < p->r.runs.n; i++)
 		text_row(p->r.runs.run[i], p->profile.ev.use[i]);
 	return CLI_DONE;

@@ -205,7 +205,6 @@ static void print_histogram(FILE *f, const struct np_profile *p, int rows)
 /* ---- interference pairs ---- */
 
 #define NAME 20 /* columns of an application's name */
-#define LINE_WIDTH (CLI_COLUMNS - CLI_LABEL)
 
 /* "fft +49 % (46 to 55)" or "a second fft job +51 % (47 to 54)" */
 static void pair_text(const struct cli_pairs *t, const struct cli_pair *pair,
@@ -228,12 +227,13 @@ static void pair_text(const struct cli_pairs *t, const struct cli_pair *pair,
 static void print_list(FILE *f, const struct cli_pairs *t, const char *label,
 		       const struct cli_pair_list *list, bool brief)
 {
+	size_t width = (size_t)(cli_page_columns() - CLI_LABEL);
 	char line[512] = "", one[160];
 
 	for (size_t i = 0; i < list->n; i++) {
 		pair_text(t, &list->pair[i], one, sizeof(one));
 		/* The first pair is always shown, even if it is long. */
-		if (brief && i && strlen(line) + 2 + strlen(one) > LINE_WIDTH)
+		if (brief && i && strlen(line) + 2 + strlen(one) > width)
 			break;
 		cli_add(line, sizeof(line), "%s%s", i ? ", " : "", one);
 	}
@@ -595,7 +595,7 @@ static void print_levels(FILE *f, const struct np_profile *p)
 	if (!n)
 		return;
 	/* The weakest levels are shown if not all fit. */
-	room = (size_t)((CLI_COLUMNS - LEVEL_LABEL) / width);
+	room = (size_t)((cli_columns() - LEVEL_LABEL) / width);
 	n = n < room ? n : room;
 	fprintf(f, "\n%s%-*s", cli_colour(CLI_BOLD), LEVEL_LABEL,
 		p->ev.n_levels > n ? "Under load (more)" :

@@ -1590,8 +1590,7 @@ static int sim_prepare(struct cli_simulate *s)
 /* ---- text ---- */
 
 #define NAME 26	    /* columns of a row's name */
-#define COLUMN 13   /* columns of a policy */
-#define PER_TABLE 4 /* policies side by side in one table */
+#define COLUMN 13   /* columns of a policy at least */
 #define GROUPS 3    /* users or partitions that are listed */
 
 /* "12.3 %" */
@@ -1764,28 +1763,40 @@ static const char *value_text(const struct row *r, double v,
 	}
 }
 
+/* The settings tell policies of one mode apart. */
+static const char *policy_label(const struct cli_simulate *s, size_t i)
+{
+	const char *settings = strchr(s->policy[i].name, ':');
+
+	return settings ? settings + 1 : s->policy[i].name;
+}
+
+/* Columns of a policy: no label is cut, so that no two become equal. */
+static int policy_width(const struct cli_simulate *s)
+{
+	size_t widest = COLUMN;
+
+	for (size_t i = 0; i < s->n_policies; i++)
+		if (cli_width(policy_label(s, i)) + 1 > widest)
+			widest = cli_width(policy_label(s, i)) + 1;
+	return (int)widest;
+}
+
 /* Print the policies from <= i < to, side by side. */
-static void table(const struct cli_simulate *s, size_t from, size_t to)
+static void table(const struct cli_simulate *s, size_t from, size_t to,
+		  int width)
 {
 	char text[CLI_NUMBER];
 
 	printf("\n%s%-*s", cli_colour(CLI_BOLD), NAME, "");
-	for (size_t i = from; i < to; i++) {
-		char name[4 * COLUMN];
-		const char *p = s->policy[i].name;
-
-		/* The settings tell policies of one mode apart. */
-		if (strchr(p, ':'))
-			p = strchr(p, ':') + 1;
-		cli_right(stdout, cli_cut(p, COLUMN - 1, name, sizeof(name)),
-			  COLUMN);
-	}
+	for (size_t i = from; i < to; i++)
+		cli_right(stdout, policy_label(s, i), width);
 	printf("%s\n", cli_colour(CLI_PLAIN));
 	for (size_t r = 0; r < NP_ARRAY_SIZE(rows); r++) {
 		printf("%-*s", NAME, rows[r].name);
 		for (size_t i = from; i < to; i++)
 			cli_right(stdout, value_text(&rows[r], value_of(
-				&rows[r], &s->policy[i]), text), COLUMN);
+				&rows[r], &s->policy[i]), text), width);
 		putchar('\n');
 	}
 }
@@ -2033,6 +2044,8 @@ static void print_source(const struct cli_simulate *s)
 static int sim_text(const struct cli_simulate *s)
 {
 	char line[1024], text[CLI_NUMBER];
+	int width = policy_width(s);
+	size_t room;
 
 	if (s->stopped)
 		cli_say(CLI_YELLOW, 0, "Stopped after %s: the results are of "
@@ -2040,9 +2053,11 @@ static int sim_text(const struct cli_simulate *s)
 			share(s->share_done, text));
 	verdict_text(s, line, sizeof(line));
 	cli_say(CLI_BOLD, 0, "%s", line);
-	for (size_t from = 0; from < s->n_policies; from += PER_TABLE)
-		table(s, from, from + PER_TABLE < s->n_policies ?
-		      from + PER_TABLE : s->n_policies);
+	room = cli_columns() < NAME + width ? 1 :
+	       (size_t)((cli_columns() - NAME) / width);
+	for (size_t from = 0; from < s->n_policies; from += room)
+		table(s, from, from + room < s->n_policies ? from + room :
+		      s->n_policies, width);
 	if (acting(s) && s->with && !nothing_text(s, line, sizeof(line)))
 		print_groups(s);
 	putchar('\n');

@@ -77,7 +77,7 @@ static void print_decision(const struct status *t)
 /* Nothing for "".  Returns how many lines were printed. */
 static int print_text(const char *label, const char *text)
 {
-	const size_t width = CLI_COLUMNS - CLI_LABEL;
+	const size_t width = (size_t)(cli_page_columns() - CLI_LABEL);
 
 	cli_labelled(stdout, label, "%s", text);
 	return (int)((strlen(text) + width - 1) / width);
@@ -126,7 +126,7 @@ static void leaf_row(const struct status *t, const struct np_state_leaf *l)
 {
 	bool much = l->worst_slowdown > t->s->max_slowdown;
 
-	cli_left(stdout, *l->name ? l->name : "(none)", 20);
+	cli_left(stdout, *l->name ? l->name : "(none)", cli_name_column(20, 1));
 	printf("%6u%6u%13u%6u%13u", l->n_nodes, l->n_idle, l->n_unavailable,
 	       l->n_jobs, l->n_known);
 	if (much)
@@ -160,8 +160,8 @@ static void print_leaves(const struct status *t, size_t rows)
 	size_t n = t->s->n_leaves, shown = n <= rows ? n : rows - 1;
 
 	/* The slowdown is the worst that is predicted for a job there. */
-	cli_head("%-20s%6s%6s%13s%6s%13s%16s", "Leaf", "Nodes", "Idle",
-		 "Down/drained", "Jobs", "With profile", "Worst slowdown");
+	cli_head("%-*s%6s%6s%13s%6s%13s%16s", cli_name_column(20, 1), "Leaf",
+		 "Nodes", "Idle", "Down/drained", "Jobs", "With profile", "Worst slowdown");
 	for (size_t i = 0; i < shown; i++)
 		leaf_row(t, t->leaf[i]);
 	if (shown < n)
@@ -210,7 +210,7 @@ static void apart_row(const struct np_state_job *j)
 {
 	const struct np_state_cause *c = cli_worst_cause(j);
 	char id[CLI_NUMBER], restriction[LINE], from[128] = "-", why[128] = "-";
-	char by[CLI_NUMBER], shown[160];
+	char by[CLI_NUMBER];
 
 	restriction_text(j, restriction, sizeof(restriction));
 	cli_job_name(j->id, j->array, j->task, id);
@@ -224,12 +224,12 @@ static void apart_row(const struct np_state_job *j)
 				 cli_change(c->slowdown, by));
 	}
 	printf("%-11s ", id);
-	cli_left(stdout, cli_app_name(j->app), 13);
+	cli_left(stdout, cli_app_name(j->app), cli_name_column(13, 3));
 	putchar(' ');
-	cli_left(stdout, restriction, 24);
+	cli_left(stdout, restriction, cli_name_column(24, 3));
 	putchar(' ');
-	cli_left(stdout, from, 14);
-	printf(" %s\n", cli_cut(why, 14, shown, sizeof(shown)));
+	cli_left(stdout, from, cli_name_column(14, 3));
+	printf(" %s\n", why);
 }
 
 /* The table of jobs kept apart, at most `rows` lines. */
@@ -239,8 +239,9 @@ static void print_apart(const struct status *t, size_t rows)
 
 	if (!n)
 		return;
-	cli_head("%-11s %-13s %-24s %-14s %s", "Job", "Application",
-		 "Restriction", "Because of", "Would slow");
+	cli_head("%-11s %-*s %-*s %-*s %s", "Job", cli_name_column(13, 3),
+		 "Application", cli_name_column(24, 3), "Restriction",
+		 cli_name_column(14, 3), "Because of", "Would slow");
 	for (size_t i = 0; i < shown; i++)
 		apart_row(t->apart[i]);
 	if (shown < n)

@@ -212,6 +212,7 @@ test_every_parsable_line_has_all_fields() {
 test_every_page_fits_a_screen() {
 	local app locale
 	setup
+	export COLUMNS=80
 	for locale in C.UTF-8 C; do
 		for app in $(netprof list -P | tail -n +2 | cut -d'|' -f1 | sort -u); do
 			LC_ALL=$locale netprof show "$app" >"$S/page"
@@ -233,6 +234,29 @@ test_every_page_fits_a_screen() {
 	done
 	[ -z "$(LC_ALL=C netprof show lammps | tr -d '\n\40-\176')" ] ||
 		fail "not ASCII where the locale is not UTF-8"
+}
+
+# A long name is cut on a narrow terminal, shown on a wide one, and never cut in a
+# pipe; tables of many columns are divided only on a terminal.
+test_tables_follow_the_width_of_the_output() {
+	local name=weather-forecast-ensemble-mean
+	setup
+	cp -r "$S/store/users/$MY_UID/fft" "$S/store/users/$MY_UID/$name"
+	sed -i "s/\"app\":\"fft\"/\"app\":\"$name\"/" "$S/store/users/$MY_UID/$name"/*.json
+	contains "cut" "$(COLUMNS=70 netprof list)" '^weather-fo~ '
+	contains "in 80 columns" "$(COLUMNS=80 netprof list)" '^weather-forecast-en~ '
+	contains "in 100 columns" "$(COLUMNS=100 netprof list)" "^$name  "
+	contains "in a pipe" "$(netprof list)" "^$name "
+	equal "in 60 columns" "$(COLUMNS=60 netprof show fft | wc -L)" 60
+	contains "levels that do not fit" "$(COLUMNS=60 netprof show fft)" '^Under load \(more\) '
+	contains "names of a matrix" "$(COLUMNS=80 netprof matrix)" ' weather-forec~'
+	equal "tables on a terminal" "$(COLUMNS=80 netprof matrix | grep -c '^fft ')" 2
+	contains "in a pipe" "$(netprof matrix)" " $name\$"
+	equal "tables in a pipe" "$(netprof matrix | grep -c '^fft ')" 1
+	equal "sides on a terminal" "$(COLUMNS=80 netprof compare fft halo lammps hpcc |
+		grep -c '^Latency')" 2
+	equal "sides in a pipe" "$(netprof compare fft halo lammps hpcc "$name" |
+		grep -c '^Latency')" 1
 }
 
 test_a_curve_from_one_run_says_so() {
@@ -433,6 +457,18 @@ test_unknown_application_fails_with_the_nearest_names() {
 	run netprof runs cpk2
 	equal "exit status" "$RC" 1
 	contains "of the published" "$ERR" 'did you mean cp2k\?$'
+	run netprof show FFT
+	contains "in other case" "$ERR" 'did you mean fft\?$'
+	run netprof forget lamps
+	contains "of one's own" "$ERR" 'did you mean lammps\?$'
+	run netprof unpublish cp2
+	contains "of the published to remove" "$ERR" 'did you mean cp2k\?$'
+	run netprof publish lamps
+	contains "to publish" "$ERR" 'did you mean lammps\?$'
+	run netprof tolerance lamps
+	contains "of those with traces" "$ERR" 'did you mean lammps\?$'
+	run netprof help shwo
+	contains "of a topic" "$ERR" 'did you mean show\?$'
 	run netprof show zzzzzz
 	equal "nothing like it" "$ERR" "netprof: no profile of \"zzzzzz\", neither $ME's own nor a published one"
 	rm -r "$S/store/users" "$S/store/published"

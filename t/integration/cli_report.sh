@@ -132,7 +132,7 @@ test_comparisons_equal_the_golden_files() {
 	golden compare.parsable netprof compare -P fft:4000 lammps
 	equal "fields" "$(netprof compare -P fft halo serial lammps:1302 |
 		awk -F'|' '{ print NF }' | sort -u)" 34
-	LC_ALL=C netprof compare fft:4000 halo lammps qmc serial >"$S/page"
+	LC_ALL=C COLUMNS=80 netprof compare fft:4000 halo lammps qmc serial >"$S/page"
 	between "columns" "$(wc -L <"$S/page")" 60 80
 	! grep ' $' "$S/page" || fail "blanks at the end"
 }
@@ -269,6 +269,23 @@ test_a_report_can_be_read_without_knowing_netprof() {
 		<(printf '%s\n' "Delayed probes" "Use" "Slowdown" "Interval" "Load level" | sort))" ""
 	netprof report --published -o "$page"
 	contains "published ones" "$(cat "$page")" '<h1>netprof report: cluster hpc, published applications</h1>'
+}
+
+# cell APP COLUMN: the text in a column of the list, counted from 1.
+cell() {
+	sed -n "s|^<tr><th scope=\"row\"><a href=\"#a[0-9]*\">$1</a></th>||p" "$S/page.html" |
+		sed 's/<[^>]*><span[^>]*>/<td>/g; s|</span>||g; s|</td></tr>||; s|</td><td[^>]*>|\n|g; s/<[^>]*>//g' |
+		sed -n "$2p"
+}
+
+test_a_cell_without_a_value_says_why() {
+	setup
+	netprof report -o "$S/page.html"
+	equal "a value" "$(cell hpcc 3)" "21 %"
+	equal "of a short run" "$(cell hello 3)" "too few probes"
+	equal "of one node" "$(cell serial 3)" "no probes"
+	equal "of another fabric" "$(cell qmc 3)" "no idle baseline"
+	equal "without runs under load" "$(cell NPmpi 4)" "not run under load"
 }
 
 test_without_a_calibration_a_report_says_what_is_missing() {
@@ -425,6 +442,26 @@ test_a_browser_sorts_the_tables_of_a_report() {
 		"netprof report: cluster hpc, applications of $(id -un),2,15"
 	dom "$S/page.html" 'throw new Error("as it should")' >/dev/null
 	contains "errors would be seen" "$(cat "$S/console")" 'as it should'
+}
+
+# As wide as a phone: only the tables scroll sideways, not the page.
+test_wide_tables_of_a_report_scroll_on_a_phone() {
+	local table='const t = document.querySelector(`#matrix`).parentNode;'
+	needs_browser
+	setup
+	costly_pair
+	netprof report --blame --accounting="$S/accounting" --topology="$S/topology" -o "$S/page.html"
+	cat >>"$S/page.html" <<-'END'
+		<script>document.documentElement.style.width = '500px';
+		document.body.style.maxWidth = 'none';</script>
+	END
+	equal "nothing is wider than the page" "$(dom "$S/page.html" \
+		'return [...document.querySelectorAll("body *")].filter(e =>
+			!e.closest(".scroll, pre, svg") &&
+			e.getBoundingClientRect().right > 500).map(e => e.tagName).join()')" ""
+	equal "the matrix is, and scrolls" "$(dom "$S/page.html" "$table
+		return [t.scrollWidth > t.clientWidth, t.clientWidth <= 500,
+			getComputedStyle(t).overflowX].join()")" "true,true,auto"
 }
 
 # 200 additional applications, each with ten runs.

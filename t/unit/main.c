@@ -146,6 +146,8 @@ int main(int argc, char **argv)
 	for (struct t_suite *s = suites; s; s = s->next)
 		if (wanted(s, argc, argv))
 			add_suite(s);
+	/* Whatever terminal the tests run in. */
+	setenv("COLUMNS", "80", 1);
 	CU_basic_set_mode(CU_BRM_VERBOSE);
 	CU_basic_run_tests();
 	/* CU_get_error() is 0 even when assertions fail. */

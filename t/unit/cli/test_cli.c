@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
 	double sec;
@@ -189,12 +190,48 @@ static void test_wrapping(void)
 		"thirteen fourteen fifteen sixteen");
 	size_t first = strcspn(text, "\n");
 
-	T_CHECK(first > 60 && first <= CLI_COLUMNS);
+	T_CHECK(first > 60 && first <= 80);
 	T_CHECK(!strcmp(text + first, "\n  fifteen sixteen\n"));
 	free(text);
 	text = printed(print_wrapped, "");
 	T_CHECK(!strcmp(text, "\n"));
 	free(text);
+}
+
+/* Names of applications may be long: tables are as wide as the terminal. */
+static void test_width_of_the_output(void)
+{
+	static const struct {
+		const char *name, *columns;
+		int all, page, name_column;
+	} cases[] = {
+		{ "of an average terminal", "80", 80, 80, 20 },
+		{ "a wide one has room for names", "90", 90, 80, 25 },
+		{ "but not for emptiness", "300", 300, 80, 40 },
+		{ "a narrow one cuts names", "72", 72, 72, 16 },
+		{ "there is a least width", "5", 40, 40, 11 },
+		{ "nonsense is no width", "wide", CLI_UNLIMITED, 80, 20 },
+		{ "nor is zero", "0", CLI_UNLIMITED, 80, 20 },
+		{ "a pipe has no limit", NULL, CLI_UNLIMITED, 80, 20 },
+	};
+	int was = dup(STDOUT_FILENO), ends[2];
+
+	T_CHECK(!pipe(ends) && dup2(ends[1], STDOUT_FILENO) >= 0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(cases); i++) {
+		if (cases[i].columns)
+			setenv("COLUMNS", cases[i].columns, 1);
+		else
+			unsetenv("COLUMNS");
+		T_ROW(cases[i].name, cli_columns() == cases[i].all);
+		T_ROW(cases[i].name, cli_page_columns() == cases[i].page);
+		T_ROW(cases[i].name,
+		      cli_name_column(20, 2) == cases[i].name_column);
+	}
+	setenv("COLUMNS", "80", 1); /* as for all tests */
+	dup2(was, STDOUT_FILENO);
+	close(was);
+	close(ends[0]);
+	close(ends[1]);
 }
 
 static void print_labelled(FILE *f, const void *arg)
@@ -296,6 +333,8 @@ static const struct t_case cases[] = {
 	{ "dates as sacct has them", test_dates },
 	{ "long names are cut and marked", test_cuts },
 	{ "sentences wrap within the screen", test_wrapping },
+	{ "tables are as wide as the terminal, or a pipe",
+	  test_width_of_the_output },
 	{ "so they do beside a label", test_labels },
 	{ "bars show what is there", test_bars },
 	{ "a full list of findings stays as it is",
