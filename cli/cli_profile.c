@@ -280,9 +280,8 @@ static void names_free(struct names *n)
 static const char none_yet[] = "; there are no profiles yet: sbatch "
 			       "--netprofile=NAME job.sh makes one";
 
-/* "; did you mean X?", or how to make a first profile if there is none. */
-static void near_names(struct cli_store *s, const struct cli_options *o,
-		       const char *app, char *buf, size_t len)
+const char *cli_near_apps(struct cli_store *s, const struct cli_options *o,
+			  const char *app, char *buf, size_t len)
 {
 	struct names n;
 
@@ -291,6 +290,7 @@ static void near_names(struct cli_store *s, const struct cli_options *o,
 	if (!n.n)
 		snprintf(buf, len, "%s", none_yet);
 	names_free(&n);
+	return buf;
 }
 
 /* A missing store is reported before the usage error. */
@@ -318,7 +318,7 @@ static int not_found(struct cli_store *s, const struct cli_options *o,
 {
 	char near[256], user[CLI_NUMBER];
 
-	near_names(s, o, app, near, sizeof(near));
+	cli_near_apps(s, o, app, near, sizeof(near));
 	if (o->published)
 		return cli_fail("no published profile of \"%.64s\"%s", app,
 				near);
@@ -539,6 +539,24 @@ static void phases_text(const struct np_profile *p, char *buf, size_t len)
 	}
 }
 
+/* Why a leaf switch was not measured: no two nodes of the step were on it. */
+static const char *skipped_leaf(const struct np_record *r)
+{
+	for (size_t i = 0; i < r->n_leaves; i++)
+		if (r->leaves[i].skipped)
+			return r->leaves[i].skipped;
+	return NULL;
+}
+
+/* Could the newest run not be measured on the nodes that it had? */
+static bool lacks_nodes(const struct np_profile *p)
+{
+	const struct np_record *r = p->runs->n ? p->runs->run[0] : NULL;
+
+	return r && !p->ev.latency.n_runs && !np_run_latency(r).n &&
+	       skipped_leaf(r);
+}
+
 /* Why the newest run has no latencies, or why they do not count. */
 static void say_nothing_measured(const struct np_profile *p, char *buf)
 {
@@ -548,15 +566,17 @@ static void say_nothing_measured(const struct np_profile *p, char *buf)
 
 	if (measured)
 		why = np_run_use_words(p->ev.use[0]);
-	for (size_t i = 0; i < r->n_leaves && !why; i++)
-		/* Else the reason of a leaf switch that was not measured. */
-		why = r->leaves[i].skipped;
+	if (!why)
+		why = skipped_leaf(r);
 	if (!why && r->n_notes)
 		/* Else the last note of the run. */
 		why = r->notes[r->n_notes - 1];
 	snprintf(buf, CLI_SENTENCE, "%s: no %slatencies yet. Newest run "
 		 "%u.%u: %s.", p->runs->app, measured ? "usable " : "",
 		 r->job_id, r->step_id, why ? why : "no reason was recorded");
+	if (lacks_nodes(p))
+		cli_add(buf, CLI_SENTENCE, " Two are needed: sbatch -N2 "
+			"--switches=1 --netprofile=%s job.sh", p->runs->app);
 }
 
 /* "1.2 MB/s" */
@@ -729,7 +749,8 @@ static void say_interference(const struct np_profile *p, char *buf)
 	const struct np_run_summary_level *worst = worst_level(p);
 	char change[CLI_NUMBER], source[32];
 
-	if (p->is_idle)
+	/* What cannot be measured at all cannot be measured under load. */
+	if (p->is_idle || (!p->ev.n_levels && lacks_nodes(p)))
 		buf[0] = '\0';
 	else if (!p->ev.n_levels)
 		snprintf(buf, CLI_SENTENCE, "Not measured under synthetic load "

@@ -54,6 +54,13 @@ int cli_runs_find(struct cli_store *s, const struct cli_options *o,
 		  const char *app, struct cli_runs *out);
 
 /*
+ * The end of the error for an unknown application: "; did you mean fft?", or how
+ * to make a first profile if there is none.  len: 256 is enough.
+ */
+const char *cli_near_apps(struct cli_store *s, const struct cli_options *o,
+			  const char *app, char *buf, size_t len);
+
+/*
  * "; there are fft, halo, lammps", as many as fit into a line of len bytes, for
  * the error of a command that was called without an application.
  */

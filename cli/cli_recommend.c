@@ -18,8 +18,11 @@ static bool verdict_asks(const struct np_profile *p, struct cli_recommendation *
 		strcpy(a->command, CLI_MEASURE_IDLE);
 		strcpy(a->what, "the idle network");
 	} else if (p->verdict.use == NP_USE_UNKNOWN) {
-		snprintf(a->command, sizeof(a->command), "sbatch --netprofile="
-			 "%s --netprofile-period=20ms job.sh", app);
+		/* Probes need two nodes under one leaf switch. */
+		snprintf(a->command, sizeof(a->command), "sbatch %s"
+			 "--netprofile=%s%s job.sh", p->ev.latency.n_runs ? "" :
+			 "-N2 --switches=1 ", app, p->ev.latency.n_runs ?
+			 " --netprofile-period=20ms" : "");
 		snprintf(a->what, sizeof(a->what), "latencies of %s", app);
 	} else if (!p->ev.n_levels) {
 		snprintf(a->command, sizeof(a->command), "sbatch --netprofile="

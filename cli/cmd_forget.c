@@ -4,6 +4,7 @@
  * Both ask before they remove anything.  A run is named as by `netprof runs`,
  * or by the number of its job.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,7 @@ static int run(const struct cli_cmd *self, int argc, char **argv,
 	struct cli_options o;
 	struct np_runs runs;
 	struct cli_store s;
+	char near[256];
 	int rc = cli_options_parse(self, argc, argv, &ask, &o);
 
 	if (rc < 0 && np_app_check(o.app, &err))
@@ -116,9 +118,12 @@ static int run(const struct cli_cmd *self, int argc, char **argv,
 		rc = cli_store_open(&s);
 	if (rc >= 0)
 		return rc;
-	if (np_store_load(s.store, owner, geteuid(), o.app, cli_warn_line, NULL,
-			  &runs, &err)) {
-		rc = cli_fail("%s", *err.text ? err.text : "no such profile");
+	rc = np_store_load(s.store, owner, geteuid(), o.app, cli_warn_line,
+			   NULL, &runs, &err);
+	if (rc) {
+		o.published = owner == NP_STORE_PUBLISHED;
+		rc = cli_fail("%s%s", err.text, rc != -ENOENT ? "" :
+			      cli_near_apps(&s, &o, o.app, near, sizeof(near)));
 	} else {
 		rc = remove_runs(&s, owner, &runs, &ask, o.apps + 1);
 		np_runs_free(&runs);

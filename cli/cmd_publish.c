@@ -66,6 +66,7 @@ static int run_publish(const struct cli_cmd *self, int argc, char **argv)
 	struct np_runs runs;
 	struct cli_store s;
 	const char *app;
+	char near[256];
 	uid_t uid;
 	int rc;
 
@@ -78,9 +79,12 @@ static int run_publish(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_store_open(&s);
 	if (rc >= 0)
 		return rc;
-	if (np_store_load(s.store, NP_STORE_USER, uid, app, cli_warn_line, NULL,
-			  &runs, &err)) {
-		rc = cli_fail("%s", err.text);
+	rc = np_store_load(s.store, NP_STORE_USER, uid, app, cli_warn_line,
+			   NULL, &runs, &err);
+	if (rc) {
+		o.uid = uid;
+		rc = cli_fail("%s%s", err.text, rc != -ENOENT ? "" :
+			      cli_near_apps(&s, &o, app, near, sizeof(near)));
 	} else {
 		rc = runs.n ? publish(&s, &runs, uid, o.as ? o.as : app) :
 			      cli_fail("no usable run of \"%s\"", app);

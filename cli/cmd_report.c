@@ -542,8 +542,10 @@ static void list_row(FILE *f, const struct report *r, size_t number)
 			p->verdict.delayed_share,
 			cli_percent(p->verdict.delayed_share, share));
 	} else {
-		put_empty(f, p->ev.latency.n_runs ? "no idle baseline" :
-						    "no probes");
+		put_empty(f, !p->ev.latency.n_runs ? "no probes" :
+			     p->verdict.doubt == NP_DOUBT_PROBES ?
+						     "too few probes" :
+						     "no idle baseline");
 	}
 	if (by) {
 		put_change(f, &by->p, r->limit);

@@ -727,8 +727,8 @@ static int note_leaf(struct np_record *r, const struct node *node, size_t n,
 	run->nodes = np_hosts_compress(&here);
 	run->rail = rail ? strdup(rail) : NULL;
 	if (here.n < 2)
-		run->skipped = strdup("one node of the step on this leaf: no "
-				      "peer");
+		run->skipped = strdup("only one node of the step is on this "
+				      "leaf switch");
 out:
 	np_hosts_free(&here);
 	return rc;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli_profile.h"
 #include "cli_text.h"
 #include "np_app.h"
 #include "np_conf.h"
@@ -45,6 +46,22 @@ static int in_store(const char *app, char **path, struct np_err *err)
 	return *path ? 0 : np_errf(err, -ENOMEM, "out of memory");
 }
 
+/* Print an error with the applications most like that name. */
+static int no_trace(const char *what)
+{
+	const struct cli_options mine = { .uid = getuid() };
+	struct cli_store s;
+	char near[256] = "";
+
+	if (cli_store_open(&s) < 0) {
+		cli_near_apps(&s, &mine, what, near, sizeof(near));
+		cli_store_close(&s);
+	}
+	return cli_fail("%.64s: no such file, and no trace of an application of "
+			"that name; \"srun --netprofile-trace\" records one%s",
+			what, near);
+}
+
 /*
  * A name is first taken as that of an application, because a program file of
  * that name often exists in the current directory.
@@ -63,9 +80,7 @@ int cli_trace_path(const char *what, char **path)
 		return cli_fail("%.64s: no such file, and %s", what,
 				err.text);
 	if (!exists && rc == -ENOENT && !strchr(what, '/'))
-		return cli_fail("%.64s: no such file, and no trace of an "
-				"application of that name; \"srun "
-				"--netprofile-trace\" records one", what);
+		return no_trace(what);
 	*path = strdup(what);
 	return *path ? -1 : cli_fail("out of memory");
 }

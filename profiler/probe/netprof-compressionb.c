@@ -69,7 +69,7 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 		return np_errf(err, -ENOMEM, "out of memory");
 	s->level.peers = (uint32_t)got;
 	if (!got) {
-		out->skipped = "no peer: the step has one node on this leaf";
+		out->skipped = "only one node of the step is on this leaf switch";
 		return 0;
 	}
 	for (size_t i = 0; !rc && i < got; i++)

@@ -377,7 +377,7 @@ test_publishing_again_adds() {
 test_hostile_records_do_not_reach_the_terminal() {
 	setup
 	find "$S/store/users/$MY_UID/serial" -name '*.json' -exec sed -i \
-		's/one node of the step on this leaf/\\u001b[2J\\u009bpwned/' {} +
+		's/only one node of the step is on this leaf switch/\\u001b[2J\\u009bpwned/' {} +
 	run netprof show serial
 	equal "exit status" "$RC" 0
 	contains "page" "$OUT" 'pwned'
