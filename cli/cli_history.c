@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli_profile.h"
 #include "cli_slurm.h"
 #include "np_clock.h"
 #include "np_prom.h"
@@ -235,15 +236,16 @@ int cli_history_conf(const struct cli_cmd *self,
 		     const struct cli_history_opt *ask,
 		     struct np_metrics_conf *out)
 {
-	struct np_err err = NP_ERR_INIT;
 	struct np_conf c;
 	char url[sizeof(out->url)];
+	int rc;
 
 	if (ask->topology && !ask->accounting)
 		return cli_usage(self, "--topology=%.64s needs --accounting",
 				 ask->topology);
-	if (np_conf_from_environment(&c, &err))
-		return cli_fail("%s", err.text);
+	rc = cli_conf_read(&c);
+	if (rc >= 0)
+		return rc;
 	*out = c.metrics;
 	if (!ask->metrics_url)
 		return -1;

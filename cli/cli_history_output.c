@@ -514,7 +514,8 @@ static void say_neighbours(const struct cli_history *p)
 		return;
 	}
 	cli_head("%-12s%-*s%-9s%-11s%5s%9s%11s%9s", "Neighbour",
-		 cli_name_column(14, 1), "Name", "User", "Leaf", "Nodes", "Overlap", "Traffic", "Cost");
+		 cli_name_column(14, 1), "Name", "User", "Leaf", "Nodes",
+		 "Overlap", "Traffic", "Cost");
 	for (size_t i = 0; i < p->n_neighbours && i < MAX_ROWS; i++) {
 		neighbour_row(p, i);
 		same |= p->neighbour[i].same_node;

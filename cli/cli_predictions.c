@@ -66,7 +66,7 @@ static void take_row(struct np_words *w, struct cli_predictions *p)
 				      w->word[3], w->word[4]);
 	}
 	if (!w->rc && cli_predictions_find(p, r.victim, r.co))
-		np_words_fail(w, -EINVAL, "%s beside %s: predicted twice",
+		np_words_fail(w, -EINVAL, "%s with %s: predicted twice",
 			      r.victim, r.co);
 	if (w->rc)
 		return;

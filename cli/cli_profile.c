@@ -24,18 +24,23 @@
 
 /* ---- the profile store ---- */
 
-/* Users cannot correct the file, so only users who can write it are warned. */
+/*
+ * Users cannot correct the file, so only users who can write it are warned,
+ * once, however often a command reads it.
+ */
 int cli_conf_read(struct np_conf *conf)
 {
+	static bool told;
 	struct np_err err = NP_ERR_INIT;
 	int rc = np_conf_from_environment(conf, &err);
 
 	if (rc && rc != -EINVAL)
 		return cli_fail("%s", err.text);
-	/* Users who cannot write the file cannot correct it either. */
-	if (rc && !access(np_conf_path(), W_OK))
+	if (rc && !told && !access(np_conf_path(), W_OK)) {
 		cli_fail("%s; until this is corrected no job is measured",
 			 err.text);
+		told = true;
+	}
 	return -1;
 }
 

@@ -102,7 +102,10 @@ void cli_head(const char *format, ...);
 /* Print a bar over share (0 .. 1) of width columns, then blanks. */
 void cli_bar(FILE *f, double share, int width);
 
-/* Print a bold label, and text that is wrapped to the right of it; nothing if the text is "". */
+/*
+ * Print a bold label, and text that is wrapped to the right of it; nothing if the
+ * text is "".
+ */
 #define CLI_LABEL 11
 __attribute__((format(printf, 3, 4)))
 void cli_labelled(FILE *f, const char *label, const char *format, ...);

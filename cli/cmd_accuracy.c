@@ -813,7 +813,7 @@ const struct cli_cmd cmd_accuracy = {
 "  --predictions=FILE  also score the predictions in FILE. Each line has a\n"
 "                     victim, a co-runner, the slowdown in percent and,\n"
 "                     optionally, the two ends of a 90 % interval. Of the\n"
-"                     models, only " NP_MODEL_DEFAULT " is scored beside them, unless\n"
+"                     models, only " NP_MODEL_DEFAULT " is scored with them, unless\n"
 "                     --model names others\n"
 "  --cases            also list each case with its predictions\n"
 "  --traces=DIR       DIR/APP is the trace or execution graph of a program, for\n"

@@ -79,8 +79,8 @@ static void node_rows(const struct np_acct *h, const struct np_job_cost *t)
 
 	if (!t->n_nodes)
 		return;
-	cli_head("%-*s%6s%12s%10s  %s", width, "Node", "Runs", "Slower", "Node-h",
-		 "95 %");
+	cli_head("%-*s%6s%12s%10s  %s", width, "Node", "Runs", "Slower",
+		 "Node-h", "95 %");
 	for (size_t i = 0; i < t->n_nodes && i < MAX_ROWS; i++) {
 		const struct np_job_cost_node *n = &t->node[i];
 

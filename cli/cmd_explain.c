@@ -461,7 +461,7 @@ static size_t other_leaves(const struct explanation *e)
 	size_t n_open = 0, known;
 	char **open = NULL;
 
-	if (strcmp(j->action, "confine") ||
+	if (strcmp(j->action, "restricted") ||
 	    np_hostlist_expand(j->leaves, &open, &n_open, NULL))
 		return 0;
 	np_names_free(open, n_open);

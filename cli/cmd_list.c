@@ -280,8 +280,8 @@ static int list_text(const struct profiles *all)
 		return CLI_DONE;
 	}
 	printf("%s%-*s %-10s%5s %-10s %-19s %s%s\n", cli_colour(CLI_BOLD),
-	       cli_name_column(20, 1), "Application", "Owner", "Runs", "Last", "Use", "Load levels",
-	       cli_colour(CLI_PLAIN));
+	       cli_name_column(20, 1), "Application", "Owner", "Runs", "Last",
+	       "Use", "Load levels", cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < all->n; i++)
 		text_row(&all->row[i]);
 	return CLI_DONE;

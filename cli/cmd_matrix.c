@@ -219,8 +219,8 @@ static int matrix_text(const struct cli_matrix *m)
 	if (cli_no_effect(m->k, m->scope))
 		cli_wrap(stdout, cli_no_effect_text(m->k, m->scope, line,
 						   sizeof(line)), 0);
-	cli_say(CLI_PLAIN, 0, "How much longer each row runs beside each "
-		"column, %s (model %s; fabric %s, calibrated %s):",
+	cli_say(CLI_PLAIN, 0, "How much longer each row runs while each "
+		"column runs %s (model %s; fabric %s, calibrated %s):",
 		cli_scope_text(m->scope), m->model->name, m->k->cal.cluster,
 		cli_day(m->k->cal.date, day));
 	blocks(m, false);
@@ -389,8 +389,8 @@ const struct cli_cmd cmd_matrix = {
 	.args = "[--json|--csv] [OPTION]... [APP]...",
 	.help = "predictions for every pair of applications",
 	.text =
-"Predicts how much longer each application (row) runs beside each other one\n"
-"(column) and beside a second job of its own.  Without APP: your own\n"
+"Predicts how much longer each application (row) runs with each other one\n"
+"(column) and with a second job of its own.  Without APP: your own\n"
 "applications and the published ones that were measured on this fabric.  What\n"
 "netprof validate measured follows in a second table.\n\n"
 "  --scope=SCOPE   nodes of the other job: node (the same), leaf (others of the\n"

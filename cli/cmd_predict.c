@@ -412,7 +412,7 @@ static void put_used(json_object *list, const struct cli_known_app *a)
 	left = cli_put_object(j, "excluded");
 	for (int use = NP_RUN_FABRIC; use < NP_RUN_USES; use++)
 		if (s->count[use])
-			cli_put_count(left, np_run_use_words(
+			cli_put_count(left, np_run_use_name(
 					      (enum np_run_use)use),
 				      s->count[use]);
 }

@@ -101,7 +101,7 @@ const struct cli_cmd cmd_publish = {
 "Copies the runs of a user's application (yours without USER/) to the published\n"
 "profiles, which every user can read and which placement trusts.  Publishing\n"
 "again adds the new runs.  What predictions do not need stays private: who ran\n"
-"it, on which nodes and hosts, and which other jobs ran beside it.  A published\n"
+"it, on which nodes and hosts, and which other jobs ran then.  A published\n"
 "profile \"idle\" is the idle baseline of all users who have none of their own.\n\n"
 "  --as=NAME  publish under another name",
 	.examples =

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "cli_profile.h"
 #include "np_conf.h"
 
 /*
@@ -17,9 +17,9 @@
  */
 static int run_release(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct np_err err = NP_ERR_INIT;
 	char path[PATH_MAX + 32];
 	struct np_conf conf;
+	int rc;
 
 	if (argc > 1 &&
 	    (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
@@ -31,8 +31,9 @@ static int run_release(const struct cli_cmd *self, int argc, char **argv)
 			return cli_usage(self, *argv[i] == '-' ?
 					 "no such option: %.64s" :
 					 "unexpected argument \"%.64s\"", argv[i]);
-	if (np_conf_from_environment(&conf, &err))
-		return cli_fail("%s", err.text);
+	rc = cli_conf_read(&conf);
+	if (rc >= 0)
+		return rc;
 	snprintf(path, sizeof(path), "%s/netprof-release", conf.libexecdir);
 	argv[0] = path;
 	fflush(NULL);

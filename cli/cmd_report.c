@@ -373,7 +373,7 @@ static void put_empty(FILE *f, const char *why)
 static void put_columns(FILE *f, const struct cli_matrix *m)
 {
 	fputs("<thead><tr><th scope=\"col\" aria-sort=\"ascending\"><button>"
-	      "beside</button></th>", f);
+	      "with</button></th>", f);
 	for (size_t c = 0; c < m->n; c++)
 		put_html(f, "<th scope=\"col\" data-sort=\"number\">"
 			 "<button>", "</button></th>", "%s",
@@ -387,8 +387,8 @@ static void say_matrix(FILE *f, const struct report *r)
 	const struct cli_matrix *m = &r->m;
 	char day[CLI_NUMBER], line[512];
 
-	put_html(f, "<p>", "", "How much longer each row runs beside each "
-		 "column, %s (model %s; fabric %s, calibrated %s).",
+	put_html(f, "<p>", "", "How much longer each row runs while each "
+		 "column runs %s (model %s; fabric %s, calibrated %s).",
 		 cli_scope_text(m->scope), m->model->name,
 		 m->k->cal.cluster, cli_day(m->k->cal.date, day));
 	fprintf(f,
@@ -507,8 +507,8 @@ static void put_summary(FILE *f, const struct report *r)
 	if (most)
 		put_html(f, "", "",
 			 "%zu of %zu applications would be slowed "
-			 "by more than %.0f %% beside another; worst: %s "
-			 "beside %s, %s.",
+			 "by more than %.0f %% by another; worst: %s by "
+			 "%s, %s.",
 			 suffer, r->n, 100 * r->limit, most->profile.runs->app,
 			 most->slowed_by.pair->app,
 			 cli_change(most->slowed_by.pair->p.slowdown, change));

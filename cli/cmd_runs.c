@@ -50,7 +50,8 @@ static int runs_text(const struct cli_profile *p)
 {
 	printf("%s%-14s %-10s%9s%7s%9s%9s%9s %-*s %s%s\n",
 	       cli_colour(CLI_BOLD), "Run", "Start", "Time", "Nodes", "Probes",
-	       "p50", "p99", cli_name_column(5, 1), "Level", "Use", cli_colour(CLI_PLAIN));
+	       "p50", "p99", cli_name_column(5, 1), "Level", "Use",
+	       cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < p->r.runs.n; i++)
 		text_row(p->r.runs.run[i], p->profile.ev.use[i]);
 	return CLI_DONE;

@@ -2279,7 +2279,7 @@ static void log_start(void *arg, uint32_t job, const struct np_sim_outcome *fate
 		(long long)s->job[job].submit_sec,
 		(long long)fate->eligible_sec, (long long)fate->start_sec,
 		fate->how == NP_SIM_MAIN ? "main" : "backfill",
-		fate->let_go	     ? "let go at MaxDefer" :
+		fate->let_go	     ? "released at MaxDefer" :
 		fate->was_restricted ? "restricted" :
 		fate->was_held	     ? "held" :
 				       "-",

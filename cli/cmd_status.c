@@ -161,7 +161,8 @@ static void print_leaves(const struct status *t, size_t rows)
 
 	/* The slowdown is the worst that is predicted for a job there. */
 	cli_head("%-*s%6s%6s%13s%6s%13s%16s", cli_name_column(20, 1), "Leaf",
-		 "Nodes", "Idle", "Down/drained", "Jobs", "With profile", "Worst slowdown");
+		 "Nodes", "Idle", "Down/drained", "Jobs", "With profile",
+		 "Worst slowdown");
 	for (size_t i = 0; i < shown; i++)
 		leaf_row(t, t->leaf[i]);
 	if (shown < n)

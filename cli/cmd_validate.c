@@ -906,14 +906,14 @@ static int keep(struct validate *v, const struct np_validate_task *t,
 
 /* ---- all runs ---- */
 
-/* "fft beside halo", for the progress lines. */
+/* "fft with halo", for the progress lines. */
 static const char *task_text(const struct validate *v,
 			     const struct np_validate_task *t, char *buf,
 			     size_t len)
 {
 	static const char *const how[] = {
 		[NP_PAIRS_LAUNCH] = ", launch only", [NP_PAIRS_ALONE] = " alone",
-		[NP_PAIRS_PROFILE] = ", profile", [NP_PAIRS_LEAF] = " beside ",
+		[NP_PAIRS_PROFILE] = ", profile", [NP_PAIRS_LEAF] = " with ",
 		[NP_PAIRS_APART] = " on another leaf than ",
 	};
 
@@ -1040,7 +1040,7 @@ static void print_measured(const struct validate *v)
 	char day[CLI_NUMBER];
 
 	cli_labelled(stdout, "Measured", "%zu pair%s of %zu program%s on "
-		     "leaf %s: %s beside %s, last on %s", r->n_pairs,
+		     "leaf %s: %s with %s, last on %s", r->n_pairs,
 		     r->n_pairs == 1 ? "" : "s", v->list.n,
 		     v->list.n == 1 ? "" : "s",
 		     p->leaf ? p->leaf : "(no topology)",
@@ -1087,7 +1087,7 @@ static void print_refused(const struct validate *v)
 
 	for (size_t i = 0; i < n * n; i++)
 		if (v->result.pair[i].refused)
-			cli_labelled(stdout, "Rejected", "%s beside %s: %+.1f "
+			cli_labelled(stdout, "Rejected", "%s with %s: %+.1f "
 				     "%% on two leaves, where they share no "
 				     "switch", name_of(v, i / n),
 				     name_of(v, i % n), 100 *
@@ -1101,7 +1101,7 @@ static void print_unsteady(const struct validate *v)
 
 	for (size_t i = 0; i < n * n; i++)
 		if (v->result.pair[i].between > NP_VALIDATE_REPEAT_MOST)
-			cli_labelled(stdout, "Unsteady", "%s beside %s: two "
+			cli_labelled(stdout, "Unsteady", "%s with %s: two "
 				     "runs differ by %.0f percentage points; "
 				     "--repeats=%u runs all pairs once more",
 				     name_of(v, i / n), name_of(v, i % n),
@@ -1214,7 +1214,7 @@ static int print_worst(const struct validate *v)
 		return cli_fail("out of memory");
 	if (n)
 		cli_head("%-*s%-*s%9s%10s%13s  %s", NAME, "slowed", NAME,
-			 "beside", "measured", "predicted", "90 %", "notes");
+			 "by", "measured", "predicted", "90 %", "notes");
 	for (size_t i = 0; i < n && i < WORST; i++)
 		print_pair(v, at[i]);
 	free(at);

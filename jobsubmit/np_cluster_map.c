@@ -1000,8 +1000,8 @@ static int add_leaf(struct np_cluster_map *s, struct leaves *l,
 	uint32_t *node;
 
 	if (site_parse_long(s, from->nodes, l->bits)) {
-		np_errf(&s->warning, 0, "topology: leaf switch %.64s is left "
-			"out: \"%.80s\" is no list of nodes", from->name,
+		np_errf(&s->warning, 0, "topology: leaf switch %.64s is "
+			"ignored: \"%.80s\" is no list of nodes", from->name,
 			from->nodes);
 		return 0;
 	}

@@ -1213,7 +1213,7 @@ static void dispatch_level(struct np_agents *a, const size_t member[], size_t n)
 						 a->request->level, "");
 	if (n < a->level_steps.n)
 		np_record_note(a->reports.r,
-			       "the level came up on %zu of its %zu %s", n,
+			       "the load level started on %zu of its %zu %s", n,
 			       a->level_steps.n,
 			       a->level_steps.n > a->nodes->level.n ?
 				       "adapters" : "nodes");

@@ -922,8 +922,8 @@ static const char *begin_next_interval(struct np_intervals *c, double now_sec,
 static void note_failure(struct np_intervals *c)
 {
 	c->failures++;
-	np_record_note(c->r, "level %s did not come up for its interval",
-		       c->history->name[c->level]);
+	np_record_note(c->r, "load level %s did not start in time for its "
+		       "interval", c->history->name[c->level]);
 }
 
 /* Nodes may still report on the interval: look again soon. */

@@ -81,7 +81,7 @@ static int get_arrivals(const struct np_jat *in, json_object *from,
 	if (json_object_object_get(from, "customers") ||
 	    json_object_object_get(from, "think_sec"))
 		return np_jat_refuse(in, "arrivals_per_sec", "no customers and "
-				     "no think_sec beside it");
+				     "no think_sec with it");
 	return np_jget_real(in, "arrivals_per_sec", j, NP_QN_LEAST_SEC,
 			    NP_QN_MOST_SEC, &c->arrivals_per_sec);
 }
@@ -209,11 +209,11 @@ static int get_demand(const struct np_jat *in, json_object *from, size_t n,
 	for (size_t c = 0; c < n; c++)
 		v[c] = 1;
 	if (json_object_object_get_ex(from, "service_sec", &service) == both)
-		return np_jat_refuse(in, key, both ? "no service_sec beside it"
+		return np_jat_refuse(in, key, both ? "no service_sec with it"
 				     : "it, or demand_sec: both are missing");
 	if (json_object_object_get_ex(from, "visits", &visits)) {
 		if (both)
-			return np_jat_refuse(in, key, "no visits beside it");
+			return np_jat_refuse(in, key, "no visits with it");
 		rc = get_numbers(in, "visits", visits, n, v);
 	}
 	if (rc)

@@ -82,7 +82,7 @@ static int check_class(const struct np_qn *net, size_t c, struct np_err *err)
 			       class->arrivals_per_sec, NP_QN_MOST_SEC);
 	if (class->arrivals_per_sec > 0 && (class->customers ||
 					    class->think_sec > 0))
-		return np_errf(err, -EINVAL, "%.64s: arrivals beside customers "
+		return np_errf(err, -EINVAL, "%.64s: both arrivals and customers "
 			       "or think time, expected one of them",
 			       class->name);
 	if (!is_time(class->think_sec))

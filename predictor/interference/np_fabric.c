@@ -36,7 +36,7 @@ static int pairs_check(const struct np_fabric *f, struct np_err *err)
 
 			if (!np_slowdown_valid(m))
 				return np_errf(err, -EINVAL, "%s: slowdown of "
-					       "level %s beside %s is %g (sd "
+					       "level %s under %s is %g (sd "
 					       "%g), expected above -1",
 					       f->name, f->level[i].name,
 					       f->level[j].name, m->mean,
@@ -123,7 +123,7 @@ int np_program_check(const struct np_program *a, const struct np_fabric *f,
 	int rc = np_latency_check(&a->latency, f->bins, a->name, err);
 
 	if (!rc)
-		rc = slowdowns_check(a->curve, a, f, "slowdown beside", err);
+		rc = slowdowns_check(a->curve, a, f, "slowdown under", err);
 	if (!rc)
 		rc = slowdowns_check(a->impact, a, f, "slowdown it causes to",
 				     err);

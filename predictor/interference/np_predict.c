@@ -187,7 +187,7 @@ static const struct {
 	const char *what;
 } requirements[] = {
 	{ NP_NEED_CURVE, VICTIM, NP_NEED_CURVE,
-	  "no slowdown beside any level" },
+	  "no slowdown under any load level" },
 	{ NP_NEED_TRACE, VICTIM, NP_NEED_TRACE, "no trace" },
 	{ NP_NEED_OWN_IMPACT, VICTIM, NP_NEED_IMPACT,
 	  "how much it slows the levels was not measured" },
@@ -196,14 +196,14 @@ static const struct {
 	{ NP_NEED_IMPACT, CO_RUNNER, NP_NEED_IMPACT,
 	  "how much it slows the levels was not measured" },
 	{ NP_NEED_CO_CURVE, CO_RUNNER, NP_NEED_CURVE,
-	  "no slowdown beside any level" },
+	  "no slowdown under any load level" },
 	{ NP_NEED_IDLE, FABRIC, NP_NEED_IDLE, "no latency of the idle fabric" },
 	{ NP_NEED_LATENCY, FABRIC, NP_NEED_LATENCY,
-	  "no latency beside any level" },
+	  "no latency under any load level" },
 	{ NP_NEED_HIST, FABRIC, NP_NEED_HIST,
 	  "no latency histograms of the idle fabric and the levels" },
 	{ NP_NEED_LEVEL_PAIRS, FABRIC, NP_NEED_LEVEL_PAIRS,
-	  "slowdown of the levels beside each other was not measured" },
+	  "how much the load levels slow each other was not measured" },
 };
 
 static int check(const struct np_predictor *p, unsigned needs,
@@ -300,14 +300,14 @@ static int select_levels(const struct np_predictor *p,
 		return rc;
 	fill(p, &a->bootstrap, &co->bootstrap, needs, use);
 	if (needs & NP_NEED_CURVE && !use->col.n)
-		return np_errf(err, -ENODATA, "%s: no level beside which it "
+		return np_errf(err, -ENODATA, "%s: no load level under which it "
 			       "ran has what model %s needs", a->app->name,
 			       p->m->name);
 	if (needs & NP_NEED_LEVEL_PAIRS && (use->col.n < 2 || use->row.n < 2))
 		return np_errf(err, p->n < 2 ? -EDOM : -ENODATA,
-			       "%s beside %s: %zu levels with its slowdown, "
+			       "%s with %s: %zu levels with its slowdown, "
 			       "%zu with the impact, expected at least 2 of "
-			       "each that were run beside each other",
+			       "each that were run together",
 			       a->app->name, co->app->name, use->col.n,
 			       use->row.n);
 	return 0;
@@ -1169,7 +1169,7 @@ static int prepared_answer(struct np_predictor *p, const struct np_prepared *a,
 	struct range less;
 
 	if (rc || !isfinite(z[0]))
-		return np_errf(err, rc ? rc : -EDOM, "%s beside %s: model %s "
+		return np_errf(err, rc ? rc : -EDOM, "%s with %s: model %s "
 			       "has no answer", a->app->name, co->app->name,
 			       p->m->name);
 	describe_use(p, a, co, out);

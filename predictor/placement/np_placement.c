@@ -3605,7 +3605,7 @@ static void append_cause(struct line *l, const struct np_placement *p,
 	if (!c->victim_self && c->victim == c->other)
 		return;
 	if (c->other && c->other == job->id) {
-		append(l, " beside another job of its kind");
+		append(l, " with another job of its kind");
 		return;
 	}
 	append(l, " with ");

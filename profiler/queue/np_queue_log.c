@@ -21,15 +21,15 @@
 
 const char *const np_queue_issue_text[NP_QUEUE_N_ODD] = {
 	[NP_QUEUE_BAD_LINE] = "Lines that could not be read",
-	[NP_QUEUE_NEVER_RAN] = "Jobs that never ran, and are left out",
+	[NP_QUEUE_NEVER_RAN] = "Jobs that never ran, ignored",
 	[NP_QUEUE_RUNNING] = "Jobs still running, replayed as far as they ran",
 	[NP_QUEUE_UNSORTED] = "Jobs behind a later one, sorted",
-	[NP_QUEUE_NO_SIZE] = "Jobs without nodes or processors, left out",
+	[NP_QUEUE_NO_SIZE] = "Jobs without nodes or processors, ignored",
 	[NP_QUEUE_NO_LIMIT] = "Jobs without a time limit, given twice what "
 			      "they ran",
 	[NP_QUEUE_OVER_LIMIT] = "Jobs that ran beyond their limit, cut to it",
 	[NP_QUEUE_RESERVATION] = "Jobs in a reservation, replayed as any other",
-	[NP_QUEUE_STEP] = "Lines of job steps, left out",
+	[NP_QUEUE_STEP] = "Lines of job steps, ignored",
 	[NP_QUEUE_SEVERAL] = "Jobs that name several partitions, put into the "
 			     "first",
 	[NP_QUEUE_LOST_PARENT] = "Jobs that waited for one that the log does "

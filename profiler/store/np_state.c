@@ -498,7 +498,7 @@ static int no_room(struct np_ended_day *day, uint32_t uid, struct np_err *err)
 	    np_index_get(&day->reported, &uid, sizeof(uid)) != reported)
 		return -ENOBUFS;
 	return np_errf(err, -ENOBUFS,
-		       "%s: ended jobs of uid %u are left out "
+		       "%s: ended jobs of uid %u are not recorded "
 		       "from now on: they fill the share of one user of the "
 		       "%u MiB for a day%s",
 		       day->name, uid, NP_ENDED_MAX_DAY >> 20,

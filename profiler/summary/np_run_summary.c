@@ -330,7 +330,7 @@ static const struct {
 	const char *name, *words;
 } use_words[] = {
 	[NP_RUN_ALONE] = { "used", "alone" },
-	[NP_RUN_UNDER_LEVEL] = { "level", "beside a level" },
+	[NP_RUN_UNDER_LEVEL] = { "level", "under a load level" },
 	[NP_RUN_TIME] = { "empty", "without latencies" },
 	[NP_RUN_LATENCY] = { "used", "for its latencies only" },
 	[NP_RUN_INTERVALS] = { "intervals", "with intervals under load levels" },
@@ -338,12 +338,13 @@ static const struct {
 	[NP_RUN_UNDER_WAY] = { "running", "under way" },
 	[NP_RUN_FAILED] = { "failed", "failed" },
 	[NP_RUN_SUSPENDED] = { "suspended", "suspended meanwhile" },
-	[NP_RUN_NEIGHBOURS] = { "neighbours", "beside other jobs" },
+	[NP_RUN_NEIGHBOURS] = { "neighbours", "on a shared leaf switch" },
 	[NP_RUN_SCOPE] = { "scope", "with the level at another scope" },
-	[NP_RUN_LEVEL] = { "uncalibrated", "beside a level not calibrated" },
+	[NP_RUN_LEVEL] = { "uncalibrated",
+			   "under a load level that was not calibrated" },
 	[NP_RUN_RAIL] = { "rail", "with the level on another rail" },
 	[NP_RUN_WORKLOAD] = { "workload", "of another workload" },
-	[NP_RUN_AUTOMATIC] = { "kept", "kept without being asked" },
+	[NP_RUN_AUTOMATIC] = { "kept", "measured automatically" },
 };
 
 const char *np_run_use_name(enum np_run_use use)

@@ -127,7 +127,7 @@ prove_script() {
 
 # The pair that was predicted and never ran together.
 prove() {
-	say "is that true? couette alone, and while melt runs beside it (30 s)"
+	say "is that true? couette alone, and while melt runs, too (30 s)"
 	prove_script
 	as alice "sbatch -Q -W -N8 -w n[0-7] --exclusive -o prove.out prove.sh"
 	t/cluster run -- bash -c "cd && cat prove.out; \
@@ -138,7 +138,7 @@ prove() {
 		END {
 			if (n < 2 || !seen)
 				exit 1
-			printf "couette beside melt:  alone %.1f s, together %.1f s\n",
+			printf "couette with melt:  alone %.1f s, together %.1f s\n",
 				sec[1], sec[2]
 			printf "  predicted %+.0f %% (90 %% interval %+.0f %% to %+.0f %%)\n",
 				100 * p, 100 * low, 100 * high

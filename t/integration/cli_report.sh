@@ -232,7 +232,7 @@ test_a_report_is_one_self_contained_page() {
 	done
 	is_plain "$page"
 	contains "the verdict" "$(cat "$page")" \
-		'<strong>3 of 12 applications would be slowed by more than 10 % beside another; worst: fft beside NPmpi, \+79 %\.'
+		'<strong>3 of 12 applications would be slowed by more than 10 % by another; worst: fft by NPmpi, \+79 %\.'
 	equal "parts" "$(grep -c '<h2 id="a[0-9]*">' "$page")" 12
 	equal "curves" "$(grep -c '<svg role="img"' "$page")" 5
 	contains "advice" "$(cat "$page")" \
@@ -432,7 +432,7 @@ test_a_browser_sorts_the_tables_of_a_report() {
 		"$(dom "$S/page.html" "$SORTED $matrix return press(m, \"lammps\", 2)")" \
 		"fft lammps NPmpi cp2k hello hpcc postprocess ascending"
 	equal "by name, and only by that" \
-		"$(dom "$S/page.html" "$SORTED $matrix press(m, \"fft\", 1); press(m, \"beside\", 1); return press(m, \"beside\", 1)")" \
+		"$(dom "$S/page.html" "$SORTED $matrix press(m, \"fft\", 1); press(m, \"with\", 1); return press(m, \"with\", 1)")" \
 		"postprocess NPmpi lammps hpcc hello fft cp2k descending"
 	equal "the list, by words" "$(dom "$S/page.html" "$SORTED
 		return press(document.querySelector(\"table\"), \"Use\", 1).split(\" \").slice(0, 4).join()")" \

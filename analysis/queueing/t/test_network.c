@@ -124,11 +124,11 @@ static const struct {
 	{ "demand and service",
 	  HEAD ONE AT("\"kind\":\"delay\","
 		      "\"demand_sec\":1,\"service_sec\":1"),
-	  "demand_sec: expected no service_sec beside it", -EINVAL },
+	  "demand_sec: expected no service_sec with it", -EINVAL },
 	{ "demand and visits",
 	  HEAD ONE AT("\"kind\":\"delay\","
 		      "\"demand_sec\":1,\"visits\":1"),
-	  "demand_sec: expected no visits beside it", -EINVAL },
+	  "demand_sec: expected no visits with it", -EINVAL },
 	{ "one service too many",
 	  HEAD TWO AT("\"kind\":\"delay\","
 		      "\"demand_sec\":[1,2,3]"),

@@ -36,7 +36,7 @@ static const struct {
 	{ "less than no time", "halo fft -100\n", "t:1: \"-100\"" },
 	{ "more behind the number", "halo fft 3x\n", "t:1: \"3x\"" },
 	{ "ends of an interval turned", "a b 3 4 2\n", "t:1: an interval" },
-	{ "a pair twice", "a b 3\nb a 3\na b 4\n", "t:3: a beside b" },
+	{ "a pair twice", "a b 3\nb a 3\na b 4\n", "t:3: a with b" },
 	{ "a long name", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b 3\n", "t:1: \"aaa" },
 };

@@ -254,7 +254,7 @@ static const struct {
 	  "rack0.ib:n[0-3] rack1.ib:n[4-7]", "" },
 	{ "a switch without children", "a Nodes=\nb Nodes=n0\n", "b:n0", "" },
 	{ "a list that is none", "a Nodes=n[3-0]\nb Nodes=n0\n", "b:n0",
-	  "topology: leaf switch a is left out: \"n[3-0]\" is no list of "
+	  "topology: leaf switch a is ignored: \"n[3-0]\" is no list of "
 	  "nodes" },
 	{ "all partitions have another topology than the cluster",
 	  "a Nodes=n[0-15]\n=batch,alone,debug,big\nb Nodes=n[0-7]\n",

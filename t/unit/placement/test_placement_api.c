@@ -43,7 +43,7 @@ static const struct {
 	{ "it would be slowed by another job of its application",
 	  TWO "both X X .4; job 1 X 2; job 2 X 2", 1,
 	  "kept off 1 of 2 leaf switches: on leaf switch b it would be slowed "
-	  "by 40 % (limit 10 %) beside another job of its kind" },
+	  "by 40 % (limit 10 %) with another job of its kind" },
 	{ "held", TWO "run 9 Y a:1; run 8 Y b:1; job 1 X 2 held=40", 1,
 	  "held, for 60 s at first: on leaf switch a it would be slowed by "
 	  "30 % (limit 10 %) with running job 9; held back for 40 s so far, "
@@ -59,7 +59,7 @@ static const struct {
 	  "a it would be slowed by 30 % (limit 10 %) with running job 9" },
 	{ "an array", TWO "both X X .4; job 1 X 2 tasks=9", 1,
 	  "held, for 60 s at first: 2 tasks get leaf switches of their own; "
-	  "on leaf switch a it would be slowed by 40 % (limit 10 %) beside "
+	  "on leaf switch a it would be slowed by 40 % (limit 10 %) with "
 	  "another job of its kind" },
 };
 
