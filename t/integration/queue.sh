@@ -42,7 +42,7 @@ run_queue() {
 			job halo -N$((i % 2 + 1)) --exclusive -t 1 -- "sleep $((i % 2 + 2))"
 		done
 		job pairs -n2 -t 1 -- 'sleep 2'
-		job fails -n1 -- 'exit 3'
+		job fails -n1 -t 1 -- 'exit 3'
 		job held -H -N8 -t 1 -- true
 		job cancelled -N8 --exclusive -t 1 -- true
 		sleep 2.1
