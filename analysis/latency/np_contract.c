@@ -147,7 +147,7 @@ static uint32_t busy_from(const struct np_events *e, uint32_t node)
 /*
  * Time for which a node occupies its processor, where processors are exclusive.
  */
-static struct np_cost cpu_cost(const struct np_events *e, uint32_t node)
+static inline struct np_cost cpu_cost(const struct np_events *e, uint32_t node)
 {
 	const struct np_graph_node *n = &e->g->node[node];
 	struct np_cost o = pay(e, NP_LOGGPS_o, 1);
@@ -183,8 +183,8 @@ static struct np_cost gap_cost(const struct np_events *e, uint32_t send)
 /*
  * The event after which a node has ended, and the time from there to its end.
  */
-static uint32_t event_end(const struct np_events *e, uint32_t node,
-			  struct np_cost *after)
+static inline uint32_t event_end(const struct np_events *e, uint32_t node,
+				 struct np_cost *after)
 {
 	const struct np_graph_node *n = &e->g->node[node];
 
@@ -207,8 +207,8 @@ static void add_need(struct np_needs *to, uint32_t event, struct np_cost cost)
 }
 
 /* Appends the dependencies of a node. */
-static void add_dependencies(const struct np_events *e, uint32_t node,
-			     struct np_needs *to)
+static inline void add_dependencies(const struct np_events *e, uint32_t node,
+				    struct np_needs *to)
 {
 	uint32_t end = np_graph_deps_end(e->g, node);
 
@@ -291,8 +291,8 @@ static bool event_exists(const struct np_events *e, uint32_t event)
  * Appends all events that an event waits for, with the time between the two.
  * Returns 0 or -ENOMEM.
  */
-static int event_needs(const struct np_events *e, uint32_t event,
-		       struct np_needs *to)
+static inline int event_needs(const struct np_events *e, uint32_t event,
+			      struct np_needs *to)
 {
 	uint32_t node = NP_EVENT_NODE(event), which = NP_EVENT_WHICH(event);
 	const struct np_graph_node *n = &e->g->node[node];
@@ -1255,15 +1255,33 @@ static int beats(const struct np_edge *e, const struct np_edge *d)
 	       e->b >= d->b;
 }
 
-/* Compares each edge with all that remain; of equal edges the first remains. */
+/* A bit for the origin of an edge; all for the first vertex, see beats(). */
+static uint64_t origin_bits(const struct np_edge *e)
+{
+	return e->from ? (uint64_t)1 << e->from % 64 : UINT64_MAX;
+}
+
+/*
+ * Compares each edge with all that remain; of equal edges the first remains.
+ * Most edges share no bit of their origin with any before, and need no
+ * comparison.
+ */
 static size_t thin_few(struct np_edge *e, size_t n)
 {
+	uint64_t origins = origin_bits(&e[0]);
 	size_t left = 1;
 
 	for (size_t i = 1; i < n; i++) {
 		const struct np_edge new = e[i];
+		uint64_t bits = origin_bits(&new);
+		bool alone = !(origins & bits);
 		size_t j = 0, k;
 
+		origins |= bits;
+		if (alone) {
+			e[left++] = new;
+			continue;
+		}
 		while (j < left && !beats(&e[j], &new))
 			j++;
 		if (j < left)
@@ -2077,30 +2095,31 @@ static int add_long(struct contract *k, struct np_edge edge, uint64_t b)
 	return append(k, edge.a, edge.from, (int32_t)b);
 }
 
-/* Appends what leads to an event, made longer by a + b x, to k->in. */
-static int add_in(struct contract *k, const struct np_edge *from, double a,
-		  uint64_t b)
+/* Appends an edge, made longer by a + b x, to k->in. */
+static inline int add_longer(struct contract *k, const struct np_edge *e,
+			     double a, uint64_t b)
 {
-	const struct np_edge *e = from;
-	uint32_t n = 1;
+	uint64_t sum = b + (uint64_t)e->b;
+
+	if (sum > INT32_MAX)
+		return add_long(k, (struct np_edge){ e->a + a, e->from, 0 },
+				sum);
+	return append(k, e->a + a, e->from, (int32_t)sum);
+}
+
+/* The same for what leads to an event. */
+static inline int add_in(struct contract *k, const struct np_edge *from,
+			 double a, uint64_t b)
+{
+	uint32_t first = from->from, n = (uint32_t)-from->b;
 	int rc = 0;
 
-	if (IS_LIST(from)) {
-		e = k->list + from->from;
-		n = (uint32_t)-from->b;
-	}
-	for (uint32_t i = 0; !rc && i < n; i++) {
-		uint64_t sum = b + (uint64_t)e[i].b;
-
-		rc = sum > INT32_MAX ?
-		     add_long(k, (struct np_edge){ e[i].a + a, e[i].from, 0 },
-			      sum) :
-		     append(k, e[i].a + a, e[i].from, (int32_t)sum);
-	}
-	if (IS_LIST(from)) { /* nothing else needs it */
-		k->list[from->from].from = k->unused;
-		k->unused = from->from;
-	}
+	if (!IS_LIST(from))
+		return add_longer(k, from, a, b);
+	for (uint32_t i = 0; !rc && i < n; i++)
+		rc = add_longer(k, &k->list[first + i], a, b);
+	k->list[first].from = k->unused; /* nothing else needs it */
+	k->unused = first;
 	return rc;
 }
 
