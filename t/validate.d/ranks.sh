@@ -29,12 +29,13 @@ ranks_input() { # NAME
 }
 
 ranks_trace() { # NAME
+	rm -rf "$(shared)/$1"
 	# shellcheck disable=SC2016,SC2046
 	INSIDE_SEC=400 inside -- sh -c 'cd "$1" &&
 		export LD_PRELOAD="$LD_PRELOAD:$2/build/libnetprof-mpi.so" \
 			NETPROF_TRACE="$3" && shift 3 &&
 		exec srun -Q -N8 -n64 --overcommit --mpi=pmix "$@" >out 2>&1' - \
-		"$1" "$(rundir)" "$(shared)/$1" $(ranks_command "$1")
+		"$1" "$(rundir)" "$(shared)/$1" $(ranks_command "$1") || return
 	inside --user root -- chmod -R a+rX "$(shared)/$1"
 	cp -r "$(shared)/$1" "$RANK_TRACES/$1"
 }
@@ -48,7 +49,9 @@ validate_ranks() {
 		--nic-mbit 1000 --netprof "$BUILD"
 	for a in $RANK_PROGRAMS; do
 		ranks_input "$a"
-		ranks_trace "$a" || echo "$a: $(inside -- tail -n 1 "$a/out")" >&2
+		# Open MPI may fail to connect while it starts on a loaded machine.
+		ranks_trace "$a" || ranks_trace "$a" ||
+			echo "$a: $(inside -- tail -n 1 "$a/out")" >&2
 	done
 	cluster down
 	ranks_table
