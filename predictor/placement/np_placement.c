@@ -748,6 +748,61 @@ static uint32_t end_of_owner(const struct np_leaf_jobs *c, uint32_t at,
 	return at;
 }
 
+/* An array and its tasks count as one number. */
+static uint32_t number(const struct np_job *j)
+{
+	return j->array ? j->array : j->id;
+}
+
+/*
+ * The order in which Slurm considers pending jobs: by priority, age and number.
+ * Below 0 if x comes first.
+ */
+static int order_precedence(const struct np_job *x, const struct np_job *y)
+{
+	if (x->priority != y->priority)
+		return x->priority > y->priority ? -1 : 1;
+	if (x->submit_sec != y->submit_sec)
+		return x->submit_sec < y->submit_sec ? -1 : 1;
+	if (number(x) != number(y))
+		return number(x) < number(y) ? -1 : 1;
+	/* A task that was split off an array has a higher id than the rest,
+	   which must not come first and take the leaves of that task. */
+	if (x->task != y->task)
+		return x->task < y->task ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int by_precedence(const void *a, const void *b, void *arg)
+{
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct np_job *job = arg;
+	int way = order_precedence(&job[i], &job[k]);
+
+	return way ? way : i < k ? -1 : i > k;
+}
+
+/* Sort n indices of jobs by precedence. */
+static void order_jobs(const struct np_snapshot *s, uint32_t *job, size_t n)
+{
+	qsort_r(job, n, sizeof(*job), by_precedence, s->job);
+}
+
+/* Whether a job may start now. */
+static bool order_ready(const struct np_snapshot *s, const struct np_job *j)
+{
+	return j->state == NP_JOB_READY && j->eligible_sec <= s->now_sec;
+}
+
+/* Index of key among n ascending numbers; n if it is not there. */
+static size_t order_find(const uint32_t *number, size_t n, uint32_t key)
+{
+	const uint32_t *at = n ? bsearch(&key, number, n, sizeof(key),
+					 np_order_u32) : NULL;
+
+	return at ? (size_t)(at - number) : n;
+}
+
 /*
  * Make the user loads, counting those of each owner in a first pass. Returns
  * the length that from_user[] needs.
@@ -762,9 +817,9 @@ static uint32_t fill_user_loads(struct np_leaf_loads *l)
 		for (uint32_t leaf = 0; leaf < p->n_leaves; leaf++)
 			for (uint32_t k = c->first[leaf];
 			     k < c->first[leaf + 1]; k = end) {
-				size_t o = np_order_find(p->private_owner,
-							 p->n_private,
-							 c->at[k].owner);
+				size_t o = order_find(p->private_owner,
+						      p->n_private,
+						      c->at[k].owner);
 
 				end = end_of_owner(c, k, c->first[leaf + 1]);
 				if (!pass) {
@@ -843,7 +898,7 @@ static const struct np_user_load *
 user_loads_of(const struct np_leaf_loads *l, uint32_t owner, size_t *n)
 {
 	const struct np_problem *p = l->p;
-	size_t at = np_order_find(p->private_owner, p->n_private, owner);
+	size_t at = order_find(p->private_owner, p->n_private, owner);
 
 	*n = at < p->n_private ?
 	     l->first_user_load[at + 1] - l->first_user_load[at] : 0;
@@ -1239,7 +1294,7 @@ static bool is_private(const struct np_classes *c, uint32_t owner)
 {
 	const struct np_problem *p = c->p;
 
-	if (np_order_find(p->private_owner, p->n_private, owner) < p->n_private)
+	if (order_find(p->private_owner, p->n_private, owner) < p->n_private)
 		return true;
 	for (size_t i = c->n_sealed; i < c->n; i++)
 		if (!c->at[i].trusted && c->at[i].owner == owner)
@@ -1928,7 +1983,7 @@ static void add_requests(struct np_requests *r, const struct np_problem *p,
 		r->at[r->n++] = (struct np_request){
 			.job = job, .class = r->class[job],
 			.group = NP_NONE, .subgroup = NP_NONE, .task = k,
-			.need = j->nodes_min, .ready = np_order_ready(p->s, j),
+			.need = j->nodes_min, .ready = order_ready(p->s, j),
 		};
 }
 
@@ -1959,11 +2014,11 @@ static int gather_order(struct np_requests *r, struct np_problem *p)
 		if (!is_ours(p, i))
 			continue;
 		all[r->n_order++] = i;
-		pass[1] += np_order_ready(p->s, &p->s->job[i]);
+		pass[1] += order_ready(p->s, &p->s->job[i]);
 	}
-	np_order_jobs(p->s, all, r->n_order);
+	order_jobs(p->s, all, r->n_order);
 	for (size_t i = 0; i < r->n_order; i++) {
-		bool ready = np_order_ready(p->s, &p->s->job[all[i]]);
+		bool ready = order_ready(p->s, &p->s->job[all[i]]);
 
 		r->order[pass[!ready]++] = all[i];
 	}
@@ -2227,8 +2282,9 @@ static size_t vgroup_of(const struct np_groups *g, uint32_t rank)
 	const struct np_class *k =
 		&g->classes->at[g->requests->at[rank].class];
 
-	return k->trusted ? 0 : 1 + np_order_find(g->p->private_owner,
-						  g->p->n_private, k->owner);
+	return k->trusted ? 0 :
+			    1 + order_find(g->p->private_owner, g->p->n_private,
+					   k->owner);
 }
 
 /* Make by_vgroup[]: the requests of all classes that are not conflict-free. */
@@ -2955,8 +3011,7 @@ static bool should_restrict(struct np_prefer *f, const struct np_job *j,
 static int account_job(struct np_prefer *f, uint32_t job, uint64_t *scratch)
 {
 	const struct np_job *j = &f->p->s->job[job];
-	size_t at = np_order_find(f->partition, f->n_partitions,
-				  j->partition);
+	size_t at = order_find(f->partition, f->n_partitions, j->partition);
 	int rc;
 
 	if (enforced_set(f, job))
@@ -2977,7 +3032,7 @@ static int account_job(struct np_prefer *f, uint32_t job, uint64_t *scratch)
 static void prefer_admit(struct np_prefer *f, const struct np_job *j,
 			 bool restricted, const uint64_t *leaves)
 {
-	size_t at = np_order_find(f->partition, f->n_partitions, j->partition);
+	size_t at = order_find(f->partition, f->n_partitions, j->partition);
 
 	if (restricted || at == f->n_partitions)
 		reserve(f, j, leaves);
@@ -3010,8 +3065,8 @@ static int gather_reach(struct np_prefer *f, const uint32_t *order, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct np_job *j = &f->p->s->job[order[i]];
-		size_t at = np_order_find(f->partition, f->n_partitions,
-					  j->partition);
+		size_t at =
+			order_find(f->partition, f->n_partitions, j->partition);
 		const struct np_counts *c =
 			problem_counts(f->p, j->candidates);
 
@@ -3046,9 +3101,9 @@ static int prefer_init(struct np_prefer *f, struct np_problem *p,
 	if (!(p->policy.modes & 1u << NP_MODE_PREFER))
 		return 0;
 	for (uint32_t i = 0; i < p->s->n_jobs; i++)
-		if (np_order_ready(p->s, &p->s->job[i]))
+		if (order_ready(p->s, &p->s->job[i]))
 			order[n++] = i;
-	np_order_jobs(p->s, order, n);
+	order_jobs(p->s, order, n);
 	rc = gather_partitions(f, order, n);
 	if (!rc)
 		rc = gather_reach(f, order, n);
@@ -3410,7 +3465,7 @@ static void note_starts(struct hold_clock *c)
 			uint32_t *last = &c->last_start[job[i].leaf[k]];
 
 			if (*last == NP_NONE ||
-			    np_order_precedence(&job[i], &job[*last]) > 0)
+			    order_precedence(&job[i], &job[*last]) > 0)
 				*last = i;
 		}
 	}
@@ -3434,7 +3489,7 @@ static bool overtaken(const struct hold_clock *c, const struct np_job *j)
 		uint32_t last = c->last_start[leaf];
 
 		if (last != NP_NONE && !np_bits_test(j->prior_leaves, leaf) &&
-		    np_order_precedence(j, &c->s->job[last]) < 0 &&
+		    order_precedence(j, &c->s->job[last]) < 0 &&
 		    on_leaf(c->s, set, leaf))
 			return true;
 	}
@@ -3502,7 +3557,7 @@ static int count_holds(const struct np_snapshot *s, struct np_outcome *outcome)
 	for (uint32_t i = 0; i < s->n_jobs; i++)
 		if (s->job[i].state != NP_JOB_RUNNING)
 			order[n++] = i;
-	np_order_jobs(s, order, n);
+	order_jobs(s, order, n);
 	for (size_t i = 0; i < n; i++)
 		outcome[order[i]].held_sec = held_sec_of(&c, &s->job[order[i]]);
 	rc = 0;

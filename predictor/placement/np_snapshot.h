@@ -219,19 +219,8 @@ void np_snapshot_seal(struct np_snapshot *s);
 
 /* ---- Orders ---- */
 
-/*
- * The order in which Slurm considers pending jobs: by priority, age and number.
- * Below 0 if x comes first.
- */
-int np_order_precedence(const struct np_job *x, const struct np_job *y);
-/* Sort n indices of jobs by precedence. */
-void np_order_jobs(const struct np_snapshot *s, uint32_t *job, size_t n);
-/* Whether a job may start now. */
-bool np_order_ready(const struct np_snapshot *s, const struct np_job *j);
 /* Sort numbers and remove duplicates; returns how many remain. */
 size_t np_order_unique(uint32_t *number, size_t n);
-/* Index of key among n ascending numbers; n if it is not there. */
-size_t np_order_find(const uint32_t *number, size_t n, uint32_t key);
 
 /* The bitmap of a set, by position. */
 static inline const uint64_t *np_snapshot_set(const struct np_snapshot *s,
