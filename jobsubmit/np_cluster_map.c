@@ -1021,6 +1021,36 @@ static int add_leaf(struct np_cluster_map *s, struct leaves *l,
 	return 0;
 }
 
+static bool lists(const char *list, const char *partition)
+{
+	size_t own = strlen(partition);
+
+	for (; list; list = strchr(list, ',')) {
+		list += *list == ',';
+		if (!strncmp(list, partition, own) &&
+		    (!list[own] || list[own] == ','))
+			return true;
+	}
+	return false;
+}
+
+/* Topology of a partition: 0, the cluster's, unless another one lists it. */
+static size_t topo_of_partition(const struct np_topo *t, const char *partition)
+{
+	for (size_t i = 1; i < t->n_topologies; i++)
+		if (lists(t->partitions[i], partition))
+			return i;
+	return 0;
+}
+
+static bool topo_has_leaves(const struct np_topo *t, size_t topology)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->leaf[i].topology == topology)
+			return true;
+	return false;
+}
+
 /* Set which nodes use which topology; those in no partition, the cluster's. */
 static void list_nodes(struct np_cluster_map *s, const struct np_topo *t,
 		       uint64_t *of_topology)
@@ -1033,9 +1063,9 @@ static void list_nodes(struct np_cluster_map *s, const struct np_topo *t,
 		for (size_t w = 0; w < s->words; w++)
 			of_topology[w] &= ~s->part[i].nodes[w];
 	for (size_t i = 0; i < s->n_parts; i++) {
-		size_t which = np_topo_of_partition(t, s->part[i].name);
+		size_t which = topo_of_partition(t, s->part[i].name);
 
-		s->part[i].no_leaves = t->n && !np_topo_has_leaves(t, which);
+		s->part[i].no_leaves = t->n && !topo_has_leaves(t, which);
 		for (size_t w = 0; w < s->words; w++)
 			of_topology[which * s->words + w] |=
 				s->part[i].nodes[w];

@@ -105,35 +105,6 @@ void np_topo_free(struct np_topo *t)
 	*t = (struct np_topo){ .n = 0 };
 }
 
-static bool lists(const char *list, const char *partition)
-{
-	size_t own = strlen(partition);
-
-	for (; list; list = strchr(list, ',')) {
-		list += *list == ',';
-		if (!strncmp(list, partition, own) &&
-		    (!list[own] || list[own] == ','))
-			return true;
-	}
-	return false;
-}
-
-size_t np_topo_of_partition(const struct np_topo *t, const char *partition)
-{
-	for (size_t i = 1; i < t->n_topologies; i++)
-		if (lists(t->partitions[i], partition))
-			return i;
-	return 0;
-}
-
-bool np_topo_has_leaves(const struct np_topo *t, size_t topology)
-{
-	for (size_t i = 0; i < t->n; i++)
-		if (t->leaf[i].topology == topology)
-			return true;
-	return false;
-}
-
 /* ---- rails ---- */
 
 #define RAIL_WORD 64 /* bytes of a rail, adapter or switch, with the NUL */

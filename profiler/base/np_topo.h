@@ -47,10 +47,6 @@ struct np_topo {
 int np_topo_parse(const char *text, struct np_topo *out, struct np_err *err);
 void np_topo_free(struct np_topo *t);
 
-/* Topology of a partition: 0, the cluster's, unless another one lists it. */
-size_t np_topo_of_partition(const struct np_topo *t, const char *partition);
-bool np_topo_has_leaves(const struct np_topo *t, size_t topology);
-
 /* ---- rails ---- */
 
 /*
