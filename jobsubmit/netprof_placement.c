@@ -14,7 +14,7 @@
 #include "np_placer.h"
 #include "np_clock.h"
 #include "np_plugin.h"
-#include "np_submit.h"
+#include "np_shared.h"
 #include "np_store_reader.h"
 
 #define STARTING_SEC 30	 /* after init: how long to expect a first decision */

@@ -925,7 +925,7 @@ static int make_state(struct np_placer *c, struct pass *r,
 	struct np_state_input t = {
 		.controller = &c->controller,
 		.settings = &c->settings,
-		.fabric = np_store_reader_fabric(c->store),
+		.fabric = r->known.fabric,
 		.table = r->known.table,
 		.denied = &r->denied,
 		.trouble = r->trouble.text[0] ? r->trouble.text

@@ -1,7 +1,8 @@
 /*
- * What the callbacks and the placement thread share, behind one mutex that is
- * only held for moments: the current decision, what placement wrote into jobs,
- * and the changes that users made since.
+ * The callbacks job_submit and job_modify, and what they share with the
+ * placement thread, behind one mutex that is only held for moments: the current
+ * decision, what placement wrote into jobs, and the changes that users made
+ * since.
  */
 #ifndef NP_SHARED_H
 #define NP_SHARED_H
@@ -11,11 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_catalog.h"
-#include "np_conf.h"
 #include "np_annotation.h"
-#include "np_placement.h"
+#include "np_catalog.h"
 #include "np_cluster_map.h"
+#include "np_conf.h"
+#include "np_placement.h"
+#include "np_slurm_compat.h"
 
 /*
  * ---- Changes: what users requested to change in jobs since the last pass ----
@@ -195,9 +197,8 @@ const struct np_written *np_shared_written(const struct np_shared *d,
 /* For the thread: set the update that it is sending; NULL: none. */
 void np_shared_set_sending(struct np_shared *d, const struct np_sending *s);
 
-/* Make the thread start its next pass early; the second with the lock held. */
+/* Make the thread start its next pass early. */
 void np_shared_wake(struct np_shared *d);
-void np_shared_wake_locked(struct np_shared *d);
 
 /* For the thread: wait for sec seconds; returns true if it was woken. */
 bool np_shared_wait(struct np_shared *d, double sec);
@@ -224,5 +225,33 @@ struct np_change *np_shared_take_changes(struct np_shared *d, size_t *n);
 void np_shared_return_changes(struct np_shared *d, struct np_change *c,
 			      size_t n);
 unsigned np_shared_take_missed(struct np_shared *d, uint32_t *misser);
+
+/*
+ * ---- Callbacks ----
+ *
+ * What job_submit and job_modify write into the job description that Slurm
+ * hands them. They use no RPC and no file.
+ */
+
+/*
+ * The application that a submission names: --netprofile=APP, else NETPROF_APP;
+ * --netprofile without a value means the job's name. Returns whether there is
+ * one. Exported for the tests.
+ */
+bool np_submit_app(const job_desc_msg_t *d, char app[NP_APP_MAX + 1]);
+
+/*
+ * Decide about a submission and write the decision into its description.
+ * starting: slurmctld has just started, so that no decision was made yet.
+ */
+void np_submit(struct np_shared *shared, job_desc_msg_t *d, int64_t now_sec,
+	       bool starting);
+
+/*
+ * A user, an administrator or the placement thread changes a job. Returns 0; or
+ * EAGAIN, to refuse an update of the thread because somebody changed the job
+ * after the thread had read it.
+ */
+int np_modify(struct np_shared *shared, job_desc_msg_t *d, uint32_t uid);
 
 #endif

@@ -817,12 +817,8 @@ int np_store_reader_read(struct np_store_reader *s, double budget_sec,
 			       s->store);
 	out->table = np_slowdowns_ref(s->known.table);
 	out->index = np_app_index_ref(s->known.index);
+	out->fabric = s->fabric;
 	return 0;
-}
-
-const char *np_store_reader_fabric(const struct np_store_reader *s)
-{
-	return s->fabric;
 }
 
 /* One write, owned by the worker if the caller gives up. */

@@ -97,6 +97,7 @@ bool np_store_reader_want(struct np_store_reader *s, const char *app,
 struct np_known {
 	struct np_slowdowns *table;
 	struct np_app_index *index;
+	const char *fabric; /* np_catalog_fabric(), until the next read */
 	bool more; /* some of it is still to be read */
 };
 void np_known_free(struct np_known *k);
@@ -109,9 +110,6 @@ void np_known_free(struct np_known *k);
 int np_store_reader_read(struct np_store_reader *s, double budget_sec,
 			 np_store_warn_f *warn, struct np_known *out,
 			 struct np_err *trouble, struct np_err *err);
-
-/* np_catalog_fabric(), as of the last read. */
-const char *np_store_reader_fabric(const struct np_store_reader *s);
 
 /* What a pass writes to the store at its end. */
 struct np_pass_output {

@@ -29,7 +29,7 @@
 #include "np_apply.h"
 #include "np_ctl.h"
 #include "np_job_snapshot.h"
-#include "np_submit.h"
+#include "np_shared.h"
 
 #define NOW BENCH_NOW
 #define COLD 20 /* submissions with cold caches, after each decision */

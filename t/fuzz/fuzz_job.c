@@ -16,7 +16,7 @@
 #include "np_apply.h"
 #include "np_bits.h"
 #include "np_ctl.h"
-#include "np_submit.h"
+#include "np_shared.h"
 #include "some_slurm.h"
 
 #define JOB 7

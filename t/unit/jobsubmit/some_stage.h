@@ -3,7 +3,7 @@
 #define NP_T_SOME_STAGE_H
 
 #include "t.h"
-#include "np_submit.h"
+#include "np_shared.h"
 #include "some_slurm.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_submit.h"
+#include "np_shared.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "t.h"
 #include "np_ctl.h"
-#include "np_submit.h"
+#include "np_shared.h"
 #include "some_slurm.h"
 
 #include <errno.h>
