@@ -427,6 +427,12 @@ static int take_stack_line(void *arg, const struct np_slurm_stack_line *line,
 	return 0;
 }
 
+/* Does slurmctld send its configuration files to the nodes? */
+static bool slurm_configless(const struct cli_slurm *s)
+{
+	return cli_slurm_lists(s->parameters, "enable_configless");
+}
+
 /* The plugin is loaded; is it loaded well? */
 static void check_loaded(struct cli_check *c, const struct stack *s)
 {
@@ -451,7 +457,7 @@ static void check_loaded(struct cli_check *c, const struct stack *s)
 		cli_check_remedy(c, "move the line of " SPANK " (%s) before it",
 			   s->at);
 	}
-	if (*s->unsent && cli_slurm_configless(&c->slurm)) {
+	if (*s->unsent && slurm_configless(&c->slurm)) {
 		cli_check_add(c, CLI_WARNING, "plugstack.conf", "nodes that get "
 			  "it from slurmctld (enable_configless) do not get "
 			  "what it includes as %s: they do not load " SPANK,
@@ -987,4 +993,3 @@ void cli_check_all(struct cli_check *c)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(checks); i++)
 		checks[i](c);
 }
-

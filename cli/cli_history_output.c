@@ -108,6 +108,16 @@ static const char *next_step(enum np_cause c)
 	return next[c];
 }
 
+/* "network", "link" ..., for programs. */
+static const char *cause_name(enum np_cause c)
+{
+	static const char *const names[NP_N_CAUSES] = {
+		"network", "link", "cpu", "clock", "memory", "io",
+	};
+
+	return names[c];
+}
+
 /*
  * The verdict for programs: the name of the cause that cost most, or "none",
  * "unexplained", "too_few", "running", "failed".
@@ -133,7 +143,7 @@ static const char *verdict_name(const struct cli_history *p)
 	for (size_t c = 0; c < b->n_causes; c++)
 		if (b->cause[c].blamed && b->cause[c].sec.mean > most) {
 			most = b->cause[c].sec.mean;
-			word = np_cause_name((enum np_cause)c);
+			word = cause_name((enum np_cause)c);
 		}
 	return word;
 }
@@ -683,7 +693,7 @@ static void put_cause(json_object *list, const struct cli_history *p,
 	const struct np_blame *b = &p->x.blame;
 	json_object *j = cli_append_object(list);
 
-	cli_put_text(j, "cause", np_cause_name(c));
+	cli_put_text(j, "cause", cause_name(c));
 	cli_put_bool(j, "examined", b->cause[c].examined);
 	cli_put_bool(j, "blamed", b->cause[c].blamed);
 	cli_put_real(j, "confidence", b->cause[c].confidence);
@@ -722,7 +732,7 @@ static void put_blame(json_object *in, const struct cli_history *p)
 	put_range(in, "unexplained_sec", &b->unexplained_sec);
 	cli_put_real(in, "noise", b->noise);
 	if (list_blamed(b, most)) {
-		cli_put_text(in, "cause", np_cause_name(most[0]));
+		cli_put_text(in, "cause", cause_name(most[0]));
 		cli_put_real(in, "cause_sec", b->cause[most[0]].sec.mean);
 	}
 	for (int c = 0; c < NP_N_CAUSES; c++)

@@ -11,8 +11,6 @@
 #include "np_predict.h"
 #include "np_run_summary.h"
 
-#define CLI_KNOWN_RUNS 5000 /* limit of runs read, all applications together */
-
 struct cli_traced;
 struct cli_measured_file;
 
@@ -49,14 +47,6 @@ int cli_known_add(struct cli_known *k, const struct cli_runs *r, bool owned);
  */
 int cli_known_find(struct cli_known *k, struct cli_store *s,
 		   const struct cli_options *o);
-
-/*
- * Add the user's applications, and the published ones with names that the user
- * does not have. Skips the idle runs, applications that are in the list, and,
- * silently, what cannot be read. Returns 0 or -ENOMEM.
- */
-int cli_known_add_all(struct cli_known *k, struct cli_store *s,
-		      const struct cli_options *o);
 
 /*
  * Load the calibration of the cluster where the newest run of the first

@@ -16,6 +16,61 @@ const char *cli_matrix_name(const struct cli_matrix *m, size_t i)
 	return m->k->app[m->at[i]]->r.runs.app;
 }
 
+#define CLI_KNOWN_RUNS 5000 /* limit of runs read, all applications together */
+
+/* Is an application of this name in the list? The idle one always counts. */
+static bool has_app(const struct cli_known *k, const char *name)
+{
+	for (size_t i = 0; i < k->n; i++)
+		if (!strcmp(k->app[i]->r.runs.app, name))
+			return true;
+	return !strcmp(name, NP_IDLE_APP);
+}
+
+/* Add all applications of one owner, up to CLI_KNOWN_RUNS runs. */
+static int add_owner(struct cli_known *k, struct cli_store *s,
+		     enum np_store_owner owner, uid_t uid)
+{
+	struct np_store_app *apps;
+	size_t n;
+	int rc = 0;
+
+	/* Unreadable directories are treated as empty. */
+	if (np_store_list_apps(s->store, owner, uid, &apps, &n, NULL))
+		return 0;
+	for (size_t i = 0; !rc && i < n; i++) {
+		struct cli_runs r;
+
+		if (has_app(k, apps[i].name))
+			continue;
+		if (k->n_runs >= CLI_KNOWN_RUNS) {
+			k->cut = true;
+			break;
+		}
+		rc = cli_runs_load_quiet(s, owner, uid, apps[i].name, &r);
+		if (!rc) {
+			k->n_runs += r.runs.n;
+			rc = cli_known_add(k, &r, true);
+		}
+		rc = rc == -ENOENT ? 0 : rc;
+	}
+	free(apps);
+	return rc;
+}
+
+/*
+ * Add the user's applications, and the published ones with names that the user
+ * does not have. Skips the idle runs, applications that are in the list, and,
+ * silently, what cannot be read. Returns 0 or -ENOMEM.
+ */
+static int known_add_all(struct cli_known *k, struct cli_store *s,
+			 const struct cli_options *o)
+{
+	int rc = o->published ? 0 : add_owner(k, s, NP_STORE_USER, o->uid);
+
+	return rc ? rc : add_owner(k, s, NP_STORE_PUBLISHED, 0);
+}
+
 int cli_matrix_find(struct cli_known *k, struct cli_store *s,
 		    const struct cli_options *o)
 {
@@ -23,7 +78,7 @@ int cli_matrix_find(struct cli_known *k, struct cli_store *s,
 
 	if (rc >= 0)
 		return rc;
-	if (!o->n_apps && cli_known_add_all(k, s, o))
+	if (!o->n_apps && known_add_all(k, s, o))
 		return cli_fail("out of memory");
 	if (!k->n)
 		return cli_fail("no profiles yet: sbatch --netprofile=NAME "

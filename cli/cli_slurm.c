@@ -331,11 +331,6 @@ static void set_defaults(struct cli_slurm *s)
 			 (size_t)(slash - s->plugstack), "/plugstack.conf");
 }
 
-bool cli_slurm_configless(const struct cli_slurm *s)
-{
-	return cli_slurm_lists(s->parameters, "enable_configless");
-}
-
 /*
  * The file is read if slurmctld does not answer. Its path is that of
  * SLURM_CONF, or the default that netprof was built with.

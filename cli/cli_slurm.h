@@ -41,9 +41,6 @@ void cli_slurm_installed(struct cli_slurm *s);
 /* Is a plugin in a list such as "lua,netprof"? */
 bool cli_slurm_lists(const char *list, const char *name);
 
-/* Does slurmctld send its configuration files to the nodes? */
-bool cli_slurm_configless(const struct cli_slurm *s);
-
 /*
  * Find the version in "slurm-wlm 22.05.8" or "24.05.0-0rc1", encoded as Slurm
  * does: major << 16 | minor << 8 | micro. Exported for the unit tests.

@@ -877,6 +877,36 @@ static void store_pairs(struct validate *v, const char *victim)
 			 "profile store: %s", v->path, err.text);
 }
 
+/* Write the file, completely or not at all.  Returns 0 or -errno with err. */
+static int pairs_save(const char *path, const struct np_pairs *p,
+		      struct np_err *err)
+{
+	char *text = NULL;
+	int rc = np_pairs_format(p, &text, err);
+
+	if (!rc)
+		rc = np_file_write_path(path, text, strlen(text), 0644, err);
+	free(text);
+	return rc;
+}
+
+/*
+ * Read a file that pairs_save() wrote.  Returns 0, or with err what
+ * np_pairs_parse() or reading it returned.
+ */
+static int pairs_load(const char *path, struct np_pairs *out,
+		      struct np_err *err)
+{
+	char *text = NULL;
+	size_t len;
+	int rc = np_read_file(path, NP_PAIRS_MAX_BYTES, &text, &len, err);
+
+	if (!rc)
+		rc = np_pairs_parse(text, len, path, out, err);
+	free(text);
+	return rc;
+}
+
 /* Append the run to the results and save them. */
 static int keep(struct validate *v, const struct np_validate_task *t,
 		double date, double sec, struct np_err *err)
@@ -898,7 +928,7 @@ static int keep(struct validate *v, const struct np_validate_task *t,
 		return np_errf(err, -ENOMEM, "out of memory");
 	/* Save after each run, so that nothing is lost when stopped. */
 	v->pairs.date = date;
-	rc = np_pairs_save(v->path, &v->pairs, err);
+	rc = pairs_save(v->path, &v->pairs, err);
 	if (!rc && t->corunner != NP_CAL_NONE)
 		store_pairs(v, v->list.program[t->victim].name);
 	return rc;
@@ -1405,7 +1435,7 @@ static int describe(struct validate *v, struct np_err *err)
 static int load(struct validate *v, bool fresh, struct np_err *err)
 {
 	struct np_pairs old;
-	int rc = fresh ? -ENOENT : np_pairs_load(v->path, &old, err);
+	int rc = fresh ? -ENOENT : pairs_load(v->path, &old, err);
 	int made = !rc || rc == -ENOENT ? describe(v, err) : 0;
 
 	if (rc == -ENOENT || made)
@@ -1598,7 +1628,7 @@ static int save(struct validate *v, const struct cli_known *k,
 	}
 	v->pairs.fabric = k && k->calibrated ? k->cal.fabric : NULL;
 	v->pairs.app = v->pairs.fabric ? app : NULL;
-	rc = np_pairs_save(v->path, &v->pairs, err);
+	rc = pairs_save(v->path, &v->pairs, err);
 	/* Both are borrowed from k, which is freed before the pairs. */
 	v->pairs.fabric = NULL;
 	v->pairs.app = NULL;

@@ -16,15 +16,6 @@
 #define LEAST_DELAYED 0.1 /* of a run's own probes; less is as usual */
 #define ERRORS 100.0	/* per second: the link is hardly usable */
 
-const char *np_cause_name(enum np_cause c)
-{
-	static const char *const names[NP_N_CAUSES] = {
-		"network", "link", "cpu", "clock", "memory", "io",
-	};
-
-	return names[c];
-}
-
 /*
  * Prior belief in the cost of a second of exposure.  The network has two: by
  * occupied nodes, and by traffic.

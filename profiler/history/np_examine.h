@@ -23,9 +23,6 @@ enum np_cause {
 	NP_N_CAUSES
 };
 
-/* "network", "link" ..., for programs. */
-const char *np_cause_name(enum np_cause c);
-
 /* A node on the leaf switches of a run; values are means over the run. */
 struct np_examine_node {
 	uint32_t node, leaf; /* numbers of np_acct */

@@ -1347,18 +1347,6 @@ int np_pairs_format(const struct np_pairs *p, char **out, struct np_err *err)
 	return o.rc == -ENOMEM ? np_errf(err, o.rc, "out of memory") : o.rc;
 }
 
-int np_pairs_save(const char *path, const struct np_pairs *p,
-		  struct np_err *err)
-{
-	char *text = NULL;
-	int rc = np_pairs_format(p, &text, err);
-
-	if (!rc)
-		rc = np_file_write_path(path, text, strlen(text), 0644, err);
-	free(text);
-	return rc;
-}
-
 /* ---- reading pairs ---- */
 
 static bool is_program(const struct np_pairs *p, const char *name)
@@ -1428,16 +1416,4 @@ int np_pairs_parse(const char *text, size_t len, const char *where,
 	else
 		*out = p;
 	return rc == -ENOMEM ? np_errf(err, rc, "%s: no memory", where) : rc;
-}
-
-int np_pairs_load(const char *path, struct np_pairs *out, struct np_err *err)
-{
-	char *text = NULL;
-	size_t len;
-	int rc = np_read_file(path, NP_PAIRS_MAX_BYTES, &text, &len, err);
-
-	if (!rc)
-		rc = np_pairs_parse(text, len, path, out, err);
-	free(text);
-	return rc;
 }

@@ -232,25 +232,16 @@ struct np_pairs {
 int np_pairs_add(struct np_pairs *p, const struct np_pairs_run *run);
 
 /*
- * Read a file that np_pairs_save() wrote.  Returns 0 (free with
- * np_pairs_free()), or with err: -EINVAL (damaged or out of range, and where),
- * -EPROTONOSUPPORT (newer schema), -EFBIG, -ENOMEM, or what opening and reading
- * it returned.
+ * Read text[len] that np_pairs_format() made; where names its source in
+ * messages.  Returns 0 (free with np_pairs_free()), or with err: -EINVAL
+ * (damaged or out of range, and where), -EPROTONOSUPPORT (newer schema) or
+ * -ENOMEM.
  */
-int np_pairs_load(const char *path, struct np_pairs *out, struct np_err *err);
-
-/* The same from text[len]; where names the source in messages.  For tests. */
 int np_pairs_parse(const char *text, size_t len, const char *where,
 		   struct np_pairs *out, struct np_err *err);
 
-/*
- * As text, malloc'ed.  Returns 0, or -EINVAL or -ENOMEM with err.  For tests.
- */
+/* As text, malloc'ed.  Returns 0, or -EINVAL or -ENOMEM with err. */
 int np_pairs_format(const struct np_pairs *p, char **out, struct np_err *err);
-
-/* Write the file, completely or not at all.  Returns 0 or -errno with err. */
-int np_pairs_save(const char *path, const struct np_pairs *p,
-		  struct np_err *err);
 
 void np_pairs_free(struct np_pairs *p);
 
