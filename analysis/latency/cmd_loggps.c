@@ -4,6 +4,9 @@
  * netprof tolerance finds it. With --show it prints the last result instead.
  */
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +15,235 @@
 
 #include "cli_alloc.h"
 #include "cli_json_put.h"
-#include "cli_print.h"
 #include "cli_options.h"
 #include "cli_output.h"
+#include "cli_print.h"
 #include "cli_profile.h"
 #include "cli_text.h"
-#include "np_loggps_run.h"
+#include "np_array.h"
+#include "np_clock.h"
+#include "np_conf.h"
+#include "np_helper.h"
+#include "np_loggps_fit.h"
 #include "np_loggps_store.h"
 #include "np_prtt.h"
+#include "np_report.h"
+
+/* ---- one measurement ---- */
+
+/*
+ * What to measure. netprof-prtt is started as a step on all nodes of the
+ * allocation. Two of its processes are chosen by their leaf switches: the
+ * client, which measures and reports each median as a line of output, and its
+ * peer. The others take no part. The step is followed until the client says
+ * bye; then the parameters are fitted to all medians.
+ */
+struct measurement {
+	const struct np_conf *conf; /* borrowed, as all pointers here */
+	struct np_helper_job job;
+	char **env; /* np_helper_env() */
+	const char *nodes;
+	size_t n_nodes;
+	uint32_t blocks, max_bytes;
+	double max_trip_sec;
+	bool across;
+	const volatile sig_atomic_t *stop; /* set when the user wants to stop */
+	/* Called whenever a block is complete; may be NULL. */
+	void (*progress)(void *arg, uint32_t done, uint32_t blocks);
+	void *arg;
+};
+
+/* The measured path; "" for values that were not reported. */
+struct seen {
+	char from[NP_REPORT_WORD], to[NP_REPORT_WORD], leaf[NP_REPORT_WORD];
+	char transport[NP_REPORT_WORD], version[NP_REPORT_WORD];
+};
+
+#define UP_SEC 90.0 /* for all processes to start */
+#define TICK_SEC 0.25
+
+/* A measurement in progress. */
+struct run {
+	const struct measurement *conf;
+	struct np_helper_step step;
+	struct np_loggps_sample *sample;
+	size_t n;
+	uint32_t handshakes, n_ranks, done; /* done: blocks that have begun */
+	bool over; /* the client has measured everything and said bye */
+	uint32_t client; /* rank of the client */
+	bool no_memory;
+	char note[NP_REPORT_TEXT];
+	struct seen seen;
+};
+
+/* The handshake of the client names its peer. */
+static void on_handshake(struct run *r, const struct np_report *rep)
+{
+	r->handshakes++;
+	r->n_ranks = rep->handshake.n_ranks;
+	if (!rep->handshake.peer_node[0])
+		return;
+	r->client = rep->rank;
+	strcpy(r->seen.from, rep->handshake.node);
+	strcpy(r->seen.to, rep->handshake.peer_node);
+	strcpy(r->seen.leaf, rep->handshake.leaf);
+	strcpy(r->seen.transport, rep->handshake.transport);
+	strcpy(r->seen.version, rep->handshake.version);
+}
+
+/* Stores a median that the client reports. */
+static void on_sample(struct run *r, const struct np_prtt *p)
+{
+	if (r->n == NP_LOGGPS_MAX_BLOCKS * (NP_LOGGPS_MAX_SIZES + 4) * 2 ||
+	    np_array_grow(&r->sample, r->n, sizeof(*r->sample))) {
+		r->no_memory = true;
+		return;
+	}
+	r->sample[r->n++] = (struct np_loggps_sample){
+		p->block, p->n, p->bytes, p->delay_sec, p->sec,
+	};
+	if (p->block + 1 > r->done) {
+		r->done = p->block + 1;
+		if (r->conf->progress)
+			r->conf->progress(r->conf->arg, r->done - 1,
+					  r->conf->blocks);
+	}
+}
+
+/* Handles a line of the step's output. */
+static void on_report(const struct np_report *rep, void *arg)
+{
+	struct run *r = arg;
+
+	switch (rep->kind) {
+	case NP_REPORT_HANDSHAKE:
+		on_handshake(r, rep);
+		break;
+	case NP_REPORT_PRTT:
+		on_sample(r, &rep->prtt);
+		break;
+	case NP_REPORT_NOTE:
+		strcpy(r->note, rep->note);
+		break;
+	case NP_REPORT_BYE:
+		r->over |= rep->rank == r->client && r->n;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Starts the step with the options of this measurement. */
+static int start(struct run *r, struct np_err *err)
+{
+	const struct measurement *c = r->conf;
+	struct np_args args;
+	int rc;
+
+	np_helper_cmd_prtt(&args, &c->job, c->conf, c->nodes, c->n_nodes);
+	np_args_add(&args, "--blocks=%u", c->blocks);
+	np_args_add(&args, "--max-bytes=%u", c->max_bytes);
+	np_args_add(&args, "--max-trip=%.9gs", c->max_trip_sec);
+	if (c->across)
+		np_args_add(&args, "--across");
+	rc = np_helper_start(&r->step, &args, c->env, (uint32_t)c->n_nodes,
+			       err);
+	np_args_free(&args);
+	return rc;
+}
+
+/* Waits for output of the step and handles it. */
+static void read_more(struct run *r, double sec)
+{
+	struct pollfd p = { r->step.fd, POLLIN, 0 };
+
+	poll(&p, 1, (int)(sec * 1000));
+	np_helper_read(&r->step, on_report, r);
+}
+
+/* Error message with the program's own reason, or srun's. */
+static int ended_early(struct run *r, struct np_err *err)
+{
+	char cause[NP_ERR_LEN + 32];
+
+	if (r->note[0])
+		return np_errf(err, -EPIPE, "the measurement ended early: %s",
+			       r->note);
+	np_helper_cause(&r->step, cause, sizeof(cause));
+	return np_errf(err, -EPIPE, "the measurement ended early: %s", cause);
+}
+
+/* Follows the step until everything is measured or it fails. */
+static int watch(struct run *r, struct np_err *err)
+{
+	double begun_sec = np_mono_sec();
+
+	while (!r->over) {
+		bool up = r->handshakes && r->handshakes >= r->n_ranks;
+
+		read_more(r, TICK_SEC);
+		/* Slurm 22.05 requires a step to be up before it can end. */
+		if (*r->conf->stop && up)
+			return np_errf(err, -EINTR, "stopped");
+		if (r->no_memory)
+			return np_errf(err, -ENOMEM, "out of memory");
+		if (!up && np_mono_sec() > begun_sec + UP_SEC)
+			return np_errf(err, -ETIMEDOUT,
+				       "only %u processes of "
+				       "netprof-prtt started within %g s",
+				       r->handshakes, UP_SEC);
+		if (np_helper_reap(&r->step)) {
+			while (r->step.fd >= 0)
+				read_more(r, TICK_SEC);
+			return r->over ? 0 : ended_early(r, err);
+		}
+	}
+	return 0;
+}
+
+/* Ends the step: by signals with increasing force unless it is done. */
+static void stop(struct run *r)
+{
+	struct np_helper_step *step = &r->step;
+	struct np_helper_end end = { .asked_sec = np_mono_sec() };
+	int sig = r->over ? 0 : SIGUSR1;
+
+	while (!np_helper_reap(step) && sig >= 0) {
+		if (sig)
+			np_helper_signal(step, sig);
+		read_more(r, 0.01);
+		sig = np_helper_end_due(&end, np_mono_sec());
+	}
+	np_helper_close(step);
+}
+
+/*
+ * Returns 0, or with err -EINTR (the user stopped it), -EPIPE (the step ended
+ * before everything was measured), -ETIMEDOUT (its processes did not start),
+ * -ENOMEM, or an error of np_loggps_fit().
+ */
+static int run_measurement(const struct measurement *conf,
+			   struct np_loggps_fit *fit, struct seen *seen,
+			   struct np_err *err)
+{
+	struct run r = { .conf = conf, .step = NP_HELPER_INIT };
+	int rc = start(&r, err);
+
+	if (!rc) {
+		rc = watch(&r, err);
+		stop(&r);
+	}
+	if (!rc && r.done < conf->blocks)
+		rc = ended_early(&r, err);
+	if (!rc)
+		rc = np_loggps_fit(r.sample, r.n, fit, err);
+	if (!rc)
+		*seen = r.seen;
+	free(r.sample);
+	return rc;
+}
+
+/* ---- the command ---- */
 
 /* The request, from the command line. */
 struct options {
@@ -52,7 +276,7 @@ static void end_progress(void)
 }
 
 /* Fills in where and when was measured. The record owns its texts. */
-static int describe(const struct work *w, const struct np_loggps_seen *seen,
+static int describe(const struct work *w, const struct seen *seen,
 		    struct np_loggps_record *r)
 {
 	r->date = (double)time(NULL);
@@ -73,7 +297,7 @@ static int measure(struct work *w, struct np_loggps_record *r,
 		   struct np_err *err)
 {
 	const struct options *o = w->opt;
-	const struct np_loggps_run run = {
+	const struct measurement run = {
 		.conf = &w->at.conf, .job = w->at.job, .env = w->at.env,
 		.nodes = w->at.nodes, .n_nodes = w->at.n_nodes,
 		.blocks = o->blocks, .max_bytes = o->max_bytes,
@@ -81,8 +305,8 @@ static int measure(struct work *w, struct np_loggps_record *r,
 		.stop = cli_alloc_catch_signals(),
 		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
 	};
-	struct np_loggps_seen seen;
-	int rc = np_loggps_run(&run, &r->fit, &seen, err);
+	struct seen seen;
+	int rc = run_measurement(&run, &r->fit, &seen, err);
 
 	if (run.progress)
 		end_progress();

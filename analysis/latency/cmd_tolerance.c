@@ -1,11 +1,15 @@
-/* netprof tolerance: how much latency a program tolerates. */
+/*
+ * netprof tolerance: how much latency a program tolerates; and netprof-analysis
+ * curve, which says the same to netprof.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-#include "cli_curve.h"
 #include "cli_graph.h"
 #include "cli_json_put.h"
 #include "cli_loggps.h"
@@ -20,10 +24,31 @@
 #include "np_option.h"
 #include "np_tolerance.h"
 #include "np_topology.h"
+#include "np_trace_analysis.h"
 
 #define MAX_THRESHOLDS 8
 #define NOISE_SIMULATIONS 20    /* simulations with different detours */
 #define SWEEP_POINTS 11
+
+/* The value of a parameter at which the run takes a certain share longer. */
+struct threshold {
+	double share; /* 0.01: 1 % longer */
+	double limit; /* value of the parameter; INFINITY: no limit */
+};
+
+/* Default thresholds: 1, 2 and 5 % longer. */
+static const double default_shares[NP_TRACE_THRESHOLDS] = { 0.01, 0.02, 0.05 };
+
+/* Computes n thresholds of t's parameter, which is base in the network. */
+static void find_limits(struct np_tolerance *t, double base,
+			    const double *share, size_t n,
+			    struct threshold *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		out[i].share = share[i];
+		out[i].limit = np_tolerance_limit(t, base, share[i]);
+	}
+}
 
 /* The request, from the command line. */
 struct request {
@@ -59,7 +84,7 @@ enum { SWITCH_LATENCY = NP_LOGGPS_G + 1, N_PARAMETERS };
 struct parameter {
 	double base; /* its value in the network, in ns or ns per byte */
 	double slope;
-	struct cli_threshold threshold[MAX_THRESHOLDS];
+	struct threshold threshold[MAX_THRESHOLDS];
 };
 
 struct sweep_point {
@@ -224,7 +249,7 @@ static int analyse_parameter(struct program *t, const struct np_graph *g,
 	np_tolerance_at(f, base[x], &r);
 	of->base = base[x];
 	of->slope = r.right;
-	cli_thresholds(f, base[x], ask->share, ask->n_shares, of->threshold);
+	find_limits(f, base[x], ask->share, ask->n_shares, of->threshold);
 	if (x == ask->sweep)
 		rc = run_sweep(t, f, ask);
 	np_tolerance_free(f);
@@ -1402,6 +1427,101 @@ static int print(const struct program *t, size_t n,
 	return CLI_DONE;
 }
 
+/*
+ * ---- what netprof needs of a trace ----
+ *
+ * A record of tolerance thresholds and run times over latency, which is stored
+ * beside the trace. The core reads it as data, so that it links no graphs.
+ */
+
+enum { THRESHOLDS = 1, TIMES = 2 };
+
+/* Results, and what the record borrows. */
+struct curve {
+	struct np_trace_analysis t;
+	struct np_trace_threshold threshold[NP_TRACE_THRESHOLDS];
+	struct np_response response;
+};
+
+/* Computes the default thresholds and puts them into the record. */
+static int find_thresholds(const struct np_graph *g, struct curve *c,
+		      struct np_err *err)
+{
+	const struct np_tolerance_opt opt = { .net = c->t.net,
+					      .x = NP_LOGGPS_L };
+	struct threshold threshold[NP_TRACE_THRESHOLDS];
+	struct np_tolerance *t;
+	int rc = np_tolerance_new(g, &opt, &t, err);
+
+	if (rc)
+		return rc;
+	find_limits(t, c->t.net.L_ns, default_shares, NP_TRACE_THRESHOLDS,
+			threshold);
+	np_tolerance_free(t);
+	for (size_t i = 0; i < NP_TRACE_THRESHOLDS; i++) {
+		double sec = 1e-9 * (threshold[i].limit - c->t.net.L_ns);
+
+		c->threshold[i].longer = threshold[i].share;
+		c->threshold[i].added_sec = isfinite(sec) ? sec : NAN;
+	}
+	c->t.threshold = c->threshold;
+	c->t.n_thresholds = NP_TRACE_THRESHOLDS;
+	return 0;
+}
+
+/*
+ * Fills c with what the bits in `what` ask for. err remains part of the record
+ * as the reason why something is missing.
+ */
+static int analyse(const char *path, const struct np_loggps *net, int what,
+		struct curve *c, struct np_err *err)
+{
+	struct np_graph *g;
+	int rc;
+
+	*c = (struct curve){ .t = {
+		.date = (double)time(NULL), .netprof_version = NP_VERSION,
+		.why = err->text, .trace_bytes = np_trace_bytes(path),
+		.net = *net,
+	} };
+	rc = cli_graph_load(path, NULL, &g, err);
+	if (rc)
+		return rc;
+	if (what & THRESHOLDS)
+		rc = find_thresholds(g, c, err);
+	if (!rc && what & TIMES)
+		rc = np_response_make(g, net, &c->response, err);
+	if (!rc && what & TIMES) {
+		c->t.times = c->response.times[0];
+		c->t.n_times = sizeof(c->response.times) / sizeof(double);
+	}
+	np_graph_free(g);
+	return rc;
+}
+
+/*
+ * Stores the complete record beside a trace in the user's own store. Failures
+ * are ignored; netprof computes the record again when it needs it.
+ */
+static void store_record(const char *path, const struct np_loggps *net)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_trace_analysis was;
+	struct curve c;
+
+	if (!np_trace_analysis_load(path, geteuid(), &was, NULL)) {
+		bool fits = was.n_times && was.n_thresholds &&
+			    np_trace_analysis_fits(&was, np_trace_bytes(path), net);
+
+		np_trace_analysis_free(&was);
+		if (fits)
+			return;
+	}
+	if (np_trace_is_own(path) &&
+	    !analyse(path, net, THRESHOLDS | TIMES, &c, &err))
+		np_trace_analysis_save(path, &c.t, NULL);
+}
+
 /* Stores records for netprof, computed with the network as measured. */
 static void store_records(const struct cli_options *o,
 			 const struct np_loggps *net)
@@ -1411,7 +1531,7 @@ static void store_records(const struct cli_options *o,
 
 		if (cli_trace_path(o->apps[i], &path) >= 0)
 			continue;
-		cli_curve_store(path, net);
+		store_record(path, net);
 		free(path);
 	}
 }
@@ -1429,8 +1549,8 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 	size_t n = 0;
 	int rc;
 
-	ask.n_shares = CLI_THRESHOLDS;
-	memcpy(ask.share, cli_threshold_shares, sizeof(cli_threshold_shares));
+	ask.n_shares = NP_TRACE_THRESHOLDS;
+	memcpy(ask.share, default_shares, sizeof(default_shares));
 	cli_loggps_net(&ask.net);
 	measured = ask.net;
 	rc = parse(self, argc, argv, &ask, &o);
@@ -1503,4 +1623,51 @@ const struct cli_cmd cmd_tolerance = {
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
 	.missing = "an application, a trace or a graph in GOAL", .most = CLI_ANY,
 	.run = run_tolerance,
+};
+
+/*
+ * ---- netprof-analysis curve: the same record on demand ----
+ *
+ * Not for users; netprof runs it (cli_analysis.h).
+ */
+
+/* Parses "L,o,G,S,first,g", as written by cli_analysis.c. */
+static int parse_net(const char *text, struct np_loggps *net)
+{
+	unsigned long long S;
+	int first;
+
+	if (sscanf(text, "%lf,%lf,%lf,%llu,%d,%lf", &net->L_ns, &net->o_ns,
+		   &net->G_ns, &S, &first, &net->g_ns) != 6)
+		return -1;
+	net->S = S;
+	net->first_byte_free = first;
+	return 0;
+}
+
+/* Prints the record even if the analysis fails: it then contains the reason. */
+static int run_curve(const struct cli_cmd *self, int argc, char **argv)
+{
+	struct np_err why = NP_ERR_INIT, err = NP_ERR_INIT;
+	struct np_loggps net;
+	struct curve c;
+	char *text;
+
+	if (argc != 4 || parse_net(argv[2], &net))
+		return cli_usage(self, "expected thresholds or times, a network and "
+				 "a trace");
+	analyse(argv[3], &net, strcmp(argv[1], "thresholds") ? TIMES : THRESHOLDS, &c,
+		&why);
+	if (np_trace_analysis_put(&c.t, &text, &err))
+		return cli_fail("%s", err.text);
+	fputs(text, stdout);
+	free(text);
+	return CLI_DONE;
+}
+
+const struct cli_cmd cmd_curve = {
+	.name = "curve", .args = "thresholds|times L,o,G,S,FIRST,g TRACE",
+	.help = "what netprof asks of a trace",
+	.text = "Prints a record for netprof.",
+	.run = run_curve,
 };

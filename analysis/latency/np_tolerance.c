@@ -6,10 +6,2631 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "np_array.h"
 #include "np_bits.h"
+#include "np_graph_impl.h"
+#include "np_text.h"
 #include "np_tolerance_impl.h"
+
+/*
+ * Three stages: the events of a graph and what each waits for; the compact
+ * graph of those that can lie on a longest path; and passes over that, which
+ * give the length of the longest path at a value of the parameter. A search
+ * needs many passes, so what can be done once is done before the first: that
+ * is what the compact graph is for.
+ */
+
+/*
+ * ---- Events of operations ----
+ *
+ * Events of operations, what each event waits for, and the order in which
+ * operations use processors, adapters and links.
+ *
+ * A calc has one event, its start. A send has its start and, if it waits for
+ * its receiver (rendezvous), its completion. A receive is posted
+ * (NP_EVENT_BEGIN), and completes its wait when it is posted and its message is
+ * there (NP_EVENT_COMPLETE). Where resources are exclusive, a receive also has
+ * NP_EVENT_ARRIVAL: the moment when the processor or link begins to take the
+ * message in.
+ */
+
+/* An event is the number node << 2 | which. */
+enum { NP_EVENT_BEGIN, NP_EVENT_COMPLETE, NP_EVENT_ARRIVAL };
+
+#define NP_EVENT_NODE(event) ((event) >> 2)
+#define NP_EVENT_WHICH(event) ((event) & 3)
+
+struct np_cost {
+	double a;
+	uint64_t b; /* the cost is a + b x */
+};
+
+/* An event that another one waits for, and the time between the two. */
+struct np_need {
+	struct np_cost cost;
+	uint32_t event;
+};
+
+struct np_needs {
+	struct np_need *need; /* free with free() */
+	size_t n, max;
+};
+
+/*
+ * By node: the node that uses a resource directly before it, or NP_GRAPH_NONE.
+ */
+struct np_orders {
+	uint32_t *cpu, *nic; /* NULL: not exclusive */
+	uint32_t *link;	     /* by receive; NULL: not exclusive */
+};
+
+/* By node: some operation requires it, or irequires it. */
+enum { NP_EVENT_REQUIRED = 64, NP_EVENT_IREQUIRED = 128 };
+
+struct np_events {
+	const struct np_graph *g;
+	const struct np_tolerance_opt *opt;
+	/* by node: the bits above; other bits are ignored */
+	const uint16_t *flags;
+	struct np_orders orders;
+};
+/*
+ * Events of operations, their costs, and the simulation that determines the
+ * order in which operations use exclusive resources. The critical path of a
+ * simulated run is found by walking back along its events.
+ */
+
+#define OTHER_NEEDS 3 /* most events that one waits for, but dependencies */
+
+/*
+ * Cost of paying a parameter several times: in terms of x if it is the
+ * variable.
+ */
+static struct np_cost pay(const struct np_events *e, enum np_loggps_param p,
+			  uint64_t times)
+{
+	double each = np_loggps_value(&e->opt->net, p);
+
+	if (p == e->opt->x)
+		return (struct np_cost){ 0, times };
+	return (struct np_cost){ (double)times * each, 0 };
+}
+
+static struct np_cost sum(struct np_cost c, struct np_cost d)
+{
+	return (struct np_cost){ c.a + d.a, c.b + d.b };
+}
+
+/*
+ * Whether x is the latency of one pair of ranks, and this message is of
+ * another.
+ */
+static bool is_apart(const struct np_events *e, uint32_t from, uint32_t to)
+{
+	const struct np_pair *pair = e->opt->pair;
+
+	return pair && e->opt->x == NP_LOGGPS_L &&
+	       (pair->from != from || pair->to != to);
+}
+
+/* Time from the start of a send until its first byte reaches the receiver. */
+static struct np_cost transit_cost(const struct np_events *e, uint32_t send)
+{
+	const struct np_placed *placed = &e->opt->placed;
+	struct np_cost c = { 0, 0 }, L;
+	uint32_t times = 1, from = 0, to = 0;
+
+	if (placed->t || e->opt->pair) {
+		from = np_graph_part_of(e->g, send)->rank;
+		to = np_graph_part_of(e->g, e->g->node[send].peer)->rank;
+	}
+	if (placed->t)
+		np_placed_path(placed, from, to, &c.a, &times);
+	L = pay(e, NP_LOGGPS_L, times);
+	if (is_apart(e, from, to))
+		L = (struct np_cost){ times * e->opt->net.L_ns, 0 };
+	c = sum(c, L);
+	return sum(c, pay(e, NP_LOGGPS_o, 1));
+}
+
+/* Transmission time of the bytes of a message. */
+static struct np_cost bytes_cost(const struct np_events *e, uint32_t send)
+{
+	uint64_t n = np_graph_size(e->g, send);
+
+	return pay(e, NP_LOGGPS_G, n - (n && e->opt->net.first_byte_free));
+}
+
+/* Whether a send ends only when its receive does (rendezvous protocol). */
+static bool is_rendezvous(const struct np_events *e, uint32_t node)
+{
+	return np_graph_size(e->g, node) > e->opt->net.S;
+}
+
+/* The event from which a node occupies its processor. */
+static uint32_t busy_from(const struct np_events *e, uint32_t node)
+{
+	return node << 2 | (e->g->node[node].kind == NP_OP_RECV ?
+				    NP_EVENT_ARRIVAL : NP_EVENT_BEGIN);
+}
+
+/*
+ * Time for which a node occupies its processor, where processors are exclusive.
+ */
+static inline struct np_cost cpu_cost(const struct np_events *e, uint32_t node)
+{
+	const struct np_graph_node *n = &e->g->node[node];
+	struct np_cost o = pay(e, NP_LOGGPS_o, 1);
+
+	if (n->kind == NP_OP_CALC)
+		return (struct np_cost){ (double)np_graph_size(e->g, node), 0 };
+	if (n->kind == NP_OP_RECV && !e->opt->overlap)
+		return sum(o, bytes_cost(e, n->peer));
+	return o;
+}
+
+/* Time from the arrival of a message until it is completely received. */
+static struct np_cost reception_cost(const struct np_events *e, uint32_t recv)
+{
+	struct np_cost whole = bytes_cost(e, e->g->node[recv].peer);
+
+	return e->opt->one_cpu ? sum(whole, pay(e, NP_LOGGPS_o, 1)) : whole;
+}
+
+/* Time from the completion event of a receive to its end. */
+static struct np_cost recv_overhead_cost(const struct np_events *e)
+{
+	return pay(e, NP_LOGGPS_o, !e->opt->one_cpu);
+}
+
+/* Time for which a message occupies an adapter or a link. */
+static struct np_cost gap_cost(const struct np_events *e, uint32_t send)
+{
+	return sum(bytes_cost(e, send),
+		   (struct np_cost){ e->opt->net.g_ns, 0 });
+}
+
+/*
+ * The event after which a node has ended, and the time from there to its end.
+ */
+static inline uint32_t event_end(const struct np_events *e, uint32_t node,
+				 struct np_cost *after)
+{
+	const struct np_graph_node *n = &e->g->node[node];
+
+	if (n->kind == NP_OP_RECV) {
+		*after = recv_overhead_cost(e);
+		return node << 2 | NP_EVENT_COMPLETE;
+	}
+	if (n->kind == NP_OP_SEND && is_rendezvous(e, node)) {
+		*after = (struct np_cost){ 0, 0 };
+		return node << 2 | NP_EVENT_COMPLETE;
+	}
+	*after = cpu_cost(e, node);
+	return node << 2 | NP_EVENT_BEGIN;
+}
+
+/* Appends an event that another one waits for. There is room. */
+static void add_need(struct np_needs *to, uint32_t event, struct np_cost cost)
+{
+	to->need[to->n++] = (struct np_need){ cost, event };
+}
+
+/* Appends the dependencies of a node. */
+static inline void add_dependencies(const struct np_events *e, uint32_t node,
+				    struct np_needs *to)
+{
+	uint32_t end = np_graph_deps_end(e->g, node);
+
+	for (uint32_t i = e->g->node[node].first; i < end; i++) {
+		uint32_t on = e->g->dep[i] >> 1;
+		uint32_t event = on << 2 | NP_EVENT_BEGIN;
+		struct np_cost cost = { 0, 0 };
+
+		if ((e->g->dep[i] & 1) == NP_REQUIRES)
+			event = event_end(e, on, &cost);
+		add_need(to, event, cost);
+	}
+}
+
+/* Appends the nodes that use a resource of this node directly before it. */
+static void add_turns(const struct np_events *e, uint32_t node,
+		      struct np_needs *to)
+{
+	const struct np_orders *o = &e->orders;
+	bool recv = e->g->node[node].kind == NP_OP_RECV;
+	uint32_t cpu = o->cpu ? o->cpu[node] : NP_GRAPH_NONE;
+	uint32_t *of = recv ? o->link : o->nic;
+	uint32_t nic = of ? of[node] : NP_GRAPH_NONE;
+
+	if (cpu != NP_GRAPH_NONE)
+		add_need(to, busy_from(e, cpu), cpu_cost(e, cpu));
+	if (nic != NP_GRAPH_NONE)
+		add_need(to, busy_from(e, nic),
+			 gap_cost(e, recv ? e->g->node[nic].peer : nic));
+}
+
+/* Whether some resource is exclusive. */
+static bool has_orders(const struct np_events *e)
+{
+	return e->orders.cpu || e->orders.link;
+}
+
+/*
+ * Appends what a completion event waits for at the other end of the message.
+ */
+static void add_other_side(const struct np_events *e, uint32_t node,
+			   struct np_needs *to)
+{
+	uint32_t peer = e->g->node[node].peer;
+
+	if (e->g->node[node].kind == NP_OP_SEND)
+		add_need(to, peer << 2 | NP_EVENT_COMPLETE,
+			 recv_overhead_cost(e));
+	else if (has_orders(e))
+		add_need(to, node << 2 | NP_EVENT_ARRIVAL,
+			 reception_cost(e, node));
+	else
+		add_need(to, peer << 2 | NP_EVENT_BEGIN,
+			 sum(transit_cost(e, peer), reception_cost(e, node)));
+}
+
+/*
+ * Whether an event exists. The post of a receive is an event only if some
+ * operation irequires it; otherwise the completion waits directly for what the
+ * post would wait for.
+ */
+static bool event_exists(const struct np_events *e, uint32_t event)
+{
+	uint32_t node = NP_EVENT_NODE(event);
+	enum np_op_kind kind = (enum np_op_kind)e->g->node[node].kind;
+
+	switch (NP_EVENT_WHICH(event)) {
+	case NP_EVENT_BEGIN:
+		return kind != NP_OP_RECV ||
+		       (e->flags[node] & NP_EVENT_IREQUIRED);
+	case NP_EVENT_COMPLETE:
+		return kind == NP_OP_RECV ||
+		       (kind == NP_OP_SEND && is_rendezvous(e, node));
+	default:
+		return kind == NP_OP_RECV && has_orders(e);
+	}
+}
+
+/*
+ * Appends all events that an event waits for, with the time between the two.
+ * Returns 0 or -ENOMEM.
+ */
+static inline int event_needs(const struct np_events *e, uint32_t event,
+			      struct np_needs *to)
+{
+	uint32_t node = NP_EVENT_NODE(event), which = NP_EVENT_WHICH(event);
+	const struct np_graph_node *n = &e->g->node[node];
+	bool recv = n->kind == NP_OP_RECV;
+	size_t most = to->n + OTHER_NEEDS + np_graph_deps_end(e->g, node) -
+		      n->first;
+
+	/* This runs for every event, so the call is avoided where possible. */
+	if (most > to->max &&
+	    np_array_room(&to->need, &to->max, most, sizeof(*to->need)))
+		return -ENOMEM;
+	if (which == NP_EVENT_COMPLETE) {
+		add_other_side(e, node, to);
+		/* A receive whose post is no event waits for its dependencies. */
+		if (recv && !(e->flags[node] & NP_EVENT_IREQUIRED))
+			add_dependencies(e, node, to);
+		else
+			add_need(to, node << 2 | NP_EVENT_BEGIN,
+				 pay(e, NP_LOGGPS_o, !recv));
+		return 0;
+	}
+	if (which == NP_EVENT_ARRIVAL)
+		add_need(to, n->peer << 2 | NP_EVENT_BEGIN,
+			 transit_cost(e, n->peer));
+	else
+		add_dependencies(e, node, to);
+	if (which == NP_EVENT_ARRIVAL || !recv)
+		add_turns(e, node, to);
+	return 0;
+}
+
+/*
+ * ---- The order of operations ----
+ *
+ * The order in which operations use a processor, an adapter or a link: a
+ * discrete-event simulation of the program.
+ *
+ * A calc waits until its processor is free; a send waits for its processor and
+ * its adapter. A message that reaches its receiver waits for the receiver's
+ * processor and link, whether or not the receive has been posted. Of the
+ * operations that could begin at the same time, the one that was ready first
+ * begins first, as in LogGOPSim (T. Hoefler, T. Schneider, A. Lumsdaine, HPDC
+ * 2010). doc/validation/methods.md lists the differences from that simulator.
+ *
+ * Everything an event waits for was processed before it. Therefore no order
+ * forms a cycle, and the longest path through the graph with these orders
+ * equals the simulated time.
+ */
+#define NO_TIME (-1.0)
+
+/* An operation, or a message at its receiver. */
+struct pending {
+	double time; /* earliest time at which it can begin */
+	uint32_t number;
+	uint32_t item; /* node << 1 | 1 if it is a message */
+};
+
+struct resource {
+	double free;   /* time from which it is free */
+	uint32_t last; /* the last node that used it, plus 1; 0: none */
+};
+
+/*
+ * Times of events in ns, by node; undefined for events that a node does not
+ * have.
+ */
+struct event_times {
+	double *begin, *complete, *arrival;
+	uint32_t last; /* the node that ends last */
+	double end_ns;
+};
+
+struct simulation {
+	struct np_events *e;
+	double x;
+	const struct np_detours *detours; /* or NULL */
+	struct pending *heap;
+	size_t n_heap, max_heap;
+	uint32_t n_queued;
+	uint32_t *unmet; /* by node: number of unmet dependencies */
+	double *ready;	 /* by node: time of the last met dependency */
+	double *taken;	 /* by receive: time when its message is received */
+	struct event_times t;
+	uint32_t *first, *waiting; /* by node: node << 1 | kind */
+	size_t *place; /* by part: index of its first resource */
+	struct resource *cpu, *nic, *link;
+	uint32_t *freed; /* nodes that the current event made ready */
+	size_t n_freed, max_freed;
+	size_t n_done;
+};
+
+/* ---- The queue of possible next events, a heap ---- */
+
+/* By time, then by the order in which entries were queued. */
+static bool before(const struct pending *a, const struct pending *b)
+{
+	return a->time < b->time ||
+	       (a->time == b->time && a->number < b->number);
+}
+
+/* There is always room: a message takes the place of its send. */
+static void push_pending(struct simulation *s, struct pending p)
+{
+	size_t i = s->n_heap++;
+
+	for (; i && before(&p, &s->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		s->heap[i] = s->heap[(i - 1) / 2];
+	s->heap[i] = p;
+}
+
+/* Removes the earliest entry from the heap. */
+static struct pending pop(struct simulation *s)
+{
+	struct pending top = s->heap[0], last = s->heap[--s->n_heap];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < s->n_heap) {
+		if (child + 1 < s->n_heap &&
+		    before(&s->heap[child + 1], &s->heap[child]))
+			child++;
+		if (!before(&s->heap[child], &last))
+			break;
+		s->heap[i] = s->heap[child];
+		i = child;
+	}
+	s->heap[i] = last;
+	return top;
+}
+
+/* ---- Dependencies ---- */
+
+/* A cost at the value of x that is simulated. */
+static double value(const struct simulation *s, struct np_cost c)
+{
+	return c.a + (double)c.b * s->x;
+}
+
+/*
+ * Sorts all dependencies by the operation that is waited for (counting sort).
+ */
+static int sort_dependencies(struct simulation *s)
+{
+	const struct np_graph *g = s->e->g;
+
+	s->first = calloc(g->n_nodes + 2, sizeof(*s->first));
+	s->waiting = malloc((g->n_deps + 1) * sizeof(*s->waiting));
+	if (!s->first || !s->waiting)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->n_deps; i++)
+		s->first[(g->dep[i] >> 1) + 2]++;
+	for (size_t i = 2; i < g->n_nodes + 2; i++)
+		s->first[i] += s->first[i - 1];
+	for (uint32_t x = 0; x < g->n_nodes; x++) {
+		uint32_t end = np_graph_deps_end(g, x);
+
+		s->unmet[x] = end - g->node[x].first;
+		for (uint32_t i = g->node[x].first; i < end; i++)
+			s->waiting[s->first[(g->dep[i] >> 1) + 1]++] =
+				x << 1 | (g->dep[i] & 1);
+	}
+	return 0;
+}
+
+/* Tells the nodes that wait for y. There is room in freed[] for all nodes. */
+static void meet_dependency(struct simulation *s, uint32_t y,
+			    enum np_dep_kind kind, double when)
+{
+	for (uint32_t i = s->first[y]; i < s->first[y + 1]; i++) {
+		uint32_t x = s->waiting[i] >> 1;
+
+		if ((s->waiting[i] & 1) != kind)
+			continue;
+		if (when > s->ready[x])
+			s->ready[x] = when;
+		if (!--s->unmet[x])
+			s->freed[s->n_freed++] = x;
+	}
+}
+
+/* Records the end of a node. */
+static void end_node(struct simulation *s, uint32_t node, double when)
+{
+	s->n_done++;
+	if (when >= s->t.end_ns) {
+		s->t.end_ns = when;
+		s->t.last = node;
+	}
+	meet_dependency(s, node, NP_REQUIRES, when);
+}
+
+/* ---- Resources ---- */
+
+/* The resource of a rank with this index; NULL if it is not exclusive. */
+static struct resource *resource_of(const struct simulation *s,
+				struct resource *all, uint32_t node,
+				unsigned which)
+{
+	const struct np_graph *g = s->e->g;
+	size_t part = (size_t)(np_graph_part_of(g, node) - g->part);
+
+	return all ? &all[s->place[part] + which] : NULL;
+}
+
+static double free_from(const struct resource *r)
+{
+	return r ? r->free : 0;
+}
+
+/* Occupies a resource, and records which node used it before. */
+static void occupy(struct resource *r, uint32_t *order, uint32_t node,
+		double until)
+{
+	if (!r)
+		return;
+	order[node] = r->last ? r->last - 1 : NP_GRAPH_NONE;
+	*r = (struct resource){ until, node + 1 };
+}
+
+static struct resource *cpu_of(const struct simulation *s, uint32_t node)
+{
+	return resource_of(s, s->cpu, node, np_graph_cpu(s->e->g, node));
+}
+
+/* The adapter of a send, the link of a receive; NULL for a calc. */
+static struct resource *port_of(const struct simulation *s, uint32_t node)
+{
+	const struct np_graph_node *n = &s->e->g->node[node];
+
+	if (n->kind == NP_OP_CALC)
+		return NULL;
+	return resource_of(s, n->kind == NP_OP_SEND ? s->nic : s->link, node,
+		       n->nic);
+}
+
+/* End of work of this length that begins at t, with detours. */
+static double work_end(const struct simulation *s, uint32_t node, double t,
+		   double length)
+{
+	if (!s->detours)
+		return t + length;
+	return np_detours_end(s->detours, np_graph_part_of(s->e->g,
+							   node)->rank,
+			      t, length);
+}
+
+/* ---- Events ---- */
+
+static void enqueue(struct simulation *s, uint32_t item, double time)
+{
+	push_pending(s, (struct pending){ time, s->n_queued++, item });
+}
+
+/* Completes a receive once it is posted and its message is there. */
+static void receive(struct simulation *s, uint32_t recv)
+{
+	uint32_t send = s->e->g->node[recv].peer;
+	double post = s->t.begin[recv], there = s->taken[recv];
+	double end;
+
+	if (post == NO_TIME || there == NO_TIME)
+		return;
+	s->t.complete[recv] = post > there ? post : there;
+	end = s->t.complete[recv] + value(s, recv_overhead_cost(s->e));
+	if (is_rendezvous(s->e, send)) {
+		s->t.complete[send] = end;
+		end_node(s, send, end);
+	}
+	end_node(s, recv, end);
+}
+
+/* Begins an operation whose resources are free. */
+static void begin(struct simulation *s, uint32_t node, double t)
+{
+	const struct np_events *e = s->e;
+	const struct np_graph_node *n = &e->g->node[node];
+	double end;
+
+	if (n->kind == NP_OP_RECV) {
+		s->t.begin[node] = s->ready[node];
+		meet_dependency(s, node, NP_IREQUIRES, s->ready[node]);
+		receive(s, node);
+		return;
+	}
+	s->t.begin[node] = t;
+	end = work_end(s, node, t, value(s, cpu_cost(e, node)));
+	occupy(cpu_of(s, node), e->orders.cpu, node, end);
+	meet_dependency(s, node, NP_IREQUIRES, t);
+	if (n->kind == NP_OP_SEND) {
+		occupy(port_of(s, node), e->orders.nic, node,
+		    t + value(s, gap_cost(e, node)));
+		enqueue(s, n->peer << 1 | 1,
+			t + value(s, transit_cost(e, node)));
+	}
+	if (n->kind == NP_OP_CALC || !is_rendezvous(e, node))
+		end_node(s, node, end);
+}
+
+/* A message is taken in by the processor and the link of its receiver. */
+static void arrive(struct simulation *s, uint32_t recv, double t)
+{
+	const struct np_events *e = s->e;
+	double busy = value(s, cpu_cost(e, recv));
+	double whole = value(s, reception_cost(e, recv));
+	double end = work_end(s, recv, t, busy);
+
+	s->t.arrival[recv] = t;
+	occupy(cpu_of(s, recv), e->orders.cpu, recv, end);
+	occupy(port_of(s, recv), e->orders.link, recv,
+	    t + value(s, gap_cost(e, e->g->node[recv].peer)));
+	s->taken[recv] = end + (whole - busy);
+	if (!e->opt->one_cpu)
+		s->taken[recv] = t + whole;
+	receive(s, recv);
+}
+
+/* Sends before receives before calcs, each kind in graph order. */
+static int by_kind(const void *a, const void *b, void *arg)
+{
+	const struct np_graph_node *node = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	unsigned i = (node[x].kind + 2u) % 3, j = (node[y].kind + 2u) % 3;
+
+	return i != j ? (i > j) - (i < j) : (x > y) - (x < y);
+}
+
+/* Queues the nodes that the current event made ready. */
+static void add_freed(struct simulation *s)
+{
+	const struct np_graph *g = s->e->g;
+
+	if (s->n_freed > 1)
+		qsort_r(s->freed, s->n_freed, sizeof(*s->freed), by_kind,
+			g->node);
+	for (size_t i = 0; i < s->n_freed; i++) {
+		uint32_t node = s->freed[i];
+		double t = s->ready[node], cpu = free_from(cpu_of(s, node));
+		double port = g->node[node].kind == NP_OP_SEND ?
+				      free_from(port_of(s, node)) : 0;
+
+		t = cpu > t ? cpu : t;
+		enqueue(s, node << 1, port > t ? port : t);
+	}
+	s->n_freed = 0;
+}
+
+/* Processes the next event, or postpones it until its resources are free. */
+static void next(struct simulation *s)
+{
+	struct pending p = pop(s);
+	uint32_t node = p.item >> 1;
+	bool message = p.item & 1;
+	double cpu = 0, port = 0;
+
+	if (message || s->e->g->node[node].kind != NP_OP_RECV) {
+		cpu = free_from(cpu_of(s, node));
+		port = free_from(port_of(s, node));
+	}
+	if (cpu > p.time || port > p.time) {
+		p.time = cpu > port ? cpu : port;
+		push_pending(s, p);
+		return;
+	}
+	if (message)
+		arrive(s, node, p.time);
+	else
+		begin(s, node, p.time);
+	add_freed(s);
+}
+
+/*
+ * Queues all operations without dependencies, rank by rank, and runs the
+ * simulation until no event is left.
+ */
+static void begin_all(struct simulation *s)
+{
+	const struct np_graph *g = s->e->g;
+
+	for (size_t r = 0; r < g->n_ranks; r++) {
+		size_t part = g->part_of[r];
+		uint32_t end = part ? np_graph_part_end(g, part - 1) : 0;
+
+		for (uint32_t i = part ? g->part[part - 1].first : 0; i < end;
+		     i++)
+			if (!s->unmet[i])
+				s->freed[s->n_freed++] = i;
+		add_freed(s);
+	}
+	while (s->n_heap)
+		next(s);
+}
+
+/* ---- Allocation ---- */
+
+static struct resource *resources(size_t n)
+{
+	/* Zeroed, so that processors that no operation uses take no memory. */
+	return calloc(n + 1, sizeof(struct resource));
+}
+
+/* Gives each rank as many places as it has processors, or adapters if more. */
+static int count_places(struct simulation *s, size_t *n)
+{
+	const struct np_graph *g = s->e->g;
+
+	s->place = malloc((g->n_parts + 1) * sizeof(*s->place));
+	if (!s->place)
+		return -ENOMEM;
+	*n = 0;
+	for (size_t p = 0; p < g->n_parts; p++) {
+		uint32_t end = np_graph_part_end(g, p);
+		unsigned most = 0;
+
+		for (uint32_t i = g->part[p].first; i < end; i++) {
+			unsigned cpu = np_graph_cpu(g, i);
+			unsigned nic = g->node[i].nic;
+
+			most = cpu > most ? cpu : most;
+			most = nic > most ? nic : most;
+		}
+		s->place[p] = *n;
+		*n += most + 1;
+	}
+	return 0;
+}
+
+/* Allocates everything for the simulation and the orders that it produces. */
+static int prepare(struct simulation *s)
+{
+	const struct np_tolerance_opt *opt = s->e->opt;
+	struct np_orders *o = &s->e->orders;
+	size_t n = s->e->g->n_nodes, places;
+
+	s->heap = malloc((n + 1) * sizeof(*s->heap));
+	s->unmet = malloc((n + 1) * sizeof(*s->unmet));
+	s->freed = malloc((n + 1) * sizeof(*s->freed));
+	s->ready = calloc(n + 1, sizeof(*s->ready));
+	s->taken = malloc((n + 1) * sizeof(*s->taken));
+	s->t.begin = malloc((n + 1) * sizeof(*s->t.begin));
+	s->t.complete = malloc((n + 1) * sizeof(*s->t.complete));
+	s->t.arrival = malloc((n + 1) * sizeof(*s->t.arrival));
+	if (!s->heap || !s->unmet || !s->freed || !s->ready || !s->taken ||
+	    !s->t.begin || !s->t.complete || !s->t.arrival ||
+	    sort_dependencies(s) || count_places(s, &places))
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		s->taken[i] = s->t.begin[i] = NO_TIME;
+	if (opt->one_cpu) {
+		s->cpu = resources(places);
+		s->nic = resources(places);
+		o->cpu = malloc((n + 1) * sizeof(*o->cpu));
+		o->nic = malloc((n + 1) * sizeof(*o->nic));
+	}
+	if (opt->one_link) {
+		s->link = resources(places);
+		o->link = malloc((n + 1) * sizeof(*o->link));
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (o->cpu && o->nic)
+			o->cpu[i] = o->nic[i] = NP_GRAPH_NONE;
+		if (o->link)
+			o->link[i] = NP_GRAPH_NONE;
+	}
+	return (!opt->one_cpu || (s->cpu && s->nic && o->cpu && o->nic)) &&
+	       (!opt->one_link || (s->link && o->link)) ? 0 : -ENOMEM;
+}
+
+static void free_times(struct event_times *t)
+{
+	free(t->begin);
+	free(t->complete);
+	free(t->arrival);
+}
+
+static void orders_free(struct np_orders *o)
+{
+	free(o->cpu);
+	free(o->nic);
+	free(o->link);
+	*o = (struct np_orders){ NULL, NULL, NULL };
+}
+
+/*
+ * Simulates the program at x and sets e->orders. detours: of the processors; or
+ * NULL. times: NULL, or set to the times of all events; free with free_times().
+ * Returns 0, -EDEADLK or -ENOMEM.
+ */
+static int simulate(struct np_events *e, double x,
+		    const struct np_detours *detours,
+		    struct event_times *times)
+{
+	struct simulation s = { .e = e, .x = x, .detours = detours };
+	int rc = prepare(&s);
+
+	if (!rc) {
+		begin_all(&s);
+		if (s.n_done < e->g->n_nodes)
+			rc = -EDEADLK;
+	}
+	if (rc)
+		orders_free(&e->orders);
+	if (rc || !times)
+		free_times(&s.t);
+	else
+		*times = s.t;
+	free(s.heap);
+	free(s.unmet);
+	free(s.freed);
+	free(s.ready);
+	free(s.taken);
+	free(s.first);
+	free(s.waiting);
+	free(s.place);
+	free(s.cpu);
+	free(s.nic);
+	free(s.link);
+	return rc;
+}
+
+/*
+ * Simulates the program at x and records in e->orders the order in which nodes
+ * use each resource. Returns 0, -EDEADLK (operations wait for each other; then
+ * no orders are set) or -ENOMEM. Free with orders_free().
+ */
+static int orders_make(struct np_events *e, double x)
+{
+	return simulate(e, x, NULL, NULL);
+}
+
+int np_tolerance_simulate(const struct np_graph *g,
+			  const struct np_tolerance_opt *opt,
+			  const struct np_detours *detours, double *ns,
+			  struct np_err *err)
+{
+	struct np_events e = { .g = g, .opt = opt };
+	struct event_times t;
+	int rc = simulate(&e, np_loggps_value(&opt->net, opt->x),
+				detours, &t);
+
+	if (!rc) {
+		*ns = t.end_ns;
+		free_times(&t);
+		orders_free(&e.orders);
+	}
+	if (rc == -EDEADLK)
+		return np_errf(err, rc, "operations wait for each other");
+	return rc ? np_errf(err, rc, "no memory to simulate %zu operations",
+			    g->n_nodes) : 0;
+}
+
+/*
+ * Between which ranks the messages of the critical path go: walks back from the
+ * end of a simulated run along the event that each event waited for last.
+ */
+
+#define RIGHT 0x1p-30 /* of x: decides between paths of equal length at x */
+
+struct walk {
+	struct np_events e;
+	struct event_times t;
+	double x;
+	struct np_needs needs; /* of the current event */
+	struct np_pair *pair;
+	size_t n, max;
+};
+
+static double time_of(const struct walk *w, uint32_t event)
+{
+	uint32_t node = NP_EVENT_NODE(event);
+
+	switch (NP_EVENT_WHICH(event)) {
+	case NP_EVENT_BEGIN: return w->t.begin[node];
+	case NP_EVENT_COMPLETE: return w->t.complete[node];
+	default: return w->t.arrival[node];
+	}
+}
+
+/*
+ * Finds the event that an event waited for last. *found: whether it waited for
+ * any. Returns 0 or -ENOMEM.
+ */
+static int find_last(struct walk *w, uint32_t event, uint32_t *last,
+		     bool *found)
+{
+	double latest = -1;
+
+	w->needs.n = 0;
+	if (event_needs(&w->e, event, &w->needs))
+		return -ENOMEM;
+	for (size_t i = 0; i < w->needs.n; i++) {
+		const struct np_need *need = &w->needs.need[i];
+		double t = time_of(w, need->event) + need->cost.a +
+			   (double)need->cost.b * w->x;
+
+		if (t > latest) {
+			latest = t;
+			*last = need->event;
+		}
+	}
+	*found = latest >= 0;
+	return 0;
+}
+
+/* Counts a message of the critical path. */
+static int add_pair(struct walk *w, uint32_t send)
+{
+	const struct np_graph *g = w->e.g;
+
+	if (np_array_room(&w->pair, &w->max, w->n + 1, sizeof(*w->pair)))
+		return -ENOMEM;
+	w->pair[w->n++] = (struct np_pair){
+		np_graph_part_of(g, send)->rank,
+		np_graph_part_of(g, g->node[send].peer)->rank, 1,
+		np_graph_size(g, send),
+	};
+	return 0;
+}
+
+/* Follows the critical path from the end of the run to its beginning. */
+static int walk_back(struct walk *w)
+{
+	const struct np_graph *g = w->e.g;
+	struct np_cost after;
+	uint32_t event, need = 0;
+	bool found;
+	int rc;
+
+	if (!g->n_nodes)
+		return 0;
+	event = event_end(&w->e, w->t.last, &after);
+	rc = find_last(w, event, &need, &found);
+	while (!rc && found) {
+		uint32_t from = NP_EVENT_NODE(need), to = NP_EVENT_NODE(event);
+
+		/*
+		 * Only a message counts, not a rendezvous that waits for its
+		 * receive.
+		 */
+		if (NP_EVENT_WHICH(event) != NP_EVENT_BEGIN &&
+		    g->node[to].kind == NP_OP_RECV &&
+		    g->node[from].kind == NP_OP_SEND &&
+		    g->node[from].peer == to &&
+		    NP_EVENT_WHICH(need) == NP_EVENT_BEGIN)
+			rc = add_pair(w, from);
+		event = need;
+		if (!rc)
+			rc = find_last(w, event, &need, &found);
+	}
+	return rc;
+}
+
+static int by_ranks(const void *a, const void *b)
+{
+	const struct np_pair *p = a, *q = b;
+
+	if (p->from != q->from)
+		return p->from < q->from ? -1 : 1;
+	return (p->to > q->to) - (p->to < q->to);
+}
+
+static int by_messages(const void *a, const void *b)
+{
+	const struct np_pair *p = a, *q = b;
+
+	if (p->messages != q->messages)
+		return p->messages > q->messages ? -1 : 1;
+	return by_ranks(a, b);
+}
+
+/* Merges the messages of equal pairs, and sorts pairs by their number. */
+static void sum_pairs(struct walk *w)
+{
+	size_t n = 0;
+
+	if (w->n)
+		qsort(w->pair, w->n, sizeof(*w->pair), by_ranks);
+	for (size_t i = 0; i < w->n; i++) {
+		if (n && !by_ranks(&w->pair[n - 1], &w->pair[i])) {
+			w->pair[n - 1].messages++;
+			w->pair[n - 1].bytes += w->pair[i].bytes;
+		} else {
+			w->pair[n++] = w->pair[i];
+		}
+	}
+	w->n = n;
+	if (n)
+		qsort(w->pair, n, sizeof(*w->pair), by_messages);
+}
+
+int np_tolerance_pairs(const struct np_graph *g,
+		       const struct np_tolerance_opt *opt,
+		       struct np_pair **out, size_t *n, struct np_err *err)
+{
+	uint16_t *flags = malloc((g->n_nodes + 1) * sizeof(*flags));
+	struct walk w = {
+		.e = { .g = g, .opt = opt, .flags = flags },
+		.x = np_loggps_value(&opt->net, opt->x) * (1 + RIGHT),
+	};
+	int rc = flags ? 0 : -ENOMEM;
+
+	if (!rc) {
+		for (size_t i = 0; i < g->n_nodes; i++)
+			flags[i] = NP_EVENT_IREQUIRED;
+		rc = simulate(&w.e, w.x, NULL, &w.t);
+	}
+	if (!rc) {
+		rc = walk_back(&w);
+		free_times(&w.t);
+		orders_free(&w.e.orders);
+	}
+	free(flags);
+	free(w.needs.need);
+	if (rc) {
+		free(w.pair);
+		return rc == -EDEADLK ?
+			np_errf(err, rc, "operations wait for each other") :
+			np_errf(err, rc, "no memory for a path through %zu "
+				"operations", g->n_nodes);
+	}
+	sum_pairs(&w);
+	*out = w.pair;
+	*n = w.n;
+	return 0;
+}
+/*
+ * The period of the rank with the most operations is found from the borders of
+ * a string (Knuth, Morris, Pratt, 1977), where each operation is a character.
+ * The periods of the other ranks follow from the messages between them. Then
+ * every operation is compared with its successor one period later.
+ */
+
+#define PERIODS 8	     /* periods tried of one rank */
+#define MIN_TIMES 16 /* fewer iterations are not worth it */
+
+struct find {
+	const struct np_graph *g;
+	struct np_iterations_part *part;
+	uint32_t *anchor; /* by part: a node of about the same iteration */
+	uint32_t *todo;	  /* parts whose peers are to be found */
+	size_t n_todo;
+};
+
+static size_t part_index(const struct np_graph *g, uint32_t node)
+{
+	return (size_t)(np_graph_part_of(g, node) - g->part);
+}
+
+/* Hash of all that equal operations have in common, except their match. */
+static uint64_t word_of(const struct np_graph *g, uint32_t i)
+{
+	const struct np_graph_node *n = &g->node[i];
+	uint64_t word[4] = {
+		np_graph_size(g, i), (uint64_t)n->tag << 32 | n->where,
+		(uint64_t)n->kind << 8 | n->nic,
+		n->kind == NP_OP_CALC ? 0 : 1 + part_index(g, n->peer),
+	};
+	uint64_t h = np_hash(NP_HASH, word, sizeof(word));
+
+	for (uint32_t d = n->first; d < np_graph_deps_end(g, i); d++) {
+		uint32_t back[2] = { i - (g->dep[d] >> 1), g->dep[d] & 1 };
+
+		h = np_hash(h, back, sizeof(back));
+	}
+	return h;
+}
+
+/* Whether node i and the one a period later are equal. */
+static bool same(const struct find *f, size_t part, uint32_t i)
+{
+	const struct np_graph *g = f->g;
+	uint32_t p = f->part[part].period;
+	const struct np_graph_node *a = &g->node[i], *b = a + p;
+	uint32_t n = np_graph_deps_end(g, i) - a->first;
+
+	if (a->kind != b->kind || a->tag != b->tag || a->nic != b->nic ||
+	    a->where != b->where ||
+	    np_graph_size(g, i) != np_graph_size(g, i + p) ||
+	    np_graph_deps_end(g, i + p) - b->first != n)
+		return false;
+	for (uint32_t d = 0; d < n; d++)
+		if (g->dep[b->first + d] - g->dep[a->first + d] != 2 * p)
+			return false;
+	return a->kind == NP_OP_CALC ||
+	       b->peer - a->peer == f->part[part_index(g, a->peer)].period;
+}
+
+/* Derives the periods of all ranks with which this one exchanges messages. */
+static bool find_peer_periods(struct find *f, size_t part)
+{
+	const struct np_graph *g = f->g;
+	uint32_t p = f->part[part].period, from = f->anchor[part];
+
+	if (from + 2 * (uint64_t)p > np_graph_part_end(g, part))
+		return false;
+	for (uint32_t i = from; i < from + p; i++) {
+		const struct np_graph_node *a = &g->node[i], *b = a + p;
+		struct np_iterations_part *to;
+		size_t other;
+
+		if (a->kind != b->kind)
+			return false;
+		if (a->kind == NP_OP_CALC)
+			continue;
+		other = part_index(g, a->peer);
+		to = &f->part[other];
+		if (b->peer <= a->peer ||
+		    b->peer >= np_graph_part_end(g, other))
+			return false;
+		if (!to->period) {
+			to->period = b->peer - a->peer;
+			f->anchor[other] = a->peer;
+			f->todo[f->n_todo++] = (uint32_t)other;
+		} else if (to->period != b->peer - a->peer) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Counts the equal iterations of a part before and after its anchor. */
+static void extend(const struct find *f, size_t part, uint32_t *down,
+		   uint32_t *up)
+{
+	uint32_t p = f->part[part].period, low = f->anchor[part], high = low;
+
+	while (low > f->g->part[part].first && same(f, part, low - 1))
+		low--;
+	while (high + p < np_graph_part_end(f->g, part) && same(f, part, high))
+		high++;
+	if ((f->anchor[part] - low) / p < *down)
+		*down = (f->anchor[part] - low) / p;
+	/* The node that the last one was compared with is equal too. */
+	if ((high + p - f->anchor[part]) / p < *up)
+		*up = (high + p - f->anchor[part]) / p;
+}
+
+/*
+ * Whether this period of the lead rank gives a loop of at least half the graph.
+ */
+static bool try_period(struct find *f, size_t lead, uint32_t anchor,
+		       uint32_t period, struct np_iterations *out)
+{
+	const struct np_graph *g = f->g;
+	uint32_t down = UINT32_MAX, up = UINT32_MAX;
+	uint64_t ops = 0;
+
+	for (size_t p = 0; p < g->n_parts; p++)
+		f->part[p].period = 0;
+	f->part[lead].period = period;
+	f->anchor[lead] = anchor;
+	f->todo[0] = (uint32_t)lead;
+	f->n_todo = 1;
+	for (size_t k = 0; k < f->n_todo; k++)
+		if (!find_peer_periods(f, f->todo[k]))
+			return false;
+	for (size_t k = 0; k < f->n_todo; k++) {
+		extend(f, f->todo[k], &down, &up);
+		if ((uint64_t)down + up < MIN_TIMES)
+			return false;
+	}
+	for (size_t p = 0; p < g->n_parts; p++) {
+		f->part[p].base = (uint32_t)ops;
+		f->part[p].first = f->anchor[p] - down * f->part[p].period;
+		ops += f->part[p].period;
+	}
+	if (2 * ops * (down + up) < g->n_nodes)
+		return false;
+	*out = (struct np_iterations){ f->part, down + up, (uint32_t)ops };
+	return true;
+}
+
+/*
+ * Tries the periods of a range of the lead rank's operations, the shortest
+ * first. border[i]: length of the longest proper prefix of the first i + 1
+ * words that is also their suffix.
+ */
+static bool find_loop(struct find *f, size_t lead, uint32_t first, uint32_t n,
+		      uint64_t *word, uint32_t *border,
+		      struct np_iterations *out)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		word[i] = word_of(f->g, first + i);
+	border[0] = 0;
+	for (uint32_t i = 1; i < n; i++) {
+		while (k && word[i] != word[k])
+			k = border[k - 1];
+		k += word[i] == word[k];
+		border[i] = k;
+	}
+	for (int i = 0; i < PERIODS && n - k <= n / 2; i++) {
+		if (try_period(f, lead, first, n - k, out))
+			return true;
+		if (!k)
+			break;
+		k = border[k - 1];
+	}
+	return false;
+}
+
+int np_iterations_find(const struct np_graph *g, struct np_iterations *out)
+{
+	struct find f = { .g = g };
+	size_t lead = 0;
+	uint32_t n = 0, *border;
+	uint64_t *word;
+	int rc = -ENOMEM;
+
+	*out = (struct np_iterations){ .part = NULL };
+	for (size_t p = 1; p < g->n_parts; p++)
+		if (np_graph_part_end(g, p) - g->part[p].first >
+		    np_graph_part_end(g, lead) - g->part[lead].first)
+			lead = p;
+	if (g->n_parts)
+		n = (np_graph_part_end(g, lead) - g->part[lead].first) / 4;
+	if (!n)
+		return 0;
+	f.part = calloc(g->n_parts, sizeof(*f.part));
+	f.anchor = calloc(2 * g->n_parts, sizeof(*f.anchor));
+	word = malloc(n * sizeof(*word));
+	border = malloc(n * sizeof(*border));
+	if (f.part && f.anchor && word && border) {
+		f.todo = f.anchor + g->n_parts;
+		/*
+		 * A loop that is most of the graph covers the quarter in its
+		 * middle.
+		 */
+		find_loop(&f, lead, g->part[lead].first + n / 2 * 3, n, word,
+			  border, out);
+		rc = 0;
+	}
+	free(f.anchor);
+	free(word);
+	free(border);
+	if (!out->part)
+		free(f.part);
+	return rc;
+}
+
+void np_iterations_free(struct np_iterations *l)
+{
+	free(l->part);
+	*l = (struct np_iterations){ .part = NULL };
+}
+/*
+ * Compact graphs: storage, removal of edges that cannot lie on a longest path,
+ * and the order of vertices in which passes are fast.
+ */
+
+/* bytes from which on large pages are worth asking for */
+#define LARGE ((size_t)4 << 20)
+#define PAIRS_MAX 16 /* edges up to which each is compared with each */
+#define FEW 8	 /* edges up to which a vertex may be merged into the next */
+#define LENGTHS 8 /* row lengths that are distinguished when sorting */
+#define ROUNDS 4 /* each round finds less than the one before */
+
+/* Whether e takes at least as long as d for every x >= 0. */
+static int beats(const struct np_edge *e, const struct np_edge *d)
+{
+	return (d->from == e->from || !d->from) && e->a >= d->a &&
+	       e->b >= d->b;
+}
+
+/* A bit for the origin of an edge; all for the first vertex, see beats(). */
+static uint64_t origin_bits(const struct np_edge *e)
+{
+	return e->from ? (uint64_t)1 << e->from % 64 : UINT64_MAX;
+}
+
+/*
+ * Compares each edge with all that remain; of equal edges the first remains.
+ * Most edges share no bit of their origin with any before, and need no
+ * comparison.
+ */
+static size_t thin_few(struct np_edge *e, size_t n)
+{
+	uint64_t origins = origin_bits(&e[0]);
+	size_t left = 1;
+
+	for (size_t i = 1; i < n; i++) {
+		const struct np_edge new = e[i];
+		uint64_t bits = origin_bits(&new);
+		bool alone = !(origins & bits);
+		size_t j = 0, k;
+
+		origins |= bits;
+		if (alone) {
+			e[left++] = new;
+			continue;
+		}
+		while (j < left && !beats(&e[j], &new))
+			j++;
+		if (j < left)
+			continue;
+		for (j = k = 0; j < left; j++)
+			if (!beats(&new, &e[j]))
+				e[k++] = e[j];
+		e[k] = new;
+		left = k + 1;
+	}
+	return left;
+}
+
+/* By origin, then steepest first, then longest first. */
+static int by_from(const void *a, const void *b)
+{
+	const struct np_edge *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	if (x->b != y->b)
+		return x->b > y->b ? -1 : 1;
+	return (x->a < y->a) - (x->a > y->a);
+}
+
+/*
+ * Keeps of each origin the steepest edge, and flatter ones only if they have a
+ * greater a.
+ */
+static size_t thin_many(struct np_edge *e, size_t n)
+{
+	size_t left = 0;
+
+	qsort(e, n, sizeof(*e), by_from);
+	for (size_t i = 0; i < n; i++)
+		if (!left || e[left - 1].from != e[i].from ||
+		    e[i].a > e[left - 1].a)
+			e[left++] = e[i];
+	return left;
+}
+
+/*
+ * Removes edges without changing longest paths: of two edges between the same
+ * vertices, one that is at most as long as the other for all x >= 0. Returns
+ * how many remain.
+ */
+static size_t edge_thin(struct np_edge *e, size_t n)
+{
+	if (n < 2)
+		return n;
+	return n <= PAIRS_MAX ? thin_few(e, n) : thin_many(e, n);
+}
+
+void *np_compact_alloc(size_t n, size_t size)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from, to;
+	void *room = reallocarray(NULL, n, size);
+
+	if (!room || n * size < LARGE)
+		return room;
+	from = ((uintptr_t)room + page - 1) / page * page;
+	to = ((uintptr_t)room + n * size) / page * page;
+	/*
+	 * Drop the small pages that it already has, so that large ones replace
+	 * them.
+	 */
+	madvise((void *)from, to - from, MADV_DONTNEED);
+	madvise((void *)from, to - from, MADV_HUGEPAGE);
+	return room;
+}
+
+int np_compact_reserve(struct np_compact *c, size_t n, size_t edges)
+{
+	c->max_n = n + 2; /* first[] also holds the end */
+	c->max_edges = edges + 1;
+	c->first = np_compact_alloc(c->max_n, sizeof(*c->first));
+	c->edge = np_compact_alloc(c->max_edges, sizeof(*c->edge));
+	return c->first && c->edge ? 0 : -ENOMEM;
+}
+
+/* Appends a vertex with these edges. Returns 0, -ERANGE or -ENOMEM. */
+static int compact_add(struct np_compact *c, const struct np_edge *e, size_t n)
+{
+	size_t at = c->n ? c->first[c->n] : 0;
+
+	if (at + n > UINT32_MAX || c->n >= UINT32_MAX - 1)
+		return -ERANGE;
+	/* One more, as first[] also holds the end. */
+	if (np_array_room(&c->first, &c->max_n, c->n + 2, sizeof(*c->first)))
+		return -ENOMEM;
+	if (np_array_room(&c->edge, &c->max_edges, at + n, sizeof(*c->edge)))
+		return -ENOMEM;
+	if (n)
+		memcpy(c->edge + at, e, n * sizeof(*e));
+	c->first[c->n++] = (uint32_t)at;
+	c->first[c->n] = (uint32_t)(at + n);
+	return 0;
+}
+
+/* Allocates in and out, filled with 0. Returns 0 or -ENOMEM. */
+static int compact_state(struct np_compact *c, size_t n)
+{
+	c->in = calloc(n, sizeof(*c->in));
+	c->out = calloc(n, sizeof(*c->out));
+	c->n_state = n;
+	return c->in && c->out ? 0 : -ENOMEM;
+}
+
+static void compact_free(struct np_compact *c)
+{
+	free(c->edge);
+	free(c->first);
+	free(c->in);
+	free(c->out);
+	*c = (struct np_compact){ .n = 0 };
+}
+
+void np_chain_free(struct np_chain *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		compact_free(&c->link[i]);
+	*c = (struct np_chain){ .n = 0 };
+}
+
+/*
+ * ---- Fewer vertices, in a better order ----
+ *
+ * A vertex that a single edge leaves gives its own edges to the vertex behind
+ * it, if they are few. A vertex with a single edge is only a distance from
+ * another vertex. The remaining vertices are sorted by depth: then neighbours
+ * do not wait for each other, and find what they need close to each other in
+ * memory.
+ */
+
+struct row {
+	struct np_edge *edge;
+	size_t n, max;
+};
+
+static int push_edge(struct row *r, struct np_edge e)
+{
+	if (np_array_room(&r->edge, &r->max, r->n + 1, sizeof(*r->edge)))
+		return -ENOMEM;
+	r->edge[r->n++] = e;
+	return 0;
+}
+
+/* Appends e, or in its place the edges of the vertex from which it starts. */
+static int push_merged(const struct np_compact *to, const uint32_t *leaving,
+		   struct np_edge e, struct row *r)
+{
+	const struct np_edge *d = to->edge + to->first[e.from];
+	size_t n = to->first[e.from + 1] - to->first[e.from];
+
+	if (!n || (n > 1 && (n > FEW || leaving[e.from] != 1)))
+		return push_edge(r, e);
+	for (size_t i = 0; i < n; i++)
+		if (d[i].b > INT32_MAX - e.b)
+			return push_edge(r, e);
+	for (size_t i = 0; i < n; i++)
+		if (push_edge(r, (struct np_edge){ e.a + d[i].a, d[i].from,
+					      e.b + d[i].b }))
+			return -ENOMEM;
+	return 0;
+}
+
+/* Merges vertices into their successors where that adds no edges. */
+static int merge_vertices(const struct np_compact *c, struct np_compact *to)
+{
+	uint32_t *leaving = calloc(c->n, sizeof(*leaving));
+	struct row r = { .n = 0 };
+	int rc = leaving ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < np_compact_edges(c); i++)
+		leaving[c->edge[i].from]++;
+	for (size_t i = 0; !rc && i < c->n_state; i++)
+		/* the next link may use it any number of times */
+		leaving[c->out[i]] += 2;
+	for (size_t v = 0; !rc && v < c->n; v++) {
+		r.n = 0;
+		for (size_t i = c->first[v]; !rc && i < c->first[v + 1]; i++)
+			rc = push_merged(to, leaving, c->edge[i], &r);
+		r.n = edge_thin(r.edge, r.n);
+		if (!rc)
+			rc = compact_add(to, r.edge, r.n);
+	}
+	free(leaving);
+	free(r.edge);
+	return rc;
+}
+
+/* Depth of each vertex from which the end can be reached; 0 for all others. */
+static uint32_t *depths(const struct np_compact *c, uint32_t *deepest)
+{
+	uint32_t *depth = calloc(c->n, sizeof(*depth));
+
+	if (!depth)
+		return NULL;
+	depth[c->n - 1] = 1;
+	for (size_t i = 0; i < c->n_state; i++)
+		depth[c->out[i]] = 1;
+	for (size_t v = c->n; v--;)
+		for (size_t i = c->first[v]; depth[v] && i < c->first[v + 1];
+		     i++)
+			depth[c->edge[i].from] = 1;
+	*deepest = 0;
+	for (size_t v = 0; v < c->n; v++) {
+		uint32_t d = 0;
+
+		if (!depth[v])
+			continue;
+		for (size_t i = c->first[v]; i < c->first[v + 1]; i++)
+			if (depth[c->edge[i].from] > d)
+				d = depth[c->edge[i].from];
+		depth[v] = d + 1;
+		if (d + 1 > *deepest)
+			*deepest = d + 1;
+	}
+	/* The first vertex and the last one keep their places. */
+	depth[0] = 1;
+	if (c->n > 1)
+		depth[c->n - 1] = ++*deepest;
+	return depth;
+}
+
+/*
+ * Sort key of a vertex: first depth, then number of edges, because a processor
+ * predicts the length of a row well if it equals that of the row before.
+ */
+static size_t key_of(const struct np_compact *c, const uint32_t *depth,
+		     size_t v)
+{
+	size_t n = c->first[v + 1] - c->first[v];
+
+	return (size_t)depth[v] * LENGTHS + (n < LENGTHS ? n : LENGTHS - 1);
+}
+
+/*
+ * Fills place[] (by vertex) and its inverse order[]. Returns how many remain.
+ */
+static size_t sort(const struct np_compact *c, const uint32_t *depth,
+		   uint32_t deepest, uint32_t *place, uint32_t *order)
+{
+	size_t keys = (deepest + (size_t)1) * LENGTHS, sum = 0;
+	uint32_t *behind = calloc(keys, sizeof(*behind));
+
+	if (!behind)
+		return 0;
+	for (size_t v = 0; v < c->n; v++)
+		if (depth[v])
+			behind[key_of(c, depth, v)]++;
+	for (size_t k = 0; k < keys; k++) {
+		uint32_t n = behind[k];
+
+		behind[k] = (uint32_t)sum;
+		sum += n;
+	}
+	for (size_t v = 0; v < c->n; v++)
+		if (depth[v]) {
+			place[v] = behind[key_of(c, depth, v)]++;
+			order[place[v]] = (uint32_t)v;
+		}
+	free(behind);
+	return sum;
+}
+
+/* Vertices without edges (the beginning and the given ones) come first. */
+static void renumber(struct np_compact *c, const uint32_t *depth,
+		     const uint32_t *place)
+{
+	c->n_given = 0;
+	for (size_t i = 0; i < c->n_state; i++) {
+		c->out[i] = place[c->out[i]];
+		c->in[i] = depth[c->in[i]] ? place[c->in[i]] : 0;
+		c->n_given += c->in[i] > 0;
+	}
+}
+
+/*
+ * Copies the graph in the order of depth, without vertices that do not lead to
+ * the end.
+ */
+static int reorder(const struct np_compact *c, struct np_compact *to)
+{
+	uint32_t deepest, *depth = depths(c, &deepest);
+	uint32_t *place = malloc(2 * c->n * sizeof(*place)), *order;
+	size_t n = 0;
+	int rc = -ENOMEM;
+
+	order = place ? place + c->n : NULL;
+	if (depth && place)
+		n = sort(c, depth, deepest, place, order);
+	if (n)
+		rc = np_compact_reserve(to, n, np_compact_edges(c));
+	for (size_t k = 0; !rc && k < n; k++) {
+		const uint32_t *first = c->first + order[k];
+
+		rc = compact_add(to, c->edge + first[0], first[1] - first[0]);
+		for (size_t i = to->first[k]; !rc && i < to->first[k + 1]; i++)
+			to->edge[i].from = place[to->edge[i].from];
+	}
+	if (!rc)
+		renumber(to, depth, place);
+	free(depth);
+	free(place);
+	return rc;
+}
+
+/* Replaces a graph by the result of make(), and keeps its state. */
+static int step(struct np_compact *c,
+		int (*make)(const struct np_compact *c, struct np_compact *to))
+{
+	struct np_compact to = { .in = c->in, .out = c->out,
+				 .n_state = c->n_state,
+				 .n_given = c->n_given };
+	int rc = make(c, &to);
+
+	if (rc)
+		to.in = to.out = NULL;
+	else
+		c->in = c->out = NULL;
+	compact_free(rc ? &to : c);
+	if (!rc)
+		*c = to;
+	return rc;
+}
+
+/*
+ * Removes vertices that only one edge leaves and sorts the rest for fast
+ * passes. Returns 0 or -ENOMEM.
+ */
+static int order_compact(struct np_compact *c)
+{
+	size_t before;
+	int rc, round = 0;
+
+	do {
+		before = c->n;
+		rc = step(c, merge_vertices);
+		/* also removes vertices that no longer lead to the end */
+		if (!rc)
+			rc = step(c, reorder);
+	} while (!rc && ++round < ROUNDS && c->n < before - before / 16);
+	return rc;
+}
+/*
+ * From operations to the vertices of a compact graph. Events are visited in
+ * depth-first order, so that everything an event waits for has its place before
+ * the event itself. An event that waits for only one other is not a vertex but
+ * a distance from that one, and the edges of an event that a single operation
+ * waits for become edges of that operation.
+ */
+
+/*
+ * Slices of a loop. The events of a loop are divided into slices such that an
+ * event waits only for events of its own slice or of the slice before. The
+ * events of one operation may belong to different slices, and so may those of
+ * one iteration on different ranks.
+ */
+
+/* Events before slice `first`, those up to slice `end`, and all later ones. */
+enum np_stage { NP_BEFORE, NP_WITHIN, NP_AFTER, NP_STAGES };
+
+/* An event that a later stage or the next slice waits for. */
+struct np_carried {
+	uint32_t event; /* if moves is set, that of slice first - 1 */
+	bool moves;	/* each slice has its own */
+};
+
+/* An operation of an iteration. */
+struct np_slice_op {
+	/* in the first iteration; nodes to the next one */
+	uint32_t node, period;
+};
+
+struct np_slices {
+	const struct np_events *e; /* borrowed */
+	struct np_needs needs;	   /* of the current event */
+	struct np_iterations loop;
+	struct np_slice_op *op;
+	uint32_t *lag; /* slices behind its iteration; by op << 1 | which */
+	uint32_t max_lag;
+	uint32_t first, end; /* range of equal slices */
+	struct np_carried *carried;
+	size_t n_carried, max_carried;
+};
+
+#define SWEEPS 64
+#define MIN_SLICES 8
+#define GROUPINGS 4 /* attempts to group iterations into longer ones */
+#define MARGIN 2 /* slices at both ends that are left out, as they may differ */
+
+struct place_event {
+	uint32_t op; /* index within an iteration */
+	uint32_t iteration;
+};
+
+static const struct np_iterations_part *part_of(const struct np_slices *r,
+						uint32_t node)
+{
+	return &r->loop.part[np_graph_part_of(r->e->g, node) - r->e->g->part];
+}
+
+/*
+ * Finds the place of a node in the loop. Returns false if it is not in the
+ * loop.
+ */
+static bool locate(const struct np_slices *r, uint32_t node,
+		   struct place_event *out)
+{
+	const struct np_iterations_part *p = part_of(r, node);
+
+	if (!p->period || node < p->first)
+		return false;
+	out->op = p->base + (node - p->first) % p->period;
+	out->iteration = (node - p->first) / p->period;
+	return out->iteration < r->loop.times;
+}
+
+/* Stage of an event; for NP_WITHIN, *slice is its slice. */
+static enum np_stage np_slices_stage(const struct np_slices *r, uint32_t event,
+				     uint32_t *slice)
+{
+	uint32_t node = NP_EVENT_NODE(event);
+	const struct np_iterations_part *p = part_of(r, node);
+	struct place_event at;
+
+	if (!p->period || node < p->first)
+		return NP_BEFORE;
+	if (!locate(r, node, &at))
+		return NP_AFTER;
+	*slice = at.iteration + r->lag[at.op << 1 | NP_EVENT_WHICH(event)];
+	return *slice < r->first ? NP_BEFORE :
+	       *slice < r->end	 ? NP_WITHIN :
+				   NP_AFTER;
+}
+
+/* The same event `slices` slices later. */
+static uint32_t np_slices_move(const struct np_slices *r, uint32_t event,
+			       uint32_t slices)
+{
+	return event + (slices * part_of(r, NP_EVENT_NODE(event))->period << 2);
+}
+
+/*
+ * A range of nodes [from, to) of a part that contains all events of a stage,
+ * and some others. For NP_WITHIN it covers the slice `first`.
+ */
+static void np_slices_range(const struct np_slices *r, size_t part,
+			    enum np_stage stage, uint32_t *from, uint32_t *to)
+{
+	const struct np_iterations_part *p = &r->loop.part[part];
+	uint32_t begin = r->e->g->part[part].first;
+	uint32_t end = np_graph_part_end(r->e->g, part);
+
+	*from = stage == NP_BEFORE ? begin : end;
+	*to = end;
+	if (!p->period)
+		return;
+	if (stage == NP_BEFORE)
+		*to = p->first + r->first * p->period;
+	if (stage == NP_WITHIN) {
+		*from = p->first + (r->first - r->max_lag) * p->period;
+		*to = p->first + (r->first + 1) * p->period;
+	}
+	if (stage == NP_AFTER)
+		*from = p->first + (r->end - r->max_lag) * p->period;
+}
+
+/* Event k of an iteration belongs to its operation k >> 1. */
+static uint32_t event_of(const struct np_slices *r, uint32_t k,
+			 uint32_t iteration)
+{
+	const struct np_slice_op *op = &r->op[k >> 1];
+
+	return (op->node + iteration * op->period) << 2 | (k & 1);
+}
+
+/*
+ * How many slices event k of an iteration is behind an event that it needs;
+ * negative if it is before it. Returns false if the needed event is not in the
+ * loop.
+ */
+static bool slices_behind(const struct np_slices *r, uint32_t k,
+			  uint32_t iteration, uint32_t need, int64_t *slices)
+{
+	struct place_event on;
+
+	if (!locate(r, NP_EVENT_NODE(need), &on))
+		return false;
+	*slices = (int64_t)iteration + r->lag[k] - on.iteration -
+		  r->lag[on.op << 1 | NP_EVENT_WHICH(need)];
+	return true;
+}
+
+/* Lists what an event waits for in r->needs. */
+static int list_needs(struct np_slices *r, uint32_t event)
+{
+	r->needs.n = 0;
+	return event_needs(r->e, event, &r->needs);
+}
+
+/*
+ * Delays event k of an iteration until it is in no earlier slice than the
+ * events it needs. *changed is set if that changes its lag; *most is raised to
+ * the largest distance in slices. Returns -EDOM if that is impossible, or
+ * -ENOMEM.
+ */
+static int delay_event(struct np_slices *r, uint32_t k, uint32_t iteration,
+		       int64_t *most, bool *changed)
+{
+	uint32_t event = event_of(r, k, iteration);
+	int64_t slices;
+
+	if (!event_exists(r->e, event))
+		return 0;
+	if (list_needs(r, event))
+		return -ENOMEM;
+	for (size_t i = 0; i < r->needs.n; i++) {
+		if (!slices_behind(r, k, iteration, r->needs.need[i].event,
+				   &slices))
+			return -EDOM;
+		if (slices > *most)
+			*most = slices;
+		if (slices >= 0)
+			continue;
+		r->lag[k] += (uint32_t)-slices;
+		*changed = true;
+		if (r->lag[k] > r->loop.times / 4)
+			return -EDOM;
+	}
+	return 0;
+}
+
+/*
+ * Computes lags with which no event is in an earlier slice than one it needs.
+ * *most: the largest distance in slices between the two. Returns -EDOM if there
+ * are no such lags, or -ENOMEM.
+ */
+static int compute_lags(struct np_slices *r, int64_t *most)
+{
+	uint32_t middle = r->loop.times / 2, sweeps = 0;
+	bool changed = true;
+	int rc = 0;
+
+	while (!rc && changed && sweeps++ < SWEEPS) {
+		changed = false;
+		*most = 0;
+		for (uint32_t k = 0; !rc && k < 2 * r->loop.ops; k++)
+			rc = delay_event(r, k, middle, most, &changed);
+	}
+	return !rc && changed ? -EDOM : rc;
+}
+
+/* Lists the operations of an iteration and sets all lags to 0. */
+static int list_ops(struct np_slices *r, size_t n_parts)
+{
+	size_t n = 0;
+
+	free(r->op);
+	free(r->lag);
+	r->op = malloc(r->loop.ops * sizeof(*r->op));
+	r->lag = calloc(2 * (size_t)r->loop.ops, sizeof(*r->lag));
+	if (!r->op || !r->lag)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_parts; i++) {
+		const struct np_iterations_part *p = &r->loop.part[i];
+
+		for (uint32_t k = 0; k < p->period; k++)
+			r->op[n++] =
+				(struct np_slice_op){ p->first + k, p->period };
+	}
+	return 0;
+}
+
+/* Makes n iterations into one. */
+static void group_iterations(struct np_iterations *l, size_t n_parts,
+			     uint32_t n)
+{
+	for (size_t i = 0; i < n_parts; i++) {
+		l->part[i].period *= n;
+		l->part[i].base *= n;
+	}
+	l->ops *= n;
+	l->times /= n;
+}
+
+/* Returns -EDOM if the loop cannot be divided into slices. */
+static int find_slices(struct np_slices *r)
+{
+	size_t n_parts = r->e->g->n_parts;
+	int64_t most = 2;
+	int rc;
+
+	for (int i = 0; i < GROUPINGS && most > 1; i++) {
+		if (i)
+			group_iterations(&r->loop, n_parts, (uint32_t)most);
+		if (list_ops(r, n_parts))
+			return -ENOMEM;
+		rc = compute_lags(r, &most);
+		if (rc || most > r->loop.times)
+			return rc ? rc : -EDOM;
+	}
+	r->max_lag = 0;
+	for (uint32_t k = 0; k < 2 * r->loop.ops; k++)
+		if (r->lag[k] > r->max_lag)
+			r->max_lag = r->lag[k];
+	if (most > 1 || r->loop.times < r->max_lag + 2 * MARGIN + MIN_SLICES)
+		return -EDOM;
+	r->first = r->max_lag + MARGIN;
+	r->end = r->loop.times - MARGIN;
+	return 2 * (uint64_t)(r->end - r->first) * r->loop.ops <
+	       r->e->g->n_nodes ? -EDOM : 0;
+}
+
+/* Adds an event to the carried ones; duplicates are removed later. */
+static int add_carried(struct np_slices *r, uint32_t event, bool moves)
+{
+	if (np_array_room(&r->carried, &r->max_carried, r->n_carried + 1,
+			  sizeof(*r->carried)))
+		return -ENOMEM;
+	r->carried[r->n_carried++] = (struct np_carried){ event, moves };
+	return 0;
+}
+
+/*
+ * Records what an event needs of earlier stages, or of the slice before its
+ * own.
+ */
+static int carry_needs(struct np_slices *r, uint32_t event, enum np_stage stage)
+{
+	int rc = list_needs(r, event);
+
+	for (size_t i = 0; !rc && i < r->needs.n; i++) {
+		uint32_t need = r->needs.need[i].event, slice = 0;
+		enum np_stage from = np_slices_stage(r, need, &slice);
+
+		if (from == NP_BEFORE)
+			rc = add_carried(r, need, stage == NP_WITHIN);
+		else if (from == NP_WITHIN && stage == NP_AFTER)
+			rc = slice + 1 == r->end ?
+				     add_carried(
+					     r,
+					     np_slices_move(r, need,
+							    r->first - r->end),
+					     true) :
+				     -EDOM;
+		else if (from > stage)
+			rc = -EDOM;
+	}
+	return rc;
+}
+
+static int by_event(const void *a, const void *b)
+{
+	const struct np_carried *x = a, *y = b;
+
+	if (x->event != y->event)
+		return x->event < y->event ? -1 : 1;
+	return (x->moves > y->moves) - (x->moves < y->moves);
+}
+
+/* Sorts the carried events and removes duplicates. */
+static void remove_duplicates(struct np_slices *r)
+{
+	size_t n = 0;
+
+	if (r->n_carried)
+		qsort(r->carried, r->n_carried, sizeof(*r->carried), by_event);
+	for (size_t i = 0; i < r->n_carried; i++)
+		if (!n || by_event(&r->carried[n - 1], &r->carried[i]))
+			r->carried[n++] = r->carried[i];
+	r->n_carried = n;
+}
+
+/* Finds all events that cross a boundary between slices or stages. */
+static int find_carried(struct np_slices *r)
+{
+	uint32_t slice;
+	int rc = 0;
+
+	for (uint32_t k = 0; !rc && k < 2 * r->loop.ops; k++) {
+		uint32_t event = event_of(r, k, r->first - r->lag[k]);
+
+		if (event_exists(r->e, event))
+			rc = carry_needs(r, event, NP_WITHIN);
+	}
+	for (size_t part = 0; !rc && part < r->e->g->n_parts; part++) {
+		uint32_t i, to;
+
+		np_slices_range(r, part, NP_AFTER, &i, &to);
+		for (; !rc && i < to; i++)
+			for (uint32_t which = 0; !rc && which < 2; which++) {
+				uint32_t event = i << 2 | which;
+
+				if (event_exists(r->e, event) &&
+				    np_slices_stage(r, event, &slice) ==
+					    NP_AFTER)
+					rc = carry_needs(r, event, NP_AFTER);
+			}
+	}
+	remove_duplicates(r);
+	return rc;
+}
+
+static void np_slices_free(struct np_slices *r)
+{
+	np_iterations_free(&r->loop);
+	free(r->op);
+	free(r->lag);
+	free(r->carried);
+	free(r->needs.need);
+	*r = (struct np_slices){ .first = 0 };
+}
+
+/*
+ * Divides the loop of a graph into slices. out->loop.part is NULL if there is
+ * no such loop, or if it is less than most of the graph. Free with
+ * np_slices_free(). Returns 0 or -ENOMEM.
+ */
+static int np_slices_find(const struct np_events *e, struct np_slices *out)
+{
+	struct np_slices r = { .e = e };
+	int rc = np_iterations_find(e->g, &r.loop);
+
+	if (!rc && r.loop.part)
+		rc = find_slices(&r);
+	if (!rc && r.loop.part)
+		rc = find_carried(&r);
+	if (rc)
+		np_slices_free(&r);
+	*out = r;
+	return rc == -EDOM ? 0 : rc;
+}
+
+#define LIST_MAX 8 /* most edges of an event that is not a vertex */
+
+enum { /* by node; DONE and OPEN for each of its three events, by shift */
+	/* being visited: what it waits for is above it on the stack */
+	DONE = 1, OPEN = 8,
+	REQUIRED_OFTEN = 256, /* by more than one operation */
+};
+
+/* In the place of an event: its edges are -b from list[from] on. */
+#define IS_LIST(edge) ((edge)->b < 0)
+
+struct frame {
+	uint32_t event;
+	/* of needs: what it waits for; the first that may have no place yet */
+	size_t first, next;
+};
+
+struct contract {
+	struct np_events e;
+	struct np_chain *chain;
+	struct np_compact *c; /* current link */
+	/* by node: the bits above, and NP_EVENT_REQUIRED, NP_EVENT_IREQUIRED */
+	uint16_t *state;
+	/*
+	 * By node: the time of an event is that of vertex from, + a + b x. Few
+	 * nodes have more than one event, so the one that most nodes of a kind
+	 * have is in `usual`, and memory of `other` is rarely touched.
+	 */
+	struct np_edge *usual, *other, *arrival;
+	struct frame *stack;
+	size_t depth, max_depth;
+	struct np_needs needs; /* of all events on the stack */
+	struct np_edge *in; /* edges of the event that is being closed */
+	size_t n_in, max_in, thin_at;
+	struct np_edge *list; /* places of LIST_MAX edges */
+	size_t n_list, max_list;
+	uint32_t unused; /* a free place, of which `from` is the next one */
+	/*
+	 * With a loop: the current stage, and what earlier stages give to it.
+	 */
+	struct np_slices r;
+	enum np_stage stage;
+	uint32_t *given; /* events; given[i] is vertex i + 2 */
+};
+
+static inline struct np_edge *at(const struct contract *k, uint32_t event)
+{
+	size_t node = NP_EVENT_NODE(event), which = NP_EVENT_WHICH(event);
+	bool recv = k->e.g->node[node].kind == NP_OP_RECV;
+
+	if (which == NP_EVENT_ARRIVAL)
+		return &k->arrival[node];
+	return recv == (which == NP_EVENT_COMPLETE) ? &k->usual[node] :
+						      &k->other[node];
+}
+
+/* Appends an edge to k->in. */
+static int append(struct contract *k, double a, uint32_t from, int32_t b)
+{
+	/* This runs for every edge, so the call is avoided where possible. */
+	if (k->n_in == k->max_in &&
+	    np_array_room(&k->in, &k->max_in, k->n_in + 1, sizeof(*k->in)))
+		return -ENOMEM;
+	k->in[k->n_in++] = (struct np_edge){ a, from, b };
+	return 0;
+}
+
+/* Splits an edge that is too long for 31 bits by extra vertices. */
+static int add_long(struct contract *k, struct np_edge edge, uint64_t b)
+{
+	for (; b > INT32_MAX; b -= INT32_MAX) {
+		int rc;
+
+		edge.b = INT32_MAX;
+		rc = compact_add(k->c, &edge, 1);
+		if (rc)
+			return rc;
+		edge = (struct np_edge){ 0, (uint32_t)k->c->n - 1, 0 };
+	}
+	return append(k, edge.a, edge.from, (int32_t)b);
+}
+
+/* Appends an edge, made longer by a + b x, to k->in. */
+static inline int add_longer(struct contract *k, const struct np_edge *e,
+			     double a, uint64_t b)
+{
+	uint64_t sum = b + (uint64_t)e->b;
+
+	if (sum > INT32_MAX)
+		return add_long(k, (struct np_edge){ e->a + a, e->from, 0 },
+				sum);
+	return append(k, e->a + a, e->from, (int32_t)sum);
+}
+
+/* The same for what leads to an event. */
+static inline int add_in(struct contract *k, const struct np_edge *from,
+			 double a, uint64_t b)
+{
+	uint32_t first = from->from, n = (uint32_t)-from->b;
+	int rc = 0;
+
+	if (!IS_LIST(from))
+		return add_longer(k, from, a, b);
+	for (uint32_t i = 0; !rc && i < n; i++)
+		rc = add_longer(k, &k->list[first + i], a, b);
+	k->list[first].from = k->unused; /* nothing else needs it */
+	k->unused = first;
+	return rc;
+}
+
+/*
+ * Whether a single operation waits for this event and nothing else does, so
+ * that its edges can become edges of that operation.
+ */
+static bool has_one_use(const struct contract *k, uint32_t event)
+{
+	uint32_t node = NP_EVENT_NODE(event);
+	const struct np_graph_node *n = &k->e.g->node[node];
+	unsigned s = k->state[node];
+
+	if (k->r.loop.part || k->e.orders.cpu || k->e.orders.link ||
+	    !(s & NP_EVENT_REQUIRED) || s & REQUIRED_OFTEN)
+		return false;
+	if (n->kind == NP_OP_CALC)
+		return !(s & NP_EVENT_IREQUIRED);
+	return n->kind == NP_OP_RECV &&
+	       NP_EVENT_WHICH(event) == NP_EVENT_COMPLETE &&
+	       !event_exists(&k->e, n->peer << 2 | NP_EVENT_COMPLETE);
+}
+
+/* Keeps the edges in k->in until the operation that waits for them. */
+static int keep_list(struct contract *k, struct np_edge *out)
+{
+	uint32_t first = k->unused;
+
+	if (first != NP_GRAPH_NONE) {
+		k->unused = k->list[first].from;
+	} else {
+		if (k->n_list + LIST_MAX > UINT32_MAX)
+			return -ERANGE;
+		if (np_array_room(&k->list, &k->max_list,
+				  k->n_list + LIST_MAX, sizeof(*k->list)))
+			return -ENOMEM;
+		first = (uint32_t)k->n_list;
+		k->n_list += LIST_MAX;
+	}
+	memcpy(k->list + first, k->in, k->n_in * sizeof(*k->in));
+	*out = (struct np_edge){ 0, first, -(int32_t)k->n_in };
+	return 0;
+}
+
+/*
+ * Places an event that waits for these n, which are placed: at a distance from
+ * one vertex if possible, else as a list of edges or a vertex.
+ */
+static int place_event(struct contract *k, uint32_t event,
+		       const struct np_need *need, size_t n)
+{
+	struct np_edge *out = at(k, event);
+	int rc = 0;
+
+	*out = (struct np_edge){ 0, 0, 0 };
+	if (!n) /* it is at the beginning */
+		return 0;
+	if (n == 1) {
+		const struct np_edge *from = at(k, need->event);
+		uint64_t b = need->cost.b + (uint64_t)from->b;
+
+		if (!IS_LIST(from) && b <= INT32_MAX) {
+			*out = (struct np_edge){ from->a + need->cost.a,
+						 from->from, (int32_t)b };
+			return 0;
+		}
+	}
+	k->n_in = 0;
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = add_in(k, at(k, need[i].event), need[i].cost.a,
+			    need[i].cost.b);
+	if (rc)
+		return rc;
+	k->n_in = edge_thin(k->in, k->n_in);
+	if (k->n_in == 1) {
+		*out = k->in[0];
+		return 0;
+	}
+	if (k->n_in <= LIST_MAX && has_one_use(k, event))
+		return keep_list(k, out);
+	out->from = (uint32_t)k->c->n;
+	return compact_add(k->c, k->in, k->n_in);
+}
+
+/* Puts an event and all that it waits for on the stack. */
+static int open_event(struct contract *k, uint32_t event)
+{
+	size_t first = k->needs.n;
+
+	if (k->depth == k->max_depth &&
+	    np_array_room(&k->stack, &k->max_depth, k->depth + 1,
+			  sizeof(*k->stack)))
+		return -ENOMEM;
+	if (event_needs(&k->e, event, &k->needs))
+		return -ENOMEM;
+	k->stack[k->depth++] = (struct frame){ event, first, first };
+	k->state[NP_EVENT_NODE(event)] |= OPEN << NP_EVENT_WHICH(event);
+	return 0;
+}
+
+/* Records the events from need to the top of the stack, which form a cycle. */
+static int deadlock(struct contract *k, uint32_t need)
+{
+	struct np_cycle cycle = { .n = 0 };
+	size_t at = k->depth;
+	uint32_t last = NP_GRAPH_NONE;
+
+	while (at && k->stack[at - 1].event != need)
+		at--;
+	for (at--; at < k->depth; at++) {
+		uint32_t node = NP_EVENT_NODE(k->stack[at].event);
+
+		if (node == last)
+			continue;
+		last = node;
+		if (cycle.n < NP_CYCLE_OPS)
+			cycle.node[cycle.n] = node;
+		cycle.n++;
+	}
+	if (k->e.opt->cycle)
+		*k->e.opt->cycle = cycle;
+	return -EDEADLK;
+}
+
+/* Whether an event belongs to the current stage. */
+static bool here(const struct contract *k, uint32_t event)
+{
+	uint32_t slice = 0;
+
+	return !k->r.loop.part ||
+	       (np_slices_stage(&k->r, event, &slice) == k->stage &&
+		(k->stage != NP_WITHIN || slice == k->r.first));
+}
+
+/* Whether an event was given to this stage by an earlier one. */
+static bool given(const struct contract *k, uint32_t event)
+{
+	uint32_t from;
+
+	if (!(k->state[NP_EVENT_NODE(event)] & DONE << NP_EVENT_WHICH(event)))
+		return false;
+	from = at(k, event)->from;
+	return k->stage && from > 1 && from - 2 < k->r.n_carried &&
+	       k->given[from - 2] == event;
+}
+
+/*
+ * Checks an event that another one waits for. If it is not placed yet, puts it
+ * on the stack and sets *opened.
+ */
+static int check_need(struct contract *k, uint32_t need, bool *opened)
+{
+	unsigned s = k->state[NP_EVENT_NODE(need)] >> NP_EVENT_WHICH(need);
+
+	if (!here(k, need) && !given(k, need))
+		return -EAGAIN;
+	if (s & OPEN)
+		return deadlock(k, need);
+	*opened = !(s & DONE);
+	return *opened ? open_event(k, need) : 0;
+}
+
+/*
+ * Places the event on top of the stack if everything that it waits for is
+ * placed; otherwise puts the first such event that is not on top of it.
+ */
+static int visit_top(struct contract *k)
+{
+	struct frame *f = &k->stack[k->depth - 1];
+	uint32_t event = f->event, shift = NP_EVENT_WHICH(event);
+	bool opened = false;
+	uint16_t *state;
+	int rc = 0;
+
+	while (f->next < k->needs.n) {
+		rc = check_need(k, k->needs.need[f->next++].event, &opened);
+		if (rc || opened)
+			return rc;
+	}
+	rc = place_event(k, event, k->needs.need + f->first,
+			 k->needs.n - f->first);
+	state = &k->state[NP_EVENT_NODE(event)];
+	*state = (uint16_t)((*state & ~(OPEN << shift)) | DONE << shift);
+	k->needs.n = f->first;
+	k->depth--;
+	return rc;
+}
+
+/* Places an event and everything that it waits for (depth-first). */
+static int visit(struct contract *k, uint32_t root)
+{
+	int rc = 0;
+
+	if (k->state[NP_EVENT_NODE(root)] & DONE << NP_EVENT_WHICH(root))
+		return 0;
+	rc = open_event(k, root);
+	while (!rc && k->depth)
+		rc = visit_top(k);
+	return rc;
+}
+
+/* Marks the nodes that other nodes require or irequire. */
+static void mark_required(struct contract *k)
+{
+	const struct np_graph *g = k->e.g;
+
+	memset(k->state, 0, g->n_nodes * sizeof(*k->state));
+	for (size_t i = 0; i < g->n_deps; i++) {
+		uint16_t *s = &k->state[g->dep[i] >> 1];
+
+		if (g->dep[i] & 1)
+			*s |= NP_EVENT_IREQUIRED;
+		else
+			*s |= *s & NP_EVENT_REQUIRED ? REQUIRED_OFTEN :
+						       NP_EVENT_REQUIRED;
+	}
+}
+
+/*
+ * Calls look() for each node, or with a loop for those that may belong to the
+ * current stage.
+ */
+static int each_node(struct contract *k,
+		     int (*look)(struct contract *k, uint32_t node))
+{
+	const struct np_graph *g = k->e.g;
+	uint32_t from = 0, to = (uint32_t)g->n_nodes;
+	int rc = 0;
+
+	for (size_t part = 0; !rc && part < g->n_parts; part++) {
+		if (k->r.loop.part)
+			np_slices_range(&k->r, part, k->stage, &from, &to);
+		for (uint32_t i = from; !rc && i < to; i++)
+			rc = look(k, i);
+		from = to;
+	}
+	return rc;
+}
+
+/* Places the end of a node. */
+static int visit_end(struct contract *k, uint32_t node)
+{
+	struct np_cost after;
+	uint32_t event = event_end(&k->e, node, &after);
+
+	return here(k, event) ? visit(k, event) : 0;
+}
+
+/* Adds the end of a node if no other operation waits for it. */
+static int add_end(struct contract *k, uint32_t node)
+{
+	struct np_cost after;
+	uint32_t event;
+	int rc;
+
+	if (k->state[node] & NP_EVENT_REQUIRED)
+		return 0;
+	event = event_end(&k->e, node, &after);
+	/* An eager send ends before its receive does. */
+	if (!here(k, event) ||
+	    (k->e.g->node[node].kind == NP_OP_SEND &&
+	     NP_EVENT_WHICH(event) != NP_EVENT_COMPLETE))
+		return 0;
+	rc = add_in(k, at(k, event), after.a, after.b);
+	if (k->n_in >= k->thin_at) { /* many may be equally far */
+		k->n_in = edge_thin(k->in, k->n_in);
+		k->thin_at = 1024 + 2 * k->n_in;
+	}
+	return rc;
+}
+
+/* Adds the end of the program as far as this stage knows it. */
+static int add_program_end(struct contract *k)
+{
+	int rc = 0;
+
+	k->n_in = 0;
+	k->thin_at = 1024;
+	if (k->stage)
+		rc = add_in(k, &(struct np_edge){ 0, 1, 0 }, 0, 0);
+	if (!rc)
+		rc = each_node(k, add_end);
+	k->n_in = edge_thin(k->in, k->n_in);
+	return rc ? rc : compact_add(k->c, k->in, k->n_in);
+}
+
+/* A carried event as the current stage receives it, or as it passes it on. */
+static uint32_t carried(const struct contract *k, size_t i, bool handed_on)
+{
+	const struct np_carried *c = &k->r.carried[i];
+	uint32_t slices = k->stage == NP_AFTER ? k->r.end - k->r.first : 0;
+
+	if (handed_on && k->stage == NP_WITHIN)
+		slices = 1;
+	return c->moves ? np_slices_move(&k->r, c->event, slices) : c->event;
+}
+
+/*
+ * Vertex 1 is the end of everything before this stage; then the carried events.
+ */
+static int receive_carried(struct contract *k)
+{
+	int rc = compact_add(k->c, NULL, 0);
+
+	for (size_t i = 0; !rc && i < k->c->n_state; i++) {
+		uint32_t event;
+
+		k->c->in[i] = (uint32_t)k->c->n;
+		rc = compact_add(k->c, NULL, 0);
+		if (!i)
+			continue;
+		event = k->given[i - 1] = carried(k, i - 1, false);
+		/*
+		 * A moving and a fixed event may be the same one in the first
+		 * slice.
+		 */
+		if (k->stage == NP_WITHIN && !k->r.carried[i - 1].moves)
+			continue;
+		*at(k, event) = (struct np_edge){ 0, (uint32_t)i + 1, 0 };
+		k->state[NP_EVENT_NODE(event)] |=
+			(uint16_t)(DONE << NP_EVENT_WHICH(event));
+	}
+	return rc;
+}
+
+/*
+ * Gives each carried event a vertex. One that only passes through has one
+ * already.
+ */
+static int pass_on(struct contract *k)
+{
+	int rc = 0;
+
+	for (size_t i = 1; !rc && i < k->c->n_state; i++) {
+		uint32_t event = carried(k, i - 1, true);
+
+		k->c->out[i] = (uint32_t)i + 1;
+		if (k->stage == NP_WITHIN && !k->r.carried[i - 1].moves)
+			continue;
+		rc = here(k, event) ? visit(k, event) : -EAGAIN;
+		k->c->out[i] = (uint32_t)k->c->n;
+		if (!rc)
+			rc = compact_add(k->c, at(k, event), 1);
+	}
+	return rc;
+}
+
+/*
+ * Contracts one stage of a loop, or the whole graph, into a link of the chain.
+ */
+static int contract_stage(struct contract *k)
+{
+	int rc = 0;
+
+	k->c = &k->chain->link[k->stage];
+	k->chain->n = k->stage + 1;
+	if (k->stage != NP_BEFORE)
+		rc = compact_state(k->c, k->r.n_carried + 1);
+	if (!rc)
+		rc = receive_carried(k);
+	if (!rc && k->stage == NP_BEFORE && k->r.loop.part)
+		rc = compact_state(k->c, k->r.n_carried + 1);
+	if (!rc)
+		rc = each_node(k, visit_end);
+	if (!rc && k->stage != NP_AFTER)
+		rc = pass_on(k);
+	if (!rc)
+		rc = add_program_end(k);
+	if (!rc && k->c->n_state)
+		k->c->out[0] = (uint32_t)k->c->n - 1;
+	return rc;
+}
+
+/* Returns -EAGAIN if some dependency does not fit the division into slices. */
+static int contract_loop(struct contract *k)
+{
+	int rc = 0;
+
+	k->given = malloc((k->r.n_carried + 1) * sizeof(*k->given));
+	if (!k->given)
+		return -ENOMEM;
+	for (int stage = NP_BEFORE; !rc && stage < NP_STAGES; stage++) {
+		k->stage = (enum np_stage)stage;
+		rc = contract_stage(k);
+	}
+	k->chain->times = k->r.end - k->r.first;
+	return rc;
+}
+
+/*
+ * Contracts the graph by slices if it has a suitable loop, otherwise as a
+ * whole.
+ */
+static int contract(struct contract *k)
+{
+	int rc = 0;
+
+	mark_required(k);
+	if (!k->e.opt->unfold && !k->e.opt->one_cpu && !k->e.opt->one_link)
+		rc = np_slices_find(&k->e, &k->r);
+	if (!rc && k->r.loop.part) {
+		rc = contract_loop(k);
+		np_slices_free(&k->r);
+		if (rc != -EAGAIN)
+			return rc;
+		np_chain_free(k->chain);
+		mark_required(k);
+		k->depth = k->needs.n = 0;
+		rc = 0;
+	}
+	k->stage = NP_BEFORE;
+	return rc ? rc : contract_stage(k);
+}
+
+/* Turns an error into a message. */
+static int contract_error(const struct contract *k, int rc, struct np_err *err)
+{
+	const struct np_graph *g = k->e.g;
+	const struct np_cycle *cycle = k->e.opt->cycle;
+	char buf[NP_ERR_LEN];
+
+	switch (rc) {
+	case 0:
+		return 0;
+	case -EDEADLK:
+		return np_errf(err, rc, "%zu operations wait for each other "
+			       "in a circle, one of them %s", cycle->n,
+			       np_graph_describe(g, cycle->node[0], buf,
+					    sizeof(buf)));
+	case -ERANGE:
+		return np_errf(err, rc, "%s: more than 2^32 edges", g->name);
+	default:
+		return np_errf(err, rc, "%s: no memory to contract %zu "
+			       "operations", g->name, g->n_nodes);
+	}
+}
+
+/* Allocates what a contraction needs, and contracts. */
+static int run(struct contract *k)
+{
+	bool turns = k->e.orders.cpu || k->e.orders.link;
+	size_t n = k->e.g->n_nodes + 1;
+	int rc = -ENOMEM;
+
+	k->state = np_compact_alloc(n, sizeof(*k->state));
+	k->unused = NP_GRAPH_NONE;
+	k->e.flags = k->state;
+	k->usual = np_compact_alloc(n, sizeof(*k->usual));
+	k->other = np_compact_alloc(n, sizeof(*k->other));
+	if (turns)
+		k->arrival = malloc(n * sizeof(*k->arrival));
+	if (k->state && k->usual && k->other && (k->arrival || !turns))
+		rc = contract(k);
+	free(k->state);
+	free(k->usual);
+	free(k->other);
+	free(k->arrival);
+	free(k->stack);
+	free(k->needs.need);
+	free(k->list);
+	free(k->in);
+	free(k->given);
+	return rc;
+}
+
+/*
+ * Turns a graph into a chain: everything in one link, or for a loop three
+ * links, for what precedes it, one slice, and what follows it. Errors as
+ * np_tolerance_new().
+ */
+static int make_chain(const struct np_graph *g,
+		      const struct np_tolerance_opt *opt, struct np_chain *out,
+		      struct np_err *err)
+{
+	struct np_tolerance_opt own = *opt;
+	struct np_cycle cycle;
+	struct contract k = { .e = { .g = g, .opt = &own }, .chain = out };
+	int rc = 0;
+
+	if (!own.cycle)
+		own.cycle = &cycle;
+	if (opt->one_cpu || opt->one_link)
+		rc = orders_make(&k.e, np_loggps_value(&own.net, own.x));
+	/*
+	 * -EDEADLK: contraction without resource orders finds the cycle and
+	 * names it
+	 */
+	if (!rc || rc == -EDEADLK)
+		rc = run(&k);
+	orders_free(&k.e.orders);
+	return contract_error(&k, rc, err);
+}
 
 /*
  * In a single compact graph, a pass computes only times, and slopes from them
@@ -529,10 +3150,10 @@ int np_tolerance_new(const struct np_graph *g,
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return np_errf(err, -ENOMEM, "no memory for a graph");
-	rc = np_contract(g, opt, &t->c, err);
+	rc = make_chain(g, opt, &t->c, err);
 	if (!rc) {
 		for (size_t i = 0; !rc && i < t->c.n; i++)
-			rc = np_contract_order(&t->c.link[i]);
+			rc = order_compact(&t->c.link[i]);
 		t->room[0] = rc ? NULL : np_workspace_new(&t->c);
 		if (!t->room[0])
 			rc = np_errf(err, -ENOMEM, "no memory for %zu "

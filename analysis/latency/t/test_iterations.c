@@ -1,5 +1,5 @@
 #include "t.h"
-#include "np_contract.h"
+#include "np_tolerance_impl.h"
 
 #include <errno.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "np_contract.h"
+#include "np_tolerance_impl.h"
 
 struct bench_solved {
 	double x, sec; /* sec: processor time; the limit if it was exceeded */
