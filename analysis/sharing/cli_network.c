@@ -106,26 +106,3 @@ int cli_network_set(char *text, void *at, struct np_err *err)
 		return np_errf(err, -EINVAL, "--set: %s", why.text);
 	return 0;
 }
-
-int cli_network_fit(struct cli_network *net, const struct np_scheme_set *s,
-		    struct np_err *err)
-{
-	struct np_sharing_case *c = calloc(s->n + 1, sizeof(*c));
-	int rc = c ? 0 : np_errf(err, -ENOMEM, "out of memory");
-
-	for (size_t i = 0; !rc && i < s->n; i++) {
-		const struct np_scheme *k = &s->scheme[i];
-
-		c[i] = (struct np_sharing_case){
-			.c = k->c, .n = k->n, .n_nodes = k->n_nodes,
-			.start_sec = k->start_sec, .alone_sec = k->alone,
-			.took_sec = k->took_sec,
-		};
-	}
-	for (size_t m = 0; !rc && m < net->n; m++)
-		rc = np_sharing_fit(net->model[m], c, s->n, &net->param,
-				    &net->fit[m], err);
-	net->fitted = !rc;
-	free(c);
-	return rc;
-}

@@ -36,11 +36,4 @@ int cli_network_set(char *text, void *net, struct np_err *err);
  */
 int cli_network_check(const struct cli_network *net, const struct cli_cmd *cmd);
 
-/*
- * Fits the parameters of each selected model to the measured times of these
- * schemes. Returns 0 or -errno with err.
- */
-int cli_network_fit(struct cli_network *net, const struct np_scheme_set *s,
-		    struct np_err *err);
-
 #endif

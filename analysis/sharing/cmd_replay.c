@@ -96,8 +96,8 @@ static void print_tasks(const struct program *p,
 static void classify_bins(const struct np_replay_job *j, uint32_t n, double end,
 		     size_t bins, unsigned char *what)
 {
-	for (size_t i = 0; i < np_replay_ops(j->app); i++) {
-		const struct np_replay_op *op = np_replay_op_at(j->app, i);
+	for (size_t i = 0; i < j->app->n_ops; i++) {
+		const struct np_replay_op *op = &j->app->op[i];
 		const struct np_replay_span *s = &j->span[i];
 		unsigned char kind = op->kind == NP_REPLAY_COMPUTE ?
 				     COMPUTES : TALKS;
@@ -174,7 +174,7 @@ static int print_text(const struct replay *r)
 							   &p->alone[0];
 
 		printf("%s%s: %u tasks, %zu operations\n\n", k ? "\n" : "",
-		       basename(p->path), p->n_tasks, np_replay_ops(p->app));
+		       basename(p->path), p->n_tasks, p->app->n_ops);
 		print_ends(r, k);
 		cli_head("%s%s", r->net.model[0]->name,
 			 r->n > 1 ? ", together" : "");
@@ -213,7 +213,7 @@ static void put_task(json_object *list, const struct program *p,
 static void put_op(json_object *list, const struct program *p,
 		   const struct np_replay_job *j, size_t i)
 {
-	const struct np_replay_op *op = np_replay_op_at(p->app, i);
+	const struct np_replay_op *op = &p->app->op[i];
 	json_object *o = cli_append_object(list);
 
 	cli_put_count(o, "task", op->task);
@@ -222,7 +222,7 @@ static void put_op(json_object *list, const struct program *p,
 	cli_put_computed(o, "end_sec", j->span[i].end_sec);
 	if (op->kind == NP_REPLAY_COMPUTE)
 		return;
-	cli_put_count(o, "peer", np_replay_op_at(p->app, op->match)->task);
+	cli_put_count(o, "peer", p->app->op[op->match].task);
 	if (op->kind == NP_REPLAY_RECV)
 		return;
 	cli_put_count(o, "bytes", op->bytes);
@@ -244,10 +244,10 @@ static void put_job(json_object *in, const char *key,
 	list = cli_put_array(o, "tasks");
 	for (uint32_t t = 0; t < p->n_tasks; t++)
 		put_task(list, p, j, t);
-	if (np_replay_ops(p->app) > MAX_OPS)
+	if (p->app->n_ops > MAX_OPS)
 		return;
 	list = cli_put_array(o, "operations");
-	for (size_t i = 0; i < np_replay_ops(p->app); i++)
+	for (size_t i = 0; i < p->app->n_ops; i++)
 		put_op(list, p, j, i);
 }
 
@@ -260,7 +260,7 @@ static void put_program(json_object *list, const struct replay *r,
 
 	cli_put_text(o, "file", p->path);
 	cli_put_count(o, "tasks", p->n_tasks);
-	cli_put_count(o, "operations", np_replay_ops(p->app));
+	cli_put_count(o, "operations", p->app->n_ops);
 	models = cli_put_object(o, "models");
 	for (size_t m = 0; m < r->net.n; m++) {
 		json_object *one = cli_put_object(models,
@@ -608,7 +608,7 @@ static int read_all(struct replay *r, char **paths, size_t n)
 		if (read_program(p->path, &p->app, &err))
 			return cli_fail("%s", err.text);
 		r->n++;
-		p->n_tasks = np_replay_tasks(p->app);
+		p->n_tasks = p->app->n_tasks;
 		p->node_of = calloc(p->n_tasks, sizeof(*p->node_of));
 		if (!p->node_of)
 			return cli_fail("out of memory");
@@ -623,7 +623,7 @@ static int alloc_job(const struct program *p,
 	*j = (struct np_replay_job){
 		.app = p->app, .node_of = p->node_of,
 		.task = calloc(p->n_tasks, sizeof(*j->task)),
-		.span = calloc(np_replay_ops(p->app) + 1, sizeof(*j->span)),
+		.span = calloc(p->app->n_ops + 1, sizeof(*j->span)),
 	};
 	return j->task && j->span ? 0 : -ENOMEM;
 }

@@ -779,6 +779,33 @@ static int report_all(struct sharing *a, const struct cli_options *o)
 	return rc;
 }
 
+/*
+ * Fits the parameters of each selected model to the measured times of these
+ * schemes. Returns 0 or -errno with err.
+ */
+static int network_fit(struct cli_network *net, const struct np_scheme_set *s,
+		       struct np_err *err)
+{
+	struct np_sharing_case *c = calloc(s->n + 1, sizeof(*c));
+	int rc = c ? 0 : np_errf(err, -ENOMEM, "out of memory");
+
+	for (size_t i = 0; !rc && i < s->n; i++) {
+		const struct np_scheme *k = &s->scheme[i];
+
+		c[i] = (struct np_sharing_case){
+			.c = k->c, .n = k->n, .n_nodes = k->n_nodes,
+			.start_sec = k->start_sec, .alone_sec = k->alone,
+			.took_sec = k->took_sec,
+		};
+	}
+	for (size_t m = 0; !rc && m < net->n; m++)
+		rc = np_sharing_fit(net->model[m], c, s->n, &net->param,
+				    &net->fit[m], err);
+	net->fitted = !rc;
+	free(c);
+	return rc;
+}
+
 /* Reads the schemes, fits parameters on request, and reports. */
 static int run_sharing(const struct cli_cmd *self, int argc, char **argv)
 {
@@ -794,7 +821,7 @@ static int run_sharing(const struct cli_cmd *self, int argc, char **argv)
 		return rc;
 	rc = a.fit ? np_scheme_read(a.fit, &measured, &err) : 0;
 	if (!rc && a.fit)
-		rc = cli_network_fit(&a.net, &measured, &err);
+		rc = network_fit(&a.net, &measured, &err);
 	if (!rc)
 		rc = np_scheme_read(o.app ? o.app : a.fit, &set, &err);
 	rc = rc ? cli_fail("%s", err.text) : report_all(&a, &o);

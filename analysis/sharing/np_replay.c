@@ -29,26 +29,15 @@
 #define NO_MATCH UINT32_MAX
 
 /* An operation that waits for another. */
-struct next {
+struct np_replay_next {
 	uint32_t op;
 	bool on_start; /* waits for the start, not for the end */
 };
 
 /* A dependency as it is added: next.op waits for before. */
-struct dep {
+struct np_replay_dep {
 	uint32_t before;
-	struct next next;
-};
-
-struct np_replay_app {
-	uint32_t n_tasks;
-	size_t n_ops, n_deps;
-	struct np_replay_op *op;
-	struct dep *dep; /* only until the program is completed */
-	/* of operation i: next[first[i]] .. next[first[i + 1] - 1] */
-	size_t *first;
-	struct next *next;
-	uint32_t *n_before; /* by operation: number of dependencies */
+	struct np_replay_next next;
 };
 
 struct np_replay_app *np_replay_app_new(uint32_t n_tasks)
@@ -97,7 +86,7 @@ int np_replay_depend(struct np_replay_app *a, uint32_t after, uint32_t before,
 {
 	if (np_array_grow(&a->dep, a->n_deps, sizeof(*a->dep)))
 		return np_errf(err, -ENOMEM, "out of memory");
-	a->dep[a->n_deps++] = (struct dep){
+	a->dep[a->n_deps++] = (struct np_replay_dep){
 		before, { after, on_start } };
 	return 0;
 }
@@ -153,22 +142,6 @@ int np_replay_finish(struct np_replay_app *a, struct np_err *err)
 	return 0;
 }
 
-uint32_t np_replay_tasks(const struct np_replay_app *a)
-{
-	return a->n_tasks;
-}
-
-size_t np_replay_ops(const struct np_replay_app *a)
-{
-	return a->n_ops;
-}
-
-const struct np_replay_op *np_replay_op_at(const struct np_replay_app *a,
-					   size_t i)
-{
-	return &a->op[i];
-}
-
 /* Adds the operations of a rank, which get consecutive numbers. */
 static int add_rank(struct np_replay_app *a, const struct np_graph *g,
 		    uint32_t rank, struct np_err *err)
@@ -209,7 +182,7 @@ static int link_rank(struct np_replay_app *a, const struct np_graph *g,
 						       &kind); n++)
 			rc = np_replay_depend(a, at, base[rank] + y,
 					      kind == NP_IREQUIRES, err);
-		if (np_replay_op_at(a, at)->kind != NP_REPLAY_SEND)
+		if (a->op[at].kind != NP_REPLAY_SEND)
 			continue;
 		np_graph_peer(g, rank, i, &peer, &peer_i);
 		np_replay_match(a, at, base[peer] + peer_i);
@@ -802,7 +775,7 @@ static uint32_t add_op(struct reader *r, enum np_replay_kind kind,
 	const struct np_replay_op o = { kind, task, sec, bytes, 0 };
 	uint32_t op = 0;
 
-	if (np_replay_ops(r->app) == NP_WORKLOAD_MAX_OPS)
+	if (r->app->n_ops == NP_WORKLOAD_MAX_OPS)
 		TOO_BIG(r, "more than %zu operations", NP_WORKLOAD_MAX_OPS);
 	if (!r->w.rc)
 		r->w.rc = np_replay_add(r->app, &o, &op, r->w.err);

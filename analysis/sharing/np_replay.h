@@ -26,8 +26,6 @@
 
 #define NP_REPLAY_MAX_OPS ((size_t)1 << 24) /* of a program */
 
-struct np_replay_app;
-
 enum np_replay_kind { NP_REPLAY_COMPUTE, NP_REPLAY_SEND, NP_REPLAY_RECV };
 
 struct np_replay_op {
@@ -36,6 +34,22 @@ struct np_replay_op {
 	double sec;	/* of a computation */
 	uint64_t bytes; /* of a send */
 	uint32_t match; /* set by np_replay_match() */
+};
+
+/* A program; made and changed only by the functions below. */
+struct np_replay_app {
+	uint32_t n_tasks;
+	size_t n_ops, n_deps;
+	struct np_replay_op *op;
+	/* Dependencies as they were added; only until the program is completed. */
+	struct np_replay_dep *dep;
+	/*
+	 * What waits for operation i, once the program is completed:
+	 * next[first[i]] .. next[first[i + 1] - 1].
+	 */
+	size_t *first;
+	struct np_replay_next *next;
+	uint32_t *n_before; /* by operation: number of dependencies */
 };
 
 /*
@@ -76,11 +90,6 @@ int np_replay_finish(struct np_replay_app *a, struct np_err *err);
 struct np_graph;
 int np_replay_of_graph(const struct np_graph *g, struct np_replay_app **out,
 		       struct np_err *err);
-
-uint32_t np_replay_tasks(const struct np_replay_app *a);
-size_t np_replay_ops(const struct np_replay_app *a);
-const struct np_replay_op *np_replay_op_at(const struct np_replay_app *a,
-					   size_t i);
 
 struct np_replay_net {
 	const struct np_sharing_model *model;

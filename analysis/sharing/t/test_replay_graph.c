@@ -49,7 +49,7 @@ static void test_a_graph_is_played(void)
 	T_CHECK(!np_replay_of_graph(g, &a, NULL));
 	np_graph_free(g);
 	job.app = a;
-	T_CHECK(np_replay_tasks(a) == 2 && np_replay_ops(a) == 4);
+	T_CHECK(a->n_tasks == 2 && a->n_ops == 4);
 	T_CHECK(!np_replay_run(&net, &job, 1, false, NULL, NULL));
 	T_CHECK(t_close(task[0].end_sec, 4, 1e-9));
 	T_CHECK(t_close(task[1].end_sec, 3, 1e-9));

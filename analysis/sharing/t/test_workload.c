@@ -77,7 +77,7 @@ static void test_programs(void)
 		T_ROW(err.text, !*err.text);
 		if (!a)
 			continue;
-		T_ROW(good[i].name, np_replay_ops(a) == good[i].n_ops);
+		T_ROW(good[i].name, a->n_ops == good[i].n_ops);
 		T_ROW(good[i].name, !play(a, NULL, &end_sec));
 		T_ROW(good[i].name, t_close(end_sec, good[i].end_sec, 1e-9));
 		np_replay_app_free(a);
@@ -186,8 +186,8 @@ static void test_files(void)
 	t_sh(t_tmpdir(), "printf 'tasks 2\\nall: compute 1s\\n' >w.workload");
 	snprintf(path, sizeof(path), "%s/w.workload", t_tmpdir());
 	T_CHECK(!np_workload_read(path, &a, &err));
-	T_CHECK(np_replay_tasks(a) == 2 && np_replay_ops(a) == 2);
-	T_CHECK(np_replay_op_at(a, 1)->task == 1);
+	T_CHECK(a->n_tasks == 2 && a->n_ops == 2);
+	T_CHECK(a->op[1].task == 1);
 	np_replay_app_free(a);
 }
 
