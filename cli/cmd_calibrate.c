@@ -356,7 +356,7 @@ static int query_nodes(struct fabric_work *w, struct np_err *err)
 		return np_errf(err, -EINVAL, "--scope=%s needs at least four "
 			       "nodes on one leaf switch",
 			       np_scope_name(w->opt->scope));
-	np_cal_run_set_roles(w->c.run, &w->roles);
+	w->c.roles = &w->roles;
 	return np_cal_levels_parse(w->opt->levels, w->roles.victim.n, s->level,
 				   &s->n_levels, err);
 }
@@ -405,7 +405,6 @@ static int save_result(struct fabric_work *w, struct np_err *err)
 {
 	const struct np_calibration_conditions conditions = {
 		.c = &w->c,
-		.roles = &w->roles,
 		.cluster = w->at.cluster,
 		.transport = w->seen.transport,
 		.ucx_version = w->seen.version,

@@ -1455,12 +1455,6 @@ static double run_now_sec(const struct np_cal_run *r)
 	return r->ops->now_sec(r->ctx);
 }
 
-void np_cal_run_set_roles(struct np_cal_run *r,
-			  const struct np_cal_roles *roles)
-{
-	r->roles = roles;
-}
-
 void np_cal_run_free(struct np_cal_run *r)
 {
 	if (!r)
@@ -1621,8 +1615,8 @@ static int set_conditions(const struct np_calibration_conditions *f,
 			  struct np_calibration *out)
 {
 	const struct np_cal_hosts *level = f->c->scope == NP_SCOPE_LEAF ?
-					   &f->roles->aggressor :
-					   &f->roles->victim;
+					   &f->c->roles->aggressor :
+					   &f->c->roles->victim;
 
 	out->date = (double)(uint64_t)f->date;
 	out->message_bytes = f->message_bytes;
@@ -1635,8 +1629,8 @@ static int set_conditions(const struct np_calibration_conditions *f,
 			       copy_text(f->ucx_version, &out->ucx_version) ||
 			       copy_text(f->transport, &out->transport) ||
 			       (f->rail && copy_text(f->rail, &out->rail)) ||
-			       copy_text(f->roles->leaf, &out->leaf_name) ||
-			       copy_text(f->roles->victim.list,
+			       copy_text(f->c->roles->leaf, &out->leaf_name) ||
+			       copy_text(f->c->roles->victim.list,
 					 &out->victim_nodes) ||
 			       copy_text(level->list, &out->level_nodes) ?
 		     -ENOMEM :
@@ -1971,6 +1965,7 @@ int np_calibrate_measure(struct np_calibrate *c, struct np_err *err)
 	struct progress k = { c, run_now_sec(c->run), 0, 0 };
 	int rc = 0;
 
+	c->run->roles = c->roles;
 	for (int stage = 0; !rc && stage < NP_CAL_STAGES;) {
 		unsigned before = k.measured;
 

@@ -271,10 +271,6 @@ void np_cal_run_free(struct np_cal_run *r);
 int np_cal_run_query(struct np_cal_run *r, const char *nodes, size_t n_nodes,
 		      struct np_cal_query *out, struct np_err *err);
 
-/* Tell where measurements run; roles is borrowed. */
-void np_cal_run_set_roles(struct np_cal_run *r,
-			  const struct np_cal_roles *roles);
-
 /* ---- steps by srun, inside an allocation ---- */
 
 struct np_cal_srun {
@@ -309,7 +305,8 @@ struct np_cal_progress {
 
 struct np_calibrate {
 	struct np_cal_setup setup;
-	struct np_cal_run *run;	    /* after np_cal_run_set_roles() */
+	struct np_cal_run *run;
+	const struct np_cal_roles *roles; /* where it measures; borrowed */
 	struct np_cal_state *state; /* results so far; grows */
 	bool scope_given;	    /* false: scope is determined by results */
 	enum np_scope scope;
@@ -343,7 +340,6 @@ int np_calibrate_measure(struct np_calibrate *c, struct np_err *err);
 
 struct np_calibration_conditions {
 	const struct np_calibrate *c; /* completed */
-	const struct np_cal_roles *roles;
 	const char *cluster, *transport, *ucx_version;
 	const char *rail; /* NULL: none was requested */
 	double date;

@@ -198,7 +198,7 @@ static void rig_attach(struct rig *r)
 	T_CHECK(!np_cal_run_query(r->c.run, "n[0-7]", 8, &seen, NULL));
 	T_CHECK(seen.n == 8 && !strcmp(seen.node[7].name, "n7") &&
 		!strcmp(seen.node[7].leaf, "leaf1"));
-	np_cal_run_set_roles(r->c.run, &r->roles);
+	r->c.roles = &r->roles;
 }
 
 static void rig_make(struct rig *r, const char *levels, size_t keep)
@@ -276,7 +276,6 @@ static void test_result_can_be_read(void)
 	rig_make(&r, "c0,c4,c7", 8);
 	T_CHECK(!np_calibrate_measure(&r.c, NULL));
 	f.c = &r.c;
-	f.roles = &r.roles;
 	T_CHECK(!np_calibrate_result(&f, &text, NULL));
 	T_ROW(err.text, !np_calibration_parse(text, strlen(text), "x", &c,
 					      &err));
