@@ -219,20 +219,24 @@ static int send_text(int fd, const char *text)
 	return 0;
 }
 
-/* A step whose processes cannot find each other is ended. */
-static void on_wire_line(struct np_helper_step *s, const char *line)
+/*
+ * Take a line if it is for the host of the exchange of addresses. A step whose
+ * processes cannot find each other is ended. Returns whether it was.
+ */
+static bool take_wire_line(struct np_helper_step *s, const char *line)
 {
 	char *text = NULL;
-	int rc = np_wire_host_take(s->wire, line, &text);
+	int rc = s->wire ? np_wire_host_take(s->wire, line, &text) : -ENOMSG;
 
 	if (!rc && text)
 		rc = send_text(s->in, text);
 	free(text);
-	if (!rc)
-		return;
+	if (!rc || rc == -ENOMSG)
+		return !rc;
 	snprintf(s->last, sizeof(s->last), "its processes could not find "
 		 "each other: %s", strerror(-rc));
 	np_helper_signal(s, SIGTERM);
+	return true;
 }
 
 /*
@@ -254,9 +258,9 @@ static void on_line(struct np_helper_step *s, char *line,
 		f(&r, arg);
 	if (rc != -ENOMSG)
 		return;
-	if (s->wire && np_wire_host_is_for(line))
-		on_wire_line(s, line);
-	else if (*line && !(s->last[0] && is_exit_notice(line)))
+	if (take_wire_line(s, line))
+		return;
+	if (*line && !(s->last[0] && is_exit_notice(line)))
 		snprintf(s->last, sizeof(s->last), "%.*s",
 			 (int)sizeof(s->last) - 1, line);
 }

@@ -305,12 +305,6 @@ void np_wire_host_free(struct np_wire_host *h)
 	free(h);
 }
 
-bool np_wire_host_is_for(const char *line)
-{
-	return !strncmp(line, NP_WIRE_SRUN_WORD " ",
-			sizeof(NP_WIRE_SRUN_WORD));
-}
-
 int np_wire_host_put(struct np_wire_host *h, uint32_t rank, const char *hex,
 		     bool more)
 {
@@ -371,6 +365,8 @@ int np_wire_host_take(struct np_wire_host *h, const char *line, char **out)
 	int at = 0;
 
 	*out = NULL;
+	if (strncmp(line, NP_WIRE_SRUN_WORD " ", sizeof(NP_WIRE_SRUN_WORD)))
+		return -ENOMSG;
 	if (sscanf(line, NP_WIRE_SRUN_WORD " %u %n", &rank, &at) != 1 || !at ||
 	    rank >= h->size)
 		return -EPROTO;

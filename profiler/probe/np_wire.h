@@ -116,10 +116,10 @@ int np_wire_host_put(struct np_wire_host *h, uint32_t rank, const char *hex,
  */
 int np_wire_host_fence(struct np_wire_host *h, uint32_t rank, char **out);
 
-/* True if a line of srun's output is for the host, and not a report. */
-bool np_wire_host_is_for(const char *line);
-
-/* Take such a line; returns and sets *out as np_wire_host_fence() does. */
+/*
+ * Take a line of srun's output; returns and sets *out as np_wire_host_fence()
+ * does. -ENOMSG: the line is not for the host.
+ */
 int np_wire_host_take(struct np_wire_host *h, const char *line, char **out);
 
 #endif
