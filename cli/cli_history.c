@@ -426,7 +426,7 @@ int cli_history_all(struct np_acct *h, const struct cli_history_opt *ask,
 	struct np_topo t;
 	int rc;
 
-	np_acct_init(h, now);
+	*h = (struct np_acct){ .now = now };
 	rc = read_topology(ask, &t, err);
 	if (!rc)
 		rc = np_acct_topology(h, &t, err);
@@ -897,8 +897,8 @@ int cli_history_make(struct cli_history *p, const struct cli_history_opt *ask,
 {
 	int rc;
 
-	*p = (struct cli_history){ .since_sec = ask->since_sec };
-	np_acct_init(&p->h, now);
+	*p = (struct cli_history){ .since_sec = ask->since_sec,
+				   .h.now = now };
 	rc = load_accounting(p, ask, id, task, &p->why);
 	if (rc || !p->job) {
 		p->job = NULL;

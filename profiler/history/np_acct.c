@@ -19,11 +19,6 @@
 #define MAX_TEXT 1024 /* bytes; longer names and commands are cut */
 #define NO_TOPOLOGY "all" /* name of the leaf switch without a topology */
 
-void np_acct_init(struct np_acct *h, double now)
-{
-	*h = (struct np_acct){ .now = now };
-}
-
 void np_acct_free(struct np_acct *h)
 {
 	free(h->job);
@@ -34,7 +29,7 @@ void np_acct_free(struct np_acct *h)
 	np_index_free(&h->text);
 	np_index_free(&h->node_name);
 	np_index_free(&h->leaf_name);
-	np_acct_init(h, 0);
+	*h = (struct np_acct){ .now = 0 };
 }
 
 /* ---- texts ---- */

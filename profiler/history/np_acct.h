@@ -50,6 +50,7 @@ struct np_acct_place {
 	uint32_t leaf, job, nodes;
 };
 
+/* Zeroed but for now, it is empty. */
 struct np_acct {
 	struct np_acct_job *job;
 	size_t n_jobs, job_room;
@@ -72,7 +73,6 @@ struct np_acct {
 	"NNodes,NCPUS,TimelimitRaw,NodeList,JobName"
 #define NP_ACCT_FORMAT_MORE NP_ACCT_FORMAT ",SubmitLine"
 
-void np_acct_init(struct np_acct *h, double now);
 void np_acct_free(struct np_acct *h);
 
 /*

@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct np_err err = NP_ERR_INIT;
 	char *text = malloc(size + 1);
 	struct np_topo t;
-	struct np_acct h;
+	struct np_acct h = { .now = 2e9 };
 	struct np_job_cost toll;
 
 	if (!text || np_topo_parse(topology, &t, NULL))
@@ -68,7 +68,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	read_rails(text);
-	np_acct_init(&h, 2e9);
 	if (np_acct_topology(&h, &t, NULL))
 		abort();
 	if (np_acct_read(&h, text, "fuzz", "|", &err)) {

@@ -42,7 +42,7 @@ static int read_all(struct np_acct *h, const char *text, bool with_topology,
 	struct np_topo t = { NULL, 0 };
 	int rc;
 
-	np_acct_init(h, 2200);
+	*h = (struct np_acct){ .now = 2200 };
 	rc = with_topology ? np_topo_parse(topology, &t, err) : 0;
 	if (!rc)
 		rc = np_acct_topology(h, &t, err);
