@@ -1,3 +1,7 @@
+/*
+ * Where the commands get graphs from: the newest trace of an application in the
+ * store, a trace elsewhere, or GOAL from a file or a pipe.
+ */
 #include "cli_graph.h"
 
 #include <errno.h>
@@ -100,7 +104,10 @@ static int read_trace(const char *path, const struct np_trace_options *how,
 	return rc;
 }
 
-/* Whether a pipe is empty and has no writer. */
+/*
+ * Whether a pipe is empty and has no writer. tee() copies without taking
+ * anything out, so that nothing is lost if there is something.
+ */
 static bool is_dead(int pipe_fd)
 {
 	int to[2];
@@ -114,6 +121,10 @@ static bool is_dead(int pipe_fd)
 	return n == 0;
 }
 
+/*
+ * Opening a FIFO waits until somebody writes to it. With one that was forgotten
+ * that never happens, so it is opened without waiting, and rejected.
+ */
 int cli_graph_open(const char *path, struct np_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

@@ -1,4 +1,11 @@
-/* netprof trace: summarises the trace of an MPI program or converts it. */
+/*
+ * netprof trace: summarises the trace of an MPI program, or converts it to GOAL
+ * or to the text format of liballprof, for other tools.
+ *
+ * A summary needs only the events of each rank (np_trace_sum()). GOAL has no
+ * collectives and the text has those of all ranks only, so that the others
+ * become messages there, by the algorithms of --collective.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +17,7 @@
 #include "cli_text.h"
 #include "np_goal.h"
 
+/* The request, from the command line. */
 struct ask {
 	enum cli_format format;
 	bool goal;

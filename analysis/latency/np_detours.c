@@ -1,6 +1,9 @@
 /*
- * Detours are sorted, disjoint intervals of one period. np_detours_end() skips
- * whole periods and then walks through the remaining detours.
+ * Detours are what a processor does instead of running the program, such as
+ * work of the operating system: sorted, disjoint intervals of one period, which
+ * is repeated without end. np_detours_end() skips whole periods and then walks
+ * through the remaining detours. It ends, because a part of each period is left
+ * for work (np_detours_read() rejects files without).
  */
 #include "np_detours.h"
 
@@ -146,7 +149,10 @@ void np_detours_free(struct np_detours *d)
 	*d = (struct np_detours){ .n = 0 };
 }
 
-/* Position in the trace at which a rank begins: 0 to 1, by hash. */
+/*
+ * Position in the trace at which a rank begins: 0 to 1, by hash. Detours of
+ * different ranks are not at the same times, which is what makes them costly.
+ */
 static double place_of(uint64_t seed, uint32_t rank)
 {
 	uint64_t h = (seed + 1) * 0x9e3779b97f4a7c15u + rank;
@@ -156,7 +162,7 @@ static double place_of(uint64_t seed, uint32_t rank)
 	return (double)((h ^ h >> 31) >> 11) * 0x1p-53;
 }
 
-/* The first detour that ends after t. */
+/* The first detour that ends after t; t is below the end of the last one. */
 static size_t find(const struct np_detours *d, double t)
 {
 	size_t low = 0, high = d->n - 1;

@@ -1,3 +1,13 @@
+/*
+ * Execution graphs: built rank by rank, then matched, and from then on only
+ * read.
+ *
+ * All operations are in one array in the order in which they were added, so
+ * that a rank is a range of it, and a pass over the graph is a pass over
+ * memory. Their dependencies are in a second array, in the same order. Both
+ * name operations by numbers of 32 bits instead of pointers: graphs of real
+ * programs have hundreds of millions of operations, so memory limits them.
+ */
 #include "np_graph.h"
 
 #include <errno.h>
@@ -62,7 +72,10 @@ static size_t hash(uint32_t peer, uint32_t tag, uint32_t context)
 	return (size_t)(h >> 32);
 }
 
-/* Finds the slot of a channel, or the free slot where it belongs. */
+/*
+ * Finds the slot of a channel, or the free slot where it belongs. There is
+ * always a free one, because the table is at most half full.
+ */
 static struct channel *find_channel(const struct match *m, uint32_t peer,
 				    uint32_t tag, uint32_t context)
 {
@@ -238,7 +251,11 @@ static int fill_classes(struct match *m)
 	return 0;
 }
 
-/* Keeps the sends that receives without NP_ANY need from all other receives. */
+/*
+ * Keeps the sends that receives without NP_ANY need from all other receives.
+ * MPI would let a wildcard take any of them, and the program would then wait
+ * forever; a graph of a run that ended must be matched so that it can end.
+ */
 static void reserve_sends(struct match *m, uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++) {
@@ -351,7 +368,10 @@ static int match_rank(struct match *m)
 	return 0;
 }
 
-/* Sorts sends by receiver; those of one receiver stay in graph order. */
+/*
+ * Sorts sends by receiver; those of one receiver stay in graph order, because
+ * messages of one channel must not overtake each other.
+ */
 static int sort_sends(struct match *m)
 {
 	struct np_graph *g = m->g;
@@ -457,7 +477,11 @@ void np_graph_free(struct np_graph *g)
 	free(g);
 }
 
-/* Appends the dependencies of the current rank to those of earlier ranks. */
+/*
+ * Appends the dependencies of the current rank to those of earlier ranks. They
+ * were added in any order; a counting sort brings those of one operation
+ * together, in linear time.
+ */
 static int flush_dependencies(struct np_graph *g, struct np_err *err)
 {
 	struct np_graph_node *node;
@@ -532,7 +556,10 @@ static int refuse(const struct np_graph *g, const struct np_graph_op *op,
 		       (unsigned long long)most);
 }
 
-/* Checks an operation against the limits of a graph. */
+/*
+ * Checks an operation against the limits of a graph. Sums are limited, too, so
+ * that a double holds them exactly.
+ */
 static int check(const struct np_graph *g, const struct np_graph_op *op,
 		 struct np_err *err)
 {
@@ -609,7 +636,11 @@ int np_graph_add(struct np_graph *g, const struct np_graph_op *op,
 	return 0;
 }
 
-/* There are fewer numbers than operations, so none of them equals NP_ANY. */
+/*
+ * Files have tags of 64 bits, operations of a graph only of 32. A large tag is
+ * replaced by a number. There are fewer numbers than operations, so none of
+ * them equals NP_ANY.
+ */
 int np_graph_tag(struct np_graph *g, uint64_t of_file, uint32_t *tag,
 		 struct np_err *err)
 {
@@ -693,7 +724,10 @@ const struct np_graph_part *np_graph_part_of(const struct np_graph *g,
 {
 	size_t low = 0, high = g->n_parts;
 
-	/* binary search for the last part that begins at or before node */
+	/*
+	 * Binary search for the last part that begins at or before node. A
+	 * node does not hold its rank, which would cost 4 bytes each.
+	 */
 	while (high - low > 1) {
 		size_t mid = (low + high) / 2;
 

@@ -1,3 +1,10 @@
+/*
+ * Ranks are read one after the other. The first rank that has a communicator
+ * adds a group for it; later ranks find that group by its members. Among
+ * groups with the same members, a rank takes the first that it does not have at
+ * the time, which is the right one because all members create them in the same
+ * order.
+ */
 #include "np_trace_groups.h"
 
 #include <errno.h>

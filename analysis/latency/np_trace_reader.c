@@ -1,3 +1,12 @@
+/*
+ * What the readers of both trace formats share: errors, requests and lists.
+ *
+ * A trace is read twice. What a nonblocking call receives is known only when
+ * its request completes, maybe much later, but its event is to be returned at
+ * its place. Therefore the first pass notes for each use of a request what the
+ * format needs, and the second pass returns the events. Memory grows only with
+ * the number of nonblocking calls.
+ */
 #include "np_trace_reader.h"
 
 #include <errno.h>
@@ -7,6 +16,7 @@
 
 #include "np_array.h"
 
+/* Later errors are consequences of the first, which is the one to report. */
 int np_trace_fail(struct np_trace_reader *r, const char *fmt, ...)
 {
 	char text[NP_ERR_LEN];

@@ -1,3 +1,7 @@
+/*
+ * Totals of a trace, from one rank after the other: no graph is made and no
+ * event is kept, so that traces of any length can be summarised.
+ */
 #include "np_trace.h"
 
 #include <string.h>
@@ -39,7 +43,11 @@ static void add_event(struct np_trace_sum *s, const struct np_trace_event *ev)
 	}
 }
 
-/* Adds the totals of one rank. */
+/*
+ * Adds the totals of one rank. As mpiP defines them, app_ns is the time up to
+ * MPI_Finalize() and mpi_ns the part of it in calls. MPI_Finalize() itself only
+ * counts for the end of the rank.
+ */
 static int add_rank(struct np_trace_sum *s, const struct np_trace_files *f,
 		    uint32_t rank, struct np_err *err)
 {

@@ -1,5 +1,6 @@
 /*
- * Wrappers of calls with counts. shim_wraps.c includes this file once with int
+ * Wrappers of calls with counts, which MPI 4 has twice: with counts of type int
+ * and, with the suffix _c, with counts of type MPI_Count. shim_wraps.c includes this file once with int
  * as COUNT and, if the MPI has them, once for the calls with larger counts.
  * C(name): name with its suffix; DISPL: type of displacements.
  */

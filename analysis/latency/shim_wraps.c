@@ -1,4 +1,16 @@
-/* The wrappers of the MPI's calls; shim_calls.h lists them. */
+/*
+ * The wrappers of the MPI's calls; shim_calls.h lists them.
+ *
+ * A wrapper calls the MPI's own function and then records the call, or does
+ * nothing else if nothing is recorded. It passes on the arguments of the
+ * program, with one exception: where the program ignores a status that tells
+ * which message was received, the MPI fills one of ours. The result is always
+ * the MPI's.
+ *
+ * Wrappers are found through np_shim_bind() and not by their names, because
+ * libnetprof-mpi.so, which the program is started with, cannot know which MPI
+ * will be used.
+ */
 #include "shim.h"
 
 #include "np_collective.h"

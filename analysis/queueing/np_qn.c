@@ -1,5 +1,10 @@
 /*
  * Descriptions of queueing networks, and what their solutions have in common.
+ *
+ * Each method (np_qn_*.c) is a struct np_qn_solver. np_qn_solve() checks the
+ * network, what the method supports and what it would cost, all before the
+ * method begins, because memory and time of exact methods grow with the product
+ * of the numbers of customers.
  */
 #include "np_qn.h"
 
@@ -179,7 +184,13 @@ static int check_cost(const struct np_qn *net, const struct np_qn_solver *way,
 	return 0;
 }
 
-/* Replaces a multi-server queue by a faster server and a delay. */
+/*
+ * Replaces a multi-server queue by a faster server and a delay: m servers are
+ * one that is m times as fast, plus the time by which that one would end a
+ * service earlier. Both agree with the queue where one customer is alone and
+ * where all servers are busy, and are approximate between (A. Seidmann,
+ * P. Schweitzer, S. Shalev-Oren, 1987).
+ */
 static void flatten_class(const struct np_qn *net, size_t c,
 			  struct np_qn_flat *f)
 {
@@ -213,7 +224,7 @@ static int flatten(const struct np_qn *net, struct np_qn_flat *f)
 	return 0;
 }
 
-/* Allocates a solution; its arrays are in one block. */
+/* Allocates a solution; its arrays are in one block, so one free() frees it. */
 static int make_solution(const struct np_qn *net, struct np_qn_solution *s)
 {
 	size_t n = net->n_classes, all = n * net->n_stations;
@@ -322,6 +333,11 @@ static struct extremes extremes_of(const struct np_qn_station *st, uint64_t n)
 	return e;
 }
 
+/*
+ * The bounds of the header for stations whose times depend on their load: the
+ * most favourable times count for the upper bound and the least favourable ones
+ * for the lower, so that they hold whatever the loads are.
+ */
 int np_qn_bounds(const struct np_qn *net, double *least, double *most)
 {
 	double n = (double)net->class[0].customers;

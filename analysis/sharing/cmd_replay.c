@@ -90,7 +90,8 @@ static void print_tasks(const struct program *p,
 
 /*
  * Determines what the first n tasks do in each bin of the time up to end;
- * computation takes precedence over messages. what: n times bins entries,
+ * computation takes precedence over messages, because a nonblocking message
+ * that is hidden behind it costs the task nothing. what: n times bins entries,
  * initially idle.
  */
 static void classify_bins(const struct np_replay_job *j, uint32_t n, double end,

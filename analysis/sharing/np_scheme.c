@@ -1,4 +1,8 @@
 /*
+ * Reads schemes, netprof-scheme(5): transfers at the same time and, if they
+ * were measured, how long each took. Files are untrusted input; the first error
+ * ends the reading.
+ *
  * Lines are read one after the other into the current scheme. Settings before
  * the first scheme are copied to all of them.
  */

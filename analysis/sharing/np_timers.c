@@ -1,3 +1,8 @@
+/*
+ * A binary heap in an array: no timer is due before t[(i - 1) / 2], its parent.
+ * Timers for the same time are due in the order in which they were set, so that
+ * a simulation always gives the same result.
+ */
 #include "np_timers.h"
 
 #include <errno.h>
@@ -22,6 +27,7 @@ int np_timers_set(struct np_timers *h, double at_sec, size_t id)
 	if (np_array_room(&h->t, &h->room, h->n + 1, sizeof(*h->t)))
 		return -ENOMEM;
 	h->n++;
+	/* Move up what is due later, instead of swapping at each step. */
 	for (; at && before(&t, &h->t[(at - 1) / 2]); at = (at - 1) / 2)
 		h->t[at] = h->t[(at - 1) / 2];
 	h->t[at] = t;
@@ -41,6 +47,7 @@ bool np_timers_due(struct np_timers *h, double now_sec, size_t *id)
 	if (!h->n || h->t[0].at_sec > now_sec)
 		return false;
 	*id = h->t[0].id;
+	/* The last timer takes the place of the first, and sinks from there. */
 	last = h->t[--h->n];
 	for (; (child = 2 * at + 1) < h->n; at = child) {
 		if (child + 1 < h->n &&
