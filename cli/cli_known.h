@@ -28,7 +28,7 @@ struct cli_known_app {
 struct cli_known {
 	struct cli_known_app **app; /* in the order in which they were added */
 	size_t n;
-	size_t n_runs;	/* runs read by cli_known_add_all() */
+	size_t n_runs;	/* runs read by cli_matrix_find() */
 	bool cut;	/* CLI_KNOWN_RUNS reached; some were not read */
 	bool calibrated;
 	struct np_calibration cal; /* valid if calibrated */
