@@ -16,7 +16,7 @@
 #include "np_latency.h"
 #include "np_moments.h"
 
-#define NP_FABRIC_MAX_LEVELS 512
+#define NP_FABRIC_MAX_LEVELS 128
 #define NP_RAIL_NAME 63 /* bytes of a rail's name */
 
 /* Where the interfering job runs, relative to the victim. */

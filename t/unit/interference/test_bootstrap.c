@@ -6,7 +6,9 @@
 #include "t.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static struct some_fabric s;
 
@@ -170,6 +172,45 @@ static void test_levels_that_do_not_fit_count_less(void)
 	}
 }
 
+/* Seconds of processor time that it takes to weigh n levels, the least of three.  Each
+ * level is slowed by itself, so that each fit needs all others: the dearest case. */
+static double weighing_sec(size_t n)
+{
+	const struct np_bootstrap_opt opt = { 0, 1, NP_NEED_OWN_IMPACT };
+	struct np_fabric_level *level = calloc(n, sizeof(*level));
+	struct np_mean *pairs = calloc(n * n, sizeof(*pairs));
+	struct np_fabric f = { .name = "many", .level = level, .n_levels = n,
+			       .pairs = pairs };
+	struct np_bootstrap_fabric d;
+	double least = INFINITY;
+
+	for (size_t i = 0; level && i < n; i++)
+		level[i].name = "c";
+	for (size_t i = 0; pairs && i < n * n; i++)
+		pairs[i] = (struct np_mean){ 4, i / n == i % n ? 1 : 1e-3 *
+					     (double)(i * 7919 % 11), 0.01 };
+	for (int turn = 0; turn < 3; turn++) {
+		double begin = (double)clock();
+
+		T_CHECK(!np_bootstrap_fabric(&f, &opt, &d, NULL));
+		T_CHECK(d.sample[0].fit_weight != NULL);
+		least = fmin(least, ((double)clock() - begin) / CLOCKS_PER_SEC);
+		np_bootstrap_fabric_free(&d);
+	}
+	free(level);
+	free(pairs);
+	return least;
+}
+
+/* Twice as many levels take 16 times as long in the dearest case, not 32 times. */
+static void test_many_levels_cost_what_they_may(void)
+{
+	double half = weighing_sec(NP_FABRIC_MAX_LEVELS / 2);
+	double all = weighing_sec(NP_FABRIC_MAX_LEVELS);
+
+	T_ROW("growth", all < 24 * half);
+}
+
 static const struct t_case cases[] = {
 	{ "noise of few runs leans on its like", test_noise },
 	{ "pooled noise", test_pooled_noise },
@@ -180,6 +221,8 @@ static const struct t_case cases[] = {
 	  test_replicates_scatter_as_measured },
 	{ "levels that do not fit count less",
 	  test_levels_that_do_not_fit_count_less },
+	{ "the time that many levels take is bounded by their number",
+	  test_many_levels_cost_what_they_may },
 	{ NULL, NULL },
 };
 T_SUITE(bootstrap, cases)

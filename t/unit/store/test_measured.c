@@ -300,6 +300,49 @@ static void test_bombs(void)
 	free(text);
 }
 
+static void print_names(FILE *f, const char *key, const char *of, int n)
+{
+	fprintf(f, "\"%s\":[", key);
+	for (int k = 0; k < n; k++)
+		fprintf(f, "%s\"%s%d\"", k ? "," : "", of, k);
+	fputs("],", f);
+}
+
+/* The time that predictions take grows with a power of this number. */
+static void test_number_of_levels_is_bounded(void)
+{
+	for (int n = NP_FABRIC_MAX_LEVELS; n < NP_FABRIC_MAX_LEVELS + 2; n++) {
+		bool allowed = n == NP_FABRIC_MAX_LEVELS;
+		struct np_err err = NP_ERR_INIT;
+		struct np_measured m;
+		char *text = NULL;
+		size_t len;
+		FILE *f = open_memstream(&text, &len);
+
+		fputs(HEAD "\"programs\":[],", f);
+		print_names(f, "levels", "l", n);
+		fputs("\"x\":0}", f);
+		T_CHECK(!fclose(f));
+		T_CHECK(np_measured_parse(text, len, "f.json", &m, &err) ==
+			(allowed ? 0 : -EINVAL));
+		if (allowed)
+			np_measured_free(&m);
+		else
+			T_ROW(err.text, !strcmp(err.text, "f.json: levels: got "
+						"129, expected 0 to 128"));
+		free(text);
+	}
+}
+
+#define PROBED 100 /* programs */
+
+static void print_probes(FILE *f, const char *of, int n)
+{
+	for (int k = 0; k < n; k++)
+		fprintf(f, ",\"%s%d\":{\"n\":1,\"mean_sec\":1,\"min_sec\":1,"
+			"\"bins\":[[1,1]]}", of, k);
+}
+
 /* Each asks for more than the file has: a histogram of 1000 bins for one. */
 static void test_what_a_file_asks_for_is_bounded(void)
 {
@@ -311,17 +354,19 @@ static void test_what_a_file_asks_for_is_bounded(void)
 
 	fputs(HEAD "\"sets\":[", f);
 	for (int i = 0; i < NP_MEASURED_MAX_SETS; i++) {
-		fprintf(f, "%s{\"programs\":[],\"levels\":[\"l0\"",
-			i ? "," : "");
-		for (int k = 1; k < NP_FABRIC_MAX_LEVELS; k++)
-			fprintf(f, ",\"l%d\"", k);
-		fputs("],\"latency_bin_edges_sec\":[0", f);
+		fputs(i ? ",{" : "{", f);
+		print_names(f, "programs", "p", PROBED);
+		print_names(f, "levels", "l", NP_FABRIC_MAX_LEVELS);
+		fputs("\"latency_bin_edges_sec\":[0", f);
 		for (int k = 1; k <= 1024; k++)
 			fprintf(f, ",%d", k);
+		fputs("],\"program_beside_program\":[", f);
+		for (int k = 0; k < PROBED * PROBED; k++)
+			fprintf(f, "%snull%s", k % PROBED ? "," : k ? ",[" : "[",
+				(k + 1) % PROBED ? "" : "]");
 		fputs("],\"probes\":{\"x\":0", f);
-		for (int k = 0; k < NP_FABRIC_MAX_LEVELS; k++)
-			fprintf(f, ",\"l%d\":{\"n\":1,\"mean_sec\":1,"
-				"\"min_sec\":1,\"bins\":[[1,1]]}", k);
+		print_probes(f, "p", PROBED);
+		print_probes(f, "l", NP_FABRIC_MAX_LEVELS);
 		fputs("}}", f);
 	}
 	fputs("]}", f);
@@ -335,6 +380,8 @@ static void test_what_a_file_asks_for_is_bounded(void)
 static const struct t_case cases[] = {
 	{ "small files that become large trees are refused at once",
 	  test_bombs },
+	{ "the number of levels is bounded, and the refusal says so",
+	  test_number_of_levels_is_bounded },
 	{ "what a file asks for is bounded",
 	  test_what_a_file_asks_for_is_bounded },
 	{ "measurements of the shaped leaf are read", test_real_switch },
