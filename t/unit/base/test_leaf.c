@@ -50,6 +50,11 @@ static const struct {
 	{ "another one", "spine.rack1.ib.n1", TWO, "spine.rack1.ib" },
 	{ "all with dots", "switch.2.1.switch.1.1.n1", TWO,
 	  "switch.2.1.switch.1.1" },
+	{ "three levels with dots", "switch.3.1.switch.2.1.switch.1.1.n1",
+	  "switch.switch.switch.node", "itch.3.1.switch.2.1.switch.1.1" },
+	{ "a leaf that is named for its fabric",
+	  "root.fabricA.fabricA.unknown.n1", "switch.switch.switch.node",
+	  "root.fabricA.fabricA.unknown" },
 	{ "the end of what does not fit", "a.very.long.name.of.a.spine.and."
 	  "then.the.very.long.name.of.its.leaf.0.n1", TWO,
 	  "e.very.long.name.of.its.leaf.0" },

@@ -22,6 +22,16 @@ static const struct {
 	  "SwitchName=rack0.ib Level=0 Nodes=n[0-1]\n"
 	  "SwitchName=rack1.ib Level=0 Nodes=n[2-3]\n",
 	  "n2", "rack1.ib" },
+	{ "a name with dots below others with dots",
+	  "SwitchName=switch.1.1 Level=0 Nodes=node001\n"
+	  "SwitchName=switch.2.1 Level=1 Nodes=node001 Switches=switch.1.1\n"
+	  "SwitchName=switch.3.1 Level=2 Nodes=node001 Switches=switch.2.1\n",
+	  "node001", "switch.1.1" },
+	{ "a leaf that is named for its fabric",
+	  "SwitchName=fabricA.unknown Level=0 Nodes=worker-0\n"
+	  "SwitchName=fabricA Level=1 Nodes=worker-0 Switches=fabricA.unknown\n"
+	  "SwitchName=root Level=2 Nodes=worker-0 Switches=fabricA\n",
+	  "worker-0", "fabricA.unknown" },
 };
 
 static void test_rows(void)
