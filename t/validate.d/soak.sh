@@ -4,6 +4,11 @@
 # SOAK_JOBS: 20000, of which one in SOAK_EVERY (100) runs long enough for a
 # record; SOAK_RECONFIGURES: 50.  PLACEMENT_PLUGIN=no: slurmctld without
 # netprof, to compare.
+#
+# The resident memory of a process tells little of what it keeps, because malloc
+# returns little to the system.  Therefore gdb asks slurmctld for malloc_info three times,
+# when it has forgotten all jobs: after a tenth of them, at the end, and after as many
+# reconfigurations again without a job.
 # shellcheck shell=bash disable=SC2016 # for a shell inside
 
 SOAK_JOBS=${SOAK_JOBS:-20000}
@@ -11,25 +16,42 @@ SOAK_EVERY=${SOAK_EVERY:-100}
 SOAK_RECONFIGURES=${SOAK_RECONFIGURES:-50}
 SOAK_AT_ONCE=200 # in the queue
 
-# "SUBMITTED KB DESCRIPTORS RECORDS": of jobs that slurmctld has
+# "SUBMITTED KB DESCRIPTORS", of slurmctld
 soak_look() { # SUBMITTED
 	inside --user root sh -c 'p=$(pgrep -o -x slurmctld)
 		echo "$1 $(awk "\$1 == \"VmRSS:\" { print \$2 }" /proc/$p/status)" \
-			"$(ls /proc/$p/fd | wc -l)" \
-			"$(scontrol -o show job | grep -c ^JobId=)"' - "$1"
+			"$(ls /proc/$p/fd | wc -l)"' - "$1"
 }
 
-# FILE: memory of a job while slurmctld has its record, by least squares over
-# the samples, and memory that remains of a job it has forgotten.
-soak_per_job() {
-	awk -v jobs="$SOAK_JOBS" '
-		{ n++; x += $4; y += $2; xx += $4 * $4; xy += $4 * $2; last = $2 }
-		NR == 1 { first = $2 }
-		END {
-			d = n * xx - x * x
-			printf "%.1f kB while it is known, %.3f kB afterwards", \
-				d ? (n * xy - x * y) / d : 0, (last - first) / jobs
-		}' "$1"
+soak_reconfigure() {
+	inside --user root scontrol reconfigure
+}
+
+# Wait until slurmctld, which purges old jobs only occasionally, has forgotten all.
+soak_forgotten() {
+	local i
+
+	for ((i = 0; i < 400; i++)); do
+		[ "$(inside scontrol -o show job | grep -c ^JobId=)" -gt 0 ] || return 0
+		sleep 1
+	done
+	echo "slurmctld still has jobs" >&2
+}
+
+# "IN-USE FREE", kB of slurmctld's heap, all arenas
+soak_heap() {
+	inside --user root sh -c '
+		gdb -p "$(pgrep -o -x slurmctld)" -batch -nx -iex "set auto-solib-add off" \
+			-ex "sharedlibrary libc.so" \
+			-ex "set \$f = ((void *(*)(char *, char *))fopen)(\"/tmp/heap\", \"w\")" \
+			-ex "call ((int (*)(int, void *))malloc_info)(0, \$f)" \
+			-ex "call ((int (*)(void *))fclose)(\$f)" >/dev/null 2>&1
+		sed "/<heap /,/<\/heap>/d" /tmp/heap' |
+		awk -F '"' '
+			/total type="(fast|rest)"/ { free += $6 }
+			/total type="mmap"/ { mapped += $6 }
+			/system type="current"/ { all += $4 }
+			END { printf "%d %d\n", (all + mapped - free) / 1024, free / 1024 }'
 }
 
 # Submit jobs FROM .. TO - 1; every tenth is of an application that conflicts with itself.
@@ -65,7 +87,7 @@ soak_growth() { # FILE COLUMN
 }
 
 validate_soak() {
-	local dir step i records want told
+	local dir begin step i records want told early late idle
 
 	# shellcheck source=t/validate.d/placement.sh
 	. "$ROOT/t/validate.d/placement.sh"
@@ -74,33 +96,42 @@ validate_soak() {
 	PLACEMENT_CONF=ProbeAfter=200ms with_placement_cluster
 	echo "soak: date $(date +%F); $SOAK_JOBS jobs, $SOAK_RECONFIGURES reconfigures," \
 		"job_submit plugin: $PLACEMENT_PLUGIN"
-	soak_submit 0 1 # the memory of the first job is not counted
-	soak_look 0 >>"$dir/looks"
-	step=$(((SOAK_JOBS + SOAK_RECONFIGURES - 1) / SOAK_RECONFIGURES))
-	for ((i = 0; i < SOAK_JOBS; i += step)); do
+	begin=$((SOAK_JOBS / 10))
+	soak_submit 0 "$begin"
+	soak_forgotten
+	early=$(soak_heap)
+	step=$(((SOAK_JOBS - begin + SOAK_RECONFIGURES - 1) / SOAK_RECONFIGURES))
+	for ((i = begin; i < SOAK_JOBS; i += step)); do
 		soak_submit "$i" "$((i + step < SOAK_JOBS ? i + step : SOAK_JOBS))"
-		inside --user root scontrol reconfigure
+		soak_reconfigure
 		soak_look "$i" >>"$dir/looks"
 	done
-	until [ -z "$(inside squeue -h -o %i)" ]; do
-		sleep 2
-	done
+	soak_forgotten
 	sleep 15 # until collectors have ended
-	# slurmctld purges old jobs only occasionally.
-	for ((i = 0; i < 400; i++)); do
-		[ "$(inside scontrol -o show job | grep -c ^JobId=)" -gt 0 ] || break
-		sleep 1
-	done
 	soak_look "$SOAK_JOBS" >>"$dir/looks"
-	want=$(((SOAK_JOBS + SOAK_EVERY - 1) / SOAK_EVERY + 1)) # and the first
+	late=$(soak_heap)
+	for ((i = 0; i < SOAK_RECONFIGURES; i++)); do
+		soak_reconfigure
+	done
+	sleep 5
+	idle=$(soak_heap)
+	want=$(((SOAK_JOBS + SOAK_EVERY - 1) / SOAK_EVERY))
 	records=$(cat "$STORE/users/$ALICE_UID/soak"/*.json | jq -s 'length')
-	told=$(grep '(soak)' "$STORE/users/$ALICE_UID/netprof.log" | sed 's/.*(soak)[: ]*//' |
+	told=$({ grep '(soak)' "$STORE/users/$ALICE_UID/netprof.log" || :; } | sed 's/.*(soak)[: ]*//' |
 		sort | uniq -c | sort -rn)
 	echo "memory of slurmctld, MB, as the looks were:" \
 		"$(awk '{ printf "%.0f ", $2 / 1024 }' "$dir/looks")"
 	echo "memory of slurmctld, kB, at most, in the second and the last quarter:" \
 		"$(soak_growth "$dir/looks" 2)"
-	echo "memory of a job in slurmctld: $(soak_per_job "$dir/looks")"
+	echo "heap of slurmctld, kB in use and free, all jobs forgotten: after $begin jobs $early;" \
+		"after $SOAK_JOBS jobs and $SOAK_RECONFIGURES reconfigures $late; after" \
+		"$SOAK_RECONFIGURES reconfigures more $idle"
+	awk -v early="${early% *}" -v late="${late% *}" -v idle="${idle% *}" \
+		-v jobs=$((SOAK_JOBS - begin)) -v n="$SOAK_RECONFIGURES" 'BEGIN {
+			printf "in use: %+.3f kB for each job that is forgotten, " \
+				"%+.1f kB for each reconfigure\n", \
+				(late - early - (idle - late)) / jobs, (idle - late) / n
+		}'
 	echo "descriptors: $(soak_growth "$dir/looks" 3)"
 	echo "flagged runs: $want, records: $records; others, as the log tells:"
 	echo "$told"
