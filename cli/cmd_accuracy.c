@@ -597,9 +597,10 @@ static void print_text(const struct accuracy_file *f,
 		levels += f->measured.set[i].fabric.n_levels;
 		programs += f->measured.set[i].n_apps;
 	}
-	printf("%s: %zu set%s, %zu programs, %zu levels\n", f->path,
+	printf("%s: %zu set%s, %zu program%s, %zu level%s\n", f->path,
 	       f->measured.n_sets, f->measured.n_sets > 1 ? "s" : "",
-	       programs, levels);
+	       programs, programs == 1 ? "" : "s", levels,
+	       levels == 1 ? "" : "s");
 	for (size_t i = 0; i < f->n_parts; i++) {
 		printf("\n");
 		print_part(&f->part[i]);

@@ -509,6 +509,13 @@ static void print_program(const struct program *t,
 	cli_say(CLI_PLAIN, 2, "%s: %u rank%s, %zu operation%s, %zu message%s.",
 		t->file, t->ranks, plural(t->ranks), t->ops, plural(t->ops),
 		t->messages, plural(t->messages));
+	if (t->ns <= 0) {
+		cli_say(CLI_PLAIN, 2, "Run time %s at %s of %s.",
+			cli_sec(1e-9 * t->ns, ns),
+			ask->topology ? "a wire's latency" : "a latency",
+			time_of(L->base, at));
+		return;
+	}
 	cli_say(CLI_PLAIN, 2, "Run time %s at %s of %s; %.0f %s%s on the "
 		"critical path account%s for %s of it.",
 		cli_sec(1e-9 * t->ns, ns),
@@ -516,8 +523,7 @@ static void print_program(const struct program *t,
 		time_of(L->base, at), L->slope,
 		ask->topology ? "wire" : "message", plural((size_t)L->slope),
 		(size_t)L->slope == 1 ? "s" : "",
-		cli_percent(t->ns > 0 ? L->base * L->slope / t->ns : 0,
-			    share));
+		cli_percent(L->base * L->slope / t->ns, share));
 }
 
 /* The exclusive resources. */
@@ -662,7 +668,10 @@ static void print_points(const struct program *t,
 						       CLI_YELLOW),
 		       threshold(ask, n, buf), cli_colour(CLI_PLAIN));
 		cli_right(stdout, slope_of(ask, p->run.right, buf), 10);
-		cli_right_as(cli_percent, share_of_run(x, &p->run), 8);
+		if (p->run.ns > 0)
+			cli_right_as(cli_percent, share_of_run(x, &p->run), 8);
+		else
+			printf("%8s", "-");
 		bar(p->run.ns - t->ns, most - t->ns);
 		putchar('\n');
 	}

@@ -36,8 +36,10 @@ static void print_text(const char *path, const struct np_trace_sum *s)
 	if (s->cut)
 		printf(", of which %u ended before MPI_Finalize()", s->cut);
 	printf("\nTime          %s", cli_sec(s->sec, a));
-	printf(", %.0f %% of it in MPI calls\n",
-	       s->sec > 0 ? 100 * s->calls_sec / s->sec : 0);
+	if (s->sec > 0) /* there is no percentage of nothing */
+		printf(", %.0f %% of it in MPI calls",
+		       100 * s->calls_sec / s->sec);
+	putchar('\n');
 	printf("Messages      %llu sent, %llu received, %s\n",
 	       (unsigned long long)s->sent, (unsigned long long)s->received,
 	       cli_bytes(s->sent_bytes, a));

@@ -1,5 +1,6 @@
 #include "np_topology.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -431,6 +432,8 @@ static int each(const char *list, np_hostlist_f *f, struct definition *d)
 {
 	size_t len;
 
+	if (list && strpbrk(list, "\"';"))
+		return -EINVAL;
 	while (list && (len = np_hostlist_word(&list))) {
 		int rc = np_hostlist_walk(list, len, f, d);
 
@@ -470,6 +473,18 @@ static int add_lists(struct definition *d, struct np_err *err)
 	}
 }
 
+/* Whether slurmctld accepts the value of LinkSpeed. */
+static bool is_speed(const char *value)
+{
+	char *end;
+	unsigned long long n = strtoull(value, &end, 10);
+
+	if (!strcasecmp(value, "UNLIMITED") || !strcasecmp(value, "INFINITE"))
+		return true;
+	return isdigit((unsigned char)*value) && n <= UINT32_MAX &&
+	       (!*end || (strchr("kKmM", *end) && !end[1]));
+}
+
 /* Reads what follows the name of a switch in its line. */
 static int read_keys(struct definition *d, char **text, bool printed,
 		     struct np_err *err)
@@ -490,6 +505,9 @@ static int read_keys(struct definition *d, char **text, bool printed,
 				": unknown key, "
 				"expected Nodes, Switches or LinkSpeed",
 				p.key);
+		else if (!is_speed(p.value))
+			return line_error(d->line, -EINVAL, err, ": expected a "
+					  "LinkSpeed such as 100", p.value);
 	}
 	if (!np_slurm_is_blank(*text))
 		return line_error(d->line, -EINVAL, err,
@@ -546,12 +564,19 @@ static int read_line(void *arg, const struct np_slurm_line *line,
 	if (!np_slurm_pair(&text, &p))
 		return missing_pair_error(line, text, err);
 	if (strcasecmp(p.key, "SwitchName"))
-		return line_error(line, -EINVAL, err, ": unknown key, expected "
-			      "SwitchName before all others", p.key);
+		return line_error(line, -EINVAL, err,
+				  strncasecmp(p.key, "Block", 5) ?
+				  ": unknown key, expected SwitchName before "
+				  "all others" : ": blocks of topology/block "
+				  "are not supported, expected SwitchName",
+				  p.key);
 	d.name = p.value;
 	rc = read_keys(&d, &text, printed, err);
 	if (rc)
 		return rc;
+	if (strpbrk(d.name, "\"'"))
+		return line_error(line, -EINVAL, err, ": expected the name of "
+				  "a switch", d.name);
 	rc = find_switch(d.s, d.name, &d.at);
 	if (rc)
 		return line_error(line, rc, err,

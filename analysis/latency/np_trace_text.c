@@ -356,6 +356,10 @@ static int take_comm(struct text *t, const struct arguments *a,
 		return np_trace_fail(&t->r, "the file says rank %lld where "
 				      "%u is expected", (long long)a->comm_rank,
 				      t->r.rank);
+	if (a->comm_size > t->r.size)
+		return np_trace_fail(&t->r, "a communicator of %lld ranks, but "
+				      "files of only %u: the others are missing",
+				      (long long)a->comm_size, t->r.size);
 	if (!all && a->comm_size != 1)
 		return np_trace_fail(&t->r, "rank %lld of %lld in "
 				      "communicator %llu: liballprof records "

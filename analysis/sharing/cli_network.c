@@ -94,11 +94,11 @@ int cli_network_set(char *text, void *at, struct np_err *err)
 			return np_errf(err, -EINVAL, "--set: no parameter "
 				       "\"%.40s\", expected beta, gamma_o, "
 				       "gamma_i, be, bs, gs or fabric", w);
-		if (!value || !strspn(value, "0123456789."))
+		if (!value || !*value)
 			return np_errf(err, -EINVAL,
 				       "--set: expected %s=NUMBER", w);
 		*param = strtod(value, &end);
-		if (*end)
+		if (*end || !strspn(value, "0123456789."))
 			return np_errf(err, -EINVAL, "--set: %s=%.40s: "
 				       "expected a number", w, value);
 	}

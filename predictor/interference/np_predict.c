@@ -305,11 +305,11 @@ static int select_levels(const struct np_predictor *p,
 			       p->m->name);
 	if (needs & NP_NEED_LEVEL_PAIRS && (use->col.n < 2 || use->row.n < 2))
 		return np_errf(err, p->n < 2 ? -EDOM : -ENODATA,
-			       "%s with %s: %zu levels with its slowdown, "
+			       "%s with %s: %zu level%s with its slowdown, "
 			       "%zu with the impact, expected at least 2 of "
 			       "each that were run together",
 			       a->app->name, co->app->name, use->col.n,
-			       use->row.n);
+			       use->col.n == 1 ? "" : "s", use->row.n);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "np_read.h"
@@ -186,6 +187,7 @@ static int include_file(struct reader *r, const struct np_slurm_line *line,
 	struct np_err what = NP_ERR_INIT;
 	char name[PATH_MAX], path[PATH_MAX];
 	int rc = expand_name(r, word, len, name);
+	struct stat st;
 
 	if (!np_slurm_is_blank(word + len))
 		return np_errf(err, -EINVAL, "%s:%u: unexpected \"%.40s\" "
@@ -203,6 +205,9 @@ static int include_file(struct reader *r, const struct np_slurm_line *line,
 		return np_errf(err, -EINVAL, "%s:%u: Include: files include "
 			       "each other, or are more than %d deep",
 			       line->path, line->number, MAX_DEPTH);
+	/* For slurmctld, a directory is an empty file. */
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		return 0;
 	rc = read_file(r, path, depth + 1, &what);
 	if (rc && access(path, R_OK))
 		return np_errf(err, rc, "%s:%u: Include: %s", line->path,

@@ -227,10 +227,10 @@ int np_jat_range(const struct np_jat *at, const char *key, double got,
 	char least[32];
 
 	/* A bound just above a number, such as -1, prints as the number. */
-	snprintf(least, sizeof(least), "%.6g", min);
+	snprintf(least, sizeof(least), "%.10g", min);
 	return np_errf(at->err, -EINVAL, strtod(least, NULL) < min ?
-		       "%s: %.*s%s: got %.6g, expected more than %s, at most "
-		       "%.6g" : "%s: %.*s%s: got %.6g, expected %s to %.6g",
+		       "%s: %.*s%s: got %.10g, expected more than %s, at most "
+		       "%.10g" : "%s: %.*s%s: got %.10g, expected %s to %.10g",
 		       at->where, path_len(at, key), at->at, key, got, least,
 		       max);
 }

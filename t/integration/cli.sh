@@ -47,6 +47,7 @@ test_a_tolerance_is_printed() {
 	tolerance -L 0ns -o 0ns -G 0ns "$S/zero.goal" >"$S/out"
 	! grep -E '[0-9] %  (1|2|5|more)' "$S/out" ||
 		fail "a change of nothing: $(cat "$S/out")"
+	! grep -E 'account| 0 s .* %$' "$S/out" || fail "a share of nothing"
 	mkfifo "$S/pipe"
 	cat "$ROOT/t/data/loggps/nonblocking.goal" >"$S/pipe" &
 	timeout 60 netprof tolerance "$S/pipe" >"$S/out" ||

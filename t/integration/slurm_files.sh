@@ -2,7 +2,7 @@
 # the cluster's name, srun its plugins.
 # shellcheck shell=bash
 BESIDE=55
-LIMIT_SEC=120 # each case starts a slurmctld
+LIMIT_SEC=180 # each case starts a slurmctld
 
 O=$(rundir)/oracle # visible on all hosts of the cluster
 B=$(readlink -f "$BUILD")
@@ -131,7 +131,14 @@ test_topology_conf_is_what_slurmctld_takes_it_for() {
 	topology "nodes to come" "SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7],cloud[1-200]\n$top"
 	topology "names with dots" "SwitchName=rack0.ib Nodes=n[0-3]\nSwitchName=rack1.ib Nodes=n[4-7]\nSwitchName=switch.2.1 Switches=rack0.ib,rack1.ib\n"
 	topology "three levels" "SwitchName=t Switches=top,s2\nSwitchName=s2 Nodes=n[6-7]\nSwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-5]\n$top"
-	equal "taken, refused" "$TAKEN $REFUSED" "21 0"
+	topology "comments that are continued" 'SwitchName=s0 Nodes=n[0-3] # x \\\nSwitchName=s1 Nodes=n[4-7]\n# y \\\n'"$top"
+	topology "a last line that is continued" "$two"'SwitchName=top Switches=s[0-1] \\'
+	topology "a comment behind an include" "SwitchName=s0 Nodes=n[0-3]\nInclude inc/s1.conf # x\n$top"
+	topology "an included directory" "$two${top}Include inc\n"
+	topology "empty names in lists" "SwitchName=s0 Nodes=,n[0-1],,n[2-3],\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	topology "form feeds" "SwitchName=s0\fNodes=n[0-3]\nSwitchName=s1\vNodes=n[4-7]\n$top"
+	topology "a speed with its unit" "SwitchName=s0 Nodes=n[0-3] LinkSpeed=10K\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	equal "taken, refused" "$TAKEN $REFUSED" "28 0"
 
 	topology "a key that is misspelt" "SwitchName=s0 Node=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	topology "a switch that no line has" "${two}SwitchName=top Switches=s[0-2]\n"
@@ -146,7 +153,15 @@ test_topology_conf_is_what_slurmctld_takes_it_for() {
 	topology "an include that is set in" "SwitchName=s0 Nodes=n[0-3]\n include inc/s1.conf\n$top"
 	topology "an included file that is missing" "$two${top}Include missing.conf\n"
 	topology "no nodes" "SwitchName=a Switches=a\n"
-	equal "taken, refused" "$TAKEN $REFUSED" "21 13"
+	topology "a speed that is no number" "SwitchName=s0 Nodes=n[0-3] LinkSpeed=fast\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	topology "a speed below 0" "SwitchName=s0 Nodes=n[0-3] LinkSpeed=-1\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	topology "single quotes" "SwitchName=s0 Nodes='n[0-3]'\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	topology "a key behind a quote" "SwitchName=s0 Nodes=\"n[0-3]\"LinkSpeed=1\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	topology "an include in quotes" "Include \"inc/s1.conf\"\n$two$top"
+	topology "a pattern of includes" "Include inc/*.conf\nSwitchName=s0 Nodes=n[0-3]\n$top"
+	topology "a key without a value" "SwitchName=s0 Nodes=n[0-3] Switches=\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	topology "a blank of another alphabet" "SwitchName=s0\302\240Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	equal "taken, refused" "$TAKEN $REFUSED" "28 21"
 }
 
 cluster_name() { # NAME TEXT

@@ -51,6 +51,17 @@ static const struct {
 	{ "names with dots", "SwitchName=rack0.ib Nodes=n[0-1]\n"
 	  "SwitchName=rack1.ib Nodes=n2\nSwitchName=t Switches=rack[0-1].ib\n",
 	  "013", "" },
+	{ "speeds as Slurm takes them", "SwitchName=s0 Nodes=n0 LinkSpeed=10K\n"
+	  "SwitchName=s1 Nodes=n1 LinkSpeed=4294967295\n"
+	  "SwitchName=t Switches=s[0-1] LinkSpeed=UNLIMITED\n", "03", "" },
+	{ "empty names in lists", "SwitchName=s0 Nodes=,n0,,n1,\n", "01", "" },
+	{ "form feeds and vertical tabs", "SwitchName=s0\fNodes=n0,n1\v\n", "01",
+	  "" },
+	{ "a comment with the sign of continuation, which does not count there",
+	  "SwitchName=s0 Nodes=n[0-1] # \\\nSwitchName=s1 Nodes=n2\n", "01-",
+	  "" },
+	{ "a last line that is continued", "SwitchName=s0 Nodes=n[0-1] \\",
+	  "01", "" },
 	{ "a switch without children", "SwitchName=s0 Nodes=n[0-1]\n"
 	  "SwitchName=s1\nSwitchName=t Switches=s[0-1]\n", "01", "" },
 	{ "trees beside each other", "SwitchName=s0 Nodes=n[0-1]\n"
@@ -113,6 +124,26 @@ static const struct {
 	  "expected Key=Value, and quotes" },
 	{ "a line that is no pair", "# c\nswitches\n", ":2: switches: "
 	  "expected SwitchName=NAME" },
+	{ "a speed that is no number", "SwitchName=s Nodes=a LinkSpeed=fast\n",
+	  ":1: fast: expected a LinkSpeed" },
+	{ "a speed below 0", "SwitchName=s Nodes=a LinkSpeed=-1\n", ":1: -1: "
+	  "expected a LinkSpeed" },
+	{ "a speed that is too high", "SwitchName=s Nodes=a LinkSpeed="
+	  "4294967296\n", ":1: 4294967296: expected a LinkSpeed" },
+	{ "a speed with a unit", "SwitchName=s Nodes=a LinkSpeed=10Kb\n",
+	  ":1: 10Kb: expected a LinkSpeed" },
+	{ "single quotes", "SwitchName=s Nodes='n[0-3]'\n", ":1: 'n[0-3]': "
+	  "expected a list" },
+	{ "a key behind a quote", "SwitchName=s Nodes=\"n[0-3]\"LinkSpeed=1\n",
+	  ":1: \"n[0-3]\"LinkSpeed=1: expected a list" },
+	{ "a semicolon", "SwitchName=s Nodes=n0;n1\n", ":1: n0;n1: "
+	  "expected a list" },
+	{ "a comment within quotes", "SwitchName=\"s#0\" Nodes=n0\n", ":1: \"s: "
+	  "expected the name of a switch" },
+	{ "a key without a value", "SwitchName=s Nodes=a Switches=\n",
+	  ":1: Switches=: expected Key=Value" },
+	{ "the blocks of topology/block", "BlockName=b0 Nodes=n[0-7]\n",
+	  ":1: BlockName: blocks of topology/block are not supported" },
 	{ "a list that is none", "SwitchName=s Nodes=n[0-", ":1: n[0-: "
 	  "expected a list" },
 	{ "nodes and switches", "SwitchName=a Nodes=x\nSwitchName=b Nodes=y "

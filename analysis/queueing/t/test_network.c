@@ -89,7 +89,7 @@ static const struct {
 	{ "a negative number of customers",
 	  HEAD "\"classes\":[{\"name\":\"c\","
 	       "\"customers\":-1}]}",
-	  "customers: got -1, expected 0 to 1e+09", -EINVAL },
+	  "customers: got -1, expected 0 to 1000000000", -EINVAL },
 	{ "negative think time",
 	  HEAD "\"classes\":[{\"name\":\"c\","
 	       "\"customers\":1,\"think_sec\":-2}]}",
@@ -113,7 +113,7 @@ static const struct {
 	{ "no server",
 	  HEAD ONE AT("\"kind\":\"multi-server\",\"servers\":0,"
 		      "\"demand_sec\":1"),
-	  "servers: got 0, expected 1 to 1e+06", -EINVAL },
+	  "servers: got 0, expected 1 to 1000000", -EINVAL },
 	{ "servers of a delay",
 	  HEAD ONE AT("\"kind\":\"delay\",\"servers\":2,"
 		      "\"demand_sec\":1"),

@@ -251,7 +251,7 @@ static const struct {
 	{ "a level of a pause without end",
 	  HEAD ",\"levels\":[{\"name\":\"x\","
 	       "\"partners\":1,\"messages\":1,\"bytes\":8,\"pause_sec\":1e9}]}",
-	  -EINVAL, "levels[0].pause_sec: got 1e+09" },
+	  -EINVAL, "levels[0].pause_sec: got 1000000000" },
 	{ "a level beside level table that is too small",
 	  LEVELS ",\"level_beside_level\":[[1]]}", -EINVAL,
 	  "level_beside_level" },

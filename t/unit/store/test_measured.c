@@ -134,7 +134,7 @@ static const struct {
 	  "program_beside_program[0]" },
 	{ "a slowdown of -1", NAMES "\"program_beside_program\":[[1,-1],"
 	  "[1,2]]}", -EINVAL, "program_beside_program[0][1]: got -1, expected "
-	  "more than -1, at most 1e+06" },
+	  "more than -1, at most 1000000" },
 	{ "a slowdown that is text", NAMES "\"program_beside_program\":"
 	  "[[1,\"2\"],[1,2]]}", -EINVAL, "program_beside_program[0][1]" },
 	{ "a slowdown that is infinite", NAMES "\"program_beside_program\":"

@@ -62,7 +62,7 @@ static const struct {
 	{ "count beyond 64 bits", HEAD ",\"n_tasks\":18446744073709551616}",
 	  -EINVAL, "beyond 64 bits" },
 	{ "the last count of 64 bits", HEAD ",\"n_tasks\":18446744073709551615}",
-	  -EINVAL, "n_tasks: got 9.22337e+18, expected 0 to" },
+	  -EINVAL, "n_tasks: got 9.223372037e+18, expected 0 to" },
 	{ "below 64 bits", HEAD ",\"n_tasks\":-9223372036854775809}", -EINVAL,
 	  "beyond 64 bits" },
 	{ "beyond 64 bits where nobody looks",

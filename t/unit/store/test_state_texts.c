@@ -47,7 +47,7 @@ static const struct {
 	  "damaged" },
 	{ "an id beyond 32 bits",
 	  "{\"schema\":1,\"jobs\":[{\"id\":4294967296,\"uid\":1}]}", -EINVAL,
-	  "jobs[0].id: got 4.29497e+09" },
+	  "jobs[0].id: got 4294967296" },
 	{ "true for a number", "{\"schema\":1,\"date\":true}", -EINVAL,
 	  "date: expected a number" },
 	{ "a number for a truth",
