@@ -81,6 +81,7 @@ struct np_conflict {
 	/* Loads, at [(victim * capacity + co) * NP_N_CONTACTS + contact]. */
 	uint16_t *answer;
 	struct np_slowdowns *table; /* made last; NULL: out of date */
+	struct np_slowdowns_rails rails;
 };
 
 int np_conflict_new(const struct np_oracle *oracle, struct np_conflict **out,
@@ -157,6 +158,47 @@ int np_conflict_add(struct np_conflict *c, uint32_t owner, bool trusted,
 	};
 	*profile = (uint32_t)c->n++;
 	return 0;
+}
+
+/* The bit of a rail; 0: there are too many, or the name is too long. */
+static uint8_t rail_bit(struct np_slowdowns_rails *r, const char *name,
+			size_t len)
+{
+	unsigned i = 0;
+
+	if (len >= sizeof(r->name[0]))
+		return 0;
+	while (i < r->n && (strlen(r->name[i]) != len ||
+			    memcmp(r->name[i], name, len)))
+		i++;
+	if (i == NP_SLOWDOWNS_MAX_RAILS)
+		return 0;
+	if (i == r->n) {
+		memcpy(r->name[i], name, len);
+		r->name[r->n++][len] = '\0';
+	}
+	return (uint8_t)(1u << i);
+}
+
+void np_conflict_set_rails(struct np_conflict *c, uint32_t profile,
+			   const char *rails)
+{
+	uint8_t bits = 0;
+
+	for (; rails && *rails; rails += strcspn(rails, ","),
+			       rails += *rails == ',') {
+		uint8_t bit = rail_bit(&c->rails, rails, strcspn(rails, ","));
+
+		if (!bit) {
+			bits = 0;
+			break;
+		}
+		bits |= bit;
+	}
+	if (profile >= c->n)
+		return;
+	c->profile[profile].rails = bits;
+	invalidate_table(c);
 }
 
 void np_conflict_forget(struct np_conflict *c, uint32_t profile)
@@ -309,6 +351,7 @@ int np_conflict_table(struct np_conflict *c, double negligible,
 	if (!t)
 		return np_errf(err, -ENOMEM, "conflicts: out of memory");
 	t->negligible = negligible;
+	t->rails = c->rails;
 	for (size_t i = 0; i < c->n; i++)
 		t->profile[i] = c->profile[i];
 	fill(c, t);

@@ -23,7 +23,8 @@
  * Contact. Two jobs on the same leaf share its switch; they share nodes as well
  * if both accept shared nodes, and its uplink if both span several leaves. The
  * contact with the largest slowdown counts. Jobs without a common leaf do not
- * affect each other.
+ * affect each other. Where nodes have several rails, jobs have a leaf in common
+ * if there is a switch to which both are connected on a rail that both load.
  *
  * Visibility. Job a takes job b into account if b's profile is trusted and b's
  * use of its name is authorised (not NP_JOB_UNPROVED), or if both have the same
@@ -70,6 +71,16 @@ struct np_slowdowns_profile {
 	bool complete;  /* the model was asked about every pair with it */
 	bool aggressor; /* slows at least one profile */
 	bool inert; /* slows no profile and is slowed by none */
+	uint8_t rails;  /* that it loads, bits by np_slowdowns.rails; 0: it
+			   may load any */
+};
+
+#define NP_SLOWDOWNS_MAX_RAILS 8
+
+/* Names of rails; each is a bit of np_slowdowns_profile.rails. */
+struct np_slowdowns_rails {
+	char name[NP_SLOWDOWNS_MAX_RAILS][64];
+	unsigned n;
 };
 
 struct np_slowdowns {
@@ -84,6 +95,7 @@ struct np_slowdowns {
 	 */
 	uint16_t *suffered, *caused;
 	uint16_t *most; /* largest load of each profile with any other one */
+	struct np_slowdowns_rails rails;
 };
 
 /* The row of loads that a victim suffers. */
@@ -193,6 +205,13 @@ int np_conflict_add(struct np_conflict *c, uint32_t owner, bool trusted,
  */
 int np_conflict_replace(struct np_conflict *c, uint32_t profile,
 			uint32_t owner, bool trusted, struct np_err *err);
+
+/*
+ * The rails that a profile loads, "rail0,rail1"; NULL: it may load any, and so
+ * do profiles with more than NP_SLOWDOWNS_MAX_RAILS different ones.
+ */
+void np_conflict_set_rails(struct np_conflict *c, uint32_t profile,
+			   const char *rails);
 
 /* Forget the answers about a profile that changed; they are asked again. */
 void np_conflict_forget(struct np_conflict *c, uint32_t profile);

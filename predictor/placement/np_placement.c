@@ -26,8 +26,8 @@
  * - The bitmaps hard, soft, soft_own and relevant of a class say for every
  *   other class whether it must be avoided on all leaves, or perhaps on some;
  *   a class that is not in "relevant" never needs to be checked.
- * - class.held, classes.on_leaf and, for trusted classes, the arrivals noted in
- *   the leaf loads all agree with class.holders.
+ * - class.held, class.holds, classes.on_switch and, for trusted classes, the
+ *   arrivals noted in the leaf loads all agree with class.holders.
  */
 
 /* ---- Counts: what a set of nodes has on each leaf ---- */
@@ -43,8 +43,8 @@ struct np_counts {
 
 /*
  * Sum of one column of counts over some leaves, plus the nodes without a leaf.
- * With switches > 0 only the best that many leaves count; more than
- * NP_COUNTS_MAX_SWITCHES means no limit.
+ * With switches > 0 only the best that many switches of the first rail count;
+ * more than NP_COUNTS_MAX_SWITCHES means no limit.
  */
 #define NP_COUNTS_MAX_SWITCHES 64
 
@@ -64,7 +64,10 @@ struct np_problem {
 	const struct np_outcome *outcome; /* per job; held_sec is filled in */
 	uint32_t limit;		/* the policy's MaxSlowdown as a load */
 	bool what_if; /* treat partitions in mode advise like enforce */
+	const struct np_leaves *l;
 	size_t n_leaves, lw; /* lw: words of a bitmap of leaves */
+	size_t n_switches;
+	uint8_t rail_bit[NP_LEAVES_MAX_RAILS]; /* np_slowdowns_profile.rails */
 
 	struct np_counts **counts; /* per set of the snapshot; NULL: not yet */
 	uint16_t *leaf_usable, *leaf_free; /* all nodes of each leaf: usable,
@@ -81,6 +84,10 @@ struct np_problem {
 
 /*
  * ---- Leaf loads: the running jobs on each leaf, and how much they suffer ----
+ *
+ * "Leaf" means a switch here and in the loads of classes: where nodes have
+ * several rails, a job is on a switch of each rail that its profile loads.
+ * What jobs get are leaves of struct np_leaves, each with all its switches.
  *
  * Running jobs on one leaf with the same profile and touch, and the same owner
  * where others do not see them, are one entry, struct np_leaf_job. Entries do
@@ -112,12 +119,12 @@ struct np_aggressor {
 
 struct np_leaf_jobs {
 	struct np_leaf_job *at;
-	uint32_t *first; /* n_leaves + 1: index of each leaf's first entry */
+	uint32_t *first; /* n_switches + 1: index of each leaf's first entry */
 	/* Per leaf: entries that one or two arrivals could push too far. */
 	uint32_t *sensitive;
 	/* The entries that slow any profile once more, packed. */
 	struct np_aggressor *aggressor;
-	uint32_t *first_aggressor; /* n_leaves + 1 */
+	uint32_t *first_aggressor; /* n_switches + 1 */
 };
 
 /* What one owner has on one leaf that others do not see. */
@@ -179,9 +186,11 @@ struct np_class {
 	struct np_class_loads full;
 
 	uint16_t *holders; /* per leaf: class_hold() less class_drop() */
+	uint16_t *holds;   /* per switch: its leaves with holders */
 	uint64_t *open;	      /* leaves that no running job closes to it */
 	uint64_t *self_apart; /* leaves for at most one of its jobs */
 	uint64_t *held;	      /* leaves with holders */
+	uint64_t *one_only;   /* switches for at most one of its jobs */
 };
 
 struct np_classes {
@@ -201,8 +210,8 @@ struct np_classes {
 	 * these reasons or for a third job's sake.
 	 */
 	uint64_t *hard, *soft, *soft_own, *relevant;
-	/* Bitmaps of classes, one per leaf. */
-	uint64_t *on_leaf; /* classes that hold it */
+	/* Bitmaps of classes, one per switch and one per leaf. */
+	uint64_t *on_switch; /* classes that hold a leaf of it */
 	uint64_t *open_on; /* sealed classes that no running job keeps off */
 };
 
@@ -277,31 +286,66 @@ static void counts_fill(const struct np_snapshot *s, const uint64_t *set,
 	c->no_leaf_free_shared = got.idle_or_mixed;
 }
 
-static uint64_t counts_sum(uint32_t switches, const uint16_t *column,
-			   uint32_t no_leaf, const uint64_t *leaves, size_t lw)
+/* Keep the n largest numbers in best[], largest first. */
+static void keep_best(uint32_t *best, uint32_t n, uint32_t number)
+{
+	for (uint32_t k = 0; k < n && number; k++)
+		if (number > best[k]) {
+			uint32_t less = best[k];
+
+			best[k] = number;
+			number = less;
+		}
+}
+
+static uint64_t counts_sum(const struct np_leaves *l, uint32_t switches,
+			   const uint16_t *column, uint32_t no_leaf,
+			   const uint64_t *leaves)
 {
 	uint32_t best[NP_COUNTS_MAX_SWITCHES] = { no_leaf };
+	uint32_t n = 0, last = NP_NO_LEAF; /* nodes of the last switch */
 	uint64_t sum = 0;
 
 	if (!switches || switches > NP_COUNTS_MAX_SWITCHES) {
-		NP_BITS_EACH(leaf, leaves, lw)
+		NP_BITS_EACH(leaf, leaves, l->words)
 			sum += column[leaf];
 		return sum + no_leaf;
 	}
-	NP_BITS_EACH(leaf, leaves, lw) {
-		uint32_t n = column[leaf];
-
-		for (uint32_t k = 0; k < switches && n; k++)
-			if (n > best[k]) {
-				uint32_t less = best[k];
-
-				best[k] = n;
-				n = less;
-			}
+	NP_BITS_EACH(leaf, leaves, l->words) {
+		if (l->on[l->first_switch[leaf]] != last) {
+			keep_best(best, switches, n);
+			n = 0;
+			last = l->on[l->first_switch[leaf]];
+		}
+		n += column[leaf];
 	}
+	keep_best(best, switches, n);
 	for (uint32_t k = 0; k < switches; k++)
 		sum += best[k];
 	return sum;
+}
+
+/* ---- Switches of a leaf ---- */
+
+/* Each switch of a leaf, as uint32_t *sw. */
+#define EACH_SWITCH(sw, l, leaf)					\
+	for (const uint32_t *sw = (l)->on + (l)->first_switch[leaf],	\
+			    *end_ = (l)->on + (l)->first_switch[(leaf) + 1]; \
+	     sw < end_; sw++)
+
+/* Each leaf of a switch, as uint32_t *leaf. */
+#define EACH_LEAF(leaf, l, sw)						\
+	for (const uint32_t *leaf = (l)->under + (l)->first_leaf[sw],	\
+			    *end_ = (l)->under + (l)->first_leaf[(sw) + 1]; \
+	     leaf < end_; leaf++)
+
+/* Whether jobs of a profile load the rail of a switch. */
+static bool loads_rail(const struct np_problem *p, uint32_t profile,
+		       uint32_t sw)
+{
+	uint8_t rails = p->t->profile[profile].rails;
+
+	return !rails || rails & p->rail_bit[p->l->rail[sw]];
 }
 
 /* ---- Problem ---- */
@@ -506,9 +550,21 @@ static bool problem_feasible(const struct np_problem *p, const struct np_job *j,
 	uint64_t usable = c->all_usable;
 
 	if (j->switches)
-		usable = counts_sum(j->switches, c->usable, c->no_leaf_usable,
-				    c->reach, p->lw);
+		usable = counts_sum(p->l, j->switches, c->usable,
+				    c->no_leaf_usable, c->reach);
 	return usable >= j->nodes_min;
+}
+
+/* A rail that no profile names has no bit; all jobs load one without a name. */
+static void set_rail_bits(struct np_problem *p)
+{
+	const struct np_slowdowns_rails *r = &p->t->rails;
+
+	p->rail_bit[0] = UINT8_MAX;
+	for (size_t i = 1; i < p->l->n_rails; i++)
+		for (unsigned k = 0; k < r->n; k++)
+			if (!strcmp(p->l->rail_name[i], r->name[k]))
+				p->rail_bit[i] = (uint8_t)(1u << k);
 }
 
 /*
@@ -525,8 +581,10 @@ static int problem_init(struct np_problem *p, const struct np_snapshot *s,
 		.s = s, .t = t, .policy = *policy, .outcome = outcome,
 		.limit = np_slowdowns_limit(policy->max_slowdown),
 		.what_if = what_if,
-		.n_leaves = s->leaves->n, .lw = s->leaves->words,
+		.l = s->leaves, .n_leaves = s->leaves->n,
+		.lw = s->leaves->words, .n_switches = s->leaves->n_switches,
 	};
+	set_rail_bits(p);
 	p->counts = problem_alloc(p, s->set.n, sizeof(*p->counts));
 	p->no_leaves = problem_alloc(p, p->lw, sizeof(*p->no_leaves));
 	p->scratch = problem_alloc(p, p->lw, sizeof(*p->scratch));
@@ -594,7 +652,7 @@ static void merge_same_kind(const struct np_problem *p, struct np_leaf_jobs *c)
 {
 	uint32_t to = 0, at = 0;
 
-	for (size_t i = 0; i < p->n_leaves; i++) {
+	for (size_t i = 0; i < p->n_switches; i++) {
 		uint32_t begin = to, end = c->first[i + 1];
 
 		if (end - at > 1)
@@ -610,15 +668,15 @@ static void merge_same_kind(const struct np_problem *p, struct np_leaf_jobs *c)
 				c->at[to++] = *r;
 		}
 	}
-	c->first[p->n_leaves] = to;
+	c->first[p->n_switches] = to;
 }
 
 /* Turn the counts in first[leaf + 1] into the index where each leaf begins. */
 static int alloc_jobs(struct np_problem *p, struct np_leaf_jobs *c)
 {
-	for (size_t i = 0; i < p->n_leaves; i++)
+	for (size_t i = 0; i < p->n_switches; i++)
 		c->first[i + 1] += c->first[i];
-	c->at = problem_alloc(p, c->first[p->n_leaves], sizeof(*c->at));
+	c->at = problem_alloc(p, c->first[p->n_switches], sizeof(*c->at));
 	return c->at ? 0 : -ENOMEM;
 }
 
@@ -628,35 +686,57 @@ static struct np_leaf_jobs *public_or_private(struct np_leaf_loads *l,
 	return r->owner == NP_ANY_OWNER ? &l->public : &l->private;
 }
 
+/*
+ * List the switches that a running job loads in sw[], each once. mark: per
+ * switch, not yet the stamp. Returns how many.
+ */
+static uint32_t loaded_switches(const struct np_problem *p,
+				const struct np_job *j, uint32_t profile,
+				uint32_t *mark, uint32_t stamp, uint32_t *sw)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < j->n_leaves; k++)
+		EACH_SWITCH(at, p->l, j->leaf[k])
+			if (mark[*at] != stamp && loads_rail(p, profile, *at)) {
+				mark[*at] = stamp;
+				sw[n++] = *at;
+			}
+	return n;
+}
+
 /* Make the entries of all leaves: count, allocate, fill in, merge. */
 static int gather_jobs(struct np_leaf_loads *l)
 {
 	struct np_problem *p = l->p;
 	const struct np_job *job = p->s->job;
+	uint32_t *mark = problem_alloc(p, p->n_switches, sizeof(*mark));
+	uint32_t *sw = problem_alloc(p, p->n_switches, sizeof(*sw)), n;
 	struct np_leaf_job r;
 
-	for (size_t i = 0; i < p->s->n_jobs; i++) {
-		const uint32_t *leaf = job[i].leaf;
-
+	if (!mark || !sw)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->s->n_jobs; i++) {
 		if (!leaf_job_of(p, &job[i], &r))
 			continue;
-		for (uint32_t k = 0; k < job[i].n_leaves; k++)
-			public_or_private(l, &r)->first[leaf[k] + 1]++;
+		n = loaded_switches(p, &job[i], r.profile, mark, 2 * i + 1, sw);
+		for (uint32_t k = 0; k < n; k++)
+			public_or_private(l, &r)->first[sw[k] + 1]++;
 	}
 	if (alloc_jobs(p, &l->public) || alloc_jobs(p, &l->private))
 		return -ENOMEM;
-	for (size_t i = 0; i < p->s->n_jobs; i++) {
-		const uint32_t *leaf = job[i].leaf;
+	for (uint32_t i = 0; i < p->s->n_jobs; i++) {
 		struct np_leaf_jobs *c;
 
 		if (!leaf_job_of(p, &job[i], &r))
 			continue;
 		c = public_or_private(l, &r);
-		for (uint32_t k = 0; k < job[i].n_leaves; k++)
-			c->at[c->first[leaf[k]]++] = r;
+		n = loaded_switches(p, &job[i], r.profile, mark, 2 * i + 2, sw);
+		for (uint32_t k = 0; k < n; k++)
+			c->at[c->first[sw[k]]++] = r;
 	}
 	/* Filling advanced each first[leaf] to first[leaf + 1]: move back. */
-	for (size_t i = p->n_leaves; i > 0; i--) {
+	for (size_t i = p->n_switches; i > 0; i--) {
 		l->public.first[i] = l->public.first[i - 1];
 		l->private.first[i] = l->private.first[i - 1];
 	}
@@ -718,12 +798,12 @@ static int pack_aggressors(struct np_leaf_loads *l)
 	uint32_t n = 0;
 
 	c->aggressor =
-		problem_alloc(p, c->first[p->n_leaves], sizeof(*c->aggressor));
+		problem_alloc(p, c->first[p->n_switches], sizeof(*c->aggressor));
 	c->first_aggressor =
-		problem_alloc(p, p->n_leaves + 1, sizeof(*c->first_aggressor));
+		problem_alloc(p, p->n_switches + 1, sizeof(*c->first_aggressor));
 	if (!c->aggressor || !c->first_aggressor)
 		return -ENOMEM;
-	for (size_t leaf = 0; leaf < p->n_leaves; leaf++) {
+	for (size_t leaf = 0; leaf < p->n_switches; leaf++) {
 		for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++) {
 			const struct np_leaf_job *r = &c->at[k];
 
@@ -814,7 +894,7 @@ static uint32_t fill_user_loads(struct np_leaf_loads *l)
 	uint32_t *first = l->first_user_load, from_user = 0, end;
 
 	for (int pass = 0; pass < 2; pass++) {
-		for (uint32_t leaf = 0; leaf < p->n_leaves; leaf++)
+		for (uint32_t leaf = 0; leaf < p->n_switches; leaf++)
 			for (uint32_t k = c->first[leaf];
 			     k < c->first[leaf + 1]; k = end) {
 				size_t o = order_find(p->private_owner,
@@ -863,7 +943,7 @@ static int make_user_loads(struct np_leaf_loads *l)
 
 	l->first_user_load =
 		problem_alloc(p, p->n_private + 2, sizeof(*l->first_user_load));
-	l->user_load = problem_alloc(p, l->private.first[p->n_leaves],
+	l->user_load = problem_alloc(p, l->private.first[p->n_switches],
 				     sizeof(*l->user_load));
 	if (!l->first_user_load || !l->user_load)
 		return -ENOMEM;
@@ -879,7 +959,7 @@ static int make_user_loads(struct np_leaf_loads *l)
 /* Returns 0 or -ENOMEM. */
 static int leaf_loads_init(struct np_leaf_loads *l, struct np_problem *p)
 {
-	size_t n = p->n_leaves + 2;
+	size_t n = p->n_switches + 2;
 
 	l->p = p;
 	l->public.first = problem_alloc(p, n, sizeof(uint32_t));
@@ -888,7 +968,7 @@ static int leaf_loads_init(struct np_leaf_loads *l, struct np_problem *p)
 	if (!l->public.first || !l->private.first || !l->public.sensitive ||
 	    gather_jobs(l))
 		return -ENOMEM;
-	for (size_t leaf = 0; leaf < p->n_leaves; leaf++)
+	for (size_t leaf = 0; leaf < p->n_switches; leaf++)
 		load_leaf(l, leaf);
 	return pack_aggressors(l) ? -ENOMEM : make_user_loads(l);
 }
@@ -1140,6 +1220,14 @@ static bool no_third_victim(const struct np_classes *c,
 	       vb->victim[leaf] + va->added[leaf] <= (int64_t)c->p->limit;
 }
 
+/* Whether the running jobs on a leaf close it to a class. */
+static bool is_closed(const struct np_classes *c, const struct np_class *k,
+		      uint32_t leaf)
+{
+	return k->full.load[leaf] > c->p->limit ||
+	       k->full.victim[leaf] > c->p->limit;
+}
+
 /*
  * Whether class a must avoid a leaf because of the jobs running there (b:
  * NP_NONE), or must avoid pending jobs of class b there. cause (may be NULL) is
@@ -1152,7 +1240,7 @@ static bool class_avoids(const struct np_classes *c, uint32_t a, uint32_t b,
 	const struct np_class *kb = b == NP_NONE ? NULL : &c->at[b];
 	struct worst s = { 0 };
 	bool sure = kb ? exceeds_directly(c, ka, kb, leaf) :
-			 !np_bits_test(ka->open, leaf);
+			 is_closed(c, ka, leaf);
 
 	if (!sure && (!kb || no_third_victim(c, ka, kb, leaf)))
 		return false;
@@ -1173,6 +1261,14 @@ static bool class_avoids(const struct np_classes *c, uint32_t a, uint32_t b,
 	return s.load != 0;
 }
 
+/* Whether the jobs of two classes, or of one (b: a), load a switch. */
+static bool both_load(const struct np_classes *c, uint32_t a, uint32_t b,
+		      uint32_t sw)
+{
+	return loads_rail(c->p, c->at[a].profile, sw) &&
+	       loads_rail(c->p, c->at[b].profile, sw);
+}
+
 /*
  * Whether one job of each class conflict on any of these leaves, whichever of
  * them has to yield; a may be b.
@@ -1186,20 +1282,20 @@ static bool class_conflict_on(const struct np_classes *c, uint32_t a,
 	    !np_bits_test(c->relevant + b * c->words, a))
 		return false;
 	NP_BITS_EACH(leaf, leaves, c->p->lw)
-		if (class_avoids(c, a, b, (uint32_t)leaf, NULL))
-			return true;
+		EACH_SWITCH(sw, c->p->l, leaf)
+			if (both_load(c, a, b, *sw) &&
+			    class_avoids(c, a, b, *sw, NULL))
+				return true;
 	return false;
 }
 
-/* Whether a must avoid a leaf because of what runs there or now holds it. */
-static bool class_blocked(const struct np_classes *c, uint32_t a, uint32_t leaf)
+/* Whether a must avoid a switch because of what runs there or now holds it. */
+static bool switch_blocked(const struct np_classes *c, uint32_t a, uint32_t sw)
 {
 	const struct np_class *k = &c->at[a];
-	const uint64_t *on = c->on_leaf + leaf * c->words;
+	const uint64_t *on = c->on_switch + sw * c->words;
 	size_t row = a * c->words;
 
-	if (!np_bits_test(k->open, leaf))
-		return true;
 	for (uint32_t row_words = k->row_words; row_words;
 	     row_words &= row_words - 1) {
 		size_t w = np_bits_lowest(0, row_words);
@@ -1208,14 +1304,28 @@ static bool class_blocked(const struct np_classes *c, uint32_t a, uint32_t leaf)
 			return true;
 		for (uint64_t m = on[w] & c->soft[row + w]; m; m &= m - 1)
 			if (exceeds_directly(c, k, &c->at[np_bits_lowest(w, m)],
-					     leaf))
+					     sw))
 				return true;
 		for (uint64_t m = on[w] & c->soft_own[row + w]; m; m &= m - 1)
-			if (class_avoids(c, a, np_bits_lowest(w, m), leaf, NULL))
+			if (class_avoids(c, a, np_bits_lowest(w, m), sw, NULL))
 				return true;
 	}
 	/* The remaining case: a running job that suffers from two arrivals. */
-	return is_leaf_full(c->loads, leaf, k->profile, k->touch);
+	return is_leaf_full(c->loads, sw, k->profile, k->touch);
+}
+
+/* The same for a leaf: the worst of its switches that the class loads. */
+static bool class_blocked(const struct np_classes *c, uint32_t a, uint32_t leaf)
+{
+	const struct np_class *k = &c->at[a];
+
+	if (!np_bits_test(k->open, leaf))
+		return true;
+	EACH_SWITCH(sw, c->p->l, leaf)
+		if (loads_rail(c->p, k->profile, *sw) &&
+		    switch_blocked(c, a, *sw))
+			return true;
+	return false;
 }
 
 /* Whether one more job of the class may use a leaf, given who holds it now. */
@@ -1224,9 +1334,37 @@ static bool class_can_take(const struct np_classes *c, uint32_t class,
 {
 	const struct np_class *k = &c->at[class];
 
-	return !(np_bits_test(k->self_apart, leaf) &&
-		 (np_bits_test(k->held, leaf) || j->tasks > 1)) &&
-	       !class_blocked(c, class, leaf);
+	if (np_bits_test(k->self_apart, leaf))
+		EACH_SWITCH(sw, c->p->l, leaf)
+			if (np_bits_test(k->one_only, *sw) &&
+			    (k->holds[*sw] || j->tasks > 1))
+				return false;
+	return !class_blocked(c, class, leaf);
+}
+
+/* A class holds its first leaf of a switch. */
+static void come_to_switch(struct np_classes *c, uint32_t class, uint32_t sw)
+{
+	const struct np_class *k = &c->at[class];
+
+	np_bits_set(c->on_switch + sw * c->words, class);
+	if (k->trusted)
+		note_arrival(c->loads, sw, k->profile, k->touch);
+}
+
+/* A class gave up its last leaf of a switch. */
+static void leave_switch(struct np_classes *c, uint32_t class, uint32_t sw)
+{
+	uint64_t *on = c->on_switch + sw * c->words;
+
+	np_bits_clear(on, class);
+	if (!c->at[class].trusted)
+		return;
+	clear_arrivals(c->loads, sw);
+	NP_BITS_EACH(b, on, c->words)
+		if (c->at[b].trusted)
+			note_arrival(c->loads, sw, c->at[b].profile,
+				     c->at[b].touch);
 }
 
 /* Record that a job or group of the class takes, or gives up, a leaf. */
@@ -1239,29 +1377,23 @@ static void class_hold(struct np_classes *c, uint32_t class, uint32_t leaf)
 	if (np_bits_test(k->held, leaf))
 		return;
 	np_bits_set(k->held, leaf);
-	np_bits_set(c->on_leaf + leaf * c->words, class);
-	if (k->trusted)
-		note_arrival(c->loads, leaf, k->profile, k->touch);
+	EACH_SWITCH(sw, c->p->l, leaf)
+		if (loads_rail(c->p, k->profile, *sw) && !k->holds[*sw]++)
+			come_to_switch(c, class, *sw);
 }
 
 static void class_drop(struct np_classes *c, uint32_t class, uint32_t leaf)
 {
 	struct np_class *k = &c->at[class];
-	uint64_t *on = c->on_leaf + leaf * c->words;
 
 	if (k->holders[leaf] < UINT16_MAX)
 		k->holders[leaf]--;
 	if (k->holders[leaf])
 		return;
 	np_bits_clear(k->held, leaf);
-	np_bits_clear(on, class);
-	if (!k->trusted)
-		return;
-	clear_arrivals(c->loads, leaf);
-	NP_BITS_EACH(b, on, c->words)
-		if (c->at[b].trusted)
-			note_arrival(c->loads, leaf, c->at[b].profile,
-				     c->at[b].touch);
+	EACH_SWITCH(sw, c->p->l, leaf)
+		if (loads_rail(c->p, k->profile, *sw) && !--k->holds[*sw])
+			leave_switch(c, class, *sw);
 }
 
 /* ---- Making classes and comparing them ---- */
@@ -1306,7 +1438,7 @@ static bool is_private(const struct np_classes *c, uint32_t owner)
 static bool add_loads(struct np_classes *c, bool is_aggressor,
 		      struct np_class_loads *v)
 {
-	size_t n = c->p->n_leaves;
+	size_t n = c->p->n_switches;
 
 	v->load =
 		problem_alloc(c->p, is_aggressor ? 3 * n : n, sizeof(*v->load));
@@ -1321,11 +1453,14 @@ static bool add_loads(struct np_classes *c, bool is_aggressor,
 static bool add_class(struct np_classes *c, struct np_class *k)
 {
 	size_t bits = c->p->lw + 1, n;
-	uint64_t *words = problem_alloc(c->p, 3 * bits, sizeof(*words));
+	uint64_t *words = problem_alloc(c->p, 3 * bits + c->p->n_switches /
+					NP_BITS_WORD + 1, sizeof(*words));
 	bool is_aggressor = c->p->t->profile[k->profile].aggressor;
 
 	k->holders = problem_alloc(c->p, c->p->n_leaves, sizeof(*k->holders));
-	if (!words || !k->holders || !add_loads(c, is_aggressor, &k->public))
+	k->holds = problem_alloc(c->p, c->p->n_switches, sizeof(*k->holds));
+	if (!words || !k->holders || !k->holds ||
+	    !add_loads(c, is_aggressor, &k->public))
 		return false;
 	k->full = k->public;
 	if (user_loads_of(c->loads, k->owner, &n) &&
@@ -1334,6 +1469,7 @@ static bool add_class(struct np_classes *c, struct np_class *k)
 	k->open = words;
 	k->self_apart = words + bits;
 	k->held = words + 2 * bits;
+	k->one_only = words + 3 * bits;
 	c->at[c->n] = *k;
 	return true;
 }
@@ -1472,15 +1608,22 @@ static bool maybe_self(const struct np_classes *c, const struct np_class *k)
 static void check_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf,
 		       bool two)
 {
-	uint32_t me = (uint32_t)(k - c->at), limit = c->p->limit;
+	uint32_t me = (uint32_t)(k - c->at);
 
-	if (k->full.load[leaf] > limit || k->full.victim[leaf] > limit)
-		return;
+	EACH_SWITCH(sw, c->p->l, leaf)
+		if (is_closed(c, k, *sw))
+			return;
 	np_bits_set(k->open, leaf);
-	if (!two || !class_avoids(c, me, me, leaf, NULL))
+	if (!two)
 		return;
-	np_bits_set(k->self_apart, leaf);
-	k->self = true;
+	EACH_SWITCH(sw, c->p->l, leaf)
+		if (both_load(c, me, me, *sw) &&
+		    (np_bits_test(k->one_only, *sw) ||
+		     class_avoids(c, me, me, *sw, NULL))) {
+			np_bits_set(k->one_only, *sw);
+			np_bits_set(k->self_apart, leaf);
+			k->self = true;
+		}
 }
 
 /* Full loads of a class: those with public jobs, then the owner's leaves. */
@@ -1495,9 +1638,10 @@ static void set_full_loads(const struct np_classes *c, struct np_class *k)
 		return;
 	memcpy(k->full.load, k->public.load,
 	       (c->p->t->profile[k->profile].aggressor ? 3 : 1) *
-	       c->p->n_leaves * sizeof(*k->full.load));
+	       c->p->n_switches * sizeof(*k->full.load));
 	for (size_t i = 0; i < n; i++)
-		set_full_leaf(c, k, &e[i]);
+		if (loads_rail(c->p, k->profile, e[i].leaf))
+			set_full_leaf(c, k, &e[i]);
 }
 
 /* Fill in what the running jobs on all leaves mean for a class. */
@@ -1508,17 +1652,19 @@ static void set_loads(struct np_classes *c, struct np_class *k)
 	const struct np_slowdowns_profile *f = &c->p->t->profile[k->profile];
 	bool feeling = c->p->t->most[k->profile], two;
 
-	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++) {
-		if (f->inert)
-			np_bits_set(k->open, leaf);
-		if (feeling)
-			set_load(c, k, leaf, suffered);
-		if (f->aggressor)
-			set_added(c, k, leaf, caused);
-		update_max(&k->public_max, &k->public, leaf);
-	}
+	for (uint32_t leaf = 0; f->inert && leaf < c->p->n_leaves; leaf++)
+		np_bits_set(k->open, leaf);
 	if (f->inert)
 		return;
+	for (uint32_t sw = 0; sw < c->p->n_switches; sw++) {
+		if (!loads_rail(c->p, k->profile, sw))
+			continue;
+		if (feeling)
+			set_load(c, k, sw, suffered);
+		if (f->aggressor)
+			set_added(c, k, sw, caused);
+		update_max(&k->public_max, &k->public, sw);
+	}
 	set_full_loads(c, k);
 	two = maybe_self(c, k);
 	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++)
@@ -1621,7 +1767,7 @@ static int classes_init(struct np_classes *c, struct np_problem *p,
 	c->capacity = NP_PLACEMENT_MAX_CLASSES;
 	c->at = problem_alloc(p, c->capacity + SPARE, sizeof(*c->at));
 	c->of_profile = problem_alloc(p, p->t->n, sizeof(uint32_t));
-	c->zeros = problem_alloc(p, p->n_leaves, sizeof(*c->zeros));
+	c->zeros = problem_alloc(p, p->n_switches, sizeof(*c->zeros));
 	if (!c->at || !c->of_profile || !c->zeros)
 		return -ENOMEM;
 	memset(c->of_profile, 0xff, p->t->n * sizeof(uint32_t));
@@ -1671,16 +1817,18 @@ static uint32_t *classes_renumber(struct np_classes *c)
 
 static int add_rows(struct np_classes *c)
 {
-	size_t cells = c->capacity * c->words, on = c->p->n_leaves * c->words;
+	size_t cells = c->capacity * c->words;
 
 	c->hard = problem_alloc(c->p, cells, sizeof(*c->hard));
 	c->soft = problem_alloc(c->p, cells, sizeof(*c->soft));
 	c->soft_own = problem_alloc(c->p, cells, sizeof(*c->soft_own));
 	c->relevant = problem_alloc(c->p, cells, sizeof(*c->relevant));
-	c->on_leaf = problem_alloc(c->p, on, sizeof(*c->on_leaf));
-	c->open_on = problem_alloc(c->p, on, sizeof(*c->open_on));
-	return c->hard && c->soft && c->soft_own && c->relevant && c->on_leaf &&
-	       c->open_on ? 0 : -ENOMEM;
+	c->on_switch = problem_alloc(c->p, c->p->n_switches * c->words,
+				     sizeof(*c->on_switch));
+	c->open_on = problem_alloc(c->p, c->p->n_leaves * c->words,
+				   sizeof(*c->open_on));
+	return c->hard && c->soft && c->soft_own && c->relevant &&
+	       c->on_switch && c->open_on ? 0 : -ENOMEM;
 }
 
 /*
@@ -1717,8 +1865,8 @@ static bool is_relevant(const struct np_classes *c, uint32_t a, uint32_t b)
 static bool conflict_on_any_leaf(const struct np_classes *c, uint32_t a,
 				 uint32_t b)
 {
-	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++)
-		if (class_avoids(c, a, b, leaf, NULL))
+	for (uint32_t sw = 0; sw < c->p->n_switches; sw++)
+		if (both_load(c, a, b, sw) && class_avoids(c, a, b, sw, NULL))
 			return true;
 	return false;
 }
@@ -1755,8 +1903,8 @@ static bool class_array_leaves(const struct np_classes *c, uint32_t class,
 
 	for (size_t w = 0; w < c->p->lw; w++)
 		bits[w] = counts->reach[w] & k->open[w] & ~k->self_apart[w];
-	return counts_sum(j->switches, counts->usable, counts->no_leaf_usable,
-			  bits, c->p->lw) >= j->nodes_min;
+	return counts_sum(c->p->l, j->switches, counts->usable,
+			  counts->no_leaf_usable, bits) >= j->nodes_min;
 }
 
 /*
@@ -2081,17 +2229,17 @@ static int requests_init(struct np_requests *r, struct np_problem *p,
 static uint64_t group_free_in(const struct np_groups *g,
 			      const struct np_subgroup *q)
 {
-	return q->switches ? counts_sum(q->switches, q->free, q->no_leaf_free,
-					g->at[q->group].set, g->p->lw) :
+	return q->switches ? counts_sum(g->p->l, q->switches, q->free,
+					q->no_leaf_free, g->at[q->group].set) :
 			     q->in_free + q->no_leaf_free;
 }
 
 static uint64_t group_usable_in(const struct np_groups *g,
 				const struct np_subgroup *q)
 {
-	return q->switches ? counts_sum(q->switches, q->counts->usable,
+	return q->switches ? counts_sum(g->p->l, q->switches, q->counts->usable,
 					q->counts->no_leaf_usable,
-					g->at[q->group].set, g->p->lw) :
+					g->at[q->group].set) :
 			     q->in_usable + q->counts->no_leaf_usable;
 }
 
@@ -2424,14 +2572,31 @@ static void group_drop(struct np_groups *g, uint32_t group, uint32_t leaf)
 	class_drop(g->classes, u->class, leaf);
 }
 
+/* Whether another group of its class holds a leaf of a switch for only one. */
+static bool own_class_on(const struct np_groups *g, const struct np_group *u,
+			 uint32_t sw)
+{
+	const struct np_class *k = &g->classes->at[u->class];
+
+	if (np_bits_test(k->one_only, sw))
+		EACH_LEAF(leaf, g->p->l, sw)
+			if (k->holders[*leaf] > np_bits_test(u->set, *leaf))
+				return true;
+	return false;
+}
+
 /* Whether its own class keeps a group off a leaf that takes only one of it. */
 static bool by_own_class(const struct np_groups *g, const struct np_group *u,
 			 uint32_t leaf)
 {
-	const struct np_class *k = &g->classes->at[u->class];
-
-	return np_bits_test(k->self_apart, leaf) &&
-	       (u->together || k->holders[leaf] > np_bits_test(u->set, leaf));
+	if (!np_bits_test(g->classes->at[u->class].self_apart, leaf))
+		return false;
+	if (u->together)
+		return true;
+	EACH_SWITCH(sw, g->p->l, leaf)
+		if (own_class_on(g, u, *sw))
+			return true;
+	return false;
 }
 
 /* Whether a group may take a leaf without anybody giving it up. */
@@ -2458,10 +2623,10 @@ static int group_log(struct np_groups *g, uint32_t group, uint32_t leaf,
 	return 0;
 }
 
-/* Undo the transfers logged since n_undo was set to 0, last one first. */
-static void group_roll_back(struct np_groups *g)
+/* Undo the transfers logged since n_undo was n, last one first. */
+static void group_roll_back(struct np_groups *g, size_t n)
 {
-	while (g->n_undo) {
+	while (g->n_undo > n) {
 		const struct np_transfer *last = &g->undo[--g->n_undo];
 
 		if (last->gives)
@@ -2569,7 +2734,10 @@ static int clear_class(struct np_groups *g, uint32_t rank, uint32_t class,
 		left--;
 		if (w == g->requests->at[rank].group)
 			continue;
-		if (!take && !group_spares(g, w, leaf, rank))
+		/* With several rails, it may have given up another leaf for
+		   the same request. */
+		if ((!take || !g->p->l->one_rail) &&
+		    !group_spares(g, w, leaf, rank))
 			return -EBUSY;
 		if (!take)
 			continue;
@@ -2580,23 +2748,32 @@ static int clear_class(struct np_groups *g, uint32_t rank, uint32_t class,
 	return 0;
 }
 
+/* The same on all leaves of a switch. */
+static int clear_switch(struct np_groups *g, uint32_t rank, uint32_t class,
+			uint32_t sw, bool take)
+{
+	int rc = 0;
+
+	EACH_LEAF(leaf, g->p->l, sw)
+		if (!rc)
+			rc = clear_class(g, rank, class, *leaf, take);
+	return rc;
+}
+
 /*
- * Whether all groups that keep a request's group off a leaf can spare it; with
- * take: they can, and give it up. 0, -EBUSY or -ENOMEM.
+ * Whether all groups that keep a request's group off a switch can spare it;
+ * with take: they can, and give it up. 0, -EBUSY or -ENOMEM.
  */
-static int group_clear(struct np_groups *g, uint32_t rank, uint32_t leaf,
-		       bool take)
+static int clear_all(struct np_groups *g, uint32_t rank, uint32_t sw, bool take)
 {
 	const struct np_group *me = &g->at[g->requests->at[rank].group];
 	const struct np_classes *c = g->classes;
-	const uint64_t *on = c->on_leaf + leaf * c->words;
+	const uint64_t *on = c->on_switch + sw * c->words;
 	const uint64_t *relevant = c->relevant + me->class * c->words;
 	int rc = 0;
 
-	if (me->together && np_bits_test(c->at[me->class].self_apart, leaf))
-		return -EBUSY; /* its own tasks conflict there */
-	if (by_own_class(g, me, leaf))
-		rc = clear_class(g, rank, me->class, leaf, take);
+	if (own_class_on(g, me, sw))
+		rc = clear_switch(g, rank, me->class, sw, take);
 	for (uint32_t row_words = c->at[me->class].row_words; row_words && !rc;
 	     row_words &= row_words - 1) {
 		size_t w = np_bits_lowest(0, row_words);
@@ -2604,12 +2781,28 @@ static int group_clear(struct np_groups *g, uint32_t rank, uint32_t leaf,
 		for (uint64_t m = on[w] & relevant[w]; m && !rc; m &= m - 1) {
 			uint32_t b = np_bits_lowest(w, m);
 
-			if (!class_avoids(c, me->class, b, leaf, NULL))
+			if (!class_avoids(c, me->class, b, sw, NULL))
 				continue;
 			rc = c->at[b].trusted && !c->at[me->class].trusted ?
-			     -EBUSY : clear_class(g, rank, b, leaf, take);
+			     -EBUSY : clear_switch(g, rank, b, sw, take);
 		}
 	}
+	return rc;
+}
+
+/* The same for a leaf, that is, for each of its switches. */
+static int group_clear(struct np_groups *g, uint32_t rank, uint32_t leaf,
+		       bool take)
+{
+	const struct np_group *me = &g->at[g->requests->at[rank].group];
+	const struct np_class *k = &g->classes->at[me->class];
+	int rc = 0;
+
+	if (me->together && np_bits_test(k->self_apart, leaf))
+		return -EBUSY; /* its own tasks conflict there */
+	EACH_SWITCH(sw, g->p->l, leaf)
+		if (!rc && loads_rail(g->p, k->profile, *sw))
+			rc = clear_all(g, rank, *sw, take);
 	return rc;
 }
 
@@ -2727,12 +2920,20 @@ static uint32_t grow_pick(struct np_groups *g, const struct goal *goal,
 	return best->leaf;
 }
 
-/* Take a leaf for a goal; evict: from those who can spare it. 0 or -errno. */
+/*
+ * Take a leaf for a goal; evict: from those who can spare it, if they can spare
+ * all its switches. 0 or -errno.
+ */
 static int take(struct np_groups *g, const struct goal *goal, uint32_t leaf,
 		bool evict)
 {
+	size_t before = g->n_undo;
 	int rc = evict ? group_clear(g, goal->rank, leaf, true) : 0;
 
+	if (rc == -EBUSY) {
+		group_roll_back(g, before);
+		return 0;
+	}
 	if (!rc)
 		rc = group_log(g, goal->group, leaf, false);
 	if (!rc)
@@ -2771,7 +2972,7 @@ static int acquire(struct np_groups *g, uint32_t rank, enum want want)
 	}
 	if (!rc && have >= goal.nodes)
 		return 1;
-	group_roll_back(g);
+	group_roll_back(g, 0);
 	return rc;
 }
 
@@ -3147,8 +3348,10 @@ static bool can_widen(const struct widening *w, size_t i, uint32_t leaf,
 		return true;
 	np_bits_clear(want, i);
 	/* A group of tasks that stay together may be refused where other
-	   groups of its class are not. */
-	for (size_t k = 0; all && !u->together && k < w->words; k++)
+	   groups of its class are not; with several rails, any group that
+	   holds no other leaf of the same switch. */
+	for (size_t k = 0; all && !u->together && w->g->p->l->one_rail &&
+	     k < w->words; k++)
 		want[k] &= ~all[k];
 	return false;
 }
@@ -3643,11 +3846,11 @@ static void append_cause(struct line *l, const struct np_placement *p,
 {
 	const char *leaf;
 
-	if (c->leaf == NP_NO_LEAF || c->leaf >= p->s->leaves->n) {
+	if (c->leaf == NP_NO_LEAF || c->leaf >= p->s->leaves->n_switches) {
 		append(l, "%s", reasons[c->why]);
 		return;
 	}
-	leaf = p->s->leaves->name[c->leaf];
+	leaf = p->s->leaves->switch_name[c->leaf];
 	append(l, "on leaf switch %s ", leaf);
 	if (c->victim_self)
 		append(l, "it");
@@ -3722,17 +3925,17 @@ const char *np_placement_text(const struct np_placement *p,
 #define MAX_LEAVES_SEARCHED 64
 #define MAX_CAUSES_FOUND 4
 
-/* Find the worst cause on a closed leaf; false: no conflict closes it. */
-static bool cause_on(const struct np_classes *c, uint32_t class,
-		     uint32_t leaf, struct np_cause *cause)
+/* Find the worst cause on a switch; false: no conflict closes it. */
+static bool cause_on_switch(const struct np_classes *c, uint32_t class,
+			    uint32_t leaf, struct np_cause *cause)
 {
 	const struct np_class *k = &c->at[class];
-	const uint64_t *on = c->on_leaf + leaf * c->words;
+	const uint64_t *on = c->on_switch + leaf * c->words;
 	const uint64_t *relevant = c->relevant + class * c->words;
 	struct np_cause one;
 	bool any = false;
 
-	if (!np_bits_test(k->open, leaf))
+	if (is_closed(c, k, leaf))
 		return class_avoids(c, class, NP_NONE, leaf, cause);
 	for (uint32_t row_words = k->row_words; row_words;
 	     row_words &= row_words - 1) {
@@ -3741,7 +3944,7 @@ static bool cause_on(const struct np_classes *c, uint32_t class,
 
 		/* A class is not in its own bitmaps. */
 		if (w == class / NP_BITS_WORD &&
-		    np_bits_test(k->self_apart, leaf))
+		    np_bits_test(k->one_only, leaf))
 			m |= on[w] & UINT64_C(1) << class % NP_BITS_WORD;
 		for (; m; m &= m - 1)
 			if (class_avoids(c, class, np_bits_lowest(w, m), leaf,
@@ -3751,6 +3954,23 @@ static bool cause_on(const struct np_classes *c, uint32_t class,
 				any = true;
 			}
 	}
+	return any;
+}
+
+/* The same on a closed leaf: the worst of the switches that the class loads. */
+static bool cause_on(const struct np_classes *c, uint32_t class,
+		     uint32_t leaf, struct np_cause *cause)
+{
+	struct np_cause one;
+	bool any = false;
+
+	EACH_SWITCH(sw, c->p->l, leaf)
+		if (loads_rail(c->p, c->at[class].profile, *sw) &&
+		    cause_on_switch(c, class, *sw, &one) &&
+		    (!any || one.slowdown > cause->slowdown)) {
+			*cause = one;
+			any = true;
+		}
 	return any;
 }
 
@@ -4196,8 +4416,8 @@ static bool choose(const struct submission *s, const uint16_t *column,
 	for (size_t w = 0; w < lw; w++)
 		s->set[w] = can[w] & held[w];
 	do {
-		have = counts_sum(s->job->switches, column, no_leaf, s->set,
-				  lw);
+		have = counts_sum(s->a->problem.l, s->job->switches, column,
+				  no_leaf, s->set);
 		if (have >= s->job->nodes_min)
 			return true;
 	} while (add_leaf(lw, column, can, s->job->nodes_min - have, s->set));
@@ -4360,7 +4580,8 @@ void np_placement_carry(struct np_placement *to,
 			const struct np_placement *from,
 			struct np_arrivals *arrivals)
 {
-	if (to == from || to->s->leaves->n != from->s->leaves->n)
+	if (to == from || to->s->leaves->n != from->s->leaves->n ||
+	    to->s->leaves->n_switches != from->s->leaves->n_switches)
 		return; /* another topology: the journal does not apply */
 	for (size_t i = 0; i < from->n_admitted; i++) {
 		struct np_admitted what = from->journal[i];
@@ -4584,5 +4805,13 @@ const struct np_outcome *np_placement_at(const struct np_placement *p,
 
 double np_placement_worst_slowdown(const struct np_placement *p, size_t leaf)
 {
-	return np_slowdowns_from_load(leaf_load_worst(&p->real->loads, leaf));
+	uint32_t worst = 0;
+
+	EACH_SWITCH(sw, p->s->leaves, leaf) {
+		uint32_t load = leaf_load_worst(&p->real->loads, *sw);
+
+		if (load > worst)
+			worst = load;
+	}
+	return np_slowdowns_from_load(worst);
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,69 +34,220 @@ static int check_leaves(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 	return 0;
 }
 
-/* Set the leaf of each node. */
-static int assign_leaves(struct np_leaves *l, const struct np_leaf *leaf,
-			 struct np_err *err)
+/* The switches of each node, one per rail, while leaves are made of them. */
+struct wiring {
+	uint32_t *on; /* at [node * rails + rail]; NP_NO_LEAF */
+	size_t rails;
+};
+
+static const uint32_t *switches_of(const struct wiring *w, uint32_t node)
 {
-	for (size_t i = 0; i < l->n; i++)
+	return w->on + node * w->rails;
+}
+
+static bool same_switches(const struct wiring *w, uint32_t a, uint32_t b)
+{
+	return !memcmp(switches_of(w, a), switches_of(w, b),
+		       w->rails * sizeof(*w->on));
+}
+
+static bool has_switch(const struct wiring *w, uint32_t node)
+{
+	const uint32_t *on = switches_of(w, node);
+
+	for (size_t k = 0; k < w->rails; k++)
+		if (on[k] != NP_NO_LEAF)
+			return true;
+	return false;
+}
+
+/* Number the rails, and note that of each switch. */
+static int number_rails(struct np_leaves *l, const struct np_leaf *leaf,
+			struct np_err *err)
+{
+	l->rail = calloc(l->n_switches + 1, sizeof(*l->rail));
+	if (!l->rail)
+		return np_errf(err, -ENOMEM, "leaves: out of memory");
+	l->n_rails = 1;
+	for (size_t i = 0; i < l->n_switches; i++) {
+		size_t k = leaf[i].rail ? 1 : 0;
+
+		while (k && k < l->n_rails &&
+		       strcmp(l->rail_name[k], leaf[i].rail))
+			k++;
+		if (k == NP_LEAVES_MAX_RAILS)
+			return np_errf(err, -E2BIG, "leaf %s: more than %d "
+				       "rails", leaf[i].name, (int)k - 1);
+		l->rail[i] = (uint8_t)k;
+		if (k < l->n_rails)
+			continue;
+		l->rail_name[l->n_rails++] = strdup(leaf[i].rail);
+		if (!l->rail_name[k])
+			return np_errf(err, -ENOMEM, "leaves: out of memory");
+	}
+	return 0;
+}
+
+static int wire(const struct np_leaves *l, struct wiring *w,
+		const struct np_leaf *leaf, struct np_err *err)
+{
+	memset(w->on, 0xff, l->n_nodes * w->rails * sizeof(*w->on));
+	for (size_t i = 0; i < l->n_switches; i++)
 		for (size_t k = 0; k < leaf[i].n_nodes; k++) {
-			uint32_t node = leaf[i].node[k];
+			uint32_t node = leaf[i].node[k], *on;
 
 			if (node >= l->n_nodes)
 				return np_errf(err, -EINVAL,
 					       "leaf %s: node %u of %zu",
 					       leaf[i].name, node, l->n_nodes);
-			if (l->leaf[node] != NP_NO_LEAF)
+			on = w->on + node * w->rails + l->rail[i];
+			if (*on != NP_NO_LEAF)
 				return np_errf(err, -EINVAL,
 					       "node %u is on leaf %s and %s",
-					       node, leaf[l->leaf[node]].name,
+					       node, leaf[*on].name,
 					       leaf[i].name);
-			l->leaf[node] = (uint32_t)i;
+			*on = (uint32_t)i;
 		}
 	return 0;
 }
 
-/* Positions follow the order of leaves, and of nodes on each leaf. */
-static void assign_positions(struct np_leaves *l, const struct np_leaf *leaf)
+static int by_switches(const void *a, const void *b, void *wiring)
 {
-	uint32_t at = 0;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct wiring *w = wiring;
+	const uint32_t *on = switches_of(w, x), *other = switches_of(w, y);
 
-	for (size_t i = 0; i < l->n; i++) {
-		l->first[i] = at;
-		at += (uint32_t)leaf[i].n_nodes;
-		if (leaf[i].n_nodes > l->largest)
-			l->largest = leaf[i].n_nodes;
-	}
-	l->first[l->n] = at;
-	l->in_order = true;
-	for (size_t node = 0; node < l->n_nodes; node++) {
-		uint32_t on = l->leaf[node];
-		uint32_t to = on == NP_NO_LEAF ? at++ : l->first[on]++;
-
-		l->place[node] = to;
-		l->in_order &= to == node;
-		l->node[to] = (uint32_t)node;
-	}
-	for (size_t i = 0; i < l->n; i++)
-		l->first[i] -= (uint32_t)leaf[i].n_nodes;
+	for (size_t k = 0; k < w->rails; k++)
+		if (on[k] != other[k])
+			return on[k] < other[k] ? -1 : 1;
+	return x < y ? -1 : x > y;
 }
 
-static bool alloc_leaves(struct np_leaves *l)
+/* Order the nodes by their switches; those of a leaf are then adjacent. */
+static int order_nodes(struct np_leaves *l, struct wiring *w)
 {
+	l->node = malloc((l->n_nodes + 1) * sizeof(*l->node));
+	if (!l->node)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < l->n_nodes; i++)
+		l->node[i] = i;
+	qsort_r(l->node, l->n_nodes, sizeof(*l->node), by_switches, w);
+	for (size_t i = 0; i < l->n_nodes && has_switch(w, l->node[i]); i++)
+		l->n += !i || !same_switches(w, l->node[i], l->node[i - 1]);
+	return l->n <= NP_LEAVES_MAX ? 0 : -E2BIG;
+}
+
+static bool alloc_leaves(struct np_leaves *l, size_t rails)
+{
+	l->words = np_bits_words(l->n);
 	l->first = calloc(l->n + 1, sizeof(*l->first));
-	l->node = calloc(l->n_nodes + 1, sizeof(*l->node));
 	l->place = calloc(l->n_nodes + 1, sizeof(*l->place));
-	l->leaf = malloc((l->n_nodes + 1) * sizeof(*l->leaf));
+	l->leaf = calloc(l->n_nodes + 1, sizeof(*l->leaf));
 	l->name = calloc(l->n + 1, sizeof(*l->name));
-	if (!l->first || !l->node || !l->place || !l->leaf || !l->name)
-		return false;
-	memset(l->leaf, 0xff, (l->n_nodes + 1) * sizeof(*l->leaf));
+	l->switch_name = calloc(l->n_switches + 1, sizeof(*l->switch_name));
+	l->first_switch = calloc(l->n + 1, sizeof(*l->first_switch));
+	l->on = calloc(l->n * rails + 1, sizeof(*l->on));
+	l->first_leaf = calloc(l->n_switches + 2, sizeof(*l->first_leaf));
+	l->under = calloc(l->n * rails + 1, sizeof(*l->under));
+	return l->first && l->place && l->leaf && l->name && l->switch_name &&
+	       l->first_switch && l->on && l->first_leaf && l->under;
+}
+
+/* Set where leaves and nodes are, and the switches of each leaf. */
+static void fill_leaves(struct np_leaves *l, const struct wiring *w)
+{
+	uint32_t leaf = 0, at = 0;
+
+	l->in_order = true;
+	for (uint32_t i = 0; i < l->n_nodes; i++) {
+		uint32_t node = l->node[i];
+
+		l->place[node] = i;
+		l->in_order &= node == i;
+		l->leaf[node] = NP_NO_LEAF;
+		if (!has_switch(w, node))
+			continue;
+		if (!i || !same_switches(w, node, l->node[i - 1])) {
+			l->first[leaf] = i;
+			l->first_switch[leaf++] = at;
+			for (size_t k = 0; k < w->rails; k++)
+				if (switches_of(w, node)[k] != NP_NO_LEAF)
+					l->on[at++] = switches_of(w, node)[k];
+		}
+		l->leaf[node] = leaf - 1;
+		l->first[leaf] = i + 1;
+		if (i + 1 - l->first[leaf - 1] > l->largest)
+			l->largest = i + 1 - l->first[leaf - 1];
+	}
+	l->first_switch[l->n] = at;
+}
+
+/* Set the leaves of each switch. */
+static void fill_switches(struct np_leaves *l)
+{
+	uint32_t *to = l->first_leaf + 1;
+
+	for (uint32_t i = 0; i < l->first_switch[l->n]; i++)
+		to[l->on[i] + 1]++;
+	for (size_t i = 0; i < l->n_switches; i++)
+		to[i + 1] += to[i];
+	for (uint32_t leaf = 0; leaf < l->n; leaf++)
+		for (uint32_t i = l->first_switch[leaf];
+		     i < l->first_switch[leaf + 1]; i++)
+			l->under[to[l->on[i]]++] = leaf;
+}
+
+static bool name_leaf(struct np_leaves *l, size_t leaf)
+{
+	const uint32_t *at = l->on + l->first_switch[leaf];
+	const uint32_t *end = l->on + l->first_switch[leaf + 1];
+	size_t size;
+	FILE *f = open_memstream(&l->name[leaf], &size);
+
+	for (; f && at < end; at++)
+		fprintf(f, "%s%s", l->switch_name[*at], at + 1 < end ? "+" : "");
+	return f && !fclose(f);
+}
+
+static bool name_all(struct np_leaves *l, const struct np_leaf *leaf)
+{
+	for (size_t i = 0; i < l->n_switches; i++) {
+		l->switch_name[i] = strdup(leaf[i].name);
+		if (!l->switch_name[i])
+			return false;
+	}
+	for (size_t i = 0; i < l->n; i++)
+		if (!name_leaf(l, i))
+			return false;
 	return true;
+}
+
+/* Returns 0 or -errno. */
+static int make_leaves(struct np_leaves *l, struct wiring *w,
+		       const struct np_leaf *leaf, struct np_err *err)
+{
+	int rc = wire(l, w, leaf, err);
+
+	if (rc)
+		return rc;
+	rc = order_nodes(l, w);
+	if (rc == -E2BIG)
+		return np_errf(err, rc, "%zu sets of nodes with the same leaf "
+			       "switches on all rails; at most %d", l->n,
+			       NP_LEAVES_MAX);
+	if (rc || !alloc_leaves(l, w->rails))
+		return np_errf(err, -ENOMEM, "leaves: out of memory");
+	fill_leaves(l, w);
+	fill_switches(l);
+	l->one_rail = l->first_switch[l->n] == l->n && l->n == l->n_switches;
+	return name_all(l, leaf) ? 0 :
+	       np_errf(err, -ENOMEM, "leaves: out of memory");
 }
 
 int np_leaves_new(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 		  struct np_leaves **out, struct np_err *err)
 {
+	struct wiring w = { NULL };
 	struct np_leaves *l;
 	int rc = check_leaves(n_nodes, leaf, n, err);
 
@@ -105,24 +257,21 @@ int np_leaves_new(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 	if (!l)
 		return np_errf(err, -ENOMEM, "leaves: out of memory");
 	*l = (struct np_leaves){
-		.refs = 1, .n = n, .words = np_bits_words(n),
-		.n_nodes = n_nodes, .node_words = np_bits_words(n_nodes),
+		.refs = 1, .n_switches = n, .n_nodes = n_nodes,
+		.node_words = np_bits_words(n_nodes),
 	};
-	rc = alloc_leaves(l) ? 0 : -ENOMEM;
-	for (size_t i = 0; !rc && i < n; i++)
-		if (!(l->name[i] = strdup(leaf[i].name)))
-			rc = -ENOMEM;
+	rc = number_rails(l, leaf, err);
+	w.rails = l->n_rails;
+	w.on = rc ? NULL : malloc(n_nodes * w.rails * sizeof(*w.on));
+	if (!rc)
+		rc = w.on ? make_leaves(l, &w, leaf, err) :
+			    np_errf(err, -ENOMEM, "leaves: out of memory");
+	free(w.on);
 	if (rc)
-		np_errf(err, rc, "leaves: out of memory");
-	else
-		rc = assign_leaves(l, leaf, err);
-	if (rc) {
 		np_leaves_unref(l);
-		return rc;
-	}
-	assign_positions(l, leaf);
-	*out = l;
-	return 0;
+	else
+		*out = l;
+	return rc;
 }
 
 static struct np_leaves *leaves_ref(struct np_leaves *l)
@@ -137,7 +286,17 @@ void np_leaves_unref(struct np_leaves *l)
 		return;
 	for (size_t i = 0; l->name && i < l->n; i++)
 		free(l->name[i]);
+	for (size_t i = 0; l->switch_name && i < l->n_switches; i++)
+		free(l->switch_name[i]);
 	free(l->name);
+	free(l->switch_name);
+	for (size_t i = 1; i < l->n_rails; i++)
+		free(l->rail_name[i]);
+	free(l->rail);
+	free(l->first_switch);
+	free(l->on);
+	free(l->first_leaf);
+	free(l->under);
 	free(l->leaf);
 	free(l->place);
 	free(l->node);
@@ -167,6 +326,28 @@ void np_leaves_allowed(const struct np_leaves *l, const uint64_t *nodes,
 		if (p == l->first[i + 1])
 			np_bits_set(allowed, i);
 	}
+}
+
+size_t np_leaves_switches(const struct np_leaves *l, const uint32_t *leaf,
+			  size_t n, uint32_t *sw)
+{
+	size_t got = 0;
+
+	/* The leaves of a switch are mostly in a row, but for each rail. */
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t k = l->first_switch[leaf[i]];
+		     k < l->first_switch[leaf[i] + 1]; k++) {
+			size_t at = got;
+
+			while (at && sw[at - 1] > l->on[k])
+				at--;
+			if (at && sw[at - 1] == l->on[k])
+				continue;
+			memmove(sw + at + 1, sw + at,
+				(got++ - at) * sizeof(*sw));
+			sw[at] = l->on[k];
+		}
+	return got;
 }
 
 /* ---- Orders ---- */

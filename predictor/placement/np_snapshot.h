@@ -25,6 +25,12 @@
  * use nodes without a leaf, as nothing is known to be shared there. Immutable;
  * reference counted, so that snapshots of any thread can share it.
  *
+ * Where nodes have several adapters, each leads to a switch of another rail. A
+ * leaf is then the set of nodes that have the same switch on every rail: jobs
+ * get leaves, and slow each other down on the switches of these. Leaves with
+ * the same switch on the first rail are next to each other. With one rail, leaf
+ * i has switch i only.
+ *
  * All nodes also have a position: nodes of the same leaf are next to each
  * other. What a set of nodes has on each leaf is therefore counted in a single
  * pass over the words of its bitmap.
@@ -34,6 +40,7 @@
 #define NP_LEAVES_MAX_NODES 1000000
 #define NP_LEAF_MAX_NODES 65535
 #define NP_NO_LEAF UINT32_MAX
+#define NP_LEAVES_MAX_RAILS 9 /* one of them without a name */
 
 struct np_leaves {
 	int refs;
@@ -47,20 +54,34 @@ struct np_leaves {
 	uint32_t *place; /* node -> position */
 	bool in_order;	 /* the position of each node is its index; usual */
 	uint32_t *leaf;	 /* node -> leaf, or NP_NO_LEAF */
-	char **name;	 /* of each leaf */
+	char **name;	 /* of each leaf; with several rails "switch+switch" */
+
+	size_t n_switches;
+	bool one_rail;
+	char **switch_name;
+	uint8_t *rail;		/* of each switch: index in rail_name[] */
+	char *rail_name[NP_LEAVES_MAX_RAILS]; /* [0]: NULL, without a name */
+	size_t n_rails;
+	uint32_t *first_switch; /* n + 1: leaf i has first_switch[i] to
+				   first_switch[i + 1] - 1 of on[] */
+	uint32_t *on;		/* switches of the leaves, by rail */
+	uint32_t *first_leaf;	/* n_switches + 1: the same for under[] */
+	uint32_t *under;	/* leaves of the switches, ascending */
 };
 
 struct np_leaf {
 	const char *name;     /* not empty; for messages */
 	const uint32_t *node; /* n_nodes indices, in any order */
 	size_t n_nodes;
+	const char *rail;     /* NULL: without a name, all jobs load it */
 };
 
 /*
- * Build from n leaves over n_nodes nodes; all arrays are borrowed for the call.
- * *out: release with np_leaves_unref(). Returns 0, -EINVAL with err (a node out
- * of range or on two leaves; a leaf without a name, without nodes or with too
- * many; no nodes at all), -E2BIG (too many leaves or nodes) or -ENOMEM.
+ * Build from n leaf switches over n_nodes nodes; all arrays are borrowed for
+ * the call. *out: release with np_leaves_unref(). Returns 0, -EINVAL with err
+ * (a node out of range or on two switches of a rail; a switch without a name,
+ * without nodes or with too many; no nodes at all), -E2BIG (too many leaves,
+ * rails or nodes) or -ENOMEM.
  */
 int np_leaves_new(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 		  struct np_leaves **out, struct np_err *err);
@@ -76,6 +97,13 @@ void np_leaves_excluded(const struct np_leaves *l, const uint64_t *allowed,
 /* The inverse: the leaves that have no node in nodes[]. */
 void np_leaves_allowed(const struct np_leaves *l, const uint64_t *nodes,
 		       uint64_t *allowed);
+
+/*
+ * The switches of n leaves in sw[], each once, ascending; sw has room for
+ * n_switches. Returns how many.
+ */
+size_t np_leaves_switches(const struct np_leaves *l, const uint32_t *leaf,
+			  size_t n, uint32_t *sw);
 
 /* ---- Nodes and jobs ---- */
 

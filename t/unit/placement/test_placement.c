@@ -2,12 +2,15 @@
 #include "t.h"
 #include "toy.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define APPS "app X; app Y; app H; both X Y .3;"
 #define TWO "leaf a 4; leaf b 4;" APPS
+/* Half of each leaf's nodes are on x, the other half on y. */
+#define CROSSED "switch x r1 0-1 4-5; switch y r1 2-3 6-7;"
 #define THREE "leaf a 4; leaf b 4; leaf c 4;" APPS
 
 static const struct {
@@ -253,6 +256,34 @@ static const struct {
 	  TWO "job 1 X 8 mode=advise prio=9; job 2 Y 8", "1=any 2=any" },
 	{ "advice takes account of others",
 	  TWO "job 1 X 8 mode=advise; job 2 Y 8 prio=9", "1=hold 2=any" },
+	/* Nodes with two rails: a and b on one, x and y on the other. */
+	{ "a job stays off nodes with the switch of another on either rail",
+	  TWO CROSSED "run 9 Y a:2; job 1 X 2", "1=b+y" },
+	{ "pending jobs stay off each other on either rail",
+	  TWO CROSSED "job 1 X 2; job 2 Y 2", "1=a+x 2=b+y" },
+	{ "a rail that one of the two does not load does not matter",
+	  TWO CROSSED "loads X r1; run 9 Y a:2; job 1 X 2", "1=a+y,b+y" },
+	{ "nor if it is the pending job's neighbour that does not load it",
+	  TWO CROSSED "loads Y r0; run 9 Y a:2; job 1 X 2", "1=b+x,b+y" },
+	{ "jobs on different rails do not conflict",
+	  TWO CROSSED "loads X r0; loads Y r1; run 9 Y a:2; job 1 X 2",
+	  "1=any" },
+	{ "nodes of one leaf that differ on the other rail may take both",
+	  "leaf a 8;" APPS "switch x r1 0-3; switch y r1 4-7; loads X r1;"
+	  "run 9 Y a:1; job 1 X 2", "1=a+y" },
+	{ "but not if both load the rail on which they are the same",
+	  "leaf a 8;" APPS "switch x r1 0-3; switch y r1 4-7;"
+	  "run 9 Y a:1; job 1 X 2", "1=hold" },
+	{ "--switches counts switches of the first rail",
+	  TWO "switch x r1 0-1 4-5; switch y r1 2-3 6-7;"
+	  "run 9 H a:1; job 1 X 4 switches=1", "1=any" },
+	{ "jobs of one kind that conflict are kept apart on either rail",
+	  TWO CROSSED "both X X .3; job 1 X 2; job 2 X 2; job 3 X 2",
+	  "1=a+x 2=b+y 3=hold" },
+	{ "tasks of an array get switches of their own on either rail",
+	  TWO CROSSED "both X X .3; job 1 X 2 tasks=3", "1=hold+2" },
+	{ "prefer keeps apart on either rail",
+	  TWO CROSSED "run 9 Y a:2; job 1 X 2 mode=prefer", "1=b+y" },
 };
 
 /* "1=a,b 2=any 3=hold+2": a job number and what is open to it. */
@@ -265,12 +296,14 @@ static bool as_wanted(const struct world *w, const struct np_placement *p,
 	for (char *one = strtok_r(copy, " ", &at); one;
 	     one = strtok_r(NULL, " ", &at)) {
 		char *opens = strchr(one, '=');
-		char *tasks = strchr(one, '+');
+		char *tasks = strrchr(one, '+'); /* else of a leaf's name */
 		const struct np_outcome *v;
 
 		*opens++ = '\0';
-		if (tasks)
+		if (tasks && isdigit((unsigned char)tasks[1]))
 			*tasks++ = '\0';
+		else
+			tasks = NULL;
 		v = np_placement_at(p, w_find(w, (uint32_t)atoi(one)));
 		if (strcmp(w_opens(w, v), opens) ||
 		    v->tasks != (uint32_t)(tasks ? atoi(tasks) : 0)) {

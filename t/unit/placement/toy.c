@@ -242,6 +242,21 @@ static void add_pair(struct world *w, char **at, bool both)
 	}
 }
 
+static void add_switch(struct world *w, char **at)
+{
+	size_t i = w->n_switches++;
+	unsigned first, last;
+
+	snprintf(w->switch_name[i], 8, "%s", strtok_r(NULL, " ", at));
+	snprintf(w->switch_rail[i], 8, "%s", strtok_r(NULL, " ", at));
+	for (char *word; (word = strtok_r(NULL, " ", at));) {
+		if (sscanf(word, "%u-%u", &first, &last) != 2)
+			die("no nodes", word);
+		for (; first <= last; first++)
+			w->switch_node[i][w->switch_nodes[i]++] = first;
+	}
+}
+
 static void add_app(struct world *w, char **at)
 {
 	const char *name = strtok_r(NULL, " ", at);
@@ -271,12 +286,18 @@ static void statement(struct world *w, char *text)
 		add_app(w, &at);
 		return;
 	}
+	if (!strcmp(verb, "switch")) {
+		add_switch(w, &at);
+		return;
+	}
 	a = strtok_r(NULL, " ", &at);
 	b = strtok_r(NULL, " ", &at);
 	if (!a)
 		die("incomplete", verb);
 	if (!strcmp(verb, "leaf") && b)
 		add_leaf(w, a, (unsigned)atoi(b));
+	else if (!strcmp(verb, "loads") && b)
+		snprintf(w->app_rails[app_named(w, a)], 8, "%s", b);
 	else if (!strcmp(verb, "loose"))
 		w->n_nodes += (size_t)atoi(a);
 	else if (!strcmp(verb, "down") && b)
@@ -315,7 +336,7 @@ static void must(int rc, const struct np_err *err)
 
 static struct np_leaves *make_leaves(const struct world *w)
 {
-	struct np_leaf leaf[W_MAX_LEAVES];
+	struct np_leaf leaf[2 * W_MAX_LEAVES];
 	uint32_t node[W_MAX_NODES];
 	struct np_leaves *l;
 	struct np_err err;
@@ -326,8 +347,15 @@ static struct np_leaves *make_leaves(const struct world *w)
 		leaf[i] = (struct np_leaf){
 			w->leaf_name[i], node + w->leaf_first[i],
 			w->leaf_first[i + 1] - w->leaf_first[i],
+			w->n_switches ? "r0" : NULL,
 		};
-	must(np_leaves_new(w->n_nodes, leaf, w->n_leaves, &l, &err), &err);
+	for (size_t i = 0; i < w->n_switches; i++)
+		leaf[w->n_leaves + i] = (struct np_leaf){
+			w->switch_name[i], w->switch_node[i],
+			w->switch_nodes[i], w->switch_rail[i],
+		};
+	must(np_leaves_new(w->n_nodes, leaf, w->n_leaves + w->n_switches, &l,
+			   &err), &err);
 	return l;
 }
 
@@ -393,9 +421,11 @@ struct np_slowdowns *w_slowdowns(const struct world *w)
 	uint32_t handle;
 
 	must(np_conflict_new(&o, &c, &err), &err);
-	for (size_t i = 0; i < w->n_apps; i++)
+	for (size_t i = 0; i < w->n_apps; i++) {
 		must(np_conflict_add(c, w->app_owner[i], w->app_trusted[i],
 				     &handle, &err), &err);
+		np_conflict_set_rails(c, handle, w->app_rails[i]);
+	}
 	np_conflict_ask(c, NULL, 0, SIZE_MAX);
 	must(np_conflict_table(c, 0.01, &t, &err), &err);
 	np_conflict_free(c);
@@ -427,16 +457,19 @@ uint32_t w_candidates(const struct world *w, size_t job)
 const char *w_opens(const struct world *w, const struct np_outcome *v)
 {
 	static const char *const words[] = { "none", "any", NULL, "hold" };
-	static char buf[W_MAX_LEAVES * 9];
+	static char buf[W_MAX_LEAVES * 40];
+	struct np_leaves *l;
 	size_t at = 0;
 
 	if (v->action != NP_ACT_RESTRICT)
 		return words[v->action];
 	buf[0] = '\0';
-	for (size_t i = 0; i < w->n_leaves; i++)
+	l = make_leaves(w);
+	for (size_t i = 0; i < l->n; i++)
 		if (np_bits_test(v->leaves, i))
 			at += (size_t)sprintf(buf + at, "%s%s", at ? "," : "",
-					      w->leaf_name[i]);
+					      l->name[i]);
+	np_leaves_unref(l);
 	return buf;
 }
 

@@ -7,6 +7,9 @@
  *   leaf a 4            a leaf switch with 4 nodes
  *   loose 2             nodes without a leaf
  *   down a 2            the last 2 nodes of leaf a are away
+ *   switch x r1 0-1 4-5 a leaf switch of rail r1 with these nodes, counted from
+ *                       0 over all leaves; the leaves are then on rail r0
+ *   loads X r1          X loads only that rail
  *   app X [own=7]       a trusted profile, or one that user 7 made himself
  *   pair X Y .3 [node|leaf|uplink]   X beside Y takes 30 % longer
  *   both X Y .3         the same both ways
@@ -43,6 +46,10 @@ struct world {
 	char leaf_name[W_MAX_LEAVES][8];
 	uint32_t leaf_first[W_MAX_LEAVES + 1]; /* nodes of leaf i; the rest
 						  after the last are loose */
+	char switch_name[W_MAX_LEAVES][8], switch_rail[W_MAX_LEAVES][8];
+	uint32_t switch_node[W_MAX_LEAVES][W_MAX_LEAVES];
+	size_t n_switches, switch_nodes[W_MAX_LEAVES];
+	char app_rails[W_MAX_APPS][8]; /* "": any */
 	bool unavailable[W_MAX_NODES];
 	char app_name[W_MAX_APPS][8];
 	uint32_t app_owner[W_MAX_APPS];
