@@ -659,7 +659,7 @@ np_cluster_map_closed(const struct np_cluster_map *s, const uint64_t *open)
 }
 
 char *np_cluster_map_leaf_list(const struct np_cluster_map *s,
-			       const uint64_t *leaves, const uint32_t *leaf,
+			       const uint64_t *leaves, const uint32_t *sw,
 			       size_t n)
 {
 	np_hostlist_t list = slurm_hostlist_create(NULL);
@@ -670,7 +670,7 @@ char *np_cluster_map_leaf_list(const struct np_cluster_map *s,
 		NP_BITS_EACH(i, leaves, l->words)
 			slurm_hostlist_push_host(list, l->name[i]);
 	for (size_t i = 0; i < n; i++)
-		slurm_hostlist_push_host(list, l->name[leaf[i]]);
+		slurm_hostlist_push_host(list, l->switch_name[sw[i]]);
 	text = np_ranged_string(list);
 	slurm_hostlist_destroy(list);
 	return text;
@@ -953,8 +953,12 @@ struct leaves {
 	struct np_leaf *leaf;
 	uint32_t **node; /* nodes of each leaf, malloc'ed */
 	size_t n;
-	uint64_t *bits, *taken; /* nodes of the current leaf; of all before */
+	uint64_t *bits;	 /* nodes of the current leaf */
+	uint64_t *taken; /* per rail: of all leaves before */
 	uint64_t *of_topology; /* nodes of each topology, s->words each */
+	/* Where Slurm's topology has rails: the device that leads to each. */
+	const char *device[NP_RAILS_MAX];
+	size_t n_devices;
 	size_t n_twice; /* nodes found on a second leaf */
 };
 
@@ -969,13 +973,14 @@ static const char *leaf_with(const struct leaves *l, uint32_t node)
 
 /* Nodes on several leaves, which Slurm only warns of, stay on the first one. */
 static void
-keep_first(struct np_cluster_map *s, struct leaves *l, const char *leaf)
+keep_first(struct np_cluster_map *s, struct leaves *l, uint64_t *taken,
+	   const char *leaf)
 {
 	for (size_t w = 0; w < s->words; w++) {
-		uint64_t twice = l->bits[w] & l->taken[w];
+		uint64_t twice = l->bits[w] & taken[w];
 
 		l->bits[w] &= ~twice;
-		l->taken[w] |= l->bits[w];
+		taken[w] |= l->bits[w];
 		NP_BITS_EACH(i, &twice, 1) {
 			uint32_t node = (uint32_t)(w * NP_BITS_WORD + i);
 
@@ -990,14 +995,33 @@ keep_first(struct np_cluster_map *s, struct leaves *l, const char *leaf)
 	}
 }
 
-/*
- * Add a leaf switch, unless it has none of the cluster's nodes. 0 or -ENOMEM.
- */
-static int add_leaf(struct np_cluster_map *s, struct leaves *l,
-		    const struct np_topo_leaf *from)
+/* Append a leaf with the nodes in l->bits, if there are any. 0 or -ENOMEM. */
+static int append_leaf(const struct np_cluster_map *s, struct leaves *l,
+		       const char *name, const char *rail)
 {
 	struct np_leaf *leaf = &l->leaf[l->n];
 	uint32_t *node;
+
+	if (!np_bits_any(l->bits, s->words))
+		return 0;
+	node = calloc(np_bits_count(l->bits, s->words), sizeof(*node));
+	if (!node)
+		return -ENOMEM;
+	*leaf = (struct np_leaf){ .name = name, .node = node, .rail = rail };
+	NP_BITS_EACH(i, l->bits, s->words)
+		node[leaf->n_nodes++] = (uint32_t)i;
+	l->node[l->n++] = node;
+	return 0;
+}
+
+/*
+ * Add a leaf switch of Slurm's topology, except nodes in listed. The k-th leaf
+ * switch of nodes with several devices is on the k-th rail. 0 or -ENOMEM.
+ */
+static int add_leaf(struct np_cluster_map *s, struct leaves *l,
+		    const struct np_topo_leaf *from, const uint64_t *listed)
+{
+	size_t rail = 0;
 
 	if (site_parse_long(s, from->nodes, l->bits)) {
 		np_errf(&s->warning, 0, "topology: leaf switch %.64s is "
@@ -1006,19 +1030,37 @@ static int add_leaf(struct np_cluster_map *s, struct leaves *l,
 		return 0;
 	}
 	for (size_t w = 0; w < s->words; w++)
-		l->bits[w] &= l->of_topology[from->topology * s->words + w];
-	keep_first(s, l, from->name);
-	node = calloc(np_bits_count(l->bits, s->words) + 1, sizeof(*node));
-	if (!node)
-		return -ENOMEM;
-	*leaf = (struct np_leaf){ .name = from->name, .node = node };
-	NP_BITS_EACH(i, l->bits, s->words)
-		node[leaf->n_nodes++] = (uint32_t)i;
-	if (leaf->n_nodes)
-		l->node[l->n++] = node;
-	else
-		free(node);
-	return 0;
+		l->bits[w] &= l->of_topology[from->topology * s->words + w] &
+			      ~listed[w];
+	while (rail < l->n_devices &&
+	       np_bits_intersect(l->bits, l->taken + rail * s->words, s->words))
+		rail++;
+	if (rail >= l->n_devices)
+		rail = 0;
+	keep_first(s, l, l->taken + rail * s->words, from->name);
+	return append_leaf(s, l, from->name, l->device[rail]);
+}
+
+/*
+ * Add the leaf switch of a line of the file of rails, with the nodes of all its
+ * other lines, unless an earlier line did. 0 or -ENOMEM.
+ */
+static int add_rail(struct np_cluster_map *s, struct leaves *l,
+		    const struct np_topo *rails, size_t line)
+{
+	const struct np_topo_leaf *from = &rails->leaf[line];
+	uint64_t *more = l->of_topology; /* needed no longer */
+
+	memset(l->bits, 0, s->words * sizeof(*l->bits));
+	for (size_t i = 0; i < rails->n; i++) {
+		if (strcmp(rails->leaf[i].name, from->name))
+			continue;
+		if (i < line)
+			return 0;
+		if (!site_parse_long(s, rails->leaf[i].nodes, more))
+			np_bits_or(l->bits, more, s->words);
+	}
+	return append_leaf(s, l, from->name, from->rail);
 }
 
 static bool lists(const char *list, const char *partition)
@@ -1072,26 +1114,56 @@ static void list_nodes(struct np_cluster_map *s, const struct np_topo *t,
 	}
 }
 
-/* Make the leaves from the topologies. 0 or -errno with err. */
+/* NetDevices has a device for each leaf switch of a node; see np_topo.h. */
+static void list_devices(struct leaves *l, char *devices)
+{
+	for (char *word; (word = strsep(&devices, ","));)
+		if (*word && l->n_devices < NP_RAILS_MAX)
+			l->device[l->n_devices++] = word;
+	if (l->n_devices < 2)
+		l->device[l->n_devices = 0] = NULL;
+}
+
+/* Set the nodes that the file of rails lists. */
+static void list_rails(const struct np_cluster_map *s, struct leaves *l,
+		       const struct np_topo *rails, uint64_t *listed)
+{
+	for (size_t i = 0; i < rails->n; i++)
+		if (!site_parse_long(s, rails->leaf[i].nodes, l->bits))
+			np_bits_or(listed, l->bits, s->words);
+}
+
+/*
+ * Make the leaves from the topologies; the site's rails replace what Slurm says
+ * of the nodes that they list. devices is modified. 0 or -errno with err.
+ */
 static int make_leaves(struct np_cluster_map *s, const struct np_topo *t,
+		       const struct np_topo *rails, char *devices,
 		       struct np_err *err)
 {
+	size_t most = t->n + rails->n + 1, len;
 	struct leaves l = {
-		.leaf = calloc(t->n + 1, sizeof(*l.leaf)),
-		.node = calloc(t->n + 1, sizeof(*l.node)),
+		.leaf = calloc(most, sizeof(*l.leaf)),
+		.node = calloc(most, sizeof(*l.node)),
 		.bits = calloc(s->words, sizeof(*l.bits)),
-		.taken = calloc(s->words, sizeof(*l.taken)),
+		.taken = calloc(NP_RAILS_MAX * s->words, sizeof(*l.taken)),
 		.of_topology = calloc(t->n_topologies * s->words,
 				      sizeof(*l.of_topology)),
 	};
-	int rc = l.leaf && l.node && l.bits && l.taken && l.of_topology ?
-		 0 : -ENOMEM;
-	size_t len;
+	uint64_t *listed = calloc(s->words, sizeof(*listed));
+	int rc = l.leaf && l.node && l.bits && l.taken && l.of_topology &&
+		 listed ? 0 : -ENOMEM;
 
-	if (!rc)
+	if (!rc) {
 		list_nodes(s, t, l.of_topology);
+		list_rails(s, &l, rails, listed);
+		if (t->n_topologies == 1)
+			list_devices(&l, devices);
+	}
 	for (size_t i = 0; !rc && i < t->n; i++)
-		rc = add_leaf(s, &l, &t->leaf[i]);
+		rc = add_leaf(s, &l, &t->leaf[i], listed);
+	for (size_t i = 0; !rc && i < rails->n; i++)
+		rc = add_rail(s, &l, rails, i);
 	len = strlen(s->warning.text);
 	if (l.n_twice > 1)
 		snprintf(s->warning.text + len, sizeof(s->warning.text) - len,
@@ -1100,6 +1172,7 @@ static int make_leaves(struct np_cluster_map *s, const struct np_topo *t,
 		rc = np_leaves_new(s->n_nodes, l.leaf, l.n, &s->leaves, err);
 	for (size_t i = 0; l.node && i < l.n; i++)
 		free(l.node[i]);
+	free(listed);
 	free(l.of_topology);
 	free(l.taken);
 	free(l.bits);
@@ -1111,13 +1184,28 @@ static int make_leaves(struct np_cluster_map *s, const struct np_topo *t,
 static int add_leaves(struct np_cluster_map *s, const char *topology,
 		      struct np_err *err)
 {
-	struct np_topo t;
-	int rc = np_topo_parse(topology, &t, err);
+	char *text = strdup(topology), *devices, *file = NULL;
+	struct np_topo t = { .n = 0 }, rails = { .n = 0 };
+	int rc;
 
-	if (rc)
-		return rc;
-	rc = make_leaves(s, &t, err);
+	if (!text)
+		return -ENOMEM;
+	devices = strstr(text, NP_TOPO_RAILS);
+	if (devices) {
+		*devices = '\0';
+		devices += strlen(NP_TOPO_RAILS);
+		file = strchr(devices, '\n');
+	}
+	if (file)
+		*file++ = '\0';
+	rc = np_topo_parse(text, &t, err);
+	if (!rc && file)
+		rc = np_rails_parse(file, "Rails", &rails, err);
+	if (!rc)
+		rc = make_leaves(s, &t, &rails, devices, err);
 	np_topo_free(&t);
+	np_topo_free(&rails);
+	free(text);
 	return rc ? rc : np_node_index_cut(s->node_index, s->leaves->leaf);
 }
 

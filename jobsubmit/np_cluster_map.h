@@ -176,9 +176,11 @@ np_cluster_map_format(const struct np_cluster_map *s, const uint64_t *nodes);
 char *
 np_cluster_map_closed(const struct np_cluster_map *s, const uint64_t *open);
 
-/* Names of leaves, given as a bitmap or as n indices, as a list; malloc'ed. */
+/*
+ * Names of leaves, given as a bitmap, or of n switches, as a list; malloc'ed.
+ */
 char *np_cluster_map_leaf_list(const struct np_cluster_map *s,
-			       const uint64_t *leaves, const uint32_t *leaf,
+			       const uint64_t *leaves, const uint32_t *sw,
 			       size_t n);
 
 /*

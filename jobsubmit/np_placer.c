@@ -13,9 +13,11 @@
 #include "np_clock.h"
 #include "np_ctl.h"
 #include "np_loader.h"
+#include "np_slurm_file.h"
 #include "np_state.h"
 #include "np_store_reader.h"
 #include "np_text.h"
+#include "np_topo.h"
 
 /* ---- Is this slurmctld the active controller? ---- */
 
@@ -405,7 +407,7 @@ static void add_cause(void *arg, const struct np_cause *c)
 	if (!j->cause)
 		return;
 	j->cause[j->n_causes++] = (struct np_state_cause){
-		.leaf = strdup(a->v->map->leaves->name[c->leaf]),
+		.leaf = strdup(a->v->map->leaves->switch_name[c->leaf]),
 		.other = c->other, .other_app = strdup(app_of(a, c->other)),
 		.victim = c->victim_self ? j->id : c->victim,
 		.slowdown = c->slowdown,
@@ -450,6 +452,8 @@ static void fill_job(struct causes *causes, const struct np_placement *p,
 	const struct np_job_snapshot *v = causes->v;
 	const struct np_job_entry *entry = &v->job[i];
 	const struct np_job *in = entry->in;
+	uint32_t *sw;
+	size_t n = 0;
 
 	*to = (struct np_state_job){
 		.id = entry->id,
@@ -472,8 +476,12 @@ static void fill_job(struct causes *causes, const struct np_placement *p,
 		return;
 	}
 	to->start = (double)in->start_sec;
-	to->leaves =
-		np_cluster_map_leaf_list(v->map, NULL, in->leaf, in->n_leaves);
+	sw = calloc(v->map->leaves->n_switches + 1, sizeof(*sw));
+	if (sw)
+		n = np_leaves_switches(v->map->leaves, in->leaf, in->n_leaves,
+				       sw);
+	to->leaves = np_cluster_map_leaf_list(v->map, NULL, sw, n);
+	free(sw);
 }
 
 static int fill_jobs(const struct np_job_snapshot *v,
@@ -793,6 +801,49 @@ log_map_warning(struct np_placer *c, const struct np_cluster_map *map)
 		np_ctl_info("%s", map->warning.text);
 }
 
+/* The text of the file of rails; "" if there is none, or it is damaged. */
+static char *read_rails(const char *path, struct np_err *trouble)
+{
+	struct np_err err = NP_ERR_INIT;
+	char *text = NULL, *copy;
+	struct np_topo t;
+	size_t len;
+
+	if (*path && !np_slurm_text(path, NP_RAILS_MAX_BYTES, &text, &len,
+				    &err)) {
+		copy = strdup(text);
+		if (copy && !np_rails_parse(copy, path, &t, &err)) {
+			np_topo_free(&t);
+			free(copy);
+			return text;
+		}
+		free(copy);
+		free(text);
+	}
+	if (*path && !trouble->text[0])
+		np_errf(trouble, -EINVAL, "placement knows one leaf switch for "
+			"each node: Rails=%s", err.text);
+	return strdup("");
+}
+
+/* Append to the topology what netprof.conf says of rails; see np_topo.h. */
+static int append_rails(const struct np_conf *conf, char **topology,
+			struct np_err *trouble)
+{
+	char *rails = read_rails(conf->rails, trouble), *all;
+
+	if (!rails || asprintf(&all, "%s" NP_TOPO_RAILS "%s\n%s",
+			       *topology ? *topology : "", conf->net_devices,
+			       rails) < 0) {
+		free(rails);
+		return -ENOMEM;
+	}
+	free(rails);
+	free(*topology);
+	*topology = all;
+	return 0;
+}
+
 /* Load Slurm's answers, and make the map and the job snapshot of them. */
 static int read_cluster(struct np_placer *c, struct pass *r, struct np_err *err)
 {
@@ -803,6 +854,8 @@ static int read_cluster(struct np_placer *c, struct pass *r, struct np_err *err)
 	struct np_cluster_map *map;
 	int rc = np_answers_load(&r->answers, err);
 
+	if (!rc)
+		rc = append_rails(conf, &r->answers.topology, &r->trouble);
 	if (rc)
 		return rc;
 	rc = np_cluster_map_make(c->map, r->answers.nodes, r->answers.parts,

@@ -17,7 +17,8 @@
 /* One run of a job, now or in the past. */
 struct job {
 	struct np_job in; /* its profile is set by find_profiles() */
-	uint32_t *leaf;	  /* in.n_leaves leaves */
+	uint32_t *leaf;	  /* n_leaves switches, of all rails */
+	size_t n_leaves;
 	char app[NP_APP_MAX + 1];
 	enum np_auth auth;
 	int partition;
@@ -99,7 +100,8 @@ static struct job *find(struct np_accounting *p, size_t n, uint32_t id)
 }
 
 /* Take over what a job snapshot says of a running job. 0 or -ENOMEM. */
-static int copy_job(struct job *to, const struct np_job_entry *entry)
+static int copy_job(struct job *to, const struct np_job_entry *entry,
+		    const struct np_leaves *l)
 {
 	int64_t start_sec = to->in.start_sec;
 
@@ -114,14 +116,13 @@ static int copy_job(struct job *to, const struct np_job_entry *entry)
 	to->held_sec = entry->annotation.held_sec;
 	to->end_sec = 0;
 	free(to->leaf);
-	to->leaf = calloc(to->in.n_leaves + 1, sizeof(*to->leaf));
-	if (!to->leaf) {
-		to->in.n_leaves = 0;
+	to->leaf = calloc(l->n_switches + 1, sizeof(*to->leaf));
+	to->n_leaves = to->leaf ? np_leaves_switches(l, entry->in->leaf,
+						     to->in.n_leaves,
+						     to->leaf) : 0;
+	if (!to->leaf ||
+	    np_array_resize(&to->leaf, to->n_leaves + 1, sizeof(*to->leaf)))
 		return -ENOMEM;
-	}
-	if (to->in.n_leaves)
-		memcpy(to->leaf, entry->in->leaf,
-		       to->in.n_leaves * sizeof(*to->leaf));
 	return 0;
 }
 
@@ -181,7 +182,7 @@ static bool common_leaves(const struct job *a, const struct job *b,
 			  uint32_t *leaf, size_t *n)
 {
 	*n = 0;
-	for (size_t i = 0, k = 0; i < a->in.n_leaves && k < b->in.n_leaves;)
+	for (size_t i = 0, k = 0; i < a->n_leaves && k < b->n_leaves;)
 		if (a->leaf[i] < b->leaf[k]) {
 			i++;
 		} else if (a->leaf[i] > b->leaf[k]) {
@@ -263,7 +264,7 @@ static ssize_t find_neighbours(const struct np_accounting *p, struct sink *w,
 
 		if (a == b || sec < 1)
 			continue;
-		w->steps += a->in.n_leaves + b->in.n_leaves;
+		w->steps += a->n_leaves + b->n_leaves;
 		if (!common_leaves(a, b, leaf, &shared))
 			continue;
 		if (np_array_grow(&list, n, sizeof(*list))) {
@@ -284,7 +285,7 @@ static int add_neighbours(const struct np_accounting *p, struct sink *w,
 			  const struct job *a, struct np_ended_job *e)
 {
 	double whole = a->end_sec - (double)a->in.start_sec, log_sum = 0;
-	uint32_t *leaf = calloc(a->in.n_leaves + 1, sizeof(*leaf));
+	uint32_t *leaf = calloc(a->n_leaves + 1, sizeof(*leaf));
 	struct neighbour *list = NULL;
 	ssize_t n = !leaf ? -ENOMEM : whole > 0 ?
 		    find_neighbours(p, w, a, leaf, &list) : 0;
@@ -344,7 +345,7 @@ static int write_record(const struct np_accounting *p, struct sink *w,
 		.partition = strdup(a->partition < 0 ? "" :
 				    p->map->part[a->partition].name),
 		.leaves = np_cluster_map_leaf_list(p->map, NULL, a->leaf,
-						   a->in.n_leaves),
+						   a->n_leaves),
 		.n_nodes = a->n_nodes, .submit = (double)a->in.submit_sec,
 		.start = (double)a->in.start_sec, .end = a->end_sec,
 		.held_sec = a->held_sec,
@@ -445,7 +446,7 @@ merge(struct np_accounting *p, const struct np_job_snapshot *v, bool *runs)
 			memset(j = &p->job[p->n++], 0, sizeof(*j));
 		else
 			continue; /* requeued before it was seen running */
-		if (copy_job(j, &v->job[i]))
+		if (copy_job(j, &v->job[i], v->map->leaves))
 			return -ENOMEM;
 	}
 	return 0;

@@ -11,7 +11,9 @@
  * A site may have several topologies (25.05): that of the cluster, and others
  * that partitions may use instead. The text of a site is the text of the
  * cluster's topology, followed for each other topology by a line of our own,
- * "Partitions=a,b", and its text.
+ * "Partitions=a,b", and its text; and for placement by NP_TOPO_RAILS, the
+ * devices of NetDevices, a newline and the text of the file of rails, which may
+ * be empty.
  */
 #ifndef NP_TOPO_H
 #define NP_TOPO_H
@@ -62,6 +64,7 @@ void np_topo_free(struct np_topo *t);
  * each of its rails.
  */
 #define NP_RAILS_MAX 8 /* rails of a cluster */
+#define NP_TOPO_RAILS "\nNetDevices="
 #define NP_RAILS_MAX_BYTES (16u << 20)
 
 /*

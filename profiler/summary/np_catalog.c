@@ -1545,6 +1545,9 @@ static int replace_summary(struct np_catalog *c, struct np_cat_app *a,
 	if (rc || a->no_room) {
 		catalog_drop_summary(a);
 		a->known = false;
+	} else if (a->known) {
+		np_conflict_set_rails(c->conflict, (uint32_t)a->handle,
+				      a->summary.rails);
 	}
 	/* Other runs may back a name that the previous ones did not. */
 	if (a->known || known)

@@ -1,5 +1,7 @@
 # Nodes with two devices, each under a leaf switch of its own: what is measured on
 # which, and that a program on one rail shows there and nowhere else.
+# shellcheck source=t/integration/placement.lib
+. "$ROOT/t/integration/placement.lib"
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
 # A pair of nodes can fill its leaf switch, so that two programs slow each other.
@@ -195,4 +197,51 @@ test_programs_on_different_rails_are_not_predicted_to_slow_each_other() {
 		"$TMPDIR/together" >/dev/null || fail "$(cat "$TMPDIR/together")"
 	equal "runs that do not count" "$(alice 'netprof runs --json left' |
 		jq -r '.runs[] | select(.level.rails == "rail1") | .use')" rail
+}
+
+# APP RAIL: publish the test data's program that slows others of its kind, as if it
+# loaded that rail.
+publish_on_rail() {
+	give_profile "$DATA/own/fft" "$STORE/published/$1" \
+		"s/\"app\": *\"fft\"/\"app\":\"$1\"/;s/\"leaves\": *\[{/&\"rail\":\"$2\",/"
+}
+
+# Half of the nodes of each leaf are given the other switch of the second rail.
+test_placement_keeps_programs_apart_on_each_rail_that_both_load() {
+	local etc running left right
+	etc=$(rundir)/etc/slurm
+	cp "$etc/netprof.conf" "$etc/rails.conf" "$TMPDIR"
+	rm -rf "${STORE:?}/fabric"
+	give_profile "$DATA/fabric/hpc" "$STORE/fabric/$NETPROF_CLUSTER"
+	publish_on_rail left rail0
+	publish_on_rail right rail1
+	sed -i -E '/^Rail=rail1/s/Nodes=.*/Nodes=/' "$etc/rails.conf"
+	sed -i -E '/Leaf=leaf0r1/s/$/n[0-1,4-5]/; /Leaf=leaf1r1/s/$/n[2-3,6-7]/' \
+		"$etc/rails.conf"
+	printf '%s\n' Placement=enforce PlacementInterval=200ms 'Claim=*:all' \
+		>>"$etc/netprof.conf"
+	wait_for 30 status_says 'leaf0+leaf0r1'
+	store_is_read
+	running=$(alice "sbatch --parsable -o /dev/null -J right -w n0 --exclusive \
+		--netprofile=right --wrap 'sleep 300'")
+	left=$(alice "sbatch --parsable -H -N1 --netprofile=left --wrap true")
+	right=$(alice "sbatch --parsable -H -N1 --netprofile=right --wrap true")
+	wait_for 60 excludes "$right" 'n0 n1 n4 n5'
+	inside netprof explain "$right" >"$TMPDIR/why"
+	inside netprof status --json | jq -c '[.leaves[].name] | sort' >"$TMPDIR/leaves"
+	excludes "$left" '' || fail "$(inside scontrol show job "$left")"
+	echo 'Rail=rail0 NIC=eth0' >>"$etc/rails.conf"
+	wait_for 60 excludes "$right" 'n0 n1 n2 n3'
+	inside netprof status >"$TMPDIR/damaged"
+	inside --user root scancel "$running" "$left" "$right"
+	cp "$TMPDIR/netprof.conf" "$TMPDIR/rails.conf" "$etc"
+	grep -q 'leaf0r1' "$TMPDIR/why" || fail "$(cat "$TMPDIR/why")"
+	equal "sets of nodes" "$(cat "$TMPDIR/leaves")" \
+		'["leaf0+leaf0r1","leaf0+leaf1r1","leaf1+leaf0r1","leaf1+leaf1r1"]'
+	grep -q 'rails.conf:5: the line lacks a key: Leaf' "$TMPDIR/damaged" ||
+		fail "$(cat "$TMPDIR/damaged")"
+}
+
+excludes() { # JOB NODES
+	[ "$(excluded "$1")" = "$2" ]
 }

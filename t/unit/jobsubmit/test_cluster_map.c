@@ -1,3 +1,4 @@
+#include "np_topo.h"
 #include "t.h"
 #include "some_slurm.h"
 
@@ -293,6 +294,75 @@ jobs_are_left_alone(const struct np_cluster_map *s, const char *partition)
 	return !np_cluster_map_fit(s, &need, nodes, &fit) && fit.constraint;
 }
 
+/* Topology of Slurm, NetDevices, file of rails, and the leaves that follow. */
+static const struct {
+	const char *name, *topology, *devices, *file;
+	const char *leaves, *switches; /* "switch:rail switch:rail" */
+	const char *warning;
+} rails[] = {
+	{ "the file of rails replaces Slurm's topology",
+	  "a Nodes=n[0-7]\nb Nodes=n[8-15]\n", "ib0",
+	  "Rail=r0 NIC=ib0 Leaf=x Nodes=n[0-15]\n"
+	  "Rail=r1 NIC=ib1 Leaf=y Nodes=n[0-3]\n"
+	  "Rail=r1 NIC=ib1 Leaf=z Nodes=n[4-15]\n",
+	  "x+y:n[0-3] x+z:n[4-15]", "x:r0 y:r1 z:r1", "" },
+	{ "of the nodes that it lists",
+	  "a Nodes=n[0-7]\nb Nodes=n[8-15]\n", "ib0",
+	  "Rail=r0 NIC=ib0 Leaf=x Nodes=n[0-3]\n",
+	  "a:n[4-7] b:n[8-15] x:n[0-3]", "a:- b:- x:r0", "" },
+	{ "a switch with several lines, and nodes that Slurm does not have",
+	  "", "ib0", "Rail=r0 NIC=ib0 Leaf=x Nodes=n[0-3],q[1-9]\n"
+	  "# other adapters\nRail=r0 NIC=ib1 Leaf=x Nodes=n[8-9]\n",
+	  "x:n[0-3,8-9]", "x:r0", "" },
+	{ "leaf switches of Slurm's on as many rails as NetDevices has devices",
+	  "a Nodes=n[0-15]\nb Nodes=n[0-7]\nc Nodes=n[8-15]\n", "ib0,ib1",
+	  "", "a+b:n[0-7] a+c:n[8-15]", "a:ib0 b:ib1 c:ib1", "" },
+	{ "one device", "a Nodes=n[0-7]\nb Nodes=n[7-15]\n", "ib0", "",
+	  "a:n[0-7] b:n[8-15]", "a:- b:-",
+	  "topology: node n7 is on leaf switches a and b: the first counts" },
+};
+
+static void test_rails(void)
+{
+	struct some_slurm s;
+
+	some_slurm(&s);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rails); i++) {
+		char text[1024], got[256] = "", on[256] = "";
+		struct np_cluster_map *a;
+		size_t len;
+
+		print_lines(rails[i].topology, text);
+		len = strlen(text);
+		snprintf(text + len, sizeof(text) - len, NP_TOPO_RAILS "%s\n%s",
+			 rails[i].devices, rails[i].file);
+		a = make(&s, NULL, text, false);
+		T_ROW(rails[i].name, a != NULL);
+		for (size_t k = 0; a && k < a->leaves->n; k++) {
+			uint64_t nodes = 0;
+
+			for (uint32_t p = a->leaves->first[k];
+			     p < a->leaves->first[k + 1]; p++)
+				nodes |= UINT64_C(1) << a->leaves->node[p];
+			sprintf(got + strlen(got), "%s%s:%s", k ? " " : "",
+				a->leaves->name[k], some_hosts(a, &nodes));
+		}
+		for (size_t k = 0; a && k < a->leaves->n_switches; k++) {
+			const char *rail = a->leaves->rail_name
+						   [a->leaves->rail[k]];
+
+			sprintf(on + strlen(on), "%s%s:%s", k ? " " : "",
+				a->leaves->switch_name[k], rail ? rail : "-");
+		}
+		T_ROW(rails[i].name, !strcmp(got, rails[i].leaves) &&
+		      !strcmp(on, rails[i].switches));
+		T_ROW(rails[i].name,
+		      a && !strcmp(a->warning.text, rails[i].warning));
+		np_cluster_map_unref(a);
+	}
+	some_slurm_free(&s);
+}
+
 static void test_topologies(void)
 {
 	struct some_slurm s;
@@ -381,6 +451,7 @@ static const struct t_case cases[] = {
 	{ "nodes that Slurm deleted", test_deleted },
 	{ "topologies as Slurm forgives them, and several of them",
 	  test_topologies },
+	{ "rails come from the file or from Slurm's topology", test_rails },
 	{ "what cannot be is said", test_bad },
 	{ "a zoo of nodes", test_many_classes },
 	{ NULL, NULL },
