@@ -31,7 +31,7 @@ static void print_update(uint32_t id, const struct np_update *u, bool dry_run)
 }
 
 /* Update a job. Returns 0, or 1 if that failed and the job is still there. */
-static int put(uint32_t id, const struct np_update *u, bool dry_run)
+static int send_update(uint32_t id, const struct np_update *u, bool dry_run)
 {
 	int rc = dry_run ? 0 : np_update_send(id, NULL, u);
 
@@ -64,7 +64,7 @@ release_pending(const struct np_job_snapshot *v, bool dry_run, size_t *n)
 		if (rc < 0)
 			return fail(strerror(-rc));
 		if (rc) {
-			failed |= put(entry->id, &u, dry_run);
+			failed |= send_update(entry->id, &u, dry_run);
 			++*n;
 		}
 		np_update_clear(&u);
@@ -88,7 +88,7 @@ static int release_running(const struct np_answers *a, bool dry_run, size_t *n)
 		u.comment = np_annotation_write(j->admin_comment, NULL);
 		if (!u.comment)
 			return fail(strerror(ENOMEM));
-		failed |= put(j->job_id, &u, dry_run);
+		failed |= send_update(j->job_id, &u, dry_run);
 		++*n;
 		np_update_clear(&u);
 	}

@@ -111,7 +111,7 @@ struct sweep {
 	size_t n;
 };
 
-/* twalk_r() callback: collect entries that were not seen. */
+/* twalk_r() callback: collect entries that are not in the snapshot. */
 static void sweep_one(const void *node, VISIT which, void *arg)
 {
 	struct np_cached_job *cached = *(struct np_cached_job *const *)node;
@@ -230,7 +230,7 @@ static bool is_pending(const slurm_job_info_t *j)
 	return (j->job_state & JOB_STATE_BASE) == JOB_PENDING;
 }
 
-/* Whether a pending job may start by itself, as far as its reason tells. */
+/* Whether a pending job may start by itself, judging by its reason. */
 static bool is_ready(const slurm_job_info_t *j)
 {
 	if (!j->priority && j->state_reason != FAIL_BAD_CONSTRAINTS)
@@ -284,7 +284,7 @@ static int32_t profile_of(const struct builder *m,
 		       NP_PROFILE_UNKNOWN;
 }
 
-/* Flags for the snapshot, as far as Slurm's record tells. */
+/* Flags for the snapshot that follow from Slurm's record. */
 static unsigned flags_of(const struct builder *m,
 			 const slurm_job_info_t *j, int partition)
 {
@@ -363,7 +363,7 @@ static void find_changes(const struct builder *m,
 			     h->change, NP_CHANGES_FOUND);
 }
 
-/* The lists of a change, handed on and requested. NULL: out of memory. */
+/* The lists that a change put and requested. NULL: out of memory. */
 static const struct np_change_lists *
 parse_lists(const struct builder *m, const struct np_change *c)
 {
@@ -474,8 +474,8 @@ static int find_exclusions(struct builder *m, const slurm_job_info_t *j,
  * Copy the lists into the entry. Equal ones share memory, since most are empty
  * or equal and there are thousands of jobs. 0 or -ENOMEM.
  */
-static int keep(struct builder *m, const struct lists *l,
-		struct np_job_entry *entry)
+static int store_lists(struct builder *m, const struct lists *l,
+		       struct np_job_entry *entry)
 {
 	const uint64_t *from[] = { m->jobs->none, l->user, l->written, l->now };
 	const uint64_t *to[4] = { m->jobs->none };
@@ -595,7 +595,7 @@ static int add_pending(struct builder *m, const slurm_job_info_t *j,
 			     &l);
 	cached->all_user &= is_left_alone(m, j);
 	if (!rc)
-		rc = keep(m, &l, entry);
+		rc = store_lists(m, &l, entry);
 	if (rc)
 		return rc;
 	find_begin_time(m, j, &changes, entry, to);

@@ -95,18 +95,18 @@ static uint64_t mix(uint64_t z)
 bool np_rendezvous_takes_part(const struct np_rendezvous_entry *v,
 			      uint32_t node, uint32_t n_nodes)
 {
-	uint64_t blocks = v->max_nodes / 2, block, from, to, at;
+	uint64_t n_groups = v->max_nodes / 2, group, from, to, at;
 
 	if (n_nodes <= v->max_nodes)
 		return node < n_nodes;
 	/*
-	 * Divide the step into blocks of two or more nodes, and take one pair
-	 * somewhere in each.
+	 * Divide the nodes of the step into groups of two or more neighbours,
+	 * and take one pair at a random place in each.
 	 */
-	block = (uint64_t)node * blocks / n_nodes;
-	from = (block * n_nodes + blocks - 1) / blocks;
-	to = ((block + 1) * n_nodes + blocks - 1) / blocks;
-	at = from + mix(((uint64_t)v->seed << 32) + block) % (to - from - 1);
+	group = (uint64_t)node * n_groups / n_nodes;
+	from = (group * n_nodes + n_groups - 1) / n_groups;
+	to = ((group + 1) * n_nodes + n_groups - 1) / n_groups;
+	at = from + mix(((uint64_t)v->seed << 32) + group) % (to - from - 1);
 	return node < n_nodes && (node == at || node == at + 1);
 }
 
@@ -157,7 +157,8 @@ static int open_socket(int family)
 }
 
 /*
- * Start somewhere in the range, because many sruns start at once on one host.
+ * The first port to be tried depends on the process, because many sruns may
+ * start at once on one host.
  */
 static int bind_in_range(int fd, int family, const uint16_t range[2])
 {
@@ -257,8 +258,8 @@ int np_rendezvous_open(const struct np_conf *conf, const uint16_t range[2],
 
 /* ---- starting an agent ---- */
 
-#ifdef __SANITIZE_ADDRESS__ /* its vfork() remembers one caller, and here are
-			     * two nested ones */
+/* The sanitizer's vfork() remembers one caller; here two calls are nested. */
+#ifdef __SANITIZE_ADDRESS__
 #define vfork fork
 #endif
 
@@ -279,7 +280,7 @@ static void make_command(const struct np_agent_params *j, struct np_args *a)
  * Both use vfork(), because the task is a copy of slurmstepd, and copying its
  * page tables twice more would take longer than everything else.
  */
-static void child(char *const argv[], char *const env[], pid_t *agent)
+static void start_detached(char *const argv[], char *const env[], pid_t *agent)
 {
 	static const int keep[] = { -1, -1, -1 };
 	pid_t pid = vfork();
@@ -303,7 +304,7 @@ void np_agent_cookies(const struct np_rendezvous_entry *v,
 
 int np_agent_start(const struct np_agent_params *j, char *const env[])
 {
-	/* Not as an argument: everybody on the host can read those. */
+	/* Arguments can be read by everybody on the host. */
 	char cookies[NP_AGENT_COOKIES];
 	const char *more[] = { cookies, NULL };
 	int status = 0, rc = 0;
@@ -320,7 +321,7 @@ int np_agent_start(const struct np_agent_params *j, char *const env[])
 	}
 	pid = vfork();
 	if (pid == 0)
-		child(args.argv, agent_env, j->pid);
+		start_detached(args.argv, agent_env, j->pid);
 	if (pid < 0)
 		rc = -errno;
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -82,18 +82,19 @@ double np_trace_bytes(const char *path)
 	return sum;
 }
 
-bool np_trace_analysis_fits(const struct np_trace_analysis *t, double trace_bytes,
-		    const struct np_loggps *net)
+bool np_trace_analysis_fits(const struct np_trace_analysis *t,
+			    double trace_bytes, const struct np_loggps *net)
 {
 	const struct np_loggps *a = &t->net;
 
 	return t->trace_bytes == trace_bytes && a->L_ns == net->L_ns &&
-	       a->o_ns == net->o_ns && a->G_ns == net->G_ns &&
-	       a->S == net->S && a->g_ns == net->g_ns &&
+	       a->o_ns == net->o_ns && a->G_ns == net->G_ns && a->S == net->S &&
+	       a->g_ns == net->g_ns &&
 	       a->first_byte_free == net->first_byte_free;
 }
 
-bool np_trace_analysis_response(const struct np_trace_analysis *t, struct np_response *out)
+bool np_trace_analysis_response(const struct np_trace_analysis *t,
+				struct np_response *out)
 {
 	if (t->n_times != N_TIMES)
 		return false;
@@ -101,22 +102,23 @@ bool np_trace_analysis_response(const struct np_trace_analysis *t, struct np_res
 	return true;
 }
 
-int np_trace_analysis_put(const struct np_trace_analysis *t, char **out, struct np_err *err)
+int np_trace_analysis_put(const struct np_trace_analysis *t, char **out,
+			  struct np_err *err)
 {
-	struct np_jput o = { .at = { .where = "the curve of a trace",
+	struct np_jput o = { .at = { .where = "the analysis of a trace",
 				     .err = err } };
-	struct np_trace_analysis flat = *t;
+	struct np_trace_analysis stored = *t;
 	int rc;
 
-	if (flat.net.S == NP_LOGGPS_NO_RENDEZVOUS)
-		flat.net.S = 0;
-	rc = np_fields_print(&o, &flat, &traced_table, out);
-
+	if (stored.net.S == NP_LOGGPS_NO_RENDEZVOUS)
+		stored.net.S = 0;
+	rc = np_fields_print(&o, &stored, &traced_table, out);
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 }
 
 /* Check what the field table cannot express. */
-static int check_lists(const struct np_jat *in, const struct np_trace_analysis *t)
+static int check_lists(const struct np_jat *in,
+		       const struct np_trace_analysis *t)
 {
 	if (t->n_thresholds && t->n_thresholds != NP_TRACE_THRESHOLDS)
 		return np_jat_refuse(in, "zones", "3 of them");
@@ -129,13 +131,13 @@ static int check_lists(const struct np_jat *in, const struct np_trace_analysis *
 }
 
 int np_trace_analysis_get(const char *text, size_t len, const char *where,
-		  struct np_trace_analysis *out, struct np_err *err)
+			  struct np_trace_analysis *out, struct np_err *err)
 {
 	const struct np_jat in = { .where = where, .err = err };
 	struct np_trace_analysis t = { 0 };
 	int rc = len > NP_TRACE_ANALYSIS_MAX_BYTES ?
-		 np_jat_refuse(&in, "", "64 KiB at most") :
-		 np_fields_parse(&in, text, len, &t, &traced_table);
+			 np_jat_refuse(&in, "", "64 KiB at most") :
+			 np_fields_parse(&in, text, len, &t, &traced_table);
 
 	if (!rc)
 		rc = check_lists(&in, &t);
@@ -163,11 +165,13 @@ static int curve_path(const char *trace, char *buf, size_t len)
 	if (n <= end || strcmp(trace + n - end, NP_TRACE_SUFFIX))
 		return -ENOENT;
 	return snprintf(buf, len, "%.*s.curve", (int)(n - end), trace) >=
-	       (int)len ? -ENAMETOOLONG : 0;
+			       (int)len ?
+		     -ENAMETOOLONG :
+		     0;
 }
 
-int np_trace_analysis_load(const char *trace, uid_t uid, struct np_trace_analysis *out,
-		   struct np_err *err)
+int np_trace_analysis_load(const char *trace, uid_t uid,
+			   struct np_trace_analysis *out, struct np_err *err)
 {
 	char path[PATH_MAX], *text = NULL;
 	struct stat st;
@@ -179,8 +183,9 @@ int np_trace_analysis_load(const char *trace, uid_t uid, struct np_trace_analysi
 	fd = np_read_open(path, O_NOFOLLOW, &st);
 	if (fd < 0)
 		return fd;
-	len = st.st_uid != uid ? -EACCES :
-	      np_read_text(fd, NP_TRACE_ANALYSIS_MAX_BYTES + 1, &text);
+	len = st.st_uid != uid ?
+		    -EACCES :
+		    np_read_text(fd, NP_TRACE_ANALYSIS_MAX_BYTES + 1, &text);
 	close(fd);
 	rc = len < 0 ? (int)len :
 		       np_trace_analysis_get(text, (size_t)len, path, out, err);
@@ -209,7 +214,7 @@ bool np_trace_is_own(const char *trace)
 }
 
 int np_trace_analysis_save(const char *trace, const struct np_trace_analysis *t,
-		   struct np_err *err)
+			   struct np_err *err)
 {
 	char path[PATH_MAX], *text;
 	int rc = curve_path(trace, path, sizeof(path));
