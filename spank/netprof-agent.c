@@ -2,7 +2,7 @@
  * netprof-agent: the probe agent, which runs one process of a probe on a node
  * of a flagged step.
  *
- * It is started on the node as the user, beside the step's tasks
+ * It is started on the node as the user, in addition to the step's tasks
  * (np_rendezvous.h), or as a step of one node (np_helper.h).  It sleeps until
  * the step has reached a certain age, connects to the collector, and runs the
  * probe that the collector dispatches, with the connection as the probe's

@@ -2,7 +2,7 @@
  * Announces the end of a batch script to the job's collectors on its node.
  *
  * Slurm kills at once what a script leaves behind (proctrack/cgroup), and
- * mpirun does not wait for the srun of its daemons: the collector beside that
+ * mpirun does not wait for the srun of its daemons: the collector next to that
  * srun would be killed without having saved its record.  Therefore slurmstepd,
  * as root, tells the collectors that the script has ended, and briefly waits
  * for them.

@@ -1,7 +1,7 @@
 /*
- * Our reader of host lists beside libslurm's: how long each takes for all names
- * of a list (mean of some readings), how much memory that touches at most, and what either makes of a
- * list that somebody wrote to do harm.
+ * Our reader of host lists compared with libslurm's: how long each takes for
+ * all names of a list (mean of some readings), how much memory that touches at
+ * most, and what either makes of a list that somebody wrote to do harm.
  *
  * Each case runs in a process of its own, for what it leaves in memory.
  */

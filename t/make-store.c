@@ -249,7 +249,7 @@ static void make_others(void)
 
 /*
  * A calibrated fabric: how hard each level presses, and how much it suffers.
- * The slowdown of i beside j is suffers[i] * presses[j], within a few percent.
+ * The slowdown of i with j is suffers[i] * presses[j], within a few percent.
  */
 #define N_LEVELS 8
 static const struct {
@@ -359,7 +359,7 @@ static void make_fabric(const char *cluster, double days, const char *name,
 }
 
 /*
- * An application with a curve: two runs alone, and beside every level of the
+ * An application with a curve: two runs alone, and under every level of the
  * mask as many as n_runs.
  */
 static void make_curve(const char *app, const char *cluster, unsigned job,

@@ -89,8 +89,8 @@ struct np_slowdowns {
 	double negligible; /* slowdown up to which a pair counts as harmless */
 	struct np_slowdowns_profile *profile;
 	/*
-	 * Loads, at [(a * n + b) * NP_N_TOUCH + touch]: that of a beside b, and
-	 * that of b beside a. Both directions are kept, so that one row has all
+	 * Loads, at [(a * n + b) * NP_N_TOUCH + touch]: that of a with b, and
+	 * that of b with a. Both directions are kept, so that one row has all
 	 * that concerns a.
 	 */
 	uint16_t *suffered, *caused;

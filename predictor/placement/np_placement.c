@@ -180,9 +180,9 @@ struct np_class {
 	uint32_t row_words; /* bits: the words of its bitmaps that are not 0,
 			       and the word that the class itself is in */
 
-	/* Beside the public jobs; of its victims only the sensitive ones. */
+	/* With the public jobs; of its victims only the sensitive ones. */
 	struct np_class_loads public;
-	/* Beside its owner's private jobs as well; else the same arrays. */
+	/* With its owner's private jobs as well; else the same arrays. */
 	struct np_class_loads full;
 
 	uint16_t *holders; /* per leaf: class_hold() less class_drop() */

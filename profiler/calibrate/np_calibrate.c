@@ -556,7 +556,7 @@ size_t np_cal_choose(const double *slowdown, size_t n, size_t keep,
  *
  *	netprof-calibration 1 BEGUN
  *	SETUP
- *	KEY	SAMPLE alone	SAMPLE beside
+ *	KEY	SAMPLE alone	SAMPLE loaded
  *
  * A sample is "N MEAN M2 MIN MAX", followed for latencies by " BIN:COUNT ...".
  */

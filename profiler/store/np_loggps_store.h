@@ -1,5 +1,5 @@
 /*
- * LogGPS parameters of fabrics, as netprof loggps writes them beside the
+ * LogGPS parameters of fabrics, as netprof loggps writes them next to the
  * calibrations (np_fabric_store.h):
  *
  *	STORE/fabric/CLUSTER/DATE.loggps	(DATE as 20261121T031320Z)

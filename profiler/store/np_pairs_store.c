@@ -24,7 +24,7 @@ static int file_name(const struct np_pairs *p, char *buf, size_t len)
 
 /*
  * The part of the measurement that belongs to one victim; its texts are
- * borrowed.  *pairs: it has a run beside another program.
+ * borrowed.  *pairs: it has a run with another program.
  */
 static int part_of(const struct np_pairs *p, const char *victim,
 		   struct np_pairs *out, bool *pairs)

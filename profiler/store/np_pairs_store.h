@@ -1,5 +1,5 @@
 /*
- * Pairs of programs that netprof validate measured, beside the runs of the
+ * Pairs of programs that netprof validate measured, next to the runs of the
  * victim:
  *
  *	STORE/users/UID/VICTIM/DATE.pairs	(DATE as 20261126T063957Z)
@@ -19,7 +19,7 @@
 
 /*
  * Write the runs of one victim into the calling user's directory, completely or
- * not at all.  Nothing is written without a run beside another program, or if
+ * not at all.  Nothing is written without a run with another program, or if
  * the user has no profile of the victim, which is then not predicted, either.
  * Returns 0, or with err -EINVAL (p has no usable date), -ENOMEM or what
  * np_store_save() returns.

@@ -140,7 +140,7 @@ int np_store_list_apps(struct np_store *s, enum np_store_owner owner, uid_t uid,
 
 /*
  * The newest trace of an application of a user: the path of a directory
- * JOB.STEP.trace beside the runs, written by the program itself
+ * JOB.STEP.trace next to the runs, written by the program itself
  * (np_trace_dir.h), into buf.  Returns 0; -ENOENT without err: there is none;
  * or another -errno with err.
  */

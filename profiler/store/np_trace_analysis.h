@@ -2,7 +2,7 @@
  * The result of analysing a program's trace, for predictions and reports: its
  * run time on slower networks, how much added latency it tolerates, and for
  * which network that was computed.  netprof-analysis writes it as one JSON
- * object beside the trace,
+ * object next to the trace,
  *
  *	STORE/users/UID/APP/JOB.STEP.curve	(of JOB.STEP.trace)
  *
@@ -66,7 +66,7 @@ int np_trace_analysis_get(const char *text, size_t len, const char *where,
 void np_trace_analysis_free(struct np_trace_analysis *t);
 
 /*
- * Load or save the record beside a trace.  It is loaded only if uid owns it,
+ * Load or save the record next to a trace.  It is loaded only if uid owns it,
  * and saved only if the caller owns the trace and its directory, so that
  * another user's link cannot redirect the write.  Returns 0 or -errno: -ENOENT
  * (no record, or the path does not end like a trace), -EACCES (another owner).

@@ -160,7 +160,7 @@ int np_trace_dir_newest(int fd, uid_t uid, char name[NAME_MAX + 1])
 	return rc;
 }
 
-/* Remove the analysis of a trace (np_trace_analysis.h) that lies beside it. */
+/* Remove the analysis of a trace (np_trace_analysis.h) that lies next to it. */
 static void remove_curve(int at, const char *name)
 {
 	char curve[NAME_MAX + 8];

@@ -26,8 +26,8 @@
 #define NP_IDLE_DAYS 30.0  /* older ones do not count for that */
 
 /*
- * Is r, a further record of the idle network at date now, worth keeping beside
- * the existing idle runs?  Also false if out of memory.
+ * Is r, a further record of the idle network at date now, worth keeping in
+ * addition to the existing idle runs?  Also false if out of memory.
  */
 bool np_idle_is_wanted(const struct np_runs *idle, const struct np_record *r,
 		       double now);

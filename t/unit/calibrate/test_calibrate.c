@@ -14,7 +14,7 @@
 #define RANKS 4
 
 /*
- * Level i alone takes ROUND_SEC a round; beside level j (0 the mildest)
+ * Level i alone takes ROUND_SEC a round; under level j (0 the mildest)
  * (1 + press) times that, press = FELT[scope] * (j + 1).  Probes likewise.
  */
 #define ROUND_SEC 0.05

@@ -198,7 +198,7 @@ static void test_plan(void)
 	/* idle; three scopes, as often as repeats says */
 	T_CHECK(plan_size(&s, NP_CAL_FIRST, &sec) == 1 + 3 * 2);
 	T_CHECK(sec > 15 + 6 * 4.5 && sec < 2 * (15 + 6 * 4.5));
-	/* probes beside each, and a middle level beside each to choose */
+	/* probes under each, and a middle level under each to choose */
 	T_CHECK(plan_size(&s, NP_CAL_SECOND, &sec) == 8 + 8);
 	T_CHECK(plan_size(&s, NP_CAL_THIRD, &sec) == 2 * 4 * 4);
 	s.keep = 8; /* nothing to choose */

@@ -96,7 +96,7 @@ static void test_the_first_nodes_of_a_role(void)
 static const char three[] = "program a\nnodes 2\nrun x\nlonger y\n"
 	"program b\nnodes 2\ntakes 10s\nrun x\nprogram c\nnodes 2\nrun x\n";
 
-/* "la0 pa aa0 ba-b0 ca-b0": launch, profile, alone, beside, control. */
+/* "la0 pa aa0 ba-b0 ca-b0": launch, profile, alone, with, control. */
 static char *say(const struct np_validate_list *l,
 		 const struct np_validate_task *t, size_t n)
 {

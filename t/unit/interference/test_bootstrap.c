@@ -86,7 +86,7 @@ static void test_counts_scatter_as_poisson(void)
 
 #define VIEWS 4001
 
-/* Mean and sd over the replicates of log(1 + slowdown) beside level 1. */
+/* Mean and sd over the replicates of log(1 + slowdown) under level 1. */
 static void test_replicates_scatter_as_measured(void)
 {
 	const struct np_bootstrap_opt opt = { VIEWS - 1, 1, NP_NEED_HIST };

@@ -8,7 +8,7 @@
 
 static struct some_fabric s;
 
-/* p[c] is level c in all it does, so p[v] beside it is on p[v]'s curve. */
+/* p[c] is level c in all it does, so p[v] with it is on p[v]'s curve. */
 static const struct {
 	const char *name, *model;
 	double within; /* relative error */
@@ -62,7 +62,7 @@ static const struct {
 	{ "cross averages speeds",	   "cross", 1 / (0.5 + 0.5 / 1.3) - 1 },
 };
 
-/* p2 beside level 1 has a slowdown of 0.3. */
+/* p2 under level 1 has a slowdown of 0.3. */
 static void test_a_program_half_of_the_time_idle(void)
 {
 	struct np_prediction p;
@@ -156,7 +156,7 @@ static void test_mutual_reads_both_terms(void)
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		s.curve[2][i].mean *= 4;
 	T_CHECK(!some_predict(&s, "mutual", 3, 2, 0, &after, NULL));
-	/* What was measured beside levels now is that of a slowed program. */
+	/* What was measured under levels now is that of a slowed program. */
 	T_CHECK(fabs(after.slowdown - before.slowdown) >
 		0.01 * before.slowdown);
 	T_CHECK(!some_predict(&s, "twosided", 3, 2, 0, &before, NULL));
@@ -191,7 +191,7 @@ static void test_tolerance_adds_the_excess(void)
 	gap = 1 + s.impact[1][3].mean;
 	T_CHECK(!some_predict(&s, "tolerance", 0, 1, 0, &p, NULL) &&
 		t_close(p.slowdown, 1 / speed_beside_p1(1, gap) - 1, 1e-9));
-	/* Where the level that sends most was not run beside it: no gap. */
+	/* Where the level that sends most was not run with it: no gap. */
 	s.impact[1][3] = some_mean(NAN);
 	T_CHECK(!some_predict(&s, "tolerance", 0, 1, 0, &p, NULL) &&
 		p.flags & NP_PRED_NO_IMPACT &&

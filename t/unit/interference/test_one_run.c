@@ -378,4 +378,4 @@ static const struct t_case cases[] = {
 	{ "every verdict has its words", test_words },
 	{ NULL, NULL },
 };
-T_SUITE(intervals, cases)
+T_SUITE(one_run, cases)

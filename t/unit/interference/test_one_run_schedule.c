@@ -54,7 +54,7 @@ static double true_slowdown(const struct program *g, size_t level)
 	return sum / (double)n;
 }
 
-/* Work on for sec beside a level; bytes are counted unless NULL. */
+/* Work on for sec under a level; bytes are counted unless NULL. */
 static void work(const struct program *g, size_t level, double sec,
 		 double *done_sec, double *bytes)
 {

@@ -109,7 +109,7 @@ static void like_the_second(void)
 	}
 }
 
-/* Two runs beside each level, which differ by as much as they are slowed. */
+/* Two runs under each level, which differ by as much as they are slowed. */
 static void hardly_known(void)
 {
 	like_the_second();
@@ -383,7 +383,7 @@ static void test_matrix_with_holes(void)
 
 /* --- rails --- */
 
-/* Program 2 beside programs 1 and 3, each on these rails. */
+/* Program 2 with programs 1 and 3, each on these rails. */
 static const struct {
 	const char *name, *victim, *co[2];
 	size_t n, as[2]; /* the answer is that beside these alone */

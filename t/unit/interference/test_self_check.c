@@ -29,7 +29,7 @@ static void one_is_another(void)
 		pairs[3 * LEVELS + j].mean = j % 2 ? 1.2 : 0.02;
 }
 
-/* What each level suffers has nothing to do with who is beside it. */
+/* What each level suffers has nothing to do with what runs with it. */
 static void noise(void)
 {
 	for (size_t i = 0; i < LEVELS * LEVELS; i++)

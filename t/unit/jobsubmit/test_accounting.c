@@ -80,7 +80,7 @@ static bool found(uint32_t id, struct np_ended_job *e)
 	return !np_ended_find(store, id, NP_ENDED_NO_TASK, e, &err);
 }
 
-/* 20 of its 100 seconds beside a job that costs it half as much again. */
+/* 20 of its 100 seconds with a job that costs it half as much again. */
 static void test_overlap(void)
 {
 	slurm_job_info_t *soft, *loud;
@@ -329,7 +329,7 @@ static void test_other_site(void)
 	tear_down(&w);
 }
 
-/* More than one pass writes down, and one that they all were beside. */
+/* More than one pass writes down, and one that ran with all of them. */
 #define MANY 500
 
 static slurm_job_info_t many[MANY];

@@ -205,7 +205,7 @@ static void test_limits(void)
 	tear_down();
 }
 
-/* A loud job that waits and is to be opened; not beside soft 10. */
+/* A loud job that waits and is to be opened; not with soft 10. */
 static void add_waiting(void)
 {
 	slurm_job_info_t *j = some_job(&c.slurm, 12, "loud");

@@ -1,4 +1,4 @@
-/* Submissions beside each other, and beside the thread that decides. */
+/* Submissions at the same time, and while the deciding thread works. */
 #include "np_clock.h"
 #include "np_ctl.h"
 #include "some_stage.h"

@@ -40,7 +40,7 @@ static bool spans(const struct world *w, size_t job)
 	return j->flags & NP_JOB_SPANS || j->nodes_min > largest;
 }
 
-/* log(1 + slowdown) of one beside the other. */
+/* log(1 + slowdown) of one with the other. */
 static double load(const struct world *w, size_t victim, size_t co)
 {
 	int32_t v = profile_of(w, victim), x = profile_of(w, co);

@@ -11,7 +11,7 @@
  *                       0 over all leaves; the leaves are then on rail r0
  *   loads X r1          X loads only that rail
  *   app X [own=7]       a trusted profile, or one that user 7 made himself
- *   pair X Y .3 [node|leaf|uplink]   X beside Y takes 30 % longer
+ *   pair X Y .3 [node|leaf|uplink]   X with Y takes 30 % longer
  *   both X Y .3         the same both ways
  *   run 1 X a:2 b:1     job 1 runs X on 2 nodes of a and 1 of b
  *   job 2 X 4           job 2 waits for 4 nodes; X may be "-": unknown

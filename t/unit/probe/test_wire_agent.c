@@ -214,7 +214,7 @@ static double cpu_sec(void)
 
 #define MANY 200 /* 6.5 MB of lines, all of the longest */
 
-/* Beside the user's program on one of its processors. */
+/* With the user's program on one of its processors. */
 static void test_long_answers_cost_little(void)
 {
 	static char line[2 * NP_WIRE_MAX_BYTES + 16] = "place 1 ";

@@ -1,4 +1,4 @@
-/* The simulator, beside a scheduler that does the same second by second. */
+/* The simulator, compared with a scheduler that works second by second. */
 #include "np_simulate.h"
 
 #include <errno.h>

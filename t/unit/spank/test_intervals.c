@@ -10,7 +10,7 @@
 #define ALONE_SEC 2.0
 #define LOADED_SEC 3.0
 
-/* A step of two nodes, 1 MB/s without levels, and half of it beside one. */
+/* A step of two nodes, 1 MB/s without levels, and half of it under one. */
 struct world {
 	struct np_record *r;
 	struct np_intervals *c;
@@ -139,7 +139,7 @@ static void test_intervals(void)
 	struct world w;
 
 	run(&w, 120, false);
-	/* Each of the three levels alone, then at least once beside it. */
+	/* Each of the three levels alone, then at least once under it. */
 	T_CHECK(!w.overlapped && w.calls >= 6 && w.unfair_sec == 0);
 	T_CHECK(w.r->n_intervals > 6);
 	for (size_t i = 0; i < w.r->n_intervals; i++) {
@@ -206,7 +206,7 @@ static size_t intervals_of(const struct np_record *r, struct np_interval *b)
 	return r->n_intervals;
 }
 
-/* Twice the time beside every level, whatever makes measuring it hard. */
+/* Twice the time under every level, whatever makes measuring it hard. */
 static void test_slowdown(void)
 {
 	static const double handshake_sec[] = { 0, 0.25 };

@@ -21,7 +21,7 @@ static void test_real_switch(void)
 		s->n_rows == 49);
 	T_CHECK(!strcmp(s->app[3].name, "bt.S") &&
 		!strcmp(s->level[6].name, "c6"));
-	/* bt.S beside is.W, beside c1; c1 beside bt.S; c1 beside c5 */
+	/* bt.S with is.W, under c1; c1 with bt.S; c1 under c5 */
 	T_CHECK(s->row[21].victim == 3 && s->row[21].co[0] == 0 &&
 		s->row[21].slowdown.mean == 2.3434);
 	T_CHECK(s->app[3].curve[1].mean == 0.2902);

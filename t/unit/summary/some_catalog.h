@@ -139,7 +139,7 @@ static inline struct np_slowdowns *table(void)
 	return t;
 }
 
-/* Of the own or published victim beside co, on a leaf. */
+/* Of the own or published victim with co, on a leaf. */
 static inline double slowdown(const char *victim, const char *co)
 {
 	int32_t v = find(victim, geteuid()), x = find(co, geteuid());

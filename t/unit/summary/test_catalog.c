@@ -8,7 +8,7 @@
 
 #define CAL "20240523T100000Z.json"
 
-/* A command beside the store S. */
+/* A command next to the store S. */
 static void sh_above(const char *cmd)
 {
 	char line[2048];

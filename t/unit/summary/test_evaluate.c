@@ -149,7 +149,7 @@ static double cell(json_object *table, size_t v, size_t c)
 		json_object_array_get_idx(table, v), c));
 }
 
-/* Largest difference to the reference of one set, and the scores beside. */
+/* Largest difference to the reference of one set, and the scores next to it. */
 static double worst(const struct np_measured_set *s, json_object *set,
 		    const char *member, const char *model, double *points)
 {
@@ -333,7 +333,7 @@ static void test_the_published_outlier(void)
 	T_CHECK(fabs(s.mean_points - 3.91) < 0.05);
 	T_CHECK(t_close(s.within_near, 34.0 / 36, 1e-12));
 	T_CHECK(t_close(s.beyond_far, 1.0 / 36, 1e-12));
-	/* FFTW beside AMG, whose phases leave the switch alone in between. */
+	/* FFTW with AMG, whose phases leave the switch alone in between. */
 	T_CHECK(fabs(100 * p[FFTW][AMG] - 35) < 0.1);
 	T_CHECK(table_1[FFTW][AMG] == 7);
 	T_CHECK(fabs(s.max_points - 28) < 0.1);

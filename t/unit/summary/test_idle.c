@@ -29,7 +29,7 @@ static struct np_record *new_run(const char *source, unsigned probes,
 	return r;
 }
 
-/* One idle run that there is, and whether quiet moments are wanted beside it. */
+/* One idle run that there is, and whether quiet moments are wanted in addition. */
 static const struct {
 	const char *name;
 	const char *source;

@@ -354,7 +354,7 @@ static void test_cost(void)
 	free_made(m);
 }
 
-/* A run with intervals beside levels: its latencies are those between them. */
+/* A run with intervals under levels: its latencies are those between them. */
 static void test_intervals_count(void)
 {
 	struct made *m = new_made("lmp");

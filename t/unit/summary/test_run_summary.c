@@ -100,7 +100,7 @@ static void test_curve_and_impact(void)
 	T_CHECK(a.e.alone_sec.n == 2 && a.e.alone_sec.mean == 10);
 	T_CHECK(!m[0].n && m[1].n == 2 && m[2].n == 1);
 	T_CHECK(t_close(m[1].mean, 0.5, 1e-12) && t_close(m[2].mean, 1, 1e-12));
-	/* Relative variances 0.02 alone and 0.02 * (10/15)^2 beside. */
+	/* Relative variances 0.02 alone and 0.02 * (10/15)^2 loaded. */
 	T_ROW("the scatter of the time alone is in the sd",
 	      t_close(m[1].sd, 1.5 * sqrt(0.02 + 0.02 / 2.25), 1e-9));
 	T_ROW("one run has no sd", isnan(m[2].sd));

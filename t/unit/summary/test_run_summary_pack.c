@@ -74,7 +74,7 @@ static int unpack(const char *data, size_t len, const char *name,
 	return np_run_summary_unpack(&u, cal.fabric, name, out);
 }
 
-/* One beside the other, also by the model that falls back on latencies. */
+/* One with the other, also by the model that falls back on latencies. */
 static struct np_prediction ask(const char *model,
 				const struct np_run_summary *v,
 				const struct np_run_summary *co)
