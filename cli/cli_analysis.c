@@ -28,7 +28,7 @@
 #define NO_NETWORK "no LogGPS parameters of this network; \"salloc -N2 " \
 	"netprof loggps\" measures them"
 
-/* Look beside this program, as in a build tree, then in LibexecDir. */
+/* Look next to this program, as in a build tree, then in LibexecDir. */
 static int find_program(char *path, size_t len)
 {
 	struct np_conf conf;

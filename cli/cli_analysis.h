@@ -23,7 +23,7 @@ enum cli_traced_what { CLI_TRACED_THRESHOLDS, CLI_TRACED_CURVE };
 
 /*
  * Get a result for the trace or graph at path on that network: from the record
- * beside it, whose owner must be uid, or else from netprof-analysis.
+ * next to it, whose owner must be uid, or else from netprof-analysis.
  * max_bytes: a larger trace is not analysed.
  * Returns 0, and the caller frees *out with np_trace_analysis_free(), or with err:
  * -E2BIG, -ENODATA (the trace has no such result), -ENOENT (netprof-analysis is

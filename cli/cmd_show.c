@@ -177,7 +177,7 @@ static void hist_row(FILE *f, const struct np_profile *p, size_t from,
 	free(line);
 }
 
-/* At most `rows` lines, beside the idle network; none if rows < 3. */
+/* At most `rows` lines, compared with the idle network; none if rows < 3. */
 static void print_histogram(FILE *f, const struct np_profile *p, int rows)
 {
 	char name[40];

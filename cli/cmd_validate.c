@@ -649,7 +649,7 @@ static void add_words(struct np_args *args, const struct np_validate_words *w)
 		np_args_add(args, "%s", w->word[i]);
 }
 
-/* The step's output is kept beside the results, in case it fails. */
+/* The step's output is kept next to the results, in case it fails. */
 static void add_output(const struct runner *r, struct np_args *args,
 		       const struct np_helper_step *step)
 {
@@ -1792,7 +1792,7 @@ static int run_validate(const struct cli_cmd *self, int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	/* The default name is beside the list of programs. */
+	/* The default name is next to the list of programs. */
 	if (!o.output && asprintf(&path, "%s.pairs.json", o.app) < 0)
 		return cli_fail("out of memory");
 	v.path = o.output ? o.output : path;

@@ -1440,7 +1440,7 @@ static int print(const struct program *t, size_t n,
  * ---- what netprof needs of a trace ----
  *
  * A record of tolerance thresholds and run times over latency, which is stored
- * beside the trace. The core reads it as data, so that it links no graphs.
+ * with the trace. The core reads it as data, so that it links no graphs.
  */
 
 enum { THRESHOLDS = 1, TIMES = 2 };
@@ -1509,7 +1509,7 @@ static int analyse(const char *path, const struct np_loggps *net, int what,
 }
 
 /*
- * Stores the complete record beside a trace in the user's own store. Failures
+ * Stores the complete record next to a trace in the user's own store. Failures
  * are ignored; netprof computes the record again when it needs it.
  */
 static void store_record(const char *path, const struct np_loggps *net)

@@ -154,7 +154,7 @@ struct np_leaf_loads {
 struct np_class_loads {
 	uint16_t *load;	  /* of a job of the class */
 	uint16_t *victim; /* largest total load of a running job that the class
-			     slows, with a job of the class beside it */
+			     slows, with a job of the class there */
 	uint16_t *added;  /* most that the class adds to such a job */
 };
 

@@ -165,7 +165,7 @@ static double *exposure_at(const struct work *w, size_t run, enum np_cause c)
  * fast as in undisturbed runs, the run was not exposed, whatever its neighbours
  * did; if not, it was exposed for at least the share that was delayed.
  */
-static void hear_probes(const struct work *w, struct np_examine_result *out)
+static void weigh_probes(const struct work *w, struct np_examine_result *out)
 {
 	for (size_t i = 0; i < w->n; i++) {
 		double share = w->run[i].delayed;
@@ -378,7 +378,7 @@ static int examine_run(struct work *w, struct np_examine_result *out,
 		w->value[i] = w->sec[i] = w->run[i].sec;
 	w->usual = w->n > 1 ? quantile(w->value, w->n - 1, 0.5) : w->sec[0];
 	expose_network(w, out);
-	hear_probes(w, out);
+	weigh_probes(w, out);
 	expose_fall(w, NP_CAUSE_LINK, NP_SIGNAL_LINK_SPEED, LEAST_SPEED);
 	expose_errors(w);
 	expose_wait(w, NP_CAUSE_CPU, NP_SIGNAL_CPU_WAIT, NP_SIGNAL_STEAL);

@@ -222,7 +222,7 @@ bool np_run_summary_has_data(const struct np_run_summary *e);
 
 /* One word, for programs: "used", "level", "neighbours" ... */
 const char *np_run_use_name(enum np_run_use use);
-/* For lists of excluded runs: "beside other jobs" ... */
+/* For lists of excluded runs: "on a shared leaf switch" ... */
 const char *np_run_use_words(enum np_run_use use);
 
 /* ---- measurement intervals inside runs, as np_one_run.h wants them ---- */

@@ -64,7 +64,7 @@ static const struct {
 	  "01", "" },
 	{ "a switch without children", "SwitchName=s0 Nodes=n[0-1]\n"
 	  "SwitchName=s1\nSwitchName=t Switches=s[0-1]\n", "01", "" },
-	{ "trees beside each other", "SwitchName=s0 Nodes=n[0-1]\n"
+	{ "trees without a common root", "SwitchName=s0 Nodes=n[0-1]\n"
 	  "SwitchName=s1 Nodes=n[2-3]\n", "01--", "" },
 	{ "a node on two switches", "SwitchName=s0 Nodes=n[0-1]\n"
 	  "SwitchName=s1 Nodes=n[1-3]\nSwitchName=t Switches=s[0-1]\n", "0133",
