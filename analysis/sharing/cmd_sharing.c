@@ -100,6 +100,14 @@ static void print_head(const struct block *b, const char *what)
 	printf("%s\n", cli_colour(CLI_PLAIN));
 }
 
+/* Prints text cut to a number of columns, also in a pipe: columns are fixed. */
+static void print_cut(const char *text, int width)
+{
+	char cut[4 * NP_SCHEME_NAME];
+
+	cli_left(stdout, cli_cut(text, (size_t)width, cut, sizeof(cut)), width);
+}
+
 /* Prints a name, with its number at the end if cut names would look alike. */
 static void print_name(const struct np_scheme *s, size_t i)
 {
@@ -108,7 +116,7 @@ static void print_name(const struct np_scheme *s, size_t i)
 	for (size_t k = 0; k < s->n && strlen(s->label[i]) >= NAME; k++)
 		if (k != i && !strncmp(s->label[k], s->label[i], NAME - 2))
 			snprintf(number, sizeof(number), "%zu", i + 1);
-	cli_left(stdout, s->label[i], NAME - 1 - (int)strlen(number));
+	print_cut(s->label[i], NAME - 1 - (int)strlen(number));
 	printf("%s ", number);
 }
 
@@ -120,7 +128,7 @@ static void print_transfer(const struct np_scheme *s, size_t i)
 	snprintf(route, sizeof(route), "%s -> %s", s->node[s->c[i].from],
 		 s->node[s->c[i].to]);
 	print_name(s, i);
-	cli_left(stdout, route, ROUTE - 1);
+	print_cut(route, ROUTE - 1);
 	putchar(' ');
 }
 

@@ -211,7 +211,7 @@ test_a_step_without_a_peer_on_the_leaf_is_not_measured_and_one_line_says_why() {
 test_a_leaf_with_one_node_is_not_measured_and_the_record_says_so() {
 	alice "srun -N3 -w n0,n1,n4 --netprofile=part sleep 2"
 	expect part '.[0].leaves | length == 2 and
-		(map(select(.name == "leaf1"))[0].skipped | test("no peer")) and
+		(map(select(.name == "leaf1"))[0].skipped | test("only one node")) and
 		(map(select(.name == "leaf0"))[0].latency.n > 5)'
 }
 

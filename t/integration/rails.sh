@@ -220,6 +220,7 @@ test_placement_keeps_programs_apart_on_each_rail_that_both_load() {
 		"$etc/rails.conf"
 	printf '%s\n' Placement=enforce PlacementInterval=200ms 'Claim=*:all' \
 		>>"$etc/netprof.conf"
+	wait_for 30 status_says 'Placement enforces'
 	wait_for 30 status_says 'leaf0+leaf0r1'
 	store_is_read
 	running=$(alice "sbatch --parsable -o /dev/null -J right -w n0 --exclusive \
