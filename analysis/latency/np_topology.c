@@ -432,6 +432,10 @@ static int each(const char *list, np_hostlist_f *f, struct definition *d)
 {
 	size_t len;
 
+	/*
+	 * No node has one of these in its name: they are misplaced quotes, or a
+	 * semicolon where a comma was meant, and would hide the nodes behind.
+	 */
 	if (list && strpbrk(list, "\"';"))
 		return -EINVAL;
 	while (list && (len = np_hostlist_word(&list))) {
