@@ -3,9 +3,9 @@
  * tree of values.
  *
  * A row is described by text (struct cli_rows): the lists to walk through, and
- * a pointer for each field.  For example, { "profiles", "app|owner|@last" }
+ * a pointer for each field.  For example, { "profiles", "app|owner|last" }
  * prints one line for each element of "profiles" with its name, its owner and
- * a date. Because rows are taken from the tree, a number is the same in all
+ * a date.  Because rows are taken from the tree, a number is the same in all
  * formats.
  */
 #include "cli_print.h"
@@ -116,15 +116,6 @@ static void print_value(json_object *v, const char *members, char join,
 	}
 }
 
-/* A date of 0 means that it is not known, and is printed as an empty field. */
-static void print_date(json_object *v, FILE *f)
-{
-	char text[CLI_NUMBER];
-	double date = json_object_get_double(v);
-
-	fputs(date > 0 ? cli_date(date, text) : "", f);
-}
-
 /*
  * Only lists have a number of members; other values are printed as empty
  * fields.
@@ -139,7 +130,7 @@ static void print_length(json_object *v, FILE *f)
 static void print_field(const struct record *r, const char *field,
 			const struct out *o)
 {
-	char what = '\0';
+	bool count = *field == '#'; /* of the elements of a list */
 	json_object *v;
 	size_t len;
 
@@ -147,9 +138,7 @@ static void print_field(const struct record *r, const char *field,
 		fprintf(o->f, "%.*s", (int)strcspn(field, "|") - 1, field + 1);
 		return;
 	}
-	/* The prefix says how to print the value. */
-	if (*field == '@' || *field == '#')
-		what = *field++;
+	field += count;
 	/* Each "../" leads one record outwards. */
 	for (; !strncmp(field, "../", 3); field += 3)
 		r = r->around;
@@ -159,9 +148,7 @@ static void print_field(const struct record *r, const char *field,
 		return;
 	}
 	v = len ? below(r->value, field, len) : NULL;
-	if (what == '@')
-		print_date(v, o->f);
-	else if (what == '#')
+	if (count)
 		print_length(v, o->f);
 	else
 		print_value(v, field + len, ',', o);

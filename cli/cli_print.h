@@ -24,7 +24,6 @@
  *
  * fields: as many as the head has, separated by "|".  Each is a JSON pointer
  * relative to the record, with these prefixes, in this order:
- *	@	print a date, as in sacct
  *	#	print the number of members
  *	../	start at the surrounding record; may be repeated
  * "pointer:a:b" prints the members a and b of each object in a list.  "=word"

@@ -717,7 +717,7 @@ static const struct cli_table table = {
 	{ { "compared", "name|app|run_time/n|run_time/mean_sec|run_time/sd_sec|"
 			"run_time/shortest_sec|run_time/longest_sec|latency/n|"
 			"latency/mean_sec|latency/p50_sec|latency/p99_sec|use|"
-			"delayed_share|estimated_utilisation|@first|@last|"
+			"delayed_share|estimated_utilisation|first|last|"
 			"conditions/neighbours|conditions/level|"
 			"conditions/n_nodes|conditions/n_tasks|"
 			"conditions/nodes|conditions/leaves|"

@@ -289,7 +289,7 @@ static int list_text(const struct profiles *all)
 
 static const struct cli_table table = {
 	"App|Owner|Runs|Last|Use|Phases|BusyShare|Levels",
-	{ { "profiles", "app|owner|runs|@last|use|phases|busy_share|#levels" } },
+	{ { "profiles", "app|owner|runs|last|use|phases|busy_share|#levels" } },
 };
 
 /* The same rows, for programs. */

@@ -129,7 +129,7 @@ static const struct cli_table table = {
 	"Probes|Mean|P50|P99|Max|Level|Scope|LevelAloneSec|LevelLoadedSec|"
 	"Neighbours|Use|Fingerprint|Executable|Mpi|TasksPerNode|TaskOrder|"
 	"CpuBind|CpusPerTask",
-	{ { "runs", "run|job_id|@start|@end|run_sec|state|exit_code|n_nodes|"
+	{ { "runs", "run|job_id|start|end|run_sec|state|exit_code|n_nodes|"
 		    "n_tasks|nodes|latency/n|latency/mean_sec|latency/p50_sec|"
 		    "latency/p99_sec|latency/max_sec|level/name|level/scope|"
 		    "level/alone_round_sec|level/loaded_round_sec|n_neighbours|"

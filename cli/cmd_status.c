@@ -320,7 +320,7 @@ static const struct cli_table table = {
 		  "||||../mode|../age_sec|../stale" },
 		{ "apart",
 		  "=job|job|app|leaves|n_nodes||||||action|applied|"
-		  "@until|held_sec|causes/0/other|causes/0/slowdown|mode|"
+		  "until|held_sec|causes/0/other|causes/0/slowdown|mode|"
 		  "../age_sec|../stale" },
 		{ "denied", "=denied|uid|app|||||jobs|||=none||||||../mode|"
 			    "../age_sec|../stale" },
