@@ -211,7 +211,7 @@ test_placement_keeps_programs_apart_on_each_rail_that_both_load() {
 	local etc running left right
 	etc=$(rundir)/etc/slurm
 	cp "$etc/netprof.conf" "$etc/rails.conf" "$TMPDIR"
-	rm -rf "${STORE:?}/fabric"
+	rm -rf "${STORE:?}"/fabric "${STORE:?}"/users/* # left by other tests
 	give_profile "$DATA/fabric/hpc" "$STORE/fabric/$NETPROF_CLUSTER"
 	publish_on_rail left rail0
 	publish_on_rail right rail1
