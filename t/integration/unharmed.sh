@@ -21,13 +21,12 @@ unharmed() {
 test_probe_binary_missing() {
 	unharmed --netprofile=nobin "NETPROF_CONF=$(conf BinDir=/nowhere)"
 	expect nobin '.[0] | .exit_code == 7 and (.notes[0] | test("ended"))'
-	logged "(nobin).*netprof-impactb" >/dev/null || fail "no line says why"
+	wait_for 15 logged "(nobin).*netprof-impactb" >/dev/null
 }
 
 test_collector_missing() {
 	unharmed --netprofile=noatt "NETPROF_CONF=$(conf LibexecDir=/nowhere)"
-	logged "/nowhere/netprof-collector: No such file" >/dev/null ||
-		fail "no line says why"
+	wait_for 15 logged "/nowhere/netprof-collector: No such file" >/dev/null
 }
 
 # A file system without a server: a process that waits for it can only be killed.
