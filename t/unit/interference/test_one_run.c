@@ -372,7 +372,7 @@ static void test_words(void)
 
 static const struct t_case cases[] = {
 	{ "intervals by hand say what they say", test_by_hand },
-	{ "calls count beside bytes", test_calls },
+	{ "calls count as well as bytes", test_calls },
 	{ "what levels cost a run is told, at most", test_cost },
 	{ "what cannot be an interval is refused", test_bad },
 	{ "every verdict has its words", test_words },

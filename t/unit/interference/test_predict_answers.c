@@ -227,7 +227,7 @@ static const struct {
 	  NP_MORE_CURVE, 3 },
 	{ "the level most like the co-runner was left out", "cross", curve_hole,
 	  NP_MORE_CURVE, 3 },
-	{ "a noisy pressure is named", "cross", impact_noisy, NP_MORE_IMPACT,
+	{ "a noisy impact is named", "cross", impact_noisy, NP_MORE_IMPACT,
 	  -1 },
 	{ "fell back for want of pressure", "cross", co_no_impact,
 	  NP_MORE_IMPACT, 0 },

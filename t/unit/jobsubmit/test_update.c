@@ -76,7 +76,7 @@ static const struct {
 	  "ticket 5 netprof{app=loud ours=" BUT1 " held=50}",
 	  0,
 	  BUT1 },
-	{ "restricted beside a user's list",
+	{ "restricted in addition to a user's list",
 	  NULL,
 	  "n[5-6]",
 	  0,
