@@ -212,8 +212,8 @@ static struct spank_option options[] = {
 	  2, OPT_PROFILE, take_option },
 	{ "netprofile-period", "TIME", "time between two probes, e.g. 100ms",
 	  1, OPT_PERIOD, take_option },
-	{ "netprofile-compress", "LEVEL", "apply this load level while "
-	  "each step runs, c0 (lightest) to c7 (saturating)",
+	{ "netprofile-compress", "LEVEL", "apply this load level, c0 to c7, "
+	  "while each step runs",
 	  1, OPT_COMPRESS, take_option },
 	{ "netprofile-calibrate", NULL, "while each step runs, apply the load "
 	  "level that its profile needs most, or none", 0, OPT_CALIBRATE,

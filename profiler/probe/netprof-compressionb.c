@@ -17,7 +17,7 @@ static const char usage[] =
 	"pause, wait for all messages, and start again.  The duration of the rounds is\n"
 	"reported.  Ends on SIGUSR1, SIGTERM or SIGINT.\n"
 	"\n"
-	"  --level=LEVEL       c0 (mild) to c7 (saturating), or P4:M10:B250us[:S40960]:\n"
+	"  --level=LEVEL       c0 to c7, or P4:M10:B250us[:S40960]:\n"
 	"                      peers, messages, pause, bytes (default c0)\n"
 	"  --partners=P        nodes that each process sends to, 1 to 1024; at most all\n"
 	"                      others\n"
