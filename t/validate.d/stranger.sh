@@ -38,12 +38,13 @@ STRANGER_ENV=(SLURM_PMIX_DIRECT_CONN=true SLURM_PMIX_FENCE=mixed)
 
 # Multiple of the short run that pairs are measured with.  The first three seconds of
 # silicon send twice as much as the rest, and the interpreter of crystal takes twelve:
-# where that is a large part of a run, its slowdown is not that of the profile.  In the
-# five seconds of lu and qr, one lost packet costs several percent.
+# where that is a large part of a run, its slowdown is not that of the profile.  Runs of
+# four or five seconds repeat badly: one lost packet costs several percent.
 stranger_times() { # NAME
 	case $1 in
-	silicon | crystal) echo 4 ;;
-	lu | qr) echo 2 ;;
+	silicon | crystal | trd) echo 4 ;;
+	trees | pinned) echo 3 ;;
+	lu | qr | assembly) echo 2 ;;
 	*) echo 1 ;;
 	esac
 }
