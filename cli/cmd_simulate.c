@@ -1682,9 +1682,11 @@ static void verdict_text(const struct cli_simulate *s, char *buf, size_t len)
 	struct np_sim_share saved, delay;
 
 	if (!p || !s->seeds_done) {
-		snprintf(buf, len, p ? "Stopped before there was anything to "
-			 "compare." : "None of the simulated policies changes "
-			 "jobs.");
+		snprintf(buf, len, "%s", p ? "Stopped before there was anything "
+			 "to compare." : s->n_policies == 1 ?
+			 "Only one policy was simulated: there is nothing to "
+			 "compare it with." :
+			 "None of the simulated policies changes jobs.");
 		return;
 	}
 	if (nothing_text(s, buf, len))

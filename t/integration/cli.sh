@@ -867,6 +867,7 @@ test_a_replay_chooses_nodes_below_the_lowest_switch() {
 	run netprof simulate --swf="$S/three.swf" --leaves=4x4 --policy=off \
 		--pairs="$ROOT/t/data/queue/pairs" --events="$S/events"
 	equal "nodes without groups" "$(cut -d'|' -f9 "$S/events" | tail -n 1)" "2,3,8,9,10,11"
+	contains "one policy" "$(cat "$S/out")" '^Only one policy was simulated'
 }
 
 # b's only job was submitted after two of a's that wait.  A period has 300 s.
