@@ -26,7 +26,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli_alloc.h"
@@ -572,11 +571,10 @@ struct validate {
 
 	struct np_validate_result result; /* of pairs */
 	/*
-	 * Predictions, at [victim * list.n + co-runner]; valid where rc is 0.
-	 * NULL: not made yet.
+	 * Predictions, at [victim * list.n + co-runner]; NaN where there is
+	 * none.
 	 */
 	struct np_prediction *prediction;
-	int *rc;
 	struct np_score score, constant_score;
 	double constant; /* the constant slowdown that fits the pairs best */
 };
@@ -639,7 +637,6 @@ struct runner {
 	const volatile sig_atomic_t *stop;
 	char here[PATH_MAX]; /* working directory */
 	struct np_helper_step victim, corunner;
-	bool has_victim, has_corunner;
 };
 
 /* Append words of the list to a command line. */
@@ -710,13 +707,11 @@ static void drain(struct np_helper_step *step)
 }
 
 /* End a step that is still running: first politely, then by SIGKILL. */
-static void end(struct np_helper_step *step, bool *has)
+static void end(struct np_helper_step *step)
 {
 	struct np_helper_end ask = { .asked_sec = np_mono_sec() };
 	int sig = SIGTERM;
 
-	if (!*has)
-		return;
 	while (!np_helper_reap(step) && sig >= 0) {
 		if (sig)
 			np_helper_signal(step, sig);
@@ -724,7 +719,6 @@ static void end(struct np_helper_step *step, bool *has)
 		sig = np_helper_end_due(&ask, np_mono_sec());
 	}
 	np_helper_close(step);
-	*has = false;
 }
 
 static bool failed(const struct np_helper_step *step)
@@ -752,25 +746,22 @@ static int start_corunner(struct runner *r, const struct np_validate_task *t,
 {
 	const struct np_validate_program *p =
 		&r->v->list.program[t->corunner];
-	int rc = start(r, &r->corunner, p, t->kind == NP_PAIRS_APART ?
-		       &r->roles->apart : &r->roles->corunner,
-		       np_validate_longer(p), false, err);
 
-	r->has_corunner = !rc;
-	return rc;
+	return start(r, &r->corunner, p, t->kind == NP_PAIRS_APART ?
+		     &r->roles->apart : &r->roles->corunner,
+		     np_validate_longer(p), false, err);
 }
 
 /* The co-runner is restarted whenever it ends while its victim runs. */
 static int keep_corunner(struct runner *r, const struct np_validate_task *t,
 			 struct np_err *err)
 {
-	if (!r->has_corunner)
+	if (t->corunner == NP_CAL_NONE)
 		return 0;
 	np_helper_read(&r->corunner, NULL, NULL);
 	if (!np_helper_reap(&r->corunner))
 		return 0;
 	np_helper_close(&r->corunner);
-	r->has_corunner = false;
 	/* A co-runner that fails would not load the network. */
 	if (failed(&r->corunner))
 		return failure(r, r->v->list.program[t->corunner].name,
@@ -822,7 +813,6 @@ static int wait_victim(struct runner *r, const struct np_validate_task *t,
 	if (rc)
 		return rc;
 	np_helper_close(&r->victim);
-	r->has_victim = false;
 	return failed(&r->victim) ? failure(r, name, &r->victim, err) : 0;
 }
 
@@ -836,22 +826,18 @@ static int run_once(struct runner *r, const struct np_validate_task *t,
 		t->kind == NP_PAIRS_LAUNCH ? NULL :
 		profile ? np_validate_longer(p) : &p->run;
 	double takes = np_validate_cost_sec(&r->v->list, &r->v->pairs, t);
-	struct timespec now;
 	int rc = begin_corunner(r, t, err);
 
-	if (!rc) {
-		clock_gettime(CLOCK_REALTIME, &now);
-		*date = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+	*date = np_date_sec();
+	if (!rc)
 		rc = start(r, &r->victim, p, &r->roles->victim, words, profile,
 			   err);
-		r->has_victim = !rc;
-	}
 	if (!rc)
 		rc = wait_victim(r, t, fmax(LIMIT_FACTOR * takes,
 					    LEAST_LIMIT_SEC), sec, err);
 	/* After an error or a timeout, steps may still run. */
-	end(&r->victim, &r->has_victim);
-	end(&r->corunner, &r->has_corunner);
+	end(&r->victim);
+	end(&r->corunner);
 	return rc;
 }
 
@@ -1045,7 +1031,7 @@ static const struct np_mean *measured(const struct validate *v, size_t i)
 /* Was the pair measured and predicted? */
 static bool has_both(const struct validate *v, size_t i)
 {
-	return measured(v, i)->n && !v->rc[i];
+	return measured(v, i)->n && !isnan(v->prediction[i].slowdown);
 }
 
 /* Predicted minus measured slowdown, a fraction. */
@@ -1145,7 +1131,7 @@ static void print_unpredicted(const struct validate *v)
 	size_t n = v->list.n, first = 0, missing = 0;
 
 	for (size_t i = 0; i < n * n; i++)
-		if (measured(v, i)->n && v->rc[i] && !missing++)
+		if (measured(v, i)->n && !has_both(v, i) && !missing++)
 			first = i;
 	if (missing)
 		cli_labelled(stdout, "Unknown", "%zu pair%s cannot be "
@@ -1313,7 +1299,6 @@ static void put_pairs(json_object *in, const struct validate *v)
 		const struct np_validate_pair *pair = &v->result.pair[i];
 		const struct np_prediction *p = &v->prediction[i];
 		json_object *o = cli_append_object(list);
-		bool answer = !v->rc[i];
 
 		cli_put_text(o, "victim", name_of(v, i / n));
 		cli_put_text(o, "corunner", name_of(v, i % n));
@@ -1322,12 +1307,11 @@ static void put_pairs(json_object *in, const struct validate *v)
 		cli_put_real(o, "apart", pair->apart.n ? pair->apart.mean :
 							 NAN);
 		cli_put_bool(o, "refused", pair->refused);
-		cli_put_real(o, "predicted", answer ? p->slowdown : NAN);
-		cli_put_real(o, "low", answer ? p->low : NAN);
-		cli_put_real(o, "high", answer ? p->high : NAN);
-		cli_put_text(o, "flags", answer ?
-			     cli_flag_names(p->flags, flags, sizeof(flags)) :
-			     "");
+		cli_put_real(o, "predicted", p->slowdown);
+		cli_put_real(o, "low", p->low);
+		cli_put_real(o, "high", p->high);
+		cli_put_text(o, "flags", cli_flag_names(p->flags, flags,
+							sizeof(flags)));
 	}
 }
 
@@ -1604,10 +1588,8 @@ static void take_answers(struct validate *v, const struct cli_matrix *m)
 		size_t corunner = find(v, cli_matrix_name(m, i % m->n));
 
 		/* The matrix may have applications that are not in the list. */
-		if (victim == n || corunner == n)
-			continue;
-		v->rc[victim * n + corunner] = m->rc[i];
-		v->prediction[victim * n + corunner] = m->p[i];
+		if (victim < n && corunner < n && !m->rc[i])
+			v->prediction[victim * n + corunner] = m->p[i];
 	}
 }
 
@@ -1665,14 +1647,12 @@ static int ask_models(struct validate *v, const struct cli_options *given,
 /* One pair in the form that np_accuracy.h scores. */
 static struct np_scored scored(const struct validate *v, size_t i)
 {
-	const struct np_mean *m = &v->result.pair[i].slowdown;
+	const struct np_mean *m = measured(v, i);
 	const struct np_prediction *p = &v->prediction[i];
-	bool answer = !v->rc[i];
 
 	return (struct np_scored){
-		.measured = m->n ? m->mean : NAN,
-		.predicted = answer ? p->slowdown : NAN,
-		.low = answer ? p->low : NAN, .high = answer ? p->high : NAN,
+		.measured = m->n ? m->mean : NAN, .predicted = p->slowdown,
+		.low = p->low, .high = p->high,
 	};
 }
 
@@ -1711,13 +1691,13 @@ static int make_result(struct validate *v)
 	size_t n = v->list.n * v->list.n;
 
 	v->prediction = calloc(n + 1, sizeof(*v->prediction));
-	v->rc = calloc(n + 1, sizeof(*v->rc));
-	if (!v->prediction || !v->rc ||
+	if (!v->prediction ||
 	    np_validate_result_make(&v->pairs, &v->result) ||
 	    np_validate_result_store(&v->result, &v->pairs))
 		return cli_fail("out of memory");
 	for (size_t i = 0; i < n; i++)
-		v->rc[i] = -ENODATA;
+		v->prediction[i].slowdown = v->prediction[i].low =
+			v->prediction[i].high = NAN;
 	return -1;
 }
 
@@ -1802,7 +1782,6 @@ static int run_validate(const struct cli_cmd *self, int argc, char **argv)
 	np_validate_list_free(&v.list);
 	np_pairs_free(&v.pairs);
 	free(v.prediction);
-	free(v.rc);
 	free(path);
 	return rc;
 }
