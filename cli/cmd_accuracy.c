@@ -38,13 +38,16 @@
  */
 #define REPLICATES 200
 
+struct names {
+	const char *name[MAX_NAMES];
+	size_t n;
+};
+
 struct accuracy_opt {
 	const struct np_model *model[MAX_NAMES];
 	size_t n_models;
-	const char *without[MAX_NAMES]; /* no case with one of these programs */
-	size_t n_without;
-	const char *only[MAX_NAMES]; /* only cases with one of these programs */
-	size_t n_only;
+	struct names without; /* no case with one of these programs */
+	struct names only;    /* only cases with one of these programs */
 	double up_to; /* largest measured slowdown, fraction; infinite: any */
 	struct np_predict_opt predict;
 	bool cases; /* list every case */
@@ -98,23 +101,22 @@ struct accuracy_file {
 
 /* ---- cases and predictions ---- */
 
-static bool listed(const char *name, const char *const *list, size_t n)
+static bool listed(const char *name, const struct names *list)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(name, list[i]))
+	for (size_t i = 0; i < list->n; i++)
+		if (!strcmp(name, list->name[i]))
 			return true;
 	return false;
 }
 
 /* Is one of these programs the victim or a co-runner of the case? */
 static bool involves(const struct np_measured_set *s,
-		     const struct np_measured_case *c, const char *const *list,
-		     size_t n)
+		     const struct np_measured_case *c, const struct names *list)
 {
-	if (listed(s->app[c->victim].name, list, n))
+	if (listed(s->app[c->victim].name, list))
 		return true;
 	for (size_t i = 0; i < c->n_co; i++)
-		if (listed(s->app[c->co[i]].name, list, n))
+		if (listed(s->app[c->co[i]].name, list))
 			return true;
 	return false;
 }
@@ -125,8 +127,8 @@ static bool is_selected(const struct accuracy_opt *opt,
 			const struct np_measured_case *c)
 {
 	return c->slowdown.mean <= opt->up_to &&
-	       !involves(s, c, opt->without, opt->n_without) &&
-	       (!opt->n_only || involves(s, c, opt->only, opt->n_only));
+	       !involves(s, c, &opt->without) &&
+	       (!opt->only.n || involves(s, c, &opt->only));
 }
 
 /* Does any set of the file have a program of this name? */
@@ -143,13 +145,13 @@ static bool known_name(const struct np_measured *m, const char *name)
  * A name that no set has is more likely a typing error than a wish, and would
  * silently select nothing or everything.
  */
-static int check_names(const struct accuracy_file *f, const char *const *list,
-		       size_t n, struct np_err *err)
+static int check_names(const struct accuracy_file *f, const struct names *list,
+		       struct np_err *err)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!known_name(&f->measured, list[i]))
+	for (size_t i = 0; i < list->n; i++)
+		if (!known_name(&f->measured, list->name[i]))
 			return np_errf(err, -EINVAL, "%s: no program \"%s\"",
-				       f->path, list[i]);
+				       f->path, list->name[i]);
 	return 0;
 }
 
@@ -286,8 +288,8 @@ static int check_external(const struct accuracy_file *f,
 {
 	for (size_t i = 0; i < opt->external.n; i++) {
 		const struct cli_predicted *p = &opt->external.row[i];
-		const char *name[] = { p->victim, p->co };
-		int rc = check_names(f, name, 2, err);
+		const struct names both = { { p->victim, p->co }, 2 };
+		int rc = check_names(f, &both, err);
 
 		if (rc)
 			return rc;
@@ -378,9 +380,9 @@ static int score_file(const char *path, const struct accuracy_opt *opt,
 	*f = (struct accuracy_file){ .path = path };
 	rc = np_measured_load(path, &f->measured, err);
 	if (!rc)
-		rc = check_names(f, opt->without, opt->n_without, err);
+		rc = check_names(f, &opt->without, err);
 	if (!rc)
-		rc = check_names(f, opt->only, opt->n_only, err);
+		rc = check_names(f, &opt->only, err);
 	if (!rc && opt->traces)
 		rc = read_traces(f, opt, err);
 	if (!rc)
@@ -614,20 +616,19 @@ static void print_text(const struct accuracy_file *f,
 /* ---- command line ---- */
 
 /*
- * Split a list at its commas, in place. Returns -1 if it is empty or has more
- * than MAX_NAMES names.
+ * Add the list that an option has, which is split at its commas, in place. A
+ * list must not be empty, and must not have more than MAX_NAMES names.
  */
-static int split(char *text, const char **list, size_t *n)
+static int split(char *text, const char *option, struct names *list,
+		 struct np_err *err)
 {
-	char *save = NULL;
+	char *save = NULL, *w = strtok_r(text, ",", &save);
 
-	for (char *w = strtok_r(text, ",", &save); w;
-	     w = strtok_r(NULL, ",", &save)) {
-		if (*n == MAX_NAMES)
-			return -1;
-		list[(*n)++] = w;
-	}
-	return *n ? 0 : -1;
+	for (; w && list->n < MAX_NAMES; w = strtok_r(NULL, ",", &save))
+		list->name[list->n++] = w;
+	return list->n && !w ? 0 :
+	       np_errf(err, -EINVAL, "--%s: expected names separated by "
+		       "commas", option);
 }
 
 /*
@@ -637,14 +638,12 @@ static int split(char *text, const char **list, size_t *n)
 static int take_models(char *text, void *ask, struct np_err *err)
 {
 	struct accuracy_opt *opt = ask;
-	const char *name[MAX_NAMES];
-	size_t n = 0;
+	struct names list = { .n = 0 };
 
-	if (split(text, name, &n))
-		return np_errf(err, -EINVAL,
-			       "--model: expected names separated by commas");
-	for (size_t i = 0; i < n; i++) {
-		const struct np_model *m = np_model_find(name[i], err);
+	if (split(text, "model", &list, err))
+		return -EINVAL;
+	for (size_t i = 0; i < list.n; i++) {
+		const struct np_model *m = np_model_find(list.name[i], err);
 
 		if (!m)
 			return -EINVAL;
@@ -658,22 +657,14 @@ static int take_models(char *text, void *ask, struct np_err *err)
 	return 0;
 }
 
-static int take_without(char *text, void *ask, struct np_err *err)
+static int take_without(char *text, void *list, struct np_err *err)
 {
-	struct accuracy_opt *opt = ask;
-
-	return split(text, opt->without, &opt->n_without) ?
-	       np_errf(err, -EINVAL, "--without: expected names separated by "
-		       "commas") : 0;
+	return split(text, "without", list, err);
 }
 
-static int take_only(char *text, void *ask, struct np_err *err)
+static int take_only(char *text, void *list, struct np_err *err)
 {
-	struct accuracy_opt *opt = ask;
-
-	return split(text, opt->only, &opt->n_only) ?
-	       np_errf(err, -EINVAL, "--only: expected names separated by "
-		       "commas") : 0;
+	return split(text, "only", list, err);
 }
 
 /* --up-to=PERCENT, stored as a fraction. */
@@ -700,8 +691,8 @@ static int take_seed(char *text, void *ask, struct np_err *err)
 
 static const struct np_option options[] = {
 	{ "model", NP_OPTION_TAKE, .take = take_models },
-	{ "without", NP_OPTION_TAKE, .take = take_without },
-	{ "only", NP_OPTION_TAKE, .take = take_only },
+	{ "without", NP_OPTION_TAKE, AT(without), .take = take_without },
+	{ "only", NP_OPTION_TAKE, AT(only), .take = take_only },
 	{ "up-to", NP_OPTION_TAKE, .take = take_up_to },
 	{ "predictions", NP_OPTION_WORD, AT(predictions) },
 	{ "cases", NP_OPTION_FLAG, AT(cases) },
