@@ -34,8 +34,8 @@ struct neighbour {
 	const char *app;    /* borrowed; "": unknown */
 	char leaves[256];   /* shared leaf switches */
 	double overlap_sec; /* only of a job that has ended */
-	bool predicted;	    /* slowdown is known */
-	double slowdown;    /* of the job by this neighbour alone, fraction */
+	double slowdown;    /* of the job by this neighbour alone, predicted, a
+			       fraction; NaN: not known */
 };
 
 /* A measured step of the job. */
@@ -72,9 +72,8 @@ struct explanation {
 
 	struct neighbour *neighbour;
 	size_t n_neighbours;
-	/* Predicted slowdown by all neighbours together. */
-	bool predicted;
-	double slowdown; /* fraction */
+	/* Predicted slowdown by all neighbours together, a fraction; or NaN. */
+	double slowdown;
 	struct np_err not_predicted; /* why not, or what is left out; or "" */
 };
 
@@ -89,7 +88,7 @@ static struct neighbour *add_neighbour(struct explanation *e, uint32_t id)
 	if (np_array_grow(&e->neighbour, e->n_neighbours, sizeof(*n)))
 		return NULL;
 	n = &e->neighbour[e->n_neighbours++];
-	*n = (struct neighbour){ .id = id, .app = "" };
+	*n = (struct neighbour){ .id = id, .app = "", .slowdown = NAN };
 	return n;
 }
 
@@ -208,8 +207,8 @@ static void ask_models(struct explanation *e, const struct cli_known *k,
 		}
 		one.co[0] = at[i];
 		cli_ask(models, k, &one);
-		e->neighbour[i].predicted = !one.rc && !cli_doubt_text(&one.p);
-		e->neighbour[i].slowdown = one.rc ? 0 : one.p.slowdown;
+		if (!one.rc && !cli_doubt_text(&one.p))
+			e->neighbour[i].slowdown = one.p.slowdown;
 		if (all.n_co < CLI_ASK_MAX_CO)
 			all.co[all.n_co++] = at[i];
 	}
@@ -227,7 +226,6 @@ static void ask_models(struct explanation *e, const struct cli_known *k,
 		np_errf(&e->not_predicted, 0, "%s", cli_doubt_text(&all.p));
 		return;
 	}
-	e->predicted = true;
 	e->slowdown = all.p.slowdown;
 	if (unknown)
 		np_errf(&e->not_predicted, 0, "%zu without a profile %s not "
@@ -295,8 +293,8 @@ static int add_ended(struct explanation *e)
 		b->app = n->app;
 		snprintf(b->leaves, sizeof(b->leaves), "%s", n->leaves);
 		b->overlap_sec = n->overlap_sec;
-		b->predicted = *n->app;
-		b->slowdown = n->slowdown;
+		if (*n->app)
+			b->slowdown = n->slowdown;
 	}
 	return 0;
 }
@@ -347,7 +345,7 @@ static double cost_of(const struct explanation *e, const struct neighbour *b)
 {
 	double sec = e->have_ended ? e->ended.end - e->ended.start : 0;
 
-	if (!b->predicted)
+	if (isnan(b->slowdown))
 		return 0;
 	if (e->job)
 		return b->slowdown;
@@ -379,16 +377,13 @@ static const struct neighbour *costliest(const struct explanation *e,
 static int find_past_neighbours(struct explanation *e)
 {
 	int rc = e->have_ended ? add_ended(e) : 0;
+	bool known = !e->n_neighbours;
 
-	if (rc)
-		return rc;
-	if (e->have_ended && *e->ended.app) {
-		e->predicted = !e->n_neighbours;
-		for (size_t i = 0; i < e->n_neighbours; i++)
-			e->predicted |= e->neighbour[i].predicted;
+	for (size_t i = 0; i < e->n_neighbours; i++)
+		known |= !isnan(e->neighbour[i].slowdown);
+	if (e->have_ended && *e->ended.app && known)
 		e->slowdown = e->ended.slowdown;
-	}
-	return add_recorded(e);
+	return rc ? rc : add_recorded(e);
 }
 
 /* ---- text output ---- */
@@ -584,8 +579,7 @@ static void neighbour_row(const struct neighbour *b, bool ended)
 	cli_left(stdout, *b->leaves ? b->leaves : "-", cli_name_column(20, 2));
 	if (ended)
 		cli_right_sec(b->overlap_sec, 11);
-	cli_right_as(cli_change, b->predicted ? b->slowdown : NAN,
-		     ended ? 13 : 24);
+	cli_right_as(cli_change, b->slowdown, ended ? 13 : 24);
 	putchar('\n');
 }
 
@@ -620,7 +614,7 @@ static void say_prediction(const struct explanation *e)
 	if (!e->n_neighbours)
 		cli_labelled(stdout, "Predicted", "no slowdown: no job that "
 			     "placement knows is on its leaf switches");
-	else if (e->predicted)
+	else if (!isnan(e->slowdown))
 		cli_labelled(stdout, "Predicted", "%s by its neighbours "
 			     "together%s%s", cli_change(e->slowdown, by),
 			     *why ? "; " : "", why);
@@ -696,8 +690,8 @@ static void say_step(const struct explanation *e, const struct measured_step *m)
 			 "which slows it on purpose.", r->level->name);
 	else
 		cli_run_time_text(np_record_run_sec(r), &m->alone,
-			     e->predicted ? &e->slowdown : NULL, line,
-			     sizeof(line));
+				  isnan(e->slowdown) ? NULL : &e->slowdown,
+				  line, sizeof(line));
 	snprintf(label, sizeof(label), "Step %u", r->step_id);
 	cli_labelled(stdout, label, "%s", line);
 	cli_print_rails(stdout, r);
@@ -747,7 +741,7 @@ static bool find_agreement(const struct explanation *e, struct agreement *out)
 	const struct np_blame_range *net = &b->cause[NP_CAUSE_NETWORK].sec;
 	double sec = e->slowdown * b->alone_sec.mean;
 
-	if (!e->predicted || !e->n_neighbours || !e->past.job ||
+	if (isnan(e->slowdown) || !e->n_neighbours || !e->past.job ||
 	    !e->past.examined || e->past.job->state != NP_ACCT_COMPLETED ||
 	    b->verdict < NP_BLAME_CAUSE || !b->cause[NP_CAUSE_NETWORK].examined)
 		return false;
@@ -791,7 +785,7 @@ static int print_ended(const struct explanation *e)
 			     "job.sh", *e->ended.app ? e->ended.app : "NAME");
 	for (size_t i = e->n_measured; i-- > 0; )
 		say_step(e, &e->measured[i]);
-	if (e->predicted && e->n_neighbours) {
+	if (!isnan(e->slowdown) && e->n_neighbours) {
 		cli_labelled(stdout, "Predicted", "%s over its whole run, from "
 			     "its neighbours", cli_change(e->slowdown, by));
 		say_agreement(e);
@@ -871,7 +865,7 @@ static void put_neighbour(json_object *list, const struct explanation *e,
 	cli_put_text(j, "leaves", b->leaves);
 	if (!e->job)
 		cli_put_real(j, "overlap_sec", b->overlap_sec);
-	cli_put_real(j, "slowdown", b->predicted ? b->slowdown : NAN);
+	cli_put_real(j, "slowdown", b->slowdown);
 }
 
 /* Null if no cost is known. */
@@ -953,7 +947,7 @@ static int print_data(const struct explanation *e, enum cli_format format)
 	list = cli_put_array(j, "steps");
 	for (size_t i = 0; i < e->n_measured; i++)
 		put_measured(cli_append_object(list), &e->measured[i]);
-	cli_put_real(j, "predicted", e->predicted ? e->slowdown : NAN);
+	cli_put_real(j, "predicted", e->slowdown);
 	cli_put_text(j, "why", e->not_predicted.text);
 	put_agreement(j, e);
 	put_costliest(j, e);
@@ -1314,7 +1308,8 @@ static const struct np_option own_options[] = {
 static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct explanation e = {
-		.now = cli_now(), .ask.since_sec = CLI_HISTORY_SINCE,
+		.now = cli_now(), .slowdown = NAN,
+		.ask.since_sec = CLI_HISTORY_SINCE,
 	};
 	struct np_metrics_conf metrics;
 	struct cli_options o;
