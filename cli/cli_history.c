@@ -408,7 +408,7 @@ static int load_accounting(struct cli_history *p,
 	np_topo_free(&t);
 	if (!rc && p->job)
 		rc = np_acct_neighbours(&p->h, p->job, &p->neighbour,
-				    &p->n_neighbours);
+					&p->n_neighbours);
 	if (rc == -ENOMEM)
 		np_errf(err, rc, "out of memory");
 	return rc;
@@ -729,36 +729,27 @@ static int make_timeline(struct querier *a, const struct np_examine_run *seen)
  * Divide the cost of the network among the neighbours, by their traffic or, if
  * that is unknown, by their nodes.
  */
-static int share_cost(struct cli_history *p)
+static void share_cost(struct cli_history *p)
 {
 	double sum = 0, sec = p->x.blame.cause[NP_CAUSE_NETWORK].sec.mean;
 	bool slow = p->x.blame.verdict >= NP_BLAME_CAUSE;
 
-	p->neighbour_sec =
-		calloc(p->n_neighbours + 1, sizeof(*p->neighbour_sec));
-	if (!p->neighbour_sec)
-		return -ENOMEM;
 	for (size_t i = 0; i < p->n_neighbours; i++) {
-		const struct np_acct_neighbour *b = &p->neighbour[i];
+		struct np_acct_neighbour *b = &p->neighbour[i];
 
-		p->neighbour_sec[i] = (b->to - b->from) * (!p->x.by_traffic ?
-			b->nodes : isnan(p->neighbour_rate[i]) ? 0 :
-			p->neighbour_rate[i]);
-		sum += p->neighbour_sec[i];
+		b->cost_sec = (b->to - b->from) * (!p->x.by_traffic ?
+			b->nodes : isnan(b->rate) ? 0 : b->rate);
+		sum += b->cost_sec;
 	}
 	for (size_t i = 0; i < p->n_neighbours; i++)
-		p->neighbour_sec[i] = slow && sum > 0 ?
-			p->neighbour_sec[i] / sum * sec : NAN;
-	return 0;
+		p->neighbour[i].cost_sec = slow && sum > 0 ?
+			p->neighbour[i].cost_sec / sum * sec : NAN;
 }
 
 /* The traffic of each neighbour on nodes for which there are values. */
-static int measure_neighbours(struct cli_history *p, const struct np_examine_run *seen)
+static void measure_neighbours(struct cli_history *p,
+			       const struct np_examine_run *seen)
 {
-	p->neighbour_rate =
-		calloc(p->n_neighbours + 1, sizeof(*p->neighbour_rate));
-	if (!p->neighbour_rate)
-		return -ENOMEM;
 	for (size_t i = 0; i < p->n_neighbours; i++) {
 		const struct np_acct_job *o = &p->h.job[p->neighbour[i].job];
 		double sum = NAN;
@@ -771,9 +762,8 @@ static int measure_neighbours(struct cli_history *p, const struct np_examine_run
 				continue;
 			sum = (isnan(sum) ? 0 : sum) + v;
 		}
-		p->neighbour_rate[i] = sum;
+		p->neighbour[i].rate = sum;
 	}
-	return 0;
 }
 
 /* ---- metrics: examination ---- */
@@ -836,10 +826,10 @@ static int examine(struct querier *a, const struct cli_history_opt *ask)
 	if (!rc)
 		rc = np_examine(seen, n, &p->x, &err);
 	p->examined = !rc;
-	if (!rc)
-		rc = measure_neighbours(p, &seen[n]);
-	if (!rc)
-		rc = share_cost(p);
+	if (!rc) {
+		measure_neighbours(p, &seen[n]);
+		share_cost(p);
+	}
 	for (size_t i = 0; i <= n; i++)
 		free(seen[i].node);
 	return rc == -ENOMEM ? rc : 0;
@@ -913,8 +903,5 @@ void cli_history_free(struct cli_history *p)
 {
 	np_acct_free(&p->h);
 	free(p->neighbour);
-	free(p->neighbour_rate);
-	free(p->neighbour_sec);
 	p->neighbour = NULL;
-	p->neighbour_rate = p->neighbour_sec = NULL;
 }

@@ -62,8 +62,6 @@ struct cli_history {
 	double shortest, longest; /* run times of those in like[], seconds */
 	struct np_acct_neighbour *neighbour; /* jobs on the same leaf switches */
 	size_t n_neighbours;
-	double *neighbour_rate; /* traffic of each, bytes/s; NaN: unknown */
-	double *neighbour_sec;  /* cost of each, seconds; NaN: job was not slow */
 	bool masked;	     /* jobs of other users are private */
 	bool examined;	     /* x is valid */
 	struct np_examine_result x;

@@ -204,7 +204,7 @@ static void add_worst_neighbour(const struct cli_history *p, char *buf,
 		const struct np_acct_job *o = &p->h.job[b->job];
 		char id[64], user[256], name[256], leaf[256];
 
-		if (!(p->neighbour_sec[i] >= half))
+		if (!(p->neighbour[i].cost_sec >= half))
 			continue;
 		job_name(p, o, id, sizeof(id));
 		np_acct_leaf(&p->h, b->leaf, leaf, sizeof(leaf));
@@ -507,9 +507,8 @@ static void neighbour_row(const struct cli_history *p, size_t i)
 		 11);
 	printf("%5u", b->nodes);
 	cli_right_sec(b->to - b->from, 9);
-	cli_right_as(cli_rate, p->neighbour_rate ? p->neighbour_rate[i] : NAN,
-		     11);
-	cli_right_sec(p->neighbour_sec ? p->neighbour_sec[i] : NAN, 9);
+	cli_right_as(cli_rate, b->rate, 11);
+	cli_right_sec(b->cost_sec, 9);
 	printf("%s\n", b->same_node ? " *" : "");
 }
 
@@ -789,10 +788,8 @@ static void put_neighbours(json_object *in, const struct cli_history *p)
 		cli_put_time(j, "from", b->from);
 		cli_put_time(j, "to", b->to);
 		cli_put_bool(j, "same_node", b->same_node);
-		cli_put_real(j, "bytes_per_sec", p->neighbour_rate ?
-			     p->neighbour_rate[i] : NAN);
-		cli_put_real(j, "cost_sec", p->neighbour_sec ?
-			     p->neighbour_sec[i] : NAN);
+		cli_put_real(j, "bytes_per_sec", b->rate);
+		cli_put_real(j, "cost_sec", b->cost_sec);
 	}
 }
 

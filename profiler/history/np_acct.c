@@ -739,6 +739,7 @@ static int add_neighbour(const struct np_acct *h, const struct np_acct_job *j,
 		.job = p->job, .leaf = p->leaf, .nodes = p->nodes,
 		.from = from, .to = end,
 		.same_node = shares_node(h, to->own, o),
+		.rate = NAN, .cost_sec = NAN,
 	};
 	return 0;
 }

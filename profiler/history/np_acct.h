@@ -140,6 +140,8 @@ struct np_acct_neighbour {
 	uint32_t job, leaf;  /* leaf: where it had most nodes */
 	uint32_t nodes;	     /* its nodes on leaf switches of the other job */
 	double from, to;     /* dates of the overlap */
+	double rate, cost_sec; /* its traffic, bytes/s, and what it cost the
+				  other job: NaN until they are known */
 	bool same_node;	     /* it also had one of the other job's nodes */
 };
 
