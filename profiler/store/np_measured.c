@@ -444,27 +444,36 @@ static const struct np_field level_fields[] = {
 static const struct np_fields level_table =
 	NP_FIELDS(level_fields, np_measured_set);
 
-#define SCOPE(scope, key) \
-	{ key, NP_F_CODEC, (scope) * sizeof(struct np_mean), NP_SHARING_COEF_MAX, \
-	  .codec = &mean_codec }
+/* A mean for each scope, between these limits. */
+#define SCOPE(scope, key, least, most) \
+	{ key, NP_F_CODEC, (scope) * sizeof(struct np_mean), most, \
+	  .codec = &mean_codec, .min = least }
+#define SCOPES(least, most) \
+	SCOPE(NP_SCOPE_NODE, "node", least, most), \
+	SCOPE(NP_SCOPE_LEAF, "leaf", least, most), \
+	SCOPE(NP_SCOPE_UPLINK, "uplink", least, most)
 
 static const struct np_field scope_fields[] = {
-	SCOPE(NP_SCOPE_NODE, "node"),
-	SCOPE(NP_SCOPE_LEAF, "leaf"),
-	SCOPE(NP_SCOPE_UPLINK, "uplink"),
+	SCOPES(0, NP_SHARING_COEF_MAX),
 };
 static const struct np_fields sharing_table = NP_FIELDS(scope_fields, np_mean);
+
+/* Means: a row of them, or a table of slowdowns. */
+#define MEANS(s, key, name, most, least, rows, columns_) \
+	{ key, NP_F_CODEC, offsetof(struct s, name), most, .min = least, \
+	  .codec = &means_codec, \
+	  .count = offsetof(struct s, rows), .columns = columns_ }
+#define SLOWDOWNS(s, key, name, rows, columns) \
+	MEANS(s, key, name, SLOWDOWN_MAX, SLOWDOWN_LEAST, rows, \
+	      offsetof(struct s, columns))
 
 /* What is measured of the fabric, without programs. */
 static const struct np_field fabric_fields[] = {
 	{ "latency_bin_edges_sec", NP_F_NUMBERS,
 	  offsetof(struct np_measured_set, edge), NP_BINS_MAX + 1,
 	  .count = offsetof(struct np_measured_set, n_edges) },
-	{ "level_beside_level", NP_F_CODEC,
-	  offsetof(struct np_measured_set, fabric.pairs), SLOWDOWN_MAX,
-	  .codec = &means_codec, .min = SLOWDOWN_LEAST,
-	  .count = offsetof(struct np_measured_set, fabric.n_levels),
-	  .columns = offsetof(struct np_measured_set, fabric.n_levels) },
+	SLOWDOWNS(np_measured_set, "level_beside_level", fabric.pairs,
+		  fabric.n_levels, fabric.n_levels),
 	{ "coupling", NP_F_OBJECT,
 	  offsetof(struct np_measured_set, fabric.sharing),
 	  .of = &sharing_table },
@@ -610,10 +619,9 @@ static int get_probes(const struct np_jat *in, json_object *from,
 	for (size_t i = 0; !rc && i < s->fabric.n_levels; i++)
 		rc = get_probe(&sub, probes, s->level[i].name,
 			       &s->level[i].latency);
-	for (size_t i = 0; !rc && i < s->n_apps; i++) {
+	for (size_t i = 0; !rc && i < s->n_apps; i++)
 		rc = get_probe(&sub, probes, s->app[i].name,
 			       &s->app[i].latency);
-	}
 	return rc;
 }
 
@@ -656,6 +664,19 @@ static int get_set(struct np_jat *in, json_object *from,
 	return rc ? rc : get_probes(in, from, s);
 }
 
+/* The text of a whole file, whose values are released. */
+static int finish(struct np_jput *o, json_object *j, char **out)
+{
+	if (!o->rc) {
+		*out = strdup(json_object_to_json_string_ext(j,
+			JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED));
+		o->rc = *out ? 0 : -ENOMEM;
+	}
+	json_object_put(j);
+	return o->rc == -ENOMEM ?
+	       np_errf(o->at.err, o->rc, "out of memory") : o->rc;
+}
+
 /* Write the member "probes". */
 static void put_probes(struct np_jput *o, json_object *in,
 		       const struct np_measured_set *s)
@@ -673,14 +694,6 @@ static void put_probes(struct np_jput *o, json_object *in,
 
 /* ---- programs under levels and in pairs ---- */
 
-#define SET(type, key, name, ...) \
-	{ key, type, offsetof(struct np_measured_set, name), __VA_ARGS__ }
-#define TABLE(key, name, rows, columns_) \
-	SET(NP_F_CODEC, key, name, SLOWDOWN_MAX, .min = SLOWDOWN_LEAST, \
-	    .codec = &means_codec, \
-	    .count = offsetof(struct np_measured_set, rows), \
-	    .columns = offsetof(struct np_measured_set, columns_))
-
 static const struct np_field group_fields[] = {
 	NP_FIELD(np_measured_group, NP_F_TEXT, victim, NP_MEASURED_NAME,
 		 NP_F_REQUIRED),
@@ -695,11 +708,13 @@ static const struct np_fields group_table =
 	NP_FIELDS(group_fields, np_measured_group);
 
 static const struct np_field pair_fields[] = {
-	TABLE("program_beside_program", pair, n_apps, n_apps),
-	TABLE("program_beside_level", curve, n_apps, fabric.n_levels),
-	TABLE("level_beside_program", impact, fabric.n_levels, n_apps),
-	SET(NP_F_CODEC, "alone_sec", alone_sec, 1e9, .codec = &means_codec,
-	    .count = offsetof(struct np_measured_set, n_apps)),
+	SLOWDOWNS(np_measured_set, "program_beside_program", pair, n_apps,
+		  n_apps),
+	SLOWDOWNS(np_measured_set, "program_beside_level", curve, n_apps,
+		  fabric.n_levels),
+	SLOWDOWNS(np_measured_set, "level_beside_program", impact,
+		  fabric.n_levels, n_apps),
+	MEANS(np_measured_set, "alone_sec", alone_sec, 1e9, 0, n_apps, 0),
 	NP_FIELD_LIST(np_measured_set, "groups", group, n_groups,
 		      NP_MEASURED_MAX_GROUPS, 0, &group_table),
 };
@@ -708,9 +723,8 @@ static const struct np_fields pair_table =
 
 static void free_set(struct np_measured_set *s)
 {
-	for (size_t i = 0; s->app && i < s->n_apps; i++) {
+	for (size_t i = 0; s->app && i < s->n_apps; i++)
 		free((void *)s->app[i].latency.count);
-	}
 	for (size_t i = 0; s->level && i < s->fabric.n_levels; i++)
 		free((void *)s->level[i].latency.count);
 	free((void *)s->fabric.idle.count);
@@ -937,16 +951,6 @@ static const struct np_field cal_levels_fields[] = {
 static const struct np_fields cal_levels_table =
 	NP_FIELDS(cal_levels_fields, np_calibration);
 
-/* Read after the levels, because it has as many elements. */
-static const struct np_field alone_fields[] = {
-	{ "level_alone_round_sec", NP_F_CODEC,
-	  offsetof(struct np_calibration, alone_round_sec),
-	  NP_JSON_ELAPSED_SEC, .codec = &means_codec,
-	  .count = offsetof(struct np_calibration, n_levels) },
-};
-static const struct np_fields alone_table =
-	NP_FIELDS(alone_fields, np_calibration);
-
 static const struct np_field leaf_fields[] = {
 	NP_FIELD(np_calibration_leaf, NP_F_TEXT, name, NP_JSON_WORD,
 		 NP_F_NEVER_NULL),
@@ -957,18 +961,13 @@ static const struct np_fields leaf_table =
 	NP_FIELDS(leaf_fields, np_calibration_leaf);
 
 /* Without any effect, noise makes a gain as often as a loss. */
-#define LOSS(scope, key) \
-	{ key, NP_F_CODEC, (scope) * sizeof(struct np_mean), 1, \
-	  .codec = &mean_codec, .min = -SLOWDOWN_MAX }
-
-static const struct np_field loss_fields[] = {
-	LOSS(NP_SCOPE_NODE, "node"),
-	LOSS(NP_SCOPE_LEAF, "leaf"),
-	LOSS(NP_SCOPE_UPLINK, "uplink"),
-};
+static const struct np_field loss_fields[] = { SCOPES(-SLOWDOWN_MAX, 1) };
 static const struct np_fields loss_table = NP_FIELDS(loss_fields, np_mean);
 
+/* Read after the levels, because the first member has as many elements. */
 static const struct np_field cal_result_fields[] = {
+	MEANS(np_calibration, "level_alone_round_sec", alone_round_sec,
+	      NP_JSON_ELAPSED_SEC, 0, n_levels, 0),
 	NP_FIELD_OF(np_calibration, NP_F_OBJECT, loss, &loss_table),
 	NP_FIELD_LIST(np_calibration, "leaves", leaf, n_leaves,
 		      NP_CALIBRATION_MAX_LEAVES, 0, &leaf_table),
@@ -995,8 +994,7 @@ static const struct np_fields others_table =
 	NP_FIELDS(others_fields, np_calibration);
 
 static const struct np_fields *const own_tables[] = {
-	&cal_fact_table, &cal_levels_table, &alone_table, &cal_result_table,
-	&others_table,
+	&cal_fact_table, &cal_levels_table, &cal_result_table, &others_table,
 };
 
 /* Complete the configuration of each level: from the file, or from its name. */
@@ -1121,8 +1119,7 @@ int np_calibration_write(const struct np_calibration *c, char **out,
 	} part[] = {
 		{ s, &head_table }, { c, &cal_fact_table },
 		{ s, &programs_table }, { c, &cal_levels_table },
-		{ s, &fabric_table }, { c, &alone_table },
-		{ c, &cal_result_table },
+		{ s, &fabric_table }, { c, &cal_result_table },
 	};
 	struct np_jput o = { { .where = "calibration", .err = err }, 1, 0 };
 	json_object *j = json_object_new_object();
@@ -1133,13 +1130,7 @@ int np_calibration_write(const struct np_calibration *c, char **out,
 		np_jput_fields(&o, j, part[i].from, part[i].fields);
 	put_probes(&o, j, s);
 	np_jput_fields(&o, j, c, &others_table);
-	if (!o.rc) {
-		*out = strdup(json_object_to_json_string_ext(j,
-			JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED));
-		o.rc = *out ? 0 : -ENOMEM;
-	}
-	json_object_put(j);
-	return o.rc == -ENOMEM ? np_errf(err, o.rc, "out of memory") : o.rc;
+	return finish(&o, j, out);
 }
 
 void np_calibration_free(struct np_calibration *c)
@@ -1211,14 +1202,6 @@ static const struct np_field own_fields[] = {
 		      &run_table),
 };
 static const struct np_fields own_table = NP_FIELDS(own_fields, np_pairs);
-
-#define MEANS(s, key, name, most, least, rows, columns_) \
-	{ key, NP_F_CODEC, offsetof(struct s, name), most, .min = least, \
-	  .codec = &means_codec, \
-	  .count = offsetof(struct s, rows), .columns = columns_ }
-#define SLOWDOWNS(s, key, name, rows, columns) \
-	MEANS(s, key, name, SLOWDOWN_MAX, SLOWDOWN_LEAST, rows, \
-	      offsetof(struct s, columns))
 
 static const struct np_field result_fields[] = {
 	MEANS(np_pairs, "alone_sec", alone_sec, 1e9, 0, n_programs, 0),
@@ -1338,13 +1321,7 @@ int np_pairs_format(const struct np_pairs *p, char **out, struct np_err *err)
 	if (p->fabric && p->app)
 		put_models(&o, j, p);
 	np_jput_fields(&o, j, p, &own_table);
-	if (!o.rc) {
-		*out = strdup(json_object_to_json_string_ext(j,
-			JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED));
-		o.rc = *out ? 0 : -ENOMEM;
-	}
-	json_object_put(j);
-	return o.rc == -ENOMEM ? np_errf(err, o.rc, "out of memory") : o.rc;
+	return finish(&o, j, out);
 }
 
 /* ---- reading pairs ---- */
