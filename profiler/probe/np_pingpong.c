@@ -86,20 +86,6 @@ double np_pingpong_patience_sec(double period_sec)
 	return fmax(10 * period_sec, 10.0);
 }
 
-/* The caller must call close_channel() even if this fails. */
-static int open_channel(struct channel *ch, const struct np_pingpong_conf *c,
-			long rank)
-{
-	ch->peer = (struct np_liveness){
-		.env = &c->env, .rank = (uint32_t)rank,
-		.patience_sec = np_pingpong_patience_sec(c->period_sec),
-	};
-	ch->bytes = c->bytes;
-	ch->out = calloc(1, c->bytes);
-	ch->in = calloc(1, c->bytes);
-	return ch->out && ch->in ? 0 : -ENOMEM;
-}
-
 static void close_channel(struct channel *ch)
 {
 	free(ch->out);
@@ -364,34 +350,23 @@ struct pingpong {
 	struct server server;
 };
 
-static int open_client(struct pingpong *p)
+/* The caller must call close_channel() even if this fails. */
+static int open_channel(struct pingpong *p, struct channel *ch, long rank,
+			uint64_t send_tag, uint64_t recv_tag)
 {
 	const struct np_pingpong_conf *c = &p->conf;
-	struct client *cl = &p->client;
 
-	cl->conf = c;
-	cl->channel.messages = &p->engine.messages;
-	cl->channel.send_tag = TAG_PING | c->env.rank;
-	cl->channel.recv_tag = TAG_PONG | (uint64_t)c->peers.server;
-	if (open_channel(&cl->channel, c, c->peers.server))
-		return -ENOMEM;
-	client_start(cl);
-	return 0;
-}
-
-static int open_server(struct pingpong *p)
-{
-	const struct np_pingpong_conf *c = &p->conf;
-	struct server *srv = &p->server;
-
-	srv->conf = c;
-	srv->channel.messages = &p->engine.messages;
-	srv->channel.send_tag = TAG_PONG | c->env.rank;
-	srv->channel.recv_tag = TAG_PING | (uint64_t)c->peers.client;
-	if (open_channel(&srv->channel, c, c->peers.client))
-		return -ENOMEM;
-	server_start(srv);
-	return 0;
+	*ch = (struct channel){
+		.peer = {
+			.env = &c->env, .rank = (uint32_t)rank,
+			.patience_sec = np_pingpong_patience_sec(c->period_sec),
+		},
+		.send_tag = send_tag | c->env.rank,
+		.recv_tag = recv_tag | (uint64_t)rank,
+		.bytes = c->bytes, .messages = &p->engine.messages,
+		.out = calloc(1, c->bytes), .in = calloc(1, c->bytes),
+	};
+	return ch->out && ch->in ? 0 : -ENOMEM;
 }
 
 /* Client and server share one process: the more urgent wait wins. */
@@ -432,17 +407,30 @@ int np_pingpong_new(const struct np_pingpong_conf *conf,
 		    struct np_engine **out)
 {
 	static const struct np_engine_ops ops = { step, free_pingpong };
+	bool is_client = conf->peers.server != NP_NO_RANK;
+	bool is_server = conf->peers.client != NP_NO_RANK;
 	struct pingpong *p = calloc(1, sizeof(*p));
+	int rc = 0;
 
 	if (!p)
 		return -ENOMEM;
 	p->engine.ops = &ops;
 	p->conf = *conf;
-	if ((conf->peers.server != NP_NO_RANK && open_client(p)) ||
-	    (conf->peers.client != NP_NO_RANK && open_server(p))) {
+	p->client.conf = p->server.conf = &p->conf;
+	if (is_client)
+		rc = open_channel(p, &p->client.channel, conf->peers.server,
+				  TAG_PING, TAG_PONG);
+	if (!rc && is_server)
+		rc = open_channel(p, &p->server.channel, conf->peers.client,
+				  TAG_PONG, TAG_PING);
+	if (rc) {
 		free_pingpong(&p->engine);
-		return -ENOMEM;
+		return rc;
 	}
+	if (is_client)
+		client_start(&p->client);
+	if (is_server)
+		server_start(&p->server);
 	*out = &p->engine;
 	return 0;
 }
