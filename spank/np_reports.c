@@ -218,6 +218,15 @@ static bool is_quiet(const struct np_counters *c, double from_sec,
 	       NP_QUIET_RATE * c->r->traffic.n_nodes;
 }
 
+/* Add a window, whose bins and moments agree (np_report_parse()). */
+static void merge_window(struct np_leaf_run *run, const struct np_report *rep)
+{
+	for (size_t i = 0; i < rep->window.n_bins; i++)
+		np_hist_add_bin(run->hist, rep->window.bins[i].bin,
+				rep->window.bins[i].count);
+	np_moments_merge(&run->latency, &rep->window.sec);
+}
+
 static void keep_quiet(struct np_counters *c, const struct np_report *rep)
 {
 	const char *leaf = c->node[rep->rank].leaf;
@@ -227,12 +236,8 @@ static void keep_quiet(struct np_counters *c, const struct np_report *rep)
 		return;
 	if (!run->hist)
 		run->hist = np_hist_new();
-	if (!run->hist)
-		return;
-	for (size_t i = 0; i < rep->window.n_bins; i++)
-		np_hist_add_bin(run->hist, rep->window.bins[i].bin,
-				rep->window.bins[i].count);
-	np_moments_merge(&run->latency, &rep->window.sec);
+	if (run->hist)
+		merge_window(run, rep);
 }
 
 /*
@@ -258,12 +263,6 @@ static void settle(struct np_counters *c, double now_sec)
 static void await_counters(struct np_counters *c, const struct np_report *rep,
 			   double now_sec)
 {
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < rep->window.n_bins; i++)
-		n += rep->window.bins[i].count;
-	if (n != rep->window.sec.n || !np_moments_valid(&rep->window.sec))
-		return;
 	/* If there are too many, the oldest is lost. */
 	c->awaiting[c->next_awaiting++ % N_AWAITING] =
 		(struct awaiting){ now_sec, *rep };
@@ -457,10 +456,9 @@ static int add_handshake(struct np_aggregate *f, const struct np_report *rep)
 
 static int add_latency(struct np_aggregate *f, const struct np_report *rep)
 {
-	struct np_leaf_run *run;
-	uint64_t n = 0;
+	struct np_leaf_run *run =
+		np_record_leaf(f->r, f->rank[rep->rank].leaf);
 
-	run = np_record_leaf(f->r, f->rank[rep->rank].leaf);
 	if (!run)
 		return -ENOMEM;
 	if (!run->hist)
@@ -472,15 +470,9 @@ static int add_latency(struct np_aggregate *f, const struct np_report *rep)
 	}
 	if (!run->hist || !run->windows)
 		return -ENOMEM;
-	for (size_t i = 0; i < rep->window.n_bins; i++)
-		n += rep->window.bins[i].count;
-	if (n != rep->window.sec.n || !np_moments_valid(&rep->window.sec) ||
-	    np_series_add(run->windows, rep->window.at_sec, &rep->window.sec))
+	if (np_series_add(run->windows, rep->window.at_sec, &rep->window.sec))
 		return -EINVAL;
-	for (size_t i = 0; i < rep->window.n_bins; i++)
-		np_hist_add_bin(run->hist, rep->window.bins[i].bin,
-				rep->window.bins[i].count);
-	np_moments_merge(&run->latency, &rep->window.sec);
+	merge_window(run, rep);
 	return 0;
 }
 
