@@ -160,7 +160,7 @@ struct np_cat_key {
 
 /* Items, sorted by key. */
 struct np_cat_map {
-	struct np_cat_key **item;
+	void **item; /* each begins with its key */
 	size_t n, room;
 };
 
@@ -539,9 +539,10 @@ enum np_consistency np_consistency_check(const struct np_run_summary *own,
 
 /* ---- maps: sorted pointers to items by owner and application ---- */
 
-static int item_compare(const struct np_cat_key *k, int64_t owner,
-			const char *app)
+static int item_compare(const void *item, int64_t owner, const char *app)
 {
+	const struct np_cat_key *k = item;
+
 	if (k->owner != owner)
 		return k->owner < owner ? -1 : 1;
 	return strcmp(k->app, app);
@@ -996,7 +997,7 @@ static void describe(struct np_catalog *c)
 static void drop_derived(struct np_catalog *c)
 {
 	for (size_t i = 0; i < c->apps.n; i++) {
-		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
+		struct np_cat_app *a = c->apps.item[i];
 
 		catalog_drop_summary(a);
 		catalog_forget(c, a);
@@ -1119,8 +1120,7 @@ static struct np_cat_owner *catalog_due(struct np_catalog *c, bool wanted)
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
 		size_t at = (c->cursor[wanted] + i) % n;
-		struct np_cat_owner *o =
-			(struct np_cat_owner *)c->owners.item[at];
+		struct np_cat_owner *o = c->owners.item[at];
 
 		if (wanted && !is_urgent(c, o))
 			continue;
@@ -1144,7 +1144,7 @@ static size_t apps_of(const struct np_catalog *c, int64_t owner, size_t *first)
 /* It has disappeared.  It keeps its handle, and has it again if it returns. */
 static void remove_app(struct np_catalog *c, size_t i)
 {
-	struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
+	struct np_cat_app *a = c->apps.item[i];
 
 	if (a->known)
 		catalog_reindex(c);
@@ -1169,7 +1169,7 @@ static bool make_room_for(struct np_catalog *c,
 	if (c->apps.n < MAX_APPS)
 		return true;
 	for (size_t i = 0; i < c->apps.n; i++) {
-		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
+		struct np_cat_app *a = c->apps.item[i];
 
 		if (!least || catalog_outranks(c, least, a))
 			least = a;
@@ -1300,7 +1300,7 @@ static int update_owner(struct np_catalog *c, int64_t owner,
 		return rc;
 	count = apps_of(c, owner, &first);
 	for (size_t i = first + count; i-- > first;) {
-		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
+		struct np_cat_app *a = c->apps.item[i];
 
 		if (!a->seen &&
 		    (a->there || a->known || a->handle == NP_PROFILE_UNKNOWN))
@@ -1370,8 +1370,7 @@ static int update_owners(struct np_catalog *c, const uid_t *uids, size_t n)
 			return -ENOMEM;
 	}
 	for (size_t i = c->owners.n; i-- > 0;) {
-		struct np_cat_owner *o =
-			(struct np_cat_owner *)c->owners.item[i];
+		struct np_cat_owner *o = c->owners.item[i];
 		int rc;
 
 		if (o->listed || is_urgent(c, o) || o->lines.until ||
@@ -1475,7 +1474,7 @@ static struct np_cat_app *catalog_next(const struct np_catalog *c, bool wanted)
 	struct candidate best = { .app = NULL }, at = { .owner = NULL };
 
 	for (size_t i = 0; c->n_to_read && i < c->apps.n; i++) {
-		at.app = (struct np_cat_app *)c->apps.item[i];
+		at.app = c->apps.item[i];
 		if (!at.app->to_read || !at.app->there ||
 		    (wanted && !catalog_is_wanted(c, at.app->wanted_until)))
 			continue;
@@ -1661,7 +1660,7 @@ void np_catalog_free(struct np_catalog *c)
 	np_conflict_free(c->conflict);
 	catalog_uncalibrate(c);
 	for (size_t i = 0; i < c->apps.n; i++) {
-		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
+		struct np_cat_app *a = c->apps.item[i];
 
 		catalog_drop_summary(a);
 		said_free(&a->said);
@@ -1736,10 +1735,10 @@ static void purge_wants(struct np_catalog *c)
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->wants.n; i++) {
-		struct np_cat_want *w = (struct np_cat_want *)c->wants.item[i];
+		struct np_cat_want *w = c->wants.item[i];
 
 		if (catalog_is_wanted(c, w->until))
-			c->wants.item[n++] = &w->key;
+			c->wants.item[n++] = w;
 		else
 			free(w);
 	}
@@ -1950,7 +1949,7 @@ static void catalog_judge(struct np_catalog *c, struct np_cat_app *own)
 static void check_own_runs(struct np_catalog *c)
 {
 	for (size_t i = 0; i < c->apps.n; i++) {
-		struct np_cat_app *a = (struct np_cat_app *)c->apps.item[i];
+		struct np_cat_app *a = c->apps.item[i];
 
 		if (a->key.owner != NP_CAT_PUBLISHED && a->there && a->known)
 			catalog_judge(c, a);
@@ -1974,8 +1973,7 @@ static int make_index(struct np_catalog *c, struct np_app_index **out)
 
 	check_own_runs(c);
 	for (size_t i = 0; e && i < n_apps; i++) {
-		const struct np_cat_app *a =
-			(const struct np_cat_app *)c->apps.item[i];
+		const struct np_cat_app *a = c->apps.item[i];
 		bool published = a->key.owner == NP_CAT_PUBLISHED;
 
 		if (!a->there || !a->known)
