@@ -309,7 +309,7 @@ const struct np_moments *np_run_intervals_alone(const struct np_runs *runs,
 			m = rounds_alone(runs->run[i], level, n_nodes);
 	return m;
 }
-/* The level's rounds in all intervals of r under it. */
+
 /* The level's rounds in all intervals of r under it. */
 static struct np_moments run_intervals_under(const struct np_record *r,
 					     const char *level)
