@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli.h"
-#include "np_array.h"
 #include "np_out.h"
 
 extern const struct cli_cmd cmd_loggps, cmd_trace, cmd_tolerance, cmd_curve,

@@ -16,7 +16,6 @@
 #include "np_clock.h"
 #include "np_prom.h"
 #include "np_option.h"
-#include "np_read.h"
 #include "np_slurm_file.h"
 
 /* Bounds of what Slurm's programs print, in bytes, and of their time. */

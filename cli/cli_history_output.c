@@ -9,7 +9,6 @@
 
 #include "cli_json_put.h"
 #include "cli_plot.h"
-#include "cli_print.h"
 #include "cli_text.h"
 #include "np_job_cost.h"
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli_analysis.h"
 #include "cli_measured.h"
 #include "np_array.h"
 

@@ -21,7 +21,6 @@
 #include "cli_options.h"
 #include "cli_predictions.h"
 #include "cli_print.h"
-#include "cli_text.h"
 #include "cli_analysis.h"
 #include "np_accuracy.h"
 #include "np_evaluate.h"

@@ -6,8 +6,6 @@
  * while other applications shared their leaf switches. This file loads the
  * accounting, as netprof explain does, and prints the result.
  */
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

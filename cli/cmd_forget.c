@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "cli_profile.h"
-#include "cli_text.h"
 
 struct ask {
 	bool yes; /* --yes: do not ask */

@@ -7,7 +7,6 @@
  * its external commands.
  */
 #include <locale.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "cli_profile.h"
-#include "cli_text.h"
 #include "np_app.h"
 #include "np_conf.h"
 #include "np_goal.h"

@@ -9,7 +9,6 @@
 #include "np_qn.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "cli_network.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 #include "np_out.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

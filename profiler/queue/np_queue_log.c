@@ -10,7 +10,6 @@
 #include <zlib.h>
 
 #include "np_array.h"
-#include "np_read.h"
 #include "np_sacct.h"
 #include "np_text.h"
 

@@ -10,7 +10,6 @@
 #include <strings.h>
 #include <time.h>
 
-#include "np_array.h"
 #include "np_option.h"
 
 #define LATEST 1e11 /* the year 5138 */

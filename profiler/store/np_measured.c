@@ -14,7 +14,6 @@
 #include "np_fields.h"
 #include "np_hostlist.h"
 #include "np_read.h"
-#include "np_store.h"
 
 /* Slowdowns above the limit are no measurements; -1 would be no time at all. */
 #define SLOWDOWN_LEAST (-1 + 0x1p-53)
