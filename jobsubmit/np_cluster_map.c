@@ -698,19 +698,6 @@ void np_need_memory(struct np_need *need, uint64_t memory)
 		need->memory_mb = memory;
 }
 
-/* Whether a name of len bytes is in a list such as "a,b,c". */
-static bool has_feature(const char *list, const char *name, size_t len)
-{
-	while (*list) {
-		size_t n = strcspn(list, ",");
-
-		if (n == len && !memcmp(list, name, n))
-			return true;
-		list += n + (list[n] == ',');
-	}
-	return false;
-}
-
 /* Whether features are joined by '&' or ',' only, which is all we support. */
 static bool is_plain(const char *features)
 {
@@ -723,7 +710,7 @@ static bool has_all(const char *list, const char *features)
 	while (*features) {
 		size_t n = strcspn(features, "&,");
 
-		if (n && !has_feature(list, features, n))
+		if (n && !np_list_has(list, features, n))
 			return false;
 		features += n + (features[n] != '\0');
 	}
@@ -1063,24 +1050,11 @@ static int add_rail(struct np_cluster_map *s, struct leaves *l,
 	return append_leaf(s, l, from->name, from->rail);
 }
 
-static bool lists(const char *list, const char *partition)
-{
-	size_t own = strlen(partition);
-
-	for (; list; list = strchr(list, ',')) {
-		list += *list == ',';
-		if (!strncmp(list, partition, own) &&
-		    (!list[own] || list[own] == ','))
-			return true;
-	}
-	return false;
-}
-
 /* Topology of a partition: 0, the cluster's, unless another one lists it. */
 static size_t topo_of_partition(const struct np_topo *t, const char *partition)
 {
 	for (size_t i = 1; i < t->n_topologies; i++)
-		if (lists(t->partitions[i], partition))
+		if (np_list_has(t->partitions[i], partition, strlen(partition)))
 			return i;
 	return 0;
 }

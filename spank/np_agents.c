@@ -1079,13 +1079,8 @@ static int note_rail(char **list, const char *name)
 {
 	char *longer;
 
-	for (const char *at = *list; at && *at; at += *at == ',') {
-		size_t len = strcspn(at, ",");
-
-		if (len == strlen(name) && !memcmp(at, name, len))
-			return 0;
-		at += len;
-	}
+	if (np_list_has(*list, name, strlen(name)))
+		return 0;
 	if (asprintf(&longer, "%s%s%s", *list ? *list : "", *list ? "," : "",
 		     name) < 0)
 		return -ENOMEM;

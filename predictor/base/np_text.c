@@ -125,6 +125,16 @@ char *np_text_clean(const char *text, size_t max)
 	return clean;
 }
 
+bool np_list_has(const char *list, const char *word, size_t len)
+{
+	for (size_t n; list && *list; list += n + (list[n] == ',')) {
+		n = strcspn(list, ",");
+		if (n == len && !memcmp(list, word, len))
+			return true;
+	}
+	return false;
+}
+
 uint64_t np_hash(uint64_t hash, const void *data, size_t len)
 {
 	const unsigned char *byte = data;

@@ -1,5 +1,5 @@
 /*
- * Text from outside, made safe to store, to log and to print; hashes of text;
+ * Text from outside, made safe to store, to log and to print; lists; hashes;
  * and suggestions for mistyped names.
  *
  * Plain text is text that a terminal or a log reader cannot take for anything
@@ -43,6 +43,11 @@ uint32_t np_text_code(const char *p);
 
 /* True if a valid character is plain. */
 bool np_text_is_plain(const char *p);
+
+/* ---- lists ---- */
+
+/* True if a word of len bytes is in a list such as "a,b"; list may be NULL. */
+bool np_list_has(const char *list, const char *word, size_t len);
 
 /* ---- hashes ---- */
 

@@ -6,6 +6,8 @@
 
 #include <gsl/gsl_cdf.h>
 
+#include "np_text.h"
+
 const char *const np_scope_names[NP_N_SCOPES + 1] = {
 	"node", "leaf", "uplink", NULL
 };
@@ -130,17 +132,6 @@ int np_program_check(const struct np_program *a, const struct np_fabric *f,
 	return rc;
 }
 
-/* Is a word of len bytes in a list like "rail0,rail1"? */
-static bool is_listed(const char *list, const char *word, size_t len)
-{
-	for (size_t n; *list; list += n + (list[n] == ',')) {
-		n = strcspn(list, ",");
-		if (n == len && !memcmp(list, word, len))
-			return true;
-	}
-	return false;
-}
-
 bool np_program_shares_rail(const struct np_program *a,
 			    const struct np_program *b)
 {
@@ -149,7 +140,7 @@ bool np_program_shares_rail(const struct np_program *a,
 	for (const char *at = a->rails; *at;) {
 		size_t len = strcspn(at, ",");
 
-		if (is_listed(b->rails, at, len))
+		if (np_list_has(b->rails, at, len))
 			return true;
 		at += len + (at[len] == ',');
 	}

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "np_moments.h"
+#include "np_text.h"
 
 /* What runs are compared with; "", 0 and NULL match any run. */
 struct np_summary_fabric {
@@ -397,13 +398,6 @@ static bool is_calibrated(const char *name, const struct np_fabric *f)
 	return false;
 }
 
-static bool is_word_of(const char *list, const char *word)
-{
-	const struct np_program a = { .rails = list }, b = { .rails = word };
-
-	return np_program_shares_rail(&a, &b);
-}
-
 /*
  * Does the level of a run leave out a rail that the program loads, according to
  * all of its runs?  A level of unknown rails counts as one on all of them.
@@ -415,7 +409,8 @@ static bool lacks_a_rail(const struct np_record *r, const char *rails)
 	for (size_t i = 0; level && i < r->n_leaves; i++) {
 		const char *rail = r->leaves[i].rail;
 
-		if (rail && is_word_of(rails, rail) && !is_word_of(level, rail))
+		if (rail && !np_list_has(level, rail, strlen(rail)) &&
+		    (!rails || np_list_has(rails, rail, strlen(rail))))
 			return true;
 	}
 	return false;
@@ -618,7 +613,7 @@ static int find_rails(const struct np_runs *runs, char **out)
 			if (!f)
 				return -ENOMEM;
 			fflush(f);
-			if (!is_word_of(*out, rail))
+			if (!np_list_has(*out, rail, strlen(rail)))
 				fprintf(f, "%s%s", len ? "," : "", rail);
 		}
 	}

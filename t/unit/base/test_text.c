@@ -84,10 +84,33 @@ static void test_errors(void)
 		err.text[NP_ERR_LEN - 2] == '?');
 }
 
+static void test_list(void)
+{
+	static const struct {
+		const char *name, *list, *word;
+		bool has;
+	} words[] = {
+		{ "the first", "rail0,rail1", "rail0", true },
+		{ "the last", "rail0,rail1", "rail1", true },
+		{ "the beginning of a word", "rail0,rail1", "rail", false },
+		{ "longer than a word", "rail0,rail1", "rail01", false },
+		{ "after an empty word", ",b", "b", true },
+		{ "in an empty list", "", "a", false },
+		{ "in no list", NULL, "a", false },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(words); i++)
+		T_ROW(words[i].name, np_list_has(words[i].list, words[i].word,
+						strlen(words[i].word)) ==
+				    words[i].has);
+	T_CHECK(np_list_has("a,b", "b&c", 1));
+}
+
 static const struct t_case cases[] = {
 	{ "text from outside cannot play tricks on a terminal", test_clean },
 	{ "the same in place", test_in_place },
 	{ "nor can what an error quotes", test_errors },
+	{ "a list has whole words", test_list },
 	{ NULL, NULL },
 };
 T_SUITE(text, cases)
