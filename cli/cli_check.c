@@ -216,13 +216,6 @@ static bool find_plugin(const char *dirs, const char *name, char *path,
 	return false;
 }
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /*
  * The loader of Slurm accepts our plugins in any version, because they claim
  * its own version; a plugin that was built for another release then switches
@@ -233,7 +226,7 @@ static void report_mismatch(struct cli_check *c, const char *path,
 {
 	char was[NP_LOADER_TEXT], is[NP_LOADER_TEXT];
 
-	cli_check_add(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
+	cli_check_add(c, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
 		  "was built for Slurm %s, but %s is installed: %s",
 		  np_loader_text(built, was),
 		  np_loader_text(c->slurm.installed, is),
@@ -253,10 +246,10 @@ static void check_placement_plugin(struct cli_check *c, const char *path,
 	char placement[PATH_MAX + 64];
 
 	snprintf(placement, sizeof(placement), "%.*s" PLACEMENT,
-		 (int)(base_of(path) - path), path);
+		 (int)(basename(path) - path), path);
 	if (!access(placement, R_OK))
 		return;
-	cli_check_add(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
+	cli_check_add(c, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
 		  "%s: %s: slurmctld starts without it, and placement is off",
 		  placement, strerror(errno));
 	cli_check_remedy(c, REBUILD ", then restart slurmctld");
@@ -274,20 +267,20 @@ static void check_plugin(struct cli_check *c, const char *path, bool used)
 			  &err) != sizeof(built) ||
 	    np_elf_symbol(path, "plugin_type", type, sizeof(type) - 1,
 			  &err) < 0) {
-		cli_check_add(c, used ? CLI_PROBLEM : CLI_WARNING, base_of(path),
+		cli_check_add(c, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
 			  "cannot be used: %s", err.text);
 		cli_check_remedy(c, REBUILD);
 		return;
 	}
 	in_ctld = !strncmp(type, "job_submit/", 11);
 	if (!c->slurm.installed)
-		cli_check_add(c, CLI_WARNING, base_of(path), "was built for Slurm "
+		cli_check_add(c, CLI_WARNING, basename(path), "was built for Slurm "
 			  "%s; the installed version is unknown",
 			  np_loader_text(built, was));
 	else if (!np_loader_fits(built, c->slurm.installed))
 		report_mismatch(c, path, in_ctld, built, used);
 	else
-		cli_check_add(c, CLI_OK, base_of(path), "was built for Slurm %s: "
+		cli_check_add(c, CLI_OK, basename(path), "was built for Slurm %s: "
 			  "works in %s %s", np_loader_text(built, was),
 			  in_ctld ? "slurmctld" : "sbatch, srun and slurmstepd",
 			  np_loader_text(c->slurm.installed, is));
@@ -407,11 +400,11 @@ static int take_stack_line(void *arg, const struct np_slurm_stack_line *line,
 		take_include(s, line);
 		return 0;
 	}
-	if (!*s->at && !strcmp(base_of(line->word), "spank_pyxis.so"))
+	if (!*s->at && !strcmp(basename(line->word), "spank_pyxis.so"))
 		snprintf(s->pyxis, sizeof(s->pyxis), "%s:%u", line->path,
 			 line->number);
-	s->carriage_return |= !strcmp(base_of(line->word), SPANK "\r");
-	if (strcmp(base_of(line->word), SPANK))
+	s->carriage_return |= !strcmp(basename(line->word), SPANK "\r");
+	if (strcmp(basename(line->word), SPANK))
 		return 0;
 	if (*s->at) {
 		snprintf(s->again, sizeof(s->again), "%s:%u", line->path,

@@ -50,11 +50,8 @@ static const struct {
 
 static enum wrapper wrapper_kind(const char *exe)
 {
-	const char *base = strrchr(exe, '/');
-
-	base = base ? base + 1 : exe;
 	for (size_t i = 0; i < NP_ARRAY_SIZE(wrappers); i++)
-		if (!strcmp(base, wrappers[i].name))
+		if (!strcmp(basename(exe), wrappers[i].name))
 			return wrappers[i].kind;
 	return PROGRAM;
 }

@@ -101,10 +101,8 @@ static const char *const runtimes[] = {
 
 static bool is_runtime(const char *program)
 {
-	const char *slash = strrchr(program, '/');
-
 	for (size_t i = 0; i < NP_ARRAY_SIZE(runtimes); i++)
-		if (!strcmp(slash ? slash + 1 : program, runtimes[i]))
+		if (!strcmp(basename(program), runtimes[i]))
 			return true;
 	return false;
 }

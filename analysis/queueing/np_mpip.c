@@ -116,18 +116,10 @@ static void copy_word(const char *word, char out[NP_MPIP_NAME])
 	np_text_plain(out);
 }
 
-/* The last component of a path. */
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* mpiP names its reports PROGRAM.TASKS.PID.N.mpiP. */
 static bool names_report(const struct state *s, const char *program)
 {
-	const char *report = base_name(s->where);
+	const char *report = basename(s->where);
 	size_t len = strlen(program);
 
 	return len && !strncmp(report, program, len) && report[len] == '.' &&
@@ -137,7 +129,7 @@ static bool names_report(const struct state *s, const char *program)
 /* Whether a path with blanks may continue with this word and end there. */
 static bool may_end_path(const char *word)
 {
-	const char *base = base_name(word);
+	const char *base = basename(word);
 
 	return *word != '/' && *word != '.' && base != word && *base &&
 	       (strstr(word, "/./") || !strchr(base, '.'));
@@ -152,14 +144,14 @@ static bool may_end_path(const char *word)
  */
 static void parse_program(struct state *s)
 {
-	const char *program = base_name(s->word[3]);
+	const char *program = basename(s->word[3]);
 
 	for (size_t i = 4; !names_report(s, program) &&
 	     strchr(s->word[3], '/') && i < s->n; i++) {
 		const char *word = s->word[i];
 
-		if (names_report(s, base_name(word)) || may_end_path(word))
-			program = base_name(word);
+		if (names_report(s, basename(word)) || may_end_path(word))
+			program = basename(word);
 		else if (!isalpha((unsigned char)*word) ||
 			 strpbrk(word, "=/"))
 			break;

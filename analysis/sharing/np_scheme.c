@@ -130,11 +130,10 @@ static int begin_scheme(struct reader *r, const char *name)
 /* A file without a scheme line: the scheme is named after the file. */
 static int begin_unnamed(struct reader *r)
 {
-	const char *slash = strrchr(r->w.source, '/');
 	np_scheme_name name;
 	size_t n = 0;
 
-	for (const char *p = slash ? slash + 1 : r->w.source;
+	for (const char *p = basename(r->w.source);
 	     *p && n + 1 < sizeof(name); p++)
 		name[n++] = isalnum((unsigned char)*p) ||
 			    strchr("_.-+", *p) ? *p : '_';

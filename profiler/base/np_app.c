@@ -41,12 +41,10 @@ int np_app_check(const char *name, struct np_err *err)
 
 int np_app_from_text(const char *text, char app[NP_APP_MAX + 1])
 {
-	const char *slash = strrchr(text, '/');
 	int usable = 0;
 	size_t i;
 
-	if (slash)
-		text = slash + 1;
+	text = basename(text);
 	for (i = 0; i < NP_APP_MAX && text[i]; i++)
 		usable |= is_app_char(text[i]) && !strchr("._+-", text[i]);
 	if (!usable)

@@ -270,13 +270,6 @@ static bool starts_elsewhere(const char *name)
 	return false;
 }
 
-static const char *name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Does a symbol table, of whichever kind, have the start of an MPI program? */
 static bool has_mpi_symbol(Elf *elf, Elf_Scn *s)
 {
@@ -338,7 +331,7 @@ static bool no_mpi_of_program(const char *path, char buf[NP_MPI_TEXT])
 
 bool np_mpi_of_file(const char *path, char buf[NP_MPI_TEXT])
 {
-	return strcmp(name_of(path), "exe") ? mpi_of_library(path, buf) :
+	return strcmp(basename(path), "exe") ? mpi_of_library(path, buf) :
 					      no_mpi_of_program(path, buf);
 }
 
@@ -354,9 +347,9 @@ static bool look_at_file(struct look *l, pid_t pid, const char *file)
 {
 	char path[PATH_MAX + 32];
 
-	if (is_pmi(name_of(file)))
+	if (is_pmi(basename(file)))
 		l->uncertain = true;
-	if (!may_be_mpi(name_of(file)))
+	if (!may_be_mpi(basename(file)))
 		return false;
 	l->uncertain = true; /* unless it says its version */
 	snprintf(path, sizeof(path), "/proc/%ld/root%s", (long)pid, file);
@@ -373,7 +366,7 @@ static bool is_dynamic_program(struct look *l, pid_t pid)
 	if (len <= 0)
 		return false;
 	exe[len] = '\0';
-	return !starts_elsewhere(name_of(exe)) && l->ask(path, l->version);
+	return !starts_elsewhere(basename(exe)) && l->ask(path, l->version);
 }
 
 static bool look_at_process(pid_t pid, void *arg)

@@ -155,8 +155,7 @@ static int expand_name(const struct reader *r, const char *word, size_t len,
 /* path: name in the directory of file. */
 static int sibling_path(const char *file, const char *name, char path[PATH_MAX])
 {
-	const char *slash = strrchr(file, '/');
-	int dir = slash ? (int)(slash + 1 - file) : 0;
+	int dir = (int)(basename(file) - file);
 
 	return snprintf(path, PATH_MAX, "%.*s%s", dir, file, name) <
 	       PATH_MAX ? 0 : -ENAMETOOLONG;
@@ -388,9 +387,8 @@ static int read_stack_file(struct stack_reader *r, const char *path,
 int np_slurm_stack_pattern(const struct np_slurm_stack_line *line, char *buf,
 			   size_t len)
 {
-	const char *slash = strrchr(line->path, '/');
-	int dir = *line->word == '/' || !slash ? 0 :
-		  (int)(slash + 1 - line->path);
+	int dir = *line->word == '/' ? 0 :
+		  (int)(basename(line->path) - line->path);
 	int n = snprintf(buf, len, "%.*s%s", dir, line->path, line->word);
 
 	return n < 0 || (size_t)n >= len ? -ENAMETOOLONG : 0;

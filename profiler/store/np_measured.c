@@ -634,13 +634,13 @@ static int get_name(const struct np_jat *in, json_object *from,
 	};
 	static const struct np_fields table = NP_FIELDS(field,
 							np_measured_name);
-	const char *slash = strrchr(in->where, '/');
+	const char *file = basename(in->where);
 	int rc = np_jget_fields(in, from, &given, &table);
 
 	if (rc)
 		return rc;
 	s->name = strdup(given.name[0] ? given.name :
-			 slash && slash[1] ? slash + 1 : in->where);
+			 *file ? file : in->where);
 	s->fabric.name = s->name;
 	return s->name ? 0 : -ENOMEM;
 }
