@@ -1806,19 +1806,12 @@ static void table(const struct cli_simulate *s, size_t from, size_t to,
 /* The effect on groups of jobs, by the first seed. */
 
 struct group {
-	uint32_t key; /* user, class of size, or partition */
+	uint32_t key; /* user, class of size, or partition; first, as
+			 np_order_u32() expects */
 	size_t jobs;
 	double before, after; /* wait without and with the policy, seconds */
 	double recovered;     /* node-seconds */
 };
-
-/* Order by group, so that jobs of one group are adjacent. */
-static int by_key(const void *a, const void *b)
-{
-	const struct group *x = a, *y = b;
-
-	return x->key < y->key ? -1 : x->key > y->key;
-}
 
 /* Change of the mean wait of a group, seconds. */
 static double change_of(const struct group *p)
@@ -1879,7 +1872,7 @@ static struct group *make_groups(const struct cli_simulate *s, enum kind kind,
 	if (!p)
 		return NULL;
 	/* Sort by group, then add up the jobs of each group in place. */
-	qsort(p, k, sizeof(*p), by_key);
+	qsort(p, k, sizeof(*p), np_order_u32);
 	for (size_t i = 0; i < k; i++) {
 		struct group *to = *n ? &p[*n - 1] : NULL;
 

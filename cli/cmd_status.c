@@ -22,6 +22,7 @@
 #include "cli_profile.h"
 #include "cli_state.h"
 #include "cli_text.h"
+#include "np_array.h"
 #include "np_conf.h"
 #include "np_figure.h"
 
@@ -459,10 +460,9 @@ static int by_worst_slowdown(const void *a, const void *b)
 /* Order of jobs by their number. */
 static int by_number(const void *a, const void *b)
 {
-	const struct np_state_job *x = *(const struct np_state_job *const *)a;
-	const struct np_state_job *y = *(const struct np_state_job *const *)b;
+	const struct np_state_job *const *x = a, *const *y = b;
 
-	return x->id < y->id ? -1 : x->id > y->id;
+	return np_order_u32(&(*x)->id, &(*y)->id);
 }
 
 /* Pending, and restricted or held, or advised to be. */

@@ -71,18 +71,10 @@ void np_job_cache_free(struct np_job_cache *m)
 	free(m);
 }
 
-static int by_id(const void *a, const void *b)
-{
-	uint32_t x = ((const struct np_cached_job *)a)->id;
-	uint32_t y = ((const struct np_cached_job *)b)->id;
-
-	return x < y ? -1 : x > y;
-}
-
 struct np_cached_job *np_job_cache_find(struct np_job_cache *m, uint32_t id)
 {
 	const struct np_cached_job key = { .id = id };
-	void *at = tfind(&key, &m->cached, by_id);
+	void *at = tfind(&key, &m->cached, np_order_u32);
 
 	return at ? *(struct np_cached_job **)at : NULL;
 }
@@ -96,7 +88,7 @@ struct np_cached_job *np_job_cache_at(struct np_job_cache *m, uint32_t id)
 		if (!cached)
 			return NULL;
 		cached->id = id;
-		if (!tsearch(cached, &m->cached, by_id)) {
+		if (!tsearch(cached, &m->cached, np_order_u32)) {
 			free(cached);
 			return NULL;
 		}
@@ -131,7 +123,7 @@ void np_job_cache_sweep(struct np_job_cache *m)
 
 	twalk_r(m->cached, sweep_one, &s);
 	for (size_t i = 0; i < s.n; i++) {
-		tdelete(s.gone[i], &m->cached, by_id);
+		tdelete(s.gone[i], &m->cached, np_order_u32);
 		free_cached(s.gone[i]);
 	}
 	free(s.gone);

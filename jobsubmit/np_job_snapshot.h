@@ -21,7 +21,7 @@
  */
 
 struct np_cached_job {
-	uint32_t id;
+	uint32_t id;	   /* first: np_order_u32() */
 	double held_sec;   /* exact; the annotation's is rounded */
 	uint64_t said;	   /* digest of the decision that was logged last */
 	unsigned n_said;   /* log lines about it in said_hour */

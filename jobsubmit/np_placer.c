@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "np_apply.h"
+#include "np_array.h"
 #include "np_clock.h"
 #include "np_ctl.h"
 #include "np_loader.h"
@@ -366,10 +367,9 @@ struct causes {
 
 static int by_id(const void *a, const void *b)
 {
-	uint32_t x = (*(const struct np_job_entry *const *)a)->id;
-	uint32_t y = (*(const struct np_job_entry *const *)b)->id;
+	const struct np_job_entry *const *x = a, *const *y = b;
 
-	return x < y ? -1 : x > y;
+	return np_order_u32(&(*x)->id, &(*y)->id);
 }
 
 /* The jobs of a snapshot by id, as pointers. NULL: out of memory. */

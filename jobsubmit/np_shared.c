@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "np_annotation.h"
+#include "np_array.h"
 #include "np_bits.h"
 #include "np_clock.h"
 #include "np_ctl.h"
@@ -62,20 +63,12 @@ bool np_may_change(uint32_t uid, uint32_t owner)
 	return uid == owner || is_administrator(uid);
 }
 
-static int by_owner(const void *a, const void *b)
-{
-	uint32_t x = ((const struct np_owner *)a)->id;
-	uint32_t y = ((const struct np_owner *)b)->id;
-
-	return x < y ? -1 : x > y;
-}
-
 static struct np_owner *find_owner(const struct np_changes *t, uint32_t id)
 {
 	const struct np_owner key = { .id = id };
 
 	return t->n_owners ? bsearch(&key, t->owner, t->n_owners, sizeof(key),
-				     by_owner) : NULL;
+				     np_order_u32) : NULL;
 }
 
 /* Whether a change may have been missed of a new job of this owner. */
@@ -102,7 +95,7 @@ void np_changes_set_owners(struct np_changes *t, struct np_owner *owner,
 			   size_t n)
 {
 	if (n)
-		qsort(owner, n, sizeof(*owner), by_owner);
+		qsort(owner, n, sizeof(*owner), np_order_u32);
 	for (size_t i = 0; i < n; i++) {
 		const struct np_owner *old = find_owner(t, owner[i].id);
 
@@ -360,14 +353,6 @@ void np_shared_wait_in_flight(struct np_shared *d)
 		usleep((useconds_t)(left * 1e6));
 }
 
-static int by_id(const void *a, const void *b)
-{
-	uint32_t x = ((const struct np_written *)a)->id;
-	uint32_t y = ((const struct np_written *)b)->id;
-
-	return x < y ? -1 : x > y;
-}
-
 const struct np_written *np_shared_written(const struct np_shared *d,
 					   uint32_t id,
 					   uint32_t task)
@@ -379,7 +364,7 @@ const struct np_written *np_shared_written(const struct np_shared *d,
 		if (d->written[i].array == id && d->written[i].task == task)
 			return &d->written[i];
 	return d->n_written ? bsearch(&key, d->written, d->n_written,
-				      sizeof(key), by_id) : NULL;
+				      sizeof(key), np_order_u32) : NULL;
 }
 
 void np_shared_set_sending(struct np_shared *d, const struct np_sending *s)
@@ -460,7 +445,7 @@ void np_shared_note_written(struct np_shared *d, struct np_written *w, size_t n)
 	size_t n_old;
 
 	if (n)
-		qsort(w, n, sizeof(*w), by_id);
+		qsort(w, n, sizeof(*w), np_order_u32);
 	pthread_mutex_lock(&d->lock);
 	old = d->written;
 	n_old = d->n_written;

@@ -55,7 +55,7 @@ struct np_change {
 
 /* The owner of a job or array. */
 struct np_owner {
-	uint32_t id, uid;
+	uint32_t id, uid; /* id first: np_order_u32() */
 	bool missed; /* a change of it exceeded the limits */
 };
 
@@ -141,7 +141,7 @@ struct np_decision {
 
 /* What a pending job contains that placement wrote; for job_modify. */
 struct np_written {
-	uint32_t id;
+	uint32_t id; /* first: np_order_u32() */
 	uint32_t array, task; /* as in struct np_job_entry */
 	char *ours;	   /* excluded nodes, a hostlist; NULL: none */
 	int64_t until_sec; /* begin time; 0: none */

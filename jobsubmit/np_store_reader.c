@@ -144,10 +144,7 @@ set_end_time(struct job *job, const slurm_job_info_t *j, int64_t now_sec)
 
 static int id_of(const void *key, const void *item)
 {
-	uint32_t x = *(const uint32_t *)key;
-	uint32_t y = (*(struct job *const *)item)->in.id;
-
-	return x < y ? -1 : x > y;
+	return np_order_u32(key, &(*(struct job *const *)item)->in.id);
 }
 
 /* Among the first n, find the runs that ended. runs[]: those that did not. */

@@ -28,7 +28,10 @@ int np_array_room(void *array, size_t *room, size_t n, size_t size);
 /* Make room for exactly `room` elements, perhaps fewer than there are. */
 int np_array_resize(void *array, size_t room, size_t size);
 
-/* Ascending order, for qsort() and bsearch(). */
+/*
+ * Ascending order, for qsort() and bsearch(): of numbers, or of structures by
+ * their first member.
+ */
 int np_order_double(const void *a, const void *b);
 int np_order_u32(const void *a, const void *b);
 

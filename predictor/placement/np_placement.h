@@ -50,7 +50,7 @@ struct np_arrivals {
 };
 
 struct np_arrival {
-	uint32_t owner; /* uid */
+	uint32_t owner; /* uid; first: np_order_u32() */
 	uint32_t n;	/* of the owner's jobs that are new in the snapshot */
 };
 

@@ -95,7 +95,7 @@ struct np_auth_request {
 
 /* Groups of a user: bit i is set for a member of the group of rule i. */
 struct np_auth_user {
-	uint32_t uid;
+	uint32_t uid; /* first: np_order_u32() */
 	uint64_t groups;
 };
 

@@ -874,13 +874,6 @@ static bool is_uid_name(const char *name)
 	return uid_of_name(name, &uid);
 }
 
-static int by_uid(const void *a, const void *b)
-{
-	uid_t x = *(const uid_t *)a, y = *(const uid_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Open users/ and list the names that want() takes; *n 0 if it is missing. */
 static int open_users(const struct np_store *s, bool (*want)(const char *name),
 		      struct np_dir *d, char ***names, size_t *n, bool *cut,
@@ -938,7 +931,7 @@ int np_store_uids(struct np_store *s, uid_t **uids, size_t *n,
 	found = calloc(n_names + 1, sizeof(*found));
 	if (found) {
 		*n = own_uids(d.fd, names, n_names, found);
-		qsort(found, *n, sizeof(*found), by_uid);
+		qsort(found, *n, sizeof(*found), np_order_u32);
 		*uids = found;
 	}
 	np_names_free(names, n_names);
@@ -992,7 +985,8 @@ static int most_taken(const void *a, const void *b)
 
 	if (x->n_taken != y->n_taken)
 		return x->n_taken < y->n_taken ? 1 : -1;
-	return x->n < y->n ? 1 : x->n > y->n ? -1 : by_uid(&x->uid, &y->uid);
+	return x->n < y->n ? 1 : x->n > y->n ? -1 :
+	       np_order_u32(&x->uid, &y->uid);
 }
 
 int np_store_census(struct np_store *s, struct np_store_census *out,

@@ -370,13 +370,6 @@ int32_t np_app_index_find(const struct np_app_index *x, const char *app,
 	return found ? found->profile : NP_PROFILE_UNKNOWN;
 }
 
-static int by_uid(const void *a, const void *b)
-{
-	const struct np_auth_user *x = a, *y = b;
-
-	return x->uid < y->uid ? -1 : x->uid > y->uid;
-}
-
 /*
  * May a user use a published name?  Claim= decides first, then the
  * user's own runs.
@@ -389,7 +382,7 @@ static enum np_auth app_index_judge(const struct np_app_index *x,
 	const struct np_auth_rules *c = &x->auth;
 	const struct np_auth_user *user =
 		c->n_users ? bsearch(&key, c->user, c->n_users, sizeof(key),
-				     by_uid) :
+				     np_order_u32) :
 			     NULL;
 	const struct np_app_entry *own;
 
