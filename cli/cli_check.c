@@ -267,21 +267,21 @@ static void check_plugin(struct cli_check *c, const char *path, bool used)
 			  &err) != sizeof(built) ||
 	    np_elf_symbol(path, "plugin_type", type, sizeof(type) - 1,
 			  &err) < 0) {
-		cli_check_add(c, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
-			  "cannot be used: %s", err.text);
+		cli_check_add(c, used ? CLI_PROBLEM : CLI_WARNING,
+			  basename(path), "cannot be used: %s", err.text);
 		cli_check_remedy(c, REBUILD);
 		return;
 	}
 	in_ctld = !strncmp(type, "job_submit/", 11);
 	if (!c->slurm.installed)
-		cli_check_add(c, CLI_WARNING, basename(path), "was built for Slurm "
-			  "%s; the installed version is unknown",
+		cli_check_add(c, CLI_WARNING, basename(path), "was built for "
+			  "Slurm %s; the installed version is unknown",
 			  np_loader_text(built, was));
 	else if (!np_loader_fits(built, c->slurm.installed))
 		report_mismatch(c, path, in_ctld, built, used);
 	else
-		cli_check_add(c, CLI_OK, basename(path), "was built for Slurm %s: "
-			  "works in %s %s", np_loader_text(built, was),
+		cli_check_add(c, CLI_OK, basename(path), "was built for Slurm "
+			  "%s: works in %s %s", np_loader_text(built, was),
 			  in_ctld ? "slurmctld" : "sbatch, srun and slurmstepd",
 			  np_loader_text(c->slurm.installed, is));
 	if (in_ctld)

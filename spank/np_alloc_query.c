@@ -930,14 +930,8 @@ static struct np_neighbour *add_neighbour(struct np_record *r,
 
 /* A node of a candidate, and its leaf. */
 struct spot {
-	const char *leaf, *node;
+	const char *leaf, *node; /* leaf first: np_order_text() */
 };
-
-static int by_leaf(const void *a, const void *b)
-{
-	return strcmp(((const struct spot *)a)->leaf,
-		      ((const struct spot *)b)->leaf);
-}
 
 static bool is_step_leaf(const struct np_neighbours *b, const char *leaf)
 {
@@ -988,11 +982,11 @@ static int merge_hosts(struct np_neighbours *b, const struct np_candidate *c,
 							   hosts->name[i] };
 	}
 	if (n)
-		qsort(spot, n, sizeof(*spot), by_leaf);
+		qsort(spot, n, sizeof(*spot), np_order_text);
 	for (size_t i = 0, end; !rc && i < n; i = end) {
-		for (end = i + 1; end < n && !by_leaf(&spot[i], &spot[end]);
-		     end++)
-			;
+		end = i + 1;
+		while (end < n && !np_order_text(&spot[i], &spot[end]))
+			end++;
 		rc = merge_leaf(b, c, &spot[i], end - i);
 	}
 	free(spot);

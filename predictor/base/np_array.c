@@ -215,3 +215,8 @@ int np_order_u32(const void *a, const void *b)
 
 	return (*x > *y) - (*x < *y);
 }
+
+int np_order_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}

@@ -34,6 +34,7 @@ int np_array_resize(void *array, size_t room, size_t size);
  */
 int np_order_double(const void *a, const void *b);
 int np_order_u32(const void *a, const void *b);
+int np_order_text(const void *a, const void *b); /* char *, by strcmp() */
 
 /* ---- indexes ---- */
 

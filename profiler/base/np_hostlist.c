@@ -190,11 +190,6 @@ int np_hostlist_expand(const char *text, char ***names, size_t *n,
 	return 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void write_shared(size_t i, const char *name, char *buf, size_t len,
 			 size_t *used, size_t *cut)
 {
@@ -217,9 +212,9 @@ size_t np_hostlist_shared(const char *a, const char *b, char *buf, size_t len)
 	buf[0] = '\0';
 	if (!np_hostlist_expand(a, &x, &n, NULL) &&
 	    !np_hostlist_expand(b, &y, &m, NULL) && m) {
-		qsort(y, m, sizeof(*y), by_name);
+		qsort(y, m, sizeof(*y), np_order_text);
 		for (size_t i = 0; i < n; i++)
-			if (bsearch(&x[i], y, m, sizeof(*y), by_name))
+			if (bsearch(&x[i], y, m, sizeof(*y), np_order_text))
 				write_shared(count++, x[i], buf, len, &used,
 					     &cut);
 	}

@@ -28,7 +28,9 @@ struct entry_head {
 };
 
 struct entry {
-	const char *name, *data; /* point into text, or malloc'ed if own */
+	/* Both point into text, or are malloc'ed if own. The name is first, as
+	 * np_order_text() expects. */
+	const char *name, *data;
 	size_t len;
 	uint64_t state;
 	bool used, own;
@@ -218,18 +220,12 @@ uint64_t np_cache_state(uint64_t seed, const struct np_store_stamp *stamp,
 	return hash ? hash : 1;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct entry *)a)->name,
-		      ((const struct entry *)b)->name);
-}
-
 static struct entry *find_entry(struct np_cache *k, const char *name)
 {
 	const struct entry like = { .name = name };
 
 	return k && k->n_read ? bsearch(&like, k->e, k->n_read, sizeof(*k->e),
-					by_name) : NULL;
+					np_order_text) : NULL;
 }
 
 const char *np_cache_find(struct np_cache *k, const char *name, uint64_t state,
@@ -316,7 +312,7 @@ static void write_file(struct np_cache *k)
 
 	if (!text)
 		return;
-	qsort(k->e, k->n, sizeof(*k->e), by_name);
+	qsort(k->e, k->n, sizeof(*k->e), np_order_text);
 	h.n = n;
 	to += sizeof(h);
 	for (size_t i = 0; i < k->n; i++)

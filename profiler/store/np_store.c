@@ -116,7 +116,7 @@ static bool is_tmp_name(const char *name)
 
 static int last_first(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)b, *(char *const *)a);
+	return np_order_text(b, a);
 }
 
 /* Collect the names that want() takes. */
