@@ -495,19 +495,6 @@ static int add_node(void *arg, const char *name)
 	return 0;
 }
 
-/* Expand a node list into the last leaf of the map. */
-static int add_nodes(struct map *m, const char *list)
-{
-	size_t len;
-	int rc = 0;
-
-	while (!rc && (len = np_hostlist_word(&list))) {
-		rc = np_hostlist_walk(list, len, add_node, m);
-		list += len;
-	}
-	return rc;
-}
-
 /* Append a leaf switch with its nodes. */
 static int add_leaf(struct map *m, const char *name, const char *nodes)
 {
@@ -515,7 +502,7 @@ static int add_leaf(struct map *m, const char *name, const char *nodes)
 		return -ENOMEM;
 	m->leaf[m->n] = (struct leaf){ .n = 0 };
 	snprintf(m->leaf[m->n++].name, sizeof(m->leaf->name), "%s", name);
-	return add_nodes(m, nodes);
+	return np_hostlist_each(nodes, add_node, m);
 }
 
 /* Append a switch above other switches. */
@@ -838,18 +825,13 @@ static int add_child(void *arg, const char *name)
 static int collect(struct map *m, struct above *w, unsigned depth)
 {
 	struct collect c = { m, w, depth };
-	const char *list = w->children;
-	size_t len;
-	int rc = 0;
+	int rc;
 
 	if (w->level)
 		return 0;
 	if (depth > MAX_LEVELS)
 		return -EINVAL;
-	while (!rc && (len = np_hostlist_word(&list))) {
-		rc = np_hostlist_walk(list, len, add_child, &c);
-		list += len;
-	}
+	rc = np_hostlist_each(w->children, add_child, &c);
 	if (!w->level)
 		w->level = 1;
 	return rc;

@@ -430,22 +430,13 @@ static int add_switch(void *arg, const char *name)
 /* Calls f for each name of a list such as n[0-3],n7. */
 static int each(const char *list, np_hostlist_f *f, struct definition *d)
 {
-	size_t len;
-
 	/*
 	 * No node has one of these in its name: they are misplaced quotes, or a
 	 * semicolon where a comma was meant, and would hide the nodes behind.
 	 */
 	if (list && strpbrk(list, "\"';"))
 		return -EINVAL;
-	while (list && (len = np_hostlist_word(&list))) {
-		int rc = np_hostlist_walk(list, len, f, d);
-
-		if (rc)
-			return rc;
-		list += len;
-	}
-	return 0;
+	return list ? np_hostlist_each(list, f, d) : 0;
 }
 
 /* Adds the nodes and switches of the current line. */

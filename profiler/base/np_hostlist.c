@@ -144,6 +144,15 @@ int np_hostlist_walk(const char *word, size_t len, np_hostlist_f *each,
 	return expand(&w, 0, word, len, 0);
 }
 
+int np_hostlist_each(const char *list, np_hostlist_f *each, void *arg)
+{
+	int rc = 0;
+
+	for (size_t len; !rc && (len = np_hostlist_word(&list)); list += len)
+		rc = np_hostlist_walk(list, len, each, arg);
+	return rc;
+}
+
 int np_names_add(char ***names, size_t *n, const char *name)
 {
 	char *copy = strdup(name);

@@ -39,6 +39,9 @@ typedef int np_hostlist_f(void *arg, const char *name);
 int np_hostlist_walk(const char *word, size_t len, np_hostlist_f *each,
 		     void *arg);
 
+/* The same for all words of a list, up to the first that fails. */
+int np_hostlist_each(const char *list, np_hostlist_f *each, void *arg);
+
 /*
  * Write the names that are in both lists, in the order of a, as "x,y", or as
  * "x,y and 3 more" if they do not fit. Returns their number. Text that is not a

@@ -111,16 +111,6 @@ static int put_on_leaf(void *arg, const char *name)
 	return 0;
 }
 
-/* Call each() for every host of a comma-separated list of expressions. */
-static int walk_list(const char *list, np_hostlist_f *each, void *arg)
-{
-	int rc = 0;
-
-	for (size_t len; !rc && (len = np_hostlist_word(&list)); list += len)
-		rc = np_hostlist_walk(list, len, each, arg);
-	return rc;
-}
-
 int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 			struct np_err *err)
 {
@@ -140,7 +130,7 @@ int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 		to.leaf = number_of(&h->leaf_name, t->leaf[i].name);
 		if (to.leaf == NP_NO_INDEX)
 			return -ENOMEM;
-		rc = walk_list(t->leaf[i].nodes, put_on_leaf, &to);
+		rc = np_hostlist_each(t->leaf[i].nodes, put_on_leaf, &to);
 		if (rc)
 			return np_errf(err, rc, "topology: leaf switch %.64s: "
 				       "\"%.80s\": expected a list of nodes",
@@ -321,7 +311,7 @@ static int read_nodes(const struct reader *r, char *const *value, size_t line,
 	int rc;
 
 	j->first_node = h->n_nodes;
-	rc = walk_list(value[NODES], add_node, h);
+	rc = np_hostlist_each(value[NODES], add_node, h);
 	j->n_listed = h->n_nodes - j->first_node;
 	if (rc == -EINVAL)
 		return refuse(r, line, NODES, value[NODES],
