@@ -150,28 +150,25 @@ static void exec_saver(const struct np_conf *conf, int fd)
 
 static int start_own(const struct np_conf *conf, struct np_err *err)
 {
-	int pair[2], fd, status = 0;
+	int pair[2], status = 0;
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ||
+	    np_fds_above(pair))
 		return np_errf(err, -errno, "no socket: %s", strerror(errno));
-	fd = fcntl(pair[0], F_DUPFD_CLOEXEC, 10);
-	close(pair[0]);
-	pair[0] = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
-	close(pair[1]);
 	pid = fork();
 	if (!pid)
-		exec_saver(conf, pair[0]);
-	close(pair[0]);
+		exec_saver(conf, pair[1]);
+	close(pair[1]);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (pid < 0 || status) {
-		close(fd);
+		close(pair[0]);
 		return np_errf(err, -EAGAIN, "netprof-saver could not be "
 			       "started");
 	}
-	fcntl(fd, F_SETFL, O_NONBLOCK);
-	return fd;
+	fcntl(pair[0], F_SETFL, O_NONBLOCK);
+	return pair[0];
 }
 
 static int connect_saver(struct saver *s, struct np_err *err)

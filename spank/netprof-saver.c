@@ -274,22 +274,11 @@ static void run_child(const struct np_saver_request *r, bool as_user, int out)
  */
 static int open_pipe(int fd[2])
 {
-	int low[2];
+	int rc = pipe2(fd, O_CLOEXEC | O_NONBLOCK) ? -errno : np_fds_above(fd);
 
-	if (pipe2(low, O_CLOEXEC | O_NONBLOCK))
-		return -errno;
-	for (int i = 0; i < 2; i++) {
-		fd[i] = fcntl(low[i], F_DUPFD_CLOEXEC, 10);
-		close(low[i]);
-	}
-	if (fd[0] >= 0 && fd[1] >= 0) {
+	if (!rc)
 		fcntl(fd[1], F_SETFL, 0);
-		return 0;
-	}
-	for (int i = 0; i < 2; i++)
-		if (fd[i] >= 0)
-			close(fd[i]);
-	return -EMFILE;
+	return rc;
 }
 
 /*

@@ -39,3 +39,26 @@ int np_detach(const int keep[], int n_keep)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	return 0;
 }
+
+int np_fd_above(int fd)
+{
+	int above = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
+
+	if (fd >= 0)
+		close(fd);
+	return above;
+}
+
+int np_fds_above(int fd[2])
+{
+	for (int i = 0; i < 2; i++)
+		fd[i] = np_fd_above(fd[i]);
+	if (fd[0] >= 0 && fd[1] >= 0)
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		close(fd[i]);
+		fd[i] = -1;
+	}
+	errno = EMFILE;
+	return -EMFILE;
+}

@@ -379,22 +379,11 @@ static void exec_collector(const int keep[N_FDS], char *const argv[])
 	_exit(127);
 }
 
-/*
- * A socket pair above the numbers that
- * exec_collector() assigns, so that dup2() there
- * never closes one that it still needs.
- */
+/* dup2() in exec_collector() must not close one that is needed later. */
 static int pair_above(int fd[2])
 {
-	int low[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, low))
-		return -errno;
-	for (int i = 0; i < 2; i++) {
-		fd[i] = fcntl(low[i], F_DUPFD_CLOEXEC, 10);
-		close(low[i]);
-	}
-	return fd[0] < 0 || fd[1] < 0 ? -EMFILE : 0;
+	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) ? -errno :
+	       np_fds_above(fd);
 }
 
 static int ms_left(double until_sec)

@@ -139,18 +139,14 @@ static void open_dir(const char *dir, int answer)
 
 static bool ask_child(const char *dir, int timeout_ms)
 {
-	int low[2], end[2];
 	bool answers;
+	int end[2];
 	pid_t pid;
 	char c;
 
-	if (pipe2(low, O_CLOEXEC))
+	if (pipe2(end, O_CLOEXEC) || np_fds_above(end))
 		return false;
-	for (int i = 0; i < 2; i++) {
-		end[i] = fcntl(low[i], F_DUPFD_CLOEXEC, 10);
-		close(low[i]);
-	}
-	pid = end[0] < 0 || end[1] < 0 ? -1 : fork();
+	pid = fork();
 	if (!pid)
 		open_dir(dir, end[1]);
 	close(end[1]);

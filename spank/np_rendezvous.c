@@ -144,13 +144,9 @@ static int bind_to(int fd, int family, uint16_t port)
 
 static int open_socket(int family)
 {
-	int low = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	int no = 0, fd;
+	int fd = np_fd_above(socket(family, SOCK_STREAM | SOCK_NONBLOCK |
+				    SOCK_CLOEXEC, 0)), no = 0;
 
-	if (low < 0)
-		return -1;
-	fd = fcntl(low, F_DUPFD_CLOEXEC, 10);
-	close(low);
 	if (fd >= 0 && family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
 	return fd;

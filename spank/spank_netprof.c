@@ -255,17 +255,13 @@ static void exec_saver(char *path, int control)
 static int open_control(void)
 {
 	static int end = -1;
-	int low[2], fd;
+	int fd[2], rc;
 
 	if (end >= 0)
 		close(end);
-	if (pipe2(low, O_CLOEXEC))
-		return -errno;
-	fd = fcntl(low[0], F_DUPFD_CLOEXEC, 10);
-	end = fcntl(low[1], F_DUPFD_CLOEXEC, 10);
-	close(low[0]);
-	close(low[1]);
-	return fd < 0 ? -EMFILE : fd;
+	rc = pipe2(fd, O_CLOEXEC) ? -errno : np_fds_above(fd);
+	end = rc ? -1 : fd[1];
+	return rc ? rc : fd[0];
 }
 
 /*
