@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "np_fields.h"
@@ -183,20 +182,6 @@ static int search(struct search *s, struct np_err *err)
 	return s->found ? 0 : none(s, err);
 }
 
-/* The file's name: "20261121T031320Z" and the suffix. */
-static int file_name(double date, const char *suffix, char buf[NAME_MAX + 1])
-{
-	char name[32];
-	time_t t = date > 0 && date < 2e11 ? (time_t)date : 0;
-	struct tm tm;
-
-	if (!t || !gmtime_r(&t, &tm) ||
-	    !strftime(name, sizeof(name), "%Y%m%dT%H%M%SZ", &tm))
-		return -EINVAL;
-	snprintf(buf, NAME_MAX + 1, "%s%s", name, suffix);
-	return 0;
-}
-
 /* Open the directory of a cluster for writing, made if missing. */
 static int make_dir(struct np_store *s, const char *cluster, struct np_dir *d,
 		    struct np_err *err)
@@ -330,7 +315,7 @@ int np_fabric_store_save(struct np_store *s, const char *cluster, double date,
 	struct np_calibration c;
 	int rc;
 
-	if (file_name(date, ".json", file))
+	if (np_store_dated_name(date, ".json", file))
 		return np_errf(err, -EINVAL, "calibration: date %g: expected "
 			       "seconds since 1970", date);
 	/* Refuse here what no reader would accept. */
@@ -557,7 +542,7 @@ int np_loggps_store_save(struct np_store *s, const char *cluster,
 	char file[NAME_MAX + 1], *text;
 	int rc;
 
-	if (file_name(r->date, LOGGPS_SUFFIX, file))
+	if (np_store_dated_name(r->date, LOGGPS_SUFFIX, file))
 		return np_errf(err, -EINVAL, "LogGPS parameters: date %g: "
 			       "expected seconds since 1970", r->date);
 	rc = np_loggps_record_put(r, &text, err);

@@ -4,23 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- writing ---- */
-
-/* The file's name, by the first run of the measurement. */
-static int file_name(const struct np_pairs *p, char *buf, size_t len)
-{
-	double date = p->n_runs ? p->run[0].start : 0;
-	time_t t = date > 0 && date < 2e11 ? (time_t)date : 0;
-	struct tm tm;
-
-	if (!t || !gmtime_r(&t, &tm) ||
-	    !strftime(buf, len, "%Y%m%dT%H%M%SZ" NP_STORE_PAIRS_SUFFIX, &tm))
-		return -EINVAL;
-	return 0;
-}
 
 /*
  * The part of the measurement that belongs to one victim; its texts are
@@ -70,7 +56,8 @@ int np_pairs_store_save(struct np_store *s, const struct np_pairs *p,
 
 	if (rc)
 		return rc;
-	if (file_name(p, name, sizeof(name)))
+	if (np_store_dated_name(p->n_runs ? p->run[0].start : 0,
+				NP_STORE_PAIRS_SUFFIX, name))
 		return np_errf(err, -EINVAL, "measured pairs: expected a first "
 			       "run with a date");
 	if (part_of(p, victim, &part, &pairs))

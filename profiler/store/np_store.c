@@ -58,6 +58,20 @@ void np_store_run_name(const struct np_record *r, char *buf, size_t len)
 		 r->step_id, het);
 }
 
+int np_store_dated_name(double date, const char *suffix,
+			char buf[NAME_MAX + 1])
+{
+	char name[32];
+	time_t t = date > 0 && date < 2e11 ? (time_t)date : 0;
+	struct tm tm;
+
+	if (!t || !gmtime_r(&t, &tm) ||
+	    !strftime(name, sizeof(name), "%Y%m%dT%H%M%SZ", &tm))
+		return -EINVAL;
+	snprintf(buf, NAME_MAX + 1, "%s%s", name, suffix);
+	return 0;
+}
+
 bool np_is_app_name(const char *name)
 {
 	return !np_app_check(name, NULL);

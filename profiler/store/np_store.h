@@ -81,6 +81,13 @@ int np_store_remove(struct np_store *s, enum np_store_owner owner,
 /* File name of a record inside its application's directory. */
 void np_store_run_name(const struct np_record *r, char *buf, size_t len);
 
+/*
+ * Name of a measurement's file: "20261121T031320Z" and the suffix, so that names
+ * sort by date.  Returns 0, or -EINVAL: there is no date.
+ */
+int np_store_dated_name(double date, const char *suffix,
+			char buf[NAME_MAX + 1]);
+
 /* Called for each file that was skipped, with the reason in one line. */
 typedef void np_store_warn_f(const char *line, void *arg);
 
