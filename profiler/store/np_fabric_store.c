@@ -341,16 +341,14 @@ int np_fabric_store_save(struct np_store *s, const char *cluster, double date,
 	{ #name, NP_F_OBJECT, offsetof(struct np_loggps_fit, name), 0, \
 	  NP_F_REQUIRED, 0, &value_table }
 
-static const struct np_field value_fields[] = {
+static const struct np_fields value_table = NP_FIELDS(np_loggps_value,
 	SEC(value, 0),
 	/* A confidence interval may reach below what is possible. */
 	SEC(low, -MAX_SEC),
 	SEC(high, 0),
-};
-static const struct np_fields value_table =
-	NP_FIELDS(value_fields, np_loggps_value);
+);
 
-static const struct np_field fit_fields[] = {
+static const struct np_fields fit_table = NP_FIELDS(np_loggps_fit,
 	U32(np_loggps_fit, n_blocks, NP_LOGGPS_MAX_BLOCKS),
 	U32(np_loggps_fit, n_sizes, NP_LOGGPS_MAX_SIZES),
 	U32(np_loggps_fit, bytes_min, UINT32_MAX),
@@ -363,10 +361,9 @@ static const struct np_field fit_fields[] = {
 	U32(np_loggps_fit, S, UINT32_MAX),
 	U32(np_loggps_fit, S_above, UINT32_MAX),
 	VALUE(step),
-};
-static const struct np_fields fit_table = NP_FIELDS(fit_fields, np_loggps_fit);
+);
 
-static const struct np_field loggps_fields[] = {
+static const struct np_fields loggps_table = NP_FIELDS(np_loggps_record,
 	{ "schema", NP_F_SCHEMA, .max = NP_LOGGPS_SCHEMA },
 	NP_FIELD(np_loggps_record, NP_F_REAL, date, NP_JSON_DATE,
 		 NP_F_REQUIRED),
@@ -379,9 +376,7 @@ static const struct np_field loggps_fields[] = {
 	TEXT(ucx_version),
 	TEXT(netprof_version),
 	NP_FIELD_OF(np_loggps_record, NP_F_OBJECT, fit, &fit_table),
-};
-static const struct np_fields loggps_table =
-	NP_FIELDS(loggps_fields, np_loggps_record);
+);
 
 int np_loggps_record_put(const struct np_loggps_record *r, char **out,
 			 struct np_err *err)

@@ -204,8 +204,12 @@ struct np_field_codec {
 	{                                                             \
 		key, type, offsetof(struct s, name), max, __VA_ARGS__ \
 	}
-#define NP_FIELDS(table, s) \
-	{ table, NP_ARRAY_SIZE(table), sizeof(struct s) }
+
+/* The table of a structure: its fields, in the order of the text. */
+#define NP_FIELDS(s, ...) \
+	{ (const struct np_field[]){ __VA_ARGS__ }, \
+	  NP_ARRAY_SIZE(((const struct np_field[]){ __VA_ARGS__ })), \
+	  sizeof(struct s) }
 
 /* A structure, or a list of them, by the table of the structure. */
 #define NP_FIELD_OF(s, type, name, of) \

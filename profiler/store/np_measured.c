@@ -408,40 +408,32 @@ static const struct np_field_codec latency_codec = {
 
 /* ---- what files of pairs and calibrations share ---- */
 
-static const struct np_field name_fields[] = {
+static const struct np_fields name_table = NP_FIELDS(np_measured_name,
 	NP_FIELD(np_measured_name, NP_F_NAME, name, NP_MEASURED_NAME,
 		 NP_F_REQUIRED),
-};
-static const struct np_fields name_table =
-	NP_FIELDS(name_fields, np_measured_name);
+);
 
 static const char *const formats[] = { "netprof-pairs", NULL };
 
 /* The format and schema of a file. */
-static const struct np_field head_fields[] = {
+static const struct np_fields head_table = NP_FIELDS(np_measured_set,
 	{ "format", NP_F_WORD, offsetof(struct np_measured_set, format),
 	  .words = formats },
 	{ "schema", NP_F_SCHEMA, .max = NP_MEASURED_SCHEMA },
-};
-static const struct np_fields head_table =
-	NP_FIELDS(head_fields, np_measured_set);
+);
 
 #define NAMES NP_F_REQUIRED | NP_F_BY_NAME
 
 /* The names of programs and levels. */
-static const struct np_field program_name_fields[] = {
+static const struct np_fields programs_table = NP_FIELDS(np_measured_set,
 	NP_FIELD_LIST(np_measured_set, "programs", program, n_apps,
 		      NP_MEASURED_MAX_PROGRAMS, NAMES, &name_table),
-};
-static const struct np_fields programs_table =
-	NP_FIELDS(program_name_fields, np_measured_set);
+);
 
-static const struct np_field level_fields[] = {
+static const struct np_fields level_table = NP_FIELDS(np_measured_set,
 	NP_FIELD_LIST(np_measured_set, "levels", level_name, fabric.n_levels,
 		      NP_FABRIC_MAX_LEVELS, NAMES, &name_table),
-};
-static const struct np_fields level_table =
-	NP_FIELDS(level_fields, np_measured_set);
+);
 
 /* A mean for each scope, between these limits. */
 #define SCOPE(scope, key, least, most) \
@@ -452,10 +444,9 @@ static const struct np_fields level_table =
 	SCOPE(NP_SCOPE_LEAF, "leaf", least, most), \
 	SCOPE(NP_SCOPE_UPLINK, "uplink", least, most)
 
-static const struct np_field scope_fields[] = {
+static const struct np_fields sharing_table = NP_FIELDS(np_mean,
 	SCOPES(0, NP_SHARING_COEF_MAX),
-};
-static const struct np_fields sharing_table = NP_FIELDS(scope_fields, np_mean);
+);
 
 /* Means: a row of them, or a table of slowdowns. */
 #define MEANS(s, key, name, most, least, rows, columns_) \
@@ -467,7 +458,7 @@ static const struct np_fields sharing_table = NP_FIELDS(scope_fields, np_mean);
 	      offsetof(struct s, columns))
 
 /* What is measured of the fabric, without programs. */
-static const struct np_field fabric_fields[] = {
+static const struct np_fields fabric_table = NP_FIELDS(np_measured_set,
 	{ "latency_bin_edges_sec", NP_F_NUMBERS,
 	  offsetof(struct np_measured_set, edge), NP_BINS_MAX + 1,
 	  .count = offsetof(struct np_measured_set, n_edges) },
@@ -476,9 +467,7 @@ static const struct np_field fabric_fields[] = {
 	{ "coupling", NP_F_OBJECT,
 	  offsetof(struct np_measured_set, fabric.sharing),
 	  .of = &sharing_table },
-};
-static const struct np_fields fabric_table =
-	NP_FIELDS(fabric_fields, np_measured_set);
+);
 
 /*
  * The object that text[len] is (json_object_put() it), of bounded size, and of
@@ -493,7 +482,7 @@ static int open_set(struct np_jat *in, const char *text, size_t len,
 		NP_MEASURED_MAX_ELEMENTS,
 	};
 	/* Check the format before the schema, which depends on it. */
-	const struct np_fields format = { head_fields, 1, 0 };
+	const struct np_fields format = { head_table.field, 1, 0 };
 	struct np_measured_set head = { .format = 0 };
 	int rc = np_kind_check(text, len, NP_KIND_JSON, in->where, in->err);
 
@@ -629,11 +618,9 @@ static int get_name(const struct np_jat *in, json_object *from,
 		    struct np_measured_set *s)
 {
 	struct np_measured_name given = { "" };
-	static const struct np_field field[] = {
+	const struct np_fields table = NP_FIELDS(np_measured_name,
 		NP_FIELD(np_measured_name, NP_F_NAME, name, NP_MEASURED_NAME),
-	};
-	static const struct np_fields table = NP_FIELDS(field,
-							np_measured_name);
+	);
 	const char *file = basename(in->where);
 	int rc = np_jget_fields(in, from, &given, &table);
 
@@ -693,7 +680,7 @@ static void put_probes(struct np_jput *o, json_object *in,
 
 /* ---- programs under levels and in pairs ---- */
 
-static const struct np_field group_fields[] = {
+static const struct np_fields group_table = NP_FIELDS(np_measured_group,
 	NP_FIELD(np_measured_group, NP_F_TEXT, victim, NP_MEASURED_NAME,
 		 NP_F_REQUIRED),
 	{ "co", NP_F_TEXTS, offsetof(struct np_measured_group, co),
@@ -702,11 +689,9 @@ static const struct np_field group_fields[] = {
 	  .text_max = NP_MEASURED_NAME },
 	NP_FIELD(np_measured_group, NP_F_CODEC, slowdown, SLOWDOWN_MAX, 0,
 		 -0.999, .codec = &mean_codec),
-};
-static const struct np_fields group_table =
-	NP_FIELDS(group_fields, np_measured_group);
+);
 
-static const struct np_field pair_fields[] = {
+static const struct np_fields pair_table = NP_FIELDS(np_measured_set,
 	SLOWDOWNS(np_measured_set, "program_beside_program", pair, n_apps,
 		  n_apps),
 	SLOWDOWNS(np_measured_set, "program_beside_level", curve, n_apps,
@@ -716,9 +701,7 @@ static const struct np_field pair_fields[] = {
 	MEANS(np_measured_set, "alone_sec", alone_sec, 1e9, 0, n_apps, 0),
 	NP_FIELD_LIST(np_measured_set, "groups", group, n_groups,
 		      NP_MEASURED_MAX_GROUPS, 0, &group_table),
-};
-static const struct np_fields pair_table =
-	NP_FIELDS(pair_fields, np_measured_set);
+);
 
 static void free_set(struct np_measured_set *s)
 {
@@ -907,7 +890,7 @@ int np_measured_load(const char *path, struct np_measured *out,
 #define WORD(name) FIELD(NP_F_TEXT, name, NP_JSON_WORD, NP_F_NEVER_NULL)
 #define NODES(name) FIELD(NP_F_TEXT, name, NP_JSON_HOSTLIST, NP_F_NEVER_NULL)
 
-static const struct np_field cal_fact_fields[] = {
+static const struct np_fields cal_fact_table = NP_FIELDS(np_calibration,
 	WORD(cluster),
 	FIELD(NP_F_REAL, date, NP_JSON_DATE, 0),
 	WORD(netprof_version),
@@ -924,14 +907,12 @@ static const struct np_field cal_fact_fields[] = {
 	NODES(level_nodes),
 	FIELD(NP_F_REAL, seconds, NP_JSON_ELAPSED_SEC, NP_F_MEASURED),
 	FIELD(NP_F_U32, repeats, UINT32_MAX, 0),
-};
-static const struct np_fields cal_fact_table =
-	NP_FIELDS(cal_fact_fields, np_calibration);
+);
 
 #define LEVEL(type, name, max, ...) \
 	NP_FIELD(np_level, type, name, max, __VA_ARGS__)
 
-static const struct np_field cal_level_fields[] = {
+static const struct np_fields cal_level_table = NP_FIELDS(np_level,
 	LEVEL(NP_F_NAME, name, NP_LEVEL_NAME - 1, NP_F_REQUIRED),
 	NP_FIELD_AS(np_level, NP_F_U32, "partners", peers, NP_LEVEL_MAX_PEERS,
 		    0, 1),
@@ -939,58 +920,47 @@ static const struct np_field cal_level_fields[] = {
 	LEVEL(NP_F_REAL, pause_sec, NP_LEVEL_MAX_PAUSE_SEC,
 	      NP_F_MEASURED | NP_F_NAN),
 	LEVEL(NP_F_U32, bytes, NP_LEVEL_MAX_BYTES, 0, NP_LEVEL_MIN_BYTES),
-};
-static const struct np_fields cal_level_table =
-	NP_FIELDS(cal_level_fields, np_level);
+);
 
-static const struct np_field cal_levels_fields[] = {
+static const struct np_fields cal_levels_table = NP_FIELDS(np_calibration,
 	NP_FIELD_LIST(np_calibration, "levels", level, n_levels,
 		      NP_FABRIC_MAX_LEVELS, NP_F_BY_NAME, &cal_level_table),
-};
-static const struct np_fields cal_levels_table =
-	NP_FIELDS(cal_levels_fields, np_calibration);
+);
 
-static const struct np_field leaf_fields[] = {
+static const struct np_fields leaf_table = NP_FIELDS(np_calibration_leaf,
 	NP_FIELD(np_calibration_leaf, NP_F_TEXT, name, NP_JSON_WORD,
 		 NP_F_NEVER_NULL),
 	NP_FIELD(np_calibration_leaf, NP_F_CODEC, idle, 0,
 		 .codec = &latency_codec),
-};
-static const struct np_fields leaf_table =
-	NP_FIELDS(leaf_fields, np_calibration_leaf);
+);
 
 /* Without any effect, noise makes a gain as often as a loss. */
-static const struct np_field loss_fields[] = { SCOPES(-SLOWDOWN_MAX, 1) };
-static const struct np_fields loss_table = NP_FIELDS(loss_fields, np_mean);
+static const struct np_fields loss_table = NP_FIELDS(np_mean,
+	SCOPES(-SLOWDOWN_MAX, 1)
+);
 
 /* Read after the levels, because the first member has as many elements. */
-static const struct np_field cal_result_fields[] = {
+static const struct np_fields cal_result_table = NP_FIELDS(np_calibration,
 	MEANS(np_calibration, "level_alone_round_sec", alone_round_sec,
 	      NP_JSON_ELAPSED_SEC, 0, n_levels, 0),
 	NP_FIELD_OF(np_calibration, NP_F_OBJECT, loss, &loss_table),
 	NP_FIELD_LIST(np_calibration, "leaves", leaf, n_leaves,
 		      NP_CALIBRATION_MAX_LEAVES, 0, &leaf_table),
-};
-static const struct np_fields cal_result_table =
-	NP_FIELDS(cal_result_fields, np_calibration);
+);
 
-static const struct np_field other_fields[] = {
+static const struct np_fields other_table = NP_FIELDS(np_calibration_other,
 	NP_FIELD(np_calibration_other, NP_F_TEXT, name, NP_JSON_WORD,
 		 NP_F_NEVER_NULL),
 	NP_FIELD(np_calibration_other, NP_F_CODEC, slows_by, SLOWDOWN_MAX, 0,
 		 SLOWDOWN_LEAST, .codec = &mean_codec),
 	NP_FIELD(np_calibration_other, NP_F_CODEC, probes, 0,
 		 .codec = &latency_codec),
-};
-static const struct np_fields other_table =
-	NP_FIELDS(other_fields, np_calibration_other);
+);
 
-static const struct np_field others_fields[] = {
+static const struct np_fields others_table = NP_FIELDS(np_calibration,
 	NP_FIELD_LIST(np_calibration, "other_levels", other, n_others,
 		      NP_FABRIC_MAX_LEVELS, NP_F_NOT_EMPTY, &other_table),
-};
-static const struct np_fields others_table =
-	NP_FIELDS(others_fields, np_calibration);
+);
 
 static const struct np_fields *const own_tables[] = {
 	&cal_fact_table, &cal_levels_table, &cal_result_table, &others_table,
@@ -1149,33 +1119,29 @@ void np_calibration_free(struct np_calibration *c)
 #define PLACE(type_max, name) \
 	NP_FIELD(np_pairs_place, NP_F_TEXT, name, type_max)
 
-static const struct np_field place_fields[] = {
+static const struct np_fields place_table = NP_FIELDS(np_pairs_place,
 	PLACE(NP_JSON_WORD, cluster),
 	PLACE(NP_JSON_WORD, leaf),
 	PLACE(NP_JSON_WORD, transport),
 	PLACE(NP_JSON_HOSTLIST, victim_nodes),
 	PLACE(NP_JSON_HOSTLIST, corunner_nodes),
 	PLACE(NP_JSON_HOSTLIST, apart_nodes),
-};
-static const struct np_fields place_table =
-	NP_FIELDS(place_fields, np_pairs_place);
+);
 
-static const struct np_field pairs_program_fields[] = {
+static const struct np_fields program_table = NP_FIELDS(np_pairs_program,
 	NP_FIELD(np_pairs_program, NP_F_NAME, name, NP_MEASURED_NAME,
 		 NP_F_REQUIRED),
 	NP_FIELD(np_pairs_program, NP_F_TEXT, command, COMMAND_MAX),
 	NP_FIELD(np_pairs_program, NP_F_U32, nodes, UINT32_MAX),
 	NP_FIELD(np_pairs_program, NP_F_U32, tasks_per_node, UINT32_MAX),
-};
-static const struct np_fields program_table =
-	NP_FIELDS(pairs_program_fields, np_pairs_program);
+);
 
 /* The names of enum np_pairs_kind. */
 static const char *const kinds[] = {
 	"launch", "alone", "profile", "leaf", "apart", NULL
 };
 
-static const struct np_field run_fields[] = {
+static const struct np_fields run_table = NP_FIELDS(np_pairs_run,
 	{ "kind", NP_F_WORD, offsetof(struct np_pairs_run, kind),
 	  .flags = NP_F_REQUIRED, .words = kinds },
 	NP_FIELD(np_pairs_run, NP_F_TEXT, victim, NP_MEASURED_NAME,
@@ -1185,10 +1151,9 @@ static const struct np_field run_fields[] = {
 	NP_FIELD(np_pairs_run, NP_F_REAL, start, NP_JSON_DATE, NP_F_REQUIRED),
 	NP_FIELD(np_pairs_run, NP_F_REAL, sec, NP_JSON_ELAPSED_SEC,
 		 NP_F_REQUIRED | NP_F_MEASURED),
-};
-static const struct np_fields run_table = NP_FIELDS(run_fields, np_pairs_run);
+);
 
-static const struct np_field own_fields[] = {
+static const struct np_fields own_table = NP_FIELDS(np_pairs,
 	NP_FIELD(np_pairs, NP_F_TEXT, name, NP_JSON_WORD),
 	NP_FIELD(np_pairs, NP_F_REAL, date, NP_JSON_DATE),
 	NP_FIELD(np_pairs, NP_F_TEXT, setup, SETUP_MAX, NP_F_NEVER_NULL),
@@ -1199,18 +1164,15 @@ static const struct np_field own_fields[] = {
 		      &program_table),
 	NP_FIELD_LIST(np_pairs, "runs", run, n_runs, NP_PAIRS_MAX_RUNS, 0,
 		      &run_table),
-};
-static const struct np_fields own_table = NP_FIELDS(own_fields, np_pairs);
+);
 
-static const struct np_field result_fields[] = {
+static const struct np_fields result_table = NP_FIELDS(np_pairs,
 	MEANS(np_pairs, "alone_sec", alone_sec, 1e9, 0, n_programs, 0),
 	SLOWDOWNS(np_pairs, "program_beside_program", together, n_programs,
 		  n_programs),
 	SLOWDOWNS(np_pairs, "program_beside_program_apart", apart, n_programs,
 		  n_programs),
-};
-static const struct np_fields result_table =
-	NP_FIELDS(result_fields, np_pairs);
+);
 
 int np_pairs_add(struct np_pairs *p, const struct np_pairs_run *run)
 {
@@ -1238,12 +1200,11 @@ struct tables {
 	size_t n_programs, n_levels;
 };
 
-static const struct np_field table_fields[] = {
+static const struct np_fields table_table = NP_FIELDS(tables,
 	SLOWDOWNS(tables, "program_beside_level", curve, n_programs, n_levels),
 	SLOWDOWNS(tables, "level_beside_program", impact, n_levels,
 		  n_programs),
-};
-static const struct np_fields table_table = NP_FIELDS(table_fields, tables);
+);
 
 /* Write the programs' tables, which the models keep by program. */
 static void put_tables(struct np_jput *o, json_object *j,

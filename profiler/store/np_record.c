@@ -25,15 +25,13 @@ static void refuse(struct np_jput *o, const char *key, const char *expected)
 #define MOMENT(type, name, max) \
 	NP_FIELD(np_moments, type, name, max, NP_F_REQUIRED)
 
-static const struct np_field moments_fields[] = {
+static const struct np_fields moments_table = NP_FIELDS(np_moments,
 	MOMENT(NP_F_U64, n, NP_JSON_COUNT),
 	MOMENT(NP_F_REAL, mean, NP_JSON_ELAPSED_SEC),
 	MOMENT(NP_F_REAL, m2, 1e300),
 	MOMENT(NP_F_REAL, min, NP_JSON_ELAPSED_SEC),
 	MOMENT(NP_F_REAL, max, NP_JSON_ELAPSED_SEC),
-};
-static const struct np_fields moments_table =
-	NP_FIELDS(moments_fields, np_moments);
+);
 
 /* Can they be of samples, none of them above max? */
 static bool moments_fit(const struct np_moments *m, double max)
@@ -406,7 +404,7 @@ static const struct np_jlimits limits = {
 #define MOMENTS_AS(s, key, name, max) \
 	NP_FIELD_AS(s, NP_F_CODEC, key, name, max, .codec = &moments_codec)
 
-static const struct np_field probe_fields[] = {
+static const struct np_fields probe_table = NP_FIELDS(np_probe_run,
 	FIELD(np_probe_run, NP_F_U32, message_bytes, UINT32_MAX, 0),
 	FIELD(np_probe_run, NP_F_REAL, period_sec, NP_JSON_ELAPSED_SEC, 0),
 	FIELD(np_probe_run, NP_F_U32, per_node, UINT32_MAX, 0),
@@ -418,27 +416,23 @@ static const struct np_field probe_fields[] = {
 	      65536 * NP_JSON_ELAPSED_SEC, 0),
 	FIELD(np_probe_run, NP_F_REAL, elapsed_sec, NP_JSON_ELAPSED_SEC, 0),
 	FIELD(np_probe_run, NP_F_U64, rss_bytes_max, NP_JSON_COUNT, 0),
-};
-static const struct np_fields probe_table =
-	NP_FIELDS(probe_fields, np_probe_run);
+);
 
-static const struct np_field traffic_fields[] = {
+static const struct np_fields traffic_table = NP_FIELDS(np_traffic_run,
 	FIELD(np_traffic_run, NP_F_U32, n_nodes, NP_RECORD_MAX_NODES, 0),
 	FIELD(np_traffic_run, NP_F_REAL, node_sec,
 	      65536 * NP_JSON_ELAPSED_SEC, 0),
 	FIELD(np_traffic_run, NP_F_REAL, bytes, 1e24, 0),
 	FIELD(np_traffic_run, NP_F_REAL, link, 1e15, 0),
-};
-static const struct np_fields traffic_table =
-	NP_FIELDS(traffic_fields, np_traffic_run);
+);
 
-static const struct np_field nic_fields[] = {
-	FIELD(np_nic_run, NP_F_TEXT, device, NP_JSON_WORD, NP_F_NEVER_NULL),
-	FIELD(np_nic_run, NP_F_U32, n_nodes, NP_RECORD_MAX_NODES, 0),
-	FIELD(np_nic_run, NP_F_REAL, node_sec, 65536 * NP_JSON_ELAPSED_SEC, 0),
 #define COUNT(name, kind) \
 	{ name, NP_F_REAL, offsetof(struct np_nic_run, n[NP_NIC_##kind]), \
 	  .max = 1e24, .flags = NP_F_NAN }
+static const struct np_fields nic_table = NP_FIELDS(np_nic_run,
+	FIELD(np_nic_run, NP_F_TEXT, device, NP_JSON_WORD, NP_F_NEVER_NULL),
+	FIELD(np_nic_run, NP_F_U32, n_nodes, NP_RECORD_MAX_NODES, 0),
+	FIELD(np_nic_run, NP_F_REAL, node_sec, 65536 * NP_JSON_ELAPSED_SEC, 0),
 	COUNT("sent", SENT),
 	COUNT("received", RECEIVED),
 	COUNT("wait", WAIT),
@@ -447,11 +441,9 @@ static const struct np_field nic_fields[] = {
 	COUNT("cnp", CNP),
 	COUNT("discards", DISCARD),
 	COUNT("retries", RETRY),
-#undef COUNT
-};
-static const struct np_fields nic_table = NP_FIELDS(nic_fields, np_nic_run);
+);
 
-static const struct np_field level_fields[] = {
+static const struct np_fields level_table = NP_FIELDS(np_level_run,
 	FIELD(np_level_run, NP_F_TEXT, name, NP_JSON_WORD, NP_F_NEVER_NULL),
 	NP_FIELD_AS(np_level_run, NP_F_U32, "partners", peers, UINT32_MAX, 0),
 	FIELD(np_level_run, NP_F_U32, messages, UINT32_MAX, 0),
@@ -465,11 +457,9 @@ static const struct np_field level_fields[] = {
 	MOMENTS(np_level_run, alone_round_sec, NP_JSON_ELAPSED_SEC),
 	MOMENTS_AS(np_level_run, "beside_round_sec", loaded_round_sec,
 		   NP_JSON_ELAPSED_SEC),
-};
-static const struct np_fields level_table =
-	NP_FIELDS(level_fields, np_level_run);
+);
 
-static const struct np_field leaf_fields[] = {
+static const struct np_fields leaf_table = NP_FIELDS(np_leaf_run,
 	FIELD(np_leaf_run, NP_F_TEXT, name, NP_JSON_WORD, NP_F_NEVER_NULL),
 	FIELD(np_leaf_run, NP_F_TEXT, rail, NP_JSON_WORD, 0),
 	FIELD(np_leaf_run, NP_F_TEXT, nodes, NP_JSON_HOSTLIST, NP_F_NEVER_NULL),
@@ -484,31 +474,25 @@ static const struct np_field leaf_fields[] = {
 	  .count = offsetof(struct np_leaf_run, latency.n),
 	  .codec = &series_codec },
 	NP_FIELD_OF(np_leaf_run, NP_F_POINTER, traffic, &traffic_table),
-};
-static const struct np_fields leaf_table =
-	NP_FIELDS(leaf_fields, np_leaf_run);
+);
 
-static const struct np_field interval_fields[] = {
+static const struct np_fields interval_table = NP_FIELDS(np_run_interval,
 	FIELD(np_run_interval, NP_F_TEXT, level, NP_JSON_WORD, 0),
 	FIELD(np_run_interval, NP_F_REAL, at_sec, NP_JSON_ELAPSED_SEC, 0),
 	FIELD(np_run_interval, NP_F_REAL, sec, NP_JSON_ELAPSED_SEC, 0),
 	FIELD(np_run_interval, NP_F_REAL, rate, 1e15, 0),
 	FIELD(np_run_interval, NP_F_REAL, calls, 1e12, NP_F_NAN),
 	MOMENTS(np_run_interval, round_sec, NP_JSON_ELAPSED_SEC),
-};
-static const struct np_fields interval_table =
-	NP_FIELDS(interval_fields, np_run_interval);
+);
 
-static const struct np_field neighbour_fields[] = {
+static const struct np_fields neighbour_table = NP_FIELDS(np_neighbour,
 	FIELD(np_neighbour, NP_F_U32, job_id, UINT32_MAX, 0),
 	FIELD(np_neighbour, NP_F_LONG, step_id, UINT32_MAX, 0),
 	FIELD(np_neighbour, NP_F_TEXT, leaf, NP_JSON_WORD, NP_F_NEVER_NULL),
 	FIELD(np_neighbour, NP_F_TEXT, nodes, NP_JSON_HOSTLIST,
 	      NP_F_NEVER_NULL),
 	FIELD(np_neighbour, NP_F_REAL, overlap_sec, NP_JSON_ELAPSED_SEC, 0),
-};
-static const struct np_fields neighbour_table =
-	NP_FIELDS(neighbour_fields, np_neighbour);
+);
 
 const char *const np_run_states[] = {
 	[NP_RUN_RUNNING] = "running",
@@ -517,7 +501,7 @@ const char *const np_run_states[] = {
 	NULL
 };
 
-static const struct np_field record_fields[] = {
+static const struct np_fields record_table = NP_FIELDS(np_record,
 	{ "schema", NP_F_SCHEMA, .max = NP_RECORD_SCHEMA },
 	FIELD(np_record, NP_F_APP, app, NP_APP_MAX, NP_F_REQUIRED),
 	{ "state", NP_F_WORD, offsetof(struct np_record, state),
@@ -574,9 +558,7 @@ static const struct np_field record_fields[] = {
 	  .max = NP_RECORD_MAX_NOTES,
 	  .count = offsetof(struct np_record, n_notes),
 	  .text_max = NP_JSON_WORD },
-};
-static const struct np_fields record_table =
-	NP_FIELDS(record_fields, np_record);
+);
 
 /* How many windows are merged into one to keep the record small. */
 static size_t merge_factor(const struct np_record *r)

@@ -33,7 +33,7 @@
 	NP_FIELD_LIST(s, key, name, n_name, max, NP_F_CLAMP | (flags), of)
 #define SCHEMA { "schema", NP_F_SCHEMA, .max = NP_STATE_SCHEMA }
 
-static const struct np_field leaf_fields[] = {
+static const struct np_fields leaf_table = NP_FIELDS(np_state_leaf,
 	TEXT(np_state_leaf, name, NP_JSON_WORD),
 	U32(np_state_leaf, n_nodes, 0),
 	U32(np_state_leaf, n_idle, 0),
@@ -43,21 +43,17 @@ static const struct np_field leaf_fields[] = {
 	U32(np_state_leaf, n_known, 0),
 	NP_FIELD_AS(np_state_leaf, NP_F_REAL, "strain", worst_slowdown,
 		    MAX_SLOWDOWN, NP_F_CLAMP, -1),
-};
-static const struct np_fields leaf_table =
-	NP_FIELDS(leaf_fields, np_state_leaf);
+);
 
-static const struct np_field cause_fields[] = {
+static const struct np_fields cause_table = NP_FIELDS(np_state_cause,
 	TEXT(np_state_cause, leaf, NP_JSON_WORD),
 	U32(np_state_cause, other, 0),
 	TEXT(np_state_cause, other_app, NP_APP_MAX),
 	U32(np_state_cause, victim, 0),
 	SLOWDOWN(np_state_cause, slowdown),
-};
-static const struct np_fields cause_table =
-	NP_FIELDS(cause_fields, np_state_cause);
+);
 
-static const struct np_field job_fields[] = {
+static const struct np_fields job_table = NP_FIELDS(np_state_job,
 	U32(np_state_job, id, NP_F_REQUIRED),
 	U32(np_state_job, array, 0),
 	U32(np_state_job, task, 0),
@@ -77,20 +73,17 @@ static const struct np_field job_fields[] = {
 	TEXT(np_state_job, text, MAX_TEXT),
 	LIST(np_state_job, "causes", cause, n_causes, NP_STATE_MAX_CAUSES,
 	     NP_F_NOT_EMPTY, &cause_table),
-};
-static const struct np_fields job_table = NP_FIELDS(job_fields, np_state_job);
+);
 
-static const struct np_field denial_fields[] = {
+static const struct np_fields denial_table = NP_FIELDS(np_state_denial,
 	U32(np_state_denial, uid, NP_F_REQUIRED),
 	TEXT(np_state_denial, app, NP_APP_MAX),
 	U32(np_state_denial, n_jobs, 0),
 	BOOL(np_state_denial, refuted),
 	TEXT(np_state_denial, why, NP_STATE_WHY_MAX),
-};
-static const struct np_fields denial_table =
-	NP_FIELDS(denial_fields, np_state_denial);
+);
 
-static const struct np_field state_fields[] = {
+static const struct np_fields state_table = NP_FIELDS(np_state,
 	SCHEMA,
 	REAL(np_state, date, NP_JSON_DATE),
 	REAL(np_state, interval_sec, NP_JSON_ELAPSED_SEC),
@@ -112,20 +105,17 @@ static const struct np_field state_fields[] = {
 	LIST(np_state, "jobs", job, n_jobs, NP_STATE_MAX_JOBS, 0, &job_table),
 	LIST(np_state, "claims", denial, n_denials, NP_STATE_MAX_DENIALS, 0,
 	     &denial_table),
-};
-static const struct np_fields state_table = NP_FIELDS(state_fields, np_state);
+);
 
-static const struct np_field neighbour_fields[] = {
+static const struct np_fields neighbour_table = NP_FIELDS(np_ended_neighbour,
 	U32(np_ended_neighbour, id, NP_F_REQUIRED),
 	TEXT(np_ended_neighbour, app, NP_APP_MAX),
 	TEXT(np_ended_neighbour, leaves, NP_JSON_PATH),
 	REAL(np_ended_neighbour, overlap_sec, NP_JSON_ELAPSED_SEC),
 	SLOWDOWN(np_ended_neighbour, slowdown),
-};
-static const struct np_fields neighbour_table =
-	NP_FIELDS(neighbour_fields, np_ended_neighbour);
+);
 
-static const struct np_field ended_fields[] = {
+static const struct np_fields ended_table = NP_FIELDS(np_ended_job,
 	SCHEMA,
 	U32(np_ended_job, id, NP_F_REQUIRED),
 	U32(np_ended_job, array, 0),
@@ -143,8 +133,7 @@ static const struct np_field ended_fields[] = {
 	LIST(np_ended_job, "neighbours", neighbour, n_neighbours,
 	     NP_ENDED_MAX_NEIGHBOURS, 0, &neighbour_table),
 	U32(np_ended_job, more_neighbours, 0),
-};
-static const struct np_fields ended_table = NP_FIELDS(ended_fields, np_ended_job);
+);
 
 static int cannot_write(struct np_err *err, int rc, const char *what)
 {

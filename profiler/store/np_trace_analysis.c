@@ -21,7 +21,7 @@
 #define MAX_ADDED_SEC 1e12 /* latency */
 #define N_TIMES ((size_t)NP_RESPONSE_GAPS * NP_RESPONSE_LATENCIES)
 
-static const struct np_field net_fields[] = {
+static const struct np_fields net_table = NP_FIELDS(np_loggps,
 	NP_FIELD(np_loggps, NP_F_REAL, L_ns, NP_LOGGPS_MAX, NP_F_REQUIRED),
 	NP_FIELD(np_loggps, NP_F_REAL, o_ns, NP_LOGGPS_MAX, NP_F_REQUIRED),
 	NP_FIELD(np_loggps, NP_F_REAL, G_ns, NP_LOGGPS_MAX, NP_F_REQUIRED),
@@ -29,18 +29,15 @@ static const struct np_field net_fields[] = {
 	NP_FIELD(np_loggps, NP_F_U64, S, NP_JSON_COUNT, 0),
 	NP_FIELD(np_loggps, NP_F_BOOL, first_byte_free, 1, 0),
 	NP_FIELD(np_loggps, NP_F_REAL, g_ns, NP_LOGGPS_MAX, 0),
-};
-static const struct np_fields net_table = NP_FIELDS(net_fields, np_loggps);
+);
 
-static const struct np_field threshold_fields[] = {
+static const struct np_fields threshold_table = NP_FIELDS(np_trace_threshold,
 	NP_FIELD(np_trace_threshold, NP_F_REAL, longer, 1000, NP_F_REQUIRED),
 	NP_FIELD(np_trace_threshold, NP_F_REAL, added_sec, MAX_ADDED_SEC,
 		 NP_F_NAN),
-};
-static const struct np_fields threshold_table =
-	NP_FIELDS(threshold_fields, np_trace_threshold);
+);
 
-static const struct np_field traced_fields[] = {
+static const struct np_fields traced_table = NP_FIELDS(np_trace_analysis,
 	{ "schema", NP_F_SCHEMA, .max = NP_TRACE_ANALYSIS_SCHEMA },
 	NP_FIELD(np_trace_analysis, NP_F_REAL, date, NP_JSON_DATE,
 		 NP_F_REQUIRED),
@@ -56,9 +53,7 @@ static const struct np_field traced_fields[] = {
 	{ "times", NP_F_NUMBERS, offsetof(struct np_trace_analysis, times),
 	  N_TIMES, 0, MAX_TIMES,
 	  .count = offsetof(struct np_trace_analysis, n_times) },
-};
-static const struct np_fields traced_table =
-	NP_FIELDS(traced_fields, np_trace_analysis);
+);
 
 double np_trace_bytes(const char *path)
 {
