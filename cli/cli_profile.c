@@ -463,20 +463,18 @@ static const char *congestion_text(const struct np_sample_nic *nic, char *buf,
 		[NP_NIC_DISCARD] = "discards", [NP_NIC_RETRY] = "retries",
 	};
 	bool known = false;
-	size_t len = 0;
 
+	*buf = '\0';
 	for (size_t k = 0; k < NP_NIC_KINDS; k++) {
 		if (!what[k] || isnan(nic->n[k]))
 			continue;
 		known = true;
 		if (nic->n[k] > 0)
-			len += (size_t)snprintf(buf + len, size - len,
-						"%s%.3g %s", len ? ", " : "",
-						nic->n[k] / nic->node_sec,
-						what[k]);
+			cli_add(buf, size, "%s%.3g %s", *buf ? ", " : "",
+				nic->n[k] / nic->node_sec, what[k]);
 	}
-	if (!len)
-		snprintf(buf, size, "%s", known ? "no congestion" : "");
+	if (known && !*buf)
+		cli_add(buf, size, "no congestion");
 	return buf;
 }
 
@@ -508,19 +506,16 @@ void cli_print_rails(FILE *f, const struct np_record *r)
 void cli_print_adapters(FILE *f, const struct np_sample *s)
 {
 	char line[2048] = "", one[512];
-	size_t len = 0;
 
-	for (size_t i = 0; i < s->n_nics && len < sizeof(line); i++) {
+	for (size_t i = 0; i < s->n_nics; i++) {
 		const struct np_sample_nic *nic = &s->nic[i];
 
 		if (nic->node_sec > 0 &&
 		    *congestion_text(nic, one, sizeof(one)))
-			len += (size_t)snprintf(line + len, sizeof(line) - len,
-						"%s%s counted %s",
-						len ? "; " : "", nic->device,
-						one);
+			cli_add(line, sizeof(line), "%s%s counted %s",
+				*line ? "; " : "", nic->device, one);
 	}
-	if (len)
+	if (*line)
 		cli_labelled(f, "Adapters", "%s per second and node", line);
 }
 

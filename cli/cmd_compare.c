@@ -291,14 +291,13 @@ static bool same_application(const struct comparison *c)
 static void say_side(const struct side *s, char *buf, size_t len)
 {
 	char sec[CLI_NUMBER];
-	int n = snprintf(buf, len, "%s%s (%s", s->name, s->run ? "" :
-			 s->with_neighbours ? " with neighbours" : " alone",
-			 cli_sec(s->run_sec.mean, sec));
 
-	if (s->run)
-		snprintf(buf + n, len - (size_t)n, ")");
-	else
-		snprintf(buf + n, len - (size_t)n, ", n %u)", s->run_sec.n);
+	snprintf(buf, len, "%s%s (%s", s->name, s->run ? "" :
+		 s->with_neighbours ? " with neighbours" : " alone",
+		 cli_sec(s->run_sec.mean, sec));
+	if (!s->run)
+		cli_add(buf, len, ", n %u", s->run_sec.n);
+	cli_add(buf, len, ")");
 }
 
 /*

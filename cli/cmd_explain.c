@@ -302,10 +302,8 @@ static int add_ended(struct explanation *e)
 /* A record lists a neighbour once for each shared leaf switch. */
 static void add_leaf(struct neighbour *b, const struct np_neighbour *n)
 {
-	size_t len = strlen(b->leaves);
-
-	snprintf(b->leaves + len, sizeof(b->leaves) - len, "%s%s",
-		 len ? "," : "", n->leaf);
+	cli_add(b->leaves, sizeof(b->leaves), "%s%s", *b->leaves ? "," : "",
+		n->leaf);
 	b->overlap_sec = fmax(b->overlap_sec, n->overlap_sec);
 }
 

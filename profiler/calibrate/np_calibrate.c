@@ -88,17 +88,15 @@ void np_cal_key(const struct np_cal_setup *s, const struct np_cal_task *t,
 {
 	static const char *const kind[] = { "idle", "couple", "probe",
 					    "beside" };
-	int len = snprintf(key, NP_CAL_KEY, "%s", kind[t->kind]);
+	bool victim = t->victim != NP_CAL_NONE;
 
 	if (t->kind == NP_CAL_IDLE)
-		return;
-	len += snprintf(key + len, NP_CAL_KEY - (size_t)len, " %s",
-			np_scope_name(t->scope));
-	if (t->victim != NP_CAL_NONE)
-		len += snprintf(key + len, NP_CAL_KEY - (size_t)len, " %s",
-				s->level[t->victim].name);
-	snprintf(key + len, NP_CAL_KEY - (size_t)len, " %s %u",
-		 s->level[t->aggressor].name, t->repeat);
+		strcpy(key, kind[t->kind]);
+	else
+		snprintf(key, NP_CAL_KEY, "%s %s%s%s %s %u", kind[t->kind],
+			 np_scope_name(t->scope), victim ? " " : "",
+			 victim ? s->level[t->victim].name : "",
+			 s->level[t->aggressor].name, t->repeat);
 }
 
 /* ---- the plan ---- */
