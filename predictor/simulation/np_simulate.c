@@ -614,7 +614,6 @@ static int placing_submit(struct np_sim *s, uint32_t job, struct np_err *err)
 	rc = np_placement_one(g->placement, &j, NULL, s->now, &v, err);
 	if (!rc)
 		rc = apply(s, job, &v);
-	s->counts->submissions++;
 	return rc;
 }
 
@@ -2056,7 +2055,6 @@ static int backfill_pass(struct np_sim *s)
 	int rc;
 
 	s->backfill_changed = false;
-	s->counts->backfill_passes++;
 	if (!last)
 		return 0;
 	rc = make_plan(s);

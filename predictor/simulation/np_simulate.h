@@ -151,8 +151,8 @@ struct np_sim_input {
 };
 
 struct np_sim_counts {
-	size_t decisions, submissions; /* calls of placement */
-	size_t main_starts, backfill_starts, backfill_passes;
+	size_t decisions; /* calls of placement */
+	size_t main_starts, backfill_starts;
 	size_t ended;
 	int64_t first_sec, last_sec; /* first submission, last event */
 	bool stopped;		     /* by go_on() */
