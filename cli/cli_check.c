@@ -96,7 +96,7 @@ static void check_rails(struct cli_check *c)
 		rails += k == i;
 	}
 	cli_check_add(c, CLI_OK, "rails", "%s: %zu rail%s", c->conf.rails,
-		      rails, rails == 1 ? "" : "s");
+		      rails, cli_s(rails));
 	np_topo_free(&t);
 }
 
@@ -813,7 +813,7 @@ static void check_calibration(struct cli_check *c, struct np_store *s)
 	if (cal.n_skipped) {
 		cli_check_add(c, CLI_WARNING, "calibration", "%zu newer "
 			  "calibration%s cannot be used: %s", cal.n_skipped,
-			  cal.n_skipped == 1 ? "" : "s", cal.skipped.text);
+			  cli_s(cal.n_skipped), cal.skipped.text);
 		cli_check_remedy(c, CALIBRATE);
 	}
 	check_levels(c, &cal);

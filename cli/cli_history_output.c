@@ -344,7 +344,7 @@ static void say_compared(const struct cli_history *p)
 		     p->n_like, p->any_like,
 		     np_acct_text(&p->h, j->user, user, sizeof(user)),
 		     np_acct_text(&p->h, j->name, name, sizeof(name)),
-		     j->n_nodes, j->n_nodes == 1 ? "" : "s", j->cpus, limit,
+		     j->n_nodes, cli_s(j->n_nodes), j->cpus, limit,
 		     days, p->n_like ? ", " : "", p->n_like ?
 		     cli_sec(p->shortest, low) : "", p->n_like ? " to " : "",
 		     p->n_like ? cli_sec(p->longest, high) : "");
@@ -366,7 +366,7 @@ static void say_different(const struct cli_history *p)
 	if (j->requeues)
 		cli_labelled(stdout, "Requeued", "it was started %u time%s "
 			     "before; only the last start counts here",
-			     j->requeues, j->requeues == 1 ? "" : "s");
+			     j->requeues, cli_s(j->requeues));
 	if (j->suspended_sec > 0)
 		cli_labelled(stdout, "Suspended", "for %.0f s, which are "
 			     "excluded from its run time", j->suspended_sec);
@@ -619,7 +619,7 @@ static void say_missing(const struct cli_history *p)
 	if (p->h.damaged)
 		cli_labelled(stdout, "Missing", "%zu row%s of the accounting "
 			     "that could not be read", p->h.damaged,
-			     p->h.damaged == 1 ? "" : "s");
+			     cli_s(p->h.damaged));
 }
 
 /* What to do next; "" if there is nothing to do. */

@@ -644,7 +644,7 @@ static void say_unknown(const struct np_profile *p, char *buf)
 		snprintf(buf, CLI_SENTENCE, "%s: network use not known yet: "
 			 "%llu probe%s, %d are needed. Run it longer, or with "
 			 "--netprofile-period=20ms.", p->runs->app, probes,
-			 probes == 1 ? "" : "s", NP_VERDICT_PROBES);
+			 cli_s(probes), NP_VERDICT_PROBES);
 	else if (p->ev.n_levels)
 		snprintf(buf, CLI_SENTENCE, "%s was measured only under "
 			 "synthetic load. To learn how it uses the network, "
@@ -739,7 +739,7 @@ static const char *source_text(const struct np_run_summary_level *l, char buf[32
 	uint32_t n = l->slowdown.n;
 
 	snprintf(buf, 32, "%u %s%s", n, l->of_intervals ? "interval" : "run",
-		 n == 1 ? "" : "s");
+		 cli_s(n));
 	return buf;
 }
 

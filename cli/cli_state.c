@@ -145,7 +145,7 @@ const char *cli_denied_text(const struct np_state_denial *c, char *buf,
 		snprintf(name, sizeof(name), " (%s)", user);
 	snprintf(buf, len, "uid %u%s may not use the profile name \"%s\" "
 		 "(%u job%s): %s", c->uid, name, c->app, c->n_jobs,
-		 c->n_jobs == 1 ? "" : "s", c->why);
+		 cli_s(c->n_jobs), c->why);
 	return buf;
 }
 

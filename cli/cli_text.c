@@ -240,6 +240,11 @@ const char *cli_date(double date, char buf[CLI_NUMBER])
 	return date_as("%Y-%m-%dT%H:%M:%S", date, buf);
 }
 
+const char *cli_s(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 /*
  * The last user is remembered, because lists ask for one user again and again,
  * and each lookup may go to a directory server.

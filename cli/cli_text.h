@@ -32,6 +32,8 @@ const char *cli_change(double change, char buf[CLI_NUMBER]);
 /* Local time: "2024-06-12", and "2024-06-12T14:03:05" as in sacct. */
 const char *cli_day(double date, char buf[CLI_NUMBER]);
 const char *cli_date(double date, char buf[CLI_NUMBER]);
+/* The end of a noun: "" for 1, as in "1 run", and otherwise "s". */
+const char *cli_s(size_t n);
 /* Name of a user, or else the number. */
 const char *cli_user(uid_t uid, char buf[CLI_NUMBER]);
 

@@ -21,6 +21,7 @@
 #include "cli_options.h"
 #include "cli_predictions.h"
 #include "cli_print.h"
+#include "cli_text.h"
 #include "cli_analysis.h"
 #include "np_accuracy.h"
 #include "np_evaluate.h"
@@ -463,7 +464,7 @@ static void print_part(const struct file_part *p)
 {
 	printf("%s: %zu case%s\n",
 	       p->groups ? "Several co-runners" : "One co-runner",
-	       p->n_cases, p->n_cases == 1 ? "" : "s");
+	       p->n_cases, cli_s(p->n_cases));
 	printf("%-22s %5s %6s %5s %6s %4s %4s %6s %5s %5s %5s\n", "model",
 	       "mean", "median", "max", "bias", "<=10", ">20", "recall",
 	       "prec.", "cover", "width");
@@ -599,9 +600,9 @@ static void print_text(const struct accuracy_file *f,
 		programs += f->measured.set[i].n_apps;
 	}
 	printf("%s: %zu set%s, %zu program%s, %zu level%s\n", f->path,
-	       f->measured.n_sets, f->measured.n_sets > 1 ? "s" : "",
-	       programs, programs == 1 ? "" : "s", levels,
-	       levels == 1 ? "" : "s");
+	       f->measured.n_sets, cli_s(f->measured.n_sets),
+	       programs, cli_s(programs), levels,
+	       cli_s(levels));
 	for (size_t i = 0; i < f->n_parts; i++) {
 		printf("\n");
 		print_part(&f->part[i]);

@@ -98,7 +98,7 @@ static int print_text(const struct np_acct *h, const struct np_job_cost *t)
 	cli_say(CLI_BOLD, 0, "%s", cli_blame_verdict(t, text, sizeof(text)));
 	cli_labelled(stdout, "Compared", "%zu of %zu jobs: completed runs in "
 		     "%zu group%s of %d or more comparable ones", t->n_used,
-		     t->n_jobs, t->n_classes, t->n_classes == 1 ? "" : "s",
+		     t->n_jobs, t->n_classes, cli_s(t->n_classes),
 		     NP_JOB_COST_LEAST_RUNS);
 	if (h->one_leaf)
 		cli_labelled(stdout, "Missing", "Slurm has no topology, so all "
@@ -106,7 +106,7 @@ static int print_text(const struct np_acct *h, const struct np_job_cost *t)
 	if (h->damaged)
 		cli_labelled(stdout, "Missing", "%zu row%s of the accounting "
 			     "that could not be read", h->damaged,
-			     h->damaged == 1 ? "" : "s");
+			     cli_s(h->damaged));
 	if (t->n_pairs)
 		cli_labelled(stdout, "Next", "netprof explain JOB shows what "
 			     "slowed one run; sbatch --netprofile measures an "

@@ -22,6 +22,7 @@
 #include "cli_options.h"
 #include "cli_output.h"
 #include "cli_profile.h"
+#include "cli_text.h"
 #include "np_app.h"
 #include "np_calibrate.h"
 #include "np_clock.h"
@@ -105,10 +106,10 @@ static void print_plan(const struct np_calibrate *c,
 	for (size_t i = 0; i < s->n_levels; i++)
 		fprintf(stderr, " %s", s->level[i].name);
 	fprintf(stderr, "\neach pair of %zu levels together, %u time%s, %g s "
-		"each\n", chosen, s->repeats, s->repeats == 1 ? "" : "s",
+		"each\n", chosen, s->repeats, cli_s(s->repeats),
 		s->seconds);
 	fprintf(stderr, "%zu measurement%s, about %s", e->n,
-		e->n == 1 ? "" : "s", duration_text(e->sec, t));
+		cli_s(e->n), duration_text(e->sec, t));
 	if (e->n_done)
 		fprintf(stderr, "; %zu done already, about %s left", e->n_done,
 			duration_text(e->left_sec, t));

@@ -515,8 +515,8 @@ static void print_text(const struct cli_check *c)
 
 	for (size_t i = 0; i < c->n; i++)
 		print_finding(&c->found[i]);
-	printf("%d problem%s, %d warning%s\n", problems, problems == 1 ? "" :
-	       "s", warnings, warnings == 1 ? "" : "s");
+	printf("%d problem%s, %d warning%s\n", problems, cli_s(problems),
+	       warnings, cli_s(warnings));
 }
 
 static const struct cli_table table = {

@@ -562,7 +562,7 @@ static void say_where(const char *id, const char *app, const char *verb,
 {
 	snprintf(buf, LINE, "Job %s%s%s%s %s on %.512s%s%u node%s%s", id,
 		 *app ? " (" : "", app, *app ? ")" : "", verb, leaves,
-		 *leaves ? " (" : "", n_nodes, n_nodes == 1 ? "" : "s",
+		 *leaves ? " (" : "", n_nodes, cli_s(n_nodes),
 		 *leaves ? ")" : "");
 }
 

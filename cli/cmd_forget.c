@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli_profile.h"
+#include "cli_text.h"
 
 struct ask {
 	bool yes; /* --yes: do not ask */
@@ -80,11 +81,11 @@ static int remove_runs(struct cli_store *s, enum np_store_owner owner,
 	if (words[0])
 		snprintf(question, sizeof(question), "Remove %zu of %s %zu "
 			 "run%s of %s?", n, whose, runs->n,
-			 runs->n == 1 ? "" : "s", runs->app);
+			 cli_s(runs->n), runs->app);
 	else
 		snprintf(question, sizeof(question), "Remove %s profile of %s "
 			 "with %zu run%s%s?", whose, runs->app, runs->n,
-			 runs->n == 1 ? "" : "s",
+			 cli_s(runs->n),
 			 owner == NP_STORE_USER ? " and all traces" : "");
 	if (rc < 0)
 		rc = confirm(ask, question);

@@ -180,7 +180,7 @@ static const char *measured_words(const struct cli_measured *m, char *buf,
 	char control[CLI_NUMBER];
 
 	snprintf(buf, len, "on %u node%s, co-runner on %u", m->victim_nodes,
-		 m->victim_nodes == 1 ? "" : "s", m->corunner_nodes);
+		 cli_s(m->victim_nodes), m->corunner_nodes);
 	if (isnan(m->control))
 		cli_add(buf, len, ", no control on two leaf switches");
 	else
@@ -206,7 +206,7 @@ static void print_measured(const struct prediction *p,
 	if (m.slowdown.n)
 		cli_say(CLI_PLAIN, 2, "Measured by netprof validate: %s (%u "
 			"run%s, %s, %s).", cli_change(m.slowdown.mean, change),
-			m.slowdown.n, m.slowdown.n == 1 ? "" : "s", words,
+			m.slowdown.n, cli_s(m.slowdown.n), words,
 			cli_day(m.date, day));
 	else
 		cli_say(CLI_PLAIN, 2, "Measured by netprof validate and "
@@ -262,7 +262,7 @@ static const char *interval_words(const struct np_run_summary *s, char buf[80])
 		snprintf(buf, 80,
 			 "; %zu level%s from intervals within %.0f s "
 			 "of %zu %s",
-			 n, n == 1 ? "" : "s", s->intervals.sec,
+			 n, cli_s(n), s->intervals.sec,
 			 s->intervals.n_runs, runs(s->intervals.n_runs));
 	return buf;
 }
@@ -289,7 +289,7 @@ static void print_data_used(const struct prediction *p, size_t app, bool first)
 		cli_labelled(stdout, label, "%s: %llu probe%s in %zu %s "
 			     "without load", name,
 			     (unsigned long long)s->program.latency.all.n,
-			     s->program.latency.all.n == 1 ? "" : "s",
+			     cli_s(s->program.latency.all.n),
 			     s->latency.n_runs, runs(s->latency.n_runs));
 	else
 		cli_labelled(stdout, label, "%s: its impact on %zu of %zu load "
@@ -331,7 +331,7 @@ static void print_fabric(const struct prediction *p)
 	if (c->n_skipped)
 		cli_labelled(stdout, "", "%zu newer calibration%s cannot be "
 			     "used: %s", c->n_skipped,
-			     c->n_skipped == 1 ? "" : "s", c->skipped.text);
+			     cli_s(c->n_skipped), c->skipped.text);
 	cli_labelled(stdout, "Sharing", "%s",
 		     sharing_words(p->k, p->scope, line, sizeof(line)));
 }

@@ -514,7 +514,7 @@ static void put_summary(FILE *f, const struct report *r)
 			 cli_change(most->slowed_by.pair->p.slowdown, change));
 	else
 		put_html(f, "", "", "%zu application%s; how they slow each "
-			 "other is not known.", r->n, r->n == 1 ? "" : "s");
+			 "other is not known.", r->n, cli_s(r->n));
 	if (localtime_r(&t, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M %z", &tm);
 	fprintf(f,
@@ -1135,8 +1135,8 @@ static int write_report(const struct report *r, const struct report_opt *opt,
 	if (rc)
 		return cli_fail("%s", err.text);
 	printf("wrote %s: %zu application%s, %zu pair%s\n", path, r->n,
-	       r->n == 1 ? "" : "s", r->m.n * r->m.n,
-	       r->m.n == 1 ? "" : "s");
+	       cli_s(r->n), r->m.n * r->m.n,
+	       cli_s(r->m.n));
 	return CLI_DONE;
 }
 

@@ -932,11 +932,11 @@ static int read_cluster(struct cli_simulate *s)
 	snprintf(s->cluster_text, sizeof(s->cluster_text),
 		 "%zu nodes with %u processor%s each, on %zu leaf switches",
 		 s->leaves->n_nodes, s->cluster.cpus,
-		 s->cluster.cpus == 1 ? "" : "s", s->leaves->n);
+		 cli_s(s->cluster.cpus), s->leaves->n);
 	if (s->cluster.n_switches)
 		cli_add(s->cluster_text, sizeof(s->cluster_text), " below %zu "
 			"other%s", s->cluster.n_switches,
-			s->cluster.n_switches == 1 ? "" : "s");
+			cli_s(s->cluster.n_switches));
 	return make_partitions(s);
 }
 
@@ -1327,7 +1327,7 @@ static int read_pairs(struct cli_simulate *s)
 				 p.row[i].slowdown);
 	}
 	snprintf(s->models_text, sizeof(s->models_text), "%zu pair%s from %s",
-		 p.n, p.n == 1 ? "" : "s", s->o->pairs);
+		 p.n, cli_s(p.n), s->o->pairs);
 	cli_predictions_free(&p);
 	return rc;
 }
@@ -2007,7 +2007,7 @@ static void print_source(const struct cli_simulate *s)
 	if (s->policy[0].sum.too_large)
 		cli_say(CLI_YELLOW, 2, "Excluded, larger than the cluster: %zu "
 			"job%s.", s->policy[0].sum.too_large,
-			s->policy[0].sum.too_large == 1 ? "" : "s");
+			cli_s(s->policy[0].sum.too_large));
 	if (s->merged)
 		cli_say(CLI_PLAIN, 2, "Partitions beyond the first %d, merged "
 			"into one: %u.", NP_SIM_MAX_PARTITIONS - 1, s->merged);
@@ -2192,7 +2192,7 @@ static int sim_plot(const struct cli_simulate *s, const char *path)
 				  "and seeds. Predictions: %s.",
 				  s->policy[0].name, s->log.n, s->source,
 				  s->cluster_text, s->seeds_done,
-				  s->seeds_done == 1 ? "" : "s",
+				  cli_s(s->seeds_done),
 				  s->models_text);
 	return cli_figure_save(f, path);
 }

@@ -72,7 +72,7 @@ static void print_decision(const struct status *t)
 	cli_labelled(stdout, "Jobs", "%zu running (%zu with a profile), %zu "
 		     "pending (%zu kept apart); %u profile%s",
 		     t->n_running, t->n_known, t->n_pending, t->n_apart,
-		     s->n_profiles, s->n_profiles == 1 ? "" : "s");
+		     s->n_profiles, cli_s(s->n_profiles));
 }
 
 /* Nothing for "".  Returns how many lines were printed. */
@@ -104,7 +104,7 @@ static int print_denied(const struct status *t)
 	}
 	if (t->s->more_denied) {
 		snprintf(line, sizeof(line), "%u more job%s of other users",
-			 t->s->more_denied, t->s->more_denied == 1 ? "" : "s");
+			 t->s->more_denied, cli_s(t->s->more_denied));
 		lines += print_text("", line);
 	}
 	return lines;

@@ -918,7 +918,7 @@ static void list_leaves(const struct comparison *v)
 	char within[CLI_NUMBER], between[CLI_NUMBER];
 	size_t n = count_leaves(p);
 
-	printf("%zu node%s on %zu leaf switch%s", p->n, p->n == 1 ? "" : "s",
+	printf("%zu node%s on %zu leaf switch%s", p->n, cli_s(p->n),
 	       n, n == 1 ? "" : "es");
 	if (p->within > 0)
 		printf(" by their latencies: %s within",

@@ -1057,8 +1057,8 @@ static void print_measured(const struct validate *v)
 
 	cli_labelled(stdout, "Measured", "%zu pair%s of %zu program%s on "
 		     "leaf %s: %s with %s, last on %s", r->n_pairs,
-		     r->n_pairs == 1 ? "" : "s", v->list.n,
-		     v->list.n == 1 ? "" : "s",
+		     cli_s(r->n_pairs), v->list.n,
+		     cli_s(v->list.n),
 		     p->leaf ? p->leaf : "(no topology)",
 		     p->victim_nodes ? p->victim_nodes : "?",
 		     p->corunner_nodes ? p->corunner_nodes : "?",
@@ -1067,12 +1067,12 @@ static void print_measured(const struct validate *v)
 		cli_labelled(stdout, "Repeats", "two runs of a pair differ by "
 			     "%.1f percentage points on average (%zu pair%s)",
 			     r->repeat_points, r->n_repeated,
-			     r->n_repeated == 1 ? "" : "s");
+			     cli_s(r->n_repeated));
 	if (r->n_controls)
 		cli_labelled(stdout, "Controls", "on two leaves %zu pair%s "
 			     "differ%s from running alone by %.1f %% on "
 			     "average, at most %.1f %%; this is subtracted",
-			     r->n_controls, r->n_controls == 1 ? "" : "s",
+			     r->n_controls, cli_s(r->n_controls),
 			     r->n_controls == 1 ? "s" : "",
 			     100 * r->control_mean, 100 * r->control_most);
 	else
@@ -1136,7 +1136,7 @@ static void print_unpredicted(const struct validate *v)
 	if (missing)
 		cli_labelled(stdout, "Unknown", "%zu pair%s cannot be "
 			     "predicted; netprof predict %s %s says what is "
-			     "missing", missing, missing == 1 ? "" : "s",
+			     "missing", missing, cli_s(missing),
 			     name_of(v, first / n), name_of(v, first % n));
 }
 
@@ -1152,7 +1152,7 @@ static void print_score(const struct validate *v)
 	cli_labelled(stdout, "Error", "%.1f percentage points on average over "
 		     "%zu pair%s; the best constant (%+.1f %%) has %.1f "
 		     "(ratio %.2f)", s->mean_points, s->n,
-		     s->n == 1 ? "" : "s", 100 * v->constant, c->mean_points,
+		     cli_s(s->n), 100 * v->constant, c->mean_points,
 		     s->mean_points / c->mean_points);
 	cli_labelled(stdout, "Large", "%s of errors exceed 10 points, %s "
 		     "exceed 20; bias %+.1f points",
@@ -1495,8 +1495,8 @@ static void print_plan(const struct validate *v,
 		fprintf(stderr, "no controls: the allocation has too few nodes "
 			"on another leaf\n");
 	fprintf(stderr, "%zu program%s, %u run%s of each pair; %zu run%s%s, "
-		"about %s\n", v->list.n, v->list.n == 1 ? "" : "s", v->repeats,
-		v->repeats == 1 ? "" : "s", n, n == 1 ? "" : "s",
+		"about %s\n", v->list.n, cli_s(v->list.n), v->repeats,
+		cli_s(v->repeats), n, cli_s(n),
 		v->pairs.n_runs ? " left" : "",
 		cli_sec(left_sec(v, task, n), t));
 }

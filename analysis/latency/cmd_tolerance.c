@@ -492,11 +492,6 @@ static const char *rate(double G, char buf[CLI_NUMBER])
 	return cli_rate(1e9 / G, buf);
 }
 
-static const char *plural(size_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 /*
  * Prints the size of the program and what latency contributes to its run time.
  */
@@ -507,8 +502,8 @@ static void print_program(const struct program *t,
 	char at[CLI_NUMBER], ns[CLI_NUMBER], share[CLI_NUMBER];
 
 	cli_say(CLI_PLAIN, 2, "%s: %u rank%s, %zu operation%s, %zu message%s.",
-		t->file, t->ranks, plural(t->ranks), t->ops, plural(t->ops),
-		t->messages, plural(t->messages));
+		t->file, t->ranks, cli_s(t->ranks), t->ops, cli_s(t->ops),
+		t->messages, cli_s(t->messages));
 	if (t->ns <= 0) {
 		cli_say(CLI_PLAIN, 2, "Run time %s at %s of %s.",
 			cli_sec(1e-9 * t->ns, ns),
@@ -521,7 +516,7 @@ static void print_program(const struct program *t,
 		cli_sec(1e-9 * t->ns, ns),
 		ask->topology ? "a wire's latency" : "a latency",
 		time_of(L->base, at), L->slope,
-		ask->topology ? "wire" : "message", plural((size_t)L->slope),
+		ask->topology ? "wire" : "message", cli_s((size_t)L->slope),
 		(size_t)L->slope == 1 ? "s" : "",
 		cli_percent(L->base * L->slope / t->ns, share));
 }
@@ -553,7 +548,7 @@ static void print_network(const struct request *ask)
 	if (ask->topology)
 		snprintf(way, sizeof(way), "%.128s, %u rank%s a node, a wire "
 			 "%s, a switch %s", ask->where, ask->per_node,
-			 plural(ask->per_node), time_of(ask->wire_ns, L),
+			 cli_s(ask->per_node), time_of(ask->wire_ns, L),
 			 time_of(ask->switch_ns, o));
 	else
 		snprintf(way, sizeof(way), "latency L %s",
@@ -778,8 +773,8 @@ static void print_placed(const struct program *t)
 		     "change%s; tried %zu, with %zu restart%s (--parsable "
 		     "lists the nodes)", cli_sec(1e-9 * p->after_ns, after),
 		     cli_sec(1e-9 * p->before_ns, before), p->swaps,
-		     plural(p->swaps), p->trials, p->restarts,
-		     plural(p->restarts));
+		     cli_s(p->swaps), p->trials, p->restarts,
+		     cli_s(p->restarts));
 }
 
 static void print_text(const struct program *t,

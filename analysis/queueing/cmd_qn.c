@@ -248,7 +248,7 @@ static int print_text(const struct result *q)
 
 	printf("%s: %zu station%s, %zu class%s; %s.\n",
 	       q->n.name ? q->n.name : q->path, net->n_stations,
-	       net->n_stations == 1 ? "" : "s", net->n_classes,
+	       cli_s(net->n_stations), net->n_classes,
 	       net->n_classes == 1 ? "" : "es", q->how);
 	if (q->n_rows > 1) {
 		if (net->n_classes > 1)
@@ -532,10 +532,10 @@ static int draw_figure(const struct result *q, const char *path)
 				  "n = %zu station%s, %zu class%s, %zu "
 				  "number%s of customers of %s; %s.",
 				  q->n.net.n_stations,
-				  q->n.net.n_stations == 1 ? "" : "s",
+				  cli_s(q->n.net.n_stations),
 				  q->n.net.n_classes,
 				  q->n.net.n_classes == 1 ? "" : "es",
-				  q->n_rows, q->n_rows == 1 ? "" : "s",
+				  q->n_rows, cli_s(q->n_rows),
 				  q->n.net.class[q->changes].name, q->how);
 	return cli_figure_save(f, path);
 }

@@ -137,7 +137,7 @@ static void print_summary(const struct scale *s)
 	cli_say(CLI_PLAIN, 0, "%s: %zu report%s; link of %s and %s%s; "
 		"variant %s.%s",
 		*first->report.program ? first->report.program : first->path,
-		s->n_runs, s->n_runs == 1 ? "" : "s",
+		s->n_runs, cli_s(s->n_runs),
 		cli_setting_rate(s->link.bytes_per_sec, rate),
 		cli_setting_sec(s->link.latency_sec, latency),
 		s->bandwidth_given && s->latency_given ? "" :

@@ -393,7 +393,7 @@ static int draw_figure(const struct replay *r, const char *path)
 				  r->net.model[0]->name,
 				  cli_setting_rate(r->play.bytes_per_sec, rate),
 				  cli_setting_sec(r->play.latency_sec, latency),
-				  r->n, r->n == 1 ? "" : "s", most > TASKS ?
+				  r->n, cli_s(r->n), most > TASKS ?
 				  "; at most 48 tasks of each are drawn" : "");
 	return cli_figure_save(f, path);
 }

@@ -296,7 +296,7 @@ static void print_scheme(const struct sharing *a, size_t k)
 	char size[CLI_NUMBER], sec[CLI_NUMBER];
 
 	cli_say(CLI_PLAIN, 2, "%s: %zu transfer%s between %zu nodes; %s%s%s%s",
-		s->name, s->n, s->n == 1 ? "" : "s", s->n_nodes,
+		s->name, s->n, cli_s(s->n), s->n_nodes,
 		cli_bytes(s->reference_bytes, size), is_timed(s) ? " take " :
 		"", is_timed(s) ? cli_sec(s->reference_sec, sec) : "",
 		is_timed(s) ? " alone" : " alone are the unit of time");
@@ -633,7 +633,7 @@ static int draw_figure(const struct sharing *a, const char *path)
 				  "%s; n = %zu scheme%s%s%s.", a->constant ?
 				  "are constant" :
 				  "change with the active transfers",
-				  n, n == 1 ? "" : "s", n < a->set->n ?
+				  n, cli_s(n), n < a->set->n ?
 				  " (others are not drawn)" : "", most > TRANSFERS ?
 				  "; at most 40 transfers of each are drawn" : "");
 	return cli_figure_save(f, path);
