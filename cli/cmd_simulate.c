@@ -1914,17 +1914,9 @@ static void print_groups(const struct cli_simulate *s)
 /* Job names without a profile, and what profiling them might save. */
 
 struct name {
+	double node_sec; /* of its jobs; the first, for np_order_down() */
 	uint32_t text;
-	double node_sec;
 };
-
-/* Order of names by the node-seconds of their jobs. */
-static int by_node_sec(const void *a, const void *b)
-{
-	const struct name *x = a, *y = b;
-
-	return x->node_sec > y->node_sec ? -1 : x->node_sec < y->node_sec;
-}
 
 /* Names of jobs without a profile, those with most node-seconds first. */
 static struct name *unprofiled(const struct cli_simulate *s, size_t *n)
@@ -1941,7 +1933,7 @@ static struct name *unprofiled(const struct cli_simulate *s, size_t *n)
 		    s->log.job[i].name != NP_QUEUE_NONE)
 			all[s->log.job[i].name].node_sec +=
 				(double)s->job[i].nodes * s->job[i].run_sec;
-	qsort(all, s->log.text.n, sizeof(*all), by_node_sec);
+	qsort(all, s->log.text.n, sizeof(*all), np_order_down);
 	while (*n < s->log.text.n && all[*n].node_sec > 0)
 		++*n;
 	return all;

@@ -221,18 +221,10 @@ static double predicted(const struct sink *w, const struct job *a,
 }
 
 struct neighbour {
+	double overlap_sec; /* the first, as np_order_down() expects */
+	double slowdown;
 	const struct job *job;
-	double overlap_sec, slowdown;
 };
-
-/* The longest overlap first, as the number in a record is limited. */
-static int by_overlap(const void *a, const void *b)
-{
-	const struct neighbour *x = a, *y = b;
-
-	return x->overlap_sec > y->overlap_sec ? -1 :
-	       x->overlap_sec < y->overlap_sec;
-}
 
 /* Time that two runs had in common, seconds; a has ended. */
 static double overlap(const struct job *a, const struct job *b)
@@ -268,7 +260,7 @@ static ssize_t find_neighbours(const struct np_accounting *p, struct sink *w,
 			free(list);
 			return -ENOMEM;
 		}
-		list[n++] = (struct neighbour){ b, sec, predicted(w, a, b) };
+		list[n++] = (struct neighbour){ sec, predicted(w, a, b), b };
 	}
 	*out = list;
 	return (ssize_t)n;
@@ -294,8 +286,9 @@ static int add_neighbours(const struct np_accounting *p, struct sink *w,
 		log_sum += list[i].overlap_sec / whole *
 			   log1p(list[i].slowdown);
 	e->slowdown = expm1(log_sum);
+	/* The longest overlap first, as the number in a record is limited. */
 	if (n > 0)
-		qsort(list, (size_t)n, sizeof(*list), by_overlap);
+		qsort(list, (size_t)n, sizeof(*list), np_order_down);
 	e->more_neighbours = (uint32_t)(all - most);
 	e->neighbour = calloc(most + 1, sizeof(*e->neighbour));
 	for (size_t i = 0; e->neighbour && i < most; i++) {

@@ -18,6 +18,7 @@
 #include <gsl/gsl_multifit.h>
 #include <gsl/gsl_sort.h>
 
+#include "np_array.h"
 #include "np_rng.h"
 
 #define REPLICATES 200 /* random predictions for an interval */
@@ -34,7 +35,7 @@ struct fit {
 
 /* A point of compute time: the mean over runs with the same P. */
 struct knot {
-	double processes, sec;
+	double processes, sec; /* sorted by the first */
 };
 
 /* The quantities that are fitted. */
@@ -141,20 +142,12 @@ static double value_of(const struct fit *f, double processes, double *var)
 	return y;
 }
 
-/* Ascending number of processes, for qsort(). */
-static int by_processes(const void *a, const void *b)
-{
-	const struct knot *x = a, *y = b;
-
-	return (x->processes > y->processes) - (x->processes < y->processes);
-}
-
 /* Merges the runs with the same P into one knot. */
 static void merge_knots(struct np_scaling *s)
 {
 	size_t n = 0;
 
-	qsort(s->knot, s->n_knots, sizeof(*s->knot), by_processes);
+	qsort(s->knot, s->n_knots, sizeof(*s->knot), np_order_double);
 	for (size_t i = 0; i < s->n_knots;) {
 		struct knot k = { s->knot[i].processes, 0 };
 		size_t first = i;

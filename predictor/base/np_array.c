@@ -209,6 +209,11 @@ int np_order_double(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+int np_order_down(const void *a, const void *b)
+{
+	return np_order_double(b, a);
+}
+
 int np_order_u32(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;

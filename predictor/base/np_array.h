@@ -36,6 +36,9 @@ int np_order_double(const void *a, const void *b);
 int np_order_u32(const void *a, const void *b);
 int np_order_text(const void *a, const void *b); /* char *, by strcmp() */
 
+/* The reverse of np_order_double(). */
+int np_order_down(const void *a, const void *b);
+
 /* ---- indexes ---- */
 
 /*

@@ -28,9 +28,9 @@ struct class_key {
 };
 
 struct class {
-	uint32_t *run; /* its jobs, ascending */
+	double node_sec; /* the first, as np_order_down() expects */
+	uint32_t *run;	 /* its jobs, ascending */
 	size_t n;
-	double node_sec;
 };
 
 struct work {
@@ -107,13 +107,6 @@ static int collect_classes(struct work *w)
 		c->node_sec += w->h->job[i].n_nodes * run_sec(w, (uint32_t)i);
 	}
 	return 0;
-}
-
-static int by_node_sec(const void *a, const void *b)
-{
-	const struct class *x = a, *y = b;
-
-	return (x->node_sec < y->node_sec) - (x->node_sec > y->node_sec);
 }
 
 /* ---- meetings of jobs ---- */
@@ -211,16 +204,9 @@ static int find_meetings(struct work *w)
 
 /* An application that was near; x as in struct meeting. */
 struct nearby {
+	double x; /* the first, as np_order_down() expects */
 	uint32_t app;
-	double x;
 };
-
-static int by_x(const void *a, const void *b)
-{
-	const struct nearby *x = a, *y = b;
-
-	return (x->x < y->x) - (x->x > y->x);
-}
 
 /* The neighbours that were near its runs for longest; returns how many. */
 static size_t find_neighbours(const struct work *w, const struct class *c,
@@ -239,11 +225,11 @@ static size_t find_neighbours(const struct work *w, const struct class *c,
 			if (k == NP_NO_INDEX || k >= room)
 				continue;
 			if (k == n)
-				list[n++] = (struct nearby){ w->met[m].app, 0 };
+				list[n++] = (struct nearby){ 0, w->met[m].app };
 			list[k].x += w->met[m].x;
 		}
 	if (n)
-		qsort(list, n, sizeof(*list), by_x);
+		qsort(list, n, sizeof(*list), np_order_down);
 	n = n < NP_JOB_COST_NEIGHBOURS ? n : NP_JOB_COST_NEIGHBOURS;
 	memcpy(out, list, n * sizeof(*out));
 	return n;
@@ -409,7 +395,7 @@ static int fit_classes(struct work *w)
 	int rc = list && sec && x ? 0 : -ENOMEM;
 
 	if (!rc && w->classes.n)
-		qsort(w->of, w->classes.n, sizeof(*w->of), by_node_sec);
+		qsort(w->of, w->classes.n, sizeof(*w->of), np_order_down);
 	for (size_t i = 0; !rc && i < w->classes.n &&
 	     i < NP_JOB_COST_MOST_CLASSES; i++) {
 		struct class c = w->of[i];
@@ -442,30 +428,6 @@ static int fit_classes(struct work *w)
 }
 
 /* ---- results ---- */
-
-static int by_pair(const void *a, const void *b)
-{
-	const struct np_job_cost_pair *x = a, *y = b;
-
-	return (x->node_hours.mean < y->node_hours.mean) -
-	       (x->node_hours.mean > y->node_hours.mean);
-}
-
-static int by_leaf(const void *a, const void *b)
-{
-	const struct np_job_cost_leaf *x = a, *y = b;
-
-	return (x->node_hours < y->node_hours) -
-	       (x->node_hours > y->node_hours);
-}
-
-static int by_node(const void *a, const void *b)
-{
-	const struct np_job_cost_node *x = a, *y = b;
-
-	return (x->node_hours < y->node_hours) -
-	       (x->node_hours > y->node_hours);
-}
 
 /* Keep the nodes on which runs were certainly slower than elsewhere. */
 static int keep_nodes(struct work *w)
@@ -502,7 +464,7 @@ static int keep_leaves(struct work *w)
 		if (np_array_grow(&t->leaf, t->n_leaves, sizeof(*t->leaf)))
 			return -ENOMEM;
 		t->leaf[t->n_leaves++] = (struct np_job_cost_leaf){
-			(uint32_t)i, w->leaf_hours[i],
+			w->leaf_hours[i], (uint32_t)i,
 		};
 	}
 	return 0;
@@ -517,11 +479,11 @@ static int sort_all(struct work *w)
 	if (!rc)
 		rc = keep_leaves(w);
 	if (t->n_pairs)
-		qsort(t->pair, t->n_pairs, sizeof(*t->pair), by_pair);
+		qsort(t->pair, t->n_pairs, sizeof(*t->pair), np_order_down);
 	if (t->n_leaves)
-		qsort(t->leaf, t->n_leaves, sizeof(*t->leaf), by_leaf);
+		qsort(t->leaf, t->n_leaves, sizeof(*t->leaf), np_order_down);
 	if (t->n_nodes)
-		qsort(t->node, t->n_nodes, sizeof(*t->node), by_node);
+		qsort(t->node, t->n_nodes, sizeof(*t->node), np_order_down);
 	return rc;
 }
 

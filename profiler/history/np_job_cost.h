@@ -20,21 +20,22 @@
 #define NP_JOB_COST_NEIGHBOURS 8 /* of a class, those near it for longest */
 
 /* What runs of one application lost because of another one. */
+/* The first member of each is what np_order_down() sorts by. */
 struct np_job_cost_pair {
+	struct np_blame_range node_hours;
 	uint32_t user, name, by_user, by_name; /* texts of np_acct */
 	uint32_t runs; /* of the first, near the second */
-	struct np_blame_range node_hours;
 };
 
 struct np_job_cost_leaf {
-	uint32_t leaf;
 	double node_hours; /* lost by all pairs there */
+	uint32_t leaf;
 };
 
 struct np_job_cost_node {
+	double node_hours; /* lost, with the nodes that waited for it */
 	uint32_t node, runs;
 	struct np_blame_range slower; /* than elsewhere, 0.1: 10 % */
-	double node_hours; /* lost, with the nodes that waited for it */
 };
 
 struct np_job_cost {
