@@ -256,35 +256,35 @@ static int prepare(struct fit *f, double *x, struct np_err *err)
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 }
 
-/* Mean and interval of n samples, times a factor. Sorts v. */
-static struct np_blame_range range_of(double *v, size_t n, double times)
+/* Mean and interval of the samples, times a factor. Sorts v. */
+static struct np_blame_range range_of(double v[SAMPLES], double times)
 {
 	const double tail = (1 - NP_BLAME_INTERVAL) / 2;
 	double sum = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < SAMPLES; i++)
 		sum += v[i];
-	qsort(v, n, sizeof(*v), np_order_double);
+	qsort(v, SAMPLES, sizeof(*v), np_order_double);
 	return (struct np_blame_range){
-		.mean = times * sum / (double)n,
-		.low = times * quantile(v, n, tail),
-		.high = times * quantile(v, n, 1 - tail),
+		.mean = times * sum / SAMPLES,
+		.low = times * quantile(v, SAMPLES, tail),
+		.high = times * quantile(v, SAMPLES, 1 - tail),
 	};
 }
 
-/* Share of n samples above a limit. */
-static double above(const double *v, size_t n, double limit)
+/* Share of the samples above a limit. */
+static double above(const double v[SAMPLES], double limit)
 {
 	size_t k = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < SAMPLES; i++)
 		k += v[i] > limit;
-	return (double)k / (double)n;
+	return (double)k / SAMPLES;
 }
 
-static int sample_all(const struct fit *f, uint64_t seed, double *x)
+static int sample_all(const struct fit *f, double *x)
 {
-	struct np_rng *rng = np_rng_new(seed, "blame");
+	struct np_rng *rng = np_rng_new(1, "blame");
 	int rc = rng ? 0 : -ENOMEM;
 
 	for (size_t d = 0; !rc && d < SAMPLES; d++)
@@ -357,18 +357,18 @@ static void summarise(const struct fit *f, const double *x, double fast_sec,
 
 	for (size_t d = 0; d < SAMPLES; d++)
 		v[d] = x[d * MAX_X];
-	b->alone_sec = range_of(v, SAMPLES, f->scale);
+	b->alone_sec = range_of(v, f->scale);
 	for (size_t d = 0; d < SAMPLES; d++)
 		v[d] = f->sec[last] / f->scale - x[d * MAX_X];
-	slow = above(v, SAMPLES, LITTLE * b->alone_sec.mean / f->scale);
-	b->excess_sec = range_of(v, SAMPLES, f->scale);
+	slow = above(v, LITTLE * b->alone_sec.mean / f->scale);
+	b->excess_sec = range_of(v, f->scale);
 	for (size_t c = 0; c < f->k; c++) {
 		for (size_t d = 0; d < SAMPLES; d++)
 			v[d] = part(f, x + d * MAX_X) * exposed(f, last, c) *
 			       x[d * MAX_X + 1 + c];
-		b->cause[c].confidence = above(
-			v, SAMPLES, LITTLE * b->alone_sec.mean / f->scale);
-		b->cause[c].sec = range_of(v, SAMPLES, f->scale);
+		b->cause[c].confidence = above(v, LITTLE * b->alone_sec.mean /
+						  f->scale);
+		b->cause[c].sec = range_of(v, f->scale);
 		b->cause[c].examined = !isnan(f->exposure[last * f->k + c]);
 	}
 	for (size_t d = 0; d < SAMPLES; d++) {
@@ -376,13 +376,13 @@ static void summarise(const struct fit *f, const double *x, double fast_sec,
 		v[d] = fmax(v[d], 0) - part(f, x + d * MAX_X) *
 		       all_causes(f, x + d * MAX_X);
 	}
-	b->unexplained_sec = range_of(v, SAMPLES, f->scale);
+	b->unexplained_sec = range_of(v, f->scale);
 	judge(b, slow, f->sec[last] - fast_sec);
 }
 
 int np_blame_run(const double *sec, const double *exposure, size_t n_runs,
 		 size_t n_causes, const struct np_blame_prior *prior,
-		 uint64_t seed, struct np_blame *out, struct np_err *err)
+		 struct np_blame *out, struct np_err *err)
 {
 	struct fit f = {
 		.sec = sec, .exposure = exposure, .prior = prior,
@@ -403,7 +403,7 @@ int np_blame_run(const double *sec, const double *exposure, size_t n_runs,
 	rc = x ? prepare(&f, best, err) : -ENOMEM;
 	out->noise = f.noise;
 	if (!rc)
-		rc = sample_all(&f, seed, x);
+		rc = sample_all(&f, x);
 	if (!rc)
 		summarise(&f, x, fast_sec, out);
 	free(x);
@@ -413,8 +413,7 @@ int np_blame_run(const double *sec, const double *exposure, size_t n_runs,
 
 int np_blame_costs(const double *sec, const double *exposure, size_t n,
 		   size_t n_causes, const struct np_blame_prior *prior,
-		   uint64_t seed, struct np_blame_range *cost,
-		   struct np_blame_range *total, struct np_err *err)
+		   struct np_blame_range *cost, struct np_blame_range *total)
 {
 	struct fit f = {
 		.sec = sec, .exposure = exposure, .prior = prior, .n = n,
@@ -422,10 +421,10 @@ int np_blame_costs(const double *sec, const double *exposure, size_t n,
 	};
 	double best[MAX_X], *x = calloc(SAMPLES * MAX_X, sizeof(*x));
 	double v[SAMPLES];
-	int rc = x ? prepare(&f, best, err) : -ENOMEM;
+	int rc = x ? prepare(&f, best, NULL) : -ENOMEM;
 
 	if (!rc)
-		rc = sample_all(&f, seed, x);
+		rc = sample_all(&f, x);
 	for (size_t c = 0; !rc && c < n_causes; c++) {
 		double all = 0;
 
@@ -433,7 +432,7 @@ int np_blame_costs(const double *sec, const double *exposure, size_t n,
 			all += exposed(&f, i, c);
 		for (size_t d = 0; d < SAMPLES; d++)
 			v[d] = x[d * MAX_X + 1 + c];
-		cost[c] = range_of(v, SAMPLES, 1);
+		cost[c] = range_of(v, 1);
 		total[c] = cost[c];
 		total[c].mean *= all * f.scale;
 		total[c].low *= all * f.scale;

@@ -80,16 +80,15 @@ struct np_blame {
  */
 int np_blame_run(const double *sec, const double *exposure, size_t n_runs,
 		 size_t n_causes, const struct np_blame_prior *prior,
-		 uint64_t seed, struct np_blame *out, struct np_err *err);
+		 struct np_blame *out, struct np_err *err);
 
 /*
  * Only the costs, from n comparable runs: cost[] per second of exposure, and
  * total[], the seconds that each cause accounts for in all runs together.
- * Errors as above.
+ * Returns as np_blame_run() does.
  */
 int np_blame_costs(const double *sec, const double *exposure, size_t n,
 		   size_t n_causes, const struct np_blame_prior *prior,
-		   uint64_t seed, struct np_blame_range *cost,
-		   struct np_blame_range *total, struct np_err *err);
+		   struct np_blame_range *cost, struct np_blame_range *total);
 
 #endif

@@ -372,7 +372,6 @@ static int examine_run(struct work *w, struct np_examine_result *out,
 		       struct np_err *err)
 {
 	struct np_blame_prior prior[NP_N_CAUSES];
-	int rc;
 
 	for (size_t i = 0; i < w->n; i++)
 		w->value[i] = w->sec[i] = w->run[i].sec;
@@ -394,9 +393,8 @@ static int examine_run(struct work *w, struct np_examine_result *out,
 		judge_signal(w, (enum np_signal)s, &out->sign[s]);
 	for (int c = 0; c < NP_N_CAUSES; c++)
 		find_node(w, out, (enum np_cause)c);
-	rc = np_blame_run(w->sec, w->exposure, w->n - 1, NP_N_CAUSES, prior,
-			  1, &out->blame, err);
-	return rc;
+	return np_blame_run(w->sec, w->exposure, w->n - 1, NP_N_CAUSES, prior,
+			    &out->blame, err);
 }
 
 int np_examine(const struct np_examine_run *run, size_t n_runs,

@@ -373,7 +373,7 @@ static int fit_class(struct work *w, const struct class *c,
 	}
 	for (size_t i = 0; i < k; i++)
 		p[i] = prior;
-	rc = np_blame_costs(sec, x, c->n, k, p, 1, cost, total, NULL);
+	rc = np_blame_costs(sec, x, c->n, k, p, cost, total);
 	for (size_t i = 0; !rc && i < k; i++) {
 		if (runs[i] < NP_JOB_COST_LEAST_NEAR || !is_sure(&total[i]))
 			continue;

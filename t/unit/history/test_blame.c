@@ -59,7 +59,7 @@ static int ask(const struct row *r, struct np_blame *b)
 	np_rng_free(rng);
 	sec[r->n] = r->sec;
 	memcpy(x + r->n * K, r->x, sizeof(r->x));
-	return np_blame_run(sec, x, r->n, K, prior, 1, b, &err);
+	return np_blame_run(sec, x, r->n, K, prior, b, &err);
 }
 
 static void test_verdicts(void)
@@ -91,7 +91,7 @@ static void test_together(void)
 			     170, 60 };
 	struct np_blame b;
 
-	T_CHECK(!np_blame_run(sec, x, 7, K, prior, 1, &b, NULL));
+	T_CHECK(!np_blame_run(sec, x, 7, K, prior, &b, NULL));
 	T_CHECK(b.cause[0].blamed && b.cause[1].blamed);
 	T_CHECK(b.cause[0].sec.mean + b.cause[1].sec.mean <
 		b.excess_sec.mean + 1e-6);
@@ -106,7 +106,7 @@ static void test_short(void)
 			     0, 3 };
 	struct np_blame b;
 
-	T_CHECK(!np_blame_run(sec, x, 8, K, prior, 1, &b, NULL));
+	T_CHECK(!np_blame_run(sec, x, 8, K, prior, &b, NULL));
 	T_CHECK(b.verdict == NP_BLAME_NOT_SLOW);
 }
 
@@ -152,7 +152,7 @@ static void test_busy_machine(void)
 	for (int i = 0; i < N_CASES; i++)
 		for (int cause = -1; cause < K; cause++) {
 			make_case(rng, cause, sec, x);
-			T_CHECK(!np_blame_run(sec, x, OTHERS, K, prior, 1, &b,
+			T_CHECK(!np_blame_run(sec, x, OTHERS, K, prior, &b,
 					      NULL));
 			if (cause < 0)
 				accused += b.cause[0].blamed ||
@@ -172,7 +172,7 @@ static void test_costs(void)
 			     130, 0 };
 	struct np_blame_range cost[K], total[K];
 
-	T_CHECK(!np_blame_costs(sec, x, 8, K, prior, 1, cost, total, NULL));
+	T_CHECK(!np_blame_costs(sec, x, 8, K, prior, cost, total));
 	T_CHECK(t_close(cost[0].mean, 0.23, 0.1));
 	T_CHECK(total[0].low < 120 && 120 < total[0].high);
 	T_CHECK(total[0].high - total[0].low < 30 && total[1].mean == 0);
@@ -195,7 +195,7 @@ static void test_bad(void)
 		struct np_err err = NP_ERR_INIT;
 		struct np_blame b;
 
-		T_ROW(bad[i].name, np_blame_run(sec, x, 3, 1, prior, 1, &b,
+		T_ROW(bad[i].name, np_blame_run(sec, x, 3, 1, prior, &b,
 						&err) == -EINVAL);
 		T_ROW(bad[i].name, err.text[0]);
 	}
