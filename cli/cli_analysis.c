@@ -150,7 +150,7 @@ int cli_traced_get(const char *path, uid_t uid, enum cli_traced_what what,
 	struct np_trace_analysis t;
 	int rc;
 
-	if (!np_trace_analysis_load(path, uid, &t, NULL)) {
+	if (!np_trace_analysis_load(path, uid, &t)) {
 		if (np_trace_analysis_fits(&t, bytes, net) && has_result(&t, what)) {
 			*out = t;
 			return 0;

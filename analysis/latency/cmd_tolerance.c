@@ -1513,7 +1513,7 @@ static void store_record(const char *path, const struct np_loggps *net)
 	struct np_trace_analysis was;
 	struct curve c;
 
-	if (!np_trace_analysis_load(path, geteuid(), &was, NULL)) {
+	if (!np_trace_analysis_load(path, geteuid(), &was)) {
 		bool fits = was.n_times && was.n_thresholds &&
 			    np_trace_analysis_fits(&was, np_trace_bytes(path), net);
 
@@ -1523,7 +1523,7 @@ static void store_record(const char *path, const struct np_loggps *net)
 	}
 	if (np_trace_is_own(path) &&
 	    !analyse(path, net, THRESHOLDS | TIMES, &c, &err))
-		np_trace_analysis_save(path, &c.t, NULL);
+		np_trace_analysis_save(path, &c.t);
 }
 
 /* Stores records for netprof, computed with the network as measured. */

@@ -166,7 +166,7 @@ static int curve_path(const char *trace, char *buf, size_t len)
 }
 
 int np_trace_analysis_load(const char *trace, uid_t uid,
-			   struct np_trace_analysis *out, struct np_err *err)
+			   struct np_trace_analysis *out)
 {
 	char path[PATH_MAX], *text = NULL;
 	struct stat st;
@@ -183,7 +183,8 @@ int np_trace_analysis_load(const char *trace, uid_t uid,
 		    np_read_text(fd, NP_TRACE_ANALYSIS_MAX_BYTES + 1, &text);
 	close(fd);
 	rc = len < 0 ? (int)len :
-		       np_trace_analysis_get(text, (size_t)len, path, out, err);
+		       np_trace_analysis_get(text, (size_t)len, path, out,
+					     NULL);
 	free(text);
 	return rc;
 }
@@ -208,8 +209,7 @@ bool np_trace_is_own(const char *trace)
 	return owns_directory(*path ? path : "/");
 }
 
-int np_trace_analysis_save(const char *trace, const struct np_trace_analysis *t,
-			   struct np_err *err)
+int np_trace_analysis_save(const char *trace, const struct np_trace_analysis *t)
 {
 	char path[PATH_MAX], *text;
 	int rc = curve_path(trace, path, sizeof(path));
@@ -217,10 +217,10 @@ int np_trace_analysis_save(const char *trace, const struct np_trace_analysis *t,
 	if (!rc && !np_trace_is_own(trace))
 		rc = -EACCES;
 	if (!rc)
-		rc = np_trace_analysis_put(t, &text, err);
+		rc = np_trace_analysis_put(t, &text, NULL);
 	if (rc)
 		return rc;
-	rc = np_file_write_path(path, text, strlen(text), 0640, err);
+	rc = np_file_write_path(path, text, strlen(text), 0640, NULL);
 	free(text);
 	return rc;
 }

@@ -55,7 +55,8 @@ bool np_trace_analysis_fits(const struct np_trace_analysis *t, double trace_byte
 bool np_trace_analysis_response(const struct np_trace_analysis *t, struct np_response *out);
 
 /* *out: one line, malloc'ed.  Returns 0, or -EINVAL or -ENOMEM with err. */
-int np_trace_analysis_put(const struct np_trace_analysis *t, char **out, struct np_err *err);
+int np_trace_analysis_put(const struct np_trace_analysis *t, char **out,
+			  struct np_err *err);
 
 /*
  * where: source, for messages.  Returns 0 (free with np_trace_analysis_free()), or with
@@ -71,10 +72,10 @@ void np_trace_analysis_free(struct np_trace_analysis *t);
  * another user's link cannot redirect the write.  Returns 0 or -errno: -ENOENT
  * (no record, or the path does not end like a trace), -EACCES (another owner).
  */
-int np_trace_analysis_load(const char *trace, uid_t uid, struct np_trace_analysis *out,
-		   struct np_err *err);
+int np_trace_analysis_load(const char *trace, uid_t uid,
+			   struct np_trace_analysis *out);
 bool np_trace_is_own(const char *trace); /* would a save be allowed? */
-int np_trace_analysis_save(const char *trace, const struct np_trace_analysis *t,
-		   struct np_err *err);
+int np_trace_analysis_save(const char *trace,
+			   const struct np_trace_analysis *t);
 
 #endif

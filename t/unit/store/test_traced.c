@@ -47,11 +47,11 @@ static void test_saved_is_loaded_as_it_was(void)
 	char dir[1024];
 
 	snprintf(dir, sizeof(dir), "%s/7.0.trace", t_tmpdir());
-	T_CHECK(np_trace_analysis_load(dir, geteuid(), &r, NULL) == -ENOENT);
-	T_CHECK(np_trace_analysis_save(dir, &t, NULL) == -EACCES); /* no trace */
-	T_CHECK(!mkdir(dir, 0755) && !np_trace_analysis_save(dir, &t, NULL));
-	T_CHECK(np_trace_analysis_load(dir, geteuid() + 1, &r, NULL) == -EACCES);
-	T_CHECK(!np_trace_analysis_load(dir, geteuid(), &r, NULL));
+	T_CHECK(np_trace_analysis_load(dir, geteuid(), &r) == -ENOENT);
+	T_CHECK(np_trace_analysis_save(dir, &t) == -EACCES); /* no trace */
+	T_CHECK(!mkdir(dir, 0755) && !np_trace_analysis_save(dir, &t));
+	T_CHECK(np_trace_analysis_load(dir, geteuid() + 1, &r) == -EACCES);
+	T_CHECK(!np_trace_analysis_load(dir, geteuid(), &r));
 	T_CHECK(np_trace_analysis_fits(&r, 5, &t.net) && !*r.why);
 	T_CHECK(r.n_thresholds == NP_TRACE_THRESHOLDS &&
 		r.threshold[1].added_sec == 3e-6 &&
@@ -59,8 +59,8 @@ static void test_saved_is_loaded_as_it_was(void)
 	T_CHECK(np_trace_analysis_response(&r, &back) &&
 		!memcmp(&back, &response, sizeof(back)));
 	np_trace_analysis_free(&r);
-	T_CHECK(np_trace_analysis_save("/nowhere/7.0.trace", &t, NULL) == -EACCES);
-	T_CHECK(np_trace_analysis_save("graph.goal", &t, NULL) < 0);
+	T_CHECK(np_trace_analysis_save("/nowhere/7.0.trace", &t) == -EACCES);
+	T_CHECK(np_trace_analysis_save("graph.goal", &t) < 0);
 }
 
 static void test_a_network_without_rendezvous_is_one_again(void)
