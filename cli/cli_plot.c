@@ -169,7 +169,7 @@ static bool add_curve_over_utilisation(struct np_figure *f,
 
 	/* The summary must be on the levels of this calibration. */
 	if (n_levels != fabric->n_levels ||
-	    np_queue_service(&fabric->idle.all, &idle, NULL))
+	    np_queue_service(&fabric->idle.all, &idle))
 		return false;
 	for (size_t i = 0; i < n_levels; i++) {
 		at[i] = utilisation_of(
@@ -292,8 +292,7 @@ static int add_time(struct np_figure *f, const struct np_profile *p,
 			 "more of a leaf switch", p->runs->app);
 		return -ENODATA;
 	}
-	known = p->idle.n_runs && !np_queue_service(&p->idle.moments,
-						    &idle, NULL);
+	known = p->idle.n_runs && !np_queue_service(&p->idle.moments, &idle);
 	panel = np_figure_panel(f, known ? "Estimated utilisation over time" :
 					   "Latency over time");
 	if (panel) {

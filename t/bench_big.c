@@ -81,11 +81,10 @@ struct np_slowdowns *bench_slowdowns(const struct bench_mix *m)
 {
 	static struct loudness l;
 	struct np_oracle o = { ask, &l };
-	struct np_conflict *c;
+	struct np_conflict *c = np_conflict_new(&o);
 	struct np_slowdowns *t;
 	struct np_err err;
 
-	bench_must(np_conflict_new(&o, &c, &err), &err);
 	for (uint32_t i = 0; i < m->profiles; i++) {
 		bool loud = bench_random() < m->loud;
 		uint32_t handle;

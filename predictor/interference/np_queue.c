@@ -3,16 +3,10 @@
 #include <errno.h>
 #include <math.h>
 
-int np_queue_service(const struct np_moments *idle, struct np_service *out,
-		     struct np_err *err)
+int np_queue_service(const struct np_moments *idle, struct np_service *out)
 {
-	if (!idle->n)
-		return np_errf(err, -EINVAL, "idle latencies: none, expected "
-			       "at least 1");
-	if (!np_moments_valid(idle) || idle->min <= 0)
-		return np_errf(err, -EINVAL, "idle latencies: mean %g, minimum "
-			       "%g, spread %g: expected positive, finite times",
-			       idle->mean, idle->min, idle->m2);
+	if (!idle->n || !np_moments_valid(idle) || idle->min <= 0)
+		return -EINVAL;
 	out->mu_per_sec = 1 / idle->mean;
 	out->var_sec2 = np_moments_var(idle);
 	return 0;

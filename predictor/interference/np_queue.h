@@ -32,11 +32,10 @@ struct np_service {
 /*
  * Service of an idle switch from idle latencies.  1/mu is their mean, so that an
  * idle switch has utilisation 0; the source uses their minimum.  The variance
- * may be 0.  Returns 0, or -EINVAL with err: no samples, or moments that
+ * may be 0.  Returns 0, or -EINVAL: no samples, or moments that
  * latencies cannot have (zero or negative, not finite, negative variance).
  */
-int np_queue_service(const struct np_moments *idle, struct np_service *out,
-		     struct np_err *err);
+int np_queue_service(const struct np_moments *idle, struct np_service *out);
 
 /*
  * Set *rho to the utilisation, 0 <= rho < 1 up to rounding, that gives the mean

@@ -113,7 +113,7 @@ void np_verdict_make(const struct np_verdict_in *in, struct np_verdict *out)
 	out->doubt = NP_DOUBT_BASELINE;
 	/* np_queue_service() fails only for latencies of 0. */
 	if (!has_baseline(in) ||
-	    np_queue_service(&in->idle_moments, &service, NULL) ||
+	    np_queue_service(&in->idle_moments, &service) ||
 	    np_queue_utilisation(&service, in->moments.mean, &v.utilisation,
 				 NULL))
 		return;

@@ -84,16 +84,13 @@ struct np_conflict {
 	struct np_slowdowns_rails rails;
 };
 
-int np_conflict_new(const struct np_oracle *oracle, struct np_conflict **out,
-		    struct np_err *err)
+struct np_conflict *np_conflict_new(const struct np_oracle *oracle)
 {
 	struct np_conflict *c = calloc(1, sizeof(*c));
 
-	if (!c)
-		return np_errf(err, -ENOMEM, "conflicts: out of memory");
-	c->oracle = *oracle;
-	*out = c;
-	return 0;
+	if (c)
+		c->oracle = *oracle;
+	return c;
 }
 
 /* Something changed: drop the table that was made last. */

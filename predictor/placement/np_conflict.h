@@ -186,9 +186,8 @@ struct np_oracle {
 /* Profiles and the answers so far. To be used by one thread at a time. */
 struct np_conflict;
 
-/* oracle is copied; free *out with np_conflict_free(). Returns 0 or -ENOMEM. */
-int np_conflict_new(const struct np_oracle *oracle, struct np_conflict **out,
-		    struct np_err *err);
+/* oracle is copied. NULL: out of memory. */
+struct np_conflict *np_conflict_new(const struct np_oracle *oracle);
 void np_conflict_free(struct np_conflict *c); /* NULL is allowed */
 
 /*

@@ -150,9 +150,9 @@ static bool is_constants(const GElf_Shdr *h)
 
 int np_elf_constants(const char *path,
 		     bool (*each)(const char *data, size_t len, void *arg),
-		     void *arg, struct np_err *err)
+		     void *arg)
 {
-	struct elf e = { .path = path, .err = err };
+	struct elf e = { .path = path };
 	int fd = open_elf(&e);
 	Elf_Scn *s = NULL;
 	bool found = false;
@@ -166,8 +166,7 @@ int np_elf_constants(const char *path,
 			(d = elf_rawdata(s, NULL)) && d->d_buf &&
 			each(d->d_buf, d->d_size, arg);
 	close_elf(&e, fd);
-	return found ? 0 : np_errf(err, -ENODATA, "%s: has no such "
-				   "constants", path);
+	return found ? 0 : -ENODATA;
 }
 
 /* ---- the MPI library of a process ---- */
@@ -234,7 +233,7 @@ static bool mpi_of_library(const char *path, char buf[NP_MPI_TEXT])
 	if (i < NP_ARRAY_SIZE(known))
 		name = known[i].name;
 	else
-		np_elf_constants(path, find_mpich_version, version, NULL);
+		np_elf_constants(path, find_mpich_version, version);
 	for (const char *c = version; *c; c++)
 		if (*c <= ' ' || *c >= 0x7f)
 			return false;

@@ -35,7 +35,7 @@ long np_elf_symbol(const char *path, const char *name, void *buf, size_t max,
  */
 int np_elf_constants(const char *path,
 		     bool (*each)(const char *data, size_t len, void *arg),
-		     void *arg, struct np_err *err);
+		     void *arg);
 
 /* ---- the MPI library of a process ---- */
 

@@ -1634,10 +1634,10 @@ int np_catalog_new(const char *store_dir, const char *cluster,
 		c->conf = *conf;
 		np_clock_init(&c->real, -1);
 		c->clock = &c->real;
+		c->conflict = np_conflict_new(&oracle);
 	}
-	if (!c || !c->store_dir || !c->cluster ||
-	    !catalog_owner(c, NP_CAT_PUBLISHED) ||
-	    np_conflict_new(&oracle, &c->conflict, NULL)) {
+	if (!c || !c->store_dir || !c->cluster || !c->conflict ||
+	    !catalog_owner(c, NP_CAT_PUBLISHED)) {
 		np_catalog_free(c);
 		return np_errf(err, -ENOMEM, "catalog: out of memory");
 	}

@@ -415,12 +415,11 @@ static int ask(void *arg, uint32_t victim, uint32_t co,
 struct np_slowdowns *w_slowdowns(const struct world *w)
 {
 	struct np_oracle o = { ask, (void *)w };
-	struct np_conflict *c;
+	struct np_conflict *c = np_conflict_new(&o);
 	struct np_slowdowns *t;
 	struct np_err err;
 	uint32_t handle;
 
-	must(np_conflict_new(&o, &c, &err), &err);
 	for (size_t i = 0; i < w->n_apps; i++) {
 		must(np_conflict_add(c, w->app_owner[i], w->app_trusted[i],
 				     &handle, &err), &err);
