@@ -13,6 +13,7 @@
 
 #include "cli_profile.h"
 #include "cli_slurm.h"
+#include "cli_text.h"
 #include "np_clock.h"
 #include "np_prom.h"
 #include "np_option.h"
@@ -298,28 +299,24 @@ static int ask_job(struct cli_history *p, uint32_t id, uint32_t task,
  * list is empty or would be too long for an argument.
  */
 static bool list_leaves(const struct cli_history *p, const struct np_topo *t,
-			const struct np_acct_job *j, char *buf, size_t len)
+			const struct np_acct_job *j, char buf[MAX_ARGUMENT])
 {
 	struct np_acct_place leaf[MAX_LEAVES];
-	size_t n = np_acct_leaves(&p->h, j, leaf, MAX_LEAVES), used = 0;
+	size_t n = np_acct_leaves(&p->h, j, leaf, MAX_LEAVES);
 
+	buf[0] = '\0';
 	for (size_t i = 0; i < n; i++) {
 		char name[256];
 
 		np_acct_leaf(&p->h, leaf[i].leaf, name, sizeof(name));
 		for (size_t k = 0; k < t->n; k++)
 			if (!strcmp(t->leaf[k].name, name)) {
-				int more = snprintf(buf + used, len - used,
-						    "%s%s", used ? "," : "",
-						    t->leaf[k].nodes);
-
-				if (more < 0 || (size_t)more >= len - used)
-					return false;
-				used += (size_t)more;
+				cli_add(buf, MAX_ARGUMENT, "%s%s", *buf ?
+					"," : "", t->leaf[k].nodes);
 				break;
 			}
 	}
-	return used;
+	return *buf && strlen(buf) < MAX_ARGUMENT - 1;
 }
 
 /*
@@ -331,7 +328,7 @@ static int ask_neighbours(struct cli_history *p, const struct np_topo *t,
 			  char *list, struct np_err *err)
 {
 	char from[64], to[64];
-	bool known = list_leaves(p, t, j, list, MAX_ARGUMENT);
+	bool known = list_leaves(p, t, j, list);
 	char *const extra[] = { "--allusers", from, to,
 				known ? "--nodelist" : NULL, list, NULL };
 

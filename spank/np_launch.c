@@ -264,17 +264,17 @@ void np_launch_to_args(const struct np_launch_request *o, const char *path,
 		np_args_add(out, "--set=%s", o->setting[i]);
 }
 
-static int take_number(const char *name, const char *text, long min, long max,
-		       long *out, struct np_err *err)
+static int take_number(const char *name, const char *text, long min, long *out,
+		       struct np_err *err)
 {
 	char *end;
 	long v;
 
 	errno = 0;
 	v = strtol(text, &end, 10);
-	if (errno || end == text || *end || v < min || v > max)
+	if (errno || end == text || *end || v < min || v > UINT32_MAX)
 		return np_errf(err, -EINVAL, "--%s=%s: expected a number from "
-			       "%ld to %ld", name, text, min, max);
+			       "%ld to %u", name, text, min, UINT32_MAX);
 	*out = v;
 	return 0;
 }
@@ -288,12 +288,12 @@ static int take_field(struct np_launch_request *o, const struct field *f,
 
 	switch (f->kind) {
 	case COUNT:
-		rc = take_number(f->name, text, 0, UINT32_MAX, &v, err);
+		rc = take_number(f->name, text, 0, &v, err);
 		if (!rc)
 			*(uint32_t *)to = (uint32_t)v;
 		return rc;
 	case NUMBER:
-		return take_number(f->name, text, -1, UINT32_MAX, to, err);
+		return take_number(f->name, text, -1, to, err);
 	case FLAG:
 		*(bool *)to = !strcmp(text, "1");
 		return 0;

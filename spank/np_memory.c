@@ -18,13 +18,12 @@ struct mount {
 	bool v2;
 };
 
-static bool has_word(const char *list, const char *word)
+/* Is "memory" in a list? */
+static bool has_memory(const char *list)
 {
-	size_t len = strlen(word);
-
 	for (; list; list = strchr(list, ',')) {
 		list += *list == ',';
-		if (!strncmp(list, word, len) && strchr(",\n", list[len]))
+		if (!strncmp(list, "memory", 6) && strchr(",\n", list[6]))
 			return true; /* strchr() finds the NUL, too */
 	}
 	return false;
@@ -43,7 +42,7 @@ static bool parse_mount(const char *line, struct mount *m)
 	    sscanf(type_at, " - %15s %*s %255s", type, options) != 2)
 		return false;
 	m->v2 = !strcmp(type, "cgroup2");
-	return m->v2 || (!strcmp(type, "cgroup") && has_word(options, "memory"));
+	return m->v2 || (!strcmp(type, "cgroup") && has_memory(options));
 }
 
 static FILE *open_in(const char *dir, size_t len, const char *name)
@@ -68,7 +67,7 @@ static bool find_path(const char *proc, bool v2, char path[PATH_MAX])
 		if (!at)
 			continue;
 		*at++ = '\0';
-		found = v2 ? !list[1] : has_word(list + 1, "memory");
+		found = v2 ? !list[1] : has_memory(list + 1);
 		if (found)
 			memmove(path, at, strlen(at) + 1);
 	}

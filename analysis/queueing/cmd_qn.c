@@ -484,7 +484,7 @@ static void add_busy(struct np_figure *f, const struct result *q)
 /* Adds a panel of stacked bars: the value of each class at each station. */
 static void add_bars(struct np_figure *f, const struct result *q,
 		     const char *title, const char *label,
-		     const double *value, double unit)
+		     const double *value)
 {
 	struct np_panel *p = np_figure_panel(f, title);
 	const struct np_qn *net = &q->n.net;
@@ -506,8 +506,8 @@ static void add_bars(struct np_figure *f, const struct result *q,
 
 			for (size_t i = 0; i < c; i++)
 				below += value[i * net->n_stations + k];
-			np_figure_add(f, s, (double)k, NAN, unit * below, unit *
-				(below + value[c * net->n_stations + k]));
+			np_figure_add(f, s, (double)k, NAN, below, below +
+				      value[c * net->n_stations + k]);
 		}
 	}
 }
@@ -523,9 +523,9 @@ static int draw_figure(const struct result *q, const char *path)
 		add_busy(f, q);
 	} else if (f) {
 		add_bars(f, q, "Where the time of a cycle goes",
-			 "Residence time (s)", q->row[0].s.residence_sec, 1);
+			 "Residence time (s)", q->row[0].s.residence_sec);
 		add_bars(f, q, "Customers at each station", "Customers",
-			 q->row[0].s.present, 1);
+			 q->row[0].s.present);
 	}
 	if (f)
 		np_figure_caption(f,
