@@ -70,24 +70,28 @@ static void copy_name(char to[MAX_NAME], const char *from, size_t len)
 	to[n] = '\0';
 }
 
-/* Number of the leaf of that name, which is added if it is new. */
-static int leaf_of(struct cli_places *p, const char *name, uint32_t *out)
+/* Index of a name, which is added if it is new; -E2BIG: there are too many. */
+static int index_of(char ***names, size_t *n, size_t most, const char *name,
+		    uint32_t *out)
 {
-	size_t i = 0;
+	uint32_t i = 0;
 
-	while (i < p->n_leaves && strcmp(p->leaf[i], name))
+	while (i < *n && strcmp((*names)[i], name))
 		i++;
-	if (i == p->n_leaves && np_names_add(&p->leaf, &p->n_leaves, name))
-		return -ENOMEM;
-	*out = (uint32_t)i;
-	return 0;
+	if (i == most)
+		return -E2BIG;
+	*out = i;
+	return i == *n ? np_names_add(names, n, name) : 0;
 }
 
 /* A node that was already found keeps its leaf; a second leaf is noted. */
-static int add_place(struct cli_places *p, const char *node, uint32_t leaf)
+static int add_place(struct cli_places *p, const char *node, const char *on)
 {
 	struct cli_place *at = p->place;
+	uint32_t leaf;
 
+	if (index_of(&p->leaf, &p->n_leaves, SIZE_MAX, on, &leaf))
+		return -ENOMEM;
 	while (at < p->place + p->n && strcmp(at->node, node))
 		at++;
 	if (at < p->place + p->n) {
@@ -147,17 +151,13 @@ static int add_host(struct cli_places *p, const char *name, const char *line)
 {
 	char node[MAX_NAME];
 	const char *text;
-	uint32_t leaf;
 	size_t len;
 
 	if (!description(line, &text, &len))
 		return 0;
 	copy_name(node, text, strcspn(text, " \"") < len ?
 			      strcspn(text, " \"") : len);
-	if (!*node)
-		return 0;
-	return leaf_of(p, name, &leaf) || add_place(p, node, leaf) ? -ENOMEM :
-								     0;
+	return *node ? add_place(p, node, name) : 0;
 }
 
 /*
@@ -223,13 +223,11 @@ static int add_chassis(struct cli_places *p, const char *node,
 {
 	const char *chassis = chassis_name(interface);
 	char name[MAX_NAME];
-	uint32_t leaf;
 
 	if (!chassis)
 		return 0;
 	copy_name(name, chassis, strlen(chassis));
-	return leaf_of(p, name, &leaf) || add_place(p, node, leaf) ? -ENOMEM :
-								     0;
+	return add_place(p, node, name);
 }
 
 /* One interface is an object under its name; several are a list of those. */
@@ -324,12 +322,9 @@ int cli_places_measured(char *const node[], const double *sec, size_t n,
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		char name[32];
-		uint32_t leaf;
 
 		snprintf(name, sizeof(name), "found%u", group[i]);
-		rc = leaf_of(p, name, &leaf);
-		if (!rc)
-			rc = add_place(p, node[i], leaf);
+		rc = add_place(p, node[i], name);
 	}
 	free(group);
 	if (rc == -EINVAL)
@@ -348,26 +343,11 @@ struct latencies {
 	double *sec; /* rows of NP_LINKAGE_MAX; pack() makes them l->n long */
 };
 
-/* Index of a node, which is added if it is new; at most NP_LINKAGE_MAX. */
-static int find_node(struct latencies *l, const char *name, size_t *out)
-{
-	size_t i = 0;
-
-	while (i < l->n && strcmp(l->node[i], name))
-		i++;
-	if (i == NP_LINKAGE_MAX)
-		return -E2BIG;
-	if (i == l->n && np_names_add(&l->node, &l->n, name))
-		return -ENOMEM;
-	*out = i;
-	return 0;
-}
-
 /* Parse "NODE NODE SECONDS"; a latency is the same in both directions. */
 static int add_line(struct latencies *l, const char *line)
 {
 	char a[MAX_NAME], b[MAX_NAME], more;
-	size_t i, j;
+	uint32_t i, j;
 	double sec;
 	int rc;
 
@@ -377,9 +357,9 @@ static int add_line(struct latencies *l, const char *line)
 	if (sscanf(line, "%127s %127s %lf %c", a, b, &sec, &more) != 3 ||
 	    !(sec > 0 && sec < 1e3) || !strcmp(a, b))
 		return -EINVAL;
-	rc = find_node(l, a, &i);
+	rc = index_of(&l->node, &l->n, NP_LINKAGE_MAX, a, &i);
 	if (!rc)
-		rc = find_node(l, b, &j);
+		rc = index_of(&l->node, &l->n, NP_LINKAGE_MAX, b, &j);
 	if (rc)
 		return rc;
 	l->sec[i * NP_LINKAGE_MAX + j] = sec;
