@@ -309,13 +309,12 @@ static int saver_select(struct saver *s, const struct np_record *r,
 }
 
 /* A reply is "ERRNO TEXT CHOICE"; replies to earlier requests are ignored. */
-static bool take_reply(struct saver *s)
+static void take_reply(struct saver *s)
 {
 	char *field[NP_SAVER_MAX_FIELDS];
 	size_t n = np_saver_fields(s->text, s->head.len, field);
-	bool last = n == 3 && s->head.seq == s->seq;
 
-	if (last) {
+	if (n == 3 && s->head.seq == s->seq) {
 		s->answered = s->seq;
 		s->rc = (int)strtol(field[0], NULL, 10);
 		snprintf(s->why, sizeof(s->why), "%s", field[1]);
@@ -325,7 +324,6 @@ static bool take_reply(struct saver *s)
 	free(s->text);
 	s->text = NULL;
 	s->got = 0;
-	return last;
 }
 
 static char *room_of(struct saver *s, size_t *left)
@@ -344,8 +342,8 @@ static char *room_of(struct saver *s, size_t *left)
 	return s->text ? s->text + s->got : NULL;
 }
 
-/* Read what has arrived.  True: that was the reply to the last request. */
-static bool saver_read(struct saver *s)
+/* Read what has arrived. */
+static void saver_read(struct saver *s)
 {
 	size_t left;
 	char *to;
@@ -354,15 +352,14 @@ static bool saver_read(struct saver *s)
 		ssize_t got = recv(s->fd, to, left, MSG_DONTWAIT);
 
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
-			return false;
+			return;
 		if (got <= 0)
 			break;
 		s->got += (size_t)got;
-		if (s->text && s->got == s->head.len && take_reply(s))
-			return true;
+		if (s->text && s->got == s->head.len)
+			take_reply(s);
 	}
 	close_saver(s);
-	return false;
 }
 
 /*
