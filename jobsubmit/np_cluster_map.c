@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_bits.h"
 #include "np_hostlist.h"
 #include "np_text.h"
@@ -82,8 +83,9 @@ static struct parsed_name parse_name(const char *name, uint32_t node)
 	};
 }
 
-static int by_prefix(const struct name_group *x, const struct name_group *y)
+static int by_prefix(const void *a, const void *b)
 {
+	const struct name_group *x = a, *y = b;
 	size_t n = x->len < y->len ? x->len : y->len;
 	int rc = memcmp(x->prefix, y->prefix, n);
 
@@ -238,31 +240,14 @@ struct list {
 	bool failed;	   /* out of memory */
 };
 
-/* Make room for n more bytes; NULL: out of memory. */
-static char *room_for(struct list *l, size_t n)
-{
-	char *grown = l->text;
-
-	if (!l->text || l->len + n > l->room) {
-		l->room = 2 * (l->len + n) + 64;
-		grown = realloc(l->text, l->room);
-	}
-	if (!grown) {
-		l->failed = true;
-		return NULL;
-	}
-	l->text = grown;
-	return l->text + l->len;
-}
-
 static void put(struct list *l, const char *text, size_t n)
 {
-	char *at = room_for(l, n);
-
-	if (at) {
-		memcpy(at, text, n);
-		l->len += n;
+	if (np_array_room(&l->text, &l->room, l->len + n, 1)) {
+		l->failed = true;
+		return;
 	}
+	memcpy(l->text + l->len, text, n);
+	l->len += n;
 }
 
 /* Not snprintf(), which would take most of the time. */
@@ -418,19 +403,13 @@ static const struct name_group *find_group(const struct np_node_index *x,
 	return bsearch(&key, x->group, x->n_groups, sizeof(key), by_name_group);
 }
 
-static int by_prefix_alone(const void *a, const void *b)
-{
-	return by_prefix(a, b);
-}
-
 /* Whether any name consists of this prefix, with or without a number. */
 static bool has_prefix(const struct np_node_index *x, const char *prefix,
 		       size_t len)
 {
 	const struct name_group key = { prefix, (uint32_t)len, 0 };
 
-	return bsearch(&key, x->group, x->n_groups, sizeof(key),
-		       by_prefix_alone);
+	return bsearch(&key, x->group, x->n_groups, sizeof(key), by_prefix);
 }
 
 /* Set n bits, whole words at a time. */

@@ -108,20 +108,12 @@ void np_settings_init(struct np_settings *s)
 	np_conf_init(&s->conf);
 }
 
-/* Path of netprof.conf. */
-static const char *path(void)
-{
-	const char *p = getenv("NETPROF_CONF");
-
-	return p && *p ? p : NP_CONF_DEFAULT_PATH;
-}
-
 bool np_settings_refresh(struct np_settings *s)
 {
 	struct stat st = { 0 };
 	struct np_conf conf;
 
-	if (stat(path(), &st))
+	if (stat(np_conf_path(), &st))
 		memset(&st, 0, sizeof(st));
 	if (s->read && st.st_size == s->size &&
 	    st.st_mtim.tv_sec == s->changed.tv_sec &&
