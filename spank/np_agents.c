@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "np_array.h"
 #include "np_report.h"
 #include "np_rng.h"
 #include "np_helper.h"
@@ -90,29 +91,14 @@ void np_peer_flush(struct np_peer *c)
 	memmove(c->out, c->out + put, c->out_len);
 }
 
-/* False: too much is left unread, or out of memory. */
-static bool make_room(struct np_peer *c, size_t len)
-{
-	size_t need = c->out_len + len, size = 2 * need;
-	char *grown;
-
-	if (need <= c->out_size)
-		return true;
-	grown = need <= NP_PEER_OUT ? realloc(c->out, size) : NULL;
-	if (!grown)
-		return false;
-	c->out = grown;
-	c->out_size = size;
-	return true;
-}
-
 void np_peer_say(struct np_peer *c, const char *text)
 {
 	size_t len = strlen(text);
 
 	if (c->fd < 0)
 		return;
-	if (!make_room(c, len)) {
+	if (c->out_len + len > NP_PEER_OUT ||
+	    np_array_room(&c->out, &c->out_size, c->out_len + len, 1)) {
 		np_peer_close(c);
 		return;
 	}

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
+
 uint16_t np_slowdowns_to_load(double slowdown)
 {
 	double load = slowdown > 0 ? rint(NP_SLOWDOWNS_UNIT * log1p(slowdown)) : 0;
@@ -121,13 +123,10 @@ static int grow(struct np_conflict *c)
 {
 	size_t capacity = c->capacity ? 2 * c->capacity : 32;
 	size_t n = capacity * capacity * NP_N_CONTACTS;
-	struct np_slowdowns_profile *p;
 	uint16_t *a;
 
-	p = realloc(c->profile, capacity * sizeof(*p));
-	if (!p)
+	if (np_array_resize(&c->profile, capacity, sizeof(*c->profile)))
 		return -ENOMEM;
-	c->profile = p;
 	a = malloc(n * sizeof(*a));
 	if (!a)
 		return -ENOMEM;

@@ -283,22 +283,15 @@ struct reply {
 static size_t take(char *data, size_t one, size_t n, void *arg)
 {
 	struct reply *a = arg;
-	size_t len = one * n, room = a->room ? a->room : 65536;
-	char *more;
+	size_t len = one * n;
 
 	if (a->len + len > NP_HTTP_MAX) {
 		a->rc = -EFBIG;
 		return 0;
 	}
-	while (room < a->len + len + 1)
-		room *= 2;
-	more = room == a->room ? a->text : realloc(a->text, room);
-	if (!more) {
-		a->rc = -ENOMEM;
+	a->rc = np_array_room(&a->text, &a->room, a->len + len + 1, 1);
+	if (a->rc)
 		return 0;
-	}
-	a->text = more;
-	a->room = room;
 	memcpy(a->text + a->len, data, len);
 	a->len += len;
 	a->text[a->len] = '\0';
