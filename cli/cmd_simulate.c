@@ -247,11 +247,12 @@ static double recovered(const struct np_sim_unit *u)
 	return u->used > 0 ? (u->lost_without - u->lost_with) / u->used : 0;
 }
 
-/* Relative change of the total wait. */
+/* Relative change of the total wait; NaN if only the policy makes jobs wait. */
 static double delay(const struct np_sim_unit *u)
 {
-	return u->wait_without > 0 ?
-		u->wait_with / u->wait_without - 1 : 0;
+	if (u->wait_without > 0)
+		return u->wait_with / u->wait_without - 1;
+	return u->wait_with > 0 ? NAN : 0;
 }
 
 /*
@@ -286,6 +287,8 @@ static int sim_gain(const struct np_sim_units *units, struct np_sim_gain *out)
 	if (units->n > 1) {
 		g.recovered.low = quantile(a, REPLICATES, .025);
 		g.recovered.high = quantile(a, REPLICATES, .975);
+	}
+	if (units->n > 1 && !isnan(g.delay.value)) {
 		g.delay.low = quantile(b, REPLICATES, .025);
 		g.delay.high = quantile(b, REPLICATES, .975);
 	}
@@ -1656,12 +1659,28 @@ static struct np_sim_share size_of(const struct np_sim_share *s)
 						     -s->low } : *s;
 }
 
+/* "lengthened waiting times by 3.0 % [1.0, 5.0]" */
+static const char *delay_text(const struct np_sim_gain *g, char *buf, size_t len)
+{
+	struct np_sim_share delay = size_of(&g->delay);
+	char a[CLI_NUMBER], b[64];
+
+	if (isnan(delay.value))
+		snprintf(buf, len, "made jobs wait %.0f s on average, which did "
+			 "not wait before", g->wait_change_sec);
+	else
+		snprintf(buf, len, "%s waiting times by %s%s",
+			 g->delay.value < 0 ? "shortened" : "lengthened",
+			 share(delay.value, a), interval(&delay, b, sizeof(b)));
+	return buf;
+}
+
 /* One sentence: what the acting policy would have saved and cost. */
 static void verdict_text(const struct cli_simulate *s, char *buf, size_t len)
 {
 	const struct cli_sim_policy *p = acting(s);
-	char a[CLI_NUMBER], b[CLI_NUMBER], c[64], d[64], span[CLI_NUMBER];
-	struct np_sim_share saved, delay;
+	char a[CLI_NUMBER], b[64], c[128], span[CLI_NUMBER];
+	struct np_sim_share saved;
 
 	if (!p || !s->seeds_done) {
 		snprintf(buf, len, "%s", p ? "Stopped before there was anything "
@@ -1674,16 +1693,13 @@ static void verdict_text(const struct cli_simulate *s, char *buf, size_t len)
 	if (nothing_text(s, buf, len))
 		return;
 	saved = size_of(&p->gain.recovered);
-	delay = size_of(&p->gain.delay);
 	snprintf(buf, len, "Over these %s, %s would have %s %s of the "
-		 "node-hours%s and %s waiting times by %s%s; %zu of %zu jobs "
-		 "would have been held longer than %d minutes.",
+		 "node-hours%s and %s; %zu of %zu jobs would have been held "
+		 "longer than %d minutes.",
 		 span_text(s, span), p->name,
 		 p->gain.recovered.value < 0 ? "lost" : "saved",
-		 share(saved.value, a), interval(&saved, c, sizeof(c)),
-		 p->gain.delay.value < 0 ? "shortened" : "lengthened",
-		 share(delay.value, b), interval(&delay, d, sizeof(d)),
-		 p->sum.held_long, p->sum.started, NP_SIM_LONG_HOLD_SEC / 60);
+		 share(saved.value, a), interval(&saved, b, sizeof(b)),
+		 delay_text(&p->gain, c, sizeof(c)), p->sum.held_long, p->sum.started, NP_SIM_LONG_HOLD_SEC / 60);
 }
 
 /* Rows of the table, with a value for each policy. */

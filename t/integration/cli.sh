@@ -870,6 +870,19 @@ test_a_replay_chooses_nodes_below_the_lowest_switch() {
 	contains "one policy" "$(cat "$S/out")" '^Only one policy was simulated'
 }
 
+test_a_wait_that_only_the_policy_causes_is_told_in_seconds() {
+	setup
+	printf '%s\n' "JobID|JobName|Submit|ElapsedRaw|TimelimitRaw|NNodes|NCPUS|State" \
+		"1|fft|1000|100|600|4|16|COMPLETED" "2|fft|1000|100|600|4|16|COMPLETED" >"$S/two"
+	run netprof simulate --sacct="$S/two" --leaves=1x16 --cpus-per-node=4 \
+		--pairs="$ROOT/t/data/queue/pairs" --policy=off,enforce
+	contains "in the first sentence" "$(tr '\n' ' ' <"$S/out")" \
+		'made jobs wait 50 s on average, which did not wait before'
+	run netprof simulate --sacct="$S/two" --leaves=1x16 --cpus-per-node=4 \
+		--pairs="$ROOT/t/data/queue/pairs" --policy=off,enforce --json
+	equal "not as a share" "$(jq '.policies[1].against_first.delay.value' "$S/out")" null
+}
+
 # b's only job was submitted after two of a's that wait.  A period has 300 s.
 test_a_replay_with_fair_share_prefers_users_who_used_less() {
 	local order
