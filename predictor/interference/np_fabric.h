@@ -59,6 +59,8 @@ struct np_fabric {
 	 * Sharing coefficient k of each scope.  If the curves predict a relative
 	 * speed s, an interfering job at this scope leaves (1 - k) + k s.  k is
 	 * 1 at the scope where the curves were measured, and 0 without effect.
+	 * A k above 1, as on the same nodes, multiplies the slowdown 1/s - 1
+	 * instead, because a program cannot lose more than all of its speed.
 	 */
 	struct np_mean sharing[NP_N_SCOPES];
 };

@@ -924,10 +924,12 @@ static int prepared_sample(struct np_predictor *p, struct np_prepared *r,
 					    &r->bootstrap, err);
 }
 
-/* Apply the sharing coefficient k to log(1 + slowdown). */
+/* Apply the sharing coefficient k to log(1 + slowdown); see np_fabric.h. */
 static double couple(double log_slow, double k, unsigned *flags)
 {
-	double speed = 1 - k + k * exp(-log_slow);
+	double speed = k > 1 && log_slow > 0 ?
+			       1 / (1 + k * expm1(log_slow)) :
+			       1 - k + k * exp(-log_slow);
 
 	if (!(speed > SPEED_MIN)) {
 		speed = SPEED_MIN;
@@ -1383,6 +1385,7 @@ static size_t nearest(const struct next_task *t, bool of_curve)
 	return at;
 }
 
+/* Variance of log(1 + slowdown) due to that of the sharing coefficient. */
 static double sharing_var(const struct np_predictor *p, enum np_scope scope,
 			   double log_slow)
 {
