@@ -283,13 +283,13 @@ $(addprefix $(BUILD)/netprof-,impactb compressionb): $(BUILD)/netprof-%: \
 		$(BUILD)/profiler/probe/netprof-%.o $(call objs,$(ALONE)) \
 		$(BUILD)/libnetprof.a
 	$(call say,LD)
-	$(call link,$(UCX) $(PMIX) $(GSL) $(LIBM))
+	$(call link,$(UCX) $(PMIX) $(GSL) $(LIBM) -lpthread)
 
 $(BUILD)/netprof-prtt: $(BUILD)/analysis/latency/netprof-prtt.o
 $(BUILD)/netprof-sharing: $(BUILD)/analysis/sharing/netprof-sharing.o
 $(addprefix $(BUILD)/netprof-,prtt sharing): $(call objs,$(ALONE)) $(ANALYSIS_LIBS)
 	$(call say,LD)
-	$(call link,$(UCX) $(PMIX) $(GSL) $(LIBM))
+	$(call link,$(UCX) $(PMIX) $(GSL) $(LIBM) -lpthread)
 
 $(BUILD)/netprof-collector: $(BUILD)/spank/netprof-collector.o \
 		$(call objs,$(SPANK)) $(BUILD)/libnetprof.a

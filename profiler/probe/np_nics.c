@@ -8,12 +8,15 @@
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "np_array.h"
@@ -24,23 +27,34 @@
 /* ---- the device of a transport ---- */
 
 /*
- * The number at the beginning of a file. Drivers of cxi append "@" and a time.
- * false: there is no number. O_NONBLOCK, because a FIFO in place of the file
- * must not block the probe.
+ * The beginning of a file. O_NONBLOCK, because a FIFO in place of the file must
+ * not block the reader. false: there is nothing to read.
  */
-static bool read_number(const char *path, uint64_t *out)
+static bool read_start(const char *path, char text[32])
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	char text[32];
 	ssize_t len;
 
 	if (fd < 0)
 		return false;
-	len = read(fd, text, sizeof(text) - 1);
+	len = read(fd, text, 31);
 	close(fd);
-	if (len <= 0 || text[0] < '0' || text[0] > '9')
+	if (len <= 0)
 		return false;
 	text[len] = '\0';
+	return true;
+}
+
+/*
+ * The number at the beginning of a file. Drivers of cxi append "@" and a time.
+ * false: there is no number.
+ */
+static bool read_number(const char *path, uint64_t *out)
+{
+	char text[32];
+
+	if (!read_start(path, text) || text[0] < '0' || text[0] > '9')
+		return false;
 	errno = 0;
 	*out = strtoull(text, NULL, 10);
 	return !errno;
@@ -76,22 +90,17 @@ static bool try_dir(struct np_device *d, uint64_t unit,
 __attribute__((format(printf, 1, 2)))
 static double first_number(const char *fmt, ...)
 {
-	char path[NP_DEVICE_PATH];
+	char path[NP_DEVICE_PATH], text[32];
 	double number = 0;
 	va_list ap;
-	FILE *f;
 	int n;
 
 	va_start(ap, fmt);
 	n = vsnprintf(path, sizeof(path), fmt, ap);
 	va_end(ap);
-	f = n < 0 || n >= (int)sizeof(path) ? NULL : fopen(path, "re");
-	if (!f)
-		return 0;
-	if (fscanf(f, "%lf", &number) != 1 || !(number > 0 && number < 1e7))
-		number = 0;
-	fclose(f);
-	return number;
+	if (n >= 0 && n < (int)sizeof(path) && read_start(path, text))
+		number = strtod(text, NULL);
+	return number > 0 && number < 1e7 ? number : 0;
 }
 
 /* Split "mlx5_0:1", "mlx5_0" or "rdmap0s6-rdm" into device and port. */
@@ -590,6 +599,121 @@ const char *np_nics_name(const struct np_nics *n, size_t i)
 	return n->nic[i].name;
 }
 
+/* ---- the thread that reads ---- */
+
+#define STACK_BYTES ((size_t)256 << 10)
+/* Wait this long for the thread: it usually needs less. */
+#define OPEN_NS 100000000
+#define READ_NS 1000000
+
+/*
+ * A read of a driver's file may hang. The thread then hangs with it, no more is
+ * counted, and the probe goes on.
+ */
+struct np_counter_reader {
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* state or quit */
+	enum { OPENING, IDLE, REQUESTED, DONE } state;
+	bool quit; /* the thread ends, and frees this */
+	const char *sys;
+	char transport[NP_REPORT_WORD];
+	np_nics_ethtool *ethtool;
+	/* Found by the thread; read by others once it has left OPENING. */
+	struct np_device device;
+	struct np_nics *nics; /* NULL: none */
+	double next_nics_sec; /* time of their next reading, monotonic */
+	/* The request. */
+	double now_sec;	 /* on the clock of who asked */
+	double mono_sec; /* the same, monotonic */
+	/* What was read, and when, on the clock of who asked. */
+	double read_sec;
+	bool has_bytes, has_nics;
+	uint64_t bytes;
+	struct np_nic_counts nic[NP_NICS_MAX];
+};
+
+/* Called with the lock, which is released during the reading. */
+static void read_all(struct np_counter_reader *r)
+{
+	double mono_sec;
+
+	pthread_mutex_unlock(&r->lock);
+	mono_sec = np_mono_sec();
+	r->read_sec = r->now_sec + mono_sec - r->mono_sec;
+	r->has_bytes = r->device.unit && !np_device_bytes(&r->device,
+							  &r->bytes);
+	r->has_nics = r->nics && mono_sec >= r->next_nics_sec;
+	if (r->has_nics)
+		r->next_nics_sec = mono_sec + np_nics_read(r->nics, r->nic);
+	pthread_mutex_lock(&r->lock);
+}
+
+static void open_counters(struct np_counter_reader *r)
+{
+	const char *slash = strchr(r->transport, '/');
+
+	np_device_find(r->sys, r->transport, &r->device);
+	np_nics_open(r->sys, slash ? slash + 1 : NULL, r->ethtool, &r->nics);
+}
+
+static void *reader_main(void *arg)
+{
+	struct np_counter_reader *r = arg;
+
+	open_counters(r);
+	pthread_mutex_lock(&r->lock);
+	r->state = IDLE;
+	pthread_cond_broadcast(&r->changed);
+	while (!r->quit) {
+		if (r->state == REQUESTED) {
+			read_all(r);
+			r->state = DONE;
+			pthread_cond_broadcast(&r->changed);
+		} else {
+			pthread_cond_wait(&r->changed, &r->lock);
+		}
+	}
+	pthread_mutex_unlock(&r->lock);
+	np_nics_close(r->nics);
+	pthread_cond_destroy(&r->changed);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+	return NULL;
+}
+
+/* Start the thread, which leaves all signals to the probe. 0 or an error. */
+static int start_thread(pthread_t *thread, void *arg)
+{
+	pthread_attr_t attr;
+	sigset_t all, before;
+	int rc = pthread_attr_init(&attr);
+
+	if (rc)
+		return rc;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	rc = pthread_create(thread, &attr, reader_main, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	return rc;
+}
+
+/* Wait a moment, with the lock, until the thread leaves a state. */
+static void wait_briefly(struct np_counter_reader *r, int state, long ns)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_nsec += ns;
+	end.tv_sec += end.tv_nsec / 1000000000;
+	end.tv_nsec %= 1000000000;
+	while ((int)r->state == state &&
+	       !pthread_cond_clockwait(&r->changed, &r->lock, CLOCK_MONOTONIC,
+				       &end))
+		;
+}
+
 /* ---- progress reports ---- */
 
 /* An emitter and its argument. */
@@ -629,24 +753,55 @@ static void report_nic(const struct np_progress *p, size_t i,
 			r.nic.counts.has |= 1u << k;
 			r.nic.counts.n[k] = now->n[k] - last->n[k];
 		}
-	np_report_word(r.nic.device, np_nics_name(p->nics, i));
+	np_report_word(r.nic.device, np_nics_name(p->reader->nics, i));
 	if (r.nic.counts.has)
 		to->emit(&r, to->arg);
 }
 
-static void report_nics(struct np_progress *p, double now_sec,
-			const struct sink *to)
+/* Report what the thread has read, and let it read again when asked. */
+static void report_reading(struct np_progress *p, const struct sink *to)
 {
-	struct np_nic_counts now[NP_NICS_MAX];
-	double pause_sec = np_nics_read(p->nics, now);
+	struct np_counter_reader *r = p->reader;
 
-	for (size_t i = 0; i < np_nics_count(p->nics); i++) {
+	if (r->has_bytes)
+		report_transferred(&p->transferred, NP_REPORT_TRANSFERRED,
+				   p->rank, r->read_sec, r->bytes, to);
+	for (size_t i = 0; r->has_nics && i < np_nics_count(r->nics); i++) {
 		if (p->nics_sec > 0)
-			report_nic(p, i, now_sec - p->nics_sec, &now[i], to);
-		p->nic[i] = now[i];
+			report_nic(p, i, r->read_sec - p->nics_sec, &r->nic[i],
+				   to);
+		p->nic[i] = r->nic[i];
 	}
-	p->nics_sec = now_sec;
-	p->next_nics_sec = now_sec + pause_sec;
+	if (r->has_nics)
+		p->nics_sec = r->read_sec;
+	r->state = IDLE;
+}
+
+void np_progress_collect(struct np_progress *p, np_progress_emit_f *emit,
+			 void *arg)
+{
+	const struct sink to = { emit, arg };
+
+	if (!p->reader)
+		return;
+	pthread_mutex_lock(&p->reader->lock);
+	if (p->reader->state == DONE)
+		report_reading(p, &to);
+	pthread_mutex_unlock(&p->reader->lock);
+}
+
+/* Ask for a reading, unless the last one still hangs. */
+static void request_reading(struct np_counter_reader *r, double now_sec)
+{
+	pthread_mutex_lock(&r->lock);
+	if (r->state == IDLE) {
+		r->now_sec = now_sec;
+		r->mono_sec = np_mono_sec();
+		r->state = REQUESTED;
+		pthread_cond_broadcast(&r->changed);
+		wait_briefly(r, REQUESTED, READ_NS);
+	}
+	pthread_mutex_unlock(&r->lock);
 }
 
 void np_progress_report(struct np_progress *p, double now_sec,
@@ -655,26 +810,57 @@ void np_progress_report(struct np_progress *p, double now_sec,
 	const struct sink to = { emit, arg };
 	uint64_t n;
 
-	if (p->device.unit && !np_device_bytes(&p->device, &n))
-		report_transferred(&p->transferred, NP_REPORT_TRANSFERRED,
-				   p->rank, now_sec, n, &to);
+	np_progress_collect(p, emit, arg);
+	if (p->reader)
+		request_reading(p->reader, now_sec);
+	np_progress_collect(p, emit, arg);
 	/* A count of 0 means that calls are no longer counted. */
 	if (p->task && np_calls_find(p->task, &n) && n)
 		report_transferred(&p->calls, NP_REPORT_CALLS, p->rank, now_sec,
 				   n, &to);
-	if (p->nics && now_sec >= p->next_nics_sec)
-		report_nics(p, now_sec, &to);
 }
 
-void np_progress_open(struct np_progress *p, const char *transport)
+double np_progress_open(struct np_progress *p, const char *sys,
+			const char *transport, np_nics_ethtool *ethtool)
 {
-	const char *slash = strchr(transport, '/');
+	struct np_counter_reader *r = calloc(1, sizeof(*r));
+	double link = 0;
 
-	np_device_find("/sys", transport, &p->device);
-	np_nics_open("/sys", slash ? slash + 1 : NULL, np_nics_ioctl, &p->nics);
+	if (!r)
+		return 0;
+	r->sys = sys;
+	r->ethtool = ethtool;
+	snprintf(r->transport, sizeof(r->transport), "%s", transport);
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_cond_init(&r->changed, NULL);
+	if (start_thread(&p->thread, r)) {
+		free(r);
+		return 0;
+	}
+	p->reader = r;
+	pthread_mutex_lock(&r->lock);
+	wait_briefly(r, OPENING, OPEN_NS);
+	if (r->state != OPENING)
+		link = r->device.link;
+	pthread_mutex_unlock(&r->lock);
+	return link;
 }
 
 void np_progress_close(struct np_progress *p)
 {
-	np_nics_close(p->nics);
+	struct np_counter_reader *r = p->reader;
+	bool hangs;
+
+	if (!r)
+		return;
+	p->reader = NULL;
+	pthread_mutex_lock(&r->lock);
+	hangs = r->state == OPENING || r->state == REQUESTED;
+	r->quit = true;
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+	if (hangs)
+		pthread_detach(p->thread);
+	else
+		pthread_join(p->thread, NULL);
 }

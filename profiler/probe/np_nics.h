@@ -10,12 +10,13 @@
  * EFA /sys/class/infiniband/DEV/ports/N/counters, which count words of four
  * bytes, or hw_counters; for Slingshot /sys/class/cxi/DEV/device/telemetry;
  * and ethtool for the statistics of Ethernet drivers. What is unknown, empty
- * or missing is left out, and an adapter that is slow to read is not read
- * again.
+ * or missing is left out, an adapter that is slow to read is not read again,
+ * and one that blocks its reader does not block the probe.
  */
 #ifndef NP_NICS_H
 #define NP_NICS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -102,28 +103,37 @@ struct np_counter {
 struct np_progress {
 	uint32_t rank;		 /* of the reports */
 	pid_t task;		 /* its MPI calls are counted; 0: none */
-	struct np_device device; /* of the probe's transport */
 	struct np_counter transferred, calls;
-	struct np_nics *nics; /* NULL: not known */
 	struct np_nic_counts nic[NP_NICS_MAX]; /* read at nics_sec */
-	double nics_sec, next_nics_sec; /* last, next reading, on the clock */
+	double nics_sec; /* on the clock */
+	/* A thread reads the counters; NULL: there is none. */
+	struct np_counter_reader *reader;
+	pthread_t thread;
 };
 
 typedef void np_progress_emit_f(const struct np_report *r, void *arg);
 
 /*
  * Find the counters of a transport, "tcp/eth0", and of all adapters. p is
- * zeroed except for rank and task. Free with np_progress_close().
+ * zeroed except for rank and task. sys, which is borrowed, and ethtool: as for
+ * np_nics_open(). Returns the capacity of the transport's device in one
+ * direction, bytes/s; 0: not known, or it was not read in time. Free with
+ * np_progress_close().
  */
-void np_progress_open(struct np_progress *p, const char *transport);
+double np_progress_open(struct np_progress *p, const char *sys,
+			const char *transport, np_nics_ethtool *ethtool);
 void np_progress_close(struct np_progress *p);
 
 /*
- * Emit a report for each counter: its increase since the last call. The first
- * call reports nothing, because nothing is known before it; nor does a counter
- * that fell, because counters may be reset.
+ * Read the counters, and emit a report for each: its increase since the last
+ * reading. The first reading reports nothing, because nothing is known before
+ * it; nor does a counter that fell, because counters may be reset. If reading
+ * takes more than a millisecond, the reports follow from a later call of
+ * np_progress_collect() or this function, with the time of the reading.
  */
 void np_progress_report(struct np_progress *p, double now_sec,
 			np_progress_emit_f *emit, void *arg);
+void np_progress_collect(struct np_progress *p, np_progress_emit_f *emit,
+			 void *arg);
 
 #endif

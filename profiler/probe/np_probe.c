@@ -255,6 +255,7 @@ static void report_handshake(struct np_probe *p,
 			     const char *version)
 {
 	struct np_report r = { .kind = NP_REPORT_HANDSHAKE, .rank = p->rank };
+	double link = 0;
 
 	r.handshake.n_ranks = p->size;
 	np_report_word(r.handshake.node, p->place[p->rank].node);
@@ -265,13 +266,14 @@ static void report_handshake(struct np_probe *p,
 		p->conf.net->ops->transport(p->conf.net, (uint32_t)plan->peer,
 					    r.handshake.transport,
 					    sizeof(r.handshake.transport));
-		np_progress_open(&p->progress, r.handshake.transport);
+		link = np_progress_open(&p->progress, "/sys",
+					r.handshake.transport, np_nics_ioctl);
 	}
 	emit(p, &r);
-	if (p->progress.device.link > 0)
+	if (link > 0)
 		emit(p, &(struct np_report){
 			.kind = NP_REPORT_LINK, .rank = p->rank,
-			.link = (uint64_t)p->progress.device.link });
+			.link = (uint64_t)link });
 }
 
 static void report_skip(struct np_probe *p, const char *reason)
@@ -325,6 +327,7 @@ static void on_idle(void *probe, double now_sec)
 	struct np_probe *p = probe;
 
 	np_window_tick(&p->window, now_sec - p->start_sec);
+	np_progress_collect(&p->progress, emit_report, p);
 	if (now_sec < p->next_cost_sec)
 		return;
 	report_cost(p, now_sec);
@@ -399,6 +402,7 @@ void np_probe_finish(struct np_probe *p)
 	p->writer.wait_ms = LAST_REPORT_WAIT_MS;
 	np_window_flush(&p->window);
 	report_cost(p, p->conf.clock->now_sec(p->conf.clock));
+	np_progress_collect(&p->progress, emit_report, p);
 	if (p->writer.dropped) {
 		snprintf(text, sizeof(text),
 			 "%llu reports dropped: nobody read them",

@@ -21,6 +21,9 @@ static const char *sys(void)
 	     "cp sys/class/net/eth0/statistics/* "
 	     "sys/class/net/veth0/statistics && "
 	     "echo -1 >sys/class/net/veth0/speed && "
+	     "cp -r sys/class/net/veth0 sys/class/net/fifo0 && "
+	     "rm sys/class/net/fifo0/speed && "
+	     "mkfifo sys/class/net/fifo0/speed && "
 	     "cd sys/class/infiniband/mlx5_0/ports/1/counters && "
 	     "echo '100 Gb/sec (4X EDR)' >../rate && "
 	     "echo 10 >port_rcv_data && echo 20 >port_xmit_data");
@@ -34,6 +37,7 @@ static const struct {
 } rows[] = {
 	{ "tcp/eth0", 345, 1.25e9 },
 	{ "tcp/veth0", 345, 0 }, /* it says -1 */
+	{ "tcp/fifo0", 345, 0 }, /* whoever opens it waits for a writer */
 	{ "rc_mlx5/mlx5_0:1", 120, 12.5e9 },
 	{ "rc_mlx5/mlx5_0:2", 0, 0 },
 	{ "ofi:verbs/mlx5_0", 120, 12.5e9 },

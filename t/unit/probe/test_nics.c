@@ -2,6 +2,7 @@
 #include "np_nics.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,113 @@ static void test_a_slow_adapter_is_given_up(void)
 	np_nics_close(nics);
 }
 
+/* ---- progress reports ---- */
+
+struct heard {
+	unsigned transferred, nics;
+	uint64_t bytes;
+	double elapsed_sec;
+};
+
+static void hear(const struct np_report *r, void *arg)
+{
+	struct heard *h = arg;
+
+	if (r->kind == NP_REPORT_TRANSFERRED) {
+		h->transferred++;
+		h->bytes = r->transferred.n;
+		h->elapsed_sec = r->transferred.elapsed_sec;
+	}
+	h->nics += r->kind == NP_REPORT_NIC;
+}
+
+/* Ask for a reading, and wait until it was reported. */
+static void read_at(struct np_progress *p, double now_sec, struct heard *h)
+{
+	double before_sec = p->transferred.sec;
+
+	do { /* once more only if the thread was not ready within a second */
+		np_progress_report(p, now_sec, hear, h);
+		for (int i = 0; i < 1000 && p->transferred.sec == before_sec;
+		     i++) {
+			usleep(1000);
+			np_progress_collect(p, hear, h);
+		}
+	} while (p->transferred.sec == before_sec);
+}
+
+static void test_progress_is_what_was_added(void)
+{
+	struct np_progress p = { .rank = 3 };
+	struct heard h = { 0 };
+	double now_sec = 100;
+
+	build("bnxt_re");
+	np_progress_open(&p, machine.root, "rc_verbs/bnxt_re0:1", driver);
+	read_at(&p, now_sec, &h);
+	T_CHECK(!h.transferred && !h.nics);
+	add_file("class/infiniband/bnxt_re0/ports/1/hw_counters/tx_bytes",
+		 "3500");
+	read_at(&p, 200, &h);
+	T_CHECK(h.transferred == 1 && h.bytes == 500);
+	/* The reading may be late, and says so. */
+	T_CHECK(h.elapsed_sec > 90 && h.elapsed_sec < 200);
+	for (now_sec = 300; !h.nics; now_sec += 100)
+		read_at(&p, now_sec, &h);
+	T_CHECK(h.bytes == 0);
+	np_progress_close(&p);
+	T_CHECK(!p.reader);
+}
+
+static atomic_bool gate_is_open;
+
+static bool hangs(const char *dev, void (*each)(const char *name, uint64_t n,
+						void *arg), void *arg)
+{
+	(void)dev, (void)each, (void)arg;
+	while (!atomic_load(&gate_is_open))
+		usleep(1000);
+	return false;
+}
+
+/* As a driver whose firmware is gone. Here a probe that hangs never ends. */
+static void test_an_adapter_that_hangs_does_not_stop_the_probe(void)
+{
+	struct np_progress p = { .rank = 3 };
+	struct heard h = { 0 };
+
+	build("bnxt_re");
+	atomic_store(&gate_is_open, false);
+	np_progress_open(&p, machine.root, "rc_verbs/bnxt_re0:1", hangs);
+	for (int i = 1; i < 5; i++)
+		np_progress_report(&p, 100 * i, hear, &h);
+	T_CHECK(!h.transferred && !h.nics && p.reader);
+	atomic_store(&gate_is_open, true);
+	while (!(p.transferred.sec > 0)) {
+		usleep(1000);
+		np_progress_collect(&p, hear, &h);
+	}
+	read_at(&p, 500, &h);
+	read_at(&p, 1e6, &h);
+	T_CHECK(h.transferred == 2 && h.bytes == 0);
+	np_progress_close(&p);
+}
+
+/* The thread is left behind, and frees what it has when its read returns. */
+static void test_a_probe_ends_while_an_adapter_hangs(void)
+{
+	struct np_progress p = { .rank = 3 };
+	struct heard h = { 0 };
+
+	build("bnxt_re");
+	atomic_store(&gate_is_open, false);
+	np_progress_open(&p, machine.root, "rc_verbs/bnxt_re0:1", hangs);
+	np_progress_report(&p, 100, hear, &h);
+	np_progress_close(&p);
+	T_CHECK(!p.reader && !h.transferred);
+	atomic_store(&gate_is_open, true);
+}
+
 static void count_one(const char *name, uint64_t n, void *arg)
 {
 	(void)name, (void)n;
@@ -228,6 +336,12 @@ static const struct t_case cases[] = {
 	{ "a counter that goes away", test_a_counter_that_goes_away },
 	{ "a slow adapter is given up", test_a_slow_adapter_is_given_up },
 	{ "a device without a driver says nothing", test_ioctl },
+	{ "progress is what was added since the last reading",
+	  test_progress_is_what_was_added },
+	{ "an adapter that hangs does not stop the probe",
+	  test_an_adapter_that_hangs_does_not_stop_the_probe },
+	{ "a probe ends while an adapter hangs",
+	  test_a_probe_ends_while_an_adapter_hangs },
 	{ NULL, NULL },
 };
 T_SUITE(nics, cases)
