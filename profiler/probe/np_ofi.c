@@ -37,6 +37,13 @@
 #define CHECK_MOST_SEC 2e-3
 
 /*
+ * So is a provider that says this often in a row that there is work when there
+ * is none, as "net" of libfabric 1.17 does: the probe would never sleep. A
+ * message that arrives in many parts wakes it for each.
+ */
+#define MOST_IDLE_WAKEUPS 64
+
+/*
  * Sites install libfabric with the drivers of their network, next to that of
  * the distribution, which often lacks the provider.
  */
@@ -121,7 +128,10 @@ struct ofi {
 	struct queue sends, receives;
 	struct request *unused;
 	int timer;
-	bool has_fd;	    /* the provider's descriptor signals work */
+	int provider_fd;    /* signals work; -1: the provider has none */
+	bool listens;	    /* net.fd contains provider_fd */
+	unsigned n_idle;    /* wake-ups since it slept or completed a message */
+	double armed_sec;   /* time of the last call of arm() */
 	bool timer_is_set;  /* the timer is running */
 	double waiting_sec; /* start of the current wait; 0: not begun */
 	char address[MAX_ADDRESS];
@@ -275,8 +285,10 @@ static unsigned ofi_progress(struct np_net *n)
 	unsigned done = read_completions(f);
 
 	done += push(f, &f->receives) + push(f, &f->sends);
-	if (done)
+	if (done) {
 		f->waiting_sec = 0;
+		f->n_idle = 0;
+	}
 	return done;
 }
 
@@ -306,6 +318,28 @@ static void stop_timer(struct ofi *f)
 	f->timer_is_set = false;
 }
 
+/* Let the provider's descriptor wake the probe, or not. */
+static void listen_to(struct ofi *f, bool on)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+
+	if (on != f->listens &&
+	    !epoll_ctl(f->net.fd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
+		       f->provider_fd, &e))
+		f->listens = on;
+}
+
+/* Can the provider's descriptor be relied on to let the probe sleep? */
+static bool may_listen(struct ofi *f)
+{
+	double now_sec = np_mono_sec();
+
+	if (f->listens && now_sec - f->armed_sec > CHECK_MOST_SEC)
+		f->n_idle = 0; /* it has slept */
+	f->armed_sec = now_sec;
+	return f->provider_fd >= 0 && f->n_idle++ < MOST_IDLE_WAKEUPS;
+}
+
 /*
  * The timer also retries messages that wait for room, for example while a
  * connection is established: not every provider signals when there is room.
@@ -314,10 +348,12 @@ static int ofi_arm(struct np_net *n)
 {
 	struct ofi *f = (struct ofi *)n;
 	struct fid *fid = &f->cq->fid;
+	bool listens = may_listen(f);
 
-	if (f->has_fd && fi_trywait(f->fabric, &fid, 1))
+	if (listens && fi_trywait(f->fabric, &fid, 1))
 		return -EAGAIN;
-	if (!f->has_fd || f->sends.first)
+	listen_to(f, listens);
+	if (!listens || f->sends.first)
 		set_timer(f);
 	else
 		stop_timer(f);
@@ -508,7 +544,7 @@ static int add_to(int set, int fd)
 }
 
 /* Open net.fd: the provider's descriptor, if it has one, and a timer. */
-static int open_wait(struct ofi *f)
+static int open_wait(struct ofi *f, bool has_fd)
 {
 	int fd;
 
@@ -517,10 +553,11 @@ static int open_wait(struct ofi *f)
 				  TFD_NONBLOCK | TFD_CLOEXEC);
 	if (f->net.fd < 0 || f->timer < 0)
 		return -errno;
-	if (f->has_fd && !fi_control(&f->cq->fid, FI_GETWAIT, &fd))
-		f->has_fd = !add_to(f->net.fd, fd);
-	else
-		f->has_fd = false;
+	if (has_fd && !fi_control(&f->cq->fid, FI_GETWAIT, &fd) &&
+	    !add_to(f->net.fd, fd)) {
+		f->provider_fd = fd;
+		f->listens = true;
+	}
 	return add_to(f->net.fd, f->timer);
 }
 
@@ -530,13 +567,13 @@ static int open_queue(struct ofi *f)
 		.format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_FD,
 	};
 	int rc = fi_cq_open(f->domain, &attr, &f->cq, NULL);
+	bool has_fd = !rc;
 
-	f->has_fd = !rc;
 	if (rc) {
 		attr.wait_obj = FI_WAIT_NONE;
 		rc = fi_cq_open(f->domain, &attr, &f->cq, NULL);
 	}
-	return rc ? rc : open_wait(f);
+	return rc ? rc : open_wait(f, has_fd);
 }
 
 static int open_endpoint(struct ofi *f, size_t n_peers)
@@ -580,6 +617,7 @@ static struct ofi *new_ofi(uint32_t size)
 		free(f);
 		return NULL;
 	}
+	f->provider_fd = -1;
 	f->net.ops = &ops;
 	f->net.kind = f->kind;
 	f->net.version = f->version;

@@ -44,6 +44,12 @@ cpu() { # TRANSPORT
 		      print best + 0 }' "$TMPDIR/$1"
 }
 
+# Peak memory of the largest process, in kB.
+memory() { # TRANSPORT
+	awk '$2 == "cost" && $7 > most { most = $7 } END { printf "%.0f\n", most / 1024 }' \
+		"$TMPDIR/$1"
+}
+
 test_probes_measure_over_each() {
 	local t
 	needs_pmix
@@ -81,7 +87,42 @@ test_levels_are_the_same_over_each() {
 		between "a round of $level over $TCP over UCX's" \
 			"$(ratio "$(mean_us $TCP round)" "$(mean_us $UCX round)")" 0.7 1.4
 		[ "$(mean_us $UDP round)" != 0 ] || fail "no round of $level over $UDP"
+		between "processor of $level over $TCP over UCX's" \
+			"$(ratio "$(cpu $TCP)" "$(cpu $UCX)")" 0.2 5
 	done
+}
+
+# The provider "net" says that there is work whenever it is asked.
+test_a_probe_sleeps_even_if_its_provider_never_lets_it() {
+	local net pid
+	needs_pmix
+	over ofi:net 'n[4-7]' netprof-impactb --period=20ms --duration=4s \
+		--report-every=1 >"$TMPDIR/net" 2>&1 & pid=$!
+	over $UCX 'n[0-3]' netprof-impactb --period=20ms --duration=4s \
+		--report-every=1 >"$TMPDIR/$UCX" 2>&1 || fail "$(cat "$TMPDIR/$UCX")"
+	wait $pid || :
+	! grep -q 'has no provider "net"' "$TMPDIR/net" || skip "no provider net"
+	net=$(cpu net)
+	between "exchanges over net" "$(awk '$2 == "lat" { n += $5 } END { print n + 0 }' \
+		"$TMPDIR/net")" 10 10000
+	between "processor over net over UCX's" "$(ratio "$net" "$(cpu $UCX)")" 0.2 10
+}
+
+# Sizes as libfabric chooses them if they are not set.
+test_pools_of_libfabric_are_small() {
+	local pid size=()
+	needs_pmix
+	for f in TX_SIZE RX_SIZE; do
+		size+=("FI_OFI_RXM_$f=16384" "FI_OFI_RXM_MSG_$f=256")
+	done
+	over $TCP 'n[0-3]' env "${size[@]}" FI_OFI_RXM_BUFFER_SIZE=16384 \
+		netprof-impactb --duration=2s >"$TMPDIR/large" 2>&1 & pid=$!
+	over $TCP 'n[4-7]' netprof-impactb --duration=2s >"$TMPDIR/$TCP" 2>&1 ||
+		fail "$(cat "$TMPDIR/$TCP")"
+	wait $pid || fail "$(cat "$TMPDIR/large")"
+	echo "# $(memory $TCP) kB, with large pools $(memory large) kB"
+	between "memory with large pools over that with netprof's" \
+		"$(ratio "$(memory large)" "$(memory $TCP)")" 2 100
 }
 
 test_messages_of_all_sizes_are_timed_over_libfabric() {
