@@ -1137,7 +1137,7 @@ static int make_leaves(struct np_cluster_map *s, const struct np_topo *t,
 static int add_leaves(struct np_cluster_map *s, const char *topology,
 		      struct np_err *err)
 {
-	char *text = strdup(topology), *devices, *file = NULL;
+	char *text = strdup(topology), *devices, *path = NULL, *file = NULL;
 	struct np_topo t = { .n = 0 }, rails = { .n = 0 };
 	int rc;
 
@@ -1147,13 +1147,16 @@ static int add_leaves(struct np_cluster_map *s, const char *topology,
 	if (devices) {
 		*devices = '\0';
 		devices += strlen(NP_TOPO_RAILS);
-		file = strchr(devices, '\n');
+		path = strchr(devices, '\n');
+		file = path ? strchr(path + 1, '\n') : NULL;
 	}
 	if (file)
-		*file++ = '\0';
+		*path++ = *file++ = '\0';
 	rc = np_topo_parse(text, &t, err);
-	if (!rc && file)
-		rc = np_rails_parse(file, "Rails", &rails, err);
+	/* A damaged file counts as none. */
+	if (!rc && file && np_rails_parse(file, path, &rails,
+					  &s->rails_error) == -ENOMEM)
+		rc = -ENOMEM;
 	if (!rc)
 		rc = make_leaves(s, &t, &rails, devices, err);
 	np_topo_free(&t);

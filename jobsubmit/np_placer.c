@@ -793,47 +793,38 @@ log_map_warning(struct np_placer *c, const struct np_cluster_map *map)
 		np_ctl_info("%s", map->warning.text);
 }
 
-/* The text of the file of rails; "" if there is none, or it is damaged. */
-static char *read_rails(const char *path, struct np_err *trouble)
-{
-	struct np_err err = NP_ERR_INIT;
-	char *text = NULL, *copy;
-	struct np_topo t;
-	size_t len;
-
-	if (*path && !np_slurm_text(path, NP_RAILS_MAX_BYTES, &text, &len,
-				    &err)) {
-		copy = strdup(text);
-		if (copy && !np_rails_parse(copy, path, &t, &err)) {
-			np_topo_free(&t);
-			free(copy);
-			return text;
-		}
-		free(copy);
-		free(text);
-	}
-	if (*path && !trouble->text[0])
-		np_errf(trouble, -EINVAL, "placement knows one leaf switch for "
-			"each node: Rails=%s", err.text);
-	return strdup("");
-}
-
-/* Append to the topology what netprof.conf says of rails; see np_topo.h. */
+/*
+ * Append to the topology what netprof.conf says of rails; see np_topo.h. Only
+ * np_cluster_map_make() parses the file, when anything has changed.
+ */
 static int append_rails(const struct np_conf *conf, char **topology,
-			struct np_err *trouble)
+			struct np_err *err)
 {
-	char *rails = read_rails(conf->rails, trouble), *all;
+	char *rails = NULL, *all;
+	size_t len;
+	int rc = 0;
 
-	if (!rails || asprintf(&all, "%s" NP_TOPO_RAILS "%s\n%s",
-			       *topology ? *topology : "", conf->net_devices,
-			       rails) < 0) {
-		free(rails);
-		return -ENOMEM;
-	}
+	if (*conf->rails)
+		np_slurm_text(conf->rails, NP_RAILS_MAX_BYTES, &rails, &len,
+			      err);
+	if (asprintf(&all, "%s" NP_TOPO_RAILS "%s\n%s\n%s",
+		     *topology ? *topology : "", conf->net_devices,
+		     conf->rails, rails ? rails : "") < 0)
+		rc = -ENOMEM;
 	free(rails);
+	if (rc)
+		return rc;
 	free(*topology);
 	*topology = all;
 	return 0;
+}
+
+/* err: why the file of rails is not used; empty if it is. */
+static void note_rails(const struct np_err *err, struct np_err *trouble)
+{
+	if (err->text[0] && !trouble->text[0])
+		np_errf(trouble, -EINVAL, "placement knows one leaf switch for "
+			"each node: Rails=%s", err->text);
 }
 
 /* Load Slurm's answers, and make the map and the job snapshot of them. */
@@ -843,11 +834,12 @@ static int read_cluster(struct np_placer *c, struct pass *r, struct np_err *err)
 	int64_t now_sec = time(NULL);
 	/* The clock may have been set back. */
 	int64_t last_sec = c->last_sec <= now_sec ? c->last_sec : 0;
+	struct np_err rails = NP_ERR_INIT;
 	struct np_cluster_map *map;
 	int rc = np_answers_load(&r->answers, err);
 
 	if (!rc)
-		rc = append_rails(conf, &r->answers.topology, &r->trouble);
+		rc = append_rails(conf, &r->answers.topology, &rails);
 	if (rc)
 		return rc;
 	rc = np_cluster_map_make(c->map, r->answers.nodes, r->answers.parts,
@@ -858,6 +850,8 @@ static int read_cluster(struct np_placer *c, struct pass *r, struct np_err *err)
 	np_cluster_map_unref(c->map);
 	c->map = map;
 	log_map_warning(c, map);
+	note_rails(&rails, &r->trouble);
+	note_rails(&map->rails_error, &r->trouble);
 	if (!map->leaves->n && !r->trouble.text[0])
 		np_errf(&r->trouble, -ENODATA, "Slurm knows no leaf switches: "
 			"placement needs topology/tree or topology/block");

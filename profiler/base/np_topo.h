@@ -12,8 +12,8 @@
  * that partitions may use instead. The text of a site is the text of the
  * cluster's topology, followed for each other topology by a line of our own,
  * "Partitions=a,b", and its text; and for placement by NP_TOPO_RAILS, the
- * devices of NetDevices, a newline and the text of the file of rails, which may
- * be empty.
+ * devices of NetDevices, the path of the file of rails and its text, a line
+ * each but the text, which may be empty or damaged.
  */
 #ifndef NP_TOPO_H
 #define NP_TOPO_H

@@ -298,28 +298,33 @@ jobs_are_left_alone(const struct np_cluster_map *s, const char *partition)
 static const struct {
 	const char *name, *topology, *devices, *file;
 	const char *leaves, *switches; /* "switch:rail switch:rail" */
-	const char *warning;
+	const char *warning, *error;
 } rails[] = {
 	{ "the file of rails replaces Slurm's topology",
 	  "a Nodes=n[0-7]\nb Nodes=n[8-15]\n", "ib0",
 	  "Rail=r0 NIC=ib0 Leaf=x Nodes=n[0-15]\n"
 	  "Rail=r1 NIC=ib1 Leaf=y Nodes=n[0-3]\n"
 	  "Rail=r1 NIC=ib1 Leaf=z Nodes=n[4-15]\n",
-	  "x+y:n[0-3] x+z:n[4-15]", "x:r0 y:r1 z:r1", "" },
+	  "x+y:n[0-3] x+z:n[4-15]", "x:r0 y:r1 z:r1", "", "" },
 	{ "of the nodes that it lists",
 	  "a Nodes=n[0-7]\nb Nodes=n[8-15]\n", "ib0",
 	  "Rail=r0 NIC=ib0 Leaf=x Nodes=n[0-3]\n",
-	  "a:n[4-7] b:n[8-15] x:n[0-3]", "a:- b:- x:r0", "" },
+	  "a:n[4-7] b:n[8-15] x:n[0-3]", "a:- b:- x:r0", "", "" },
 	{ "a switch with several lines, and nodes that Slurm does not have",
 	  "", "ib0", "Rail=r0 NIC=ib0 Leaf=x Nodes=n[0-3],q[1-9]\n"
 	  "# other adapters\nRail=r0 NIC=ib1 Leaf=x Nodes=n[8-9]\n",
-	  "x:n[0-3,8-9]", "x:r0", "" },
+	  "x:n[0-3,8-9]", "x:r0", "", "" },
 	{ "leaf switches of Slurm's on as many rails as NetDevices has devices",
 	  "a Nodes=n[0-15]\nb Nodes=n[0-7]\nc Nodes=n[8-15]\n", "ib0,ib1",
-	  "", "a+b:n[0-7] a+c:n[8-15]", "a:ib0 b:ib1 c:ib1", "" },
+	  "", "a+b:n[0-7] a+c:n[8-15]", "a:ib0 b:ib1 c:ib1", "", "" },
 	{ "one device", "a Nodes=n[0-7]\nb Nodes=n[7-15]\n", "ib0", "",
 	  "a:n[0-7] b:n[8-15]", "a:- b:-",
-	  "topology: node n7 is on leaf switches a and b: the first counts" },
+	  "topology: node n7 is on leaf switches a and b: the first counts",
+	  "" },
+	{ "a damaged file counts as none", "a Nodes=n[0-7]\nb Nodes=n[8-15]\n",
+	  "ib0", "Rail=r0 NIC=ib0 Leaf=x Nodes=n[0-3]\nRail=r0 NIC=ib0\n",
+	  "a:n[0-7] b:n[8-15]", "a:- b:-", "",
+	  "rails.conf:2: the line lacks a key: Leaf" },
 };
 
 static void test_rails(void)
@@ -329,15 +334,20 @@ static void test_rails(void)
 	some_slurm(&s);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rails); i++) {
 		char text[1024], got[256] = "", on[256] = "";
-		struct np_cluster_map *a;
+		struct np_cluster_map *a, *again;
 		size_t len;
 
 		print_lines(rails[i].topology, text);
 		len = strlen(text);
-		snprintf(text + len, sizeof(text) - len, NP_TOPO_RAILS "%s\n%s",
+		snprintf(text + len, sizeof(text) - len,
+			 NP_TOPO_RAILS "%s\nrails.conf\n%s",
 			 rails[i].devices, rails[i].file);
 		a = make(&s, NULL, text, false);
-		T_ROW(rails[i].name, a != NULL);
+		T_ROW(rails[i].name, a && !strcmp(a->rails_error.text,
+						  rails[i].error));
+		again = make(&s, a, text, false);
+		T_ROW("not parsed again", again == a);
+		np_cluster_map_unref(again);
 		for (size_t k = 0; a && k < a->leaves->n; k++) {
 			uint64_t nodes = 0;
 
