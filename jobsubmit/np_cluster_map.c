@@ -719,14 +719,20 @@ static uint32_t larger(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/* CPUs of such a node that a job can use, given the memory that each needs. */
+/*
+ * CPUs of such a node that a job can use, given the memory that each needs and
+ * how many of a core it takes.
+ */
 static uint64_t usable_cpus(const struct np_node_kind *c,
 			    const struct np_need *need)
 {
+	uint32_t threads = need->threads_per_core;
+	uint64_t cpus = threads && threads < c->threads ?
+			(uint64_t)c->cpus / c->threads * threads : c->cpus;
 	uint64_t by_memory = need->memory_per_cpu_mb ?
-			     c->memory_mb / need->memory_per_cpu_mb : c->cpus;
+			     c->memory_mb / need->memory_per_cpu_mb : cpus;
 
-	return by_memory < c->cpus ? by_memory : c->cpus;
+	return by_memory < cpus ? by_memory : cpus;
 }
 
 /* The number of nodes follows from the kind with the fewest usable CPUs. */
@@ -740,7 +746,8 @@ int np_cluster_map_fit(const struct np_cluster_map *s,
 
 	*fit = (struct np_fit){
 		.partition = np_cluster_map_partition(s, need->partition),
-		.constraint = need->partition && strchr(need->partition, ','),
+		.constraint = need->shape || (need->partition &&
+					      strchr(need->partition, ',')),
 	};
 	if (fit->partition < 0)
 		return -ENOENT;
@@ -798,6 +805,7 @@ static uint64_t digest(const node_info_msg_t *nodes,
 		h = mix_text(h, n->name);
 		h = mix_text(h, features_of(n));
 		h = np_hash(h, &n->cpus, sizeof(n->cpus));
+		h = np_hash(h, &n->threads, sizeof(n->threads));
 		h = np_hash(h, &n->real_memory, sizeof(n->real_memory));
 	}
 	for (uint32_t i = 0; i < parts->record_count; i++) {
@@ -828,7 +836,8 @@ static int add_names(struct np_cluster_map *s, const node_info_msg_t *nodes)
 
 static bool same_kind(const struct np_node_kind *c, const node_info_t *n)
 {
-	return c->cpus == n->cpus && c->memory_mb == n->real_memory &&
+	return c->cpus == n->cpus && c->threads == n->threads &&
+	       c->memory_mb == n->real_memory &&
 	       !strcmp(c->features, features_of(n));
 }
 
@@ -838,6 +847,7 @@ new_kind(struct np_cluster_map *s, const node_info_t *n)
 	struct np_node_kind *c = &s->kind[s->n_kinds];
 
 	c->cpus = n->cpus;
+	c->threads = n->threads;
 	c->memory_mb = n->real_memory;
 	c->features = strdup(features_of(n));
 	c->nodes = calloc(s->words, sizeof(*c->nodes));
@@ -850,6 +860,8 @@ static void widen(struct np_node_kind *c, const node_info_t *n)
 {
 	if (n->cpus < c->cpus)
 		c->cpus = n->cpus;
+	if (n->threads > c->threads)
+		c->threads = n->threads;
 	if (n->real_memory < c->memory_mb)
 		c->memory_mb = n->real_memory;
 	c->features[0] = '\0';

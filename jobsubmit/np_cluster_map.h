@@ -62,7 +62,7 @@ char *np_node_index_closed(const struct np_node_index *x, const uint64_t *open);
 
 /* Nodes that are interchangeable for a job. */
 struct np_node_kind {
-	uint32_t cpus;
+	uint32_t cpus, threads; /* threads per core */
 	uint64_t memory_mb;
 	char *features; /* "a,b" */
 	uint64_t *nodes; /* bitmap */
@@ -97,6 +97,8 @@ struct np_need {
 	const char *partition; /* NULL: the default; may be "a,b" */
 	const char *features;  /* NULL: none */
 	bool tres;	       /* requests devices */
+	bool shape; /* nodes next to each other, or in parts of some size */
+	uint32_t threads_per_core; /* at most; 0: all */
 	uint32_t cpus_per_node;
 	uint64_t memory_mb;    /* per node */
 	uint64_t memory_per_cpu_mb;

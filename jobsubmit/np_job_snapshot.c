@@ -197,6 +197,10 @@ static struct np_need np_need_of_job(const slurm_job_info_t *j)
 		.features = j->features && *j->features ? j->features : NULL,
 		.tres = j->tres_per_job || j->tres_per_node ||
 			j->tres_per_socket || j->tres_per_task,
+		.shape = np_or_zero16(j->contiguous) ||
+			 j->shared == JOB_SHARED_TOPO ||
+			 np_or_zero16(NP_JOB_SEGMENT(j)),
+		.threads_per_core = np_or_zero16(j->threads_per_core),
 		.cpus_per_node = np_or_zero16(j->pn_min_cpus),
 		.cpus = np_or_zero(j->num_cpus),
 		.tasks = np_or_zero(j->num_tasks),
@@ -283,6 +287,7 @@ static unsigned flags_of(const struct builder *m,
 	unsigned flags = 0;
 
 	if (partition >= 0 && j->shared != JOB_SHARED_NONE &&
+	    j->shared != JOB_SHARED_TOPO &&
 	    m->jobs->map->part[partition].shares)
 		flags |= NP_JOB_SHARES_NODES;
 	if (j->req_nodes && *j->req_nodes)

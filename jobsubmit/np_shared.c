@@ -743,6 +743,10 @@ static struct np_need need_of(const job_desc_msg_t *d)
 		.features = d->features && *d->features ? d->features : NULL,
 		.tres = d->tres_per_job || d->tres_per_node ||
 			d->tres_per_socket || d->tres_per_task,
+		.shape = np_or_zero16(d->contiguous) ||
+			 d->shared == JOB_SHARED_TOPO ||
+			 np_or_zero16(NP_DESC_SEGMENT(d)),
+		.threads_per_core = np_or_zero16(d->threads_per_core),
 		.cpus_per_node = np_or_zero16(d->pn_min_cpus),
 		.cpus = np_or_zero(d->min_cpus), .tasks = tasks,
 		.tasks_per_node = np_or_zero16(d->ntasks_per_node),
@@ -792,7 +796,7 @@ static unsigned flags_of(const job_desc_msg_t *d,
 {
 	unsigned flags = 0;
 
-	if (d->shared != JOB_SHARED_NONE &&
+	if (d->shared != JOB_SHARED_NONE && d->shared != JOB_SHARED_TOPO &&
 	    map->part[partition].shares)
 		flags |= NP_JOB_SHARES_NODES;
 	if (d->req_nodes && *d->req_nodes)

@@ -3796,7 +3796,8 @@ static const char *const reasons[] = {
 	[NP_WHY_HETEROGENEOUS] = "it is a component of a heterogeneous job, "
 				 "and all components must start together",
 	[NP_WHY_CONSTRAINT] = "placement cannot tell which nodes match its "
-			      "partitions, features or excluded nodes",
+			      "partitions, features, excluded nodes, or "
+			      "--contiguous, --segment or --exclusive=topo",
 	[NP_WHY_CHANGING] = "its user changes jobs faster than placement can "
 			    "update them",
 	[NP_WHY_NOT_YET] = "its begin time is too far in the future",

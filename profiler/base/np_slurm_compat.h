@@ -177,6 +177,26 @@ static inline void np_job_desc_set_id(job_desc_msg_t *d, uint32_t job_id)
 #endif
 }
 
+/* 24.05 added jobs that have all nodes of a switch to themselves. */
+#ifndef JOB_SHARED_TOPO
+#define JOB_SHARED_TOPO 0x0004
+#endif
+
+/*
+ * --segment of a submission, since 24.11, and of a job, which 24.11 does not
+ * have and 26.05 does. 0: not set, or not known.
+ */
+#if NP_SLURM_AT_LEAST(24, 11)
+#define NP_DESC_SEGMENT(d) ((d)->segment_size)
+#else
+#define NP_DESC_SEGMENT(d) 0
+#endif
+#if NP_SLURM_AT_LEAST(26, 5)
+#define NP_JOB_SEGMENT(j) ((j)->segment_size)
+#else
+#define NP_JOB_SEGMENT(j) 0
+#endif
+
 /* 26.05 renamed the function that frees the answer of slurm_load_ctl_conf(). */
 static inline void np_free_conf(slurm_conf_t *conf)
 {

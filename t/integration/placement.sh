@@ -233,6 +233,39 @@ test_jobs_that_cannot_be_placed_are_ignored_and_the_log_says_why() {
 		AvailableFeatures= ActiveFeatures= >/dev/null
 }
 
+# With an fft on the second and the third leaf, OPTIONS: the job starts nevertheless.
+starts_with() { # OPTIONS
+	local a
+
+	a=$(job fft 1 "$@") || fail "$*: not submitted"
+	wait_for 20 all_done "$a"
+	equal "$*" "$(field "$a" JobState)" COMPLETED
+	STARTED+=("$a")
+}
+
+test_no_option_of_a_job_makes_it_impossible_to_start() {
+	local a STARTED=()
+
+	configure MaxDefer=1h
+	job fft 300 -p off -w n3 >/dev/null
+	job fft 300 -p off -w n5 >/dev/null
+	wait_for 5 status_says ' 2 running'
+	slack
+	starts_with -N2 --switches=1
+	starts_with -N2 --switches=1@10:00
+	starts_with -N4 --switches=2
+	starts_with -N2 --network=sn_all
+	starts_with -N2 -n8 --threads-per-core=1
+	starts_with -N2 -n8 --hint=nomultithread
+	never_met 2 "${STARTED[@]}"
+	# These are left alone: on the first and the last leaf there are no four in a row.
+	starts_with -N4 --contiguous
+	a=$(inside sbatch --parsable -o /dev/null -J fft --netprofile=fft -N4 : -N4 \
+		--netprofile=fft --wrap 'sleep 1')
+	wait_for 20 all_done "$a"
+	equal "a heterogeneous job" "$(field "$a" JobState | head -n 1)" COMPLETED
+}
+
 # PARTITION [OPTIONS]: submit an fft that stays pending there, its id in PENDING, and
 # print what the log says about it without the parts that vary.  Submits another one if
 # the log only says that a decision was being made.

@@ -103,6 +103,24 @@ test_a_base_block_counts_as_a_leaf_switch() {
 	leaves_are_known
 }
 
+# A job on one of two blocks would keep jobs of its kind off that block.
+test_jobs_with_segments_or_blocks_of_their_own_are_left_alone() {
+	local a
+	slurm_from 26.05 || skip "Slurm is older"
+	with_topology block
+	store_is_read
+	job fft 300 -w n0 >/dev/null
+	wait_for 10 status_says ' 1 running'
+	for a in '-N8 --segment=4' '-N4 --segment=2' '-N2 --exclusive=topo'; do
+		MARK=$(wc -c <"$LOG")
+		# shellcheck disable=SC2086 # several
+		a=$(job fft 1 $a)
+		wait_for 20 all_done "$a"
+		equal "$a" "$(field "$a" JobState)" COMPLETED
+		equal "exclusions" "$(field "$a" ExcNodeList)" "(null)"
+	done
+}
+
 test_a_base_block_by_topology_yaml() {
 	slurm_from 25.05 || skip "Slurm is older"
 	with_topology block.yaml

@@ -409,6 +409,31 @@ static void test_topologies(void)
 	some_slurm_free(&s);
 }
 
+/* Each node has four or eight CPUs, two of a core. */
+static void test_threads(void)
+{
+	struct np_need need = { .cpus = 16, .threads_per_core = 1 };
+	uint64_t nodes[1];
+	struct np_cluster_map *a;
+	struct some_slurm s;
+	struct np_fit fit;
+
+	some_slurm(&s);
+	for (size_t i = 0; i < SOME_NODES; i++)
+		s.node[i].threads = 2;
+	a = make(&s, s.map, s.answers.topology, false);
+	T_ROW("threads changed", a && a != s.map);
+	if (a && a != s.map) {
+		np_cluster_map_fit(a, &need, nodes, &fit);
+		T_ROW("one thread of a core", fit.nodes == 8);
+		need.threads_per_core = 2;
+		np_cluster_map_fit(a, &need, nodes, &fit);
+		T_ROW("both", fit.nodes == 4);
+	}
+	np_cluster_map_unref(a);
+	some_slurm_free(&s);
+}
+
 static void test_bad(void)
 {
 	struct some_slurm s;
@@ -462,6 +487,8 @@ static const struct t_case cases[] = {
 	{ "topologies as Slurm forgives them, and several of them",
 	  test_topologies },
 	{ "rails come from the file or from Slurm's topology", test_rails },
+	{ "a job that takes one thread of each core needs more nodes",
+	  test_threads },
 	{ "what cannot be is said", test_bad },
 	{ "a zoo of nodes", test_many_classes },
 	{ NULL, NULL },

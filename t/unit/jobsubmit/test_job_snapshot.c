@@ -33,6 +33,11 @@ SET(listed, j->req_nodes = (char *)"n1")
 SET(het, j->het_job_id = j->job_id)
 SET(cron, j->bitflags = CRON_JOB)
 SET(alone, j->shared = JOB_SHARED_NONE)
+SET(contiguous, j->contiguous = 1)
+SET(alone_on_switch, j->shared = JOB_SHARED_TOPO)
+#if NP_SLURM_AT_LEAST(26, 5)
+SET(in_segments, j->segment_size = 2)
+#endif
 SET(exclusive_partition, j->partition = (char *)"alone")
 SET(two_partitions, j->partition = (char *)"alone,debug")
 SET(no_partition, j->partition = (char *)"gone")
@@ -100,6 +105,14 @@ static const struct {
 	  0, 0, "loud", false },
 	{ "alone on its nodes", alone, true, NP_JOB_READY, 0, 0, 0, "loud",
 	  true },
+	{ "with nodes next to each other", contiguous, true, NP_JOB_READY,
+	  SHARES | NP_JOB_CONSTRAINT, 0, 0, "loud", true },
+	{ "alone on its leaf switches", alone_on_switch, true, NP_JOB_READY,
+	  NP_JOB_CONSTRAINT, 0, 0, "loud", true },
+#if NP_SLURM_AT_LEAST(26, 5)
+	{ "in segments", in_segments, true, NP_JOB_READY,
+	  SHARES | NP_JOB_CONSTRAINT, 0, 0, "loud", true },
+#endif
 	{ "alone by its partition", exclusive_partition, true, NP_JOB_READY,
 	  0, 0, 0, "loud", true },
 	{ "two partitions", two_partitions, true, NP_JOB_READY,
