@@ -21,6 +21,7 @@
 #include "np_run_summary.h"
 #include "np_fabric_store.h"
 #include "np_loader.h"
+#include "np_nics.h"
 #include "np_self_check.h"
 #include "np_slurm_file.h"
 #include "np_store.h"
@@ -784,6 +785,112 @@ static void check_levels(struct cli_check *c, const struct np_calibration *cal)
 		cli_check_remedy(c, CALIBRATE);
 }
 
+/* ---- rails that differ ---- */
+
+struct rail {
+	const char *name, *nic;
+	double link; /* of the adapter, if this host has it, bytes/s; or 0 */
+	bool calibrated; /* it has a calibration of its own */
+};
+
+/* The rails of the file, each with its first adapter; returns their number. */
+static size_t list_rails(const struct np_topo *t, struct rail rail[])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n && n < NP_RAILS_MAX; i++) {
+		const struct np_topo_leaf *l = &t->leaf[i];
+		char name[NP_DEVICE_PATH];
+		struct np_device d;
+		size_t k = 0;
+
+		while (k < n && strcmp(rail[k].name, l->rail))
+			k++;
+		if (k < n)
+			continue;
+		snprintf(name, sizeof(name), "any/%s", l->nic);
+		rail[n++] = (struct rail){
+			.name = l->rail, .nic = l->nic,
+			.link = np_device_find("/sys", name, &d) ? 0 : d.link,
+		};
+	}
+	return n;
+}
+
+/* Length of the part of an adapter's name that says its kind. */
+static size_t kind_length(const char *nic)
+{
+	/* eth0, ens1 and enp65s0 are Ethernet. */
+	return *nic == 'e' ? 1 : strcspn(nic, "0123456789");
+}
+
+static bool differ(const struct rail *a, const struct rail *b)
+{
+	size_t len = kind_length(a->nic);
+
+	return len != kind_length(b->nic) || memcmp(a->nic, b->nic, len) ||
+	       (a->link > 0 && b->link > 0 && a->link != b->link);
+}
+
+/* "rail0 (eth0, 10 Gbit/s)" */
+static void add_rail_text(const struct rail *r, char *text, size_t len)
+{
+	cli_add(text, len, "%s%s (%s", *text ? ", " : "", r->name, r->nic);
+	if (r->link > 0)
+		cli_add(text, len, ", %g Gbit/s", r->link * 8e-9);
+	cli_add(text, len, ")");
+}
+
+/*
+ * A calibration describes the rail on which it was measured, and others only if
+ * they are alike.
+ */
+static void check_rail_calibrations(struct cli_check *c, struct np_store *s,
+				    const char *cluster,
+				    const struct np_calibration *newest)
+{
+	char all[512] = "", without[512] = "";
+	struct rail rail[NP_RAILS_MAX];
+	const struct rail *next = NULL;
+	bool unlike = false;
+	struct np_topo t;
+	size_t n;
+
+	if (!c->conf.rails[0] || np_rails_load(c->conf.rails, &t, NULL))
+		return; /* reported by check_rails() */
+	n = list_rails(&t, rail);
+	for (size_t i = 0; i < n; i++) {
+		const struct np_fabric_of of = { .rail = rail[i].name };
+		struct np_calibration own;
+
+		unlike |= differ(&rail[i], &rail[0]);
+		add_rail_text(&rail[i], all, sizeof(all));
+		if (np_fabric_store_load_of(s, cluster, NULL, &of, &own, NULL))
+			continue;
+		rail[i].calibrated = own.rail && !strcmp(own.rail, rail[i].name);
+		np_calibration_free(&own);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!rail[i].calibrated) {
+			next = next ? next : &rail[i];
+			cli_add(without, sizeof(without), "%s%s",
+				*without ? ", " : "", rail[i].name);
+		}
+	if (unlike && next) {
+		cli_check_add(c, CLI_WARNING, "calibration", "the rails of the "
+			      "nodes differ: %s; no calibration of %s: "
+			      "programs that load it are compared with %s%s",
+			      all, without, newest->rail ? "that of " :
+			      "one that does not say its rail", newest->rail ?
+			      newest->rail : "");
+		cli_check_remedy(c, CALIBRATE " --rail=%s", next->name);
+	} else if (unlike) {
+		cli_check_add(c, CLI_OK, "calibration", "the rails of the nodes "
+			      "differ, and each has its own: %s", all);
+	}
+	np_topo_free(&t);
+}
+
 /*
  * Without a calibration there are no predictions, so placement cannot act: a
  * problem if placement is on, otherwise a warning.
@@ -817,6 +924,7 @@ static void check_calibration(struct cli_check *c, struct np_store *s)
 		cli_check_remedy(c, CALIBRATE);
 	}
 	check_levels(c, &cal);
+	check_rail_calibrations(c, s, cluster, &cal);
 	np_calibration_free(&cal);
 }
 

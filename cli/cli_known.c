@@ -47,8 +47,8 @@ int cli_known_find(struct cli_known *k, struct cli_store *s,
 	return -1;
 }
 
-/* The cluster of the newest run that names one, or NULL. */
-static const char *newest_cluster(const struct cli_known *k, size_t n)
+/* The newest run that names its cluster, or NULL. */
+static const struct np_record *newest_run(const struct cli_known *k, size_t n)
 {
 	const struct np_record *best = NULL;
 
@@ -60,7 +60,7 @@ static const char *newest_cluster(const struct cli_known *k, size_t n)
 			    (!best || r->start > best->start))
 				best = r;
 		}
-	return best ? best->cluster : NULL;
+	return best;
 }
 
 /* Summarise the runs of all applications for this calibration; 0 or -ENOMEM. */
@@ -95,14 +95,19 @@ static size_t count_curve_levels(const struct cli_known *k, size_t n)
 }
 
 /*
- * Load the calibration of a cluster (NULL: the newest of any) at a scope (NULL:
- * any), and evaluate all applications on it.
+ * Load the calibration of the cluster and fabric of a run (NULL: the newest of
+ * any) at a scope (NULL: any), and evaluate all applications on it.
  */
 static int load_calibration(struct cli_known *k, struct cli_store *s,
-			    const char *cluster, const char *scope)
+			    const struct np_record *run, const char *scope)
 {
+	const struct np_fabric_of of = {
+		.rail = run ? np_run_rail(run) : NULL,
+		.transport = run ? run->probe.transport : NULL,
+	};
 	struct np_calibration cal;
-	int rc = np_fabric_store_load(s->store, cluster, scope, &cal, &k->why);
+	int rc = np_fabric_store_load_of(s->store, run ? run->cluster : NULL,
+					 scope, &of, &cal, &k->why);
 
 	if (rc)
 		return rc;
@@ -122,21 +127,21 @@ static int load_calibration(struct cli_known *k, struct cli_store *s,
 int cli_known_load_calibration(struct cli_known *k, struct cli_store *s, size_t n_first,
 		    bool any)
 {
-	const char *cluster = newest_cluster(k, n_first);
-	int rc = load_calibration(k, s, cluster, NULL);
+	const struct np_record *run = newest_run(k, n_first);
+	int rc = load_calibration(k, s, run, NULL);
 
-	if (rc == -ENOENT && any && cluster) {
-		cluster = NULL;
-		rc = load_calibration(k, s, cluster, NULL);
+	if (rc == -ENOENT && any && run) {
+		run = NULL;
+		rc = load_calibration(k, s, run, NULL);
 	}
 	if (rc || k->cal.scope != NP_SCOPE_LEAF ||
 	    count_curve_levels(k, n_first))
 		return rc;
-	rc = load_calibration(k, s, cluster, "node");
+	rc = load_calibration(k, s, run, "node");
 	if (rc == -ENOENT)
 		return 0;
 	if (!rc && !count_curve_levels(k, n_first))
-		rc = load_calibration(k, s, cluster, "leaf");
+		rc = load_calibration(k, s, run, "leaf");
 	return rc;
 }
 

@@ -50,8 +50,8 @@ int cli_known_find(struct cli_known *k, struct cli_store *s,
 
 /*
  * Load the calibration of the cluster where the newest run of the first
- * n_first applications took place, and evaluate all applications on it. If two
- * scopes were calibrated, leaf is used unless these applications have
+ * n_first applications took place, and of the rail or transport that it used,
+ * if that has one, and evaluate all applications on it. If two scopes were calibrated, leaf is used unless these applications have
  * sensitivity curves only at the other one. any: if that cluster has no
  * calibration, use the newest of another one.
  * Returns 0, -ENOENT (k->why) or another -errno (k->why).

@@ -214,13 +214,24 @@ static int write_file(struct np_store *s, const char *cluster,
 
 struct best_calibration {
 	const char *scope; /* NULL: any */
+	const struct np_fabric_of *of; /* that is preferred */
 	struct np_calibration c;
 };
+
+bool np_fabric_is_of(const struct np_calibration *c,
+		     const struct np_fabric_of *of)
+{
+	if (of->rail)
+		return c->rail && !strcmp(c->rail, of->rail);
+	return !of->transport || !strcmp(c->transport, of->transport);
+}
 
 /* Is a, which is seen after b, the better one? */
 static bool better(const struct best_calibration *b,
 		   const struct np_calibration *a)
 {
+	if (np_fabric_is_of(a, b->of) != np_fabric_is_of(&b->c, b->of))
+		return np_fabric_is_of(a, b->of);
 	if ((a->scope == NP_SCOPE_LEAF) != (b->c.scope == NP_SCOPE_LEAF))
 		return a->scope == NP_SCOPE_LEAF;
 	return a->date > b->c.date;
@@ -238,7 +249,8 @@ static int look_at_calibration(struct search *s, const char *text, size_t len,
 	if (rc)
 		return rc;
 	wanted = !b->scope || !strcmp(np_scope_name(c.scope), b->scope);
-	rc = wanted && (b->scope || c.scope == NP_SCOPE_LEAF);
+	rc = wanted && np_fabric_is_of(&c, b->of) &&
+	     (b->scope || c.scope == NP_SCOPE_LEAF);
 	if (!wanted || (s->found && !better(b, &c))) {
 		np_calibration_free(&c);
 		return rc;
@@ -265,17 +277,17 @@ static struct search search_for(struct np_store *store, const char *cluster,
 	};
 }
 
-int np_fabric_store_load(struct np_store *store, const char *cluster,
-			 const char *scope, struct np_calibration *out,
-			 struct np_err *err)
+int np_fabric_store_load_of(struct np_store *store, const char *cluster,
+			    const char *scope, const struct np_fabric_of *of,
+			    struct np_calibration *out, struct np_err *err)
 {
-	struct best_calibration b = { .scope = scope };
-	char of[64] = "";
-	struct search s = search_for(store, cluster, of);
+	struct best_calibration b = { .scope = scope, .of = of };
+	char at[64] = "";
+	struct search s = search_for(store, cluster, at);
 	int rc;
 
 	if (scope)
-		snprintf(of, sizeof(of), " at scope %s", scope);
+		snprintf(at, sizeof(at), " at scope %s", scope);
 	s.best = &b;
 	rc = search(&s, err);
 	if (!rc)
@@ -283,6 +295,15 @@ int np_fabric_store_load(struct np_store *store, const char *cluster,
 	else if (s.found)
 		np_calibration_free(&b.c);
 	return rc;
+}
+
+int np_fabric_store_load(struct np_store *s, const char *cluster,
+			 const char *scope, struct np_calibration *out,
+			 struct np_err *err)
+{
+	static const struct np_fabric_of any;
+
+	return np_fabric_store_load_of(s, cluster, scope, &any, out, err);
 }
 
 int np_fabric_store_stamp(struct np_store *s, const char *cluster,

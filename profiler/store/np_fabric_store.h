@@ -31,6 +31,22 @@ int np_fabric_store_load(struct np_store *s, const char *cluster,
 			 struct np_err *err);
 
 /*
+ * The same, but whatever its age and scope, one of the same fabric is preferred
+ * where a cluster has several: of the same rail, or else, if rail is NULL, of
+ * the same transport.  NULL: not known.
+ */
+struct np_fabric_of {
+	const char *rail, *transport;
+};
+int np_fabric_store_load_of(struct np_store *s, const char *cluster,
+			    const char *scope, const struct np_fabric_of *of,
+			    struct np_calibration *out, struct np_err *err);
+
+/* Is a calibration of that fabric?  True if neither member is known. */
+bool np_fabric_is_of(const struct np_calibration *c,
+		     const struct np_fabric_of *of);
+
+/*
  * The stamp of the directory of a cluster's calibrations.  While it stays the
  * same, so does the result of np_fabric_store_load() for that cluster.
  * Returns 0, or with err -ENOENT (there is none), -EACCES or another -errno.

@@ -209,10 +209,21 @@ struct np_cat_app {
 	bool usable;	/* evidence is for the calibration in use */
 	bool no_room;	/* no handle was free for it */
 	int32_t handle; /* NP_PROFILE_UNKNOWN: none */
+	size_t fabric;	/* on which it was measured */
 	struct np_run_summary summary;
 	bool agrees; /* as in struct np_app_entry */
 	char refuted[NP_APP_WHY];
 	struct log_state said;
+};
+
+/* Calibrations in use: of several rails, or networks of partitions. */
+#define MAX_FABRICS 4
+#define MAX_UNCALIBRATED 8
+
+struct fabric {
+	struct np_calibration cal;
+	struct np_predictor *models;  /* without intervals, fast */
+	struct np_predictor *checked; /* with intervals, for conflicts */
 };
 
 struct np_catalog {
@@ -230,16 +241,19 @@ struct np_catalog {
 	size_t cursor[2];     /* last owner found: [wanted only] */
 	struct log_state uids_said;
 
-	bool calibrated;
-	struct np_calibration cal;
-	struct np_predictor *models;  /* without intervals, fast */
-	struct np_predictor *checked; /* with intervals, for conflicts */
+	/* The newest calibration, then those of other fabrics that programs
+	   use; none: not calibrated. */
+	struct fabric fabrics[MAX_FABRICS];
+	size_t n_fabrics;
+	/* Rails and transports without a calibration: the first one counts. */
+	char uncalibrated[MAX_UNCALIBRATED][160];
+	size_t n_uncalibrated;
 	struct np_store_stamp cal_stamp;
 	double cal_due, cal_again; /* next look; second reading if racy, or 0 */
 	int cal_rc;		   /* of the last attempt to load it */
 	struct np_err cal_err;
 	struct log_state cal_said;
-	struct np_err fabric; /* description of the calibration in use */
+	struct np_err described; /* the newest calibration in words */
 
 	struct np_conflict *conflict;
 	struct np_cat_app *by_handle[NP_CONFLICT_MAX_PROFILES];
@@ -940,15 +954,18 @@ static void catalog_log(const char *line, void *catalog)
 
 #define LOOK_SEC 5.0
 
+static void fabric_close(struct fabric *f)
+{
+	np_predictor_free(f->models);
+	np_predictor_free(f->checked);
+	np_calibration_free(&f->cal);
+}
+
 static void catalog_uncalibrate(struct np_catalog *c)
 {
-	if (!c->calibrated)
-		return;
-	np_predictor_free(c->models);
-	np_predictor_free(c->checked);
-	np_calibration_free(&c->cal);
-	c->models = c->checked = NULL;
-	c->calibrated = false;
+	for (size_t i = 0; i < c->n_fabrics; i++)
+		fabric_close(&c->fabrics[i]);
+	c->n_fabrics = c->n_uncalibrated = 0;
 }
 
 /* The sharing coefficient of a scope in words, for example "0.91". */
@@ -968,21 +985,22 @@ static void sharing_text(const struct np_calibration *cal, enum np_scope scope,
 /* Describe the calibration in use, for np_catalog_fabric(). */
 static void describe(struct np_catalog *c)
 {
+	const struct np_calibration *cal = &c->fabrics[0].cal;
 	const char *const *names = np_scope_names;
-	time_t t = (time_t)c->cal.date;
+	time_t t = (time_t)cal->date;
 	char text[NP_N_SCOPES][32], date[32] = "an unknown date";
 	struct tm tm;
 
-	if (c->cal.date > 0 && gmtime_r(&t, &tm))
+	if (cal->date > 0 && gmtime_r(&t, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	for (int i = 0; i < NP_N_SCOPES; i++)
-		sharing_text(&c->cal, (enum np_scope)i, text[i],
+		sharing_text(cal, (enum np_scope)i, text[i],
 			     sizeof(text[i]));
-	np_errf(&c->fabric, 0,
+	np_errf(&c->described, 0,
 		"of %s, cluster %.64s, %zu levels at scope %.16s; sharing "
 		"coefficients: %s %s, %s %s, %s %s",
-		date, c->cal.cluster, c->cal.fabric->n_levels,
-		np_scope_name(c->cal.scope), names[0], text[0], names[1],
+		date, cal->cluster, cal->fabric->n_levels,
+		np_scope_name(cal->scope), names[0], text[0], names[1],
 		text[1], names[2], text[2]);
 }
 
@@ -1004,38 +1022,96 @@ static void drop_derived(struct np_catalog *c)
 
 #define CHECK_REPLICATES 50 /* bootstrap samples of an interval */
 
-/* Load the newest calibration and make the models for it. */
-static int fabric_load(struct np_catalog *c, struct np_err *err)
+/* Load a calibration, and make the models for it. */
+static int fabric_open(const struct np_catalog *c,
+		       const struct np_fabric_of *of, struct fabric *out,
+		       struct np_err *err)
 {
 	static const struct np_predict_opt fast = { .replicates = 0,
 						    .seed = 1 };
 	static const struct np_predict_opt full = { CHECK_REPLICATES, 1 };
 	const struct np_model *m = np_model_find(NP_MODEL_DEFAULT, NULL);
-	struct np_predictor *models = NULL, *checked = NULL;
-	struct np_calibration cal;
-	int rc = np_fabric_store_load(c->store, c->cluster, NULL, &cal, err);
+	struct fabric f = { .models = NULL };
+	int rc = np_fabric_store_load_of(c->store, c->cluster, NULL, of,
+					 &f.cal, err);
 
 	if (rc)
 		return rc;
-	rc = np_predictor_new(cal.fabric, m, &fast, &models, err);
+	rc = np_predictor_new(f.cal.fabric, m, &fast, &f.models, err);
 	if (!rc)
-		rc = np_predictor_new(cal.fabric, m, &full, &checked, err);
-	if (rc) {
-		np_predictor_free(models);
-		np_calibration_free(&cal);
+		rc = np_predictor_new(f.cal.fabric, m, &full, &f.checked, err);
+	if (rc)
+		fabric_close(&f);
+	else
+		*out = f;
+	return rc;
+}
+
+/* Load the newest calibration. */
+static int fabric_load(struct np_catalog *c, struct np_err *err)
+{
+	static const struct np_fabric_of any;
+	struct fabric f;
+	int rc = fabric_open(c, &any, &f, err);
+
+	if (rc)
 		return rc;
-	}
 	catalog_uncalibrate(c);
-	c->cal = cal;
-	c->models = models;
-	c->checked = checked;
-	c->calibrated = true;
+	c->fabrics[c->n_fabrics++] = f;
 	catalog_log_begin(c, &c->cal_said, NULL);
-	if (cal.n_skipped)
-		catalog_log(cal.skipped.text, c);
+	if (f.cal.n_skipped)
+		catalog_log(f.cal.skipped.text, c);
 	catalog_log_end(c);
 	describe(c);
 	return 0;
+}
+
+/* Does this fabric lack a calibration? If not, note that it does. */
+static bool is_uncalibrated(struct np_catalog *c, const struct np_fabric_of *of)
+{
+	char key[sizeof(c->uncalibrated[0])];
+
+	snprintf(key, sizeof(key), "%s %s", of->rail ? of->rail : "",
+		 of->rail || !of->transport ? "" : of->transport);
+	for (size_t i = 0; i < c->n_uncalibrated; i++)
+		if (!strcmp(c->uncalibrated[i], key))
+			return true;
+	if (c->n_uncalibrated == MAX_UNCALIBRATED)
+		return true;
+	strcpy(c->uncalibrated[c->n_uncalibrated++], key);
+	return false;
+}
+
+/*
+ * The fabric of the newest of these runs: one that is in use, or else another
+ * one that was calibrated, or else the first. Each is looked for once.
+ */
+static size_t fabric_of(struct np_catalog *c, const struct np_runs *runs)
+{
+	const struct np_record *newest = NULL;
+	struct np_fabric_of of = { NULL };
+	struct fabric f;
+
+	for (size_t i = 0; i < runs->n; i++)
+		if (!newest || runs->run[i]->start > newest->start)
+			newest = runs->run[i];
+	if (newest) {
+		of.rail = np_run_rail(newest);
+		of.transport = newest->probe.transport;
+	}
+	for (size_t i = 0; i < c->n_fabrics; i++)
+		if (np_fabric_is_of(&c->fabrics[i].cal, &of))
+			return i;
+	if (c->n_fabrics == MAX_FABRICS || is_uncalibrated(c, &of) ||
+	    fabric_open(c, &of, &f, NULL))
+		return 0;
+	if (!np_fabric_is_of(&f.cal, &of)) {
+		fabric_close(&f);
+		return 0;
+	}
+	c->n_uncalibrated--;
+	c->fabrics[c->n_fabrics] = f;
+	return c->n_fabrics++;
 }
 
 /* Is there a newer one than the one that is in use, or that failed? */
@@ -1482,13 +1558,13 @@ static struct np_cat_app *catalog_next(const struct np_catalog *c, bool wanted)
 }
 
 /*
- * Read and summarise; *bytes: how much was read.
+ * Read and summarise, and set a->fabric; *bytes: how much was read.
  * Returns 0, -ENODATA (logged if there is a reason) or -ENOMEM.
  */
-static int read_summary(struct np_catalog *c, const struct np_cat_app *a,
+static int read_summary(struct np_catalog *c, struct np_cat_app *a,
 			struct np_run_summary *out, size_t *bytes)
 {
-	const struct np_run_summary_opt opt = { .calibration = &c->cal };
+	struct np_run_summary_opt opt = { .calibration = NULL };
 	struct np_err why = NP_ERR_INIT;
 	struct np_runs runs;
 	int rc = np_store_load(c->store,
@@ -1500,13 +1576,16 @@ static int read_summary(struct np_catalog *c, const struct np_cat_app *a,
 
 	*bytes = rc ? 0 : runs.bytes;
 	if (!rc) {
+		a->fabric = fabric_of(c, &runs);
+		opt.calibration = &c->fabrics[a->fabric].cal;
 		rc = np_run_summary_make(&runs, &opt, out);
 		if (!rc) /* a thousand runs are too much to keep in memory */
 			np_run_summary_detach(out, a->key.app);
 		np_runs_free(&runs);
 		if (rc)
 			return rc;
-		rc = np_program_check(&out->program, c->cal.fabric, &why);
+		rc = np_program_check(&out->program, opt.calibration->fabric,
+				      &why);
 		if (!rc && np_run_summary_has_data(out))
 			return 0;
 		np_run_summary_free(out);
@@ -1592,14 +1671,18 @@ static int predict(void *arg, uint32_t victim, uint32_t co,
 	const struct np_cat_app *v = c->by_handle[victim];
 	const struct np_cat_app *x = c->by_handle[co];
 	enum np_scope scope = (enum np_scope)contact; /* same order */
-	const struct np_mean *sharing = &c->cal.fabric->sharing[scope];
+	const struct fabric *f;
+	const struct np_mean *sharing;
 	const struct np_program *program;
 	struct np_prediction p;
 	int rc;
 
 	c->changed = true;
-	if (!v || !x || !v->usable || !x->usable)
+	/* Fabrics that were calibrated apart cannot be compared. */
+	if (!v || !x || !v->usable || !x->usable || v->fabric != x->fabric)
 		return -ENODATA;
+	f = &c->fabrics[v->fabric];
+	sharing = &f->cal.fabric->sharing[scope];
 	/* Interference at that scope has to be measured, not assumed. */
 	if (!np_mean_known(sharing))
 		return -ENODATA;
@@ -1608,10 +1691,10 @@ static int predict(void *arg, uint32_t victim, uint32_t co,
 		return 0;
 	}
 	program = &x->summary.program;
-	rc = np_predict(c->models, &v->summary.program, &program, 1, scope, &p,
+	rc = np_predict(f->models, &v->summary.program, &program, 1, scope, &p,
 			NULL);
 	if (!rc && p.slowdown > c->conf.max_slowdown)
-		rc = np_predict(c->checked, &v->summary.program, &program, 1,
+		rc = np_predict(f->checked, &v->summary.program, &program, 1,
 				scope, &p, NULL);
 	if (rc)
 		return rc;
@@ -1929,9 +2012,11 @@ static void catalog_judge(struct np_catalog *c, struct np_cat_app *own)
 	if (p && p->there && p->known) {
 		if (!own->usable || !p->usable)
 			return;
-		consistency = np_consistency_check(&own->summary, &p->summary,
-						   c->cal.fabric, own->refuted,
-						   sizeof(own->refuted));
+		if (own->fabric == p->fabric)
+			consistency = np_consistency_check(
+				&own->summary, &p->summary,
+				c->fabrics[p->fabric].cal.fabric, own->refuted,
+				sizeof(own->refuted));
 	}
 	own->agrees = consistency == NP_CONSISTENCY_AGREES;
 	if (consistency != NP_CONSISTENCY_REFUTED)
@@ -2001,6 +2086,6 @@ int np_catalog_index(struct np_catalog *c, struct np_app_index **out)
 const char *np_catalog_fabric(const struct np_catalog *c)
 {
 	return c->trouble    ? c->why.text :
-	       c->calibrated ? c->fabric.text :
+	       c->n_fabrics  ? c->described.text :
 			       "not read yet";
 }

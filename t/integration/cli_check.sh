@@ -183,6 +183,30 @@ test_check_says_what_to_repair() {
 	finding problem placement/ 'SlurmUser cannot write' 'install -d -m 755 -o nobody'
 }
 
+# DATE RAIL: the calibration of the test data, as if measured on that rail.
+calibrated_on() {
+	sed "1s/{/{\"rail\": \"$2\", /" "$S/fabric.json" >"$S/store/fabric/hpc/$1.json"
+}
+
+test_check_warns_of_rails_that_differ_and_have_one_calibration() {
+	local text='the rails of the nodes differ'
+	setup
+	slurm_here 22.05.8 netprof
+	mv "$S"/store/fabric/hpc/*.json "$S/fabric.json"
+	calibrated_on 20240523T100000Z ib
+	echo "Rails=$S/rails" >>"$S/conf"
+	printf 'Rail=%s NIC=%s Leaf=%s Nodes=n[0-3]\n' ib mlx5_0:1 s0 lan eth9 s1 >"$S/rails"
+	finding warning calibration \
+		"$text: ib .mlx5_0:1.*, lan .eth9.*; no calibration of lan: .* with that of ib" \
+		'netprof calibrate --rail=lan'
+	calibrated_on 20240522T100000Z lan
+	finding ok calibration "$text, and each has its own: ib .*, lan"
+	printf 'Rail=%s NIC=%s Leaf=%s Nodes=n[0-3]\n' ib mlx5_0:1 s0 lan mlx5_1:1 s1 \
+		>"$S/rails"
+	run netprof check -P
+	! grep -q "$text" <<<"$OUT" || fail "$OUT"
+}
+
 test_check_reports_directories_of_users_made_by_others() {
 	local users
 	[ "$MY_UID" = 0 ] || return 0 # chown

@@ -144,6 +144,51 @@ static void test_newest_counts(void)
 	np_store_close(s);
 }
 
+/* As some_json(), on this rail and device. */
+static void save_of(struct np_store *s, const char *rail, char device,
+		    const char *scope, double date)
+{
+	char *text = some_json(scope, date), with[2048];
+
+	snprintf(with, sizeof(with), "{\"rail\":\"%s\",%s", rail, text + 1);
+	free(text);
+	strstr(with, "eth0")[3] = device;
+	T_CHECK(!np_fabric_store_save(s, "hpc", date, with, NULL));
+}
+
+static void test_of_the_same_fabric(void)
+{
+	static const struct {
+		const char *name, *rail, *transport, *scope;
+		double want; /* days after DATE */
+	} rows[] = {
+		{ "of a rail", "r0", "tcp/eth1", NULL, 1 },
+		{ "of a rail, leaf before node", "r1", NULL, NULL, 2 },
+		{ "of a rail and scope", "r1", NULL, "node", 3 },
+		{ "a rail without one", "r2", "tcp/eth0", NULL, 2 },
+		{ "of a transport", NULL, "tcp/eth0", NULL, 1 },
+		{ "a transport without one", NULL, "tcp/eth7", NULL, 2 },
+		{ "of any", NULL, NULL, NULL, 2 },
+	};
+	struct np_store *s = t_store_fresh();
+
+	save_of(s, "r0", '0', "leaf", DATE + DAY);
+	save_of(s, "r1", '1', "leaf", DATE + 2 * DAY);
+	save_of(s, "r1", '1', "node", DATE + 3 * DAY);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		const struct np_fabric_of of = { rows[i].rail,
+						 rows[i].transport };
+		struct np_calibration c;
+
+		T_ROW(rows[i].name,
+		      !np_fabric_store_load_of(s, "hpc", rows[i].scope, &of,
+					       &c, NULL) &&
+		      c.date == DATE + rows[i].want * DAY);
+		np_calibration_free(&c);
+	}
+	np_store_close(s);
+}
+
 static void test_unusable_files_are_passed_over(void)
 {
 	struct np_store *s = t_store_fresh();
@@ -395,6 +440,8 @@ static void test_what_cannot_be_read_is_not_written(void)
 
 static const struct t_case cases[] = {
 	{ "what is saved is loaded again", test_saved_is_loaded },
+	{ "each fabric of a cluster has its own calibration",
+	  test_of_the_same_fabric },
 	{ "the newest of the cluster and scope counts", test_newest_counts },
 	{ "files that are no use are passed over and told",
 	  test_unusable_files_are_passed_over },

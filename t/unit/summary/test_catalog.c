@@ -126,6 +126,36 @@ static void test_programs_on_other_rails_are_no_conflict(void)
 	}
 }
 
+/* fft and halo on rail a, and copies on rail b, which was calibrated later. */
+static void test_each_rail_has_its_own_calibration(void)
+{
+	const unsigned me = geteuid();
+
+	start("hpc");
+	put_own("fft", "fft");
+	put_own("halo", "halo");
+	put_own("fft", "fft2");
+	put_own("halo", "halo2");
+	sh("sed -i 's/\"leaves\":\\[{\"name\":\"[^\"]*\",/&\"rail\":\"a\","
+	   "\"traffic\":{\"n_nodes\":2,\"node_sec\":100,\"bytes\":1e9},/' "
+	   "users/%u/*/* && sed -i 's/\"rail\":\"a\"/\"rail\":\"b\"/' "
+	   "users/%u/fft2/* users/%u/halo2/* && sed -i "
+	   "'s/\"app\":\"[a-z]*/&2/' users/%u/fft2/* users/%u/halo2/*",
+	   me, me, me, me, me);
+	sh("cd fabric/hpc && sed 's/\"mean\": 0.91/\"mean\": 0.5/;"
+	   "1s/{/{\"rail\": \"b\", /;s/\"date\": [0-9]*/\"date\": 1719000000/'"
+	   " " CAL " >20240601T100000Z.json && sed -i "
+	   "'1s/{/{\"rail\": \"a\", /' " CAL);
+	T_CHECK(refresh() == 0 && !w.n_warned);
+	T_ROW("rail a", fabs(slowdown("fft", "halo") - 0.152188) < 2e-4);
+	T_ROW("rail b", slowdown("fft2", "halo2") > 0.03 &&
+	      slowdown("fft2", "halo2") < 0.7 * slowdown("fft", "halo"));
+	T_ROW("between them", slowdown("fft", "halo2") == 0 &&
+	      slowdown("fft2", "halo") == 0);
+	T_CHECK(!!strstr(np_catalog_fabric(w.c), "leaf 0.50"));
+	stop();
+}
+
 static void test_the_calibration_is_described(void)
 {
 	start("hpc");
@@ -431,6 +461,8 @@ static const struct t_case cases[] = {
 	  test_what_is_beyond_all_levels_is_no_conflict },
 	{ "what is hardly known is no conflict",
 	  test_what_is_hardly_known_is_no_conflict },
+	{ "each rail has its own calibration",
+	  test_each_rail_has_its_own_calibration },
 	{ "the calibration is described", test_the_calibration_is_described },
 	{ "an application goes and comes again",
 	  test_an_application_goes_and_comes },
