@@ -37,6 +37,7 @@
 #include "np_queue_log.h"
 #include "np_read.h"
 #include "np_rng.h"
+#include "np_sacct.h"
 #include "np_simulate.h"
 #include "np_slurm_file.h"
 #include "np_topo.h"
@@ -327,6 +328,7 @@ struct cli_sim_ask {
 	const char *leaves, *topology;	/* source of the cluster */
 	uint32_t cpus;			/* --cpus-per-node; 0: not given */
 	const char *rules, *mix, *pairs, *policies, *events;
+	const char *shares; /* output of sshare */
 	char *setting[CLI_SIM_SETTINGS];
 	size_t n_settings;
 	uint32_t seeds;
@@ -350,6 +352,10 @@ struct cli_simulate {
 	uint32_t *partition_of; /* by text of the log: its partition, from 1 */
 	char cluster_text[160];
 
+	/* Associations of accounts and users, by "ACCOUNT" and "ACCOUNT|USER";
+	   none: all users have equal shares. */
+	struct np_sim_assoc *assoc;
+	struct np_index associations;
 	struct np_sim_job *job; /* log.n */
 	struct cli_sim_profiles profiles;
 	struct np_slowdowns *slowdowns;	/* predicted slowdowns of profiles */
@@ -372,6 +378,7 @@ struct cli_simulate {
  *
  *	jobs		a log in the Standard Workload Format, or of sacct
  *	cluster		--leaves, a topology file, or scontrol
+ *	shares		of accounts and users, from sshare
  *	queue		the jobs of the log on this cluster
  *	profiles	which application each job is, and the slowdown matrix
  *	policies	modes of placement with their settings
@@ -943,6 +950,185 @@ static int read_cluster(struct cli_simulate *s)
 	return make_partitions(s);
 }
 
+/* ---- shares, for --order=fairshare ---- */
+
+#define MAX_ASSOCIATION 512 /* bytes of "ACCOUNT|USER" */
+
+/*
+ * The number of an association, added if new. user "": of an account. Returns
+ * NP_NO_INDEX if there is no memory.
+ */
+static uint32_t association(struct cli_simulate *s, const char *account,
+			    const char *user, uint32_t parent, uint32_t shares)
+{
+	char key[MAX_ASSOCIATION];
+	size_t before = s->associations.n;
+	uint32_t at;
+
+	snprintf(key, sizeof(key), "%s%s%s", account, *user ? "|" : "", user);
+	at = np_index_get(&s->associations, key, strlen(key));
+	if (at != before || at == NP_NO_INDEX)
+		return at;
+	if (np_array_grow(&s->assoc, at, sizeof(*s->assoc)))
+		return NP_NO_INDEX;
+	s->assoc[at] = (struct np_sim_assoc){ parent, shares };
+	return at;
+}
+
+/* The number of an account. Unknown ones are below the root, with one share. */
+static uint32_t account_of(struct cli_simulate *s, const char *name)
+{
+	uint32_t root = np_index_find(&s->associations, "root", 4);
+
+	return association(s, name, "", root == NP_NO_INDEX ?
+			   NP_SIM_NO_PARENT : root, 1);
+}
+
+/* The accounts from the root to the last one that was read. */
+struct accounts {
+	uint32_t at[NP_SIM_MAX_DEPTH];
+	size_t depth;
+};
+
+/* Column RawShares: a number, "parent", or nothing for the root. */
+static int parse_shares(const char *text, uint32_t *out)
+{
+	uint64_t n = 1;
+
+	*out = NP_SIM_SHARES_OF_PARENT;
+	if (!strcmp(text, "parent"))
+		return 0;
+	if (*text && np_whole_parse(text, NP_SIM_SHARES_OF_PARENT - 1, &n))
+		return -EINVAL;
+	*out = (uint32_t)n;
+	return 0;
+}
+
+enum { SHARE_ACCOUNT, SHARE_USER, SHARE_RAW, N_SHARE_COLUMNS };
+static const char *const share_columns[] = { "Account", "User", "RawShares" };
+
+/* A row of sshare, which indents accounts by their depth in the tree. */
+static int add_share(struct cli_simulate *s, struct accounts *a,
+		     char *const value[])
+{
+	const char *account = value[SHARE_ACCOUNT];
+	size_t depth = strspn(account, " ");
+	uint32_t shares, at;
+
+	account += depth;
+	if (!*account || parse_shares(value[SHARE_RAW], &shares))
+		return -EINVAL;
+	if (*value[SHARE_USER]) {
+		at = account_of(s, account);
+		if (at != NP_NO_INDEX)
+			at = association(s, account, value[SHARE_USER], at,
+					 shares);
+		return at == NP_NO_INDEX ? -ENOMEM : 0;
+	}
+	if (depth > a->depth)
+		depth = a->depth;
+	if (depth + 1 >= NP_SIM_MAX_DEPTH)
+		return -EINVAL;
+	at = association(s, account, "", depth ? a->at[depth - 1] :
+			 NP_SIM_NO_PARENT, shares);
+	a->at[depth] = at;
+	a->depth = depth + 1;
+	return at == NP_NO_INDEX ? -ENOMEM : 0;
+}
+
+/* The output of sshare --parsable2, which is changed. */
+static int parse_sshare(struct cli_simulate *s, char *text, const char *source,
+			struct np_err *err)
+{
+	char *value[N_SHARE_COLUMNS], *line = strsep(&text, "\n");
+	struct accounts a = { .depth = 0 };
+	struct np_sacct_head h;
+
+	np_sacct_read_head(line, "|", share_columns, N_SHARE_COLUMNS, &h);
+	for (size_t i = 0; i < N_SHARE_COLUMNS; i++)
+		if (!h.has[i])
+			return np_errf(err, -EINVAL, "%s:1: no column %s: "
+				       "expected the output of sshare -a "
+				       "--parsable2", source, share_columns[i]);
+	for (unsigned n = 2; (line = strsep(&text, "\n")); n++) {
+		int rc = 0;
+
+		if (!*line)
+			continue;
+		if (np_sacct_read_row(line, "|", &h, value, N_SHARE_COLUMNS) !=
+		    h.n)
+			rc = -EINVAL;
+		if (!rc)
+			rc = add_share(s, &a, value);
+		if (rc)
+			return np_errf(err, rc, rc == -ENOMEM ?
+				       "%s:%u: out of memory" : "%s:%u: "
+				       "expected an account, a user or none, "
+				       "and shares", source, n);
+	}
+	return s->associations.n ? 0 :
+	       np_errf(err, -EINVAL, "%s: no account", source);
+}
+
+/* The shares as they are now, or none if this Slurm has no fair share. */
+static int ask_shares(struct cli_simulate *s, struct np_err *err)
+{
+	static char *const argv[] = { "sshare", "-a", "--parsable2",
+				      "--format=Account,User,RawShares", NULL };
+	char *text = malloc(MAX_ANSWER);
+	int rc = 0;
+
+	if (!text)
+		return np_errf(err, -ENOMEM, "out of memory");
+	if (cli_spawn(argv, SCONTROL_SEC, text, MAX_ANSWER))
+		cli_warn_line("sshare does not answer: all users count as "
+			      "having equal shares", NULL);
+	else
+		rc = parse_sshare(s, text, "sshare", err);
+	free(text);
+	return rc;
+}
+
+static int read_shares(struct cli_simulate *s)
+{
+	struct np_err err = NP_ERR_INIT;
+	const char *path = s->o->shares;
+	size_t len;
+	char *text;
+	int rc = 0;
+
+	if (path) {
+		rc = np_slurm_text(path, MAX_ANSWER, &text, &len, &err);
+		if (!rc) {
+			rc = parse_sshare(s, text, path, &err);
+			free(text);
+		}
+	} else if (s->o->fair && s->o->last) {
+		rc = ask_shares(s, &err);
+	}
+	return rc ? cli_fail("%s", err.text) : -1;
+}
+
+/*
+ * The user of a job for the simulation: with shares, its association. One
+ * without shares, such as a user who has left, has one share.
+ */
+static uint32_t user_of(struct cli_simulate *s, const struct np_queue_job *from)
+{
+	char account[MAX_ASSOCIATION / 2] = "", user[MAX_ASSOCIATION / 2] = "";
+	uint32_t at;
+
+	/* Jobs without a user count as those of one user. */
+	if (!s->associations.n)
+		return from->user == NP_QUEUE_NONE ? (uint32_t)s->log.text.n :
+						     from->user;
+	np_queue_text(&s->log, from->account, account, sizeof(account));
+	np_queue_text(&s->log, from->user, user, sizeof(user));
+	at = account_of(s, *account ? account : "root");
+	return at == NP_NO_INDEX ? at :
+	       association(s, account, *user ? user : "-", at, 1);
+}
+
 /* ---- the queue: jobs of the log on this cluster ---- */
 
 /*
@@ -986,11 +1172,11 @@ static int make_queue(struct cli_simulate *s)
 			.after = from->after == NP_QUEUE_NONE ? NP_SIM_NO_JOB :
 								from->after,
 			.think_sec = from->think_sec,
-			/* Jobs without a user count as those of one user. */
-			.user = from->user == NP_QUEUE_NONE ?
-				(uint32_t)s->log.text.n : from->user,
+			.user = user_of(s, from),
 			.profile = NP_PROFILE_UNKNOWN,
 		};
+		if (j->user == NP_NO_INDEX)
+			return cli_fail("out of memory");
 		if (from->partition != NP_QUEUE_NONE)
 			j->partition = (uint16_t)
 				(s->partition_of[from->partition] - 1);
@@ -1564,6 +1750,8 @@ static int sim_prepare(struct cli_simulate *s)
 
 	if (rc < 0)
 		rc = read_cluster(s);
+	if (rc < 0)
+		rc = read_shares(s);
 	if (rc < 0)
 		rc = make_queue(s);
 	if (rc < 0)
@@ -2320,6 +2508,7 @@ static int simulate(struct cli_simulate *s, struct progress *p, size_t i,
 	struct np_sim_input ask = {
 		.cluster = &s->cluster, .job = s->job, .n = s->log.n,
 		.scheduler = &s->o->scheduler, .slowdowns = s->slowdowns,
+		.assoc = s->assoc, .n_assocs = s->associations.n,
 		.policy = &policy->p, .rigid = s->o->rigid,
 		.started = s->events ? log_start : NULL,
 		.go_on = go_on, .arg = p,
@@ -2412,6 +2601,8 @@ static void release(struct cli_simulate *s)
 	free(s->without);
 	free(s->with);
 	free(s->job);
+	free(s->assoc);
+	np_index_free(&s->associations);
 	free(s->sets);
 	free(s->above);
 	free(s->above_leaves);
@@ -2464,6 +2655,7 @@ static const struct np_option own[] = {
 	{ "seeds", NP_OPTION_COUNT, AT(seeds), 1, CLI_SIM_SEEDS },
 	{ "events", NP_OPTION_WORD, AT(events) },
 	{ "order", NP_OPTION_TAKE, 0, .take = take_order },
+	{ "shares", NP_OPTION_WORD, AT(shares) },
 	{ "fixed-run-times", NP_OPTION_FLAG, AT(rigid) },
 	{ "queue-depth", NP_OPTION_COUNT, AT(scheduler.queue_depth), 1, 1e9 },
 	{ "bf-interval", NP_OPTION_COUNT, AT(scheduler.bf_interval_sec), 0,
@@ -2489,6 +2681,8 @@ static int check(const struct cli_cmd *self, const struct cli_sim_ask *o)
 	if (o->leaves && o->topology)
 		return cli_usage(self, "expected only one of --leaves and "
 				 "--topology");
+	if (o->shares && !o->fair)
+		return cli_usage(self, "--shares needs --order=fairshare");
 	return -1;
 }
 
@@ -2560,6 +2754,7 @@ const struct cli_cmd cmd_simulate = {
 "  --set=KEY=VALUE     setting of netprof.conf(5) for all policies\n"
 "  --order=submit      ignore the priorities of the log\n"
 "  --order=fairshare   users who used less come first; --half-life=SEC (7 days)\n"
+"  --shares=FILE       output of sshare -a --parsable2 (with --last, it is asked)\n"
 "  --fixed-run-times   jobs are never slowed\n"
 "  --queue-depth=, --bf-interval=, --bf-window=, --bf-resolution=,\n"
 "  --bf-max-job-test=  as in slurm.conf(5); times in seconds\n"

@@ -78,7 +78,7 @@ _netprof() {
 			--up-to= --cases --seed=" ;;
 		simulate/-*) words="$formats --plot= --swf= --sacct= --last= --leaves= \
 			--topology= --cpus-per-node= --rules= --mix= --pairs= \
-			--policy= --set= --seeds= --events= --order= --fixed-run-times \
+			--policy= --set= --seeds= --events= --order= --shares= --fixed-run-times \
 			--queue-depth= --bf-interval= --bf-window= \
 			--bf-resolution= --bf-max-job-test= --half-life= --completing=" ;;
 		report/-*) words="--output= $whose --scope= --model= --blame --explain= --simulate= \

@@ -165,7 +165,13 @@ struct np_sim {
 		uint64_t cpu_sec; /* decayed */
 		uint32_t rank;	  /* users with less come first */
 	} *usage;
-	uint32_t *by_usage; /* users, those with the least first */
+	uint32_t *by_usage; /* users, in the order of their ranks */
+	struct branch {	    /* per entry of the tree of shares; NULL: none */
+		uint32_t depth;
+		double part;  /* of the shares of its siblings */
+		double level; /* by which it comes before siblings */
+		uint64_t cpu_sec; /* of all below it */
+	} *branch;
 	size_t n_users;
 	uint64_t decay; /* in each period, in units of 2^-32 */
 
@@ -1069,13 +1075,70 @@ static void charge(struct np_sim *s, uint32_t job)
 	r->charged_sec = s->now;
 }
 
-/* By usage, the least first. */
+/* The level of an entry whose parent, if any, has one. */
+static double level_of(const struct np_sim *s, size_t i, uint64_t all)
+{
+	const struct np_sim_assoc *assoc = &s->ask->assoc[i];
+	const struct branch *parent = assoc->parent == NP_SIM_NO_PARENT ?
+				      NULL : &s->branch[assoc->parent];
+	uint64_t of = parent ? parent->cpu_sec : all;
+
+	if (assoc->shares == NP_SIM_SHARES_OF_PARENT)
+		return parent ? parent->level : 1;
+	if (!assoc->shares)
+		return 0;
+	return s->branch[i].cpu_sec ? s->branch[i].part * (double)of /
+				      (double)s->branch[i].cpu_sec : INFINITY;
+}
+
+static void find_levels(struct np_sim *s)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < s->n_users; i++)
+		s->branch[i].cpu_sec = s->usage[i].cpu_sec;
+	for (size_t i = s->n_users; i-- > 0;) { /* parents are before */
+		uint32_t parent = s->ask->assoc[i].parent;
+
+		*(parent == NP_SIM_NO_PARENT ? &all :
+		  &s->branch[parent].cpu_sec) += s->branch[i].cpu_sec;
+	}
+	for (size_t i = 0; i < s->n_users; i++)
+		s->branch[i].level = level_of(s, i, all);
+}
+
+/* The levels from the root to an entry. */
+static void path_to(const struct np_sim *s, uint32_t i,
+		    double level[NP_SIM_MAX_DEPTH])
+{
+	for (; i != NP_SIM_NO_PARENT; i = s->ask->assoc[i].parent)
+		level[s->branch[i].depth] = s->branch[i].level;
+}
+
+/* The first difference on the way from the root decides. */
+static int compare_levels(const struct np_sim *s, uint32_t a, uint32_t b)
+{
+	double x[NP_SIM_MAX_DEPTH], y[NP_SIM_MAX_DEPTH];
+	uint32_t n = s->branch[a].depth, m = s->branch[b].depth;
+
+	path_to(s, a, x);
+	path_to(s, b, y);
+	for (uint32_t i = 0; i <= n && i <= m; i++)
+		if (x[i] != y[i])
+			return x[i] > y[i] ? -1 : 1;
+	return n < m ? -1 : n > m;
+}
+
+/* By usage, the least first; or by the tree of shares. */
 static int compare_usage(const void *a, const void *b, void *arg)
 {
 	const struct np_sim *s = arg;
 	uint64_t x = s->usage[*(const uint32_t *)a].cpu_sec;
 	uint64_t y = s->usage[*(const uint32_t *)b].cpu_sec;
 
+	if (s->branch)
+		return compare_levels(s, *(const uint32_t *)a,
+				      *(const uint32_t *)b);
 	return x < y ? -1 : x > y;
 }
 
@@ -1119,6 +1182,8 @@ static void share_fairly(struct np_sim *s)
 		*sec = (*sec >> 32) * s->decay +
 		       ((*sec & UINT32_MAX) * s->decay >> 32);
 	}
+	if (s->branch)
+		find_levels(s);
 	qsort_r(s->by_usage, s->n_users, sizeof(*s->by_usage), compare_usage,
 		s);
 	for (size_t i = 0; i < s->n_users; i++) {
@@ -2185,6 +2250,9 @@ static int check_job(const struct np_sim_input *ask, size_t i,
 		return np_errf(err, -EINVAL, "job %zu: user %u; with fair share "
 			       "expected less than %d", i, j->user,
 			       NP_SIM_MAX_JOBS);
+	if (ask->assoc && j->user >= ask->n_assocs)
+		return np_errf(err, -EINVAL, "job %zu: user %u of %zu in the "
+			       "tree of shares", i, j->user, ask->n_assocs);
 	if (j->after != NP_SIM_NO_JOB && j->after >= i)
 		return np_errf(err, -EINVAL, "job %zu: it waits for job %u, "
 			       "which is not an earlier one", i, j->after);
@@ -2195,6 +2263,23 @@ static int check_job(const struct np_sim_input *ask, size_t i,
 	    (ask->slowdowns && j->profile >= (int64_t)ask->slowdowns->n))
 		return np_errf(err, -EINVAL, "job %zu: no profile %d", i,
 			       j->profile);
+	return 0;
+}
+
+/* Check the tree of shares. 0 or -EINVAL with err. */
+static int check_shares(const struct np_sim_input *ask, struct np_err *err)
+{
+	for (size_t i = 0; ask->assoc && i < ask->n_assocs; i++) {
+		uint32_t at = ask->assoc[i].parent, depth = 1;
+
+		for (; at < i && depth < NP_SIM_MAX_DEPTH; depth++)
+			at = ask->assoc[at].parent;
+		if (at != NP_SIM_NO_PARENT)
+			return np_errf(err, -EINVAL, "share %zu: parent %u is "
+				       "not an earlier one, or has more than %d "
+				       "levels above it", i,
+				       ask->assoc[i].parent, NP_SIM_MAX_DEPTH);
+	}
 	return 0;
 }
 
@@ -2220,6 +2305,7 @@ static int check(const struct np_sim_input *ask, struct np_err *err)
 	if (ask->n > NP_SIM_MAX_JOBS)
 		return np_errf(err, -EINVAL, "%zu jobs; expected at most %d",
 			       ask->n, NP_SIM_MAX_JOBS);
+	rc = check_shares(ask, err);
 	for (size_t i = 0; !rc && i < ask->n; i++)
 		rc = check_job(ask, i, err);
 	return rc;
@@ -2316,6 +2402,35 @@ static int make_jobs(struct np_sim *s)
 	return 0;
 }
 
+/* The tree of shares: depths, and the part that each has of its siblings'. */
+static int make_branches(struct np_sim *s)
+{
+	const struct np_sim_assoc *assoc = s->ask->assoc;
+	double *sum = calloc(s->n_users + 1, sizeof(*sum));
+
+	s->branch = calloc(s->n_users + 1, sizeof(*s->branch));
+	if (!sum || !s->branch) {
+		free(sum);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < s->n_users; i++) {
+		bool below = assoc[i].parent != NP_SIM_NO_PARENT;
+
+		if (below)
+			s->branch[i].depth = s->branch[assoc[i].parent].depth +
+					     1;
+		if (assoc[i].shares != NP_SIM_SHARES_OF_PARENT)
+			sum[below ? assoc[i].parent : s->n_users] +=
+				assoc[i].shares;
+	}
+	for (size_t i = 0; i < s->n_users; i++)
+		s->branch[i].part = assoc[i].shares /
+			sum[assoc[i].parent != NP_SIM_NO_PARENT ?
+			    assoc[i].parent : s->n_users];
+	free(sum);
+	return 0;
+}
+
 /* Allocate what is per user. */
 static int make_usage(struct np_sim *s)
 {
@@ -2324,6 +2439,7 @@ static int make_usage(struct np_sim *s)
 
 	if (!period)
 		return 0;
+	s->n_users = s->ask->assoc ? s->ask->n_assocs : 0;
 	for (size_t i = 0; i < s->ask->n; i++)
 		if (s->n_users <= s->job[i].user)
 			s->n_users = (size_t)s->job[i].user + 1;
@@ -2337,7 +2453,7 @@ static int make_usage(struct np_sim *s)
 	if (half_life)
 		s->decay = (uint64_t)(0x1p32 * exp2(-(double)period /
 						    half_life));
-	return 0;
+	return s->ask->assoc ? make_branches(s) : 0;
 }
 
 /* Free everything; called after errors as well. */
@@ -2354,6 +2470,7 @@ static void release(struct np_sim *s)
 	free(s->running);
 	free(s->usage);
 	free(s->by_usage);
+	free(s->branch);
 	free(s->followers);
 	free(s->next_follower);
 	free(s->ends.at);

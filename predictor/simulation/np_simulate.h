@@ -12,7 +12,8 @@
  *      or become eligible because the job they depend on has ended.
  *      With fair share, at every multiple of fair_period_sec, the usage of each
  *      user is brought up to date: CPU-seconds of the jobs so far, which decay.
- *      Until the next time, jobs of users with less usage come first.
+ *      Until the next time, jobs of users with less usage come first; or, with a
+ *      tree of shares, those of users with more of their share left.
  *   3. Placement decides: np_placement_decide(), or np_placement_one() for a
  *      job submitted between two decisions.
  *   4. The main scheduling pass: jobs by fair share, priority, submission and
@@ -80,9 +81,24 @@ struct np_sim_job {
 	uint32_t after;	    /* earlier job that must end first, or
 			       NP_SIM_NO_JOB */
 	uint32_t think_sec; /* from the end of that job until it is eligible */
-	uint32_t user;
+	uint32_t user; /* with a tree of shares, an index into it */
 	int32_t profile; /* handle of the table, or NP_PROFILE_UNKNOWN */
 	uint16_t partition;
+};
+
+/*
+ * A user or account in the tree of shares, ranked as by Slurm's Fair Tree: of
+ * siblings, the one comes first whose part of their shares is larger relative
+ * to its part of their usage; then all that is below it. Where siblings are
+ * equal, what is below them is compared as if it had one parent.
+ */
+#define NP_SIM_NO_PARENT UINT32_MAX
+#define NP_SIM_SHARES_OF_PARENT UINT32_MAX /* Fairshare=parent */
+#define NP_SIM_MAX_DEPTH 32
+
+struct np_sim_assoc {
+	uint32_t parent; /* earlier in the list, or NP_SIM_NO_PARENT */
+	uint32_t shares; /* raw shares, or NP_SIM_SHARES_OF_PARENT */
 };
 
 /* Parameters of slurm.conf(5). */
@@ -138,6 +154,9 @@ struct np_sim_input {
 	const struct np_sim_job *job;
 	size_t n; /* jobs */
 	const struct np_sim_scheduler *scheduler;
+	/* The tree of shares, for fair share; NULL: all users are equal. */
+	const struct np_sim_assoc *assoc;
+	size_t n_assocs;
 	struct np_slowdowns *slowdowns;		    /* NULL: no job slows another */
 	const struct np_sim_policy *policy; /* NULL: no placement */
 	bool rigid; /* run times are as given, whatever else runs */

@@ -900,6 +900,40 @@ test_a_replay_with_fair_share_prefers_users_who_used_less() {
 	equal "usage that is forgotten at once" "$(starts --order=fairshare --half-life=1)" "1 2 3 4"
 }
 
+# a1 and a2 are in account A, b is in B.  SHARES of A and B; the order of the starts.
+starts_with_shares() { # SHARES SHARES
+	printf '%s\n' 'Account|User|RawShares|NormShares' 'root|||' ' root|root|1|' \
+		" A||$1|" '  A|a1|1|' '  A|a2|1|' " B||$2|" '  B|b|1|' >"$S/sshare"
+	run netprof simulate --sacct="$S/six" --leaves=1x4 --policy=off --order=fairshare \
+		--shares="$S/sshare" --events="$S/events" --pairs="$ROOT/t/data/queue/pairs"
+	equal "exit status" "$RC" 0
+	tail -n +2 "$S/events" | cut -d'|' -f2 | xargs
+}
+
+test_a_replay_with_fair_share_knows_the_shares_of_accounts_and_users() {
+	local n=0 who
+	setup
+	echo 'JobID|User|Account|Submit|ElapsedRaw|TimelimitRaw|NNodes|State' >"$S/six"
+	for who in 'a1|A' 'a1|A' 'a1|A' 'a2|A' 'b|B' 'b|B'; do
+		echo "$((++n))|$who|2026-01-01T00:00:00|1000|20|4|COMPLETED"
+	done >>"$S/six"
+	equal "A has three quarters" "$(starts_with_shares 3 1)" "1 5 4 2 3 6"
+	equal "A has half" "$(starts_with_shares 1 1)" "1 5 6 4 2 3"
+	sed -i '2s/a1|A/c|C/' "$S/six"
+	equal "a user who is not in the tree" "$(starts_with_shares 3 1)" "1 2 5 4 3 6"
+	echo 'Account|User|RawShares' >"$S/sshare"
+	run netprof simulate --sacct="$S/six" --leaves=1x4 --order=fairshare \
+		--shares="$S/sshare"
+	equal "exit status without accounts" "$RC" 1
+	contains "no accounts" "$(cat "$S/err")" "$S/sshare: no account"
+	printf '%s\n' 'Account|User|RawShares' 'root||' ' A||many' >"$S/sshare"
+	run netprof simulate --sacct="$S/six" --leaves=1x4 --order=fairshare \
+		--shares="$S/sshare"
+	contains "damaged shares" "$(cat "$S/err")" "$S/sshare:3: expected an account"
+	run netprof simulate --sacct="$S/six" --leaves=1x4 --shares="$S/sshare"
+	equal "exit status without fair share" "$RC" 2
+}
+
 test_bad_input_of_a_replay_is_reported() {
 	setup
 	row() { # PATTERN CMD...

@@ -469,6 +469,108 @@ static void test_without_memory_it_says_so(void)
 	release(&one);
 }
 
+static void test_equal_shares_are_as_without_shares(void)
+{
+	struct np_sim_assoc flat[B_MAX_USERS];
+	size_t fair = 0;
+
+	for (size_t i = 0; i < B_MAX_USERS; i++)
+		flat[i] = (struct np_sim_assoc){ NP_SIM_NO_PARENT, 7 };
+	for (uint64_t k = 0; k < QUEUES; k++) {
+		make(&one, k, 5000);
+		play(&one);
+		make(&other, k, 5000);
+		other.ask.assoc = flat;
+		other.ask.n_assocs = B_MAX_USERS;
+		play(&other);
+		T_ROW("a job differs", !memcmp(one.fate, other.fate,
+					       sizeof(one.fate)));
+		fair += one.scheduler.fair_period_sec > 0;
+		release(&one);
+		release(&other);
+	}
+	T_CHECK(fair > QUEUES / 5);
+}
+
+/*
+ * Account A with a1 and a2, account B with b.  Each job takes the cluster for
+ * 100 s; all are submitted at once, in this order.
+ */
+enum { A, B, A1, A2, B1, N_SHARES };
+static const uint32_t parents[N_SHARES] = {
+	[A] = NP_SIM_NO_PARENT, [B] = NP_SIM_NO_PARENT, [A1] = A, [A2] = A,
+	[B1] = B,
+};
+static const uint32_t submitted[] = { A1, A1, A1, A2, B1, B1 };
+
+static const struct {
+	const char *name;
+	uint32_t shares[N_SHARES];
+	uint32_t want[NP_ARRAY_SIZE(submitted)]; /* start / 100 s */
+} trees[] = {
+	/* At 400 s both accounts are equal, so that b comes before a1. */
+	{ "accounts, then users, have their shares",
+	  { 3, 1, 1, 1, 1 }, { 0, 3, 5, 2, 1, 4 } },
+	{ "users with Fairshare=parent are equal",
+	  { 3, 1, NP_SIM_SHARES_OF_PARENT, NP_SIM_SHARES_OF_PARENT, 1 },
+	  { 0, 2, 3, 4, 1, 5 } },
+	{ "a user without shares comes last in the account",
+	  { 3, 1, 0, 1, 1 }, { 2, 3, 5, 0, 1, 4 } },
+};
+
+static void ask_for_shares(struct queue *q, struct np_sim_assoc *tree,
+			   const uint32_t *shares)
+{
+	make(q, 1, 0);
+	q->part[0] = (UINT64_C(1) << q->leaves->n_nodes) - 1;
+	q->scheduler = (struct np_sim_scheduler){
+		.queue_depth = 100, .bf_resolution_sec = 1,
+		.fair_period_sec = 10,
+	};
+	q->ask.slowdowns = NULL;
+	q->ask.n = NP_ARRAY_SIZE(submitted);
+	for (size_t i = 0; i < q->ask.n; i++)
+		q->job[i] = (struct np_sim_job){
+			.run_sec = 100, .limit_sec = 100, .user = submitted[i],
+			.nodes = (uint32_t)q->leaves->n_nodes,
+			.after = NP_SIM_NO_JOB, .profile = NP_PROFILE_UNKNOWN,
+		};
+	for (size_t i = 0; i < N_SHARES; i++)
+		tree[i] = (struct np_sim_assoc){ parents[i], shares[i] };
+	q->ask.assoc = tree;
+	q->ask.n_assocs = N_SHARES;
+}
+
+static void test_shares_of_accounts_and_users(void)
+{
+	struct np_sim_assoc tree[N_SHARES];
+
+	for (size_t k = 0; k < NP_ARRAY_SIZE(trees); k++) {
+		ask_for_shares(&one, tree, trees[k].shares);
+		play(&one);
+		for (size_t i = 0; i < one.ask.n; i++)
+			T_ROW(trees[k].name, one.fate[i].start_sec ==
+			      100 * trees[k].want[i]);
+		release(&one);
+	}
+}
+
+static void test_impossible_trees_of_shares_are_refused(void)
+{
+	static struct np_sim_assoc tree[N_SHARES];
+	struct np_err err = NP_ERR_INIT;
+
+	ask_for_shares(&one, tree, trees[0].shares);
+	one.ask.n_assocs = B1;
+	T_CHECK(np_simulate(&one.ask, one.fate, &one.counts, &err) ==
+			-EINVAL && strstr(err.text, "job 4: user 4 of 4"));
+	one.ask.n_assocs = N_SHARES;
+	tree[A2].parent = A2;
+	T_CHECK(np_simulate(&one.ask, one.fate, &one.counts, &err) ==
+			-EINVAL && strstr(err.text, "share 3: parent 3"));
+	release(&one);
+}
+
 static const struct t_case cases[] = {
 	{ "every start and end is as a scheduler has it second by second",
 	  test_every_start_and_end_is_as_second_by_second },
@@ -478,6 +580,12 @@ static const struct t_case cases[] = {
 	  test_enforce_keeps_apart_what_meets_without },
 	{ "no job is held longer than allowed",
 	  test_no_job_is_held_longer_than_allowed },
+	{ "equal shares are as without shares",
+	  test_equal_shares_are_as_without_shares },
+	{ "jobs start by the shares of accounts and users",
+	  test_shares_of_accounts_and_users },
+	{ "impossible trees of shares are refused",
+	  test_impossible_trees_of_shares_are_refused },
 	{ "it stops when told to", test_it_stops_when_told_to },
 	{ "what cannot be is refused", test_what_cannot_be_is_refused },
 	{ "without memory it says so", test_without_memory_it_says_so },
