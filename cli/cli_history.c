@@ -671,6 +671,33 @@ static uint32_t busiest_leaf(const struct np_examine_run *s)
 	return leaf;
 }
 
+/* The steps of a job's timeline. */
+static void divide_time(const struct querier *a, const struct np_acct_job *j,
+			struct cli_timeline *t)
+{
+	double sec = np_acct_job_end(&a->p->h, j) - j->start;
+
+	t->step_sec = fmax(sec / CLI_HISTORY_STEPS, a->conf->interval_sec);
+	t->n = (size_t)fmin(floor(sec / t->step_sec), CLI_HISTORY_STEPS);
+	t->start = j->start;
+}
+
+/* What the probes of a job say, if it was measured. */
+static void ask_probes(const struct querier *a,
+		       const struct cli_history_opt *ask,
+		       const struct np_acct_job *j,
+		       struct np_examine_probes *out)
+{
+	struct cli_timeline t;
+
+	*out = (struct np_examine_probes){ .delayed = NAN };
+	if (!ask->probes)
+		return;
+	divide_time(a, j, &t);
+	out->n = t.n;
+	ask->probes(ask->probes_arg, j->id, t.start, t.step_sec, out);
+}
+
 /*
  * A second query over the same time, in steps. The window of a step has at
  * least three samples, so that a rate can be computed from it.
@@ -680,16 +707,18 @@ static int make_timeline(struct querier *a, const struct np_examine_run *seen)
 	struct cli_history *p = a->p;
 	struct cli_timeline *t = &p->timeline;
 	const struct np_acct_job *j = p->job;
-	double sec = np_acct_job_end(&p->h, j) - j->start, *value;
 	struct np_prom_range r;
+	double *value;
 	size_t own;
 	int rc;
 
-	if (!p->metrics || a->stopped || !seen->n)
+	t->has_probes = seen->probes.n > 0;
+	t->has_metrics = p->metrics && !a->stopped && seen->n;
+	if (t->has_probes || t->has_metrics)
+		divide_time(a, j, t);
+	memcpy(t->delayed, seen->probes.window, sizeof(t->delayed));
+	if (!t->has_metrics)
 		return 0;
-	t->step_sec = fmax(sec / CLI_HISTORY_STEPS, a->conf->interval_sec);
-	t->n = (size_t)fmin(floor(sec / t->step_sec), CLI_HISTORY_STEPS);
-	t->start = j->start;
 	t->leaf = busiest_leaf(seen);
 	r = (struct np_prom_range){
 		.start = j->start + t->step_sec, .step_sec = t->step_sec,
@@ -808,8 +837,7 @@ static int examine(struct querier *a, const struct cli_history_opt *ask)
 		struct np_examine_run *s = &seen[i ? i - 1 : n];
 
 		s->sec = fmax(np_acct_job_sec(&p->h, j), 1e-3);
-		s->delayed = ask->delayed ?
-			ask->delayed(ask->delayed_arg, j->id) : NAN;
+		ask_probes(a, ask, j, &s->probes);
 		rc = occupied_time(p, j, &s->occupied_sec);
 		if (!rc)
 			rc = query_run(a, j, s);

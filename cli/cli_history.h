@@ -21,7 +21,7 @@
 #define CLI_HISTORY_SINCE (30 * 86400.0) /* default of --since, seconds */
 #define CLI_BLAME_SINCE (7 * 86400.0) /* the same of netprof blame */
 #define CLI_HISTORY_RUNS 24  /* comparable runs that are examined, at most */
-#define CLI_HISTORY_STEPS 48 /* steps of a timeline, at most */
+#define CLI_HISTORY_STEPS NP_EXAMINE_WINDOWS /* of a timeline, at most */
 
 /* The options of the commands. */
 struct cli_history_opt {
@@ -30,21 +30,27 @@ struct cli_history_opt {
 	const char *metrics_url; /* for the caller; NULL: as configured */
 	double since_sec;	 /* how far back runs are compared */
 	/*
-	 * Of a job that netprof measured, np_examine_run's delayed; NaN
-	 * otherwise.  NULL: no job was measured.
+	 * What the probes of a job say in out->n windows of step_sec from start
+	 * on; out has delayed NaN and n 0 if it was not measured.  NULL: no job
+	 * was.
 	 */
-	double (*delayed)(void *arg, uint32_t job_id);
-	void *delayed_arg;
+	void (*probes)(void *arg, uint32_t job_id, double start,
+		       double step_sec, struct np_examine_probes *out);
+	void *probes_arg;
 };
 
 /*
- * The course of the job on the leaf switch where other jobs had the most
- * traffic, in steps of equal length.
+ * The course of the job in steps of equal length: its probes and, with metrics,
+ * the leaf switch where other jobs had the most traffic.
  */
 struct cli_timeline {
 	double start; /* seconds since 1970 */
 	double step_sec;
-	size_t n; /* steps */
+	size_t n; /* steps; 0: neither is known */
+	bool has_probes;
+	/* Share of its probes that was delayed, as in np_examine_probes. */
+	double delayed[CLI_HISTORY_STEPS];
+	bool has_metrics; /* what follows is valid */
 	uint32_t leaf;
 	/* Traffic of the job's nodes and of others, bytes/s; NaN: no value. */
 	double own[CLI_HISTORY_STEPS], others[CLI_HISTORY_STEPS];

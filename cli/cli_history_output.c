@@ -475,10 +475,37 @@ static void say_unusual(const struct cli_history *p)
 	}
 }
 
+/* When the probes were delayed, if only in parts of the run. */
+static void say_slow_parts(const struct cli_history *p)
+{
+	const struct cli_timeline *t = &p->timeline;
+	char first[CLI_NUMBER], slow[CLI_NUMBER], all[CLI_NUMBER];
+	double worst = 0;
+	size_t from = t->n;
+
+	for (size_t i = t->n; i-- > 0;)
+		if (t->delayed[i] >= NP_EXAMINE_DELAYED) {
+			worst = fmax(worst, t->delayed[i]);
+			from = i;
+		}
+	cli_labelled(stdout, "Its probes", "the network was slower than usual "
+		     "for %s of %s, first at %s: up to %.0f %% took longer than "
+		     "in its undisturbed runs, beyond what is usual",
+		     cli_sec(p->x.slow_part * np_acct_job_sec(&p->h, p->job),
+			     slow),
+		     cli_sec(np_acct_job_sec(&p->h, p->job), all),
+		     cli_date(t->start + t->step_sec * (double)from, first),
+		     100 * worst);
+}
+
 /* What the job's own probes say, if it was measured. */
 static void say_probes(const struct cli_history *p)
 {
-	if (p->examined && p->x.probes != NP_WITNESS_NONE)
+	if (!p->examined || p->x.probes == NP_WITNESS_NONE)
+		return;
+	if (p->x.slow_part > 0 && p->x.slow_part < 1)
+		say_slow_parts(p);
+	else
 		cli_labelled(stdout, "Its probes", "%s: %.0f %% took longer "
 			     "than in its undisturbed runs, beyond what is "
 			     "usual",
@@ -568,7 +595,33 @@ static void say_neighbours_at(const struct cli_history *p, double from,
 		printf(" +%zu", more - 3);
 }
 
-/* Neighbouring steps are averaged until the table has at most MAX_ROWS rows. */
+/* The largest of the known values among the steps [from, to), or NaN. */
+static double most_of(const double *v, size_t from, size_t to)
+{
+	double most = NAN;
+
+	for (size_t i = from; i < to; i++)
+		most = fmax(most, v[i]); /* which ignores NaN */
+	return most;
+}
+
+/* The values of the steps [from, to), without neighbours. */
+static void timeline_row(const struct cli_timeline *t, size_t from, size_t to)
+{
+	if (t->has_metrics) {
+		cli_right_as(cli_rate, mean_of(t->own, from, to), 12);
+		cli_right_as(cli_rate, mean_of(t->others, from, to), 12);
+		cli_right_as(cli_percent, mean_of(t->cpu, from, to), 10);
+		cli_right_as(cli_percent, mean_of(t->io, from, to), 10);
+	}
+	if (t->has_probes)
+		cli_right_as(cli_percent, most_of(t->delayed, from, to), 10);
+	putchar(' ');
+}
+
+/*
+ * Neighbouring steps are combined until the table has at most MAX_ROWS rows.
+ */
 static void say_timeline(const struct cli_history *p)
 {
 	const struct cli_timeline *t = &p->timeline;
@@ -577,24 +630,25 @@ static void say_timeline(const struct cli_history *p)
 
 	if (!rows)
 		return;
-	cli_head("%-20s%12s%12s%10s%10s  %s", "Timeline", "Own", "Others'",
-		 "CPU wait", "I/O wait", "Neighbours");
+	cli_head("%-20s%s%s  %s", "Timeline", t->has_metrics ?
+		 "         Own     Others'  CPU wait  I/O wait" : "",
+		 t->has_probes ? "   Delayed" : "", "Neighbours");
 	for (size_t r = 0; r < rows; r++) {
 		size_t from = r * t->n / rows, to = (r + 1) * t->n / rows;
 		double at = t->start + t->step_sec * (double)from;
 
 		cli_left(stdout, cli_date(at, date), 20);
-		cli_right_as(cli_rate, mean_of(t->own, from, to), 12);
-		cli_right_as(cli_rate, mean_of(t->others, from, to), 12);
-		cli_right_as(cli_percent, mean_of(t->cpu, from, to), 10);
-		cli_right_as(cli_percent, mean_of(t->io, from, to), 10);
-		putchar(' ');
+		timeline_row(t, from, to);
 		say_neighbours_at(p, at, t->start + t->step_sec * (double)to);
 		putchar('\n');
 	}
-	printf("Traffic on %s; waiting times are of the worst of the job's "
-	       "nodes there.\n", np_acct_leaf(&p->h, t->leaf, leaf,
-					      sizeof(leaf)));
+	if (t->has_metrics)
+		printf("Traffic on %s; waiting times are of the worst of the "
+		       "job's nodes there.\n", np_acct_leaf(
+			       &p->h, t->leaf, leaf, sizeof(leaf)));
+	if (t->has_probes)
+		printf("Delayed: its own probes, in the worst part of the "
+		       "time.\n");
 }
 
 /*
@@ -722,6 +776,8 @@ static void put_blame(json_object *in, const struct cli_history *p)
 	cli_put_text(in, "network_by", !p->examined ? NULL : p->x.by_traffic ?
 		     "traffic" : "nodes");
 	cli_put_real(in, "probes_delayed", p->examined ? p->x.delayed : NAN);
+	cli_put_real(in, "probes_slow_part", p->examined && p->timeline.has_probes ?
+		     p->x.slow_part : NAN);
 	list = cli_put_array(in, "causes");
 	if (!judged)
 		return;
@@ -792,7 +848,7 @@ static void put_neighbours(json_object *in, const struct cli_history *p)
 	}
 }
 
-/* The course of the job; missing without metrics. */
+/* The course of the job; missing without metrics and probes. */
 static void put_timeline(json_object *in, const struct cli_history *p)
 {
 	const struct cli_timeline *t = &p->timeline;
@@ -801,18 +857,20 @@ static void put_timeline(json_object *in, const struct cli_history *p)
 
 	if (!j)
 		return;
-	cli_put_text(j, "leaf", np_acct_leaf(&p->h, t->leaf, leaf,
-					     sizeof(leaf)));
+	cli_put_text(j, "leaf", !t->has_metrics ? NULL :
+		     np_acct_leaf(&p->h, t->leaf, leaf, sizeof(leaf)));
 	cli_put_time(j, "start", t->start);
 	cli_put_real(j, "step_sec", t->step_sec);
 	list = cli_put_array(j, "steps");
 	for (size_t i = 0; i < t->n; i++) {
 		json_object *s = cli_append_object(list);
 
-		cli_put_real(s, "own", t->own[i]);
-		cli_put_real(s, "others", t->others[i]);
-		cli_put_real(s, "cpu_wait", t->cpu[i]);
-		cli_put_real(s, "io_wait", t->io[i]);
+		cli_put_real(s, "own", t->has_metrics ? t->own[i] : NAN);
+		cli_put_real(s, "others", t->has_metrics ? t->others[i] : NAN);
+		cli_put_real(s, "cpu_wait", t->has_metrics ? t->cpu[i] : NAN);
+		cli_put_real(s, "io_wait", t->has_metrics ? t->io[i] : NAN);
+		cli_put_real(s, "probes_delayed", t->has_probes ?
+			     t->delayed[i] : NAN);
 	}
 }
 
@@ -910,7 +968,21 @@ static void add_neighbour_bars(struct np_figure *f, const struct cli_history *p)
 	}
 }
 
-/* Without metrics the figure has only the bars. */
+/* A panel over the time of the job; NULL: out of memory. */
+static struct np_panel *time_panel(struct np_figure *f, const char *title,
+				   const char *axis)
+{
+	struct np_panel *panel = np_figure_panel(f, title);
+
+	if (!panel)
+		return NULL;
+	np_figure_axis(f, &panel->x, NP_AXIS_LINEAR, "Minutes since its start");
+	np_figure_axis(f, &panel->y, NP_AXIS_LINEAR, axis);
+	panel->y.lo = 0;
+	return panel;
+}
+
+/* Without metrics and probes the figure has only the bars. */
 struct np_figure *cli_history_figure(const struct cli_history *p)
 {
 	const struct cli_timeline *t = &p->timeline;
@@ -924,19 +996,17 @@ struct np_figure *cli_history_figure(const struct cli_history *p)
 	if (!f)
 		return NULL;
 	f->date = np_acct_job_end(&p->h, p->job);
-	if (t->n) {
+	if (t->has_metrics) {
 		snprintf(title, sizeof(title), "Traffic of leaf switch %s",
 			 np_acct_leaf(&p->h, t->leaf, leaf, sizeof(leaf)));
-		panel = np_figure_panel(f, title);
-		if (panel) {
-			np_figure_axis(f, &panel->x, NP_AXIS_LINEAR,
-				       "Minutes since its start");
-			np_figure_axis(f, &panel->y, NP_AXIS_LINEAR,
-				       "Traffic (MB/s)");
-			panel->y.lo = 0;
-		}
+		panel = time_panel(f, title, "Traffic (MB/s)");
 		add_steps(f, panel, 0, "the job's nodes", t->own, t, 1e-6);
 		add_steps(f, panel, 1, "other nodes", t->others, t, 1e-6);
+	}
+	if (t->has_probes) {
+		panel = time_panel(f, "Delayed probes of the job",
+				   "Delayed (%)");
+		add_steps(f, panel, 0, "probes", t->delayed, t, 100);
 	}
 	add_neighbour_bars(f, p);
 	np_figure_caption(f, "Verdict: %s. Excess: time beyond the run time of "

@@ -43,6 +43,8 @@ struct measured_step {
 	const struct np_record *run; /* borrowed */
 	struct np_mean alone; /* run times of the same command, undisturbed */
 	struct np_hist *alone_hist; /* latencies of these runs; NULL: none */
+	const struct np_record **alone_run; /* these runs, borrowed */
+	size_t n_alone_runs;
 };
 
 struct explanation {
@@ -970,6 +972,21 @@ static bool is_of_job(const struct explanation *e, const struct np_record *r)
 	       r->array_task_id == (long)e->task;
 }
 
+/* Keep the latencies of a summary. Returns 0 or -ENOMEM. */
+static int take_latencies(struct measured_step *m, const struct np_runs *runs,
+			  struct np_run_summary *ev)
+{
+	m->alone_hist = ev->latency.hist;
+	ev->latency.hist = NULL;
+	m->alone_run = calloc(runs->n + 1, sizeof(*m->alone_run));
+	if (!m->alone_run)
+		return -ENOMEM;
+	for (size_t i = 0; i < runs->n; i++)
+		if (ev->use[i] == NP_RUN_ALONE || ev->use[i] == NP_RUN_LATENCY)
+			m->alone_run[m->n_alone_runs++] = runs->run[i];
+	return 0;
+}
+
 /*
  * The run time and the latencies of the same command without load and
  * neighbours, over comparable runs of other jobs. Returns 0 or -ENOMEM.
@@ -996,10 +1013,8 @@ static int find_alone(const struct explanation *e, const struct np_runs *runs,
 	rc = np_run_summary_make(&others, &opt, &ev);
 	if (!rc) {
 		m->alone = ev.alone_sec;
-		if (!ev.latency.neighbours) {
-			m->alone_hist = ev.latency.hist;
-			ev.latency.hist = NULL;
-		}
+		if (!ev.latency.neighbours)
+			rc = take_latencies(m, &others, &ev);
 		np_run_summary_free(&ev);
 	}
 	free(others.run);
@@ -1038,14 +1053,106 @@ static double share_after(const struct np_hist *h, size_t bin)
 	return all < LEAST_PROBES ? NAN : (double)n / (double)all;
 }
 
+/* The mean of the bins after this one, seconds; NaN: nothing is in them. */
+static double mean_after(const struct np_hist *h, size_t bin)
+{
+	double sum = 0;
+	uint64_t n = 0;
+
+	/* The last bin has no upper edge. */
+	while (++bin < NP_HIST_BINS - 1) {
+		sum += (double)np_hist_count(h, bin) *
+		       sqrt(np_hist_edge(bin) * np_hist_edge(bin + 1));
+		n += np_hist_count(h, bin);
+	}
+	return n ? sum / (double)n : NAN;
+}
+
+/* Latencies in windows of equal length. */
+struct windows {
+	double start, step_sec;
+	size_t n;
+	struct np_moments m[NP_EXAMINE_WINDOWS];
+};
+
+static void add_windows(struct windows *to, const struct np_record *r)
+{
+	struct np_series *s = np_run_windows(r);
+
+	for (size_t i = 0; s && i < s->n; i++) {
+		double at_sec = r->start + ((double)i + 0.5) * s->width_sec -
+				to->start;
+		double at = floor(at_sec / to->step_sec);
+
+		if (s->w[i].n && at >= 0 && at < (double)to->n)
+			np_moments_merge(&to->m[(size_t)at], &s->w[i]);
+	}
+	free(s);
+}
+
+/*
+ * The mean latency of undisturbed runs, and the largest in a window of this
+ * length; NaN: they have no windows.
+ */
+static void find_usual(const struct measured_step *m, double step_sec,
+		       double *usual_sec, double *most_sec)
+{
+	struct np_moments all = { .n = 0 };
+
+	*most_sec = NAN;
+	for (size_t i = 0; i < m->n_alone_runs; i++) {
+		struct windows w = { .start = m->alone_run[i]->start,
+				     .step_sec = step_sec,
+				     .n = NP_EXAMINE_WINDOWS };
+
+		add_windows(&w, m->alone_run[i]);
+		for (size_t k = 0; k < w.n; k++) {
+			np_moments_merge(&all, &w.m[k]);
+			if (w.m[k].n >= LEAST_PROBES)
+				*most_sec = fmax(*most_sec, w.m[k].mean);
+		}
+	}
+	*usual_sec = all.mean;
+}
+
+#define SURE 3 /* standard errors of a mean */
+
+/*
+ * The share of delayed probes in each window: windows have no histogram, but
+ * their means tell, as it is known how long a delayed probe takes. Windows that
+ * are not slower than one of an undisturbed run may be, have none.
+ */
+static void judge_windows(const struct measured_step *m,
+			  const struct windows *w, double delayed_sec,
+			  struct np_examine_probes *out)
+{
+	double usual_sec, most_sec;
+
+	find_usual(m, w->step_sec, &usual_sec, &most_sec);
+	if (isnan(most_sec) || !(delayed_sec > usual_sec))
+		out->n = 0;
+	for (size_t i = 0; i < out->n; i++) {
+		const struct np_moments *x = &w->m[i];
+		double error = SURE * np_moments_sd(x) / sqrt((double)x->n);
+
+		out->window[i] = x->n < LEAST_PROBES ? NAN :
+			x->mean - error <= most_sec ? 0 :
+			fmin((x->mean - usual_sec) /
+			     (delayed_sec - usual_sec), 1);
+	}
+}
+
 /*
  * How many more of its probes were delayed than in undisturbed runs of the same
- * command, 0 to 1; NaN if a job was not measured. For cli_history_make().
+ * command. For cli_history_make().
  */
-static double delayed(void *arg, uint32_t job_id)
+static void ask_probes(void *arg, uint32_t job_id, double start,
+		       double step_sec, struct np_examine_probes *out)
 {
 	const struct explanation *e = arg;
 	const struct measured_step *m = e->measured;
+	struct windows w = { .start = start, .step_sec = step_sec,
+			     .n = out->n };
 	struct np_hist *hist = np_hist_new();
 	double usual, share = NAN;
 	size_t bin;
@@ -1054,18 +1161,23 @@ static double delayed(void *arg, uint32_t job_id)
 		for (size_t k = 0; k < e->runs[i].runs.n; k++) {
 			const struct np_record *r = e->runs[i].runs.run[k];
 
-			if (r->job_id == job_id && !r->level &&
-			    r->fingerprint && m->run->fingerprint &&
-			    !strcmp(r->fingerprint, m->run->fingerprint))
-				np_run_add_hist(r, hist);
+			if (r->job_id != job_id || r->level ||
+			    !r->fingerprint || !m->run->fingerprint ||
+			    strcmp(r->fingerprint, m->run->fingerprint))
+				continue;
+			np_run_add_hist(r, hist);
+			add_windows(&w, r);
 		}
 	if (hist && m->alone_hist) {
 		bin = np_hist_bin_of(np_hist_quantile(m->alone_hist, USUAL));
 		usual = share_after(m->alone_hist, bin);
 		share = (share_after(hist, bin) - usual) / (1 - usual);
+		judge_windows(m, &w, mean_after(hist, bin), out);
 	}
 	np_hist_free(hist);
-	return isnan(share) ? NAN : fmax(share, 0);
+	out->delayed = isnan(share) ? NAN : fmax(share, 0);
+	if (isnan(share))
+		out->n = 0;
 }
 
 /* Does any of these runs belong to the job? */
@@ -1247,8 +1359,8 @@ static int find_in_accounting(struct explanation *e,
 
 	if (e->job && e->job->pending && !e->ask.accounting)
 		return -1;
-	e->ask.delayed = e->n_measured ? delayed : NULL;
-	e->ask.delayed_arg = e;
+	e->ask.probes = e->n_measured ? ask_probes : NULL;
+	e->ask.probes_arg = e;
 	rc = cli_history_make(&e->past, &e->ask, c, e->id, e->task, e->now);
 	if (rc)
 		return cli_fail("out of memory");
@@ -1279,8 +1391,10 @@ static void release(struct explanation *e)
 		np_state_free(&e->state);
 	if (e->have_ended)
 		np_ended_free(&e->ended);
-	for (size_t i = 0; i < e->n_measured; i++)
+	for (size_t i = 0; i < e->n_measured; i++) {
 		np_hist_free(e->measured[i].alone_hist);
+		free(e->measured[i].alone_run);
+	}
 	for (size_t i = 0; i < e->n_runs; i++)
 		np_runs_free(&e->runs[i].runs);
 	cli_history_free(&e->past);

@@ -13,7 +13,6 @@
 #define FAR 3.0		/* factor over the run's other nodes: one slow node */
 #define LEAST_CLOCK 0.03 /* of frequency; less is normal variation */
 #define LEAST_SPEED 0.05 /* of a link's speed */
-#define LEAST_DELAYED 0.1 /* of a run's own probes; less is as usual */
 #define ERRORS 100.0	/* per second: the link is hardly usable */
 
 /*
@@ -161,24 +160,55 @@ static double *exposure_at(const struct work *w, size_t run, enum np_cause c)
 }
 
 /*
+ * The share of a run's time in windows with delayed probes; *delayed: the share
+ * of all its probes that these are.
+ */
+static double slow_part(const struct np_examine_probes *p, double *delayed)
+{
+	size_t slow = 0, n = 0;
+
+	*delayed = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		n += !isnan(p->window[i]);
+		if (!(p->window[i] >= NP_EXAMINE_DELAYED))
+			continue;
+		*delayed += p->window[i];
+		slow++;
+	}
+	if (!n)
+		return 0;
+	*delayed /= (double)n;
+	return (double)slow / (double)n;
+}
+
+/*
  * A run's own probes measured the network that the run used.  If they were as
  * fast as in undisturbed runs, the run was not exposed, whatever its neighbours
- * did; if not, it was exposed for at least the share that was delayed.
+ * did; if not, it was exposed for at least the share that was delayed.  If they
+ * were delayed for a part of its time only, it was exposed for that part.
  */
 static void weigh_probes(const struct work *w, struct np_examine_result *out)
 {
+	double share = NAN;
+
 	for (size_t i = 0; i < w->n; i++) {
-		double share = w->run[i].delayed;
+		const struct np_examine_probes *p = &w->run[i].probes;
 		double *x = exposure_at(w, i, NP_CAUSE_NETWORK);
 
-		if (!isnan(share))
-			*x = share < LEAST_DELAYED ? 0 :
-				fmax(isnan(*x) ? 0 : *x, share * w->usual);
+		out->slow_part = slow_part(p, &share);
+		out->delayed = p->delayed;
+		if (isnan(p->delayed)) {
+			share = NAN;
+		} else if (p->delayed < NP_EXAMINE_DELAYED) {
+			*x = share * w->usual;
+		} else {
+			share = fmax(p->delayed, share);
+			*x = fmax(isnan(*x) ? 0 : *x, share * w->usual);
+		}
 	}
-	out->delayed = w->run[w->n - 1].delayed;
-	out->probes = isnan(out->delayed)	   ? NP_WITNESS_NONE :
-		      out->delayed < LEAST_DELAYED ? NP_WITNESS_AGAINST :
-						     NP_WITNESS_FOR;
+	out->probes = isnan(share) ? NP_WITNESS_NONE :
+		      share > 0	   ? NP_WITNESS_FOR :
+				     NP_WITNESS_AGAINST;
 }
 
 /*

@@ -30,18 +30,28 @@ struct np_examine_node {
 	double value[NP_N_SIGNALS]; /* NaN: no value */
 };
 
+/*
+ * What a run's own probes say: the share of them that was delayed, beyond those
+ * that are in undisturbed runs of the same program: 0 nothing unusual, 1 all.
+ */
+#define NP_EXAMINE_WINDOWS 48
+#define NP_EXAMINE_DELAYED 0.1 /* less is as usual */
+
+struct np_examine_probes {
+	double delayed; /* in the whole run; NaN: not measured, or there is no
+			   such run */
+	size_t n; /* windows; 0: not known */
+	/* In parts of the run of equal length; NaN: too few probes. */
+	double window[NP_EXAMINE_WINDOWS];
+};
+
 /* One run. */
 struct np_examine_run {
 	double sec; /* run time */
 	/* Node-seconds of other jobs on its leaf switches, divided by the
 	 * number of nodes there that are not its own. */
 	double occupied_sec;
-	/*
-	 * Share of its own probes that were delayed, beyond those that are in
-	 * undisturbed runs of the same program: 0 nothing unusual, 1 all.  NaN:
-	 * it was not measured, or there is no such run.
-	 */
-	double delayed;
+	struct np_examine_probes probes;
 	struct np_examine_node *node;
 	size_t n;
 };
@@ -61,7 +71,8 @@ struct np_examine_result {
 	bool one_node[NP_N_CAUSES]; /* it is far worse than the others */
 	struct np_examine_signal sign[NP_N_SIGNALS];
 	double others, own; /* traffic on its leaf switches, bytes/s */
-	double delayed; /* of the run, as in np_examine_run */
+	double delayed; /* of the run, as in np_examine_probes */
+	double slow_part; /* of the run's time: windows with delayed probes */
 	enum np_witness { NP_WITNESS_NONE, NP_WITNESS_AGAINST, NP_WITNESS_FOR }
 		probes; /* do its own probes speak for the network? */
 	double exposure[NP_N_CAUSES]; /* of the run, seconds; NaN: unknown */

@@ -100,14 +100,15 @@ test_accounting_as_json_gives_the_same_answers() {
 	contains "cut off" "$ERR" "$S/cut.json:[0-9]*: not JSON as sacct --json prints it"
 }
 
-# 20 runs of fft, and job 4000 beside NPmpi, which took SECONDS.
-measured_job() { # SECONDS
+# 20 runs of fft, of USUAL seconds, and job 4000 beside NPmpi, which took SECONDS.
+measured_job() { # SECONDS [USUAL]
 	printf '%s\n' 'SwitchName=leaf0 Level=0 Nodes=n[0-7]' >"$S/topology"
-	awk -v sec="$1" 'BEGIN { OFMT = CONVFMT = "%d"; OFS = "|"; t = 1717900000
+	awk -v sec="$1" -v usual="${2-59}" 'BEGIN { OFMT = CONVFMT = "%d"; OFS = "|"
+		t = 1718162100 - 20 * usual
 		print "JobID|User|Partition|State|Submit|Start|End|NNodes|NCPUS|NodeList|JobName"
 		for (i = 0; i < 20; i++) {
-			print 100 + i, "alice", "p", "COMPLETED", t, t, t + 59 + i * 7 % 3, 4, 8, "n[0-3]", "fft"
-			t += 1000
+			print 100 + i, "alice", "p", "COMPLETED", t, t, t + usual + i * 7 % 3, 4, 8, "n[0-3]", "fft"
+			t += usual + 100
 		}
 		t = 1718182100
 		print 4000, "alice", "p", "COMPLETED", t, t, t + sec, 4, 8, "n[0-3]", "fft"
@@ -144,6 +145,45 @@ test_explain_hears_the_probes_of_a_measured_job() {
 	equal "slower" "$(answer)" '["network",true,true,true]'
 	contains "slower" "$(explain_measured | one_line)" \
 		'Its probes the network was slower than usual: [3-9][0-9] % took longer'
+}
+
+# Job 4000 ran 255 minutes; the probes of minutes 100 to 115 took FACTOR times as long.
+long_job() { # FACTOR
+	local run
+	run=$(ls "$S/store/users/$MY_UID/fft"/*-4000.0.json)
+	jq -c --argjson f "$1" '.end = .start + 15300 | .neighbours = [] |
+		.leaves[0] |= (.latency.n = 153000 | .latency.m2 *= 765 |
+			.windows = {width_sec: 60, w: [range(255) |
+				if . >= 100 and . < 115 then $f else 1 end |
+				[600, 1.4e-4 * ., 1.6e-4 * ., 9e-4 * .]]} |
+			.hist |= (map([.[0], .[1] * 720]) + [[110, 9000]]))' \
+		"$run" >"$S/run" && mv "$S/run" "$run"
+}
+
+# Only 6 % of its time, so that few of all its probes were delayed.  That the run took
+# as much longer is no proof.
+test_a_slow_quarter_of_an_hour_in_a_long_run_shows() {
+	local answer='.accounting | [(.causes[] | select(.cause == "network") |
+			.sec.mean > 300, .confidence > 0.5), .probes_delayed < 0.1,
+		(.probes_slow_part * 48 | round),
+		([.timeline.steps[].probes_delayed | . >= 0.1] | index(true))]'
+	setup_measured
+	measured_job 15300 14400
+	long_job 1
+	equal "no slow part" "$(explain_measured --json | jq -c "$answer")" \
+		'[false,false,true,0,null]'
+	contains "no slow part" "$(explain_measured | one_line)" \
+		'Its probes the network was as fast as usual: [0-9] % took longer'
+	setup_measured
+	measured_job 15300 14400
+	long_job 15
+	equal "slow part" "$(explain_measured --json | jq -c "$answer")" \
+		'[true,true,true,4,18]'
+	contains "slow part" "$(explain_measured | one_line)" \
+		'Its probes the network was slower than usual for 21\.. min of 4.25 h, first at'
+	explain_measured --plot="$S/slow.svg"
+	contains "the plot" "$(cat "$S/slow.svg")" 'Delayed probes of the job'
+	contains "its row" "$(explain_measured)" ' 100 %  3991$'
 }
 
 test_explain_compares_the_run_times_with_what_the_profiles_predict() {

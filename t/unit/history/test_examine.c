@@ -4,6 +4,8 @@
 #include <math.h>
 
 #define RUNS 12
+#define WINDOWS 40
+#define SLOW 3 /* of the windows */
 
 /*
  * Twelve comparable runs of about 100 s; in four of them other jobs had all
@@ -15,22 +17,27 @@ static const struct row {
 	double others; /* of the run in question: share of time with others */
 	double sec;    /* its run time */
 	double delayed; /* of its probes */
+	double slow;	/* the same in SLOW of its windows; 0: not known */
 	bool blamed;   /* the network */
 	enum np_witness probes;
 } rows[] = {
-	{ "without probes, neighbours that slowed other runs", 40, 1, 141, NAN,
+	{ "without probes, neighbours that slowed other runs", 40, 1, 141, NAN, 0,
 	  true, NP_WITNESS_NONE },
-	{ "probes as fast as usual clear the network", 40, 1, 141, 0.02, false,
+	{ "probes as fast as usual clear the network", 40, 1, 141, 0.02, 0, false,
 	  NP_WITNESS_AGAINST },
-	{ "slow probes confirm it", 40, 1, 141, 0.8, true, NP_WITNESS_FOR },
-	{ "without probes, no neighbours: unexplained", 40, 0, 141, NAN, false,
+	{ "slow probes confirm it", 40, 1, 141, 0.8, 0, true, NP_WITNESS_FOR },
+	{ "without probes, no neighbours: unexplained", 40, 0, 141, NAN, 0, false,
 	  NP_WITNESS_NONE },
 	{ "slow probes without known neighbours are the network", 40, 0, 141,
-	  0.8, true, NP_WITNESS_FOR },
-	{ "slow probes do not make a run slow", 40, 1, 100, 0.8, false,
+	  0.8, 0, true, NP_WITNESS_FOR },
+	{ "slow probes do not make a run slow", 40, 1, 100, 0.8, 0, false,
 	  NP_WITNESS_FOR },
 	{ "neighbours that never cost anything, and usual probes", 0, 1, 141,
-	  0, false, NP_WITNESS_AGAINST },
+	  0, 0, false, NP_WITNESS_AGAINST },
+	{ "a slow part of a run counts, though few of its probes are delayed",
+	  80, 0, 112, 0.07, 0.99, true, NP_WITNESS_FOR },
+	{ "a little delay in each part does not", 40, 1, 141, 0.06, 0.08, false,
+	  NP_WITNESS_AGAINST },
 };
 
 /* measured: the comparable runs had probes, too. */
@@ -44,12 +51,16 @@ static int ask(const struct row *r, bool measured, struct np_examine_result *x)
 
 		run[i].sec = 99 + i % 4 + hit * r->cost;
 		run[i].occupied_sec = hit * run[i].sec;
-		run[i].delayed = !measured ? NAN : hit && r->cost > 0 ? 0.8 :
-									 0.01;
+		run[i].probes.delayed = !measured ? NAN :
+					hit && r->cost > 0 ? 0.8 : 0.01;
 	}
 	run[RUNS].sec = r->sec;
 	run[RUNS].occupied_sec = r->others * r->sec;
-	run[RUNS].delayed = r->delayed;
+	run[RUNS].probes.delayed = r->delayed;
+	run[RUNS].probes.n = r->slow > 0 ? WINDOWS : 0;
+	for (int i = 0; i < WINDOWS; i++)
+		run[RUNS].probes.window[i] = i < SLOW ? r->slow :
+					     i == SLOW ? NAN : 0;
 	return np_examine(run, RUNS, x, &err);
 }
 
