@@ -74,6 +74,32 @@ test_so_does_one_that_a_script_starts_in_a_container() {
 	prints_the_same script "bash -c '$BOX $HOME_DIR/talk; true'"
 }
 
+# As in $BOX, whose directories are made before by make_box.
+test_a_program_in_bubblewrap_prints_the_same_and_is_measured() {
+	command -v bwrap >/dev/null || skip "no bwrap: etc/packages install validate"
+	make_box
+	make_program
+	script wrap 'o=()' 'for d in usr etc tmp; do o+=(--bind "/$d" "/$d"); done' \
+		"mkdir -p root$HOME_DIR" \
+		"exec bwrap --bind root / \"\${o[@]}\" --dev /dev --proc /proc \
+			--bind $HOME_DIR $HOME_DIR \"\$@\""
+	alice 'chmod 755 wrap; srun -N2 -w "n[0-1]" ./wrap true' ||
+		skip "bubblewrap does not run here"
+	prints_the_same bubblewrap "bash ./wrap $HOME_DIR/talk"
+}
+
+test_a_program_in_charliecloud_prints_the_same_and_is_measured() {
+	command -v ch-run >/dev/null || skip "no ch-run: etc/packages install validate"
+	make_box
+	make_program
+	alice 'mkdir -p root/mnt/0; for f in passwd group hosts resolv.conf; do
+		: >>root/etc/$f; done; srun -N2 -w "n[0-1]" \
+		ch-run --bind /usr:/usr ~/root -- true' ||
+		skip "Charliecloud does not run here"
+	prints_the_same charliecloud "ch-run --bind /usr:/usr \
+		--bind $HOME_DIR:/mnt/0 $HOME_DIR/root -- /mnt/0/talk"
+}
+
 # On the nodes: what Podman needs of cgroups, which a namespace of the network hides.
 let_podman_run() {
 	local n
