@@ -23,24 +23,53 @@ enum np_average {
 	NP_AVERAGE_LOG,	     /* log(1+d) = sum w_i log(1 + d_i) */
 };
 
-/* Solve for some of the columns, copied together into v->work. */
+/* Copy the idle fabric's row and column of gram and those of v->col. */
+static void copy_some(const struct np_data *v, const double *gram, double *to)
+{
+	size_t stride = v->fabric->n_levels + 1, n = v->col->n;
+
+	for (size_t i = 0; i <= n; i++) {
+		const double *from =
+			gram + (i ? v->col->at[i - 1] + 1 : 0) * stride;
+
+		*to++ = from[0];
+		for (size_t j = 0; j < n; j++)
+			*to++ = from[v->col->at[j] + 1];
+	}
+}
+
+/* The normal equations of some of the columns, which may be kept. */
+static const double *gram_of_some(const struct np_data *v, const double *gram)
+{
+	struct np_gram_cache *cached = v->cached;
+
+	if (!cached || gram != cached->cross) {
+		copy_some(v, gram, v->work);
+		return v->work;
+	}
+	if (!np_levels_equal(&cached->some_col, v->col)) {
+		copy_some(v, gram, cached->some);
+		cached->some_col = *v->col;
+	}
+	return cached->some;
+}
+
+/* Solve for some of the columns. */
 static int solve_some(struct np_data *v, const double *gram, const double *h,
 		      double *x)
 {
 	size_t stride = v->fabric->n_levels + 1, n = v->col->n + 1;
-	double *g = v->work, *hh = g + n * n, *xx = hh + n;
+	double *hh = v->work + n * n, *xx = hh + n;
 	int rc;
 
 	for (size_t i = 0; i < n; i++) {
 		size_t from = i ? v->col->at[i - 1] + 1 : 0;
 
-		for (size_t j = 0; j < n; j++)
-			g[i * n + j] = gram[from * stride +
-					    (j ? v->col->at[j - 1] + 1 : 0)];
 		hh[i] = h[from];
 		xx[i] = v->warm ? x[from] : 0;
 	}
-	rc = np_nnls_solve(v->nnls, g, n, 0, hh, n, xx, v->warm, v->err);
+	rc = np_nnls_solve(v->nnls, gram_of_some(v, gram), n, 0, hh, n, xx,
+			   v->warm, v->err);
 	memset(x, 0, stride * sizeof(*x));
 	for (size_t i = 0; i < n; i++)
 		x[i ? v->col->at[i - 1] + 1 : 0] = xx[i];
@@ -403,12 +432,25 @@ static int mixture_join(struct np_data *v, const double *x, const double *y,
 /* Compute h over v->row; h[0] is the idle fabric, which slows nothing. */
 static void cross_right_side(const struct np_data *v, double sum, double *h)
 {
+	const double *impact = v->co->fit_impact, *pairs = v->fabric->fit_pairs;
+	const struct np_levels *left = v->left_row;
 	size_t n = v->fabric->n_levels;
 
+	h[0] = 0;
+	if (left) {
+		memcpy(h + 1, v->sides->cross, n * sizeof(*h));
+		for (size_t i = 0; i < left->n; i++)
+			np_lanes_add(h + 1, -impact[left->at[i]],
+				     pairs + left->at[i] * n, n);
+	} else {
+		memset(h + 1, 0, n * sizeof(*h));
+		np_lanes_add_rows(h + 1, impact, pairs, n, v->row->at,
+				  v->row->n);
+		if (v->sides)
+			memcpy(v->sides->cross, h + 1, n * sizeof(*h));
+	}
 	for (size_t j = 0; j <= n; j++)
-		h[j] = sum;
-	np_lanes_add_rows(h + 1, v->co->fit_impact, v->fabric->fit_pairs, n,
-			  v->row->at, v->row->n);
+		h[j] += sum;
 }
 
 /* Add level i's row to the normal equations; with sign -1, subtract it. */
@@ -439,6 +481,7 @@ static const double *gram_of_rows(const struct np_data *v, double *gram)
 		if (np_levels_equal(&v->cached->cross_row, v->row))
 			return gram;
 		v->cached->cross_row = *v->row;
+		v->cached->some_col.n = 0;
 	}
 	if (v->row->n < n / 2) {
 		for (size_t i = 0; i < (n + 1) * (n + 1); i++)
@@ -487,7 +530,7 @@ static int cross_describe(struct np_data *v, double *x)
 	double *gram = h - (n + 1) * (n + 1);
 
 	cross_right_side(v, NP_CROSS_SUM * NP_CROSS_SUM, h);
-	if (beyond(v))
+	if (!v->only_fit && beyond(v))
 		v->flags |= NP_PRED_BEYOND;
 	return weights_fit(v, gram_of_rows(v, gram), h, x);
 }
@@ -608,13 +651,25 @@ static const double *gram_of_columns(const struct np_data *v, double *gram)
 /* h = CC log(1 + AC), over v->row and v->col. */
 static void victim_right_side(const struct np_data *v, double *h)
 {
+	const struct np_levels *left = v->left_col;
 	size_t n = v->fabric->n_levels;
 	double curve[n];
 
-	weights_curve(v, NP_AVERAGE_LOG, curve);
-	for (size_t r = 0; r < v->row->n; r++)
-		h[r] = np_lanes_dot(v->fabric->fit_pairs + v->row->at[r] * n,
-				    curve, n);
+	if (left)
+		for (size_t c = 0; c < left->n; c++)
+			curve[c] = v->victim->fit_curve[left->at[c]];
+	else
+		weights_curve(v, NP_AVERAGE_LOG, curve);
+	for (size_t r = 0; r < v->row->n; r++) {
+		size_t i = v->row->at[r];
+		const double *pairs = v->fabric->fit_pairs + i * n;
+
+		h[r] = left ? v->sides->victim[i] : np_lanes_dot(pairs, curve, n);
+		for (size_t c = 0; left && c < left->n; c++)
+			h[r] -= pairs[left->at[c]] * curve[c];
+		if (v->sides && !left)
+			v->sides->victim[i] = h[r];
+	}
 }
 
 static int respond(struct np_data *v, double ridge, double *y)
@@ -705,11 +760,11 @@ static double at_full_rate(double d, double root_other)
 void np_slowdowns_at_full_rate(double log_slow, double log_other, double *z,
 			       double *z_other)
 {
-	/* u = sqrt(1 + d) - 1 and v likewise; accurate for small slowdowns */
-	double u = expm1(0.5 * log_slow), v = expm1(0.5 * log_other);
+	/* sqrt(1 + d) and sqrt(1 + e) */
+	double root = exp(0.5 * log_slow), root_other = exp(0.5 * log_other);
 
-	*z = at_full_rate(u * (2 + u), 1 + v);
-	*z_other = at_full_rate(v * (2 + v), 1 + u);
+	*z = at_full_rate(root * root - 1, root_other);
+	*z_other = at_full_rate(root_other * root_other - 1, root);
 }
 
 /* sqrt(1 + p) */
@@ -776,6 +831,8 @@ static struct np_data view_of(const struct np_data *v,
 	if (back) {
 		one.row = v->col;
 		one.col = v->row;
+		one.left_row = v->left_col;
+		one.left_col = v->left_row;
 	}
 	return one;
 }

@@ -143,8 +143,17 @@ static inline bool np_levels_equal(const struct np_levels *a,
  * with the same levels.  Empty while the sets of levels are.
  */
 struct np_gram_cache {
-	struct np_levels cross_row, victim_row, victim_col;
+	struct np_levels cross_row, some_col, victim_row, victim_col;
 	double *cross, *victim; /* as gram_cross and gram_victim */
+	double *some; /* of cross, only the idle fabric and some_col */
+};
+
+/*
+ * Right sides of the fits of one program with one fabric, by level.  Those of
+ * fits with fewer levels follow by subtraction.
+ */
+struct np_right_sides {
+	double cross[NP_FABRIC_MAX_LEVELS], victim[NP_FABRIC_MAX_LEVELS];
 };
 
 /* The inputs of one evaluation of a model. */
@@ -162,6 +171,11 @@ struct np_data {
 	struct np_nnls *nnls;  /* for n_levels + 1 unknowns */
 	double *work;	       /* NP_MODEL_WORK(n_levels) doubles */
 	struct np_gram_cache *cached; /* of this fabric; or NULL */
+	struct np_right_sides *sides; /* of this fabric and program; or NULL */
+	/* Levels that sides has in addition to row and to col; NULL: sides is
+	 * to be filled. */
+	const struct np_levels *left_row, *left_col;
+	bool only_fit; /* no flags are needed */
 	const double *ensemble; /* weights of the ensemble's members */
 	struct np_err *err;    /* may be NULL */
 	unsigned flags;	       /* enum np_pred_flag, set by the model */

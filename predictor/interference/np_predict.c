@@ -91,7 +91,14 @@ struct np_predictor {
 	struct np_level_terms level_terms;
 	struct np_nnls *nnls;
 	double *work, *ensemble;
-	struct np_gram_cache less[NP_LESS_PARTS]; /* without each group */
+	/* Without each group of levels, of those in less_of. */
+	struct np_less {
+		struct np_level_use use;
+		struct np_levels left_row, left_col; /* in the group */
+		struct np_gram_cache gram;
+	} less[NP_LESS_PARTS];
+	struct np_level_use less_of;
+	struct np_right_sides sides; /* of the program that term_make() is at */
 	double *answers; /* predictions for each bootstrap sample */
 	struct np_predictor *fallback; /* created on first use */
 };
@@ -567,7 +574,7 @@ void np_predictor_free(struct np_predictor *p)
 	}
 	free(p->level_terms.flags);
 	for (size_t k = 0; k < NP_LESS_PARTS; k++)
-		free(p->less[k].cross);
+		free(p->less[k].gram.cross);
 	free(p->work);
 	free(p->answers);
 	free(p->ensemble);
@@ -699,6 +706,7 @@ static void exclude_program(struct np_predictor *p, enum np_side side,
 	term_make_levels(p, &s->use);
 	for (size_t k = 0; k < p->n; k++) {
 		const double *level = h->z[!side] + k * p->dim;
+		struct np_levels left[NP_SIDES] = { { .n = 0 } };
 		struct np_level_use less;
 		struct np_data v;
 		double z[p->dim], log_slow;
@@ -706,6 +714,11 @@ static void exclude_program(struct np_predictor *p, enum np_side side,
 		if (h->rc[!side][k])
 			continue;
 		inputs_without(p, &s->use, side, k, &less, &v);
+		if (levels_of(&less, side)->n < levels_of(&s->use, side)->n)
+			levels_add(&left[side], k);
+		v.sides = &p->sides;
+		v.left_row = &left[NP_CO];
+		v.left_col = &left[NP_VICTIM];
 		if (side == NP_VICTIM ? less.col.n == s->use.col.n :
 					!d->has_impact[k])
 			continue; /* not measured with this level */
@@ -724,18 +737,27 @@ static void exclude_program(struct np_predictor *p, enum np_side side,
 	}
 }
 
-static void drop_part(struct np_level_use *use, size_t n_levels, size_t part)
+/* Keep the levels of a group and those of all others apart. */
+static void drop_part(const struct np_level_use *use, size_t n_levels,
+		      size_t part, struct np_less *less)
 {
 	size_t parts = n_levels < NP_LESS_PARTS ? n_levels : NP_LESS_PARTS;
-	size_t from, end;
+	size_t from = 0, end = 0;
 
-	if (!n_levels)
-		return;
-	from = (part * n_levels + parts - 1) / parts;
-	end = ((part + 1) * n_levels + parts - 1) / parts;
-	levels_drop(&use->col, from, end);
-	levels_drop(&use->row, from, end);
-	levels_drop(&use->co_col, from, end);
+	if (n_levels) {
+		from = (part * n_levels + parts - 1) / parts;
+		end = ((part + 1) * n_levels + parts - 1) / parts;
+	}
+	less->use = *use;
+	levels_drop(&less->use.col, from, end);
+	levels_drop(&less->use.row, from, end);
+	levels_drop(&less->use.co_col, from, end);
+	less->left_row = use->row;
+	levels_drop(&less->left_row, 0, from);
+	levels_drop(&less->left_row, end, n_levels);
+	less->left_col = use->col;
+	levels_drop(&less->left_col, 0, from);
+	levels_drop(&less->left_col, end, n_levels);
 }
 
 /*
@@ -746,15 +768,16 @@ static void drop_part(struct np_level_use *use, size_t n_levels, size_t part)
 static struct np_gram_cache *gram_cache_without(struct np_predictor *p,
 						size_t part)
 {
-	struct np_gram_cache *cached = &p->less[part];
+	struct np_gram_cache *cached = &p->less[part].gram;
 	size_t n = p->n;
 
 	if (!cached->cross)
-		cached->cross = malloc(((n + 1) * (n + 1) + n * n) *
+		cached->cross = malloc(3 * (n + 1) * (n + 1) *
 				       sizeof(*cached->cross));
 	if (!cached->cross)
 		return NULL;
 	cached->victim = cached->cross + (n + 1) * (n + 1);
+	cached->some = cached->victim + (n + 1) * (n + 1);
 	return cached;
 }
 
@@ -766,21 +789,29 @@ static void make_less(struct np_predictor *p, enum np_side side,
 		      const struct np_data_program *a, size_t n_co,
 		      struct np_term *s)
 {
+	bool same_levels = level_use_equal(&p->less_of, &s->use);
+
 	for (size_t k = 0; k < NP_LESS_PARTS; k++) {
+		struct np_less *less = &p->less[k];
 		double *z = s->less + k * p->dim;
-		struct np_level_use less = s->use;
 		struct np_data v;
 
-		drop_part(&less, p->n, k);
-		level_inputs(p, &less, 0, &v);
+		if (!same_levels)
+			drop_part(&s->use, p->n, k, less);
+		level_inputs(p, &less->use, 0, &v);
 		v.cached = gram_cache_without(p, k);
+		v.sides = &p->sides;
+		v.left_row = &less->left_row;
+		v.left_col = &less->left_col;
+		v.only_fit = true;
 		v.n_co = n_co;
 		memcpy(z, s->z, p->dim * sizeof(*z)); /* initial guess */
-		s->has_less[k] = less.col.n >= NP_LESS_LEVELS &&
-				 less.row.n >= NP_LESS_LEVELS &&
-				 !level_use_equal(&less, &s->use) &&
+		s->has_less[k] = less->use.col.n >= NP_LESS_LEVELS &&
+				 less->use.row.n >= NP_LESS_LEVELS &&
+				 !level_use_equal(&less->use, &s->use) &&
 				 !term_compute(p, side, a, &v, z, true);
 	}
+	p->less_of = s->use;
 }
 
 /*
@@ -857,6 +888,7 @@ static int term_make(struct np_predictor *p, struct np_prepared *a,
 	rc = begin(p, use, &a->term[!side], s, &n, err);
 	for (size_t r = 0; !rc && r < n; r++) {
 		level_inputs(p, use, r, &v);
+		v.sides = r ? NULL : &p->sides;
 		v.n_co = n_co;
 		v.err = err;
 		rc = term_compute(p, side, &a->bootstrap.sample[r], &v,

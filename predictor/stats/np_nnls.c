@@ -365,21 +365,43 @@ static void start_from_guess(struct problem *p)
 	make_feasible(p);
 }
 
-static int check(const struct problem *p, bool warm, struct np_err *err)
+/* Error message about the first unknown that cannot be computed with. */
+static int refuse(const struct problem *p, bool warm, struct np_err *err)
 {
+	size_t i = 0;
+
+	while (isfinite(p->gram[i * p->stride + i]) && isfinite(p->h[i]) &&
+	       (!warm || (p->x[i] >= 0 && isfinite(p->x[i]))))
+		i++;
+	if (!isfinite(p->gram[i * p->stride + i]) || !isfinite(p->h[i]))
+		return np_errf(err, -EINVAL, "least squares: unknown %zu has a "
+			       "value that is not finite", i);
+	return np_errf(err, -EINVAL, "least squares: guess %zu is %g, expected "
+		       ">= 0", i, p->x[i]);
+}
+
+/*
+ * Checks all numbers and prepares scale. A finite diagonal of A'A is a finite
+ * A, so the rest is finite too. *most: the largest |h|.
+ */
+static int prepare(struct problem *p, bool warm, double *most,
+		   struct np_err *err)
+{
+	bool good = true;
+
 	if (!p->n || p->n > p->s->max)
 		return np_errf(err, -EINVAL, "least squares: %zu unknowns, "
 			       "expected 1 to %zu", p->n, p->s->max);
-	/* A finite diagonal of A'A is a finite A, so the rest is finite too. */
+	*most = 0;
 	for (size_t i = 0; i < p->n; i++) {
-		if (!isfinite(p->gram[i * p->stride + i]) || !isfinite(p->h[i]))
-			return np_errf(err, -EINVAL, "least squares: unknown "
-				       "%zu has a value that is not finite", i);
-		if (warm && !(p->x[i] >= 0 && isfinite(p->x[i])))
-			return np_errf(err, -EINVAL, "least squares: guess "
-				       "%zu is %g, expected >= 0", i, p->x[i]);
+		double own = p->gram[i * p->stride + i], h = fabs(p->h[i]);
+
+		good &= isfinite(own) && isfinite(h) &&
+			(!warm || (p->x[i] >= 0 && isfinite(p->x[i])));
+		p->s->scale[i] = 1 / (own + p->ridge);
+		*most = h > *most ? h : *most;
 	}
-	return 0;
+	return good ? 0 : refuse(p, warm, err);
 }
 
 int np_nnls_solve(struct np_nnls *s, const double *gram, size_t stride,
@@ -389,14 +411,10 @@ int np_nnls_solve(struct np_nnls *s, const double *gram, size_t stride,
 	struct problem p = { s, gram, h, ridge, stride, n, 0, 0, x };
 	size_t limit = 10 * n + 10;
 	double min = 0;
-	int rc = check(&p, warm, err);
+	int rc = prepare(&p, warm, &min, err);
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < n; i++) {
-		s->scale[i] = 1 / (gram[i * stride + i] + ridge);
-		min = fabs(h[i]) > min ? fabs(h[i]) : min;
-	}
 	min *= GRADIENT_MIN;
 	if (warm)
 		start_from_guess(&p);
