@@ -269,12 +269,20 @@ static int read_binary(FILE *f, const char *name, struct np_graph **g,
  * names.
  */
 
-#define WORD 64 /* bytes of the longest word, and its end */
+#define WORD 64 /* bytes of the longest word, plus 1 */
+#define TEXT_BYTES (1 << 16)
+
+/* The name of an operation where it stands in the file. */
+struct name {
+	char text[WORD]; /* of which the first len bytes count */
+	size_t len;
+	uint32_t number; /* see number_in_name() */
+	uint64_t line;
+};
 
 /* A dependency on an operation that is not defined yet. */
 struct later {
-	char x[WORD], y[WORD];
-	uint64_t line;
+	struct name x, y;
 	enum np_dep_kind kind;
 };
 
@@ -285,11 +293,16 @@ struct text_reader {
 	uint64_t line;
 	uint32_t n_ranks, rank;
 	bool in_rank;
-	char text[1 << 16]; /* read, of which the first `at` bytes are used */
-	size_t at, filled;
-	char word[WORD]; /* the current word */
-	size_t len;	 /* 0: end of the file, or an error */
-	int rc;		 /* the first error; after it nothing is read */
+	/*
+	 * What was read of the file, and behind it a null byte. Words are used
+	 * where they are; only what is longer than a word may be cut at the end.
+	 */
+	char text[TEXT_BYTES + WORD];
+	const char *at, *end; /* the part that is not used yet */
+	bool at_eof;
+	const char *word; /* the current word */
+	size_t len;	  /* 0: end of the file, or an error */
+	int rc;		  /* the first error; after it nothing is read */
 	struct np_err *err;
 
 	/*
@@ -335,31 +348,39 @@ static void unexpected(struct text_reader *r, const char *wanted)
 	if (!r->len)
 		fail(r, "the file ends, expected %s", wanted);
 	else
-		fail(r, "\"%s\", expected %s", r->word, wanted);
+		fail(r, "\"%.*s\", expected %s", (int)r->len, r->word, wanted);
+}
+
+/* Moves the unused text to the front and reads more; false at end of file. */
+static bool read_more(struct text_reader *r)
+{
+	size_t left = (size_t)(r->end - r->at), n;
+
+	if (left)
+		memmove(r->text, r->at, left);
+	n = fread(r->text + left, 1, TEXT_BYTES - left, r->f);
+	r->at = r->text;
+	r->end = r->text + left + n;
+	r->text[left + n] = '\0';
+	return n > 0;
 }
 
 /* The next character, or EOF. */
 static int get(struct text_reader *r)
 {
-	if (r->at == r->filled) {
-		r->filled = fread(r->text, 1, sizeof(r->text), r->f);
-		r->at = 0;
-	}
-	return r->at < r->filled ? (unsigned char)r->text[r->at++] : EOF;
-}
-
-/* Puts back the character that get() returned last. */
-static void unget(struct text_reader *r, int c)
-{
-	r->at -= c != EOF;
+	if (r->at == r->end && !read_more(r))
+		return EOF;
+	return (unsigned char)*r->at++;
 }
 
 /* Skips a comment: a block comment, or one to the end of the line. */
-static void skip_comment(struct text_reader *r, bool block)
+static void skip_comment(struct text_reader *r)
 {
+	bool block = r->at[1] == '*';
 	uint64_t from = r->line;
 	int c = 0, last;
 
+	r->at += 2;
 	do {
 		last = c;
 		c = get(r);
@@ -373,25 +394,23 @@ static void skip_comment(struct text_reader *r, bool block)
 	fail(r, "unterminated comment");
 }
 
-/* Skips blanks and comments; returns the first character of the next word. */
-static int skip_blanks(struct text_reader *r)
+/* Skips blanks and comments; false at the end of the file, or on an error. */
+static inline bool find_word(struct text_reader *r)
 {
 	for (;;) {
-		int c = get(r), then;
+		const char *p = r->at;
 
-		r->line += c == '\n';
-		if (c == ' ' || c == '\t' || c == '\r' || c == '\n')
-			continue;
-		if (c != '/')
-			return c;
-		then = get(r);
-		if (then != '/' && then != '*') {
-			unget(r, then);
-			return c;
-		}
-		skip_comment(r, then == '*');
+		while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n')
+			r->line += *p++ == '\n';
+		r->at = p;
+		if (r->end - p < WORD && !r->at_eof)
+			r->at_eof = !read_more(r);
+		else if (p[0] != '/' || (p[1] != '/' && p[1] != '*'))
+			return p < r->end;
+		else
+			skip_comment(r);
 		if (r->rc)
-			return EOF;
+			return false;
 	}
 }
 
@@ -403,61 +422,34 @@ static const bool name_char[UCHAR_MAX + 1] = {
 
 static bool is_name(int c)
 {
-	return c != EOF && name_char[(unsigned char)c];
+	return name_char[(unsigned char)c];
 }
 
 /*
- * Whether c continues the word. A number may contain a point, for error
- * messages.
+ * Reads the next word: a name, a number or a punctuation mark. A number may
+ * contain a point, for error messages.
  */
-static bool is_more(const struct text_reader *r, int c)
-{
-	return is_name(c) || (c == '.' && isdigit((unsigned char)*r->word));
-}
-
-/* Appends to the word the characters of a name that follow in r->text. */
-static void take_name(struct text_reader *r)
-{
-	size_t left = r->filled - r->at, n = WORD - 1 - r->len;
-	const char *from = r->text + r->at;
-	char *to = r->word + r->len;
-	size_t i = 0;
-
-	for (n = n < left ? n : left; i < n; i++) {
-		if (!name_char[(unsigned char)from[i]])
-			break;
-		to[i] = from[i];
-	}
-	r->at += i;
-	r->len += i;
-}
-
-/* Reads the next word: a name, a number or a punctuation mark. */
 static void next_word(struct text_reader *r)
 {
-	int c = r->rc ? EOF : skip_blanks(r);
-	bool more = is_name(c) || c == '-';
+	const char *p;
 
-	r->word[0] = (char)c;
-	r->len = c != EOF;
-	while (more) {
-		take_name(r);
-		c = get(r);
-		more = is_more(r, c);
-		if (!more) {
-			unget(r, c);
-		} else if (r->len < WORD - 1) {
-			r->word[r->len++] = (char)c;
-		} else {
-			r->word[r->len] = '\0';
-			fail(r, "a word of more than %d characters: %.16s...",
-			     WORD - 1, r->word);
-			more = false;
-		}
-	}
-	if (r->rc)
-		r->len = 0;
-	r->word[r->len] = '\0';
+	r->word = "";
+	r->len = 0;
+	if (r->rc || !find_word(r))
+		return;
+	r->word = r->at;
+	p = r->at + 1;
+	if (is_name(*r->word) || *r->word == '-')
+		while (is_name(*p) ||
+		       (*p == '.' && isdigit((unsigned char)*r->word)))
+			p++;
+	r->at = p;
+	r->len = (size_t)(p - r->word);
+	if (r->len < WORD)
+		return;
+	fail(r, "a word of more than %d characters: %.16s...", WORD - 1,
+	     r->word);
+	r->len = 0;
 }
 
 /* what: a literal, so that no function needs to be called. */
@@ -467,7 +459,7 @@ static inline bool word_is(const struct text_reader *r, const char *what)
 }
 
 /* Reads a word that must be `what`. */
-static void expect(struct text_reader *r, const char *what)
+static inline void expect(struct text_reader *r, const char *what)
 {
 	char wanted[WORD];
 
@@ -479,24 +471,26 @@ static void expect(struct text_reader *r, const char *what)
 }
 
 /*
- * The current word as a number up to most; unit: suffix that it has, or NULL.
+ * The current word as a number up to most; unit: its suffix, one character, or
+ * NULL.
  */
 static uint64_t parse_number(struct text_reader *r, const char *what,
 			     uint64_t most, const char *unit)
 {
-	const char *end = r->word;
+	const char *p = r->word, *end = p + r->len;
 	bool large = false;
 	uint64_t v = 0;
 
-	for (; *end >= '0' && *end <= '9'; end++)
+	for (; *p >= '0' && *p <= '9'; p++)
 		large |= __builtin_mul_overflow(v, 10, &v) ||
-			 __builtin_add_overflow(v, (uint64_t)(*end - '0'), &v);
+			 __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v);
 	if (r->len && (*r->word == '-' || large || v > most))
-		fail(r, "%s, expected %s of 0 to %llu", r->word, what,
-		     (unsigned long long)most);
-	else if (end == r->word || (*end && (!unit || strcmp(end, unit))))
+		fail(r, "%.*s, expected %s of 0 to %llu", (int)r->len, r->word,
+		     what, (unsigned long long)most);
+	else if (p == r->word || (p < end && (!unit || end - p != 1 ||
+					      *p != *unit)))
 		unexpected(r, what);
-	else if (unit && !*end) /* unit as a word of its own: "8 b" */
+	else if (unit && p == end) /* unit as a word of its own: "8 b" */
 		expect(r, unit);
 	return v;
 }
@@ -582,14 +576,15 @@ static bool is_operation(const struct text_reader *r)
 	return word_is(r, "send") || word_is(r, "recv") || word_is(r, "calc");
 }
 
-/* The number in a name such as l7; 0 for other names. */
-static uint32_t number_in_name(const char *name)
+/* The number in the current word if it is a name such as l7; otherwise 0. */
+static uint32_t number_in_name(const struct text_reader *r)
 {
+	const char *end = r->word + r->len;
 	uint64_t n = 0;
 
-	if (name[0] != 'l' || name[1] == '0')
+	if (r->word[0] != 'l' || r->word[1] == '0')
 		return 0;
-	for (const char *p = name + 1; *p; p++) {
+	for (const char *p = r->word + 1; p < end; p++) {
 		if (*p < '0' || *p > '9' || n > NP_GRAPH_MAX_OPS)
 			return 0;
 		n = 10 * n + (uint64_t)(*p - '0');
@@ -597,14 +592,24 @@ static uint32_t number_in_name(const char *name)
 	return n > NP_GRAPH_MAX_OPS ? 0 : (uint32_t)n;
 }
 
-/* The index of an operation by its name; false if there is none. */
-static bool find_op(const struct text_reader *r, const char *name, uint32_t *op)
+/* Copies the current word, and what follows it up to a fixed length. */
+static void copy_name(const struct text_reader *r, struct name *to)
 {
-	uint32_t n = number_in_name(name);
+	memcpy(to->text, r->word, WORD);
+	to->len = r->len;
+	to->number = number_in_name(r);
+	to->line = r->line;
+}
+
+/* The index of an operation by its name; false if there is none. */
+static bool find_op(const struct text_reader *r, const struct name *name,
+		    uint32_t *op)
+{
+	uint32_t n = name->number;
 	bool in_order = n && n <= r->in_order;
 
 	if (!in_order) {
-		n = np_index_find(&r->names, name, strlen(name));
+		n = np_index_find(&r->names, name->text, name->len);
 		if (n == NP_NO_INDEX)
 			return false;
 	}
@@ -616,7 +621,7 @@ static bool find_op(const struct text_reader *r, const char *name, uint32_t *op)
  * Reads the operation after "NAME:" and stores its name, unless it follows
  * Schedgen's numbering.
  */
-static void define_name(struct text_reader *r, const char *name)
+static void define_name(struct text_reader *r, const struct name *name)
 {
 	uint32_t op, there;
 
@@ -628,12 +633,12 @@ static void define_name(struct text_reader *r, const char *name)
 	op = read_operation(r);
 	if (r->rc)
 		return;
-	if (number_in_name(name) == op + 1 && r->in_order == op &&
-	    !r->names.n) {
+	if (name->number == op + 1 && r->in_order == op && !r->names.n) {
 		r->in_order++;
 	} else if (find_op(r, name, &there)) {
-		fail(r, "%s is defined twice", name);
-	} else if (np_index_get(&r->names, name, strlen(name)) ==
+		r->line = name->line; /* the word after it was read already */
+		fail(r, "%.*s is defined twice", (int)name->len, name->text);
+	} else if (np_index_get(&r->names, name->text, name->len) ==
 			   NP_NO_INDEX ||
 		   np_array_room(&r->op, &r->op_room, r->names.n,
 				 sizeof(*r->op))) {
@@ -644,8 +649,8 @@ static void define_name(struct text_reader *r, const char *name)
 }
 
 /* Returns false if one of the two is not defined yet. */
-static bool add_dep(struct text_reader *r, const char *x, const char *y,
-		   enum np_dep_kind kind)
+static bool add_dep(struct text_reader *r, const struct name *x,
+		    const struct name *y, enum np_dep_kind kind)
 {
 	uint32_t from, to;
 
@@ -655,34 +660,25 @@ static bool add_dep(struct text_reader *r, const char *x, const char *y,
 	return true;
 }
 
-/* Stores a dependency until the end of the rank. */
-static void keep_for_later(struct text_reader *r, const char *x,
-			   enum np_dep_kind kind)
-{
-	struct later *l;
-
-	if (np_array_grow(&r->later, r->n_later, sizeof(*l))) {
-		no_memory(r);
-		return;
-	}
-	l = &r->later[r->n_later++];
-	l->line = r->line;
-	l->kind = kind;
-	strcpy(l->x, x);
-	strcpy(l->y, r->word);
-}
-
 /* Reads "requires NAME" and the word after it. */
-static void read_dependency(struct text_reader *r, const char *x)
+static void read_dependency(struct text_reader *r, const struct name *x)
 {
 	enum np_dep_kind kind = word_is(r, "requires") ? NP_REQUIRES :
 						    NP_IREQUIRES;
+	struct name y;
 
 	next_word(r);
-	if (!is_name(*r->word))
+	if (!is_name(*r->word)) {
 		unexpected(r, "the name of an operation");
-	else if (!add_dep(r, x, r->word, kind))
-		keep_for_later(r, x, kind);
+		return;
+	}
+	copy_name(r, &y);
+	if (!add_dep(r, x, &y, kind)) {
+		if (np_array_grow(&r->later, r->n_later, sizeof(*r->later)))
+			no_memory(r);
+		else
+			r->later[r->n_later++] = (struct later){ *x, y, kind };
+	}
 	next_word(r);
 }
 
@@ -692,14 +688,14 @@ static void read_dependency(struct text_reader *r, const char *x)
  */
 static void read_named(struct text_reader *r)
 {
-	char name[WORD];
+	struct name name;
 
-	memcpy(name, r->word, sizeof(name));
+	copy_name(r, &name);
 	next_word(r);
 	if (word_is(r, ":"))
-		define_name(r, name);
+		define_name(r, &name);
 	else if (word_is(r, "requires") || word_is(r, "irequires"))
-		read_dependency(r, name);
+		read_dependency(r, &name);
 	else
 		unexpected(r, "\":\", requires or irequires");
 }
@@ -712,10 +708,11 @@ static void add_later_deps(struct text_reader *r)
 	while (!r->rc && r->n_later) {
 		const struct later *l = &r->later[--r->n_later];
 
-		r->line = l->line;
-		if (!add_dep(r, l->x, l->y, l->kind))
-			fail(r, "%.64s depends on %.64s, but not both are "
-			     "defined", l->x, l->y);
+		r->line = l->y.line;
+		if (!add_dep(r, &l->x, &l->y, l->kind))
+			fail(r, "%.*s depends on %.*s, but not both are "
+			     "defined", (int)l->x.len, l->x.text,
+			     (int)l->y.len, l->y.text);
 	}
 	r->line = line;
 	r->in_order = 0;
@@ -770,6 +767,7 @@ static int read_text(FILE *f, const char *name, struct np_graph **g,
 {
 	struct text_reader r = { .f = f, .name = name, .line = 1, .err = err };
 
+	r.at = r.end = r.text;
 	read_ranks(&r);
 	np_index_free(&r.names);
 	free(r.op);

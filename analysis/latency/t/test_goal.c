@@ -63,10 +63,10 @@ static const struct {
 	  "65536, expected a processor of 0 to 65535" },
 	{ "a calc with a tag", "num_ranks 1\nrank 0 { calc 1 tag 2 }",
 	  "\"2\", expected \":\", requires or irequires" },
-	{ "a name twice", "num_ranks 1\nrank 0 {\na: calc 1\na: calc 2 }",
-	  "rank 0: a is defined twice" },
+	{ "a name twice", "num_ranks 1\nrank 0 {\na: calc 1\na: calc 2\n\n}",
+	  ":4: rank 0: a is defined twice" },
 	{ "a counted name twice", "num_ranks 1\nrank 0 { l1: calc 1\n"
-	  "l1: calc 2 }", "rank 0: l1 is defined twice" },
+	  "l1: calc 2\n}", ":3: rank 0: l1 is defined twice" },
 	{ "an undefined name", "num_ranks 1\nrank 0 {\nl1: calc 1\n"
 	  "l1 requires l2\n}", ":4: rank 0: l1 depends on l2, but not both "
 	  "are defined" },
