@@ -121,9 +121,10 @@ static int ask_program(const char *path, enum cli_traced_what what,
 			       "reading traces needs the package "
 			       "netprof-analysis" : "%s: %s", program,
 			       strerror((int)-len));
-	snprintf(net_text, sizeof(net_text), "%.17g,%.17g,%.17g,%llu,%d,%.17g",
-		 net->L_ns, net->o_ns, net->G_ns, (unsigned long long)net->S,
-		 net->first_byte_free, net->g_ns);
+	snprintf(net_text, sizeof(net_text), "%.17g,%.17g,%.17g,%llu,%d,%.17g,"
+		 "%.17g", net->L_ns, net->o_ns, net->G_ns,
+		 (unsigned long long)net->S, net->first_byte_free, net->g_ns,
+		 net->O_ns);
 	len = output_of(argv, &text);
 	if (len < 0)
 		return np_errf(err, (int)len, "%s: " PROGRAM " failed", path);

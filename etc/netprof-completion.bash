@@ -115,8 +115,8 @@ _netprof() {
 		metrics/-*) words="--output=" ;;
 		sharing/* | replay/* | validate/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return ;;
-		tolerance/-*) words="$formats --plot= --latency= --overhead= --per-byte= \
-			--rendezvous= --first-byte-free --serial --gap= \
+		tolerance/-*) words="$formats --plot= --latency= --overhead= \
+			--overhead-per-byte= --per-byte= --rendezvous= --first-byte-free --serial --gap= \
 			--shared-links --overlap --noise= --topology= --wire= \
 			--switch= --ranks-per-node= --place= --threshold= \
 			--sweep= --up-to= --critical --pairs --collective=" ;;

@@ -443,15 +443,13 @@ static void print_value(const char *symbol, const char *name,
 	printf("   %s to %s\n", cli_sec(v->low, low), cli_sec(v->high, high));
 }
 
-/* Prints G, with the bandwidth that it amounts to. */
-static void print_bytes(const struct np_loggps_value *v)
+/* Prints a time per byte; more: what follows it. */
+static void print_bytes(const char *symbol, const char *name,
+			const struct np_loggps_value *v, const char *more)
 {
-	char rate[CLI_NUMBER];
-
-	printf("%s%-3s%s%-22s%6.3g ns   %.3g to %.3g ns;  %s\n",
-	       cli_colour(CLI_BOLD), "G", cli_colour(CLI_PLAIN),
-	       "time per byte", 1e9 * v->value, 1e9 * v->low, 1e9 * v->high,
-	       cli_rate(1 / v->value, rate));
+	printf("%s%-3s%s%-22s%6.3g ns   %.3g to %.3g ns%s\n",
+	       cli_colour(CLI_BOLD), symbol, cli_colour(CLI_PLAIN), name,
+	       1e9 * v->value, 1e9 * v->low, 1e9 * v->high, more);
 }
 
 /* Prints S, or that no size is noticeably slower. */
@@ -474,8 +472,10 @@ static void print_rendezvous(const struct np_loggps_fit *f)
 static int print_text(const struct np_loggps_record *r)
 {
 	const struct np_loggps_fit *f = &r->fit;
-	char date[CLI_NUMBER];
+	char date[CLI_NUMBER], rate[CLI_NUMBER], bandwidth[CLI_NUMBER + 8];
 
+	snprintf(bandwidth, sizeof(bandwidth), ";  %s",
+		 cli_rate(1 / f->G.value, rate));
 	printf("%s to %s over %s, %s%s%s\n\n", r->from, r->to,
 	       *r->transport ? r->transport : "an unknown transport",
 	       r->across ? "across leaf switches" :
@@ -485,7 +485,9 @@ static int print_text(const struct np_loggps_record *r)
 	print_value("o", "overhead of sending", &f->o_send);
 	print_value("", "overhead of receiving", &f->o_recv);
 	print_value("g", "between messages", &f->g);
-	print_bytes(&f->G);
+	if (f->O.high > 0)
+		print_bytes("O", "overhead per byte", &f->O, "");
+	print_bytes("G", "time per byte", &f->G, bandwidth);
 	print_rendezvous(f);
 	printf("\nMedians of %u blocks and %u sizes, with %.0f %% confidence "
 	       "intervals; %s\n", f->n_blocks, f->n_sizes,
@@ -529,6 +531,7 @@ static int print_json(const struct np_loggps_record *r)
 	put_value(j, "o_recv_sec", &f->o_recv);
 	put_value(j, "g_sec", &f->g);
 	put_value(j, "G_sec_per_byte", &f->G);
+	put_value(j, "O_sec_per_byte", &f->O);
 	if (f->S) {
 		cli_put_count(j, "S_bytes", f->S);
 		cli_put_count(j, "S_above_bytes", f->S_above);
@@ -570,8 +573,9 @@ const struct cli_cmd cmd_loggps = {
 "Inside an allocation of idle nodes (salloc -N2 --exclusive), for an\n"
 "administrator: measures message times between two nodes under one leaf\n"
 "switch, and stores the LogGPS parameters with the calibration of the fabric:\n"
-"latency L, overhead o of sender and receiver, gap g between messages, time\n"
-"per byte G, and the size S above which a message waits for its receiver.\n\n"
+"latency L, overhead o of sender and receiver and O per byte, gap g between\n"
+"messages, time per byte G, and the size S above which a message waits for its\n"
+"receiver.\n\n"
 "  --blocks=N         number of repetitions (default 30)\n"
 "  --max-bytes=SIZE   size of the largest message (default 1M)\n"
 "  --max-trip=TIME    skip sizes whose round trip takes longer (default 50ms)\n"

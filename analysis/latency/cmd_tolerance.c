@@ -54,8 +54,8 @@ static void find_limits(struct np_tolerance *t, double base,
 struct request {
 	struct np_loggps net;
 	double up_to_ns; /* maximum added; NAN: determined by the thresholds */
-	/* --latency and --gap, to be copied into net; NAN: not given */
-	double latency_ns, gap_ns;
+	/* options to be copied into net; NAN: not given */
+	double latency_ns, gap_ns, copy_ns;
 	bool critical;
 	/* one_cpu, one_link and overlap of np_tolerance_opt */
 	bool serial, shared_links, overlap;
@@ -542,7 +542,7 @@ static void print_turns(const struct request *ask)
 static void print_network(const struct request *ask)
 {
 	const struct np_loggps *net = &ask->net;
-	char way[256], L[CLI_NUMBER], o[CLI_NUMBER];
+	char way[256], L[CLI_NUMBER], o[CLI_NUMBER], copy[64] = "";
 	char G[CLI_NUMBER], S[CLI_NUMBER];
 
 	if (ask->topology)
@@ -553,8 +553,11 @@ static void print_network(const struct request *ask)
 	else
 		snprintf(way, sizeof(way), "latency L %s",
 			 time_of(net->L_ns, L));
-	cli_labelled(stdout, "Network", "%s, overhead o %s, %s, %s%s", way,
-		     time_of(net->o_ns, o), rate(net->G_ns, G),
+	if (net->O_ns > 0)
+		snprintf(copy, sizeof(copy), " and %.3g ns per byte",
+			 net->O_ns);
+	cli_labelled(stdout, "Network", "%s, overhead o %s%s, %s, %s%s", way,
+		     time_of(net->o_ns, o), copy, rate(net->G_ns, G),
 		     net->S == NP_LOGGPS_NO_RENDEZVOUS ?
 		     "no rendezvous" : "rendezvous above ",
 		     net->S == NP_LOGGPS_NO_RENDEZVOUS ? "" :
@@ -806,6 +809,7 @@ static void put_network(json_object *in, const struct request *ask)
 		cli_put_computed(j, "latency_ns", net->L_ns);
 	}
 	cli_put_computed(j, "overhead_ns", net->o_ns);
+	cli_put_computed(j, "overhead_ns_per_byte", net->O_ns);
 	cli_put_computed(j, "ns_per_byte", net->G_ns);
 	if (net->S == NP_LOGGPS_NO_RENDEZVOUS)
 		cli_put(j, "rendezvous_bytes", NULL);
@@ -1337,6 +1341,7 @@ static int read_topology(struct request *ask)
 static const struct np_option options[] = {
 	{ "latency", NS(latency_ns), .letter = 'L' },
 	{ "overhead", NS(net.o_ns), .letter = 'o' },
+	{ "overhead-per-byte", NS(copy_ns), .letter = 'O' },
 	{ "per-byte", NS(net.G_ns), .letter = 'G' },
 	{ "rendezvous", NP_OPTION_TAKE, .take = take_rendezvous,
 	  .letter = 'S' },
@@ -1383,6 +1388,9 @@ static int check_together(const struct cli_cmd *cmd,
 	if (ask->where && !isnan(ask->latency_ns))
 		return cli_usage(cmd, "--latency has no effect with "
 				 "--topology; expected --wire and --switch");
+	if (ask->copy_ns > ask->net.G_ns)
+		return cli_usage(cmd, "--overhead-per-byte is more than "
+				 "--per-byte, of which it is a part");
 	if (ask->critical && o->plot)
 		return cli_usage(cmd, "--critical has no effect with --plot");
 	return -1;
@@ -1406,6 +1414,8 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	ask->critical |= o->plot != NULL;
 	if (!isnan(ask->latency_ns))
 		ask->net.L_ns = ask->latency_ns;
+	ask->net.O_ns = fmin(isnan(ask->copy_ns) ? ask->net.O_ns : ask->copy_ns,
+			     ask->net.G_ns);
 	if (isnan(ask->wire_ns))
 		ask->wire_ns = WIRE_NS;
 	if (isnan(ask->switch_ns))
@@ -1545,6 +1555,7 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 	struct request ask = {
 		.net = DEFAULT_NETWORK,
 		.up_to_ns = NAN, .latency_ns = NAN, .gap_ns = NAN,
+		.copy_ns = NAN,
 		.wire_ns = NAN, .switch_ns = NAN,
 	};
 	struct np_loggps measured;
@@ -1594,6 +1605,8 @@ const struct cli_cmd cmd_tolerance = {
 "the values in brackets:\n\n"
 "  -L, --latency=TIME     latency of a message (3us); not with --topology\n"
 "  -o, --overhead=TIME    processor time per message on either side (0ns)\n"
+"  -O, --overhead-per-byte=TIME  and for each byte of a message that does not\n"
+"                         wait for its receiver (0ns)\n"
 "  -G, --per-byte=TIME    time per byte (0.1ns, which is 10 GB/s)\n"
 "  -S, --rendezvous=BYTES larger messages wait for their receiver (never)\n"
 "  --first-byte-free      a message of n bytes takes the time of n - 1\n"
@@ -1635,14 +1648,14 @@ const struct cli_cmd cmd_tolerance = {
  * Not for users; netprof runs it (cli_analysis.h).
  */
 
-/* Parses "L,o,G,S,first,g", as written by cli_analysis.c. */
+/* Parses "L,o,G,S,first,g,O", as written by cli_analysis.c. */
 static int parse_net(const char *text, struct np_loggps *net)
 {
 	unsigned long long S;
 	int first;
 
-	if (sscanf(text, "%lf,%lf,%lf,%llu,%d,%lf", &net->L_ns, &net->o_ns,
-		   &net->G_ns, &S, &first, &net->g_ns) != 6)
+	if (sscanf(text, "%lf,%lf,%lf,%llu,%d,%lf,%lf", &net->L_ns, &net->o_ns,
+		   &net->G_ns, &S, &first, &net->g_ns, &net->O_ns) != 7)
 		return -1;
 	net->S = S;
 	net->first_byte_free = first;
@@ -1670,7 +1683,7 @@ static int run_curve(const struct cli_cmd *self, int argc, char **argv)
 }
 
 const struct cli_cmd cmd_curve = {
-	.name = "curve", .args = "thresholds|times L,o,G,S,FIRST,g TRACE",
+	.name = "curve", .args = "thresholds|times L,o,G,S,FIRST,g,O TRACE",
 	.help = "what netprof asks of a trace",
 	.text = "Prints a record for netprof.",
 	.run = run_curve,

@@ -23,6 +23,8 @@ struct trips {
 	size_t n_blocks, n_sizes;
 	uint32_t bytes[NP_LOGGPS_MAX_SIZES]; /* ascending */
 	double *sec;
+	/* Likewise: both overheads together; NAN where not measured. */
+	double *overhead;
 	double *column; /* buffer for one value of each block */
 };
 
@@ -51,13 +53,12 @@ static int compare(const void *x, const void *y)
 	int d = order(a->block, b->block);
 
 	d = d ? d : order(a->n, b->n);
-	if (d || !a->n)
-		return d;
 	/*
 	 * The length of a pause varies with earlier results: only its presence
 	 * counts.
 	 */
-	d = order(a->delay_sec > 0, b->delay_sec > 0);
+	if (!d && a->n)
+		d = order(a->delay_sec > 0, b->delay_sec > 0);
 	return d ? d : order(a->bytes, b->bytes);
 }
 
@@ -123,6 +124,16 @@ static size_t read_kind(const struct work *w, size_t at, double *sec)
 	return n;
 }
 
+/* Index of a size, n_sizes if it has none; samples without one: the first. */
+static size_t size_index(const struct trips *t, uint32_t bytes)
+{
+	size_t i = 0;
+
+	while (bytes && i < t->n_sizes && t->bytes[i] != bytes)
+		i++;
+	return i;
+}
+
 /*
  * Reads one block into row b of the trips. Returns its number of samples;
  * *whole: whether it has all kinds.
@@ -131,37 +142,39 @@ static size_t read_block(struct work *w, size_t at, size_t b, int *whole)
 {
 	struct trips *t = &w->trips;
 	double *trip = t->sec + b * t->n_sizes, sec;
-	double *out = w->short_values[b], shortest;
-	size_t begin = at, n_trips = 0;
+	double *overhead = t->overhead + b * t->n_sizes;
+	double *out = w->short_values[b], recv[NP_LOGGPS_MAX_SIZES];
 	uint32_t block = w->sample[at].block;
-	double first = NAN;
+	size_t begin = at;
 
 	out[LATENCY] = out[GAP] = out[SEND] = out[RECV] = NAN;
+	for (size_t i = 0; i < t->n_sizes; i++)
+		trip[i] = overhead[i] = recv[i] = NAN;
 	while (at < w->n && w->sample[at].block == block) {
 		const struct np_loggps_sample *s = &w->sample[at];
+		size_t i = size_index(t, s->bytes);
 
 		at += read_kind(w, at, &sec);
+		if (i == t->n_sizes)
+			continue;
+		/* The order of samples: receiving, trips, gap, sending. */
 		if (!s->n) {
-			out[RECV] = sec;
+			recv[i] = sec;
 		} else if (is_trip(s)) {
-			while (n_trips < t->n_sizes &&
-			       t->bytes[n_trips] != s->bytes)
-				/* missing: the block is incomplete */
-				n_trips++;
-			if (n_trips < t->n_sizes)
-				trip[n_trips] = sec / 2;
-			first = n_trips++ ? first : sec;
-		} else if (s->bytes == t->bytes[0] && s->n > 1) {
-			sec = (sec - first) / (s->n - 1);
-			out[s->delay_sec > 0 ? SEND : GAP] = sec;
+			trip[i] = sec / 2;
+		} else if (s->n > 1 && s->delay_sec > 0) {
+			sec = (sec - 2 * trip[i]) / (s->n - 1);
+			overhead[i] = sec + recv[i];
+			out[SEND] = i ? out[SEND] : sec;
+		} else if (s->n > 1 && !i) {
+			out[GAP] = (sec - 2 * trip[i]) / (s->n - 1);
 		}
 	}
-	shortest = first / 2;
-	*whole = isfinite(shortest + out[GAP] + out[SEND] + out[RECV]);
-	out[RECV] = fmin(out[RECV], shortest);
-	out[SEND] = fmin(out[SEND], shortest - out[RECV]);
+	*whole = isfinite(trip[0] + out[GAP] + out[SEND] + recv[0]);
+	out[RECV] = fmin(recv[0], trip[0]);
+	out[SEND] = fmin(out[SEND], trip[0] - out[RECV]);
 	/* Rounding may leave a negative rest. */
-	out[LATENCY] = fmax(shortest - out[SEND] - out[RECV], 0);
+	out[LATENCY] = fmax(trip[0] - out[SEND] - out[RECV], 0);
 	return at - begin;
 }
 
@@ -182,8 +195,6 @@ static void read_blocks(struct work *w)
 	for (size_t at = 0; at < w->n;) {
 		int whole;
 
-		for (size_t i = 0; i < t->n_sizes; i++)
-			t->sec[t->n_blocks * t->n_sizes + i] = NAN;
 		at += read_block(w, at, t->n_blocks, &whole);
 		t->n_blocks += whole && has_all_sizes(t, t->n_blocks);
 	}
@@ -341,6 +352,27 @@ static double slope(const uint32_t *x, const double *y, size_t from, size_t n,
 	return xy / xx;
 }
 
+/*
+ * Overhead per byte in block b, from the sizes up to the one at end; NAN if
+ * they do not tell.
+ */
+static double copy_slope(const struct trips *t, size_t b, size_t end)
+{
+	const double *overhead = t->overhead + b * t->n_sizes;
+	uint32_t x[NP_LOGGPS_MAX_SIZES];
+	double y[NP_LOGGPS_MAX_SIZES];
+	size_t n = 0;
+
+	for (size_t i = 0; i < end; i++) {
+		if (!(overhead[i] > 0)) /* nor if it is NAN */
+			continue;
+		x[n] = t->bytes[i];
+		y[n++] = overhead[i] / 2;
+	}
+	return n > 1 && x[n - 1] >= NP_LOGGPS_COPIED ?
+		       fmax(0, slope(x, y, 0, n, n)) : NAN;
+}
+
 /* Rejects results that no network can have. */
 static int check_plausible(const struct np_loggps_fit *f, struct np_err *err)
 {
@@ -370,7 +402,7 @@ static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 		[LATENCY] = &out->L, [GAP] = &out->g,
 		[SEND] = &out->o_send, [RECV] = &out->o_recv,
 	};
-	size_t step = find_step(t, &out->step), from = bulk_from(t);
+	size_t step = find_step(t, &out->step), from = bulk_from(t), n = 0;
 
 	out->n_blocks = (uint32_t)t->n_blocks;
 	out->n_sizes = (uint32_t)t->n_sizes;
@@ -388,6 +420,14 @@ static int fit(struct work *w, struct np_loggps_fit *out, struct np_err *err)
 		t->column[b] = slope(t->bytes, t->sec + b * t->n_sizes, from,
 				     t->n_sizes, step);
 	out->G = interval(t->column, t->n_blocks, NP_LOGGPS_CONFIDENCE);
+	for (size_t b = 0; b < t->n_blocks; b++) {
+		double O = copy_slope(t, b, step ? step : t->n_sizes);
+
+		if (isfinite(O))
+			t->column[n++] = O;
+	}
+	if (n)
+		out->O = interval(t->column, n, NP_LOGGPS_CONFIDENCE);
 	return check_plausible(out, err);
 }
 
@@ -420,7 +460,8 @@ static int prepare_work(struct work *w, struct np_loggps_sample *copy, size_t n,
 	w->short_values = calloc(rows, sizeof(*w->short_values));
 	w->times = calloc(n, sizeof(*w->times));
 	t->column = calloc(rows, sizeof(*t->column));
-	t->sec = calloc(rows * t->n_sizes, sizeof(*t->sec));
+	t->sec = calloc(2 * rows * t->n_sizes, sizeof(*t->sec));
+	t->overhead = t->sec ? t->sec + rows * t->n_sizes : NULL;
 	return w->short_values && w->times && t->column && t->sec ?
 	       0 : np_errf(err, -ENOMEM, "out of memory");
 }

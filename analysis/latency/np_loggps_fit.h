@@ -28,6 +28,11 @@
  * size (all sizes, if fewer than NP_LOGGPS_LEAST qualify), because buffers and
  * caches favour short messages.
  *
+ * O, the overhead per byte, is the slope of (o_s + o_r) / 2 over the sizes of
+ * at most S for which both overheads were measured in the same way, by least
+ * squares of relative errors; at least 0. It is 0 if none of these sizes is
+ * NP_LOGGPS_COPIED bytes or more.
+ *
  * S: larger messages wait for their receiver, which costs another round trip
  * (F. Ino, N. Fujimoto, K. Hagihara, LogGPS, PPoPP 2001). Between each two
  * sizes, lines are fitted through the NP_LOGGPS_SIDE sizes on each side and the
@@ -55,11 +60,12 @@
 #define NP_LOGGPS_LEAST 4   /* number of sizes needed for a slope */
 #define NP_LOGGPS_SIDE 3    /* number of sizes on each side of a step */
 #define NP_LOGGPS_CONFIDENCE 0.95
+#define NP_LOGGPS_COPIED 4096 /* below it, noise hides what bytes cost */
 
 /* One measurement. bytes is at least 1. */
 struct np_loggps_sample {
 	uint32_t block; /* 0 .. NP_LOGGPS_MAX_BLOCKS - 1 */
-	/* messages; 0: sec is o_r, and bytes and delay_sec are unused */
+	/* messages; 0: sec is o_r, and delay_sec is unused */
 	uint32_t n;
 	uint32_t bytes; /* of each message */
 	double delay_sec; /* the pause d */

@@ -29,7 +29,12 @@ struct client {
 	double trip_sec[MAX_SIZES]; /* from the first block */
 	double gap_sec; /* between messages; from the first block */
 	uint32_t block; /* 0: the block that is not reported */
-	size_t kind;	/* next measurement of the block */
+	/*
+	 * Next measurement of the block: a size; then the gap; then sending and
+	 * receiving for each size whose overheads are measured.
+	 */
+	size_t kind;
+	size_t overhead[MAX_SIZES], n_overheads; /* indexes of sizes */
 	size_t repeat;
 	double sec[NP_PRTT_REPEATS];
 };
@@ -87,8 +92,12 @@ static void end(struct engine *e, const char *note)
 #define GROWTH M_SQRT2
 #define FEW 512
 
-/* The last three kinds of a block, after all sizes. */
-enum { GAP, SEND, RECV, N_KINDS };
+/*
+ * Overheads are measured for sizes that are powers of 8, up to these limits of
+ * size and round trip.
+ */
+#define OVERHEAD_BYTES 65536
+#define OVERHEAD_TRIP_SEC 1e-3
 
 /* Polls of the message between checks of everything else. */
 #define LOOK_EVERY 1024
@@ -187,15 +196,16 @@ static int round_trip(struct engine *e, uint32_t n, double delay_sec,
 }
 
 /* Measures the time to receive a message that has already arrived. */
-static int receive(struct engine *e, double after_sec, double *sec)
+static int receive(struct engine *e, double after_sec, uint32_t bytes,
+		   double *sec)
 {
 	double begin_sec;
-	int rc = announce(e, 1, 1);
+	int rc = announce(e, 1, bytes);
 
 	if (rc)
 		return rc;
-	recv(e, REPLY, e->in, 1, &e->reply);
-	send(e, DATA, e->out, 1, &e->data[0]);
+	recv(e, REPLY, e->in, bytes, &e->reply);
+	send(e, DATA, e->out, bytes, &e->data[0]);
 	rc = await_all(e, 1);
 	if (rc)
 		return rc;
@@ -206,25 +216,42 @@ static int receive(struct engine *e, double after_sec, double *sec)
 	return rc;
 }
 
-/* Makes measurement `what` of a block once. */
+/* Whether the overheads of messages of this size are measured, too. */
+static bool has_overhead(uint32_t bytes, double trip_sec)
+{
+	uint32_t left = bytes;
+
+	while (left % 8 == 0)
+		left /= 8;
+	return bytes == 1 || (left == 1 && bytes <= OVERHEAD_BYTES &&
+			      trip_sec <= OVERHEAD_TRIP_SEC);
+}
+
+/* Makes the current measurement of a block once. */
 static int measure(struct engine *e, struct np_prtt *p)
 {
 	struct client *a = &e->client;
-	double shortest = a->trip_sec[0];
+	size_t after = a->kind - a->n_sizes, i;
 
 	*p = (struct np_prtt){ .block = a->block - 1, .n = 1, .bytes = 1 };
 	if (a->kind < a->n_sizes) {
 		p->bytes = a->size[a->kind];
 		return round_trip(e, 1, 0, p->bytes, &p->sec);
 	}
-	if (a->kind == a->n_sizes + RECV) {
-		p->n = 0;
-		return receive(e, RECV_PAUSE_FACTOR * shortest, &p->sec);
-	}
 	p->n = NP_PRTT_MESSAGES;
-	if (a->kind == a->n_sizes + SEND)
-		p->delay_sec = SEND_PAUSE_FACTOR * a->gap_sec;
-	return round_trip(e, p->n, p->delay_sec, 1, &p->sec);
+	if (!after)
+		return round_trip(e, p->n, 0, p->bytes, &p->sec);
+	i = a->overhead[(after - 1) / 2];
+	p->bytes = a->size[i];
+	if (after % 2 == 0) {
+		p->n = 0;
+		return receive(e, RECV_PAUSE_FACTOR * a->trip_sec[i], p->bytes,
+			       &p->sec);
+	}
+	p->delay_sec = SEND_PAUSE_FACTOR *
+		       (a->gap_sec +
+			fmax(0, a->trip_sec[i] - a->trip_sec[0]) / 2);
+	return round_trip(e, p->n, p->delay_sec, p->bytes, &p->sec);
 }
 
 /* Records the median of one kind. */
@@ -241,7 +268,9 @@ static void record_median(struct engine *e, struct np_prtt *p)
 		/* too long: this size and all larger ones are excluded */
 		if (p->sec > e->conf.max_sec)
 			a->n_sizes = a->kind--;
-	} else if (a->kind == a->n_sizes + GAP) {
+		else if (has_overhead(p->bytes, p->sec))
+			a->overhead[a->n_overheads++] = a->kind;
+	} else if (a->kind == a->n_sizes) {
 		a->gap_sec = fmax(p->sec - a->trip_sec[0], a->trip_sec[0]) /
 			     (NP_PRTT_MESSAGES - 1);
 	}
@@ -257,7 +286,7 @@ static bool proceed(struct engine *e, struct np_prtt *p)
 		return true;
 	a->repeat = 0;
 	record_median(e, p);
-	if (++a->kind < a->n_sizes + N_KINDS)
+	if (++a->kind <= a->n_sizes + 2 * a->n_overheads)
 		return true;
 	a->kind = 0;
 	return a->block++ < e->conf.blocks;

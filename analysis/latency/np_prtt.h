@@ -12,7 +12,8 @@
  *
  * A block measures every kind NP_PRTT_REPEATS times and reports the median of
  * each. The first block determines the sizes, up to the largest whose round
- * trip takes no longer than max_sec, and is not reported.
+ * trip takes no longer than max_sec, and is not reported. Overheads are measured
+ * for some of the sizes.
  */
 #ifndef NP_PRTT_H
 #define NP_PRTT_H

@@ -137,18 +137,34 @@ static struct np_cost transit_cost(const struct np_events *e, uint32_t send)
 	return sum(c, pay(e, NP_LOGGPS_o, 1));
 }
 
-/* Transmission time of the bytes of a message. */
-static struct np_cost bytes_cost(const struct np_events *e, uint32_t send)
+/* Bytes of a message that take time. */
+static uint64_t charged_bytes(const struct np_events *e, uint32_t send)
 {
 	uint64_t n = np_graph_size(e->g, send);
 
-	return pay(e, NP_LOGGPS_G, n - (n && e->opt->net.first_byte_free));
+	return n - (n && e->opt->net.first_byte_free);
+}
+
+/* Transmission time of the bytes of a message. */
+static struct np_cost bytes_cost(const struct np_events *e, uint32_t send)
+{
+	return pay(e, NP_LOGGPS_G, charged_bytes(e, send));
 }
 
 /* Whether a send ends only when its receive does (rendezvous protocol). */
 static bool is_rendezvous(const struct np_events *e, uint32_t node)
 {
 	return np_graph_size(e->g, node) > e->opt->net.S;
+}
+
+/* Time for which a processor copies a message, at either end. */
+static struct np_cost copy_cost(const struct np_events *e, uint32_t send)
+{
+	struct np_cost c = { 0, 0 };
+
+	if (e->opt->net.O_ns > 0 && !is_rendezvous(e, send))
+		c.a = (double)charged_bytes(e, send) * e->opt->net.O_ns;
+	return c;
 }
 
 /* The event from which a node occupies its processor. */
@@ -168,9 +184,10 @@ static inline struct np_cost cpu_cost(const struct np_events *e, uint32_t node)
 
 	if (n->kind == NP_OP_CALC)
 		return (struct np_cost){ (double)np_graph_size(e->g, node), 0 };
-	if (n->kind == NP_OP_RECV && !e->opt->overlap)
-		return sum(o, bytes_cost(e, n->peer));
-	return o;
+	if (n->kind == NP_OP_SEND)
+		return sum(o, copy_cost(e, node));
+	return sum(o, e->opt->overlap ? copy_cost(e, n->peer) :
+					bytes_cost(e, n->peer));
 }
 
 /* Time from the arrival of a message until it is completely received. */
@@ -179,6 +196,16 @@ static struct np_cost reception_cost(const struct np_events *e, uint32_t recv)
 	struct np_cost whole = bytes_cost(e, e->g->node[recv].peer);
 
 	return e->opt->one_cpu ? sum(whole, pay(e, NP_LOGGPS_o, 1)) : whole;
+}
+
+/*
+ * Time from the post of a receive to its completion event, if its message is
+ * there already.  An exclusive processor takes messages in as they arrive.
+ */
+static struct np_cost late_cost(const struct np_events *e, uint32_t recv)
+{
+	return e->opt->one_cpu ? (struct np_cost){ 0, 0 } :
+				 copy_cost(e, e->g->node[recv].peer);
 }
 
 /* Time from the completion event of a receive to its end. */
@@ -220,9 +247,9 @@ static void add_need(struct np_needs *to, uint32_t event, struct np_cost cost)
 	to->need[to->n++] = (struct np_need){ cost, event };
 }
 
-/* Appends the dependencies of a node. */
+/* Appends the dependencies of a node, after which it needs this time, too. */
 static inline void add_dependencies(const struct np_events *e, uint32_t node,
-				    struct np_needs *to)
+				    struct np_cost more, struct np_needs *to)
 {
 	uint32_t end = np_graph_deps_end(e->g, node);
 
@@ -233,7 +260,7 @@ static inline void add_dependencies(const struct np_events *e, uint32_t node,
 
 		if ((e->g->dep[i] & 1) == NP_REQUIRES)
 			event = event_end(e, on, &cost);
-		add_need(to, event, cost);
+		add_need(to, event, sum(cost, more));
 	}
 }
 
@@ -322,17 +349,18 @@ static inline int event_needs(const struct np_events *e, uint32_t event,
 		add_other_side(e, node, to);
 		/* A receive whose post is no event waits for its dependencies. */
 		if (recv && !(e->flags[node] & NP_EVENT_IREQUIRED))
-			add_dependencies(e, node, to);
+			add_dependencies(e, node, late_cost(e, node), to);
 		else
 			add_need(to, node << 2 | NP_EVENT_BEGIN,
-				 pay(e, NP_LOGGPS_o, !recv));
+				 recv ? late_cost(e, node) :
+					pay(e, NP_LOGGPS_o, 1));
 		return 0;
 	}
 	if (which == NP_EVENT_ARRIVAL)
 		add_need(to, n->peer << 2 | NP_EVENT_BEGIN,
 			 transit_cost(e, n->peer));
 	else
-		add_dependencies(e, node, to);
+		add_dependencies(e, node, (struct np_cost){ 0, 0 }, to);
 	if (which == NP_EVENT_ARRIVAL || !recv)
 		add_turns(e, node, to);
 	return 0;
@@ -568,6 +596,7 @@ static void receive(struct simulation *s, uint32_t recv)
 
 	if (post == NO_TIME || there == NO_TIME)
 		return;
+	post += value(s, late_cost(s->e, recv));
 	s->t.complete[recv] = post > there ? post : there;
 	end = s->t.complete[recv] + value(s, recv_overhead_cost(s->e));
 	if (is_rendezvous(s->e, send)) {
@@ -3128,6 +3157,7 @@ static int check(const struct np_loggps *net, struct np_err *err)
 {
 	const struct { const char *name; double value; } p[] = {
 		{ "L", net->L_ns }, { "o", net->o_ns }, { "G", net->G_ns },
+		{ "O", net->O_ns },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(p); i++)
@@ -3135,6 +3165,9 @@ static int check(const struct np_loggps *net, struct np_err *err)
 			return np_errf(err, -EINVAL, "%s of %g, expected 0 to "
 				       "%g", p[i].name, p[i].value,
 				       NP_LOGGPS_MAX);
+	if (net->O_ns > net->G_ns)
+		return np_errf(err, -EINVAL, "O of %g, expected at most G, "
+			       "which is %g", net->O_ns, net->G_ns);
 	return 0;
 }
 

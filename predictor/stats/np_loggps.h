@@ -27,6 +27,11 @@ struct np_loggps {
 	uint64_t S;	      /* bytes; NP_LOGGPS_NO_RENDEZVOUS: never */
 	bool first_byte_free; /* G is charged for size - 1 bytes */
 	double g_ns;	      /* between two messages of one adapter */
+	/*
+	 * Overhead per byte on either side, in addition to o, of a message
+	 * without rendezvous: to copy it.  At most G_ns, of which it is a part.
+	 */
+	double O_ns;
 };
 
 /* The parameter that is varied while the others stay fixed. */
@@ -55,6 +60,7 @@ struct np_loggps_fit {
 	uint32_t n_blocks, n_sizes;
 	uint32_t bytes_min, bytes_max; /* range of the sizes */
 	struct np_loggps_value L, o_send, o_recv, g, G;
+	struct np_loggps_value O; /* overhead per byte; 0: not measured, too */
 	/* The largest size without rendezvous, the smallest with; 0: none. */
 	uint32_t S, S_above;
 	struct np_loggps_value step; /* cost of rendezvous; 0 without */

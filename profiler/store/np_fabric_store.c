@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -382,6 +383,9 @@ static const struct np_fields fit_table = NP_FIELDS(np_loggps_fit,
 	U32(np_loggps_fit, S, UINT32_MAX),
 	U32(np_loggps_fit, S_above, UINT32_MAX),
 	VALUE(step),
+	/* Records of earlier releases lack it. */
+	{ "O", NP_F_OBJECT, offsetof(struct np_loggps_fit, O), 0, 0, 0,
+	  &value_table },
 );
 
 static const struct np_fields loggps_table = NP_FIELDS(np_loggps_record,
@@ -419,6 +423,7 @@ static int check_loggps(const struct np_jat *in, const struct np_loggps_fit *f)
 		{ "fit.L", &f->L }, { "fit.o_send", &f->o_send },
 		{ "fit.o_recv", &f->o_recv }, { "fit.g", &f->g },
 		{ "fit.G", &f->G }, { "fit.step", &f->step },
+		{ "fit.O", &f->O },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(all); i++)
@@ -472,6 +477,7 @@ void np_loggps_of_fit(const struct np_loggps_fit *f, struct np_loggps *out)
 		.L_ns = 1e9 * f->L.value,
 		.o_ns = 1e9 * (f->o_send.value + f->o_recv.value) / 2,
 		.G_ns = 1e9 * f->G.value,
+		.O_ns = 1e9 * fmin(f->O.value, f->G.value),
 		.S = f->S ? f->S : NP_LOGGPS_NO_RENDEZVOUS,
 		.first_byte_free = true,
 	};

@@ -29,6 +29,7 @@ static const struct np_fields net_table = NP_FIELDS(np_loggps,
 	NP_FIELD(np_loggps, NP_F_U64, S, NP_JSON_COUNT, 0),
 	NP_FIELD(np_loggps, NP_F_BOOL, first_byte_free, 1, 0),
 	NP_FIELD(np_loggps, NP_F_REAL, g_ns, NP_LOGGPS_MAX, 0),
+	NP_FIELD(np_loggps, NP_F_REAL, O_ns, NP_LOGGPS_MAX, 0),
 );
 
 static const struct np_fields threshold_table = NP_FIELDS(np_trace_threshold,
@@ -84,7 +85,7 @@ bool np_trace_analysis_fits(const struct np_trace_analysis *t,
 
 	return t->trace_bytes == trace_bytes && a->L_ns == net->L_ns &&
 	       a->o_ns == net->o_ns && a->G_ns == net->G_ns && a->S == net->S &&
-	       a->g_ns == net->g_ns &&
+	       a->g_ns == net->g_ns && a->O_ns == net->O_ns &&
 	       a->first_byte_free == net->first_byte_free;
 }
 

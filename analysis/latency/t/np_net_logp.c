@@ -57,7 +57,7 @@ static void logp_send(struct np_net *n, uint32_t rank, uint64_t tag,
 	       len < sizeof(to->message[i].head) ?
 	       len : sizeof(to->message[i].head));
 	p->nic_free_sec = start + l->g + wire;
-	p->now_sec += l->o_send;
+	p->now_sec += l->o_send + l->O * (double)(len - 1);
 	op->status = 0;
 }
 
@@ -74,10 +74,15 @@ static void logp_recv(struct np_net *n, uint64_t tag, void *buf, size_t len,
 	op->status = 1;
 }
 
-/* Delivers message i to receive j, and completes both. */
+/*
+ * Delivers message i to receive j, and completes both. Bytes are copied as they
+ * arrive, or afterwards if the process did not look in the meantime.
+ */
 static void deliver(struct t_logp_process *p, size_t i, size_t j)
 {
 	size_t len = p->message[i].len;
+	double copy_sec = fmin(p->logp->O * (double)(len - 1),
+			       p->now_sec - p->message[i].arrives_sec);
 
 	if (len > sizeof(p->message[i].head))
 		len = sizeof(p->message[i].head);
@@ -88,7 +93,7 @@ static void deliver(struct t_logp_process *p, size_t i, size_t j)
 		(--p->n_messages - i) * sizeof(p->message[0]));
 	memmove(&p->receive[j], &p->receive[j + 1],
 		(--p->n_receives - j) * sizeof(p->receive[0]));
-	p->now_sec += p->logp->o_recv;
+	p->now_sec += p->logp->o_recv + copy_sec;
 }
 
 static unsigned take_one(struct t_logp_process *p)

@@ -45,6 +45,7 @@ struct t_logp {
 	double tick_sec; /* time of reading the clock and of a poll */
 	double noise;	 /* relative, of L */
 	uint64_t random;
+	double O; /* overhead per byte: copying */
 	struct t_logp_process process[2];
 	/* The process that runs inside the other one's progress(). */
 	struct np_engine *engine;

@@ -48,23 +48,28 @@ static void cost(const struct lp *p, enum np_loggps_param what, double times,
 static void message(const struct lp *p, uint32_t r, uint32_t i,
 		    const struct np_graph_op *op)
 {
-	double a = 0, b = 0, oa = 0, ob = 0;
-	struct np_graph_op send;
+	const struct np_loggps *net = &p->opt->net;
+	double a = 0, b = 0, oa = 0, ob = 0, bytes, copy;
+	struct np_graph_op send = *op;
 	uint32_t pr, pi;
 
-	cost(p, NP_LOGGPS_o, 1, &oa, &ob);
-	row(p, var(p, r, i, END), var(p, r, i, START), oa, ob);
 	np_graph_peer(p->g, r, i, &pr, &pi);
+	if (op->kind == NP_OP_RECV)
+		np_graph_op(p->g, pr, pi, &send);
+	bytes = (double)send.size - (send.size && net->first_byte_free);
+	copy = send.size > net->S ? 0 : bytes * net->O_ns;
+	cost(p, NP_LOGGPS_o, 1, &oa, &ob);
 	if (op->kind == NP_OP_SEND) {
-		if (op->size > p->opt->net.S)
+		row(p, var(p, r, i, END), var(p, r, i, START), oa + copy, ob);
+		if (op->size > net->S)
 			row(p, var(p, r, i, END), var(p, pr, pi, END), 0, 0);
 		return;
 	}
-	np_graph_op(p->g, pr, pi, &send);
+	row(p, var(p, r, i, END), var(p, r, i, START), oa, ob);
+	row(p, var(p, r, i, START), var(p, r, i, POST), copy, 0);
 	cost(p, NP_LOGGPS_o, 1, &a, &b);
 	cost(p, NP_LOGGPS_L, 1, &a, &b);
-	cost(p, NP_LOGGPS_G, (double)send.size -
-	     (send.size && p->opt->net.first_byte_free), &a, &b);
+	cost(p, NP_LOGGPS_G, bytes, &a, &b);
 	row(p, var(p, r, i, START), var(p, pr, pi, START), a, b);
 }
 

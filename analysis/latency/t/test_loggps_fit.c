@@ -68,6 +68,21 @@ static void add_block(const struct truth *t, struct np_rng *r, uint32_t b)
 	add(t, r, (struct np_loggps_sample){ b, 0, 0, 0, t->o_recv });
 }
 
+/* The overheads of a longer message. */
+static void add_overheads(const struct truth *t, struct np_rng *r, uint32_t b,
+			  uint32_t bytes, double copy_sec)
+{
+	double d = 2 * trip(t, bytes);
+
+	add(t, r, (struct np_loggps_sample){
+		b, MESSAGES, bytes, 0, trip(t, bytes) +
+		(MESSAGES - 1) * (t->o_send + copy_sec) });
+	sample[n_samples - 1].delay_sec = d;
+	sample[n_samples - 1].sec += (MESSAGES - 1) * d;
+	add(t, r, (struct np_loggps_sample){
+		b, 0, bytes, 0, t->o_recv + copy_sec });
+}
+
 static void measure(const struct truth *t, uint32_t blocks, const char *name)
 {
 	struct np_rng *r = np_rng_new(7, name);
@@ -135,6 +150,31 @@ static void test_known_parameters_come_back(void)
 		T_ROW(known[i].name, !f.S || near(&f.step,
 			2 * (t->o_send + t->L + t->o_recv), 2 * within));
 	}
+}
+
+/* Above S nothing is copied, whatever the overhead. */
+static void test_overhead_per_byte(void)
+{
+	static const struct truth t = {
+		20e-6, 5e-6, 6e-6, 7e-6, 0.8e-9, 8192,
+	};
+	static const uint32_t sizes[] = { 8, 64, 512, 4096, 32768 };
+	struct np_rng *r = np_rng_new(7, "copies");
+	struct np_loggps_fit f;
+
+	measure(&t, 5, "copies");
+	T_CHECK(!np_loggps_fit(sample, n_samples, &f, NULL) &&
+		f.O.value == 0 && f.O.high == 0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(sizes); i++)
+		for (uint32_t b = 0; b < 5; b++)
+			add_overheads(&t, r, b, sizes[i], sizes[i] > t.S ?
+				      1e-3 : 0.3e-9 * (sizes[i] - 1));
+	T_CHECK(!np_loggps_fit(sample, n_samples, &f, NULL) &&
+		t_close(f.O.value, 0.3e-9, 1e-6) && f.O.low <= f.O.value &&
+		f.O.value <= f.O.high);
+	T_CHECK(near(&f.o_send, t.o_send, 1e-9) &&
+		near(&f.o_recv, t.o_recv, 1e-9) && near(&f.g, t.g, 1e-9));
+	np_rng_free(r);
 }
 
 /* Only long messages count for G if short ones are free. */
@@ -311,7 +351,7 @@ static void test_graphs_are_computed_with_what_was_measured(void)
 {
 	struct np_loggps_fit f = {
 		.L = { 2e-6, 1e-6, 3e-6 }, .o_send = { 1e-6 },
-		.o_recv = { 3e-6 }, .G = { 1e-10 },
+		.o_recv = { 3e-6 }, .G = { 1e-10 }, .O = { 5e-11 },
 	};
 	struct np_loggps net;
 
@@ -319,10 +359,12 @@ static void test_graphs_are_computed_with_what_was_measured(void)
 	T_CHECK(t_close(net.L_ns, 2000, 1e-12) &&
 		t_close(net.o_ns, 2000, 1e-12) &&
 		t_close(net.G_ns, 0.1, 1e-12) && net.first_byte_free &&
+		t_close(net.O_ns, 0.05, 1e-12) &&
 		net.S == NP_LOGGPS_NO_RENDEZVOUS);
 	f.S = 8192;
+	f.O.value = 2e-10; /* noise: it cannot be more than G */
 	np_loggps_of_fit(&f, &net);
-	T_CHECK(net.S == 8192);
+	T_CHECK(net.S == 8192 && net.O_ns == net.G_ns);
 }
 
 static void test_too_little_is_told(void)
@@ -349,6 +391,8 @@ static void test_too_little_is_told(void)
 
 static const struct t_case cases[] = {
 	{ "known parameters are recovered", test_known_parameters_come_back },
+	{ "the overhead per byte is that of messages without rendezvous",
+	  test_overhead_per_byte },
 	{ "a token bucket does not hide the rate",
 	  test_a_token_bucket_does_not_hide_the_rate },
 	{ "intervals have the promised coverage",

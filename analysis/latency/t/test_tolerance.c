@@ -190,7 +190,79 @@ static const struct {
 	  NP_LOGGPS_NO_RENDEZVOUS, true } },
 	{ "time per byte, all wait for their receivers", NP_LOGGPS_G,
 	  { 700, 50, 0.5, 0, false } },
+	{ "latency, processors copy", NP_LOGGPS_L,
+	  { 700, 50, 0.5, 800, false, .O_ns = 0.4 } },
+	{ "overhead, processors copy", NP_LOGGPS_o,
+	  { 700, 50, 0.5, NP_LOGGPS_NO_RENDEZVOUS, true, .O_ns = 0.5 } },
+	{ "time per byte, processors copy", NP_LOGGPS_G,
+	  { 700, 50, 0.5, 800, true, .O_ns = 0.2 } },
 };
+
+/*
+ * L = 1000, o = 100 and G = 1 for each byte but the first: a message of 101
+ * bytes arrives after 1200 ns and ends 100 ns later. It is copied in 50 ns.
+ */
+#define ONE_MESSAGE(calc) "num_ranks 2\n" \
+	"rank 0 { l1: send 101b to 1 l2: calc 10 l2 requires l1 }\n" \
+	"rank 1 { l1: calc " calc " l2: recv 101b from 0 l2 requires l1 }"
+#define THREE_MESSAGES "num_ranks 2\nrank 0 { l1: send 101b to 1\n" \
+	"l2: send 101b to 1 l3: send 101b to 1\n" \
+	"l2 requires l1 l3 requires l2 }\n" \
+	"rank 1 { recv 101b from 0 recv 101b from 0 recv 101b from 0 }"
+#define NEVER NP_LOGGPS_NO_RENDEZVOUS
+
+static const struct {
+	const char *name, *text;
+	uint64_t S;
+	bool one_cpu, overlap;
+	double O, want;
+} copied[] = {
+	{ "bytes that are copied as they arrive take no longer",
+	  ONE_MESSAGE("0"), NEVER, false, false, 0.5, 1300 },
+	{ "a message that waited is copied", ONE_MESSAGE("5000"), NEVER, false,
+	  false, 0.5, 5150 },
+	{ "so is one whose receive is posted before its last byte is there",
+	  ONE_MESSAGE("1160"), NEVER, false, false, 0.5, 1310 },
+	{ "with rendezvous nothing is copied", ONE_MESSAGE("5000"), 100, false,
+	  false, 0.5, 5110 },
+	{ "a sender goes on when it has copied", THREE_MESSAGES, NEVER, false,
+	  false, 0.5, 2 * 150 + 1300 },
+	{ "without copies, after its overhead", THREE_MESSAGES, NEVER, false,
+	  false, 0, 2 * 100 + 1300 },
+	{ "one operation at a time: 200 ns for each message", THREE_MESSAGES,
+	  NEVER, true, false, 0.5, 1100 + 3 * 200 },
+	{ "or 150 ns, while its bytes arrive", THREE_MESSAGES, NEVER, true,
+	  true, 0.5, 2 * 150 + 1300 },
+	{ "one operation at a time: the message waits for the processor",
+	  ONE_MESSAGE("5000"), NEVER, true, false, 0.5, 5200 },
+};
+
+static void test_copies(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(copied); i++) {
+		const struct np_tolerance_opt opt = {
+			.net = { 1000, 100, 1, copied[i].S, true,
+				 .O_ns = copied[i].O },
+			.one_cpu = copied[i].one_cpu,
+			.overlap = copied[i].overlap,
+		};
+		const char *text = copied[i].text;
+		struct np_tolerance *t = NULL;
+		struct np_runtime r = { 0 };
+		struct np_graph *g = NULL;
+		double ns = 0;
+
+		if (!some_goal(text, strlen(text), &g, NULL) &&
+		    !np_tolerance_new(g, &opt, &t, NULL)) {
+			np_tolerance_at(t, 1000, &r);
+			np_tolerance_simulate(g, &opt, NULL, &ns, NULL);
+		}
+		T_ROW(copied[i].name, r.ns == copied[i].want);
+		T_ROW(copied[i].name, ns == copied[i].want);
+		np_tolerance_free(t);
+		np_graph_free(g);
+	}
+}
 
 /* Tests graphs of several sizes until enough of them were free of deadlocks. */
 static size_t each_graph(size_t net, bool (*agree)(const struct np_graph *g,
@@ -437,6 +509,7 @@ static void test_parameters(void)
 		{ "no number", { .o_ns = NAN } },
 		{ "infinite", { .G_ns = INFINITY } },
 		{ "more than anything takes", { .L_ns = 1e16 } },
+		{ "negative overhead per byte", { .O_ns = -1 } },
 	};
 	struct np_graph *g = some_graph(1, 2, 9);
 
@@ -454,6 +527,8 @@ static void test_parameters(void)
 static const struct t_case cases[] = {
 	{ "reference solutions agree exactly", test_answers },
 	{ "the running example of the source", test_running_example },
+	{ "the overhead per byte counts where a processor copies",
+	  test_copies },
 	{ "a deadlock is reported with its cycle",
 	  test_deadlock },
 	{ "random graphs agree with a linear programming solver", test_solver },
