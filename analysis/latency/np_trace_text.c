@@ -10,10 +10,12 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "np_array.h"
+#include "np_text.h"
 #include "np_trace_reader.h"
 
 /*
@@ -28,9 +30,7 @@ struct call_form {
 	const char *args;
 	enum np_collective collective;
 	bool may_leave; /* may leave some requests incomplete */
-	unsigned number; /* of the unsupported calls, from 0 */
 };
-#define N_UNSUPPORTED 6 /* number of unsupported calls */
 
 /* The arguments of a line; numbers are in the order of their letters. */
 struct arguments {
@@ -97,23 +97,36 @@ static const struct call_form calls[] = {
 	COLLECTIVE("scan", "..nt.c", NP_SCAN),
 	COLLECTIVE("exscan", "..nt.c", NP_EXSCAN),
 #undef COLLECTIVE
-	/* Not supported. */
-	{ "Alltoallw", NP_TRACE_UNSUPPORTED, NULL, 0, 0, 0 },
-	{ "Put", NP_TRACE_UNSUPPORTED, NULL, 0, 0, 1 },
-	{ "Get", NP_TRACE_UNSUPPORTED, NULL, 0, 0, 2 },
-	{ "Accumulate", NP_TRACE_UNSUPPORTED, NULL, 0, 0, 3 },
-	{ "Intercomm_create", NP_TRACE_UNSUPPORTED, NULL, 0, 0, 4 },
-	{ "Comm_spawn", NP_TRACE_UNSUPPORTED, NULL, 0, 0, 5 },
 };
-#define N_CALLS (sizeof(calls) / sizeof(calls[0]))
+
+/* Patterns of calls that send messages, but are not supported. */
+static const char *const unsupported[] = {
+	"alltoallw", "ialltoallw", "neighbor_*", "ineighbor_*", "*_init",
+	"isendrecv*", "mrecv", "imrecv", "put", "rput", "get", "rget",
+	"accumulate", "raccumulate", "get_accumulate", "rget_accumulate",
+	"fetch_and_op", "compare_and_swap", "intercomm_create", "comm_spawn*",
+	"comm_connect", "comm_accept",
+};
 
 /* Names of collectives are in lower case in the table. */
 static const struct call_form *find_call(const char *name)
 {
-	for (size_t i = 0; i < N_CALLS; i++)
+	for (size_t i = 0; i < NP_ARRAY_SIZE(calls); i++)
 		if (!strcasecmp(calls[i].name, name))
 			return &calls[i];
 	return NULL;
+}
+
+/* Index of a call among the patterns above, or their number. */
+static size_t find_unsupported(const char *name)
+{
+	size_t i = 0;
+
+	while (i < NP_ARRAY_SIZE(unsupported) &&
+	       fnmatch(unsupported[i], name, FNM_CASEFOLD))
+		i++;
+	return strcasecmp(name, "Session_init") ? i :
+						  NP_ARRAY_SIZE(unsupported);
 }
 
 /* Reads a number and advances *at past it. Returns 0 or -EINVAL. */
@@ -324,7 +337,7 @@ struct text {
 	struct np_trace_reader r;
 	char *text;
 	size_t room;
-	bool reported[N_UNSUPPORTED];
+	bool reported[NP_ARRAY_SIZE(unsupported)];
 	bool mpich;
 	uint64_t end_ns, start_ns; /* of the previous call; of the first call */
 	uint64_t work, max_work;   /* number of requests examined */
@@ -599,12 +612,6 @@ static void take_call(struct text *t, const struct call_form *c,
 	ev->kind = c->kind;
 	ev->collective = c->collective;
 	ev->name = c->name;
-	if (c->kind == NP_TRACE_UNSUPPORTED) {
-		if (t->reported[c->number])
-			ev->kind = NP_TRACE_LOCAL;
-		t->reported[c->number] = true;
-		return;
-	}
 	if (read_arguments(&t->r, c, field, n, &a) ||
 	    (a.has_comm && take_comm(t, &a, ev)))
 		return;
@@ -632,6 +639,19 @@ static void take_call(struct text *t, const struct call_form *c,
 	default:
 		take_message(t, &a, ev);
 	}
+}
+
+/* A call that is not in the table; of the unsupported ones the first counts. */
+static void take_other(struct text *t, char *name, struct np_trace_event *ev)
+{
+	size_t i = find_unsupported(name);
+
+	if (i == NP_ARRAY_SIZE(unsupported) || t->reported[i])
+		return;
+	np_text_plain(name);
+	t->reported[i] = true;
+	ev->kind = NP_TRACE_UNSUPPORTED;
+	ev->name = name;
 }
 
 /* first, last: the times; "-" before the first call and after the last. */
@@ -676,8 +696,12 @@ static int take_line(struct text *t, struct np_trace_event *ev)
 	*ev = (struct np_trace_event){ .kind = NP_TRACE_LOCAL,
 		.line = t->r.line, .request = NP_TRACE_NO_REQUEST };
 	c = find_call(field[0] + 4);
-	if (!take_times(t, field[1], field[n - 1], ev) && c)
+	if (take_times(t, field[1], field[n - 1], ev))
+		return t->r.rc;
+	if (c)
 		take_call(t, c, field + 2, n - 3, ev);
+	else
+		take_other(t, field[0] + 4, ev);
 	return t->r.rc ? t->r.rc : 1;
 }
 

@@ -265,6 +265,10 @@ static const struct {
 	  "coll reduce_scatter 0,12,16" },
 	{ "unsupported calls", "MPI_Put:1:2:3:4\nMPI_Put:1:2:3:4\n",
 	  "other Put; local" },
+	{ "unsupported calls of later standards", "MPI_Rput:1:2:3:4\n"
+	  "MPI_Neighbor_alltoall:5:6:7\nMPI_Ibcast_init:8:9:10\n"
+	  "MPI_Session_init:11:12:13\n",
+	  "other Rput; other Neighbor_alltoall; other Ibcast_init; local" },
 	{ "no call", "hello\n", "!:1: rank 0: \"hello\": expected MPI_NAME" },
 	{ "no time", "MPI_Barrier:x:55,0,2:2\n", "!time \"x\"" },
 	{ "no number of bytes", "MPI_Send:1:9:1:x:1:7:0,0,2:2\n",
