@@ -1296,7 +1296,7 @@ static int read_noise(struct request *ask)
 	double every, length;
 	char first[32];
 	FILE *f;
-	int rc;
+	int fd, rc;
 
 	if (!ask->noise)
 		return -1;
@@ -1309,9 +1309,10 @@ static int read_noise(struct request *ask)
 						 &ask->detours) ?
 				       cli_fail("out of memory") : -1;
 	}
-	f = fopen(ask->noise, "re");
+	fd = cli_graph_open(ask->noise, &err);
+	f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f)
-		return cli_fail("%s: %s", ask->noise, strerror(errno));
+		return cli_fail("%s", fd < 0 ? err.text : "out of memory");
 	rc = np_detours_read(f, ask->noise, &ask->detours, &err);
 	fclose(f);
 	return rc ? cli_fail("%s", err.text) : -1;

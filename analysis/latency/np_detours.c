@@ -105,6 +105,8 @@ int np_detours_read(FILE *f, const char *name, struct np_detours *out,
 	}
 	if (rc)
 		rc = refuse(name, n, rc, err);
+	else if (ferror(f))
+		rc = np_errf(err, -errno, "%s: %s", name, strerror(errno));
 	sum_up(&d);
 	if (!rc && !(d.away_ns > 0 && d.away_ns < d.period_ns))
 		rc = np_errf(err, -EINVAL, "%s: %g of %g ns are detours, "

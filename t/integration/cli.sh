@@ -77,6 +77,16 @@ test_a_tolerance_is_printed() {
 		recdoub16.goal
 	golden tolerance-noise.txt tolerance --overlap --noise=50us:2us \
 		--sweep=overhead -L 1us recdoub16.goal
+	mkfifo "$S/forgotten"
+	run tolerance --noise="$S/forgotten" recdoub16.goal
+	contains "noise from a FIFO" "$ERR" 'forgotten: a FIFO without a writer'
+	run tolerance --noise="$S" recdoub16.goal
+	contains "noise from a directory" "$ERR" 'Is a directory'
+	tolerance -L 1us -o 100ns -G 0.5ns -O 0.2ns recdoub16.goal |
+		grep -q 'overhead o 100 ns and 0.2 ns per byte' ||
+		fail "no overhead per byte"
+	run tolerance -G 0.5ns -O 1ns recdoub16.goal
+	equal "more overhead than time per byte" "$RC" 2
 	run tolerance --rendezvous=4K deadlock_if_rendezvous.goal
 	equal "exit status" "$RC" 1
 	equal "output" "$OUT" ""
