@@ -26,6 +26,7 @@ static struct np_loggps_record some(double date, double latency)
 			.g = { 5e-7, 4e-7, 6e-7 },
 			.G = { 1e-10, -1e-12, 2e-10 }, .S = 8192,
 			.S_above = 11585, .step = { 2e-6, 1e-6, 3e-6 },
+			.O = { 5e-11, 4e-11, 6e-11 },
 		},
 	};
 }
@@ -186,6 +187,22 @@ static void test_each_error_is_told(void)
 	free(text);
 }
 
+static void test_records_of_earlier_releases_have_no_overhead_per_byte(void)
+{
+	const struct np_loggps_record good = some(DATE, 1.5e-6);
+	struct np_loggps_record r = { 0 };
+	char *text, *old;
+
+	T_CHECK(np_loggps_record_put(&good, &text, NULL) == 0);
+	old = replaced(text, ",\"O\":{\"value\":5e-11,\"low\":4e-11,"
+		       "\"high\":6e-11}", "");
+	T_CHECK(old && !np_loggps_record_get(old, strlen(old), "f", &r, NULL));
+	T_CHECK(r.fit.O.value == 0 && r.fit.L.value == 1.5e-6);
+	np_loggps_record_free(&r);
+	free(old);
+	free(text);
+}
+
 static void test_what_no_reader_takes_is_not_written(void)
 {
 	struct np_loggps_record r = some(DATE, -1);
@@ -204,6 +221,8 @@ static const struct t_case cases[] = {
 	{ "what cannot be read is passed over",
 	  test_what_cannot_be_read_is_passed_over },
 	{ "each error is told", test_each_error_is_told },
+	{ "records of earlier releases have no overhead per byte",
+	  test_records_of_earlier_releases_have_no_overhead_per_byte },
 	{ "what no reader takes is not written",
 	  test_what_no_reader_takes_is_not_written },
 	{ NULL },

@@ -32,7 +32,8 @@ static struct np_trace_analysis some(void)
 			 .o_ns = 1. / 3,
 			 .G_ns = 0.1,
 			 .S = 8192,
-			 .first_byte_free = true },
+			 .first_byte_free = true,
+			 .O_ns = 0.01 },
 		.threshold = thresholds,
 		.n_thresholds = NP_TRACE_THRESHOLDS,
 		.times = response.times[0],
@@ -88,6 +89,7 @@ static const struct {
 	{ "another rendezvous", 5, { 1, 1, 1, 2, true, 0 } },
 	{ "a first byte that costs", 5, { 1, 1, 1, 1, false, 0 } },
 	{ "another gap", 5, { 1, 1, 1, 1, true, 1 } },
+	{ "another overhead per byte", 5, { 1, 1, 1, 1, true, 0, 1 } },
 };
 
 static void test_of_another_trace_or_network_it_does_not_count(void)
