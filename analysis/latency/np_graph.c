@@ -95,10 +95,10 @@ static int reserve_channels(struct match *m, size_t n)
 {
 	struct match more = { .size = 16 };
 
+	if (2 * n <= m->size)
+		return 0;
 	while (more.size < 2 * n)
 		more.size *= 2;
-	if (more.size <= m->size)
-		return 0;
 	more.channel = calloc(more.size, sizeof(*more.channel));
 	if (!more.channel)
 		return -ENOMEM;
@@ -606,8 +606,9 @@ int np_graph_add(struct np_graph *g, const struct np_graph_op *op,
 
 	if (rc)
 		return rc;
-	if (np_array_room(&g->node, &g->max_nodes, g->n_nodes + 1,
-			  sizeof(*g->node)) ||
+	if ((g->n_nodes == g->max_nodes &&
+	     np_array_room(&g->node, &g->max_nodes, g->n_nodes + 1,
+			   sizeof(*g->node))) ||
 	    (big && np_array_room(&g->big, &g->max_big, g->n_big + 1,
 				  sizeof(*g->big))))
 		return no_memory(g, err);
@@ -671,7 +672,8 @@ int np_graph_depend(struct np_graph *g, uint32_t x, uint32_t y,
 		return np_errf(err, -EINVAL, "%s depends on itself",
 			       np_graph_describe(g, (uint32_t)first + x, buf,
 					    sizeof(buf)));
-	if (np_array_room(&g->pending, &g->max_pending, g->n_pending + 1,
+	if (g->n_pending == g->max_pending &&
+	    np_array_room(&g->pending, &g->max_pending, g->n_pending + 1,
 			  sizeof(*g->pending)))
 		return no_memory(g, err);
 	g->pending[g->n_pending++] = (uint64_t)x << 32 | (uint64_t)y << 1 |
