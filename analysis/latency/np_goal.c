@@ -529,18 +529,24 @@ static uint32_t next_tag(struct text_reader *r, bool any)
 static void read_options(struct text_reader *r, struct np_graph_op *op)
 {
 	bool message = op->kind != NP_OP_CALC;
+	unsigned seen = 0, bit;
 
-	for (next_word(r);; next_word(r))
-		if (message && word_is(r, "tag"))
+	for (next_word(r);; next_word(r), seen |= bit) {
+		bit = message && word_is(r, "tag") ? 1 :
+		      word_is(r, "cpu") ? 2 : word_is(r, "nic") ? 4 : 0;
+		if (seen & bit)
+			fail(r, "a second %.*s", (int)r->len, r->word);
+		if (!bit || r->rc)
+			return;
+		if (bit == 1)
 			op->tag = next_tag(r, op->kind == NP_OP_RECV);
-		else if (word_is(r, "cpu"))
+		else if (bit == 2)
 			op->cpu = (uint16_t)next_number(r, "a processor",
 							UINT16_MAX);
-		else if (word_is(r, "nic"))
+		else
 			op->nic = (uint8_t)next_number(r, "an adapter",
 						       UINT8_MAX);
-		else
-			return;
+	}
 }
 
 /*

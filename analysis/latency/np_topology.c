@@ -569,7 +569,7 @@ static int read_line(void *arg, const struct np_slurm_line *line,
 	rc = read_keys(&d, &text, printed, err);
 	if (rc)
 		return rc;
-	if (strpbrk(d.name, "\"'"))
+	if (strpbrk(d.name, "\"'="))
 		return line_error(line, -EINVAL, err, ": expected the name of "
 				  "a switch", d.name);
 	rc = find_switch(d.s, d.name, &d.at);

@@ -59,6 +59,8 @@ static const struct {
 	  "-1, expected a tag of 0 to" },
 	{ "a peer beyond", "num_ranks 1\nrank 0 {\nl1: recv 8b from 1 }",
 	  ":3: rank 0: a receive from rank 1, expected at most 0" },
+	{ "two tags", "num_ranks 1\nrank 0 {\nsend 8b to 0 tag 1 cpu 2 tag 2 }",
+	  ":3: rank 0: a second tag" },
 	{ "a processor beyond", "num_ranks 1\nrank 0 { calc 1 cpu 65536 }",
 	  "65536, expected a processor of 0 to 65535" },
 	{ "a calc with a tag", "num_ranks 1\nrank 0 { calc 1 tag 2 }",

@@ -140,6 +140,8 @@ static const struct {
 	  "expected a list" },
 	{ "a comment within quotes", "SwitchName=\"s#0\" Nodes=n0\n", ":1: \"s: "
 	  "expected the name of a switch" },
+	{ "a switch without a name", "SwitchName= Nodes=n[0-3]\n",
+	  ":1: Nodes=n[0-3]: expected the name of a switch" },
 	{ "a key without a value", "SwitchName=s Nodes=a Switches=\n",
 	  ":1: Switches=: expected Key=Value" },
 	{ "the blocks of topology/block", "BlockName=b0 Nodes=n[0-7]\n",
