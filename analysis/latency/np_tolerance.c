@@ -402,7 +402,7 @@ struct resource {
  * have.
  */
 struct event_times {
-	double *begin, *complete, *arrival;
+	double *begin, *complete, *arrival; /* free begin alone */
 	uint32_t last; /* the node that ends last */
 	double end_ns;
 };
@@ -729,12 +729,6 @@ static void begin_all(struct simulation *s)
 
 /* ---- Allocation ---- */
 
-static struct resource *resources(size_t n)
-{
-	/* Zeroed, so that processors that no operation uses take no memory. */
-	return calloc(n + 1, sizeof(struct resource));
-}
-
 /* Gives each rank as many places as it has processors, or adapters if more. */
 static int count_places(struct simulation *s, size_t *n)
 {
@@ -771,25 +765,25 @@ static int prepare(struct simulation *s)
 	s->heap = malloc((n + 1) * sizeof(*s->heap));
 	s->unmet = malloc((n + 1) * sizeof(*s->unmet));
 	s->freed = malloc((n + 1) * sizeof(*s->freed));
-	s->ready = calloc(n + 1, sizeof(*s->ready));
-	s->taken = malloc((n + 1) * sizeof(*s->taken));
-	s->t.begin = malloc((n + 1) * sizeof(*s->t.begin));
-	s->t.complete = malloc((n + 1) * sizeof(*s->t.complete));
-	s->t.arrival = malloc((n + 1) * sizeof(*s->t.arrival));
-	if (!s->heap || !s->unmet || !s->freed || !s->ready || !s->taken ||
-	    !s->t.begin || !s->t.complete || !s->t.arrival ||
+	s->ready = calloc(n + 1, 2 * sizeof(*s->ready));
+	s->t.begin = malloc((n + 1) * 3 * sizeof(*s->t.begin));
+	if (!s->heap || !s->unmet || !s->freed || !s->ready || !s->t.begin ||
 	    sort_dependencies(s) || count_places(s, &places))
 		return -ENOMEM;
+	s->taken = s->ready + n;
+	s->t.complete = s->t.begin + n;
+	s->t.arrival = s->t.complete + n;
 	for (size_t i = 0; i < n; i++)
 		s->taken[i] = s->t.begin[i] = NO_TIME;
+	/* Zeroed, so that processors that no operation uses take no memory. */
 	if (opt->one_cpu) {
-		s->cpu = resources(places);
-		s->nic = resources(places);
+		s->cpu = calloc(places + 1, sizeof(*s->cpu));
+		s->nic = calloc(places + 1, sizeof(*s->nic));
 		o->cpu = malloc((n + 1) * sizeof(*o->cpu));
 		o->nic = malloc((n + 1) * sizeof(*o->nic));
 	}
 	if (opt->one_link) {
-		s->link = resources(places);
+		s->link = calloc(places + 1, sizeof(*s->link));
 		o->link = malloc((n + 1) * sizeof(*o->link));
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -802,13 +796,6 @@ static int prepare(struct simulation *s)
 	       (!opt->one_link || (s->link && o->link)) ? 0 : -ENOMEM;
 }
 
-static void free_times(struct event_times *t)
-{
-	free(t->begin);
-	free(t->complete);
-	free(t->arrival);
-}
-
 static void orders_free(struct np_orders *o)
 {
 	free(o->cpu);
@@ -818,9 +805,11 @@ static void orders_free(struct np_orders *o)
 }
 
 /*
- * Simulates the program at x and sets e->orders. detours: of the processors; or
- * NULL. times: NULL, or set to the times of all events; free with free_times().
- * Returns 0, -EDEADLK or -ENOMEM.
+ * Simulates the program at x and records in e->orders the order in which nodes
+ * use each resource; free with orders_free(). detours: of the processors; or
+ * NULL. times: NULL, or set to the times of all events.
+ * Returns 0, -EDEADLK (operations wait for each other; then no orders are set)
+ * or -ENOMEM.
  */
 static int simulate(struct np_events *e, double x,
 		    const struct np_detours *detours,
@@ -837,14 +826,13 @@ static int simulate(struct np_events *e, double x,
 	if (rc)
 		orders_free(&e->orders);
 	if (rc || !times)
-		free_times(&s.t);
+		free(s.t.begin);
 	else
 		*times = s.t;
 	free(s.heap);
 	free(s.unmet);
 	free(s.freed);
 	free(s.ready);
-	free(s.taken);
 	free(s.first);
 	free(s.waiting);
 	free(s.place);
@@ -852,16 +840,6 @@ static int simulate(struct np_events *e, double x,
 	free(s.nic);
 	free(s.link);
 	return rc;
-}
-
-/*
- * Simulates the program at x and records in e->orders the order in which nodes
- * use each resource. Returns 0, -EDEADLK (operations wait for each other; then
- * no orders are set) or -ENOMEM. Free with orders_free().
- */
-static int orders_make(struct np_events *e, double x)
-{
-	return simulate(e, x, NULL, NULL);
 }
 
 int np_tolerance_simulate(const struct np_graph *g,
@@ -876,7 +854,7 @@ int np_tolerance_simulate(const struct np_graph *g,
 
 	if (!rc) {
 		*ns = t.end_ns;
-		free_times(&t);
+		free(t.begin);
 		orders_free(&e.orders);
 	}
 	if (rc == -EDEADLK)
@@ -1042,7 +1020,7 @@ int np_tolerance_pairs(const struct np_graph *g,
 	}
 	if (!rc) {
 		rc = walk_back(&w);
-		free_times(&w.t);
+		free(w.t.begin);
 		orders_free(&w.e.orders);
 	}
 	free(flags);
@@ -2650,7 +2628,8 @@ static int make_chain(const struct np_graph *g,
 	if (!own.cycle)
 		own.cycle = &cycle;
 	if (opt->one_cpu || opt->one_link)
-		rc = orders_make(&k.e, np_loggps_value(&own.net, own.x));
+		rc = simulate(&k.e, np_loggps_value(&own.net, own.x), NULL,
+			      NULL);
 	/*
 	 * -EDEADLK: contraction without resource orders finds the cycle and
 	 * names it
