@@ -29,6 +29,16 @@
 #include "np_prtt.h"
 #include "np_report.h"
 
+/* The request, from the command line. */
+struct options {
+	uint32_t blocks, max_bytes; /* repetitions; the largest message */
+	double max_trip_sec; /* sizes whose round trip is longer are skipped */
+	bool across, show, json, dry_run;
+	const char *output;  /* NULL: the store */
+	/* for --show; NULL: the newest record of any cluster */
+	const char *cluster;
+};
+
 /* ---- one measurement ---- */
 
 /*
@@ -39,14 +49,12 @@
  * bye; then the parameters are fitted to all medians.
  */
 struct measurement {
-	const struct np_conf *conf; /* borrowed, as all pointers here */
+	const struct options *opt; /* borrowed, as all pointers here */
+	const struct np_conf *conf;
 	struct np_helper_job job;
 	char **env; /* np_helper_env() */
 	const char *nodes;
 	size_t n_nodes;
-	uint32_t blocks, max_bytes;
-	double max_trip_sec;
-	bool across;
 	const volatile sig_atomic_t *stop; /* set when the user wants to stop */
 	/* Called whenever a block is complete; may be NULL. */
 	void (*progress)(void *arg, uint32_t done, uint32_t blocks);
@@ -106,7 +114,7 @@ static void on_sample(struct run *r, const struct np_prtt *p)
 		r->done = p->block + 1;
 		if (r->conf->progress)
 			r->conf->progress(r->conf->arg, r->done - 1,
-					  r->conf->blocks);
+					  r->conf->opt->blocks);
 	}
 }
 
@@ -141,10 +149,10 @@ static int start(struct run *r, struct np_err *err)
 	int rc;
 
 	np_helper_cmd_prtt(&args, &c->job, c->conf, c->nodes, c->n_nodes);
-	np_args_add(&args, "--blocks=%u", c->blocks);
-	np_args_add(&args, "--max-bytes=%u", c->max_bytes);
-	np_args_add(&args, "--max-trip=%.9gs", c->max_trip_sec);
-	if (c->across)
+	np_args_add(&args, "--blocks=%u", c->opt->blocks);
+	np_args_add(&args, "--max-bytes=%u", c->opt->max_bytes);
+	np_args_add(&args, "--max-trip=%.9gs", c->opt->max_trip_sec);
+	if (c->opt->across)
 		np_args_add(&args, "--across");
 	rc = np_helper_start(&r->step, &args, c->env, (uint32_t)c->n_nodes,
 			       err);
@@ -233,7 +241,7 @@ static int run_measurement(const struct measurement *conf,
 		rc = watch(&r, err);
 		stop(&r);
 	}
-	if (!rc && r.done < conf->blocks)
+	if (!rc && r.done < conf->opt->blocks)
 		rc = ended_early(&r, err);
 	if (!rc)
 		rc = np_loggps_fit(r.sample, r.n, fit, err);
@@ -244,16 +252,6 @@ static int run_measurement(const struct measurement *conf,
 }
 
 /* ---- the command ---- */
-
-/* The request, from the command line. */
-struct options {
-	uint32_t blocks, max_bytes; /* repetitions; the largest message */
-	double max_trip_sec; /* sizes whose round trip is longer are skipped */
-	bool across, show, json, dry_run;
-	const char *output;  /* NULL: the store */
-	/* for --show; NULL: the newest record of any cluster */
-	const char *cluster;
-};
 
 /* A measurement, from finding the allocation to storing the result. */
 struct work {
@@ -296,12 +294,10 @@ static int describe(const struct work *w, const struct seen *seen,
 static int measure(struct work *w, struct np_loggps_record *r,
 		   struct np_err *err)
 {
-	const struct options *o = w->opt;
 	const struct measurement run = {
-		.conf = &w->at.conf, .job = w->at.job, .env = w->at.env,
-		.nodes = w->at.nodes, .n_nodes = w->at.n_nodes,
-		.blocks = o->blocks, .max_bytes = o->max_bytes,
-		.max_trip_sec = o->max_trip_sec, .across = o->across,
+		.opt = w->opt, .conf = &w->at.conf, .job = w->at.job,
+		.env = w->at.env, .nodes = w->at.nodes,
+		.n_nodes = w->at.n_nodes,
 		.stop = cli_alloc_catch_signals(),
 		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
 	};
