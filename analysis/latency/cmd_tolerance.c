@@ -1303,8 +1303,12 @@ static int read_noise(struct request *ask)
 	if (colon && (size_t)(colon - ask->noise) < sizeof(first)) {
 		memcpy(first, ask->noise, (size_t)(colon - ask->noise));
 		first[colon - ask->noise] = '\0';
-		if (!np_duration_parse(first, &every) && every > 0 &&
-		    !np_duration_parse(colon + 1, &length) && length > 0)
+		rc = np_duration_parse(first, &every) ||
+		     np_duration_parse(colon + 1, &length);
+		if (!rc && !(every > 0 && length > 0))
+			return cli_fail("--noise: got %s, expected two times "
+					"above 0", ask->noise);
+		if (!rc)
 			return np_detours_random(1e9 * every, 1e9 * length, 0,
 						 &ask->detours) ?
 				       cli_fail("out of memory") : -1;

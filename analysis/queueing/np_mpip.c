@@ -307,6 +307,11 @@ static int read_lines(struct state *s, const char *text, size_t len)
 				       "report of mpiP, \"@ mpiP\"", s->where);
 		text = stop + 1;
 	}
+	/* Nothing follows the end of a report but the next one. */
+	if (!rc && text < end && memmem(text, (size_t)(end - text), "@ mpiP", 6))
+		return np_errf(s->err, -EINVAL, "%s:%zu: a second report: "
+			       "expected each in a file of its own", s->where,
+			       s->line);
 	return rc;
 }
 

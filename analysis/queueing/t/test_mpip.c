@@ -181,6 +181,7 @@ static const struct {
 	  -EINVAL },
 	{ "times twice", HEAD TASKS TIMES ROWS TIMES, "the same section again",
 	  -EINVAL },
+	{ "two reports in one file", WHOLE WHOLE, "a second report", -EINVAL },
 	{ "counts twice", HEAD TASKS SENT COUNTS SENT,
 	  "the same section again", -EINVAL },
 	{ "a task twice", HEAD TASKS TIMES ROWS ROWS,
