@@ -820,7 +820,7 @@ static void put_signs(json_object *in, const struct cli_history *p)
 /* Names and users of private jobs are null. */
 static void put_neighbours(json_object *in, const struct cli_history *p)
 {
-	json_object *list = cli_put_array(in, "beside");
+	json_object *list = cli_put_array(in, "neighbours");
 
 	for (size_t i = 0; i < p->n_neighbours; i++) {
 		const struct np_acct_neighbour *b = &p->neighbour[i];

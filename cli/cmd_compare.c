@@ -124,19 +124,18 @@ static void side_release(struct side *s)
 	cli_profile_free(&s->found);
 }
 
-/* ---- conditions of a run, as text ---- */
+/* ---- conditions of a run ---- */
 
 #define CONDITION_LEN 256
 
 /*
  * The number of other jobs on its leaf switches, and the largest share of its
- * time that one of them was there. A record lists a job once for each shared
- * leaf switch.
+ * run time for which one of them was there. A record lists a job once for each
+ * shared leaf switch.
  */
-static void say_neighbours(const struct np_record *r, char *buf, size_t len)
+static size_t neighbours_of(const struct np_record *r, double *longest_share)
 {
 	double sec = np_record_run_sec(r), longest = 0;
-	char share[CLI_NUMBER];
 	size_t jobs = 0;
 
 	for (size_t i = 0; i < r->n_neighbours; i++) {
@@ -148,11 +147,31 @@ static void say_neighbours(const struct np_record *r, char *buf, size_t len)
 			       r->neighbours[i].job_id;
 		jobs += !seen;
 	}
+	*longest_share = !jobs ? 0 : sec > 0 ? fmin(longest / sec, 1) : 1;
+	return jobs;
+}
+
+static void say_neighbours(const struct np_record *r, char *buf, size_t len)
+{
+	char text[CLI_NUMBER];
+	double share;
+	size_t jobs = neighbours_of(r, &share);
+
 	if (!jobs)
 		snprintf(buf, len, "none");
 	else
-		snprintf(buf, len, "%zu, up to %s", jobs, cli_percent(sec > 0 ?
-			 fmin(longest / sec, 1) : 1, share));
+		snprintf(buf, len, "%zu, %s of its time", jobs,
+			 cli_percent(share, text));
+}
+
+static json_object *put_neighbours(const struct np_record *r)
+{
+	json_object *j = json_object_new_object();
+	double share;
+
+	cli_put_count(j, "n", neighbours_of(r, &share));
+	cli_put_real(j, "longest_share", share);
+	return j;
 }
 
 static void say_level(const struct np_record *r, char *buf, size_t len)
@@ -160,9 +179,19 @@ static void say_level(const struct np_record *r, char *buf, size_t len)
 	snprintf(buf, len, "%s", r->level ? r->level->name : "none");
 }
 
+static json_object *put_level(const struct np_record *r)
+{
+	return r->level ? json_object_new_string(r->level->name) : NULL;
+}
+
 static void say_suspended(const struct np_record *r, char *buf, size_t len)
 {
 	snprintf(buf, len, "%s", r->suspended ? "yes" : "no");
+}
+
+static json_object *put_suspended(const struct np_record *r)
+{
+	return json_object_new_boolean(r->suspended);
 }
 
 static void say_n_nodes(const struct np_record *r, char *buf, size_t len)
@@ -170,9 +199,19 @@ static void say_n_nodes(const struct np_record *r, char *buf, size_t len)
 	snprintf(buf, len, "%u", r->n_nodes);
 }
 
+static json_object *put_n_nodes(const struct np_record *r)
+{
+	return json_object_new_uint64(r->n_nodes);
+}
+
 static void say_n_tasks(const struct np_record *r, char *buf, size_t len)
 {
 	snprintf(buf, len, "%u", r->n_tasks);
+}
+
+static json_object *put_n_tasks(const struct np_record *r)
+{
+	return json_object_new_uint64(r->n_tasks);
 }
 
 static void say_leaves(const struct np_record *r, char *buf, size_t len)
@@ -193,25 +232,35 @@ static void say_state(const struct np_record *r, char *buf, size_t len)
 		snprintf(buf, len, "%ld", r->exit_code);
 }
 
+static json_object *put_exit_code(const struct np_record *r)
+{
+	return r->exit_code == NP_NO_VALUE ? NULL :
+	       json_object_new_int64(r->exit_code);
+}
+
 #define AT(member) .text = offsetof(struct np_record, member)
 
+/* A condition that is a text for programs, too, has no put(). */
 static const struct condition {
 	const char *key, *label, *words; /* for programs, tables, sentences */
 	void (*say)(const struct np_record *r, char *buf, size_t len);
+	json_object *(*put)(const struct np_record *r);
 	size_t text; /* say NULL: offset of a text of the record */
 } recorded[] = {
-	{ "neighbours", "Neighbours", "neighbours", say_neighbours },
-	{ "level", "Load level", "the load level", say_level },
-	{ "suspended", "Suspended", "whether it was suspended", say_suspended },
-	{ "n_nodes", "Nodes", "the number of nodes", say_n_nodes },
-	{ "n_tasks", "Tasks", "the number of tasks", say_n_tasks },
+	{ "neighbours", "Neighbours", "neighbours", say_neighbours,
+	  put_neighbours },
+	{ "level", "Load level", "the load level", say_level, put_level },
+	{ "suspended", "Suspended", "whether it was suspended", say_suspended,
+	  put_suspended },
+	{ "n_nodes", "Nodes", "the number of nodes", say_n_nodes, put_n_nodes },
+	{ "n_tasks", "Tasks", "the number of tasks", say_n_tasks, put_n_tasks },
 	{ "nodes", "Node list", "the nodes", AT(nodes) },
 	{ "leaves", "Leaf switches", "the leaf switches", say_leaves },
 	{ "cluster", "Cluster", "the cluster", AT(cluster) },
 	{ "transport", "Transport", "the transport", AT(probe.transport) },
 	{ "executable", "Executable", "the executable", AT(executable) },
 	{ "fingerprint", "Command", "the command", AT(fingerprint) },
-	{ "exit_code", "Exit code", "the exit code", say_state },
+	{ "exit_code", "Exit code", "the exit code", say_state, put_exit_code },
 	{ "slurm_version", "Slurm", "the version of Slurm", AT(slurm_version) },
 	{ "ucx_version", "UCX", "the version of UCX", AT(ucx_version) },
 	{ "netprof_version", "netprof", "the version of netprof",
@@ -224,7 +273,7 @@ static const struct condition {
 	  AT(cpu_bind) },
 };
 
-/* The value of a fact for one run; "" if it was not recorded. */
+/* The value of a condition for one run; "" if it was not recorded. */
 static void condition_of_run(const struct np_record *r,
 			     const struct condition *f, char buf[CONDITION_LEN])
 {
@@ -238,28 +287,46 @@ static void condition_of_run(const struct np_record *r,
 	snprintf(buf, CONDITION_LEN, "%s", text ? text : "");
 }
 
+/*
+ * The first run that counts of a side, and whether others have another value of
+ * the condition. NULL: no run counts.
+ */
+static const struct np_record *run_of_side(const struct side *s,
+					   const struct condition *f,
+					   bool *varies)
+{
+	char text[CONDITION_LEN], other[CONDITION_LEN];
+	const struct np_record *first = NULL;
+
+	*varies = false;
+	for (size_t i = 0; i < s->runs.n && !*varies; i++) {
+		if (!side_counts(s, i))
+			continue;
+		condition_of_run(s->runs.run[i], f, other);
+		if (first)
+			*varies = strcmp(text, other);
+		else
+			strcpy(text, other);
+		first = first ? first : s->runs.run[i];
+	}
+	return first;
+}
+
 /* The value for a side: "varies" if its runs differ, "" if not recorded. */
 static void condition_of_side(const struct side *s, const struct condition *f,
 			      char buf[CONDITION_LEN])
 {
-	char other[CONDITION_LEN];
-	bool any = false;
+	bool varies;
+	const struct np_record *r = run_of_side(s, f, &varies);
 
 	buf[0] = '\0';
-	for (size_t i = 0; i < s->runs.n; i++) {
-		if (!side_counts(s, i))
-			continue;
-		condition_of_run(s->runs.run[i], f, other);
-		if (any && strcmp(buf, other)) {
-			strcpy(buf, "varies");
-			return;
-		}
-		strcpy(buf, other);
-		any = true;
-	}
+	if (varies)
+		strcpy(buf, "varies");
+	else if (r)
+		condition_of_run(r, f, buf);
 }
 
-/* Do two sides that have a value for this fact have different ones? */
+/* Do two sides that have a value for this condition have different ones? */
 static bool condition_differs(const struct comparison *c,
 			      const struct condition *f)
 {
@@ -675,17 +742,41 @@ static void put_time(json_object *in, const struct side *s)
 	cli_put_real(j, "sd_sec", s->run_sec.n > 1 ? s->run_sec.sd : NAN);
 	cli_put_real(j, "shortest_sec", s->shortest_sec);
 	cli_put_real(j, "longest_sec", s->longest_sec);
-	cli_put_bool(j, "beside_other_jobs", s->with_neighbours);
+	cli_put_bool(j, "with_neighbours", s->with_neighbours);
 }
 
 /*
- * Everything about one side. The conditions have the same keys as in a run record.
+ * The conditions of a side, with the keys of a run record. Those that vary among
+ * its runs are null, and "varying" lists them.
  */
+static void put_side_conditions(json_object *in, const struct side *s)
+{
+	json_object *conditions = cli_put_object(in, "conditions");
+	json_object *varying = cli_put_array(in, "varying");
+	char text[CONDITION_LEN];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(recorded); i++) {
+		const struct condition *f = &recorded[i];
+		bool varies;
+		const struct np_record *r = run_of_side(s, f, &varies);
+
+		if (varies)
+			cli_append_text(varying, f->key);
+		if (!r || varies) {
+			cli_put(conditions, f->key, NULL);
+		} else if (f->put) {
+			cli_put(conditions, f->key, f->put(r));
+		} else {
+			condition_of_run(r, f, text);
+			cli_put_text(conditions, f->key, *text ? text : NULL);
+		}
+	}
+}
+
+/* Everything about one side. */
 static void put_side(json_object *j, const struct side *s)
 {
 	const struct np_verdict *v = &s->profile.verdict;
-	json_object *conditions;
-	char text[CONDITION_LEN];
 	double first, last;
 
 	cli_put_text(j, "name", s->name);
@@ -701,23 +792,19 @@ static void put_side(json_object *j, const struct side *s)
 	date_range(s, &first, &last);
 	cli_put_time(j, "first", first);
 	cli_put_time(j, "last", last);
-	conditions = cli_put_object(j, "conditions");
-	for (size_t i = 0; i < NP_ARRAY_SIZE(recorded); i++) {
-		condition_of_side(s, &recorded[i], text);
-		cli_put_text(conditions, recorded[i].key, *text ? text : NULL);
-	}
+	put_side_conditions(j, s);
 }
 
 static const struct cli_table table = {
 	"Name|App|Runs|RunSec|SdSec|ShortestSec|LongestSec|Probes|Mean|P50|P99|"
 	"Use|DelayedShare|EstimatedUtilisation|First|Last|Neighbours|Level|Nodes|Tasks|NodeList|"
 	"Leaves|Cluster|Transport|Executable|Fingerprint|ExitCode|Slurm|Ucx|"
-	"Netprof|Mpi|TasksPerNode|TaskOrder|CpuBind",
+	"Netprof|Mpi|TasksPerNode|TaskOrder|CpuBind|NeighbourShare|Varying",
 	{ { "compared", "name|app|run_time/n|run_time/mean_sec|run_time/sd_sec|"
 			"run_time/shortest_sec|run_time/longest_sec|latency/n|"
 			"latency/mean_sec|latency/p50_sec|latency/p99_sec|use|"
 			"delayed_share|estimated_utilisation|first|last|"
-			"conditions/neighbours|conditions/level|"
+			"conditions/neighbours/n|conditions/level|"
 			"conditions/n_nodes|conditions/n_tasks|"
 			"conditions/nodes|conditions/leaves|"
 			"conditions/cluster|conditions/transport|"
@@ -725,7 +812,8 @@ static const struct cli_table table = {
 			"conditions/exit_code|conditions/slurm_version|"
 			"conditions/ucx_version|conditions/netprof_version|"
 			"conditions/mpi_version|conditions/tasks_per_node|"
-			"conditions/task_order|conditions/cpu_bind" } },
+			"conditions/task_order|conditions/cpu_bind|"
+			"conditions/neighbours/longest_share|varying" } },
 };
 
 /*

@@ -405,7 +405,7 @@ static void put_used(json_object *list, const struct cli_known_app *a)
 	cli_put_bool(j, "published", a->r.owner == NP_STORE_PUBLISHED);
 	cli_put_text(j, "fingerprint", s->fingerprint);
 	cli_put_count(j, "runs_alone", s->alone_sec.n);
-	cli_put_count(j, "runs_beside_levels", s->count[NP_RUN_UNDER_LEVEL]);
+	cli_put_count(j, "runs_under_levels", s->count[NP_RUN_UNDER_LEVEL]);
 	cli_put_count(j, "curve_levels", s->n_curve);
 	cli_put_count(j, "impact_levels", s->n_impact);
 	cli_put_count(j, "probes", s->program.latency.all.n);

@@ -802,7 +802,7 @@ static void put_sample(json_object *in, const char *key,
 	cli_put_real(j, "max_sec", s->moments.max);
 	cli_put_time(j, "first", s->first);
 	cli_put_time(j, "last", s->last);
-	cli_put_bool(j, "beside_other_jobs", s->neighbours);
+	cli_put_bool(j, "with_neighbours", s->neighbours);
 }
 
 /* [from_sec, samples, idle samples] of each bin that is not empty. */

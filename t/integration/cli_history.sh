@@ -279,7 +279,7 @@ test_neighbours_of_private_jobs_have_no_names() {
 	contains "private" "$out" '^another job +leaf0'
 	! grep -qE 'bob|halo|126' <<<"$out" || fail "a name: $out"
 	out=$("${who[@]}" "$S/bin/netprof" explain --json --metrics-url=none 125)
-	equal "as JSON" "$(jq -c '.accounting.beside[0] | [.job, .name, .user, .leaf]' <<<"$out")" \
+	equal "as JSON" "$(jq -c '.accounting.neighbours[0] | [.job, .name, .user, .leaf]' <<<"$out")" \
 		'[null,null,null,"leaf0"]'
 	contains "root sees all" "$(netprof explain --metrics-url=none 125)" '^126 +halo +bob'
 }

@@ -250,7 +250,7 @@ test_unusable_runs_do_not_enter_a_curve() {
 	local curve one
 	setup
 	curve() { netprof predict --json fft halo |
-		jq '.applications[0].runs_beside_levels'; }
+		jq '.applications[0].runs_under_levels'; }
 	equal "all" "$(curve)" 16
 	one=$(grep -l '"name":"c7"' "$S/store/users/$MY_UID"/fft/* | head -n 1)
 	sed -i 's/"exit_code":0/"exit_code":1/' "$one"
@@ -286,7 +286,7 @@ test_published_idle_is_used_where_there_is_no_own() {
 	equal "doubt" "$(netprof show --json hpcc | jq -r .verdict.doubt)" baseline
 }
 
-test_runs_beside_other_jobs_are_used_only_alone_and_marked() {
+test_runs_with_neighbours_are_used_only_alone_and_marked() {
 	setup
 	find "$S/store/users/$MY_UID/lammps" -name '*.json' ! -name '*-1400.0.json' \
 		-delete

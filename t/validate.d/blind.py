@@ -64,7 +64,7 @@ def find_truth(jobs):
 
 def half_full(j):
     """The first baseline: the leaf's nodes that have jobs, of eight."""
-    beside = sum(b['nodes'] for b in j['answer']['beside'] if not b['same_node'])
+    beside = sum(b['nodes'] for b in j['answer']['neighbours'] if not b['same_node'])
     return {'network'} if 4 + beside > 4 else set()
 
 
