@@ -191,7 +191,8 @@ const struct cli_cmd cmd_runs = {
 "  neighbours  other jobs shared a leaf switch with it\n"
 "  workload    another command, or other nodes, tasks, tasks on each node or\n"
 "              processors, than the workload that is shown\n"
-"  kept        of the idle network; a run made for that purpose replaces it\n\n"
+"  automatic   measured the idle network in quiet moments of another run or in a\n"
+"              calibration; a run made for that purpose replaces it\n\n"
 "The options are those of show.",
 	.examples =
 "  netprof runs lammps\n"

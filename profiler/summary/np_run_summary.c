@@ -336,16 +336,16 @@ static const struct {
 	[NP_RUN_LATENCY] = { "used", "for its latencies only" },
 	[NP_RUN_INTERVALS] = { "intervals", "with intervals under load levels" },
 	[NP_RUN_FABRIC] = { "fabric", "on another fabric" },
-	[NP_RUN_UNDER_WAY] = { "running", "under way" },
+	[NP_RUN_UNDER_WAY] = { "running", "still running" },
 	[NP_RUN_FAILED] = { "failed", "failed" },
-	[NP_RUN_SUSPENDED] = { "suspended", "suspended meanwhile" },
+	[NP_RUN_SUSPENDED] = { "suspended", "in suspended jobs" },
 	[NP_RUN_NEIGHBOURS] = { "neighbours", "on a shared leaf switch" },
 	[NP_RUN_SCOPE] = { "scope", "with the level at another scope" },
 	[NP_RUN_LEVEL] = { "uncalibrated",
 			   "under a load level that was not calibrated" },
 	[NP_RUN_RAIL] = { "rail", "with the level on another rail" },
 	[NP_RUN_WORKLOAD] = { "workload", "of another workload" },
-	[NP_RUN_AUTOMATIC] = { "kept", "measured automatically" },
+	[NP_RUN_AUTOMATIC] = { "automatic", "measured automatically" },
 };
 
 const char *np_run_use_name(enum np_run_use use)

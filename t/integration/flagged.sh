@@ -171,7 +171,7 @@ test_a_run_that_was_suspended_is_not_compared_with_others() {
 	expect gap 'map(.suspended // false) == [false, true] and
 		all(.state == "complete")'
 	alice "netprof show gap" >"$TMPDIR/show"
-	grep -q "1 suspended meanwhile" "$TMPDIR/show" || fail "$(cat "$TMPDIR/show")"
+	grep -q "1 in suspended jobs" "$TMPDIR/show" || fail "$(cat "$TMPDIR/show")"
 }
 
 test_mpirun_on_one_node_is_not_measured() {
