@@ -120,7 +120,8 @@ static void init(void)
 	np_shared_configure(shared, &settings.conf);
 	began_sec = np_mono_sec();
 	if (start())
-		np_ctl_error("no thread: placement is off");
+		np_ctl_error("the thread of placement cannot be started: "
+			     "placement is off");
 }
 
 /*

@@ -18,7 +18,7 @@
 
 /*
  * Longest list of excluded nodes that placement handles, in bytes. A job with a
- * longer one is left alone, since its list would be stored a second time in the
+ * longer one is ignored, since its list would be stored a second time in the
  * annotation, and a third time by the thread.
  */
 #define NP_ANNOTATION_MAX_USER 4096

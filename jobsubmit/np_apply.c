@@ -448,7 +448,7 @@ write_jobs(struct writer *w, int (*write)(struct writer *w, size_t i))
 static void on_rest(uint32_t uid)
 {
 	np_ctl_info("uid %u changes jobs faster than placement can update "
-		    "them: leaving this user's pending jobs alone for %d s",
+		    "them: this user's pending jobs are ignored for %d s",
 		    uid, NP_OVERTAKEN_REST_SEC);
 }
 

@@ -31,7 +31,7 @@ struct np_cached_job {
 	unsigned failures; /* consecutive updates that Slurm refused */
 	bool in_snapshot;  /* in the last job snapshot */
 	bool all_user;	   /* all its excluded nodes are the user's, who set
-			      them while the user's jobs were left alone */
+			      them while the user's jobs were ignored */
 };
 
 struct np_job_cache;
@@ -55,7 +55,7 @@ void np_job_cache_sweep(struct np_job_cache *m);
 /*
  * Users who keep changing their jobs between the thread's reading and its
  * update. After NP_OVERTAKEN_PASSES decisions in a row in which a user was
- * faster, the user's jobs are left alone for NP_OVERTAKEN_REST_SEC, so that
+ * faster, the user's jobs are ignored for NP_OVERTAKEN_REST_SEC, so that
  * updates of other users' jobs are not held up.
  */
 #define NP_OVERTAKEN_PASSES 5
@@ -66,12 +66,12 @@ void np_job_cache_overtaken(struct np_job_cache *m, uint32_t uid);
 
 /*
  * The pass ends. on_rest(uid), unless NULL, is called for each user whose jobs
- * are left alone from now on.
+ * are ignored from now on.
  */
 void np_job_cache_end_pass(struct np_job_cache *m, int64_t now_sec,
 			   void (*on_rest)(uint32_t uid));
 
-/* Whether the user's jobs are left alone now. */
+/* Whether the user's jobs are ignored now. */
 bool np_job_cache_ignores(const struct np_job_cache *m, uint32_t uid,
 			  int64_t now_sec);
 

@@ -228,7 +228,7 @@ void np_state_log_trouble(struct np_err *said, const struct np_err *trouble)
 	if (trouble->text[0])
 		np_ctl_error("%s", trouble->text);
 	else
-		np_ctl_info("no more trouble");
+		np_ctl_info("placement works fully again");
 	*said = *trouble;
 }
 

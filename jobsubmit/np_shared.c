@@ -821,7 +821,7 @@ static int32_t profile_of(struct submission *s, int partition)
 	return np_app_index_of_job(s->decision->index, s->app, &who, &s->auth);
 }
 
-/* Fill in s->job. Returns 0, or why it is left alone. */
+/* Fill in s->job. Returns 0, or why it is ignored. */
 static int describe(struct submission *s)
 {
 	const struct np_cluster_map *map = s->decision->map;
@@ -982,7 +982,7 @@ static void decide(struct submission *s)
 		rc = np_placement_one(s->decision->placement, &s->job,
 				      s->minus, s->now_sec, &o, &err);
 	if (rc)
-		snprintf(s->line, sizeof(s->line), "left alone: %s",
+		snprintf(s->line, sizeof(s->line), "ignored: %s",
 			 err.text[0] ? err.text : rc == -ENOENT ?
 			 "no such partition" : strerror(-rc));
 	else
@@ -1021,7 +1021,7 @@ static void without_decision(struct submission *s, bool starting)
 		o.until_sec = s->now_sec + WAIT_SEC;
 		say(s, "held for the first decision since slurmctld started");
 	} else {
-		say(s, "left alone: there is no recent decision");
+		say(s, "ignored: there is no recent decision");
 	}
 	apply(s, &o);
 	s->wake = starting;

@@ -770,11 +770,11 @@ static int check_deadlines(struct np_store_reader *s, struct np_err *trouble)
 	if (sec >= s->deadlines.forget) {
 		rc = forget_profiles(s);
 		np_errf(trouble, -ETIMEDOUT, "%s: the store has not answered "
-			"for %.0f s: no profile counts as known any more",
+			"for %.0f s: all applications count as unknown",
 			s->store, s->deadlines.forget);
 	} else if (sec >= s->deadlines.report) {
 		np_errf(trouble, -ETIMEDOUT, "%s: the store has not answered "
-			"for %.0f s: decisions go by what was read before",
+			"for %.0f s: decisions use the profiles read before",
 			s->store, s->deadlines.report);
 	}
 	return rc;

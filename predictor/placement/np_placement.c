@@ -3885,7 +3885,7 @@ const char *np_placement_text(const struct np_placement *p,
 		append(&l, "advice, not applied: ");
 	switch (v->action) {
 	case NP_ACT_NONE:
-		append(&l, "left alone: ");
+		append(&l, "ignored: ");
 		break;
 	case NP_ACT_UNRESTRICTED:
 		append(&l, "may run anywhere: ");
@@ -3895,7 +3895,7 @@ const char *np_placement_text(const struct np_placement *p,
 		       p->s->leaves->n);
 		break;
 	case NP_ACT_HOLD:
-		append(&l, "held, for %lld s at first: ",
+		append(&l, "held, for now for %lld s: ",
 		       (long long)(v->until_sec > p->s->now_sec ?
 				   v->until_sec - p->s->now_sec : 0));
 		break;

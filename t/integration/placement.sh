@@ -200,13 +200,13 @@ all_run() { # ARRAY N: at the same time
 }
 
 # OPTIONS: the job is ignored, for the reason in the log.
-left_alone() { # REASON OPTIONS
+is_ignored_with() { # REASON OPTIONS
 	local a
 
 	a=$(job fft 1 "${@:2}") || fail "${*:2}: not submitted"
 	slack
 	equal "exclusions with ${*:2}" "$(field "$a" ExcNodeList)" "(null)"
-	said "left alone: $1" >/dev/null || fail "${*:2}: not in the log: $1"
+	said "ignored: $1" >/dev/null || fail "${*:2}: not in the log: $1"
 	cancel "$a"
 }
 
@@ -218,15 +218,15 @@ test_jobs_that_cannot_be_placed_are_ignored_and_the_log_says_why() {
 		AvailableFeatures=old ActiveFeatures=old >/dev/null
 	inside --user root scontrol create reservation ReservationName=r \
 		Nodes=n6 Users=alice StartTime=now Duration=10 >/dev/null
-	left_alone "it asks for nodes by name" -w n3
-	left_alone "it runs in a reservation" --reservation=r
-	left_alone "placement cannot tell which nodes match its" -C "[old*1]"
+	is_ignored_with "it asks for nodes by name" -w n3
+	is_ignored_with "it runs in a reservation" --reservation=r
+	is_ignored_with "placement cannot tell which nodes match its" -C "[old*1]"
 	a=$(inside sbatch --parsable -o /dev/null -J fft --netprofile=fft \
 		-N1 : -N1 --wrap 'sleep 1')
 	slack
 	equal "exclusions of a heterogeneous job" \
 		"$(field "$a" ExcNodeList)" "(null)"
-	said "left alone: it is a component of a heterogeneous job" >/dev/null ||
+	said "ignored: it is a component of a heterogeneous job" >/dev/null ||
 		fail "a heterogeneous job: not in the log"
 	inside --user root scontrol delete ReservationName=r >/dev/null
 	inside --user root scontrol update NodeName=n[0-3] \
@@ -352,7 +352,7 @@ test_a_job_is_held_for_maxdefer_and_then_runs_anywhere() {
 	wait_for 5 is_held "$a"
 	wait_for 10 state_is "$a" RUNNING
 	between "seconds it waited" "$(waited "$a")" 3 6
-	said "held, for 3 s at first" >/dev/null || fail "not in the log"
+	said "held, for now for 3 s" >/dev/null || fail "not in the log"
 }
 
 # No job shares a leaf with the first of these, because all of them are fft.

@@ -107,7 +107,7 @@ test_the_store_may_vanish_and_come_back() {
 	still_submits
 	equal "lines about it" "$(lines "$STORE")" 1
 	mv "$STORE.away" "$STORE"
-	wait_for 5 said "no more trouble"
+	wait_for 5 said "placement works fully again"
 	three_pending
 	three_as_promised
 }
@@ -238,7 +238,7 @@ test_an_error_in_netprof_conf_is_reported_and_its_correction_is_used() {
 	# One each from the old slurmctld and from the new one.
 	between "lines about it" "$(lines perhaps)" 1 2
 	as_usual
-	wait_for 8 said "no more trouble"
+	wait_for 8 said "placement works fully again"
 	three_pending
 	three_as_promised
 }

@@ -95,7 +95,7 @@ limits_array() {
 		scontrol update jobid="$1_$i" comment=own; done' - "$id" "$LIMITS_TASKS"
 	echo '| array of records | decision, ms | at most | a job of another user, ms | at most | n |'
 	echo '|---|---|---|---|---|---|'
-	limits_watch | limits_row "left alone"
+	limits_watch | limits_row "unchanged"
 	INSIDE_SEC=$((LIMITS_SEC + 60)) inside bash -c 'while :; do
 		scontrol update jobid="$1" excnodelist="n$((RANDOM % 8))"
 		sleep 0.25; done' - "$id" &

@@ -225,7 +225,7 @@ static void test_denials_are_in_the_state(void)
 	T_ROW("it is no load", j && !j->known && state.leaf[0].n_jobs == 1 &&
 	      !state.leaf[0].n_known);
 	j = job(&state, 10);
-	T_ROW("it is left alone", j && some_same(j->action, "none") &&
+	T_ROW("it is ignored", j && some_same(j->action, "none") &&
 	      strstr(j->text, "is not authorised to use that"));
 	j = job(&state, 12);
 	T_ROW("another user's is moved by nobody, as loud does not count",
@@ -335,7 +335,7 @@ static void test_troubles(void)
 	/* Without words it is none the less a failure. */
 	T_CHECK(strstr(make_pass(&said, -ENOMEM, ""), strerror(ENOMEM)));
 	T_CHECK(some_n_errors() == errors + 2 && some_n_said() == infos);
-	T_CHECK(!strcmp(make_pass(&said, 0, ""), "netprof: no more trouble"));
+	T_CHECK(!strcmp(make_pass(&said, 0, ""), "netprof: placement works fully again"));
 	make_pass(&said, 0, "");
 	T_CHECK(some_n_said() == infos + 1);
 }

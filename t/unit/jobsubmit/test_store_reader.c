@@ -124,7 +124,7 @@ static void test_it_is_told(void)
 	hang();
 	T_CHECK(!look() && find("fft") >= 0);
 	T_ROW(w.trouble.text, strstr(w.trouble.text, "has not answered for 0 s"
-				     ": decisions go by what was read before"));
+				     ": decisions use the profiles read before"));
 	T_CHECK(gets_well());
 	stop();
 }

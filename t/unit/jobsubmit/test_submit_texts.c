@@ -171,7 +171,7 @@ static const struct {
 	  "netprof: submission by uid 20001 of \"soft?[31m?\" (soft): " },
 	{ "no decision", EMPTY, "soft",
 	  "netprof: submission by uid 20001 of "
-	  "\"soft?[31m?\" (soft): left alone: there is no recent" },
+	  "\"soft?[31m?\" (soft): ignored: there is no recent" },
 };
 
 /* With the name of a job that would play tricks in the log. */

@@ -45,20 +45,20 @@ static const struct {
 	  "kept off 1 of 2 leaf switches: on leaf switch b it would be slowed "
 	  "by 40 % (limit 10 %) with another job of its kind" },
 	{ "held", TWO "run 9 Y a:1; run 8 Y b:1; job 1 X 2 held=40", 1,
-	  "held, for 60 s at first: on leaf switch a it would be slowed by "
+	  "held, for now for 60 s: on leaf switch a it would be slowed by "
 	  "30 % (limit 10 %) with running job 9; held back for 40 s so far, "
 	  "3600 s at most" },
 	{ "MaxDefer is reached", TWO "run 9 Y a:1; job 1 X 2 held=3600", 1,
 	  "may run anywhere: the maximum hold time is reached; held back for "
 	  "3600 s so far, 3600 s at most" },
 	{ "no profile", TWO "job 1 - 2", 1,
-	  "left alone: its application is not known, or its profile is another "
+	  "ignored: its application is not known, or its profile is another "
 	  "user's and not trusted" },
 	{ "advice", TWO "run 9 Y a:1; job 1 X 2 mode=advise", 1,
 	  "advice, not applied: kept off 1 of 2 leaf switches: on leaf switch "
 	  "a it would be slowed by 30 % (limit 10 %) with running job 9" },
 	{ "an array", TWO "both X X .4; job 1 X 2 tasks=9", 1,
-	  "held, for 60 s at first: 2 tasks get leaf switches of their own; "
+	  "held, for now for 60 s: 2 tasks get leaf switches of their own; "
 	  "on leaf switch a it would be slowed by 40 % (limit 10 %) with "
 	  "another job of its kind" },
 };
