@@ -20,14 +20,23 @@ static int fail(const char *what)
 	return 1;
 }
 
+/* "JobId=12: would restore ExcNodeList=n7, begin time; remove annotation" */
 static void print_update(uint32_t id, const struct np_update *u, bool dry_run)
 {
-	printf("JobId=%u%s", id, dry_run ? ": would get" : ":");
+	const char *would = dry_run ? "would " : "";
+	bool restores = u->exc_nodes || u->begin_sec;
+
+	printf("JobId=%u: %s", id, would);
+	if (restores)
+		printf("restore%s", dry_run ? "" : "d");
 	if (u->exc_nodes)
 		printf(" ExcNodeList=%s", u->exc_nodes);
 	if (u->begin_sec)
-		printf(" the user's begin time");
-	printf("%s\n", u->comment ? " no annotation" : "");
+		printf("%s begin time", u->exc_nodes ? "," : "");
+	if (u->comment)
+		printf("%sremove%s annotation", restores ? "; " : "",
+		       dry_run ? "" : "d");
+	putchar('\n');
 }
 
 /* Update a job. Returns 0, or 1 if that failed and the job is still there. */
@@ -45,7 +54,7 @@ static int send_update(uint32_t id, const struct np_update *u, bool dry_run)
 	return 0;
 }
 
-/* Update all pending jobs; *n counts those that had anything to remove. */
+/* Update all pending jobs; *n counts those that had something of placement. */
 static int
 release_pending(const struct np_job_snapshot *v, bool dry_run, size_t *n)
 {
@@ -72,7 +81,7 @@ release_pending(const struct np_job_snapshot *v, bool dry_run, size_t *n)
 	return failed;
 }
 
-/* Running jobs contain nothing but the annotation. */
+/* All that placement leaves in a running job is the annotation. */
 static int release_running(const struct np_answers *a, bool dry_run, size_t *n)
 {
 	int failed = 0;
@@ -103,7 +112,7 @@ static int release_all(const struct np_answers *a,
 
 	failed |= release_running(a, dry_run, &n);
 	if (!n && !failed)
-		printf("No job has anything from netprof.\n");
+		printf("No job has anything that placement wrote.\n");
 	return failed;
 }
 

@@ -1,3 +1,10 @@
+/*
+ * Reading and writing the annotation in AdminComment.
+ *
+ * Users and other tools may write there, too, and Slurm may cut a long comment:
+ * an annotation that is damaged or cut off is recognised as such and replaced,
+ * and the text around it stays as it is.
+ */
 #include "np_annotation.h"
 
 #include <ctype.h>
@@ -9,6 +16,7 @@
 #define OPEN "netprof{"
 #define MAX_LIST (1 << 20) /* bytes of a hostlist */
 
+/* The start of the first annotation, or NULL. */
 static const char *find(const char *comment)
 {
 	return comment ? strstr(comment, OPEN) : NULL;
@@ -30,8 +38,8 @@ static bool is_list(const char *text, size_t len)
 	return true;
 }
 
-/* Read the value of a list, which must not occur twice. */
-static int take_list(const char *text, size_t len, char **out)
+/* Read a value that is a host list; the key must not occur twice. */
+static int read_list(const char *text, size_t len, char **out)
 {
 	if (*out || !is_list(text, len))
 		return -EINVAL;
@@ -39,7 +47,7 @@ static int take_list(const char *text, size_t len, char **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-static int take_app(const char *text, size_t len, char *app)
+static int read_app(const char *text, size_t len, char *app)
 {
 	if (!len || len > NP_APP_MAX)
 		return -EINVAL;
@@ -51,7 +59,7 @@ static int take_app(const char *text, size_t len, char *app)
 /*
  * A number from 0 to 1e15: a duration in seconds, or seconds since the epoch.
  */
-static int take_number(const char *text, size_t len, double *out)
+static int read_number(const char *text, size_t len, double *out)
 {
 	char buf[32], *end;
 
@@ -63,43 +71,43 @@ static int take_number(const char *text, size_t len, double *out)
 	return *end || !(*out >= 0 && *out <= 1e15) ? -EINVAL : 0;
 }
 
-static int take_date(const char *text, size_t len, int64_t *out)
+static int read_date(const char *text, size_t len, int64_t *out)
 {
 	double sec;
-	int rc = take_number(text, len, &sec);
+	int rc = read_number(text, len, &sec);
 
 	if (!rc)
 		*out = (int64_t)sec;
 	return rc;
 }
 
-/* Read a word such as "held=12". 0, -EINVAL or -ENOMEM. */
-static int take(struct np_annotation *n, const char *word, size_t len)
+/* Read one KEY=VALUE, such as "held=12". Returns 0, -EINVAL or -ENOMEM. */
+static int read_pair(struct np_annotation *n, const char *word, size_t len)
 {
 	const char *eq = memchr(word, '=', len), *value;
-	size_t key, rest;
+	size_t key_len, value_len;
 
 	if (!eq)
 		return -EINVAL;
 	value = eq + 1;
-	key = (size_t)(eq - word);
-	rest = len - key - 1;
-#define IS(name) (key == strlen(name) && !memcmp(word, name, key))
-	if (IS("app"))
-		return take_app(value, rest, n->app);
-	if (IS("user"))
-		return take_list(value, rest, &n->user);
-	if (IS("ours"))
-		return take_list(value, rest, &n->ours);
-	if (IS("until"))
-		return take_date(value, rest, &n->until_sec);
-	if (IS("begin"))
-		return take_date(value, rest, &n->begin_sec);
-	if (IS("held")) {
+	key_len = (size_t)(eq - word);
+	value_len = len - key_len - 1;
+#define KEY_IS(name) (key_len == strlen(name) && !memcmp(word, name, key_len))
+	if (KEY_IS("app"))
+		return read_app(value, value_len, n->app);
+	if (KEY_IS("user"))
+		return read_list(value, value_len, &n->user);
+	if (KEY_IS("ours"))
+		return read_list(value, value_len, &n->ours);
+	if (KEY_IS("until"))
+		return read_date(value, value_len, &n->until_sec);
+	if (KEY_IS("begin"))
+		return read_date(value, value_len, &n->begin_sec);
+	if (KEY_IS("held")) {
 		n->decided = true;
-		return take_number(value, rest, &n->held_sec);
+		return read_number(value, value_len, &n->held_sec);
 	}
-#undef IS
+#undef KEY_IS
 	return 0; /* a later release may have more keys */
 }
 
@@ -131,8 +139,8 @@ static const char *end_of(const char *at)
 }
 
 /*
- * Remove all annotations from a text, including those that only appear when one
- * between their parts is removed.
+ * Remove all annotations from a text. The text that is left is searched as it
+ * grows: in "netnetprof{}prof{}", removing the inner annotation makes another.
  */
 static void strip(char *text)
 {
@@ -166,7 +174,7 @@ int np_annotation_read(const char *comment, struct np_annotation *out)
 		size_t len = strcspn(at, " }");
 
 		if (len)
-			rc = take(out, at, len);
+			rc = read_pair(out, at, len);
 		at += len + 1;
 	}
 	if (rc)
@@ -188,7 +196,7 @@ static void put_list(FILE *f, const char *list)
 		fputc(isspace((unsigned char)*list) ? ',' : *list, f);
 }
 
-/* Print the annotation. */
+/* Print the annotation, members that are not set excepted. */
 static void put(FILE *f, const struct np_annotation *n)
 {
 	const char *space = "";
@@ -230,38 +238,39 @@ char *np_annotation_join(const char *a, const char *b)
 }
 
 /*
- * Length of the comment before the annotation; *behind: the text behind it.
- * drop: the annotation is to be removed, with one of the spaces around it.
+ * Split a comment at its annotation. Returns the length of the text before it;
+ * *after: the text after it. drop: the annotation will be removed, and one of
+ * the spaces around it with it.
  */
-static size_t split(const char *comment, bool drop, const char **behind)
+static size_t split(const char *comment, bool drop, const char **after)
 {
 	const char *at = find(comment);
 	size_t before;
 
 	if (!at) {
-		*behind = "";
+		*after = "";
 		return strlen(comment);
 	}
 	before = (size_t)(at - comment);
-	*behind = end_of(at + strlen(OPEN));
+	*after = end_of(at + strlen(OPEN));
 	if (drop && before && comment[before - 1] == ' ')
 		before--;
-	else if (drop && !before && **behind == ' ')
-		++*behind;
+	else if (drop && !before && **after == ' ')
+		++*after;
 	return before;
 }
 
 char *np_annotation_write(const char *comment, const struct np_annotation *n)
 {
-	const char *behind;
+	const char *after;
 	char *text = NULL, *rest;
 	size_t size, before;
 	FILE *f;
 
 	if (!comment)
 		comment = "";
-	before = split(comment, !n, &behind);
-	rest = strdup(behind);
+	before = split(comment, !n, &after);
+	rest = strdup(after);
 	f = rest ? open_memstream(&text, &size) : NULL;
 	if (!f) {
 		free(rest);

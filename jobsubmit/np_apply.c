@@ -445,11 +445,11 @@ write_jobs(struct writer *w, int (*write)(struct writer *w, size_t i))
 	return rc;
 }
 
-static void on_rest(uint32_t uid)
+static void on_ignored(uint32_t uid)
 {
 	np_ctl_info("uid %u changes jobs faster than placement can update "
 		    "them: this user's pending jobs are ignored for %d s",
-		    uid, NP_OVERTAKEN_REST_SEC);
+		    uid, NP_OVERTAKEN_IGNORED_SEC);
 }
 
 int np_apply(const struct np_job_snapshot *v, struct np_placement *p,
@@ -471,7 +471,7 @@ int np_apply(const struct np_job_snapshot *v, struct np_placement *p,
 	rc = write_jobs(&w, write_narrowing);
 	if (!rc)
 		rc = write_jobs(&w, write_rest);
-	np_job_cache_end_pass(cache, v->now_sec, on_rest);
+	np_job_cache_end_pass(cache, v->now_sec, on_ignored);
 	np_shares_free(&w.left);
 	free(w.narrowed);
 	return rc;

@@ -1,3 +1,12 @@
+/*
+ * The job snapshot: what Slurm says about nodes and jobs, in the form in which
+ * the decision reads it.
+ *
+ * Of each pending job it has to be found out what the user asked for, although
+ * placement changes the same fields (excluded nodes and begin time).  Three
+ * sources are used: the annotation in the job, the changes that users made
+ * since the last snapshot (np_shared.h), and the job itself.
+ */
 #include "np_job_snapshot.h"
 
 #include <errno.h>
@@ -14,12 +23,12 @@
  * The lists of a change as bitmaps of nodes, parsed once for all its records.
  */
 struct np_change_lists {
-	bool read;
+	bool parsed;
 	int put_rc, requested_rc; /* results of np_cluster_map_parse() */
 	uint64_t *put, *requested;
 };
 
-/* State while a job snapshot is made. */
+/* What is needed while a job snapshot is made. */
 struct builder {
 	struct np_job_snapshot *jobs;
 	const struct np_app_index *index;
@@ -29,17 +38,17 @@ struct builder {
 	size_t n_changes;
 	struct np_change_lists *lists; /* of each change */
 	uint64_t *scratch; /* four bitmaps of nodes, and one of leaves */
-	uint32_t *node;	   /* nodes of a running job */
+	uint32_t *node;	   /* scratch: indices of the nodes of a running job */
 };
 
 /* ---- Job cache ---- */
 
-/* A user who changed a job before the thread's update. */
+/* A user who changed a job between the snapshot and the thread's update. */
 struct overtaker {
 	uint32_t uid;
-	unsigned passes;  /* consecutive passes in which that happened */
-	bool now;	  /* it happened in the current pass */
-	int64_t rest_sec; /* left alone until then; 0: not left alone */
+	unsigned passes; /* consecutive passes in which that happened */
+	bool now;	 /* it happened in the current pass */
+	int64_t ignored_until_sec; /* the user's jobs are; 0: they are not */
 };
 
 struct np_job_cache {
@@ -152,14 +161,14 @@ void np_job_cache_overtaken(struct np_job_cache *m, uint32_t uid)
 }
 
 /* A clock that was set back must not make a user wait longer. */
-static bool rests_now(const struct overtaker *o, int64_t now_sec)
+static bool is_ignored_now(const struct overtaker *o, int64_t now_sec)
 {
-	return o->rest_sec > now_sec &&
-	       o->rest_sec <= now_sec + NP_OVERTAKEN_REST_SEC;
+	return o->ignored_until_sec > now_sec &&
+	       o->ignored_until_sec <= now_sec + NP_OVERTAKEN_IGNORED_SEC;
 }
 
 void np_job_cache_end_pass(struct np_job_cache *m, int64_t now_sec,
-			   void (*on_rest)(uint32_t uid))
+			   void (*on_ignored)(uint32_t uid))
 {
 	size_t n = 0;
 
@@ -168,11 +177,12 @@ void np_job_cache_end_pass(struct np_job_cache *m, int64_t now_sec,
 
 		if (o.now && ++o.passes == NP_OVERTAKEN_PASSES) {
 			o.passes = 0;
-			o.rest_sec = now_sec + NP_OVERTAKEN_REST_SEC;
-			if (on_rest)
-				on_rest(o.uid);
+			o.ignored_until_sec =
+				now_sec + NP_OVERTAKEN_IGNORED_SEC;
+			if (on_ignored)
+				on_ignored(o.uid);
 		}
-		if (o.now || rests_now(&o, now_sec)) {
+		if (o.now || is_ignored_now(&o, now_sec)) {
 			o.now = false;
 			m->overtaker[n++] = o;
 		}
@@ -185,12 +195,13 @@ bool np_job_cache_ignores(const struct np_job_cache *m, uint32_t uid,
 {
 	const struct overtaker *o = find_overtaker(m, uid);
 
-	return o && rests_now(o, now_sec);
+	return o && is_ignored_now(o, now_sec);
 }
 
 /* ---- One job: from Slurm's record to the decision's form ---- */
 
-static struct np_need np_need_of_job(const slurm_job_info_t *j)
+/* What the job asks of its nodes. */
+static struct np_need need_of_job(const slurm_job_info_t *j)
 {
 	struct np_need need = {
 		.partition = j->partition,
@@ -263,7 +274,11 @@ bool np_job_snapshot_app(const struct np_place_conf *conf,
 	return app[0];
 }
 
-/* An accepted job without an account has none: Slurm would have set it. */
+/*
+ * Index of the job's profile, and in *entry its application and whether its
+ * user may use the name. A job without an account has none, as Slurm would have
+ * set the default one.
+ */
 static int32_t profile_of(const struct builder *m,
 			  const slurm_job_info_t *j, const char *partition,
 			  struct np_job_entry *entry)
@@ -367,7 +382,7 @@ parse_lists(const struct builder *m, const struct np_change *c)
 	struct np_change_lists *l = &m->lists[c - m->change];
 	size_t words = m->jobs->map->words;
 
-	if (l->read)
+	if (l->parsed)
 		return l;
 	l->put = calloc(2 * words, sizeof(*l->put));
 	if (!l->put)
@@ -376,7 +391,7 @@ parse_lists(const struct builder *m, const struct np_change *c)
 	l->put_rc = np_cluster_map_parse(m->jobs->map, c->put, l->put);
 	l->requested_rc =
 		np_cluster_map_parse(m->jobs->map, c->exc_nodes, l->requested);
-	l->read = true;
+	l->parsed = true;
 	return l;
 }
 
@@ -405,12 +420,16 @@ static int find_list_in_effect(const struct builder *m,
 	return 0;
 }
 
-static int64_t ahead(int64_t sec, int64_t now_sec)
+/* A time that has passed is 0. */
+static int64_t if_future(int64_t sec, int64_t now_sec)
 {
 	return sec > now_sec ? sec : 0;
 }
 
-/* The same for the begin time; one in the past counts as none. */
+/*
+ * Find the latest change whose begin time is the one that the job has now. A
+ * time in the past counts as none.
+ */
 static const struct np_change *
 find_begin_in_effect(const struct builder *m, const struct job_changes *h,
 		     const slurm_job_info_t *j)
@@ -420,9 +439,8 @@ find_begin_in_effect(const struct builder *m, const struct job_changes *h,
 	for (size_t i = 0; i < h->n; i++) {
 		const struct np_change *c = h->change[i];
 
-		if (c->begin_sec &&
-		    ahead(c->put_begin_sec, now) == ahead(j->eligible_time,
-							  now))
+		if (c->begin_sec && if_future(c->put_begin_sec, now) ==
+				    if_future(j->eligible_time, now))
 			return c;
 	}
 	return NULL;
@@ -444,7 +462,7 @@ static int find_exclusions(struct builder *m, const slurm_job_info_t *j,
 {
 	const struct np_cluster_map *map = m->jobs->map;
 	size_t words = map->words;
-	const struct np_change_lists *set;
+	const struct np_change_lists *lists;
 	int rc;
 
 	np_cluster_map_pairs(map, j->exc_node_inx, l->now);
@@ -460,11 +478,11 @@ static int find_exclusions(struct builder *m, const slurm_job_info_t *j,
 		memset(l->written, 0, words * sizeof(*l->written));
 	}
 	np_annotation_user(l->user, l->written, l->now, words);
-	rc = find_list_in_effect(m, changes, l->now, &set);
-	if (rc || !set)
+	rc = find_list_in_effect(m, changes, l->now, &lists);
+	if (rc || !lists)
 		return rc;
-	memcpy(l->user, set->requested, words * sizeof(*l->user));
-	return set->requested_rc;
+	memcpy(l->user, lists->requested, words * sizeof(*l->user));
+	return lists->requested_rc;
 }
 
 /*
@@ -509,12 +527,13 @@ static void find_begin_time(struct builder *m, const slurm_job_info_t *j,
 	bool held = entry->annotation.until_sec &&
 		    entry->annotation.until_sec == j->eligible_time;
 
-	entry->begin_sec = ahead(j->eligible_time, now);
+	entry->begin_sec = if_future(j->eligible_time, now);
 	if (change)
 		entry->annotation.begin_sec = change->begin_sec;
 	else if (!held)
 		entry->annotation.begin_sec = entry->begin_sec;
-	entry->annotation.begin_sec = ahead(entry->annotation.begin_sec, now);
+	entry->annotation.begin_sec = if_future(entry->annotation.begin_sec,
+						now);
 	if (!held && entry->annotation.until_sec)
 		entry->in_effect = false;
 	to->eligible_sec = entry->annotation.begin_sec;
@@ -553,8 +572,9 @@ static int read_annotation(struct np_cached_job *cached,
 	return cached->comment ? 0 : -ENOMEM;
 }
 
+/* The user changes jobs faster than placement can update them. */
 static bool
-is_left_alone(const struct builder *m, const slurm_job_info_t *j)
+ignores_user(const struct builder *m, const slurm_job_info_t *j)
 {
 	return np_job_cache_ignores(m->cache, j->user_id, m->jobs->now_sec);
 }
@@ -587,10 +607,10 @@ static int add_pending(struct builder *m, const slurm_job_info_t *j,
 			  to->mode >= NP_MODE_PREFER) &&
 		     !(j->bitflags & CRON_JOB);
 	find_changes(m, j, &changes);
-	cached->all_user |= changes.n && is_left_alone(m, j);
+	cached->all_user |= changes.n && ignores_user(m, j);
 	rc = find_exclusions(m, j, &changes, entry, !rc && !cached->all_user,
 			     &l);
-	cached->all_user &= is_left_alone(m, j);
+	cached->all_user &= ignores_user(m, j);
 	if (!rc)
 		rc = store_lists(m, &l, entry);
 	if (rc)
@@ -623,7 +643,7 @@ static int pending_nodes(struct builder *m, const slurm_job_info_t *j,
 			 struct np_err *err)
 {
 	size_t words = m->jobs->map->words;
-	struct np_need need = np_need_of_job(j);
+	struct np_need need = need_of_job(j);
 	uint64_t *nodes = m->scratch;
 	struct np_fit fit;
 	int rc = np_cluster_map_fit(m->jobs->map, &need, nodes, &fit);
@@ -641,7 +661,7 @@ static int pending_nodes(struct builder *m, const slurm_job_info_t *j,
 		to->flags |= NP_JOB_CONSTRAINT;
 		entry->managed = false; /* the list is not analysed */
 	}
-	if (is_left_alone(m, j)) {
+	if (ignores_user(m, j)) {
 		to->flags |= NP_JOB_CHANGING;
 		entry->managed = false; /* the job is not updated for now */
 	}
@@ -710,7 +730,7 @@ static int add_job_entry(struct builder *m, const slurm_job_info_t *j,
 	return rc;
 }
 
-/* ---- Slurm's answers ---- */
+/* ---- Loading from Slurm ---- */
 
 /* Load the topology of that name, NULL: the cluster's, as text. */
 static int load_topology(const char *name, char **text, struct np_err *err)
@@ -726,9 +746,9 @@ static int load_topology(const char *name, char **text, struct np_err *err)
 
 static bool has_topology(const partition_info_t *p, const char *name)
 {
-	const char *its = np_partition_topology(p);
+	const char *own = np_partition_topology(p);
 
-	return its && !strcmp(its, name);
+	return own && !strcmp(own, name);
 }
 
 /*

@@ -23,9 +23,9 @@
 struct np_cached_job {
 	uint32_t id;	   /* first: np_order_u32() */
 	double held_sec;   /* exact; the annotation's is rounded */
-	uint64_t said;	   /* digest of the decision that was logged last */
-	unsigned n_said;   /* log lines about it in said_hour */
-	int64_t said_hour; /* hours since the epoch */
+	uint64_t logged;   /* digest of the decision that was logged last */
+	unsigned n_logged; /* log lines about the job in logged_hour */
+	int64_t logged_hour; /* hours since the epoch */
 	char *comment;	   /* AdminComment with the last annotation, in case
 			      somebody overwrites it; NULL: none */
 	unsigned failures; /* consecutive updates that Slurm refused */
@@ -55,28 +55,29 @@ void np_job_cache_sweep(struct np_job_cache *m);
 /*
  * Users who keep changing their jobs between the thread's reading and its
  * update. After NP_OVERTAKEN_PASSES decisions in a row in which a user was
- * faster, the user's jobs are ignored for NP_OVERTAKEN_REST_SEC, so that
+ * faster, the user's jobs are ignored for NP_OVERTAKEN_IGNORED_SEC, so that
  * updates of other users' jobs are not held up.
  */
 #define NP_OVERTAKEN_PASSES 5
-#define NP_OVERTAKEN_REST_SEC 60
+#define NP_OVERTAKEN_IGNORED_SEC 60
 
 /* The user changed a job before our update, in the current pass. */
 void np_job_cache_overtaken(struct np_job_cache *m, uint32_t uid);
 
 /*
- * The pass ends. on_rest(uid), unless NULL, is called for each user whose jobs
- * are ignored from now on.
+ * The pass ends. on_ignored(uid), unless NULL, is called for each user whose
+ * jobs are ignored from now on.
  */
 void np_job_cache_end_pass(struct np_job_cache *m, int64_t now_sec,
-			   void (*on_rest)(uint32_t uid));
+			   void (*on_ignored)(uint32_t uid));
 
 /* Whether the user's jobs are ignored now. */
 bool np_job_cache_ignores(const struct np_job_cache *m, uint32_t uid,
 			  int64_t now_sec);
 
-/* ---- Slurm's answers ---- */
+/* ---- Loading from Slurm ---- */
 
+/* What Slurm says about its nodes, partitions, jobs and switches. */
 struct np_answers {
 	node_info_msg_t *nodes;
 	partition_info_msg_t *parts;
@@ -89,10 +90,10 @@ int np_answers_load(struct np_answers *a, struct np_err *err);
 void np_answers_free(struct np_answers *a);
 
 /*
- * Find the submissions since since_sec that these answers show as jobs for the
- * first time and that were admitted, i.e. not held, as their annotations say.
- * *last_id: highest job id of the previous answers, 0 at first; set to that of
- * these. Free out->of. Returns 0 or -ENOMEM.
+ * Find the submissions since since_sec that were not loaded before and that
+ * were admitted, i.e. not held, as their annotations say. *last_id: highest job
+ * id that was loaded before, 0 at first; set to the highest of these. Free
+ * out->of. Returns 0 or -ENOMEM.
  */
 int np_answers_arrivals(const struct np_answers *a, int64_t since_sec,
 			uint32_t *last_id, struct np_arrivals *out);

@@ -173,10 +173,10 @@ static bool is_over_limit(struct np_cached_job *cached, int64_t now_sec)
 {
 	int64_t hour = now_sec / HOUR_SEC;
 
-	if (cached->said_hour != hour)
-		cached->n_said = 0;
-	cached->said_hour = hour;
-	return ++cached->n_said > MAX_LINES;
+	if (cached->logged_hour != hour)
+		cached->n_logged = 0;
+	cached->logged_hour = hour;
+	return ++cached->n_logged > MAX_LINES;
 }
 
 size_t np_state_log_decisions(const struct np_job_snapshot *v,
@@ -197,16 +197,16 @@ size_t np_state_log_decisions(const struct np_job_snapshot *v,
 			continue;
 		cached = np_job_cache_find(cache, entry->id);
 		d = digest(v, o);
-		if (!cached || cached->said == d)
+		if (!cached || cached->logged == d)
 			continue;
-		cached->said = d;
+		cached->logged = d;
 		n++;
 		if (is_over_limit(cached, v->now_sec))
 			continue;
 		np_placement_text(p, entry->in, o,
 				  line, sizeof(line));
 		np_ctl_info("JobId=%u (%s): %s%s", entry->id, entry->app, line,
-			    cached->n_said == MAX_LINES ?
+			    cached->n_logged == MAX_LINES ?
 			    " (no more lines about it in this hour)" : "");
 	}
 	return n;

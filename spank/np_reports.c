@@ -9,9 +9,9 @@
 #include "np_launch.h"
 #include "np_engine.h"
 
-/* Headers of a message, and its acknowledgement. */
+/* Assumed size of the headers of a message and its acknowledgement. */
 #define OVERHEAD_BYTES 132
-#define WINDOW_SEC 1.0 /* of reports, at most */
+#define WINDOW_SEC 1.0 /* longest period that one report describes */
 
 /* ---- traffic ---- */
 
@@ -20,6 +20,7 @@ static int64_t bin_at(double sec)
 	return (int64_t)floor(sec / NP_TRAFFIC_BIN_SEC);
 }
 
+/* Distribute n counts evenly over the bins of a period; clear the new ones. */
 static void add_to_bins(struct np_traffic *t, double from, double to, double n)
 {
 	int64_t end = bin_at(to), first = bin_at(from);
@@ -43,6 +44,7 @@ void np_traffic_add(struct np_traffic *t, size_t node, double now_sec,
 {
 	double to;
 
+	/* Half the length of the ring, so that no bin is reused too early. */
 	if (node >= NP_RENDEZVOUS_MAX_NODES || !(elapsed_sec > 0) ||
 	    elapsed_sec >= NP_TRAFFIC_BINS / 2 * NP_TRAFFIC_BIN_SEC)
 		return;
@@ -67,32 +69,33 @@ double np_traffic_rate(const struct np_traffic *t, double from_sec,
 		       double to_sec)
 {
 	int64_t first = bin_at(from_sec), end = bin_at(to_sec);
-	double all = n_nodes(t) * (double)(end - first) * NP_TRAFFIC_BIN_SEC;
-	double sum = 0, told = 0;
+	double all_sec = n_nodes(t) * (double)(end - first) *
+			 NP_TRAFFIC_BIN_SEC;
+	double sum = 0, reported_sec = 0;
 
 	for (int64_t i = first; i < end; i++)
 		if (i >= 0 && i <= t->last && i > t->last - NP_TRAFFIC_BINS) {
 			sum += t->bin[i % NP_TRAFFIC_BINS];
-			told += t->sec[i % NP_TRAFFIC_BINS];
+			reported_sec += t->sec[i % NP_TRAFFIC_BINS];
 		}
-	return told > 0 && told >= all / 2 ? sum / told * n_nodes(t) : NAN;
+	return reported_sec > 0 && reported_sec >= all_sec / 2 ?
+	       sum / reported_sec * n_nodes(t) : NAN;
 }
 
 /* ---- counters of the network devices ---- */
 
-#define N_AWAITING 256 /* latency windows that await their counters */
+#define N_AWAITING 256 /* most windows of latencies without counters yet */
 
 struct node {
-	char *leaf; /* leaf switch; NULL: no probe there has sent its handshake */
-	uint64_t messages; /* sent by its probe since the last count */
-	bool counted;
-	uint32_t nics; /* 1 << index in the record, of adapters that were
-		        * read */
+	char *leaf; /* leaf switch; NULL: no probe has sent its handshake */
+	uint64_t messages; /* sent by its probe since the last count of bytes */
+	bool counted;	   /* is in traffic.n_nodes of the record */
+	uint32_t nics;	   /* bitmap of the record's adapters read here */
 };
 
 /* A window of latencies whose counters are not known yet. */
 struct awaiting {
-	double heard_sec; /* when it was reported; 0: unused */
+	double received_sec; /* when it was reported; 0: unused */
 	struct np_report report;
 };
 
@@ -102,7 +105,7 @@ struct np_counters {
 	struct np_traffic traffic;
 	struct awaiting awaiting[N_AWAITING];
 	size_t next_awaiting;
-	struct np_record *idle; /* collects the quiet latencies, by leaf */
+	struct np_record *idle; /* latencies of quiet moments, by leaf switch */
 };
 
 struct np_counters *np_counters_new(struct np_record *r)
@@ -129,7 +132,7 @@ void np_counters_free(struct np_counters *c)
 	free(c);
 }
 
-/* Of several links the slowest counts. */
+/* The record has the speed of the slowest link. */
 static void add_link(double *link, double one)
 {
 	if (one > 0 && !(*link > 0 && *link < one))
@@ -147,7 +150,7 @@ static double own_bytes(const struct np_counters *c, const struct node *n)
 		2 * OVERHEAD_BYTES);
 }
 
-/* The adapter that leads to this probe's leaf switch; NULL: no rails. */
+/* Traffic of the rail that this probe measures; NULL: no rails. */
 static struct np_traffic_run *rail_traffic(struct np_counters *c,
 					   const struct node *n)
 {
@@ -163,6 +166,7 @@ static struct np_traffic_run *rail_traffic(struct np_counters *c,
 	return leaf->traffic;
 }
 
+/* Bytes of all devices of a node, without those of the probe. */
 static void add_bytes(struct np_counters *c, const struct np_report *rep,
 		      double now_sec)
 {
@@ -208,8 +212,7 @@ static void add_nic(struct np_counters *c, const struct np_report *rep)
 				    (double)rep->nic.counts.n[k];
 }
 
-/* Quiet moments. */
-
+/* Did the nodes transfer almost nothing in this period? */
 static bool is_quiet(const struct np_counters *c, double from_sec,
 		     double to_sec)
 {
@@ -227,7 +230,9 @@ static void merge_window(struct np_leaf_run *run, const struct np_report *rep)
 	np_moments_merge(&run->latency, &rep->window.sec);
 }
 
-static void keep_quiet(struct np_counters *c, const struct np_report *rep)
+/* Add a window of latencies to those of the idle network. */
+static void add_idle_latencies(struct np_counters *c,
+			       const struct np_report *rep)
 {
 	const char *leaf = c->node[rep->rank].leaf;
 	struct np_leaf_run *run = leaf ? np_record_leaf(c->idle, leaf) : NULL;
@@ -241,25 +246,28 @@ static void keep_quiet(struct np_counters *c, const struct np_report *rep)
 }
 
 /*
- * A window is reported when it is over.  The counters of its time arrive with
- * it or half a window later, as every node counts in its own rhythm.
+ * Judge the windows whose counters have arrived.  A window is reported when it
+ * is over, and the counters of the nodes at most half a window later, as each
+ * node has its own period.  Windows that are not quiet are dropped.
  */
-static void settle(struct np_counters *c, double now_sec)
+static void judge_windows(struct np_counters *c, double now_sec)
 {
 	double half = WINDOW_SEC / 2;
 
 	for (size_t i = 0; i < N_AWAITING; i++) {
-		struct awaiting *h = &c->awaiting[i];
+		struct awaiting *w = &c->awaiting[i];
+		double end = w->received_sec;
 
-		if (!(h->heard_sec > 0) || now_sec < h->heard_sec + 4 * half)
+		if (!(end > 0) || now_sec < end + 4 * half)
 			continue;
-		if (is_quiet(c, h->heard_sec - 3 * half, h->heard_sec - half) &&
-		    is_quiet(c, h->heard_sec - half, h->heard_sec + half))
-			keep_quiet(c, &h->report);
-		h->heard_sec = 0;
+		if (is_quiet(c, end - 3 * half, end - half) &&
+		    is_quiet(c, end - half, end + half))
+			add_idle_latencies(c, &w->report);
+		w->received_sec = 0;
 	}
 }
 
+/* Keep a window until the counters of its time have arrived. */
 static void await_counters(struct np_counters *c, const struct np_report *rep,
 			   double now_sec)
 {
@@ -275,7 +283,7 @@ void np_counters_report(struct np_counters *c, const struct np_report *rep,
 
 	if (rep->rank >= NP_RENDEZVOUS_MAX_NODES)
 		return;
-	settle(c, now_sec);
+	judge_windows(c, now_sec);
 	switch (rep->kind) {
 	case NP_REPORT_HANDSHAKE:
 		if (!n->leaf)
@@ -300,8 +308,6 @@ void np_counters_report(struct np_counters *c, const struct np_report *rep,
 		break;
 	}
 }
-
-/* The record of the idle network. */
 
 static void copy(char **to, const char *from)
 {
@@ -356,27 +362,24 @@ struct np_record *np_counters_idle(const struct np_counters *c)
 
 /* ---- latencies, costs and load level ---- */
 
-/*
- * A program that starts up or winds down causes little traffic: leave that time
- * out.
- */
+/* A program that starts up or ends causes little traffic: exclude that time. */
 #define START_UP_SEC 1.0
 #define WIND_DOWN_SEC 0.5
 
-/* What the totals in the record need to know about each probe process. */
+/* One probe process. */
 struct rank {
 	char leaf[NP_REPORT_WORD];
-	bool known;
+	bool known; /* it has sent its handshake */
 	double cpu_sec, elapsed_sec;
 };
 
 /*
- * Rounds of one window under the program's traffic, until it is known that the
- * program outlived the window.
+ * Rounds of one window of a load level, until it is known whether the program
+ * ran to its end.
  */
 struct pending {
 	double to_sec;
-	bool settled;
+	bool settled; /* the program had finished its start-up */
 	struct np_moments sec;
 };
 #define N_PENDING 4
@@ -384,11 +387,11 @@ struct pending {
 struct np_aggregate {
 	struct np_record *r;
 	struct rank *rank; /* of the probes */
-	uint32_t n_ranks, byes;
+	uint32_t n_ranks;
+	uint32_t byes; /* probes that have sent their last report */
 
-	double zero_sec; /* common start of the level's processes; NaN: not
-			  * yet */
-	bool settled;	 /* rounds under traffic begin after the start-up */
+	double zero_sec; /* when the load level started; NaN: not yet */
+	bool settled;	 /* loaded rounds are from after the start-up */
 	struct pending pending[N_PENDING];
 };
 
@@ -534,60 +537,59 @@ bool np_aggregate_impact_is_up(const struct np_aggregate *f)
 	return f->n_ranks && f->r->probe.n_processes == f->n_ranks;
 }
 
-/* The load level. */
-
-/* If the program ends before it has settled, its start-up is all there is. */
-static void add_under_traffic(struct np_aggregate *f, struct pending *h)
+/*
+ * Add a window to the level's rounds under the program's traffic.  Rounds of
+ * the start-up count only until there are others.
+ */
+static void add_loaded_rounds(struct np_aggregate *f, struct pending *w)
 {
 	struct np_moments *loaded = &f->r->level->loaded_round_sec;
 
-	if (h->settled && !f->settled) {
+	if (w->settled && !f->settled) {
 		memset(loaded, 0, sizeof(*loaded));
 		f->settled = true;
 	}
-	if (h->settled || !f->settled)
-		np_moments_merge(loaded, &h->sec);
-	h->sec.n = 0;
+	if (w->settled || !f->settled)
+		np_moments_merge(loaded, &w->sec);
+	w->sec.n = 0;
 }
 
-/*
- * Windows that ended well before until_sec were under the traffic of a program
- * at work.
- */
-static void add_outlived(struct np_aggregate *f, double until_sec)
+/* Add the windows that ended well before until_sec, while the program ran. */
+static void add_finished(struct np_aggregate *f, double until_sec)
 {
 	for (size_t i = 0; i < N_PENDING; i++)
 		if (f->pending[i].sec.n &&
 		    f->pending[i].to_sec + WIND_DOWN_SEC <= until_sec)
-			add_under_traffic(f, &f->pending[i]);
+			add_loaded_rounds(f, &f->pending[i]);
 }
 
 void np_aggregate_level_done(struct np_aggregate *f, double program_end_sec)
 {
-	add_outlived(f, program_end_sec);
+	add_finished(f, program_end_sec);
 	for (size_t i = 0; i < N_PENDING; i++) {
-		struct pending *h = &f->pending[i];
+		struct pending *w = &f->pending[i];
 
-		if (h->sec.n && !f->r->level->loaded_round_sec.n)
-			add_under_traffic(f, h);
-		h->sec.n = 0;
+		if (w->sec.n && !f->r->level->loaded_round_sec.n)
+			add_loaded_rounds(f, w);
+		w->sec.n = 0;
 	}
 }
 
-/* Processes report the same window one after the other. */
+/* Processes report the same window one after the other: merge them. */
 static void hold_window(struct np_aggregate *f, double to_sec, bool settled,
 			const struct np_moments *sec)
 {
-	struct pending *h =
+	struct pending *w =
 		&f->pending[(size_t)(to_sec - f->zero_sec + 0.5) % N_PENDING];
 
-	if (h->sec.n && h->to_sec != to_sec)
-		add_under_traffic(f, h); /* from several windows ago */
-	if (!h->sec.n)
-		*h = (struct pending){ to_sec, settled, { 0 } };
-	np_moments_merge(&h->sec, sec);
+	if (w->sec.n && w->to_sec != to_sec)
+		add_loaded_rounds(f, w); /* from several windows ago */
+	if (!w->sec.n)
+		*w = (struct pending){ to_sec, settled, { 0 } };
+	np_moments_merge(&w->sec, sec);
 }
 
+/* Sort a window by whether it was before, during or after the program. */
 static int add_rounds(struct np_aggregate *f, const struct np_report *rep,
 		      double start_sec, double end_sec)
 {
@@ -619,15 +621,14 @@ int np_aggregate_level_report(struct np_aggregate *f,
 	case NP_REPORT_ROUND:
 		if (isnan(f->zero_sec))
 			return -EINVAL;
-		add_outlived(f, isnan(program_end_sec) ? now_sec :
+		add_finished(f, isnan(program_end_sec) ? now_sec :
 						program_end_sec);
 		return add_rounds(f, rep, program_start_sec, program_end_sec);
 	case NP_REPORT_NOTE:
 		np_record_note(f->r, "level %u: %s", rep->rank, rep->note);
 		return 0;
 	default:
-		return 0; /* the load is its purpose, so its cost does not
-			   * matter */
+		return 0; /* the cost of a load level is not recorded */
 	}
 }
 
@@ -638,7 +639,7 @@ double np_aggregate_level_age(const struct np_aggregate *f, double now_sec)
 
 /* ---- the schedule of measurement intervals ---- */
 
-#define SET_UP_SEC	3.0	/* of the program, after its first traffic */
+#define SET_UP_SEC	3.0	/* allowed to the program after first traffic */
 /* One measurement interval: let the queues settle, then measure. */
 #define SETTLE_SEC	0.5	/* for queues to fill or drain */
 #define MEASURE_SEC	2.0	/* length of the measured part */
@@ -650,21 +651,21 @@ double np_aggregate_level_age(const struct np_aggregate *f, double now_sec)
  */
 #define GRACE_SEC	0.4
 #define LOADED_SEC (INTERVAL_SEC + GRACE_SEC)
-#define LATEST_SEC	3.0	/* then missing reports are no longer awaited */
-#define UP_SEC		5.0	/* for a level to start */
-#define MAX_FAILURES	3	/* to start a level, then no more is tried */
-/* Each level alone, before the program starts. */
+#define REPORT_WAIT_SEC	3.0	/* longest wait for reports of an interval */
+#define START_WAIT_SEC	5.0	/* longest wait for a level to start */
+#define MAX_FAILURES	3	/* failed starts, after which none is tried */
+/* The lead-in: each level runs alone before the program starts. */
 #define LEAD_SETTLE_SEC	0.25
 #define LEAD_SEC	(LEAD_SETTLE_SEC + 0.5)
 
 enum state {
 	LEAD_IN_BEGINS,
-	LEAD_IN_STARTING, /* a level, before the program starts */
-	LEAD_IN,
+	LEAD_IN_STARTING,    /* a level is starting; the program is not */
+	LEAD_IN,	     /* a level runs alone */
 	WAITING_FOR_TRAFFIC, /* of the program */
 	PROGRAM_STARTING,
 	LOAD_STARTING,
-	MEASURING,
+	MEASURING, /* an interval, with or without a level */
 	DONE,
 };
 
@@ -672,15 +673,15 @@ struct np_intervals {
 	struct np_record *r;
 	const struct np_intervals_history *history;
 	struct np_interval *interval; /* of all runs; those of this run last */
-	size_t n, n_here;
+	size_t n, n_here; /* intervals of all runs, and of this one */
 	enum state state;
-	size_t level; /* of the present interval */
+	size_t level; /* of the current interval, or NP_INTERVAL_NO_LEVEL */
 	double from_sec, to_sec; /* measured part of the interval */
 	double due_sec;		 /* when to act next */
-	double lead_end_sec;	 /* after which no level runs alone any more */
+	double lead_in_end_sec;	 /* when the lead-in has to end */
 	double alone_sec;	 /* since when no level runs */
-	struct np_moments round_sec;
-	unsigned failures;
+	struct np_moments round_sec; /* of the level in the current interval */
+	unsigned failures;	 /* starts of levels that failed */
 	struct np_traffic traffic, calls;
 };
 
@@ -694,7 +695,7 @@ np_intervals_new(struct np_record *r,
 		return NULL;
 	*c = (struct np_intervals){ .r = r,
 				    .history = history,
-				    .lead_end_sec = INFINITY };
+				    .lead_in_end_sec = INFINITY };
 	c->interval = calloc(history->n_intervals + NP_RECORD_MAX_INTERVALS,
 			     sizeof(*c->interval));
 	r->intervals = calloc(NP_RECORD_MAX_INTERVALS, sizeof(*r->intervals));
@@ -718,8 +719,6 @@ void np_intervals_free(struct np_intervals *c)
 	free(c);
 }
 
-/* Report handlers. */
-
 void np_intervals_add_bytes(struct np_intervals *c, size_t node, double now_sec,
 			    double elapsed_sec, double bytes)
 {
@@ -736,6 +735,7 @@ void np_intervals_add_calls(struct np_intervals *c, size_t node, double now_sec,
 	np_traffic_add(&c->calls, node, now_sec, elapsed_sec, calls);
 }
 
+/* Begin an interval; the level of c runs. */
 static void begin_measuring(struct np_intervals *c, double now_sec)
 {
 	c->state = MEASURING;
@@ -756,8 +756,8 @@ void np_intervals_level_up(struct np_intervals *c, double now_sec)
 		c->alone_sec = c->due_sec;
 	} else if (c->state == MEASURING && c->level == NP_INTERVAL_NO_LEVEL) {
 		/*
-		 * A level that was given up starts late: repeat the interval
-		 * without load.
+		 * A level starts after it was given up: begin the interval
+		 * without load again, after the level has ended.
 		 */
 		begin_measuring(c, now_sec + INTERVAL_SEC + GRACE_SEC);
 		c->alone_sec = c->from_sec;
@@ -791,9 +791,7 @@ bool np_intervals_is_alone(const struct np_intervals *c, double now_sec)
 	       now_sec - NP_INTERVALS_WINDOW_SEC >= c->alone_sec;
 }
 
-/* What is due. */
-
-static void end_lead(struct np_intervals *c, double now_sec)
+static void end_lead_in(struct np_intervals *c, double now_sec)
 {
 	c->state = WAITING_FOR_TRAFFIC;
 	c->due_sec = INFINITY;
@@ -801,25 +799,25 @@ static void end_lead(struct np_intervals *c, double now_sec)
 }
 
 /* The next level whose rounds alone are not known, or NULL. */
-static const char *lead_in_next(struct np_intervals *c, double now_sec,
+static const char *next_lead_in(struct np_intervals *c, double now_sec,
 				double *sec)
 {
 	while (c->level < c->history->n_levels && c->history->is_led[c->level])
 		c->level++;
-	if (c->level == c->history->n_levels || now_sec >= c->lead_end_sec) {
-		end_lead(c, now_sec);
+	if (c->level == c->history->n_levels || now_sec >= c->lead_in_end_sec) {
+		end_lead_in(c, now_sec);
 		return NULL;
 	}
 	c->state = LEAD_IN_STARTING;
-	c->due_sec = now_sec + UP_SEC;
+	c->due_sec = now_sec + START_WAIT_SEC;
 	c->round_sec = (struct np_moments){ 0 };
 	*sec = LEAD_SEC;
 	return c->history->name[c->level];
 }
 
-/* Keep the level's rounds alone; then the next level. */
-static const char *keep_lead(struct np_intervals *c, double now_sec,
-			     double *sec)
+/* Record the rounds of the level alone, and begin the next one. */
+static const char *record_lead_in(struct np_intervals *c, double now_sec,
+				  double *sec)
 {
 	char *name = strdup(c->history->name[c->level++]);
 
@@ -829,10 +827,11 @@ static const char *keep_lead(struct np_intervals *c, double now_sec,
 						  .sec = LEAD_SEC,
 						  .calls = NAN,
 						  .round_sec = c->round_sec };
-	return lead_in_next(c, now_sec, sec);
+	return next_lead_in(c, now_sec, sec);
 }
 
-static void keep_interval(struct np_intervals *c, double start_sec)
+/* Add the interval to those of the record and of the history. */
+static void record_interval(struct np_intervals *c, double start_sec)
 {
 	bool none = c->level == NP_INTERVAL_NO_LEVEL;
 	double rate = np_traffic_rate(&c->traffic, c->from_sec, c->to_sec);
@@ -876,6 +875,7 @@ static void end_schedule(struct np_intervals *c, const char *why)
 	c->due_sec = INFINITY;
 }
 
+/* Returns the level to start for *sec seconds; NULL: none. */
 static const char *begin_next_interval(struct np_intervals *c, double now_sec,
 				       double start_sec, double *sec)
 {
@@ -906,7 +906,7 @@ static const char *begin_next_interval(struct np_intervals *c, double now_sec,
 		return NULL;
 	}
 	c->state = LOAD_STARTING;
-	c->due_sec = now_sec + UP_SEC;
+	c->due_sec = now_sec + START_WAIT_SEC;
 	*sec = LOADED_SEC;
 	return c->history->name[c->level];
 }
@@ -918,12 +918,12 @@ static void note_failure(struct np_intervals *c)
 		       "interval", c->history->name[c->level]);
 }
 
-/* Nodes may still report on the interval: look again soon. */
+/* Reports on the interval are missing: check again soon. */
 static bool is_awaiting_reports(struct np_intervals *c, double now_sec)
 {
 	double rate = np_traffic_rate(&c->traffic, c->from_sec, c->to_sec);
 
-	if (!isnan(rate) || now_sec >= c->to_sec + LATEST_SEC)
+	if (!isnan(rate) || now_sec >= c->to_sec + REPORT_WAIT_SEC)
 		return false;
 	c->due_sec = now_sec + NP_INTERVALS_WINDOW_SEC;
 	return true;
@@ -933,23 +933,24 @@ const char *np_intervals_tick(struct np_intervals *c, double now_sec,
 			      double start_sec, double *sec)
 {
 	if (!np_intervals_is_led_in(c) && !isnan(start_sec))
-		end_lead(c, now_sec); /* srun has stopped waiting */
+		end_lead_in(c, now_sec); /* the program has started */
 	if (now_sec < c->due_sec)
 		return NULL;
 	switch (c->state) {
 	case LEAD_IN_BEGINS:
-		c->lead_end_sec = now_sec + NP_LAUNCH_LEAD_IN_SEC - UP_SEC;
-		return lead_in_next(c, now_sec, sec);
+		c->lead_in_end_sec = now_sec + NP_LAUNCH_LEAD_IN_SEC -
+				     START_WAIT_SEC;
+		return next_lead_in(c, now_sec, sec);
 	case LEAD_IN_STARTING:
 		note_failure(c);
-		end_lead(c, now_sec);
+		end_lead_in(c, now_sec);
 		return NULL;
 	case LEAD_IN:
-		return keep_lead(c, now_sec, sec);
+		return record_lead_in(c, now_sec, sec);
 	case MEASURING:
 		if (is_awaiting_reports(c, now_sec))
 			return NULL;
-		keep_interval(c, start_sec);
+		record_interval(c, start_sec);
 		break;
 	case LOAD_STARTING:
 		note_failure(c);
@@ -1026,6 +1027,7 @@ static double program_bytes(const struct np_reports *p,
 	return fmax((double)rep->transferred.n - own, 0);
 }
 
+/* A report of bytes transferred, or of MPI calls. */
 static void take_counts(struct np_reports *p, bool level,
 			const struct np_report *rep, double now_sec)
 {
@@ -1044,22 +1046,24 @@ static void take_counts(struct np_reports *p, bool level,
 }
 
 /*
- * Latencies are to be those of the program alone: in a run with measurement
- * intervals, those under a load level do not count.
+ * Any other report of a probe.  The record has the latencies of the program
+ * alone: in a run with measurement intervals, those under a load level are
+ * dropped.
  */
 static void take_probe(struct np_reports *p, const struct np_report *rep,
 		       double now_sec)
 {
-	bool counts = rep->kind != NP_REPORT_LATENCY &&
+	bool always = rep->kind != NP_REPORT_LATENCY &&
 		      rep->kind != NP_REPORT_NIC;
 
-	if (counts || !p->intervals ||
+	if (always || !p->intervals ||
 	    np_intervals_is_alone(p->intervals, now_sec))
 		np_aggregate_impact(p->aggregate, rep);
-	if (counts || is_alone(p, now_sec))
+	if (always || is_alone(p, now_sec))
 		np_counters_report(p->counters, rep, now_sec);
 }
 
+/* A report of a load level, in a run with measurement intervals. */
 static void take_interval(struct np_reports *p, const struct np_report *rep,
 			  double now_sec)
 {

@@ -1,3 +1,9 @@
+/*
+ * Directories of traces in a user's part of the store, APP/JOB.STEP.trace, and
+ * the analysis of each, which lies next to it.  Everything is opened relative
+ * to a directory that is already open, so that nobody can replace a part of the
+ * path in between.
+ */
 #include "np_trace_dir.h"
 
 #include <dirent.h>
@@ -15,18 +21,21 @@
 #define MAX_SCAN 65536	/* entries of a directory */
 #define MAX_APPS 1024	/* of one user */
 
-/* Open a subdirectory that the caller owns, made if missing; closes at. */
-static int open_below(int at, const char *name)
+/*
+ * Open a subdirectory that the caller owns, made if missing.  Closes parent.
+ * Returns the descriptor or -errno.
+ */
+static int open_below(int parent, const char *name)
 {
 	struct stat st;
 	int fd = -1, rc;
 
-	rc = mkdirat(at, name, 0750) && errno != EEXIST ? -errno : 0;
+	rc = mkdirat(parent, name, 0750) && errno != EEXIST ? -errno : 0;
 	if (!rc) {
-		fd = openat(at, name, OPEN_DIR);
+		fd = openat(parent, name, OPEN_DIR);
 		rc = fd < 0 ? -errno : 0;
 	}
-	close(at);
+	close(parent);
 	if (!rc && (fstat(fd, &st) || st.st_uid != geteuid())) {
 		close(fd);
 		rc = -EACCES;
@@ -92,14 +101,14 @@ int np_trace_dir_create(int dir, unsigned rank)
 
 struct trace {
 	char name[NAME_MAX + 1];
-	struct timespec made;
+	struct timespec modified;
 	size_t app; /* index into struct user_traces.app */
 };
 
 static int newest_first(const void *a, const void *b)
 {
-	const struct timespec *x = &((const struct trace *)a)->made;
-	const struct timespec *y = &((const struct trace *)b)->made;
+	const struct timespec *x = &((const struct trace *)a)->modified;
+	const struct timespec *y = &((const struct trace *)b)->modified;
 
 	if (x->tv_sec != y->tv_sec)
 		return x->tv_sec < y->tv_sec ? 1 : -1;
@@ -115,14 +124,14 @@ static bool is_trace(const char *name)
 	       !strcmp(name + n - end, NP_TRACE_SUFFIX);
 }
 
-/* A directory stream of its own; closing it leaves fd open. */
+/* A directory stream with a descriptor of its own; fd stays open. */
 static DIR *stream_of(int fd)
 {
-	int own = openat(fd, ".", OPEN_DIR);
-	DIR *d = own < 0 ? NULL : fdopendir(own);
+	int copy = openat(fd, ".", OPEN_DIR);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
 
-	if (!d && own >= 0)
-		close(own);
+	if (!d && copy >= 0)
+		close(copy);
 	return d;
 }
 
@@ -132,15 +141,16 @@ static size_t list_traces(int fd, uid_t uid, struct trace *t)
 	DIR *d = stream_of(fd);
 	struct dirent *e;
 	struct stat st;
-	size_t n = 0, seen = 0;
+	size_t n = 0, scanned = 0;
 
-	while (d && n < MAX_TRACES && seen++ < MAX_SCAN && (e = readdir(d))) {
+	while (d && n < MAX_TRACES && scanned++ < MAX_SCAN &&
+	       (e = readdir(d))) {
 		if (!is_trace(e->d_name) ||
 		    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISDIR(st.st_mode) || st.st_uid != uid)
 			continue;
 		strcpy(t[n].name, e->d_name);
-		t[n++].made = st.st_mtim;
+		t[n++].modified = st.st_mtim;
 	}
 	if (d)
 		closedir(d);
@@ -160,20 +170,20 @@ int np_trace_dir_newest(int fd, uid_t uid, char name[NAME_MAX + 1])
 	return rc;
 }
 
-/* Remove the analysis of a trace (np_trace_analysis.h) that lies next to it. */
-static void remove_curve(int at, const char *name)
+/* Remove the analysis of a trace (np_trace_analysis.h), JOB.STEP.curve. */
+static void remove_analysis(int app, const char *trace)
 {
-	char curve[NAME_MAX + 8];
+	char name[NAME_MAX + 8];
 
-	snprintf(curve, sizeof(curve), "%.*s.curve",
-		 (int)(strlen(name) - strlen(NP_TRACE_SUFFIX)), name);
-	unlinkat(at, curve, 0);
+	snprintf(name, sizeof(name), "%.*s.curve",
+		 (int)(strlen(trace) - strlen(NP_TRACE_SUFFIX)), trace);
+	unlinkat(app, name, 0);
 }
 
 /* Remove the per-rank files, then the directory if it is empty. */
-static void remove_trace(int at, const char *name)
+static void remove_trace(int app, const char *name)
 {
-	int fd = openat(at, name, OPEN_DIR);
+	int fd = openat(app, name, OPEN_DIR);
 	DIR *d = fd < 0 ? NULL : stream_of(fd);
 	struct dirent *e;
 
@@ -184,8 +194,8 @@ static void remove_trace(int at, const char *name)
 		closedir(d);
 	if (fd >= 0)
 		close(fd);
-	if (!unlinkat(at, name, AT_REMOVEDIR))
-		remove_curve(at, name);
+	if (!unlinkat(app, name, AT_REMOVEDIR))
+		remove_analysis(app, name);
 }
 
 /* Remove all but the newest keep traces in an application's directory. */
@@ -201,12 +211,12 @@ static void remove_older(int app, unsigned keep)
 
 void np_trace_dir_prune(int dir, unsigned keep)
 {
-	int parent = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int app = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (parent < 0)
+	if (app < 0)
 		return;
-	remove_older(parent, keep);
-	close(parent);
+	remove_older(app, keep);
+	close(app);
 }
 
 void np_trace_dir_clear(int app)
@@ -223,9 +233,9 @@ struct user_traces {
 };
 
 /* Add the traces of one application to those of the user. */
-static void list_app(struct user_traces *u, int parent, const char *name)
+static void list_app(struct user_traces *u, int user, const char *name)
 {
-	int fd = openat(parent, name, OPEN_DIR);
+	int fd = openat(user, name, OPEN_DIR);
 	struct trace *t = fd < 0 ? NULL : calloc(MAX_TRACES, sizeof(*t));
 	size_t n = t ? list_traces(fd, geteuid(), t) : 0;
 
@@ -241,24 +251,24 @@ static void list_app(struct user_traces *u, int parent, const char *name)
 }
 
 /* List the traces of all applications of the user. */
-static void list_user(struct user_traces *u, int parent)
+static void list_user(struct user_traces *u, int user)
 {
-	DIR *d = stream_of(parent);
+	DIR *d = stream_of(user);
 	struct dirent *e;
-	size_t seen = 0;
+	size_t scanned = 0;
 
-	while (d && u->n_apps < MAX_APPS && seen++ < MAX_SCAN &&
+	while (d && u->n_apps < MAX_APPS && scanned++ < MAX_SCAN &&
 	       (e = readdir(d)))
 		if (e->d_name[0] != '.')
-			list_app(u, parent, e->d_name);
+			list_app(u, user, e->d_name);
 	if (d)
 		closedir(d);
 }
 
 /* Remove a trace by its application and its name. */
-static void remove_from(int parent, const char *app, const char *name)
+static void remove_from(int user, const char *app, const char *name)
 {
-	int fd = openat(parent, app, OPEN_DIR);
+	int fd = openat(user, app, OPEN_DIR);
 
 	if (fd < 0)
 		return;
@@ -275,23 +285,23 @@ static bool is_own(int fd)
 
 size_t np_trace_dir_prune_user(int dir, unsigned keep)
 {
-	int parent = openat(dir, "../..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int user = openat(dir, "../..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct user_traces *u = calloc(1, sizeof(*u));
 	size_t removed = 0;
 
 	if (u)
 		u->t = calloc(MAX_TRACES, sizeof(*u->t));
-	if (parent >= 0 && is_own(parent) && u && u->t) {
-		list_user(u, parent);
+	if (user >= 0 && is_own(user) && u && u->t) {
+		list_user(u, user);
 		if (u->n)
 			qsort(u->t, u->n, sizeof(*u->t), newest_first);
 		for (size_t i = keep; i < u->n; i++, removed++)
-			remove_from(parent, u->app[u->t[i].app], u->t[i].name);
+			remove_from(user, u->app[u->t[i].app], u->t[i].name);
 	}
 	if (u)
 		free(u->t);
 	free(u);
-	if (parent >= 0)
-		close(parent);
+	if (user >= 0)
+		close(user);
 	return removed;
 }

@@ -341,7 +341,7 @@ test_release_removes_what_the_plugin_wrote() {
 	sed -i 's/^JobSubmitPlugins=.*//' "$(rundir)/etc/slurm/slurm.conf"
 	cluster restart-ctl
 	inside --user root "$(rundir)/build/netprof-release" -n >"$TMPDIR/would"
-	grep -q "would get" "$TMPDIR/would" || fail "-n says: $(cat "$TMPDIR/would")"
+	grep -q "would restore" "$TMPDIR/would" || fail "-n says: $(cat "$TMPDIR/would")"
 	inside --user root "$(rundir)/build/netprof-release"
 	equal "the user's exclusions" "$(excluded "${JOBS[0]}")" n3
 	for own in "${JOBS[@]:1}"; do
@@ -357,5 +357,5 @@ test_release_removes_what_the_plugin_wrote() {
 	equal "the user's begin time" "$(when "${JOBS[3]}" EligibleTime)" "$begin"
 	equal "a second time" \
 		"$(inside --user root "$(rundir)/build/netprof-release")" \
-		"No job has anything from netprof."
+		"No job has anything that placement wrote."
 }

@@ -352,7 +352,7 @@ static void test_always_overtaken(void)
 	      strstr(some_said(), "faster"));
 	T_ROW("the user's own list stands", strstr(job_of(10)->admin_comment,
 						   "user=n9 "));
-	c.slurm.now_sec += NP_OVERTAKEN_REST_SEC;
+	c.slurm.now_sec += NP_OVERTAKEN_IGNORED_SEC;
 	r = make_pass(MAX, yes, NULL);
 	T_ROW("in the end it is written again", strstr(c.log, "10") &&
 	      strstr(job_of(10)->admin_comment, "ours=n[0-"));
@@ -384,7 +384,7 @@ static void test_a_list_set_while_left_alone(void)
 	T_ROW("it is left alone", !strstr(c.log, "10"));
 	user_excludes("n[1,9]");
 	make_pass(MAX, yes, NULL);
-	c.slurm.now_sec += NP_OVERTAKEN_REST_SEC;
+	c.slurm.now_sec += NP_OVERTAKEN_IGNORED_SEC;
 	make_pass(MAX, yes, NULL);
 	T_ROW("all of it stays the user's",
 	      strstr(job_of(10)->admin_comment, "user=n[1,9] ours=n[0-3]"));

@@ -29,7 +29,7 @@ static void test_jobs(void)
 
 static unsigned n_rests;
 
-static void on_rest(uint32_t uid)
+static void on_ignored(uint32_t uid)
 {
 	n_rests += uid == 7;
 }
@@ -56,14 +56,14 @@ static void test_overtaken(void)
 		for (const char *c = passes[i].passes; *c; c++) {
 			if (*c == '!')
 				np_job_cache_overtaken(m, 7);
-			np_job_cache_end_pass(m, 1000, on_rest);
+			np_job_cache_end_pass(m, 1000, on_ignored);
 		}
 		T_ROW(passes[i].name,
 		      np_job_cache_ignores(m, 7, 1001) == passes[i].rests);
 		T_ROW(passes[i].name, n_rests == passes[i].rests);
 		T_ROW("others never", !np_job_cache_ignores(m, 8, 1001));
 		T_ROW("not for ever", !np_job_cache_ignores(m, 7,
-				1000 + NP_OVERTAKEN_REST_SEC));
+				1000 + NP_OVERTAKEN_IGNORED_SEC));
 		T_ROW("a clock that is set back",
 		      !np_job_cache_ignores(m, 7, 5));
 		np_job_cache_free(m);
