@@ -30,7 +30,7 @@ static const struct {
 	int takes; /* which commands take it (enum cli_takes); 0: all */
 	struct np_option option;
 } shared[N_SHARED] = {
-	/* Options without a member are handled by take(). */
+	/* Options without a member are handled by take_shared(). */
 	[HELP] = { 0, { "help", NP_OPTION_FLAG, .letter = 'h' } },
 	[JSON] = { CLI_TAKES_FORMAT | CLI_TAKES_JSON,
 		   { "json", NP_OPTION_FLAG } },
@@ -57,45 +57,51 @@ static const struct {
 		   { "sort", NP_OPTION_WORD, AT(rows.sort) } },
 };
 
-#define FIRST 256      /* val of row 0, above all letters */
+#define FIRST_VAL 256  /* val of row 0 in struct option, above all letters */
 #define MAX_OPTIONS 24 /* own options of one command */
 
-/* The options in the form of getopt_long(). */
+/*
+ * The options in the form of getopt_long(). Rows are numbered: first those of
+ * shared[], then the command's own ones.
+ */
 struct getopt {
-	struct option longs[N_SHARED + MAX_OPTIONS + 1]; /* val: FIRST + row */
+	/* val: FIRST_VAL + row */
+	struct option longs[N_SHARED + MAX_OPTIONS + 1];
 	size_t n;
 	char shorts[2 * (N_SHARED + MAX_OPTIONS) + 3];
-	int row[256]; /* by letter */
+	int row[256]; /* row of each letter */
 };
 
 /* Append one option to the tables of getopt_long(). */
-static void add(struct getopt *g, const struct np_option *o, int row)
+static void add_option(struct getopt *g, const struct np_option *o, int row)
 {
 	bool has_argument = np_option_has_argument(o);
 	const char text[] = { o->letter, has_argument ? ':' : '\0', '\0' };
 
 	g->longs[g->n++] = (struct option){ o->name, has_argument, NULL,
-					    FIRST + row };
+					    FIRST_VAL + row };
 	strcat(g->shorts, text);
 	g->row[(unsigned char)o->letter] = row;
 }
 
 /* Collect the shared options that the command takes, and its own. */
-static void build(struct getopt *g, const struct cli_cmd *cmd)
+static void make_tables(struct getopt *g, const struct cli_cmd *cmd)
 {
 	*g = (struct getopt){ .n = 0 };
-	/* "+": option parsing ends at the first argument. */
-	/* ":": getopt_long() returns ':' for a missing argument. */
+	/*
+	 * "+": option parsing ends at the first argument.
+	 * ":": getopt_long() returns ':' for a missing argument.
+	 */
 	strcpy(g->shorts, cmd->takes & CLI_TAKES_COMMAND ? "+:" : ":");
 	for (int i = 0; i < N_SHARED; i++)
 		if (!shared[i].takes || (shared[i].takes & cmd->takes))
-			add(g, &shared[i].option, i);
+			add_option(g, &shared[i].option, i);
 	for (int i = 0; cmd->own && cmd->own[i].name; i++)
-		add(g, &cmd->own[i], N_SHARED + i);
+		add_option(g, &cmd->own[i], N_SHARED + i);
 }
 
 /* Print an error for an unknown option, with the options most like it. */
-static int no_option(const struct cli_cmd *cmd, const struct getopt *g,
+static int fail_unknown(const struct cli_cmd *cmd, const struct getopt *g,
 		     const char *text)
 {
 	const char *names[N_SHARED + MAX_OPTIONS];
@@ -114,7 +120,7 @@ static int no_option(const struct cli_cmd *cmd, const struct getopt *g,
 	return cli_usage(cmd, "no such option: %.64s%s", text, like);
 }
 
-/* The argument of --scope. */
+/* The argument of --scope. Returns -1 to go on, or the exit status. */
 static int take_scope(const struct cli_cmd *cmd, const char *text,
 		      struct cli_options *o)
 {
@@ -127,7 +133,7 @@ static int take_scope(const struct cli_cmd *cmd, const char *text,
 			 text);
 }
 
-/* The argument of --model; the error lists the models. */
+/* The same of --model; the error lists the models. */
 static int take_model(const struct cli_cmd *cmd, const char *text,
 		      struct cli_options *o)
 {
@@ -154,8 +160,8 @@ int cli_uid_of(const char *user, uid_t *uid)
 }
 
 /* Store the argument of an option by its description in the table. */
-static int set(const struct cli_cmd *cmd, const struct np_option *option,
-	       void *all)
+static int set_member(const struct cli_cmd *cmd, const struct np_option *option,
+		      void *all)
 {
 	struct np_err err = NP_ERR_INIT;
 
@@ -164,7 +170,8 @@ static int set(const struct cli_cmd *cmd, const struct np_option *option,
 }
 
 /* Handle one shared option. Returns -1 to go on, or the exit status. */
-static int take(const struct cli_cmd *cmd, int row, struct cli_options *o)
+static int take_shared(const struct cli_cmd *cmd, int row,
+		       struct cli_options *o)
 {
 	switch (row) {
 	case HELP:
@@ -189,7 +196,7 @@ static int take(const struct cli_cmd *cmd, int row, struct cli_options *o)
 	case SCOPE:
 		return take_scope(cmd, optarg, o);
 	default:
-		return set(cmd, &shared[row].option, o);
+		return set_member(cmd, &shared[row].option, o);
 	}
 }
 
@@ -204,7 +211,8 @@ int cli_need_apps(const struct cli_cmd *cmd, const struct cli_options *o,
 }
 
 /* Check the number of arguments, and options that exclude each other. */
-static int check_words(const struct cli_cmd *cmd, const struct cli_options *o)
+static int check_arguments(const struct cli_cmd *cmd,
+			   const struct cli_options *o)
 {
 	if (!o->n_apps && cmd->missing)
 		return cli_need_apps(cmd, o, cmd->missing);
@@ -218,7 +226,7 @@ static int check_words(const struct cli_cmd *cmd, const struct cli_options *o)
 }
 
 /* Options that select rows imply --parsable or --csv. */
-static void want_rows(const struct cli_cmd *cmd, struct cli_options *o)
+static void select_rows(const struct cli_cmd *cmd, struct cli_options *o)
 {
 	o->rows.any = o->rows.noheader || o->rows.fields || o->rows.sort;
 	if (!o->rows.any)
@@ -231,7 +239,7 @@ static void want_rows(const struct cli_cmd *cmd, struct cli_options *o)
 }
 
 int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
-		      void *ask, struct cli_options *out)
+		      void *own, struct cli_options *out)
 {
 	struct cli_options o = {
 		.uid = geteuid(), .scope = NP_SCOPE_LEAF,
@@ -240,7 +248,7 @@ int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 	struct getopt g;
 	int opt, rc;
 
-	build(&g, cmd);
+	make_tables(&g, cmd);
 	/* We print errors ourselves, with suggestions. */
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, g.shorts, g.longs, NULL)) != -1) {
@@ -248,18 +256,18 @@ int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 			return cli_usage(cmd, "%.64s needs an argument",
 					 argv[optind - 1]);
 		if (opt == '?')
-			return no_option(cmd, &g, argv[optind - 1]);
+			return fail_unknown(cmd, &g, argv[optind - 1]);
 		/* Short options are translated to rows of the same table. */
-		opt = opt < FIRST ? g.row[opt] : opt - FIRST;
-		rc = opt < N_SHARED ? take(cmd, opt, &o) :
-		     set(cmd, &cmd->own[opt - N_SHARED], ask);
+		opt = opt < FIRST_VAL ? g.row[opt] : opt - FIRST_VAL;
+		rc = opt < N_SHARED ? take_shared(cmd, opt, &o) :
+		     set_member(cmd, &cmd->own[opt - N_SHARED], own);
 		if (rc >= 0)
 			return rc;
 	}
-	want_rows(cmd, &o);
+	select_rows(cmd, &o);
 	o.apps = argv + optind;
 	o.n_apps = (size_t)(argc - optind);
 	o.app = o.apps[0];
 	*out = o;
-	return check_words(cmd, out);
+	return check_arguments(cmd, out);
 }

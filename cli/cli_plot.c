@@ -66,7 +66,7 @@ static void add_hist(struct np_figure *f, struct np_panel *p,
 			      NAN, NAN);
 }
 
-/* The distribution of latencies, with that of the idle network behind it. */
+/* The distribution of latencies, drawn over that of the idle network. */
 static int add_latency(struct np_figure *f, const struct np_profile *p,
 		       char *missing, size_t len)
 {
@@ -228,7 +228,7 @@ static int add_curve(struct np_figure *f, const struct np_profile *p,
  * Windows of the longest run whose latencies count; the caller frees them.
  * NULL: there is none.
  */
-static struct np_series *longest(const struct np_profile *p)
+static struct np_series *longest_series(const struct np_profile *p)
 {
 	const struct np_run_summary *e = &p->ev;
 	struct np_series *best = NULL;
@@ -249,19 +249,19 @@ static struct np_series *longest(const struct np_profile *p)
 	return best;
 }
 
-/* Windows are merged so that at most MAX_WINDOWS are drawn. */
+/* Draw the windows, merged so that there are at most MAX_WINDOWS. */
 static void add_windows(struct np_figure *f, struct np_panel *panel,
 			const struct np_series *s,
 			const struct np_service *idle)
 {
 	struct np_shape *shape = np_figure_shape(f, panel, NP_SHAPE_STEP, 0,
 						 NULL);
-	size_t each = (s->n + MAX_WINDOWS - 1) / MAX_WINDOWS, to;
+	size_t merge = (s->n + MAX_WINDOWS - 1) / MAX_WINDOWS, to;
 
 	for (size_t i = 0; i < s->n; i = to) {
 		struct np_moments m = { 0 };
 
-		to = i + each < s->n ? i + each : s->n;
+		to = i + merge < s->n ? i + merge : s->n;
 		for (size_t k = i; k < to; k++)
 			np_moments_merge(&m, &s->w[k]);
 		np_figure_add(f, shape, (double)i * s->width_sec,
@@ -281,7 +281,7 @@ static void add_windows(struct np_figure *f, struct np_panel *panel,
 static int add_time(struct np_figure *f, const struct np_profile *p,
 		    char *missing, size_t len)
 {
-	struct np_series *s = longest(p);
+	struct np_series *s = longest_series(p);
 	struct np_service idle;
 	struct np_panel *panel;
 	bool known;

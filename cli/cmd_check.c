@@ -25,12 +25,12 @@
 
 /* ---- --fabric: measure a network for the project ---- */
 
-#define MAX_OUTPUT (1u << 20) /* bytes that one part may print */
-#define LONGEST_SEC 1800.0    /* time limit of one part */
+#define MAX_OUTPUT (1u << 20) /* most output of one part, bytes */
+#define LIMIT_SEC 1800.0      /* time limit of one part */
 
 /*
- * Measurements shorter than BRIEF_SEC are meant for trying the command: there
- * are fewer of them, too.
+ * With measurements shorter than BRIEF_SEC the user only tries the command, so
+ * there are fewer of them, too.
  */
 #define BRIEF_SEC 10
 #define BRIEF_LEVELS "--levels=c4,c7 --repeats=1 --seconds=0.5 --probe-seconds=1"
@@ -77,13 +77,15 @@ static const struct part {
 	  "cat \"$TMP/calibration.json\"" },
 };
 
-/* Words that identify the user; put() replaces them. Longest first. */
+/*
+ * Words that identify the user, longest first; put_anonymous() replaces them.
+ */
 struct names {
 	char name[4][256];
 	size_t n;
 };
 
-/* A single letter would be replaced everywhere, so it is not taken. */
+/* A name of one letter would be replaced everywhere, so it is not added. */
 static void add_name(struct names *n, const char *name)
 {
 	if (name && strlen(name) > 1 && strlen(name) < sizeof(n->name[0]) &&
@@ -146,7 +148,7 @@ static int run_part(FILE *f, const struct part *p, char *buf,
 	int rc;
 
 	snprintf(line, sizeof(line), "exec 2>&1; %s", p->command);
-	rc = cli_spawn(argv, LONGEST_SEC, buf, MAX_OUTPUT);
+	rc = cli_spawn(argv, LIMIT_SEC, buf, MAX_OUTPUT);
 	fprintf(f, "\n== %s\n$ %s\n", p->title, p->command);
 	put_anonymous(f, buf, names);
 	fprintf(f, "-- %s %d, after %.1f s\n", rc < 0 ? "error" : "exit", rc,
@@ -230,7 +232,7 @@ static int measure_fabric(const char *path, double sec)
 
 /* ---- --make-store and --make-users ---- */
 
-/* A directory of the store, as the checks and slurmctld expect it. */
+/* A directory of the store with the owner and mode that slurmctld expects. */
 struct store_dir {
 	const char *name;
 	mode_t mode;
@@ -244,7 +246,7 @@ static int fail_to_make(const char *dir, const char *slash, const char *name)
 			strerror(errno));
 }
 
-/* Through the descriptor, so that the path cannot change in between. */
+/* By the descriptor: the path may be replaced in between. */
 static int set_owner_and_mode(int fd, const struct store_dir *p)
 {
 	return fd < 0 || fchown(fd, p->uid, p->gid) || fchmod(fd, p->mode) ?
@@ -279,7 +281,7 @@ static int make_dir(int at, const char *store, const struct store_dir *p)
  * why not: in a directory that others can write, they could replace the
  * directories made here.
  */
-static int open_top(const char *store, const struct store_dir *p)
+static int open_store_dir(const char *store, const struct store_dir *p)
 {
 	bool made = !mkdir(store, 0700);
 	int fd = made || errno == EEXIST ?
@@ -319,7 +321,7 @@ static const struct passwd *slurm_user(void)
 	return pw || *slurm.conf ? pw : getpwnam("root");
 }
 
-/* Returns the exit status. */
+/* Make what is missing of the store. Returns the exit status. */
 static int make_store(void)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -340,7 +342,7 @@ static int make_store(void)
 		{ "published", 0755, 0, 0 },
 		{ "placement", 0755, pw->pw_uid, pw->pw_gid },
 	};
-	at = open_top(conf.store, &top);
+	at = open_store_dir(conf.store, &top);
 	if (at < 0)
 		return CLI_FAILED;
 	for (size_t i = 0; i < NP_ARRAY_SIZE(dirs); i++)
@@ -387,7 +389,7 @@ static int add_uid(struct uids *u, uid_t uid)
 	return -1;
 }
 
-/* The users that the system lists. */
+/* Add the people that the system lists. Returns -1 to go on. */
 static int add_listed(struct uids *u)
 {
 	FILE *f = fopen(LOGIN_DEFS, "re");
@@ -406,23 +408,23 @@ static int add_listed(struct uids *u)
 	return rc;
 }
 
-/* Users with a directory: its mode may keep slurmctld out. */
+/* Add users with a directory: its mode may keep slurmctld out. */
 static int add_existing(struct uids *u, struct cli_store *s)
 {
 	struct np_err err = NP_ERR_INIT;
-	uid_t *there = NULL;
+	uid_t *found = NULL;
 	size_t n = 0;
 	int rc = -1;
 
-	if (np_store_uids(s->store, &there, &n, cli_warn_line, NULL, &err))
+	if (np_store_uids(s->store, &found, &n, cli_warn_line, NULL, &err))
 		return cli_fail("%s", err.text);
 	for (size_t i = 0; rc < 0 && i < n; i++)
-		rc = add_uid(u, there[i]);
-	free(there);
+		rc = add_uid(u, found[i]);
+	free(found);
 	return rc;
 }
 
-/* Users by name or number, as given on the command line. */
+/* Add users by name or number, as given on the command line. */
 static int add_named(struct uids *u, char *const users[], size_t n)
 {
 	int rc = -1;
@@ -435,7 +437,7 @@ static int add_named(struct uids *u, char *const users[], size_t n)
 	return rc;
 }
 
-/* One failure does not stop the others; the summary counts them. */
+/* Make the directories of these users. One failure does not stop the others. */
 static int make_user_dirs(const struct uids *u, struct cli_store *s)
 {
 	size_t n_made = 0, n_failed = 0;
@@ -451,12 +453,12 @@ static int make_user_dirs(const struct uids *u, struct cli_store *s)
 			n_made += made;
 		}
 	}
-	printf("%zu made, %zu existed, %zu failed\n", n_made,
-	       u->n - n_made - n_failed, n_failed);
+	printf("directories of users: %zu made, %zu existed, %zu failed\n",
+	       n_made, u->n - n_made - n_failed, n_failed);
 	return n_failed ? CLI_FAILED : CLI_DONE;
 }
 
-/* For these users, names or numbers; n 0: for all. Returns the exit status. */
+/* users: names or numbers; n 0: all users. Returns the exit status. */
 static int make_users(char *const users[], size_t n)
 {
 	struct uids u = { .n = 0 };
@@ -481,7 +483,7 @@ static int make_users(char *const users[], size_t n)
 
 /* ---- the command ---- */
 
-/* The remedy is on its own line after an arrow. */
+/* One finding; what to do about it is on a line of its own, after an arrow. */
 static void print_finding(const struct cli_finding *f)
 {
 	static const enum cli_colour colours[] = {
@@ -553,7 +555,7 @@ static int print_findings(const struct cli_check *c, enum cli_format format)
 }
 
 /*
- * --versions [PLUGIN.so...]. For plugins that are named, only what is wrong is
+ * --versions [PLUGIN.so...]. For plugins that are named, only problems are
  * printed, as make install needs it.
  */
 static int print_versions(struct cli_check *c, char **paths, size_t n)

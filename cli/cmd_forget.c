@@ -14,45 +14,68 @@
 #include "cli_profile.h"
 #include "cli_text.h"
 
-struct ask {
-	bool yes; /* --yes: do not ask */
+/* The option of the commands. */
+struct forget_options {
+	bool yes; /* do not ask for confirmation */
 };
 
 static const struct np_option options[] = {
-	{ "yes", NP_OPTION_FLAG, offsetof(struct ask, yes), .letter = 'y' },
+	{ "yes", NP_OPTION_FLAG, offsetof(struct forget_options, yes),
+	  .letter = 'y' },
 	{ NULL },
 };
 
-/* Returns -1 to go on, or the exit status. */
-static int confirm(const struct ask *ask, const char *question)
+/*
+ * Ask on standard error, as standard output may go to a file; only "y" and
+ * "yes" confirm. Returns -1 to go on, or the exit status.
+ */
+static int confirm(const struct forget_options *o, const char *question)
 {
-	char answer[16];
+	char reply[16] = "";
 
-	if (ask->yes)
+	if (o->yes)
 		return -1;
 	if (!isatty(STDIN_FILENO))
-		return cli_fail("%s Standard input is no terminal: confirm "
-				"with --yes", question);
-	printf("%s [y/N] ", question);
-	fflush(stdout);
-	if (fgets(answer, sizeof(answer), stdin) && strchr("yY", answer[0]) &&
-	    answer[0])
-		return -1;
-	return cli_fail("nothing was removed");
+		return cli_fail("%s Nobody can confirm this, as standard input "
+				"is no terminal; use --yes", question);
+	fprintf(stderr, "%s [y/N] ", question);
+	if (fgets(reply, sizeof(reply), stdin))
+		reply[strcspn(reply, "\n")] = '\0';
+	else
+		fputc('\n', stderr);
+	return !strcasecmp(reply, "y") || !strcasecmp(reply, "yes") ? -1 :
+	       cli_fail("nothing was removed");
 }
 
-/* Find the runs that the words name; a job's number names all its steps. */
-static int choose(const struct np_runs *runs, char *const *words,
+static bool is_among(const struct np_record *r, const struct np_record **run,
+		     size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && run[i] != r)
+		i++;
+	return i < n;
+}
+
+/*
+ * Find the runs that the words name, each once; a job's number names all its
+ * steps. Returns -1 to go on, or the exit status.
+ */
+static int find_named(const struct np_runs *runs, char *const *words,
 		  const struct np_record **run, size_t *n)
 {
 	*n = 0;
 	for (; *words; words++) {
-		size_t before = *n;
+		bool found = false;
 
-		for (size_t i = 0; i < runs->n; i++)
-			if (cli_run_is(runs->run[i], *words))
+		for (size_t i = 0; i < runs->n; i++) {
+			if (!cli_run_is(runs->run[i], *words))
+				continue;
+			found = true;
+			if (!is_among(runs->run[i], run, *n))
 				run[(*n)++] = runs->run[i];
-		if (*n == before)
+		}
+		if (!found)
 			return cli_fail("no run \"%.64s\" of %s; netprof runs "
 					"%s lists them", *words, runs->app,
 					runs->app);
@@ -62,33 +85,34 @@ static int choose(const struct np_runs *runs, char *const *words,
 
 /* Remove the named runs, or all, after asking. */
 static int remove_runs(struct cli_store *s, enum np_store_owner owner,
-		       const struct np_runs *runs, const struct ask *ask,
+		       const struct np_runs *runs,
+		       const struct forget_options *o,
 		       char *const *words)
 {
-	const char *whose = owner == NP_STORE_USER ? "your" : "the published";
-	size_t most = words[0] ? runs->n : 0, n = 0;
+	bool own = owner == NP_STORE_USER;
 	const struct np_record **run;
+	size_t n = 0;
 	struct np_err err = NP_ERR_INIT;
 	char question[NP_APP_MAX + 128];
 	int rc = -1;
 
-	for (size_t i = 0; words[i]; i++)
-		most += runs->n; /* several words may name the same run */
-	run = calloc(most + 1, sizeof(*run));
+	run = calloc(runs->n + 1, sizeof(*run));
 	if (!run)
 		return cli_fail("out of memory");
-	rc = choose(runs, words, run, &n);
+	rc = find_named(runs, words, run, &n);
 	if (words[0])
-		snprintf(question, sizeof(question), "Remove %zu of %s %zu "
-			 "run%s of %s?", n, whose, runs->n,
-			 cli_s(runs->n), runs->app);
+		snprintf(question, sizeof(question), "Remove %zu of the %zu "
+			 "%s run%s of %s for good?", n, runs->n,
+			 own ? "own" : "published", cli_s(runs->n),
+			 runs->app);
 	else
 		snprintf(question, sizeof(question), "Remove %s profile of %s "
-			 "with %zu run%s%s?", whose, runs->app, runs->n,
+			 "for good, with %zu run%s%s?",
+			 own ? "your" : "the published", runs->app, runs->n,
 			 cli_s(runs->n),
-			 owner == NP_STORE_USER ? " and all traces" : "");
+			 own ? ", all traces and measured pairs" : "");
 	if (rc < 0)
-		rc = confirm(ask, question);
+		rc = confirm(o, question);
 	if (rc < 0 && np_store_remove(s->store, owner, runs->app,
 				      words[0] ? run : NULL, n, &err))
 		rc = cli_fail("%s", err.text);
@@ -104,13 +128,13 @@ static int remove_runs(struct cli_store *s, enum np_store_owner owner,
 static int run(const struct cli_cmd *self, int argc, char **argv,
 	       enum np_store_owner owner)
 {
-	struct ask ask = { false };
+	struct forget_options own_options = { false };
 	struct np_err err = NP_ERR_INIT;
 	struct cli_options o;
 	struct np_runs runs;
 	struct cli_store s;
 	char near[256];
-	int rc = cli_options_parse(self, argc, argv, &ask, &o);
+	int rc = cli_options_parse(self, argc, argv, &own_options, &o);
 
 	if (rc < 0 && np_app_check(o.app, &err))
 		rc = cli_fail("%s", err.text);
@@ -125,7 +149,7 @@ static int run(const struct cli_cmd *self, int argc, char **argv,
 		rc = cli_fail("%s%s", err.text, rc != -ENOENT ? "" :
 			      cli_near_apps(&s, &o, o.app, near, sizeof(near)));
 	} else {
-		rc = remove_runs(&s, owner, &runs, &ask, o.apps + 1);
+		rc = remove_runs(&s, owner, &runs, &own_options, o.apps + 1);
 		np_runs_free(&runs);
 	}
 	cli_store_close(&s);

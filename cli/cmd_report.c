@@ -37,7 +37,7 @@
 #define MAX_COSTS 50 /* rows of a table of costs */
 #define MAX_SIMULATION (64u << 20) /* output of netprof simulate, bytes */
 
-/* One application. */
+/* One application, which has a section of its own. */
 struct part {
 	const struct cli_known_app *app; /* borrowed */
 	struct np_profile profile;
@@ -51,12 +51,12 @@ struct report {
 	struct np_runs idle[2]; /* the user's and the published idle runs */
 	struct part *part;	/* sorted by name */
 	size_t n;
-	struct cli_matrix m; /* n 0: no predictions, and m_why says why */
-	struct np_err m_why;
+	struct cli_matrix m; /* predictions; n 0: none, and no_matrix says why */
+	struct np_err no_matrix;
 	double date;  /* of the report, seconds since 1970 */
 	double limit; /* MaxSlowdown of placement, a fraction */
 	bool have_blame; /* acct and cost are valid */
-	double since_sec; /* of them */
+	double since_sec; /* length of their period */
 	struct np_acct acct;
 	struct np_job_cost cost;
 	bool have_job; /* job is valid */
@@ -64,6 +64,7 @@ struct report {
 	struct json_object *simulation; /* or NULL */
 };
 
+/* The options of the command. */
 struct report_opt {
 	struct cli_history_opt history; /* since_sec 0: not given */
 	bool blame;
@@ -254,19 +255,18 @@ static void put_pairs(FILE *f, const char *label,
 	char line[1024] = "", change[CLI_NUMBER];
 
 	for (size_t i = 0; i < list->n; i++) {
-		const struct cli_pair *t = &list->pair[i];
-
-		bool itself = !strcmp(t->app, self);
+		const struct cli_pair *pair = &list->pair[i];
+		bool itself = !strcmp(pair->app, self);
 
 		cli_add(line, sizeof(line), "%s%s%s%s %s%s", i ? ", " : "",
-			itself ? "a second " : "", t->app,
+			itself ? "a second " : "", pair->app,
 			itself ? " job" : "",
-			cli_change(t->p.slowdown, change),
-			cli_doubt_text(&t->p) ? "?" : "");
-		if (!isnan(t->p.low))
+			cli_change(pair->p.slowdown, change),
+			cli_doubt_text(&pair->p) ? "?" : "");
+		if (!isnan(pair->p.low))
 			cli_add(line, sizeof(line), " (%.0f to %.0f)",
-				round(100 * t->p.low) + 0.0,
-				round(100 * t->p.high) + 0.0);
+				round(100 * pair->p.low) + 0.0,
+				round(100 * pair->p.high) + 0.0);
 	}
 	put_fact(f, label, "%s", line);
 }
@@ -410,7 +410,7 @@ static void put_matrix(FILE *f, const struct report *r)
 	fputs("<section><h2 id=\"pairs\">Pairs</h2>\n", f);
 	if (!m->n) {
 		put_html(f, "<p>", "</p></section>\n", "%s",
-			 r->m_why.text);
+			 r->no_matrix.text);
 		return;
 	}
 	say_matrix(f, r);
@@ -475,43 +475,44 @@ static void put_head(FILE *f, const struct report *r)
 }
 
 /* The application with the largest predicted slowdown; NULL: none is known. */
-static const struct part *worst_pair(const struct report *r)
+static const struct part *most_slowed(const struct report *r)
 {
-	const struct part *most = NULL;
+	const struct part *worst = NULL;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct part *p = &r->part[i];
 
 		if (p->slowed_by.n &&
-		    (!most || p->slowed_by.pair->p.slowdown >
-				      most->slowed_by.pair->p.slowdown))
-			most = p;
+		    (!worst || p->slowed_by.pair->p.slowdown >
+				       worst->slowed_by.pair->p.slowdown))
+			worst = p;
 	}
-	return most;
+	return worst;
 }
 
-/* The first lines: how many applications suffer, and the worst pair. */
+/* The first lines: how many applications are slowed, and the worst pair. */
 static void put_summary(FILE *f, const struct report *r)
 {
-	const struct part *most = worst_pair(r);
+	const struct part *worst = most_slowed(r);
 	char change[CLI_NUMBER], date[CLI_NUMBER] = "";
-	size_t suffer = 0;
+	size_t n_slowed = 0;
 	time_t t = (time_t)r->date;
 	struct tm tm;
 
 	for (size_t i = 0; i < r->n; i++)
-		suffer += r->part[i].recommendation.n_avoid > 0;
+		n_slowed += r->part[i].recommendation.n_avoid > 0;
 	fputs("<h1>", f);
 	put_title(f, r);
 	fputs("</h1>\n<p><strong>", f);
-	if (most)
+	if (worst)
 		put_html(f, "", "",
 			 "%zu of %zu applications would be slowed "
 			 "by more than %.0f %% by another; worst: %s by "
 			 "%s, %s.",
-			 suffer, r->n, 100 * r->limit, most->profile.runs->app,
-			 most->slowed_by.pair->app,
-			 cli_change(most->slowed_by.pair->p.slowdown, change));
+			 n_slowed, r->n, 100 * r->limit,
+			 worst->profile.runs->app,
+			 worst->slowed_by.pair->app,
+			 cli_change(worst->slowed_by.pair->p.slowdown, change));
 	else
 		put_html(f, "", "", "%zu application%s; how they slow each "
 			 "other is not known.", r->n, cli_s(r->n));
@@ -592,7 +593,7 @@ static void put_list(FILE *f, const struct report *r)
 	static const struct column columns[] = {
 		{ "Application", false, "ascending" }, { "Use", false, NULL },
 		{ "Runs", true, NULL }, { "Delayed probes", true, NULL },
-		{ "Worst slowdown", true, NULL }, { "by", false, NULL },
+		{ "Worst slowdown", true, NULL }, { "By", false, NULL },
 		{ NULL, false, NULL },
 	};
 
@@ -710,8 +711,8 @@ static void put_blame(FILE *f, const struct report *r)
 		 cli_blame_verdict(t, text, sizeof(text)));
 	put_html(f, "<p>", "</p>\n", "From Slurm's accounting of %.3g days, of "
 		 "measured and other jobs: %zu of %zu jobs are compared with "
-		 "runs of the same work.  The first %d of each table are "
-		 "listed.%s", r->since_sec / 86400, t->n_used, t->n_jobs,
+		 "runs of the same work.  Each table has at most %d rows.%s",
+		 r->since_sec / 86400, t->n_used, t->n_jobs,
 		 MAX_COSTS, r->acct.one_leaf ? "  Slurm has no topology, so "
 		 "all nodes count as one leaf switch." : "");
 	put_cost_pairs(f, &r->acct, t);
@@ -758,7 +759,7 @@ static void put_job(FILE *f, const struct report *r, const char *job)
 	free(text);
 }
 
-/* The words of the page, for readers who do not know netprof. */
+/* The terms of the page, for readers who do not know netprof. */
 static void put_terms(FILE *f, const struct report *r)
 {
 	static const char *const terms[][2] = {
@@ -766,9 +767,9 @@ static void put_terms(FILE *f, const struct report *r)
 		  "how much longer the application runs because "
 		  "of a concurrent job, in percent of its run time alone" },
 		{ "Interval",
-		  "two numbers below or behind a prediction: with "
-		  "a probability of 90 % the slowdown is between them; a "
-		  "question mark: the interval is too wide to decide by" },
+		  "the two numbers below or after a prediction; the "
+		  "slowdown is between them with a probability of 90 %. A "
+		  "question mark: the interval is too wide for a decision" },
 		{ "Probe", "a small message that netprof sends between nodes "
 			   "of a job while it runs, to time it" },
 		{ "Delayed probes",
@@ -838,7 +839,7 @@ static void put_simulated(FILE *f, double v, double scale, int digits,
 			   isfinite(interval->low) ? interval : NULL, scale);
 }
 
-/* A share against the first policy, in percent, with its interval. */
+/* A change relative to the first policy, in percent, with its interval. */
 static void put_against(FILE *f, struct json_object *policy, const char *key)
 {
 	struct json_object *o = NULL, *v = NULL;
@@ -860,7 +861,7 @@ static void put_policies(FILE *f, struct json_object *list)
 		{ "Wait, 95th percentile (h)", true, NULL },
 		{ "Utilisation %", true, NULL },
 		{ "Node-hours used", true, NULL },
-		{ "Lost to interference", true, NULL },
+		{ "Node-hours lost", true, NULL },
 		{ "Jobs held", true, NULL }, { "Held over 10 min", true, NULL },
 		{ "Node-hours saved % (95 %)", true, NULL },
 		{ "Waits lengthened % (95 %)", true, NULL },
@@ -894,8 +895,8 @@ static void put_policies(FILE *f, struct json_object *list)
 	fputs(END_TABLE, f);
 }
 
-/* Users, sizes and partitions, as the file has them. */
-static void put_payers(FILE *f, struct json_object *list)
+/* The effect on users, sizes of jobs and partitions, as the file has them. */
+static void put_groups(FILE *f, struct json_object *list)
 {
 	static const struct column columns[] = {
 		{ "Effect by", false, NULL }, { "", false, NULL },
@@ -942,7 +943,7 @@ static void put_simulation(FILE *f, struct json_object *j)
 		 json_object_get_boolean(json_object_object_get(j, "stopped")) ?
 		 "  The simulation was stopped before its end." : "");
 	put_policies(f, json_object_object_get(j, "policies"));
-	put_payers(f, json_object_object_get(j, "who_paid"));
+	put_groups(f, json_object_object_get(j, "who_paid"));
 	fputs("</section>\n", f);
 }
 
@@ -988,21 +989,21 @@ static int by_name(const void *a, const void *b)
  * Load what predictions need.  Without a calibration the page says so and shows
  * the rest.  Returns -1 to go on, or the exit status.
  */
-static int judge(struct report *r, struct cli_store *s,
+static int prepare(struct report *r, struct cli_store *s,
 		 const struct cli_options *o)
 {
 	int rc = cli_known_load_calibration(&r->k, s, r->k.n, !o->n_apps);
 
 	r->limit = s->max_slowdown;
 	if (rc == -ENOENT)
-		np_errf(&r->m_why, rc, "%.400s; an administrator measures it "
-			"with: %s", r->k.why.text, CLI_CALIBRATE);
+		np_errf(&r->no_matrix, rc, "%.400s; an administrator measures "
+			"it with: %s", r->k.why.text, CLI_CALIBRATE);
 	else if (rc)
 		return cli_fail("%s", r->k.why.text);
 	else if (cli_known_attach_traces(&r->k, s, o->model))
 		return cli_fail("out of memory");
 	else
-		np_errf(&r->m_why, 0, "No application has been measured on "
+		np_errf(&r->no_matrix, 0, "No application has been measured on "
 			"cluster %s yet.", r->k.cal.cluster);
 	for (int i = 0; i < 2; i++) /* having none is no error */
 		np_store_load(s->store, i ? NP_STORE_PUBLISHED : NP_STORE_USER,
@@ -1038,21 +1039,24 @@ static int make_parts(struct report *r)
 	return 0;
 }
 
-/* Victim v concurrent with co-runner c; other: the one that the list names. */
-static void take_pair(const struct cli_matrix *m, size_t v, size_t c,
+/*
+ * Add the prediction of victim v with co-runner c to a list; other: the one of
+ * the two that the list names.
+ */
+static void add_pair(const struct cli_matrix *m, size_t v, size_t c,
 		      size_t other, struct cli_pair_list *list)
 {
-	struct cli_pair t = {
+	struct cli_pair pair = {
 		.app = cli_matrix_name(m, other),
 		.victim = m->at[v], .co = m->at[c], .p = m->p[v * m->n + c],
 	};
 
 	if (!m->rc[v * m->n + c])
-		cli_pair_insert(list, &t);
+		cli_pair_insert(list, &pair);
 }
 
-/* Pick the application's worst pairs out of the matrix. */
-static void take_pairs(struct report *r, struct part *part)
+/* Find the application's worst pairs in the matrix. */
+static void add_pairs(struct report *r, struct part *part)
 {
 	const struct cli_matrix *m = &r->m;
 
@@ -1061,9 +1065,9 @@ static void take_pairs(struct report *r, struct part *part)
 		if (m->k->app[m->at[v]] != part->app)
 			continue;
 		for (size_t c = 0; c < m->n; c++) {
-			take_pair(m, v, c, c, &part->slowed_by);
+			add_pair(m, v, c, c, &part->slowed_by);
 			if (c != v)
-				take_pair(m, c, v, c, &part->slows);
+				add_pair(m, c, v, c, &part->slows);
 		}
 	}
 }
@@ -1107,7 +1111,7 @@ static int predict(struct report *r, const struct cli_options *o)
 	if (r->m.n)
 		cli_known_predictor(&r->k, o->model, true, &models, NULL);
 	for (size_t i = 0; i < r->n; i++) {
-		take_pairs(r, &r->part[i]);
+		add_pairs(r, &r->part[i]);
 		recommend(r, &r->part[i], models);
 	}
 	np_predictor_free(models);
@@ -1141,7 +1145,7 @@ static int write_report(const struct report *r, const struct report_opt *opt,
 }
 
 /*
- * What netprof blame computes, where it was asked for.  Returns -1 to go on, or
+ * What netprof blame computes, if --blame is given.  Returns -1 to go on, or
  * the exit status.
  */
 static int gather_blame(struct report *r, const struct report_opt *opt)
@@ -1290,7 +1294,7 @@ static int run_report(const struct cli_cmd *self, int argc, char **argv)
 	}
 	rc = cli_matrix_find(&r.k, &s, &o);
 	if (rc < 0)
-		rc = judge(&r, &s, &o);
+		rc = prepare(&r, &s, &o);
 	cli_store_close(&s);
 	if (rc < 0 && make_parts(&r))
 		rc = cli_fail("out of memory");

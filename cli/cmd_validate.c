@@ -112,8 +112,8 @@ static void begin_program(struct np_words *w, struct np_validate_list *l)
 	strcpy(l->program[l->n++].name, name);
 }
 
-/* A line that is a command or options; each may be given once. */
-static void take_words(struct np_words *w, struct np_validate_words *to,
+/* A line with a command or options; each may be given once. */
+static void parse_words(struct np_words *w, struct np_validate_words *to,
 		       size_t most)
 {
 	if (to->n)
@@ -135,7 +135,7 @@ static void take_words(struct np_words *w, struct np_validate_words *to,
 }
 
 /* A line with one number. */
-static void take_count(struct np_words *w, uint32_t *to, uint32_t most)
+static void parse_count(struct np_words *w, uint32_t *to, uint32_t most)
 {
 	uint64_t n = np_words_count(w, 1, most);
 
@@ -146,7 +146,7 @@ static void take_count(struct np_words *w, uint32_t *to, uint32_t most)
 }
 
 /* A line with one time. */
-static void take_time(struct np_words *w, double *to)
+static void parse_time(struct np_words *w, double *to)
 {
 	*to = np_words_time(w, 1);
 	if (!w->rc && w->n != 2)
@@ -154,7 +154,7 @@ static void take_time(struct np_words *w, double *to)
 }
 
 /* A line with the directory to run in. */
-static void take_directory(struct np_words *w, struct np_validate_program *p)
+static void parse_directory(struct np_words *w, struct np_validate_program *p)
 {
 	const char *path = np_words_at(w, 1);
 
@@ -179,21 +179,21 @@ static void parse_line(struct np_words *w, struct np_validate_list *l)
 		np_words_fail(w, -EINVAL, "\"%.40s\": expected program and its "
 			      "name first", w->word[0]);
 	else if (np_words_is(w, 0, "nodes"))
-		take_count(w, &p->nodes, NP_VALIDATE_MAX_NODES);
+		parse_count(w, &p->nodes, NP_VALIDATE_MAX_NODES);
 	else if (np_words_is(w, 0, "per-node"))
-		take_count(w, &p->per_node, NP_VALIDATE_MAX_TASKS);
+		parse_count(w, &p->per_node, NP_VALIDATE_MAX_TASKS);
 	else if (np_words_is(w, 0, "directory"))
-		take_directory(w, p);
+		parse_directory(w, p);
 	else if (np_words_is(w, 0, "srun"))
-		take_words(w, &p->srun, NP_VALIDATE_MAX_OPTIONS);
+		parse_words(w, &p->srun, NP_VALIDATE_MAX_OPTIONS);
 	else if (np_words_is(w, 0, "run"))
-		take_words(w, &p->run, NP_VALIDATE_MAX_WORDS);
+		parse_words(w, &p->run, NP_VALIDATE_MAX_WORDS);
 	else if (np_words_is(w, 0, "longer"))
-		take_words(w, &p->longer, NP_VALIDATE_MAX_WORDS);
+		parse_words(w, &p->longer, NP_VALIDATE_MAX_WORDS);
 	else if (np_words_is(w, 0, "begins"))
-		take_time(w, &p->begins_sec);
+		parse_time(w, &p->begins_sec);
 	else if (np_words_is(w, 0, "takes"))
-		take_time(w, &p->takes_sec);
+		parse_time(w, &p->takes_sec);
 	else
 		np_words_fail(w, -EINVAL, "\"%.40s\": expected program, nodes, "
 			      "per-node, directory, srun, run, longer, begins "
@@ -287,11 +287,12 @@ char *np_validate_list_text(const struct np_validate_list *l)
 
 /* ---- nodes ---- */
 
-#define START_SEC 1.0 /* of srun, before and after its step */
-#define SLOWER 1.3    /* guess of a run time with a co-runner */
+/* Estimates, for the time that is left. */
+#define SRUN_SEC 1.0   /* of srun, before and after its step */
+#define SLOWDOWN 1.3   /* run time with a co-runner over that alone */
 
-/* First repeat number of extra runs alone; plans never use it. */
-#define EXTRA 1000000u
+/* Repeat numbers of additional runs alone begin here; plans use lower ones. */
+#define FIRST_EXTRA 1000000u
 
 void np_validate_roles_free(struct np_validate_roles *s)
 {
@@ -302,7 +303,7 @@ void np_validate_roles_free(struct np_validate_roles *s)
 	*s = (struct np_validate_roles){ .leaf = NULL };
 }
 
-/* Move nodes to another owner. */
+/* Move a list of nodes; *from is empty afterwards. */
 static void move_hosts(struct np_cal_hosts *to, struct np_cal_hosts *from)
 {
 	*to = *from;
@@ -310,9 +311,10 @@ static void move_hosts(struct np_cal_hosts *to, struct np_cal_hosts *from)
 }
 
 /*
- * Find nodes for co-runners under another leaf switch, placed as in this one.
+ * Find nodes for the co-runners of the controls, under another leaf switch.
+ * Having none is no error. 0 or -ENOMEM.
  */
-static int find_other_leaf(const struct np_cal_node *node, size_t n,
+static int find_control_nodes(const struct np_cal_node *node, size_t n,
 			   uint32_t most, struct np_validate_roles *s)
 {
 	struct np_cal_node *rest = calloc(n + 1, sizeof(*rest));
@@ -377,7 +379,7 @@ int np_validate_roles_make(const struct np_cal_node *node, size_t n,
 	move_hosts(&s.corunner, &here.aggressor);
 	np_cal_roles_free(&here);
 	rc = check_fit(l, &s, err);
-	if (!rc && find_other_leaf(node, n, most, &s))
+	if (!rc && find_control_nodes(node, n, most, &s))
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	if (rc)
 		np_validate_roles_free(&s);
@@ -399,13 +401,14 @@ char *np_validate_hosts(const struct np_cal_hosts *h, size_t want)
 
 /* ---- runs ---- */
 
+/* The plan while it is made. */
 struct task_list {
 	struct np_validate_task *task;
 	size_t n;
 	int rc;
 	const struct np_validate_list *programs;
-	const struct np_pairs *done;
-	bool fresh; /* the list has a recent run of this victim alone */
+	const struct np_pairs *done; /* earlier runs */
+	bool has_recent_alone; /* the last runs include this victim alone */
 };
 
 /* Name of a program by its index; NULL: none. */
@@ -433,7 +436,7 @@ static bool is_done(const struct task_list *l, const struct np_validate_task *t)
 	return false;
 }
 
-/* Append a run to the plan; the first failure is kept in l->rc. */
+/* Append a run to the plan; l->rc is the first failure. */
 static void append_task(struct task_list *l, struct np_validate_task t)
 {
 	if (!l->rc)
@@ -445,7 +448,7 @@ static void append_task(struct task_list *l, struct np_validate_task t)
 /* The repeat number of a further run alone, which no plan has used. */
 static uint32_t next_extra(const struct np_pairs *done, const char *victim)
 {
-	uint32_t next = EXTRA;
+	uint32_t next = FIRST_EXTRA;
 
 	for (size_t i = 0; i < done->n_runs; i++)
 		if (done->run[i].kind == NP_PAIRS_ALONE &&
@@ -466,18 +469,18 @@ static void add_task(struct task_list *l, enum np_pairs_kind kind,
 
 	if (is_done(l, &t))
 		return;
-	if (corunner != NP_CAL_NONE && !l->fresh) {
+	if (corunner != NP_CAL_NONE && !l->has_recent_alone) {
 		uint32_t extra = next_extra(l->done,
 					    name_in(l->programs, victim));
 
 		append_task(l,
 			    (struct np_validate_task){ NP_PAIRS_ALONE, victim,
 						       NP_CAL_NONE, extra });
-		l->fresh = true;
+		l->has_recent_alone = true;
 	}
 	append_task(l, t);
 	if (kind == NP_PAIRS_ALONE)
-		l->fresh = true;
+		l->has_recent_alone = true;
 }
 
 /* One victim with all co-runners, in one repeat. */
@@ -489,7 +492,7 @@ static void add_victim(struct task_list *l, size_t victim, uint32_t repeat,
 					 NP_VALIDATE_STRETCH);
 	uint32_t alone = repeat * per_repeat;
 
-	l->fresh = false;
+	l->has_recent_alone = false;
 	add_task(l, NP_PAIRS_ALONE, victim, NP_CAL_NONE, alone++);
 	for (size_t c = 0; c < n; c++) {
 		add_task(l, NP_PAIRS_LEAF, victim, c, repeat);
@@ -524,8 +527,8 @@ int np_validate_plan(const struct np_validate_list *programs, uint32_t repeats,
 	return 0;
 }
 
-/* The newest run time alone, or else the expected one. */
-static double takes_sec(const struct np_validate_program *p,
+/* The newest measured run time alone; without one, the expected time. */
+static double alone_sec(const struct np_validate_program *p,
 			const struct np_pairs *done)
 {
 	double sec = p->takes_sec > 0 ? p->takes_sec : NP_VALIDATE_TAKES_SEC;
@@ -542,24 +545,24 @@ double np_validate_cost_sec(const struct np_validate_list *l,
 			    const struct np_validate_task *t)
 {
 	const struct np_validate_program *p = &l->program[t->victim];
-	double sec = takes_sec(p, done);
+	double sec = alone_sec(p, done);
 
 	switch (t->kind) {
 	case NP_PAIRS_LAUNCH:
-		return START_SEC;
+		return SRUN_SEC;
 	case NP_PAIRS_PROFILE:
-		return START_SEC + (p->longer.n ?
+		return SRUN_SEC + (p->longer.n ?
 				    fmax(NP_VALIDATE_PROFILE_SEC, sec) :
-				    SLOWER * sec);
+				    SLOWDOWN * sec);
 	case NP_PAIRS_ALONE:
-		return START_SEC + sec;
+		return SRUN_SEC + sec;
 	case NP_PAIRS_LEAF:
-		sec *= SLOWER;
+		sec *= SLOWDOWN;
 		break;
 	case NP_PAIRS_APART:
 		break;
 	}
-	return 2 * START_SEC + l->program[t->corunner].begins_sec + sec;
+	return 2 * SRUN_SEC + l->program[t->corunner].begins_sec + sec;
 }
 
 struct validate {
@@ -581,13 +584,14 @@ struct validate {
 
 #define MAX_REPEATS 20 /* --repeats */
 #define POLL_MS 10
-#define ATTEMPTS 3 /* per run, because an MPI start can hang */
+#define ATTEMPTS 3 /* per run, as MPI programs sometimes hang at their start */
 
-/* A run is ended after LIMIT_FACTOR times its expected time, at least LEAST. */
+/* A run is killed after LIMIT_FACTOR times its expected time, or later. */
 #define LIMIT_FACTOR 20
 #define LEAST_LIMIT_SEC 120
 
-struct ask {
+/* The options of the command. */
+struct validate_options {
 	uint32_t repeats;
 	bool fresh, dry_run;
 };
@@ -610,15 +614,15 @@ static int query_allocation(struct cli_alloc *at,
 	};
 	struct np_cal_run *run = np_cal_run_new(&np_cal_srun_ops, &steps,
 						&none);
-	struct np_cal_query seen;
-	int rc = run ? np_cal_run_query(run, at->nodes, at->n_nodes, &seen,
+	struct np_cal_query found;
+	int rc = run ? np_cal_run_query(run, at->nodes, at->n_nodes, &found,
 					 err) :
 		       np_errf(err, -ENOMEM, "out of memory");
 
 	if (!rc)
-		rc = np_validate_roles_make(seen.node, seen.n, l, roles, err);
+		rc = np_validate_roles_make(found.node, found.n, l, roles, err);
 	if (!rc) {
-		*transport = strdup(seen.transport);
+		*transport = strdup(found.transport);
 		if (!*transport) {
 			np_validate_roles_free(roles);
 			rc = np_errf(err, -ENOMEM, "out of memory");
@@ -630,12 +634,13 @@ static int query_allocation(struct cli_alloc *at,
 
 /* ---- one step ---- */
 
+/* The steps of the current run. */
 struct runner {
 	struct validate *v;
 	const struct cli_alloc *at;
 	const struct np_validate_roles *roles;
 	const volatile sig_atomic_t *stop;
-	char here[PATH_MAX]; /* working directory */
+	char directory[PATH_MAX]; /* working directory */
 	struct np_helper_step victim, corunner;
 };
 
@@ -650,14 +655,14 @@ static void add_words(struct np_args *args, const struct np_validate_words *w)
 static void add_output(const struct runner *r, struct np_args *args,
 		       const struct np_helper_step *step)
 {
-	const char *at = r->v->path[0] == '/' ? "" : r->here;
+	const char *at = r->v->path[0] == '/' ? "" : r->directory;
 
 	np_args_add(args, "--output=%s%s%s.%s.out", at, *at ? "/" : "",
 		    r->v->path, step == &r->victim ? "victim" : "corunner");
 }
 
-/* words: the program and its arguments; NULL: only launch the step. */
-static int start(const struct runner *r, struct np_helper_step *step,
+/* words: the program and its arguments; NULL: a program that does nothing. */
+static int start_step(const struct runner *r, struct np_helper_step *step,
 		 const struct np_validate_program *p,
 		 const struct np_cal_hosts *hosts,
 		 const struct np_validate_words *words, bool profile,
@@ -706,17 +711,17 @@ static void drain(struct np_helper_step *step)
 	np_helper_read(step, NULL, NULL);
 }
 
-/* End a step that is still running: first politely, then by SIGKILL. */
-static void end(struct np_helper_step *step)
+/* End a step that is still running: by SIGTERM, and later by SIGKILL. */
+static void end_step(struct np_helper_step *step)
 {
-	struct np_helper_end ask = { .asked_sec = np_mono_sec() };
+	struct np_helper_end end = { .asked_sec = np_mono_sec() };
 	int sig = SIGTERM;
 
 	while (!np_helper_reap(step) && sig >= 0) {
 		if (sig)
 			np_helper_signal(step, sig);
 		drain(step);
-		sig = np_helper_end_due(&ask, np_mono_sec());
+		sig = np_helper_end_due(&end, np_mono_sec());
 	}
 	np_helper_close(step);
 }
@@ -747,13 +752,13 @@ static int start_corunner(struct runner *r, const struct np_validate_task *t,
 	const struct np_validate_program *p =
 		&r->v->list.program[t->corunner];
 
-	return start(r, &r->corunner, p, t->kind == NP_PAIRS_APART ?
-		     &r->roles->apart : &r->roles->corunner,
-		     np_validate_longer(p), false, err);
+	return start_step(r, &r->corunner, p, t->kind == NP_PAIRS_APART ?
+			  &r->roles->apart : &r->roles->corunner,
+			  np_validate_longer(p), false, err);
 }
 
-/* The co-runner is restarted whenever it ends while its victim runs. */
-static int keep_corunner(struct runner *r, const struct np_validate_task *t,
+/* Restart the co-runner if it has ended; its victim still runs. */
+static int restart_corunner(struct runner *r, const struct np_validate_task *t,
 			 struct np_err *err)
 {
 	if (t->corunner == NP_CAL_NONE)
@@ -784,7 +789,7 @@ static int begin_corunner(struct runner *r, const struct np_validate_task *t,
 		if (*r->stop)
 			return np_errf(err, -EINTR, "stopped");
 		drain(&r->corunner);
-		rc = keep_corunner(r, t, err);
+		rc = restart_corunner(r, t, err);
 	}
 	return rc;
 }
@@ -808,7 +813,7 @@ static int wait_victim(struct runner *r, const struct np_validate_task *t,
 			rc = np_errf(err, -ETIMEDOUT, "%s has not ended within "
 				     "%.0f s", name, limit_sec);
 		else
-			rc = keep_corunner(r, t, err);
+			rc = restart_corunner(r, t, err);
 	}
 	if (rc)
 		return rc;
@@ -830,14 +835,14 @@ static int run_once(struct runner *r, const struct np_validate_task *t,
 
 	*date = np_date_sec();
 	if (!rc)
-		rc = start(r, &r->victim, p, &r->roles->victim, words, profile,
-			   err);
+		rc = start_step(r, &r->victim, p, &r->roles->victim, words,
+				profile, err);
 	if (!rc)
 		rc = wait_victim(r, t, fmax(LIMIT_FACTOR * takes,
 					    LEAST_LIMIT_SEC), sec, err);
 	/* After an error or a timeout, steps may still run. */
-	end(&r->victim);
-	end(&r->corunner);
+	end_step(&r->victim);
+	end_step(&r->corunner);
 	return rc;
 }
 
@@ -894,7 +899,7 @@ static int pairs_load(const char *path, struct np_pairs *out,
 }
 
 /* Append the run to the results and save them. */
-static int keep(struct validate *v, const struct np_validate_task *t,
+static int add_result(struct validate *v, const struct np_validate_task *t,
 		double date, double sec, struct np_err *err)
 {
 	struct np_pairs_run run = {
@@ -978,7 +983,7 @@ static void print_progress(const struct validate *v,
 
 /*
  * Run all tasks and save each. Returns 0, -EINTR if the user stops it, or
- * another -errno with err; what was run is kept.
+ * another -errno with err; the runs that have ended are saved.
  */
 static int run_tasks(struct validate *v, struct cli_alloc *at,
 		     const struct np_validate_roles *roles,
@@ -991,7 +996,7 @@ static int run_tasks(struct validate *v, struct cli_alloc *at,
 	};
 	int rc = 0;
 
-	if (!getcwd(r.here, sizeof(r.here)))
+	if (!getcwd(r.directory, sizeof(r.directory)))
 		return np_errf(err, -errno, "working directory: %s",
 			       strerror(errno));
 	for (size_t i = 0; !rc && i < n; i++) {
@@ -1006,7 +1011,7 @@ static int run_tasks(struct validate *v, struct cli_alloc *at,
 		for (int k = 0; rc == -ETIMEDOUT && k < ATTEMPTS; k++)
 			rc = run_once(&r, &task[i], &date, &sec, err);
 		if (!rc)
-			rc = keep(v, &task[i], date, sec, err);
+			rc = add_result(v, &task[i], date, sec, err);
 		if (!rc)
 			print_progress(v, task, i, n, sec);
 	}
@@ -1015,8 +1020,8 @@ static int run_tasks(struct validate *v, struct cli_alloc *at,
 
 /* ---- text ---- */
 
-#define WORST 5 /* pairs that are listed */
-#define NAME 14 /* columns of a program's name */
+#define MAX_LISTED 5 /* pairs in the table */
+#define NAME_COLUMNS 14 /* width of a program's name */
 
 static const char *name_of(const struct validate *v, size_t i)
 {
@@ -1096,8 +1101,8 @@ static void print_drift(const struct validate *v)
 			     "shortest: %s", line);
 }
 
-/* Pairs that were rejected because they differ even without a common switch. */
-static void print_refused(const struct validate *v)
+/* Pairs that differ even without a common switch. */
+static void print_rejected(const struct validate *v)
 {
 	size_t n = v->list.n;
 
@@ -1154,16 +1159,17 @@ static void print_score(const struct validate *v)
 		     "(ratio %.2f)", s->mean_points, s->n,
 		     cli_s(s->n), 100 * v->constant, c->mean_points,
 		     s->mean_points / c->mean_points);
-	cli_labelled(stdout, "Large", "%s of errors exceed 10 points, %s "
-		     "exceed 20; bias %+.1f points",
+	cli_labelled(stdout, "Large", "%s of the errors exceed 10 percentage "
+		     "points, %s exceed 20; mean error with sign %+.1f",
 		     share(1 - s->within_near, a), share(s->beyond_far, b),
 		     s->bias_points);
 	cli_labelled(stdout, "At 10 %", "recall %s, precision %s (pairs slowed "
-		     "by more than 10 %%: %zu measured, %zu predicted)",
+		     "by 10 %% or more: %zu measured, %zu predicted)",
 		     share(s->recall, a), share(s->precision, b), s->n_harm,
 		     s->n_called);
 	cli_labelled(stdout, "Intervals", "%s of the 90 %% intervals contain "
-		     "the measured value; median width %.1f points",
+		     "the measured value; median width %.1f percentage "
+		     "points",
 		     share(s->coverage, a), s->width_points);
 }
 
@@ -1182,7 +1188,7 @@ static int by_error(const void *a, const void *b)
  * Indices of pairs that were measured and predicted, largest error first; the
  * caller frees them.  NULL: out of memory.
  */
-static size_t *worst(const struct validate *v, size_t *n)
+static size_t *by_size_of_error(const struct validate *v, size_t *n)
 {
 	size_t all = v->list.n * v->list.n;
 	size_t *at = calloc(all + 1, sizeof(*at));
@@ -1205,9 +1211,9 @@ static void print_pair(const struct validate *v, size_t i)
 	char flags[256], ends[64];
 	size_t n = v->list.n;
 
-	cli_left(stdout, name_of(v, i / n), NAME - 1);
+	cli_left(stdout, name_of(v, i / n), NAME_COLUMNS - 1);
 	putchar(' ');
-	cli_left(stdout, name_of(v, i % n), NAME - 1);
+	cli_left(stdout, name_of(v, i % n), NAME_COLUMNS - 1);
 	putchar(' ');
 	cli_right_as(cli_change, measured(v, i)->mean, 9);
 	cli_right_as(cli_change, p->slowdown, 10);
@@ -1216,7 +1222,7 @@ static void print_pair(const struct validate *v, size_t i)
 	else
 		snprintf(ends, sizeof(ends), "%.0f to %.0f", 100 * p->low,
 			 100 * p->high);
-	cli_right(stdout, ends, 13);
+	cli_right(stdout, ends, 15);
 	cli_flag_names(p->flags, flags, sizeof(flags));
 	printf("  %s\n", *flags ? flags : "-");
 }
@@ -1224,14 +1230,15 @@ static void print_pair(const struct validate *v, size_t i)
 /* The pairs with the largest errors. */
 static int print_worst(const struct validate *v)
 {
-	size_t n, *at = worst(v, &n);
+	size_t n, *at = by_size_of_error(v, &n);
 
 	if (!at)
 		return cli_fail("out of memory");
 	if (n)
-		cli_head("%-*s%-*s%9s%10s%13s  %s", NAME, "slowed", NAME,
-			 "by", "measured", "predicted", "90 %", "notes");
-	for (size_t i = 0; i < n && i < WORST; i++)
+		cli_head("%-*s%-*s%9s%10s%15s  %s", NAME_COLUMNS,
+			 "Slowed", NAME_COLUMNS, "By", "Measured", "Predicted",
+			 "90 % interval", "Notes");
+	for (size_t i = 0; i < n && i < MAX_LISTED; i++)
 		print_pair(v, at[i]);
 	free(at);
 	return CLI_DONE;
@@ -1241,7 +1248,7 @@ static int validate_text(const struct validate *v)
 {
 	print_measured(v);
 	print_drift(v);
-	print_refused(v);
+	print_rejected(v);
 	print_unsteady(v);
 	print_score(v);
 	return print_worst(v);
@@ -1389,7 +1396,7 @@ static int validate_plot(const struct validate *v, const char *path)
 /* ---- the file of results ---- */
 
 /* Fill v->pairs with the programs of the list. */
-static int describe(struct validate *v, struct np_err *err)
+static int begin_results(struct validate *v, struct np_err *err)
 {
 	size_t n = v->list.n;
 
@@ -1415,15 +1422,15 @@ static int describe(struct validate *v, struct np_err *err)
 	return 0;
 }
 
-/* Take earlier runs from the file if they are of the same programs. */
-static int load(struct validate *v, bool fresh, struct np_err *err)
+/* Load earlier runs from the file if they are of the same programs. */
+static int load_results(struct validate *v, bool fresh, struct np_err *err)
 {
 	struct np_pairs old;
 	int rc = fresh ? -ENOENT : pairs_load(v->path, &old, err);
-	int made = !rc || rc == -ENOENT ? describe(v, err) : 0;
+	int begun = !rc || rc == -ENOENT ? begin_results(v, err) : 0;
 
-	if (rc == -ENOENT || made)
-		return made;
+	if (rc == -ENOENT || begun)
+		return begun;
 	if (rc)
 		return rc;
 	/* Times of other programs or commands cannot be compared. */
@@ -1514,7 +1521,7 @@ static int measure_here(struct validate *v, bool dry_run,
 			     &task, &n))
 		return np_errf(err, -ENOMEM, "out of memory");
 	print_plan(v, s, task, n);
-	/* --dry-run stops behind the plan. */
+	/* --dry-run ends here. */
 	rc = dry_run ? 0 : run_tasks(v, at, s, task, n, err);
 	free(task);
 	if (rc && rc != -ENOMEM)
@@ -1579,7 +1586,7 @@ static size_t find(const struct validate *v, const char *name)
 }
 
 /* Copy the predictions of the matrix, whose order differs from the list's. */
-static void take_answers(struct validate *v, const struct cli_matrix *m)
+static void copy_predictions(struct validate *v, const struct cli_matrix *m)
 {
 	size_t n = v->list.n;
 
@@ -1594,7 +1601,7 @@ static void take_answers(struct validate *v, const struct cli_matrix *m)
 }
 
 /* Save the results with the inputs of the models, for netprof accuracy. */
-static int save(struct validate *v, const struct cli_known *k,
+static int save_results(struct validate *v, const struct cli_known *k,
 		struct np_err *err)
 {
 	const struct np_program **app = calloc(v->list.n + 1, sizeof(*app));
@@ -1619,7 +1626,7 @@ static int save(struct validate *v, const struct cli_known *k,
 }
 
 /* Predict all pairs of the list. Returns -1 to go on, or the exit status. */
-static int ask_models(struct validate *v, const struct cli_options *given,
+static int predict_pairs(struct validate *v, const struct cli_options *given,
 		      struct cli_known *k, struct cli_store *s)
 {
 	struct cli_options o = *given;
@@ -1639,13 +1646,13 @@ static int ask_models(struct validate *v, const struct cli_options *given,
 	if (rc < 0)
 		rc = cli_matrix_make(k, &o, &m);
 	if (rc < 0)
-		take_answers(v, &m);
+		copy_predictions(v, &m);
 	cli_matrix_free(&m);
 	return rc;
 }
 
 /* One pair in the form that np_accuracy.h scores. */
-static struct np_scored scored(const struct validate *v, size_t i)
+static struct np_scored scored_pair(const struct validate *v, size_t i)
 {
 	const struct np_mean *m = measured(v, i);
 	const struct np_prediction *p = &v->prediction[i];
@@ -1657,14 +1664,14 @@ static struct np_scored scored(const struct validate *v, size_t i)
 }
 
 /* Score the predictions, and the best constant in the same way. */
-static int score(struct validate *v)
+static int score_predictions(struct validate *v)
 {
 	size_t n = v->list.n * v->list.n;
 	struct np_scored *s = calloc(n + 1, sizeof(*s));
 	int rc = s ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !rc && i < n; i++)
-		s[i] = scored(v, i);
+		s[i] = scored_pair(v, i);
 	if (!rc)
 		rc = np_accuracy_score(s, n, &v->score);
 	if (!rc)
@@ -1701,8 +1708,8 @@ static int make_result(struct validate *v)
 	return -1;
 }
 
-/* Without predictions, only the measured pairs are printed. */
-static int answer(struct validate *v, const struct cli_options *o)
+/* Print the comparison; without predictions, only the measured pairs. */
+static int print_results(struct validate *v, const struct cli_options *o)
 {
 	struct cli_known k = { .n = 0 };
 	struct np_err err = NP_ERR_INIT;
@@ -1712,17 +1719,17 @@ static int answer(struct validate *v, const struct cli_options *o)
 	if (rc >= 0)
 		return rc;
 	if (cli_store_open(&s) < 0) {
-		ask_models(v, o, &k, &s); /* prints what is missing */
+		predict_pairs(v, o, &k, &s); /* prints what is missing */
 		cli_store_close(&s);
 	}
-	/* Also the results of an earlier version, which did not do that. */
+	/* An earlier version saved the results without doing this. */
 	for (size_t i = 0; i < v->list.n; i++)
 		store_pairs(v, v->list.program[i].name);
-	rc = save(v, &k, &err);
+	rc = save_results(v, &k, &err);
 	cli_known_free(&k);
 	if (rc)
 		return cli_fail("%s", err.text);
-	if (score(v))
+	if (score_predictions(v))
 		return cli_fail("out of memory");
 	if (o->format == CLI_JSON)
 		validate_json(v);
@@ -1734,30 +1741,30 @@ static int answer(struct validate *v, const struct cli_options *o)
 }
 
 /* Read the list and earlier results, measure what is missing, and compare. */
-static int validate(struct validate *v, const struct ask *ask,
-		    const struct cli_options *o)
+static int validate(struct validate *v, const struct validate_options *o,
+		    const struct cli_options *shared)
 {
 	struct np_err err = NP_ERR_INIT;
 	bool complete = false;
-	int rc = validate_list_read(o->app, &v->list, &err);
+	int rc = validate_list_read(shared->app, &v->list, &err);
 
 	if (!rc)
-		rc = load(v, ask->fresh, &err);
+		rc = load_results(v, o->fresh, &err);
 	if (!rc)
 		rc = is_complete(v, &complete, &err);
 	if (!rc && !complete)
-		rc = measure(v, ask->dry_run, &err);
+		rc = measure(v, o->dry_run, &err);
 	if (rc)
 		return cli_fail("%s", err.text);
-	return ask->dry_run && !complete ? CLI_DONE : answer(v, o);
+	return o->dry_run && !complete ? CLI_DONE : print_results(v, shared);
 }
 
 static const struct np_option own[] = {
-	{ "repeats", NP_OPTION_COUNT, offsetof(struct ask, repeats), 1,
-	  MAX_REPEATS },
-	{ "fresh", NP_OPTION_FLAG, offsetof(struct ask, fresh) },
-	{ "dry-run", NP_OPTION_FLAG, offsetof(struct ask, dry_run),
-	  .letter = 'n' },
+#define AT(member) offsetof(struct validate_options, member)
+	{ "repeats", NP_OPTION_COUNT, AT(repeats), 1, MAX_REPEATS },
+	{ "fresh", NP_OPTION_FLAG, AT(fresh) },
+	{ "dry-run", NP_OPTION_FLAG, AT(dry_run), .letter = 'n' },
+#undef AT
 	{ NULL },
 };
 
@@ -1765,10 +1772,10 @@ static const struct np_option own[] = {
 static int run_validate(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct validate v = { .constant = NAN };
-	struct ask ask = { .repeats = 2 };
+	struct validate_options own_options = { .repeats = 2 };
 	struct cli_options o;
 	char *path = NULL;
-	int rc = cli_options_parse(self, argc, argv, &ask, &o);
+	int rc = cli_options_parse(self, argc, argv, &own_options, &o);
 
 	if (rc >= 0)
 		return rc;
@@ -1776,8 +1783,8 @@ static int run_validate(const struct cli_cmd *self, int argc, char **argv)
 	if (!o.output && asprintf(&path, "%s.pairs.json", o.app) < 0)
 		return cli_fail("out of memory");
 	v.path = o.output ? o.output : path;
-	v.repeats = ask.repeats;
-	rc = validate(&v, &ask, &o);
+	v.repeats = own_options.repeats;
+	rc = validate(&v, &own_options, &o);
 	np_validate_result_free(&v.result);
 	np_validate_list_free(&v.list);
 	np_pairs_free(&v.pairs);

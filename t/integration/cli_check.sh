@@ -223,7 +223,7 @@ test_check_reports_directories_of_users_made_by_others() {
 	bash -c "$(sed -n '/uid 23456/s/.*|//p' <<<"$OUT" | sed 's/;.*//')"
 	equal "what is left" "$(cd "$users" && echo *)" "0 20003 30001"
 	run netprof check --make-users 20001 20003 30001
-	equal "what was made" "$RC $OUT" "0 1 made, 2 existed, 0 failed"
+	equal "what was made" "$RC $OUT" "0 directories of users: 1 made, 2 existed, 0 failed"
 	equal "whose they are" "$(stat -c '%u %a' "$users"/{20001,30001})" \
 		"$(printf '%s 2750\n' 20001 30001)"
 	run netprof check
@@ -234,7 +234,7 @@ test_check_reports_directories_of_users_made_by_others() {
 	rmdir "$users/20001"
 	mkdir "$users/20001" && chown 23456 "$users/20001"
 	run netprof check --make-users 20001 20003
-	equal "one that is taken" "$RC $OUT" "1 0 made, 1 existed, 1 failed"
+	equal "one that is taken" "$RC $OUT" "1 directories of users: 0 made, 1 existed, 1 failed"
 	contains "which" "$ERR" "$users/20001: belongs to another user"
 	equal "and not touched" "$(stat -c %u "$users/20001")" 23456
 }
@@ -253,7 +253,7 @@ test_directories_of_users_are_made_by_root_only() {
 	equal "wrong use" "$RC" 2
 	run netprof check --make-users # for all users that the system lists
 	equal "of all" "$RC" 0
-	contains "of all" "$OUT" '^[0-9]+ made, [0-9]+ existed, 0 failed$'
+	contains "of all" "$OUT" '^directories of users: [0-9]+ made, [0-9]+ existed, 0 failed$'
 }
 
 test_a_new_store_passes_check() {

@@ -14,7 +14,7 @@ test_runs_are_removed_after_confirmation() {
 	fft=$S/store/users/$MY_UID/fft
 	run netprof forget fft 3001
 	equal "exit status without a terminal" "$RC" 1
-	contains "what it asks" "$ERR" 'Remove 1 of your 18 runs of fft\?.*--yes'
+	contains "what it asks" "$ERR" 'Remove 1 of the 18 own runs of fft for good\?.*--yes'
 	equal "runs that are left" "$(ls "$fft" | wc -l)" 18
 	run netprof forget --yes fft 3001
 	equal "what it says" "$OUT$ERR" "removed 1 run of fft"
