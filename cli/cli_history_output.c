@@ -389,7 +389,10 @@ static void cause_row(const char *name, const struct np_blame_range *r,
 		printf("%10s", "");
 	snprintf(range, sizeof(range), "%s to %s", cli_sec(fmax(r->low, 0),
 		 low), cli_sec(fmax(r->high, 0), high));
-	cli_left(stdout, range, 20);
+	if (*node)
+		cli_left(stdout, range, 20);
+	else
+		fputs(range, stdout);
 	printf("%s\n", node);
 }
 
@@ -406,7 +409,7 @@ static void say_causes(const struct cli_history *p)
 	    b->verdict == NP_BLAME_NOT_SLOW ||
 	    job_state(p) != JOB_COMPARABLE)
 		return;
-	cli_head("%-*s%10s%8s  %-20s", cli_name_column(35, 1), "Cause", "Cost",
+	cli_head("%-*s%10s%8s  %s", cli_name_column(35, 1), "Cause", "Cost",
 		 "Share", "90 % interval");
 	for (int c = 0; c < NP_N_CAUSES; c++) {
 		char node[300];
@@ -515,22 +518,41 @@ static void say_probes(const struct cli_history *p)
 			     100 * p->x.delayed);
 }
 
-/* One neighbour; a star marks those that shared a node with the job. */
-static void neighbour_row(const struct cli_history *p, size_t i)
+/* The columns of a neighbour that are names. */
+enum { JOB, NAME, USER, LEAF, N_NAMES };
+
+/* Names are "" if the neighbour's job is private. */
+static void neighbour_names(const struct cli_history *p, size_t i,
+			    char name[N_NAMES][256])
 {
 	const struct np_acct_neighbour *b = &p->neighbour[i];
 	const struct np_acct_job *o = &p->h.job[b->job];
-	int width = cli_name_column(14, 1);
-	bool named = may_name(p, o);
 	char text[256];
 
-	cli_left(stdout, job_name(p, o, text, sizeof(text)), 12);
-	cli_left(stdout, named ? np_acct_text(&p->h, o->name, text,
-		 sizeof(text)) : "", width);
-	cli_left(stdout, named ? np_acct_text(&p->h, o->user, text,
-		 sizeof(text)) : "", 9);
-	cli_left(stdout, np_acct_leaf(&p->h, b->leaf, text, sizeof(text)),
-		 11);
+	snprintf(name[JOB], 256, "%s", job_name(p, o, text, sizeof(text)));
+	snprintf(name[LEAF], 256, "%s", np_acct_leaf(&p->h, b->leaf, text,
+						     sizeof(text)));
+	name[NAME][0] = name[USER][0] = '\0';
+	if (!may_name(p, o))
+		return;
+	snprintf(name[NAME], 256, "%s", np_acct_text(&p->h, o->name, text,
+						     sizeof(text)));
+	snprintf(name[USER], 256, "%s", np_acct_text(&p->h, o->user, text,
+						     sizeof(text)));
+}
+
+/* One neighbour; a star marks those that shared a node with the job. */
+static void neighbour_row(const struct cli_history *p, size_t i,
+			  const int width[N_NAMES])
+{
+	const struct np_acct_neighbour *b = &p->neighbour[i];
+	char name[N_NAMES][256];
+
+	neighbour_names(p, i, name);
+	for (int c = 0; c < N_NAMES; c++) {
+		cli_left(stdout, name[c], width[c]);
+		putchar(' ');
+	}
 	printf("%5u", b->nodes);
 	cli_right_sec(b->to - b->from, 9);
 	cli_right_as(cli_rate, b->rate, 11);
@@ -541,6 +563,9 @@ static void neighbour_row(const struct cli_history *p, size_t i)
 /* The neighbours, those with the most node-seconds during the job first. */
 static void say_neighbours(const struct cli_history *p)
 {
+	size_t shown = p->n_neighbours < MAX_ROWS ? p->n_neighbours : MAX_ROWS;
+	int width[N_NAMES] = { 11, cli_name_column(13, 1), 8, 10 };
+	char name[N_NAMES][256];
 	bool same = false;
 
 	if (!p->n_neighbours) {
@@ -548,11 +573,16 @@ static void say_neighbours(const struct cli_history *p)
 			     "other job was on its leaf switches");
 		return;
 	}
-	cli_head("%-12s%-*s%-9s%-11s%5s%9s%11s%9s", "Neighbour",
-		 cli_name_column(14, 1), "Name", "User", "Leaf", "Nodes",
-		 "Overlap", "Traffic", "Cost");
-	for (size_t i = 0; i < p->n_neighbours && i < MAX_ROWS; i++) {
-		neighbour_row(p, i);
+	for (size_t i = 0; i < shown; i++) {
+		neighbour_names(p, i, name);
+		for (int c = 0; c < N_NAMES; c++)
+			width[c] = cli_widen(width[c], name[c]);
+	}
+	cli_head("%-*s %-*s %-*s %-*s %5s%9s%11s%9s", width[JOB], "Neighbour",
+		 width[NAME], "Name", width[USER], "User", width[LEAF], "Leaf",
+		 "Nodes", "Overlap", "Traffic", "Cost");
+	for (size_t i = 0; i < shown; i++) {
+		neighbour_row(p, i, width);
 		same |= p->neighbour[i].same_node;
 	}
 	if (p->n_neighbours > MAX_ROWS)
@@ -672,7 +702,7 @@ static void say_missing(const struct cli_history *p)
 			     "nodes count as one leaf switch");
 	if (p->h.damaged)
 		cli_labelled(stdout, "Missing", "%zu row%s of the accounting "
-			     "that could not be read", p->h.damaged,
+			     "could not be read", p->h.damaged,
 			     cli_s(p->h.damaged));
 }
 

@@ -579,16 +579,6 @@ static void say_nothing_measured(const struct np_profile *p, char *buf)
 			"--switches=1 --netprofile=%s job.sh", p->runs->app);
 }
 
-/* "1.2 MB/s" */
-static const char *rate(double bytes_per_sec, char buf[CLI_NUMBER])
-{
-	char bytes[CLI_NUMBER];
-
-	snprintf(buf, CLI_NUMBER, "%.20s/s",
-		 cli_bytes((uint64_t)bytes_per_sec, bytes));
-	return buf;
-}
-
 /* The verdict if the idle network is not known, and how to measure it. */
 static void say_no_baseline(const struct np_profile *p, char *buf)
 {
@@ -611,7 +601,7 @@ static void say_contradiction(const struct np_profile *p, char *buf)
 	const struct np_verdict *v = &p->verdict;
 	char per_sec[CLI_NUMBER], share[CLI_NUMBER];
 
-	rate(v->rate, per_sec);
+	cli_rate(v->rate, per_sec);
 	if (v->doubt == NP_DOUBT_SILENT)
 		snprintf(buf, CLI_SENTENCE,
 			 "%s: network use not known yet: "
@@ -676,7 +666,7 @@ static void say_use(const struct np_profile *p, char *buf)
 		snprintf(buf, CLI_SENTENCE,
 			 "idle: the network was not idle: "
 			 "each measured node sent and received %s.",
-			 rate(p->verdict.rate, per_sec));
+			 cli_rate(p->verdict.rate, per_sec));
 		return;
 	}
 	if (p->verdict.use == NP_USE_UNKNOWN) {

@@ -314,6 +314,13 @@ int cli_name_column(int width, int n)
 	return got < least ? least : got > 2 * width ? 2 * width : got;
 }
 
+int cli_widen(int width, const char *text)
+{
+	int own = (int)cli_width(text);
+
+	return own > width && cli_columns() == CLI_UNLIMITED ? own : width;
+}
+
 /* Pads by columns of the terminal; the width of printf() counts bytes. */
 void cli_left(FILE *f, const char *text, int width)
 {

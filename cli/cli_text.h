@@ -57,6 +57,11 @@ int cli_page_columns(void);
  * wide.
  */
 int cli_name_column(int width, int n);
+/*
+ * Width of a column after it has a cell with this text.  It grows only where
+ * the output is not limited; elsewhere cells are cut.
+ */
+int cli_widen(int width, const char *text);
 
 /* Print text, wrapped; all lines but the first are indented. */
 void cli_wrap(FILE *f, const char *text, int indent);
@@ -105,8 +110,8 @@ void cli_head(const char *format, ...);
 void cli_bar(FILE *f, double share, int width);
 
 /*
- * Print a bold label, and text that is wrapped to the right of it; nothing if the
- * text is "".
+ * Print a bold label, and text that is wrapped to the right of it; nothing if
+ * the text is "".
  */
 #define CLI_LABEL 11
 __attribute__((format(printf, 3, 4)))

@@ -2,8 +2,8 @@
  * netprof blame: which applications, leaf switches and nodes cost most time
  * over some days, from Slurm's accounting alone.
  *
- * np_job_cost.h compares all runs with comparable ones and sums up what they lost
- * while other applications shared their leaf switches. This file loads the
+ * np_job_cost.h compares all runs with comparable ones and sums up what they
+ * lost while other applications shared their leaf switches. This file loads the
  * accounting, as netprof explain does, and prints the result.
  */
 #include <stdio.h>
@@ -31,14 +31,24 @@ struct blame_opt {
 /* Pairs of applications, the most costly first. */
 static void pair_rows(const struct np_acct *h, const struct np_job_cost *t)
 {
-	int width = cli_name_column(24, 2);
+	size_t shown = t->n_pairs < MAX_ROWS ? t->n_pairs : MAX_ROWS;
+	int width = cli_name_column(23, 2);
 	char text[400];
 
 	if (!t->n_pairs)
 		return;
-	cli_head("%-*s %-*s%6s%10s  %s", width, "Slowed", width, "By", "Runs",
-		 "Node-h", "90 %");
-	for (size_t i = 0; i < t->n_pairs && i < MAX_ROWS; i++) {
+	for (size_t i = 0; i < shown; i++) {
+		const struct np_job_cost_pair *p = &t->pair[i];
+
+		width = cli_widen(width, cli_blame_app(h, p->user, p->name,
+						       text, sizeof(text)));
+		width = cli_widen(width, cli_blame_app(h, p->by_user,
+						       p->by_name, text,
+						       sizeof(text)));
+	}
+	cli_head("%-*s %-*s%6s%12s  %s", width, "Slowed", width, "By", "Runs",
+		 "Node-hours", "90 % interval");
+	for (size_t i = 0; i < shown; i++) {
 		const struct np_job_cost_pair *p = &t->pair[i];
 
 		cli_blame_app(h, p->user, p->name, text, sizeof(text));
@@ -46,7 +56,7 @@ static void pair_rows(const struct np_acct *h, const struct np_job_cost *t)
 		putchar(' ');
 		cli_blame_app(h, p->by_user, p->by_name, text, sizeof(text));
 		cli_left(stdout, text, width);
-		printf("%6u%10.1f  %.1f..%.1f\n", p->runs, p->node_hours.mean,
+		printf("%6u%12.1f  %.1f to %.1f\n", p->runs, p->node_hours.mean,
 		       p->node_hours.low, p->node_hours.high);
 	}
 	if (t->n_pairs > MAX_ROWS)
@@ -56,36 +66,44 @@ static void pair_rows(const struct np_acct *h, const struct np_job_cost *t)
 /* Not printed without a topology, as there is only one leaf switch then. */
 static void leaf_rows(const struct np_acct *h, const struct np_job_cost *t)
 {
+	size_t shown = t->n_leaves < MAX_ROWS ? t->n_leaves : MAX_ROWS;
 	int width = cli_name_column(40, 1);
 	char text[256];
 
 	if (!t->n_leaves || h->one_leaf)
 		return;
-	cli_head("%-*s%10s", width, "Leaf switch", "Node-h");
-	for (size_t i = 0; i < t->n_leaves && i < MAX_ROWS; i++) {
+	for (size_t i = 0; i < shown; i++)
+		width = cli_widen(width, np_acct_leaf(h, t->leaf[i].leaf, text,
+						      sizeof(text)));
+	cli_head("%-*s%12s", width, "Leaf switch", "Node-hours");
+	for (size_t i = 0; i < shown; i++) {
 		cli_left(stdout, np_acct_leaf(h, t->leaf[i].leaf, text,
 					      sizeof(text)), width);
-		printf("%10.1f\n", t->leaf[i].node_hours);
+		printf("%12.1f\n", t->leaf[i].node_hours);
 	}
 }
 
 /* Nodes on which the same jobs take longer than elsewhere. */
 static void node_rows(const struct np_acct *h, const struct np_job_cost *t)
 {
+	size_t shown = t->n_nodes < MAX_ROWS ? t->n_nodes : MAX_ROWS;
 	int width = cli_name_column(28, 1);
 	char text[256];
 
 	if (!t->n_nodes)
 		return;
-	cli_head("%-*s%6s%12s%10s  %s", width, "Node", "Runs", "Slower",
-		 "Node-h", "95 %");
-	for (size_t i = 0; i < t->n_nodes && i < MAX_ROWS; i++) {
+	for (size_t i = 0; i < shown; i++)
+		width = cli_widen(width, np_acct_node(h, t->node[i].node, text,
+						      sizeof(text)));
+	cli_head("%-*s%6s%12s%10s  %s", width, "Node", "Runs", "Node-hours",
+		 "Slower", "95 % interval");
+	for (size_t i = 0; i < shown; i++) {
 		const struct np_job_cost_node *n = &t->node[i];
 
 		cli_left(stdout, np_acct_node(h, n->node, text, sizeof(text)),
 			 width);
-		printf("%6u%10.1f %%%10.1f  %.1f..%.1f\n", n->runs,
-		       100 * n->slower.mean, n->node_hours,
+		printf("%6u%12.1f%8.1f %%  %.1f to %.1f %%\n", n->runs,
+		       n->node_hours, 100 * n->slower.mean,
 		       100 * n->slower.low, 100 * n->slower.high);
 	}
 }
@@ -105,7 +123,7 @@ static int print_text(const struct np_acct *h, const struct np_job_cost *t)
 			     "nodes count as one leaf switch");
 	if (h->damaged)
 		cli_labelled(stdout, "Missing", "%zu row%s of the accounting "
-			     "that could not be read", h->damaged,
+			     "could not be read", h->damaged,
 			     cli_s(h->damaged));
 	if (t->n_pairs)
 		cli_labelled(stdout, "Next", "netprof explain JOB shows what "

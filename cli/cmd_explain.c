@@ -432,15 +432,16 @@ static void say_held(double held_sec, const struct np_state *s)
 
 /* A leaf switch that the job is kept off, and the job that is the reason. */
 static void cause_row(const struct explanation *e,
-		      const struct np_state_cause *c)
+		      const struct np_state_cause *c, int leaf_width,
+		      int app_width)
 {
 	char victim[CLI_NUMBER] = "this one";
 
 	if (!cli_victim_self(e->job, c))
 		snprintf(victim, sizeof(victim), "%u", c->victim);
-	cli_left(stdout, c->leaf, cli_name_column(20, 2));
+	cli_left(stdout, c->leaf, leaf_width);
 	printf(" %-10u ", c->other);
-	cli_left(stdout, cli_app_name(c->other_app), cli_name_column(20, 2));
+	cli_left(stdout, cli_app_name(c->other_app), app_width);
 	printf(" %-12s", victim);
 	cli_right_as(cli_change, c->slowdown, 9);
 	putchar('\n');
@@ -467,15 +468,20 @@ static size_t other_leaves(const struct explanation *e)
 /* The decision of placement, one row for each leaf switch. */
 static void say_causes(const struct explanation *e)
 {
+	const struct np_state_cause *c = e->job->cause;
+	int leaf_width = cli_name_column(20, 2), app_width = leaf_width;
 	size_t others = other_leaves(e);
 
 	if (!e->job->n_causes)
 		return;
-	cli_head("%-*s %-10s %-*s %-12s%9s", cli_name_column(20, 2),
-		 "Kept off leaf", "Due to job", cli_name_column(20, 2),
-		 "Application", "Would slow", "By");
+	for (size_t i = 0; i < e->job->n_causes; i++) {
+		leaf_width = cli_widen(leaf_width, c[i].leaf);
+		app_width = cli_widen(app_width, cli_app_name(c[i].other_app));
+	}
+	cli_head("%-*s %-10s %-*s %-12s%9s", leaf_width, "Kept off leaf",
+		 "Due to job", app_width, "Application", "Would slow", "By");
 	for (size_t i = 0; i < e->job->n_causes; i++)
-		cause_row(e, &e->job->cause[i]);
+		cause_row(e, &c[i], leaf_width, app_width);
 	if (others && e->job->n_causes < NP_STATE_MAX_CAUSES)
 		printf("%zu more: reserved for pending jobs, or without a node "
 		       "that this job may use\n", others);
@@ -569,14 +575,15 @@ static void say_where(const char *id, const char *app, const char *verb,
 }
 
 /* The overlap is only known for jobs that have ended. */
-static void neighbour_row(const struct neighbour *b, bool ended)
+static void neighbour_row(const struct neighbour *b, bool ended, int app_width,
+			  int leaves_width)
 {
 	char id[CLI_NUMBER];
 
 	printf("%-11s ", cli_job_name(b->id, b->array, b->task, id));
-	cli_left(stdout, cli_app_name(b->app), cli_name_column(20, 2));
+	cli_left(stdout, cli_app_name(b->app), app_width);
 	putchar(' ');
-	cli_left(stdout, *b->leaves ? b->leaves : "-", cli_name_column(20, 2));
+	cli_left(stdout, *b->leaves ? b->leaves : "-", leaves_width);
 	if (ended)
 		cli_right_sec(b->overlap_sec, 11);
 	cli_right_as(cli_change, b->slowdown, ended ? 13 : 24);
@@ -586,15 +593,22 @@ static void neighbour_row(const struct neighbour *b, bool ended)
 /* The table of neighbours. Long lists are cut; --parsable has all. */
 static void say_neighbours(const struct explanation *e, bool ended)
 {
-	int width;
+	size_t shown = e->n_neighbours < MAX_ROWS ? e->n_neighbours : MAX_ROWS;
+	int app_width = cli_name_column(20, 2), leaves_width = app_width;
 
 	if (!e->n_neighbours)
 		return;
-	width = cli_name_column(20, 2);
-	cli_head("%-11s %-*s %-*s%11s%13s", "Neighbour", width, "Application",
-		 width, "Leaf switches", ended ? "Overlap" : "", "Predicted");
-	for (size_t i = 0; i < e->n_neighbours && i < MAX_ROWS; i++)
-		neighbour_row(&e->neighbour[i], ended);
+	for (size_t i = 0; i < shown; i++) {
+		const struct neighbour *b = &e->neighbour[i];
+
+		app_width = cli_widen(app_width, cli_app_name(b->app));
+		leaves_width = cli_widen(leaves_width, b->leaves);
+	}
+	cli_head("%-11s %-*s %-*s%11s%13s", "Neighbour", app_width,
+		 "Application", leaves_width, "Leaf switches",
+		 ended ? "Overlap" : "", "Predicted");
+	for (size_t i = 0; i < shown; i++)
+		neighbour_row(&e->neighbour[i], ended, app_width, leaves_width);
 	if (e->n_neighbours > MAX_ROWS)
 		printf("%zu more (--parsable)\n", e->n_neighbours - MAX_ROWS);
 	if (ended && e->ended.more_neighbours)

@@ -253,7 +253,7 @@ static int gather(struct profiles *all, struct cli_store *s,
 }
 
 /* Print one line of the list. */
-static void text_row(const struct row *r)
+static void text_row(const struct row *r, int name_width, int owner_width)
 {
 	const struct np_profile *pr = &r->profile;
 	char owner[64], buf[CLI_NUMBER], use[64], levels[24];
@@ -266,24 +266,36 @@ static void text_row(const struct row *r)
 		snprintf(use, sizeof(use), "%s", cli_use_name(pr));
 	snprintf(levels, sizeof(levels), pr->ev.n_levels == 1 ? "%zu level" :
 		 pr->ev.n_levels ? "%zu levels" : "-", pr->ev.n_levels);
-	cli_left(stdout, r->app, cli_name_column(20, 1));
-	printf(" %-10s%5zu %-10s %-19s %s\n", owner, r->n_runs,
+	cli_left(stdout, r->app, name_width);
+	putchar(' ');
+	cli_left(stdout, owner, owner_width);
+	printf("%5zu %-10s %-19s %s\n", r->n_runs,
 	       r->n_runs ? cli_day(r->last, buf) : "-", use, levels);
 }
 
 /* An empty list is no error, but a hint on standard error says how to begin. */
 static int list_text(const struct profiles *all)
 {
+	int name_width = cli_name_column(20, 1), owner_width = 10;
+	char owner[64];
+
 	if (!all->n) {
 		fputs("netprof: no profiles yet: sbatch --netprofile=NAME "
 		      "job.sh makes one\n", stderr);
 		return CLI_DONE;
 	}
-	printf("%s%-*s %-10s%5s %-10s %-19s %s%s\n", cli_colour(CLI_BOLD),
-	       cli_name_column(20, 1), "Application", "Owner", "Runs", "Last",
+	for (size_t i = 0; i < all->n; i++) {
+		const struct row *r = &all->row[i];
+
+		cli_owner_name(r->owner, r->uid, owner, sizeof(owner));
+		name_width = cli_widen(name_width, r->app);
+		owner_width = cli_widen(owner_width, owner);
+	}
+	printf("%s%-*s %-*s%5s %-10s %-19s %s%s\n", cli_colour(CLI_BOLD),
+	       name_width, "Application", owner_width, "Owner", "Runs", "Last",
 	       "Use", "Load levels", cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < all->n; i++)
-		text_row(&all->row[i]);
+		text_row(&all->row[i], name_width, owner_width);
 	return CLI_DONE;
 }
 

@@ -165,16 +165,19 @@ static void legend(const struct cli_matrix *m)
 	if (latency || half || beyond || doubt || none || !some)
 		putchar('\n');
 	if (latency)
-		cli_say(CLI_PLAIN, 2, "* by model mixture, from latencies "
-			"alone: for %s it was not measured how much the "
-			"co-runner slows the synthetic load", m->model->name);
+		cli_say(CLI_PLAIN, 2, "* from latencies alone, by model "
+			"mixture: %s also needs to know how much the "
+			"co-runner slows the synthetic load, which was not "
+			"measured", m->model->name);
 	if (half)
-		cli_say(CLI_PLAIN, 2, "+ by another model: for %s it was not "
-			"measured how much the load slows the column, or the "
-			"row slows the load", m->model->name);
+		cli_say(CLI_PLAIN, 2, "+ by another model: %s also needs to "
+			"know how much the load slows the column and how much "
+			"the row slows the load, and one of them was not "
+			"measured", m->model->name);
 	if (beyond)
-		cli_wrap(stdout, "! stronger or weaker than every synthetic "
-			 "load: taken from the end of the curve", 2);
+		cli_wrap(stdout, "! the co-runner is stronger or weaker than "
+			 "every load level: the end of the sensitivity curve "
+			 "is used", 2);
 	if (doubt)
 		cli_wrap(stdout, "? uncertain: netprof predict ROW COLUMN "
 			 "says why", 2);

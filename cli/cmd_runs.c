@@ -28,7 +28,8 @@ static void quantiles_of(const struct np_record *r, double *p50, double *p99)
 }
 
 /* Print one run; NaN is printed as "-". */
-static void text_row(const struct np_record *r, enum np_run_use use)
+static void text_row(const struct np_record *r, enum np_run_use use,
+		     int level_width)
 {
 	char buf[CLI_NUMBER], id[64];
 	uint64_t n = np_run_latency(r).n;
@@ -42,18 +43,25 @@ static void text_row(const struct np_record *r, enum np_run_use use)
 	cli_right_sec(n ? p50 : NAN, 9);
 	cli_right_sec(n ? p99 : NAN, 9);
 	putchar(' ');
-	cli_left(stdout, r->level ? r->level->name : "-", cli_name_column(5, 1));
+	cli_left(stdout, r->level ? r->level->name : "-", level_width);
 	printf(" %s\n", np_run_use_name(use));
 }
 
 static int runs_text(const struct cli_profile *p)
 {
+	const struct np_runs *runs = &p->r.runs;
+	int level_width = cli_name_column(5, 1);
+
+	for (size_t i = 0; i < runs->n; i++)
+		if (runs->run[i]->level)
+			level_width = cli_widen(level_width,
+						runs->run[i]->level->name);
 	printf("%s%-14s %-10s%9s%7s%9s%9s%9s %-*s %s%s\n",
 	       cli_colour(CLI_BOLD), "Run", "Start", "Time", "Nodes", "Probes",
-	       "p50", "p99", cli_name_column(5, 1), "Level", "Use",
+	       "p50", "p99", level_width, "Level", "Use",
 	       cli_colour(CLI_PLAIN));
-	for (size_t i = 0; i < p->r.runs.n; i++)
-		text_row(p->r.runs.run[i], p->profile.ev.use[i]);
+	for (size_t i = 0; i < runs->n; i++)
+		text_row(runs->run[i], p->profile.ev.use[i], level_width);
 	return CLI_DONE;
 }
 

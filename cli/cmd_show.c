@@ -405,13 +405,12 @@ static void print_probes(FILE *f, const struct np_profile *p)
 static void print_traffic(FILE *f, const struct np_profile *p)
 {
 	double rate = p->verdict.rate;
-	char bytes[CLI_NUMBER];
+	char text[CLI_NUMBER];
 
 	if (!isnan(rate))
 		cli_labelled(f, "Traffic", "%seach measured node sent and "
-			     "received %s/s", rate < NP_VERDICT_SILENT ?
-			     "almost none: " : "",
-			     cli_bytes((uint64_t)rate, bytes));
+			     "received %s", rate < NP_VERDICT_SILENT ?
+			     "almost none: " : "", cli_rate(rate, text));
 }
 
 /* The share of delayed probes, if there was an idle baseline. */

@@ -123,11 +123,12 @@ static int print_summary(const struct status *t)
 }
 
 /* One leaf switch; a slowdown above the limit is coloured. */
-static void leaf_row(const struct status *t, const struct np_state_leaf *l)
+static void leaf_row(const struct status *t, const struct np_state_leaf *l,
+		     int name_width)
 {
 	bool much = l->worst_slowdown > t->s->max_slowdown;
 
-	cli_left(stdout, *l->name ? l->name : "(none)", cli_name_column(20, 1));
+	cli_left(stdout, *l->name ? l->name : "(none)", name_width);
 	printf("%6u%6u%13u%6u%13u", l->n_nodes, l->n_idle, l->n_unavailable,
 	       l->n_jobs, l->n_known);
 	if (much)
@@ -159,13 +160,16 @@ static void print_other_leaves(const struct status *t, size_t from)
 static void print_leaves(const struct status *t, size_t rows)
 {
 	size_t n = t->s->n_leaves, shown = n <= rows ? n : rows - 1;
+	int name_width = cli_name_column(20, 1);
 
+	for (size_t i = 0; i < shown; i++)
+		name_width = cli_widen(name_width, t->leaf[i]->name);
 	/* The slowdown is the worst that is predicted for a job there. */
-	cli_head("%-*s%6s%6s%13s%6s%13s%16s", cli_name_column(20, 1), "Leaf",
+	cli_head("%-*s%6s%6s%13s%6s%13s%16s", name_width, "Leaf",
 		 "Nodes", "Idle", "Down/drained", "Jobs", "With profile",
 		 "Worst slowdown");
 	for (size_t i = 0; i < shown; i++)
-		leaf_row(t, t->leaf[i]);
+		leaf_row(t, t->leaf[i], name_width);
 	if (shown < n)
 		print_other_leaves(t, shown);
 }
@@ -207,45 +211,59 @@ static void causes_text(const struct np_state_job *j,
 			 cli_app_name(worst->other_app));
 }
 
-/* One job that is kept apart, with its worst cause. */
-static void apart_row(const struct np_state_job *j)
+/* Columns of the table of jobs kept apart; the last one has no width. */
+enum { JOB, APPLICATION, RESTRICTION, BECAUSE_OF, WOULD_SLOW, N_COLUMNS };
+
+/* The cells of one job that is kept apart, with its worst cause. */
+static void apart_row(const struct np_state_job *j, char cell[N_COLUMNS][LINE])
 {
 	const struct np_state_cause *c = cli_worst_cause(j);
-	char id[CLI_NUMBER], restriction[LINE], from[128] = "-", why[128] = "-";
-	char by[CLI_NUMBER];
+	char id[CLI_NUMBER], by[CLI_NUMBER];
 
-	restriction_text(j, restriction, sizeof(restriction));
-	cli_job_name(j->id, j->array, j->task, id);
-	if (c) {
-		causes_text(j, c, from, sizeof(from));
-		if (cli_victim_self(j, c))
-			snprintf(why, sizeof(why), "itself %s", cli_change(
-				 c->slowdown, by));
-		else
-			snprintf(why, sizeof(why), "%u %s", c->victim,
-				 cli_change(c->slowdown, by));
-	}
-	printf("%-11s ", id);
-	cli_left(stdout, cli_app_name(j->app), cli_name_column(13, 3));
-	putchar(' ');
-	cli_left(stdout, restriction, cli_name_column(24, 3));
-	putchar(' ');
-	cli_left(stdout, from, cli_name_column(14, 3));
-	printf(" %s\n", why);
+	snprintf(cell[JOB], LINE, "%s", cli_job_name(j->id, j->array, j->task,
+						     id));
+	snprintf(cell[APPLICATION], LINE, "%s", cli_app_name(j->app));
+	restriction_text(j, cell[RESTRICTION], LINE);
+	strcpy(cell[BECAUSE_OF], "-");
+	strcpy(cell[WOULD_SLOW], "-");
+	if (!c)
+		return;
+	causes_text(j, c, cell[BECAUSE_OF], LINE);
+	cli_change(c->slowdown, by);
+	if (cli_victim_self(j, c))
+		snprintf(cell[WOULD_SLOW], LINE, "itself %s", by);
+	else
+		snprintf(cell[WOULD_SLOW], LINE, "%u %s", c->victim, by);
 }
 
 /* The table of jobs kept apart, at most `rows` lines. */
 static void print_apart(const struct status *t, size_t rows)
 {
 	size_t n = t->n_apart, shown = n <= rows ? n : rows - 1;
+	int width[WOULD_SLOW] = {
+		11, cli_name_column(13, 3), cli_name_column(24, 3),
+		cli_name_column(14, 3),
+	};
+	char cell[N_COLUMNS][LINE];
 
 	if (!n)
 		return;
-	cli_head("%-11s %-*s %-*s %-*s %s", "Job", cli_name_column(13, 3),
-		 "Application", cli_name_column(24, 3), "Restriction",
-		 cli_name_column(14, 3), "Because of", "Would slow");
-	for (size_t i = 0; i < shown; i++)
-		apart_row(t->apart[i]);
+	for (size_t i = 0; i < shown; i++) {
+		apart_row(t->apart[i], cell);
+		for (int c = 0; c < WOULD_SLOW; c++)
+			width[c] = cli_widen(width[c], cell[c]);
+	}
+	cli_head("%-*s %-*s %-*s %-*s %s", width[JOB], "Job",
+		 width[APPLICATION], "Application", width[RESTRICTION],
+		 "Restriction", width[BECAUSE_OF], "Because of", "Would slow");
+	for (size_t i = 0; i < shown; i++) {
+		apart_row(t->apart[i], cell);
+		for (int c = 0; c < WOULD_SLOW; c++) {
+			cli_left(stdout, cell[c], width[c]);
+			putchar(' ');
+		}
+		puts(cell[WOULD_SLOW]);
+	}
 	if (shown < n)
 		printf("%zu more (shown with --all)\n", n - shown);
 }

@@ -1021,7 +1021,7 @@ static int run_tasks(struct validate *v, struct cli_alloc *at,
 /* ---- text ---- */
 
 #define MAX_LISTED 5 /* pairs in the table */
-#define NAME_COLUMNS 14 /* width of a program's name */
+#define NAME_COLUMNS 13 /* width of a program's name */
 
 static const char *name_of(const struct validate *v, size_t i)
 {
@@ -1205,15 +1205,15 @@ static size_t *by_size_of_error(const struct validate *v, size_t *n)
 }
 
 /* One pair with its prediction and flags. */
-static void print_pair(const struct validate *v, size_t i)
+static void print_pair(const struct validate *v, size_t i, int name_width)
 {
 	const struct np_prediction *p = &v->prediction[i];
 	char flags[256], ends[64];
 	size_t n = v->list.n;
 
-	cli_left(stdout, name_of(v, i / n), NAME_COLUMNS - 1);
+	cli_left(stdout, name_of(v, i / n), name_width);
 	putchar(' ');
-	cli_left(stdout, name_of(v, i % n), NAME_COLUMNS - 1);
+	cli_left(stdout, name_of(v, i % n), name_width);
 	putchar(' ');
 	cli_right_as(cli_change, measured(v, i)->mean, 9);
 	cli_right_as(cli_change, p->slowdown, 10);
@@ -1231,15 +1231,18 @@ static void print_pair(const struct validate *v, size_t i)
 static int print_worst(const struct validate *v)
 {
 	size_t n, *at = by_size_of_error(v, &n);
+	int name_width = NAME_COLUMNS;
 
 	if (!at)
 		return cli_fail("out of memory");
+	for (size_t i = 0; i < v->list.n; i++)
+		name_width = cli_widen(name_width, name_of(v, i));
 	if (n)
-		cli_head("%-*s%-*s%9s%10s%15s  %s", NAME_COLUMNS,
-			 "Slowed", NAME_COLUMNS, "By", "Measured", "Predicted",
+		cli_head("%-*s %-*s %9s%10s%15s  %s", name_width,
+			 "Slowed", name_width, "By", "Measured", "Predicted",
 			 "90 % interval", "Notes");
 	for (size_t i = 0; i < n && i < MAX_LISTED; i++)
-		print_pair(v, at[i]);
+		print_pair(v, at[i], name_width);
 	free(at);
 	return CLI_DONE;
 }

@@ -258,6 +258,11 @@ test_tables_follow_the_width_of_the_output() {
 	contains "in 80 columns" "$(COLUMNS=80 netprof list)" '^weather-forecast-en~ '
 	contains "in 100 columns" "$(COLUMNS=100 netprof list)" "^$name  "
 	contains "in a pipe" "$(netprof list)" "^$name "
+	equal "where the owners are, in a pipe" \
+		"$(netprof list | awk '{ print index($0, " " $2) }' | sort -u)" "$((${#name} + 1))"
+	sed -i "s/\"leaf2\"/\"$name\"/" "$S/store/placement/state.json"
+	equal "lengths of lines of leaf switches, in a pipe" "$(netprof status |
+		awk '/^Leaf / { on = 1 } !NF { on = 0 } on { print length }' | sort -u | wc -l)" 1
 	between "columns of a matrix" "$(COLUMNS=60 netprof matrix | wc -L)" 30 60
 	contains "levels that do not fit" "$(COLUMNS=60 netprof show fft)" '^Under load \(more\) '
 	contains "names of a matrix" "$(COLUMNS=80 netprof matrix)" ' weather-forec~'
