@@ -402,7 +402,7 @@ $(addprefix $(BUILD)/bench_,predict qn sharing): $(BUILD)/t/bench_baseline.o $(A
 	$(call say,LD)
 	$(call link,$(GSL) $(LIBM))
 
-# The cost of execution graphs, beside a solver of linear programs.
+# The cost of execution graphs, compared with a solver of linear programs.
 $(BUILD)/bench_tolerance: $(call objs,$(wildcard \
 		analysis/latency/t/bench/bench_*.c) \
 		analysis/latency/t/some_exchange.c) $(ANALYSIS_LIBS)

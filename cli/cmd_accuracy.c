@@ -815,7 +815,7 @@ const struct cli_cmd cmd_accuracy = {
 "                     traces were recorded (default: what netprof loggps\n"
 "                     measured)\n"
 "  --seed=N           seed of the bootstrap that makes the intervals\n"
-"  --json, --parsable print for programs; --parsable separates fields by |\n\n"
+"  --json, --parsable output for programs; --parsable separates fields by |\n\n"
 "Errors are percentage points of slowdown: mean, median and max of the absolute\n"
 "error, and bias (predicted minus measured).  <=10, >20: share of the cases with\n"
 "an absolute error up to 10 points, and beyond 20.  recall, prec.: recall and\n"

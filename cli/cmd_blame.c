@@ -335,7 +335,7 @@ const struct cli_cmd cmd_blame = {
 "their leaf switches, on which leaf switches that was, and on which nodes jobs\n"
 "took longer than the same jobs elsewhere.  What may be chance is excluded.\n\n"
 "  --since=AGE         how far back, such as 36h (default 7d)\n"
-"  --json, --parsable  print for programs; --parsable (-P) as in sacct\n"
+"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
 "  --metrics           print gauges for a monitoring system, as netprof metrics\n"
 "  -o, --output=FILE   with --metrics: write FILE; readers see it complete or\n"
 "                      not at all\n"

@@ -651,7 +651,7 @@ const struct cli_cmd cmd_check = {
 "works.  Each line says ok, warning or problem, and what to do.  Any user may\n"
 "run it and sees what that user may read; it sees most as root on the host of\n"
 "slurmctld.  Exits with 1 if there is a problem.\n\n"
-"  --json, --parsable  print for programs; --parsable (-P) as in sacct\n"
+"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
 "  --versions          only check whether the installed plugins, or these, fit\n"
 "                      the installed Slurm\n"
 "  --make-store        as root: make the store and its missing directories, for\n"

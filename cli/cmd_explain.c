@@ -1479,7 +1479,7 @@ const struct cli_cmd cmd_explain = {
 "the predicted slowdown.  For a job that ended: its neighbours and, if it was\n"
 "measured (--netprofile), how much longer it took than alone and how much of\n"
 "that its neighbours account for.  JOB is a number, or ARRAY_TASK.\n\n"
-"  --json, --parsable  print for programs; --parsable (-P) as in sacct\n"
+"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
 "  --plot=FILE         draw leaf traffic and neighbours as SVG, PNG or PDF\n"
 "  --since=AGE         how far back runs are compared, such as 7d (default 30d)\n"
 "  --metrics-url=URL   use this Prometheus server instead of MetricsURL, or none\n"

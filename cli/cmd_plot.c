@@ -247,7 +247,7 @@ const struct cli_cmd cmd_plot = {
 "  -o, --output=FILE  write a file: .svg, .png or .pdf\n"
 "  --only=PART        latency, curve or time\n"
 "  --ascii            use only ASCII characters on the terminal\n"
-"  --json             print the numbers, for programs\n"
+"  --json             output for programs: the numbers\n"
 "  --user=NAME, --published\n"
 "                     whose profile, as for netprof show",
 	.examples =

@@ -587,7 +587,7 @@ const struct cli_cmd cmd_predict = {
 "                      other nodes of the same leaf switch (leaf, the default),\n"
 "                      or across its uplink (uplink)\n"
 "  --model=M           use this model instead of " NP_MODEL_DEFAULT "; see netprof accuracy\n"
-"  --json, --parsable  print for programs; --parsable (-P) as in sacct\n"
+"  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
 "  --user=NAME, --published\n"
 "                      whose profiles to use, as for netprof show",
 	.examples =

@@ -332,7 +332,7 @@ static void put_denial(json_object *list, const struct np_state_denial *c)
 
 static const struct cli_table table = {
 	"Kind|Name|App|Leaves|Nodes|Idle|Unavailable|Jobs|Known|WorstSlowdown|Action|"
-	"Applied|Until|HeldSec|From|Slowdown|Mode|AgeSec|Stale",
+	"Applied|Until|HeldSec|Other|Slowdown|Mode|AgeSec|Stale",
 	{
 		{ "leaves",
 		  "=leaf|name|||n_nodes|idle|unavailable|jobs|known|worst_slowdown|||"

@@ -580,7 +580,7 @@ const struct cli_cmd cmd_loggps = {
 "  --dry-run          print the plan without measuring\n"
 "  --show             print the last result\n"
 "  --cluster=NAME     with --show: result of this cluster (default: any)\n"
-"  --json             print JSON",
+"  --json             output for programs",
 	.examples =
 "  salloc -N2 --exclusive netprof loggps\n"
 "  netprof loggps --show\n",

@@ -1620,7 +1620,7 @@ const struct cli_cmd cmd_tolerance = {
 "  --shared-links         messages to one rank arrive one after the other\n"
 "  --overlap              as --serial, but receiving a message takes only the\n"
 "                         overhead of processor time, not that of its bytes\n"
-"  --noise=FILE           as --serial, with detours of processors: lines with\n"
+"  --noise=FILE           as --serial, with interruptions: lines with\n"
 "                         a start and a length in ns; or MEAN:LENGTH, such as\n"
 "                         1ms:20us\n"
 "  --topology=T           latency of wires and switches: fat-tree:K,\n"
@@ -1637,7 +1637,7 @@ const struct cli_cmd cmd_tolerance = {
 "  --pairs                also show which ranks its messages are between\n"
 "  --collective=NAME[:BYTES]=ALGORITHM  for a trace, see netprof help trace\n"
 "  --plot=FILE            draw a figure instead: .svg, .png or .pdf\n"
-"  --json, --parsable     for programs",
+"  --json, --parsable     output for programs",
 	.examples =
 "  netprof tolerance lammps\n"
 "  netprof tolerance --topology=fat-tree:16 lammps\n"

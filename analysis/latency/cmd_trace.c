@@ -181,7 +181,7 @@ const struct cli_cmd cmd_trace = {
 "  --collective=NAME[:BYTES]=ALGORITHM\n"
 "                    messages of a collective: linear, binomial, ring,\n"
 "                    recursive-doubling or dissemination\n"
-"  --json, --parsable  for programs",
+"  --json, --parsable  output for programs",
 	.examples =
 "  netprof trace lammps\n"
 "  netprof trace ./netprof-trace\n"

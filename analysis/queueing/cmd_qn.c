@@ -827,7 +827,7 @@ const struct cli_cmd cmd_qn = {
 "  --memory=SIZE      limit of memory (1G); reject networks that need more\n"
 "  --percentile=P,... also print percentiles of the response time\n"
 "  --plot=FILE        draw a figure instead: .svg, .png or .pdf\n"
-"  --json, --parsable the same for programs; --parsable (-P) as in sacct",
+"  --json, --parsable output for programs; --parsable (-P) as in sacct",
 	.examples =
 "  netprof qn web.json\n"
 "  netprof qn --customers=1-21:5 web.json\n",

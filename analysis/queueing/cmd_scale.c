@@ -929,7 +929,7 @@ const struct cli_cmd cmd_scale = {
 "  --at=P,...         numbers of processes to predict\n"
 "  --speed=F          predict for processors that are F times as fast\n"
 "  --plot=FILE        draw a figure instead: .svg, .png or .pdf\n"
-"  --json, --parsable the same for programs; --parsable (-P) as in sacct",
+"  --json, --parsable output for programs; --parsable (-P) as in sacct",
 	.examples =
 "  netprof scale solver.*.mpiP\n"
 "  netprof scale --parsable --at=64,128 solver.*.mpiP\n",

@@ -731,7 +731,7 @@ const struct cli_cmd cmd_replay = {
 "  --seed=N          seed of --map=random\n"
 "  --plot=FILE       draw tasks over time: .svg, .png or .pdf\n"
 "  --json, --parsable\n"
-"                    for programs",
+"                    output for programs",
 	.examples =
 "  netprof replay stencil.workload\n"
 "  netprof replay --set=fabric=2 first.goal second.goal\n",

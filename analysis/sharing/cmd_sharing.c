@@ -858,7 +858,7 @@ const struct cli_cmd cmd_sharing = {
 "                  switch carries at once (no limit)\n"
 "  --plot=FILE     draw transfers over time: .svg, .png or .pdf\n"
 "  --json, --parsable\n"
-"                  for programs; --parsable separates by |",
+"                  output for programs; --parsable (-P) as in sacct",
 	.examples =
 "  netprof sharing two.scheme\n"
 "  netprof sharing --model=maxmin --plot=two.svg two.scheme\n",
