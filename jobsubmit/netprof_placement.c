@@ -29,31 +29,31 @@ static double began_sec; /* CLOCK_MONOTONIC, when init() was called last */
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static atomic_bool wanted; /* the thread should run */
-static bool lives;	   /* the thread exists */
-static atomic_uint begins; /* number of calls of init() */
+static atomic_bool should_run; /* the thread should */
+static bool is_running;	       /* the thread exists */
+static atomic_uint n_inits;    /* number of calls of init() */
 
-/* Whether the thread may go on with what it began at that call of init(). */
-static bool go_on(void *begin)
+/* Whether the thread may continue what it began after that call of init(). */
+static bool go_on(void *n_init)
 {
-	return atomic_load(&wanted) &&
-	       *(unsigned *)begin == atomic_load(&begins);
+	return atomic_load(&should_run) &&
+	       *(unsigned *)n_init == atomic_load(&n_inits);
 }
 
-/* Sleep, whatever users do; but not if the thread should end. */
-static void rest(double sec)
+/* Sleep, whatever users submit; end early if the thread should end. */
+static void sleep_sec(double sec)
 {
 	struct timespec end = np_mono_after(sec);
 
 	pthread_mutex_lock(&lock);
-	while (atomic_load(&wanted) &&
+	while (atomic_load(&should_run) &&
 	       !pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &end))
 		;
 	pthread_mutex_unlock(&lock);
 }
 
 /* Make passes until the thread should end or begin anew. */
-static void decide(unsigned begin)
+static void make_passes(unsigned n_init)
 {
 	struct np_placer *placer;
 	struct np_placer_next next;
@@ -62,9 +62,9 @@ static void decide(unsigned begin)
 		np_ctl_error("out of memory: placement is off");
 		return;
 	}
-	while (go_on(&begin)) {
-		np_placer_run(placer, go_on, &begin, &next);
-		rest(next.rest_sec);
+	while (go_on(&n_init)) {
+		np_placer_run(placer, go_on, &n_init, &next);
+		sleep_sec(next.rest_sec);
 		np_shared_wait(shared, next.wait_sec);
 	}
 	np_placer_free(placer);
@@ -73,17 +73,17 @@ static void decide(unsigned begin)
 /* The thread. */
 static void *run(void *arg)
 {
-	unsigned begin;
+	unsigned n_init;
 
 	(void)arg;
 	pthread_mutex_lock(&lock);
 	do {
-		begin = atomic_load(&begins);
+		n_init = atomic_load(&n_inits);
 		pthread_mutex_unlock(&lock);
-		decide(begin);
+		make_passes(n_init);
 		pthread_mutex_lock(&lock);
-	} while (atomic_load(&wanted) && begin != atomic_load(&begins));
-	lives = false;
+	} while (atomic_load(&should_run) && n_init != atomic_load(&n_inits));
+	is_running = false;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
 	return NULL;
@@ -95,11 +95,11 @@ static int start(void)
 	int rc = 0;
 
 	pthread_mutex_lock(&lock);
-	atomic_store(&wanted, true);
-	atomic_fetch_add(&begins, 1);
-	if (!lives)
+	atomic_store(&should_run, true);
+	atomic_fetch_add(&n_inits, 1);
+	if (!is_running)
 		rc = np_thread_start(run, NULL);
-	lives |= !rc;
+	is_running |= !rc;
 	pthread_mutex_unlock(&lock);
 	return rc;
 }
@@ -134,7 +134,7 @@ static void fini(void)
 	struct timespec end = np_mono_after(END_SEC);
 
 	pthread_mutex_lock(&lock);
-	atomic_store(&wanted, false);
+	atomic_store(&should_run, false);
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
 	if (shared) {
@@ -142,7 +142,7 @@ static void fini(void)
 		np_shared_wake(shared);
 	}
 	pthread_mutex_lock(&lock);
-	while (lives &&
+	while (is_running &&
 	       !pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &end))
 		;
 	pthread_mutex_unlock(&lock);

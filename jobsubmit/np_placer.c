@@ -1,3 +1,7 @@
+/*
+ * One pass of placement: read Slurm's state and the store, decide, write the
+ * decision into the jobs, publish it to the callbacks, and save it.
+ */
 #include "np_placer.h"
 
 #include <errno.h>
@@ -22,7 +26,7 @@
 
 /* ---- Is this slurmctld the active controller? ---- */
 
-#define ASK_EVERY_SEC 60 /* slurm.conf may change, by scontrol reconfigure */
+#define CONF_SEC 60 /* slurm.conf may change, by scontrol reconfigure */
 
 /* Whether two names are of the same host, with or without a domain. */
 static bool same_host(const char *a, const char *b)
@@ -55,13 +59,13 @@ int np_controller_read_conf(struct np_controller *c, const slurm_conf_t *conf,
 	return 0;
 }
 
-/* Load slurm.conf, at most once per ASK_EVERY_SEC. */
+/* Load slurm.conf, at most once per CONF_SEC. */
 static int read_slurm_conf(struct np_controller *c, struct np_err *err)
 {
 	slurm_conf_t *conf = NULL;
 	int rc;
 
-	if (c->asked_sec && np_mono_sec() - c->asked_sec < ASK_EVERY_SEC)
+	if (c->asked_sec && np_mono_sec() - c->asked_sec < CONF_SEC)
 		return 0;
 	if (gethostname(c->host, sizeof(c->host) - 1))
 		return np_errf(err, -EAGAIN, "gethostname: %s",
@@ -152,7 +156,7 @@ void np_settings_policy(const struct np_settings *s,
 #define MAX_LINES 5 /* about one job in an hour */
 #define HOUR_SEC 3600
 
-/* Of a decision. How long or until when a job is held makes no difference. */
+/* Digest of a decision, without how long or until when a job is held. */
 static uint64_t
 digest(const struct np_job_snapshot *v, const struct np_outcome *o)
 {
@@ -167,7 +171,8 @@ digest(const struct np_job_snapshot *v, const struct np_outcome *o)
 }
 
 /*
- * Whether a job has had its lines of this hour; its decision may keep changing.
+ * Whether a job has had all its lines of this hour: its decision may keep
+ * changing.
  */
 static bool is_over_limit(struct np_cached_job *cached, int64_t now_sec)
 {
@@ -221,15 +226,15 @@ void np_state_set_trouble(int rc, const struct np_err *why,
 		np_errf(trouble, rc, "no decision: %s", strerror(-rc));
 }
 
-void np_state_log_trouble(struct np_err *said, const struct np_err *trouble)
+void np_state_log_trouble(struct np_err *logged, const struct np_err *trouble)
 {
-	if (!strcmp(said->text, trouble->text))
+	if (!strcmp(logged->text, trouble->text))
 		return;
 	if (trouble->text[0])
 		np_ctl_error("%s", trouble->text);
 	else
 		np_ctl_info("placement works fully again");
-	*said = *trouble;
+	*logged = *trouble;
 }
 
 /* ---- denied names ---- */
@@ -274,7 +279,7 @@ void np_denied_gather(const struct np_job_snapshot *v,
 	}
 }
 
-/* Index of a logged denial; told->n: it was not logged. */
+/* Index of a logged denial; logged->n: it was not logged. */
 static size_t find_logged(const struct np_denied_logged *logged, uint32_t uid,
 			  const char *app)
 {
@@ -286,8 +291,8 @@ static size_t find_logged(const struct np_denied_logged *logged, uint32_t uid,
 	return i;
 }
 
-/* Enter a denial as logged, at its index or in place of the oldest. */
-static void remember(struct np_denied_logged *logged, size_t at,
+/* Add a denial to the logged ones, at its index or in place of the oldest. */
+static void add_logged(struct np_denied_logged *logged, size_t at,
 		     const struct np_denied *d)
 {
 	if (at == logged->n && logged->n < NP_DENIED_KEEP) {
@@ -339,7 +344,7 @@ size_t np_denied_log(const struct np_job_snapshot *v,
 
 		if (at < logged->n && logged->at[at].auth == one->auth)
 			continue;
-		remember(logged, at, one);
+		add_logged(logged, at, one);
 		np_ctl_info("uid %u may not use the profile name \"%s\": %s; "
 			    "its jobs of that name count as unknown", one->uid,
 			    one->app, one->why);
@@ -364,8 +369,8 @@ static int by_id(const void *a, const void *b)
 	return np_order_u32(&(*x)->id, &(*y)->id);
 }
 
-/* The jobs of a snapshot by id, as pointers. NULL: out of memory. */
-static const struct np_job_entry **sorted(const struct np_job_snapshot *v)
+/* Pointers to the jobs of a snapshot, sorted by id. NULL: out of memory. */
+static const struct np_job_entry **jobs_by_id(const struct np_job_snapshot *v)
 {
 	const struct np_job_entry **s = calloc(v->n_jobs + 1, sizeof(*s));
 
@@ -438,6 +443,7 @@ static void fill_pending(struct causes *causes, const struct np_placement *p,
 		np_placement_causes(p, i, add_cause, causes);
 }
 
+/* Fill in one job, pending or running. */
 static void fill_job(struct causes *causes, const struct np_placement *p,
 		     size_t i, struct np_state_job *to)
 {
@@ -479,7 +485,7 @@ static void fill_job(struct causes *causes, const struct np_placement *p,
 static int fill_jobs(const struct np_job_snapshot *v,
 		     const struct np_placement *p, struct np_state *s)
 {
-	struct causes causes = { .v = v, .entry = sorted(v) };
+	struct causes causes = { .v = v, .entry = jobs_by_id(v) };
 
 	s->job = calloc(v->n_jobs + 1, sizeof(*s->job));
 	if (!s->job || !causes.entry) {
@@ -583,6 +589,7 @@ int np_state_make(const struct np_state_input *t,
 	return rc;
 }
 
+/* slurmctld has 19 times as long for itself as a pass takes. */
 #define REST_TO_WORK 19
 
 double np_placer_gap_sec(double took_sec, double interval_sec)
@@ -594,9 +601,9 @@ double np_placer_gap_sec(double took_sec, double interval_sec)
 
 #define MAX_UPDATES 500	   /* in one pass */
 #define READ_SEC 0.5	   /* time to read the store in one pass */
-#define IDLE_SEC 5	   /* between two passes where placement is off */
+#define IDLE_SEC 5	   /* between two looks at netprof.conf while off */
 #define STATE_SEC 5	   /* between two state.json if nothing changed */
-#define OFF_SEC 60	   /* between two full passes where placement is off */
+#define OFF_SEC 60	   /* between two full passes while placement is off */
 #define MISSED_SEC 3600	   /* between two lines about missed changes */
 #define ARRIVAL_SEC 5	   /* longest time from job_submit to a visible job */
 
@@ -638,7 +645,7 @@ struct pass {
 	bool news; /* a decision or the list of jobs differs from the last */
 	double began_sec; /* of the pass */
 	double save_sec;  /* of writing the store; 0: not reached */
-	struct np_err trouble; /* that does not prevent a decision */
+	struct np_err trouble; /* one that does not prevent a decision */
 };
 
 int np_placer_new(struct np_shared *shared, struct np_placer **out)
@@ -1011,7 +1018,7 @@ write_store(struct np_placer *c, struct pass *r, struct np_state *state)
 		r->trouble = c->state_trouble;
 }
 
-static void clean_up(struct pass *r)
+static void release_pass(struct pass *r)
 {
 	np_placement_free(r->placement);
 	np_job_snapshot_free(&r->jobs);
@@ -1070,7 +1077,7 @@ void np_placer_run(struct np_placer *c, bool (*go_on)(void *arg), void *arg,
 	struct pass r = { .began_sec = np_mono_sec() };
 	const struct np_place_conf *place = &c->settings.conf.place;
 	struct np_err why = NP_ERR_INIT;
-	bool again = false, at_work;
+	bool again = false, enabled;
 	int rc;
 
 	*next = (struct np_placer_next){ NP_PLACER_LEAST_GAP_SEC, IDLE_SEC };
@@ -1098,10 +1105,10 @@ void np_placer_run(struct np_placer *c, bool (*go_on)(void *arg), void *arg,
 		r.trouble = c->settings.trouble;
 	np_state_log_trouble(&c->logged_trouble, &r.trouble);
 	log_missed(c);
-	clean_up(&r);
-	at_work = np_place_conf_enabled(place);
+	release_pass(&r);
+	enabled = np_place_conf_enabled(place);
 	c->idle_until_sec =
-		at_work || again || rc ? 0 : np_mono_sec() + OFF_SEC;
+		enabled || again || rc ? 0 : np_mono_sec() + OFF_SEC;
 	next->rest_sec = np_placer_gap_sec(worked_sec(&r), place->interval_sec);
-	next->wait_sec = again ? 0 : at_work ? place->interval_sec : IDLE_SEC;
+	next->wait_sec = again ? 0 : enabled ? place->interval_sec : IDLE_SEC;
 }

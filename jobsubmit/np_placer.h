@@ -126,10 +126,10 @@ void np_state_set_trouble(int rc, const struct np_err *why,
 			  struct np_err *trouble);
 
 /*
- * Log trouble, or that it is over, once: only if it differs from *said, which
+ * Log trouble, or that it is over, once: only if it differs from *logged, which
  * is updated.
  */
-void np_state_log_trouble(struct np_err *said, const struct np_err *trouble);
+void np_state_log_trouble(struct np_err *logged, const struct np_err *trouble);
 
 /*
  * ---- denied names ----

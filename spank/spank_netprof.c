@@ -54,9 +54,9 @@ const char plugin_type[] = "spank";
 unsigned int plugin_version = SLURM_VERSION_NUMBER;
 const unsigned int spank_plugin_version = 1;
 
-static bool fits;
+static bool fits; /* built for the Slurm that has loaded it */
 
-__attribute__((constructor)) static void fit_in(void)
+__attribute__((constructor)) static void adopt_version(void)
 {
 	uint32_t built_for = plugin_version, loader = np_loader_version();
 
@@ -81,7 +81,10 @@ static size_t n_listening;
 /* Earliest time at which a record exists (CLOCK_MONOTONIC). */
 static double record_sec;
 
-/* The user sees it with srun -v only; netprof.log always has it. */
+/*
+ * Say why something is not measured: in netprof.log, and on the terminal only
+ * with srun -v.
+ */
 __attribute__((format(printf, 1, 2)))
 static void complain(const char *fmt, ...)
 {
@@ -109,10 +112,10 @@ static int load_conf(int ac, char **av, struct np_err *err)
 
 enum { OPT_PROFILE, OPT_PERIOD, OPT_COMPRESS, OPT_CALIBRATE, OPT_TRACE };
 
-/* What the user typed, or a script had. */
+/* The options, as given on the command line or in a batch script. */
 static struct {
-	bool asked, trace;
-	char app[NP_APP_MAX + 1];  /* ""; as below: not given */
+	bool profile, trace;
+	char app[NP_APP_MAX + 1];  /* "", here and below: not given */
 	char period[39];	   /* "Period=100ms" */
 	char level[NP_LEVEL_NAME]; /* or NP_LAUNCH_LEVEL_AUTO */
 	char rail[NP_LEVEL_NAME];  /* of the level; "": all */
@@ -122,7 +125,7 @@ static struct {
 static int take_profile(const char *arg, struct np_err *err)
 {
 	/* From a job's environment a missing argument arrives as "(null)". */
-	given.asked = true;
+	given.profile = true;
 	given.app[0] = '\0';
 	if (!arg || !strcmp(arg, "(null)"))
 		return 0;
@@ -325,7 +328,9 @@ static long env_number(const char *name)
  */
 extern uint16_t *slurm_get_srun_port_range(void) __attribute__((weak));
 
-static int listen_once(char *rendezvous_text, size_t size, struct np_err *err)
+/* Open one rendezvous socket, and append how to reach it to the text. */
+static int open_rendezvous(char *rendezvous_text, size_t size,
+			   struct np_err *err)
 {
 	const uint16_t *range =
 		slurm_get_srun_port_range ? slurm_get_srun_port_range() : NULL;
@@ -373,7 +378,7 @@ static void announce_rendezvous(int ac, char **av)
 	if (!rc && !conf.enabled)
 		return;
 	while (!rc && n_listening < want)
-		rc = listen_once(rendezvous_text, sizeof(rendezvous_text),
+		rc = open_rendezvous(rendezvous_text, sizeof(rendezvous_text),
 				 &err);
 	if (rc) {
 		stop_listening();
@@ -438,7 +443,7 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	unsetenv(NP_TRACING_ENV);
 	if (given.trace && fits && !getenv(NP_HELPER_ENV))
 		announce_tracing(ac, av);
-	if (getenv(NP_HELPER_ENV) || !(given.asked || (app && *app)))
+	if (getenv(NP_HELPER_ENV) || !(given.profile || (app && *app)))
 		return 0;
 	if (fits)
 		announce_rendezvous(ac, av);
@@ -448,8 +453,8 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	return 0;
 }
 
-static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
-		   struct np_step_context *f)
+static void gather_context(spank_t sp, int ac, char **av, char srun[PATH_MAX],
+			   struct np_step_context *f)
 {
 	ssize_t len = readlink("/proc/self/exe", srun, PATH_MAX - 1);
 	int argc = 0;
@@ -457,7 +462,7 @@ static void gather(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 	srun[len > 0 ? len : 0] = '\0';
 	*f = (struct np_step_context){
 		.helper_step = getenv(NP_HELPER_ENV) != NULL,
-		.asked = given.asked,
+		.asked = given.profile,
 		.app = given.app[0] ? given.app : NULL,
 		.env_app = getenv("NETPROF_APP"),
 		.period = given.period[0] ? given.period : NULL,
@@ -522,7 +527,10 @@ static void wait_for_level(const struct np_launch_request *request)
 				 request->level, ms);
 }
 
-/* Delay until a record exists; none where a level runs before the step. */
+/*
+ * Time until a record exists; 0 if a level runs before the step, as the record
+ * then begins at once.
+ */
 static double record_after_sec(const struct np_launch_request *request)
 {
 	struct np_rendezvous_entry v;
@@ -593,7 +601,7 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 
 	if (!fits)
 		return 0;
-	gather(sp, ac, av, srun, &f);
+	gather_context(sp, ac, av, srun, &f);
 	request = &f.step;
 	plan = np_launch_decide(&f, &err);
 	if (plan == NP_LAUNCH_IGNORE || !n_listening)
@@ -618,7 +626,7 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 /* ---- the nodes of a step ---- */
 
 #define SCRIPT_WAIT_MS 1000 /* for records to be saved before Slurm kills */
-#define JOIN_WAIT_MS 400 /* for the agent to end: less than Slurm's own pause */
+#define AGENT_WAIT_MS 400 /* for the agent to end: shorter than Slurm's wait */
 
 static pid_t *agent_pid; /* in a page that slurmstepd shares with its tasks */
 
@@ -768,7 +776,7 @@ static void wait_for_agent(void)
 	p.fd = (int)syscall(SYS_pidfd_open, *agent_pid, 0);
 	if (p.fd < 0)
 		return;
-	poll(&p, 1, JOIN_WAIT_MS);
+	poll(&p, 1, AGENT_WAIT_MS);
 	close(p.fd);
 }
 
