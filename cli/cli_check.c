@@ -976,7 +976,7 @@ static void check_contents(struct cli_check *c)
 	"netprof in slurm.conf, and was slurmctld reconfigured since?"
 
 /*
- * Users whose jobs go by a published name that they are not authorised to use.
+ * Users whose jobs have a published name that they are not authorised to use.
  * Whether the jobs run that program is for the administrator to find out. The
  * first Claim= line for a name excludes everybody else, unless it has the word
  * "default".

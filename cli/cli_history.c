@@ -199,7 +199,7 @@ int cli_history_since(char *text, void *sec, struct np_err *err)
 	return 0;
 }
 
-/* A decimal number below Slurm's special values; *p moves behind it. */
+/* A decimal number below Slurm's special values; *p moves past it. */
 static bool take_number(const char **p, uint32_t *out)
 {
 	unsigned long n;

@@ -136,7 +136,7 @@ const char *cli_sec(double sec, char buf[CLI_NUMBER])
 }
 
 /*
- * Removes zeros behind the point, and the point if nothing is left behind it.
+ * Removes zeros after the point, and the point if no digit is left after it.
  */
 const char *cli_setting_sec(double sec, char buf[CLI_NUMBER])
 {
@@ -370,7 +370,7 @@ const char *cli_cut(const char *text, size_t width, char *buf, size_t len)
 }
 
 /*
- * Breaks at blanks only. column is where the text begins, so that text behind
+ * Breaks at blanks only. column is where the text begins, so that text after
  * a label is wrapped correctly.
  */
 void cli_wrap_after(FILE *f, const char *text, int indent, size_t column)

@@ -65,7 +65,7 @@ int cli_widen(int width, const char *text);
 
 /* Print text, wrapped; all lines but the first are indented. */
 void cli_wrap(FILE *f, const char *text, int indent);
-/* The same behind a label: the first line begins at that column. */
+/* The same after a label: the first line begins at that column. */
 void cli_wrap_after(FILE *f, const char *text, int indent, size_t column);
 
 /* cli_wrap() to standard output, in a colour. */

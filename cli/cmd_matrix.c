@@ -1,7 +1,7 @@
 /*
  * netprof matrix: the predicted slowdown of every pair of applications.
  *
- * Rows are victims and columns are co-runners.  A mark behind a number says
+ * Rows are victims and columns are co-runners.  A mark after a number says
  * that it was predicted in another way than was asked for, or is uncertain,
  * and a legend below explains the marks that occur.  An application without
  * the measurements that the model needs has a column, but no row.

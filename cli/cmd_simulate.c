@@ -3,9 +3,10 @@
  *
  * Jobs, cluster, profiles and policies are read first.  Then every policy is
  * simulated (np_simulate.h) with every seed, which draws the profiles of the
- * jobs anew; the first policy is the one that all others are compared with.  Results are means over the seeds.  Two of them keep single jobs, those
- * of the first seed under the first and the last policy, to show which users
- * and sizes of jobs gain or lose.
+ * jobs anew; the first policy is the one that all others are compared with.
+ * Results are means over the seeds.  Two of them keep single jobs, those of the
+ * first seed under the first and the last policy, to show which users and sizes
+ * of jobs gain or lose.
  *
  * Times are seconds of the log; node-hours are kept as node-seconds.
  */
@@ -562,7 +563,7 @@ static int take_switch(void *arg, const struct np_slurm_line *line,
 
 /*
  * Find the next of the keys in YAML text and copy its value, one word; *at
- * moves behind it.  false: there is none.
+ * moves past it.  false: there is none.
  */
 static bool yaml_value(const char **at, const char *const key[], char *buf,
 		       size_t len)

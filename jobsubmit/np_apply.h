@@ -46,7 +46,7 @@ int np_update_send(uint32_t job_id, const char *job_id_str,
 
 struct np_applied {
 	size_t updates, failures;
-	bool cut;  /* not all that narrows was written: until the next decision
+	bool cut;  /* not all restrictions were written: until the next decision
 		      it is unknown which leaves jobs may use */
 	bool more; /* there is more to write: make another pass soon */
 	struct np_written *written; /* what the jobs contain now */
@@ -54,14 +54,14 @@ struct np_applied {
 };
 
 /*
- * Write what narrows first, as np_outcome requires, and then the rest. A job
- * that changed meanwhile, or whose update Slurm refused, keeps those jobs from
- * being opened that conflict with it, and no others: p is told of it
- * (np_placement_unwritten()), and cache which user was faster.
+ * Write restrictions first, as np_outcome requires, and then the rest. If a job
+ * changed meanwhile, or Slurm refused its update, the jobs that conflict with
+ * it are not given more leaves, and no others: it is reported to p
+ * (np_placement_unwritten()), and its user to the cache.
  *
  * Each owner has a share (np_array.h) of max_updates. go_on(arg) is called
- * before each update; once it returns false, nothing more is opened. shared
- * learns of each update, so that job_modify recognises it. Returns 0 or
+ * before each update; once it returns false, no job is given more leaves.
+ * shared records each update, so that job_modify recognises it. Returns 0 or
  * -ENOMEM.
  */
 int np_apply(const struct np_job_snapshot *v, struct np_placement *p,

@@ -575,7 +575,7 @@ static void change_list(job_desc_msg_t *d, const struct np_written *w,
 	c->put = strdup(d->exc_nodes);
 }
 
-/* Keep a hold of ours that ends later than the begin time requested. */
+/* Keep a hold by placement that ends later than the requested begin time. */
 static void change_begin_time(job_desc_msg_t *d, const struct np_written *w,
 			      struct np_change *c)
 {

@@ -44,8 +44,7 @@
 #define FIRST_SAVE_MS 1000  /* for the store to refuse records */
 #define SELECT_MS 3000	    /* for the choice of a level; srun waits for it */
 #define LAST_SAVE_MS 200    /* less than srun waits for "saved" */
-/* The log is told that the store does not answer after this. */
-#define SILENT_SEC 30.0
+#define SILENT_SEC 30.0	    /* of the store, after which the log has a line */
 #define NEIGHBOURS_FIRST_SEC 3.0
 #define NEIGHBOURS_EVERY_SEC 60.0 /* less than Slurm's MinJobAge of 300 */
 /* Later, queries are repeated after each such part of the run so far. */
@@ -594,7 +593,7 @@ static int ask_for_level(struct collector *c, struct np_err *err)
 
 /*
  * Use the level that the sensitivity curve needs most.  If it needs none, or
- * that cannot be told, srun need not wait and the program runs alone.
+ * the choice fails, srun need not wait and the program runs alone.
  */
 static void select_level(struct collector *c)
 {

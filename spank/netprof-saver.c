@@ -443,8 +443,7 @@ static void run_writer(const struct np_saver_who *as_user, char *const field[],
 #define REPLY_BYTES (1u << 20)	/* most that a client may leave unread */
 #define MAX_GROUPS 4096
 #define ADMIT_NS 10000000 /* pause when there are no descriptors left */
-/* After this the system's log is told that the store is slow. */
-#define ANSWER_SEC 30.0
+#define ANSWER_SEC 30.0 /* of the store, after which syslog gets a line */
 #define POLL_MS 1000 /* to check for slow workers */
 
 struct connection {

@@ -363,8 +363,8 @@ static void read_pending(struct np_registry *p, struct pending *s)
 }
 
 /*
- * A slot for one more connection, perhaps one whose connection has been silent
- * for long enough; NULL: all are taken by newer ones.
+ * A slot for one more connection: a free one, or one whose connection has been
+ * silent for long enough. NULL: there is none.
  */
 static struct pending *find_slot(struct np_registry *p, double now_sec)
 {
@@ -877,7 +877,8 @@ static void write_network(const struct np_agents *a, bool rails, char *text,
 
 /*
  * Dispatch agents to run a program with its arguments, perhaps with variables
- * before it.  What every process of ours is told about the network is added.
+ * before it.  The settings of the network, which all our processes get, are
+ * added.
  */
 __attribute__((format(printf, 5, 6)))
 static int dispatch(struct np_agents *a, const size_t member[], size_t n,
@@ -928,9 +929,10 @@ static bool find_rail(const struct np_agents *a, const size_t member[],
 }
 
 /*
- * Only agents on nodes of the step, each by the leaf that Slurm says it is on.
- * Names of leaves are sent to the probes, because names with dots cannot be
- * told from the address that a probe has.
+ * Choose pairs of nodes under one leaf switch, as Slurm's topology has them,
+ * from the agents on nodes of the step.  The probes get the names of the
+ * switches, because a probe cannot separate a name with dots from the rest of
+ * its address.
  */
 static size_t pick_pairs(struct np_agents *a, const size_t member[], size_t n,
 			 struct np_pair_group *group, bool *rails)

@@ -188,12 +188,12 @@ struct np_registry_count np_registry_count(const struct np_registry *p,
 
 /*
  * Leaf switch of the agent's node, and the adapter that leads to it; NULL: no
- * rails.  Both are borrowed, and its probe is told the names.
+ * rails.  Both are borrowed, and the agent's probe gets both.
  */
 void np_registry_set_leaf(struct np_registry *p, size_t member,
 			  const char *leaf, const char *nic);
 
-/* Have a waiting agent make n copies of itself. */
+/* Request that a waiting agent makes n copies of itself. */
 void np_registry_ask(struct np_registry *p, size_t member, size_t n);
 
 /*

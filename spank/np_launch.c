@@ -56,7 +56,7 @@ static enum wrapper wrapper_kind(const char *exe)
 	return PROGRAM;
 }
 
-/* The program that a command line runs; NULL: it cannot be told. */
+/* The program that a command line runs; NULL: unknown. */
 static const char *command_program(int argc, char **argv)
 {
 	if (argc < 1)

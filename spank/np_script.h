@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define NP_SCRIPT_SLOTS 64 /* most collectors of a job that are told */
+#define NP_SCRIPT_SLOTS 64 /* most collectors of a job */
 
 struct np_script {
 	int fd;		/* to poll(2) for POLLIN; -1: none */

@@ -82,7 +82,9 @@ static void line(double *curve, const double *x, const double *y,
 	curve[KNOTS] = 0;
 }
 
-/* Replace y by the nearest non-decreasing sequence (pool adjacent violators). */
+/*
+ * Replace y by the nearest non-decreasing sequence (pool adjacent violators).
+ */
 static void pool(double *y, double *w, size_t n)
 {
 	size_t len[n], blocks = 0;
@@ -134,7 +136,7 @@ int np_curve_fit(enum np_curve_shape shape, const double *utilisation,
 		return 0;
 	}
 	pool(y, w, knots);
-	for (size_t i = 0; i < knots; i++) /* move y directly behind x */
+	for (size_t i = 0; i < knots; i++) /* move y directly after x */
 		x[knots + i] = y[i];
 	return 0;
 }

@@ -1972,9 +1972,8 @@ struct np_requests {
  * a group with the same candidate nodes form a subgroup.
  *
  * A visibility group (vgroup) are all groups that everybody sees, or those of
- * one owner that others do not see. Leaves are shared by one visibility group
- * after the other, since a group cannot be in the way of one that does not see
- * it.
+ * one owner that others do not see. Leaves are assigned to one visibility group
+ * after the other, since a group cannot restrict one that does not see it.
  *
  * Only group_hold() and group_drop() transfer leaves. Invariants:
  *

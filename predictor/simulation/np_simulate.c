@@ -1622,7 +1622,7 @@ static void plan_free(struct plan *a)
 	free(a->part);
 }
 
-/* Make sure that there is a slot with memory behind those in use. */
+/* Make sure that there is a slot with memory after those in use. */
 static int add_slot(struct plan *a)
 {
 	struct slot s = { .from_sec = 0 };
@@ -1718,8 +1718,8 @@ static void release_nodes(const struct plan *a, struct slot *s,
 }
 
 /*
- * Reserve shared nodes in one slot. Reservations are rounded to bf_resolution, so some
- * of the nodes may be in use by jobs that have not ended in that slot.
+ * Reserve shared nodes in one slot. Reservations are rounded to bf_resolution,
+ * so some of the nodes may be in use by jobs that have not ended in that slot.
  */
 static void reserve_nodes(struct slot *s, const uint32_t *pos, size_t n,
 			  uint16_t cpus)
@@ -1971,7 +1971,7 @@ static int64_t plan_find(struct plan *a,
 
 
 /*
- * Index behind the last job that may start now. Jobs behind it need no plan, as
+ * Index after the last job that may start now. Jobs after it need no plan, as
  * nothing depends on their reservations.
  */
 static size_t last_candidate(const struct np_sim *s)

@@ -107,7 +107,8 @@ static size_t join_all(struct tree *t)
 
 /*
  * A grouping, judged by how short it and the distances can be described: two
- * means, within and between groups, what remains, and who is in which group.
+ * means, within and between groups, what remains, and which thing is in which
+ * group.
  */
 struct grouping {
 	size_t n;

@@ -1,5 +1,5 @@
 /*
- * The version of the Slurm program that loads a plugin of ours.
+ * The version of the Slurm program that loads a plugin of netprof.
  *
  * Slurm loads only plugins that report its own version, and a slurmctld without
  * one of its plugins does not start. Therefore our plugins report the loader's

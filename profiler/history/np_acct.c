@@ -376,7 +376,7 @@ static char *next_line(char **text)
 	return line;
 }
 
-/* The first line must name every required column, and none of ours twice. */
+/* The first line must name every required column, and no known one twice. */
 static int check_head(const char *name, const struct np_sacct_head *head,
 		      struct np_err *err)
 {

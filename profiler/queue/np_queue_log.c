@@ -22,7 +22,7 @@ const char *const np_queue_issue_text[NP_QUEUE_N_ODD] = {
 	[NP_QUEUE_BAD_LINE] = "Lines that could not be read",
 	[NP_QUEUE_NEVER_RAN] = "Jobs that never ran, ignored",
 	[NP_QUEUE_RUNNING] = "Jobs still running, replayed as far as they ran",
-	[NP_QUEUE_UNSORTED] = "Jobs behind a later one, sorted",
+	[NP_QUEUE_UNSORTED] = "Jobs out of order in the file, sorted",
 	[NP_QUEUE_NO_SIZE] = "Jobs without nodes or processors, ignored",
 	[NP_QUEUE_NO_LIMIT] = "Jobs without a time limit, given twice what "
 			      "they ran",

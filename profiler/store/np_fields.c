@@ -963,7 +963,7 @@ int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
 	return rc;
 }
 
-/* Refuses what a reader would refuse: its writer is told, not each reader. */
+/* Refuses what a reader would refuse, so that the writer gets the error. */
 void np_jput_fields(struct np_jput *o, json_object *in, const void *from,
 		    const struct np_fields *fs)
 {

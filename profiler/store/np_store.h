@@ -197,7 +197,7 @@ int np_store_make_user(struct np_store *s, uid_t uid, bool *made,
  * stores, the calibration and what commands write.
  */
 
-/* How the files of a directory are read, and who is told of unusable ones. */
+/* How the files of a directory are read, and how unusable ones are reported. */
 struct np_reader {
 	const struct np_dir *dir;
 	size_t max_bytes;      /* a larger file is skipped */
