@@ -888,8 +888,8 @@ static void put_policies(FILE *f, struct json_object *list)
 		for (size_t k = 0; k < NP_ARRAY_SIZE(cell); k++)
 			put_simulated(f, number_of(p, cell[k].key),
 				      cell[k].scale, cell[k].digits, NULL);
-		put_against(f, p, "recovered");
-		put_against(f, p, "delay");
+		put_against(f, p, "saved_share");
+		put_against(f, p, "wait_change_share");
 		fputs("</tr>\n", f);
 	}
 	fputs(END_TABLE, f);
@@ -917,7 +917,7 @@ static void put_groups(FILE *f, struct json_object *list)
 			 text_of(o, "who"));
 		put_simulated(f, number_of(o, "jobs"), 1, 0, NULL);
 		put_simulated(f, number_of(o, "wait_change_sec"), 1, 0, NULL);
-		put_simulated(f, number_of(o, "recovered_node_sec"), 1 / 3600.0,
+		put_simulated(f, number_of(o, "saved_node_sec"), 1 / 3600.0,
 			      1, NULL);
 		fputs("</tr>\n", f);
 	}
@@ -943,7 +943,7 @@ static void put_simulation(FILE *f, struct json_object *j)
 		 json_object_get_boolean(json_object_object_get(j, "stopped")) ?
 		 "  The simulation was stopped before its end." : "");
 	put_policies(f, json_object_object_get(j, "policies"));
-	put_groups(f, json_object_object_get(j, "who_paid"));
+	put_groups(f, json_object_object_get(j, "groups"));
 	fputs("</section>\n", f);
 }
 
@@ -1233,7 +1233,7 @@ static int gather_simulation(struct report *r, const char *path)
 	free(text);
 	if (strcmp(text_of(r->simulation, "command"), "simulate") ||
 	    !has_list(r->simulation, "policies") ||
-	    !has_list(r->simulation, "who_paid"))
+	    !has_list(r->simulation, "groups"))
 		return cli_fail("%s: expected the output of \"netprof simulate "
 				"--json\"", path);
 	return -1;

@@ -1907,14 +1907,14 @@ static const struct row {
 	{ "Utilisation", "utilisation", U_SHARE, AT(utilisation) },
 	{ "Makespan", "makespan_sec", U_SEC, AT(makespan_sec) },
 	{ "Node-hours used", "used_node_sec", U_HOURS, AT(used_node_sec) },
-	{ "Lost to interference", "lost_node_sec", U_HOURS, AT(lost_node_sec) },
+	{ "Node-hours lost", "lost_node_sec", U_HOURS, AT(lost_node_sec) },
 	{ "Jobs slowed", "jobs_slowed", U_COUNT, AT(slowed) },
 	{ "Ended by their time limit", "limits_reached", U_COUNT, AT(limits) },
 	{ "Jobs restricted", "jobs_restricted", U_COUNT, AT(was_restricted) },
 	{ "Jobs held", "jobs_held", U_COUNT, AT(held) },
 	{ "Held over 10 min", "jobs_held_long", U_COUNT, AT(held_long) },
 	{ "Held longest", "held_longest_sec", U_SEC, AT(held_longest_sec) },
-	{ "Released at MaxDefer", "jobs_let_go", U_COUNT, AT(let_go) },
+	{ "Released at MaxDefer", "jobs_released", U_COUNT, AT(let_go) },
 	{ "Started by backfill", "backfill_starts", U_COUNT,
 	  AT(backfill_starts) },
 };
@@ -2274,8 +2274,8 @@ static void put_policy(json_object *list, const struct cli_simulate *s,
 	if (!cli_put_if(o, "against_first", i && s->seeds_done))
 		return;
 	o = cli_put_object(o, "against_first");
-	put_share(o, "recovered", &p->gain.recovered);
-	put_share(o, "delay", &p->gain.delay);
+	put_share(o, "saved_share", &p->gain.recovered);
+	put_share(o, "wait_change_share", &p->gain.delay);
 	cli_put_computed(o, "wait_change_sec", p->gain.wait_change_sec);
 }
 
@@ -2295,26 +2295,26 @@ static void put_groups(json_object *list, const struct cli_simulate *s,
 						  sizeof(name)));
 		cli_put_count(o, "jobs", p[i].jobs);
 		cli_put_computed(o, "wait_change_sec", change_of(&p[i]));
-		cli_put_computed(o, "recovered_node_sec", p[i].recovered);
+		cli_put_computed(o, "saved_node_sec", p[i].recovered);
 	}
 	free(p);
 }
 
 static const struct cli_table parsable = {
-	"what|policy|mode|wait_mean_sec|wait_median_sec|wait_p95_sec|"
-	"bounded_slowdown|utilisation|makespan_sec|used_node_sec|"
-	"lost_node_sec|jobs_slowed|limits_reached|jobs_restricted|jobs_held|"
-	"jobs_held_long|held_longest_sec|jobs_let_go|recovered|"
-	"recovered_low|recovered_high|delay|delay_low|delay_high",
+	"What|Policy|Mode|WaitMeanSec|WaitMedianSec|WaitP95Sec|BoundedSlowdown|"
+	"Utilisation|MakespanSec|UsedNodeSec|LostNodeSec|JobsSlowed|"
+	"LimitsReached|JobsRestricted|JobsHeld|JobsHeldLong|HeldLongestSec|"
+	"JobsReleased|SavedShare|SavedLow|SavedHigh|WaitChangeShare|"
+	"WaitChangeLow|WaitChangeHigh",
 	{ { "policies",
 	    "=policy|policy|mode|wait_mean_sec|wait_median_sec|"
 	    "wait_p95_sec|bounded_slowdown|utilisation|makespan_sec|"
 	    "used_node_sec|lost_node_sec|jobs_slowed|limits_reached|"
 	    "jobs_restricted|jobs_held|jobs_held_long|held_longest_sec|"
-	    "jobs_let_go|against_first/recovered/value|"
-	    "against_first/recovered/low|against_first/recovered/high|"
-	    "against_first/delay/value|against_first/delay/low|"
-	    "against_first/delay/high" } },
+	    "jobs_released|against_first/saved_share/value|"
+	    "against_first/saved_share/low|against_first/saved_share/high|"
+	    "against_first/wait_change_share/value|against_first/wait_change_share/low|"
+	    "against_first/wait_change_share/high" } },
 };
 
 /* Numbers have twelve digits, because they are computed, not measured. */
@@ -2335,7 +2335,7 @@ static int sim_data(const struct cli_simulate *s, enum cli_format format)
 	cli_put_count(j, "leaves", s->leaves->n);
 	cli_put_count(j, "seeds", s->seeds_done);
 	cli_put_text(j, "predictions", s->models_text);
-	list = cli_put_array(j, "changed_or_left_out");
+	list = cli_put_array(j, "changed_or_excluded");
 	for (int i = 0; i < NP_QUEUE_N_ODD; i++)
 		if (s->log.odd[i]) {
 			json_object *o = cli_append_object(list);
@@ -2346,7 +2346,7 @@ static int sim_data(const struct cli_simulate *s, enum cli_format format)
 	list = cli_put_array(j, "policies");
 	for (size_t i = 0; i < s->n_policies; i++)
 		put_policy(list, s, i);
-	list = cli_put_array(j, "who_paid");
+	list = cli_put_array(j, "groups");
 	for (int kind = 0; s->with && kind < N_KINDS; kind++)
 		put_groups(list, s, (enum kind)kind);
 	return cli_print_output(format, "simulate", j, &parsable);

@@ -1316,7 +1316,7 @@ static void put_pairs(json_object *in, const struct validate *v)
 			     pair->slowdown.mean : NAN);
 		cli_put_real(o, "apart", pair->apart.n ? pair->apart.mean :
 							 NAN);
-		cli_put_bool(o, "refused", pair->refused);
+		cli_put_bool(o, "rejected", pair->refused);
 		cli_put_real(o, "predicted", p->slowdown);
 		cli_put_real(o, "low", p->low);
 		cli_put_real(o, "high", p->high);
@@ -1332,7 +1332,7 @@ static int validate_json(const struct validate *v)
 	cli_put_text(j, "file", v->path);
 	cli_put_time(j, "date", v->pairs.date);
 	cli_put_real(j, "repeat_points", v->result.repeat_points);
-	cli_put_count(j, "refused", v->result.n_refused);
+	cli_put_count(j, "rejected", v->result.n_refused);
 	put_score(j, v);
 	put_programs(j, v);
 	put_pairs(j, v);

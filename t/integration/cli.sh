@@ -809,7 +809,7 @@ test_an_interrupted_simulation_prints_what_it_knows() {
 	wait "$pid" || fail "exit status $?: $(cat "$S/err")"
 	contains "it says so" "$(cat "$S/out")" '^Stopped after [0-9.]+ %: the results are of the jobs that had ended'
 	contains "of both policies" "$(cat "$S/out")" '^Node-hours used +[1-9][0-9]* h +[1-9][0-9]* h$'
-	contains "the cost of the first" "$(cat "$S/out")" '^Lost to interference +[1-9]'
+	contains "the cost of the first" "$(cat "$S/out")" '^Node-hours lost +[1-9]'
 	equal "no error" "$(cat "$S/err")" ""
 }
 

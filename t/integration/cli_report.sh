@@ -361,7 +361,7 @@ test_a_report_has_a_section_on_a_simulated_queue() {
 			"$S/queue.json" | awk '{ printf "%s %.2f %.2f\n", $1, $2, $3 }')"
 	equal "rows of those who paid" "$(sed -n '/id="simulate"/,/<\/section>/p' "$S/page.html" |
 		grep -c '^<tr><th scope="row">\(user\|size\|partition\)<')" \
-		"$(jq '.who_paid | length' "$S/queue.json")"
+		"$(jq '.groups | length' "$S/queue.json")"
 	for bad in "$queue/pairs" "$S/none"; do
 		run netprof report --simulate="$bad" -o "$S/none.html"
 		equal "$bad" "$RC $(wc -l <<<"$ERR")" "1 1"

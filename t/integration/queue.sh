@@ -94,7 +94,7 @@ test_every_job_of_the_accounting_is_replayed() {
 	run_queue
 	replay --json >"$TMPDIR/json"
 	equal "jobs, and what was changed or left out" \
-		"$(jq -c '[.jobs, .nodes, .leaves, .changed_or_left_out]' "$TMPDIR/json")" '[25,8,2,[]]'
+		"$(jq -c '[.jobs, .nodes, .leaves, .changed_or_excluded]' "$TMPDIR/json")" '[25,8,2,[]]'
 	replay | tr -s ' \n' ' ' >"$TMPDIR/page"
 	grep -q '8 nodes with 4 processors each, on 2 leaf switches below 1 other' "$TMPDIR/page" ||
 		fail "the cluster: $(cat "$TMPDIR/page")"
