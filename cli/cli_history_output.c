@@ -70,7 +70,7 @@ static enum job_state job_state(const struct cli_history *p)
 
 /* ---- words ---- */
 
-/* A cause as a noun phrase that follows "It was the network:". */
+/* A cause as a noun phrase that follows "due to". */
 static const char *cause_words(enum np_cause c)
 {
 	static const char *const words[NP_N_CAUSES] = {
@@ -219,20 +219,19 @@ static void add_worst_neighbour(const struct cli_history *p, char *buf,
 	}
 }
 
-/* Append "other jobs on its leaf switches, 6.9 s of that (5.1 s to 8.2 s)". */
+/* Append "6.9 s (90 % interval 5.1 s to 8.2 s) due to waiting for memory". */
 static void add_cause(const struct cli_history *p, enum np_cause c, char *buf,
 		      size_t len)
 {
 	const struct np_blame_range *r = &p->x.blame.cause[c].sec;
 	char mean[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER], node[300];
 
-	cli_add(buf, len, "%s%s%s", *buf ? "; and " : "", cause_words(c),
-		on_node(p, c, node, sizeof(node)));
+	cli_add(buf, len, "%s%s (90 %% interval %s to %s) due to %s%s",
+		*buf ? ", and " : "", cli_sec(r->mean, mean),
+		cli_sec(fmax(r->low, 0), low), cli_sec(r->high, high),
+		cause_words(c), on_node(p, c, node, sizeof(node)));
 	if (c == NP_CAUSE_NETWORK)
 		add_worst_neighbour(p, buf, len);
-	cli_add(buf, len, ", %s of that (%s to %s)",
-		cli_sec(r->mean, mean), cli_sec(fmax(r->low, 0), low),
-		cli_sec(r->high, high));
 }
 
 /* Confidence below 95 % is put in words as well as in a number. */
