@@ -33,14 +33,14 @@ stop_cluster() {
 # Once per cluster, by an administrator: much shorter than usual.
 calibrate() {
 	say "measuring how strongly two synthetic loads slow each other (40 s)"
-	echo "A load level is a program of netprof's that sends messages at a set rate."
+	echo "A load level is a program of netprof that sends messages at a set rate."
 	echo "The network is a small model of a switch: 20 Mbit/s a node, 120 a leaf switch."
 	as root "salloc -Q -N8 -w n[0-7] --exclusive netprof calibrate \
 		--levels=c0,c6 --repeats=1 --seconds=1.5 --probe-seconds=4"
 }
 
-# Two programs that nobody here wrote, each on a leaf switch of its own: alone,
-# and with two levels on the other nodes of the leaf.
+# Two programs that are not part of netprof, each on a leaf switch of its own: alone,
+# and under two load levels on the other nodes of that switch.
 submit_jobs() {
 	LAUNCH=$(launcher)
 	say "two LAMMPS programs, flagged: only --netprofile=NAME is new"
@@ -95,7 +95,7 @@ watch_jobs() {
 }
 
 show_profiles() {
-	say "what they do to a leaf switch, and what they do to each other"
+	say "how they use the leaf switch, and how they slow each other"
 	as alice "netprof list"
 	as alice "netprof show couette"
 	as alice "netprof matrix"
@@ -128,9 +128,9 @@ prove_script() {
 	END
 }
 
-# The pair that was predicted and never ran together.
+# Run the pair that was predicted, and compare.
 prove() {
-	say "is that true? couette alone, and while melt runs, too (30 s)"
+	say "checking the prediction: couette alone, then while melt runs (30 s)"
 	prove_script
 	as alice "sbatch -Q -W -N8 -w n[0-7] --exclusive -o prove.out prove.sh"
 	t/cluster run -- bash -c "cd && cat prove.out; \
@@ -148,15 +148,15 @@ prove() {
 			printf "  measured  %+.0f %%\n", 100 * (sec[2] / sec[1] - 1)
 		}' || echo "it could not be measured here"
 	echo "(From two levels and one run of each; netprof validate does this for whole"
-	echo "lists of programs, and netprof calibrate measures eight levels.  Where this"
-	echo "machine does other work, run times tell of that instead.)"
+	echo "lists of programs, and netprof calibrate measures eight levels.  If this"
+	echo "machine does other work, its effect on run times may be larger.)"
 }
 
 # Both would fit under one leaf switch, where Slurm packs them.
 place_jobs() {
 	local id
 
-	say "an administrator trusts these profiles, and lets them place jobs"
+	say "an administrator publishes these profiles, so that they place jobs"
 	for app in melt couette; do
 		as root "netprof publish alice/$app"
 	done
