@@ -631,8 +631,9 @@ static bool check_top(struct cli_check *c)
 		return false;
 	}
 	if (others_may_write(&st)) {
-		cli_check_add(c, CLI_PROBLEM, "store", "%s: mode %o: others than "
-			  "its owner can write there", dir, st.st_mode & 07777);
+		cli_check_add(c, CLI_PROBLEM, "store", "%s: mode %o: users "
+			  "other than its owner can write there", dir,
+			  st.st_mode & 07777);
 		cli_check_remedy(c, "chmod go-w %s", dir);
 	} else {
 		cli_check_add(c, CLI_OK, "store", "%s", dir);
@@ -738,8 +739,8 @@ static void check_placement_dir(struct cli_check *c)
 		cli_check_add(c, c->places ? CLI_PROBLEM : CLI_WARNING,
 			  "placement/", "%s: %s", path, !there ?
 			  "it is missing, and SlurmUser cannot make it" :
-			  others_may_write(&st) ? "others than its owner can "
-			  "write there" : "SlurmUser cannot write there");
+			  others_may_write(&st) ? "users other than its owner "
+			  "can write there" : "SlurmUser cannot write there");
 		cli_check_remedy(c, "install -d -m 755 -o %s %s", c->slurm.user,
 			   path);
 	}
