@@ -94,7 +94,7 @@ const char *cli_flag_names(unsigned set, char *buf, size_t len)
 		{ NP_PRED_ONE_PROBE, "one-probe" },
 		{ NP_PRED_NO_INTERVAL, "no-interval" },
 		{ NP_PRED_NOISE_ONLY, "noise-only" },
-		{ NP_PRED_NO_IMPACT, "no-pressure" },
+		{ NP_PRED_NO_IMPACT, "no-impact" },
 		{ NP_PRED_ONE_LEVEL, "one-level" },
 		{ NP_PRED_PAST_LEVELS, "past-levels" },
 		{ NP_PRED_WIDE, "wide" },

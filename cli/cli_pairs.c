@@ -8,7 +8,7 @@
  *
  *	"show"	the run summary of each candidate, valid until its runs
  *		or the calibration change
- *	"ties"	the final lists, valid until any candidate changes
+ *	"pairs"	the final lists, valid until any candidate changes
  *
  * If the second cache is valid, only the applications in the lists are loaded.
  * Otherwise a first pass predicts all pairs without intervals, and a second one

@@ -812,7 +812,7 @@ static int print_ended(const struct explanation *e)
 	return CLI_DONE;
 }
 
-/* First what the accounting tells, then what netprof itself recorded. */
+/* First what the accounting says, then what netprof itself recorded. */
 static int print_text(const struct explanation *e)
 {
 	if (e->past.job)

@@ -52,7 +52,7 @@ struct np_rendezvous_entry {
 
 /*
  * Open the socket at which a collector will listen, and append its rendezvous
- * to text[size], so that the nodes can be told before there is a collector.
+ * to text[size], so that the nodes can get it before there is a collector.
  * range: as for np_rendezvous_listen().  Returns the descriptor, or -errno with
  * err.
  */

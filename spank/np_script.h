@@ -4,7 +4,7 @@
  * Slurm kills at once what a script leaves behind (proctrack/cgroup), and
  * mpirun does not wait for the srun of its daemons: the collector next to that
  * srun would be killed without having saved its record.  Therefore slurmstepd,
- * as root, tells the collectors that the script has ended, and briefly waits
+ * as root, notifies the collectors that the script has ended, and briefly waits
  * for them.
  *
  * Each collector listens at one of NP_SCRIPT_SLOTS abstract sockets, named for

@@ -99,8 +99,9 @@ static bool query(struct np_group_cache_entry *one,
 }
 
 /*
- * Two passes: the users never asked about get at least NP_GROUP_CACHE_FIRST_SEC,
- * even if `until` is earlier; then those whose answer is old.
+ * Two passes: the users never asked about get at least
+ * NP_GROUP_CACHE_FIRST_SEC, even if `until` is earlier; then those whose answer
+ * is old.
  */
 bool np_group_cache_refresh(struct np_group_cache *m,
 			    const struct np_auth_rule *rule, size_t n,
@@ -206,7 +207,7 @@ struct np_cat_app {
 	bool there;    /* the last look saw it */
 	bool to_read;
 	bool known;	/* goes into the index */
-	bool usable;	/* evidence is for the calibration in use */
+	bool usable;	/* summary is for the calibration in use */
 	bool no_room;	/* no handle was free for it */
 	int32_t handle; /* NP_PROFILE_UNKNOWN: none */
 	size_t fabric;	/* on which it was measured */

@@ -76,7 +76,7 @@ enum np_auth {
 	NP_AUTH_DENIED,	      /* Claim= names other users */
 	NP_AUTH_CONTRADICTED, /* the user's own runs contradict it */
 	NP_AUTH_PENDING,  /* the user's account or groups are not known yet */
-	NP_AUTH_OWN_JOBS, /* no evidence for it: it affects only the user's own
+	NP_AUTH_OWN_JOBS, /* no runs that show it: it affects only the user's own
 			      jobs (NP_JOB_UNPROVED) */
 };
 
@@ -107,9 +107,9 @@ const char *np_app_index_why(const struct np_app_index *x, const char *app,
  *
  * Compared is what both profiles know: the mean latency, how much each level
  * slows the program, and how much the program slows each level.  The accepted
- * difference is NP_CONSISTENCY_SDS times the scatter of one published run, or the
- * shares below, by which programs vary between days and leaf switches, if that
- * is more; plus twice the error of the user's own mean.
+ * difference is NP_CONSISTENCY_SDS times the scatter of one published run, or
+ * the shares below, by which programs vary between days and leaf switches, if
+ * that is more; plus twice the error of the user's own mean.
  */
 
 #define NP_CONSISTENCY_SDS 3.0
@@ -197,11 +197,10 @@ int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 		       bool *more, struct np_err *err);
 
 /*
- * The table of slowdowns for the decision; np_slowdowns_unref().  A slowdown counts
- * as harmless if it was not asked yet, has no answer or a doubtful one
+ * The table of slowdowns for the decision; np_slowdowns_unref().  A slowdown
+ * counts as harmless if it was not asked yet, has no answer or a doubtful one
  * (np_predict.h), or is at most 1 % (or MaxSlowdown); and so it does at a scope
- * whose sharing coefficient is zero or was not measured.
- * Returns 0 or -ENOMEM.
+ * whose sharing coefficient is zero or was not measured.  Returns 0 or -ENOMEM.
  */
 int np_catalog_table(struct np_catalog *c, struct np_slowdowns **out,
 		     struct np_err *err);
