@@ -1,6 +1,6 @@
 /*
  * Predictions for known applications: preparing the calibration, asking a
- * model, and the sentences about an answer that several commands print.
+ * model, and the sentences about a prediction that several commands print.
  */
 #include "cli_ask.h"
 #include "cli_text.h"

@@ -175,5 +175,5 @@ void cli_matrix_free(struct cli_matrix *m)
 
 const char *cli_matrix_why(int rc)
 {
-	return rc == -ENODATA ? "not measured" : "no answer";
+	return rc == -ENODATA ? "not measured" : "no prediction";
 }

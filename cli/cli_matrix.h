@@ -34,7 +34,7 @@ void cli_matrix_free(struct cli_matrix *m);
 /* Name of the application in row and column i. */
 const char *cli_matrix_name(const struct cli_matrix *m, size_t i);
 
-/* Why there is no prediction: "not measured" or "no answer". */
+/* Why there is no prediction: "not measured" or "no prediction". */
 const char *cli_matrix_why(int rc);
 
 #endif

@@ -62,7 +62,7 @@ struct score_line {
 	const char *model;
 	double constant; /* NaN for a model */
 	struct np_score score;
-	struct np_err why; /* why the first case has no answer, or "" */
+	struct np_err why; /* why the first case has no prediction, or "" */
 };
 
 /* The cases with one co-runner, or those with several ("groups"). */
@@ -251,7 +251,7 @@ static int run_model(struct accuracy_file *f, const struct np_model *model,
 
 /*
  * Take the predictions of the external file. It holds pairs only: cases with
- * several co-runners, and pairs that it lacks, stay without an answer.
+ * several co-runners, and pairs that it lacks, stay without a prediction.
  */
 static int run_external(struct accuracy_file *f, const struct accuracy_opt *opt,
 			struct np_err *err)
@@ -473,7 +473,7 @@ static void print_part(const struct file_part *p)
 			print_line(&p->line[i], p->n_cases);
 	for (size_t i = 0; i < p->n_lines; i++)
 		if (!p->line[i].score.n)
-			printf("%-22s no answer: %s\n", p->line[i].model,
+			printf("%-22s no prediction: %s\n", p->line[i].model,
 			       p->line[i].why.text);
 }
 

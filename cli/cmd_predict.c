@@ -61,8 +61,8 @@ static const char *slowdown_words(const struct np_prediction *p)
 }
 
 /*
- * Sentences that qualify an answer. Flags without one are expressed elsewhere
- * in the output.
+ * Sentences that qualify a prediction. Flags without one are expressed
+ * elsewhere in the output.
  */
 static const struct {
 	unsigned flag;
@@ -88,7 +88,7 @@ static const struct {
 	  "ignored." },
 };
 
-/* The command that measures what an answer lacks; "" if there is none. */
+/* The command that measures what a prediction lacks; "" if there is none. */
 static void missing_measurement(const struct cli_known *k,
 				const struct cli_answer *a, char *command,
 				size_t len)
@@ -418,7 +418,7 @@ static void put_used(json_object *list, const struct cli_known_app *a)
 }
 
 /*
- * One prediction for programs. Without an answer, slowdown is null and "why"
+ * One prediction for programs. Without a prediction, slowdown is null and "why"
  * says why.
  */
 static void put_answer(json_object *list, const struct prediction *p,

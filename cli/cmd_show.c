@@ -36,7 +36,7 @@
 /* How much added latency the application tolerates, from its newest trace. */
 struct tolerance {
 	bool traced;	   /* a trace exists */
-	struct np_err why; /* why the trace has no answer, or "" */
+	struct np_err why; /* why the trace gives no tolerance, or "" */
 	struct np_trace_threshold threshold[NP_TRACE_THRESHOLDS];
 };
 

@@ -377,7 +377,7 @@ test_models_of_traces_are_compared_if_there_are_traces() {
 		--model=tolerance,tolerance-felt,average main.json
 	run netprof accuracy --traces="$S/traces" --only=melt \
 		--model=tolerance main.json
-	contains "without network" "$OUT" 'no answer: melt: no LogGPS parameters'
+	contains "without network" "$OUT" 'no prediction: melt: no LogGPS parameters'
 	run netprof accuracy "$ROOT/t/data/pairs.json"
 	! grep -q tolerance "$S/out" || fail "$(grep tolerance "$S/out")"
 }
