@@ -22,7 +22,7 @@ struct np_changes {
 	uint64_t order;	 /* of the last change */
 	struct np_owner *owner; /* sorted by id */
 	size_t n_owners;
-	/* Users who had a change of a job missed that is not in owner[]. */
+	/* Users with a missed change, of a job that is not in owner[]. */
 	uint32_t fresh[MAX_FRESH];
 	size_t n_fresh;	  /* MAX_FRESH: there may be further users */
 	unsigned missed;  /* changes since np_changes_missed() */
@@ -71,7 +71,7 @@ static struct np_owner *find_owner(const struct np_changes *t, uint32_t id)
 				     np_order_u32) : NULL;
 }
 
-/* Whether a change may have been missed of a new job of this owner. */
+/* Whether a change of a new job of this owner may have been missed. */
 static bool missed_fresh(const struct np_changes *t, uint32_t owner)
 {
 	for (size_t i = 0; i < t->n_fresh; i++)
@@ -80,7 +80,7 @@ static bool missed_fresh(const struct np_changes *t, uint32_t owner)
 	return t->n_fresh == MAX_FRESH;
 }
 
-/* Mark that a change by uid of an unknown job was missed. */
+/* Mark that a change by uid was missed, of an unknown job. */
 static void miss_fresh(struct np_changes *t, uint32_t uid)
 {
 	for (size_t i = 0; i < t->n_fresh; i++)
@@ -566,7 +566,7 @@ keep_our_list(job_desc_msg_t *d, const char *user_list, const char *ours)
 	free(both);
 }
 
-/* Record a change of excluded nodes, and keep ours in it. */
+/* Record a change of excluded nodes, and add placement's own to it. */
 static void change_list(job_desc_msg_t *d, const struct np_written *w,
 			struct np_change *c)
 {
@@ -664,7 +664,7 @@ int np_modify(struct np_shared *shared, job_desc_msg_t *d, uint32_t uid)
 #define VARIABLE "NETPROF_APP="
 #define MAX_VARIABLES 65536
 
-/* Jobs that placement leaves alone whatever they run. */
+/* Kinds of jobs that placement ignores, whatever they run. */
 #define ASIDE (NP_JOB_NODELIST | NP_JOB_RESERVATION | NP_JOB_HETEROGENEOUS | \
 	       NP_JOB_CONSTRAINT)
 
@@ -721,8 +721,8 @@ static bool is_longer(const char *text, size_t max)
 }
 
 /*
- * Whether Slurm will refuse the job for a text that is too long, which may be
- * megabytes and must not take our time.
+ * Whether Slurm will refuse the job for a text that is too long. Such a text
+ * may be megabytes long and is not looked at further.
  */
 static bool will_be_refused(const job_desc_msg_t *d)
 {

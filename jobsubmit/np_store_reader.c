@@ -36,7 +36,7 @@ struct np_accounting {
 	struct np_ended_day *day;
 };
 
-/* What records are made from, and where they are written. */
+/* Source of the records, and where they are written. */
 struct sink {
 	const struct np_slowdowns *table;
 	const struct np_app_index *index;
@@ -308,7 +308,9 @@ static int add_neighbours(const struct np_accounting *p, struct sink *w,
 	return n < 0 || !e->neighbour ? -ENOMEM : 0;
 }
 
-/* Append a record. One left out because of a limit is logged, but no error. */
+/*
+ * Append a record. Omitting one because of a limit is logged, and is no error.
+ */
 static int append(const struct np_accounting *p, const struct sink *w,
 		  const struct np_ended_job *e, struct np_err *err)
 {
@@ -502,7 +504,7 @@ struct np_worker {
 	void (*leave)(void *arg); /* not NULL: the thread should end */
 	void *leave_arg;
 	bool has_work;	  /* including work that is running */
-	bool abandoned;	  /* nobody waits for the work any more */
+	bool abandoned;	  /* the caller no longer waits for the work */
 	double since_sec; /* CLOCK_MONOTONIC, when the work was given */
 };
 

@@ -94,7 +94,7 @@ static bool must_end(struct agent *a)
 	       (a->fd >= 0 && memory_is_short(a));
 }
 
-/* At most until conditions without a file descriptor must be checked. */
+/* Wait at most until conditions without a file descriptor must be checked. */
 static double poll_sec(const struct agent *a, double sec)
 {
 	bool must_poll = (a->fd >= 0 && a->memory.dir[0]) ||

@@ -550,8 +550,8 @@ static void wait_for_events(struct collector *c, double until_sec)
 }
 
 /*
- * In a step's first seconds nothing happens anywhere.  Agents that connect
- * meanwhile wait in the listen backlog.
+ * In a step's first seconds neither collector nor agents do anything.  Agents
+ * that connect meanwhile wait in the listen backlog.
  */
 static bool is_too_short(struct collector *c)
 {
@@ -620,7 +620,7 @@ static void select_level(struct collector *c)
 }
 
 /*
- * There is no use in measuring what cannot be stored; but a store may be late.
+ * Do not measure what cannot be stored, but wait for a store that is slow.
  */
 static int save_first(struct collector *c, struct np_err *err)
 {
@@ -732,7 +732,7 @@ static bool memory_is_short(struct collector *c)
 	return c->short_why[0] || np_memory_short(&c->memory, 0, c->short_why);
 }
 
-/* When memory is short the collector leaves, and the program goes on. */
+/* When memory is short the collector ends, so that the program gets it. */
 static void measure_step(struct collector *c)
 {
 	while (!c->srun_gone && !stop_asked && !memory_is_short(c)) {
@@ -853,7 +853,7 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* Nothing is started, asked or stored for such a step. */
+/* For such a step nothing is started, queried or stored. */
 static int skip_step(struct collector *c)
 {
 	char why[96];

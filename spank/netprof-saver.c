@@ -115,8 +115,8 @@ static int read_record(const char *text, struct np_record **r,
 }
 
 /*
- * A record of the idle network, which nobody asked for, is kept only if it adds
- * anything.
+ * A record of the idle network that was made automatically is kept only if it
+ * adds anything.
  */
 static bool is_wanted(struct np_store *s, const struct np_record *r)
 {
@@ -862,7 +862,7 @@ static void accept_client(struct saver *s)
 		nanosleep(&nap, NULL);
 }
 
-/* From now on another saver listens. */
+/* Another saver listens from now on. */
 static void retire(struct saver *s)
 {
 	if (s->listen >= 0)

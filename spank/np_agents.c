@@ -83,7 +83,7 @@ void np_peer_flush(struct np_peer *c)
 	put = send(c->fd, c->out, c->out_len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (put < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (put < 0) { /* it does not read any more, but may still send */
+	if (put < 0) { /* no longer reads, but may still send */
 		c->out_len = 0;
 		return;
 	}
@@ -849,9 +849,9 @@ static size_t list_waiting(const struct np_agents *a, enum np_agent_kind kind,
 }
 
 /*
- * What the settings say of the network, as words before a program, each with a
- * space after it.  Where the agents have rails, the adapter of the rail takes
- * the place of NetDevices, and of a device in Transport.
+ * The settings of the network, as words before a program, each followed by a
+ * space.  Where the agents have rails, the adapter of the rail takes the place
+ * of NetDevices, and of a device in Transport.
  */
 static void write_network(const struct np_agents *a, bool rails, char *text,
 			  size_t size)
@@ -996,7 +996,7 @@ static const char *mpi_of_step(const struct np_registry *registry)
 	return without && without == called ? NP_MPI_NONE : NULL;
 }
 
-/* Have one agent for each rail of a node. */
+/* Request copies until each node has one agent per rail. */
 static void ask_for_copies(struct np_agents *a)
 {
 	size_t member[NP_REGISTRY_MAX];
@@ -1335,7 +1335,7 @@ static bool probes_are_lost(struct np_agents *a, char *cause, size_t len)
 	return true;
 }
 
-/* An agent that left for want of memory; others may go on. */
+/* An agent ended because memory is short; others may go on. */
 static bool memory_is_short(const struct np_agents *a, char *cause, size_t len)
 {
 	for (size_t i = 0; i < np_registry_size(a->registry); i++) {
