@@ -136,7 +136,8 @@ static void test_it_is_forgotten(void)
 	hang();
 	for (int i = 0; i < 2; i++)
 		T_CHECK(!look() && find("fft") < 0 && w.known.table);
-	T_ROW(w.trouble.text, strstr(w.trouble.text, "no profile counts"));
+	T_ROW(w.trouble.text, strstr(w.trouble.text,
+				     "all applications count as unknown"));
 	T_ROW("until it is back", gets_well());
 	stop();
 }
