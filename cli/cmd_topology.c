@@ -110,7 +110,7 @@ static int add_place(struct cli_places *p, const char *node, const char *on)
 }
 
 /* An error with file and line; returns -EINVAL. */
-static int wrong(struct np_err *err, const char *path, unsigned line,
+static int bad_line(struct np_err *err, const char *path, unsigned line,
 		 const char *what)
 {
 	return np_errf(err, -EINVAL, "%s:%u: %s", path, line, what);
@@ -178,7 +178,7 @@ int cli_places_ib(const char *path, struct cli_places *p, struct np_err *err)
 		line_no++;
 		if (!strncmp(line, "Switch", 6)) {
 			if (!description(line, &what, &len) || !len) {
-				rc = wrong(err, path, line_no, "a switch "
+				rc = bad_line(err, path, line_no, "a switch "
 					   "without a description, expected "
 					   "the output of ibnetdiscover");
 				break;
@@ -397,10 +397,10 @@ int cli_places_latencies(const char *path, struct cli_places *p,
 		line_no++;
 		rc = add_line(&l, line);
 		if (rc == -EINVAL)
-			wrong(err, path, line_no, "expected \"NODE NODE "
+			bad_line(err, path, line_no, "expected \"NODE NODE "
 			      "SECONDS\"");
 		else if (rc == -E2BIG)
-			wrong(err, path, line_no, "expected at most 1024 "
+			bad_line(err, path, line_no, "expected at most 1024 "
 			      "nodes");
 		else if (rc)
 			np_errf(err, rc, "out of memory");
@@ -503,7 +503,10 @@ static size_t count_overlaps(const struct cli_places *p, const uint32_t *slurm,
 	return pairs;
 }
 
-/* Match leaves greedily, the pair with most common nodes first. */
+/*
+ * Match leaves greedily, the pair with most common nodes first.  as[]: Slurm's
+ * leaf of each leaf that was found.
+ */
 static int match(const struct cli_places *p, const struct np_topo *t,
 		 const uint32_t *slurm, uint32_t *as)
 {
@@ -551,8 +554,8 @@ struct matrix {
 	char note[NP_REPORT_TEXT];
 };
 
-/* Keep the smallest value, because other work only adds to a latency. */
-static void keep_pair(struct matrix *m, const struct np_report *r)
+/* Store the smallest value, because other work only adds to a latency. */
+static void store_pair(struct matrix *m, const struct np_report *r)
 {
 	double *sec;
 
@@ -578,7 +581,7 @@ static void on_report(const struct np_report *r, void *arg)
 		m->no_memory |= !m->node[r->rank];
 		break;
 	case NP_REPORT_PAIR:
-		keep_pair(m, r);
+		store_pair(m, r);
 		break;
 	case NP_REPORT_NOTE:
 		strcpy(m->note, r->note);
@@ -1047,8 +1050,9 @@ static int run_topology(const struct cli_cmd *self, int argc, char **argv)
 		return cli_usage(self, "expected only one of "
 				 "--ibnetdiscover, --lldp and --latencies");
 	if (o.save && (o.ib || o.lldp || o.latencies))
-		return cli_usage(self, "--save: nothing is measured with "
-				 "these options");
+		return cli_usage(self, "--save: expected none of "
+				 "--ibnetdiscover, --lldp and --latencies, "
+				 "which replace the measurement");
 	if (o.write && strcmp(o.write, "conf") && strcmp(o.write, "yaml"))
 		return cli_usage(self, "--write=%.16s: expected conf or yaml",
 				 o.write);

@@ -16,12 +16,12 @@
  * fails. The figure then lacks something but remains consistent.
  */
 
-#define TEXT 1024 /* length of the longest text, bytes */
+#define MAX_TEXT 1024 /* bytes of a text without the NUL */
 
-/* Copy a text, with control characters replaced and cut to TEXT bytes. */
+/* Copy a text, with control characters replaced and cut to MAX_TEXT bytes. */
 static char *copy(struct np_figure *f, const char *text)
 {
-	char *clean = np_text_clean(text, TEXT);
+	char *clean = np_text_clean(text, MAX_TEXT);
 
 	if (!clean)
 		f->no_memory = true;
@@ -81,7 +81,7 @@ void np_figure_free(struct np_figure *f)
 
 void np_figure_caption(struct np_figure *f, const char *fmt, ...)
 {
-	char text[TEXT];
+	char text[MAX_TEXT];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -200,20 +200,20 @@ void np_axis_ticks(const struct np_axis *a, double lo, double hi, size_t most,
 }
 
 /* Whether low and high of this kind of shape are values of x rather than y. */
-static bool lies(enum np_shape_kind kind)
+static bool is_horizontal(enum np_shape_kind kind)
 {
 	return kind == NP_SHAPE_SPANS || kind == NP_SHAPE_REGION;
 }
 
 /* Extend lo .. hi to cover a shape. */
-static void reach(const struct np_shape *s, bool y, bool log, double *lo,
+static void cover_shape(const struct np_shape *s, bool y, bool log, double *lo,
 		  double *hi)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct np_datum *d = &s->at[i];
 
 		widen(y ? d->y : d->x, log, lo, hi);
-		if (lies(s->kind) == y || s->kind == NP_SHAPE_CELLS)
+		if (is_horizontal(s->kind) == y || s->kind == NP_SHAPE_CELLS)
 			continue;
 		widen(d->low, log, lo, hi);
 		widen(d->high, log, lo, hi);
@@ -224,7 +224,7 @@ static void reach(const struct np_shape *s, bool y, bool log, double *lo,
  * Leave some space between the shapes and the frame. An axis whose values all
  * lie a little above 0 starts at 0.
  */
-static void loosen(double *lo, double *hi)
+static void add_margins(double *lo, double *hi)
 {
 	double room = (*hi - *lo) / 20;
 
@@ -249,7 +249,7 @@ void np_figure_range(const struct np_panel *p, bool y, double *lo, double *hi)
 	*lo = INFINITY;
 	*hi = -INFINITY;
 	for (size_t i = 0; i < p->n_shapes; i++)
-		reach(&p->shape[i], y, log, lo, hi);
+		cover_shape(&p->shape[i], y, log, lo, hi);
 	if (!isfinite(*lo)) { /* no value at all */
 		*lo = log ? 0.1 : 0;
 		*hi = 1;
@@ -261,7 +261,7 @@ void np_figure_range(const struct np_panel *p, bool y, double *lo, double *hi)
 		*hi = log ? *hi * 2 : *hi + room;
 	}
 	if (y && !log)
-		loosen(lo, hi);
+		add_margins(lo, hi);
 	*lo = isnan(a->lo) ? *lo : a->lo;
 	*hi = isnan(a->hi) ? *hi : a->hi;
 	if (!(*lo < *hi)) /* all values lie beyond the end that was set */
@@ -341,21 +341,22 @@ static void put_label(double v, bool seconds, char *buf)
 }
 
 /*
- * Marks within lo .. hi at n_of values (1; 1, 3; or 1, 2, 5) of every k-th
- * decade. The first `room` of them go into at[]; returns how many there are.
+ * Marks within lo .. hi at per_decade values (1; 1, 3; or 1, 2, 5) of each
+ * decade whose exponent is a multiple of `every`. The first `room` of them go
+ * into at[]; returns how many there are.
  */
-static size_t log_marks(double lo, double hi, int n_of, int k, double *at,
-		    size_t room)
+static size_t log_marks(double lo, double hi, int per_decade, int every,
+			double *at, size_t room)
 {
 	static const double of[][3] = { { 1 }, { 1, 3 }, { 1, 2, 5 } };
 	int from = (int)floor(log10(lo)), to = (int)ceil(log10(hi));
 	size_t n = 0;
 
 	for (int d = from; d <= to; d++)
-		for (int i = 0; i < n_of; i++) {
-			double v = of[n_of - 1][i] * pow(10, d);
+		for (int i = 0; i < per_decade; i++) {
+			double v = of[per_decade - 1][i] * pow(10, d);
 
-			if (d % k || v < lo * (1 - 1e-9) ||
+			if (d % every || v < lo * (1 - 1e-9) ||
 			    v > hi * (1 + 1e-9))
 				continue;
 			if (n < room)
@@ -369,14 +370,14 @@ static size_t log_marks(double lo, double hi, int n_of, int k, double *at,
 void np_ticks_log(double lo, double hi, size_t most, bool seconds,
 		  struct np_ticks *out)
 {
-	int n_of = 3, k = 1;
+	int per_decade = 3, every = 1;
 
-	while (log_marks(lo, hi, n_of, k, NULL, 0) > most)
-		if (n_of > 1)
-			n_of--;
+	while (log_marks(lo, hi, per_decade, every, NULL, 0) > most)
+		if (per_decade > 1)
+			per_decade--;
 		else
-			k++;
-	out->n = log_marks(lo, hi, n_of, k, out->at, NP_TICKS_MAX);
+			every++;
+	out->n = log_marks(lo, hi, per_decade, every, out->at, NP_TICKS_MAX);
 	if (out->n < 2)
 		np_ticks_linear(lo, hi, most, out);
 	for (size_t i = 0; i < out->n; i++)

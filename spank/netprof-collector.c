@@ -456,10 +456,10 @@ static void program_ends(struct collector *c)
 
 /*
  * The daemon of an MPI for which mpirun did not wait ends in error, as it lost
- * mpirun, long after the program ended well.  A signal tells of the end of a
- * job.
+ * mpirun, long after the program ended well.  A signal means that the
+ * job ended.
  */
-static void keep_exit_code(struct collector *c, long code)
+static void set_exit_code(struct collector *c, long code)
 {
 	c->r->exit_code = c->request.launcher && code < 128 ? 0 : code;
 }
@@ -469,7 +469,7 @@ static void on_srun_line(struct collector *c, char *line)
 	if (!strcmp(line, "start")) {
 		program_starts(c);
 	} else if (!strncmp(line, "exit ", 5)) {
-		keep_exit_code(c, strtol(line + 5, NULL, 10));
+		set_exit_code(c, strtol(line + 5, NULL, 10));
 		program_ends(c);
 	}
 }
@@ -520,7 +520,7 @@ static void script_ends(struct collector *c, int code)
 
 	if (c->srun_gone)
 		return;
-	keep_exit_code(c, runs ? 128 + SIGKILL : code);
+	set_exit_code(c, runs ? 128 + SIGKILL : code);
 	program_ends(c);
 }
 
@@ -657,8 +657,8 @@ static int begin(struct collector *c, struct np_err *err)
 }
 
 /*
- * Neighbours change.  Ask less often as the run gets longer, so that queries
- * stay few.
+ * Neighbours change.  Query them less often as the run gets longer, so that
+ * there are few queries.
  */
 static void query_neighbours(struct collector *c)
 {
@@ -768,8 +768,8 @@ static bool is_complete(const struct collector *c)
 }
 
 /*
- * Quiet moments of the run show the idle network, provided that no other job
- * used its leaf switches. netprof-saver drops the record if it adds nothing.
+ * The network is idle while the program does not use it, provided that no other
+ * job used its leaf switches. netprof-saver drops the record if it adds nothing.
  */
 static void save_idle(struct collector *c)
 {

@@ -36,8 +36,8 @@ int np_rendezvous_add(const struct np_rendezvous_entry *v, char *text,
 		       v->collector_cookie, v->after_sec, v->max_nodes, v->seed, v->path);
 	if (len < 0 || (size_t)len >= size - used) {
 		text[used] = '\0';
-		return np_errf(err, -EINVAL, "no room for one more component "
-			       "of the job");
+		return np_errf(err, -EINVAL, "too many components of a "
+			       "heterogeneous job");
 	}
 	return 0;
 }
@@ -202,7 +202,9 @@ int np_rendezvous_listen(const uint16_t range[2], uint16_t *port,
 		if (fd >= 0)
 			close(fd);
 	}
-	return np_errf(err, -rc, "no port to listen on: %s", strerror(rc));
+	return np_errf(err, -rc, "no port to listen on%s: %s", range ?
+		       " within SrunPortRange of slurm.conf" : "",
+		       strerror(rc));
 }
 
 int np_rendezvous_make_cookies(struct np_rendezvous_entry *v,
@@ -272,7 +274,7 @@ static void make_command(const struct np_agent_params *j, struct np_args *a)
 }
 
 /*
- * Runs in a child of the task; the grandchild, the agent, is adopted by init.
+ * Runs in a child of the task; its child, the agent, is adopted by init.
  * Both use vfork(), because the task is a copy of slurmstepd, and copying its
  * page tables twice more would take longer than everything else.
  */

@@ -12,7 +12,7 @@
 
 /* Fields of one line; NULL: the line does not have it. */
 struct fields {
-	const char *level, *nodes, *of_switch, *of_block, *partitions;
+	const char *level, *nodes, *switch_name, *block_name, *partitions;
 };
 
 static struct fields read_line(char *line)
@@ -22,9 +22,9 @@ static struct fields read_line(char *line)
 
 	while (np_slurm_printed_pair(&line, &p)) {
 		if (!strcmp(p.key, "SwitchName"))
-			t.of_switch = p.value;
+			t.switch_name = p.value;
 		else if (!strcmp(p.key, "BlockName"))
-			t.of_block = p.value;
+			t.block_name = p.value;
 		else if (!strcmp(p.key, "Level"))
 			t.level = p.value;
 		else if (!strcmp(p.key, "Nodes"))
@@ -53,7 +53,8 @@ static int add_topology(struct np_topo *t, const char *partitions)
 static int add_line(struct np_topo *t, char *line)
 {
 	struct fields fields = read_line(line);
-	const char *name = fields.level ? fields.of_switch : fields.of_block;
+	const char *name = fields.level ? fields.switch_name :
+					  fields.block_name;
 	struct np_topo_leaf *leaf;
 
 	if (fields.partitions)
@@ -142,7 +143,7 @@ static int read_rail(const struct rails *r, char *line, const char *field[4])
 			return refuse(r, -EINVAL, "unknown key, expected Rail, "
 				      "NIC, Leaf or Nodes", p.key);
 		if (field[k])
-			return refuse(r, -EINVAL, "this key is there twice",
+			return refuse(r, -EINVAL, "key given twice",
 				      p.key);
 		field[k] = p.value;
 	}
@@ -151,7 +152,7 @@ static int read_rail(const struct rails *r, char *line, const char *field[4])
 			      "Leaf=SWITCH Nodes=LIST", line);
 	for (size_t k = 0; k < 4; k++)
 		if (!field[k])
-			return refuse(r, -EINVAL, "the line lacks a key",
+			return refuse(r, -EINVAL, "missing key",
 				      key[k]);
 	for (size_t k = 0; k < 3; k++)
 		if (!*field[k] || strlen(field[k]) >= RAIL_WORD ||
@@ -177,7 +178,8 @@ static int index_leaf(struct rails *r, const char *rail, const char *leaf,
 	if (at == known)
 		r->rail[at] = *number;
 	return r->rail[at] == *number ? 0 :
-	       refuse(r, -EINVAL, "this leaf switch is on another rail, too",
+	       refuse(r, -EINVAL, "another line has this leaf switch on "
+		      "another rail",
 		      leaf);
 }
 
@@ -203,15 +205,16 @@ static int index_nodes(struct rails *r, uint32_t rail, const char *nodes)
 		uint32_t at;
 
 		if (len >= (int)sizeof(key)) {
-			rc = refuse(r, -EINVAL, "too long a name", name[i]);
+			rc = refuse(r, -EINVAL, "expected a "
+				    "shorter name of a node", name[i]);
 			continue;
 		}
 		at = np_index_get(&r->nodes, key, (size_t)len);
 		if (at == NP_NO_INDEX)
 			rc = -ENOMEM;
 		else if (at < known)
-			rc = refuse(r, -EINVAL, "this node is on that rail "
-				    "already", name[i]);
+			rc = refuse(r, -EINVAL, "another line has this node "
+				    "on the same rail", name[i]);
 	}
 	np_names_free(name, n);
 	return rc;
@@ -228,7 +231,7 @@ static int add_rail(struct rails *r, char *line)
 	if (np_slurm_is_blank(line))
 		return 0;
 	if (r->topo.n == NP_TOPO_MAX_LEAVES)
-		return refuse(r, -E2BIG, "too many lines", NULL);
+		return refuse(r, -E2BIG, "too many leaf switches", NULL);
 	rc = read_rail(r, line, f);
 	if (!rc)
 		rc = index_leaf(r, f[0], f[2], &rail);

@@ -248,7 +248,7 @@ int np_state_save(const char *store_dir, const struct np_state *s, mode_t mode,
 	return rc;
 }
 
-/* Does placement write files of that name? */
+/* Whether it is a name of a file of placement. */
 static bool is_placement_file(const char *name)
 {
 	return !strcmp(name, STATE) || np_is_ended_name(name);
@@ -487,9 +487,9 @@ static int no_room(struct np_ended_day *day, uint32_t uid, struct np_err *err)
 	    np_index_get(&day->reported, &uid, sizeof(uid)) != reported)
 		return -ENOBUFS;
 	return np_errf(err, -ENOBUFS,
-		       "%s: ended jobs of uid %u are not recorded "
-		       "from now on: they fill the share of one user of the "
-		       "%u MiB for a day%s",
+		       "%s: no more ended jobs of uid %u are recorded "
+		       "today: they fill one user's share of the %u MiB for a "
+		       "day%s",
 		       day->name, uid, NP_ENDED_MAX_DAY >> 20,
 		       reported + 1 < MAX_REPORTED ?
 			       "" :
@@ -579,7 +579,7 @@ struct job_query {
 	char digits[16]; /* id as text: lines without it are not parsed */
 };
 
-/* Is it the job, or the task of the array, that is asked for? */
+/* Is it the job, or the task of the array, that the query names? */
 static bool matches(const struct job_query *w, const struct np_ended_job *e)
 {
 	if (w->task == NP_ENDED_NO_TASK)

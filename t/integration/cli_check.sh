@@ -140,7 +140,7 @@ test_check_says_what_to_repair() {
 	finding problem configuration "$S/conf:5: MaxSlowdown=much"
 	echo 'Rail=ib0 NIC=mlx5_0:1 Nodes=n0' >"$S/rails"
 	sed -i "\$s,.*,Rails=$S/rails," "$S/conf"
-	finding problem rails "$S/rails:1: the line lacks a key: Leaf"
+	finding problem rails "$S/rails:1: missing key: Leaf"
 	echo 'Rail=ib0 NIC=mlx5_0:1 Leaf=s0 Nodes=n0' >"$S/rails"
 	finding ok rails "$S/rails: 1 rail"
 	sed -i '$s/.*/Claim=fft:usr=alice/' "$S/conf"

@@ -92,7 +92,7 @@ test_a_damaged_file_of_rails_is_noted_and_harms_nothing() {
 	cp "$TMPDIR/rails" "$conf"
 	expect damaged '.[0] | (.leaves | length == 1 and .[0].rail == null and
 		.[0].n_pairs == 2) and (.notes | length == 1 and
-		(.[0] | contains("rails.conf:5: the line lacks a key: Leaf")))'
+		(.[0] | contains("rails.conf:5: missing key: Leaf")))'
 }
 
 # APP LEVEL COMMAND: a program on two nodes of a leaf, and a level on its other two.
@@ -239,7 +239,7 @@ test_placement_keeps_programs_apart_on_each_rail_that_both_load() {
 	grep -q 'leaf0r1' "$TMPDIR/why" || fail "$(cat "$TMPDIR/why")"
 	equal "sets of nodes" "$(cat "$TMPDIR/leaves")" \
 		'["leaf0+leaf0r1","leaf0+leaf1r1","leaf1+leaf0r1","leaf1+leaf1r1"]'
-	grep -q 'rails.conf:5: the line lacks a key: Leaf' "$TMPDIR/damaged" ||
+	grep -q 'rails.conf:5: missing key: Leaf' "$TMPDIR/damaged" ||
 		fail "$(cat "$TMPDIR/damaged")"
 }
 

@@ -78,7 +78,7 @@ static const struct {
 	{ "adapters with other names under one switch",
 	  LINE "Rail=a NIC=mlx5_0:1 Leaf=s0 Nodes=n4", 0, 2, NULL },
 	{ "a line without a key", LINE "Rail=a NIC=ib0 Nodes=n4", -EINVAL, 0,
-	  "f:2: the line lacks a key: Leaf" },
+	  "f:2: missing key: Leaf" },
 	{ "an unknown key", "Rail=a Port=1", -EINVAL, 0, "f:1: unknown key" },
 	{ "a key twice", "Rail=a Rail=b", -EINVAL, 0, "twice: Rail" },
 	{ "no key", "leaf0", -EINVAL, 0, "expected Rail=NAME" },
