@@ -32,9 +32,8 @@
 #define MAX_NAMES 64 /* in the list of one option */
 
 /*
- * Bootstrap replicates of each interval. More than other commands use: nobody
- * waits for this one, and a share of intervals is only known to a few percent
- * with fewer.
+ * Bootstrap replicates of each interval. This command need not be fast and uses
+ * more than others: with fewer, the coverage is only known to a few percent.
  */
 #define REPLICATES 200
 
@@ -142,8 +141,8 @@ static bool known_name(const struct np_measured *m, const char *name)
 }
 
 /*
- * A name that no set has is more likely a typing error than a wish, and would
- * silently select nothing or everything.
+ * A name that no set has is probably mistyped, and would silently select
+ * nothing or everything.
  */
 static int check_names(const struct accuracy_file *f, const struct names *list,
 		       struct np_err *err)
@@ -322,7 +321,7 @@ static size_t collect_part(const struct accuracy_file *f,
 
 /*
  * Score the constant that fits these cases best. It is chosen from the measured
- * values themselves; a model that does worse knows nothing useful about them.
+ * values themselves; a model with larger errors is useless for them.
  */
 static int score_constant(struct np_scored *s, size_t n,
 			  struct score_line *line)
@@ -558,7 +557,7 @@ static const struct cli_table of_models = {
 };
 
 static const struct cli_table of_cases = {
-	"Set|Model|Victim|Beside|Measured|Predicted|Low|High|Flags",
+	"Set|Model|Victim|CoRunners|Measured|Predicted|Low|High|Flags",
 	{ { "files predictions",
 	    "set|model|victim|corunners|measured|predicted|low|high|flags" } },
 };
@@ -635,9 +634,9 @@ static int split(char *text, const char *option, struct names *list,
  * --model: "zero" is always the first in the list, so naming it changes
  * nothing.
  */
-static int take_models(char *text, void *ask, struct np_err *err)
+static int take_models(char *text, void *to, struct np_err *err)
 {
-	struct accuracy_opt *opt = ask;
+	struct accuracy_opt *opt = to;
 	struct names list = { .n = 0 };
 
 	if (split(text, "model", &list, err))
@@ -668,18 +667,18 @@ static int take_only(char *text, void *list, struct np_err *err)
 }
 
 /* --up-to=PERCENT, stored as a fraction. */
-static int take_up_to(char *text, void *ask, struct np_err *err)
+static int take_up_to(char *text, void *to, struct np_err *err)
 {
-	struct accuracy_opt *opt = ask;
+	struct accuracy_opt *opt = to;
 
 	return np_percent_parse(text, &opt->up_to) ?
 	       np_errf(err, -EINVAL, "--up-to=%.64s: expected a percentage, "
 		       "such as 100%%", text) : 0;
 }
 
-static int take_seed(char *text, void *ask, struct np_err *err)
+static int take_seed(char *text, void *to, struct np_err *err)
 {
-	struct accuracy_opt *opt = ask;
+	struct accuracy_opt *opt = to;
 	char *end;
 
 	opt->predict.seed = strtoull(text, &end, 10);
@@ -756,8 +755,7 @@ static void print_files(const struct accuracy_file *f, size_t n,
 static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 {
 	/*
-	 * strict: a model answers by itself or not at all. The model that it
-	 * would fall back to has a line of its own.
+	 * strict: no fallback to another model, which has a line of its own.
 	 */
 	struct accuracy_opt opt = {
 		.predict = { .replicates = REPLICATES, .seed = 1,

@@ -230,7 +230,7 @@ log_failure(struct writer *w, uint32_t id, const char *id_str, int rc)
 	if (cached && ++cached->failures < MAX_FAILURES)
 		w->missed = true;
 	if (!cached || cached->failures == 1)
-		np_ctl_error("update of JobId=%u%s%s: %s", id,
+		np_ctl_error("cannot update JobId=%u%s%s: %s", id,
 			     id_str ? " task " : "", id_str ? id_str : "",
 			     slurm_strerror(rc));
 }

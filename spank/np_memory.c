@@ -142,8 +142,9 @@ static bool is_short(const struct np_memory *m, size_t len, double need,
 	used -= cache_bytes(m, len);
 	if (limit - used >= margin)
 		return false;
-	snprintf(why, NP_MEMORY_TEXT, "%.0f of its %.0f MiB of memory are used",
-		 used / MIB, limit / MIB);
+	snprintf(why, NP_MEMORY_TEXT,
+		 "its cgroup uses %.0f of %.0f MiB of memory", used / MIB,
+		 limit / MIB);
 	return true;
 }
 

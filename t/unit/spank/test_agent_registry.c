@@ -378,7 +378,7 @@ static void test_mpi(void)
 /* Before it is called and after; and as it comes, with control characters. */
 static void test_want_of_memory(void)
 {
-	const char *why = "63 of its 64 MiB of memory are used";
+	const char *why = "its cgroup uses 63 of 64 MiB of memory";
 	struct some_registry w;
 	int fd[3];
 
@@ -386,8 +386,8 @@ static void test_want_of_memory(void)
 	fd[0] = connect_agent(&w, "probe");
 	fd[1] = connect_agent(&w, "probe");
 	np_registry_dispatch(w.p, (size_t[]){ 1 }, 1, "x");
-	send_text(fd[0], "short 63 of its 64 MiB of memory are used\n");
-	send_text(fd[1], "short 63 of its 64 MiB of memory are used\n");
+	send_text(fd[0], "short its cgroup uses 63 of 64 MiB of memory\n");
+	send_text(fd[1], "short its cgroup uses 63 of 64 MiB of memory\n");
 	UNTIL(&w, context(&w, 0)->gone && context(&w, 1)->gone);
 	T_CHECK(!strcmp(context(&w, 0)->memory, why));
 	T_CHECK(!strcmp(context(&w, 1)->memory, why));
