@@ -62,7 +62,7 @@ static bool is_among(const struct np_record *r, const struct np_record **run,
  * steps. Returns -1 to go on, or the exit status.
  */
 static int find_named(const struct np_runs *runs, char *const *words,
-		  const struct np_record **run, size_t *n)
+		      const struct np_record **run, size_t *n)
 {
 	*n = 0;
 	for (; *words; words++) {
@@ -101,10 +101,10 @@ static int remove_runs(struct cli_store *s, enum np_store_owner owner,
 		return cli_fail("out of memory");
 	rc = find_named(runs, words, run, &n);
 	if (words[0])
-		snprintf(question, sizeof(question), "Remove %zu of the %zu "
-			 "%s run%s of %s for good?", n, runs->n,
-			 own ? "own" : "published", cli_s(runs->n),
-			 runs->app);
+		snprintf(question, sizeof(question), "Remove %zu of %s %zu "
+			 "%srun%s of %s for good?", n, own ? "your" : "the",
+			 runs->n, own ? "" : "published ",
+			 cli_s(runs->n), runs->app);
 	else
 		snprintf(question, sizeof(question), "Remove %s profile of %s "
 			 "for good, with %zu run%s%s?",

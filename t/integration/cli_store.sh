@@ -14,10 +14,10 @@ test_runs_are_removed_after_confirmation() {
 	fft=$S/store/users/$MY_UID/fft
 	run netprof forget fft 3001
 	equal "exit status without a terminal" "$RC" 1
-	contains "what it asks" "$ERR" 'Remove 1 of the 18 own runs of fft for good\?.*--yes'
+	contains "what it asks" "$ERR" 'Remove 1 of your 18 runs of fft for good\?.*--yes'
 	equal "runs that are left" "$(ls "$fft" | wc -l)" 18
-	run netprof forget --yes fft 3001
-	equal "what it says" "$OUT$ERR" "removed 1 run of fft"
+	run netprof forget --yes fft 3001 3001.0
+	equal "what it says of a run named twice" "$OUT$ERR" "removed 1 run of fft"
 	equal "that run" "$(find "$fft" -name "*-3001.0.json")" ""
 	run netprof forget --yes fft 9999
 	contains "no such run" "$ERR" 'no run "9999" of fft'
@@ -30,6 +30,22 @@ test_runs_are_removed_after_confirmation() {
 	equal "published" "$(netprof list --published --names | xargs)" idle
 	run netprof unpublish --yes cp2k
 	equal "exit status of nothing to remove" "$RC" 1
+}
+
+test_only_yes_on_a_terminal_removes_runs() {
+	local fft reply left
+	setup
+	fft=$S/store/users/$MY_UID/fft
+	while read -r reply left; do
+		echo "$reply" | script -qec 'netprof forget fft 3001' /dev/null >"$S/out" || true
+		contains "the question before \"$reply\"" "$(cat "$S/out")" \
+			'Remove 1 of your 18 runs of fft for good\? \[y/N\]'
+		equal "runs that are left after \"$reply\"" "$(ls "$fft" | wc -l)" "$left"
+	done <<-END
+	n 18
+	yesterday 18
+	Y 17
+	END
 }
 
 test_configuration_names_the_store() {
