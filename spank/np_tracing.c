@@ -179,11 +179,11 @@ static int check_preload(const struct np_tracing *t,
 	const char *why;
 
 	if (access(t->library, R_OK))
-		return np_errf(err, -ENOENT, "%.200s is not there: the package "
-			       "netprof-analysis has it", t->library);
+		return np_errf(err, -ENOENT, "%.200s does not exist: install "
+			       "the package netprof-analysis", t->library);
 	if (task->in_container)
-		return np_errf(err, -EXDEV, "srun --container has other "
-			       "files");
+		return np_errf(err, -EXDEV, "the container of srun "
+			       "--container may not have the library");
 	if (program && is_runtime(program))
 		return np_errf(err, -EXDEV, "%.200s starts a container, which "
 			       "may be given the library: see spank_netprof(8)",

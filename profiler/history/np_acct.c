@@ -384,7 +384,7 @@ static int check_head(const char *name, const struct np_sacct_head *head,
 		return np_errf(err, -EINVAL, "%s:1: more than %d columns", name,
 			       NP_SACCT_MAX_COLUMNS);
 	if (head->twice != NP_SACCT_NONE)
-		return np_errf(err, -EINVAL, "%s:1: the column %s is there "
+		return np_errf(err, -EINVAL, "%s:1: column %s given "
 			       "twice", name, columns[head->twice]);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(required); i++)
 		if (!head->has[required[i]])

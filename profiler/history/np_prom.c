@@ -96,11 +96,11 @@ struct answer {
 	struct np_err *err;
 };
 
-/* -EINVAL with err: not an answer of the API. */
+/* -EINVAL with err: not a response of the API. */
 static int refuse(const struct answer *a, const char *what)
 {
-	return np_errf(a->err, -EINVAL, "%s: %s: expected an answer as "
-		       "Prometheus' HTTP API gives it", a->where, what);
+	return np_errf(a->err, -EINVAL, "%s: %s: expected a response of "
+		       "Prometheus' HTTP API", a->where, what);
 }
 
 /* "n0.cluster:9100" is node n0, unless there is a node n0.cluster. */
@@ -126,12 +126,12 @@ static int take_sample(const struct answer *a, uint32_t node,
 	    json_object_array_length(sample) != 2 ||
 	    !json_object_is_type(json_object_array_get_idx(sample, 1),
 				 json_type_string))
-		return refuse(a, "a sample that is none");
+		return refuse(a, "a sample without a time and a value");
 	at = json_object_get_double(json_object_array_get_idx(sample, 0));
 	text = json_object_get_string(json_object_array_get_idx(sample, 1));
 	v = strtod(text, &end);
 	if (end == text || *end)
-		return refuse(a, "a value that is no number");
+		return refuse(a, "a value that is not a number");
 	if (r->step_sec > 0)
 		step = lround(fmin(fmax((at - r->start) / r->step_sec, -1),
 				   1e6));
@@ -180,8 +180,9 @@ static int take_answer(const struct answer *a, json_object *j)
 	if (!json_object_object_get_ex(j, "status", &status))
 		return refuse(a, "JSON without a status");
 	if (json_object_object_get_ex(j, "error", &error))
-		return np_errf(a->err, -EINVAL, "%s: the server says: %.160s",
-			       a->where, json_object_get_string(error));
+		return np_errf(a->err, -EINVAL,
+			       "%s: the server reports: %.160s", a->where,
+			       json_object_get_string(error));
 	if (!json_object_object_get_ex(j, "data", &data) ||
 	    !json_object_object_get_ex(data, "result", &list) ||
 	    !json_object_is_type(list, json_type_array))
@@ -201,8 +202,8 @@ static int name_nodes(struct answer *a, char *const *node, size_t n)
 		if (k == NP_NO_INDEX)
 			return np_errf(a->err, -ENOMEM, "out of memory");
 		if (k != i)
-			return np_errf(a->err, -EINVAL, "node %.64s is asked "
-				       "about twice", node[i]);
+			return np_errf(a->err, -EINVAL, "node %.64s is listed "
+				       "twice", node[i]);
 	}
 	return 0;
 }
@@ -219,11 +220,11 @@ static int parse(const struct answer *a, const char *text, size_t len)
 	int rc;
 
 	if (text[blank] != '{')
-		return np_errf(a->err, -EINVAL, "%s: expected JSON as "
-			       "Prometheus' HTTP API answers, got \"%.40s\"",
+		return np_errf(a->err, -EINVAL, "%s: expected JSON of "
+			       "Prometheus' HTTP API, got \"%.40s\"",
 			       a->where, text + blank);
 	if (!np_jtext_within(text, len, &most))
-		return np_errf(a->err, -EFBIG, "%s: an answer of more than a "
+		return np_errf(a->err, -EFBIG, "%s: a response of more than a "
 			       "million samples", a->where);
 	rc = np_jget_parse(&at, text, len, &j);
 	if (rc)
@@ -258,7 +259,7 @@ int np_prom_parse(const char *text, size_t len, const char *where,
 /*
  * ---- requests ----
  *
- * One form is posted, and an answer of limited size is read within limited
+ * One form is posted, and a response of limited size is read within limited
  * time. Redirections are not followed, so the token goes to no other server.
  */
 
@@ -415,12 +416,12 @@ static int judge(struct np_http *h, CURLcode code, const struct reply *a,
 	long status = 0;
 
 	if (a->rc == -EFBIG)
-		return np_errf(err, -EFBIG, "%s: an answer of more than %zu "
+		return np_errf(err, -EFBIG, "%s: a response of more than %zu "
 			       "MiB", url, NP_HTTP_MAX >> 20);
 	if (a->rc)
 		return np_errf(err, a->rc, "out of memory");
 	if (code == CURLE_OPERATION_TIMEDOUT)
-		return np_errf(err, -ETIMEDOUT, "%s: no answer within %g s "
+		return np_errf(err, -ETIMEDOUT, "%s: no response within %g s "
 			       "(MetricsTimeout)", url, h->conf->timeout_sec);
 	if (code)
 		return np_errf(err, -EIO, "%s: %s", url, h->error[0] ?
@@ -518,7 +519,7 @@ int np_http_new(const struct np_metrics_conf *c, struct np_http **out,
 {
 	*out = NULL;
 	return np_errf(err, -ENOSYS, "%s: this netprof was built without "
-		       "libcurl, and asks no metrics server", c->url);
+		       "libcurl and cannot query a metrics server", c->url);
 }
 
 void np_http_free(struct np_http *h)

@@ -18,7 +18,8 @@
 #include "np_store.h"
 #include "np_text.h"
 
-#define GROUPS_WANTED_SEC 60.0 /* users without a job for longer are not asked about */
+/* Groups of users without a job for longer are not looked up. */
+#define GROUPS_WANTED_SEC 60.0
 
 void np_group_cache_free(struct np_group_cache *m)
 {
@@ -928,7 +929,7 @@ static bool log_of_owner(struct np_catalog *c, struct np_cat_owner *o,
 		path_of(c, o, &path);
 		np_errf(&last, 0,
 			"%.150s: no more than %d lines are reported "
-			"in an hour, the rest is counted",
+			"in an hour, the others are counted",
 			path.text, NP_CATALOG_MAX_LINES);
 		if (!log_line(c, last.text))
 			return false;

@@ -220,10 +220,10 @@ test_a_failing_metrics_server_affects_only_the_metrics() {
 		explain_normal 127 >"$S/out" || fail "$mode: exit $?"
 		grep -q "^Compared" "$S/out" || fail "$mode: no page"
 		case $mode in
-		html) contains html "$(one_line <"$S/out")" 'expected JSON as Prometheus.* HTTP API answers, got "<!DOCTYPE html>' ;;
-		error) contains error "$(one_line <"$S/out")" 'the server says: parse error: unknown function' ;;
+		html) contains html "$(one_line <"$S/out")" 'expected JSON of Prometheus.* HTTP API, got "<!DOCTYPE html>' ;;
+		error) contains error "$(one_line <"$S/out")" 'the server reports: parse error: unknown function' ;;
 		refuse | token) contains "$mode" "$(one_line <"$S/out")" 'the server refuses .401.: does it need a token' ;;
-		huge) contains huge "$(one_line <"$S/out")" 'an answer of more than 16 MiB' ;;
+		huge) contains huge "$(one_line <"$S/out")" 'a response of more than 16 MiB' ;;
 		renamed) contains renamed "$(one_line <"$S/out")" 'other-n[0-3].cluster:9100' ;;
 		gaps) contains gaps "$(cat "$S/out")" 'It was not the' ;;
 		esac
@@ -237,7 +237,7 @@ test_a_server_that_hangs_is_given_up_after_its_timeout() {
 	serve hang
 	printf '%s\n' MetricsTimeout=300ms >"$S/conf"
 	NETPROF_CONF=$S/conf explain 127 >"$S/out"
-	contains hang "$(one_line <"$S/out")" 'no answer within 0.3 s \(MetricsTimeout\)'
+	contains hang "$(one_line <"$S/out")" 'no response within 0.3 s \(MetricsTimeout\)'
 }
 
 test_a_token_goes_to_the_server() {

@@ -162,7 +162,7 @@ static const struct {
 	  "s:1: expected a line that names the columns, User among them, as "
 	  "sacct --parsable2 prints it" },
 	{ "a column twice", "JobID|NodeList|JobID\n1|n0|2\n",
-	  "s:1: the column JobID is there twice" },
+	  "s:1: column JobID given twice" },
 	{ "a message in place of a table", "sacct: error: no\n",
 	  "s:1: expected a line that names the columns, JobID among them, as "
 	  "sacct --parsable2 prints it" },

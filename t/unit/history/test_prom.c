@@ -53,16 +53,16 @@ static const struct {
 	{ "several steps, with gaps", RESULT("matrix", SERIES("n0",
 	  "\"values\":[[10,\"1\"],[30,\"3\"],[99,\"9\"],[-5,\"7\"]]")), 0,
 	  { 1, NAN, NAN }, "" },
-	{ "HTML", "<!DOCTYPE html>", -EINVAL, { 0 }, "s: expected JSON as "
-	  "Prometheus' HTTP API answers, got \"<!DOCTYPE html>\"" },
-	{ "nothing", "", -EINVAL, { 0 }, "s: expected JSON as Prometheus' "
-	  "HTTP API answers, got \"\"" },
+	{ "HTML", "<!DOCTYPE html>", -EINVAL, { 0 }, "s: expected JSON of "
+	  "Prometheus' HTTP API, got \"<!DOCTYPE html>\"" },
+	{ "nothing", "", -EINVAL, { 0 }, "s: expected JSON of Prometheus' "
+	  "HTTP API, got \"\"" },
 	{ "JSON of somebody else", "{\"a\":1}", -EINVAL, { 0 }, "s: JSON "
-	  "without a status: expected an answer as Prometheus' HTTP API "
-	  "gives it" },
+	  "without a status: expected a response of Prometheus' HTTP "
+	  "API" },
 	{ "an error that the server names",
 	  "{\"status\":\"error\",\"error\":\"bad query\"}", -EINVAL, { 0 },
-	  "s: the server says: bad query" },
+	  "s: the server reports: bad query" },
 	{ "damaged JSON", "{\"status\":", -EINVAL, { 0 }, NULL },
 	{ "a sample that is none", RESULT("vector",
 	  SERIES("n0", "\"value\":[10]")), -EINVAL, { 0 }, NULL },

@@ -58,7 +58,7 @@ static void test_warnings_are_bounded(void)
 	put_bad(geteuid());
 	T_CHECK(refresh() == 0 && !w.more);
 	T_CHECK(w.n_warned == NP_CATALOG_MAX_LINES + 1 &&
-		strstr(w.warned, "the rest is counted"));
+		strstr(w.warned, "the others are counted"));
 	for (int i = 0; i < 300; i++)
 		T_CHECK(refresh() == 0 && !w.n_warned);
 	w.now += 700;
