@@ -179,8 +179,8 @@ int np_jat_take(const struct np_jat *at, size_t n, size_t size, void *out)
 	void *all;
 
 	if (at->room && n * size > *at->room)
-		return np_errf(at->err, -EFBIG, "%s: expected what takes fewer "
-			       "bytes of memory", at->where);
+		return np_errf(at->err, -EFBIG, "%s: too large, its lists "
+			       "need too many bytes of memory", at->where);
 	if (at->room)
 		*at->room -= n * size;
 	all = calloc(n, size);
