@@ -131,7 +131,7 @@ test_comparisons_equal_the_golden_files() {
 	golden compare.json netprof compare --json fft:4000 lammps
 	golden compare.parsable netprof compare -P fft:4000 lammps
 	equal "fields" "$(netprof compare -P fft halo serial lammps:1302 |
-		awk -F'|' '{ print NF }' | sort -u)" 34
+		awk -F'|' '{ print NF }' | sort -u)" 36
 	LC_ALL=C COLUMNS=80 netprof compare fft:4000 halo lammps qmc serial >"$S/page"
 	between "columns" "$(wc -L <"$S/page")" 60 80
 	! grep ' $' "$S/page" || fail "blanks at the end"
