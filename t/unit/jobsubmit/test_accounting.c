@@ -297,7 +297,7 @@ static void test_a_full_day(void)
 	T_CHECK(!found(1, &e) && !found(2, &e));
 	T_CHECK(!np_accounting_has_more(w.history));
 	T_CHECK(some_n_said() == said + 1 &&
-		strstr(some_said(), "not recorded from now on"));
+		strstr(some_said(), "no more ended jobs"));
 	tear_down(&w);
 }
 

@@ -142,9 +142,9 @@ static const struct {
 	{ "a path with a line end", "/opt\n/join", 1024, "LibexecDir" },
 	{ "no path", "", 1024, "LibexecDir" },
 	{ "no room for a second one", "/opt/x/netprof-agent",
-	  sizeof(GOOD) + 10, "no room" },
+	  sizeof(GOOD) + 10, "too many components" },
 	{ "no room by one byte", "/opt/x/netprof-agent",
-	  2 * sizeof(GOOD) - 1, "no room" },
+	  2 * sizeof(GOOD) - 1, "too many components" },
 };
 
 static void test_refused(void)
