@@ -163,7 +163,7 @@ test_check_says_what_to_repair() {
 	finding problem published/ 'mode 775, expected 755' 'chmod 755'
 	chmod 755 "$S/store/published"
 	chmod 777 "$S/store"
-	finding problem store 'others than' 'chmod go-w'
+	finding problem store 'users other than' 'chmod go-w'
 	chmod 755 "$S/store"
 	rm "$S/libexec/netprof-collector"
 	finding problem programs 'netprof-collector: No such file' 'make install'
