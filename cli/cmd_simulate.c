@@ -2366,10 +2366,10 @@ static int sim_plot(const struct cli_simulate *s, const char *path)
 	for (int k = 0; p[0] && p[1] && k < 2; k++) {
 		struct np_shape *shape;
 
-		np_figure_axis(f, &p[k]->x, NP_AXIS_NAMES, "policy");
+		np_figure_axis(f, &p[k]->x, NP_AXIS_NAMES, "Policy");
 		np_figure_axis(f, &p[k]->y, NP_AXIS_LINEAR, k ?
-			       "of the wait under the first policy (%)" :
-			       "of node-hours used under the first policy (%)");
+			       "Change of the wait (%)" :
+			       "Node-hours saved (%)");
 		shape = np_figure_shape(f, p[k], NP_SHAPE_POINTS, (unsigned)k,
 					NULL);
 		for (size_t i = 1; i < s->n_policies; i++) {

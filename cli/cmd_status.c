@@ -424,7 +424,7 @@ static void add_worst_slowdown(struct np_figure *f, const struct status *t,
 			       size_t n)
 {
 	struct np_panel *p = panel(f, "Worst predicted slowdown",
-				   "Of a job on the leaf switch (%)", t, n);
+				   "Slowdown of a job there (%)", t, n);
 	struct np_shape *s = np_figure_shape(f, p, NP_SHAPE_SPANS, 3, NULL);
 	double most = t->s->max_slowdown;
 

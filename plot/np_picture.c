@@ -698,20 +698,30 @@ static void draw_y(const struct area *a)
 	}
 }
 
-/* Labels of both axes; left: width of everything left of the box. */
+/*
+ * Labels of both axes; left: width of everything left of the box. A label that
+ * is longer than the y axis is drawn smaller, and cut if that does not suffice.
+ */
 static void draw_labels(const struct area *a, double left)
 {
 	struct np_type type = { .size = FONT, .align = NP_CENTRE };
+	char cut[NAME_BYTES];
+	double width;
 
 	if (a->p->x.label)
 		a->c->text(a->c, a->box.x + a->box.w / 2,
 			   a->box.y + a->box.h - 2 +
 			   axes_below(a->p, a->box.w), a->p->x.label,
 			   &type);
+	if (!a->p->y.label)
+		return;
+	width = np_text_width(a->p->y.label, FONT);
+	if (width > a->box.h)
+		type.size = fmax(FONT_SMALL, FONT * a->box.h / width);
 	type.turned = true;
-	if (a->p->y.label)
-		a->c->text(a->c, a->box.x - left + FONT - 1,
-			   a->box.y + a->box.h / 2, a->p->y.label, &type);
+	a->c->text(a->c, a->box.x - left + FONT - 1, a->box.y + a->box.h / 2,
+		   np_text_fit(a->p->y.label, type.size, a->box.h, cut,
+			       sizeof(cut)), &type);
 }
 
 /* Frame, marks, names and labels, drawn on top of the shapes. */

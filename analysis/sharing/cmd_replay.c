@@ -369,8 +369,8 @@ static void add_program(struct np_figure *f,
 /* Draws all programs, together if there are several. */
 static int draw_figure(const struct replay *r, const char *path)
 {
-	struct np_figure *f = np_figure_new(r->n > 1 ? "Played together" :
-						       "Played alone");
+	struct np_figure *f = np_figure_new(r->n > 1 ? "Run together" :
+						       "Run alone");
 	char latency[CLI_NUMBER], rate[CLI_NUMBER];
 	uint32_t most = 0;
 	double end = 0;

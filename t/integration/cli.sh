@@ -156,7 +156,7 @@ test_other_results_are_drawn() {
 	is_picture "$S/status.svg" hpc leaf3 busy 'Worst predicted slowdown'
 	netprof replay --plot="$S/replay.svg" \
 		"$ROOT"/t/data/sharing/{fan,ring}.workload
-	is_picture "$S/replay.svg" 'Played together' computing 'Time (s)' Task
+	is_picture "$S/replay.svg" 'Run together' computing 'Time (s)' Task
 	run netprof matrix --plot=x.gif
 	equal "exit status of an ending" "$RC" 1
 	contains "an ending" "$ERR" 'ends in .svg, .png or .pdf$'

@@ -150,6 +150,20 @@ static void test_empty(void)
 	np_figure_free(f);
 }
 
+static void test_long_label(void)
+{
+	const char *label = "a label of the y axis that is as long as a "
+			    "sentence of several lines, and therefore cut";
+	struct np_figure *f = some_figure();
+	char *text;
+
+	np_figure_axis(f, &f->panel[0]->y, NP_AXIS_LINEAR, label);
+	text = some_svg(f);
+	T_CHECK(text && strstr(text, ">a label of the y axis that"));
+	T_CHECK(text && !strstr(text, "therefore cut</text>"));
+	free(text);
+}
+
 /* What cairo's fonts keep until the program ends is not ours to free. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
@@ -164,6 +178,7 @@ static const struct t_case cases[] = {
 	{ "SVG, PNG and PDF of the same figure are the same bytes",
 	  test_formats },
 	{ "a figure without panels is no picture", test_empty },
+	{ "a label longer than the y axis is cut", test_long_label },
 	{ NULL, NULL },
 };
 
