@@ -324,7 +324,7 @@ static const struct {
 	{ "a damaged file counts as none", "a Nodes=n[0-7]\nb Nodes=n[8-15]\n",
 	  "ib0", "Rail=r0 NIC=ib0 Leaf=x Nodes=n[0-3]\nRail=r0 NIC=ib0\n",
 	  "a:n[0-7] b:n[8-15]", "a:- b:-", "",
-	  "rails.conf:2: the line lacks a key: Leaf" },
+	  "rails.conf:2: missing key: Leaf" },
 };
 
 static void test_rails(void)
