@@ -96,8 +96,8 @@ test_a_step_keeps_the_memory_that_it_asked_for() {
 	low=$((low - 512)) # the sleeping netprof-agent, and a margin
 	takes $low 0 3 --netprofile=full || fail "$low: $(<"$TMPDIR/takes")"
 	takes $low 5 0 --netprofile=grows || fail "$low: $(<"$TMPDIR/takes")"
-	expect full 'all(any(.notes[]; test("left, as 6. of its 64 MiB")))'
-	expect grows 'all(any(.notes[]; test("left, as 4. of its 64 MiB")) and
+	expect full 'all(any(.notes[]; test("left, as its cgroup uses 6. of 64 MiB")))'
+	expect grows 'all(any(.notes[]; test("left, as its cgroup uses 4. of 64 MiB")) and
 		.leaves[0].latency.n > 2)'
 }
 
@@ -108,6 +108,6 @@ test_a_script_keeps_the_memory_that_the_job_asked_for() {
 		perl -e '\''push @taken, qq(\1) x 65536 for 1 .. 640; sleep 2'\'' &&
 		wait $!'
 	expect tight 'length == 1 and (.[0] | .state == "cut" and
-		any(.notes[]; test("not measured further: [45]. of its 64 MiB")))'
-	wait_for 15 logged "(tight) is not measured further: [45]. of its 64 MiB" >/dev/null
+		any(.notes[]; test("not measured further: its cgroup uses [45]. of 64 MiB")))'
+	wait_for 15 logged "(tight) is not measured further: its cgroup uses [45]. of 64 MiB" >/dev/null
 }
