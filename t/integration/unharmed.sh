@@ -154,17 +154,17 @@ test_a_stopped_collector() {
 }
 
 test_kill_9_of_a_probe() {
-	while_running probe9 'pkill -9 -u alice netprof-impactb' n0
+	while_running probe9 netprof-impactb n0
 	expect probe9 '.[0] | .exit_code == 7 and .leaves[0].latency.n > 0'
 }
 
 test_kill_9_of_all_probes() {
-	while_running probes9 'pkill -9 -u alice netprof-impactb' n0 n1 n2 n3
+	while_running probes9 netprof-impactb n0 n1 n2 n3
 	expect probes9 '.[0] | .exit_code == 7 and .leaves[0].latency.n > 0'
 }
 
 test_kill_9_of_the_collector() {
-	while_running att9 'pkill -9 -u alice netprof-collect' ctl
+	while_running att9 netprof-collect ctl
 	wait_for 10 no_side_steps || fail "its steps live on"
 	expect att9 'length == 1 and .[0].state == "running"'
 }
@@ -224,16 +224,21 @@ conf() {
 		echo ~/conf.${1%%=*}"
 }
 
-# APP COMMAND PLACE...: run the job flagged, and in the middle of it the command as
-# root on these places.
+# APP PROGRAM PLACE...: run the job flagged, and kill the program on these places once
+# it has run for a while.
 while_running() {
-	local app=$1 command=$2 place
+	local app=$1 program=$2 place
 
 	shift 2
 	unharmed "--netprofile=$app" &
-	sleep 2.7
+	sleep 1
 	for place; do
-		inside --user root --on "$place" -- bash -c "$command" ||
+		wait_for 10 inside --user root --on "$place" -- \
+			pgrep -u alice "$program" >/dev/null
+	done
+	sleep 1.7
+	for place; do
+		inside --user root --on "$place" -- pkill -9 -u alice "$program" ||
 			fail "nothing to kill on $place"
 	done
 	wait $!
