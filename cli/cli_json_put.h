@@ -12,7 +12,7 @@
 
 #include <json-c/json.h>
 
-#include "cli_ask.h"
+#include "cli_predict.h"
 #include "np_state.h"
 
 void cli_put(json_object *in, const char *key, json_object *value);

@@ -1,7 +1,7 @@
 /*
  * Predictions for every pair of applications.
  *
- * Applications are loaded first and judged by the caller (cli_ask_prepare()),
+ * Applications are loaded first and judged by the caller (cli_predict_prepare()),
  * so that it decides what to do without a calibration; then all pairs are
  * predicted at once.
  */

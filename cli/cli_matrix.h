@@ -5,7 +5,7 @@
 #ifndef CLI_MATRIX_H
 #define CLI_MATRIX_H
 
-#include "cli_ask.h"
+#include "cli_predict.h"
 
 struct cli_matrix {
 	const struct cli_known *k;    /* borrowed */

@@ -433,7 +433,7 @@ static void keep_worst(struct cli_pairs *t, const struct around *a)
 }
 
 /* First pass, over all pairs: without intervals, as most are discarded. */
-static void ask_all(struct cli_pairs *t, struct np_predictor *models)
+static void predict_all(struct cli_pairs *t, struct np_predictor *models)
 {
 	struct around a = { .n = 0 };
 
@@ -448,29 +448,29 @@ static void ask_all(struct cli_pairs *t, struct np_predictor *models)
 }
 
 /* Predict one pair as netprof predict would. */
-static void ask_one(const struct cli_pairs *t, struct np_predictor *models,
-		    struct cli_pair *pair)
+static void predict_one(const struct cli_pairs *t, struct np_predictor *models,
+			struct cli_pair *pair)
 {
-	struct cli_answer a = { .victim = pair->victim,
-				.n_co = 1,
-				.co = { pair->co },
-				.scope = t->scope };
+	struct cli_prediction a = { .victim = pair->victim,
+				    .n_co = 1,
+				    .co = { pair->co },
+				    .scope = t->scope };
 
-	cli_ask(models, &t->k, &a);
+	cli_predict(models, &t->k, &a);
 	pair->p = a.p;
 }
 
 /* Second pass, over the pairs that were kept: with their intervals. */
-static void ask_again(struct cli_pairs *t, struct np_predictor *models)
+static void predict_interval(struct cli_pairs *t, struct np_predictor *models)
 {
 	for (size_t i = 0; i < t->slowed_by.n; i++)
-		ask_one(t, models, &t->slowed_by.pair[i]);
+		predict_one(t, models, &t->slowed_by.pair[i]);
 	for (size_t i = 0; i < t->slows.n; i++)
-		ask_one(t, models, &t->slows.pair[i]);
+		predict_one(t, models, &t->slows.pair[i]);
 }
 
 /* Make a predictor, with or without intervals, and let one pass use it. */
-static void ask_models(struct cli_pairs *t, bool intervals,
+static void run_models(struct cli_pairs *t, bool intervals,
 		       void (*how)(struct cli_pairs *, struct np_predictor *))
 {
 	struct np_predictor *models;
@@ -512,8 +512,8 @@ static void find(struct cli_pairs *t, struct cli_candidates *all)
 		return;
 	/* From here on the lists are valid, even if they stay empty. */
 	t->asked = true;
-	ask_models(t, false, ask_all);
-	ask_models(t, true, ask_again);
+	run_models(t, false, predict_all);
+	run_models(t, true, predict_interval);
 	store_cached(t, all);
 }
 

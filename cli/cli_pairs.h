@@ -6,7 +6,7 @@
 #ifndef CLI_PAIRS_H
 #define CLI_PAIRS_H
 
-#include "cli_ask.h"
+#include "cli_predict.h"
 #include "np_cache.h"
 
 #define CLI_PAIRS_MAX 3

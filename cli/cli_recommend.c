@@ -34,10 +34,10 @@ static bool verdict_asks(const struct np_profile *p, struct cli_recommendation *
 }
 
 /* The measurement that would narrow the prediction for the worst co-runner. */
-static void ask_narrower(const struct cli_known *k, enum np_scope scope,
-			 struct cli_recommendation *a)
+static void predict_narrower(const struct cli_known *k, enum np_scope scope,
+			     struct cli_recommendation *a)
 {
-	struct cli_answer worst = {
+	struct cli_prediction worst = {
 		.victim = a->pair[0].victim,
 		.n_co = 1,
 		.co = { a->pair[0].co },
@@ -68,7 +68,7 @@ void cli_recommend(const struct np_profile *p, const struct cli_known *k,
 		a.n_avoid++;
 	if (!p->is_idle && !(a.told = verdict_asks(p, &a))) {
 		if (a.n_asked) {
-			ask_narrower(k, scope, &a);
+			predict_narrower(k, scope, &a);
 		} else if (!k->calibrated) {
 			strcpy(a.command, CLI_CALIBRATE);
 			strcpy(a.what, "a calibration of this fabric; for an "

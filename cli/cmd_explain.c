@@ -13,20 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_ask.h"
 #include "cli_history.h"
 #include "cli_json_put.h"
 #include "cli_known.h"
 #include "cli_output.h"
+#include "cli_predict.h"
 #include "cli_print.h"
 #include "cli_profile.h"
 #include "cli_state.h"
 #include "np_array.h"
 #include "np_conf.h"
-#include "np_run_summary.h"
 #include "np_hostlist.h"
 #include "np_moments.h"
 #include "np_option.h"
+#include "np_run_summary.h"
 
 /* Another job on its leaf switches. */
 struct neighbour {
@@ -49,7 +49,7 @@ struct measured_step {
 
 struct explanation {
 	const char *word; /* the job, as the user wrote it */
-	uint32_t id, task; /* task NP_ENDED_NO_TASK: id is that of a job */
+	uint32_t id, task; /* task NP_ACCOUNTING_NO_TASK: id is that of a job */
 	double now;	   /* seconds since 1970 */
 
 	struct cli_history_opt ask;
@@ -61,8 +61,8 @@ struct explanation {
 	const struct np_state_job *job; /* the job in it; NULL: not there */
 
 	/* What placement recorded when the job ended. */
-	bool have_ended;
-	struct np_ended_job ended;
+	bool have_record;
+	struct np_accounting_record ended;
 	struct np_err ended_why; /* why it cannot be read, or "" */
 
 	/* Run records of the job. */
@@ -197,21 +197,22 @@ static int find_known(struct explanation *e, struct cli_store *s,
 static void ask_models(struct explanation *e, const struct cli_known *k,
 		       struct np_predictor *models, const size_t *at)
 {
-	struct cli_answer all = { .scope = NP_SCOPE_LEAF };
+	struct cli_prediction all = { .scope = NP_SCOPE_LEAF };
 	size_t unknown = 0;
 
 	for (size_t i = 0; i < e->n_neighbours; i++) {
-		struct cli_answer one = { .scope = NP_SCOPE_LEAF, .n_co = 1 };
+		struct cli_prediction one = { .scope = NP_SCOPE_LEAF,
+					      .n_co = 1 };
 
 		if (at[i] == NO_PROFILE) {
 			unknown++;
 			continue;
 		}
 		one.co[0] = at[i];
-		cli_ask(models, k, &one);
+		cli_predict(models, k, &one);
 		if (!one.rc && !cli_doubt_text(&one.p))
 			e->neighbour[i].slowdown = one.p.slowdown;
-		if (all.n_co < CLI_ASK_MAX_CO)
+		if (all.n_co < CLI_PREDICT_MAX_CO)
 			all.co[all.n_co++] = at[i];
 	}
 	if (!all.n_co) {
@@ -219,7 +220,7 @@ static void ask_models(struct explanation *e, const struct cli_known *k,
 			"profile that you may read");
 		return;
 	}
-	cli_ask(models, k, &all);
+	cli_predict(models, k, &all);
 	if (all.rc) {
 		e->not_predicted = all.why;
 		return;
@@ -287,7 +288,8 @@ static int find_running_neighbours(struct explanation *e, struct cli_store *s)
 static int add_ended(struct explanation *e)
 {
 	for (size_t i = 0; i < e->ended.n_neighbours; i++) {
-		const struct np_ended_neighbour *n = &e->ended.neighbour[i];
+		const struct np_accounting_neighbour *n =
+			&e->ended.neighbour[i];
 		struct neighbour *b = add_neighbour(e, n->id);
 
 		if (!b)
@@ -343,7 +345,7 @@ static int add_recorded(struct explanation *e)
  */
 static double cost_of(const struct explanation *e, const struct neighbour *b)
 {
-	double sec = e->have_ended ? e->ended.end - e->ended.start : 0;
+	double sec = e->have_record ? e->ended.end - e->ended.start : 0;
 
 	if (isnan(b->slowdown))
 		return 0;
@@ -376,12 +378,12 @@ static const struct neighbour *costliest(const struct explanation *e,
 /* The neighbours of a job that has ended. Returns 0 or -ENOMEM. */
 static int find_past_neighbours(struct explanation *e)
 {
-	int rc = e->have_ended ? add_ended(e) : 0;
+	int rc = e->have_record ? add_ended(e) : 0;
 	bool known = !e->n_neighbours;
 
 	for (size_t i = 0; i < e->n_neighbours; i++)
 		known |= !isnan(e->neighbour[i].slowdown);
-	if (e->have_ended && *e->ended.app && known)
+	if (e->have_record && *e->ended.app && known)
 		e->slowdown = e->ended.slowdown;
 	return rc ? rc : add_recorded(e);
 }
@@ -394,9 +396,11 @@ static int find_past_neighbours(struct explanation *e)
 /* The state for programs; "measured": only run records are left. */
 static const char *state_of(const struct explanation *e)
 {
-	return e->job ? e->job->pending ? "pending" : "running" :
-	       e->have_ended ? "ended" : e->n_measured ? "measured" :
-	       e->past.job->state == NP_ACCT_RUNNING ? "running" : "ended";
+	return e->job	      ? e->job->pending ? "pending" : "running" :
+	       e->have_record ? "ended" :
+	       e->n_measured  ? "measured" :
+	       e->past.job->state == NP_ACCT_RUNNING ? "running" :
+						       "ended";
 }
 
 /* Warn if the last decision is too old to be in force. */
@@ -717,7 +721,7 @@ static void say_step(const struct explanation *e, const struct measured_step *m)
 /* The first line about a job that placement has a record of. */
 static void say_ended(const struct explanation *e)
 {
-	const struct np_ended_job *n = &e->ended;
+	const struct np_accounting_record *n = &e->ended;
 	char where[LINE], id[CLI_NUMBER], from[CLI_NUMBER], took[CLI_NUMBER];
 
 	say_where(cli_job_name(n->id, n->array, n->task, id), n->app, "ran",
@@ -789,7 +793,7 @@ static int print_ended(const struct explanation *e)
 {
 	char by[CLI_NUMBER];
 
-	if (e->have_ended)
+	if (e->have_record)
 		say_ended(e);
 	else
 		say_recorded(e);
@@ -817,7 +821,7 @@ static int print_text(const struct explanation *e)
 {
 	if (e->past.job)
 		cli_history_text(&e->past);
-	if (e->past.job && (e->job || e->have_ended || e->n_measured))
+	if (e->past.job && (e->job || e->have_record || e->n_measured))
 		putchar('\n');
 	else if (e->past.job)
 		return CLI_DONE;
@@ -828,7 +832,7 @@ static int print_text(const struct explanation *e)
 /* ---- output for programs ---- */
 
 /* The record of placement, with the members that a job in the state has. */
-static void put_ended(json_object *j, const struct np_ended_job *n)
+static void put_ended(json_object *j, const struct np_accounting_record *n)
 {
 	char id[CLI_NUMBER], user[CLI_NUMBER];
 
@@ -949,7 +953,7 @@ static int print_data(const struct explanation *e, enum cli_format format)
 		cli_put_job(j, e->job);
 		cli_put_snapshot(cli_put_object(j, "placement"), &e->state,
 				 e->now);
-	} else if (e->have_ended) {
+	} else if (e->have_record) {
 		put_ended(j, &e->ended);
 	} else {
 		cli_put_text(j, "job", e->word);
@@ -980,7 +984,7 @@ static int print_data(const struct explanation *e, enum cli_format format)
  */
 static bool is_of_job(const struct explanation *e, const struct np_record *r)
 {
-	if (e->task == NP_ENDED_NO_TASK)
+	if (e->task == NP_ACCOUNTING_NO_TASK)
 		return r->job_id == e->id;
 	return r->array_job_id == (long)e->id &&
 	       r->array_task_id == (long)e->task;
@@ -1258,9 +1262,10 @@ static void find_in_state(struct explanation *e, bool rest)
 	for (size_t i = 0; i < e->state.n_jobs; i++) {
 		const struct np_state_job *j = &e->state.job[i];
 
-		if (e->task == NP_ENDED_NO_TASK ? j->id == e->id :
-		    j->array == e->id && (rest ? cli_no_task(j->task) :
-					  j->task == e->task)) {
+		if (e->task == NP_ACCOUNTING_NO_TASK ?
+			    j->id == e->id :
+			    j->array == e->id && (rest ? cli_no_task(j->task) :
+							 j->task == e->task)) {
 			e->job = j;
 			return;
 		}
@@ -1296,13 +1301,13 @@ static uid_t owner_of(const struct explanation *e, const struct cli_options *o)
 {
 	if (o->user_given)
 		return o->uid;
-	return e->job ? e->job->uid : e->have_ended ? e->ended.uid : o->uid;
+	return e->job ? e->job->uid : e->have_record ? e->ended.uid : o->uid;
 }
 
 /* The application of the job, where its records are most likely; or "". */
 static const char *app_of(const struct explanation *e)
 {
-	return e->job ? e->job->app : e->have_ended ? e->ended.app : "";
+	return e->job ? e->job->app : e->have_record ? e->ended.app : "";
 }
 
 /* Returns -1 to go on, or the exit status. */
@@ -1318,12 +1323,12 @@ static int gather(struct explanation *e, struct cli_store *s,
 		cli_fail("%s", err.text); /* the other sources remain */
 	find_in_state(e, false);
 	if (!e->job) {
-		rc = np_ended_find(dir, e->id, e->task, &e->ended, &err);
-		e->have_ended = !rc;
+		rc = np_accounting_find(dir, e->id, e->task, &e->ended, &err);
+		e->have_record = !rc;
 		if (rc && rc != -ENOENT)
 			e->ended_why = err;
 	}
-	if (!e->job && !e->have_ended)
+	if (!e->job && !e->have_record)
 		find_in_state(e, true);
 	e->uid = owner_of(e, o);
 	if (e->job && !e->job->pending)
@@ -1339,8 +1344,9 @@ static int gather(struct explanation *e, struct cli_store *s,
 static int fail_not_found(const struct explanation *e)
 {
 	char user[CLI_NUMBER], age[96] = "there is none";
-	int rc = e->have_state && e->task == NP_ENDED_NO_TASK ?
-		 fail_with_tasks(e) : -1;
+	int rc = e->have_state && e->task == NP_ACCOUNTING_NO_TASK ?
+			 fail_with_tasks(e) :
+			 -1;
 
 	if (rc >= 0)
 		return rc;
@@ -1356,10 +1362,10 @@ static int fail_not_found(const struct explanation *e)
 			"%d days, in the run records of %s, or in Slurm's "
 			"accounting%s%s%s; placement considers only jobs that "
 			"name an application (--netprofile=APP, NETPROF_APP), "
-			"new ones from its next decision on", e->word, age,
-			NP_ENDED_KEEP_DAYS, cli_user(e->uid, user),
-			e->past.why.text[0] ? " (" : "", e->past.why.text,
-			e->past.why.text[0] ? ")" : "");
+			"new ones from its next decision on",
+			e->word, age, NP_ACCOUNTING_KEEP_DAYS,
+			cli_user(e->uid, user), e->past.why.text[0] ? " (" : "",
+			e->past.why.text, e->past.why.text[0] ? ")" : "");
 }
 
 /*
@@ -1387,7 +1393,7 @@ static int find_in_accounting(struct explanation *e,
 static int print_explanation(struct explanation *e,
 			     const struct cli_options *o)
 {
-	if (!e->job && !e->have_ended && !e->n_measured && !e->past.job)
+	if (!e->job && !e->have_record && !e->n_measured && !e->past.job)
 		return fail_not_found(e);
 	if (o->plot && !e->past.job)
 		return cli_fail("--plot=%s: nothing to draw, because job %s is "
@@ -1403,8 +1409,8 @@ static void release(struct explanation *e)
 {
 	if (e->have_state)
 		np_state_free(&e->state);
-	if (e->have_ended)
-		np_ended_free(&e->ended);
+	if (e->have_record)
+		np_accounting_record_free(&e->ended);
 	for (size_t i = 0; i < e->n_measured; i++) {
 		np_hist_free(e->measured[i].alone_hist);
 		free(e->measured[i].alone_run);

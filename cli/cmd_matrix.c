@@ -377,7 +377,7 @@ static int run_matrix(const struct cli_cmd *self, int argc, char **argv)
 		return rc;
 	rc = cli_matrix_find(&k, &s, &o);
 	if (rc < 0)
-		rc = cli_ask_prepare(&k, &s, &o);
+		rc = cli_predict_prepare(&k, &s, &o);
 	if (rc < 0 && cli_measured_load(&k, &s))
 		rc = cli_fail("out of memory");
 	cli_store_close(&s);

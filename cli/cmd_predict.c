@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_ask.h"
 #include "cli_json_put.h"
 #include "cli_measured.h"
+#include "cli_predict.h"
 #include "cli_print.h"
 #include "cli_text.h"
 
@@ -26,7 +26,7 @@ struct prediction {
 	const struct np_model *model; /* as requested */
 	enum np_scope scope;
 	/* [0]: the victim with all co-runners; then each with the victim */
-	struct cli_answer answer[1 + CLI_ASK_MAX_CO];
+	struct cli_prediction answer[1 + CLI_PREDICT_MAX_CO];
 	size_t n;
 };
 
@@ -34,7 +34,7 @@ struct prediction {
 
 /* "halo", "halo and fft", "halo, fft and qmc" */
 static const char *corunner_list(const struct cli_known *k,
-				 const struct cli_answer *a, char *buf,
+				 const struct cli_prediction *a, char *buf,
 				 size_t len)
 {
 	buf[0] = '\0';
@@ -90,7 +90,7 @@ static const struct {
 
 /* The command that measures what a prediction lacks; "" if there is none. */
 static void missing_measurement(const struct cli_known *k,
-				const struct cli_answer *a, char *command,
+				const struct cli_prediction *a, char *command,
 				size_t len)
 {
 	const struct cli_known_app *v = k->app[a->victim];
@@ -143,8 +143,8 @@ static const char *sharing_words(const struct cli_known *k,
  * One sentence per prediction. A prediction in doubt is shown, but named as
  * such, because nothing else is known.
  */
-static void print_answer(const struct prediction *p,
-			 const struct cli_answer *a)
+static void print_prediction(const struct prediction *p,
+			     const struct cli_prediction *a)
 {
 	char co[LINE / 2], range[3 * CLI_NUMBER] = "no interval";
 	char point[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
@@ -194,7 +194,7 @@ static const char *measured_words(const struct cli_measured *m, char *buf,
  * prediction.
  */
 static void print_measured(const struct prediction *p,
-			   const struct cli_answer *a)
+			   const struct cli_prediction *a)
 {
 	char words[LINE / 4], change[CLI_NUMBER], day[CLI_NUMBER];
 	struct cli_measured m;
@@ -231,7 +231,7 @@ static void print_no_effect(const struct prediction *p)
 /* The model, and why it is not the one that was asked for. */
 static void print_model(const struct prediction *p)
 {
-	const struct cli_answer *a = &p->answer[0];
+	const struct cli_prediction *a = &p->answer[0];
 
 	if (a->p.flags & NP_PRED_FELL_BACK)
 		cli_labelled(stdout, "Model", "%s, because %s lacks data (see "
@@ -270,7 +270,7 @@ static const char *interval_words(const struct np_run_summary *s, char buf[80])
 /* The data of one application that the first answer was computed from. */
 static void print_data_used(const struct prediction *p, size_t app, bool first)
 {
-	const struct cli_answer *a = &p->answer[0];
+	const struct cli_prediction *a = &p->answer[0];
 	const struct np_run_summary *s = &p->k->app[app]->summary;
 	const char *label = first ? "Data" : "", *name = s->program.name;
 	size_t n = p->k->cal.fabric->n_levels;
@@ -338,7 +338,7 @@ static void print_fabric(const struct prediction *p)
 
 /* Do the probes of a co-runner have another period than the calibration's? */
 static bool other_period(const struct prediction *p,
-			 const struct cli_answer *a)
+			 const struct cli_prediction *a)
 {
 	for (size_t i = 0; i < a->n_co; i++)
 		if (p->k->app[a->co[i]]->summary.latency.other_period)
@@ -348,7 +348,7 @@ static bool other_period(const struct prediction *p,
 
 static void print_notes(const struct prediction *p)
 {
-	const struct cli_answer *a = &p->answer[0];
+	const struct cli_prediction *a = &p->answer[0];
 	const char *label = "Note";
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(notes); i++)
@@ -367,12 +367,12 @@ static void print_notes(const struct prediction *p)
  */
 static int predict_text(const struct prediction *p)
 {
-	const struct cli_answer *a = &p->answer[0];
+	const struct cli_prediction *a = &p->answer[0];
 	char command[LINE / 4], what[LINE / 4];
 
 	print_no_effect(p);
 	for (size_t i = 0; i < p->n; i++) {
-		print_answer(p, &p->answer[i]);
+		print_prediction(p, &p->answer[i]);
 		print_measured(p, &p->answer[i]);
 	}
 	putchar('\n');
@@ -421,8 +421,8 @@ static void put_used(json_object *list, const struct cli_known_app *a)
  * One prediction for programs. Without a prediction, slowdown is null and "why"
  * says why.
  */
-static void put_answer(json_object *list, const struct prediction *p,
-		       const struct cli_answer *a)
+static void put_prediction(json_object *list, const struct prediction *p,
+			   const struct cli_prediction *a)
 {
 	json_object *j = cli_append_object(list), *co;
 	char command[256], what[256];
@@ -464,7 +464,7 @@ static int predict_data(const struct prediction *p, enum cli_format format)
 	cli_put_text(j, "model", p->model->name);
 	list = cli_put_array(j, "predictions");
 	for (size_t i = 0; i < p->n; i++)
-		put_answer(list, p, &p->answer[i]);
+		put_prediction(list, p, &p->answer[i]);
 	cli_put_calibration(j, p->k, p->scope);
 	list = cli_put_array(j, "applications");
 	for (size_t i = 0; i < p->k->n; i++)
@@ -484,7 +484,7 @@ static int load_apps(struct cli_known *k, struct cli_store *s,
 	int rc = cli_known_find(k, s, o);
 
 	if (rc < 0)
-		rc = cli_ask_prepare(k, s, o);
+		rc = cli_predict_prepare(k, s, o);
 	if (rc >= 0)
 		return rc;
 	for (size_t i = 0; i < k->n; i++)
@@ -497,24 +497,25 @@ static int load_apps(struct cli_known *k, struct cli_store *s,
  * The first question is the one that was asked: the victim with all co-
  * runners. Each co-runner with the victim alone follows.
  */
-static void ask_all(struct prediction *p, struct np_predictor *models)
+static void predict_all(struct prediction *p, struct np_predictor *models)
 {
 	size_t n_co = p->k->n - 1;
 
 	p->n = 1 + n_co;
 	for (size_t i = 0; i < p->n; i++) {
-		struct cli_answer *a = &p->answer[i];
+		struct cli_prediction *a = &p->answer[i];
 
-		*a = (struct cli_answer){ .victim = i, .scope = p->scope,
-					  .n_co = i ? 1 : n_co };
+		*a = (struct cli_prediction){ .victim = i,
+					      .scope = p->scope,
+					      .n_co = i ? 1 : n_co };
 		for (size_t c = 0; !i && c < n_co; c++)
 			a->co[c] = c + 1;
-		cli_ask(models, p->k, a);
+		cli_predict(models, p->k, a);
 	}
 }
 
 /* There is no prediction for the victim: fail, and say what would help. */
-static int fail_without_answer(const struct prediction *p)
+static int fail_without_prediction(const struct prediction *p)
 {
 	char command[256];
 
@@ -538,10 +539,10 @@ static int predict(const struct cli_known *k, const struct cli_options *o)
 
 	if (cli_known_predictor(k, o->model, true, &models, &err))
 		return cli_fail("%s", err.text);
-	ask_all(&p, models);
+	predict_all(&p, models);
 	np_predictor_free(models);
 	if (p.answer[0].rc)
-		return fail_without_answer(&p);
+		return fail_without_prediction(&p);
 	return o->format ? predict_data(&p, o->format) : predict_text(&p);
 }
 
@@ -559,9 +560,11 @@ static int run_predict(const struct cli_cmd *self, int argc, char **argv)
 		return rc;
 	if (o.n_apps < 2)
 		return cli_need_apps(self, &o, NEEDED);
-	if (o.n_apps > 1 + CLI_ASK_MAX_CO)
-		return cli_usage(self, "%zu co-runners, at most %d are "
-				 "possible", o.n_apps - 1, CLI_ASK_MAX_CO);
+	if (o.n_apps > 1 + CLI_PREDICT_MAX_CO)
+		return cli_usage(self,
+				 "%zu co-runners, at most %d are "
+				 "possible",
+				 o.n_apps - 1, CLI_PREDICT_MAX_CO);
 	rc = cli_store_open(&s);
 	if (rc >= 0)
 		return rc;

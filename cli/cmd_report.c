@@ -1079,14 +1079,14 @@ static void add_pairs(struct report *r, struct part *part)
 static void recommend(struct report *r, struct part *part,
 		      struct np_predictor *models)
 {
-	struct cli_answer a = { .scope = r->m.scope, .n_co = 1 };
+	struct cli_prediction a = { .scope = r->m.scope, .n_co = 1 };
 	struct cli_pair *worst = part->slowed_by.pair;
 
 	if (part->slowed_by.n && models) {
 		/* This time with what would narrow the interval. */
 		a.victim = worst->victim;
 		a.co[0] = worst->co;
-		cli_ask(models, &r->k, &a);
+		cli_predict(models, &r->k, &a);
 		if (!a.rc)
 			worst->p = a.p;
 	}

@@ -29,12 +29,12 @@
 #include <unistd.h>
 
 #include "cli_alloc.h"
-#include "cli_ask.h"
 #include "cli_json_put.h"
 #include "cli_matrix.h"
 #include "cli_measured.h"
 #include "cli_options.h"
 #include "cli_output.h"
+#include "cli_predict.h"
 #include "cli_print.h"
 #include "cli_text.h"
 #include "np_accuracy.h"
@@ -1645,7 +1645,7 @@ static int predict_pairs(struct validate *v, const struct cli_options *given,
 	o.scope = NP_SCOPE_LEAF; /* where the pairs ran */
 	rc = cli_matrix_find(k, s, &o);
 	if (rc < 0)
-		rc = cli_ask_prepare(k, s, &o);
+		rc = cli_predict_prepare(k, s, &o);
 	if (rc < 0)
 		rc = cli_matrix_make(k, &o, &m);
 	if (rc < 0)

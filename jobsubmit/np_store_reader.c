@@ -33,7 +33,7 @@ struct np_accounting {
 	size_t n;
 	size_t n_unwritten;
 	struct np_cluster_map *map; /* that the leaves refer to */
-	struct np_ended_day *day;
+	struct np_accounting_day *day;
 };
 
 /* Source of the records, and where they are written. */
@@ -49,7 +49,7 @@ int np_accounting_new(struct np_accounting **out)
 {
 	struct np_accounting *p = calloc(1, sizeof(*p));
 
-	if (!p || np_ended_day_new(&p->day)) {
+	if (!p || np_accounting_day_new(&p->day)) {
 		free(p);
 		return -ENOMEM;
 	}
@@ -77,7 +77,7 @@ void np_accounting_free(struct np_accounting *p)
 		return;
 	forget_all(p);
 	np_cluster_map_unref(p->map);
-	np_ended_day_free(p->day);
+	np_accounting_day_free(p->day);
 	free(p);
 }
 
@@ -271,7 +271,7 @@ static ssize_t find_neighbours(const struct np_accounting *p, struct sink *w,
  * neighbour counts for the part of it that they had in common.
  */
 static int add_neighbours(const struct np_accounting *p, struct sink *w,
-			  const struct job *a, struct np_ended_job *e)
+			  const struct job *a, struct np_accounting_record *e)
 {
 	double whole = a->end_sec - (double)a->in.start_sec, log_sum = 0;
 	uint32_t *leaf = calloc(a->n_leaves + 1, sizeof(*leaf));
@@ -279,8 +279,9 @@ static int add_neighbours(const struct np_accounting *p, struct sink *w,
 	ssize_t n = !leaf ? -ENOMEM : whole > 0 ?
 		    find_neighbours(p, w, a, leaf, &list) : 0;
 	size_t all = n < 0 ? 0 : (size_t)n, shared;
-	size_t most = all < NP_ENDED_PUT_NEIGHBOURS ? all :
-		      NP_ENDED_PUT_NEIGHBOURS;
+	size_t most = all < NP_ACCOUNTING_PUT_NEIGHBOURS ?
+			      all :
+			      NP_ACCOUNTING_PUT_NEIGHBOURS;
 
 	for (ssize_t i = 0; i < n; i++)
 		log_sum += list[i].overlap_sec / whole *
@@ -295,13 +296,15 @@ static int add_neighbours(const struct np_accounting *p, struct sink *w,
 		const struct job *b = list[i].job;
 
 		common_leaves(a, b, leaf, &shared);
-		e->neighbour[e->n_neighbours++] = (struct np_ended_neighbour){
-			.id = b->in.id, .app = strdup(b->app),
-			.leaves = np_cluster_map_leaf_list(p->map, NULL, leaf,
-							   shared),
-			.overlap_sec = list[i].overlap_sec,
-			.slowdown = list[i].slowdown,
-		};
+		e->neighbour[e->n_neighbours++] =
+			(struct np_accounting_neighbour){
+				.id = b->in.id,
+				.app = strdup(b->app),
+				.leaves = np_cluster_map_leaf_list(
+					p->map, NULL, leaf, shared),
+				.overlap_sec = list[i].overlap_sec,
+				.slowdown = list[i].slowdown,
+			};
 	}
 	free(list);
 	free(leaf);
@@ -312,10 +315,10 @@ static int add_neighbours(const struct np_accounting *p, struct sink *w,
  * Append a record. Omitting one because of a limit is logged, and is no error.
  */
 static int append(const struct np_accounting *p, const struct sink *w,
-		  const struct np_ended_job *e, struct np_err *err)
+		  const struct np_accounting_record *e, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
-	int rc = np_ended_append(w->store_dir, p->day, e, w->mode, &why);
+	int rc = np_accounting_append(w->store_dir, p->day, e, w->mode, &why);
 
 	if (rc == -ENOBUFS) {
 		if (why.text[0])
@@ -331,22 +334,28 @@ static int append(const struct np_accounting *p, const struct sink *w,
 static int write_record(const struct np_accounting *p, struct sink *w,
 			const struct job *a, struct np_err *err)
 {
-	struct np_ended_job e = {
-		.id = a->in.id, .array = a->in.array, .task = a->task,
-		.uid = a->in.owner, .app = strdup(a->app),
-		.partition = strdup(a->partition < 0 ? "" :
-				    p->map->part[a->partition].name),
+	struct np_accounting_record e = {
+		.id = a->in.id,
+		.array = a->in.array,
+		.task = a->task,
+		.uid = a->in.owner,
+		.app = strdup(a->app),
+		.partition = strdup(a->partition < 0 ?
+					    "" :
+					    p->map->part[a->partition].name),
 		.leaves = np_cluster_map_leaf_list(p->map, NULL, a->leaf,
 						   a->n_leaves),
-		.n_nodes = a->n_nodes, .submit = (double)a->in.submit_sec,
-		.start = (double)a->in.start_sec, .end = a->end_sec,
+		.n_nodes = a->n_nodes,
+		.submit = (double)a->in.submit_sec,
+		.start = (double)a->in.start_sec,
+		.end = a->end_sec,
 		.held_sec = a->held_sec,
 	};
 	int rc = add_neighbours(p, w, a, &e);
 
 	if (!rc)
 		rc = append(p, w, &e, err);
-	np_ended_free(&e);
+	np_accounting_record_free(&e);
 	return rc;
 }
 

@@ -168,7 +168,7 @@ bool np_accounting_has_more(const struct np_accounting *p);
  * are logged once per user.
  *
  * t, index: profiles, both from the same moment. Returns 0; or, with err, the
- * last error of np_ended_append(), or -ENOBUFS: more ended jobs were waiting
+ * last error of np_accounting_append(), or -ENOBUFS: more ended jobs were waiting
  * than can be remembered, and some are lost.
  */
 int np_accounting_update(struct np_accounting *p,

@@ -571,7 +571,7 @@ static bool is_too_short(struct collector *c)
 static void begin_schedule(struct collector *c)
 {
 	c->agents.reports.intervals =
-		np_intervals_new(c->r, &c->saver.choice.history);
+		np_intervals_new(c->r, &c->saver.choice.earlier);
 	c->r->intervals_scope = strdup(np_step_nodes_scope(&c->nodes));
 	if (!c->agents.reports.intervals || !c->r->intervals_scope)
 		np_record_note(c->r, "no measurement intervals: out of memory");
@@ -605,7 +605,7 @@ static void select_level(struct collector *c)
 		np_record_note(c->r, "no level was chosen: %s", err.text);
 	else
 		strcpy(c->request.level, choice->level);
-	if (choice->history.n_levels)
+	if (choice->earlier.n_levels)
 		begin_schedule(c);
 	else if (choice->complete)
 		np_record_note(c->r, "no load level: the sensitivity curve is "

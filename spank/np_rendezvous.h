@@ -6,7 +6,7 @@
  * one variable of the tasks' environment, which the SPANK plugin removes
  * before the tasks run:
  *
- *	SLURM_NETPROF_INVITE=PORT COOKIE COOKIE AFTER NODES SEED PATH[;...]
+ *	SLURM_NETPROF_RENDEZVOUS=PORT COOKIE COOKIE AFTER NODES SEED PATH[;...]
  *
  * with one entry for each component of a heterogeneous job.  Variables with
  * this prefix reach the tasks under srun --export=NONE, too.
@@ -27,7 +27,7 @@
 #include "np_err.h"
 #include "np_helper.h"
 
-#define NP_RENDEZVOUS_ENV "SLURM_NETPROF_INVITE"
+#define NP_RENDEZVOUS_ENV "SLURM_NETPROF_RENDEZVOUS"
 #define NP_RENDEZVOUS_COOKIE 33	/* bytes of a cookie: 32 hex digits and a NUL */
 #define NP_RENDEZVOUS_PATH 256	/* bytes of the agent's path */
 #define NP_RENDEZVOUS_MAX_NODES 256	/* most nodes with an agent */

@@ -388,7 +388,7 @@ struct np_aggregate {
 	struct np_record *r;
 	struct rank *rank; /* of the probes */
 	uint32_t n_ranks;
-	uint32_t byes; /* probes that have sent their last report */
+	uint32_t n_finished; /* probes that have sent their last report */
 
 	double zero_sec; /* when the load level started; NaN: not yet */
 	bool settled;	 /* loaded rounds are from after the start-up */
@@ -520,16 +520,16 @@ int np_aggregate_impact(struct np_aggregate *f, const struct np_report *rep)
 		np_record_note(f->r, "probe %u: %s", rep->rank, rep->note);
 		return 0;
 	case NP_REPORT_BYE:
-		f->byes++;
+		f->n_finished++;
 		return 0;
 	default:
 		return -EINVAL;
 	}
 }
 
-uint32_t np_aggregate_byes(const struct np_aggregate *f)
+uint32_t np_aggregate_finished(const struct np_aggregate *f)
 {
-	return f->byes;
+	return f->n_finished;
 }
 
 bool np_aggregate_impact_is_up(const struct np_aggregate *f)
@@ -671,7 +671,7 @@ enum state {
 
 struct np_intervals {
 	struct np_record *r;
-	const struct np_intervals_history *history;
+	const struct np_earlier_intervals *earlier;
 	struct np_interval *interval; /* of all runs; those of this run last */
 	size_t n, n_here; /* intervals of all runs, and of this one */
 	enum state state;
@@ -687,28 +687,28 @@ struct np_intervals {
 
 struct np_intervals *
 np_intervals_new(struct np_record *r,
-		 const struct np_intervals_history *history)
+		 const struct np_earlier_intervals *earlier)
 {
 	struct np_intervals *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
 	*c = (struct np_intervals){ .r = r,
-				    .history = history,
+				    .earlier = earlier,
 				    .lead_in_end_sec = INFINITY };
-	c->interval = calloc(history->n_intervals + NP_RECORD_MAX_INTERVALS,
+	c->interval = calloc(earlier->n_intervals + NP_RECORD_MAX_INTERVALS,
 			     sizeof(*c->interval));
 	r->intervals = calloc(NP_RECORD_MAX_INTERVALS, sizeof(*r->intervals));
 	r->intervals_alone =
-		calloc(history->n_levels + 1, sizeof(*r->intervals_alone));
+		calloc(earlier->n_levels + 1, sizeof(*r->intervals_alone));
 	if (!c->interval || !r->intervals || !r->intervals_alone) {
 		np_intervals_free(c);
 		return NULL;
 	}
-	if (history->n_intervals)
-		memcpy(c->interval, history->interval,
-		       history->n_intervals * sizeof(*c->interval));
-	c->n = history->n_intervals;
+	if (earlier->n_intervals)
+		memcpy(c->interval, earlier->interval,
+		       earlier->n_intervals * sizeof(*c->interval));
+	c->n = earlier->n_intervals;
 	return c;
 }
 
@@ -802,9 +802,9 @@ static void end_lead_in(struct np_intervals *c, double now_sec)
 static const char *next_lead_in(struct np_intervals *c, double now_sec,
 				double *sec)
 {
-	while (c->level < c->history->n_levels && c->history->is_led[c->level])
+	while (c->level < c->earlier->n_levels && c->earlier->is_led[c->level])
 		c->level++;
-	if (c->level == c->history->n_levels || now_sec >= c->lead_in_end_sec) {
+	if (c->level == c->earlier->n_levels || now_sec >= c->lead_in_end_sec) {
 		end_lead_in(c, now_sec);
 		return NULL;
 	}
@@ -812,14 +812,14 @@ static const char *next_lead_in(struct np_intervals *c, double now_sec,
 	c->due_sec = now_sec + START_WAIT_SEC;
 	c->round_sec = (struct np_moments){ 0 };
 	*sec = LEAD_SEC;
-	return c->history->name[c->level];
+	return c->earlier->name[c->level];
 }
 
 /* Record the rounds of the level alone, and begin the next one. */
 static const char *record_lead_in(struct np_intervals *c, double now_sec,
 				  double *sec)
 {
-	char *name = strdup(c->history->name[c->level++]);
+	char *name = strdup(c->earlier->name[c->level++]);
 
 	if (name)
 		c->r->intervals_alone[c->r->n_intervals_alone++] =
@@ -830,7 +830,7 @@ static const char *record_lead_in(struct np_intervals *c, double now_sec,
 	return next_lead_in(c, now_sec, sec);
 }
 
-/* Add the interval to those of the record and of the history. */
+/* Add the interval to those of the record and of earlier runs. */
 static void record_interval(struct np_intervals *c, double start_sec)
 {
 	bool none = c->level == NP_INTERVAL_NO_LEVEL;
@@ -838,8 +838,8 @@ static void record_interval(struct np_intervals *c, double start_sec)
 	double calls = np_traffic_rate(&c->calls, c->from_sec, c->to_sec);
 	double sec = none ? INTERVAL_SEC : LOADED_SEC;
 	uint32_t run =
-		c->history->n_intervals ?
-			c->history->interval[c->history->n_intervals - 1].run +
+		c->earlier->n_intervals ?
+			c->earlier->interval[c->earlier->n_intervals - 1].run +
 				1 :
 			0;
 	char *name;
@@ -850,7 +850,7 @@ static void record_interval(struct np_intervals *c, double start_sec)
 			       "a measurement interval");
 		return;
 	}
-	name = none ? NULL : strdup(c->history->name[c->level]);
+	name = none ? NULL : strdup(c->earlier->name[c->level]);
 	if (!none && !name)
 		return;
 	c->interval[c->n++] =
@@ -880,9 +880,9 @@ static const char *begin_next_interval(struct np_intervals *c, double now_sec,
 				       double start_sec, double *sec)
 {
 	const struct np_one_run_schedule plan = {
-		c->history->n_levels,
+		c->earlier->n_levels,
 		LOADED_SEC,
-		c->history->share,
+		c->earlier->share,
 	};
 	struct np_one_run_next next;
 
@@ -908,14 +908,16 @@ static const char *begin_next_interval(struct np_intervals *c, double now_sec,
 	c->state = LOAD_STARTING;
 	c->due_sec = now_sec + START_WAIT_SEC;
 	*sec = LOADED_SEC;
-	return c->history->name[c->level];
+	return c->earlier->name[c->level];
 }
 
 static void note_failure(struct np_intervals *c)
 {
 	c->failures++;
-	np_record_note(c->r, "load level %s did not start in time for its "
-		       "interval", c->history->name[c->level]);
+	np_record_note(c->r,
+		       "load level %s did not start in time for its "
+		       "interval",
+		       c->earlier->name[c->level]);
 }
 
 /* Reports on the interval are missing: check again soon. */
@@ -979,7 +981,7 @@ struct np_reports_probes np_reports_probes(const struct np_reports *p)
 {
 	return (struct np_reports_probes){
 		np_aggregate_impact_is_up(p->aggregate),
-		np_aggregate_byes(p->aggregate),
+		np_aggregate_finished(p->aggregate),
 	};
 }
 

@@ -76,7 +76,7 @@ void np_aggregate_free(struct np_aggregate *f); /* NULL is allowed */
 int np_aggregate_impact(struct np_aggregate *f, const struct np_report *rep);
 
 /* Number of probes that said bye; r->probe.n_processes: of those that began. */
-uint32_t np_aggregate_byes(const struct np_aggregate *f);
+uint32_t np_aggregate_finished(const struct np_aggregate *f);
 
 /* Every probe of the step has sent its handshake. */
 bool np_aggregate_impact_is_up(const struct np_aggregate *f);
@@ -176,10 +176,10 @@ struct np_intervals;
 
 #define NP_INTERVALS_WINDOW_SEC 0.25 /* period that each report describes */
 
-/* r and history are borrowed.  NULL: out of memory. */
+/* r and earlier are borrowed.  NULL: out of memory. */
 struct np_intervals *
 np_intervals_new(struct np_record *r,
-		 const struct np_intervals_history *history);
+		 const struct np_earlier_intervals *earlier);
 void np_intervals_free(struct np_intervals *c); /* NULL is allowed */
 
 /* A node's devices transferred bytes in elapsed_sec, as reported at now_sec. */

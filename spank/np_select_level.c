@@ -51,7 +51,7 @@ static bool load_fabric(struct np_store *s, const char *cluster,
 }
 
 static int copy_names(const struct np_curve_levels *l,
-		      struct np_intervals_history *p)
+		      struct np_earlier_intervals *p)
 {
 	p->name = calloc(l->n + 1, sizeof(*p->name));
 	p->is_led = calloc(l->n + 1, sizeof(*p->is_led));
@@ -64,7 +64,7 @@ static int copy_names(const struct np_curve_levels *l,
 }
 
 /* Have the intervals so far shown that intervals cannot tell anything? */
-static int are_useless(const struct np_intervals_history *p, bool *useless)
+static int are_useless(const struct np_earlier_intervals *p, bool *useless)
 {
 	struct np_one_run_level *level =
 		calloc(p->n_levels + 1, sizeof(*level));
@@ -81,7 +81,7 @@ static int are_useless(const struct np_intervals_history *p, bool *useless)
 }
 
 /* No level needs another interval, or its rounds alone. */
-static int is_complete(const struct np_intervals_history *p, bool *complete)
+static int is_complete(const struct np_earlier_intervals *p, bool *complete)
 {
 	const struct np_one_run_schedule plan = { p->n_levels, 1, p->share };
 	struct np_one_run_next next = { .complete = false };
@@ -95,14 +95,14 @@ static int is_complete(const struct np_intervals_history *p, bool *complete)
 }
 
 /*
- * The history keeps its levels only if the run is to be divided into intervals.
+ * The earlier intervals keep their levels only if the run is to be divided into intervals.
  */
 static int look_back(const struct np_runs *runs, const struct np_run_summary *e,
 		     const struct np_curve_levels *l, double share,
-		     uint32_t n_nodes, struct np_intervals_history *history,
+		     uint32_t n_nodes, struct np_earlier_intervals *earlier,
 		     bool *complete)
 {
-	struct np_intervals_history p = { .share = share };
+	struct np_earlier_intervals p = { .share = share };
 	bool useless = false;
 	int rc = copy_names(l, &p);
 
@@ -117,8 +117,8 @@ static int look_back(const struct np_runs *runs, const struct np_run_summary *e,
 	if (!rc && !useless)
 		rc = is_complete(&p, complete);
 	if (rc || useless || *complete)
-		np_intervals_history_free(&p);
-	*history = p;
+		np_earlier_intervals_free(&p);
+	*earlier = p;
 	return rc;
 }
 
@@ -138,12 +138,12 @@ static int select_level(const struct np_runs *runs,
 	np_curve_count(&e, runs, opt->scope, l, &alone);
 	rc = share > 0 ?
 		     look_back(runs, &e, l, share, opt->like->intervals_nodes,
-			       &out->history, &out->complete) :
+			       &out->earlier, &out->complete) :
 		     0;
 	np_run_summary_free(&e);
 	if (rc)
 		return np_errf(err, rc, "out of memory");
-	if (out->complete || out->history.n_levels)
+	if (out->complete || out->earlier.n_levels)
 		return 0;
 	i = np_planner_next(l->level, l->n, &alone, NP_PLANNER_RUNS,
 			    NP_PLANNER_RUNS_ALONE);
@@ -200,7 +200,7 @@ static int note_selection(struct np_record *r, const struct np_selection *c,
 			  const char *scope, const char *nodes,
 			  struct np_err *err)
 {
-	if (!c->history.n_levels)
+	if (!c->earlier.n_levels)
 		r->intervals_nodes = 0;
 	else if (!(r->intervals_scope = strdup(scope)))
 		return np_errf(err, -ENOMEM, "out of memory");
@@ -223,7 +223,7 @@ int np_select_level(struct np_store *s, struct np_record *r, const char *scope,
 	unlock(&c);
 	if (!rc && !(*text = np_selection_print(&c)))
 		rc = np_errf(err, -ENOMEM, "out of memory");
-	np_intervals_history_free(&c.history);
+	np_earlier_intervals_free(&c.earlier);
 	return rc;
 }
 
@@ -239,7 +239,7 @@ int np_select_level(struct np_store *s, struct np_record *r, const char *scope,
  */
 char *np_selection_print(const struct np_selection *c)
 {
-	const struct np_intervals_history *h = &c->history;
+	const struct np_earlier_intervals *h = &c->earlier;
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
@@ -270,7 +270,7 @@ static const char *next_line(const char *text)
 }
 
 static int parse_levels(const char **text, size_t n,
-			struct np_intervals_history *h)
+			struct np_earlier_intervals *h)
 {
 	char name[NP_LEVEL_NAME];
 	struct np_level level;
@@ -293,7 +293,7 @@ static int parse_levels(const char **text, size_t n,
 }
 
 static int parse_intervals(const char **text, size_t n,
-			   struct np_intervals_history *h)
+			   struct np_earlier_intervals *h)
 {
 	h->interval = calloc(n + 1, sizeof(*h->interval));
 	if (!h->interval)
@@ -321,7 +321,7 @@ int np_selection_parse(const char *text, struct np_selection *out)
 
 	*out = c;
 	if (sscanf(text, "%63s %d %zu %zu %lf", c.level, &complete, &n_levels,
-		   &n_intervals, &c.history.share) != 5 ||
+		   &n_intervals, &c.earlier.share) != 5 ||
 	    n_levels > MAX_LEVELS || n_intervals > MAX_INTERVALS)
 		return -EINVAL;
 	c.complete = complete;
@@ -331,26 +331,26 @@ int np_selection_parse(const char *text, struct np_selection *out)
 		return -EINVAL;
 	text = next_line(text);
 	if (n_levels)
-		rc = parse_levels(&text, n_levels, &c.history);
+		rc = parse_levels(&text, n_levels, &c.earlier);
 	if (!rc && n_levels)
-		rc = parse_intervals(&text, n_intervals, &c.history);
+		rc = parse_intervals(&text, n_intervals, &c.earlier);
 	if (rc)
-		np_intervals_history_free(&c.history);
+		np_earlier_intervals_free(&c.earlier);
 	else
 		*out = c;
 	return rc;
 }
 
-/* ---- history and record ---- */
+/* ---- earlier intervals, and those of the record ---- */
 
-void np_intervals_history_free(struct np_intervals_history *p)
+void np_earlier_intervals_free(struct np_earlier_intervals *p)
 {
 	for (size_t i = 0; i < p->n_levels; i++)
 		free(p->name[i]);
 	free(p->name);
 	free(p->is_led);
 	free(p->interval);
-	*p = (struct np_intervals_history){ .n_levels = 0 };
+	*p = (struct np_earlier_intervals){ .n_levels = 0 };
 }
 
 int np_record_note_level(struct np_record *r, const char *name,

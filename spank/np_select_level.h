@@ -17,7 +17,7 @@
 #include "np_store.h"
 
 /* What earlier runs say to a run that is divided into intervals. */
-struct np_intervals_history {
+struct np_earlier_intervals {
 	char **name;  /* of the levels, as np_level_parse() accepts them */
 	bool *is_led; /* level whose rounds alone are known */
 	size_t n_levels;
@@ -26,7 +26,7 @@ struct np_intervals_history {
 	double share; /* part by which intervals may lengthen the run */
 };
 
-void np_intervals_history_free(struct np_intervals_history *p);
+void np_earlier_intervals_free(struct np_earlier_intervals *p);
 
 struct np_selection {
 	char level[NP_LEVEL_NAME]; /* "": none */
@@ -34,10 +34,10 @@ struct np_selection {
 	/*
 	 * If it has levels: the run alternates them in measurement intervals,
 	 * instead of one level throughout.  Free with
-	 * np_intervals_history_free().
+	 * np_earlier_intervals_free().
 	 *	 
 	 */
-	struct np_intervals_history history;
+	struct np_earlier_intervals earlier;
 	int lock; /* held until the selection is in the store; -1: none */
 };
 

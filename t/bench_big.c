@@ -96,7 +96,7 @@ struct np_slowdowns *bench_slowdowns(const struct bench_mix *m)
 					   &err),
 			   &err);
 	}
-	np_conflict_ask(c, NULL, 0, SIZE_MAX);
+	np_conflict_predict(c, NULL, 0, SIZE_MAX);
 	bench_must(np_conflict_table(c, .01, &t, &err), &err);
 	np_conflict_free(c);
 	return t;

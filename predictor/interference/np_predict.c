@@ -1195,10 +1195,11 @@ static bool is_wide(const struct np_prediction *out)
 }
 
 /* Fill in *out from the model's result for every sample, or return rc. */
-static int prepared_answer(struct np_predictor *p, const struct np_prepared *a,
-			   const struct np_prepared *co, size_t n_co,
-			   enum np_scope scope, int rc, double *z,
-			   struct np_prediction *out, struct np_err *err)
+static int prepared_prediction(struct np_predictor *p,
+			       const struct np_prepared *a,
+			       const struct np_prepared *co, size_t n_co,
+			       enum np_scope scope, int rc, double *z,
+			       struct np_prediction *out, struct np_err *err)
 {
 	struct range less;
 
@@ -1260,7 +1261,7 @@ static int prepared_pair(struct np_predictor *p, struct np_prepared *a,
 		rc = prepared_join(p, a, r, co, r, n_co, &z[r],
 				   r ? &ignored : &out->flags);
 	}
-	return prepared_answer(p, a, co, n_co, scope, rc, z, out, err);
+	return prepared_prediction(p, a, co, n_co, scope, rc, z, out, err);
 }
 
 /*
@@ -1295,9 +1296,9 @@ static bool prepared_both(struct np_predictor *p, struct np_prepared *a,
 		(struct np_prediction){ .low = NAN, .high = NAN };
 	out[0]->flags = flags_of(p, a, b);
 	out[1]->flags = flags_of(p, b, a);
-	rc[0] = prepared_answer(p, a, b, 1, scope, joined, z, out[0], NULL);
-	rc[1] = prepared_answer(p, b, a, 1, scope, joined, z_back, out[1],
-				NULL);
+	rc[0] = prepared_prediction(p, a, b, 1, scope, joined, z, out[0], NULL);
+	rc[1] = prepared_prediction(p, b, a, 1, scope, joined, z_back, out[1],
+				    NULL);
 	return true;
 }
 
@@ -1701,7 +1702,7 @@ static void no_co_runner(const struct np_predictor *p,
 	*out = (struct np_prediction){ .model = p->m, .sharing = 1 };
 }
 
-static int matrix_answer(struct matrix_task *t, struct np_err *err)
+static int matrix_prediction(struct matrix_task *t, struct np_err *err)
 {
 	if (!t->n)
 		return 0;
@@ -1733,7 +1734,7 @@ int np_predict_matrix(struct np_predictor *p,
 		.rc = rc,
 	};
 
-	return matrix_answer(&t, err);
+	return matrix_prediction(&t, err);
 }
 
 int np_predict_around(struct np_predictor *p,
@@ -1746,7 +1747,7 @@ int np_predict_around(struct np_predictor *p,
 		.out = out, .rc = rc,
 	};
 
-	return matrix_answer(&t, err);
+	return matrix_prediction(&t, err);
 }
 
 /* Combine all co-runners into one program. */

@@ -112,8 +112,7 @@ void np_conflict_free(struct np_conflict *c)
 	free(c);
 }
 
-static uint16_t *answer_at(const struct np_conflict *c, size_t victim,
-			   size_t co)
+static uint16_t *load_at(const struct np_conflict *c, size_t victim, size_t co)
 {
 	return c->answer + (victim * c->capacity + co) * NP_N_CONTACTS;
 }
@@ -132,7 +131,7 @@ static int grow(struct np_conflict *c)
 		return -ENOMEM;
 	memset(a, 0xff, n * sizeof(*a)); /* UNASKED */
 	for (size_t v = 0; v < c->n; v++)
-		memcpy(a + v * capacity * NP_N_CONTACTS, answer_at(c, v, 0),
+		memcpy(a + v * capacity * NP_N_CONTACTS, load_at(c, v, 0),
 		       c->n * NP_N_CONTACTS * sizeof(*a));
 	free(c->answer);
 	c->answer = a;
@@ -202,8 +201,8 @@ void np_conflict_forget(struct np_conflict *c, uint32_t profile)
 	size_t bytes = NP_N_CONTACTS * sizeof(*c->answer);
 
 	for (size_t i = 0; profile < c->n && i < c->n; i++) {
-		memset(answer_at(c, profile, i), 0xff, bytes);
-		memset(answer_at(c, i, profile), 0xff, bytes);
+		memset(load_at(c, profile, i), 0xff, bytes);
+		memset(load_at(c, i, profile), 0xff, bytes);
 	}
 	invalidate_table(c);
 }
@@ -221,8 +220,8 @@ int np_conflict_replace(struct np_conflict *c, uint32_t profile,
 }
 
 /* Ask the model; a pair without an answer counts as harmless. */
-static uint16_t ask_one(struct np_conflict *c, uint32_t victim, uint32_t co,
-			enum np_contact contact)
+static uint16_t predict_one(struct np_conflict *c, uint32_t victim, uint32_t co,
+			    enum np_contact contact)
 {
 	double slowdown;
 
@@ -235,10 +234,10 @@ static uint16_t ask_one(struct np_conflict *c, uint32_t victim, uint32_t co,
  * Ask for the missing answers of one pair while *asks allows it. Returns how
  * many are still missing.
  */
-static size_t ask_pair(struct np_conflict *c, uint32_t victim, uint32_t co,
-		       size_t *asks)
+static size_t predict_pair(struct np_conflict *c, uint32_t victim, uint32_t co,
+			   size_t *asks)
 {
-	uint16_t *a = answer_at(c, victim, co);
+	uint16_t *a = load_at(c, victim, co);
 	size_t missing = 0;
 
 	for (int k = 0; k < NP_N_CONTACTS; k++) {
@@ -249,14 +248,14 @@ static size_t ask_pair(struct np_conflict *c, uint32_t victim, uint32_t co,
 			continue;
 		}
 		--*asks;
-		a[k] = ask_one(c, victim, co, (enum np_contact)k);
+		a[k] = predict_one(c, victim, co, (enum np_contact)k);
 		invalidate_table(c);
 	}
 	return missing;
 }
 
-size_t np_conflict_ask(struct np_conflict *c, const uint32_t *profile,
-		       size_t n, size_t max_asks)
+size_t np_conflict_predict(struct np_conflict *c, const uint32_t *profile,
+			   size_t n, size_t max_predictions)
 {
 	size_t missing = 0;
 
@@ -268,7 +267,8 @@ size_t np_conflict_ask(struct np_conflict *c, const uint32_t *profile,
 			uint32_t x = profile ? profile[k] : (uint32_t)k;
 
 			if (v < c->n && x < c->n)
-				missing += ask_pair(c, v, x, &max_asks);
+				missing +=
+					predict_pair(c, v, x, &max_predictions);
 		}
 	return missing;
 }
@@ -312,7 +312,7 @@ static void fill(const struct np_conflict *c, struct np_slowdowns *t)
 			uint16_t most;
 			bool complete = true;
 
-			worst_of(answer_at(c, v, x), negligible, f, &complete);
+			worst_of(load_at(c, v, x), negligible, f, &complete);
 			memcpy(p, f, NP_N_TOUCH * sizeof(*p));
 			most = f[NP_TOUCH_NODE | NP_TOUCH_UPLINK];
 			if (most > t->most[v])

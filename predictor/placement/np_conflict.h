@@ -217,10 +217,10 @@ void np_conflict_forget(struct np_conflict *c, uint32_t profile);
 
 /*
  * Ask the model for missing answers among profile[] (NULL: all profiles), in a
- * fixed order and at most max_asks times. Returns how many are still missing.
+ * fixed order and at most max_predictions times. Returns how many are still missing.
  */
-size_t np_conflict_ask(struct np_conflict *c, const uint32_t *profile,
-		       size_t n, size_t max_asks);
+size_t np_conflict_predict(struct np_conflict *c, const uint32_t *profile,
+			   size_t n, size_t max_predictions);
 
 /*
  * The answers as a table. Pairs that were not asked yet count as harmless, and

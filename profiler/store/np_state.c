@@ -107,33 +107,31 @@ static const struct np_fields state_table = NP_FIELDS(np_state,
 	     &denial_table),
 );
 
-static const struct np_fields neighbour_table = NP_FIELDS(np_ended_neighbour,
-	U32(np_ended_neighbour, id, NP_F_REQUIRED),
-	TEXT(np_ended_neighbour, app, NP_APP_MAX),
-	TEXT(np_ended_neighbour, leaves, NP_JSON_PATH),
-	REAL(np_ended_neighbour, overlap_sec, NP_JSON_ELAPSED_SEC),
-	SLOWDOWN(np_ended_neighbour, slowdown),
-);
+static const struct np_fields neighbour_table = NP_FIELDS(
+	np_accounting_neighbour,
+	U32(np_accounting_neighbour, id, NP_F_REQUIRED),
+	TEXT(np_accounting_neighbour, app, NP_APP_MAX),
+	TEXT(np_accounting_neighbour, leaves, NP_JSON_PATH),
+	REAL(np_accounting_neighbour, overlap_sec, NP_JSON_ELAPSED_SEC),
+	SLOWDOWN(np_accounting_neighbour, slowdown), );
 
-static const struct np_fields ended_table = NP_FIELDS(np_ended_job,
-	SCHEMA,
-	U32(np_ended_job, id, NP_F_REQUIRED),
-	U32(np_ended_job, array, 0),
-	U32(np_ended_job, task, 0),
-	U32(np_ended_job, uid, NP_F_REQUIRED),
-	TEXT(np_ended_job, app, NP_APP_MAX),
-	TEXT(np_ended_job, partition, NP_JSON_WORD),
-	TEXT(np_ended_job, leaves, NP_JSON_HOSTLIST),
-	U32(np_ended_job, n_nodes, 0),
-	REAL(np_ended_job, submit, NP_JSON_DATE),
-	REAL(np_ended_job, start, NP_JSON_DATE),
-	REAL(np_ended_job, end, NP_JSON_DATE),
-	REAL(np_ended_job, held_sec, NP_JSON_ELAPSED_SEC),
-	SLOWDOWN(np_ended_job, slowdown),
-	LIST(np_ended_job, "neighbours", neighbour, n_neighbours,
-	     NP_ENDED_MAX_NEIGHBOURS, 0, &neighbour_table),
-	U32(np_ended_job, more_neighbours, 0),
-);
+static const struct np_fields ended_table = NP_FIELDS(
+	np_accounting_record, SCHEMA,
+	U32(np_accounting_record, id, NP_F_REQUIRED),
+	U32(np_accounting_record, array, 0), U32(np_accounting_record, task, 0),
+	U32(np_accounting_record, uid, NP_F_REQUIRED),
+	TEXT(np_accounting_record, app, NP_APP_MAX),
+	TEXT(np_accounting_record, partition, NP_JSON_WORD),
+	TEXT(np_accounting_record, leaves, NP_JSON_HOSTLIST),
+	U32(np_accounting_record, n_nodes, 0),
+	REAL(np_accounting_record, submit, NP_JSON_DATE),
+	REAL(np_accounting_record, start, NP_JSON_DATE),
+	REAL(np_accounting_record, end, NP_JSON_DATE),
+	REAL(np_accounting_record, held_sec, NP_JSON_ELAPSED_SEC),
+	SLOWDOWN(np_accounting_record, slowdown),
+	LIST(np_accounting_record, "neighbours", neighbour, n_neighbours,
+	     NP_ACCOUNTING_MAX_NEIGHBOURS, 0, &neighbour_table),
+	U32(np_accounting_record, more_neighbours, 0), );
 
 static int cannot_write(struct np_err *err, int rc, const char *what)
 {
@@ -173,8 +171,8 @@ void np_state_free(struct np_state *s)
 }
 
 /* Keep the first n neighbours and count the others. */
-static void list_neighbours(struct np_ended_job *some, const struct np_ended_job *all,
-			    size_t n)
+static void list_neighbours(struct np_accounting_record *some,
+			    const struct np_accounting_record *all, size_t n)
 {
 	size_t more = all->n_neighbours - n + all->more_neighbours;
 
@@ -184,17 +182,19 @@ static void list_neighbours(struct np_ended_job *some, const struct np_ended_job
 }
 
 /* One line; *out is malloc'ed. */
-static int ended_put(const struct np_ended_job *e, char **out, struct np_err *err)
+static int ended_put(const struct np_accounting_record *e, char **out,
+		     struct np_err *err)
 {
-	size_t n = e->n_neighbours < NP_ENDED_PUT_NEIGHBOURS ?
-		   e->n_neighbours : NP_ENDED_PUT_NEIGHBOURS;
-	struct np_ended_job some = *e;
+	size_t n = e->n_neighbours < NP_ACCOUNTING_PUT_NEIGHBOURS ?
+			   e->n_neighbours :
+			   NP_ACCOUNTING_PUT_NEIGHBOURS;
+	struct np_accounting_record some = *e;
 	struct np_jput o = { .rc = 0 };
 	char *line = NULL;
 
 	list_neighbours(&some, e, n);
 	while (!np_fields_print(&o, &some, &ended_table, &line) &&
-	       strlen(line) > NP_ENDED_PUT_LINE && n) {
+	       strlen(line) > NP_ACCOUNTING_PUT_LINE && n) {
 		free(line); /* long names of leaf switches: keep fewer */
 		n /= 2;
 		list_neighbours(&some, e, n);
@@ -205,23 +205,24 @@ static int ended_put(const struct np_ended_job *e, char **out, struct np_err *er
 	return 0;
 }
 
-int np_ended_get(const char *text, size_t len, struct np_ended_job *out)
+int np_accounting_parse(const char *text, size_t len,
+			struct np_accounting_record *out)
 {
 	const struct np_jat in = { .where = "" };
-	struct np_ended_job e = { 0 };
+	struct np_accounting_record e = { 0 };
 	int rc = np_fields_parse(&in, text, len, &e, &ended_table);
 
 	if (rc)
-		np_ended_free(&e);
+		np_accounting_record_free(&e);
 	else
 		*out = e;
 	return rc;
 }
 
-void np_ended_free(struct np_ended_job *e)
+void np_accounting_record_free(struct np_accounting_record *e)
 {
 	np_fields_free(e, &ended_table);
-	*e = (struct np_ended_job){ .id = 0 };
+	*e = (struct np_accounting_record){ .id = 0 };
 }
 
 /* ---- state.json ---- */
@@ -251,7 +252,7 @@ int np_state_save(const char *store_dir, const struct np_state *s, mode_t mode,
 /* Whether it is a name of a file of placement. */
 static bool is_placement_file(const char *name)
 {
-	return !strcmp(name, STATE) || np_is_ended_name(name);
+	return !strcmp(name, STATE) || np_is_accounting_name(name);
 }
 
 /* O_NONBLOCK: opening a FIFO must not block. */
@@ -321,25 +322,25 @@ int np_state_load(const char *store_dir, struct np_state *out,
 
 /* ---- ended-YYYYMMDD.jsonl: the jobs that ended on that day (UTC) ---- */
 
-#define NAME_LEN sizeof(NP_ENDED_SHAPE)
+#define NAME_LEN sizeof(NP_ACCOUNTING_SHAPE)
 #define MAX_REPORTED 16 /* users that are reported for one file */
 
-struct np_ended_day {
+struct np_accounting_day {
 	char name[NAME_LEN]; /* of the file; "": nothing was written yet */
 	struct np_shares shares;    /* bytes of each user */
 	struct np_index reported;   /* users that were reported as full */
 };
 
-int np_ended_day_new(struct np_ended_day **out)
+int np_accounting_day_new(struct np_accounting_day **out)
 {
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return -ENOMEM;
-	(*out)->shares.limit = NP_ENDED_MAX_DAY;
+	(*out)->shares.limit = NP_ACCOUNTING_MAX_DAY;
 	return 0;
 }
 
-void np_ended_day_free(struct np_ended_day *day)
+void np_accounting_day_free(struct np_accounting_day *day)
 {
 	if (!day)
 		return;
@@ -355,12 +356,12 @@ static void name_of_day(time_t t, char name[NAME_LEN])
 
 	gmtime_r(&t, &tm);
 	if (!strftime(name, NAME_LEN, "ended-%Y%m%d.jsonl", &tm))
-		strcpy(name, NP_ENDED_SHAPE);
+		strcpy(name, NP_ACCOUNTING_SHAPE);
 }
 
 /*
  * Clocks are sometimes wrong.  A clock that is some days ahead creates that
- * many files, but none of the last NP_ENDED_KEEP_DAYS is removed for them:
+ * many files, but none of the last NP_ACCOUNTING_KEEP_DAYS is removed for them:
  * files with a date in the future do not count until that day.
  */
 static void remove_old(const struct np_dir *d, time_t now)
@@ -368,12 +369,13 @@ static void remove_old(const struct np_dir *d, time_t now)
 	char first[NAME_LEN], today[NAME_LEN], **names;
 	size_t n, newer = 0;
 
-	if (np_dir_names(d, np_is_ended_name, &names, &n, NULL, NULL))
+	if (np_dir_names(d, np_is_accounting_name, &names, &n, NULL, NULL))
 		return;
-	name_of_day(now - NP_ENDED_KEEP_DAYS * 86400, first);
+	name_of_day(now - NP_ACCOUNTING_KEEP_DAYS * 86400, first);
 	name_of_day(now, today);
 	for (size_t i = 0; i < n; i++) {
-		if (strcmp(names[i], first) < 0 && newer >= NP_ENDED_KEEP_FILES)
+		if (strcmp(names[i], first) < 0 &&
+		    newer >= NP_ACCOUNTING_KEEP_FILES)
 			unlinkat(d->fd, names[i], 0);
 		newer += strcmp(names[i], today) <= 0;
 	}
@@ -392,7 +394,7 @@ static void name_to_write(const struct np_dir *d, time_t now,
 
 	name_of_day(now, name);
 	if (!faccessat(d->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) ||
-	    np_dir_names(d, np_is_ended_name, &names, &n, NULL, NULL))
+	    np_dir_names(d, np_is_accounting_name, &names, &n, NULL, NULL))
 		return;
 	if (n > 1 && strcmp(name, names[n - 1]) < 0)
 		strcpy(name, names[0]);
@@ -440,7 +442,7 @@ static bool uid_of_line(const char *line, uint32_t *uid)
 }
 
 /* Count what an earlier process wrote, in a file that still has room. */
-static void count_lines(struct np_ended_day *day, int fd)
+static void count_lines(struct np_accounting_day *day, int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	FILE *f = copy < 0 ? NULL : fdopen(copy, "r");
@@ -463,14 +465,14 @@ static void count_lines(struct np_ended_day *day, int fd)
 }
 
 /* Count what the file holds, when the first job of a day is written. */
-static void begin_day(struct np_ended_day *day, const char *name, int fd,
+static void begin_day(struct np_accounting_day *day, const char *name, int fd,
 		      size_t size)
 {
 	if (strcmp(day->name, name)) {
 		strcpy(day->name, name);
 		np_shares_clear(&day->shares);
 		np_index_clear(&day->reported);
-		if (size && size < NP_ENDED_MAX_DAY)
+		if (size && size < NP_ACCOUNTING_MAX_DAY)
 			count_lines(day, fd);
 	}
 	/* What another slurmctld wrote takes room, too. */
@@ -479,7 +481,8 @@ static void begin_day(struct np_ended_day *day, const char *name, int fd,
 }
 
 /* Report each user once, and no more than MAX_REPORTED of them. */
-static int no_room(struct np_ended_day *day, uint32_t uid, struct np_err *err)
+static int no_room(struct np_accounting_day *day, uint32_t uid,
+		   struct np_err *err)
 {
 	size_t reported = day->reported.n;
 
@@ -490,7 +493,7 @@ static int no_room(struct np_ended_day *day, uint32_t uid, struct np_err *err)
 		       "%s: no more ended jobs of uid %u are recorded "
 		       "today: they fill one user's share of the %u MiB for a "
 		       "day%s",
-		       day->name, uid, NP_ENDED_MAX_DAY >> 20,
+		       day->name, uid, NP_ACCOUNTING_MAX_DAY >> 20,
 		       reported + 1 < MAX_REPORTED ?
 			       "" :
 			       "; further users are not named");
@@ -525,7 +528,7 @@ static int write_line(int fd, const char *line)
 }
 
 /* Append a line to today's file, within the user's share of it. */
-static int append(const struct np_dir *d, struct np_ended_day *day,
+static int append(const struct np_dir *d, struct np_accounting_day *day,
 		  uint32_t uid, const char *line, mode_t mode,
 		  struct np_err *err)
 {
@@ -556,8 +559,9 @@ static int append(const struct np_dir *d, struct np_ended_day *day,
 	return room ? 0 : no_room(day, uid, err);
 }
 
-int np_ended_append(const char *store_dir, struct np_ended_day *day,
-		    const struct np_ended_job *e, mode_t mode, struct np_err *err)
+int np_accounting_append(const char *store_dir, struct np_accounting_day *day,
+			 const struct np_accounting_record *e, mode_t mode,
+			 struct np_err *err)
 {
 	struct np_dir d;
 	char *line = NULL;
@@ -580,24 +584,26 @@ struct job_query {
 };
 
 /* Is it the job, or the task of the array, that the query names? */
-static bool matches(const struct job_query *w, const struct np_ended_job *e)
+static bool matches(const struct job_query *w,
+		    const struct np_accounting_record *e)
 {
-	if (w->task == NP_ENDED_NO_TASK)
+	if (w->task == NP_ACCOUNTING_NO_TASK)
 		return e->id == w->id;
 	return e->array == w->id && e->task == w->task;
 }
 
 /* Parse a line only if it contains the number. */
 static bool find_in_line(const char *line, size_t len,
-			 const struct job_query *w, struct np_ended_job *out)
+			 const struct job_query *w,
+			 struct np_accounting_record *out)
 {
-	if (len > NP_ENDED_MAX_LINE ||
+	if (len > NP_ACCOUNTING_MAX_LINE ||
 	    !memmem(line, len, w->digits, strlen(w->digits)) ||
-	    np_ended_get(line, len, out))
+	    np_accounting_parse(line, len, out))
 		return false;
 	if (matches(w, out))
 		return true;
-	np_ended_free(out);
+	np_accounting_record_free(out);
 	return false;
 }
 
@@ -605,7 +611,8 @@ static bool find_in_line(const char *line, size_t len,
  * Search from the last line: a requeued job has several, the last one counts.
  */
 static bool find_in_text(const char *text, size_t len,
-			 const struct job_query *w, struct np_ended_job *out)
+			 const struct job_query *w,
+			 struct np_accounting_record *out)
 {
 	while (len) {
 		const char *nl = memrchr(text, '\n', len);
@@ -620,8 +627,8 @@ static bool find_in_text(const char *text, size_t len,
 
 /* -ENOENT: the file has no entry of the job. */
 static int find_in_file(const struct np_dir *d, const char *name,
-			const struct job_query *w, struct np_ended_job *out,
-			struct np_err *err)
+			const struct job_query *w,
+			struct np_accounting_record *out, struct np_err *err)
 {
 	char *text;
 	bool cut;
@@ -638,18 +645,19 @@ static int find_in_file(const struct np_dir *d, const char *name,
 
 /* An unreadable day does not hide the other days. */
 static int find_in_days(const struct np_dir *d, const struct job_query *w,
-		struct np_ended_job *out, struct np_err *err)
+			struct np_accounting_record *out, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
 	char **names;
 	size_t n;
-	int rc = np_dir_names(d, np_is_ended_name, &names, &n, NULL, err);
+	int rc = np_dir_names(d, np_is_accounting_name, &names, &n, NULL, err);
 	int worst = -ENOENT;
 
 	if (rc)
 		return rc;
 	rc = -ENOENT;
-	for (size_t i = 0; rc && i < n && i < 2 * NP_ENDED_KEEP_DAYS; i++) {
+	for (size_t i = 0; rc && i < n && i < 2 * NP_ACCOUNTING_KEEP_DAYS;
+	     i++) {
 		rc = find_in_file(d, names[i], w, out, &why);
 		if (rc && rc != -ENOENT)
 			worst = rc;
@@ -662,8 +670,8 @@ static int find_in_days(const struct np_dir *d, const struct job_query *w,
 	return np_errf(err, -ENOENT, "%s: no record of this job", d->path);
 }
 
-int np_ended_find(const char *store_dir, uint32_t id, uint32_t task,
-		  struct np_ended_job *out, struct np_err *err)
+int np_accounting_find(const char *store_dir, uint32_t id, uint32_t task,
+		       struct np_accounting_record *out, struct np_err *err)
 {
 	struct job_query w = { .id = id, .task = task };
 	struct np_dir d;

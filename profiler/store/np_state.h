@@ -25,12 +25,13 @@
 #define NP_STATE_MAX_CAUSES 16	       /* of one job */
 #define NP_STATE_MAX_DENIALS 64	       /* denied names */
 #define NP_STATE_WHY_MAX 191	       /* bytes of the reason of a denial */
-#define NP_ENDED_MAX_NEIGHBOURS 256    /* of one job, when reading */
-#define NP_ENDED_PUT_NEIGHBOURS 32     /* the same, when writing */
-#define NP_ENDED_PUT_LINE 16384	       /* bytes; fewer neighbours then */
-#define NP_ENDED_MAX_DAY NP_STATE_MAX_BYTES /* written to the file of a day */
-#define NP_ENDED_KEEP_DAYS 30
-#define NP_ENDED_KEEP_FILES 40
+#define NP_ACCOUNTING_MAX_NEIGHBOURS 256 /* of one job, when reading */
+#define NP_ACCOUNTING_PUT_NEIGHBOURS 32	 /* the same, when writing */
+#define NP_ACCOUNTING_PUT_LINE 16384	 /* bytes; fewer neighbours then */
+#define NP_ACCOUNTING_MAX_DAY \
+	NP_STATE_MAX_BYTES /* written to the file of a day */
+#define NP_ACCOUNTING_KEEP_DAYS 30
+#define NP_ACCOUNTING_KEEP_FILES 40
 
 /* Why a leaf switch is not allowed to a job. */
 struct np_state_cause {
@@ -102,7 +103,7 @@ struct np_state {
 };
 
 /* A job that shared leaf switches with an ended job. */
-struct np_ended_neighbour {
+struct np_accounting_neighbour {
 	uint32_t id;
 	char *app;	    /* "": unknown */
 	char *leaves;	    /* that both used */
@@ -111,14 +112,14 @@ struct np_ended_neighbour {
 };
 
 /* A job that ended, with its neighbours. */
-struct np_ended_job {
+struct np_accounting_record {
 	uint32_t id, array, task, uid;
 	char *app, *partition, *leaves;
 	uint32_t n_nodes;
 	double submit, start, end; /* dates */
 	double held_sec; /* how long placement held it before its start */
 	double slowdown; /* predicted over the whole run, fraction */
-	struct np_ended_neighbour *neighbour;
+	struct np_accounting_neighbour *neighbour;
 	size_t n_neighbours;
 	uint32_t more_neighbours; /* left out of the line */
 };
@@ -147,39 +148,40 @@ int np_state_set_mode(const char *store_dir, mode_t mode, struct np_err *err);
 
 /*
  * How much of a day's file the jobs of each user fill.  A user may take at most
- * as many of its NP_ENDED_MAX_DAY bytes as stay free (np_array.h).
+ * as many of its NP_ACCOUNTING_MAX_DAY bytes as stay free (np_array.h).
  */
-struct np_ended_day;
-int np_ended_day_new(struct np_ended_day **out); /* 0 or -ENOMEM */
-void np_ended_day_free(struct np_ended_day *day); /* NULL is allowed */
+struct np_accounting_day;
+int np_accounting_day_new(struct np_accounting_day **out);  /* 0 or -ENOMEM */
+void np_accounting_day_free(struct np_accounting_day *day); /* NULL is allowed */
 
 /*
  * Append one job.  At the first job of a day, files older than
- * NP_ENDED_KEEP_DAYS are removed, except the newest NP_ENDED_KEEP_FILES, which
+ * NP_ACCOUNTING_KEEP_DAYS are removed, except the newest NP_ACCOUNTING_KEEP_FILES, which
  * stay whatever the clock says.  If the clock is behind all existing files, the
  * line goes into the newest one. Returns 0; -ENOBUFS: the user's share of that
  * file is used up (err is set only the first time for a user and file, and is
  * empty afterwards); or another -errno with err.
  */
-int np_ended_append(const char *store_dir, struct np_ended_day *day,
-		    const struct np_ended_job *e, mode_t mode, struct np_err *err);
+int np_accounting_append(const char *store_dir, struct np_accounting_day *day,
+			 const struct np_accounting_record *e, mode_t mode,
+			 struct np_err *err);
 
 /*
  * Find the latest entry of a job, or of a task of an array job: array id and
- * task; NP_ENDED_NO_TASK: id is a job id.  Damaged or incomplete lines are
- * ignored.  Returns 0 (free with np_ended_free()), -ENOENT, -EACCES or another
+ * task; NP_ACCOUNTING_NO_TASK: id is a job id.  Damaged or incomplete lines are
+ * ignored.  Returns 0 (free with np_accounting_record_free()), -ENOENT, -EACCES or another
  * -errno.
  */
-#define NP_ENDED_NO_TASK UINT32_MAX
-int np_ended_find(const char *store_dir, uint32_t id, uint32_t task,
-		  struct np_ended_job *out, struct np_err *err);
-void np_ended_free(struct np_ended_job *e);
+#define NP_ACCOUNTING_NO_TASK UINT32_MAX
+int np_accounting_find(const char *store_dir, uint32_t id, uint32_t task,
+		       struct np_accounting_record *out, struct np_err *err);
+void np_accounting_record_free(struct np_accounting_record *e);
 
 /* ---- the same as JSON text ---- */
 
 #define NP_STATE_MAX_LEAVES 65536
 #define NP_STATE_MAX_JOBS 262144
-#define NP_ENDED_MAX_LINE (1u << 20) /* bytes, when reading */
+#define NP_ACCOUNTING_MAX_LINE (1u << 20) /* bytes, when reading */
 
 /*
  * The whole state as text, one leaf switch or job per line; *out is malloc'ed.
@@ -197,6 +199,7 @@ int np_state_get(const char *text, size_t len, const char *where,
 		 struct np_state *out, struct np_err *err);
 
 /* One line of a day's file; hostile, too.  Exported for the fuzz target. */
-int np_ended_get(const char *text, size_t len, struct np_ended_job *out);
+int np_accounting_parse(const char *text, size_t len,
+			struct np_accounting_record *out);
 
 #endif

@@ -117,10 +117,10 @@ static bool is_own_run_name(const char *name)
 	return has_shape(name, "00000000T000000Z-") && np_is_run_name(name);
 }
 
-bool np_is_ended_name(const char *name)
+bool np_is_accounting_name(const char *name)
 {
-	return has_shape(name, NP_ENDED_SHAPE) &&
-	       strlen(name) == strlen(NP_ENDED_SHAPE);
+	return has_shape(name, NP_ACCOUNTING_SHAPE) &&
+	       strlen(name) == strlen(NP_ACCOUNTING_SHAPE);
 }
 
 static bool is_tmp_name(const char *name)

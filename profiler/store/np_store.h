@@ -332,8 +332,8 @@ bool np_is_run_name(const char *name);
 bool np_is_pairs_name(const char *name);
 
 /* The name of a file of ended jobs; '0' stands for any digit. */
-#define NP_ENDED_SHAPE "ended-00000000.jsonl"
-bool np_is_ended_name(const char *name);
+#define NP_ACCOUNTING_SHAPE "ended-00000000.jsonl"
+bool np_is_accounting_name(const char *name);
 
 /* Prefix of writers' temporary files. */
 #define NP_STORE_TMP ".tmp-"

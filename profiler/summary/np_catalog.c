@@ -260,8 +260,9 @@ struct np_catalog {
 	struct np_conflict *conflict;
 	struct np_cat_app *by_handle[NP_CONFLICT_MAX_PROFILES];
 	size_t n_handles;
-	bool asked_wanted, asked_all; /* no answer of these is missing */
-	bool ask_next;		      /* ask before the next reading */
+	bool predicted_wanted,
+		predicted_all; /* no answer of these is missing */
+	bool predict_next;     /* ask before the next reading */
 
 	struct np_group_cache members; /* of groups named by Claim= */
 
@@ -676,9 +677,9 @@ static void catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,
 	if (a->to_read != to_read)
 		c->n_to_read += to_read ? 1 : (size_t)-1;
 	a->to_read = to_read;
-	/* Its answers could not be asked before: see askable(). */
+	/* Its answers could not be asked before: see to_predict(). */
 	if (!to_read && !a->usable)
-		c->asked_wanted = c->asked_all = false;
+		c->predicted_wanted = c->predicted_all = false;
 }
 
 static void catalog_drop_summary(struct np_cat_app *a)
@@ -738,7 +739,7 @@ static void catalog_forget(struct np_catalog *c, const struct np_cat_app *a)
 	if (a->handle == NP_PROFILE_UNKNOWN)
 		return;
 	np_conflict_forget(c->conflict, (uint32_t)a->handle);
-	c->asked_wanted = c->asked_all = false;
+	c->predicted_wanted = c->predicted_all = false;
 	c->changed = true;
 }
 
@@ -1777,12 +1778,12 @@ static bool note_want(struct np_catalog *c, int64_t owner, const char *app,
 		return false;
 	news = !catalog_is_wanted(c, a->wanted_until);
 	if (news) {
-		c->asked_wanted = c->asked_all;
+		c->predicted_wanted = c->predicted_all;
 		if (a->no_room && a->there)
 			catalog_set_to_read(c, a, true);
 	}
 	a->wanted_until = until;
-	return news && (a->to_read || !c->asked_wanted);
+	return news && (a->to_read || !c->predicted_wanted);
 }
 
 bool np_catalog_note_job(struct np_catalog *c, const char *app, uint32_t uid)
@@ -1827,7 +1828,8 @@ static void purge_wants(struct np_catalog *c)
  * List the handles that can be asked now.  For a missing application "no
  * answer" is the answer; one that has yet to be read has to wait.
  */
-static size_t askable(const struct np_catalog *c, bool wanted, uint32_t *list)
+static size_t to_predict(const struct np_catalog *c, bool wanted,
+			 uint32_t *list)
 {
 	size_t n = 0;
 
@@ -1843,24 +1845,24 @@ static size_t askable(const struct np_catalog *c, bool wanted, uint32_t *list)
 }
 
 /* Ask for a slice of missing answers, of wanted applications or of all. */
-static void ask_models(struct np_catalog *c, bool wanted)
+static void predict_slice(struct np_catalog *c, bool wanted)
 {
 	uint32_t list[NP_CONFLICT_MAX_PROFILES];
-	size_t n = askable(c, wanted, list);
-	size_t missing = np_conflict_ask(c->conflict, list, n, SLICE);
+	size_t n = to_predict(c, wanted, list);
+	size_t missing = np_conflict_predict(c->conflict, list, n, SLICE);
 
 	if (missing)
 		return;
-	c->asked_wanted = true;
+	c->predicted_wanted = true;
 	if (!wanted)
-		c->asked_all = true;
+		c->predicted_all = true;
 }
 
 /* ---- a refresh ---- */
 
 /* The next thing to do: first what jobs wait for, then the rest. */
 struct todo {
-	enum { NOTHING, LOOK, LOOK_UIDS, READ, ASK } what;
+	enum { NOTHING, LOOK, LOOK_UIDS, READ, PREDICT } what;
 	struct np_cat_owner *owner;
 	struct np_cat_app *app;
 	bool wanted;
@@ -1872,19 +1874,19 @@ static struct todo next_todo(struct np_catalog *c)
 	struct todo t = { .what = NOTHING };
 
 	for (int rest = 0; rest < 2; rest++) {
-		bool asked = rest ? c->asked_all : c->asked_wanted;
+		bool asked = rest ? c->predicted_all : c->predicted_wanted;
 
 		t.wanted = !rest;
 		if (rest && catalog_now(c) >= c->uids_due)
 			t.what = LOOK_UIDS;
 		else if ((t.owner = catalog_due(c, t.wanted)))
 			t.what = LOOK;
-		else if (c->ask_next && !asked)
-			t.what = ASK; /* also during endless reading */
+		else if (c->predict_next && !asked)
+			t.what = PREDICT; /* also during endless reading */
 		else if ((t.app = catalog_next(c, t.wanted)))
 			t.what = READ;
 		else if (!asked)
-			t.what = ASK;
+			t.what = PREDICT;
 		if (t.what != NOTHING)
 			break;
 	}
@@ -1895,8 +1897,8 @@ static struct todo next_todo(struct np_catalog *c)
 static int run_todo(struct np_catalog *c, const struct todo *t,
 		    struct np_err *err)
 {
-	if (t->what == READ || t->what == ASK)
-		c->ask_next = t->what == READ;
+	if (t->what == READ || t->what == PREDICT)
+		c->predict_next = t->what == READ;
 	switch (t->what) {
 	case NOTHING:
 		break;
@@ -1906,8 +1908,8 @@ static int run_todo(struct np_catalog *c, const struct todo *t,
 		return catalog_look_uids(c, err);
 	case READ:
 		return catalog_read(c, t->app, err);
-	case ASK:
-		ask_models(c, t->wanted);
+	case PREDICT:
+		predict_slice(c, t->wanted);
 		break;
 	}
 	return 0;

@@ -22,10 +22,10 @@ static void parse_choice(const char *text)
 	printed = np_selection_print(&c);
 	if (!printed || np_selection_parse(printed, &again) ||
 	    strcmp(c.level, again.level) ||
-	    c.history.n_intervals != again.history.n_intervals)
+	    c.earlier.n_intervals != again.earlier.n_intervals)
 		abort();
-	np_intervals_history_free(&c.history);
-	np_intervals_history_free(&again.history);
+	np_earlier_intervals_free(&c.earlier);
+	np_earlier_intervals_free(&again.earlier);
 	free(printed);
 }
 

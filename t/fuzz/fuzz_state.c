@@ -37,7 +37,7 @@ static void check_state(struct np_state *s)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
-	struct np_ended_job ended;
+	struct np_accounting_record ended;
 	struct np_state state;
 
 	if (!np_state_get(text, size, "fuzz", &state, NULL)) {
@@ -46,9 +46,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_state(&state);
 		np_state_free(&state);
 	}
-	if (!np_ended_get(text, size, &ended)) {
+	if (!np_accounting_parse(text, size, &ended)) {
 		expand(ended.leaves);
-		np_ended_free(&ended);
+		np_accounting_record_free(&ended);
 	}
 	return 0;
 }

@@ -275,7 +275,7 @@ test_no_step_of_netprof_is_visible_and_steps_keep_their_numbers() {
 
 	script numbers.sh 'srun -N4 -n4 sleep 2 & sleep 1.5' \
 		'squeue -s -h -j $SLURM_JOB_ID -o "%i %j" | grep -v batch' wait \
-		'srun -N2 -n2 sh -c "echo \$SLURM_STEP_ID \${SLURM_NETPROF_INVITE-none}"'
+		'srun -N2 -n2 sh -c "echo \$SLURM_STEP_ID \${SLURM_NETPROF_RENDEZVOUS-none}"'
 	out=$(batch -N4 -n4 --netprofile=numbers numbers.sh | sort -u)
 	[[ $out =~ ^1\ none$'\n'[0-9]+\.0\ sleep$ ]] || fail "$out"
 	expect numbers 'all(.step_id <= 1) and (map(select(.step_id == 0)) |

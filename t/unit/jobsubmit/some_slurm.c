@@ -165,7 +165,7 @@ struct np_slowdowns *some_slowdowns(void)
 	for (uint32_t i = LOUD; i <= QUIET; i++)
 		if (np_conflict_add(c, 0, true, &handle, NULL) || handle != i)
 			abort();
-	np_conflict_ask(c, NULL, 0, SIZE_MAX);
+	np_conflict_predict(c, NULL, 0, SIZE_MAX);
 	if (np_conflict_table(c, .01, &t, NULL))
 		abort();
 	np_conflict_free(c);

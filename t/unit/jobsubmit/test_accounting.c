@@ -72,19 +72,19 @@ static void end(struct world *w, slurm_job_info_t *j, int64_t at_sec)
 	j->end_time = w->begin_sec + at_sec;
 }
 
-static bool found(uint32_t id, struct np_ended_job *e)
+static bool found(uint32_t id, struct np_accounting_record *e)
 {
 	struct np_err err;
 
 	memset(e, 0, sizeof(*e));
-	return !np_ended_find(store, id, NP_ENDED_NO_TASK, e, &err);
+	return !np_accounting_find(store, id, NP_ACCOUNTING_NO_TASK, e, &err);
 }
 
 /* 20 of its 100 seconds with a job that costs it half as much again. */
 static void test_overlap(void)
 {
 	slurm_job_info_t *soft, *loud;
-	struct np_ended_job e;
+	struct np_accounting_record e;
 	struct world w;
 
 	set_up(&w);
@@ -101,7 +101,7 @@ static void test_overlap(void)
 	T_ROW("the neighbour ended", found(2, &e));
 	T_CHECK(e.n_neighbours == 1 && e.neighbour[0].id == 1 &&
 		!e.neighbour[0].slowdown && !e.slowdown);
-	np_ended_free(&e);
+	np_accounting_record_free(&e);
 	end(&w, soft, 100);
 	look(&w, 110);
 	T_ROW("ended", found(1, &e));
@@ -124,7 +124,7 @@ static void test_overlap(void)
 		T_CHECK(!e.neighbour[0].slowdown);
 	}
 	T_CHECK(t_close(e.slowdown, pow(1.5, .2) - 1, 1e-3));
-	np_ended_free(&e);
+	np_accounting_record_free(&e);
 	T_ROW("others run on", !found(3, &e) && !found(4, &e));
 	tear_down(&w);
 }
@@ -146,7 +146,7 @@ static void test_ends(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(ends); i++) {
 		slurm_job_info_t *j;
-		struct np_ended_job e;
+		struct np_accounting_record e;
 		struct world w;
 
 		set_up(&w);
@@ -159,7 +159,7 @@ static void test_ends(void)
 		T_ROW(ends[i].name, found(1, &e) == ends[i].found);
 		T_ROW(ends[i].name, !ends[i].found ||
 		      e.end == (double)(w.begin_sec + ends[i].want_sec));
-		np_ended_free(&e);
+		np_accounting_record_free(&e);
 		tear_down(&w);
 	}
 }
@@ -168,7 +168,7 @@ static void test_ends(void)
 static void test_requeue(void)
 {
 	slurm_job_info_t *j, *other;
-	struct np_ended_job e;
+	struct np_accounting_record e;
 	struct world w;
 
 	set_up(&w);
@@ -186,19 +186,19 @@ static void test_requeue(void)
 	T_ROW("the first run", found(1, &e));
 	T_CHECK(e.start == (double)w.begin_sec);
 	T_CHECK(e.end == (double)w.begin_sec + 40);
-	np_ended_free(&e);
+	np_accounting_record_free(&e);
 	end(&w, j, 70);
 	look(&w, 80);
 	T_ROW("the second run", found(1, &e));
 	T_CHECK(e.start == (double)w.begin_sec + 40);
 	T_CHECK(e.end == (double)w.begin_sec + 70);
-	np_ended_free(&e);
+	np_accounting_record_free(&e);
 	end(&w, other, 100);
 	look(&w, 110);
 	T_ROW("who was beside both", found(2, &e));
 	T_CHECK(e.n_neighbours == 2);
 	T_CHECK(t_close(e.slowdown, pow(1.5, .7) - 1, 1e-3));
-	np_ended_free(&e);
+	np_accounting_record_free(&e);
 	tear_down(&w);
 }
 
@@ -210,7 +210,7 @@ static void test_other_table(void)
 	};
 	struct np_app_index *other;
 	slurm_job_info_t *j;
-	struct np_ended_job e;
+	struct np_accounting_record e;
 	struct world w;
 
 	set_up(&w);
@@ -224,7 +224,7 @@ static void test_other_table(void)
 	look(&w, 30);
 	T_CHECK(found(1, &e) && e.n_neighbours == 1);
 	T_CHECK(!e.slowdown); /* quiet has no profile any more */
-	np_ended_free(&e);
+	np_accounting_record_free(&e);
 	tear_down(&w);
 }
 
@@ -234,7 +234,7 @@ static void test_a_denied_name(void)
 	struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
 	struct np_auth_rules who = { .rule = rule };
 	slurm_job_info_t *j;
-	struct np_ended_job e;
+	struct np_accounting_record e;
 	struct world w;
 
 	set_up(&w);
@@ -246,7 +246,7 @@ static void test_a_denied_name(void)
 	end(&w, j, 20);
 	look(&w, 30);
 	T_CHECK(found(1, &e) && e.n_neighbours == 1 && !e.slowdown);
-	np_ended_free(&e);
+	np_accounting_record_free(&e);
 	tear_down(&w);
 }
 
@@ -280,7 +280,7 @@ static void test_a_full_day(void)
 {
 	const unsigned said = some_n_said();
 	char cmd[1200];
-	struct np_ended_job e;
+	struct np_accounting_record e;
 	struct world w;
 
 	set_up(&w);
@@ -306,7 +306,7 @@ static void test_other_site(void)
 {
 	slurm_job_info_t *j;
 	struct np_cluster_map *map;
-	struct np_ended_job e;
+	struct np_accounting_record e;
 	struct np_err err;
 	struct world w;
 
@@ -325,7 +325,7 @@ static void test_other_site(void)
 	look(&w, 40);
 	T_CHECK(found(1, &e) && e.n_neighbours == 1);
 	T_CHECK(e.neighbour && e.neighbour[0].overlap_sec == 30);
-	np_ended_free(&e);
+	np_accounting_record_free(&e);
 	tear_down(&w);
 }
 
@@ -364,7 +364,7 @@ static int count_lines(void)
 static void test_many_at_once(void)
 {
 	job_info_msg_t jobs;
-	struct np_ended_job e;
+	struct np_accounting_record e;
 	struct world w;
 	int passes = 1;
 
@@ -385,10 +385,10 @@ static void test_many_at_once(void)
 	T_CHECK(count_lines() == MANY);
 	T_ROW("the last one was beside those that were written before",
 	      found(MANY, &e) && e.slowdown > 0.4);
-	T_CHECK(e.n_neighbours == NP_ENDED_PUT_NEIGHBOURS &&
+	T_CHECK(e.n_neighbours == NP_ACCOUNTING_PUT_NEIGHBOURS &&
 		e.n_neighbours + e.more_neighbours == MANY - 1 &&
 		e.end == e.start + 80);
-	np_ended_free(&e);
+	np_accounting_record_free(&e);
 	tear_down(&w);
 }
 

@@ -67,7 +67,7 @@ static void test_the_contacts_that_apply(void)
 		struct np_conflict *c = with_two(&a);
 		struct np_slowdowns *t;
 
-		np_conflict_ask(c, NULL, 0, SIZE_MAX);
+		np_conflict_predict(c, NULL, 0, SIZE_MAX);
 		t = table(c, .01);
 		T_ROW(rows[i].name,
 		      t_close(np_slowdowns_between(t, 0, 1, rows[i].share,
@@ -85,18 +85,18 @@ static void test_an_answer_is_asked_for_once(void)
 	const uint32_t second = 1;
 	struct np_slowdowns *t;
 
-	T_CHECK(np_conflict_ask(c, NULL, 0, 5) == 12 - 5 && a.n == 5);
+	T_CHECK(np_conflict_predict(c, NULL, 0, 5) == 12 - 5 && a.n == 5);
 	t = table(c, .01);
 	T_CHECK(!t->profile[0].complete && !t->profile[1].complete);
 	np_slowdowns_unref(t);
-	T_CHECK(np_conflict_ask(c, &second, 1, SIZE_MAX) == 0 && a.n == 8);
-	T_CHECK(np_conflict_ask(c, NULL, 0, SIZE_MAX) == 0 && a.n == 12);
-	T_CHECK(np_conflict_ask(c, NULL, 0, SIZE_MAX) == 0 && a.n == 12);
+	T_CHECK(np_conflict_predict(c, &second, 1, SIZE_MAX) == 0 && a.n == 8);
+	T_CHECK(np_conflict_predict(c, NULL, 0, SIZE_MAX) == 0 && a.n == 12);
+	T_CHECK(np_conflict_predict(c, NULL, 0, SIZE_MAX) == 0 && a.n == 12);
 	t = table(c, .01);
 	T_CHECK(t->profile[0].complete && t->profile[1].complete);
 	np_slowdowns_unref(t);
 	np_conflict_forget(c, 1); /* with 0 both ways, and with itself */
-	T_CHECK(np_conflict_ask(c, NULL, 0, SIZE_MAX) == 0 && a.n == 21);
+	T_CHECK(np_conflict_predict(c, NULL, 0, SIZE_MAX) == 0 && a.n == 21);
 	np_conflict_free(c);
 }
 
@@ -107,7 +107,7 @@ static void test_a_table_stays_as_it_is(void)
 	struct np_slowdowns *old, *same, *new;
 	uint32_t p;
 
-	np_conflict_ask(c, NULL, 0, SIZE_MAX);
+	np_conflict_predict(c, NULL, 0, SIZE_MAX);
 	old = table(c, .01);
 	same = table(c, .01);
 	T_CHECK(same == old); /* nothing changed: no copy */
@@ -115,7 +115,7 @@ static void test_a_table_stays_as_it_is(void)
 	T_CHECK(!np_conflict_add(c, 3, true, &p, NULL));
 	a.slow[NP_CONTACT_LEAF] = .4;
 	np_conflict_forget(c, 0);
-	np_conflict_ask(c, NULL, 0, SIZE_MAX);
+	np_conflict_predict(c, NULL, 0, SIZE_MAX);
 	new = table(c, .01);
 	np_conflict_free(c);
 	T_CHECK(old->n == 2 && new->n == 3);
@@ -133,7 +133,7 @@ static void test_no_answer_is_no_conflict(void)
 	struct np_conflict *c = with_two(&a);
 	struct np_slowdowns *t;
 
-	np_conflict_ask(c, NULL, 0, SIZE_MAX);
+	np_conflict_predict(c, NULL, 0, SIZE_MAX);
 	t = table(c, .01);
 	T_CHECK(np_slowdowns_between(t, 0, 1, true, true) == 0);
 	T_CHECK(t->profile[0].complete); /* asked, and not asked again */
@@ -149,7 +149,7 @@ static void test_a_handle_is_given_to_another(void)
 	struct np_err err = NP_ERR_INIT;
 	struct np_slowdowns *before, *after;
 
-	np_conflict_ask(c, NULL, 0, SIZE_MAX);
+	np_conflict_predict(c, NULL, 0, SIZE_MAX);
 	before = table(c, .01);
 	T_CHECK(np_conflict_replace(c, 2, 3, true, &err) == -EINVAL &&
 		err.text[0]);
@@ -164,7 +164,7 @@ static void test_a_handle_is_given_to_another(void)
 	T_ROW("who has the former table still has it",
 	      before->profile[1].owner == 2 &&
 	      np_slowdowns_between(before, 0, 1, true, true) > .4);
-	T_CHECK(np_conflict_ask(c, NULL, 0, SIZE_MAX) == 0);
+	T_CHECK(np_conflict_predict(c, NULL, 0, SIZE_MAX) == 0);
 	T_ROW("three pairs with three contacts were asked again",
 	      a.n == 12 + 9);
 	np_slowdowns_unref(before);

@@ -425,7 +425,7 @@ struct np_slowdowns *w_slowdowns(const struct world *w)
 				     &handle, &err), &err);
 		np_conflict_set_rails(c, handle, w->app_rails[i]);
 	}
-	np_conflict_ask(c, NULL, 0, SIZE_MAX);
+	np_conflict_predict(c, NULL, 0, SIZE_MAX);
 	must(np_conflict_table(c, 0.01, &t, &err), &err);
 	np_conflict_free(c);
 	return t;

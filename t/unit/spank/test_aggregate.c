@@ -53,7 +53,7 @@ static void test_two_leaves(void)
 	T_CHECK(r->probe.rss_bytes_max == 3000);
 	T_CHECK(r->probe.elapsed_sec == 20);
 	T_CHECK(!strcmp(r->probe.transport, "tcp/eth0"));
-	T_CHECK(np_aggregate_byes(f) == 1);
+	T_CHECK(np_aggregate_finished(f) == 1);
 	T_CHECK(!np_aggregate_impact_is_up(f));
 	T_CHECK(impact("np1 hello 3 4 n5 leaf1 - tcp/eth0 1.13.1") == 0);
 	T_CHECK(np_aggregate_impact_is_up(f));

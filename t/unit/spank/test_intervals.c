@@ -31,8 +31,11 @@ struct world {
 static char *names[] = { "c0", "c3", "P4:M10:B250us:S40960" };
 static bool is_led[3];
 
-static struct np_intervals_history history = {
-	.name = names, .is_led = is_led, .n_levels = 3, .share = 0.5,
+static struct np_earlier_intervals earlier = {
+	.name = names,
+	.is_led = is_led,
+	.n_levels = 3,
+	.share = 0.5,
 };
 
 static void level_runs(struct world *w)
@@ -115,7 +118,7 @@ static void begin(struct world *w)
 	*w = (struct world){ .r = np_record_new(), .now_sec = 100,
 			     .start_sec = NAN, .up_sec = INFINITY,
 			     .mute_sec = { INFINITY, INFINITY } };
-	w->c = w->r ? np_intervals_new(w->r, &history) : NULL;
+	w->c = w->r ? np_intervals_new(w->r, &earlier) : NULL;
 	T_CHECK(w->c != NULL);
 }
 
@@ -198,7 +201,7 @@ static size_t intervals_of(const struct np_record *r, struct np_interval *b)
 		const struct np_run_interval *k = &r->intervals[i];
 		size_t level = NP_INTERVAL_NO_LEVEL;
 
-		for (size_t m = 0; k->level && m < history.n_levels; m++)
+		for (size_t m = 0; k->level && m < earlier.n_levels; m++)
 			if (!strcmp(k->level, names[m]))
 				level = m;
 		b[i] = (struct np_interval){ 0, level, k->sec, k->rate };

@@ -193,20 +193,20 @@ static void test_a_choice_arrives(void)
 	};
 	struct np_selection in = { .level = "c3",
 				   .lock = -1,
-				   .history = { names, led, 2, intervals, 2,
+				   .earlier = { names, led, 2, intervals, 2,
 						0.2 } };
 	struct np_selection none = NP_SELECTION_INIT, out;
 	char *text = np_selection_print(&in);
 
 	T_CHECK(!np_selection_parse(text, &out) && !strcmp(out.level, "c3"));
-	T_CHECK(out.history.n_levels == 2 && out.history.n_intervals == 2 &&
-		out.lock == -1 && !out.complete && out.history.share == 0.2);
-	T_CHECK(!strcmp(out.history.name[1], names[1]) &&
-		out.history.is_led[0] && !out.history.is_led[1]);
-	T_CHECK(out.history.interval[0].level == NP_INTERVAL_NO_LEVEL &&
-		isnan(out.history.interval[0].calls) &&
-		out.history.interval[1].sec == 0.125);
-	np_intervals_history_free(&out.history);
+	T_CHECK(out.earlier.n_levels == 2 && out.earlier.n_intervals == 2 &&
+		out.lock == -1 && !out.complete && out.earlier.share == 0.2);
+	T_CHECK(!strcmp(out.earlier.name[1], names[1]) &&
+		out.earlier.is_led[0] && !out.earlier.is_led[1]);
+	T_CHECK(out.earlier.interval[0].level == NP_INTERVAL_NO_LEVEL &&
+		isnan(out.earlier.interval[0].calls) &&
+		out.earlier.interval[1].sec == 0.125);
+	np_earlier_intervals_free(&out.earlier);
 	free(text);
 	none.complete = true;
 	text = np_selection_print(&none);
@@ -227,7 +227,7 @@ static void test_a_damaged_choice_is_refused(void)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++)
 		T_ROW(texts[i], np_selection_parse(texts[i], &out) == -EINVAL &&
-					!out.history.n_levels && !out.level[0]);
+					!out.earlier.n_levels && !out.level[0]);
 }
 
 static const struct t_case cases[] = {

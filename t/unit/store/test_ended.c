@@ -11,15 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NO_TASK NP_ENDED_NO_TASK
+#define NO_TASK NP_ACCOUNTING_NO_TASK
 
 static char store[512];
-static struct np_ended_day *day;
+static struct np_accounting_day *day;
 
 static void restart(void)
 {
-	np_ended_day_free(day);
-	T_CHECK(np_ended_day_new(&day) == 0);
+	np_accounting_day_free(day);
+	T_CHECK(np_accounting_day_new(&day) == 0);
 }
 
 static void fresh_store(void)
@@ -60,7 +60,7 @@ static void add_text(const char *name, const char *text)
 	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
 }
 
-static struct np_ended_neighbour neighbours[] = {
+static struct np_accounting_neighbour neighbours[] = {
 	{ .id = 4,
 	  .app = "lmp",
 	  .leaves = "leaf0",
@@ -69,9 +69,9 @@ static struct np_ended_neighbour neighbours[] = {
 	{ .id = 5, .overlap_sec = 1 },
 };
 
-static struct np_ended_job job_of(uint32_t id)
+static struct np_accounting_record job_of(uint32_t id)
 {
-	return (struct np_ended_job){
+	return (struct np_accounting_record){
 		.id = id,
 		.uid = 1000,
 		.app = "fft",
@@ -88,10 +88,10 @@ static struct np_ended_job job_of(uint32_t id)
 	};
 }
 
-static int add(const struct np_ended_job *e)
+static int add(const struct np_accounting_record *e)
 {
 	struct np_err err = NP_ERR_INIT;
-	int rc = np_ended_append(store, day, e, 0644, &err);
+	int rc = np_accounting_append(store, day, e, 0644, &err);
 
 	T_ROW("a failure comes with a line", !rc == !err.text[0]);
 	return rc;
@@ -99,15 +99,15 @@ static int add(const struct np_ended_job *e)
 
 static int add_id(uint32_t id)
 {
-	struct np_ended_job e = job_of(id);
+	struct np_accounting_record e = job_of(id);
 
 	return add(&e);
 }
 
-static int find(uint32_t id, uint32_t task, struct np_ended_job *out)
+static int find(uint32_t id, uint32_t task, struct np_accounting_record *out)
 {
 	struct np_err err = NP_ERR_INIT;
-	int rc = np_ended_find(store, id, task, out, &err);
+	int rc = np_accounting_find(store, id, task, out, &err);
 
 	T_ROW("a failure comes with a line", !rc == !err.text[0]);
 	return rc;
@@ -115,19 +115,19 @@ static int find(uint32_t id, uint32_t task, struct np_ended_job *out)
 
 static int find_rc(uint32_t id)
 {
-	struct np_ended_job e;
+	struct np_accounting_record e;
 	int rc = find(id, NO_TASK, &e);
 
 	if (!rc) {
 		T_CHECK(e.id == id);
-		np_ended_free(&e);
+		np_accounting_record_free(&e);
 	}
 	return rc;
 }
 
 static void test_appended_is_found(void)
 {
-	struct np_ended_job e;
+	struct np_accounting_record e;
 
 	fresh_store();
 	T_CHECK(add_id(7) == 0 && add_id(8) == 0);
@@ -143,7 +143,7 @@ static void test_appended_is_found(void)
 	T_CHECK(!strcmp(e.neighbour[0].leaves, "leaf0"));
 	T_CHECK(e.neighbour[0].overlap_sec == 7.5);
 	T_CHECK(!strcmp(e.neighbour[1].app, ""));
-	np_ended_free(&e);
+	np_accounting_record_free(&e);
 	T_CHECK(find_rc(8) == 0);
 	T_CHECK(find_rc(9) == -ENOENT);
 	T_ROW("digits of another number", find_rc(1000) == -ENOENT);
@@ -159,19 +159,19 @@ static void test_where_nothing_was_written_nothing_is_found(void)
 
 static void test_the_latest_of_a_requeued_job_is_found(void)
 {
-	struct np_ended_job e = job_of(7);
+	struct np_accounting_record e = job_of(7);
 
 	fresh_store();
 	T_CHECK(add(&e) == 0 && add_id(8) == 0);
 	e.start += 100;
 	T_CHECK(add(&e) == 0 && add_id(9) == 0);
 	T_CHECK(find(7, NO_TASK, &e) == 0 && e.start == 1.7e9 + 110);
-	np_ended_free(&e);
+	np_accounting_record_free(&e);
 }
 
 static void test_days_before_are_searched(void)
 {
-	struct np_ended_job e;
+	struct np_accounting_record e;
 
 	fresh_store();
 	add_text(day_name(-1),
@@ -182,7 +182,7 @@ static void test_days_before_are_searched(void)
 	T_CHECK(add_id(7) == 0);
 	T_CHECK(find_rc(6) == 0 && find_rc(7) == 0);
 	T_CHECK(find(5, NO_TASK, &e) == 0 && e.n_nodes == 1);
-	np_ended_free(&e);
+	np_accounting_record_free(&e);
 }
 
 static const struct {
@@ -203,20 +203,21 @@ static const struct {
 
 static void test_tasks_of_arrays_are_found(void)
 {
-	struct np_ended_job a = job_of(23), b = job_of(24), c = job_of(30);
+	struct np_accounting_record a = job_of(23), b = job_of(24),
+				    c = job_of(30);
 
 	fresh_store();
 	a.array = b.array = 20;
 	b.task = 4;
 	T_CHECK(add(&a) == 0 && add(&b) == 0 && add(&c) == 0);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(tasks); i++) {
-		struct np_ended_job e = { .id = 0 };
+		struct np_accounting_record e = { .id = 0 };
 		int rc = find(tasks[i].id, tasks[i].task, &e);
 
 		T_ROW(tasks[i].name, rc == (tasks[i].want ? 0 : -ENOENT));
 		T_ROW(tasks[i].name, e.id == tasks[i].want);
 		if (!rc)
-			np_ended_free(&e);
+			np_accounting_record_free(&e);
 	}
 }
 
@@ -278,13 +279,13 @@ static void add_days(int n)
 static void test_old_days_go_when_a_new_day_begins(void)
 {
 	fresh_store();
-	add_days(NP_ENDED_KEEP_FILES);
+	add_days(NP_ACCOUNTING_KEEP_FILES);
 	add_text(day_name(-400), "x\n");
 	add_text("ended-notes.jsonl", "x\n");
 	add_text("ended-20200101.jsonl.save", "x\n");
 	T_CHECK(add_id(7) == 0);
-	T_CHECK(is_there(-NP_ENDED_KEEP_FILES + 1));
-	T_CHECK(!is_there(-NP_ENDED_KEEP_FILES) && !is_there(-400));
+	T_CHECK(is_there(-NP_ACCOUNTING_KEEP_FILES + 1));
+	T_CHECK(!is_there(-NP_ACCOUNTING_KEEP_FILES) && !is_there(-400));
 	T_ROW("files of others stay",
 	      !access(path("ended-notes.jsonl"), F_OK) &&
 	      !access(path("ended-20200101.jsonl.save"), F_OK));
@@ -332,8 +333,8 @@ static int count_lost(int days)
  */
 static void test_a_clock_that_jumps_loses_no_history(void)
 {
-	static const int history[] = { 6, NP_ENDED_KEEP_DAYS,
-				       NP_ENDED_KEEP_FILES };
+	static const int history[] = { 6, NP_ACCOUNTING_KEEP_DAYS,
+				       NP_ACCOUNTING_KEEP_FILES };
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(jumps); i++)
 		for (size_t k = 0; k < NP_ARRAY_SIZE(history); k++) {
@@ -350,9 +351,10 @@ static void test_a_clock_that_jumps_loses_no_history(void)
 			t_ahead_sec = DAY;
 			T_ROW(jumps[i].name, add_id(10) == 0);
 			t_ahead_sec = 0;
-			T_ROW(jumps[i].name, !count_lost(history[k] <
-				NP_ENDED_KEEP_DAYS ? history[k] :
-				NP_ENDED_KEEP_DAYS));
+			T_ROW(jumps[i].name,
+			      !count_lost(history[k] < NP_ACCOUNTING_KEEP_DAYS ?
+						  history[k] :
+						  NP_ACCOUNTING_KEEP_DAYS));
 			for (uint32_t id = 7; id <= 10; id++)
 				T_ROW(jumps[i].name, find_rc(id) == 0);
 		}
@@ -367,21 +369,22 @@ static off_t size_of_day(void)
 
 static void test_of_many_neighbours_the_first_are_written(void)
 {
-	struct np_ended_job e = job_of(7);
+	struct np_accounting_record e = job_of(7);
 	size_t n = 100000, long_len = 4000;
-	struct np_ended_neighbour *many = calloc(n, sizeof(*many));
+	struct np_accounting_neighbour *many = calloc(n, sizeof(*many));
 	char *name = malloc(long_len + 1);
 
 	fresh_store();
 	for (size_t i = 0; i < n; i++)
-		many[i] = (struct np_ended_neighbour){ .id = (uint32_t)i + 1 };
+		many[i] = (struct np_accounting_neighbour){ .id = (uint32_t)i +
+								  1 };
 	e.neighbour = many;
 	e.n_neighbours = n;
 	T_CHECK(add(&e) == 0 && find(7, NO_TASK, &e) == 0);
-	T_CHECK(e.n_neighbours == NP_ENDED_PUT_NEIGHBOURS &&
+	T_CHECK(e.n_neighbours == NP_ACCOUNTING_PUT_NEIGHBOURS &&
 		e.neighbour[0].id == 1);
-	T_CHECK(e.more_neighbours == n - NP_ENDED_PUT_NEIGHBOURS);
-	np_ended_free(&e);
+	T_CHECK(e.more_neighbours == n - NP_ACCOUNTING_PUT_NEIGHBOURS);
+	np_accounting_record_free(&e);
 	/* Each byte is escaped in JSON: the line would be too long. */
 	memset(name, '"', long_len);
 	name[long_len] = '\0';
@@ -392,8 +395,8 @@ static void test_of_many_neighbours_the_first_are_written(void)
 	e.n_neighbours = n;
 	T_CHECK(add(&e) == 0 && find(8, NO_TASK, &e) == 0);
 	T_CHECK(e.n_neighbours == 2 && e.more_neighbours == n - 2);
-	T_CHECK(size_of_day() < 2 * NP_ENDED_PUT_LINE);
-	np_ended_free(&e);
+	T_CHECK(size_of_day() < 2 * NP_ACCOUNTING_PUT_LINE);
+	np_accounting_record_free(&e);
 	free(name);
 	free(many);
 }
@@ -418,11 +421,11 @@ static void fill_day(uint32_t uid, unsigned mib)
 
 static int add_of(uint32_t id, uint32_t uid, struct np_err *err)
 {
-	struct np_ended_job e = job_of(id);
+	struct np_accounting_record e = job_of(id);
 
 	e.uid = uid;
 	*err = (struct np_err)NP_ERR_INIT;
-	return np_ended_append(store, day, &e, 0644, err);
+	return np_accounting_append(store, day, &e, 0644, err);
 }
 
 static const struct {
@@ -498,21 +501,21 @@ static void test_links_and_pipes_are_not_written_to(void)
 
 static void test_mode_is_as_asked_whatever_the_umask(void)
 {
-	struct np_ended_job e = job_of(7);
+	struct np_accounting_record e = job_of(7);
 	mode_t old = umask(0077);
 	struct stat st;
 
 	fresh_store();
-	T_CHECK(np_ended_append(store, day, &e, 0644, NULL) == 0);
+	T_CHECK(np_accounting_append(store, day, &e, 0644, NULL) == 0);
 	T_CHECK(!stat(path(day_name(0)), &st) && (st.st_mode & 0777) == 0644);
-	T_CHECK(np_ended_append(store, day, &e, 0640, NULL) == 0);
+	T_CHECK(np_accounting_append(store, day, &e, 0640, NULL) == 0);
 	T_CHECK(!stat(path(day_name(0)), &st) && (st.st_mode & 0777) == 0640);
 	umask(old);
 }
 
 static void test_no_number_is_not_written(void)
 {
-	struct np_ended_job e = job_of(7);
+	struct np_accounting_record e = job_of(7);
 
 	fresh_store();
 	e.slowdown = 0.0 / 0.0;

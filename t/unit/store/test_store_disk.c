@@ -173,23 +173,27 @@ static void test_no_permission(void)
 /* Writes a run, a state and an ended job again and again, and says so. */
 static void write_for_ever(struct np_store *s, uint32_t i, int fd)
 {
-	struct np_ended_day *day;
+	struct np_accounting_day *day;
 
-	if (np_ended_day_new(&day))
+	if (np_accounting_day_new(&day))
 		_exit(1);
 	for (;; i++) {
 		struct np_record *r = run_of(1);
 		struct np_state state = { .date = BEGAN + i };
-		struct np_ended_job e = {
-			.id = i, .uid = geteuid(), .start = BEGAN,
-			.end = BEGAN + 1, .app = (char *)"lmp",
-			.partition = (char *)"", .leaves = (char *)"leaf0",
+		struct np_accounting_record e = {
+			.id = i,
+			.uid = geteuid(),
+			.start = BEGAN,
+			.end = BEGAN + 1,
+			.app = (char *)"lmp",
+			.partition = (char *)"",
+			.leaves = (char *)"leaf0",
 		};
 
 		r->end = BEGAN + i;
 		if (np_store_save(s, r, NULL) ||
 		    np_state_save(dir, &state, 0644, NULL) ||
-		    np_ended_append(dir, day, &e, 0644, NULL) ||
+		    np_accounting_append(dir, day, &e, 0644, NULL) ||
 		    write(fd, &i, sizeof(i)) != sizeof(i))
 			_exit(1);
 		np_record_free(r);
@@ -230,7 +234,7 @@ static bool is_there(struct np_store *s, uint32_t last)
 {
 	struct np_runs runs = { .n = 0 };
 	struct np_state state;
-	struct np_ended_job e;
+	struct np_accounting_record e;
 	bool run, told, ended;
 
 	run = !np_store_load(s, NP_STORE_USER, geteuid(), "lmp", warn, NULL,
@@ -242,9 +246,9 @@ static bool is_there(struct np_store *s, uint32_t last)
 		told = state.date >= BEGAN + last;
 		np_state_free(&state);
 	}
-	ended = !np_ended_find(dir, last, NP_ENDED_NO_TASK, &e, NULL);
+	ended = !np_accounting_find(dir, last, NP_ACCOUNTING_NO_TASK, &e, NULL);
 	if (ended)
-		np_ended_free(&e);
+		np_accounting_record_free(&e);
 	return run && told && ended && !n_warned;
 }
 

@@ -2,9 +2,9 @@
  * Predictions for known applications: preparing the calibration, asking a
  * model, and the sentences about a prediction that several commands print.
  */
-#include "cli_ask.h"
-#include "cli_text.h"
+#include "cli_predict.h"
 #include "cli_analysis.h"
+#include "cli_text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
  * A missing calibration is the usual failure of a new installation, so its
  * message names the command that helps.
  */
-int cli_ask_prepare(struct cli_known *k, struct cli_store *s,
-		    const struct cli_options *o)
+int cli_predict_prepare(struct cli_known *k, struct cli_store *s,
+			const struct cli_options *o)
 {
 	int rc = cli_known_load_calibration(k, s, k->n, !o->n_apps);
 
@@ -44,10 +44,10 @@ static int check_runs(const struct cli_known *k, size_t app, struct np_err *err)
  * All programs are checked first: a model would accept one without usable runs
  * and answer with less information.
  */
-void cli_ask(struct np_predictor *p, const struct cli_known *k,
-	     struct cli_answer *a)
+void cli_predict(struct np_predictor *p, const struct cli_known *k,
+		 struct cli_prediction *a)
 {
-	const struct np_program *co[CLI_ASK_MAX_CO];
+	const struct np_program *co[CLI_PREDICT_MAX_CO];
 
 	a->why.text[0] = '\0';
 	a->rc = check_runs(k, a->victim, &a->why);
@@ -138,8 +138,9 @@ static void run_under_level(const struct cli_known *k, size_t app, size_t level,
  * width of the interval (p->more); this turns it into a command. Where sharing
  * has no effect there is nothing to improve.
  */
-void cli_best_measurement(const struct cli_known *k, const struct cli_answer *a,
-		      char *command, char *what, size_t len)
+void cli_best_measurement(const struct cli_known *k,
+			  const struct cli_prediction *a, char *command,
+			  char *what, size_t len)
 {
 	const struct np_prediction *p = &a->p;
 

@@ -1,20 +1,20 @@
 /*
- * Predictions for known applications, and sentences about the answers that
- * several commands print.
+ * Predictions for known applications, and the sentences about them that several
+ * commands print.
  */
-#ifndef CLI_ASK_H
-#define CLI_ASK_H
+#ifndef CLI_PREDICT_H
+#define CLI_PREDICT_H
 
 #include "cli_known.h"
 
-#define CLI_ASK_MAX_CO 16
+#define CLI_PREDICT_MAX_CO 16
 
 /*
- * One question and its answer: how much does victim slow while it shares scope
- * with all of co[0..n_co-1]? Indices into cli_known.app.
+ * How much does victim slow down while it shares scope with all of
+ * co[0..n_co-1]?  These are indices into cli_known.app.
  */
-struct cli_answer {
-	size_t victim, n_co, co[CLI_ASK_MAX_CO];
+struct cli_prediction {
+	size_t victim, n_co, co[CLI_PREDICT_MAX_CO];
 	enum np_scope scope;
 	int rc;		   /* 0 or -errno of np_predict() */
 	struct np_err why; /* if rc is not 0 */
@@ -25,12 +25,12 @@ struct cli_answer {
  * Load the calibration, and traces if the model of o needs them. Returns -1 to
  * go on, or the exit status after printing why not.
  */
-int cli_ask_prepare(struct cli_known *k, struct cli_store *s,
-		    const struct cli_options *o);
+int cli_predict_prepare(struct cli_known *k, struct cli_store *s,
+			const struct cli_options *o);
 
-/* Answer the question in a: sets rc, and why or p. */
-void cli_ask(struct np_predictor *p, const struct cli_known *k,
-	     struct cli_answer *a);
+/* Predict the slowdown of a->victim: sets rc, and why or p. */
+void cli_predict(struct np_predictor *p, const struct cli_known *k,
+		 struct cli_prediction *a);
 
 /*
  * A sentence that says why no decision should be based on this prediction, or
@@ -42,8 +42,9 @@ const char *cli_doubt_text(const struct np_prediction *p);
  * The measurement that would narrow the interval most: a command to type, and
  * a noun phrase for what it measures. Both are "" if nothing would help.
  */
-void cli_best_measurement(const struct cli_known *k, const struct cli_answer *a,
-		      char *command, char *what, size_t len);
+void cli_best_measurement(const struct cli_known *k,
+			  const struct cli_prediction *a, char *command,
+			  char *what, size_t len);
 
 /* Does the sharing coefficient show that sharing this scope has no effect? */
 bool cli_no_effect(const struct cli_known *k, enum np_scope scope);
