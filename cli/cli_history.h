@@ -40,7 +40,7 @@ struct cli_history_opt {
 };
 
 /*
- * The course of the job in steps of equal length: its probes and, with metrics,
+ * The timeline of the job, in steps of equal length: its probes and, with metrics,
  * the leaf switch where other jobs had the most traffic.
  */
 struct cli_timeline {

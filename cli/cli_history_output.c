@@ -877,7 +877,7 @@ static void put_neighbours(json_object *in, const struct cli_history *p)
 	}
 }
 
-/* The course of the job; missing without metrics and probes. */
+/* The timeline of the job; missing without metrics and probes. */
 static void put_timeline(json_object *in, const struct cli_history *p)
 {
 	const struct cli_timeline *t = &p->timeline;

@@ -1137,7 +1137,7 @@ static void find_usual(const struct measured_step *m, double step_sec,
 
 /*
  * The share of delayed probes in each window: windows have no histogram, but
- * their means tell, as it is known how long a delayed probe takes. Windows that
+ * their means show, as it is known how long a delayed probe takes. Windows that
  * are not slower than one of an undisturbed run may be, have none.
  */
 static void judge_windows(const struct measured_step *m,

@@ -272,7 +272,7 @@ static int read_binary(FILE *f, const char *name, struct np_graph **g,
 #define WORD 64 /* bytes of the longest word, plus 1 */
 #define TEXT_BYTES (1 << 16)
 
-/* The name of an operation where it stands in the file. */
+/* The name of an operation at its place in the file. */
 struct name {
 	char text[WORD]; /* of which the first len bytes count */
 	size_t len;

@@ -354,7 +354,7 @@ static double slope(const uint32_t *x, const double *y, size_t from, size_t n,
 
 /*
  * Overhead per byte in block b, from the sizes up to the one at end; NAN if
- * they do not tell.
+ * they do not determine it.
  */
 static double copy_slope(const struct trips *t, size_t b, size_t end)
 {

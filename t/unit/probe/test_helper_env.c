@@ -22,7 +22,7 @@ static const struct {
 	{ "not by the leaf of another step", "NETPROF_LEAF=leaf7", 0 },
 	{ "nor by its leaf switches", "NETPROF_LEAVES=SwitchName=a", 0 },
 	{ "secrets of another step", "NETPROF_COOKIES=a b", 0 },
-	{ "an invitation of another step", "SLURM_NETPROF_RENDEZVOUS=1", 0 },
+	{ "the rendezvous of another step", "SLURM_NETPROF_RENDEZVOUS=1", 0 },
 	{ "the option does not recur",
 	  "_SLURM_SPANK_OPTION_netprof_netprofile=x", 0 },
 	{ "nor does NETPROF_APP", "NETPROF_APP=x", 0 },
