@@ -227,16 +227,12 @@ conf() {
 # APP PROGRAM PLACE...: run the job flagged, and kill the program on these places once
 # it has run for a while.
 while_running() {
-	local app=$1 program=$2 place
+	local app=$1 program=$2 place JOB="sh -c 'sleep 8; echo ok; exit 7'"
 
 	shift 2
 	unharmed "--netprofile=$app" &
-	sleep 1
-	for place; do
-		wait_for 10 inside --user root --on "$place" -- \
-			pgrep -u alice "$program" >/dev/null
-	done
-	sleep 1.7
+	wait_for 10 inside --user root --on "$1" -- pgrep -u alice "$program" >/dev/null
+	sleep 2
 	for place; do
 		inside --user root --on "$place" -- pkill -9 -u alice "$program" ||
 			fail "nothing to kill on $place"
