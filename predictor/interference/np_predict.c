@@ -1423,7 +1423,8 @@ static double sharing_var(const struct np_predictor *p, enum np_scope scope,
 			   double log_slow)
 {
 	const struct np_mean *k = &p->f->sharing[scope];
-	double loss = 1 - exp(-log_slow);
+	/* A coefficient above 1 multiplies the slowdown: see couple(). */
+	double loss = (1 - exp(-log_slow)) / fmax(k->mean, 1);
 
 	/* A coefficient that was never measured has NP_PRED_NO_SHARING. */
 	return k->n && isfinite(k->sd) ? loss * loss * k->sd * k->sd / k->n : 0;
