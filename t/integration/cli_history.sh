@@ -100,7 +100,8 @@ test_accounting_as_json_gives_the_same_answers() {
 	contains "cut off" "$ERR" "$S/cut.json:[0-9]*: not JSON as sacct --json prints it"
 }
 
-# 20 runs of fft, of USUAL seconds, and job 4000 beside NPmpi, which took SECONDS.
+# 20 runs of fft, of USUAL seconds, and job 4000 on the same leaf switch as NPmpi, which took
+# SECONDS.
 measured_job() { # SECONDS [USUAL]
 	printf '%s\n' 'SwitchName=leaf0 Level=0 Nodes=n[0-7]' >"$S/topology"
 	awk -v sec="$1" -v usual="${2-59}" 'BEGIN { OFMT = CONVFMT = "%d"; OFS = "|"

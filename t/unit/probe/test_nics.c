@@ -209,15 +209,15 @@ static void test_a_slow_adapter_is_given_up(void)
 
 /* ---- progress reports ---- */
 
-struct heard {
+struct reported {
 	unsigned transferred, nics;
 	uint64_t bytes;
 	double elapsed_sec;
 };
 
-static void hear(const struct np_report *r, void *arg)
+static void count_report(const struct np_report *r, void *arg)
 {
-	struct heard *h = arg;
+	struct reported *h = arg;
 
 	if (r->kind == NP_REPORT_TRANSFERRED) {
 		h->transferred++;
@@ -228,16 +228,16 @@ static void hear(const struct np_report *r, void *arg)
 }
 
 /* Ask for a reading, and wait until it was reported. */
-static void read_at(struct np_progress *p, double now_sec, struct heard *h)
+static void read_at(struct np_progress *p, double now_sec, struct reported *h)
 {
 	double before_sec = p->transferred.sec;
 
 	do { /* once more only if the thread was not ready within a second */
-		np_progress_report(p, now_sec, hear, h);
+		np_progress_report(p, now_sec, count_report, h);
 		for (int i = 0; i < 1000 && p->transferred.sec == before_sec;
 		     i++) {
 			usleep(1000);
-			np_progress_collect(p, hear, h);
+			np_progress_collect(p, count_report, h);
 		}
 	} while (p->transferred.sec == before_sec);
 }
@@ -245,7 +245,7 @@ static void read_at(struct np_progress *p, double now_sec, struct heard *h)
 static void test_progress_is_what_was_added(void)
 {
 	struct np_progress p = { .rank = 3 };
-	struct heard h = { 0 };
+	struct reported h = { 0 };
 	double now_sec = 100;
 
 	build("bnxt_re");
@@ -280,18 +280,18 @@ static bool hangs(const char *dev, void (*each)(const char *name, uint64_t n,
 static void test_an_adapter_that_hangs_does_not_stop_the_probe(void)
 {
 	struct np_progress p = { .rank = 3 };
-	struct heard h = { 0 };
+	struct reported h = { 0 };
 
 	build("bnxt_re");
 	atomic_store(&gate_is_open, false);
 	np_progress_open(&p, machine.root, "rc_verbs/bnxt_re0:1", hangs);
 	for (int i = 1; i < 5; i++)
-		np_progress_report(&p, 100 * i, hear, &h);
+		np_progress_report(&p, 100 * i, count_report, &h);
 	T_CHECK(!h.transferred && !h.nics && p.reader);
 	atomic_store(&gate_is_open, true);
 	while (!(p.transferred.sec > 0)) {
 		usleep(1000);
-		np_progress_collect(&p, hear, &h);
+		np_progress_collect(&p, count_report, &h);
 	}
 	read_at(&p, 500, &h);
 	read_at(&p, 1e6, &h);
@@ -303,12 +303,12 @@ static void test_an_adapter_that_hangs_does_not_stop_the_probe(void)
 static void test_a_probe_ends_while_an_adapter_hangs(void)
 {
 	struct np_progress p = { .rank = 3 };
-	struct heard h = { 0 };
+	struct reported h = { 0 };
 
 	build("bnxt_re");
 	atomic_store(&gate_is_open, false);
 	np_progress_open(&p, machine.root, "rc_verbs/bnxt_re0:1", hangs);
-	np_progress_report(&p, 100, hear, &h);
+	np_progress_report(&p, 100, count_report, &h);
 	np_progress_close(&p);
 	T_CHECK(!p.reader && !h.transferred);
 	atomic_store(&gate_is_open, true);
