@@ -377,7 +377,10 @@ all_loaded() { # FILE to which each of the four processes writes a byte
 	[ "$(wc -c <"$1")" = 4 ]
 }
 
-# A program has loaded it, and we want to know which MPI it is.
+# A program has loaded it, and we want to know which MPI it is.  The program itself needs
+# the server no more: the library is locked in memory, nothing in it is called or looked
+# up later, and no other process of its node loads it, which would discard the pages of
+# a file system with direct I/O.
 test_an_mpi_library_on_a_server_that_hangs() {
 	local dir libs
 	dir=$(shared)
@@ -385,15 +388,17 @@ test_an_mpi_library_on_a_server_that_hangs() {
 	install -d "$libs"
 	echo 'const char ompi_version_string[] = "4.1.4";' |
 		gcc -shared -fPIC -x c -o "$libs/libmpi.so.40" -
-	printf '%s\n' '#include <fcntl.h>' '#include <unistd.h>' 'int main(void) {' \
+	printf '%s\n' '#include <fcntl.h>' '#include <sys/mman.h>' \
+		'#include <unistd.h>' 'int main(void) {' \
+		'if (mlockall(MCL_CURRENT)) return 1;' \
 		"int fd = open(\"$dir/up\", O_WRONLY | O_APPEND);" \
-		'write(fd, "x", 1); close(fd); sleep(6); return 7; }' |
+		'write(fd, "x", 1); close(fd); sleep(6); _exit(7); }' |
 		gcc -w -x c -o "$dir/waits" - -Wl,--no-as-needed,-rpath,"$libs" \
-		-L "$libs" -l:libmpi.so.40
+		-Wl,-z,now -L "$libs" -l:libmpi.so.40
 	install -m 666 /dev/null "$dir/up"
 	fail_at "$libs" one
-	run_srun "plain,srun" -N2 "$dir/waits"
-	run_srun "flagged,srun" "-N2 --netprofile=library" "$dir/waits"
+	run_srun "plain,srun" "-N2 -w n[0-1]" "$dir/waits"
+	run_srun "flagged,srun" "-N2 -w n[2-3] --netprofile=library" "$dir/waits"
 	wait_for 20 shells_wait
 	go
 	wait_for 10 all_loaded "$dir/up" # until then it needs the server itself
