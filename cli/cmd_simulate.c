@@ -359,7 +359,10 @@ struct cli_simulate {
 	struct np_index associations;
 	struct np_sim_job *job; /* log.n */
 	struct cli_sim_profiles profiles;
-	struct np_slowdowns *slowdowns;	/* predicted slowdowns of profiles */
+	/* How profiles slow each other, and without uncertain predictions,
+	   on which placement does not act. */
+	struct np_slowdowns *slowdowns, *known;
+	size_t n_uncertain; /* pairs of victim and co-runner */
 	char models_text[200];	/* where the predictions are from, in words */
 	double known_node_sec, all_node_sec; /* jobs with a profile; all jobs */
 	size_t known_jobs;
@@ -1381,18 +1384,25 @@ static uint64_t scramble(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* The largest slowdown among the profiles that occur, for the verdict. */
+/*
+ * The largest slowdown that placement knows among the profiles that occur, for the
+ * verdict, and how many pairs of them are uncertain.
+ */
 static void find_worst(struct cli_simulate *s, const bool *used)
 {
 	s->worst = 0;
-	for (size_t a = 0; a < s->profiles.n; a++)
-		for (size_t b = 0; b < s->profiles.n; b++) {
-			double v = used[a] && used[b] ? np_slowdowns_between(
-				s->slowdowns, (uint32_t)a, (uint32_t)b, true,
-				true) : 0;
+	s->n_uncertain = 0;
+	for (uint32_t a = 0; a < s->profiles.n; a++)
+		for (uint32_t b = 0; b < s->profiles.n; b++) {
+			double v;
 
+			if (!used[a] || !used[b])
+				continue;
+			v = np_slowdowns_between(s->known, a, b, true, true);
 			if (v > s->worst)
 				s->worst = v;
+			s->n_uncertain += v != np_slowdowns_between(
+				s->slowdowns, a, b, true, true);
 		}
 }
 
@@ -1446,11 +1456,10 @@ static void sim_draw(struct cli_simulate *s, uint32_t seed)
  * Set how much co slows victim with this or a closer contact.  Both directions
  * are stored: what a victim feels, and what a co-runner does to others.
  */
-static void set_pair(struct cli_simulate *s, size_t victim, size_t co,
+static void set_pair(struct np_slowdowns *t, size_t victim, size_t co,
 		     enum np_contact contact, double slowdown)
 {
-	struct np_slowdowns *t = s->slowdowns;
-	size_t n = s->profiles.n;
+	size_t n = t->n;
 	uint16_t load = slowdown > MAX_NEGLIGIBLE ? np_slowdowns_to_load(slowdown) : 0;
 
 	for (uint32_t touch = 0; touch < NP_N_TOUCH; touch++) {
@@ -1475,17 +1484,18 @@ static void set_pair(struct cli_simulate *s, size_t victim, size_t co,
 }
 
 /* A slowdown matrix of all profiles in which nobody slows anybody. */
-static int new_slowdowns(struct cli_simulate *s)
+static int new_slowdowns(const struct cli_simulate *s, struct np_slowdowns **out)
 {
 	size_t n = s->profiles.n, cells = n * n * NP_N_TOUCH;
+	struct np_slowdowns *t = np_slowdowns_new(n);
 
-	s->slowdowns = np_slowdowns_new(n);
-	if (!s->slowdowns)
+	*out = t;
+	if (!t)
 		return cli_fail("out of memory");
-	memset(s->slowdowns->suffered, 0, cells * sizeof(*s->slowdowns->suffered));
-	memset(s->slowdowns->caused, 0, cells * sizeof(*s->slowdowns->caused));
+	memset(t->suffered, 0, cells * sizeof(*t->suffered));
+	memset(t->caused, 0, cells * sizeof(*t->caused));
 	for (size_t i = 0; i < n; i++)
-		s->slowdowns->profile[i] = (struct np_slowdowns_profile){
+		t->profile[i] = (struct np_slowdowns_profile){
 			.trusted = true, .complete = true, .inert = true,
 		};
 	return -1;
@@ -1508,13 +1518,15 @@ static int read_pairs(struct cli_simulate *s)
 			rc = cli_fail("%s: more than %d profiles", s->o->pairs,
 				      NP_CONFLICT_MAX_PROFILES);
 	if (rc < 0)
-		rc = new_slowdowns(s);
+		rc = new_slowdowns(s, &s->slowdowns);
+	if (rc < 0)
+		s->known = np_slowdowns_ref(s->slowdowns);
 	for (size_t i = 0; rc < 0 && i < p.n; i++) {
 		v = profile_of(s, p.row[i].victim);
 		c = profile_of(s, p.row[i].co);
 		if (v >= 0 && c >= 0)
-			set_pair(s, (size_t)v, (size_t)c, NP_CONTACT_LEAF,
-				 p.row[i].slowdown);
+			set_pair(s->slowdowns, (size_t)v, (size_t)c,
+				 NP_CONTACT_LEAF, p.row[i].slowdown);
 	}
 	snprintf(s->models_text, sizeof(s->models_text), "%zu pair%s from %s",
 		 p.n, cli_s(p.n), s->o->pairs);
@@ -1541,7 +1553,8 @@ static void add_all(struct np_store *store, struct cli_simulate *s)
 }
 
 /* Copy the slowdowns, translating the catalogue's handles into those here. */
-static void take_table(struct cli_simulate *s, const struct np_slowdowns *t,
+static void take_table(const struct cli_simulate *s, struct np_slowdowns *to,
+		       const struct np_slowdowns *t,
 		       const struct np_app_index *index)
 {
 	static const enum np_contact contact[] = {
@@ -1558,16 +1571,20 @@ static void take_table(struct cli_simulate *s, const struct np_slowdowns *t,
 
 			for (uint32_t touch = 0; v >= 0 && c >= 0 &&
 			     touch <= NP_TOUCH_UPLINK; touch++)
-				set_pair(s, a, b, contact[touch],
+				set_pair(to, a, b, contact[touch],
 					 np_slowdowns_from_load(np_slowdowns_pair(t,
 						(uint32_t)v, touch,
 						(uint32_t)c, touch)));
 		}
 }
 
-/* Predict as the placement plugin does, with its checks of each profile. */
+/*
+ * Predict as the placement plugin does, with its checks of each profile; or with
+ * the predictions that it does not act on because they are uncertain.
+ */
 static int ask_catalog(struct cli_simulate *s, const struct np_conf *conf,
-		       const char *cluster)
+		       const char *cluster, bool uncertain_too,
+		       struct np_slowdowns *to)
 {
 	struct np_app_index *index = NULL;
 	struct np_catalog *c = NULL;
@@ -1576,6 +1593,8 @@ static int ask_catalog(struct cli_simulate *s, const struct np_conf *conf,
 	bool changed, more = true;
 	int rc = np_catalog_new(conf->store, cluster, &conf->place, &c, &err);
 
+	if (!rc && uncertain_too)
+		np_catalog_accept_doubtful(c);
 	for (size_t i = 0; !rc && i < s->profiles.n; i++)
 		np_catalog_note_job(c, s->profiles.name[i], geteuid());
 	while (!rc && more)
@@ -1586,7 +1605,7 @@ static int ask_catalog(struct cli_simulate *s, const struct np_conf *conf,
 	if (!rc)
 		rc = np_catalog_index(c, &index);
 	if (!rc) {
-		take_table(s, t, index);
+		take_table(s, to, t, index);
 		snprintf(s->models_text, sizeof(s->models_text),
 			 "calibration %s", np_catalog_fabric(c));
 	}
@@ -1620,8 +1639,13 @@ static int ask_store(struct cli_simulate *s)
 	snprintf(cluster, sizeof(cluster), "%s", cal.cluster);
 	np_calibration_free(&cal);
 	cli_store_close(&store);
-	rc = new_slowdowns(s);
-	return rc >= 0 ? rc : ask_catalog(s, &conf, cluster);
+	rc = new_slowdowns(s, &s->known);
+	if (rc < 0)
+		rc = new_slowdowns(s, &s->slowdowns);
+	if (rc < 0)
+		rc = ask_catalog(s, &conf, cluster, false, s->known);
+	return rc >= 0 ? rc :
+			 ask_catalog(s, &conf, cluster, true, s->slowdowns);
 }
 
 /* Profiles of jobs: by rules, by --mix, or by the names of the jobs. */
@@ -2195,6 +2219,11 @@ static void print_source(const struct cli_simulate *s)
 		s->source, s->cluster_text);
 	cli_say(CLI_PLAIN, 2, "Predictions: %s. Seeds: %zu.", s->models_text,
 		s->seeds_done);
+	if (s->n_uncertain)
+		cli_say(CLI_YELLOW, 2, "Uncertain predictions: %zu. These jobs "
+			"slow each other here as predicted, but placement does "
+			"not act on it; netprof matrix marks such pairs.",
+			s->n_uncertain);
 	for (int i = 0; i < NP_QUEUE_N_ODD; i++)
 		if (s->log.odd[i])
 			cli_say(CLI_PLAIN, 2, "%s: %zu.", np_queue_issue_text[i],
@@ -2335,6 +2364,7 @@ static int sim_data(const struct cli_simulate *s, enum cli_format format)
 	cli_put_count(j, "leaves", s->leaves->n);
 	cli_put_count(j, "seeds", s->seeds_done);
 	cli_put_text(j, "predictions", s->models_text);
+	cli_put_count(j, "uncertain_predictions", s->n_uncertain);
 	list = cli_put_array(j, "changed_or_excluded");
 	for (int i = 0; i < NP_QUEUE_N_ODD; i++)
 		if (s->log.odd[i]) {
@@ -2509,6 +2539,7 @@ static int simulate(struct cli_simulate *s, struct progress *p, size_t i,
 	struct np_sim_input ask = {
 		.cluster = &s->cluster, .job = s->job, .n = s->log.n,
 		.scheduler = &s->o->scheduler, .slowdowns = s->slowdowns,
+		.known = s->known,
 		.assoc = s->assoc, .n_assocs = s->associations.n,
 		.policy = &policy->p, .rigid = s->o->rigid,
 		.started = s->events ? log_start : NULL,
@@ -2610,6 +2641,7 @@ static void release(struct cli_simulate *s)
 	free(s->partition_of);
 	free(s->profiles.name);
 	np_slowdowns_unref(s->slowdowns);
+	np_slowdowns_unref(s->known);
 	np_leaves_unref(s->leaves);
 	np_queue_log_free(&s->log);
 }

@@ -184,13 +184,19 @@ struct np_sim {
 	struct np_sim_hold **hold; /* per job; NULL: no decision written */
 };
 
-/* Whether a job neither slows others nor is slowed by them. */
-static bool is_inert(const struct np_sim *s, uint32_t job)
+/* Whether, by this table, a job neither slows others nor is slowed by them. */
+static bool is_inert(const struct np_sim *s, const struct np_slowdowns *t,
+		     uint32_t job)
 {
-	const struct np_slowdowns *t = s->ask->slowdowns;
 	int32_t profile = s->job[job].profile;
 
 	return !t || profile < 0 || t->profile[profile].inert;
+}
+
+/* The table that placement decides with. */
+static struct np_slowdowns *known_slowdowns(const struct np_sim *s)
+{
+	return s->ask->known ? s->ask->known : s->ask->slowdowns;
 }
 
 static void end_at(struct np_sim *s, uint32_t job);
@@ -289,7 +295,7 @@ static int enter_leaves(struct np_sim *s, uint32_t job)
 {
 	struct np_running *r = s->running[job];
 
-	if (s->ask->rigid || is_inert(s, job))
+	if (s->ask->rigid || is_inert(s, s->ask->slowdowns, job))
 		return 0;
 	if (make_leaf_loads(s, r))
 		return -ENOMEM;
@@ -383,7 +389,7 @@ static void placing_pends(struct np_sim *s, uint32_t job, bool pends)
 {
 	if (!s->placing)
 		return;
-	if (!is_inert(s, job))
+	if (!is_inert(s, known_slowdowns(s), job))
 		s->placing->n_relevant += pends ? 1 : (size_t)-1;
 	if (!pends) {
 		free(s->hold[job]);
@@ -572,7 +578,7 @@ static int decide(struct np_sim *s, struct np_snapshot *snapshot,
 	int rc = fill(s, snapshot, err);
 
 	if (!rc)
-		rc = np_placement_decide(snapshot, s->ask->slowdowns,
+		rc = np_placement_decide(snapshot, known_slowdowns(s),
 					 &g->p->policy, &placement, err);
 	if (rc)
 		return rc;
@@ -614,7 +620,8 @@ static int placing_submit(struct np_sim *s, uint32_t job, struct np_err *err)
 	int rc;
 
 	/* A decision that is due now includes the job. */
-	if (!g || is_inert(s, job) || placing_due(s) <= s->now)
+	if (!g || is_inert(s, known_slowdowns(s), job) ||
+	    placing_due(s) <= s->now)
 		return 0;
 	j = describe(s, job);
 	rc = np_placement_one(g->placement, &j, NULL, s->now, &v, err);
@@ -2305,6 +2312,10 @@ static int check(const struct np_sim_input *ask, struct np_err *err)
 	if (ask->n > NP_SIM_MAX_JOBS)
 		return np_errf(err, -EINVAL, "%zu jobs; expected at most %d",
 			       ask->n, NP_SIM_MAX_JOBS);
+	if (ask->known && (!ask->slowdowns || ask->known->n != ask->slowdowns->n))
+		return np_errf(err, -EINVAL, "placement knows %zu profiles of "
+			       "%zu", ask->known->n,
+			       ask->slowdowns ? ask->slowdowns->n : 0);
 	rc = check_shares(ask, err);
 	for (size_t i = 0; !rc && i < ask->n; i++)
 		rc = check_job(ask, i, err);

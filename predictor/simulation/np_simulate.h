@@ -157,7 +157,12 @@ struct np_sim_input {
 	/* The tree of shares, for fair share; NULL: all users are equal. */
 	const struct np_sim_assoc *assoc;
 	size_t n_assocs;
-	struct np_slowdowns *slowdowns;		    /* NULL: no job slows another */
+	struct np_slowdowns *slowdowns; /* NULL: no job slows another */
+	/*
+	 * What placement knows of them, for as many profiles: it does not act
+	 * on uncertain predictions.  NULL: all.
+	 */
+	struct np_slowdowns *known;
 	const struct np_sim_policy *policy; /* NULL: no placement */
 	bool rigid; /* run times are as given, whatever else runs */
 	np_sim_start_f *started;	    /* may be NULL */

@@ -263,6 +263,7 @@ struct np_catalog {
 	bool predicted_wanted,
 		predicted_all; /* no answer of these is missing */
 	bool predict_next;     /* ask before the next reading */
+	bool accepts_doubtful;
 
 	struct np_group_cache members; /* of groups named by Claim= */
 
@@ -1701,7 +1702,7 @@ static int predict(void *arg, uint32_t victim, uint32_t co,
 				scope, &p, NULL);
 	if (rc)
 		return rc;
-	if (p.flags & NP_PRED_DOUBTFUL)
+	if (p.flags & NP_PRED_DOUBTFUL && !c->accepts_doubtful)
 		return -ENODATA;
 	*slowdown = p.slowdown;
 	return 0;
@@ -1995,6 +1996,11 @@ int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 }
 
 /* ---- results for the placement decision ---- */
+
+void np_catalog_accept_doubtful(struct np_catalog *c)
+{
+	c->accepts_doubtful = true;
+}
 
 int np_catalog_table(struct np_catalog *c, struct np_slowdowns **out,
 		     struct np_err *err)

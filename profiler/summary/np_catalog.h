@@ -205,6 +205,12 @@ int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 int np_catalog_table(struct np_catalog *c, struct np_slowdowns **out,
 		     struct np_err *err);
 
+/*
+ * From now on the table has doubtful predictions as they are: for a simulation of
+ * how jobs slow each other, not for decisions.
+ */
+void np_catalog_accept_doubtful(struct np_catalog *c);
+
 /* The index that belongs to the table; np_app_index_unref().  0 or -ENOMEM. */
 int np_catalog_index(struct np_catalog *c, struct np_app_index **out);
 

@@ -298,6 +298,33 @@ static void test_a_policy_without_conflicts_changes_no_start(void)
 	T_CHECK(decisions > 10 * QUEUES);
 }
 
+/* Jobs slow each other, and placement, which knows of none of that, is idle. */
+static void test_placement_acts_only_on_what_it_knows(void)
+{
+	size_t slowed = 0;
+
+	for (uint64_t k = 0; k < 300; k++) {
+		struct np_slowdowns *slowdowns;
+
+		make(&one, k, 3000);
+		play(&one);
+		make(&other, k, 3000);
+		slowdowns = other.slowdowns;
+		make_slowdowns(&other, 0);
+		other.ask.known = other.slowdowns;
+		other.ask.policy = &other.policy;
+		play(&other);
+		T_ROW("a job differs", !memcmp(one.fate, other.fate,
+					       sizeof(one.fate)));
+		for (size_t i = 0; i < one.ask.n; i++)
+			slowed += other.fate[i].slowed;
+		np_slowdowns_unref(slowdowns);
+		release(&one);
+		release(&other);
+	}
+	T_CHECK(slowed > 300);
+}
+
 /* Do two jobs on one leaf slow each other beyond the limit? */
 static size_t meetings(const struct queue *q)
 {
@@ -576,6 +603,8 @@ static const struct t_case cases[] = {
 	  test_every_start_and_end_is_as_second_by_second },
 	{ "a policy without conflicts changes no start",
 	  test_a_policy_without_conflicts_changes_no_start },
+	{ "placement acts only on what it knows",
+	  test_placement_acts_only_on_what_it_knows },
 	{ "enforce keeps apart what meets without",
 	  test_enforce_keeps_apart_what_meets_without },
 	{ "no job is held longer than allowed",

@@ -323,11 +323,13 @@ static void test_what_is_hardly_known_is_no_conflict(void)
 	static const struct {
 		const char *name;
 		double max_slowdown;
-		bool known;
+		bool simulated, known;
 	} rows[] = {
-		{ "a slowdown below MaxSlowdown needs no interval", 100, true },
+		{ "a slowdown below MaxSlowdown needs no interval", 100, false,
+		  true },
 		{ "a conflict with a wide interval restricts nobody", 0.1,
-		  false },
+		  false, false },
+		{ "a simulated job is slowed by it", 0.1, true, true },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
@@ -341,6 +343,8 @@ static void test_what_is_hardly_known_is_no_conflict(void)
 		   geteuid());
 		w.conf.max_slowdown = rows[i].max_slowdown;
 		new_catalog("hpc");
+		if (rows[i].simulated)
+			np_catalog_accept_doubtful(w.c);
 		T_CHECK(refresh() == 0 && !w.n_warned);
 		T_ROW(rows[i].name,
 		      (slowdown("fft", "halo") > 0.1) == rows[i].known);
