@@ -549,7 +549,7 @@ static int by_id(const void *a, const void *b)
 
 /* The first of the jobs with this id in that order, or NULL. */
 static const struct np_queue_job *
-find_job(const struct np_queue_job **of, size_t n, uint64_t id)
+find_job(struct np_queue_job *const *of, size_t n, uint64_t id)
 {
 	size_t low = 0, high = n;
 
@@ -564,16 +564,43 @@ find_job(const struct np_queue_job **of, size_t n, uint64_t id)
 	return low < n && of[low]->id == id ? of[low] : NULL;
 }
 
-/* Turn the ids in job.after into indices. */
-static int find_parents(struct np_queue_log *q)
+static void sort_by_id(const struct np_queue_log *q, struct np_queue_job **of)
 {
-	const struct np_queue_job **of = malloc((q->n + 1) * sizeof(*of));
-
-	if (!of)
-		return -ENOMEM;
 	for (size_t i = 0; i < q->n; i++)
 		of[i] = &q->job[i];
 	qsort(of, q->n, sizeof(*of), by_id);
+}
+
+/*
+ * A job may wait for one with a later submission: one that was requeued, or
+ * became eligible later.  It counts as submitted at the same time, which does
+ * not change when it can start.
+ */
+static void submit_after_parents(const struct np_queue_log *q,
+				 struct np_queue_job *const *of)
+{
+	for (size_t i = 0; i < q->n; i++) {
+		struct np_queue_job *j = of[i];
+		const struct np_queue_job *parent =
+			j->after == NP_QUEUE_NONE ? NULL :
+						    find_job(of, q->n, j->after);
+
+		int64_t later_sec = parent ?
+			parent->submit_sec - j->submit_sec : 0;
+
+		/* It may have started before the other one was requeued. */
+		if (later_sec <= 0 ||
+		    (j->wait_sec >= 0 && j->wait_sec < later_sec))
+			continue;
+		if (j->wait_sec >= 0)
+			j->wait_sec -= later_sec;
+		j->submit_sec = parent->submit_sec;
+	}
+}
+
+/* Turn the ids in job.after into indices. */
+static void find_parents(struct np_queue_log *q, struct np_queue_job *const *of)
+{
 	for (size_t i = 0; i < q->n; i++) {
 		const struct np_queue_job *found;
 
@@ -585,8 +612,6 @@ static int find_parents(struct np_queue_log *q)
 		q->odd[NP_QUEUE_LOST_PARENT] += q->job[i].after ==
 						NP_QUEUE_NONE;
 	}
-	free(of);
-	return 0;
 }
 
 /* Read all lines, from a plain or a gzip file. */
@@ -619,12 +644,22 @@ static int read_lines(struct reader *r, gzFile f)
 static int finish_log(struct reader *r)
 {
 	struct np_queue_log *q = r->q;
+	struct np_queue_job **of;
 
 	if (!q->n)
 		return np_errf(r->err, -EINVAL, "%s: no job that could be "
 			       "replayed among %zu lines", r->source, q->lines);
+	of = malloc(q->n * sizeof(*of));
+	if (!of)
+		return -ENOMEM;
+	sort_by_id(q, of);
+	if (r->kind == SACCT)
+		submit_after_parents(q, of);
 	qsort(q->job, q->n, sizeof(*q->job), by_submission);
-	return find_parents(q);
+	sort_by_id(q, of);
+	find_parents(q, of);
+	free(of);
+	return 0;
 }
 
 int np_queue_log_read_fd(int fd, const char *source, const char *delimiter,

@@ -189,10 +189,52 @@ static void test_arrays_dependencies_and_line_breaks_of_sacct_are_read(void)
 	np_queue_log_free(&q);
 }
 
+/*
+ * On a busy slurmctld the tasks of an array become eligible some seconds after
+ * their submission, and a job that is requeued is submitted anew.
+ */
+static void test_jobs_wait_for_jobs_with_later_submissions(void)
+{
+	static const char text[] =
+		"JobID|Submit|Eligible|Start|End|ElapsedRaw|NNodes|"
+		"TimelimitRaw|State|SubmitLine\n"
+		"1_0|100|104|110|120|10|1|1|COMPLETED|sbatch -a 0\n"
+		"2|101|120|120|130|10|1|1|COMPLETED|sbatch -d after:1 a.sh\n"
+		"3|102|130|130|131|1|1|1|COMPLETED|sbatch -d after:2 a.sh\n"
+		"4|140|140|141|150|9|1|1|COMPLETED|sbatch a.sh\n"
+		"5|105|120|121|122|1|1|1|COMPLETED|sbatch -d after:4 a.sh\n";
+	static const struct {
+		const char *name;
+		unsigned id, submit, wait, after;
+	} want[] = {
+		{ "an array that became eligible later", 1, 104, 6,
+		  NP_QUEUE_NONE },
+		{ "a job that waits for it", 2, 104, 16, 0 },
+		{ "one that waits for that", 3, 104, 26, 1 },
+		{ "it started before the other one was requeued", 5, 105, 16,
+		  NP_QUEUE_NONE },
+		{ "a job that was requeued", 4, 140, 1, NP_QUEUE_NONE },
+	};
+	struct np_err err = NP_ERR_INIT;
+	struct np_queue_log q;
+
+	T_CHECK(!read_text(text, strlen(text), &q, &err));
+	T_CHECK(q.n == NP_ARRAY_SIZE(want) && !*told);
+	for (size_t i = 0; i < q.n; i++)
+		T_ROW(want[i].name, q.job[i].id == want[i].id &&
+		      q.job[i].submit_sec == want[i].submit &&
+		      q.job[i].wait_sec == want[i].wait &&
+		      q.job[i].after == want[i].after);
+	T_CHECK(q.odd[NP_QUEUE_LOST_PARENT] == 1);
+	np_queue_log_free(&q);
+}
+
 static const struct t_case cases[] = {
 	{ "a log of the standard format is read",
 	  test_a_log_of_the_standard_format_is_read },
 	{ "what sacct prints is read", test_what_sacct_prints_is_read },
+	{ "jobs wait for jobs with later submissions",
+	  test_jobs_wait_for_jobs_with_later_submissions },
 	{ "arrays, dependencies and line breaks of sacct are read",
 	  test_arrays_dependencies_and_line_breaks_of_sacct_are_read },
 	{ "what cannot be read is told with file and line",
