@@ -96,18 +96,20 @@ still_submits() {
 	local a
 
 	a=$(job fft 1)
-	wait_for 5 state_is "$a" RUNNING
-	wait_for 5 all_done "$a"
+	wait_for 20 all_done "$a"
+	equal "job $a" "$(field "$a" JobState)" COMPLETED
 }
 
 test_the_store_may_vanish_and_come_back() {
 	mv "$STORE" "$STORE.away"
+	trap 'mv "$STORE.away" "$STORE"' EXIT
 	slack
 	still_submits
 	still_submits
 	equal "lines about it" "$(lines "$STORE")" 1
 	mv "$STORE.away" "$STORE"
-	wait_for 5 said "placement works fully again"
+	trap - EXIT
+	wait_for 15 said "placement works fully again"
 	three_pending
 	three_as_promised
 }
