@@ -15,13 +15,20 @@ as() {
 	t/cluster run --user "$user" -- bash -c "cd && $*"
 }
 
+slurm_up() { # CONF [OPTIONS of t/cluster up]
+	t/cluster up --nodes-per-leaf 8 --nic-mbit 20 --leaf-mbit 120 \
+		--netprof "$BUILD" --netprof-conf "$@"
+}
+
 start_cluster() {
 	local conf
 	conf=$(mktemp)
 	printf '%s\n' Placement=enforce PlacementInterval=500ms >"$conf"
 	say "starting Slurm on 16 nodes under 2 leaf switches, in namespaces"
-	t/cluster up --nodes-per-leaf 8 --nic-mbit 20 --leaf-mbit 120 \
-		--netprof "$BUILD" --netprof-conf "$conf"
+	slurm_up "$conf" --own-cpus || {
+		echo "(Without cpusets programs share all processors: times vary more.)"
+		slurm_up "$conf"
+	}
 	rm "$conf"
 }
 
@@ -32,15 +39,15 @@ stop_cluster() {
 
 # Once per cluster, by an administrator: much shorter than usual.
 calibrate() {
-	say "measuring how strongly two synthetic loads slow each other (40 s)"
+	say "measuring how strongly three synthetic loads slow each other (1 min)"
 	echo "A load level is a program of netprof that sends messages at a set rate."
 	echo "The network is a small model of a switch: 20 Mbit/s a node, 120 a leaf switch."
 	as root "salloc -Q -N8 -w n[0-7] --exclusive netprof calibrate \
-		--levels=c0,c6 --repeats=1 --seconds=1.5 --probe-seconds=4"
+		--levels=c0,c3,c6 --repeats=1 --seconds=2 --probe-seconds=6"
 }
 
 # Two programs that are not part of netprof, each on a leaf switch of its own: alone,
-# and under two load levels on the other nodes of that switch.
+# and under three load levels on the other nodes of that switch.
 submit_jobs() {
 	LAUNCH=$(launcher)
 	say "two LAMMPS programs, flagged: only --netprofile=NAME is new"
@@ -50,7 +57,7 @@ submit_jobs() {
 	job_script couette "lmp -in couette.in -log none"
 	for app in melt couette; do
 		as alice "sbatch --netprofile=$app $app.sh"
-		for level in c0 c6; do
+		for level in c0 c3 c6; do
 			as alice "sbatch --netprofile=$app" \
 				"--netprofile-compress=$level $app.sh"
 		done
@@ -147,7 +154,7 @@ prove() {
 				100 * p, 100 * low, 100 * high
 			printf "  measured  %+.0f %%\n", 100 * (sec[2] / sec[1] - 1)
 		}' || echo "it could not be measured here"
-	echo "(From two levels and one run of each; netprof validate does this for whole"
+	echo "(From three levels and one run of each; netprof validate does this for whole"
 	echo "lists of programs, and netprof calibrate measures eight levels.  If this"
 	echo "machine does other work, its effect on run times may be larger.)"
 }
@@ -163,9 +170,9 @@ place_jobs() {
 	sleep 6 # the plugin looks at the store every five seconds
 	say "both programs, four nodes each: one leaf switch would hold them"
 	echo "These jobs only sleep: placement knows them by the names of their profiles."
-	as alice "sbatch -N4 --netprofile=melt -J melt --wrap 'sleep 12'"
-	as alice "sbatch -N4 --netprofile=couette -J couette --wrap 'sleep 12'"
-	as alice "sbatch -N4 --netprofile=couette -J another --wrap 'sleep 5'"
+	as alice "sbatch -N4 --exclusive --netprofile=melt -J melt --wrap 'sleep 12'"
+	as alice "sbatch -N4 --exclusive --netprofile=couette -J couette --wrap 'sleep 12'"
+	as alice "sbatch -N4 --exclusive --netprofile=couette -J another --wrap 'sleep 5'"
 	sleep 2
 	as alice "squeue -o '%.6i %.9j %.9T %.10r %N'"
 	id=$(t/cluster run -- squeue -h -n another -o %i | head -1)

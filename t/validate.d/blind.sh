@@ -18,6 +18,8 @@ BLIND_PROGRAMS=${BLIND_PROGRAMS-"melt waveguide water cavity"}
 BLIND_CASES=${BLIND_CASES-"none none none quiet quiet quiet far far far
 	network network network network network network cpu cpu hog
 	disk disk disk link link network+cpu network+disk"}
+# About 20 s each undisturbed, since Slurm's accounting has whole seconds.
+WATER_STEPS=${WATER_STEPS:-400}
 BLIND_SEED=${BLIND_SEED:-1}
 BLIND_QUOTA=${BLIND_QUOTA:-12} # per cent of a processor, of one node
 BLIND_DISK=${BLIND_DISK:-1500} # kilobytes per second, of one node
@@ -25,10 +27,10 @@ BLIND_LINK=${BLIND_LINK:-6} # Mbit/s, of one node; 20 otherwise
 BLIND_LEAF=${BLIND_LEAF:-60} # Mbit/s
 
 blind_inputs() {
-	lammps_input melt melt/in.melt 140
-	waveguide waveguide 130
+	lammps_input melt melt/in.melt 280
+	waveguide waveguide 260
 	water water
-	cavity cavity 110
+	cavity cavity 220
 }
 
 # The plan, in random order: PROGRAM CASE.
@@ -99,7 +101,7 @@ blind_run() {
 		srun -Q bash -c 'dd if=/dev/zero bs=1M count=6 oflag=direct status=none of=\$CLUSTER_SHARED/checkpoint.\$SLURM_PROCID'
 	END
 	)
-	wait_until 600 blind_ended "$id"
+	wait_for 600 blind_ended "$id"
 	case $2 in
 	cpu | *+cpu) cluster quota n1 off ;;
 	disk | *+disk) cluster disk n2 off ;;
@@ -107,17 +109,9 @@ blind_run() {
 	esac
 	if [ -n "$beside" ]; then
 		inside --user root -- scancel ${beside//,/ }
-		wait_until 60 blind_ended "$beside"
+		wait_for 60 blind_ended "$beside"
 	fi
 	echo "$id"
-}
-
-wait_until() { # SECONDS CMD...
-	local end=$((SECONDS + $1))
-	until "${@:2}"; do
-		((SECONDS < end)) || { echo "not within $1 s: ${*:2}" >&2; return 1; }
-		sleep 0.3
-	done
 }
 
 blind_explain() { # JOB: its answer in JSON

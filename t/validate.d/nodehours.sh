@@ -1,7 +1,7 @@
 # Does netprof simulate predict how many node-hours real programs use?  Twelve MPI
 # jobs are run by Slurm with placement off and on, and the same queue is simulated,
-# with the times that the programs take alone and with predictions from the
-# cluster's own calibration and profiles.  About 15 minutes.
+# with the times that the programs take alone on their leaf switch and with
+# predictions from the cluster's own calibration and profiles.  About 25 minutes.
 #
 # The results go to doc/validation/simulate.md.
 # shellcheck shell=bash disable=SC2046,SC2086 # lists of words
@@ -10,8 +10,47 @@
 NODEHOURS_PROGRAMS=${NODEHOURS_PROGRAMS-"melt couette crack waveguide"}
 NODEHOURS_EACH=${NODEHOURS_EACH:-3}
 NODEHOURS_ALONE=${NODEHOURS_ALONE:-2} # runs of each program alone
+NODEHOURS_LEVELS=${NODEHOURS_LEVELS-"c0 c1 c3 c6"}
 NODEHOURS_LIMIT=${NODEHOURS_LIMIT:-30%}
 NODEHOURS_SEED=${NODEHOURS_SEED:-1}
+
+# All programs in turn, until the job is cancelled.
+nodehours_busy_script() {
+	local p
+
+	echo '#!/bin/bash'
+	echo 'while :; do'
+	for p in $(queue_kinds); do
+		echo "cd ~/$p; $(queue_command "$p") >/dev/null 2>&1"
+	done
+	echo done
+}
+
+nodehours_idle() {
+	[ -z "$(inside squeue -h -o %i)" ]
+}
+
+# Each program alone on its leaf switch.  The other one is full, as in the queue:
+# all nodes here share two processors, whichever switch they are connected to.
+nodehours_alone() {
+	local p i n busy=
+
+	rm -f "$(shared)/ran"
+	nodehours_busy_script | inside -- sh -c 'cat >busy.sh'
+	for n in 'n[8-11]' 'n[12-15]'; do
+		busy="$busy $(inside sbatch --parsable -Q -N4 --exclusive -w "$n" \
+			-o /dev/null busy.sh)"
+	done
+	for ((i = 0; i < NODEHOURS_ALONE; i++)); do
+		for p in $(queue_kinds); do
+			INSIDE_SEC=300 inside sbatch -Q -W -N4 --exclusive -w 'n[0-3]' \
+				-J "$p" -o /dev/null "$p/job.sh"
+		done
+	done
+	inside scancel $busy
+	wait_for 60 nodehours_idle
+	cat "$(shared)/ran"
+}
 
 # A log in the format of sacct of jobs that run as long as alone.  Its times are
 # tenths of seconds, because programs of a quarter of a minute would be rounded by
@@ -43,20 +82,17 @@ nodehours_of() { # MODE RAN JSON
 
 validate_nodehours() {
 	local QUEUE_PROGRAMS=$NODEHOURS_PROGRAMS QUEUE_EACH=$NODEHOURS_EACH
-	local QUEUE_LIMIT=$NODEHOURS_LIMIT p i mode dir=$BUILD/nodehours order
+	local QUEUE_LIMIT=$NODEHOURS_LIMIT QUEUE_LEVELS=$NODEHOURS_LEVELS
+	local p mode dir=$BUILD/nodehours order
 
 	rm -rf "$dir"
 	mkdir -p "$dir"
-	queue_cluster
+	queue_cluster --own-cpus
 	for p in $(queue_kinds); do
 		queue_script "$p"
 	done
 	queue_profiles
-	for ((i = 0; i < NODEHOURS_ALONE; i++)); do
-		for p in $(queue_kinds); do
-			run_queue "$p"
-		done
-	done >"$dir/alone"
+	nodehours_alone >"$dir/alone"
 	order=$(queue_order "$NODEHOURS_SEED")
 	for mode in off enforce; do
 		placement_mode "$mode"
@@ -66,7 +102,8 @@ validate_nodehours() {
 	inside netprof matrix >"$dir/matrix"
 	cluster down
 	echo "nodehours: date $(date +%F); $(wc -w <<<"$order") jobs of 4 nodes on 2 leaves of" \
-		"8, limit $NODEHOURS_LIMIT; alone: n $NODEHOURS_ALONE of each program"
+		"8, limit $NODEHOURS_LIMIT, levels $NODEHOURS_LEVELS; alone: n" \
+		"$NODEHOURS_ALONE of each program"
 	cat "$dir/matrix"
 	queue_table "$dir/alone" "$dir/off" "$dir/enforce"
 	for mode in off enforce; do

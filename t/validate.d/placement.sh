@@ -416,13 +416,13 @@ queue_alone() {
 	done
 }
 
-queue_cluster() {
+queue_cluster() { # OPTIONS of t/cluster up
 	printf '%s\n' Placement=off PlacementInterval=200ms \
 		"MaxSlowdown=${QUEUE_LIMIT:-10%}" TrustedUsers=20001 \
 		$(printf 'JobNameApp=%s:%s\n' $(for p in $(queue_kinds); do
 			echo "$p" "$p"; done)) >"$BUILD/placement.conf"
 	cluster up --leaves 2 --nodes-per-leaf 8 --netprof "$BUILD" \
-		--netprof-conf "$BUILD/placement.conf"
+		--netprof-conf "$BUILD/placement.conf" "$@"
 	# shellcheck source=t/integration/placement.lib
 	. "$ROOT/t/integration/placement.lib"
 	# shellcheck source=t/validate.d/accuracy.sh
