@@ -43,7 +43,7 @@ calibrate() {
 	echo "A load level is a program of netprof that sends messages at a set rate."
 	echo "The network is a small model of a switch: 20 Mbit/s a node, 120 a leaf switch."
 	as root "salloc -Q -N8 -w n[0-7] --exclusive netprof calibrate \
-		--levels=c0,c3,c6 --repeats=1 --seconds=2 --probe-seconds=6"
+		--levels=c0,c5,c6 --repeats=1 --seconds=2 --probe-seconds=6"
 }
 
 # Two programs that are not part of netprof, each on a leaf switch of its own: alone,
@@ -57,7 +57,7 @@ submit_jobs() {
 	job_script couette "lmp -in couette.in -log none"
 	for app in melt couette; do
 		as alice "sbatch --netprofile=$app $app.sh"
-		for level in c0 c3 c6; do
+		for level in c0 c5 c6; do
 			as alice "sbatch --netprofile=$app" \
 				"--netprofile-compress=$level $app.sh"
 		done
