@@ -13,12 +13,12 @@
 #include "np_slurm_file.h"
 #include "np_topo.h"
 
-static volatile sig_atomic_t stop_asked;
+static volatile sig_atomic_t stop_requested;
 
 static void on_signal(int sig)
 {
 	(void)sig;
-	stop_asked = 1;
+	stop_requested = 1;
 }
 
 /*
@@ -33,7 +33,7 @@ const volatile sig_atomic_t *cli_alloc_catch_signals(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(sigs); i++)
 		sigaction(sigs[i], &act, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	return &stop_asked;
+	return &stop_requested;
 }
 
 /*

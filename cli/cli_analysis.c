@@ -105,7 +105,7 @@ static ssize_t output_of(char **argv, char **text)
 }
 
 /* Run "netprof-analysis curve", which takes the network as an argument. */
-static int ask_program(const char *path, enum cli_traced_what what,
+static int run_program(const char *path, enum cli_traced_what what,
 		       const struct np_loggps *net, struct np_trace_analysis *out,
 		       struct np_err *err)
 {
@@ -165,7 +165,7 @@ int cli_traced_get(const char *path, uid_t uid, enum cli_traced_what what,
 		return np_errf(err, -E2BIG, "%s: %.0f MB, expected at most "
 			       "%.0f", path, bytes / (1 << 20),
 			       max_bytes / (1 << 20));
-	rc = ask_program(path, what, net, &t, err);
+	rc = run_program(path, what, net, &t, err);
 	if (!rc && !has_result(&t, what)) {
 		rc = np_errf(err, -ENODATA, "%s", t.why);
 		np_trace_analysis_free(&t);

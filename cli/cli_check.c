@@ -193,7 +193,7 @@ static void check_slurm(struct cli_check *c)
 		cli_check_add(c, CLI_OK, "Slurm", "%s %s", s->installed_of,
 			  np_loader_text(s->installed, here));
 	}
-	if (s->answers)
+	if (s->responds)
 		return;
 	cli_check_add(c, CLI_WARNING, "Slurm", "slurmctld does not answer "
 		  "scontrol%s%s", *s->conf ? "; what follows is from " :

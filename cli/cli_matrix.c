@@ -90,10 +90,10 @@ int cli_matrix_find(struct cli_known *k, struct cli_store *s,
 }
 
 /* Without being asked for, it needs usable runs on this fabric. */
-static bool takes_part(const struct cli_known_app *a, bool asked_for)
+static bool takes_part(const struct cli_known_app *a, bool requested)
 {
 	return !a->unusable.text[0] &&
-	       (asked_for ||
+	       (requested ||
 		(np_run_summary_has_data(&a->summary) && a->summary.n_used));
 }
 
@@ -110,7 +110,7 @@ static int by_name(const void *a, const void *b, void *arg)
  * Select rows and columns. Applications that were named keep their order;
  * otherwise they are sorted by name. Returns -1 to go on, or the exit status.
  */
-static int choose(struct cli_matrix *m, bool asked_for)
+static int choose(struct cli_matrix *m, bool requested)
 {
 	const struct cli_known *k = m->k;
 
@@ -118,9 +118,9 @@ static int choose(struct cli_matrix *m, bool asked_for)
 	if (!m->at)
 		return cli_fail("out of memory");
 	for (size_t i = 0; i < k->n; i++)
-		if (takes_part(k->app[i], asked_for))
+		if (takes_part(k->app[i], requested))
 			m->at[m->n++] = i;
-	if (!asked_for)
+	if (!requested)
 		qsort_r(m->at, m->n, sizeof(*m->at), by_name, (void *)k);
 	return -1;
 }

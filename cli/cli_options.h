@@ -48,11 +48,11 @@ struct cli_options {
 
 /*
  * Parse the options that the command takes; its own options (cmd->own) are
- * stored in *ask.  Returns -1 to go on, or the exit status: after --help, or
+ * stored in *own.  Returns -1 to go on, or the exit status: after --help, or
  * after printing an error (wrong usage, or a user that does not exist).
  */
 int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
-		      void *ask, struct cli_options *out);
+		      void *own, struct cli_options *out);
 
 /*
  * Print that the command needs an argument, what ("an application"), with a

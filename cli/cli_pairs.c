@@ -507,11 +507,11 @@ static int add_all(struct cli_pairs *t, struct cli_candidates *all)
 static void find(struct cli_pairs *t, struct cli_candidates *all)
 {
 	open_caches(all, &t->k);
-	t->asked = load_cached(t, all);
-	if (t->asked || add_all(t, all))
+	t->predicted = load_cached(t, all);
+	if (t->predicted || add_all(t, all))
 		return;
 	/* From here on the lists are valid, even if they stay empty. */
-	t->asked = true;
+	t->predicted = true;
 	run_models(t, false, predict_all);
 	run_models(t, true, predict_interval);
 	store_cached(t, all);

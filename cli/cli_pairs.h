@@ -43,7 +43,7 @@ struct cli_pairs {
 	struct cli_candidates others;
 	struct cli_known k; /* app[0] is the application shown */
 	enum np_scope scope;
-	bool asked; /* the lists are valid, if perhaps empty */
+	bool predicted; /* the lists are valid, if perhaps empty */
 	struct cli_pair_list slowed_by, slows;
 };
 
@@ -61,7 +61,7 @@ void cli_pairs_list(struct cli_pairs *t, struct cli_store *s,
 /*
  * Predict the pairs of p, which is borrowed for the life of t, while the store
  * is still open.  Never fails: without a calibration, slowdowns under load or
- * memory, t->asked stays false.
+ * memory, t->predicted stays false.
  */
 void cli_pairs_find(struct cli_pairs *t, const struct cli_profile *p);
 void cli_pairs_free(struct cli_pairs *t);

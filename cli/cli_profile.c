@@ -30,16 +30,16 @@
  */
 int cli_conf_read(struct np_conf *conf)
 {
-	static bool told;
+	static bool warned;
 	struct np_err err = NP_ERR_INIT;
 	int rc = np_conf_from_environment(conf, &err);
 
 	if (rc && rc != -EINVAL)
 		return cli_fail("%s", err.text);
-	if (rc && !told && !access(np_conf_path(), W_OK)) {
+	if (rc && !warned && !access(np_conf_path(), W_OK)) {
 		cli_fail("%s; until this is corrected no job is measured",
 			 err.text);
-		told = true;
+		warned = true;
 	}
 	return -1;
 }

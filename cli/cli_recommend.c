@@ -10,7 +10,7 @@
  * The measurement that the verdict of netprof show asks for, by the same rules
  * in the same order. Returns false if it asks for none.
  */
-static bool verdict_asks(const struct np_profile *p, struct cli_recommendation *a)
+static bool verdict_names_command(const struct np_profile *p, struct cli_recommendation *a)
 {
 	const char *app = p->runs->app;
 
@@ -60,14 +60,14 @@ void cli_recommend(const struct np_profile *p, const struct cli_known *k,
 		.limit = limit,
 		.pair = pairs->pair,
 		.app = p->runs->app,
-		.n_asked = cli_no_effect(k, scope) ? 0 : pairs->n,
+		.n_pairs = cli_no_effect(k, scope) ? 0 : pairs->n,
 	};
 
-	while (a.n_avoid < a.n_asked && a.pair[a.n_avoid].p.slowdown > limit &&
+	while (a.n_avoid < a.n_pairs && a.pair[a.n_avoid].p.slowdown > limit &&
 	       !cli_doubt_text(&a.pair[a.n_avoid].p))
 		a.n_avoid++;
-	if (!p->is_idle && !(a.told = verdict_asks(p, &a))) {
-		if (a.n_asked) {
+	if (!p->is_idle && !(a.command_named = verdict_names_command(p, &a))) {
+		if (a.n_pairs) {
 			predict_narrower(k, scope, &a);
 		} else if (!k->calibrated) {
 			strcpy(a.command, CLI_CALIBRATE);
@@ -85,7 +85,7 @@ void cli_recommend(const struct np_profile *p, const struct cli_known *k,
 void cli_avoid_text(const struct cli_recommendation *a, char *buf, size_t len)
 {
 	buf[0] = '\0';
-	if (!a->n_avoid && a->n_asked)
+	if (!a->n_avoid && a->n_pairs)
 		cli_add(buf, len, "No application with a profile slows it by "
 			"more than %.0f %%.", 100 * a->limit);
 	for (size_t i = 0; i < a->n_avoid; i++) {
@@ -108,7 +108,7 @@ void cli_avoid_text(const struct cli_recommendation *a, char *buf, size_t len)
 void cli_measure_text(const struct cli_recommendation *a, char *buf, size_t len)
 {
 	buf[0] = '\0';
-	if (*a->command && !a->told)
+	if (*a->command && !a->command_named)
 		snprintf(buf, len, "To improve this: %s (%s)", a->command,
 			 a->what);
 }

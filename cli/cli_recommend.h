@@ -6,7 +6,7 @@
 
 struct cli_recommendation {
 	double limit; /* acceptable slowdown, fraction: MaxSlowdown */
-	size_t n_asked; /* co-runners in pair[] */
+	size_t n_pairs; /* co-runners in pair[] */
 	size_t n_avoid; /* the first of them, which slow it beyond limit */
 	const struct cli_pair *pair; /* borrowed, largest slowdown first */
 	const char *app;	   /* the application; borrowed */
@@ -15,7 +15,7 @@ struct cli_recommendation {
 	 * measures. Both are "" if nothing would help.
 	 */
 	char command[256], what[256];
-	bool told; /* the verdict of netprof show names the command already */
+	bool command_named; /* the verdict of netprof show names the command already */
 };
 
 /*

@@ -176,7 +176,7 @@ bool cli_version_parse(const char *text, uint32_t *out)
 #define NP_SLURM_PLUGINDIR "/usr/lib64/slurm:/usr/local/lib/slurm"
 #endif
 
-#define ANSWER_SEC 5		/* for a program of Slurm to answer */
+#define TIMEOUT_SEC 5		/* for a program of Slurm to answer */
 #define MAX_CONFIG (256 * 1024) /* bytes of scontrol show config */
 
 /* ---- settings ---- */
@@ -210,7 +210,7 @@ static uint32_t version_of(char *program, const char *option)
 	uint32_t version = 0;
 
 	if (cli_spawn((char *[]){ program, (char *)option, NULL },
-		      ANSWER_SEC, text, sizeof(text)))
+		      TIMEOUT_SEC, text, sizeof(text)))
 		return 0;
 	return cli_version_parse(text, &version) ? version : 0;
 }
@@ -341,12 +341,12 @@ void cli_slurm_ask(struct cli_slurm *s)
 	char *text = malloc(MAX_CONFIG);
 	struct np_err err = NP_ERR_INIT;
 
-	*s = (struct cli_slurm){ .answers = false };
+	*s = (struct cli_slurm){ .responds = false };
 	snprintf(s->conf, sizeof(s->conf), "%s", conf && *conf ? conf :
 		 NP_SYSCONFDIR "/slurm.conf");
 	cli_slurm_installed(s);
-	if (text && !cli_spawn(argv, ANSWER_SEC, text, MAX_CONFIG)) {
-		s->answers = true;
+	if (text && !cli_spawn(argv, TIMEOUT_SEC, text, MAX_CONFIG)) {
+		s->responds = true;
 		take_printed(s, text);
 	} else if (np_slurm_file(s->conf, s->cluster, take_line, s, &err)) {
 		/* slurmctld may be down because of a plugin, hence the file. */

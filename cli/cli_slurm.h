@@ -15,7 +15,7 @@
 #include "np_err.h"
 
 struct cli_slurm {
-	bool answers; /* slurmctld answered, and the settings are from it */
+	bool responds; /* slurmctld answered, and the settings are from it */
 	char conf[PATH_MAX]; /* slurm.conf; "": it cannot be read */
 	char plugstack[PATH_MAX];
 	char plugin_dirs[PATH_MAX]; /* separated by colons */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "cli_gauges.h"
-#include "cli_history.h"
+#include "cli_diagnosis.h"
 #include "cli_json_put.h"
 #include "cli_output.h"
 #include "cli_print.h"
@@ -22,7 +22,7 @@
 #define MAX_GAUGES 50 /* of a family: a monitoring system stores each forever */
 
 struct blame_opt {
-	struct cli_history_opt history;
+	struct cli_diagnosis_opt diagnosis;
 	bool metrics;
 };
 
@@ -280,7 +280,7 @@ static int print_metrics(const struct np_acct *h, const struct np_job_cost *t,
 /* Returns the exit status. */
 static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct blame_opt opt = { .history.since_sec = CLI_BLAME_SINCE };
+	struct blame_opt opt = { .diagnosis.since_sec = CLI_BLAME_SINCE };
 	struct np_err err = NP_ERR_INIT;
 	struct cli_options o;
 	struct np_acct h;
@@ -289,13 +289,13 @@ static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	if (opt.history.topology && !opt.history.accounting)
+	if (opt.diagnosis.topology && !opt.diagnosis.accounting)
 		return cli_usage(self, "--topology=%.64s needs --accounting",
-				 opt.history.topology);
+				 opt.diagnosis.topology);
 	if (o.output && !opt.metrics)
 		return cli_usage(self, "--output=%.64s needs --metrics",
 				 o.output);
-	rc = cli_history_all(&h, &opt.history, cli_now(), &err);
+	rc = cli_accounting_load(&h, &opt.diagnosis, cli_now(), &err);
 	if (rc) {
 		np_acct_free(&h);
 		return cli_fail("%s", err.text);
@@ -305,7 +305,7 @@ static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_fail("out of memory");
 	} else {
 		rc = opt.metrics ? print_metrics(&h, &t, o.output) : o.format ?
-		     print_data(&h, &t, opt.history.since_sec, o.format) :
+		     print_data(&h, &t, opt.diagnosis.since_sec, o.format) :
 		     print_text(&h, &t);
 		np_job_cost_free(&t);
 	}
@@ -315,11 +315,11 @@ static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 
 static const struct np_option own_options[] = {
 #define AT(field) offsetof(struct blame_opt, field)
-	{ "since", NP_OPTION_TAKE, AT(history.since_sec),
-	  .take = cli_history_since },
+	{ "since", NP_OPTION_TAKE, AT(diagnosis.since_sec),
+	  .take = cli_since_parse },
 	{ "metrics", NP_OPTION_FLAG, AT(metrics) },
-	{ "accounting", NP_OPTION_WORD, AT(history.accounting) },
-	{ "topology", NP_OPTION_WORD, AT(history.topology) },
+	{ "accounting", NP_OPTION_WORD, AT(diagnosis.accounting) },
+	{ "topology", NP_OPTION_WORD, AT(diagnosis.topology) },
 #undef AT
 	{ NULL },
 };

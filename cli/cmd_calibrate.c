@@ -824,9 +824,9 @@ static int calibrate_app(const struct calibrate_opt *o)
  * --scope: the load can be applied on the same nodes or on others of the leaf
  * switch, but not across an uplink.
  */
-static int take_scope(char *text, void *ask, struct np_err *err)
+static int take_scope(char *text, void *own, struct np_err *err)
 {
-	struct calibrate_opt *o = ask;
+	struct calibrate_opt *o = own;
 
 	o->scope_given = true;
 	if (!strcmp(text, "leaf"))
@@ -839,10 +839,10 @@ static int take_scope(char *text, void *ask, struct np_err *err)
 	return 0;
 }
 
-static int take_levels(char *text, void *ask, struct np_err *err)
+static int take_levels(char *text, void *own, struct np_err *err)
 {
 	struct np_level level[NP_CAL_MAX_LEVELS];
-	struct calibrate_opt *o = ask;
+	struct calibrate_opt *o = own;
 	size_t n;
 
 	o->levels = text;
@@ -853,9 +853,9 @@ static int take_levels(char *text, void *ask, struct np_err *err)
 	return np_cal_levels_parse(text, NP_LEVEL_MAX_PEERS, level, &n, err);
 }
 
-static int take_app(char *text, void *ask, struct np_err *err)
+static int take_app(char *text, void *own, struct np_err *err)
 {
-	struct calibrate_opt *o = ask;
+	struct calibrate_opt *o = own;
 
 	o->app = text;
 	return np_app_check(text, err);

@@ -2,7 +2,7 @@
  * netprof explain: what one job lost, to whom, and what placement did about it.
  *
  * Up to four sources know something about a job: Slurm's accounting and the
- * metrics server of the site (cli_history.h), the last decision of placement
+ * metrics server of the site (cli_diagnosis.h), the last decision of placement
  * for pending and running jobs, placement's records of jobs that have ended,
  * and the run records of measured steps. The job is looked up in all of them,
  * and the output has a part for each that knows it.
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_history.h"
+#include "cli_diagnosis.h"
 #include "cli_json_put.h"
 #include "cli_known.h"
 #include "cli_output.h"
@@ -52,8 +52,8 @@ struct explanation {
 	uint32_t id, task; /* task NP_ACCOUNTING_NO_TASK: id is that of a job */
 	double now;	   /* seconds since 1970 */
 
-	struct cli_history_opt ask;
-	struct cli_history past; /* from the accounting; its job may be NULL */
+	struct cli_diagnosis_opt opt;
+	struct cli_diagnosis diagnosis; /* its job may be NULL */
 
 	/* The last decision of placement. */
 	bool have_state;
@@ -399,7 +399,7 @@ static const char *state_of(const struct explanation *e)
 	return e->job	      ? e->job->pending ? "pending" : "running" :
 	       e->have_record ? "ended" :
 	       e->n_measured  ? "measured" :
-	       e->past.job->state == NP_ACCT_RUNNING ? "running" :
+	       e->diagnosis.job->state == NP_ACCT_RUNNING ? "running" :
 						       "ended";
 }
 
@@ -755,12 +755,13 @@ struct agreement {
 /* False: one of the two answers is not known. */
 static bool find_agreement(const struct explanation *e, struct agreement *out)
 {
-	const struct np_blame *b = &e->past.x.blame;
+	const struct np_blame *b = &e->diagnosis.x.blame;
 	const struct np_blame_range *net = &b->cause[NP_CAUSE_NETWORK].sec;
 	double sec = e->slowdown * b->alone_sec.mean;
 
-	if (isnan(e->slowdown) || !e->n_neighbours || !e->past.job ||
-	    !e->past.examined || e->past.job->state != NP_ACCT_COMPLETED ||
+	if (isnan(e->slowdown) || !e->n_neighbours || !e->diagnosis.job ||
+	    !e->diagnosis.examined ||
+	    e->diagnosis.job->state != NP_ACCT_COMPLETED ||
 	    b->verdict < NP_BLAME_CAUSE || !b->cause[NP_CAUSE_NETWORK].examined)
 		return false;
 	*out = (struct agreement){
@@ -819,11 +820,11 @@ static int print_ended(const struct explanation *e)
 /* First what the accounting says, then what netprof itself recorded. */
 static int print_text(const struct explanation *e)
 {
-	if (e->past.job)
-		cli_history_text(&e->past);
-	if (e->past.job && (e->job || e->have_record || e->n_measured))
+	if (e->diagnosis.job)
+		cli_diagnosis_text(&e->diagnosis);
+	if (e->diagnosis.job && (e->job || e->have_record || e->n_measured))
 		putchar('\n');
-	else if (e->past.job)
+	else if (e->diagnosis.job)
 		return CLI_DONE;
 	return !e->job ? print_ended(e) : e->job->pending ? print_pending(e) :
 							    print_running(e);
@@ -961,7 +962,7 @@ static int print_data(const struct explanation *e, enum cli_format format)
 		cli_put_text(j, "app", e->n_measured ? e->measured[0].run->app :
 			     "");
 	}
-	cli_history_json(j, &e->past);
+	cli_diagnosis_json(j, &e->diagnosis);
 	list = cli_put_array(j, "steps");
 	for (size_t i = 0; i < e->n_measured; i++)
 		put_measured(cli_append_object(list), &e->measured[i]);
@@ -1162,10 +1163,10 @@ static void judge_windows(const struct measured_step *m,
 
 /*
  * How many more of its probes were delayed than in undisturbed runs of the same
- * command. For cli_history_make().
+ * command. For cli_diagnosis_make().
  */
-static void ask_probes(void *arg, uint32_t job_id, double start,
-		       double step_sec, struct np_examine_probes *out)
+static void summarise_probes(void *arg, uint32_t job_id, double start,
+			     double step_sec, struct np_examine_probes *out)
 {
 	const struct explanation *e = arg;
 	const struct measured_step *m = e->measured;
@@ -1352,9 +1353,9 @@ static int fail_not_found(const struct explanation *e)
 		return rc;
 	if (e->ended_why.text[0])
 		return cli_fail("%s", e->ended_why.text);
-	if (e->ask.accounting)
+	if (e->opt.accounting)
 		return cli_fail("job %s is not in %s, or never started",
-				e->word, e->ask.accounting);
+				e->word, e->opt.accounting);
 	if (e->have_state)
 		cli_age(e->state.date, e->now, age, sizeof(age));
 	return cli_fail("job %s was not found: not in the last decision of "
@@ -1364,8 +1365,10 @@ static int fail_not_found(const struct explanation *e)
 			"name an application (--netprofile=APP, NETPROF_APP), "
 			"new ones from its next decision on",
 			e->word, age, NP_ACCOUNTING_KEEP_DAYS,
-			cli_user(e->uid, user), e->past.why.text[0] ? " (" : "",
-			e->past.why.text, e->past.why.text[0] ? ")" : "");
+			cli_user(e->uid, user),
+			e->diagnosis.why.text[0] ? " (" : "",
+			e->diagnosis.why.text,
+			e->diagnosis.why.text[0] ? ")" : "");
 }
 
 /*
@@ -1377,15 +1380,16 @@ static int find_in_accounting(struct explanation *e,
 {
 	int rc;
 
-	if (e->job && e->job->pending && !e->ask.accounting)
+	if (e->job && e->job->pending && !e->opt.accounting)
 		return -1;
-	e->ask.probes = e->n_measured ? ask_probes : NULL;
-	e->ask.probes_arg = e;
-	rc = cli_history_make(&e->past, &e->ask, c, e->id, e->task, e->now);
+	e->opt.probes = e->n_measured ? summarise_probes : NULL;
+	e->opt.probes_arg = e;
+	rc = cli_diagnosis_make(&e->diagnosis, &e->opt, c, e->id, e->task,
+				e->now);
 	if (rc)
 		return cli_fail("out of memory");
-	if (e->past.why.text[0] && e->ask.accounting)
-		return cli_fail("%s", e->past.why.text);
+	if (e->diagnosis.why.text[0] && e->opt.accounting)
+		return cli_fail("%s", e->diagnosis.why.text);
 	return -1;
 }
 
@@ -1393,15 +1397,16 @@ static int find_in_accounting(struct explanation *e,
 static int print_explanation(struct explanation *e,
 			     const struct cli_options *o)
 {
-	if (!e->job && !e->have_record && !e->n_measured && !e->past.job)
+	if (!e->job && !e->have_record && !e->n_measured && !e->diagnosis.job)
 		return fail_not_found(e);
-	if (o->plot && !e->past.job)
+	if (o->plot && !e->diagnosis.job)
 		return cli_fail("--plot=%s: nothing to draw, because job %s is "
 				"not in Slurm's accounting%s%s", o->plot,
-				e->word, e->past.why.text[0] ? ": " : "",
-				e->past.why.text);
+				e->word, e->diagnosis.why.text[0] ? ": " : "",
+				e->diagnosis.why.text);
 	if (o->plot)
-		return cli_figure_save(cli_history_figure(&e->past), o->plot);
+		return cli_figure_save(cli_diagnosis_figure(&e->diagnosis),
+				       o->plot);
 	return o->format ? print_data(e, o->format) : print_text(e);
 }
 
@@ -1417,18 +1422,18 @@ static void release(struct explanation *e)
 	}
 	for (size_t i = 0; i < e->n_runs; i++)
 		np_runs_free(&e->runs[i].runs);
-	cli_history_free(&e->past);
+	cli_diagnosis_free(&e->diagnosis);
 	free(e->runs);
 	free(e->measured);
 	free(e->neighbour);
 }
 
 static const struct np_option own_options[] = {
-#define AT(field) offsetof(struct cli_history_opt, field)
+#define AT(field) offsetof(struct cli_diagnosis_opt, field)
 	{ "accounting", NP_OPTION_WORD, AT(accounting) },
 	{ "topology", NP_OPTION_WORD, AT(topology) },
 	{ "metrics-url", NP_OPTION_WORD, AT(metrics_url) },
-	{ "since", NP_OPTION_TAKE, AT(since_sec), .take = cli_history_since },
+	{ "since", NP_OPTION_TAKE, AT(since_sec), .take = cli_since_parse },
 #undef AT
 	{ NULL },
 };
@@ -1441,19 +1446,19 @@ static int run_explain(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct explanation e = {
 		.now = cli_now(), .slowdown = NAN,
-		.ask.since_sec = CLI_HISTORY_SINCE,
+		.opt.since_sec = CLI_DIAGNOSIS_SINCE,
 	};
 	struct np_metrics_conf metrics;
 	struct cli_options o;
 	struct cli_store s;
-	int rc = cli_options_parse(self, argc, argv, &e.ask, &o);
+	int rc = cli_options_parse(self, argc, argv, &e.opt, &o);
 
 	if (rc >= 0)
 		return rc;
 	e.word = o.app;
-	rc = cli_history_job(self, e.word, &e.id, &e.task);
+	rc = cli_job_parse(self, e.word, &e.id, &e.task);
 	if (rc < 0)
-		rc = cli_history_conf(self, &e.ask, &metrics);
+		rc = cli_diagnosis_conf(self, &e.opt, &metrics);
 	if (rc < 0)
 		rc = cli_store_open(&s);
 	if (rc >= 0)

@@ -15,7 +15,7 @@
 #include "cli_print.h"
 #include "cli_text.h"
 
-struct ask {
+struct options {
 	const char *only;
 	bool ascii;
 };
@@ -190,15 +190,15 @@ static int plot(const struct cli_options *o, bool ascii, unsigned parts,
 }
 
 static const struct np_option own[] = {
-	{ "only", NP_OPTION_WORD, offsetof(struct ask, only) },
-	{ "ascii", NP_OPTION_FLAG, offsetof(struct ask, ascii) },
+	{ "only", NP_OPTION_WORD, offsetof(struct options, only) },
+	{ "ascii", NP_OPTION_FLAG, offsetof(struct options, ascii) },
 	{ NULL },
 };
 
 /* Options are checked before the store is read. */
 static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct ask ask = { .only = NULL };
+	struct options opt = { .only = NULL };
 	struct cli_known k = { .n = 0 };
 	struct cli_profile p;
 	struct cli_options o;
@@ -206,15 +206,15 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 	unsigned parts;
 	int rc;
 
-	rc = cli_options_parse(self, argc, argv, &ask, &o);
+	rc = cli_options_parse(self, argc, argv, &opt, &o);
 	if (rc >= 0)
 		return rc;
-	parts = wanted(ask.only);
+	parts = wanted(opt.only);
 	if (o.output && o.format == CLI_JSON)
 		return cli_usage(self, "expected only one of --json and --output");
 	if (!parts)
 		return cli_usage(self, "--only=%.64s: expected latency, curve "
-				 "or time", ask.only);
+				 "or time", opt.only);
 	rc = cli_store_open(&s);
 	if (rc >= 0)
 		return rc;
@@ -227,9 +227,9 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 	cli_store_close(&s);
 	if (rc >= 0)
 		return rc;
-	if (p.profile.is_idle && !ask.only)
+	if (p.profile.is_idle && !opt.only)
 		parts &= ~(1u << CLI_PLOT_CURVE); /* idle has no slowdown */
-	rc = plot(&o, ask.ascii, parts, &p.profile, &k);
+	rc = plot(&o, opt.ascii, parts, &p.profile, &k);
 	cli_known_free(&k);
 	cli_profile_free(&p);
 	return rc;

@@ -26,7 +26,7 @@ struct prediction {
 	const struct np_model *model; /* as requested */
 	enum np_scope scope;
 	/* [0]: the victim with all co-runners; then each with the victim */
-	struct cli_prediction answer[1 + CLI_PREDICT_MAX_CO];
+	struct cli_prediction prediction[1 + CLI_PREDICT_MAX_CO];
 	size_t n;
 };
 
@@ -231,7 +231,7 @@ static void print_no_effect(const struct prediction *p)
 /* The model, and why it is not the one that was asked for. */
 static void print_model(const struct prediction *p)
 {
-	const struct cli_prediction *a = &p->answer[0];
+	const struct cli_prediction *a = &p->prediction[0];
 
 	if (a->p.flags & NP_PRED_FELL_BACK)
 		cli_labelled(stdout, "Model", "%s, because %s lacks data (see "
@@ -270,7 +270,7 @@ static const char *interval_words(const struct np_run_summary *s, char buf[80])
 /* The data of one application that the first answer was computed from. */
 static void print_data_used(const struct prediction *p, size_t app, bool first)
 {
-	const struct cli_prediction *a = &p->answer[0];
+	const struct cli_prediction *a = &p->prediction[0];
 	const struct np_run_summary *s = &p->k->app[app]->summary;
 	const char *label = first ? "Data" : "", *name = s->program.name;
 	size_t n = p->k->cal.fabric->n_levels;
@@ -348,7 +348,7 @@ static bool other_period(const struct prediction *p,
 
 static void print_notes(const struct prediction *p)
 {
-	const struct cli_prediction *a = &p->answer[0];
+	const struct cli_prediction *a = &p->prediction[0];
 	const char *label = "Note";
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(notes); i++)
@@ -367,13 +367,13 @@ static void print_notes(const struct prediction *p)
  */
 static int predict_text(const struct prediction *p)
 {
-	const struct cli_prediction *a = &p->answer[0];
+	const struct cli_prediction *a = &p->prediction[0];
 	char command[LINE / 4], what[LINE / 4];
 
 	print_no_effect(p);
 	for (size_t i = 0; i < p->n; i++) {
-		print_prediction(p, &p->answer[i]);
-		print_measured(p, &p->answer[i]);
+		print_prediction(p, &p->prediction[i]);
+		print_measured(p, &p->prediction[i]);
 	}
 	putchar('\n');
 	print_model(p);
@@ -464,7 +464,7 @@ static int predict_data(const struct prediction *p, enum cli_format format)
 	cli_put_text(j, "model", p->model->name);
 	list = cli_put_array(j, "predictions");
 	for (size_t i = 0; i < p->n; i++)
-		put_prediction(list, p, &p->answer[i]);
+		put_prediction(list, p, &p->prediction[i]);
 	cli_put_calibration(j, p->k, p->scope);
 	list = cli_put_array(j, "applications");
 	for (size_t i = 0; i < p->k->n; i++)
@@ -503,7 +503,7 @@ static void predict_all(struct prediction *p, struct np_predictor *models)
 
 	p->n = 1 + n_co;
 	for (size_t i = 0; i < p->n; i++) {
-		struct cli_prediction *a = &p->answer[i];
+		struct cli_prediction *a = &p->prediction[i];
 
 		*a = (struct cli_prediction){ .victim = i,
 					      .scope = p->scope,
@@ -520,9 +520,9 @@ static int fail_without_prediction(const struct prediction *p)
 	char command[256];
 
 	if (p->model->needs & NP_NEED_TRACE)
-		return cli_fail("%s", p->answer[0].why.text);
-	missing_measurement(p->k, &p->answer[0], command, sizeof(command));
-	return cli_fail("%s%s%s", p->answer[0].why.text,
+		return cli_fail("%s", p->prediction[0].why.text);
+	missing_measurement(p->k, &p->prediction[0], command, sizeof(command));
+	return cli_fail("%s%s%s", p->prediction[0].why.text,
 			*command ? "; to measure it: " : "", command);
 }
 
@@ -541,7 +541,7 @@ static int predict(const struct cli_known *k, const struct cli_options *o)
 		return cli_fail("%s", err.text);
 	predict_all(&p, models);
 	np_predictor_free(models);
-	if (p.answer[0].rc)
+	if (p.prediction[0].rc)
 		return fail_without_prediction(&p);
 	return o->format ? predict_data(&p, o->format) : predict_text(&p);
 }

@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "cli_history.h"
+#include "cli_diagnosis.h"
 #include "cli_recommend.h"
 #include "cli_matrix.h"
 #include "cli_output.h"
@@ -60,13 +60,13 @@ struct report {
 	struct np_acct acct;
 	struct np_job_cost cost;
 	bool have_job; /* job is valid */
-	struct cli_history job;
+	struct cli_diagnosis job;
 	struct json_object *simulation; /* or NULL */
 };
 
 /* The options of the command. */
 struct report_opt {
-	struct cli_history_opt history; /* since_sec 0: not given */
+	struct cli_diagnosis_opt diagnosis; /* since_sec 0: not given */
 	bool blame;
 	const char *explain; /* a job, or NULL */
 	const char *simulate; /* output of netprof simulate --json, or NULL */
@@ -229,12 +229,12 @@ static void put_fact(FILE *f, const char *label, const char *fmt, ...)
 /* The verdict in words; the first sentence is emphasised. */
 static void put_app_verdict(FILE *f, const struct np_profile *p)
 {
-	char said[CLI_SENTENCE];
+	char sentence[CLI_SENTENCE];
 
 	for (int i = 0; i < CLI_SENTENCES; i++)
-		if (*cli_verdict_text(p, i, said))
+		if (*cli_verdict_text(p, i, sentence))
 			put_html(f, i ? "<p>" : "<p><strong>", i ?
-				 "</p>\n" : "</strong></p>\n", "%s", said);
+				 "</p>\n" : "</strong></p>\n", "%s", sentence);
 }
 
 /* Which applications to keep away, and the most useful measurement. */
@@ -722,7 +722,7 @@ static void put_blame(FILE *f, const struct report *r)
 }
 
 /* The text that netprof explain prints; NULL: out of memory. */
-static char *job_text(const struct cli_history *job)
+static char *job_text(const struct cli_diagnosis *job)
 {
 	char *text = NULL;
 	size_t len;
@@ -732,7 +732,7 @@ static char *job_text(const struct cli_history *job)
 		return NULL;
 	setenv("NO_COLOR", "1", 1); /* the text goes to a file */
 	stdout = f;
-	cli_history_text(job);
+	cli_diagnosis_text(job);
 	stdout = out;
 	if (!fclose(f))
 		return text;
@@ -753,8 +753,8 @@ static void put_job(FILE *f, const struct report *r, const char *job)
 		putc('\n', f);
 	}
 	fputs("</pre>\n", f);
-	put_figure(f, cli_history_figure(&r->job), "The job and its neighbours",
-		   r->n);
+	put_figure(f, cli_diagnosis_figure(&r->job),
+		   "The job and its neighbours", r->n);
 	fputs("</section>\n", f);
 	free(text);
 }
@@ -1150,15 +1150,15 @@ static int write_report(const struct report *r, const struct report_opt *opt,
  */
 static int gather_blame(struct report *r, const struct report_opt *opt)
 {
-	struct cli_history_opt ask = opt->history;
+	struct cli_diagnosis_opt source = opt->diagnosis;
 	struct np_err err = NP_ERR_INIT;
 
 	if (!opt->blame)
 		return -1;
-	if (!ask.since_sec)
-		ask.since_sec = CLI_BLAME_SINCE;
-	r->since_sec = ask.since_sec;
-	if (cli_history_all(&r->acct, &ask, r->date, &err))
+	if (!source.since_sec)
+		source.since_sec = CLI_BLAME_SINCE;
+	r->since_sec = source.since_sec;
+	if (cli_accounting_load(&r->acct, &source, r->date, &err))
 		return cli_fail("%s", err.text);
 	if (np_job_cost_make(&r->acct, &r->cost))
 		return cli_fail("out of memory");
@@ -1171,27 +1171,27 @@ static int gather_job(struct report *r, const struct report_opt *opt,
 		      const struct np_metrics_conf *conf, uint32_t id,
 		      uint32_t task)
 {
-	struct cli_history_opt ask = opt->history;
+	struct cli_diagnosis_opt source = opt->diagnosis;
 
 	if (!opt->explain)
 		return -1;
-	if (!ask.since_sec)
-		ask.since_sec = CLI_HISTORY_SINCE;
-	if (cli_history_make(&r->job, &ask, conf, id, task, r->date))
+	if (!source.since_sec)
+		source.since_sec = CLI_DIAGNOSIS_SINCE;
+	if (cli_diagnosis_make(&r->job, &source, conf, id, task, r->date))
 		return cli_fail("out of memory");
 	r->have_job = r->job.job;
 	return r->have_job ? -1 : r->job.why.text[0] ?
 	       cli_fail("%s", r->job.why.text) :
 	       cli_fail("job %.64s is not in %s, or never started",
-			opt->explain, ask.accounting ? ask.accounting :
+			opt->explain, source.accounting ? source.accounting :
 			"Slurm's accounting");
 }
 
 /* Both sections from the accounting. */
-static int gather_history(struct report *r, const struct cli_cmd *self,
-			  const struct report_opt *opt)
+static int load_accounting(struct report *r, const struct cli_cmd *self,
+			   const struct report_opt *opt)
 {
-	const struct cli_history_opt *h = &opt->history;
+	const struct cli_diagnosis_opt *h = &opt->diagnosis;
 	struct np_metrics_conf conf;
 	uint32_t id = 0, task = 0;
 	int rc = -1;
@@ -1201,9 +1201,9 @@ static int gather_history(struct report *r, const struct cli_cmd *self,
 		return cli_usage(self, "--since, --accounting and "
 				 "--metrics-url need --blame or --explain=JOB");
 	if (opt->explain)
-		rc = cli_history_job(self, opt->explain, &id, &task);
+		rc = cli_job_parse(self, opt->explain, &id, &task);
 	if (rc < 0)
-		rc = cli_history_conf(self, h, &conf);
+		rc = cli_diagnosis_conf(self, h, &conf);
 	if (rc < 0)
 		rc = gather_blame(r, opt);
 	return rc < 0 ? gather_job(r, opt, &conf, id, task) : rc;
@@ -1245,7 +1245,7 @@ static void release(struct report *r)
 	if (r->have_blame)
 		np_job_cost_free(&r->cost);
 	np_acct_free(&r->acct);
-	cli_history_free(&r->job);
+	cli_diagnosis_free(&r->job);
 	for (size_t i = 0; i < r->n; i++)
 		np_profile_free(&r->part[i].profile);
 	free(r->part);
@@ -1282,7 +1282,7 @@ static int run_report(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_usage(self, "report needs an output file: -o FILE");
 	if (rc < 0) {
 		set_owner(&r, &o);
-		rc = gather_history(&r, self, &opt);
+		rc = load_accounting(&r, self, &opt);
 	}
 	if (rc < 0)
 		rc = gather_simulation(&r, opt.simulate);
@@ -1311,11 +1311,11 @@ static const struct np_option own_options[] = {
 	{ "blame", NP_OPTION_FLAG, AT(blame) },
 	{ "explain", NP_OPTION_WORD, AT(explain) },
 	{ "simulate", NP_OPTION_WORD, AT(simulate) },
-	{ "since", NP_OPTION_TAKE, AT(history.since_sec),
-	  .take = cli_history_since },
-	{ "accounting", NP_OPTION_WORD, AT(history.accounting) },
-	{ "topology", NP_OPTION_WORD, AT(history.topology) },
-	{ "metrics-url", NP_OPTION_WORD, AT(history.metrics_url) },
+	{ "since", NP_OPTION_TAKE, AT(diagnosis.since_sec),
+	  .take = cli_since_parse },
+	{ "accounting", NP_OPTION_WORD, AT(diagnosis.accounting) },
+	{ "topology", NP_OPTION_WORD, AT(diagnosis.topology) },
+	{ "metrics-url", NP_OPTION_WORD, AT(diagnosis.metrics_url) },
 #undef AT
 	{ NULL },
 };

@@ -255,7 +255,7 @@ static void print_pairs(FILE *f, const struct show *s, bool brief)
 	const struct cli_pairs *t = &s->t;
 	char line[512];
 
-	if (!t->asked) {
+	if (!t->predicted) {
 		/* Without slowdowns, the verdict names the missing run. */
 		if (s->p.profile.ev.n_levels)
 			cli_labelled(f, "Slowed by", "not known: this fabric "
@@ -304,13 +304,13 @@ static enum cli_colour colour_of(const struct np_profile *p)
 /* The sentences of the verdict, the first one coloured. */
 static void print_verdict(FILE *f, const struct np_profile *p)
 {
-	char said[CLI_SENTENCE];
+	char sentence[CLI_SENTENCE];
 
 	for (int i = 0; i < CLI_SENTENCES; i++) {
-		if (!*cli_verdict_text(p, i, said))
+		if (!*cli_verdict_text(p, i, sentence))
 			continue;
 		fputs(i ? "" : cli_colour(colour_of(p)), f);
-		cli_wrap(f, said, 0);
+		cli_wrap(f, sentence, 0);
 		fputs(i ? "" : cli_colour(CLI_PLAIN), f);
 	}
 	fputc('\n', f);
@@ -708,11 +708,11 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 	json_object *j = cli_put_object(in, "verdict");
 	json_object *text = cli_put_array(j, "text");
 	const struct np_verdict *v = &p->verdict;
-	char said[CLI_SENTENCE];
+	char sentence[CLI_SENTENCE];
 
 	for (int i = 0; i < CLI_SENTENCES; i++)
-		if (*cli_verdict_text(p, i, said))
-			cli_append_text(text, said);
+		if (*cli_verdict_text(p, i, sentence))
+			cli_append_text(text, sentence);
 	cli_put_text(j, "use", cli_use_name(p));
 	cli_put_text(j, "doubt", doubt[v->doubt]);
 	cli_put_bool(j, "guess", v->guess);

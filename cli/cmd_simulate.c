@@ -63,7 +63,7 @@ struct np_sim_summary {
 	/* Numbers of jobs: held by placement, held long, released as MaxDefer
 	   was reached, restricted to leaves, slowed beyond their time limit,
 	   and slowed at all. */
-	size_t held, held_long, let_go, was_restricted, limits, slowed;
+	size_t held, held_long, released, was_restricted, limits, slowed;
 	double held_longest_sec;
 	size_t decisions, main_starts, backfill_starts;
 };
@@ -143,7 +143,7 @@ static void add_hold(struct np_sim_summary *s, const struct np_sim_outcome *f)
 	s->was_restricted += f->was_restricted;
 	s->held += f->held_sec > 0;
 	s->held_long += f->held_sec > NP_SIM_LONG_HOLD_SEC;
-	s->let_go += f->let_go;
+	s->released += f->released;
 	s->held_longest_sec = fmax(s->held_longest_sec, f->held_sec);
 }
 
@@ -154,14 +154,14 @@ static double quantile(const double *sorted, size_t n, double q)
 }
 
 /* Returns 0 or -ENOMEM. */
-static int sim_summarise(const struct np_sim_input *ask,
-			 const struct np_sim_outcome *fate,
+static int sim_summarise(const struct np_sim_input *input,
+			 const struct np_sim_outcome *outcome,
 			 const struct np_sim_counts *counts,
 			 struct np_sim_summary *out)
 {
-	double *wait = malloc((ask->n + 1) * sizeof(*wait)), sum = 0;
+	double *wait = malloc((input->n + 1) * sizeof(*wait)), sum = 0;
 	struct np_sim_summary s = {
-		.jobs = ask->n, .decisions = counts->decisions,
+		.jobs = input->n, .decisions = counts->decisions,
 		.main_starts = counts->main_starts,
 		.backfill_starts = counts->backfill_starts,
 		.makespan_sec = (double)(counts->last_sec - counts->first_sec),
@@ -169,8 +169,8 @@ static int sim_summarise(const struct np_sim_input *ask,
 
 	if (!wait)
 		return -ENOMEM;
-	for (size_t i = 0; i < ask->n; i++) {
-		const struct np_sim_outcome *f = &fate[i];
+	for (size_t i = 0; i < input->n; i++) {
+		const struct np_sim_outcome *f = &outcome[i];
 
 		s.cancelled += f->how == NP_SIM_CANCELLED;
 		s.too_large += f->how == NP_SIM_TOO_LARGE;
@@ -180,7 +180,7 @@ static int sim_summarise(const struct np_sim_input *ask,
 		wait[s.started++] = wait_sec(f);
 		sum += wait_sec(f);
 		if (has_ended(f))
-			add_job(&s, &ask->job[i], f);
+			add_job(&s, &input->job[i], f);
 	}
 	qsort(wait, s.started, sizeof(*wait), np_order_double);
 	s.wait_mean_sec = s.started ? sum / (double)s.started : 0;
@@ -188,20 +188,20 @@ static int sim_summarise(const struct np_sim_input *ask,
 	s.wait_p95_sec = quantile(wait, s.started, .95);
 	s.slowdown_mean = s.ended ? s.slowdown_mean / (double)s.ended : 0;
 	s.utilisation = s.makespan_sec > 0 ? s.used_node_sec / s.makespan_sec /
-		(double)ask->cluster->leaves->n_nodes : 0;
+		(double)input->cluster->leaves->n_nodes : 0;
 	free(wait);
 	*out = s;
 	return 0;
 }
 
 /* Append the weeks of one seed. Returns 0 or -ENOMEM. */
-static int sim_compare(const struct np_sim_input *ask,
+static int sim_compare(const struct np_sim_input *input,
 		       const struct np_sim_outcome *without,
 		       const struct np_sim_outcome *with,
 		       struct np_sim_units *units)
 {
-	int64_t first = ask->n ? ask->job[0].submit_sec : 0;
-	int64_t last = ask->n ? ask->job[ask->n - 1].submit_sec : 0;
+	int64_t first = input->n ? input->job[0].submit_sec : 0;
+	int64_t last = input->n ? input->job[input->n - 1].submit_sec : 0;
 	size_t weeks = (size_t)((last - first) / NP_SIM_WEEK_SEC) + 1;
 	struct np_sim_unit *u;
 
@@ -213,8 +213,8 @@ static int sim_compare(const struct np_sim_input *ask,
 	units->n += weeks;
 	for (size_t i = 0; i < weeks; i++)
 		u[i] = (struct np_sim_unit){ .jobs = 0 };
-	for (size_t i = 0; i < ask->n; i++) {
-		const struct np_sim_job *j = &ask->job[i];
+	for (size_t i = 0; i < input->n; i++) {
+		const struct np_sim_job *j = &input->job[i];
 		size_t week = (size_t)((j->submit_sec - first) /
 				       NP_SIM_WEEK_SEC);
 		struct np_sim_unit *w = &u[week < weeks ? week : 0];
@@ -324,7 +324,7 @@ struct cli_sim_policy {
 };
 
 /* The options of the command. */
-struct cli_sim_ask {
+struct cli_sim_options {
 	const char *swf, *sacct, *last; /* source of the jobs: one of them */
 	const char *leaves, *topology;	/* source of the cluster */
 	uint32_t cpus;			/* --cpus-per-node; 0: not given */
@@ -340,7 +340,7 @@ struct cli_sim_ask {
 };
 
 struct cli_simulate {
-	const struct cli_sim_ask *o;
+	const struct cli_sim_options *o;
 	struct np_queue_log log;
 	char source[256]; /* where the jobs are from, in words */
 
@@ -394,7 +394,7 @@ struct cli_simulate {
  * that the placement plugin uses, so that the simulation decides as it would.
  */
 
-#define MAX_ANSWER (16u << 20)	  /* output of Slurm's commands, bytes */
+#define MAX_RESPONSE (16u << 20) /* output of Slurm's commands, bytes */
 #define MAX_RULES_FILE (1u << 20) /* bytes */
 #define MAX_NEGLIGIBLE 0.01	  /* slowdowns up to this count as none */
 #define MAX_LEVELS 16		  /* of switches above leaf switches */
@@ -627,7 +627,7 @@ static int read_yaml(struct map *m, const char *path, struct np_err *err)
 	char name[64], next[64], *text, *part;
 	const char *at, *end;
 	size_t len;
-	int rc = np_slurm_text(path, MAX_ANSWER, &text, &len, err);
+	int rc = np_slurm_text(path, MAX_RESPONSE, &text, &len, err);
 	bool more;
 
 	if (rc)
@@ -727,16 +727,16 @@ static int take_above(struct map *m, char *text, struct np_err *err)
 }
 
 /* The current topology, by scontrol. */
-static int ask_topology(struct map *m, struct np_err *err)
+static int current_topology(struct map *m, struct np_err *err)
 {
 	static char *const argv[] = { "scontrol", "show", "topology", NULL };
-	char *text = malloc(MAX_ANSWER);
+	char *text = malloc(MAX_RESPONSE);
 	struct np_topo t = { .n = 0 };
 	int rc;
 
 	if (!text)
 		return np_errf(err, -ENOMEM, "out of memory");
-	if (cli_spawn(argv, SCONTROL_SEC, text, MAX_ANSWER))
+	if (cli_spawn(argv, SCONTROL_SEC, text, MAX_RESPONSE))
 		rc = np_errf(err, -ENODATA, "Slurm does not answer; describe "
 			     "the cluster with --leaves=64x32 or "
 			     "--topology=topology.conf");
@@ -756,7 +756,7 @@ static int ask_topology(struct map *m, struct np_err *err)
 }
 
 /* Processors of a node of this cluster, as most nodes have; 0: unknown. */
-static uint32_t ask_cpus(void)
+static uint32_t cluster_cpus(void)
 {
 	static char *const argv[] = { "sinfo", "-h", "-e", "-o", "%D %c",
 				      NULL };
@@ -918,12 +918,12 @@ static int make_partitions(struct cli_simulate *s)
  */
 static int read_cluster(struct cli_simulate *s)
 {
-	const struct cli_sim_ask *o = s->o;
+	const struct cli_sim_options *o = s->o;
 	struct np_err err = NP_ERR_INIT;
 	struct map m = { .n = 0 };
 	int rc = o->leaves ? make_leaves(&m, o->leaves, &err) :
 		 o->topology ? read_topology(&m, o->topology, &err) :
-			       ask_topology(&m, &err);
+			       current_topology(&m, &err);
 
 	if (!rc)
 		rc = build_leaves(s, &m, &err);
@@ -938,7 +938,7 @@ static int read_cluster(struct cli_simulate *s)
 	if (!o->cpus && s->log.max_nodes && s->log.max_procs)
 		s->cluster.cpus = s->log.max_procs / s->log.max_nodes;
 	if (!s->cluster.cpus && (o->last || (!o->leaves && !o->topology)))
-		s->cluster.cpus = ask_cpus();
+		s->cluster.cpus = cluster_cpus();
 	if (!s->cluster.cpus)
 		s->cluster.cpus = 1;
 	if (s->cluster.cpus > NP_SIM_MAX_CPUS)
@@ -1079,12 +1079,12 @@ static int ask_shares(struct cli_simulate *s, struct np_err *err)
 {
 	static char *const argv[] = { "sshare", "-a", "--parsable2",
 				      "--format=Account,User,RawShares", NULL };
-	char *text = malloc(MAX_ANSWER);
+	char *text = malloc(MAX_RESPONSE);
 	int rc = 0;
 
 	if (!text)
 		return np_errf(err, -ENOMEM, "out of memory");
-	if (cli_spawn(argv, SCONTROL_SEC, text, MAX_ANSWER))
+	if (cli_spawn(argv, SCONTROL_SEC, text, MAX_RESPONSE))
 		cli_warn_line("sshare does not answer: all users count as "
 			      "having equal shares", NULL);
 	else
@@ -1102,7 +1102,7 @@ static int read_shares(struct cli_simulate *s)
 	int rc = 0;
 
 	if (path) {
-		rc = np_slurm_text(path, MAX_ANSWER, &text, &len, &err);
+		rc = np_slurm_text(path, MAX_RESPONSE, &text, &len, &err);
 		if (!rc) {
 			rc = parse_sshare(s, text, path, &err);
 			free(text);
@@ -1582,7 +1582,7 @@ static void take_table(const struct cli_simulate *s, struct np_slowdowns *to,
  * Predict as the placement plugin does, with its checks of each profile; or with
  * the predictions that it does not act on because they are uncertain.
  */
-static int ask_catalog(struct cli_simulate *s, const struct np_conf *conf,
+static int predict_from_catalog(struct cli_simulate *s, const struct np_conf *conf,
 		       const char *cluster, bool uncertain_too,
 		       struct np_slowdowns *to)
 {
@@ -1616,7 +1616,7 @@ static int ask_catalog(struct cli_simulate *s, const struct np_conf *conf,
 }
 
 /* Predictions from the profiles in the store, on the newest calibration. */
-static int ask_store(struct cli_simulate *s)
+static int predict_from_store(struct cli_simulate *s)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_calibration cal;
@@ -1643,9 +1643,9 @@ static int ask_store(struct cli_simulate *s)
 	if (rc < 0)
 		rc = new_slowdowns(s, &s->slowdowns);
 	if (rc < 0)
-		rc = ask_catalog(s, &conf, cluster, false, s->known);
+		rc = predict_from_catalog(s, &conf, cluster, false, s->known);
 	return rc >= 0 ? rc :
-			 ask_catalog(s, &conf, cluster, true, s->slowdowns);
+			 predict_from_catalog(s, &conf, cluster, true, s->slowdowns);
 }
 
 /* Profiles of jobs: by rules, by --mix, or by the names of the jobs. */
@@ -1658,7 +1658,7 @@ static int make_profiles(struct cli_simulate *s)
 	if (rc < 0 && s->o->mix)
 		rc = parse_mix(s, &mix);
 	if (rc < 0)
-		rc = s->o->pairs ? read_pairs(s) : ask_store(s);
+		rc = s->o->pairs ? read_pairs(s) : predict_from_store(s);
 	if (rc < 0 && s->o->rules)
 		apply_rules(s, &rules);
 	else if (rc < 0 && !s->o->mix)
@@ -1938,7 +1938,7 @@ static const struct row {
 	{ "Jobs held", "jobs_held", U_COUNT, AT(held) },
 	{ "Held over 10 min", "jobs_held_long", U_COUNT, AT(held_long) },
 	{ "Held longest", "held_longest_sec", U_SEC, AT(held_longest_sec) },
-	{ "Released at MaxDefer", "jobs_released", U_COUNT, AT(let_go) },
+	{ "Released at MaxDefer", "jobs_released", U_COUNT, AT(released) },
 	{ "Started by backfill", "backfill_starts", U_COUNT,
 	  AT(backfill_starts) },
 };
@@ -2469,7 +2469,7 @@ static bool go_on(void *arg, size_t ended)
 }
 
 /* --events: print one line for each start. */
-static void log_start(void *arg, uint32_t job, const struct np_sim_outcome *fate,
+static void log_start(void *arg, uint32_t job, const struct np_sim_outcome *outcome,
 		      const uint32_t *node, size_t n)
 {
 	const struct progress *p = arg;
@@ -2481,13 +2481,13 @@ static void log_start(void *arg, uint32_t job, const struct np_sim_outcome *fate
 		fprintf(s->events, "_%u", s->log.job[job].task);
 	fprintf(s->events, "|%lld|%lld|%lld|%s|%s|%u|",
 		(long long)s->job[job].submit_sec,
-		(long long)fate->eligible_sec, (long long)fate->start_sec,
-		fate->how == NP_SIM_MAIN ? "main" : "backfill",
-		fate->let_go	     ? "released at MaxDefer" :
-		fate->was_restricted ? "restricted" :
-		fate->was_held	     ? "held" :
+		(long long)outcome->eligible_sec, (long long)outcome->start_sec,
+		outcome->how == NP_SIM_MAIN ? "main" : "backfill",
+		outcome->released	     ? "released at MaxDefer" :
+		outcome->was_restricted ? "restricted" :
+		outcome->was_held	     ? "held" :
 				       "-",
-		fate->held_sec);
+		outcome->held_sec);
 	for (size_t i = 0; i < n; i++)
 		fprintf(s->events, "%s%u", i ? "," : "", node[i]);
 	fputc('\n', s->events);
@@ -2519,7 +2519,7 @@ static void add_summary(struct np_sim_summary *to,
 	MEAN(makespan_sec);
 	COUNT(held);
 	COUNT(held_long);
-	COUNT(let_go);
+	COUNT(released);
 	COUNT(was_restricted);
 	COUNT(limits);
 	COUNT(slowed);
@@ -2533,10 +2533,10 @@ static void add_summary(struct np_sim_summary *to,
 
 /* One policy with one seed. */
 static int simulate(struct cli_simulate *s, struct progress *p, size_t i,
-		    uint32_t seed, struct np_sim_outcome *fate)
+		    uint32_t seed, struct np_sim_outcome *outcome)
 {
 	struct cli_sim_policy *policy = &s->policy[i];
-	struct np_sim_input ask = {
+	struct np_sim_input input = {
 		.cluster = &s->cluster, .job = s->job, .n = s->log.n,
 		.scheduler = &s->o->scheduler, .slowdowns = s->slowdowns,
 		.known = s->known,
@@ -2551,15 +2551,15 @@ static int simulate(struct cli_simulate *s, struct progress *p, size_t i,
 	int rc;
 
 	p->policy = policy->name;
-	rc = np_simulate(&ask, fate, &counts, &err);
+	rc = np_simulate(&input, outcome, &counts, &err);
 	if (rc)
 		return cli_fail("%s", err.text);
 	/* Interrupted simulations still have results of the jobs that ended. */
 	s->stopped |= counts.stopped;
 	/* The same jobs under the first policy are the reference. */
-	rc = sim_summarise(&ask, fate, &counts, &sum);
+	rc = sim_summarise(&input, outcome, &counts, &sum);
 	if (!rc && i)
-		rc = sim_compare(&ask, s->without, fate, &policy->units);
+		rc = sim_compare(&input, s->without, outcome, &policy->units);
 	if (rc)
 		return cli_fail("out of memory");
 	add_summary(&policy->sum, &sum, seed);
@@ -2573,12 +2573,12 @@ static int simulate_all(struct cli_simulate *s)
 	struct progress p = {
 		.s = s, .parts = s->n_policies * s->o->seeds, .shown = -1,
 	};
-	struct np_sim_outcome *fate = calloc(s->log.n + 1, sizeof(*fate));
+	struct np_sim_outcome *outcome = calloc(s->log.n + 1, sizeof(*outcome));
 	int rc = -1;
 
-	s->without = calloc(s->log.n + 1, sizeof(*fate));
-	s->with = calloc(s->log.n + 1, sizeof(*fate));
-	if (!fate || !s->without || !s->with)
+	s->without = calloc(s->log.n + 1, sizeof(*outcome));
+	s->with = calloc(s->log.n + 1, sizeof(*outcome));
+	if (!outcome || !s->without || !s->with)
 		rc = cli_fail("out of memory");
 	for (uint32_t seed = 0; rc < 0 && !s->stopped && seed < s->o->seeds;
 	     seed++) {
@@ -2586,11 +2586,11 @@ static int simulate_all(struct cli_simulate *s)
 		sim_draw(s, seed);
 		for (size_t i = 0; rc < 0 && !interrupted &&
 		     i < s->n_policies; i++) {
-			rc = simulate(s, &p, i, seed, i ? fate : s->without);
+			rc = simulate(s, &p, i, seed, i ? outcome : s->without);
 			/* The last policy overwrites the ones before it. */
 			if (!seed && i)
-				memcpy(s->with, fate, s->log.n *
-				       sizeof(*fate));
+				memcpy(s->with, outcome, s->log.n *
+				       sizeof(*outcome));
 		}
 		s->stopped |= interrupted && p.part < p.parts;
 		s->seeds_done += rc < 0 && p.part >= s->n_policies;
@@ -2601,7 +2601,7 @@ static int simulate_all(struct cli_simulate *s)
 		    sim_gain(&s->policy[i].units, &s->policy[i].gain))
 			rc = cli_fail("out of memory");
 	show(&p, 100);
-	free(fate);
+	free(outcome);
 	return rc;
 }
 
@@ -2649,7 +2649,7 @@ static void release(struct cli_simulate *s)
 /* --set may be given several times. */
 static int add_setting(char *text, void *at, struct np_err *err)
 {
-	struct cli_sim_ask *o = at;
+	struct cli_sim_options *o = at;
 
 	if (o->n_settings == CLI_SIM_SETTINGS)
 		return np_errf(err, -EINVAL, "--set: more than %d",
@@ -2661,7 +2661,7 @@ static int add_setting(char *text, void *at, struct np_err *err)
 /* --order=priority, submit or fairshare. */
 static int take_order(char *text, void *at, struct np_err *err)
 {
-	struct cli_sim_ask *o = at;
+	struct cli_sim_options *o = at;
 
 	o->by_submission = !strcmp(text, "submit");
 	o->fair = !strcmp(text, "fairshare");
@@ -2672,7 +2672,7 @@ static int take_order(char *text, void *at, struct np_err *err)
 	return 0;
 }
 
-#define AT(member) offsetof(struct cli_sim_ask, member)
+#define AT(member) offsetof(struct cli_sim_options, member)
 static const struct np_option own[] = {
 	{ "swf", NP_OPTION_WORD, AT(swf) },
 	{ "sacct", NP_OPTION_WORD, AT(sacct) },
@@ -2706,7 +2706,7 @@ static const struct np_option own[] = {
 };
 
 /* Options that exclude or need each other. */
-static int check(const struct cli_cmd *self, const struct cli_sim_ask *o)
+static int check(const struct cli_cmd *self, const struct cli_sim_options *o)
 {
 	if (!!o->swf + !!o->sacct + !!o->last != 1)
 		return cli_usage(self, "simulate needs jobs: one of "
@@ -2727,29 +2727,29 @@ static int run_simulate(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct sigaction act = { .sa_handler = on_signal,
 				 .sa_flags = (int)SA_RESETHAND };
-	struct cli_sim_ask ask = { .seeds = 0 };
-	struct cli_simulate s = { .o = &ask };
+	struct cli_sim_options opt = { .seeds = 0 };
+	struct cli_simulate s = { .o = &opt };
 	struct cli_options o;
 	int rc;
 
 	/* Defaults, which the options then change. */
-	np_sim_scheduler_init(&ask.scheduler);
-	ask.scheduler.fair_half_life_sec = HALF_LIFE_SEC;
-	rc = cli_options_parse(self, argc, argv, &ask, &o);
+	np_sim_scheduler_init(&opt.scheduler);
+	opt.scheduler.fair_half_life_sec = HALF_LIFE_SEC;
+	rc = cli_options_parse(self, argc, argv, &opt, &o);
 	if (rc < 0)
-		rc = check(self, &ask);
+		rc = check(self, &opt);
 	if (rc >= 0)
 		return rc;
 	/* Without --mix nothing is random, so one seed is enough. */
-	if (!ask.seeds)
-		ask.seeds = ask.mix ? 5 : 1;
+	if (!opt.seeds)
+		opt.seeds = opt.mix ? 5 : 1;
 	rc = prepare(&s);
 	if (rc < 0) {
 		sigaction(SIGINT, &act, NULL); /* a second one ends us */
 		rc = simulate_all(&s);
 	}
 	if (s.events && fclose(s.events) && rc < 0)
-		rc = cli_fail("%s: %s", ask.events, strerror(errno));
+		rc = cli_fail("%s: %s", opt.events, strerror(errno));
 	if (rc < 0)
 		rc = o.plot ? sim_plot(&s, o.plot) :
 		     o.format ? sim_data(&s, o.format) : sim_text(&s);

@@ -549,7 +549,7 @@ long cli_places_compare(const struct cli_places *p, const struct np_topo *t,
 struct matrix {
 	char **node; /* by rank; NULL: its probe has not reported yet */
 	double *sec; /* n * n latencies, seconds; NaN: not measured */
-	size_t n, handshakes, byes;
+	size_t n, handshakes, n_finished;
 	bool no_memory;
 	char note[NP_REPORT_TEXT];
 };
@@ -587,7 +587,7 @@ static void on_report(const struct np_report *r, void *arg)
 		strcpy(m->note, r->note);
 		break;
 	case NP_REPORT_BYE:
-		m->byes++;
+		m->n_finished++;
 		break;
 	default:
 		break;
@@ -632,7 +632,7 @@ static int watch(struct np_helper_step *step, struct matrix *m,
 		read_more(step, m, POLL_SEC);
 	if (m->no_memory)
 		return np_errf(err, -ENOMEM, "out of memory");
-	if (m->byes == m->n && !m->note[0])
+	if (m->n_finished == m->n && !m->note[0])
 		return 0;
 	np_helper_cause(step, cause, sizeof(cause));
 	return np_errf(err, -EPIPE, "the measurement ended early: %s",
@@ -642,7 +642,7 @@ static int watch(struct np_helper_step *step, struct matrix *m,
 /* End the step if it still runs. */
 static void stop_step(struct np_helper_step *step, struct matrix *m)
 {
-	struct np_helper_end end = { .asked_sec = np_mono_sec() };
+	struct np_helper_end end = { .requested_sec = np_mono_sec() };
 	int sig = SIGUSR1;
 
 	while (!np_helper_reap(step) && sig >= 0) {
@@ -665,7 +665,7 @@ static int run_step(struct cli_alloc *at, const struct options *o,
 	struct np_args args;
 	int rc;
 
-	m->handshakes = m->byes = 0;
+	m->handshakes = m->n_finished = 0;
 	at->conf.per_node = 1;
 	np_helper_cmd_impact(&args, &at->job, &at->conf, at->nodes, at->n_nodes);
 	np_args_add(&args, "--matrix=%u", o->times);
@@ -734,10 +734,11 @@ static int measure(const struct options *o, struct cli_places *p,
 /* ---- Slurm's topology ---- */
 
 /* Slurm's topology, from a file or scontrol; no topology is no error. */
-static int ask_slurm(const struct options *o, struct np_topo *t,
-		     struct np_err *err)
+static int read_slurm(const struct options *o, struct np_topo *t,
+		      struct np_err *err)
 {
-	static char *const ask[] = { "scontrol", "show", "topology", NULL };
+	static char *const show_topology[] = { "scontrol", "show", "topology",
+					       NULL };
 	char *text = NULL;
 	size_t len;
 	int rc = 0;
@@ -749,7 +750,7 @@ static int ask_slurm(const struct options *o, struct np_topo *t,
 		if (!text)
 			return np_errf(err, -ENOMEM, "out of memory");
 		/* Without a topology there is nothing to compare with. */
-		if (cli_spawn(ask, 10, text, MAX_TOPOLOGY))
+		if (cli_spawn(show_topology, 10, text, MAX_TOPOLOGY))
 			text[0] = '\0';
 	}
 	if (!rc)
@@ -984,7 +985,7 @@ static int show(const struct options *o, struct cli_places *p)
 	struct np_err err = NP_ERR_INIT;
 	struct np_topo t = { NULL, 0 };
 	struct comparison v = { .p = p, .t = &t };
-	int rc = ask_slurm(o, &t, &err);
+	int rc = read_slurm(o, &t, &err);
 	long misplaced = -1;
 
 	if (rc)

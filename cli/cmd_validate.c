@@ -714,7 +714,7 @@ static void drain(struct np_helper_step *step)
 /* End a step that is still running: by SIGTERM, and later by SIGKILL. */
 static void end_step(struct np_helper_step *step)
 {
-	struct np_helper_end end = { .asked_sec = np_mono_sec() };
+	struct np_helper_end end = { .requested_sec = np_mono_sec() };
 	int sig = SIGTERM;
 
 	while (!np_helper_reap(step) && sig >= 0) {

@@ -82,7 +82,8 @@ release_pending(const struct np_job_snapshot *v, bool dry_run, size_t *n)
 }
 
 /* All that placement leaves in a running job is the annotation. */
-static int release_running(const struct np_answers *a, bool dry_run, size_t *n)
+static int release_running(const struct np_ctld_info *a, bool dry_run,
+			   size_t *n)
 {
 	int failed = 0;
 
@@ -104,7 +105,7 @@ static int release_running(const struct np_answers *a, bool dry_run, size_t *n)
 	return failed;
 }
 
-static int release_all(const struct np_answers *a,
+static int release_all(const struct np_ctld_info *a,
 		       const struct np_job_snapshot *v, bool dry_run)
 {
 	size_t n = 0;
@@ -122,13 +123,13 @@ static int release(bool dry_run)
 	struct np_err err = NP_ERR_INIT;
 	struct np_job_cache *cache = NULL;
 	struct np_place_conf off;
-	struct np_answers a = { NULL };
+	struct np_ctld_info a = { NULL };
 	struct np_cluster_map *map = NULL;
 	struct np_job_snapshot v = { NULL };
 	int rc, failed;
 
 	np_place_conf_init(&off);
-	rc = np_answers_load(&a, &err);
+	rc = np_ctld_info_load(&a, &err);
 	if (!rc)
 		rc = np_cluster_map_make(NULL, a.nodes, a.parts, a.topology,
 					 false, &map, &err);
@@ -141,7 +142,7 @@ static int release(bool dry_run)
 	np_job_snapshot_free(&v);
 	np_job_cache_free(cache);
 	np_cluster_map_unref(map);
-	np_answers_free(&a);
+	np_ctld_info_free(&a);
 	return failed;
 }
 

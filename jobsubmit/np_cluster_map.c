@@ -611,8 +611,8 @@ int np_cluster_map_parse(const struct np_cluster_map *s, const char *hosts,
  * The same for a list from Slurm, which may have up to NP_HOSTLIST_MAX names of
  * nodes that do not exist yet.
  */
-static int site_parse_long(const struct np_cluster_map *s, const char *hosts,
-			   uint64_t *nodes)
+static int parse_slurm_list(const struct np_cluster_map *s, const char *hosts,
+			    uint64_t *nodes)
 {
 	return parse_list(s, hosts, NP_HOSTLIST_MAX, nodes);
 }
@@ -1001,7 +1001,7 @@ static int add_leaf(struct np_cluster_map *s, struct leaves *l,
 {
 	size_t rail = 0;
 
-	if (site_parse_long(s, from->nodes, l->bits)) {
+	if (parse_slurm_list(s, from->nodes, l->bits)) {
 		np_errf(&s->warning, 0, "topology: leaf switch %.64s is "
 			"ignored: \"%.80s\" is no list of nodes", from->name,
 			from->nodes);
@@ -1035,7 +1035,7 @@ static int add_rail(struct np_cluster_map *s, struct leaves *l,
 			continue;
 		if (i < line)
 			return 0;
-		if (!site_parse_long(s, rails->leaf[i].nodes, more))
+		if (!parse_slurm_list(s, rails->leaf[i].nodes, more))
 			np_bits_or(l->bits, more, s->words);
 	}
 	return append_leaf(s, l, from->name, from->rail);
@@ -1094,7 +1094,7 @@ static void list_rails(const struct np_cluster_map *s, struct leaves *l,
 		       const struct np_topo *rails, uint64_t *listed)
 {
 	for (size_t i = 0; i < rails->n; i++)
-		if (!site_parse_long(s, rails->leaf[i].nodes, l->bits))
+		if (!parse_slurm_list(s, rails->leaf[i].nodes, l->bits))
 			np_bits_or(listed, l->bits, s->words);
 }
 

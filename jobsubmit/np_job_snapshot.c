@@ -800,11 +800,11 @@ static int load_topologies(const partition_info_msg_t *parts, char **text,
 	       np_errf(err, -ENOMEM, "out of memory");
 }
 
-int np_answers_load(struct np_answers *a, struct np_err *err)
+int np_ctld_info_load(struct np_ctld_info *a, struct np_err *err)
 {
 	int rc;
 
-	*a = (struct np_answers){ NULL };
+	*a = (struct np_ctld_info){ NULL };
 	/* Jobs first: a job submitted meanwhile is in the journal of the last
 	   decision, while states of nodes should be as recent as possible. */
 	if (slurm_load_jobs(0, &a->jobs, SHOW_ALL))
@@ -819,17 +819,17 @@ int np_answers_load(struct np_answers *a, struct np_err *err)
 	else
 		rc = load_topologies(a->parts, &a->topology, err);
 	if (rc)
-		np_answers_free(a);
+		np_ctld_info_free(a);
 	return rc;
 }
 
-void np_answers_free(struct np_answers *a)
+void np_ctld_info_free(struct np_ctld_info *a)
 {
 	np_free_jobs(a->jobs);
 	slurm_free_node_info_msg(a->nodes);
 	slurm_free_partition_info_msg(a->parts);
 	free(a->topology);
-	*a = (struct np_answers){ NULL };
+	*a = (struct np_ctld_info){ NULL };
 }
 
 /* Whether job_submit let the job start: it has an annotation, and no hold. */
@@ -854,8 +854,8 @@ static bool is_arrival(const slurm_job_info_t *j, int64_t since_sec,
 	       was_admitted(j);
 }
 
-int np_answers_arrivals(const struct np_answers *a, int64_t since_sec,
-			uint32_t *last_id, struct np_arrivals *out)
+int np_ctld_info_arrivals(const struct np_ctld_info *a, int64_t since_sec,
+			  uint32_t *last_id, struct np_arrivals *out)
 {
 	struct np_arrival *of = calloc((size_t)a->jobs->record_count + 1,
 				       sizeof(*of));
@@ -974,7 +974,8 @@ static int add_jobs(struct builder *m, const job_info_msg_t *jobs,
 	return 0;
 }
 
-int np_job_snapshot_make(const struct np_answers *a, struct np_cluster_map *map,
+int np_job_snapshot_make(const struct np_ctld_info *a,
+			 struct np_cluster_map *map,
 			 const struct np_app_index *index,
 			 const struct np_place_conf *conf,
 			 struct np_job_cache *cache,

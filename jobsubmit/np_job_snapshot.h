@@ -78,7 +78,7 @@ bool np_job_cache_ignores(const struct np_job_cache *m, uint32_t uid,
 /* ---- Loading from Slurm ---- */
 
 /* What Slurm says about its nodes, partitions, jobs and switches. */
-struct np_answers {
+struct np_ctld_info {
 	node_info_msg_t *nodes;
 	partition_info_msg_t *parts;
 	job_info_msg_t *jobs;
@@ -86,8 +86,8 @@ struct np_answers {
 };
 
 /* Load them by RPC, for the thread only. Returns 0 or -EIO with err. */
-int np_answers_load(struct np_answers *a, struct np_err *err);
-void np_answers_free(struct np_answers *a);
+int np_ctld_info_load(struct np_ctld_info *a, struct np_err *err);
+void np_ctld_info_free(struct np_ctld_info *a);
 
 /*
  * Find the submissions since since_sec that were not loaded before and that
@@ -95,8 +95,8 @@ void np_answers_free(struct np_answers *a);
  * id that was loaded before, 0 at first; set to the highest of these. Free
  * out->of. Returns 0 or -ENOMEM.
  */
-int np_answers_arrivals(const struct np_answers *a, int64_t since_sec,
-			uint32_t *last_id, struct np_arrivals *out);
+int np_ctld_info_arrivals(const struct np_ctld_info *a, int64_t since_sec,
+			  uint32_t *last_id, struct np_arrivals *out);
 
 /* ---- The job snapshot ---- */
 
@@ -146,7 +146,8 @@ struct np_job_snapshot {
  * since the last one. last_sec: time of the last decision, 0 if none. Free with
  * np_job_snapshot_free(). Returns 0 or -errno with err.
  */
-int np_job_snapshot_make(const struct np_answers *a, struct np_cluster_map *map,
+int np_job_snapshot_make(const struct np_ctld_info *a,
+			 struct np_cluster_map *map,
 			 const struct np_app_index *index,
 			 const struct np_place_conf *conf,
 			 struct np_job_cache *cache,

@@ -65,7 +65,7 @@ static int read_slurm_conf(struct np_controller *c, struct np_err *err)
 	slurm_conf_t *conf = NULL;
 	int rc;
 
-	if (c->asked_sec && np_mono_sec() - c->asked_sec < CONF_SEC)
+	if (c->conf_read_sec && np_mono_sec() - c->conf_read_sec < CONF_SEC)
 		return 0;
 	if (gethostname(c->host, sizeof(c->host) - 1))
 		return np_errf(err, -EAGAIN, "gethostname: %s",
@@ -76,7 +76,7 @@ static int read_slurm_conf(struct np_controller *c, struct np_err *err)
 	rc = np_controller_read_conf(c, conf, err);
 	np_free_conf(conf);
 	if (!rc)
-		c->asked_sec = np_mono_sec();
+		c->conf_read_sec = np_mono_sec();
 	return rc;
 }
 
@@ -630,7 +630,7 @@ struct np_placer {
 
 /* The working data of one pass. */
 struct pass {
-	struct np_answers answers;
+	struct np_ctld_info info;
 	struct np_arrivals arrivals;
 	uint32_t last_id; /* highest job id in the answers */
 	struct np_change *change;
@@ -748,16 +748,16 @@ static bool request_profiles(struct np_placer *c, const job_info_msg_t *jobs)
 /* Open the store, and request the profiles that the first decision needs. */
 static int open_store(struct np_placer *c, struct np_err *err)
 {
-	struct np_answers answers;
-	int rc = np_answers_load(&answers, err);
+	struct np_ctld_info info;
+	int rc = np_ctld_info_load(&info, err);
 
 	if (rc)
 		return rc;
 	rc = np_store_reader_open(c->store, &c->settings.conf,
 				  c->controller.cluster, err);
 	if (!rc)
-		request_profiles(c, answers.jobs);
-	np_answers_free(&answers);
+		request_profiles(c, info.jobs);
+	np_ctld_info_free(&info);
 	return rc;
 }
 
@@ -843,14 +843,14 @@ static int read_cluster(struct np_placer *c, struct pass *r, struct np_err *err)
 	int64_t last_sec = c->last_sec <= now_sec ? c->last_sec : 0;
 	struct np_err rails = NP_ERR_INIT;
 	struct np_cluster_map *map;
-	int rc = np_answers_load(&r->answers, err);
+	int rc = np_ctld_info_load(&r->info, err);
 
 	if (!rc)
-		rc = append_rails(conf, &r->answers.topology, &rails);
+		rc = append_rails(conf, &r->info.topology, &rails);
 	if (rc)
 		return rc;
-	rc = np_cluster_map_make(c->map, r->answers.nodes, r->answers.parts,
-				 r->answers.topology, c->controller.whole_nodes,
+	rc = np_cluster_map_make(c->map, r->info.nodes, r->info.parts,
+				 r->info.topology, c->controller.whole_nodes,
 				 &map, err);
 	if (rc)
 		return rc;
@@ -863,13 +863,13 @@ static int read_cluster(struct np_placer *c, struct pass *r, struct np_err *err)
 		np_errf(&r->trouble, -ENODATA, "Slurm knows no leaf switches: "
 			"placement needs topology/tree or topology/block");
 	r->last_id = c->last_id;
-	rc = np_answers_arrivals(&r->answers, now_sec - ARRIVAL_SEC,
-				 &r->last_id, &r->arrivals);
+	rc = np_ctld_info_arrivals(&r->info, now_sec - ARRIVAL_SEC, &r->last_id,
+				   &r->arrivals);
 	if (rc)
 		return rc;
 	/* Profiles of new applications are read before the next pass. */
-	r->known.more |= request_profiles(c, r->answers.jobs);
-	rc = np_job_snapshot_make(&r->answers, map, r->known.index,
+	r->known.more |= request_profiles(c, r->info.jobs);
+	rc = np_job_snapshot_make(&r->info, map, r->known.index,
 				  &conf->place, c->cache, r->change,
 				  r->n_changes, now_sec, last_sec, &r->jobs,
 				  err);
@@ -993,7 +993,7 @@ write_store(struct np_placer *c, struct pass *r, struct np_state *state)
 	struct np_pass_output l = {
 		.mode = file_mode(c),
 		.jobs = r->jobs,
-		.answers = r->answers,
+		.info = r->info,
 		.known = r->known,
 		.has_state = state,
 	};
@@ -1005,7 +1005,7 @@ write_store(struct np_placer *c, struct pass *r, struct np_state *state)
 		*state = (struct np_state){ .date = 0 };
 	}
 	r->jobs = (struct np_job_snapshot){ .map = NULL };
-	r->answers = (struct np_answers){ NULL };
+	r->info = (struct np_ctld_info){ NULL };
 	r->known = (struct np_known){ .more = r->known.more };
 	if (!np_store_reader_write(c->store, &l, &err))
 		return; /* the next pass reports it, if it persists */
@@ -1023,7 +1023,7 @@ static void release_pass(struct pass *r)
 	np_placement_free(r->placement);
 	np_job_snapshot_free(&r->jobs);
 	np_known_free(&r->known);
-	np_answers_free(&r->answers);
+	np_ctld_info_free(&r->info);
 	free(r->arrivals.of);
 	np_change_list_free(r->change, r->n_changes);
 }

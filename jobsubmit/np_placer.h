@@ -77,7 +77,7 @@ struct np_controller {
 	bool private_jobs;  /* PrivateData=jobs */
 	char cluster[256];
 	char host[256];
-	double asked_sec;   /* CLOCK_MONOTONIC, when slurm.conf was last read;
+	double conf_read_sec; /* CLOCK_MONOTONIC, when slurm.conf was last read;
 			       0: never */
 };
 
@@ -175,7 +175,8 @@ struct np_denied_logged {
  * authorised in between. Returns how many were logged.
  */
 size_t np_denied_log(const struct np_job_snapshot *v,
-		     const struct np_denials *d, struct np_denied_logged *told);
+		     const struct np_denials *d,
+		     struct np_denied_logged *logged);
 
 /* ---- state.json ---- */
 

@@ -149,7 +149,7 @@ static int id_of(const void *key, const void *item)
 
 /* Among the first n, find the runs that ended. runs[]: those that did not. */
 static int find_ended(struct np_accounting *p, size_t n, const bool *runs,
-		      const struct np_answers *a, int64_t now_sec)
+		      const struct np_ctld_info *a, int64_t now_sec)
 {
 	struct job **ended = calloc(n + 1, sizeof(*ended)), **at;
 	size_t n_ended = 0;
@@ -455,7 +455,7 @@ merge(struct np_accounting *p, const struct np_job_snapshot *v, bool *runs)
 
 int np_accounting_update(struct np_accounting *p,
 			 const struct np_job_snapshot *v,
-			 const struct np_answers *a, const struct np_slowdowns *t,
+			 const struct np_ctld_info *a, const struct np_slowdowns *t,
 			 const struct np_app_index *index,
 			 const char *store_dir, mode_t mode, struct np_err *err)
 {
@@ -841,7 +841,7 @@ static void do_write(void *arg)
 	if (l->mode != s->mode &&
 	    !np_state_set_mode(l->store, l->mode, &w->err))
 		s->mode = l->mode;
-	np_accounting_update(s->accounting, &l->jobs, &l->answers,
+	np_accounting_update(s->accounting, &l->jobs, &l->info,
 			     l->known.table, l->known.index, l->store, l->mode,
 			     &w->err);
 	if (l->has_state)
@@ -851,7 +851,7 @@ static void do_write(void *arg)
 static void free_left(struct np_pass_output *l)
 {
 	np_job_snapshot_free(&l->jobs);
-	np_answers_free(&l->answers);
+	np_ctld_info_free(&l->info);
 	np_known_free(&l->known);
 	if (l->has_state)
 		np_state_free(&l->state);

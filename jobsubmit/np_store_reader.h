@@ -116,7 +116,7 @@ struct np_pass_output {
 	char store[PATH_MAX];
 	mode_t mode; /* file permissions */
 	struct np_job_snapshot jobs;
-	struct np_answers answers;
+	struct np_ctld_info info;
 	struct np_known known;
 	struct np_state state;
 	bool has_state; /* whether to write state.json */
@@ -173,7 +173,7 @@ bool np_accounting_has_more(const struct np_accounting *p);
  */
 int np_accounting_update(struct np_accounting *p,
 			 const struct np_job_snapshot *v,
-			 const struct np_answers *a, const struct np_slowdowns *t,
+			 const struct np_ctld_info *a, const struct np_slowdowns *t,
 			 const struct np_app_index *index,
 			 const char *store_dir, mode_t mode,
 			 struct np_err *err);

@@ -61,11 +61,11 @@ struct agent {
 	bool is_copy;
 };
 
-static volatile sig_atomic_t stop_asked;
+static volatile sig_atomic_t stop_requested;
 
 static void on_signal(int sig)
 {
-	stop_asked |= sig != SIGCHLD; /* which only interrupts poll(2) */
+	stop_requested |= sig != SIGCHLD; /* which only interrupts poll(2) */
 }
 
 static bool probe_ended(struct agent *a)
@@ -89,7 +89,7 @@ static bool memory_is_short(struct agent *a)
 
 static bool must_end(struct agent *a)
 {
-	return stop_asked || np_watch_over(&a->watch) ||
+	return stop_requested || np_watch_over(&a->watch) ||
 	       (a->probe && probe_ended(a)) ||
 	       (a->fd >= 0 && memory_is_short(a));
 }
@@ -201,7 +201,7 @@ static void wait_for_copies(struct agent *a)
 {
 	for (size_t i = 0; i < a->n_copies; i++)
 		do {
-			if (stop_asked)
+			if (stop_requested)
 				kill(a->copy[i], SIGTERM);
 		} while (waitpid(a->copy[i], NULL, 0) < 0 && errno == EINTR);
 }

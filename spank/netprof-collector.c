@@ -62,7 +62,7 @@
 struct saver {
 	const struct np_conf *conf; /* Store, LibexecDir, MaxRuns; borrowed */
 	int fd; /* to poll(2) for POLLIN; -1: not connected */
-	uint32_t seq, answered; /* of the last request and of the last reply */
+	uint32_t seq, replied; /* of the last request and of the last reply */
 	int rc;			/* result in that reply */
 	char why[NP_ERR_LEN];	/* its text */
 	struct np_selection choice; /* its choice, if saver_select() asked */
@@ -87,19 +87,19 @@ struct collector {
 	/* CLOCK_MONOTONIC */
 	double start_sec, next_save_sec, next_neighbours_sec;
 	double request_sec; /* time of the first request that the saver has not
-			   * answered */
+			   * replied */
 	struct np_memory memory;
 	char short_why[NP_MEMORY_TEXT]; /* "": memory is not short */
 	bool neighbours_known; /* the last query succeeded */
 	bool ready_sent, srun_gone, logged; /* logged: one line is enough */
 };
 
-static volatile sig_atomic_t stop_asked;
+static volatile sig_atomic_t stop_requested;
 
 static void on_signal(int sig)
 {
 	(void)sig;
-	stop_asked = 1;
+	stop_requested = 1;
 }
 
 static void log_once(struct collector *c, const char *what, const char *cause)
@@ -314,7 +314,7 @@ static void take_reply(struct saver *s)
 	size_t n = np_saver_fields(s->text, s->head.len, field);
 
 	if (n == 3 && s->head.seq == s->seq) {
-		s->answered = s->seq;
+		s->replied = s->seq;
 		s->rc = (int)strtol(field[0], NULL, 10);
 		snprintf(s->why, sizeof(s->why), "%s", field[1]);
 		if (!s->rc && *field[2])
@@ -370,13 +370,13 @@ static int saver_wait(struct saver *s, int timeout_ms, struct np_err *err)
 {
 	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
 
-	while (s->answered != s->seq && s->fd >= 0)
+	while (s->replied != s->seq && s->fd >= 0)
 		if (wait_until(s->fd, POLLIN, until_sec))
 			saver_read(s);
 		else
 			return np_errf(err, -ETIMEDOUT, "%s does not answer",
 				       s->conf->store);
-	if (s->answered != s->seq)
+	if (s->replied != s->seq)
 		return np_errf(err, -EPIPE, "netprof-saver has ended");
 	return s->rc ? np_errf(err, s->rc, "%s", s->why) : 0;
 }
@@ -384,7 +384,7 @@ static int saver_wait(struct saver *s, int timeout_ms, struct np_err *err)
 /* ---- the record ---- */
 
 /* Date until which the step is known to have run. */
-static double seen_until(const struct collector *c)
+static double observed_until(const struct collector *c)
 {
 	double now = np_date_sec();
 
@@ -400,8 +400,8 @@ static int save(struct collector *c)
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
-	c->r->end = seen_until(c);
-	if (c->saver.answered == c->saver.seq)
+	c->r->end = observed_until(c);
+	if (c->saver.replied == c->saver.seq)
 		c->request_sec = np_mono_sec();
 	rc = saver_save(&c->saver, c->r, &err);
 	if (rc)
@@ -415,9 +415,9 @@ static void check_saver(struct collector *c)
 {
 	char why[PATH_MAX + 64];
 
-	if (c->saver.answered == c->saver.seq && c->saver.rc) {
+	if (c->saver.replied == c->saver.seq && c->saver.rc) {
 		log_once(c, "is not saved", c->saver.why);
-	} else if (c->saver.answered != c->saver.seq &&
+	} else if (c->saver.replied != c->saver.seq &&
 		   np_mono_sec() - c->request_sec > SILENT_SEC) {
 		snprintf(why, sizeof(why), "%s has not answered for %.0f s",
 			 c->conf.store, SILENT_SEC);
@@ -557,14 +557,14 @@ static bool is_too_short(struct collector *c)
 {
 	double until = c->start_sec + c->agents.after_sec, left;
 
-	while (!c->srun_gone && !stop_asked &&
+	while (!c->srun_gone && !stop_requested &&
 	       (left = until - np_mono_sec()) > 0) {
 		struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
 
 		if (poll(&p, 1, left > 60 ? 60000 : (int)(left * 1000) + 1) > 0)
 			read_srun(c);
 	}
-	return c->srun_gone || stop_asked;
+	return c->srun_gone || stop_requested;
 }
 
 /* Measurement intervals within the run, under one level after the other. */
@@ -578,13 +578,13 @@ static void begin_schedule(struct collector *c)
 }
 
 /* The saver looks into the store, and saves the record with its choice. */
-static int ask_for_level(struct collector *c, struct np_err *err)
+static int request_level(struct collector *c, struct np_err *err)
 {
 	double share = c->nodes.scope == NP_SCOPE_LEAF ?
 			       c->conf.calibrate_share : 0;
 	int rc;
 
-	c->r->end = seen_until(c);
+	c->r->end = observed_until(c);
 	c->r->intervals_nodes = (uint32_t)c->nodes.level.n;
 	rc = saver_select(&c->saver, c->r, np_step_nodes_scope(&c->nodes),
 			  c->nodes.level_nodes, share, np_date_sec(), err);
@@ -601,7 +601,7 @@ static void select_level(struct collector *c)
 	struct np_err err = NP_ERR_INIT;
 
 	c->request.level[0] = '\0';
-	if (ask_for_level(c, &err))
+	if (request_level(c, &err))
 		np_record_note(c->r, "no level was chosen: %s", err.text);
 	else
 		strcpy(c->request.level, choice->level);
@@ -626,7 +626,7 @@ static int save_first(struct collector *c, struct np_err *err)
 {
 	int rc;
 
-	c->r->end = seen_until(c);
+	c->r->end = observed_until(c);
 	c->request_sec = np_mono_sec();
 	c->next_save_sec = c->request_sec + SAVE_EVERY_SEC;
 	rc = saver_save(&c->saver, c->r, err);
@@ -669,8 +669,8 @@ static void query_neighbours(struct collector *c)
 	if (np_memory_short(&c->memory, NEIGHBOURS_BYTES, err.text))
 		np_record_note(c->r, "neighbours are not known: %s", err.text);
 	else if (np_neighbours_query(c->nodes.leaves, &c->nodes.step,
-				     seen_until(c), c->request.het_job_id, c->r,
-				     &err))
+				     observed_until(c), c->request.het_job_id,
+				     c->r, &err))
 		np_record_note(c->r, "neighbours are not known: %s", err.text);
 	else
 		c->neighbours_known = true;
@@ -735,7 +735,7 @@ static bool memory_is_short(struct collector *c)
 /* When memory is short the collector ends, so that the program gets it. */
 static void measure_step(struct collector *c)
 {
-	while (!c->srun_gone && !stop_asked && !memory_is_short(c)) {
+	while (!c->srun_gone && !stop_requested && !memory_is_short(c)) {
 		wait_for_events(c, next_wake_sec(c));
 		tick(c);
 	}
@@ -749,7 +749,7 @@ static void measure_step(struct collector *c)
 /* The level's processes get no signal unless they do not end when asked to. */
 static void end_level(struct collector *c)
 {
-	struct np_helper_end end = { .asked_sec = np_mono_sec() };
+	struct np_helper_end end = { .requested_sec = np_mono_sec() };
 	int sig = 0;
 
 	while (np_agents_end(&c->agents, sig),

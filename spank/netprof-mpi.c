@@ -40,7 +40,7 @@ static bool read_reply(int fd, char mpi[NP_MPI_TEXT])
 }
 
 /* However long the saver takes: this process is killed when the step ends. */
-static bool ask_saver(const char *file, char mpi[NP_MPI_TEXT])
+static bool identify_by_saver(const char *file, char mpi[NP_MPI_TEXT])
 {
 	uid_t taken;
 	int fd = np_saver_find(&taken);
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	p = (struct pollfd){ .fd = w.fd, .events = POLLIN };
 	for (int ms = 0; ms <= LONGEST_MS && !poll(&p, 1, ms) &&
 	     !np_watch_over(&w); ms = ms ? 2 * ms : 1000) {
-		if (!np_mpi_find((pid_t)pid, ask_saver, mpi))
+		if (!np_mpi_find((pid_t)pid, identify_by_saver, mpi))
 			mpi[0] = '\0';
 		if (strcmp(mpi, reported)) {
 			/* A single write, because the probe writes there, too. */

@@ -572,12 +572,12 @@ void np_registry_set_leaf(struct np_registry *p, size_t member,
 	p->agent[member]->nic = nic;
 }
 
-void np_registry_ask(struct np_registry *p, size_t member, size_t n)
+void np_registry_request_copies(struct np_registry *p, size_t member, size_t n)
 {
 	struct agent *a = p->agent[member];
 	char line[NP_RENDEZVOUS_COOKIE + sizeof(" more\n")];
 
-	a->info.asked = true;
+	a->info.copies_requested = true;
 	snprintf(line, sizeof(line), "%s more\n", p->rendezvous.collector_cookie);
 	for (size_t i = 0; i < n; i++)
 		np_peer_say(&a->link, line);
@@ -997,7 +997,7 @@ static const char *mpi_of_step(const struct np_registry *registry)
 }
 
 /* Request copies until each node has one agent per rail. */
-static void ask_for_copies(struct np_agents *a)
+static void request_copies(struct np_agents *a)
 {
 	size_t member[NP_REGISTRY_MAX];
 	size_t n = list_waiting(a, NP_AGENT_PROBE, member);
@@ -1010,11 +1010,12 @@ static void ask_for_copies(struct np_agents *a)
 						  rail) -
 			      1;
 
-		if (info->asked || !more || !find_rail(a, member, i, &own) ||
+		if (info->copies_requested || !more ||
+		    !find_rail(a, member, i, &own) ||
 		    own.leaf != rail[0].leaf ||
 		    a->expected + more > NP_RENDEZVOUS_MAX_NODES)
 			continue;
-		np_registry_ask(a->registry, member[i], more);
+		np_registry_request_copies(a->registry, member[i], more);
 		a->expected += more;
 	}
 }
@@ -1036,7 +1037,7 @@ static void tick_probes(struct np_agents *a)
 
 	if (a->probes_dispatched || !here)
 		return;
-	ask_for_copies(a);
+	request_copies(a);
 	if (here < 2)
 		return;
 	if (isnan(a->first_sec))

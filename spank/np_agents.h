@@ -136,7 +136,7 @@ struct np_agent_info {
 	char memory[NP_MEMORY_TEXT]; /* why it left for want of memory; "" */
 	bool here;   /* waits to be dispatched */
 	bool called, gone; /* was dispatched; its connection is closed */
-	bool asked;	   /* for copies of itself */
+	bool copies_requested; /* of this agent, on its node */
 	bool other_rail;   /* another agent of its node was dispatched first,
 			    * for another rail */
 	uint32_t rank; /* among the dispatched agents of its kind */
@@ -194,7 +194,7 @@ void np_registry_set_leaf(struct np_registry *p, size_t member,
 			  const char *leaf, const char *nic);
 
 /* Request that a waiting agent makes n copies of itself. */
-void np_registry_ask(struct np_registry *p, size_t member, size_t n);
+void np_registry_request_copies(struct np_registry *p, size_t member, size_t n);
 
 /*
  * Dispatch n waiting agents as one group to run command: variables, the path of

@@ -188,7 +188,7 @@ static char *job_topology(uint32_t job_id)
  * plugin that reads a block topology cannot be loaded into programs other than
  * Slurm's own, because it needs more symbols than libslurm exports.
  */
-static int ask_scontrol(const char *name, char **text)
+static int run_scontrol(const char *name, char **text)
 {
 	size_t size = 0;
 	ssize_t got;
@@ -215,7 +215,7 @@ static int load_text(const char *name, char **text, struct np_err *err)
 	if (NP_TOPO_ENDS_CLIENTS || np_load_topo(&msg, name)) {
 		int error = errno;
 
-		return !ask_scontrol(name, text) ? 0 :
+		return !run_scontrol(name, text) ? 0 :
 		       np_errf(err, -EIO, "slurmctld did not report the "
 			       "topology: %s", slurm_strerror(error));
 	}

@@ -172,7 +172,7 @@ enum np_launch_decision np_launch_decide(struct np_step_context *f,
 {
 	struct np_launch_request *o = &f->step;
 
-	if (f->helper_step || (!f->asked && !(f->env_app && *f->env_app)))
+	if (f->helper_step || (!f->requested && !(f->env_app && *f->env_app)))
 		return NP_LAUNCH_IGNORE;
 	if (f->interactive)
 		return np_errf(why, NP_LAUNCH_SKIP,

@@ -58,7 +58,7 @@ struct np_launch_request {
 /* Step context.  All pointers are borrowed, and NULL where unset. */
 struct np_step_context {
 	bool helper_step;     /* NETPROF_SIDE is set: a helper step */
-	bool asked;	      /* --netprofile was given */
+	bool requested;	      /* --netprofile was given */
 	bool interactive;     /* the step that salloc starts for its shell */
 	const char *app;      /* argument of --netprofile */
 	const char *env_app;  /* NETPROF_APP */

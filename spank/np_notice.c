@@ -110,7 +110,7 @@ static bool is_readable(int fd, int timeout_ms)
 }
 
 /* True for any reply but that of a lost file server, which has an errno. */
-static bool ask_saver(int fd, const char *dir, int timeout_ms)
+static bool responds_to_saver(int fd, const char *dir, int timeout_ms)
 {
 	char *msg = NULL, reply[sizeof(struct np_saver_head) + 2];
 	long len = np_saver_pack(NP_SAVER_CHECK, 1, &dir, 1, &msg);
@@ -137,9 +137,9 @@ static void open_dir(const char *dir, int answer)
 	_exit(write(NP_ARRAY_SIZE(keep) - 1, "", 1) != 1);
 }
 
-static bool ask_child(const char *dir, int timeout_ms)
+static bool responds_to_child(const char *dir, int timeout_ms)
 {
-	bool answers;
+	bool responds;
 	int end[2];
 	pid_t pid;
 	char c;
@@ -150,21 +150,21 @@ static bool ask_child(const char *dir, int timeout_ms)
 	if (!pid)
 		open_dir(dir, end[1]);
 	close(end[1]);
-	answers = pid > 0 && is_readable(end[0], timeout_ms) &&
+	responds = pid > 0 && is_readable(end[0], timeout_ms) &&
 		  read(end[0], &c, 1) == 1;
 	close(end[0]);
-	return answers;
+	return responds;
 }
 
-bool np_dir_answers(const char *dir, int timeout_ms)
+bool np_dir_responds(const char *dir, int timeout_ms)
 {
 	uid_t taken;
 	int fd = np_saver_find(&taken);
-	bool answers;
+	bool responds;
 
 	if (fd < 0)
-		return !np_saver_in_job() && ask_child(dir, timeout_ms);
-	answers = ask_saver(fd, dir, timeout_ms);
+		return !np_saver_in_job() && responds_to_child(dir, timeout_ms);
+	responds = responds_to_saver(fd, dir, timeout_ms);
 	close(fd);
-	return answers;
+	return responds;
 }

@@ -22,6 +22,6 @@ void np_notice(const char *store, const char *fmt, ...)
  * Can the directory be opened, or is the attempt refused, within timeout_ms?
  * False also where no other process can find out.
  */
-bool np_dir_answers(const char *dir, int timeout_ms);
+bool np_dir_responds(const char *dir, int timeout_ms);
 
 #endif

@@ -420,7 +420,7 @@ static void announce_tracing(int ac, char **av)
 		return;
 	if (!rc)
 		rc = describe_tracing(&t, &err);
-	if (!rc && !np_dir_answers(t.dir, TRACE_WAIT_MS))
+	if (!rc && !np_dir_responds(t.dir, TRACE_WAIT_MS))
 		rc = np_errf(&err, -ETIMEDOUT, "%s does not answer within %d "
 			     "ms", t.dir, TRACE_WAIT_MS);
 	if (!rc)
@@ -462,7 +462,7 @@ static void gather_context(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 	srun[len > 0 ? len : 0] = '\0';
 	*f = (struct np_step_context){
 		.helper_step = getenv(NP_HELPER_ENV) != NULL,
-		.asked = given.profile,
+		.requested = given.profile,
 		.app = given.app[0] ? given.app : NULL,
 		.env_app = getenv("NETPROF_APP"),
 		.period = given.period[0] ? given.period : NULL,

@@ -67,8 +67,8 @@ struct loudness {
 	double feel[NP_CONFLICT_MAX_PROFILES];
 };
 
-static int ask(void *arg, uint32_t victim, uint32_t co,
-	       enum np_contact contact, double *slowdown)
+static int slowdown_of(void *arg, uint32_t victim, uint32_t co,
+		       enum np_contact contact, double *slowdown)
 {
 	static const double sharing[] = { 1.5, 1, .5 };
 	const struct loudness *l = arg;
@@ -80,7 +80,7 @@ static int ask(void *arg, uint32_t victim, uint32_t co,
 struct np_slowdowns *bench_slowdowns(const struct bench_mix *m)
 {
 	static struct loudness l;
-	struct np_oracle o = { ask, &l };
+	struct np_oracle o = { slowdown_of, &l };
 	struct np_conflict *c = np_conflict_new(&o);
 	struct np_slowdowns *t;
 	struct np_err err;

@@ -156,11 +156,11 @@ void ctld_end_jobs(void)
 	}
 }
 
-const struct np_answers *ctld_answers(void)
+const struct np_ctld_info *ctld_info(void)
 {
-	static struct np_answers a;
+	static struct np_ctld_info a;
 
-	a = (struct np_answers){ .nodes = &nodes, .parts = &parts,
+	a = (struct np_ctld_info){ .nodes = &nodes, .parts = &parts,
 				 .jobs = &jobs, .topology = topology };
 	return &a;
 }

@@ -24,7 +24,7 @@ uint32_t ctld_make_array(uint32_t n, uint32_t *id);
 void ctld_end_jobs(void);
 
 /* As of now; borrowed. */
-const struct np_answers *ctld_answers(void);
+const struct np_ctld_info *ctld_info(void);
 
 /* One of the partitions whose mode the mix has, drawn. */
 char *ctld_partition(const struct bench_mix *m);

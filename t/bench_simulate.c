@@ -23,7 +23,7 @@
 #define MOST_ENFORCED 10000 /* without the second argument; a decision costs */
 #define MOST_SEC 300
 #define MOST_BYTES (1u << 30)
-#define LOAD 0.85 /* of all nodes that jobs ask for */
+#define LOAD 0.85 /* of all nodes that jobs input for */
 
 static struct np_leaves *make_leaves(void)
 {
@@ -86,29 +86,29 @@ static double memory(void)
 	return 1024.0 * (double)use.ru_maxrss;
 }
 
-static double simulate(const struct np_sim_input *ask, const char *what,
+static double simulate(const struct np_sim_input *input, const char *what,
 		       double before_sec)
 {
-	struct np_sim_outcome *fate = calloc(ask->n, sizeof(*fate));
+	struct np_sim_outcome *outcome = calloc(input->n, sizeof(*outcome));
 	struct bench_span begin = bench_now(), took;
 	struct np_sim_counts c;
 	struct np_err err;
 	double wait = 0;
 
-	bench_must(np_simulate(ask, fate, &c, &err), &err);
+	bench_must(np_simulate(input, outcome, &c, &err), &err);
 	took = bench_since(begin);
-	for (size_t i = 0; i < ask->n; i++)
-		if (fate[i].start_sec >= 0)
-			wait += (double)(fate[i].start_sec -
-					 fate[i].eligible_sec);
-	printf("%-8s %8zu jobs %8.2f s CPU %7.1f us a job", what, ask->n,
-	       took.cpu_sec, 1e6 * took.cpu_sec / (double)ask->n);
+	for (size_t i = 0; i < input->n; i++)
+		if (outcome[i].start_sec >= 0)
+			wait += (double)(outcome[i].start_sec -
+					 outcome[i].eligible_sec);
+	printf("%-8s %8zu jobs %8.2f s CPU %7.1f us a job", what, input->n,
+	       took.cpu_sec, 1e6 * took.cpu_sec / (double)input->n);
 	if (before_sec > 0)
 		printf("  growth n^%.2f", log10(took.cpu_sec / before_sec));
 	printf("  %zu decisions, mean wait %.0f s, %.0f MB\n", c.decisions,
-	       wait / (double)ask->n, 1e-6 * memory());
+	       wait / (double)input->n, 1e-6 * memory());
 	fflush(stdout);
-	free(fate);
+	free(outcome);
 	return took.cpu_sec;
 }
 
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 	struct np_sim_policy enforce = { .mode = NP_MODE_ENFORCE,
 					 .interval_sec = 2 };
 	struct np_sim_scheduler scheduler;
-	struct np_sim_input ask = { .cluster = &cluster,
+	struct np_sim_input input = { .cluster = &cluster,
 				    .scheduler = &scheduler,
 				    .slowdowns =
 					    bench_slowdowns(&bench_mixes[0]) };
@@ -143,21 +143,21 @@ int main(int argc, char **argv)
 	np_sim_scheduler_init(&scheduler);
 	np_policy_init(&enforce.policy);
 	job = calloc(most, sizeof(*job));
-	ask.job = job;
-	for (ask.n = 1000; ask.n <= most; ask.n *= 10) {
-		make_jobs(job, ask.n);
-		ask.policy = NULL;
-		off = simulate(&ask, "off", off);
-		ask.policy = &enforce;
-		if (ask.n <= enforced)
-			on = simulate(&ask, "enforce", on);
+	input.job = job;
+	for (input.n = 1000; input.n <= most; input.n *= 10) {
+		make_jobs(job, input.n);
+		input.policy = NULL;
+		off = simulate(&input, "off", off);
+		input.policy = &enforce;
+		if (input.n <= enforced)
+			on = simulate(&input, "enforce", on);
 	}
 	good = off <= MOST_SEC && memory() <= MOST_BYTES;
 	if (!good)
 		printf("  too much: at most %d s of CPU time without placement, "
 		       "and 1 GiB\n", MOST_SEC);
 	free(job);
-	np_slowdowns_unref(ask.slowdowns);
+	np_slowdowns_unref(input.slowdowns);
 	np_leaves_unref(cluster.leaves);
 	return !good;
 }

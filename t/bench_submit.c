@@ -158,7 +158,7 @@ struct spans {
 /* One round of the thread.  Returns how many updates it would send. */
 static size_t decide(struct bench *b, const struct spans *t, size_t i)
 {
-	const struct np_answers *a = ctld_answers();
+	const struct np_ctld_info *a = ctld_info();
 	struct bench_span begin = bench_now();
 	struct np_placement *p;
 	struct np_cluster_map *map;
@@ -263,7 +263,7 @@ static void set_up(struct bench *b, const struct bench_mix *m)
 
 static void view_of(struct bench *b, struct np_job_snapshot *v)
 {
-	const struct np_answers *a = ctld_answers();
+	const struct np_ctld_info *a = ctld_info();
 	struct np_err err;
 
 	bench_must(np_job_snapshot_make(a, b->map, b->index, &b->conf.place,
@@ -276,7 +276,7 @@ static void view_of(struct bench *b, struct np_job_snapshot *v)
 static void end_all(struct bench *b)
 {
 	struct bench_span *t = calloc(BENCH_RUNNING + 1, sizeof(*t)), begin;
-	const struct np_answers *a = ctld_answers();
+	const struct np_ctld_info *a = ctld_info();
 	char dir[] = "/tmp/bench_submit.XXXXXX", rm[64];
 	struct np_err err = { "out of memory" };
 	struct np_accounting *history = NULL;
@@ -446,7 +446,7 @@ static void look_at_changes(struct bench *b, uint32_t records, size_t bytes,
 		struct np_job_snapshot v;
 		struct np_err err;
 
-		bench_must(np_job_snapshot_make(ctld_answers(), b->map,
+		bench_must(np_job_snapshot_make(ctld_info(), b->map,
 						b->index, &b->conf.place,
 						b->cache, c, NP_ARRAY_SIZE(c),
 						NOW, NOW - 2, &v, &err),

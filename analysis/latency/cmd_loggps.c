@@ -213,7 +213,7 @@ static int watch(struct run *r, struct np_err *err)
 static void stop(struct run *r)
 {
 	struct np_helper_step *step = &r->step;
-	struct np_helper_end end = { .asked_sec = np_mono_sec() };
+	struct np_helper_end end = { .requested_sec = np_mono_sec() };
 	int sig = r->over ? 0 : SIGUSR1;
 
 	while (!np_helper_reap(step) && sig >= 0) {

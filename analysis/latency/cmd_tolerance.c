@@ -143,22 +143,22 @@ struct options {
 
 /* Translates the request for parameter x into options of the model. */
 static void fill_options(struct options *o, int x,
-		    const struct request *ask, const uint32_t *node)
+		    const struct request *req, const uint32_t *node)
 {
 	*o = (struct options){
 		.opt = {
-			.net = ask->net, .cycle = &o->cycle,
+			.net = req->net, .cycle = &o->cycle,
 			.x = x == SWITCH_LATENCY ? NP_LOGGPS_L :
 						     (enum np_loggps_param)x,
-			.one_cpu = ask->serial, .one_link = ask->shared_links,
-			.overlap = ask->overlap,
-			.placed = { ask->topology, node, ask->wire_ns,
-				    ask->switch_ns, x == SWITCH_LATENCY },
+			.one_cpu = req->serial, .one_link = req->shared_links,
+			.overlap = req->overlap,
+			.placed = { req->topology, node, req->wire_ns,
+				    req->switch_ns, x == SWITCH_LATENCY },
 		},
 	};
-	if (ask->topology)
-		o->opt.net.L_ns = x == SWITCH_LATENCY ? ask->switch_ns :
-							  ask->wire_ns;
+	if (req->topology)
+		o->opt.net.L_ns = x == SWITCH_LATENCY ? req->switch_ns :
+							  req->wire_ns;
 }
 
 /* Reports the error rc of a computation. Returns -1 if there is none. */
@@ -172,13 +172,13 @@ static int report_error(const struct np_graph *g, int rc,
 
 /* Makes the function T(x) of parameter x. */
 static int contract(const struct np_graph *g, int x,
-		    const struct request *ask, const uint32_t *node,
+		    const struct request *req, const uint32_t *node,
 		    struct np_tolerance **t)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct options o;
 
-	fill_options(&o, x, ask, node);
+	fill_options(&o, x, req, node);
 	return report_error(g, np_tolerance_new(g, &o.opt, t, &err), &o, &err);
 }
 
@@ -193,24 +193,24 @@ static double round_up(double v)
 
 /* Range of the sweep, from the base of the parameter. */
 static double sweep_range(const struct program *t,
-		    const struct request *ask)
+		    const struct request *req)
 {
-	const struct parameter *of = &t->of[ask->sweep];
-	double limit = of->threshold[ask->n_shares - 1].limit - of->base;
+	const struct parameter *of = &t->of[req->sweep];
+	double limit = of->threshold[req->n_shares - 1].limit - of->base;
 
-	if (!isnan(ask->up_to_ns))
-		return ask->up_to_ns;
+	if (!isnan(req->up_to_ns))
+		return req->up_to_ns;
 	if (!(limit > 0) || !isfinite(limit))
-		return ask->sweep == NP_LOGGPS_G ? UNBOUNDED_NS_PER_BYTE :
+		return req->sweep == NP_LOGGPS_G ? UNBOUNDED_NS_PER_BYTE :
 						   UNBOUNDED_NS;
 	return round_up(1.2 * limit);
 }
 
 /* Computes the points of the table, and on request all critical values. */
 static int run_sweep(struct program *t, struct np_tolerance *f,
-		 const struct request *ask)
+		 const struct request *req)
 {
-	double base = t->of[ask->sweep].base, far = sweep_range(t, ask);
+	double base = t->of[req->sweep].base, far = sweep_range(t, req);
 	struct np_err err = NP_ERR_INIT;
 
 	for (size_t i = 0; i < SWEEP_POINTS; i++) {
@@ -220,7 +220,7 @@ static int run_sweep(struct program *t, struct np_tolerance *f,
 		np_tolerance_at(f, base + p->added, &p->run);
 	}
 	t->ns = t->point[0].run.ns;
-	if (ask->critical && np_tolerance_critical(f, base, base + far,
+	if (req->critical && np_tolerance_critical(f, base, base + far,
 						   &t->critical,
 						   &t->n_critical, &err))
 		return cli_fail("%s", err.text);
@@ -232,51 +232,51 @@ static int run_sweep(struct program *t, struct np_tolerance *f,
  * varied.
  */
 static int analyse_parameter(struct program *t, const struct np_graph *g,
-			     int x, const struct request *ask)
+			     int x, const struct request *req)
 {
 	const double base[N_PARAMETERS] = {
-		[NP_LOGGPS_L] = ask->topology ? ask->wire_ns : ask->net.L_ns,
-		[NP_LOGGPS_o] = ask->net.o_ns, [NP_LOGGPS_G] = ask->net.G_ns,
-		[SWITCH_LATENCY] = ask->switch_ns,
+		[NP_LOGGPS_L] = req->topology ? req->wire_ns : req->net.L_ns,
+		[NP_LOGGPS_o] = req->net.o_ns, [NP_LOGGPS_G] = req->net.G_ns,
+		[SWITCH_LATENCY] = req->switch_ns,
 	};
 	struct parameter *of = &t->of[x];
 	struct np_tolerance *f;
 	struct np_runtime r;
-	int rc = contract(g, x, ask, t->node, &f);
+	int rc = contract(g, x, req, t->node, &f);
 
 	if (rc >= 0)
 		return rc;
 	np_tolerance_at(f, base[x], &r);
 	of->base = base[x];
 	of->slope = r.right;
-	find_limits(f, base[x], ask->share, ask->n_shares, of->threshold);
-	if (x == ask->sweep)
-		rc = run_sweep(t, f, ask);
+	find_limits(f, base[x], req->share, req->n_shares, of->threshold);
+	if (x == req->sweep)
+		rc = run_sweep(t, f, req);
 	np_tolerance_free(f);
 	return rc;
 }
 
 /* Places ranks on nodes in order, per_node on each. */
 static int place_in_order(struct program *t,
-			  const struct request *ask)
+			  const struct request *req)
 {
-	uint32_t n = t->ranks, room = np_topology_nodes(ask->topology);
+	uint32_t n = t->ranks, room = np_topology_nodes(req->topology);
 
-	if ((n - 1) / ask->per_node >= room)
+	if ((n - 1) / req->per_node >= room)
 		return cli_fail("%s: %u ranks, %u on a node, are more than the "
-				"%u nodes of %s", t->file, n, ask->per_node,
-				room, ask->where);
+				"%u nodes of %s", t->file, n, req->per_node,
+				room, req->where);
 	t->node = calloc(n, sizeof(*t->node));
 	if (!t->node)
 		return cli_fail("out of memory");
 	for (uint32_t i = 0; i < n; i++)
-		t->node[i] = i / ask->per_node;
+		t->node[i] = i / req->per_node;
 	return -1;
 }
 
 /* There is no path between the trees of a topology. */
 static int check_paths(const struct np_graph *g, const struct program *t,
-		      const struct request *ask)
+		      const struct request *req)
 {
 	char from[256], to[256];
 
@@ -289,16 +289,16 @@ static int check_paths(const struct np_graph *g, const struct program *t,
 			if (op.kind != NP_OP_SEND)
 				continue;
 			np_graph_peer(g, r, i, &peer, &at);
-			if (np_topology_hops(ask->topology, t->node[r],
+			if (np_topology_hops(req->topology, t->node[r],
 					     t->node[peer]) ==
 			    NP_TOPOLOGY_APART)
 				return cli_fail("%s: rank %u sends to rank %u, "
 					"but no switch of %s is above both of "
 					"their nodes, %s and %s", t->file, r,
-					peer, ask->where,
-					np_topology_conf_node(&ask->read,
+					peer, req->where,
+					np_topology_conf_node(&req->read,
 						t->node[r], from, sizeof(from)),
-					np_topology_conf_node(&ask->read,
+					np_topology_conf_node(&req->read,
 						t->node[peer], to,
 						sizeof(to)));
 		}
@@ -307,14 +307,14 @@ static int check_paths(const struct np_graph *g, const struct program *t,
 
 /* Replaces the placement of ranks by the best one found. */
 static int search_placement(struct program *t, const struct np_graph *g,
-			const struct request *ask)
+			const struct request *req)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct options o;
 
-	fill_options(&o, NP_LOGGPS_L, ask, t->node);
-	return report_error(g, np_place_ranks(g, &o.opt, t->node, ask->per_node,
-					 ask->trials, &t->placed, &err), &o,
+	fill_options(&o, NP_LOGGPS_L, req, t->node);
+	return report_error(g, np_place_ranks(g, &o.opt, t->node, req->per_node,
+					 req->trials, &t->placed, &err), &o,
 		       &err);
 }
 
@@ -340,13 +340,13 @@ static int limit_pair(const struct np_graph *g, struct options *o,
  * important ones.
  */
 static int find_pairs(struct program *t, const struct np_graph *g,
-		      const struct request *ask)
+		      const struct request *req)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct options o;
 	int rc;
 
-	fill_options(&o, NP_LOGGPS_L, ask, t->node);
+	fill_options(&o, NP_LOGGPS_L, req, t->node);
 	rc = report_error(
 		g, np_tolerance_pairs(g, &o.opt, &t->pair, &t->n_pairs, &err),
 		&o, &err);
@@ -358,7 +358,7 @@ static int find_pairs(struct program *t, const struct np_graph *g,
 	for (size_t i = 0; rc < 0 && i < t->n_pairs; i++) {
 		t->pair_limit[i] = NAN;
 		if (i < PAIRS_LIMITED)
-			rc = limit_pair(g, &o, &t->pair[i], ask->share[0],
+			rc = limit_pair(g, &o, &t->pair[i], req->share[0],
 					&t->pair_limit[i]);
 	}
 	return rc;
@@ -366,14 +366,14 @@ static int find_pairs(struct program *t, const struct np_graph *g,
 
 /* Simulates the run with several different positions in the detours. */
 static int simulate_noise(struct program *t, const struct np_graph *g,
-			  const struct request *ask)
+			  const struct request *req)
 {
-	struct np_detours d = ask->detours;
+	struct np_detours d = req->detours;
 	struct np_err err = NP_ERR_INIT;
 	struct options o;
 	int rc = 0;
 
-	fill_options(&o, NP_LOGGPS_L, ask, t->node);
+	fill_options(&o, NP_LOGGPS_L, req, t->node);
 	for (size_t i = 0; !rc && i < NOISE_SIMULATIONS; i++) {
 		d.seed = i;
 		rc = np_tolerance_simulate(g, &o.opt, &d, &t->noise_ns[i],
@@ -385,12 +385,12 @@ static int simulate_noise(struct program *t, const struct np_graph *g,
 }
 
 /* Returns -1 to continue, or the exit status. Free with free_program(). */
-static int analyse_program(const char *file, const struct request *ask,
+static int analyse_program(const char *file, const struct request *req,
 		       struct program *out)
 {
-	int params = ask->topology ? N_PARAMETERS : SWITCH_LATENCY;
+	int params = req->topology ? N_PARAMETERS : SWITCH_LATENCY;
 	struct np_graph *g = NULL;
-	int rc = cli_graph_read(file, &ask->choices, &g);
+	int rc = cli_graph_read(file, &req->choices, &g);
 
 	if (rc >= 0)
 		return rc;
@@ -398,18 +398,18 @@ static int analyse_program(const char *file, const struct request *ask,
 		.file = file, .ranks = np_graph_ranks(g),
 		.ops = np_graph_ops(g), .messages = np_graph_messages(g),
 	};
-	if (ask->topology)
-		rc = place_in_order(out, ask);
-	if (rc < 0 && ask->topology)
-		rc = check_paths(g, out, ask);
-	if (rc < 0 && ask->trials)
-		rc = search_placement(out, g, ask);
+	if (req->topology)
+		rc = place_in_order(out, req);
+	if (rc < 0 && req->topology)
+		rc = check_paths(g, out, req);
+	if (rc < 0 && req->trials)
+		rc = search_placement(out, g, req);
 	for (int x = NP_LOGGPS_L; rc < 0 && x < params; x++)
-		rc = analyse_parameter(out, g, x, ask);
-	if (rc < 0 && ask->pairs)
-		rc = find_pairs(out, g, ask);
-	if (rc < 0 && ask->noise)
-		rc = simulate_noise(out, g, ask);
+		rc = analyse_parameter(out, g, x, req);
+	if (rc < 0 && req->pairs)
+		rc = find_pairs(out, g, req);
+	if (rc < 0 && req->noise)
+		rc = simulate_noise(out, g, req);
 	np_graph_free(g);
 	return rc;
 }
@@ -427,29 +427,29 @@ static void free_program(struct program *t)
  * added: all of them up to the first, 0 beyond the last.
  */
 static size_t thresholds_met(const struct program *t,
-			     const struct request *ask, double added)
+			     const struct request *req, double added)
 {
-	const struct parameter *of = &t->of[ask->sweep];
+	const struct parameter *of = &t->of[req->sweep];
 	size_t n = 0;
 
-	for (size_t i = 0; i < ask->n_shares; i++)
+	for (size_t i = 0; i < req->n_shares; i++)
 		n += of->base + added <= of->threshold[i].limit;
 	return n;
 }
 
 /* Name of the latency: "wire" with a topology, otherwise "latency". */
-static const char *latency_name(const struct request *ask)
+static const char *latency_name(const struct request *req)
 {
-	return ask->topology ? "wire" : "latency";
+	return req->topology ? "wire" : "latency";
 }
 
 /* What slopes count: "wires", "messages", "overheads" or "bytes". */
-static const char *slope_unit(const struct request *ask)
+static const char *slope_unit(const struct request *req)
 {
-	switch (ask->sweep) {
+	switch (req->sweep) {
 	case NP_LOGGPS_o: return "overheads";
 	case NP_LOGGPS_G: return "bytes";
-	default: return ask->topology ? "wires" : "messages";
+	default: return req->topology ? "wires" : "messages";
 	}
 }
 
@@ -496,7 +496,7 @@ static const char *rate(double G, char buf[CLI_NUMBER])
  * Prints the size of the program and what latency contributes to its run time.
  */
 static void print_program(const struct program *t,
-			const struct request *ask)
+			const struct request *req)
 {
 	const struct parameter *L = &t->of[NP_LOGGPS_L];
 	char at[CLI_NUMBER], ns[CLI_NUMBER], share[CLI_NUMBER];
@@ -507,49 +507,49 @@ static void print_program(const struct program *t,
 	if (t->ns <= 0) {
 		cli_say(CLI_PLAIN, 2, "Run time %s at %s of %s.",
 			cli_sec(1e-9 * t->ns, ns),
-			ask->topology ? "a wire's latency" : "a latency",
+			req->topology ? "a wire's latency" : "a latency",
 			time_of(L->base, at));
 		return;
 	}
 	cli_say(CLI_PLAIN, 2, "Run time %s at %s of %s; %.0f %s%s on the "
 		"critical path account%s for %s of it.",
 		cli_sec(1e-9 * t->ns, ns),
-		ask->topology ? "a wire's latency" : "a latency",
+		req->topology ? "a wire's latency" : "a latency",
 		time_of(L->base, at), L->slope,
-		ask->topology ? "wire" : "message", cli_s((size_t)L->slope),
+		req->topology ? "wire" : "message", cli_s((size_t)L->slope),
 		(size_t)L->slope == 1 ? "s" : "",
 		cli_percent(L->base * L->slope / t->ns, share));
 }
 
 /* The exclusive resources. */
-static void print_turns(const struct request *ask)
+static void print_turns(const struct request *req)
 {
 	char line[256] = "", g[CLI_NUMBER];
 
-	if (ask->serial)
+	if (req->serial)
 		snprintf(line, sizeof(line), "one operation per processor at a "
 			 "time%s, sends of an adapter %s apart%s",
-			 ask->overlap ? " while data arrives" : "",
-			 time_of(ask->net.g_ns, g),
-			 ask->shared_links ? ", " : "");
-	if (ask->shared_links)
+			 req->overlap ? " while data arrives" : "",
+			 time_of(req->net.g_ns, g),
+			 req->shared_links ? ", " : "");
+	if (req->shared_links)
 		cli_add(line, sizeof(line), "one message per receiver at a "
 			"time");
 	cli_labelled(stdout, "Contention", "%s", line);
 }
 
 /* Prints the network parameters, with or without a topology. */
-static void print_network(const struct request *ask)
+static void print_network(const struct request *req)
 {
-	const struct np_loggps *net = &ask->net;
+	const struct np_loggps *net = &req->net;
 	char way[256], L[CLI_NUMBER], o[CLI_NUMBER], copy[64] = "";
 	char G[CLI_NUMBER], S[CLI_NUMBER];
 
-	if (ask->topology)
+	if (req->topology)
 		snprintf(way, sizeof(way), "%.128s, %u rank%s a node, a wire "
-			 "%s, a switch %s", ask->where, ask->per_node,
-			 cli_s(ask->per_node), time_of(ask->wire_ns, L),
-			 time_of(ask->switch_ns, o));
+			 "%s, a switch %s", req->where, req->per_node,
+			 cli_s(req->per_node), time_of(req->wire_ns, L),
+			 time_of(req->switch_ns, o));
 	else
 		snprintf(way, sizeof(way), "latency L %s",
 			 time_of(net->L_ns, L));
@@ -562,7 +562,7 @@ static void print_network(const struct request *ask)
 		     "no rendezvous" : "rendezvous above ",
 		     net->S == NP_LOGGPS_NO_RENDEZVOUS ? "" :
 		     cli_bytes(net->S, S));
-	print_turns(ask);
+	print_turns(req);
 }
 
 /* Prints a column of the table of thresholds. */
@@ -572,7 +572,7 @@ static void column(const char *text)
 }
 
 /* Prints the table of thresholds, with a column for each parameter. */
-static void print_thresholds(const struct program *t, const struct request *ask)
+static void print_thresholds(const struct program *t, const struct request *req)
 {
 	const struct parameter *o = &t->of[NP_LOGGPS_o];
 	const struct parameter *L = &t->of[NP_LOGGPS_L];
@@ -580,16 +580,16 @@ static void print_thresholds(const struct program *t, const struct request *ask)
 	const struct parameter *d = &t->of[SWITCH_LATENCY];
 	char buf[CLI_NUMBER];
 
-	cli_head("%-11s%14s%s%14s%14s", "Tolerance", latency_name(ask),
-		 ask->topology ? "        switch" : "", "overhead",
+	cli_head("%-11s%14s%s%14s%14s", "Tolerance", latency_name(req),
+		 req->topology ? "        switch" : "", "overhead",
 		 "bandwidth");
-	for (size_t i = 0; i < ask->n_shares; i++) {
+	for (size_t i = 0; i < req->n_shares; i++) {
 		snprintf(buf, sizeof(buf), "%g %% longer",
 			 100 * L->threshold[i].share);
 		cli_left(stdout, buf, 13);
 		cli_right(stdout, added(L->threshold[i].limit, L->base, buf),
 			  12);
-		if (ask->topology)
+		if (req->topology)
 			column(added(d->threshold[i].limit, d->base, buf));
 		column(added(o->threshold[i].limit, o->base, buf));
 		column(isfinite(G->threshold[i].limit) ?
@@ -598,7 +598,7 @@ static void print_thresholds(const struct program *t, const struct request *ask)
 		putchar('\n');
 	}
 	printf("%-11s%14.0f", "On the path", L->slope);
-	if (ask->topology)
+	if (req->topology)
 		printf("%14.0f", d->slope);
 	printf("%14.0f", o->slope);
 	column(cli_bytes((uint64_t)G->slope, buf));
@@ -606,12 +606,12 @@ static void print_thresholds(const struct program *t, const struct request *ask)
 }
 
 /* "1 %", "2 %", "5 %", or "more". */
-static const char *threshold(const struct request *ask, size_t n,
+static const char *threshold(const struct request *req, size_t n,
 			     char buf[CLI_NUMBER])
 {
 	if (!n)
 		return "more";
-	snprintf(buf, CLI_NUMBER, "%g %%", 100 * ask->share[ask->n_shares - n]);
+	snprintf(buf, CLI_NUMBER, "%g %%", 100 * req->share[req->n_shares - n]);
 	return buf;
 }
 
@@ -627,10 +627,10 @@ static void bar(double part, double most)
 }
 
 /* The slope as messages on the critical path, or as bytes. */
-static const char *slope_of(const struct request *ask, double slope,
+static const char *slope_of(const struct request *req, double slope,
 			    char buf[CLI_NUMBER])
 {
-	if (ask->sweep == NP_LOGGPS_G)
+	if (req->sweep == NP_LOGGPS_G)
 		return cli_bytes((uint64_t)slope, buf);
 	snprintf(buf, CLI_NUMBER, "%.0f", slope);
 	return buf;
@@ -638,21 +638,21 @@ static const char *slope_of(const struct request *ask, double slope,
 
 /* Prints the table of the sweep, with a bar for the increase in run time. */
 static void print_points(const struct program *t,
-		       const struct request *ask)
+		       const struct request *req)
 {
-	double base = t->of[ask->sweep].base;
+	double base = t->of[req->sweep].base;
 	double most = t->point[SWEEP_POINTS - 1].run.ns;
 	char buf[CLI_NUMBER];
 
 	cli_head("%-11s%11s%11s  %-6s%10s%8s",
-		 ask->sweep == NP_LOGGPS_G ? "Bandwidth" : "Added", "run time",
-		 "change", "within", slope_unit(ask), "share");
+		 req->sweep == NP_LOGGPS_G ? "Bandwidth" : "Added", "run time",
+		 "change", "within", slope_unit(req), "share");
 	for (size_t i = 0; i < SWEEP_POINTS; i++) {
 		const struct sweep_point *p = &t->point[i];
 		double x = base + p->added;
-		size_t n = thresholds_met(t, ask, p->added);
+		size_t n = thresholds_met(t, req, p->added);
 
-		cli_left(stdout, ask->sweep == NP_LOGGPS_G ? rate(x, buf) :
+		cli_left(stdout, req->sweep == NP_LOGGPS_G ? rate(x, buf) :
 			 time_of(p->added, buf), 11);
 		cli_right_sec(1e-9 * p->run.ns, 11);
 		if (t->ns > 0)
@@ -662,10 +662,10 @@ static void print_points(const struct program *t,
 			       "-"); /* a change of 0 is undefined */
 		printf("%s%-6s%s",
 		       cli_colour(!n		     ? CLI_RED :
-				  n == ask->n_shares ? CLI_GREEN :
+				  n == req->n_shares ? CLI_GREEN :
 						       CLI_YELLOW),
-		       threshold(ask, n, buf), cli_colour(CLI_PLAIN));
-		cli_right(stdout, slope_of(ask, p->run.right, buf), 10);
+		       threshold(req, n, buf), cli_colour(CLI_PLAIN));
+		cli_right(stdout, slope_of(req, p->run.right, buf), 10);
 		if (p->run.ns > 0)
 			cli_right_as(cli_percent, share_of_run(x, &p->run), 8);
 		else
@@ -677,23 +677,23 @@ static void print_points(const struct program *t,
 
 /* Prints where the critical path changes, at most CRITICAL_MAX lines. */
 static void print_critical(const struct program *t,
-			 const struct request *ask)
+			 const struct request *req)
 {
 	char buf[CLI_NUMBER];
 
-	if (!ask->critical)
+	if (!req->critical)
 		return;
 	if (!t->n_critical) {
 		printf("\nThe critical path does not change in this range.\n");
 		return;
 	}
-	cli_head("%-16s%12s", "Changes at", slope_unit(ask));
+	cli_head("%-16s%12s", "Changes at", slope_unit(req));
 	for (size_t i = 0; i < t->n_critical && i < CRITICAL_MAX; i++) {
 		const struct np_critical *c = &t->critical[i];
 
-		cli_left(stdout, ask->sweep == NP_LOGGPS_G ? rate(c->x, buf) :
-			 added(c->x, t->of[ask->sweep].base, buf), 16);
-		cli_right(stdout, slope_of(ask, c->slope, buf), 12);
+		cli_left(stdout, req->sweep == NP_LOGGPS_G ? rate(c->x, buf) :
+			 added(c->x, t->of[req->sweep].base, buf), 16);
+		cli_right(stdout, slope_of(req, c->slope, buf), 12);
 		putchar('\n');
 	}
 	if (t->n_critical > CRITICAL_MAX)
@@ -703,12 +703,12 @@ static void print_critical(const struct program *t,
 
 /* Prints the pairs whose latency matters most. */
 static void print_pairs(const struct program *t,
-		      const struct request *ask)
+		      const struct request *req)
 {
 	char buf[CLI_NUMBER], word[CLI_NUMBER];
 	double all = 0;
 
-	if (!ask->pairs)
+	if (!req->pairs)
 		return;
 	if (!t->n_pairs) {
 		printf("\nNo message is on the critical path.\n");
@@ -716,7 +716,7 @@ static void print_pairs(const struct program *t,
 	}
 	for (size_t i = 0; i < t->n_pairs; i++)
 		all += (double)t->pair[i].messages;
-	snprintf(word, sizeof(word), "%g %% longer", 100 * ask->share[0]);
+	snprintf(word, sizeof(word), "%g %% longer", 100 * req->share[0]);
 	cli_head("%-16s%10s%8s%12s%14s", "From, to rank", "messages", "share",
 		 "bytes", word);
 	for (size_t i = 0; i < t->n_pairs && i < PAIRS_SAID; i++) {
@@ -744,9 +744,9 @@ static double noise_mean(const struct program *t)
 
 /* Prints the effect of detours, over all simulations. */
 static void print_noise(const struct program *t,
-		      const struct request *ask)
+		      const struct request *req)
 {
-	const struct np_detours *d = &ask->detours;
+	const struct np_detours *d = &req->detours;
 	char mean[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
 	char away[CLI_NUMBER], more[CLI_NUMBER];
 
@@ -781,30 +781,30 @@ static void print_placed(const struct program *t)
 }
 
 static void print_text(const struct program *t,
-			const struct request *ask)
+			const struct request *req)
 {
-	print_program(t, ask);
-	print_network(ask);
-	if (ask->trials)
+	print_program(t, req);
+	print_network(req);
+	if (req->trials)
 		print_placed(t);
-	if (ask->noise)
-		print_noise(t, ask);
-	print_thresholds(t, ask);
-	print_points(t, ask);
-	print_critical(t, ask);
-	print_pairs(t, ask);
+	if (req->noise)
+		print_noise(t, req);
+	print_thresholds(t, req);
+	print_points(t, req);
+	print_critical(t, req);
+	print_pairs(t, req);
 }
 
-static void put_network(json_object *in, const struct request *ask)
+static void put_network(json_object *in, const struct request *req)
 {
-	const struct np_loggps *net = &ask->net;
+	const struct np_loggps *net = &req->net;
 	json_object *j = cli_put_object(in, "network");
 
-	if (ask->topology) {
-		cli_put_text(j, "topology", ask->where);
-		cli_put_count(j, "ranks_per_node", ask->per_node);
-		cli_put_computed(j, "wire_ns", ask->wire_ns);
-		cli_put_computed(j, "switch_ns", ask->switch_ns);
+	if (req->topology) {
+		cli_put_text(j, "topology", req->where);
+		cli_put_count(j, "ranks_per_node", req->per_node);
+		cli_put_computed(j, "wire_ns", req->wire_ns);
+		cli_put_computed(j, "switch_ns", req->switch_ns);
 	} else {
 		cli_put_computed(j, "latency_ns", net->L_ns);
 	}
@@ -816,16 +816,16 @@ static void put_network(json_object *in, const struct request *ask)
 	else
 		cli_put_count(j, "rendezvous_bytes", net->S);
 	cli_put_bool(j, "first_byte_free", net->first_byte_free);
-	cli_put_bool(j, "serial", ask->serial);
+	cli_put_bool(j, "serial", req->serial);
 	cli_put_computed(j, "gap_ns", net->g_ns);
-	cli_put_bool(j, "shared_links", ask->shared_links);
-	cli_put_bool(j, "overlap", ask->overlap);
+	cli_put_bool(j, "shared_links", req->shared_links);
+	cli_put_bool(j, "overlap", req->overlap);
 }
 
 /* Adds one parameter with its thresholds to the JSON output. */
 static void put_parameter(json_object *in, const char *name,
 			  const struct program *t,
-			  const struct request *ask, int x)
+			  const struct request *req, int x)
 {
 	const struct parameter *of = &t->of[x];
 	json_object *j = cli_put_object(in, name), *list;
@@ -834,7 +834,7 @@ static void put_parameter(json_object *in, const char *name,
 	cli_put_computed(j, "base", of->base);
 	cli_put_computed(j, "slope", of->slope);
 	list = cli_put_array(j, "thresholds");
-	for (size_t i = 0; i < ask->n_shares; i++) {
+	for (size_t i = 0; i < req->n_shares; i++) {
 		json_object *threshold = cli_append_object(list);
 
 		cli_put_computed(threshold, "longer", of->threshold[i].share);
@@ -863,17 +863,17 @@ static const struct {
 };
 
 static void put_points(json_object *in, const struct program *t,
-		       const struct request *ask)
+		       const struct request *req)
 {
-	double base = t->of[ask->sweep].base;
+	double base = t->of[req->sweep].base;
 	json_object *list = cli_put_array(in, "points");
 
 	for (size_t i = 0; i < SWEEP_POINTS; i++) {
 		const struct sweep_point *p = &t->point[i];
 		json_object *j = cli_append_object(list);
 
-		cli_put_computed(j, swept[ask->sweep].added, p->added);
-		cli_put_computed(j, swept[ask->sweep].value, base + p->added);
+		cli_put_computed(j, swept[req->sweep].added, p->added);
+		cli_put_computed(j, swept[req->sweep].value, base + p->added);
 		cli_put_computed(j, "run_time_ns", p->run.ns);
 		cli_put_computed(j, "slope_left", p->run.left);
 		cli_put_computed(j, "slope_right", p->run.right);
@@ -899,9 +899,9 @@ static void put_pairs(json_object *in, const struct program *t)
 }
 
 static void put_noise(json_object *in, const struct program *t,
-		      const struct request *ask)
+		      const struct request *req)
 {
-	const struct np_detours *d = &ask->detours;
+	const struct np_detours *d = &req->detours;
 	json_object *j = cli_put_object(in, "noise");
 
 	cli_put_computed(j, "away", d->away_ns / d->period_ns);
@@ -928,7 +928,7 @@ static void put_placement(json_object *in, const struct program *t)
 
 /* Adds everything about one program to the JSON output. */
 static void put_program(json_object *list, const struct program *t,
-			const struct request *ask)
+			const struct request *req)
 {
 	json_object *j = cli_append_object(list), *of;
 
@@ -938,26 +938,26 @@ static void put_program(json_object *list, const struct program *t,
 	cli_put_count(j, "messages", t->messages);
 	cli_put_computed(j, "run_time_ns", t->ns);
 	of = cli_put_object(j, "parameters");
-	put_parameter(of, latency_name(ask), t, ask, NP_LOGGPS_L);
-	put_parameter(of, "overhead", t, ask, NP_LOGGPS_o);
-	put_parameter(of, "per_byte", t, ask, NP_LOGGPS_G);
-	if (ask->topology)
-		put_parameter(of, "switch", t, ask, SWITCH_LATENCY);
-	cli_put_text(j, "latency_of", swept[ask->sweep].of ?
-		     swept[ask->sweep].of : latency_name(ask));
-	put_points(j, t, ask);
-	if (ask->trials)
+	put_parameter(of, latency_name(req), t, req, NP_LOGGPS_L);
+	put_parameter(of, "overhead", t, req, NP_LOGGPS_o);
+	put_parameter(of, "per_byte", t, req, NP_LOGGPS_G);
+	if (req->topology)
+		put_parameter(of, "switch", t, req, SWITCH_LATENCY);
+	cli_put_text(j, "latency_of", swept[req->sweep].of ?
+		     swept[req->sweep].of : latency_name(req));
+	put_points(j, t, req);
+	if (req->trials)
 		put_placement(j, t);
-	if (ask->pairs)
+	if (req->pairs)
 		put_pairs(j, t);
-	if (ask->noise)
-		put_noise(j, t, ask);
-	if (!ask->critical)
+	if (req->noise)
+		put_noise(j, t, req);
+	if (!req->critical)
 		return;
 	list = cli_put_array(j, "critical");
 	for (size_t i = 0; i < t->n_critical; i++) {
 		of = cli_append_object(list);
-		cli_put_computed(of, swept[ask->sweep].value,
+		cli_put_computed(of, swept[req->sweep].value,
 				 t->critical[i].x);
 		cli_put_computed(of, "slope", t->critical[i].slope);
 	}
@@ -965,7 +965,7 @@ static void put_program(json_object *list, const struct program *t,
 
 /* Prints all programs as JSON or as a table. */
 static int print_data(const struct program *t, size_t n,
-		       const struct request *ask,
+		       const struct request *req,
 		       enum cli_format format)
 {
 	/*
@@ -978,8 +978,8 @@ static int print_data(const struct program *t, size_t n,
 			  "../file|=base|%|base|../run_time_ns|slope" },
 			{ "programs parameters thresholds",
 			  "../../file|=threshold|../%|limit|run_time_ns|" },
-			{ "programs points", swept[ask->sweep].points },
-			{ "programs critical", swept[ask->sweep].critical },
+			{ "programs points", swept[req->sweep].points },
+			{ "programs critical", swept[req->sweep].critical },
 			{ "programs placement/node_of_rank",
 			  "../file|=node|%|.||" },
 			{ "programs pairs", "../file|=pair|from|to||messages" },
@@ -987,10 +987,10 @@ static int print_data(const struct program *t, size_t n,
 	};
 	json_object *j = json_object_new_object(), *list;
 
-	put_network(j, ask);
+	put_network(j, req);
 	list = cli_put_array(j, "programs");
 	for (size_t i = 0; i < n; i++)
-		put_program(list, &t[i], ask);
+		put_program(list, &t[i], req);
 	return cli_print_output(format, "tolerance", j, &table);
 }
 
@@ -1008,43 +1008,43 @@ static int print_data(const struct program *t, size_t n,
 #define RANKS_MAX 32
 
 /* Microseconds, or ns per byte unchanged. */
-static double unit(const struct request *ask)
+static double unit(const struct request *req)
 {
-	return ask->sweep == NP_LOGGPS_G ? 1 : 1e-3;
+	return req->sweep == NP_LOGGPS_G ? 1 : 1e-3;
 }
 
 /* Adds the region up to threshold i, from the one before, or from 0. */
 static void add_threshold(struct np_figure *f, struct np_panel *p,
-			  const struct program *t, const struct request *ask,
+			  const struct program *t, const struct request *req,
 			  size_t i)
 {
 	static const unsigned style[] = { 2, 5, 3, 4, 6, 1 };
-	const struct parameter *of = &t->of[ask->sweep];
+	const struct parameter *of = &t->of[req->sweep];
 	double from = i ? of->threshold[i - 1].limit - of->base : 0;
 	double to = of->threshold[i].limit - of->base;
 	char legend[80], up_to[CLI_NUMBER];
 
-	if (ask->sweep == NP_LOGGPS_G)
+	if (req->sweep == NP_LOGGPS_G)
 		cli_rate(1e9 / of->threshold[i].limit, up_to);
 	else
 		cli_sec(1e-9 * to, up_to);
 	snprintf(legend, sizeof(legend),
 		 !isfinite(to)		   ? "to %g %%: any" :
-		 ask->sweep == NP_LOGGPS_G ? "to %g %%: %s" :
+		 req->sweep == NP_LOGGPS_G ? "to %g %%: %s" :
 					     "to %g %%: +%s",
 		 100 * of->threshold[i].share, up_to);
 	np_figure_add(f,
 		      np_figure_shape(f, p, NP_SHAPE_REGION,
 				      style[i % NP_ARRAY_SIZE(style)], legend),
-		      NAN, NAN, unit(ask) * from,
-		      unit(ask) * fmin(to, t->point[SWEEP_POINTS - 1].added));
+		      NAN, NAN, unit(req) * from,
+		      unit(req) * fmin(to, t->point[SWEEP_POINTS - 1].added));
 }
 
 /* Adds a panel whose horizontal axis is the varied parameter. */
 static struct np_panel *add_panel(struct np_figure *f, const char *title,
 				  const char *y,
 				  const struct program *t,
-				  const struct request *ask)
+				  const struct request *req)
 {
 	static const char *const added[] = {
 		[NP_LOGGPS_L] = "Added network latency (\302\265s)",
@@ -1056,11 +1056,11 @@ static struct np_panel *add_panel(struct np_figure *f, const char *title,
 	if (!p)
 		return NULL;
 	np_figure_axis(f, &p->x, NP_AXIS_LINEAR,
-		       ask->topology && ask->sweep == NP_LOGGPS_L ?
-		       "Added wire latency (\302\265s)" : added[ask->sweep]);
+		       req->topology && req->sweep == NP_LOGGPS_L ?
+		       "Added wire latency (\302\265s)" : added[req->sweep]);
 	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, y);
 	p->x.lo = 0;
-	p->x.hi = unit(ask) * t->point[SWEEP_POINTS - 1].added;
+	p->x.hi = unit(req) * t->point[SWEEP_POINTS - 1].added;
 	return p;
 }
 
@@ -1096,28 +1096,28 @@ static double ratio(double x, const struct piece *p, double base)
  * Adds the panels of one program: run time, slope and share of the parameter.
  */
 static void add_curves(struct np_figure *f, const struct program *t,
-		       const struct request *ask)
+		       const struct request *req)
 {
 	static const char *const slopes[] = {
 		[NP_LOGGPS_L] = "Messages on the critical path (\316\273)",
 		[NP_LOGGPS_o] = "Overheads on the critical path (\316\273)",
 		[NP_LOGGPS_G] = "Bytes on the critical path (\316\273)",
 	};
-	double base = t->of[ask->sweep].base, u = unit(ask);
+	double base = t->of[req->sweep].base, u = unit(req);
 	struct np_panel *run = add_panel(f, t->file, "Run time (% longer)", t,
-					 ask);
-	struct np_panel *path = add_panel(f, t->file, slopes[ask->sweep], t,
-					  ask);
+					 req);
+	struct np_panel *path = add_panel(f, t->file, slopes[req->sweep], t,
+					  req);
 	struct np_panel *share = add_panel(f, t->file,
-		"Share of the run time (\317\201, %)", t, ask);
+		"Share of the run time (\317\201, %)", t, req);
 	size_t n = t->n_critical + 2, step = 1 + n / PIECES_MAX;
 	struct np_shape *line, *steps, *curve;
 	struct piece p = { 0, 0, 0 };
 
 	if (!run || !path || !share)
 		return;
-	for (size_t i = 0; i < ask->n_shares; i++)
-		add_threshold(f, run, t, ask, i);
+	for (size_t i = 0; i < req->n_shares; i++)
+		add_threshold(f, run, t, req, i);
 	line = np_figure_shape(f, run, NP_SHAPE_LINE, 0, NULL);
 	steps = np_figure_shape(f, path, NP_SHAPE_STEP, 0, NULL);
 	curve = np_figure_shape(f, share, NP_SHAPE_LINE, 0, NULL);
@@ -1190,38 +1190,38 @@ static void add_matrix(struct np_figure *f, const struct program *t)
 
 /* Draws all programs into one figure and saves it. */
 static int draw_figure(const struct program *t, size_t n,
-		       const struct request *ask, const char *path)
+		       const struct request *req, const char *path)
 {
 	static const char *const titles[] = {
 		[NP_LOGGPS_L] = "Tolerance of latency",
 		[NP_LOGGPS_o] = "Tolerance of overhead",
 		[NP_LOGGPS_G] = "Tolerance of bandwidth",
 	};
-	struct np_figure *f = np_figure_new(titles[ask->sweep]);
+	struct np_figure *f = np_figure_new(titles[req->sweep]);
 	char o[CLI_NUMBER], L[CLI_NUMBER], thresholds[128] = "";
 	size_t ops = 0;
 
 	for (size_t i = 0; f && i < n; i++) {
-		add_curves(f, &t[i], ask);
-		if (ask->pairs)
+		add_curves(f, &t[i], req);
+		if (req->pairs)
 			add_matrix(f, &t[i]);
 		ops += t[i].ops;
 	}
-	for (size_t i = 0; i < ask->n_shares; i++)
+	for (size_t i = 0; i < req->n_shares; i++)
 		cli_add(thresholds, sizeof(thresholds), "%s%g",
 			!i		      ? "" :
-			i + 1 < ask->n_shares ? ", " :
+			i + 1 < req->n_shares ? ", " :
 						" and ",
-			100 * ask->share[i]);
+			100 * req->share[i]);
 	if (f)
 		np_figure_caption(f,
 				  "From execution graphs of n = %zu "
 				  "operations, LogGPS with L = %s, o = %s, G = "
 				  "%.4g ns per byte. Zones: how far the run "
 				  "takes %s %% longer at most.",
-				  ops, cli_setting_sec(1e-9 * ask->net.L_ns, L),
-				  cli_setting_sec(1e-9 * ask->net.o_ns, o),
-				  ask->net.G_ns, thresholds);
+				  ops, cli_setting_sec(1e-9 * req->net.L_ns, L),
+				  cli_setting_sec(1e-9 * req->net.o_ns, o),
+				  req->net.G_ns, thresholds);
 	return cli_figure_save(f, path);
 }
 
@@ -1234,9 +1234,9 @@ static int draw_figure(const struct program *t, size_t n,
 #define SWITCH_NS 108
 
 /* Parses --rendezvous: a number of bytes, or "never". */
-static int take_rendezvous(char *text, void *ask, struct np_err *err)
+static int take_rendezvous(char *text, void *own, struct np_err *err)
 {
-	struct request *a = ask;
+	struct request *a = own;
 
 	if (!strcmp(text, "never"))
 		a->net.S = NP_LOGGPS_NO_RENDEZVOUS;
@@ -1247,9 +1247,9 @@ static int take_rendezvous(char *text, void *ask, struct np_err *err)
 }
 
 /* Parses percentages such as "0.5,3,10", in ascending order. */
-static int take_thresholds(char *text, void *ask, struct np_err *err)
+static int take_thresholds(char *text, void *own, struct np_err *err)
 {
-	struct request *a = ask;
+	struct request *a = own;
 	char *p = text;
 
 	a->n_shares = 0;
@@ -1271,13 +1271,13 @@ static int take_thresholds(char *text, void *ask, struct np_err *err)
 }
 
 /* Parses --sweep: the name of a parameter. */
-static int take_sweep(char *text, void *ask, struct np_err *err)
+static int take_sweep(char *text, void *own, struct np_err *err)
 {
 	static const char *const names[] = {
 		[NP_LOGGPS_L] = "latency", [NP_LOGGPS_o] = "overhead",
 		[NP_LOGGPS_G] = "bandwidth",
 	};
-	struct request *a = ask;
+	struct request *a = own;
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++)
 		if (!strcmp(text, names[i])) {
@@ -1289,53 +1289,53 @@ static int take_sweep(char *text, void *ask, struct np_err *err)
 }
 
 /* "1ms:10us" is a distribution; anything else is a file name. */
-static int read_noise(struct request *ask)
+static int read_noise(struct request *req)
 {
-	const char *colon = ask->noise ? strrchr(ask->noise, ':') : NULL;
+	const char *colon = req->noise ? strrchr(req->noise, ':') : NULL;
 	struct np_err err = NP_ERR_INIT;
 	double every, length;
 	char first[32];
 	FILE *f;
 	int fd, rc;
 
-	if (!ask->noise)
+	if (!req->noise)
 		return -1;
-	if (colon && (size_t)(colon - ask->noise) < sizeof(first)) {
-		memcpy(first, ask->noise, (size_t)(colon - ask->noise));
-		first[colon - ask->noise] = '\0';
+	if (colon && (size_t)(colon - req->noise) < sizeof(first)) {
+		memcpy(first, req->noise, (size_t)(colon - req->noise));
+		first[colon - req->noise] = '\0';
 		rc = np_duration_parse(first, &every) ||
 		     np_duration_parse(colon + 1, &length);
 		if (!rc && !(every > 0 && length > 0))
 			return cli_fail("--noise: got %s, expected two times "
-					"above 0", ask->noise);
+					"above 0", req->noise);
 		if (!rc)
 			return np_detours_random(1e9 * every, 1e9 * length, 0,
-						 &ask->detours) ?
+						 &req->detours) ?
 				       cli_fail("out of memory") : -1;
 	}
-	fd = cli_graph_open(ask->noise, &err);
+	fd = cli_graph_open(req->noise, &err);
 	f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f)
 		return cli_fail("%s", fd < 0 ? err.text : "out of memory");
-	rc = np_detours_read(f, ask->noise, &ask->detours, &err);
+	rc = np_detours_read(f, req->noise, &req->detours, &err);
 	fclose(f);
 	return rc ? cli_fail("%s", err.text) : -1;
 }
 
 /* A specification contains a colon; anything else is a file name. */
-static int read_topology(struct request *ask)
+static int read_topology(struct request *req)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
-	if (!ask->where)
+	if (!req->where)
 		return -1;
-	if (strchr(ask->where, ':') && !strchr(ask->where, '/'))
-		rc = np_topology_parse(ask->where, &ask->read.topology, &err);
+	if (strchr(req->where, ':') && !strchr(req->where, '/'))
+		rc = np_topology_parse(req->where, &req->read.topology, &err);
 	else
-		rc = np_topology_conf_read(ask->where, cli_warn_line, NULL,
-					   &ask->read, &err);
-	ask->topology = ask->read.topology;
+		rc = np_topology_conf_read(req->where, cli_warn_line, NULL,
+					   &req->read, &err);
+	req->topology = req->read.topology;
 	return rc ? cli_fail("%s", err.text) : -1;
 }
 
@@ -1373,30 +1373,30 @@ static const struct np_option options[] = {
 
 /* Rejects options that would have no effect. */
 static int check_together(const struct cli_cmd *cmd,
-			  const struct request *ask,
+			  const struct request *req,
 			  const struct cli_options *o)
 {
 	const struct {
 		const char *option;
 		bool given;
 	} of_topology[] = {
-		{ "--wire", !isnan(ask->wire_ns) },
-		{ "--switch", !isnan(ask->switch_ns) },
-		{ "--ranks-per-node", ask->per_node != 0 },
-		{ "--place", ask->trials != 0 },
+		{ "--wire", !isnan(req->wire_ns) },
+		{ "--switch", !isnan(req->switch_ns) },
+		{ "--ranks-per-node", req->per_node != 0 },
+		{ "--place", req->trials != 0 },
 	};
 
-	for (size_t i = 0; !ask->where && i < NP_ARRAY_SIZE(of_topology); i++)
+	for (size_t i = 0; !req->where && i < NP_ARRAY_SIZE(of_topology); i++)
 		if (of_topology[i].given)
 			return cli_usage(cmd, "%s has no effect without "
 					 "--topology", of_topology[i].option);
-	if (ask->where && !isnan(ask->latency_ns))
+	if (req->where && !isnan(req->latency_ns))
 		return cli_usage(cmd, "--latency has no effect with "
 				 "--topology; expected --wire and --switch");
-	if (ask->copy_ns > ask->net.G_ns)
+	if (req->copy_ns > req->net.G_ns)
 		return cli_usage(cmd, "--overhead-per-byte is more than "
 				 "--per-byte, of which it is a part");
-	if (ask->critical && o->plot)
+	if (req->critical && o->plot)
 		return cli_usage(cmd, "--critical has no effect with --plot");
 	return -1;
 }
@@ -1405,43 +1405,43 @@ static int check_together(const struct cli_cmd *cmd,
  * Parses the command line and applies the rules by which options imply others.
  */
 static int parse(const struct cli_cmd *self, int argc, char **argv,
-		 struct request *ask, struct cli_options *o)
+		 struct request *req, struct cli_options *o)
 {
-	int rc = cli_options_parse(self, argc, argv, ask, o);
+	int rc = cli_options_parse(self, argc, argv, req, o);
 
 	if (rc < 0)
-		rc = check_together(self, ask, o);
+		rc = check_together(self, req, o);
 	if (rc >= 0)
 		return rc;
-	if (!isnan(ask->gap_ns))
-		ask->net.g_ns = ask->gap_ns;
-	ask->serial |= !isnan(ask->gap_ns) || ask->overlap || ask->noise;
-	ask->critical |= o->plot != NULL;
-	if (!isnan(ask->latency_ns))
-		ask->net.L_ns = ask->latency_ns;
-	ask->net.O_ns = fmin(isnan(ask->copy_ns) ? ask->net.O_ns : ask->copy_ns,
-			     ask->net.G_ns);
-	if (isnan(ask->wire_ns))
-		ask->wire_ns = WIRE_NS;
-	if (isnan(ask->switch_ns))
-		ask->switch_ns = SWITCH_NS;
-	if (!ask->per_node)
-		ask->per_node = 1;
+	if (!isnan(req->gap_ns))
+		req->net.g_ns = req->gap_ns;
+	req->serial |= !isnan(req->gap_ns) || req->overlap || req->noise;
+	req->critical |= o->plot != NULL;
+	if (!isnan(req->latency_ns))
+		req->net.L_ns = req->latency_ns;
+	req->net.O_ns = fmin(isnan(req->copy_ns) ? req->net.O_ns : req->copy_ns,
+			     req->net.G_ns);
+	if (isnan(req->wire_ns))
+		req->wire_ns = WIRE_NS;
+	if (isnan(req->switch_ns))
+		req->switch_ns = SWITCH_NS;
+	if (!req->per_node)
+		req->per_node = 1;
 	return rc;
 }
 
 static int print(const struct program *t, size_t n,
-		 const struct request *ask,
+		 const struct request *req,
 		 const struct cli_options *o)
 {
 	if (o->plot)
-		return draw_figure(t, n, ask, o->plot);
+		return draw_figure(t, n, req, o->plot);
 	if (o->format)
-		return print_data(t, n, ask, o->format);
+		return print_data(t, n, req, o->format);
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			putchar('\n');
-		print_text(&t[i], ask);
+		print_text(&t[i], req);
 	}
 	return CLI_DONE;
 }
@@ -1557,7 +1557,7 @@ static void store_records(const struct cli_options *o,
 
 static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct request ask = {
+	struct request req = {
 		.net = DEFAULT_NETWORK,
 		.up_to_ns = NAN, .latency_ns = NAN, .gap_ns = NAN,
 		.copy_ns = NAN,
@@ -1569,30 +1569,30 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 	size_t n = 0;
 	int rc;
 
-	ask.n_shares = NP_TRACE_THRESHOLDS;
-	memcpy(ask.share, default_shares, sizeof(default_shares));
-	cli_loggps_net(&ask.net);
-	measured = ask.net;
-	rc = parse(self, argc, argv, &ask, &o);
+	req.n_shares = NP_TRACE_THRESHOLDS;
+	memcpy(req.share, default_shares, sizeof(default_shares));
+	cli_loggps_net(&req.net);
+	measured = req.net;
+	rc = parse(self, argc, argv, &req, &o);
 	if (rc >= 0)
 		return rc;
 	t = calloc(o.n_apps, sizeof(*t));
-	rc = t ? read_topology(&ask) : cli_fail("out of memory");
+	rc = t ? read_topology(&req) : cli_fail("out of memory");
 	if (rc < 0)
-		rc = read_noise(&ask);
+		rc = read_noise(&req);
 	while (rc < 0 && n < o.n_apps) {
-		rc = analyse_program(o.apps[n], &ask, &t[n]);
+		rc = analyse_program(o.apps[n], &req, &t[n]);
 		n++;
 	}
 	if (rc < 0)
-		rc = print(t, n, &ask, &o);
+		rc = print(t, n, &req, &o);
 	if (rc == CLI_DONE)
 		store_records(&o, &measured);
 	for (size_t i = 0; i < n; i++)
 		free_program(&t[i]);
 	free(t);
-	np_topology_conf_free(&ask.read);
-	np_detours_free(&ask.detours);
+	np_topology_conf_free(&req.read);
+	np_detours_free(&req.detours);
 	return rc;
 }
 

@@ -18,7 +18,7 @@
 #include "np_goal.h"
 
 /* The request, from the command line. */
-struct ask {
+struct options {
 	enum cli_format format;
 	bool goal;
 	const char *liballprof; /* directory, or NULL */
@@ -90,25 +90,25 @@ static int print_data(const char *path, const struct np_trace_sum *s,
 
 /* Computes and prints the totals of a trace. */
 static int print_trace(const char *path, const struct np_trace_files *f,
-		const struct ask *ask)
+		const struct options *opt)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_trace_sum s;
 
 	if (np_trace_sum(f, &s, &err))
 		return cli_fail("%s", err.text);
-	if (ask->format)
-		return print_data(path, &s, ask->format);
+	if (opt->format)
+		return print_data(path, &s, opt->format);
 	print_text(path, &s);
 	return CLI_DONE;
 }
 
 /* Prints the execution graph of a trace as GOAL text. */
-static int print_goal(const char *path, const struct ask *ask)
+static int print_goal(const char *path, const struct options *opt)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_graph *g = NULL;
-	int rc = cli_graph_read(path, &ask->choices, &g);
+	int rc = cli_graph_read(path, &opt->choices, &g);
 
 	if (rc >= 0)
 		return rc;
@@ -118,7 +118,7 @@ static int print_goal(const char *path, const struct ask *ask)
 }
 
 /* Finds the files of a trace and prints or converts them. */
-static int read_trace(const char *path, const struct ask *ask)
+static int read_trace(const char *path, const struct options *opt)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_trace_files f;
@@ -126,16 +126,16 @@ static int read_trace(const char *path, const struct ask *ask)
 
 	if (rc)
 		return cli_fail("%s", err.text);
-	if (!ask->liballprof)
-		rc = print_trace(path, &f, ask);
+	if (!opt->liballprof)
+		rc = print_trace(path, &f, opt);
 	else
-		rc = np_trace_allprof(&f, &ask->choices, ask->liballprof, &err)
+		rc = np_trace_allprof(&f, &opt->choices, opt->liballprof, &err)
 		     ? cli_fail("%s", err.text) : CLI_DONE;
 	np_trace_files_free(&f);
 	return rc;
 }
 
-#define AT(member) offsetof(struct ask, member)
+#define AT(member) offsetof(struct options, member)
 
 static const struct np_option options[] = {
 	{ "goal", NP_OPTION_FLAG, AT(goal) },
@@ -147,23 +147,23 @@ static const struct np_option options[] = {
 
 static int run_trace(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct ask ask = { .goal = false };
+	struct options opt = { .goal = false };
 	struct cli_options o;
 	char *path;
-	int rc = cli_options_parse(self, argc, argv, &ask, &o);
+	int rc = cli_options_parse(self, argc, argv, &opt, &o);
 
 	if (rc >= 0)
 		return rc;
-	ask.format = o.format;
+	opt.format = o.format;
 	if (o.n_apps > 1)
 		return cli_usage(self, "expected one trace");
-	if (ask.goal && ask.liballprof)
+	if (opt.goal && opt.liballprof)
 		return cli_usage(self, "--goal and --liballprof: expected one "
 				 "of them");
 	rc = cli_trace_path(o.app, &path);
 	if (rc >= 0)
 		return rc;
-	rc = ask.goal ? print_goal(path, &ask) : read_trace(path, &ask);
+	rc = opt.goal ? print_goal(path, &opt) : read_trace(path, &opt);
 	free(path);
 	return rc;
 }

@@ -576,9 +576,9 @@ struct options {
 };
 
 /* Parses --method. */
-static int take_method(char *text, void *ask, struct np_err *err)
+static int take_method(char *text, void *own, struct np_err *err)
 {
-	struct options *o = ask;
+	struct options *o = own;
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++)
 		if (!strcmp(text, methods[i].name)) {
@@ -590,9 +590,9 @@ static int take_method(char *text, void *ask, struct np_err *err)
 }
 
 /* Parses --memory. */
-static int take_memory(char *text, void *ask, struct np_err *err)
+static int take_memory(char *text, void *own, struct np_err *err)
 {
-	struct options *o = ask;
+	struct options *o = own;
 	uint64_t bytes;
 
 	if (np_bytes_parse(text, &bytes) || !bytes)
@@ -603,9 +603,9 @@ static int take_memory(char *text, void *ask, struct np_err *err)
 }
 
 /* Parses percentages such as "50,90,99". */
-static int take_percentiles(char *text, void *ask, struct np_err *err)
+static int take_percentiles(char *text, void *own, struct np_err *err)
 {
-	struct options *o = ask;
+	struct options *o = own;
 	char *p = text;
 
 	o->n_shares = 0;
@@ -789,19 +789,19 @@ static int run_qn(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct result q = { 0 };
-	struct options ask = { .method = methods, .bytes = MAX_BYTES };
+	struct options opt = { .method = methods, .bytes = MAX_BYTES };
 	struct cli_options o;
-	int rc = cli_options_parse(self, argc, argv, &ask, &o);
+	int rc = cli_options_parse(self, argc, argv, &opt, &o);
 
 	if (rc >= 0)
 		return rc;
 	q.path = o.app;
-	q.method = ask.method->name;
+	q.method = opt.method->name;
 	if (np_network_load(q.path, &q.n, &err))
 		return cli_fail("%s", err.text);
-	memcpy(q.share, ask.share, sizeof(q.share));
-	q.n_shares = ask.n_shares;
-	rc = solve(self, &q, &ask, &o);
+	memcpy(q.share, opt.share, sizeof(q.share));
+	q.n_shares = opt.n_shares;
+	rc = solve(self, &q, &opt, &o);
 	for (size_t i = 0; i < q.n_rows; i++) {
 		np_qn_solution_free(&q.row[i].s);
 		free(q.row[i].percentile);

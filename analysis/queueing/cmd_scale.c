@@ -633,9 +633,9 @@ static int draw_figure(const struct scale *s, const char *path)
 #define LATENCY_SEC 10e-6
 
 /* Parses --bandwidth. */
-static int take_bandwidth(char *text, void *ask, struct np_err *err)
+static int take_bandwidth(char *text, void *own, struct np_err *err)
 {
-	struct scale *s = ask;
+	struct scale *s = own;
 	uint64_t bytes;
 
 	if (np_bytes_parse(text, &bytes) || !bytes)
@@ -647,9 +647,9 @@ static int take_bandwidth(char *text, void *ask, struct np_err *err)
 }
 
 /* Parses --latency. */
-static int take_latency(char *text, void *ask, struct np_err *err)
+static int take_latency(char *text, void *own, struct np_err *err)
 {
-	struct scale *s = ask;
+	struct scale *s = own;
 
 	if (np_duration_parse(text, &s->link.latency_sec))
 		return np_errf(err, -EINVAL, "--latency=%.64s: expected a time, such "
@@ -659,9 +659,9 @@ static int take_latency(char *text, void *ask, struct np_err *err)
 }
 
 /* Parses --variant. */
-static int take_variant(char *text, void *ask, struct np_err *err)
+static int take_variant(char *text, void *own, struct np_err *err)
 {
-	struct scale *s = ask;
+	struct scale *s = own;
 
 	if (!strcmp(text, "published"))
 		s->variant = NP_FOUR_PUBLISHED;
@@ -674,9 +674,9 @@ static int take_variant(char *text, void *ask, struct np_err *err)
 }
 
 /* Parses --speed. */
-static int take_speed(char *text, void *ask, struct np_err *err)
+static int take_speed(char *text, void *own, struct np_err *err)
 {
-	struct scale *s = ask;
+	struct scale *s = own;
 	char *end;
 
 	s->speed = strtod(text, &end);
@@ -688,9 +688,9 @@ static int take_speed(char *text, void *ask, struct np_err *err)
 }
 
 /* Parses numbers of processes separated by commas. */
-static int take_at(char *text, void *ask, struct np_err *err)
+static int take_at(char *text, void *own, struct np_err *err)
 {
-	struct scale *s = ask;
+	struct scale *s = own;
 	const char *p = text;
 
 	for (;;) {

@@ -508,9 +508,9 @@ static int place(const struct cli_cmd *cmd, struct replay *r)
 }
 
 /* Parses --latency. */
-static int take_latency(char *text, void *ask, struct np_err *err)
+static int take_latency(char *text, void *own, struct np_err *err)
 {
-	struct replay *r = ask;
+	struct replay *r = own;
 
 	return np_duration_parse(text, &r->play.latency_sec) ?
 	       np_errf(err, -EINVAL, "--latency=%.40s: expected a time, such "
@@ -518,9 +518,9 @@ static int take_latency(char *text, void *ask, struct np_err *err)
 }
 
 /* Parses --bandwidth. */
-static int take_bandwidth(char *text, void *ask, struct np_err *err)
+static int take_bandwidth(char *text, void *own, struct np_err *err)
 {
-	struct replay *r = ask;
+	struct replay *r = own;
 	uint64_t bytes;
 
 	if (np_bytes_parse(text, &bytes))
@@ -534,9 +534,9 @@ static int take_bandwidth(char *text, void *ask, struct np_err *err)
 }
 
 /* Parses --eager. */
-static int take_eager(char *text, void *ask, struct np_err *err)
+static int take_eager(char *text, void *own, struct np_err *err)
 {
-	struct replay *r = ask;
+	struct replay *r = own;
 
 	return np_bytes_parse(text, &r->play.eager_bytes) ?
 	       np_errf(err, -EINVAL, "--eager=%.40s: expected bytes, such as "
@@ -544,9 +544,9 @@ static int take_eager(char *text, void *ask, struct np_err *err)
 }
 
 /* Parses --map: a rule, or a list that is read once the tasks are known. */
-static int take_map(char *text, void *ask, struct np_err *err)
+static int take_map(char *text, void *own, struct np_err *err)
 {
-	struct replay *r = ask;
+	struct replay *r = own;
 	static const char *const name[] = {
 		[NP_MAPPING_NODE] = "node", [NP_MAPPING_CORE] = "core",
 		[NP_MAPPING_RANDOM] = "random",

@@ -642,9 +642,9 @@ static int draw_figure(const struct sharing *a, const char *path)
 /* ---- The command ---- */
 
 /* Parses --dynamic. The last of --static and --dynamic applies. */
-static int take_dynamic(char *text, void *ask, struct np_err *err)
+static int take_dynamic(char *text, void *own, struct np_err *err)
 {
-	struct sharing *a = ask;
+	struct sharing *a = own;
 
 	(void)text;
 	(void)err;

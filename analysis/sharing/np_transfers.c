@@ -21,7 +21,7 @@ struct part {
 	/* time: from the sender to the first process */
 	struct np_op data, token, time;
 	double began_sec;
-	bool started, answered, told;
+	bool started, acknowledged, reported; /* the last: its time */
 };
 
 struct transfers {
@@ -189,8 +189,8 @@ static bool step_send(struct transfers *r, size_t i, double now_sec,
 	}
 	if (is_incomplete(r, &p->data) || is_incomplete(r, &p->token))
 		return true;
-	if (!p->told) {
-		p->told = true;
+	if (!p->reported) {
+		p->reported = true;
 		r->sec[i] = now_sec - p->began_sec;
 		if (!is_first(r))
 			send(r, 0, tag(r, TIME, i), &r->sec[i],
@@ -204,10 +204,10 @@ static bool step_recv(struct transfers *r, size_t i)
 {
 	struct part *p = &r->part[i];
 
-	if (!p->answered) {
+	if (!p->acknowledged) {
 		if (is_incomplete(r, &p->data))
 			return true;
-		p->answered = true;
+		p->acknowledged = true;
 		send(r, trial(r)->t[i].from, tag(r, TOKEN, i), "", 1,
 		     &p->token);
 	}

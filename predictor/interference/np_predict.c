@@ -99,7 +99,7 @@ struct np_predictor {
 	} less[NP_LESS_PARTS];
 	struct np_level_use less_of;
 	struct np_right_sides sides; /* of the program that term_make() is at */
-	double *answers; /* predictions for each bootstrap sample */
+	double *predictions; /* predictions for each bootstrap sample */
 	struct np_predictor *fallback; /* created on first use */
 };
 
@@ -495,9 +495,9 @@ static int make(struct np_predictor *p, struct np_err *err)
 	p->nnls = np_nnls_new(p->n + 1 > NP_MODEL_MEMBERS ? p->n + 1 :
 			      NP_MODEL_MEMBERS);
 	p->work = malloc(NP_MODEL_WORK(p->n) * sizeof(double));
-	p->answers = malloc(3 * p->fabric.n * sizeof(double));
-	if (!p->nnls || !p->work || !p->answers || predictor_make_levels(p) ||
-	    alloc_level_terms(p))
+	p->predictions = malloc(3 * p->fabric.n * sizeof(double));
+	if (!p->nnls || !p->work || !p->predictions ||
+	    predictor_make_levels(p) || alloc_level_terms(p))
 		return np_errf(err, -ENOMEM, "%s: no memory for a predictor",
 			       p->f->name);
 	return ensemble_weigh(p, err);
@@ -576,7 +576,7 @@ void np_predictor_free(struct np_predictor *p)
 	for (size_t k = 0; k < NP_LESS_PARTS; k++)
 		free(p->less[k].gram.cross);
 	free(p->work);
-	free(p->answers);
+	free(p->predictions);
 	free(p->ensemble);
 	free(p);
 }
@@ -1249,7 +1249,7 @@ static int prepared_pair(struct np_predictor *p, struct np_prepared *a,
 			 struct np_err *err)
 {
 	int rc = make_sides(p, a, co, n_co, err);
-	double *z = p->answers;
+	double *z = p->predictions;
 
 	if (rc)
 		return rc;
@@ -1274,7 +1274,7 @@ static bool prepared_both(struct np_predictor *p, struct np_prepared *a,
 {
 	const struct np_term *x = &b->term[NP_CO], *y = &a->term[NP_VICTIM];
 	const struct np_level_use *back = &a->term[NP_CO].use;
-	double *z = p->answers, *z_back = z + p->fabric.n;
+	double *z = p->predictions, *z_back = z + p->fabric.n;
 	int joined = 0;
 
 	if (!p->m->join_both || make_sides(p, a, b, 1, NULL) ||
@@ -1460,7 +1460,8 @@ static void suggest(struct np_predictor *p, const struct np_prepared *a,
 		    const struct np_prepared *co, size_t n_co,
 		    enum np_scope scope, struct np_prediction *out)
 {
-	struct next_task t = { p, a, co, n_co, p->opt.replicates, p->answers };
+	struct next_task t = { p, a, co, n_co, p->opt.replicates,
+			       p->predictions };
 	double curve, impact, model, k;
 	size_t like;
 

@@ -73,15 +73,15 @@ double np_slowdowns_between(const struct np_slowdowns *t, uint32_t victim,
 		np_slowdowns_suffered(t, victim)[co * NP_N_TOUCH + touch]);
 }
 
-/* Marks an answer that was not asked for yet; no load is that large. */
-#define UNASKED UINT16_MAX
+/* Marks a load that was not predicted yet; none is that large. */
+#define NOT_PREDICTED UINT16_MAX
 
 struct np_conflict {
 	struct np_oracle oracle;
 	size_t n, capacity; /* profiles */
 	struct np_slowdowns_profile *profile;
 	/* Loads, at [(victim * capacity + co) * NP_N_CONTACTS + contact]. */
-	uint16_t *answer;
+	uint16_t *predicted;
 	struct np_slowdowns *table; /* made last; NULL: out of date */
 	struct np_slowdowns_rails rails;
 };
@@ -108,13 +108,13 @@ void np_conflict_free(struct np_conflict *c)
 		return;
 	invalidate_table(c);
 	free(c->profile);
-	free(c->answer);
+	free(c->predicted);
 	free(c);
 }
 
 static uint16_t *load_at(const struct np_conflict *c, size_t victim, size_t co)
 {
-	return c->answer + (victim * c->capacity + co) * NP_N_CONTACTS;
+	return c->predicted + (victim * c->capacity + co) * NP_N_CONTACTS;
 }
 
 /* Double the capacity. 0 or -ENOMEM. */
@@ -129,12 +129,12 @@ static int grow(struct np_conflict *c)
 	a = malloc(n * sizeof(*a));
 	if (!a)
 		return -ENOMEM;
-	memset(a, 0xff, n * sizeof(*a)); /* UNASKED */
+	memset(a, 0xff, n * sizeof(*a)); /* NOT_PREDICTED */
 	for (size_t v = 0; v < c->n; v++)
 		memcpy(a + v * capacity * NP_N_CONTACTS, load_at(c, v, 0),
 		       c->n * NP_N_CONTACTS * sizeof(*a));
-	free(c->answer);
-	c->answer = a;
+	free(c->predicted);
+	c->predicted = a;
 	c->capacity = capacity;
 	return 0;
 }
@@ -198,7 +198,7 @@ void np_conflict_set_rails(struct np_conflict *c, uint32_t profile,
 
 void np_conflict_forget(struct np_conflict *c, uint32_t profile)
 {
-	size_t bytes = NP_N_CONTACTS * sizeof(*c->answer);
+	size_t bytes = NP_N_CONTACTS * sizeof(*c->predicted);
 
 	for (size_t i = 0; profile < c->n && i < c->n; i++) {
 		memset(load_at(c, profile, i), 0xff, bytes);
@@ -219,7 +219,7 @@ int np_conflict_replace(struct np_conflict *c, uint32_t profile,
 	return 0;
 }
 
-/* Ask the model; a pair without an answer counts as harmless. */
+/* Ask the model; a pair without a prediction counts as harmless. */
 static uint16_t predict_one(struct np_conflict *c, uint32_t victim, uint32_t co,
 			    enum np_contact contact)
 {
@@ -231,23 +231,23 @@ static uint16_t predict_one(struct np_conflict *c, uint32_t victim, uint32_t co,
 }
 
 /*
- * Ask for the missing answers of one pair while *asks allows it. Returns how
- * many are still missing.
+ * Predict the missing loads of one pair, at most *left of them. Returns how many
+ * are still missing.
  */
 static size_t predict_pair(struct np_conflict *c, uint32_t victim, uint32_t co,
-			   size_t *asks)
+			   size_t *left)
 {
 	uint16_t *a = load_at(c, victim, co);
 	size_t missing = 0;
 
 	for (int k = 0; k < NP_N_CONTACTS; k++) {
-		if (a[k] != UNASKED)
+		if (a[k] != NOT_PREDICTED)
 			continue;
-		if (!*asks) {
+		if (!*left) {
 			missing++;
 			continue;
 		}
-		--*asks;
+		--*left;
 		a[k] = predict_one(c, victim, co, (enum np_contact)k);
 		invalidate_table(c);
 	}
@@ -275,17 +275,18 @@ size_t np_conflict_predict(struct np_conflict *c, const uint32_t *profile,
 
 /*
  * The largest load over the contacts that each combination of NP_TOUCH_ bits
- * allows. *complete is cleared if an answer is missing.
+ * allows. *complete is cleared if a load is missing.
  */
-static void worst_of(const uint16_t *answer, uint16_t negligible,
+static void worst_of(const uint16_t *predicted, uint16_t negligible,
 		     uint16_t load[NP_N_TOUCH], bool *complete)
 {
 	uint16_t at[NP_N_CONTACTS];
 
 	for (int k = 0; k < NP_N_CONTACTS; k++) {
-		*complete &= answer[k] != UNASKED;
-		at[k] = answer[k] == UNASKED || answer[k] <= negligible ?
-			0 : answer[k];
+		*complete &= predicted[k] != NOT_PREDICTED;
+		at[k] = predicted[k];
+		if (at[k] == NOT_PREDICTED || at[k] <= negligible)
+			at[k] = 0;
 	}
 	for (unsigned touch = 0; touch < NP_N_TOUCH; touch++) {
 		uint16_t worst = at[NP_CONTACT_LEAF];

@@ -27,7 +27,7 @@
 #include "np_array.h"
 #include "np_bits.h"
 
-#define ASK_EVENTS 4096 /* seconds with events between two calls of go_on() */
+#define GO_ON_EVENTS 4096 /* seconds with events between two calls of go_on() */
 #define RETRY_JOBS 4 /* jobs after which backfill asks again who may start */
 #define NP_SIM_FOUND 32 /* results of the backfill plan that are reused */
 #define NP_SIM_SPEED 1048576 /* progress per second of a job that runs alone */
@@ -115,10 +115,10 @@ struct plan {
 };
 
 struct np_sim {
-	const struct np_sim_input *ask;
+	const struct np_sim_input *input;
 	const struct np_sim_job *job;
 	const struct np_leaves *leaves;
-	struct np_sim_outcome *fate;
+	struct np_sim_outcome *outcome;
 	struct np_sim_counts *counts;
 	int64_t now;
 	bool shared; /* some jobs share nodes */
@@ -196,7 +196,7 @@ static bool is_inert(const struct np_sim *s, const struct np_slowdowns *t,
 /* The table that placement decides with. */
 static struct np_slowdowns *known_slowdowns(const struct np_sim *s)
 {
-	return s->ask->known ? s->ask->known : s->ask->slowdowns;
+	return s->input->known ? s->input->known : s->input->slowdowns;
 }
 
 static void end_at(struct np_sim *s, uint32_t job);
@@ -222,7 +222,7 @@ static void set_load(struct np_sim *s, uint32_t job, uint32_t load)
 	r->since_sec = s->now;
 	r->load = load;
 	r->speed = speed_of(load);
-	s->fate[job].slowed |= load > 0;
+	s->outcome[job].slowed |= load > 0;
 	end_at(s, job);
 }
 
@@ -255,7 +255,7 @@ static void change_load(struct np_sim *s, uint32_t job, uint32_t on,
 /* Load of a running job because of another one on the same leaf. */
 static uint32_t pair_load(const struct np_sim *s, uint32_t victim, uint32_t co)
 {
-	return np_slowdowns_pair(s->ask->slowdowns, (uint32_t)s->job[victim].profile,
+	return np_slowdowns_pair(s->input->slowdowns, (uint32_t)s->job[victim].profile,
 			     s->running[victim]->touch,
 			     (uint32_t)s->job[co].profile,
 			     s->running[co]->touch);
@@ -295,7 +295,7 @@ static int enter_leaves(struct np_sim *s, uint32_t job)
 {
 	struct np_running *r = s->running[job];
 
-	if (s->ask->rigid || is_inert(s, s->ask->slowdowns, job))
+	if (s->input->rigid || is_inert(s, s->input->slowdowns, job))
 		return 0;
 	if (make_leaf_loads(s, r))
 		return -ENOMEM;
@@ -359,17 +359,17 @@ static int placing_new(struct np_sim *s)
 {
 	struct np_sim_placing *g = calloc(1, sizeof(*g));
 
-	s->hold = calloc(s->ask->n + 1, sizeof(*s->hold));
+	s->hold = calloc(s->input->n + 1, sizeof(*s->hold));
 	s->placing = g;
 	if (!g || !s->hold)
 		return -ENOMEM;
-	g->p = s->ask->policy;
+	g->p = s->input->policy;
 	return 0;
 }
 
 static void placing_free(struct np_sim *s)
 {
-	for (size_t i = 0; s->hold && i < s->ask->n; i++)
+	for (size_t i = 0; s->hold && i < s->input->n; i++)
 		free(s->hold[i]);
 	free(s->hold);
 	if (s->placing)
@@ -472,7 +472,7 @@ static int add_running(const struct np_sim *s, struct np_snapshot *snapshot,
 		for (uint32_t k = 0; k < r->n_nodes; k++)
 			s->chosen[k] = s->leaves->node[r->pos[k]];
 		j.state = NP_JOB_RUNNING;
-		j.start_sec = s->fate[s->expected[i]].start_sec;
+		j.start_sec = s->outcome[s->expected[i]].start_sec;
 		j.node = s->chosen;
 		j.n_nodes = r->n_nodes;
 		rc = np_snapshot_job(snapshot, &j, err);
@@ -484,7 +484,7 @@ static int add_running(const struct np_sim *s, struct np_snapshot *snapshot,
 static int fill(struct np_sim *s, struct np_snapshot *snapshot,
 		struct np_err *err)
 {
-	const struct np_sim_cluster *c = s->ask->cluster;
+	const struct np_sim_cluster *c = s->input->cluster;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < s->leaves->n_nodes; i++)
@@ -545,7 +545,7 @@ static int apply(struct np_sim *s, uint32_t job, const struct np_outcome *v)
 		[NP_ACT_RESTRICT] = NP_PRIOR_RESTRICTED,
 		[NP_ACT_HOLD] = NP_PRIOR_HELD,
 	};
-	struct np_sim_outcome *f = &s->fate[job];
+	struct np_sim_outcome *f = &s->outcome[job];
 	struct np_sim_hold *h;
 
 	f->was_restricted |= v->action == NP_ACT_RESTRICT;
@@ -557,7 +557,7 @@ static int apply(struct np_sim *s, uint32_t job, const struct np_outcome *v)
 	h = hold_of(s, job);
 	if (!h)
 		return -ENOMEM;
-	f->let_go |= v->cause.why == NP_WHY_HOLD_EXPIRED;
+	f->released |= v->cause.why == NP_WHY_HOLD_EXPIRED;
 	f->held_sec = (uint32_t)(v->held_sec + .5);
 	h->prior = prior[v->action];
 	h->held_sec = v->held_sec;
@@ -704,13 +704,13 @@ static uint32_t heap_take(struct np_sim_heap *h)
 /* Whether a job leaves CPUs of its nodes to others. */
 static bool shares(const struct np_sim *s, const struct np_sim_job *j)
 {
-	return j->cpus && j->cpus < s->ask->cluster->cpus;
+	return j->cpus && j->cpus < s->input->cluster->cpus;
 }
 
 /* CPUs that a job takes on each of its nodes. */
 static uint16_t cpus_of(const struct np_sim *s, const struct np_sim_job *j)
 {
-	return (uint16_t)(shares(s, j) ? j->cpus : s->ask->cluster->cpus);
+	return (uint16_t)(shares(s, j) ? j->cpus : s->input->cluster->cpus);
 }
 
 /* A node becomes idle, or is no longer idle. */
@@ -746,7 +746,7 @@ static void deallocate(struct np_sim *s, const struct np_running *r)
 
 		if (s->cpus)
 			s->cpus[pos] = (uint16_t)(s->cpus[pos] + r->cpus);
-		if (!s->cpus || s->cpus[pos] == s->ask->cluster->cpus)
+		if (!s->cpus || s->cpus[pos] == s->input->cluster->cpus)
 			count_idle(s, pos, true);
 	}
 	s->free_cpus += (uint64_t)r->n_nodes * r->cpus;
@@ -840,7 +840,7 @@ static bool is_part(const struct np_sim *s, const struct np_sim_switch *w,
 static const struct np_sim_switch *lowest_switch(const struct np_sim *s,
 	const struct np_sim_switch *top, uint32_t n)
 {
-	const struct np_sim_cluster *c = s->ask->cluster;
+	const struct np_sim_cluster *c = s->input->cluster;
 	const struct np_sim_switch *best = top;
 	uint32_t least = 0;
 
@@ -865,7 +865,7 @@ static const struct np_sim_switch *lowest_switch(const struct np_sim *s,
 static const struct np_sim_switch *fullest_part(const struct np_sim *s,
 	const struct np_sim_switch *top, uint32_t *most)
 {
-	const struct np_sim_cluster *c = s->ask->cluster;
+	const struct np_sim_cluster *c = s->input->cluster;
 	const struct np_sim_switch *best = NULL;
 
 	*most = 0;
@@ -1051,7 +1051,7 @@ static int enqueue(struct np_sim *s, uint32_t job, struct np_err *err)
 	memmove(s->queue + at + 1, s->queue + at,
 		(s->n_queue++ - at) * sizeof(*s->queue));
 	s->queue[at] = job;
-	s->fate[job].eligible_sec = s->now;
+	s->outcome[job].eligible_sec = s->now;
 	placing_pends(s, job, true);
 	changed(s);
 	return placing_submit(s, job, err);
@@ -1063,7 +1063,7 @@ static void sweep_queue(struct np_sim *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n_queue; i++)
-		if (s->fate[s->queue[i]].how == NP_SIM_PENDING)
+		if (s->outcome[s->queue[i]].how == NP_SIM_PENDING)
 			s->queue[n++] = s->queue[i];
 	s->n_queue = n;
 }
@@ -1085,7 +1085,7 @@ static void charge(struct np_sim *s, uint32_t job)
 /* The level of an entry whose parent, if any, has one. */
 static double level_of(const struct np_sim *s, size_t i, uint64_t all)
 {
-	const struct np_sim_assoc *assoc = &s->ask->assoc[i];
+	const struct np_sim_assoc *assoc = &s->input->assoc[i];
 	const struct branch *parent = assoc->parent == NP_SIM_NO_PARENT ?
 				      NULL : &s->branch[assoc->parent];
 	uint64_t of = parent ? parent->cpu_sec : all;
@@ -1105,7 +1105,7 @@ static void find_levels(struct np_sim *s)
 	for (size_t i = 0; i < s->n_users; i++)
 		s->branch[i].cpu_sec = s->usage[i].cpu_sec;
 	for (size_t i = s->n_users; i-- > 0;) { /* parents are before */
-		uint32_t parent = s->ask->assoc[i].parent;
+		uint32_t parent = s->input->assoc[i].parent;
 
 		*(parent == NP_SIM_NO_PARENT ? &all :
 		  &s->branch[parent].cpu_sec) += s->branch[i].cpu_sec;
@@ -1118,7 +1118,7 @@ static void find_levels(struct np_sim *s)
 static void path_to(const struct np_sim *s, uint32_t i,
 		    double level[NP_SIM_MAX_DEPTH])
 {
-	for (; i != NP_SIM_NO_PARENT; i = s->ask->assoc[i].parent)
+	for (; i != NP_SIM_NO_PARENT; i = s->input->assoc[i].parent)
 		level[s->branch[i].depth] = s->branch[i].level;
 }
 
@@ -1170,7 +1170,7 @@ static void sort_queue(struct np_sim *s)
 /* The end of the period that contains the last second, or this one. */
 static int64_t fair_due(const struct np_sim *s)
 {
-	int64_t period = s->ask->scheduler->fair_period_sec;
+	int64_t period = s->input->scheduler->fair_period_sec;
 
 	return s->usage ? (s->now / period + 1) * period : INT64_MAX;
 }
@@ -1178,7 +1178,7 @@ static int64_t fair_due(const struct np_sim *s)
 /* Bring the usage of all users up to date if it is time. */
 static void share_fairly(struct np_sim *s)
 {
-	if (!s->usage || s->now % s->ask->scheduler->fair_period_sec)
+	if (!s->usage || s->now % s->input->scheduler->fair_period_sec)
 		return;
 	for (size_t i = 0; i < s->n_expected; i++)
 		if (!s->running[s->expected[i]]->completing)
@@ -1233,12 +1233,12 @@ static void end_at(struct np_sim *s, uint32_t job)
 
 	if (r->left > 0)
 		sec = r->since_sec + (r->left + r->speed - 1) / r->speed;
-	s->fate[job].limit = sec > r->expected_sec;
-	if (s->fate[job].limit)
+	s->outcome[job].limit = sec > r->expected_sec;
+	if (s->outcome[job].limit)
 		sec = r->expected_sec;
 	if (cancel_sec && sec > cancel_sec)
 		sec = cancel_sec > s->now ? cancel_sec : s->now;
-	s->fate[job].end_sec = sec;
+	s->outcome[job].end_sec = sec;
 	sift(&s->ends, s->ends.position[job],
 	     (struct np_sim_event){ sec, job });
 }
@@ -1315,13 +1315,13 @@ static void report_start(struct np_sim *s, uint32_t job)
 {
 	const struct np_running *r = s->running[job];
 
-	if (!s->ask->started)
+	if (!s->input->started)
 		return;
 	for (uint32_t i = 0; i < r->n_nodes; i++)
 		s->chosen[i] = s->leaves->node[r->pos[i]];
 	qsort(s->chosen, r->n_nodes, sizeof(*s->chosen), np_order_u32);
-	s->ask->started(s->ask->arg, job, &s->fate[job], s->chosen,
-			r->n_nodes);
+	s->input->started(s->input->arg, job, &s->outcome[job], s->chosen,
+			  r->n_nodes);
 }
 
 /* Start a job on the nodes in s->chosen. It stays in the queue until swept. */
@@ -1332,9 +1332,9 @@ static int start_job(struct np_sim *s, uint32_t job, enum np_sim_how how)
 	if (!r)
 		return -ENOMEM;
 	s->running[job] = r;
-	s->fate[job].how = (uint8_t)how;
-	s->fate[job].start_sec = s->now;
-	s->fate[job].leaves = count_leaves(s, r);
+	s->outcome[job].how = (uint8_t)how;
+	s->outcome[job].start_sec = s->now;
+	s->outcome[job].leaves = count_leaves(s, r);
 	allocate(s, r);
 	if (heap_add(&s->ends, INT64_MAX, job) || expect(s, job))
 		return -ENOMEM;
@@ -1388,7 +1388,7 @@ static void free_nodes(struct np_sim *s, uint32_t job)
 /* Handle an end: of a job, or of the time that its nodes complete. */
 static int end_job(struct np_sim *s, uint32_t job)
 {
-	uint32_t completing_sec = s->ask->scheduler->completing_sec;
+	uint32_t completing_sec = s->input->scheduler->completing_sec;
 	int rc;
 
 	if (s->running[job]->completing) {
@@ -1423,7 +1423,7 @@ static int end_jobs(struct np_sim *s)
 /* A pending job will never start. */
 static int drop_job(struct np_sim *s, uint32_t job, enum np_sim_how how)
 {
-	struct np_sim_outcome *f = &s->fate[job];
+	struct np_sim_outcome *f = &s->outcome[job];
 
 	f->how = (uint8_t)how;
 	f->end_sec = s->now;
@@ -1447,7 +1447,7 @@ static int cancel_jobs(struct np_sim *s)
 	while (!rc && heap_first(&s->cancels) <= s->now) {
 		uint32_t job = heap_take(&s->cancels);
 
-		if (s->fate[job].how == NP_SIM_PENDING)
+		if (s->outcome[job].how == NP_SIM_PENDING)
 			rc = drop_job(s, job, NP_SIM_CANCELLED);
 	}
 	return rc;
@@ -1456,7 +1456,7 @@ static int cancel_jobs(struct np_sim *s)
 /* Whether a job has ended or will never run. */
 static bool is_over(const struct np_sim *s, uint32_t job)
 {
-	const struct np_sim_outcome *f = &s->fate[job];
+	const struct np_sim_outcome *f = &s->outcome[job];
 
 	return f->how >= NP_SIM_TOO_LARGE ||
 	       (f->how != NP_SIM_PENDING &&
@@ -1474,7 +1474,7 @@ static int64_t eligible_sec(const struct np_sim *s, uint32_t job)
 		return s->now;
 	if (!is_over(s, j->after))
 		return INT64_MAX;
-	return s->fate[j->after].end_sec + j->think_sec;
+	return s->outcome[j->after].end_sec + j->think_sec;
 }
 
 /* A job is submitted: it may be dropped, eligible at once, or later. */
@@ -1499,7 +1499,7 @@ static int submit_jobs(struct np_sim *s, struct np_err *err)
 {
 	int rc = 0;
 
-	while (!rc && s->submitted < s->ask->n &&
+	while (!rc && s->submitted < s->input->n &&
 	       s->job[s->submitted].submit_sec <= s->now) {
 		uint32_t job = (uint32_t)s->submitted++;
 
@@ -1508,7 +1508,7 @@ static int submit_jobs(struct np_sim *s, struct np_err *err)
 	while (!rc && heap_first(&s->eligible) <= s->now) {
 		uint32_t job = heap_take(&s->eligible);
 
-		if (s->fate[job].how == NP_SIM_PENDING)
+		if (s->outcome[job].how == NP_SIM_PENDING)
 			rc = enqueue(s, job, err);
 	}
 	return rc;
@@ -1578,7 +1578,7 @@ static int main_pass(struct np_sim *s)
 
 		if (is_held(s, job))
 			continue;
-		if (tested++ >= s->ask->scheduler->queue_depth) {
+		if (tested++ >= s->input->scheduler->queue_depth) {
 			s->again = started > 0;
 			break;
 		}
@@ -1592,7 +1592,7 @@ static int main_pass(struct np_sim *s)
 			continue;
 		block(s, p, !failed);
 		failed |= UINT64_C(1) << p;
-		if (s->ask->cluster->n_partitions == 1)
+		if (s->input->cluster->n_partitions == 1)
 			break;
 	}
 	if (started)
@@ -1989,7 +1989,7 @@ static size_t last_candidate(const struct np_sim *s)
 	for (size_t i = 0; i < s->n_queue; i++) {
 		if (is_held(s, s->queue[i]))
 			continue;
-		if (tested++ >= s->ask->scheduler->bf_max_job_test)
+		if (tested++ >= s->input->scheduler->bf_max_job_test)
 			break;
 		if (!too_few(s, &s->job[s->queue[i]]))
 			last = i + 1;
@@ -2000,7 +2000,7 @@ static size_t last_candidate(const struct np_sim *s)
 /* Begin the plan with the expected ends of the running jobs. */
 static int make_plan(struct np_sim *s)
 {
-	int64_t end_sec = s->now + s->ask->scheduler->bf_window_sec;
+	int64_t end_sec = s->now + s->input->scheduler->bf_window_sec;
 	int rc = plan_begin(&s->plan, s->now, s->idle, s->cpus);
 
 	for (size_t i = 0; !rc && i < s->n_expected; i++) {
@@ -2059,7 +2059,7 @@ static int64_t not_before(const struct np_sim *s, const struct np_sim_job *j)
 /* When a job can start; INT64_MAX: not within the window. */
 static int64_t find_start(struct np_sim *s, uint32_t job)
 {
-	int64_t end_sec = s->now + s->ask->scheduler->bf_window_sec, at;
+	int64_t end_sec = s->now + s->input->scheduler->bf_window_sec, at;
 	const struct np_sim_job *j = &s->job[job];
 
 	at = not_before(s, j);
@@ -2079,7 +2079,7 @@ static int64_t find_start(struct np_sim *s, uint32_t job)
 /* Start a job, or reserve nodes for it. */
 static int backfill(struct np_sim *s, uint32_t job, size_t *started)
 {
-	const struct np_sim_scheduler *c = s->ask->scheduler;
+	const struct np_sim_scheduler *c = s->input->scheduler;
 	const struct np_sim_job *j = &s->job[job];
 	int64_t at = find_start(s, job);
 	int rc;
@@ -2149,7 +2149,7 @@ static int backfill_pass(struct np_sim *s)
 /* Time of the next backfill pass; INT64_MAX: none, as nothing has changed. */
 static int64_t backfill_due(const struct np_sim *s)
 {
-	int64_t step = s->ask->scheduler->bf_interval_sec, sec;
+	int64_t step = s->input->scheduler->bf_interval_sec, sec;
 
 	if (!step || !s->backfill_changed || !s->n_queue)
 		return INT64_MAX;
@@ -2172,7 +2172,7 @@ static int backfill_if_due(struct np_sim *s)
 static int64_t next_event(const struct np_sim *s)
 {
 	const int64_t sec[] = {
-		s->submitted < s->ask->n ? s->job[s->submitted].submit_sec :
+		s->submitted < s->input->n ? s->job[s->submitted].submit_sec :
 					   INT64_MAX,
 		heap_first(&s->ends), heap_first(&s->eligible),
 		heap_first(&s->cancels), backfill_due(s),
@@ -2213,18 +2213,18 @@ static int step(struct np_sim *s, struct np_err *err)
 /* Go from event to event until all jobs have ended. */
 static int run(struct np_sim *s, struct np_err *err)
 {
-	const struct np_sim_input *ask = s->ask;
+	const struct np_sim_input *input = s->input;
 	unsigned events = 0;
 	int rc = 0;
 
-	if (ask->n)
-		s->now = ask->job[0].submit_sec;
+	if (input->n)
+		s->now = input->job[0].submit_sec;
 	s->counts->first_sec = s->counts->last_sec = s->now;
 	s->backfilled_sec = s->now - 1;
-	while (!rc && s->now != INT64_MAX && s->counts->ended < ask->n) {
+	while (!rc && s->now != INT64_MAX && s->counts->ended < input->n) {
 		rc = step(s, err);
-		if (ask->go_on && ++events % ASK_EVENTS == 0 &&
-		    !ask->go_on(ask->arg, s->counts->ended)) {
+		if (input->go_on && ++events % GO_ON_EVENTS == 0 &&
+		    !input->go_on(input->arg, s->counts->ended)) {
 			s->counts->stopped = true;
 			break;
 		}
@@ -2234,13 +2234,13 @@ static int run(struct np_sim *s, struct np_err *err)
 }
 
 /* Check a job of the input. 0 or -EINVAL with err. */
-static int check_job(const struct np_sim_input *ask, size_t i,
+static int check_job(const struct np_sim_input *input, size_t i,
 		     struct np_err *err)
 {
-	const struct np_sim_job *j = &ask->job[i];
+	const struct np_sim_job *j = &input->job[i];
 
 	if (j->submit_sec < 0 || j->submit_sec > NP_SIM_MAX_SEC ||
-	    (i && j->submit_sec < ask->job[i - 1].submit_sec))
+	    (i && j->submit_sec < input->job[i - 1].submit_sec))
 		return np_errf(err, -EINVAL, "job %zu: submitted at %lld s; "
 			       "expected 0 or more, in order", i,
 			       (long long)j->submit_sec);
@@ -2250,50 +2250,51 @@ static int check_job(const struct np_sim_input *ask, size_t i,
 		return np_errf(err, -EINVAL, "job %zu: %u nodes for %u s, limit"
 			       " %u s; expected 1 to %u each", i, j->nodes,
 			       j->run_sec, j->limit_sec, NP_SIM_MAX_LIMIT_SEC);
-	if (j->cpus > ask->cluster->cpus)
+	if (j->cpus > input->cluster->cpus)
 		return np_errf(err, -EINVAL, "job %zu: %u CPUs of a node that "
-			       "has %u", i, j->cpus, ask->cluster->cpus);
-	if (ask->scheduler->fair_period_sec && j->user >= NP_SIM_MAX_JOBS)
+			       "has %u", i, j->cpus, input->cluster->cpus);
+	if (input->scheduler->fair_period_sec && j->user >= NP_SIM_MAX_JOBS)
 		return np_errf(err, -EINVAL, "job %zu: user %u; with fair share "
 			       "expected less than %d", i, j->user,
 			       NP_SIM_MAX_JOBS);
-	if (ask->assoc && j->user >= ask->n_assocs)
+	if (input->assoc && j->user >= input->n_assocs)
 		return np_errf(err, -EINVAL, "job %zu: user %u of %zu in the "
-			       "tree of shares", i, j->user, ask->n_assocs);
+			       "tree of shares", i, j->user, input->n_assocs);
 	if (j->after != NP_SIM_NO_JOB && j->after >= i)
 		return np_errf(err, -EINVAL, "job %zu: it waits for job %u, "
 			       "which is not an earlier one", i, j->after);
-	if (j->partition >= ask->cluster->n_partitions)
+	if (j->partition >= input->cluster->n_partitions)
 		return np_errf(err, -EINVAL, "job %zu: partition %u of %zu", i,
-			       j->partition, ask->cluster->n_partitions);
+			       j->partition, input->cluster->n_partitions);
 	if (j->profile < NP_PROFILE_UNKNOWN ||
-	    (ask->slowdowns && j->profile >= (int64_t)ask->slowdowns->n))
+	    (input->slowdowns && j->profile >= (int64_t)input->slowdowns->n))
 		return np_errf(err, -EINVAL, "job %zu: no profile %d", i,
 			       j->profile);
 	return 0;
 }
 
 /* Check the tree of shares. 0 or -EINVAL with err. */
-static int check_shares(const struct np_sim_input *ask, struct np_err *err)
+static int check_shares(const struct np_sim_input *input, struct np_err *err)
 {
-	for (size_t i = 0; ask->assoc && i < ask->n_assocs; i++) {
-		uint32_t at = ask->assoc[i].parent, depth = 1;
+	for (size_t i = 0; input->assoc && i < input->n_assocs; i++) {
+		uint32_t at = input->assoc[i].parent, depth = 1;
 
 		for (; at < i && depth < NP_SIM_MAX_DEPTH; depth++)
-			at = ask->assoc[at].parent;
+			at = input->assoc[at].parent;
 		if (at != NP_SIM_NO_PARENT)
 			return np_errf(err, -EINVAL, "share %zu: parent %u is "
 				       "not an earlier one, or has more than %d "
 				       "levels above it", i,
-				       ask->assoc[i].parent, NP_SIM_MAX_DEPTH);
+				       input->assoc[i].parent,
+				       NP_SIM_MAX_DEPTH);
 	}
 	return 0;
 }
 
 /* Check the input. 0 or -EINVAL with err. */
-static int check(const struct np_sim_input *ask, struct np_err *err)
+static int check(const struct np_sim_input *input, struct np_err *err)
 {
-	const struct np_sim_cluster *c = ask->cluster;
+	const struct np_sim_cluster *c = input->cluster;
 	int rc = 0;
 
 	if (!c->n_partitions || c->n_partitions > NP_SIM_MAX_PARTITIONS ||
@@ -2303,29 +2304,29 @@ static int check(const struct np_sim_input *ask, struct np_err *err)
 			       "and 1 or more", c->n_partitions, c->cpus,
 			       c->leaves->n_nodes, NP_SIM_MAX_PARTITIONS,
 			       NP_SIM_MAX_CPUS);
-	if (!ask->scheduler->bf_resolution_sec)
+	if (!input->scheduler->bf_resolution_sec)
 		return np_errf(err, -EINVAL, "bf_resolution 0 s; expected 1 or "
 			       "more");
-	if (ask->policy && !ask->policy->interval_sec)
+	if (input->policy && !input->policy->interval_sec)
 		return np_errf(err, -EINVAL, "PlacementInterval 0 s; expected "
 			       "1 or more");
-	if (ask->n > NP_SIM_MAX_JOBS)
+	if (input->n > NP_SIM_MAX_JOBS)
 		return np_errf(err, -EINVAL, "%zu jobs; expected at most %d",
-			       ask->n, NP_SIM_MAX_JOBS);
-	if (ask->known && (!ask->slowdowns || ask->known->n != ask->slowdowns->n))
+			       input->n, NP_SIM_MAX_JOBS);
+	if (input->known && (!input->slowdowns || input->known->n != input->slowdowns->n))
 		return np_errf(err, -EINVAL, "placement knows %zu profiles of "
-			       "%zu", ask->known->n,
-			       ask->slowdowns ? ask->slowdowns->n : 0);
-	rc = check_shares(ask, err);
-	for (size_t i = 0; !rc && i < ask->n; i++)
-		rc = check_job(ask, i, err);
+			       "%zu", input->known->n,
+			       input->slowdowns ? input->slowdowns->n : 0);
+	rc = check_shares(input, err);
+	for (size_t i = 0; !rc && i < input->n; i++)
+		rc = check_job(input, i, err);
 	return rc;
 }
 
 /* Convert the partitions to bitmaps by position, and count their nodes. */
 static void make_partitions(struct np_sim *s)
 {
-	const struct np_sim_cluster *c = s->ask->cluster;
+	const struct np_sim_cluster *c = s->input->cluster;
 
 	for (size_t i = 0; i < c->n_partitions; i++) {
 		for (size_t node = 0; node < s->leaves->n_nodes; node++) {
@@ -2344,7 +2345,7 @@ static void make_partitions(struct np_sim *s)
 /* Allocate what is per node and per leaf; all nodes are idle at first. */
 static int make_nodes(struct np_sim *s)
 {
-	const struct np_sim_cluster *c = s->ask->cluster;
+	const struct np_sim_cluster *c = s->input->cluster;
 	size_t n = s->leaves->n_nodes;
 	uint64_t *sets;
 
@@ -2388,7 +2389,7 @@ static int make_nodes(struct np_sim *s)
 /* Allocate what is per job, and list the jobs that depend on each other. */
 static int make_jobs(struct np_sim *s)
 {
-	size_t n = s->ask->n;
+	size_t n = s->input->n;
 
 	s->running = calloc(n + 1, sizeof(*s->running));
 	s->ends.position = calloc(n + 1, sizeof(*s->ends.position));
@@ -2402,7 +2403,7 @@ static int make_jobs(struct np_sim *s)
 	for (uint32_t i = (uint32_t)n; i--;) {
 		uint32_t after = s->job[i].after;
 
-		s->fate[i] = (struct np_sim_outcome){
+		s->outcome[i] = (struct np_sim_outcome){
 			.eligible_sec = -1, .start_sec = -1, .end_sec = -1,
 		};
 		if (after == NP_SIM_NO_JOB)
@@ -2416,7 +2417,7 @@ static int make_jobs(struct np_sim *s)
 /* The tree of shares: depths, and the part that each has of its siblings'. */
 static int make_branches(struct np_sim *s)
 {
-	const struct np_sim_assoc *assoc = s->ask->assoc;
+	const struct np_sim_assoc *assoc = s->input->assoc;
 	double *sum = calloc(s->n_users + 1, sizeof(*sum));
 
 	s->branch = calloc(s->n_users + 1, sizeof(*s->branch));
@@ -2445,13 +2446,13 @@ static int make_branches(struct np_sim *s)
 /* Allocate what is per user. */
 static int make_usage(struct np_sim *s)
 {
-	uint32_t half_life = s->ask->scheduler->fair_half_life_sec;
-	uint32_t period = s->ask->scheduler->fair_period_sec;
+	uint32_t half_life = s->input->scheduler->fair_half_life_sec;
+	uint32_t period = s->input->scheduler->fair_period_sec;
 
 	if (!period)
 		return 0;
-	s->n_users = s->ask->assoc ? s->ask->n_assocs : 0;
-	for (size_t i = 0; i < s->ask->n; i++)
+	s->n_users = s->input->assoc ? s->input->n_assocs : 0;
+	for (size_t i = 0; i < s->input->n; i++)
 		if (s->n_users <= s->job[i].user)
 			s->n_users = (size_t)s->job[i].user + 1;
 	s->usage = calloc(s->n_users + 1, sizeof(*s->usage));
@@ -2464,7 +2465,7 @@ static int make_usage(struct np_sim *s)
 	if (half_life)
 		s->decay = (uint64_t)(0x1p32 * exp2(-(double)period /
 						    half_life));
-	return s->ask->assoc ? make_branches(s) : 0;
+	return s->input->assoc ? make_branches(s) : 0;
 }
 
 /* Free everything; called after errors as well. */
@@ -2472,7 +2473,7 @@ static void release(struct np_sim *s)
 {
 	placing_free(s);
 	plan_free(&s->plan);
-	for (size_t i = 0; s->running && i < s->ask->n; i++)
+	for (size_t i = 0; s->running && i < s->input->n; i++)
 		if (s->running[i])
 			release_running(s, (uint32_t)i);
 	for (size_t i = 0; s->leaf_jobs && i < s->leaves->n; i++)
@@ -2501,34 +2502,36 @@ static void release(struct np_sim *s)
 	free(s->cpus);
 }
 
-int np_simulate(const struct np_sim_input *ask, struct np_sim_outcome *fate,
-		struct np_sim_counts *counts, struct np_err *err)
+int np_simulate(const struct np_sim_input *input,
+		struct np_sim_outcome *outcome, struct np_sim_counts *counts,
+		struct np_err *err)
 {
 	struct np_sim s = {
-		.ask = ask, .job = ask->job, .leaves = ask->cluster->leaves,
-		.fate = fate, .counts = counts,
+		.input = input, .job = input->job,
+		.leaves = input->cluster->leaves, .outcome = outcome,
+		.counts = counts,
 	};
-	int rc = check(ask, err);
+	int rc = check(input, err);
 
 	if (rc)
 		return rc;
 	*counts = (struct np_sim_counts){ .ended = 0 };
-	for (size_t i = 0; i < ask->n; i++)
-		s.shared |= shares(&s, &ask->job[i]);
+	for (size_t i = 0; i < input->n; i++)
+		s.shared |= shares(&s, &input->job[i]);
 	rc = make_nodes(&s);
 	if (!rc)
 		rc = make_jobs(&s);
 	if (!rc)
 		rc = make_usage(&s);
-	if (!rc && ask->policy && ask->policy->mode != NP_MODE_OFF &&
-	    ask->slowdowns)
+	if (!rc && input->policy && input->policy->mode != NP_MODE_OFF &&
+	    input->slowdowns)
 		rc = placing_new(&s);
 	if (!rc)
 		rc = run(&s, err);
 	/* Expected ends of jobs that are still running do not count. */
-	for (size_t i = 0; s.running && i < ask->n; i++)
+	for (size_t i = 0; s.running && i < input->n; i++)
 		if (s.running[i] && !s.running[i]->completing)
-			fate[i].end_sec = -1;
+			outcome[i].end_sec = -1;
 	release(&s);
 	return rc == -ENOMEM ? np_errf(err, rc, "simulation: out of memory") :
 			       rc;

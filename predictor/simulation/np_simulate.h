@@ -139,14 +139,14 @@ struct np_sim_outcome {
 	uint8_t how;	   /* enum np_sim_how */
 	bool was_restricted : 1; /* placement restricted it to leaves at some time */
 	bool was_held : 1;	 /* placement held it at some time */
-	bool let_go : 1;   /* and released it as MaxDefer was reached */
+	bool released : 1;   /* and released it as MaxDefer was reached */
 	bool limit : 1;	   /* it was slowed beyond its time limit */
 	bool slowed : 1;   /* a job that slows it ran on one of its leaves */
 };
 
 /* Called at every start; node: indices of the job's nodes, ascending. */
 typedef void np_sim_start_f(void *arg, uint32_t job,
-			    const struct np_sim_outcome *fate,
+			    const struct np_sim_outcome *outcome,
 			    const uint32_t *node, size_t n);
 
 struct np_sim_input {
@@ -183,10 +183,11 @@ struct np_sim_counts {
 };
 
 /*
- * Simulate. fate: ask->n of them, filled in. Returns 0, -EINVAL with err (an
+ * Simulate. outcome: input->n of them, filled in. Returns 0, -EINVAL with err (an
  * impossible job, named by its index, or setting) or -ENOMEM.
  */
-int np_simulate(const struct np_sim_input *ask, struct np_sim_outcome *fate,
-		struct np_sim_counts *counts, struct np_err *err);
+int np_simulate(const struct np_sim_input *input,
+		struct np_sim_outcome *outcome, struct np_sim_counts *counts,
+		struct np_err *err);
 
 #endif

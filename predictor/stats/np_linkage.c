@@ -188,7 +188,7 @@ static void add_up(struct grouping *p)
 	set_sizes(p);
 }
 
-static double cost_moved(const struct grouping *p, size_t i, size_t to)
+static double cost_after_move(const struct grouping *p, size_t i, size_t to)
 {
 	size_t from = p->group[i], n = p->n;
 	double a = (double)p->size[from], b = (double)p->size[to];
@@ -236,8 +236,8 @@ static bool move_things(struct grouping *p)
 			if (g == p->group[i] || (!p->size[g] && empty))
 				continue;
 			empty |= !p->size[g];
-			if (cost_moved(p, i, g) < least) {
-				least = cost_moved(p, i, g);
+			if (cost_after_move(p, i, g) < least) {
+				least = cost_after_move(p, i, g);
 				best = g;
 			}
 		}

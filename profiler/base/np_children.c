@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <stdio.h>
 
-static pid_t find_of_thread(const char *path, bool (*ask)(pid_t, void *),
+static pid_t find_of_thread(const char *path, bool (*is_it)(pid_t, void *),
 			    void *arg)
 {
 	FILE *f = fopen(path, "re");
@@ -11,14 +11,14 @@ static pid_t find_of_thread(const char *path, bool (*ask)(pid_t, void *),
 	long pid;
 
 	while (f && !found && fscanf(f, "%ld", &pid) == 1)
-		if (ask((pid_t)pid, arg))
+		if (is_it((pid_t)pid, arg))
 			found = (pid_t)pid;
 	if (f)
 		fclose(f);
 	return found;
 }
 
-pid_t np_children_find(pid_t of, bool (*ask)(pid_t child, void *arg),
+pid_t np_children_find(pid_t of, bool (*is_it)(pid_t child, void *arg),
 		       void *arg)
 {
 	pid_t found = 0;
@@ -31,7 +31,7 @@ pid_t np_children_find(pid_t of, bool (*ask)(pid_t child, void *arg),
 	while (threads && !found && (d = readdir(threads))) {
 		snprintf(path, sizeof(path), "/proc/%ld/task/%.20s/children",
 			 (long)of, d->d_name);
-		found = find_of_thread(path, ask, arg);
+		found = find_of_thread(path, is_it, arg);
 	}
 	if (threads)
 		closedir(threads);
@@ -53,12 +53,13 @@ static bool collect_child(pid_t child, void *arg)
 	return false;
 }
 
-pid_t np_children_all(pid_t first, bool (*ask)(pid_t pid, void *arg), void *arg)
+pid_t np_children_all(pid_t first, bool (*is_it)(pid_t pid, void *arg),
+		      void *arg)
 {
 	struct all a = { { first }, 1 };
 
 	for (size_t i = 0; i < a.n; i++) {
-		if (ask(a.pid[i], arg))
+		if (is_it(a.pid[i], arg))
 			return a.pid[i];
 		np_children_find(a.pid[i], collect_child, &a);
 	}

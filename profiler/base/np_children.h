@@ -6,11 +6,11 @@
 #include <sys/types.h>
 
 /*
- * Call ask() for the children of a process, whichever of its threads started
+ * Call is_it() for the children of a process, whichever of its threads started
  * them, until it returns true. Returns that child; 0: there is none, or
  * children are not listed.
  */
-pid_t np_children_find(pid_t of, bool (*ask)(pid_t child, void *arg),
+pid_t np_children_find(pid_t of, bool (*is_it)(pid_t child, void *arg),
 		       void *arg);
 
 #define NP_CHILDREN_MOST 64 /* enough for a script, or for mpirun's daemon */
@@ -19,7 +19,7 @@ pid_t np_children_find(pid_t of, bool (*ask)(pid_t child, void *arg),
  * The same for the process `first` and all its descendants, nearest first.
  * Inspects at most NP_CHILDREN_MOST processes.
  */
-pid_t np_children_all(pid_t first, bool (*ask)(pid_t pid, void *arg),
+pid_t np_children_all(pid_t first, bool (*is_it)(pid_t pid, void *arg),
 		      void *arg);
 
 #endif

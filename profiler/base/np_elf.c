@@ -335,7 +335,7 @@ bool np_mpi_of_file(const char *path, char buf[NP_MPI_TEXT])
 }
 
 struct look {
-	np_mpi_ask_f *ask;
+	np_mpi_identify_f *identify;
 	char *version;
 	int n;		/* processes that were seen */
 	bool uncertain; /* one of them may have an MPI that is not known */
@@ -352,7 +352,7 @@ static bool look_at_file(struct look *l, pid_t pid, const char *file)
 		return false;
 	l->uncertain = true; /* unless it says its version */
 	snprintf(path, sizeof(path), "/proc/%ld/root%s", (long)pid, file);
-	return l->ask(path, l->version);
+	return l->identify(path, l->version);
 }
 
 static bool is_dynamic_program(struct look *l, pid_t pid)
@@ -365,7 +365,8 @@ static bool is_dynamic_program(struct look *l, pid_t pid)
 	if (len <= 0)
 		return false;
 	exe[len] = '\0';
-	return !starts_elsewhere(basename(exe)) && l->ask(path, l->version);
+	return !starts_elsewhere(basename(exe)) &&
+	       l->identify(path, l->version);
 }
 
 static bool look_at_process(pid_t pid, void *arg)
@@ -396,9 +397,10 @@ static bool look_at_process(pid_t pid, void *arg)
 	return found;
 }
 
-bool np_mpi_find(pid_t first, np_mpi_ask_f *ask, char buf[NP_MPI_TEXT])
+bool np_mpi_find(pid_t first, np_mpi_identify_f *identify,
+		 char buf[NP_MPI_TEXT])
 {
-	struct look l = { .ask = ask, .version = buf };
+	struct look l = { .identify = identify, .version = buf };
 	char path[64];
 
 	if (np_children_all(first, look_at_process, &l))

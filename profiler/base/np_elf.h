@@ -47,7 +47,7 @@ int np_elf_constants(const char *path,
  * the path ends in /exe, whether a program has none (NP_MPI_NONE).  False: not
  * known.
  */
-typedef bool np_mpi_ask_f(const char *path, char buf[NP_MPI_TEXT]);
+typedef bool np_mpi_identify_f(const char *path, char buf[NP_MPI_TEXT]);
 
 /*
  * The MPI library that a process, or one that it started, has mapped: "Open MPI
@@ -55,11 +55,11 @@ typedef bool np_mpi_ask_f(const char *path, char buf[NP_MPI_TEXT]);
  * NP_MPI_NONE if all these processes could be read, and none has an MPI or a
  * client of PMI or PMIx.  False: not known, for example because a process is
  * linked statically, may not be read, or has a library that is not known here.
- * Opens no library and no program; only ask() does.
+ * Opens no library and no program; only identify() does.
  */
-bool np_mpi_find(pid_t pid, np_mpi_ask_f *ask, char buf[NP_MPI_TEXT]);
+bool np_mpi_find(pid_t pid, np_mpi_identify_f *identify, char buf[NP_MPI_TEXT]);
 
-/* An np_mpi_ask_f that reads the file. */
+/* An np_mpi_identify_f that reads the file. */
 bool np_mpi_of_file(const char *path, char buf[NP_MPI_TEXT]);
 
 #endif

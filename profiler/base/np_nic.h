@@ -11,7 +11,7 @@ enum np_nic_kind {
 	NP_NIC_SENT,	 /* bytes */
 	NP_NIC_RECEIVED, /* bytes */
 	NP_NIC_WAIT,	 /* data to send and no credit; ticks of the device */
-	NP_NIC_PAUSE,	 /* told by the network to stop; frames or ticks */
+	NP_NIC_PAUSE,	 /* requests of the network to stop; frames or ticks */
 	NP_NIC_ECN,	 /* packets received that a switch marked */
 	NP_NIC_CNP,	 /* congestion notifications sent or received */
 	NP_NIC_DISCARD,	 /* packets discarded */

@@ -929,7 +929,7 @@ static void srun_stop(void *ctx, int slot, np_cal_report_f *f, void *arg)
 {
 	struct np_cal_srun *s = ctx;
 	struct np_helper_step *step = &s->step[slot];
-	struct np_helper_end end = { .asked_sec = now_sec(ctx) };
+	struct np_helper_end end = { .requested_sec = now_sec(ctx) };
 	int sig = SIGUSR1;
 
 	while (!np_helper_reap(step) && sig >= 0) {

@@ -87,7 +87,7 @@ char *np_prom_query(const struct np_metrics_conf *c, const char *expression,
 
 /* ---- answers ---- */
 
-struct answer {
+struct response {
 	const char *where, *label;
 	const struct np_prom_range *range;
 	struct np_index node;
@@ -97,14 +97,14 @@ struct answer {
 };
 
 /* -EINVAL with err: not a response of the API. */
-static int refuse(const struct answer *a, const char *what)
+static int refuse(const struct response *a, const char *what)
 {
 	return np_errf(a->err, -EINVAL, "%s: %s: expected a response of "
 		       "Prometheus' HTTP API", a->where, what);
 }
 
 /* "n0.cluster:9100" is node n0, unless there is a node n0.cluster. */
-static uint32_t find_node(const struct answer *a, const char *name)
+static uint32_t find_node(const struct response *a, const char *name)
 {
 	size_t whole = strcspn(name, ":"), first = strcspn(name, ".:");
 	uint32_t i = np_index_find(&a->node, name, whole);
@@ -113,7 +113,7 @@ static uint32_t find_node(const struct answer *a, const char *name)
 }
 
 /* [1795600000.123, "1.5"]; the values "NaN" and "+Inf" are ignored. */
-static int take_sample(const struct answer *a, uint32_t node,
+static int take_sample(const struct response *a, uint32_t node,
 		       json_object *sample)
 {
 	const struct np_prom_range *r = a->range;
@@ -141,7 +141,7 @@ static int take_sample(const struct answer *a, uint32_t node,
 }
 
 /* Store the values of one series, if it is of one of the nodes. */
-static int take_series(const struct answer *a, json_object *series)
+static int take_series(const struct response *a, json_object *series)
 {
 	json_object *metric, *name, *samples;
 	uint32_t node;
@@ -172,7 +172,7 @@ static int take_series(const struct answer *a, json_object *series)
 }
 
 /* Store the values of a whole answer. */
-static int take_answer(const struct answer *a, json_object *j)
+static int parse_response(const struct response *a, json_object *j)
 {
 	json_object *status, *data, *list, *error;
 	int rc = 0;
@@ -193,7 +193,7 @@ static int take_answer(const struct answer *a, json_object *j)
 }
 
 /* Number the nodes, so that a label is found quickly. */
-static int name_nodes(struct answer *a, char *const *node, size_t n)
+static int name_nodes(struct response *a, char *const *node, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint32_t k = np_index_get(&a->node, node[i],
@@ -209,7 +209,7 @@ static int name_nodes(struct answer *a, char *const *node, size_t n)
 }
 
 /* Check the size of an answer, parse it, and store its values. */
-static int parse(const struct answer *a, const char *text, size_t len)
+static int parse(const struct response *a, const char *text, size_t len)
 {
 	const struct np_jlimits most = {
 		.objects = 262144, .arrays = 1048576, .elements = 4194304,
@@ -229,7 +229,7 @@ static int parse(const struct answer *a, const char *text, size_t len)
 	rc = np_jget_parse(&at, text, len, &j);
 	if (rc)
 		return rc;
-	rc = json_object_is_type(j, json_type_object) ? take_answer(a, j) :
+	rc = json_object_is_type(j, json_type_object) ? parse_response(a, j) :
 							refuse(a, "JSON");
 	json_object_put(j);
 	return rc;
@@ -240,7 +240,7 @@ int np_prom_parse(const char *text, size_t len, const char *where,
 		  const struct np_prom_range *r, double *value,
 		  char other[NP_METRICS_LABEL], struct np_err *err)
 {
-	struct answer a = {
+	struct response a = {
 		.where = where, .label = label, .range = r, .value = value,
 		.other = other, .err = err,
 	};
@@ -475,9 +475,9 @@ static int post(struct np_http *h, const char *path,
 	return 0;
 }
 
-int np_http_ask(struct np_http *h, const char *expression, char *const *node,
-		size_t n, const struct np_prom_range *r, double *value,
-		char other[NP_METRICS_LABEL], struct np_err *err)
+int np_http_query(struct np_http *h, const char *expression, char *const *node,
+		  size_t n, const struct np_prom_range *r, double *value,
+		  char other[NP_METRICS_LABEL], struct np_err *err)
 {
 	const struct np_metrics_conf *c = h->conf;
 	bool range = r->step_sec > 0;
@@ -527,9 +527,9 @@ void np_http_free(struct np_http *h)
 	(void)h;
 }
 
-int np_http_ask(struct np_http *h, const char *expression, char *const *node,
-		size_t n, const struct np_prom_range *r, double *value,
-		char other[NP_METRICS_LABEL], struct np_err *err)
+int np_http_query(struct np_http *h, const char *expression, char *const *node,
+		  size_t n, const struct np_prom_range *r, double *value,
+		  char other[NP_METRICS_LABEL], struct np_err *err)
 {
 	(void)h, (void)expression, (void)node, (void)n, (void)r, (void)value;
 	other[0] = '\0';

@@ -52,8 +52,8 @@ void np_http_free(struct np_http *h); /* NULL is allowed */
  * for np_prom_parse().  Returns 0, or with err -ETIMEDOUT, -EFBIG, -EACCES
  * (401, 403), -ENOENT (404), -EINVAL (not a valid answer) or -EIO.
  */
-int np_http_ask(struct np_http *h, const char *expression, char *const *node,
-		size_t n, const struct np_prom_range *r, double *value,
-		char other[NP_METRICS_LABEL], struct np_err *err);
+int np_http_query(struct np_http *h, const char *expression, char *const *node,
+		  size_t n, const struct np_prom_range *r, double *value,
+		  char other[NP_METRICS_LABEL], struct np_err *err);
 
 #endif

@@ -45,7 +45,7 @@ static const char usage[] =
  * once. The last process returns the end of the measurement to the first.
  */
 
-#define MATRIX_BYTES 1024 /* of a message and of its answer */
+#define MATRIX_BYTES 1024 /* of a message and of its reply */
 
 struct matrix_conf {
 	struct np_engine_env env;
@@ -63,7 +63,7 @@ struct matrix_conf {
 #define TAG_END (7ull << 32)
 
 /*
- * Every other answer is polled for, at most this long; for the others the
+ * Every other reply is polled for, at most this long; for the others the
  * process sleeps at once. Polling is faster, except where both processes share
  * a core, and only the fastest round trip counts.
  */
@@ -160,7 +160,7 @@ static void serve_next(struct matrix *m)
 	recv(m, TAG_TOKEN | (self(m) - 1), m->word, 1, &m->token);
 }
 
-static void answer(struct matrix *m)
+static void reply(struct matrix *m)
 {
 	send(m, m->peer, TAG_PONG, m->out, sizeof(m->out), &m->sent);
 	if (++m->n <= m->conf.times)
@@ -170,7 +170,7 @@ static void answer(struct matrix *m)
 }
 
 /* The first round trip of a pair connects it, and is not counted. */
-static void on_answer(struct matrix *m, double now_sec)
+static void on_reply(struct matrix *m, double now_sec)
 {
 	if (m->n)
 		m->best_sec = fmin(m->best_sec, (now_sec - m->sent_sec) / 2);
@@ -202,7 +202,7 @@ static bool advance(struct matrix *m, double now_sec)
 	case ANSWERING:
 		if (m->received.status > 0 || m->sent.status > 0)
 			return false;
-		answer(m);
+		reply(m);
 		return true;
 	case AWAITING_TOKEN:
 		if (m->token.status > 0 || m->sent.status > 0)
@@ -212,7 +212,7 @@ static bool advance(struct matrix *m, double now_sec)
 	case MEASURING:
 		if (m->received.status > 0 || m->sent.status > 0)
 			return false;
-		on_answer(m, now_sec);
+		on_reply(m, now_sec);
 		return true;
 	case PASSING_TOKEN:
 		if (m->end.status > 0 || m->sent.status > 0)

@@ -299,7 +299,7 @@ enum np_liveness_state np_liveness_check(struct np_liveness *p, double now_sec,
 	return p->state;
 }
 
-bool np_liveness_heard(struct np_liveness *p)
+bool np_liveness_received(struct np_liveness *p)
 {
 	if (p->state != NP_PEER_SILENT)
 		return false;

@@ -172,7 +172,7 @@ enum np_liveness_state np_liveness_check(struct np_liveness *p, double now_sec,
  * now, which is noted: a time measured across the silence says nothing about
  * the network.
  */
-bool np_liveness_heard(struct np_liveness *p);
+bool np_liveness_received(struct np_liveness *p);
 
 /* An operation with the peer failed for good. */
 void np_liveness_lost(struct np_liveness *p, double now_sec);
@@ -251,8 +251,8 @@ double np_poll_sec(const struct np_poll *p);
  */
 double np_poll_try_sec(struct np_poll *p);
 
-/* Polling caught an answer that arrived answer_sec after the request. */
-void np_poll_caught(struct np_poll *p, double answer_sec);
+/* Polling caught an answer that arrived reply_sec after the request. */
+void np_poll_caught(struct np_poll *p, double reply_sec);
 
 /* ---- CompressionB: rounds ---- */
 

@@ -325,7 +325,7 @@ int np_helper_end_due(struct np_helper_end *e, double now_sec)
 
 	if (e->n_sent == NP_ARRAY_SIZE(due))
 		return -1;
-	if (now_sec < e->asked_sec + due[e->n_sent].after_sec)
+	if (now_sec < e->requested_sec + due[e->n_sent].after_sec)
 		return 0;
 	return due[e->n_sent++].sig;
 }

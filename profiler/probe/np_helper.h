@@ -141,9 +141,9 @@ bool np_helper_reap(struct np_helper_step *s);
 
 void np_helper_signal(const struct np_helper_step *s, int sig);
 
-/* Progress of ending steps; starts as { .asked_sec = now }. */
+/* Progress of ending steps; starts as { .requested_sec = now }. */
 struct np_helper_end {
-	double asked_sec; /* when they were asked to end, in whatever way */
+	double requested_sec; /* when they were asked to end, in whatever way */
 	unsigned n_sent;
 };
 

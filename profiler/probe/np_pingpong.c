@@ -39,10 +39,10 @@ struct client {
 struct server {
 	const struct np_pingpong_conf *conf;
 	struct channel channel;
-	double heard_sec;
+	double received_sec;
 	double expected_sec; /* announced start of the next exchange */
 	double wake_sec, poll_until_sec;
-	double answered_sec; /* time of the warm-up answer */
+	double replied_sec; /* time of the warm-up answer */
 	struct np_poll poll;
 	bool slept;
 	/*
@@ -73,10 +73,10 @@ double np_poll_try_sec(struct np_poll *p)
 							   np_poll_sec(p);
 }
 
-void np_poll_caught(struct np_poll *p, double answer_sec)
+void np_poll_caught(struct np_poll *p, double reply_sec)
 {
-	if (!p->fastest_sec || answer_sec < p->fastest_sec)
-		p->fastest_sec = answer_sec;
+	if (!p->fastest_sec || reply_sec < p->fastest_sec)
+		p->fastest_sec = reply_sec;
 }
 
 /* ---- messages ---- */
@@ -190,13 +190,13 @@ static void end_exchange(struct client *cl, double now_sec)
 		cl->due_sec = now_sec + next_interval(cl);
 }
 
-static void on_answer(struct client *cl, double now_sec)
+static void on_reply(struct client *cl, double now_sec)
 {
 	const struct np_engine_env *env = &cl->conf->env;
 
 	if (now_sec <= cl->poll_until_sec)
 		np_poll_caught(&cl->poll, now_sec - cl->sent_sec);
-	if (np_liveness_heard(&cl->channel.peer)) {
+	if (np_liveness_received(&cl->channel.peer)) {
 		end_exchange(cl, now_sec);
 	} else if (cl->state == WARMING_UP) {
 		cl->state = MEASURING;
@@ -215,7 +215,7 @@ static void client_step(struct client *cl, double now_sec, struct np_next *next)
 	double check_sec;
 
 	if (cl->state != IDLE && !ch->received.status && !ch->sent.status)
-		on_answer(cl, now_sec);
+		on_reply(cl, now_sec);
 	else if (cl->state == IDLE && now_sec >= cl->due_sec &&
 		 ch->peer.state != NP_PEER_LOST)
 		start_exchange(cl);
@@ -252,7 +252,7 @@ static void client_step(struct client *cl, double now_sec, struct np_next *next)
 
 static void server_start(struct server *srv)
 {
-	srv->heard_sec = srv->conf->env.start_sec;
+	srv->received_sec = srv->conf->env.start_sec;
 	srv->expected_sec = srv->wake_sec = srv->poll_until_sec = -INFINITY;
 	post_recv(&srv->channel);
 }
@@ -291,16 +291,16 @@ static void on_request(struct server *srv, double now_sec)
 
 	post_recv(&srv->channel);
 	send_ping(&srv->channel, ping);
-	np_liveness_heard(&srv->channel.peer);
-	srv->heard_sec = now_sec;
+	np_liveness_received(&srv->channel.peer);
+	srv->received_sec = now_sec;
 	if (ping.measured) {
 		if (now_sec <= srv->poll_until_sec)
-			np_poll_caught(&srv->poll, now_sec - srv->answered_sec);
+			np_poll_caught(&srv->poll, now_sec - srv->replied_sec);
 		srv->expected_sec = now_sec + 1e-6 * ping.next_us;
 		plan_wakeup(srv);
 	} else {
 		update_schedule(srv, now_sec);
-		srv->answered_sec = srv->wake_sec = now_sec;
+		srv->replied_sec = srv->wake_sec = now_sec;
 		srv->poll_until_sec = now_sec + np_poll_try_sec(&srv->poll);
 	}
 }
@@ -327,7 +327,8 @@ static void server_step(struct server *srv, double now_sec,
 	if (ch->received.status == 0 && ch->sent.status == 0)
 		on_request(srv, now_sec);
 
-	state = check_peer(ch, now_sec, fmax(srv->heard_sec, srv->expected_sec),
+	state = check_peer(ch, now_sec,
+			   fmax(srv->received_sec, srv->expected_sec),
 			   &check_sec);
 	if (state == NP_PEER_LOST) {
 		*next = (struct np_next){ NP_WAIT_SLEEP, check_sec };

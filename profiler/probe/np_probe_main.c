@@ -164,7 +164,7 @@ struct attr {
  * Ask the kernel to wake this process promptly on busy processors, as far as
  * an unprivileged process can. What the kernel does not grant stays as it is.
  */
-static void ask_for_prompt_wakeup(void)
+static void request_prompt_wakeup(void)
 {
 	struct attr a = { .size = sizeof(a) };
 
@@ -197,7 +197,7 @@ static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 	np_clock_init(clock, np_stop_fd());
 	conf.born_sec = clock->now_sec(clock);
 	find_leaf(conf.node, leaf);
-	ask_for_prompt_wakeup();
+	request_prompt_wakeup();
 	rc = open_wire(prog, &conf.wire, err);
 	if (rc)
 		return rc;

@@ -573,7 +573,7 @@ static int take_job(struct json *j, int depth)
 }
 
 /* A member of the whole answer. */
-static int take_part_of_answer(struct json *j, int depth)
+static int parse_part(struct json *j, int depth)
 {
 	struct json_reader *r = (struct json_reader *)j;
 	char *key = take_key(j);
@@ -601,7 +601,7 @@ int np_sacct_read_json(char *text, const char *source, const char *const *name,
 		.name = name, .n_names = n_names, .row = row, .arg = arg,
 	};
 	struct json *j = &r.j;
-	int rc = peek(j) == '{' ? take_each(j, 1, take_part_of_answer) :
+	int rc = peek(j) == '{' ? take_each(j, 1, parse_part) :
 				  wrong(j, "expected an object");
 
 	if (r.rc)

@@ -181,7 +181,7 @@ struct np_cat_want {
 /* Log lines about an owner's files within an hour. */
 struct owner_lines {
 	double until;	     /* end of the hour; 0: no line yet */
-	size_t told, untold; /* logged, and only counted */
+	size_t logged, counted; /* lines written; only counted */
 };
 
 /* A user, or the published applications: a directory in the store. */
@@ -193,7 +193,7 @@ struct np_cat_owner {
 	double paid_until;   /* nothing more is read before then */
 	uint64_t turn;	     /* of the last reading; longest ago is next */
 	bool listed;	     /* has a directory */
-	struct log_state said;
+	struct log_state logged;
 	struct owner_lines lines;
 };
 
@@ -215,7 +215,7 @@ struct np_cat_app {
 	struct np_run_summary summary;
 	bool agrees; /* as in struct np_app_entry */
 	char refuted[NP_APP_WHY];
-	struct log_state said;
+	struct log_state logged;
 };
 
 /* Calibrations in use: of several rails, or networks of partitions. */
@@ -241,7 +241,7 @@ struct np_catalog {
 	double cost_sec;      /* of looking at every owner once */
 	double idle_until[2]; /* no owner is due before: [wanted only] */
 	size_t cursor[2];     /* last owner found: [wanted only] */
-	struct log_state uids_said;
+	struct log_state uids_logged;
 
 	/* The newest calibration, then those of other fabrics that programs
 	   use; none: not calibrated. */
@@ -254,7 +254,7 @@ struct np_catalog {
 	double cal_due, cal_again; /* next look; second reading if racy, or 0 */
 	int cal_rc;		   /* of the last attempt to load it */
 	struct np_err cal_err;
-	struct log_state cal_said;
+	struct log_state cal_logged;
 	struct np_err described; /* the newest calibration in words */
 
 	struct np_conflict *conflict;
@@ -824,7 +824,7 @@ static int catalog_take_handle(struct np_catalog *c, struct np_cat_app *a,
 #define HOUR_SEC 3600.0
 #define MAX_LINES 256 /* of one place; np_store.h reports a hundred files */
 
-static void said_free(struct log_state *s)
+static void log_state_free(struct log_state *s)
 {
 	free(s->old);
 	free(s->now);
@@ -907,8 +907,8 @@ static void catalog_sum_up(struct np_catalog *c, struct np_cat_owner *o)
 	np_errf(&line, 0,
 		"%.150s: %zu more files or directories were skipped "
 		"in the last hour than were reported",
-		path.text, o->lines.untold);
-	if (!o->lines.untold || log_line(c, line.text))
+		path.text, o->lines.counted);
+	if (!o->lines.counted || log_line(c, line.text))
 		o->lines = (struct owner_lines){ .until = 0 };
 }
 
@@ -919,15 +919,15 @@ static bool log_of_owner(struct np_catalog *c, struct np_cat_owner *o,
 	struct np_err path, last;
 
 	catalog_sum_up(c, o);
-	if (o->lines.told < NP_CATALOG_MAX_LINES) {
+	if (o->lines.logged < NP_CATALOG_MAX_LINES) {
 		if (!log_line(c, line))
 			return false;
 		if (!o->lines.until)
 			o->lines.until = catalog_now(c) + HOUR_SEC;
-		o->lines.told++;
+		o->lines.logged++;
 		return true;
 	}
-	if (!o->lines.untold) {
+	if (!o->lines.counted) {
 		path_of(c, o, &path);
 		np_errf(&last, 0,
 			"%.150s: no more than %d lines are reported "
@@ -936,7 +936,7 @@ static bool log_of_owner(struct np_catalog *c, struct np_cat_owner *o,
 		if (!log_line(c, last.text))
 			return false;
 	}
-	o->lines.untold++;
+	o->lines.counted++;
 	return true;
 }
 
@@ -1062,7 +1062,7 @@ static int fabric_load(struct np_catalog *c, struct np_err *err)
 		return rc;
 	catalog_uncalibrate(c);
 	c->fabrics[c->n_fabrics++] = f;
-	catalog_log_begin(c, &c->cal_said, NULL);
+	catalog_log_begin(c, &c->cal_logged, NULL);
 	if (f.cal.n_skipped)
 		catalog_log(f.cal.skipped.text, c);
 	catalog_log_end(c);
@@ -1224,7 +1224,7 @@ static void remove_app(struct np_catalog *c, size_t i)
 	catalog_set_to_read(c, a, false);
 	catalog_drop_summary(a);
 	a->there = a->known = false;
-	said_free(&a->said);
+	log_state_free(&a->logged);
 	if (a->handle == NP_PROFILE_UNKNOWN) {
 		cat_map_remove(&c->apps, i);
 		return;
@@ -1415,7 +1415,7 @@ static int catalog_look(struct np_catalog *c, struct np_cat_owner *o,
 		return np_errf(err, rc, "%s", why.text);
 	/* A user's unusable directory is a problem of that user alone. */
 	catalog_sum_up(c, o);
-	catalog_log_begin(c, &o->said, o);
+	catalog_log_begin(c, &o->logged, o);
 	if (rc)
 		catalog_log(why.text, c);
 	catalog_log_end(c);
@@ -1453,7 +1453,7 @@ static int update_owners(struct np_catalog *c, const uid_t *uids, size_t n)
 		if (rc)
 			return rc;
 		c->cost_sec -= o->cost_sec;
-		said_free(&o->said);
+		log_state_free(&o->logged);
 		cat_map_remove(&c->owners, i);
 	}
 	return 0;
@@ -1468,7 +1468,7 @@ static int catalog_look_uids(struct np_catalog *c, struct np_err *err)
 	size_t n = 0;
 	int rc;
 
-	catalog_log_begin(c, &c->uids_said, NULL);
+	catalog_log_begin(c, &c->uids_logged, NULL);
 	rc = np_store_uids(c->store, &uids, &n, catalog_log, c, &why);
 	if (rc && rc != -ENOMEM)
 		catalog_log(why.text, c);
@@ -1639,7 +1639,7 @@ static int catalog_read(struct np_catalog *c, struct np_cat_app *a,
 	size_t bytes;
 	int rc;
 
-	catalog_log_begin(c, &a->said, o);
+	catalog_log_begin(c, &a->logged, o);
 	rc = read_summary(c, a, &s, &bytes);
 	catalog_log_end(c);
 	a->turn = ++c->turn;
@@ -1743,15 +1743,16 @@ void np_catalog_free(struct np_catalog *c)
 		struct np_cat_app *a = c->apps.item[i];
 
 		catalog_drop_summary(a);
-		said_free(&a->said);
+		log_state_free(&a->logged);
 	}
 	for (size_t i = 0; i < c->owners.n; i++)
-		said_free(&((struct np_cat_owner *)c->owners.item[i])->said);
+		log_state_free(&((struct np_cat_owner *)
+				 c->owners.item[i])->logged);
 	cat_map_free(&c->apps);
 	cat_map_free(&c->owners);
 	cat_map_free(&c->wants);
-	said_free(&c->uids_said);
-	said_free(&c->cal_said);
+	log_state_free(&c->uids_logged);
+	log_state_free(&c->cal_logged);
 	np_group_cache_free(&c->members);
 	free(c->store_dir);
 	free(c->cluster);

@@ -576,7 +576,7 @@ static const struct np_record *newest_measured(const struct np_runs *runs)
 }
 
 /* Is it known which rails a successful run loads? */
-static bool tells_rails(const struct np_record *r)
+static bool has_rails(const struct np_record *r)
 {
 	for (size_t i = 0; r->exit_code == 0 && i < r->n_leaves; i++)
 		if (r->leaves[i].rail && r->leaves[i].traffic &&
@@ -592,17 +592,17 @@ static bool tells_rails(const struct np_record *r)
  */
 static int find_rails(const struct np_runs *runs, char **out)
 {
-	bool told = false;
+	bool tagged = false;
 	size_t len;
 	FILE *f = NULL;
 
 	*out = NULL;
 	for (size_t i = 0; i < runs->n; i++)
-		told |= tells_rails(runs->run[i]);
+		tagged |= has_rails(runs->run[i]);
 	for (size_t i = 0; i < runs->n; i++) {
 		const struct np_record *r = runs->run[i];
 
-		for (size_t k = 0; (!told || tells_rails(r)) &&
+		for (size_t k = 0; (!tagged || has_rails(r)) &&
 		     k < r->n_leaves; k++) {
 			const char *rail = r->leaves[k].rail;
 

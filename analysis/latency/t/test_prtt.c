@@ -164,7 +164,7 @@ static void test_a_lost_peer_ends_it_in_words(void)
 	tear_down();
 }
 
-static bool stop_asked(void)
+static bool stop_requested(void)
 {
 	return n_samples >= 40;
 }
@@ -180,7 +180,7 @@ static void test_it_ends_when_asked_to(void)
 		.report = on_report,
 		.env.note = on_note,
 		.done = on_done,
-		.stop = stop_asked,
+		.stop = stop_requested,
 		.env.net = &net.process[0].net,
 		.env.clock = &net.process[0].clock,
 	};

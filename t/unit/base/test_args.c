@@ -17,7 +17,7 @@ static void test_adds(void)
 	T_CHECK(!a.n && !a.argv[0]);
 }
 
-static void test_what_does_not_fit_is_told(void)
+static void test_what_does_not_fit_is_reported(void)
 {
 	struct np_args a = { .n = 0 };
 
@@ -31,7 +31,8 @@ static void test_what_does_not_fit_is_told(void)
 
 static const struct t_case cases[] = {
 	{ "arguments follow each other", test_adds },
-	{ "one that does not fit is told", test_what_does_not_fit_is_told },
+	{ "one that does not fit is reported",
+	  test_what_does_not_fit_is_reported },
 	{ NULL, NULL },
 };
 T_SUITE(args, cases)

@@ -11,10 +11,10 @@
 static pid_t start(uint64_t n)
 {
 	pid_t me = getpid(), pid;
-	int said[2];
+	int pipe_fd[2];
 	char c = 0;
 
-	T_CHECK(!pipe(said));
+	T_CHECK(!pipe(pipe_fd));
 	pid = fork();
 	if (pid == 0) {
 		volatile uint64_t *calls = n ? np_calls_new() : NULL;
@@ -22,15 +22,15 @@ static pid_t start(uint64_t n)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (calls)
 			*calls = n;
-		if (write(said[1], &c, 1) != 1)
+		if (write(pipe_fd[1], &c, 1) != 1)
 			_exit(1);
 		while (getppid() == me)
 			pause();
 		_exit(0);
 	}
-	T_CHECK(read(said[0], &c, 1) == 1);
-	close(said[0]);
-	close(said[1]);
+	T_CHECK(read(pipe_fd[0], &c, 1) == 1);
+	close(pipe_fd[0]);
+	close(pipe_fd[1]);
 	return pid;
 }
 

@@ -57,14 +57,14 @@ static void test_all_are_asked_about(void)
 	T_CHECK(np_children_find(getpid(), is, &child[1]) == 0);
 }
 
-static int told[2], leave[2];
+static int started[2], leave[2];
 
 static void *start_one(void *arg)
 {
 	pid_t pid = start();
 	char c;
 
-	if (write(told[1], &pid, sizeof(pid)) != sizeof(pid) ||
+	if (write(started[1], &pid, sizeof(pid)) != sizeof(pid) ||
 	    read(leave[0], &c, 1) != 1)
 		abort();
 	return arg;
@@ -75,15 +75,15 @@ static void test_a_thread_may_have_made_it(void)
 	pthread_t thread;
 	pid_t pid = 0;
 
-	T_CHECK(!pipe(told) && !pipe(leave));
+	T_CHECK(!pipe(started) && !pipe(leave));
 	T_CHECK(!pthread_create(&thread, NULL, start_one, NULL));
-	T_CHECK(read(told[0], &pid, sizeof(pid)) == sizeof(pid));
+	T_CHECK(read(started[0], &pid, sizeof(pid)) == sizeof(pid));
 	T_CHECK(np_children_find(getpid(), is, &pid) == pid);
 	end(pid);
 	T_CHECK(write(leave[1], "", 1) == 1);
 	pthread_join(thread, NULL);
 	for (int i = 0; i < 2; i++) {
-		close(told[i]);
+		close(started[i]);
 		close(leave[i]);
 	}
 }

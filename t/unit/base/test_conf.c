@@ -401,7 +401,7 @@ static void test_environment(void)
 
 static const struct t_case cases[] = {
 	{ "times need a unit and are exact", test_durations },
-	{ "sizes take K, M, G and overflow is told", test_sizes },
+	{ "sizes take K, M, G and overflow is an error", test_sizes },
 	{ "a share needs its % and is exact", test_shares },
 	{ "every key takes its good values", test_good_assignments },
 	{ "a bad value is named with what was expected",

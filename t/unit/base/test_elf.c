@@ -147,13 +147,13 @@ static void test_real_objects_are_read(void)
 }
 
 /* No byte of it makes the reader go beyond; a sanitizer would tell. */
-static void test_damaged_objects_are_told(void)
+static void test_damaged_objects_are_reported(void)
 {
 	static const unsigned char values[] = { 0, 1, 0x7f, 0x80, 0xff };
 	struct object good = some_object();
 	const char *path = write_object(&good, sizeof(good));
 	struct looked l = { 0, 0 };
-	size_t told = 0, n = 0;
+	size_t named = 0, n = 0;
 
 	for (size_t at = 0; at < sizeof(good); at++)
 		for (size_t i = 0; i < NP_ARRAY_SIZE(values); i++) {
@@ -169,10 +169,10 @@ static void test_damaged_objects_are_told(void)
 			rc = np_elf_symbol(path, "plugin_type", buf,
 					   sizeof(buf), &err);
 			n++;
-			told += (rc < 0) == !!err.text[0] &&
+			named += (rc < 0) == !!err.text[0] &&
 				rc <= (long)sizeof(buf);
 		}
-	T_CHECK(told == n);
+	T_CHECK(named == n);
 	for (size_t len = 0; len < offsetof(struct object, type); len += 7) {
 		uint32_t v;
 		char type[20];
@@ -190,7 +190,7 @@ static const struct t_case cases[] = {
 	{ "sections of constants are looked at, until one is enough",
 	  test_constants_are_looked_at },
 	{ "real objects are read", test_real_objects_are_read },
-	{ "damaged objects are told", test_damaged_objects_are_told },
+	{ "damaged objects are reported", test_damaged_objects_are_reported },
 	{ NULL, NULL },
 };
 

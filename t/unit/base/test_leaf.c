@@ -75,7 +75,7 @@ static void test_dotted(void)
 
 static const struct t_case cases[] = {
 	{ "the leaf is the switch next to the node", test_address },
-	{ "leaves whose names have dots are told apart", test_dotted },
+	{ "leaves whose names have dots are distinguished", test_dotted },
 	{ NULL, NULL },
 };
 T_SUITE(leaf, cases)

@@ -59,7 +59,7 @@ static void test_rows(void)
 			check(i, part);
 }
 
-static void test_a_full_disk_is_told(void)
+static void test_a_full_disk_is_reported(void)
 {
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	FILE *f = np_out_open(fd, false);
@@ -73,7 +73,7 @@ static void test_a_full_disk_is_told(void)
 
 static const struct t_case cases[] = {
 	{ "what a program prints is plain, however it prints it", test_rows },
-	{ "a full disk is told", test_a_full_disk_is_told },
+	{ "a full disk is reported", test_a_full_disk_is_reported },
 	{ NULL, NULL },
 };
 T_SUITE(out, cases)

@@ -250,7 +250,7 @@ static const struct t_case cases[] = {
 	{ "a text beyond bounds matches nothing",
 	  test_long_texts_match_nothing },
 	{ "trusted users by name and number", test_trusted },
-	{ "one entry too many is told", test_too_many },
+	{ "one entry too many is reported", test_too_many },
 	{ "values too long are refused", test_too_long },
 	{ "a name of a user that is too long is refused, not cut",
 	  test_long_names_are_refused },

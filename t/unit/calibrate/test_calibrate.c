@@ -35,7 +35,7 @@ struct world {
 	const struct np_cal_setup *setup;
 	const struct np_cal_roles *roles;
 	/* What the calibration was seen to do. */
-	unsigned saves, tells;
+	unsigned saves, reports;
 	double last_left_sec;
 };
 
@@ -172,7 +172,7 @@ static void w_progress(void *arg, const struct np_cal_progress *p)
 
 	T_CHECK(p->n_done <= p->n && p->left_sec >= 0);
 	T_CHECK(!p->key == (p->n_done == p->n));
-	w->tells++;
+	w->reports++;
 	w->last_left_sec = p->left_sec;
 }
 
@@ -241,7 +241,7 @@ static void test_finds_what_is_there(void)
 	T_CHECK(!np_calibrate_estimate(&r.c, &e));
 	T_CHECK(e.n == 10 + 3 + 18 && !e.n_done && e.left_sec == e.sec);
 	T_CHECK(!np_calibrate_measure(&r.c, NULL));
-	T_CHECK(r.w.saves == 31 && r.w.tells == 32 && r.w.last_left_sec == 0);
+	T_CHECK(r.w.saves == 31 && r.w.reports == 32 && r.w.last_left_sec == 0);
 	T_CHECK(r.c.scope == NP_SCOPE_LEAF && r.c.n_chosen == 3);
 	for (size_t v = 0; v < 3; v++)
 		for (size_t p = 0; p < 3; p++) {
@@ -417,7 +417,7 @@ static void test_chooses_levels(void)
 	T_CHECK(!np_calibrate_measure(&r.c, NULL));
 	T_CHECK(r.c.n_chosen == 3 && r.c.chosen[0] == 0 &&
 		r.c.chosen[2] == 7);
-	/* what told the impact is not measured twice */
+	/* what measured the impact is not measured twice */
 	T_CHECK(r.w.saves == 10 + 8 + 8 + 18 -
 			     3 * (r.c.chosen[1] == np_cal_middle(&r.c.setup)));
 	rig_free(&r);
@@ -463,7 +463,7 @@ static const struct t_case cases[] = {
 	  test_goes_on },
 	{ "a step that dies or stays silent ends it, with the cause",
 	  test_mishaps },
-	{ "more reports than are kept are told as that, not as want of memory",
+	{ "more reports than are kept are reported as that, not as lack of memory",
 	  test_too_many_reports },
 	{ "of many levels some are chosen by what they press",
 	  test_chooses_levels },

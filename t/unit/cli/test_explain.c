@@ -2,7 +2,7 @@
 #include "t.h"
 #include "cli_recommend.h"
 #include "cli_check.h"
-#include "cli_history.h"
+#include "cli_diagnosis.h"
 #include "cli_state.h"
 
 #include <math.h>
@@ -197,7 +197,7 @@ static void test_avoid(void)
 		.runs = &halo, .is_idle = true, /* nothing is to be measured */
 	};
 	const struct cli_known none = { .n = 0 };
-	char said[512];
+	char text[512];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(neighbours); i++) {
 		struct cli_pair_list pairs = { .n = neighbours[i].n,
@@ -211,10 +211,10 @@ static void test_avoid(void)
 		for (size_t k = 0; k < CLI_PAIRS_MAX; k++)
 			pairs.pair[k].p.slowdown = neighbours[i].by[k];
 		cli_recommend(&p, &none, NP_SCOPE_LEAF, &pairs, 0.1, &a);
-		cli_avoid_text(&a, said, sizeof(said));
-		T_ROW(neighbours[i].name, !strcmp(said, neighbours[i].want));
-		cli_avoid_text(&a, said, 20);
-		T_ROW(neighbours[i].name, strlen(said) < 20);
+		cli_avoid_text(&a, text, sizeof(text));
+		T_ROW(neighbours[i].name, !strcmp(text, neighbours[i].want));
+		cli_avoid_text(&a, text, 20);
+		T_ROW(neighbours[i].name, strlen(text) < 20);
 	}
 }
 

@@ -32,25 +32,26 @@ static void test_a_list_is_read(void)
 	np_validate_list_free(&l);
 }
 
-static void test_other_commands_are_told_apart(void)
+static void test_other_commands_are_distinguished(void)
 {
 	static const char *const text[] = {
 		"program a\nnodes 2\nrun x y\n", "program a\nnodes 2\nrun x z\n",
 		"program a\nnodes 2\nper-node 2\nrun x y\n",
 	};
-	char *said[3];
+	char *written[3];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(text); i++) {
 		struct np_validate_list l;
 
 		T_CHECK(!np_validate_list_parse(text[i], strlen(text[i]), "t",
 						&l, NULL));
-		said[i] = np_validate_list_text(&l);
+		written[i] = np_validate_list_text(&l);
 		np_validate_list_free(&l);
 	}
-	T_CHECK(strcmp(said[0], said[1]) && strcmp(said[0], said[2]));
+	T_CHECK(strcmp(written[0], written[1]) &&
+		strcmp(written[0], written[2]));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(text); i++)
-		free(said[i]);
+		free(written[i]);
 }
 
 #define A "program a\nnodes 2\nrun x\n"
@@ -99,8 +100,8 @@ static void test_mistakes_are_refused_with_their_line(void)
 
 static const struct t_case cases[] = {
 	{ "a list is read", test_a_list_is_read },
-	{ "other commands and layouts are told apart",
-	  test_other_commands_are_told_apart },
+	{ "other commands and layouts are distinguished",
+	  test_other_commands_are_distinguished },
 	{ "mistakes are refused with their line",
 	  test_mistakes_are_refused_with_their_line },
 	{ NULL, NULL }

@@ -183,7 +183,7 @@ static void test_what_is_done_is_not_run_again(void)
 	np_validate_list_free(&l);
 }
 
-static void test_time_is_told_by_what_is_known(void)
+static void test_time_is_estimated_from_what_is_known(void)
 {
 	struct np_pairs done = { .n_runs = 0 };
 	struct np_validate_list l;
@@ -213,8 +213,8 @@ static const struct t_case cases[] = {
 	{ "runs alone stand between pairs and controls",
 	  test_runs_alone_stand_between_pairs_and_controls },
 	{ "what is done is not run again", test_what_is_done_is_not_run_again },
-	{ "the time is told by what is known",
-	  test_time_is_told_by_what_is_known },
+	{ "the time is estimated from what is known",
+	  test_time_is_estimated_from_what_is_known },
 	{ NULL, NULL }
 };
 

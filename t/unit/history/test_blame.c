@@ -42,7 +42,7 @@ static const struct row {
 	  NP_BLAME_UNEXPLAINED, -1, 0, 0 },
 };
 
-static int ask(const struct row *r, struct np_blame *b)
+static int attribute(const struct row *r, struct np_blame *b)
 {
 	double sec[MOST + 1], x[(MOST + 1) * K] = { 0 };
 	struct np_rng *rng = np_rng_new(7, r->name);
@@ -68,7 +68,7 @@ static void test_verdicts(void)
 		const struct row *r = &rows[i];
 		struct np_blame b;
 
-		T_ROW(r->name, !ask(r, &b));
+		T_ROW(r->name, !attribute(r, &b));
 		T_ROW(r->name, b.verdict == r->verdict);
 		for (int c = 0; c < K; c++) {
 			T_ROW(r->name, b.cause[c].blamed == (c == r->blamed));

@@ -41,7 +41,8 @@ static const struct row {
 };
 
 /* measured: the comparable runs had probes, too. */
-static int ask(const struct row *r, bool measured, struct np_examine_result *x)
+static int examine(const struct row *r, bool measured,
+		   struct np_examine_result *x)
 {
 	struct np_examine_run run[RUNS + 1] = { { .n = 0 } };
 	struct np_err err = NP_ERR_INIT;
@@ -71,7 +72,7 @@ static void test_probes_are_a_witness(void)
 			const struct row *r = &rows[i];
 			struct np_examine_result x;
 
-			T_ROW(r->name, !ask(r, measured, &x));
+			T_ROW(r->name, !examine(r, measured, &x));
 			T_ROW(r->name, x.probes == r->probes);
 			T_ROW(r->name, x.blame.cause[NP_CAUSE_NETWORK].blamed ==
 			      r->blamed);

@@ -34,8 +34,8 @@ static const struct {
 	const char *name, *text;
 	int rc;
 	double want[N]; /* of the first step */
-	const char *said; /* of the message, or the other name */
-} answers[] = {
+	const char *message; /* of the message, or the other name */
+} responses[] = {
 	{ "a value for each node", RESULT("vector",
 	  SERIES("n0:9100", "\"value\":[10,\"1.5\"]") ","
 	  SERIES("n1.rack:9100", "\"value\":[10,\"2\"]") ","
@@ -75,31 +75,31 @@ static const struct {
 	  { NAN, NAN, NAN }, "" },
 };
 
-static void test_answers(void)
+static void test_responses(void)
 {
 	const struct np_prom_range r = {
 		.start = 10, .step_sec = 10, .n_steps = 3,
 	};
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(answers); i++) {
+	for (size_t i = 0; i < NP_ARRAY_SIZE(responses); i++) {
 		char other[NP_METRICS_LABEL];
 		struct np_err err = NP_ERR_INIT;
 		double v[N * 3];
-		int rc = np_prom_parse(answers[i].text,
-				       strlen(answers[i].text), "s",
+		int rc = np_prom_parse(responses[i].text,
+				       strlen(responses[i].text), "s",
 				       "instance", nodes, N, &r, v, other,
 				       &err);
 
-		T_ROW(answers[i].name, rc == answers[i].rc);
-		T_ROW(answers[i].name, !rc == !err.text[0]);
-		T_ROW(answers[i].name, !answers[i].said ||
-		      !strcmp(rc ? err.text : other, answers[i].said));
+		T_ROW(responses[i].name, rc == responses[i].rc);
+		T_ROW(responses[i].name, !rc == !err.text[0]);
+		T_ROW(responses[i].name, !responses[i].message ||
+		      !strcmp(rc ? err.text : other, responses[i].message));
 		for (size_t k = 0; !rc && k < N; k++)
-			T_ROW(answers[i].name, isnan(answers[i].want[k]) ?
+			T_ROW(responses[i].name, isnan(responses[i].want[k]) ?
 			      isnan(v[3 * k]) :
-			      v[3 * k] == answers[i].want[k]);
-		if (!strcmp(answers[i].name, "several steps, with gaps"))
-			T_ROW(answers[i].name, isnan(v[1]) && v[2] == 3);
+			      v[3 * k] == responses[i].want[k]);
+		if (!strcmp(responses[i].name, "several steps, with gaps"))
+			T_ROW(responses[i].name, isnan(v[1]) && v[2] == 3);
 	}
 }
 
@@ -179,7 +179,7 @@ static void test_tables(void)
 
 static const struct t_case cases[] = {
 	{ "names cannot change what a query asks", test_query },
-	{ "answers, right and wrong", test_answers },
+	{ "responses, right and wrong", test_responses },
 	{ "a node that is asked about twice", test_twice },
 	{ "the keys of netprof.conf", test_conf },
 	{ "tables for exporters", test_tables },

@@ -373,7 +373,7 @@ static void test_words(void)
 static const struct t_case cases[] = {
 	{ "intervals by hand say what they say", test_by_hand },
 	{ "calls count as well as bytes", test_calls },
-	{ "what levels cost a run is told, at most", test_cost },
+	{ "the cost of levels to a run is bounded", test_cost },
 	{ "what cannot be an interval is refused", test_bad },
 	{ "every verdict has its words", test_words },
 	{ NULL, NULL },

@@ -224,7 +224,7 @@ static size_t missed_by(const struct program *g,
 	return missed;
 }
 
-/* Phases of half an interval and of several: refused, or told by wide intervals. */
+/* Phases of half an interval and of several: refused, or with wide intervals. */
 static void test_restless(void)
 {
 	struct program g = RESTLESS;

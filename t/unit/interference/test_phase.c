@@ -211,7 +211,7 @@ static void test_odd_windows_do_no_harm(void)
 static const struct t_case cases[] = {
 	{ "steady, in phases, or too short to tell", test_rows },
 	{ "random phases are measured", test_random_phases_are_measured },
-	{ "periods and their latencies are told", test_periods },
+	{ "periods and their latencies are found", test_periods },
 	{ "equal latencies are steady", test_equal_latencies_are_steady },
 	{ "odd windows do no harm", test_odd_windows_do_no_harm },
 	{ NULL, NULL },

@@ -1,5 +1,5 @@
 /* Every degenerate input has an answer that is defined, or a clear error. */
-#include "some_answer.h"
+#include "some_prediction.h"
 
 #include <errno.h>
 #include <math.h>
@@ -148,7 +148,7 @@ static void test_refused(void)
 
 		some_fabric(&s);
 		refused[i].spoil();
-		rc = ask(refused[i].model, true, 10, &p, &err);
+		rc = predict(refused[i].model, true, 10, &p, &err);
 		T_ROW(refused[i].name, rc == refused[i].rc &&
 		      strstr(err.text, refused[i].text));
 		if (rc != refused[i].rc || !strstr(err.text, refused[i].text))
@@ -226,7 +226,7 @@ static const struct {
 	void (*spoil)(void);
 	double lo, hi; /* of the answer */
 	unsigned flags;	/* must be among those of the answer */
-	const char *answers; /* another model, or NULL */
+	const char *model_used; /* after a fallback, or NULL */
 } odd[] = {
 	{ "all idle latencies equal (M/D/1)", "queue", idle_equal, 0.98984,
 	  0.98985, 0, NULL },
@@ -291,13 +291,13 @@ static void test_odd(void)
 
 		some_fabric(&s);
 		odd[i].spoil();
-		rc = ask(odd[i].model, false, 20, &p, NULL);
+		rc = predict(odd[i].model, false, 20, &p, NULL);
 		ok = !rc && p.slowdown >= odd[i].lo - 1e-9 &&
 		     p.slowdown <= odd[i].hi + 1e-9 &&
 		     (p.flags & odd[i].flags) == odd[i].flags &&
 		     p.low <= p.slowdown && p.slowdown <= p.high &&
-		     (!odd[i].answers ||
-		      !strcmp(p.model->name, odd[i].answers));
+		     (!odd[i].model_used ||
+		      !strcmp(p.model->name, odd[i].model_used));
 		T_ROW(odd[i].name, ok);
 		if (!ok)
 			printf("\n    %s: %d %g [%g, %g] %#x\n", odd[i].name,
@@ -312,7 +312,7 @@ static void test_strict_refuses_to_fall_back(void)
 
 	some_fabric(&s);
 	co_no_impact();
-	T_CHECK(ask("cross", true, 0, &p, &err) == -ENODATA);
+	T_CHECK(predict("cross", true, 0, &p, &err) == -ENODATA);
 	T_CHECK(strstr(err.text, "p3") != NULL);
 }
 

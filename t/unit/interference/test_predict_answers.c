@@ -1,5 +1,5 @@
 /* Answers, intervals, the next measurement and matrices. */
-#include "some_answer.h"
+#include "some_prediction.h"
 
 #include <errno.h>
 #include <math.h>
@@ -141,8 +141,8 @@ static void test_doubts(void)
 
 		some_fabric(&s);
 		rows[i].spoil();
-		T_CHECK(!ask(rows[i].model, true, 20, &p, NULL) &&
-			!ask(rows[i].model, true, 0, &q, NULL));
+		T_CHECK(!predict(rows[i].model, true, 20, &p, NULL) &&
+			!predict(rows[i].model, true, 0, &q, NULL));
 		T_ROW(rows[i].name, rows[i].doubts ?
 		      p.flags & rows[i].doubts : !(p.flags & NP_PRED_DOUBTFUL));
 		T_ROW("with and without an interval, but for its width",
@@ -160,11 +160,11 @@ static void test_intervals_are_deterministic(void)
 	struct np_prediction p, q;
 
 	some_fabric(&s);
-	T_CHECK(!ask("cross", true, 100, &p, NULL));
-	T_CHECK(!ask("cross", true, 100, &q, NULL));
+	T_CHECK(!predict("cross", true, 100, &p, NULL));
+	T_CHECK(!predict("cross", true, 100, &q, NULL));
 	T_CHECK(p.low == q.low && p.high == q.high);
 	T_CHECK(p.low < p.slowdown && p.slowdown < p.high);
-	T_CHECK(!ask("cross", true, 0, &q, NULL));
+	T_CHECK(!predict("cross", true, 0, &q, NULL));
 	T_CHECK(q.slowdown == p.slowdown && isnan(q.low) && isnan(q.high) &&
 		q.flags & NP_PRED_NO_INTERVAL);
 }
@@ -179,7 +179,7 @@ static double width_with(uint32_t n, double sd)
 		s.curve[2][i].n = n;
 		s.curve[2][i].sd = sd;
 	}
-	T_CHECK(!ask("average", true, 400, &p, NULL));
+	T_CHECK(!predict("average", true, 400, &p, NULL));
 	return p.high - p.low;
 }
 
@@ -195,9 +195,9 @@ static void test_sharing_widens(void)
 
 	some_fabric(&s);
 	s.f.sharing[NP_SCOPE_LEAF] = (struct np_mean){ 4, 0.5, 0.001 };
-	T_CHECK(!ask("cross", true, 200, &sure, NULL));
+	T_CHECK(!predict("cross", true, 200, &sure, NULL));
 	s.f.sharing[NP_SCOPE_LEAF].sd = 2;
-	T_CHECK(!ask("cross", true, 200, &unsure, NULL));
+	T_CHECK(!predict("cross", true, 200, &unsure, NULL));
 	T_CHECK(sure.slowdown == unsure.slowdown);
 	T_CHECK(unsure.high - unsure.low > sure.high - sure.low);
 	T_CHECK(unsure.more == NP_MORE_SHARING);
@@ -244,7 +244,7 @@ static void test_the_most_useful_measurement(void)
 
 		some_fabric(&s);
 		rows[i].spoil();
-		ok = !ask(rows[i].model, false, 100, &p, NULL) &&
+		ok = !predict(rows[i].model, false, 100, &p, NULL) &&
 		     p.more == rows[i].more &&
 		     (rows[i].level < 0 ||
 		      p.more_level == (size_t)rows[i].level);

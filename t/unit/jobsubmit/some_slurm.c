@@ -66,7 +66,7 @@ void some_slurm(struct some_slurm *s)
 	add_nodes(s);
 	add_parts(s);
 	s->jobs.job_array = s->job;
-	s->answers = (struct np_answers){
+	s->info = (struct np_ctld_info){
 		.nodes = &s->nodes, .parts = &s->parts, .jobs = &s->jobs,
 		.topology = (char *)topology,
 	};
@@ -144,8 +144,8 @@ void some_place_conf(struct np_place_conf *c)
 
 enum { LOUD, SOFT, QUIET };
 
-static int ask(void *arg, uint32_t victim, uint32_t co,
-	       enum np_contact contact, double *slowdown)
+static int slowdown_of(void *arg, uint32_t victim, uint32_t co,
+		       enum np_contact contact, double *slowdown)
 {
 	(void)arg;
 	(void)contact;
@@ -155,7 +155,7 @@ static int ask(void *arg, uint32_t victim, uint32_t co,
 
 struct np_slowdowns *some_slowdowns(void)
 {
-	struct np_oracle o = { .slowdown = ask };
+	struct np_oracle o = { .slowdown = slowdown_of };
 	struct np_conflict *c = np_conflict_new(&o);
 	struct np_slowdowns *t;
 	uint32_t handle;
@@ -212,7 +212,7 @@ int some_jobs(struct some_slurm *s, struct np_job_cache *cache,
 	some_place_conf(&conf);
 	if (!cache && np_job_cache_new(&own))
 		abort();
-	rc = np_job_snapshot_make(&s->answers, s->map, index, &conf,
+	rc = np_job_snapshot_make(&s->info, s->map, index, &conf,
 				  cache ? cache : own, change, n_changes,
 				  s->now_sec, s->now_sec - 2, v, &err);
 	np_job_cache_free(own);
@@ -261,16 +261,16 @@ void some_text(char **where, const char *text)
 	*where = text ? slurm_xstrdup(text) : NULL;
 }
 
-static _Thread_local char said[1024];
+static _Thread_local char last_line[1024];
 static _Thread_local unsigned n_said, n_errors;
-void (*some_on_said)(const char *line);
+void (*some_on_log)(const char *line);
 
-const char *some_said(void)
+const char *some_logged(void)
 {
-	return said;
+	return last_line;
 }
 
-unsigned some_n_said(void)
+unsigned some_n_logged(void)
 {
 	return n_said;
 }
@@ -287,11 +287,11 @@ void slurm_info(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(said, sizeof(said), fmt, ap);
+	vsnprintf(last_line, sizeof(last_line), fmt, ap);
 	va_end(ap);
 	n_said++;
-	if (some_on_said)
-		some_on_said(said);
+	if (some_on_log)
+		some_on_log(last_line);
 }
 
 int slurm_error(const char *fmt, ...);
@@ -300,7 +300,7 @@ int slurm_error(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(said, sizeof(said), fmt, ap);
+	vsnprintf(last_line, sizeof(last_line), fmt, ap);
 	va_end(ap);
 	n_errors++;
 	return SLURM_ERROR;

@@ -26,7 +26,7 @@ struct some_slurm {
 	node_info_msg_t nodes;
 	partition_info_msg_t parts;
 	job_info_msg_t jobs;
-	struct np_answers answers;
+	struct np_ctld_info info;
 	struct np_cluster_map *map;
 	int64_t now_sec; /* SOME_NOW at first */
 	const struct np_auth_rules *auth; /* NULL at first: no rules */
@@ -70,9 +70,9 @@ void some_desc_free(job_desc_msg_t *d);
 void some_text(char **where, const char *text);
 
 /* The last line for the log of slurmctld. */
-const char *some_said(void);
-unsigned some_n_said(void); /* lines so far */
-extern void (*some_on_said)(const char *line); /* NULL: nobody listens */
+const char *some_logged(void);
+unsigned some_n_logged(void); /* lines so far */
+extern void (*some_on_log)(const char *line); /* NULL: nobody listens */
 unsigned some_n_errors(void);
 
 /* Tasks from .. end-1 of an array, end at most 64. */

@@ -61,7 +61,7 @@ static void look(struct world *w, int64_t at_sec)
 
 	w->slurm.now_sec = w->begin_sec + at_sec;
 	T_CHECK(!some_jobs(&w->slurm, NULL, NULL, 0, &v));
-	T_CHECK(!np_accounting_update(w->history, &v, &w->slurm.answers,
+	T_CHECK(!np_accounting_update(w->history, &v, &w->slurm.info,
 				      w->table, w->index, store, 0644, &err));
 	np_job_snapshot_free(&v);
 }
@@ -264,11 +264,11 @@ static void test_no_store(void)
 	end(&w, j, 20);
 	w.slurm.now_sec = w.begin_sec + 30;
 	T_CHECK(!some_jobs(&w.slurm, NULL, NULL, 0, &v));
-	T_CHECK(np_accounting_update(w.history, &v, &w.slurm.answers, w.table,
+	T_CHECK(np_accounting_update(w.history, &v, &w.slurm.info, w.table,
 				     w.index,
 				     "/nonexistent/store", 0644, &err) < 0);
 	T_CHECK(err.text[0]);
-	T_CHECK(!np_accounting_update(w.history, &v, &w.slurm.answers, w.table,
+	T_CHECK(!np_accounting_update(w.history, &v, &w.slurm.info, w.table,
 				      w.index, "/nonexistent/store", 0644,
 				      &err));
 	np_job_snapshot_free(&v);
@@ -278,7 +278,7 @@ static void test_no_store(void)
 /* A line for the log, and no trouble in state.json. */
 static void test_a_full_day(void)
 {
-	const unsigned said = some_n_said();
+	const unsigned before = some_n_logged();
 	char cmd[1200];
 	struct np_accounting_record e;
 	struct world w;
@@ -296,8 +296,8 @@ static void test_a_full_day(void)
 	look(&w, 30);
 	T_CHECK(!found(1, &e) && !found(2, &e));
 	T_CHECK(!np_accounting_has_more(w.history));
-	T_CHECK(some_n_said() == said + 1 &&
-		strstr(some_said(), "no more ended jobs"));
+	T_CHECK(some_n_logged() == before + 1 &&
+		strstr(some_logged(), "no more ended jobs"));
 	tear_down(&w);
 }
 
@@ -316,7 +316,7 @@ static void test_other_site(void)
 	look(&w, 10);
 	w.slurm.node[5].cpus = 64;
 	T_CHECK(!np_cluster_map_make(w.slurm.map, &w.slurm.nodes,
-				     &w.slurm.parts, w.slurm.answers.topology,
+				     &w.slurm.parts, w.slurm.info.topology,
 				     false, &map, &err));
 	np_cluster_map_unref(w.slurm.map);
 	w.slurm.map = map;
@@ -345,7 +345,7 @@ static void run_many(struct world *w, job_info_msg_t *jobs)
 		many[i].node_inx = where[i];
 	}
 	*jobs = (job_info_msg_t){ .record_count = MANY, .job_array = many };
-	w->slurm.answers.jobs = jobs;
+	w->slurm.info.jobs = jobs;
 }
 
 static int count_lines(void)

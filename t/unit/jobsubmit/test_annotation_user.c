@@ -66,7 +66,7 @@ static void forget(struct job *j)
 {
 	j->user = j->ours = 0;
 	np_annotation_user(&j->user, &j->ours, &j->list, 1);
-	j->wish = j->user; /* from here on it cannot be told */
+	j->wish = j->user; /* from here on it is not known */
 }
 
 static void test_a_users_exclusion_is_never_lost(void)

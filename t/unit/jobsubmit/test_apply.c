@@ -222,13 +222,13 @@ static void add_waiting(void)
 static void test_failure(void)
 {
 	struct result r;
-	unsigned said;
+	unsigned before;
 
 	set_up();
 	add_waiting();
 	c.fails = 10;
 	c.error = ESLURM_ACCESS_DENIED;
-	said = some_n_errors();
+	before = some_n_errors();
 	for (int i = 0; i < 2; i++) {
 		r = make_pass(MAX, yes, NULL);
 		T_CHECK(!strcmp(c.log, i ? "10!" : "10! 11"));
@@ -236,7 +236,7 @@ static void test_failure(void)
 	}
 	r = make_pass(MAX, yes, NULL);
 	T_CHECK(!strcmp(c.log, "10! 12") && !r.more);
-	T_ROW("said once", some_n_errors() == said + 1);
+	T_ROW("said once", some_n_errors() == before + 1);
 	c.fails = 0;
 	r = make_pass(MAX, yes, NULL);
 	T_CHECK(!strcmp(c.log, "10") && !r.more && !r.failures);
@@ -326,7 +326,7 @@ static bool is_quiet(void)
 /* The job of a user who is always faster, and those of two others. */
 static void test_always_overtaken(void)
 {
-	const unsigned said = some_n_said();
+	const unsigned before = some_n_logged();
 	unsigned tried = 0, opened_at = 0, more = 0;
 	struct result r;
 
@@ -348,8 +348,8 @@ static void test_always_overtaken(void)
 	      tried == NP_OVERTAKEN_PASSES && more == tried);
 	T_ROW("and then what conflicts is opened as well",
 	      opened_at == NP_OVERTAKEN_PASSES + 1);
-	T_ROW("which is said once", some_n_said() == said + 1 &&
-	      strstr(some_said(), "faster"));
+	T_ROW("which is said once", some_n_logged() == before + 1 &&
+	      strstr(some_logged(), "faster"));
 	T_ROW("the user's own list stands", strstr(job_of(10)->admin_comment,
 						   "user=n9 "));
 	c.slurm.now_sec += NP_OVERTAKEN_IGNORED_SEC;
@@ -541,7 +541,7 @@ static int try_pass(const struct kit *kit)
 	int rc;
 
 	change = np_shared_take_changes(c.shared, &n);
-	rc = np_job_snapshot_make(&c.slurm.answers, c.slurm.map, kit->index,
+	rc = np_job_snapshot_make(&c.slurm.info, c.slurm.map, kit->index,
 				  &kit->conf, c.cache, change, n, SOME_NOW,
 				  SOME_NOW - 2, &v, &err);
 	np_change_list_free(change, n);

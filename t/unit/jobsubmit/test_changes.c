@@ -116,7 +116,7 @@ static void test_shares(void)
 	put_many(t, 100, 1000, OTHER_USER, 1000);
 	T_CHECK(put(t, 7, ALL, SOME_UID, "n1"));
 	T_CHECK(put(t, 8, ALL, 0, "n1"));
-	T_ROW("it is told how many and whose",
+	T_ROW("the message says how many and whose",
 	      np_changes_missed(t, &uid) == 1000 - NP_CHANGES_OF_USER &&
 		      uid == OTHER_USER);
 	T_ROW("once", !np_changes_missed(t, &uid));

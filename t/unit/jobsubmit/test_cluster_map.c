@@ -173,16 +173,16 @@ static void test_same(void)
 	struct np_cluster_map *a;
 
 	some_slurm(&s);
-	a = make(&s, s.map, s.answers.topology, false);
+	a = make(&s, s.map, s.info.topology, false);
 	T_ROW("nothing changed", a == s.map);
 	np_cluster_map_unref(a);
 	s.node[3].cpu_load = 400;
 	s.node[3].node_state = NODE_STATE_DOWN;
-	a = make(&s, s.map, s.answers.topology, false);
+	a = make(&s, s.map, s.info.topology, false);
 	T_ROW("only what nodes do changed", a == s.map);
 	np_cluster_map_unref(a);
 	s.node[3].features_act = (char *)"new";
-	a = make(&s, s.map, s.answers.topology, false);
+	a = make(&s, s.map, s.info.topology, false);
 	T_ROW("a feature changed", a && a != s.map);
 	np_cluster_map_unref(a);
 	a = make(&s, s.map, "", false);
@@ -190,7 +190,7 @@ static void test_same(void)
 	T_ROW("without leaves none is closed",
 	      a && !np_cluster_map_closed(a, NULL));
 	np_cluster_map_unref(a);
-	a = make(&s, s.map, s.answers.topology, true);
+	a = make(&s, s.map, s.info.topology, true);
 	T_ROW("whole nodes", a && !a->part[0].shares);
 	np_cluster_map_unref(a);
 	some_slurm_free(&s);
@@ -206,7 +206,7 @@ static void test_deleted(void)
 	some_slurm(&s);
 	s.node[1].name = NULL;
 	s.node[5].name = NULL;
-	a = make(&s, NULL, s.answers.topology, false);
+	a = make(&s, NULL, s.info.topology, false);
 	if (a) {
 		np_cluster_map_pairs(a, pairs, nodes);
 		T_ROW("their bits are not set", some_same(some_hosts(a, nodes),
@@ -421,7 +421,7 @@ static void test_threads(void)
 	some_slurm(&s);
 	for (size_t i = 0; i < SOME_NODES; i++)
 		s.node[i].threads = 2;
-	a = make(&s, s.map, s.answers.topology, false);
+	a = make(&s, s.map, s.info.topology, false);
 	T_ROW("threads changed", a && a != s.map);
 	if (a && a != s.map) {
 		np_cluster_map_fit(a, &need, nodes, &fit);

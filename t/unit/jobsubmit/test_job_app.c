@@ -8,7 +8,7 @@
 
 static const struct {
 	const char *name, *job, *spank[MAX], *env[MAX];
-	const char *want; /* NULL: not told */
+	const char *want; /* NULL: not known */
 } rows[] = {
 	{ "nothing", "melt", { NULL }, { NULL }, NULL },
 	{ "the option", "x", { OPTION "melt" }, { NULL }, "melt" },
@@ -61,10 +61,10 @@ static void test_rows(void)
 			.environment = (char **)rows[i].env,
 			.env_size = count(rows[i].env),
 		};
-		bool told = np_submit_app(&d, app);
+		bool known = np_submit_app(&d, app);
 
-		T_ROW(rows[i].name, told == (rows[i].want != NULL));
-		T_ROW(rows[i].name, !told || !strcmp(app, rows[i].want));
+		T_ROW(rows[i].name, known == (rows[i].want != NULL));
+		T_ROW(rows[i].name, !known || !strcmp(app, rows[i].want));
 	}
 }
 

@@ -371,8 +371,8 @@ static void test_arrivals(void)
 		j->submit_time = SOME_NOW;
 		arrivals[i].set(&s, j);
 		T_ROW(arrivals[i].name,
-		      !np_answers_arrivals(&s.answers, SOME_NOW - 5, &last_id,
-					   &a));
+		      !np_ctld_info_arrivals(&s.info, SOME_NOW - 5, &last_id,
+					     &a));
 		T_ROW(arrivals[i].name, last_id == j->job_id);
 		T_ROW(arrivals[i].name, np_arrivals_take(&a, SOME_UID) ==
 		      arrivals[i].arrived);

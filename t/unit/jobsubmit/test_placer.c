@@ -20,7 +20,7 @@ static struct {
 	struct np_placer_next next;
 	char store[512];
 	unsigned n_skipped, n_busy; /* lines about files; while others waited */
-	double asked_sec; /* when it looked at the jobs; monotonic */
+	double loaded_sec; /* when it looked at the jobs; monotonic */
 } w;
 
 /* In place of Slurm's, which would ask slurmctld. */
@@ -45,7 +45,7 @@ int slurm_load_jobs(time_t since, job_info_msg_t **out, uint16_t flags)
 {
 	(void)since, (void)flags;
 	*out = copy_jobs(&w.slurm.jobs);
-	w.asked_sec = np_mono_sec();
+	w.loaded_sec = np_mono_sec();
 	return 0;
 }
 
@@ -102,7 +102,7 @@ int some_load_topo(void **out)
 void some_print_topo(FILE *out) __asm__("slurm_print_topo_info_msg");
 void some_print_topo(FILE *out)
 {
-	fputs(w.slurm.answers.topology, out);
+	fputs(w.slurm.info.topology, out);
 }
 
 void some_free_topo(void *m) __asm__("slurm_free_topo_info_msg");
@@ -168,12 +168,12 @@ static void start(void)
 	snprintf(path, sizeof(path), "%s/netprof.conf", w.store);
 	unsetenv("NETPROF_STORE");
 	setenv("NETPROF_CONF", path, 1);
-	some_on_said = on_said;
+	some_on_log = on_said;
 }
 
 static void stop(void)
 {
-	some_on_said = NULL;
+	some_on_log = NULL;
 	unsetenv("NETPROF_CONF");
 	np_placer_free(w.placer);
 	np_shared_free(w.shared);
@@ -243,9 +243,9 @@ static void test_what_a_newcomer_needs_is_read_at_once(void)
 /* Not when it comes to writing into a job. */
 static bool go_on_but_once(void *arg)
 {
-	unsigned *asked = arg;
+	unsigned *calls = arg;
 
-	return ++*asked != 2;
+	return ++*calls != 2;
 }
 
 static bool is_busy(void)
@@ -261,7 +261,7 @@ static bool is_busy(void)
 static void test_newcomers_wait_while_not_all_is_written(void)
 {
 	slurm_job_info_t *j;
-	unsigned asked = 0;
+	unsigned calls = 0;
 
 	start();
 	put_own("fft", "fft");
@@ -269,8 +269,8 @@ static void test_newcomers_wait_while_not_all_is_written(void)
 	j = some_job(&w.slurm, 2, "fft");
 	j->admin_comment = (char *)"netprof{app=fft}";
 	j->user_id = geteuid();
-	np_placer_run(w.placer, go_on_but_once, &asked, &w.next);
-	T_CHECK(asked > 2 && is_busy() && w.next.wait_sec == 0);
+	np_placer_run(w.placer, go_on_but_once, &calls, &w.next);
+	T_CHECK(calls > 2 && is_busy() && w.next.wait_sec == 0);
 	w.slurm.jobs.record_count--;
 	look();
 	T_CHECK(!is_busy());
@@ -289,12 +289,12 @@ static void test_what_was_just_let_in_is_seen(void)
 	pthread_mutex_unlock(&w.shared->lock);
 	begin = np_mono_sec();
 	look();
-	T_CHECK(w.asked_sec - begin > 0.9 * NP_SHARED_IN_FLIGHT_SEC);
+	T_CHECK(w.loaded_sec - begin > 0.9 * NP_SHARED_IN_FLIGHT_SEC);
 	/* On a busy machine one may come late for another reason. */
 	for (int i = 0; i < 10; i++) {
 		begin = np_mono_sec();
 		look();
-		least = fmin(least, w.asked_sec - begin);
+		least = fmin(least, w.loaded_sec - begin);
 	}
 	T_CHECK(least < 0.5 * NP_SHARED_IN_FLIGHT_SEC);
 	stop();

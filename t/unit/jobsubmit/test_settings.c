@@ -35,7 +35,7 @@ static const struct {
 	{ "a change", "MaxSlowdown=20%\n", true, 0.2, "" },
 	{ "a broken one changes nothing", "Store=/s\nMaxSlowdown=much\n",
 	  false, 0.2, ":2: MaxSlowdown=much" },
-	{ "and is still told at the next look", NULL, false, 0.2,
+	{ "and is reported again at the next look", NULL, false, 0.2,
 	  ":2: MaxSlowdown=much" },
 	{ "corrected", "Store=/s\nMaxSlowdown=7%\n", true, 0.07, "" },
 };
@@ -110,7 +110,7 @@ static void test_they_make_a_policy(void)
 }
 
 static const struct t_case cases[] = {
-	{ "edits are followed, and broken ones told",
+	{ "edits are followed, and broken ones reported",
 	  test_edits_are_followed },
 	{ "settings make a policy", test_they_make_a_policy },
 	{ NULL, NULL },

@@ -81,7 +81,7 @@ static void test_state(void)
 		state.leaf[0].n_unavailable == 1);
 	T_CHECK(state.leaf[0].n_jobs == 2 && state.leaf[0].n_known == 1);
 	T_CHECK(state.leaf[1].n_jobs == 1 && !state.leaf[1].n_known);
-	T_ROW("those without application are not told of",
+	T_ROW("those without an application are not logged",
 	      state.n_jobs == 3 && !job(&state, 4) && !job(&state, 20));
 	j = job(&state, 30);
 	T_ROW("one that runs", j && !j->pending && j->known &&
@@ -123,10 +123,10 @@ static unsigned
 lines(const struct np_job_snapshot *v, struct np_job_cache *cache)
 {
 	struct np_placement *p = some_decision(v);
-	unsigned before = some_n_said(), n;
+	unsigned before = some_n_logged(), n;
 
 	np_state_log_decisions(v, p, cache);
-	n = some_n_said() - before;
+	n = some_n_logged() - before;
 	np_placement_free(p);
 	return n;
 }
@@ -145,7 +145,7 @@ static void test_log(void)
 	some_job(&s, 11, "unknown");
 	T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
 	T_CHECK(lines(&v, cache) == 1);
-	T_CHECK(!strncmp(some_said(), "netprof: JobId=10 (soft): kept off 1 "
+	T_CHECK(!strncmp(some_logged(), "netprof: JobId=10 (soft): kept off 1 "
 			 "of 4 leaf switches: ", 55));
 	T_ROW("again", !lines(&v, cache));
 	np_job_snapshot_free(&v);
@@ -178,7 +178,7 @@ static void test_many_decisions(void)
 		np_job_snapshot_free(&v);
 	}
 	T_ROW("five in an hour", n == 10);
-	T_CHECK(strstr(some_said(), "no more lines about it"));
+	T_CHECK(strstr(some_logged(), "no more lines about it"));
 	np_job_cache_free(cache);
 	some_slurm_free(&s);
 }
@@ -238,7 +238,7 @@ static void test_denials_are_in_the_state(void)
 static size_t denied_lines(struct some_slurm *s,
 			   struct np_denied_logged *logged)
 {
-	unsigned before = some_n_said();
+	unsigned before = some_n_logged();
 	struct np_denials d;
 	struct np_job_snapshot v;
 	size_t n;
@@ -246,7 +246,7 @@ static size_t denied_lines(struct some_slurm *s,
 	T_CHECK(!some_jobs(s, NULL, NULL, 0, &v));
 	d = denied_of(s, &v);
 	n = np_denied_log(&v, &d, logged);
-	T_CHECK(n == some_n_said() - before);
+	T_CHECK(n == some_n_logged() - before);
 	np_job_snapshot_free(&v);
 	return n;
 }
@@ -262,7 +262,7 @@ static void test_a_denial_is_logged_once(void)
 	quiet_one(&s, 10);
 	quiet_one(&s, 11);
 	T_CHECK(denied_lines(&s, &logged) == 1);
-	T_CHECK(!strcmp(some_said(), "netprof: uid 20002 may not use the "
+	T_CHECK(!strcmp(some_logged(), "netprof: uid 20002 may not use the "
 			"profile name \"soft\": own runs contradict it: it is "
 			"quiet; its jobs of that name count as unknown"));
 	T_ROW("again", !denied_lines(&s, &logged));
@@ -273,7 +273,7 @@ static void test_a_denial_is_logged_once(void)
 	T_CHECK(!np_auth_parse("soft:user=0", rule, &who.n_rules, NULL));
 	s.auth = &who;
 	T_ROW("for another reason", denied_lines(&s, &logged) == 1);
-	T_CHECK(strstr(some_said(), "Claim= in netprof.conf names others"));
+	T_CHECK(strstr(some_logged(), "Claim= in netprof.conf names others"));
 	rule[0].id = SOME_UID + 1;
 	T_ROW("he may", !denied_lines(&s, &logged));
 	rule[0].id = 0;
@@ -313,31 +313,31 @@ static void test_more_denials_than_are_listed(void)
 }
 
 /* A pass that ended so, with what stood there before; what is logged. */
-static const char *make_pass(struct np_err *said, int rc, const char *text)
+static const char *make_pass(struct np_err *logged, int rc, const char *text)
 {
 	struct np_err why = NP_ERR_INIT, trouble = NP_ERR_INIT;
 
 	strcpy(why.text, text);
 	np_state_set_trouble(rc, &why, &trouble);
-	np_state_log_trouble(said, &trouble);
-	return some_said();
+	np_state_log_trouble(logged, &trouble);
+	return some_logged();
 }
 
 static void test_troubles(void)
 {
-	struct np_err said = NP_ERR_INIT;
-	unsigned errors = some_n_errors(), infos = some_n_said();
+	struct np_err logged = NP_ERR_INIT;
+	unsigned errors = some_n_errors(), infos = some_n_logged();
 
-	T_CHECK(!strcmp(make_pass(&said, -EIO, "slurmctld: no answer"),
+	T_CHECK(!strcmp(make_pass(&logged, -EIO, "slurmctld: no answer"),
 			"netprof: slurmctld: no answer"));
-	make_pass(&said, -EIO, "slurmctld: no answer");
+	make_pass(&logged, -EIO, "slurmctld: no answer");
 	T_ROW("once", some_n_errors() == errors + 1);
 	/* Without words it is none the less a failure. */
-	T_CHECK(strstr(make_pass(&said, -ENOMEM, ""), strerror(ENOMEM)));
-	T_CHECK(some_n_errors() == errors + 2 && some_n_said() == infos);
-	T_CHECK(!strcmp(make_pass(&said, 0, ""), "netprof: placement works fully again"));
-	make_pass(&said, 0, "");
-	T_CHECK(some_n_said() == infos + 1);
+	T_CHECK(strstr(make_pass(&logged, -ENOMEM, ""), strerror(ENOMEM)));
+	T_CHECK(some_n_errors() == errors + 2 && some_n_logged() == infos);
+	T_CHECK(!strcmp(make_pass(&logged, 0, ""), "netprof: placement works fully again"));
+	make_pass(&logged, 0, "");
+	T_CHECK(some_n_logged() == infos + 1);
 }
 
 static void test_the_failure_is_told_and_not_what_else_there_is(void)

@@ -117,7 +117,7 @@ static void test_what_was_read_holds(void)
 	stop();
 }
 
-static void test_it_is_told(void)
+static void test_it_is_reported(void)
 {
 	start(.01, LONG_SEC);
 	T_CHECK(settles());
@@ -205,7 +205,7 @@ static void test_left_behind(void)
 static const struct t_case cases[] = {
 	{ "what was read holds while the store hangs",
 	  test_what_was_read_holds },
-	{ "that it hangs is told after a while", test_it_is_told },
+	{ "that it hangs is reported after a while", test_it_is_reported },
 	{ "and in the end nothing counts as known", test_it_is_forgotten },
 	{ "a store that hangs from the beginning",
 	  test_nothing_was_read_before },

@@ -190,7 +190,7 @@ static const struct {
 	const char *name;
 	void (*set)(job_desc_msg_t *d);
 	const char *want; /* exclusions; "-": none, and no note */
-} asks[] = {
+} requests[] = {
 	{ "alone on its nodes: still one switch", exclusive, BUT1 },
 	{ "a reservation", reserved, "-" },
 	{ "a list of nodes", listed, "-" },
@@ -207,20 +207,20 @@ static const struct {
 	{ "nothing is said", everything_unset, BUT1 },
 };
 
-static void test_asks(void)
+static void test_requests(void)
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(asks); i++) {
-		bool none = !strcmp(asks[i].want, "-");
+	for (size_t i = 0; i < NP_ARRAY_SIZE(requests); i++) {
+		bool none = !strcmp(requests[i].want, "-");
 		struct stage s;
 		job_desc_msg_t d;
 
 		set_up(&s, LEAF0);
 		some_desc(&d, "soft");
-		asks[i].set(&d);
+		requests[i].set(&d);
 		np_submit(s.shared, &d, SOME_NOW, false);
-		T_ROW(asks[i].name, some_same(d.exc_nodes, none ? "" :
-					      asks[i].want));
-		T_ROW(asks[i].name, !d.admin_comment == none);
+		T_ROW(requests[i].name,
+		      some_same(d.exc_nodes, none ? "" : requests[i].want));
+		T_ROW(requests[i].name, !d.admin_comment == none);
 		some_desc_free(&d);
 		tear_down(&s);
 	}
@@ -266,7 +266,7 @@ static void test_arrays(void)
 
 static const struct t_case cases[] = {
 	{ "what a submission becomes", test_rows },
-	{ "what a job asks of its nodes", test_asks },
+	{ "what a job requests of its nodes", test_requests },
 	{ "arrays, however they are written", test_arrays },
 	{ NULL, NULL },
 };

@@ -80,7 +80,7 @@ static void test_names_of_submissions(void)
 		np_submit(s.shared, &d, SOME_NOW, false);
 		T_ROW(name, some_same(d.exc_nodes, submissions[i].want_exc));
 		T_ROW(name, d.begin_time == submissions[i].want_begin);
-		T_ROW(name, strstr(some_said(), submissions[i].says));
+		T_ROW(name, strstr(some_logged(), submissions[i].says));
 		d.account = NULL;
 		some_desc_free(&d);
 		tear_down(&s);
@@ -188,7 +188,7 @@ static void test_log(void)
 		d.environment = env;
 		d.env_size = 1;
 		np_submit(s.shared, &d, SOME_NOW, false);
-		T_ROW(lines[i].name, !strncmp(some_said(), lines[i].want,
+		T_ROW(lines[i].name, !strncmp(some_logged(), lines[i].want,
 					      strlen(lines[i].want)));
 		some_desc_free(&d);
 		tear_down(&s);

@@ -58,7 +58,7 @@ static void test_told(void)
 	d.environment = env;
 	d.env_size = 1;
 	np_submit(s.shared, &d, SOME_NOW, false);
-	T_ROW("told, and nothing is known of it",
+	T_ROW("submitted, and nothing is known of it",
 	      some_same(d.admin_comment, "netprof{app=mine}"));
 	some_desc_free(&d);
 	some_desc(&d, "quiet");

@@ -5,16 +5,16 @@
 #include <math.h>
 #include <string.h>
 
-struct asked {
+struct model {
 	unsigned n;
 	double slow[NP_N_CONTACTS]; /* of any pair */
 	int rc;
 };
 
-static int ask(void *arg, uint32_t victim, uint32_t co,
-	       enum np_contact contact, double *slowdown)
+static int slowdown_of(void *arg, uint32_t victim, uint32_t co,
+		       enum np_contact contact, double *slowdown)
 {
-	struct asked *a = arg;
+	struct model *a = arg;
 
 	(void)victim, (void)co;
 	a->n++;
@@ -22,9 +22,9 @@ static int ask(void *arg, uint32_t victim, uint32_t co,
 	return a->rc;
 }
 
-static struct np_conflict *with_two(struct asked *a)
+static struct np_conflict *with_two(struct model *a)
 {
-	struct np_oracle o = { ask, a };
+	struct np_oracle o = { slowdown_of, a };
 	struct np_conflict *c = np_conflict_new(&o);
 	uint32_t p;
 
@@ -62,7 +62,7 @@ static const struct {
 static void test_the_contacts_that_apply(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		struct asked a = { .slow = { rows[i].node, rows[i].leaf,
+		struct model a = { .slow = { rows[i].node, rows[i].leaf,
 					     rows[i].uplink } };
 		struct np_conflict *c = with_two(&a);
 		struct np_slowdowns *t;
@@ -80,7 +80,7 @@ static void test_the_contacts_that_apply(void)
 
 static void test_an_answer_is_asked_for_once(void)
 {
-	struct asked a = { .slow = { .1, .1, .1 } };
+	struct model a = { .slow = { .1, .1, .1 } };
 	struct np_conflict *c = with_two(&a);
 	const uint32_t second = 1;
 	struct np_slowdowns *t;
@@ -102,7 +102,7 @@ static void test_an_answer_is_asked_for_once(void)
 
 static void test_a_table_stays_as_it_is(void)
 {
-	struct asked a = { .slow = { .1, .1, .1 } };
+	struct model a = { .slow = { .1, .1, .1 } };
 	struct np_conflict *c = with_two(&a);
 	struct np_slowdowns *old, *same, *new;
 	uint32_t p;
@@ -129,7 +129,7 @@ static void test_a_table_stays_as_it_is(void)
 
 static void test_no_answer_is_no_conflict(void)
 {
-	struct asked a = { .slow = { .5, .5, .5 }, .rc = -ENODATA };
+	struct model a = { .slow = { .5, .5, .5 }, .rc = -ENODATA };
 	struct np_conflict *c = with_two(&a);
 	struct np_slowdowns *t;
 
@@ -144,7 +144,7 @@ static void test_no_answer_is_no_conflict(void)
 
 static void test_a_handle_is_given_to_another(void)
 {
-	struct asked a = { .slow = { .5, .5, .5 } };
+	struct model a = { .slow = { .5, .5, .5 } };
 	struct np_conflict *c = with_two(&a);
 	struct np_err err = NP_ERR_INIT;
 	struct np_slowdowns *before, *after;
@@ -174,7 +174,7 @@ static void test_a_handle_is_given_to_another(void)
 
 static void test_bounds(void)
 {
-	struct asked a = { 0 };
+	struct model a = { 0 };
 	struct np_conflict *c = with_two(&a);
 	struct np_err err = NP_ERR_INIT;
 	struct np_slowdowns *t = NULL;

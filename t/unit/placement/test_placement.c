@@ -169,7 +169,7 @@ static const struct {
 	  "1=hold 2=any" },
 	{ "of one user, two such names keep each other away",
 	  TWO "job 1 Y 2 own=7 unproved; job 2 X 2 own=7 unproved", "1=a 2=b" },
-	{ "one user's proved and unproved jobs of a name are told apart",
+	{ "one user's proved and unproved jobs of a name are distinguished",
 	  TWO "run 9 Y a:1 own=7 unproved; run 8 Y b:1 own=7;"
 	      "job 1 X 2 own=8",
 	  "1=a" },

@@ -19,7 +19,7 @@
 #define MAX_HOLD_SEC 300
 #define LONGEST_SEC 20000
 
-struct fate { /* of a job, by id */
+struct lifetime { /* of a job, by id */
 	int64_t submit_sec, start_sec, run_sec;
 	int64_t held_sec; /* could have started but for us */
 	bool harmless, constrained;
@@ -30,7 +30,7 @@ struct sim {
 			   the partition */
 	struct w_job todo[256]; /* to be submitted, in order of time */
 	size_t n_todo, next;
-	struct fate fate[4096];
+	struct lifetime lifetime[4096];
 	uint32_t last_id;
 	struct np_placement *p;
 	int64_t decided_sec, begun_sec;
@@ -64,7 +64,7 @@ static void start_job(struct sim *s, size_t i, const uint32_t *node,
 		j->in.tasks--;
 		w->job[to].in.tasks = 1;
 		w->job[to].in.id = ++s->last_id;
-		s->fate[s->last_id] = s->fate[j->in.id];
+		s->lifetime[s->last_id] = s->lifetime[j->in.id];
 		j->in.array = j->in.id;
 		w->job[to].in.array = j->in.id;
 		w->job[to].in.task = j->in.task++;
@@ -76,7 +76,7 @@ static void start_job(struct sim *s, size_t i, const uint32_t *node,
 	j->in.start_sec = w->now_sec;
 	memcpy(j->node, node, n * sizeof(*node));
 	j->in.n_nodes = n;
-	s->fate[j->in.id].start_sec = w->now_sec;
+	s->lifetime[j->in.id].start_sec = w->now_sec;
 	s->started++;
 }
 
@@ -151,9 +151,9 @@ static int64_t shadow(const struct sim *s, size_t i)
 			    !counted[k] &&
 			    (next == W_MAX_JOBS ||
 			     w->job[k].in.start_sec +
-			     s->fate[w->job[k].in.id].run_sec <
+			     s->lifetime[w->job[k].in.id].run_sec <
 			     w->job[next].in.start_sec +
-			     s->fate[w->job[next].in.id].run_sec))
+			     s->lifetime[w->job[next].in.id].run_sec))
 				next = k;
 		if (next == W_MAX_JOBS)
 			return INT64_MAX;
@@ -167,7 +167,7 @@ static int64_t shadow(const struct sim *s, size_t i)
 		}
 		if (have >= w->job[i].in.nodes_min)
 			return w->job[next].in.start_sec +
-			       s->fate[w->job[next].in.id].run_sec;
+			       s->lifetime[w->job[next].in.id].run_sec;
 	}
 	return w->now_sec;
 }
@@ -204,7 +204,7 @@ static void schedule(struct sim *s)
 
 		if (waits) /* begin time: not looked at */
 			continue;
-		if (blocked && s->w.now_sec + s->fate[j->in.id].run_sec >
+		if (blocked && s->w.now_sec + s->lifetime[j->in.id].run_sec >
 		    reserved)
 			continue;
 		while (s->w.job[order[k]].in.state == NP_JOB_READY &&
@@ -224,7 +224,7 @@ static void finish(struct sim *s)
 	for (size_t i = w->n_jobs - 1; i > 0; i--)
 		if (w->job[i].in.state == NP_JOB_RUNNING &&
 		    w->job[i].in.start_sec +
-		    s->fate[w->job[i].in.id].run_sec <= w->now_sec)
+		    s->lifetime[w->job[i].in.id].run_sec <= w->now_sec)
 			w->job[i] = w->job[--w->n_jobs];
 }
 
@@ -232,7 +232,7 @@ static void note_constraint(struct sim *s, size_t i)
 {
 	enum np_prior prior = s->w.job[i].in.prior;
 
-	s->fate[s->w.job[i].in.id].constrained |=
+	s->lifetime[s->w.job[i].in.id].constrained |=
 		prior == NP_PRIOR_RESTRICTED || prior == NP_PRIOR_HELD;
 }
 
@@ -248,7 +248,7 @@ static void split(struct sim *s, size_t i)
 
 		*to = w->job[i];
 		to->in.id = ++s->last_id;
-		s->fate[s->last_id] = s->fate[w->job[i].in.id];
+		s->lifetime[s->last_id] = s->lifetime[w->job[i].in.id];
 		to->in.array = w->job[i].in.array = w->job[i].in.id;
 		to->in.task = w->job[i].in.task++;
 		to->in.tasks = 1;
@@ -305,7 +305,7 @@ static void count_held(struct sim *s)
 		    (j->prior == NP_PRIOR_RESTRICTED ||
 		     j->prior == NP_PRIOR_HELD) &&
 		    free_nodes(s, i, false, on, n) >= j->nodes_min)
-			s->fate[j->id].held_sec += TICK_SEC;
+			s->lifetime[j->id].held_sec += TICK_SEC;
 	}
 }
 
@@ -397,7 +397,7 @@ static void make(struct sim *s, uint64_t number, bool policy,
 			.priority = w_random(&seed, 3),
 			.profile = (int32_t)w_random(&seed, 5),
 		};
-		s->fate[s->last_id] = (struct fate){
+		s->lifetime[s->last_id] = (struct lifetime){
 			.submit_sec = at, .start_sec = 0,
 			.run_sec = 20 + w_random(&seed, 400),
 			.harmless = !any_conflict(w, t->in.profile),
@@ -440,8 +440,8 @@ static void test_nobody_is_held_back_for_longer_than_allowed(void)
 		make(&sim, k, true, 5, MAX_HOLD_SEC);
 		T_ROW(row("all end", k), run(&sim) > 0);
 		for (uint32_t id = 2; id <= sim.last_id; id++)
-			if (sim.fate[id].held_sec > longest)
-				longest = sim.fate[id].held_sec;
+			if (sim.lifetime[id].held_sec > longest)
+				longest = sim.lifetime[id].held_sec;
 	}
 	T_CHECK(longest > MAX_HOLD_SEC / 2);
 	/* The clock is read at decisions. */
@@ -450,23 +450,24 @@ static void test_nobody_is_held_back_for_longer_than_allowed(void)
 
 static void test_harmless_jobs_are_let_be(void)
 {
-	static struct fate before[4096];
+	static struct lifetime before[4096];
 	unsigned harmless = 0;
 
 	for (uint64_t k = 0; k < RUNS; k++) {
 		make(&sim, k, false, 0, 0);
 		run(&sim);
-		memcpy(before, sim.fate, sizeof(before));
+		memcpy(before, sim.lifetime, sizeof(before));
 		make(&sim, k, true, 0, MAX_HOLD_SEC);
 		run(&sim);
 		for (uint32_t id = 2; id <= sim.last_id; id++)
-			if (sim.fate[id].start_sec != before[id].start_sec)
+			if (sim.lifetime[id].start_sec != before[id].start_sec)
 				T_ROW(row("starts at another time", k), 0);
 		make(&sim, k, true, 1, MAX_HOLD_SEC);
 		run(&sim);
 		for (uint32_t id = 2; id <= sim.last_id; id++) {
-			harmless += sim.fate[id].harmless;
-			if (sim.fate[id].harmless && sim.fate[id].constrained)
+			harmless += sim.lifetime[id].harmless;
+			if (sim.lifetime[id].harmless &&
+			    sim.lifetime[id].constrained)
 				T_ROW(row("harmless job constrained", k), 0);
 		}
 	}

@@ -198,7 +198,7 @@ static const struct t_case cases[] = {
 	  test_equal_sets_have_one_handle },
 	{ "jobs that cannot be are refused, and say why",
 	  test_jobs_that_cannot_be_are_refused },
-	{ "a snapshot keeps what it was told, and then never changes",
+	{ "a snapshot keeps what was added, and then never changes",
 	  test_a_snapshot_keeps_what_it_was_told },
 	{ NULL, NULL },
 };

@@ -403,8 +403,8 @@ struct np_snapshot *w_snapshot(const struct world *w)
 	return s;
 }
 
-static int ask(void *arg, uint32_t victim, uint32_t co,
-	       enum np_contact contact, double *slowdown)
+static int slowdown_of(void *arg, uint32_t victim, uint32_t co,
+		       enum np_contact contact, double *slowdown)
 {
 	const struct world *w = arg;
 
@@ -414,7 +414,7 @@ static int ask(void *arg, uint32_t victim, uint32_t co,
 
 struct np_slowdowns *w_slowdowns(const struct world *w)
 {
-	struct np_oracle o = { ask, (void *)w };
+	struct np_oracle o = { slowdown_of, (void *)w };
 	struct np_conflict *c = np_conflict_new(&o);
 	struct np_slowdowns *t;
 	struct np_err err;

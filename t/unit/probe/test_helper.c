@@ -75,7 +75,7 @@ static const struct {
 	{ "a signal is named", "kill -9 $$", 0, "", "signal 9" },
 	{ "a program that is not there says so", "exec /no/such/program", 0,
 	  "", "exit 127" },
-	{ "its processes are told of each other",
+	{ "its processes learn of each other",
 	  "echo np1w 1 put 62; echo np1w 0 put 61; echo np1w 0 fence; "
 	  "echo np1w 1 fence; read a; read b; read c; "
 	  "echo \"np1 note 0 $a $b $c\"", 1, "place 0 61 place 1 62 go",
@@ -131,12 +131,12 @@ static const struct {
 
 static void test_ends(void)
 {
-	struct np_helper_end e = { .asked_sec = 10 };
+	struct np_helper_end e = { .requested_sec = 10 };
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(ends); i++)
 		T_CHECK(np_helper_end_due(&e, ends[i].sec) == ends[i].want);
 	/* Whoever comes late still asks before it kills. */
-	e = (struct np_helper_end){ .asked_sec = 10 };
+	e = (struct np_helper_end){ .requested_sec = 10 };
 	T_CHECK(np_helper_end_due(&e, 99) == SIGTERM);
 	T_CHECK(np_helper_end_due(&e, 99) == SIGKILL);
 	T_CHECK(np_helper_end_due(&e, 99) == -1);

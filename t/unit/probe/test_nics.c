@@ -180,13 +180,13 @@ static void test_a_counter_that_goes_away(void)
 	np_nics_close(nics);
 }
 
-static int asked;
+static int calls;
 
 static bool slow(const char *dev, void (*each)(const char *name, uint64_t n,
 					       void *arg), void *arg)
 {
 	(void)dev, (void)each, (void)arg;
-	asked++;
+	calls++;
 	usleep((useconds_t)(1.2e6 * NP_NICS_SLOW_SEC));
 	return false;
 }
@@ -201,9 +201,9 @@ static void test_a_slow_adapter_is_given_up(void)
 	T_CHECK(!np_nics_open(machine.root, NULL, slow, &nics));
 	pause_sec = np_nics_read(nics, counts);
 	T_CHECK(pause_sec > NP_NICS_SLOW_SEC / NP_NICS_SHARE);
-	T_CHECK(counts[1].has && asked == 1);
+	T_CHECK(counts[1].has && calls == 1);
 	np_nics_read(nics, counts);
-	T_CHECK(counts[0].has && !counts[1].has && asked == 1);
+	T_CHECK(counts[0].has && !counts[1].has && calls == 1);
 	np_nics_close(nics);
 }
 

@@ -7,9 +7,9 @@
 
 #define MAX 64
 
-/* "leaf/node" of each rank, in words; a pair is "asks" or "-". */
+/* "leaf/node" of each rank, in words; then the server of each client, or "-". */
 static const struct {
-	const char *name, *places, *asks, *skipped;
+	const char *name, *places, *servers, *skipped;
 } tables[] = {
 	{ "two nodes", "l/a l/b", "1 -", "" },
 	{ "four nodes", "l/a l/b l/c l/d", "1 - 3 -", "" },
@@ -51,7 +51,7 @@ static size_t parse_places(char *text, struct np_place *place)
 static void test_pairs(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(tables); i++) {
-		char text[256], asks[256] = "", skipped[256] = "";
+		char text[256], servers[256] = "", skipped[256] = "";
 		struct np_place place[MAX];
 		struct np_peers pair[MAX];
 		size_t n;
@@ -65,12 +65,12 @@ static void test_pairs(void)
 			if (pair[r].server != NP_NO_RANK)
 				snprintf(one, sizeof(one), "%ld",
 					 pair[r].server);
-			strcat(strcat(asks, r ? " " : ""), one);
+			strcat(strcat(servers, r ? " " : ""), one);
 			snprintf(one, sizeof(one), "%zu", r);
 			if (pair[r].skipped)
 				strcat(skipped, one);
 		}
-		T_ROW(tables[i].name, !strcmp(asks, tables[i].asks));
+		T_ROW(tables[i].name, !strcmp(servers, tables[i].servers));
 		T_ROW(tables[i].name, !strcmp(skipped, tables[i].skipped));
 	}
 }

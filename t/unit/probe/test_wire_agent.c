@@ -239,7 +239,7 @@ static void test_long_answers_cost_little(void)
 	close_ends(&e);
 }
 
-static void test_waits_no_longer_than_told(void)
+static void test_waits_no_longer_than_it_may(void)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct ends e;
@@ -305,10 +305,11 @@ static const struct t_case cases[] = {
 	{ "what follows a fence is left for others",
 	  test_nothing_after_the_fence_is_read },
 	{ "addresses of any length that is allowed", test_sizes },
-	{ "damaged lines are told", test_damaged },
+	{ "damaged lines are reported", test_damaged },
 	{ "a line too long is not kept", test_a_line_too_long },
 	{ "long answers cost little", test_long_answers_cost_little },
-	{ "a probe waits no longer than told", test_waits_no_longer_than_told },
+	{ "a probe waits no longer than it may",
+	  test_waits_no_longer_than_it_may },
 	{ "a collector that disconnects is reported",
 	  test_a_collector_that_ended },
 	{ "RANK/SIZE", test_texts },

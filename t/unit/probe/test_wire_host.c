@@ -12,12 +12,12 @@
 static const struct {
 	const char *name, *lines[8]; /* to a host of two */
 	int rc;			     /* of the last one */
-	const char *told;	     /* after it; NULL: nothing */
+	const char *reply;	     /* after it; NULL: nothing */
 } rows[] = {
-	{ "all are told of all once all wait",
+	{ "all learn of all once all wait",
 	  { "np1w 1 put 62", "np1w 0 put 61", "np1w 0 fence", "np1w 1 fence" },
 	  0, "place 0 61\nplace 1 62\ngo\n" },
-	{ "nobody is told before", { "np1w 0 put 61", "np1w 0 fence" }, 0,
+	{ "nobody gets a reply before", { "np1w 0 put 61", "np1w 0 fence" }, 0,
 	  NULL },
 	{ "pieces are put together",
 	  { "np1w 0 put 61", "np1w 1 fence", "np1w 0 put 62", "np1w 0 fence" },
@@ -40,18 +40,18 @@ static void test_rows(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_wire_host *h = np_wire_host_new(2);
-		char *told = NULL;
+		char *reply = NULL;
 		int rc = 0;
 
 		for (size_t k = 0; rows[i].lines[k]; k++) {
-			free(told);
+			free(reply);
 			T_ROW(rows[i].name, !rc);
-			rc = np_wire_host_take(h, rows[i].lines[k], &told);
+			rc = np_wire_host_take(h, rows[i].lines[k], &reply);
 		}
 		T_ROW(rows[i].name, rc == rows[i].rc);
-		T_ROW(rows[i].name, rows[i].told ? told &&
-		      !strcmp(told, rows[i].told) : !told);
-		free(told);
+		T_ROW(rows[i].name, rows[i].reply ? reply &&
+		      !strcmp(reply, rows[i].reply) : !reply);
+		free(reply);
 		np_wire_host_free(h);
 	}
 }
@@ -59,12 +59,12 @@ static void test_rows(void)
 static void test_what_is_for_the_host(void)
 {
 	struct np_wire_host *h = np_wire_host_new(2);
-	char *told;
+	char *reply;
 
-	T_CHECK(np_wire_host_take(h, "np1w 0 fence", &told) == 0);
-	T_CHECK(np_wire_host_take(h, "np1 hello", &told) == -ENOMSG);
-	T_CHECK(np_wire_host_take(h, "np1w", &told) == -ENOMSG);
-	T_CHECK(np_wire_host_take(h, "np1ws 0 fence", &told) == -ENOMSG);
+	T_CHECK(np_wire_host_take(h, "np1w 0 fence", &reply) == 0);
+	T_CHECK(np_wire_host_take(h, "np1 hello", &reply) == -ENOMSG);
+	T_CHECK(np_wire_host_take(h, "np1w", &reply) == -ENOMSG);
+	T_CHECK(np_wire_host_take(h, "np1ws 0 fence", &reply) == -ENOMSG);
 	np_wire_host_free(h);
 }
 
@@ -72,12 +72,12 @@ static void test_one_may_not_put_without_end(void)
 {
 	static char line[NP_WIRE_MAX_BYTES + 32] = "np1w 0 put ";
 	struct np_wire_host *h = np_wire_host_new(1);
-	char *told;
+	char *reply;
 
 	memset(line + 11, '0', NP_WIRE_MAX_BYTES);
-	T_CHECK(np_wire_host_take(h, line, &told) == 0);
-	T_CHECK(np_wire_host_take(h, line, &told) == 0);
-	T_CHECK(np_wire_host_take(h, line, &told) == -EPROTO);
+	T_CHECK(np_wire_host_take(h, line, &reply) == 0);
+	T_CHECK(np_wire_host_take(h, line, &reply) == 0);
+	T_CHECK(np_wire_host_take(h, line, &reply) == -EPROTO);
 	np_wire_host_free(h);
 }
 
@@ -127,22 +127,22 @@ static void process(int rank, int in, int out)
 }
 
 /* Two fences of three processes. */
-static void pass_on(struct np_wire_host *h, FILE *said, const int in[STEP])
+static void pass_on(struct np_wire_host *h, FILE *output, const int in[STEP])
 {
 	static char line[64 * LONGEST];
 	int fences = 0;
 
-	while (fences < 2 && fgets(line, sizeof(line), said)) {
-		char *told = NULL;
+	while (fences < 2 && fgets(line, sizeof(line), output)) {
+		char *reply = NULL;
 
 		T_CHECK(strlen(line) < LONGEST);
 		line[strcspn(line, "\n")] = '\0';
-		T_CHECK(np_wire_host_take(h, line, &told) == 0);
-		for (int i = 0; told && i < STEP; i++)
-			T_CHECK(write(in[i], told, strlen(told)) ==
-				(ssize_t)strlen(told));
-		fences += !!told;
-		free(told);
+		T_CHECK(np_wire_host_take(h, line, &reply) == 0);
+		for (int i = 0; reply && i < STEP; i++)
+			T_CHECK(write(in[i], reply, strlen(reply)) ==
+				(ssize_t)strlen(reply));
+		fences += !!reply;
+		free(reply);
 	}
 	T_CHECK(fences == 2);
 }
@@ -151,7 +151,7 @@ static void test_processes_of_a_step_find_each_other(void)
 {
 	struct np_wire_host *h = np_wire_host_new(STEP);
 	int out[2], in[STEP][2], to[STEP], status;
-	FILE *said;
+	FILE *output;
 
 	T_CHECK(!pipe(out) && !pipe(in[0]) && !pipe(in[1]) && !pipe(in[2]));
 	for (int i = 0; i < STEP; i++) {
@@ -160,18 +160,18 @@ static void test_processes_of_a_step_find_each_other(void)
 			process(i, in[i][0], out[1]);
 	}
 	close(out[1]);
-	said = fdopen(out[0], "r");
-	pass_on(h, said, to);
+	output = fdopen(out[0], "r");
+	pass_on(h, output, to);
 	for (int i = 0; i < STEP; i++) {
 		T_CHECK(wait(&status) > 0 && status == 0);
 		close(in[i][0]);
 		close(in[i][1]);
 	}
-	fclose(said);
+	fclose(output);
 	np_wire_host_free(h);
 }
 
-static void test_who_was_not_started_by_srun_is_told(void)
+static void test_a_process_not_started_by_srun(void)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_wire *w;
@@ -182,12 +182,12 @@ static void test_who_was_not_started_by_srun_is_told(void)
 }
 
 static const struct t_case cases[] = {
-	{ "what the processes of a step say, and what they are told", test_rows },
+	{ "what the processes of a step send, and what they get", test_rows },
 	{ "reports are not for the host", test_what_is_for_the_host },
 	{ "one process does not fill the memory", test_one_may_not_put_without_end },
 	{ "processes of a step find each other",
 	  test_processes_of_a_step_find_each_other },
-	{ "who was not started by srun is told", test_who_was_not_started_by_srun_is_told },
+	{ "a process that srun did not start is reported", test_a_process_not_started_by_srun },
 	{ NULL, NULL },
 };
 T_SUITE(wire_host, cases)

@@ -11,13 +11,13 @@
 #define HEAD "JobID|User|JobName|Submit|ElapsedRaw|TimelimitRaw|NNodes|NCPUS|" \
 	"State\n"
 
-static char told[1024];
+static char warnings[1024];
 
-static void tell(const char *line, void *arg)
+static void add_warning(const char *line, void *arg)
 {
 	(void)arg;
-	snprintf(told + strlen(told), sizeof(told) - strlen(told), "%s\n",
-		 line);
+	snprintf(warnings + strlen(warnings),
+		 sizeof(warnings) - strlen(warnings), "%s\n", line);
 }
 
 static int read_text(const char *text, size_t len, struct np_queue_log *q,
@@ -26,13 +26,13 @@ static int read_text(const char *text, size_t len, struct np_queue_log *q,
 	FILE *f = tmpfile();
 	int fd;
 
-	told[0] = '\0';
+	warnings[0] = '\0';
 	fwrite(text, 1, len, f);
 	rewind(f);
 	fd = dup(fileno(f));
 	lseek(fd, 0, SEEK_SET);
 	fclose(f);
-	return np_queue_log_read_fd(fd, "log", "|", tell, NULL, q, err);
+	return np_queue_log_read_fd(fd, "log", "|", add_warning, NULL, q, err);
 }
 
 static void test_a_log_of_the_standard_format_is_read(void)
@@ -65,16 +65,16 @@ static void test_what_sacct_prints_is_read(void)
 	struct np_queue_log q;
 	char name[32];
 
-	told[0] = '\0';
-	T_CHECK(!np_queue_log_read(t_data("queue/small.sacct"), tell, NULL, &q,
-				   &err));
+	warnings[0] = '\0';
+	T_CHECK(!np_queue_log_read(t_data("queue/small.sacct"), add_warning,
+				   NULL, &q, &err));
 	T_CHECK(q.n == 8);
 	T_CHECK(q.odd[NP_QUEUE_STEP] == 1 && q.odd[NP_QUEUE_NEVER_RAN] == 1);
 	T_CHECK(q.odd[NP_QUEUE_RUNNING] == 1 &&
 		q.odd[NP_QUEUE_RESERVATION] == 1 &&
 		q.odd[NP_QUEUE_SEVERAL] == 1);
 	T_CHECK(q.odd[NP_QUEUE_BAD_LINE] == 1 &&
-		strstr(told, "small.sacct:12: job \"108\" submitted at "
+		strstr(warnings, "small.sacct:12: job \"108\" submitted at "
 		       "\"yesterday\""));
 	T_CHECK(!strcmp(q.unused, "Colour"));
 	T_CHECK(q.job[0].run_sec == 1800 && q.job[0].limit_sec == 3600 &&
@@ -123,7 +123,7 @@ static const struct {
 	  "log:3: job \"x\" submitted at \"1000\"" },
 };
 
-static void test_what_cannot_be_read_is_told(void)
+static void test_what_cannot_be_read_is_reported(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -133,7 +133,7 @@ static void test_what_cannot_be_read_is_told(void)
 
 		T_ROW(rows[i].name, rc == (rows[i].n ? 0 : -EINVAL));
 		T_ROW(rows[i].name, q.n == rows[i].n);
-		T_ROW(rows[i].name, strstr(rc ? err.text : told,
+		T_ROW(rows[i].name, strstr(rc ? err.text : warnings,
 					   rows[i].says));
 		np_queue_log_free(&q);
 	}
@@ -175,7 +175,7 @@ static void test_arrays_dependencies_and_line_breaks_of_sacct_are_read(void)
 	struct np_queue_log q;
 
 	T_CHECK(!read_text(text, strlen(text), &q, &err));
-	T_CHECK(q.n == NP_ARRAY_SIZE(want) && !*told);
+	T_CHECK(q.n == NP_ARRAY_SIZE(want) && !*warnings);
 	for (size_t i = 0; i < q.n; i++)
 		T_CHECK(q.job[i].id == want[i].id &&
 			q.job[i].task == want[i].task &&
@@ -219,7 +219,7 @@ static void test_jobs_wait_for_jobs_with_later_submissions(void)
 	struct np_queue_log q;
 
 	T_CHECK(!read_text(text, strlen(text), &q, &err));
-	T_CHECK(q.n == NP_ARRAY_SIZE(want) && !*told);
+	T_CHECK(q.n == NP_ARRAY_SIZE(want) && !*warnings);
 	for (size_t i = 0; i < q.n; i++)
 		T_ROW(want[i].name, q.job[i].id == want[i].id &&
 		      q.job[i].submit_sec == want[i].submit &&
@@ -237,8 +237,8 @@ static const struct t_case cases[] = {
 	  test_jobs_wait_for_jobs_with_later_submissions },
 	{ "arrays, dependencies and line breaks of sacct are read",
 	  test_arrays_dependencies_and_line_breaks_of_sacct_are_read },
-	{ "what cannot be read is told with file and line",
-	  test_what_cannot_be_read_is_told },
+	{ "what cannot be read is reported with file and line",
+	  test_what_cannot_be_read_is_reported },
 	{ NULL, NULL },
 };
 T_SUITE(queue_log, cases)

@@ -7,8 +7,8 @@
 #define LONGEST_SEC 200000
 
 struct brute {
-	const struct np_sim_input *ask;
-	struct b_fate *fate;
+	const struct np_sim_input *input;
+	struct b_outcome *outcome;
 	int64_t now, left[B_MAX_JOBS]; /* work, in parts of a second */
 	int64_t eligible[B_MAX_JOBS];  /* -1: not yet */
 	bool is_new[B_MAX_JOBS];
@@ -21,36 +21,38 @@ struct brute {
 
 static bool runs(const struct brute *b, size_t i)
 {
-	return b->fate[i].start_sec >= 0 && b->fate[i].end_sec < 0;
+	return b->outcome[i].start_sec >= 0 && b->outcome[i].end_sec < 0;
 }
 
 /* It has its nodes, also for a while after its end. */
 static bool holds(const struct brute *b, size_t i)
 {
-	return b->fate[i].start_sec >= 0 && (b->fate[i].end_sec < 0 ||
-		b->now < b->fate[i].end_sec +
-			 b->ask->scheduler->completing_sec);
+	return b->outcome[i].start_sec >= 0 &&
+	       (b->outcome[i].end_sec < 0 ||
+		b->now < b->outcome[i].end_sec +
+				 b->input->scheduler->completing_sec);
 }
 
 static bool waits(const struct brute *b, size_t i)
 {
-	return b->eligible[i] >= 0 && b->fate[i].how == NP_SIM_PENDING;
+	return b->eligible[i] >= 0 && b->outcome[i].how == NP_SIM_PENDING;
 }
 
 static uint32_t cpus_of(const struct brute *b, size_t i)
 {
-	uint32_t cpus = b->ask->job[i].cpus;
+	uint32_t cpus = b->input->job[i].cpus;
 
-	return cpus ? cpus : b->ask->cluster->cpus;
+	return cpus ? cpus : b->input->cluster->cpus;
 }
 
 static uint32_t free_on(const struct brute *b, uint32_t node)
 {
-	uint32_t cpus = b->ask->cluster->cpus;
+	uint32_t cpus = b->input->cluster->cpus;
 
-	for (size_t i = 0; i < b->ask->n; i++)
-		for (size_t k = 0; holds(b, i) && k < b->fate[i].n_nodes; k++)
-			if (b->fate[i].node[k] == node)
+	for (size_t i = 0; i < b->input->n; i++)
+		for (size_t k = 0; holds(b, i) && k < b->outcome[i].n_nodes;
+		     k++)
+			if (b->outcome[i].node[k] == node)
 				cpus -= cpus_of(b, i);
 	return cpus;
 }
@@ -58,7 +60,7 @@ static uint32_t free_on(const struct brute *b, uint32_t node)
 /* Does job i come before job k? */
 static bool precedes(const struct brute *b, size_t i, size_t k)
 {
-	const struct np_sim_job *j = b->ask->job;
+	const struct np_sim_job *j = b->input->job;
 
 	if (b->shared[j[i].user] != b->shared[j[k].user])
 		return b->shared[j[i].user] < b->shared[j[k].user];
@@ -69,11 +71,11 @@ static bool precedes(const struct brute *b, size_t i, size_t k)
 /* The next job in order behind the last one; n: there is none. */
 static size_t next_job(const struct brute *b, size_t last)
 {
-	size_t best = b->ask->n;
+	size_t best = b->input->n;
 
-	for (size_t i = 0; i < b->ask->n; i++) {
-		bool behind = last == b->ask->n || precedes(b, last, i);
-		bool first = best == b->ask->n || precedes(b, i, best);
+	for (size_t i = 0; i < b->input->n; i++) {
+		bool behind = last == b->input->n || precedes(b, last, i);
+		bool first = best == b->input->n || precedes(b, i, best);
 
 		if (waits(b, i) && i != last && behind && first)
 			best = i;
@@ -85,7 +87,7 @@ static size_t next_job(const struct brute *b, size_t last)
    one has the nodes without a leaf, then come those above, then the cluster. */
 static bool is_under(const struct brute *b, size_t w, uint32_t node)
 {
-	const struct np_sim_cluster *c = b->ask->cluster;
+	const struct np_sim_cluster *c = b->input->cluster;
 	const struct np_leaves *l = c->leaves;
 	uint32_t leaf = l->leaf[node];
 
@@ -99,7 +101,7 @@ static bool is_under(const struct brute *b, size_t w, uint32_t node)
 
 static uint32_t level_of(const struct brute *b, size_t w)
 {
-	const struct np_sim_cluster *c = b->ask->cluster;
+	const struct np_sim_cluster *c = b->input->cluster;
 	size_t n = c->leaves->n;
 
 	return w <= n ? 0 : w <= n + c->n_switches ?
@@ -112,7 +114,7 @@ static uint32_t count(const struct brute *b, const bool *good, size_t w,
 {
 	uint32_t n = 0;
 
-	for (uint32_t k = 0; k < b->ask->cluster->leaves->n_nodes; k++)
+	for (uint32_t k = 0; k < b->input->cluster->leaves->n_nodes; k++)
 		n += good[k] && is_under(b, w, k) && is_under(b, top, k);
 	return n;
 }
@@ -123,7 +125,7 @@ static uint32_t move(const struct brute *b, bool *good, size_t w, size_t top,
 {
 	uint32_t got = 0;
 
-	for (uint32_t k = 0; k < b->ask->cluster->leaves->n_nodes; k++)
+	for (uint32_t k = 0; k < b->input->cluster->leaves->n_nodes; k++)
 		if (got < n && good[k] && is_under(b, w, k) &&
 		    is_under(b, top, k)) {
 			good[k] = false;
@@ -139,9 +141,9 @@ static uint32_t move(const struct brute *b, bool *good, size_t w, size_t top,
  */
 static bool take(struct brute *b, size_t i, const bool *all, uint32_t *out)
 {
-	size_t root = b->ask->cluster->leaves->n + 1 +
-		      b->ask->cluster->n_switches, top = root;
-	uint32_t need = b->ask->job[i].nodes, got = 0;
+	size_t root = b->input->cluster->leaves->n + 1 +
+		      b->input->cluster->n_switches, top = root;
+	uint32_t need = b->input->job[i].nodes, got = 0;
 	bool good[B_MAX_NODES];
 
 	memcpy(good, all, sizeof(good));
@@ -170,7 +172,8 @@ static bool take(struct brute *b, size_t i, const bool *all, uint32_t *out)
 		}
 		for (size_t k = 0; k < root; k++) {
 			/* From switches to leaves. */
-			size_t w = (b->ask->cluster->leaves->n + 1 + k) % root;
+			size_t first = b->input->cluster->leaves->n + 1;
+			size_t w = (first + k) % root;
 
 			has = count(b, good, w, top);
 			if (level_of(b, w) >= level_of(b, top) ||
@@ -186,28 +189,28 @@ static bool take(struct brute *b, size_t i, const bool *all, uint32_t *out)
 
 static void begin(struct brute *b, size_t i, int how, const uint32_t *node)
 {
-	struct b_fate *f = &b->fate[i];
+	struct b_outcome *f = &b->outcome[i];
 
 	f->how = how;
 	f->start_sec = b->now;
-	f->n_nodes = b->ask->job[i].nodes;
+	f->n_nodes = b->input->job[i].nodes;
 	memcpy(f->node, node, f->n_nodes * sizeof(*node));
-	b->left[i] = (int64_t)b->ask->job[i].run_sec << 20;
+	b->left[i] = (int64_t)b->input->job[i].run_sec << 20;
 	b->news = true;
 }
 
 static void main_pass(struct brute *b)
 {
-	const struct np_sim_cluster *c = b->ask->cluster;
+	const struct np_sim_cluster *c = b->input->cluster;
 	bool closed[B_MAX_NODES] = { false }, good[B_MAX_NODES];
 	bool failed[NP_SIM_MAX_PARTITIONS] = { false };
 	uint32_t node[B_MAX_NODES], tested = 0;
-	size_t n = b->ask->n;
+	size_t n = b->input->n;
 
 	for (size_t i = next_job(b, n); i < n; i = next_job(b, i)) {
-		const struct np_sim_job *j = &b->ask->job[i];
+		const struct np_sim_job *j = &b->input->job[i];
 
-		if (tested++ == b->ask->scheduler->queue_depth)
+		if (tested++ == b->input->scheduler->queue_depth)
 			return;
 		if (failed[j->partition])
 			continue;
@@ -229,20 +232,21 @@ static int16_t plan[B_MAX_PLAN][B_MAX_NODES];
 
 static void make_plan(const struct brute *b)
 {
-	for (uint32_t k = 0; k < b->ask->cluster->leaves->n_nodes; k++)
+	for (uint32_t k = 0; k < b->input->cluster->leaves->n_nodes; k++)
 		for (int t = 0; t < b->horizon; t++)
-			plan[t][k] = (int16_t)b->ask->cluster->cpus;
-	for (size_t i = 0; i < b->ask->n; i++) {
-		int64_t until = b->fate[i].start_sec +
-				b->ask->job[i].limit_sec;
+			plan[t][k] = (int16_t)b->input->cluster->cpus;
+	for (size_t i = 0; i < b->input->n; i++) {
+		int64_t until = b->outcome[i].start_sec +
+				b->input->job[i].limit_sec;
 
 		if (until <= b->now)
 			until = b->now + 1;
-		for (size_t k = 0; holds(b, i) && k < b->fate[i].n_nodes; k++)
+		for (size_t k = 0; holds(b, i) && k < b->outcome[i].n_nodes;
+		     k++)
 			for (int t = 0; t < b->horizon &&
 			     b->now + t < until; t++)
-				plan[t][b->fate[i].node[k]] = (int16_t)
-					(plan[t][b->fate[i].node[k]] -
+				plan[t][b->outcome[i].node[k]] = (int16_t)
+					(plan[t][b->outcome[i].node[k]] -
 					 (int)cpus_of(b, i));
 	}
 }
@@ -256,9 +260,9 @@ static int64_t floor_to(int64_t sec, int64_t step)
 
 static void backfill_one(struct brute *b, size_t i)
 {
-	const struct np_sim_scheduler *s = b->ask->scheduler;
-	const struct np_sim_job *j = &b->ask->job[i];
-	size_t n = b->ask->cluster->leaves->n_nodes;
+	const struct np_sim_scheduler *s = b->input->scheduler;
+	const struct np_sim_job *j = &b->input->job[i];
+	size_t n = b->input->cluster->leaves->n_nodes;
 	static uint32_t lasts[B_MAX_PLAN + 1][B_MAX_NODES];
 	uint32_t cpus = cpus_of(b, i), node[B_MAX_NODES];
 	bool good[B_MAX_NODES];
@@ -275,7 +279,7 @@ static void backfill_one(struct brute *b, size_t i)
 		if (at > (int)s->bf_window_sec)
 			return;
 		for (size_t k = 0; k < n; k++)
-			good[k] = b->ask->cluster->partition[j->partition][0]
+			good[k] = b->input->cluster->partition[j->partition][0]
 				  >> k & 1 && lasts[at][k] >= j->limit_sec;
 		if (take(b, i, good, node))
 			break;
@@ -294,13 +298,13 @@ static void backfill_one(struct brute *b, size_t i)
 
 static void backfill_pass(struct brute *b)
 {
-	size_t n = b->ask->n;
+	size_t n = b->input->n;
 	uint32_t tested = 0;
 
 	b->news = false;
 	make_plan(b);
 	for (size_t i = next_job(b, n); i < n; i = next_job(b, i)) {
-		if (tested++ == b->ask->scheduler->bf_max_job_test)
+		if (tested++ == b->input->scheduler->bf_max_job_test)
 			return;
 		backfill_one(b, i);
 	}
@@ -308,25 +312,25 @@ static void backfill_pass(struct brute *b)
 
 static void finish(struct brute *b, size_t i)
 {
-	b->fate[i].end_sec = b->now;
-	b->news |= !b->ask->scheduler->completing_sec;
+	b->outcome[i].end_sec = b->now;
+	b->news |= !b->input->scheduler->completing_sec;
 }
 
 /* The load of a job on one leaf, from all the others there. */
 static uint32_t load_on(const struct brute *b, size_t i, uint32_t leaf)
 {
-	const struct np_leaves *l = b->ask->cluster->leaves;
+	const struct np_leaves *l = b->input->cluster->leaves;
 	uint32_t load = 0;
 
-	for (size_t k = 0; k < b->ask->n; k++) {
+	for (size_t k = 0; k < b->input->n; k++) {
 		unsigned touch[2] = { 0, 0 };
 		bool on[2] = { false, false };
 		const size_t who[2] = { i, k };
 
-		if (k == i || !runs(b, k) || b->ask->job[k].profile < 0)
+		if (k == i || !runs(b, k) || b->input->job[k].profile < 0)
 			continue;
 		for (int w = 0; w < 2; w++) {
-			const struct b_fate *f = &b->fate[who[w]];
+			const struct b_outcome *f = &b->outcome[who[w]];
 
 			for (size_t m = 0; m < f->n_nodes; m++) {
 				uint32_t of = l->leaf[f->node[m]];
@@ -338,30 +342,32 @@ static uint32_t load_on(const struct brute *b, size_t i, uint32_t leaf)
 					    l->leaf[f->node[o]] != NP_NO_LEAF)
 						touch[w] |= NP_TOUCH_UPLINK;
 			}
-			if (b->ask->job[who[w]].cpus &&
-			    b->ask->job[who[w]].cpus < b->ask->cluster->cpus)
+			if (b->input->job[who[w]].cpus &&
+			    b->input->job[who[w]].cpus <
+				    b->input->cluster->cpus)
 				touch[w] |= NP_TOUCH_NODE;
 		}
 		if (on[0] && on[1])
-			load += np_slowdowns_pair(b->ask->slowdowns,
-				(uint32_t)b->ask->job[i].profile, touch[0],
-				(uint32_t)b->ask->job[k].profile, touch[1]);
+			load += np_slowdowns_pair(b->input->slowdowns,
+				(uint32_t)b->input->job[i].profile, touch[0],
+				(uint32_t)b->input->job[k].profile, touch[1]);
 	}
 	return load;
 }
 
 static void work_one_second(struct brute *b, size_t i)
 {
+	const struct np_leaves *l = b->input->cluster->leaves;
+	const struct b_outcome *f = &b->outcome[i];
 	uint32_t worst = 0;
 	double speed;
 
-	for (uint32_t leaf = 0; b->ask->slowdowns && b->ask->job[i].profile >= 0 &&
-	     leaf < b->ask->cluster->leaves->n; leaf++) {
+	for (uint32_t leaf = 0; b->input->slowdowns &&
+	     b->input->job[i].profile >= 0 && leaf < l->n; leaf++) {
 		uint32_t load = load_on(b, i, leaf);
 
-		for (size_t k = 0; k < b->fate[i].n_nodes; k++)
-			if (b->ask->cluster->leaves->leaf[b->fate[i].node[k]] ==
-			    leaf && load > worst)
+		for (size_t k = 0; k < f->n_nodes; k++)
+			if (l->leaf[f->node[k]] == leaf && load > worst)
 				worst = load;
 	}
 	speed = rint(1048576 * exp(-(double)worst / 10000));
@@ -370,21 +376,21 @@ static void work_one_second(struct brute *b, size_t i)
 
 static void end_jobs(struct brute *b)
 {
-	uint32_t completing_sec = b->ask->scheduler->completing_sec;
+	uint32_t completing_sec = b->input->scheduler->completing_sec;
 	bool ends[B_MAX_JOBS] = { false };
 
-	for (size_t i = 0; completing_sec && i < b->ask->n; i++)
-		b->news |= b->fate[i].start_sec >= 0 && b->now ==
-			   b->fate[i].end_sec + completing_sec;
+	for (size_t i = 0; completing_sec && i < b->input->n; i++)
+		b->news |= b->outcome[i].start_sec >= 0 && b->now ==
+			   b->outcome[i].end_sec + completing_sec;
 
-	for (size_t i = 0; i < b->ask->n; i++) {
-		const struct np_sim_job *j = &b->ask->job[i];
+	for (size_t i = 0; i < b->input->n; i++) {
+		const struct np_sim_job *j = &b->input->job[i];
 
 		ends[i] = runs(b, i) && (b->left[i] <= 0 ||
-			b->now >= b->fate[i].start_sec + j->limit_sec ||
+			b->now >= b->outcome[i].start_sec + j->limit_sec ||
 			(j->cancel_sec && b->now >= j->cancel_sec));
 	}
-	for (size_t i = 0; i < b->ask->n; i++)
+	for (size_t i = 0; i < b->input->n; i++)
 		if (ends[i])
 			finish(b, i);
 }
@@ -393,29 +399,29 @@ static void end_jobs(struct brute *b)
 static uint32_t nodes_of(const struct brute *b, size_t i)
 {
 	return (uint32_t)__builtin_popcountll(
-		b->ask->cluster->partition[b->ask->job[i].partition][0]);
+		b->input->cluster->partition[b->input->job[i].partition][0]);
 }
 
 static void arrive(struct brute *b)
 {
-	for (size_t i = 0; i < b->ask->n; i++) {
-		const struct np_sim_job *j = &b->ask->job[i];
-		const struct b_fate *a = j->after == NP_SIM_NO_JOB ? NULL :
-			&b->fate[j->after];
+	for (size_t i = 0; i < b->input->n; i++) {
+		const struct np_sim_job *j = &b->input->job[i];
+		const struct b_outcome *a = j->after == NP_SIM_NO_JOB ? NULL :
+			&b->outcome[j->after];
 
-		if (b->fate[i].how == NP_SIM_PENDING && j->cancel_sec &&
+		if (b->outcome[i].how == NP_SIM_PENDING && j->cancel_sec &&
 		    j->cancel_sec <= b->now && j->submit_sec <= b->now &&
 		    nodes_of(b, i) >= j->nodes) {
-			b->fate[i].how = NP_SIM_CANCELLED;
-			b->fate[i].end_sec = b->now;
+			b->outcome[i].how = NP_SIM_CANCELLED;
+			b->outcome[i].end_sec = b->now;
 			b->news |= b->eligible[i] >= 0;
 		}
-		if (b->fate[i].how != NP_SIM_PENDING || b->eligible[i] >= 0 ||
-		    j->submit_sec > b->now)
+		if (b->outcome[i].how != NP_SIM_PENDING ||
+		    b->eligible[i] >= 0 || j->submit_sec > b->now)
 			continue;
 		if (nodes_of(b, i) < j->nodes) {
-			b->fate[i].how = NP_SIM_TOO_LARGE;
-			b->fate[i].end_sec = b->now;
+			b->outcome[i].how = NP_SIM_TOO_LARGE;
+			b->outcome[i].end_sec = b->now;
 			continue;
 		}
 		if (a && (a->end_sec < 0 || a->end_sec + j->think_sec >
@@ -429,7 +435,7 @@ static void arrive(struct brute *b)
 /* At the end of each period all usage decays; then it decides the order. */
 static void share(struct brute *b)
 {
-	const struct np_sim_scheduler *s = b->ask->scheduler;
+	const struct np_sim_scheduler *s = b->input->scheduler;
 	uint64_t was[B_MAX_USERS];
 	double decay = s->fair_half_life_sec ?
 		exp2(-(double)s->fair_period_sec / s->fair_half_life_sec) : 1;
@@ -444,47 +450,50 @@ static void share(struct brute *b)
 		b->shared[u] = b->used[u];
 	}
 	/* Backfill looks at a new order again. */
-	for (size_t i = next_job(b, b->ask->n); i < b->ask->n;
+	for (size_t i = next_job(b, b->input->n); i < b->input->n;
 	     i = next_job(b, i))
-		for (size_t k = next_job(b, i); k < b->ask->n;
+		for (size_t k = next_job(b, i); k < b->input->n;
 		     k = next_job(b, k)) {
-			uint64_t x = was[b->ask->job[i].user];
-			uint64_t y = was[b->ask->job[k].user];
+			uint64_t x = was[b->input->job[i].user];
+			uint64_t y = was[b->input->job[k].user];
 
 			b->news |= x > y || (x == y && i > k &&
-				b->ask->job[i].priority ==
-				b->ask->job[k].priority) ||
-				(x == y && b->ask->job[i].priority <
-				 b->ask->job[k].priority);
+				b->input->job[i].priority ==
+				b->input->job[k].priority) ||
+				(x == y && b->input->job[i].priority <
+				 b->input->job[k].priority);
 		}
 }
 
 static bool all_over(const struct brute *b)
 {
-	for (size_t i = 0; i < b->ask->n; i++)
-		if (b->fate[i].end_sec < 0)
+	for (size_t i = 0; i < b->input->n; i++)
+		if (b->outcome[i].end_sec < 0)
 			return false;
 	return true;
 }
 
 static bool any_waits(const struct brute *b)
 {
-	return next_job(b, b->ask->n) < b->ask->n;
+	return next_job(b, b->input->n) < b->input->n;
 }
 
-void b_play(const struct np_sim_input *ask, struct b_fate *fate)
+void b_play(const struct np_sim_input *input, struct b_outcome *outcome)
 {
-	struct brute b = { .ask = ask, .fate = fate, .passed_sec = -1 };
-	uint32_t step = ask->scheduler->bf_interval_sec;
+	struct brute b = { .input = input,
+			   .outcome = outcome,
+			   .passed_sec = -1 };
+	uint32_t step = input->scheduler->bf_interval_sec;
 
-	for (size_t i = 0; i < ask->n; i++) {
-		if (b.horizon < (int)ask->job[i].limit_sec)
-			b.horizon = (int)ask->job[i].limit_sec;
-		fate[i] = (struct b_fate){ .start_sec = -1, .end_sec = -1 };
+	for (size_t i = 0; i < input->n; i++) {
+		if (b.horizon < (int)input->job[i].limit_sec)
+			b.horizon = (int)input->job[i].limit_sec;
+		outcome[i] =
+			(struct b_outcome){ .start_sec = -1, .end_sec = -1 };
 		b.eligible[i] = -1;
 	}
-	b.horizon += (int)ask->scheduler->bf_window_sec + 1;
-	b.now = ask->job[0].submit_sec;
+	b.horizon += (int)input->scheduler->bf_window_sec + 1;
+	b.now = input->job[0].submit_sec;
 	for (int t = 0; t < LONGEST_SEC && !all_over(&b); t++, b.now++) {
 		end_jobs(&b);
 		arrive(&b);
@@ -492,11 +501,11 @@ void b_play(const struct np_sim_input *ask, struct b_fate *fate)
 		main_pass(&b);
 		if (step && !(b.now % step) && b.news && any_waits(&b))
 			backfill_pass(&b);
-		for (size_t i = 0; i < ask->n; i++)
+		for (size_t i = 0; i < input->n; i++)
 			if (runs(&b, i)) {
 				work_one_second(&b, i);
-				b.used[ask->job[i].user] += cpus_of(&b, i) *
-					ask->job[i].nodes;
+				b.used[input->job[i].user] += cpus_of(&b, i) *
+					input->job[i].nodes;
 			}
 	}
 }

@@ -12,7 +12,7 @@
 #define B_MAX_USERS 3
 #define B_MAX_PLAN 1400 /* seconds of bf_window and the longest limit */
 
-struct b_fate {
+struct b_outcome {
 	int64_t start_sec, end_sec;
 	int how;
 	uint32_t node[B_MAX_NODES];
@@ -20,7 +20,7 @@ struct b_fate {
 	double left; /* seconds of work */
 };
 
-/* Plays the queue without placement; fate: as many as there are jobs. */
-void b_play(const struct np_sim_input *ask, struct b_fate *fate);
+/* Plays the queue without placement; outcome: as many as there are jobs. */
+void b_play(const struct np_sim_input *input, struct b_outcome *outcome);
 
 #endif

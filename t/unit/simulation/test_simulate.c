@@ -26,8 +26,8 @@ struct queue {
 	struct np_sim_job job[B_MAX_JOBS];
 	struct np_slowdowns *slowdowns;
 	struct np_sim_policy policy;
-	struct np_sim_input ask;
-	struct np_sim_outcome fate[B_MAX_JOBS];
+	struct np_sim_input input;
+	struct np_sim_outcome outcome[B_MAX_JOBS];
 	struct np_sim_counts counts;
 	/* Where each job started. */
 	uint32_t node[B_MAX_JOBS][B_MAX_NODES];
@@ -163,15 +163,15 @@ static void make_jobs(struct queue *q)
 		if (one_in(10))
 			j->cancel_sec = at + below(300);
 	}
-	q->ask.n = n;
+	q->input.n = n;
 }
 
-static void note_start(void *arg, uint32_t job, const struct np_sim_outcome *fate,
+static void note_start(void *arg, uint32_t job, const struct np_sim_outcome *outcome,
 		       const uint32_t *node, size_t n)
 {
 	struct queue *q = arg;
 
-	(void)fate;
+	(void)outcome;
 	memcpy(q->node[job], node, n * sizeof(*node));
 	q->n_nodes[job] = n;
 }
@@ -196,12 +196,12 @@ static void make(struct queue *q, uint64_t number, uint32_t most_load)
 		.fair_half_life_sec = one_in(2) ? 1 + below(500) : 0,
 	};
 	make_jobs(q);
-	q->ask.cluster = &q->cluster;
-	q->ask.job = q->job;
-	q->ask.scheduler = &q->scheduler;
-	q->ask.slowdowns = q->slowdowns;
-	q->ask.started = note_start;
-	q->ask.arg = q;
+	q->input.cluster = &q->cluster;
+	q->input.job = q->job;
+	q->input.scheduler = &q->scheduler;
+	q->input.slowdowns = q->slowdowns;
+	q->input.started = note_start;
+	q->input.arg = q;
 	q->policy.interval_sec = 2;
 	q->policy.mode = NP_MODE_ENFORCE;
 	np_policy_init(&q->policy.policy);
@@ -216,7 +216,7 @@ static void release(struct queue *q)
 static int play(struct queue *q)
 {
 	struct np_err err = NP_ERR_INIT;
-	int rc = np_simulate(&q->ask, q->fate, &q->counts, &err);
+	int rc = np_simulate(&q->input, q->outcome, &q->counts, &err);
 
 	if (rc)
 		T_ROW(err.text, rc == -ENOMEM);
@@ -230,9 +230,9 @@ static int by_number(const void *a, const void *b)
 	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-static bool alike(const struct queue *q, size_t i, struct b_fate *b)
+static bool alike(const struct queue *q, size_t i, struct b_outcome *b)
 {
-	const struct np_sim_outcome *f = &q->fate[i];
+	const struct np_sim_outcome *f = &q->outcome[i];
 
 	qsort(b->node, b->n_nodes, sizeof(*b->node), by_number);
 	return f->how == b->how && f->start_sec == b->start_sec &&
@@ -242,30 +242,32 @@ static bool alike(const struct queue *q, size_t i, struct b_fate *b)
 
 static void test_every_start_and_end_is_as_second_by_second(void)
 {
-	static struct b_fate fate[B_MAX_JOBS];
+	static struct b_outcome outcome[B_MAX_JOBS];
 	size_t started = 0, backfilled = 0, slowed = 0, limits = 0;
 
 	for (uint64_t k = 0; k < QUEUES; k++) {
 		make(&one, k, 5000);
 		if (play(&one))
 			T_ROW("played", 0);
-		b_play(&one.ask, fate);
-		for (size_t i = 0; i < one.ask.n; i++) {
+		b_play(&one.input, outcome);
+		for (size_t i = 0; i < one.input.n; i++) {
 			char row[160];
 
-			snprintf(row, sizeof(row), "queue %llu, job %zu: %d "
+			snprintf(row, sizeof(row),
+				 "queue %llu, job %zu: %d "
 				 "from %lld to %lld, expected %d from %lld to "
-				 "%lld", (unsigned long long)k, i,
-				 one.fate[i].how,
-				 (long long)one.fate[i].start_sec,
-				 (long long)one.fate[i].end_sec, fate[i].how,
-				 (long long)fate[i].start_sec,
-				 (long long)fate[i].end_sec);
-			T_ROW(row, alike(&one, i, &fate[i]));
-			started += fate[i].start_sec >= 0;
-			backfilled += fate[i].how == NP_SIM_BACKFILL;
-			slowed += one.fate[i].slowed;
-			limits += one.fate[i].limit;
+				 "%lld",
+				 (unsigned long long)k, i, one.outcome[i].how,
+				 (long long)one.outcome[i].start_sec,
+				 (long long)one.outcome[i].end_sec,
+				 outcome[i].how,
+				 (long long)outcome[i].start_sec,
+				 (long long)outcome[i].end_sec);
+			T_ROW(row, alike(&one, i, &outcome[i]));
+			started += outcome[i].start_sec >= 0;
+			backfilled += outcome[i].how == NP_SIM_BACKFILL;
+			slowed += one.outcome[i].slowed;
+			limits += one.outcome[i].limit;
 		}
 		release(&one);
 	}
@@ -285,10 +287,10 @@ static void test_a_policy_without_conflicts_changes_no_start(void)
 		play(&one);
 		make(&other, k, 20);
 		other.policy.mode = mode[k % NP_ARRAY_SIZE(mode)];
-		other.ask.policy = &other.policy;
+		other.input.policy = &other.policy;
 		play(&other);
-		T_ROW("a job differs", !memcmp(one.fate, other.fate,
-					       sizeof(one.fate)));
+		T_ROW("a job differs", !memcmp(one.outcome, other.outcome,
+					       sizeof(one.outcome)));
 		T_ROW("nodes differ", !memcmp(one.node, other.node,
 					      sizeof(one.node)));
 		decisions += other.counts.decisions;
@@ -311,13 +313,13 @@ static void test_placement_acts_only_on_what_it_knows(void)
 		make(&other, k, 3000);
 		slowdowns = other.slowdowns;
 		make_slowdowns(&other, 0);
-		other.ask.known = other.slowdowns;
-		other.ask.policy = &other.policy;
+		other.input.known = other.slowdowns;
+		other.input.policy = &other.policy;
 		play(&other);
-		T_ROW("a job differs", !memcmp(one.fate, other.fate,
-					       sizeof(one.fate)));
-		for (size_t i = 0; i < one.ask.n; i++)
-			slowed += other.fate[i].slowed;
+		T_ROW("a job differs", !memcmp(one.outcome, other.outcome,
+					       sizeof(one.outcome)));
+		for (size_t i = 0; i < one.input.n; i++)
+			slowed += other.outcome[i].slowed;
 		np_slowdowns_unref(slowdowns);
 		release(&one);
 		release(&other);
@@ -331,10 +333,10 @@ static size_t meetings(const struct queue *q)
 	uint32_t limit = np_slowdowns_limit(q->policy.policy.max_slowdown);
 	size_t met = 0;
 
-	for (size_t i = 0; i < q->ask.n; i++)
-		for (size_t k = 0; k < q->ask.n; k++) {
-			const struct np_sim_outcome *a = &q->fate[i];
-			const struct np_sim_outcome *b = &q->fate[k];
+	for (size_t i = 0; i < q->input.n; i++)
+		for (size_t k = 0; k < q->input.n; k++) {
+			const struct np_sim_outcome *a = &q->outcome[i];
+			const struct np_sim_outcome *b = &q->outcome[k];
 			bool together = false;
 
 			if (i == k || a->start_sec < 0 || b->start_sec < 0 ||
@@ -365,14 +367,14 @@ static void test_enforce_keeps_apart_what_meets_without(void)
 		make(&one, k, 3000);
 		play(&one);
 		without += meetings(&one);
-		one.ask.policy = &one.policy;
+		one.input.policy = &one.policy;
 		one.policy.policy.max_hold_sec = 1e6;
 		play(&one);
 		with += meetings(&one);
-		for (size_t i = 0; i < one.ask.n; i++) {
-			held += one.fate[i].was_held ||
-				one.fate[i].was_restricted;
-			T_ROW("a job never ends", one.fate[i].end_sec >= 0);
+		for (size_t i = 0; i < one.input.n; i++) {
+			held += one.outcome[i].was_held ||
+				one.outcome[i].was_restricted;
+			T_ROW("a job never ends", one.outcome[i].end_sec >= 0);
 		}
 		release(&one);
 	}
@@ -384,22 +386,22 @@ static void test_enforce_keeps_apart_what_meets_without(void)
 static void test_no_job_is_held_longer_than_allowed(void)
 {
 	uint32_t longest = 0;
-	size_t let_go = 0;
+	size_t released = 0;
 
 	for (uint64_t k = 0; k < 300; k++) {
 		make(&one, k, 9000);
-		one.ask.policy = &one.policy;
+		one.input.policy = &one.policy;
 		one.policy.policy.max_hold_sec = 100;
 		play(&one);
-		for (size_t i = 0; i < one.ask.n; i++) {
-			if (one.fate[i].held_sec > longest)
-				longest = one.fate[i].held_sec;
-			let_go += one.fate[i].let_go;
+		for (size_t i = 0; i < one.input.n; i++) {
+			if (one.outcome[i].held_sec > longest)
+				longest = one.outcome[i].held_sec;
+			released += one.outcome[i].released;
 		}
 		release(&one);
 	}
 	T_CHECK(longest >= 100 && longest <= 100 + 10 + 2);
-	T_CHECK(let_go > 10);
+	T_CHECK(released > 10);
 }
 
 static bool stop(void *arg, size_t ended)
@@ -408,10 +410,10 @@ static bool stop(void *arg, size_t ended)
 	return false;
 }
 
-static void test_it_stops_when_told_to(void)
+static void test_it_stops_on_request(void)
 {
 	static struct np_sim_job job[20000];
-	static struct np_sim_outcome fate[20000];
+	static struct np_sim_outcome outcome[20000];
 
 	make(&one, 3, 0);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(job); i++) {
@@ -419,14 +421,14 @@ static void test_it_stops_when_told_to(void)
 		job[i].submit_sec = (int64_t)i;
 		job[i].after = NP_SIM_NO_JOB;
 	}
-	one.ask.job = job;
-	one.ask.n = NP_ARRAY_SIZE(job);
-	one.ask.started = NULL;
-	one.ask.go_on = stop;
-	T_CHECK(!np_simulate(&one.ask, fate, &one.counts, NULL));
+	one.input.job = job;
+	one.input.n = NP_ARRAY_SIZE(job);
+	one.input.started = NULL;
+	one.input.go_on = stop;
+	T_CHECK(!np_simulate(&one.input, outcome, &one.counts, NULL));
 	T_CHECK(one.counts.stopped);
 	T_CHECK(one.counts.ended < NP_ARRAY_SIZE(job));
-	T_CHECK(fate[NP_ARRAY_SIZE(job) - 1].end_sec == -1);
+	T_CHECK(outcome[NP_ARRAY_SIZE(job) - 1].end_sec == -1);
 	release(&one);
 }
 
@@ -467,8 +469,8 @@ static void test_what_cannot_be_is_refused(void)
 		if (!strstr(refusals[i].says, "waits"))
 			one.job[0].after = NP_SIM_NO_JOB;
 		one.scheduler.bf_resolution_sec = refusals[i].resolution;
-		one.ask.n = 1;
-		T_ROW(refusals[i].name, np_simulate(&one.ask, one.fate,
+		one.input.n = 1;
+		T_ROW(refusals[i].name, np_simulate(&one.input, one.outcome,
 						    &one.counts, &err) ==
 		      -EINVAL && strstr(err.text, refusals[i].says));
 		release(&one);
@@ -482,12 +484,12 @@ static void test_without_memory_it_says_so(void)
 	int refused = 0;
 
 	make(&one, 11, 9000);
-	one.ask.policy = &one.policy;
+	one.input.policy = &one.policy;
 	for (; failed && nth < 100000; nth += 1 + nth / 20) {
 		int rc;
 
 		t_alloc_fail(nth);
-		rc = np_simulate(&one.ask, one.fate, &one.counts, NULL);
+		rc = np_simulate(&one.input, one.outcome, &one.counts, NULL);
 		failed = t_alloc_failed();
 		T_CHECK(!rc || (failed && rc == -ENOMEM));
 		refused += rc != 0;
@@ -507,11 +509,11 @@ static void test_equal_shares_are_as_without_shares(void)
 		make(&one, k, 5000);
 		play(&one);
 		make(&other, k, 5000);
-		other.ask.assoc = flat;
-		other.ask.n_assocs = B_MAX_USERS;
+		other.input.assoc = flat;
+		other.input.n_assocs = B_MAX_USERS;
 		play(&other);
-		T_ROW("a job differs", !memcmp(one.fate, other.fate,
-					       sizeof(one.fate)));
+		T_ROW("a job differs", !memcmp(one.outcome, other.outcome,
+					       sizeof(one.outcome)));
 		fair += one.scheduler.fair_period_sec > 0;
 		release(&one);
 		release(&other);
@@ -545,8 +547,8 @@ static const struct {
 	  { 3, 1, 0, 1, 1 }, { 2, 3, 5, 0, 1, 4 } },
 };
 
-static void ask_for_shares(struct queue *q, struct np_sim_assoc *tree,
-			   const uint32_t *shares)
+static void use_shares(struct queue *q, struct np_sim_assoc *tree,
+		       const uint32_t *shares)
 {
 	make(q, 1, 0);
 	q->part[0] = (UINT64_C(1) << q->leaves->n_nodes) - 1;
@@ -554,9 +556,9 @@ static void ask_for_shares(struct queue *q, struct np_sim_assoc *tree,
 		.queue_depth = 100, .bf_resolution_sec = 1,
 		.fair_period_sec = 10,
 	};
-	q->ask.slowdowns = NULL;
-	q->ask.n = NP_ARRAY_SIZE(submitted);
-	for (size_t i = 0; i < q->ask.n; i++)
+	q->input.slowdowns = NULL;
+	q->input.n = NP_ARRAY_SIZE(submitted);
+	for (size_t i = 0; i < q->input.n; i++)
 		q->job[i] = (struct np_sim_job){
 			.run_sec = 100, .limit_sec = 100, .user = submitted[i],
 			.nodes = (uint32_t)q->leaves->n_nodes,
@@ -564,8 +566,8 @@ static void ask_for_shares(struct queue *q, struct np_sim_assoc *tree,
 		};
 	for (size_t i = 0; i < N_SHARES; i++)
 		tree[i] = (struct np_sim_assoc){ parents[i], shares[i] };
-	q->ask.assoc = tree;
-	q->ask.n_assocs = N_SHARES;
+	q->input.assoc = tree;
+	q->input.n_assocs = N_SHARES;
 }
 
 static void test_shares_of_accounts_and_users(void)
@@ -573,10 +575,10 @@ static void test_shares_of_accounts_and_users(void)
 	struct np_sim_assoc tree[N_SHARES];
 
 	for (size_t k = 0; k < NP_ARRAY_SIZE(trees); k++) {
-		ask_for_shares(&one, tree, trees[k].shares);
+		use_shares(&one, tree, trees[k].shares);
 		play(&one);
-		for (size_t i = 0; i < one.ask.n; i++)
-			T_ROW(trees[k].name, one.fate[i].start_sec ==
+		for (size_t i = 0; i < one.input.n; i++)
+			T_ROW(trees[k].name, one.outcome[i].start_sec ==
 			      100 * trees[k].want[i]);
 		release(&one);
 	}
@@ -587,13 +589,13 @@ static void test_impossible_trees_of_shares_are_refused(void)
 	static struct np_sim_assoc tree[N_SHARES];
 	struct np_err err = NP_ERR_INIT;
 
-	ask_for_shares(&one, tree, trees[0].shares);
-	one.ask.n_assocs = B1;
-	T_CHECK(np_simulate(&one.ask, one.fate, &one.counts, &err) ==
+	use_shares(&one, tree, trees[0].shares);
+	one.input.n_assocs = B1;
+	T_CHECK(np_simulate(&one.input, one.outcome, &one.counts, &err) ==
 			-EINVAL && strstr(err.text, "job 4: user 4 of 4"));
-	one.ask.n_assocs = N_SHARES;
+	one.input.n_assocs = N_SHARES;
 	tree[A2].parent = A2;
-	T_CHECK(np_simulate(&one.ask, one.fate, &one.counts, &err) ==
+	T_CHECK(np_simulate(&one.input, one.outcome, &one.counts, &err) ==
 			-EINVAL && strstr(err.text, "share 3: parent 3"));
 	release(&one);
 }
@@ -615,7 +617,7 @@ static const struct t_case cases[] = {
 	  test_shares_of_accounts_and_users },
 	{ "impossible trees of shares are refused",
 	  test_impossible_trees_of_shares_are_refused },
-	{ "it stops when told to", test_it_stops_when_told_to },
+	{ "it stops on request", test_it_stops_on_request },
 	{ "what cannot be is refused", test_what_cannot_be_is_refused },
 	{ "without memory it says so", test_without_memory_it_says_so },
 	{ NULL, NULL },

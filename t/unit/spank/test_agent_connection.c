@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct hearing {
+struct listener {
 	struct np_peer *g;
 	char text[256]; /* every line, each with a '|' */
 	size_t lines, longest, close_after;
@@ -15,7 +15,7 @@ struct hearing {
 
 static void on_line(char *line, void *arg)
 {
-	struct hearing *h = arg;
+	struct listener *h = arg;
 	size_t used = strlen(h->text), len = strlen(line);
 
 	snprintf(h->text + used, sizeof(h->text) - used, "%.40s|", line);
@@ -61,7 +61,7 @@ static const struct {
 };
 
 static void send_pieces(struct np_peer *g, int fd, const char *pieces,
-			struct hearing *h)
+			struct listener *h)
 {
 	for (; *pieces; pieces++) {
 		if (*pieces == '^')
@@ -78,7 +78,7 @@ static void test_rows(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_peer g;
-		struct hearing h = { &g, "", 0, 0, rows[i].close_after };
+		struct listener h = { &g, "", 0, 0, rows[i].close_after };
 		int fd = open_pair(&g);
 
 		send_pieces(&g, fd, rows[i].pieces, &h);
@@ -95,7 +95,7 @@ static const struct {
 	const char *name;
 	size_t len; /* of a line, without its end */
 	int ends, stays;
-	size_t heard;
+	size_t received;
 } lengths[] = {
 	{ "the longest that one may publish",
 	  2 * NP_WIRE_MAX_BYTES + 4, 1, 1, 1 },
@@ -113,7 +113,7 @@ static void test_lengths(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lengths); i++) {
 		size_t len = lengths[i].len;
 		struct np_peer g;
-		struct hearing h = { .g = &g };
+		struct listener h = { .g = &g };
 		int fd = open_pair(&g);
 
 		memset(text, 'a', len);
@@ -123,7 +123,7 @@ static void test_lengths(void)
 		np_peer_read(&g, on_line, &h);
 		np_peer_read(&g, on_line, &h);
 		T_ROW(lengths[i].name, (g.fd >= 0) == lengths[i].stays);
-		T_ROW(lengths[i].name, h.lines == lengths[i].heard &&
+		T_ROW(lengths[i].name, h.lines == lengths[i].received &&
 		      (!h.lines || h.longest == len));
 		np_peer_close(&g);
 		close(fd);
@@ -135,7 +135,7 @@ static void test_a_flood_is_read_in_turns(void)
 {
 	char text[16384];
 	struct np_peer g;
-	struct hearing h = { .g = &g };
+	struct listener h = { .g = &g };
 	int fd = open_pair(&g);
 	size_t sent = 0, before = 0;
 	ssize_t put;
@@ -154,29 +154,29 @@ static void test_a_flood_is_read_in_turns(void)
 	close(fd);
 }
 
-/* What a slow one is told arrives whole and in order. */
+/* What is sent to a slow one arrives whole and in order. */
 static void test_a_slow_listener(void)
 {
-	size_t told = 0, heard = 0, wrong = 0;
+	size_t sent = 0, received = 0, wrong = 0;
 	struct np_peer g;
 	int fd = open_pair(&g);
 	char buf[4000];
 	ssize_t got;
 
-	while (told < 100000) {
+	while (sent < 100000) {
 		char word[16];
 
-		snprintf(word, sizeof(word), "%9zu\n", told++);
+		snprintf(word, sizeof(word), "%9zu\n", sent++);
 		np_peer_say(&g, word);
 	}
 	T_CHECK(g.fd >= 0 && g.out_len > 0); /* more than a socket holds */
 	while ((got = recv(fd, buf, sizeof(buf), 0)) > 0) {
 		for (ssize_t i = 0; i + 10 <= got; i += 10)
-			wrong += strtoul(buf + i, NULL, 10) != heard++;
+			wrong += strtoul(buf + i, NULL, 10) != received++;
 		wrong += got % 10 != 0;
 		np_peer_flush(&g);
 	}
-	T_CHECK(heard == told && !wrong && !g.out_len);
+	T_CHECK(received == sent && !wrong && !g.out_len);
 	np_peer_close(&g);
 	close(fd);
 }
@@ -204,7 +204,7 @@ static void test_one_that_never_listens(void)
 static void test_one_that_went(void)
 {
 	struct np_peer g;
-	struct hearing h = { .g = &g };
+	struct listener h = { .g = &g };
 
 	close(open_pair(&g));
 	np_peer_say(&g, "hello\n"); /* SIGPIPE would end this test */

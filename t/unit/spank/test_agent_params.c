@@ -42,7 +42,7 @@ static void write_script(char path[NP_RENDEZVOUS_PATH])
 }
 
 /* What it has said, each line between two line ends. */
-static const char *said(const char *path)
+static const char *output_of(const char *path)
 {
 	static char text[65536];
 	char name[NP_RENDEZVOUS_PATH + 8];
@@ -114,19 +114,20 @@ static const struct {
 
 static void test_how_it_is_started(void)
 {
-	pid_t *said_pid = mmap(NULL, sizeof(*said_pid), PROT_READ | PROT_WRITE,
-			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct np_agent_params told = some;
+	pid_t *parent_pid = mmap(NULL, sizeof(*parent_pid),
+				 PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct np_agent_params params = some;
 	const char *text, *args, *end;
 	long pid;
 
 	write_script(rendezvous.path);
 	T_CHECK(dup2(1, 20) == 20); /* inherited by a careless exec */
-	T_CHECK(said_pid != MAP_FAILED);
-	told.pid = said_pid;
-	T_CHECK(np_agent_start(&told, env) == 0);
+	T_CHECK(parent_pid != MAP_FAILED);
+	params.pid = parent_pid;
+	T_CHECK(np_agent_start(&params, env) == 0);
 	close(20);
-	text = said(rendezvous.path);
+	text = output_of(rendezvous.path);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
 		T_ROW(rows[i].name, (strstr(text, rows[i].line) != NULL) ==
 				    rows[i].there);
@@ -135,11 +136,11 @@ static void test_how_it_is_started(void)
 	T_CHECK(args && end && !memmem(args, (size_t)(end - args), G, 32) &&
 		!memmem(args, (size_t)(end - args), H, 32));
 	pid = number(text, "\npid=");
-	T_CHECK(pid > 0 && *said_pid == pid && number(text, "\nsid=") == pid);
+	T_CHECK(pid > 0 && *parent_pid == pid && number(text, "\nsid=") == pid);
 	T_CHECK(number(text, "\nppid=") != (long)getpid());
 	errno = 0;
 	T_CHECK(waitpid((pid_t)pid, NULL, WNOHANG) < 0 && errno == ECHILD);
-	munmap(said_pid, sizeof(*said_pid));
+	munmap(parent_pid, sizeof(*parent_pid));
 }
 
 static void test_a_missing_program(void)
@@ -156,7 +157,7 @@ static void test_who_ignores_children(void)
 	write_script(rendezvous.path);
 	T_CHECK(np_agent_start(&some, env) == 0);
 	signal(SIGCHLD, old);
-	T_CHECK(strstr(said(rendezvous.path), "\nend\n"));
+	T_CHECK(strstr(output_of(rendezvous.path), "\nend\n"));
 }
 
 static const struct t_case cases[] = {

@@ -104,11 +104,12 @@ static void test_copies_for_other_rails(void)
 		send_text(fd[i], G " probe 4 n4\n");
 		UNTIL(&w, np_registry_size(w.p) == (size_t)i + 1);
 		if (!i) {
-			np_registry_ask(w.p, 0, 2);
+			np_registry_request_copies(w.p, 0, 2);
 			RECEIVES(&w, fd[0], H " more\n" H " more\n");
 		}
 	}
-	T_CHECK(context(&w, 0)->asked && !context(&w, 1)->asked);
+	T_CHECK(context(&w, 0)->copies_requested &&
+		!context(&w, 1)->copies_requested);
 	T_CHECK(context(&w, 0)->here && !context(&w, 0)->called);
 	np_registry_set_leaf(w.p, 0, "a", "ib0");
 	np_registry_set_leaf(w.p, 1, "b", "ib1");
@@ -430,7 +431,7 @@ static void test_last_words(void)
 	np_registry_free(w.p);
 }
 
-/* One that vanished when it was to be called; the others can be told. */
+/* One that vanished before it was dispatched; the others can still be released. */
 static void test_called_in_vain(void)
 {
 	struct some_registry w;

@@ -47,7 +47,7 @@ static void test_a_missing_program_is_told(void)
 		;
 }
 
-static void test_waits_no_longer_than_told(void)
+static void test_waits_no_longer_than_it_may(void)
 {
 	struct np_collector_proc a = NP_COLLECTOR_INIT;
 
@@ -132,14 +132,14 @@ static void test_a_program_that_cannot_be_loaded_is_not_waited_for(void)
 
 static const struct t_case cases[] = {
 	{ "srun and collector talk both ways", test_talks_both_ways },
-	{ "a missing collector is told by name",
-	  test_a_missing_program_is_told },
-	{ "srun waits no longer than told", test_waits_no_longer_than_told },
+	{ "a missing collector is named", test_a_missing_program_is_told },
+	{ "srun waits no longer than it may",
+	  test_waits_no_longer_than_it_may },
 	{ "a collector that died does srun no harm",
 	  test_a_dead_collector_is_no_harm },
 	{ "own session, own directory, no stray descriptors",
 	  test_leaves_the_terminal_alone },
-	{ "a child that fails before it is the collector is told",
+	{ "a child that fails before it is the collector is reported",
 	  test_a_child_that_fails_before_the_program_is_told },
 	{ "srun does not wait for a file system that hangs, nor is anything "
 	  "left of it",

@@ -10,7 +10,7 @@
 	"SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-7]\n" \
 	"SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[8-15]\n"
 
-/* A step on n[0-1] of leaf0, ready to be told of others. */
+/* A step on n[0-1] of leaf0, before it learns of others. */
 struct rig {
 	struct np_leaf_index *leaves;
 	struct np_record *r;
@@ -141,7 +141,7 @@ static const struct t_case cases[] = {
 	  test_concurrent_jobs },
 	{ "a full list ends the search, with one note",
 	  test_a_full_list_ends_the_search },
-	{ "nodes that cannot be told apart are told",
+	{ "nodes that cannot be distinguished are reported",
 	  test_a_failure_says_whose_nodes },
 	{ NULL, NULL },
 };

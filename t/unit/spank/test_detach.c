@@ -140,7 +140,7 @@ static void test_rows(void)
 	}
 }
 
-/* A descriptor that is not open is told, not passed over. */
+/* A descriptor that is not open is an error. */
 static void test_a_closed_one_is_told(void)
 {
 	int status = 0;
@@ -158,7 +158,7 @@ static void test_a_closed_one_is_told(void)
 
 static const struct t_case cases[] = {
 	{ "a child that holds nothing of its parent's", test_rows },
-	{ "a descriptor that is not there is told",
+	{ "a descriptor that is not open is an error",
 	  test_a_closed_one_is_told },
 	{ NULL, NULL },
 };

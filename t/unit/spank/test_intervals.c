@@ -20,9 +20,9 @@ struct world {
 	bool counted;	 /* MPI calls, 400 a second */
 	double mute_sec[2]; /* from when on a node tells no more */
 	double handshake_sec; /* that a level is up is heard so much later */
-	bool uneven;	  /* a program in bursts, told late and seldom */
+	bool uneven;	  /* a program in bursts, reported late and seldom */
 	double done_sec;  /* its work: what it would have taken alone */
-	double owed_sec[2], owed[2]; /* and how much is not told yet */
+	double owed_sec[2], owed[2]; /* and how much is not reported yet */
 	unsigned calls;
 	bool overlapped; /* a level was called beside another */
 	double unfair_sec; /* said to be alone beside a level */
@@ -372,7 +372,7 @@ static const struct t_case cases[] = {
 	  test_intervals },
 	{ "bursts, late reports and late levels do not change a slowdown",
 	  test_slowdown },
-	{ "calls of MPI are told where they are counted", test_calls },
+	{ "calls of MPI are reported where they are counted", test_calls },
 	{ "when all is known the run goes on alone", test_complete },
 	{ "levels run alone before the program starts", test_lead },
 	{ "levels known alone do not make the program wait", test_led },

@@ -6,7 +6,7 @@
 #define ARGV(...) (char *[]){ __VA_ARGS__, NULL }
 
 static const struct np_step_context plain = {
-	.asked = true, .srun = "/usr/bin/srun", .step = {
+	.requested = true, .srun = "/usr/bin/srun", .step = {
 		.job_id = 7, .n_nodes = 4, .n_tasks = 8, .array_job_id = -1,
 		.array_task_id = -1, .het_component = -1,
 	},
@@ -64,7 +64,7 @@ static void test_names(void)
 
 static const struct {
 	const char *name;
-	bool side, asked, interactive;
+	bool side, requested, interactive;
 	const char *env_app;
 	uint32_t n_nodes;
 	enum np_launch_decision want;
@@ -97,7 +97,7 @@ static void test_plans(void)
 		struct np_step_context f = plain;
 
 		f.helper_step = plans[i].side;
-		f.asked = plans[i].asked;
+		f.requested = plans[i].requested;
 		f.interactive = plans[i].interactive;
 		f.env_app = plans[i].env_app;
 		f.step.n_nodes = plans[i].n_nodes;
@@ -153,7 +153,7 @@ static const struct {
 	const char *name, *type, *list, *cpus, *bind;
 	uint32_t n;
 	bool same; /* a workload as without */
-} asked[] = {
+} bindings[] = {
 	{ "nothing", NULL, NULL, NULL, "", 0, true },
 	{ "empty texts", "", "", "", "", 0, true },
 	{ "a binding", "cores", "cores", NULL, "cores", 0, false },
@@ -164,23 +164,24 @@ static const struct {
 
 static void test_processors(void)
 {
-	char hex[NP_ARRAY_SIZE(asked)][20];
+	char hex[NP_ARRAY_SIZE(bindings)][20];
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(asked); i++) {
+	for (size_t i = 0; i < NP_ARRAY_SIZE(bindings); i++) {
 		struct np_step_context f = plain;
 
 		f.argv = ARGV("/bin/lmp");
 		f.argc = 1;
-		f.bind_type = asked[i].type;
-		f.bind_list = asked[i].list;
-		f.cpus_per_task = asked[i].cpus;
+		f.bind_type = bindings[i].type;
+		f.bind_list = bindings[i].list;
+		f.cpus_per_task = bindings[i].cpus;
 		T_CHECK(np_launch_decide(&f, NULL) == NP_LAUNCH_START);
-		T_ROW(asked[i].name, !strcmp(f.step.cpu_bind, asked[i].bind));
-		T_ROW(asked[i].name, f.step.cpus_per_task == asked[i].n);
+		T_ROW(bindings[i].name,
+		      !strcmp(f.step.cpu_bind, bindings[i].bind));
+		T_ROW(bindings[i].name, f.step.cpus_per_task == bindings[i].n);
 		strcpy(hex[i], f.step.fingerprint);
 		for (size_t k = 0; k < i; k++)
-			T_ROW(asked[i].name, !strcmp(hex[i], hex[k]) ==
-			      (asked[i].same && asked[k].same));
+			T_ROW(bindings[i].name, !strcmp(hex[i], hex[k]) ==
+			      (bindings[i].same && bindings[k].same));
 	}
 }
 

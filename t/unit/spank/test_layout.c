@@ -98,7 +98,7 @@ static void test_many(void)
 }
 
 static const struct t_case cases[] = {
-	{ "layouts are told in words", test_words },
+	{ "layouts are written in words", test_words },
 	{ "other layouts are other workloads", test_workloads },
 	{ "a long one is cut", test_many },
 	{ NULL, NULL },

@@ -84,7 +84,8 @@ static void test_containers(void)
 }
 
 static const struct t_case cases[] = {
-	{ "what cannot be traced is told from what can", test_programs },
+	{ "what cannot be traced is distinguished from what can",
+	  test_programs },
 	{ "a container is not given the library and knows where traces go",
 	  test_containers },
 	{ NULL, NULL },

@@ -283,7 +283,7 @@ static const struct t_case cases[] = {
 	{ "the longest invitation has room", test_the_longest_has_room },
 	{ "whatever stands in the user's environment", test_texts },
 	{ "an invitation that was cut", test_cut_texts },
-	{ "what cannot be told is refused with its cause", test_refused },
+	{ "what cannot be announced is refused with its cause", test_refused },
 	{ "members wait on pairs of neighbours all over the step", test_takes },
 	{ "in the course of many steps every node is measured",
 	  test_every_part_is_measured_in_turn },

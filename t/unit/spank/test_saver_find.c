@@ -116,10 +116,10 @@ static int answers(void)
 	if (!alone())
 		return 0;
 	unsetenv("SLURMD_NODENAME");
-	if (!np_dir_answers("/", 5000) || !np_dir_answers("/nowhere", 5000))
+	if (!np_dir_responds("/", 5000) || !np_dir_responds("/nowhere", 5000))
 		return 1;
 	setenv("SLURMD_NODENAME", "n0", 1); /* a child would hold the job */
-	return np_dir_answers("/", 5000);
+	return np_dir_responds("/", 5000);
 }
 
 static int is_silent(void)
@@ -127,7 +127,7 @@ static int is_silent(void)
 	uid_t taken;
 
 	return alone() && np_saver_listen(0, &taken) >= 0 &&
-	       np_dir_answers("/", 50);
+	       np_dir_responds("/", 50);
 }
 
 static void test_root(void) { T_CHECK(!t_in_child(find_root_saver)); }
@@ -143,7 +143,7 @@ static void test_answers(void)
 static const struct t_case cases[] = {
 	{ "a node's saver is found, and the next one when slurmd is restarted",
 	  test_root },
-	{ "names that another user has taken are passed over, and told of",
+	{ "names that another user has taken are skipped, and reported",
 	  test_squatters },
 	{ "without one the user's own is found, and nobody else's", test_own },
 	{ "a file system answers, also if it refuses; nobody waits for long",

@@ -64,7 +64,7 @@ static void run_collector(uint32_t job_id, int ready)
 	_exit(code);
 }
 
-/* Slurm looks for what is left of a job when it is told. */
+/* Slurm looks for what is left of a job when it learns of its end. */
 static void test_a_script_waits_until_those_that_save_are_gone(void)
 {
 	uint32_t here = job();
@@ -133,7 +133,7 @@ static void test_other_users_are_not_heard(void)
 		_exit(setuid(NOBODY) || (np_script_announce(here, 0, 0, 0), 0));
 	T_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	T_CHECK(!np_script_read(&s, &code) && !s.connected && s.fd >= 0);
-	/* Nor told: the socket may be anybody's. */
+	/* Nor is anything sent: the socket may be anybody's. */
 	np_script_announce(here, NOBODY, 0, 0);
 	T_CHECK(received(&s) == -1);
 	np_script_close(&s);

@@ -31,7 +31,7 @@ static void test_nodes(void)
 	free(t);
 }
 
-/* What is late is no silence: of two nodes one has told half of the time. */
+/* A late report is no silence: of two nodes one has reported half of the time. */
 static void test_late(void)
 {
 	struct np_traffic *t = calloc(1, sizeof(*t));

@@ -443,7 +443,7 @@ static const struct t_case cases[] = {
 	{ "each fabric of a cluster has its own calibration",
 	  test_of_the_same_fabric },
 	{ "the newest of the cluster and scope counts", test_newest_counts },
-	{ "files that are no use are passed over and told",
+	{ "files that cannot be used are skipped and reported",
 	  test_unusable_files_are_passed_over },
 	{ "only the owner of the store is trusted",
 	  test_only_the_owner_of_the_store_is_trusted },

@@ -134,7 +134,7 @@ static void test_what_cannot_be_read_is_passed_over(void)
 
 static const struct {
 	const char *name, *from, *to; /* this text becomes that one */
-	const char *told;
+	const char *message;
 } bad[] = {
 	{ "a time below zero", "\"value\":1.5e-06", "\"value\":-1", "fit.L" },
 	{ "a time of hours", "\"value\":1.5e-06", "\"value\":1e9", "fit.L" },
@@ -163,7 +163,7 @@ static char *replaced(const char *text, const char *from, const char *to)
 	return out;
 }
 
-static void test_each_error_is_told(void)
+static void test_each_error_is_reported(void)
 {
 	const struct np_loggps_record good = some(DATE, 1.5e-6);
 	struct np_loggps_record r;
@@ -178,7 +178,7 @@ static void test_each_error_is_told(void)
 		T_ROW(bad[i].name, spoiled &&
 		      np_loggps_record_get(spoiled, strlen(spoiled), "f", &r,
 					   &err) < 0);
-		T_ROW(err.text, strstr(err.text, bad[i].told) &&
+		T_ROW(err.text, strstr(err.text, bad[i].message) &&
 		      strstr(err.text, "f: "));
 		free(spoiled);
 	}
@@ -220,7 +220,7 @@ static const struct t_case cases[] = {
 	{ "the newest counts", test_the_newest_counts },
 	{ "what cannot be read is passed over",
 	  test_what_cannot_be_read_is_passed_over },
-	{ "each error is told", test_each_error_is_told },
+	{ "each error is reported", test_each_error_is_reported },
 	{ "records of earlier releases have no overhead per byte",
 	  test_records_of_earlier_releases_have_no_overhead_per_byte },
 	{ "what no reader takes is not written",

@@ -86,7 +86,7 @@ static void test_mode_is_as_asked_whatever_the_umask(void)
 	umask(old);
 }
 
-static void test_never_written_is_told_apart(void)
+static void test_never_written_is_distinguished(void)
 {
 	fresh_store();
 	T_CHECK(load_rc() == -ENOENT);
@@ -275,7 +275,8 @@ static const struct t_case cases[] = {
 	  test_what_was_written_before_gets_the_new_mode },
 	{ "its mode is as asked, whatever the umask",
 	  test_mode_is_as_asked_whatever_the_umask },
-	{ "never written is told apart", test_never_written_is_told_apart },
+	{ "a state that was never written is distinguished",
+	  test_never_written_is_distinguished },
 	{ "numbers without limit can be read again",
 	  test_numbers_without_limit_can_be_read_again },
 	{ "only regular files of the owner are read",

@@ -235,21 +235,21 @@ static bool is_there(struct np_store *s, uint32_t last)
 	struct np_runs runs = { .n = 0 };
 	struct np_state state;
 	struct np_accounting_record e;
-	bool run, told, ended;
+	bool run, loaded, ended;
 
 	run = !np_store_load(s, NP_STORE_USER, geteuid(), "lmp", warn, NULL,
 			     &runs, NULL) &&
 	      runs.n == 1 && runs.run[0]->end >= BEGAN + last;
 	np_runs_free(&runs);
-	told = !np_state_load(dir, &state, NULL);
-	if (told) {
-		told = state.date >= BEGAN + last;
+	loaded = !np_state_load(dir, &state, NULL);
+	if (loaded) {
+		loaded = state.date >= BEGAN + last;
 		np_state_free(&state);
 	}
 	ended = !np_accounting_find(dir, last, NP_ACCOUNTING_NO_TASK, &e, NULL);
 	if (ended)
 		np_accounting_record_free(&e);
-	return run && told && ended && !n_warned;
+	return run && loaded && ended && !n_warned;
 }
 
 static void test_killed(void)

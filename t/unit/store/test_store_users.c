@@ -212,7 +212,7 @@ static void test_made_beforehand_it_cannot_be_taken(void)
 	T_CHECK(t_in_child(mallory_takes_alice) == 0);
 	T_CHECK(t_in_child(alice_saves) == 0);
 	T_CHECK(np_store_make_user(s, ALICE, &made, &err) == 0 && !made);
-	/* what is there is mended, what is not theirs is told */
+	/* what is there is repaired, what is not theirs is reported */
 	T_CHECK(!chmod(in_users("12345"), 0700));
 	T_CHECK(np_store_make_user(s, ALICE, &made, &err) == 0 && !made &&
 		mode_of("12345") == 02750);
@@ -306,10 +306,10 @@ static void test_nobody_takes_its_place_meanwhile(void)
 }
 
 static const struct t_case cases[] = {
-	{ "names in users/ that are somebody else's are told",
+	{ "names in users/ that belong to somebody else are reported",
 	  test_squatters_are_told },
 	{ "an honest store has none", test_an_honest_store_has_none },
-	{ "more entries than are looked at are told",
+	{ "more entries than are read are reported",
 	  test_what_is_not_looked_at_is_told },
 	{ "a directory made beforehand cannot be taken",
 	  test_made_beforehand_it_cannot_be_taken },

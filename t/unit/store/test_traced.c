@@ -104,7 +104,7 @@ static void test_of_another_trace_or_network_it_does_not_count(void)
 }
 
 static const struct {
-	const char *name, *text, *told;
+	const char *name, *text, *message;
 } bad[] = {
 	{ "no JSON", "{", "" },
 	{ "a newer schema", "{\"schema\":2}", "schema" },
@@ -130,7 +130,7 @@ static void test_each_error_is_told(void)
 		T_ROW(bad[i].name, np_trace_analysis_get(bad[i].text,
 			strlen(bad[i].text), "f", &r, &err) < 0);
 		T_ROW(err.text, !strncmp(err.text, "f:", 2) &&
-		      strstr(err.text, bad[i].told));
+		      strstr(err.text, bad[i].message));
 	}
 }
 

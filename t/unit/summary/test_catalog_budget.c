@@ -1,4 +1,4 @@
-/* The catalog: how much is read, told and known, and in which order. */
+/* The catalog: how much is read, logged and known, and in which order. */
 #include "some_catalog.h"
 
 static void test_hostile_files_are_told_once(void)
@@ -25,7 +25,7 @@ static void test_hostile_files_are_told_once(void)
 	sh("rm users/%u/fft/20250104T000000Z-new.json", uid);
 	T_CHECK(refresh() == 0 && !w.n_warned);
 	sh("echo '[' >users/%u/fft/20250104T000000Z-new.json", uid);
-	T_ROW("one that comes again is told again",
+	T_ROW("one that occurs again is logged again",
 	      refresh() == 0 && w.n_warned == 1);
 	stop();
 }
@@ -62,7 +62,7 @@ static void test_warnings_are_bounded(void)
 	for (int i = 0; i < 300; i++)
 		T_CHECK(refresh() == 0 && !w.n_warned);
 	w.now += 700;
-	T_ROW("how many there were is told when the hour is over",
+	T_ROW("their number is logged when the hour is over",
 	      refresh() == 0 && w.n_warned == 1 &&
 		      strstr(w.warned, ": 100 more files"));
 	T_CHECK(refresh() == 0 && !w.n_warned);
@@ -294,10 +294,10 @@ static void test_handles_are_given_to_those_who_need_them(void)
 }
 
 static const struct t_case cases[] = {
-	{ "hostile files are skipped and told once",
+	{ "hostile files are skipped and logged once",
 	  test_hostile_files_are_told_once },
 	{ "hostile users do not fill the log", test_warnings_are_bounded },
-	{ "more entries in users/ than are looked at are told once",
+	{ "more entries in users/ than are read are logged once",
 	  test_a_crowd_in_users_is_told_once },
 	{ "renaming bad files does not fill the log",
 	  test_renaming_bad_files_does_not_fill_the_log },

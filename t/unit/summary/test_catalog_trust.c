@@ -187,7 +187,7 @@ static void test_all_users_are_looked_at(void)
 	T_CHECK(find("halo", 12347) == NP_PROFILE_UNKNOWN && n_known() == 2);
 	np_catalog_note_job(w.c, "halo", 12347);
 	refresh();
-	T_ROW("why one is no use is told once",
+	T_ROW("why one cannot be used is logged once",
 	      w.n_warned == 1 && strstr(w.warned, "not trusted"));
 	refresh();
 	T_CHECK(w.rc == 0 && !w.n_warned && n_known() == 2);

@@ -10,7 +10,7 @@ static struct {
 	double now, slow_sec; /* an answer takes so long */
 	int rc;
 	uint32_t of7; /* the group that user 7 is in */
-	unsigned asked;
+	unsigned queries;
 } db;
 
 static double now_sec(const struct np_clock *c)
@@ -21,7 +21,7 @@ static double now_sec(const struct np_clock *c)
 
 static int groups_of(uint32_t uid, uint32_t **gid, size_t *n)
 {
-	db.asked++;
+	db.queries++;
 	db.now += db.slow_sec;
 	if (db.rc)
 		return db.rc;
@@ -42,7 +42,7 @@ static void start(struct np_group_cache *m)
 	db.clock.now_sec = now_sec;
 	db.now = 1000;
 	db.slow_sec = db.rc = 0;
-	db.asked = 0;
+	db.queries = 0;
 	db.of7 = 50;
 }
 
@@ -77,14 +77,14 @@ static void test_asked_once_and_then_now_and_then(void)
 	np_group_cache_add(&m, 7, db.now);
 	np_group_cache_add(&m, 7, db.now);
 	T_CHECK(known(&m, 7) == -1);
-	T_CHECK(look(&m) && db.asked == 2);
+	T_CHECK(look(&m) && db.queries == 2);
 	T_ROW("by the rule of the group alone", known(&m, 7) == 2);
 	T_CHECK(known(&m, 8) == 0 && known(&m, 9) == -1);
-	T_CHECK(!look(&m) && db.asked == 2);
+	T_CHECK(!look(&m) && db.queries == 2);
 	db.now += NP_GROUP_CACHE_FRESH_SEC + 1;
-	T_ROW("not of those who have no jobs", !look(&m) && db.asked == 2);
+	T_ROW("not of those who have no jobs", !look(&m) && db.queries == 2);
 	np_group_cache_add(&m, 7, db.now);
-	T_ROW("nothing new", !look(&m) && db.asked == 3);
+	T_ROW("nothing new", !look(&m) && db.queries == 3);
 	db.now += NP_GROUP_CACHE_FRESH_SEC + 1;
 	db.of7 = 51;
 	np_group_cache_add(&m, 7, db.now);
@@ -104,7 +104,7 @@ static void test_what_was_known_outlives_the_database(void)
 	np_group_cache_add(&m, 7, db.now);
 	np_group_cache_add(&m, 8, db.now);
 	T_CHECK(!look(&m) && known(&m, 7) == 2 && known(&m, 8) == -1);
-	T_ROW("not at once again", !look(&m) && db.asked == 3);
+	T_ROW("not at once again", !look(&m) && db.queries == 3);
 	db.now += NP_GROUP_CACHE_RETRY_SEC + 1;
 	db.rc = -ENOENT;
 	T_ROW("there is no such user", look(&m) && known(&m, 8) == 0);
@@ -119,16 +119,16 @@ static void test_a_slow_database_takes_little_of_a_round(void)
 	for (uint32_t i = 0; i < 20; i++)
 		np_group_cache_add(&m, i, db.now);
 	db.slow_sec = 1;
-	T_ROW("those never asked: five seconds", look(&m) && db.asked == 5);
-	T_CHECK(look(&m) && db.asked == 10);
+	T_ROW("those never asked: five seconds", look(&m) && db.queries == 5);
+	T_CHECK(look(&m) && db.queries == 10);
 	db.slow_sec = 0;
-	T_CHECK(look(&m) && db.asked == 20);
+	T_CHECK(look(&m) && db.queries == 20);
 	db.now += NP_GROUP_CACHE_FRESH_SEC + 1;
 	db.slow_sec = 1;
 	for (uint32_t i = 0; i < 20; i++)
 		np_group_cache_add(&m, i, db.now);
 	T_ROW("those asked before: what is left of the round",
-	      !look(&m) && db.asked == 21);
+	      !look(&m) && db.queries == 21);
 	np_group_cache_free(&m);
 }
 

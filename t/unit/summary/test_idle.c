@@ -84,7 +84,7 @@ static void test_what_counts(void)
 	T_ROW("quiet moments that were busy do not count",
 	      p.ev.latency.n_runs == 2 && p.ev.latency.moments.mean < 2e-5 &&
 		      p.ev.use[1] == NP_RUN_AUTOMATIC);
-	T_ROW("they are told from runs",
+	T_ROW("they are distinguished from runs",
 	      p.ev.latency.source == NP_SOURCE_QUIET);
 	np_profile_free(&p);
 	runs.n = 4;

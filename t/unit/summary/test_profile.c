@@ -514,7 +514,7 @@ static const struct t_case cases[] = {
 	  test_idle_of_the_same_period },
 	{ "slowdowns compare like with like", test_levels },
 	{ "phases are those of the runs", test_phases_of_several_runs },
-	{ "the cost of the probes is told", test_cost },
+	{ "the cost of the probes is stated", test_cost },
 	{ "a run with intervals is long enough for phases, and its probes cost",
 	  test_intervals_count },
 	{ NULL, NULL },

@@ -391,7 +391,7 @@ static void test_period(void)
 	start(&a);
 	add(&a, 10, NULL, 0)->probe.period_sec = 1;
 	make(&a);
-	T_ROW("another period is better than nothing, and told",
+	T_ROW("another period is better than nothing, and stated",
 	      a.e.program.latency.all.n == 100 && a.e.latency.other_period);
 	stop(&a);
 

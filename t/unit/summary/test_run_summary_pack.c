@@ -75,9 +75,9 @@ static int unpack(const char *data, size_t len, const char *name,
 }
 
 /* One with the other, also by the model that falls back on latencies. */
-static struct np_prediction ask(const char *model,
-				const struct np_run_summary *v,
-				const struct np_run_summary *co)
+static struct np_prediction predict(const char *model,
+				    const struct np_run_summary *v,
+				    const struct np_run_summary *co)
 {
 	const struct np_predict_opt opt = { .replicates = 50, .seed = 1 };
 	const struct np_program *loaded = &co->program;
@@ -114,8 +114,8 @@ static void test_same(void)
 		free(data);
 	}
 	for (size_t m = 0; m < NP_ARRAY_SIZE(models); m++) {
-		struct np_prediction x = ask(models[m], &e[0], &e[1]);
-		struct np_prediction y = ask(models[m], &back[0], &back[1]);
+		struct np_prediction x = predict(models[m], &e[0], &e[1]);
+		struct np_prediction y = predict(models[m], &back[0], &back[1]);
 
 		T_ROW(models[m], x.slowdown == y.slowdown && x.slowdown > 0);
 		T_ROW(models[m], x.low == y.low && x.high == y.high);

@@ -103,7 +103,7 @@ static void remove_traces(const char *dir, uint32_t size)
 	rmdir(dir);
 }
 
-struct told {
+struct result {
 	double read_sec, made_sec, ops, run_sec, bytes;
 };
 
@@ -123,26 +123,26 @@ static void measure(const char *dir, int to)
 	struct np_tolerance *t;
 	struct np_runtime run;
 	struct np_graph *g;
-	struct told told;
+	struct result result;
 
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	must(!np_trace_files_find(dir, &files, &err), err.text);
 	must(!np_trace_graph(&files, &options, &g, &err), err.text);
-	told.read_sec = bench_cpu_sec() - start;
+	result.read_sec = bench_cpu_sec() - start;
 	start = bench_cpu_sec();
 	must(!np_tolerance_new(g, &opt, &t, &err), err.text);
-	told.made_sec = bench_cpu_sec() - start;
+	result.made_sec = bench_cpu_sec() - start;
 	np_tolerance_at(t, opt.net.L_ns, &run);
-	told.ops = (double)np_graph_ops(g);
-	told.run_sec = 1e-9 * run.ns;
-	told.bytes = (double)(bench_peak_bytes() - before);
-	_exit(write(to, &told, sizeof(told)) != sizeof(told));
+	result.ops = (double)np_graph_ops(g);
+	result.run_sec = 1e-9 * run.ns;
+	result.bytes = (double)(bench_peak_bytes() - before);
+	_exit(write(to, &result, sizeof(result)) != sizeof(result));
 }
 
 static int bench_trace(uint32_t side)
 {
 	char dir[] = "/tmp/bench-traces-XXXXXX";
-	struct told told;
+	struct result result;
 	double bytes;
 	size_t calls;
 	int fd[2];
@@ -155,17 +155,17 @@ static int bench_trace(uint32_t side)
 	if (!pid)
 		measure(dir, fd[1]);
 	close(fd[1]);
-	must(read(fd[0], &told, sizeof(told)) == sizeof(told) &&
+	must(read(fd[0], &result, sizeof(result)) == sizeof(result) &&
 	     waitpid(pid, NULL, 0) == pid, "a trace cannot be read");
 	close(fd[0]);
 	remove_traces(dir, side * side);
 	printf("%8u %9zu %8.1f %10.0f %8.2f %8.2f %9.0f %9.0f %9.4f\n",
-	       side * side, calls, 1e-6 * bytes, told.ops, told.read_sec,
-	       told.made_sec, 1e-6 * told.bytes,
-	       told.bytes / (double)calls, told.run_sec);
-	return told.read_sec + told.made_sec >
+	       side * side, calls, 1e-6 * bytes, result.ops, result.read_sec,
+	       result.made_sec, 1e-6 * result.bytes,
+	       result.bytes / (double)calls, result.run_sec);
+	return result.read_sec + result.made_sec >
 		       MAX_SEC_PER_CALL * (double)calls ||
-	       told.bytes > MAX_BYTES_PER_CALL * (double)calls;
+	       result.bytes > MAX_BYTES_PER_CALL * (double)calls;
 }
 
 int bench_traces(void)

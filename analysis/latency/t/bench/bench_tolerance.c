@@ -154,7 +154,7 @@ static struct np_graph *uneven(size_t ops)
 static void read_and_tell(FILE *f, int to)
 {
 	long before = bench_peak_bytes();
-	double start, told[2];
+	double start, result[2];
 	struct np_err err;
 	struct np_graph *g;
 
@@ -167,9 +167,9 @@ static void read_and_tell(FILE *f, int to)
 	     &(struct np_err){ "lseek" });
 	start = bench_cpu_sec();
 	must(np_goal_read(fileno(f), "bench", &g, &err), &err);
-	told[0] = bench_cpu_sec() - start;
-	told[1] = (double)(bench_peak_bytes() - before);
-	if (write(to, told, sizeof(told)) != sizeof(told))
+	result[0] = bench_cpu_sec() - start;
+	result[1] = (double)(bench_peak_bytes() - before);
+	if (write(to, result, sizeof(result)) != sizeof(result))
 		_exit(1);
 	_exit(0);
 }
@@ -179,7 +179,7 @@ static int bench_read(void)
 	struct np_graph *g = uneven(READ_OPS);
 	size_t ops = np_graph_ops(g);
 	FILE *f = tmpfile();
-	double told[2], mb, per_op, rate;
+	double result[2], mb, per_op, rate;
 	struct np_err err;
 	int fd[2];
 	pid_t pid;
@@ -191,13 +191,13 @@ static int bench_read(void)
 	pid = fork();
 	if (!pid)
 		read_and_tell(f, fd[1]);
-	must(read(fd[0], told, sizeof(told)) != sizeof(told) ||
+	must(read(fd[0], result, sizeof(result)) != sizeof(result) ||
 	     waitpid(pid, NULL, 0) != pid, &(struct np_err){ "no answer" });
 	fclose(f);
 	close(fd[0]);
 	close(fd[1]);
-	rate = mb / told[0];
-	per_op = told[1] / (double)ops;
+	rate = mb / result[0];
+	per_op = result[1] / (double)ops;
 	printf("GOAL text: %zu operations, %.0f MB, read and matched at %.0f "
 	       "MB/s, in %.1f bytes an operation at most\n", ops, mb, rate,
 	       per_op);

@@ -1,5 +1,5 @@
 /* Gathering what accounting and metrics tell about a job. */
-#include "cli_history.h"
+#include "cli_diagnosis.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -115,7 +115,7 @@ static int sacct(struct np_acct *h, char *const extra[], struct np_err *err)
  * The leaf switches: from a file, or from scontrol. With accounting from a
  * file, scontrol would describe another cluster, so it is not asked.
  */
-static int read_topology(const struct cli_history_opt *ask,
+static int read_topology(const struct cli_diagnosis_opt *opt,
 			 struct np_topo *out, struct np_err *err)
 {
 	static char *const argv[] = { "scontrol", "show", "topology", NULL };
@@ -124,19 +124,19 @@ static int read_topology(const struct cli_history_opt *ask,
 	int rc;
 
 	*out = (struct np_topo){ NULL, 0 };
-	if (ask->accounting && !ask->topology)
+	if (opt->accounting && !opt->topology)
 		return 0;
-	if (!ask->topology && run(argv, SCONTROL_SEC, MAX_TOPOLOGY, &text,
+	if (!opt->topology && run(argv, SCONTROL_SEC, MAX_TOPOLOGY, &text,
 				  NULL))
 		return 0; /* without topology all nodes are on one leaf */
-	rc = ask->topology ? np_slurm_text(ask->topology, MAX_TOPOLOGY, &text,
+	rc = opt->topology ? np_slurm_text(opt->topology, MAX_TOPOLOGY, &text,
 					   &len, err) : 0;
 	if (rc)
 		return rc;
 	rc = np_topo_parse(text, out, err);
-	if (!rc && ask->topology && !out->n)
+	if (!rc && opt->topology && !out->n)
 		rc = np_errf(err, -EINVAL, "%s: no leaf switch: expected what "
-			     "scontrol show topology prints", ask->topology);
+			     "scontrol show topology prints", opt->topology);
 	free(text);
 	return rc;
 }
@@ -178,7 +178,7 @@ static bool jobs_are_private(void)
 }
 
 /* Days are not a unit of np_duration_parse(), so they are handled here. */
-int cli_history_since(char *text, void *sec, struct np_err *err)
+int cli_since_parse(char *text, void *sec, struct np_err *err)
 {
 	size_t len = strlen(text);
 	uint64_t days;
@@ -216,8 +216,8 @@ static bool take_number(const char **p, uint32_t *out)
 	return true;
 }
 
-int cli_history_job(const struct cli_cmd *self, const char *word, uint32_t *id,
-		    uint32_t *task)
+int cli_job_parse(const struct cli_cmd *self, const char *word, uint32_t *id,
+		  uint32_t *task)
 {
 	const char *p = word;
 	bool good = take_number(&p, id) && *id;
@@ -232,24 +232,24 @@ int cli_history_job(const struct cli_cmd *self, const char *word, uint32_t *id,
 			 word);
 }
 
-int cli_history_conf(const struct cli_cmd *self,
-		     const struct cli_history_opt *ask,
-		     struct np_metrics_conf *out)
+int cli_diagnosis_conf(const struct cli_cmd *self,
+		       const struct cli_diagnosis_opt *opt,
+		       struct np_metrics_conf *out)
 {
 	struct np_conf c;
 	char url[sizeof(out->url)];
 	int rc;
 
-	if (ask->topology && !ask->accounting)
+	if (opt->topology && !opt->accounting)
 		return cli_usage(self, "--topology=%.64s needs --accounting",
-				 ask->topology);
+				 opt->topology);
 	rc = cli_conf_read(&c);
 	if (rc >= 0)
 		return rc;
 	*out = c.metrics;
-	if (!ask->metrics_url)
+	if (!opt->metrics_url)
 		return -1;
-	snprintf(url, sizeof(url), "%s", ask->metrics_url);
+	snprintf(url, sizeof(url), "%s", opt->metrics_url);
 	if (np_metrics_set_url(url, out->url, NULL))
 		return cli_usage(self, "--metrics-url=%.64s: expected the "
 				 "address of a Prometheus server such as "
@@ -260,14 +260,14 @@ int cli_history_conf(const struct cli_cmd *self,
 /* ---- the job, comparable runs and neighbours ---- */
 
 /* Set p->job. Needed again after each read, because reading moves the jobs. */
-static void find_job(struct cli_history *p, uint32_t id, uint32_t task)
+static void find_job(struct cli_diagnosis *p, uint32_t id, uint32_t task)
 {
 	p->job = np_acct_find(&p->h, id, task);
 }
 
 /* Read the job, and completed runs with the same name of the same user. */
-static int ask_job(struct cli_history *p, uint32_t id, uint32_t task,
-		   struct np_err *err)
+static int read_job(struct cli_diagnosis *p, uint32_t id, uint32_t task,
+		    struct np_err *err)
 {
 	char job[64], user[300], name[1100], from[64], to[64], text[1024];
 	char *const of_job[] = { "--jobs", job, NULL };
@@ -298,7 +298,7 @@ static int ask_job(struct cli_history *p, uint32_t id, uint32_t task,
  * The nodes of the leaf switches of a job as a host list. Returns false if the
  * list is empty or would be too long for an argument.
  */
-static bool list_leaves(const struct cli_history *p, const struct np_topo *t,
+static bool list_leaves(const struct cli_diagnosis *p, const struct np_topo *t,
 			const struct np_acct_job *j, char buf[MAX_ARGUMENT])
 {
 	struct np_acct_place leaf[MAX_LEAVES];
@@ -323,9 +323,10 @@ static bool list_leaves(const struct cli_history *p, const struct np_topo *t,
  * Read the jobs that ran on the leaf switches of j between two times. list: a
  * buffer of MAX_ARGUMENT bytes.
  */
-static int ask_neighbours(struct cli_history *p, const struct np_topo *t,
-			  double start, double end, const struct np_acct_job *j,
-			  char *list, struct np_err *err)
+static int read_neighbours(struct cli_diagnosis *p, const struct np_topo *t,
+			   double start, double end,
+			   const struct np_acct_job *j, char *list,
+			   struct np_err *err)
 {
 	char from[64], to[64];
 	bool known = list_leaves(p, t, j, list);
@@ -338,10 +339,10 @@ static int ask_neighbours(struct cli_history *p, const struct np_topo *t,
 }
 
 /* Read the neighbours of the job and of each comparable run. */
-static int ask_all_neighbours(struct cli_history *p, const struct np_topo *t,
-			      uint32_t id, uint32_t task, struct np_err *err)
+static int read_all_neighbours(struct cli_diagnosis *p, const struct np_topo *t,
+			       uint32_t id, uint32_t task, struct np_err *err)
 {
-	struct np_acct_job job[CLI_HISTORY_RUNS + 1];
+	struct np_acct_job job[CLI_DIAGNOSIS_RUNS + 1];
 	char *list = malloc(MAX_ARGUMENT);
 	size_t n;
 	int rc = list ? 0 : -ENOMEM;
@@ -351,8 +352,9 @@ static int ask_all_neighbours(struct cli_history *p, const struct np_topo *t,
 	job[n++] = *p->job;
 	for (size_t i = 0; !rc && i < n; i++) {
 		/* Reading moves the jobs, but not their lists of nodes. */
-		rc = ask_neighbours(p, t, job[i].start, np_acct_job_end(&p->h,
-				    &job[i]), &job[i], list, err);
+		rc = read_neighbours(p, t, job[i].start,
+				     np_acct_job_end(&p->h, &job[i]), &job[i],
+				     list, err);
 	}
 	free(list);
 	if (!rc)
@@ -362,10 +364,10 @@ static int ask_all_neighbours(struct cli_history *p, const struct np_topo *t,
 }
 
 /* Choose the comparable runs, and note the range of their run times. */
-static void select_comparable(struct cli_history *p)
+static void select_comparable(struct cli_diagnosis *p)
 {
 	p->n_like = np_acct_comparable(&p->h, p->job, p->like,
-				       CLI_HISTORY_RUNS, &p->any_like);
+				       CLI_DIAGNOSIS_RUNS, &p->n_comparable);
 	p->shortest = INFINITY;
 	p->longest = 0;
 	for (size_t i = 0; i < p->n_like; i++) {
@@ -377,27 +379,27 @@ static void select_comparable(struct cli_history *p)
 }
 
 /* Load everything from the accounting. Returns 0 or -errno with err. */
-static int load_accounting(struct cli_history *p,
-			   const struct cli_history_opt *ask, uint32_t id,
+static int load_accounting(struct cli_diagnosis *p,
+			   const struct cli_diagnosis_opt *opt, uint32_t id,
 			   uint32_t task, struct np_err *err)
 {
 	struct np_topo t;
-	int rc = read_topology(ask, &t, err);
+	int rc = read_topology(opt, &t, err);
 
 	if (!rc)
 		rc = np_acct_topology(&p->h, &t, err);
 	if (!rc)
-		rc = ask->accounting ?
-		     read_accounting(&p->h, ask->accounting, err) :
-		     ask_job(p, id, task, err);
+		rc = opt->accounting ?
+		     read_accounting(&p->h, opt->accounting, err) :
+		     read_job(p, id, task, err);
 	if (!rc)
 		rc = np_acct_index(&p->h);
 	if (!rc)
 		find_job(p, id, task);
 	if (!rc && p->job)
 		select_comparable(p);
-	if (!rc && p->job && !ask->accounting) {
-		rc = ask_all_neighbours(p, &t, id, task, err);
+	if (!rc && p->job && !opt->accounting) {
+		rc = read_all_neighbours(p, &t, id, task, err);
 		if (!rc && p->job)
 			select_comparable(p);
 	}
@@ -414,8 +416,8 @@ static int load_accounting(struct cli_history *p,
  * One query for everything: the pairs of applications are only known
  * afterwards.
  */
-int cli_history_all(struct np_acct *h, const struct cli_history_opt *ask,
-		    double now, struct np_err *err)
+int cli_accounting_load(struct np_acct *h, const struct cli_diagnosis_opt *opt,
+			double now, struct np_err *err)
 {
 	char from[64], to[64];
 	char *const extra[] = { "--allusers", from, to, NULL };
@@ -423,16 +425,16 @@ int cli_history_all(struct np_acct *h, const struct cli_history_opt *ask,
 	int rc;
 
 	*h = (struct np_acct){ .now = now };
-	rc = read_topology(ask, &t, err);
+	rc = read_topology(opt, &t, err);
 	if (!rc)
 		rc = np_acct_topology(h, &t, err);
 	np_topo_free(&t);
-	date_argument("--starttime=", now - ask->since_sec, from,
+	date_argument("--starttime=", now - opt->since_sec, from,
 		      sizeof(from));
 	date_argument("--endtime=", now, to, sizeof(to));
 	if (!rc)
-		rc = ask->accounting ?
-		     read_accounting(h, ask->accounting, err) :
+		rc = opt->accounting ?
+		     read_accounting(h, opt->accounting, err) :
 		     sacct(h, extra, err);
 	if (!rc)
 		rc = np_acct_index(h);
@@ -443,7 +445,7 @@ int cli_history_all(struct np_acct *h, const struct cli_history_opt *ask,
 
 /* State of the queries for the job and its comparable runs. */
 struct querier {
-	struct cli_history *p;
+	struct cli_diagnosis *p;
 	const struct np_metrics_conf *conf;
 	struct np_http *http; /* NULL: there is no server to ask */
 	double until;	      /* time limit, np_mono_sec() */
@@ -477,7 +479,7 @@ static int add_name(struct querier *a, uint32_t node)
 }
 
 /* Does the job have this node? */
-static bool has_node(const struct cli_history *p, const struct np_acct_job *j,
+static bool has_node(const struct cli_diagnosis *p, const struct np_acct_job *j,
 		     uint32_t node)
 {
 	for (size_t i = 0; i < j->n_listed; i++)
@@ -517,7 +519,7 @@ static void query(struct querier *a, enum np_signal s,
 	const char *expression = np_metrics_expression(a->conf, s);
 	char other[NP_METRICS_LABEL] = "";
 	struct np_err err = NP_ERR_INIT;
-	struct cli_history *p = a->p;
+	struct cli_diagnosis *p = a->p;
 	int rc = 0;
 
 	for (size_t i = 0; i < a->n * r->n_steps; i++)
@@ -532,8 +534,8 @@ static void query(struct querier *a, enum np_signal s,
 		return;
 	}
 	p->n_queries++;
-	rc = np_http_ask(a->http, expression, a->name, a->n, r, value, other,
-			 &err);
+	rc = np_http_query(a->http, expression, a->name, a->n, r, value, other,
+			   &err);
 	p->metrics |= !rc;
 	if (rc == -EINVAL && !p->no_metrics.text[0])
 		np_errf(&p->no_metrics, rc, "%s: %.200s", np_signal_name(s),
@@ -590,7 +592,7 @@ static int query_leaf(struct querier *a, const struct np_acct_job *j,
 static int query_run(struct querier *a, const struct np_acct_job *j,
 		     struct np_examine_run *seen)
 {
-	struct cli_history *p = a->p;
+	struct cli_diagnosis *p = a->p;
 	double end = np_acct_job_end(&p->h, j), sec = end - j->start;
 	const struct np_prom_range r = {
 		.start = end, .window_sec = sec, .n_steps = 1,
@@ -610,7 +612,7 @@ static int query_run(struct querier *a, const struct np_acct_job *j,
  * How long its leaf switches were occupied by other jobs, in seconds: their
  * node-seconds divided by the nodes that the job leaves them.
  */
-static int occupied_time(const struct cli_history *p,
+static int occupied_time(const struct cli_diagnosis *p,
 			 const struct np_acct_job *j, double *sec)
 {
 	struct np_acct_place leaf[64];
@@ -677,25 +679,25 @@ static void divide_time(const struct querier *a, const struct np_acct_job *j,
 {
 	double sec = np_acct_job_end(&a->p->h, j) - j->start;
 
-	t->step_sec = fmax(sec / CLI_HISTORY_STEPS, a->conf->interval_sec);
-	t->n = (size_t)fmin(floor(sec / t->step_sec), CLI_HISTORY_STEPS);
+	t->step_sec = fmax(sec / CLI_DIAGNOSIS_STEPS, a->conf->interval_sec);
+	t->n = (size_t)fmin(floor(sec / t->step_sec), CLI_DIAGNOSIS_STEPS);
 	t->start = j->start;
 }
 
 /* What the probes of a job say, if it was measured. */
-static void ask_probes(const struct querier *a,
-		       const struct cli_history_opt *ask,
-		       const struct np_acct_job *j,
-		       struct np_examine_probes *out)
+static void summarise_probes(const struct querier *a,
+			     const struct cli_diagnosis_opt *opt,
+			     const struct np_acct_job *j,
+			     struct np_examine_probes *out)
 {
 	struct cli_timeline t;
 
 	*out = (struct np_examine_probes){ .delayed = NAN };
-	if (!ask->probes)
+	if (!opt->probes)
 		return;
 	divide_time(a, j, &t);
 	out->n = t.n;
-	ask->probes(ask->probes_arg, j->id, t.start, t.step_sec, out);
+	opt->probes(opt->probes_arg, j->id, t.start, t.step_sec, out);
 }
 
 /*
@@ -704,7 +706,7 @@ static void ask_probes(const struct querier *a,
  */
 static int make_timeline(struct querier *a, const struct np_examine_run *seen)
 {
-	struct cli_history *p = a->p;
+	struct cli_diagnosis *p = a->p;
 	struct cli_timeline *t = &p->timeline;
 	const struct np_acct_job *j = p->job;
 	struct np_prom_range r;
@@ -725,7 +727,7 @@ static int make_timeline(struct querier *a, const struct np_examine_run *seen)
 		.window_sec = fmax(t->step_sec, 3 * a->conf->interval_sec),
 		.n_steps = t->n,
 	};
-	value = malloc(MAX_LEAF_NODES * CLI_HISTORY_STEPS * sizeof(*value));
+	value = malloc(MAX_LEAF_NODES * CLI_DIAGNOSIS_STEPS * sizeof(*value));
 	rc = value ? select_nodes(a, j, t->leaf, false) : -ENOMEM;
 	own = a->n;
 	if (!rc)
@@ -754,7 +756,7 @@ static int make_timeline(struct querier *a, const struct np_examine_run *seen)
  * Divide the cost of the network among the neighbours, by their traffic or, if
  * that is unknown, by their nodes.
  */
-static void share_cost(struct cli_history *p)
+static void share_cost(struct cli_diagnosis *p)
 {
 	double sum = 0, sec = p->x.blame.cause[NP_CAUSE_NETWORK].sec.mean;
 	bool slow = p->x.blame.verdict >= NP_BLAME_CAUSE;
@@ -772,7 +774,7 @@ static void share_cost(struct cli_history *p)
 }
 
 /* The traffic of each neighbour on nodes for which there are values. */
-static void measure_neighbours(struct cli_history *p,
+static void measure_neighbours(struct cli_diagnosis *p,
 			       const struct np_examine_run *seen)
 {
 	for (size_t i = 0; i < p->n_neighbours; i++) {
@@ -807,7 +809,7 @@ static void find_silent(struct querier *a, const struct np_examine_run *s)
  * Nodes of the job that the metrics server does not know: a sign that it knows
  * them by other names.
  */
-static void count_nodes_without(struct cli_history *p, const struct np_examine_run *s)
+static void count_nodes_without(struct cli_diagnosis *p, const struct np_examine_run *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		bool any = false;
@@ -822,10 +824,10 @@ static void count_nodes_without(struct cli_history *p, const struct np_examine_r
  * Query the job and its comparable runs, and attribute the excess of the job to
  * causes. p->examined tells whether there is a result. Returns 0 or -ENOMEM.
  */
-static int examine(struct querier *a, const struct cli_history_opt *ask)
+static int examine(struct querier *a, const struct cli_diagnosis_opt *opt)
 {
-	struct cli_history *p = a->p;
-	struct np_examine_run seen[CLI_HISTORY_RUNS + 1] = { { .n = 0 } };
+	struct cli_diagnosis *p = a->p;
+	struct np_examine_run seen[CLI_DIAGNOSIS_RUNS + 1] = { { .n = 0 } };
 	struct np_err err = NP_ERR_INIT;
 	size_t n = p->n_like;
 	int rc = 0;
@@ -837,7 +839,7 @@ static int examine(struct querier *a, const struct cli_history_opt *ask)
 		struct np_examine_run *s = &seen[i ? i - 1 : n];
 
 		s->sec = fmax(np_acct_job_sec(&p->h, j), 1e-3);
-		ask_probes(a, ask, j, &s->probes);
+		summarise_probes(a, opt, j, &s->probes);
 		rc = occupied_time(p, j, &s->occupied_sec);
 		if (!rc)
 			rc = query_run(a, j, s);
@@ -862,7 +864,7 @@ static int examine(struct querier *a, const struct cli_history_opt *ask)
 /* Set a->http, or p->no_metrics to why there is no server to ask. */
 static void connect_server(struct querier *a)
 {
-	struct cli_history *p = a->p;
+	struct cli_diagnosis *p = a->p;
 	double sec = np_acct_job_end(&p->h, p->job) - p->job->start;
 
 	if (!a->conf->url[0])
@@ -879,8 +881,8 @@ static void connect_server(struct querier *a)
 /*
  * Without a metrics server the examination goes on with the accounting alone.
  */
-static int examine_job(struct cli_history *p,
-		       const struct cli_history_opt *ask,
+static int examine_job(struct cli_diagnosis *p,
+		       const struct cli_diagnosis_opt *opt,
 		       const struct np_metrics_conf *conf)
 {
 	struct querier a = {
@@ -892,7 +894,7 @@ static int examine_job(struct cli_history *p,
 
 	if (!rc) {
 		connect_server(&a);
-		rc = examine(&a, ask);
+		rc = examine(&a, opt);
 		clear_names(&a);
 	}
 	np_http_free(a.http);
@@ -905,25 +907,26 @@ static int examine_job(struct cli_history *p,
  * The accounting comes first: without the job in it there is nothing to
  * examine.
  */
-int cli_history_make(struct cli_history *p, const struct cli_history_opt *ask,
-		     const struct np_metrics_conf *conf, uint32_t id,
-		     uint32_t task, double now)
+int cli_diagnosis_make(struct cli_diagnosis *p,
+		       const struct cli_diagnosis_opt *opt,
+		       const struct np_metrics_conf *conf, uint32_t id,
+		       uint32_t task, double now)
 {
 	int rc;
 
-	*p = (struct cli_history){ .since_sec = ask->since_sec,
+	*p = (struct cli_diagnosis){ .since_sec = opt->since_sec,
 				   .h.now = now };
-	rc = load_accounting(p, ask, id, task, &p->why);
+	rc = load_accounting(p, opt, id, task, &p->why);
 	if (rc || !p->job) {
 		p->job = NULL;
 		return rc == -ENOMEM ? rc : 0;
 	}
-	p->masked = !ask->accounting && jobs_are_private();
-	return examine_job(p, ask, conf);
+	p->masked = !opt->accounting && jobs_are_private();
+	return examine_job(p, opt, conf);
 }
 
-/* Harmless if cli_history_make() was never called on a zeroed structure. */
-void cli_history_free(struct cli_history *p)
+/* Harmless if cli_diagnosis_make() was never called on a zeroed structure. */
+void cli_diagnosis_free(struct cli_diagnosis *p)
 {
 	np_acct_free(&p->h);
 	free(p->neighbour);

@@ -1,6 +1,6 @@
 /* The answer of a model on a made-up fabric, which a test may spoil before. */
-#ifndef NP_T_SOME_ANSWER_H
-#define NP_T_SOME_ANSWER_H
+#ifndef NP_T_SOME_PREDICTION_H
+#define NP_T_SOME_PREDICTION_H
 
 #include "t.h"
 #include "some_fabric.h"
@@ -9,8 +9,8 @@ static struct some_fabric s;
 
 static inline void co_no_impact(void) { s.a[3].impact = NULL; }
 static inline void no_pairs(void) { s.f.pairs = NULL; }
-static inline int ask(const char *model, bool strict, size_t replicates,
-		      struct np_prediction *out, struct np_err *err)
+static inline int predict(const char *model, bool strict, size_t replicates,
+			  struct np_prediction *out, struct np_err *err)
 {
 	const struct np_predict_opt opt = { replicates, 1, strict };
 	const struct np_program *co[] = { &s.a[3] };

@@ -2,14 +2,14 @@
  * Was it the network? What Slurm's accounting and the metrics server of the
  * site tell about one job, whether it was measured or not.
  *
- * cli_history.c gathers: it asks sacct and scontrol (or reads files with their
+ * cli_diagnosis.c gathers: it asks sacct and scontrol (or reads files with their
  * output) for the job, for comparable runs and for the jobs on the same leaf
  * switches, asks the metrics server what the nodes did meanwhile, and has
  * np_examine.h attribute the excess of the run time to causes.
- * cli_history_output.c prints the result.
+ * cli_diagnosis_output.c prints the result.
  */
-#ifndef CLI_HISTORY_H
-#define CLI_HISTORY_H
+#ifndef CLI_DIAGNOSIS_H
+#define CLI_DIAGNOSIS_H
 
 #include <json-c/json.h>
 
@@ -18,13 +18,13 @@
 #include "np_examine.h"
 #include "np_moments.h"
 
-#define CLI_HISTORY_SINCE (30 * 86400.0) /* default of --since, seconds */
+#define CLI_DIAGNOSIS_SINCE (30 * 86400.0) /* default of --since, seconds */
 #define CLI_BLAME_SINCE (7 * 86400.0) /* the same of netprof blame */
-#define CLI_HISTORY_RUNS 24  /* comparable runs that are examined, at most */
-#define CLI_HISTORY_STEPS NP_EXAMINE_WINDOWS /* of a timeline, at most */
+#define CLI_DIAGNOSIS_RUNS 24  /* comparable runs that are examined, at most */
+#define CLI_DIAGNOSIS_STEPS NP_EXAMINE_WINDOWS /* of a timeline, at most */
 
 /* The options of the commands. */
-struct cli_history_opt {
+struct cli_diagnosis_opt {
 	const char *accounting; /* file with output of sacct; NULL: ask sacct */
 	const char *topology;	/* file with output of scontrol; or NULL */
 	const char *metrics_url; /* for the caller; NULL: as configured */
@@ -49,22 +49,22 @@ struct cli_timeline {
 	size_t n; /* steps; 0: neither is known */
 	bool has_probes;
 	/* Share of its probes that was delayed, as in np_examine_probes. */
-	double delayed[CLI_HISTORY_STEPS];
+	double delayed[CLI_DIAGNOSIS_STEPS];
 	bool has_metrics; /* what follows is valid */
 	uint32_t leaf;
 	/* Traffic of the job's nodes and of others, bytes/s; NaN: no value. */
-	double own[CLI_HISTORY_STEPS], others[CLI_HISTORY_STEPS];
+	double own[CLI_DIAGNOSIS_STEPS], others[CLI_DIAGNOSIS_STEPS];
 	/* Share of time that the worst node of the job waited; NaN. */
-	double cpu[CLI_HISTORY_STEPS], io[CLI_HISTORY_STEPS];
+	double cpu[CLI_DIAGNOSIS_STEPS], io[CLI_DIAGNOSIS_STEPS];
 };
 
-struct cli_history {
+struct cli_diagnosis {
 	struct np_acct h;
 	const struct np_acct_job *job; /* in h; NULL: not in the accounting */
 	struct np_err why; /* why there is no accounting, or "" */
 	double since_sec;
-	uint32_t like[CLI_HISTORY_RUNS]; /* comparable runs, indices into h */
-	size_t n_like, any_like;  /* how many are examined; how many exist */
+	uint32_t like[CLI_DIAGNOSIS_RUNS]; /* comparable runs, indices into h */
+	size_t n_like, n_comparable; /* how many are examined; how many exist */
 	double shortest, longest; /* run times of those in like[], seconds */
 	struct np_acct_neighbour *neighbour; /* jobs on the same leaf switches */
 	size_t n_neighbours;
@@ -79,50 +79,51 @@ struct cli_history {
 };
 
 /* Parse AGE of --since, "7d" or "36h", into the double at sec, in seconds. */
-int cli_history_since(char *text, void *sec, struct np_err *err);
+int cli_since_parse(char *text, void *sec, struct np_err *err);
 
 /*
  * Parse a job of the command line, "123" or "123_4"; *task is NP_ACCT_NO_TASK
  * without one. Returns -1 to go on, or the exit status.
  */
-int cli_history_job(const struct cli_cmd *self, const char *word, uint32_t *id,
-		    uint32_t *task);
+int cli_job_parse(const struct cli_cmd *self, const char *word, uint32_t *id,
+		  uint32_t *task);
 
 /*
  * Check the options, and read the metrics server from netprof.conf and
  * --metrics-url. Returns -1 to go on, or the exit status.
  */
-int cli_history_conf(const struct cli_cmd *self,
-		     const struct cli_history_opt *ask,
-		     struct np_metrics_conf *out);
+int cli_diagnosis_conf(const struct cli_cmd *self,
+		       const struct cli_diagnosis_opt *opt,
+		       struct np_metrics_conf *out);
 
 /*
  * Look the job up and examine it. p->job is NULL if the job is not found, or if
  * there is no accounting (p->why). Returns 0 or -ENOMEM. The caller calls
- * cli_history_free() in any case.
+ * cli_diagnosis_free() in any case.
  */
-int cli_history_make(struct cli_history *p, const struct cli_history_opt *ask,
-		     const struct np_metrics_conf *conf, uint32_t id,
-		     uint32_t task, double now);
-void cli_history_free(struct cli_history *p);
+int cli_diagnosis_make(struct cli_diagnosis *p,
+		       const struct cli_diagnosis_opt *opt,
+		       const struct np_metrics_conf *conf, uint32_t id,
+		       uint32_t task, double now);
+void cli_diagnosis_free(struct cli_diagnosis *p);
 
 /*
  * For netprof blame: load all jobs of the last since_sec seconds. Returns 0 or
  * -errno with err; the caller calls np_acct_free() in any case.
  */
-int cli_history_all(struct np_acct *h, const struct cli_history_opt *ask,
-		    double now, struct np_err *err);
+int cli_accounting_load(struct np_acct *h, const struct cli_diagnosis_opt *opt,
+			double now, struct np_err *err);
 
 /*
- * cli_history_output.c: the result as text on standard output, as member
+ * cli_diagnosis_output.c: the result as text on standard output, as member
  * "accounting" of a JSON object (only if there is a job), and as a figure that
  * the caller frees (NULL: out of memory). The job must exist for text and
  * figure.
  */
 struct np_figure;
-void cli_history_text(const struct cli_history *p);
-void cli_history_json(json_object *in, const struct cli_history *p);
-struct np_figure *cli_history_figure(const struct cli_history *p);
+void cli_diagnosis_text(const struct cli_diagnosis *p);
+void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p);
+struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *p);
 
 /*
  * For netprof blame and its section in the report: the name of an application,

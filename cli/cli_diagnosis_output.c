@@ -1,5 +1,5 @@
 /* Printing what accounting and metrics tell about a job. */
-#include "cli_history.h"
+#include "cli_diagnosis.h"
 
 #include <math.h>
 #include <pwd.h>
@@ -21,7 +21,7 @@
 /* ---- names and states ---- */
 
 /* May the caller know whose job this is? */
-static bool may_name(const struct cli_history *p, const struct np_acct_job *j)
+static bool may_name(const struct cli_diagnosis *p, const struct np_acct_job *j)
 {
 	const struct passwd *pw;
 	char user[256];
@@ -34,7 +34,7 @@ static bool may_name(const struct cli_history *p, const struct np_acct_job *j)
 }
 
 /* The id of a job, "12" or "12_3", or "another job" if it is private. */
-static const char *job_name(const struct cli_history *p,
+static const char *job_name(const struct cli_diagnosis *p,
 			    const struct np_acct_job *j, char *buf, size_t len)
 {
 	if (!may_name(p, j))
@@ -53,7 +53,7 @@ enum job_state { JOB_COMPARABLE, JOB_RUNNING, JOB_FAILED };
  * A running job can be judged once it has taken longer than its comparable
  * runs usually do.
  */
-static enum job_state job_state(const struct cli_history *p)
+static enum job_state job_state(const struct cli_diagnosis *p)
 {
 	switch (p->job->state) {
 	case NP_ACCT_COMPLETED:
@@ -121,7 +121,7 @@ static const char *cause_name(enum np_cause c)
  * The verdict for programs: the name of the cause that cost most, or "none",
  * "unexplained", "too_few", "running", "failed".
  */
-static const char *verdict_name(const struct cli_history *p)
+static const char *verdict_name(const struct cli_diagnosis *p)
 {
 	const struct np_blame *b = &p->x.blame;
 	double most = 0;
@@ -177,7 +177,7 @@ static void say_days(double sec, char *buf, size_t len)
 }
 
 /* " on n3" if the cause is on a single node, or "" */
-static const char *on_node(const struct cli_history *p, enum np_cause c,
+static const char *on_node(const struct cli_diagnosis *p, enum np_cause c,
 			   char *buf, size_t len)
 {
 	char name[256];
@@ -193,7 +193,7 @@ static const char *on_node(const struct cli_history *p, enum np_cause c,
  * Append " (above all 126, bob's halo, on leaf0)" if a single neighbour caused
  * at least half of the cost.
  */
-static void add_worst_neighbour(const struct cli_history *p, char *buf,
+static void add_worst_neighbour(const struct cli_diagnosis *p, char *buf,
 				size_t len)
 {
 	double half = p->x.blame.cause[NP_CAUSE_NETWORK].sec.mean / 2;
@@ -220,7 +220,7 @@ static void add_worst_neighbour(const struct cli_history *p, char *buf,
 }
 
 /* Append "6.9 s (90 % interval 5.1 s to 8.2 s) due to waiting for memory". */
-static void add_cause(const struct cli_history *p, enum np_cause c, char *buf,
+static void add_cause(const struct cli_diagnosis *p, enum np_cause c, char *buf,
 		      size_t len)
 {
 	const struct np_blame_range *r = &p->x.blame.cause[c].sec;
@@ -244,7 +244,7 @@ static const char *certainly(double confidence)
  * The verdict on a slow job: how much time it lost, and the blamed causes with
  * the share of each. The network is named first, as that is the question.
  */
-static void say_slow(const struct cli_history *p, const char *job)
+static void say_slow(const struct cli_diagnosis *p, const char *job)
 {
 	const struct np_blame *b = &p->x.blame;
 	enum np_cause list[NP_N_CAUSES];
@@ -276,7 +276,7 @@ static void say_slow(const struct cli_history *p, const char *job)
  * The first sentence. Before a job is called slow, it must be finished,
  * successful and comparable with enough other runs.
  */
-static void say_verdict(const struct cli_history *p)
+static void say_verdict(const struct cli_diagnosis *p)
 {
 	char job[64], took[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
 	char days[32], usual[CLI_NUMBER];
@@ -308,8 +308,9 @@ static void say_verdict(const struct cli_history *p)
 	if (!p->examined || b->verdict == NP_BLAME_TOO_FEW)
 		cli_say(CLI_BOLD, 0, "Too few comparable runs to say whether "
 			"job %s was slow: it took %s, and there %s %zu in %s "
-			"(%d are needed).", job, took, p->any_like == 1 ?
-			"is" : "are", p->any_like, days, NP_BLAME_LEAST_RUNS);
+			"(%d are needed).",
+			job, took, p->n_comparable == 1 ? "is" : "are",
+			p->n_comparable, days, NP_BLAME_LEAST_RUNS);
 	else if (b->verdict == NP_BLAME_NOT_SLOW &&
 		 np_acct_job_sec(&p->h, p->job) > LONG * b->usual_sec)
 		cli_say(CLI_BOLD, 0, "Job %s took %s, longer than most "
@@ -328,7 +329,7 @@ static void say_verdict(const struct cli_history *p)
 /* ---- sections ---- */
 
 /* Which runs the job was compared with, and on what grounds. */
-static void say_compared(const struct cli_history *p)
+static void say_compared(const struct cli_diagnosis *p)
 {
 	const struct np_acct_job *j = p->job;
 	char user[256], name[256], days[32], low[CLI_NUMBER];
@@ -340,7 +341,7 @@ static void say_compared(const struct cli_history *p)
 			 cli_setting_sec(j->limit_sec, low));
 	cli_labelled(stdout, "Compared", "%zu of %zu completed runs of %s's "
 		     "%s on %u node%s (%u processors%s) in %s%s%s%s%s",
-		     p->n_like, p->any_like,
+		     p->n_like, p->n_comparable,
 		     np_acct_text(&p->h, j->user, user, sizeof(user)),
 		     np_acct_text(&p->h, j->name, name, sizeof(name)),
 		     j->n_nodes, cli_s(j->n_nodes), j->cpus, limit,
@@ -350,7 +351,7 @@ static void say_compared(const struct cli_history *p)
 }
 
 /* Why the run time may not be comparable after all. */
-static void say_different(const struct cli_history *p)
+static void say_different(const struct cli_diagnosis *p)
 {
 	const struct np_acct_job *j = p->job;
 	size_t other = 0;
@@ -399,7 +400,7 @@ static void cause_row(const char *name, const struct np_blame_range *r,
  * Only for a slow job. Causes that could not be examined have no row, so that
  * a missing row does not read as "no cost".
  */
-static void say_causes(const struct cli_history *p)
+static void say_causes(const struct cli_diagnosis *p)
 {
 	const struct np_blame *b = &p->x.blame;
 	double excess = b->excess_sec.mean;
@@ -449,7 +450,7 @@ static void signal_text(enum np_signal s, double v, char buf[CLI_NUMBER])
 }
 
 /* Signals that are outside the range of comparable runs. */
-static void say_unusual(const struct cli_history *p)
+static void say_unusual(const struct cli_diagnosis *p)
 {
 	static const char *const words[NP_N_SIGNALS] = {
 		"traffic", "time that a process waited for a processor",
@@ -478,7 +479,7 @@ static void say_unusual(const struct cli_history *p)
 }
 
 /* When the probes were delayed, if only in parts of the run. */
-static void say_slow_parts(const struct cli_history *p)
+static void say_slow_parts(const struct cli_diagnosis *p)
 {
 	const struct cli_timeline *t = &p->timeline;
 	char first[CLI_NUMBER], slow[CLI_NUMBER], all[CLI_NUMBER];
@@ -501,7 +502,7 @@ static void say_slow_parts(const struct cli_history *p)
 }
 
 /* What the job's own probes say, if it was measured. */
-static void say_probes(const struct cli_history *p)
+static void say_probes(const struct cli_diagnosis *p)
 {
 	if (!p->examined || p->x.probes == NP_WITNESS_NONE)
 		return;
@@ -521,7 +522,7 @@ static void say_probes(const struct cli_history *p)
 enum { JOB, NAME, USER, LEAF, N_NAMES };
 
 /* Names are "" if the neighbour's job is private. */
-static void neighbour_names(const struct cli_history *p, size_t i,
+static void neighbour_names(const struct cli_diagnosis *p, size_t i,
 			    char name[N_NAMES][256])
 {
 	const struct np_acct_neighbour *b = &p->neighbour[i];
@@ -541,7 +542,7 @@ static void neighbour_names(const struct cli_history *p, size_t i,
 }
 
 /* One neighbour; a star marks those that shared a node with the job. */
-static void neighbour_row(const struct cli_history *p, size_t i,
+static void neighbour_row(const struct cli_diagnosis *p, size_t i,
 			  const int width[N_NAMES])
 {
 	const struct np_acct_neighbour *b = &p->neighbour[i];
@@ -560,7 +561,7 @@ static void neighbour_row(const struct cli_history *p, size_t i,
 }
 
 /* The neighbours, those with the most node-seconds during the job first. */
-static void say_neighbours(const struct cli_history *p)
+static void say_neighbours(const struct cli_diagnosis *p)
 {
 	size_t shown = p->n_neighbours < MAX_ROWS ? p->n_neighbours : MAX_ROWS;
 	int width[N_NAMES] = { 11, cli_name_column(13, 1), 8, 10 };
@@ -605,7 +606,7 @@ static double mean_of(const double *v, size_t from, size_t to)
 }
 
 /* The neighbours at some time, the first three by name. */
-static void say_neighbours_at(const struct cli_history *p, double from,
+static void say_neighbours_at(const struct cli_diagnosis *p, double from,
 			      double to)
 {
 	size_t more = 0;
@@ -651,7 +652,7 @@ static void timeline_row(const struct cli_timeline *t, size_t from, size_t to)
 /*
  * Neighbouring steps are combined until the table has at most MAX_ROWS rows.
  */
-static void say_timeline(const struct cli_history *p)
+static void say_timeline(const struct cli_diagnosis *p)
 {
 	const struct cli_timeline *t = &p->timeline;
 	size_t rows = t->n < MAX_ROWS ? t->n : MAX_ROWS;
@@ -683,7 +684,7 @@ static void say_timeline(const struct cli_history *p)
 /*
  * What the verdict could not take into account, each with what to do about it.
  */
-static void say_missing(const struct cli_history *p)
+static void say_missing(const struct cli_diagnosis *p)
 {
 	if (!p->metrics)
 		cli_labelled(stdout, "Missing", "%s: only Slurm's accounting "
@@ -706,7 +707,7 @@ static void say_missing(const struct cli_history *p)
 }
 
 /* What to do next; "" if there is nothing to do. */
-static const char *next_of(const struct cli_history *p)
+static const char *next_of(const struct cli_diagnosis *p)
 {
 	const struct np_blame *b = &p->x.blame;
 	enum np_cause list[NP_N_CAUSES];
@@ -729,7 +730,7 @@ static const char *next_of(const struct cli_history *p)
  * The verdict first, then the details in the order in which a reader doubts
  * it.
  */
-void cli_history_text(const struct cli_history *p)
+void cli_diagnosis_text(const struct cli_diagnosis *p)
 {
 	say_verdict(p);
 	say_compared(p);
@@ -758,7 +759,7 @@ static void put_range(json_object *in, const char *key,
 }
 
 /* The node of a cause or signal; null: not a single one. */
-static void put_node(json_object *in, const struct cli_history *p,
+static void put_node(json_object *in, const struct cli_diagnosis *p,
 		     uint32_t node)
 {
 	char name[256];
@@ -768,7 +769,7 @@ static void put_node(json_object *in, const struct cli_history *p,
 }
 
 /* One cause, also those that were examined and not blamed. */
-static void put_cause(json_object *list, const struct cli_history *p,
+static void put_cause(json_object *list, const struct cli_diagnosis *p,
 		      enum np_cause c)
 {
 	const struct np_blame *b = &p->x.blame;
@@ -790,7 +791,7 @@ static void put_cause(json_object *list, const struct cli_history *p,
  * The verdict and its numbers. Without a judgement only the run time is there,
  * and the list of causes is empty.
  */
-static void put_blame(json_object *in, const struct cli_history *p)
+static void put_blame(json_object *in, const struct cli_diagnosis *p)
 {
 	const struct np_blame *b = &p->x.blame;
 	bool judged = p->examined && b->verdict != NP_BLAME_TOO_FEW &&
@@ -826,7 +827,7 @@ static void put_blame(json_object *in, const struct cli_history *p)
  * The signals that have a value for this job, with the range of comparable
  * runs.
  */
-static void put_signs(json_object *in, const struct cli_history *p)
+static void put_signs(json_object *in, const struct cli_diagnosis *p)
 {
 	json_object *list = cli_put_array(in, "signals");
 
@@ -847,7 +848,7 @@ static void put_signs(json_object *in, const struct cli_history *p)
 }
 
 /* Names and users of private jobs are null. */
-static void put_neighbours(json_object *in, const struct cli_history *p)
+static void put_neighbours(json_object *in, const struct cli_diagnosis *p)
 {
 	json_object *list = cli_put_array(in, "neighbours");
 
@@ -878,7 +879,7 @@ static void put_neighbours(json_object *in, const struct cli_history *p)
 }
 
 /* The timeline of the job; missing without metrics and probes. */
-static void put_timeline(json_object *in, const struct cli_history *p)
+static void put_timeline(json_object *in, const struct cli_diagnosis *p)
 {
 	const struct cli_timeline *t = &p->timeline;
 	json_object *j = cli_put_if(in, "timeline", t->n), *list;
@@ -903,7 +904,7 @@ static void put_timeline(json_object *in, const struct cli_history *p)
 	}
 }
 
-void cli_history_json(json_object *in, const struct cli_history *p)
+void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p)
 {
 	json_object *j = cli_put_if(in, "accounting", p->job), *like;
 	char text[256];
@@ -921,7 +922,7 @@ void cli_history_json(json_object *in, const struct cli_history *p)
 	cli_put_count(j, "requeues", p->job->requeues);
 	like = cli_put_object(j, "comparable");
 	cli_put_count(like, "runs", p->n_like);
-	cli_put_count(like, "found", p->any_like);
+	cli_put_count(like, "found", p->n_comparable);
 	cli_put_real(like, "since_sec", p->since_sec);
 	cli_put_real(like, "shortest_sec", p->n_like ? p->shortest : NAN);
 	cli_put_real(like, "longest_sec", p->n_like ? p->longest : NAN);
@@ -956,7 +957,8 @@ static void add_steps(struct np_figure *f, struct np_panel *panel,
  * One bar for the job and each neighbour, over the time of the job, and the
  * excess of the job as a shaded region.
  */
-static void add_neighbour_bars(struct np_figure *f, const struct cli_history *p)
+static void add_neighbour_bars(struct np_figure *f,
+			       const struct cli_diagnosis *p)
 {
 	struct np_panel *panel = np_figure_panel(f, "Jobs on its leaf "
 						 "switches");
@@ -1012,7 +1014,7 @@ static struct np_panel *time_panel(struct np_figure *f, const char *title,
 }
 
 /* Without metrics and probes the figure has only the bars. */
-struct np_figure *cli_history_figure(const struct cli_history *p)
+struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *p)
 {
 	const struct cli_timeline *t = &p->timeline;
 	char job[64], title[512], leaf[256];

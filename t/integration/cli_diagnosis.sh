@@ -1,7 +1,7 @@
 # Answers about jobs that were not flagged, from Slurm's accounting and a
 # metrics server.  Needs no cluster; also runs alone:
 #
-#	[BUILD=build] [GOLDEN=write] bash t/integration/cli_history.sh
+#	[BUILD=build] [GOLDEN=write] bash t/integration/cli_diagnosis.sh
 # shellcheck shell=bash
 
 # shellcheck source=t/integration/cli.lib
