@@ -1582,9 +1582,10 @@ static void take_table(const struct cli_simulate *s, struct np_slowdowns *to,
  * Predict as the placement plugin does, with its checks of each profile; or with
  * the predictions that it does not act on because they are uncertain.
  */
-static int predict_from_catalog(struct cli_simulate *s, const struct np_conf *conf,
-		       const char *cluster, bool uncertain_too,
-		       struct np_slowdowns *to)
+static int predict_from_catalog(struct cli_simulate *s,
+				const struct np_conf *conf,
+				const char *cluster, bool uncertain_too,
+				struct np_slowdowns *to)
 {
 	struct np_app_index *index = NULL;
 	struct np_catalog *c = NULL;
@@ -1644,8 +1645,10 @@ static int predict_from_store(struct cli_simulate *s)
 		rc = new_slowdowns(s, &s->slowdowns);
 	if (rc < 0)
 		rc = predict_from_catalog(s, &conf, cluster, false, s->known);
-	return rc >= 0 ? rc :
-			 predict_from_catalog(s, &conf, cluster, true, s->slowdowns);
+	if (rc < 0)
+		rc = predict_from_catalog(s, &conf, cluster, true,
+					  s->slowdowns);
+	return rc;
 }
 
 /* Profiles of jobs: by rules, by --mix, or by the names of the jobs. */

@@ -15,7 +15,7 @@
  *   more (np_sim.found).
  *
  * All functions return 0 or -ENOMEM unless they say otherwise; after an error
- * the simulation is over and only release() is called.
+ * the simulation is over and only free_simulation() is called.
  */
 #include "np_simulate.h"
 
@@ -49,9 +49,9 @@ struct np_running {
 	/* Work left at since_sec; it then decreases by speed per second. */
 	int64_t left, since_sec;
 	uint32_t speed, load; /* load: the worst of all its leaves */
-	struct np_sim_leaf_load *on; /* none of a job that slows nobody and is
-				     slowed by nobody */
-	size_t n_on;
+	/* Its leaves; none if it slows no job and is slowed by none. */
+	struct np_sim_leaf_load *leaves;
+	size_t n_leaves;
 };
 
 /* The decision of placement that a pending job contains. */
@@ -77,7 +77,7 @@ struct np_sim_heap {
 struct np_sim_leaf_jobs {
 	struct np_sim_leaf_job {
 		uint32_t job;
-		uint32_t on; /* index of the leaf in np_running.on */
+		uint32_t index; /* of this leaf in np_running.leaves */
 	} *at;
 	size_t n, capacity;
 };
@@ -97,6 +97,14 @@ struct slot {
 			   it has are missing */
 	uint64_t *idle;	/* bitmap of nodes that are entirely free */
 	uint16_t *cpus;	/* free on each node; NULL: nodes are not shared */
+};
+
+/* What is looked for in the plan: enough nodes for a job, for long enough. */
+struct demand {
+	const uint64_t *candidates; /* bitmap of the nodes that it may use */
+	uint32_t nodes;
+	uint16_t cpus; /* on each node; all of them: the node must be idle */
+	uint32_t sec;
 };
 
 struct plan {
@@ -124,21 +132,25 @@ struct np_sim {
 	bool shared; /* some jobs share nodes */
 
 	/* Nodes, by position. */
-	size_t words;
-	uint64_t *idle;
+	size_t words; /* of a bitmap of nodes */
+	uint64_t *idle; /* bitmap of nodes without any job */
 	uint16_t *cpus; /* free on each; NULL: nodes are not shared */
-	uint64_t free_cpus;
+	uint64_t free_cpus; /* on all nodes together */
 	uint64_t *partition[NP_SIM_MAX_PARTITIONS];
 	uint32_t partition_size[NP_SIM_MAX_PARTITIONS];
 	uint32_t partition_idle[NP_SIM_MAX_PARTITIONS];
 	uint64_t *in_partitions; /* of each node: a bit per partition */
 	uint64_t *mask, *blocked; /* scratch: bitmaps of nodes */
 	uint32_t *leaf_at; /* leaf of each; leaves->n: none */
-	/* Scratch of choose(): per leaf, the nodes without a leaf counting as
-	   one more. leaf_first is per number of nodes, up to leaf_most. */
-	uint32_t *leaf_nodes, *leaf_list, *leaf_order, *leaf_first;
-	size_t leaf_most, n_leaf_list;
-	uint32_t *chosen; /* scratch: positions or nodes of one job */
+
+	/* Scratch of choose_nodes(). Nodes without a leaf count as a leaf. */
+	uint32_t *leaf_nodes; /* per leaf: its nodes that can be chosen */
+	uint32_t *leaf_list; /* the leaves that have any, n_leaf_list of them */
+	size_t n_leaf_list;
+	uint32_t *leaf_order; /* leaves of a switch, most nodes first */
+	uint32_t *leaf_first; /* per number of nodes: the first leaf with it */
+	size_t leaf_most;     /* nodes of the largest leaf */
+	uint32_t *chosen;     /* positions or nodes of one job */
 	uint32_t n_chosen;
 
 	/* Jobs. */
@@ -168,14 +180,14 @@ struct np_sim {
 	uint32_t *by_usage; /* users, in the order of their ranks */
 	struct branch {	    /* per entry of the tree of shares; NULL: none */
 		uint32_t depth;
-		double part;  /* of the shares of its siblings */
-		double level; /* by which it comes before siblings */
-		uint64_t cpu_sec; /* of all below it */
+		double part;  /* its shares, of those of all its siblings */
+		double level; /* of siblings, the highest comes first */
+		uint64_t cpu_sec; /* usage of all users below it */
 	} *branch;
 	size_t n_users;
 	uint64_t decay; /* in each period, in units of 2^-32 */
 
-	bool again; /* another main pass may start jobs that this one did not */
+	bool main_again; /* another main pass may start further jobs */
 	int64_t backfilled_sec; /* last pass, or before the first job */
 	bool backfill_changed;	/* anything changed since then */
 
@@ -199,7 +211,7 @@ static struct np_slowdowns *known_slowdowns(const struct np_sim *s)
 	return s->input->known ? s->input->known : s->input->slowdowns;
 }
 
-static void end_at(struct np_sim *s, uint32_t job);
+static void schedule_end(struct np_sim *s, uint32_t job);
 
 /* ---- How running jobs slow each other ---- */
 
@@ -223,7 +235,7 @@ static void set_load(struct np_sim *s, uint32_t job, uint32_t load)
 	r->load = load;
 	r->speed = speed_of(load);
 	s->outcome[job].slowed |= load > 0;
-	end_at(s, job);
+	schedule_end(s, job);
 }
 
 /* The largest load of a job on any of its leaves. */
@@ -231,14 +243,14 @@ static uint32_t worst_load(const struct np_running *r)
 {
 	uint32_t worst = 0;
 
-	for (size_t i = 0; i < r->n_on; i++)
-		if (r->on[i].load > worst)
-			worst = r->on[i].load;
+	for (size_t i = 0; i < r->n_leaves; i++)
+		if (r->leaves[i].load > worst)
+			worst = r->leaves[i].load;
 	return np_slowdowns_clamp(worst);
 }
 
-/* Add or remove the load of a neighbour on one of a job's leaves. */
-static void change_load(struct np_sim *s, uint32_t job, uint32_t on,
+/* Add or remove the load of a neighbour on the leaf index of a job. */
+static void change_load(struct np_sim *s, uint32_t job, uint32_t index,
 			uint32_t load, bool added)
 {
 	struct np_running *r = s->running[job];
@@ -246,23 +258,24 @@ static void change_load(struct np_sim *s, uint32_t job, uint32_t on,
 	if (!load)
 		return;
 	if (added)
-		r->on[on].load += load;
+		r->leaves[index].load += load;
 	else
-		r->on[on].load -= load;
+		r->leaves[index].load -= load;
 	set_load(s, job, worst_load(r));
 }
 
 /* Load of a running job because of another one on the same leaf. */
 static uint32_t pair_load(const struct np_sim *s, uint32_t victim, uint32_t co)
 {
-	return np_slowdowns_pair(s->input->slowdowns, (uint32_t)s->job[victim].profile,
-			     s->running[victim]->touch,
-			     (uint32_t)s->job[co].profile,
-			     s->running[co]->touch);
+	return np_slowdowns_pair(s->input->slowdowns,
+				 (uint32_t)s->job[victim].profile,
+				 s->running[victim]->touch,
+				 (uint32_t)s->job[co].profile,
+				 s->running[co]->touch);
 }
 
-/* List the leaves that a running job is on. 0 or -ENOMEM. */
-static int make_leaf_loads(struct np_sim *s, struct np_running *r)
+/* Number of leaves that a job runs on. */
+static size_t count_leaves(const struct np_sim *s, const struct np_running *r)
 {
 	uint32_t last = NP_NO_LEAF;
 	size_t n = 0;
@@ -274,18 +287,24 @@ static int make_leaf_loads(struct np_sim *s, struct np_running *r)
 		n += leaf != NP_NO_LEAF && leaf != last;
 		last = leaf;
 	}
-	r->on = calloc(n + 1, sizeof(*r->on));
-	if (!r->on)
+	return n;
+}
+
+/* List the leaves that a running job is on. 0 or -ENOMEM. */
+static int make_leaf_loads(struct np_sim *s, struct np_running *r)
+{
+	r->leaves = calloc(count_leaves(s, r) + 1, sizeof(*r->leaves));
+	if (!r->leaves)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < r->n_nodes; i++) {
 		uint32_t leaf = s->leaves->leaf[s->leaves->node[r->pos[i]]];
 
-		if (leaf == NP_NO_LEAF || (r->n_on &&
-		    r->on[r->n_on - 1].leaf == leaf))
+		if (leaf == NP_NO_LEAF || (r->n_leaves &&
+		    r->leaves[r->n_leaves - 1].leaf == leaf))
 			continue;
-		r->on[r->n_on++].leaf = leaf;
+		r->leaves[r->n_leaves++].leaf = leaf;
 	}
-	if (r->n_on > 1)
+	if (r->n_leaves > 1)
 		r->touch |= NP_TOUCH_UPLINK;
 	return 0;
 }
@@ -299,8 +318,8 @@ static int enter_leaves(struct np_sim *s, uint32_t job)
 		return 0;
 	if (make_leaf_loads(s, r))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < r->n_on; i++) {
-		struct np_sim_leaf_jobs *t = &s->leaf_jobs[r->on[i].leaf];
+	for (uint32_t i = 0; i < r->n_leaves; i++) {
+		struct np_sim_leaf_jobs *t = &s->leaf_jobs[r->leaves[i].leaf];
 
 		if (np_array_room(&t->at, &t->capacity, t->n + 1,
 				  sizeof(*t->at)))
@@ -308,9 +327,9 @@ static int enter_leaves(struct np_sim *s, uint32_t job)
 		for (size_t k = 0; k < t->n; k++) {
 			uint32_t other = t->at[k].job;
 
-			change_load(s, other, t->at[k].on,
+			change_load(s, other, t->at[k].index,
 				    pair_load(s, other, job), true);
-			r->on[i].load += pair_load(s, job, other);
+			r->leaves[i].load += pair_load(s, job, other);
 		}
 		t->at[t->n++] = (struct np_sim_leaf_job){ job, i };
 	}
@@ -323,15 +342,15 @@ static void leave_leaves(struct np_sim *s, uint32_t job)
 {
 	const struct np_running *r = s->running[job];
 
-	for (size_t i = 0; i < r->n_on; i++) {
-		struct np_sim_leaf_jobs *t = &s->leaf_jobs[r->on[i].leaf];
+	for (size_t i = 0; i < r->n_leaves; i++) {
+		struct np_sim_leaf_jobs *t = &s->leaf_jobs[r->leaves[i].leaf];
 		size_t k = 0;
 
 		while (t->at[k].job != job)
 			k++;
 		t->at[k] = t->at[--t->n];
 		for (k = 0; k < t->n; k++)
-			change_load(s, t->at[k].job, t->at[k].on,
+			change_load(s, t->at[k].job, t->at[k].index,
 				    pair_load(s, t->at[k].job, job), false);
 	}
 }
@@ -344,7 +363,7 @@ static void leave_leaves(struct np_sim *s, uint32_t job)
  * them, as it would restrict nothing.
  */
 struct np_sim_placing {
-	const struct np_sim_policy *p;
+	const struct np_sim_policy *policy;
 	struct np_placement *placement; /* the last decision, or NULL */
 	uint32_t handle[NP_SIM_MAX_PARTITIONS]; /* nodes of each partition, as
 						   sets of its snapshot */
@@ -363,7 +382,7 @@ static int placing_new(struct np_sim *s)
 	s->placing = g;
 	if (!g || !s->hold)
 		return -ENOMEM;
-	g->p = s->input->policy;
+	g->policy = s->input->policy;
 	return 0;
 }
 
@@ -385,13 +404,13 @@ static void placing_changed(struct np_sim *s)
 }
 
 /* A job enters or leaves the queue. */
-static void placing_pends(struct np_sim *s, uint32_t job, bool pends)
+static void placing_queue_change(struct np_sim *s, uint32_t job, bool enters)
 {
 	if (!s->placing)
 		return;
 	if (!is_inert(s, known_slowdowns(s), job))
-		s->placing->n_relevant += pends ? 1 : (size_t)-1;
-	if (!pends) {
+		s->placing->n_relevant += enters ? 1 : (size_t)-1;
+	if (!enters) {
 		free(s->hold[job]);
 		s->hold[job] = NULL;
 	}
@@ -422,18 +441,18 @@ static int64_t placing_due(const struct np_sim *s)
 	if (!g->placement)
 		return s->now;
 	if (g->changed)
-		return g->last_sec + g->p->interval_sec;
-	return g->restricts ? g->last_sec + renew_sec(g->p) : INT64_MAX;
+		return g->last_sec + g->policy->interval_sec;
+	return g->restricts ? g->last_sec + renew_sec(g->policy) : INT64_MAX;
 }
 
 /* A job in the form of the snapshot. */
-static struct np_job describe(const struct np_sim *s, uint32_t job)
+static struct np_job job_for_snapshot(const struct np_sim *s, uint32_t job)
 {
 	const struct np_sim_job *from = &s->job[job];
 	const struct np_sim_hold *h = s->hold[job];
 	struct np_job j = {
 		.id = job + 1, .owner = from->user, .state = NP_JOB_READY,
-		.mode = s->placing->p->mode, .partition = from->partition,
+		.mode = s->placing->policy->mode, .partition = from->partition,
 		.flags = from->cpus ? NP_JOB_SHARES_NODES : 0,
 		.profile = from->profile, .tasks = 1,
 		.nodes_min = from->nodes, .priority = s->usage ?
@@ -452,7 +471,7 @@ static struct np_job describe(const struct np_sim *s, uint32_t job)
 }
 
 /* State of the node at a position. */
-static enum np_node_state state_of(const struct np_sim *s, size_t pos)
+static enum np_node_state node_state(const struct np_sim *s, size_t pos)
 {
 	if (np_bits_test(s->idle, pos))
 		return NP_NODE_IDLE;
@@ -467,7 +486,7 @@ static int add_running(const struct np_sim *s, struct np_snapshot *snapshot,
 
 	for (size_t i = 0; !rc && i < s->n_expected; i++) {
 		const struct np_running *r = s->running[s->expected[i]];
-		struct np_job j = describe(s, s->expected[i]);
+		struct np_job j = job_for_snapshot(s, s->expected[i]);
 
 		for (uint32_t k = 0; k < r->n_nodes; k++)
 			s->chosen[k] = s->leaves->node[r->pos[k]];
@@ -481,22 +500,22 @@ static int add_running(const struct np_sim *s, struct np_snapshot *snapshot,
 }
 
 /* Fill in and seal a snapshot: nodes, running jobs, then the queue. */
-static int fill(struct np_sim *s, struct np_snapshot *snapshot,
-		struct np_err *err)
+static int fill_snapshot(struct np_sim *s, struct np_snapshot *snapshot,
+			 struct np_err *err)
 {
 	const struct np_sim_cluster *c = s->input->cluster;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < s->leaves->n_nodes; i++)
 		rc = np_snapshot_node(snapshot, s->leaves->node[i],
-				      state_of(s, i), err);
+				      node_state(s, i), err);
 	for (size_t i = 0; !rc && i < c->n_partitions; i++)
 		rc = np_snapshot_nodes(snapshot, c->partition[i],
 				       &s->placing->handle[i], err);
 	if (!rc)
 		rc = add_running(s, snapshot, err);
 	for (size_t i = 0; !rc && i < s->n_queue; i++) {
-		struct np_job j = describe(s, s->queue[i]);
+		struct np_job j = job_for_snapshot(s, s->queue[i]);
 
 		rc = np_snapshot_job(snapshot, &j, err);
 	}
@@ -537,7 +556,8 @@ static struct np_sim_hold *hold_of(struct np_sim *s, uint32_t job)
 }
 
 /* Apply an outcome to a job. In mode advise it is only counted. */
-static int apply(struct np_sim *s, uint32_t job, const struct np_outcome *v)
+static int apply_outcome(struct np_sim *s, uint32_t job,
+			 const struct np_outcome *v)
 {
 	static const enum np_prior prior[] = {
 		[NP_ACT_NONE] = NP_PRIOR_NONE,
@@ -550,7 +570,7 @@ static int apply(struct np_sim *s, uint32_t job, const struct np_outcome *v)
 
 	f->was_restricted |= v->action == NP_ACT_RESTRICT;
 	f->was_held |= v->action == NP_ACT_HOLD;
-	if (s->placing->p->mode == NP_MODE_ADVISE)
+	if (s->placing->policy->mode == NP_MODE_ADVISE)
 		return 0;
 	if (v->action < NP_ACT_RESTRICT && v->held_sec <= 0 && !s->hold[job])
 		return 0;
@@ -570,16 +590,16 @@ static int apply(struct np_sim *s, uint32_t job, const struct np_outcome *v)
 }
 
 /* Make a decision from an empty snapshot, and apply it to the queue. */
-static int decide(struct np_sim *s, struct np_snapshot *snapshot,
-		  struct np_err *err)
+static int decide_from(struct np_sim *s, struct np_snapshot *snapshot,
+		       struct np_err *err)
 {
 	struct np_sim_placing *g = s->placing;
 	struct np_placement *placement;
-	int rc = fill(s, snapshot, err);
+	int rc = fill_snapshot(s, snapshot, err);
 
 	if (!rc)
 		rc = np_placement_decide(snapshot, known_slowdowns(s),
-					 &g->p->policy, &placement, err);
+					 &g->policy->policy, &placement, err);
 	if (rc)
 		return rc;
 	np_placement_free(g->placement);
@@ -589,8 +609,9 @@ static int decide(struct np_sim *s, struct np_snapshot *snapshot,
 	g->restricts = false;
 	s->counts->decisions++;
 	for (size_t i = 0; !rc && i < s->n_queue; i++)
-		rc = apply(s, s->queue[i],
-			   np_placement_at(placement, s->n_expected + i));
+		rc = apply_outcome(s, s->queue[i],
+				   np_placement_at(placement,
+						   s->n_expected + i));
 	return rc;
 }
 
@@ -606,7 +627,7 @@ static int placing_decide(struct np_sim *s, struct np_err *err)
 			     s->placing->last_sec, &snapshot, err);
 	if (rc)
 		return rc;
-	rc = decide(s, snapshot, err);
+	rc = decide_from(s, snapshot, err);
 	np_snapshot_unref(snapshot);
 	return rc;
 }
@@ -623,10 +644,10 @@ static int placing_submit(struct np_sim *s, uint32_t job, struct np_err *err)
 	if (!g || is_inert(s, known_slowdowns(s), job) ||
 	    placing_due(s) <= s->now)
 		return 0;
-	j = describe(s, job);
+	j = job_for_snapshot(s, job);
 	rc = np_placement_one(g->placement, &j, NULL, s->now, &v, err);
 	if (!rc)
-		rc = apply(s, job, &v);
+		rc = apply_outcome(s, job, &v);
 	return rc;
 }
 
@@ -702,7 +723,7 @@ static uint32_t heap_take(struct np_sim_heap *h)
 /* ---- Nodes ---- */
 
 /* Whether a job leaves CPUs of its nodes to others. */
-static bool shares(const struct np_sim *s, const struct np_sim_job *j)
+static bool shares_nodes(const struct np_sim *s, const struct np_sim_job *j)
 {
 	return j->cpus && j->cpus < s->input->cluster->cpus;
 }
@@ -710,7 +731,8 @@ static bool shares(const struct np_sim *s, const struct np_sim_job *j)
 /* CPUs that a job takes on each of its nodes. */
 static uint16_t cpus_of(const struct np_sim *s, const struct np_sim_job *j)
 {
-	return (uint16_t)(shares(s, j) ? j->cpus : s->input->cluster->cpus);
+	return (uint16_t)(shares_nodes(s, j) ? j->cpus :
+					       s->input->cluster->cpus);
 }
 
 /* A node becomes idle, or is no longer idle. */
@@ -887,7 +909,7 @@ static const struct np_sim_switch *fullest_part(const struct np_sim *s,
  */
 static size_t sort_leaves(struct np_sim *s, const struct np_sim_switch *top)
 {
-	uint32_t *first = s->leaf_first, sum = 0;
+	uint32_t *first = s->leaf_first, n_before = 0, n_listed;
 	const size_t most = s->leaf_most;
 
 	memset(first, 0, (most + 1) * sizeof(*first));
@@ -897,22 +919,22 @@ static size_t sort_leaves(struct np_sim *s, const struct np_sim_switch *top)
 	for (size_t k = most + 1; k--;) {
 		uint32_t has = first[k];
 
-		first[k] = sum;
-		sum += has;
+		first[k] = n_before;
+		n_before += has;
 	}
-	sum = first[0];
+	n_listed = first[0];
 	for (size_t i = 0; i < s->n_leaf_list; i++) {
 		uint32_t leaf = s->leaf_list[i];
 
 		if (s->leaf_nodes[leaf] && is_below(s, leaf, top))
 			s->leaf_order[first[s->leaf_nodes[leaf]]++] = leaf;
 	}
-	return sum;
+	return n_listed;
 }
 
 /* Append n of a leaf's nodes in mask[] to s->chosen. */
-static void take(struct np_sim *s, const uint64_t *mask, uint32_t leaf,
-		 uint32_t n)
+static void take_nodes(struct np_sim *s, const uint64_t *mask, uint32_t leaf,
+		       uint32_t n)
 {
 	size_t p = np_bits_next(mask, s->words, s->leaves->first[leaf]);
 
@@ -933,12 +955,12 @@ static void take_leaves(struct np_sim *s, const uint64_t *mask,
 
 	for (i = 0; s->leaf_nodes[order[i]] < n; i++) {
 		n -= s->leaf_nodes[order[i]];
-		take(s, mask, order[i], s->leaf_nodes[order[i]]);
+		take_nodes(s, mask, order[i], s->leaf_nodes[order[i]]);
 	}
 	for (best = i; i < end && s->leaf_nodes[order[i]] >= n; i++)
 		if (s->leaf_nodes[order[i]] < s->leaf_nodes[order[best]])
 			best = i;
-	take(s, mask, order[best], n);
+	take_nodes(s, mask, order[best], n);
 }
 
 /*
@@ -960,13 +982,13 @@ static void take_fullest(struct np_sim *s, const uint64_t *mask,
 		}
 	}
 	if (single != NP_NO_LEAF) {
-		take(s, mask, single, most);
+		take_nodes(s, mask, single, most);
 		return;
 	}
 	for (size_t i = 0; i < s->n_leaf_list; i++)
 		if (is_below(s, s->leaf_list[i], part))
-			take(s, mask, s->leaf_list[i],
-			     s->leaf_nodes[s->leaf_list[i]]);
+			take_nodes(s, mask, s->leaf_list[i],
+				   s->leaf_nodes[s->leaf_list[i]]);
 }
 
 /*
@@ -975,7 +997,7 @@ static void take_fullest(struct np_sim *s, const uint64_t *mask,
  * that is no leaf, its part with the most nodes is used up first, until one
  * part has enough for the rest.
  */
-static void choose(struct np_sim *s, const uint64_t *mask, uint32_t n)
+static void choose_nodes(struct np_sim *s, const uint64_t *mask, uint32_t n)
 {
 	const struct np_sim_switch *top = NULL, *part;
 	uint32_t leaf, most;
@@ -991,7 +1013,7 @@ static void choose(struct np_sim *s, const uint64_t *mask, uint32_t n)
 		}
 		take_fullest(s, mask, top, part, most);
 	}
-	take(s, mask, leaf, n - s->n_chosen);
+	take_nodes(s, mask, leaf, n - s->n_chosen);
 }
 
 /* ---- The queue ---- */
@@ -1034,7 +1056,7 @@ static size_t queue_position(const struct np_sim *s, uint32_t job)
 }
 
 /* Something happened that placement and backfill must consider. */
-static void changed(struct np_sim *s)
+static void note_change(struct np_sim *s)
 {
 	s->backfill_changed = true;
 	placing_changed(s);
@@ -1052,8 +1074,8 @@ static int enqueue(struct np_sim *s, uint32_t job, struct np_err *err)
 		(s->n_queue++ - at) * sizeof(*s->queue));
 	s->queue[at] = job;
 	s->outcome[job].eligible_sec = s->now;
-	placing_pends(s, job, true);
-	changed(s);
+	placing_queue_change(s, job, true);
+	note_change(s);
 	return placing_submit(s, job, err);
 }
 
@@ -1071,7 +1093,7 @@ static void sweep_queue(struct np_sim *s)
 /* ---- Fair share ---- */
 
 /* Charge a running job to its user, up to now. */
-static void charge(struct np_sim *s, uint32_t job)
+static void charge_user(struct np_sim *s, uint32_t job)
 {
 	struct np_running *r = s->running[job];
 
@@ -1082,61 +1104,71 @@ static void charge(struct np_sim *s, uint32_t job)
 	r->charged_sec = s->now;
 }
 
-/* The level of an entry whose parent, if any, has one. */
-static double level_of(const struct np_sim *s, size_t i, uint64_t all)
+/*
+ * The level of an entry whose parent, if any, has one: its part of the shares
+ * of its siblings, divided by its part of their usage. all_cpu_sec: usage of
+ * all users.
+ */
+static double level_of(const struct np_sim *s, size_t i, uint64_t all_cpu_sec)
 {
 	const struct np_sim_assoc *assoc = &s->input->assoc[i];
 	const struct branch *parent = assoc->parent == NP_SIM_NO_PARENT ?
 				      NULL : &s->branch[assoc->parent];
-	uint64_t of = parent ? parent->cpu_sec : all;
+	uint64_t of_siblings = parent ? parent->cpu_sec : all_cpu_sec;
 
 	if (assoc->shares == NP_SIM_SHARES_OF_PARENT)
 		return parent ? parent->level : 1;
 	if (!assoc->shares)
 		return 0;
-	return s->branch[i].cpu_sec ? s->branch[i].part * (double)of /
-				      (double)s->branch[i].cpu_sec : INFINITY;
+	if (!s->branch[i].cpu_sec)
+		return INFINITY;
+	return s->branch[i].part * (double)of_siblings /
+	       (double)s->branch[i].cpu_sec;
 }
 
-static void find_levels(struct np_sim *s)
+/* Add up the usage below each entry, then compute the levels from it. */
+static void update_levels(struct np_sim *s)
 {
-	uint64_t all = 0;
+	uint64_t all_cpu_sec = 0;
 
 	for (size_t i = 0; i < s->n_users; i++)
 		s->branch[i].cpu_sec = s->usage[i].cpu_sec;
-	for (size_t i = s->n_users; i-- > 0;) { /* parents are before */
+	/* Parents come before their children in the list. */
+	for (size_t i = s->n_users; i-- > 0;) {
 		uint32_t parent = s->input->assoc[i].parent;
 
-		*(parent == NP_SIM_NO_PARENT ? &all :
-		  &s->branch[parent].cpu_sec) += s->branch[i].cpu_sec;
+		if (parent == NP_SIM_NO_PARENT)
+			all_cpu_sec += s->branch[i].cpu_sec;
+		else
+			s->branch[parent].cpu_sec += s->branch[i].cpu_sec;
 	}
 	for (size_t i = 0; i < s->n_users; i++)
-		s->branch[i].level = level_of(s, i, all);
+		s->branch[i].level = level_of(s, i, all_cpu_sec);
 }
 
 /* The levels from the root to an entry. */
-static void path_to(const struct np_sim *s, uint32_t i,
-		    double level[NP_SIM_MAX_DEPTH])
+static void levels_from_root(const struct np_sim *s, uint32_t i,
+			     double level[NP_SIM_MAX_DEPTH])
 {
 	for (; i != NP_SIM_NO_PARENT; i = s->input->assoc[i].parent)
 		level[s->branch[i].depth] = s->branch[i].level;
 }
 
-/* The first difference on the way from the root decides. */
+/* Fair Tree: the first difference on the way from the root decides. */
 static int compare_levels(const struct np_sim *s, uint32_t a, uint32_t b)
 {
 	double x[NP_SIM_MAX_DEPTH], y[NP_SIM_MAX_DEPTH];
 	uint32_t n = s->branch[a].depth, m = s->branch[b].depth;
 
-	path_to(s, a, x);
-	path_to(s, b, y);
+	levels_from_root(s, a, x);
+	levels_from_root(s, b, y);
 	for (uint32_t i = 0; i <= n && i <= m; i++)
 		if (x[i] != y[i])
 			return x[i] > y[i] ? -1 : 1;
 	return n < m ? -1 : n > m;
 }
 
-/* By usage, the least first; or by the tree of shares. */
+/* Order of two users: by usage, the least first; or by the tree of shares. */
 static int compare_usage(const void *a, const void *b, void *arg)
 {
 	const struct np_sim *s = arg;
@@ -1162,27 +1194,27 @@ static void sort_queue(struct np_sim *s)
 		if (has_precedence(s, s->queue[i], s->queue[i - 1])) {
 			qsort_r(s->queue, s->n_queue, sizeof(*s->queue),
 				compare_precedence, s);
-			changed(s);
+			note_change(s);
 			return;
 		}
 }
 
-/* The end of the period that contains the last second, or this one. */
-static int64_t fair_due(const struct np_sim *s)
+/* The end of the current period of fair share; INT64_MAX: there is none. */
+static int64_t fair_share_due(const struct np_sim *s)
 {
 	int64_t period = s->input->scheduler->fair_period_sec;
 
 	return s->usage ? (s->now / period + 1) * period : INT64_MAX;
 }
 
-/* Bring the usage of all users up to date if it is time. */
-static void share_fairly(struct np_sim *s)
+/* If it is time, bring usage and ranks of all users up to date. */
+static void update_fair_share(struct np_sim *s)
 {
 	if (!s->usage || s->now % s->input->scheduler->fair_period_sec)
 		return;
 	for (size_t i = 0; i < s->n_expected; i++)
 		if (!s->running[s->expected[i]]->completing)
-			charge(s, s->expected[i]);
+			charge_user(s, s->expected[i]);
 	for (size_t i = 0; i < s->n_users; i++) {
 		uint64_t *sec = &s->usage[i].cpu_sec;
 
@@ -1190,7 +1222,7 @@ static void share_fairly(struct np_sim *s)
 		       ((*sec & UINT32_MAX) * s->decay >> 32);
 	}
 	if (s->branch)
-		find_levels(s);
+		update_levels(s);
 	qsort_r(s->by_usage, s->n_users, sizeof(*s->by_usage), compare_usage,
 		s);
 	for (size_t i = 0; i < s->n_users; i++) {
@@ -1211,8 +1243,8 @@ static bool is_held(const struct np_sim *s, uint32_t job)
 	return h && h->prior == NP_PRIOR_HELD && h->until_sec > s->now;
 }
 
-/* The nodes that a job may use, busy or not, into s->mask. */
-static void candidates(struct np_sim *s, uint32_t job)
+/* Set s->mask to the nodes that a job may use, busy or not. */
+static void find_candidates(struct np_sim *s, uint32_t job)
 {
 	const struct np_sim_hold *h = s->hold ? s->hold[job] : NULL;
 	const uint64_t *p = s->partition[s->job[job].partition];
@@ -1226,7 +1258,7 @@ static void candidates(struct np_sim *s, uint32_t job)
 /* ---- Start and end of jobs ---- */
 
 /* Set when a running job will end, at its present speed. */
-static void end_at(struct np_sim *s, uint32_t job)
+static void schedule_end(struct np_sim *s, uint32_t job)
 {
 	const struct np_running *r = s->running[job];
 	int64_t cancel_sec = s->job[job].cancel_sec, sec = s->now;
@@ -1258,7 +1290,7 @@ static size_t expected_position(const struct np_sim *s, uint32_t job)
 }
 
 /* Add a job to the running ones, by expected end. 0 or -ENOMEM. */
-static int expect(struct np_sim *s, uint32_t job)
+static int add_expected(struct np_sim *s, uint32_t job)
 {
 	size_t at = expected_position(s, job);
 
@@ -1283,7 +1315,7 @@ static struct np_running *make_running(const struct np_sim *s, uint32_t job)
 	*r = (struct np_running){
 		.pos = (uint32_t *)(r + 1), .n_nodes = j->nodes,
 		.cpus = cpus_of(s, j),
-		.touch = shares(s, j) ? NP_TOUCH_NODE : 0,
+		.touch = shares_nodes(s, j) ? NP_TOUCH_NODE : 0,
 		.expected_sec = s->now + j->limit_sec,
 		.left = (int64_t)j->run_sec * NP_SIM_SPEED,
 		.since_sec = s->now, .charged_sec = s->now,
@@ -1292,22 +1324,6 @@ static struct np_running *make_running(const struct np_sim *s, uint32_t job)
 	memcpy(r->pos, s->chosen, j->nodes * sizeof(*r->pos));
 	qsort(r->pos, r->n_nodes, sizeof(*r->pos), np_order_u32);
 	return r;
-}
-
-/* Number of leaves that a job runs on. */
-static uint16_t count_leaves(const struct np_sim *s,
-			     const struct np_running *r)
-{
-	uint32_t last = NP_NO_LEAF;
-	uint16_t n = 0;
-
-	for (uint32_t i = 0; i < r->n_nodes; i++) {
-		uint32_t leaf = s->leaves->leaf[s->leaves->node[r->pos[i]]];
-
-		n = (uint16_t)(n + (leaf != NP_NO_LEAF && leaf != last));
-		last = leaf;
-	}
-	return n;
 }
 
 /* Call the caller's start callback. */
@@ -1334,15 +1350,15 @@ static int start_job(struct np_sim *s, uint32_t job, enum np_sim_how how)
 	s->running[job] = r;
 	s->outcome[job].how = (uint8_t)how;
 	s->outcome[job].start_sec = s->now;
-	s->outcome[job].leaves = count_leaves(s, r);
+	s->outcome[job].leaves = (uint16_t)count_leaves(s, r);
 	allocate(s, r);
-	if (heap_add(&s->ends, INT64_MAX, job) || expect(s, job))
+	if (heap_add(&s->ends, INT64_MAX, job) || add_expected(s, job))
 		return -ENOMEM;
-	end_at(s, job);
+	schedule_end(s, job);
 	if (enter_leaves(s, job))
 		return -ENOMEM;
-	placing_pends(s, job, false);
-	changed(s);
+	placing_queue_change(s, job, false);
+	note_change(s);
 	report_start(s, job);
 	if (how == NP_SIM_MAIN)
 		s->counts->main_starts++;
@@ -1368,7 +1384,7 @@ static int release_followers(struct np_sim *s, uint32_t job)
 
 static void release_running(struct np_sim *s, uint32_t job)
 {
-	free(s->running[job]->on);
+	free(s->running[job]->leaves);
 	free(s->running[job]);
 	s->running[job] = NULL;
 }
@@ -1382,7 +1398,7 @@ static void free_nodes(struct np_sim *s, uint32_t job)
 		(--s->n_expected - at) * sizeof(*s->expected));
 	deallocate(s, s->running[job]);
 	release_running(s, job);
-	changed(s);
+	note_change(s);
 }
 
 /* Handle an end: of a job, or of the time that its nodes complete. */
@@ -1395,7 +1411,7 @@ static int end_job(struct np_sim *s, uint32_t job)
 		free_nodes(s, job);
 		return 0;
 	}
-	charge(s, job);
+	charge_user(s, job);
 	leave_leaves(s, job);
 	s->counts->ended++;
 	s->counts->last_sec = s->now;
@@ -1433,8 +1449,8 @@ static int drop_job(struct np_sim *s, uint32_t job, enum np_sim_how how)
 
 		memmove(s->queue + at, s->queue + at + 1,
 			(--s->n_queue - at) * sizeof(*s->queue));
-		placing_pends(s, job, false);
-		changed(s);
+		placing_queue_change(s, job, false);
+		note_change(s);
 	}
 	return release_followers(s, job);
 }
@@ -1516,18 +1532,19 @@ static int submit_jobs(struct np_sim *s, struct np_err *err)
 
 /* ---- The main scheduling pass ---- */
 
-/* Quick test: certainly too few nodes are free for a job now. */
-static bool too_few(const struct np_sim *s, const struct np_sim_job *j)
+/* Quick test: true if certainly too few nodes are free for a job now. */
+static bool too_few_free(const struct np_sim *s, const struct np_sim_job *j)
 {
-	return shares(s, j) ? s->free_cpus < (uint64_t)j->nodes * j->cpus :
-			      s->partition_idle[j->partition] < j->nodes;
+	return shares_nodes(s, j) ?
+		       s->free_cpus < (uint64_t)j->nodes * j->cpus :
+		       s->partition_idle[j->partition] < j->nodes;
 }
 
-/* Remove nodes from mask[] that have too few free CPUs for a job. */
-static void mask_free(const struct np_sim *s, const struct np_sim_job *j,
+/* Keep only those nodes in mask[] that have enough free CPUs for a job. */
+static void keep_free(const struct np_sim *s, const struct np_sim_job *j,
 		      uint64_t *mask)
 {
-	if (!shares(s, j)) {
+	if (!shares_nodes(s, j)) {
 		for (size_t k = 0; k < s->words; k++)
 			mask[k] &= s->idle[k];
 		return;
@@ -1542,36 +1559,38 @@ static int try_main(struct np_sim *s, uint32_t job, bool blocked)
 {
 	const struct np_sim_job *j = &s->job[job];
 
-	if (too_few(s, j))
+	if (too_few_free(s, j))
 		return 0;
-	candidates(s, job);
+	find_candidates(s, job);
 	for (size_t k = 0; blocked && k < s->words; k++)
 		s->mask[k] &= ~s->blocked[k];
-	mask_free(s, j, s->mask);
+	keep_free(s, j, s->mask);
 	if (np_bits_count(s->mask, s->words) < j->nodes)
 		return 0;
-	choose(s, s->mask, j->nodes);
+	choose_nodes(s, s->mask, j->nodes);
 	return start_job(s, job, NP_SIM_MAIN) ? -ENOMEM : 1;
 }
 
-/* Keep later jobs off the nodes of a partition. */
-static void block(struct np_sim *s, uint16_t partition, bool first)
+/* Keep later jobs off the nodes of a partition; first: of no other one yet. */
+static void block_partition(struct np_sim *s, uint16_t partition, bool first)
 {
-	const uint64_t *p = s->partition[partition];
+	size_t bytes = s->words * sizeof(*s->blocked);
 
-	for (size_t k = 0; k < s->words; k++)
-		s->blocked[k] = (first ? 0 : s->blocked[k]) | p[k];
+	if (first)
+		memcpy(s->blocked, s->partition[partition], bytes);
+	else
+		np_bits_or(s->blocked, s->partition[partition], s->words);
 }
 
 /* One pass over the queue, up to queue_depth jobs. */
 static int main_pass(struct np_sim *s)
 {
-	uint64_t failed = 0;
+	uint64_t failed = 0; /* bitmap of partitions that are blocked */
 	uint32_t tested = 0;
 	size_t started = 0;
 	int rc = 0;
 
-	s->again = false;
+	s->main_again = false;
 	for (size_t i = 0; i < s->n_queue; i++) {
 		uint32_t job = s->queue[i];
 		uint16_t p = s->job[job].partition;
@@ -1579,7 +1598,7 @@ static int main_pass(struct np_sim *s)
 		if (is_held(s, job))
 			continue;
 		if (tested++ >= s->input->scheduler->queue_depth) {
-			s->again = started > 0;
+			s->main_again = started > 0;
 			break;
 		}
 		if (failed >> p & 1)
@@ -1590,7 +1609,7 @@ static int main_pass(struct np_sim *s)
 		started += (size_t)rc;
 		if (rc)
 			continue;
-		block(s, p, !failed);
+		block_partition(s, p, !failed);
 		failed |= UINT64_C(1) << p;
 		if (s->input->cluster->n_partitions == 1)
 			break;
@@ -1827,51 +1846,48 @@ static int plan_reserve(struct plan *a, int64_t from_sec,
 	return 0;
 }
 
-/* Remove nodes from mask[] that have too few free CPUs in a slot. */
-static void mask_slot(const struct plan *a, const struct slot *s,
-		      uint16_t cpus, uint64_t *mask)
+/* Whether a job needs nodes that are entirely free. */
+static bool needs_idle(const struct plan *a, const struct demand *d)
 {
-	if (!a->shared || cpus == a->node_cpus) {
+	return !a->shared || d->cpus == a->node_cpus;
+}
+
+/* Keep only those nodes in mask[] that have enough free CPUs in a slot. */
+static void keep_free_in_slot(const struct plan *a, const struct slot *s,
+			      const struct demand *d, uint64_t *mask)
+{
+	if (needs_idle(a, d)) {
 		for (size_t k = 0; k < a->words; k++)
 			mask[k] &= s->idle[k];
 		return;
 	}
 	NP_BITS_EACH(i, mask, a->words)
-		if (s->cpus[i] < cpus)
+		if (s->cpus[i] < d->cpus)
 			np_bits_clear(mask, i);
 }
 
 /*
- * Quick test: certainly too few nodes are free in a slot. Not for shared ones.
+ * Quick test: index of the first slot from i to end_sec in which certainly too
+ * few nodes are free; a->n: none. Nodes that are shared are not counted.
  */
-static bool slot_too_few(const struct plan *a, const struct slot *s,
-			 uint32_t nodes, uint16_t cpus)
-{
-	return (!a->shared || cpus == a->node_cpus) && s->idle_nodes < nodes;
-}
-
-/*
- * Index of the first slot from i to end_sec in which certainly too few nodes
- * are free; a->n: none.
- */
-static size_t obstacle(const struct plan *a, size_t i,
-		       int64_t end_sec, uint32_t nodes, uint16_t cpus)
+static size_t first_obstacle(const struct plan *a, size_t i, int64_t end_sec,
+			     const struct demand *d)
 {
 	for (; i < a->n && a->slot[i].from_sec < end_sec; i++)
-		if (slot_too_few(a, &a->slot[i], nodes, cpus))
+		if (needs_idle(a, d) && a->slot[i].idle_nodes < d->nodes)
 			return i;
 	return a->n;
 }
 
 /* Whether a->mask has enough nodes; most jobs need few of them. */
-static bool mask_is_enough(const struct plan *a, uint32_t nodes)
+static bool mask_is_enough(const struct plan *a, const struct demand *d)
 {
 	size_t n = 0;
 
-	for (size_t k = 0; k < a->words && n < nodes; k++)
+	for (size_t k = 0; k < a->words && n < d->nodes; k++)
 		if (a->mask[k]) /* mostly few nodes are free */
 			n += np_bits_popcount(a->mask[k]);
-	return n >= nodes;
+	return n >= d->nodes;
 }
 
 /*
@@ -1880,33 +1896,31 @@ static bool mask_is_enough(const struct plan *a, uint32_t nodes)
  * reservation begins in it, a slot has all free nodes of the one before, and
  * need not be checked.
  */
-static size_t mask_window(struct plan *a, size_t i,
-			  int64_t end_sec, const uint64_t *candidates,
-			  uint32_t nodes, uint16_t cpus)
+static size_t mask_window(struct plan *a, size_t i, int64_t end_sec,
+			  const struct demand *d)
 {
 	size_t first = i;
 
-	memcpy(a->mask, candidates, a->words * sizeof(*a->mask));
+	memcpy(a->mask, d->candidates, a->words * sizeof(*a->mask));
 	for (; i < a->n && a->slot[i].from_sec < end_sec; i++) {
 		if (i > first && !a->slot[i].shrinks)
 			continue;
-		mask_slot(a, &a->slot[i], cpus, a->mask);
-		if (!mask_is_enough(a, nodes))
+		keep_free_in_slot(a, &a->slot[i], d, a->mask);
+		if (!mask_is_enough(a, d))
 			return i;
 	}
 	return a->n;
 }
 
 /*
- * Set a->mask to a->saved less what is busy in slot i. Returns if enough are
- * left.
+ * Set a->mask to those nodes of a->saved that are free in slot i. Returns
+ * whether they are enough.
  */
-static bool is_enough_with(struct plan *a, size_t i, uint32_t nodes,
-			   uint16_t cpus)
+static bool is_enough_with(struct plan *a, size_t i, const struct demand *d)
 {
 	memcpy(a->mask, a->saved, a->words * sizeof(*a->mask));
-	mask_slot(a, &a->slot[i], cpus, a->mask);
-	return mask_is_enough(a, nodes);
+	keep_free_in_slot(a, &a->slot[i], d, a->mask);
+	return mask_is_enough(a, d);
 }
 
 /*
@@ -1914,18 +1928,16 @@ static bool is_enough_with(struct plan *a, size_t i, uint32_t nodes,
  * where too few were. Every window that begins earlier contains slots that
  * together have too few.
  */
-static size_t next_window(struct plan *a, size_t last,
-			  const uint64_t *candidates, uint32_t nodes,
-			  uint16_t cpus)
+static size_t next_window(struct plan *a, size_t last, const struct demand *d)
 {
 	size_t good = last + 1, bad;
 
-	memcpy(a->saved, candidates, a->words * sizeof(*a->mask));
+	memcpy(a->saved, d->candidates, a->words * sizeof(*a->mask));
 	do {
 		/* From slot bad to good - 1, free nodes only increase. */
 		for (bad = good - 1; bad && !a->slot[bad].shrinks;)
 			bad--;
-		if (!is_enough_with(a, bad, nodes, cpus))
+		if (!is_enough_with(a, bad, d))
 			break;
 		memcpy(a->saved, a->mask, a->words * sizeof(*a->mask));
 		good = bad;
@@ -1933,7 +1945,7 @@ static size_t next_window(struct plan *a, size_t last,
 	while (good - bad > 1) {
 		size_t middle = (bad + good) / 2;
 
-		if (is_enough_with(a, middle, nodes, cpus))
+		if (is_enough_with(a, middle, d))
 			good = middle;
 		else
 			bad = middle;
@@ -1942,14 +1954,11 @@ static size_t next_window(struct plan *a, size_t last,
 }
 
 /*
- * Find the earliest time, from from_sec to last_sec, at which enough candidate
- * nodes have that many free CPUs (node_cpus: are idle) for sec seconds. a->mask
- * is then all nodes that do. -1: there is none.
+ * Find the earliest time, from from_sec to last_sec, at which a demand can be
+ * met. a->mask is then all nodes that meet it. -1: there is none.
  */
-static int64_t plan_find(struct plan *a,
-			 const uint64_t *candidates, uint32_t nodes,
-			 uint16_t cpus, uint32_t sec, int64_t from_sec,
-			 int64_t last_sec)
+static int64_t plan_find(struct plan *a, const struct demand *d,
+			 int64_t from_sec, int64_t last_sec)
 {
 	size_t i = slot_at(a, from_sec);
 
@@ -1960,22 +1969,20 @@ static int64_t plan_find(struct plan *a,
 
 		if (start_sec > last_sec)
 			return -1;
-		bad = obstacle(a, i, start_sec + sec, nodes, cpus);
+		bad = first_obstacle(a, i, start_sec + d->sec, d);
 		if (bad < a->n) {
 			i = bad + 1;
 			continue;
 		}
-		bad = mask_window(a, i, start_sec + sec, candidates, nodes,
-				  cpus);
+		bad = mask_window(a, i, start_sec + d->sec, d);
 		if (bad == a->n)
 			return start_sec;
-		i = next_window(a, bad, candidates, nodes, cpus);
+		i = next_window(a, bad, d);
 	}
 	return -1;
 }
 
 /* ---- The backfill pass ---- */
-
 
 /*
  * Index after the last job that may start now. Jobs after it need no plan, as
@@ -1991,7 +1998,7 @@ static size_t last_candidate(const struct np_sim *s)
 			continue;
 		if (tested++ >= s->input->scheduler->bf_max_job_test)
 			break;
-		if (!too_few(s, &s->job[s->queue[i]]))
+		if (!too_few_free(s, &s->job[s->queue[i]]))
 			last = i + 1;
 	}
 	return last;
@@ -2037,10 +2044,10 @@ static int reserve_for(struct np_sim *s, const struct np_sim_job *j,
 
 /*
  * Earliest time worth trying for a job. If another job of this pass needed no
- * more of the same nodes, this one cannot start before it, since the plan only
- * fills up.
+ * more than this one, of the same nodes, this one cannot start earlier: in the
+ * course of a pass, nodes are only reserved.
  */
-static int64_t not_before(const struct np_sim *s, const struct np_sim_job *j)
+static int64_t earliest_sec(const struct np_sim *s, const struct np_sim_job *j)
 {
 	const size_t n = s->n_found < NP_SIM_FOUND ? s->n_found : NP_SIM_FOUND;
 	int64_t sec = s->now;
@@ -2056,18 +2063,28 @@ static int64_t not_before(const struct np_sim *s, const struct np_sim_job *j)
 	return sec;
 }
 
+/* What a job needs. The candidates are in s->mask, see find_candidates(). */
+static struct demand demand_of(const struct np_sim *s,
+			       const struct np_sim_job *j)
+{
+	return (struct demand){
+		.candidates = s->mask, .nodes = j->nodes,
+		.cpus = cpus_of(s, j), .sec = j->limit_sec,
+	};
+}
+
 /* When a job can start; INT64_MAX: not within the window. */
 static int64_t find_start(struct np_sim *s, uint32_t job)
 {
 	int64_t end_sec = s->now + s->input->scheduler->bf_window_sec, at;
 	const struct np_sim_job *j = &s->job[job];
+	struct demand d = demand_of(s, j);
 
-	at = not_before(s, j);
+	at = earliest_sec(s, j);
 	if (at > end_sec)
 		return INT64_MAX;
-	candidates(s, job);
-	at = plan_find(&s->plan, s->mask, j->nodes, cpus_of(s, j),
-		       j->limit_sec, at, end_sec);
+	find_candidates(s, job);
+	at = plan_find(&s->plan, &d, at, end_sec);
 	if (at < 0)
 		at = INT64_MAX;
 	if (at > s->now && !(s->hold && s->hold[job]))
@@ -2086,7 +2103,7 @@ static int backfill(struct np_sim *s, uint32_t job, size_t *started)
 
 	if (at == INT64_MAX)
 		return 0;
-	choose(s, s->plan.mask, j->nodes);
+	choose_nodes(s, s->plan.mask, j->nodes);
 	rc = reserve_for(s, j, at, at == s->now ? 1 : c->bf_resolution_sec);
 	if (rc || at > s->now)
 		return rc;
@@ -2098,19 +2115,20 @@ static int backfill(struct np_sim *s, uint32_t job, size_t *started)
 static bool may_start(struct np_sim *s, uint32_t job)
 {
 	const struct np_sim_job *j = &s->job[job];
-	const uint16_t cpus = cpus_of(s, j);
+	const struct demand d = demand_of(s, j);
+	int64_t end_sec = s->now + j->limit_sec;
 	struct plan *a = &s->plan;
 
-	if (is_held(s, job) || too_few(s, j) || not_before(s, j) > s->now ||
-	    obstacle(a, 0, s->now + j->limit_sec, j->nodes, cpus) < a->n)
+	if (is_held(s, job) || too_few_free(s, j) ||
+	    earliest_sec(s, j) > s->now ||
+	    first_obstacle(a, 0, end_sec, &d) < a->n)
 		return false;
-	candidates(s, job);
-	return mask_window(a, 0, s->now + j->limit_sec, s->mask, j->nodes,
-			   cpus) == a->n;
+	find_candidates(s, job);
+	return mask_window(a, 0, end_sec, &d) == a->n;
 }
 
 /* Index of the first job from i on that may start in this pass; last: none. */
-static size_t next_candidate(struct np_sim *s, size_t i, size_t last)
+static size_t next_startable(struct np_sim *s, size_t i, size_t last)
 {
 	while (i < last && !may_start(s, s->queue[i]))
 		i++;
@@ -2118,8 +2136,9 @@ static size_t next_candidate(struct np_sim *s, size_t i, size_t last)
 }
 
 /*
- * One pass over the queue, as far as any job may still start. The plan only
- * fills up, so a job that could not start once need not be tried again.
+ * One pass over the queue, as far as any job may still start. In the course
+ * of a pass nodes are only reserved, so a job that could not start once need
+ * not be tried again.
  */
 static int backfill_pass(struct np_sim *s)
 {
@@ -2133,7 +2152,7 @@ static int backfill_pass(struct np_sim *s)
 	s->n_found = 0;
 	for (size_t i = 0; !rc && i < last; i++) {
 		if (i > next || i % RETRY_JOBS == 0)
-			next = next_candidate(s, i > next ? i : next, last);
+			next = next_startable(s, i > next ? i : next, last);
 		if (next == last)
 			break;
 		if (!is_held(s, s->queue[i]))
@@ -2141,7 +2160,7 @@ static int backfill_pass(struct np_sim *s)
 	}
 	if (started) {
 		sweep_queue(s);
-		s->again = true;
+		s->main_again = true;
 	}
 	return rc;
 }
@@ -2180,18 +2199,18 @@ static int64_t next_event(const struct np_sim *s)
 	};
 	int64_t next = INT64_MAX;
 
-	if (s->again)
+	if (s->main_again)
 		return s->now + 1;
 	for (size_t i = 0; i < NP_ARRAY_SIZE(sec); i++)
 		if (sec[i] < next)
 			next = sec[i];
-	if (next != INT64_MAX && fair_due(s) < next)
-		next = fair_due(s);
+	if (next != INT64_MAX && fair_share_due(s) < next)
+		next = fair_share_due(s);
 	return next > s->now || next == INT64_MAX ? next : s->now + 1;
 }
 
 /* Everything that happens in one second, in the order of np_simulate.h. */
-static int step(struct np_sim *s, struct np_err *err)
+static int simulate_second(struct np_sim *s, struct np_err *err)
 {
 	int rc = end_jobs(s);
 
@@ -2200,7 +2219,7 @@ static int step(struct np_sim *s, struct np_err *err)
 	if (!rc)
 		rc = submit_jobs(s, err);
 	if (!rc)
-		share_fairly(s);
+		update_fair_share(s);
 	if (!rc)
 		rc = placing_decide(s, err);
 	if (!rc)
@@ -2211,7 +2230,7 @@ static int step(struct np_sim *s, struct np_err *err)
 }
 
 /* Go from event to event until all jobs have ended. */
-static int run(struct np_sim *s, struct np_err *err)
+static int simulate_all(struct np_sim *s, struct np_err *err)
 {
 	const struct np_sim_input *input = s->input;
 	unsigned events = 0;
@@ -2222,7 +2241,7 @@ static int run(struct np_sim *s, struct np_err *err)
 	s->counts->first_sec = s->counts->last_sec = s->now;
 	s->backfilled_sec = s->now - 1;
 	while (!rc && s->now != INT64_MAX && s->counts->ended < input->n) {
-		rc = step(s, err);
+		rc = simulate_second(s, err);
 		if (input->go_on && ++events % GO_ON_EVENTS == 0 &&
 		    !input->go_on(input->arg, s->counts->ended)) {
 			s->counts->stopped = true;
@@ -2292,7 +2311,7 @@ static int check_shares(const struct np_sim_input *input, struct np_err *err)
 }
 
 /* Check the input. 0 or -EINVAL with err. */
-static int check(const struct np_sim_input *input, struct np_err *err)
+static int check_input(const struct np_sim_input *input, struct np_err *err)
 {
 	const struct np_sim_cluster *c = input->cluster;
 	int rc = 0;
@@ -2313,7 +2332,8 @@ static int check(const struct np_sim_input *input, struct np_err *err)
 	if (input->n > NP_SIM_MAX_JOBS)
 		return np_errf(err, -EINVAL, "%zu jobs; expected at most %d",
 			       input->n, NP_SIM_MAX_JOBS);
-	if (input->known && (!input->slowdowns || input->known->n != input->slowdowns->n))
+	if (input->known &&
+	    (!input->slowdowns || input->known->n != input->slowdowns->n))
 		return np_errf(err, -EINVAL, "placement knows %zu profiles of "
 			       "%zu", input->known->n,
 			       input->slowdowns ? input->slowdowns->n : 0);
@@ -2469,7 +2489,7 @@ static int make_usage(struct np_sim *s)
 }
 
 /* Free everything; called after errors as well. */
-static void release(struct np_sim *s)
+static void free_simulation(struct np_sim *s)
 {
 	placing_free(s);
 	plan_free(&s->plan);
@@ -2511,13 +2531,13 @@ int np_simulate(const struct np_sim_input *input,
 		.leaves = input->cluster->leaves, .outcome = outcome,
 		.counts = counts,
 	};
-	int rc = check(input, err);
+	int rc = check_input(input, err);
 
 	if (rc)
 		return rc;
 	*counts = (struct np_sim_counts){ .ended = 0 };
 	for (size_t i = 0; i < input->n; i++)
-		s.shared |= shares(&s, &input->job[i]);
+		s.shared |= shares_nodes(&s, &input->job[i]);
 	rc = make_nodes(&s);
 	if (!rc)
 		rc = make_jobs(&s);
@@ -2527,12 +2547,12 @@ int np_simulate(const struct np_sim_input *input,
 	    input->slowdowns)
 		rc = placing_new(&s);
 	if (!rc)
-		rc = run(&s, err);
+		rc = simulate_all(&s, err);
 	/* Expected ends of jobs that are still running do not count. */
 	for (size_t i = 0; s.running && i < input->n; i++)
 		if (s.running[i] && !s.running[i]->completing)
 			outcome[i].end_sec = -1;
-	release(&s);
+	free_simulation(&s);
 	return rc == -ENOMEM ? np_errf(err, rc, "simulation: out of memory") :
 			       rc;
 }
