@@ -29,7 +29,7 @@ struct name_group {
 struct parsed_name {
 	struct name_group group;
 	uint32_t number, node;
-	bool zero; /* the number has a leading zero */
+	bool leading_zero;
 };
 
 /* n names whose numbers and whose nodes are consecutive. */
@@ -79,7 +79,7 @@ static struct parsed_name parse_name(const char *name, uint32_t node)
 		.node = node,
 		.number = at < len ? (uint32_t)strtoul(name + at, NULL, 10) :
 				     0,
-		.zero = len - at > 1 && name[at] == '0',
+		.leading_zero = len - at > 1 && name[at] == '0',
 	};
 }
 
@@ -122,7 +122,7 @@ static void settle_digits(struct parsed_name *at, size_t n)
 
 		for (end = i;
 		     end < n && !by_prefix(&at[i].group, &at[end].group); end++)
-			zeros |= at[end].zero;
+			zeros |= at[end].leading_zero;
 		for (size_t k = i; !zeros && k < end; k++)
 			at[k].group.digits = at[k].group.digits ? ANY_DIGITS :
 							      NO_DIGITS;
@@ -197,7 +197,7 @@ void np_node_index_free(struct np_node_index *x)
 	free(x);
 }
 
-int np_node_index_cut(struct np_node_index *x, const uint32_t *leaf)
+int np_node_index_divide(struct np_node_index *x, const uint32_t *leaf)
 {
 	size_t n = 0;
 
@@ -240,7 +240,7 @@ struct list {
 	bool failed;	   /* out of memory */
 };
 
-static void put(struct list *l, const char *text, size_t n)
+static void list_put(struct list *l, const char *text, size_t n)
 {
 	if (np_array_room(&l->text, &l->room, l->len + n, 1)) {
 		l->failed = true;
@@ -251,66 +251,66 @@ static void put(struct list *l, const char *text, size_t n)
 }
 
 /* Not snprintf(), which would take most of the time. */
-static void put_number(struct list *l, uint32_t v)
+static void list_put_number(struct list *l, uint32_t v)
 {
 	uint32_t least = l->group->digits == ANY_DIGITS ? 1 : l->group->digits;
 	char buf[16], *at = buf + sizeof(buf);
 
 	for (uint32_t i = 0; v || i < least; i++, v /= 10)
 		*--at = (char)('0' + v % 10);
-	put(l, at, (size_t)(buf + sizeof(buf) - at));
+	list_put(l, at, (size_t)(buf + sizeof(buf) - at));
 }
 
 /* Write the last range. */
-static void end_range(struct list *l)
+static void list_end_range(struct list *l)
 {
 	if (!l->group || l->group->digits == NO_DIGITS)
 		return;
-	put(l, l->n_ranges++ ? "," : "[", 1);
-	put_number(l, l->from);
+	list_put(l, l->n_ranges++ ? "," : "[", 1);
+	list_put_number(l, l->from);
 	if (l->to > l->from) {
-		put(l, "-", 1);
-		put_number(l, l->to);
+		list_put(l, "-", 1);
+		list_put_number(l, l->to);
 	}
 }
 
 /* Complete the part of the last group. */
-static void end_group(struct list *l)
+static void list_end_group(struct list *l)
 {
 	if (!l->group)
 		return;
-	end_range(l);
+	list_end_range(l);
 	if (l->group->digits != NO_DIGITS && l->n_ranges == 1 &&
 	    l->from == l->to) {
 		/* A single number needs no brackets. */
 		l->len = l->begin + l->group->len;
-		put_number(l, l->from);
+		list_put_number(l, l->from);
 	} else if (l->group->digits != NO_DIGITS) {
-		put(l, "]", 1);
+		list_put(l, "]", 1);
 	}
 }
 
-/* Append a range of n names of a group, extending the last one if possible. */
-static void add(struct list *l, uint32_t index, uint32_t from, uint32_t n)
+/* Append the numbers from to from + n - 1, if possible to the last range. */
+static void list_add(struct list *l, uint32_t index, uint32_t from, uint32_t n)
 {
 	const struct name_group *group = &l->x->group[index];
 
 	for (; n > MAX_RANGE; from += MAX_RANGE, n -= MAX_RANGE)
-		add(l, index, from, MAX_RANGE);
+		list_add(l, index, from, MAX_RANGE);
 	if (group == l->group && from == l->to + 1 &&
 	    group->digits != NO_DIGITS && from + n - l->from <= MAX_RANGE) {
 		l->to += n;
 		return;
 	}
 	if (group != l->group || group->digits == NO_DIGITS) {
-		end_group(l);
+		list_end_group(l);
 		if (l->len)
-			put(l, ",", 1);
+			list_put(l, ",", 1);
 		l->begin = l->len;
 		l->n_ranges = 0;
-		put(l, group->prefix, group->len);
+		list_put(l, group->prefix, group->len);
 	} else {
-		end_range(l);
+		list_end_range(l);
 	}
 	l->group = group;
 	l->from = from;
@@ -318,10 +318,10 @@ static void add(struct list *l, uint32_t index, uint32_t from, uint32_t n)
 }
 
 /* End the list; returns its text, or NULL when out of memory. */
-static char *finish(struct list *l)
+static char *list_finish(struct list *l)
 {
-	end_group(l);
-	put(l, "", 1);
+	list_end_group(l);
+	list_put(l, "", 1);
 	if (l->failed) {
 		free(l->text);
 		return NULL;
@@ -351,12 +351,13 @@ char *np_node_index_format(const struct np_node_index *x, const uint64_t *nodes)
 		while (at < end) {
 			size_t to = next_clear(nodes, at, end);
 
-			add(&l, r->group, r->number + (uint32_t)(at - r->node),
-			    (uint32_t)(to - at));
+			list_add(&l, r->group,
+				 r->number + (uint32_t)(at - r->node),
+				 (uint32_t)(to - at));
 			at = np_bits_next(nodes, words, to);
 		}
 	}
-	return finish(&l);
+	return list_finish(&l);
 }
 
 char *np_node_index_closed(const struct np_node_index *x, const uint64_t *open)
@@ -367,9 +368,9 @@ char *np_node_index_closed(const struct np_node_index *x, const uint64_t *open)
 		const struct piece *p = &x->piece[i];
 
 		if (p->leaf != NP_NO_LEAF && !np_bits_test(open, p->leaf))
-			add(&l, p->group, p->number, p->n);
+			list_add(&l, p->group, p->number, p->n);
 	}
-	return finish(&l);
+	return list_finish(&l);
 }
 
 /* ---- Reading host lists ---- */
@@ -377,20 +378,20 @@ char *np_node_index_closed(const struct np_node_index *x, const uint64_t *open)
 /* A number such as "00017". */
 struct number {
 	uint32_t value, digits;
-	bool zero;
+	bool leading_zero;
 };
 
 /* Read a number; returns what follows it, or NULL if there is none. */
 static const char *read_number(const char *p, const char *end,
 			       struct number *out)
 {
-	*out = (struct number){ .zero = p < end && *p == '0' };
+	*out = (struct number){ .leading_zero = p < end && *p == '0' };
 	for (; p < end && *p >= '0' && *p <= '9'; p++) {
 		if (++out->digits > MAX_DIGITS)
 			return NULL;
 		out->value = 10 * out->value + (uint32_t)(*p - '0');
 	}
-	out->zero &= out->digits > 1;
+	out->leading_zero &= out->digits > 1;
 	return out->digits ? p : NULL;
 }
 
@@ -466,7 +467,7 @@ static void set_by_name(const struct np_node_index *x, const char *name,
 		find_group(x, name, n.group.len, n.group.digits);
 	size_t left = SIZE_MAX;
 
-	if (!group && n.group.digits && !n.zero)
+	if (!group && n.group.digits && !n.leading_zero)
 		group = find_group(x, name, n.group.len, ANY_DIGITS);
 	if (group)
 		set_range(x, group, n.number, n.number, nodes, &left);
@@ -476,16 +477,18 @@ static void set_by_name(const struct np_node_index *x, const char *name,
  * Read the ranges from p to the closing bracket; nodes NULL: only check their
  * form. Returns 0, -ENOENT (another form) or -E2BIG.
  */
-static int ranges(const struct np_node_index *x, const char *word, size_t len,
-		  const char *p, uint64_t *nodes, size_t *left)
+static int parse_ranges(const struct np_node_index *x, const char *word,
+			size_t len, const char *p, uint64_t *nodes,
+			size_t *left)
 {
 	const char *end = word + len;
 	size_t prefix = (size_t)(p - word) - 1;
-	const struct name_group *any = find_group(x, word, prefix, ANY_DIGITS);
-	bool others = !has_prefix(x, word, prefix);
+	const struct name_group *any_digits =
+		find_group(x, word, prefix, ANY_DIGITS);
+	bool unknown_prefix = !has_prefix(x, word, prefix);
 
 	for (;;) {
-		const struct name_group *group = any;
+		const struct name_group *group = any_digits;
 		struct number a, b;
 
 		p = read_number(p, end, &a);
@@ -493,11 +496,13 @@ static int ranges(const struct np_node_index *x, const char *word, size_t len,
 		if (p && p < end && *p == '-')
 			p = read_number(p + 1, end, &b);
 		if (!p || p == end || b.value < a.value ||
-		    ((a.zero || b.zero) && a.digits != b.digits))
+		    ((a.leading_zero || b.leading_zero) &&
+		     a.digits != b.digits))
 			return -ENOENT;
-		if (!group && !others && a.digits != b.digits)
+		/* With a fixed number of digits, "9-10" is two groups. */
+		if (!group && !unknown_prefix && a.digits != b.digits)
 			return -ENOENT;
-		if (group && a.zero)
+		if (group && a.leading_zero)
 			return -ENOENT;
 		if (!group)
 			group = find_group(x, word, prefix, a.digits);
@@ -522,101 +527,107 @@ int np_node_index_parse(const struct np_node_index *x, const char *word,
 	/* In "n1[0-3]" the number begins before the bracket. */
 	if (open > word && is_digit(open[-1]))
 		return -ENOENT;
-	rc = ranges(x, word, len, open + 1, NULL, NULL);
-	return rc ? rc : ranges(x, word, len, open + 1, nodes, left);
+	rc = parse_ranges(x, word, len, open + 1, NULL, NULL);
+	return rc ? rc : parse_ranges(x, word, len, open + 1, nodes, left);
 }
 
 /* ---- The map: reading it ---- */
 
-struct np_cluster_map *np_cluster_map_ref(struct np_cluster_map *s)
+struct np_cluster_map *np_cluster_map_ref(struct np_cluster_map *m)
 {
-	if (s)
-		atomic_fetch_add(&s->refs, 1);
-	return s;
+	if (m)
+		atomic_fetch_add(&m->refs, 1);
+	return m;
 }
 
-void np_cluster_map_unref(struct np_cluster_map *s)
+void np_cluster_map_unref(struct np_cluster_map *m)
 {
-	if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
+	if (!m || atomic_fetch_sub(&m->refs, 1) > 1)
 		return;
-	np_node_index_free(s->node_index);
-	np_leaves_unref(s->leaves);
-	for (size_t i = 0; s->name && i < s->n_nodes; i++)
-		free(s->name[i]);
-	for (size_t i = 0; i < s->n_kinds; i++) {
-		free(s->kind[i].features);
-		free(s->kind[i].nodes);
+	np_node_index_free(m->node_index);
+	np_leaves_unref(m->leaves);
+	for (size_t i = 0; m->name && i < m->n_nodes; i++)
+		free(m->name[i]);
+	for (size_t i = 0; i < m->n_kinds; i++) {
+		free(m->kind[i].features);
+		free(m->kind[i].nodes);
 	}
-	for (size_t i = 0; i < s->n_parts; i++) {
-		free(s->part[i].name);
-		free(s->part[i].nodes);
+	for (size_t i = 0; i < m->n_parts; i++) {
+		free(m->part[i].name);
+		free(m->part[i].nodes);
 	}
-	free(s->kind);
-	free(s->part);
-	free(s->name);
-	free(s);
+	free(m->kind);
+	free(m->part);
+	free(m->name);
+	free(m);
 }
 
-int np_cluster_map_partition(const struct np_cluster_map *s, const char *names)
+int np_cluster_map_partition(const struct np_cluster_map *m, const char *names)
 {
 	size_t len = names ? strcspn(names, ",") : 0;
 
-	for (size_t i = 0; i < s->n_parts; i++)
-		if (names ? !strncmp(s->part[i].name, names, len) &&
-		    !s->part[i].name[len] : s->part[i].is_default)
+	for (size_t i = 0; i < m->n_parts; i++)
+		if (names ? !strncmp(m->part[i].name, names, len) &&
+		    !m->part[i].name[len] : m->part[i].is_default)
 			return (int)i;
 	return -1;
 }
 
-struct parse {
+/* State while a host list is read name by name. */
+struct name_reader {
 	const struct np_cluster_map *map;
-	uint64_t *nodes;
-	size_t left; /* names still allowed */
+	uint64_t *nodes; /* bits are set here */
+	size_t left;	 /* names still allowed */
 };
 
-static int parse_one(void *arg, const char *name)
+static int read_name(void *arg, const char *name)
 {
-	struct parse *p = arg;
+	struct name_reader *p = arg;
+
 	if (!p->left--)
 		return -EINVAL;
 	set_by_name(p->map->node_index, name, p->nodes);
 	return 0;
 }
 
-/* Slurm's own parser allocates every name and leaks some. */
-static int parse_list(const struct np_cluster_map *s, const char *hosts,
-		      size_t larger, uint64_t *nodes)
+/*
+ * Read a host list with at most max_names names; Slurm's own parser allocates
+ * every name and leaks some. 0 or -EINVAL.
+ */
+static int parse_list(const struct np_cluster_map *m, const char *hosts,
+		      size_t max_names, uint64_t *nodes)
 {
-	struct parse p = { s, nodes, larger };
+	struct name_reader p = { m, nodes, max_names };
 	int rc = 0;
 
-	memset(nodes, 0, s->words * sizeof(*nodes));
+	memset(nodes, 0, m->words * sizeof(*nodes));
 	for (size_t len; !rc && hosts && (len = np_hostlist_word(&hosts));
 	     hosts += len) {
-		rc = np_node_index_parse(s->node_index, hosts, len, nodes,
+		rc = np_node_index_parse(m->node_index, hosts, len, nodes,
 					 &p.left);
 		if (rc == -ENOENT)
-			rc = np_hostlist_walk(hosts, len, parse_one, &p);
+			rc = np_hostlist_walk(hosts, len, read_name, &p);
 	}
 	return rc ? -EINVAL : 0;
 }
 
-int np_cluster_map_parse(const struct np_cluster_map *s, const char *hosts,
+int np_cluster_map_parse(const struct np_cluster_map *m, const char *hosts,
 			 uint64_t *nodes)
 {
-	return parse_list(s, hosts, 4 * s->n_nodes, nodes);
+	return parse_list(m, hosts, 4 * m->n_nodes, nodes);
 }
 
 /*
  * The same for a list from Slurm, which may have up to NP_HOSTLIST_MAX names of
  * nodes that do not exist yet.
  */
-static int parse_slurm_list(const struct np_cluster_map *s, const char *hosts,
+static int parse_slurm_list(const struct np_cluster_map *m, const char *hosts,
 			    uint64_t *nodes)
 {
-	return parse_list(s, hosts, NP_HOSTLIST_MAX, nodes);
+	return parse_list(m, hosts, NP_HOSTLIST_MAX, nodes);
 }
 
+/* NULL instead of an empty text, which is freed. */
 static char *or_null(char *text)
 {
 	if (text && *text)
@@ -626,23 +637,23 @@ static char *or_null(char *text)
 }
 
 char *
-np_cluster_map_format(const struct np_cluster_map *s, const uint64_t *nodes)
+np_cluster_map_format(const struct np_cluster_map *m, const uint64_t *nodes)
 {
-	return or_null(np_node_index_format(s->node_index, nodes));
+	return or_null(np_node_index_format(m->node_index, nodes));
 }
 
 char *
-np_cluster_map_closed(const struct np_cluster_map *s, const uint64_t *open)
+np_cluster_map_closed(const struct np_cluster_map *m, const uint64_t *open)
 {
-	return or_null(np_node_index_closed(s->node_index, open));
+	return or_null(np_node_index_closed(m->node_index, open));
 }
 
-char *np_cluster_map_leaf_list(const struct np_cluster_map *s,
+char *np_cluster_map_leaf_list(const struct np_cluster_map *m,
 			       const uint64_t *leaves, const uint32_t *sw,
 			       size_t n)
 {
 	np_hostlist_t list = slurm_hostlist_create(NULL);
-	const struct np_leaves *l = s->leaves;
+	const struct np_leaves *l = m->leaves;
 	char *text;
 
 	if (leaves)
@@ -655,13 +666,13 @@ char *np_cluster_map_leaf_list(const struct np_cluster_map *s,
 	return text;
 }
 
-void np_cluster_map_pairs(const struct np_cluster_map *s, const int32_t *inx,
+void np_cluster_map_pairs(const struct np_cluster_map *m, const int32_t *inx,
 			  uint64_t *nodes)
 {
-	memset(nodes, 0, s->words * sizeof(*nodes));
+	memset(nodes, 0, m->words * sizeof(*nodes));
 	for (; inx && inx[0] >= 0 && inx[1] >= inx[0]; inx += 2)
 		for (int32_t i = inx[0]; i <= inx[1]; i++)
-			if ((size_t)i < s->n_nodes && s->name[i][0])
+			if ((size_t)i < m->n_nodes && m->name[i][0])
 				np_bits_set(nodes, (size_t)i);
 }
 
@@ -678,13 +689,13 @@ void np_need_memory(struct np_need *need, uint64_t memory)
 }
 
 /* Whether features are joined by '&' or ',' only, which is all we support. */
-static bool is_plain(const char *features)
+static bool is_supported(const char *features)
 {
 	return !strpbrk(features, "|()[]*!");
 }
 
 /* Whether the list has all features of a plain expression. */
-static bool has_all(const char *list, const char *features)
+static bool has_all_features(const char *list, const char *features)
 {
 	while (*features) {
 		size_t n = strcspn(features, "&,");
@@ -697,24 +708,26 @@ static bool has_all(const char *list, const char *features)
 }
 
 /* Whether a kind of node has what a job needs of each node. */
-static bool matches(const struct np_node_kind *c, const struct np_need *need)
+static bool kind_matches(const struct np_node_kind *c,
+			 const struct np_need *need)
 {
 	uint64_t cpus = need->cpus_per_node ? need->cpus_per_node : 1;
 
 	return c->cpus >= cpus && c->memory_mb >= need->memory_mb &&
 	       c->memory_mb >= cpus * need->memory_per_cpu_mb &&
-	       (!need->features || has_all(c->features, need->features));
+	       (!need->features ||
+		has_all_features(c->features, need->features));
 }
 
-/* what divided by each, rounded up; 0 if each is 0. */
-static uint32_t per(uint64_t what, uint64_t each)
+/* total divided by each, rounded up; 0 if each is 0. */
+static uint32_t divide_up(uint64_t total, uint64_t each)
 {
-	uint64_t n = each ? (what + each - 1) / each : 0;
+	uint64_t n = each ? (total + each - 1) / each : 0;
 
 	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-static uint32_t larger(uint32_t a, uint32_t b)
+static uint32_t larger_of(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
 }
@@ -736,7 +749,7 @@ static uint64_t usable_cpus(const struct np_node_kind *c,
 }
 
 /* The number of nodes follows from the kind with the fewest usable CPUs. */
-int np_cluster_map_fit(const struct np_cluster_map *s,
+int np_cluster_map_fit(const struct np_cluster_map *m,
 		       const struct np_need *need, uint64_t *nodes,
 		       struct np_fit *fit)
 {
@@ -745,23 +758,23 @@ int np_cluster_map_fit(const struct np_cluster_map *s,
 	size_t n = 0;
 
 	*fit = (struct np_fit){
-		.partition = np_cluster_map_partition(s, need->partition),
+		.partition = np_cluster_map_partition(m, need->partition),
 		.constraint = need->shape || (need->partition &&
 					      strchr(need->partition, ',')),
 	};
 	if (fit->partition < 0)
 		return -ENOENT;
-	p = &s->part[fit->partition];
+	p = &m->part[fit->partition];
 	fit->constraint |= p->no_leaves;
-	memset(nodes, 0, s->words * sizeof(*nodes));
-	for (size_t k = 0; k < s->n_kinds; k++) {
-		const struct np_node_kind *c = &s->kind[k];
+	memset(nodes, 0, m->words * sizeof(*nodes));
+	for (size_t k = 0; k < m->n_kinds; k++) {
+		const struct np_node_kind *c = &m->kind[k];
 
-		if (!np_bits_intersect(p->nodes, c->nodes, s->words) ||
-		    !matches(c, need))
+		if (!np_bits_intersect(p->nodes, c->nodes, m->words) ||
+		    !kind_matches(c, need))
 			continue;
 		n++;
-		for (size_t w = 0; w < s->words; w++)
+		for (size_t w = 0; w < m->words; w++)
 			nodes[w] |= p->nodes[w] & c->nodes[w];
 		if (usable_cpus(c, need) < least)
 			least = usable_cpus(c, need);
@@ -770,11 +783,13 @@ int np_cluster_map_fit(const struct np_cluster_map *s,
 	   features do not matter. */
 	fit->constraint |= p->n_kinds > 1 &&
 			   (need->tres || (need->features &&
-					   !is_plain(need->features)));
-	fit->nodes = larger(1, need->nodes);
+					   !is_supported(need->features)));
+	fit->nodes = larger_of(1, need->nodes);
 	if (n)
-		fit->nodes = larger(fit->nodes, per(need->cpus, least));
-	fit->nodes = larger(fit->nodes, per(need->tasks, need->tasks_per_node));
+		fit->nodes = larger_of(fit->nodes,
+				       divide_up(need->cpus, least));
+	fit->nodes = larger_of(fit->nodes,
+			       divide_up(need->tasks, need->tasks_per_node));
 	return 0;
 }
 
@@ -820,17 +835,17 @@ static uint64_t digest(const node_info_msg_t *nodes,
 	return mix_text(h, topology);
 }
 
-static int add_names(struct np_cluster_map *s, const node_info_msg_t *nodes)
+static int add_names(struct np_cluster_map *m, const node_info_msg_t *nodes)
 {
-	s->name = calloc(s->n_nodes + 1, sizeof(*s->name));
-	for (size_t i = 0; s->name && i < s->n_nodes; i++) {
+	m->name = calloc(m->n_nodes + 1, sizeof(*m->name));
+	for (size_t i = 0; m->name && i < m->n_nodes; i++) {
 		const char *name = nodes->node_array[i].name;
 
-		s->name[i] = strdup(name ? name : "");
-		if (!s->name[i])
+		m->name[i] = strdup(name ? name : "");
+		if (!m->name[i])
 			return -ENOMEM;
 	}
-	return s->name ? np_node_index_new(s->name, s->n_nodes, &s->node_index)
+	return m->name ? np_node_index_new(m->name, m->n_nodes, &m->node_index)
 		       : -ENOMEM;
 }
 
@@ -842,16 +857,16 @@ static bool same_kind(const struct np_node_kind *c, const node_info_t *n)
 }
 
 static struct np_node_kind *
-new_kind(struct np_cluster_map *s, const node_info_t *n)
+new_kind(struct np_cluster_map *m, const node_info_t *n)
 {
-	struct np_node_kind *c = &s->kind[s->n_kinds];
+	struct np_node_kind *c = &m->kind[m->n_kinds];
 
 	c->cpus = n->cpus;
 	c->threads = n->threads;
 	c->memory_mb = n->real_memory;
 	c->features = strdup(features_of(n));
-	c->nodes = calloc(s->words, sizeof(*c->nodes));
-	s->n_kinds++;
+	c->nodes = calloc(m->words, sizeof(*c->nodes));
+	m->n_kinds++;
 	return c->features && c->nodes ? c : NULL;
 }
 
@@ -871,26 +886,26 @@ static void widen(struct np_node_kind *c, const node_info_t *n)
  * Divide the nodes into kinds. Adjacent nodes are often alike, so the kind of
  * the last one is tried first.
  */
-static int add_kinds(struct np_cluster_map *s, const node_info_msg_t *nodes)
+static int add_kinds(struct np_cluster_map *m, const node_info_msg_t *nodes)
 {
 	struct np_node_kind *c = NULL;
 
-	s->kind = calloc(NP_CLUSTER_MAP_MAX_KINDS, sizeof(*s->kind));
-	if (!s->kind)
+	m->kind = calloc(NP_CLUSTER_MAP_MAX_KINDS, sizeof(*m->kind));
+	if (!m->kind)
 		return -ENOMEM;
-	for (size_t i = 0; i < s->n_nodes; i++) {
+	for (size_t i = 0; i < m->n_nodes; i++) {
 		const node_info_t *n = &nodes->node_array[i];
 		size_t k = 0;
 
 		if (!c || !same_kind(c, n)) {
-			while (k < s->n_kinds && !same_kind(&s->kind[k], n))
+			while (k < m->n_kinds && !same_kind(&m->kind[k], n))
 				k++;
-			if (k < s->n_kinds)
-				c = &s->kind[k];
+			if (k < m->n_kinds)
+				c = &m->kind[k];
 			else if (k < NP_CLUSTER_MAP_MAX_KINDS)
-				c = new_kind(s, n);
+				c = new_kind(m, n);
 			else
-				widen(c = &s->kind[k - 1], n);
+				widen(c = &m->kind[k - 1], n);
 		}
 		if (!c)
 			return -ENOMEM;
@@ -900,47 +915,48 @@ static int add_kinds(struct np_cluster_map *s, const node_info_msg_t *nodes)
 }
 
 /* Add the partitions with their nodes. */
-static int add_parts(struct np_cluster_map *s,
+static int add_parts(struct np_cluster_map *m,
 		     const partition_info_msg_t *parts, bool whole_nodes)
 {
-	s->part = calloc(parts->record_count + 1, sizeof(*s->part));
-	if (!s->part)
+	m->part = calloc(parts->record_count + 1, sizeof(*m->part));
+	if (!m->part)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < parts->record_count; i++) {
 		const partition_info_t *from = &parts->partition_array[i];
-		struct np_part *p = &s->part[s->n_parts++];
+		struct np_part *p = &m->part[m->n_parts++];
 
 		p->name = strdup(from->name ? from->name : "");
-		p->nodes = calloc(s->words, sizeof(*p->nodes));
+		p->nodes = calloc(m->words, sizeof(*p->nodes));
 		if (!p->name || !p->nodes)
 			return -ENOMEM;
-		np_cluster_map_pairs(s, from->node_inx, p->nodes);
+		np_cluster_map_pairs(m, from->node_inx, p->nodes);
 		p->is_default = from->flags & PART_FLAG_DEFAULT;
 		/* OverSubscribe=EXCLUSIVE */
 		p->shares = !whole_nodes && from->max_share;
-		for (size_t k = 0; k < s->n_kinds; k++)
+		for (size_t k = 0; k < m->n_kinds; k++)
 			p->n_kinds += np_bits_intersect(p->nodes,
-						   s->kind[k].nodes,
-						   s->words);
+						   m->kind[k].nodes,
+						   m->words);
 	}
 	return 0;
 }
 
-/* Leaf switches while the list of them is made. */
-struct leaves {
+/* The list of leaf switches while it is made. A bitmap has m->words words. */
+struct leaf_list {
 	struct np_leaf *leaf;
 	uint32_t **node; /* nodes of each leaf, malloc'ed */
 	size_t n;
-	uint64_t *bits;	 /* nodes of the current leaf */
-	uint64_t *taken; /* per rail: of all leaves before */
-	uint64_t *of_topology; /* nodes of each topology, s->words each */
+	uint64_t *current;     /* bitmap of the nodes of the current leaf */
+	uint64_t *taken;       /* one per rail: nodes of all leaves before */
+	uint64_t *of_topology; /* one per topology: its nodes */
+	uint64_t *listed;      /* bitmap of the nodes in the file of rails */
 	/* Where Slurm's topology has rails: the device that leads to each. */
 	const char *device[NP_RAILS_MAX];
 	size_t n_devices;
 	size_t n_twice; /* nodes found on a second leaf */
 };
 
-static const char *leaf_with(const struct leaves *l, uint32_t node)
+static const char *leaf_with(const struct leaf_list *l, uint32_t node)
 {
 	for (size_t i = 0; i < l->n; i++)
 		for (size_t k = 0; k < l->leaf[i].n_nodes; k++)
@@ -949,96 +965,110 @@ static const char *leaf_with(const struct leaves *l, uint32_t node)
 	return "";
 }
 
-/* Nodes on several leaves, which Slurm only warns of, stay on the first one. */
-static void
-keep_first(struct np_cluster_map *s, struct leaves *l, uint64_t *taken,
-	   const char *leaf)
+/* The warning names the first such node and its leaves; others are counted. */
+static void warn_twice(struct np_cluster_map *m, struct leaf_list *l,
+		       uint32_t node, const char *leaf)
 {
-	for (size_t w = 0; w < s->words; w++) {
-		uint64_t twice = l->bits[w] & taken[w];
+	if (!l->n_twice++)
+		np_errf(&m->warning, 0, "topology: node %.64s is on leaf "
+			"switches %.64s and %.64s: the first counts",
+			m->name[node], leaf_with(l, node), leaf);
+}
 
-		l->bits[w] &= ~twice;
-		taken[w] |= l->bits[w];
-		NP_BITS_EACH(i, &twice, 1) {
-			uint32_t node = (uint32_t)(w * NP_BITS_WORD + i);
+/* Append the number of further nodes to the warning. */
+static void end_warning(struct np_cluster_map *m, const struct leaf_list *l)
+{
+	size_t len = strlen(m->warning.text);
 
-			if (!l->n_twice++)
-				np_errf(&s->warning, 0,
-					"topology: node %.64s is "
-					"on leaf switches %.64s and %.64s: "
-					"the first counts",
-					s->name[node], leaf_with(l, node),
-					leaf);
-		}
+	if (l->n_twice > 1)
+		snprintf(m->warning.text + len, sizeof(m->warning.text) - len,
+			 " (%zu more like it)", l->n_twice - 1);
+}
+
+/* Nodes on several leaves, which Slurm only warns of, stay on the first one. */
+static void keep_first(struct np_cluster_map *m, struct leaf_list *l,
+		       uint64_t *taken, const char *leaf)
+{
+	for (size_t w = 0; w < m->words; w++) {
+		uint64_t twice = l->current[w] & taken[w];
+
+		l->current[w] &= ~twice;
+		taken[w] |= l->current[w];
+		NP_BITS_EACH(i, &twice, 1)
+			warn_twice(m, l, (uint32_t)(w * NP_BITS_WORD + i),
+				   leaf);
 	}
 }
 
-/* Append a leaf with the nodes in l->bits, if there are any. 0 or -ENOMEM. */
-static int append_leaf(const struct np_cluster_map *s, struct leaves *l,
+/* Append a leaf with the nodes in l->current if it has any. 0 or -ENOMEM. */
+static int append_leaf(const struct np_cluster_map *m, struct leaf_list *l,
 		       const char *name, const char *rail)
 {
 	struct np_leaf *leaf = &l->leaf[l->n];
 	uint32_t *node;
 
-	if (!np_bits_any(l->bits, s->words))
+	if (!np_bits_any(l->current, m->words))
 		return 0;
-	node = calloc(np_bits_count(l->bits, s->words), sizeof(*node));
+	node = calloc(np_bits_count(l->current, m->words), sizeof(*node));
 	if (!node)
 		return -ENOMEM;
 	*leaf = (struct np_leaf){ .name = name, .node = node, .rail = rail };
-	NP_BITS_EACH(i, l->bits, s->words)
+	NP_BITS_EACH(i, l->current, m->words)
 		node[leaf->n_nodes++] = (uint32_t)i;
 	l->node[l->n++] = node;
 	return 0;
 }
 
 /*
- * Add a leaf switch of Slurm's topology, except nodes in listed. The k-th leaf
- * switch of nodes with several devices is on the k-th rail. 0 or -ENOMEM.
+ * Add a leaf switch of Slurm's topology, without the nodes that the file of
+ * rails lists. The k-th leaf switch of nodes with several devices is on the
+ * k-th rail. 0 or -ENOMEM.
  */
-static int add_leaf(struct np_cluster_map *s, struct leaves *l,
-		    const struct np_topo_leaf *from, const uint64_t *listed)
+static int add_leaf(struct np_cluster_map *m, struct leaf_list *l,
+		    const struct np_topo_leaf *from)
 {
+	const uint64_t *of_topology = l->of_topology +
+				      from->topology * m->words;
 	size_t rail = 0;
 
-	if (parse_slurm_list(s, from->nodes, l->bits)) {
-		np_errf(&s->warning, 0, "topology: leaf switch %.64s is "
+	if (parse_slurm_list(m, from->nodes, l->current)) {
+		np_errf(&m->warning, 0, "topology: leaf switch %.64s is "
 			"ignored: \"%.80s\" is no list of nodes", from->name,
 			from->nodes);
 		return 0;
 	}
-	for (size_t w = 0; w < s->words; w++)
-		l->bits[w] &= l->of_topology[from->topology * s->words + w] &
-			      ~listed[w];
+	for (size_t w = 0; w < m->words; w++)
+		l->current[w] &= of_topology[w] & ~l->listed[w];
 	while (rail < l->n_devices &&
-	       np_bits_intersect(l->bits, l->taken + rail * s->words, s->words))
+	       np_bits_intersect(l->current, l->taken + rail * m->words,
+				 m->words))
 		rail++;
 	if (rail >= l->n_devices)
 		rail = 0;
-	keep_first(s, l, l->taken + rail * s->words, from->name);
-	return append_leaf(s, l, from->name, l->device[rail]);
+	keep_first(m, l, l->taken + rail * m->words, from->name);
+	return append_leaf(m, l, from->name, l->device[rail]);
 }
 
 /*
  * Add the leaf switch of a line of the file of rails, with the nodes of all its
  * other lines, unless an earlier line did. 0 or -ENOMEM.
  */
-static int add_rail(struct np_cluster_map *s, struct leaves *l,
+static int add_rail(struct np_cluster_map *m, struct leaf_list *l,
 		    const struct np_topo *rails, size_t line)
 {
 	const struct np_topo_leaf *from = &rails->leaf[line];
-	uint64_t *more = l->of_topology; /* needed no longer */
+	uint64_t *more = l->of_topology; /* as scratch; it is not needed now */
 
-	memset(l->bits, 0, s->words * sizeof(*l->bits));
+	memset(l->current, 0, m->words * sizeof(*l->current));
 	for (size_t i = 0; i < rails->n; i++) {
 		if (strcmp(rails->leaf[i].name, from->name))
 			continue;
 		if (i < line)
 			return 0;
-		if (!parse_slurm_list(s, rails->leaf[i].nodes, more))
-			np_bits_or(l->bits, more, s->words);
+		if (!parse_slurm_list(m, rails->leaf[i].nodes, more))
+			np_bits_or(l->current, more, m->words);
 	}
-	return append_leaf(s, l, from->name, from->rail);
+	return append_leaf(m, l, from->name, from->rail);
 }
 
 /* Topology of a partition: 0, the cluster's, unless another one lists it. */
@@ -1059,28 +1089,28 @@ static bool topo_has_leaves(const struct np_topo *t, size_t topology)
 }
 
 /* Set which nodes use which topology; those in no partition, the cluster's. */
-static void list_nodes(struct np_cluster_map *s, const struct np_topo *t,
+static void list_nodes(struct np_cluster_map *m, const struct np_topo *t,
 		       uint64_t *of_topology)
 {
-	for (size_t i = 0; i < s->n_nodes; i++)
+	for (size_t i = 0; i < m->n_nodes; i++)
 		np_bits_set(of_topology, i);
 	if (t->n_topologies == 1)
 		return;
-	for (size_t i = 0; i < s->n_parts; i++)
-		for (size_t w = 0; w < s->words; w++)
-			of_topology[w] &= ~s->part[i].nodes[w];
-	for (size_t i = 0; i < s->n_parts; i++) {
-		size_t which = topo_of_partition(t, s->part[i].name);
+	for (size_t i = 0; i < m->n_parts; i++)
+		for (size_t w = 0; w < m->words; w++)
+			of_topology[w] &= ~m->part[i].nodes[w];
+	for (size_t i = 0; i < m->n_parts; i++) {
+		size_t which = topo_of_partition(t, m->part[i].name);
 
-		s->part[i].no_leaves = t->n && !topo_has_leaves(t, which);
-		for (size_t w = 0; w < s->words; w++)
-			of_topology[which * s->words + w] |=
-				s->part[i].nodes[w];
+		m->part[i].no_leaves = t->n && !topo_has_leaves(t, which);
+		for (size_t w = 0; w < m->words; w++)
+			of_topology[which * m->words + w] |=
+				m->part[i].nodes[w];
 	}
 }
 
 /* NetDevices has a device for each leaf switch of a node; see np_topo.h. */
-static void list_devices(struct leaves *l, char *devices)
+static void list_devices(struct leaf_list *l, char *devices)
 {
 	for (char *word; (word = strsep(&devices, ","));)
 		if (*word && l->n_devices < NP_RAILS_MAX)
@@ -1090,91 +1120,121 @@ static void list_devices(struct leaves *l, char *devices)
 }
 
 /* Set the nodes that the file of rails lists. */
-static void list_rails(const struct np_cluster_map *s, struct leaves *l,
-		       const struct np_topo *rails, uint64_t *listed)
+static void list_rails(const struct np_cluster_map *m, struct leaf_list *l,
+		       const struct np_topo *rails)
 {
 	for (size_t i = 0; i < rails->n; i++)
-		if (!parse_slurm_list(s, rails->leaf[i].nodes, l->bits))
-			np_bits_or(listed, l->bits, s->words);
+		if (!parse_slurm_list(m, rails->leaf[i].nodes, l->current))
+			np_bits_or(l->listed, l->current, m->words);
+}
+
+/* 0 or -ENOMEM; free_leaf_list() in either case. */
+static int make_leaf_list(const struct np_cluster_map *m, size_t max_leaves,
+			  size_t n_topologies, struct leaf_list *l)
+{
+	size_t words = m->words;
+
+	*l = (struct leaf_list){
+		.leaf = calloc(max_leaves + 1, sizeof(*l->leaf)),
+		.node = calloc(max_leaves + 1, sizeof(*l->node)),
+		.current = calloc(words, sizeof(*l->current)),
+		.taken = calloc(NP_RAILS_MAX * words, sizeof(*l->taken)),
+		.of_topology =
+			calloc(n_topologies * words, sizeof(*l->of_topology)),
+		.listed = calloc(words, sizeof(*l->listed)),
+	};
+	return l->leaf && l->node && l->current && l->taken &&
+	       l->of_topology && l->listed ? 0 : -ENOMEM;
+}
+
+static void free_leaf_list(struct leaf_list *l)
+{
+	for (size_t i = 0; l->node && i < l->n; i++)
+		free(l->node[i]);
+	free(l->listed);
+	free(l->of_topology);
+	free(l->taken);
+	free(l->current);
+	free(l->node);
+	free(l->leaf);
 }
 
 /*
  * Make the leaves from the topologies; the site's rails replace what Slurm says
  * of the nodes that they list. devices is modified. 0 or -errno with err.
  */
-static int make_leaves(struct np_cluster_map *s, const struct np_topo *t,
+static int make_leaves(struct np_cluster_map *m, const struct np_topo *t,
 		       const struct np_topo *rails, char *devices,
 		       struct np_err *err)
 {
-	size_t most = t->n + rails->n + 1, len;
-	struct leaves l = {
-		.leaf = calloc(most, sizeof(*l.leaf)),
-		.node = calloc(most, sizeof(*l.node)),
-		.bits = calloc(s->words, sizeof(*l.bits)),
-		.taken = calloc(NP_RAILS_MAX * s->words, sizeof(*l.taken)),
-		.of_topology = calloc(t->n_topologies * s->words,
-				      sizeof(*l.of_topology)),
-	};
-	uint64_t *listed = calloc(s->words, sizeof(*listed));
-	int rc = l.leaf && l.node && l.bits && l.taken && l.of_topology &&
-		 listed ? 0 : -ENOMEM;
+	struct leaf_list l;
+	int rc = make_leaf_list(m, t->n + rails->n, t->n_topologies, &l);
 
 	if (!rc) {
-		list_nodes(s, t, l.of_topology);
-		list_rails(s, &l, rails, listed);
+		list_nodes(m, t, l.of_topology);
+		list_rails(m, &l, rails);
 		if (t->n_topologies == 1)
 			list_devices(&l, devices);
 	}
 	for (size_t i = 0; !rc && i < t->n; i++)
-		rc = add_leaf(s, &l, &t->leaf[i], listed);
+		rc = add_leaf(m, &l, &t->leaf[i]);
 	for (size_t i = 0; !rc && i < rails->n; i++)
-		rc = add_rail(s, &l, rails, i);
-	len = strlen(s->warning.text);
-	if (l.n_twice > 1)
-		snprintf(s->warning.text + len, sizeof(s->warning.text) - len,
-			 " (%zu more like it)", l.n_twice - 1);
+		rc = add_rail(m, &l, rails, i);
+	end_warning(m, &l);
 	if (!rc)
-		rc = np_leaves_new(s->n_nodes, l.leaf, l.n, &s->leaves, err);
-	for (size_t i = 0; l.node && i < l.n; i++)
-		free(l.node[i]);
-	free(listed);
-	free(l.of_topology);
-	free(l.taken);
-	free(l.bits);
-	free(l.node);
-	free(l.leaf);
+		rc = np_leaves_new(m->n_nodes, l.leaf, l.n, &m->leaves, err);
+	free_leaf_list(&l);
 	return rc;
 }
 
-static int add_leaves(struct np_cluster_map *s, const char *topology,
+/* The parts of the text of the topologies, as np_topo.h describes it. */
+struct topology_text {
+	char *topologies;
+	char *devices;	  /* of NetDevices; NULL: none given */
+	char *rails;	  /* text of the file of rails; NULL: there is none */
+	char *rails_path; /* of that file */
+};
+
+/* Divide the text, which is modified. */
+static struct topology_text divide_text(char *text)
+{
+	struct topology_text t = { .topologies = text };
+
+	t.devices = strstr(text, NP_TOPO_RAILS);
+	if (!t.devices)
+		return t;
+	*t.devices = '\0';
+	t.devices += strlen(NP_TOPO_RAILS);
+	t.rails_path = strchr(t.devices, '\n');
+	t.rails = t.rails_path ? strchr(t.rails_path + 1, '\n') : NULL;
+	if (t.rails)
+		*t.rails_path++ = *t.rails++ = '\0';
+	return t;
+}
+
+static int add_leaves(struct np_cluster_map *m, const char *topology,
 		      struct np_err *err)
 {
-	char *text = strdup(topology), *devices, *path = NULL, *file = NULL;
-	struct np_topo t = { .n = 0 }, rails = { .n = 0 };
+	struct np_topo topo = { .n = 0 }, rails = { .n = 0 };
+	char *copy = strdup(topology);
+	struct topology_text t;
 	int rc;
 
-	if (!text)
+	if (!copy)
 		return -ENOMEM;
-	devices = strstr(text, NP_TOPO_RAILS);
-	if (devices) {
-		*devices = '\0';
-		devices += strlen(NP_TOPO_RAILS);
-		path = strchr(devices, '\n');
-		file = path ? strchr(path + 1, '\n') : NULL;
-	}
-	if (file)
-		*path++ = *file++ = '\0';
-	rc = np_topo_parse(text, &t, err);
-	/* A damaged file counts as none. */
-	if (!rc && file && np_rails_parse(file, path, &rails,
-					  &s->rails_error) == -ENOMEM)
+	t = divide_text(copy);
+	rc = np_topo_parse(t.topologies, &topo, err);
+	/* A damaged file of rails counts as none. */
+	if (!rc && t.rails &&
+	    np_rails_parse(t.rails, t.rails_path, &rails, &m->rails_error) ==
+		    -ENOMEM)
 		rc = -ENOMEM;
 	if (!rc)
-		rc = make_leaves(s, &t, &rails, devices, err);
-	np_topo_free(&t);
+		rc = make_leaves(m, &topo, &rails, t.devices, err);
+	np_topo_free(&topo);
 	np_topo_free(&rails);
-	free(text);
-	return rc ? rc : np_node_index_cut(s->node_index, s->leaves->leaf);
+	free(copy);
+	return rc ? rc : np_node_index_divide(m->node_index, m->leaves->leaf);
 }
 
 int np_cluster_map_make(struct np_cluster_map *old,
@@ -1184,7 +1244,7 @@ int np_cluster_map_make(struct np_cluster_map *old,
 			struct np_err *err)
 {
 	uint64_t d = digest(nodes, parts, topology, whole_nodes);
-	struct np_cluster_map *s;
+	struct np_cluster_map *m;
 	int rc;
 
 	if (old && old->digest == d) {
@@ -1194,24 +1254,24 @@ int np_cluster_map_make(struct np_cluster_map *old,
 	if (!nodes->record_count || nodes->record_count > NP_LEAVES_MAX_NODES)
 		return np_errf(err, -EINVAL, "%u nodes: expected 1 to %d",
 			       nodes->record_count, NP_LEAVES_MAX_NODES);
-	s = calloc(1, sizeof(*s));
-	if (!s)
+	m = calloc(1, sizeof(*m));
+	if (!m)
 		return np_errf(err, -ENOMEM, "out of memory");
-	s->refs = 1;
-	s->digest = d;
-	s->n_nodes = nodes->record_count;
-	s->words = np_bits_words(s->n_nodes);
-	rc = add_names(s, nodes);
+	m->refs = 1;
+	m->digest = d;
+	m->n_nodes = nodes->record_count;
+	m->words = np_bits_words(m->n_nodes);
+	rc = add_names(m, nodes);
 	if (!rc)
-		rc = add_kinds(s, nodes);
+		rc = add_kinds(m, nodes);
 	if (!rc)
-		rc = add_parts(s, parts, whole_nodes);
+		rc = add_parts(m, parts, whole_nodes);
 	if (!rc)
-		rc = add_leaves(s, topology, err);
+		rc = add_leaves(m, topology, err);
 	if (rc) {
-		np_cluster_map_unref(s);
+		np_cluster_map_unref(m);
 		return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 	}
-	*out = s;
+	*out = m;
 	return 0;
 }

@@ -51,7 +51,7 @@ int np_node_index_parse(const struct np_node_index *x, const char *word,
  * Divide the nodes into groups, i.e. leaf switches. group[n]: group of each
  * node; UINT32_MAX: none. To be called once. Returns 0 or -ENOMEM.
  */
-int np_node_index_cut(struct np_node_index *x, const uint32_t *group);
+int np_node_index_divide(struct np_node_index *x, const uint32_t *group);
 
 /* The host list of all nodes whose group is not in open[]; as above. */
 char *np_node_index_closed(const struct np_node_index *x, const uint64_t *open);
@@ -143,18 +143,18 @@ int np_cluster_map_make(struct np_cluster_map *old,
 			const partition_info_msg_t *parts, const char *topology,
 			bool whole_nodes, struct np_cluster_map **out,
 			struct np_err *err);
-struct np_cluster_map *np_cluster_map_ref(struct np_cluster_map *s);
-void np_cluster_map_unref(struct np_cluster_map *s); /* NULL is allowed */
+struct np_cluster_map *np_cluster_map_ref(struct np_cluster_map *m);
+void np_cluster_map_unref(struct np_cluster_map *m); /* NULL is allowed */
 
 /* Index of the first partition in "a,b", NULL: the default one. -1: unknown. */
-int np_cluster_map_partition(const struct np_cluster_map *s, const char *names);
+int np_cluster_map_partition(const struct np_cluster_map *m, const char *names);
 
 /*
  * Fill in *fit, and nodes[]: the nodes of the partition that match. Returns 0,
  * or -ENOENT if the partition is unknown. Allocates nothing; takes at most
  * n_kinds * words steps.
  */
-int np_cluster_map_fit(const struct np_cluster_map *s,
+int np_cluster_map_fit(const struct np_cluster_map *m,
 		       const struct np_need *need, uint64_t *nodes,
 		       struct np_fit *fit);
 
@@ -164,12 +164,12 @@ int np_cluster_map_fit(const struct np_cluster_map *s,
  * than four times the nodes, where nodes of a range whose numbers and indices
  * go up together count as one name. Allocates nothing.
  */
-int np_cluster_map_parse(const struct np_cluster_map *s, const char *hosts,
+int np_cluster_map_parse(const struct np_cluster_map *m, const char *hosts,
 			 uint64_t *nodes);
 
 /* The inverse, malloc'ed. NULL: no node, or out of memory. */
 char *
-np_cluster_map_format(const struct np_cluster_map *s, const uint64_t *nodes);
+np_cluster_map_format(const struct np_cluster_map *m, const uint64_t *nodes);
 
 /*
  * A hostlist of all nodes on the leaves that are not in open[], malloc'ed. Its
@@ -177,12 +177,12 @@ np_cluster_map_format(const struct np_cluster_map *s, const uint64_t *nodes);
  * nodes are consecutive. NULL: no leaf is closed, or out of memory.
  */
 char *
-np_cluster_map_closed(const struct np_cluster_map *s, const uint64_t *open);
+np_cluster_map_closed(const struct np_cluster_map *m, const uint64_t *open);
 
 /*
  * Names of leaves, given as a bitmap, or of n switches, as a list; malloc'ed.
  */
-char *np_cluster_map_leaf_list(const struct np_cluster_map *s,
+char *np_cluster_map_leaf_list(const struct np_cluster_map *m,
 			       const uint64_t *leaves, const uint32_t *sw,
 			       size_t n);
 
@@ -190,7 +190,7 @@ char *np_cluster_map_leaf_list(const struct np_cluster_map *s,
  * A bitmap from Slurm's pairs of first and last index, which -1 ends; NULL:
  * none. Nodes that were deleted are left out.
  */
-void np_cluster_map_pairs(const struct np_cluster_map *s, const int32_t *inx,
+void np_cluster_map_pairs(const struct np_cluster_map *m, const int32_t *inx,
 			  uint64_t *nodes);
 
 #endif

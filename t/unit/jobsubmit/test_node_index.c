@@ -226,7 +226,7 @@ static void test_cut(void)
 	struct np_node_index *x;
 
 	T_CHECK(!np_node_index_new((char **)plain, count(plain), &x));
-	T_CHECK(!np_node_index_cut(x, group));
+	T_CHECK(!np_node_index_divide(x, group));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cuts); i++) {
 		char *got = np_node_index_closed(x, &cuts[i].open);
 
