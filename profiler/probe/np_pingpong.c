@@ -1,3 +1,10 @@
+/*
+ * Ping-pong; np_engine.h describes the exchanges and their schedule. A process
+ * is the client of one peer, whose latency it measures, and the server of
+ * another, or only one of both. Each is a state machine with two functions:
+ * client_act() and server_act() do what can be done now, client_wait() and
+ * server_wait() say what is waited for next.
+ */
 #include "np_engine.h"
 
 #include <errno.h>
@@ -11,53 +18,54 @@
 
 /* First bytes of every message; the rest is padding. */
 struct ping {
-	uint32_t measured;	  /* 0 in the warm-up round trip */
-	uint32_t next_us; /* time until the next exchange starts */
+	uint32_t measured; /* 0 in the warm-up round trip */
+	uint32_t next_us;  /* time until the next exchange starts */
 };
 
-/* One side of the exchange with one peer. */
+/* The messages to and from one peer; one of each is under way at a time. */
 struct channel {
 	struct np_liveness peer;
 	uint64_t send_tag, recv_tag;
-	/* size of a measured message */
-	size_t bytes;
+	size_t bytes;	/* of a measured message */
 	char *out, *in; /* buffers of that size */
 	struct np_op sent, received;
-	uint64_t *messages; /* the engine's count */
+	uint64_t *messages; /* the engine's count of messages sent */
 };
 
 struct client {
 	const struct np_pingpong_conf *conf;
 	struct channel channel;
+	/* Between exchanges, or waiting for the reply of a round trip. */
 	enum { IDLE, WARMING_UP, MEASURING } state;
-	double due_sec, next_due_sec;
-	double sent_sec, poll_until_sec;
+	double due_sec;	     /* start of this exchange; if idle, of the next */
+	double next_due_sec; /* start of the one after it, as announced */
+	double sent_sec;     /* time of the last request */
+	double poll_until_sec;
 	struct np_poll poll;
-	uint64_t random;
+	uint64_t random; /* state of random_unit() */
 };
 
 struct server {
 	const struct np_pingpong_conf *conf;
 	struct channel channel;
-	double received_sec;
-	double expected_sec; /* announced start of the next exchange */
-	double wake_sec, poll_until_sec;
-	double replied_sec; /* time of the warm-up answer */
+	double received_sec;   /* time of the last request */
+	double replied_sec;    /* time of the last warm-up reply */
+	double expected_sec;   /* announced start of the next exchange */
+	double wake_sec;       /* it sleeps until then, */
+	double poll_until_sec; /* and then polls, at most until then */
 	struct np_poll poll;
-	bool slept;
-	/*
-	 * Learned, as moving averages: how much later than announced a message
-	 * arrives, the scatter of that, and how late the kernel wakes this
-	 * process.
-	 */
-	double gap_sec, scatter_sec, late_sec;
+	bool slept; /* it has slept since wake_sec was set */
+	/* Moving averages over the exchanges so far. */
+	double gap_sec;	    /* from the announced start to the arrival */
+	double scatter_sec; /* mean deviation of that */
+	double late_sec;    /* from wake_sec until the process really runs */
 };
 
 /* ---- how long to poll ---- */
 
-#define MARGIN 1.5
-#define FIRST_TRIES 4
-#define TRY_EVERY 16
+#define MARGIN 1.5    /* length of a poll, in times of the fastest reply */
+#define FIRST_TRIES 4 /* so many polls are long, */
+#define TRY_EVERY 16  /* and after them one in so many */
 
 double np_poll_sec(const struct np_poll *p)
 {
@@ -92,45 +100,46 @@ static void close_channel(struct channel *ch)
 	free(ch->in);
 }
 
-static void post_recv(struct channel *c)
+/* Be ready for the next message of the peer. */
+static void post_recv(struct channel *ch)
 {
-	struct np_net *net = c->peer.env->net;
+	struct np_net *net = ch->peer.env->net;
 
-	net->ops->recv(net, c->recv_tag, c->in, c->bytes, &c->received);
+	net->ops->recv(net, ch->recv_tag, ch->in, ch->bytes, &ch->received);
 }
 
-static void send_ping(struct channel *c, struct ping ping)
+static void send_ping(struct channel *ch, struct ping ping)
 {
 	/* Warm-up messages carry no padding, to spare the program's path. */
-	size_t bytes = ping.measured ? c->bytes : sizeof(ping);
-	struct np_net *net = c->peer.env->net;
+	size_t bytes = ping.measured ? ch->bytes : sizeof(ping);
+	struct np_net *net = ch->peer.env->net;
 
-	memcpy(c->out, &ping, sizeof(ping));
-	++*c->messages;
-	net->ops->send(net, c->peer.rank, c->send_tag, c->out, bytes,
-		       &c->sent);
+	memcpy(ch->out, &ping, sizeof(ping));
+	++*ch->messages;
+	net->ops->send(net, ch->peer.rank, ch->send_tag, ch->out, bytes,
+		       &ch->sent);
 }
 
-static struct ping received_ping(const struct channel *c)
+static struct ping received_ping(const struct channel *ch)
 {
 	struct ping ping;
 
-	memcpy(&ping, c->in, sizeof(ping));
+	memcpy(&ping, ch->in, sizeof(ping));
 	return ping;
 }
 
-/* As np_liveness_check(); a failed message also counts as a loss. */
-static enum np_liveness_state check_peer(struct channel *c, double now_sec,
+/* As np_liveness_check(); with a failed message, the peer counts as lost. */
+static enum np_liveness_state check_peer(struct channel *ch, double now_sec,
 					 double since_sec, double *until_sec)
 {
-	if (c->received.status < 0 || c->sent.status < 0)
-		np_liveness_lost(&c->peer, now_sec);
-	return np_liveness_check(&c->peer, now_sec, since_sec, until_sec);
+	if (ch->received.status < 0 || ch->sent.status < 0)
+		np_liveness_lost(&ch->peer, now_sec);
+	return np_liveness_check(&ch->peer, now_sec, since_sec, until_sec);
 }
 
 /* ---- the client, which measures ---- */
 
-#define GOLDEN 0.6180339887498949
+#define GOLDEN_RATIO 0.6180339887498949
 
 /* Uniform in [0, 1): splitmix64 of Steele, Lea and Flood (2014). */
 static double random_unit(uint64_t *state)
@@ -142,7 +151,8 @@ static double random_unit(uint64_t *state)
 	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
-static double next_interval(struct client *cl)
+/* Time from one exchange to the next. */
+static double random_interval(struct client *cl)
 {
 	return cl->conf->period_sec * (0.75 + 0.5 * random_unit(&cl->random));
 }
@@ -150,7 +160,7 @@ static double next_interval(struct client *cl)
 static void client_start(struct client *cl)
 {
 	const struct np_pingpong_conf *c = cl->conf;
-	double turn = c->env.rank * GOLDEN;
+	double turn = c->env.rank * GOLDEN_RATIO;
 
 	cl->random = c->seed;
 	cl->state = IDLE;
@@ -158,6 +168,7 @@ static void client_start(struct client *cl)
 		     c->period_sec * (turn - floor(turn));
 }
 
+/* Send the request of this state, and announce the next exchange with it. */
 static void send_request(struct client *cl)
 {
 	const struct np_clock *clock = cl->conf->env.clock;
@@ -178,7 +189,7 @@ static void send_request(struct client *cl)
 static void start_exchange(struct client *cl)
 {
 	cl->state = WARMING_UP;
-	cl->next_due_sec = cl->due_sec + next_interval(cl);
+	cl->next_due_sec = cl->due_sec + random_interval(cl);
 	send_request(cl);
 }
 
@@ -187,9 +198,10 @@ static void end_exchange(struct client *cl, double now_sec)
 	cl->state = IDLE;
 	cl->due_sec = cl->next_due_sec;
 	if (cl->due_sec <= now_sec) /* skip missed exchanges */
-		cl->due_sec = now_sec + next_interval(cl);
+		cl->due_sec = now_sec + random_interval(cl);
 }
 
+/* A time measured across a silence of the peer does not count. */
 static void on_reply(struct client *cl, double now_sec)
 {
 	const struct np_engine_env *env = &cl->conf->env;
@@ -208,32 +220,36 @@ static void on_reply(struct client *cl, double now_sec)
 	}
 }
 
-static void client_step(struct client *cl, double now_sec, struct np_next *next)
+static void client_act(struct client *cl, double now_sec)
 {
-	struct channel *ch = &cl->channel;
-	enum np_liveness_state state;
-	double check_sec;
+	const struct channel *ch = &cl->channel;
 
 	if (cl->state != IDLE && !ch->received.status && !ch->sent.status)
 		on_reply(cl, now_sec);
 	else if (cl->state == IDLE && now_sec >= cl->due_sec &&
 		 ch->peer.state != NP_PEER_LOST)
 		start_exchange(cl);
-
-	state = check_peer(ch, now_sec,
-			   cl->state == IDLE ? INFINITY : cl->sent_sec,
-			   &check_sec);
-	if (state == NP_PEER_LOST)
-		*next = (struct np_next){ NP_WAIT_SLEEP, check_sec };
-	else if (cl->state == IDLE)
-		*next = (struct np_next){ NP_WAIT_SLEEP, cl->due_sec };
-	else if (now_sec < cl->poll_until_sec)
-		*next = (struct np_next){ NP_WAIT_POLL, cl->poll_until_sec };
-	else
-		*next = (struct np_next){ NP_WAIT_NET, check_sec };
 }
 
-/* ---- the server, which answers and is awake as little as possible ---- */
+/* Sleep between exchanges; poll for a reply, and then sleep until it comes. */
+static struct np_next client_wait(struct client *cl, double now_sec)
+{
+	double check_sec;
+	enum np_liveness_state state =
+		check_peer(&cl->channel, now_sec,
+			   cl->state == IDLE ? INFINITY : cl->sent_sec,
+			   &check_sec);
+
+	if (state == NP_PEER_LOST)
+		return (struct np_next){ NP_WAIT_SLEEP, check_sec };
+	if (cl->state == IDLE)
+		return (struct np_next){ NP_WAIT_SLEEP, cl->due_sec };
+	if (now_sec < cl->poll_until_sec)
+		return (struct np_next){ NP_WAIT_POLL, cl->poll_until_sec };
+	return (struct np_next){ NP_WAIT_NET, check_sec };
+}
+
+/* ---- the server, which replies and is awake as little as possible ---- */
 
 /* Weight of the newest observation, as in TCP's round-trip time estimate. */
 #define GAIN 0.125
@@ -264,27 +280,33 @@ static void server_start(struct server *srv)
 static void update_schedule(struct server *srv, double now_sec)
 {
 	double limit = srv->conf->period_sec / 4;
-	double off = now_sec - srv->expected_sec;
+	double gap = now_sec - srv->expected_sec;
 
-	if (!isfinite(off))
+	if (!isfinite(gap)) /* nothing was announced yet */
 		return;
-	off = fmin(fmax(off, -limit), limit);
-	srv->gap_sec += GAIN * (off - srv->gap_sec);
-	srv->scatter_sec += GAIN * (fabs(off - srv->gap_sec) -
+	gap = fmin(fmax(gap, -limit), limit);
+	srv->gap_sec += GAIN * (gap - srv->gap_sec);
+	srv->scatter_sec += GAIN * (fabs(gap - srv->gap_sec) -
 				    srv->scatter_sec);
 }
 
-/* Decide when to wake up for the next exchange: before it, but only just. */
+/* Wake up for the next exchange in time, but only just. */
 static void plan_wakeup(struct server *srv)
 {
 	double poll_sec = np_poll_sec(&srv->poll);
-	double lead = fmin(2 * srv->scatter_sec + LEAST_LEAD_SEC, poll_sec / 2);
+	double lead_sec = fmin(2 * srv->scatter_sec + LEAST_LEAD_SEC,
+			       poll_sec / 2);
 
-	srv->wake_sec = srv->expected_sec + srv->gap_sec - lead - srv->late_sec;
+	srv->wake_sec = srv->expected_sec + srv->gap_sec - lead_sec -
+			srv->late_sec;
 	srv->poll_until_sec = srv->wake_sec + srv->late_sec + poll_sec;
 	srv->slept = false;
 }
 
+/*
+ * Reply at once; what is learned comes after that. After the measured request
+ * the exchange is over, after the warm-up that request follows immediately.
+ */
 static void on_request(struct server *srv, double now_sec)
 {
 	struct ping ping = received_ping(&srv->channel);
@@ -305,7 +327,7 @@ static void on_request(struct server *srv, double now_sec)
 	}
 }
 
-/* The delay of the kernel's wake-up is taken into account next time. */
+/* Learn how late the kernel has woken this process, for the next time. */
 static void on_wakeup(struct server *srv, double now_sec)
 {
 	double late = fmin(now_sec - srv->wake_sec, MOST_LATE_SEC);
@@ -315,31 +337,34 @@ static void on_wakeup(struct server *srv, double now_sec)
 	srv->slept = false;
 }
 
-static void server_step(struct server *srv, double now_sec,
-			struct np_next *next)
+static void server_act(struct server *srv, double now_sec)
 {
-	struct channel *ch = &srv->channel;
-	enum np_liveness_state state;
-	double check_sec;
+	const struct channel *ch = &srv->channel;
 
 	if (now_sec >= srv->wake_sec)
 		on_wakeup(srv, now_sec);
 	if (ch->received.status == 0 && ch->sent.status == 0)
 		on_request(srv, now_sec);
+}
 
-	state = check_peer(ch, now_sec,
+/* Sleep until just before the next exchange, poll, and sleep until it comes. */
+static struct np_next server_wait(struct server *srv, double now_sec)
+{
+	double check_sec;
+	enum np_liveness_state state =
+		check_peer(&srv->channel, now_sec,
 			   fmax(srv->received_sec, srv->expected_sec),
 			   &check_sec);
-	if (state == NP_PEER_LOST) {
-		*next = (struct np_next){ NP_WAIT_SLEEP, check_sec };
-	} else if (now_sec < srv->wake_sec - SHORTEST_SLEEP_SEC) {
-		*next = (struct np_next){ NP_WAIT_SLEEP, srv->wake_sec };
+
+	if (state == NP_PEER_LOST)
+		return (struct np_next){ NP_WAIT_SLEEP, check_sec };
+	if (now_sec < srv->wake_sec - SHORTEST_SLEEP_SEC) {
 		srv->slept = true;
-	} else if (now_sec < srv->poll_until_sec) {
-		*next = (struct np_next){ NP_WAIT_POLL, srv->poll_until_sec };
-	} else {
-		*next = (struct np_next){ NP_WAIT_NET, check_sec };
+		return (struct np_next){ NP_WAIT_SLEEP, srv->wake_sec };
 	}
+	if (now_sec < srv->poll_until_sec)
+		return (struct np_next){ NP_WAIT_POLL, srv->poll_until_sec };
+	return (struct np_next){ NP_WAIT_NET, check_sec };
 }
 
 /* ---- the engine: a client and a server ---- */
@@ -382,16 +407,15 @@ static void step(struct np_engine *engine, double now_sec,
 		 struct np_next *next)
 {
 	struct pingpong *p = (struct pingpong *)engine;
-	struct np_next side;
 
 	*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
 	if (p->conf.peers.client != NP_NO_RANK) {
-		server_step(&p->server, now_sec, &side);
-		merge_waits(next, side);
+		server_act(&p->server, now_sec);
+		merge_waits(next, server_wait(&p->server, now_sec));
 	}
 	if (p->conf.peers.server != NP_NO_RANK) {
-		client_step(&p->client, now_sec, &side);
-		merge_waits(next, side);
+		client_act(&p->client, now_sec);
+		merge_waits(next, client_wait(&p->client, now_sec));
 	}
 }
 
