@@ -2227,10 +2227,10 @@ static void print_source(const struct cli_simulate *s)
 			"slow each other here as predicted, but placement does "
 			"not act on it; netprof matrix marks such pairs.",
 			s->n_uncertain);
-	for (int i = 0; i < NP_QUEUE_N_ODD; i++)
-		if (s->log.odd[i])
+	for (int i = 0; i < NP_QUEUE_N_ISSUES; i++)
+		if (s->log.issues[i])
 			cli_say(CLI_PLAIN, 2, "%s: %zu.", np_queue_issue_text[i],
-				s->log.odd[i]);
+				s->log.issues[i]);
 	if (*s->log.unused)
 		cli_say(CLI_PLAIN, 2, "Ignored columns: %s.", s->log.unused);
 	if (s->policy[0].sum.too_large)
@@ -2369,12 +2369,12 @@ static int sim_data(const struct cli_simulate *s, enum cli_format format)
 	cli_put_text(j, "predictions", s->models_text);
 	cli_put_count(j, "uncertain_predictions", s->n_uncertain);
 	list = cli_put_array(j, "changed_or_excluded");
-	for (int i = 0; i < NP_QUEUE_N_ODD; i++)
-		if (s->log.odd[i]) {
+	for (int i = 0; i < NP_QUEUE_N_ISSUES; i++)
+		if (s->log.issues[i]) {
 			json_object *o = cli_append_object(list);
 
 			cli_put_text(o, "what", np_queue_issue_text[i]);
-			cli_put_count(o, "count", s->log.odd[i]);
+			cli_put_count(o, "count", s->log.issues[i]);
 		}
 	list = cli_put_array(j, "policies");
 	for (size_t i = 0; i < s->n_policies; i++)

@@ -13,12 +13,13 @@
 #include "np_sacct.h"
 #include "np_text.h"
 
-#define MAX_SEC (INT64_C(1) << 40)
+#define MAX_SEC (INT64_C(1) << 40) /* latest date */
 #define MAX_RUN_SEC (1 << 30)
-#define SWF_FIELDS 18
-#define SPLIT_SEC 1 /* until the tasks of an array are eligible, at most */
+#define CANCELLED_LIMIT_SEC 3600 /* limit of a cancelled job without one */
+#define OVER_LIMIT_SEC 120 /* beyond its limit, before Slurm ends a job */
+#define ARRAY_SPLIT_SEC 1 /* until the tasks of an array are eligible */
 
-const char *const np_queue_issue_text[NP_QUEUE_N_ODD] = {
+const char *const np_queue_issue_text[NP_QUEUE_N_ISSUES] = {
 	[NP_QUEUE_BAD_LINE] = "Lines that could not be read",
 	[NP_QUEUE_NEVER_RAN] = "Jobs that never ran, ignored",
 	[NP_QUEUE_RUNNING] = "Jobs still running, replayed as far as they ran",
@@ -49,15 +50,19 @@ static const char *const columns[N_COLUMNS] = {
 	"Reservation",
 };
 
+/* A log while it is read. */
 struct reader {
 	struct np_queue_log *q;
-	const char *source, *delimiter;
-	size_t line, room, n_warnings;
-	enum { UNDECIDED, SWF, SACCT } kind;
+	const char *source; /* its name, for messages */
+	const char *delimiter; /* between the fields of sacct */
+	size_t line; /* number of the current line */
+	size_t capacity; /* of q->job */
+	enum { UNDECIDED, SWF, SACCT } format;
 	struct np_sacct_head head; /* of sacct, by enum column */
-	int64_t last_submit_sec;
-	np_queue_warn_f *warn;
+	int64_t last_submit_sec; /* of the job before */
+	np_queue_warn_f *warn; /* or NULL */
 	void *arg;
+	size_t n_warnings;
 	struct np_err *err;
 };
 
@@ -79,15 +84,15 @@ const char *np_queue_text(const struct np_queue_log *q, uint32_t number,
 	return buf;
 }
 
+/* Count a line that cannot be used, and report the first ones. Returns 0. */
 __attribute__((format(printf, 2, 3)))
-/* Count a line that cannot be used, and report the first ones. */
 static int bad_line(struct reader *r, const char *fmt, ...)
 {
 	char why[256];
 	struct np_err line;
 	va_list ap;
 
-	r->q->odd[NP_QUEUE_BAD_LINE]++;
+	r->q->issues[NP_QUEUE_BAD_LINE]++;
 	if (!r->warn || r->n_warnings++ >= NP_QUEUE_MAX_WARNINGS)
 		return 0;
 	va_start(ap, fmt);
@@ -108,36 +113,43 @@ static int intern(struct reader *r, const char *text, uint32_t *out)
 	return *out == NP_QUEUE_NONE ? -ENOMEM : 0;
 }
 
-/* Add a job after filling in a missing limit and cutting an exceeded one. */
+/* Fill in a missing time limit, or cut a run time that exceeds it. */
+static void settle_limit(struct np_queue_log *q, struct np_queue_job *j)
+{
+	if (!j->limit_sec) {
+		q->issues[NP_QUEUE_NO_LIMIT] += !j->cancel_sec;
+		/* A slowed job must not hit a limit that it did not have. */
+		j->limit_sec = j->cancel_sec ? CANCELLED_LIMIT_SEC :
+			j->run_sec < MAX_RUN_SEC / 2 ? 2 * j->run_sec :
+						       MAX_RUN_SEC;
+	} else if (j->run_sec > j->limit_sec) {
+		/* Slurm checks limits now and then, and allows a grace time. */
+		q->issues[NP_QUEUE_OVER_LIMIT] +=
+			j->run_sec - j->limit_sec > OVER_LIMIT_SEC;
+		j->run_sec = j->limit_sec;
+	}
+}
+
+/* Add a job that has a size. 0, -E2BIG or -ENOMEM. */
 static int add_job(struct reader *r, struct np_queue_job *j)
 {
 	struct np_queue_log *q = r->q;
 
 	if (!j->nodes && !j->cpus) {
-		q->odd[NP_QUEUE_NO_SIZE]++;
+		q->issues[NP_QUEUE_NO_SIZE]++;
 		return 0;
 	}
-	if (!j->limit_sec) {
-		q->odd[NP_QUEUE_NO_LIMIT] += !j->cancel_sec;
-		/* A slowed job must not hit a limit that it did not have. */
-		j->limit_sec = j->cancel_sec ? 3600 :
-			j->run_sec < MAX_RUN_SEC / 2 ? 2 * j->run_sec :
-						       MAX_RUN_SEC;
-	} else if (j->run_sec > j->limit_sec) {
-		/* Slurm checks every half minute, and then gives a grace
-		 * period. */
-		q->odd[NP_QUEUE_OVER_LIMIT] += j->run_sec - j->limit_sec > 120;
-		j->run_sec = j->limit_sec;
-	}
+	settle_limit(q, j);
 	/* sacct lists the tasks of arrays last. */
 	if (j->task == NP_QUEUE_NONE) {
-		q->odd[NP_QUEUE_UNSORTED] += j->submit_sec < r->last_submit_sec;
+		q->issues[NP_QUEUE_UNSORTED] +=
+			j->submit_sec < r->last_submit_sec;
 		r->last_submit_sec = j->submit_sec;
 	}
 	if (q->n >= NP_QUEUE_MAX_JOBS)
 		return np_errf(r->err, -E2BIG, "%s: more than %d jobs",
 			       r->source, NP_QUEUE_MAX_JOBS);
-	if (np_array_room(&q->job, &r->room, q->n + 1, sizeof(*j)))
+	if (np_array_room(&q->job, &r->capacity, q->n + 1, sizeof(*j)))
 		return -ENOMEM;
 	q->job[q->n++] = *j;
 	return 0;
@@ -157,7 +169,7 @@ static void read_swf_header(struct reader *r, const char *line)
 		r->q->max_procs = n;
 }
 
-/* The same for names that SWF only numbers: "user7". */
+/* As intern(), of a name that SWF only numbers: "user7". */
 static int intern_number(struct reader *r, const char *prefix, double number,
 			 uint32_t *out)
 {
@@ -176,35 +188,66 @@ static uint32_t clamp_positive(double v)
 	return v > 0 ? (uint32_t)(v < MAX_RUN_SEC ? v : MAX_RUN_SEC) : 0;
 }
 
+/* The fields of a line that are used. */
 enum swf { S_ID, S_SUBMIT, S_WAIT, S_RUN, S_PROCS, S_REQ_PROCS = 7, S_REQ_SEC,
 	   S_STATUS = 10, S_USER, S_GROUP, S_PROGRAM, S_QUEUE, S_AFTER = 16,
-	   S_THINK };
+	   S_THINK, SWF_FIELDS };
+#define SWF_CANCELLED 5 /* value of S_STATUS */
 
-/* One job of the Standard Workload Format: 18 numbers. */
-static int read_swf_line(struct reader *r, char *line)
+/* Read the numbers of a line. False: a bad line, which was counted. */
+static bool read_swf_fields(struct reader *r, const char *line,
+			    double v[SWF_FIELDS])
+{
+	const char *at = line;
+	char *end;
+
+	for (int i = 0; i < SWF_FIELDS; i++, at = end) {
+		v[i] = strtod(at, &end);
+		if (end == at || !(v[i] >= -1 && v[i] <= (double)MAX_SEC)) {
+			size_t len;
+
+			at += strspn(at, " \t");
+			len = strcspn(at, " \t\n");
+			bad_line(r, "field %d: \"%.*s\", expected a number of "
+				 "at least -1", i + 1,
+				 len > 40 ? 40 : (int)len, at);
+			return false;
+		}
+	}
+	if (at[strspn(at, " \t\r")])
+		bad_line(r, "more than %d fields", SWF_FIELDS);
+	else if (v[S_SUBMIT] < 0 || v[S_ID] < 0)
+		bad_line(r, "job %.0f submitted at %.0f s, expected 0 or more",
+			 v[S_ID], v[S_SUBMIT]);
+	else
+		return true;
+	return false;
+}
+
+/* Intern what SWF numbers: user, group, program and queue. */
+static int read_swf_names(struct reader *r, const double v[SWF_FIELDS],
+			  struct np_queue_job *j)
+{
+	int rc = intern_number(r, "user", v[S_USER], &j->user);
+
+	j->command = NP_QUEUE_NONE;
+	if (!rc)
+		rc = intern_number(r, "group", v[S_GROUP], &j->account);
+	if (!rc)
+		rc = intern_number(r, "program", v[S_PROGRAM], &j->name);
+	return rc ? rc : intern_number(r, "queue", v[S_QUEUE], &j->partition);
+}
+
+/* One job of the Standard Workload Format. */
+static int read_swf_line(struct reader *r, const char *line)
 {
 	double v[SWF_FIELDS];
 	struct np_queue_job j = { .task = NP_QUEUE_NONE,
 				  .after = NP_QUEUE_NONE };
-	char *at = line, *end;
-	int rc = 0;
+	int rc;
 
-	for (int i = 0; i < SWF_FIELDS; i++, at = end) {
-		v[i] = strtod(at, &end);
-		if (end == at || !(v[i] >= -1 && v[i] <= (double)MAX_SEC))
-			return bad_line(r, "field %d: \"%.*s\", expected a "
-					"number of at least -1", i + 1,
-					(int)strcspn(at + strspn(at, " \t"),
-						     " \t\n") > 40 ? 40 :
-					(int)strcspn(at + strspn(at, " \t"),
-						     " \t\n"),
-					at + strspn(at, " \t"));
-	}
-	if (at[strspn(at, " \t\r")])
-		return bad_line(r, "more than %d fields", SWF_FIELDS);
-	if (v[S_SUBMIT] < 0 || v[S_ID] < 0)
-		return bad_line(r, "job %.0f submitted at %.0f s, expected 0 "
-				"or more", v[S_ID], v[S_SUBMIT]);
+	if (!read_swf_fields(r, line, v))
+		return 0;
 	j.id = (uint64_t)v[S_ID];
 	j.submit_sec = (int64_t)v[S_SUBMIT];
 	j.wait_sec = v[S_WAIT] < 0 ? -1 : (int64_t)v[S_WAIT];
@@ -214,24 +257,15 @@ static int read_swf_line(struct reader *r, char *line)
 	j.think_sec = clamp_positive(v[S_THINK]);
 	if (v[S_AFTER] > 0 && v[S_AFTER] < (double)j.id)
 		j.after = (uint32_t)v[S_AFTER];
-	if (v[S_STATUS] == 5 && v[S_RUN] <= 0 && v[S_WAIT] >= 0) {
+	if (v[S_STATUS] == SWF_CANCELLED && v[S_RUN] <= 0 && v[S_WAIT] >= 0)
 		j.cancel_sec = j.submit_sec + j.wait_sec + !j.wait_sec;
-		j.run_sec = 1;
-	}
-	if (v[S_RUN] < 0 && !j.cancel_sec) {
-		r->q->odd[NP_QUEUE_NEVER_RAN]++;
+	else if (v[S_RUN] < 0) {
+		r->q->issues[NP_QUEUE_NEVER_RAN]++;
 		return 0;
 	}
 	if (!j.run_sec)
 		j.run_sec = 1;
-	rc = intern_number(r, "user", v[S_USER], &j.user);
-	if (!rc)
-		rc = intern_number(r, "group", v[S_GROUP], &j.account);
-	if (!rc)
-		rc = intern_number(r, "program", v[S_PROGRAM], &j.name);
-	if (!rc)
-		rc = intern_number(r, "queue", v[S_QUEUE], &j.partition);
-	j.command = NP_QUEUE_NONE;
+	rc = read_swf_names(r, v, &j);
 	return rc ? rc : add_job(r, &j);
 }
 
@@ -266,7 +300,7 @@ static int64_t parse_date(const char *text)
 	return np_sacct_date(text, true, &sec) && sec >= 0 ? (int64_t)sec : -1;
 }
 
-/* Seconds, or -1: none.  A number without a colon would be minutes. */
+/* Seconds, or -1: none.  A number without a colon would be in minutes. */
 static int64_t parse_span(const char *text)
 {
 	double sec;
@@ -364,7 +398,7 @@ static int64_t submit_of(char *const *field, uint32_t after)
 	int64_t eligible = parse_date(field[C_ELIGIBLE]);
 
 	return submit >= 0 && after == NP_QUEUE_NONE &&
-		eligible > submit + SPLIT_SEC ? eligible : submit;
+		eligible > submit + ARRAY_SPLIT_SEC ? eligible : submit;
 }
 
 /* Set how long it ran, or when it was cancelled.  False: neither. */
@@ -381,7 +415,7 @@ static bool read_times(struct reader *r, char *const *field,
 	j->limit_sec = limit_of(field);
 	if (run > 0 && !state_is(state, "PENDING")) {
 		j->run_sec = (uint32_t)run;
-		r->q->odd[NP_QUEUE_RUNNING] += state_is(state, "RUNNING");
+		r->q->issues[NP_QUEUE_RUNNING] += state_is(state, "RUNNING");
 		return true;
 	}
 	if (state_is(state, "CANCELLED") && end > j->submit_sec) {
@@ -394,7 +428,7 @@ static bool read_times(struct reader *r, char *const *field,
 		j->run_sec = 1;
 		return true;
 	}
-	r->q->odd[NP_QUEUE_NEVER_RAN]++;
+	r->q->issues[NP_QUEUE_NEVER_RAN]++;
 	return false;
 }
 
@@ -406,7 +440,7 @@ static int read_names(struct reader *r, char **field, struct np_queue_job *j)
 
 	if (comma) {
 		*comma = '\0';
-		r->q->odd[NP_QUEUE_SEVERAL]++;
+		r->q->issues[NP_QUEUE_SEVERAL]++;
 	}
 	if (!rc)
 		rc = intern(r, field[C_ACCOUNT], &j->account);
@@ -438,11 +472,10 @@ static int read_sacct_line(struct reader *r, char *line)
 
 	if (n < r->head.n && is_continued(r, line))
 		return 0;
-
 	if (n < r->head.n)
 		return bad_line(r, "%zu columns, expected %zu", n, r->head.n);
 	if (strchr(field[C_JOBID], '.')) {
-		r->q->odd[NP_QUEUE_STEP]++;
+		r->q->issues[NP_QUEUE_STEP]++;
 		return 0;
 	}
 	j.id = strtoull(field[C_JOBID], &end, 10);
@@ -459,7 +492,7 @@ static int read_sacct_line(struct reader *r, char *line)
 	j.priority = parse_count(field[C_PRIORITY]);
 	if (!read_times(r, field, &j))
 		return 0;
-	r->q->odd[NP_QUEUE_RESERVATION] += *field[C_RESERVATION] != '\0';
+	r->q->issues[NP_QUEUE_RESERVATION] += *field[C_RESERVATION] != '\0';
 	rc = read_names(r, field, &j);
 	return rc ? rc : add_job(r, &j);
 }
@@ -475,10 +508,26 @@ static bool is_text(const char *line)
 	return true;
 }
 
-/* Recognise the format by the first line, then read each line by it. */
+/* Tell the format by the first line with text.  0 or -EINVAL with err. */
+static int find_format(struct reader *r, const char *text)
+{
+	if (*text == ';' || strspn(text, "0123456789-"))
+		r->format = SWF;
+	if (*text != ';' && strstr(text, r->delimiter))
+		r->format = SACCT;
+	return r->format != UNDECIDED ? 0 :
+		np_errf(r->err, -EINVAL, "%s:%zu: \"%.40s\": expected the "
+			"columns of sacct --parsable2 or a Standard Workload "
+			"Format", r->source, r->line, text);
+}
+
+/* One line, with or without an end of line. */
 static int read_line(struct reader *r, char *line)
 {
+	bool first = r->format == UNDECIDED;
 	size_t len = strlen(line);
+	char *text;
+	int rc;
 
 	r->line++;
 	while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
@@ -486,31 +535,23 @@ static int read_line(struct reader *r, char *line)
 	if (r->line == 1 && !strncmp(line, "\xef\xbb\xbf", 3))
 		line += 3; /* byte-order mark */
 	if (!is_text(line))
-		return r->kind == UNDECIDED ?
+		return first ?
 			np_errf(r->err, -EINVAL, "%s:%zu: not text in UTF-8 or "
 				"ASCII", r->source, r->line) :
 			bad_line(r, "control characters, expected text");
-	if (!line[strspn(line, " \t")])
+	text = line + strspn(line, " \t");
+	if (!*text)
 		return 0;
 	r->q->lines++;
-	if (r->kind != SACCT && line[strspn(line, " \t")] == ';') {
-		read_swf_header(r, line);
-		r->kind = SWF;
-		return 0;
-	}
-	if (r->kind == UNDECIDED && strstr(line, r->delimiter)) {
-		r->kind = SACCT;
-		return read_head(r, line);
-	}
-	if (r->kind == UNDECIDED &&
-	    !strspn(line + strspn(line, " \t"), "0123456789-"))
-		return np_errf(r->err, -EINVAL, "%s:%zu: \"%.40s\": expected "
-			       "the columns of sacct --parsable2 or a Standard "
-			       "Workload Format", r->source, r->line, line);
-	if (r->kind == UNDECIDED)
-		r->kind = SWF;
-	return r->kind == SWF ? read_swf_line(r, line) :
-				read_sacct_line(r, line);
+	rc = first ? find_format(r, text) : 0;
+	if (rc)
+		return rc;
+	if (r->format == SACCT)
+		return first ? read_head(r, line) : read_sacct_line(r, line);
+	if (*text != ';')
+		return read_swf_line(r, line);
+	read_swf_header(r, text);
+	return 0;
 }
 
 static int by_submission(const void *a, const void *b)
@@ -598,7 +639,7 @@ static void submit_after_parents(const struct np_queue_log *q,
 	}
 }
 
-/* Turn the ids in job.after into indices. */
+/* Turn the ids in job.after into indices of jobs that come before. */
 static void find_parents(struct np_queue_log *q, struct np_queue_job *const *of)
 {
 	for (size_t i = 0; i < q->n; i++) {
@@ -609,7 +650,7 @@ static void find_parents(struct np_queue_log *q, struct np_queue_job *const *of)
 		found = find_job(of, q->n, q->job[i].after);
 		q->job[i].after = found && found < &q->job[i] ?
 			(uint32_t)(found - q->job) : NP_QUEUE_NONE;
-		q->odd[NP_QUEUE_LOST_PARENT] += q->job[i].after ==
+		q->issues[NP_QUEUE_LOST_PARENT] += q->job[i].after ==
 						NP_QUEUE_NONE;
 	}
 }
@@ -653,7 +694,7 @@ static int finish_log(struct reader *r)
 	if (!of)
 		return -ENOMEM;
 	sort_by_id(q, of);
-	if (r->kind == SACCT)
+	if (r->format == SACCT)
 		submit_after_parents(q, of);
 	qsort(q->job, q->n, sizeof(*q->job), by_submission);
 	sort_by_id(q, of);

@@ -36,7 +36,7 @@ struct np_queue_job {
 	uint32_t user, account, name, command, partition;
 };
 
-/* What was ignored or changed; q->odd counts each kind. */
+/* What was ignored or changed in a log, by kind. */
 enum np_queue_issue {
 	NP_QUEUE_BAD_LINE,     /* unreadable; also reported one by one */
 	NP_QUEUE_NEVER_RAN,    /* still pending, or without a run time */
@@ -49,16 +49,16 @@ enum np_queue_issue {
 	NP_QUEUE_STEP,	       /* a step, not a job */
 	NP_QUEUE_SEVERAL,      /* several partitions: the first is taken */
 	NP_QUEUE_LOST_PARENT,  /* depends on a job that is not in the log */
-	NP_QUEUE_N_ODD
+	NP_QUEUE_N_ISSUES
 };
 /* A line of text for each: "Lines that could not be read". */
-extern const char *const np_queue_issue_text[NP_QUEUE_N_ODD];
+extern const char *const np_queue_issue_text[NP_QUEUE_N_ISSUES];
 
 struct np_queue_log {
 	struct np_queue_job *job; /* by submission */
 	size_t n;
 	struct np_index text; /* names of users, accounts, jobs ... */
-	size_t odd[NP_QUEUE_N_ODD];
+	size_t issues[NP_QUEUE_N_ISSUES]; /* lines or jobs of each kind */
 	size_t lines;
 	uint32_t max_nodes, max_procs; /* from the header of SWF; 0: unknown */
 	bool priorities; /* the log has a column of priorities */

@@ -46,11 +46,11 @@ static void test_a_log_of_the_standard_format_is_read(void)
 
 	T_CHECK(!read_text(text, strlen(text), &q, &err));
 	T_CHECK(q.n == 3 && q.max_nodes == 16 && q.max_procs == 64);
-	T_CHECK(q.odd[NP_QUEUE_UNSORTED] == 1 && q.job[0].id == 2);
-	T_CHECK(q.job[0].limit_sec == 100 && q.odd[NP_QUEUE_NO_LIMIT] == 1);
+	T_CHECK(q.issues[NP_QUEUE_UNSORTED] == 1 && q.job[0].id == 2);
+	T_CHECK(q.job[0].limit_sec == 100 && q.issues[NP_QUEUE_NO_LIMIT] == 1);
 	/* It names a job that came later. */
 	T_CHECK(q.job[0].after == NP_QUEUE_NONE &&
-		q.odd[NP_QUEUE_LOST_PARENT] == 1);
+		q.issues[NP_QUEUE_LOST_PARENT] == 1);
 	T_CHECK(q.job[1].cpus == 4 && q.job[1].run_sec == 60 &&
 		q.job[1].limit_sec == 600 && q.job[1].wait_sec == 5);
 	T_CHECK(!strcmp(np_queue_text(&q, q.job[1].name, name, sizeof(name)),
@@ -69,11 +69,12 @@ static void test_what_sacct_prints_is_read(void)
 	T_CHECK(!np_queue_log_read(t_data("queue/small.sacct"), add_warning,
 				   NULL, &q, &err));
 	T_CHECK(q.n == 8);
-	T_CHECK(q.odd[NP_QUEUE_STEP] == 1 && q.odd[NP_QUEUE_NEVER_RAN] == 1);
-	T_CHECK(q.odd[NP_QUEUE_RUNNING] == 1 &&
-		q.odd[NP_QUEUE_RESERVATION] == 1 &&
-		q.odd[NP_QUEUE_SEVERAL] == 1);
-	T_CHECK(q.odd[NP_QUEUE_BAD_LINE] == 1 &&
+	T_CHECK(q.issues[NP_QUEUE_STEP] == 1 &&
+		q.issues[NP_QUEUE_NEVER_RAN] == 1);
+	T_CHECK(q.issues[NP_QUEUE_RUNNING] == 1 &&
+		q.issues[NP_QUEUE_RESERVATION] == 1 &&
+		q.issues[NP_QUEUE_SEVERAL] == 1);
+	T_CHECK(q.issues[NP_QUEUE_BAD_LINE] == 1 &&
 		strstr(warnings, "small.sacct:12: job \"108\" submitted at "
 		       "\"yesterday\""));
 	T_CHECK(!strcmp(q.unused, "Colour"));
@@ -184,8 +185,8 @@ static void test_arrays_dependencies_and_line_breaks_of_sacct_are_read(void)
 	T_CHECK(q.job[0].priority == 4294901759u &&
 		q.job[1].priority == 4294901758u);
 	/* Job 4 is found behind its place, the tasks are not. */
-	for (int i = 0; i < NP_QUEUE_N_ODD; i++)
-		T_CHECK(q.odd[i] == (i == NP_QUEUE_UNSORTED));
+	for (int i = 0; i < NP_QUEUE_N_ISSUES; i++)
+		T_CHECK(q.issues[i] == (i == NP_QUEUE_UNSORTED));
 	np_queue_log_free(&q);
 }
 
@@ -225,7 +226,7 @@ static void test_jobs_wait_for_jobs_with_later_submissions(void)
 		      q.job[i].submit_sec == want[i].submit &&
 		      q.job[i].wait_sec == want[i].wait &&
 		      q.job[i].after == want[i].after);
-	T_CHECK(q.odd[NP_QUEUE_LOST_PARENT] == 1);
+	T_CHECK(q.issues[NP_QUEUE_LOST_PARENT] == 1);
 	np_queue_log_free(&q);
 }
 
