@@ -1,3 +1,22 @@
+/*
+ * How a prediction is made:
+ *
+ *   1. select_levels(): the levels for which the model has all that it needs of
+ *      the fabric and of both programs.
+ *   2. np_bootstrap.h: samples of all measurements. Sample 0 is what was
+ *      measured; the others vary as the measurements do.
+ *   3. term_make(): the term of each program in its role, i.e. what the model
+ *      describes it by as a co-runner, or how it responds as a victim; for
+ *      every sample, and with groups of levels left out.
+ *   4. The model joins the two terms into log(1 + slowdown), in every sample.
+ *   5. The errors that the model makes for single levels are added, the sharing
+ *      coefficient is applied, and quantiles make the interval.
+ *   6. suggest(): what to measure next.
+ *
+ * Terms are expensive and joining is not, so many pairs share the terms of
+ * their programs (np_predict_matrix()). Until the end slowdowns are kept as
+ * log(1 + slowdown), in log_slow or z; z also stands for the numbers of a term.
+ */
 #include "np_predict.h"
 
 #include <errno.h>
@@ -14,7 +33,11 @@
 #include "np_nnls.h"
 #include "np_rng.h"
 
-/* The levels used for one prediction; see struct np_data. */
+/*
+ * The levels used for one prediction: col[] under which the victim was
+ * measured, row[] that the co-runner was measured to slow, co_col[] under which
+ * the co-runner was measured. See struct np_data.
+ */
 struct np_level_use {
 	struct np_levels col, row, co_col;
 };
@@ -51,15 +74,16 @@ struct np_error_excluded {
 /* The two roles of a program in a prediction. */
 enum np_side { NP_CO, NP_VICTIM, NP_SIDES };
 
+/* What the model knows of a program in one role. */
 struct np_term {
-	bool ready;
+	bool ready; /* for the levels in use */
 	struct np_level_use use;
 	double *z;	/* np_model_dim() doubles for each bootstrap sample */
 	unsigned flags; /* of sample 0, the measured values */
 	/* Row k: the first row of z without group k of the levels. */
 	double *less;
 	bool has_less[NP_LESS_PARTS];
-	struct np_error_excluded *miss;
+	struct np_error_excluded *miss; /* for each level that was left out */
 	size_t n_miss;
 };
 
@@ -87,10 +111,11 @@ struct np_predictor {
 	size_t n, dim; /* levels; np_model_dim() */
 	struct np_bootstrap_fabric fabric;
 	struct np_data_program *level; /* the levels as programs, measured */
-	double *level_store;
+	double *level_store; /* memory of these */
 	struct np_level_terms level_terms;
 	struct np_nnls *nnls;
-	double *work, *ensemble;
+	double *work;	  /* scratch of the model */
+	double *ensemble; /* weights of its members; NULL: it has none */
 	/* Without each group of levels, of those in less_of. */
 	struct np_less {
 		struct np_level_use use;
@@ -112,6 +137,7 @@ struct matrix {
 	bool mutual; /* an entry counts only if its transpose is known, too */
 };
 
+/* Whether the slowdown of level i by level j does not count. */
 static bool is_unknown(const struct matrix *t, size_t i, size_t j)
 {
 	return !t->known[i * t->n + j] ||
@@ -154,7 +180,8 @@ static size_t count_unknown(const struct matrix *t, size_t k, bool is_row)
 }
 
 /* Remove the row or column with most unknown entries until none is left. */
-static void trim(const struct np_predictor *p, struct np_level_use *use)
+static void drop_incomplete(const struct np_predictor *p,
+			    struct np_level_use *use)
 {
 	const struct matrix t = { p->fabric.has_pair, p->n, use,
 				  p->m->needs & NP_NEED_OWN_IMPACT };
@@ -213,9 +240,10 @@ static const struct {
 	  "how much the load levels slow each other was not measured" },
 };
 
-static int check(const struct np_predictor *p, unsigned needs,
-		 const struct np_prepared *a, const struct np_prepared *co,
-		 struct np_err *err)
+/* Check that all that the model needs was measured. 0 or -ENODATA with err. */
+static int check_requirements(const struct np_predictor *p, unsigned needs,
+			      const struct np_prepared *a,
+			      const struct np_prepared *co, struct np_err *err)
 {
 	const unsigned has[] = { a->bootstrap.has, co->bootstrap.has,
 				 p->fabric.has };
@@ -235,6 +263,7 @@ static int check(const struct np_predictor *p, unsigned needs,
 	return 0;
 }
 
+/* True if the fabric has the required measurements of level i. */
 static bool level_serves(const struct np_predictor *p, size_t i,
 			 unsigned needs)
 {
@@ -250,6 +279,7 @@ static bool serves_victim(const struct np_bootstrap_program *va, size_t i,
 	       (!(needs & NP_NEED_OWN_IMPACT) || va->has_impact[i]);
 }
 
+/* The same of the co-runner. */
 static bool serves_co(const struct np_bootstrap_program *cb, size_t i,
 		      unsigned needs)
 {
@@ -257,10 +287,11 @@ static bool serves_co(const struct np_bootstrap_program *cb, size_t i,
 	       (!(needs & NP_NEED_CO_CURVE) || cb->has_curve[i]);
 }
 
-static void fill(const struct np_predictor *p,
-		 const struct np_bootstrap_program *va,
-		 const struct np_bootstrap_program *cb, unsigned needs,
-		 struct np_level_use *use)
+/* Set *use to all levels with the required measurements. */
+static void list_levels(const struct np_predictor *p,
+			const struct np_bootstrap_program *va,
+			const struct np_bootstrap_program *cb, unsigned needs,
+			struct np_level_use *use)
 {
 	use->col.n = use->row.n = use->co_col.n = 0;
 	for (size_t i = 0; i < p->n; i++) {
@@ -274,7 +305,7 @@ static void fill(const struct np_predictor *p,
 			levels_add(&use->co_col, i);
 	}
 	if (needs & NP_NEED_LEVEL_PAIRS)
-		trim(p, use);
+		drop_incomplete(p, use);
 }
 
 /* The levels whose mutual slowdowns are all known. */
@@ -286,7 +317,7 @@ static void select_mutual_levels(const struct np_predictor *p,
 		levels_add(&use->col, i);
 		levels_add(&use->row, i);
 	}
-	trim(p, use);
+	drop_incomplete(p, use);
 }
 
 /* Select the levels for one prediction.  -ENODATA or -EDOM with err. */
@@ -302,10 +333,10 @@ static int select_levels(const struct np_predictor *p,
 	if (n_co > 1)
 		needs = (needs & ~(unsigned)NP_NEED_CO_CURVE) |
 			(needs & NP_NEED_LATENCY ? NP_NEED_IDLE : 0);
-	rc = check(p, needs, a, co, err);
+	rc = check_requirements(p, needs, a, co, err);
 	if (rc)
 		return rc;
-	fill(p, &a->bootstrap, &co->bootstrap, needs, use);
+	list_levels(p, &a->bootstrap, &co->bootstrap, needs, use);
 	if (needs & NP_NEED_CURVE && !use->col.n)
 		return np_errf(err, -ENODATA, "%s: no load level under which it "
 			       "ran has what model %s needs", a->app->name,
@@ -347,8 +378,7 @@ static void level_inputs(const struct np_predictor *p,
 
 #define K NP_MODEL_MEMBERS
 #define SUM 100.0 /* weight of the equation "the weights sum to 1" */
-#define RIDGE \
-	0.3 /* pull towards equal weights, for calibrations of few levels */
+#define RIDGE 0.3 /* pull towards equal weights, for few levels */
 
 /* Normal equations of one set of weights. */
 struct stack {
@@ -365,6 +395,7 @@ static void stack_init(struct stack *s)
 	}
 }
 
+/* Add an equation: the weighted predictions sum to what was measured. */
 static void stack_add(struct stack *s, const double member[K], double measured)
 {
 	double scale = 1 / (NP_MISS_FLOOR + fabs(measured));
@@ -378,8 +409,8 @@ static void stack_add(struct stack *s, const double member[K], double measured)
 }
 
 /* Predict level i under level k, from fits that exclude both. */
-static void one_pair(struct np_predictor *p, const struct np_level_use *all,
-		     size_t i, size_t k, struct stack stack[2])
+static void stack_pair(struct np_predictor *p, const struct np_level_use *all,
+		       size_t i, size_t k, struct stack stack[2])
 {
 	double x[p->dim], y[p->dim], member[K];
 	struct np_level_use use = *all;
@@ -399,6 +430,7 @@ static void one_pair(struct np_predictor *p, const struct np_level_use *all,
 		  p->level[i].log_curve[k]);
 }
 
+/* The K weights, scaled so that they sum to 1 exactly. */
 static int stack_solve(struct np_predictor *p, const struct stack *s, double *w,
 		       struct np_err *err)
 {
@@ -430,7 +462,8 @@ static int ensemble_weigh(struct np_predictor *p, struct np_err *err)
 	stack_init(&stack[1]);
 	for (size_t i = 0; i < all.row.n && all.col.n > 2; i++)
 		for (size_t k = 0; k < all.col.n; k++)
-			one_pair(p, &all, all.row.at[i], all.col.at[k], stack);
+			stack_pair(p, &all, all.row.at[i], all.col.at[k],
+				   stack);
 	rc = stack_solve(p, &stack[0], p->ensemble, err);
 	return rc ? rc : stack_solve(p, &stack[1], p->ensemble + K, err);
 }
@@ -608,6 +641,7 @@ static void inputs_without(const struct np_predictor *p,
 	level_inputs(p, less, 0, v);
 }
 
+/* Compute the term of a program in one role; warm: z has an initial guess. */
 static int term_compute(const struct np_predictor *p, enum np_side side,
 			const struct np_data_program *a, struct np_data *v,
 			double *z, bool warm)
@@ -648,8 +682,9 @@ static bool can_act_as(const struct np_predictor *p,
 }
 
 /* The term of level k in that role, from fits that exclude level k. */
-static int level_term(struct np_predictor *p, const struct np_level_use *use,
-		      enum np_side side, size_t k)
+static int make_level_term(struct np_predictor *p,
+			   const struct np_level_use *use, enum np_side side,
+			   size_t k)
 {
 	struct np_level_terms *h = &p->level_terms;
 	struct np_level_use less;
@@ -668,7 +703,8 @@ static int level_term(struct np_predictor *p, const struct np_level_use *use,
 	return rc;
 }
 
-static void term_make_levels(struct np_predictor *p,
+/* Compute the terms of all levels in both roles, unless they exist. */
+static void make_level_terms(struct np_predictor *p,
 			     const struct np_level_use *use)
 {
 	struct np_level_terms *h = &p->level_terms;
@@ -678,7 +714,7 @@ static void term_make_levels(struct np_predictor *p,
 	h->use = *use;
 	for (size_t k = 0; k < p->n; k++)
 		for (int side = 0; side < NP_SIDES; side++)
-			h->rc[side][k] = level_term(p, use, side, k);
+			h->rc[side][k] = make_level_term(p, use, side, k);
 	h->ready = true;
 }
 
@@ -696,14 +732,14 @@ static void term_add_error(struct np_term *s, double measured, double predicted,
 }
 
 /* Predict the program with each level left out, and keep the errors. */
-static void exclude_program(struct np_predictor *p, enum np_side side,
-			    const struct np_bootstrap_program *d, size_t n_co,
-			    struct np_term *s)
+static void find_model_errors(struct np_predictor *p, enum np_side side,
+			      const struct np_bootstrap_program *d, size_t n_co,
+			      struct np_term *s)
 {
 	const struct np_data_program *a = &d->sample[0];
 	const struct np_level_terms *h = &p->level_terms;
 
-	term_make_levels(p, &s->use);
+	make_level_terms(p, &s->use);
 	for (size_t k = 0; k < p->n; k++) {
 		const double *level = h->z[!side] + k * p->dim;
 		struct np_levels left[NP_SIDES] = { { .n = 0 } };
@@ -818,8 +854,9 @@ static void make_less(struct np_predictor *p, enum np_side side,
  * True if the program's terms in both roles are the same numbers, so that one of
  * them need not be computed; see np_model.join_both.
  */
-static bool same(const struct np_predictor *p, const struct np_term *other,
-		 const struct np_level_use *use)
+static bool same_in_both_roles(const struct np_predictor *p,
+			       const struct np_term *other,
+			       const struct np_level_use *use)
 {
 	return p->m->join_both && other->ready &&
 	       level_use_equal(&other->use, use) &&
@@ -830,14 +867,14 @@ static bool same(const struct np_predictor *p, const struct np_term *other,
  * Allocate the term s or share that of the other role.  *n is the number of
  * samples to compute: 1, for the flags, if the term is shared.
  */
-static int begin(struct np_predictor *p, const struct np_level_use *use,
-		 const struct np_term *other, struct np_term *s, size_t *n,
-		 struct np_err *err)
+static int term_begin(struct np_predictor *p, const struct np_level_use *use,
+		      const struct np_term *other, struct np_term *s, size_t *n,
+		      struct np_err *err)
 {
 	*n = p->fabric.n;
 	if (s->z == other->z)
 		s->z = s->less = NULL;
-	if (same(p, other, use)) {
+	if (same_in_both_roles(p, other, use)) {
 		free(s->z);
 		free(s->less);
 		s->z = other->z;
@@ -861,7 +898,8 @@ static int begin(struct np_predictor *p, const struct np_level_use *use,
 }
 
 /* Row r of the term, initialised with the solution of the measured values. */
-static double *row(const struct np_predictor *p, struct np_term *s, size_t r)
+static double *term_row(const struct np_predictor *p, struct np_term *s,
+			size_t r)
 {
 	double *z = s->z + r * p->dim;
 
@@ -885,14 +923,14 @@ static int term_make(struct np_predictor *p, struct np_prepared *a,
 
 	if (s->ready && level_use_equal(&s->use, use))
 		return 0;
-	rc = begin(p, use, &a->term[!side], s, &n, err);
+	rc = term_begin(p, use, &a->term[!side], s, &n, err);
 	for (size_t r = 0; !rc && r < n; r++) {
 		level_inputs(p, use, r, &v);
 		v.sides = r ? NULL : &p->sides;
 		v.n_co = n_co;
 		v.err = err;
 		rc = term_compute(p, side, &a->bootstrap.sample[r], &v,
-				  row(p, s, r), r > 0);
+				  term_row(p, s, r), r > 0);
 		if (!r)
 			s->flags = v.flags;
 	}
@@ -904,7 +942,7 @@ static int term_make(struct np_predictor *p, struct np_prepared *a,
 	else if (np_model_is_of_levels(p->m))
 		make_less(p, side, &a->bootstrap.sample[0], n_co, s);
 	if (p->opt.replicates)
-		exclude_program(p, side, &a->bootstrap, n_co, s);
+		find_model_errors(p, side, &a->bootstrap, n_co, s);
 	s->ready = true;
 	return 0;
 }
@@ -957,7 +995,7 @@ static int prepared_sample(struct np_predictor *p, struct np_prepared *r,
 }
 
 /* Apply the sharing coefficient k to log(1 + slowdown); see np_fabric.h. */
-static double couple(double log_slow, double k, unsigned *flags)
+static double apply_sharing(double log_slow, double k, unsigned *flags)
 {
 	double speed = k > 1 && log_slow > 0 ?
 			       1 / (1 + k * expm1(log_slow)) :
@@ -991,9 +1029,10 @@ struct range {
  * The range of the predictions when each group of levels is left out in turn.  A
  * wide range means that the prediction depends on a single level.
  */
-static void exclude_levels(struct np_predictor *p, const struct np_prepared *a,
-			   const struct np_prepared *co, size_t n_co,
-			   enum np_scope scope, struct range *out)
+static void range_without_levels(struct np_predictor *p,
+				 const struct np_prepared *a,
+				 const struct np_prepared *co, size_t n_co,
+				 enum np_scope scope, struct range *out)
 {
 	const struct np_term *x = &co->term[NP_CO], *y = &a->term[NP_VICTIM];
 	const struct np_mean *k = &p->f->sharing[scope];
@@ -1010,14 +1049,18 @@ static void exclude_levels(struct np_predictor *p, const struct np_prepared *a,
 		if (p->m->join(&v, x->less + i * p->dim, y->less + i * p->dim,
 			       &z) || !isfinite(z))
 			continue;
-		z = expm1(couple(z, kappa, &ignored));
+		z = expm1(apply_sharing(z, kappa, &ignored));
 		out->low = fmin(out->low, z); /* fmin() ignores NaN */
 		out->high = fmax(out->high, z);
 	}
 }
 
-static void couple_all(struct np_predictor *p, enum np_scope scope,
-		       double *log_slow, struct np_prediction *out)
+/*
+ * Apply the sharing coefficient to all samples. It varies from sample to sample
+ * as its own measurements do.
+ */
+static void apply_sharing_to_all(struct np_predictor *p, enum np_scope scope,
+				 double *log_slow, struct np_prediction *out)
 {
 	const struct np_mean *k = &p->f->sharing[scope];
 	double sd = isfinite(k->sd) && k->n ? k->sd / sqrt(k->n) : 0;
@@ -1028,6 +1071,7 @@ static void couple_all(struct np_predictor *p, enum np_scope scope,
 		out->flags |= NP_PRED_NO_SHARING;
 		return;
 	}
+	/* The name stays, as it determines the random numbers. */
 	rng = sd > 0 ? np_rng_new(p->opt.seed, "coupling") : NULL;
 	for (size_t r = 0; r < p->fabric.n; r++) {
 		unsigned ignored = 0, *flags = r ? &ignored : &out->flags;
@@ -1035,7 +1079,7 @@ static void couple_all(struct np_predictor *p, enum np_scope scope,
 
 		if (r && rng)
 			kr = fmax(0, kr + sd * np_rng_normal(rng));
-		log_slow[r] = couple(log_slow[r], kr, flags);
+		log_slow[r] = apply_sharing(log_slow[r], kr, flags);
 	}
 	np_rng_free(rng);
 }
@@ -1056,10 +1100,11 @@ static int prepared_join(struct np_predictor *p, const struct np_prepared *a,
 	return rc;
 }
 
-static void describe_use(const struct np_predictor *p,
-			 const struct np_prepared *a,
-			 const struct np_prepared *co,
-			 struct np_prediction *out)
+/* Set in *out what data the prediction uses. */
+static void set_data_used(const struct np_predictor *p,
+			  const struct np_prepared *a,
+			  const struct np_prepared *co,
+			  struct np_prediction *out)
 {
 	const struct np_level_use *use = &co->term[NP_CO].use;
 
@@ -1081,13 +1126,14 @@ static bool with_interval(const struct np_predictor *p)
 	return p->opt.replicates && p->m->needs;
 }
 
+/* How large errors are expected to be, relative to those of other slowdowns. */
 static double scale_of(double log_slow)
 {
 	return NP_MISS_FLOOR + fabs(log_slow);
 }
 
 /* Collect the scaled errors of predictions with the same NP_PRED_BEYOND. */
-static size_t collect(const struct np_term *s, bool beyond, double *to)
+static size_t collect_errors(const struct np_term *s, bool beyond, double *to)
 {
 	size_t n = 0;
 
@@ -1099,14 +1145,14 @@ static size_t collect(const struct np_term *s, bool beyond, double *to)
 }
 
 /* Add the model's own error to the samples 1 to n - 1 of a prediction. */
-static void widen(const struct np_term *x, const struct np_term *y,
-		  double *log_slow, size_t n, unsigned *flags)
+static void add_model_error(const struct np_term *x, const struct np_term *y,
+			    double *log_slow, size_t n, unsigned *flags)
 {
 	double miss[2 * NP_FABRIC_MAX_LEVELS], scale = scale_of(log_slow[0]);
 	bool beyond = *flags & NP_PRED_BEYOND;
-	size_t n_miss = collect(x, beyond, miss);
+	size_t n_miss = collect_errors(x, beyond, miss);
 
-	n_miss += collect(y, beyond, miss + n_miss);
+	n_miss += collect_errors(y, beyond, miss + n_miss);
 	if (!n_miss) {
 		*flags |= NP_PRED_NOISE_ONLY;
 		return;
@@ -1120,7 +1166,7 @@ static void widen(const struct np_term *x, const struct np_term *y,
 }
 
 /* The interval of a prediction and its n - 1 samples, which are sorted. */
-static void interval(double *log_slow, size_t n, double *low, double *high)
+static void find_interval(double *log_slow, size_t n, double *low, double *high)
 {
 	const double tail = (1 - NP_PREDICT_COVERAGE) / 2;
 	double point = log_slow[0], *z = log_slow + 1;
@@ -1132,6 +1178,7 @@ static void interval(double *log_slow, size_t n, double *low, double *high)
 					  z, 1, n - 1, 1 - tail)));
 }
 
+/* The flags of all data that the prediction uses. */
 static unsigned flags_of(const struct np_predictor *p,
 			 const struct np_prepared *a,
 			 const struct np_prepared *co)
@@ -1174,7 +1221,7 @@ static unsigned doubts(struct np_predictor *p, const struct np_prepared *a,
 	*less = (struct range){ NAN, NAN };
 	if (!np_model_is_of_levels(p->m))
 		return 0;
-	exclude_levels(p, a, co, n_co, scope, less);
+	range_without_levels(p, a, co, n_co, scope, less);
 	if (less->high - less->low > NP_PREDICT_DOUBT_POINTS &&
 	    fmax(log1p(less->high) - log_slow, log_slow - log1p(less->low)) >
 		    NP_PREDICT_DOUBT_SHARE * scale_of(log_slow))
@@ -1184,6 +1231,7 @@ static unsigned doubts(struct np_predictor *p, const struct np_prepared *a,
 	return flags;
 }
 
+/* True if the interval is so wide that the prediction is doubtful. */
 static bool is_wide(const struct np_prediction *out)
 {
 	double log_slow = log1p(out->slowdown);
@@ -1207,18 +1255,18 @@ static int prepared_prediction(struct np_predictor *p,
 		return np_errf(err, rc ? rc : -EDOM, "%s with %s: model %s "
 			       "has no answer", a->app->name, co->app->name,
 			       p->m->name);
-	describe_use(p, a, co, out);
+	set_data_used(p, a, co, out);
 	if (with_interval(p))
-		widen(&co->term[NP_CO], &a->term[NP_VICTIM], z, p->fabric.n,
-		      &out->flags);
-	couple_all(p, scope, z, out);
+		add_model_error(&co->term[NP_CO], &a->term[NP_VICTIM], z,
+				p->fabric.n, &out->flags);
+	apply_sharing_to_all(p, scope, z, out);
 	out->flags |= doubts(p, a, co, n_co, scope, z[0], &less);
 	out->slowdown = expm1(z[0]);
 	if (!with_interval(p)) {
 		out->flags |= NP_PRED_NO_INTERVAL;
 		return 0;
 	}
-	interval(z, p->fabric.n, &out->low, &out->high);
+	find_interval(z, p->fabric.n, &out->low, &out->high);
 	out->low = fmin(out->low, less.low); /* fmin() ignores NaN */
 	out->high = fmax(out->high, less.high);
 	if (np_model_is_of_levels(p->m) && is_wide(out))
@@ -1227,7 +1275,7 @@ static int prepared_prediction(struct np_predictor *p,
 }
 
 /* Compute the terms of both programs. */
-static int make_sides(struct np_predictor *p, struct np_prepared *a,
+static int make_terms(struct np_predictor *p, struct np_prepared *a,
 		      struct np_prepared *co, size_t n_co, struct np_err *err)
 {
 	struct np_level_use use;
@@ -1248,7 +1296,7 @@ static int prepared_pair(struct np_predictor *p, struct np_prepared *a,
 			 enum np_scope scope, struct np_prediction *out,
 			 struct np_err *err)
 {
-	int rc = make_sides(p, a, co, n_co, err);
+	int rc = make_terms(p, a, co, n_co, err);
 	double *z = p->predictions;
 
 	if (rc)
@@ -1277,8 +1325,8 @@ static bool prepared_both(struct np_predictor *p, struct np_prepared *a,
 	double *z = p->predictions, *z_back = z + p->fabric.n;
 	int joined = 0;
 
-	if (!p->m->join_both || make_sides(p, a, b, 1, NULL) ||
-	    make_sides(p, b, a, 1, NULL) ||
+	if (!p->m->join_both || make_terms(p, a, b, 1, NULL) ||
+	    make_terms(p, b, a, 1, NULL) ||
 	    !np_levels_equal(&x->use.row, &back->col) ||
 	    !np_levels_equal(&x->use.col, &back->row))
 		return false;
@@ -1328,20 +1376,22 @@ static double resample(struct next_task *t, bool victim)
 	return gsl_stats_variance(t->z, 1, t->n);
 }
 
-static const double *input(const struct next_task *t, size_t r, bool victim)
+/* The slowdowns by level that vary in resample(), in its sample r. */
+static const double *resampled_input(const struct next_task *t, size_t r,
+				     bool victim)
 {
 	return victim ? t->a->bootstrap.sample[r + 1].log_curve :
 			t->co->bootstrap.sample[r + 1].log_impact;
 }
 
 /* The part of the variance of t->z explained by the slowdown of level i. */
-static double explained(const struct next_task *t, bool victim, size_t i,
-			double *work)
+static double explained_variance(const struct next_task *t, bool victim,
+				 size_t i, double *work)
 {
 	double var;
 
 	for (size_t r = 0; r < t->n; r++)
-		work[r] = input(t, r, victim)[i];
+		work[r] = resampled_input(t, r, victim)[i];
 	var = gsl_stats_variance(work, 1, t->n);
 	if (!(var > 0))
 		return 0;
@@ -1350,7 +1400,8 @@ static double explained(const struct next_task *t, bool victim, size_t i,
 }
 
 /* The level that explains most variance; *sum is that of all levels. */
-static size_t strongest(const struct next_task *t, bool victim, double *sum)
+static size_t most_explaining(const struct next_task *t, bool victim,
+			      double *sum)
 {
 	const struct np_level_use *use = &t->co->term[NP_CO].use;
 	const struct np_levels *list = victim ? &use->col : &use->row;
@@ -1359,7 +1410,7 @@ static size_t strongest(const struct next_task *t, bool victim, double *sum)
 
 	*sum = 0;
 	for (size_t i = 0; i < list->n; i++) {
-		e = explained(t, victim, list->at[i], work);
+		e = explained_variance(t, victim, list->at[i], work);
 		*sum += e;
 		if (e > top) {
 			top = e;
@@ -1384,7 +1435,7 @@ static double mean_squared_error(const struct np_term *x,
 }
 
 /* Distance of level i from the co-runners, in the units of the model. */
-static double distance(const struct next_task *t, size_t i)
+static double distance_of_level(const struct next_task *t, size_t i)
 {
 	const struct np_data_fabric *f = &t->p->fabric.sample[0];
 	const struct np_data_program *co = &t->co->bootstrap.sample[0];
@@ -1400,7 +1451,7 @@ static double distance(const struct next_task *t, size_t i)
 }
 
 /* The level nearest to the co-runners, of all or of those in the curve. */
-static size_t nearest(const struct next_task *t, bool of_curve)
+static size_t nearest_level(const struct next_task *t, bool of_curve)
 {
 	const struct np_level_use *use = &t->co->term[NP_CO].use;
 	size_t n = of_curve ? use->col.n : t->p->n, at = 0;
@@ -1408,7 +1459,7 @@ static size_t nearest(const struct next_task *t, bool of_curve)
 
 	for (size_t c = 0; c < n; c++) {
 		size_t i = of_curve ? use->col.at[c] : c;
-		double d = distance(t, i);
+		double d = distance_of_level(t, i);
 
 		if (d < best) {
 			best = d;
@@ -1423,22 +1474,27 @@ static double sharing_var(const struct np_predictor *p, enum np_scope scope,
 			   double log_slow)
 {
 	const struct np_mean *k = &p->f->sharing[scope];
-	/* A coefficient above 1 multiplies the slowdown: see couple(). */
+	/* A coefficient above 1 multiplies the slowdown: see apply_sharing(). */
 	double loss = (1 - exp(-log_slow)) / fmax(k->mean, 1);
 
 	/* A coefficient that was never measured has NP_PRED_NO_SHARING. */
 	return k->n && isfinite(k->sd) ? loss * loss * k->sd * k->sd / k->n : 0;
 }
 
+/* Suggest to measure the victim under the level that matters most. */
 static void suggest_curve(struct next_task *t, struct np_prediction *out)
 {
 	double sum;
 
 	out->more = NP_MORE_CURVE;
 	resample(t, true);
-	out->more_level = strongest(t, true, &sum);
+	out->more_level = most_explaining(t, true, &sum);
 }
 
+/*
+ * Suggest to measure the co-runner, or the fabric if the levels account for
+ * less than half of the variance.
+ */
 static void suggest_co(struct next_task *t, double var,
 		       struct np_prediction *out)
 {
@@ -1450,7 +1506,7 @@ static void suggest_co(struct next_task *t, double var,
 		out->more = NP_MORE_LATENCY;
 		return;
 	}
-	level = strongest(t, false, &sum);
+	level = most_explaining(t, false, &sum);
 	out->more = sum < var / 2 ? NP_MORE_CALIBRATION : NP_MORE_IMPACT;
 	out->more_level = level;
 }
@@ -1467,7 +1523,7 @@ static void suggest(struct np_predictor *p, const struct np_prepared *a,
 
 	if (!(p->m->needs & NP_NEED_CURVE))
 		return;
-	like = nearest(&t, false);
+	like = nearest_level(&t, false);
 	curve = resample(&t, true);
 	impact = resample(&t, false);
 	model = mean_squared_error(&co->term[NP_CO], &a->term[NP_VICTIM]);
@@ -1479,7 +1535,7 @@ static void suggest(struct np_predictor *p, const struct np_prepared *a,
 		out->more = NP_MORE_SHARING;
 	} else if (model > fmax(curve, impact)) {
 		out->more = NP_MORE_LEVELS;
-		out->more_level = nearest(&t, true);
+		out->more_level = nearest_level(&t, true);
 	} else if (curve >= impact) {
 		suggest_curve(&t, out);
 	} else {
@@ -1509,13 +1565,13 @@ struct matrix_task {
 	int *rc;
 };
 
-/* Index of the result for v under c. */
-static size_t place(const struct matrix_task *t, size_t v, size_t c)
+/* Index of the result for program v under program c. */
+static size_t result_index(const struct matrix_task *t, size_t v, size_t c)
 {
 	return t->around && v ? t->n - 1 + v : v * t->n + c;
 }
 
-static size_t pairs(const struct matrix_task *t)
+static size_t count_results(const struct matrix_task *t)
 {
 	return t->around ? 2 * t->n - 1 : t->n * t->n;
 }
@@ -1538,7 +1594,7 @@ static int matrix_pair(struct matrix_task *t, size_t v,
 		       struct np_prepared *victim, size_t c,
 		       struct np_prepared *co)
 {
-	size_t at = place(t, v, c), back = place(t, c, v);
+	size_t at = result_index(t, v, c), back = result_index(t, c, v);
 	struct np_prediction *const out[2] = { &t->out[at], &t->out[back] };
 	int rc[2];
 
@@ -1593,8 +1649,8 @@ static int make_order(struct matrix_task *t)
 static bool is_pending(const struct matrix_task *t, size_t i)
 {
 	for (size_t j = 0; j < t->n; j++)
-		if (t->rc[place(t, i, j)] == -ENODATA ||
-		    t->rc[place(t, j, i)] == -ENODATA)
+		if (t->rc[result_index(t, i, j)] == -ENODATA ||
+		    t->rc[result_index(t, j, i)] == -ENODATA)
 			return true;
 	return false;
 }
@@ -1634,8 +1690,8 @@ static int around_pass(struct matrix_task *t, struct np_prepared *ready,
 	for (size_t k = 0; !rc && k < t->n; k++) {
 		size_t i = t->order[k];
 
-		if (!i || (t->rc[place(t, 0, i)] != -ENODATA &&
-			   t->rc[place(t, i, 0)] != -ENODATA))
+		if (!i || (t->rc[result_index(t, 0, i)] != -ENODATA &&
+			   t->rc[result_index(t, i, 0)] != -ENODATA))
 			continue;
 		rc = prepared_init(t->p, t->app[i], other, err);
 		if (!rc)
@@ -1647,7 +1703,7 @@ static int around_pass(struct matrix_task *t, struct np_prepared *ready,
 	return rc;
 }
 
-static int pass(struct matrix_task *t, struct np_err *err)
+static int predict_pass(struct matrix_task *t, struct np_err *err)
 {
 	size_t n = t->around ? 2 : t->n;
 	struct np_prepared *ready = calloc(n, sizeof(*ready));
@@ -1662,10 +1718,10 @@ static int pass(struct matrix_task *t, struct np_err *err)
 	return rc;
 }
 
-/* Ask the model, then its fallbacks for the pairs that remain. */
+/* Predict with the model, then with its fallbacks what remains. */
 static int matrix_predict(struct matrix_task *t, struct np_err *err)
 {
-	int rc = pass(t, err);
+	int rc = predict_pass(t, err);
 
 	while (!rc && t->left) {
 		struct np_predictor *other;
@@ -1676,7 +1732,7 @@ static int matrix_predict(struct matrix_task *t, struct np_err *err)
 		t->p = other;
 		t->fell_back = true;
 		t->left = false;
-		rc = pass(t, err);
+		rc = predict_pass(t, err);
 	}
 	return rc;
 }
@@ -1697,9 +1753,9 @@ static int check_and_predict(struct matrix_task *t, struct np_err *err)
 				       "%zu programs", t->n) : rc;
 }
 
-/* Without co-runners the slowdown is 0, and certain. */
-static void no_co_runner(const struct np_predictor *p,
-			 struct np_prediction *out)
+/* Without co-runners on its rails the slowdown is 0, and certain. */
+static void set_unaffected(const struct np_predictor *p,
+			   struct np_prediction *out)
 {
 	*out = (struct np_prediction){ .model = p->m, .sharing = 1 };
 }
@@ -1708,7 +1764,7 @@ static int matrix_prediction(struct matrix_task *t, struct np_err *err)
 {
 	if (!t->n)
 		return 0;
-	for (size_t i = 0; i < pairs(t); i++) {
+	for (size_t i = 0; i < count_results(t); i++) {
 		t->out[i] = (struct np_prediction){
 			.slowdown = NAN, .low = NAN, .high = NAN,
 		};
@@ -1718,10 +1774,11 @@ static int matrix_prediction(struct matrix_task *t, struct np_err *err)
 		for (size_t c = 0; c < t->n; c++)
 			if ((!t->around || !v || !c) &&
 			    !np_program_shares_rail(t->app[v], t->app[c])) {
-				no_co_runner(t->p, &t->out[place(t, v, c)]);
-				t->out[place(t, v, c)].flags =
+				set_unaffected(t->p,
+					       &t->out[result_index(t, v, c)]);
+				t->out[result_index(t, v, c)].flags =
 					NP_PRED_OTHER_RAIL;
-				t->rc[place(t, v, c)] = 0;
+				t->rc[result_index(t, v, c)] = 0;
 			}
 	return check_and_predict(t, err);
 }
@@ -1753,9 +1810,9 @@ int np_predict_around(struct np_predictor *p,
 }
 
 /* Combine all co-runners into one program. */
-static int make_sum(struct np_predictor *p, struct np_prepared *one,
-		    size_t n_co, struct np_program *app,
-		    struct np_prepared *sum, struct np_err *err)
+static int sum_co_runners(struct np_predictor *p, struct np_prepared *one,
+			  size_t n_co, struct np_program *app,
+			  struct np_prepared *sum, struct np_err *err)
 {
 	const struct np_bootstrap_program *bootstrap[n_co];
 	int rc;
@@ -1804,7 +1861,7 @@ static int predict_prepared(struct np_predictor *p, struct np_prepared *a,
 	int rc = 0;
 
 	if (n_co > 1)
-		rc = make_sum(p, co, n_co, &app, &sum, err);
+		rc = sum_co_runners(p, co, n_co, &app, &sum, err);
 	if (!rc)
 		rc = prepared_pair(p, a, n_co > 1 ? &sum : co, n_co, scope, out,
 				   err);
@@ -1936,8 +1993,8 @@ static void find_on_rail(struct on_rail *o, const struct np_program *like,
 }
 
 /*
- * Predict for the co-runners in o, and keep the answer if it is the largest so
- * far.
+ * Predict for the co-runners in o, and keep the prediction if it is the largest
+ * so far.
  */
 static int predict_rail(struct np_predictor *p, const struct np_program *victim,
 			const struct on_rail *o, enum np_scope scope,
@@ -1972,7 +2029,7 @@ static int predict_rails(struct np_predictor *p,
 
 	find_on_rail(o, victim, co, n_co);
 	n_all = o->n;
-	no_co_runner(p, out);
+	set_unaffected(p, out);
 	out->slowdown = -INFINITY;
 	for (size_t len; !rc && n_all; at += len + 1) {
 		char name[NP_RAIL_NAME + 1] = "";
@@ -1988,7 +2045,7 @@ static int predict_rails(struct np_predictor *p,
 			break;
 	}
 	if (!n_all)
-		no_co_runner(p, out);
+		set_unaffected(p, out);
 	if (n_all < n_co)
 		out->flags |= NP_PRED_OTHER_RAIL;
 	return rc;
