@@ -182,7 +182,7 @@ static const struct {
 } processes[] = {
 	{ "a program has it", "libmpi.so.40", OPEN_MPI, false,
 	  "Open MPI 4.0.2" },
-	{ "its library is beside that of the interface", "libopen_mpi.so.40",
+	{ "its library is next to that of the interface", "libopen_mpi.so.40",
 	  OPEN_MPI, false, "Open MPI 4.0.2" },
 	{ "a script has started one", "libmpich.so.12", MPICH, true,
 	  "MPICH 4.0.2" },

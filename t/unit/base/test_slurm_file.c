@@ -111,9 +111,9 @@ static const struct {
 	  "! include one|", 1 },
 	{ "a file of the cluster", "ClusterName=HPC\nInclude %c.inc\n",
 	  "ClusterName=HPC|hpc=1|", 1 },
-	{ "an included file's own is beside it", "Include sub/deep\n",
+	{ "an included file's own is next to it", "Include sub/deep\n",
 	  "deep=1|", 1 },
-	{ "or beside the first file", "Include sub/up\n", "one=1|", 1 },
+	{ "or next to the first file", "Include sub/up\n", "one=1|", 1 },
 };
 
 static void test_lines(void)

@@ -51,7 +51,7 @@ static const struct {
 	  "optional a.so@0:1|" },
 	{ "lines of another form", "Optional a.so\noptional\n\"required\" a\n"
 	  "optional b.so\n", "optional b.so@0:4|" },
-	{ "a pattern beside the file", "include d/*.conf\noptional z.so\n",
+	{ "a pattern next to the file", "include d/*.conf\noptional z.so\n",
 	  "include d/*.conf@0:1|optional one.so@1:1|include two@1:1|"
 	  "required three.so@2:1|optional z.so@0:2|" },
 	{ "a pattern that nothing fits", "include none/*\n",

@@ -39,7 +39,7 @@ static const struct {
 	  "n[0-3], n[4-7]" },
 	{ "a name with dots",
 	  "SwitchName=switch.1.1 Level=0 Nodes=n0\n", 1, "switch.1.1", "n0" },
-	{ "trees beside each other",
+	{ "several trees",
 	  "SwitchName=a Level=0 LinkSpeed=1 Nodes=n[0-3]\n"
 	  "SwitchName=b Level=0 LinkSpeed=1 Nodes=n[4-7]\n", 2, "a",
 	  "n[0-3]" },

@@ -15,7 +15,7 @@
 
 /*
  * Level i alone takes ROUND_SEC a round; under level j (0 the mildest)
- * (1 + press) times that, press = FELT[scope] * (j + 1).  Probes likewise.
+ * 1 + FELT[scope] * (j + 1) times that.  Probes likewise.
  */
 #define ROUND_SEC 0.05
 #define PROBE_SEC 50e-6
@@ -465,7 +465,7 @@ static const struct t_case cases[] = {
 	  test_mishaps },
 	{ "more reports than are kept are reported as that, not as lack of memory",
 	  test_too_many_reports },
-	{ "of many levels some are chosen by what they press",
+	{ "of many levels some are chosen by their impact",
 	  test_chooses_levels },
 	{ "what was measured survives in a file", test_state_survives },
 	{ NULL, NULL },

@@ -230,11 +230,11 @@ static void test_order(void)
 }
 
 static const struct t_case cases[] = {
-	{ "nodes are dealt to those who press and those who suffer",
+	{ "nodes are dealt to those that slow and those that are slowed",
 	  test_roles },
 	{ "levels that are the same on so few nodes are measured once",
 	  test_levels },
-	{ "levels are spread over the pressure they exert", test_choose },
+	{ "levels are spread over their impacts", test_choose },
 	{ "a plan has every measurement once, and says how long it takes",
 	  test_plan },
 	{ "steps are started no more often than needed", test_order },

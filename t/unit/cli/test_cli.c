@@ -335,7 +335,7 @@ static const struct t_case cases[] = {
 	{ "sentences wrap within the screen", test_wrapping },
 	{ "tables are as wide as the terminal, or a pipe",
 	  test_width_of_the_output },
-	{ "so they do beside a label", test_labels },
+	{ "so they do after a label", test_labels },
 	{ "bars show what is there", test_bars },
 	{ "a full list of findings stays as it is",
 	  test_a_full_list_of_findings },

@@ -26,7 +26,7 @@ static const struct row {
 	  NP_BLAME_TOO_FEW, -1, 0, 0 },
 	{ "a usual run time is not slow", 8, 0, 0.3, { 0, 0 }, 101,
 	  NP_BLAME_NOT_SLOW, -1, 0, 0 },
-	{ "a usual run time beside a neighbour accuses nobody", 8, 0, 0.3,
+	{ "a usual run time with a neighbour accuses nobody", 8, 0, 0.3,
 	  { 60, 0 }, 100.5, NP_BLAME_NOT_SLOW, -1, 0, 0 },
 	{ "a run that is faster than usual is not slow", 8, 0, 0.3, { 0, 0 },
 	  80, NP_BLAME_NOT_SLOW, -1, 0, 0 },

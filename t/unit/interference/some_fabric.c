@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What the levels do to each other: row suffers, column presses. */
+/* Slowdowns of the levels by each other: that of the row by the column. */
 static const double pairs[SF_LEVELS][SF_LEVELS] = {
 	{ 0.02, 0.05, 0.10, 0.40 },
 	{ 0.03, 0.10, 0.30, 0.80 },

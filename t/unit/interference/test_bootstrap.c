@@ -98,7 +98,7 @@ static void test_replicates_scatter_as_measured(void)
 	T_CHECK(!np_bootstrap_fabric(&s.f, &opt, &f, NULL));
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		s.curve[2][i] = (struct np_mean){ 4, 0.3, 0.13 };
-	s.program_count[2][4] = 100; /* beside 100 in bin 3 */
+	s.program_count[2][4] = 100; /* and 100 in bin 3 */
 	T_CHECK(!np_bootstrap_known(&s.a[2], &s.f, &d, NULL) &&
 		!np_bootstrap_samples(&s.a[2], &f, &opt, &d, NULL));
 	T_CHECK(d.n == VIEWS && t_close(d.sample[0].log_curve[1], mean, 1e-12));

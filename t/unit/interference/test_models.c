@@ -19,7 +19,7 @@ static const struct {
 	{ "mixture weighs it 1",		"mixture",	    1e-3 },
 	{ "cross weighs it 1",			"cross",	    1e-9 },
 	{ "victim is one level",		"victim",	    1e-9 },
-	{ "twosided has nothing to mend",	"twosided",	    1e-6 },
+	{ "twosided has nothing to correct",	"twosided",	    1e-6 },
 	{ "mutual knows both halves",		"mutual",	    1e-6 },
 };
 
@@ -172,7 +172,7 @@ static void test_mutual_reads_both_terms(void)
  * p1 is as level 1: latencies from 3 to 6, idle ones from 0 to 1.5, so each
  * quantile is u of the bin: 3 + 3 u - 1.5 u longer.
  */
-static double speed_beside_p1(double scale, double gap_times)
+static double speed_under_p1(double scale, double gap_times)
 {
 	double sum = 0;
 
@@ -190,12 +190,12 @@ static void test_tolerance_adds_the_excess(void)
 	some_fabric(&s);
 	gap = 1 + s.impact[1][3].mean;
 	T_CHECK(!some_predict(&s, "tolerance", 0, 1, 0, &p, NULL) &&
-		t_close(p.slowdown, 1 / speed_beside_p1(1, gap) - 1, 1e-9));
+		t_close(p.slowdown, 1 / speed_under_p1(1, gap) - 1, 1e-9));
 	/* Where the level that sends most was not run with it: no gap. */
 	s.impact[1][3] = some_mean(NAN);
 	T_CHECK(!some_predict(&s, "tolerance", 0, 1, 0, &p, NULL) &&
 		p.flags & NP_PRED_NO_IMPACT &&
-		t_close(p.slowdown, 1 / speed_beside_p1(1, 1) - 1, 1e-9));
+		t_close(p.slowdown, 1 / speed_under_p1(1, 1) - 1, 1e-9));
 	/* Neither curve nor impact of anybody. */
 	s.a[0].curve = s.a[0].impact = s.a[1].impact = NULL;
 	T_CHECK(!some_predict(&s, "tolerance", 0, 1, 10, &p, NULL) &&
@@ -213,7 +213,7 @@ static void test_tolerance_felt(void)
 	felt = s.impact[1][0].mean;
 	gap = 1 + s.impact[1][3].mean;
 	T_CHECK(!some_predict(&s, "tolerance-felt", 0, 1, 0, &p, NULL) &&
-		t_close(p.slowdown, 1 / speed_beside_p1(felt / 3.75, gap) - 1,
+		t_close(p.slowdown, 1 / speed_under_p1(felt / 3.75, gap) - 1,
 			1e-6));
 	s.impact[1][0] = some_mean(NAN);
 	T_CHECK(some_predict(&s, "tolerance-felt", 0, 1, 0, &p, NULL) ==

@@ -12,7 +12,7 @@ static const char *const names[LEVELS] = {
 	"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7",
 };
 
-/* Level i suffers as (i + 2) / 8, level j presses as (j + 1) / 4. */
+/* Level i is slowed as (i + 2) / 8, level j slows as (j + 1) / 4. */
 static void alike(void)
 {
 	for (size_t i = 0; i < LEVELS * LEVELS; i++)
@@ -60,7 +60,7 @@ static void test_calibrations(void)
 		  one_is_another, false, LEVELS * LEVELS, 3 },
 		{ "a calibration that is noise is in doubt", noise, true,
 		  LEVELS * LEVELS, LEVELS },
-		{ "of two levels nothing can be said", two_levels, false, 0,
+		{ "two levels are too few for a check", two_levels, false, 0,
 		  LEVELS },
 	};
 	const struct np_fabric f = {

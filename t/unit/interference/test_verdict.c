@@ -264,7 +264,7 @@ static const struct witnesses {
 	  NP_USE_UNKNOWN, NP_DOUBT_BASELINE },
 	{ "an idle run that sent much is no baseline", NO_DELAYS, BUSY, 1e7, 0,
 	  NP_USE_UNKNOWN, NP_DOUBT_BASELINE },
-	{ "nothing is light beside an idle network that others used",
+	{ "nothing is light compared with an idle network that others used",
 	  NO_DELAYS, SHARED, 1e7, 0, NP_USE_UNKNOWN, NP_DOUBT_BASELINE },
 	{ "what sends nothing is light also there", NO_DELAYS, SHARED, 0, 0,
 	  NP_USE_LIGHT, NP_DOUBT_NONE },

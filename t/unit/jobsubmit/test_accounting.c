@@ -195,7 +195,7 @@ static void test_requeue(void)
 	np_accounting_record_free(&e);
 	end(&w, other, 100);
 	look(&w, 110);
-	T_ROW("who was beside both", found(2, &e));
+	T_ROW("who was concurrent with both", found(2, &e));
 	T_CHECK(e.n_neighbours == 2);
 	T_CHECK(t_close(e.slowdown, pow(1.5, .7) - 1, 1e-3));
 	np_accounting_record_free(&e);
@@ -250,7 +250,7 @@ static void test_a_denied_name(void)
 	tear_down(&w);
 }
 
-/* What cannot be written is said, and forgotten. */
+/* What cannot be written is logged, and forgotten. */
 static void test_no_store(void)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -383,7 +383,7 @@ static void test_many_at_once(void)
 	T_CHECK(passes == (MANY + NP_ACCOUNTING_MAX_WRITTEN - 1) /
 				  NP_ACCOUNTING_MAX_WRITTEN);
 	T_CHECK(count_lines() == MANY);
-	T_ROW("the last one was beside those that were written before",
+	T_ROW("the last one was concurrent with those written before",
 	      found(MANY, &e) && e.slowdown > 0.4);
 	T_CHECK(e.n_neighbours == NP_ACCOUNTING_PUT_NEIGHBOURS &&
 		e.n_neighbours + e.more_neighbours == MANY - 1 &&
@@ -394,12 +394,13 @@ static void test_many_at_once(void)
 
 static const struct t_case cases[] = {
 	{ "of many that end at once none is lost", test_many_at_once },
-	{ "who was beside whom, for how long, at what cost", test_overlap },
+	{ "who was concurrent with whom, for how long, at what cost",
+	  test_overlap },
 	{ "when a job ended", test_ends },
 	{ "each run of a requeued job", test_requeue },
 	{ "profiles are found by name", test_other_table },
 	{ "a neighbour that may not use its name", test_a_denied_name },
-	{ "a day that is full is said once", test_a_full_day },
+	{ "a day that is full is logged once", test_a_full_day },
 	{ "a store that cannot be written to", test_no_store },
 	{ "other nodes", test_other_site },
 	{ NULL, NULL },

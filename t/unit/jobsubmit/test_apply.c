@@ -236,7 +236,7 @@ static void test_failure(void)
 	}
 	r = make_pass(MAX, yes, NULL);
 	T_CHECK(!strcmp(c.log, "10! 12") && !r.more);
-	T_ROW("said once", some_n_errors() == before + 1);
+	T_ROW("logged once", some_n_errors() == before + 1);
 	c.fails = 0;
 	r = make_pass(MAX, yes, NULL);
 	T_CHECK(!strcmp(c.log, "10") && !r.more && !r.failures);
@@ -348,7 +348,7 @@ static void test_always_overtaken(void)
 	      tried == NP_OVERTAKEN_PASSES && more == tried);
 	T_ROW("and then what conflicts is opened as well",
 	      opened_at == NP_OVERTAKEN_PASSES + 1);
-	T_ROW("which is said once", some_n_logged() == before + 1 &&
+	T_ROW("which is logged once", some_n_logged() == before + 1 &&
 	      strstr(some_logged(), "faster"));
 	T_ROW("the user's own list stands", strstr(job_of(10)->admin_comment,
 						   "user=n9 "));
@@ -504,7 +504,7 @@ static void test_tasks(void)
 }
 
 /* What is taken back is the user's again, and our note is gone. */
-static void test_let_go(void)
+static void test_released(void)
 {
 	slurm_job_info_t *j;
 	struct result r;
@@ -608,7 +608,7 @@ static const struct t_case cases[] = {
 	{ "submissions after a user who was faster", test_newcomers },
 	{ "a job that moves waits until its new leaves are free", test_move },
 	{ "tasks of an array", test_tasks },
-	{ "a job that is let go of", test_let_go },
+	{ "a job that is released", test_released },
 	{ "memory that runs out at any point of a pass", test_no_memory },
 	{ NULL, NULL },
 };

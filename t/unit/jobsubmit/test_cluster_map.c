@@ -489,7 +489,7 @@ static const struct t_case cases[] = {
 	{ "rails come from the file or from Slurm's topology", test_rails },
 	{ "a job that takes one thread of each core needs more nodes",
 	  test_threads },
-	{ "what cannot be is said", test_bad },
+	{ "what cannot be is reported", test_bad },
 	{ "a zoo of nodes", test_many_classes },
 	{ NULL, NULL },
 };

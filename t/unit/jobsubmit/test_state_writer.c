@@ -131,7 +131,7 @@ lines(const struct np_job_snapshot *v, struct np_job_cache *cache)
 	return n;
 }
 
-/* A decision is said once, until it is another one. */
+/* A decision is logged once, until it is another one. */
 static void test_log(void)
 {
 	struct np_job_cache *cache;
@@ -353,13 +353,13 @@ static void test_the_failure_is_told_and_not_what_else_there_is(void)
 static const struct t_case cases[] = {
 	{ "the state of placement", test_state },
 	{ "the state of nothing", test_empty },
-	{ "a decision is said once", test_log },
+	{ "a decision is logged once", test_log },
 	{ "one that changes all the time does not fill the log",
 	  test_many_decisions },
 	{ "denied names are in the state", test_denials_are_in_the_state },
 	{ "a denial is logged once", test_a_denial_is_logged_once },
 	{ "more denials than are listed", test_more_denials_than_are_listed },
-	{ "a trouble is said once, also one without words", test_troubles },
+	{ "a trouble is logged once, also one without words", test_troubles },
 	{ "a pass that failed says why",
 	  test_the_failure_is_told_and_not_what_else_there_is },
 	{ NULL, NULL },

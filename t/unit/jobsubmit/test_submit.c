@@ -55,7 +55,7 @@ static const struct {
 	  0, NULL, "netprof{held=0}", 0 },
 	{ "a list that is none", LEAF0, "soft", "n[3-1]", NULL, NULL, 0,
 	  "n[3-1]", NULL, 0 },
-	{ "too few nodes besides his own exclusions: left alone", LEAF0, "soft",
+	{ "too few nodes outside his own exclusions: ignored", LEAF0, "soft",
 	  "n[0-15]", NULL, NULL, 0, "n[0-15]", NULL, 0 },
 
 	{ "slurmctld has just started", EMPTY | STARTING, "quiet", "n7", NULL,

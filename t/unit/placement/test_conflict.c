@@ -78,7 +78,7 @@ static void test_the_contacts_that_apply(void)
 	}
 }
 
-static void test_an_answer_is_asked_for_once(void)
+static void test_a_pair_is_predicted_once(void)
 {
 	struct model a = { .slow = { .1, .1, .1 } };
 	struct np_conflict *c = with_two(&a);
@@ -136,7 +136,7 @@ static void test_no_answer_is_no_conflict(void)
 	np_conflict_predict(c, NULL, 0, SIZE_MAX);
 	t = table(c, .01);
 	T_CHECK(np_slowdowns_between(t, 0, 1, true, true) == 0);
-	T_CHECK(t->profile[0].complete); /* asked, and not asked again */
+	T_CHECK(t->profile[0].complete); /* predicted, and not again */
 	T_CHECK(np_slowdowns_between(t, 0, 7, true, true) == 0); /* no such */
 	np_slowdowns_unref(t);
 	np_conflict_free(c);
@@ -165,7 +165,7 @@ static void test_a_handle_is_given_to_another(void)
 	      before->profile[1].owner == 2 &&
 	      np_slowdowns_between(before, 0, 1, true, true) > .4);
 	T_CHECK(np_conflict_predict(c, NULL, 0, SIZE_MAX) == 0);
-	T_ROW("three pairs with three contacts were asked again",
+	T_ROW("three pairs with three contacts were predicted again",
 	      a.n == 12 + 9);
 	np_slowdowns_unref(before);
 	np_slowdowns_unref(after);
@@ -191,11 +191,11 @@ static void test_bounds(void)
 static const struct t_case cases[] = {
 	{ "two jobs meet where they touch, at the worst place",
 	  test_the_contacts_that_apply },
-	{ "the model is asked once for each answer, and no more than allowed",
-	  test_an_answer_is_asked_for_once },
+	{ "each pair is predicted once, and no more than allowed",
+	  test_a_pair_is_predicted_once },
 	{ "a table that was handed out never changes",
 	  test_a_table_stays_as_it_is },
-	{ "where the model has no answer there is no conflict",
+	{ "where there is no prediction there is no conflict",
 	  test_no_answer_is_no_conflict },
 	{ "a handle can be given to another profile",
 	  test_a_handle_is_given_to_another },

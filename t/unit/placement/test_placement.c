@@ -21,7 +21,7 @@ static const struct {
 	  TWO "job 1 X 2; job 2 Y 2", "1=a 2=b" },
 	{ "without a conflict both may go anywhere", TWO "job 1 X 2; job 2 H 2",
 	  "1=any 2=any" },
-	{ "one that harms nobody may go anywhere beside a conflict",
+	{ "one that slows no other may run anywhere in spite of a conflict",
 	  TWO "job 1 X 2; job 2 Y 2; job 3 H 2", "3=any" },
 	{ "a job stays off the leaf of a running one it conflicts with",
 	  TWO "run 9 Y a:1; job 1 X 2", "1=b" },

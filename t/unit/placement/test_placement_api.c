@@ -407,7 +407,7 @@ static const struct t_case cases[] = {
 	  test_words_are_cut_to_the_room_there_is },
 	{ "every closed leaf has its cause",
 	  test_every_closed_leaf_has_its_cause },
-	{ "the strain on a leaf is the worst predicted slowdown there",
+	{ "the slowdown of a leaf is the worst predicted one there",
 	  test_worst_slowdown_on_a_leaf },
 	{ "two submissions between decisions see each other",
 	  test_two_submissions_see_each_other },

@@ -35,7 +35,7 @@ struct sim {
 	struct np_placement *p;
 	int64_t decided_sec, begun_sec;
 	bool policy;
-	unsigned met; /* jobs that started beside one to be avoided */
+	unsigned met; /* jobs that started on a leaf of one to be avoided */
 	unsigned started;
 };
 

@@ -89,7 +89,7 @@ static void test_join(void)
 static const struct t_case cases[] = {
 	{ "the probes' step takes nothing from the user's", test_impact },
 	{ "nor does the level's", test_level },
-	{ "a level beside a step comes in steps of one node", test_join },
+	{ "a level for a step comes in steps of one node", test_join },
 	{ "a component is reached through the job's leader", test_component },
 	{ NULL, NULL },
 };

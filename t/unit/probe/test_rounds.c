@@ -221,7 +221,7 @@ static const struct t_case cases[] = {
 	  test_round_is_pause_plus_transfer },
 	{ "pauses vary, and keep their mean also over few rounds",
 	  test_pauses_vary_and_keep_their_mean },
-	{ "a slower network shows in full, even beside a long pause",
+	{ "a slower network shows in full, even with a long pause",
 	  test_a_slower_network_shows_in_full },
 	{ "waiting does not spin", test_waiting_does_not_spin },
 	{ "a process without peer sleeps", test_without_peer_it_sleeps },

@@ -215,9 +215,9 @@ static void test_one_that_went(void)
 static const struct t_case cases[] = {
 	{ "each whole line is handed on, however it came", test_rows },
 	{ "a line too long ends the connection", test_lengths },
-	{ "who talks without end is heard in turns",
+	{ "one that sends without end is read in turns",
 	  test_a_flood_is_read_in_turns },
-	{ "a slow listener hears all, in order", test_a_slow_listener },
+	{ "a slow reader gets everything, in order", test_a_slow_listener },
 	{ "an agent that never reads is disconnected",
 	  test_one_that_never_listens },
 	{ "an agent that disconnects does no harm", test_one_that_went },

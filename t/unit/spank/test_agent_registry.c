@@ -62,7 +62,7 @@ static void test_an_agent_waits(void)
 	np_registry_free(w.p);
 }
 
-static void test_called_or_dismissed(void)
+static void test_dispatched_or_released(void)
 {
 	struct some_registry w;
 	int fd[4];
@@ -129,7 +129,7 @@ static void test_copies_for_other_rails(void)
 
 /* ---- groups ---- */
 
-/* n probes that have heard their call, as groups of so many. */
+/* n probes that were dispatched, as groups of so many. */
 static void connect_groups(struct some_registry *w, int fd[], size_t n,
 			   size_t of)
 {
@@ -413,7 +413,7 @@ static void test_last_words(void)
 	level = connect_agent(&w, "level");
 	np_registry_end(w.p, NP_AGENT_PROBE);
 	UNTIL(&w, is_shut(fd[0]) && is_shut(fd[1]) && is_shut(fd[2]));
-	T_CHECK(probes(&w).gone == 0); /* they have heard it, and may speak */
+	T_CHECK(probes(&w).gone == 0); /* they were dispatched, and may report */
 	T_CHECK(context(&w, 2)->gone); /* nobody had called this one */
 	send_text(fd[0], "np1 a\nnp1 bye\n");
 	send_text(fd[1], "np1 bye\n");
@@ -516,8 +516,8 @@ static void test_levels_come_again(void)
 }
 
 static const struct t_case cases[] = {
-	{ "a member waits where it said it is", test_an_agent_waits },
-	{ "members are called or dismissed", test_called_or_dismissed },
+	{ "an agent waits where it said it is", test_an_agent_waits },
+	{ "agents are dispatched or released", test_dispatched_or_released },
 	{ "an agent is copied for each further rail, over its adapter",
 	  test_copies_for_other_rails },
 	{ "a group is wired up, however its words come", test_fences },

@@ -42,8 +42,8 @@ static const struct {
 	{ "before the program starts: alone", 0, NAN, NAN, 1, 0 },
 	{ "a window wholly before the start: alone", 1, 102, NAN, 1, 0 },
 	{ "the window that the start cuts: neither", 1, 101.5, NAN, 0, 0 },
-	{ "after the start: beside", 2, 102, NAN, 0, 1 },
-	{ "wholly before the end: beside", 2, 102, 103, 0, 1 },
+	{ "after the start: concurrent", 2, 102, NAN, 0, 1 },
+	{ "wholly before the end: concurrent", 2, 102, 103, 0, 1 },
 	{ "the window that the end cuts: neither", 2, 102, 102.5, 0, 0 },
 	{ "after the end: neither", 9, 102, 105, 0, 0 },
 };

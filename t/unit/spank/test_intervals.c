@@ -19,13 +19,13 @@ struct world {
 	bool deaf;	 /* levels do not come up */
 	bool counted;	 /* MPI calls, 400 a second */
 	double mute_sec[2]; /* from when on a node tells no more */
-	double handshake_sec; /* that a level is up is heard so much later */
+	double handshake_sec; /* a level that is up is reported so much later */
 	bool uneven;	  /* a program in bursts, reported late and seldom */
 	double done_sec;  /* its work: what it would have taken alone */
 	double owed_sec[2], owed[2]; /* and how much is not reported yet */
 	unsigned calls;
-	bool overlapped; /* a level was called beside another */
-	double unfair_sec; /* said to be alone beside a level */
+	bool overlapped; /* a level was started during another */
+	double unfair_sec; /* reported as alone during a level */
 };
 
 static char *names[] = { "c0", "c3", "P4:M10:B250us:S40960" };

@@ -84,7 +84,7 @@ static const struct {
 	  "one node" },
 	{ "salloc's shell: said why", false, true, true, NULL, 2,
 	  NP_LAUNCH_SKIP, "salloc" },
-	{ "mpirun's daemon on one node has mpirun beside it", false, true,
+	{ "mpirun's daemon on one node has mpirun next to it", false, true,
 	  false, NULL, 1, NP_LAUNCH_START, "" },
 	{ "a bad NETPROF_APP: said why", false, false, false, "a/b", 2,
 	  NP_LAUNCH_SKIP, "a/b" },

@@ -72,7 +72,7 @@ static size_t still_heard(const struct np_level_steps *c)
 	return n;
 }
 
-/* Until so many still run, and all others have been heard to their end. */
+/* Until so many still run, and all reports of the others were received. */
 static size_t run_until(struct np_level_steps *c, size_t running)
 {
 	for (int i = 0; i < PATIENCE; i++) {

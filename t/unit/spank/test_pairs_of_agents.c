@@ -34,7 +34,7 @@ static const struct {
 	{ "nor counts for a group of three", "aa.", 4, "a2" },
 	{ "nor does it become a peer", "a.", 4, "" },
 	{ "every agent is excluded", "....", 4, "" },
-	{ "a group of three beside pairs", "bbbaaaacc", 2, "a2 a2 b3 c2" },
+	{ "a group of three and pairs", "bbbaaaacc", 2, "a2 a2 b3 c2" },
 };
 
 static const char *leaf_of(char c)

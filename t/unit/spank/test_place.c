@@ -42,7 +42,7 @@ static const struct {
 	  "as as as bs bs bs", "PPPBBP", 6, NP_SCOPE_NODE, 2 },
 	{ "as many as there may be are left as they are", "as as as bs bs bs",
 	  "BBBBBB", 6, NP_SCOPE_NODE, 6 },
-	{ "beside a wide step, too", "as as ai ai ai ai bs bs bi bi",
+	{ "with a wide step, too", "as as ai ai ai ai bs bs bi bi",
 	  "PP..LLPPLL", 4, NP_SCOPE_LEAF, 4 },
 };
 

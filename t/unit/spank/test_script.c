@@ -17,7 +17,7 @@ static uint32_t job(void)
 	return 0xf0000000u + (uint32_t)getpid();
 }
 
-/* What is heard, once there is something; -1: nothing, or the caller left. */
+/* What was received, once it is there; -1: nothing, or the caller left. */
 static int received(struct np_script *s)
 {
 	struct pollfd p = { .events = POLLIN };
@@ -49,7 +49,7 @@ static void test_all_collectors_are_notified(void)
 	T_CHECK(a.fd == -1);
 }
 
-/* Listens, says so, hears, closes, and lives a little longer. */
+/* Listens, says so, receives, closes, and lives a little longer. */
 static void run_collector(uint32_t job_id, int ready)
 {
 	struct np_script s;
@@ -140,7 +140,7 @@ static void test_other_users_are_not_heard(void)
 }
 
 static const struct t_case cases[] = {
-	{ "all collectors of a job hear that its script has ended",
+	{ "all collectors of a job learn that its script has ended",
 	  test_all_collectors_are_notified },
 	{ "a script's end waits until those that save are gone",
 	  test_a_script_waits_until_those_that_save_are_gone },

@@ -48,7 +48,7 @@ static void test_late(void)
 	free(t);
 }
 
-/* 1000 bytes/s, then 4000; heard late, and then all at once. */
+/* 1000 bytes/s, then 4000; reported late, and then all at once. */
 static void test_heaps(void)
 {
 	struct np_traffic *t = calloc(1, sizeof(*t));
@@ -85,7 +85,7 @@ static const struct t_case cases[] = {
 	{ "a rate is what was moved in that time", test_rate },
 	{ "nodes report in their own time", test_nodes },
 	{ "what comes late is not taken for silence", test_late },
-	{ "what is heard at once is of one time after the other", test_heaps },
+	{ "what arrives at once is of one time after the other", test_heaps },
 	{ "odd times do no harm", test_odd },
 	{ NULL, NULL },
 };

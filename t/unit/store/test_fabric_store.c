@@ -297,7 +297,7 @@ static const struct {
 	  HEAD ",\"levels\":[{\"name\":\"x\","
 	       "\"partners\":1,\"messages\":1,\"bytes\":8,\"pause_sec\":1e9}]}",
 	  -EINVAL, "levels[0].pause_sec: got 1000000000" },
-	{ "a level beside level table that is too small",
+	{ "a table of level pairs that is too small",
 	  LEVELS ",\"level_beside_level\":[[1]]}", -EINVAL,
 	  "level_beside_level" },
 	{ "a loss that noise made a gain",

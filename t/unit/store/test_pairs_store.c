@@ -58,7 +58,7 @@ static void forget(struct np_pairs *p, size_t n)
 	free(p);
 }
 
-static void test_the_runs_of_a_victim_are_kept_beside_its_profile(void)
+static void test_the_runs_of_a_victim_are_stored_with_its_profile(void)
 {
 	struct np_store *s = t_store_fresh();
 	struct np_pairs p, *q;
@@ -136,8 +136,8 @@ static void test_forgetting_an_application_removes_its_pairs(void)
 }
 
 static const struct t_case cases[] = {
-	{ "the runs of a victim are kept beside its profile",
-	  test_the_runs_of_a_victim_are_kept_beside_its_profile },
+	{ "the runs of a victim are stored with its profile",
+	  test_the_runs_of_a_victim_are_stored_with_its_profile },
 	{ "without a pair or a profile nothing is written",
 	  test_without_a_pair_or_a_profile_nothing_is_written },
 	{ "hostile files are skipped and reported",

@@ -110,7 +110,7 @@ static const struct t_case cases[] = {
 	  test_nothing_of_others_is_in_it },
 	{ "what predictions and pages need stays",
 	  test_what_predictions_need_stays },
-	{ "whether others were beside it stays", test_whether_other_jobs_ran },
+	{ "whether other jobs ran near it stays", test_whether_other_jobs_ran },
 	{ NULL, NULL },
 };
 T_SUITE(record_public, cases)

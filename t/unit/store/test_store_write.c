@@ -252,7 +252,7 @@ static void test_kill_9_leaves_every_record_whole(void)
 		if (!pid)
 			_exit(write_forever());
 		usleep(t_rand(&g) % 12000);
-		runs = t_store_load(s, &rc); /* beside the writer */
+		runs = t_store_load(s, &rc); /* while the writer runs */
 		torn += t_store_warned.n;
 		seen += (unsigned)runs.n;
 		np_runs_free(&runs);

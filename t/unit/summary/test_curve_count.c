@@ -224,7 +224,7 @@ static const struct t_case cases[] = {
 	{ "only runs that can be compared count", test_count },
 	{ "runs under way count, but have no time yet", test_times },
 	{ "the workload that is furthest is gone on with", test_workload },
-	{ "levels and their pressure come from the calibration",
+	{ "levels and their impact come from the calibration",
 	  test_levels_of_a_calibration },
 	{ NULL, NULL },
 };

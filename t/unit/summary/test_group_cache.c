@@ -119,7 +119,8 @@ static void test_a_slow_database_takes_little_of_a_round(void)
 	for (uint32_t i = 0; i < 20; i++)
 		np_group_cache_add(&m, i, db.now);
 	db.slow_sec = 1;
-	T_ROW("those never asked: five seconds", look(&m) && db.queries == 5);
+	T_ROW("those never looked up: five seconds",
+	      look(&m) && db.queries == 5);
 	T_CHECK(look(&m) && db.queries == 10);
 	db.slow_sec = 0;
 	T_CHECK(look(&m) && db.queries == 20);
@@ -127,7 +128,7 @@ static void test_a_slow_database_takes_little_of_a_round(void)
 	db.slow_sec = 1;
 	for (uint32_t i = 0; i < 20; i++)
 		np_group_cache_add(&m, i, db.now);
-	T_ROW("those asked before: what is left of the round",
+	T_ROW("those looked up before: what is left of the pass",
 	      !look(&m) && db.queries == 21);
 	np_group_cache_free(&m);
 }
@@ -148,7 +149,7 @@ static void test_more_users_than_there_is_room_for(void)
 }
 
 static const struct t_case cases[] = {
-	{ "groups are asked once, and then now and then",
+	{ "groups are looked up once, and then now and then",
 	  test_asked_once_and_then_now_and_then },
 	{ "what was known outlives the database",
 	  test_what_was_known_outlives_the_database },

@@ -501,7 +501,7 @@ static const struct t_case cases[] = {
 	  test_loaded_rails },
 	{ "of a run with rails the busiest one counts", test_rails },
 	{ "only comparable runs are used", test_which_runs_are_used },
-	{ "runs beside other jobs are used if there is nothing else",
+	{ "runs with neighbours are used if there is nothing else",
 	  test_neighbours_if_nothing_else },
 	{ "nothing measured is no crash", test_nothing_measured },
 	{ "runs under interference alone say nothing about latency",

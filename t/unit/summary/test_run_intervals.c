@@ -262,7 +262,7 @@ static void test_excluded(void)
 }
 
 static const struct t_case cases[] = {
-	{ "one run gives curve, pressure and latencies", test_one_run },
+	{ "one run gives curve, impact and latencies", test_one_run },
 	{ "of intervals and whole runs the better counts", test_better },
 	{ "intervals of three runs say more than one whole run",
 	  test_more_runs },

@@ -356,7 +356,7 @@ static void test_workload(void)
 	other_work(add(&a, 10, "c4", 0.2));
 	make(&a);
 	T_ROW("most levels before most runs", !strcmp(a.e.fingerprint, "bb"));
-	T_ROW("no run alone, no curve; pressure all the same",
+	T_ROW("no run alone, no curve; impact all the same",
 	      !a.e.program.curve && a.e.n_impact == 2);
 	T_ROW("nor latencies", !a.e.program.latency.all.n);
 	stop(&a);
@@ -451,7 +451,7 @@ static void test_shared_leaves(void)
 	T_ROW("pages take latencies where there are no others, and say so",
 	      summary.use[0] == NP_RUN_LATENCY && summary.latency.neighbours &&
 		      summary.latency.n_runs == 1);
-	T_ROW("never times, nor runs beside a level",
+	T_ROW("never times, nor runs under a level",
 	      !summary.alone_sec.n && summary.use[1] == NP_RUN_NEIGHBOURS);
 	T_ROW("models take nothing",
 	      !a.e.n_used && a.e.count[NP_RUN_NEIGHBOURS] == 2 &&
@@ -600,7 +600,7 @@ static void test_all_agree(void)
 }
 
 static const struct t_case cases[] = {
-	{ "curve and pressure come from the runs", test_curve_and_impact },
+	{ "curve and impact come from the runs", test_curve_and_impact },
 	{ "levels mean in runs what they mean in the calibration",
 	  test_one_baseline },
 	{ "runs that cannot be compared are left out", test_excluded },

@@ -57,7 +57,7 @@ static void test_several_slow_together(void)
 	}
 }
 
-/* Two that press like level 1 each press like log(1 + CA) added. */
+/* Two with the impact of level 1 each: their log(1 + CA) are added. */
 static void test_impacts_add_as_logarithms(void)
 {
 	const size_t pair[] = { 0, 0 };
@@ -93,8 +93,8 @@ static void co_far_stronger(void)
 		s.impact[3][i].mean = 2 + 2 * s.impact[3][i].mean;
 }
 
-/* Only one level tells that p2 suffers at all. */
-static void one_level_tells(void)
+/* Only one level shows that p2 is slowed at all. */
+static void one_level_shows(void)
 {
 	for (size_t i = 0; i + 1 < SF_LEVELS; i++)
 		s.curve[2][i].mean = 0;
@@ -128,7 +128,7 @@ static void test_doubts(void)
 		  like_the_second, 0 },
 		{ "one that slows a level more than all levels is", "mutual",
 		  co_far_stronger, NP_PRED_PAST_LEVELS },
-		{ "what a single level tells is", "cross", one_level_tells,
+		{ "what a single level shows is", "cross", one_level_shows,
 		  NP_PRED_ONE_LEVEL },
 		{ "a curve that is hardly known gives too wide an interval",
 		  "cross", hardly_known, NP_PRED_WIDE },
@@ -149,7 +149,7 @@ static void test_doubts(void)
 		      (p.flags & NP_PRED_DOUBTFUL & ~NP_PRED_WIDE) ==
 		      (q.flags & NP_PRED_DOUBTFUL));
 		if (p.flags & NP_PRED_ONE_LEVEL)
-			T_ROW("and its interval tells", p.low < 0.01);
+			T_ROW("and its interval shows it", p.low < 0.01);
 	}
 }
 
@@ -229,7 +229,7 @@ static const struct {
 	  NP_MORE_CURVE, 3 },
 	{ "a noisy impact is named", "cross", impact_noisy, NP_MORE_IMPACT,
 	  -1 },
-	{ "fell back for want of pressure", "cross", co_no_impact,
+	{ "fell back for lack of impacts", "cross", co_no_impact,
 	  NP_MORE_IMPACT, 0 },
 	{ "fell back for want of calibration", "cross", no_pairs,
 	  NP_MORE_CALIBRATION, -1 },
@@ -386,7 +386,7 @@ static void test_matrix_with_holes(void)
 /* Program 2 with programs 1 and 3, each on these rails. */
 static const struct {
 	const char *name, *victim, *co[2];
-	size_t n, as[2]; /* the answer is that beside these alone */
+	size_t n, as[2]; /* the prediction is that with these alone */
 	unsigned flags;
 } railed[] = {
 	{ "nothing is known of rails", NULL, { NULL, NULL }, 2, { 1, 3 }, 0 },
@@ -437,12 +437,12 @@ static const struct t_case cases[] = {
 	  test_rails },
 	{ "pairs on different rails have no effect in a matrix",
 	  test_matrix_of_rails },
-	{ "beside nobody there is no slowdown", test_no_co_runner },
+	{ "without co-runners there is no slowdown", test_no_co_runner },
 	{ "several co-runners do more than one", test_several_slow_together },
-	{ "pressures add as logarithms", test_impacts_add_as_logarithms },
+	{ "impacts add as logarithms", test_impacts_add_as_logarithms },
 	{ "latencies add as excess over idle", test_latencies_add_over_idle },
-	{ "an answer doubts itself", test_doubts },
-	{ "intervals hold the answer and come out the same again",
+	{ "a prediction doubts itself", test_doubts },
+	{ "intervals hold the prediction and are the same again",
 	  test_intervals_are_deterministic },
 	{ "better measurements narrow the interval",
 	  test_intervals_follow_the_noise },
@@ -455,4 +455,4 @@ static const struct t_case cases[] = {
 	{ "a matrix has holes where data is missing", test_matrix_with_holes },
 	{ NULL, NULL },
 };
-T_SUITE(predict_answers, cases)
+T_SUITE(predictions, cases)
