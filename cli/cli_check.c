@@ -1075,7 +1075,7 @@ void cli_check_versions(struct cli_check *c, char *const paths[], size_t n)
 	if (n) {
 		cli_slurm_installed(&c->slurm);
 	} else {
-		cli_slurm_ask(&c->slurm);
+		cli_slurm_read(&c->slurm);
 		check_plugins(c);
 	}
 	for (size_t i = 0; i < n; i++)
@@ -1091,7 +1091,7 @@ void cli_check_all(struct cli_check *c)
 	};
 
 	check_conf(c);
-	cli_slurm_ask(&c->slurm);
+	cli_slurm_read(&c->slurm);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(checks); i++)
 		checks[i](c);
 }

@@ -334,7 +334,7 @@ static void set_defaults(struct cli_slurm *s)
  * The file is read if slurmctld does not answer. Its path is that of
  * SLURM_CONF, or the default that netprof was built with.
  */
-void cli_slurm_ask(struct cli_slurm *s)
+void cli_slurm_read(struct cli_slurm *s)
 {
 	static char *const argv[] = { "scontrol", "show", "config", NULL };
 	const char *conf = getenv("SLURM_CONF");

@@ -33,7 +33,7 @@ struct cli_slurm {
  * Ask scontrol and slurmctld, each for at most 5 s, or read slurm.conf. What
  * cannot be learnt has its default.
  */
-void cli_slurm_ask(struct cli_slurm *s);
+void cli_slurm_read(struct cli_slurm *s);
 
 /* Fill in only the versions of the installed programs. */
 void cli_slurm_installed(struct cli_slurm *s);

@@ -314,7 +314,7 @@ static const struct passwd *slurm_user(void)
 	const struct passwd *pw;
 	struct cli_slurm slurm;
 
-	cli_slurm_ask(&slurm);
+	cli_slurm_read(&slurm);
 	pw = getpwnam(*slurm.conf ? slurm.user : "slurm");
 	if (!pw && *slurm.conf)
 		cli_fail("SlurmUser=%s: no such user", slurm.user);

@@ -194,7 +194,7 @@ static int find_known(struct explanation *e, struct cli_store *s,
 }
 
 /* Predict the slowdown by each neighbour alone, and by all together. */
-static void ask_models(struct explanation *e, const struct cli_known *k,
+static void predict_by_models(struct explanation *e, const struct cli_known *k,
 		       struct np_predictor *models, const size_t *at)
 {
 	struct cli_prediction all = { .scope = NP_SCOPE_LEAF };
@@ -255,7 +255,7 @@ static int predict(struct explanation *e, struct cli_store *s,
 					 &e->not_predicted);
 	if (rc)
 		return rc;
-	ask_models(e, k, models, at);
+	predict_by_models(e, k, models, at);
 	np_predictor_free(models);
 	return 0;
 }

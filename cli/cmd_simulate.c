@@ -1075,7 +1075,7 @@ static int parse_sshare(struct cli_simulate *s, char *text, const char *source,
 }
 
 /* The shares as they are now, or none if this Slurm has no fair share. */
-static int ask_shares(struct cli_simulate *s, struct np_err *err)
+static int run_sshare(struct cli_simulate *s, struct np_err *err)
 {
 	static char *const argv[] = { "sshare", "-a", "--parsable2",
 				      "--format=Account,User,RawShares", NULL };
@@ -1108,7 +1108,7 @@ static int read_shares(struct cli_simulate *s)
 			free(text);
 		}
 	} else if (s->o->fair && s->o->last) {
-		rc = ask_shares(s, &err);
+		rc = run_sshare(s, &err);
 	}
 	return rc ? cli_fail("%s", err.text) : -1;
 }

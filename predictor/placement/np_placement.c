@@ -2988,9 +2988,9 @@ static bool give_up(struct np_groups *g, uint32_t group)
 	return any;
 }
 
-/* Ask for nodes, unless as many were refused already in this pass. */
-static int grow_ask(struct np_groups *g, uint32_t rank, enum want want,
-		    bool *changed)
+/* Acquire nodes, unless as many were refused already in this pass. */
+static int grow_by(struct np_groups *g, uint32_t rank, enum want want,
+		   bool *changed)
 {
 	struct np_request *r = &g->requests->at[rank];
 	struct np_subgroup *q = &g->subgroup[r->subgroup];
@@ -3019,9 +3019,9 @@ static int grow_request(struct np_groups *g, uint32_t rank, bool *changed)
 	int rc = 0;
 
 	if (r->ready && group_free_in(g, q) < r->cum_nodes)
-		rc = grow_ask(g, rank, WANT_FREE, changed);
+		rc = grow_by(g, rank, WANT_FREE, changed);
 	if (!rc && group_usable_in(g, q) < r->need)
-		rc = grow_ask(g, rank, WANT_USABLE, changed);
+		rc = grow_by(g, rank, WANT_USABLE, changed);
 	return rc;
 }
 
@@ -3388,7 +3388,7 @@ static bool widen_leaf(const struct widening *w, uint32_t leaf)
 /*
  * Enter a group for the leaves it asks for: once all, later the vacated ones.
  */
-static void ask_leaves(const struct widening *w, size_t i)
+static void request_leaves(const struct widening *w, size_t i)
 {
 	const struct np_group *u = &w->g->at[w->first + i];
 	const uint64_t *open = w->g->classes->at[u->class].open;
@@ -3417,7 +3417,7 @@ static int widen(struct np_groups *g, const struct np_vgroup *vgroup,
 	for (size_t i = 0; i < n; i++) {
 		w.n_ready += u[i].ready;
 		if (u[i].placed)
-			ask_leaves(&w, i);
+			request_leaves(&w, i);
 		u[i].widened = u[i].placed;
 	}
 	for (size_t i = 0; n && i < g->p->n_leaves; i++)

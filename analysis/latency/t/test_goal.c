@@ -97,12 +97,12 @@ static void test_bad(void)
 		struct np_err err = NP_ERR_INIT;
 		struct np_graph *g = NULL;
 		int rc = some_goal(bad[i].text, strlen(bad[i].text), &g, &err);
-		bool as_told = (rc == -EINVAL || rc == -ERANGE) &&
+		bool as_expected = (rc == -EINVAL || rc == -ERANGE) &&
 			       strstr(err.text, bad[i].says);
 
-		if (!as_told)
+		if (!as_expected)
 			fprintf(stderr, "%s\n", err.text);
-		T_ROW(bad[i].name, as_told);
+		T_ROW(bad[i].name, as_expected);
 	}
 }
 

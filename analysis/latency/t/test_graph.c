@@ -229,7 +229,7 @@ static void test_matches(void)
 	}
 }
 
-static void test_unmatched_are_told(void)
+static void test_unmatched_are_reported(void)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_graph *g;
@@ -279,7 +279,7 @@ static const struct t_case cases[] = {
 	{ "times do not overflow", test_all_calcs_together },
 	{ "dependencies are stored as given", test_dependencies },
 	{ "sends and receives match as in MPI", test_matches },
-	{ "unmatched operations are reported", test_unmatched_are_told },
+	{ "unmatched operations are reported", test_unmatched_are_reported },
 	{ "operations are stored as given", test_as_added },
 	{ NULL, NULL },
 };

@@ -367,7 +367,7 @@ static void test_graphs_are_computed_with_what_was_measured(void)
 	T_CHECK(net.S == 8192 && net.O_ns == net.G_ns);
 }
 
-static void test_too_little_is_told(void)
+static void test_too_few_are_reported(void)
 {
 	struct truth t = { 1e-6, 0.3e-6, 0.4e-6, 0.5e-6, 0.1e-9, 0 };
 	struct np_err err = NP_ERR_INIT;
@@ -408,7 +408,7 @@ static const struct t_case cases[] = {
 	  test_a_message_takes_no_less_than_its_overheads },
 	{ "graphs are computed with what was measured",
 	  test_graphs_are_computed_with_what_was_measured },
-	{ "too few samples are reported", test_too_little_is_told },
+	{ "too few samples are reported", test_too_few_are_reported },
 	{ NULL },
 };
 T_SUITE(loggps_fit, cases)

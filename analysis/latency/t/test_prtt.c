@@ -169,7 +169,7 @@ static bool stop_requested(void)
 	return n_samples >= 40;
 }
 
-static void test_it_ends_when_asked_to(void)
+static void test_it_stops_on_request(void)
 {
 	struct np_prtt_conf c = {
 		.takes_part = true,
@@ -220,7 +220,7 @@ static const struct t_case cases[] = {
 	  test_the_first_block_is_not_reported },
 	{ "a lost peer ends the measurement with a message",
 	  test_a_lost_peer_ends_it_in_words },
-	{ "it stops on request", test_it_ends_when_asked_to },
+	{ "it stops on request", test_it_stops_on_request },
 	{ "a process without a part sleeps",
 	  test_who_has_no_part_in_it_sleeps },
 	{ NULL },

@@ -98,7 +98,7 @@ static bool changes_agree(struct np_tolerance *t, json_object *c)
 	return ok;
 }
 
-static void test_answers(void)
+static void test_solutions(void)
 {
 	json_object *all = json_object_from_file(
 		t_data("loggps/answers.json"));
@@ -525,7 +525,7 @@ static void test_parameters(void)
 }
 
 static const struct t_case cases[] = {
-	{ "reference solutions agree exactly", test_answers },
+	{ "reference solutions agree exactly", test_solutions },
 	{ "the running example of the source", test_running_example },
 	{ "the overhead per byte counts where a processor copies",
 	  test_copies },

@@ -130,7 +130,7 @@ static void test_plays(void)
 	}
 }
 
-static void test_what_is_told_of_tasks(void)
+static void test_results_of_tasks(void)
 {
 	struct np_replay_net net = net_of("maxmin");
 	struct np_replay_app *a = app_of(fan, 4, 3);
@@ -320,7 +320,7 @@ static void test_given_up(void)
 
 static const struct t_case cases[] = {
 	{ "programs take the expected time", test_plays },
-	{ "results of tasks and operations", test_what_is_told_of_tasks },
+	{ "results of tasks and operations", test_results_of_tasks },
 	{ "a task computes while a message arrives", test_nonblocking },
 	{ "two programs share the switch", test_two_programs },
 	{ "programs that do nothing end", test_nothing_to_do },

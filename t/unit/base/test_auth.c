@@ -193,7 +193,7 @@ static void test_who_may_use_which_name(void)
 	}
 }
 
-static void test_groups_are_asked_only_if_a_line_needs_them(void)
+static void test_groups_are_read_only_if_a_line_needs_them(void)
 {
 	const struct np_place_conf *c = conf_of("Claim=fft:user=7,account=a\n");
 
@@ -338,8 +338,8 @@ static void test_why(void)
 static const struct t_case cases[] = {
 	{ "who may use a published name, by which line",
 	  test_who_may_use_which_name },
-	{ "groups are asked only if a line needs them",
-	  test_groups_are_asked_only_if_a_line_needs_them },
+	{ "groups are read only if a line needs them",
+	  test_groups_are_read_only_if_a_line_needs_them },
 	{ "a long account matches nothing",
 	  test_a_long_account_matches_nothing },
 	{ "a bad line adds nothing", test_a_bad_line_adds_nothing },

@@ -43,7 +43,7 @@ static bool count(pid_t pid, void *arg)
 	return false;
 }
 
-static void test_all_are_asked_about(void)
+static void test_all_are_tried(void)
 {
 	size_t n = 0;
 
@@ -114,11 +114,11 @@ static void test_all(void)
 }
 
 static const struct t_case cases[] = {
-	{ "all children are asked about, until one is it",
-	  test_all_are_asked_about },
+	{ "all children are tried, until one is it",
+	  test_all_are_tried },
 	{ "a child that a thread has made is one",
 	  test_a_thread_may_have_made_it },
-	{ "a process is asked about before what it has started", test_all },
+	{ "a process is tried before what it has started", test_all },
 	{ "who has no children, or has ended, has none", test_who_has_none },
 	{ NULL, NULL },
 };

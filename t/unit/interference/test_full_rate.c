@@ -64,7 +64,7 @@ static const struct {
 	{ "huge slowdown of one, none of the other", 1e6, 0 },
 };
 
-static void test_any_number_has_an_answer(void)
+static void test_any_number_has_a_result(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(odd); i++) {
 		double got[2];
@@ -78,7 +78,7 @@ static const struct t_case cases[] = {
 	{ "a pair's slowdowns are found again", test_there_and_back },
 	{ "the more the other is slowed, the less it slows",
 	  test_a_slowed_neighbour_slows_less },
-	{ "any number has an answer", test_any_number_has_an_answer },
+	{ "any number has a result", test_any_number_has_a_result },
 	{ NULL, NULL },
 };
 T_SUITE(full_rate, cases)

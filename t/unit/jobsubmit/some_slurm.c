@@ -262,7 +262,7 @@ void some_text(char **where, const char *text)
 }
 
 static _Thread_local char last_line[1024];
-static _Thread_local unsigned n_said, n_errors;
+static _Thread_local unsigned n_logged, n_errors;
 void (*some_on_log)(const char *line);
 
 const char *some_logged(void)
@@ -272,7 +272,7 @@ const char *some_logged(void)
 
 unsigned some_n_logged(void)
 {
-	return n_said;
+	return n_logged;
 }
 
 unsigned some_n_errors(void)
@@ -289,7 +289,7 @@ void slurm_info(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(last_line, sizeof(last_line), fmt, ap);
 	va_end(ap);
-	n_said++;
+	n_logged++;
 	if (some_on_log)
 		some_on_log(last_line);
 }

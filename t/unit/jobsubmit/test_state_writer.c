@@ -340,7 +340,7 @@ static void test_troubles(void)
 	T_CHECK(some_n_logged() == infos + 1);
 }
 
-static void test_the_failure_is_told_and_not_what_else_there_is(void)
+static void test_the_failure_is_logged_and_nothing_else(void)
 {
 	struct np_err why = NP_ERR_INIT, trouble = { "no leaf switches" };
 
@@ -361,7 +361,7 @@ static const struct t_case cases[] = {
 	{ "more denials than are listed", test_more_denials_than_are_listed },
 	{ "a trouble is logged once, also one without words", test_troubles },
 	{ "a pass that failed says why",
-	  test_the_failure_is_told_and_not_what_else_there_is },
+	  test_the_failure_is_logged_and_nothing_else },
 	{ NULL, NULL },
 };
 T_SUITE(state_writer, cases)

@@ -39,7 +39,7 @@ static void test_the_thread_waits_for_who_was_let_in(void)
 	}
 }
 
-static void test_told(void)
+static void test_application(void)
 {
 	char *env[] = { (char *)"NETPROF_APP=soft" };
 	struct stage s;
@@ -189,7 +189,7 @@ static void test_threads(void)
 }
 
 static const struct t_case cases[] = {
-	{ "the application is remembered", test_told },
+	{ "the application is remembered", test_application },
 	{ "two at once see each other", test_two },
 	{ "the thread waits for who was let in",
 	  test_the_thread_waits_for_who_was_let_in },

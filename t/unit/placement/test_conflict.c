@@ -127,7 +127,7 @@ static void test_a_table_stays_as_it_is(void)
 	np_slowdowns_unref(new);
 }
 
-static void test_no_answer_is_no_conflict(void)
+static void test_no_prediction_is_no_conflict(void)
 {
 	struct model a = { .slow = { .5, .5, .5 }, .rc = -ENODATA };
 	struct np_conflict *c = with_two(&a);
@@ -196,7 +196,7 @@ static const struct t_case cases[] = {
 	{ "a table that was handed out never changes",
 	  test_a_table_stays_as_it_is },
 	{ "where there is no prediction there is no conflict",
-	  test_no_answer_is_no_conflict },
+	  test_no_prediction_is_no_conflict },
 	{ "a handle can be given to another profile",
 	  test_a_handle_is_given_to_another },
 	{ "there are so many profiles and not more", test_bounds },

@@ -154,7 +154,7 @@ static bool same_outcomes(const struct world *a, const struct np_placement *p,
 	return true;
 }
 
-static void test_the_answer_depends_on_the_question_alone(void)
+static void test_the_decision_depends_on_the_snapshot_alone(void)
 {
 	for (uint64_t k = 0; k < RW_WORLDS; k++) {
 		struct np_placement *p, *q;
@@ -201,7 +201,7 @@ static void split(struct world *w, size_t job, const struct np_placement *p)
 	w->job[job].in.tasks -= v->tasks;
 }
 
-static void test_an_answer_applied_is_given_again(void)
+static void test_a_decision_applied_is_made_again(void)
 {
 	unsigned changed = 0, moved = 0;
 
@@ -275,7 +275,7 @@ static void write_set(struct writing *s, size_t i, uint64_t set)
 }
 
 /* As np_apply() does it. */
-static void write_answer(struct writing *s)
+static void write_decision(struct writing *s)
 {
 	for (int then = 0; then < 2; then++)
 		for (size_t i = 0; i < s->w->n_jobs; i++) {
@@ -314,7 +314,7 @@ static void test_no_moment_of_writing_brings_jobs_together(void)
 		s.p = w_decide(&world);
 		for (size_t i = 0; i < all; i++)
 			moved += np_placement_at(s.p, i)->moves;
-		write_answer(&s);
+		write_decision(&s);
 		np_placement_free((struct np_placement *)s.p);
 		if (s.met)
 			T_ROW(rw_row("jobs may meet half-way", k), 0);
@@ -419,11 +419,11 @@ static const struct t_case cases[] = {
 	  test_conflicting_jobs_are_apart },
 	{ "jobs that conflict with nobody may go anywhere",
 	  test_harmless_jobs_are_unrestricted },
-	{ "the answer does not depend on the order of the question",
-	  test_the_answer_depends_on_the_question_alone },
-	{ "an answer that was applied is given again",
-	  test_an_answer_applied_is_given_again },
-	{ "no moment of writing an answer brings jobs together",
+	{ "the decision does not depend on the order of the jobs",
+	  test_the_decision_depends_on_the_snapshot_alone },
+	{ "a decision that was applied is made again",
+	  test_a_decision_applied_is_made_again },
+	{ "no moment of writing a decision brings jobs together",
 	  test_no_moment_of_writing_brings_jobs_together },
 	{ "prefer never delays a job", test_prefer_never_delays },
 	{ "advise is enforce, not applied",

@@ -155,7 +155,7 @@ static void test_jobs_that_cannot_be_are_refused(void)
 	np_leaves_unref(l);
 }
 
-static void test_a_snapshot_keeps_what_it_was_told(void)
+static void test_a_snapshot_keeps_what_was_added(void)
 {
 	static const uint32_t node[] = { 5, 1, 0, 3 };
 	struct np_job run = { .id = 7, .state = NP_JOB_RUNNING,
@@ -199,7 +199,7 @@ static const struct t_case cases[] = {
 	{ "jobs that cannot be are refused, and say why",
 	  test_jobs_that_cannot_be_are_refused },
 	{ "a snapshot keeps what was added, and then never changes",
-	  test_a_snapshot_keeps_what_it_was_told },
+	  test_a_snapshot_keeps_what_was_added },
 	{ NULL, NULL },
 };
 T_SUITE(snapshot, cases)

@@ -215,7 +215,7 @@ static double cpu_sec(void)
 #define MANY 200 /* 6.5 MB of lines, all of the longest */
 
 /* With the user's program on one of its processors. */
-static void test_long_answers_cost_little(void)
+static void test_long_replies_cost_little(void)
 {
 	static char line[2 * NP_WIRE_MAX_BYTES + 16] = "place 1 ";
 	double before;
@@ -307,7 +307,7 @@ static const struct t_case cases[] = {
 	{ "addresses of any length that is allowed", test_sizes },
 	{ "damaged lines are reported", test_damaged },
 	{ "a line too long is not kept", test_a_line_too_long },
-	{ "long answers cost little", test_long_answers_cost_little },
+	{ "long replies cost little", test_long_replies_cost_little },
 	{ "a probe waits no longer than it may",
 	  test_waits_no_longer_than_it_may },
 	{ "a collector that disconnects is reported",

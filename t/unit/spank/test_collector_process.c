@@ -32,7 +32,7 @@ static void test_talks_both_ways(void)
 	T_CHECK(wait(&status) > 0 && WEXITSTATUS(status) == 3);
 }
 
-static void test_a_missing_program_is_told(void)
+static void test_a_missing_program_is_named(void)
 {
 	struct np_collector_proc a = NP_COLLECTOR_INIT;
 	struct np_err err = NP_ERR_INIT;
@@ -85,7 +85,7 @@ static void test_leaves_the_terminal_alone(void)
 }
 
 /* Here a descriptor that is not open; it might be one too many. */
-static void test_a_child_that_fails_before_the_program_is_told(void)
+static void test_a_child_that_fails_before_the_program(void)
 {
 	struct np_collector_proc a = NP_COLLECTOR_INIT;
 	struct np_err err = NP_ERR_INIT;
@@ -132,7 +132,7 @@ static void test_a_program_that_cannot_be_loaded_is_not_waited_for(void)
 
 static const struct t_case cases[] = {
 	{ "srun and collector talk both ways", test_talks_both_ways },
-	{ "a missing collector is named", test_a_missing_program_is_told },
+	{ "a missing collector is named", test_a_missing_program_is_named },
 	{ "srun waits no longer than it may",
 	  test_waits_no_longer_than_it_may },
 	{ "a collector that died does srun no harm",
@@ -140,7 +140,7 @@ static const struct t_case cases[] = {
 	{ "own session, own directory, no stray descriptors",
 	  test_leaves_the_terminal_alone },
 	{ "a child that fails before it is the collector is reported",
-	  test_a_child_that_fails_before_the_program_is_told },
+	  test_a_child_that_fails_before_the_program },
 	{ "srun does not wait for a file system that hangs, nor is anything "
 	  "left of it",
 	  test_a_program_that_cannot_be_loaded_is_not_waited_for },

@@ -141,7 +141,7 @@ static void test_rows(void)
 }
 
 /* A descriptor that is not open is an error. */
-static void test_a_closed_one_is_told(void)
+static void test_a_closed_one_is_an_error(void)
 {
 	int status = 0;
 	pid_t pid = fork();
@@ -159,7 +159,7 @@ static void test_a_closed_one_is_told(void)
 static const struct t_case cases[] = {
 	{ "a child that holds nothing of its parent's", test_rows },
 	{ "a descriptor that is not open is an error",
-	  test_a_closed_one_is_told },
+	  test_a_closed_one_is_an_error },
 	{ NULL, NULL },
 };
 T_SUITE(detach, cases)

@@ -63,7 +63,7 @@ static void nap(void)
 	nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
 }
 
-static size_t still_heard(const struct np_level_steps *c)
+static size_t n_open(const struct np_level_steps *c)
 {
 	size_t n = 0;
 
@@ -78,14 +78,14 @@ static size_t run_until(struct np_level_steps *c, size_t running)
 	for (int i = 0; i < PATIENCE; i++) {
 		np_level_steps_read(c);
 		if (np_level_steps_running(c) <= running &&
-		    still_heard(c) <= running)
+		    n_open(c) <= running)
 			break;
 		nap();
 	}
 	return np_level_steps_running(c);
 }
 
-static int was_told(const char *node, const char *word)
+static int was_passed(const char *node, const char *word)
 {
 	char path[300], line[512];
 	int found = 0;
@@ -112,13 +112,13 @@ static void test_one_step_a_node(void)
 	T_CHECK(run_until(&c, 0) == 0);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(node); i++) {
 		snprintf(of_node, sizeof(of_node), "--nodelist=%s", node[i]);
-		T_ROW(node[i], was_told(node[i], of_node));
-		T_ROW(node[i], was_told(node[i], "--nodes=1"));
-		T_ROW(node[i], was_told(node[i], "--jobid=12"));
-		T_ROW(node[i], was_told(node[i], "--port=4711"));
-		T_ROW(node[i], was_told(node[i], "/opt/netprof/libexec/"
+		T_ROW(node[i], was_passed(node[i], of_node));
+		T_ROW(node[i], was_passed(node[i], "--nodes=1"));
+		T_ROW(node[i], was_passed(node[i], "--jobid=12"));
+		T_ROW(node[i], was_passed(node[i], "--port=4711"));
+		T_ROW(node[i], was_passed(node[i], "/opt/netprof/libexec/"
 					"netprof-agent"));
-		T_ROW(node[i], was_told(node[i], "cookie a b"));
+		T_ROW(node[i], was_passed(node[i], "cookie a b"));
 	}
 	np_level_steps_cause(&c, cause, sizeof(cause));
 	T_CHECK(!strcmp(cause, "as before"));
@@ -150,7 +150,7 @@ static void test_rows(void)
 		struct np_level_steps c;
 
 		T_ROW(rows[i].name, start(&c, rows[i].hosts) == 0);
-		T_ROW(rows[i].name, still_heard(&c) == c.n);
+		T_ROW(rows[i].name, n_open(&c) == c.n);
 		T_ROW(rows[i].name, run_until(&c, rows[i].running) ==
 				    rows[i].running);
 		if (rows[i].sig) {
@@ -170,7 +170,7 @@ static void test_leaves_no_descriptors(void)
 	struct np_level_steps c;
 	int fd[2];
 
-	T_CHECK(start(&c, "on1 on2") == 0 && still_heard(&c) == 2);
+	T_CHECK(start(&c, "on1 on2") == 0 && n_open(&c) == 2);
 	fd[0] = c.step[0].fd;
 	fd[1] = c.step[1].fd;
 	np_level_steps_signal(&c, SIGKILL);
@@ -179,7 +179,7 @@ static void test_leaves_no_descriptors(void)
 	np_level_steps_free(&c);
 	T_CHECK(fcntl(fd[0], F_GETFD) < 0 && fcntl(fd[1], F_GETFD) < 0);
 	np_level_steps_free(&c); /* twice is no harm */
-	T_CHECK(np_level_steps_running(&c) == 0 && still_heard(&c) == 0);
+	T_CHECK(np_level_steps_running(&c) == 0 && n_open(&c) == 0);
 }
 
 static const struct t_case cases[] = {

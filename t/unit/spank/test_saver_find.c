@@ -111,7 +111,7 @@ static int find_own_saver(void)
 		0 : 3;
 }
 
-static int answers(void)
+static int responds(void)
 {
 	if (!alone())
 		return 0;
@@ -134,9 +134,9 @@ static void test_root(void) { T_CHECK(!t_in_child(find_root_saver)); }
 static void test_squatters(void) { T_CHECK(!t_in_child(pass_over_squatters)); }
 static void test_own(void) { T_CHECK(!t_in_child(find_own_saver)); }
 
-static void test_answers(void)
+static void test_responds(void)
 {
-	T_CHECK(!t_in_child(answers));
+	T_CHECK(!t_in_child(responds));
 	T_CHECK(!t_in_child(is_silent));
 }
 
@@ -146,8 +146,8 @@ static const struct t_case cases[] = {
 	{ "names that another user has taken are skipped, and reported",
 	  test_squatters },
 	{ "without one the user's own is found, and nobody else's", test_own },
-	{ "a file system answers, also if it refuses; nobody waits for long",
-	  test_answers },
+	{ "a file system responds, also if it refuses; nobody waits for long",
+	  test_responds },
 	{ NULL, NULL },
 };
 T_SUITE(saver_find, cases)

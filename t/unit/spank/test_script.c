@@ -88,7 +88,7 @@ static void test_a_script_waits_until_those_that_save_are_gone(void)
 	close(ready[1]);
 }
 
-static void test_a_script_waits_no_longer_than_told(void)
+static void test_a_script_waits_no_longer_than_it_may(void)
 {
 	double start = np_mono_sec(), sec;
 	struct np_script s;
@@ -118,7 +118,7 @@ static void test_as_many_as_there_are_slots(void)
 		np_script_close(&s[i]);
 }
 
-static void test_other_users_are_not_heard(void)
+static void test_other_users_are_ignored(void)
 {
 	uint32_t here = job();
 	struct np_script s;
@@ -145,11 +145,11 @@ static const struct t_case cases[] = {
 	{ "a script's end waits until those that save are gone",
 	  test_a_script_waits_until_those_that_save_are_gone },
 	{ "a script waits no longer than its limit",
-	  test_a_script_waits_no_longer_than_told },
+	  test_a_script_waits_no_longer_than_it_may },
 	{ "one step more than there are slots is ignored",
 	  test_as_many_as_there_are_slots },
 	{ "steps of other users are neither announced nor informed",
-	  test_other_users_are_not_heard },
+	  test_other_users_are_ignored },
 	{ NULL, NULL },
 };
 

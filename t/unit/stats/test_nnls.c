@@ -172,7 +172,7 @@ static void test_optimality(void)
 }
 
 /* The check itself must be able to fail. */
-static void test_the_check_sees_a_wrong_answer(void)
+static void test_the_check_sees_a_wrong_solution(void)
 {
 	const double a[4] = { 1, 0, 0, 2 }, b[2] = { 3, 4 };
 	const double right[2] = { 3, 2 }, wrong[2] = { 3, 1.99 };
@@ -251,7 +251,8 @@ static void test_refusals(void)
 static const struct t_case cases[] = {
 	{ "small problems with known answers", test_known },
 	{ "the answer meets the optimality conditions", test_optimality },
-	{ "the optimality check can fail", test_the_check_sees_a_wrong_answer },
+	{ "the optimality check can fail",
+	  test_the_check_sees_a_wrong_solution },
 	{ "a warm start gives the same answer", test_warm_start },
 	{ "impossible problems are refused", test_refusals },
 	{ "a ridge draws to zero", test_a_ridge_draws_to_zero },

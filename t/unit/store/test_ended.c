@@ -499,7 +499,7 @@ static void test_links_and_pipes_are_not_written_to(void)
 	T_CHECK(find_rc(7) == -EACCES);
 }
 
-static void test_mode_is_as_asked_whatever_the_umask(void)
+static void test_mode_is_as_requested_whatever_the_umask(void)
 {
 	struct np_accounting_record e = job_of(7);
 	mode_t old = umask(0077);
@@ -547,8 +547,8 @@ static const struct t_case cases[] = {
 	  test_of_a_huge_day_the_end_is_searched },
 	{ "links and pipes are not written to",
 	  test_links_and_pipes_are_not_written_to },
-	{ "its mode is as asked, whatever the umask",
-	  test_mode_is_as_asked_whatever_the_umask },
+	{ "its mode is as requested, whatever the umask",
+	  test_mode_is_as_requested_whatever_the_umask },
 	{ "what is no number is not written", test_no_number_is_not_written },
 	{ NULL, NULL },
 };

@@ -71,7 +71,7 @@ static void test_saved_is_loaded(void)
 	np_state_free(&s);
 }
 
-static void test_mode_is_as_asked_whatever_the_umask(void)
+static void test_mode_is_as_requested_whatever_the_umask(void)
 {
 	struct np_state s = some_state();
 	mode_t old = umask(0077);
@@ -273,8 +273,8 @@ static const struct t_case cases[] = {
 	{ "what was saved is loaded", test_saved_is_loaded },
 	{ "what was written before gets the new mode",
 	  test_what_was_written_before_gets_the_new_mode },
-	{ "its mode is as asked, whatever the umask",
-	  test_mode_is_as_asked_whatever_the_umask },
+	{ "its mode is as requested, whatever the umask",
+	  test_mode_is_as_requested_whatever_the_umask },
 	{ "a state that was never written is distinguished",
 	  test_never_written_is_distinguished },
 	{ "numbers without limit can be read again",

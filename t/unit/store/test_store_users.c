@@ -57,7 +57,7 @@ static int mode_of(const char *name)
 	return lstat(in_users(name), &st) ? -1 : (int)(st.st_mode & 07777);
 }
 
-static void test_squatters_are_told(void)
+static void test_squatters_are_reported(void)
 {
 	struct np_store *s = shared_store();
 	struct np_store_census c;
@@ -122,7 +122,7 @@ static void crowd(int n)
 	}
 }
 
-static void test_what_is_not_looked_at_is_told(void)
+static void test_what_is_not_read_is_reported(void)
 {
 	struct np_store *s = shared_store();
 	struct np_store_census c;
@@ -307,10 +307,10 @@ static void test_nobody_takes_its_place_meanwhile(void)
 
 static const struct t_case cases[] = {
 	{ "names in users/ that belong to somebody else are reported",
-	  test_squatters_are_told },
+	  test_squatters_are_reported },
 	{ "an honest store has none", test_an_honest_store_has_none },
 	{ "more entries than are read are reported",
-	  test_what_is_not_looked_at_is_told },
+	  test_what_is_not_read_is_reported },
 	{ "a directory made beforehand cannot be taken",
 	  test_made_beforehand_it_cannot_be_taken },
 	{ "the next writer lets slurmctld in again",

@@ -121,7 +121,7 @@ static const struct {
 	  "\"times\":[-1]}", "times" },
 };
 
-static void test_each_error_is_told(void)
+static void test_each_error_is_reported(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -140,7 +140,7 @@ static const struct t_case cases[] = {
 	  test_a_network_without_rendezvous_is_one_again },
 	{ "of another trace or network it does not count",
 	  test_of_another_trace_or_network_it_does_not_count },
-	{ "each error is reported", test_each_error_is_told },
+	{ "each error is reported", test_each_error_is_reported },
 	{ NULL },
 };
 T_SUITE(traced, cases)

@@ -1,7 +1,7 @@
 /* The catalog: how much is read, logged and known, and in which order. */
 #include "some_catalog.h"
 
-static void test_hostile_files_are_told_once(void)
+static void test_hostile_files_are_logged_once(void)
 {
 	unsigned uid = geteuid();
 
@@ -31,7 +31,7 @@ static void test_hostile_files_are_told_once(void)
 }
 
 /* Three files of many names: an inode has not room for all. */
-static void test_a_crowd_in_users_is_told_once(void)
+static void test_a_crowd_in_users_is_logged_once(void)
 {
 	start("hpc");
 	sh("mkdir users && cd users && for k in a b c; do : >../$k && "
@@ -295,10 +295,10 @@ static void test_handles_are_given_to_those_who_need_them(void)
 
 static const struct t_case cases[] = {
 	{ "hostile files are skipped and logged once",
-	  test_hostile_files_are_told_once },
+	  test_hostile_files_are_logged_once },
 	{ "hostile users do not fill the log", test_warnings_are_bounded },
 	{ "more entries in users/ than are read are logged once",
-	  test_a_crowd_in_users_is_told_once },
+	  test_a_crowd_in_users_is_logged_once },
 	{ "renaming bad files does not fill the log",
 	  test_renaming_bad_files_does_not_fill_the_log },
 	{ "huge files of one user do not keep others waiting",

@@ -151,7 +151,7 @@ static struct np_graph *uneven(size_t ops)
 }
 
 /* In a process of its own, because only the first peak of memory is visible. */
-static void read_and_tell(FILE *f, int to)
+static void read_and_report(FILE *f, int to)
 {
 	long before = bench_peak_bytes();
 	double start, result[2];
@@ -190,7 +190,7 @@ static int bench_read(void)
 	mb = 1e-6 * (double)ftell(f);
 	pid = fork();
 	if (!pid)
-		read_and_tell(f, fd[1]);
+		read_and_report(f, fd[1]);
 	must(read(fd[0], result, sizeof(result)) != sizeof(result) ||
 	     waitpid(pid, NULL, 0) != pid, &(struct np_err){ "no answer" });
 	fclose(f);

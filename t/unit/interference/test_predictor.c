@@ -1,4 +1,4 @@
-/* Answers, intervals, the next measurement and matrices. */
+/* Predictions, their intervals, the next measurement and matrices. */
 #include "some_prediction.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 
 /* --- several co-runners --- */
 
-static int ask_all(const char *model, const size_t *c, size_t n,
-		   struct np_prediction *out)
+static int predict_all(const char *model, const size_t *c, size_t n,
+		       struct np_prediction *out)
 {
 	const struct np_predict_opt opt = { 20, 1, true };
 	const struct np_program *co[8];
@@ -33,7 +33,7 @@ static void test_no_co_runner(void)
 	some_fabric(&s);
 	for (size_t i = 0; i < np_n_models; i++)
 		T_ROW(np_models[i].name,
-		      !ask_all(np_models[i].name, NULL, 0, &p) &&
+		      !predict_all(np_models[i].name, NULL, 0, &p) &&
 		      p.slowdown == 0 && p.low == 0 && p.high == 0);
 }
 
@@ -48,9 +48,9 @@ static void test_several_slow_together(void)
 
 		if (!np_models[i].needs)
 			continue;
-		T_ROW(name, !ask_all(name, one, 1, &p1) &&
-		      !ask_all(name, two, 2, &p2) &&
-		      !ask_all(name, three, 3, &p3) &&
+		T_ROW(name, !predict_all(name, one, 1, &p1) &&
+		      !predict_all(name, two, 2, &p2) &&
+		      !predict_all(name, three, 3, &p3) &&
 		      p1.slowdown <= p2.slowdown + 1e-6 &&
 		      p2.slowdown <= p3.slowdown + 1e-6 &&
 		      p1.slowdown < p3.slowdown);
@@ -67,7 +67,7 @@ static void test_impacts_add_as_logarithms(void)
 	for (size_t i = 0; i < SF_LEVELS; i++)
 		s.impact[0][i].mean =
 			sqrt(1 + s.pairs[i * SF_LEVELS + 2].mean) - 1;
-	T_CHECK(!ask_all("cross", pair, 2, &p) &&
+	T_CHECK(!predict_all("cross", pair, 2, &p) &&
 		t_close(p.slowdown, s.curve[2][2].mean, 1e-6));
 }
 
@@ -78,10 +78,10 @@ static void test_latencies_add_over_idle(void)
 	struct np_prediction p;
 
 	some_fabric(&s);
-	T_CHECK(!ask_all("average", pair, 2, &p) &&
+	T_CHECK(!predict_all("average", pair, 2, &p) &&
 		t_close(p.slowdown, s.curve[2][1].mean, 1e-9));
 	s.level[2].latency.all.mean = s.level[2].latency.all.min = 5.1;
-	T_CHECK(!ask_all("average", pair, 2, &p) &&
+	T_CHECK(!predict_all("average", pair, 2, &p) &&
 		t_close(p.slowdown, s.curve[2][2].mean, 1e-9));
 }
 
@@ -411,11 +411,12 @@ static void test_rails(void)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(railed); i++) {
 		some_fabric(&s);
-		T_CHECK(!ask_all("cross", railed[i].as, railed[i].n, &alone));
+		T_CHECK(!predict_all("cross", railed[i].as, railed[i].n,
+				     &alone));
 		s.a[2].rails = railed[i].victim;
 		s.a[1].rails = railed[i].co[0];
 		s.a[3].rails = railed[i].co[1];
-		T_ROW(railed[i].name, !ask_all("cross", pair, 2, &p) &&
+		T_ROW(railed[i].name, !predict_all("cross", pair, 2, &p) &&
 		      p.slowdown == alone.slowdown && p.low == alone.low &&
 		      p.high == alone.high &&
 		      (p.flags & NP_PRED_OTHER_RAIL) == railed[i].flags);
@@ -455,4 +456,4 @@ static const struct t_case cases[] = {
 	{ "a matrix has holes where data is missing", test_matrix_with_holes },
 	{ NULL, NULL },
 };
-T_SUITE(predictions, cases)
+T_SUITE(predictor, cases)
