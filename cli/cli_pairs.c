@@ -184,7 +184,8 @@ static int find_summary(struct cli_candidates *all, size_t i,
  * Add candidate i to k.  Returns 0, -ENOENT (no usable run; it is not added) or
  * -ENOMEM.
  */
-static int add(struct cli_candidates *all, size_t i, struct cli_known *k)
+static int add_candidate(struct cli_candidates *all, size_t i,
+			 struct cli_known *k)
 {
 	struct cli_runs r = {
 		.owner = i < all->n_own ? NP_STORE_USER : NP_STORE_PUBLISHED,
@@ -260,7 +261,7 @@ static size_t app_at(struct cli_candidates *all, struct cli_known *k,
 		if (!strcmp(k->app[i]->r.runs.app,
 			    all->app[position - 1].name))
 			return i;
-	from->bad |= add(all, position - 1, k) != 0;
+	from->bad |= add_candidate(all, position - 1, k) != 0;
 	return from->bad ? 0 : k->n - 1;
 }
 
@@ -499,7 +500,7 @@ static int add_all(struct cli_pairs *t, struct cli_candidates *all)
 
 	for (size_t i = 0; rc != -ENOMEM && i < all->n; i++)
 		if (!is_among(&t->k, n, all->app[i].name))
-			rc = add(all, i, &t->k);
+			rc = add_candidate(all, i, &t->k);
 	return rc == -ENOMEM ? rc : 0;
 }
 

@@ -248,7 +248,7 @@ struct line {
 };
 
 /* Split a line in place; fields beyond MAX_FIELDS are dropped. */
-static void cut(char *text, char separator, struct line *l)
+static void split_line(char *text, char separator, struct line *l)
 {
 	l->n = 0;
 	for (char *next; text && l->n < MAX_FIELDS; text = next) {
@@ -351,13 +351,13 @@ static int print_wanted(char *text, char separator)
 	line = calloc(lines, sizeof(*line));
 	if (!line)
 		return cli_fail("out of memory");
-	cut(strtok_r(text, "\n", &save), separator, &head);
+	split_line(strtok_r(text, "\n", &save), separator, &head);
 	if (!choose(&head, &c)) {
 		free(line);
 		return CLI_USAGE;
 	}
 	for (char *t; (t = strtok_r(NULL, "\n", &save));)
-		cut(t, separator, &line[n++]);
+		split_line(t, separator, &line[n++]);
 	if (c.sort >= 0)
 		qsort_r(line, n, sizeof(*line), compare, &c);
 	if (!wanted.noheader)

@@ -102,8 +102,8 @@ static int pack_into(struct np_cache *k, const char *name, uint64_t state,
  * Make the profile from its runs. The row is then read back from the packed
  * form, so that both ways give the same result.
  */
-static int make(struct cli_store *s, struct np_cache *k, const char *name,
-		uint64_t state, struct row *r, struct np_err *err)
+static int make_row(struct cli_store *s, struct np_cache *k, const char *name,
+		    uint64_t state, struct row *r, struct np_err *err)
 {
 	struct cli_profile p;
 	int rc = cli_profile_load(s, r->owner, r->uid, r->app, &p, err);
@@ -147,7 +147,7 @@ static int load_row(struct cli_store *s, struct np_cache *k,
 		rc = unpack(data, len, &r);
 	if (rc) {
 		np_profile_free(&r.profile);
-		rc = make(s, k, name, state, &r, err);
+		rc = make_row(s, k, name, state, &r, err);
 	}
 	if (rc)
 		np_profile_free(&r.profile);
@@ -166,10 +166,10 @@ struct profiles {
  * Append the row of one application; errors are printed and only lack of
  * memory ends the list.
  */
-static int add(struct profiles *all, struct cli_store *s,
-	       enum np_store_owner owner, uid_t uid,
-	       const struct np_store_app *app,
-	       const struct np_store_stamp idle[2])
+static int add_row(struct profiles *all, struct cli_store *s,
+		   enum np_store_owner owner, uid_t uid,
+		   const struct np_store_app *app,
+		   const struct np_store_stamp idle[2])
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc = load_row(s, all->cache, owner, uid, app, idle,
@@ -216,7 +216,7 @@ static int add_owner(struct profiles *all, struct cli_store *s,
 		return cli_fail("%s", err.text);
 	rc = make_room(all, n);
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = add(all, s, owner, uid, &apps[i], idle);
+		rc = add_row(all, s, owner, uid, &apps[i], idle);
 	free(apps);
 	return rc ? cli_fail("out of memory") : CLI_DONE;
 }

@@ -146,8 +146,8 @@ static void put_caption(struct np_figure *f, const struct np_profile *p)
  * Add the parts for which there are data, and warn about the first one without.
  * Returns -1 to go on, or the exit status.
  */
-static int fill(struct np_figure *f, unsigned parts,
-		const struct np_profile *p, const struct cli_known *k)
+static int add_parts(struct np_figure *f, unsigned parts,
+		     const struct np_profile *p, const struct cli_known *k)
 {
 	const struct np_run_summary *e = k->calibrated ? &k->app[0]->summary :
 							 NULL;
@@ -176,7 +176,7 @@ static int plot(const struct cli_options *o, bool ascii, unsigned parts,
 		const struct np_profile *p, const struct cli_known *k)
 {
 	struct np_figure *f = np_figure_new(p->runs->app);
-	int rc = f ? fill(f, parts, p, k) : cli_fail("out of memory");
+	int rc = f ? add_parts(f, parts, p, k) : cli_fail("out of memory");
 
 	if (rc < 0 && o->output)
 		return cli_figure_save(f, o->output);

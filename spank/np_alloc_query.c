@@ -661,7 +661,7 @@ static size_t place_on_leaf(struct node *node, size_t n, enum np_scope scope)
 }
 
 /* Returns the number of nodes that the level takes. */
-static size_t place(struct nodes *all, enum np_scope scope)
+static size_t place_on_leaves(struct nodes *all, enum np_scope scope)
 {
 	size_t n = 0;
 
@@ -769,10 +769,10 @@ static int place_level(struct np_step_nodes *s, struct nodes *all,
 	size_t taken;
 
 	s->scope = NP_SCOPE_LEAF;
-	taken = place(all, s->scope);
+	taken = place_on_leaves(all, s->scope);
 	if (!taken) {
 		s->scope = NP_SCOPE_NODE;
-		taken = place(all, s->scope);
+		taken = place_on_leaves(all, s->scope);
 	}
 	if (!taken)
 		return np_errf(err, -ENODEV, "no two nodes of the step share a "

@@ -29,7 +29,7 @@ int np_tracing_put(const struct np_tracing *t, char text[NP_TRACING_TEXT],
 }
 
 /* Copy the next line of *at to buf. */
-static int take(const char **at, char *buf, size_t size)
+static int take_line(const char **at, char *buf, size_t size)
 {
 	size_t n = *at ? strcspn(*at, "\n") : size;
 
@@ -45,7 +45,7 @@ static int take_number(const char **at, uint64_t max, uint64_t *v)
 {
 	char text[24], *end;
 
-	if (take(at, text, sizeof(text)))
+	if (take_line(at, text, sizeof(text)))
 		return -EINVAL;
 	*v = strtoull(text, &end, 10);
 	return end == text || *end || *v > max ? -EINVAL : 0;
@@ -56,11 +56,11 @@ int np_tracing_get(const char *text, struct np_tracing *out)
 	struct np_tracing t;
 	uint64_t keep;
 
-	if (take(&text, t.library, sizeof(t.library)) ||
-	    take(&text, t.dir, sizeof(t.dir)) ||
+	if (take_line(&text, t.library, sizeof(t.library)) ||
+	    take_line(&text, t.dir, sizeof(t.dir)) ||
 	    take_number(&text, UINT64_MAX, &t.bytes) ||
 	    take_number(&text, UINT32_MAX, &keep) ||
-	    take(&text, t.app, sizeof(t.app)) || text ||
+	    take_line(&text, t.app, sizeof(t.app)) || text ||
 	    t.library[0] != '/' || !t.dir[0] ||
 	    (t.app[0] && np_app_check(t.app, NULL)))
 		return -EINVAL;

@@ -105,7 +105,8 @@ struct fabric_task {
 	double counts[NP_BINS_MAX];
 };
 
-static double *take(struct fabric_task *t, size_t n)
+/* Room for n doubles in the memory of the fabric. */
+static double *take_doubles(struct fabric_task *t, size_t n)
 {
 	double *p = t->next;
 
@@ -161,11 +162,11 @@ static void prepare_constants(struct fabric_task *t)
 	size_t n2 = t->n * t->n;
 	double pooled = m ? np_noise_pooled(m, n2) : 0;
 
-	t->weight = take(t, t->bins);
+	t->weight = take_doubles(t, t->bins);
 	for (size_t b = 0; b < t->bins; b++)
 		t->weight[b] = mixture_bin_weight(t->f->bins, b);
-	t->log = take(t, n2);
-	t->noise = take(t, n2);
+	t->log = take_doubles(t, n2);
+	t->noise = take_doubles(t, n2);
 	for (size_t i = 0; m && i < n2; i++) {
 		bool known = t->d->has_pair[i];
 
@@ -178,7 +179,7 @@ static void sample_pairs(struct fabric_task *t, struct np_data_fabric *v,
 			 bool redraw)
 {
 	size_t n = t->n;
-	double *to = take(t, n * n);
+	double *to = take_doubles(t, n * n);
 
 	for (size_t i = 0; i < n * n; i++) {
 		to[i] = t->log[i];
@@ -213,7 +214,7 @@ static void add_rows(struct excluded *o)
 }
 
 /* Unknown k of the fit of column j is this one of all. */
-static size_t other(size_t k, size_t j)
+static size_t index_in_all(size_t k, size_t j)
 {
 	return k < j ? k : k + 1;
 }
@@ -227,11 +228,11 @@ static void add_residuals(struct fabric_task *t, struct excluded *o,
 	add_rows(o);
 	for (size_t j = 1; j <= n; j++) {
 		for (size_t a = 0; a < n; a++) {
-			const double *row = o->all + other(a, j) * n1;
+			const double *row = o->all + index_in_all(a, j) * n1;
 
 			o->h[a] = row[j];
 			for (size_t b = 0; b < n; b++)
-				o->gram[a * n + b] = row[other(b, j)];
+				o->gram[a * n + b] = row[index_in_all(b, j)];
 		}
 		if (np_nnls_solve(t->nnls, o->gram, n, 0, o->h, n, o->w, false,
 				  NULL) == -EINVAL)
@@ -241,7 +242,7 @@ static void add_residuals(struct fabric_task *t, struct excluded *o,
 			double left = z[j - 1];
 
 			for (size_t k = 1; k < n; k++)
-				left -= o->w[k] * z[other(k, j) - 1];
+				left -= o->w[k] * z[index_in_all(k, j) - 1];
 			square[r] += left * left;
 		}
 	}
@@ -276,7 +277,7 @@ static void weigh_levels(struct fabric_task *t, const double *z, double *weight,
 static void scale_pairs(struct fabric_task *t, struct np_data_fabric *v)
 {
 	size_t n = t->n;
-	double *to = take(t, n * n);
+	double *to = take_doubles(t, n * n);
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j <= i; j++)
@@ -288,9 +289,10 @@ static void scale_pairs(struct fabric_task *t, struct np_data_fabric *v)
 	if (!t->d->whole || n < 3)
 		return;
 	if (!t->fit_weight) {
-		t->fit_weight = take(t, n);
+		t->fit_weight = take_doubles(t, n);
 		weigh_levels(t, to, t->fit_weight,
-			     take(t, (n + 1) * (n + 1) + n * n + 2 * n));
+			     take_doubles(t,
+					  (n + 1) * (n + 1) + n * n + 2 * n));
 	}
 	v->fit_weight = t->fit_weight;
 	for (size_t i = 0; i < n * n; i++)
@@ -300,7 +302,7 @@ static void scale_pairs(struct fabric_task *t, struct np_data_fabric *v)
 static void gram_cross(struct fabric_task *t, struct np_data_fabric *v)
 {
 	size_t n = t->n;
-	double *g = take(t, (n + 1) * (n + 1));
+	double *g = take_doubles(t, (n + 1) * (n + 1));
 
 	for (size_t i = 0; i < (n + 1) * (n + 1); i++)
 		g[i] = NP_CROSS_SUM * NP_CROSS_SUM;
@@ -318,7 +320,7 @@ static void gram_cross(struct fabric_task *t, struct np_data_fabric *v)
 static void gram_victim(struct fabric_task *t, struct np_data_fabric *v)
 {
 	size_t n = t->n;
-	double *g = take(t, n * n);
+	double *g = take_doubles(t, n * n);
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k <= i; k++) {
@@ -340,7 +342,7 @@ static const double *cdf_of(const struct np_data_fabric *v, size_t i)
 static void gram_mixture(struct fabric_task *t, struct np_data_fabric *v)
 {
 	size_t n = t->n + 1;
-	double *g = take(t, n * n), weighted[NP_BINS_MAX];
+	double *g = take_doubles(t, n * n), weighted[NP_BINS_MAX];
 
 	for (size_t i = 0; i < n; i++) {
 		const double *cdf = cdf_of(v, i);
@@ -370,11 +372,12 @@ static void sample_fabric(struct fabric_task *t, size_t r)
 	v->brief_level = sender(t->f, false);
 	v->idle_min = t->f->idle.all.min;
 	sample_latency(&t->f->idle, t->bins, rng,
-		       t->bins ? take(t, t->bins) : NULL, t->counts, &v->idle);
+		       t->bins ? take_doubles(t, t->bins) : NULL, t->counts,
+		       &v->idle);
 	for (size_t i = 0; i < t->n; i++)
 		sample_latency(&t->f->level[i].latency, t->bins, rng,
-			       t->bins ? take(t, t->bins) : NULL, t->counts,
-			       &level[i]);
+			       t->bins ? take_doubles(t, t->bins) : NULL,
+			       t->counts, &level[i]);
 	v->level = level;
 	v->bin_weight = t->bins ? t->weight : NULL;
 	if (t->bins)

@@ -300,7 +300,7 @@ static void worst_of(const uint16_t *predicted, uint16_t negligible,
 }
 
 /* Fill in the loads, and what follows from them for each profile. */
-static void fill(const struct np_conflict *c, struct np_slowdowns *t)
+static void fill_table(const struct np_conflict *c, struct np_slowdowns *t)
 {
 	uint16_t negligible = np_slowdowns_to_load(t->negligible);
 
@@ -351,7 +351,7 @@ int np_conflict_table(struct np_conflict *c, double negligible,
 	t->rails = c->rails;
 	for (size_t i = 0; i < c->n; i++)
 		t->profile[i] = c->profile[i];
-	fill(c, t);
+	fill_table(c, t);
 	c->table = np_slowdowns_ref(t);
 	*out = t;
 	return 0;

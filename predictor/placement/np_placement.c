@@ -2923,8 +2923,8 @@ static uint32_t grow_pick(struct np_groups *g, const struct goal *goal,
  * Take a leaf for a goal; evict: from those who can spare it, if they can spare
  * all its switches. 0 or -errno.
  */
-static int take(struct np_groups *g, const struct goal *goal, uint32_t leaf,
-		bool evict)
+static int take_leaf(struct np_groups *g, const struct goal *goal,
+		     uint32_t leaf, bool evict)
 {
 	size_t before = g->n_undo;
 	int rc = evict ? group_clear(g, goal->rank, leaf, true) : 0;
@@ -2962,7 +2962,7 @@ static int acquire(struct np_groups *g, uint32_t rank, enum want want)
 		uint32_t leaf = grow_pick(g, &goal, evict, goal.nodes - have);
 
 		if (leaf != NP_NONE)
-			rc = take(g, &goal, leaf, evict);
+			rc = take_leaf(g, &goal, leaf, evict);
 		else if (evict)
 			break;
 		else
@@ -4454,7 +4454,7 @@ static int place_preferred(struct submission *s, const uint64_t *can)
 }
 
 /* Find the leaves that a submission may use, and choose among them. */
-static int place(struct submission *s)
+static int place_submission(struct submission *s)
 {
 	uint64_t can[NP_LEAVES_MAX / NP_BITS_WORD] = { 0 };
 
@@ -4503,7 +4503,7 @@ static int decide_submission(struct submission *s)
 	int rc = 0;
 
 	if (!why)
-		rc = place(s);
+		rc = place_submission(s);
 	else if (why == NP_WHY_TOO_MANY && s->job->mode != NP_MODE_PREFER)
 		hold_submission(s, why); /* the next decision takes it */
 	else
@@ -4727,7 +4727,8 @@ static int make_allocations(struct np_placement *p)
 	return rc;
 }
 
-static int fill(struct np_placement *p)
+/* Decide about all jobs of the snapshot. 0 or -errno. */
+static int decide_all(struct np_placement *p)
 {
 	size_t n = p->s->n_jobs;
 	int rc;
@@ -4762,7 +4763,7 @@ int np_placement_decide(struct np_snapshot *s, struct np_slowdowns *t,
 	p->t = np_slowdowns_ref(t);
 	p->policy = *policy;
 	p->admitted.limit = NP_PLACEMENT_MAX_ADMITTED;
-	rc = fill(p);
+	rc = decide_all(p);
 	if (rc) {
 		np_placement_free(p);
 		return np_errf(err, rc, "placement: out of memory");
