@@ -135,9 +135,14 @@ static int release(bool dry_run)
 					 false, &map, &err);
 	if (!rc && np_job_cache_new(&cache))
 		rc = np_errf(&err, -ENOMEM, "out of memory");
-	if (!rc)
-		rc = np_job_snapshot_make(&a, map, NULL, &off, cache, NULL, 0,
-					  time(NULL), 0, &v, &err);
+	if (!rc) {
+		const struct np_job_snapshot_input in = {
+			.info = &a, .map = map, .conf = &off, .cache = cache,
+			.now_sec = time(NULL),
+		};
+
+		rc = np_job_snapshot_make(&in, &v, &err);
+	}
 	failed = rc ? fail(err.text) : release_all(&a, &v, dry_run);
 	np_job_snapshot_free(&v);
 	np_job_cache_free(cache);

@@ -30,12 +30,8 @@ struct np_change_lists {
 
 /* What is needed while a job snapshot is made. */
 struct builder {
+	const struct np_job_snapshot_input *in;
 	struct np_job_snapshot *jobs;
-	const struct np_app_index *index;
-	const struct np_place_conf *conf;
-	struct np_job_cache *cache;
-	const struct np_change *change;
-	size_t n_changes;
 	struct np_change_lists *lists; /* of each change */
 	uint64_t *scratch; /* four bitmaps of nodes, and one of leaves */
 	uint32_t *node;	   /* scratch: indices of the nodes of a running job */
@@ -289,8 +285,8 @@ static int32_t profile_of(const struct builder *m,
 		.partition = partition,
 	};
 
-	return np_job_snapshot_app(m->conf, j, entry->app) && m->index ?
-		       np_app_index_of_job(m->index, entry->app, &who,
+	return np_job_snapshot_app(m->in->conf, j, entry->app) && m->in->index ?
+		       np_app_index_of_job(m->in->index, entry->app, &who,
 					   &entry->auth) :
 		       NP_PROFILE_UNKNOWN;
 }
@@ -369,7 +365,7 @@ struct job_changes {
 static void find_changes(const struct builder *m,
 			 const slurm_job_info_t *j, struct job_changes *h)
 {
-	h->n = np_changes_of(m->change, m->n_changes, j->job_id,
+	h->n = np_changes_of(m->in->change, m->in->n_changes, j->job_id,
 			     j->array_job_id, j->array_task_id == NO_VAL ?
 			     NP_CHANGE_ALL : j->array_task_id, j->user_id,
 			     h->change, NP_CHANGES_FOUND);
@@ -379,7 +375,7 @@ static void find_changes(const struct builder *m,
 static const struct np_change_lists *
 parse_lists(const struct builder *m, const struct np_change *c)
 {
-	struct np_change_lists *l = &m->lists[c - m->change];
+	struct np_change_lists *l = &m->lists[c - m->in->change];
 	size_t words = m->jobs->map->words;
 
 	if (l->parsed)
@@ -576,7 +572,7 @@ static int read_annotation(struct np_cached_job *cached,
 static bool
 ignores_user(const struct builder *m, const slurm_job_info_t *j)
 {
-	return np_job_cache_ignores(m->cache, j->user_id, m->jobs->now_sec);
+	return np_job_cache_ignores(m->in->cache, j->user_id, m->jobs->now_sec);
 }
 
 /*
@@ -587,7 +583,7 @@ static int add_pending(struct builder *m, const slurm_job_info_t *j,
 		       struct np_job_entry *entry, struct np_job *to)
 {
 	size_t words = m->jobs->map->words;
-	struct np_cached_job *cached = np_job_cache_at(m->cache, j->job_id);
+	struct np_cached_job *cached = np_job_cache_at(m->in->cache, j->job_id);
 	uint64_t *leaves = m->scratch + 4 * words;
 	/* The first bitmap of scratch is in use by the caller. */
 	struct lists l = { m->scratch + words, m->scratch + 2 * words,
@@ -703,7 +699,7 @@ static int add_job_entry(struct builder *m, const slurm_job_info_t *j,
 	partition = entry->partition < 0 ?
 			    j->partition :
 			    m->jobs->map->part[entry->partition].name;
-	to.mode = np_place_conf_mode(m->conf, partition);
+	to.mode = np_place_conf_mode(m->in->conf, partition);
 	to.partition = (uint16_t)(entry->partition < 0 ? 0 : entry->partition);
 	to.profile = profile_of(m, j, partition, entry);
 	to.flags = flags_of(m, j, entry->partition);
@@ -974,42 +970,30 @@ static int add_jobs(struct builder *m, const job_info_msg_t *jobs,
 	return 0;
 }
 
-int np_job_snapshot_make(const struct np_ctld_info *a,
-			 struct np_cluster_map *map,
-			 const struct np_app_index *index,
-			 const struct np_place_conf *conf,
-			 struct np_job_cache *cache,
-			 const struct np_change *change, size_t n_changes,
-			 int64_t now_sec, int64_t last_sec,
+int np_job_snapshot_make(const struct np_job_snapshot_input *in,
 			 struct np_job_snapshot *out, struct np_err *err)
 {
+	struct np_cluster_map *map = in->map;
 	struct np_job_snapshot v = { .map = np_cluster_map_ref(map),
-				     .now_sec = now_sec };
-	struct builder m = {
-		.jobs = &v,
-		.index = index,
-		.conf = conf,
-		.cache = cache,
-		.change = change,
-		.n_changes = n_changes,
-	};
-	int rc = np_snapshot_new(map->leaves, now_sec, last_sec,
+				     .now_sec = in->now_sec };
+	struct builder m = { .in = in, .jobs = &v };
+	int rc = np_snapshot_new(map->leaves, in->now_sec, in->last_sec,
 				 &v.snapshot, err);
 
 	m.scratch = calloc(4 * map->words + map->leaves->words,
 			   sizeof(*m.scratch));
-	m.lists = calloc(n_changes + 1, sizeof(*m.lists));
+	m.lists = calloc(in->n_changes + 1, sizeof(*m.lists));
 	v.none = calloc(map->words, sizeof(*v.none));
 	m.node = calloc(map->n_nodes, sizeof(*m.node));
 	if (!rc && (!m.scratch || !m.lists || !m.node || !v.none))
 		rc = -ENOMEM;
 	if (!rc)
-		rc = add_nodes(&v, a->nodes, err);
+		rc = add_nodes(&v, in->info->nodes, err);
 	if (!rc)
 		rc = add_sets(&v, err);
 	if (!rc)
-		rc = add_jobs(&m, a->jobs, err);
-	for (size_t i = 0; m.lists && i < n_changes; i++)
+		rc = add_jobs(&m, in->info->jobs, err);
+	for (size_t i = 0; m.lists && i < in->n_changes; i++)
 		free(m.lists[i].put);
 	free(m.lists);
 	free(m.scratch);

@@ -141,18 +141,24 @@ struct np_job_snapshot {
 	size_t n_jobs;
 };
 
+/* What a job snapshot is made from. */
+struct np_job_snapshot_input {
+	const struct np_ctld_info *info;
+	struct np_cluster_map *map;
+	const struct np_app_index *index; /* NULL: no application is known */
+	const struct np_place_conf *conf;
+	struct np_job_cache *cache;
+	const struct np_change *change; /* since the last snapshot */
+	size_t n_changes;
+	int64_t now_sec;
+	int64_t last_sec; /* time of the last decision, 0 if none */
+};
+
 /*
- * Make a job snapshot. index NULL: no application is known. change[]: changes
- * since the last one. last_sec: time of the last decision, 0 if none. Free with
- * np_job_snapshot_free(). Returns 0 or -errno with err.
+ * Make a job snapshot. Free it with np_job_snapshot_free(). Returns 0 or -errno
+ * with err.
  */
-int np_job_snapshot_make(const struct np_ctld_info *a,
-			 struct np_cluster_map *map,
-			 const struct np_app_index *index,
-			 const struct np_place_conf *conf,
-			 struct np_job_cache *cache,
-			 const struct np_change *change, size_t n_changes,
-			 int64_t now_sec, int64_t last_sec,
+int np_job_snapshot_make(const struct np_job_snapshot_input *in,
 			 struct np_job_snapshot *out, struct np_err *err);
 void np_job_snapshot_free(struct np_job_snapshot *v);
 

@@ -834,13 +834,30 @@ static void note_rails(const struct np_err *err, struct np_err *trouble)
 			"each node: Rails=%s", err->text);
 }
 
-/* Load Slurm's answers, and make the map and the job snapshot of them. */
+/* Make the job snapshot of what was loaded. */
+static int make_snapshot(struct np_placer *c, struct pass *r, int64_t now_sec,
+			 struct np_err *err)
+{
+	const struct np_job_snapshot_input in = {
+		.info = &r->info, .map = c->map, .index = r->known.index,
+		.conf = &c->settings.conf.place, .cache = c->cache,
+		.change = r->change, .n_changes = r->n_changes,
+		.now_sec = now_sec,
+		/* The clock may have been set back. */
+		.last_sec = c->last_sec <= now_sec ? c->last_sec : 0,
+	};
+	int rc = np_job_snapshot_make(&in, &r->jobs, err);
+
+	if (!rc)
+		update_owners(c, &r->jobs);
+	return rc;
+}
+
+/* Load from slurmctld, and make the map and the job snapshot of that. */
 static int read_cluster(struct np_placer *c, struct pass *r, struct np_err *err)
 {
 	const struct np_conf *conf = &c->settings.conf;
 	int64_t now_sec = time(NULL);
-	/* The clock may have been set back. */
-	int64_t last_sec = c->last_sec <= now_sec ? c->last_sec : 0;
 	struct np_err rails = NP_ERR_INIT;
 	struct np_cluster_map *map;
 	int rc = np_ctld_info_load(&r->info, err);
@@ -869,13 +886,7 @@ static int read_cluster(struct np_placer *c, struct pass *r, struct np_err *err)
 		return rc;
 	/* Profiles of new applications are read before the next pass. */
 	r->known.more |= request_profiles(c, r->info.jobs);
-	rc = np_job_snapshot_make(&r->info, map, r->known.index,
-				  &conf->place, c->cache, r->change,
-				  r->n_changes, now_sec, last_sec, &r->jobs,
-				  err);
-	if (!rc)
-		update_owners(c, &r->jobs);
-	return rc;
+	return make_snapshot(c, r, now_sec, err);
 }
 
 /* Make the decision. */

@@ -155,7 +155,21 @@ struct spans {
 	struct bench_span *look, *decide, *write;
 };
 
-/* One round of the thread.  Returns how many updates it would send. */
+/* The job snapshot, with changes of users. */
+static void make_snapshot(struct bench *b, const struct np_change *change,
+			  size_t n_changes, struct np_job_snapshot *v)
+{
+	const struct np_job_snapshot_input in = {
+		.info = ctld_info(), .map = b->map, .index = b->index,
+		.conf = &b->conf.place, .cache = b->cache, .change = change,
+		.n_changes = n_changes, .now_sec = NOW, .last_sec = NOW - 2,
+	};
+	struct np_err err;
+
+	bench_must(np_job_snapshot_make(&in, v, &err), &err);
+}
+
+/* One pass of the thread.  Returns how many updates it would send. */
 static size_t decide(struct bench *b, const struct spans *t, size_t i)
 {
 	const struct np_ctld_info *a = ctld_info();
@@ -171,10 +185,7 @@ static size_t decide(struct bench *b, const struct spans *t, size_t i)
 		   &err);
 	np_cluster_map_unref(b->map);
 	b->map = map;
-	bench_must(np_job_snapshot_make(a, b->map, b->index, &b->conf.place,
-					b->cache, NULL, 0, NOW, NOW - 2, &v,
-					&err),
-		   &err);
+	make_snapshot(b, NULL, 0, &v);
 	t->look[i] = bench_since(begin);
 	begin = bench_now();
 	bench_must(np_placement_decide(v.snapshot, b->table, &b->policy, &p,
@@ -261,17 +272,6 @@ static void set_up(struct bench *b, const struct bench_mix *m)
 	ctld_make_jobs(m);
 }
 
-static void view_of(struct bench *b, struct np_job_snapshot *v)
-{
-	const struct np_ctld_info *a = ctld_info();
-	struct np_err err;
-
-	bench_must(np_job_snapshot_make(a, b->map, b->index, &b->conf.place,
-					b->cache, NULL, 0, NOW, NOW - 2, v,
-					&err),
-		   &err);
-}
-
 /* All that runs ends at once: rounds until the history has it. */
 static void end_all(struct bench *b)
 {
@@ -284,12 +284,12 @@ static void end_all(struct bench *b)
 	size_t n = 0;
 
 	bench_must(!mkdtemp(dir) || np_accounting_new(&history), &err);
-	view_of(b, &v);
+	make_snapshot(b, NULL, 0, &v);
 	bench_must(np_accounting_update(history, &v, a, b->table, b->index, dir,
 					0600, &err), &err);
 	np_job_snapshot_free(&v);
 	ctld_end_jobs();
-	view_of(b, &v);
+	make_snapshot(b, NULL, 0, &v);
 	do {
 		begin = bench_now();
 		bench_must(np_accounting_update(history, &v, a, b->table,
@@ -444,13 +444,8 @@ static void look_at_changes(struct bench *b, uint32_t records, size_t bytes,
 	for (size_t i = 0; i < NP_ARRAY_SIZE(t); i++) {
 		struct bench_span begin = bench_now();
 		struct np_job_snapshot v;
-		struct np_err err;
 
-		bench_must(np_job_snapshot_make(ctld_info(), b->map,
-						b->index, &b->conf.place,
-						b->cache, c, NP_ARRAY_SIZE(c),
-						NOW, NOW - 2, &v, &err),
-			   &err);
+		make_snapshot(b, c, NP_ARRAY_SIZE(c), &v);
 		t[i] = bench_since(begin);
 		np_job_snapshot_free(&v);
 	}

@@ -204,6 +204,7 @@ int some_jobs(struct some_slurm *s, struct np_job_cache *cache,
 	      struct np_job_snapshot *v)
 {
 	struct np_app_index *index = some_index(s->auth);
+	struct np_job_snapshot_input in;
 	struct np_job_cache *own = NULL;
 	struct np_place_conf conf;
 	struct np_err err;
@@ -212,9 +213,13 @@ int some_jobs(struct some_slurm *s, struct np_job_cache *cache,
 	some_place_conf(&conf);
 	if (!cache && np_job_cache_new(&own))
 		abort();
-	rc = np_job_snapshot_make(&s->info, s->map, index, &conf,
-				  cache ? cache : own, change, n_changes,
-				  s->now_sec, s->now_sec - 2, v, &err);
+	in = (struct np_job_snapshot_input){
+		.info = &s->info, .map = s->map, .index = index,
+		.conf = &conf, .cache = cache ? cache : own,
+		.change = change, .n_changes = n_changes,
+		.now_sec = s->now_sec, .last_sec = s->now_sec - 2,
+	};
+	rc = np_job_snapshot_make(&in, v, &err);
 	np_job_cache_free(own);
 	np_app_index_unref(index);
 	return rc;

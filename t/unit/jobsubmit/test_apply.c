@@ -535,15 +535,20 @@ static int try_pass(const struct kit *kit)
 	struct np_placement *p = NULL;
 	struct np_applied a = { .written = NULL };
 	struct np_job_snapshot v = { .map = NULL };
+	struct np_job_snapshot_input in = {
+		.info = &c.slurm.info, .map = c.slurm.map,
+		.index = kit->index, .conf = &kit->conf, .cache = c.cache,
+		.now_sec = SOME_NOW, .last_sec = SOME_NOW - 2,
+	};
 	struct np_change *change;
 	struct np_err err;
 	size_t n;
 	int rc;
 
 	change = np_shared_take_changes(c.shared, &n);
-	rc = np_job_snapshot_make(&c.slurm.info, c.slurm.map, kit->index,
-				  &kit->conf, c.cache, change, n, SOME_NOW,
-				  SOME_NOW - 2, &v, &err);
+	in.change = change;
+	in.n_changes = n;
+	rc = np_job_snapshot_make(&in, &v, &err);
 	np_change_list_free(change, n);
 	if (!rc)
 		rc = np_placement_decide(v.snapshot, kit->slowdowns, &kit->policy,
