@@ -295,28 +295,31 @@ static int sample_all(const struct fit *f, double *x)
 
 /*
  * Set the verdict. slow: probability that the run is slow at all; over_fast_sec:
- * how much longer it took than the fast ones of the comparable runs.
+ * how much longer it took than the fast ones of the comparable runs; certain_sec:
+ * what each cause cost it at least.
+ *
+ * The time of one run says that it was slow only beyond the noise of a run. What a
+ * cause costs follows from all runs, and may be certain although it is less.
  */
-static void judge(struct np_blame *b, double slow, double over_fast_sec)
+static void judge(struct np_blame *b, double slow, double over_fast_sec,
+		  const double *certain_sec)
 {
 	double excess = b->excess_sec.mean, alone = b->alone_sec.mean, most = 0;
 	double sd = hypot(b->noise * alone, RESOLUTION_SEC);
-	double limit = fmax(NP_BLAME_LEAST_SHARE * alone, SLOW_SD * sd);
+	double least = NP_BLAME_LEAST_SHARE * alone;
+	double limit = fmax(least, SLOW_SD * sd);
+	bool by_time = fmin(excess, over_fast_sec) >= limit;
 
-	b->verdict = NP_BLAME_NOT_SLOW;
-	b->confidence = 1 - slow;
-	if (excess < limit)
+	b->verdict = by_time ? NP_BLAME_UNEXPLAINED : NP_BLAME_NOT_SLOW;
+	b->confidence = excess < limit ? 1 - slow : 1 - FAST_SHARE;
+	if (over_fast_sec < least)
 		return;
-	if (over_fast_sec < limit) {
-		b->confidence = 1 - FAST_SHARE;
-		return;
-	}
-	b->verdict = NP_BLAME_UNEXPLAINED;
 	for (size_t c = 0; c < b->n_causes; c++) {
 		struct np_blame_cause *cause = &b->cause[c];
 
 		cause->blamed = cause->examined && cause->confidence >= SURE &&
-				cause->sec.mean >= LEAST_PART * excess;
+				cause->sec.mean >= LEAST_PART * excess &&
+				(by_time || certain_sec[c] >= least);
 		if (cause->blamed && cause->sec.mean > most) {
 			most = cause->sec.mean;
 			b->verdict = NP_BLAME_CAUSE;
@@ -349,11 +352,31 @@ static double part(const struct fit *f, const double *x)
 	return all > excess ? fmax(excess, 0) / all : 1;
 }
 
-static void summarise(const struct fit *f, const double *x, double fast_sec,
-		      struct np_blame *b)
+/*
+ * Whether a good part of the comparable runs had no exposure to a cause. Where all
+ * had some, what it costs is extrapolated. 0 or -ENOMEM.
+ */
+static int some_without(const struct fit *f, size_t cause, bool *some)
+{
+	double least = 0;
+	double *v = malloc(f->n * sizeof(*v));
+	int rc = v ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < f->n; i++)
+		v[i] = exposed(f, i, cause);
+	if (!rc)
+		rc = find_quantile(v, f->n - 1, FAST_SHARE, &least);
+	*some = !rc && least <= 0;
+	free(v);
+	return rc;
+}
+
+static int summarise(const struct fit *f, const double *x, double fast_sec,
+		     struct np_blame *b)
 {
 	const size_t last = f->n - 1;
-	double v[SAMPLES], slow;
+	double v[SAMPLES], certain_sec[NP_BLAME_MAX_CAUSES], slow;
+	bool some;
 
 	for (size_t d = 0; d < SAMPLES; d++)
 		v[d] = x[d * MAX_X];
@@ -369,6 +392,9 @@ static void summarise(const struct fit *f, const double *x, double fast_sec,
 		b->cause[c].confidence = above(v, LITTLE * b->alone_sec.mean /
 						  f->scale);
 		b->cause[c].sec = range_of(v, f->scale);
+		if (some_without(f, c, &some))
+			return -ENOMEM;
+		certain_sec[c] = some ? b->cause[c].sec.low : 0;
 		b->cause[c].examined = !isnan(f->exposure[last * f->k + c]);
 	}
 	for (size_t d = 0; d < SAMPLES; d++) {
@@ -377,7 +403,8 @@ static void summarise(const struct fit *f, const double *x, double fast_sec,
 		       all_causes(f, x + d * MAX_X);
 	}
 	b->unexplained_sec = range_of(v, f->scale);
-	judge(b, slow, f->sec[last] - fast_sec);
+	judge(b, slow, f->sec[last] - fast_sec, certain_sec);
+	return 0;
 }
 
 int np_blame_run(const double *sec, const double *exposure, size_t n_runs,
@@ -405,7 +432,7 @@ int np_blame_run(const double *sec, const double *exposure, size_t n_runs,
 	if (!rc)
 		rc = sample_all(&f, x);
 	if (!rc)
-		summarise(&f, x, fast_sec, out);
+		rc = summarise(&f, x, fast_sec, out);
 	free(x);
 	release(&f);
 	return rc;

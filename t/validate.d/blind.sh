@@ -21,7 +21,7 @@ BLIND_CASES=${BLIND_CASES-"none none none quiet quiet quiet far far far
 # About 20 s each undisturbed, since Slurm's accounting has whole seconds.
 WATER_STEPS=${WATER_STEPS:-400}
 BLIND_SEED=${BLIND_SEED:-1}
-BLIND_QUOTA=${BLIND_QUOTA:-12} # per cent of a processor, of one node
+BLIND_QUOTA=${BLIND_QUOTA:-6} # per cent of a processor, of one node
 BLIND_DISK=${BLIND_DISK:-1500} # kilobytes per second, of one node
 BLIND_LINK=${BLIND_LINK:-6} # Mbit/s, of one node; 20 otherwise
 BLIND_LEAF=${BLIND_LEAF:-60} # Mbit/s
@@ -56,7 +56,7 @@ blind_ended() { # JOB
 # Each pair is a job, because an MPI program in a step that leaves out the first node
 # of its job hangs here (t/cluster.d/slurm.sh).
 blind_loud() {
-	local bytes=$((RANDOM % 2 ? 1000000 : 65536)) p list=
+	local bytes=$((RANDOM % 2 ? 1000000 : 262144)) p list=
 	for p in "n$1,n$(($1 + 2))" "n$(($1 + 1)),n$(($1 + 3))"; do
 		list=$list,$(blind_submit bob "$p" netpipe -N2 -n2 -D /tmp <<-END
 			#!/bin/bash

@@ -165,6 +165,33 @@ static void test_busy_machine(void)
 	T_CHECK(found[0] >= 0.85 * N_CASES && found[1] >= 0.85 * N_CASES);
 }
 
+/*
+ * Undisturbed runs of this program take 20 to 30 s. A neighbour costs 8 s, which
+ * one run of 30 s does not show, but eight runs do.
+ */
+static void test_within_the_noise(void)
+{
+	const double sec[] = { 20, 23, 30, 26, 21, 29, 24, 22, 27, 29, 36, 31,
+			       38, 30, 33, 35, 34 };
+	double x[18 * K] = { 0 };
+	struct np_blame b;
+
+	for (int i = 9; i < 17; i++)
+		x[i * K] = 14;
+	for (int slowed = 1; slowed >= 0; slowed--) {
+		double all[18];
+
+		memcpy(all, sec, sizeof(sec));
+		all[17] = 30;
+		x[17 * K] = slowed ? 14 : 0;
+		T_CHECK(!np_blame_run(all, x, 17, K, prior, &b, NULL));
+		T_CHECK(b.excess_sec.mean < 2.5 * b.noise * b.alone_sec.mean);
+		T_CHECK(b.cause[0].blamed == slowed && !b.cause[1].blamed);
+		T_CHECK(b.verdict == (slowed ? NP_BLAME_CAUSE :
+					       NP_BLAME_NOT_SLOW));
+	}
+}
+
 static void test_costs(void)
 {
 	const double sec[] = { 100, 101, 99, 100, 130, 131, 129, 130 };
@@ -207,6 +234,8 @@ static const struct t_case cases[] = {
 	{ "short runs are not slow for a second's rounding", test_short },
 	{ "waiting for processors that all runs have is not blamed",
 	  test_busy_machine },
+	{ "a neighbour is blamed for less than the noise of a run if that is certain",
+	  test_within_the_noise },
 	{ "costs of many runs", test_costs },
 	{ "numbers that are none are refused", test_bad },
 	{ NULL, NULL },
