@@ -6,7 +6,7 @@
 # run on the cluster $NETPROF_CLUSTER.  A suite may set:
 #
 #	SUITE_CLUSTER=(--leaves 1 --standby)	# arguments of t/cluster up
-#	LIMIT_SEC=30				# for each test; 60 otherwise
+#	LIMIT_SEC=600				# for each test; 300 otherwise
 #	BESIDE=yes				# it may run beside another suite;
 #						# a number: its seconds (t/check)
 #	before_each() { ...; }			# in the test's shell
@@ -14,6 +14,7 @@
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 CLUSTER_BASE=${NETPROF_CLUSTER_DIR:-/var/lib/netprof-cluster}
+LIMIT_SEC=300
 
 ## For tests
 
@@ -47,7 +48,7 @@ cluster() {
 
 # inside [OPTIONS of t/cluster run] CMD...; never longer than a test may take
 inside() {
-	timeout -k 2 "${INSIDE_SEC:-50}" "$ROOT/t/cluster" run "$@"
+	timeout -k 2 "${INSIDE_SEC:-$((LIMIT_SEC - 20))}" "$ROOT/t/cluster" run "$@"
 }
 
 # Run a batch script from standard input as alice, print its output and return its
@@ -73,11 +74,13 @@ need_root() {
 	[ "$(id -u)" = 0 ] || fail "namespaces need root"
 }
 
-# wait_for SECONDS CMD...: return as soon as CMD succeeds; fail after SECONDS.
+# wait_for [SECONDS] CMD...: return as soon as CMD succeeds; fail after SECONDS.  The
+# two minutes without SECONDS only end a test that would wait for ever: events that take
+# a second here may take many on a machine that is slow or busy.
 # After the first second CMD runs less often, because suites share the processors.
 wait_for() {
-	local sec=$1 begin=${EPOCHREALTIME/./} so_far pause=0.05
-	shift
+	local sec=120 begin=${EPOCHREALTIME/./} so_far pause=0.05
+	[[ ! $1 =~ ^[0-9]+$ ]] || { sec=$1; shift; }
 	until "$@"; do
 		so_far=$((${EPOCHREALTIME/./} - begin))
 		((so_far < sec * 1000000)) || fail "not within $sec s: $*"
@@ -173,7 +176,7 @@ run_test() { # SUITE FUNCTION LIMIT
 
 # Print why the cluster may be to blame for a failure, and repair it for the next test.
 revive() {
-	timeout 60 "$ROOT/t/cluster" revive 2>&1 | comment || :
+	timeout 200 "$ROOT/t/cluster" revive 2>&1 | comment || :
 }
 
 # Remove clusters that a killed test may have left.
@@ -185,12 +188,12 @@ down_all() { # PREFIX
 }
 
 suite_setting() { # SUITE: its limit and the arguments of its cluster, one per line
-	bash -c '. "$1"; . "$2"; echo "${LIMIT_SEC:-60}"
+	bash -c '. "$1"; . "$2"; echo "$LIMIT_SEC"
 		[ "${#SUITE_CLUSTER[@]}" = 0 ] || printf "%s\n" "${SUITE_CLUSTER[@]}"' \
 		- "$ROOT/t/lib.sh" "$1"
 }
 
-# SUITE LIMIT: run the tests of a suite that needs no cluster.
+# SUITE: run its tests, which need no cluster.
 run_alone() {
 	local t
 
@@ -198,7 +201,7 @@ run_alone() {
 	trap 'rm -rf "$TMP"' EXIT
 	NETPROF_CLUSTER=none
 	for t in $(grep -oE '^test_[a-z0-9_]+' "$1"); do
-		run_test "$1" "$t" "$2"
+		run_test "$1" "$t" "$LIMIT_SEC"
 	done
 	echo "$PASSED passed, $FAILED failed"
 	[ "$FAILED" = 0 ]

@@ -11,10 +11,10 @@ usage_error() {
 	exit 2
 }
 
-# wait_until SECONDS CMD...: poll until CMD succeeds; returns 1 after SECONDS.
+# wait_until CMD...: poll until CMD succeeds; returns 1 after a minute, because a
+# machine with several clusters may be slow.
 wait_until() {
-	local end=$((${EPOCHREALTIME/./} + $1 * 1000000))
-	shift
+	local end=$((${EPOCHREALTIME/./} + 60000000))
 	until "$@"; do
 		((${EPOCHREALTIME/./} < end)) || return 1
 		sleep 0.03

@@ -26,7 +26,7 @@ start_place() { # PLACE
 		</dev/null >>"$RUNDIR/log/place.$1.log" 2>&1 &
 	pid=$!
 	disown
-	wait_until 10 test -e "$RUNDIR/pid/$1.ready" || die "$1 does not start"
+	wait_until test -e "$RUNDIR/pid/$1.ready" || die "$1 does not start"
 	child_of "$pid" >"$RUNDIR/pid/$1"
 }
 
@@ -92,11 +92,11 @@ cmd_up() {
 	add_all_routes
 	[ -z "$ACCOUNTING" ] || start_and_wait dbd
 	at_places start_first_daemon
-	wait_until 20 ctl_answers || die "slurmctld does not answer"
+	wait_until ctl_answers || die "slurmctld does not answer"
 	# A standby that starts at the same time waits for the first one's heartbeat,
 	# and since Slurm 24.11 the first one waits for an answer of the standby.
 	[ -z "$STANDBY" ] || start_daemon standby
-	wait_until 20 nodes_ready "$(node_range)" || die "not all nodes registered"
+	wait_until nodes_ready "$(node_range)" || die "not all nodes registered"
 }
 
 # Variables that make MPI programs use the shaped network and wait in the
@@ -185,7 +185,7 @@ delay_on() { # NODE MICROSECONDS
 	in_place_net "$1" make_late
 	in_place "$1" setsid "$LIB/late" late "$2" </dev/null >>"$RUNDIR/log/late.$1.log" 2>&1 &
 	disown
-	wait_until 5 late_runs "$1" || die "no delay on $1: $(tail -n 1 "$RUNDIR/log/late.$1.log")"
+	wait_until late_runs "$1" || die "no delay on $1: $(tail -n 1 "$RUNDIR/log/late.$1.log")"
 	in_place_net "$1" redirect_to_late
 }
 
@@ -205,7 +205,7 @@ cmd_traffic() { # LEAF
 cmd_kill_node() { # PLACE
 	need_place "$1"
 	kill -9 "$(place_pid "$1")"
-	wait_until 10 place_dead "$1" || die "$1 does not die"
+	wait_until place_dead "$1" || die "$1 does not die"
 	rm -f "$RUNDIR/pid/$1"
 }
 
@@ -221,9 +221,9 @@ start_and_wait() { # PLACE
 	[ "$1" != dbd ] || in_place dbd pgrep -x mariadbd >/dev/null || start_database
 	start_daemon "$1"
 	case $1 in
-	n*) wait_until 20 nodes_ready "$1" || die "$1 does not register" ;;
-	dbd) wait_until 20 dbd_answers || die "slurmdbd does not answer" ;;
-	*) wait_until 20 ctl_answers || die "slurmctld does not answer" ;;
+	n*) wait_until nodes_ready "$1" || die "$1 does not register" ;;
+	dbd) wait_until dbd_answers || die "slurmdbd does not answer" ;;
+	*) wait_until ctl_answers || die "slurmctld does not answer" ;;
 	esac
 }
 
@@ -236,7 +236,7 @@ cmd_revive() {
 		last_words "$p"
 		start_daemon "$p"
 	done
-	wait_until 20 ctl_answers || die "slurmctld does not answer"
+	wait_until ctl_answers || die "slurmctld does not answer"
 	in_place ctl sinfo -h -N -t down,drain,comp,unk,no_respond -o 'node %N: %T %E'
 	in_place ctl squeue -h -o 'job %i %j: %T %N %r'
 	for p in $(in_place ctl sinfo -h -N -t comp -o %N | sort -u); do

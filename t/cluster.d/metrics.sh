@@ -86,7 +86,7 @@ cmd_metrics() { # SECONDS between two samples
 	in_background ctl "$RUNDIR/log/prometheus.log" env GOMAXPROCS=1 prometheus \
 		--config.file="$dir/prometheus.yml" --storage.tsdb.path="$dir/data" \
 		--web.listen-address=:9090
-	wait_until 30 in_place ctl bash -c 'exec 3<>/dev/tcp/127.0.0.1/9090' 2>/dev/null ||
+	wait_until in_place ctl bash -c 'exec 3<>/dev/tcp/127.0.0.1/9090' 2>/dev/null ||
 		die "no metrics server: $(tail -n 3 "$RUNDIR/log/prometheus.log")"
 }
 

@@ -9,7 +9,7 @@
 # other.  The lock is on a directory that always exists, so that no lock file is left.
 lock() {
 	exec 9<"${BASE%/*}"
-	flock -w 60 9 || die "another t/cluster holds ${BASE%/*} for 60 s"
+	flock -w 300 9 || die "another t/cluster holds ${BASE%/*} for 300 s"
 }
 
 unlock() {
@@ -107,7 +107,7 @@ make_rundir() {
 
 # Processes of a cluster that has just died may still be writing.
 remove_rundir() {
-	wait_until 10 rm -rf --one-file-system "$RUNDIR" || die "cannot remove $RUNDIR"
+	wait_until rm -rf --one-file-system "$RUNDIR" || die "cannot remove $RUNDIR"
 	rmdir "$BASE" 2>/dev/null || :
 }
 
@@ -179,7 +179,7 @@ start_host() {
 	pid=$!
 	disown
 	echo "$pid $(start_time "$pid")" >"$RUNDIR/host.pid"
-	wait_until 10 test -e "$RUNDIR/host.ready" ||
+	wait_until test -e "$RUNDIR/host.ready" ||
 		die "the host does not start: $(cat "$RUNDIR/log/host.log")"
 }
 
@@ -192,7 +192,7 @@ stop_host() {
 	if init=$(host_init_pid); then
 		kill -9 "$init" 2>/dev/null || :
 	fi
-	wait_until 10 host_dead || die "process $pid of $NAME does not end"
+	wait_until host_dead || die "process $pid of $NAME does not end"
 }
 
 # Build the helpers if `make` has not, without the settings of a surrounding make,

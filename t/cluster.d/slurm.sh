@@ -133,9 +133,9 @@ write_slurm_conf() {
 		$(topology_plugin)
 		SlurmdParameters=config_overrides
 		ReturnToService=2
+		SlurmdTimeout=60
 		# Intervals are shorter than on a real cluster, to keep tests short.
-		SlurmdTimeout=20
-		SlurmctldTimeout=4
+		SlurmctldTimeout=8
 		KillWait=3
 		CompleteWait=0
 		SchedulerType=sched/backfill
@@ -179,7 +179,7 @@ start_database() {
 	in_place dbd setsid bash "$LIB/inside.sh" "$RUNDIR" call database \
 		</dev/null >>"$log" 2>&1 &
 	disown
-	wait_until 20 test -S "$MYSQL_UNIX_PORT" ||
+	wait_until test -S "$MYSQL_UNIX_PORT" ||
 		die "no database: $(tail -n 4 "$log")"
 }
 
@@ -277,7 +277,7 @@ start_munged() {
 		munged --key-file="$dir/key" --num-threads=4 \
 		--socket=/run/munge/munge.socket.2 --seed-file="$dir/seed" \
 		--pid-file="$RUNDIR/munge/pid" --log-file="$dir/log"
-	wait_until 5 test -S /run/munge/munge.socket.2 ||
+	wait_until test -S /run/munge/munge.socket.2 ||
 		die "munged does not start: $(cat "$dir/log")"
 }
 
@@ -382,21 +382,21 @@ signal_daemon() { # PLACE SIGNAL
 
 stop_daemon() { # PLACE SIGNAL
 	signal_daemon "$1" "$2" || return 0
-	wait_until 15 daemon_dead "$1" || die "$(daemon_of "$1") on $1 does not end"
+	wait_until daemon_dead "$1" || die "$(daemon_of "$1") on $1 does not end"
 }
 
 daemon_dead() { ! signal_daemon "$1" 0; }
 
 ctl_answers() {
-	in_place ctl timeout 5 scontrol ping 2>/dev/null | grep -q ' UP$\|is UP'
+	in_place ctl timeout 20 scontrol ping 2>/dev/null | grep -q ' UP$\|is UP'
 }
 
 dbd_answers() {
-	in_place dbd timeout 5 sacctmgr -n show cluster >/dev/null 2>&1
+	in_place dbd timeout 20 sacctmgr -n show cluster >/dev/null 2>&1
 }
 
 nodes_ready() { # NODE...: all of them, no matter how busy
 	local bad
-	bad=$(in_place ctl timeout 10 sinfo -h -N -n "$(IFS=,; echo "$*")" -o '%T') || return 1
+	bad=$(in_place ctl timeout 20 sinfo -h -N -n "$(IFS=,; echo "$*")" -o '%T') || return 1
 	[ -n "$bad" ] && ! grep -qE 'unknown|down|\*|drain' <<<"$bad"
 }

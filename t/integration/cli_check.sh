@@ -6,7 +6,6 @@
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
 BESIDE=yes
-LIMIT_SEC=60
 
 # A Slurm that answers, with a correct store and correct programs.
 slurm_here() { # VERSION-OF-SLURMCTLD JOBSUBMITPLUGINS
@@ -427,4 +426,4 @@ test_release_starts_its_program() {
 	equal "error" "$ERR" "netprof: $S/libexec/netprof-release: No such file or directory"
 }
 
-[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0"

@@ -7,7 +7,6 @@
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
 BESIDE=yes
-LIMIT_SEC=60
 H=$ROOT/t/data/history
 
 before_each() {
@@ -21,7 +20,7 @@ serve() { # [MODE]: a metrics server; its address in URL
 	SERVER=$!
 	# shellcheck disable=SC2064 # this one
 	trap "kill $SERVER 2>/dev/null || :; rm -rf '$S'" EXIT
-	wait_for 10 test -e "$S/port"
+	wait_for test -e "$S/port"
 	URL=http://127.0.0.1:$(<"$S/port")
 }
 
@@ -326,4 +325,4 @@ test_bad_input_is_reported_in_one_line() {
 	equal "topology alone" "$RC" 2
 }
 
-[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0"

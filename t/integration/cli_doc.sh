@@ -7,7 +7,6 @@
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
 BESIDE=yes
-LIMIT_SEC=60
 
 test_help_describes_every_command() {
 	local cmd page
@@ -156,4 +155,4 @@ test_completion_completes() {
 	contains help "$got" 'publish.*runs.*show'
 }
 
-[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0"

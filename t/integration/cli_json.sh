@@ -7,7 +7,6 @@
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
 BESIDE=60
-LIMIT_SEC=120
 
 # A schema with its references replaced by their targets.
 # shellcheck disable=SC2016
@@ -380,4 +379,4 @@ test_every_command_with_json_has_a_schema() {
 	done <"$S/commands"
 }
 
-[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0"

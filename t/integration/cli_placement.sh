@@ -6,7 +6,6 @@
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
 BESIDE=yes
-LIMIT_SEC=60
 
 test_output_about_placement_equals_the_golden_files() {
 	setup_measured
@@ -154,4 +153,4 @@ test_a_users_records_are_private_and_decisions_are_not() {
 	contains "a foreign owner" "$ERR" 'owned by uid 12345.*not trusted'
 }
 
-[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0"

@@ -6,7 +6,6 @@
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
 BESIDE=yes
-LIMIT_SEC=60
 
 test_runs_are_removed_after_confirmation() {
 	local fft
@@ -455,4 +454,4 @@ test_hostile_names_do_not_reach_the_terminal() {
 	contains "what was typed" "$ERR" '"x[?]2J[?]+\[31m[?]"'
 }
 
-[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0"

@@ -10,7 +10,7 @@ BOX="unshare -cm --keep-caps ./enter"
 
 # Without the library of the tests' cluster, which containers do not have.
 alice() {
-	INSIDE_SEC=90 inside --plain -- bash -c "cd; $1"
+	inside --plain -- bash -c "cd; $1"
 }
 
 # A root directory in the user's home that has the system's files, but not netprof.

@@ -8,7 +8,6 @@ if [ -z "${ROOT-}" ]; then # not from t/check
 	ALONE=yes
 fi
 BESIDE=yes
-LIMIT_SEC=60
 
 # A pkg-config that lacks the packages in WITHOUT; make must stop there.
 bare() { # COMMAND...: with nothing but what a build needs
@@ -92,4 +91,4 @@ test_help_says_how_to_run_one_suite() {
 		fail "$(cat "$TMPDIR/out")"
 }
 
-[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"
+[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}"

@@ -9,7 +9,6 @@ if [ -z "${ROOT-}" ]; then # not from t/check
 fi
 NETPROF=${NETPROF:-$ROOT/${BUILD:-build}/netprof}
 BESIDE=yes
-LIMIT_SEC=60
 
 accuracy() {
 	(cd "$ROOT" && LC_ALL=C "$NETPROF" accuracy "$@")
@@ -107,4 +106,4 @@ test_predictions_of_others_are_scored_beside_the_baselines() {
 pair|mine|2|1|0.5 pair|zero|3|22.3333| pair|mutual|3|13.2169|0"
 }
 
-[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"
+[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}"

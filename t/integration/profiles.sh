@@ -3,7 +3,6 @@
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
 
-LIMIT_SEC=120
 LMP=/usr/share/lammps/examples
 
 # On a sleeping node half of the latencies come from a processor waking up.
@@ -62,7 +61,7 @@ test_a_program_that_loads_the_leaf_is_never_light() {
 test_lammps_by_mpirun_is_heavy() {
 	make_heavy
 	script mpi.sh "mpirun lmp -in heavy.melt -log none"
-	INSIDE_SEC=90 batch -J meltrun -N4 -n4 --netprofile mpi.sh |
+	batch -J meltrun -N4 -n4 --netprofile mpi.sh |
 		grep 'Loop time'
 	use_is meltrun 'heavy|saturated'
 	expect meltrun '.[0].mpi_version | startswith("Open MPI ")'
@@ -121,7 +120,7 @@ field() {
 use_is() {
 	local use
 
-	wait_for 15 settled
+	wait_for settled
 	use=$(field "$1" Use)
 	[[ $use =~ ^($2)$ ]] || fail "$1 is said to be '$use', not $2:
 $(alice "netprof show $1")"

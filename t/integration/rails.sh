@@ -8,7 +8,6 @@
 SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 4 --leaf-mbit 40 --nic-mbit 40 --rails 2
 	--netprof "$BUILD")
 BESIDE=140
-LIMIT_SEC=200 # a calibration has many short steps
 
 # APP RAIL SEC: a program on four nodes of a leaf that uses the device of one rail.
 on_rail() {
@@ -172,7 +171,7 @@ test_probes_and_levels_of_each_rail_run_over_libfabric() {
 # Levels on all rails, as without a name after "@", and a calibration on one of them.
 test_programs_on_different_rails_are_not_predicted_to_slow_each_other() {
 	local app level rail=0
-	INSIDE_SEC=150 inside --user root -- bash -c "salloc -Q -w 'n[0-3]' netprof calibrate \
+	inside --user root -- bash -c "salloc -Q -w 'n[0-3]' netprof calibrate \
 		--rail=rail1 --levels=P1:M1:B40ms,c5,c7 --seconds 0.5 --probe-seconds 1 --repeats 1" \
 		>"$TMPDIR/fabric" 2>&1 || fail "$(cat "$TMPDIR/fabric")"
 	equal "rail of the calibration" "$(jq -r '.rail + " " + .transport' \
@@ -220,19 +219,19 @@ test_placement_keeps_programs_apart_on_each_rail_that_both_load() {
 		"$etc/rails.conf"
 	printf '%s\n' Placement=enforce PlacementInterval=200ms 'Claim=*:all' \
 		>>"$etc/netprof.conf"
-	wait_for 30 status_says 'Placement enforces'
-	wait_for 30 status_says 'leaf0+leaf0r1'
+	wait_for status_says 'Placement enforces'
+	wait_for status_says 'leaf0+leaf0r1'
 	store_is_read
 	running=$(alice "sbatch --parsable -o /dev/null -J right -w n0 --exclusive \
 		--netprofile=right --wrap 'sleep 300'")
 	left=$(alice "sbatch --parsable -H -N1 --netprofile=left --wrap true")
 	right=$(alice "sbatch --parsable -H -N1 --netprofile=right --wrap true")
-	wait_for 60 excludes "$right" 'n0 n1 n4 n5'
+	wait_for excludes "$right" 'n0 n1 n4 n5'
 	inside netprof explain "$right" >"$TMPDIR/why"
 	inside netprof status --json | jq -c '[.leaves[].name] | sort' >"$TMPDIR/leaves"
 	excludes "$left" '' || fail "$(inside scontrol show job "$left")"
 	echo 'Rail=rail0 NIC=eth0' >>"$etc/rails.conf"
-	wait_for 60 excludes "$right" 'n0 n1 n2 n3'
+	wait_for excludes "$right" 'n0 n1 n2 n3'
 	inside netprof status >"$TMPDIR/damaged"
 	inside --user root scancel "$running" "$left" "$right"
 	cp "$TMPDIR/netprof.conf" "$TMPDIR/rails.conf" "$etc"

@@ -7,7 +7,7 @@ use IO::Socket::INET;
 use Time::HiRes qw(time sleep);
 
 $SIG{PIPE} = 'IGNORE';
-alarm 20;
+alarm 120;
 
 sub sink {
 	my ($port, $sec) = @_;
@@ -29,7 +29,7 @@ sub sink {
 sub send_to {
 	my ($addr, $port) = @_;
 	my $s;
-	for (1 .. 100) {
+	for (1 .. 1200) {
 		$s = IO::Socket::INET->new(PeerAddr => $addr, PeerPort => $port)
 			and last;
 		sleep 0.05;

@@ -36,12 +36,12 @@ leaves_keep_apart() {
 	store_is_read
 	BLOCK=$(block)
 	pending fft >/dev/null
-	wait_for 10 is_restricted "$(pending fft)"
+	wait_for is_restricted "$(pending fft)"
 }
 
 # Jobs run, and one line says why placement ignores them.
 no_leaves_are_known() { # NODES
-	wait_for 10 said "Slurm knows no leaf switches: placement needs"
+	wait_for said "Slurm knows no leaf switches: placement needs"
 	alice "srun -w '$1' --netprofile=six sleep 3"
 	expect six '.[0] | .exit_code == 0 and (.leaves | map(.name) == [""])'
 	sleep 3
@@ -58,7 +58,7 @@ test_mistakes_that_slurm_tolerates_are_reported_in_one_line() {
 	block -N4 -w 'n[0-3]' >/dev/null
 	block -N4 -w 'n[4-7]' >/dev/null
 	pending fft >/dev/null
-	wait_for 10 is_restricted "$(pending fft)"
+	wait_for is_restricted "$(pending fft)"
 	equal "lines about it" "$(said "node n3 is on leaf switches rack0.ib and rack1.ib: the first counts" |
 		wc -l)" 1
 }
@@ -91,10 +91,10 @@ test_a_partition_may_have_a_topology_of_its_own() {
 	block -p racks -N4 >/dev/null
 	block -N4 -w 'n[0-3]' >/dev/null
 	pending fft -p racks >/dev/null
-	wait_for 10 is_restricted "$(pending fft -p racks)"
+	wait_for is_restricted "$(pending fft -p racks)"
 	MARK=$(wc -c <"$LOG")
 	pending fft -p flat >/dev/null
-	wait_for 10 said "ignored: placement cannot tell which nodes"
+	wait_for said "ignored: placement cannot tell which nodes"
 }
 
 test_a_base_block_counts_as_a_leaf_switch() {
@@ -110,12 +110,12 @@ test_jobs_with_segments_or_blocks_of_their_own_are_left_alone() {
 	with_topology block
 	store_is_read
 	job fft 300 -w n0 >/dev/null
-	wait_for 10 status_says ' 1 running'
+	wait_for status_says ' 1 running'
 	for a in '-N8 --segment=4' '-N4 --segment=2' '-N2 --exclusive=topo'; do
 		MARK=$(wc -c <"$LOG")
 		# shellcheck disable=SC2086 # several
 		a=$(job fft 1 $a)
-		wait_for 20 all_done "$a"
+		wait_for all_done "$a"
 		equal "$a" "$(field "$a" JobState)" COMPLETED
 		equal "exclusions" "$(field "$a" ExcNodeList)" "(null)"
 	done

@@ -5,7 +5,6 @@
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/../../../t/integration/cli.lib"
 BESIDE=yes
-LIMIT_SEC=120
 
 in_data() {
 	setup
@@ -243,4 +242,4 @@ test_octave_has_the_same_answers() {
 	done
 }
 
-[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0"

@@ -5,7 +5,6 @@
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/../../../t/integration/cli.lib"
 BESIDE=yes
-LIMIT_SEC=60
 RING=$ROOT/t/data/sharing/ring.workload
 FAN=$ROOT/t/data/sharing/fan.workload
 
@@ -112,4 +111,4 @@ test_examples_of_the_manual_work() {
 	equal "examples" "$n" 2
 }
 
-[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0"

@@ -5,7 +5,6 @@
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/../../../t/integration/cli.lib"
 BESIDE=yes
-LIMIT_SEC=60
 VIENNE=$ROOT/t/data/sharing/vienne.scheme
 
 scheme() { # LINE...
@@ -205,4 +204,4 @@ test_examples_of_the_manual_work() {
 	equal "examples" "$n" 2
 }
 
-[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0"
