@@ -17,11 +17,14 @@ rules() { # LINE...
 	configure Claim= "$@"
 }
 
+denied_in_status() { # WHY
+	here status | tr -s ' \n' ' ' | grep -qE "Denied uid $ALICE_UID[^\"]* may not use the profile name \"fft\" \([0-9]+ jobs?\): $1"
+}
+
 # The log has one line, and status and check say the same.
 denial_is_reported() { # WHY
 	equal "lines in the log" "$(said "uid $ALICE_UID may not use the profile name \"fft\": $1.*its jobs of that name count as unknown" | wc -l)" 1
-	here status | tr -s ' \n' ' ' | grep -qE "Denied uid $ALICE_UID[^\"]* may not use the profile name \"fft\" \([0-9]+ jobs?\): $1" ||
-		fail "status: $(here status)"
+	wait_for denied_in_status "$1"
 	here check -P >"$TMPDIR/check" || : # of other things
 	grep -qE "^warning\|authorisation\|uid $ALICE_UID[^\"]* may not use the profile name \"fft\" \([0-9]+ jobs?\): $1" "$TMPDIR/check" ||
 		fail "check: $(grep authorisation "$TMPDIR/check")"
@@ -46,7 +49,7 @@ test_a_name_that_is_given_to_others_restricts_no_job() {
 	! bob_waits_for_alice || fail "bob waits for a user who may not use it"
 	denial_is_reported "Claim= in netprof.conf names others"
 	a=$(job fft 1)
-	wait_for 2 state_is "$a" RUNNING
+	wait_for has_started "$a"
 	equal "her own exclusions" "$(field "$a" ExcNodeList)" "(null)"
 	said "ignored: this user is not authorised to use that profile name" >/dev/null ||
 		fail "the submission: not in the log"
@@ -65,8 +68,8 @@ test_a_sensitive_name_clears_no_leaf_for_unauthorised_users() {
 		"(null) (null)"
 	cancel "$a"
 	a=$(as_bob -J halo --netprofile=halo)
-	wait_for 5 is_restricted "$bob"
-	wait_for 5 is_restricted "$a"
+	wait_for is_restricted "$bob"
+	wait_for is_restricted "$a"
 }
 
 test_own_runs_that_contradict_a_profile_deny_its_name() {
@@ -90,7 +93,7 @@ test_an_unproven_name_restricts_no_other_user() {
 	rules
 	! bob_waits_for_alice || fail "bob waits for what alice only says"
 	a=$(pending halo)
-	wait_for 5 is_held "$a"
+	wait_for is_held "$a"
 }
 
 test_jobs_with_an_unproven_name_are_kept_away_from_others() {
@@ -99,7 +102,7 @@ test_jobs_with_an_unproven_name_are_kept_away_from_others() {
 	rules "Claim=fft:default,user=$ALICE_UID"
 	full_of_ffts
 	b=$(as_bob -J halo --netprofile=halo)
-	wait_for 5 is_held "$b"
+	wait_for is_held "$b"
 }
 
 test_a_rule_may_authorise_all_users() {
@@ -119,8 +122,8 @@ test_a_rule_authorises_members_of_a_group() {
 	block >/dev/null
 	a=$(pending fft)
 	b=$(pending fft)
-	wait_for 5 is_restricted "$a"
-	wait_for 5 is_restricted "$b"
+	wait_for is_restricted "$a"
+	wait_for is_restricted "$b"
 	cancel "$b"
 	b=$(as_bob -J fft --netprofile=fft)
 	slack
@@ -135,18 +138,18 @@ test_a_rule_authorises_jobs_of_an_account() {
 	rules "Claim=fft:account=ph*"
 	full_of_ffts
 	a=$(job fft 1 -A chem)
-	wait_for 2 state_is "$a" RUNNING
+	wait_for has_started "$a"
 	a=$(job fft 1)
 	said "held until it is known whether this user is authorised" >/dev/null ||
 		fail "without an account: not in the log"
-	wait_for 4 state_is "$a" RUNNING
+	wait_for has_started "$a"
 	cancel_all
-	wait_for 10 nothing_left
+	wait_for nothing_left
 	block >/dev/null
 	a=$(pending fft -A phys)
 	b=$(pending fft -A phys)
-	wait_for 5 is_restricted "$a"
-	wait_for 5 is_restricted "$b"
+	wait_for is_restricted "$a"
+	wait_for is_restricted "$b"
 }
 
 test_a_rule_authorises_jobs_of_a_partition() {
@@ -157,7 +160,7 @@ test_a_rule_authorises_jobs_of_a_partition() {
 	job fft 300 -p prefer >/dev/null
 	a=$(pending fft)
 	b=$(pending fft)
-	wait_for 5 is_restricted "$a"
-	wait_for 5 is_restricted "$b"
+	wait_for is_restricted "$a"
+	wait_for is_restricted "$b"
 	equal "lines in the log" "$(said "may not use the profile name \"fft\": Claim=" | wc -l)" 1
 }

@@ -19,7 +19,7 @@ five_jobs() {
 	done
 	[ -z "$block" ] || { slack; cancel "$block"; }
 	[ -z "${hold[*]}" ] || inside scontrol release "${JOBS[@]}"
-	wait_for 30 all_done "${JOBS[@]}"
+	wait_for all_done "${JOBS[@]}"
 	equal "of five jobs ran" "$(for j in "${JOBS[@]}"; do
 		field "$j" JobState; done | grep -c COMPLETED)" 5
 }
@@ -34,11 +34,16 @@ test_jobs_submitted_together_never_share_a_leaf() {
 	never_met 2 "${JOBS[@]}"
 }
 
+# On a busy machine the nodes may become free one after the other.
 test_jobs_that_start_in_one_pass_never_share_a_leaf() {
-	five_jobs "in one pass" main
-	never_met 2 "${JOBS[@]}"
-	[ "$(jobs_that_ran | awk -v ids=" ${JOBS[*]} " 'index(ids, " " $1 " ") {
-		print $3 }' | sort | uniq -d)" ] || fail "no two started at once"
+	local _
+	for _ in 1 2 3; do
+		five_jobs "in one pass" main
+		never_met 2 "${JOBS[@]}"
+		[ -z "$(jobs_that_ran | awk -v ids=" ${JOBS[*]} " 'index(ids, " " $1 " ") {
+			print $3 }' | sort | uniq -d)" ] || return 0
+	done
+	fail "no two started at once"
 }
 
 test_jobs_that_were_held_never_share_a_leaf() {
@@ -50,28 +55,19 @@ waited() { # JOB; s
 	echo $(($(when "$1" StartTime) - $(when "$1" SubmitTime)))
 }
 
-# In time of slurmctld, which starts batch jobs once a second.
-starts_at_once() { # JOB
-	wait_for 5 state_is "$1" RUNNING
-	between "job $1 waited, s" "$(waited "$1")" 0 1
-}
-
 test_harmless_jobs_are_not_touched() {
-	local j jobs=()
+	local j jobs=() control
 
 	for j in halo halo nobody nobody; do
 		jobs+=("$(job "$j" 1)")
 	done
+	control=$(control)
 	slack
 	for j in "${jobs[@]}"; do
 		equal "exclusions of job $j" "$(field "$j" ExcNodeList)" "(null)"
 		! is_restricted "$j" && ! is_held "$j" || fail "job $j: $(note "$j")"
 	done
-	# slurmctld starts batch jobs once a second, so some start only now.
-	wait_for 30 all_done "${jobs[@]}"
-	for j in "${jobs[@]}"; do
-		between "job $j waited, s" "$(waited "$j")" 0 1
-	done
+	start_no_later "$control" "${jobs[@]}"
 }
 
 only_users() { # JOB NODES
@@ -84,10 +80,10 @@ test_the_users_exclusions_are_kept_when_those_of_placement_change() {
 	block >/dev/null
 	a=$(pending fft)
 	b=$(pending fft -x n7)
-	wait_for 5 kept_apart "$b" n7
-	wait_for 5 is_restricted "$a"
+	wait_for kept_apart "$b" n7
+	wait_for is_restricted "$a"
 	cancel "$a"
-	wait_for 5 only_users "$b" n7
+	wait_for only_users "$b" n7
 }
 
 test_a_user_may_change_the_exclusions_of_a_pending_job() {
@@ -96,13 +92,13 @@ test_a_user_may_change_the_exclusions_of_a_pending_job() {
 	block >/dev/null
 	a=$(pending fft)
 	b=$(pending fft -x n7)
-	wait_for 5 kept_apart "$b" n7
+	wait_for kept_apart "$b" n7
 	inside scontrol update JobId="$b" ExcNodeList=n5
 	kept_apart "$b" n5 || fail "at once: $(excluded "$b")"
 	slack
 	kept_apart "$b" n5 || fail "after a round: $(excluded "$b")"
 	cancel "$a"
-	wait_for 5 only_users "$b" n5
+	wait_for only_users "$b" n5
 	inside scontrol update JobId="$b" ExcNodeList=
 	slack
 	equal "an empty list" "$(field "$b" ExcNodeList)" "(null)"
@@ -114,13 +110,13 @@ test_an_empty_list_removes_only_the_users_part() {
 	block >/dev/null
 	a=$(pending fft)
 	b=$(pending fft -x n7)
-	wait_for 5 kept_apart "$b" n7
+	wait_for kept_apart "$b" n7
 	inside scontrol update JobId="$b" ExcNodeList=
 	slack
 	is_restricted "$b" || fail "no longer apart: $(note "$b")"
 	note "$b" | grep -qv 'user=' || fail "still the user's: $(note "$b")"
 	cancel "$a"
-	wait_for 5 only_users "$b" ""
+	wait_for only_users "$b" ""
 }
 
 own_begin() { # JOB SECOND
@@ -136,35 +132,38 @@ test_the_users_begin_time_is_kept() {
 	slack
 	equal "begin time" "$(when "$a" EligibleTime)" "$begin"
 	b=$(job fft 1)
-	wait_for 5 is_held "$b"
+	wait_for is_held "$b"
 	soon=$((EPOCHSECONDS + 1800))
 	inside scontrol update JobId="$b" \
 		StartTime="$(TZ=UTC date -d "@$soon" +%FT%T)"
 	slack
 	equal "begin time after an update" "$(when "$b" EligibleTime)" "$soon"
 	cancel "${FFTS[@]}"
-	slack
-	own_begin "$a" "$begin" || fail "the first: $(when "$a" EligibleTime) $(note "$a")"
-	own_begin "$b" "$soon" || fail "the second: $(when "$b" EligibleTime) $(note "$b")"
+	wait_for own_begin "$a" "$begin"
+	wait_for own_begin "$b" "$soon"
 }
 
+# About as soon as a job that Slurm itself starts then.
 test_a_held_job_starts_as_soon_as_there_is_room() {
-	local a
+	local a control
 
 	full_of_ffts
 	a=$(job fft 1)
-	wait_for 5 is_held "$a"
+	wait_for is_held "$a"
+	control=$(control -d "afterany:${FFTS[2]}")
 	cancel "${FFTS[2]}"
-	wait_for 4 state_is "$a" RUNNING
+	wait_for has_started "$a"
+	wait_for has_started "$control"
+	[ "$(when "$a" StartTime)" -le $(($(when "$control" StartTime) + 3)) ] ||
+		fail "more than 3 s after the control"
 	equal "its node" "$(field "$a" NodeList | grep -cE '^n[45]$')" 1
 }
 
 test_tasks_of_an_array_get_leaves_of_their_own() {
 	local a
 
-	a=$(job fft 2 --array=1-3)
-	wait_for 8 all_run "$a" 3
-	wait_for 8 all_done "$a"
+	a=$(job fft 300 --array=1-3)
+	wait_for all_run "$a" 3
 	never_met 2 "$a"
 }
 
@@ -173,8 +172,8 @@ test_a_change_to_one_task_is_not_a_change_to_all() {
 
 	block >/dev/null
 	a=$(pending fft --array=1-2 -x n7)
-	wait_for 5 kept_apart "${a}_1" n7
-	wait_for 5 kept_apart "${a}_2" n7
+	wait_for kept_apart "${a}_1" n7
+	wait_for kept_apart "${a}_2" n7
 	inside scontrol update JobId="${a}_1" ExcNodeList=n5
 	slack
 	note "${a}_1" | grep -q 'user=n5 ' || fail "first: $(note "${a}_1")"
@@ -184,13 +183,13 @@ test_a_change_to_one_task_is_not_a_change_to_all() {
 test_a_requeued_job_is_placed_anew() {
 	local a b
 
-	a=$(job fft 8 --requeue) # long enough to be running when it is requeued
+	a=$(job fft 300 --requeue) # long enough to be running when it is requeued
 	b=$(job fft 1.5)
-	wait_for 5 state_is "$a" RUNNING
+	wait_for state_is "$a" RUNNING
 	inside --user root scontrol requeue "$a"
 	b+=" $(job fft 1.5) $(job halo 1.5)"
 	# shellcheck disable=SC2086 # several
-	wait_for 20 all_done $b
+	wait_for all_done $b
 	# shellcheck disable=SC2086
 	never_met 2 $b "$a"
 }
@@ -238,7 +237,7 @@ starts_with() { # OPTIONS
 	local a
 
 	a=$(job fft 1 "$@") || fail "$*: not submitted"
-	wait_for 20 all_done "$a"
+	wait_for all_done "$a"
 	equal "$*" "$(field "$a" JobState)" COMPLETED
 	STARTED+=("$a")
 }
@@ -249,7 +248,7 @@ test_no_option_of_a_job_makes_it_impossible_to_start() {
 	configure MaxDefer=1h
 	job fft 300 -p off -w n3 >/dev/null
 	job fft 300 -p off -w n5 >/dev/null
-	wait_for 5 status_says ' 2 running'
+	wait_for status_says ' 2 running'
 	slack
 	starts_with -N2 --switches=1
 	starts_with -N2 --switches=1@10:00
@@ -262,7 +261,7 @@ test_no_option_of_a_job_makes_it_impossible_to_start() {
 	starts_with -N4 --contiguous
 	a=$(inside sbatch --parsable -o /dev/null -J fft --netprofile=fft -N4 : -N4 \
 		--netprofile=fft --wrap 'sleep 1')
-	wait_for 20 all_done "$a"
+	wait_for all_done "$a"
 	equal "a heterogeneous job" "$(field "$a" JobState | head -n 1)" COMPLETED
 }
 
@@ -298,7 +297,7 @@ same_advice() {
 	advice=$PENDING
 	equal "$1: exclusions" "$(field "$advice" ExcNodeList)" "(null)"
 	! is_held "$advice" || fail "$1: held back"
-	wait_for 10 eligible "$advice"
+	wait_for eligible "$advice"
 	[ "$(when "$advice" EligibleTime)" -le "$(date +%s)" ] ||
 		fail "$1: may not begin now"
 	said "advice, not applied" >/dev/null || fail "$1: not called advice"
@@ -330,28 +329,26 @@ test_advise_logs_what_enforce_would_do_and_changes_nothing() {
 test_prefer_keeps_apart_while_room_is_free_and_never_delays() {
 	local i jobs=()
 
-	sleep 2 # PlacementInterval: it knows that the nodes are free
+	slack # it knows that the nodes are free
 	for i in 1 2 3 4; do
-		jobs+=("$(job fft 4 -p prefer)")
+		jobs+=("$(job fft 300 -p prefer)")
 	done
-	for i in "${jobs[@]}"; do
-		wait_for 2 state_is "$i" RUNNING
-	done
+	start_no_later "$(control -p prefer)" "${jobs[@]}"
 	never_met 2 "${jobs[@]}"
-	jobs+=("$(job fft 1 -p prefer)")
-	wait_for 30 all_done "${jobs[4]}"
-	between "seconds it waited" "$(waited "${jobs[4]}")" 0 1
+	i=$(job fft 1 -p prefer)
+	start_no_later "$(control -p prefer)" "$i"
 }
 
 test_a_job_is_held_for_maxdefer_and_then_runs_anywhere() {
-	local a
+	local a control
 
 	configure MaxDefer=3s
 	full_of_ffts
 	a=$(job fft 1)
-	wait_for 5 is_held "$a"
-	wait_for 10 state_is "$a" RUNNING
-	between "seconds it waited" "$(waited "$a")" 3 6
+	control=$(control --begin=now+3)
+	wait_for has_started "$a"
+	wait_for has_started "$control"
+	between "seconds it waited" "$(waited "$a")" 3 $(($(waited "$control") + 3))
 	said "held, for now for 3 s" >/dev/null || fail "not in the log"
 }
 
@@ -380,16 +377,16 @@ test_an_unknown_application_is_not_restricted_and_restricts_no_job() {
 	local a b
 
 	full_of_ffts
-	a=$(job nobody 4)
-	b=$(inside sbatch --parsable -N1 -o /dev/null --wrap 'sleep 4')
-	starts_at_once "$a"
-	starts_at_once "$b"
+	a=$(job nobody 300)
+	b=$(inside sbatch --parsable -N1 -o /dev/null --wrap 'sleep 300')
+	start_no_later "$(control)" "$a" "$b"
 	equal "exclusions" "$(field "$a" ExcNodeList) $(field "$b" ExcNodeList)" \
 		"(null) (null)"
 	cancel "${FFTS[@]}"
+	wait_for all_done "${FFTS[@]}"
 	slack
 	a=$(job fft 1)
-	starts_at_once "$a"
+	start_no_later "$(control)" "$a"
 	equal "exclusions beside it" "$(field "$a" ExcNodeList)" "(null)"
 }
 
@@ -400,8 +397,8 @@ test_a_users_own_profile_restricts_only_that_users_jobs() {
 	block >/dev/null
 	a=$(pending loud)
 	b=$(pending loud)
-	wait_for 8 is_restricted "$a"
-	wait_for 8 is_restricted "$b"
+	wait_for is_restricted "$a"
+	wait_for is_restricted "$b"
 	bob=$(as_bob -J halo --netprofile=halo)
 	slack
 	equal "bob's exclusions" "$(field "$bob" ExcNodeList)" "(null)"
@@ -418,6 +415,6 @@ test_profiles_of_trusted_users_restrict_all_users() {
 	block >/dev/null
 	a=$(pending loud)
 	bob=$(as_bob -J halo --netprofile=halo)
-	wait_for 8 is_restricted "$a"
-	wait_for 8 is_restricted "$bob"
+	wait_for is_restricted "$a"
+	wait_for is_restricted "$bob"
 }
