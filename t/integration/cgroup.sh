@@ -3,7 +3,6 @@
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
 BESIDE=90
-LIMIT_SEC=120
 
 # Cgroups version 1, which t/cluster can mount for itself.
 has_cgroups() {
@@ -18,58 +17,63 @@ has_cgroups() {
 
 before_each() {
 	has_cgroups || skip "no cgroups of version 1"
-	wait_for 30 all_idle
+	wait_for all_idle
 }
 
 # At once if processes are tracked by cgroup, as in production.
 test_the_record_of_a_run_that_ends_with_its_script_is_saved() {
-	batch -J last -N4 -n4 --netprofile --wrap 'mpirun sleep 2'
+	batch -J last -N4 -n4 --netprofile --wrap "mpirun $PROBED 15"
 	expect last 'length == 1 and all(.state == "complete" and
 		.exit_code == 0 and .leaves[0].latency.n > 10)'
 }
 
-# Lines "MS MS" of alternating unflagged and flagged steps.  If Slurm finds a process
-# of netprof in a step's cgroup, it checks again after 1 s.
+# SHELL-COMMANDS print lines with the ms of unflagged and flagged steps in turn.  If Slurm
+# finds a process of netprof in a step's cgroup, it checks again after 1 s.  Up to three
+# times, as other programs delay steps, too.
 none_is_late() {
-	[ "$(wc -l <<<"$1")" = 10 ] || fail "too few: $1"
-	# below the 1 s that a second check takes
-	awk 'NR % 2 { plain = $1; next } $1 > plain + 700 { late++ }
-		END { exit late > 1 }' <<<"$1" ||
-		fail "ms, not flagged and flagged in turn: ${1//$'\n'/ }"
+	local i ms
+	for i in 1 2 3; do
+		ms=$(alice "$1" 2>/dev/null)
+		[ "$(wc -l <<<"$ms")" = 10 ] || fail "too few: $ms"
+		# below the 1 s that a second check takes
+		! awk 'NR % 2 { plain = $1; next } $1 > plain + 700 { late++ }
+			END { exit late > 1 }' <<<"$ms" || return 0
+	done
+	fail "ms, not flagged and flagged in turn: ${ms//$'\n'/ }"
 }
 
 test_no_step_ends_later() {
-	none_is_late "$(alice "for i in 1 2 3 4 5; do
+	none_is_late "for i in 1 2 3 4 5; do
 		for flag in -v --netprofile=brief; do
 			begin=\$(date +%s%N)
-			srun -N4 -n8 \$flag sleep 2 2>/dev/null
+			srun -N4 -n8 \$flag sleep 2
 			echo \$(((\$(date +%s%N) - begin) / 1000000))
 		done
-	done")"
+	done"
 }
 
 # Time from the end of the script until Slurm frees the nodes.
 test_no_job_ends_later() {
-	none_is_late "$(alice "for i in 1 2 3 4 5; do
+	none_is_late "for i in 1 2 3 4 5; do
 		for flag in -Jplain --netprofile=ended; do
 			id=\$(sbatch --parsable -o /dev/null -N2 -n2 \$flag \\
 				--wrap 'srun sleep 3; date +%s%N >end')
 			while squeue -h -j \$id | grep -q .; do sleep 0.05; done
 			echo \$(((\$(date +%s%N) - \$(cat end)) / 1000000))
 		done
-	done" 2>/dev/null)"
+	done"
 }
 
-# Does a step succeed that allocates so many KiB within so many seconds?
+# Does a step succeed that allocates so many KiB?  It spends SEC on those from 40 to 50
+# MiB: the agent, which leaves at 48 of 64 MiB, is there by then, and looks in time.
 takes() { # KIB SEC KEEP_SEC OPTION...
 	local kib=$1 sec=$2 keep=$3
 
 	shift 3
 	alice "srun -Q -N2 -n2 --mem=64 $* perl -e '
-		my (\$n, \$sec) = ($kib / 64, $sec);
-		for (1 .. \$n) {
+		for (1 .. $kib / 64) {
 			push @taken, qq(\1) x 65536;
-			select undef, undef, undef, \$sec / \$n if \$sec;
+			select undef, undef, undef, $sec / 160 if \$_ > 640 && \$_ <= 800;
 		}
 		sleep $keep;'" 2>"$TMPDIR/takes"
 }
@@ -94,8 +98,8 @@ test_a_step_keeps_the_memory_that_it_asked_for() {
 		fi
 	done
 	low=$((low - 512)) # the sleeping netprof-agent, and a margin
-	takes $low 0 3 --netprofile=full || fail "$low: $(<"$TMPDIR/takes")"
-	takes $low 5 0 --netprofile=grows || fail "$low: $(<"$TMPDIR/takes")"
+	takes $low 0 8 --netprofile=full || fail "$low: $(<"$TMPDIR/takes")"
+	takes $low 8 0 --netprofile=grows || fail "$low: $(<"$TMPDIR/takes")"
 	expect full 'all(any(.notes[]; test("left, as its cgroup uses 6. of 64 MiB")))'
 	expect grows 'all(any(.notes[]; test("left, as its cgroup uses 4. of 64 MiB")) and
 		.leaves[0].latency.n > 2)'
@@ -103,11 +107,16 @@ test_a_step_keeps_the_memory_that_it_asked_for() {
 
 # The collector runs beside srun and uses the script's share of the job's memory.
 test_a_script_keeps_the_memory_that_the_job_asked_for() {
-	batch -N2 -n2 --mem=64 --netprofile=tight --wrap 'srun sleep 8 &
-		sleep 3
-		perl -e '\''push @taken, qq(\1) x 65536 for 1 .. 640; sleep 2'\'' &&
-		wait $!'
+	script tight.sh 'srun bash -c "until [ -e tight.over ]; do sleep 0.1; done" &' \
+		"until compgen -G '$ALICE/tight/*.json' >/dev/null; do sleep 0.1; done" \
+		"sleep 1; perl -e 'push @taken, qq(\1) x 65536 for 1 .. 640;
+		for (1 .. 300) {
+			open my \$log, q(<), q($ALICE/netprof.log);
+			last if \$log && grep /tight.*not measured further/, <\$log>;
+			select undef, undef, undef, 0.1;
+		}' && touch tight.over && wait \$!"
+	batch -N2 -n2 --mem=64 --netprofile=tight tight.sh
 	expect tight 'length == 1 and (.[0] | .state == "cut" and
 		any(.notes[]; test("not measured further: its cgroup uses [45]. of 64 MiB")))'
-	wait_for 15 logged "(tight) is not measured further: its cgroup uses [45]. of 64 MiB" >/dev/null
+	wait_for logged "(tight) is not measured further: its cgroup uses [45]. of 64 MiB" >/dev/null
 }

@@ -3,12 +3,11 @@
 . "$ROOT/t/integration/flagged.lib"
 
 BESIDE=155
-LIMIT_SEC=150 # Slurm's smallest time limit is a minute
 
 # The job that must not be affected: prints ok, exits with 7.
 JOB="sh -c 'sleep 4; echo ok; exit 7'"
 
-# SRUN-OPTIONS [ENVIRONMENT]: run the job flagged; it must behave as if unflagged.
+# SRUN-OPTION [ENVIRONMENT]: run the job flagged; it must behave as if unflagged.
 # srun reports the tasks that exited with 7, as always; netprof must print nothing.
 unharmed() {
 	local out
@@ -21,27 +20,34 @@ unharmed() {
 test_probe_binary_missing() {
 	unharmed --netprofile=nobin "NETPROF_CONF=$(conf BinDir=/nowhere)"
 	expect nobin '.[0] | .exit_code == 7 and (.notes[0] | test("ended"))'
-	wait_for 15 logged "(nobin).*netprof-impactb" >/dev/null
+	wait_for logged "(nobin).*netprof-impactb" >/dev/null
 }
 
 test_collector_missing() {
 	unharmed --netprofile=noatt "NETPROF_CONF=$(conf LibexecDir=/nowhere)"
-	wait_for 15 logged "/nowhere/netprof-collector: No such file" >/dev/null
+	wait_for logged "/nowhere/netprof-collector: No such file" >/dev/null
 }
 
+no_srun() { ! alice "pgrep -u alice srun" >/dev/null; }
+
 # A file system without a server: a process that waits for it can only be killed.
+# srun waits up to five seconds for a collector.
 test_collector_on_a_file_system_that_hangs() {
-	local begin=$SECONDS
+	local begin=$EPOCHSECONDS plain conf
 
 	[ -e /dev/fuse ] || skip "no FUSE here"
+	unharmed --comment=plain
+	plain=$((EPOCHSECONDS - begin))
 	as_root 'mkdir -p /run/hung && exec 9<>/dev/fuse && mount -i -t fuse \
 		-o fd=9,rootmode=40000,user_id=0,group_id=0,allow_other \
-		none /run/hung && exec sleep 40' >/dev/null 2>&1 &
+		none /run/hung && exec sleep 300' >/dev/null 2>&1 &
 	HUNG=$!
-	wait_for 5 as_root "grep -q /run/hung /proc/mounts"
-	unharmed --netprofile=hung "NETPROF_CONF=$(conf LibexecDir=/run/hung)"
-	between "seconds" $((SECONDS - begin)) 8 20
-	! alice "pgrep -u alice srun" || fail "a child of srun's lives on"
+	wait_for as_root "grep -q /run/hung /proc/mounts"
+	conf=$(conf LibexecDir=/run/hung)
+	begin=$EPOCHSECONDS
+	unharmed --netprofile=hung "NETPROF_CONF=$conf"
+	between "seconds more than unflagged ($plain)" $((EPOCHSECONDS - begin - plain)) 3 15
+	wait_for no_srun
 	kill $HUNG
 	as_root "umount -l /run/hung"
 }
@@ -90,10 +96,12 @@ test_no_file_may_be_written() {
 
 # The 64 socket names of a job by which slurmstepd finds its collectors.
 test_socket_names_taken_by_another_user_are_reported() {
-	local id
-	id=$(alice "sbatch --parsable -o /dev/null -N2 -n2 --netprofile=names \
+	local id taken
+	id=$(alice "rm -f go; sbatch --parsable -o /dev/null -N2 -n2 --netprofile=names \
 		--wrap 'until [ -e go ]; do sleep 0.1; done; srun sleep 3; rm go'")
-	wait_for 20 alice "squeue -h -t R -j $id | grep -q ."
+	wait_for alice "squeue -h -t R -j $id | grep -q ."
+	taken=$(shared)/taken
+	rm -f "$taken"
 	inside --user bob --on "$(alice "squeue -h -j $id -o %B")" -- perl -MSocket -e '
 		for my $i (0 .. 63) {
 			socket my $s, AF_UNIX, SOCK_STREAM, 0;
@@ -101,11 +109,13 @@ test_socket_names_taken_by_another_user_are_reported() {
 			listen $s, 1;
 			push @s, $s;
 		}
-		sleep 10' "$id" &
-	sleep 1
+		open my $f, ">", $ARGV[1] or die;
+		sleep 1 while -e $ARGV[1]' "$id" "$taken" &
+	wait_for test -e "$taken"
 	alice "touch go"
-	wait_for 30 logged "(names).*sockets netprof/$id/. are taken" >/dev/null
+	wait_for logged "(names).*sockets netprof/$id/. are taken" >/dev/null
 	expect names 'length == 1'
+	rm "$taken"
 	wait
 }
 
@@ -143,14 +153,24 @@ END
 		fail "it lives on"
 }
 
+# OPTION [COMMAND]: ms that srun takes to end after its tasks; COMMAND is run before.
+ms_to_end() {
+	alice "rm -f up over; srun -N4 $1 sh -c \
+			'echo >>up; until [ -e over ]; do sleep 0.02; done' &
+		until [ \"\$(cat up 2>/dev/null | wc -l)\" = 4 ]; do sleep 0.1; done
+		${2-:}
+		s=\$(date +%s%N); touch over; wait \$! || exit
+		echo \$(((\$(date +%s%N) - s) / 1000000))"
+}
+
 # A stopped collector keeps its files open; srun does not wait for it.
 test_a_stopped_collector() {
-	alice "srun -N4 --netprofile=still sh -c 'sleep 2; echo done' & sleep 1
-		pkill -STOP netprof-collect; s=\$(date +%s%N); wait \$!
-		echo \$(((\$(date +%s%N) - s) / 1000000)) ms
-		pkill -KILL netprof-collect" >"$TMPDIR/out"
-	equal "tasks" "$(grep -c done "$TMPDIR/out")" 4
-	between "milliseconds" "$(sed -n 's/ ms//p' "$TMPDIR/out")" 0 2500
+	local plain still
+	plain=$(ms_to_end --comment=plain)
+	still=$(ms_to_end --netprofile=still 'until pgrep netprof-collect >/dev/null; do
+		sleep 0.1; done; sleep 1; pkill -STOP netprof-collect')
+	alice "pkill -KILL netprof-collect"
+	between "ms with a stopped collector" "$still" 0 $((plain + 1500))
 }
 
 test_kill_9_of_a_probe() {
@@ -165,28 +185,32 @@ test_kill_9_of_all_probes() {
 
 test_kill_9_of_the_collector() {
 	while_running att9 netprof-collect ctl
-	wait_for 10 no_side_steps || fail "its steps live on"
+	wait_for no_side_steps || fail "its steps live on"
 	expect att9 'length == 1 and .[0].state == "running"'
 }
 
+# What the tasks of a step do, and how its user waits until they are measured.
+LASTS="$PROBED 25; touch up; exec sleep 60"
+IS_UP="until [ -e up ]; do sleep 0.1; done"
+
 test_kill_9_of_srun() {
-	alice "srun -N4 --netprofile=srun9 sleep 60 & sleep 3
+	alice "rm -f up; srun -N4 --netprofile=srun9 sh -c '$LASTS' & $IS_UP
 		kill -9 \$!; wait \$!; [ \$? = 137 ]"
 	expect srun9 '.[0] | .exit_code == null and .leaves[0].latency.n > 10'
-	wait_for 10 no_side_steps || fail "its steps live on"
+	wait_for no_side_steps || fail "its steps live on"
 }
 
 test_scancel() {
-	alice "srun -N4 --netprofile=cancel sleep 60 & sleep 3
+	alice "rm -f up; srun -N4 --netprofile=cancel sh -c '$LASTS' & $IS_UP
 		scancel -u alice; wait \$!; [ \$? = 143 ]" 2>/dev/null
 	expect cancel '.[0] | .leaves[0].latency.n > 10'
 	! logged "(cancel)" || fail "$(logged "(cancel)")"
 }
 
-# Slurm's smallest limit is a minute, but the end of a job can be moved forward.
+# Slurm's limits are whole minutes, but the end of a job can be moved forward.
 test_time_limit() {
-	alice "srun -J limit --time=1 -N4 --netprofile=limit sleep 120 &
-		sleep 6
+	alice "rm -f up; srun -J limit --time=5 -N4 --netprofile=limit \
+			sh -c '$LASTS' & $IS_UP
 		scontrol update jobid=\$(squeue -h -n limit -o %i) endtime=now
 		wait \$!; [ \$? = 143 ]" 2>/dev/null
 	expect limit '.[0] | .leaves[0].latency.n > 10'
@@ -200,16 +224,17 @@ test_a_step_shorter_than_one_period() {
 }
 
 test_a_node_lost_in_the_middle() {
-	alice "srun -N4 -w 'n[0-3]' --no-kill --netprofile=lost sleep 25 & sleep 4
-		touch ready; wait" >/dev/null 2>&1 &
-	wait_for 20 alice "rm ready 2>/dev/null" || fail "it does not start"
+	alice "rm -f up"
+	alice "srun -N4 -w 'n[0-3]' --no-kill --netprofile=lost sh -c '$LASTS'" \
+		>/dev/null 2>&1 &
+	wait_for alice "[ -e up ]"
 	cluster kill-node n3
 	sleep 3
 	cluster start-node n3
 	alice "scancel -u alice"
 	wait
 	expect lost '.[0].leaves[0].latency.n > 10'
-	wait_for 60 all_idle || fail "$(alice sinfo)"
+	wait_for all_idle || fail "$(alice sinfo)"
 }
 
 # ---- shared functions ----
@@ -225,18 +250,20 @@ conf() {
 }
 
 # APP PROGRAM PLACE...: run the job flagged, and kill the program on these places once
-# it has run for a while.
+# the probes have reported what they measured, as they do once a second.
 while_running() {
-	local app=$1 program=$2 place JOB="sh -c 'sleep 8; echo ok; exit 7'"
+	local app=$1 program=$2 place JOB="sh -c '$PROBED 25; touch up
+		until [ -e over ]; do sleep 0.1; done; echo ok; exit 7'"
 
 	shift 2
+	alice "rm -f up over"
 	unharmed "--netprofile=$app" &
-	wait_for 10 inside --user root --on "$1" -- pgrep -u alice "$program" >/dev/null
-	sleep 2
+	wait_for alice "[ -e up ]"
 	for place; do
 		inside --user root --on "$place" -- pkill -9 -u alice "$program" ||
 			fail "nothing to kill on $place"
 	done
+	alice "touch over"
 	wait $!
 }
 

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# probed.sh N: a program that ends once the probe of its node has sent about N messages
+# of 1 KiB, or no more for two seconds, as when its peer has ended; or after a minute.
+# Steps that are to be measured run it, because no length in seconds suffices on every
+# machine.
+set -eu
+
+get_sent() { read -r sent </sys/class/net/eth0/statistics/tx_bytes; }
+
+get_sent
+begin=$sent still=0
+for ((i = 0; i < 600 && sent < begin + $1 * 1200 && still < 20; i++)); do
+	before=$sent
+	sleep 0.1
+	get_sent
+	still=$((sent > begin + 1200 && sent == before ? still + 1 : 0))
+done
+sleep 0.5 # for the peer to have as many
