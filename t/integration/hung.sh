@@ -3,7 +3,6 @@
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
 BESIDE=120
-LIMIT_SEC=100
 
 # Cgroups version 1, which t/cluster can mount for itself.
 has_cgroups() {
@@ -25,7 +24,7 @@ TABLE=${HUNG_TABLE-/dev/null} # the table in doc/validation/measurement.md
 
 before_each() {
 	[ -e /dev/fuse ] || skip "no FUSE here"
-	wait_for 30 all_idle
+	wait_for all_idle
 	mkdir -p "$STATE"
 	trap restore EXIT
 }
@@ -63,7 +62,7 @@ restore() {
 		on "$p" "sleep 0.2; for pid in \$(pgrep -x hungfs); do
 			kill \$pid; done" || :
 	done
-	rm -rf "$STATE" "$STATE.go" "$STATE.ready"
+	rm -rf "$STATE" "$STATE".*
 }
 
 # Shells that are started before home hangs and wait to submit.  Each prints a line
@@ -77,14 +76,14 @@ start_shell() { # COMMAND
 
 run_srun() { # LABEL OPTIONS COMMAND [ENVIRONMENT]
 	start_shell "begin=\$EPOCHREALTIME
-		${4-} timeout 40 srun -Q $2 $3 >/dev/null 2>&1; rc=\$?
+		${4-} timeout 120 srun -Q $2 $3 >/dev/null 2>&1; rc=\$?
 		echo $1 \$rc \$begin \$EPOCHREALTIME"
 }
 
 run_sbatch() { # LABEL OPTIONS
 	start_shell "id=\$(sbatch --parsable -o /dev/null $2 --wrap \
 			'srun -Q -N2 sleep 4; exit 3')
-		for ((i = 0; i < 150; i++)); do
+		for ((i = 0; i < 600; i++)); do
 			sleep 0.2
 			squeue -h -j \$id | grep -q . || break
 		done
@@ -116,12 +115,14 @@ start_jobs() { # APP
 		run_srun "$as,srun_-N1" "-N1 $flag" "sh -c 'exit 5'"
 		run_sbatch "$as,sbatch" "-N2 $flag"
 	done
-	wait_for 20 shells_wait
+	wait_for shells_wait
 }
 
 # WHAT [N]: check the started jobs of 3 kinds, or N, and print a table row for each
-# flagged one and the unflagged one of its kind.  No node keeps processes of them.
+# flagged one and the unflagged one of its kind; LATE says that their times differ.  No
+# node keeps processes of them.
 as_unflagged() {
+	local rc=0
 	wait "${SHELLS[@]}" || :
 	awk '{ printf "%s %s %.1f %s %s\n", $1, $2, $4 - $3, $5, $6 }' \
 		"$TMPDIR/out" | sort >"$TMPDIR/jobs"
@@ -142,16 +143,38 @@ as_unflagged() {
 				printf "| %s | %s | %s | %s s | %s | %s s |\n",
 					what_is, kind, code[p], sec[p],
 					code[f], sec[f] >>table
-				late = sec[f] - sec[p]
+				more = sec[f] - sec[p]
+				late += more > 2 || more < -2
 				bad += code[f] != code[p] || code[f] ~ /^0/ ||
-					rest[f] != rest[p] || late > 2 || late < -2
+					rest[f] != rest[p]
 				n++
 			}
-			exit bad || n < kinds
-		}' "$TMPDIR/jobs" || fail "$1: $(tr '\n' ';' <"$TMPDIR/jobs")"
-	wait_for 20 no_node_works
+			exit bad || n < kinds ? 1 : late ? 2 : 0
+		}' "$TMPDIR/jobs" || rc=$?
+	LATE="$1: $(tr '\n' ';' <"$TMPDIR/jobs")"
+	case $rc in
+	0) LATE= ;;
+	2) ;;
+	*) fail "$LATE" ;;
+	esac
+	wait_for no_node_works
 	equal "nodes that are not idle" \
 		"$(inside --user root -- sinfo -h -N -t drain,down,fail,no_respond,comp -o '%n %E')" ""
+}
+
+# COMMAND...: run it once more, and then again, if as_unflagged finds jobs that are late:
+# one of several that start at once may be late by itself on a busy machine.
+not_late() {
+	local turn
+	for turn in 1 2 3; do
+		"$@"
+		[ -n "$LATE" ] || return 0
+		restore
+		mkdir -p "$STATE"
+		rm -rf "$TMPDIR/out" "${ALICE:?}"/*/
+		SHELLS=()
+	done
+	fail "$LATE"
 }
 
 kept() { # APP RECORDS
@@ -174,27 +197,27 @@ hangs() { # DIRECTORY NAME WHEN SECONDS
 	fi
 	as_unflagged "$2 hangs $3"
 	is one ok
-	wait_for 20 kept "$app" 2
+	wait_for kept "$app" 2
 }
 
 test_a_store_that_hangs_at_submission() {
-	hangs "$STORE" store "at submission" 0
+	not_late hangs "$STORE" store "at submission" 0
 }
 
 test_a_store_that_hangs_as_the_steps_start() {
-	hangs "$STORE" store "as the steps start" 0.6
+	not_late hangs "$STORE" store "as the steps start" 0.6
 }
 
 test_a_store_that_hangs_as_the_steps_end() {
-	hangs "$STORE" store "as the steps end" 3.5
+	not_late hangs "$STORE" store "as the steps end" 3.5
 }
 
 test_a_home_that_hangs_at_submission() {
-	hangs "$(rundir)/home/alice" home "at submission" 0
+	not_late hangs "$(rundir)/home/alice" home "at submission" 0
 }
 
 test_a_home_that_hangs_as_the_steps_end() {
-	hangs "$(rundir)/home/alice" home "as the steps end" 3.5
+	not_late hangs "$(rundir)/home/alice" home "as the steps end" 3.5
 }
 
 # Programs of 4 s that make few MPI calls, and as many as they can.
@@ -228,7 +251,7 @@ whole_trace() { # DIRECTORY
 
 # The server is lost in mid-run: programs end as untraced ones do.  The trace of
 # one that made few calls is written when the server answers again.
-test_a_store_that_hangs_while_programs_are_traced() {
+traced_to_store() {
 	local calls
 	calls=$(build_traced) || exit
 	fail_at "$STORE" one
@@ -237,38 +260,42 @@ test_a_store_that_hangs_while_programs_are_traced() {
 		--netprofile-trace" "$calls few"
 	run_srun "flagged,srun,many" "-N2 --mpi=pmix --netprofile=many \
 		--netprofile-trace" "$calls"
-	wait_for 20 shells_wait
+	wait_for shells_wait
 	go
-	wait_for 20 both_ranks "$ALICE/few/*.trace"
-	wait_for 20 both_ranks "$ALICE/many/*.trace"
+	wait_for both_ranks "$ALICE/few/*.trace"
+	wait_for both_ranks "$ALICE/many/*.trace"
 	is one hang
 	as_unflagged "store hangs while traced, calls:" 2
 	is one ok
-	wait_for 20 whole_trace "$ALICE"/few/*.trace
+	wait_for whole_trace "$ALICE"/few/*.trace
 	rm -r "$ALICE"/few "$ALICE"/many
 }
 
+test_a_store_that_hangs_while_programs_are_traced() { not_late traced_to_store; }
+
 # The same for a directory that the user chose.
-test_a_directory_of_traces_that_hangs_while_programs_run() {
+traced_to_directory() {
 	local calls dir
 	calls=$(build_traced) || exit
 	dir=$(rundir)/failing/traces
 	install -d -o 20001 "$dir"
 	fail_at "$dir" one
 	run_srun "plain,srun" "-N2 --mpi=pmix" "$calls few"
-	run_srun "flagged,srun" "-N2 --mpi=pmix --netprofile-trace=$dir/one" \
+	run_srun "flagged,srun" "-N2 --mpi=pmix --netprofile-trace=$dir/$turn" \
 		"$calls few"
-	wait_for 20 shells_wait
+	wait_for shells_wait
 	go
-	wait_for 20 both_ranks "$dir/one"
+	wait_for both_ranks "$dir/$turn"
 	is one hang
 	as_unflagged "directory of a trace hangs while traced" 1
 	is one ok
-	wait_for 20 whole_trace "$dir/one"
+	wait_for whole_trace "$dir/$turn"
 }
 
+test_a_directory_of_traces_that_hangs_while_programs_run() { not_late traced_to_directory; }
+
 # Nothing is traced to a store that does not answer when the step starts.
-test_a_trace_for_a_store_that_hangs() {
+traced_to_nowhere() {
 	local dir
 	needs_pmix
 	command -v mpicc.openmpi >/dev/null || skip "no mpicc.openmpi"
@@ -279,7 +306,7 @@ test_a_trace_for_a_store_that_hangs() {
 	fail_at "$STORE" one
 	run_srun "plain,srun" "-N2 --mpi=pmix" "$dir/seven"
 	run_srun "flagged,srun" "-N2 --mpi=pmix --netprofile-trace" "$dir/seven"
-	wait_for 20 shells_wait
+	wait_for shells_wait
 	is one hang
 	go
 	as_unflagged "store for traces hangs at submission" 1
@@ -287,9 +314,11 @@ test_a_trace_for_a_store_that_hangs() {
 	equal "traces" "$(find "$ALICE" -name '*.trace')" ""
 }
 
+test_a_trace_for_a_store_that_hangs() { not_late traced_to_nowhere; }
+
 # The trace goes to the user's own directory, and the server of the store is lost while
 # the program runs.
-test_a_trace_beside_the_store_when_that_hangs() {
+traced_to_tmp() {
 	local dir
 	needs_pmix
 	command -v mpicc.openmpi >/dev/null || skip "no mpicc.openmpi"
@@ -302,18 +331,24 @@ test_a_trace_beside_the_store_when_that_hangs() {
 		mpicc.openmpi -x c -o "$dir/seven" -
 	fail_at "$STORE" one
 	run_srun "plain,srun" "-N2 --mpi=pmix" "$dir/seven"
-	run_srun "flagged,srun" "-N2 --mpi=pmix --netprofile=beside \
-		--netprofile-trace=/tmp/trace" "$dir/seven"
-	wait_for 20 shells_wait
+	run_srun "flagged,srun" "-N2 -w n[0-1] --mpi=pmix --netprofile=beside \
+		--netprofile-trace=/tmp/trace$turn" "$dir/seven"
+	wait_for shells_wait
 	go
-	wait_for 20 on n0 "[ -e /tmp/trace/rank.0 ] || [ -e /tmp/trace/rank.1 ]"
+	wait_for on n0 "[ -e /tmp/trace$turn/rank.0 ] || [ -e /tmp/trace$turn/rank.1 ]"
 	is one hang
 	as_unflagged "store hangs while a trace is written to /tmp" 1
 	is one ok
-	wait_for 20 kept beside 1
+	wait_for kept beside 1
 	equal "whole traces" "$(for p in "${PLACES[@]}"; do on "$p" \
-		"cat /tmp/trace/rank.* 2>/dev/null | wc -c"; done |
+		"cat /tmp/trace$turn/rank.* 2>/dev/null | wc -c"; done |
 		awk '$1 > 400 * 8' | wc -l)" 2
+}
+
+test_a_trace_beside_the_store_when_that_hangs() { not_late traced_to_tmp; }
+
+tasks_began() { # JOBS
+	[ "$(compgen -G "$STATE.[0-9]*" | wc -l)" = "$1" ]
 }
 
 has_no_saver() { # PLACE
@@ -321,57 +356,65 @@ has_no_saver() { # PLACE
 }
 
 # Nobody could write the trace but the program, which would wait for the server.
-test_a_directory_of_traces_that_hangs_where_no_saver_runs() {
+# srun looks whether the directory answers, before the tasks begin.
+traced_without_saver() {
 	local calls dir p
 	calls=$(build_traced) || exit
+	calls="sh -c 'touch $STATE.\$SLURM_JOB_ID
+		until [ -e $STATE.hangs ]; do sleep 0.02; done; exec $calls few'"
 	dir=$(rundir)/failing/unsaved
 	install -d -o 20001 "$dir"
 	fail_at "$dir" one
 	for p in n0 n1; do
 		on "$p" "kill \$(pgrep -x netprof-saver)"
-		wait_for 10 has_no_saver "$p"
+		wait_for has_no_saver "$p"
 	done
-	run_srun "plain,srun" "-N2 -w n[2-3] --mpi=pmix" "$calls few"
+	run_srun "plain,srun" "-N2 -w n[2-3] --mpi=pmix" "$calls"
 	start_shell "begin=\$EPOCHREALTIME
-		timeout 40 srun -Q -N2 -w n[0-1] --mpi=pmix \
-			--netprofile-trace=$dir/one $calls few 2>/tmp/untraced; rc=\$?
+		timeout 120 srun -Q -N2 -w n[0-1] --mpi=pmix \
+			--netprofile-trace=$dir/$turn $calls 2>/tmp/untraced; rc=\$?
 		echo flagged,srun \$rc \$begin \$EPOCHREALTIME"
-	wait_for 20 shells_wait
+	wait_for shells_wait
 	go
-	sleep 0.3 # srun looks whether the directory answers
+	wait_for tasks_began 2
 	is one hang
+	touch "$STATE.hangs"
 	as_unflagged "directory of a trace hangs, and no saver runs" 1
 	is one ok
 	for p in n0 n1; do
 		on "$p" "kill \$(cat $(rundir)/pid/$p.daemon)"
-		wait_for 10 on "$p" "! pgrep -x slurmd"
+		wait_for on "$p" "! pgrep -x slurmd"
 	done
 	cluster revive >/dev/null
 	for p in n0 n1; do
-		wait_for 10 on "$p" "pgrep -x netprof-saver"
+		wait_for on "$p" "pgrep -x netprof-saver"
 	done
 	equal "what the ranks say" "$(on ctl "sed -n \
 		's/^netprof: rank [01]/rank N/p' /tmp/untraced" | sort -u)" \
-		"rank N is not traced: $dir/one: netprof-saver is not running"
+		"rank N is not traced: $dir/$turn: netprof-saver is not running"
 }
+
+test_a_directory_of_traces_that_hangs_where_no_saver_runs() { not_late traced_without_saver; }
 
 # The MPI reads its settings there, so that the programs have another one; netprof
 # does not look for it.
-test_a_home_that_hangs_as_a_traced_program_starts() {
+traced_without_home() {
 	local calls
 	calls=$(build_traced) || exit
 	fail_at "$(rundir)/home/alice" one
 	run_srun "plain,srun" "-N2 --mpi=pmix" "$calls few" HOME=/tmp
 	run_srun "flagged,srun" "-N2 --mpi=pmix --netprofile=homeless \
 		--netprofile-trace" "$calls few" HOME=/tmp
-	wait_for 20 shells_wait
+	wait_for shells_wait
 	is one hang
 	go
 	as_unflagged "home hangs as a traced program starts" 1
 	is one ok
-	wait_for 20 whole_trace "$ALICE"/homeless/*.trace
+	wait_for whole_trace "$ALICE"/homeless/*.trace
 	rm -r "$ALICE"/homeless
 }
+
+test_a_home_that_hangs_as_a_traced_program_starts() { not_late traced_without_home; }
 
 all_loaded() { # FILE to which each of the four processes writes a byte
 	[ "$(wc -c <"$1")" = 4 ]
@@ -381,7 +424,7 @@ all_loaded() { # FILE to which each of the four processes writes a byte
 # the server no more: the library is locked in memory, nothing in it is called or looked
 # up later, and no other process of its node loads it, which would discard the pages of
 # a file system with direct I/O.
-test_an_mpi_library_on_a_server_that_hangs() {
+library_hangs() {
 	local dir libs
 	dir=$(shared)
 	libs=$(rundir)/failing/libs
@@ -399,17 +442,23 @@ test_an_mpi_library_on_a_server_that_hangs() {
 	fail_at "$libs" one
 	run_srun "plain,srun" "-N2 -w n[0-1]" "$dir/waits"
 	run_srun "flagged,srun" "-N2 -w n[2-3] --netprofile=library" "$dir/waits"
-	wait_for 20 shells_wait
+	wait_for shells_wait
 	go
-	wait_for 10 all_loaded "$dir/up" # until then it needs the server itself
+	wait_for all_loaded "$dir/up" # until then it needs the server itself
 	is one hang
 	as_unflagged "library of MPI hangs" 1
 	is one ok
-	wait_for 20 kept library 1
+	wait_for kept library 1
+}
+
+test_an_mpi_library_on_a_server_that_hangs() { not_late library_hangs; }
+
+savers_are() { # PROCESSES on n0
+	[ "$(on n0 'pgrep -cx netprof-saver')" = "$1" ]
 }
 
 # As in an upgrade of netprof: the old saver stays until everything is written.
-test_pending_records_outlive_slurmd() {
+slurmd_restarts() {
 	fail_at "$STORE" one
 	run_srun plain,srun -N2 "sh -c 'sleep 4; exit 7'"
 	run_sbatch plain,sbatch -N2
@@ -417,21 +466,23 @@ test_pending_records_outlive_slurmd() {
 	run_srun flagged,srun "-N2 --netprofile=other" "sh -c 'sleep 4; exit 7'"
 	run_srun plain,srun_-N1 -N1 "sh -c 'exit 5'"
 	run_srun flagged,srun_-N1 "-N1 --netprofile=other" "sh -c 'exit 5'"
-	wait_for 20 shells_wait
+	wait_for shells_wait
 	is one hang
 	go
 	as_unflagged "store hangs over a restart of slurmd"
 	on n0 "kill \$(cat $(rundir)/pid/n0.daemon)"
-	wait_for 10 on n0 "! pgrep -x slurmd"
+	wait_for on n0 "! pgrep -x slurmd"
 	cluster revive >/dev/null
-	equal "savers" "$(on n0 'pgrep -cx netprof-saver')" 3
+	wait_for savers_are 3
 	is one ok
-	wait_for 20 kept outlives 1
-	equal "savers" "$(on n0 'pgrep -cx netprof-saver')" 1
+	wait_for kept outlives 1
+	wait_for savers_are 1
 }
 
+test_pending_records_outlive_slurmd() { not_late slurmd_restarts; }
+
 # The server denies root all access; netprof accesses nothing as root.
-test_a_store_that_refuses() {
+store_refuses() {
 	local kind
 	run_srun plain,srun -N2 "sh -c 'sleep 4; exit 7'"
 	for kind in readonly quota full stale denied squash; do
@@ -442,13 +493,15 @@ test_a_store_that_refuses() {
 			"sh -c 'sleep 4; exit 7'" \
 			"NETPROF_STORE=$(rundir)/failing/$kind"
 	done
-	wait_for 20 shells_wait
+	wait_for shells_wait
 	for kind in readonly quota full stale denied squash; do
 		is $kind $kind
 	done
 	go
 	as_unflagged "store is"
 	is stale ok # the write was retried; other requests are next
-	wait_for 20 [ -e "$(rundir)/failing/squash/users/20001/refused" ]
-	wait_for 5 [ -e "$(rundir)/failing/stale/users/20001/refused" ]
+	wait_for [ -e "$(rundir)/failing/squash/users/20001/refused" ]
+	wait_for [ -e "$(rundir)/failing/stale/users/20001/refused" ]
 }
+
+test_a_store_that_refuses() { not_late store_refuses; }
