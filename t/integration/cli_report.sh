@@ -7,7 +7,6 @@
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
 BESIDE=yes
-LIMIT_SEC=60
 
 # Hide the number of findings, which depends on the machine, and the version.
 metrics() {
@@ -480,22 +479,30 @@ many_applications() {
 	}' "$users"/halo/*.json
 }
 
+# Seconds of a processor, as others use this machine, too.
+cpu_sec() { # CMD...
+	local TIMEFORMAT='%U %S'
+	{ time "$@" >"$S/said"; } 2>&1 | awk '{ print $1 + $2 }'
+}
+
+# Three seconds, or more where 20 million rounds of perl take longer than half a second.
 test_a_report_of_two_hundred_applications_is_quick() {
-	local TIMEFORMAT='%U %S' sec
+	local sec control
 	setup
 	many_applications
-	sec=$( { time netprof report -o "$S/page.html" >"$S/said"; } 2>&1)
+	control=$(cpu_sec perl -e '$x += $_ for 1 .. 2e7')
+	sec=$(cpu_sec netprof report -o "$S/page.html")
 	contains "all of them" "$(cat "$S/said")" ': 212 applications, 43264 pairs$'
-	# of a processor: others use this machine, too
-	between "seconds" "$(awk '{ print $1 + $2 }' <<<"$sec")" 0.1 3
+	between "seconds" "$sec" 0.1 "$(awk "BEGIN { s = 6 * $control; print (s > 3 ? s : 3) }")"
 	command -v chromium >/dev/null || return 0
 	equal "sorted" "$(dom "$S/page.html" '
-		const m = document.getElementById("matrix"), t = performance.now();
-		m.tHead.querySelectorAll("button")[1].click();
-		const ms = performance.now() - t, row = m.tBodies[0].rows;
+		const time = f => { const t = performance.now(); f(); return performance.now() - t; };
+		const m = document.getElementById("matrix"), row = m.tBodies[0].rows;
+		const control = time(() => [...Array(3e5).keys()].map(i => i * 7919 % 3e5).sort());
+		const ms = time(() => m.tHead.querySelectorAll("button")[1].click());
 		return row[0].cells[0].textContent + " of " + row.length +
-			(ms < 1000 ? "" : ": " + ms + " ms");')" "fft of 208"
+			(ms < Math.max(1000, 4 * control) ? "" : ": " + ms + " ms, control " + control);')" "fft of 208"
 	equal "nothing is wrong with the page" "$(cat "$S/console")" ""
 }
 
-[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0" "$LIMIT_SEC"
+[ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0"

@@ -5,7 +5,7 @@ BESIDE=yes
 # Every process in the cluster's namespaces; only root sees all of them.
 processes_in() { # PID-NAMESPACES...
 	local ns
-	wait_for 5 list_pid_namespaces NS,PID
+	wait_for list_pid_namespaces NS,PID
 	for ns in "$@"; do
 		awk -v ns="$ns" '$1 == ns' "$TMPDIR/namespaces"
 	done
@@ -35,7 +35,7 @@ list_pid_namespaces() { # COLUMNS [OPTION]
 namespaces() {
 	local root
 	root=$(readlink "/proc/$(host_pid)/ns/pid" | tr -dc 0-9)
-	wait_for 5 list_pid_namespaces NS,PNS -T
+	wait_for list_pid_namespaces NS,PNS -T
 	awk -v root="$root" '{ gsub(/[^0-9 ]/, "") } $1 == root || $2 == root { print $1 }' \
 		"$TMPDIR/namespaces"
 }
@@ -75,7 +75,7 @@ test_down_leaves_nothing_behind() {
 test_up_after_everything_was_killed() {
 	own_cluster --leaves 1 --nodes-per-leaf 2
 	kill -9 "$(cut -d' ' -f1 "$(rundir)/host.pid")"
-	wait_for 5 is_not_up
+	wait_for is_not_up
 	cluster up --leaves 1 --nodes-per-leaf 2
 	equal "nodes of the new one" "$(inside srun -N2 hostname | sort | xargs)" "n0 n1"
 }
@@ -91,7 +91,7 @@ test_an_interrupted_up_removes_everything() {
 	trap 'cluster down' EXIT
 	"$ROOT/t/cluster" up --nodes-per-leaf 8 &
 	pid=$!
-	wait_for 5 test -e "$(rundir)/host.ready"
+	wait_for test -e "$(rundir)/host.ready"
 	kill -TERM "$pid"
 	wait "$pid" || rc=$?
 	equal "exit code" "$rc" 143
@@ -107,20 +107,22 @@ test_two_clusters_run_side_by_side() {
 	out=$(inside --name "$main" srun -N2 hostname | sort | xargs)
 	equal "job on the first" "$out" "n0 n1"
 	wait $!
-	equal "jobs of the first seen in the second" "$(inside squeue -h)" ""
+	wait_for no_jobs # of the first, and no longer of its own
 	cluster down
 	equal "the first afterwards" "$(inside --name "$main" srun -N2 hostname | wc -l)" 2
 }
 
+no_jobs() { [ -z "$(inside squeue -h)" ]; }
+
 test_a_standby_controller_takes_over() {
 	own_cluster --leaves 1 --nodes-per-leaf 2 --standby
 	cluster kill-node ctl
-	wait_for 30 standby_answers
+	wait_for standby_answers
 	equal "job" "$(inside --on standby srun -N2 hostname | wc -l)" 2
 }
 
 standby_answers() {
-	INSIDE_SEC=5 inside --on standby sinfo -h -t idle -o %D 2>/dev/null | grep -qx 2
+	INSIDE_SEC=20 inside --on standby sinfo -h -t idle -o %D 2>/dev/null | grep -qx 2
 }
 
 test_more_leaves_and_lines_for_slurm_conf() {
@@ -135,8 +137,15 @@ test_more_leaves_and_lines_for_slurm_conf() {
 	equal "leaves" "$(inside scontrol show topology | grep -c Level=0)" 6
 }
 
+# Or as long as 5,000 shells take to start, on a machine that is slower or busy.
 test_up_takes_less_than_10_seconds() {
-	local begin=$EPOCHREALTIME
+	local i begin=$EPOCHREALTIME sec
 	own_cluster
-	between "seconds" "$(awk "BEGIN { print $EPOCHREALTIME - $begin }")" 0 10
+	sec=$(awk "BEGIN { print $EPOCHREALTIME - $begin }")
+	begin=$EPOCHREALTIME
+	for ((i = 0; i < 200; i++)); do
+		bash -c :
+	done
+	between "seconds" "$sec" 0 "$(awk "BEGIN {
+		s = 25 * ($EPOCHREALTIME - $begin); print (s > 10 ? s : 10) }")"
 }

@@ -2,7 +2,7 @@
 # the cluster's name, srun its plugins.
 # shellcheck shell=bash
 BESIDE=55
-LIMIT_SEC=180 # each case starts a slurmctld
+LIMIT_SEC=600 # each case starts a slurmctld
 
 O=$(rundir)/oracle # visible on all hosts of the cluster
 B=$(readlink -f "$BUILD")
@@ -61,7 +61,7 @@ slurmctld_reads() {
 	# shellcheck disable=SC2016
 	inside --user root -- bash -c 'export SLURM_CONF=$1/slurm.conf
 		slurmctld -D -c -vvv >"$1/log" 2>&1 &
-		for _ in $(seq 200); do
+		for _ in $(seq 1200); do
 			grep -qE "switches_dist|fatal:|retrying" "$1/log" && break
 			kill -0 $! 2>/dev/null || break
 			sleep 0.05

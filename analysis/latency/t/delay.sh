@@ -1,6 +1,5 @@
 # libnetprof-delay.so: latency for programs of people who are not root.
 # shellcheck shell=bash
-LIMIT_SEC=120
 
 setup() {
 	DELAY=$ROOT/$BUILD/libnetprof-delay.so
@@ -34,21 +33,16 @@ asleep() { # US
 		@t = sort { $a <=> $b } @t; printf "%.0f\n", 1e6 * $t[50]' "$1"
 }
 
-# The least of some runs, as other programs only add to it: without a delay, of
-# a sleep, and with a delay that is as long, by turns.
-least() { # DELAY_US
-	local i
-	for i in 1 2 3 4 5; do
-		echo "$(overlap 0) $(asleep "$1") $(overlap "$1")"
-	done | awk '{ for (i = 1; i <= NF; i++)
+# The least of the runs in $TMPDIR/runs, as other programs only add to it.
+least() {
+	awk '{ for (i = 1; i <= NF; i++)
 			if (NR == 1 || $i < least[i]) least[i] = $i }
-		END { for (i = 1; i <= 9; i++) printf "%s ", least[i] }'
+		END { for (i = 1; i <= 9; i++) printf "%s ", least[i] }' "$TMPDIR/runs"
 }
 
-test_delivery_is_delayed_and_neither_the_sender_nor_computation() {
+as_promised() {
 	local t0 s0 w0 c0 sleep t s w c
-	setup
-	read -r t0 s0 w0 c0 sleep t s w c <<<"$(least 4000)"
+	read -r t0 s0 w0 c0 sleep t s w c <<<"$(least)"
 	echo "without: $t0 $s0 $w0 $c0; with 4000 us: $t $s $w $c;" \
 		"such a sleep: $sleep"
 	ratio() { awk "BEGIN { print ($1) / $sleep }"; }
@@ -57,6 +51,18 @@ test_delivery_is_delayed_and_neither_the_sender_nor_computation() {
 	between "more of a wait, in sleeps" "$(ratio "$w - $w0")" 1.8 2.8
 	between "a send, in sleeps" "$(ratio "$s")" 0 0.13
 	between "a wait after computing, in sleeps" "$(ratio "$c")" 0 0.25
+}
+
+# Five runs, or up to fifteen if others disturb these: without a delay, of a sleep, and
+# with a delay that is as long, by turns.
+test_delivery_is_delayed_and_neither_the_sender_nor_computation() {
+	local i
+	setup
+	for ((i = 1; i <= 15; i++)); do
+		echo "$(overlap 0) $(asleep 4000) $(overlap 4000)" >>"$TMPDIR/runs"
+		((i < 5)) || ! (as_promised) >/dev/null || break
+	done
+	as_promised
 }
 
 test_what_it_delivers_is_what_was_sent() {

@@ -10,7 +10,6 @@ if [ -z "${ROOT-}" ]; then # not from t/check
 	BUILD=${BUILD:-build}
 fi
 BESIDE=80
-LIMIT_SEC=120
 
 SHIM=$(readlink -f "$ROOT/$BUILD/libnetprof-mpi.so")
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -40,7 +39,7 @@ traced() {
 	local mpi=$1 ranks=$2 many=()
 	shift 2
 	[ "$mpi" != openmpi ] || many=(--oversubscribe)
-	timeout 60 "mpirun.$mpi" "${many[@]}" -n "$ranks" \
+	timeout 200 "mpirun.$mpi" "${many[@]}" -n "$ranks" \
 		env LD_PRELOAD="$SHIM${PRELOADED:+:$PRELOADED}" "$@"
 }
 
@@ -252,7 +251,7 @@ test_bad_requests_to_write_a_trace_are_refused() {
 
 		def ask(fields, fd, positions):
 		    s = socket.socket(socket.AF_UNIX)
-		    s.settimeout(5)
+		    s.settimeout(60)
 		    s.connect("\0netprof/saver/0")
 		    text = b"".join(f.encode() + b"\0" for f in fields)
 		    rights = [] if fd is None else [(socket.SOL_SOCKET,
@@ -267,7 +266,7 @@ test_bad_requests_to_write_a_trace_are_refused() {
 		        answers.append(struct.unpack("q", got)[0] if got else None)
 		    return answers
 
-		for _ in range(100):
+		for _ in range(3000):
 		    if "@netprof/saver/0" in open("/proc/net/unix").read():
 		        break
 		    time.sleep(0.02)
@@ -420,4 +419,4 @@ test_a_batch_job_traces_its_steps_and_no_others() {
 	! compgen -G "$ALICE/untraced/*.trace" >/dev/null || fail "a trace"
 }
 
-[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}" "$LIMIT_SEC"
+[ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}"
