@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LONG_SEC 10.0
+#define LONG_SEC 60.0
 
 /* A store of t/data/store, and a proxy that loses its patience soon. */
 static struct {
@@ -123,8 +123,8 @@ static void test_it_is_reported(void)
 	T_CHECK(settles());
 	hang();
 	T_CHECK(!look() && find("fft") >= 0);
-	T_ROW(w.trouble.text, strstr(w.trouble.text, "has not answered for 0 s"
-				     ": decisions use the profiles read before"));
+	T_ROW(w.trouble.text, strstr(w.trouble.text, "has not answered for ") &&
+	      strstr(w.trouble.text, " s: decisions use the profiles read before"));
 	T_CHECK(gets_well());
 	stop();
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define SHORT_SEC 0.05
-#define LONG_SEC 10.0
+#define LONG_SEC 60.0
 
 /* What hangs until somebody lets it go on. */
 struct work {

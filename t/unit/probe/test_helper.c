@@ -23,7 +23,7 @@ static void nap(void)
 	nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
 }
 
-/* Run a shell command to its end, for at most 5 s. */
+/* Run a shell command to its end, for at most a minute. */
 static void run(struct np_helper_step *s, const char *command)
 {
 	const struct np_args sh = {
@@ -34,7 +34,7 @@ static void run(struct np_helper_step *s, const char *command)
 	n_seen = 0;
 	seen[0] = '\0';
 	T_CHECK(np_helper_start(s, &sh, env, 2, NULL) == 0);
-	for (int i = 0; i < 2500 && !(np_helper_reap(s) && s->fd < 0); i++) {
+	for (int i = 0; i < 30000 && !(np_helper_reap(s) && s->fd < 0); i++) {
 		np_helper_read(s, take, NULL);
 		nap();
 	}
@@ -111,7 +111,7 @@ static void test_signals_reach_it(void)
 	T_CHECK(np_helper_start(&s, &sleep, env, 0, NULL) == 0);
 	T_CHECK(!np_helper_reap(&s));
 	np_helper_signal(&s, SIGTERM);
-	for (int i = 0; i < 2500 && !np_helper_reap(&s); i++)
+	for (int i = 0; i < 30000 && !np_helper_reap(&s); i++)
 		nap();
 	T_CHECK(s.ended && WIFSIGNALED(s.status) &&
 		WTERMSIG(s.status) == SIGTERM);

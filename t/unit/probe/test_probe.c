@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static struct np_clock real;
@@ -258,17 +257,23 @@ static void test_full_pipe(void)
 {
 	struct np_report bye = { .kind = NP_REPORT_BYE };
 	struct np_report_writer s;
-	time_t start = time(NULL);
+	double least = INFINITY;
 	int ok = 0, rc;
 
 	T_CHECK(pipe(out) == 0);
 	fcntl(out[1], F_SETPIPE_SZ, 4096);
-	alarm(10); /* should write(2) block after all */
+	alarm(60); /* should write(2) block after all */
 	s = (struct np_report_writer){ .fd = out[1], .wait_ms = 20 };
 	while ((rc = np_report_write(&s, &bye)) == 0 && ok < 100000)
 		ok++;
 	T_CHECK(rc == -EAGAIN && s.dropped == 1 && ok > 0);
-	T_CHECK(time(NULL) - start <= 1);
+	for (int i = 0; i < 5; i++) { /* other programs only add to the least */
+		double start = np_mono_sec();
+
+		T_CHECK(np_report_write(&s, &bye) == -EAGAIN);
+		least = fmin(least, np_mono_sec() - start);
+	}
+	T_CHECK(least < 1);
 	alarm(0);
 	close(out[0]);
 	signal(SIGPIPE, SIG_IGN);
@@ -329,7 +334,7 @@ static int signal_while_running(void)
 		kill(self, SIGUSR1);
 		_exit(0);
 	}
-	alarm(10); /* the child ends where nothing else ends the wait */
+	alarm(60); /* the child ends where nothing else ends the wait */
 	np_probe_run(&probe[0], &e, INFINITY);
 	return np_stop_requested() ? 0 : 1;
 }
@@ -412,8 +417,8 @@ static void test_a_message_wakes_the_loop(void)
 	start = real.now_sec(&real);
 	T_CHECK(!pthread_create(&sender, NULL, send_late,
 				np_net_loop_end(net, 0)));
-	np_loop_run(&e, &idle, b, &real, is_got, start + 5);
-	T_CHECK(is_got() && real.now_sec(&real) < start + 2);
+	np_loop_run(&e, &idle, b, &real, is_got, start + 60);
+	T_CHECK(is_got() && real.now_sec(&real) < start + 30);
 	T_CHECK(steps < 5); /* it slept until then */
 	pthread_join(sender, NULL);
 	tear_down();

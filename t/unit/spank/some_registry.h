@@ -12,7 +12,7 @@
 
 #define G "00112233445566778899aabbccddeeff"
 #define H "ffeeddccbbaa99887766554433221100"
-#define PATIENCE 2500 /* naps: 5 s, on a busy machine */
+#define PATIENCE 30000 /* naps: a minute, on a busy machine */
 
 struct some_registry {
 	struct np_registry *p;

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define START_MS 5000
+#define START_MS 60000
 
 static int start(struct np_collector_proc *a, const char *script, struct np_err *err)
 {
@@ -25,9 +25,9 @@ static void test_talks_both_ways(void)
 
 	T_CHECK(start(&a, "echo ready; read w x; [ \"$w $x\" = 'exit 3' ] && "
 		      "echo saved; cat; exit $x", NULL) == 0);
-	T_CHECK(np_collector_wait(&a, 'r', 5000) == 0);
+	T_CHECK(np_collector_wait(&a, 'r', START_MS) == 0);
 	np_collector_say(&a, "exit 3\n");
-	T_CHECK(np_collector_wait(&a, 's', 5000) == 0);
+	T_CHECK(np_collector_wait(&a, 's', START_MS) == 0);
 	np_collector_close(&a); /* the end of file ends cat */
 	T_CHECK(wait(&status) > 0 && WEXITSTATUS(status) == 3);
 }
@@ -116,14 +116,14 @@ static void test_a_program_that_cannot_be_loaded_is_not_waited_for(void)
 
 	T_CHECK(pthread_atfork(NULL, NULL, after_fork) == 0);
 	hangs = 1;
-	alarm(10); /* the suite ends where nothing else ends the wait */
+	alarm(60); /* the suite ends where nothing else ends the wait */
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	T_CHECK(np_collector_exec(&a, argv, -1, 200, &err) == -ETIMEDOUT);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	alarm(0);
 	hangs = 0;
 	T_ROW(err.text, strstr(err.text, "true: not loaded within 200 ms"));
-	T_CHECK(to.tv_sec - from.tv_sec < 5);
+	T_CHECK(to.tv_sec - from.tv_sec < 30);
 	T_CHECK(a.fd == -1);
 	/* It does not come to life when srun is long past that. */
 	T_CHECK(wait(&status) > 0 && WIFSIGNALED(status) &&

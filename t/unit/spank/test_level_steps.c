@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE 2500 /* naps: 5 s, on a busy machine */
+#define PATIENCE 30000 /* naps: a minute, on a busy machine */
 
 /* It says on which node it is, as what it does depends on that. */
 static const char script[] =

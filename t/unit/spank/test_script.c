@@ -81,8 +81,7 @@ static void test_a_script_waits_until_those_that_save_are_gone(void)
 	start = np_mono_sec();
 	np_script_announce(here, getuid(), 7, PATIENCE_MS);
 	sec = np_mono_sec() - start;
-	T_CHECK(waitpid(pid, &status, WNOHANG) == pid &&
-		WEXITSTATUS(status) == 7);
+	T_CHECK(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 7);
 	T_CHECK(sec >= 0.1 && 1e3 * sec < PATIENCE_MS / 2.0);
 	close(ready[0]);
 	close(ready[1]);

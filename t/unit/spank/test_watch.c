@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define TASKS 3
-#define PATIENCE 2500 /* naps: 5 s, on a busy machine */
+#define PATIENCE 30000 /* naps: a minute, on a busy machine */
 
 struct step {
 	pid_t stepd;

@@ -251,7 +251,9 @@ static void test_kill_9_leaves_every_record_whole(void)
 		pid = fork();
 		if (!pid)
 			_exit(write_forever());
-		usleep(t_rand(&g) % 12000);
+		do /* the first one, until it has written */
+			usleep(t_rand(&g) % 12000);
+		while (!i && !t_count_files(t_store_dir, "*.json"));
 		runs = t_store_load(s, &rc); /* while the writer runs */
 		torn += t_store_warned.n;
 		seen += (unsigned)runs.n;
