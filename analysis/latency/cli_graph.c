@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli_profile.h"
+#include "cli_text.h"
 #include "np_app.h"
 #include "np_conf.h"
 #include "np_goal.h"
@@ -142,6 +143,22 @@ int cli_graph_open(const char *path, struct np_err *err)
 	return fd;
 }
 
+int cli_goal_read(int fd, const char *path, struct np_graph **out,
+		  struct np_err *err)
+{
+	int rc = np_goal_read(fd, path, out, err);
+	char text[NP_ERR_LEN];
+	uint32_t first;
+	size_t n = rc ? 0 : np_graph_short_receives(*out, &first);
+
+	if (n)
+		fprintf(stderr, "netprof: warning: %s is smaller than its "
+			"message, whose size counts (%zu such receive%s)\n",
+			np_graph_describe(*out, first, text, sizeof(text)), n,
+			cli_s(n));
+	return rc;
+}
+
 /* Reads a GOAL file or pipe. */
 static int read_goal(const char *path, struct np_graph **out,
 		     struct np_err *err)
@@ -150,7 +167,7 @@ static int read_goal(const char *path, struct np_graph **out,
 
 	if (fd < 0)
 		return fd;
-	rc = np_goal_read(fd, path, out, err);
+	rc = cli_goal_read(fd, path, out, err);
 	close(fd);
 	return rc;
 }

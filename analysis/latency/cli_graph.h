@@ -23,6 +23,13 @@ bool cli_is_trace(const char *path);
 int cli_graph_open(const char *path, struct np_err *err);
 
 /*
+ * Reads GOAL as np_goal_read() does, with a warning on standard error if
+ * receives are smaller than their messages.
+ */
+int cli_goal_read(int fd, const char *path, struct np_graph **out,
+		  struct np_err *err);
+
+/*
  * Reads a graph from a GOAL file or a trace, whichever it is. how: options for
  * a trace; NULL: the defaults. Returns 0 or -errno with err.
  */

@@ -805,6 +805,18 @@ void np_graph_peer(const struct np_graph *g, uint32_t rank, uint32_t i,
 	*peer_i = met - p->first;
 }
 
+size_t np_graph_short_receives(const struct np_graph *g, uint32_t *first)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < g->n_nodes; i++)
+		if (g->node[i].kind == NP_OP_RECV &&
+		    np_graph_size(g, i) < np_graph_size(g, g->node[i].peer) &&
+		    !n++)
+			*first = i;
+	return n;
+}
+
 /* A rank or tag as text; it may be "any". */
 static const char *rank_or_tag(bool any, uint64_t n, char buf[24])
 {

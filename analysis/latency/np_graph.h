@@ -134,6 +134,13 @@ uint64_t np_graph_file_tag(const struct np_graph *g, uint32_t tag);
 bool np_graph_dep(const struct np_graph *g, uint32_t rank, uint32_t i,
 		  size_t n, uint32_t *y, enum np_dep_kind *kind);
 
+/*
+ * Counts the receives of a finished graph that are smaller than the message
+ * that they take, which is an error in MPI. *first: one of them, for
+ * np_graph_describe(), if there are any.
+ */
+size_t np_graph_short_receives(const struct np_graph *g, uint32_t *first);
+
 /* The operation that a send or receive of a finished graph is matched with. */
 void np_graph_peer(const struct np_graph *g, uint32_t rank, uint32_t i,
 		   uint32_t *peer_rank, uint32_t *peer_i);

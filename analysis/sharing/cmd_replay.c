@@ -20,7 +20,6 @@
 #include "cli_print.h"
 #include "cli_text.h"
 #include "np_figure.h"
-#include "np_goal.h"
 #include "np_option.h"
 #include "np_replay.h"
 
@@ -427,7 +426,7 @@ static int read_graph(int fd, const char *path, struct np_replay_app **out,
 	struct stat st;
 	int rc = !fstat(fd, &st) && S_ISDIR(st.st_mode) ?
 		 cli_graph_load(path, NULL, &g, err) :
-		 np_goal_read(fd, path, &g, err);
+		 cli_goal_read(fd, path, &g, err);
 
 	if (rc)
 		return rc;

@@ -754,6 +754,31 @@ test_failures_are_one_line_with_status_one() {
 		SLURM_JOB_NODELIST=n0 netprof calibrate
 }
 
+# An error in MPI; LogGOPSim takes the size of the send, and says nothing.
+test_a_receive_that_is_smaller_than_its_message_is_warned_of() {
+	local warning size
+	setup
+	for size in 4 8 9; do
+		printf 'num_ranks 2\nrank 0 {\n%s\n%s\n}\nrank 1 {\n%s\n%s\n}\n' \
+			'send 8b to 1 tag 5' 'send 8b to 1 tag 6' \
+			'recv 8b from 0 tag 6' "recv ${size}b from 0 tag 5" \
+			>"$S/$size.goal"
+	done
+	run netprof tolerance -P -L 1us -G 1ns "$S/8.goal"
+	equal "of the same size" "$RC $ERR" "0 "
+	warning=$(sed "s/8.goal/4.goal/" "$S/out")
+	run netprof tolerance -P -L 1us -G 1ns "$S/4.goal"
+	equal "the size of the message counts" "$RC $OUT" "0 $warning"
+	warning="^netprof: warning: .*/4.goal:8: rank 1, receive of 4 bytes from \
+0 with tag 5 is smaller than its message, whose size counts \(1 such receive\)$"
+	contains "a smaller one" "$ERR" "$warning"
+	run netprof replay "$S/4.goal"
+	equal "replay" "$RC $(wc -l <"$S/err")" "0 1"
+	contains "replay" "$ERR" "$warning"
+	run netprof tolerance -P -L 1us -G 1ns "$S/9.goal"
+	equal "a larger one" "$RC $ERR" "0 "
+}
+
 test_colours_only_on_a_terminal() {
 	setup
 	on_terminal() { # ENVIRONMENT...

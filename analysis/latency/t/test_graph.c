@@ -272,6 +272,30 @@ static void test_as_added(void)
 	np_graph_free(g);
 }
 
+static void test_short_receives_are_counted(void)
+{
+	const struct np_graph_op send = { NP_OP_SEND, 8, .peer = 1 };
+	struct np_graph_op recv = { NP_OP_RECV, .peer = 0 };
+	struct np_graph *g = graph(2);
+	uint32_t first = 0;
+	char text[100];
+
+	T_CHECK(!np_graph_rank(g, 0, NULL, NULL));
+	for (int i = 0; i < 4; i++)
+		T_CHECK(!np_graph_add(g, &send, NULL, NULL));
+	T_CHECK(!np_graph_rank(g, 1, NULL, NULL));
+	for (recv.size = 9; recv.size > 5; recv.size--) {
+		recv.line = (uint32_t)recv.size;
+		T_CHECK(!np_graph_add(g, &recv, NULL, NULL));
+	}
+	T_CHECK(!np_graph_finish(g, NULL));
+	T_CHECK(np_graph_short_receives(g, &first) == 2);
+	T_CHECK(!strcmp(np_graph_describe(g, first, text, sizeof(text)),
+			"some.goal:7: rank 1, receive of 7 bytes from 0 with "
+			"tag 0"));
+	np_graph_free(g);
+}
+
 static const struct t_case cases[] = {
 	{ "impossible operations are rejected with file, line and rank",
 	  test_refused },
@@ -281,6 +305,8 @@ static const struct t_case cases[] = {
 	{ "sends and receives match as in MPI", test_matches },
 	{ "unmatched operations are reported", test_unmatched_are_reported },
 	{ "operations are stored as given", test_as_added },
+	{ "receives that are smaller than their messages are counted",
+	  test_short_receives_are_counted },
 	{ NULL, NULL },
 };
 
