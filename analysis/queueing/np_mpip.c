@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "np_read.h"
 #include "np_text.h"
@@ -129,10 +130,23 @@ static bool names_report(const struct state *s, const char *program)
 /* Whether a path with blanks may continue with this word and end there. */
 static bool may_end_path(const char *word)
 {
-	const char *base = basename(word);
+	const char *base = basename(word), *dot = strrchr(base, '.');
 
 	return *word != '/' && *word != '.' && base != word && *base &&
-	       (strstr(word, "/./") || !strchr(base, '.'));
+	       (strstr(word, "/./") || !dot || !strcasecmp(dot, ".exe"));
+}
+
+/* Replaces the backslashes of a Windows path, with a drive or a server. */
+static void normalise_path(struct state *s)
+{
+	const char *w = s->word[3];
+
+	if (strncmp(w, "\\\\", 2) &&
+	    !(isalpha((unsigned char)*w) && !strncmp(w + 1, ":\\", 2)))
+		return;
+	for (size_t i = 3; i < s->n; i++)
+		for (char *c = s->word[i]; (c = strchr(c, '\\')); )
+			*c = '/';
 }
 
 /*
@@ -144,8 +158,10 @@ static bool may_end_path(const char *word)
  */
 static void parse_program(struct state *s)
 {
-	const char *program = basename(s->word[3]);
+	const char *program;
 
+	normalise_path(s);
+	program = basename(s->word[3]);
 	for (size_t i = 4; !names_report(s, program) &&
 	     strchr(s->word[3], '/') && i < s->n; i++) {
 		const char *word = s->word[i];

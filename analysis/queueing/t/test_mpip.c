@@ -81,6 +81,12 @@ static const struct {
 	  "solver" },
 	{ "the report has it behind a blank", "/opt/a b/the.solver out/x",
 	  "the.solver.4.17.1.mpiP", "the.solver" },
+	{ "a drive and backslashes", "C:\\sim\\solver.exe in\\mesh.dat", "r",
+	  "solver.exe" },
+	{ "blanks behind a drive", "C:\\Program Files\\My Tools\\Solver.EXE -n 4",
+	  "r", "Solver.EXE" },
+	{ "a blank behind a server", "\\\\hpc\\run dir\\solver --opt a", "r",
+	  "solver" },
 };
 
 static void test_commands(void)
