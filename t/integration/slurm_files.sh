@@ -72,8 +72,8 @@ slurmctld_reads() {
 
 # The topology.conf that corresponds to the switches of slurmctld.
 switches() {
-	sed -nE 's/.*Switch level:0 name:(.*) nodes:(.*) switches:.*/SwitchName=\1 Nodes="\2"/p
-		s/.*Switch level:[0-9]+ name:(.*) nodes:.* switches:(.*)/SwitchName=\1 Switches="\2"/p' "$O/log" |
+	sed -nE 's/.*Switch level:0 name:(.*) nodes:(.*) switches:.*/SwitchName="\1" Nodes="\2"/p
+		s/.*Switch level:[0-9]+ name:(.*) nodes:.* switches:(.*)/SwitchName="\1" Switches="\2"/p' "$O/log" |
 		sed 's/ Nodes="(null)"//; s/ Nodes=""//; s/#/\\#/g'
 }
 
@@ -138,7 +138,8 @@ test_topology_conf_is_what_slurmctld_takes_it_for() {
 	topology "empty names in lists" "SwitchName=s0 Nodes=,n[0-1],,n[2-3],\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	topology "form feeds" "SwitchName=s0\fNodes=n[0-3]\nSwitchName=s1\vNodes=n[4-7]\n$top"
 	topology "a speed with its unit" "SwitchName=s0 Nodes=n[0-3] LinkSpeed=10K\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	equal "taken, refused" "$TAKEN $REFUSED" "28 0"
+	topology "an empty name" "SwitchName=\"\" Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n"
+	equal "taken, refused" "$TAKEN $REFUSED" "29 0"
 
 	topology "a key that is misspelt" "SwitchName=s0 Node=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	topology "a switch that no line has" "${two}SwitchName=top Switches=s[0-2]\n"
@@ -161,7 +162,7 @@ test_topology_conf_is_what_slurmctld_takes_it_for() {
 	topology "a pattern of includes" "Include inc/*.conf\nSwitchName=s0 Nodes=n[0-3]\n$top"
 	topology "a key without a value" "SwitchName=s0 Nodes=n[0-3] Switches=\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	topology "a blank of another alphabet" "SwitchName=s0\302\240Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	equal "taken, refused" "$TAKEN $REFUSED" "28 21"
+	equal "taken, refused" "$TAKEN $REFUSED" "29 21"
 }
 
 cluster_name() { # NAME TEXT
