@@ -154,7 +154,7 @@ static void print_class(const struct class *k)
 static void print_classes(const struct result *q)
 {
 	cli_head("%-*s %10s%15s%12s%12s", NAME, "Class", "Customers",
-		 "Cycles/s", "Response", "Cycle");
+		 "Throughput/s", "Response", "Cycle");
 	for (size_t c = 0; c < q->n.net.n_classes; c++) {
 		struct class k = get_class(q, 0, c);
 
@@ -164,8 +164,8 @@ static void print_classes(const struct result *q)
 		putchar('\n');
 	}
 	if (q->row[0].most > 0)
-		printf("\nBounds: %.5g to %.5g cycles/s.\n", q->row[0].least,
-		       q->row[0].most);
+		printf("\nBounds of the throughput: %.5g to %.5g per second.\n",
+		       q->row[0].least, q->row[0].most);
 }
 
 /* Prints percentiles of the response time. */
@@ -196,7 +196,7 @@ static void print_class_at_station(const struct result *q, size_t c, size_t k)
 	cli_left(stdout, q->n.net.n_classes > 1 ? p.class : kind_of(st), NAME);
 	printf(" %10.4g", p.present);
 	cli_right_as(cli_percent, st->kind == NP_QN_DELAY ? NAN :
-		     p.utilisation, 9);
+		     p.utilisation, 12);
 	cli_right_sec(p.residence_sec, 12);
 	cli_right_sec(p.per_visit_sec, 12);
 	putchar('\n');
@@ -209,14 +209,14 @@ static void print_stations(const struct result *q)
 	size_t best = busiest(q, 0);
 
 	if (q->n.net.n_stations)
-		cli_head("%-*s %-*s %10s%9s%12s%12s", NAME, "Station", NAME,
+		cli_head("%-*s %-*s %10s%12s%12s%12s", NAME, "Station", NAME,
 			 q->n.net.n_classes > 1 ? "Class" : "Kind",
-			 "Customers", "Busy", "Residence", "Per visit");
+			 "Present", "Utilisation", "Residence", "Per visit");
 	for (size_t k = 0; k < q->n.net.n_stations; k++)
 		for (size_t c = 0; c < q->n.net.n_classes; c++)
 			print_class_at_station(q, c, k);
 	if (best < q->n.net.n_stations)
-		printf("\nBusiest: %s, %s.\n",
+		printf("\nBusiest: %s, utilisation %s.\n",
 		       short_name(q->n.net.station[best].name, name),
 		       cli_percent(utilisation_of(q, 0, best), share));
 }
@@ -226,8 +226,8 @@ static void print_range(const struct result *q)
 {
 	char name[NAME * 4];
 
-	cli_head("%10s%15s%12s%12s%9s  %s", "Customers", "Cycles/s",
-		 "Response", "Cycle", "Busy", "Busiest station");
+	cli_head("%10s%15s%12s%12s%12s  %s", "Customers", "Throughput/s",
+		 "Response", "Cycle", "Utilisation", "Busiest station");
 	for (size_t i = 0; i < q->n_rows; i++) {
 		struct class k = get_class(q, i, q->changes);
 		size_t best = busiest(q, i);
@@ -235,7 +235,7 @@ static void print_range(const struct result *q)
 
 		print_class(&k);
 		cli_right_as(cli_percent,
-			     any ? utilisation_of(q, i, best) : NAN, 9);
+			     any ? utilisation_of(q, i, best) : NAN, 12);
 		printf("  %s\n", any ? short_name(q->n.net.station[best].name,
 						  name) : "-");
 	}
@@ -395,7 +395,7 @@ static struct np_panel *add_panel(struct np_figure *f, const struct result *q,
 static void add_throughput(struct np_figure *f, const struct result *q)
 {
 	struct np_panel *p = add_panel(f, q, "Throughput",
-				       "Cycles per second");
+				       "Throughput (1/s)");
 	struct np_shape *s;
 
 	if (!p)
@@ -459,9 +459,9 @@ static void add_responses(struct np_figure *f, const struct result *q)
 }
 
 /* Adds the panel of utilisations; delays have none. */
-static void add_busy(struct np_figure *f, const struct result *q)
+static void add_utilisation(struct np_figure *f, const struct result *q)
 {
-	struct np_panel *p = add_panel(f, q, "Stations", "Busy (%)");
+	struct np_panel *p = add_panel(f, q, "Stations", "Utilisation (%)");
 	size_t lines = 0;
 
 	if (!p)
@@ -520,11 +520,11 @@ static int draw_figure(const struct result *q, const char *path)
 	if (f && q->n_rows > 1) {
 		add_throughput(f, q);
 		add_responses(f, q);
-		add_busy(f, q);
+		add_utilisation(f, q);
 	} else if (f) {
 		add_bars(f, q, "Where the time of a cycle goes",
 			 "Residence time (s)", q->row[0].s.residence_sec);
-		add_bars(f, q, "Customers at each station", "Customers",
+		add_bars(f, q, "Customers at each station", "Present (mean)",
 			 q->row[0].s.present);
 	}
 	if (f)

@@ -55,7 +55,7 @@ static double *member(struct cli_network *net, const char *name)
 }
 
 /* Whether a model is selected. */
-static bool asks(const struct cli_network *net, const char *model)
+static bool selects(const struct cli_network *net, const char *model)
 {
 	for (size_t i = 0; i < net->n; i++)
 		if (!strcmp(net->model[i]->name, model))
@@ -68,7 +68,7 @@ int cli_network_check(const struct cli_network *net, const struct cli_cmd *cmd)
 	for (size_t i = 0; i < np_sharing_n_members; i++) {
 		const struct np_sharing_member *m = &np_sharing_members[i];
 
-		if (net->set & 1u << i && *m->model && !asks(net, m->model))
+		if (net->set & 1u << i && *m->model && !selects(net, m->model))
 			return cli_usage(cmd, "--set=%s has no effect without "
 					 "--model=%s", m->name, m->model);
 	}

@@ -47,9 +47,9 @@ result_at(const struct sharing *a, size_t scheme, size_t model)
 
 /* ---- Reports of netprof sharing: text, JSON and tables ---- */
 
-#define NAME 8	/* width of a transfer's name */
-#define ROUTE 12 /* width of its nodes */
-#define ENDS 5 /* width of the ends that it shares with others */
+#define NAME 7	/* width of a transfer's name */
+#define ROUTE 11 /* width of its nodes */
+#define ENDS 7 /* width of the ends that it shares with others */
 #define NUMBER 11 /* width of a column of numbers */
 #define BAR 54 /* columns of the timeline */
 #define BARS 40 /* maximum number of transfers in the timeline */
@@ -92,9 +92,9 @@ struct block {
 static void print_head(const struct block *b, const char *what)
 {
 	printf("%s%-*s%-*s", cli_colour(CLI_BOLD), NAME + ROUTE, what, ENDS,
-	       "ends");
+	       "Shared");
 	if (n_measured(b->s))
-		cli_right(stdout, "measured", NUMBER);
+		cli_right(stdout, "Measured", NUMBER);
 	for (size_t m = b->from; m < b->to; m++)
 		cli_right(stdout, b->a->net.model[m]->name, NUMBER);
 	printf("%s\n", cli_colour(CLI_PLAIN));
@@ -178,7 +178,7 @@ static void print_penalties(const struct block *b)
 {
 	const struct np_scheme *s = b->s;
 
-	print_head(b, "penalty");
+	print_head(b, "Penalty");
 	for (size_t i = 0; i < s->n; i++) {
 		print_transfer(s, i);
 		print_ends(s, i);
@@ -200,7 +200,7 @@ static void print_penalties(const struct block *b)
 /* Prints the mean error of each model. */
 static void print_errors(const struct block *b)
 {
-	printf("%-*s", NAME + ROUTE + ENDS + NUMBER, "mean error");
+	printf("%-*s", NAME + ROUTE + ENDS + NUMBER, "Mean error");
 	for (size_t m = b->from; m < b->to; m++) {
 		const struct model_result *g =
 			result_at(b->a, b->scheme, m);
@@ -216,7 +216,7 @@ static void print_times(const struct block *b)
 	const struct np_scheme *s = b->s;
 
 	putchar('\n');
-	print_head(b, is_timed(s) ? "time" : "time in units");
+	print_head(b, is_timed(s) ? "Time" : "Time (units)");
 	for (size_t i = 0; i < s->n; i++) {
 		print_transfer(s, i);
 		print_ends(s, i);
@@ -280,7 +280,7 @@ static void print_timeline(const struct sharing *a, size_t k)
 		return;
 	if (!is_timed(s))
 		snprintf(text, sizeof(text), "%.3f", end);
-	cli_head("%-*s0 .. %s", NAME + ROUTE, a->net.model[m]->name,
+	cli_head("Timeline of %s, 0 to %s", a->net.model[m]->name,
 		 is_timed(s) ? cli_sec(end, text) : text);
 	for (size_t i = 0; i < s->n; i++) {
 		print_transfer(s, i);
@@ -295,11 +295,12 @@ static void print_scheme(const struct sharing *a, size_t k)
 	const struct np_scheme *s = &a->set->scheme[k];
 	char size[CLI_NUMBER], sec[CLI_NUMBER];
 
-	cli_say(CLI_PLAIN, 2, "%s: %zu transfer%s between %zu nodes; %s%s%s%s",
+	cli_say(CLI_PLAIN, 2, "%s: %zu transfer%s between %zu nodes; %s%s%s%s.",
 		s->name, s->n, cli_s(s->n), s->n_nodes,
-		cli_bytes(s->reference_bytes, size), is_timed(s) ? " take " :
-		"", is_timed(s) ? cli_sec(s->reference_sec, sec) : "",
-		is_timed(s) ? " alone" : " alone are the unit of time");
+		is_timed(s) ? "alone, " : "the unit of time is that of ",
+		cli_bytes(s->reference_bytes, size),
+		is_timed(s) ? " take " : " alone",
+		is_timed(s) ? cli_sec(s->reference_sec, sec) : "");
 	cli_wrap(stdout, a->constant ? "Constant penalties, with all transfers "
 		 "active." :
 		 "Penalties change whenever a transfer starts or ends.", 2);
@@ -313,8 +314,8 @@ static void print_scheme(const struct sharing *a, size_t k)
 /* Prints the fitted parameters and the errors before and after. */
 static void print_fit(const struct cli_network *net)
 {
-	printf("%s%-12s%-46s%10s%10s%s\n", cli_colour(CLI_BOLD), "fit",
-	       "parameters", "before", "error", cli_colour(CLI_PLAIN));
+	printf("%s%-12s%-46s%10s%10s%s\n", cli_colour(CLI_BOLD), "Fit",
+	       "Parameters", "Before", "After", cli_colour(CLI_PLAIN));
 	for (size_t m = 0; m < net->n; m++) {
 		const struct np_sharing_fit *f = &net->fit[m];
 		char line[128] = "";
@@ -326,8 +327,8 @@ static void print_fit(const struct cli_network *net)
 		printf("%-12s%-46s%8.1f %%%8.1f %%\n", net->model[m]->name,
 		       line, 100 * f->mean_before, 100 * f->mean_error);
 	}
-	printf("mean relative error of %zu measured transfers\n\n",
-	       net->fit[0].n);
+	printf("Before, After: mean relative error of %zu measured "
+	       "transfer%s.\n\n", net->fit[0].n, cli_s(net->fit[0].n));
 }
 
 /*
@@ -365,7 +366,7 @@ static int print_summary(const struct sharing *a)
 	struct total all[CLI_NETWORK_MODELS] = { { 0, 0 } };
 	size_t n = 0;
 
-	printf("%s%-10s%4s", cli_colour(CLI_BOLD), "scheme", "n");
+	printf("%s%-10s%4s", cli_colour(CLI_BOLD), "Scheme", "n");
 	for (size_t m = 0; m < a->net.n; m++)
 		cli_right(stdout, a->net.model[m]->name, NUMBER);
 	printf("%s\n", cli_colour(CLI_PLAIN));
@@ -373,7 +374,7 @@ static int print_summary(const struct sharing *a)
 		print_summary_row(a, k, all);
 		n += n_measured(&a->set->scheme[k]);
 	}
-	printf("%-10s%4zu", "all", n);
+	printf("%-10s%4zu", "All", n);
 	for (size_t m = 0; m < a->net.n; m++)
 		print_number(all[m].n ? 100 * (all[m].sum / (double)all[m].n) :
 					NAN,
@@ -582,7 +583,7 @@ static void add_rows(struct np_figure *f, struct np_panel *p,
 	char name[3 * NP_SCHEME_NAME + 8];
 
 	np_figure_axis(f, &p->x, NP_AXIS_LINEAR, isnan(s->reference_sec) ?
-		       "Time (1: the reference alone)" : "Time (s)");
+		       "Time (a reference transfer alone = 1)" : "Time (s)");
 	np_figure_axis(f, &p->y, NP_AXIS_NAMES, "Transfer");
 	p->x.lo = 0;
 	for (size_t i = 0; i < rows_of(s); i++) {
@@ -628,8 +629,8 @@ static int draw_figure(const struct sharing *a, const char *path)
 			most = a->set->scheme[k].n;
 	}
 	if (f)
-		np_figure_caption(f, "Bars end according to the first model, "
-				  "marks according to the others; penalties "
+		np_figure_caption(f, "Bars end as the first model predicts, "
+				  "marks as the others do; penalties "
 				  "%s; n = %zu scheme%s%s%s.", a->constant ?
 				  "are constant" :
 				  "change with the active transfers",

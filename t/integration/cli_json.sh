@@ -267,7 +267,8 @@ test_every_name_in_the_table_of_quantities_is_used() {
 	local text json fields metric name n=0
 	setup
 	jq -r '.. | objects | .properties? // empty | keys[]' "$ROOT"/doc/json-schema/*.json >"$S/members"
-	for name in "list" "show fft" "runs fft" "predict fft halo" "compare fft" "status" "explain 4010"; do
+	for name in "list" "show fft" "runs fft" "predict fft halo" "compare fft" "status" "explain 4010" \
+		"qn $ROOT/t/data/web.json" "sharing $ROOT/t/data/sharing/vienne.scheme"; do
 		# shellcheck disable=SC2086
 		netprof $name -P | head -n 1 | tr '|' '\n'
 	done >"$S/fields"

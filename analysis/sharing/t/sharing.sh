@@ -131,13 +131,13 @@ test_wrong_use_and_bad_files_are_told() {
 test_a_summary_has_the_errors_alone() {
 	setup
 	run netprof sharing --summary --model=myrinet,maxmin "$VIENNE"
-	equal "summary" "$(tr -s ' ' <"$S/out")" "scheme n myrinet maxmin
+	equal "summary" "$(tr -s ' ' <"$S/out")" "Scheme n myrinet maxmin
 MK1 7 3.0 % 17.2 %
 MK2 10 9.7 % 19.0 %
-all 17 6.9 % 18.3 %"
+All 17 6.9 % 18.3 %"
 	scheme 'a: n0 -> n1'
 	run netprof sharing --summary --model=maxmin "$S/a.scheme"
-	equal "nothing measured" "$(tr -s ' ' <"$S/out" | tail -n 1)" "all 0 -"
+	equal "nothing measured" "$(tr -s ' ' <"$S/out" | tail -n 1)" "All 0 -"
 }
 
 test_transfers_are_drawn_over_time() {
@@ -172,7 +172,7 @@ test_transfers_are_drawn_over_time() {
 	equal "names, distinct names" "$(wc -l <"$S/names") $(sort -u "$S/names" |
 		wc -l)" "36 36"
 	equal "distinct names in the table" "$(netprof sharing --model=none \
-		"$S/a.scheme" | sed -n '/^penalty/,/^$/p' | awk 'NR > 1 && NF { print $1 }' |
+		"$S/a.scheme" | sed -n '/^Penalty/,/^$/p' | awk 'NR > 1 && NF { print $1 }' |
 		sort -u | wc -l)" 36
 	run netprof sharing --plot=x.gif "$VIENNE"
 	equal "exit status of an ending" "$RC" 1
