@@ -75,7 +75,7 @@ static const char *cause_words(enum np_cause c)
 {
 	static const char *const words[NP_N_CAUSES] = {
 		"other jobs on its leaf switches",
-		"the link of a node",
+		"a slow or faulty link",
 		"waiting for processors",
 		"slower clocks of processors",
 		"waiting for memory",
@@ -145,6 +145,31 @@ static const char *verdict_name(const struct cli_diagnosis *p)
 			word = cause_name((enum np_cause)c);
 		}
 	return word;
+}
+
+/* The same in words, to follow "Verdict: ". */
+static const char *verdict_words(const struct cli_diagnosis *p, char *buf,
+				 size_t len)
+{
+	static const struct {
+		const char *name, *words;
+	} verdicts[] = {
+		{ "running", "it is still running" },
+		{ "failed", "it did not complete" },
+		{ "too_few", "too few comparable runs" },
+		{ "none", "not slow" },
+		{ "unexplained", "slow for an unknown reason" },
+	};
+	const char *name = verdict_name(p);
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(verdicts); i++)
+		if (!strcmp(verdicts[i].name, name))
+			return verdicts[i].words;
+	for (int c = 0; c < NP_N_CAUSES; c++)
+		if (!strcmp(cause_name((enum np_cause)c), name))
+			snprintf(buf, len, "slow, mainly due to %s",
+				 cause_words((enum np_cause)c));
+	return buf;
 }
 
 /* List the blamed causes, the most costly first. Returns their number. */
@@ -307,10 +332,10 @@ static void say_verdict(const struct cli_diagnosis *p)
 	}
 	if (!p->examined || b->verdict == NP_BLAME_TOO_FEW)
 		cli_say(CLI_BOLD, 0, "Too few comparable runs to say whether "
-			"job %s was slow: it took %s, and there %s %zu in %s "
-			"(%d are needed).",
-			job, took, p->n_comparable == 1 ? "is" : "are",
-			p->n_comparable, days, NP_BLAME_LEAST_RUNS);
+			"job %s was slow: it took %s, and there %s %zu in the "
+			"last %s (%d are needed).", job, took,
+			p->n_comparable == 1 ? "is" : "are", p->n_comparable,
+			days, NP_BLAME_LEAST_RUNS);
 	else if (b->verdict == NP_BLAME_NOT_SLOW &&
 		 np_acct_job_sec(&p->h, p->job) > LONG * b->usual_sec)
 		cli_say(CLI_BOLD, 0, "Job %s took %s, longer than most "
@@ -340,12 +365,12 @@ static void say_compared(const struct cli_diagnosis *p)
 		snprintf(limit, sizeof(limit), ", limit %s",
 			 cli_setting_sec(j->limit_sec, low));
 	cli_labelled(stdout, "Compared", "%zu of %zu completed runs of %s's "
-		     "%s on %u node%s (%u processors%s) in %s%s%s%s%s",
+		     "%s on %u node%s (%u processors%s) in the last %s%s%s%s%s",
 		     p->n_like, p->n_comparable,
 		     np_acct_text(&p->h, j->user, user, sizeof(user)),
 		     np_acct_text(&p->h, j->name, name, sizeof(name)),
 		     j->n_nodes, cli_s(j->n_nodes), j->cpus, limit,
-		     days, p->n_like ? ", " : "", p->n_like ?
+		     days, p->n_like ? ", which took " : "", p->n_like ?
 		     cli_sec(p->shortest, low) : "", p->n_like ? " to " : "",
 		     p->n_like ? cli_sec(p->longest, high) : "");
 }
@@ -661,7 +686,7 @@ static void say_timeline(const struct cli_diagnosis *p)
 	if (!rows)
 		return;
 	cli_head("%-20s%s%s  %s", "Timeline", t->has_metrics ?
-		 "         Own     Others'  CPU wait  I/O wait" : "",
+		 " Own traffic     Others'  CPU wait  I/O wait" : "",
 		 t->has_probes ? "   Delayed" : "", "Neighbours");
 	for (size_t r = 0; r < rows; r++) {
 		size_t from = r * t->n / rows, to = (r + 1) * t->n / rows;
@@ -1041,7 +1066,8 @@ struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *p)
 	}
 	add_neighbour_bars(f, p);
 	np_figure_caption(f, "Verdict: %s. Excess: time beyond the run time of "
-			  "the undisturbed job.", verdict_name(p));
+			  "the undisturbed job.",
+			  verdict_words(p, title, sizeof(title)));
 	return f;
 }
 

@@ -805,7 +805,7 @@ static int print_ended(const struct explanation *e)
 	for (size_t i = e->n_measured; i-- > 0; )
 		say_step(e, &e->measured[i]);
 	if (!isnan(e->slowdown) && e->n_neighbours) {
-		cli_labelled(stdout, "Predicted", "%s over its whole run, from "
+		cli_labelled(stdout, "Predicted", "%s over its whole run, by "
 			     "its neighbours", cli_change(e->slowdown, by));
 		say_agreement(e);
 	}

@@ -1217,8 +1217,8 @@ static int draw_figure(const struct program *t, size_t n,
 		np_figure_caption(f,
 				  "From execution graphs of n = %zu "
 				  "operations, LogGPS with L = %s, o = %s, G = "
-				  "%.4g ns per byte. Zones: how far the run "
-				  "takes %s %% longer at most.",
+				  "%.4g ns per byte. Shaded: where the run "
+				  "takes at most %s %% longer.",
 				  ops, cli_setting_sec(1e-9 * req->net.L_ns, L),
 				  cli_setting_sec(1e-9 * req->net.o_ns, o),
 				  req->net.G_ns, thresholds);
