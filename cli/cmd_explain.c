@@ -413,25 +413,14 @@ static void say_stale(const struct explanation *e)
 						       line, sizeof(line)));
 }
 
-/*
- * s: the state if the job is still pending, which has the limit; NULL
- * otherwise.
- */
-static void say_held(double held_sec, const struct np_state *s)
+/* Of a pending job, the decision says that. */
+static void say_held(double held_sec)
 {
-	char held[CLI_NUMBER], most[CLI_NUMBER];
+	char held[CLI_NUMBER];
 
-	if (held_sec < 1)
-		return;
-	cli_setting_sec(held_sec, held);
-	if (s)
-		cli_labelled(stdout, "Held",
-			     "for %s so far, at most %s "
-			     "(MaxDefer)",
-			     held, cli_setting_sec(s->max_hold_sec, most));
-	else
+	if (held_sec >= 1)
 		cli_labelled(stdout, "Held", "for %s by placement before it "
-			     "started", held);
+			     "started", cli_setting_sec(held_sec, held));
 }
 
 /* A leaf switch that the job is kept off, and the job that is the reason. */
@@ -563,7 +552,6 @@ static int print_pending(const struct explanation *e)
 	say_stale(e);
 	cli_labelled(stdout, "Decision", "%s", e->job->text);
 	say_unknown(e);
-	say_held(e->job->held_sec, &e->state);
 	say_causes(e);
 	return CLI_DONE;
 }
@@ -676,7 +664,7 @@ static int print_running(const struct explanation *e)
 		  j->leaves, j->n_nodes, where);
 	cli_say(CLI_BOLD, 0, "%s, since %s.", where, cli_date(j->start, since));
 	say_stale(e);
-	say_held(j->held_sec, NULL);
+	say_held(j->held_sec);
 	say_unknown(e);
 	say_prediction(e);
 	say_costliest(e);
@@ -728,7 +716,7 @@ static void say_ended(const struct explanation *e)
 		  n->leaves, n->n_nodes, where);
 	cli_say(CLI_BOLD, 0, "%s, for %s from %s.", where,
 		cli_sec(n->end - n->start, took), cli_date(n->start, from));
-	say_held(n->held_sec, NULL);
+	say_held(n->held_sec);
 }
 
 /* The first line about a job of which only run records are left. */

@@ -3904,10 +3904,11 @@ const char *np_placement_text(const struct np_placement *p,
 		       v->tasks);
 	append_cause(&l, p, job, &v->cause);
 	if (v->held_sec >= 1)
-		append(&l, "; held back for %.0f s so far, %.0f s at most",
+		append(&l, "; held for %.0f s so far, at most %.0f s%s",
 		       v->held_sec,
 		       job->mode == NP_MODE_PREFER ? NP_PLACEMENT_PATIENCE_SEC :
-						     p->policy.max_hold_sec);
+						     p->policy.max_hold_sec,
+		       job->mode == NP_MODE_PREFER ? "" : " (MaxDefer)");
 	return buf;
 }
 

@@ -280,7 +280,7 @@ saying() {
 		forget "$PENDING"
 	done
 	sed -E <<<"$text" "s/^\[[^]]*\] //; s/JobId=$PENDING/JobId=A/
-		s/held, for now for [0-9]+ s/held/; s/; held back for .*//
+		s/held, for now for [0-9]+ s/held/; s/; held for .*//
 		s/advice, not applied: //"
 }
 

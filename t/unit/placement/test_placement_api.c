@@ -46,11 +46,11 @@ static const struct {
 	  "by 40 % (limit 10 %) with another job of its kind" },
 	{ "held", TWO "run 9 Y a:1; run 8 Y b:1; job 1 X 2 held=40", 1,
 	  "held, for now for 60 s: on leaf switch a it would be slowed by "
-	  "30 % (limit 10 %) with running job 9; held back for 40 s so far, "
-	  "3600 s at most" },
+	  "30 % (limit 10 %) with running job 9; held for 40 s so far, "
+	  "at most 3600 s (MaxDefer)" },
 	{ "MaxDefer is reached", TWO "run 9 Y a:1; job 1 X 2 held=3600", 1,
-	  "may run anywhere: the maximum hold time is reached; held back for "
-	  "3600 s so far, 3600 s at most" },
+	  "may run anywhere: the maximum hold time is reached; held for "
+	  "3600 s so far, at most 3600 s (MaxDefer)" },
 	{ "no profile", TWO "job 1 - 2", 1,
 	  "ignored: its application is not known, or its profile is another "
 	  "user's and not trusted" },
