@@ -6,7 +6,7 @@
 . "$ROOT/t/integration/placement.lib"
 BESIDE=120
 SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 4 --leaf-mbit 20 --accounting --netprof "$BUILD")
-LIMIT_SEC=240
+LIMIT_SEC=600
 
 before_each() { :; }
 
@@ -49,7 +49,14 @@ run_queue() {
 		scancel -n cancelled
 	END
 	inside sh -c 'touch ~/go'
-	wait_for 120 queue_is_empty
+	wait_for 300 queue_is_empty
+	wait_for ended_in_accounting 25
+}
+
+# slurmctld tells slurmdbd a little later.
+ended_in_accounting() { # JOBS [OPTIONS of sacct]
+	[ "$(inside --user root -- sacct -a -X -n -P -S now-1days -o State "${@:2}" |
+		grep -cE '^(COMPLETED|FAILED|CANCELLED)')" = "$1" ]
 }
 
 replay() { # OPTIONS of simulate
@@ -164,16 +171,17 @@ run_transfers() {
 		sbatch -Q -N2 -w n[6-7] --exclusive -t 60 -o /dev/null -J loud loud.sh
 		sbatch -Q -N2 -w n[2-3] --exclusive -t 60 -o /dev/null -J harmless --wrap "sleep 3600"' \
 		< <(transfer_script 0)
-	wait_for 30 eval '[ "$(inside squeue -h -t R -n loud,harmless | wc -l)" = 2 ]'
+	wait_for eval '[ "$(inside squeue -h -t R -n loud,harmless | wc -l)" = 2 ]'
 	transfer_script 10000000 | inside -- bash -c 'cat >victim.sh
 		for i in 1 2 3 4 5; do
 			for nodes in n[0-1] n[4-5]; do
 				sbatch -Q -N2 -w "$nodes" --exclusive -t 10 -o /dev/null -J victim victim.sh
 			done
 		done'
-	wait_for 170 eval '[ -z "$(inside squeue -h -n victim)" ]'
+	wait_for 300 eval '[ -z "$(inside squeue -h -n victim)" ]'
+	wait_for ended_in_accounting 10 --name=victim
 	inside --user bob -- scancel -u bob
-	wait_for 30 eval '[ -z "$(inside squeue -h -n loud,harmless)" ]'
+	wait_for eval '[ -z "$(inside squeue -h -n loud,harmless)" ]'
 }
 
 # Neither of the two was measured.  The truth is the difference of the run times on the

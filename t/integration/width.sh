@@ -4,7 +4,7 @@
 . "$ROOT/t/width.lib"
 
 SUITE_CLUSTER=("${WIDTH_CLUSTER[@]}" --netprof "$BUILD")
-LIMIT_SEC=300
+LIMIT_SEC=600
 BESIDE=200
 WIDTH_AFTER_MS=200 # as t/cluster sets it
 # Cancel only steps that have started: of those cancelled earlier, flagged or not, Slurm
@@ -15,7 +15,7 @@ WIDTH_CANCEL_SEC=8
 test_wide_flagged_steps_end_like_unflagged_ones() {
 	local bad
 
-	WIDTH_SEC=120 width_measure 24 3 "$RANDOM" "$TMPDIR"
+	WIDTH_SEC=500 width_measure 24 3 "$RANDOM" "$TMPDIR"
 	width_table "$TMPDIR/results" "$TMPDIR/completing"
 	bad=$(awk '$3 == "plain" && $5 != 0 || $3 == "crash" && $5 != 3 ||
 		$7 == "-"' "$TMPDIR/results")
@@ -23,10 +23,19 @@ test_wide_flagged_steps_end_like_unflagged_ones() {
 	equal "results" "$(grep -c ' [-f] ' "$TMPDIR/results")" 24
 	width_unrecorded "$TMPDIR/results" | grep -q 'missing 0$' ||
 		fail "$(width_unrecorded "$TMPDIR/results" 2>&1)"
+	wait_for none_completes
 	[ -z "$(width_nodes)" ] || fail "$(width_nodes)"
-	# ten seconds: the maximum of unflagged steps on a busy machine
-	bad=$(awk '$2 > 10000' "$TMPDIR/completing")
-	[ -z "$bad" ] || fail "completing, ms: $bad"
+	# Ten seconds: the maximum of unflagged steps on a busy machine; more if those of
+	# today take long.
+	bad=$(awk 'NR == FNR { how[$7] = $4; next }
+		how[$1] == "-" { plain = $2 > plain ? $2 : plain; next }
+		{ late[$1] = $2 }
+		END {
+			limit = plain > 5000 ? plain + 5000 : 10000
+			for (j in late) if (late[j] > limit) print j, late[j], limit
+		}' \
+		"$TMPDIR/results" "$TMPDIR/completing")
+	[ -z "$bad" ] || fail "completing, ms, and limit: $bad"
 }
 
 # Kill the step daemons that still wait on these nodes for others that never started, as
@@ -35,7 +44,9 @@ free_nodes() { # NODES
 	local node
 
 	for node in $(inside scontrol show hostnames "$1"); do
-		inside --user root --on "$node" -- sh -c '! pgrep -l netprof-agent || exit 1
+		inside --user root --on "$node" -- sh -c 'for i in $(seq 100); do
+				pgrep netprof-agent >/dev/null || break; sleep 0.1; done
+			! pgrep -l netprof-agent || exit 1
 			pkill -9 -x slurmstepd || :' ||
 			fail "$node: netprof keeps the job, not Slurm"
 	done
@@ -82,7 +93,7 @@ test_jobs_cancelled_as_their_steps_begin_end_as_unflagged_ones() {
 			[ "$how" = f ] && flagged=$((flagged + 1)) || others=$((others + 1))
 			free_nodes "$nodes"
 		done 3<"$TMPDIR/kept"
-		wait_for 30 none_completes
+		wait_for none_completes
 	done
 	[ -z "$(width_nodes)" ] || fail "$(width_nodes)"
 	! is_excess "$flagged" "$others" "$turns" ||
