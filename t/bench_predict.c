@@ -2,8 +2,10 @@
  * What a prediction costs: one pair, and the matrix of a busy cluster, on one
  * core.  Made-up measurements of the sizes that occur: 40 levels, 60 bins.
  * The models take turns, so that a processor which is slow for a while is so
- * for all.  Exit 1 if `cross` takes more baselines (bench_baseline.h) than it may, or
- * another model more times what `cross` takes.
+ * for all.  A predictor keeps what it computed for a program, as placement
+ * predicts the same programs many times; the first predictions show what it costs
+ * without that.  Exit 1 if `cross` takes more baselines (bench_baseline.h) than it
+ * may, or another model more times what `cross` takes.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -20,6 +22,7 @@
 #define BINS 60
 #define PROGRAMS 200
 #define TURNS 3
+#define FIRST 25 /* pairs of which nearly all programs are new */
 #define SINGLE_MAX_BASELINES 0.2
 #define MATRIX_MAX_BASELINES 8000
 #define DEFAULT_MAX 2.0 /* times cross, one and the matrix */
@@ -167,8 +170,11 @@ static double one_of(struct np_predictor *p, size_t i)
 	return now_sec() - start;
 }
 
-/* Median seconds of one prediction by each model, over n pairs. */
-static void singles(size_t replicates, size_t n, double *to)
+/*
+ * Median seconds of one prediction by each model, over the first pairs and over
+ * all n.
+ */
+static void singles(size_t replicates, size_t n, double *first, double *to)
 {
 	double *sec = calloc(n * MODELS, sizeof(*sec));
 	struct np_predictor *p[MODELS];
@@ -182,6 +188,7 @@ static void singles(size_t replicates, size_t n, double *to)
 			bench_baseline();
 	}
 	for (size_t m = 0; m < MODELS; m++) {
+		first[m] = median(sec + m * n, FIRST);
 		to[m] = median(sec + m * n, n);
 		np_predictor_free(p[m]);
 	}
@@ -242,22 +249,23 @@ static bool check(size_t m, const double *one, const double *full)
 
 int main(void)
 {
-	double one[MODELS], more[MODELS], full[MODELS];
+	double first[2][MODELS], one[MODELS], more[MODELS], full[MODELS];
 	bool good = true;
 	long before;
 
 	make_up();
 	printf("predictions: %d levels, %d bins, %d bootstrap samples, one "
 	       "core; medians\n", LEVELS, BINS, NP_PREDICT_REPLICATES);
-	printf("%-10s %14s %14s %12s\n", "model", "one, n=1000",
-	       "+90%, n=50", "matrix, n=3");
+	printf("%-10s %14s %14s %14s %12s\n", "model", "first, n=25",
+	       "one, n=1000", "+90%, n=50", "matrix, n=3");
 	before = peak_kib();
-	singles(0, 1000, one);
-	singles(NP_PREDICT_REPLICATES, 50, more);
+	singles(0, 1000, first[0], one);
+	singles(NP_PREDICT_REPLICATES, 50, first[1], more);
 	matrices(NP_PREDICT_REPLICATES, full);
 	for (size_t m = 0; m < MODELS; m++) {
-		printf("%-10s %11.1f us %11.1f us %10.2f s\n", model[m],
-		       1e6 * one[m], 1e6 * more[m], full[m]);
+		printf("%-10s %11.1f us %11.1f us %11.1f us %10.2f s\n",
+		       model[m], 1e6 * first[0][m], 1e6 * one[m],
+		       1e6 * more[m], full[m]);
 		good = check(m, one, full) && good;
 	}
 	printf("matrix: %d x %d programs with intervals; memory beyond the "

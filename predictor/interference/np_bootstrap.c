@@ -616,6 +616,37 @@ int np_bootstrap_samples(const struct np_program *a,
 		    0;
 }
 
+static bool same_sample(const struct np_data_program *a,
+			const struct np_data_program *b,
+			const struct np_data_fabric *f)
+{
+	const size_t bytes = f->n_levels * sizeof(double);
+	const double *x = a->latency.cdf, *y = b->latency.cdf;
+
+	/* What is on the scale of the fits follows from these. */
+	return a->latency.mean == b->latency.mean &&
+	       a->latency.sd == b->latency.sd &&
+	       !memcmp(a->log_curve, b->log_curve, bytes) &&
+	       !memcmp(a->log_impact, b->log_impact, bytes) && !x == !y &&
+	       (!x || !memcmp(x, y, f->bins->n * sizeof(*x)));
+}
+
+bool np_bootstrap_equal(const struct np_bootstrap_program *a,
+			const struct np_bootstrap_program *b,
+			const struct np_bootstrap_fabric *f)
+{
+	size_t n = f->sample[0].n_levels;
+
+	if (a->n != b->n || a->has != b->has ||
+	    memcmp(a->has_curve, b->has_curve, n * sizeof(bool)) ||
+	    memcmp(a->has_impact, b->has_impact, n * sizeof(bool)))
+		return false;
+	for (size_t r = 0; r < a->n; r++)
+		if (!same_sample(&a->sample[r], &b->sample[r], &f->sample[r]))
+			return false;
+	return true;
+}
+
 /* Add one sample of a co-runner to the sum v, whose numbers are at to. */
 static void add_one(struct np_data_program *v, const struct np_data_program *co,
 		    const struct np_data_fabric *f, size_t bins, double *to)

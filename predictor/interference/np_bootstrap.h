@@ -81,6 +81,14 @@ int np_bootstrap_samples(const struct np_program *a,
 			 struct np_bootstrap_program *d, struct np_err *err);
 
 /*
+ * True if all that models see of both programs is the same, except for their
+ * traces.  Both have samples of this fabric.
+ */
+bool np_bootstrap_equal(const struct np_bootstrap_program *a,
+			const struct np_bootstrap_program *b,
+			const struct np_bootstrap_fabric *f);
+
+/*
  * Combine several co-runners into one, sample by sample.  Impacts add up as
  * log(1 + CA), latencies as differences from the idle fabric.  The sum has what
  * all of them have, except a sensitivity curve; the fits use the mean of theirs.

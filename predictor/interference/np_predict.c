@@ -32,6 +32,7 @@
 #include "np_model.h"
 #include "np_nnls.h"
 #include "np_rng.h"
+#include "np_text.h"
 
 /*
  * The levels used for one prediction: col[] under which the victim was
@@ -92,7 +93,16 @@ struct np_prepared {
 	const struct np_program *app;
 	struct np_bootstrap_program bootstrap;
 	struct np_term term[NP_SIDES]; /* these share z if it is the same */
+	size_t slot; /* 1 + its place among the kept ones; 0: none */
 };
+
+/*
+ * Programs are kept for later calls, with their samples and terms: placement
+ * predicts each program with all others, at each distance.  At most NP_KEPT, and
+ * not more than fit into NP_KEPT_BYTES, but at least the two of a pair.
+ */
+#define NP_KEPT 256
+#define NP_KEPT_BYTES (4u << 20)
 
 /* The terms of the levels, treated as programs, for one choice of levels. */
 struct np_level_terms {
@@ -125,6 +135,9 @@ struct np_predictor {
 	struct np_level_use less_of;
 	struct np_right_sides sides; /* of the program that term_make() is at */
 	double *predictions; /* predictions for each bootstrap sample */
+	struct np_prepared *kept;
+	uint64_t kept_name[NP_KEPT]; /* hashes of their names */
+	size_t max_kept, next_kept;
 	struct np_predictor *fallback; /* created on first use */
 };
 
@@ -519,6 +532,15 @@ static int alloc_level_terms(struct np_predictor *p)
 	return s->flags ? 0 : -ENOMEM;
 }
 
+static size_t max_kept(const struct np_predictor *p)
+{
+	/* of one program: terms, and slowdowns on both scales */
+	size_t n = p->fabric.n * (p->dim + 4 * p->n) + NP_LESS_PARTS * p->dim;
+	size_t max = NP_KEPT_BYTES / (n * sizeof(double));
+
+	return max < 2 ? 2 : max < NP_KEPT ? max : NP_KEPT;
+}
+
 static int make(struct np_predictor *p, struct np_err *err)
 {
 	int rc = np_bootstrap_fabric(p->f, &p->bootstrap, &p->fabric, err);
@@ -529,7 +551,9 @@ static int make(struct np_predictor *p, struct np_err *err)
 			      NP_MODEL_MEMBERS);
 	p->work = malloc(NP_MODEL_WORK(p->n) * sizeof(double));
 	p->predictions = malloc(3 * p->fabric.n * sizeof(double));
-	if (!p->nnls || !p->work || !p->predictions ||
+	p->max_kept = max_kept(p);
+	p->kept = calloc(p->max_kept, sizeof(*p->kept));
+	if (!p->nnls || !p->work || !p->predictions || !p->kept ||
 	    predictor_make_levels(p) || alloc_level_terms(p))
 		return np_errf(err, -ENOMEM, "%s: no memory for a predictor",
 			       p->f->name);
@@ -592,11 +616,35 @@ static int predictor_fallback(struct np_predictor *p,
 	return 0;
 }
 
+static void term_free(struct np_prepared *a, enum np_side side)
+{
+	struct np_term *s = &a->term[side];
+
+	if (s->z != a->term[!side].z) {
+		free(s->z);
+		free(s->less);
+	}
+	free(s->miss);
+	s->z = s->less = NULL;
+	s->miss = NULL;
+	s->ready = false;
+}
+
+static void prepared_free(struct np_prepared *r)
+{
+	np_bootstrap_program_free(&r->bootstrap);
+	term_free(r, NP_CO);
+	term_free(r, NP_VICTIM);
+}
+
 void np_predictor_free(struct np_predictor *p)
 {
 	if (!p)
 		return;
 	np_predictor_free(p->fallback);
+	for (size_t i = 0; p->kept && i < p->max_kept; i++)
+		prepared_free(&p->kept[i]);
+	free(p->kept);
 	np_bootstrap_fabric_free(&p->fabric);
 	np_nnls_free(p->nnls);
 	free(p->level);
@@ -947,31 +995,10 @@ static int term_make(struct np_predictor *p, struct np_prepared *a,
 	return 0;
 }
 
-static void term_free(struct np_prepared *a, enum np_side side)
-{
-	struct np_term *s = &a->term[side];
-
-	if (s->z != a->term[!side].z) {
-		free(s->z);
-		free(s->less);
-	}
-	free(s->miss);
-	s->z = s->less = NULL;
-	s->miss = NULL;
-	s->ready = false;
-}
-
 /* Predictions from the terms of two programs. */
 
 /* Lowest relative speed that is predicted. */
 #define SPEED_MIN 1e-3
-
-static void prepared_free(struct np_prepared *r)
-{
-	np_bootstrap_program_free(&r->bootstrap);
-	term_free(r, NP_CO);
-	term_free(r, NP_VICTIM);
-}
 
 /*
  * Initialise r, which must be all 0, for a program that passed
@@ -985,13 +1012,62 @@ static int prepared_init(struct np_predictor *p, const struct np_program *a,
 	return np_bootstrap_known(a, p->f, &r->bootstrap, err);
 }
 
+static uint64_t hash_of_name(const struct np_prepared *r)
+{
+	return np_hash(NP_HASH, r->app->name, strlen(r->app->name));
+}
+
+/*
+ * Take over the terms of a program that was kept, if its samples are the same:
+ * the terms follow from them and from the levels, which term_make() compares.
+ */
+static void take_kept(struct np_predictor *p, struct np_prepared *r)
+{
+	uint64_t name = hash_of_name(r);
+
+	for (size_t i = 0; i < p->max_kept; i++) {
+		struct np_prepared *k = &p->kept[i];
+
+		if (p->kept_name[i] != name ||
+		    !np_bootstrap_equal(&k->bootstrap, &r->bootstrap,
+					&p->fabric))
+			continue;
+		memcpy(r->term, k->term, sizeof(r->term));
+		r->slot = i + 1;
+		np_bootstrap_program_free(&k->bootstrap);
+		*k = (struct np_prepared){ .slot = 0 };
+		return;
+	}
+}
+
+/* Keep a program that has terms, where it was before or in place of another. */
+static void keep(struct np_predictor *p, struct np_prepared *r)
+{
+	size_t at = r->slot ? r->slot - 1 : p->next_kept;
+
+	if (!r->term[NP_CO].ready && !r->term[NP_VICTIM].ready) {
+		prepared_free(r);
+		return;
+	}
+	if (!r->slot)
+		p->next_kept = (at + 1) % p->max_kept;
+	prepared_free(&p->kept[at]);
+	p->kept[at] = *r;
+	p->kept_name[at] = hash_of_name(r);
+}
+
 static int prepared_sample(struct np_predictor *p, struct np_prepared *r,
 			   struct np_err *err)
 {
-	return r->bootstrap.sample ?
-		       0 :
-		       np_bootstrap_samples(r->app, &p->fabric, &p->bootstrap,
-					    &r->bootstrap, err);
+	int rc;
+
+	if (r->bootstrap.sample)
+		return 0;
+	rc = np_bootstrap_samples(r->app, &p->fabric, &p->bootstrap,
+				  &r->bootstrap, err);
+	if (!rc)
+		take_kept(p, r);
+	return rc;
 }
 
 /* Apply the sharing coefficient k to log(1 + slowdown); see np_fabric.h. */
@@ -1906,8 +1982,8 @@ static int predict_one(struct np_predictor *p, const struct np_program *victim,
 	if (!rc)
 		rc = predict_prepared(p, &a, ready, n_co, scope, out, err);
 	for (size_t i = 0; i < n_co; i++)
-		prepared_free(&ready[i]);
-	prepared_free(&a);
+		keep(p, &ready[i]);
+	keep(p, &a);
 	free(ready);
 	return rc;
 }

@@ -83,7 +83,9 @@ struct np_predictor;
 
 /*
  * Create a predictor.  f must outlive it; m is an entry of np_models.  A
- * predictor may be used by one thread at a time.  Returns 0, or with err set:
+ * predictor may be used by one thread at a time.  It keeps what it computed for
+ * the programs of np_predict(), up to some MB, and uses it again for programs
+ * with the same name and measurements.  Returns 0, or with err set:
  * -EINVAL (np_fabric_check() fails, or more than NP_PREDICT_MAX_REPLICATES
  * bootstrap samples) or -ENOMEM.
  */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- several co-runners --- */
@@ -381,6 +382,84 @@ static void test_matrix_with_holes(void)
 	np_predictor_free(NULL);
 }
 
+/* --- programs of earlier predictions --- */
+
+static bool equal(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+/* True if p predicts what a new predictor does. */
+static bool predicts_afresh(struct np_predictor *p, const char *model, size_t v,
+			   size_t c, size_t replicates)
+{
+	const struct np_program *co = &s.a[c];
+	struct np_prediction a, b;
+	int rc = np_predict(p, &s.a[v], &co, 1, NP_SCOPE_LEAF, &a, NULL);
+
+	return rc == some_predict(&s, model, v, c, replicates, &b, NULL) &&
+	       (rc || (equal(a.slowdown, b.slowdown) && equal(a.low, b.low) &&
+		       equal(a.high, b.high) && a.flags == b.flags &&
+		       a.model == b.model && a.more == b.more &&
+		       a.n_excluded == b.n_excluded));
+}
+
+/* Two of the programs were measured again, the second time without a level. */
+static void measure_again(size_t round)
+{
+	s.curve[2][1].mean *= 1.5;
+	s.impact[3][2].mean *= 0.5;
+	if (round)
+		s.curve[2][0].n = s.impact[3][3].n = 0;
+}
+
+static void test_predicted_before(void)
+{
+	static const size_t replicates[] = { 0, 20 };
+
+	for (size_t i = 0; i < 2 * np_n_models; i++) {
+		const struct np_predict_opt opt = { replicates[i % 2] };
+		const struct np_model *m = &np_models[i / 2];
+		const struct np_program *two[] = { &s.a[1], &s.a[3] };
+		struct np_prediction some;
+		struct np_predictor *p;
+
+		some_fabric(&s);
+		T_CHECK(!np_predictor_new(&s.f, m, &opt, &p, NULL));
+		for (size_t round = 0; round < 3; measure_again(round++)) {
+			for (size_t at = 0; at < SF_PROGRAMS * SF_PROGRAMS; at++)
+				T_ROW(m->name, predicts_afresh(p, m->name,
+					      at / SF_PROGRAMS, at % SF_PROGRAMS,
+					      opt.replicates));
+			T_ROW(m->name, !np_predict(p, &s.a[2], two, 2,
+						   NP_SCOPE_LEAF, &some, NULL));
+		}
+		np_predictor_free(p);
+	}
+}
+
+/* More programs than are kept: the same four with ever new names. */
+static void test_many_predicted_before(void)
+{
+	const struct np_predict_opt opt = { 0 };
+	char name[SF_PROGRAMS][16];
+	struct np_predictor *p;
+
+	some_fabric(&s);
+	T_CHECK(!np_predictor_new(&s.f, np_model_find("mutual", NULL), &opt,
+				  &p, NULL));
+	for (size_t i = 0; i < 300; i++) {
+		size_t a = i % SF_PROGRAMS, b = i / SF_PROGRAMS % SF_PROGRAMS;
+
+		snprintf(name[a], sizeof(name[a]), "app%zu", i);
+		s.a[a].name = name[a];
+		s.curve[a][i % SF_LEVELS].mean += 0.01;
+		T_CHECK(predicts_afresh(p, "mutual", a, b, 0) &&
+			predicts_afresh(p, "mutual", b, a, 0));
+	}
+	np_predictor_free(p);
+}
+
 /* --- rails --- */
 
 /* Program 2 with programs 1 and 3, each on these rails. */
@@ -454,6 +533,9 @@ static const struct t_case cases[] = {
 	{ "the pairs around one are its row and its column",
 	  test_around_is_a_row_and_a_column },
 	{ "a matrix has holes where data is missing", test_matrix_with_holes },
+	{ "a prediction does not depend on earlier ones, only on what was "
+	  "measured", test_predicted_before },
+	{ "nor do predictions of many programs", test_many_predicted_before },
 	{ NULL, NULL },
 };
 T_SUITE(predictor, cases)
