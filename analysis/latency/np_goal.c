@@ -307,9 +307,11 @@ struct text_reader {
 
 	/*
 	 * Names of the operations of a rank. Schedgen names them l1, l2, l3 ...
-	 * in each rank; as long as that holds, only their number is stored.
+	 * in each rank, and generators for NCCL count on from rank to rank or
+	 * begin with l0; as long as each name is the next number, only their
+	 * number and the first one are stored.
 	 */
-	uint32_t in_order;
+	uint32_t in_order, first_number;
 	struct np_index names;
 	uint32_t *op; /* by name */
 	size_t op_room;
@@ -549,15 +551,19 @@ static void read_options(struct text_reader *r, struct np_graph_op *op)
 	}
 }
 
+/* The line of an operation. */
+static uint32_t line_of(const struct text_reader *r)
+{
+	return r->line > UINT32_MAX ? UINT32_MAX : (uint32_t)r->line;
+}
+
 /*
  * Reads an operation whose first word ("send", "recv" or "calc") is the current
  * one, and the word after it.
  */
 static uint32_t read_operation(struct text_reader *r)
 {
-	struct np_graph_op op = {
-		.line = r->line > UINT32_MAX ? UINT32_MAX : (uint32_t)r->line,
-	};
+	struct np_graph_op op = { .line = line_of(r) };
 	uint32_t index = 0;
 
 	if (word_is(r, "calc")) {
@@ -582,20 +588,23 @@ static bool is_operation(const struct text_reader *r)
 	return word_is(r, "send") || word_is(r, "recv") || word_is(r, "calc");
 }
 
-/* The number in the current word if it is a name such as l7; otherwise 0. */
+/*
+ * 1 more than the number in the current word, if it is a name such as l7;
+ * otherwise 0.
+ */
 static uint32_t number_in_name(const struct text_reader *r)
 {
 	const char *end = r->word + r->len;
 	uint64_t n = 0;
 
-	if (r->word[0] != 'l' || r->word[1] == '0')
+	if (r->word[0] != 'l' || r->len < 2 || (r->word[1] == '0' && r->len > 2))
 		return 0;
 	for (const char *p = r->word + 1; p < end; p++) {
 		if (*p < '0' || *p > '9' || n > NP_GRAPH_MAX_OPS)
 			return 0;
 		n = 10 * n + (uint64_t)(*p - '0');
 	}
-	return n > NP_GRAPH_MAX_OPS ? 0 : (uint32_t)n;
+	return n > NP_GRAPH_MAX_OPS ? 0 : (uint32_t)n + 1;
 }
 
 /* Copies the current word, and what follows it up to a fixed length. */
@@ -611,21 +620,21 @@ static void copy_name(const struct text_reader *r, struct name *to)
 static bool find_op(const struct text_reader *r, const struct name *name,
 		    uint32_t *op)
 {
-	uint32_t n = name->number;
-	bool in_order = n && n <= r->in_order;
+	uint32_t n = name->number - r->first_number;
+	bool in_order = name->number && n < r->in_order;
 
 	if (!in_order) {
 		n = np_index_find(&r->names, name->text, name->len);
 		if (n == NP_NO_INDEX)
 			return false;
 	}
-	*op = in_order ? n - 1 : r->op[n];
+	*op = in_order ? n : r->op[n];
 	return true;
 }
 
 /*
- * Reads the operation after "NAME:" and stores its name, unless it follows
- * Schedgen's numbering.
+ * Reads the operation after "NAME:" and stores its name, unless it is the next
+ * number.
  */
 static void define_name(struct text_reader *r, const struct name *name)
 {
@@ -639,7 +648,10 @@ static void define_name(struct text_reader *r, const struct name *name)
 	op = read_operation(r);
 	if (r->rc)
 		return;
-	if (name->number == op + 1 && r->in_order == op && !r->names.n) {
+	if (!op)
+		r->first_number = name->number;
+	if (name->number && name->number - r->first_number == op &&
+	    r->in_order == op && !r->names.n) {
 		r->in_order++;
 	} else if (find_op(r, name, &there)) {
 		r->line = name->line; /* the word after it was read already */
@@ -725,6 +737,134 @@ static void add_later_deps(struct text_reader *r)
 	np_index_free(&r->names);
 }
 
+/*
+ * Lines as generators print them: an operation whose name is the next number,
+ * or a dependency between two such operations. They are most of a file, and are
+ * read without looking for words. Any other line is left to the functions above.
+ * Text ends with a null byte, which none of these functions passes.
+ */
+
+static inline bool plain_text(const char **p, const char *what)
+{
+	if (memcmp(*p, what, strlen(what)))
+		return false;
+	*p += strlen(what);
+	return true;
+}
+
+/* A number up to most, of at most 18 digits, which cannot overflow. */
+static inline bool plain_number(const char **p, uint64_t most, uint64_t *v)
+{
+	const char *from = *p, *at = from;
+	uint64_t n = 0;
+
+	for (; *at >= '0' && *at <= '9'; at++)
+		n = 10 * n + (uint64_t)(*at - '0');
+	*p = at;
+	*v = n;
+	return at > from && at - from <= 18 && n <= most;
+}
+
+/* A name such as l7; *number: as number_in_name(). */
+static inline bool plain_name(const char **p, uint32_t *number)
+{
+	const char *from = *p;
+	uint64_t v;
+
+	if (!plain_text(p, "l") || !plain_number(p, NP_GRAPH_MAX_OPS, &v) ||
+	    (from[1] == '0' && *p > from + 2))
+		return false;
+	*number = (uint32_t)v + 1;
+	return true;
+}
+
+/* An option such as " cpu 3"; true if there is none, too. */
+static inline bool plain_option(const char **p, const char *what, uint64_t most,
+				uint64_t *v)
+{
+	return !plain_text(p, what) || plain_number(p, most, v);
+}
+
+static bool plain_dependency(struct text_reader *r, const char **p, uint32_t x)
+{
+	enum np_dep_kind kind = NP_REQUIRES;
+	uint32_t y;
+
+	if (!plain_text(p, " requires ")) {
+		kind = NP_IREQUIRES;
+		if (!plain_text(p, " irequires "))
+			return false;
+	}
+	if (!plain_name(p, &y) || **p != '\n' ||
+	    x - r->first_number >= r->in_order ||
+	    y - r->first_number >= r->in_order)
+		return false;
+	r->rc = np_graph_depend(r->g, x - r->first_number,
+				y - r->first_number, kind, r->err);
+	return true;
+}
+
+static bool plain_operation(struct text_reader *r, const char **p,
+			    uint32_t number)
+{
+	struct np_graph_op op = { .line = line_of(r) };
+	uint64_t peer = 0, tag = 0, cpu = 0, nic = 0;
+
+	if (!plain_text(p, ": calc ")) {
+		op.kind = plain_text(p, ": send ") ? NP_OP_SEND : NP_OP_RECV;
+		if (op.kind == NP_OP_RECV && !plain_text(p, ": recv "))
+			return false;
+	}
+	if (!plain_number(p, NP_GRAPH_MAX_SIZE, &op.size))
+		return false;
+	if (op.kind != NP_OP_CALC &&
+	    (!(op.kind == NP_OP_SEND ? plain_text(p, "b to ") :
+				       plain_text(p, "b from ")) ||
+	     !plain_number(p, NP_ANY - 1, &peer) ||
+	     !plain_option(p, " tag ", UINT64_MAX, &tag)))
+		return false;
+	if (!plain_option(p, " cpu ", UINT16_MAX, &cpu) ||
+	    !plain_option(p, " nic ", UINT8_MAX, &nic) || **p != '\n')
+		return false;
+	if (!r->in_order)
+		r->first_number = number;
+	if (number - r->first_number != r->in_order)
+		return false;
+	op.peer = (uint32_t)peer;
+	op.cpu = (uint16_t)cpu;
+	op.nic = (uint8_t)nic;
+	if (tag)
+		r->rc = np_graph_tag(r->g, tag, &op.tag, r->err);
+	if (!r->rc)
+		r->rc = np_graph_add(r->g, &op, NULL, r->err);
+	r->in_order++;
+	return true;
+}
+
+/*
+ * Reads plain lines from the current word on, and the word after them; false if
+ * there are none, or if not all operations so far are named by their number.
+ */
+static bool read_plain_lines(struct text_reader *r)
+{
+	const char *line = r->word, *p = line;
+	uint32_t number;
+
+	if (r->names.n || r->in_order != np_graph_rank_ops(r->g, r->rank))
+		return false;
+	while (!r->rc && plain_name(&p, &number) &&
+	       (*p == ' ' ? plain_dependency(r, &p, number) :
+			    plain_operation(r, &p, number))) {
+		r->line += !r->rc;
+		line = ++p;
+	}
+	if (line == r->word)
+		return false;
+	r->at = line;
+	next_word(r);
+	return true;
+}
+
 /* Reads "rank N { ... }". */
 static void read_rank(struct text_reader *r)
 {
@@ -736,7 +876,9 @@ static void read_rank(struct text_reader *r)
 	r->rc = np_graph_rank(r->g, r->rank, NULL, r->err);
 	next_word(r);
 	while (!r->rc && !word_is(r, "}"))
-		if (is_operation(r))
+		if (read_plain_lines(r))
+			continue;
+		else if (is_operation(r))
 			read_operation(r);
 		else if (is_name(*r->word))
 			read_named(r);
