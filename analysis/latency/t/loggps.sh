@@ -4,10 +4,9 @@
 . "$ROOT/t/integration/flagged.lib"
 SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 2 --nic-mbit 20 --uplink-mbit 10
 	--netprof "$BUILD")
-LIMIT_SEC=150
 
 root() {
-	INSIDE_SEC=100 inside --user root -- bash -c "$1"
+	inside --user root -- bash -c "$1"
 }
 
 # Both sides poll, and all nodes share the processors: before other programs, also
@@ -70,11 +69,21 @@ test_a_dry_run_leaves_nothing() {
 	[ ! -e "$STORE/fabric" ] || fail "it left $(find "$STORE/fabric")"
 }
 
+# LOW HIGH NODES OPTIONS: the time per byte, ns, of up to three measurements, as other
+# programs disturb them.
+per_byte() {
+	local _ g
+	for _ in 1 2 3; do
+		loggps "$3" "$4" >"$TMPDIR/out"
+		g=$(jq '1e9 * .G_sec_per_byte.value' "$TMPDIR/out")
+		! (between "ns per byte" "$g" "$1" "$2") >/dev/null || return 0
+	done
+	between "ns per byte, thrice" "$g" "$1" "$2"
+}
+
 # 20 Mbit/s: 400 ns a byte, and 66 of 1514 are headers: 418.
 test_a_shaped_link_gives_its_time_per_byte() {
-	loggps 'n[0-1]' --blocks=10 >"$TMPDIR/out"
-	between "ns per byte" "$(jq '1e9 * .G_sec_per_byte.value' "$TMPDIR/out")" \
-		385 455
+	per_byte 385 455 'n[0-1]' --blocks=10
 	jq -e '.from == "n0" and .to == "n1" and .leaf == "leaf0" and
 		.transport == "tcp/eth0" and .blocks == 10 and (.across | not) and
 		.g_sec.low > 0 and .L_sec.value >= 0' "$TMPDIR/out" >/dev/null ||
@@ -93,26 +102,31 @@ test_what_was_measured_is_shown_to_everybody() {
 
 # 10 Mbit/s: the uplink is the slowest part.
 test_across_leaves_the_uplink_counts() {
-	loggps 'n[0-3]' '--blocks=5 --max-trip=100ms --across' >"$TMPDIR/out"
-	between "ns per byte" "$(jq '1e9 * .G_sec_per_byte.value' "$TMPDIR/out")" \
-		770 910
+	per_byte 770 910 'n[0-3]' '--blocks=5 --max-trip=100ms --across'
 	jq -e '.across and .from == "n0" and .to == "n2"' "$TMPDIR/out" >/dev/null ||
 		fail "$(cat "$TMPDIR/out")"
 }
 
-# TCP's windows are 32 KiB here, and each waits for the latency once.
-test_added_latency_is_latency_and_nothing_else() {
-	local before after g0 g
-	cluster delay all 0
-	before=$(least 'n[0-1]')
-	g0=$(cat "$TMPDIR/G")
-	cluster delay all 200
-	after=$(least 'n[0-1]')
-	g=$(cat "$TMPDIR/G")
-	cluster delay all off
+only_latency() {
 	between "us more ($before, $after)" \
 		"$(awk "BEGIN { print $after - $before }")" 170 260
 	between "G ($g0, $g)" "$(awk "BEGIN { print $g / $g0 }")" 0.9 1.15
+}
+
+# TCP's windows are 32 KiB here, and each waits for the latency once.  Up to three times.
+test_added_latency_is_latency_and_nothing_else() {
+	local before after g0 g _
+	for _ in 1 2 3; do
+		cluster delay all 0
+		before=$(least 'n[0-1]')
+		g0=$(cat "$TMPDIR/G")
+		cluster delay all 200
+		after=$(least 'n[0-1]')
+		g=$(cat "$TMPDIR/G")
+		cluster delay all off
+		! (only_latency) >/dev/null || break
+	done
+	only_latency
 }
 
 test_stopped_it_says_so_and_leaves_nothing_running() {
@@ -121,12 +135,12 @@ test_stopped_it_says_so_and_leaves_nothing_running() {
 	n=$(find "$STORE/fabric" -name '*.loggps' | wc -l)
 	root "salloc -Q -w 'n[0-1]' netprof loggps --blocks=1000" \
 		>"$TMPDIR/out" 2>&1 &
-	wait_for 20 root 'pgrep -f "^[^ ]*netprof-analysis loggps"'
+	wait_for root 'pgrep -f "^[^ ]*netprof-analysis loggps"'
 	sleep 3
 	root 'kill -INT $(pgrep -f "^[^ ]*netprof-analysis loggps")'
 	wait $! || rc=$?
 	[ "$rc" -ne 0 ] || fail "it says that it is done"
 	grep -q "stopped" "$TMPDIR/out" || fail "it says: $(tail -n 2 "$TMPDIR/out")"
 	equal "results" "$(find "$STORE/fabric" -name '*.loggps' | wc -l)" "$n"
-	wait_for 20 all_idle
+	wait_for all_idle
 }
