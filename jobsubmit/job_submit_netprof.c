@@ -12,7 +12,6 @@
 #include <limits.h>
 #include <link.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>

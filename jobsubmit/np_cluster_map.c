@@ -1,7 +1,6 @@
 #include "np_cluster_map.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,7 +18,6 @@
 #include "np_ctl.h"
 #include "np_loader.h"
 #include "np_slurm_file.h"
-#include "np_state.h"
 #include "np_store_reader.h"
 #include "np_text.h"
 #include "np_topo.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "np_annotation.h"
 #include "np_array.h"
 #include "np_bits.h"
 #include "np_clock.h"

@@ -12,7 +12,6 @@
 #include "np_clock.h"
 #include "np_ctl.h"
 #include "np_snapshot.h"
-#include "np_state.h"
 
 /* One run of a job, now or in the past. */
 struct job {

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,6 @@
 #include "np_array.h"
 #include "np_report.h"
 #include "np_rng.h"
-#include "np_helper.h"
 #include "np_text.h"
 
 extern char **environ;

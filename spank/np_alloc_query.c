@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "np_array.h"
 #include "np_text.h"
 
 /* ---- host lists, by Slurm's own functions ---- */

@@ -8,9 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "np_level.h"
 #include "np_run_summary.h"
-#include "np_store.h"
 
 /* ---- the choice ---- */
 

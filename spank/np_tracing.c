@@ -3,15 +3,12 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "np_err.h"
 #include "np_trace_dir.h"
 
 /* ---- what srun tells the tasks ---- */

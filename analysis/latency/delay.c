@@ -24,7 +24,6 @@
 #include <linux/errqueue.h>
 #include <linux/net_tstamp.h>
 #include <math.h>
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

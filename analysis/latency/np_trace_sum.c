@@ -4,8 +4,6 @@
  */
 #include "np_trace.h"
 
-#include <string.h>
-
 #include "np_trace_read.h"
 
 /*

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Whether class c is open. */
 static bool is_open(const struct np_qn *net, size_t c)

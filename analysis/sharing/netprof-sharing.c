@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "np_net.h"
 #include "np_probe.h"
 #include "np_schedule.h"
 #include "np_clock.h"

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- the real clock ---- */

@@ -1,7 +1,6 @@
 #include "np_level.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "np_option.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "np_array.h"
 #include "np_bits.h"
 #include "np_hostlist.h"
 #include "np_option.h"

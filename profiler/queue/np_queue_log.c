@@ -9,7 +9,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "np_array.h"
 #include "np_sacct.h"
 #include "np_text.h"
 

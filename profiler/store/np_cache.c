@@ -3,14 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "np_array.h"
-#include "np_store.h"
 #include "np_text.h"
 
 #define MAGIC UINT64_C(0x33747065704b504e) /* also tells the byte order */

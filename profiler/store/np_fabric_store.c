@@ -15,7 +15,6 @@
 
 #include "np_fields.h"
 #include "np_loggps_store.h"
-#include "np_store.h"
 
 #define NO_CLUSTER "cluster" /* name of the directory of an unnamed cluster */
 #define LOGGPS_SUFFIX ".loggps"

@@ -8,14 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "np_app.h"
 #include "np_array.h"
 #include "np_fabric_store.h"
 #include "np_moments.h"
 #include "np_predict.h"
-#include "np_run_summary.h"
 #include "np_snapshot.h"
-#include "np_store.h"
 #include "np_text.h"
 
 /* Groups of users without a job for longer are not looked up. */

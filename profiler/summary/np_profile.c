@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_verdict.h"
-
 /* ---- automatic records of the idle network ---- */
 
 bool np_idle_is_wanted(const struct np_runs *idle, const struct np_record *r,
