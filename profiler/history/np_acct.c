@@ -439,7 +439,7 @@ int np_acct_read(struct np_acct *h, char *text, const char *name,
 	struct reader r = { h, name, err };
 	int rc = !*delimiter ?
 		 np_errf(err, -EINVAL, "%s: expected a delimiter", name) :
-		 np_sacct_is_json(text) ?
+		 text[strspn(text, " \t\r\n")] == '{' ?
 		 np_sacct_read_json(text, name, columns, N_COLUMNS,
 				    add_json_job, &r, err) :
 		 read_rows(&r, text, delimiter, err);

@@ -56,18 +56,16 @@ size_t np_sacct_read_row(char *line, const char *delimiter,
 typedef int np_sacct_row_f(void *arg, char *const *value, const bool *has,
 			   size_t line);
 
-/* Does the text begin as JSON does? */
-bool np_sacct_is_json(const char *text);
-
 /*
  * Call row() for each job of sacct --json, in the layouts of Slurm 21.08 to
- * 25.11 (openapi/dbv0.0.37, data_parser/v0.0.39 to v0.0.44).  The text is
- * changed; steps and members that are no column of the caller are skipped.
- * Returns 0, what row() returned, or -EINVAL with err (source and line).
+ * 25.11 (openapi/dbv0.0.37, data_parser/v0.0.39 to v0.0.44).  Steps and members
+ * that are no column of the caller are skipped.
+ * Returns 0, what row() returned, -ENOMEM, or -EINVAL with err (source and
+ * line).
  */
-int np_sacct_read_json(char *text, const char *source, const char *const *name,
-		       size_t n_names, np_sacct_row_f *row, void *arg,
-		       struct np_err *err);
+int np_sacct_read_json(const char *text, const char *source,
+		       const char *const *name, size_t n_names,
+		       np_sacct_row_f *row, void *arg, struct np_err *err);
 
 /*
  * A date as sacct prints it: "2026-11-25T10:00:00", in local time or UTC; or
