@@ -198,17 +198,6 @@ static void close_saver(struct saver *s)
 	s->got = 0;
 }
 
-static bool wait_until(int fd, short events, double until_sec)
-{
-	struct pollfd p = { .fd = fd, .events = events };
-	double left;
-
-	while ((left = until_sec - np_mono_sec()) > 0)
-		if (poll(&p, 1, (int)(left * 1000) + 1) > 0)
-			return true;
-	return false;
-}
-
 static int send_all(int fd, const char *msg, size_t len)
 {
 	double until_sec = np_mono_sec() + 1e-3 * SEND_MS;
@@ -218,7 +207,7 @@ static int send_all(int fd, const char *msg, size_t len)
 
 		if (put < 0 && errno != EAGAIN && errno != EINTR)
 			return -errno;
-		if (put < 0 && !wait_until(fd, POLLOUT, until_sec))
+		if (put < 0 && !np_fd_wait(fd, POLLOUT, until_sec))
 			return -ETIMEDOUT;
 		if (put > 0) {
 			msg += put;
@@ -371,7 +360,7 @@ static int saver_wait(struct saver *s, int timeout_ms, struct np_err *err)
 	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
 
 	while (s->replied != s->seq && s->fd >= 0)
-		if (wait_until(s->fd, POLLIN, until_sec))
+		if (np_fd_wait(s->fd, POLLIN, until_sec))
 			saver_read(s);
 		else
 			return np_errf(err, -ETIMEDOUT, "%s does not answer",

@@ -42,15 +42,9 @@ static bool read_reply(int fd, char mpi[NP_MPI_TEXT])
 /* However long the saver takes: this process is killed when the step ends. */
 static bool identify_by_saver(const char *file, char mpi[NP_MPI_TEXT])
 {
-	uid_t taken;
-	int fd = np_saver_find(&taken);
-	char *msg = NULL;
-	long len = np_saver_pack(NP_SAVER_MPI, 1, &file, 1, &msg);
-	bool found = fd >= 0 && len > 0 && !fcntl(fd, F_SETFL, 0) &&
-		     send(fd, msg, (size_t)len, MSG_NOSIGNAL) == len &&
-		     read_reply(fd, mpi);
+	int fd = np_saver_send(NP_SAVER_MPI, &file, 1);
+	bool found = fd >= 0 && !fcntl(fd, F_SETFL, 0) && read_reply(fd, mpi);
 
-	free(msg);
 	if (fd >= 0)
 		close(fd);
 	return found;

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -384,30 +383,13 @@ static int pair_above(int fd[2])
 	       np_fds_above(fd);
 }
 
-static int ms_left(double until_sec)
-{
-	return (int)(1e3 * (until_sec - np_mono_sec()));
-}
-
-/* True: data or end of file before until_sec. */
-static bool readable(int fd, double until_sec)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	int left;
-
-	while ((left = ms_left(until_sec)) > 0)
-		if (poll(&p, 1, left) > 0)
-			return true;
-	return false;
-}
-
 /* The errno of a failed exec; 0 when exec closed the other end. */
 static int exec_error(int fd, int timeout_ms)
 {
 	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
 	int e = 0;
 
-	if (!readable(fd, until_sec))
+	if (!np_fd_wait(fd, POLLIN, until_sec))
 		return ETIMEDOUT;
 	while (read(fd, &e, sizeof(e)) < 0 && errno == EINTR)
 		;
@@ -463,7 +445,7 @@ int np_collector_wait(struct np_collector_proc *a, char first, int timeout_ms)
 
 	if (a->fd < 0)
 		return -EPIPE;
-	while (readable(a->fd, until_sec)) {
+	while (np_fd_wait(a->fd, POLLIN, until_sec)) {
 		got = recv(a->fd, buf, sizeof(buf), MSG_DONTWAIT);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -48,24 +47,14 @@ static bool take_turn(void)
 
 /* ---- a line for the log ---- */
 
-/* The socket has room for the line unless the saver is stopped. */
 static bool notify_saver(const char *store, const char *line)
 {
 	const char *field[] = { store, line };
-	uid_t taken;
-	int fd = np_saver_find(&taken);
-	char *msg = NULL;
-	long len, put = -1;
+	int fd = np_saver_send(NP_SAVER_LOG, field, NP_ARRAY_SIZE(field));
 
-	if (fd < 0)
-		return false;
-	len = np_saver_pack(NP_SAVER_LOG, 0, field, NP_ARRAY_SIZE(field), &msg);
-	if (len > 0) {
-		put = send(fd, msg, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
-		free(msg);
-	}
-	close(fd);
-	return put > 0 && put == len;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 /* Runs between fork and exit in a threaded program: plain system calls only. */
@@ -108,21 +97,6 @@ static bool is_readable(int fd, int timeout_ms)
 	return poll(&p, 1, timeout_ms) == 1;
 }
 
-/* True for any reply but that of a lost file server, which has an errno. */
-static bool responds_to_saver(int fd, const char *dir, int timeout_ms)
-{
-	char *msg = NULL, reply[sizeof(struct np_saver_head) + 2];
-	long len = np_saver_pack(NP_SAVER_CHECK, 1, &dir, 1, &msg);
-	bool sent = len > 0 && send(fd, msg, (size_t)len, MSG_DONTWAIT |
-				    MSG_NOSIGNAL) == len;
-
-	free(msg);
-	return sent && is_readable(fd, timeout_ms) &&
-	       recv(fd, reply, sizeof(reply), MSG_DONTWAIT) ==
-		       (ssize_t)sizeof(reply) &&
-	       reply[sizeof(struct np_saver_head)] == '0';
-}
-
 /* Runs between fork and exit in a threaded program: plain system calls only. */
 static void open_dir(const char *dir, int answer)
 {
@@ -155,15 +129,20 @@ static bool responds_to_child(const char *dir, int timeout_ms)
 	return responds;
 }
 
+/* Any reply counts but that of a lost file server, which has an errno. */
 bool np_dir_responds(const char *dir, int timeout_ms)
 {
-	uid_t taken;
-	int fd = np_saver_find(&taken);
+	char reply[sizeof(struct np_saver_head) + 2];
+	int fd = np_saver_send(NP_SAVER_CHECK, &dir, 1);
 	bool responds;
 
 	if (fd < 0)
-		return !np_saver_in_job() && responds_to_child(dir, timeout_ms);
-	responds = responds_to_saver(fd, dir, timeout_ms);
+		return fd == -ENOENT && !np_saver_in_job() &&
+		       responds_to_child(dir, timeout_ms);
+	responds = is_readable(fd, timeout_ms) &&
+		   recv(fd, reply, sizeof(reply), MSG_DONTWAIT) ==
+			   (ssize_t)sizeof(reply) &&
+		   reply[sizeof(struct np_saver_head)] == '0';
 	close(fd);
 	return responds;
 }

@@ -7,6 +7,7 @@
 #ifndef NP_CLOCK_H
 #define NP_CLOCK_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <time.h>
 
@@ -39,6 +40,21 @@ static inline struct timespec np_mono_after(double sec)
 	time_t whole = (time_t)at;
 
 	return (struct timespec){ whole, (long)(1e9 * (at - (double)whole)) };
+}
+
+/*
+ * Wait for events of poll(2) on a descriptor until a time of np_mono_sec().
+ * False: there was none.
+ */
+static inline bool np_fd_wait(int fd, short events, double until_sec)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+	double left;
+
+	while ((left = until_sec - np_mono_sec()) > 0)
+		if (poll(&p, 1, (int)(left * 1000) + 1) > 0)
+			return true;
+	return false;
 }
 
 struct np_clock {

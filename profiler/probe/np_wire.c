@@ -131,17 +131,12 @@ static ssize_t read_some(struct stream *s)
 /* Read one line before until_sec. It stays in s->line until the next call. */
 static int read_line(struct stream *s, double until_sec, struct np_err *err)
 {
-	struct pollfd p = { .fd = s->in, .events = POLLIN };
-
 	for (s->used = 0; s->used < sizeof(s->line) - 1;) {
-		double left = until_sec - np_mono_sec();
 		ssize_t got;
 
-		if (left <= 0)
+		if (!np_fd_wait(s->in, POLLIN, until_sec))
 			return np_errf(err, -ETIMEDOUT, "timed out waiting "
 				       "for the other processes");
-		if (poll(&p, 1, (int)(left * 1000) + 1) <= 0)
-			continue;
 		got = read_some(s);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;

@@ -136,6 +136,22 @@ int np_saver_find(uid_t *taken)
 	return fd < 0 && geteuid() ? find(geteuid(), taken) : fd;
 }
 
+int np_saver_send(enum np_saver_kind kind, const char *const field[], size_t n)
+{
+	uid_t taken;
+	int fd = np_saver_find(&taken);
+	char *msg = NULL;
+	long len = fd < 0 ? fd : np_saver_pack(kind, 1, field, n, &msg);
+	bool sent = len > 0 && send(fd, msg, (size_t)len, MSG_DONTWAIT |
+				    MSG_NOSIGNAL) == len;
+
+	free(msg);
+	if (fd < 0 || sent)
+		return fd;
+	close(fd);
+	return -EAGAIN;
+}
+
 int np_saver_listen(uid_t uid, uid_t *taken)
 {
 	int fd = open_socket(), rc = -EADDRINUSE;

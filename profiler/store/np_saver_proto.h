@@ -84,6 +84,13 @@ size_t np_saver_fields(char *text, size_t len,
 int np_saver_find(uid_t *taken);
 
 /*
+ * Send a short request to a saver.  Returns the descriptor, as that of
+ * np_saver_find(), to which the reply comes; -ENOENT: there is no saver;
+ * -EAGAIN: it does not read.
+ */
+int np_saver_send(enum np_saver_kind kind, const char *const field[], size_t n);
+
+/*
  * Listen as the saver of root (uid 0) or of one user.  Returns the descriptor,
  * non-blocking and close-on-exec, or -errno.  -EADDRINUSE: all names are taken,
  * one of them by user *taken.
