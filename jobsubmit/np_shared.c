@@ -587,10 +587,9 @@ static void change_begin_time(job_desc_msg_t *d, const struct np_written *w,
 	c->put_begin_sec = d->begin_time;
 }
 
-static bool is_too_long(const char *list)
+static bool is_longer(const char *text, size_t max)
 {
-	return list && strnlen(list, NP_CHANGES_MAX_LIST + 1) >
-		       NP_CHANGES_MAX_LIST;
+	return text && strnlen(text, max + 1) > max;
 }
 
 /*
@@ -605,7 +604,7 @@ static void change(struct np_shared *shared, job_desc_msg_t *d, bool one,
 							     c->task) : NULL;
 	struct np_changes *changes = shared->changes;
 	bool forbidden = np_changes_forbidden(changes, c->id, c->uid);
-	bool too_long = is_too_long(d->exc_nodes);
+	bool too_long = is_longer(d->exc_nodes, NP_CHANGES_MAX_LIST);
 
 	if (d->exc_nodes && !too_long)
 		change_list(d, w, c);
@@ -713,11 +712,6 @@ bool np_submit_app(const job_desc_msg_t *d, char app[NP_APP_MAX + 1])
 }
 
 /* What a description requires. */
-
-static bool is_longer(const char *text, size_t max)
-{
-	return text && strnlen(text, max + 1) > max;
-}
 
 /*
  * Whether Slurm will refuse the job for a text that is too long. Such a text

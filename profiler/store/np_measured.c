@@ -1176,7 +1176,7 @@ static const struct np_fields result_table = NP_FIELDS(np_pairs,
 
 int np_pairs_add(struct np_pairs *p, const struct np_pairs_run *run)
 {
-	if (np_array_grow(&p->run, p->n_runs, sizeof(*p->run))) {
+	if (np_array_resize(&p->run, p->n_runs + 1, sizeof(*p->run))) {
 		free(run->victim);
 		free(run->corunner);
 		return -ENOMEM;
@@ -1315,22 +1315,6 @@ static int check_runs(const struct np_jat *in, const struct np_pairs *p)
 	return 0;
 }
 
-/* np_pairs_add() grows the array; the codec allocated it with exact size. */
-static int grow_runs(struct np_pairs *p)
-{
-	struct np_pairs_run *run = p->run;
-	size_t n = p->n_runs;
-	int rc = 0;
-
-	p->run = NULL;
-	p->n_runs = 0;
-	for (size_t i = 0; i < n; i++)
-		if (np_pairs_add(p, &run[i]))
-			rc = -ENOMEM;
-	free(run);
-	return rc;
-}
-
 int np_pairs_parse(const char *text, size_t len, const char *where,
 		   struct np_pairs *out, struct np_err *err)
 {
@@ -1345,8 +1329,6 @@ int np_pairs_parse(const char *text, size_t len, const char *where,
 	rc = np_jget_fields(&in, root, &p, &own_table);
 	if (!rc)
 		rc = check_runs(&in, &p);
-	if (!rc)
-		rc = grow_runs(&p);
 	json_object_put(root);
 	if (rc)
 		np_pairs_free(&p);
