@@ -314,10 +314,14 @@ enum { F_DIR, F_SUB, F_RANK, F_KEEP, F_UMASK, N_TRACE_FIELDS };
 /* Remove old traces of this application, and of all of the user. */
 static void prune_traces(int dir, unsigned keep)
 {
+	int app = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char line[256];
 	size_t n;
 
-	np_trace_dir_prune(dir, keep);
+	if (app >= 0) {
+		np_trace_dir_prune(app, keep);
+		close(app);
+	}
 	n = np_trace_dir_prune_user(dir, USER_KEEPS * keep);
 	if (!n)
 		return;

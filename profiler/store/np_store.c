@@ -1349,7 +1349,7 @@ static int remove_all(const struct np_dir *d, struct np_err *err)
 		rc = remove_file(d, names[i], err);
 	np_names_free(names, n);
 	if (!rc && d->owner == NP_STORE_USER)
-		np_trace_dir_clear(d->fd);
+		np_trace_dir_prune(d->fd, 0);
 	/* The directory stays if it holds files that are not the store's. */
 	if (!rc)
 		rmdir(d->path);

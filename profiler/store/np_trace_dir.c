@@ -198,8 +198,7 @@ static void remove_trace(int app, const char *name)
 		remove_analysis(app, name);
 }
 
-/* Remove all but the newest keep traces in an application's directory. */
-static void remove_older(int app, unsigned keep)
+void np_trace_dir_prune(int app, unsigned keep)
 {
 	struct trace *t = calloc(MAX_TRACES, sizeof(*t));
 	size_t n = t ? list_traces(app, geteuid(), t) : 0;
@@ -207,21 +206,6 @@ static void remove_older(int app, unsigned keep)
 	for (size_t i = keep; i < n; i++)
 		remove_trace(app, t[i].name);
 	free(t);
-}
-
-void np_trace_dir_prune(int dir, unsigned keep)
-{
-	int app = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (app < 0)
-		return;
-	remove_older(app, keep);
-	close(app);
-}
-
-void np_trace_dir_clear(int app)
-{
-	remove_older(app, 0);
 }
 
 /* All traces in a user's directory of the store. */

@@ -28,18 +28,15 @@ int np_trace_dir_open(const char *dir, const char *sub);
 int np_trace_dir_create(int dir, unsigned rank);
 
 /*
- * dir is the open directory of a trace.  Of all traces of its application, keep
- * the newest (keep is at least 1) and remove the rest.  Other files, and traces
- * of other users, are not touched.
+ * Of the caller's traces in the open directory of an application, keep the
+ * newest and remove the rest.  Other files are not touched.
  */
-void np_trace_dir_prune(int dir, unsigned keep);
-
-/* Remove all traces of the caller in the open directory of an application. */
-void np_trace_dir_clear(int app);
+void np_trace_dir_prune(int app, unsigned keep);
 
 /*
- * The same over all applications of the user; their directories are siblings of
- * the one that holds the open trace.  Returns how many traces were removed.
+ * The same over all applications of the user, whose directories are siblings of
+ * the one that holds the open trace dir; keep is at least 1.  Returns how many
+ * traces were removed.
  */
 size_t np_trace_dir_prune_user(int dir, unsigned keep);
 

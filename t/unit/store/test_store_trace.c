@@ -34,7 +34,7 @@ static void add_trace(const char *app, const char *name, long sec,
 {
 	const struct timespec times[] = { { sec, 0 }, { sec, 0 } };
 	char sub[256];
-	int fd, file;
+	int fd, file, of_app;
 
 	snprintf(sub, sizeof(sub), "%u/%s/%s", getuid(), app, name);
 	fd = np_trace_dir_open(users, sub);
@@ -42,8 +42,10 @@ static void add_trace(const char *app, const char *name, long sec,
 	file = openat(fd, "rank.0", O_WRONLY | O_CREAT, 0640);
 	T_CHECK(file >= 0 && !close(file));
 	T_CHECK(!futimens(fd, times));
+	of_app = openat(fd, "..", O_RDONLY);
 	if (keep)
-		np_trace_dir_prune(fd, keep);
+		np_trace_dir_prune(of_app, keep);
+	close(of_app);
 	if (user_keep)
 		T_CHECK(np_trace_dir_prune_user(fd, user_keep) ==
 			want_removed);
