@@ -148,7 +148,8 @@ static int start(struct run *r, struct np_err *err)
 	struct np_args args;
 	int rc;
 
-	np_helper_cmd_prtt(&args, &c->job, c->conf, c->nodes, c->n_nodes);
+	np_helper_cmd_probe(&args, &c->job, c->conf, "netprof-prtt", c->nodes,
+			    c->n_nodes);
 	np_args_add(&args, "--blocks=%u", c->opt->blocks);
 	np_args_add(&args, "--max-bytes=%u", c->opt->max_bytes);
 	np_args_add(&args, "--max-trip=%.9gs", c->opt->max_trip_sec);

@@ -823,12 +823,15 @@ static double now_sec(void *ctx)
 static void step_command(const struct np_cal_srun *s,
 			 const struct np_cal_step *step, struct np_args *args)
 {
-	if (step->level)
-		np_helper_cmd_level(args, &s->job, s->conf, step->level->name,
-				 step->nodes, step->n_nodes);
-	else
+	if (step->level) {
+		np_helper_cmd_probe(args, &s->job, s->conf,
+				    "netprof-compressionb", step->nodes,
+				    step->n_nodes);
+		np_args_add(args, "--level=%s", step->level->name);
+	} else {
 		np_helper_cmd_impact(args, &s->job, s->conf, step->nodes,
-				  step->n_nodes);
+				     step->n_nodes);
+	}
 	np_args_add(args, "--report-every=%gs", NP_CAL_WINDOW_SEC);
 	if (step->across)
 		np_args_add(args, "--across");

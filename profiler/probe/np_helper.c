@@ -69,19 +69,11 @@ void np_helper_cmd_impact(struct np_args *c, const struct np_helper_job *job,
 	np_args_add(c, "--period=%.9gs", conf->period_sec);
 }
 
-void np_helper_cmd_level(struct np_args *c, const struct np_helper_job *job,
-		      const struct np_conf *conf, const char *level,
-		      const char *nodes, size_t n_nodes)
+void np_helper_cmd_probe(struct np_args *c, const struct np_helper_job *job,
+			 const struct np_conf *conf, const char *program,
+			 const char *nodes, size_t n_nodes)
 {
-	add_probe(c, job, conf, "netprof-compressionb", nodes, n_nodes, 1);
-	np_args_add(c, "--level=%s", level);
-}
-
-void np_helper_cmd_prtt(struct np_args *c, const struct np_helper_job *job,
-		     const struct np_conf *conf, const char *nodes,
-		     size_t n_nodes)
-{
-	add_probe(c, job, conf, "netprof-prtt", nodes, n_nodes, 1);
+	add_probe(c, job, conf, program, nodes, n_nodes, 1);
 }
 
 void np_helper_cmd_join(struct np_args *c, const struct np_helper_job *job,

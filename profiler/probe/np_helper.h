@@ -83,15 +83,10 @@ void np_helper_cmd_impact(struct np_args *args, const struct np_helper_job *job,
 		       const struct np_conf *conf, const char *nodes,
 		       size_t n_nodes);
 
-/* srun of one process of CompressionB on each of n_nodes nodes. */
-void np_helper_cmd_level(struct np_args *args, const struct np_helper_job *job,
-		      const struct np_conf *conf, const char *level,
-		      const char *nodes, size_t n_nodes);
-
-/* srun of one process of netprof-prtt on each of n_nodes nodes. */
-void np_helper_cmd_prtt(struct np_args *args, const struct np_helper_job *job,
-		     const struct np_conf *conf, const char *nodes,
-		     size_t n_nodes);
+/* srun of one process of another probe program on each of n_nodes nodes. */
+void np_helper_cmd_probe(struct np_args *args, const struct np_helper_job *job,
+			 const struct np_conf *conf, const char *program,
+			 const char *nodes, size_t n_nodes);
 
 /*
  * srun of one netprof-agent on a node, which connects to the collector at that

@@ -51,16 +51,17 @@ static void test_component(void)
 	np_args_free(&c);
 }
 
-static void test_level(void)
+static void test_probe(void)
 {
 	struct np_args c;
 
-	np_helper_cmd_level(&c, &job, &conf, "c4", "n[0-3]", 4);
+	np_helper_cmd_probe(&c, &job, &conf, "netprof-compressionb", "n[0-3]",
+			    4);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(always); i++)
 		T_ROW(always[i], has(&c, always[i]));
 	T_CHECK(has(&c, "--ntasks=4") && has(&c, "--ntasks-per-node=1"));
 	T_CHECK(has(&c, "/opt/netprof/bin/netprof-compressionb"));
-	T_CHECK(has(&c, "--level=c4") && has(&c, "--join=srun"));
+	T_CHECK(has(&c, "--join=srun"));
 	np_args_add(&c, "--report-every=%gs", 0.25);
 	T_CHECK(has(&c, "--report-every=0.25s"));
 	np_args_free(&c);
@@ -88,7 +89,7 @@ static void test_join(void)
 
 static const struct t_case cases[] = {
 	{ "the probes' step takes nothing from the user's", test_impact },
-	{ "nor does the level's", test_level },
+	{ "nor does the step of another probe", test_probe },
 	{ "a level for a step comes in steps of one node", test_join },
 	{ "a component is reached through the job's leader", test_component },
 	{ NULL, NULL },
