@@ -2965,8 +2965,8 @@ static void pass_slopes(const struct np_compact *c, double x, double tol,
 }
 
 /*
- * np_pass_both() for a chain of one link. Every edge leads to a higher number,
- * so no vertex is reached after its turn.
+ * pass_both() for a chain of one link. Every edge leads to a higher number, so
+ * no vertex is reached after its turn.
  */
 static void pass_one(const struct np_compact *c, double x, double tol,
 		     struct np_workspace *room, struct np_point side[2])
@@ -3060,8 +3060,9 @@ struct np_point np_pass(const struct np_chain *c, const struct np_pass *p,
 	return side[p->which == NP_STEEPEST];
 }
 
-void np_pass_both(const struct np_chain *c, double x, double tol,
-		  struct np_workspace *room, struct np_point side[2])
+/* The flattest and the steepest of the longest paths at x. */
+static void pass_both(const struct np_chain *c, double x, double tol,
+		      struct np_workspace *room, struct np_point side[2])
 {
 	struct np_pass p = { NP_FLATTEST, x, tol };
 
@@ -3212,7 +3213,7 @@ void np_tolerance_at(struct np_tolerance *t, double x, struct np_runtime *out)
 {
 	struct np_point side[2];
 
-	np_pass_both(&t->c, x, np_tolerance_tie(t, x), t->room[0], side);
+	pass_both(&t->c, x, np_tolerance_tie(t, x), t->room[0], side);
 	*out = (struct np_runtime){ side[0].t, side[0].s, side[1].s };
 }
 
@@ -3399,8 +3400,8 @@ static void intersect(const struct np_tolerance *t, struct np_workspace *room,
 	a->x = a->low + (a->at_high.s * width - rise) /
 			(a->at_high.s - a->at_low.s);
 	if (a->x > a->low && a->x < a->high)
-		np_pass_both(&t->c, a->x, np_tolerance_tie(t, a->x), room,
-			     a->side);
+		pass_both(&t->c, a->x, np_tolerance_tie(t, a->x), room,
+			  a->side);
 }
 
 /*

@@ -145,10 +145,6 @@ void np_workspace_free(struct np_workspace *r); /* NULL is allowed */
 struct np_point np_pass(const struct np_chain *c, const struct np_pass *p,
 			struct np_workspace *room);
 
-/* The flattest and the steepest of the longest paths at x. */
-void np_pass_both(const struct np_chain *c, double x, double tol,
-		  struct np_workspace *room, struct np_point side[2]);
-
 /* Only times, for NP_PASS_TIMES values of x. */
 void np_pass_times(const struct np_chain *c, const double *x,
 		   struct np_workspace *room, double *out);

@@ -615,10 +615,9 @@ int32_t np_acct_limit_class(const struct np_acct_job *j)
 	       (int32_t)floor(log2(sec / 60) / 2) + 100;
 }
 
-bool np_acct_job_same(const struct np_acct *h, const struct np_acct_job *a,
-		  const struct np_acct_job *b)
+static bool is_same_work(const struct np_acct_job *a,
+			 const struct np_acct_job *b)
 {
-	(void)h;
 	return a->user == b->user && a->name == b->name &&
 	       a->n_nodes == b->n_nodes && a->cpus == b->cpus &&
 	       a->partition == b->partition &&
@@ -648,7 +647,7 @@ size_t np_acct_comparable(const struct np_acct *h,
 
 		if (o == j || o->id == j->id ||
 		    o->state != NP_ACCT_COMPLETED ||
-		    !np_acct_job_same(h, j, o) || np_acct_job_sec(h, o) <= 0)
+		    !is_same_work(j, o) || np_acct_job_sec(h, o) <= 0)
 			continue;
 		++*any;
 		if (n == max && h->job[out[n - 1]].start >= o->start)

@@ -118,13 +118,10 @@ double np_acct_job_end(const struct np_acct *h, const struct np_acct_job *j);
  */
 int32_t np_acct_limit_class(const struct np_acct_job *j);
 
-/* Is it the same work: user, name, nodes, processors, limit? */
-bool np_acct_job_same(const struct np_acct *h, const struct np_acct_job *a,
-		  const struct np_acct_job *b);
-
 /*
- * Completed runs that are comparable with j, newest first: at most max indices
- * into h->job; returns how many.  *any: how many exist.
+ * Completed runs of the same work as j (user, name, nodes, processors,
+ * partition, class of the limit), newest first: at most max indices into
+ * h->job; returns how many.  *any: how many exist.
  */
 size_t np_acct_comparable(const struct np_acct *h,
 			     const struct np_acct_job *j, uint32_t *out,

@@ -3,7 +3,7 @@
  * node-hours: which applications slow which others on shared leaf switches, on
  * which leaf switches, and on which nodes jobs are slower than elsewhere.
  *
- * Runs of one class are comparable (np_acct_job_same()).  Their run times are
+ * Runs of one class are comparable (np_acct_comparable()).  Their run times are
  * fitted to the share of time for which each neighbour was near
  * (np_blame_costs()).  An application is a user's job name.  Pure.
  */
