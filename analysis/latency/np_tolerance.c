@@ -1,3 +1,10 @@
+/*
+ * Three stages: the events of a graph and what each waits for; the compact
+ * graph of those that can lie on a longest path; and passes over that, which
+ * give the length of the longest path at a value of the parameter. A search
+ * needs many passes, so what can be done once is done before the first: that
+ * is what the compact graph is for.
+ */
 #include "np_tolerance.h"
 
 #include <errno.h>
@@ -17,18 +24,10 @@
 #include "np_tolerance_impl.h"
 
 /*
- * Three stages: the events of a graph and what each waits for; the compact
- * graph of those that can lie on a longest path; and passes over that, which
- * give the length of the longest path at a value of the parameter. A search
- * needs many passes, so what can be done once is done before the first: that
- * is what the compact graph is for.
- */
-
-/*
  * ---- Events of operations ----
  *
- * Events of operations, what each event waits for, and the order in which
- * operations use processors, adapters and links.
+ * What they are, what each waits for, and the order in which operations use
+ * processors, adapters and links.
  *
  * A calc has one event, its start. A send has its start and, if it waits for
  * its receiver (rendezvous), its completion. A receive is posted
@@ -727,7 +726,7 @@ static void begin_all(struct simulation *s)
 		next(s);
 }
 
-/* ---- Allocation ---- */
+/* ---- A simulation from start to end ---- */
 
 /* Gives each rank as many places as it has processors, or adapters if more. */
 static int count_places(struct simulation *s, size_t *n)
@@ -864,8 +863,10 @@ int np_tolerance_simulate(const struct np_graph *g,
 }
 
 /*
- * Between which ranks the messages of the critical path go: walks back from the
- * end of a simulated run along the event that each event waited for last.
+ * ---- The messages of the critical path ----
+ *
+ * Between which ranks they go: walks back from the end of a simulated run along
+ * the event that each event waited for last.
  */
 
 #define RIGHT 0x1p-30 /* of x: decides between paths of equal length at x */
@@ -1037,7 +1038,10 @@ int np_tolerance_pairs(const struct np_graph *g,
 	*n = w.n;
 	return 0;
 }
+
 /*
+ * ---- Iterations of the program's loop ----
+ *
  * The period of the rank with the most operations is found from the borders of
  * a string (Knuth, Morris, Pratt, 1977), where each operation is a character.
  * The periods of the other ranks follow from the messages between them. Then
@@ -1258,9 +1262,11 @@ void np_iterations_free(struct np_iterations *l)
 	free(l->part);
 	*l = (struct np_iterations){ .part = NULL };
 }
+
 /*
- * Compact graphs: storage, removal of edges that cannot lie on a longest path,
- * and the order of vertices in which passes are fast.
+ * ---- Compact graphs ----
+ *
+ * Their memory, and the removal of edges that cannot lie on a longest path.
  */
 
 /* bytes from which on large pages are worth asking for */
@@ -1649,19 +1655,14 @@ static int order_compact(struct np_compact *c)
 	} while (!rc && ++round < ROUNDS && c->n < before - before / 16);
 	return rc;
 }
-/*
- * From operations to the vertices of a compact graph. Events are visited in
- * depth-first order, so that everything an event waits for has its place before
- * the event itself. An event that waits for only one other is not a vertex but
- * a distance from that one, and the edges of an event that a single operation
- * waits for become edges of that operation.
- */
 
 /*
- * Slices of a loop. The events of a loop are divided into slices such that an
- * event waits only for events of its own slice or of the slice before. The
- * events of one operation may belong to different slices, and so may those of
- * one iteration on different ranks.
+ * ---- Slices of a loop ----
+ *
+ * The events of a loop are divided into slices such that an event waits only
+ * for events of its own slice or of the slice before. The events of one
+ * operation may belong to different slices, and so may those of one iteration
+ * on different ranks.
  */
 
 /* Events before slice `first`, those up to slice `end`, and all later ones. */
@@ -2038,6 +2039,15 @@ static int np_slices_find(const struct np_events *e, struct np_slices *out)
 	*out = r;
 	return rc == -EDOM ? 0 : rc;
 }
+
+/*
+ * ---- From operations to the vertices of a compact graph ----
+ *
+ * Events are visited in depth-first order, so that everything an event waits
+ * for has its place before the event itself. An event that waits for only one
+ * other is not a vertex but a distance from that one, and the edges of an event
+ * that a single operation waits for become edges of that operation.
+ */
 
 #define LIST_MAX 8 /* most edges of an event that is not a vertex */
 
@@ -2641,6 +2651,8 @@ static int make_chain(const struct np_graph *g,
 }
 
 /*
+ * ---- Passes ----
+ *
  * In a single compact graph, a pass computes only times, and slopes from them
  * afterwards. A pass that carries slopes along has to decide at every edge
  * which of two to keep, and reads twice as much memory. Computed backwards from
@@ -3124,9 +3136,12 @@ void np_workspace_free(struct np_workspace *r)
 		free(r->state[k]);
 	free(r);
 }
+
 /*
- * Run times, slopes and limits from passes over the contracted graph. Searches
- * use that T is convex and piecewise linear.
+ * ---- Run times and slopes ----
+ *
+ * From passes over the compact graph. The searches below use that T is convex
+ * and piecewise linear.
  */
 
 #define TIE 0x1p-45 /* relative to T: rounding of sums in another order */

@@ -12,6 +12,8 @@
 #include "np_slurm_file.h"
 
 /*
+ * ---- Distances ----
+ *
  * Numbers of switches between nodes: from formulas for regular topologies, and
  * by walking up from both leaves in trees. Nodes are numbered so that those of
  * one switch, then those of one pod or group, follow each other; in a torus the
@@ -284,7 +286,10 @@ void np_placed_path(const struct np_placed *p, uint32_t from, uint32_t to,
 	*fixed_ns = p->switch_is_x ? wires * p->wire_ns : h * p->switch_ns;
 	*times = p->switch_is_x ? h : wires;
 }
+
 /*
+ * ---- Slurm's topology ----
+ *
  * Reads a topology.conf(5) of Slurm, or what "scontrol show topology" prints.
  * Each line defines a switch. Names and parents are collected line by line; the
  * tree is checked at the end, because a line may refer to later ones. A node on

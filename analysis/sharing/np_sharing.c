@@ -1,3 +1,8 @@
+/*
+ * The ports of a set of communications, and the number of its maximal
+ * matchings, which the model of Myrinet needs; the penalty models; and their
+ * evaluation for a fixed set or over time.
+ */
 #include "np_sharing.h"
 
 #include <errno.h>
@@ -11,6 +16,8 @@
 #include "np_timers.h"
 
 /*
+ * ---- Ports and connected components ----
+ *
  * Ports are numbered in the order of their nodes. Connected components come
  * from a union-find structure over all ports.
  */
@@ -130,10 +137,12 @@ static long ports_parts(const struct np_ports *p, uint32_t *part)
 	free(parent);
 	return parts;
 }
+
 /*
- * Counting maximal matchings takes two steps: a plan orders the sources, and
- * the count sums over the states between them. Components of the graph are
- * counted separately.
+ * ---- Counting maximal matchings ----
+ *
+ * This takes two steps: a plan orders the sources, and the count sums over the
+ * states between them. Components of the graph are counted separately.
  */
 
 /* A destination of a source, with all parallel edges between them. */
@@ -849,11 +858,6 @@ int np_matching_all(const struct np_ports *p, size_t max_states, double *share,
 	components_free(&s);
 	return rc;
 }
-/*
- * Penalty models, and their evaluation for a fixed set of communications or
- * over time. For sets that change, np_flows keeps the communications at each
- * port in lists, so that a change reaches only what is connected to it.
- */
 
 /* ---- The models; np_sharing.h describes them ---- */
 
@@ -1293,7 +1297,12 @@ int np_sharing_static(const struct np_sharing_model *m,
 	return rc;
 }
 
-/* ---- Transfers that start and end over time ---- */
+/*
+ * ---- Transfers that start and end over time ----
+ *
+ * np_flows keeps the communications at each port in lists, so that a change
+ * reaches only what is connected to it.
+ */
 
 #define NONE UINT32_MAX
 /* Relative differences due to rounding: of a duration, and of the time. */

@@ -1,3 +1,4 @@
+/* The environment of helper steps: that of the user, without what harms them. */
 #include "np_helper.h"
 
 #include <stdbool.h>

@@ -1,3 +1,7 @@
+/*
+ * The start of a probe process: its options, the network library, the node and
+ * its leaf switch, and the wire-up with the other processes.
+ */
 #include "np_probe.h"
 
 #include <getopt.h>

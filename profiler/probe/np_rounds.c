@@ -1,3 +1,4 @@
+/* CompressionB: rounds of messages, with pauses, that put load on the network. */
 #include "np_engine.h"
 
 #include <errno.h>

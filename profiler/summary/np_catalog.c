@@ -15,6 +15,8 @@
 #include "np_snapshot.h"
 #include "np_text.h"
 
+/* ---- groups of users ---- */
+
 /* Groups of users without a job for longer are not looked up. */
 #define GROUPS_WANTED_SEC 60.0
 
