@@ -421,7 +421,7 @@ struct simulation {
 	size_t *place; /* by part: index of its first resource */
 	struct resource *cpu, *nic, *link;
 	uint32_t *freed; /* nodes that the current event made ready */
-	size_t n_freed, max_freed;
+	size_t n_freed;
 	size_t n_done;
 };
 

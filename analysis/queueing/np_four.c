@@ -108,7 +108,7 @@ int np_four(const struct np_run *run, const struct np_link *link,
 	    enum np_four_variant variant, struct np_four *out,
 	    struct np_err *err)
 {
-	struct np_four f = { .no_messages = run->messages == 0 };
+	struct np_four f = { 0 };
 	double m = run->messages, mpi_sec = run->mpi_sec, other_sec, active;
 	int rc = check(run, link, err);
 
@@ -138,7 +138,7 @@ int np_four_forward(const struct np_run *run, const struct np_link *link,
 		    double active_sec, double compute_sec,
 		    struct np_four *out, struct np_err *err)
 {
-	struct np_four f = { .no_messages = run->messages == 0 };
+	struct np_four f = { 0 };
 	double m = run->messages;
 	int rc = check(run, link, err);
 

@@ -18,7 +18,6 @@
 #ifndef NP_FOUR_H
 #define NP_FOUR_H
 
-#include <stdbool.h>
 
 #include "np_err.h"
 
@@ -51,15 +50,12 @@ enum np_four_variant {
 struct np_four {
 	double switch_sec, contention_sec, active_sec, compute_sec;
 	double wall_sec; /* sum of the components */
-	/*
-	 * No messages: contention is undefined, and all time in MPI is active.
-	 */
-	bool no_messages;
 };
 
 /*
- * Computes the components of a measured run. Active time and contention depend
- * on each other; their sum is the time in MPI, so active is found by bisection.
+ * Computes the components of a measured run. Without messages, all time in MPI
+ * is active. Otherwise active time and contention depend on each other; their
+ * sum is the time in MPI, so active is found by bisection.
  * Returns 0, or -EINVAL with err naming the value: processes not a whole number
  * from 1 to NP_FOUR_MAX_PROCESSES; a time, count or size that is negative or
  * not finite; more time in MPI than in total; bandwidth not above 0.
