@@ -968,11 +968,6 @@ static int update_jobs(struct np_placer *c, struct pass *r,
 	return rc;
 }
 
-static mode_t file_mode(const struct np_placer *c)
-{
-	return c->controller.private_jobs ? 0640 : 0644;
-}
-
 /* Make the contents of state.json. */
 static int make_state(struct np_placer *c, struct pass *r,
 		      struct np_state *state)
@@ -1000,7 +995,7 @@ static void
 write_store(struct np_placer *c, struct pass *r, struct np_state *state)
 {
 	struct np_pass_output l = {
-		.mode = file_mode(c),
+		.mode = c->controller.private_jobs ? 0640 : 0644,
 		.jobs = r->jobs,
 		.info = r->info,
 		.known = r->known,

@@ -438,7 +438,7 @@ static const unsigned char heat_scale[][3] = {
 	{ 33, 113, 181 }, { 8, 48, 107 },
 };
 
-/* Colour of a cell, and of the text on it; v: 0 (white) to 1 (dark blue). */
+/* Colour of a cell; v: 0 (white) to 1 (dark blue). */
 static unsigned heat_colour(double v)
 {
 	double at = fmin(fmax(v, 0), 1) * (NP_ARRAY_SIZE(heat_scale) - 1);
@@ -451,11 +451,6 @@ static unsigned heat_colour(double v)
 				       (heat_scale[i + 1][k] -
 					heat_scale[i][k]));
 	return rgb;
-}
-
-static unsigned heat_text_colour(double v)
-{
-	return v > 0.55 ? NP_WHITE : NP_BLACK;
 }
 
 /* Mark a cell whose value is unknown. */
@@ -901,7 +896,7 @@ static void cell_line(const struct area *a, const struct np_box *b, double y,
 	struct np_type type = { .size = size, .align = NP_CENTRE };
 	char cut[CELL_BYTES];
 
-	type.colour = isnan(v) ? GREY : heat_text_colour(v);
+	type.colour = isnan(v) ? GREY : v > 0.55 ? NP_WHITE : NP_BLACK;
 	while (type.size > 5 && np_text_width(what, type.size) > b->w - 2)
 		type.size -= 0.5;
 	np_text_fit(what, type.size, b->w - 1, cut, sizeof(cut));

@@ -116,20 +116,15 @@ static bool get_limit(const struct np_memory *m, size_t len, double *limit)
 	     *limit < UNLIMITED;
 }
 
-static bool get_usage(const struct np_memory *m, size_t len, double *used)
-{
-	return read_number(m->dir, len,
-			   m->v2 ? "memory.current" : "memory.usage_in_bytes",
-			   used);
-}
-
 /* Is one cgroup short, whose path is the first len characters of dir? */
 static bool is_short(const struct np_memory *m, size_t len, double need,
 		     char why[NP_MEMORY_TEXT])
 {
 	double limit, used, margin;
 
-	if (!get_limit(m, len, &limit) || !get_usage(m, len, &used))
+	if (!get_limit(m, len, &limit) ||
+	    !read_number(m->dir, len, m->v2 ? "memory.current" :
+			 "memory.usage_in_bytes", &used))
 		return false;
 	margin = limit * MARGIN_PART > MARGIN_MAX ? MARGIN_MAX :
 						    limit * MARGIN_PART;

@@ -268,12 +268,6 @@ static void show_progress(void *arg, uint32_t done, uint32_t blocks)
 	fprintf(stderr, "\r%u of %u blocks", done, blocks);
 }
 
-/* Clears the line of the progress. */
-static void end_progress(void)
-{
-	fprintf(stderr, "\r%24s\r", "");
-}
-
 /* Fills in where and when was measured. The record owns its texts. */
 static int describe(const struct work *w, const struct seen *seen,
 		    struct np_loggps_record *r)
@@ -306,7 +300,7 @@ static int measure(struct work *w, struct np_loggps_record *r,
 	int rc = run_measurement(&run, &r->fit, &seen, err);
 
 	if (run.progress)
-		end_progress();
+		fprintf(stderr, "\r%24s\r", ""); /* clears its line */
 	if (rc)
 		return rc;
 	return describe(w, &seen, r) ? np_errf(err, -ENOMEM,

@@ -767,20 +767,13 @@ static int evaluate_all(struct sharing *a, struct np_err *err)
 	return n_with_result ? 0 : -E2BIG;
 }
 
-/* Prints or draws the results as requested. */
-static int print_report(const struct sharing *a,
-			const struct cli_options *o)
-{
-	return o->plot ? draw_figure(a, o->plot) :
-	       o->format ? print_data(a, o->format) : print_text(a);
-}
-
-/* Evaluates, prints, and frees the results. */
+/* Evaluates, prints or draws, and frees the results. */
 static int report_all(struct sharing *a, const struct cli_options *o)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc = evaluate_all(a, &err) ? cli_fail("%s", err.text) :
-					 print_report(a, o);
+		 o->plot ? draw_figure(a, o->plot) :
+		 o->format ? print_data(a, o->format) : print_text(a);
 
 	for (size_t k = 0; a->results && k < a->set->n * a->net.n; k++)
 		free(a->results[k].penalty);

@@ -494,13 +494,6 @@ static json_object *new_text(const char *text, size_t max)
 	return j;
 }
 
-/* A value as one line, borrowed from j. */
-static const char *line_of(json_object *j)
-{
-	return json_object_to_json_string_ext(j, JSON_C_TO_STRING_PLAIN |
-					      JSON_C_TO_STRING_NOSLASHESCAPE);
-}
-
 /*
  * Write numbers with a point, whatever locale the program has set, until
  * uselocale() of the returned locale.
@@ -1052,7 +1045,9 @@ static void print_object(struct np_jput *o, FILE *f, const void *from,
 	if (j)
 		np_jput_fields(o, j, from, fs);
 	if (j && !o->rc)
-		text = line_of(j);
+		text = json_object_to_json_string_ext(
+			j, JSON_C_TO_STRING_PLAIN |
+			   JSON_C_TO_STRING_NOSLASHESCAPE);
 	if (text)
 		fprintf(f, "%.*s", (int)strlen(text) - open, text);
 	else
