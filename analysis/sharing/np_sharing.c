@@ -1008,79 +1008,6 @@ static int infiniband(const struct np_sharing_param *p,
 	return rc;
 }
 
-struct filling {
-	double left;	 /* capacity for communications that still grow */
-	uint32_t n_grow; /* number of these */
-	bool full;
-};
-
-/* The rate at which the next port is full. */
-static double next_rate(const struct filling *port, size_t n)
-{
-	double rate = INFINITY;
-
-	for (size_t i = 0; i < n; i++)
-		if (port[i].n_grow)
-			rate = fmin(rate, port[i].left / port[i].n_grow);
-	return rate;
-}
-
-static void leave(struct filling *p, double rate)
-{
-	p->left -= rate;
-	p->n_grow--;
-}
-
-/* Fixes the rate of communications at full ports. Returns how many. */
-static size_t freeze(const struct np_ports *p, struct filling *port,
-		     double rate, double *penalty)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->n_out + p->n_in; i++)
-		port[i].full = port[i].n_grow && port[i].left <=
-			       rate * port[i].n_grow * (1 + 1e-12);
-	for (size_t i = 0; i < p->n; i++) {
-		struct filling *out = &port[p->out[i]];
-		struct filling *in = &port[p->n_out + p->in[i]];
-
-		if (penalty[i] || !(out->full || in->full))
-			continue;
-		leave(out, rate);
-		leave(in, rate);
-		penalty[i] = 1 / rate;
-		n++;
-	}
-	return n;
-}
-
-/*
- * Max-min fair sharing of unit ports by progressive filling: all rates grow
- * equally until a port is full; its communications then keep their rate.
- */
-static int maxmin(const struct np_sharing_param *param,
-		  const struct np_ports *p, double *penalty,
-		  struct np_err *err)
-{
-	struct filling *port = calloc(2 * p->n, sizeof(*port));
-
-	(void)param;
-	if (!port)
-		return np_errf(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < p->n; i++) {
-		port[p->out[i]] =
-			(struct filling){ 1, p->n_of_out[p->out[i]], 0 };
-		port[p->n_out + p->in[i]] =
-			(struct filling){ 1, p->n_of_in[p->in[i]], 0 };
-		penalty[i] = 0;
-	}
-	for (size_t left = p->n; left;)
-		left -= freeze(p, port, next_rate(port, p->n_out + p->n_in),
-			       penalty);
-	free(port);
-	return 0;
-}
-
 /* Parallel communications conflict at both ends but count once. */
 static int conflicts(const struct np_sharing_param *p,
 		     const struct np_ports *port, double *penalty,
@@ -1098,6 +1025,10 @@ static int conflicts(const struct np_sharing_param *p,
 	}
 	return 0;
 }
+
+static int maxmin(const struct np_sharing_param *param,
+		  const struct np_ports *p, double *penalty,
+		  struct np_err *err);
 
 const struct np_sharing_model np_sharing_models[] = {
 	{ "gige", "Gigabit Ethernet", gige, false },
@@ -1816,6 +1747,28 @@ bool np_flows_ended(struct np_flows *f, struct np_flow_end *end)
 		f->slowest = fmin(f->slowest, w->port_rate);
 	}
 	return true;
+}
+
+/* Max-min fair sharing of transfers that all start now. */
+static int maxmin(const struct np_sharing_param *param,
+		  const struct np_ports *p, double *penalty,
+		  struct np_err *err)
+{
+	const struct np_sharing_model *m = np_sharing_find("maxmin", NULL);
+	uint32_t n_out = (uint32_t)p->n_out;
+	struct np_flows *f = NULL;
+	double end_sec;
+	int rc = np_flows_new(m, param, p->n_out + p->n_in, &f, err);
+
+	for (size_t i = 0; !rc && i < p->n; i++)
+		rc = np_flows_start(f, (struct np_comm){
+				p->out[i], n_out + p->in[i] }, 1, i, err);
+	if (!rc)
+		rc = np_flows_next(f, &end_sec, err);
+	for (size_t i = 0; !rc && i < p->n; i++)
+		penalty[i] = 1 / f->flow[i].port_rate;
+	np_flows_free(f);
+	return rc;
 }
 
 /* Sets a timer for each start. */
