@@ -1,7 +1,7 @@
 # Does netprof simulate predict how many node-hours real programs use?  Twelve MPI
 # jobs are run by Slurm with placement off and on, and the same queue is simulated,
 # with the times that the programs take alone on their leaf switch and with
-# predictions from the cluster's own calibration and profiles.  About 25 minutes.
+# predictions from the cluster's own calibration and profiles.  About 20 minutes.
 #
 # The results go to doc/validation/simulate.md.
 # shellcheck shell=bash disable=SC2046,SC2086 # lists of words
@@ -10,7 +10,7 @@
 NODEHOURS_PROGRAMS=${NODEHOURS_PROGRAMS-"melt couette crack waveguide"}
 NODEHOURS_EACH=${NODEHOURS_EACH:-3}
 NODEHOURS_ALONE=${NODEHOURS_ALONE:-2} # runs of each program alone
-NODEHOURS_LEVELS=${NODEHOURS_LEVELS-"c0 c3 c5 c6"}
+NODEHOURS_LEVELS=${NODEHOURS_LEVELS-"c0 c5 c6"}
 NODEHOURS_LIMIT=${NODEHOURS_LIMIT:-30%}
 NODEHOURS_SEED=${NODEHOURS_SEED:-1}
 
