@@ -1,7 +1,7 @@
 # Does netprof simulate predict how many node-hours real programs use?  Twelve MPI
 # jobs are run by Slurm with placement off and on, and the same queue is simulated,
 # with the times that the programs take alone on their leaf switch and with
-# predictions from the cluster's own calibration and profiles.  About 20 minutes.
+# predictions from the cluster's own calibration and profiles.  Half an hour.
 #
 # The results go to doc/validation/simulate.md.
 # shellcheck shell=bash disable=SC2046,SC2086 # lists of words
