@@ -241,6 +241,8 @@ struct list {
 
 static void list_put(struct list *l, const char *text, size_t n)
 {
+	if (!n)
+		return;
 	if (np_array_room(&l->text, &l->room, l->len + n, 1)) {
 		l->failed = true;
 		return;
