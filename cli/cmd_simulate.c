@@ -1426,7 +1426,6 @@ static void count_known(struct cli_simulate *s)
 	find_worst(s, used);
 }
 
-/* Draw from the weights of --mix for each job. */
 /* Assign profiles to jobs for one seed: drawn by --mix, or else unchanged. */
 static void sim_draw(struct cli_simulate *s, uint32_t seed)
 {
@@ -2223,9 +2222,9 @@ static void print_source(const struct cli_simulate *s)
 	cli_say(CLI_PLAIN, 2, "Predictions: %s. Seeds: %zu.", s->models_text,
 		s->seeds_done);
 	if (s->n_uncertain)
-		cli_say(CLI_YELLOW, 2, "Uncertain predictions: %zu. These jobs "
-			"slow each other here as predicted, but placement does "
-			"not act on it; netprof matrix marks such pairs.",
+		cli_say(CLI_YELLOW, 2, "Uncertain predictions: %zu. Here jobs "
+			"slow each other by them, but placement does not act "
+			"on them; netprof matrix marks such pairs.",
 			s->n_uncertain);
 	for (int i = 0; i < NP_QUEUE_N_ISSUES; i++)
 		if (s->log.issues[i])

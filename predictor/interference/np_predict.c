@@ -1040,12 +1040,17 @@ static void take_kept(struct np_predictor *p, struct np_prepared *r)
 	}
 }
 
-/* Keep a program that has terms, where it was before or in place of another. */
+/*
+ * Keep a program that has terms, where it was before or in place of another. The
+ * model errors of a model of traces also follow from the trace, which take_kept()
+ * does not compare.
+ */
 static void keep(struct np_predictor *p, struct np_prepared *r)
 {
 	size_t at = r->slot ? r->slot - 1 : p->next_kept;
 
-	if (!r->term[NP_CO].ready && !r->term[NP_VICTIM].ready) {
+	if (p->m->needs & NP_NEED_TRACE ||
+	    (!r->term[NP_CO].ready && !r->term[NP_VICTIM].ready)) {
 		prepared_free(r);
 		return;
 	}
