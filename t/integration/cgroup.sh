@@ -100,7 +100,9 @@ test_a_step_keeps_the_memory_that_it_asked_for() {
 	low=$((low - 512)) # the sleeping netprof-agent, and a margin
 	takes $low 0 8 --netprofile=full || fail "$low: $(<"$TMPDIR/takes")"
 	takes $low 8 0 --netprofile=grows || fail "$low: $(<"$TMPDIR/takes")"
-	expect full 'all(any(.notes[]; test("left, as its cgroup uses 6. of 64 MiB")))'
+	# The agent may look while the step still allocates.
+	expect full 'all(any(.notes[];
+		test("left, as its cgroup uses (4[89]|[56].) of 64 MiB")))'
 	expect grows 'all(any(.notes[]; test("left, as its cgroup uses 4. of 64 MiB")) and
 		.leaves[0].latency.n > 2)'
 }
