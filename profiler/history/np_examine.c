@@ -8,7 +8,8 @@
 #include "np_array.h"
 
 #define LEAST 0.1	/* quantile of comparable runs: least exposed */
-#define BASE 0.2	/* quantile of comparable runs: normal */
+#define FAST 0.2	/* quantile of run times up to which a run is fast */
+#define HARMLESS 0.9	/* quantile of the waiting of fast runs */
 #define UNUSUAL 1.5	/* factor over the worst comparable run */
 #define FAR 3.0		/* factor over the run's other nodes: one slow node */
 #define LEAST_CLOCK 0.03 /* of frequency; less is normal variation */
@@ -248,24 +249,41 @@ static void expose_network(const struct work *w, struct np_examine_result *out)
 	}
 }
 
-/* Seconds of waiting beyond what comparable runs have in good cases. */
+/*
+ * What the fast ones of the comparable runs waited at most, but for a few: it did not
+ * make them slow. NaN: no run's waiting is known.
+ */
+static double harmless_wait(const struct work *w, enum np_cause c)
+{
+	double fast;
+	size_t n = 0;
+
+	for (size_t i = 0; i + 1 < w->n; i++)
+		if (!isnan(*exposure_at(w, i, c)))
+			w->value[n++] = w->run[i].sec;
+	fast = quantile(w->value, n, FAST);
+	n = 0;
+	for (size_t i = 0; i + 1 < w->n; i++)
+		if (!isnan(*exposure_at(w, i, c)) && w->run[i].sec <= fast)
+			w->value[n++] = *exposure_at(w, i, c);
+	return quantile(w->value, n, HARMLESS);
+}
+
+/* Seconds of waiting beyond what fast runs have as well. */
 static void expose_wait(const struct work *w, enum np_cause c,
 			enum np_signal s, enum np_signal more)
 {
 	double base;
-	size_t n = 0;
 
 	for (size_t i = 0; i < w->n; i++) {
 		double v = worst_node(&w->run[i], s, NULL);
 		double add = more == NP_N_SIGNALS ? NAN :
 			     worst_node(&w->run[i], more, NULL);
 
-		v = isnan(v) ? add : isnan(add) ? v : v + add;
-		*exposure_at(w, i, c) = v;
-		if (!isnan(v) && i + 1 < w->n)
-			w->value[n++] = v;
+		*exposure_at(w, i, c) = isnan(v) ? add : isnan(add) ? v :
+								     v + add;
 	}
-	base = quantile(w->value, n, BASE);
+	base = harmless_wait(w, c);
 	for (size_t i = 0; i < w->n; i++) {
 		double v = *exposure_at(w, i, c) - base;
 

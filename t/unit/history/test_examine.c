@@ -81,7 +81,66 @@ static void test_probes_are_a_witness(void)
 		}
 }
 
+/*
+ * Comparable runs of which most waited for processors for half of their time, and
+ * as much when they were fast. Those that other jobs slowed waited less. In one run
+ * a processor was lent to others.
+ */
+static const struct wait_row {
+	const char *name;
+	double sec, wait; /* of the run in question */
+	bool blamed;	  /* processors */
+} wait_rows[] = {
+	{ "as much waiting as in fast runs makes no run slow", 108, 0.52, false },
+	{ "much more waiting than in fast runs does", 180, 0.8, true },
+	{ "a fast run is not slow, however much it waited", 99, 0.8, false },
+	{ "a slow run that waited no more is slow for another reason", 180, 0.5,
+	  false },
+};
+
+static int examine_wait(const struct wait_row *r, struct np_examine_result *x)
+{
+	struct np_examine_run run[RUNS + 1] = { { .n = 0 } };
+	struct np_examine_node node[RUNS + 1];
+	struct np_err err = NP_ERR_INIT;
+
+	for (int i = 0; i <= RUNS; i++) {
+		bool hit = i % 3 == 0;
+
+		node[i] = (struct np_examine_node){ .own = true };
+		for (int s = 0; s < NP_N_SIGNALS; s++)
+			node[i].value[s] = NAN;
+		node[i].value[NP_SIGNAL_CPU_WAIT] = hit ? 0.3 :
+						    0.5 + 0.005 * (i % 4);
+		run[i].sec = 99 + i % 4 + hit * 40;
+		run[i].occupied_sec = hit * run[i].sec;
+		run[i].probes.delayed = NAN;
+		run[i].node = &node[i];
+		run[i].n = 1;
+	}
+	node[RUNS - 1].value[NP_SIGNAL_CPU_WAIT] = 0.8;
+	run[RUNS - 1].sec = 180;
+	node[RUNS].value[NP_SIGNAL_CPU_WAIT] = r->wait;
+	run[RUNS].sec = r->sec;
+	run[RUNS].occupied_sec = 0;
+	return np_examine(run, RUNS, x, &err);
+}
+
+static void test_waiting_counts_beyond_that_of_fast_runs(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(wait_rows); i++) {
+		const struct wait_row *r = &wait_rows[i];
+		struct np_examine_result x;
+
+		T_ROW(r->name, !examine_wait(r, &x));
+		T_ROW(r->name, x.blame.cause[NP_CAUSE_CPU].blamed == r->blamed);
+		T_ROW(r->name, !x.blame.cause[NP_CAUSE_NETWORK].blamed);
+	}
+}
+
 static const struct t_case cases[] = {
+	{ "waiting counts as far as it exceeds that of fast runs",
+	  test_waiting_counts_beyond_that_of_fast_runs },
 	{ "a job's own probes speak for or against the network",
 	  test_probes_are_a_witness },
 	{ NULL, NULL },
