@@ -325,4 +325,41 @@ test_bad_input_is_reported_in_one_line() {
 	equal "topology alone" "$RC" 2
 }
 
+# JOB SECONDS VERDICT [CAUSE BLAMED COST]: an answer for t/validate.d/blind.py.
+blind_answer() {
+	jq -n --argjson sec "$2" --arg verdict "$3" --arg cause "${4-}" \
+		--argjson blamed "${5-false}" --argjson cost "${6-0}" '
+		{ accounting: ({ run_sec: $sec, verdict: $verdict, neighbours: [], causes: [] } +
+			if $cause == "" then {} else {
+				excess_sec: { mean: 9, low: 8, high: 10 },
+				causes: [{ cause: $cause, examined: ($cost != 0), blamed: $blamed,
+					confidence: 0.5, exposure_sec: 4,
+					sec: { mean: $cost, low: 1, high: 3 } }]
+			} end) }
+	' >"$S/blind/answers/$1.json"
+}
+
+test_the_blind_test_lists_what_is_missed_and_what_is_blamed_wrongly() {
+	mkdir -p "$S/blind/answers"
+	printf '%s\n' '1 melt none' '2 melt quiet' '3 melt network' '4 melt disk' \
+		'5 melt network+cpu' '6 melt link' '7 melt cpu' '8 melt hog' >"$S/blind/labels"
+	blind_answer 1 10 none
+	blind_answer 2 12 clock clock true 2
+	blind_answer 3 20 network network true 9
+	blind_answer 4 20 none io false 2
+	blind_answer 5 30 network network true 9
+	blind_answer 6 11 none link false 2
+	blind_answer 7 20 too_few
+	blind_answer 8 20 unexplained cpu
+	python3 "$ROOT/t/validate.d/blind.py" "$S/blind" >"$S/out"
+	equal mistakes "$(sed -n 's/^| melt | //p' "$S/out")" "\
+quiet | 12 | 11.0 (10 to 12) | clock | 9.0 (8.0 to 10.0) | wrong: clock | 2.0 (1.0 to 3.0) | 0.50 | 4.0 |
+disk | 20 | 11.0 (10 to 12) | none | 9.0 (8.0 to 10.0) | missed: a disk | 2.0 (1.0 to 3.0) | 0.50 | 4.0 |
+network+cpu | 30 | 11.0 (10 to 12) | network | 9.0 (8.0 to 10.0) | missed: processors | not judged | - | - |
+cpu | 20 | 11.0 (10 to 12) | too_few | - | missed: processors | not judged | - | - |
+hog | 20 | 11.0 (10 to 12) | unexplained | 9.0 (8.0 to 10.0) | missed: processors | not examined | - | - |"
+	sed -i '/ melt \(none\|network\)$/!d' "$S/blind/labels"
+	contains "no mistakes" "$(python3 "$ROOT/t/validate.d/blind.py" "$S/blind")" '^none$'
+}
+
 [ "$0" != "${BASH_SOURCE[0]}" ] || run_alone "$0"

@@ -3,7 +3,8 @@
 	blind.py DIR
 
 DIR has labels, "JOB PROGRAM CASE" a line, and answers/JOB.json, what netprof
-explain --json said.  Prints the tables of doc/validation/blind.md.
+explain --json said.  Prints the tables of doc/validation/blind.md, and for each
+missed or wrongly blamed cause what the answer says about it.
 """
 import collections
 import datetime
@@ -58,6 +59,7 @@ def find_truth(jobs):
     for j in jobs:
         mean = sum(alone[j['program']]) / len(alone[j['program']])
         j['alone'] = mean
+        j['range'] = min(alone[j['program']]), max(alone[j['program']])
         j['slowed'] = bool(j['true']) and j['sec'] > (1 + EFFECT) * mean
     return alone
 
@@ -86,6 +88,55 @@ def table(jobs, title, said, causes):
     calm = [j for j in jobs if not j['true']]
     print(f'\nUndisturbed jobs that something was blamed for: '
           f'{ratio(sum(bool(said(j)) for j in calm), len(calm))}')
+
+
+def find_mistakes(jobs):
+    """Job, cause and what is wrong, by the rules of judge()."""
+    for j in jobs:
+        for c in sorted(j['true'] - j['said'] if j['slowed'] else ()):
+            yield j, c, 'missed'
+        for c in sorted(j['said'] - j['true']):
+            yield j, c, 'wrong'
+
+
+def number(value, form='.1f'):
+    return '-' if value is None else format(value, form)
+
+
+def interval(value):
+    return f"{number(value['mean'])} ({number(value['low'])} to {number(value['high'])})" \
+        if value else '-'
+
+
+def examined(j, cause):
+    """What the answer says about a cause: cost, confidence, exposure."""
+    of = next((c for c in j['answer']['causes'] if c['cause'] == cause), None)
+    if not of:
+        return 'not judged | - | -'
+    if not of['examined']:
+        return 'not examined | - | -'
+    return (f"{interval(of['sec'])} | {number(of['confidence'], '.2f')} | "
+            f"{number(of['exposure_sec'])}")
+
+
+def list_mistakes(jobs):
+    print('\nWhat is missed, and what is blamed wrongly:\n')
+    mistakes = list(find_mistakes(jobs))
+    if not mistakes:
+        print('none')
+        return
+    print('| program | case | run time, s | undisturbed, s | verdict | excess, s | cause '
+          '| its cost, s | confidence | exposure, s |\n' + '|---' * 10 + '|')
+    for j, cause, what in mistakes:
+        low, high = j['range']
+        print(f"| {j['program']} | {j['case']} | {j['sec']:.0f} | "
+              f"{j['alone']:.1f} ({low:.0f} to {high:.0f}) | {j['answer']['verdict']} | "
+              f"{interval(j['answer'].get('excess_sec'))} | {what}: {NAMES.get(cause, cause)} | "
+              f"{examined(j, cause)} |")
+    print('\nIntervals hold 90 %.  The excess is over the run time without any cause, as explain '
+          'estimates it.\nexplain gives no reason for a cause that it does not blame.  With the '
+          'verdict "none" the run did\nnot count as slow; otherwise the cost was too small a part '
+          'of the excess or the confidence too low\n(judge() in np_blame.c has the limits).')
 
 
 def main():
@@ -118,6 +169,7 @@ def main():
         print(f'\nShare of the run time assigned to the neighbour against the same job '
               f'undisturbed: mean error {sum(errors) / len(errors):.1f} points '
               f'(n {len(errors)}).')
+    list_mistakes(jobs)
 
 
 main()
