@@ -21,6 +21,7 @@
 #include <rdma/fi_tagged.h>
 
 #include "np_clock.h"
+#include "np_ofi.h"
 
 /* API version requested; every release since 2020 has it. */
 #define API FI_VERSION(1, 11)
@@ -51,34 +52,6 @@ static const char *const places[] = {
 	"/opt/cray/libfabric/*/lib64/libfabric.so.1",
 	"/opt/amazon/efa/lib64/libfabric.so.1",
 	"/opt/amazon/efa/lib/libfabric.so.1",
-};
-
-/*
- * Defaults for variables that are not in the environment, for a small, quiet
- * process: with its own values tcp;ofi_rxm takes 162 MB of memory, with these
- * 16 MB.
- */
-static const struct {
-	const char *name, *value;
-	const char *provider; /* only for this provider; NULL: for all */
-} defaults[] = {
-	/*
-	 * There is no log level below "warn", so log only a provider that does
-	 * not exist.
-	 */
-	{ "FI_LOG_PROV", "none" },
-	{ "FI_OFI_RXM_TX_SIZE", "32" },
-	{ "FI_OFI_RXM_RX_SIZE", "32" },
-	{ "FI_OFI_RXM_MSG_TX_SIZE", "16" },
-	{ "FI_OFI_RXM_MSG_RX_SIZE", "16" },
-	{ "FI_OFI_RXM_BUFFER_SIZE", "2048" },
-	/*
-	 * No rendezvous over TCP, as with UCX (np_ucx.c has the reason). Rounds
-	 * of the load levels then take as long as with UCX, and up to twice as
-	 * long otherwise. Over verbs this limit must be the size of the
-	 * buffers.
-	 */
-	{ "FI_OFI_RXM_EAGER_LIMIT", "16777216", "tcp" },
 };
 
 /* Functions exported by libfabric.so; all others are in its tables. */
@@ -404,14 +377,6 @@ static const struct np_net_ops ops = {
 
 /* ---- the library ---- */
 
-/* "tcp" also matches "tcp;ofi_rxm", which adds what tcp lacks. */
-static bool is_provider(const char *want, const char *name)
-{
-	size_t len = strlen(want);
-
-	return !strncmp(name, want, len) && (!name[len] || name[len] == ';');
-}
-
 /*
  * Load the newest of the site's own libraries, or else what the loader finds.
  */
@@ -445,12 +410,11 @@ static int open_library(struct library *lib, const char *provider,
 		{ "fi_version", (void **)&lib->version },
 		{ "fi_strerror", (void **)&lib->strerror },
 	};
+	const struct np_ofi_setting *s;
 	void *handle;
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(defaults); i++)
-		if (!defaults[i].provider ||
-		    is_provider(defaults[i].provider, provider))
-			setenv(defaults[i].name, defaults[i].value, 0);
+	for (size_t i = 0; (s = np_ofi_setting(provider, i)); i++)
+		setenv(s->name, s->value, 0);
 	handle = load();
 	if (!handle)
 		return np_errf(err, -ENOENT, "%s: expected libfabric, which "
@@ -487,7 +451,7 @@ static struct fi_info *select_info(struct fi_info *list, const char *provider,
 				   const char *devices)
 {
 	for (; list; list = list->next)
-		if (is_provider(provider, list->fabric_attr->prov_name) &&
+		if (np_ofi_is_provider(provider, list->fabric_attr->prov_name) &&
 		    (!devices || !*devices ||
 		     is_listed(devices, list->domain_attr->name)) &&
 		    strncmp(list->fabric_attr->name, "fe80:", 5))
@@ -566,10 +530,11 @@ static int open_queue(struct ofi *f)
 	struct fi_cq_attr attr = {
 		.format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_FD,
 	};
-	int rc = fi_cq_open(f->domain, &attr, &f->cq, NULL);
-	bool has_fd = !rc;
+	bool has_fd = np_ofi_wakes(f->info->fabric_attr->prov_name) &&
+		      !fi_cq_open(f->domain, &attr, &f->cq, NULL);
+	int rc = 0;
 
-	if (rc) {
+	if (!has_fd) {
 		attr.wait_obj = FI_WAIT_NONE;
 		rc = fi_cq_open(f->domain, &attr, &f->cq, NULL);
 	}
