@@ -1577,40 +1577,51 @@ static void take_table(const struct cli_simulate *s, struct np_slowdowns *to,
 		}
 }
 
-/*
- * Predict as the placement plugin does, with its checks of each profile; or with
- * the predictions that it does not act on because they are uncertain.
- */
-static int predict_from_catalog(struct cli_simulate *s,
-				const struct np_conf *conf,
-				const char *cluster, bool uncertain_too,
-				struct np_slowdowns *to)
+/* Let the catalog read and predict until nothing is left; take its answers. */
+static int take_predictions(const struct cli_simulate *s, struct np_catalog *c,
+			    struct np_slowdowns *to, struct np_err *err)
 {
 	struct np_app_index *index = NULL;
-	struct np_catalog *c = NULL;
 	struct np_slowdowns *t = NULL;
-	struct np_err err = NP_ERR_INIT;
 	bool changed, more = true;
-	int rc = np_catalog_new(conf->store, cluster, &conf->place, &c, &err);
+	int rc = 0;
 
-	if (!rc && uncertain_too)
-		np_catalog_accept_doubtful(c);
-	for (size_t i = 0; !rc && i < s->profiles.n; i++)
-		np_catalog_note_job(c, s->profiles.name[i], geteuid());
 	while (!rc && more)
 		rc = np_catalog_refresh(c, CATALOG_SEC, NULL, NULL, &changed,
-					&more, &err);
+					&more, err);
 	if (!rc)
-		rc = np_catalog_table(c, &t, &err);
+		rc = np_catalog_table(c, &t, err);
 	if (!rc)
 		rc = np_catalog_index(c, &index);
-	if (!rc) {
+	if (!rc)
 		take_table(s, to, t, index);
-		snprintf(s->models_text, sizeof(s->models_text),
-			 "calibration %s", np_catalog_fabric(c));
-	}
 	np_app_index_unref(index);
 	np_slowdowns_unref(t);
+	return rc;
+}
+
+/*
+ * Predict as the placement plugin does, with its checks of each profile, and then
+ * also with the predictions that it does not act on because they are uncertain.
+ */
+static int predict_from_catalog(struct cli_simulate *s,
+				const struct np_conf *conf, const char *cluster)
+{
+	struct np_catalog *c = NULL;
+	struct np_err err = NP_ERR_INIT;
+	int rc = np_catalog_new(conf->store, cluster, &conf->place, &c, &err);
+
+	for (size_t i = 0; !rc && i < s->profiles.n; i++)
+		np_catalog_note_job(c, s->profiles.name[i], geteuid());
+	if (!rc)
+		rc = take_predictions(s, c, s->known, &err);
+	if (!rc) {
+		np_catalog_accept_doubtful(c);
+		rc = take_predictions(s, c, s->slowdowns, &err);
+	}
+	if (!rc)
+		snprintf(s->models_text, sizeof(s->models_text),
+			 "calibration %s", np_catalog_fabric(c));
 	np_catalog_free(c);
 	return rc ? cli_fail("%s", err.text) : -1;
 }
@@ -1642,12 +1653,7 @@ static int predict_from_store(struct cli_simulate *s)
 	rc = new_slowdowns(s, &s->known);
 	if (rc < 0)
 		rc = new_slowdowns(s, &s->slowdowns);
-	if (rc < 0)
-		rc = predict_from_catalog(s, &conf, cluster, false, s->known);
-	if (rc < 0)
-		rc = predict_from_catalog(s, &conf, cluster, true,
-					  s->slowdowns);
-	return rc;
+	return rc < 0 ? predict_from_catalog(s, &conf, cluster) : rc;
 }
 
 /* Profiles of jobs: by rules, by --mix, or by the names of the jobs. */

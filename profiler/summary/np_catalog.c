@@ -2000,6 +2000,9 @@ int np_catalog_refresh(struct np_catalog *c, double budget_sec,
 void np_catalog_accept_doubtful(struct np_catalog *c)
 {
 	c->accepts_doubtful = true;
+	c->predicted_wanted = c->predicted_all = false;
+	for (uint32_t h = 0; h < c->n_handles; h++)
+		np_conflict_forget(c->conflict, h);
 }
 
 int np_catalog_table(struct np_catalog *c, struct np_slowdowns **out,

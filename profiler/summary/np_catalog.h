@@ -206,8 +206,9 @@ int np_catalog_table(struct np_catalog *c, struct np_slowdowns **out,
 		     struct np_err *err);
 
 /*
- * From now on the table has doubtful predictions as they are: for a simulation of
- * how jobs slow each other, not for decisions.
+ * Tables made after the next refresh have doubtful predictions as they are: for a
+ * simulation of how jobs slow each other, not for decisions.  That refresh asks
+ * the models anew, and reads nothing again.
  */
 void np_catalog_accept_doubtful(struct np_catalog *c);
 

@@ -318,6 +318,17 @@ static void test_another_calibration_judges_anew(void)
 }
 
 /* Of two runs of fft under a load, one takes four times as long as the other. */
+static void put_scattered(void)
+{
+	put_own("fft", "fft");
+	put_own("halo", "halo");
+	sh("k=0.4; for f in $(grep -l '\"name\":\"c' users/%u/fft/*); "
+	   "do jq -c \".end = .start + $k * (.end - .start)\" $f "
+	   ">$f.new && mv $f.new $f || exit; "
+	   "[ $k = 0.4 ] && k=1.6 || k=0.4; done",
+	   geteuid());
+}
+
 static void test_what_is_hardly_known_is_no_conflict(void)
 {
 	static const struct {
@@ -334,13 +345,7 @@ static void test_what_is_hardly_known_is_no_conflict(void)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		start("hpc");
-		put_own("fft", "fft");
-		put_own("halo", "halo");
-		sh("k=0.4; for f in $(grep -l '\"name\":\"c' users/%u/fft/*); "
-		   "do jq -c \".end = .start + $k * (.end - .start)\" $f "
-		   ">$f.new && mv $f.new $f || exit; "
-		   "[ $k = 0.4 ] && k=1.6 || k=0.4; done",
-		   geteuid());
+		put_scattered();
 		w.conf.max_slowdown = rows[i].max_slowdown;
 		new_catalog("hpc");
 		if (rows[i].simulated)
@@ -350,6 +355,29 @@ static void test_what_is_hardly_known_is_no_conflict(void)
 		      (slowdown("fft", "halo") > 0.1) == rows[i].known);
 		stop();
 	}
+}
+
+/* The profiles are removed in between, but are due only seconds later. */
+static void test_one_reading_serves_decisions_and_simulations(void)
+{
+	struct np_slowdowns *decisions;
+	uint32_t fft, halo;
+
+	start("hpc");
+	put_scattered();
+	w.conf.max_slowdown = 0.1;
+	new_catalog("hpc");
+	T_CHECK(refresh() == 0 && !w.more);
+	fft = (uint32_t)find("fft", geteuid());
+	halo = (uint32_t)find("halo", geteuid());
+	decisions = table();
+	sh("rm -r users");
+	np_catalog_accept_doubtful(w.c);
+	T_CHECK(refresh_for(1e9) == 0 && w.changed && !w.more && !w.n_warned);
+	T_CHECK(slowdown("fft", "halo") > 0.1 && is_complete("fft"));
+	T_CHECK(np_slowdowns_between(decisions, fft, halo, false, false) == 0);
+	np_slowdowns_unref(decisions);
+	stop();
 }
 
 /* halo slows the levels far more than any calibrated level does. */
@@ -465,6 +493,8 @@ static const struct t_case cases[] = {
 	  test_what_is_beyond_all_levels_is_no_conflict },
 	{ "what is hardly known is no conflict",
 	  test_what_is_hardly_known_is_no_conflict },
+	{ "one reading of the store serves decisions and simulations",
+	  test_one_reading_serves_decisions_and_simulations },
 	{ "each rail has its own calibration",
 	  test_each_rail_has_its_own_calibration },
 	{ "the calibration is described", test_the_calibration_is_described },
