@@ -1847,6 +1847,20 @@ static const char *span_text(const struct cli_simulate *s, char buf[CLI_NUMBER])
 	return buf;
 }
 
+/* Append how many conflicts may have been missed, and what to do about it. */
+static void add_uncertain(const struct cli_simulate *s, char *buf, size_t len)
+{
+	size_t at = strlen(buf);
+
+	if (s->n_uncertain)
+		snprintf(buf + at, len - at, " %zu pair%s of applications %s "
+			 "only an uncertain prediction, on which placement does "
+			 "not act: netprof matrix marks such pairs, and netprof "
+			 "predict says what to measure.", s->n_uncertain,
+			 cli_s(s->n_uncertain),
+			 s->n_uncertain == 1 ? "has" : "have");
+}
+
 /* Why the policy did nothing; NULL: it did something. */
 static const char *nothing_text(const struct cli_simulate *s, char *buf,
 				size_t len)
@@ -1870,6 +1884,8 @@ static const char *nothing_text(const struct cli_simulate *s, char *buf,
 		snprintf(buf, len, "Placement would have changed nothing: "
 			 "conflicting jobs never needed nodes at the same "
 			 "time.");
+	if (s->known_jobs)
+		add_uncertain(s, buf, len);
 	return buf;
 }
 

@@ -812,6 +812,23 @@ test_a_queue_is_replayed() {
 	is_picture "$S/simulate.svg" 'Node-hours saved' enforce
 }
 
+# Of two runs of fft under a load, one takes nine times as long as the other.
+test_a_simulation_without_effect_says_that_predictions_are_uncertain() {
+	local f part=0.2
+	setup
+	while IFS= read -r f; do
+		jq -c ".end = .start + $part * (.end - .start)" "$f" >"$S/run"
+		cp "$S/run" "$f"
+		[ $part = 0.2 ] && part=1.8 || part=0.2
+	done < <(grep -l '"name":"c' "$S/store/users/$MY_UID/fft"/*)
+	run netprof simulate --leaves=1x16 --swf="$ROOT/t/data/queue/small.swf" \
+		--mix=fft:50,unknown:50 --seeds=1 --json
+	equal "exit status" "$RC" 0
+	equal "pairs" "$(jq .uncertain_predictions <<<"$OUT")" 1
+	contains "the verdict" "$(jq -r .verdict <<<"$OUT")" \
+		'changed nothing: .* 1 pair of applications has only an uncertain prediction'
+}
+
 # A queue that takes far longer to simulate than a test may.
 endless_queue() {
 	awk 'BEGIN { srand(7); for (i = 1; i <= 20000; i++) {
