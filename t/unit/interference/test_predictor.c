@@ -1,4 +1,5 @@
 /* Predictions, their intervals, the next measurement and matrices. */
+#include "alloc.h"
 #include "some_prediction.h"
 
 #include <errno.h>
@@ -460,6 +461,42 @@ static void test_many_predicted_before(void)
 	np_predictor_free(p);
 }
 
+/* Number of allocations for a prediction of program 1 under that name. */
+static long allocations(struct np_predictor *p, const char *name)
+{
+	const struct np_program *co = &s.a[2];
+	const long many = 1 << 30;
+	struct np_prediction out;
+
+	s.a[1].name = name;
+	t_alloc_fail(many);
+	T_ROW(name, !np_predict(p, &s.a[1], &co, 1, NP_SCOPE_LEAF, &out, NULL));
+	return many - t_alloc_pause();
+}
+
+/*
+ * A program that was kept needs no new terms. What is compared to find it does
+ * not include its trace.
+ */
+static void test_traced_programs_are_not_kept(void)
+{
+	const struct np_predict_opt opt = { 20 };
+
+	for (size_t i = 0; i < np_n_models; i++) {
+		const struct np_model *m = &np_models[i];
+		struct np_predictor *p;
+		long again;
+
+		some_fabric(&s);
+		T_CHECK(!np_predictor_new(&s.f, m, &opt, &p, NULL));
+		allocations(p, "one");
+		again = allocations(p, "one");
+		T_ROW(m->name, (again < allocations(p, "another")) ==
+			       !(m->needs & NP_NEED_TRACE));
+		np_predictor_free(p);
+	}
+}
+
 /* --- rails --- */
 
 /* Program 2 with programs 1 and 3, each on these rails. */
@@ -536,6 +573,8 @@ static const struct t_case cases[] = {
 	{ "a prediction does not depend on earlier ones, only on what was "
 	  "measured", test_predicted_before },
 	{ "nor do predictions of many programs", test_many_predicted_before },
+	{ "a model of traces keeps no programs",
+	  test_traced_programs_are_not_kept },
 	{ NULL, NULL },
 };
 T_SUITE(predictor, cases)
