@@ -193,6 +193,30 @@ test_a_program_that_pins_itself_stays_on_its_nodes_processors() {
 		fail "its cpusets are still there"
 }
 
+# As where the kernel has no cpusets: they cannot be mounted.
+test_the_demo_starts_without_cpusets() {
+	local bin=$TMPDIR/bin out
+	mkdir "$bin"
+	printf '%s\n' '#!/bin/sh' 'case "$*" in *mount_cpuset*) exit 1 ;; esac' \
+		"exec $(command -v unshare) \"\$@\"" >"$bin/unshare"
+	chmod 755 "$bin/unshare"
+	export NETPROF_CLUSTER=$NETPROF_CLUSTER-own
+	trap 'cluster down' EXIT
+	out=$(
+		cd "$ROOT"
+		. t/demo.d/steps.sh
+		slurm_up() { # CONF [OPTIONS]: smaller than the demo's
+			t/cluster up --leaves 1 --nodes-per-leaf 2 \
+				--netprof "$BUILD" --netprof-conf "$@"
+		}
+		PATH=$bin:$PATH start_cluster 2>&1
+	) || fail "$out"
+	grep -q -- '--own-cpus: no cpuset' <<<"$out" || fail "it has cpusets: $out"
+	grep -q '^(Without cpusets' <<<"$out" || fail "$out"
+	equal "nodes" "$(inside sinfo -h -o %D)" 2
+	[ ! -e "$(rundir)/cpuset" ] || fail "a directory of cpusets is left"
+}
+
 test_usage_errors_differ_from_failures() {
 	local rc=0 out
 	out=$(cluster up --leaves 0 2>&1) || rc=$?
