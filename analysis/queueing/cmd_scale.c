@@ -804,7 +804,7 @@ static int cross_validate(struct scale *s,
 
 		r->others.four.wall_sec = nan;
 		if (!rc)
-			rc = np_scaling_at(fit, r->run.processes,
+			rc = np_scaling_at(fit, r->run.processes, 1,
 					   &r->others, NULL);
 		np_scaling_free(fit);
 		if (rc == -ENOMEM)
@@ -836,10 +836,9 @@ static int predict(struct scale *s, const struct fit_buffers *fit_buffers)
 		strcpy(s->why, err.text);
 		return s->n_at ? cli_fail("--at: %s", s->why) : CLI_DONE;
 	}
-	if (!rc)
-		np_scaling_set_speed(fit, s->speed);
 	for (size_t i = 0; !rc && i < s->n_at; i++)
-		rc = np_scaling_at(fit, s->at[i], &s->prediction[i], &err);
+		rc = np_scaling_at(fit, s->at[i], s->speed, &s->prediction[i],
+				   &err);
 	np_scaling_free(fit);
 	if (!rc && cross_validate(s, fit_buffers))
 		rc = np_errf(&err, -ENOMEM, "out of memory");

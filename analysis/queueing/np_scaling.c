@@ -42,7 +42,6 @@ struct knot {
 enum { SIZE, MESSAGES, ACTIVE, N_FITS };
 
 struct np_scaling {
-	double speed; /* of processors, relative to the runs */
 	struct np_link link;
 	double least, most; /* number of processes */
 	struct fit fit[N_FITS];
@@ -266,7 +265,6 @@ int np_scaling_fit(const struct np_run *run, const struct np_four *four,
 			     "to %d", n, NP_SCALING_MAX_RUNS);
 	if (s && !rc) {
 		s->link = *link;
-		s->speed = 1;
 		s->knot = calloc(n, sizeof(*s->knot));
 	}
 	if (!rc && (!s || !room || !s->knot))
@@ -325,13 +323,8 @@ static double sample_fit(const struct fit *f, double processes,
 	return fmax(0, y);
 }
 
-void np_scaling_set_speed(struct np_scaling *s, double speed)
-{
-	s->speed = speed;
-}
-
 /* Predicts a run; with r, one with random deviations of all fits. */
-static int run_at(const struct np_scaling *s, double processes,
+static int run_at(const struct np_scaling *s, double processes, double speed,
 		  struct np_rng *r, struct np_scaled_run *out,
 		  struct np_err *err)
 {
@@ -347,14 +340,14 @@ static int run_at(const struct np_scaling *s, double processes,
 
 	if (r)
 		compute *= fmax(0, 1 + s->knot_sd * np_rng_normal(r));
-	return np_four_forward(&run, &s->link, active / processes / s->speed,
-			       compute / processes / s->speed, &out->four,
-			       err);
+	return np_four_forward(&run, &s->link, active / processes / speed,
+			       compute / processes / speed, &out->four, err);
 }
 
 /* Computes the interval from REPLICATES random runs. */
 static int compute_interval(const struct np_scaling *s, double processes,
-		    struct np_scaled_run *out, struct np_err *err)
+			    double speed, struct np_scaled_run *out,
+			    struct np_err *err)
 {
 	struct np_rng *r = np_rng_new(1, "scaling");
 	double *wall = malloc(REPLICATES * sizeof(*wall));
@@ -363,7 +356,7 @@ static int compute_interval(const struct np_scaling *s, double processes,
 	for (size_t i = 0; !rc && i < REPLICATES; i++) {
 		struct np_scaled_run one = { .flags = 0 };
 
-		rc = run_at(s, processes, r, &one, err);
+		rc = run_at(s, processes, speed, r, &one, err);
 		wall[i] = one.four.wall_sec;
 	}
 	if (!rc) {
@@ -376,7 +369,7 @@ static int compute_interval(const struct np_scaling *s, double processes,
 	return rc;
 }
 
-int np_scaling_at(const struct np_scaling *s, double processes,
+int np_scaling_at(const struct np_scaling *s, double processes, double speed,
 		  struct np_scaled_run *out, struct np_err *err)
 {
 	struct np_scaled_run made = { .low_sec = NAN, .high_sec = NAN };
@@ -386,7 +379,7 @@ int np_scaling_at(const struct np_scaling *s, double processes,
 	      processes == floor(processes)))
 		return np_errf(err, -EINVAL, "%g processes, expected 1 to %d",
 			       processes, NP_FOUR_MAX_PROCESSES);
-	rc = run_at(s, processes, NULL, &made, err);
+	rc = run_at(s, processes, speed, NULL, &made, err);
 	if (rc)
 		return rc;
 	if (processes < s->least || processes > s->most)
@@ -395,7 +388,7 @@ int np_scaling_at(const struct np_scaling *s, double processes,
 	if (s->fit[MESSAGES].n <= s->fit[MESSAGES].terms)
 		made.flags |= NP_SCALING_NO_INTERVAL;
 	else
-		rc = compute_interval(s, processes, &made, err);
+		rc = compute_interval(s, processes, speed, &made, err);
 	if (!rc)
 		*out = made;
 	return rc;

@@ -40,9 +40,6 @@ int np_scaling_fit(const struct np_run *run, const struct np_four *four,
 		   struct np_scaling **out, struct np_err *err);
 void np_scaling_free(struct np_scaling *s); /* NULL is allowed */
 
-/* Speed of processors relative to those of the runs; initially 1. */
-void np_scaling_set_speed(struct np_scaling *s, double speed);
-
 struct np_scaled_run {
 	struct np_four four;
 	/*
@@ -55,10 +52,11 @@ struct np_scaled_run {
 };
 
 /*
- * Predicts a run with this number of processes. Returns 0, -EINVAL (invalid
- * number) or -ENOMEM.
+ * Predicts a run with this number of processes, on processors of this speed
+ * relative to those of the runs. Returns 0, -EINVAL (invalid number) or
+ * -ENOMEM.
  */
-int np_scaling_at(const struct np_scaling *s, double processes,
+int np_scaling_at(const struct np_scaling *s, double processes, double speed,
 		  struct np_scaled_run *out, struct np_err *err);
 
 /* Predictions without a model, from n > 0 runs. */

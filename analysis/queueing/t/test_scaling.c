@@ -69,7 +69,7 @@ static void test_exact(void)
 		struct np_run want = program(at[i], NULL, 0);
 		struct np_scaled_run got;
 
-		T_CHECK(!np_scaling_at(s, at[i], &got, NULL));
+		T_CHECK(!np_scaling_at(s, at[i], 1, &got, NULL));
 		T_CHECK(t_close(got.four.wall_sec - got.four.switch_sec,
 				want.app_sec, 1e-6));
 		T_CHECK(got.low_sec <= got.four.wall_sec * (1 + 1e-6));
@@ -96,7 +96,7 @@ static void test_intervals(void)
 		make(run, sizes, N, r, 0.05);
 		truth = program(20, r, 0.05);
 		T_CHECK(!fit(run, N, &s, NULL));
-		T_CHECK(!np_scaling_at(s, 20, &got, NULL));
+		T_CHECK(!np_scaling_at(s, 20, 1, &got, NULL));
 		T_CHECK(!np_four(&truth, &link, NP_FOUR_PUBLISHED, &f, NULL));
 		held += got.low_sec <= f.wall_sec && f.wall_sec <= got.high_sec;
 		np_scaling_free(s);
@@ -116,12 +116,12 @@ static void test_compute(void)
 	struct np_scaling *s;
 
 	T_CHECK(!fit(run, 4, &s, NULL));
-	T_CHECK(!np_scaling_at(s, 4, &got, NULL));
+	T_CHECK(!np_scaling_at(s, 4, 1, &got, NULL));
 	T_CHECK(t_close(got.four.wall_sec, 105, 1e-12));
-	T_CHECK(!np_scaling_at(s, 2, &got, NULL));
+	T_CHECK(!np_scaling_at(s, 2, 1, &got, NULL));
 	T_CHECK(t_close(got.four.wall_sec * 2, (300 + 420) / 2., 1e-12));
 	T_CHECK(!(got.flags & NP_SCALING_BEYOND));
-	T_CHECK(!np_scaling_at(s, 64, &got, NULL));
+	T_CHECK(!np_scaling_at(s, 64, 1, &got, NULL));
 	T_CHECK(t_close(got.four.wall_sec * 64, 320, 1e-12));
 	T_CHECK(got.flags & NP_SCALING_BEYOND);
 	np_scaling_free(s);
@@ -138,18 +138,18 @@ static void test_flags(void)
 	struct np_scaling *s;
 
 	T_CHECK(!fit(run, 3, &s, NULL));
-	T_CHECK(!np_scaling_at(s, 25, &got, NULL));
+	T_CHECK(!np_scaling_at(s, 25, 1, &got, NULL));
 	T_CHECK(got.flags == NP_SCALING_NO_INTERVAL);
 	T_CHECK(isnan(got.low_sec) && isnan(got.high_sec));
 	np_scaling_free(s);
 	run[2].messages = 2;
 	T_CHECK(!fit(run, 3, &s, NULL));
-	T_CHECK(!np_scaling_at(s, 40, &got, NULL));
+	T_CHECK(!np_scaling_at(s, 40, 1, &got, NULL));
 	T_CHECK(got.flags & NP_SCALING_NEGATIVE);
 	T_CHECK(got.flags & NP_SCALING_BEYOND);
 	T_CHECK(got.four.switch_sec == 0);
-	T_CHECK(np_scaling_at(s, 0, &got, NULL) == -EINVAL);
-	T_CHECK(np_scaling_at(s, 2.5, &got, NULL) == -EINVAL);
+	T_CHECK(np_scaling_at(s, 0, 1, &got, NULL) == -EINVAL);
+	T_CHECK(np_scaling_at(s, 2.5, 1, &got, NULL) == -EINVAL);
 	np_scaling_free(s);
 }
 
@@ -184,7 +184,7 @@ static void test_no_memory(void)
 		t_alloc_fail(nth);
 		rc = fit(run, N, &s, NULL);
 		if (!rc)
-			rc = np_scaling_at(s, 5, &got, NULL);
+			rc = np_scaling_at(s, 5, 1, &got, NULL);
 		np_scaling_free(s);
 		if (!t_alloc_failed()) {
 			T_CHECK(!rc && nth >= 4);
