@@ -172,22 +172,11 @@ static int read_goal(const char *path, struct np_graph **out,
 	return rc;
 }
 
-bool cli_is_trace(const char *path)
-{
-	struct stat st;
-
-	/* Do not open a pipe: closing it again would end its writer. */
-	if (stat(path, &st))
-		return false;
-	return S_ISDIR(st.st_mode) ||
-	       (S_ISREG(st.st_mode) && np_trace_is(path));
-}
-
 int cli_graph_load(const char *path, const struct np_trace_options *how,
 		   struct np_graph **out, struct np_err *err)
 {
-	return cli_is_trace(path) ? read_trace(path, how, out, err) :
-				    read_goal(path, out, err);
+	return np_trace_is(path) ? read_trace(path, how, out, err) :
+				   read_goal(path, out, err);
 }
 
 int cli_take_collective(char *text, void *choices, struct np_err *err)
@@ -206,7 +195,7 @@ int cli_graph_read(const char *what, const struct np_choices *choices,
 
 	if (rc >= 0)
 		return rc;
-	if (choices->n && !cli_is_trace(path))
+	if (choices->n && !np_trace_is(path))
 		rc = cli_fail("%.200s: --collective has no effect, because "
 			      "GOAL has no collectives", path);
 	else if (cli_graph_load(path, &how, out, &err))

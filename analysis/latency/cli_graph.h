@@ -12,9 +12,6 @@
  */
 int cli_trace_path(const char *what, char **path);
 
-/* A trace is a directory or one of its files. */
-bool cli_is_trace(const char *path);
-
 /*
  * Opens a file to be read as a graph, which may be a pipe. Returns a
  * descriptor, or -errno with err; a FIFO without a writer is an error, because

@@ -180,10 +180,14 @@ static bool is_text(FILE *f)
 bool np_trace_is(const char *path)
 {
 	struct np_trace_header h;
+	struct stat st;
 	size_t got;
 	bool is;
 	FILE *f;
 
+	/* Do not open a pipe: closing it again would end its writer. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode);
 	if (open_at(path, 0, &f, &h, &got, NULL))
 		return false;
 	is = is_binary(&h, got) || is_text(f);

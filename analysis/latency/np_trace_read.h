@@ -76,7 +76,8 @@ int np_trace_next(struct np_trace_reader *r, struct np_trace_event *ev);
 bool np_trace_is_complete(const struct np_trace_reader *r);
 
 /*
- * Whether a file is a trace, by its first bytes; otherwise it may be a graph.
+ * Whether this is a trace: a directory, or a file with the first bytes of one;
+ * otherwise it may be a graph.
  */
 bool np_trace_is(const char *path);
 

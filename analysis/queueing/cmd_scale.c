@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "cli.h"
-#include "cli_graph.h"
 #include "cli_json_put.h"
 #include "cli_options.h"
 #include "cli_output.h"
@@ -20,6 +19,7 @@
 #include "np_mpip.h"
 #include "np_option.h"
 #include "np_scaling.h"
+#include "np_trace_read.h"
 
 enum { N_BASELINES = NP_BASELINE_AMDAHL + 1 };
 
@@ -745,8 +745,8 @@ static int read_run(const char *path, const struct scale *s,
 	double n;
 
 	r->path = path;
-	if (cli_is_trace(path) ? np_mpip_trace(path, &r->report, &err) :
-			     np_mpip_load(path, &r->report, &err))
+	if (np_trace_is(path) ? np_mpip_trace(path, &r->report, &err) :
+			    np_mpip_load(path, &r->report, &err))
 		return cli_fail("%s", err.text);
 	n = m->n_tasks;
 	r->run = (struct np_run){ n, m->app_sec / n, m->mpi_sec / n,
