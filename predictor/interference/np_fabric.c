@@ -2,11 +2,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <gsl/gsl_cdf.h>
-
-#include "np_text.h"
 
 const char *const np_scope_names[NP_N_SCOPES + 1] = {
 	"node", "leaf", "uplink", NULL
@@ -130,19 +127,4 @@ int np_program_check(const struct np_program *a, const struct np_fabric *f,
 		rc = slowdowns_check(a->impact, a, f, "slowdown it causes to",
 				     err);
 	return rc;
-}
-
-bool np_program_shares_rail(const struct np_program *a,
-			    const struct np_program *b)
-{
-	if (!a->rails || !b->rails)
-		return true;
-	for (const char *at = a->rails; *at;) {
-		size_t len = strcspn(at, ",");
-
-		if (np_list_has(b->rails, at, len))
-			return true;
-		at += len + (at[len] == ',');
-	}
-	return false;
 }

@@ -121,13 +121,6 @@ struct np_program {
 };
 
 /*
- * True unless the programs are known to load different rails.  Such programs
- * share no switch.
- */
-bool np_program_shares_rail(const struct np_program *a,
-			    const struct np_program *b);
-
-/*
  * Check a program against the fabric it was measured on.  Returns 0, or -EINVAL
  * with err: np_latency_check() fails, or a slowdown is not above -1.
  */

@@ -240,7 +240,7 @@ extern const size_t np_n_models;
 const struct np_model *np_model_find(const char *name, struct np_err *err);
 
 /*
- * Constants and sums of the normal equations, which np_bootstrap.c prepares.
+ * Constants and sums of the normal equations, which np_predict.c prepares.
  *
  * NP_CROSS_SUM and NP_MIXTURE_SUM weigh the equation "all weights sum to 1" in
  * the fits of models cross and mixture; NP_MIXTURE_RIDGE regularises the latter.

@@ -5,7 +5,7 @@
  *
  * The interval covers three sources of error:
  *
- *   - noise of the measurements, by a bootstrap (np_bootstrap.h);
+ *   - noise of the measurements, by a bootstrap (np_predict_impl.h);
  *   - the model's own error, estimated by leaving out one load level at a
  *     time.  Both the victim under that level and that level under the
  *     co-runner were measured, so each shows how far off the model is;

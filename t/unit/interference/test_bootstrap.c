@@ -1,6 +1,6 @@
 /* Bootstrap samples: what might as well have been measured. */
-#include "np_bootstrap.h"
 #include "np_moments.h"
+#include "np_predict_impl.h"
 #include "np_rng.h"
 #include "some_fabric.h"
 #include "t.h"

@@ -1,5 +1,5 @@
 /*
- * Bootstrap samples of a fabric and of programs.
+ * Bootstrap samples of a fabric and of programs, for np_predict.c and unit tests.
  *
  * Sample 0 holds the measured values.  Every further sample is resampled from
  * them and could have been measured just as well: slowdowns from the
@@ -18,8 +18,8 @@
  * doc/validation/methods.md. (Such a level measures something that the programs
  * do not depend on, such as the processors' speed of answering short messages.)
  */
-#ifndef NP_BOOTSTRAP_H
-#define NP_BOOTSTRAP_H
+#ifndef NP_PREDICT_IMPL_H
+#define NP_PREDICT_IMPL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,24 +79,6 @@ int np_bootstrap_samples(const struct np_program *a,
 			 const struct np_bootstrap_fabric *f,
 			 const struct np_bootstrap_opt *opt,
 			 struct np_bootstrap_program *d, struct np_err *err);
-
-/*
- * True if all that models see of both programs is the same, except for their
- * traces.  Both have samples of this fabric.
- */
-bool np_bootstrap_equal(const struct np_bootstrap_program *a,
-			const struct np_bootstrap_program *b,
-			const struct np_bootstrap_fabric *f);
-
-/*
- * Combine several co-runners into one, sample by sample.  Impacts add up as
- * log(1 + CA), latencies as differences from the idle fabric.  The sum has what
- * all of them have, except a sensitivity curve; the fits use the mean of theirs.
- * Returns as above.
- */
-int np_bootstrap_sum(const struct np_bootstrap_program *const *co, size_t n_co,
-		     const struct np_bootstrap_fabric *f,
-		     struct np_bootstrap_program *d, struct np_err *err);
 
 void np_bootstrap_fabric_free(struct np_bootstrap_fabric *d);
 void np_bootstrap_program_free(struct np_bootstrap_program *d);
