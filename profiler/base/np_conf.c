@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +87,168 @@ const char *np_place_conf_app(const struct np_place_conf *c,
 				 job_name : comment))
 			return c->rule[i].app;
 	return NULL;
+}
+
+/* ---- users and groups ---- */
+
+#define PW_BYTES 16384		/* bytes for one entry of the user database */
+/* bytes for a group, at first; it lists its members */
+#define GR_BYTES 65536
+#define GR_MOST (16u << 20)
+
+static int parse_id(const char *text, uint32_t *id)
+{
+	uint64_t n;
+
+	if (np_whole_parse(text, UINT32_MAX - 1, &n))
+		return -EINVAL;
+	*id = (uint32_t)n;
+	return 0;
+}
+
+/*
+ * Uid of a user: a name, or digits, which need no look-up. Returns 0, -EINVAL
+ * (not a valid number) or -ENOENT (no such name, or no database).
+ */
+static int uid_of(const char *user, uint32_t *uid)
+{
+	char room[PW_BYTES];
+	struct passwd pw, *found = NULL;
+
+	if (isdigit((unsigned char)*user))
+		return parse_id(user, uid);
+	if (!*user ||
+	    getpwnam_r(user, &pw, room, sizeof(room), &found) || !found)
+		return -ENOENT;
+	*uid = pw.pw_uid;
+	return 0;
+}
+
+static int gid_of(const char *group, uint32_t *gid)
+{
+	struct group gr, *found = NULL;
+	int rc = isdigit((unsigned char)*group) ? parse_id(group, gid) : ERANGE;
+
+	if (rc <= 0)
+		return rc;
+	for (size_t n = GR_BYTES; *group && rc == ERANGE && n <= GR_MOST;
+	     n *= 4) {
+		char *room = malloc(n);
+
+		rc = room ? getgrnam_r(group, &gr, room, n, &found) : ENOMEM;
+		if (!rc && found)
+			*gid = found->gr_gid;
+		free(room);
+	}
+	return !rc && found ? 0 : -ENOENT;
+}
+
+/* ---- who may use a published name ---- */
+
+#define MAX_WHO 128 /* such as "partition=" and a name */
+
+static int bad_who(struct np_err *why, const char *who)
+{
+	return np_errf(why, -EINVAL, "\"%.40s\": expected all, default, "
+		       "user=USER, group=GROUP, account=PATTERN or "
+		       "partition=PATTERN", who);
+}
+
+static int set_name(struct np_auth_rule *r, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (!len || len > NP_AUTH_NAME_MAX)
+		return -EINVAL;
+	memcpy(r->name, name, len + 1);
+	return 0;
+}
+
+/* Parse one WHO, such as "group=chem". */
+static int parse_who(const char *who, struct np_auth_rule *r,
+		     struct np_err *why)
+{
+	static const struct {
+		const char *key;
+		enum np_auth_by by;
+	} keys[] = {
+		{ "user=", NP_AUTH_BY_USER },
+		{ "group=", NP_AUTH_BY_GROUP },
+		{ "account=", NP_AUTH_BY_ACCOUNT },
+		{ "partition=", NP_AUTH_BY_PARTITION },
+	};
+	const char *name;
+	size_t i = 0;
+
+	r->by = !strcmp(who, "all") ? NP_AUTH_BY_ALL : NP_AUTH_BY_DEFAULT;
+	if (r->by == NP_AUTH_BY_ALL || !strcmp(who, "default"))
+		return 0;
+	while (i < NP_ARRAY_SIZE(keys) &&
+	       strncmp(who, keys[i].key, strlen(keys[i].key)))
+		i++;
+	if (i == NP_ARRAY_SIZE(keys))
+		return bad_who(why, who);
+	name = who + strlen(keys[i].key);
+	r->by = keys[i].by;
+	if (r->by == NP_AUTH_BY_USER)
+		return uid_of(name, &r->id) ?
+		       np_errf(why, -EINVAL, "unknown user \"%.40s\", expected "
+			       "a uid or the name of a user", name) : 0;
+	if (r->by == NP_AUTH_BY_GROUP)
+		return gid_of(name, &r->id) ?
+		       np_errf(why, -EINVAL, "unknown group \"%.40s\", "
+			       "expected a gid or the name of a group", name) :
+		       0;
+	return set_name(r, name) ? bad_who(why, who) : 0;
+}
+
+static int add_who(const char *who, size_t len, const char *text,
+		   size_t pattern, struct np_auth_rule *rule, size_t *n,
+		   struct np_err *why)
+{
+	char one[MAX_WHO + 1];
+	int rc;
+
+	/* Cut to a length that no valid WHO has. */
+	len = len <= MAX_WHO ? len : MAX_WHO;
+	memcpy(one, who, len);
+	one[len] = '\0';
+	if (*n == NP_AUTH_MAX_RULES)
+		return np_errf(why, -EINVAL,
+			       "too many at \"%.40s\", "
+			       "expected at most %d in all lines of Claim",
+			       one, NP_AUTH_MAX_RULES);
+	memcpy(rule[*n].pattern, text, pattern);
+	rc = parse_who(one, &rule[*n], why);
+	++*n; /* also if it is incomplete, so that the caller clears it */
+	return rc;
+}
+
+int np_auth_parse(const char *text, struct np_auth_rule *rule, size_t *n,
+		  struct np_err *why)
+{
+	const char *colon = strrchr(text, ':');
+	size_t pattern = colon ? (size_t)(colon - text) : 0, now = *n;
+	int rc = 0;
+
+	if (!pattern || pattern > NP_AUTH_PATTERN_MAX)
+		return np_errf(why, -EINVAL,
+			       "expected PATTERN:WHO,..., a "
+			       "pattern of 1 to %d characters",
+			       NP_AUTH_PATTERN_MAX);
+	for (const char *at = colon + 1; !rc;) {
+		size_t len = strcspn(at, ",");
+
+		rc = add_who(at, len, text, pattern, rule, &now, why);
+		at += len;
+		if (!*at++)
+			break;
+	}
+	if (rc)
+		memset(rule + *n, 0, (now - *n) * sizeof(*rule));
+	else
+		*n = now;
+	return rc;
 }
 
 /* ---- metrics ---- */
@@ -442,7 +606,7 @@ static int add_user(struct np_place_conf *c, const char *user,
 {
 	uint32_t uid;
 
-	if (np_uid_of(user, &uid))
+	if (uid_of(user, &uid))
 		return np_errf(why, -EINVAL, "unknown user \"%s\", expected "
 			       "uids or names of users, with commas", user);
 	for (size_t i = 0; i < c->n_trusted; i++)

@@ -46,6 +46,43 @@ struct np_place_rule {
 };
 
 /*
+ * A published profile can move the jobs of other users, so sites restrict who
+ * may run jobs under its name: Claim=PATTERN:WHO,... in netprof.conf.
+ *
+ * A name that matches no pattern may be used by the users whose own runs agree
+ * with its profile (np_catalog.h); for other users it counts for their own jobs
+ * only. A name that matches a pattern may be used by those who are named in a
+ * matching line, and by nobody else.
+ */
+
+#define NP_AUTH_MAX_RULES 64 /* one bit each in np_auth_user.groups */
+#define NP_AUTH_PATTERN_MAX 127
+#define NP_AUTH_NAME_MAX 63
+
+/* One WHO of a line. */
+struct np_auth_rule {
+	enum np_auth_by {
+		NP_AUTH_BY_ALL,	    /* "all" */
+		NP_AUTH_BY_DEFAULT, /* "default": as if no line matched */
+		NP_AUTH_BY_USER,
+		NP_AUTH_BY_GROUP,
+		NP_AUTH_BY_ACCOUNT,
+		NP_AUTH_BY_PARTITION,
+	} by;
+	uint32_t id; /* of the user or group */
+	char pattern[NP_AUTH_PATTERN_MAX + 1]; /* of names, fnmatch(3) */
+	char name[NP_AUTH_NAME_MAX + 1];       /* of accounts, partitions */
+};
+
+/*
+ * Parse PATTERN:WHO,... and append its rules to rule[*n], an array of
+ * NP_AUTH_MAX_RULES. Names of users and groups are looked up. Returns 0, or
+ * -EINVAL with why, and then nothing is added.
+ */
+int np_auth_parse(const char *text, struct np_auth_rule *rule, size_t *n,
+		  struct np_err *why);
+
+/*
  * Of a key that may be repeated, each occurrence adds to the earlier ones, and
  * an empty value removes them.
  */

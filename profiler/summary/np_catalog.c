@@ -1,7 +1,10 @@
 #include "np_catalog.h"
 
 #include <errno.h>
+#include <fnmatch.h>
+#include <grp.h>
 #include <math.h>
+#include <pwd.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +18,129 @@
 #include "np_snapshot.h"
 #include "np_text.h"
 
+/* ---- who may use a published name ---- */
+
+#define MAX_TEXT 1024 /* longest text matched; users choose it */
+
+static bool matches(const char *pattern, const char *text)
+{
+	return text && *text && strnlen(text, MAX_TEXT + 1) <= MAX_TEXT &&
+	       !fnmatch(pattern, text, 0);
+}
+
+static enum np_auth_match evaluate_rule(const struct np_auth_rule *r, size_t i,
+					const struct np_auth_request *who,
+					const struct np_auth_user *user)
+{
+	bool yes = false;
+
+	switch (r->by) {
+	case NP_AUTH_BY_ALL:
+		yes = true;
+		break;
+	case NP_AUTH_BY_DEFAULT:
+		return NP_AUTH_NO_RULE;
+	case NP_AUTH_BY_USER:
+		yes = r->id == who->uid;
+		break;
+	case NP_AUTH_BY_GROUP:
+		if (!user)
+			return NP_AUTH_UNKNOWN;
+		yes = user->groups >> i & 1;
+		break;
+	case NP_AUTH_BY_ACCOUNT:
+		if (!who->account)
+			return NP_AUTH_UNKNOWN;
+		yes = matches(r->name, who->account);
+		break;
+	case NP_AUTH_BY_PARTITION:
+		yes = matches(r->name, who->partition);
+		break;
+	}
+	return yes ? NP_AUTH_ALLOWED : NP_AUTH_FORBIDDEN;
+}
+
+enum np_auth_match np_auth_check(const struct np_auth_rule *rule, size_t n,
+				 const char *app,
+				 const struct np_auth_request *who,
+				 const struct np_auth_user *user)
+{
+	/* number of rules by answer */
+	size_t found[] = { [NP_AUTH_UNKNOWN] = 0 };
+
+	for (size_t i = 0; i < n; i++)
+		if (matches(rule[i].pattern, app))
+			found[evaluate_rule(&rule[i], i, who, user)]++;
+	if (found[NP_AUTH_ALLOWED])
+		return NP_AUTH_ALLOWED;
+	if (found[NP_AUTH_NO_RULE])
+		return NP_AUTH_NO_RULE;
+	return found[NP_AUTH_UNKNOWN]	? NP_AUTH_UNKNOWN :
+	       found[NP_AUTH_FORBIDDEN] ? NP_AUTH_FORBIDDEN :
+					  NP_AUTH_NO_RULE;
+}
+
+uint64_t np_auth_groups(const struct np_auth_rule *rule, size_t n,
+			const uint32_t *gid, size_t n_gids)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; rule[i].by == NP_AUTH_BY_GROUP && k < n_gids;
+		     k++)
+			if (rule[i].id == gid[k])
+				bits |= UINT64_C(1) << i;
+	return bits;
+}
+
+bool np_auth_needs_groups(const struct np_auth_rule *rule, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rule[i].by == NP_AUTH_BY_GROUP)
+			return true;
+	return false;
+}
+
 /* ---- groups of users ---- */
+
+#define PW_BYTES 16384 /* bytes for one entry of the user database */
+#define GROUPS 64      /* groups of one user, at first */
+
+static int groups_of_name(const char *user, gid_t own, uint32_t **gid,
+			  size_t *n)
+{
+	gid_t *list = NULL;
+	int count = GROUPS, room;
+
+	do {
+		gid_t *grown = reallocarray(list, (size_t)count,
+					    sizeof(*grown));
+
+		if (!grown) {
+			free(list);
+			return -ENOMEM;
+		}
+		list = grown;
+		room = count;
+		/* It returns the number of groups if they do not fit. */
+	} while (getgrouplist(user, own, list, &count) < 0 && count > room);
+	*n = (size_t)(count < room ? count : room);
+	*gid = list;
+	return 0;
+}
+
+_Static_assert(sizeof(gid_t) == sizeof(uint32_t), "groups are handed over");
+
+static int groups_by_uid(uint32_t uid, uint32_t **gid, size_t *n)
+{
+	char room[PW_BYTES];
+	struct passwd pw, *found = NULL;
+	int rc = getpwuid_r(uid, &pw, room, sizeof(room), &found);
+
+	if (rc)
+		return -rc;
+	return found ? groups_of_name(pw.pw_name, pw.pw_gid, gid, n) : -ENOENT;
+}
 
 /* Groups of users without a job for longer are not looked up. */
 #define GROUPS_WANTED_SEC 60.0
@@ -1968,7 +2093,7 @@ static void look_members(struct np_catalog *c, double until)
 	const struct np_place_conf *p = &c->conf;
 
 	if (np_group_cache_refresh(&c->members, p->auth_rule, p->n_auth_rules,
-				   np_groups_of, c->clock, until))
+				   groups_by_uid, c->clock, until))
 		catalog_reindex(c);
 }
 

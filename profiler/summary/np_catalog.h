@@ -6,7 +6,7 @@
  * A job's application is the published profile of that name, or else the job
  * owner's own profile: a user cannot dodge a published name with a profile of
  * their own.  Who is authorised to use a published name is in the index, too:
- * by Claim= (np_app.h), or else by the user's own runs.
+ * by Claim= (np_conf.h), or else by the user's own runs.
  */
 #ifndef NP_CATALOG_H
 #define NP_CATALOG_H
@@ -15,7 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "np_app.h"
 #include "np_clock.h"
 #include "np_conf.h"
 #include "np_conflict.h"
@@ -41,6 +40,42 @@ struct np_app_entry {
 	char refuted[NP_APP_WHY]; /* not published: why its runs contradict that
 				     profile; "": they do not */
 };
+
+/* Whose job it is; strings are borrowed. */
+struct np_auth_request {
+	uint32_t uid;
+	const char *account;   /* NULL: not known */
+	const char *partition; /* NULL: none */
+};
+
+/* Groups of a user: bit i is set for a member of the group of rule i. */
+struct np_auth_user {
+	uint32_t uid; /* first: np_order_u32() */
+	uint64_t groups;
+};
+
+enum np_auth_match {
+	NP_AUTH_NO_RULE, /* as if no line matched */
+	NP_AUTH_ALLOWED,
+	NP_AUTH_FORBIDDEN,
+	NP_AUTH_UNKNOWN, /* depends on something that is not known */
+};
+
+/*
+ * May this job use the name app? user: NULL if its groups are not known. Does
+ * no look-up and no allocation.
+ */
+enum np_auth_match np_auth_check(const struct np_auth_rule *rule, size_t n,
+				 const char *app,
+				 const struct np_auth_request *who,
+				 const struct np_auth_user *user);
+
+/* The bits of the rules that name one of these groups. */
+uint64_t np_auth_groups(const struct np_auth_rule *rule, size_t n,
+			const uint32_t *gid, size_t n_gids);
+
+/* True if a rule names a group. */
+bool np_auth_needs_groups(const struct np_auth_rule *rule, size_t n);
 
 /* The rules, and what is known of the users. */
 struct np_auth_rules {
@@ -254,7 +289,10 @@ void np_group_cache_free(struct np_group_cache *m);
 /* A job of this user exists. Without memory the user stays unknown. */
 void np_group_cache_add(struct np_group_cache *m, uint32_t uid, double now);
 
-/* np_groups_of(), or a function of a test. */
+/*
+ * All groups of a user; the caller frees *gid. Returns 0, -ENOENT (no such
+ * user) or another -errno: the database does not answer.
+ */
 typedef int np_groups_f(uint32_t uid, uint32_t **gid, size_t *n);
 
 /*
