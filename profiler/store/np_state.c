@@ -249,10 +249,21 @@ int np_state_save(const char *store_dir, const struct np_state *s, mode_t mode,
 	return rc;
 }
 
+#define NAME_LEN sizeof("ended-YYYYmmdd.jsonl")
+
+/* The name of a file of ended jobs. */
+static bool is_accounting_name(const char *name)
+{
+	int len = 0;
+
+	sscanf(name, "ended-%*8[0-9].jsonl%n", &len);
+	return len == (int)NAME_LEN - 1 && !name[len];
+}
+
 /* Whether it is a name of a file of placement. */
 static bool is_placement_file(const char *name)
 {
-	return !strcmp(name, STATE) || np_is_accounting_name(name);
+	return !strcmp(name, STATE) || is_accounting_name(name);
 }
 
 /* O_NONBLOCK: opening a FIFO must not block. */
@@ -322,7 +333,6 @@ int np_state_load(const char *store_dir, struct np_state *out,
 
 /* ---- ended-YYYYMMDD.jsonl: the jobs that ended on that day (UTC) ---- */
 
-#define NAME_LEN sizeof(NP_ACCOUNTING_SHAPE)
 #define MAX_REPORTED 16 /* users that are reported for one file */
 
 struct np_accounting_day {
@@ -356,7 +366,7 @@ static void name_of_day(time_t t, char name[NAME_LEN])
 
 	gmtime_r(&t, &tm);
 	if (!strftime(name, NAME_LEN, "ended-%Y%m%d.jsonl", &tm))
-		strcpy(name, NP_ACCOUNTING_SHAPE);
+		strcpy(name, "ended-00000000.jsonl");
 }
 
 /*
@@ -369,7 +379,7 @@ static void remove_old(const struct np_dir *d, time_t now)
 	char first[NAME_LEN], today[NAME_LEN], **names;
 	size_t n, newer = 0;
 
-	if (np_dir_names(d, np_is_accounting_name, &names, &n, NULL, NULL))
+	if (np_dir_names(d, is_accounting_name, &names, &n, NULL, NULL))
 		return;
 	name_of_day(now - NP_ACCOUNTING_KEEP_DAYS * 86400, first);
 	name_of_day(now, today);
@@ -394,7 +404,7 @@ static void name_to_write(const struct np_dir *d, time_t now,
 
 	name_of_day(now, name);
 	if (!faccessat(d->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) ||
-	    np_dir_names(d, np_is_accounting_name, &names, &n, NULL, NULL))
+	    np_dir_names(d, is_accounting_name, &names, &n, NULL, NULL))
 		return;
 	if (n > 1 && strcmp(name, names[n - 1]) < 0)
 		strcpy(name, names[0]);
@@ -650,7 +660,7 @@ static int find_in_days(const struct np_dir *d, const struct job_query *w,
 	struct np_err why = NP_ERR_INIT;
 	char **names;
 	size_t n;
-	int rc = np_dir_names(d, np_is_accounting_name, &names, &n, NULL, err);
+	int rc = np_dir_names(d, is_accounting_name, &names, &n, NULL, err);
 	int worst = -ENOENT;
 
 	if (rc)

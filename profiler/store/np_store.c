@@ -100,26 +100,13 @@ static bool is_file_name(const char *name)
 	return np_is_run_name(name) || np_is_pairs_name(name);
 }
 
-/* Does the name begin with the shape?  A '0' there stands for any digit. */
-static bool has_shape(const char *name, const char *shape)
-{
-	for (; *shape; shape++, name++)
-		if (*shape == '0' ? !isdigit((unsigned char)*name) :
-				    *name != *shape)
-			return false;
-	return true;
-}
-
 /* A name that np_store_run_name() made: pruning touches no other file. */
 static bool is_own_run_name(const char *name)
 {
-	return has_shape(name, "00000000T000000Z-") && np_is_run_name(name);
-}
+	int len = 0; /* of YYYYmmddTHHMMSSZ- */
 
-bool np_is_accounting_name(const char *name)
-{
-	return has_shape(name, NP_ACCOUNTING_SHAPE) &&
-	       strlen(name) == strlen(NP_ACCOUNTING_SHAPE);
+	sscanf(name, "%*8[0-9]T%*6[0-9]Z-%n", &len);
+	return len == 17 && np_is_run_name(name);
 }
 
 static bool is_tmp_name(const char *name)

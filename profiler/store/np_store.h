@@ -331,10 +331,6 @@ bool np_is_run_name(const char *name);
 #define NP_STORE_PAIRS_SUFFIX ".pairs"
 bool np_is_pairs_name(const char *name);
 
-/* The name of a file of ended jobs; '0' stands for any digit. */
-#define NP_ACCOUNTING_SHAPE "ended-00000000.jsonl"
-bool np_is_accounting_name(const char *name);
-
 /* Prefix of writers' temporary files. */
 #define NP_STORE_TMP ".tmp-"
 
