@@ -96,6 +96,15 @@ static void done(void *probe)
 	np_stop_request();
 }
 
+static void report(const struct np_prtt *prtt, void *probe)
+{
+	struct np_probe *p = probe;
+
+	np_probe_report(p, &(struct np_report){
+		.kind = NP_REPORT_PRTT, .rank = p->rank, .prtt = *prtt,
+	});
+}
+
 /* Makes the engine. A process without a part stops immediately. */
 static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 		  struct np_err *err)
@@ -105,7 +114,7 @@ static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 	if (!s->conf.takes_part)
 		np_stop_request();
 	s->conf.env = np_probe_env(p);
-	s->conf.report = np_probe_prtt;
+	s->conf.report = report;
 	s->conf.done = done;
 	s->conf.stop = np_stop_requested;
 	return np_prtt_new(&s->conf, out) ?

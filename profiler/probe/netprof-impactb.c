@@ -338,6 +338,15 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 	return rc;
 }
 
+static void report_pair(uint32_t peer, double sec, void *arg)
+{
+	struct np_probe *p = arg;
+
+	np_probe_report(p, &(struct np_report){
+		.kind = NP_REPORT_PAIR, .rank = p->rank, .pair = { peer, sec },
+	});
+}
+
 static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 		  struct np_err *err)
 {
@@ -346,7 +355,7 @@ static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 	const struct matrix_conf matrix = {
 		.env = np_probe_env(p), .n_ranks = p->size, .times = s->times,
 		.patience_sec = MATRIX_PATIENCE_SEC,
-		.pair = np_probe_pair, .done = on_done,
+		.pair = report_pair, .done = on_done,
 	};
 
 	if (s->times)

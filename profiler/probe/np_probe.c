@@ -133,7 +133,7 @@ void np_window_add(struct np_window *w, double at_sec, double value_sec)
 #define REPORT_WAIT_MS 1000
 #define LAST_REPORT_WAIT_MS 30
 
-static void emit(struct np_probe *p, const struct np_report *r)
+void np_probe_report(struct np_probe *p, const struct np_report *r)
 {
 	int rc = np_report_write(&p->writer, r);
 
@@ -144,7 +144,7 @@ static void emit(struct np_probe *p, const struct np_report *r)
 
 static void emit_report(const struct np_report *r, void *probe)
 {
-	emit(probe, r);
+	np_probe_report(probe, r);
 }
 
 /* Publish the node, the leaf, the kind of network and the network address. */
@@ -269,9 +269,9 @@ static void report_handshake(struct np_probe *p,
 		link = np_progress_open(&p->progress, "/sys",
 					r.handshake.transport, np_nics_ioctl);
 	}
-	emit(p, &r);
+	np_probe_report(p, &r);
 	if (link > 0)
-		emit(p, &(struct np_report){
+		np_probe_report(p, &(struct np_report){
 			.kind = NP_REPORT_LINK, .rank = p->rank,
 			.link = (uint64_t)link });
 }
@@ -283,7 +283,7 @@ static void report_skip(struct np_probe *p, const char *reason)
 	np_report_word(r.skip.node, p->place[p->rank].node);
 	np_report_word(r.skip.leaf, p->place[p->rank].leaf);
 	snprintf(r.skip.reason, sizeof(r.skip.reason), "%s", reason);
-	emit(p, &r);
+	np_probe_report(p, &r);
 }
 
 int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,
@@ -318,7 +318,7 @@ static void report_cost(struct np_probe *p, double now_sec)
 	p->last_cpu_sec = cost.cpu_sec;
 	p->last_cost_sec = now_sec;
 	p->last_messages = messages;
-	emit(p, &r);
+	np_probe_report(p, &r);
 }
 
 /* Background work of the loop: reports that are due. */
@@ -354,33 +354,13 @@ void np_probe_count(double at_sec, double value_sec, void *probe)
 	np_window_add(&p->window, fmax(at_sec, 0), value_sec);
 }
 
-void np_probe_prtt(const struct np_prtt *prtt, void *probe)
-{
-	struct np_probe *p = probe;
-	const struct np_report r = {
-		.kind = NP_REPORT_PRTT, .rank = p->rank, .prtt = *prtt,
-	};
-
-	emit(p, &r);
-}
-
-void np_probe_pair(uint32_t peer, double sec, void *probe)
-{
-	struct np_probe *p = probe;
-	const struct np_report r = {
-		.kind = NP_REPORT_PAIR, .rank = p->rank, .pair = { peer, sec },
-	};
-
-	emit(p, &r);
-}
-
 void np_probe_note(const char *text, void *probe)
 {
 	struct np_probe *p = probe;
 	struct np_report r = { .kind = NP_REPORT_NOTE, .rank = p->rank };
 
 	snprintf(r.note, sizeof(r.note), "%s", text);
-	emit(p, &r);
+	np_probe_report(p, &r);
 }
 
 struct np_engine_env np_probe_env(struct np_probe *p)
@@ -409,7 +389,7 @@ void np_probe_finish(struct np_probe *p)
 			 (unsigned long long)p->writer.dropped);
 		np_probe_note(text, p);
 	}
-	emit(p, &bye);
+	np_probe_report(p, &bye);
 }
 
 void np_probe_close(struct np_probe *p)

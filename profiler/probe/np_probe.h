@@ -143,9 +143,8 @@ struct np_engine_env np_probe_env(struct np_probe *p);
 void np_probe_count(double at_sec, double value_sec, void *probe);
 void np_probe_note(const char *text, void *probe);
 
-/* Report a measurement of np_prtt.h, or of one pair of the latency matrix. */
-void np_probe_prtt(const struct np_prtt *prtt, void *probe);
-void np_probe_pair(uint32_t peer, double sec, void *probe);
+/* Write a report of the program's own. */
+void np_probe_report(struct np_probe *p, const struct np_report *r);
 
 /* Report the last window, the last cost, and the end of this process. */
 void np_probe_finish(struct np_probe *p);
