@@ -27,7 +27,8 @@ struct cli_cmd {
 	const char *examples; /* command lines */
 	/* Required argument, such as "an application", or NULL. */
 	const char *missing;
-	size_t most; /* number of arguments at most */
+	size_t least; /* number of arguments at least, if one is required */
+	size_t most;  /* at most */
 	/* Returns the exit status. */
 	int (*run)(const struct cli_cmd *self, int argc, char **argv);
 };

@@ -200,22 +200,16 @@ static int take_shared(const struct cli_cmd *cmd, int row,
 	}
 }
 
-int cli_need_apps(const struct cli_cmd *cmd, const struct cli_options *o,
-		  const char *what)
-{
-	char known[256];
-
-	return cli_usage(cmd, "%s needs %s%s", cmd->name, what,
-			 cmd->takes & CLI_TAKES_APPS ?
-			 cli_known_apps(o, known, sizeof(known)) : "");
-}
-
 /* Check the number of arguments, and options that exclude each other. */
 static int check_arguments(const struct cli_cmd *cmd,
 			   const struct cli_options *o)
 {
-	if (!o->n_apps && cmd->missing)
-		return cli_need_apps(cmd, o, cmd->missing);
+	char known[256];
+
+	if (cmd->missing && (!o->n_apps || o->n_apps < cmd->least))
+		return cli_usage(cmd, "%s needs %s%s", cmd->name, cmd->missing,
+				 cmd->takes & CLI_TAKES_APPS ?
+				 cli_known_apps(o, known, sizeof(known)) : "");
 	if (o->n_apps > cmd->most)
 		return cli_usage(cmd, "unexpected argument \"%.64s\"",
 				 o->apps[cmd->most]);

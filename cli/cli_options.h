@@ -54,13 +54,6 @@ struct cli_options {
 int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 		      void *own, struct cli_options *out);
 
-/*
- * Print that the command needs an argument, what ("an application"), with a
- * list of applications if it takes those; return CLI_USAGE.
- */
-int cli_need_apps(const struct cli_cmd *cmd, const struct cli_options *o,
-		  const char *what);
-
 /* user: a name or a number.  Returns 0 or -ENOENT. */
 int cli_uid_of(const char *user, uid_t *uid);
 

@@ -546,9 +546,6 @@ static int predict(const struct cli_known *k, const struct cli_options *o)
 	return o->format ? predict_data(&p, o->format) : predict_text(&p);
 }
 
-#define NEEDED "a program and at least one co-runner, for example: netprof " \
-	"predict fft halo"
-
 static int run_predict(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct cli_known k = { .n = 0 };
@@ -558,8 +555,6 @@ static int run_predict(const struct cli_cmd *self, int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	if (o.n_apps < 2)
-		return cli_need_apps(self, &o, NEEDED);
 	if (o.n_apps > 1 + CLI_PREDICT_MAX_CO)
 		return cli_usage(self,
 				 "%zu co-runners, at most %d are "
@@ -597,6 +592,8 @@ const struct cli_cmd cmd_predict = {
 "  netprof predict fft halo\n"
 "  netprof predict --scope=node fft halo lammps\n",
 	.takes = CLI_TAKES_APPS | CLI_TAKES_FORMAT | CLI_TAKES_USER | CLI_TAKES_MODEL,
-	.missing = NEEDED, .most = CLI_ANY,
+	.missing = "a program and at least one co-runner, for example: netprof "
+		   "predict fft halo",
+	.least = 2, .most = CLI_ANY,
 	.run = run_predict,
 };
